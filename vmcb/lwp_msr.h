@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * LWP_CFG and LWP_CBADDR: fields, reset values and what a guest's WRMSR may do.
+ * Source: spec/lwp.md 2; 2007 proposal 5.2.
+ */
+#ifndef LWP_MSR_H
+#define LWP_MSR_H
+
+#include "lwp_cpuid.h"
+
+#define LWP_MSR_CFG 0xc0000105u
+#define LWP_MSR_CBADDR 0xc0000106u
+
+/* LWP_CFG: 31:0 as LWPCB.Flags (see lwp_cpuid.h), above: */
+#define LWP_CFG_COREID_SHIFT 32 /* 39:32, copied to CoreId of every record */
+#define LWP_CFG_VECTOR_SHIFT 40 /* 47:40, APIC vector of the threshold interrupt */
+
+static inline u8 lwp_cfg_core_id(u64 cfg)
+{
+	return (u8)(cfg >> LWP_CFG_COREID_SHIFT);
+}
+
+static inline u8 lwp_cfg_vector(u64 cfg)
+{
+	return (u8)(cfg >> LWP_CFG_VECTOR_SHIFT);
+}
+
+/*
+ * WRMSR LWP_CFG. Returns false for #GP(0) (a feature bit that the leaf's EDX lacks, a reserved bit);
+ * else *cfg becomes the value as stored, ignored bits kept as they were (zero).
+ */
+bool lwp_cfg_write(const struct lwp_caps *caps, u64 value, u64 *cfg);
+
+/* A value that came from outside (migration, KVM_SET_MSRS): would lwp_cfg_write() store it unchanged? */
+bool lwp_cfg_valid(const struct lwp_caps *caps, u64 cfg);
+
+/*
+ * Value at reset. In `auto` contexts the firmware's part is played here: every feature but INT, COREID
+ * = low byte of the initial APIC id, VECTOR 0. Otherwise 0.
+ */
+u64 lwp_cfg_reset(const struct lwp_caps *caps, bool auto_context, u32 apic_id);
+
+/*
+ * Register EAX of leaf 8000_001C: what programs may use now; bit 0 clear means LWP is not available
+ * (and the four instructions raise #UD).
+ *   43724, os:   XCR0[62] = 0: 0; else (EDX & LWP_CFG[31:0]) | 1
+ *   43724, auto: LWP_CFG[31:1] = 0: 0; else the same
+ *   2007:        LWPMSR0 in EAX positions, all zero unless LWPMSR0.Enabled
+ */
+u32 lwp_avail(const struct lwp_caps *caps, u64 cfg, bool auto_context, bool xcr0_lwp);
+
+/* WRMSR LWP_CBADDR where it executes nothing (43724): only 0 may be written; false = #GP(0). */
+static inline bool lwp_cbaddr_write_ok(u64 value)
+{
+	return value == 0;
+}
+
+#endif
