@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The LWP engine: what LWP does, for one vCPU. An event source (QEMU's translator, KVM's single-step or
+ * PMU backend) tells it what retired; it counts, gathers records and stores them into the guest's ring.
+ *
+ * The engine allocates nothing, has no globals and touches guest memory only through `struct lwp_mem_ops`,
+ * inside the functions whose comment says so. Everything read from the guest is untrusted: read once,
+ * bounded; it can do no worse than spoil that guest's own profile.
+ *
+ * Not thread-safe: one vCPU's engine is used by one thread at a time.
+ */
+#ifndef LWP_ENGINE_H
+#define LWP_ENGINE_H
+
+#include "lwp_cb.h"
+#include "lwp_msr.h"
+#include "lwp_record.h"
+#include "lwp_state.h"
+
+/* How an access to guest memory ended. */
+enum lwp_mem_result {
+	LWP_MEM_OK,
+	LWP_MEM_FAULT, /* the guest's own tables forbid it: #PF */
+	LWP_MEM_NOT_RAM, /* nothing a record could be written to: LWP goes off */
+};
+
+/* A guest range of at most two pages that has been looked up; page[] belongs to the event source. */
+struct lwp_span {
+	u64 gva; /* linear address */
+	u32 len; /* 1..LWP_CB_MAX_SIZE bytes */
+	u64 page[2]; /* what the source needs to reach the one or two pages */
+};
+
+struct lwp_fault {
+	u64 addr; /* CR2: lowest byte that is missing */
+	u32 error_code; /* as the source's page walk gives it (user; write, if it was for writing) */
+};
+
+/*
+ * Guest memory. All accesses have user rights (U/S, R/W, NX-less, PKU), whatever the CPL.
+ * map() looks [gva, gva + len) up for reading or for reading and writing, and changes nothing but
+ * accessed/dirty bits; on LWP_MEM_FAULT it fills *fault. read() and write() use a mapped span (offset and
+ * length within it) and only what map() found, even if the guest's tables have changed since; they return
+ * LWP_MEM_NOT_RAM if the memory behind it has gone. A span lives until the engine's function returns.
+ */
+struct lwp_mem_ops {
+	enum lwp_mem_result (*map)(void *vcpu, struct lwp_span *span, bool write,
+				   struct lwp_fault *fault);
+	enum lwp_mem_result (*read)(void *vcpu, const struct lwp_span *span, u32 offset, void *to,
+				    u32 len);
+	enum lwp_mem_result (*write)(void *vcpu, const struct lwp_span *span, u32 offset,
+				     const void *from, u32 len);
+};
+
+struct lwp_vcpu_ops {
+	struct lwp_mem_ops mem;
+	/* Threshold interrupt: fixed vector to this vCPU's local APIC. May be NULL if not offered. */
+	void (*interrupt)(void *vcpu, u8 vector);
+	/* Time stamp for PTSC records. May be NULL if not offered. */
+	u64 (*timestamp)(void *vcpu);
+};
+
+enum lwp_delivery {
+	LWP_DELIVERY_EXACT,
+	LWP_DELIVERY_PROMPT,
+};
+
+struct lwp_stats {
+	u64 records; /* stored, all events; each overwriting one counts too */
+	u64 missed; /* added to MissedEvents */
+	u64 skipped_periods; /* part of `missed`: whole periods an overrun was longer than (prompt) */
+	u64 overshoots; /* records gathered late although `exact` */
+	u64 faults; /* #PF raised by stores */
+	u64 turned_off; /* LWP switched off because block or ring was not RAM or no longer valid */
+	u64 interrupts; /* threshold interrupts */
+};
+
+struct lwp_engine {
+	/* Set up once by lwp_engine_init(). */
+	const struct lwp_rev *rev;
+	struct lwp_caps caps;
+	const struct lwp_vcpu_ops *ops;
+	void *vcpu; /* first argument of all callbacks */
+	enum lwp_delivery delivery;
+	bool auto_context;
+
+	/* Set by the source when it changes; see lwp_engine_avail(). */
+	bool xcr0_lwp;
+
+	/* What travels. */
+	struct lwp_state st;
+
+	/* Taken from the block by LLWPCB, or read again after st came from outside. */
+	bool ip_valid; /* base_ip, limit_ip hold the block's; always true without an IP filter */
+	u64 base_ip, limit_ip;
+
+	/* For contexts: what the last store left in memory. */
+	u64 last_hash;
+	u32 last_offset;
+	u8 constant[LWP_CTX_CONST_SIZE];
+
+	/* The store is to be tried at the next CPL-3 moment although it has faulted. */
+	bool retry_now;
+
+	struct lwp_stats stats;
+};
+
+/* One architectural result of an instruction or of a store. */
+enum lwp_exc_kind {
+	LWP_EXC_NONE,
+	LWP_EXC_UD,
+	LWP_EXC_GP, /* error code 0 */
+	LWP_EXC_PF, /* fault.addr, fault.error_code */
+};
+
+struct lwp_exc {
+	enum lwp_exc_kind kind;
+	struct lwp_fault fault;
+};
+
+/* ---- life ---- */
+
+/* *caps must be lwp_caps_valid(). LWP is off, LWP_CFG at its reset value. */
+void lwp_engine_init(struct lwp_engine *e, const struct lwp_caps *caps, bool auto_context,
+		     enum lwp_delivery delivery, const struct lwp_vcpu_ops *ops, void *vcpu);
+
+/* RESET and INIT: LWP off, LWP_CFG as lwp_cfg_reset(). */
+void lwp_engine_reset(struct lwp_engine *e, u32 apic_id);
+
+/*
+ * Take over a state that was decoded (and so validated) elsewhere: XRSTOR, VMLOAD, migration, a found
+ * context. Touches no guest memory; BaseIP and LimitIP are read at the next lwp_boundary().
+ */
+void lwp_engine_load(struct lwp_engine *e, const struct lwp_state *st);
+
+/* EAX of leaf 8000_001C now; 0 = the four instructions raise #UD. */
+u32 lwp_engine_avail(const struct lwp_engine *e);
+
+static inline bool lwp_engine_on(const struct lwp_engine *e)
+{
+	return lwp_state_on(&e->st);
+}
+
+/* ---- MSRs ---- */
+
+/* WRMSR LWP_CFG by the guest; false = #GP(0). Touches no guest memory. */
+bool lwp_engine_write_cfg(struct lwp_engine *e, u64 value);
+
+/*
+ * WRMSR LWP_CBADDR where the revision executes nothing (rev->cbaddr_executes is false): 0 discards the
+ * state without a flush. false = #GP(0).
+ */
+bool lwp_engine_write_cbaddr(struct lwp_engine *e, u64 value);
+
+/*
+ * Load a block at the next CPL-3 moment (2007 LLWPCB at CPL != 3; KVM's `os` contexts by MSR). `linear`
+ * must be canonical and not 0.
+ */
+void lwp_engine_defer(struct lwp_engine *e, u64 linear);
+
+/* ---- the four instructions; they access guest memory ---- */
+
+/* Segmentation as the instruction sees it. */
+struct lwp_ds {
+	u64 base;
+	u64 limit; /* highest valid offset; ~0 in 64-bit code */
+	bool long_mode; /* 64-bit code: base ignored, addresses must be canonical */
+	u8 va_bits; /* 48 or 57 */
+};
+
+/*
+ * LLWPCB with effective address `ea` (already truncated to 32 bits where W = 0), 0 = off.
+ * `old` gets what 2007 returns in rAX (the previous pointer, effective), 0 in 43724.
+ * On any exception the instruction is restartable and *e is as spec 3.3 says (a fault while flushing the
+ * old block leaves LWP on; a fault or #GP by the new one leaves it off).
+ */
+void lwp_llwpcb(struct lwp_engine *e, u64 ea, const struct lwp_ds *ds, u8 cpl, u64 *old,
+		struct lwp_exc *exc);
+
+/* SLWPCB: flush, then *result = effective address of the block, not truncated; 0 when LWP is off. */
+void lwp_slwpcb(struct lwp_engine *e, const struct lwp_ds *ds, u64 *result, struct lwp_exc *exc);
+
+/* Operands of LWPINS and LWPVAL. */
+struct lwp_sample {
+	u64 address; /* linear address of the instruction */
+	u64 data2; /* operand 1, zero-extended when 32-bit */
+	u32 data1; /* r/m32; read only if lwp_ins_reads() / lwp_val_reads() */
+	u16 flags; /* imm[15:0] */
+};
+
+/* Will LWPINS / this LWPVAL store a record, so that its memory operand is to be read first? */
+bool lwp_ins_reads(const struct lwp_engine *e);
+bool lwp_val_reads(const struct lwp_engine *e);
+
+/* LWPINS; *cf = ring was full. */
+void lwp_ins(struct lwp_engine *e, const struct lwp_sample *s, bool *cf, struct lwp_exc *exc);
+
+/* LWPVAL; a fault leaves the counter as it was. */
+void lwp_val(struct lwp_engine *e, const struct lwp_sample *s, struct lwp_exc *exc);
+
+/* ---- counting; no guest memory ---- */
+
+enum lwp_branch_class {
+	LWP_BRANCH_NONE,
+	LWP_BRANCH_CONDITIONAL, /* Jcc, JCXZ, LOOPcc */
+	LWP_BRANCH_RELATIVE, /* JMP rel, CALL rel */
+	LWP_BRANCH_ABSOLUTE, /* RET, indirect JMP and CALL */
+};
+
+/* One instruction that began and ended at CPL 3 under the same block and did not fault. */
+struct lwp_retired {
+	u64 address; /* linear address of the instruction */
+	enum lwp_branch_class branch;
+	bool taken; /* the evaluated condition; true for unconditional */
+	u64 target; /* linear: where it goes, or the fall-through if not taken */
+	u32 cnh, rnh; /* clocks it took */
+};
+
+/*
+ * How many more events of a kind (that pass all filters) until one is due: n means that the n-th from now
+ * is. At least 1. LWP_BUDGET_NEVER: not counted at all (LWP off, event not active, or its pending
+ * record awaits a reload that no count can hasten).
+ */
+#define LWP_BUDGET_NEVER (~(u64)0)
+u64 lwp_budget(const struct lwp_engine *e, enum lwp_kind kind);
+
+/* Does the branch filter let this class pass? (BRE active and class not filtered.) */
+bool lwp_branch_counted(const struct lwp_engine *e, enum lwp_branch_class branch);
+/* An IP filter is active: eligibility depends on each instruction's address. */
+bool lwp_ip_filtered(const struct lwp_engine *e);
+
+/* n events of a kind retired, none due: n < lwp_budget(), else the excess is dropped. */
+void lwp_count(struct lwp_engine *e, enum lwp_kind kind, u64 n);
+
+/*
+ * One instruction retired: count all its events, gather at most one record (the due event furthest below
+ * its limit, ties to the lowest EventId). Returns true if lwp_boundary() is wanted before the next
+ * instruction.
+ */
+bool lwp_retire(struct lwp_engine *e, const struct lwp_retired *r);
+
+/*
+ * Late delivery (KVM with a PMU): n events of a kind have passed by now, at least lwp_budget() of them; the record
+ * names `r` (for instructions: the one at the exit's rIP; for branches: the next branch). Counts as an
+ * overshoot with `exact`. Returns as lwp_retire().
+ */
+bool lwp_retire_late(struct lwp_engine *e, enum lwp_kind kind, u64 n, const struct lwp_retired *r);
+
+/* ---- delivery; accesses guest memory ---- */
+
+/*
+ * At CPL 3 in this context, before the instruction at linear address rip: is lwp_boundary() to be called?
+ * `entered`: CPL 3 was entered just now (return from the kernel, start of a world switch). A pending record
+ * that has not faulted yet: always. One that has: if `entered` and rip is where it faulted, or after another
+ * event became due. Further: a block to load (deferred), BaseIP and LimitIP to read again.
+ */
+bool lwp_boundary_wanted(const struct lwp_engine *e, u64 rip, bool entered);
+
+/*
+ * Do it: load a deferred block (one that is not valid turns LWP off), read BaseIP and LimitIP, store the
+ * pending record. *exc is LWP_EXC_NONE or LWP_EXC_PF, raised with the rIP of the next instruction; the
+ * record then stays pending and the state remembers rip for the retry.
+ */
+void lwp_boundary(struct lwp_engine *e, u64 rip, bool entered, struct lwp_exc *exc);
+
+#endif
