@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The local APIC in xAPIC mode: EOI and interprocessor interrupts. */
+#ifndef FLAT_APIC_H
+#define FLAT_APIC_H
+
+#include "lwp_types.h"
+
+#define APIC_BASE 0xfee00000ul
+
+void apic_init(void);
+void apic_eoi(void);
+u8 apic_id(void);
+/* Fixed interrupt to the processor with this APIC id (its own: a self-IPI). */
+void apic_send(u8 id, u8 vector);
+void apic_send_nmi(u8 id);
+/* INIT, then a start-up IPI: real mode at page * 4096. */
+void apic_start(u8 id, u8 page);
+
+#endif

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The reporter: formatting, the serial line, TAP, and the exit device. */
+#include <stdarg.h>
+#include "report.h"
+#include "x86.h"
+
+#define SERIAL_PORT 0x3f8
+#define SERIAL_LSR (SERIAL_PORT + 5)
+#define SERIAL_LSR_THRE 0x20
+#define EXIT_PORT 0xf4
+
+#define PREFIX_DEPTH 6
+#define PREFIX_SIZE 48
+
+static char prefix[PREFIX_DEPTH][PREFIX_SIZE];
+static int prefix_depth;
+static unsigned int points, failures;
+
+static void serial_put(char c)
+{
+	while (!(inb(SERIAL_LSR) & SERIAL_LSR_THRE))
+		pause();
+	outb(SERIAL_PORT, (u8)c);
+}
+
+/* Where formatted text goes: to a buffer, or to the serial line when there is none. */
+struct out {
+	char *buf;
+	size_t left;
+};
+
+static void put(struct out *o, char c)
+{
+	if (!o->buf) {
+		serial_put(c);
+	} else if (o->left > 1) {
+		*o->buf++ = c;
+		o->left--;
+	}
+}
+
+static void put_number(struct out *o, u64 v, unsigned int base, bool negative, int width, char pad)
+{
+	char digits[24];
+	int n = 0;
+
+	do {
+		digits[n++] = "0123456789abcdef"[v % base];
+		v /= base;
+	} while (v);
+	if (negative)
+		digits[n++] = '-';
+	for (; width > n; width--)
+		put(o, pad);
+	while (n)
+		put(o, digits[--n]);
+}
+
+static void format(struct out *o, const char *fmt, va_list ap)
+{
+	for (; *fmt; fmt++) {
+		char pad = ' ';
+		int width = 0;
+		bool is_long = false;
+		const char *s;
+		s64 d;
+
+		if (*fmt != '%') {
+			put(o, *fmt);
+			continue;
+		}
+		if (*++fmt == '0')
+			pad = *fmt++;
+		while (*fmt >= '0' && *fmt <= '9')
+			width = 10 * width + *fmt++ - '0';
+		for (; *fmt == 'l'; fmt++)
+			is_long = true;
+		switch (*fmt) {
+		case 's':
+			for (s = va_arg(ap, const char *); *s; s++)
+				put(o, *s);
+			break;
+		case 'c':
+			put(o, (char)va_arg(ap, int));
+			break;
+		case 'd':
+			d = is_long ? va_arg(ap, s64) : va_arg(ap, int);
+			put_number(o, (u64)(d < 0 ? -d : d), 10, d < 0, width, pad);
+			break;
+		case 'u':
+		case 'x':
+			put_number(o, is_long ? va_arg(ap, u64) : va_arg(ap, u32),
+				   *fmt == 'u' ? 10 : 16, false, width, pad);
+			break;
+		default:
+			put(o, *fmt);
+		}
+	}
+	if (o->buf)
+		*o->buf = '\0';
+}
+
+static void vprint(const char *fmt, va_list ap)
+{
+	struct out o = { NULL, 0 };
+
+	format(&o, fmt, ap);
+}
+
+void print(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vprint(fmt, ap);
+	va_end(ap);
+}
+
+void report_push(const char *fmt, ...)
+{
+	struct out o;
+	va_list ap;
+
+	if (prefix_depth == PREFIX_DEPTH)
+		bail("more than %d report prefixes", PREFIX_DEPTH);
+	o.buf = prefix[prefix_depth++];
+	o.left = PREFIX_SIZE;
+	va_start(ap, fmt);
+	format(&o, fmt, ap);
+	va_end(ap);
+}
+
+void report_pop(void)
+{
+	prefix_depth--;
+}
+
+static void print_point(bool ok, const char *fmt, va_list ap)
+{
+	int i;
+
+	if (!ok)
+		failures++;
+	print("%s %u - ", ok ? "ok" : "not ok", ++points);
+	for (i = 0; i < prefix_depth; i++)
+		print("%s: ", prefix[i]);
+	vprint(fmt, ap);
+}
+
+bool report(bool cond, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	print_point(cond, fmt, ap);
+	va_end(ap);
+	print("\n");
+	return cond;
+}
+
+bool report_eq(u64 got, u64 want, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	print_point(got == want, fmt, ap);
+	va_end(ap);
+	print("\n");
+	if (got != want)
+		report_note("  is %lx, should be %lx", got, want);
+	return got == want;
+}
+
+void report_skip(const char *why, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	print_point(true, fmt, ap);
+	va_end(ap);
+	print(" # SKIP %s\n", why);
+}
+
+void report_note(const char *fmt, ...)
+{
+	va_list ap;
+
+	print("# ");
+	va_start(ap, fmt);
+	vprint(fmt, ap);
+	va_end(ap);
+	print("\n");
+}
+
+static _Noreturn void leave(enum flat_exit value)
+{
+	for (;;) {
+		outb(EXIT_PORT, (u8)value);
+		asm volatile("cli; hlt");
+	}
+}
+
+void bail(const char *fmt, ...)
+{
+	va_list ap;
+
+	print("\nBail out! ");
+	va_start(ap, fmt);
+	vprint(fmt, ap);
+	va_end(ap);
+	print("\n");
+	leave(FLAT_EXIT_BROKEN);
+}
+
+void report_end(void)
+{
+	print("1..%u\n", points);
+	leave(failures ? FLAT_EXIT_FAIL : FLAT_EXIT_PASS);
+}

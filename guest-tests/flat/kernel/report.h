@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The reporter: test points in TAP on the serial line, and the end of the run.
+ *
+ * A point is ok, not ok, or skipped. What makes the rest of a run meaningless (the test itself is
+ * broken) is bail(): the runner counts it as an error, not as a failure of what is tested.
+ */
+#ifndef FLAT_REPORT_H
+#define FLAT_REPORT_H
+
+#include "lwp_types.h"
+
+#define PRINTF_LIKE(n) __attribute__((format(printf, n, n + 1)))
+
+/* Exit values given to isa-debug-exit; a process sees 2 * value + 1. */
+enum flat_exit { FLAT_EXIT_PASS = 0, FLAT_EXIT_FAIL = 1, FLAT_EXIT_BROKEN = 2 };
+
+/* Print to the serial line; %s %c %d %u %x with 0, width, l. */
+void print(const char *fmt, ...) PRINTF_LIKE(1);
+
+/* Names put before the description of each point until they are popped. */
+void report_push(const char *fmt, ...) PRINTF_LIKE(1);
+void report_pop(void);
+
+/* One test point. Returns cond. */
+bool report(bool cond, const char *fmt, ...) PRINTF_LIKE(2);
+/* One test point that is ok when got == want; prints both when not. Returns got == want. */
+bool report_eq(u64 got, u64 want, const char *fmt, ...) PRINTF_LIKE(3);
+/* One point that could not be tried; why goes to the runner. */
+void report_skip(const char *why, const char *fmt, ...) PRINTF_LIKE(2);
+/* A line of explanation, not a point. */
+void report_note(const char *fmt, ...) PRINTF_LIKE(1);
+
+/* The test or what it stands on is broken: say why and end the run. */
+_Noreturn void bail(const char *fmt, ...) PRINTF_LIKE(1);
+/* All points are reported: print the plan and end the run. */
+_Noreturn void report_end(void);
+
+#endif

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The other processors: start-up, and a mailbox for each. */
+#include "apic.h"
+#include "cpu.h"
+#include "paging.h"
+#include "report.h"
+#include "smp.h"
+#include "x86.h"
+
+/* Far beyond what a loaded host needs, still finite. */
+#define START_SPINS 2000000000ull
+
+static u32 count = 1;
+static volatile u32 running = 1;
+static struct {
+	void (*volatile fn)(void *arg);
+	void *arg;
+} mailbox[MAX_CPUS];
+
+extern char ap_trampoline[], ap_trampoline_end[];
+extern char *boot_stack_top;
+_Noreturn void ap_main(void);
+
+u32 smp_count(void)
+{
+	return count;
+}
+
+void smp_set_count(u32 n)
+{
+	if (n < 1 || n > MAX_CPUS)
+		bail("cpus=%u is not in 1..%d", n, MAX_CPUS);
+	count = n;
+}
+
+void ap_main(void)
+{
+	u32 me = running;
+
+	write_cr3(kernel_cr3());
+	cpu_init(me);
+	running = me + 1;
+	for (;;) {
+		while (!mailbox[me].fn)
+			pause();
+		mailbox[me].fn(mailbox[me].arg);
+		__atomic_thread_fence(__ATOMIC_RELEASE);
+		mailbox[me].fn = NULL;
+	}
+}
+
+void smp_start(void)
+{
+	u64 spins;
+	u32 i;
+
+	memcpy((void *)AP_TRAMPOLINE, ap_trampoline, (size_t)(ap_trampoline_end - ap_trampoline));
+	for (i = running; i < count; i++) {
+		boot_stack_top = boot_cpu_area[i] + CPU_AREA_SIZE;
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+		apic_start((u8)i, AP_TRAMPOLINE / PAGE_SIZE);
+		for (spins = 0; running == i; spins++) {
+			if (spins == START_SPINS)
+				bail("processor %u did not start", i);
+			pause();
+		}
+	}
+}
+
+void smp_run(u32 cpu, void (*fn)(void *arg), void *arg)
+{
+	if (cpu >= running || mailbox[cpu].fn)
+		bail("processor %u is not there or busy", cpu);
+	mailbox[cpu].arg = arg;
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	mailbox[cpu].fn = fn;
+}
+
+void smp_wait(u32 cpu)
+{
+	while (mailbox[cpu].fn)
+		pause();
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+}
+
+void barrier_wait(struct barrier *b, u32 parties)
+{
+	u32 round = __atomic_load_n(&b->round, __ATOMIC_ACQUIRE);
+
+	if (__atomic_add_fetch(&b->arrived, 1, __ATOMIC_ACQ_REL) == parties) {
+		__atomic_store_n(&b->arrived, 0, __ATOMIC_RELAXED);
+		__atomic_store_n(&b->round, round + 1, __ATOMIC_RELEASE);
+		return;
+	}
+	while (__atomic_load_n(&b->round, __ATOMIC_ACQUIRE) == round)
+		pause();
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * From the loader to C. The image is an ELF with a PVH note, so a hypervisor starts it at start32 in
+ * 32-bit protected mode, paging off, EBX pointing to the start-of-day structure. The other processors
+ * come through the 16-bit trampoline at the end, which smp.c copies below 1 MiB.
+ */
+#include "layout.h"
+
+#define BOOT_CS 0x08
+#define BOOT_DS 0x10
+#define CR0_PE 0x1
+#define CR0_MP 0x2
+#define CR0_NE 0x20
+#define CR0_WP 0x10000
+#define CR0_PG 0x80000000
+#define CR4_PAE 0x20
+#define MSR_EFER 0xc0000080
+#define EFER_LME 0x100
+#define PTE_PRESENT_WRITE 0x3
+#define PTE_LARGE 0x80
+#define XEN_ELFNOTE_PHYS32_ENTRY 18
+
+	.section .note.pvh, "a", @note
+	.balign 4
+	.long 4, 8, XEN_ELFNOTE_PHYS32_ENTRY
+	.asciz "Xen"
+	.quad start32
+
+	/* Enter long mode with the boot page tables. Clobbers eax, ecx, edx. */
+.macro enter_long_mode
+	mov $CR4_PAE, %eax
+	mov %eax, %cr4
+	mov $boot_pml4, %eax
+	mov %eax, %cr3
+	mov $MSR_EFER, %ecx
+	rdmsr
+	or $EFER_LME, %eax
+	wrmsr
+	mov $(CR0_PG | CR0_WP | CR0_NE | CR0_MP | CR0_PE), %eax
+	mov %eax, %cr0
+.endm
+
+.macro load_data_segments
+	mov $BOOT_DS, %eax
+	mov %eax, %ds
+	mov %eax, %es
+	mov %eax, %ss
+	xor %eax, %eax
+	mov %eax, %fs
+	mov %eax, %gs
+.endm
+
+	.text
+	.code32
+	.globl start32
+start32:
+	cli
+	cld
+	lgdt boot_gdt_pointer
+	enter_long_mode
+	ljmp $BOOT_CS, $start64
+	.code64
+start64:
+	load_data_segments
+	mov boot_stack_top, %rsp
+	mov %ebx, %edi
+	call kernel_main
+
+ap_start64:
+	load_data_segments
+	mov boot_stack_top, %rsp
+	call ap_main
+
+	.data
+	/* Where the processor that starts next finds its stack; smp.c changes it for each. */
+	.globl boot_stack_top
+boot_stack_top:
+	.quad boot_cpu_area + CPU_AREA_SIZE
+
+	.balign 8
+boot_gdt:
+	.quad 0
+	.quad 0x00af9b000000ffff	/* BOOT_CS: 64-bit code */
+	.quad 0x00cf93000000ffff	/* BOOT_DS */
+	.quad 0x00cf9b000000ffff	/* 32-bit code, for the trampoline */
+boot_gdt_pointer:
+	.word . - boot_gdt - 1
+	.quad boot_gdt
+
+	/* The first GiB, identity mapped for the kernel only; paging.c replaces it. */
+	.balign 4096
+boot_pml4:
+	.quad boot_pdpt + PTE_PRESENT_WRITE
+	.fill 511, 8, 0
+boot_pdpt:
+	.quad boot_pd + PTE_PRESENT_WRITE
+	.fill 511, 8, 0
+boot_pd:
+	.set address, 0
+	.rept 512
+	.quad address + PTE_LARGE + PTE_PRESENT_WRITE
+	.set address, address + 0x200000
+	.endr
+
+	/* Position: smp.c copies it to AP_TRAMPOLINE, the page that the SIPI vector names. */
+	.section .rodata
+	.globl ap_trampoline, ap_trampoline_end
+	.code16
+ap_trampoline:
+	cli
+	cld
+	mov %cs, %ax
+	mov %ax, %ds
+	lgdtl (ap_gdt_pointer - ap_trampoline)
+	mov $CR0_PE, %eax
+	mov %eax, %cr0
+	ljmpl $0x18, $(AP_TRAMPOLINE + ap_start32 - ap_trampoline)
+	.code32
+ap_start32:
+	mov $BOOT_DS, %eax
+	mov %eax, %ds
+	enter_long_mode
+	ljmp $BOOT_CS, $ap_start64
+	.balign 4
+ap_gdt_pointer:
+	.word 31
+	.long boot_gdt
+ap_trampoline_end:
+
+	.section .note.GNU-stack, "", @progbits

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The table of runs: which test, on which virtual processor, and what the host must offer for it. */
+#ifndef FLATRUN_TABLE_H
+#define FLATRUN_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What a run needs from the accelerator it runs on; offers() in table.c says who offers what. */
+enum need {
+	NEED_TCG = 1 << 0,
+	NEED_KVM = 1 << 1,
+	NEED_OS_CONTEXT = 1 << 2, /* XCR0[62] and XSAVE component 62 */
+	NEED_CLOCKS = 1 << 3, /* events 5 and 6 */
+	NEED_DCACHE = 1 << 4, /* event 4 */
+	NEED_THRESHOLD_INT = 1 << 5,
+	NEED_VMCB_AREA = 1 << 6,
+};
+
+struct run {
+	const char *name; /* unique; the word for --only and the name of a dump */
+	const char *test; /* FLAT_TEST() in the image; NULL: the same as name */
+	const char *cpu; /* QEMU CPU properties behind the model, NULL: none */
+	const char *args; /* more words for the test, NULL: none */
+	unsigned int cpus; /* 0: one */
+	unsigned int needs; /* enum need */
+	unsigned int timeout; /* seconds, 0: DEFAULT_TIMEOUT */
+};
+
+#define DEFAULT_TIMEOUT 30
+
+extern const struct run runs[];
+extern const size_t run_count;
+
+/* The CPU model of every run. */
+extern const char cpu_model[];
+
+/* Bits of enum need that the accelerator "tcg" or "kvm" offers; 0 for any other name. */
+unsigned int offers(const char *accel);
+/* Word for the lowest bit of a set of needs that is not empty. */
+const char *need_name(unsigned int needs);
+
+#endif
