@@ -80,6 +80,12 @@ enum lwp_cb_verdict {
 	LWP_CB_NO_EVENTS, /* 2007 only: LWP goes off, Flags = 0 */
 };
 
+/* Bits of Filters that are honoured: defined by the revision and announced by the leaf. */
+u32 lwp_cb_filters(const struct lwp_caps *caps);
+
+/* Smallest ring in bytes, at least one record. */
+u32 lwp_cb_min_ring(const struct lwp_caps *caps);
+
 /* Byte offset of event slot `slot` (0-based) in the block. */
 u32 lwp_cb_slot_offset(const struct lwp_caps *caps, u32 slot);
 

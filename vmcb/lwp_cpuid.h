@@ -54,8 +54,8 @@
 #define LWP_ECX_IP_FILTERING LWP_BIT(29)
 #define LWP_ECX_CACHE_LEVELS LWP_BIT(30)
 #define LWP_ECX_CACHE_LATENCY LWP_BIT(31)
-#define LWP_ECX_FEATURES                                                                           \
-	(LWP_ECX_DATA_ADDRESS | LWP_ECX_VMCB_AREA | LWP_ECX_BRANCH_PREDICTION |                    \
+#define LWP_ECX_FEATURES                                                        \
+	(LWP_ECX_DATA_ADDRESS | LWP_ECX_VMCB_AREA | LWP_ECX_BRANCH_PREDICTION | \
 	 LWP_ECX_IP_FILTERING | LWP_ECX_CACHE_LEVELS | LWP_ECX_CACHE_LATENCY)
 
 /*
@@ -97,6 +97,21 @@ void lwp_caps_profile(struct lwp_caps *caps, enum lwp_profile profile, u32 rev);
  * the features of events that are gone. Returns false (and changes nothing) when out of range.
  */
 bool lwp_caps_set_max_events(struct lwp_caps *caps, u32 max_events);
+
+/* Does it have this event? */
+bool lwp_caps_has(const struct lwp_caps *caps, enum lwp_kind kind);
+
+/*
+ * What the leaf announces about data cache misses depends on whether they are offered at all: without
+ * them (a caller masked `features`) latency bits, rounding, data address and cache filters read as zero,
+ * as on silicon. These give the numbers as announced; so do all functions below.
+ */
+u8 lwp_caps_latency_max(const struct lwp_caps *caps);
+u8 lwp_caps_latency_rnd(const struct lwp_caps *caps);
+u32 lwp_caps_ecx_features(const struct lwp_caps *caps);
+
+/* Flag bits of EventIds 1..max_event_id (1..8). */
+u32 lwp_caps_event_features(u32 max_event_id);
 
 /* Is every number in range and are they consistent with each other (block holds all slots, ...)? */
 bool lwp_caps_valid(const struct lwp_caps *caps);

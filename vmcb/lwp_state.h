@@ -127,6 +127,17 @@ struct lwp_ctx_saved {
 	struct lwp_state state;
 };
 
+/* Where the constant fields lie in their 64-byte form; the rest is zero. */
+#define LWP_CTX_CONST_FLAGS 0 /* u32 */
+#define LWP_CTX_CONST_SIZE_RANDOM 4 /* u32 */
+#define LWP_CTX_CONST_BASE 8 /* u64 */
+#define LWP_CTX_CONST_THRESHOLD 16 /* u32 */
+#define LWP_CTX_CONST_FILTERS 20 /* u32 */
+#define LWP_CTX_CONST_BASE_IP 24 /* u64; zero where the revision has no IP filter */
+#define LWP_CTX_CONST_LIMIT_IP 32 /* u64 */
+#define LWP_CTX_CONST_HEAD 40 /* u32 */
+#define LWP_CTX_CONST_END 44
+
 /*
  * The fields of a block that must not change while LWP is on, in a fixed 64-byte form: flags, size and
  * random, base, threshold, filters, BaseIP, LimitIP, and the head as flushed last; unused bytes zero.

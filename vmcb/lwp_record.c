@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Event records to and from their 32 bytes.
+ */
+#include "lwp_record.h"
+
+_Static_assert(LWP_RECORD_TIMESTAMP + sizeof(u64) == LWP_RECORD_SIZE, "a record is 32 bytes");
+
+void lwp_record_encode(const struct lwp_record *rec, u8 out[LWP_RECORD_SIZE])
+{
+	out[LWP_RECORD_EVENT_ID] = rec->event_id;
+	out[LWP_RECORD_CORE_ID] = rec->core_id;
+	lwp_put16(out + LWP_RECORD_FLAGS, rec->flags);
+	lwp_put32(out + LWP_RECORD_DATA1, rec->data1);
+	lwp_put64(out + LWP_RECORD_ADDRESS, rec->address);
+	lwp_put64(out + LWP_RECORD_DATA2, rec->data2);
+	lwp_put64(out + LWP_RECORD_TIMESTAMP, rec->timestamp);
+}
+
+void lwp_record_decode(const u8 in[LWP_RECORD_SIZE], struct lwp_record *rec)
+{
+	rec->event_id = in[LWP_RECORD_EVENT_ID];
+	rec->core_id = in[LWP_RECORD_CORE_ID];
+	rec->flags = lwp_get16(in + LWP_RECORD_FLAGS);
+	rec->data1 = lwp_get32(in + LWP_RECORD_DATA1);
+	rec->address = lwp_get64(in + LWP_RECORD_ADDRESS);
+	rec->data2 = lwp_get64(in + LWP_RECORD_DATA2);
+	rec->timestamp = lwp_get64(in + LWP_RECORD_TIMESTAMP);
+}
