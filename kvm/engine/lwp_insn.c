@@ -91,18 +91,21 @@ static void classify_group5(struct decode *d)
 	}
 }
 
-/* MOV Sreg, r/m: CS cannot be loaded, 6 and 7 name no register. */
+/* MOV from and to a segment register: 6 and 7 name none, CS cannot be loaded. */
 static void classify_mov_sreg(struct decode *d)
 {
-	if (d->c.reg == LWP_SEG_CS || d->c.reg > LWP_SEG_GS)
+	bool load = d->opcode == 0x8e;
+
+	if (d->c.reg > LWP_SEG_GS || (load && d->c.reg == LWP_SEG_CS))
 		lwp_fail(&d->c, LWP_DECODE_UD);
-	else if (d->c.reg == LWP_SEG_SS)
+	else if (load && d->c.reg == LWP_SEG_SS)
 		d->insn->kind = LWP_INSN_MOV_SS;
 }
 
 static void classify_one_byte(struct decode *d)
 {
 	switch (d->opcode) {
+	case 0x8c:
 	case 0x8e:
 		classify_mov_sreg(d);
 		break;
