@@ -85,8 +85,8 @@ static void read_functions(const char *path, struct program *p)
 		for (size_t i = 0; i < shdr.sh_size / shdr.sh_entsize; i++) {
 			GElf_Sym sym;
 
-			if (!gelf_getsym(data, (int)i, &sym) || GELF_ST_TYPE(sym.st_info) != STT_FUNC ||
-			    !sym.st_size)
+			if (!gelf_getsym(data, (int)i, &sym) ||
+			    GELF_ST_TYPE(sym.st_info) != STT_FUNC || !sym.st_size)
 				continue;
 			p->function[p->functions++] = (struct function){
 				.start = sym.st_value,

@@ -15,7 +15,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#define HOT __attribute__((noinline, noclone, optimize("no-tree-loop-distribute-patterns")))
+#define HOT static __attribute__((noinline, noclone, optimize("no-tree-loop-distribute-patterns")))
 
 static uint64_t rng_state;
 
@@ -193,8 +193,8 @@ static const struct {
 	uint64_t (*run)(uint64_t x);
 	unsigned int cost;
 } hot[] = {
-	{ hot_crc, 2800 },	 { hot_sort, 4200 },   { hot_matrix, 9500 }, { hot_sieve, 6300 },
-	{ hot_chase, 2050 },	 { recurse_round, 900 }, { hot_search, 5600 }, { hot_copy, 1500 },
+	{ hot_crc, 2800 },    { hot_sort, 4200 },      { hot_matrix, 9500 }, { hot_sieve, 6300 },
+	{ hot_chase, 2050 },  { recurse_round, 900 },  { hot_search, 5600 }, { hot_copy, 1500 },
 	{ hot_collatz, 400 }, { hot_interpret, 2300 },
 };
 #define HOTS (sizeof(hot) / sizeof(hot[0]))
