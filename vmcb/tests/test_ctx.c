@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Entries of the context array (DESIGN "Migration", "Contexts"). */
+#include "state_images.h"
+
+static void good_entry(u8 entry[232])
+{
+	memset(entry, 0, 232);
+	lwp_put64(entry + 0, 0x000ffffffffff000); /* CR3 */
+	lwp_put64(entry + 8, 0x00007f0012345740); /* FS base */
+	lwp_put64(entry + 24, 0x1122334455667788); /* hash of the last record */
+	lwp_put32(entry + 32, 960); /* where it lies */
+	lwp_put32(entry + 40, 0x8000000c); /* constants: flags */
+	lwp_put32(entry + 44, 0xa0000400); /* size, random */
+	lwp_put64(entry + 48, 0x7f0000700000); /* base */
+	lwp_put32(entry + 56, 512); /* threshold */
+	lwp_put32(entry + 60, 0x18000000); /* filters */
+	lwp_put64(entry + 64, 0x400000); /* BaseIP */
+	lwp_put64(entry + 72, 0x4fffff); /* LimitIP */
+	lwp_put32(entry + 80, 992); /* head */
+	memcpy(entry + 104, good_image, 128);
+}
+
+static void expect_refused(const u8 *entry, const char *reason)
+{
+	static const struct lwp_ctx_saved nothing;
+	struct lwp_ctx_saved ctx;
+	const char *why;
+
+	memset(&ctx, 0xaa, sizeof(ctx));
+	why = lwp_ctx_decode(entry, &full, &ctx);
+	cr_assert(ne(ptr, (void *)why, NULL), "accepted, expected: %s", reason);
+	cr_expect(eq(str, text(why), text(reason)));
+	cr_expect(eq(int, memcmp(&ctx, &nothing, sizeof(ctx)), 0));
+}
+
+Test(ctx, decode_reads_every_field)
+{
+	struct lwp_ctx_saved ctx;
+	u8 entry[232];
+
+	good_entry(entry);
+	assert_accepted(lwp_ctx_decode(entry, &full, &ctx));
+	cr_expect(eq(u64, ctx.key.cr3, 0x000ffffffffff000));
+	cr_expect(eq(u64, ctx.key.thread, 0x00007f0012345740));
+	cr_expect(eq(u32, ctx.key.flags, 0));
+	cr_expect(eq(u64, ctx.last_hash, 0x1122334455667788));
+	cr_expect(eq(u32, ctx.last_offset, 960));
+	cr_expect(eq(int, memcmp(ctx.constant, entry + 40, 64), 0));
+	expect_same_state(&ctx.state, &good_state);
+}
+
+Test(ctx, encode_puts_every_field_in_its_place)
+{
+	struct lwp_ctx_saved ctx = {
+		.key = { 0x000ffffffffff000, 0x00007f0012345740, 0 },
+		.last_hash = 0x1122334455667788,
+		.last_offset = 960,
+		.state = good_state,
+	};
+	u8 entry[232], out[232];
+
+	good_entry(entry);
+	memcpy(ctx.constant, entry + 40, 64);
+	memset(out, 0xaa, 232);
+	lwp_ctx_encode(&ctx, &full, out);
+	cr_expect(eq(int, memcmp(out, entry, 232), 0));
+	cr_expect(eq(u32, LWP_CTX_ENTRY_SIZE, 232));
+}
+
+Test(ctx, without_a_last_record_no_place)
+{
+	struct lwp_ctx_saved ctx = { .last_offset = 960, .state = good_state };
+	u8 out[232];
+
+	lwp_ctx_encode(&ctx, &full, out);
+	cr_expect(eq(u32, lwp_get32(out + 32), 0));
+	expect_accepted(lwp_ctx_decode(out, &full, &ctx));
+}
+
+Test(ctx, key_of_32_bit_code_has_no_thread_part)
+{
+	struct lwp_ctx_saved ctx;
+	u8 entry[232];
+
+	good_entry(entry);
+	lwp_put32(entry + 16, 1);
+	expect_refused(entry, "32-bit context has a thread part");
+	lwp_put64(entry + 8, 0);
+	lwp_put64(entry + 0, 0x12345660); /* legacy PAE: CR3[31:5] */
+	assert_accepted(lwp_ctx_decode(entry, &full, &ctx));
+	cr_expect(eq(u32, ctx.key.flags, 1));
+	cr_expect(eq(u64, ctx.key.cr3, 0x12345660));
+}
+
+Test(ctx, key_is_page_table_address_bits)
+{
+	u8 entry[232];
+
+	good_entry(entry);
+	lwp_put64(entry + 0, 0x12345010);
+	expect_refused(entry, "context key has bits that are no page-table address");
+	lwp_put64(entry + 0, 0x0010000000000000);
+	expect_refused(entry, "context key has bits that are no page-table address");
+	lwp_put64(entry + 0, 0x8000000012345000);
+	expect_refused(entry, "context key has bits that are no page-table address");
+}
+
+Test(ctx, unknown_flags)
+{
+	u8 entry[232];
+
+	good_entry(entry);
+	lwp_put32(entry + 16, 2);
+	expect_refused(entry, "unknown context flags");
+}
+
+Test(ctx, reserved_bytes)
+{
+	u8 entry[232];
+
+	good_entry(entry);
+	entry[20] = 1;
+	expect_refused(entry, "reserved bytes are not zero");
+	good_entry(entry);
+	entry[39] = 1;
+	expect_refused(entry, "reserved bytes are not zero");
+}
+
+Test(ctx, last_record_outside_the_ring)
+{
+	u8 entry[232];
+
+	good_entry(entry);
+	lwp_put32(entry + 32, 1024);
+	expect_refused(entry, "last record is outside the buffer");
+	lwp_put32(entry + 32, 961);
+	expect_refused(entry, "place of the last record is not a multiple of the record size");
+}
+
+Test(ctx, place_without_a_last_record)
+{
+	u8 entry[232];
+
+	good_entry(entry);
+	lwp_put64(entry + 24, 0);
+	expect_refused(entry, "place of a last record, there is none");
+}
+
+Test(ctx, unused_constant_bytes)
+{
+	u8 entry[232];
+	u32 i;
+
+	for (i = 84; i < 104; i++) {
+		good_entry(entry);
+		entry[i] = 1;
+		expect_refused(entry, "unused constant bytes are not zero");
+	}
+}
+
+Test(ctx, bad_image)
+{
+	u8 entry[232];
+
+	good_entry(entry);
+	lwp_put32(entry + 116, 1024);
+	expect_refused(entry, "buffer head is outside the buffer");
+}
+
+Test(ctx, context_must_be_on)
+{
+	u8 entry[232];
+
+	good_entry(entry);
+	memset(entry + 104, 0, 128);
+	entry[213] = 1; /* format */
+	expect_refused(entry, "context with LWP off");
+}
+
+Test(ctx, deferred_context_has_no_last_record)
+{
+	struct lwp_ctx_saved ctx;
+	u8 entry[232];
+
+	good_entry(entry);
+	memset(entry + 104, 0, 128);
+	entry[104] = 0x40;
+	entry[213] = 1;
+	expect_refused(entry, "last record is outside the buffer");
+	memset(entry + 24, 0, 16);
+	expect_accepted(lwp_ctx_decode(entry, &full, &ctx));
+}
+
+Test(ctx, constants_of_a_43724_block)
+{
+	u8 block[176], out[64], expected[64];
+	u32 i;
+
+	for (i = 0; i < 176; i++)
+		block[i] = (u8)i;
+	memset(out, 0xaa, 64);
+	memset(expected, 0, 64);
+	for (i = 0; i < 16; i++)
+		expected[i] = (u8)i; /* flags, size and random, base */
+	for (i = 0; i < 8; i++)
+		expected[16 + i] = (u8)(32 + i); /* threshold, filters */
+	for (i = 0; i < 16; i++)
+		expected[24 + i] = (u8)(40 + i); /* BaseIP, LimitIP */
+	for (i = 0; i < 4; i++)
+		expected[40 + i] = (u8)(16 + i); /* head; missed events and tail are not constant */
+	lwp_ctx_constants(&full, block, out);
+	cr_expect(eq(int, memcmp(out, expected, 64), 0));
+}
+
+Test(ctx, constants_of_a_2007_block_have_no_ip_range)
+{
+	u8 block[64], out[64];
+	u32 i;
+
+	memset(block, 0xff, 64);
+	lwp_ctx_constants(&full07, block, out);
+	for (i = 0; i < 64; i++)
+		cr_expect(eq(u8, out[i], i < 24 || (i >= 40 && i < 44) ? 0xff : 0));
+}

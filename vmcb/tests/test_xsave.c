@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* XSAVE component 62: XRSTOR is unprivileged, so its bytes are hostile (spec/lwp.md 1.4, 1.5). */
+#include "state_images.h"
+
+#define ALL 0xe000007fu
+#define CFG 0x0000ab0500000006ull
+
+static const char *load(const u8 *image, u32 avail, struct lwp_state *st)
+{
+	*st = good_state;
+	st->cfg = CFG;
+	return lwp_state_decode_xsave(image, &full, avail, st);
+}
+
+/* Off, and LWP_CFG is still the one that WRMSR wrote. */
+static void expect_off(const u8 *image, const char *reason)
+{
+	struct lwp_state st, expected = { .cfg = CFG };
+	const char *why = load(image, ALL, &st);
+
+	cr_assert(ne(ptr, (void *)why, NULL), "accepted, expected: %s", reason);
+	cr_expect(eq(str, text(why), text(reason)));
+	expect_same_state(&st, &expected);
+}
+
+Test(xsave, component_is_the_first_96_bytes)
+{
+	u8 image[128], expected[128];
+
+	memcpy(expected, good_image, 128);
+	memset(expected + 96, 0, 32);
+	memset(image, 0xaa, 128);
+	lwp_state_encode_xsave(&good_state, image);
+	cr_expect(eq(int, memcmp(image, expected, 128), 0));
+}
+
+Test(xsave, cfg_is_never_loaded)
+{
+	struct lwp_state st, expected = good_state;
+	u8 image[128];
+
+	memcpy(image, good_image, 128);
+	memset(image + 96, 0xff, 32);
+	assert_accepted(load(image, ALL, &st));
+	expected.cfg = CFG;
+	expected.retry_rip = 0; /* not known */
+	expect_same_state(&st, &expected);
+}
+
+Test(xsave, flags_are_masked_by_what_is_available)
+{
+	struct lwp_state st;
+	u8 image[128];
+
+	assert_accepted(load(good_image, 0x00000009, &st));
+	cr_expect(eq(u32, st.flags, 0x18000008));
+	memcpy(image, good_image, 128);
+	lwp_put32(image + 8, 0xffffffff);
+	assert_accepted(load(image, ALL, &st));
+	cr_expect(eq(u32, st.flags, 0xfc00007f)); /* reserved bits 25:7 are dropped */
+}
+
+Test(xsave, progress_without_a_pending_record_is_dropped)
+{
+	struct lwp_state st;
+	u8 image[128];
+
+	memcpy(image, good_image, 128);
+	image[32] = 0; /* the rest of the record is left over */
+	assert_accepted(load(image, ALL, &st));
+	cr_expect(eq(u32, st.flags, 0x8000000c));
+	cr_expect(eq(u64, st.pending.address, 0));
+	cr_expect(eq(u64, st.pending.data2, 0));
+	cr_expect(eq(u16, st.pending.flags, 0));
+}
+
+Test(xsave, address_zero_is_off)
+{
+	struct lwp_state st, expected = { .cfg = CFG };
+	u8 image[128];
+
+	memset(image, 0xff, 128);
+	memset(image, 0, 8);
+	expect_accepted(load(image, ALL, &st));
+	expect_same_state(&st, &expected);
+}
+
+Test(xsave, not_available_is_off)
+{
+	struct lwp_state st, expected = { .cfg = CFG };
+
+	cr_expect(eq(str, text(load(good_image, 0, &st)), text("LWP is not available")));
+	expect_same_state(&st, &expected);
+}
+
+Test(xsave, block_address_alone_is_deferred)
+{
+	struct lwp_state st;
+	u8 image[128] = { [0] = 0x40 };
+
+	assert_accepted(load(image, ALL, &st));
+	cr_expect(lwp_state_deferred(&st));
+	cr_expect(eq(u64, st.cb_addr, 0x40));
+}
+
+Test(xsave, bad_bytes_turn_lwp_off)
+{
+	static const struct {
+		u8 offset;
+		u32 value;
+		const char *reason;
+	} row[] = {
+		{ 4, 0x01000000, "control block is not canonical" },
+		{ 12, 1024, "buffer head is outside the buffer" },
+		{ 12, 8, "buffer head is not a multiple of the record size" },
+		{ 20, 0x80000000, "buffer is not canonical" },
+		{ 24, 512, "buffer size is below the minimum" },
+		{ 24, 1030, "buffer size is not a multiple of the record size" },
+		{ 28, 0x06000000, "filters are not announced" },
+		{ 32, 1, "pending record has an event id that cannot be pending" },
+		{ 32, 255, "pending record has an event id that cannot be pending" },
+		{ 72, 0x02000000, "counter is not a sign-extended 26-bit number" },
+		{ 92, 1, "counter of an undefined event is not zero" },
+	};
+	u8 image[128];
+	u32 i;
+
+	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		memcpy(image, good_image, 128);
+		lwp_put32(image + row[i].offset, row[i].value);
+		expect_off(image, row[i].reason);
+	}
+}
