@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * lwprun: profile a program with LWP, from inside a guest (or on a processor that has it). It makes the
+ * pool, runs the program with liblwprun.so preloaded, empties the rings until the program has ended,
+ * and leaves as the program did.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <libelf.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "leaf.h"
+#include "options.h"
+#include "program.h"
+#include "supervise.h"
+
+#define LIBRARY "liblwprun.so"
+
+static const int forwarded_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
+#define NR_FORWARDED (sizeof(forwarded_signals) / sizeof(forwarded_signals[0]))
+
+/* For signal handlers. */
+static volatile pid_t program_pid;
+static uint32_t *bell;
+
+static void __attribute__((format(printf, 2, 3), noreturn)) die(int status, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	fputs("lwprun: ", stderr);
+	vfprintf(stderr, format, args);
+	fputc('\n', stderr);
+	va_end(args);
+	exit(status);
+}
+
+/* ---- Signals -------------------------------------------------------------------------------- */
+
+/* Ring our own bell: a round that is about to sleep sees another value and does not. */
+static void child_changed(int sig)
+{
+	__atomic_fetch_add(bell, 1, __ATOMIC_SEQ_CST);
+}
+
+/* What the terminal sends goes to the program as well without us. */
+static void forward(int sig, siginfo_t *info, void *context)
+{
+	if (info->si_code != SI_KERNEL && program_pid > 0)
+		kill(program_pid, sig);
+}
+
+/* Signals wait from here to release_signals(), so that none is lost before there is a program. */
+static void hold_signals(sigset_t *old)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, old);
+}
+
+static void release_signals(const sigset_t *old)
+{
+	sigprocmask(SIG_SETMASK, old, NULL);
+}
+
+static void catch_signals(void)
+{
+	struct sigaction child = { .sa_handler = child_changed, .sa_flags = SA_RESTART };
+	struct sigaction other = { .sa_sigaction = forward, .sa_flags = SA_RESTART | SA_SIGINFO };
+
+	sigaction(SIGCHLD, &child, NULL);
+	for (size_t i = 0; i < NR_FORWARDED; i++) {
+		struct sigaction old;
+
+		/* nohup and its like ask for this. */
+		if (sigaction(forwarded_signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+			sigaction(forwarded_signals[i], &other, NULL);
+	}
+}
+
+/* ---- The pool ------------------------------------------------------------------------------- */
+
+static uint64_t round_up(uint64_t value, uint64_t to)
+{
+	return (value + to - 1) / to * to;
+}
+
+/* Returns the pool and its descriptor, which stays open: programs open it through /proc. */
+static struct pool *create_pool(const struct pool *description, uint32_t nr_slots, int *fd)
+{
+	uint64_t slots = round_up(sizeof(struct pool), POOL_PAGE);
+	uint64_t areas = round_up(slots + nr_slots * sizeof(struct pool_slot), POOL_PAGE);
+	uint64_t area = POOL_PAGE + round_up(description->ring_size, POOL_PAGE);
+	uint64_t size = areas + nr_slots * area;
+	struct pool *pool;
+
+	*fd = memfd_create("lwprun", MFD_CLOEXEC);
+	if (*fd < 0 || ftruncate(*fd, (off_t)size) < 0)
+		die(LWPRUN_FAILED, "cannot make shared memory: %s", strerror(errno));
+	pool = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, *fd, 0);
+	if (pool == MAP_FAILED)
+		die(LWPRUN_FAILED,
+		    "cannot map %llu bytes for rings (--max-threads, --ring-size): %s",
+		    (unsigned long long)size, strerror(errno));
+	*pool = *description;
+	pool->magic = POOL_MAGIC;
+	pool->version = POOL_VERSION;
+	pool->nr_slots = nr_slots;
+	pool->size = size;
+	pool->slots_offset = slots;
+	pool->areas_offset = areas;
+	pool->area_size = area;
+	pool->lwprun_pid = getpid();
+	return pool;
+}
+
+/* ---- The program ---------------------------------------------------------------------------- */
+
+/* liblwprun.so: beside lwprun in a build tree, in the library directory when installed. */
+static void find_library(char path[PATH_MAX])
+{
+	static const char *const places[] = { "", LWPRUN_LIBRARY_DIR };
+	char self[PATH_MAX], candidate[2 * PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	if (n < 0)
+		die(LWPRUN_FAILED, "cannot read /proc/self/exe: %s", strerror(errno));
+	self[n] = '\0';
+	*strrchr(self, '/') = '\0';
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		snprintf(candidate, sizeof(candidate), "%s/%s/" LIBRARY, self, places[i]);
+		if (realpath(candidate, path))
+			break;
+		path[0] = '\0';
+	}
+	if (!path[0])
+		die(LWPRUN_FAILED, LIBRARY " is missing: neither in %s nor in %s/%s", self, self,
+		    LWPRUN_LIBRARY_DIR);
+	/* The loader splits LD_PRELOAD there. */
+	if (strpbrk(path, " :"))
+		die(LWPRUN_FAILED,
+		    "%s: the loader cannot preload from a path with a space or colon; "
+		    "move or install it elsewhere",
+		    path);
+}
+
+static void set_environment(int pool_fd, const char *library)
+{
+	const char *old = getenv("LD_PRELOAD");
+	char *value;
+
+	if (asprintf(&value, "/proc/%d/fd/%d", getppid(), pool_fd) < 0)
+		die(LWPRUN_FAILED, "%s", strerror(errno));
+	setenv(POOL_ENV, value, 1);
+	free(value);
+	if (asprintf(&value, "%s%s%s", old ?: "", old && *old ? ":" : "", library) < 0)
+		die(LWPRUN_FAILED, "%s", strerror(errno));
+	setenv("LD_PRELOAD", value, 1);
+	free(value);
+}
+
+/* Run it; an exec that fails is told through a pipe that exec closes. */
+static pid_t start_program(const struct options *options, const char *path, int pool_fd,
+			   const char *library, const sigset_t *signals)
+{
+	int report[2], error = 0;
+	pid_t pid;
+
+	if (pipe2(report, O_CLOEXEC) < 0)
+		die(LWPRUN_FAILED, "cannot make a pipe: %s", strerror(errno));
+	pid = fork();
+	if (pid < 0)
+		die(LWPRUN_FAILED, "cannot fork: %s", strerror(errno));
+	if (pid == 0) {
+		set_environment(pool_fd, library);
+		release_signals(signals);
+		execv(path, options->argv);
+		error = errno;
+		if (write(report[1], &error, sizeof(error)) < 0)
+			_exit(LWPRUN_USAGE);
+		_exit(LWPRUN_FAILED);
+	}
+	close(report[1]);
+	if (read(report[0], &error, sizeof(error)) == sizeof(error)) {
+		waitpid(pid, NULL, 0);
+		errno = error;
+		pid = -1;
+	}
+	close(report[0]);
+	return pid;
+}
+
+/* ---- The profile ---------------------------------------------------------------------------- */
+
+static struct lwpdata_bytes text(const char *string)
+{
+	return (struct lwpdata_bytes){ (const uint8_t *)string, strlen(string) };
+}
+
+static void write_config(struct lwpdata_writer *writer, const struct options *options,
+			 const struct leaf *leaf, const struct pool *pool)
+{
+	struct lwpdata_bytes *args = calloc((size_t)options->argc, sizeof(*args));
+	struct lwpdata_config config = {
+		.revision = leaf->revision,
+		.nr_events = options->nr_events,
+		.leaf_eax = leaf->eax,
+		.leaf_ebx = leaf->ebx,
+		.leaf_ecx = leaf->ecx,
+		.leaf_edx = leaf->edx,
+		.ring_size = pool->ring_size,
+		.random = options->random,
+		.tool = text("lwprun " LWPRUN_VERSION),
+		.nr_args = (uint32_t)options->argc,
+		.args = args,
+	};
+	struct utsname system;
+	struct timespec now;
+
+	if (!args)
+		die(LWPRUN_FAILED, "%s", strerror(errno));
+	clock_gettime(CLOCK_REALTIME, &now);
+	config.start_realtime = (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
+	config.start_monotonic = supervise_now();
+	memcpy(&config.flags, pool->template, sizeof(config.flags));
+	uname(&system);
+	config.kernel = text(system.release);
+	for (uint32_t i = 0; i < options->nr_events; i++) {
+		config.events[i].event_id = leaf_event_id(leaf, options->events[i].event_id);
+		config.events[i].interval = options->events[i].interval;
+	}
+	for (int i = 0; i < options->argc; i++)
+		args[i] = text(options->argv[i]);
+	lwpdata_write_config(writer, &config);
+	free(args);
+}
+
+/* ---- All together --------------------------------------------------------------------------- */
+
+/* Until the program has ended (and, if so asked, all that came of it). Returns its wait status. */
+static int supervise(struct supervisor *s, const struct options *options)
+{
+	bool ended = false;
+	int status = 0;
+
+	while (!ended || (options->wait && supervise_busy(s))) {
+		uint32_t rung = __atomic_load_n(&s->pool->bell, __ATOMIC_SEQ_CST);
+
+		supervise_round(s);
+		if (!ended && waitpid(program_pid, &status, WNOHANG) == program_pid)
+			ended = true;
+		else
+			supervise_sleep(s, rung);
+	}
+	return status;
+}
+
+static void summarize(const struct supervisor *s, const struct options *options, uint64_t records)
+{
+	const struct lwpdata_stats *stats = &s->stats;
+
+	fprintf(stderr, "lwprun: %llu records of %u threads in %u programs: %s\n",
+		(unsigned long long)records, s->nr_threads, s->nr_processes, options->output);
+	if (stats->rings_filled)
+		fprintf(stderr,
+			"lwprun: %llu rings filled up and missed events; try a larger "
+			"--ring-size or interval\n",
+			(unsigned long long)stats->rings_filled);
+	if (stats->threads_no_slot)
+		fprintf(stderr, "lwprun: %llu threads not profiled; try a larger --max-threads\n",
+			(unsigned long long)stats->threads_no_slot);
+	if (stats->threads_no_memory)
+		fprintf(stderr, "lwprun: %llu threads not profiled: no memory for their rings\n",
+			(unsigned long long)stats->threads_no_memory);
+	if (stats->processes_refused)
+		fprintf(stderr, "lwprun: %llu processes not profiled: in another name space\n",
+			(unsigned long long)stats->processes_refused);
+	if (stats->execs_unfollowed)
+		fprintf(stderr,
+			"lwprun: %llu times a program ran that cannot be profiled (static, "
+			"set-user-ID ...)\n",
+			(unsigned long long)stats->execs_unfollowed);
+	if (stats->contexts_lost)
+		fprintf(stderr, "lwprun: LWP went off by itself in %llu threads\n",
+			(unsigned long long)stats->contexts_lost);
+}
+
+/* A program that is there and can be profiled, or the end. */
+static char *checked_program(const struct options *options)
+{
+	char *path = program_find(options->argv[0]);
+	char why[2 * PATH_MAX];
+
+	if (!path)
+		die(LWPRUN_FAILED, "cannot run '%s': %s", options->argv[0], strerror(errno));
+	if (!program_check(path, why, sizeof(why)))
+		die(LWPRUN_FAILED, "%s", why);
+	return path;
+}
+
+int main(int argc, char **argv)
+{
+	struct pool description = { 0 };
+	char library[PATH_MAX], why[256];
+	struct lwpdata_writer *writer;
+	const char *reason;
+	struct options options;
+	struct supervisor s;
+	struct pool *pool;
+	sigset_t signals;
+	struct leaf leaf;
+	struct stat st;
+	uint64_t records;
+	int pool_fd, status, error;
+	char *path;
+
+	options_parse(&options, argc, argv);
+	path = checked_program(&options);
+	if (!leaf_query(&leaf, &reason))
+		die(LWPRUN_SKIPPED, "%s", reason);
+	if (!leaf_fill_pool(&leaf, &options, &description, why, sizeof(why)))
+		die(LWPRUN_USAGE, "%s", why);
+	description.seed = options.seed;
+	description.follow = options.follow;
+	find_library(library);
+	elf_version(EV_CURRENT);
+
+	writer = lwpdata_create(options.output);
+	if (!writer)
+		die(LWPRUN_FAILED, "cannot write '%s': %s", options.output, strerror(errno));
+	pool = create_pool(&description, options.max_threads, &pool_fd);
+	bell = &pool->bell;
+	write_config(writer, &options, &leaf, pool);
+	fstat(pool_fd, &st);
+	supervise_init(&s, pool, st.st_ino, &leaf, writer, library);
+
+	hold_signals(&signals);
+	program_pid = start_program(&options, path, pool_fd, library, &signals);
+	if (program_pid < 0) {
+		error = errno;
+		lwpdata_abandon(writer);
+		die(LWPRUN_FAILED, "cannot run '%s': %s", path, strerror(error));
+	}
+	catch_signals();
+	release_signals(&signals);
+	free(path);
+	status = supervise(&s, &options);
+	supervise_finish(&s);
+	records = lwpdata_written_records(writer);
+	error = lwpdata_finish(writer);
+	if (error)
+		die(LWPRUN_FAILED, "cannot write '%s': %s", options.output, strerror(-error));
+	if (!options.quiet)
+		summarize(&s, &options, records);
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}

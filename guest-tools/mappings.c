@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The executable mappings of a process, as /proc tells them, and the files behind them. */
+#include <elfutils/libdwelf.h>
+#include <fcntl.h>
+#include <libelf.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "mappings.h"
+
+#define VDSO "[vdso]"
+
+struct object {
+	char *path;
+	unsigned long inode;
+	unsigned int major, minor;
+};
+
+/* One line of /proc/PID/maps. */
+struct line {
+	uint64_t start, end, offset;
+	unsigned long inode;
+	unsigned int major, minor;
+	char perms[5];
+	char *path; /* "" for anonymous memory */
+};
+
+static bool parse_line(char *text, struct line *line)
+{
+	int path_at = 0;
+
+	text[strcspn(text, "\n")] = '\0';
+	if (sscanf(text, "%lx-%lx %4s %lx %x:%x %lu %n", &line->start, &line->end, line->perms,
+		   &line->offset, &line->major, &line->minor, &line->inode, &path_at) < 7)
+		return false;
+	line->path = text + path_at;
+	return line->start < line->end;
+}
+
+/* ---- Objects -------------------------------------------------------------------------------- */
+
+/* The mapped file itself where the kernel lets us, else what now has its name. */
+static int open_object(pid_t pid, const struct line *line)
+{
+	char name[PATH_MAX + 64];
+	int fd;
+
+	snprintf(name, sizeof(name), "/proc/%d/map_files/%lx-%lx", pid, line->start, line->end);
+	fd = open(name, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		return fd;
+	snprintf(name, sizeof(name), "/proc/%d/root%s", pid, line->path);
+	return open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+}
+
+/* Copies a file's build-id to `id`; returns its length, 0 if it has none. */
+static size_t read_build_id(int fd, uint8_t id[LWPDATA_MAX_BUILD_ID])
+{
+	Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	const void *bytes;
+	ssize_t n = elf ? dwelf_elf_gnu_build_id(elf, &bytes) : 0;
+
+	if (n > LWPDATA_MAX_BUILD_ID)
+		n = 0;
+	if (n > 0)
+		memcpy(id, bytes, (size_t)n);
+	elf_end(elf);
+	return n > 0 ? (size_t)n : 0;
+}
+
+static void write_object(uint32_t id, pid_t pid, const struct line *line, bool profiler,
+			 struct lwpdata_writer *writer)
+{
+	uint8_t build_id[LWPDATA_MAX_BUILD_ID];
+	struct lwpdata_object object = {
+		.id = id,
+		.flags = profiler ? LWPDATA_OBJECT_PROFILER : 0,
+		.path = { (const uint8_t *)line->path, strlen(line->path) },
+		.build_id = { build_id, 0 },
+	};
+	struct stat st;
+	int fd;
+
+	if (!line->inode) {
+		lwpdata_write_object(writer, &object);
+		return;
+	}
+	fd = open_object(pid, line);
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+		object.size = (uint64_t)st.st_size;
+		object.build_id.size = read_build_id(fd, build_id);
+	} else {
+		object.flags |= LWPDATA_OBJECT_UNREADABLE;
+	}
+	if (fd >= 0)
+		close(fd);
+	lwpdata_write_object(writer, &object);
+}
+
+/* The vDSO is no file; every process of this kernel has the one that we have. */
+static void write_vdso(uint32_t id, const struct line *line, struct lwpdata_writer *writer)
+{
+	const struct lwpdata_image image = {
+		.object = id,
+		.bytes = { (const uint8_t *)getauxval(AT_SYSINFO_EHDR),
+			   (size_t)(line->end - line->start) },
+	};
+
+	if (image.bytes.data)
+		lwpdata_write_image(writer, &image);
+}
+
+static void *make_room(void *list, size_t nr, size_t *room, size_t item)
+{
+	void *bigger;
+
+	if (nr < *room)
+		return list;
+	bigger = reallocarray(list, 2 * nr + 64, item);
+	if (!bigger) {
+		perror("lwprun");
+		abort();
+	}
+	*room = 2 * nr + 64;
+	return bigger;
+}
+
+static uint32_t find_object(struct objects *objects, pid_t pid, const struct line *line,
+			    struct lwpdata_writer *writer)
+{
+	struct object *object;
+	uint32_t id;
+
+	/* The newest first: a file that was replaced has a new inode and maybe the same name. */
+	for (size_t i = objects->nr; i-- > 0;) {
+		object = &objects->list[i];
+		if (object->inode == line->inode && object->major == line->major &&
+		    object->minor == line->minor && !strcmp(object->path, line->path))
+			return (uint32_t)i;
+	}
+	objects->list = make_room(objects->list, objects->nr, &objects->room, sizeof(*object));
+	object = &objects->list[objects->nr];
+	object->path = strdup(line->path);
+	if (!object->path)
+		return LWPDATA_NONE;
+	object->inode = line->inode;
+	object->major = line->major;
+	object->minor = line->minor;
+	id = (uint32_t)objects->nr++;
+	write_object(id, pid, line, !strcmp(line->path, objects->profiler), writer);
+	if (!strcmp(line->path, VDSO))
+		write_vdso(id, line, writer);
+	return id;
+}
+
+void objects_free(struct objects *objects)
+{
+	for (size_t i = 0; i < objects->nr; i++)
+		free(objects->list[i].path);
+	free(objects->list);
+}
+
+/* ---- Mappings ------------------------------------------------------------------------------- */
+
+/* Files and the vDSO are objects; [heap], [stack] and nameless memory are anonymous. */
+static bool is_object(const struct line *line)
+{
+	return line->inode || !strcmp(line->path, VDSO);
+}
+
+static void add_mapping(struct mappings *into, pid_t pid, const struct line *line,
+			struct objects *objects, struct lwpdata_writer *writer)
+{
+	struct mapping *mapping;
+
+	into->list = make_room(into->list, into->nr, &into->room, sizeof(*mapping));
+	mapping = &into->list[into->nr++];
+	mapping->start = line->start;
+	mapping->end = line->end;
+	mapping->offset = line->offset;
+	mapping->object = is_object(line) ? find_object(objects, pid, line, writer) : LWPDATA_NONE;
+}
+
+bool mappings_read(struct mappings *into, pid_t pid, ino_t pool_inode, struct objects *objects,
+		   struct lwpdata_writer *writer)
+{
+	bool has_pool = false;
+	struct line line;
+	size_t room = 0;
+	char *text = NULL;
+	char path[64];
+	FILE *file;
+
+	into->nr = 0;
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	while (getline(&text, &room, file) > 0) {
+		if (!parse_line(text, &line))
+			continue;
+		if (line.inode == pool_inode && !strncmp(line.path, "/memfd:", 7))
+			has_pool = true;
+		if (strchr(line.perms, 'x'))
+			add_mapping(into, pid, &line, objects, writer);
+	}
+	free(text);
+	fclose(file);
+	return has_pool;
+}
+
+void mappings_free(struct mappings *mappings)
+{
+	free(mappings->list);
+}
+
+static bool same(const struct mapping *a, const struct mapping *b)
+{
+	return a->start == b->start && a->end == b->end && a->offset == b->offset &&
+	       a->object == b->object;
+}
+
+/* Is `mapping` in `all`? Both lists are walked in order: *from keeps the place. */
+static bool contains(const struct mappings *all, size_t *from, const struct mapping *mapping)
+{
+	while (*from < all->nr && all->list[*from].start < mapping->start)
+		(*from)++;
+	return *from < all->nr && same(&all->list[*from], mapping);
+}
+
+void mappings_write_changes(const struct mappings *old, const struct mappings *now,
+			    uint32_t process, uint64_t time, struct lwpdata_writer *writer)
+{
+	size_t from = 0;
+
+	for (size_t i = 0; i < old->nr; i++) {
+		const struct mapping *m = &old->list[i];
+		const struct lwpdata_unmap unmap = {
+			.process = process,
+			.time = time,
+			.start = m->start,
+			.end = m->end,
+		};
+
+		if (!contains(now, &from, m))
+			lwpdata_write_unmap(writer, &unmap);
+	}
+	from = 0;
+	for (size_t i = 0; i < now->nr; i++) {
+		const struct mapping *m = &now->list[i];
+		const struct lwpdata_map map = {
+			.process = process,
+			.object = m->object,
+			.time = time,
+			.start = m->start,
+			.end = m->end,
+			.offset = m->offset,
+		};
+
+		if (!contains(old, &from, m))
+			lwpdata_write_map(writer, &map);
+	}
+}

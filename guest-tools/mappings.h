@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The executable mappings of a process, as /proc tells them, and the files behind them. */
+#ifndef LWPRUN_MAPPINGS_H
+#define LWPRUN_MAPPINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "lwpdata.h"
+
+struct mapping {
+	uint64_t start, end, offset;
+	uint32_t object; /* LWPDATA_NONE: anonymous */
+};
+
+/* Sorted by start, as the kernel lists them. */
+struct mappings {
+	struct mapping *list;
+	size_t nr, room;
+};
+
+/* All files seen so far, in the order in which they were written to the profile. */
+struct objects {
+	struct object *list;
+	size_t nr, room;
+	const char *profiler; /* path of our own library */
+};
+
+/*
+ * Read /proc/PID/maps into *into (emptied first). New files are appended to `objects` and to the
+ * profile. pool_inode: that of the pool. False if the process cannot be looked at, or has not mapped
+ * the pool: then it is not, or no longer, one of ours.
+ */
+bool mappings_read(struct mappings *into, pid_t pid, ino_t pool_inode, struct objects *objects,
+		   struct lwpdata_writer *writer);
+
+void mappings_free(struct mappings *mappings);
+
+/* Write what differs between `old` and `now` as UNMAP and MAP sections. */
+void mappings_write_changes(const struct mappings *old, const struct mappings *now,
+			    uint32_t process, uint64_t time, struct lwpdata_writer *writer);
+
+void objects_free(struct objects *objects);
+
+#endif

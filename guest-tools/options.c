@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* lwprun's command line: what can be asked for, and what is in range. */
+#include <argp.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lwp.h"
+#include "options.h"
+#include "pool.h"
+
+#define DEFAULT_RING (256 * 1024)
+#define DEFAULT_THREADS 1024
+/* Low bits of each reload that are drawn at random: loops cannot fall into step with the interval. */
+#define DEFAULT_RANDOM 6
+
+enum {
+	OPTION_SEED = 0x100,
+	OPTION_MAX_THREADS,
+	OPTION_WAIT,
+};
+
+const char *argp_program_version = "lwprun (vlwp) " LWPRUN_VERSION;
+
+static const char description[] =
+	"Run PROGRAM and profile it, its threads and the processes it starts with LWP, "
+	"AMD's Lightweight Profiling."
+	"\vEVENT is one of values, instructions, branches, dcache-misses, cycles, ref-cycles; "
+	"a record is taken every INTERVAL + 1 of them. The processor decides which there are.\n"
+	"\n"
+	"Exit status: that of PROGRAM, 128 + N if signal N ended it; 1 if it could not be run or "
+	"the profile not be written, 2 for wrong usage, 77 if the processor has no LWP.\n"
+	"\n"
+	"lwpctl report shows the profile.";
+
+static const struct argp_option argp_options[] = {
+	{ "event", 'e', "EVENT[:INTERVAL][,...]", 0,
+	  "events to take records of (default: instructions:100003)", 0 },
+	{ "ring-size", 'm', "BYTES", 0,
+	  "ring of each thread, with suffix K or M if wanted (default: 256K)", 0 },
+	{ "random", 'r', "BITS", 0,
+	  "low bits of each interval drawn at random, 0 to 15 (default: 6)", 0 },
+	{ "output", 'o', "FILE", 0, "the profile (default: lwp.data)", 0 },
+	{ "no-follow", 'n', NULL, 0, "only PROGRAM and its threads, not what it starts", 0 },
+	{ "wait", OPTION_WAIT, NULL, 0, "until all processes have ended, not just PROGRAM", 0 },
+	{ "max-threads", OPTION_MAX_THREADS, "N", 0,
+	  "threads profiled at the same time, at most (default: 1024)", 0 },
+	{ "seed", OPTION_SEED, "N", 0, "where in its first interval each thread starts", 0 },
+	{ "quiet", 'q', NULL, 0, "no summary at the end", 0 },
+	{ 0 },
+};
+
+static uint32_t default_interval(uint32_t event_id)
+{
+	switch (event_id) {
+	case LWP_EVENT_VALUE:
+		return 0;
+	case LWP_EVENT_BRANCH:
+		return 20011;
+	case LWP_EVENT_DCACHE_MISS:
+		return 1009;
+	default:
+		return 100003;
+	}
+}
+
+/* A decimal or 0x number that must end where `end` says (NULL: at the text's end). */
+static bool parse_number(const char *text, const char **end, uint64_t *value)
+{
+	char *stop;
+
+	if (*text < '0' || *text > '9')
+		return false;
+	errno = 0;
+	*value = strtoull(text, &stop, 0);
+	if (end)
+		*end = stop;
+	return !errno && (end || !*stop);
+}
+
+static uint64_t number_in(struct argp_state *state, const char *name, const char *text,
+			  uint64_t low, uint64_t high)
+{
+	uint64_t value = 0;
+
+	if (!parse_number(text, NULL, &value) || value < low || value > high)
+		argp_failure(state, LWPRUN_USAGE, 0, "%s '%s' is not a number from %llu to %llu",
+			     name, text, (unsigned long long)low, (unsigned long long)high);
+	return value;
+}
+
+/* EVENT[:INTERVAL] */
+static void parse_event(struct argp_state *state, struct options *options, char *text)
+{
+	char *colon = strchr(text, ':');
+	size_t length = colon ? (size_t)(colon - text) : strlen(text);
+	uint32_t id = lwpdata_event_by_name(text, length);
+	uint64_t interval;
+
+	if (!id || id == LWP_EVENT_INSERTED)
+		argp_failure(state, LWPRUN_USAGE, 0,
+			     "unknown event '%.*s'; there are values, instructions, branches, "
+			     "dcache-misses, cycles and ref-cycles",
+			     (int)length, text);
+	interval = default_interval(id);
+	if (colon)
+		interval = number_in(state, "interval", colon + 1, 0, LWP_INTERVAL_MAX);
+	for (uint32_t i = 0; i < options->nr_events; i++)
+		if (options->events[i].event_id == id)
+			argp_failure(state, LWPRUN_USAGE, 0, "event '%.*s' is given twice",
+				     (int)length, text);
+	options->events[options->nr_events].event_id = id;
+	options->events[options->nr_events].interval = (uint32_t)interval;
+	options->nr_events++;
+}
+
+static void parse_events(struct argp_state *state, struct options *options, char *text)
+{
+	char *next = text;
+
+	while ((text = strsep(&next, ",")))
+		parse_event(state, options, text);
+}
+
+static uint32_t parse_ring(struct argp_state *state, const char *text)
+{
+	const char *end = "";
+	uint64_t value = 0;
+	bool good = parse_number(text, &end, &value) && value <= LWP_RING_MAX;
+
+	if (good && (*end == 'K' || *end == 'k'))
+		value <<= 10, end++;
+	else if (good && (*end == 'M' || *end == 'm'))
+		value <<= 20, end++;
+	if (!good || *end || !value || value > LWP_RING_MAX || value % sizeof(struct lwp_event))
+		argp_failure(state, LWPRUN_USAGE, 0,
+			     "ring size '%s' is not a multiple of %zu bytes up to %u", text,
+			     sizeof(struct lwp_event), LWP_RING_MAX);
+	return (uint32_t)value;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *options = state->input;
+
+	switch (key) {
+	case 'e':
+		parse_events(state, options, arg);
+		return 0;
+	case 'm':
+		options->ring_size = parse_ring(state, arg);
+		return 0;
+	case 'r':
+		options->random = (uint32_t)number_in(state, "random bits", arg, 0, LWP_RANDOM_MAX);
+		return 0;
+	case 'o':
+		options->output = arg;
+		return 0;
+	case 'n':
+		options->follow = false;
+		return 0;
+	case 'q':
+		options->quiet = true;
+		return 0;
+	case OPTION_WAIT:
+		options->wait = true;
+		return 0;
+	case OPTION_MAX_THREADS:
+		options->max_threads =
+			(uint32_t)number_in(state, "max-threads", arg, 1, POOL_MAX_SLOTS);
+		return 0;
+	case OPTION_SEED:
+		options->seed = number_in(state, "seed", arg, 0, UINT64_MAX);
+		return 0;
+	case ARGP_KEY_ARGS:
+		/* The program and all that follows, also what looks like an option. */
+		options->argv = state->argv + state->next;
+		options->argc = state->argc - state->next;
+		state->next = state->argc;
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		argp_failure(state, LWPRUN_USAGE, 0, "no program to run");
+		return EINVAL;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+void options_parse(struct options *options, int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = argp_options,
+		.parser = parse,
+		.args_doc = "PROGRAM [ARG...]",
+		.doc = description,
+	};
+
+	*options = (struct options){
+		.ring_size = DEFAULT_RING,
+		.random = DEFAULT_RANDOM,
+		.max_threads = DEFAULT_THREADS,
+		.output = "lwp.data",
+		.follow = true,
+	};
+	argp_err_exit_status = LWPRUN_USAGE;
+	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, options);
+	if (!options->nr_events) {
+		options->nr_events = 1;
+		options->events[0].event_id = LWP_EVENT_INSTRUCTION;
+		options->events[0].interval = default_interval(LWP_EVENT_INSTRUCTION);
+	}
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* lwprun's command line. */
+#ifndef LWPRUN_OPTIONS_H
+#define LWPRUN_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lwpdata.h"
+
+/* Exit statuses of lwprun itself; otherwise it exits as the program did. */
+enum {
+	LWPRUN_FAILED = 1,
+	LWPRUN_USAGE = 2,
+	LWPRUN_SKIPPED = 77,
+};
+
+struct options {
+	uint32_t nr_events;
+	struct lwpdata_event events[LWPDATA_MAX_EVENTS]; /* ids are those of 43724 */
+	uint32_t ring_size; /* bytes, a multiple of 32; 0 until the processor's minimum is known */
+	uint32_t random; /* 0..15 */
+	uint64_t seed;
+	uint32_t max_threads;
+	const char *output;
+	bool follow;
+	bool wait; /* for all processes, not just the first */
+	bool quiet;
+	int argc;
+	char **argv; /* PROGRAM ARGS..., NULL-terminated */
+};
+
+/* Parse; usage errors are reported in one line and end the program with status 2. */
+void options_parse(struct options *options, int argc, char **argv);
+
+#endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The pool: memory that lwprun shares with the programs it profiles. lwprun creates it (a memfd), the
+ * preloaded library liblwprun.so maps it in every process. A thread takes a slot, starts LWP with the
+ * slot's control block and ring, and gives the slot back when it ends; lwprun empties the rings from
+ * outside, so nothing is lost when a program crashes, and the program gets no thread of ours.
+ *
+ * Layout: struct pool | template block | nr_slots x struct pool_slot | page-aligned areas, one a slot:
+ * one page with the control block, then the ring.
+ *
+ * lwprun does not trust what programs write here: a head offset is checked before it is used.
+ */
+#ifndef LWPRUN_POOL_H
+#define LWPRUN_POOL_H
+
+#include <stdint.h>
+
+/* Environment: where the pool can be opened. */
+#define POOL_ENV "LWPRUN_POOL"
+
+#define POOL_MAGIC 0x6c6f6f7070776cull
+#define POOL_VERSION 1
+#define POOL_PAGE 4096
+#define POOL_MAX_EVENTS 16
+#define POOL_TEMPLATE_SIZE 2048
+#define POOL_MAX_SLOTS 65536
+
+struct pool {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t nr_slots;
+	uint64_t size; /* bytes, all of it */
+	uint64_t slots_offset; /* to struct pool_slot [nr_slots] */
+	uint64_t areas_offset; /* to the first slot's area */
+	uint64_t area_size; /* bytes from one area to the next: POOL_PAGE + ring, whole pages */
+	uint32_t ring_size; /* bytes */
+	uint32_t block_size; /* bytes of a control block */
+	uint32_t base_offset; /* of BufferBase in the block */
+	uint32_t unique_offset; /* where the block takes the slot's incarnation; 0 = nowhere */
+	uint32_t nr_events;
+	uint32_t counter_offset[POOL_MAX_EVENTS]; /* of each event's EventCounter in the block */
+	uint32_t interval[POOL_MAX_EVENTS];
+	uint32_t counter_min; /* the first counters are drawn from counter_min..interval */
+	uint32_t reserved;
+	uint64_t seed; /* of the first counters */
+	int32_t lwprun_pid;
+	uint32_t follow; /* profile forked and exec'ed processes too */
+
+	/* Written by programs. */
+	uint32_t bell; /* futex: incremented to wake lwprun */
+	uint32_t high_water; /* slots at and above were never taken */
+	uint32_t first_taken; /* a first process has come */
+	uint32_t dl_calls; /* counts dlopen calls */
+	uint64_t incarnations; /* slots taken so far */
+	uint64_t threads_no_slot, threads_no_memory;
+
+	/* Written by lwprun. */
+	uint32_t freed; /* futex: incremented when slots were freed */
+	uint32_t closing; /* no more slots are given out */
+
+	uint8_t template[POOL_TEMPLATE_SIZE]; /* a block without BufferBase and counters */
+};
+
+/* Low half of pool_slot.owner; the high half is the pid, so that an owner is never torn. */
+enum pool_state {
+	POOL_FREE = 0,
+	POOL_CLAIMED = 1, /* being set up */
+	POOL_LIVE = 2, /* LWP runs on it */
+	POOL_EXECING = 3, /* its thread flushed LWP and called exec */
+	POOL_DONE = 4, /* its thread flushed LWP and ended */
+};
+
+/* What a program asks of lwprun, and waits for. Zero when answered. */
+enum pool_request {
+	POOL_REQUEST_NONE = 0,
+	POOL_REQUEST_ATTACH_EXEC = 1, /* a new program: look at its mappings */
+	POOL_REQUEST_ATTACH_FORK = 2, /* a forked process: the same */
+	POOL_REQUEST_RESCAN = 3, /* empty the process's rings, then look at its mappings again */
+	POOL_REQUEST_REFUSED = 4, /* answer: do not profile */
+};
+
+/* pool_slot.flags */
+#define POOL_SLOT_FLUSHED 1u /* the block has the thread's last counters */
+#define POOL_SLOT_LOST 2u /* LWP was off, or on another block, when it should have been on */
+
+struct pool_slot {
+	uint64_t owner;
+	uint64_t incarnation; /* tells one user of the slot from the next */
+	uint32_t request; /* enum pool_request; futex */
+	uint32_t tid;
+	uint32_t flags;
+	uint32_t reserved;
+	char comm[16];
+	uint32_t initial[POOL_MAX_EVENTS]; /* EventCounters at the first LLWPCB */
+	uint8_t pad[16];
+};
+
+_Static_assert(sizeof(struct pool_slot) == 128, "two cache lines");
+
+static inline uint64_t pool_owner(uint32_t pid, enum pool_state state)
+{
+	return (uint64_t)pid << 32 | state;
+}
+
+static inline uint32_t pool_owner_pid(uint64_t owner)
+{
+	return (uint32_t)(owner >> 32);
+}
+
+static inline enum pool_state pool_owner_state(uint64_t owner)
+{
+	return (enum pool_state)(uint32_t)owner;
+}
+
+static inline struct pool_slot *pool_slot(struct pool *pool, uint32_t i)
+{
+	return (struct pool_slot *)(void *)((char *)pool + pool->slots_offset) + i;
+}
+
+static inline unsigned char *pool_area(struct pool *pool, uint32_t i)
+{
+	return (unsigned char *)pool + pool->areas_offset + i * pool->area_size;
+}
+
+/* The control block lies at the start of the area's first page. */
+static inline unsigned char *pool_block(struct pool *pool, uint32_t i)
+{
+	return pool_area(pool, i);
+}
+
+static inline unsigned char *pool_ring(struct pool *pool, uint32_t i)
+{
+	return pool_area(pool, i) + POOL_PAGE;
+}
+
+#endif

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The processes that lwprun profiles: their coming, their mappings, their end. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "processes.h"
+#include "rings.h"
+
+/* Mappings are looked at again after so many ns, first often, then seldom. */
+#define SWEEP_MIN 50000000ull
+#define SWEEP_MAX 1000000000ull
+/* As much of a JIT's symbol file as is taken. */
+#define PERF_MAP_MAX (64u << 20)
+
+struct process {
+	struct process *next;
+	uint32_t id;
+	pid_t pid;
+	int pidfd; /* -1: none, ask kill(2) */
+	struct mappings mappings;
+	uint64_t sweep_at, sweep_interval; /* ns */
+};
+
+static struct lwpdata_bytes text(const char *string)
+{
+	return (struct lwpdata_bytes){ (const uint8_t *)string, strlen(string) };
+}
+
+/* First line of a file in /proc, without its end. */
+static void read_line(const char *path, char *line, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, line, size - 1);
+
+	line[n > 0 ? n : 0] = '\0';
+	line[strcspn(line, "\n")] = '\0';
+	if (fd >= 0)
+		close(fd);
+}
+
+struct process *process_find(const struct supervisor *s, pid_t pid)
+{
+	struct process *p;
+
+	for (p = s->processes; p && p->pid != pid; p = p->next)
+		;
+	return p;
+}
+
+uint32_t process_id(const struct process *process)
+{
+	return process->id;
+}
+
+/* ---- Coming --------------------------------------------------------------------------------- */
+
+static pid_t parent_of(pid_t pid)
+{
+	char path[64], line[512], *after;
+	int parent;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	read_line(path, line, sizeof(line));
+	/* pid (comm) state ppid; comm may have any characters. */
+	after = strrchr(line, ')');
+	return after && sscanf(after + 1, " %*c %d", &parent) == 1 ? parent : 0;
+}
+
+static void write_process(struct supervisor *s, const struct process *process, uint32_t parent,
+			  bool by_exec)
+{
+	char path[64], comm[64], exe[PATH_MAX];
+	struct lwpdata_process data = {
+		.id = process->id,
+		.parent = parent,
+		.pid = (uint32_t)process->pid,
+		.origin = by_exec ? LWPDATA_BY_EXEC : LWPDATA_BY_FORK,
+		.time = supervise_now(),
+	};
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", process->pid);
+	read_line(path, comm, sizeof(comm));
+	data.comm = text(comm);
+	snprintf(path, sizeof(path), "/proc/%d/exe", process->pid);
+	n = readlink(path, exe, sizeof(exe));
+	data.exe = (struct lwpdata_bytes){ (const uint8_t *)exe, n > 0 ? (size_t)n : 0 };
+	lwpdata_write_process(s->writer, &data);
+}
+
+static void end_process(struct supervisor *s, struct process *process, uint32_t how,
+			uint32_t keep_slot);
+
+struct process *process_attach(struct supervisor *s, pid_t pid, bool by_exec, uint32_t i)
+{
+	static const struct mappings none;
+	struct process *process = calloc(1, sizeof(*process)), *old, *parent;
+	uint32_t parent_id = LWPDATA_NONE;
+
+	if (!process)
+		return NULL;
+	old = process_find(s, pid);
+	/* After exec the parent is who it was. */
+	parent = old && by_exec ? old : process_find(s, parent_of(pid));
+	if (parent)
+		parent_id = parent->id;
+	if (old)
+		end_process(s, old, by_exec ? LWPDATA_END_EXEC : LWPDATA_END_EXIT, i);
+	if (!mappings_read(&process->mappings, pid, s->pool_inode, &s->objects, s->writer)) {
+		s->stats.processes_refused++;
+		mappings_free(&process->mappings);
+		free(process);
+		return NULL;
+	}
+	process->id = s->nr_processes++;
+	process->pid = pid;
+	process->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	process->sweep_interval = SWEEP_MIN;
+	process->sweep_at = supervise_now() + SWEEP_MIN;
+	process->next = s->processes;
+	s->processes = process;
+	write_process(s, process, parent_id, by_exec);
+	mappings_write_changes(&none, &process->mappings, process->id, supervise_now(), s->writer);
+	return process;
+}
+
+/* ---- Living --------------------------------------------------------------------------------- */
+
+/* Calls `what` for every slot that the process has. */
+static void for_slots(struct supervisor *s, const struct process *process,
+		      void (*what)(struct supervisor *s, uint32_t i))
+{
+	for (uint32_t i = 0; i < s->pool->high_water && i < s->pool->nr_slots; i++) {
+		uint64_t owner = __atomic_load_n(&pool_slot(s->pool, i)->owner, __ATOMIC_ACQUIRE);
+
+		if (owner && pool_owner_pid(owner) == (uint32_t)process->pid &&
+		    pool_owner_state(owner) != POOL_CLAIMED)
+			what(s, i);
+	}
+}
+
+static void drain(struct supervisor *s, uint32_t i)
+{
+	if (ring_introduce(s, i))
+		ring_drain(s, i, true);
+}
+
+bool process_rescan(struct supervisor *s, struct process *process)
+{
+	struct mappings now = { 0 };
+	bool ours;
+
+	for_slots(s, process, drain);
+	ours = mappings_read(&now, process->pid, s->pool_inode, &s->objects, s->writer);
+	if (ours) {
+		mappings_write_changes(&process->mappings, &now, process->id, supervise_now(),
+				       s->writer);
+		mappings_free(&process->mappings);
+		process->mappings = now;
+	} else {
+		mappings_free(&now);
+	}
+	return ours;
+}
+
+/* The names that a living thread has now; a program usually sets them after the start. */
+static void refresh_name(struct supervisor *s, uint32_t i)
+{
+	struct pool_slot *slot = pool_slot(s->pool, i);
+	struct ring *ring = &s->rings[i];
+	char path[96], comm[64];
+
+	if (!ring->known)
+		return;
+	snprintf(path, sizeof(path), "/proc/%d/task/%u/comm", ring->process->pid, slot->tid);
+	read_line(path, comm, sizeof(comm));
+	if (comm[0])
+		snprintf(ring->comm, sizeof(ring->comm), "%.15s", comm);
+}
+
+/* ---- Ending --------------------------------------------------------------------------------- */
+
+/*
+ * A just-in-time compiler's symbols, /tmp/perf-PID.map: the guest's /tmp goes, the profile stays. Not
+ * a file that is older than this run and so belongs to another process of that pid.
+ */
+static void take_perf_map(struct supervisor *s, const struct process *process)
+{
+	struct lwpdata_perf_map map = { .process = process->id };
+	char path[64];
+	struct stat st;
+	uint8_t *bytes;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", process->pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 &&
+	    (uint64_t)st.st_mtim.tv_sec >= s->started_realtime / 1000000000ull) {
+		size_t size = (size_t)st.st_size;
+
+		if (size > PERF_MAP_MAX) {
+			size = PERF_MAP_MAX;
+			map.flags = LWPDATA_PERF_MAP_CUT;
+		}
+		bytes = malloc(size);
+		n = bytes ? read(fd, bytes, size) : 0;
+		map.text = (struct lwpdata_bytes){ bytes, n > 0 ? (size_t)n : 0 };
+		lwpdata_write_perf_map(s->writer, &map);
+		free(bytes);
+	}
+	close(fd);
+}
+
+static bool was_execing(struct supervisor *s, const struct process *process)
+{
+	for (uint32_t i = 0; i < s->pool->high_water && i < s->pool->nr_slots; i++) {
+		uint64_t owner = __atomic_load_n(&pool_slot(s->pool, i)->owner, __ATOMIC_ACQUIRE);
+
+		if (owner == pool_owner((uint32_t)process->pid, POOL_EXECING))
+			return true;
+	}
+	return false;
+}
+
+/* A process is over, or replaced by exec: keep_slot is its new program's, UINT32_MAX for none. */
+static void end_process(struct supervisor *s, struct process *process, uint32_t how,
+			uint32_t keep_slot)
+{
+	struct lwpdata_process_end end = { .process = process->id, .how = how };
+	struct process **link;
+
+	for (uint32_t i = 0; i < s->pool->high_water && i < s->pool->nr_slots; i++) {
+		struct pool_slot *slot = pool_slot(s->pool, i);
+		uint64_t owner = __atomic_load_n(&slot->owner, __ATOMIC_ACQUIRE);
+
+		if (!owner || i == keep_slot || pool_owner_pid(owner) != (uint32_t)process->pid)
+			continue;
+		if (pool_owner_state(owner) != POOL_CLAIMED)
+			ring_finish(s, i, how != LWPDATA_END_RUNNING);
+		if (how != LWPDATA_END_RUNNING) {
+			__atomic_store_n(&slot->request, POOL_REQUEST_NONE, __ATOMIC_RELEASE);
+			__atomic_store_n(&slot->owner, 0, __ATOMIC_RELEASE);
+		}
+	}
+	take_perf_map(s, process);
+	end.time = supervise_now();
+	lwpdata_write_process_end(s->writer, &end);
+	if (how == LWPDATA_END_UNFOLLOWED)
+		s->stats.execs_unfollowed++;
+	for (link = &s->processes; *link != process; link = &(*link)->next)
+		;
+	*link = process->next;
+	if (process->pidfd >= 0)
+		close(process->pidfd);
+	mappings_free(&process->mappings);
+	free(process);
+}
+
+static bool has_ended(const struct process *process)
+{
+	struct pollfd poll_fd = { .fd = process->pidfd, .events = POLLIN };
+
+	if (process->pidfd < 0)
+		return kill(process->pid, 0) < 0 && errno == ESRCH;
+	return poll(&poll_fd, 1, 0) > 0;
+}
+
+static void sweep(struct supervisor *s, struct process *process, uint64_t now)
+{
+	process->sweep_at = now + process->sweep_interval;
+	if (process->sweep_interval < SWEEP_MAX)
+		process->sweep_interval *= 2;
+	/* Gone from its memory: it runs a program that does not load our library. */
+	if (!process_rescan(s, process) && !has_ended(process))
+		end_process(s, process, LWPDATA_END_UNFOLLOWED, UINT32_MAX);
+	else
+		for_slots(s, process, refresh_name);
+}
+
+void processes_check(struct supervisor *s)
+{
+	uint32_t dl_calls = __atomic_load_n(&s->pool->dl_calls, __ATOMIC_RELAXED);
+	uint64_t now = supervise_now();
+	struct process *next;
+
+	for (struct process *p = s->processes; p; p = next) {
+		next = p->next;
+		if (has_ended(p)) {
+			end_process(s, p,
+				    was_execing(s, p) ? LWPDATA_END_UNFOLLOWED : LWPDATA_END_EXIT,
+				    UINT32_MAX);
+			continue;
+		}
+		/* The call has begun; its work may still go on: look now and a little later. */
+		if (dl_calls != s->dl_calls) {
+			p->sweep_interval = SWEEP_MIN;
+			p->sweep_at = now;
+		}
+		if (now >= p->sweep_at)
+			sweep(s, p, now);
+	}
+	s->dl_calls = dl_calls;
+}
+
+void processes_end_all(struct supervisor *s)
+{
+	struct process *next;
+
+	for (struct process *p = s->processes; p; p = next) {
+		next = p->next;
+		if (!has_ended(p))
+			process_rescan(s, p);
+		end_process(s, p, has_ended(p) ? LWPDATA_END_EXIT : LWPDATA_END_RUNNING,
+			    UINT32_MAX);
+	}
+}

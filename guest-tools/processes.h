@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The processes that lwprun profiles: their coming, their mappings, their end. */
+#ifndef LWPRUN_PROCESSES_H
+#define LWPRUN_PROCESSES_H
+
+#include "supervise.h"
+
+/* The living process of a pid, or NULL. */
+struct process *process_find(const struct supervisor *s, pid_t pid);
+
+/* Its id in the profile. */
+uint32_t process_id(const struct process *process);
+
+/*
+ * A program has started in, or a process was forked as, `pid`; it asks through slot i, which it keeps.
+ * NULL if it cannot be looked at (another PID name space).
+ */
+struct process *process_attach(struct supervisor *s, pid_t pid, bool by_exec, uint32_t i);
+
+/* Empty the process's rings, then note how its mappings changed. False if it is not ours any more. */
+bool process_rescan(struct supervisor *s, struct process *process);
+
+/* Note processes that ended and look at mappings whose turn it is. */
+void processes_check(struct supervisor *s);
+
+/* The profile ends now. */
+void processes_end_all(struct supervisor *s);
+
+#endif

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* lwprun's rounds: slots and the requests in them. Rings are in rings.c, processes in processes.c. */
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "processes.h"
+#include "rings.h"
+#include "supervise.h"
+
+#define NS_PER_S 1000000000ull
+#define NS_PER_MS 1000000ull
+/* Between looks at the rings: short when they fill fast, long when little happens. */
+#define PERIOD_MIN (1 * NS_PER_MS)
+#define PERIOD_MAX (64 * NS_PER_MS)
+#define PERIOD_FIRST (8 * NS_PER_MS)
+
+uint64_t supervise_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+void supervise_init(struct supervisor *s, struct pool *pool, ino_t pool_inode,
+		    const struct leaf *leaf, struct lwpdata_writer *writer, const char *library)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	*s = (struct supervisor){
+		.pool = pool,
+		.pool_inode = pool_inode,
+		.writer = writer,
+		.tail_offset = leaf->tail_offset,
+		.started_realtime = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec,
+		.rings = calloc(pool->nr_slots, sizeof(struct ring)),
+		.objects = { .profiler = library },
+		.period = PERIOD_FIRST,
+	};
+	if (!s->rings) {
+		perror("lwprun");
+		abort();
+	}
+}
+
+static void wake(uint32_t *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+static void answer(struct pool_slot *slot, enum pool_request what)
+{
+	__atomic_store_n(&slot->request, what, __ATOMIC_RELEASE);
+	wake(&slot->request);
+}
+
+static void serve_request(struct supervisor *s, uint32_t i, uint32_t request, uint32_t pid)
+{
+	struct pool_slot *slot = pool_slot(s->pool, i);
+	struct process *process;
+
+	switch (request) {
+	case POOL_REQUEST_ATTACH_EXEC:
+	case POOL_REQUEST_ATTACH_FORK:
+		process = process_attach(s, (pid_t)pid, request == POOL_REQUEST_ATTACH_EXEC, i);
+		answer(slot, process ? POOL_REQUEST_NONE : POOL_REQUEST_REFUSED);
+		break;
+	case POOL_REQUEST_RESCAN:
+		process = process_find(s, (pid_t)pid);
+		if (process)
+			process_rescan(s, process);
+		answer(slot, POOL_REQUEST_NONE);
+		break;
+	default:
+		break;
+	}
+}
+
+static void free_slot(struct supervisor *s, uint32_t i)
+{
+	__atomic_store_n(&pool_slot(s->pool, i)->owner, 0, __ATOMIC_RELEASE);
+	__atomic_fetch_add(&s->pool->freed, 1, __ATOMIC_RELEASE);
+	wake(&s->pool->freed);
+}
+
+static void serve_slot(struct supervisor *s, uint32_t i)
+{
+	struct pool_slot *slot = pool_slot(s->pool, i);
+	uint64_t owner = __atomic_load_n(&slot->owner, __ATOMIC_ACQUIRE);
+	uint32_t request;
+
+	if (!owner)
+		return;
+	request = __atomic_load_n(&slot->request, __ATOMIC_ACQUIRE);
+	if (request)
+		serve_request(s, i, request, pool_owner_pid(owner));
+	switch (pool_owner_state(owner)) {
+	case POOL_LIVE:
+	case POOL_EXECING:
+		if (ring_introduce(s, i))
+			ring_drain(s, i, false);
+		break;
+	case POOL_DONE:
+		ring_finish(s, i, true);
+		free_slot(s, i);
+		break;
+	default:
+		break;
+	}
+}
+
+void supervise_round(struct supervisor *s)
+{
+	uint32_t slots = __atomic_load_n(&s->pool->high_water, __ATOMIC_SEQ_CST);
+	unsigned int filled = 0; /* most that a ring has filled since the last round, percent */
+
+	if (slots > s->pool->nr_slots)
+		slots = s->pool->nr_slots;
+	for (uint32_t i = 0; i < slots; i++) {
+		unsigned int percent = ring_progress(s, i);
+
+		if (percent > filled)
+			filled = percent;
+		serve_slot(s, i);
+	}
+	processes_check(s);
+	if (filled >= 25 && s->period / 2 >= PERIOD_MIN)
+		s->period /= 2;
+	else if (filled < 6 && s->period * 2 <= PERIOD_MAX)
+		s->period *= 2;
+}
+
+void supervise_sleep(struct supervisor *s, uint32_t bell)
+{
+	const struct timespec timeout = {
+		.tv_sec = (time_t)(s->period / NS_PER_S),
+		.tv_nsec = (long)(s->period % NS_PER_S),
+	};
+
+	syscall(SYS_futex, &s->pool->bell, FUTEX_WAIT, bell, &timeout, NULL, 0);
+}
+
+bool supervise_busy(const struct supervisor *s)
+{
+	return s->processes != NULL;
+}
+
+void supervise_finish(struct supervisor *s)
+{
+	__atomic_store_n(&s->pool->closing, 1, __ATOMIC_SEQ_CST);
+	supervise_round(s);
+	processes_end_all(s);
+	for (uint32_t i = 0; i < s->pool->nr_slots; i++)
+		wake(&pool_slot(s->pool, i)->request);
+	wake(&s->pool->freed);
+	s->stats.threads_no_slot = s->pool->threads_no_slot;
+	s->stats.threads_no_memory = s->pool->threads_no_memory;
+	lwpdata_write_stats(s->writer, &s->stats);
+	objects_free(&s->objects);
+	free(s->rings);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * lwprun while the program runs: processes come and go, rings are emptied, mappings are followed. What
+ * programs ask for through the pool is answered here.
+ */
+#ifndef LWPRUN_SUPERVISE_H
+#define LWPRUN_SUPERVISE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "leaf.h"
+#include "lwpdata.h"
+#include "mappings.h"
+#include "pool.h"
+
+/* What lwprun knows of a slot's present user. */
+struct ring {
+	bool known; /* introduced by a THREAD section */
+	bool damaged; /* the head offset made no sense: no more records from here */
+	struct process *process;
+	uint64_t incarnation;
+	uint32_t thread; /* its id in the profile */
+	uint32_t tail; /* bytes */
+	uint32_t seen_head; /* when last looked at */
+	uint64_t records;
+	char comm[16];
+};
+
+struct supervisor {
+	struct pool *pool;
+	ino_t pool_inode;
+	struct lwpdata_writer *writer;
+	uint32_t tail_offset; /* of BufferTailOffset in a block */
+	uint64_t started_realtime; /* ns */
+
+	struct ring *rings; /* one a slot */
+	struct process *processes; /* those that live */
+	struct objects objects;
+	uint32_t nr_processes, nr_threads; /* ids given so far */
+	uint32_t dl_calls; /* as last seen in the pool */
+	uint64_t period; /* ns between looks at the rings */
+	struct lwpdata_stats stats;
+};
+
+/* Now, CLOCK_MONOTONIC, in ns. */
+uint64_t supervise_now(void);
+
+void supervise_init(struct supervisor *s, struct pool *pool, ino_t pool_inode,
+		    const struct leaf *leaf, struct lwpdata_writer *writer, const char *library);
+
+/*
+ * One round: answer requests, empty rings that have filled to an eighth, note threads and processes
+ * that ended, look at mappings whose turn it is.
+ */
+void supervise_round(struct supervisor *s);
+
+/* Sleep until a program rings the bell whose value was `bell`, or it is time for another round. */
+void supervise_sleep(struct supervisor *s, uint32_t bell);
+
+/* Does any profiled process live? */
+bool supervise_busy(const struct supervisor *s);
+
+/* Give out no more slots, take the last records, write what is left to say about all that lives. */
+void supervise_finish(struct supervisor *s);
+
+#endif
