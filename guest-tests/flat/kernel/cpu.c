@@ -39,6 +39,8 @@ struct gate {
 #define GATE_INTERRUPT 0x8e
 #define GATE_DPL3 0x60
 #define TRAP_STUB_SIZE 16
+#define PIC1_MASK 0x21
+#define PIC2_MASK 0xa1
 
 struct table_pointer {
 	u16 limit;
@@ -133,8 +135,12 @@ void cpu_init(u32 index)
 	struct cpu *cpu = this_cpu();
 
 	cpu->index = index;
-	if (!index)
+	if (!index) {
 		fill_idt();
+		/* The firmware left the timer going, on vector 8. */
+		outb(PIC1_MASK, 0xff);
+		outb(PIC2_MASK, 0xff);
+	}
 	load_gdt(cpu);
 	asm volatile("lidt %0" : : "m"(p));
 	write_cr4(read_cr4() | CR4_OSFXSR);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The reporter: formatting, the serial line, TAP, and the exit device. */
-#include <stdarg.h>
 #include "report.h"
 #include "x86.h"
 
@@ -147,14 +146,20 @@ static void print_point(bool ok, const char *fmt, va_list ap)
 	vprint(fmt, ap);
 }
 
+bool report_va(bool cond, const char *fmt, va_list ap)
+{
+	print_point(cond, fmt, ap);
+	print("\n");
+	return cond;
+}
+
 bool report(bool cond, const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	print_point(cond, fmt, ap);
+	report_va(cond, fmt, ap);
 	va_end(ap);
-	print("\n");
 	return cond;
 }
 

@@ -8,6 +8,7 @@
 #ifndef FLAT_REPORT_H
 #define FLAT_REPORT_H
 
+#include <stdarg.h>
 #include "lwp_types.h"
 
 #define PRINTF_LIKE(n) __attribute__((format(printf, n, n + 1)))
@@ -24,6 +25,7 @@ void report_pop(void);
 
 /* One test point. Returns cond. */
 bool report(bool cond, const char *fmt, ...) PRINTF_LIKE(2);
+bool report_va(bool cond, const char *fmt, va_list ap);
 /* One test point that is ok when got == want; prints both when not. Returns got == want. */
 bool report_eq(u64 got, u64 want, const char *fmt, ...) PRINTF_LIKE(3);
 /* One point that could not be tried; why goes to the runner. */

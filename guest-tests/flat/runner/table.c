@@ -5,10 +5,67 @@
 
 const char cpu_model[] = "EPYC";
 
+#define LWP "+lwp"
+#define FAM15H "+lwp,lwp-profile=fam15h"
+#define OS "+lwp,lwp-context=os"
+#define REV07 "+lwp,lwp-rev=2007"
+
 const struct run runs[] = {
 	/* The test kernel itself. */
 	{ "self_user" },
 	{ "self_smp", .cpus = 3 },
+	/* CPUID and MSRs. */
+	{ "absent" },
+	{ "leaf", .cpu = LWP, .args = "want=full" },
+	{ "leaf_fam15h", "leaf", FAM15H, "want=fam15h" },
+	{ "leaf_max_events", "leaf", LWP ",lwp-max-events=2", "want=events2" },
+	{ "leaf_min_buffer", "leaf", LWP ",lwp-min-buffer=4", "want=minbuffer4" },
+	{ "leaf_bits", "leaf", LWP ",lwp-bre=off,lwp-cont=off,lwp-ptsc=off", "want=bits" },
+	{ "leaf_2007", "leaf", REV07, "want=2007" },
+	{ "msr", .cpu = FAM15H },
+	/* The four instructions. */
+	{ "ud", .cpu = LWP },
+	{ "realmode", .cpu = LWP, .cpus = 2 },
+	{ "llwpcb", .cpu = LWP },
+	{ "slwpcb", .cpu = LWP },
+	{ "lwpins", .cpu = LWP },
+	{ "lwpval", .cpu = LWP },
+	{ "cpl0", .cpu = LWP },
+	/* Counting and records. */
+	{ "fields", .cpu = LWP },
+	{ "fields_fam15h", "fields", FAM15H },
+	{ "ire", .cpu = LWP },
+	{ "ire_edges", .cpu = LWP },
+	{ "ire_special", .cpu = LWP },
+	{ "bre", .cpu = LWP },
+	{ "filters", .cpu = LWP },
+	{ "filters_fam15h", "filters", FAM15H },
+	{ "simultaneous", .cpu = LWP },
+	{ "clocks", .cpu = LWP, .needs = NEED_CLOCKS },
+	/* The ring. */
+	{ "ring", .cpu = LWP },
+	{ "ring_fam15h", "ring", FAM15H },
+	{ "random", .cpu = LWP },
+	{ "retry", .cpu = LWP },
+	/* Contexts found by the hypervisor. */
+	{ "context_auto", .cpu = LWP },
+	{ "context_verify", .cpu = LWP },
+	{ "context_smp", .cpu = LWP, .cpus = 2 },
+	{ "context_smp_3", "context_smp", LWP, .cpus = 3 },
+	/* Contexts switched by the guest's OS; and what was above, under such an OS. */
+	{ "os_xcr0", .cpu = OS, .needs = NEED_OS_CONTEXT },
+	{ "os_xsave", .cpu = OS, .args = "context=os", .needs = NEED_OS_CONTEXT },
+	{ "os_hostile", .cpu = OS, .args = "context=os", .needs = NEED_OS_CONTEXT },
+	{ "os_llwpcb", "llwpcb", OS, "context=os", .needs = NEED_OS_CONTEXT },
+	{ "os_lwpins", "lwpins", OS, "context=os", .needs = NEED_OS_CONTEXT },
+	{ "os_lwpval", "lwpval", OS, "context=os", .needs = NEED_OS_CONTEXT },
+	{ "os_ire", "ire", OS, "context=os", .needs = NEED_OS_CONTEXT },
+	{ "os_bre", "bre", OS, "context=os", .needs = NEED_OS_CONTEXT },
+	{ "os_retry", "retry", OS, "context=os", .needs = NEED_OS_CONTEXT },
+	/* The 2007 proposal. */
+	{ "rev07_msr", .cpu = REV07, .args = "rev=2007" },
+	{ "rev07_llwpcb", .cpu = REV07, .args = "rev=2007" },
+	{ "rev07_events", .cpu = REV07, .args = "rev=2007" },
 };
 const size_t run_count = sizeof(runs) / sizeof(runs[0]);
 

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What the LWP tests share. */
+#include "lwp.h"
+#include "test.h"
+#include "x86.h"
+
+#define XCR0_X87 1ul
+#define XCR0_SSE 2ul
+#define XCR0_LWP (1ul << LWP_XSAVE_COMPONENT)
+
+bool rev07(void)
+{
+	return option_is("rev", "2007");
+}
+
+void lwp_enable(void)
+{
+	struct cpuid id = cpuid(0x80000001, 0);
+
+	if (!(id.c & LWP_CPUID_PRESENT_ECX))
+		bail("this processor has no LWP: 8000_0001 ECX is %x", id.c);
+	if (option_is("context", "os")) {
+		write_cr4(read_cr4() | CR4_OSXSAVE);
+		if (try_xsetbv(0, XCR0_X87 | XCR0_SSE | XCR0_LWP) != NO_FAULT)
+			bail("XCR0[62] cannot be set");
+		wrmsr(LWP_MSR_CFG, cpuid(LWP_CPUID_LEAF, 0).d);
+	}
+	id = cpuid(LWP_CPUID_LEAF, 0);
+	if (!(id.a & LWP_F_AVAIL))
+		bail("LWP is not available: 8000_001C EAX is %x", id.a);
+}
+
+void lwp_map(struct lwp *l, u64 cr3)
+{
+	l->cr3 = cr3;
+	l->cb = as_alloc(cr3, CB_VA, CB_PAGES, PAGE_USER_RW);
+	l->ring = as_alloc(cr3, RING_VA, RING_PAGES, PAGE_USER_RW);
+	l->data = as_alloc(cr3, DATA_VA, DATA_PAGES, PAGE_USER_RW);
+	l->stack = as_alloc(cr3, STACK_VA, STACK_PAGES, PAGE_USER_RW);
+}
+
+void lwp_init(struct lwp *l)
+{
+	lwp_enable();
+	lwp_map(l, kernel_cr3());
+}
+
+static u32 slot_offset(u32 slot)
+{
+	return (rev07() ? LWP07_CB_FIXED_SIZE : LWP_CB_EVENT_OFFSET) + slot * LWP_CB_SLOT_SIZE;
+}
+
+static u32 tail_offset(void)
+{
+	return rev07() ? LWP07_CB_TAIL : LWP_CB_TAIL;
+}
+
+void block_write_at(struct lwp *l, u32 offset, const struct block *b)
+{
+	u8 *cb = l->cb + offset;
+	u32 flags = b->flags, i;
+
+	memset(cb, 0, slot_offset(LWP_MAX_EVENT_ID));
+	for (i = 0; i < 4 && b->event[i].id; i++) {
+		const struct block_event *e = &b->event[i];
+		u8 *slot = cb + slot_offset(rev07() ? i : e->id - 1u);
+
+		if (!rev07())
+			flags |= 1u << e->id;
+		lwp_put32(slot + LWP_CB_SLOT_INTERVAL,
+			  e->interval | (rev07() ? (u32)e->id << 26 : 0));
+		lwp_put32(slot + LWP_CB_SLOT_COUNTER, e->counter);
+	}
+	lwp_put32(cb + LWP_CB_FLAGS, flags);
+	lwp_put32(cb + LWP_CB_SIZE_RANDOM,
+		  (b->size ? b->size : DEFAULT_RECORDS * RECORD_SIZE) | b->random << 28);
+	lwp_put64(cb + LWP_CB_BASE, b->base ? b->base : RING_VA);
+	lwp_put32(cb + LWP_CB_HEAD, b->head);
+	lwp_put32(cb + tail_offset(), b->tail);
+	lwp_put64(cb + LWP_CB_MISSED, b->missed);
+	lwp_put32(cb + LWP_CB_THRESHOLD, b->threshold);
+	lwp_put32(cb + LWP_CB_FILTERS, b->filters);
+	if (!rev07()) {
+		lwp_put64(cb + LWP_CB_BASE_IP, b->base_ip);
+		lwp_put64(cb + LWP_CB_LIMIT_IP, b->limit_ip);
+	}
+}
+
+void lwp_stop(void)
+{
+	wrmsr(LWP_MSR_CBADDR, 0);
+}
+
+static void prepare(struct lwp *l, const struct block *b)
+{
+	lwp_stop();
+	block_write(l, b);
+	memset(l->ring, RING_FILL, RING_PAGES * PAGE_SIZE);
+}
+
+void lwp_prepare(struct lwp *l, const struct block *b, const char *code)
+{
+	prepare(l, b);
+	user_init64(&l->u, (u64)code, STACK_TOP);
+	l->u.r.rax = CB_VA;
+	l->u.r.rdi = DATA_VA;
+}
+
+void lwp_prepare32(struct lwp *l, const struct block *b, const char *code)
+{
+	prepare(l, b);
+	user_init32(&l->u, (u32)(u64)code, STACK_TOP);
+	l->u.r.rax = CB_VA;
+	l->u.r.rdi = DATA_VA;
+}
+
+void lwp_resume(struct lwp *l)
+{
+	user_run(&l->u);
+	if (!user_exited(&l->u))
+		bail("user code came back by vector %u error %lx at %lx, cr2 %lx",
+		     (u32)l->u.r.vector, l->u.r.error, l->u.r.rip, l->u.cr2);
+}
+
+void lwp_go(struct lwp *l, const struct block *b, const char *code)
+{
+	lwp_prepare(l, b, code);
+	lwp_resume(l);
+}
+
+void lwp_go32(struct lwp *l, const struct block *b, const char *code)
+{
+	lwp_prepare32(l, b, code);
+	lwp_resume(l);
+}
+
+u32 cb_flags(const struct lwp *l)
+{
+	return lwp_get32(l->cb + LWP_CB_FLAGS);
+}
+
+u32 cb_head(const struct lwp *l)
+{
+	return lwp_get32(l->cb + LWP_CB_HEAD);
+}
+
+u64 cb_missed(const struct lwp *l)
+{
+	return lwp_get64(l->cb + LWP_CB_MISSED);
+}
+
+void cb_set_tail(struct lwp *l, u32 tail)
+{
+	lwp_put32(l->cb + tail_offset(), tail);
+}
+
+u32 cb_interval(const struct lwp *l, u32 n)
+{
+	return lwp_get32(l->cb + slot_offset(n - 1) + LWP_CB_SLOT_INTERVAL);
+}
+
+u32 cb_counter(const struct lwp *l, u32 n)
+{
+	return lwp_get32(l->cb + slot_offset(n - 1) + LWP_CB_SLOT_COUNTER);
+}
+
+struct rec ring_record(const struct lwp *l, u32 i)
+{
+	const u8 *p = l->ring + i * RECORD_SIZE;
+
+	return (struct rec){
+		.id = p[LWP_RECORD_EVENT_ID],
+		.core = p[LWP_RECORD_CORE_ID],
+		.flags = lwp_get16(p + LWP_RECORD_FLAGS),
+		.data1 = lwp_get32(p + LWP_RECORD_DATA1),
+		.address = lwp_get64(p + LWP_RECORD_ADDRESS),
+		.data2 = lwp_get64(p + LWP_RECORD_DATA2),
+		.timestamp = lwp_get64(p + LWP_RECORD_TIMESTAMP),
+	};
+}
+
+bool ring_untouched(const struct lwp *l, u32 i)
+{
+	u32 n;
+
+	for (n = 0; n < RECORD_SIZE; n++) {
+		if (l->ring[i * RECORD_SIZE + n] != RING_FILL)
+			return false;
+	}
+	return true;
+}
+
+static void note_record(const char *what, u32 i, const struct rec *r)
+{
+	report_note("  %s %u: id %u core %u flags %04x data1 %08x address %lx data2 %lx ts %lx",
+		    what, i, r->id, r->core, r->flags, r->data1, r->address, r->data2,
+		    r->timestamp);
+}
+
+static bool same(const struct rec *a, const struct rec *b)
+{
+	return a->id == b->id && a->core == b->core && a->flags == b->flags &&
+	       a->data1 == b->data1 && a->address == b->address && a->data2 == b->data2 &&
+	       a->timestamp == b->timestamp;
+}
+
+bool expect_record(const struct lwp *l, u32 i, struct rec want, const char *fmt, ...)
+{
+	struct rec got = ring_record(l, i);
+	bool ok = same(&got, &want);
+	va_list ap;
+
+	va_start(ap, fmt);
+	report_va(ok, fmt, ap);
+	va_end(ap);
+	if (!ok) {
+		note_record("is", i, &got);
+		note_record("should be", i, &want);
+	}
+	return ok;
+}
+
+/* "# dump WHAT: SLOT HEX", for comparing accelerators byte by byte. */
+static void dump(const struct lwp *l, u32 count, const char *what)
+{
+	u32 i, n;
+
+	for (i = 0; i < count && i < RING_PAGES * PAGE_SIZE / RECORD_SIZE; i++) {
+		print("# dump %s: %u ", what, i);
+		for (n = 0; n < RECORD_SIZE; n++)
+			print("%02x", l->ring[i * RECORD_SIZE + n]);
+		print("\n");
+	}
+}
+
+bool expect_records(const struct lwp *l, const struct rec *want, u32 count, const char *what)
+{
+	u32 stored = cb_head(l) / RECORD_SIZE, i;
+	bool ok = cb_head(l) == count * RECORD_SIZE && ring_untouched(l, count);
+	struct rec got;
+
+	for (i = 0; ok && i < count; i++) {
+		got = ring_record(l, i);
+		ok = same(&got, &want[i]);
+	}
+	report(ok, "%s", what);
+	if (option_number("dump", 0))
+		dump(l, stored, what);
+	if (ok)
+		return true;
+	report_note("  head is %x, should be %x; slot %u is %s", cb_head(l),
+		    (u32)(count * RECORD_SIZE), count,
+		    ring_untouched(l, count) ? "untouched" : "written");
+	for (i = 0; i < count || (i < stored && i < count + 4); i++) {
+		got = ring_record(l, i);
+		if (i < count && same(&got, &want[i]))
+			continue;
+		if (i < stored)
+			note_record("is", i, &got);
+		if (i < count)
+			note_record("should be", i, &want[i]);
+	}
+	return false;
+}
+
+bool expect_no_records(const struct lwp *l, const char *what)
+{
+	return expect_records(l, NULL, 0, what);
+}
+
+static bool expect_exit(const struct lwp *l, u32 vector, u64 error, u64 rip, bool cr2_matters,
+			u64 cr2, const char *what)
+{
+	const struct user *u = &l->u;
+	bool ok = u->r.vector == vector && u->r.error == error && u->r.rip == rip &&
+		  (!cr2_matters || u->cr2 == cr2);
+
+	report(ok, "%s", what);
+	if (!ok) {
+		report_note("  is vector %u error %lx rip %lx cr2 %lx", (u32)u->r.vector,
+			    u->r.error, u->r.rip, u->cr2);
+		report_note("  should be vector %u error %lx rip %lx", vector, error, rip);
+		if (cr2_matters)
+			report_note("  should be cr2 %lx", cr2);
+	}
+	return ok;
+}
+
+bool expect_fault(const struct lwp *l, u32 vector, u64 error, u64 rip, const char *what)
+{
+	return expect_exit(l, vector, error, rip, false, 0, what);
+}
+
+bool expect_store_fault(const struct lwp *l, u64 error, u64 cr2, u64 rip, const char *what)
+{
+	return expect_exit(l, VEC_PF, error, rip, true, cr2, what);
+}

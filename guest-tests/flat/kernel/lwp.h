@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the LWP tests share: a place in user memory for a control block, a ring, data and a stack;
+ * control blocks written from a short description, in the layout of the revision the run is about
+ * (rev=2007 on the command line, else 43724); and comparing a ring with the records it should hold.
+ */
+#ifndef FLAT_LWP_H
+#define FLAT_LWP_H
+
+#include "cpu.h"
+#include "lwp_cb.h"
+#include "lwp_msr.h"
+#include "lwp_record.h"
+#include "lwp_state.h"
+#include "paging.h"
+#include "report.h"
+
+/* Where user code has its things, in every address space that lwp_map() prepared. */
+#define CB_VA (USER_BASE + 0x00000)
+#define CB_PAGES 2
+#define RING_VA (USER_BASE + 0x10000)
+#define RING_PAGES 4
+#define DATA_VA (USER_BASE + 0x20000)
+#define DATA_PAGES 2
+#define STACK_VA (USER_BASE + 0x30000)
+#define STACK_PAGES 2
+#define STACK_TOP (STACK_VA + STACK_PAGES * PAGE_SIZE)
+
+/* EventIds of 43724 and of 2007. */
+#define EV_VAL 1
+#define EV_IRE 2
+#define EV_BRE 3
+#define EV_DME 4
+#define EV_CNH 5
+#define EV_RNH 6
+#define EV_INS 255
+#define EV07_IRE 1
+#define EV07_BRE 2
+
+#define RECORD_SIZE 32ul
+/* Records of a ring when the description does not say: two units of LwpMinBufferSize 1. */
+#define DEFAULT_RECORDS 64
+/* Every byte of a ring before a test. */
+#define RING_FILL 0xee
+
+struct block_event {
+	u8 id; /* 0: the list ends */
+	u32 interval, counter;
+};
+
+/* A control block as a test asks for it. */
+struct block {
+	u32 flags; /* Flags besides the bits of the events (43724) */
+	u64 base; /* 0: RING_VA */
+	u32 size; /* bytes, 0: DEFAULT_RECORDS records */
+	u32 random;
+	u32 head, tail, threshold, filters;
+	u64 missed, base_ip, limit_ip;
+	struct block_event event[4]; /* 43724: at the place of its EventId; 2007: in this order */
+};
+
+/* A record as a test expects it: what is not named is zero. */
+struct rec {
+	u8 id, core;
+	u16 flags;
+	u32 data1;
+	u64 address, data2, timestamp;
+};
+#define REC_IRE(at)                                \
+	{                                          \
+		.id = EV_IRE, .address = (u64)(at) \
+	}
+#define REC_BRE(at, to, taken)                                                     \
+	{                                                                          \
+		.id = EV_BRE, .flags = (taken) ? 0x8000 : 0, .address = (u64)(at), \
+		.data2 = (u64)(to)                                                 \
+	}
+#define REC07_IRE(at)                                \
+	{                                            \
+		.id = EV07_IRE, .address = (u64)(at) \
+	}
+#define REC07_BRE(at, to, taken)                                                     \
+	{                                                                            \
+		.id = EV07_BRE, .flags = (taken) ? 0x8000 : 0, .address = (u64)(at), \
+		.data2 = (u64)(to)                                                   \
+	}
+
+/* One profiled program: its memory as the kernel sees it, and its registers. */
+struct lwp {
+	u64 cr3;
+	u8 *cb, *ring, *data, *stack;
+	struct user u;
+};
+
+bool rev07(void);
+
+/*
+ * Make LWP available on this processor: nothing to do with context=auto; with context=os (on the
+ * command line) sets XCR0[62] and writes `all features of EDX` to LWP_CFG. Bails when it is not there.
+ */
+void lwp_enable(void);
+
+/* Give the address space cr3 block, ring, data and stack pages (fresh ones). */
+void lwp_map(struct lwp *l, u64 cr3);
+/* The usual beginning of a test: lwp_enable(), and lwp_map() of the kernel's address space. */
+void lwp_init(struct lwp *l);
+
+/* Write the block to CB_VA + offset; the rest of the block's bytes become zero. */
+void block_write_at(struct lwp *l, u32 offset, const struct block *b);
+static inline void block_write(struct lwp *l, const struct block *b)
+{
+	block_write_at(l, 0, b);
+}
+
+/*
+ * LWP off; block written, ring filled with RING_FILL; registers set for 64-bit code at `code` with
+ * rax = CB_VA, rdi = DATA_VA.
+ */
+void lwp_prepare(struct lwp *l, const struct block *b, const char *code);
+/* lwp_prepare() and user_run(); bails when the code does not come back by the exit gate. */
+void lwp_go(struct lwp *l, const struct block *b, const char *code);
+/* The same for 32-bit code. */
+void lwp_prepare32(struct lwp *l, const struct block *b, const char *code);
+void lwp_go32(struct lwp *l, const struct block *b, const char *code);
+/* Run on; bails when the code does not come back by the exit gate. */
+void lwp_resume(struct lwp *l);
+/* LWP off on this processor, nothing flushed. */
+void lwp_stop(void);
+
+/* Fields of the block at CB_VA. */
+u32 cb_flags(const struct lwp *l);
+u32 cb_head(const struct lwp *l);
+u64 cb_missed(const struct lwp *l);
+void cb_set_tail(struct lwp *l, u32 tail);
+/* Interval and counter of an EventId (2007: of the slot number, from 1): the 32-bit words. */
+u32 cb_interval(const struct lwp *l, u32 n);
+u32 cb_counter(const struct lwp *l, u32 n);
+
+/* The record in slot i of the ring. */
+struct rec ring_record(const struct lwp *l, u32 i);
+/* Has nothing been written to slot i since lwp_prepare()? */
+bool ring_untouched(const struct lwp *l, u32 i);
+
+/* One point: slot i holds this record. */
+bool expect_record(const struct lwp *l, u32 i, struct rec want, const char *fmt, ...)
+	PRINTF_LIKE(4);
+/*
+ * One point: the ring holds exactly these records from offset 0 on, the head is behind them, and the
+ * slot behind them is untouched. With dump=1 on the command line the records go to the serial line.
+ */
+bool expect_records(const struct lwp *l, const struct rec *want, u32 count, const char *what);
+#define EXPECT_RECORDS(l, what, ...)                           \
+	expect_records(l, (const struct rec[]){ __VA_ARGS__ }, \
+		       sizeof((const struct rec[]){ __VA_ARGS__ }) / sizeof(struct rec), what)
+/* One point: no record at all. */
+bool expect_no_records(const struct lwp *l, const char *what);
+
+/* One point: user code came back with this exception and error code at rip. */
+bool expect_fault(const struct lwp *l, u32 vector, u64 error, u64 rip, const char *what);
+/* One point: the same for #PF with user rights, write access, and CR2. */
+bool expect_store_fault(const struct lwp *l, u64 error, u64 cr2, u64 rip, const char *what);
+
+#endif

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Branches retired (EventId 3): which instructions are branches, and the address, target and TKN of each.
+ * TKN is the evaluated condition, also where target and fall-through are the same.
+ */
+#include "lwp.h"
+#include "test.h"
+
+extern char bre_jcc[], bre_j1[], bre_j2[], bre_j2t[], bre_j3[], bre_j3t[], bre_j4[], bre_j4t[];
+extern char bre_cx[], bre_c1[], bre_c1t[], bre_c2[], bre_c2t[], bre_c3[], bre_c3t[];
+extern char bre_call[], bre_k1[], bre_k1r[], bre_k2[], bre_k2r[], bre_f[], bre_fr[];
+extern char bre_jmp[], bre_m1[], bre_m1t[], bre_m2[], bre_m2t[], bre_m3[], bre_m3t[];
+extern char bre_far[], bre_far_target[], bre_fm[], bre_fmt[];
+extern char bre32[], bre32_1[], bre32_1t[], bre32_2[], bre32_2t[], bre32_3[], bre32_f[];
+
+USER_CODE(/* Jcc: taken; not taken; +0 taken; +0 not taken. ZF = 1. */
+	  "bre_jcc: llwpcb %rax\n"
+	  "xor %ecx, %ecx\n"
+	  "bre_j1: jnz bre_jcc\n"
+	  "bre_j2: jz bre_j3\n"
+	  "ud2\n"
+	  "bre_j2t:\n"
+	  "bre_j3: .byte 0x74, 0x00\n" /* JZ +0 */
+	  "bre_j3t:\n"
+	  "bre_j4: .byte 0x75, 0x00\n" /* JNZ +0 */
+	  "bre_j4t: " USER_EXIT
+	  /* JRCXZ not taken and taken; LOOP. */
+	  "bre_cx: llwpcb %rax\n"
+	  "mov $2, %ecx\n"
+	  "bre_c1: jrcxz bre_cx\n"
+	  "bre_c1t:\n"
+	  "bre_c2: loop bre_c2\n"
+	  "bre_c2t:\n"
+	  "bre_c3: jrcxz bre_c3t\n"
+	  "ud2\n"
+	  "bre_c3t: " USER_EXIT
+	  /* CALL relative and indirect, RET. */
+	  "bre_call: llwpcb %rax\n"
+	  "lea bre_f(%rip), %rbx\n"
+	  "bre_k1: call bre_f\n"
+	  "bre_k1r: nop\n"
+	  "bre_k2: call *%rbx\n"
+	  "bre_k2r: " USER_EXIT "bre_f: nop\n"
+	  "bre_fr: ret\n"
+	  /* JMP rel8, rel32, indirect through memory. */
+	  "bre_jmp: llwpcb %rax\n"
+	  "lea bre_m3t(%rip), %rbx\n"
+	  "mov %rbx, (%rdi)\n"
+	  "bre_m1: jmp bre_m1t\n"
+	  "ud2\n"
+	  "bre_m1t:\n"
+	  "bre_m2: .byte 0xe9\n"
+	  ".long 2\n"
+	  "ud2\n"
+	  "bre_m2t:\n"
+	  "bre_m3: jmp *(%rdi)\n"
+	  "ud2\n"
+	  "bre_m3t: " USER_EXIT
+	  /* A far jump that stays at CPL 3, then a near one. */
+	  "bre_far: llwpcb %rax\n"
+	  "ljmp *(%rdi)\n"
+	  "bre_far_target:\n"
+	  "bre_fm: jmp bre_fmt\n"
+	  "ud2\n"
+	  "bre_fmt: " USER_EXIT ".code32\n"
+	  "bre32: llwpcb %eax\n"
+	  "bre32_1: jmp bre32_1t\n"
+	  "ud2\n"
+	  "bre32_1t:\n"
+	  "xor %ecx, %ecx\n"
+	  "bre32_2: jcxz bre32_2t\n"
+	  "ud2\n"
+	  "bre32_2t:\n"
+	  "bre32_3: call bre32_f\n"
+	  "bre32_f: pop %edx\n" USER_EXIT ".code64\n");
+
+static const struct block every = { .event = { { EV_BRE, 0, 0 } } };
+
+static void test_conditional(struct lwp *l)
+{
+	lwp_go(l, &every, bre_jcc);
+	EXPECT_RECORDS(l, "Jcc taken, not taken, and with displacement 0",
+		       REC_BRE(bre_j1, bre_j2, false), REC_BRE(bre_j2, bre_j2t, true),
+		       REC_BRE(bre_j3, bre_j3t, true), REC_BRE(bre_j4, bre_j4t, false));
+	lwp_go(l, &every, bre_cx);
+	EXPECT_RECORDS(l, "JRCXZ and LOOP", REC_BRE(bre_c1, bre_c1t, false),
+		       REC_BRE(bre_c2, bre_c2, true), REC_BRE(bre_c2, bre_c2t, false),
+		       REC_BRE(bre_c3, bre_c3t, true));
+}
+
+static void test_calls(struct lwp *l)
+{
+	lwp_go(l, &every, bre_call);
+	EXPECT_RECORDS(l, "CALL relative, CALL indirect, RET", REC_BRE(bre_k1, bre_f, true),
+		       REC_BRE(bre_fr, bre_k1r, true), REC_BRE(bre_k2, bre_f, true),
+		       REC_BRE(bre_fr, bre_k2r, true));
+}
+
+static void test_jumps(struct lwp *l)
+{
+	lwp_go(l, &every, bre_jmp);
+	EXPECT_RECORDS(l, "JMP rel8, rel32, through memory", REC_BRE(bre_m1, bre_m1t, true),
+		       REC_BRE(bre_m2, bre_m2t, true), REC_BRE(bre_m3, bre_m3t, true));
+	lwp_prepare(l, &every, bre_far);
+	lwp_put32(l->data, (u32)(u64)bre_far_target);
+	lwp_put16(l->data + 4, USER_CS64);
+	lwp_resume(l);
+	EXPECT_RECORDS(l, "a far JMP within CPL 3 is no branch", REC_BRE(bre_fm, bre_fmt, true));
+}
+
+static void test_interval(struct lwp *l)
+{
+	static const struct block third = { .event = { { EV_BRE, 2, 2 } } };
+
+	lwp_go(l, &third, bre_call);
+	EXPECT_RECORDS(l, "interval 2: the third branch", REC_BRE(bre_k2, bre_f, true));
+}
+
+static void test_code32(struct lwp *l)
+{
+	lwp_go32(l, &every, bre32);
+	EXPECT_RECORDS(l, "32-bit code: JMP, JCXZ, CALL", REC_BRE(bre32_1, bre32_1t, true),
+		       REC_BRE(bre32_2, bre32_2t, true), REC_BRE(bre32_3, bre32_f, true));
+}
+
+FLAT_TEST(bre)
+{
+	struct lwp l;
+
+	lwp_init(&l);
+	test_conditional(&l);
+	test_calls(&l);
+	test_jumps(&l);
+	test_interval(&l);
+	test_code32(&l);
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Clocks not halted (EventIds 5 and 6): records name an instruction of the program, come at the rate of the
+ * interval, are only taken at CPL 3, and with TCG the core clock advances by one per instruction.
+ */
+#include "lwp.h"
+#include "test.h"
+
+extern char clk_code[], clk_first[], clk_end[];
+
+/* esi times two instructions. */
+USER_CODE("clk_code: llwpcb %rax\n"
+	  "clk_first:\n"
+	  "1: dec %esi\n"
+	  "jnz 1b\n"
+	  "clk_end: " USER_EXIT);
+
+static bool in_code(const struct lwp *l, u32 records, u8 id)
+{
+	u32 i;
+
+	for (i = 0; i < records; i++) {
+		struct rec r = ring_record(l, i);
+
+		if (r.id != id || r.address < (u64)clk_first || r.address >= (u64)clk_end ||
+		    r.flags || r.data1 || r.data2)
+			return false;
+	}
+	return true;
+}
+
+FLAT_TEST(clocks)
+{
+	static const struct block core = { .event = { { EV_CNH, 99, 99 } } };
+	static const struct block reference = { .event = { { EV_RNH, 99, 99 } } };
+	struct lwp l;
+
+	lwp_init(&l);
+	lwp_prepare(&l, &core, clk_code);
+	l.u.r.rsi = 1000;
+	lwp_resume(&l);
+	report_eq(cb_head(&l), 20 * RECORD_SIZE,
+		  "2000 instructions, interval 99: 20 core clock records");
+	report(in_code(&l, 20, EV_CNH), "each names an instruction of the loop, the rest is 0");
+	expect_record(&l, 0, (struct rec){ EV_CNH, .address = (u64)clk_first + 2 },
+		      "the first is the 100th instruction, a JNZ");
+
+	lwp_prepare(&l, &reference, clk_code);
+	l.u.r.rsi = 3000;
+	lwp_resume(&l);
+	report(cb_head(&l) >= RECORD_SIZE && in_code(&l, cb_head(&l) / RECORD_SIZE, EV_RNH),
+	       "reference clock records, each in the loop");
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * `auto` contexts on one processor (DESIGN.md "Contexts"): address space (CR3) and thread (FS base) select
+ * whose LWP runs; a switch parks one and resumes another, and nothing of it touches guest memory.
+ */
+#include "lwp.h"
+#include "test.h"
+#include "x86.h"
+
+#define SECOND 0x800u /* second block of the address space, for its second thread */
+#define SECOND_RING (RING_VA + 2 * PAGE_SIZE)
+#define FS_ONE 0x1000ul
+#define FS_TWO 0x2000ul
+
+extern char ctx_start[], ctx_run[], ctx_run_1[], ctx_run_2[], ctx_query[];
+
+USER_CODE("ctx_start: llwpcb %rax\n" USER_EXIT "ctx_run:\n"
+	  "ctx_run_1: nop\n"
+	  "ctx_run_2: nop\n" USER_EXIT "ctx_query: slwpcb %rbx\n" USER_EXIT);
+
+static const struct block every = { .event = { { EV_IRE, 0, 0 } } };
+
+static void run(struct lwp *l, const char *code)
+{
+	l->u.r.rip = (u64)code;
+	lwp_resume(l);
+}
+
+static u64 query(struct lwp *l)
+{
+	run(l, ctx_query);
+	return l->u.r.rbx;
+}
+
+static void test_address_spaces(struct lwp *a, struct lwp *b)
+{
+	write_cr3(a->cr3);
+	lwp_go(a, &every, ctx_start);
+	run(a, ctx_run);
+	write_cr3(b->cr3);
+	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "another address space: LWP is off there");
+	lwp_prepare(b, &every, ctx_run);
+	report_eq(query(b), 0, "SLWPCB says so too");
+	run(b, ctx_run);
+	expect_no_records(b, "nothing is recorded there");
+	run(b, ctx_start);
+	run(b, ctx_run);
+	write_cr3(a->cr3);
+	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "back in the first: LWP is on again");
+	run(a, ctx_run);
+	write_cr3(b->cr3);
+	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "back in the second: on");
+	run(b, ctx_run);
+	EXPECT_RECORDS(a, "the first has its own records", REC_IRE(ctx_run_1), REC_IRE(ctx_run_2),
+		       REC_IRE(ctx_run_1), REC_IRE(ctx_run_2));
+	EXPECT_RECORDS(b, "the second has its own records", REC_IRE(ctx_run_1), REC_IRE(ctx_run_2),
+		       REC_IRE(ctx_run_1), REC_IRE(ctx_run_2));
+	lwp_stop();
+	write_cr3(a->cr3);
+	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "LWP_CBADDR = 0 in the second leaves the first on");
+	lwp_stop();
+	write_cr3(b->cr3);
+	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "the second stays off");
+	write_cr3(a->cr3);
+}
+
+/* Low bits of CR3 (PCD, PWT) are not part of the key. */
+static void test_cr3_bits(struct lwp *a)
+{
+	lwp_go(a, &every, ctx_start);
+	write_cr3(a->cr3 | PTE_PCD);
+	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "CR3 bits 11:0 do not select a context");
+	write_cr3(a->cr3);
+	lwp_stop();
+}
+
+static void test_threads(struct lwp *a)
+{
+	struct block second = { .base = SECOND_RING, .event = { { EV_IRE, 0, 0 } } };
+
+	wrmsr(MSR_FS_BASE, FS_ONE);
+	lwp_prepare(a, &every, ctx_start);
+	block_write_at(a, SECOND, &second);
+	lwp_resume(a);
+	run(a, ctx_run);
+	wrmsr(MSR_FS_BASE, FS_TWO);
+	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "another FS base: LWP is off there");
+	a->u.r.rax = CB_VA + SECOND;
+	run(a, ctx_start);
+	run(a, ctx_run);
+	run(a, ctx_run);
+	wrmsr(MSR_FS_BASE, FS_ONE);
+	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "the first thread's LWP is on again");
+	run(a, ctx_run);
+	wrmsr(MSR_FS_BASE, FS_TWO);
+	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA + SECOND, "the second thread's too");
+	report_eq(query(a), CB_VA + SECOND, "SLWPCB gives the second block");
+	report_eq(lwp_get32(a->cb + SECOND + LWP_CB_HEAD), 5 * RECORD_SIZE,
+		  "the second thread has 5 records");
+	report_eq(lwp_get64(a->ring + 2 * PAGE_SIZE + 8), (u64)ctx_run_1, "in its own ring");
+	EXPECT_RECORDS(a, "the first thread has 4", REC_IRE(ctx_run_1), REC_IRE(ctx_run_2),
+		       REC_IRE(ctx_run_1), REC_IRE(ctx_run_2));
+	lwp_stop();
+	wrmsr(MSR_FS_BASE, FS_ONE);
+	lwp_stop();
+	wrmsr(MSR_FS_BASE, 0);
+}
+
+/* Switching away and back in the middle changes no count. */
+static void test_counts(struct lwp *a, struct lwp *b)
+{
+	static const struct block third = { .event = { { EV_IRE, 2, 2 } } };
+	u32 i;
+
+	lwp_go(a, &third, ctx_start);
+	for (i = 0; i < 6; i++) {
+		run(a, ctx_run);
+		write_cr3(b->cr3);
+		write_cr3(a->cr3);
+	}
+	EXPECT_RECORDS(a, "12 instructions, interval 2, a switch after every second",
+		       REC_IRE(ctx_run_1), REC_IRE(ctx_run_2), REC_IRE(ctx_run_1),
+		       REC_IRE(ctx_run_2));
+	lwp_stop();
+}
+
+/* A pending record that could not be stored goes along. */
+static void test_pending(struct lwp *a, struct lwp *b)
+{
+	static const struct block tenth = { .event = { { EV_IRE, 9, 0 } } };
+
+	lwp_go(a, &tenth, ctx_start);
+	as_protect(a->cr3, RING_VA, PAGE_NONE);
+	a->u.r.rip = (u64)ctx_run;
+	user_run(&a->u);
+	expect_store_fault(a, PF_WRITE | PF_USER, RING_VA, (u64)ctx_run_2,
+			   "a record cannot be stored");
+	write_cr3(b->cr3);
+	as_protect(a->cr3, RING_VA, PAGE_USER_RW);
+	lwp_prepare(b, &every, ctx_run);
+	lwp_resume(b);
+	expect_no_records(b, "it is not stored in another address space");
+	write_cr3(a->cr3);
+	lwp_resume(a);
+	EXPECT_RECORDS(a, "it is stored back in its own", REC_IRE(ctx_run_1));
+	lwp_stop();
+}
+
+FLAT_TEST(context_auto)
+{
+	struct lwp a, b;
+
+	lwp_init(&a);
+	lwp_map(&b, as_new());
+	test_address_spaces(&a, &b);
+	test_cr3_bits(&a);
+	test_threads(&a);
+	test_counts(&a, &b);
+	test_pending(&a, &b);
+}

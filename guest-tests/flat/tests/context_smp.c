@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * `auto` contexts on several processors: a context belongs to the machine and is live on at most one; the
+ * processor that meets its key takes it over, from a holder that is running user code, too.
+ */
+#include "lwp.h"
+#include "smp.h"
+#include "test.h"
+#include "x86.h"
+
+#define ROUNDS 200u
+
+extern char csm_start[], csm_1[], csm_2[], csm_spin[];
+
+USER_CODE("csm_start: llwpcb %rax\n" USER_EXIT "csm_1: nop\n"
+	  "csm_2: nop\n" USER_EXIT "csm_spin: movl $1, (%rdi)\n"
+	  "1: cmpl $2, (%rdi)\n"
+	  "jne 1b\n" USER_EXIT);
+
+static u64 elsewhere;
+
+struct visit {
+	struct lwp *l;
+	const char *code;
+	u64 cbaddr;
+};
+
+/* On some processor: enter the address space, run, leave it. */
+static void visit(void *arg)
+{
+	struct visit *v = arg;
+
+	write_cr3(v->l->cr3);
+	v->cbaddr = rdmsr(LWP_MSR_CBADDR);
+	v->l->u.r.rip = (u64)v->code;
+	lwp_resume(v->l);
+	write_cr3(elsewhere);
+}
+
+static void test_move(struct lwp *l)
+{
+	static const struct block every = { .event = { { EV_IRE, 0, 0 } } };
+	struct visit v = { l, csm_1, 0 };
+	struct rec on_1[2] = { REC_IRE(csm_1), REC_IRE(csm_2) };
+
+	on_1[0].core = on_1[1].core = 1;
+	write_cr3(l->cr3);
+	lwp_go(l, &every, csm_start);
+	write_cr3(elsewhere);
+	visit(&v);
+	smp_call(1, visit, &v);
+	report_eq(v.cbaddr, CB_VA, "a parked context is found on another processor");
+	visit(&v);
+	report_eq(v.cbaddr, CB_VA, "and comes back");
+	EXPECT_RECORDS(l, "records go on; CoreId is that of the processor", REC_IRE(csm_1),
+		       REC_IRE(csm_2), on_1[0], on_1[1], REC_IRE(csm_1), REC_IRE(csm_2));
+
+	/* Not parked: processor 0 stays in the address space, in its kernel. */
+	write_cr3(l->cr3);
+	smp_call(1, visit, &v);
+	report_eq(v.cbaddr, CB_VA, "a live context is taken over from a processor in its kernel");
+	report_eq(cb_head(l), 8 * RECORD_SIZE, "two more records");
+	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "the first processor has lost it");
+	write_cr3(l->cr3);
+	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "until it looks again");
+	lwp_stop();
+	write_cr3(elsewhere);
+}
+
+/* Many moves lose and add nothing. */
+static void test_many(struct lwp *l)
+{
+	static const struct block third = { .event = { { EV_IRE, 2, 2 } } };
+	struct visit v = { l, csm_1, 0 };
+	u32 i, cpu;
+
+	write_cr3(l->cr3);
+	lwp_go(l, &third, csm_start);
+	write_cr3(elsewhere);
+	for (i = 0; i < ROUNDS; i++) {
+		cpu = i % smp_count();
+		if (cpu)
+			smp_call(cpu, visit, &v);
+		else
+			visit(&v);
+	}
+	/* 400 instructions, every third: 133 records, ring of 64. */
+	report_eq(cb_head(l), 63 * RECORD_SIZE, "%u visits on %u processors: ring full", ROUNDS,
+		  smp_count());
+	report_eq(cb_missed(l), 133 - 63, "every third instruction gave a record");
+	write_cr3(l->cr3);
+	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "the context is still there");
+	lwp_stop();
+	write_cr3(elsewhere);
+}
+
+/* Processor 1 is in its loop at CPL 3 with the context when processor 0 wants it. */
+static void test_kick(struct lwp *l)
+{
+	static const struct block quiet = { .event = { { EV_IRE, 0x1ffffff, 0x1ffffff } } };
+	struct visit v = { l, csm_spin, 0 };
+	volatile u32 *flag = (volatile u32 *)l->data;
+
+	write_cr3(l->cr3);
+	lwp_go(l, &quiet, csm_start);
+	write_cr3(elsewhere);
+	*flag = 0;
+	smp_run(1, visit, &v);
+	while (*flag != 1)
+		pause();
+	write_cr3(l->cr3);
+	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "taken from a processor that runs user code");
+	*flag = 2;
+	smp_wait(1);
+	report_eq(v.cbaddr, CB_VA, "which had it before");
+	lwp_stop();
+	write_cr3(elsewhere);
+}
+
+FLAT_TEST(context_smp)
+{
+	struct lwp l;
+
+	smp_start();
+	lwp_enable();
+	elsewhere = kernel_cr3();
+	lwp_map(&l, as_new());
+	test_move(&l);
+	test_many(&l);
+	test_kick(&l);
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A found `auto` context is used only if its block and its last record are still in memory as they were;
+ * else it goes, without a write and without a fault. What cannot be read stays parked.
+ */
+#include "lwp.h"
+#include "test.h"
+#include "x86.h"
+
+extern char ver_start[], ver_1[], ver_2[], ver_more[];
+
+USER_CODE("ver_start: llwpcb %rax\n"
+	  "ver_1: nop\n"
+	  "ver_2: nop\n" USER_EXIT "ver_more: nop\n" USER_EXIT);
+
+static const struct block every = { .event = { { EV_IRE, 0, 0 } } };
+static u64 elsewhere;
+
+/* Two records, then away from the address space. */
+static void start(struct lwp *l)
+{
+	lwp_go(l, &every, ver_start);
+	write_cr3(elsewhere);
+}
+
+/* Back again: is the context there? One more instruction shows whether something is written. */
+static void expect_dropped(struct lwp *l, const char *what)
+{
+	u32 head = cb_head(l);
+
+	write_cr3(l->cr3);
+	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "%s: the context goes", what);
+	l->u.r.rip = (u64)ver_more;
+	lwp_resume(l);
+	report(cb_head(l) == head && ring_untouched(l, 2), "%s: nothing is written", what);
+	lwp_stop();
+}
+
+static void expect_kept(struct lwp *l, const char *what)
+{
+	write_cr3(l->cr3);
+	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "%s: the context is found", what);
+	l->u.r.rip = (u64)ver_more;
+	lwp_resume(l);
+	expect_record(l, 2, (struct rec)REC_IRE(ver_more), "%s: and goes on", what);
+	lwp_stop();
+}
+
+static void test_changes(struct lwp *l)
+{
+	static const struct {
+		const char *name;
+		u32 offset;
+	} constant[] = {
+		{ "Flags", 0 },	     { "BufferSize", 5 }, { "Random", 7 },  { "BufferBase", 9 },
+		{ "the head", 16 },  { "Threshold", 33 }, { "Filters", 39 }, { "BaseIP", 40 },
+		{ "LimitIP", 48 },
+	}, free_to_change[] = {
+		{ "MissedEvents", 24 }, { "the tail", 64 }, { "a software field", 72 },
+	};
+	u32 i;
+
+	for (i = 0; i < sizeof(constant) / sizeof(constant[0]); i++) {
+		start(l);
+		l->cb[constant[i].offset] ^= 0x40;
+		expect_dropped(l, constant[i].name);
+	}
+	start(l);
+	l->ring[RECORD_SIZE + 8] ^= 1;
+	expect_dropped(l, "the last record");
+	for (i = 0; i < sizeof(free_to_change) / sizeof(free_to_change[0]); i++) {
+		start(l);
+		/* The tail becomes the head. */
+		l->cb[free_to_change[i].offset] ^= 0x40;
+		expect_kept(l, free_to_change[i].name);
+	}
+	start(l);
+	l->ring[8] ^= 1;
+	expect_kept(l, "an older record");
+}
+
+static void test_unreadable(struct lwp *l)
+{
+	start(l);
+	as_protect(l->cr3, CB_VA, PAGE_NONE);
+	write_cr3(l->cr3);
+	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "block not there: LWP is off");
+	l->u.r.rip = (u64)ver_more;
+	user_run(&l->u);
+	report(user_exited(&l->u), "block not there: user code runs without a fault");
+	write_cr3(elsewhere);
+	as_protect(l->cr3, CB_VA, PAGE_USER_RW);
+	expect_kept(l, "block there at the next switch");
+
+	start(l);
+	as_protect(l->cr3, RING_VA, PAGE_NONE);
+	write_cr3(l->cr3);
+	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "ring not there: LWP is off");
+	write_cr3(elsewhere);
+	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
+	expect_kept(l, "ring there at the next switch");
+}
+
+/* The page tables were given to another program: same CR3, other memory. */
+static void test_reused_cr3(struct lwp *l)
+{
+	u64 cb = *as_pte(l->cr3, CB_VA) & PTE_ADDRESS, other = phys_alloc(1, PAGE_SIZE);
+
+	start(l);
+	as_map(l->cr3, CB_VA, other, 1, PAGE_USER_RW);
+	write_cr3(l->cr3);
+	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "CR3 reused with other memory: the context goes");
+	as_map(l->cr3, CB_VA, cb, 1, PAGE_USER_RW);
+	write_cr3(elsewhere);
+	write_cr3(l->cr3);
+	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "and does not come back");
+}
+
+FLAT_TEST(context_verify)
+{
+	struct lwp l;
+
+	lwp_init(&l);
+	elsewhere = as_new();
+	test_changes(&l);
+	test_unreadable(&l);
+	test_reused_cr3(&l);
+}

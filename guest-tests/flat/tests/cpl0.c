@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The four instructions at CPL 0 (spec 3.2): they act, with the rights of user code on block and ring, and
+ * nothing is counted there.
+ */
+#include "lwp.h"
+#include "test.h"
+#include "x86.h"
+
+extern char cpl0_ins_insn[], cpl0_user[], cpl0_user_1[];
+
+USER_CODE("cpl0_user:\n"
+	  "cpl0_user_1: nop\n" USER_EXIT);
+
+static char kernel_block[256] __attribute__((aligned(64)));
+
+static u32 try_llwpcb(u64 address)
+{
+	register u32 fault asm("r8") = NO_FAULT;
+
+	asm volatile("1: llwpcb %1\n2:\n" EX_TABLE("1b", "2b")
+		     : "+r"(fault)
+		     : "r"(address)
+		     : "memory");
+	return fault;
+}
+
+static u64 slwpcb(void)
+{
+	u64 address;
+
+	asm volatile("slwpcb %0" : "=r"(address) : : "memory");
+	return address;
+}
+
+__attribute__((noinline)) static u32 try_lwpins(u32 data1, u64 data2)
+{
+	register u32 fault asm("r8") = NO_FAULT;
+
+	asm volatile("cpl0_ins_insn: lwpins $0x77, %1, %2\n2:\n" EX_TABLE("cpl0_ins_insn", "2b")
+		     : "+r"(fault)
+		     : "r"(data1), "r"(data2)
+		     : "memory", "cc");
+	return fault;
+}
+
+FLAT_TEST(cpl0)
+{
+	static const struct block b = { .event = { { EV_IRE, 100, 0 } } };
+	struct lwp l;
+
+	lwp_init(&l);
+	report_eq(slwpcb(), 0, "SLWPCB returns 0 while off");
+	lwp_prepare(&l, &b, cpl0_user);
+	report_eq(try_llwpcb(0x800000000000), FAULT(VEC_GP, 0), "LLWPCB, non-canonical: #GP(0)");
+	report_eq(try_llwpcb((u64)kernel_block), FAULT(VEC_PF, PF_PRESENT | PF_WRITE | PF_USER),
+		  "LLWPCB of a kernel page: #PF with user rights");
+	report_eq(fault_cr2(), (u64)kernel_block, "CR2 is the block");
+	report_eq(try_llwpcb(CB_VA), NO_FAULT, "LLWPCB loads");
+	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "LWP_CBADDR is the block");
+	report_eq(slwpcb(), CB_VA, "SLWPCB returns it");
+	report_eq(cb_counter(&l, EV_IRE), 0, "no instruction of CPL 0 is counted");
+	report_eq(try_lwpins(5, 6), NO_FAULT, "LWPINS");
+	lwp_resume(&l);
+	EXPECT_RECORDS(&l, "LWPINS stores at CPL 0, user code is counted",
+		       { EV_INS, .flags = 0x77, .data1 = 5, .data2 = 6,
+			 .address = (u64)cpl0_ins_insn },
+		       REC_IRE(cpl0_user_1));
+	as_protect(l.cr3, RING_VA, PAGE_KERNEL_RW);
+	report_eq(try_lwpins(7, 8), FAULT(VEC_PF, PF_PRESENT | PF_WRITE | PF_USER),
+		  "LWPINS with the ring in a kernel page: #PF with user rights");
+	report_eq(fault_cr2(), RING_VA + 2 * RECORD_SIZE, "CR2 is the slot");
+	as_protect(l.cr3, RING_VA, PAGE_USER_RW);
+	report_eq(try_llwpcb(0), NO_FAULT, "LLWPCB 0");
+	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "LWP is off");
+}

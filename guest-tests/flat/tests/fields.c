@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The 32 bytes of each kind of record (spec 5), byte by byte, with a CoreId that is not 0. */
+#include "lwp.h"
+#include "test.h"
+#include "x86.h"
+
+#define CORE_ID 0xa5ul
+
+/* The code is copied to one address, so that the records can be written down. */
+#define CODE_VA (DATA_VA + PAGE_SIZE)
+
+extern char fld_ins[], fld_val[], fld_ire[], fld_bre[], fld_end[];
+
+USER_CODE("fld_ins: llwpcb %rax\n"
+	  "lwpins $0x8001, %ecx, %rdx\n" USER_EXIT "fld_val: llwpcb %rax\n"
+	  "lwpval $0x7ffe, %ecx, %edx\n" USER_EXIT "fld_ire: llwpcb %rax\n"
+	  "nop\n" USER_EXIT "fld_bre: llwpcb %rax\n"
+	  ".byte 0xeb, 0x00\n" /* JMP +0 */
+	  USER_EXIT "fld_end:\n");
+
+static void expect_bytes(struct lwp *l, const struct block *b, const char *code, const char *end,
+			 const u8 want[RECORD_SIZE], const char *what)
+{
+	u32 i;
+	bool ok;
+
+	lwp_prepare(l, b, (const char *)CODE_VA);
+	memcpy(l->data + PAGE_SIZE, code, (size_t)(end - code));
+	l->u.r.rcx = 0x99aabbccddeeff00;
+	l->u.r.rdx = 0x1122334455667788;
+	lwp_resume(l);
+	ok = report(!memcmp(l->ring, want, RECORD_SIZE), "%s", what);
+	for (i = 0; !ok && i < RECORD_SIZE; i++) {
+		if (l->ring[i] != want[i])
+			report_note("  byte %u is %02x, should be %02x", i, l->ring[i], want[i]);
+	}
+}
+
+FLAT_TEST(fields)
+{
+	static const struct block ins = { 0 }, val = { .event = { { EV_VAL, 9, 0 } } },
+				  ire = { .event = { { EV_IRE, 9, 0 } } },
+				  bre = { .event = { { EV_BRE, 9, 0 } } },
+				  cnh = { .event = { { EV_CNH, 9, 0 } } };
+	/* LLWPCB has 5 bytes: what is recorded is at 40021005h. */
+	static const u8 ins_bytes[RECORD_SIZE] = { 0xff, 0xa5, 0x01, 0x80, 0x00, 0xff, 0xee, 0xdd,
+						   0x05, 0x10, 0x02, 0x40, 0,	 0,    0,    0,
+						   0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11 };
+	static const u8 val_bytes[RECORD_SIZE] = { 0x01, 0xa5, 0xfe, 0x7f, 0x00, 0xff, 0xee, 0xdd,
+						   0x05, 0x10, 0x02, 0x40, 0,	 0,    0,    0,
+						   0x88, 0x77, 0x66, 0x55, 0,	 0,    0,    0 };
+	static const u8 ire_bytes[RECORD_SIZE] = { 0x02, 0xa5, 0,    0,	   0,	 0,
+						   0,	 0,    0x05, 0x10, 0x02, 0x40 };
+	static const u8 bre_bytes[RECORD_SIZE] = { 0x03, 0xa5, 0,    0x80, 0,	 0,   0,
+						   0,	 0x05, 0x10, 0x02, 0x40, 0,   0,
+						   0,	 0,    0x07, 0x10, 0x02, 0x40 };
+	static const u8 cnh_bytes[RECORD_SIZE] = { 0x05, 0xa5, 0,    0,	   0,	 0,
+						   0,	 0,    0x05, 0x10, 0x02, 0x40 };
+	struct lwp l;
+
+	lwp_init(&l);
+	wrmsr(LWP_MSR_CFG, (rdmsr(LWP_MSR_CFG) & 0xffffffff) | CORE_ID << LWP_CFG_COREID_SHIFT);
+	expect_bytes(&l, &ins, fld_ins, fld_val, ins_bytes, "EventId 255, LWPINS");
+	expect_bytes(&l, &val, fld_val, fld_ire, val_bytes, "EventId 1, LWPVAL");
+	expect_bytes(&l, &ire, fld_ire, fld_bre, ire_bytes, "EventId 2, instructions retired");
+	expect_bytes(&l, &bre, fld_bre, fld_end, bre_bytes, "EventId 3, branches retired");
+	if (cpuid(LWP_CPUID_LEAF, 0).a & LWP_F_CNH)
+		expect_bytes(&l, &cnh, fld_ire, fld_bre, cnh_bytes, "EventId 5, core clocks");
+	else
+		report_skip("8000_001C EAX[5] is clear", "EventId 5, core clocks");
+}

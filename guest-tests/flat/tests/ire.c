@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Instructions retired (EventId 2) on known code: the period is EventInterval + 1, the first record comes
+ * when EventCounter goes below zero, LLWPCB is not counted, INT n is not counted.
+ */
+#include "lwp.h"
+#include "test.h"
+
+extern char ire_seq[], ire_1[], ire_2[], ire_3[], ire_4[], ire_5[];
+extern char ire32[], ire32_1[], ire32_2[], ire32_3[];
+
+/* 9 instructions: 1 2 3 4 3 4 3 4 5. */
+USER_CODE("ire_seq: llwpcb %rax\n"
+	  "ire_1: nop\n"
+	  "ire_2: mov $3, %ecx\n"
+	  "ire_3: dec %ecx\n"
+	  "ire_4: jnz ire_3\n"
+	  "ire_5: lea 1(%rcx), %rdx\n" USER_EXIT ".code32\n"
+	  "ire32: llwpcb %eax\n"
+	  "ire32_1: push %eax\n"
+	  "ire32_2: inc %ecx\n"
+	  "ire32_3: pop %edx\n" USER_EXIT ".code64\n");
+
+static void run(struct lwp *l, u32 interval, u32 counter)
+{
+	struct block b = { .event = { { EV_IRE, interval, counter } } };
+
+	lwp_go(l, &b, ire_seq);
+}
+
+FLAT_TEST(ire)
+{
+	static const struct block every = { .event = { { EV_IRE, 0, 0 } } };
+	static const struct block off = { 0 };
+	struct lwp l;
+
+	lwp_init(&l);
+	run(&l, 0, 0);
+	EXPECT_RECORDS(&l, "interval 0: every instruction", REC_IRE(ire_1), REC_IRE(ire_2),
+		       REC_IRE(ire_3), REC_IRE(ire_4), REC_IRE(ire_3), REC_IRE(ire_4),
+		       REC_IRE(ire_3), REC_IRE(ire_4), REC_IRE(ire_5));
+	run(&l, 1, 1);
+	EXPECT_RECORDS(&l, "interval 1: every second", REC_IRE(ire_2), REC_IRE(ire_4),
+		       REC_IRE(ire_4), REC_IRE(ire_4));
+	run(&l, 2, 2);
+	EXPECT_RECORDS(&l, "interval 2: every third", REC_IRE(ire_3), REC_IRE(ire_4),
+		       REC_IRE(ire_5));
+	run(&l, 7, 7);
+	EXPECT_RECORDS(&l, "interval 7: the eighth", REC_IRE(ire_4));
+	run(&l, 2, 0);
+	EXPECT_RECORDS(&l, "counter 0: the first, then by the interval", REC_IRE(ire_1),
+		       REC_IRE(ire_4), REC_IRE(ire_3));
+	run(&l, 0, 8);
+	EXPECT_RECORDS(&l, "counter 8: the ninth", REC_IRE(ire_5));
+	run(&l, 0, 9);
+	expect_no_records(&l, "counter 9: none of nine");
+	lwp_go(&l, &off, ire_seq);
+	expect_no_records(&l, "event 2 not in Flags: none");
+
+	lwp_go32(&l, &every, ire32);
+	EXPECT_RECORDS(&l, "32-bit code", REC_IRE(ire32_1), REC_IRE(ire32_2), REC_IRE(ire32_3));
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Where user code begins and ends: an instruction that faults is not counted until it is restarted and
+ * succeeds; SYSCALL, INT n and the returns to CPL 3 are not counted; interrupts lose nothing.
+ */
+#include "apic.h"
+#include "lwp.h"
+#include "test.h"
+#include "x86.h"
+
+#define IPI_VECTOR 0x40
+
+extern char edge_fault[], edge_f1[], edge_f2[], edge_f3[];
+extern char edge_ud[], edge_u1[], edge_u2[], edge_u3[];
+extern char edge_sys[], edge_s1[], edge_s2[], edge_s3[], edge_s4[];
+extern char edge_int[], edge_i1[], edge_i2[], edge_i3[];
+extern char edge_loop[], edge_loop_end[];
+
+USER_CODE("edge_fault: llwpcb %rax\n"
+	  "edge_f1: nop\n"
+	  "edge_f2: mov (%rdi), %ecx\n"
+	  "edge_f3: nop\n" USER_EXIT "edge_ud: llwpcb %rax\n"
+	  "edge_u1: nop\n"
+	  "edge_u2: ud2\n"
+	  "edge_u3: nop\n" USER_EXIT "edge_sys: llwpcb %rax\n"
+	  "edge_s1: nop\n"
+	  "edge_s2: syscall\n"
+	  "edge_s3: nop\n"
+	  "edge_s4: nop\n" USER_EXIT "edge_int: llwpcb %rax\n"
+	  "edge_i1: nop\n"
+	  "edge_i2: int $0x80\n"
+	  "edge_i3: nop\n" USER_EXIT
+	  /* esi times two instructions. */
+	  "edge_loop: llwpcb %rax\n"
+	  "1: dec %esi\n"
+	  "jnz 1b\n"
+	  "slwpcb %rbx\n"
+	  "edge_loop_end: " USER_EXIT);
+
+static const struct block every = { .event = { { EV_IRE, 0, 0 } } };
+static volatile u32 irqs;
+
+static void count_irq(struct regs *r)
+{
+	irqs++;
+	apic_eoi();
+}
+
+static void test_fault(struct lwp *l)
+{
+	lwp_prepare(l, &every, edge_fault);
+	as_protect(l->cr3, DATA_VA, PAGE_NONE);
+	user_run(&l->u);
+	expect_store_fault(l, PF_USER, DATA_VA, (u64)edge_f2, "a load faults");
+	report_eq(cb_head(l), RECORD_SIZE, "and is not counted");
+	as_protect(l->cr3, DATA_VA, PAGE_USER_RW);
+	lwp_resume(l);
+	EXPECT_RECORDS(l, "restarted, it counts once", REC_IRE(edge_f1), REC_IRE(edge_f2),
+		       REC_IRE(edge_f3));
+
+	lwp_prepare(l, &every, edge_ud);
+	user_run(&l->u);
+	expect_fault(l, VEC_UD, 0, (u64)edge_u2, "UD2");
+	l->u.r.rip += 2;
+	lwp_resume(l);
+	EXPECT_RECORDS(l, "what faults and is skipped never counts", REC_IRE(edge_u1),
+		       REC_IRE(edge_u3));
+}
+
+static void test_syscall(struct lwp *l)
+{
+	lwp_prepare(l, &every, edge_sys);
+	user_run(&l->u);
+	report_eq(l->u.r.vector, VEC_SYSCALL, "SYSCALL enters the kernel");
+	lwp_resume(l);
+	EXPECT_RECORDS(l, "SYSCALL and IRET are not counted", REC_IRE(edge_s1), REC_IRE(edge_s3),
+		       REC_IRE(edge_s4));
+	lwp_prepare(l, &every, edge_sys);
+	user_run(&l->u);
+	l->u.enter_by_sysret = true;
+	lwp_resume(l);
+	EXPECT_RECORDS(l, "SYSCALL and SYSRET are not counted", REC_IRE(edge_s1), REC_IRE(edge_s3),
+		       REC_IRE(edge_s4));
+	lwp_prepare(l, &every, edge_int);
+	lwp_resume(l);
+	report_eq(l->u.r.rip, (u64)edge_i2 + 2, "INT n enters the kernel");
+	lwp_resume(l);
+	EXPECT_RECORDS(l, "INT n and IRET are not counted", REC_IRE(edge_i1), REC_IRE(edge_i3));
+}
+
+static void test_interrupt(struct lwp *l)
+{
+	static const struct block b = { .event = { { EV_IRE, 9, 9 } } };
+	u32 i;
+
+	irq_set_handler(IPI_VECTOR, count_irq);
+	lwp_prepare(l, &b, edge_loop);
+	l->u.r.rsi = 500;
+	/* Stop after each instruction for a while, with an interrupt each time. */
+	for (i = 0; i < 20; i++) {
+		l->u.r.rflags |= RFLAGS_TF | RFLAGS_IF;
+		apic_send(0, IPI_VECTOR);
+		user_run(&l->u);
+	}
+	l->u.r.rflags &= ~RFLAGS_TF;
+	lwp_resume(l);
+	report_eq(irqs, 20, "20 interrupts were taken at CPL 3");
+	/* 1000 instructions, each tenth; SLWPCB is behind them. Ring of 64: 63 visible, 37 missed. */
+	report_eq(cb_head(l), 63 * RECORD_SIZE, "1000 instructions, interval 9: the ring is full");
+	report_eq(cb_missed(l), 37, "and 37 are missed: interrupts and steps lose and add nothing");
+	report_eq(cb_counter(l, EV_IRE), 9, "the counter is back at the interval");
+}
+
+FLAT_TEST(ire_edges)
+{
+	struct lwp l;
+
+	lwp_init(&l);
+	test_fault(&l);
+	test_syscall(&l);
+	test_interrupt(&l);
+}

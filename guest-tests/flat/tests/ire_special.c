@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Instructions that are easily counted wrong: REP strings (once, when rIP leaves them), what a hypervisor
+ * emulates (once), the shadow of MOV SS and POP SS (counts, nothing is stored in it), the guest's own
+ * single steps.
+ */
+#include "lwp.h"
+#include "test.h"
+#include "x86.h"
+
+extern char rep_code[], rep_1[], rep_2[], rep_3[], rep_4[], rep_5[], rep_6[], rep_7[], rep_8[];
+extern char rep_fault[], rep_fault_1[], rep_fault_2[], rep_fault_3[], rep_fault_4[];
+extern char emu_code[], emu_1[], emu_2[], emu_3[], emu_4[];
+extern char ss_code[], ss_1[], ss_2[], ss_3[], ss_4[], ss_pop[], ss_pop_1[];
+extern char step_code[], step_1[], step_2[], step_3[];
+
+USER_CODE("rep_code: llwpcb %rax\n"
+	  "rep_1: lea 64(%rdi), %rsi\n"
+	  "rep_2: mov $40, %ecx\n"
+	  "rep_3: rep movsb\n"
+	  "rep_4: mov $3, %ecx\n"
+	  "rep_5: rep stosq\n"
+	  "rep_6: rep stosb\n" /* rcx is 0 */
+	  "rep_7: mov $9, %ecx\n"
+	  "rep_8: repe cmpsb\n" /* ends at the first difference */
+	  USER_EXIT "rep_fault: llwpcb %rax\n"
+	  "rep_fault_1: mov $32, %ecx\n"
+	  "rep_fault_2: lea 4096-16(%rdi), %rdi\n"
+	  "rep_fault_3: rep stosb\n"
+	  "rep_fault_4: nop\n" USER_EXIT "emu_code: llwpcb %rax\n"
+	  "emu_1: xor %eax, %eax\n"
+	  "emu_2: cpuid\n"
+	  "emu_3: rdtsc\n"
+	  "emu_4: pause\n" USER_EXIT
+	  /* ebx and ecx: the head as seen in the shadow and behind it. */
+	  "ss_code: mov %ss, %edx\n"
+	  "llwpcb %rax\n"
+	  "ss_1: nop\n"
+	  "ss_2: mov %edx, %ss\n"
+	  "ss_3: mov 16(%rax), %ebx\n"
+	  "ss_4: mov 16(%rax), %ecx\n" USER_EXIT "step_code: llwpcb %rax\n"
+	  "step_1: nop\n"
+	  "step_2: mov $1, %ecx\n"
+	  "step_3: nop\n" USER_EXIT ".code32\n"
+	  "ss_pop: push %ss\n"
+	  "llwpcb %eax\n"
+	  "ss_pop_1: pop %ss\n"
+	  "mov 16(%eax), %ebx\n"
+	  "mov 16(%eax), %ecx\n" USER_EXIT ".code64\n");
+
+static const struct block every = { .event = { { EV_IRE, 0, 0 } } };
+
+static void test_rep(struct lwp *l)
+{
+	lwp_go(l, &every, rep_code);
+	EXPECT_RECORDS(l, "a REP string counts once, also with 0 iterations", REC_IRE(rep_1),
+		       REC_IRE(rep_2), REC_IRE(rep_3), REC_IRE(rep_4), REC_IRE(rep_5),
+		       REC_IRE(rep_6), REC_IRE(rep_7), REC_IRE(rep_8));
+
+	as_protect(l->cr3, DATA_VA + PAGE_SIZE, PAGE_NONE);
+	lwp_prepare(l, &every, rep_fault);
+	user_run(&l->u);
+	expect_store_fault(l, PF_WRITE | PF_USER, DATA_VA + PAGE_SIZE, (u64)rep_fault_3,
+			   "a REP string faults in its middle");
+	report_eq(cb_head(l), 2 * RECORD_SIZE, "and is not counted yet");
+	as_protect(l->cr3, DATA_VA + PAGE_SIZE, PAGE_USER_RW);
+	lwp_resume(l);
+	EXPECT_RECORDS(l, "resumed, it counts once", REC_IRE(rep_fault_1), REC_IRE(rep_fault_2),
+		       REC_IRE(rep_fault_3), REC_IRE(rep_fault_4));
+}
+
+static void test_emulated(struct lwp *l)
+{
+	lwp_go(l, &every, emu_code);
+	EXPECT_RECORDS(l, "CPUID, RDTSC and PAUSE count once", REC_IRE(emu_1), REC_IRE(emu_2),
+		       REC_IRE(emu_3), REC_IRE(emu_4));
+}
+
+static void test_shadow(struct lwp *l)
+{
+	static const struct block second = { .event = { { EV_IRE, 1000, 1 } } };
+	static const struct block first = { .event = { { EV_IRE, 1000, 0 } } };
+
+	lwp_go(l, &second, ss_code);
+	EXPECT_RECORDS(l, "MOV SS counts", REC_IRE(ss_2));
+	report_eq(l->u.r.rbx, 0, "nothing is stored in its shadow");
+	report_eq(l->u.r.rcx, RECORD_SIZE, "it is stored behind it");
+	/* MOV SS is in the slot while the next one is due: that one waits for its next instruction. */
+	lwp_go(l, &every, ss_code);
+	EXPECT_RECORDS(l, "interval 0: the instruction in the shadow finds the slot taken",
+		       REC_IRE(ss_1), REC_IRE(ss_2), REC_IRE(ss_4));
+	lwp_go32(l, &first, ss_pop);
+	EXPECT_RECORDS(l, "POP SS counts", REC_IRE(ss_pop_1));
+	report_eq(l->u.r.rbx, 0, "nothing is stored in its shadow");
+	report_eq(l->u.r.rcx, RECORD_SIZE, "it is stored behind it");
+}
+
+/* #DB after an instruction comes before the store; the instruction has retired and counts. */
+static void test_step(struct lwp *l)
+{
+	u32 steps = 0;
+
+	lwp_prepare(l, &every, step_code);
+	l->u.r.rflags |= RFLAGS_TF;
+	for (user_run(&l->u); l->u.r.vector == VEC_DB; user_run(&l->u))
+		steps++;
+	report(user_exited(&l->u), "single steps end at the gate");
+	report_eq(steps, 4, "the guest's single steps: LLWPCB and three instructions");
+	EXPECT_RECORDS(l, "each counts once", REC_IRE(step_1), REC_IRE(step_2), REC_IRE(step_3));
+}
+
+FLAT_TEST(ire_special)
+{
+	struct lwp l;
+
+	lwp_init(&l);
+	test_rep(&l);
+	test_emulated(&l);
+	test_shadow(&l);
+	test_step(&l);
+}

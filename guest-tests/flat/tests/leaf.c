@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * CPUID: presence (8000_0001 ECX[15]), reach (8000_0000), the numbers of leaf 8000_001C for what the
+ * run configured (want=NAME), and what an OS that knows nothing of LWP must not see (D.0, FSGSBASE).
+ */
+#include "cpu.h"
+#include "lwp.h"
+#include "test.h"
+#include "x86.h"
+
+#define FSGSBASE_EBX (1u << 0)
+#define D0_EDX_LWP (1u << 30)
+
+static const struct {
+	const char *name;
+	struct cpuid leaf;
+} wants[] = {
+	/*
+	 * All that is offered: VAL IRE BRE CNH RNH CONT PTSC, IP filter, ring of at least 32 records;
+	 * 6 events from offset 128: (128 + 6 * 8) / 8 = 22 quadwords.
+	 */
+	{ "full", { 0x6000006f, 0x80062016, 0x20010200, 0x6000006f } },
+	/* A real Bulldozer but for the threshold interrupt: VAL IRE BRE. */
+	{ "fam15h", { 0x0000000f, 0x80032013, 0x00010200, 0x0000000f } },
+	/* lwp-max-events=2: (128 + 2 * 8) / 8 = 18 quadwords, events 3 and up are gone. */
+	{ "events2", { 0x60000007, 0x80022012, 0x20010200, 0x60000007 } },
+	{ "minbuffer4", { 0x6000006f, 0x80062016, 0x20040200, 0x6000006f } },
+	/* lwp-bre=off,lwp-cont=off,lwp-ptsc=off */
+	{ "bits", { 0x00000067, 0x80062016, 0x20010200, 0x00000067 } },
+	/*
+	 * 2007: EAX Enabled IRE BRE = 0, 1, 2; EDX Available IRE BRE = 0, 2, 3. 3 slots behind 40
+	 * bytes: 64 bytes; version 1.
+	 */
+	{ "2007", { 0x00000007, 0x01032040, 0x00000000, 0x0000000d } },
+};
+
+FLAT_TEST(leaf)
+{
+	struct cpuid id = cpuid(LWP_CPUID_LEAF, 0), present = cpuid(0x80000001, 0);
+	size_t i;
+
+	report(present.c & 1u << 15, "8000_0001 ECX[15] is set");
+	report(cpuid(0x80000000, 0).a >= 0x8000001c, "8000_0000 EAX reaches 8000_001C");
+	report(!(cpuid(7, 0).b & FSGSBASE_EBX), "FSGSBASE is hidden with auto contexts");
+	report(!(cpuid(0xd, 0).d & D0_EDX_LWP), "D.0 EDX[30] is clear with auto contexts");
+	report_eq(cpuid(0xd, 62).a, 0, "D.62 is empty with auto contexts");
+	for (i = 0; i < sizeof(wants) / sizeof(wants[0]); i++) {
+		if (!option_is("want", wants[i].name))
+			continue;
+		report_eq(id.a, wants[i].leaf.a, "8000_001C EAX");
+		report_eq(id.b, wants[i].leaf.b, "8000_001C EBX");
+		report_eq(id.c, wants[i].leaf.c, "8000_001C ECX");
+		report_eq(id.d, wants[i].leaf.d, "8000_001C EDX");
+		return;
+	}
+	bail("want= names no known leaf");
+}

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * LLWPCB (spec 3.3, 4.3): what it loads, what it normalises and writes back, what it refuses, and what
+ * is on after it has faulted.
+ */
+#include "lwp.h"
+#include "test.h"
+#include "x86.h"
+
+#define NON_CANONICAL 0x800000000000ul
+#define SECOND 0x800u /* offset of a second block in the block's page */
+
+extern char ll_load[], ll_insn[], ll_load32[], ll_off[], ll_two[], ll_two_insn[], ll_query[];
+
+USER_CODE("ll_load: stc\n"
+	  "ll_insn: llwpcb %rax\n"
+	  "setc %dl\n" USER_EXIT "ll_load32: llwpcb %eax\n" USER_EXIT "ll_off: llwpcb %rax\n"
+	  "nop\n"
+	  "nop\n"
+	  "xor %ebx, %ebx\n"
+	  "llwpcb %rbx\n"
+	  "nop\n" USER_EXIT
+	  /* Load rax, count two, load rbx. */
+	  "ll_two: llwpcb %rax\n"
+	  "nop\n"
+	  "nop\n"
+	  "ll_two_insn: llwpcb %rbx\n"
+	  "nop\n" USER_EXIT "ll_query: slwpcb %rcx\n" USER_EXIT);
+
+/* What a user program sees: SLWPCB. */
+static u64 query(struct lwp *l)
+{
+	struct user u;
+
+	user_init64(&u, (u64)ll_query, STACK_TOP);
+	user_run(&u);
+	return u.r.rcx;
+}
+
+static void test_load(struct lwp *l)
+{
+	/* Event 2 may be granted; bit 28 is reserved, bit 31 (INT) is not in LWP_CFG. */
+	static const struct block b = {
+		.flags = 1u << 28 | 1u << 31,
+		.size = 64 * RECORD_SIZE + 17,
+		.random = 5,
+		.head = 3 * RECORD_SIZE + 1,
+		.tail = 3 * RECORD_SIZE + 1,
+		.threshold = 10 * RECORD_SIZE + 31,
+		.missed = 123,
+		.event = { { EV_IRE, 0x3ffffff, 0x2000000 }, { EV_BRE, 0x1ffffff, 0x1ffffff } },
+	};
+
+	lwp_go(l, &b, ll_load);
+	report_eq(l->u.r.rdx & 0xff, 1, "CF is kept");
+	report_eq(l->u.r.rax, CB_VA, "rAX is kept");
+	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "LWP_CBADDR is the block");
+	report_eq(cb_flags(l) & ~1u, 1u << EV_IRE | 1u << EV_BRE, "Flags: what is granted is left");
+	report_eq(lwp_get32(l->cb + 4), 0x50000800, "BufferSize is rounded down, Random kept");
+	report_eq(cb_interval(l, EV_IRE), 0, "a negative interval becomes the minimum, 0");
+	report_eq(cb_interval(l, EV_BRE), 0x1ffffff, "the largest interval is kept");
+	report_eq(lwp_get32(l->cb + 32), 10 * RECORD_SIZE, "Threshold is rounded down");
+	report_eq(lwp_get32(l->cb + 64), 3 * RECORD_SIZE + 1, "the tail is not altered");
+	report_eq(cb_missed(l), 123, "MissedEvents is kept");
+	/* A negative counter becomes 0: SETC was the first instruction and gave a record. */
+	expect_record(l, 3, (struct rec)REC_IRE(ll_insn + 5), "head rounded down, counter 0");
+	/* STC was before; SETC was counted. */
+	report_eq(cb_head(l), 4 * RECORD_SIZE, "one record");
+}
+
+static void test_head(struct lwp *l)
+{
+	static const struct block outside = { .size = 64 * RECORD_SIZE, .head = 64 * RECORD_SIZE };
+
+	lwp_go(l, &outside, ll_load);
+	report_eq(cb_head(l), 0, "a head at the end of the ring becomes 0");
+}
+
+static void test_width(struct lwp *l)
+{
+	static const struct block b = { 0 };
+
+	lwp_prepare(l, &b, ll_load32);
+	l->u.r.rax = 0xdeadbeef00000000ul | CB_VA;
+	lwp_resume(l);
+	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "W=0: the address is truncated to 32 bits");
+}
+
+static void expect_gp(struct lwp *l, const char *what)
+{
+	user_run(&l->u);
+	expect_fault(l, VEC_GP, 0, (u64)ll_insn, what);
+	report(!rdmsr(LWP_MSR_CBADDR) && !query(l), "and LWP is off");
+}
+
+static void test_gp(struct lwp *l)
+{
+	static const struct block least = { .size = 32 * RECORD_SIZE };
+	static const struct block less = { .size = 32 * RECORD_SIZE - 1 };
+	static const struct block outside = { .base = NON_CANONICAL };
+	static const struct block across = { .base = NON_CANONICAL - 63 * RECORD_SIZE };
+
+	lwp_go(l, &least, ll_load);
+	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "a ring of 32 records is enough");
+	lwp_prepare(l, &less, ll_load);
+	expect_gp(l, "a ring of less than 32 records: #GP(0)");
+	lwp_prepare(l, &outside, ll_load);
+	expect_gp(l, "a non-canonical ring: #GP(0)");
+	lwp_prepare(l, &across, ll_load);
+	expect_gp(l, "a ring that ends in non-canonical addresses: #GP(0)");
+	lwp_prepare(l, &least, ll_load);
+	l->u.r.rax = NON_CANONICAL;
+	expect_gp(l, "a non-canonical block: #GP(0)");
+}
+
+static void test_pf(struct lwp *l)
+{
+	static const struct block b = { 0 };
+	u32 offset = PAGE_SIZE - 64;
+
+	lwp_prepare(l, &b, ll_load);
+	as_protect(l->cr3, CB_VA, PAGE_NONE);
+	user_run(&l->u);
+	expect_store_fault(l, PF_WRITE | PF_USER, CB_VA, (u64)ll_insn,
+			   "a block that is not there: #PF");
+	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "and LWP is off");
+	as_protect(l->cr3, CB_VA, PAGE_KERNEL_RW);
+	user_run(&l->u);
+	expect_store_fault(l, PF_PRESENT | PF_WRITE | PF_USER, CB_VA, (u64)ll_insn,
+			   "a block in a kernel page: #PF");
+	as_protect(l->cr3, CB_VA, PAGE_USER_RO);
+	user_run(&l->u);
+	expect_store_fault(l, PF_PRESENT | PF_WRITE | PF_USER, CB_VA, (u64)ll_insn,
+			   "a read-only block: #PF");
+	as_protect(l->cr3, CB_VA, PAGE_USER_RW);
+	lwp_resume(l);
+	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "restarted, it loads");
+
+	lwp_prepare(l, &b, ll_load);
+	block_write_at(l, offset, &b);
+	l->u.r.rax = CB_VA + offset;
+	as_protect(l->cr3, CB_VA + PAGE_SIZE, PAGE_NONE);
+	user_run(&l->u);
+	expect_store_fault(l, PF_WRITE | PF_USER, CB_VA + PAGE_SIZE, (u64)ll_insn,
+			   "a block across a page that is not there: CR2 is that page");
+	as_protect(l->cr3, CB_VA + PAGE_SIZE, PAGE_USER_RW);
+	lwp_resume(l);
+	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA + offset, "restarted, a block across pages loads");
+}
+
+static void test_off(struct lwp *l)
+{
+	static const struct block b = { .event = { { EV_IRE, 100, 50 } } };
+
+	lwp_go(l, &b, ll_off);
+	/* NOP NOP XOR. */
+	report_eq(cb_counter(l, EV_IRE), 47, "LLWPCB 0 flushes the counters");
+	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "and turns LWP off");
+}
+
+static void prepare_two(struct lwp *l, const struct block *first, const struct block *second)
+{
+	lwp_prepare(l, first, ll_two);
+	block_write_at(l, SECOND, second);
+	l->u.r.rbx = CB_VA + SECOND;
+}
+
+static void test_replace(struct lwp *l)
+{
+	static const struct block first = { .event = { { EV_IRE, 100, 50 } } };
+	static const struct block second = { .event = { { EV_IRE, 200, 0 } } };
+	static const struct block bad = { .size = RECORD_SIZE };
+
+	prepare_two(l, &first, &second);
+	lwp_resume(l);
+	report_eq(cb_counter(l, EV_IRE), 48, "a new block: the old one is flushed");
+	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA + SECOND, "and the new one is loaded");
+	expect_record(l, 0, (struct rec)REC_IRE(ll_two_insn + 5),
+		      "and counts from the next one on");
+
+	prepare_two(l, &first, &bad);
+	user_run(&l->u);
+	expect_fault(l, VEC_GP, 0, (u64)ll_two_insn, "a new block that is refused: #GP(0)");
+	report_eq(cb_counter(l, EV_IRE), 48, "the old one is flushed");
+	report(!rdmsr(LWP_MSR_CBADDR) && !query(l), "and LWP is off");
+
+	prepare_two(l, &first, &second);
+	l->u.r.rbx = CB_VA + PAGE_SIZE;
+	as_protect(l->cr3, CB_VA + PAGE_SIZE, PAGE_NONE);
+	user_run(&l->u);
+	expect_store_fault(l, PF_WRITE | PF_USER, CB_VA + PAGE_SIZE, (u64)ll_two_insn,
+			   "a new block that is not there: #PF");
+	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "and LWP is off");
+	as_protect(l->cr3, CB_VA + PAGE_SIZE, PAGE_USER_RW);
+}
+
+/* The old block cannot be written: LWP stays on with it. */
+static void test_flush_fault(struct lwp *l)
+{
+	static const struct block first = { .event = { { EV_IRE, 100, 50 } } };
+	static const struct block second = { .event = { { EV_IRE, 200, 0 } } };
+
+	lwp_prepare(l, &first, ll_two);
+	block_write_at(l, PAGE_SIZE, &second);
+	l->u.r.rbx = CB_VA + PAGE_SIZE;
+	/* Come back before the second LLWPCB: NOPs are single bytes, the gate two. */
+	l->u.r.rflags |= RFLAGS_TF;
+	user_run(&l->u);
+	user_run(&l->u);
+	l->u.r.rflags &= ~RFLAGS_TF;
+	report(l->u.r.vector == VEC_DB && l->u.r.rip == (u64)ll_two_insn - 1,
+	       "stepped to the second NOP");
+	as_protect(l->cr3, CB_VA, PAGE_USER_RO);
+	user_run(&l->u);
+	expect_store_fault(l, PF_PRESENT | PF_WRITE | PF_USER, CB_VA, (u64)ll_two_insn,
+			   "the old block is read-only: #PF with its address");
+	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "LWP stays on with the old block");
+	as_protect(l->cr3, CB_VA, PAGE_USER_RW);
+	lwp_resume(l);
+	report_eq(cb_counter(l, EV_IRE), 48, "restarted, the old one is flushed");
+	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA + PAGE_SIZE, "and the new one is loaded");
+}
+
+FLAT_TEST(llwpcb)
+{
+	struct lwp l;
+
+	lwp_init(&l);
+	test_load(&l);
+	test_head(&l);
+	test_width(&l);
+	test_gp(&l);
+	test_pf(&l);
+	test_off(&l);
+	test_replace(&l);
+	test_flush_fault(&l);
+}

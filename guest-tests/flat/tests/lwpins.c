@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* LWPINS (spec 3.5): its record, CF, a full ring, and the faults of its operand and of the ring. */
+#include "lwp.h"
+#include "test.h"
+#include "x86.h"
+
+extern char ins_off[], ins_forms[], ins_1[], ins_2[], ins_3[], ins_4[];
+extern char ins_fill[], ins_fill_insn[], ins_mem[], ins_mem_insn[], ins_noncanonical[];
+extern char ins_stack[], ins_event[], ins_event_1[], ins_event_2[], ins32[], ins32_1[], ins32_2[];
+
+USER_CODE("ins_off: stc\n"
+	  "lwpins $1, %ecx, %rax\n"
+	  "setc %bl\n" USER_EXIT
+	  /* All status flags set before; CF is the only one that changes. */
+	  "ins_forms: llwpcb %rax\n"
+	  "mov $0x1122334455667788, %rdx\n"
+	  "mov $0x99aabbccddeeff00, %rcx\n"
+	  "movl $0xcafef00d, 8(%rdi)\n"
+	  "push $0x8d7\n"
+	  "popfq\n"
+	  "ins_1: lwpins $0x12345678, %ecx, %rdx\n"
+	  "ins_2: lwpins $0xffff, %ecx, %edx\n"
+	  "ins_3: lwpins $0xabcd, 8(%rdi), %rdx\n"
+	  "ins_4: lwpins $1, ins_4_data(%rip), %edx\n"
+	  "pushfq\n"
+	  "pop %rbx\n" USER_EXIT "ins_4_data: .long 0x0badcafe\n"
+	  /* rbp + rsi LWPINS in a row: r9 counts those that set CF. */
+	  "ins_fill: llwpcb %rax\n"
+	  "1:\n"
+	  "ins_fill_insn: lwpins $7, %esi, %rsi\n"
+	  "adc $0, %r9\n"
+	  "dec %esi\n"
+	  "jnz 1b\n" USER_EXIT "ins_mem: llwpcb %rax\n"
+	  "mov $5, %edx\n"
+	  "ins_mem_insn: lwpins $3, (%rdi), %edx\n" USER_EXIT "ins_noncanonical: llwpcb %rax\n"
+	  "lwpins $3, (%rdi), %edx\n" USER_EXIT "ins_stack: llwpcb %rax\n"
+	  "lwpins $3, (%rsp), %edx\n" USER_EXIT "ins_event: llwpcb %rax\n"
+	  "ins_event_1: lwpins $9, %ecx, %edx\n"
+	  "ins_event_2: nop\n" USER_EXIT ".code32\n"
+	  "ins32: llwpcb %eax\n"
+	  "mov $0x55667788, %edx\n"
+	  "mov $0xddeeff00, %ecx\n"
+	  "mov %ecx, 4(%edi)\n"
+	  "ins32_1: lwpins $0x4321, %ecx, %edx\n"
+	  "ins32_2: lwpins $0x8765, 4(%edi), %ecx\n" USER_EXIT ".code64\n");
+
+static const struct block plain = { 0 };
+
+static void test_off(struct lwp *l)
+{
+	lwp_go(l, &plain, ins_off);
+	report_eq(l->u.r.rbx & 0xff, 0, "LWP off: CF is cleared");
+	report(ring_untouched(l, 0), "LWP off: nothing is stored");
+}
+
+static void test_forms(struct lwp *l)
+{
+	lwp_go(l, &plain, ins_forms);
+	EXPECT_RECORDS(l, "register and memory operands, 32 and 64 bits of operand 1",
+		       { EV_INS, .flags = 0x5678, .data1 = 0xddeeff00, .address = (u64)ins_1,
+			 .data2 = 0x1122334455667788 },
+		       { EV_INS, .flags = 0xffff, .data1 = 0xddeeff00, .address = (u64)ins_2,
+			 .data2 = 0x55667788 },
+		       { EV_INS, .flags = 0xabcd, .data1 = 0xcafef00d, .address = (u64)ins_3,
+			 .data2 = 0x1122334455667788 },
+		       { EV_INS, .flags = 1, .data1 = 0x0badcafe, .address = (u64)ins_4,
+			 .data2 = 0x55667788 });
+	report_eq(l->u.r.rbx & RFLAGS_STATUS, 0x8d4, "CF is cleared, the other flags are kept");
+	lwp_go32(l, &plain, ins32);
+	EXPECT_RECORDS(l, "32-bit code",
+		       { EV_INS, .flags = 0x4321, .data1 = 0xddeeff00, .address = (u64)ins32_1,
+			 .data2 = 0x55667788 },
+		       { EV_INS, .flags = 0x8765, .data1 = 0xddeeff00, .address = (u64)ins32_2,
+			 .data2 = 0xddeeff00 });
+}
+
+static void test_full(struct lwp *l)
+{
+	static const struct block small = { .size = 32 * RECORD_SIZE };
+
+	lwp_prepare(l, &small, ins_fill);
+	l->u.r.rsi = 35;
+	lwp_resume(l);
+	/* 35 down to 1; 31 fit, the other four overwrite each other in the last slot. */
+	report_eq(cb_head(l), 31 * RECORD_SIZE, "full: the head stays before the tail");
+	report_eq(cb_missed(l), 4, "full: MissedEvents counts the rest");
+	report_eq(l->u.r.r9, 4, "full: CF is set for each of them");
+	expect_record(l, 30,
+		      (struct rec){ EV_INS, .flags = 7, .data1 = 5, .data2 = 5,
+				    .address = (u64)ins_fill_insn },
+		      "full: the newest record that can be seen is the 31st");
+	expect_record(l, 31,
+		      (struct rec){ EV_INS, .flags = 7, .data1 = 1, .data2 = 1,
+				    .address = (u64)ins_fill_insn },
+		      "full: the slot at the head has the last one");
+}
+
+static void test_operand(struct lwp *l)
+{
+	lwp_prepare(l, &plain, ins_mem);
+	l->u.r.rdi = DATA_VA + 2 * PAGE_SIZE - 2;
+	as_map(l->cr3, DATA_VA + 2 * PAGE_SIZE, 0, 1, PAGE_NONE);
+	user_run(&l->u);
+	expect_store_fault(l, PF_USER, DATA_VA + 2 * PAGE_SIZE, (u64)ins_mem_insn,
+			   "operand across a page that is not there: #PF for reading");
+	report(ring_untouched(l, 0) && !cb_head(l), "and nothing is stored");
+	l->u.r.rdi = DATA_VA;
+	lwp_put32(l->data, 0x12345678);
+	lwp_resume(l);
+	EXPECT_RECORDS(l, "restarted, it stores once",
+		       { EV_INS, .flags = 3, .data1 = 0x12345678, .address = (u64)ins_mem_insn,
+			 .data2 = 5 });
+	lwp_prepare(l, &plain, ins_noncanonical);
+	l->u.r.rdi = 0x800000000000;
+	user_run(&l->u);
+	expect_fault(l, VEC_GP, 0, (u64)ins_noncanonical + 5, "non-canonical operand: #GP(0)");
+	lwp_prepare(l, &plain, ins_stack);
+	l->u.r.rsp = 0x800000000000;
+	user_run(&l->u);
+	expect_fault(l, 12, 0, (u64)ins_stack + 5, "non-canonical operand on the stack: #SS(0)");
+}
+
+static void test_ring_fault(struct lwp *l)
+{
+	lwp_prepare(l, &plain, ins_mem);
+	as_protect(l->cr3, RING_VA, PAGE_NONE);
+	user_run(&l->u);
+	expect_store_fault(l, PF_WRITE | PF_USER, RING_VA, (u64)ins_mem_insn,
+			   "ring not there: #PF at LWPINS for writing");
+	as_protect(l->cr3, RING_VA, PAGE_USER_RO);
+	user_run(&l->u);
+	expect_store_fault(l, PF_PRESENT | PF_WRITE | PF_USER, RING_VA, (u64)ins_mem_insn,
+			   "ring read-only: #PF at LWPINS");
+	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
+	lwp_resume(l);
+	report_eq(cb_head(l), RECORD_SIZE, "restarted, it stores once");
+}
+
+static void test_event(struct lwp *l)
+{
+	static const struct block every = { .event = { { EV_IRE, 0, 0 } } };
+
+	lwp_go(l, &every, ins_event);
+	EXPECT_RECORDS(l, "LWPINS counts as an instruction after its own record",
+		       { EV_INS, .flags = 9, .address = (u64)ins_event_1 }, REC_IRE(ins_event_1),
+		       REC_IRE(ins_event_2));
+}
+
+FLAT_TEST(lwpins)
+{
+	struct lwp l;
+
+	lwp_init(&l);
+	test_off(&l);
+	test_forms(&l);
+	test_full(&l);
+	test_operand(&l);
+	test_ring_fault(&l);
+	test_event(&l);
+}

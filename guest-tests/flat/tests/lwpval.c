@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * LWPVAL (spec 3.6): the interval rule, an operand that is not touched unless a record is due, faults that
+ * leave the counter as it was.
+ */
+#include "lwp.h"
+#include "test.h"
+#include "x86.h"
+
+extern char val_loop[], val_insn[], val_mem[], val_mem_insn[], val_ring[], val_ring_insn[];
+extern char val_event[], val_event_1[], val32[], val32_1[];
+
+USER_CODE(/* rsi times; data1 and data2 are the number that is left. */
+	  "val_loop: llwpcb %rax\n"
+	  "1: stc\n"
+	  "val_insn: lwpval $0x12abcd, %esi, %rsi\n"
+	  "adc $0, %r9\n"
+	  "dec %esi\n"
+	  "jnz 1b\n" USER_EXIT "val_mem: llwpcb %rax\n"
+	  "1:\n"
+	  "val_mem_insn: lwpval $3, (%rdi), %edx\n"
+	  "dec %esi\n"
+	  "jnz 1b\n"
+	  "slwpcb %rbx\n" USER_EXIT "val_event: llwpcb %rax\n"
+	  "val_event_1: lwpval $9, %ecx, %edx\n" USER_EXIT ".code32\n"
+	  "val32: llwpcb %eax\n"
+	  "mov $0x55667788, %edx\n"
+	  "mov $0xddeeff00, %ecx\n"
+	  "val32_1: lwpval $0x4321, %ecx, %edx\n" USER_EXIT ".code64\n");
+
+static struct rec sample(u32 left)
+{
+	return (struct rec){ EV_VAL, .flags = 0xabcd, .data1 = left, .data2 = left,
+			     .address = (u64)val_insn };
+}
+
+static void run_loop(struct lwp *l, const struct block *b, u32 times)
+{
+	lwp_prepare(l, b, val_loop);
+	l->u.r.rsi = times;
+	lwp_resume(l);
+}
+
+static void test_interval(struct lwp *l)
+{
+	static const struct block fourth = { .event = { { EV_VAL, 3, 3 } } };
+	static const struct block every = { .event = { { EV_VAL, 0, 0 } } };
+	static const struct block none = { .event = { { EV_IRE, 0x1ffffff, 0x1ffffff } } };
+
+	run_loop(l, &fourth, 9);
+	/* 9 8 7 [6] 5 4 3 [2] 1 */
+	EXPECT_RECORDS(l, "interval 3: the fourth and the eighth", sample(6), sample(2));
+	report_eq(l->u.r.r9, 9, "no flag is changed");
+	run_loop(l, &every, 3);
+	EXPECT_RECORDS(l, "interval 0: each", sample(3), sample(2), sample(1));
+	run_loop(l, &none, 3);
+	expect_no_records(l, "event 1 not in Flags: none");
+	lwp_prepare(l, &every, val_insn);
+	l->u.r.rsi = 1;
+	lwp_resume(l);
+	expect_no_records(l, "LWP off: none");
+	lwp_go32(l, &every, val32);
+	EXPECT_RECORDS(l, "32-bit code",
+		       { EV_VAL, .flags = 0x4321, .data1 = 0xddeeff00, .address = (u64)val32_1,
+			 .data2 = 0x55667788 });
+}
+
+static void test_operand(struct lwp *l)
+{
+	static const struct block third = { .event = { { EV_VAL, 2, 2 } } };
+
+	as_protect(l->cr3, DATA_VA, PAGE_NONE);
+	lwp_prepare(l, &third, val_mem);
+	l->u.r.rsi = 4;
+	l->u.r.rdx = 77;
+	user_run(&l->u);
+	expect_store_fault(l, PF_USER, DATA_VA, (u64)val_mem_insn,
+			   "the operand is read when a record is due, not before: #PF");
+	report_eq(l->u.r.rsi, 2, "that was the third execution");
+	report(ring_untouched(l, 0), "nothing is stored");
+	user_run(&l->u);
+	expect_store_fault(l, PF_USER, DATA_VA, (u64)val_mem_insn,
+			   "restarted, it is due again: the counter was left as it was");
+	as_protect(l->cr3, DATA_VA, PAGE_USER_RW);
+	lwp_put32(l->data, 0x11223344);
+	lwp_resume(l);
+	EXPECT_RECORDS(l, "restarted with the page there, it stores once",
+		       { EV_VAL, .flags = 3, .data1 = 0x11223344, .address = (u64)val_mem_insn,
+			 .data2 = 77 });
+	/* Reloaded with 2, one more LWPVAL. */
+	report_eq(cb_counter(l, EV_VAL), 1, "and reloads once");
+}
+
+static void test_ring_fault(struct lwp *l)
+{
+	static const struct block every = { .event = { { EV_VAL, 5, 0 } } };
+
+	as_protect(l->cr3, RING_VA, PAGE_USER_RO);
+	lwp_prepare(l, &every, val_mem);
+	l->u.r.rsi = 1;
+	user_run(&l->u);
+	expect_store_fault(l, PF_PRESENT | PF_WRITE | PF_USER, RING_VA, (u64)val_mem_insn,
+			   "ring read-only: #PF at LWPVAL for writing");
+	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
+	lwp_resume(l);
+	report_eq(cb_head(l), RECORD_SIZE, "restarted, it stores once");
+	report_eq(cb_counter(l, EV_VAL), 5, "and reloads once");
+}
+
+static void test_event(struct lwp *l)
+{
+	static const struct block every = { .event = { { EV_VAL, 0, 0 }, { EV_IRE, 0, 0 } } };
+
+	lwp_go(l, &every, val_event);
+	EXPECT_RECORDS(l, "LWPVAL counts as an instruction after its own record",
+		       { EV_VAL, .flags = 9, .address = (u64)val_event_1 }, REC_IRE(val_event_1));
+}
+
+FLAT_TEST(lwpval)
+{
+	struct lwp l;
+
+	lwp_init(&l);
+	test_interval(&l);
+	test_operand(&l);
+	test_ring_fault(&l);
+	test_event(&l);
+}

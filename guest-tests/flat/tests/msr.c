@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * LWP_CFG (C000_0105) and LWP_CBADDR (C000_0106), spec 2, with the numbers of the fam15h profile: what
+ * WRMSR stores, ignores and refuses, and what it does to leaf 8000_001C and to a running LWP.
+ */
+#include "lwp.h"
+#include "test.h"
+#include "x86.h"
+
+/* VAL IRE BRE in 3:1, COREID in 39:32, VECTOR in 47:40. */
+#define CFG_RESET 0x0000000eul
+#define CFG_IGNORED 0xffff000000000001ul
+
+extern char msr_user[], msr_user_end[];
+
+USER_CODE("msr_user: llwpcb %rax\n"
+	  "nop\n"
+	  "msr_user_end: " USER_EXIT);
+
+static void test_cfg(void)
+{
+	u64 v;
+	u32 bit;
+
+	report_eq(rdmsr(LWP_MSR_CFG), CFG_RESET,
+		  "LWP_CFG at reset: all features but INT, COREID 0");
+	for (bit = 4; bit <= 30; bit++) {
+		report_eq(try_wrmsr(LWP_MSR_CFG, CFG_RESET | 1ul << bit), FAULT(VEC_GP, 0),
+			  "LWP_CFG bit %u is refused with #GP(0)", bit);
+	}
+	report_eq(rdmsr(LWP_MSR_CFG), CFG_RESET, "a refused write changes nothing");
+	report_eq(try_wrmsr(LWP_MSR_CFG, CFG_RESET | CFG_IGNORED), NO_FAULT,
+		  "bits 63:48 and 0 of LWP_CFG can be written");
+	report_eq(rdmsr(LWP_MSR_CFG), CFG_RESET, "and are ignored");
+	wrmsr(LWP_MSR_CFG, 0xa5c30000000aul);
+	report_eq(rdmsr(LWP_MSR_CFG), 0xa5c30000000aul, "VECTOR, COREID and features are stored");
+	report_eq(cpuid(LWP_CPUID_LEAF, 0).a, 0xb, "EAX is (EDX & LWP_CFG) | 1");
+	report_eq(cpuid(LWP_CPUID_LEAF, 0).d, 0xf, "EDX does not follow LWP_CFG");
+	wrmsr(LWP_MSR_CFG, 0xa5c300000001ul);
+	report_eq(cpuid(LWP_CPUID_LEAF, 0).a, 0, "no feature in LWP_CFG: not available, EAX is 0");
+	wrmsr(LWP_MSR_CFG, CFG_RESET);
+	report_eq(try_rdmsr(LWP_MSR_CFG, &v), NO_FAULT, "RDMSR LWP_CFG");
+}
+
+static void test_cbaddr(struct lwp *l)
+{
+	static const struct block b = { .event = { { EV_IRE, 100, 100 } } };
+	u32 bit;
+
+	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "LWP_CBADDR is 0 while LWP is off");
+	for (bit = 0; bit < 64; bit += 9) {
+		report_eq(try_wrmsr(LWP_MSR_CBADDR, 1ul << bit), FAULT(VEC_GP, 0),
+			  "LWP_CBADDR with bit %u raises #GP(0)", bit);
+	}
+	report_eq(try_wrmsr(LWP_MSR_CBADDR, CB_VA), FAULT(VEC_GP, 0),
+		  "LWP_CBADDR with a good address raises #GP(0)");
+	report_eq(try_wrmsr(LWP_MSR_CBADDR, 0), NO_FAULT, "LWP_CBADDR 0 while off");
+
+	lwp_go(l, &b, msr_user);
+	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "LWP_CBADDR is the linear address while LWP is on");
+	report_eq(cb_counter(l, EV_IRE), 100, "RDMSR LWP_CBADDR flushes nothing");
+	report_eq(try_wrmsr(LWP_MSR_CBADDR, CB_VA), FAULT(VEC_GP, 0),
+		  "the address that is loaded cannot be written either");
+	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "a refused write leaves LWP on");
+	wrmsr(LWP_MSR_CBADDR, 0);
+	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "writing 0 turns LWP off");
+	report_eq(cb_counter(l, EV_IRE), 100, "and flushes nothing");
+}
+
+FLAT_TEST(msr)
+{
+	struct lwp l;
+
+	test_cfg();
+	lwp_init(&l);
+	test_cbaddr(&l);
+}

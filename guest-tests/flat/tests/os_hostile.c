@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * `os` contexts: XRSTOR is unprivileged, so component 62 may hold anything. Whatever it holds, user code
+ * goes on or gets a #PF of its own; nothing is written where user code may not write; LWP_CFG is safe.
+ */
+#include "lwp.h"
+#include "test.h"
+#include "x86.h"
+
+#define COMPONENT 832
+#define XSTATE_BV 512
+#define NON_CANONICAL 0x800000000000ul
+#define IMAGES 3000
+
+extern char hos_start[], hos_restore[], hos_end[];
+
+USER_CODE("hos_start: llwpcb %rax\n"
+	  "xor %eax, %eax\n"
+	  "mov $0x40000000, %edx\n"
+	  "xsave64 (%rdi)\n" USER_EXIT "hos_restore: xor %eax, %eax\n"
+	  "mov $0x40000000, %edx\n"
+	  "xrstor64 (%rdi)\n"
+	  "nop\n"
+	  "jmp 1f\n"
+	  "1: nop\n"
+	  "hos_end: " USER_EXIT);
+
+static u8 kernel_page[PAGE_SIZE] __attribute__((aligned(4096)));
+static u8 good[128];
+static u64 good_cfg;
+
+static bool kernel_page_intact(void)
+{
+	u32 i;
+
+	for (i = 0; i < PAGE_SIZE; i++) {
+		if (kernel_page[i] != 0xa5)
+			return false;
+	}
+	return true;
+}
+
+/* XRSTOR of what is in the data page, by user code. */
+static void restore(struct lwp *l)
+{
+	lwp_stop();
+	user_init64(&l->u, (u64)hos_restore, STACK_TOP);
+	l->u.r.rdi = DATA_VA;
+	user_run(&l->u);
+}
+
+static bool harmless(const struct lwp *l)
+{
+	bool own_fault = l->u.r.vector == VEC_PF && (l->u.r.error & PF_USER);
+
+	return (user_exited(&l->u) || own_fault) && kernel_page_intact() &&
+	       rdmsr(LWP_MSR_CFG) == good_cfg;
+}
+
+static void set_image(struct lwp *l, const u8 *image)
+{
+	lwp_put64(l->data + XSTATE_BV, 1ul << 62);
+	memcpy(l->data + COMPONENT, image, 128);
+}
+
+static void test_refused(struct lwp *l)
+{
+	static const struct {
+		const char *name;
+		u32 offset, size;
+		u64 value;
+	} bad[] = {
+		{ "a non-canonical block", 0, 8, NON_CANONICAL },
+		{ "a block that ends non-canonical", 0, 8, NON_CANONICAL - 16 },
+		{ "a non-canonical ring", 16, 8, NON_CANONICAL },
+		{ "a ring that ends non-canonical", 16, 8, NON_CANONICAL - 32 },
+		{ "a ring of 31 records", 24, 4, 31 * 32 },
+		{ "a ring size that is no multiple of 32", 24, 4, 64 * 32 + 8 },
+		{ "a head at the end of the ring", 12, 4, 64 * 32 },
+		{ "a head between records", 12, 4, 16 },
+		{ "a counter of more than 26 bits", 68, 4, 0x02000000 },
+		{ "a counter below -2^25", 68, 4, 0xfdffffff },
+		{ "a pending record with EventId 77", 32, 1, 77 },
+	};
+	u8 image[128];
+	u32 i;
+
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		memcpy(image, good, sizeof(image));
+		memcpy(image + bad[i].offset, &bad[i].value, bad[i].size);
+		set_image(l, image);
+		restore(l);
+		report(user_exited(&l->u) && !rdmsr(LWP_MSR_CBADDR) && harmless(l),
+		       "%s: LWP is off, no fault", bad[i].name);
+	}
+}
+
+/* Addresses that are well formed but not the program's. */
+static void test_kernel_addresses(struct lwp *l)
+{
+	u8 image[128];
+
+	memcpy(image, good, sizeof(image));
+	lwp_put64(image + 16, (u64)kernel_page);
+	set_image(l, image);
+	restore(l);
+	report(l->u.r.vector == VEC_PF && l->u.r.error == (PF_PRESENT | PF_WRITE | PF_USER) &&
+		       l->u.cr2 == (u64)kernel_page,
+	       "ring in the kernel: #PF of the program at the store");
+	report(harmless(l), "nothing is written there");
+
+	memcpy(image, good, sizeof(image));
+	lwp_put64(image + 0, (u64)kernel_page);
+	set_image(l, image);
+	restore(l);
+	report(l->u.r.vector == VEC_PF && (l->u.r.error & PF_USER) &&
+		       (l->u.cr2 & PAGE_MASK) == (u64)kernel_page,
+	       "block in the kernel: #PF of the program");
+	report(harmless(l), "nothing is written there");
+}
+
+static void test_random(struct lwp *l)
+{
+	u64 seed = 0x9e3779b97f4a7c15;
+	u32 i, n, bad = 0;
+	u8 image[128];
+
+	for (i = 0; i < IMAGES; i++) {
+		memcpy(image, good, sizeof(image));
+		/* One to eight bytes, or all of them, become anything. */
+		for (n = 0; n < (i % 9 ? i % 9 : 128); n++) {
+			seed ^= seed << 13;
+			seed ^= seed >> 7;
+			seed ^= seed << 17;
+			image[i % 9 ? seed >> 32 & 127 : n] = (u8)seed;
+		}
+		set_image(l, image);
+		restore(l);
+		if (!harmless(l) && !bad++)
+			report_note("  first at image %u: vector %u error %lx cr2 %lx", i,
+				    (u32)l->u.r.vector, l->u.r.error, l->u.cr2);
+	}
+	report_eq(bad, 0, "%u damaged images: none does harm", IMAGES);
+}
+
+FLAT_TEST(os_hostile)
+{
+	static const struct block b = { .event = { { EV_IRE, 0, 0 }, { EV_BRE, 0, 0 } } };
+	struct lwp l;
+
+	memset(kernel_page, 0xa5, sizeof(kernel_page));
+	lwp_init(&l);
+	good_cfg = rdmsr(LWP_MSR_CFG);
+	lwp_go(&l, &b, hos_start);
+	memcpy(good, l.data + COMPONENT, sizeof(good));
+	report_eq(lwp_get64(good), CB_VA, "an image was saved by user code");
+	set_image(&l, good);
+	restore(&l);
+	report(user_exited(&l.u) && rdmsr(LWP_MSR_CBADDR) == CB_VA, "it can be restored");
+	test_refused(&l);
+	test_kernel_addresses(&l);
+	test_random(&l);
+}

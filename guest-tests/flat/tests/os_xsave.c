@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * `os` contexts: XSAVE component 62 (spec 1.4, 1.5), byte by byte, and an OS that switches LWP with
+ * XSAVE and XRSTOR.
+ */
+#include "lwp.h"
+#include "test.h"
+#include "x86.h"
+
+#define AREA_SIZE 960
+#define COMPONENT 832 /* 340h */
+#define XSTATE_BV 512
+#define BV_LWP 0x4000000000000000ul
+#define FILL 0x5a
+
+extern char xsv_start[], xsv_run[], xsv_run_1[], xsv_query[], xsv_user[];
+
+USER_CODE("xsv_start: llwpcb %rax\n"
+	  "nop\n"
+	  "nop\n" USER_EXIT "xsv_run:\n"
+	  "xsv_run_1: nop\n"
+	  "nop\n" USER_EXIT "xsv_query: slwpcb %rbx\n" USER_EXIT
+	  /* XSAVE by user code: rdi = area. */
+	  "xsv_user: xor %eax, %eax\n"
+	  "mov $0x40000000, %edx\n"
+	  "xsave64 (%rdi)\n" USER_EXIT);
+
+static u8 area[AREA_SIZE] __attribute__((aligned(64)));
+static u8 *const lwp = area + COMPONENT;
+
+static void xsave(void)
+{
+	asm volatile("xsave64 (%0)" : : "r"(area), "a"(0), "d"((u32)(BV_LWP >> 32)) : "memory");
+}
+
+static void xrstor(void)
+{
+	asm volatile("xrstor64 (%0)" : : "r"(area), "a"(0), "d"((u32)(BV_LWP >> 32)) : "memory");
+}
+
+static void clear_area(void)
+{
+	memset(area, FILL, sizeof(area));
+	memset(area + XSTATE_BV, 0, 64);
+}
+
+static bool all(const u8 *p, u32 count, u8 value)
+{
+	while (count && *p == value) {
+		p++;
+		count--;
+	}
+	return !count;
+}
+
+static void go(struct lwp *l, const struct block *b)
+{
+	clear_area();
+	lwp_go(l, b, xsv_start);
+}
+
+static const struct block plain = { .random = 3,
+				    .filters = 1u << 28,
+				    .event = { { EV_IRE, 100, 50 }, { EV_BRE, 7, 6 } } };
+
+static void run(struct lwp *l, const char *code)
+{
+	l->u.r.rip = (u64)code;
+	lwp_resume(l);
+}
+
+static void expect_layout(const char *who)
+{
+	report_push("%s", who);
+	report_eq(lwp_get64(area + XSTATE_BV), BV_LWP, "XSTATE_BV[62] is set");
+	report_eq(lwp_get64(lwp + 0), CB_VA, "LWPCBAddress");
+	report_eq(lwp_get32(lwp + 8), 1u << EV_IRE | 1u << EV_BRE, "Flags");
+	report_eq(lwp_get32(lwp + 12), 0, "BufferHeadOffset");
+	report_eq(lwp_get64(lwp + 16), RING_VA, "BufferBase");
+	report_eq(lwp_get32(lwp + 24), 0x30000800, "BufferSize and Random");
+	report_eq(lwp_get32(lwp + 28), 1u << 28, "Filters");
+	report(all(lwp + 32, 32, 0), "no pending record");
+	report_eq(lwp_get32(lwp + 64 + 4), 48, "EventCounter2: 50, two NOPs");
+	report_eq(lwp_get32(lwp + 64 + 8), 6, "EventCounter3");
+	report(all(lwp + 64, 4, 0) && all(lwp + 76, 20, 0), "the other counters are 0");
+	report(all(lwp + 96, 32, 0), "bytes 96 to 127 are 0");
+	report_pop();
+}
+
+static void test_layout(struct lwp *l)
+{
+	go(l, &plain);
+	xsave();
+	expect_layout("XSAVE at CPL 0");
+	report(all(area, XSTATE_BV, FILL), "no other component is written");
+	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "XSAVE does not stop LWP");
+	report_eq(cb_counter(l, EV_IRE), 50, "XSAVE does not flush");
+
+	memset(l->data, 0, PAGE_SIZE);
+	l->u.r.rdi = DATA_VA;
+	run(l, xsv_user);
+	memcpy(area, l->data, AREA_SIZE);
+	/* XOR and MOV were counted. */
+	report_eq(lwp_get32(lwp + 64 + 4), 46, "XSAVE at CPL 3 saves the counters before itself");
+	lwp_put32(lwp + 64 + 4, 48);
+	expect_layout("XSAVE at CPL 3");
+}
+
+static void test_switch(struct lwp *l)
+{
+	u64 cfg = rdmsr(LWP_MSR_CFG);
+
+	go(l, &plain);
+	xsave();
+	lwp_put64(area + XSTATE_BV, 0);
+	xrstor();
+	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "XRSTOR with XSTATE_BV[62] = 0 turns LWP off");
+	report_eq(cb_counter(l, EV_IRE), 50, "and flushes nothing");
+	run(l, xsv_run);
+	lwp_put64(area + XSTATE_BV, BV_LWP);
+	memset(lwp + 96, 0xff, 32);
+	xrstor();
+	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "XRSTOR of the area turns it on");
+	report_eq(rdmsr(LWP_MSR_CFG), cfg, "LWP_CFG is not taken from bytes 96 and up");
+	run(l, xsv_run);
+	run(l, xsv_query);
+	report_eq(l->u.r.rbx, CB_VA, "SLWPCB gives the block");
+	report_eq(cb_counter(l, EV_IRE), 46, "the counter went on: 48, two NOPs");
+	expect_no_records(l, "no event was due");
+	lwp_stop();
+
+	clear_area();
+	xsave();
+	report_eq(lwp_get64(area + XSTATE_BV), 0, "XSAVE while off: XSTATE_BV[62] = 0");
+	report(all(lwp, 128, FILL), "and the component is not written");
+}
+
+static void test_mask(struct lwp *l)
+{
+	u64 cfg = rdmsr(LWP_MSR_CFG);
+
+	go(l, &plain);
+	xsave();
+	wrmsr(LWP_MSR_CFG, 1u << EV_BRE);
+	xrstor();
+	clear_area();
+	xsave();
+	report_eq(lwp_get32(lwp + 8), 1u << EV_BRE, "XRSTOR masks Flags with LWP_CFG");
+	lwp_stop();
+	wrmsr(LWP_MSR_CFG, cfg);
+}
+
+/* A record that could not be stored is in SavedEventRecord and comes back from there. */
+static void test_pending(struct lwp *l)
+{
+	static const struct block tenth = { .event = { { EV_IRE, 9, 2 } } };
+
+	go(l, &tenth);
+	as_protect(l->cr3, RING_VA, PAGE_NONE);
+	l->u.r.rip = (u64)xsv_run;
+	user_run(&l->u);
+	expect_store_fault(l, PF_WRITE | PF_USER, RING_VA, (u64)xsv_run_1 + 1,
+			   "a record is pending");
+	xsave();
+	report_eq(lwp[32], EV_IRE, "SavedEventRecord has its EventId");
+	report_eq(lwp_get64(lwp + 32 + 8), (u64)xsv_run_1, "and its address");
+	lwp_stop();
+	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
+	xrstor();
+	lwp_resume(l);
+	EXPECT_RECORDS(l, "restored, it is stored", REC_IRE(xsv_run_1));
+	lwp_stop();
+}
+
+FLAT_TEST(os_xsave)
+{
+	struct lwp l;
+
+	lwp_init(&l);
+	test_layout(&l);
+	test_switch(&l);
+	test_mask(&l);
+	test_pending(&l);
+}

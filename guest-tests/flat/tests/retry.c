@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A record that cannot be stored (DESIGN.md "Delivery"): #PF with the rIP of the next instruction, user-write
+ * error code and CR2 = lowest missing byte; it stays pending, the program may run elsewhere meanwhile, and
+ * it is stored when CPL 3 is entered at that rIP again. Nothing is ever written partially.
+ */
+#include "lwp.h"
+#include "test.h"
+#include "x86.h"
+
+extern char rt_code[], rt_1[], rt_2[], rt_3[], rt_handler[], rt_h1[], rt_slwpcb[], rt_jump[],
+	rt_j1[];
+extern char rt_j2[], rt_llwpcb[], rt_ins[];
+
+USER_CODE("rt_code: llwpcb %rax\n"
+	  "rt_1: nop\n"
+	  "rt_2: mov $1, %ecx\n"
+	  "rt_3: nop\n" USER_EXIT "rt_handler: nop\n"
+	  "rt_h1: nop\n"
+	  "nop\n" USER_EXIT "rt_slwpcb: slwpcb %rbx\n" USER_EXIT
+	  "rt_llwpcb: llwpcb %rbp\n" USER_EXIT "rt_ins: lwpins $5, %ecx, %edx\n" USER_EXIT
+	  "rt_jump: llwpcb %rax\n"
+	  "rt_j1: jmp rt_j2\n"
+	  "ud2\n"
+	  "rt_j2: nop\n" USER_EXIT);
+
+#define ABSENT (PF_WRITE | PF_USER)
+#define READ_ONLY (PF_PRESENT | PF_WRITE | PF_USER)
+
+static const struct block every = { .event = { { EV_IRE, 0, 0 } } };
+static const struct block tenth = { .event = { { EV_IRE, 9, 0 } } };
+
+static void test_store(struct lwp *l)
+{
+	lwp_prepare(l, &every, rt_code);
+	as_protect(l->cr3, RING_VA, PAGE_NONE);
+	user_run(&l->u);
+	expect_store_fault(l, ABSENT, RING_VA, (u64)rt_2,
+			   "ring not there: #PF before the next one");
+	report_eq(cb_head(l), 0, "the head is not moved");
+	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "LWP stays on");
+	user_run(&l->u);
+	expect_store_fault(l, ABSENT, RING_VA, (u64)rt_2, "entered at that rIP again: tried again");
+	as_protect(l->cr3, RING_VA, PAGE_USER_RO);
+	user_run(&l->u);
+	expect_store_fault(l, READ_ONLY, RING_VA, (u64)rt_2, "ring read-only: #PF with P");
+	as_protect(l->cr3, RING_VA, PAGE_KERNEL_RW);
+	user_run(&l->u);
+	expect_store_fault(l, READ_ONLY, RING_VA, (u64)rt_2, "ring in a kernel page: #PF with P");
+	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
+	lwp_resume(l);
+	EXPECT_RECORDS(l, "with the page there nothing is lost", REC_IRE(rt_1), REC_IRE(rt_2),
+		       REC_IRE(rt_3));
+
+	lwp_prepare(l, &every, rt_jump);
+	as_protect(l->cr3, RING_VA, PAGE_NONE);
+	user_run(&l->u);
+	expect_store_fault(l, ABSENT, RING_VA, (u64)rt_j2, "behind a jump: rIP is its target");
+	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
+	lwp_resume(l);
+	EXPECT_RECORDS(l, "stored once", REC_IRE(rt_j1), REC_IRE(rt_j2));
+}
+
+static void test_block(struct lwp *l)
+{
+	lwp_prepare(l, &every, rt_code);
+	/* LLWPCB wants it writable; stop behind it. */
+	l->u.r.rflags |= RFLAGS_TF;
+	user_run(&l->u);
+	l->u.r.rflags &= ~RFLAGS_TF;
+	as_protect(l->cr3, CB_VA, PAGE_USER_RO);
+	user_run(&l->u);
+	expect_store_fault(l, READ_ONLY, CB_VA, (u64)rt_2, "block read-only: #PF at the store");
+	report(ring_untouched(l, 0), "the record is not written either");
+	as_protect(l->cr3, CB_VA, PAGE_USER_RW);
+	lwp_resume(l);
+	EXPECT_RECORDS(l, "with the page writable nothing is lost", REC_IRE(rt_1), REC_IRE(rt_2),
+		       REC_IRE(rt_3));
+}
+
+/* A record in the last 16 bytes of one page and the first 16 of the next. */
+static void test_crossing(struct lwp *l)
+{
+	struct block b = { .base = RING_VA + PAGE_SIZE - 16, .event = { { EV_IRE, 1000, 0 } } };
+	u32 i;
+	bool untouched = true;
+
+	lwp_prepare(l, &b, rt_code);
+	as_protect(l->cr3, RING_VA + PAGE_SIZE, PAGE_NONE);
+	user_run(&l->u);
+	expect_store_fault(l, ABSENT, RING_VA + PAGE_SIZE, (u64)rt_2,
+			   "record across pages, second not there: CR2 is the second page");
+	for (i = 0; i < 16; i++)
+		untouched &= l->ring[PAGE_SIZE - 16 + i] == RING_FILL;
+	report(untouched, "nothing is written to the first page");
+	as_protect(l->cr3, RING_VA + PAGE_SIZE, PAGE_USER_RW);
+	as_protect(l->cr3, RING_VA, PAGE_NONE);
+	user_run(&l->u);
+	expect_store_fault(l, ABSENT, RING_VA + PAGE_SIZE - 16, (u64)rt_2,
+			   "first page not there: CR2 is the record");
+	for (i = 0; i < 16; i++)
+		untouched &= l->ring[PAGE_SIZE + i] == RING_FILL;
+	report(untouched, "nothing is written to the second page");
+	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
+	lwp_resume(l);
+	report_eq(lwp_get64(l->ring + PAGE_SIZE - 16 + 8), (u64)rt_1, "then the record is whole");
+	report_eq(lwp_get64(l->ring + PAGE_SIZE - 16 + 16), 0,
+		  "its second half is in the next page");
+	report_eq(cb_head(l), RECORD_SIZE, "and the head is moved");
+}
+
+/* The program runs on in a "SIGSEGV handler" while the record waits. */
+static void test_handler(struct lwp *l)
+{
+	struct user saved;
+
+	lwp_prepare(l, &tenth, rt_code);
+	as_protect(l->cr3, RING_VA, PAGE_NONE);
+	user_run(&l->u);
+	expect_store_fault(l, ABSENT, RING_VA, (u64)rt_2, "#PF at rt_2");
+	saved = l->u;
+	l->u.r.rip = (u64)rt_handler;
+	user_run(&l->u);
+	report(user_exited(&l->u), "a handler runs although the ring is not there");
+	l->u = saved;
+	user_run(&l->u);
+	expect_store_fault(l, ABSENT, RING_VA, (u64)rt_2, "back at that rIP: tried again");
+	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
+	lwp_resume(l);
+	EXPECT_RECORDS(l, "stored once the page is there", REC_IRE(rt_1));
+	l->u.r.rip = (u64)rt_slwpcb;
+	lwp_resume(l);
+	/* Reloaded with 9 when gathered; three in the handler, two behind. */
+	report_eq(cb_counter(l, EV_IRE), 4, "the handler was counted");
+}
+
+static void test_second_event(struct lwp *l)
+{
+	struct user saved;
+
+	lwp_prepare(l, &every, rt_code);
+	as_protect(l->cr3, RING_VA, PAGE_NONE);
+	user_run(&l->u);
+	saved = l->u;
+	l->u.r.rip = (u64)rt_handler;
+	user_run(&l->u);
+	expect_store_fault(l, ABSENT, RING_VA, (u64)rt_h1,
+			   "another event becomes due in the handler: tried again there");
+	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
+	l->u = saved;
+	lwp_resume(l);
+	expect_record(l, 0, (struct rec)REC_IRE(rt_1), "the first record is stored first");
+}
+
+/* LWP instructions try first thing, wherever they are. */
+static void test_instructions(struct lwp *l)
+{
+	static const struct {
+		const char *code, *name;
+	} insns[] = { { rt_slwpcb, "SLWPCB" }, { rt_llwpcb, "LLWPCB" }, { rt_ins, "LWPINS" } };
+	u32 i;
+
+	for (i = 0; i < 3; i++) {
+		lwp_prepare(l, &tenth, rt_code);
+		as_protect(l->cr3, RING_VA, PAGE_NONE);
+		user_run(&l->u);
+		l->u.r.rip = (u64)insns[i].code;
+		user_run(&l->u);
+		report_push("%s", insns[i].name);
+		expect_store_fault(l, ABSENT, RING_VA, (u64)insns[i].code,
+				   "tries again and faults");
+		as_protect(l->cr3, RING_VA, PAGE_USER_RW);
+		lwp_resume(l);
+		expect_record(l, 0, (struct rec)REC_IRE(rt_1),
+			      "restarted, the record is stored first");
+		report_pop();
+	}
+}
+
+FLAT_TEST(retry)
+{
+	struct lwp l;
+
+	lwp_init(&l);
+	test_store(&l);
+	test_block(&l);
+	test_crossing(&l);
+	test_handler(&l);
+	test_second_event(&l);
+	test_instructions(&l);
+}

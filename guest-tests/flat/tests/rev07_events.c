@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * 2007, 3 to 5: EventId 1 instructions, 2 branches; any event in any slot; the period is EventInterval; a
+ * counter stops at zero until its record is stored; NDB leaves out unconditional direct jumps only.
+ */
+#include "lwp.h"
+#include "test.h"
+
+#define NDB (1u << 31)
+
+extern char e07_seq[], e07_1[], e07_2[], e07_3[], e07_4[], e07_5[];
+extern char e07_br[], e07_jcc[], e07_jmp[], e07_call[], e07_ind[], e07_f[], e07_ret[], e07_end[];
+extern char e07_sim[], e07_s1[], e07_s2[], e07_s3[], e07_s4[], e07_s5[];
+
+USER_CODE(/* 9 instructions: 1 2 3 4 3 4 3 4 5. */
+	  "e07_seq: llwpcb %rax\n"
+	  "e07_1: nop\n"
+	  "e07_2: mov $3, %ecx\n"
+	  "e07_3: dec %ecx\n"
+	  "e07_4: jnz e07_3\n"
+	  "e07_5: nop\n" USER_EXIT "e07_br: llwpcb %rax\n"
+	  "lea e07_end(%rip), %rbx\n"
+	  "cmp %eax, %ebx\n"
+	  "e07_jcc: jz e07_br\n"
+	  "e07_jmp: jmp e07_call\n"
+	  "ud2\n"
+	  "e07_call: call e07_f\n"
+	  "e07_ind: jmp *%rbx\n"
+	  "e07_f: nop\n"
+	  "e07_ret: ret\n"
+	  "e07_end: " USER_EXIT "e07_sim: llwpcb %rax\n"
+	  "e07_s1: nop\n"
+	  "e07_s2: .byte 0xeb, 0\n" /* JMP +0 */
+	  "e07_s3: nop\n"
+	  "e07_s4: .byte 0xeb, 0\n"
+	  "e07_s5: nop\n"
+	  "slwpcb %rax\n" USER_EXIT);
+
+static void run(struct lwp *l, u32 interval, u32 counter)
+{
+	struct block b = { .event = { { EV07_IRE, interval, counter } } };
+
+	lwp_go(l, &b, e07_seq);
+}
+
+static void test_period(struct lwp *l)
+{
+	run(l, 1, 1);
+	EXPECT_RECORDS(l, "interval 1: every instruction", REC07_IRE(e07_1), REC07_IRE(e07_2),
+		       REC07_IRE(e07_3), REC07_IRE(e07_4), REC07_IRE(e07_3), REC07_IRE(e07_4),
+		       REC07_IRE(e07_3), REC07_IRE(e07_4), REC07_IRE(e07_5));
+	run(l, 2, 2);
+	EXPECT_RECORDS(l, "interval 2: every second", REC07_IRE(e07_2), REC07_IRE(e07_4),
+		       REC07_IRE(e07_4), REC07_IRE(e07_4));
+	run(l, 3, 1);
+	EXPECT_RECORDS(l, "counter 1: the first, then by the interval", REC07_IRE(e07_1),
+		       REC07_IRE(e07_4), REC07_IRE(e07_3));
+	run(l, 7, 8);
+	EXPECT_RECORDS(l, "counter 8: the eighth", REC07_IRE(e07_4));
+	run(l, 7, 10);
+	expect_no_records(l, "counter 10: none of nine");
+}
+
+static void test_slots(struct lwp *l)
+{
+	static const struct block duplicate = { .event = { { EV07_IRE, 100, 2 },
+							   { EV07_IRE, 100, 1 } } };
+	static const struct block second = { .event = { { 9, 1, 1 }, { EV07_IRE, 100, 2 } } };
+
+	lwp_go(l, &duplicate, e07_seq);
+	EXPECT_RECORDS(l, "an event in two slots: the earliest counts", REC07_IRE(e07_2));
+	lwp_go(l, &second, e07_seq);
+	EXPECT_RECORDS(l, "an event in the second slot", REC07_IRE(e07_2));
+	report_eq(cb_interval(l, 1), 1 | 9u << 26, "a slot of an unknown event is left as it was");
+}
+
+static void test_branches(struct lwp *l)
+{
+	static const struct block all = { .event = { { EV07_BRE, 1, 1 } } };
+	static const struct block ndb = { .filters = NDB, .event = { { EV07_BRE, 1, 1 } } };
+
+	lwp_go(l, &all, e07_br);
+	EXPECT_RECORDS(l, "branches have EventId 2", REC07_BRE(e07_jcc, e07_jmp, false),
+		       REC07_BRE(e07_jmp, e07_call, true), REC07_BRE(e07_call, e07_f, true),
+		       REC07_BRE(e07_ret, e07_ind, true), REC07_BRE(e07_ind, e07_end, true));
+	lwp_go(l, &ndb, e07_br);
+	EXPECT_RECORDS(l, "NDB: no direct JMP; Jcc, CALL, RET and indirect JMP are counted",
+		       REC07_BRE(e07_jcc, e07_jmp, false), REC07_BRE(e07_call, e07_f, true),
+		       REC07_BRE(e07_ret, e07_ind, true), REC07_BRE(e07_ind, e07_end, true));
+}
+
+static void test_freeze(struct lwp *l)
+{
+	static const struct block tie = { .event = { { EV07_IRE, 100, 2 }, { EV07_BRE, 100, 1 } } };
+
+	lwp_go(l, &tie, e07_sim);
+	EXPECT_RECORDS(l,
+		       "two events at zero: the lowest EventId, the other at its next instruction",
+		       REC07_IRE(e07_s2), REC07_BRE(e07_s4, e07_s5, true));
+	/* 100 when stored, behind s2; s3 s4 s5. */
+	report_eq(cb_counter(l, 1), 97, "the counter starts from the interval");
+	report_eq(cb_counter(l, 2), 100, "what waited at zero has no overrun");
+}
+
+static void test_ring_base(struct lwp *l)
+{
+	static const struct block b = { .base = RING_VA + 31, .event = { { EV07_IRE, 100, 1 } } };
+
+	lwp_go(l, &b, e07_seq);
+	EXPECT_RECORDS(l, "the low 5 bits of BufferBase are ignored", REC07_IRE(e07_1));
+}
+
+FLAT_TEST(rev07_events)
+{
+	struct lwp l;
+
+	lwp_init(&l);
+	test_period(&l);
+	test_slots(&l);
+	test_branches(&l);
+	test_freeze(&l);
+	test_ring_base(&l);
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * 2007, 5.2: LWPMSR0 has a real enable bit and refuses all bits that are not offered; on LWPMSR1 RDMSR
+ * does what SLWPCB does and WRMSR what LLWPCB does, at CPL 0: only the pointer is loaded, the rest waits
+ * for CPL 3.
+ */
+#include "lwp.h"
+#include "test.h"
+#include "x86.h"
+
+extern char m07_start[], m07_1[], m07_2[], m07_ud[];
+
+USER_CODE("m07_start:\n"
+	  "m07_1: nop\n"
+	  "m07_2: nop\n" USER_EXIT "m07_ud: slwpcb %rax\n" USER_EXIT);
+
+static void test_cfg(void)
+{
+	struct user u;
+	u32 bit;
+
+	report_eq(rdmsr(LWP_MSR_CFG), 0x7, "LWPMSR0 at reset with auto contexts: Enabled IRE BRE");
+	for (bit = 3; bit < 32; bit++) {
+		report_eq(try_wrmsr(LWP_MSR_CFG, 0x7 | 1ul << bit), FAULT(VEC_GP, 0),
+			  "LWPMSR0 bit %u is refused with #GP(0)", bit);
+	}
+	wrmsr(LWP_MSR_CFG, 0x3);
+	report_eq(cpuid(LWP_CPUID_LEAF, 0).a, 0x3, "EAX is LWPMSR0");
+	wrmsr(LWP_MSR_CFG, 0x6);
+	report_eq(cpuid(LWP_CPUID_LEAF, 0).a, 0, "Enabled clear: EAX is 0");
+	user_init64(&u, (u64)m07_ud, 0);
+	user_run(&u);
+	report_eq(u.r.vector, VEC_UD, "Enabled clear: SLWPCB raises #UD");
+	wrmsr(LWP_MSR_CFG, 0x7);
+}
+
+static void test_pointer(struct lwp *l)
+{
+	static const struct block b = { .event = { { EV07_IRE, 100, 50 } } };
+
+	lwp_prepare(l, &b, m07_start);
+	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "RDMSR LWPMSR1 while off: 0");
+	report_eq(try_wrmsr(LWP_MSR_CBADDR, CB_VA + 8), FAULT(VEC_GP, 0),
+		  "WRMSR of an address that is not 16-byte aligned: #GP(0)");
+	report_eq(try_wrmsr(LWP_MSR_CBADDR, CB_VA), NO_FAULT, "WRMSR of a good address");
+	report_eq(cb_flags(l), 0, "the block is not touched at CPL 0");
+	lwp_resume(l);
+	report_eq(cb_flags(l), 0x3, "it is loaded at CPL 3: Flags are Enabled IRE");
+	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "RDMSR returns the pointer");
+	report_eq(cb_counter(l, 1), 48, "and flushes: 50, two NOPs");
+	report_eq(try_wrmsr(LWP_MSR_CBADDR, 0), NO_FAULT, "WRMSR 0");
+	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "turns LWP off");
+}
+
+/* A deferred block that is not there faults at CPL 3, before the first instruction. */
+static void test_deferred_fault(struct lwp *l)
+{
+	static const struct block b = { .event = { { EV07_IRE, 100, 1 } } };
+	static const struct block none = { 0 };
+
+	lwp_prepare(l, &b, m07_start);
+	as_protect(l->cr3, CB_VA, PAGE_NONE);
+	report_eq(try_wrmsr(LWP_MSR_CBADDR, CB_VA), NO_FAULT, "WRMSR, block not there: no fault");
+	user_run(&l->u);
+	expect_store_fault(l, PF_WRITE | PF_USER, CB_VA, (u64)m07_1, "#PF at CPL 3");
+	as_protect(l->cr3, CB_VA, PAGE_USER_RW);
+	lwp_resume(l);
+	EXPECT_RECORDS(l, "with the page there it counts from the first instruction",
+		       REC07_IRE(m07_1));
+
+	lwp_prepare(l, &none, m07_start);
+	wrmsr(LWP_MSR_CBADDR, CB_VA);
+	lwp_resume(l);
+	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "a deferred block without events turns LWP off");
+}
+
+FLAT_TEST(rev07_msr)
+{
+	struct lwp l;
+
+	test_cfg();
+	lwp_init(&l);
+	test_pointer(&l);
+	test_deferred_fault(&l);
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The ring (spec 6.9-6.11): wrap, capacity of one record less than its size, the slot that is overwritten
+ * when it is full, MissedEvents, a tail that software moves, continuous mode.
+ */
+#include "lwp.h"
+#include "test.h"
+#include "x86.h"
+
+#define RING_RECORDS 32u
+#define CONT (1u << 29)
+
+extern char ring_nops[], ring_first[], ring_stop[];
+
+/* 40 NOPs, the gate, 40 NOPs, the gate. */
+USER_CODE("ring_nops: llwpcb %rax\n"
+	  "ring_first: .fill 40, 1, 0x90\n" USER_EXIT "ring_stop: .fill 40, 1, 0x90\n" USER_EXIT);
+
+static struct rec nop(u32 n)
+{
+	return (struct rec)REC_IRE(ring_first + n);
+}
+
+static void test_full(struct lwp *l)
+{
+	static const struct block b = { .size = RING_RECORDS * RECORD_SIZE,
+					.event = { { EV_IRE, 0, 0 } } };
+	u32 i;
+	bool ok = true;
+
+	lwp_go(l, &b, ring_nops);
+	report_eq(cb_head(l), 31 * RECORD_SIZE, "40 records, ring of 32: the head stops at 31");
+	report_eq(cb_missed(l), 9, "40 - 31 records are missed");
+	for (i = 0; i < 31; i++) {
+		struct rec got = ring_record(l, i);
+
+		ok &= got.id == EV_IRE && got.address == nop(i).address;
+	}
+	report(ok, "the first 31 are in order");
+	expect_record(l, 31, nop(39), "the last slot has the last record");
+	report(ring_untouched(l, RING_RECORDS), "nothing is written behind the ring");
+
+	/* Two slots are freed: the record at the head becomes visible with the next. */
+	cb_set_tail(l, 2 * RECORD_SIZE);
+	l->u.r.rip = (u64)ring_stop + 37;
+	lwp_resume(l);
+	/* Slots 31, 0 and 1; at 1 the ring is full again. */
+	report_eq(cb_head(l), RECORD_SIZE, "the tail moved by two: two more fit");
+	report_eq(cb_missed(l), 10, "the third is missed");
+	expect_record(l, 31, (struct rec)REC_IRE(ring_stop + 37), "slot 31 is written first");
+	expect_record(l, 0, (struct rec)REC_IRE(ring_stop + 38), "then the ring wraps to slot 0");
+	expect_record(l, 1, (struct rec)REC_IRE(ring_stop + 39), "slot 1 is the full ring's slot");
+	expect_record(l, 2, nop(2), "slot 2 is not touched");
+}
+
+static void test_start(struct lwp *l)
+{
+	static const struct block b = { .size = RING_RECORDS * RECORD_SIZE,
+					.head = 30 * RECORD_SIZE,
+					.tail = 30 * RECORD_SIZE,
+					.missed = 0xffffffff,
+					.event = { { EV_IRE, 0, 0 } } };
+
+	lwp_go(l, &b, ring_nops);
+	report_eq(cb_head(l), 29 * RECORD_SIZE, "head and tail at 30: full at 29");
+	expect_record(l, 30, nop(0), "the first record is at the head");
+	expect_record(l, 0, nop(2), "the third is at 0");
+	expect_record(l, 29, nop(39), "the last is at 29");
+	report_eq(cb_missed(l), 0x100000008, "MissedEvents has 64 bits");
+}
+
+static void test_continuous(struct lwp *l)
+{
+	static const struct block b = { .size = RING_RECORDS * RECORD_SIZE,
+					.flags = CONT,
+					.event = { { EV_IRE, 0, 0 } } };
+
+	lwp_go(l, &b, ring_nops);
+	report_eq(cb_flags(l) & ~1u, CONT | 1u << EV_IRE, "continuous mode is granted");
+	report_eq(cb_head(l), 8 * RECORD_SIZE, "continuous: 40 records end at slot 8");
+	expect_record(l, 7, nop(39), "continuous: the last is at 7");
+	expect_record(l, 8, nop(8), "continuous: the oldest that is left is at 8");
+	expect_record(l, 31, nop(31), "continuous: slot 31 is an ordinary one");
+}
+
+FLAT_TEST(ring)
+{
+	struct lwp l;
+
+	lwp_init(&l);
+	test_full(&l);
+	test_start(&l);
+	if (cpuid(LWP_CPUID_LEAF, 0).a & CONT)
+		test_continuous(&l);
+	else
+		report_skip("8000_001C EAX[29] is clear", "continuous mode");
+}

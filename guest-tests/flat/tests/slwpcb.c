@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * SLWPCB (spec 3.4): 0 while off; while on the effective address of the block, after a flush that shows
+ * the counters as they were before its own retirement.
+ */
+#include "lwp.h"
+#include "test.h"
+#include "x86.h"
+
+#define DS_BASE 0x10000u
+
+extern char slwpcb_off[], slwpcb_count[], slwpcb_fault[], slwpcb_fault_insn[];
+extern char slwpcb_flush[], slwpcb_flush_1[], slwpcb32[];
+
+USER_CODE("slwpcb_off: mov $-1, %rbx\n"
+	  "mov $-1, %rcx\n"
+	  "stc\n"
+	  "slwpcb %rbx\n"
+	  "slwpcb %ecx\n"
+	  "setc %dl\n" USER_EXIT "slwpcb_count: llwpcb %rax\n"
+	  "nop\n"
+	  "nop\n"
+	  "slwpcb %rbx\n" USER_EXIT "slwpcb %ecx\n" USER_EXIT "slwpcb_fault: llwpcb %rax\n"
+	  "nop\n" USER_EXIT "slwpcb_fault_insn: slwpcb %rbx\n" USER_EXIT
+	  "slwpcb_flush: llwpcb %rax\n"
+	  "slwpcb_flush_1: nop\n"
+	  "slwpcb %rbx\n"
+	  "mov 16(%rax), %ecx\n" USER_EXIT ".code32\n"
+	  "slwpcb32: llwpcb %eax\n"
+	  "nop\n"
+	  "slwpcb %ebx\n" USER_EXIT ".code64\n");
+
+static void test_off(struct lwp *l)
+{
+	static const struct block b = { 0 };
+
+	lwp_go(l, &b, slwpcb_off);
+	report_eq(l->u.r.rbx, 0, "off: the 64-bit form returns 0");
+	report_eq(l->u.r.rcx, 0, "off: the 32-bit form returns 0, zero-extended");
+	report_eq(l->u.r.rdx & 0xff, 1, "off: CF is kept");
+}
+
+static void test_count(struct lwp *l)
+{
+	static const struct block b = { .event = { { EV_IRE, 100, 50 } } };
+
+	lwp_go(l, &b, slwpcb_count);
+	report_eq(l->u.r.rbx, CB_VA, "on: returns the address of the block");
+	/* 50, two NOPs. */
+	report_eq(cb_counter(l, EV_IRE), 48, "on: the counter is flushed, without SLWPCB itself");
+	report_eq(cb_interval(l, EV_IRE), 100, "on: the interval is not changed");
+	lwp_resume(l);
+	report_eq(l->u.r.rcx, CB_VA, "on: the 32-bit form returns the low 32 bits, zero-extended");
+	/* 48, then the first SLWPCB; INT is not counted. */
+	report_eq(cb_counter(l, EV_IRE), 47, "SLWPCB counts after it has stored");
+	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "LWP goes on");
+	expect_no_records(l, "no event was due");
+}
+
+static void test_flush(struct lwp *l)
+{
+	static const struct block b = { .event = { { EV_IRE, 100, 0 } } };
+
+	lwp_go(l, &b, slwpcb_flush);
+	EXPECT_RECORDS(l, "a record that is due is in the ring", REC_IRE(slwpcb_flush_1));
+	report_eq(l->u.r.rcx, RECORD_SIZE, "and the head that the program reads is behind it");
+}
+
+static void test_fault(struct lwp *l)
+{
+	static const struct block b = { .event = { { EV_IRE, 100, 50 } } };
+
+	lwp_go(l, &b, slwpcb_fault);
+	as_protect(l->cr3, CB_VA, PAGE_USER_RO);
+	user_run(&l->u);
+	expect_store_fault(l, PF_PRESENT | PF_WRITE | PF_USER, CB_VA, (u64)slwpcb_fault_insn,
+			   "a read-only block gives #PF at SLWPCB");
+	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "LWP stays on");
+	as_protect(l->cr3, CB_VA, PAGE_NONE);
+	user_run(&l->u);
+	expect_store_fault(l, PF_WRITE | PF_USER, CB_VA, (u64)slwpcb_fault_insn,
+			   "a block that is not there gives #PF at SLWPCB");
+	as_protect(l->cr3, CB_VA, PAGE_USER_RW);
+	lwp_resume(l);
+	report_eq(l->u.r.rbx, CB_VA, "restarted, it returns the address");
+	report_eq(cb_counter(l, EV_IRE), 49, "what faulted was not counted");
+}
+
+static void test_ds_base(struct lwp *l)
+{
+	static const struct block b = { .base = RING_VA - DS_BASE,
+					.event = { { EV_IRE, 100, 0 } } };
+
+	seg_set(USER_FREE_DS, DS_BASE, 0xfffff, SEG_USER_DATA, SEG_32BIT_PAGES);
+	lwp_prepare32(l, &b, slwpcb32);
+	l->u.ds = USER_FREE_DS;
+	l->u.r.rax = CB_VA - DS_BASE;
+	lwp_resume(l);
+	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "DS base: LWP_CBADDR is linear");
+	report_eq(l->u.r.rbx, CB_VA - DS_BASE, "DS base: SLWPCB returns the effective address");
+	EXPECT_RECORDS(l, "DS base: the ring is at BufferBase + DS base", REC_IRE(slwpcb32 + 5));
+	report_eq(lwp_get64(l->cb + LWP_CB_BASE), RING_VA - DS_BASE, "BufferBase is not rewritten");
+}
+
+FLAT_TEST(slwpcb)
+{
+	struct lwp l;
+
+	lwp_init(&l);
+	test_off(&l);
+	test_count(&l);
+	test_flush(&l);
+	test_fault(&l);
+	test_ds_base(&l);
+}
