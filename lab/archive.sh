@@ -66,10 +66,13 @@ archive_update()
 	make_dir "$APT_STATE/lists/partial" "$APT_STATE/cache/archives/partial" "$DL" "$BUILD/log"
 	write_sources
 	say "reading the package lists of the Debian archive ..."
+	exec 8>"$BUILD/.lock-archive"
+	flock 8
 	archive_apt apt-get update >"$BUILD/log/apt-update" 2>&1 || {
 		grep '^[EW]:' "$BUILD/log/apt-update" | head -n 3 | sed 's/^/    /' >&2
 		die "cannot read the Debian archive: check the network (details in $BUILD/log/apt-update)"
 	}
+	exec 8>&-
 	ARCHIVE_UPDATED=1
 }
 
@@ -102,14 +105,13 @@ fetch_meson()
 {
 	local package
 
-	if [[ $(debian_codename) == bookworm ]]; then
-		for package in meson python3-pycotap; do
-			[[ -f $BUILD/stamp/tool-$package ]] && continue
-			archive_deb "$package/bookworm-backports"
-			dpkg -x "$FETCHED" "$BUILD/tools"
-			stamp "tool-$package" "${FETCHED##*/}"
-		done
-		export PATH=$BUILD/tools/usr/bin:$PATH
-		export PYTHONPATH=$BUILD/tools/usr/lib/python3/dist-packages
-	fi
+	[[ $(debian_codename) == bookworm ]] || return 0
+	for package in meson python3-pycotap; do
+		[[ -f $BUILD/stamp/tool-$package ]] && continue
+		archive_deb "$package/bookworm-backports"
+		dpkg -x "$FETCHED" "$BUILD/tools"
+		stamp "tool-$package" "${FETCHED##*/}"
+	done
+	export PATH=$BUILD/tools/usr/bin:$PATH
+	export PYTHONPATH=$BUILD/tools/usr/lib/python3/dist-packages
 }

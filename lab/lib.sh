@@ -120,20 +120,17 @@ stamp()
 	echo "$2" >"$BUILD/stamp/$1"
 }
 
-# lock_build: one build at a time in one build directory; held until this process ends
+# lock_build PART: one build of a part at a time in one build directory, until this process ends
 lock_build()
 {
-	[[ ${VLWP_LOCKED-} == "$BUILD" ]] && return
 	make_dir "$BUILD"
-	exec 9>"$BUILD/.lock"
-	flock -n 9 || {
-		say "waiting for another build in $BUILD ..."
-		flock 9
-	}
-	export VLWP_LOCKED=$BUILD
+	exec 9>"$BUILD/.lock-$1"
+	flock -n 9 && return
+	say "waiting for another build of '$1' in $BUILD ..."
+	flock 9
 }
 
-# nice_jobs: how many compilers to run at once
+# jobs_count: how many compilers to run at once
 jobs_count()
 {
 	echo "${VLWP_JOBS:-$(nproc)}"

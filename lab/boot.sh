@@ -1,0 +1,82 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Starting a guest: the options that 'run' and 'shell' share, the machine, the private directory of
+# one run. The options' help text:
+BOOT_HELP='
+    --accel=tcg|kvm           who runs the guest (default tcg: QEMU, on any machine)
+    --smp=N                   processors of the guest (default 2)
+    --memory=MIB              its memory (default 1024)
+    --cpu=PROPERTY,...        CPU properties, as lwp-rev=2007,lwp-context=os,-lwp
+    The guest sees this machine'\''s files as you can read them; what it writes is gone at the end.'
+
+. "$LAB/accel-kvm.sh"
+
+ACCEL=tcg
+SMP=2
+MEMORY=1024
+CPU_PROPERTIES=
+
+# boot_option ARG: take one of the shared options; false when it is none
+boot_option()
+{
+	local value=${1#*=}
+
+	case $1 in
+	--accel=tcg | --accel=kvm)
+		ACCEL=$value
+		;;
+	--accel | --accel=*)
+		usage "$1: the accelerator is --accel=tcg or --accel=kvm"
+		;;
+	--smp=*)
+		[[ $value =~ ^[1-9][0-9]{0,2}$ ]] || usage "$1: the number of processors is 1 to 999"
+		SMP=$value
+		;;
+	--memory=*)
+		[[ $value =~ ^[1-9][0-9]{1,6}$ ]] && ((value >= 256)) ||
+			usage "$1: the memory is 256 to 9999999, in MiB"
+		MEMORY=$value
+		;;
+	--cpu=*)
+		[[ $value ]] || usage "$1: needs properties, as lwp-rev=2007"
+		CPU_PROPERTIES=$value
+		;;
+	*)
+		return 1
+		;;
+	esac
+}
+
+# boot_prepare: what a guest needs is there and up to date
+boot_prepare()
+{
+	[[ $ACCEL == tcg ]] || accel_kvm_prepare
+	"$LAB/deps"
+	"$LAB/build"
+}
+
+# boot_dir: set RUN to this run's private directory, which goes when the script ends
+boot_dir()
+{
+	RUN=$(mktemp -d "${TMPDIR:-/tmp}/vlwp.XXXXXX") || die "cannot create a directory in ${TMPDIR:-/tmp}"
+	trap 'rm -rf -- "$RUN"' EXIT
+	mkdir "$RUN/share"
+}
+
+# boot_guest COMMAND ARG...: run one command in a guest; its output and exit status are ours
+# FSGSBASE is hidden because automatic contexts know a thread by its FS base (docs/).
+boot_guest()
+{
+	VLWP_SHARE=/run/vlwp "$HOST/lab/vmrun" --cwd="$PWD" --log="$RUN/qemu.log" \
+		--console="$RUN/console" --modules="$BUILD/guest/root/lib/modules/$(<"$BUILD/guest/version")" \
+		"${VLWP_QEMU:-$BUILD/qemu/qemu-system-x86_64}" -L "$FIRMWARE" \
+		-machine q35 -accel tcg,thread=multi -smp "$SMP" -m "$MEMORY" \
+		-cpu "EPYC,-fsgsbase,+lwp${CPU_PROPERTIES:+,$CPU_PROPERTIES}" \
+		-nodefaults -no-user-config -display none -no-reboot -serial "file:$RUN/console" \
+		-kernel "$BUILD/guest/vmlinux" -initrd "$BUILD/guest/initramfs.cpio" \
+		-append "console=ttyS0 loglevel=4 panic=-1 mitigations=off cryptomgr.notests" \
+		-virtfs local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap \
+		-virtfs "local,path=$RUN/share,mount_tag=share,security_model=none,multidevs=remap" \
+		-- "$@"
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The guest's init: what its two halves, the set-up and the server of commands, know of each other.
+ */
+#ifndef LAB_GUEST_H
+#define LAB_GUEST_H
+
+#define SHARE_DIR "/run/vlwp"
+
+/* trouble - tell the host why the guest cannot be used, then stop the machine */
+_Noreturn void trouble(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+void mount_early(void);
+void load_modules(void);
+void mount_root(void);
+void mount_modules(const char *dir);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the host and the guest's init say to each other over one virtio-serial port: frames of a
+ * type, a length and that many bytes. Both ends are x86, so integers travel as they lie in memory.
+ */
+#ifndef LAB_PROTO_H
+#define LAB_PROTO_H
+
+#include <stdint.h>
+
+#define PORT_NAME "vlwp"
+#define FRAME_MAX_DATA 65536u
+
+enum frame_type {
+	/* guest to host */
+	FRAME_HELLO = 'H', /* init is ready for a command */
+	FRAME_STDOUT = 'O',
+	FRAME_STDERR = 'R',
+	FRAME_EXIT = 'X', /* one byte: exit status as a shell would give it */
+	FRAME_TROUBLE = 'T', /* text: the guest could not be set up */
+	/* host to guest */
+	FRAME_ARG = 'A', /* one argument of the command */
+	FRAME_ENV = 'E', /* one NAME=VALUE */
+	FRAME_CWD = 'C', /* working directory */
+	FRAME_MODULES = 'M', /* where the guest kernel's modules lie on the host */
+	FRAME_SIZE = 'W', /* struct term_size; before FRAME_GO it asks for a terminal */
+	FRAME_GO = 'G', /* start the command */
+	FRAME_STDIN = 'I', /* no data: end of file */
+};
+
+struct frame {
+	uint32_t type;
+	uint32_t length;
+};
+
+struct term_size {
+	uint16_t rows;
+	uint16_t columns;
+};
+
+_Static_assert(sizeof(struct frame) == 8, "a frame's head is the same on both ends");
+
+#endif
