@@ -12,6 +12,7 @@ BOOT_HELP='
 
 . "$LAB/accel-kvm.sh"
 
+GUEST_SHARE=/run/vlwp # where the guest has the directory $RUN/share
 ACCEL=tcg
 SMP=2
 MEMORY=1024
@@ -48,12 +49,18 @@ boot_option()
 	esac
 }
 
-# boot_prepare: what a guest needs is there and up to date
+# boot_prepare: what a guest needs is there and up to date; VLWP_QEMU names another QEMU to run
 boot_prepare()
 {
 	[[ $ACCEL == tcg ]] || accel_kvm_prepare
 	"$LAB/deps"
-	"$LAB/build"
+	"$LAB/build-tools"
+	"$LAB/build-guest"
+	if [[ ${VLWP_QEMU-} ]]; then
+		[[ -x $VLWP_QEMU ]] || die "VLWP_QEMU=$VLWP_QEMU: no program there"
+	else
+		"$LAB/build-qemu"
+	fi
 }
 
 # boot_dir: set RUN to this run's private directory, which goes when the script ends
@@ -68,7 +75,7 @@ boot_dir()
 # FSGSBASE is hidden because automatic contexts know a thread by its FS base (docs/).
 boot_guest()
 {
-	VLWP_SHARE=/run/vlwp "$HOST/lab/vmrun" --cwd="$PWD" --log="$RUN/qemu.log" \
+	VLWP_SHARE=$GUEST_SHARE "$HOST/lab/vmrun" --cwd="$PWD" --log="$RUN/qemu.log" \
 		--console="$RUN/console" --modules="$BUILD/guest/root/lib/modules/$(<"$BUILD/guest/version")" \
 		"${VLWP_QEMU:-$BUILD/qemu/qemu-system-x86_64}" -L "$FIRMWARE" \
 		-machine q35 -accel tcg,thread=multi -smp "$SMP" -m "$MEMORY" \
