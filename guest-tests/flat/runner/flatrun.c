@@ -207,7 +207,8 @@ static bool start(struct job *j, const struct run *r)
 	argv[n++] = "-no-user-config";
 	argv[n++] = "-display";
 	argv[n++] = "none";
-	argv[n++] = "-no-reboot";
+	if (!r->resets)
+		argv[n++] = "-no-reboot";
 	argv[n++] = "-serial";
 	argv[n++] = "stdio";
 	argv[n++] = "-device";

@@ -40,6 +40,7 @@ const struct run runs[] = {
 	{ "bre", .cpu = LWP },
 	{ "filters", .cpu = LWP },
 	{ "filters_fam15h", "filters", FAM15H },
+	{ "segments", .cpu = LWP },
 	{ "simultaneous", .cpu = LWP },
 	{ "clocks", .cpu = LWP, .needs = NEED_CLOCKS },
 	/* The ring. */
@@ -50,6 +51,8 @@ const struct run runs[] = {
 	/* Contexts found by the hypervisor. */
 	{ "context_auto", .cpu = LWP },
 	{ "context_verify", .cpu = LWP },
+	{ "context_many", .cpu = LWP },
+	{ "context_reset", .cpu = LWP, .resets = true },
 	{ "context_smp", .cpu = LWP, .cpus = 2 },
 	{ "context_smp_3", "context_smp", LWP, .cpus = 3 },
 	/* Contexts switched by the guest's OS; and what was above, under such an OS. */

@@ -23,6 +23,7 @@ struct run {
 	const char *cpu; /* QEMU CPU properties behind the model, NULL: none */
 	const char *args; /* more words for the test, NULL: none */
 	unsigned int cpus; /* 0: one */
+	bool resets; /* the test resets the machine */
 	unsigned int needs; /* enum need */
 	unsigned int timeout; /* seconds, 0: DEFAULT_TIMEOUT */
 };

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * `auto` contexts are bounded in number: one address space with more threads than that loses its own
+ * contexts, oldest first, and never those of another.
+ */
+#include "lwp.h"
+#include "test.h"
+#include "x86.h"
+
+#define THREADS 1500u
+#define OTHERS 3u
+/* 2 KiB for each thread: a block, and a ring of 32 records. */
+#define AREA_VA (USER_BASE + 0x400000)
+#define AREA_SIZE 2048u
+#define AREA_RING 1024u
+#define FS_OF(i) ((i)*64ul + 0x100000)
+
+extern char cmy_start[], cmy_1[];
+
+USER_CODE("cmy_start: llwpcb %rax\n"
+	  "cmy_1: nop\n" USER_EXIT);
+
+static u8 *area;
+
+static void start(struct lwp *l, u32 i)
+{
+	struct block b = { .base = AREA_VA + i * AREA_SIZE + AREA_RING,
+			   .size = 32 * RECORD_SIZE,
+			   .event = { { EV_IRE, 1000, 1000 } } };
+	u8 *cb = l->cb;
+
+	l->cb = area + i * AREA_SIZE;
+	block_write(l, &b);
+	l->cb = cb;
+	wrmsr(MSR_FS_BASE, FS_OF(i));
+	user_init64(&l->u, (u64)cmy_start, STACK_TOP);
+	l->u.r.rax = AREA_VA + i * AREA_SIZE;
+	lwp_resume(l);
+}
+
+static bool is_on(u32 i)
+{
+	wrmsr(MSR_FS_BASE, FS_OF(i));
+	return rdmsr(LWP_MSR_CBADDR) == AREA_VA + i * AREA_SIZE;
+}
+
+/* An address space of its own over the same memory. */
+static void map_area(struct lwp *l, u64 cr3)
+{
+	lwp_map(l, cr3);
+	as_map(cr3, AREA_VA, (u64)area, THREADS * AREA_SIZE / PAGE_SIZE, PAGE_USER_RW);
+}
+
+FLAT_TEST(context_many)
+{
+	struct lwp many, few;
+	u32 i, kept = 0, last_lost = 0;
+
+	lwp_enable();
+	area = (u8 *)phys_alloc(THREADS * AREA_SIZE / PAGE_SIZE, PAGE_SIZE);
+	map_area(&many, kernel_cr3());
+	map_area(&few, as_new());
+
+	write_cr3(few.cr3);
+	for (i = 0; i < OTHERS; i++)
+		start(&few, THREADS - OTHERS + i);
+	write_cr3(many.cr3);
+	for (i = 0; i < THREADS - OTHERS; i++)
+		start(&many, i);
+	report(is_on(THREADS - OTHERS - 1), "the newest context is there");
+	for (i = 0; i < THREADS - OTHERS; i++) {
+		if (is_on(i))
+			kept++;
+		else
+			last_lost = i;
+	}
+	report(kept && kept < THREADS - OTHERS, "%u threads: %u contexts are kept",
+	       THREADS - OTHERS, kept);
+	report_eq(last_lost + 1 + kept, THREADS - OTHERS, "the oldest have gone");
+	write_cr3(few.cr3);
+	for (i = 0; i < OTHERS; i++)
+		report(is_on(THREADS - OTHERS + i), "context %u of another address space is kept",
+		       i);
+}

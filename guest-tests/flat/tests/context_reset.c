@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Machine reset drops all `auto` contexts: after one, with the same memory at the same place and the same
+ * key, nothing is found. The test resets the machine once; what it must remember lies above the memory
+ * that the kernel allocates from.
+ */
+#include "lwp.h"
+#include "test.h"
+#include "x86.h"
+
+#define KEPT 0x3d00000ul /* 61 MiB */
+#define MAGIC 0x766c77702d727374ul
+#define RESET_PORT 0xcf9
+#define RESET_FULL 0x06
+
+extern char crs_start[], crs_1[];
+
+USER_CODE("crs_start: llwpcb %rax\n"
+	  "crs_1: nop\n" USER_EXIT);
+
+struct kept {
+	u64 magic, cr3, cfg;
+	u8 cb[PAGE_SIZE], ring[PAGE_SIZE];
+};
+
+static const struct block every = { .event = { { EV_IRE, 0, 0 } } };
+
+static void before(struct lwp *l, struct kept *kept)
+{
+	lwp_go(l, &every, crs_start);
+	if (rdmsr(LWP_MSR_CBADDR) != CB_VA)
+		bail("LWP did not go on");
+	kept->cr3 = l->cr3;
+	kept->cfg = rdmsr(LWP_MSR_CFG);
+	memcpy(kept->cb, l->cb, PAGE_SIZE);
+	memcpy(kept->ring, l->ring, PAGE_SIZE);
+	kept->magic = MAGIC;
+	wrmsr(LWP_MSR_CFG, 0);
+	outb(RESET_PORT, RESET_FULL);
+	for (;;)
+		pause();
+}
+
+static void after(struct lwp *l, struct kept *kept)
+{
+	kept->magic = 0;
+	report_eq(l->cr3, kept->cr3, "the address space has the same key again");
+	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "LWP is off after a reset");
+	report_eq(rdmsr(LWP_MSR_CFG), kept->cfg, "LWP_CFG has its reset value");
+	memcpy(l->cb, kept->cb, PAGE_SIZE);
+	memcpy(l->ring, kept->ring, PAGE_SIZE);
+	write_cr3(l->cr3);
+	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "no context is found although its memory is intact");
+	user_init64(&l->u, (u64)crs_1, STACK_TOP);
+	lwp_resume(l);
+	report_eq(cb_head(l), RECORD_SIZE, "nothing is recorded");
+}
+
+FLAT_TEST(context_reset)
+{
+	struct kept *kept = (struct kept *)KEPT;
+	struct lwp l;
+
+	lwp_init(&l);
+	if (kept->magic == MAGIC)
+		after(&l, kept);
+	else
+		before(&l, kept);
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Code with a CS base and 16-bit code: addresses in records are linear, CS base added (2007 4, spec 5); the
+ * XOP instructions exist in 16-bit protected-mode code too.
+ */
+#include "lwp.h"
+#include "test.h"
+
+#define DS_BASE (CB_VA - 0x1000)
+
+/* Code offsets are small: offset 0 is seg_base, and for 16-bit code everything lies below 64 KiB. */
+extern char seg_base[], seg_32[], seg_32_1[], seg_32_2[], seg_32_3[], seg_32_4[];
+extern char seg_16[], seg_16_1[], seg_16_2[], seg_16_3[], seg_16_4[], seg_16_5[];
+
+USER_CODE("seg_base: hlt\n"
+	  ".code32\n"
+	  "seg_32: llwpcb %eax\n"
+	  "seg_32_1: nop\n"
+	  "seg_32_2: jmp seg_32_3\n"
+	  "ud2\n"
+	  "seg_32_3: lwpins $1, %ecx, %edx\n"
+	  "seg_32_4: nop\n" USER_EXIT
+	  /* llwpcb eax; lwpins edx, [bx+si+4], 1234h with 16-bit addressing. */
+	  ".code16\n"
+	  "seg_16: .byte 0x8f, 0xe9, 0x78, 0x12, 0xc0\n"
+	  "seg_16_1: nop\n"
+	  "seg_16_2: jmp seg_16_3\n"
+	  "ud2\n"
+	  "seg_16_3: .byte 0x8f, 0xea, 0x68, 0x12, 0x40, 0x04, 0x34, 0x12, 0, 0\n"
+	  "seg_16_4: call seg_16_5\n"
+	  "seg_16_5: nop\n" USER_EXIT ".code64\n");
+
+static const struct block every = { .event = { { EV_IRE, 0, 0 } } };
+static const struct block branches = { .event = { { EV_BRE, 0, 0 } } };
+
+/* Code in USER_FREE_CS, whose base is seg_base. */
+static void prepare(struct lwp *l, const struct block *b, const char *code, u8 kind)
+{
+	lwp_prepare32(l, b, code);
+	seg_set(USER_FREE_CS, (u32)(u64)seg_base, 0xffff, SEG_USER_CODE, kind);
+	l->u.r.cs = USER_FREE_CS;
+	l->u.r.rip = (u64)(code - seg_base);
+	l->u.r.rcx = 0x11223344;
+	l->u.r.rdx = 0x55667788;
+}
+
+static struct rec ins(const char *at, u16 flags, u32 data1)
+{
+	return (struct rec){ EV_INS, .flags = flags, .data1 = data1, .data2 = 0x55667788,
+			     .address = (u64)at };
+}
+
+static void test_code32(struct lwp *l)
+{
+	prepare(l, &every, seg_32, SEG_32BIT_BYTES);
+	lwp_resume(l);
+	EXPECT_RECORDS(l, "32-bit code: addresses have the CS base", REC_IRE(seg_32_1),
+		       REC_IRE(seg_32_2), ins(seg_32_3, 1, 0x11223344), REC_IRE(seg_32_3),
+		       REC_IRE(seg_32_4));
+	prepare(l, &branches, seg_32, SEG_32BIT_BYTES);
+	lwp_resume(l);
+	EXPECT_RECORDS(l, "32-bit code: branch targets have the CS base",
+		       REC_BRE(seg_32_2, seg_32_3, true), ins(seg_32_3, 1, 0x11223344));
+}
+
+/* The operand of LWPINS is at DS:2800h, so DS gets a base below the block. */
+static void prepare16(struct lwp *l, const struct block *b)
+{
+	struct block based = *b;
+
+	based.base = RING_VA - DS_BASE;
+	prepare(l, &based, seg_16, SEG_16BIT_BYTES);
+	seg_set(USER_FREE_DS, DS_BASE, 0xfffff, SEG_USER_DATA, SEG_32BIT_PAGES);
+	l->u.ds = USER_FREE_DS;
+	l->u.r.rax = CB_VA - DS_BASE;
+	l->u.r.rbx = 0x2000;
+	l->u.r.rsi = 0x7fc;
+	lwp_put32(l->cb + DS_BASE + 0x2800 - CB_VA, 0xcafef00d);
+}
+
+static void test_code16(struct lwp *l)
+{
+	prepare16(l, &every);
+	lwp_resume(l);
+	EXPECT_RECORDS(l, "16-bit code: LLWPCB, LWPINS with 16-bit addressing, instructions",
+		       REC_IRE(seg_16_1), REC_IRE(seg_16_2), ins(seg_16_3, 0x1234, 0xcafef00d),
+		       REC_IRE(seg_16_3), REC_IRE(seg_16_4), REC_IRE(seg_16_5));
+	prepare16(l, &branches);
+	lwp_resume(l);
+	EXPECT_RECORDS(l, "16-bit code: branches", REC_BRE(seg_16_2, seg_16_3, true),
+		       ins(seg_16_3, 0x1234, 0xcafef00d), REC_BRE(seg_16_4, seg_16_5, true));
+}
+
+FLAT_TEST(segments)
+{
+	struct lwp l;
+
+	lwp_init(&l);
+	test_code32(&l);
+	test_code16(&l);
+}
