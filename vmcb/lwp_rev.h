@@ -51,6 +51,7 @@ struct lwp_rev {
 	u8 cb_tail_offset; /* where BufferTailOffset lies */
 	u8 cb_alignment; /* bytes; LLWPCB raises #GP(0) below it; 1 = not checked */
 	u8 ring_base_ignored; /* mask of BufferBase's low bits that are ignored */
+	bool ring_base_linear; /* BufferBase is a linear address (2007); else relative to DS */
 	bool slot_selects_event; /* an event slot names its EventId (2007); else slot n is EventId n */
 	bool flags_are_input; /* LWPCB.Flags selects events (43724); else output only */
 	bool has_ip_filter; /* BaseIP, LimitIP exist */
