@@ -8,6 +8,8 @@
 #define XCR0_SSE 2ul
 #define XCR0_LWP (1ul << LWP_XSAVE_COMPONENT)
 
+extern char lwp_gate[];
+
 bool rev07(void)
 {
 	return option_is("rev", "2007");
@@ -86,8 +88,20 @@ void block_write_at(struct lwp *l, u32 offset, const struct block *b)
 	}
 }
 
+USER_CODE("lwp_gate: " USER_EXIT);
+
+u64 lwp_touch(void)
+{
+	struct user u;
+
+	user_init64(&u, (u64)lwp_gate, 0);
+	user_run(&u);
+	return rdmsr(LWP_MSR_CBADDR);
+}
+
 void lwp_stop(void)
 {
+	lwp_touch();
 	wrmsr(LWP_MSR_CBADDR, 0);
 }
 

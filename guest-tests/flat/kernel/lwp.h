@@ -124,7 +124,12 @@ void lwp_prepare32(struct lwp *l, const struct block *b, const char *code);
 void lwp_go32(struct lwp *l, const struct block *b, const char *code);
 /* Run on; bails when the code does not come back by the exit gate. */
 void lwp_resume(struct lwp *l);
-/* LWP off on this processor, nothing flushed. */
+/*
+ * Enter CPL 3 and come straight back by the gate, so that what waits for CPL 3 (finding a context) happens;
+ * nothing is counted. Returns LWP_CBADDR.
+ */
+u64 lwp_touch(void);
+/* LWP off for this address space and thread, nothing flushed. */
 void lwp_stop(void);
 
 /* Fields of the block at CB_VA. */

@@ -38,7 +38,7 @@ static void test_address_spaces(struct lwp *a, struct lwp *b)
 	lwp_go(a, &every, ctx_start);
 	run(a, ctx_run);
 	write_cr3(b->cr3);
-	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "another address space: LWP is off there");
+	report_eq(lwp_touch(), 0, "another address space: LWP is off there");
 	lwp_prepare(b, &every, ctx_run);
 	report_eq(query(b), 0, "SLWPCB says so too");
 	run(b, ctx_run);
@@ -46,10 +46,10 @@ static void test_address_spaces(struct lwp *a, struct lwp *b)
 	run(b, ctx_start);
 	run(b, ctx_run);
 	write_cr3(a->cr3);
-	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "back in the first: LWP is on again");
+	report_eq(lwp_touch(), CB_VA, "back in the first: LWP is on again");
 	run(a, ctx_run);
 	write_cr3(b->cr3);
-	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "back in the second: on");
+	report_eq(lwp_touch(), CB_VA, "back in the second: on");
 	run(b, ctx_run);
 	EXPECT_RECORDS(a, "the first has its own records", REC_IRE(ctx_run_1), REC_IRE(ctx_run_2),
 		       REC_IRE(ctx_run_1), REC_IRE(ctx_run_2));
@@ -57,10 +57,10 @@ static void test_address_spaces(struct lwp *a, struct lwp *b)
 		       REC_IRE(ctx_run_1), REC_IRE(ctx_run_2));
 	lwp_stop();
 	write_cr3(a->cr3);
-	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "LWP_CBADDR = 0 in the second leaves the first on");
+	report_eq(lwp_touch(), CB_VA, "LWP_CBADDR = 0 in the second leaves the first on");
 	lwp_stop();
 	write_cr3(b->cr3);
-	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "the second stays off");
+	report_eq(lwp_touch(), 0, "the second stays off");
 	write_cr3(a->cr3);
 }
 
@@ -69,7 +69,7 @@ static void test_cr3_bits(struct lwp *a)
 {
 	lwp_go(a, &every, ctx_start);
 	write_cr3(a->cr3 | PTE_PCD);
-	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "CR3 bits 11:0 do not select a context");
+	report_eq(lwp_touch(), CB_VA, "CR3 bits 11:0 do not select a context");
 	write_cr3(a->cr3);
 	lwp_stop();
 }
@@ -84,16 +84,16 @@ static void test_threads(struct lwp *a)
 	lwp_resume(a);
 	run(a, ctx_run);
 	wrmsr(MSR_FS_BASE, FS_TWO);
-	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "another FS base: LWP is off there");
+	report_eq(lwp_touch(), 0, "another FS base: LWP is off there");
 	a->u.r.rax = CB_VA + SECOND;
 	run(a, ctx_start);
 	run(a, ctx_run);
 	run(a, ctx_run);
 	wrmsr(MSR_FS_BASE, FS_ONE);
-	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "the first thread's LWP is on again");
+	report_eq(lwp_touch(), CB_VA, "the first thread's LWP is on again");
 	run(a, ctx_run);
 	wrmsr(MSR_FS_BASE, FS_TWO);
-	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA + SECOND, "the second thread's too");
+	report_eq(lwp_touch(), CB_VA + SECOND, "the second thread's too");
 	report_eq(query(a), CB_VA + SECOND, "SLWPCB gives the second block");
 	report_eq(lwp_get32(a->cb + SECOND + LWP_CB_HEAD), 5 * RECORD_SIZE,
 		  "the second thread has 5 records");

@@ -41,7 +41,7 @@ static void start(struct lwp *l, u32 i)
 static bool is_on(u32 i)
 {
 	wrmsr(MSR_FS_BASE, FS_OF(i));
-	return rdmsr(LWP_MSR_CBADDR) == AREA_VA + i * AREA_SIZE;
+	return lwp_touch() == AREA_VA + i * AREA_SIZE;
 }
 
 /* An address space of its own over the same memory. */

@@ -31,7 +31,7 @@ static void visit(void *arg)
 	struct visit *v = arg;
 
 	write_cr3(v->l->cr3);
-	v->cbaddr = rdmsr(LWP_MSR_CBADDR);
+	v->cbaddr = lwp_touch();
 	v->l->u.r.rip = (u64)v->code;
 	lwp_resume(v->l);
 	write_cr3(elsewhere);
@@ -62,7 +62,7 @@ static void test_move(struct lwp *l)
 	report_eq(cb_head(l), 8 * RECORD_SIZE, "two more records");
 	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "the first processor has lost it");
 	write_cr3(l->cr3);
-	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "until it looks again");
+	report_eq(lwp_touch(), CB_VA, "until it looks again");
 	lwp_stop();
 	write_cr3(elsewhere);
 }
@@ -89,7 +89,7 @@ static void test_many(struct lwp *l)
 		  smp_count());
 	report_eq(cb_missed(l), 133 - 63, "every third instruction gave a record");
 	write_cr3(l->cr3);
-	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "the context is still there");
+	report_eq(lwp_touch(), CB_VA, "the context is still there");
 	lwp_stop();
 	write_cr3(elsewhere);
 }
@@ -109,7 +109,7 @@ static void test_kick(struct lwp *l)
 	while (*flag != 1)
 		pause();
 	write_cr3(l->cr3);
-	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "taken from a processor that runs user code");
+	report_eq(lwp_touch(), CB_VA, "taken from a processor that runs user code");
 	*flag = 2;
 	smp_wait(1);
 	report_eq(v.cbaddr, CB_VA, "which had it before");

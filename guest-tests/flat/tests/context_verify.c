@@ -29,7 +29,7 @@ static void expect_dropped(struct lwp *l, const char *what)
 	u32 head = cb_head(l);
 
 	write_cr3(l->cr3);
-	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "%s: the context goes", what);
+	report_eq(lwp_touch(), 0, "%s: the context goes", what);
 	l->u.r.rip = (u64)ver_more;
 	lwp_resume(l);
 	report(cb_head(l) == head && ring_untouched(l, 2), "%s: nothing is written", what);
@@ -39,7 +39,7 @@ static void expect_dropped(struct lwp *l, const char *what)
 static void expect_kept(struct lwp *l, const char *what)
 {
 	write_cr3(l->cr3);
-	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "%s: the context is found", what);
+	report_eq(lwp_touch(), CB_VA, "%s: the context is found", what);
 	l->u.r.rip = (u64)ver_more;
 	lwp_resume(l);
 	expect_record(l, 2, (struct rec)REC_IRE(ver_more), "%s: and goes on", what);
@@ -84,7 +84,7 @@ static void test_unreadable(struct lwp *l)
 	start(l);
 	as_protect(l->cr3, CB_VA, PAGE_NONE);
 	write_cr3(l->cr3);
-	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "block not there: LWP is off");
+	report_eq(lwp_touch(), 0, "block not there: LWP is off");
 	l->u.r.rip = (u64)ver_more;
 	user_run(&l->u);
 	report(user_exited(&l->u), "block not there: user code runs without a fault");
@@ -95,7 +95,7 @@ static void test_unreadable(struct lwp *l)
 	start(l);
 	as_protect(l->cr3, RING_VA, PAGE_NONE);
 	write_cr3(l->cr3);
-	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "ring not there: LWP is off");
+	report_eq(lwp_touch(), 0, "ring not there: LWP is off");
 	write_cr3(elsewhere);
 	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
 	expect_kept(l, "ring there at the next switch");
@@ -109,11 +109,11 @@ static void test_reused_cr3(struct lwp *l)
 	start(l);
 	as_map(l->cr3, CB_VA, other, 1, PAGE_USER_RW);
 	write_cr3(l->cr3);
-	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "CR3 reused with other memory: the context goes");
+	report_eq(lwp_touch(), 0, "CR3 reused with other memory: the context goes");
 	as_map(l->cr3, CB_VA, cb, 1, PAGE_USER_RW);
 	write_cr3(elsewhere);
 	write_cr3(l->cr3);
-	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "and does not come back");
+	report_eq(lwp_touch(), 0, "and does not come back");
 }
 
 FLAT_TEST(context_verify)
