@@ -221,6 +221,24 @@ static void test_flush_fault(struct lwp *l)
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA + PAGE_SIZE, "and the new one is loaded");
 }
 
+/* What LWP_CFG does not allow is not granted; without any event LWP is on all the same. */
+static void test_masked(struct lwp *l)
+{
+	static const struct block b = { .event = { { EV_IRE, 0, 0 }, { EV_BRE, 9, 9 } } };
+	static const struct block ire = { .event = { { EV_IRE, 0, 0 } } };
+	u64 cfg = rdmsr(LWP_MSR_CFG);
+
+	wrmsr(LWP_MSR_CFG, 1u << EV_BRE);
+	lwp_go(l, &b, ll_load);
+	report_eq(cb_flags(l), 1u << EV_BRE, "Flags are masked with LWP_CFG");
+	expect_no_records(l, "and what is masked does not count");
+	lwp_go(l, &ire, ll_load);
+	report_eq(cb_flags(l), 0, "no event is left");
+	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "LWP is on all the same");
+	lwp_stop();
+	wrmsr(LWP_MSR_CFG, cfg);
+}
+
 FLAT_TEST(llwpcb)
 {
 	struct lwp l;
@@ -234,4 +252,5 @@ FLAT_TEST(llwpcb)
 	test_off(&l);
 	test_replace(&l);
 	test_flush_fault(&l);
+	test_masked(&l);
 }

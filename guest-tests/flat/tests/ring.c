@@ -39,6 +39,8 @@ static void test_full(struct lwp *l)
 	report(ok, "the first 31 are in order");
 	expect_record(l, 31, nop(39), "the last slot has the last record");
 	report(ring_untouched(l, RING_RECORDS), "nothing is written behind the ring");
+	report_eq(*as_pte(l->cr3, RING_VA) & (PTE_A | PTE_D), PTE_A | PTE_D,
+		  "the ring's page is accessed and dirty");
 
 	/* Two slots are freed: the record at the head becomes visible with the next. */
 	cb_set_tail(l, 2 * RECORD_SIZE);

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* A ring or a block that is not RAM turns LWP off (DESIGN.md "Delivery"); the program goes on. */
+#include "lwp.h"
+#include "test.h"
+#include "x86.h"
+
+/* Nothing answers there: above the memory of the machine, below the 32-bit devices. */
+#define HOLE 0xa0000000ul
+#define HOLE_VA (USER_BASE + 0x60000)
+
+extern char nrm_code[], nrm_1[], nrm_ins[];
+
+USER_CODE("nrm_code: llwpcb %rax\n"
+	  "nrm_1: nop\n"
+	  "nop\n" USER_EXIT "nrm_ins: llwpcb %rax\n"
+	  "lwpins $1, %ecx, %rdx\n" USER_EXIT);
+
+FLAT_TEST(not_ram)
+{
+	static const struct block every = { .base = HOLE_VA, .event = { { EV_IRE, 0, 0 } } };
+	static const struct block plain = { .base = HOLE_VA };
+	struct lwp l;
+
+	lwp_init(&l);
+	as_map(l.cr3, HOLE_VA, HOLE, 1, PAGE_USER_RW);
+	lwp_go(&l, &every, nrm_code);
+	report_eq(rdmsr(LWP_MSR_CBADDR), 0,
+		  "a ring that is not RAM: LWP goes off at the first record");
+	report_eq(cb_head(&l), 0, "the head is not moved");
+	lwp_go(&l, &plain, nrm_ins);
+	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "the same for LWPINS");
+	lwp_prepare(&l, &every, nrm_code);
+	l.u.r.rax = HOLE_VA;
+	lwp_resume(&l);
+	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "a block that is not RAM: LWP stays off");
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The order at an instruction boundary (DESIGN.md "Counting"): the guest's traps first, then NMI and
+ * interrupts, then the store of the pending record. A handler that looks must not see the record yet.
+ */
+#include "apic.h"
+#include "lwp.h"
+#include "test.h"
+#include "x86.h"
+
+#define VECTOR 0x40
+#define ICR_LOW 0x300
+#define ICR_NMI 0x400
+#define APIC_VA (USER_BASE + 0x50000)
+
+extern char ord_code[], ord_2[], ord_3[];
+
+/* With the APIC mapped for user code, ord_2 can send an interrupt to its own processor. */
+USER_CODE("ord_code: llwpcb %rax\n"
+	  "mov %rsi, %rcx\n"
+	  "ord_2: mov %ecx, (%rdx)\n"
+	  "ord_3: nop\n" USER_EXIT);
+
+static struct lwp l;
+static u32 seen_head;
+
+static void look(struct regs *r)
+{
+	if (r->rip == (u64)ord_3)
+		seen_head = cb_head(&l);
+	if (r->vector == VECTOR)
+		apic_eoi();
+}
+
+/* ord_2 stores `value` at `address`; event 2 is due there. */
+static void run(u64 address, u32 value, u64 flags, const char *what)
+{
+	static const struct block b = { .event = { { EV_IRE, 100, 1 } } };
+
+	report_push("%s", what);
+	lwp_prepare(&l, &b, ord_code);
+	l.u.r.rsi = value;
+	l.u.r.rdx = address;
+	l.u.r.rflags |= flags;
+	seen_head = ~0u;
+	lwp_resume(&l);
+	report_eq(seen_head, 0, "comes right behind the instruction and does not see its record");
+	EXPECT_RECORDS(&l, "the record is stored behind the handler", REC_IRE(ord_2));
+	report_pop();
+}
+
+FLAT_TEST(order)
+{
+	lwp_init(&l);
+	as_map(l.cr3, APIC_VA, APIC_BASE, 1, PAGE_USER_RW | PTE_PCD | PTE_PWT);
+	/* Destination of the self-sent command: this processor. */
+	*(volatile u32 *)(APIC_BASE + 0x310) = (u32)apic_id() << 24;
+
+	irq_set_handler(VECTOR, look);
+	irq_set_handler(VEC_NMI, look);
+	irq_set_handler(VEC_DB, look);
+	run(APIC_VA + ICR_LOW, VECTOR, RFLAGS_IF, "an interrupt");
+	run(APIC_VA + ICR_LOW, ICR_NMI, 0, "an NMI");
+	run(DATA_VA, 0, RFLAGS_TF, "a single step");
+}
