@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # Starting a guest: the options that 'run' and 'shell' share, the machine, the private directory of
