@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * lwpctl report: where the samples of a profile lie.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lwpctl.h"
+#include "report.h"
+
+#define DEFAULT_LIMIT 20
+
+struct arguments {
+	const char *file, *sysroot;
+	struct grouping by;
+	uint64_t limit;
+	uint32_t kind;
+	bool json, lines;
+};
+
+enum {
+	OPTION_SYSROOT = 0x100,
+	OPTION_NO_LINES,
+};
+
+static const struct argp_option options[] = {
+	{ "by", 'b', "KEY[,KEY...]", 0,
+	  "one table grouped by these: symbol, object, thread, process, line, address "
+	  "(default: by symbol, by object and by thread)",
+	  0 },
+	{ "event", 'e', "EVENT", 0, "only this event", 0 },
+	{ "json", 'j', NULL, 0, "print JSON", 0 },
+	{ "limit", 'l', "N", 0, "rows of each table, 0 for all (default: 20)", 0 },
+	{ "no-lines", OPTION_NO_LINES, NULL, 0, "do not look source lines up", 0 },
+	{ "sysroot", OPTION_SYSROOT, "DIR", 0, "look the guest's files up below DIR", 0 },
+	{ 0 },
+};
+
+static void parse_limit(struct argp_state *state, struct arguments *a, const char *text)
+{
+	char *end;
+
+	errno = 0;
+	a->limit = strtoull(text, &end, 10);
+	if (errno || end == text || *end || *text == '-')
+		argp_failure(state, LWPCTL_USAGE, 0, "limit '%s' is not a number", text);
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+
+	switch (key) {
+	case 'b':
+		if (!grouping_parse(&a->by, arg))
+			argp_failure(state, LWPCTL_USAGE, 0,
+				     "'%s' is not a list of symbol, object, thread, process, "
+				     "line, address",
+				     arg);
+		return 0;
+	case 'e':
+		a->kind = lwpdata_event_by_name(arg, strlen(arg));
+		if (!a->kind)
+			argp_failure(state, LWPCTL_USAGE, 0, "unknown event '%s'", arg);
+		return 0;
+	case 'j':
+		a->json = true;
+		return 0;
+	case 'l':
+		parse_limit(state, a, arg);
+		return 0;
+	case OPTION_NO_LINES:
+		a->lines = false;
+		return 0;
+	case OPTION_SYSROOT:
+		a->sysroot = arg;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (a->file)
+			argp_failure(state, LWPCTL_USAGE, 0, "more than one file: '%s'", arg);
+		a->file = arg;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static void report(const struct arguments *a, const struct profile *profile)
+{
+	struct resolver resolver;
+	struct located *located;
+	struct tally tally;
+	struct report r;
+
+	tally_profile(&tally, profile);
+	resolver_init(&resolver, profile, a->sysroot, a->lines);
+	located = locate_all(&resolver, &tally);
+	r = (struct report){
+		.profile = profile,
+		.resolver = &resolver,
+		.tally = &tally,
+		.located = located,
+		.by = a->by,
+		.limit = a->limit,
+		.kind = a->kind,
+	};
+	if (a->json)
+		report_json(&r);
+	else
+		report_text(&r);
+	free(located);
+	resolver_free(&resolver);
+	tally_free(&tally);
+}
+
+static int run(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.args_doc = "[FILE]",
+		.doc = "Show where the samples of a profile lie.\vFILE is what lwprun wrote "
+		       "(default: lwp.data).",
+	};
+	struct arguments a = { .sysroot = "", .limit = DEFAULT_LIMIT, .lines = true };
+	struct profile profile;
+	bool loaded;
+
+	argp_parse(&argp, argc, argv, 0, NULL, &a);
+	loaded = profile_load(&profile, a.file ?: "lwp.data");
+	if (loaded)
+		report(&a, &profile);
+	profile_free(&profile);
+	return loaded ? LWPCTL_OK : LWPCTL_FAILED;
+}
+
+const struct command cmd_report = {
+	.name = "report",
+	.summary = "show where the samples of a profile lie",
+	.run = run,
+};

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* lwpctl: its commands. Each is one file cmd_NAME.c and one row in lwpctl.c. */
+#ifndef LWPCTL_H
+#define LWPCTL_H
+
+/* Exit statuses. */
+enum {
+	LWPCTL_OK = 0,
+	LWPCTL_FAILED = 1,
+	LWPCTL_USAGE = 2,
+};
+
+struct command {
+	const char *name;
+	const char *summary; /* one line */
+	int (*run)(int argc, char **argv); /* argv[0] is "lwpctl NAME"; returns the exit status */
+};
+
+extern const struct command cmd_decode, cmd_report;
+
+/* One line on standard error, with "lwpctl: " before it. Returns LWPCTL_FAILED. */
+int complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Memory for tools that read one file and end: without memory there is nothing left to do. */
+#ifndef LWPCTL_MEMORY_H
+#define LWPCTL_MEMORY_H
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static inline void *must(void *memory)
+{
+	if (!memory) {
+		fputs("lwpctl: out of memory\n", stderr);
+		exit(1);
+	}
+	return memory;
+}
+
+/* A list of `nr` items of which `*room` fit: room for one more. */
+static inline void *grow(void *list, size_t nr, size_t *room, size_t item)
+{
+	if (nr < *room)
+		return list;
+	*room = 2 * nr + 16;
+	return must(reallocarray(list, *room, item));
+}
+
+/* `size` bytes as a string. */
+static inline char *copy_string(const void *bytes, size_t size)
+{
+	char *string = must(malloc(size + 1));
+
+	if (size)
+		memcpy(string, bytes, size);
+	string[size] = '\0';
+	return string;
+}
+
+#endif

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * An lwpdata file as a whole: who ran, what was mapped where and when, which records there are.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lwp_rev.h"
+#include "lwpctl.h"
+#include "memory.h"
+#include "profile.h"
+
+#define NEVER UINT64_MAX
+
+static char *text(struct lwpdata_bytes bytes)
+{
+	return copy_string(bytes.data, bytes.size);
+}
+
+/* ---- Sections ------------------------------------------------------------------------------- */
+
+static void add_object(struct profile *p, const struct lwpdata_object *object)
+{
+	p->objects = grow(p->objects, p->nr_objects, &p->object_room, sizeof(*p->objects));
+	p->objects[p->nr_objects++] = (struct profile_object){
+		.path = text(object->path),
+		.flags = object->flags,
+		.build_id = object->build_id,
+	};
+}
+
+static void add_process(struct profile *p, const struct lwpdata_process *process)
+{
+	p->processes = grow(p->processes, p->nr_processes, &p->process_room, sizeof(*p->processes));
+	p->processes[p->nr_processes++] = (struct profile_process){
+		.pid = process->pid,
+		.parent = process->parent,
+		.comm = text(process->comm),
+		.exe = text(process->exe),
+	};
+}
+
+static void add_map(struct profile *p, const struct lwpdata_map *map, uint64_t section)
+{
+	p->maps = grow(p->maps, p->nr_maps, &p->map_room, sizeof(*p->maps));
+	p->maps[p->nr_maps] = (struct profile_map){
+		.object = map->object,
+		.process = map->process,
+		.start = map->start,
+		.end = map->end,
+		.offset = map->offset,
+		.from = section,
+		.to = NEVER,
+	};
+	ranges_add(&p->processes[map->process].maps, map->start, map->end, p->nr_maps++);
+}
+
+static void end_map(struct profile *p, const struct lwpdata_unmap *unmap, uint64_t section)
+{
+	const struct ranges *maps = &p->processes[unmap->process].maps;
+
+	for (size_t i = maps->nr; i-- > 0;) {
+		struct profile_map *map = &p->maps[maps->list[i].item];
+
+		if (map->start == unmap->start && map->end == unmap->end && map->to == NEVER) {
+			map->to = section;
+			return;
+		}
+	}
+}
+
+static void add_thread(struct profile *p, const struct lwpdata_thread *thread)
+{
+	struct profile_thread *new;
+
+	p->threads = grow(p->threads, p->nr_threads, &p->thread_room, sizeof(*p->threads));
+	new = &p->threads[p->nr_threads++];
+	*new = (struct profile_thread){
+		.process = thread->process,
+		.tid = thread->tid,
+		.comm = text(thread->comm),
+	};
+	memcpy(new->initial, thread->initial, sizeof(new->initial));
+}
+
+static void end_thread(struct profile *p, const struct lwpdata_thread_end *end)
+{
+	struct profile_thread *thread = &p->threads[end->thread];
+
+	thread->ended = true;
+	thread->flags = end->flags;
+	thread->missed = end->missed;
+	memcpy(thread->final, end->final, sizeof(thread->final));
+	if (end->comm.size) {
+		free(thread->comm);
+		thread->comm = text(end->comm);
+	}
+}
+
+static void count_events(const struct profile *p, struct profile_thread *thread,
+			 const struct lwpdata_records *records)
+{
+	uint8_t index[256];
+
+	memset(index, LWPDATA_MAX_EVENTS, sizeof(index));
+	for (uint32_t e = p->config.nr_events; e-- > 0;)
+		index[p->config.events[e].event_id] = (uint8_t)e;
+	for (uint32_t i = 0; i < records->count; i++) {
+		/* EventId is the first byte. */
+		uint8_t e = index[records->data[(size_t)i * LWPDATA_RECORD_SIZE]];
+
+		if (e < LWPDATA_MAX_EVENTS)
+			thread->per_event[e]++;
+	}
+}
+
+static void add_batch(struct profile *p, const struct lwpdata_records *records, uint64_t section)
+{
+	struct profile_thread *thread = &p->threads[records->thread];
+
+	p->batches = grow(p->batches, p->nr_batches, &p->batch_room, sizeof(*p->batches));
+	p->batches[p->nr_batches++] = (struct profile_batch){
+		.thread = records->thread,
+		.count = records->count,
+		.section = section,
+		.time = records->time,
+		.data = records->data,
+	};
+	thread->records += records->count;
+	count_events(p, thread, records);
+}
+
+static void add_section(struct profile *p, const struct lwpdata_section *s, uint64_t number)
+{
+	switch (s->type) {
+	case LWPDATA_CONFIG:
+		p->config = s->config;
+		break;
+	case LWPDATA_OBJECT:
+		add_object(p, &s->object);
+		break;
+	case LWPDATA_PROCESS:
+		add_process(p, &s->process);
+		break;
+	case LWPDATA_MAP:
+		add_map(p, &s->map, number);
+		break;
+	case LWPDATA_UNMAP:
+		end_map(p, &s->unmap, number);
+		break;
+	case LWPDATA_THREAD:
+		add_thread(p, &s->thread);
+		break;
+	case LWPDATA_RECORDS:
+		add_batch(p, &s->records, number);
+		break;
+	case LWPDATA_THREAD_END:
+		end_thread(p, &s->thread_end);
+		break;
+	case LWPDATA_PROCESS_END:
+		p->processes[s->process_end.process].ended = true;
+		p->processes[s->process_end.process].how = s->process_end.how;
+		break;
+	case LWPDATA_PERF_MAP:
+		p->processes[s->perf_map.process].perf_map = s->perf_map.text;
+		p->processes[s->perf_map.process].perf_map_cut = s->perf_map.flags &
+								 LWPDATA_PERF_MAP_CUT;
+		break;
+	case LWPDATA_IMAGE:
+		p->objects[s->image.object].image = s->image.bytes;
+		break;
+	case LWPDATA_STATS:
+		p->stats = s->stats;
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---- The file ------------------------------------------------------------------------------- */
+
+static bool map_file(struct profile *p)
+{
+	int fd = open(p->path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0) {
+		complain("%s: %s", p->path, strerror(errno));
+		if (fd >= 0)
+			close(fd);
+		return false;
+	}
+	if (!S_ISREG(st.st_mode) || st.st_size == 0) {
+		complain("%s: %s", p->path, S_ISREG(st.st_mode) ? "empty" : "not a regular file");
+		close(fd);
+		return false;
+	}
+	p->size = (size_t)st.st_size;
+	p->file = mmap(NULL, p->size, PROT_READ, MAP_PRIVATE, fd, 0);
+	close(fd);
+	if (p->file == MAP_FAILED) {
+		p->file = NULL;
+		complain("%s: %s", p->path, strerror(errno));
+		return false;
+	}
+	return true;
+}
+
+bool profile_load(struct profile *p, const char *path)
+{
+	struct lwpdata_error error;
+	struct lwpdata_section section;
+	struct lwpdata_reader reader;
+	int more;
+
+	*p = (struct profile){ .path = path };
+	if (!map_file(p))
+		return false;
+	more = lwpdata_open(&reader, p->file, p->size, &error) ? 1 : -1;
+	while (more > 0) {
+		more = lwpdata_next(&reader, &section, &error);
+		if (more > 0)
+			add_section(p, &section, reader.sections);
+	}
+	if (more < 0) {
+		complain("%s: offset %" PRIu64 ": %s", path, error.offset, error.text);
+		return false;
+	}
+	for (size_t i = 0; i < p->nr_processes; i++)
+		ranges_sort(&p->processes[i].maps);
+	return true;
+}
+
+void profile_free(struct profile *p)
+{
+	for (size_t i = 0; i < p->nr_objects; i++)
+		free(p->objects[i].path);
+	for (size_t i = 0; i < p->nr_processes; i++) {
+		free(p->processes[i].comm);
+		free(p->processes[i].exe);
+		ranges_free(&p->processes[i].maps);
+	}
+	for (size_t i = 0; i < p->nr_threads; i++)
+		free(p->threads[i].comm);
+	free(p->objects);
+	free(p->processes);
+	free(p->threads);
+	free(p->maps);
+	free(p->batches);
+	if (p->file)
+		munmap(p->file, p->size);
+}
+
+/* ---- Questions ------------------------------------------------------------------------------ */
+
+size_t profile_find_map(const struct profile *p, uint32_t process, uint64_t section,
+			uint64_t address)
+{
+	const struct ranges *maps = &p->processes[process].maps;
+	size_t later = SIZE_MAX, earlier = SIZE_MAX, place = SIZE_MAX;
+	const struct range *range;
+
+	while ((range = ranges_next(maps, address, &place))) {
+		const struct profile_map *map = &p->maps[range->item];
+
+		if (map->from <= section && section < map->to)
+			return range->item;
+		if (map->from > section && (later == SIZE_MAX || map->from < p->maps[later].from))
+			later = range->item;
+		if (map->to <= section && (earlier == SIZE_MAX || map->to > p->maps[earlier].to))
+			earlier = range->item;
+	}
+	return later != SIZE_MAX ? later : earlier;
+}
+
+uint32_t profile_kind(const struct profile *p, uint32_t event_id)
+{
+	if (event_id == LWP_EVENT_ID_INS)
+		return LWP_EVENT_ID_INS;
+	if (event_id > LWP_MAX_EVENT_ID)
+		return LWP_KIND_NONE;
+	return lwp_rev_get(p->config.revision)->kind[event_id];
+}
+
+const char *profile_event_name(const struct profile *p, uint32_t event_id)
+{
+	static char unknown[16];
+	const char *name = lwpdata_event_name(profile_kind(p, event_id));
+
+	if (name)
+		return name;
+	snprintf(unknown, sizeof(unknown), "event %" PRIu32, event_id);
+	return unknown;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* An lwpdata file as a whole: who ran, what was mapped where and when, which records there are. */
+#ifndef LWPCTL_PROFILE_H
+#define LWPCTL_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lwpdata.h"
+#include "ranges.h"
+
+struct profile_object {
+	char *path;
+	uint32_t flags; /* LWPDATA_OBJECT_* */
+	struct lwpdata_bytes build_id;
+	struct lwpdata_bytes image; /* the vDSO's contents */
+};
+
+/* A mapping, present from section number `from` to before `to`. */
+struct profile_map {
+	uint32_t object; /* LWPDATA_NONE: anonymous */
+	uint32_t process;
+	uint64_t start, end, offset;
+	uint64_t from, to;
+};
+
+struct profile_process {
+	uint32_t pid, parent;
+	uint32_t how; /* LWPDATA_END_* */
+	bool ended;
+	char *comm, *exe;
+	struct ranges maps; /* items are indices of profile.maps */
+	struct lwpdata_bytes perf_map;
+	bool perf_map_cut;
+};
+
+struct profile_thread {
+	uint32_t process, tid;
+	uint32_t flags; /* LWPDATA_THREAD_* */
+	bool ended;
+	char *comm;
+	uint32_t initial[LWPDATA_MAX_EVENTS], final[LWPDATA_MAX_EVENTS];
+	uint64_t records, missed;
+	uint64_t per_event[LWPDATA_MAX_EVENTS]; /* records of each event in CONFIG's order */
+};
+
+/* Records that were taken from a ring together. */
+struct profile_batch {
+	uint32_t thread, count;
+	uint64_t section; /* number of their section: what was mapped then */
+	uint64_t time;
+	const uint8_t *data;
+};
+
+struct profile {
+	const char *path;
+	void *file; /* the file, mapped */
+	size_t size;
+	struct lwpdata_config config;
+	struct lwpdata_stats stats;
+	struct profile_object *objects;
+	struct profile_process *processes;
+	struct profile_thread *threads;
+	struct profile_map *maps;
+	struct profile_batch *batches;
+	size_t nr_objects, nr_processes, nr_threads, nr_maps, nr_batches;
+	size_t object_room, process_room, thread_room, map_room, batch_room;
+};
+
+/* Read all of a file. On an error, one line is printed and false returned. */
+bool profile_load(struct profile *profile, const char *path);
+
+void profile_free(struct profile *profile);
+
+/*
+ * The mapping that held `address` of a process when section `section` was written: the one that was
+ * there; else the first that came later (libraries are noticed a moment after they are loaded), else
+ * the last that was there before. SIZE_MAX if there never was one.
+ */
+size_t profile_find_map(const struct profile *profile, uint32_t process, uint64_t section,
+			uint64_t address);
+
+/* What is counted (LWP_KIND_*, or LWP_EVENT_ID_INS) by the EventId of a record; 0 if it is none. */
+uint32_t profile_kind(const struct profile *profile, uint32_t event_id);
+
+/* Name of an event by its EventId in this profile; "event N" for an unknown one. */
+const char *profile_event_name(const struct profile *profile, uint32_t event_id);
+
+#endif

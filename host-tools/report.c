@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What both forms of the report say: which events there are, and how many of each.
+ */
+#include <string.h>
+
+#include "lwp_rev.h"
+#include "report.h"
+
+/* Events between two records, on average; the low `random` bits of each reload are random. */
+static double mean_period(const struct lwpdata_config *config, uint32_t e)
+{
+	uint32_t mask = (1u << config->random) - 1;
+	double interval = config->events[e].interval;
+
+	if (mask)
+		interval = (config->events[e].interval & ~mask) + mask / 2.0;
+	/* 43724 is due below zero, 2007 at zero. */
+	return config->revision == LWP_REV_2007 ? interval : interval + 1;
+}
+
+static double sign_extended(uint32_t counter)
+{
+	return counter > LWP_COUNTER_MAX ? (double)counter - (LWP_COUNTER_MASK + 1.0) : counter;
+}
+
+struct estimate report_estimate(const struct profile *p, uint32_t e)
+{
+	double period = mean_period(&p->config, e);
+	struct estimate estimate = { .exact = p->config.random == 0 };
+
+	for (size_t i = 0; i < p->nr_threads; i++) {
+		const struct profile_thread *thread = &p->threads[i];
+
+		estimate.events += period * (double)thread->per_event[e];
+		if (p->config.nr_events == 1)
+			estimate.events += period * (double)thread->missed;
+		else if (thread->missed)
+			estimate.exact = false;
+		if (thread->flags & LWPDATA_THREAD_FLUSHED)
+			estimate.events +=
+				(double)thread->initial[e] - sign_extended(thread->final[e]);
+		else
+			estimate.exact = false;
+	}
+	return estimate;
+}
+
+uint64_t report_missed(const struct profile *p)
+{
+	uint64_t missed = 0;
+
+	for (size_t i = 0; i < p->nr_threads; i++)
+		missed += p->threads[i].missed;
+	return missed;
+}
+
+static bool configured(const struct profile *p, uint32_t event_id)
+{
+	for (uint32_t e = 0; e < p->config.nr_events; e++)
+		if (p->config.events[e].event_id == event_id)
+			return true;
+	return false;
+}
+
+static bool wanted(const struct report *report, uint32_t event_id)
+{
+	return !report->kind || profile_kind(report->profile, event_id) == report->kind;
+}
+
+uint32_t report_event(const struct report *report, uint32_t i)
+{
+	const struct profile *p = report->profile;
+
+	for (uint32_t e = 0; e < p->config.nr_events; e++)
+		if (wanted(report, p->config.events[e].event_id) && i-- == 0)
+			return p->config.events[e].event_id;
+	for (uint32_t id = 1; id < 256; id++)
+		if (report->tally->per_event[id] && !configured(p, id) && wanted(report, id) &&
+		    i-- == 0)
+			return id;
+	return 0;
+}

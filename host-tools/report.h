@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What lwpctl report prints, as text or as JSON. */
+#ifndef LWPCTL_REPORT_H
+#define LWPCTL_REPORT_H
+
+#include <stdbool.h>
+
+#include "resolve.h"
+#include "rows.h"
+#include "tally.h"
+
+struct report {
+	const struct profile *profile;
+	struct resolver *resolver;
+	const struct tally *tally;
+	const struct located *located;
+	struct grouping by; /* nr 0: by symbol, by object and by thread */
+	uint64_t limit; /* rows of a table, 0 = all */
+	uint32_t kind; /* only this event, as profile_kind() says; 0 = all */
+};
+
+/* How many events the records of one kind stand for. */
+struct estimate {
+	double events;
+	bool exact; /* no random intervals, nothing missed, all counters known */
+};
+
+/* `e` is the event's index in CONFIG. */
+struct estimate report_estimate(const struct profile *profile, uint32_t e);
+
+/* Missed events of all threads; they are not told apart by event. */
+uint64_t report_missed(const struct profile *profile);
+
+/* The report's event `i`: EventIds in CONFIG's order, then others that records have. 0 = no more. */
+uint32_t report_event(const struct report *report, uint32_t i);
+
+void report_text(const struct report *report);
+void report_json(const struct report *report);
+
+#endif

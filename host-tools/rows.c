@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Samples grouped by what the user asked for.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "hash.h"
+#include "memory.h"
+#include "rows.h"
+
+const char *const key_names[NR_KEYS] = {
+	[KEY_SYMBOL] = "symbol",   [KEY_OBJECT] = "object", [KEY_THREAD] = "thread",
+	[KEY_PROCESS] = "process", [KEY_LINE] = "line",	    [KEY_ADDRESS] = "address",
+};
+
+static bool has_key(const struct grouping *grouping, enum key key)
+{
+	for (size_t i = 0; i < grouping->nr; i++)
+		if (grouping->keys[i] == key)
+			return true;
+	return false;
+}
+
+bool grouping_parse(struct grouping *grouping, const char *text)
+{
+	grouping->nr = 0;
+	for (;;) {
+		size_t length = strcspn(text, ",");
+		enum key key = 0;
+
+		while (key < NR_KEYS && (strlen(key_names[key]) != length ||
+					 strncmp(key_names[key], text, length) != 0))
+			key++;
+		if (key == NR_KEYS || has_key(grouping, key))
+			return false;
+		grouping->keys[grouping->nr++] = key;
+		if (!text[length])
+			return true;
+		text += length + 1;
+	}
+}
+
+/* ---- Places --------------------------------------------------------------------------------- */
+
+struct located *locate_all(struct resolver *r, const struct tally *tally)
+{
+	struct located *all = must(calloc(tally->nr + 1, sizeof(*all)));
+	size_t nr = 0;
+
+	for (size_t i = 0; i < tally->size; i++) {
+		const struct count *count = &tally->table[i];
+
+		if (!count->samples)
+			continue;
+		all[nr].count = count;
+		resolve(r, r->profile->threads[count->thread].process, count->map, count->address,
+			&all[nr].place);
+		nr++;
+	}
+	return all;
+}
+
+static const char *label_of(struct resolver *r, const struct located *l, enum key key)
+{
+	const struct profile_thread *thread = &r->profile->threads[l->count->thread];
+	const struct profile_process *process = &r->profile->processes[thread->process];
+	char *text = NULL;
+	const char *label;
+	int n = 0;
+
+	switch (key) {
+	case KEY_SYMBOL:
+		return l->place.symbol;
+	case KEY_OBJECT:
+		return l->place.object;
+	case KEY_THREAD:
+		n = asprintf(&text, "%s %" PRIu32 "/%" PRIu32, thread->comm, process->pid,
+			     thread->tid);
+		break;
+	case KEY_PROCESS:
+		n = asprintf(&text, "%s %" PRIu32, process->comm, process->pid);
+		break;
+	case KEY_LINE:
+		n = l->place.file ? asprintf(&text, "%s:%d", l->place.file, l->place.line) :
+				    asprintf(&text, "[no line]");
+		break;
+	default:
+		n = asprintf(&text, "%#" PRIx64, l->count->address);
+		break;
+	}
+	label = intern(&r->strings, n < 0 ? must(NULL) : text);
+	free(text);
+	return label;
+}
+
+/* ---- Rows ----------------------------------------------------------------------------------- */
+
+/* Finds rows by their labels, which are interned. */
+struct finder {
+	size_t *table; /* index into the list plus 1; open addressing */
+	size_t size, labels;
+	bool by_line; /* source lines tell rows apart too */
+	struct rows *rows;
+};
+
+static uint64_t hash_labels(const struct finder *f, const struct row *row)
+{
+	uint64_t hash = 0;
+
+	for (size_t i = 0; i < f->labels; i++)
+		hash = hash_mix(hash, (uintptr_t)row->labels[i]);
+	if (f->by_line)
+		hash = hash_mix(hash, (uintptr_t)row->file + (uint64_t)row->line);
+	return hash;
+}
+
+static bool same_labels(const struct finder *f, const struct row *a, const struct row *b)
+{
+	if (f->by_line && (a->file != b->file || a->line != b->line))
+		return false;
+	return !memcmp(a->labels, b->labels, f->labels * sizeof(a->labels[0]));
+}
+
+static size_t *find_row(const struct finder *f, const struct row *row)
+{
+	size_t i = hash_labels(f, row) & (f->size - 1);
+
+	while (f->table[i] && !same_labels(f, &f->rows->list[f->table[i] - 1], row))
+		i = (i + 1) & (f->size - 1);
+	return &f->table[i];
+}
+
+static void enlarge(struct finder *f)
+{
+	free(f->table);
+	f->size = f->size ? 2 * f->size : 1024;
+	f->table = must(calloc(f->size, sizeof(*f->table)));
+	for (size_t i = 0; i < f->rows->nr; i++)
+		*find_row(f, &f->rows->list[i]) = i + 1;
+}
+
+static struct row *row_for(struct finder *f, const struct row *key)
+{
+	struct rows *rows = f->rows;
+	size_t *place;
+
+	if (2 * rows->nr >= f->size)
+		enlarge(f);
+	place = find_row(f, key);
+	if (!*place) {
+		rows->list = grow(rows->list, rows->nr, &rows->room, sizeof(*rows->list));
+		rows->list[rows->nr++] = *key;
+		*place = rows->nr;
+	}
+	return &rows->list[*place - 1];
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	if (x->samples != y->samples)
+		return x->samples > y->samples ? -1 : 1;
+	for (size_t i = 0; i < NR_KEYS && x->labels[i]; i++)
+		if (x->labels[i] != y->labels[i])
+			return strcmp(x->labels[i], y->labels[i]);
+	return 0;
+}
+
+static void sort_rows(struct rows *rows)
+{
+	if (rows->nr)
+		qsort(rows->list, rows->nr, sizeof(*rows->list), compare_rows);
+}
+
+/* Rows that differ only in their line become one, which keeps the line with most samples. */
+static void merge_lines(const struct rows *fine, struct rows *rows, size_t labels)
+{
+	struct finder finder = { .labels = labels, .rows = rows };
+
+	for (size_t i = 0; i < fine->nr; i++) {
+		const struct row *from = &fine->list[i];
+		struct row key = { 0 }, *row;
+
+		memcpy(key.labels, from->labels, sizeof(key.labels));
+		row = row_for(&finder, &key);
+		row->samples += from->samples;
+		if (from->file && from->samples > row->line_samples) {
+			row->file = from->file;
+			row->line = from->line;
+			row->line_samples = from->samples;
+		}
+	}
+	free(finder.table);
+}
+
+void rows_make(struct rows *rows, struct resolver *r, const struct tally *tally,
+	       const struct located *located, const struct grouping *grouping, uint8_t event_id)
+{
+	struct rows fine = { 0 };
+	struct finder finder = { .labels = grouping->nr, .by_line = true, .rows = &fine };
+
+	*rows = (struct rows){ 0 };
+	for (size_t i = 0; i < tally->nr; i++) {
+		const struct located *l = &located[i];
+		struct row key = { .file = l->place.file, .line = l->place.line };
+
+		if (l->count->event_id != event_id)
+			continue;
+		for (size_t k = 0; k < grouping->nr; k++)
+			key.labels[k] = label_of(r, l, grouping->keys[k]);
+		row_for(&finder, &key)->samples += l->count->samples;
+		rows->samples += l->count->samples;
+	}
+	free(finder.table);
+	merge_lines(&fine, rows, grouping->nr);
+	rows_free(&fine);
+	sort_rows(rows);
+}
+
+void rows_free(struct rows *rows)
+{
+	free(rows->list);
+}

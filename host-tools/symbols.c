@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Symbols and source lines of one object, through elfutils. An address is covered by a symbol only if
+ * it lies within the symbol's size; what has no size reaches to the next symbol of its section.
+ */
+#include <elfutils/libdwelf.h>
+#include <elfutils/libdwfl.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "memory.h"
+#include "plt.h"
+#include "ranges.h"
+#include "symbols.h"
+
+/* Where Debian and others keep detached debug files. */
+#define DEBUG_DIR "/usr/lib/debug/.build-id"
+
+struct symbol {
+	char *name;
+	uint64_t start, size;
+	unsigned int section;
+	uint8_t rank; /* the best name of one address is shown: higher is better */
+};
+
+struct symbols {
+	struct symbol *list;
+	size_t nr, room;
+	struct ranges ranges; /* items are indices of list */
+	char *problem;
+	bool is_elf;
+	Dwfl *dwfl;
+	Dwfl_Module *module;
+	GElf_Addr bias; /* dwfl's addresses minus the file's */
+	Elf *elf;
+};
+
+static void add_symbol(struct symbols *s, const char *name, uint64_t start, uint64_t size,
+		       unsigned int section, uint8_t rank)
+{
+	s->list = grow(s->list, s->nr, &s->room, sizeof(*s->list));
+	s->list[s->nr++] = (struct symbol){
+		/* "name@@VERSION" in some tables. */
+		.name = copy_string(name, strcspn(name, "@")),
+		.start = start,
+		.size = size,
+		.section = section,
+		.rank = rank,
+	};
+}
+
+static void add_stub(void *to, const char *name, uint64_t start, uint64_t size)
+{
+	struct symbols *s = to;
+
+	s->list = grow(s->list, s->nr, &s->room, sizeof(*s->list));
+	s->list[s->nr++] = (struct symbol){
+		.name = copy_string(name, strlen(name)),
+		.start = start,
+		.size = size,
+		.section = UINT_MAX,
+	};
+}
+
+/* ---- Which of several names ----------------------------------------------------------------- */
+
+/* Sized before unsized, functions before labels, global before local, few underscores before many. */
+static uint8_t rank_of(const GElf_Sym *sym, const char *name)
+{
+	size_t underscores = strspn(name, "_");
+	uint8_t rank = 0;
+
+	if (sym->st_size)
+		rank |= 1 << 4;
+	if (GELF_ST_TYPE(sym->st_info) != STT_NOTYPE)
+		rank |= 1 << 3;
+	if (GELF_ST_BIND(sym->st_info) != STB_LOCAL)
+		rank |= 1 << 2;
+	return rank | (uint8_t)(underscores < 3 ? 3 - underscores : 0);
+}
+
+static int compare_symbols(const void *a, const void *b)
+{
+	const struct symbol *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	if (x->rank != y->rank)
+		return x->rank > y->rank ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+/* Sorts, keeps the best name of each address and makes the ranges. */
+static void build_ranges(struct symbols *s)
+{
+	size_t kept = 0;
+
+	if (s->nr)
+		qsort(s->list, s->nr, sizeof(*s->list), compare_symbols);
+	for (size_t i = 0; i < s->nr; i++) {
+		if (kept && s->list[kept - 1].start == s->list[i].start)
+			free(s->list[i].name);
+		else
+			s->list[kept++] = s->list[i];
+	}
+	s->nr = kept;
+	for (size_t i = 0; i < s->nr; i++) {
+		struct symbol *symbol = &s->list[i];
+
+		/* Without a size: up to the next one of the section, if there is one. */
+		if (!symbol->size && i + 1 < s->nr && s->list[i + 1].section == symbol->section)
+			symbol->size = s->list[i + 1].start - symbol->start;
+		if (symbol->size)
+			ranges_add(&s->ranges, symbol->start, symbol->start + symbol->size, i);
+	}
+	ranges_sort(&s->ranges);
+}
+
+/* ---- ELF ------------------------------------------------------------------------------------ */
+
+static bool is_code(const GElf_Sym *sym, const char *name)
+{
+	unsigned int type = GELF_ST_TYPE(sym->st_info);
+
+	return sym->st_shndx != SHN_UNDEF && sym->st_shndx != SHN_ABS && name && *name &&
+	       (type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE);
+}
+
+static void add_elf_symbols(struct symbols *s)
+{
+	int nr = dwfl_module_getsymtab(s->module);
+
+	for (int i = 1; i < nr; i++) {
+		GElf_Sym sym;
+		GElf_Addr address;
+		GElf_Word section;
+		const char *name =
+			dwfl_module_getsym_info(s->module, i, &sym, &address, &section, NULL, NULL);
+
+		if (is_code(&sym, name))
+			add_symbol(s, name, address - s->bias, sym.st_size, section,
+				   rank_of(&sym, name));
+	}
+}
+
+/* File offset to the address in the program headers; false if it is not in a loaded segment. */
+static bool to_address(const struct symbols *s, uint64_t offset, uint64_t *address)
+{
+	size_t nr;
+
+	if (elf_getphdrnum(s->elf, &nr) < 0)
+		return false;
+	for (size_t i = 0; i < nr; i++) {
+		GElf_Phdr ph;
+
+		if (!gelf_getphdr(s->elf, (int)i, &ph) || ph.p_type != PT_LOAD)
+			continue;
+		if (offset >= ph.p_offset && offset - ph.p_offset < ph.p_filesz) {
+			*address = offset - ph.p_offset + ph.p_vaddr;
+			return true;
+		}
+	}
+	return false;
+}
+
+static char *hex(struct lwpdata_bytes bytes)
+{
+	char *text = must(malloc(2 * bytes.size + 1));
+
+	text[0] = '\0';
+	for (size_t i = 0; i < bytes.size; i++)
+		sprintf(text + 2 * i, "%02x", bytes.data[i]);
+	return text;
+}
+
+static int open_debug_file(const char *sysroot, struct lwpdata_bytes build_id)
+{
+	char *id = hex(build_id), *path;
+	int fd;
+
+	if (asprintf(&path, "%s" DEBUG_DIR "/%.2s/%s.debug", sysroot, id, id + 2) < 0)
+		path = must(NULL);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	free(path);
+	free(id);
+	return fd;
+}
+
+static bool has_build_id(int fd, struct lwpdata_bytes wanted)
+{
+	Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	const void *id;
+	ssize_t n = elf ? dwelf_elf_gnu_build_id(elf, &id) : 0;
+	bool same = n > 0 && (size_t)n == wanted.size && !memcmp(id, wanted.data, wanted.size);
+
+	elf_end(elf);
+	return same;
+}
+
+static void set_problem(struct symbols *s, const char *what)
+{
+	s->problem = copy_string(what, strlen(what));
+}
+
+/* A descriptor of the file to use, or -1 with the problem set. */
+static int choose_file(struct symbols *s, const char *sysroot, const char *path,
+		       struct lwpdata_bytes build_id)
+{
+	const char *problem = NULL;
+	char *full;
+	int fd, debug;
+
+	if (asprintf(&full, "%s%s", sysroot, path) < 0)
+		full = must(NULL);
+	fd = open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	free(full);
+	if (fd < 0)
+		problem = strerror(errno);
+	else if (build_id.size && !has_build_id(fd, build_id))
+		problem = "another build-id than the program that was profiled";
+	if (!problem)
+		return fd;
+	debug = build_id.size ? open_debug_file(sysroot, build_id) : -1;
+	if (debug < 0)
+		set_problem(s, problem);
+	if (fd >= 0)
+		close(fd);
+	return debug;
+}
+
+static int image_file(struct lwpdata_bytes image)
+{
+	int fd = memfd_create("image", MFD_CLOEXEC);
+
+	if (fd >= 0 && write(fd, image.data, image.size) != (ssize_t)image.size) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+/* Takes the descriptor over. */
+static bool open_elf(struct symbols *s, const char *path, int fd)
+{
+	static const Dwfl_Callbacks callbacks = {
+		.find_elf = dwfl_build_id_find_elf,
+		.find_debuginfo = dwfl_standard_find_debuginfo,
+		.section_address = dwfl_offline_section_address,
+	};
+
+	s->dwfl = dwfl_begin(&callbacks);
+	if (s->dwfl) {
+		dwfl_report_begin(s->dwfl);
+		s->module = dwfl_report_elf(s->dwfl, path, path, fd, 0, false);
+		dwfl_report_end(s->dwfl, NULL, NULL);
+	}
+	if (s->module)
+		s->elf = dwfl_module_getelf(s->module, &s->bias);
+	else
+		close(fd);
+	return s->elf != NULL;
+}
+
+struct symbols *symbols_open(const char *sysroot, const char *path, struct lwpdata_bytes build_id,
+			     struct lwpdata_bytes image)
+{
+	struct symbols *s = must(calloc(1, sizeof(*s)));
+	int fd = image.size ? image_file(image) : choose_file(s, sysroot, path, build_id);
+
+	s->is_elf = true;
+	if (fd < 0 && !s->problem)
+		set_problem(s, strerror(errno));
+	if (s->problem)
+		return s;
+	if (!open_elf(s, path, fd)) {
+		set_problem(s, dwfl_errmsg(-1) ?: "not an ELF file");
+		return s;
+	}
+	add_elf_symbols(s);
+	plt_stubs(s->elf, add_stub, s);
+	build_ranges(s);
+	return s;
+}
+
+/* ---- perf maps ------------------------------------------------------------------------------ */
+
+/* "START SIZE NAME" in hexadecimal; what does not look like that is skipped. */
+static void add_perf_line(struct symbols *s, const char *line)
+{
+	uint64_t start, size;
+	int name_at = 0;
+
+	if (sscanf(line, "%" SCNx64 " %" SCNx64 " %n", &start, &size, &name_at) == 2 && name_at &&
+	    line[name_at] && size && start + size > start) {
+		s->list = grow(s->list, s->nr, &s->room, sizeof(*s->list));
+		s->list[s->nr++] = (struct symbol){
+			.name = copy_string(line + name_at, strlen(line + name_at)),
+			.start = start,
+			.size = size,
+		};
+	}
+}
+
+struct symbols *symbols_open_perf_map(struct lwpdata_bytes text)
+{
+	struct symbols *s = must(calloc(1, sizeof(*s)));
+	char *copy = copy_string(text.data, text.size), *next = copy, *line;
+
+	while ((line = strsep(&next, "\n")))
+		add_perf_line(s, line);
+	free(copy);
+	/* Code moves and memory is used again: the latest line counts, so all are kept. */
+	for (size_t i = 0; i < s->nr; i++)
+		ranges_add(&s->ranges, s->list[i].start, s->list[i].start + s->list[i].size, i);
+	ranges_sort(&s->ranges);
+	return s;
+}
+
+/* ---- Questions ------------------------------------------------------------------------------ */
+
+const char *symbols_problem(const struct symbols *s)
+{
+	return s->problem;
+}
+
+static const char *name_in_perf_map(const struct symbols *s, uint64_t address)
+{
+	const struct range *range;
+	size_t place = SIZE_MAX, latest = SIZE_MAX;
+
+	while ((range = ranges_next(&s->ranges, address, &place)))
+		if (latest == SIZE_MAX || range->item > latest)
+			latest = range->item;
+	return latest == SIZE_MAX ? NULL : s->list[latest].name;
+}
+
+const char *symbols_name(const struct symbols *s, uint64_t offset)
+{
+	const struct range *range;
+	size_t place = SIZE_MAX;
+	uint64_t address;
+
+	if (!s->is_elf)
+		return name_in_perf_map(s, offset);
+	if (s->problem || !to_address(s, offset, &address))
+		return NULL;
+	range = ranges_next(&s->ranges, address, &place);
+	return range ? s->list[range->item].name : NULL;
+}
+
+bool symbols_have_lines(const struct symbols *s)
+{
+	Dwarf_Addr bias;
+
+	return s->module && dwfl_module_getdwarf(s->module, &bias) != NULL;
+}
+
+bool symbols_line(const struct symbols *s, uint64_t offset, const char **file, int *line)
+{
+	uint64_t address;
+	Dwfl_Line *found;
+
+	if (!s->module || !to_address(s, offset, &address))
+		return false;
+	found = dwfl_module_getsrc(s->module, address + s->bias);
+	if (!found)
+		return false;
+	*file = dwfl_lineinfo(found, NULL, line, NULL, NULL, NULL);
+	return *file && *line > 0;
+}
+
+void symbols_free(struct symbols *s)
+{
+	for (size_t i = 0; i < s->nr; i++)
+		free(s->list[i].name);
+	free(s->list);
+	ranges_free(&s->ranges);
+	if (s->dwfl)
+		dwfl_end(s->dwfl);
+	free(s->problem);
+	free(s);
+}
