@@ -31,12 +31,12 @@ static bool canonical(u64 addr)
 	return !high || high == ~(u64)0 >> (LINEAR_BITS - 1);
 }
 
-/* [addr, addr + len) is canonical, without a wrap. len >= 1 */
+/* [addr, addr + len) is canonical, without a wrap; it is too short to span the hole. len >= 1 */
 static bool canonical_range(u64 addr, u32 len)
 {
 	u64 last = addr + len - 1;
 
-	return last >= addr && canonical(addr) && canonical(last) && !((addr ^ last) >> 63);
+	return last >= addr && canonical(addr) && canonical(last);
 }
 
 static bool all_zero(const u8 *p, u32 len)

@@ -111,7 +111,7 @@ Test(caps, only_defined_features)
 
 Test(caps, no_feature_above_the_highest_event_id)
 {
-	expect_invalid(fam15h, features, 0x8000001e);
+	expect_invalid(fam15h, features, 0x8000002e);
 	expect_valid(fam15h, features, 0x80000006);
 	/* 2007: any event fits any slot */
 	expect_valid(full07, max_events, 1);
