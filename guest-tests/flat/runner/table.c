@@ -30,6 +30,7 @@ const struct run runs[] = {
 	{ "slwpcb", .cpu = LWP },
 	{ "lwpins", .cpu = LWP },
 	{ "lwpval", .cpu = LWP },
+	{ "limits", .cpu = LWP ",lwp-min-buffer=4,lwp-max-events=2" },
 	{ "cpl0", .cpu = LWP },
 	/* Counting and records. */
 	{ "fields", .cpu = LWP },

@@ -146,6 +146,16 @@ static void test_event(struct lwp *l)
 		       REC_IRE(ins_event_2));
 }
 
+/* CR0.TS is for the floating-point state; LWP does not care. */
+static void test_ts(struct lwp *l)
+{
+	lwp_prepare(l, &plain, ins_mem);
+	write_cr0(read_cr0() | CR0_TS);
+	user_run(&l->u);
+	write_cr0(read_cr0() & ~CR0_TS);
+	report(user_exited(&l->u) && cb_head(l) == RECORD_SIZE, "CR0.TS does not matter");
+}
+
 FLAT_TEST(lwpins)
 {
 	struct lwp l;
@@ -157,4 +167,5 @@ FLAT_TEST(lwpins)
 	test_operand(&l);
 	test_ring_fault(&l);
 	test_event(&l);
+	test_ts(&l);
 }

@@ -172,6 +172,37 @@ static void test_pending(struct lwp *l)
 	lwp_stop();
 }
 
+/*
+ * BaseIP and LimitIP are not in the component: they are read again at the first CPL-3 moment, before anything
+ * counts, and a block that is not there then faults in the program.
+ */
+static void test_ip_filter(struct lwp *l)
+{
+	struct block b = { .filters = 1u << 31,
+			   .base_ip = (u64)xsv_run_1,
+			   .limit_ip = (u64)xsv_run_1,
+			   .event = { { EV_IRE, 0, 0 } } };
+
+	if (!(cpuid(LWP_CPUID_LEAF, 0).c & LWP_ECX_IP_FILTERING)) {
+		report_skip("8000_001C ECX[29] is clear", "IP filter after XRSTOR");
+		return;
+	}
+	go(l, &b);
+	xsave();
+	lwp_stop();
+	xrstor();
+	as_protect(l->cr3, CB_VA, PAGE_NONE);
+	l->u.r.rip = (u64)xsv_run;
+	user_run(&l->u);
+	report(l->u.r.vector == VEC_PF && l->u.r.error & PF_USER && l->u.r.rip == (u64)xsv_run_1 &&
+		       (l->u.cr2 & PAGE_MASK) == CB_VA,
+	       "XRSTOR with an IP filter, block not there: #PF at the first instruction");
+	as_protect(l->cr3, CB_VA, PAGE_USER_RW);
+	lwp_resume(l);
+	EXPECT_RECORDS(l, "with the block there the filter is as it was", REC_IRE(xsv_run_1));
+	lwp_stop();
+}
+
 FLAT_TEST(os_xsave)
 {
 	struct lwp l;
@@ -181,4 +212,5 @@ FLAT_TEST(os_xsave)
 	test_switch(&l);
 	test_mask(&l);
 	test_pending(&l);
+	test_ip_filter(&l);
 }
