@@ -16,7 +16,9 @@
 
 extern char add_one[], spin[], spin_end[];
 
-USER_CODE("add_one: incl (%rdi)\n" USER_EXIT "spin: jmp spin\n");
+USER_CODE("add_one: incl (%rdi)\n" USER_EXIT "spin: incl (%rdi)\n"
+	  "jmp spin\n"
+	  "spin_end:\n");
 
 static volatile u32 irqs[MAX_CPUS];
 static struct job {
