@@ -70,7 +70,7 @@ struct lwp_stats {
 	u64 missed; /* added to MissedEvents */
 	u64 skipped_periods; /* part of `missed`: whole periods an overrun was longer than (prompt) */
 	u64 overshoots; /* records gathered late although `exact` */
-	u64 faults; /* #PF raised by stores */
+	u64 faults; /* #PF raised by LWP's own accesses */
 	u64 turned_off; /* LWP switched off because block or ring was not RAM or no longer valid */
 	u64 interrupts; /* threshold interrupts */
 };
@@ -94,13 +94,18 @@ struct lwp_engine {
 	bool ip_valid; /* base_ip, limit_ip hold the block's; always true without an IP filter */
 	u64 base_ip, limit_ip;
 
-	/* For contexts: what the last store left in memory. */
-	u64 last_hash;
-	u32 last_offset;
-	u8 constant[LWP_CTX_CONST_SIZE];
+	/*
+	 * Reading the block at a CPL-3 moment (deferred load, BaseIP and LimitIP) faulted before the
+	 * instruction at load_rip: it is tried again there. Does not travel: what comes from outside is tried
+	 * at once.
+	 */
+	bool load_faulted;
+	u64 load_rip;
 
-	/* The store is to be tried at the next CPL-3 moment although it has faulted. */
-	bool retry_now;
+	/* For contexts: what the last store left in memory. */
+	u64 last_hash; /* 0 = nothing stored yet */
+	u32 last_offset;
+	u8 constant[LWP_CTX_CONST_SIZE]; /* all zero = not known (state came from outside) */
 
 	struct lwp_stats stats;
 };
@@ -158,7 +163,13 @@ bool lwp_engine_write_cbaddr(struct lwp_engine *e, u64 value);
  */
 void lwp_engine_defer(struct lwp_engine *e, u64 linear);
 
-/* ---- the four instructions; they access guest memory ---- */
+/*
+ * ---- the four instructions; they access guest memory ----
+ *
+ * All four give LWP_EXC_UD while lwp_engine_avail() is 0; LWPINS and LWPVAL do so always in 2007. A record that
+ * is pending is stored first; if that faults the instruction has done nothing. LWP may be off afterwards
+ * (lwp_engine_on()), because block or ring are not RAM.
+ */
 
 /* Segmentation as the instruction sees it. */
 struct lwp_ds {
@@ -172,7 +183,8 @@ struct lwp_ds {
  * LLWPCB with effective address `ea` (already truncated to 32 bits where W = 0), 0 = off.
  * `old` gets what 2007 returns in rAX (the previous pointer, effective), 0 in 43724.
  * On any exception the instruction is restartable and *e is as spec 3.3 says (a fault while flushing the
- * old block leaves LWP on; a fault or #GP by the new one leaves it off).
+ * old block leaves LWP on; a fault or #GP by the new one leaves it off). Because 2007 returns the old
+ * pointer, there #PF by the new block leaves the old one on, flushed: the restart returns it again.
  */
 void lwp_llwpcb(struct lwp_engine *e, u64 ea, const struct lwp_ds *ds, u8 cpl, u64 *old,
 		struct lwp_exc *exc);
@@ -188,11 +200,14 @@ struct lwp_sample {
 	u16 flags; /* imm[15:0] */
 };
 
-/* Will LWPINS / this LWPVAL store a record, so that its memory operand is to be read first? */
+/*
+ * Will LWPINS / the LWPVAL at linear address `address` store a record, so that its memory operand is to be
+ * read first?
+ */
 bool lwp_ins_reads(const struct lwp_engine *e);
-bool lwp_val_reads(const struct lwp_engine *e);
+bool lwp_val_reads(const struct lwp_engine *e, u64 address);
 
-/* LWPINS; *cf = ring was full. */
+/* LWPINS; *cf = ring was full (else false: CF is written in any case). */
 void lwp_ins(struct lwp_engine *e, const struct lwp_sample *s, bool *cf, struct lwp_exc *exc);
 
 /* LWPVAL; a fault leaves the counter as it was. */
@@ -203,8 +218,17 @@ void lwp_val(struct lwp_engine *e, const struct lwp_sample *s, struct lwp_exc *e
 enum lwp_branch_class {
 	LWP_BRANCH_NONE,
 	LWP_BRANCH_CONDITIONAL, /* Jcc, JCXZ, LOOPcc */
-	LWP_BRANCH_RELATIVE, /* JMP rel, CALL rel */
+	LWP_BRANCH_RELATIVE, /* JMP rel */
+	LWP_BRANCH_CALL_RELATIVE, /* CALL rel: as JMP rel in 43724; NDB of 2007 lets it pass */
 	LWP_BRANCH_ABSOLUTE, /* RET, indirect JMP and CALL */
+	LWP_BRANCH_CLASSES,
+};
+
+/* A data cache miss of a load. */
+struct lwp_miss {
+	u64 address; /* linear address of the lowest byte that missed */
+	u32 latency; /* cycles, not rounded */
+	u8 source; /* enum lwp_data_source */
 };
 
 /* One instruction that began and ended at CPL 3 under the same block and did not fault. */
@@ -214,28 +238,34 @@ struct lwp_retired {
 	bool taken; /* the evaluated condition; true for unconditional */
 	u64 target; /* linear: where it goes, or the fall-through if not taken */
 	u32 cnh, rnh; /* clocks it took */
+	u32 misses; /* its data cache misses for which lwp_miss_counted() is true */
+	struct lwp_miss miss; /* the first of them */
 };
 
 /*
  * How many more events of a kind (that pass all filters) until one is due: n means that the n-th from now
- * is. At least 1. LWP_BUDGET_NEVER: not counted at all (LWP off, event not active, or its pending
- * record awaits a reload that no count can hasten).
+ * is. At least 1. LWP_BUDGET_NEVER: not counted at all (LWP off or not available, event not active, block
+ * not read yet), or due already while a record is pending: no count can hasten its turn, but counting goes
+ * on (lwp_count()). Ask again after every call that is not lwp_count().
  */
 #define LWP_BUDGET_NEVER (~(u64)0)
 u64 lwp_budget(const struct lwp_engine *e, enum lwp_kind kind);
 
 /* Does the branch filter let this class pass? (BRE active and class not filtered.) */
 bool lwp_branch_counted(const struct lwp_engine *e, enum lwp_branch_class branch);
+/* Do the latency and cache-level filters let this miss pass? (DME active and miss not filtered.) */
+bool lwp_miss_counted(const struct lwp_engine *e, const struct lwp_miss *miss);
 /* An IP filter is active: eligibility depends on each instruction's address. */
 bool lwp_ip_filtered(const struct lwp_engine *e);
 
-/* n events of a kind retired, none due: n < lwp_budget(), else the excess is dropped. */
+/* n events of a kind retired, none became due: n < lwp_budget(), else the excess is dropped. */
 void lwp_count(struct lwp_engine *e, enum lwp_kind kind, u64 n);
 
 /*
  * One instruction retired: count all its events, gather at most one record (the due event furthest below
  * its limit, ties to the lowest EventId). Returns true if lwp_boundary() is wanted before the next
- * instruction.
+ * instruction. While a record is pending nothing is gathered: an event that becomes due then makes the old
+ * record's store tried again, and takes its next eligible instruction itself.
  */
 bool lwp_retire(struct lwp_engine *e, const struct lwp_retired *r);
 
@@ -252,14 +282,16 @@ bool lwp_retire_late(struct lwp_engine *e, enum lwp_kind kind, u64 n, const stru
  * At CPL 3 in this context, before the instruction at linear address rip: is lwp_boundary() to be called?
  * `entered`: CPL 3 was entered just now (return from the kernel, start of a world switch). A pending record
  * that has not faulted yet: always. One that has: if `entered` and rip is where it faulted, or after another
- * event became due. Further: a block to load (deferred), BaseIP and LimitIP to read again.
+ * event became due. Further: a block to load (deferred), BaseIP and LimitIP to read again. Never while
+ * lwp_engine_avail() is 0.
  */
 bool lwp_boundary_wanted(const struct lwp_engine *e, u64 rip, bool entered);
 
 /*
  * Do it: load a deferred block (one that is not valid turns LWP off), read BaseIP and LimitIP, store the
  * pending record. *exc is LWP_EXC_NONE or LWP_EXC_PF, raised with the rIP of the next instruction; the
- * record then stays pending and the state remembers rip for the retry.
+ * record then stays pending and the state remembers rip for the retry. Does nothing when
+ * lwp_boundary_wanted() is false.
  */
 void lwp_boundary(struct lwp_engine *e, u64 rip, bool entered, struct lwp_exc *exc);
 

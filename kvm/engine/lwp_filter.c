@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What may count: active events, and the filters on branches, addresses and data cache misses. All of
+ * them apply before a counter is decremented (spec 4.4).
+ *
+ * Choices where no source settles it:
+ * - The IP filter regulates every counted event: IRE, BRE, DME, CNH, RNH and LWPVAL (which then has no effect
+ *   at all, memory operand included). LWPINS is not counted, so it is not filtered. Both ends are inclusive;
+ *   with IPI what lies outside passes. BaseIP > LimitIP is an empty range.
+ * - No event source here knows whether a branch was predicted: PRD and PRV are 0 ("not available"), and NMB
+ *   and NPB, which the leaf announces by ECX[28], filter nothing.
+ * - A miss passes MinLatency if its latency is not below it ("minimum latency required"). With CLF a miss
+ *   whose source is not known, such as one satisfied by L2, has no bit and does not pass.
+ */
+#include "lwp_internal.h"
+
+#define MIN_LATENCY_CYCLES 16
+
+/* The bit of Filters that drops a class; 0 = none does. */
+static const u32 branch_filter[LWP_REVS][LWP_BRANCH_CLASSES] = {
+	[LWP_REV_43724] = {
+		[LWP_BRANCH_CONDITIONAL] = LWP_FILTER_NCB,
+		[LWP_BRANCH_RELATIVE] = LWP_FILTER_NRB,
+		[LWP_BRANCH_CALL_RELATIVE] = LWP_FILTER_NRB,
+		[LWP_BRANCH_ABSOLUTE] = LWP_FILTER_NAB,
+	},
+	/* Unconditional RIP-relative branches; "calls and returns are counted normally". */
+	[LWP_REV_2007] = {
+		[LWP_BRANCH_RELATIVE] = LWP07_FILTER_NDB,
+	},
+};
+
+bool lwp_counting(const struct lwp_engine *e)
+{
+	return lwp_state_on(&e->st) && !lwp_state_deferred(&e->st) && e->ip_valid &&
+	       lwp_engine_avail(e);
+}
+
+u32 lwp_active(const struct lwp_engine *e)
+{
+	return lwp_counting(e) ? e->st.flags & lwp_engine_avail(e) : 0;
+}
+
+static bool event_active(const struct lwp_engine *e, enum lwp_kind kind)
+{
+	u32 id = e->rev->event_id[kind];
+
+	return id && lwp_active(e) & LWP_BIT(id);
+}
+
+bool lwp_branch_counted(const struct lwp_engine *e, enum lwp_branch_class branch)
+{
+	if (branch == LWP_BRANCH_NONE || !event_active(e, LWP_KIND_BRE))
+		return false;
+	return !(e->st.filters & branch_filter[e->rev->id][branch]);
+}
+
+bool lwp_ip_filtered(const struct lwp_engine *e)
+{
+	return lwp_state_on(&e->st) && e->rev->has_ip_filter && e->st.filters & LWP_FILTER_IPF;
+}
+
+bool lwp_ip_passes(const struct lwp_engine *e, u64 address)
+{
+	bool inside = address >= e->base_ip && address <= e->limit_ip;
+
+	if (!lwp_ip_filtered(e))
+		return true;
+	return e->st.filters & LWP_FILTER_IPI ? !inside : inside;
+}
+
+/* As the latency counter shows it: saturated, low bits rounded away. */
+static u32 latency_seen(const struct lwp_engine *e, u32 latency)
+{
+	u32 max = (u32)(((u64)1 << lwp_caps_latency_max(&e->caps)) - 1);
+
+	if (latency > max)
+		latency = max;
+	return latency >> lwp_caps_latency_rnd(&e->caps) << lwp_caps_latency_rnd(&e->caps);
+}
+
+static bool latency_passes(const struct lwp_engine *e, u32 latency)
+{
+	u32 minimum = lwp_field_get(LWP_FILTER_MIN_LATENCY, e->st.filters) * MIN_LATENCY_CYCLES;
+
+	/* A minimum above the counter's maximum is that maximum (2007, MinLatency). */
+	return latency_seen(e, latency) >= latency_seen(e, minimum);
+}
+
+static bool level_passes(const struct lwp_engine *e, u8 source)
+{
+	if (!(e->st.filters & LWP_FILTER_CLF))
+		return true;
+	switch (source) {
+	case LWP_SRC_LOCAL_L3:
+		return e->st.filters & LWP_FILTER_NBC;
+	case LWP_SRC_REMOTE:
+		return e->st.filters & LWP_FILTER_RDC;
+	case LWP_SRC_DRAM:
+		return e->st.filters & LWP_FILTER_RAM;
+	case LWP_SRC_OTHER:
+		return e->st.filters & LWP_FILTER_OTH;
+	}
+	return false;
+}
+
+bool lwp_miss_counted(const struct lwp_engine *e, const struct lwp_miss *miss)
+{
+	return event_active(e, LWP_KIND_DME) && latency_passes(e, miss->latency) &&
+	       level_passes(e, miss->source);
+}
+
+void lwp_miss_record(const struct lwp_engine *e, const struct lwp_miss *miss,
+		     struct lwp_record *rec)
+{
+	rec->data1 = latency_seen(e, miss->latency);
+	rec->flags = (u16)((miss->source & 7) << LWP_RECORD_SRC_SHIFT);
+	if (lwp_caps_ecx_features(&e->caps) & LWP_ECX_DATA_ADDRESS) {
+		rec->flags |= LWP_RECORD_DAV;
+		rec->data2 = miss->address;
+	}
+}

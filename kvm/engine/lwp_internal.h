@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the engine's files share with each other and with nobody else.
+ */
+#ifndef LWP_INTERNAL_H
+#define LWP_INTERNAL_H
+
+#include "lwp_engine.h"
+
+/* The widest linear addresses there are; the images of vmcb/ accept the same. */
+#define LWP_LINEAR_BITS 57
+
+/*
+ * Of a block only the fixed part and the event slots have a meaning; this is the most that they can be
+ * (LwpEventOffset 248, 8 slots). What lies behind is mapped with the block but never copied.
+ */
+#define LWP_BLOCK_BYTES_MAX 312
+
+static inline u32 lwp_block_bytes(const struct lwp_caps *caps)
+{
+	return lwp_cb_slot_offset(caps, caps->max_events);
+}
+
+/* Is `addr` canonical with va_bits bits of linear address? */
+static inline bool lwp_canonical(u64 addr, u32 va_bits)
+{
+	u64 high = addr >> (va_bits - 1);
+
+	return !high || high == ~(u64)0 >> (va_bits - 1);
+}
+
+/* The same for [addr, addr + len), len >= 1, which also must not wrap round or leave its half. */
+static inline bool lwp_canonical_range(u64 addr, u32 len, u32 va_bits)
+{
+	u64 last = addr + len - 1;
+
+	return last >= addr && lwp_canonical(addr, va_bits) && lwp_canonical(last, va_bits) &&
+	       !((addr ^ last) >> 63);
+}
+
+/* LWP is on, available, and its block has been read: instructions may count. */
+bool lwp_counting(const struct lwp_engine *e);
+
+/* Flags that are active now: granted by LLWPCB, and still allowed by LWP_CFG. 0 unless lwp_counting(). */
+u32 lwp_active(const struct lwp_engine *e);
+
+/* Does the IP filter let an instruction at `address` pass? */
+bool lwp_ip_passes(const struct lwp_engine *e, u64 address);
+
+/* Data1, SRC and DAV of a data cache miss record. */
+void lwp_miss_record(const struct lwp_engine *e, const struct lwp_miss *miss,
+		     struct lwp_record *rec);
+
+/* A record with the fields that all events have in common. */
+void lwp_record_begin(const struct lwp_engine *e, u8 event_id, u64 address, struct lwp_record *rec);
+
+/* LWP off, all that belonged to the block forgotten. */
+void lwp_engine_off(struct lwp_engine *e);
+
+/*
+ * How an access ended, as one architectural result: true = well. A #PF is counted and *exc (whose fault is
+ * filled already) becomes it; memory that is no RAM turns LWP off without an exception.
+ */
+bool lwp_access_done(struct lwp_engine *e, enum lwp_mem_result result, struct lwp_exc *exc);
+
+/* ---- guest memory: all return how it ended, and fill *fault with LWP_MEM_FAULT ---- */
+
+enum lwp_mem_result lwp_map(struct lwp_engine *e, struct lwp_span *span, u64 gva, u32 len,
+			    bool write, struct lwp_fault *fault);
+
+/* Map the whole block of `e` (address `linear`) and copy its lwp_block_bytes(), once. */
+enum lwp_mem_result lwp_read_block(struct lwp_engine *e, u64 linear, bool write,
+				   struct lwp_span *span, u8 image[LWP_BLOCK_BYTES_MAX],
+				   struct lwp_fault *fault);
+
+/* How LLWPCB judges a block that could be read. */
+enum lwp_block_verdict {
+	LWP_BLOCK_ON, /* LWP runs with it now */
+	LWP_BLOCK_OFF, /* 2007: nothing to do, Flags = 0; LWP is to go off */
+	LWP_BLOCK_INVALID, /* #GP(0); LWP is to go off */
+};
+
+/* Take a block: read, check, normalise, write back, begin. ds NULL = flat. */
+enum lwp_mem_result lwp_block_take(struct lwp_engine *e, u64 linear, const struct lwp_ds *ds,
+				   enum lwp_block_verdict *verdict, struct lwp_fault *fault);
+
+/* Write the head into the block whose copy is `image`, and keep for contexts that it is there. */
+enum lwp_mem_result lwp_write_head(struct lwp_engine *e, const struct lwp_span *span,
+				   const u8 *image);
+
+/* No block that LWP runs with has a BufferSize of 0. */
+static inline bool lwp_constants_known(const u8 constant[LWP_CTX_CONST_SIZE])
+{
+	return lwp_get32(constant + LWP_CTX_CONST_SIZE_RANDOM);
+}
+
+/* Flush counters and head into the block (SLWPCB). The block must have been read. */
+enum lwp_mem_result lwp_block_flush(struct lwp_engine *e, struct lwp_fault *fault);
+
+/* Read BaseIP and LimitIP again. */
+enum lwp_mem_result lwp_block_read_ip(struct lwp_engine *e, struct lwp_fault *fault);
+
+/* Store the pending record, reloading its counter. */
+enum lwp_mem_result lwp_store_pending(struct lwp_engine *e, struct lwp_fault *fault);
+
+/*
+ * Store a record of LWPINS, or of LWPVAL (with_reload: the counter of its EventId, which stands at `counter` < 0, is
+ * reloaded with it). A fault changes nothing. *full: MissedEvents was counted instead of the head advanced.
+ */
+enum lwp_mem_result lwp_store_sample(struct lwp_engine *e, const struct lwp_record *rec,
+				     bool with_reload, s32 counter, bool *full,
+				     struct lwp_fault *fault);
+
+/*
+ * All that is outstanding, in order: deferred load, BaseIP and LimitIP, the pending record. False when it
+ * raised #PF (*exc); true does not say that LWP is still on. `rip`: see lwp_state.retry_rip, 0 = not known.
+ */
+bool lwp_settle(struct lwp_engine *e, u64 rip, struct lwp_exc *exc);
+
+/* Hash of a stored record's bytes for contexts; never 0. */
+u64 lwp_record_hash(const u8 record[LWP_RECORD_SIZE]);
+
+/* Interval with its low random bits replaced (spec 6.4). */
+s32 lwp_randomise(const struct lwp_engine *e, u32 event_id, u64 missed, s32 interval);
+
+#endif

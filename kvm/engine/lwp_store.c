@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Storing a record: the ring, the transaction, the reload, threshold and MissedEvents. Source:
+ * spec/lwp.md 6.3, 6.4, 6.9 to 6.13; DESIGN.md "Delivery".
+ *
+ * The order of a store, which is all or nothing as far as the record goes:
+ *	map the whole block for writing; copy it, once
+ *	43724: reload the counter, if that is still to be done (it stays done if the ring faults)
+ *	map the slot at the head for writing
+ *	2007: reload the counter, which has been frozen since
+ *	write the record; barrier; write the head, or MissedEvents if the ring is full
+ *	threshold interrupt, if the head has advanced
+ *
+ * Choices where no source settles it:
+ * - A tail that breaks the protocol (outside the ring, or inside a record) is read as LLWPCB reads such a head:
+ *   0 if outside, else rounded down.
+ * - Continuous mode: the head always advances and MissedEvents stays; the threshold works as ever.
+ * - A full ring does not interrupt (again): only an advanced head does.
+ * - 2007: an event whose EventId has vanished from the block's slots stops counting.
+ */
+#include "lwp_internal.h"
+
+struct lwp_txn {
+	struct lwp_span block, slot;
+	u8 image[LWP_BLOCK_BYTES_MAX]; /* the block as read */
+	u64 missed; /* MissedEvents */
+};
+
+static enum lwp_mem_result map_slot(struct lwp_engine *e, struct lwp_txn *t,
+				    struct lwp_fault *fault)
+{
+	return lwp_map(e, &t->slot, e->st.base + e->st.head, LWP_RECORD_SIZE, true, fault);
+}
+
+/* Map and copy the block. CR2 of a #PF is the lowest byte that is missing, in block or slot. */
+static enum lwp_mem_result open_block(struct lwp_engine *e, struct lwp_txn *t,
+				      struct lwp_fault *fault)
+{
+	enum lwp_mem_result result, slot;
+	struct lwp_fault other;
+
+	result = lwp_read_block(e, e->st.cb_addr, true, &t->block, t->image, fault);
+	if (result == LWP_MEM_OK)
+		t->missed = lwp_get64(t->image + LWP_CB_MISSED);
+	if (result != LWP_MEM_FAULT)
+		return result;
+	slot = map_slot(e, t, &other);
+	if (slot == LWP_MEM_NOT_RAM)
+		return slot;
+	if (slot == LWP_MEM_FAULT && other.addr < fault->addr)
+		*fault = other;
+	return result;
+}
+
+static enum lwp_mem_result add_missed(struct lwp_engine *e, struct lwp_txn *t, u32 n)
+{
+	u8 bytes[8];
+
+	t->missed += n;
+	e->stats.missed += n;
+	lwp_put64(bytes, t->missed);
+	return e->ops->mem.write(e->vcpu, &t->block, LWP_CB_MISSED, bytes, sizeof(bytes));
+}
+
+/*
+ * Reload the counter of an event that was due with `counter`: interval less overrun, so that the mean rate is
+ * kept (spec 6.3). A record gathered late stands for one period; whole further periods are added to
+ * MissedEvents instead of being due one after another.
+ */
+static enum lwp_mem_result reload(struct lwp_engine *e, struct lwp_txn *t, u32 id, s32 counter,
+				  bool late)
+{
+	int slot = lwp_cb_find_slot(&e->caps, t->image, id);
+	s32 overrun = counter < 0 ? -1 - counter : 0;
+	s32 interval, period;
+	u32 skipped;
+
+	e->st.flags &= ~LWP_STATE_RELOAD;
+	if (slot < 0) {
+		e->st.flags &= ~LWP_BIT(id);
+		return LWP_MEM_OK;
+	}
+	interval = lwp_cb_interval(&e->caps,
+				   lwp_get32(t->image + lwp_cb_slot_offset(&e->caps, (u32)slot) +
+					     LWP_CB_SLOT_INTERVAL));
+	interval = lwp_randomise(e, id, t->missed, interval);
+	period = interval + 1;
+	e->st.counter[id - 1] = interval - overrun;
+	if (!late || overrun < period)
+		return LWP_MEM_OK;
+	skipped = (u32)(overrun / period);
+	e->st.counter[id - 1] = interval - overrun % period;
+	e->stats.skipped_periods += skipped;
+	return add_missed(e, t, skipped);
+}
+
+/* BufferTailOffset, made harmless. */
+static u32 ring_tail(const struct lwp_engine *e, const struct lwp_txn *t)
+{
+	u32 tail = lwp_get32(t->image + e->rev->cb_tail_offset);
+
+	return tail < e->st.size ? tail - tail % LWP_RECORD_SIZE : 0;
+}
+
+static void threshold(struct lwp_engine *e, const struct lwp_txn *t, u32 tail)
+{
+	u32 limit = lwp_get32(t->image + LWP_CB_THRESHOLD);
+	u32 used = e->st.head >= tail ? e->st.head - tail : e->st.head - tail + e->st.size;
+
+	if (!(lwp_active(e) & LWP_F_INT) || !e->ops->interrupt)
+		return;
+	/* == fires once when the threshold is crossed, and never for 0: at least one record is used. */
+	if (e->rev->threshold_equals ? used == limit && limit :
+				       used >= limit - limit % LWP_RECORD_SIZE) {
+		e->stats.interrupts++;
+		e->ops->interrupt(e->vcpu, lwp_cfg_vector(e->st.cfg));
+	}
+}
+
+/* Both spans are mapped. A full ring gets the record in the slot at the head, which stays (spec 6.10). */
+static enum lwp_mem_result commit(struct lwp_engine *e, struct lwp_txn *t,
+				  const struct lwp_record *rec, bool *full)
+{
+	u32 next = e->st.head + LWP_RECORD_SIZE;
+	u32 tail = ring_tail(e, t);
+	enum lwp_mem_result result;
+	u8 bytes[LWP_RECORD_SIZE];
+
+	if (next >= e->st.size)
+		next = 0;
+	*full = next == tail && !(lwp_active(e) & LWP_F_CONT);
+	lwp_record_encode(rec, bytes);
+	result = e->ops->mem.write(e->vcpu, &t->slot, 0, bytes, sizeof(bytes));
+	if (result != LWP_MEM_OK)
+		return result;
+	e->stats.records++;
+	e->last_hash = lwp_record_hash(bytes);
+	e->last_offset = e->st.head;
+	/* Whoever sees the new head sees the record. */
+	lwp_wmb();
+	if (*full)
+		return add_missed(e, t, 1);
+	e->st.head = next;
+	result = lwp_write_head(e, &t->block, t->image);
+	if (result == LWP_MEM_OK)
+		threshold(e, t, tail);
+	return result;
+}
+
+static enum lwp_mem_result reload_pending(struct lwp_engine *e, struct lwp_txn *t)
+{
+	u32 id = e->st.pending.event_id;
+
+	if (!(e->st.flags & LWP_STATE_RELOAD))
+		return LWP_MEM_OK;
+	return reload(e, t, id, e->st.counter[id - 1], e->st.flags & LWP_STATE_LATE);
+}
+
+enum lwp_mem_result lwp_store_pending(struct lwp_engine *e, struct lwp_fault *fault)
+{
+	enum lwp_mem_result result;
+	struct lwp_txn t;
+	bool full;
+
+	result = open_block(e, &t, fault);
+	if (result == LWP_MEM_OK && !e->rev->freezes_at_zero)
+		result = reload_pending(e, &t);
+	if (result == LWP_MEM_OK)
+		result = map_slot(e, &t, fault);
+	if (result == LWP_MEM_OK && e->rev->freezes_at_zero)
+		result = reload_pending(e, &t);
+	if (result == LWP_MEM_OK)
+		result = commit(e, &t, &e->st.pending, &full);
+	if (result != LWP_MEM_OK)
+		return result;
+	memset(&e->st.pending, 0, sizeof(e->st.pending));
+	e->st.flags &= ~LWP_STATE_BITS;
+	e->st.retry_rip = 0;
+	return LWP_MEM_OK;
+}
+
+enum lwp_mem_result lwp_store_sample(struct lwp_engine *e, const struct lwp_record *rec,
+				     bool with_reload, s32 counter, bool *full,
+				     struct lwp_fault *fault)
+{
+	enum lwp_mem_result result;
+	struct lwp_txn t;
+
+	result = open_block(e, &t, fault);
+	if (result == LWP_MEM_OK)
+		result = map_slot(e, &t, fault);
+	if (result == LWP_MEM_OK && with_reload)
+		result = reload(e, &t, rec->event_id, counter, false);
+	if (result == LWP_MEM_OK)
+		result = commit(e, &t, rec, full);
+	return result;
+}
