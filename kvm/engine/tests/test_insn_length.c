@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Lengths: what follows each class of opcodes in each mode; truncation; what is undefined. */
+#include "decoder_test.h"
+
+struct sized {
+	enum lwp_code_bits bits;
+	struct code code; /* the whole instruction */
+};
+
+#define C16 LWP_CODE16
+#define C32 LWP_CODE32
+#define C64 LWP_CODE64
+
+static const struct sized sized[] = {
+	/* no operand, ModRM, disp8, disp32, SIB */
+	{ C64, CODE(0x90) },
+	{ C64, CODE(0x01, 0xc0) },
+	{ C64, CODE(0x8b, 0x45, 1) },
+	{ C64, CODE(0x8b, 0x80, 1, 2, 3, 4) },
+	{ C64, CODE(0x8b, 0x05, 1, 2, 3, 4) },
+	{ C64, CODE(0x8b, 0x04, 0x24) },
+	{ C64, CODE(0x8b, 0x44, 0x24, 1) },
+	{ C64, CODE(0x8b, 0x84, 0x24, 1, 2, 3, 4) },
+	{ C64, CODE(0x8b, 0x04, 0x25, 1, 2, 3, 4) },
+	{ C16, CODE(0x8b, 0x06, 1, 2) },
+	{ C16, CODE(0x8b, 0x40, 1) },
+	{ C16, CODE(0x8b, 0x84, 1, 2) },
+	{ C16, CODE(0x67, 0x8b, 0x84, 0x24, 1, 2, 3, 4) },
+	{ C32, CODE(0x67, 0x8b, 0x84, 1, 2) },
+	{ C64, CODE(0x67, 0x8b, 0x84, 0x24, 1, 2, 3, 4) },
+	/* immediates by operand size; never 8 bytes but for MOV r64, imm64 */
+	{ C64, CODE(0x04, 1) },
+	{ C64, CODE(0x05, 1, 2, 3, 4) },
+	{ C64, CODE(0x66, 0x05, 1, 2) },
+	{ C64, CODE(0x48, 0x05, 1, 2, 3, 4) },
+	{ C64, CODE(0x66, 0x48, 0x05, 1, 2, 3, 4) },
+	{ C64, CODE(0x48, 0x66, 0x05, 1, 2) }, /* a REX that 66 follows is none */
+	{ C32, CODE(0x05, 1, 2, 3, 4) },
+	{ C32, CODE(0x66, 0x05, 1, 2) },
+	{ C16, CODE(0x05, 1, 2) },
+	{ C16, CODE(0x66, 0x05, 1, 2, 3, 4) },
+	{ C64, CODE(0xb0, 1) },
+	{ C64, CODE(0xb8, 1, 2, 3, 4) },
+	{ C64, CODE(0x48, 0xb8, 1, 2, 3, 4, 5, 6, 7, 8) },
+	{ C64, CODE(0x66, 0xbf, 1, 2) },
+	{ C16, CODE(0xb8, 1, 2) },
+	{ C64, CODE(0x68, 1, 2, 3, 4) },
+	{ C64, CODE(0x66, 0x68, 1, 2) },
+	{ C64, CODE(0x6a, 1) },
+	{ C64, CODE(0x69, 0xc0, 1, 2, 3, 4) },
+	{ C64, CODE(0x6b, 0xc0, 1) },
+	{ C64, CODE(0x80, 0xc0, 1) },
+	{ C64, CODE(0x81, 0xc0, 1, 2, 3, 4) },
+	{ C64, CODE(0x83, 0x44, 0x24, 1, 2) },
+	{ C64, CODE(0xc1, 0xe0, 1) },
+	{ C64, CODE(0xd1, 0xe0) },
+	{ C64, CODE(0xc6, 0x00, 1) },
+	{ C64, CODE(0xc7, 0x40, 1, 2, 3, 4, 5) },
+	{ C64, CODE(0xc8, 1, 2, 3) }, /* enter */
+	{ C64, CODE(0xa9, 1, 2, 3, 4) },
+	/* TEST alone of group 3 has an immediate, under /0 and /1 */
+	{ C64, CODE(0xf6, 0xc0, 1) },
+	{ C64, CODE(0xf6, 0xc8, 1) },
+	{ C64, CODE(0xf6, 0xd0) },
+	{ C64, CODE(0xf7, 0xc0, 1, 2, 3, 4) },
+	{ C64, CODE(0x66, 0xf7, 0x00, 1, 2) },
+	{ C64, CODE(0xf7, 0xf8) },
+	/* moffs by address size */
+	{ C64, CODE(0xa0, 1, 2, 3, 4, 5, 6, 7, 8) },
+	{ C64, CODE(0x67, 0xa3, 1, 2, 3, 4) },
+	{ C32, CODE(0xa1, 1, 2, 3, 4) },
+	{ C32, CODE(0x67, 0xa1, 1, 2) },
+	{ C16, CODE(0xa2, 1, 2) },
+	/* far pointers */
+	{ C32, CODE(0xea, 1, 2, 3, 4, 5, 6) },
+	{ C32, CODE(0x66, 0x9a, 1, 2, 3, 4) },
+	{ C16, CODE(0xea, 1, 2, 3, 4) },
+	{ C16, CODE(0x66, 0x9a, 1, 2, 3, 4, 5, 6) },
+	/* legacy forms of what are prefixes in 64-bit code */
+	{ C32, CODE(0x48) },
+	{ C32, CODE(0xc4, 0x00) },
+	{ C32, CODE(0xc5, 0x40, 1) },
+	{ C32, CODE(0x62, 0x44, 0x24, 1) },
+	{ C32, CODE(0x63, 0xc0) },
+	{ C32, CODE(0x82, 0xc0, 1) },
+	{ C32, CODE(0xd4, 10) },
+	{ C32, CODE(0xd6) },
+	/* map 0F */
+	{ C64, CODE(0x0f, 0x05) },
+	{ C64, CODE(0x0f, 0x77) },
+	{ C64, CODE(0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0) },
+	{ C64, CODE(0x0f, 0x70, 0xc0, 1) },
+	{ C64, CODE(0x0f, 0x73, 0xd0, 1) },
+	{ C64, CODE(0x0f, 0xa4, 0xc0, 1) },
+	{ C64, CODE(0x0f, 0xa5, 0xc0) },
+	{ C64, CODE(0x0f, 0xba, 0xe0, 1) },
+	{ C64, CODE(0x0f, 0xc2, 0xc0, 1) },
+	{ C64, CODE(0x0f, 0xc8) },
+	{ C64, CODE(0xf3, 0x0f, 0xb8, 0xc0) },
+	{ C64, CODE(0x0f, 0xff, 0xc0) },
+	/* MOV CR/DR: ModRM.mod and r/m = 100b mean nothing */
+	{ C64, CODE(0x0f, 0x20, 0x04) },
+	{ C64, CODE(0x0f, 0x23, 0x85) },
+	/* EXTRQ, INSERTQ; the others of 0F 78 have no immediate */
+	{ C64, CODE(0x66, 0x0f, 0x78, 0xc0, 1, 2) },
+	{ C64, CODE(0xf2, 0x0f, 0x78, 0xc1, 1, 2) },
+	{ C64, CODE(0x0f, 0x78, 0xc1) },
+	{ C64, CODE(0x66, 0x0f, 0x79, 0xc1) },
+	/* 3DNow!: the opcode comes last */
+	{ C32, CODE(0x0f, 0x0f, 0xc1, 0x9e) },
+	{ C32, CODE(0x0f, 0x0f, 0x44, 0x24, 1, 0x9e) },
+	{ C64, CODE(0x0f, 0x0e) },
+	/* maps 0F 38 and 0F 3A */
+	{ C64, CODE(0x66, 0x0f, 0x38, 0x00, 0xc1) },
+	{ C64, CODE(0xf2, 0x48, 0x0f, 0x38, 0xf1, 0x05, 1, 2, 3, 4) },
+	{ C64, CODE(0x66, 0x0f, 0x3a, 0x0f, 0xc1, 1) },
+	{ C64, CODE(0x66, 0x0f, 0x3a, 0x63, 0x40, 1, 2) },
+	/* VEX, in legacy code with R' and X' (the mod bits of LDS, LES) set */
+	{ C64, CODE(0xc5, 0xf8, 0x77) },
+	{ C64, CODE(0xc5, 0x79, 0x70, 0xc1, 1) },
+	{ C64, CODE(0xc5, 0xf8, 0x28, 0x40, 1) },
+	{ C64, CODE(0xc4, 0xe2, 0x79, 0x58, 0x05, 1, 2, 3, 4) },
+	{ C64, CODE(0xc4, 0x63, 0x7d, 0x19, 0xc1, 1) },
+	{ C64, CODE(0xc4, 0xe1, 0xfb, 0xc2, 0xc1, 1) },
+	{ C64, CODE(0x67, 0x64, 0xc4, 0xe2, 0x79, 0x58, 0x00) },
+	{ C32, CODE(0xc5, 0xf8, 0x77) },
+	{ C16, CODE(0xc4, 0xe2, 0x79, 0x58, 0x06, 1, 2) },
+	/* EVEX: disp8 is scaled, but one byte */
+	{ C64, CODE(0x62, 0xf1, 0x7c, 0x48, 0x28, 0x40, 1) },
+	{ C64, CODE(0x62, 0xf2, 0x7d, 0x48, 0x58, 0xc0) },
+	{ C64, CODE(0x62, 0xf3, 0x7d, 0x48, 0x25, 0xc1, 1) },
+	{ C64, CODE(0x62, 0xf1, 0x7d, 0x48, 0x70, 0x05, 1, 2, 3, 4, 5) },
+	{ C64, CODE(0x62, 0xf5, 0x7c, 0x48, 0x58, 0xc0) },
+	{ C64, CODE(0x62, 0xf6, 0x7d, 0x48, 0x98, 0xc0) },
+	{ C32, CODE(0x62, 0xf1, 0x7c, 0x48, 0x28, 0xc0) },
+	/* XOP maps 8 (imm8), 9, A (imm32) */
+	{ C64, CODE(0x8f, 0xe8, 0x78, 0xc0, 0xc1, 1) },
+	{ C64, CODE(0x8f, 0xe9, 0x78, 0x80, 0x40, 1) },
+	{ C64, CODE(0x8f, 0xea, 0x78, 0x10, 0xc1, 1, 2, 3, 4) },
+	{ C64, CODE(0x8f, 0xea, 0xf8, 0x12, 0x05, 1, 2, 3, 4, 5, 6, 7, 8) },
+	{ C64, CODE(0x8f, 0x44, 0x24, 8) }, /* pop [rsp + 8] */
+	/* 15 bytes */
+	{ C64, CODE(0x67, 0x66, 0xf0, 0x48, 0x81, 0x84, 0x24, 1, 2, 3, 4, 5, 6, 7, 8) },
+	{ C64, CODE(0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66,
+		    0x66, 0x90) },
+};
+
+Test(insn_length, of_every_class_of_opcodes)
+{
+	struct lwp_insn insn;
+	size_t i;
+
+	for (i = 0; i < COUNT(sized); i++) {
+		const struct code *code = &sized[i].code;
+
+		cr_expect(eq(int, insn_of(sized[i].bits, &insn, code->byte, code->count),
+			     LWP_DECODE_OK),
+			  "row %zu", i);
+		cr_expect(eq(int, insn.length, code->count), "row %zu", i);
+	}
+}
+
+Test(insn_length, every_truncation_needs_more)
+{
+	struct lwp_insn insn;
+	unsigned int count;
+	size_t i;
+
+	for (i = 0; i < COUNT(sized); i++)
+		for (count = 0; count < sized[i].code.count; count++)
+			cr_expect(eq(int, insn_of(sized[i].bits, &insn, sized[i].code.byte, count),
+				     LWP_DECODE_MORE),
+				  "row %zu, %u bytes", i, count);
+}
+
+Test(insn_length, bytes_behind_do_not_matter)
+{
+	static const u8 fill[] = { 0x00, 0x66, 0x8f, 0xff };
+	struct lwp_insn insn;
+	u8 longer[24];
+	size_t i, f;
+
+	for (i = 0; i < COUNT(sized); i++) {
+		for (f = 0; f < COUNT(fill); f++) {
+			memset(longer, fill[f], sizeof(longer));
+			memcpy(longer, sized[i].code.byte, sized[i].code.count);
+			cr_expect(eq(int, insn_of(sized[i].bits, &insn, longer, sizeof(longer)),
+				     LWP_DECODE_OK),
+				  "row %zu", i);
+			cr_expect(eq(int, insn.length, sized[i].code.count), "row %zu", i);
+		}
+	}
+}
+
+Test(insn_length, more_than_15_bytes_is_gp)
+{
+	struct lwp_insn insn;
+	u8 bytes[20];
+	unsigned int count;
+	size_t m;
+
+	memset(bytes, 0x2e, sizeof(bytes));
+	for (m = 0; m < COUNT(all_modes); m++)
+		for (count = 0; count <= sizeof(bytes); count++)
+			cr_expect(eq(int, insn_of(all_modes[m], &insn, bytes, count),
+				     count < 15 ? LWP_DECODE_MORE : LWP_DECODE_GP));
+	bytes[14] = 0x90;
+	cr_expect(eq(int, insn_of(LWP_CODE64, &insn, bytes, 15), LWP_DECODE_OK));
+	bytes[14] = 0xeb; /* its displacement would be the 16th byte */
+	cr_expect(eq(int, insn_of(LWP_CODE64, &insn, bytes, 15), LWP_DECODE_GP));
+	cr_expect(eq(int, insn_of(LWP_CODE64, &insn, bytes, 16), LWP_DECODE_GP));
+}
+
+Test(insn_length, undefined_in_64_bit_code)
+{
+	static const u8 opcodes[] = { 0x06, 0x07, 0x0e, 0x16, 0x17, 0x1e, 0x1f, 0x27, 0x2f, 0x37,
+				      0x3f, 0x60, 0x61, 0x82, 0x9a, 0xce, 0xd4, 0xd5, 0xd6, 0xea };
+	struct lwp_insn insn;
+	size_t i;
+
+	for (i = 0; i < COUNT(opcodes); i++) {
+		cr_expect(eq(int, insn_of(C64, &insn, BYTES(opcodes[i], 0, 0, 0, 0, 0, 0, 0)),
+			     LWP_DECODE_UD),
+			  "%02x", opcodes[i]);
+		cr_expect(eq(int, insn_of(C32, &insn, BYTES(opcodes[i], 0, 0, 0, 0, 0, 0, 0)),
+			     LWP_DECODE_OK),
+			  "%02x", opcodes[i]);
+	}
+}
+
+Test(insn_length, undefined_everywhere)
+{
+	static const struct code codes[] = {
+		CODE(0x0f, 0x04),
+		CODE(0x0f, 0x0a),
+		CODE(0x0f, 0x0c),
+		CODE(0x0f, 0x24),
+		CODE(0x0f, 0x36),
+		CODE(0x0f, 0x39),
+		CODE(0x0f, 0x3f),
+		CODE(0x0f, 0x7a),
+		CODE(0x0f, 0xa6),
+		CODE(0x0f, 0xa7),
+		CODE(0x0f, 0xb8, 0xc0),
+		CODE(0x8c, 0xf0), /* mov from segment registers 6, 7 */
+		CODE(0x8c, 0xf8),
+		CODE(0x8e, 0xc8), /* mov to CS, 6, 7 */
+		CODE(0x8e, 0xf0),
+		CODE(0x8e, 0xf8),
+		CODE(0x8f, 0xc0 | 4 << 3),
+		CODE(0xff, 0xf8), /* group 5 /7 */
+		CODE(0xff, 0xd8),
+		CODE(0xff, 0xe8), /* far branches through a register */
+		CODE(0x66, 0xc5, 0xf8, 0x77),
+		CODE(0xf2, 0xc5, 0xf8, 0x77),
+		CODE(0xf3, 0xc5, 0xf8, 0x77),
+		CODE(0xf0, 0xc5, 0xf8, 0x77), /* VEX: prefixes, maps */
+		CODE(0xc4, 0xe0, 0x78, 0x10, 0xc0),
+		CODE(0xc4, 0xe4, 0x78, 0x10, 0xc0),
+		CODE(0xc4, 0xe5, 0x78, 0x10, 0xc0),
+		CODE(0xc4, 0xff, 0x78, 0x10, 0xc0),
+		CODE(0x66, 0x62, 0xf1, 0x7c, 0x48, 0x28,
+		     0xc0), /* EVEX: prefix, P0[3], P1[2], maps */
+		CODE(0x62, 0xf9, 0x7c, 0x48, 0x28, 0xc0),
+		CODE(0x62, 0xf1, 0x78, 0x48, 0x28, 0xc0),
+		CODE(0x62, 0xf0, 0x7c, 0x48, 0x28, 0xc0),
+		CODE(0x62, 0xf4, 0x7c, 0x48, 0x28, 0xc0),
+		CODE(0x62, 0xf7, 0x7c, 0x48, 0x28, 0xc0),
+		CODE(0x8f, 0xeb, 0x78, 0x12, 0xc0), /* XOP */
+		CODE(0x66, 0x8f, 0xe9, 0x78, 0x12, 0xc0),
+		CODE(0x8f, 0xe9, 0x78, 0x12, 0xd0),
+	};
+	struct lwp_insn insn;
+	size_t i, m;
+
+	for (i = 0; i < COUNT(codes); i++)
+		for (m = 0; m < COUNT(all_modes); m++)
+			cr_expect(eq(int,
+				     insn_of(all_modes[m], &insn, codes[i].byte, codes[i].count),
+				     LWP_DECODE_UD),
+				  "row %zu, %d-bit", i, (int)all_modes[m]);
+}
+
+Test(insn_length, rex_before_vex)
+{
+	struct lwp_insn insn;
+
+	cr_expect(eq(int, insn_of(C64, &insn, BYTES(0x40, 0xc5, 0xf8, 0x77)), LWP_DECODE_UD));
+	cr_expect(eq(int, insn_of(C64, &insn, BYTES(0x48, 0x62, 0xf1, 0x7c, 0x48, 0x28, 0xc0)),
+		     LWP_DECODE_UD));
+	/* In 64-bit code there is no LES, LDS or BOUND: whatever the mod bits, a prefix. */
+	cr_expect(eq(int, insn_of(C64, &insn, BYTES(0xc5, 0x00, 0x77)), LWP_DECODE_OK));
+	cr_expect(eq(int, insn.length, 3));
+}

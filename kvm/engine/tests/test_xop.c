@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The four LWP instructions as encoded (spec/lwp.md 3.1): fields, registers, modes, truncation. */
+#include "decoder_test.h"
+
+static void expect_control(enum lwp_code_bits bits, enum lwp_xop_op op, bool wide, int reg,
+			   const u8 *bytes, size_t count)
+{
+	struct lwp_xop x;
+
+	cr_expect(eq(int, xop_of(bits, &x, bytes, count), LWP_DECODE_OK));
+	cr_expect(eq(int, x.op, op));
+	cr_expect(eq(int, x.wide, wide));
+	cr_expect(eq(int, x.reg, reg));
+	cr_expect(eq(int, x.length, 5));
+}
+
+Test(xop, examples_of_the_specification)
+{
+	struct lwp_xop x;
+
+	expect_control(LWP_CODE64, LWP_XOP_LLWPCB, false, 0, BYTES(0x8f, 0xe9, 0x78, 0x12, 0xc0));
+	expect_control(LWP_CODE64, LWP_XOP_LLWPCB, true, 0, BYTES(0x8f, 0xe9, 0xf8, 0x12, 0xc0));
+	expect_control(LWP_CODE64, LWP_XOP_LLWPCB, true, 9, BYTES(0x8f, 0xc9, 0xf8, 0x12, 0xc1));
+	expect_control(LWP_CODE64, LWP_XOP_SLWPCB, false, 1, BYTES(0x8f, 0xe9, 0x78, 0x12, 0xc9));
+	expect_control(LWP_CODE64, LWP_XOP_SLWPCB, true, 0, BYTES(0x8f, 0xe9, 0xf8, 0x12, 0xc8));
+
+	/* lwpins edx, ecx, 12345678h */
+	cr_expect(eq(int,
+		     xop_of(LWP_CODE64, &x,
+			    BYTES(0x8f, 0xea, 0x68, 0x12, 0xc1, 0x78, 0x56, 0x34, 0x12)),
+		     LWP_DECODE_OK));
+	cr_expect(eq(int, x.op, LWP_XOP_LWPINS));
+	cr_expect(not(x.wide));
+	cr_expect(eq(int, x.reg, 2));
+	cr_expect(not(x.rm.is_mem));
+	cr_expect(eq(int, x.rm.reg, 1));
+	cr_expect(eq(u32, x.imm, 0x12345678));
+	cr_expect(eq(int, x.length, 9));
+
+	/* lwpins rdx, [rbx], 12345678h */
+	cr_expect(eq(int,
+		     xop_of(LWP_CODE64, &x,
+			    BYTES(0x8f, 0xea, 0xe8, 0x12, 0x03, 0x78, 0x56, 0x34, 0x12)),
+		     LWP_DECODE_OK));
+	cr_expect(eq(int, x.op, LWP_XOP_LWPINS));
+	cr_expect(x.wide);
+	cr_expect(eq(int, x.reg, 2));
+	cr_expect(x.rm.is_mem);
+	cr_expect(eq(int, x.rm.mem.base, LWP_GPR_RBX));
+	cr_expect(eq(int, x.rm.mem.index, LWP_GPR_NONE));
+	cr_expect(eq(int, x.rm.mem.seg, LWP_SEG_DS));
+	cr_expect(eq(int, x.length, 9));
+
+	/* lwpval edx, ecx, 12345678h */
+	cr_expect(eq(int,
+		     xop_of(LWP_CODE64, &x,
+			    BYTES(0x8f, 0xea, 0x68, 0x12, 0xc9, 0x78, 0x56, 0x34, 0x12)),
+		     LWP_DECODE_OK));
+	cr_expect(eq(int, x.op, LWP_XOP_LWPVAL));
+	cr_expect(eq(int, x.reg, 2));
+	cr_expect(eq(int, x.rm.reg, 1));
+
+	/* lwpval r9, r10d, 12345678h */
+	cr_expect(eq(int,
+		     xop_of(LWP_CODE64, &x,
+			    BYTES(0x8f, 0xca, 0xb0, 0x12, 0xca, 0x78, 0x56, 0x34, 0x12)),
+		     LWP_DECODE_OK));
+	cr_expect(eq(int, x.op, LWP_XOP_LWPVAL));
+	cr_expect(x.wide);
+	cr_expect(eq(int, x.reg, 9));
+	cr_expect(eq(int, x.rm.reg, 10));
+}
+
+/* B extends ModRM.r/m: second byte E9 (B = 0) for rAX..rDI, C9 (B = 1) for R8..R15. */
+Test(xop, control_operand_is_any_of_16_registers)
+{
+	unsigned int n;
+
+	for (n = 0; n < 8; n++) {
+		expect_control(LWP_CODE64, LWP_XOP_LLWPCB, true, n,
+			       BYTES(0x8f, 0xe9, 0xf8, 0x12, 0xc0 + n));
+		expect_control(LWP_CODE64, LWP_XOP_LLWPCB, true, n + 8,
+			       BYTES(0x8f, 0xc9, 0xf8, 0x12, 0xc0 + n));
+		expect_control(LWP_CODE64, LWP_XOP_SLWPCB, false, n,
+			       BYTES(0x8f, 0xe9, 0x78, 0x12, 0xc8 + n));
+		expect_control(LWP_CODE64, LWP_XOP_SLWPCB, false, n + 8,
+			       BYTES(0x8f, 0xc9, 0x78, 0x12, 0xc8 + n));
+	}
+}
+
+/* Third byte with W = 1, L = pp = 0 and vvvv naming rAX..R15. */
+static const u8 third_of_register[16] = { 0xf8, 0xf0, 0xe8, 0xe0, 0xd8, 0xd0, 0xc8, 0xc0,
+					  0xb8, 0xb0, 0xa8, 0xa0, 0x98, 0x90, 0x88, 0x80 };
+
+Test(xop, operand_1_is_any_of_16_registers)
+{
+	struct lwp_xop x;
+	int n;
+
+	for (n = 0; n < 16; n++) {
+		u8 third = third_of_register[n];
+
+		cr_expect(
+			eq(int,
+			   xop_of(LWP_CODE64, &x, BYTES(0x8f, 0xea, third, 0x12, 0xc0, 0, 0, 0, 0)),
+			   LWP_DECODE_OK));
+		cr_expect(eq(int, x.reg, n));
+		cr_expect(x.wide);
+		/* W = 0: the same register, 32 bits. */
+		cr_expect(eq(int,
+			     xop_of(LWP_CODE64, &x,
+				    BYTES(0x8f, 0xea, third & 0x7f, 0x12, 0xc8, 0, 0, 0, 0)),
+			     LWP_DECODE_OK));
+		cr_expect(eq(int, x.reg, n));
+		cr_expect(not(x.wide));
+	}
+}
+
+/* facts: outside 64-bit code vvvv has 3 bits and W is ignored. */
+Test(xop, legacy_code_has_8_registers_of_32_bits)
+{
+	struct lwp_xop x;
+	int n, m;
+
+	for (m = 0; m < 2; m++) {
+		for (n = 0; n < 16; n++) {
+			cr_expect(eq(int,
+				     xop_of(all_modes[m], &x,
+					    BYTES(0x8f, 0xea, third_of_register[n], 0x12, 0xc0, 0,
+						  0, 0, 0)),
+				     LWP_DECODE_OK));
+			cr_expect(eq(int, x.reg, n % 8));
+			cr_expect(not(x.wide));
+		}
+		/* W = 1, and R, X, B saying "extended": ECX all the same. */
+		expect_control(all_modes[m], LWP_XOP_LLWPCB, false, 1,
+			       BYTES(0x8f, 0xe9, 0xf8, 0x12, 0xc1));
+		expect_control(all_modes[m], LWP_XOP_SLWPCB, false, 1,
+			       BYTES(0x8f, 0x09, 0x78, 0x12, 0xc9));
+	}
+}
+
+Test(xop, value_is_cut_to_the_width_of_the_register)
+{
+	struct lwp_xop x = { .wide = true };
+
+	cr_expect(eq(u64, lwp_xop_value(&x, 0x123456789abcdef0), 0x123456789abcdef0));
+	x.wide = false;
+	cr_expect(eq(u64, lwp_xop_value(&x, 0x123456789abcdef0), 0x9abcdef0));
+}
+
+Test(xop, immediate_has_4_bytes_and_is_kept_as_encoded)
+{
+	struct lwp_xop x;
+	size_t m;
+
+	for (m = 0; m < COUNT(all_modes); m++) {
+		cr_expect(eq(int,
+			     xop_of(all_modes[m], &x,
+				    BYTES(0x8f, 0xea, 0x78, 0x12, 0xc0, 0xff, 0xee, 0xdd, 0xcc)),
+			     LWP_DECODE_OK));
+		cr_expect(eq(u32, x.imm, 0xccddeeff));
+		cr_expect(eq(int, x.length, 9));
+	}
+}
+
+/* One of each, with the longest forms of the operand; lengths counted by hand. */
+static const struct code one_of_each[] = {
+	CODE(0x8f, 0xe9, 0xf8, 0x12, 0xc0),
+	CODE(0x8f, 0xe9, 0x78, 0x12, 0xcf),
+	CODE(0x65, 0x67, 0x8f, 0xea, 0x78, 0x12, 0x44, 0x88, 0x10, 1, 2, 3, 4),
+	CODE(0x8f, 0xea, 0x78, 0x12, 0x8c, 0x88, 5, 6, 7, 8, 1, 2, 3, 4),
+};
+
+Test(xop, every_truncation_needs_more)
+{
+	struct lwp_xop x;
+	unsigned int count;
+	size_t i;
+
+	for (i = 0; i < COUNT(one_of_each); i++)
+		for (count = 0; count < one_of_each[i].count; count++)
+			cr_expect(eq(int, xop_of(LWP_CODE64, &x, one_of_each[i].byte, count),
+				     LWP_DECODE_MORE),
+				  "instruction %zu, %u bytes", i, count);
+}
+
+Test(xop, bytes_behind_the_instruction_do_not_matter)
+{
+	struct lwp_xop x, y;
+	u8 longer[20];
+	size_t i;
+
+	for (i = 0; i < COUNT(one_of_each); i++) {
+		memset(longer, 0x8f, sizeof(longer));
+		memcpy(longer, one_of_each[i].byte, one_of_each[i].count);
+		cr_expect(eq(int, xop_of(LWP_CODE64, &x, one_of_each[i].byte, one_of_each[i].count),
+			     LWP_DECODE_OK));
+		cr_expect(eq(int, x.length, one_of_each[i].count));
+		cr_expect(eq(int, xop_of(LWP_CODE64, &y, longer, sizeof(longer)), LWP_DECODE_OK));
+		cr_expect(eq(int, y.op, x.op));
+		cr_expect(eq(int, y.length, x.length));
+		cr_expect(eq(int, y.reg, x.reg));
+		cr_expect(eq(u32, y.imm, x.imm));
+		cr_expect(eq(int, y.rm.mem.base, x.rm.mem.base));
+		cr_expect(eq(i32, y.rm.mem.disp, x.rm.mem.disp));
+	}
+}
+
+/* 14 bytes: 8F EA 78 12 ModRM SIB disp32 imm32; a 15th byte may be a prefix, a 16th not. */
+Test(xop, fifteen_bytes_are_the_most)
+{
+	struct lwp_xop x;
+	u8 bytes[20] = { 0x64, 0x67, 0x8f, 0xea, 0x78, 0x12, 0x84, 0x24 };
+	unsigned int count;
+
+	cr_expect(eq(int, xop_of(LWP_CODE64, &x, bytes + 1, 15), LWP_DECODE_OK));
+	cr_expect(eq(int, x.length, 15));
+	cr_expect(eq(int, xop_of(LWP_CODE64, &x, bytes, 16), LWP_DECODE_GP));
+	cr_expect(eq(int, xop_of(LWP_CODE64, &x, bytes, 15), LWP_DECODE_GP));
+	cr_expect(eq(int, xop_of(LWP_CODE64, &x, bytes, 14), LWP_DECODE_MORE));
+
+	memset(bytes, 0x65, sizeof(bytes));
+	for (count = 0; count <= 20; count++)
+		cr_expect(eq(int, xop_of(LWP_CODE32, &x, bytes, count),
+			     count < 15 ? LWP_DECODE_MORE : LWP_DECODE_GP));
+}
