@@ -1,80 +1,36 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-/* From CPUID and options to a control block without BufferBase and counters. */
-#include <cpuid.h>
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * From CPUID and options to a control block without BufferBase and counters.
+ */
 #include <stdio.h>
 #include <string.h>
 
 #include "leaf.h"
-#include "lwp.h"
 #include "lwp_cb.h"
+#include "lwp_record.h"
 
-#define RECORD_SIZE ((uint32_t)sizeof(struct lwp_event))
-
-void leaf_decode(struct leaf *leaf, uint32_t eax, uint32_t ebx, uint32_t ecx, uint32_t edx)
+bool leaf_decode(struct leaf *leaf)
 {
-	uint32_t offset = ebx >> 24;
+	uint32_t offset = lwp_field_get(LWP_EBX_EVENT_OFFSET, leaf->regs.ebx);
 
-	*leaf = (struct leaf){ .eax = eax, .ebx = ebx, .ecx = ecx, .edx = edx };
-	leaf->slots = ebx >> 16 & 0xff;
-	if (offset >= LWP_CB_FIXED_SIZE) {
-		leaf->revision = LWP_REV_43724;
-		leaf->block_size = (ebx & 0xff) * 8;
-		leaf->slots_offset = offset;
-		leaf->tail_offset = LWP_CB_TAIL;
-		leaf->ring_min = (ecx >> 16 & 0xff) * LWP_MIN_BUFFER_RECORDS * RECORD_SIZE;
-	} else {
-		leaf->revision = LWP_REV_2007;
-		leaf->block_size = ebx & 0xff;
-		leaf->slots_offset = LWP07_CB_FIXED_SIZE;
-		leaf->tail_offset = LWP07_CB_TAIL;
-		leaf->lowest = 1;
-	}
+	leaf->rev = lwp_rev_get(offset >= LWP_CB_FIXED_SIZE ? LWP_REV_43724 : LWP_REV_2007);
+	return lwp_leaf_decode(&leaf->regs, leaf->rev->id, &leaf->caps);
+}
+
+uint32_t leaf_ring_min(const struct leaf *leaf)
+{
+	uint32_t min = leaf->caps.min_buffer * LWP_MIN_BUFFER_RECORDS * LWP_RECORD_SIZE;
+
 	/* One place in a ring is never used: fewer than two records make no ring. */
-	if (leaf->ring_min < 2 * RECORD_SIZE)
-		leaf->ring_min = 2 * RECORD_SIZE;
+	return min < 2 * LWP_RECORD_SIZE ? 2 * LWP_RECORD_SIZE : min;
 }
 
-bool leaf_query(struct leaf *leaf, const char **why)
+/* EventId of a kind if programs can count it here now, else 0. In both revisions bit n is EventId n. */
+static uint32_t offered(const struct leaf *leaf, uint32_t kind)
 {
-	uint32_t eax, ebx, ecx, edx;
+	uint32_t id = leaf->rev->event_id[kind];
 
-	*why = "this processor has no LWP (CPUID 80000001h ECX[15] is 0)";
-	if (__get_cpuid_max(0x80000000u, NULL) < LWP_CPUID_LEAF)
-		return false;
-	__cpuid(LWP_CPUID_PRESENT_LEAF, eax, ebx, ecx, edx);
-	if (!(ecx & LWP_CPUID_PRESENT_ECX))
-		return false;
-	__cpuid_count(LWP_CPUID_LEAF, 0, eax, ebx, ecx, edx);
-	*why = "LWP is not available to programs here (CPUID 8000001Ch EAX[0] is 0)";
-	if (!(eax & LWP_F_AVAIL))
-		return false;
-	leaf_decode(leaf, eax, ebx, ecx, edx);
-	return true;
-}
-
-uint32_t leaf_event_id(const struct leaf *leaf, uint32_t event_id)
-{
-	if (leaf->revision == LWP_REV_43724)
-		return event_id;
-	switch (event_id) {
-	case LWP_EVENT_INSTRUCTION:
-		return 1;
-	case LWP_EVENT_BRANCH:
-		return 2;
-	case LWP_EVENT_DCACHE_MISS:
-		return 3;
-	default:
-		return 0;
-	}
-}
-
-static bool offers(const struct leaf *leaf, uint32_t event_id)
-{
-	uint32_t id = leaf_event_id(leaf, event_id);
-
-	/* Both revisions: bit n of EAX is EventId n. */
-	return id && (leaf->revision == LWP_REV_2007 || id <= leaf->slots) &&
-	       (leaf->eax & LWP_ENABLE(id));
+	return id && (leaf->regs.eax & LWP_BIT(id)) ? id : 0;
 }
 
 /* The events that there are, for a message. */
@@ -83,76 +39,77 @@ static void list_events(const struct leaf *leaf, char *text, size_t size)
 	size_t used = 0;
 
 	text[0] = '\0';
-	for (uint32_t id = LWP_EVENT_VALUE; id <= LWP_EVENT_REF_CLOCK; id++) {
-		if (!offers(leaf, id))
-			continue;
-		used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "",
-					 lwpdata_event_name(id));
-	}
+	for (uint32_t kind = LWP_KIND_VAL; kind < LWP_KINDS && used < size; kind++)
+		if (offered(leaf, kind))
+			used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "",
+						 lwpdata_event_name(kind));
 }
 
-static void put32(struct pool *pool, uint32_t offset, uint32_t value)
-{
-	memcpy(pool->template + offset, &value, sizeof(value));
-}
-
-/* The i-th event asked for: its slot is that of its id in 43724, the i-th in 2007. */
+/* The i-th event asked for: its slot is that of its id, or, where slots select events, the i-th. */
 static void fill_slot(const struct leaf *leaf, struct pool *pool, uint32_t i, uint32_t id,
 		      uint32_t interval)
 {
-	uint32_t slot = leaf->revision == LWP_REV_43724 ? id - 1 : i;
-	uint32_t offset = leaf->slots_offset + slot * LWP_CB_SLOT_SIZE;
-	uint32_t selector = leaf->revision == LWP_REV_43724 ? 0 : id << 26;
+	bool selects = leaf->rev->slot_selects_event;
+	uint32_t offset = lwp_cb_slot_offset(&leaf->caps, selects ? i : id - 1);
+	uint32_t selector = selects ? lwp_field_put(LWP07_SLOT_EVENT_ID, id) : 0;
 
-	put32(pool, offset + LWP_CB_SLOT_INTERVAL, interval | selector);
+	lwp_put32(pool->template + offset + LWP_CB_SLOT_INTERVAL, interval | selector);
 	pool->counter_offset[i] = offset + LWP_CB_SLOT_COUNTER;
 	pool->interval[i] = interval;
 }
 
-bool leaf_fill_pool(const struct leaf *leaf, const struct options *options, struct pool *pool,
-		    char *why, size_t size)
+static bool fill_events(const struct leaf *leaf, const struct options *options, struct pool *pool,
+			char *why, size_t size)
 {
+	uint32_t lowest = (uint32_t)leaf->rev->min_interval;
 	uint32_t flags = 0;
 	char names[128];
 
-	if (options->ring_size < leaf->ring_min) {
-		snprintf(why, size, "a ring of %u bytes is too small, this processor needs %u",
-			 options->ring_size, leaf->ring_min);
-		return false;
-	}
-	if (leaf->revision == LWP_REV_2007 && options->nr_events > leaf->slots) {
-		snprintf(why, size, "%u events are too many, this processor counts %u at once",
-			 options->nr_events, leaf->slots);
-		return false;
-	}
-	memset(pool->template, 0, sizeof(pool->template));
 	for (uint32_t i = 0; i < options->nr_events; i++) {
 		const struct lwpdata_event *event = &options->events[i];
-		uint32_t id = leaf_event_id(leaf, event->event_id);
+		uint32_t id = offered(leaf, event->event_id);
 
-		if (!offers(leaf, event->event_id)) {
+		if (!id) {
 			list_events(leaf, names, sizeof(names));
 			snprintf(why, size, "this processor does not count %s; it has: %s",
 				 lwpdata_event_name(event->event_id), names);
 			return false;
 		}
-		if (event->interval < leaf->lowest) {
+		if (event->interval < lowest) {
 			snprintf(why, size, "the interval of %s must be at least %u here",
-				 lwpdata_event_name(event->event_id), leaf->lowest);
+				 lwpdata_event_name(event->event_id), lowest);
 			return false;
 		}
 		fill_slot(leaf, pool, i, id, event->interval);
-		flags |= LWP_ENABLE(id);
+		flags |= LWP_BIT(id);
 	}
-	/* 2007 ignores Flags: the slots select. */
-	put32(pool, LWP_CB_FLAGS, flags);
-	put32(pool, LWP_CB_SIZE_RANDOM, options->ring_size | options->random << 28);
-	pool->block_size = leaf->block_size;
+	if (leaf->rev->flags_are_input)
+		lwp_put32(pool->template + LWP_CB_FLAGS, flags);
+	pool->nr_events = options->nr_events;
+	pool->counter_min = lowest;
+	return true;
+}
+
+bool leaf_fill_pool(const struct leaf *leaf, const struct options *options, struct pool *pool,
+		    char *why, size_t size)
+{
+	if (options->ring_size < leaf_ring_min(leaf)) {
+		snprintf(why, size, "a ring of %u bytes is too small, this processor needs %u",
+			 options->ring_size, leaf_ring_min(leaf));
+		return false;
+	}
+	if (options->nr_events > leaf->caps.max_events) {
+		snprintf(why, size, "%u events are too many, this processor counts %u at once",
+			 options->nr_events, leaf->caps.max_events);
+		return false;
+	}
+	memset(pool->template, 0, sizeof(pool->template));
+	lwp_put32(pool->template + LWP_CB_SIZE_RANDOM,
+		  options->ring_size | lwp_field_put(LWP_CB_RANDOM, options->random));
+	pool->block_size = leaf->caps.cb_size;
+	pool->ring_size = options->ring_size;
 	pool->base_offset = LWP_CB_BASE;
 	/* BaseIP means nothing without the IP filter, and must be the same for LWP to go on. */
-	pool->unique_offset = leaf->revision == LWP_REV_43724 ? LWP_CB_BASE_IP : 0;
-	pool->nr_events = options->nr_events;
-	pool->counter_min = leaf->lowest;
-	pool->ring_size = options->ring_size;
-	return true;
+	pool->unique_offset = leaf->rev->has_ip_filter ? LWP_CB_BASE_IP : 0;
+	return fill_events(leaf, options, pool, why, size);
 }

@@ -4,38 +4,36 @@
 #define LWPRUN_LEAF_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+#include "lwp_cpuid.h"
 #include "options.h"
 #include "pool.h"
 
 /* CPUID 8000_001C and what follows from it, for either revision. */
 struct leaf {
-	uint32_t eax, ebx, ecx, edx;
-	uint32_t revision; /* LWP_REV_43724 or LWP_REV_2007 */
-	uint32_t block_size; /* bytes */
-	uint32_t slots; /* number of event slots */
-	uint32_t slots_offset; /* bytes from the block's start */
-	uint32_t tail_offset; /* of BufferTailOffset */
-	uint32_t ring_min; /* bytes */
-	uint32_t lowest; /* smallest counter and interval: 0, in 2007 1 */
+	struct lwp_leaf regs;
+	struct lwp_caps caps;
+	const struct lwp_rev *rev;
 };
 
-/* False if programs cannot use LWP here; *why then says which part is missing. */
+/* Ask CPUID. False if programs cannot use LWP here; *why then says which part is missing. */
 bool leaf_query(struct leaf *leaf, const char **why);
 
 /*
- * Take registers of the leaf apart. They do not say which revision they describe, but only 43724 has
- * an event offset in EBX[31:24], and it lies behind the block's fixed part; 2007 has a version there.
+ * Take the registers in leaf->regs apart. They do not say which revision they describe, but only 43724
+ * has an event offset in EBX[31:24], and it lies behind the block's fixed part; 2007 has a version there.
+ * False if they describe no LWP that is known.
  */
-void leaf_decode(struct leaf *leaf, uint32_t eax, uint32_t ebx, uint32_t ecx, uint32_t edx);
+bool leaf_decode(struct leaf *leaf);
 
-/* EventId that the leaf's revision gives to an event named by its id in 43724; 0 = it has none. */
-uint32_t leaf_event_id(const struct leaf *leaf, uint32_t event_id);
+/* Bytes of the smallest ring. */
+uint32_t leaf_ring_min(const struct leaf *leaf);
 
 /*
  * Fill the pool's description of the block: sizes, template, where counters go. False if what is asked
- * for is not there; *why (size bytes) says what, in one line.
+ * for is not there; `why` (size bytes) says what, in one line.
  */
 bool leaf_fill_pool(const struct leaf *leaf, const struct options *options, struct pool *pool,
 		    char *why, size_t size);

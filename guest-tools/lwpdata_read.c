@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Reading an lwpdata file, section by section. Every length, count and reference is checked. */
 #include <inttypes.h>
 #include <stdarg.h>

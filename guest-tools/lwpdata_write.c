@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Writing an lwpdata file: sections are built in memory, appended through one buffer, renamed last. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * lwprun: profile a program with LWP, from inside a guest (or on a processor that has it). It makes the
  * pool, runs the program with liblwprun.so preloaded, empties the rings until the program has ended,
@@ -98,6 +98,20 @@ static uint64_t round_up(uint64_t value, uint64_t to)
 	return (value + to - 1) / to * to;
 }
 
+/* A limit on the size of files is meant for files. */
+static int set_size(int fd, uint64_t size)
+{
+	struct rlimit limit, none;
+	int result;
+
+	getrlimit(RLIMIT_FSIZE, &limit);
+	none = (struct rlimit){ .rlim_cur = limit.rlim_max, .rlim_max = limit.rlim_max };
+	setrlimit(RLIMIT_FSIZE, &none);
+	result = ftruncate(fd, (off_t)size);
+	setrlimit(RLIMIT_FSIZE, &limit);
+	return result;
+}
+
 /* Returns the pool and its descriptor, which stays open: programs open it through /proc. */
 static struct pool *create_pool(const struct pool *description, uint32_t nr_slots, int *fd)
 {
@@ -108,7 +122,7 @@ static struct pool *create_pool(const struct pool *description, uint32_t nr_slot
 	struct pool *pool;
 
 	*fd = memfd_create("lwprun", MFD_CLOEXEC);
-	if (*fd < 0 || ftruncate(*fd, (off_t)size) < 0)
+	if (*fd < 0 || set_size(*fd, size) < 0)
 		die(LWPRUN_FAILED, "cannot make shared memory: %s", strerror(errno));
 	pool = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, *fd, 0);
 	if (pool == MAP_FAILED)
@@ -157,15 +171,22 @@ static void find_library(char path[PATH_MAX])
 		    path);
 }
 
-static void set_environment(int pool_fd, const char *library)
+/* What tells a program where the pool is, as "NAME=value". */
+static char *pool_assignment(int pool_fd)
+{
+	char *assignment;
+
+	if (asprintf(&assignment, POOL_ENV "=/proc/%d/fd/%d", getpid(), pool_fd) < 0)
+		die(LWPRUN_FAILED, "%s", strerror(errno));
+	return assignment;
+}
+
+static void set_environment(char *assignment, const char *library)
 {
 	const char *old = getenv("LD_PRELOAD");
 	char *value;
 
-	if (asprintf(&value, "/proc/%d/fd/%d", getppid(), pool_fd) < 0)
-		die(LWPRUN_FAILED, "%s", strerror(errno));
-	setenv(POOL_ENV, value, 1);
-	free(value);
+	putenv(assignment);
 	if (asprintf(&value, "%s%s%s", old ?: "", old && *old ? ":" : "", library) < 0)
 		die(LWPRUN_FAILED, "%s", strerror(errno));
 	setenv("LD_PRELOAD", value, 1);
@@ -173,7 +194,7 @@ static void set_environment(int pool_fd, const char *library)
 }
 
 /* Run it; an exec that fails is told through a pipe that exec closes. */
-static pid_t start_program(const struct options *options, const char *path, int pool_fd,
+static pid_t start_program(const struct options *options, const char *path, char *assignment,
 			   const char *library, const sigset_t *signals)
 {
 	int report[2], error = 0;
@@ -185,7 +206,7 @@ static pid_t start_program(const struct options *options, const char *path, int 
 	if (pid < 0)
 		die(LWPRUN_FAILED, "cannot fork: %s", strerror(errno));
 	if (pid == 0) {
-		set_environment(pool_fd, library);
+		set_environment(assignment, library);
 		release_signals(signals);
 		execv(path, options->argv);
 		error = errno;
@@ -215,12 +236,12 @@ static void write_config(struct lwpdata_writer *writer, const struct options *op
 {
 	struct lwpdata_bytes *args = calloc((size_t)options->argc, sizeof(*args));
 	struct lwpdata_config config = {
-		.revision = leaf->revision,
+		.revision = leaf->rev->id,
 		.nr_events = options->nr_events,
-		.leaf_eax = leaf->eax,
-		.leaf_ebx = leaf->ebx,
-		.leaf_ecx = leaf->ecx,
-		.leaf_edx = leaf->edx,
+		.leaf_eax = leaf->regs.eax,
+		.leaf_ebx = leaf->regs.ebx,
+		.leaf_ecx = leaf->regs.ecx,
+		.leaf_edx = leaf->regs.edx,
 		.ring_size = pool->ring_size,
 		.random = options->random,
 		.tool = text("lwprun " LWPRUN_VERSION),
@@ -239,7 +260,7 @@ static void write_config(struct lwpdata_writer *writer, const struct options *op
 	uname(&system);
 	config.kernel = text(system.release);
 	for (uint32_t i = 0; i < options->nr_events; i++) {
-		config.events[i].event_id = leaf_event_id(leaf, options->events[i].event_id);
+		config.events[i].event_id = leaf->rev->event_id[options->events[i].event_id];
 		config.events[i].interval = options->events[i].interval;
 	}
 	for (int i = 0; i < options->argc; i++)
@@ -251,12 +272,12 @@ static void write_config(struct lwpdata_writer *writer, const struct options *op
 /* ---- All together --------------------------------------------------------------------------- */
 
 /* Until the program has ended (and, if so asked, all that came of it). Returns its wait status. */
-static int supervise(struct supervisor *s, const struct options *options)
+static int supervise(struct supervisor *s, const struct options *options, const char *assignment)
 {
 	bool ended = false;
 	int status = 0;
 
-	while (!ended || (options->wait && supervise_busy(s))) {
+	while (!ended || (options->wait && supervise_busy(s, assignment))) {
 		uint32_t rung = __atomic_load_n(&s->pool->bell, __ATOMIC_SEQ_CST);
 
 		supervise_round(s);
@@ -325,7 +346,7 @@ int main(int argc, char **argv)
 	struct stat st;
 	uint64_t records;
 	int pool_fd, status, error;
-	char *path;
+	char *path, *assignment;
 
 	options_parse(&options, argc, argv);
 	path = checked_program(&options);
@@ -342,13 +363,14 @@ int main(int argc, char **argv)
 	if (!writer)
 		die(LWPRUN_FAILED, "cannot write '%s': %s", options.output, strerror(errno));
 	pool = create_pool(&description, options.max_threads, &pool_fd);
+	assignment = pool_assignment(pool_fd);
 	bell = &pool->bell;
 	write_config(writer, &options, &leaf, pool);
 	fstat(pool_fd, &st);
 	supervise_init(&s, pool, st.st_ino, &leaf, writer, library);
 
 	hold_signals(&signals);
-	program_pid = start_program(&options, path, pool_fd, library, &signals);
+	program_pid = start_program(&options, path, assignment, library, &signals);
 	if (program_pid < 0) {
 		error = errno;
 		lwpdata_abandon(writer);
@@ -357,8 +379,9 @@ int main(int argc, char **argv)
 	catch_signals();
 	release_signals(&signals);
 	free(path);
-	status = supervise(&s, &options);
+	status = supervise(&s, &options, assignment);
 	supervise_finish(&s);
+	free(assignment);
 	records = lwpdata_written_records(writer);
 	error = lwpdata_finish(writer);
 	if (error)

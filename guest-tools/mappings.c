@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The executable mappings of a process, as /proc tells them, and the files behind them. */
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* lwprun's command line: what can be asked for, and what is in range. */
 #include <argp.h>
 #include <errno.h>

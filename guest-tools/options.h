@@ -17,8 +17,8 @@ enum {
 
 struct options {
 	uint32_t nr_events;
-	struct lwpdata_event events[LWPDATA_MAX_EVENTS]; /* ids are those of 43724 */
-	uint32_t ring_size; /* bytes, a multiple of 32; 0 until the processor's minimum is known */
+	struct lwpdata_event events[LWPDATA_MAX_EVENTS]; /* ids are LWP_KIND_* */
+	uint32_t ring_size; /* bytes, a multiple of 32 */
 	uint32_t random; /* 0..15 */
 	uint64_t seed;
 	uint32_t max_threads;

@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The processes that lwprun profiles: their coming, their mappings, their end. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -312,6 +313,38 @@ void processes_check(struct supervisor *s)
 			sweep(s, p, now);
 	}
 	s->dl_calls = dl_calls;
+}
+
+static bool has_in_environment(const char *pid, const char *assignment)
+{
+	char path[PATH_MAX], *text = NULL;
+	bool found = false;
+	size_t room = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%s/environ", pid);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	while (!found && getdelim(&text, &room, '\0', file) > 0)
+		found = !strcmp(text, assignment);
+	free(text);
+	fclose(file);
+	return found;
+}
+
+bool processes_with(const char *assignment)
+{
+	DIR *proc = opendir("/proc");
+	const struct dirent *entry;
+	bool found = false;
+
+	while (proc && !found && (entry = readdir(proc)))
+		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
+			found = has_in_environment(entry->d_name, assignment);
+	if (proc)
+		closedir(proc);
+	return found;
 }
 
 void processes_end_all(struct supervisor *s)

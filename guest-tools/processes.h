@@ -23,6 +23,9 @@ bool process_rescan(struct supervisor *s, struct process *process);
 /* Note processes that ended and look at mappings whose turn it is. */
 void processes_check(struct supervisor *s);
 
+/* Is there a process with this assignment ("NAME=value") in its environment? */
+bool processes_with(const char *assignment);
+
 /* The profile ends now. */
 void processes_end_all(struct supervisor *s);
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Finding the program to run, and refusing what a preloaded library cannot profile. */
 #include <elf.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The rings of threads: taking records out, and what is to be said when a thread has ended. */
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* lwprun's rounds: slots and the requests in them. Rings are in rings.c, processes in processes.c. */
 #include <errno.h>
 #include <limits.h>
@@ -38,7 +38,7 @@ void supervise_init(struct supervisor *s, struct pool *pool, ino_t pool_inode,
 		.pool = pool,
 		.pool_inode = pool_inode,
 		.writer = writer,
-		.tail_offset = leaf->tail_offset,
+		.tail_offset = leaf->rev->cb_tail_offset,
 		.started_realtime = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec,
 		.rings = calloc(pool->nr_slots, sizeof(struct ring)),
 		.objects = { .profiler = library },
@@ -147,9 +147,9 @@ void supervise_sleep(struct supervisor *s, uint32_t bell)
 	syscall(SYS_futex, &s->pool->bell, FUTEX_WAIT, bell, &timeout, NULL, 0);
 }
 
-bool supervise_busy(const struct supervisor *s)
+bool supervise_busy(const struct supervisor *s, const char *environment)
 {
-	return s->processes != NULL;
+	return s->processes || processes_with(environment);
 }
 
 void supervise_finish(struct supervisor *s)

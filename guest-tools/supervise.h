@@ -59,8 +59,11 @@ void supervise_round(struct supervisor *s);
 /* Sleep until a program rings the bell whose value was `bell`, or it is time for another round. */
 void supervise_sleep(struct supervisor *s, uint32_t bell);
 
-/* Does any profiled process live? */
-bool supervise_busy(const struct supervisor *s);
+/*
+ * Does any process live that came of the program? Also one that was just forked or exec'ed and has not
+ * asked for a slot yet: `environment` is the assignment that all of them have.
+ */
+bool supervise_busy(const struct supervisor *s, const char *environment);
 
 /* Give out no more slots, take the last records, write what is left to say about all that lives. */
 void supervise_finish(struct supervisor *s);

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A program that profiles itself: it starts LWP with a block and a ring of its own, marks its phases
  * with LWPINS, samples a value with LWPVAL, and reads the ring. No system call is involved.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * liblwprun.so, its centre: opening the pool when a program starts, taking a slot for each thread,
  * starting and stopping LWP, and asking lwprun for things.

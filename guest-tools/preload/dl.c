@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * liblwprun.so: libraries that come and go. dlopen looks at its caller's address to choose search path
  * and namespace, so it must not be called from here: the interposed one only counts and jumps on,

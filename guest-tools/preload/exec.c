@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * liblwprun.so: exec and posix_spawn. The counters are flushed before this program is replaced, and
  * the next one gets the two environment variables that make it start profiled, also when the caller

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * liblwprun.so: how processes come and go without exec. fork gives an address space in which LWP is
  * off; exit should leave exact counters and a last look at the mappings behind. A crash or a kill

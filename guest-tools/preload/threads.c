@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * liblwprun.so: LWP on in every thread. A new thread starts in our function, which starts LWP and then
  * the thread's own; the last destructor of thread-specific data stops it, whether the thread returns,

@@ -1,0 +1,543 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * lwprun from end to end on a machine without LWP: fake_lwp.c plays the processor, victim.c the program.
+ * What each mode of the victim stores is written there; the numbers below are those.
+ */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lwpdata.h"
+
+#define MAX 64
+
+/* What a run left behind. */
+static struct {
+	int status; /* as a shell shows it */
+	char errors[4096]; /* standard error */
+	bool have_file;
+	unsigned int sections;
+	uint64_t records, missed;
+	uint32_t nr_processes, nr_threads;
+	struct {
+		char comm[32], exe[512];
+		uint32_t pid, parent, origin, how;
+		uint64_t records;
+	} processes[MAX];
+	struct {
+		uint32_t process, flags;
+		char comm[32];
+		uint64_t records, missed, end_records;
+	} threads[MAX];
+	struct lwpdata_stats stats;
+} run;
+
+static char directory[64], data_path[128];
+
+static void copy_text(char *to, size_t size, struct lwpdata_bytes text)
+{
+	snprintf(to, size, "%.*s", (int)text.size, (const char *)text.data);
+}
+
+/* ---- Reading what came out ------------------------------------------------------------------ */
+
+static void take_section(const struct lwpdata_section *s)
+{
+	switch (s->type) {
+	case LWPDATA_PROCESS:
+		cr_assert(lt(u32, run.nr_processes, MAX));
+		copy_text(run.processes[s->process.id].comm, 32, s->process.comm);
+		copy_text(run.processes[s->process.id].exe, 512, s->process.exe);
+		run.processes[s->process.id].pid = s->process.pid;
+		run.processes[s->process.id].parent = s->process.parent;
+		run.processes[s->process.id].origin = s->process.origin;
+		run.nr_processes++;
+		break;
+	case LWPDATA_PROCESS_END:
+		run.processes[s->process_end.process].how = s->process_end.how;
+		break;
+	case LWPDATA_THREAD:
+		cr_assert(lt(u32, run.nr_threads, MAX));
+		run.threads[s->thread.id].process = s->thread.process;
+		run.nr_threads++;
+		break;
+	case LWPDATA_RECORDS:
+		run.records += s->records.count;
+		run.threads[s->records.thread].records += s->records.count;
+		run.processes[run.threads[s->records.thread].process].records += s->records.count;
+		break;
+	case LWPDATA_THREAD_END:
+		copy_text(run.threads[s->thread_end.thread].comm, 32, s->thread_end.comm);
+		run.threads[s->thread_end.thread].flags = s->thread_end.flags;
+		run.threads[s->thread_end.thread].missed = s->thread_end.missed;
+		run.threads[s->thread_end.thread].end_records = s->thread_end.records;
+		run.missed += s->thread_end.missed;
+		break;
+	case LWPDATA_STATS:
+		run.stats = s->stats;
+		break;
+	default:
+		break;
+	}
+}
+
+static void *read_file(size_t *size)
+{
+	FILE *file = fopen(data_path, "r");
+	void *bytes = malloc(64 << 20);
+
+	if (!file)
+		return NULL;
+	*size = fread(bytes, 1, 64 << 20, file);
+	fclose(file);
+	return bytes;
+}
+
+/* Calls `each` for every section of the profile. */
+static void for_sections(void (*each)(const struct lwpdata_section *))
+{
+	struct lwpdata_error error = { 0 };
+	struct lwpdata_section section;
+	struct lwpdata_reader reader;
+	size_t size;
+	void *bytes = read_file(&size);
+	int more;
+
+	cr_assert(bytes != NULL);
+	cr_assert(lwpdata_open(&reader, bytes, size, &error));
+	while ((more = lwpdata_next(&reader, &section, &error)) > 0)
+		each(&section);
+	cr_assert(eq(int, more, 0), "%s", error.text);
+	free(bytes);
+}
+
+/* ---- Running -------------------------------------------------------------------------------- */
+
+static void set_up(void)
+{
+	snprintf(directory, sizeof(directory), "/tmp/test_lwprun.XXXXXX");
+	cr_assert(mkdtemp(directory) != NULL);
+	snprintf(data_path, sizeof(data_path), "%s/lwp.data", directory);
+	setenv("LD_PRELOAD", getenv("FAKE_LWP"), 1);
+}
+
+static void tear_down(void)
+{
+	unlink(data_path);
+	rmdir(directory);
+}
+
+/* Run lwprun with these arguments after -o DATA, up to NULL. */
+static void lwprun(const char *first, ...)
+{
+	const char *argv[32] = { getenv("LWPRUN"), "-o", data_path };
+	int pipes[2], status, argc = 3;
+	size_t used = 0;
+	va_list args;
+	ssize_t n;
+	pid_t pid;
+
+	va_start(args, first);
+	for (const char *arg = first; arg; arg = va_arg(args, const char *))
+		argv[argc++] = arg;
+	va_end(args);
+	memset(&run, 0, sizeof(run));
+	cr_assert(eq(int, pipe(pipes), 0));
+	pid = fork();
+	if (pid == 0) {
+		dup2(pipes[1], STDERR_FILENO);
+		close(pipes[0]);
+		close(pipes[1]);
+		execv(argv[0], (char **)argv);
+		_exit(96);
+	}
+	close(pipes[1]);
+	while ((n = read(pipes[0], run.errors + used, sizeof(run.errors) - 1 - used)) > 0)
+		used += (size_t)n;
+	close(pipes[0]);
+	waitpid(pid, &status, 0);
+	run.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	run.have_file = access(data_path, F_OK) == 0;
+	if (run.have_file)
+		for_sections(take_section);
+}
+
+#define VICTIM getenv("VICTIM")
+
+static uint32_t lines(const char *text)
+{
+	uint32_t n = 0;
+
+	for (; *text; text++)
+		n += *text == '\n';
+	return n;
+}
+
+/* ---- The program's status and surroundings -------------------------------------------------- */
+
+TestSuite(lwprun, .init = set_up, .fini = tear_down, .timeout = 60);
+
+Test(lwprun, the_exit_status_is_the_programs)
+{
+	lwprun("-q", VICTIM, "records", "12", "42", NULL);
+	cr_expect(eq(int, run.status, 42));
+	cr_expect(eq(u64, run.records, 12));
+	cr_expect(eq(u32, run.nr_processes, 1));
+	cr_expect(eq(u32, run.nr_threads, 1));
+	cr_expect(eq(str, run.errors, (char *)""));
+	cr_expect(eq(u32, run.threads[0].flags, LWPDATA_THREAD_FLUSHED));
+}
+
+Test(lwprun, errno_mask_and_descriptors_are_the_programs)
+{
+	lwprun("-q", VICTIM, "untouched", NULL);
+	cr_expect(eq(int, run.status, 0), "%s", run.errors);
+}
+
+Test(lwprun, a_signal_from_another_process_is_passed_on)
+{
+	lwprun("-q", VICTIM, "signal", NULL);
+	cr_expect(eq(int, run.status, 0));
+}
+
+/* ---- Nothing is lost ------------------------------------------------------------------------ */
+
+Test(lwprun, every_thread_has_its_own_records)
+{
+	uint64_t seen = 0;
+
+	lwprun("-q", VICTIM, "threads", NULL);
+	cr_expect(eq(int, run.status, 0));
+	cr_expect(eq(u32, run.nr_threads, 9));
+	/* 100 + 200 + ... + 800 */
+	cr_expect(eq(u64, run.records, 3600));
+	for (uint32_t i = 0; i < run.nr_threads; i++) {
+		unsigned int number;
+
+		cr_expect(eq(u64, run.threads[i].records, run.threads[i].end_records));
+		cr_expect(eq(u32, run.threads[i].flags, LWPDATA_THREAD_FLUSHED));
+		if (sscanf(run.threads[i].comm, "thread-%u", &number) != 1)
+			continue;
+		cr_expect(eq(u64, run.threads[i].records, 100 * (number + 1)));
+		seen |= 1u << number;
+	}
+	cr_expect(eq(u64, seen, 0xff));
+}
+
+Test(lwprun, a_full_ring_loses_records_but_not_their_number)
+{
+	/* 64 records of 32 bytes. */
+	lwprun("-q", "-m", "2048", VICTIM, "records", "300000", NULL);
+	cr_expect(eq(u64, run.records + run.missed, 300000));
+	cr_expect(gt(u64, run.missed, 0));
+	cr_expect(ge(u64, run.records, 63));
+	cr_expect(eq(u64, run.stats.rings_filled, 1));
+}
+
+Test(lwprun, a_million_records_pass_through)
+{
+	lwprun("-q", "-m", "8M", VICTIM, "records", "1200000", NULL);
+	cr_expect(eq(u64, run.records + run.missed, 1200000));
+	/* All but the last ring's worth can only be there if it was emptied meanwhile. */
+	cr_expect(ge(u64, run.records, 262143));
+}
+
+Test(lwprun, a_crash_loses_nothing)
+{
+	lwprun("-q", VICTIM, "crash", "500", NULL);
+	cr_expect(eq(int, run.status, 128 + SIGSEGV));
+	cr_expect(eq(u64, run.records, 500));
+	cr_expect(eq(u32, run.threads[0].flags, 0));
+}
+
+Test(lwprun, quick_exit_is_flushed)
+{
+	lwprun("-q", VICTIM, "quick-exit", "500", NULL);
+	cr_expect(eq(int, run.status, 5));
+	cr_expect(eq(u64, run.records, 500));
+	cr_expect(eq(u32, run.threads[0].flags, LWPDATA_THREAD_FLUSHED));
+}
+
+Test(lwprun, slots_are_used_again)
+{
+	lwprun("-q", "--max-threads=3", VICTIM, "many", "60", NULL);
+	cr_expect(eq(int, run.status, 0));
+	cr_expect(eq(u32, run.nr_threads, 61));
+	cr_expect(eq(u64, run.records, 6000));
+	cr_expect(eq(u64, run.stats.threads_no_slot, 0));
+}
+
+Test(lwprun, threads_beyond_the_maximum_are_counted)
+{
+	lwprun("-q", "--max-threads=1", VICTIM, "threads", NULL);
+	cr_expect(eq(int, run.status, 0));
+	cr_expect(eq(u64, run.stats.threads_no_slot, 8));
+	cr_expect(eq(u32, run.nr_threads, 1));
+}
+
+Test(lwprun, a_context_that_went_is_counted)
+{
+	lwprun("-q", VICTIM, "evict", NULL);
+	cr_expect(eq(u64, run.stats.contexts_lost, 1));
+	cr_expect(eq(u32, run.threads[0].flags, LWPDATA_THREAD_LOST));
+	cr_expect(eq(u64, run.records, 3));
+}
+
+/* ---- Processes ------------------------------------------------------------------------------ */
+
+Test(lwprun, a_fork_child_has_its_own_ring)
+{
+	lwprun("-q", VICTIM, "fork", NULL);
+	cr_expect(eq(int, run.status, 3));
+	cr_assert(eq(u32, run.nr_processes, 2));
+	cr_expect(eq(u32, run.processes[1].parent, 0));
+	cr_expect(eq(u32, run.processes[1].origin, LWPDATA_BY_FORK));
+	cr_expect(eq(u64, run.processes[0].records, 10));
+	cr_expect(eq(u64, run.processes[1].records, 20));
+	cr_expect(eq(u32, run.processes[1].how, LWPDATA_END_EXIT));
+}
+
+Test(lwprun, no_follow_is_the_first_process_only)
+{
+	lwprun("-q", "-n", VICTIM, "fork", NULL);
+	cr_expect(eq(int, run.status, 3));
+	cr_expect(eq(u32, run.nr_processes, 1));
+	cr_expect(eq(u64, run.records, 10));
+	lwprun("-q", "-n", VICTIM, "spawn", "30", NULL);
+	cr_expect(eq(u32, run.nr_processes, 1));
+}
+
+Test(lwprun, exec_starts_anew_and_a_failed_one_goes_on)
+{
+	lwprun("-q", VICTIM, "exec", "30", NULL);
+	cr_expect(eq(int, run.status, 0));
+	cr_assert(eq(u32, run.nr_processes, 2));
+	cr_expect(eq(u32, run.processes[0].how, LWPDATA_END_EXEC));
+	cr_expect(eq(u32, run.processes[1].origin, LWPDATA_BY_EXEC));
+	cr_expect(eq(u32, run.processes[1].pid, run.processes[0].pid));
+	cr_expect(eq(u64, run.processes[0].records, 11));
+	cr_expect(eq(u64, run.processes[1].records, 30));
+	cr_expect(eq(u32, run.threads[0].flags, LWPDATA_THREAD_FLUSHED));
+}
+
+Test(lwprun, exec_with_another_environment_is_followed)
+{
+	lwprun("-q", VICTIM, "exec-clean", "30", NULL);
+	cr_expect(eq(u32, run.nr_processes, 2));
+}
+
+Test(lwprun, a_vfork_child_leaves_its_parent_alone)
+{
+	lwprun("-q", VICTIM, "vfork", "30", NULL);
+	cr_expect(eq(int, run.status, 0));
+	cr_assert(eq(u32, run.nr_processes, 2));
+	cr_expect(eq(u64, run.processes[0].records, 7));
+	cr_expect(eq(u64, run.processes[1].records, 30));
+}
+
+Test(lwprun, spawned_programs_are_followed)
+{
+	lwprun("-q", VICTIM, "spawn", "30", NULL);
+	cr_expect(eq(u32, run.nr_processes, 2));
+}
+
+Test(lwprun, shells_and_what_they_run_are_followed)
+{
+	lwprun("-q", VICTIM, "system", "30", NULL);
+	cr_expect(eq(int, run.status, 4));
+	/* The victim, the shell, a fork of the shell unless it used vfork, the victim again. */
+	cr_expect(ge(u32, run.nr_processes, 3));
+	cr_expect(eq(u64, run.records, 30));
+}
+
+Test(lwprun, wait_waits_for_all)
+{
+	lwprun("-q", "--wait", VICTIM, "orphan", NULL);
+	cr_expect(eq(int, run.status, 0));
+	cr_expect(eq(u64, run.records, 77));
+}
+
+Test(lwprun, what_still_runs_at_the_end_is_said)
+{
+	unsigned int running = 0;
+
+	lwprun("-q", VICTIM, "orphan", NULL);
+	cr_expect(eq(int, run.status, 0));
+	for (uint32_t i = 0; i < run.nr_processes; i++)
+		running += run.processes[i].how == LWPDATA_END_RUNNING;
+	cr_expect(eq(u32, running, 1));
+}
+
+Test(lwprun, a_program_that_cannot_be_followed_is_counted)
+{
+	lwprun("-q", VICTIM, "static", getenv("STATIC_PROGRAM"), NULL);
+	cr_expect(eq(int, run.status, 0));
+	cr_expect(eq(u64, run.stats.execs_unfollowed, 1));
+	cr_expect(eq(u32, run.processes[0].how, LWPDATA_END_UNFOLLOWED));
+	cr_expect(eq(u64, run.records, 9));
+}
+
+/* ---- Mappings ------------------------------------------------------------------------------- */
+
+static char object_paths[256][512];
+static char order[16]; /* A, B: first or second plugin mapped; a, b: unmapped; r: records */
+static size_t order_used;
+static uint64_t plugin_start[2];
+
+static int plugin_of(uint32_t object)
+{
+	if (object == LWPDATA_NONE)
+		return -1;
+	if (!strcmp(object_paths[object], getenv("PLUGIN_A")))
+		return 0;
+	return strcmp(object_paths[object], getenv("PLUGIN_B")) ? -1 : 1;
+}
+
+static void note(char what)
+{
+	if (order_used < sizeof(order) - 1)
+		order[order_used++] = what;
+}
+
+static void take_order(const struct lwpdata_section *s)
+{
+	int plugin;
+
+	if (s->type == LWPDATA_OBJECT) {
+		copy_text(object_paths[s->object.id], 512, s->object.path);
+		if (strstr(object_paths[s->object.id], "plugin"))
+			cr_expect(gt(sz, s->object.build_id.size, 0));
+	} else if (s->type == LWPDATA_MAP && (plugin = plugin_of(s->map.object)) >= 0) {
+		plugin_start[plugin] = s->map.start;
+		note("AB"[plugin]);
+	} else if (s->type == LWPDATA_UNMAP) {
+		for (plugin = 0; plugin < 2; plugin++) {
+			if (plugin_start[plugin] != s->unmap.start)
+				continue;
+			plugin_start[plugin] = 0;
+			note("ab"[plugin]);
+			break;
+		}
+	} else if (s->type == LWPDATA_RECORDS) {
+		note('r');
+	}
+}
+
+Test(lwprun, libraries_come_and_go_in_order)
+{
+	lwprun("-q", VICTIM, "dlopen", getenv("PLUGIN_A"), getenv("PLUGIN_B"), NULL);
+	cr_expect(eq(int, run.status, 0), "%s", run.errors);
+	cr_expect(eq(u64, run.records, 11 + 22));
+	for_sections(take_order);
+	/* Noticed before or after its records were taken, but both before the library goes. */
+	cr_expect(strcspn(order, "r") < strcspn(order, "a"), "%s", order);
+	cr_expect(strspn(strchr(order, 'a'), "aB") < strcspn(strchr(order, 'a'), "b"), "%s", order);
+	for (char *r; (r = strchr(order, 'r'));)
+		memmove(r, r + 1, strlen(r));
+	cr_expect(eq(str, order, (char *)"AaBb"));
+}
+
+/* ---- Refusals: one line --------------------------------------------------------------------- */
+
+static void expect_refusal(int status, const char *words)
+{
+	cr_expect(eq(int, run.status, status));
+	cr_expect(eq(u32, lines(run.errors), 1), "%s", run.errors);
+	cr_expect(strstr(run.errors, words) != NULL, "%s", run.errors);
+	cr_expect(not(run.have_file));
+}
+
+Test(lwprun, a_static_program_is_refused)
+{
+	lwprun(getenv("STATIC_PROGRAM"), NULL);
+	expect_refusal(1, "statically linked");
+}
+
+Test(lwprun, a_set_user_id_program_is_refused)
+{
+	char path[128], command[1200];
+
+	snprintf(path, sizeof(path), "%s/setuid", directory);
+	snprintf(command, sizeof(command), "cp %s %s && chmod 4755 %s", VICTIM, path, path);
+	cr_assert(eq(int, system(command), 0));
+	lwprun(path, "records", "1", NULL);
+	expect_refusal(1, "set-user-ID");
+	chmod(path, 02755);
+	lwprun(path, "records", "1", NULL);
+	expect_refusal(1, "set-group-ID");
+	unlink(path);
+}
+
+Test(lwprun, the_interpreter_of_a_script_is_followed)
+{
+	char path[128];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/script", directory);
+	file = fopen(path, "w");
+	fprintf(file, "#!%s\n", getenv("STATIC_PROGRAM"));
+	fclose(file);
+	chmod(path, 0755);
+	lwprun(path, NULL);
+	expect_refusal(1, "statically linked");
+	file = fopen(path, "w");
+	fputs("#!/bin/sh\nexit 9\n", file);
+	fclose(file);
+	lwprun("-q", path, NULL);
+	cr_expect(eq(int, run.status, 9));
+	unlink(path);
+}
+
+Test(lwprun, wrong_programs_are_refused)
+{
+	lwprun("/nonexistent", NULL);
+	expect_refusal(1, "No such file");
+	lwprun("/", NULL);
+	expect_refusal(1, "Is a directory");
+	lwprun("/etc/passwd", NULL);
+	expect_refusal(1, "Permission denied");
+	lwprun("no-such-program", NULL);
+	expect_refusal(1, "No such file");
+}
+
+Test(lwprun, numbers_out_of_range_are_refused)
+{
+	/* 25 bits: 33554431 is the largest interval. */
+	lwprun("-e", "instructions:33554432", VICTIM, NULL);
+	expect_refusal(2, "0 to 33554431");
+	lwprun("-e", "instructions:-1", VICTIM, NULL);
+	expect_refusal(2, "0 to 33554431");
+	lwprun("-e", "nonsense", VICTIM, NULL);
+	expect_refusal(2, "unknown event");
+	lwprun("-e", "cycles,cycles", VICTIM, NULL);
+	expect_refusal(2, "twice");
+	lwprun("-m", "1000", VICTIM, NULL);
+	expect_refusal(2, "multiple of 32");
+	/* LwpMinBufferSize 1: 32 records. */
+	lwprun("-m", "992", VICTIM, NULL);
+	expect_refusal(2, "1024");
+	lwprun("-r", "16", VICTIM, NULL);
+	expect_refusal(2, "0 to 15");
+	lwprun("--max-threads=0", VICTIM, NULL);
+	expect_refusal(2, "1 to");
+}
+
+Test(lwprun, a_full_disk_leaves_no_file)
+{
+	struct rlimit limit = { .rlim_cur = 100000, .rlim_max = RLIM_INFINITY };
+
+	signal(SIGXFSZ, SIG_IGN);
+	setrlimit(RLIMIT_FSIZE, &limit);
+	lwprun(VICTIM, "records", "300000", NULL);
+	expect_refusal(1, "cannot write");
+	/* Nor a temporary one: the directory is empty. */
+	cr_expect(eq(int, rmdir(directory), 0));
+}

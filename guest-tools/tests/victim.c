@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The program that test_lwprun profiles: the first argument says what it does. A mode's records are
+ * stored through fake_lwp.h and so are known exactly.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fake_lwp.h"
+
+#define THREADS 8
+
+static char *self;
+
+static void must(int good, const char *what)
+{
+	if (!good) {
+		perror(what);
+		_exit(99);
+	}
+}
+
+static void records(unsigned int n)
+{
+	if (fake_lwp_records)
+		fake_lwp_records(n);
+}
+
+/* A child's exit status becomes ours. */
+static int reap(pid_t pid)
+{
+	int status = 0;
+
+	must(pid > 0 && waitpid(pid, &status, 0) == pid, "waitpid");
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static int do_records(char **argv)
+{
+	records((unsigned int)atoi(argv[0]));
+	return argv[1] ? atoi(argv[1]) : 0;
+}
+
+/* Thread i stores 100 * (i + 1) records; half of them end by pthread_exit. */
+static void *thread(void *arg)
+{
+	unsigned int i = *(unsigned int *)arg;
+	char name[16];
+
+	snprintf(name, sizeof(name), "thread-%u", i);
+	prctl(PR_SET_NAME, name);
+	records(100 * (i + 1));
+	if (i % 2)
+		pthread_exit(NULL);
+	return NULL;
+}
+
+static int do_threads(char **argv)
+{
+	pthread_t threads[THREADS];
+	unsigned int numbers[THREADS];
+
+	for (unsigned int i = 0; i < THREADS; i++) {
+		numbers[i] = i;
+		must(pthread_create(&threads[i], NULL, thread, &numbers[i]) == 0, "pthread_create");
+	}
+	for (unsigned int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	return 0;
+}
+
+/* Threads that come one after the other, argv[0] of them. */
+static int do_many(char **argv)
+{
+	unsigned int number = 0;
+
+	for (int i = 0; i < atoi(argv[0]); i++) {
+		pthread_t one;
+
+		must(pthread_create(&one, NULL, thread, &number) == 0, "pthread_create");
+		pthread_join(one, NULL);
+	}
+	return 0;
+}
+
+static int do_fork(char **argv)
+{
+	pid_t pid;
+
+	records(10);
+	pid = fork();
+	if (pid == 0) {
+		records(20);
+		exit(3);
+	}
+	return reap(pid);
+}
+
+/* A grandchild that goes on after its parents. */
+static int do_orphan(char **argv)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		if (fork() == 0) {
+			usleep(200 * 1000);
+			records(77);
+			_exit(0);
+		}
+		_exit(0);
+	}
+	return reap(pid);
+}
+
+static int do_exec(char **argv)
+{
+	records(5);
+	execl("/nonexistent", "x", (char *)NULL);
+	must(errno == ENOENT, "execl");
+	records(6);
+	execlp(self, "victim", "records", argv[0], (char *)NULL);
+	return 98;
+}
+
+static int do_exec_clean(char **argv)
+{
+	char *const args[] = { self, strdup("records"), argv[0], NULL };
+	char *const env[] = { strdup("ONLY=this"), NULL };
+
+	execve(self, args, env);
+	return 98;
+}
+
+static int do_vfork(char **argv)
+{
+	pid_t pid = vfork();
+
+	if (pid == 0) {
+		execl(self, "victim", "records", argv[0], (char *)NULL);
+		_exit(98);
+	}
+	records(7);
+	return reap(pid);
+}
+
+static int do_spawn(char **argv)
+{
+	char *const args[] = { self, strdup("records"), argv[0], NULL };
+	char *const env[] = { NULL };
+	pid_t pid;
+
+	must(posix_spawn(&pid, self, NULL, NULL, args, env) == 0, "posix_spawn");
+	return reap(pid);
+}
+
+static int do_system(char **argv)
+{
+	char *command;
+	int status;
+
+	must(asprintf(&command, "%s records %s; exit 4", self, argv[0]) > 0, "asprintf");
+	status = system(command);
+	return WEXITSTATUS(status);
+}
+
+static int do_static(char **argv)
+{
+	records(9);
+	execl(argv[0], argv[0], (char *)NULL);
+	return 98;
+}
+
+static int do_crash(char **argv)
+{
+	records((unsigned int)atoi(argv[0]));
+	signal(SIGSEGV, SIG_DFL);
+	raise(SIGSEGV);
+	return 98;
+}
+
+static int do_quick_exit(char **argv)
+{
+	records((unsigned int)atoi(argv[0]));
+	_exit(5);
+}
+
+static int do_evict(char **argv)
+{
+	records(3);
+	if (fake_lwp_evict)
+		fake_lwp_evict();
+	return 0;
+}
+
+/* Load argv[0], have it store records, unload it, and then argv[1], maybe to the same address. */
+static int do_dlopen(char **argv)
+{
+	for (; *argv; argv++) {
+		void *library = dlopen(*argv, RTLD_NOW);
+		void (*work)(void);
+
+		must(library != NULL, dlerror() ?: "dlopen");
+		*(void **)&work = dlsym(library, "work");
+		must(work != NULL, "dlsym");
+		work();
+		dlclose(library);
+	}
+	return 0;
+}
+
+/* Is a descriptor of lwprun's open here? */
+static int has_pool_open(void)
+{
+	char path[64], target[64];
+
+	for (int fd = 0; fd < 1024; fd++) {
+		ssize_t n;
+
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		n = readlink(path, target, sizeof(target) - 1);
+		target[n > 0 ? n : 0] = '\0';
+		if (strstr(target, "memfd:lwprun"))
+			return 1;
+	}
+	return 0;
+}
+
+/* errno, the signal mask and the descriptors must be as the program left them. */
+static int do_untouched(char **argv)
+{
+	sigset_t before, after;
+
+	sigemptyset(&before);
+	sigaddset(&before, SIGUSR1);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	errno = 77;
+	dlclose(dlopen(NULL, RTLD_NOW));
+	sigprocmask(SIG_SETMASK, NULL, &after);
+	must(errno == 77, "errno");
+	must(sigismember(&after, SIGUSR1) && !sigismember(&after, SIGUSR2), "signal mask");
+	must(!has_pool_open(), "descriptors");
+	return 0;
+}
+
+static volatile sig_atomic_t signalled;
+
+static void on_signal(int sig)
+{
+	signalled = sig;
+}
+
+static int do_signal(char **argv)
+{
+	signal(SIGTERM, on_signal);
+	must(kill(getppid(), SIGTERM) == 0, "kill");
+	while (!signalled)
+		pause();
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	int (*run)(char **argv);
+} modes[] = {
+	{ "records", do_records },
+	{ "threads", do_threads },
+	{ "many", do_many },
+	{ "fork", do_fork },
+	{ "orphan", do_orphan },
+	{ "exec", do_exec },
+	{ "exec-clean", do_exec_clean },
+	{ "vfork", do_vfork },
+	{ "spawn", do_spawn },
+	{ "system", do_system },
+	{ "static", do_static },
+	{ "crash", do_crash },
+	{ "quick-exit", do_quick_exit },
+	{ "evict", do_evict },
+	{ "dlopen", do_dlopen },
+	{ "untouched", do_untouched },
+	{ "signal", do_signal },
+};
+
+int main(int argc, char **argv)
+{
+	self = realpath("/proc/self/exe", NULL);
+	for (size_t i = 0; argc > 1 && i < sizeof(modes) / sizeof(modes[0]); i++)
+		if (!strcmp(argv[1], modes[i].name))
+			return modes[i].run(argv + 2);
+	return 97;
+}
