@@ -18,12 +18,14 @@ fuzz_compile()
 		CC="${ccache-}clang" meson setup -Dfuzz=true -Db_sanitize=address,undefined \
 			-Db_lundef=false "$FUZZ" "$TOP" || return 1
 	fi
-	ninja -C "$FUZZ" -j "$(jobs_count)"
+	# shellcheck disable=SC2046 # names of targets have no spaces
+	ninja -C "$FUZZ" -j "$(jobs_count)" $(fuzz_targets)
 }
 
+# fuzz_targets: the programs fuzz_* that this tree has, as Ninja knows them
 fuzz_targets()
 {
-	find "$FUZZ" -type f -name 'fuzz_*' -perm -100 ! -path '*.p/*' -printf '%P\n' | sort
+	ninja -C "$FUZZ" -t targets all | sed -n 's,^\(.*/fuzz_[a-z0-9_]*\): c_LINKER.*,\1,p' | sort
 }
 
 # fuzz_corpus_of TARGET: its committed corpus

@@ -381,6 +381,7 @@ int main(void)
 	load_modules();
 	open_port();
 	mount_root();
+	name_machine();
 	send_frame(FRAME_HELLO, NULL, 0);
 	take_request();
 

@@ -13,6 +13,7 @@ _Noreturn void trouble(const char *format, ...) __attribute__((format(printf, 1,
 void mount_early(void);
 void load_modules(void);
 void mount_root(void);
+void name_machine(void);
 void mount_modules(const char *dir);
 
 #endif
