@@ -14,6 +14,8 @@ const struct run runs[] = {
 	/* The test kernel itself. */
 	{ "self_user" },
 	{ "self_smp", .cpus = 3 },
+	{ "bench" },
+	{ "bench_profiled", "bench", LWP, "interval=100" },
 	/* CPUID and MSRs. */
 	{ "absent" },
 	{ "leaf", .cpu = LWP, .args = "want=full" },

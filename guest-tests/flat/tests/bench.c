@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A load for flatbench: mixed integer code at CPL 3 (checksum, sorting, pointer chase, matrix), the same
+ * instructions at every run. rounds=N says how much; interval=N profiles it (0: LWP is not touched, so it
+ * also runs without), event=2|3 says what is counted.
+ */
+#include "lwp.h"
+#include "test.h"
+#include "x86.h"
+
+#define USER \
+	__attribute__((section(".utext"), noinline, optimize("no-tree-loop-distribute-patterns")))
+
+#define WORDS 256
+#define SIDE 12
+/* Fits into the data pages. */
+struct load {
+	u32 word[WORDS];
+	u32 next[WORDS];
+	u32 a[SIDE][SIDE], b[SIDE][SIDE], c[SIDE][SIDE];
+};
+
+extern char bench_plain[], bench_profiled[];
+/* rax = block, rdi = data, rsi = rounds; the sum comes back in rax. */
+USER_CODE("bench_profiled: llwpcb %rax\n"
+	  "bench_plain: call bench_rounds\n" USER_EXIT);
+
+u64 bench_rounds(struct load *l, u64 rounds);
+
+static USER u32 checksum(const struct load *l)
+{
+	u32 crc = ~0u;
+
+	for (int i = 0; i < WORDS; i++) {
+		crc ^= l->word[i];
+		for (int bit = 0; bit < 8; bit++)
+			crc = crc >> 1 ^ (0xedb88320u & -(crc & 1));
+	}
+	return crc;
+}
+
+static USER void sort(struct load *l)
+{
+	for (int i = 1; i < 64; i++) {
+		u32 key = l->word[i];
+		int j = i - 1;
+
+		for (; j >= 0 && l->word[j] > key; j--)
+			l->word[j + 1] = l->word[j];
+		l->word[j + 1] = key;
+	}
+}
+
+static USER u32 chase(const struct load *l, u32 at)
+{
+	u32 sum = 0;
+
+	for (int i = 0; i < 4 * WORDS; i++) {
+		sum += l->word[at];
+		at = l->next[at];
+	}
+	return sum;
+}
+
+static USER u32 multiply(struct load *l)
+{
+	for (int i = 0; i < SIDE; i++)
+		for (int j = 0; j < SIDE; j++) {
+			u32 sum = 0;
+
+			for (int k = 0; k < SIDE; k++)
+				sum += l->a[i][k] * l->b[k][j];
+			l->c[i][j] = sum;
+		}
+	return l->c[3][5];
+}
+
+__attribute__((section(".utext"))) u64 bench_rounds(struct load *l, u64 rounds)
+{
+	u32 seed = 1, sum = 0;
+
+	while (rounds--) {
+		for (int i = 0; i < WORDS; i++) {
+			seed = seed * 1664525 + 1013904223;
+			l->word[i] = seed;
+			l->next[i] = (u32)(i * 197 + 31) % WORDS;
+			l->a[i % SIDE][i / SIDE % SIDE] = seed >> 7;
+			l->b[i % SIDE][i / SIDE % SIDE] = seed >> 9;
+		}
+		sum += checksum(l) + chase(l, sum % WORDS) + multiply(l);
+		sort(l);
+	}
+	return sum;
+}
+
+FLAT_TEST(bench)
+{
+	u32 interval = option_number("interval", 0), event = option_number("event", EV_IRE);
+	struct block b = { .event = { { (u8)event, interval - 1, interval - 1 } } };
+	struct lwp l;
+
+	_Static_assert(sizeof(struct load) <= DATA_PAGES * PAGE_SIZE, "data pages hold the load");
+	if (interval) {
+		lwp_init(&l);
+		lwp_prepare(&l, &b, bench_profiled);
+	} else {
+		lwp_map(&l, kernel_cr3());
+		user_init64(&l.u, (u64)bench_plain, STACK_TOP);
+		l.u.r.rdi = DATA_VA;
+	}
+	l.u.r.rsi = option_number("rounds", 1);
+	user_run(&l.u);
+	if (interval)
+		lwp_stop();
+	report(user_exited(&l.u), "the load ran to its end");
+	report_note("sum %lx", l.u.r.rax);
+}
