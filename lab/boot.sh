@@ -52,15 +52,12 @@ boot_option()
 # boot_prepare: what a guest needs is there and up to date; VLWP_QEMU names another QEMU to run
 boot_prepare()
 {
+	[[ ! ${VLWP_QEMU-} || -x $VLWP_QEMU ]] || die "VLWP_QEMU=$VLWP_QEMU: no program there"
 	[[ $ACCEL == tcg ]] || accel_kvm_prepare
 	"$LAB/deps"
 	"$LAB/build-tools"
 	"$LAB/build-guest"
-	if [[ ${VLWP_QEMU-} ]]; then
-		[[ -x $VLWP_QEMU ]] || die "VLWP_QEMU=$VLWP_QEMU: no program there"
-	else
-		"$LAB/build-qemu"
-	fi
+	[[ ${VLWP_QEMU-} ]] || "$LAB/build-qemu"
 }
 
 # boot_dir: set RUN to this run's private directory, which goes when the script ends
