@@ -11,7 +11,7 @@ bool leaf_query(struct leaf *leaf, const char **why)
 	uint32_t eax, ebx, ecx, edx;
 
 	*why = "this processor has no LWP (CPUID 80000001h ECX[15] is 0)";
-	if (__get_cpuid_max(0x80000000u, NULL) < LWP_CPUID_LEAF)
+	if ((unsigned int)__get_cpuid_max(0x80000000u, NULL) < LWP_CPUID_LEAF)
 		return false;
 	__cpuid(LWP_CPUID_PRESENT_LEAF, eax, ebx, ecx, edx);
 	if (!(ecx & LWP_CPUID_PRESENT_ECX))

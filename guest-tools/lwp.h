@@ -106,7 +106,7 @@ static inline bool lwp_query(struct lwp_features *features)
 	uint32_t eax, ebx, ecx, edx;
 
 	memset(features, 0, sizeof(*features));
-	if (__get_cpuid_max(0x80000000u, NULL) < 0x8000001cu)
+	if ((unsigned int)__get_cpuid_max(0x80000000u, NULL) < 0x8000001cu)
 		return false;
 	__cpuid(0x80000001u, eax, ebx, ecx, edx);
 	if (!(ecx & (1u << 15)))

@@ -270,8 +270,10 @@ struct symbols *symbols_open(const char *sysroot, const char *path, struct lwpda
 			     struct lwpdata_bytes image)
 {
 	struct symbols *s = must(calloc(1, sizeof(*s)));
-	int fd = image.size ? image_file(image) : choose_file(s, sysroot, path, build_id);
+	int fd;
 
+	elf_version(EV_CURRENT);
+	fd = image.size ? image_file(image) : choose_file(s, sysroot, path, build_id);
 	s->is_elf = true;
 	if (fd < 0 && !s->problem)
 		set_problem(s, strerror(errno));

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The reader of data files on arbitrary bytes. The first byte says whether checksums and the END section are
+ * made right before reading, so that what lies behind them is reached; the rest is the file.
+ *
+ * Every byte range in a section lies in the file; ids are in range; records have the counts that the
+ * file's end says; reading ends.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lwpdata_wire.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define CHECK(cond)                                                                              \
+	do {                                                                                     \
+		if (!(cond)) {                                                                   \
+			fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__, #cond); \
+			abort();                                                                 \
+		}                                                                                \
+	} while (0)
+
+static void sign(uint8_t *section, uint64_t payload, uint32_t *chain)
+{
+	uint32_t crc = lwpdata_header_crc(section);
+	uint8_t link[4];
+
+	crc = (uint32_t)crc32_z(crc, section + LWPDATA_SECTION_HEADER_SIZE, payload);
+	lwpdata_put32(section + LWPDATA_HEADER_CRC, crc);
+	lwpdata_put32(link, crc);
+	*chain = (uint32_t)crc32_z(*chain, link, sizeof(link));
+}
+
+/* What a writer would have made of these sections. */
+static void make_right(uint8_t *file, size_t size)
+{
+	uint64_t at = LWPDATA_PREAMBLE_SIZE, sections = 0, records = 0;
+	uint32_t chain = 0;
+
+	while (at + LWPDATA_SECTION_HEADER_SIZE <= size) {
+		uint8_t *section = file + at, *payload = section + LWPDATA_SECTION_HEADER_SIZE;
+		uint64_t left = size - at - LWPDATA_SECTION_HEADER_SIZE;
+		uint64_t length = lwpdata_get64(section + LWPDATA_HEADER_SIZE);
+
+		if (length > left || lwpdata_padding(length) > left - length)
+			return;
+		memset(payload + length, 0, lwpdata_padding(length));
+		if (lwpdata_get32(section) == LWPDATA_END && length == 24) {
+			lwpdata_put64(payload, sections);
+			lwpdata_put64(payload + 8, records);
+			lwpdata_put32(payload + 16, chain);
+		}
+		if (lwpdata_get32(section) == LWPDATA_RECORDS && length >= 8)
+			records += lwpdata_get32(payload + 4);
+		sign(section, length, &chain);
+		sections++;
+		at += LWPDATA_SECTION_HEADER_SIZE + length + lwpdata_padding(length);
+	}
+}
+
+static void check_bytes(const struct lwpdata_reader *r, struct lwpdata_bytes bytes)
+{
+	if (bytes.size)
+		CHECK(bytes.data >= r->data && bytes.data + bytes.size <= r->data + r->size);
+}
+
+static void check_config(const struct lwpdata_reader *r, const struct lwpdata_config *config)
+{
+	CHECK(config->nr_events <= LWPDATA_MAX_EVENTS && config->random < 16);
+	check_bytes(r, config->tool);
+	check_bytes(r, config->kernel);
+	for (uint32_t i = 0; i < config->nr_args && i < 100; i++)
+		check_bytes(r, lwpdata_arg(config, i));
+}
+
+static void check_section(const struct lwpdata_reader *r, const struct lwpdata_section *s)
+{
+	switch (s->type) {
+	case LWPDATA_CONFIG:
+		check_config(r, &s->config);
+		break;
+	case LWPDATA_OBJECT:
+		check_bytes(r, s->object.path);
+		check_bytes(r, s->object.build_id);
+		CHECK(s->object.id < r->nr_objects);
+		break;
+	case LWPDATA_PROCESS:
+		check_bytes(r, s->process.comm);
+		check_bytes(r, s->process.exe);
+		CHECK(s->process.id < r->nr_processes);
+		break;
+	case LWPDATA_MAP:
+		CHECK(s->map.process < r->nr_processes && s->map.start < s->map.end);
+		CHECK(s->map.object < r->nr_objects || s->map.object == LWPDATA_NONE);
+		break;
+	case LWPDATA_RECORDS:
+		CHECK(s->records.thread < r->nr_threads);
+		check_bytes(r, (struct lwpdata_bytes){ s->records.data,
+						       (size_t)s->records.count * 32 });
+		break;
+	case LWPDATA_THREAD:
+		CHECK(s->thread.process < r->nr_processes);
+		check_bytes(r, s->thread.comm);
+		break;
+	case LWPDATA_THREAD_END:
+		CHECK(s->thread_end.thread < r->nr_threads);
+		check_bytes(r, s->thread_end.comm);
+		break;
+	case LWPDATA_PERF_MAP:
+		check_bytes(r, s->perf_map.text);
+		break;
+	case LWPDATA_IMAGE:
+		check_bytes(r, s->image.bytes);
+		break;
+	default:
+		break;
+	}
+}
+
+static void read_all(const uint8_t *file, size_t size)
+{
+	struct lwpdata_error error = { 0 };
+	struct lwpdata_section section;
+	struct lwpdata_reader reader;
+	uint64_t records = 0, offset = 0;
+	int more = -1;
+
+	if (lwpdata_open(&reader, file, size, &error)) {
+		while ((more = lwpdata_next(&reader, &section, &error)) > 0) {
+			CHECK(reader.offset > offset && reader.offset <= size);
+			offset = reader.offset;
+			if (section.type == LWPDATA_RECORDS)
+				records += section.records.count;
+			check_section(&reader, &section);
+		}
+	}
+	if (more < 0)
+		CHECK(error.text[0] && error.offset <= size);
+	else
+		CHECK(reader.ended && reader.offset == size && reader.records == records);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	uint8_t *file;
+
+	if (!size)
+		return 0;
+	/* A copy of its own, so that one byte too far is noticed. */
+	file = malloc(size - 1 ? size - 1 : 1);
+	if (!file)
+		return 0;
+	memcpy(file, data + 1, size - 1);
+	if (data[0] & 1)
+		make_right(file, size - 1);
+	read_all(file, size - 1);
+	free(file);
+	return 0;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A profile with one section of each type, written by the writer, for the tests of the reader. */
+#ifndef LWPDATA_SAMPLE_H
+#define LWPDATA_SAMPLE_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lwpdata.h"
+
+#define TEXT(literal) ((struct lwpdata_bytes){ (const uint8_t *)(literal), sizeof(literal) - 1 })
+
+/* Writes the sections below to `w`, and leaves the end to the caller. */
+static inline void sample_write(struct lwpdata_writer *w)
+{
+	static const struct lwpdata_bytes args[] = { TEXT("perl"), TEXT(""), TEXT("-e1") };
+	const struct lwpdata_config config = {
+		.revision = 0,
+		.nr_events = 2,
+		.leaf_eax = 0x7f,
+		.leaf_ebx = 0x80062016,
+		.leaf_ecx = 0x00010200,
+		.leaf_edx = 0x8000007f,
+		.flags = 0x0c,
+		.filters = 0x38000000,
+		.ring_size = 4096,
+		.random = 5,
+		.start_realtime = 0x1122334455667788,
+		.start_monotonic = 0x99,
+		.events = { { 2, 100003 }, { 3, 0x1ffffff } },
+		.tool = TEXT("lwprun test"),
+		.kernel = TEXT("6.12"),
+		.nr_args = 3,
+		.args = args,
+	};
+	const struct lwpdata_object object = { 0, LWPDATA_OBJECT_PROFILER, 12345,
+					       TEXT("/usr/lib/x.so"), TEXT("\x01\x00\x02\x03") };
+	const struct lwpdata_process process = {
+		0, LWPDATA_NONE, 77, LWPDATA_BY_EXEC, 1000, TEXT("perl"), TEXT("/usr/bin/perl")
+	};
+	const struct lwpdata_map map = { 0, 0, 1001, 0x1000, 0x3000, 0x200 };
+	const struct lwpdata_unmap unmap = { 0, 1006, 0x1000, 0x3000 };
+	const struct lwpdata_thread thread = { 0, 0, 78, 1002, { 99, 100 }, TEXT("worker") };
+	const struct lwpdata_thread_end thread_end = { 0,	 LWPDATA_THREAD_FLUSHED, 1005, 3, 4,
+						       { 5, 6 }, TEXT("renamed") };
+	const struct lwpdata_process_end process_end = { 0, LWPDATA_END_EXEC, 1007 };
+	const struct lwpdata_perf_map perf_map = { 0, 0, TEXT("1000 10 name\n") };
+	const struct lwpdata_image image = { 0, TEXT("\177ELF") };
+	const struct lwpdata_stats stats = { 1, 2, 3, 4, 5, 6, 7 };
+	uint8_t records[3 * LWPDATA_RECORD_SIZE];
+
+	for (size_t i = 0; i < sizeof(records); i++)
+		records[i] = (uint8_t)(i + 1);
+	lwpdata_write_config(w, &config);
+	lwpdata_write_object(w, &object);
+	lwpdata_write_process(w, &process);
+	lwpdata_write_map(w, &map);
+	lwpdata_write_image(w, &image);
+	lwpdata_write_thread(w, &thread, 2);
+	/* As from a ring that wraps after its first record. */
+	lwpdata_write_records(w, 0, 1003, records, 32, records + 32, 64);
+	lwpdata_write_thread_end(w, &thread_end, 2);
+	lwpdata_write_unmap(w, &unmap);
+	lwpdata_write_perf_map(w, &perf_map);
+	lwpdata_write_process_end(w, &process_end);
+	lwpdata_write_stats(w, &stats);
+}
+
+#define SAMPLE_SECTIONS 13 /* END included */
+
+#endif

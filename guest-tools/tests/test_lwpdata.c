@@ -1,0 +1,504 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The data file: what is written is read, and a reader believes nothing (docs/lwpdata.md).
+ */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "lwpdata_wire.h"
+#include "sample.h"
+
+static char directory[64], path[96];
+static uint8_t file[1 << 16];
+static size_t size;
+static struct lwpdata_error error;
+
+static void set_up(void)
+{
+	snprintf(directory, sizeof(directory), "/tmp/test_lwpdata.XXXXXX");
+	cr_assert(mkdtemp(directory) != NULL);
+	snprintf(path, sizeof(path), "%s/data", directory);
+}
+
+static void tear_down(void)
+{
+	unlink(path);
+	cr_expect(eq(int, rmdir(directory), 0), "something else was left in the directory");
+}
+
+TestSuite(lwpdata, .init = set_up, .fini = tear_down);
+
+static struct lwpdata_writer *begin(void)
+{
+	struct lwpdata_writer *w = lwpdata_create(path);
+
+	cr_assert(w != NULL);
+	return w;
+}
+
+/* Ends the file and loads its bytes into `file`. */
+static void end(struct lwpdata_writer *w)
+{
+	int fd;
+
+	cr_assert(eq(int, lwpdata_finish(w), 0));
+	fd = open(path, O_RDONLY);
+	size = (size_t)read(fd, file, sizeof(file));
+	close(fd);
+}
+
+static void make_sample(void)
+{
+	struct lwpdata_writer *w = begin();
+
+	sample_write(w);
+	end(w);
+}
+
+/* Reads everything in the first n bytes; the result of the last call of the reader. */
+static int read_all(size_t n)
+{
+	struct lwpdata_section section;
+	struct lwpdata_reader reader;
+	int more;
+
+	memset(&error, 0, sizeof(error));
+	if (!lwpdata_open(&reader, file, n, &error))
+		return -1;
+	while ((more = lwpdata_next(&reader, &section, &error)) > 0)
+		;
+	return more;
+}
+
+static void expect_error(const char *words)
+{
+	cr_expect(eq(int, read_all(size), -1));
+	cr_expect(strstr(error.text, words) != NULL, "'%s' instead of '%s'", error.text, words);
+	cr_expect(le(u64, error.offset, size));
+}
+
+static void expect_text(struct lwpdata_bytes bytes, const char *text)
+{
+	cr_expect(eq(sz, bytes.size, strlen(text)));
+	cr_expect(eq(int, memcmp(bytes.data, text, strlen(text)), 0), "%s", text);
+}
+
+/* The next section, which must be of this type. */
+static void next(struct lwpdata_reader *r, struct lwpdata_section *s, uint32_t type)
+{
+	cr_assert(eq(int, lwpdata_next(r, s, &error), 1), "%s", error.text);
+	cr_assert(eq(u32, s->type, type));
+}
+
+/* ---- What is written is read ---------------------------------------------------------------- */
+
+static void expect_config(const struct lwpdata_config *c)
+{
+	cr_expect(eq(u32, c->revision, 0));
+	cr_expect(eq(u32, c->nr_events, 2));
+	cr_expect(eq(u32, c->leaf_eax, 0x7f));
+	cr_expect(eq(u32, c->leaf_ebx, 0x80062016));
+	cr_expect(eq(u32, c->leaf_ecx, 0x00010200));
+	cr_expect(eq(u32, c->leaf_edx, 0x8000007f));
+	cr_expect(eq(u32, c->flags, 0x0c));
+	cr_expect(eq(u32, c->filters, 0x38000000));
+	cr_expect(eq(u32, c->ring_size, 4096));
+	cr_expect(eq(u32, c->random, 5));
+	cr_expect(eq(u64, c->start_realtime, 0x1122334455667788));
+	cr_expect(eq(u64, c->start_monotonic, 0x99));
+	cr_expect(eq(u32, c->events[0].event_id, 2));
+	cr_expect(eq(u32, c->events[0].interval, 100003));
+	cr_expect(eq(u32, c->events[1].event_id, 3));
+	cr_expect(eq(u32, c->events[1].interval, 0x1ffffff));
+	expect_text(c->tool, "lwprun test");
+	expect_text(c->kernel, "6.12");
+	cr_expect(eq(u32, c->nr_args, 3));
+	expect_text(lwpdata_arg(c, 0), "perl");
+	expect_text(lwpdata_arg(c, 1), "");
+	expect_text(lwpdata_arg(c, 2), "-e1");
+}
+
+static void expect_places(struct lwpdata_reader *r, struct lwpdata_section *s)
+{
+	next(r, s, LWPDATA_OBJECT);
+	cr_expect(eq(u32, s->object.id, 0));
+	cr_expect(eq(u32, s->object.flags, LWPDATA_OBJECT_PROFILER));
+	cr_expect(eq(u64, s->object.size, 12345));
+	expect_text(s->object.path, "/usr/lib/x.so");
+	cr_expect(eq(sz, s->object.build_id.size, 4));
+	cr_expect(eq(int, memcmp(s->object.build_id.data, "\x01\x00\x02\x03", 4), 0));
+	next(r, s, LWPDATA_PROCESS);
+	cr_expect(eq(u32, s->process.parent, LWPDATA_NONE));
+	cr_expect(eq(u32, s->process.pid, 77));
+	cr_expect(eq(u32, s->process.origin, LWPDATA_BY_EXEC));
+	cr_expect(eq(u64, s->process.time, 1000));
+	expect_text(s->process.comm, "perl");
+	expect_text(s->process.exe, "/usr/bin/perl");
+	next(r, s, LWPDATA_MAP);
+	cr_expect(eq(u32, s->map.process, 0));
+	cr_expect(eq(u32, s->map.object, 0));
+	cr_expect(eq(u64, s->map.time, 1001));
+	cr_expect(eq(u64, s->map.start, 0x1000));
+	cr_expect(eq(u64, s->map.end, 0x3000));
+	cr_expect(eq(u64, s->map.offset, 0x200));
+	next(r, s, LWPDATA_IMAGE);
+	expect_text(s->image.bytes, "\177ELF");
+}
+
+static void expect_thread(struct lwpdata_reader *r, struct lwpdata_section *s)
+{
+	next(r, s, LWPDATA_THREAD);
+	cr_expect(eq(u32, s->thread.process, 0));
+	cr_expect(eq(u32, s->thread.tid, 78));
+	cr_expect(eq(u64, s->thread.time, 1002));
+	cr_expect(eq(u32, s->thread.initial[0], 99));
+	cr_expect(eq(u32, s->thread.initial[1], 100));
+	expect_text(s->thread.comm, "worker");
+	next(r, s, LWPDATA_RECORDS);
+	cr_expect(eq(u32, s->records.thread, 0));
+	cr_expect(eq(u32, s->records.count, 3));
+	cr_expect(eq(u64, s->records.time, 1003));
+	for (unsigned int i = 0; i < 96; i++)
+		cr_expect(eq(u8, s->records.data[i], (uint8_t)(i + 1)));
+	next(r, s, LWPDATA_THREAD_END);
+	cr_expect(eq(u32, s->thread_end.flags, LWPDATA_THREAD_FLUSHED));
+	cr_expect(eq(u64, s->thread_end.records, 3));
+	cr_expect(eq(u64, s->thread_end.missed, 4));
+	cr_expect(eq(u32, s->thread_end.final[0], 5));
+	cr_expect(eq(u32, s->thread_end.final[1], 6));
+	expect_text(s->thread_end.comm, "renamed");
+}
+
+Test(lwpdata, every_field_is_read_as_written)
+{
+	struct lwpdata_section s;
+	struct lwpdata_reader r;
+
+	make_sample();
+	cr_assert(lwpdata_open(&r, file, size, &error));
+	next(&r, &s, LWPDATA_CONFIG);
+	expect_config(&s.config);
+	expect_places(&r, &s);
+	expect_thread(&r, &s);
+	next(&r, &s, LWPDATA_UNMAP);
+	cr_expect(eq(u64, s.unmap.start, 0x1000));
+	cr_expect(eq(u64, s.unmap.end, 0x3000));
+	next(&r, &s, LWPDATA_PERF_MAP);
+	expect_text(s.perf_map.text, "1000 10 name\n");
+	next(&r, &s, LWPDATA_PROCESS_END);
+	cr_expect(eq(u32, s.process_end.how, LWPDATA_END_EXEC));
+	next(&r, &s, LWPDATA_STATS);
+	cr_expect(eq(u64, s.stats.threads_no_slot, 1));
+	cr_expect(eq(u64, s.stats.rings_damaged, 7));
+	next(&r, &s, LWPDATA_END);
+	cr_expect(eq(int, lwpdata_next(&r, &s, &error), 0));
+	cr_expect(eq(u64, r.sections, SAMPLE_SECTIONS));
+}
+
+Test(lwpdata, the_first_bytes_are_as_documented)
+{
+	static const uint8_t expected[32] = {
+		/* preamble: magic, version 1.0, zero */
+		'L',
+		'W',
+		'P',
+		'D',
+		'A',
+		'T',
+		'A',
+		'\n',
+		1,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		/* CONFIG: type 1, CRC, 12 words, 2 x 2 words, texts of 11 and 4, 1 word, 4, 0, 3 */
+		1,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		4 * 10 + 8 * 2 + 16 + 13 + 6 + 4 + 6 + 2 + 5,
+	};
+
+	make_sample();
+	memset(file + 20, 0, 4);
+	cr_expect(eq(int, memcmp(file, expected, sizeof(expected)), 0));
+	cr_expect(eq(sz, size % 8, 0));
+}
+
+Test(lwpdata, names_of_events_are_found_both_ways)
+{
+	cr_expect(eq(str, (char *)lwpdata_event_name(2), (char *)"instructions"));
+	cr_expect(eq(str, (char *)lwpdata_event_name(255), (char *)"inserted"));
+	cr_expect(lwpdata_event_name(7) == NULL);
+	cr_expect(eq(u32, lwpdata_event_by_name("branches", 8), 3));
+	cr_expect(eq(u32, lwpdata_event_by_name("branches", 7), 0));
+	cr_expect(eq(u32, lwpdata_event_by_name("", 0), 0));
+}
+
+/* ---- Damage is found ------------------------------------------------------------------------ */
+
+Test(lwpdata, a_file_cut_off_anywhere_is_refused)
+{
+	make_sample();
+	cr_expect(eq(int, read_all(size), 0));
+	for (size_t n = 0; n < size; n++) {
+		cr_expect(eq(int, read_all(n), -1), "%zu of %zu bytes", n, size);
+		cr_expect(le(u64, error.offset, n));
+		cr_expect(ne(chr, error.text[0], 0));
+	}
+}
+
+Test(lwpdata, every_changed_byte_is_noticed)
+{
+	make_sample();
+	for (size_t i = 0; i < size; i++) {
+		/* A later minor version adds nothing that this reader must know. */
+		if (i == LWPDATA_PREAMBLE_MINOR || i == LWPDATA_PREAMBLE_MINOR + 1)
+			continue;
+		file[i] ^= 0x40;
+		cr_expect(eq(int, read_all(size), -1), "byte %zu", i);
+		file[i] ^= 0x40;
+	}
+}
+
+Test(lwpdata, bytes_after_the_end_are_refused)
+{
+	make_sample();
+	memset(file + size, 0, 16);
+	size += 16;
+	expect_error("goes on after its END");
+}
+
+Test(lwpdata, other_files_and_versions_are_refused)
+{
+	make_sample();
+	file[0] = 'X';
+	expect_error("not an lwpdata file");
+	file[0] = 'L';
+	file[LWPDATA_PREAMBLE_MAJOR] = 2;
+	expect_error("version 2");
+}
+
+/* ---- Lies are found: sections that are whole but wrong -------------------------------------- */
+
+/* Where the n-th section of a type begins in `file`. */
+static size_t find_section(uint32_t type)
+{
+	size_t at = LWPDATA_PREAMBLE_SIZE;
+
+	while (lwpdata_get32(file + at) != type) {
+		uint64_t payload = lwpdata_get64(file + at + LWPDATA_HEADER_SIZE);
+
+		at += LWPDATA_SECTION_HEADER_SIZE + payload + lwpdata_padding(payload);
+		cr_assert(lt(sz, at, size));
+	}
+	return at;
+}
+
+/* Give a section that was changed a right checksum. */
+static void sign(size_t at)
+{
+	uint64_t payload = lwpdata_get64(file + at + LWPDATA_HEADER_SIZE);
+	uint32_t crc = lwpdata_header_crc(file + at);
+
+	crc = (uint32_t)crc32_z(crc, file + at + LWPDATA_SECTION_HEADER_SIZE, payload);
+	lwpdata_put32(file + at + LWPDATA_HEADER_CRC, crc);
+}
+
+/* The sample with 32 bits of a section's payload changed. */
+static void change(uint32_t type, size_t offset, uint32_t value)
+{
+	size_t at;
+
+	make_sample();
+	at = find_section(type);
+	lwpdata_put32(file + at + LWPDATA_SECTION_HEADER_SIZE + offset, value);
+	sign(at);
+}
+
+Test(lwpdata, numbers_out_of_range_are_refused)
+{
+	change(LWPDATA_CONFIG, 0, 2);
+	expect_error("revision");
+	change(LWPDATA_CONFIG, 4, 17);
+	expect_error("too many events");
+	change(LWPDATA_CONFIG, 4, 0xffffffff);
+	expect_error("too many events");
+	change(LWPDATA_CONFIG, 36, 16);
+	expect_error("Random");
+	change(LWPDATA_CONFIG, 56, 256);
+	expect_error("EventId");
+	change(LWPDATA_CONFIG, 60, 0x2000000);
+	expect_error("25 bits");
+	change(LWPDATA_PROCESS_END, 4, 4);
+	expect_error("unknown way");
+	change(LWPDATA_UNMAP, 4, 1);
+	expect_error("reserved");
+}
+
+Test(lwpdata, references_to_what_is_not_there_are_refused)
+{
+	change(LWPDATA_MAP, 0, 1);
+	expect_error("process that was not introduced");
+	change(LWPDATA_MAP, 4, 1);
+	expect_error("object that was not introduced");
+	change(LWPDATA_UNMAP, 0, 1);
+	expect_error("process that was not introduced");
+	change(LWPDATA_THREAD, 4, 1);
+	expect_error("process that was not introduced");
+	change(LWPDATA_RECORDS, 0, 1);
+	expect_error("thread that was not introduced");
+	change(LWPDATA_THREAD_END, 0, 0xffffffff);
+	expect_error("thread that was not introduced");
+	change(LWPDATA_PROCESS, 4, 0);
+	expect_error("parent that was not introduced");
+	change(LWPDATA_IMAGE, 0, 1);
+	expect_error("object that was not introduced");
+}
+
+Test(lwpdata, ids_count_from_zero)
+{
+	change(LWPDATA_OBJECT, 0, 1);
+	expect_error("numbered in order");
+	change(LWPDATA_PROCESS, 0, 1);
+	expect_error("numbered in order");
+	change(LWPDATA_THREAD, 0, 1);
+	expect_error("numbered in order");
+}
+
+Test(lwpdata, counts_must_fit_their_section)
+{
+	change(LWPDATA_RECORDS, 4, 4);
+	expect_error("too short");
+	change(LWPDATA_RECORDS, 4, 2);
+	expect_error("longer than its contents");
+	change(LWPDATA_RECORDS, 4, 0xffffffff);
+	expect_error("too short");
+	change(LWPDATA_THREAD, 20, 3);
+	expect_error("number of counters");
+}
+
+Test(lwpdata, ranges_must_not_be_empty)
+{
+	change(LWPDATA_MAP, 16, 0x3000);
+	expect_error("ends before it starts");
+	change(LWPDATA_UNMAP, 16, 0x4000);
+	expect_error("ends before it starts");
+}
+
+Test(lwpdata, texts_have_no_nul)
+{
+	/* OBJECT: id, flags, size, then a length and the path. */
+	change(LWPDATA_OBJECT, 18, 0);
+	expect_error("NUL");
+}
+
+Test(lwpdata, the_end_knows_what_came_before)
+{
+	change(LWPDATA_END, 0, SAMPLE_SECTIONS);
+	expect_error("another number of sections");
+	change(LWPDATA_END, 8, 4);
+	expect_error("another number of records");
+	/* A section replaced by another good one of the same length. */
+	change(LWPDATA_STATS, 0, 8);
+	expect_error("not those that were written");
+}
+
+Test(lwpdata, config_comes_first_and_once)
+{
+	make_sample();
+	lwpdata_put32(file + LWPDATA_PREAMBLE_SIZE, LWPDATA_STATS);
+	sign(LWPDATA_PREAMBLE_SIZE);
+	expect_error("CONFIG must be the first");
+	change(LWPDATA_STATS, 0, 1);
+	lwpdata_put32(file + find_section(LWPDATA_STATS), LWPDATA_CONFIG);
+	sign(find_section(LWPDATA_END) - 16 - 56);
+	expect_error("CONFIG must be the first");
+}
+
+Test(lwpdata, unknown_sections_are_skipped_only_if_optional)
+{
+	size_t at;
+
+	change(LWPDATA_STATS, 0, 1);
+	at = find_section(LWPDATA_STATS);
+	lwpdata_put32(file + at, 99);
+	sign(at);
+	expect_error("too old");
+	lwpdata_put32(file + at, 99 | LWPDATA_OPTIONAL);
+	sign(at);
+	/* It is passed over; only the chain of checksums, which was not signed, is wrong. */
+	expect_error("not those that were written");
+}
+
+/* ---- The writer ----------------------------------------------------------------------------- */
+
+Test(lwpdata, a_file_has_its_name_only_when_it_is_whole)
+{
+	struct lwpdata_writer *w = begin();
+
+	sample_write(w);
+	cr_expect(eq(int, access(path, F_OK), -1));
+	lwpdata_abandon(w);
+	cr_expect(eq(int, access(path, F_OK), -1));
+	make_sample();
+	cr_expect(eq(int, access(path, F_OK), 0));
+}
+
+Test(lwpdata, an_old_file_stays_until_it_is_replaced)
+{
+	struct lwpdata_writer *w;
+	struct stat before, after;
+
+	make_sample();
+	stat(path, &before);
+	w = begin();
+	lwpdata_abandon(w);
+	stat(path, &after);
+	cr_expect(eq(ulong, before.st_ino, after.st_ino));
+}
+
+Test(lwpdata, what_is_no_file_is_not_replaced)
+{
+	cr_expect(lwpdata_create("/dev/null") == NULL);
+	cr_expect(lwpdata_create("/") == NULL);
+	cr_expect(lwpdata_create("/nonexistent/x") == NULL);
+}
+
+Test(lwpdata, sections_larger_than_the_buffer_are_whole)
+{
+	static uint8_t records[20000 * LWPDATA_RECORD_SIZE];
+	struct lwpdata_writer *w = begin();
+	struct lwpdata_section s;
+	struct lwpdata_reader r;
+	uint8_t *bytes = malloc(1 << 20);
+	size_t n;
+	int fd;
+
+	for (size_t i = 0; i < sizeof(records); i++)
+		records[i] = (uint8_t)(i * 7);
+	sample_write(w);
+	lwpdata_write_records(w, 0, 1, records, sizeof(records), NULL, 0);
+	cr_expect(eq(u64, lwpdata_written_records(w), 20003));
+	cr_assert(eq(int, lwpdata_finish(w), 0));
+	fd = open(path, O_RDONLY);
+	n = (size_t)read(fd, bytes, 1 << 20);
+	close(fd);
+	cr_assert(lwpdata_open(&r, bytes, n, &error));
+	while (lwpdata_next(&r, &s, &error) > 0)
+		if (s.type == LWPDATA_RECORDS && s.records.count == 20000)
+			cr_expect(eq(int, memcmp(s.records.data, records, sizeof(records)), 0));
+	cr_expect(eq(u64, r.records, 20003));
+	cr_expect(r.ended);
+	free(bytes);
+}
