@@ -106,6 +106,8 @@ static const char *check_ring(const struct lwp_caps *caps, const struct lwp_stat
 		return "buffer size is below the minimum";
 	if (!canonical_range(st->base, st->size))
 		return "buffer is not canonical";
+	if (st->base & lwp_rev_get(caps->rev)->ring_base_ignored)
+		return "buffer is not aligned";
 	if (st->head >= st->size)
 		return "buffer head is outside the buffer";
 	if (st->head % LWP_RECORD_SIZE)

@@ -82,7 +82,7 @@ void lwp_state_encode_xsave(const struct lwp_state *st, u8 image[LWP_IMAGE_SIZE]
 /*
  * Decode and validate an image. The bytes may come from a hostile guest or file. What is refused:
  *   a non-canonical block or ring, a ring smaller than the leaf's minimum, not a multiple of the record
- *   size or reaching beyond the address space; a head outside the ring or unaligned; filter or flag bits
+ *   size, reaching beyond the address space or (2007) not aligned; a head outside the ring or unaligned; filter or flag bits
  *   that the leaf does not announce; a pending record with an EventId that cannot be pending, flags
  *   without one; counters that are not 26-bit sign-extended; LWP_CFG bits that WRMSR would refuse;
  *   another revision or format; reserved bytes that are not zero.

@@ -55,6 +55,7 @@ static void check_state(const struct lwp_caps *caps, const struct lwp_state *st)
 	}
 	CHECK(canonical(st->base) && canonical(st->base + st->size - 1));
 	CHECK(st->base + st->size - 1 >= st->base);
+	CHECK(caps->rev != LWP_REV_2007 || st->base % 32 == 0);
 	CHECK(st->size % 32 == 0 && st->size < 0x10000000);
 	CHECK(st->size >= 1024 || (caps->rev == LWP_REV_2007 && st->size >= 32));
 	CHECK(st->head < st->size && st->head % 32 == 0);

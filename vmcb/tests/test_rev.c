@@ -58,6 +58,8 @@ Test(rev, control_block_layout_differs)
 	cr_expect(eq(u8, proposal->cb_alignment, 16));
 	cr_expect(eq(u8, shipped->ring_base_ignored, 0));
 	cr_expect(eq(u8, proposal->ring_base_ignored, 31));
+	cr_expect(not(shipped->ring_base_linear));
+	cr_expect(proposal->ring_base_linear);
 	cr_expect(not(shipped->slot_selects_event));
 	cr_expect(proposal->slot_selects_event);
 	cr_expect(shipped->flags_are_input);

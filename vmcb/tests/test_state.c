@@ -156,6 +156,10 @@ Test(state, limits_that_are_still_good)
 	lwp_put64(image + 16, 0x00fffffff0000020); /* its last byte is the last of the lower half */
 	lwp_put64(image + 0, 0x00ffffffffffff50); /* 176 bytes up to the end of the lower half */
 	expect_accepted(lwp_state_decode(image, &full, &st));
+	lwp_put32(image + 24, 1024); /* 43724: any address */
+	lwp_put64(image + 16, 0x700013);
+	expect_accepted(lwp_state_decode(image, &full, &st));
+	lwp_put32(image + 24, 0x0fffffe0);
 	lwp_put64(image + 16, 0xfffffffff0000020); /* up to the end of the address space */
 	lwp_put64(image + 0, 0xff00000000000000);
 	expect_accepted(lwp_state_decode(image, &full, &st));

@@ -67,6 +67,18 @@ Test(hostile, ring_not_a_multiple_of_the_record_size)
 	expect_refused_32(24, 1040, "buffer size is not a multiple of the record size");
 }
 
+/* 2007: the low 5 bits of BufferBase are ignored, so no LLWPCB leaves them in the state. */
+Test(hostile, ring_of_2007_not_aligned)
+{
+	u8 image[128];
+
+	memcpy(image, good_image_2007, 128);
+	image[16] = 0x30; /* 3030h */
+	expect_refused(image, &full07, "buffer is not aligned");
+	image[16] = 0x21;
+	expect_refused(image, &full07, "buffer is not aligned");
+}
+
 Test(hostile, head_outside_the_ring)
 {
 	expect_refused_32(12, 1024, "buffer head is outside the buffer");
