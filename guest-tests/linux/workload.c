@@ -5,7 +5,7 @@
  *
  *	workload [SEED [THOUSANDS]]
  *
- * runs about THOUSANDS thousand instructions (default 4000). The hot functions call no library function:
+ * runs about THOUSANDS thousand instructions (default 6000). The hot functions call no library function:
  * the instruction count depends on the seed alone, not on the processor.
  */
 #include <errno.h>
@@ -247,7 +247,7 @@ static bool number(const char *text, uint64_t *value)
 
 int main(int argc, char **argv)
 {
-	uint64_t seed, thousands = 4000, sum = 0, weight[HOTS], total = 0;
+	uint64_t seed, thousands = 6000, sum = 0, weight[HOTS], total = 0;
 
 	if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
 		return 1;

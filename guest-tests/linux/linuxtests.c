@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * linuxtests: runs the test programs beside it, in the guest, one after the other, and reports what came of
+ * them. Adding a test: one file test_NAME.c, its name in meson.build and in the table here.
+ */
+#include <libgen.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tap.h"
+
+#define TIME_LIMIT 120 /* seconds a test may take */
+
+static const char *const tests[] = {
+	"mlwp", "known", "segv", "fork", "two", "threads",
+};
+
+static struct {
+	unsigned int passed, failed, skipped;
+} tally;
+
+/* Starts a test with its standard output in *out. */
+static pid_t start(const char *dir, const char *name, FILE **out)
+{
+	char path[PATH_MAX];
+	int pipes[2];
+	pid_t pid;
+
+	snprintf(path, sizeof(path), "%s/test_%s", dir, name);
+	if (pipe(pipes)) {
+		perror("linuxtests: pipe");
+		exit(1);
+	}
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		dup2(pipes[1], STDOUT_FILENO);
+		close(pipes[0]);
+		close(pipes[1]);
+		alarm(TIME_LIMIT);
+		execl(path, path, NULL);
+		perror(path);
+		_exit(127);
+	}
+	close(pipes[1]);
+	*out = fdopen(pipes[0], "r");
+	if (pid < 0 || !*out) {
+		perror("linuxtests: cannot start a test");
+		exit(1);
+	}
+	return pid;
+}
+
+/* What makes a run an error, not a verdict on LWP; NULL if nothing does. */
+static const char *broken(const struct tap *t, int status)
+{
+	if (t->bail[0])
+		return t->bail;
+	if (WIFSIGNALED(status))
+		return WTERMSIG(status) == SIGALRM ? "no end within the time limit" :
+						     strsignal(WTERMSIG(status));
+	if (!t->planned || t->plan != t->passed + t->failed + t->skipped)
+		return "plan and points do not agree";
+	if ((WEXITSTATUS(status) != 0) != (t->failed != 0))
+		return "points and exit status do not agree";
+	return NULL;
+}
+
+static void run(const char *dir, const char *name)
+{
+	struct tap t = { 0 };
+	char line[1024];
+	const char *why;
+	int status;
+	FILE *out;
+	pid_t pid = start(dir, name, &out);
+
+	while (fgets(line, sizeof(line), out)) {
+		line[strcspn(line, "\n")] = 0;
+		tap_line(&t, line, NULL);
+		if (!strncmp(line, "not ok", 6))
+			printf("      %s\n", line);
+	}
+	fclose(out);
+	if (waitpid(pid, &status, 0) != pid) {
+		perror("linuxtests: waitpid");
+		exit(1);
+	}
+	why = broken(&t, status);
+	printf("%-5s %s (%u points)%s%s\n",
+	       why	? "ERROR" :
+	       t.failed ? "FAIL" :
+			  "pass",
+	       name, t.passed + t.failed + t.skipped, why ? ": " : "", why ? why : "");
+	tally.passed += t.passed;
+	tally.skipped += t.skipped;
+	tally.failed += t.failed + (why != NULL);
+}
+
+int main(int argc, char **argv)
+{
+	char *dir = dirname(strdup(argv[0]));
+
+	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
+		if (argc > 1 && strcmp(argv[1], tests[i]))
+			continue;
+		run(dir, tests[i]);
+	}
+	printf("%u passed, %u failed, %u skipped\n", tally.passed, tally.failed, tally.skipped);
+	return tally.failed != 0;
+}
