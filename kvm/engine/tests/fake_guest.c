@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The fake guest. What map() did not find writable cannot be written: such an access ends the test.
+ */
+#include "fake_guest.h"
+
+#define PRESENT 1u
+#define WRITE 2u
+#define USER 4u
+
+/* span.page[]: page index + 1, and whether it may be written */
+#define SPAN_WRITE ((u64)1 << 32)
+
+struct fake_guest guest;
+struct lwp_engine eng;
+struct lwp_caps caps;
+const struct lwp_ds flat = { .base = 0, .limit = ~(u64)0, .long_mode = true, .va_bits = 48 };
+
+static u8 permission(u64 gva)
+{
+	if (gva < MEM_BASE || gva >= MEM_BASE + MEM_PAGES * PAGE)
+		return 0;
+	return guest.perm[(gva - MEM_BASE) / PAGE];
+}
+
+static u8 *bytes(u64 gva)
+{
+	cr_assert(ge(u64, gva, MEM_BASE));
+	cr_assert(lt(u64, gva, MEM_BASE + MEM_PAGES * PAGE));
+	return guest.mem + (gva - MEM_BASE);
+}
+
+static enum lwp_mem_result fault_at(struct lwp_fault *fault, u64 gva, bool write, bool present)
+{
+	fault->addr = gva;
+	fault->error_code = USER | (write ? WRITE : 0) | (present ? PRESENT : 0);
+	return LWP_MEM_FAULT;
+}
+
+static enum lwp_mem_result map(void *vcpu, struct lwp_span *span, bool write,
+			       struct lwp_fault *fault)
+{
+	u64 first = span->gva / PAGE, last = (span->gva + span->len - 1) / PAGE;
+	u64 page;
+
+	cr_assert(vcpu == &guest);
+	cr_assert(ge(u32, span->len, 1));
+	cr_assert(le(u32, span->len, LWP_CB_MAX_SIZE));
+	if (guest.maps++ == guest.fail_map)
+		return fault_at(fault, span->gva, write, false);
+	for (page = first; page <= last; page++) {
+		u8 perm = permission(page * PAGE);
+		u64 lowest = page == first ? span->gva : page * PAGE;
+
+		if (!(perm & P_READ) || (write && !(perm & P_WRITE)))
+			return fault_at(fault, lowest, write, perm & P_READ);
+	}
+	for (page = first; page <= last; page++) {
+		if (permission(page * PAGE) & P_ROM)
+			return LWP_MEM_NOT_RAM;
+		span->page[page - first] = page + (write ? SPAN_WRITE : 0);
+	}
+	return LWP_MEM_OK;
+}
+
+static u8 *mapped(const struct lwp_span *span, u32 offset, u32 len, bool write)
+{
+	u64 gva = span->gva + offset;
+	u32 i;
+
+	cr_assert(le(u32, offset + len, span->len));
+	for (i = 0; i < len; i++) {
+		u64 page = (gva + i) / PAGE;
+		u64 found = span->page[page - span->gva / PAGE];
+
+		cr_assert(eq(u64, found & ~SPAN_WRITE, page));
+		if (write)
+			cr_assert(ne(u64, found & SPAN_WRITE, 0));
+	}
+	return bytes(gva);
+}
+
+static enum lwp_mem_result read_span(void *vcpu, const struct lwp_span *span, u32 offset, void *to,
+				     u32 len)
+{
+	guest.reads++;
+	memcpy(to, mapped(span, offset, len, false), len);
+	return LWP_MEM_OK;
+}
+
+static enum lwp_mem_result write_span(void *vcpu, const struct lwp_span *span, u32 offset,
+				      const void *from, u32 len)
+{
+	u64 gva = span->gva + offset;
+
+	if (!guest.writes++ || gva < guest.lowest_write)
+		guest.lowest_write = gva;
+	if (gva + len - 1 > guest.highest_write)
+		guest.highest_write = gva + len - 1;
+	memcpy(mapped(span, offset, len, true), from, len);
+	return LWP_MEM_OK;
+}
+
+static void interrupt(void *vcpu, u8 vector)
+{
+	guest.interrupts++;
+	guest.vector = vector;
+}
+
+static u64 timestamp(void *vcpu)
+{
+	return guest.clock;
+}
+
+const struct lwp_vcpu_ops guest_ops = {
+	.mem = { .map = map, .read = read_span, .write = write_span },
+	.interrupt = interrupt,
+	.timestamp = timestamp,
+};
+
+/* ---- memory ---- */
+
+void set_permission(u64 gva, u8 perm)
+{
+	guest.perm[(gva - MEM_BASE) / PAGE] = perm;
+}
+
+void put32(u64 gva, u32 value)
+{
+	lwp_put32(bytes(gva), value);
+}
+
+void put64(u64 gva, u64 value)
+{
+	lwp_put64(bytes(gva), value);
+}
+
+u32 get32(u64 gva)
+{
+	return lwp_get32(bytes(gva));
+}
+
+u64 get64(u64 gva)
+{
+	return lwp_get64(bytes(gva));
+}
+
+struct lwp_record record(u32 index)
+{
+	struct lwp_record rec;
+
+	lwp_record_decode(bytes(RING + index * 32), &rec);
+	return rec;
+}
+
+/* ---- block and engine ---- */
+
+void make_block(u64 block, u64 ring)
+{
+	memset(bytes(block), 0, 176);
+	put32(block + 4, RING_SIZE);
+	put64(block + 8, ring);
+}
+
+void set_event(u64 block, u32 event_id, u32 interval, u32 counter)
+{
+	if (caps.rev == LWP_REV_2007) {
+		put32(block + 40 + 8 * (event_id - 1), event_id << 26 | interval);
+		put32(block + 44 + 8 * (event_id - 1), counter);
+		return;
+	}
+	put32(block, get32(block) | 1u << event_id);
+	put32(block + 128 + 8 * (event_id - 1), interval);
+	put32(block + 132 + 8 * (event_id - 1), counter);
+}
+
+void start_engine(bool auto_context, enum lwp_delivery delivery)
+{
+	cr_assert(lwp_caps_valid(&caps));
+	lwp_engine_init(&eng, &caps, auto_context, delivery, &guest_ops, &guest);
+}
+
+void start(u32 rev)
+{
+	memset(&guest, 0, sizeof(guest));
+	memset(guest.perm, P_READ | P_WRITE, sizeof(guest.perm));
+	guest.fail_map = -1;
+	lwp_caps_profile(&caps, LWP_PROFILE_FULL, rev);
+	start_engine(true, LWP_DELIVERY_EXACT);
+	make_block(BLOCK, RING);
+	make_block(BLOCK2, RING2);
+}
+
+/* ---- instructions ---- */
+
+enum lwp_exc_kind llwpcb(u64 ea, u64 *old, struct lwp_exc *exc)
+{
+	lwp_llwpcb(&eng, ea, &flat, 3, old, exc);
+	return exc->kind;
+}
+
+void enable(u64 block)
+{
+	struct lwp_exc exc;
+	u64 old;
+
+	cr_assert(eq(int, llwpcb(block, &old, &exc), LWP_EXC_NONE));
+	cr_assert(lwp_engine_on(&eng));
+	guest.writes = 0;
+	guest.maps = 0;
+}
+
+enum lwp_exc_kind slwpcb(u64 *result, struct lwp_exc *exc)
+{
+	lwp_slwpcb(&eng, &flat, result, exc);
+	return exc->kind;
+}
+
+enum lwp_exc_kind lwpins(u64 address, u64 data2, u32 data1, u16 flags, bool *cf,
+			 struct lwp_exc *exc)
+{
+	struct lwp_sample s = { address, data2, data1, flags };
+
+	lwp_ins(&eng, &s, cf, exc);
+	return exc->kind;
+}
+
+enum lwp_exc_kind lwpval(u64 address, u64 data2, u32 data1, u16 flags, struct lwp_exc *exc)
+{
+	struct lwp_sample s = { address, data2, data1, flags };
+
+	lwp_val(&eng, &s, exc);
+	return exc->kind;
+}
+
+enum lwp_exc_kind boundary(u64 rip, bool entered, struct lwp_exc *exc)
+{
+	memset(exc, 0, sizeof(*exc));
+	if (lwp_boundary_wanted(&eng, rip, entered))
+		lwp_boundary(&eng, rip, entered, exc);
+	return exc->kind;
+}
+
+enum lwp_exc_kind retire(const struct lwp_retired *r, struct lwp_exc *exc)
+{
+	memset(exc, 0, sizeof(*exc));
+	if (!lwp_retire(&eng, r))
+		return LWP_EXC_NONE;
+	return boundary(r->address + 4, false, exc);
+}
+
+void step(u64 rip)
+{
+	struct lwp_retired r = { .address = rip };
+	struct lwp_exc exc;
+
+	cr_assert(eq(int, retire(&r, &exc), LWP_EXC_NONE));
+}
+
+void steps(u64 rip, u32 n)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		step(rip + 4 * i);
+}
+
+void branch(u64 rip, enum lwp_branch_class class, bool taken, u64 target)
+{
+	struct lwp_retired r = {
+		.address = rip, .branch = class, .taken = taken, .target = target
+	};
+	struct lwp_exc exc;
+
+	cr_assert(eq(int, retire(&r, &exc), LWP_EXC_NONE));
+}

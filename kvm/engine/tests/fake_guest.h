@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A guest for the engine's tests: a few pages with permissions, a control block and a ring in them, one
+ * vCPU in 64-bit code at CPL 3 with a flat DS. Criterion runs each test in a process of its own, so there is
+ * one of everything.
+ */
+#ifndef FAKE_GUEST_H
+#define FAKE_GUEST_H
+
+#include "lwp_engine.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#define PAGE 0x1000u
+#define MEM_BASE 0x500000u
+#define MEM_PAGES 16u
+
+/* Block and ring lie in pages of their own: 43724's block has 176 bytes, 2007's 64; the ring 32 records. */
+#define BLOCK 0x502000u
+#define BLOCK2 0x506000u
+#define RING 0x504000u
+#define RING2 0x508000u
+#define RING_SIZE 1024u
+
+/* Page permissions */
+#define P_READ 1 /* present, user */
+#define P_WRITE 2
+#define P_ROM 4 /* not RAM */
+
+struct fake_guest {
+	u8 mem[MEM_PAGES * PAGE];
+	u8 perm[MEM_PAGES];
+	int maps; /* calls of map() so far */
+	int fail_map; /* the call of map() that faults although the pages are there; -1 = none */
+	int writes, reads;
+	u64 lowest_write, highest_write; /* bytes written by LWP */
+	u32 interrupts;
+	u8 vector;
+	u64 clock;
+};
+
+extern struct fake_guest guest;
+extern struct lwp_engine eng;
+extern struct lwp_caps caps; /* of the engine; change before start() */
+extern const struct lwp_vcpu_ops guest_ops;
+extern const struct lwp_ds flat; /* 64-bit code, 48 bits of linear address */
+
+/* All pages readable and writable, block and ring as above without events; engine with all features, auto. */
+void start(u32 rev);
+/* Engine again with `caps` as they are now; memory stays. */
+void start_engine(bool auto_context, enum lwp_delivery delivery);
+/* Fill a block: ring of RING_SIZE at `ring`. */
+void make_block(u64 block, u64 ring);
+/* 43724: slot of the EventId, and its Flags bit. 2007: slot number EventId - 1 selects it. */
+void set_event(u64 block, u32 event_id, u32 interval, u32 counter);
+void set_permission(u64 gva, u8 perm);
+
+/* Memory as the program sees it. */
+void put32(u64 gva, u32 value);
+void put64(u64 gva, u64 value);
+u32 get32(u64 gva);
+u64 get64(u64 gva);
+struct lwp_record record(u32 index); /* in the ring at RING */
+
+/* LLWPCB of `block` in 64-bit code at CPL 3; must work. */
+void enable(u64 block);
+enum lwp_exc_kind llwpcb(u64 ea, u64 *old, struct lwp_exc *exc);
+enum lwp_exc_kind slwpcb(u64 *result, struct lwp_exc *exc);
+enum lwp_exc_kind lwpins(u64 address, u64 data2, u32 data1, u16 flags, bool *cf,
+			 struct lwp_exc *exc);
+enum lwp_exc_kind lwpval(u64 address, u64 data2, u32 data1, u16 flags, struct lwp_exc *exc);
+
+/* Instruction of 4 bytes at rip retires; then the boundary before rip + 4, if it is wanted. */
+enum lwp_exc_kind retire(const struct lwp_retired *r, struct lwp_exc *exc);
+void step(u64 rip); /* plain; must not fault */
+void steps(u64 rip, u32 n); /* n of them, rip, rip + 4, ... */
+void branch(u64 rip, enum lwp_branch_class branch, bool taken, u64 target);
+/* The boundary before rip, if it is wanted. */
+enum lwp_exc_kind boundary(u64 rip, bool entered, struct lwp_exc *exc);
+
+#define F_VAL 0x00000002u
+#define F_IRE 0x00000004u
+#define F_BRE 0x00000008u
+#define F_DME 0x00000010u
+#define F_CNH 0x00000020u
+#define F_RNH 0x00000040u
+#define F_CONT 0x20000000u
+#define F_PTSC 0x40000000u
+#define F_INT 0x80000000u
+
+#define expect_head(offset) cr_expect(eq(u32, get32(BLOCK + 16), offset))
+#define expect_missed(n) cr_expect(eq(u64, get64(BLOCK + 24), n))
+#define expect_exc(call, what) cr_expect(eq(int, call, LWP_EXC_##what))
+
+#endif

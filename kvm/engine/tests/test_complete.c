@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Nothing is lost: records + MissedEvents = floor((n + start) / (interval + 1)), where n instructions retired
+ * and start is the interval less the initial counter (43724); every fault at every access is restartable.
+ */
+#include "fake_guest.h"
+
+/* MissedEvents and records that a draining program would have seen. */
+static u64 delivered(u32 n, u32 interval, u32 counter, bool drain)
+{
+	u64 records = 0;
+	u32 i, tail = 0;
+
+	start(LWP_REV_43724);
+	set_event(BLOCK, 2, interval, counter);
+	set_event(BLOCK, 3, 0, 0);
+	enable(BLOCK);
+	for (i = 0; i < n; i++) {
+		if (i % 3 == 1)
+			branch(0x400000 + i, LWP_BRANCH_CONDITIONAL, i & 1, 0x400800);
+		else
+			step(0x400000 + i);
+		while (tail != get32(BLOCK + 16)) {
+			records += record(tail / 32).event_id == 2;
+			tail = (tail + 32) % RING_SIZE;
+		}
+		if (drain)
+			put32(BLOCK + 64, tail);
+	}
+	return records;
+}
+
+Test(complete, records_of_an_interval_are_floor_of_n_and_start)
+{
+	cr_expect(eq(u64, delivered(1000, 9, 9, true), 100));
+	cr_expect(eq(u64, delivered(999, 9, 9, true), 99));
+	cr_expect(eq(u64, delivered(1000, 9, 3, true), 100)); /* (1000 + 6) / 10 */
+	cr_expect(eq(u64, delivered(1000, 9, 0, true), 100)); /* (1000 + 9) / 10 */
+	cr_expect(eq(u64, delivered(1011, 9, 0, true),
+		     102)); /* no branch, so nothing takes its turn */
+	cr_expect(eq(u64, delivered(1000, 6, 2, true), 143)); /* (1000 + 4) / 7 */
+	expect_missed(0);
+}
+
+Test(complete, with_a_full_ring_the_rest_is_missed_events)
+{
+	start(LWP_REV_43724);
+	set_event(BLOCK, 2, 6, 2);
+	enable(BLOCK);
+	steps(0x400000, 1000);
+	expect_head(992);
+	expect_missed(143 - 31);
+}
+
+Test(complete, two_events_at_once_lose_nothing)
+{
+	u32 i, ire = 0, bre = 0, tail = 0;
+
+	/* Every instruction is a branch, both events have a period of 4: 2000 events each. */
+	start(LWP_REV_43724);
+	set_event(BLOCK, 2, 3, 3);
+	set_event(BLOCK, 3, 3, 3);
+	enable(BLOCK);
+	for (i = 0; i < 2000; i++) {
+		branch(0x400000, LWP_BRANCH_RELATIVE, true, 0x400000);
+		for (; tail != get32(BLOCK + 16); tail = (tail + 32) % RING_SIZE)
+			*(record(tail / 32).event_id == 2 ? &ire : &bre) += 1;
+		put32(BLOCK + 64, tail);
+	}
+	cr_expect(eq(u32, ire, 500));
+	cr_expect(ge(u32, bre, 499)); /* the last one may still be waiting */
+	expect_missed(0);
+}
+
+/* ---- every access faults once ---- */
+
+struct outcome {
+	u8 mem[MEM_PAGES * PAGE];
+	struct lwp_state st;
+	bool cf;
+	u64 old;
+};
+
+/* An instruction or boundary, again and again until it does not fault. At most one fault is injected. */
+static u32 faults;
+
+static bool again(struct lwp_exc *exc)
+{
+	if (exc->kind != LWP_EXC_PF)
+		return false;
+	faults++;
+	cr_assert(le(u32, faults, 1));
+	return true;
+}
+
+/* Something of everything: all kinds of records, full ring, flushes, switch of blocks, off. */
+static void program(u32 rev, int fail_map, struct outcome *o)
+{
+	u32 ire = rev == LWP_REV_2007 ? 1 : 2;
+	struct lwp_exc exc;
+	u64 result;
+	u32 i;
+
+	start(rev);
+	set_event(BLOCK, ire, 3, 2);
+	set_event(BLOCK, ire + 1, 2, 1);
+	set_event(BLOCK2, ire, 5, 1);
+	if (rev == LWP_REV_43724) {
+		set_event(BLOCK, 1, 1, 1);
+		put32(BLOCK + 64, 256);
+	} else {
+		put32(BLOCK + 20, 256);
+	}
+	faults = 0;
+	guest.fail_map = fail_map;
+	o->cf = false;
+	do
+		llwpcb(BLOCK, &result, &exc);
+	while (again(&exc));
+	for (i = 0; i < 24; i++) {
+		struct lwp_retired r = { .address = 0x400000 + 4 * i,
+					 .branch = i % 2 ? LWP_BRANCH_RELATIVE : LWP_BRANCH_NONE,
+					 .taken = true,
+					 .target = 0x400004 + 4 * i };
+		bool wanted = lwp_retire(&eng, &r);
+
+		while (wanted) {
+			lwp_boundary(&eng, r.address + 4, true, &exc);
+			wanted = again(&exc);
+		}
+		if (rev == LWP_REV_43724) {
+			do
+				lwpval(0x410000, i, i, 1, &exc);
+			while (again(&exc));
+			do
+				lwpins(0x420000, i, i, 2, &o->cf, &exc);
+			while (again(&exc));
+		}
+	}
+	do
+		slwpcb(&result, &exc);
+	while (again(&exc));
+	cr_assert(eq(u64, result, BLOCK));
+	do
+		llwpcb(BLOCK2, &o->old, &exc);
+	while (again(&exc));
+	for (i = 0; i < 2; i++) {
+		struct lwp_retired r = { .address = 0x500000 + 4 * i };
+		bool wanted = lwp_retire(&eng, &r);
+
+		while (wanted) {
+			lwp_boundary(&eng, r.address + 4, true, &exc);
+			wanted = again(&exc);
+		}
+	}
+	o->st = eng.st;
+	do
+		llwpcb(0, &result, &exc);
+	while (again(&exc));
+	memcpy(o->mem, guest.mem, sizeof(o->mem));
+}
+
+static void every_access_faults(u32 rev, int at_least)
+{
+	static struct outcome undisturbed, disturbed;
+	int maps, i;
+
+	program(rev, -1, &undisturbed);
+	maps = guest.maps;
+	cr_assert(eq(u32, faults, 0));
+	cr_expect(ge(int, maps, at_least));
+	for (i = 0; i < maps; i++) {
+		program(rev, i, &disturbed);
+		cr_expect(eq(u32, faults, 1));
+		cr_expect(eq(int, memcmp(disturbed.mem, undisturbed.mem, sizeof(disturbed.mem)), 0),
+			  "memory after a fault at access %d", i);
+		cr_expect(eq(int, memcmp(&disturbed.st, &undisturbed.st, sizeof(disturbed.st)), 0),
+			  "state after a fault at access %d", i);
+		cr_expect(eq(int, disturbed.cf, undisturbed.cf));
+		cr_expect(eq(u64, disturbed.old, undisturbed.old));
+	}
+}
+
+Test(complete, every_access_of_43724_can_fault_once)
+{
+	every_access_faults(LWP_REV_43724, 90);
+}
+
+Test(complete, every_access_of_2007_can_fault_once)
+{
+	every_access_faults(LWP_REV_2007, 20);
+}

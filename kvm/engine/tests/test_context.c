@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The table of contexts: keys, parking, finding, taking over, evicting (DESIGN.md "Contexts"). */
+#include "fake_guest.h"
+#include "lwp_context.h"
+
+#define ROOM 4
+
+static struct lwp_ctx entries[ROOM];
+static struct lwp_ctx_table table;
+static s32 holder;
+
+static const struct lwp_ctx_key key_a = { .cr3 = 0x1000, .thread = 0x7f0000000000 };
+static const struct lwp_ctx_key key_b = { .cr3 = 0x1000, .thread = 0x7f0000001000 };
+static const struct lwp_ctx_key key_c = { .cr3 = 0x2000, .thread = 0x7f0000000000 };
+
+static void start_table(void)
+{
+	start(LWP_REV_43724);
+	set_event(BLOCK, 2, 9, 9);
+	set_event(BLOCK2, 2, 99, 50);
+	lwp_ctx_table_init(&table, entries, ROOM);
+}
+
+static bool create(u64 block, s32 cpu, const struct lwp_ctx_key *key)
+{
+	enable(block);
+	return lwp_ctx_create(&table, &eng, cpu, key);
+}
+
+static enum lwp_ctx_found find(s32 cpu, const struct lwp_ctx_key *key)
+{
+	holder = -5;
+	return lwp_ctx_find(&table, &eng, cpu, key, &holder);
+}
+
+Test(context, key_of_the_address_space)
+{
+	struct lwp_ctx_key key;
+
+	key = lwp_ctx_make_key(LWP_PAGING_LONG, 0x8fff123456789fffull, true, 0x1234);
+	cr_expect(eq(u64, key.cr3, 0x000f123456789000ull)); /* CR3[51:12] */
+	cr_expect(eq(u64, key.thread, 0x1234));
+	cr_expect(eq(u32, key.flags, 0));
+	key = lwp_ctx_make_key(LWP_PAGING_LEGACY, 0x123456fff, false, 0x1234);
+	cr_expect(eq(u64, key.cr3, 0x23456000)); /* CR3[31:12] */
+	key = lwp_ctx_make_key(LWP_PAGING_PAE, 0x123456fff, false, 0x1234);
+	cr_expect(eq(u64, key.cr3, 0x23456fe0)); /* CR3[31:5] */
+}
+
+Test(context, code_of_32_bits_has_no_thread_part)
+{
+	struct lwp_ctx_key a = lwp_ctx_make_key(LWP_PAGING_LONG, 0x1000, false, 1);
+	struct lwp_ctx_key b = lwp_ctx_make_key(LWP_PAGING_LONG, 0x1000, false, 2);
+	struct lwp_ctx_key c = lwp_ctx_make_key(LWP_PAGING_LONG, 0x1000, true, 0);
+
+	cr_expect(lwp_ctx_key_equal(&a, &b));
+	cr_expect(not(lwp_ctx_key_equal(&a, &c)));
+	cr_expect(not(lwp_ctx_key_equal(&key_a, &key_b)));
+	cr_expect(not(lwp_ctx_key_equal(&key_a, &key_c)));
+}
+
+Test(context, parked_and_found_again)
+{
+	start_table();
+	cr_expect(not(lwp_ctx_any(&table)));
+	cr_expect(create(BLOCK, 0, &key_a));
+	cr_expect(lwp_ctx_any(&table));
+	cr_expect(lwp_ctx_live(&table, 0) != NULL &&
+		  lwp_ctx_key_equal(lwp_ctx_live(&table, 0), &key_a));
+	steps(0x400000, 3);
+	lwp_ctx_park(&table, &eng, 0);
+	cr_expect(not(lwp_engine_on(&eng)));
+	cr_expect(eq(u64, eng.st.cfg, 0x6000007e)); /* LWP_CFG stays with the vCPU */
+	cr_expect(lwp_ctx_live(&table, 0) == NULL);
+	steps(0x800000, 50); /* another program runs: counts nowhere */
+	cr_expect(eq(int, find(0, &key_b), LWP_CTX_NONE));
+	cr_expect(eq(int, find(0, &key_a), LWP_CTX_RESUMED));
+	cr_expect(eq(u64, eng.st.cb_addr, BLOCK));
+	cr_expect(eq(i32, eng.st.counter[1], 6));
+	cr_expect(eq(u64, eng.st.cfg, 0x6000007e));
+	steps(0x40000c, 7);
+	expect_head(32);
+	cr_expect(eq(u64, record(0).address, 0x400024));
+	cr_expect(eq(u64, table.stats.parked, 1));
+	cr_expect(eq(u64, table.stats.resumed, 1));
+	cr_expect(eq(u64, table.stats.created, 1));
+}
+
+Test(context, parking_touches_no_memory)
+{
+	start_table();
+	cr_expect(create(BLOCK, 0, &key_a));
+	lwp_ctx_park(&table, &eng, 0);
+	cr_expect(eq(int, guest.maps, 0));
+}
+
+Test(context, two_programs_on_one_vcpu)
+{
+	start_table();
+	cr_expect(create(BLOCK, 0, &key_a));
+	steps(0x400000, 3);
+	lwp_ctx_park(&table, &eng, 0);
+	cr_expect(create(BLOCK2, 0, &key_c));
+	steps(0x600000, 5);
+	lwp_ctx_park(&table, &eng, 0);
+	cr_expect(eq(int, find(0, &key_a), LWP_CTX_RESUMED));
+	cr_expect(eq(i32, eng.st.counter[1], 6));
+	cr_expect(eq(u64, eng.st.base, RING));
+	lwp_ctx_park(&table, &eng, 0);
+	cr_expect(eq(int, find(0, &key_c), LWP_CTX_RESUMED));
+	cr_expect(eq(i32, eng.st.counter[1], 45));
+	cr_expect(eq(u64, eng.st.base, RING2));
+}
+
+Test(context, a_pending_record_waits_with_its_context)
+{
+	struct lwp_retired r = { .address = 0x400000 };
+	struct lwp_exc exc;
+
+	start_table();
+	set_event(BLOCK, 2, 9, 0);
+	cr_expect(create(BLOCK, 0, &key_a));
+	cr_expect(lwp_retire(&eng, &r));
+	lwp_ctx_park(&table, &eng, 0);
+	expect_exc(boundary(0x800000, true, &exc), NONE);
+	expect_head(0);
+	cr_expect(eq(int, find(0, &key_a), LWP_CTX_RESUMED));
+	expect_exc(boundary(0x400004, true, &exc), NONE);
+	expect_head(32);
+	cr_expect(eq(u64, record(0).address, 0x400000));
+}
+
+Test(context, core_id_is_the_vcpus)
+{
+	start_table();
+	cr_expect(create(BLOCK, 0, &key_a));
+	lwp_ctx_park(&table, &eng, 0);
+	lwp_engine_write_cfg(&eng, 0x0000000900000004ull);
+	cr_expect(eq(int, find(3, &key_a), LWP_CTX_RESUMED));
+	steps(0x400000, 10);
+	cr_expect(eq(u8, record(0).core_id, 9));
+}
+
+Test(context, live_on_another_vcpu_is_busy_until_parked_there)
+{
+	struct lwp_engine other;
+
+	start_table();
+	cr_expect(create(BLOCK, 2, &key_a));
+	steps(0x400000, 4);
+	other = eng;
+	start_engine(true, LWP_DELIVERY_EXACT); /* vCPU 1 meets the key */
+	cr_expect(eq(int, find(1, &key_a), LWP_CTX_BUSY));
+	cr_expect(eq(i32, holder, 2));
+	cr_expect(not(lwp_engine_on(&eng)));
+	lwp_ctx_park(&table, &other, 2);
+	cr_expect(eq(int, find(1, &key_a), LWP_CTX_RESUMED));
+	cr_expect(eq(i32, eng.st.counter[1], 5));
+	cr_expect(eq(u64, table.stats.taken_over, 1));
+	cr_expect(lwp_ctx_live(&table, 2) == NULL);
+	cr_expect(lwp_ctx_live(&table, 1) != NULL);
+	/* Coming back by itself is no take-over. */
+	lwp_ctx_park(&table, &eng, 1);
+	cr_expect(eq(int, find(2, &key_a), LWP_CTX_RESUMED));
+	cr_expect(eq(u64, table.stats.taken_over, 1));
+}
+
+Test(context, live_on_the_same_vcpu_goes_on)
+{
+	start_table();
+	cr_expect(create(BLOCK, 2, &key_a));
+	steps(0x400000, 4);
+	cr_expect(eq(int, find(2, &key_a), LWP_CTX_RESUMED));
+	cr_expect(eq(i32, eng.st.counter[1], 5));
+	cr_expect(eq(u64, table.stats.resumed, 0));
+	/* LWP went off and nobody said so. */
+	cr_expect(lwp_engine_write_cbaddr(&eng, 0));
+	cr_expect(eq(int, find(2, &key_a), LWP_CTX_NONE));
+	cr_expect(not(lwp_ctx_any(&table)));
+}
+
+Test(context, switched_off_its_context_goes)
+{
+	start_table();
+	cr_expect(create(BLOCK, 0, &key_a));
+	lwp_engine_write_cbaddr(&eng, 0);
+	lwp_ctx_drop_live(&table, 0);
+	cr_expect(not(lwp_ctx_any(&table)));
+	lwp_ctx_drop_live(&table, 0); /* nothing live: nothing to do */
+	cr_expect(create(BLOCK, 0, &key_a));
+	lwp_engine_write_cbaddr(&eng, 0);
+	lwp_ctx_park(&table, &eng, 0); /* off while parking: the same */
+	cr_expect(not(lwp_ctx_any(&table)));
+	cr_expect(eq(u64, table.stats.parked, 0));
+	lwp_ctx_park(&table, &eng, 0);
+	cr_expect(not(lwp_engine_on(&eng)));
+}
+
+Test(context, a_new_one_replaces_a_parked_one_of_its_key)
+{
+	start_table();
+	cr_expect(create(BLOCK, 0, &key_a));
+	lwp_ctx_park(&table, &eng, 0);
+	cr_expect(create(BLOCK2, 0, &key_a));
+	cr_expect(eq(u32, table.used, 1));
+	lwp_ctx_park(&table, &eng, 0);
+	cr_expect(eq(int, find(0, &key_a), LWP_CTX_RESUMED));
+	cr_expect(eq(u64, eng.st.cb_addr, BLOCK2));
+}
+
+Test(context, one_that_is_live_elsewhere_cannot_be_created_again)
+{
+	start_table();
+	cr_expect(create(BLOCK, 0, &key_a));
+	cr_expect(not(create(BLOCK2, 1, &key_a)));
+	cr_expect(not(lwp_engine_on(&eng)));
+	cr_expect(eq(u32, table.used, 1));
+	cr_expect(eq(u64, table.stats.created, 1));
+}
+
+static struct lwp_ctx_key thread(u64 cr3, u64 n)
+{
+	return (struct lwp_ctx_key){ .cr3 = cr3, .thread = n };
+}
+
+static void parked(u64 cr3, u64 n)
+{
+	struct lwp_ctx_key key = thread(cr3, n);
+
+	cr_assert(create(BLOCK, 0, &key));
+	lwp_ctx_park(&table, &eng, 0);
+}
+
+static bool there(u64 cr3, u64 n)
+{
+	struct lwp_ctx_key key = thread(cr3, n);
+	bool found = find(0, &key) == LWP_CTX_RESUMED;
+
+	lwp_ctx_park(&table, &eng, 0);
+	return found;
+}
+
+Test(context, a_full_table_evicts_from_the_address_space_that_has_most)
+{
+	start_table();
+	parked(0x1000, 1); /* the oldest, but alone */
+	parked(0x2000, 1);
+	parked(0x2000, 2);
+	parked(0x2000, 3);
+	parked(0x3000, 1);
+	cr_expect(eq(u64, table.stats.evicted, 1));
+	cr_expect(eq(u32, table.used, ROOM));
+	cr_expect(there(0x1000, 1));
+	cr_expect(not(there(0x2000, 1))); /* the oldest of the three */
+	cr_expect(there(0x2000, 2));
+	cr_expect(there(0x2000, 3));
+	cr_expect(there(0x3000, 1));
+}
+
+Test(context, of_equals_the_one_not_used_for_longest_goes)
+{
+	start_table();
+	parked(0x1000, 1);
+	parked(0x2000, 1);
+	parked(0x3000, 1);
+	parked(0x4000, 1);
+	cr_expect(there(0x1000, 1)); /* used just now */
+	parked(0x5000, 1);
+	cr_expect(not(there(0x2000, 1)));
+	cr_expect(there(0x1000, 1));
+}
+
+Test(context, what_is_live_is_never_evicted)
+{
+	u32 i;
+
+	start_table();
+	for (i = 0; i < ROOM; i++) {
+		struct lwp_ctx_key key = thread(0x1000, i);
+
+		cr_expect(create(BLOCK, (s32)i, &key));
+	}
+	cr_expect(not(create(BLOCK, ROOM, &key_c)));
+	cr_expect(not(lwp_engine_on(&eng)));
+	cr_expect(eq(u64, table.stats.evicted, 0));
+	cr_expect(eq(u32, table.used, ROOM));
+	cr_expect(lwp_ctx_live(&table, 3) != NULL);
+	/* One that is parked makes room. */
+	enable(BLOCK);
+	lwp_ctx_park(&table, &eng, 1);
+	cr_expect(create(BLOCK, ROOM, &key_c));
+	cr_expect(eq(u64, table.stats.evicted, 1));
+}
+
+Test(context, machine_reset_drops_all)
+{
+	start_table();
+	parked(0x1000, 1);
+	cr_expect(create(BLOCK, 0, &key_c));
+	lwp_ctx_table_reset(&table);
+	lwp_engine_reset(&eng, 0);
+	cr_expect(not(lwp_ctx_any(&table)));
+	cr_expect(eq(int, find(0, &key_c), LWP_CTX_NONE));
+	cr_expect(eq(int, find(0, &key_a), LWP_CTX_NONE));
+}

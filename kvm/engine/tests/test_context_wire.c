@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The context table on the wire (DESIGN.md "Volatile state", "Contexts"). */
+#include "fake_guest.h"
+#include "lwp_context.h"
+
+static struct lwp_ctx entries[3];
+static struct lwp_ctx_table table;
+static u8 wire[4 * LWP_CTX_ENTRY_SIZE];
+static u32 bad;
+
+static const struct lwp_ctx_key key_a = { .cr3 = 0x1000, .thread = 0x7f0000000000 };
+static const struct lwp_ctx_key key_b = { .cr3 = 0x2000, .flags = LWP_CTX_32BIT };
+
+/* A has a stored and a pending record, B has none. */
+static void two_parked(void)
+{
+	struct lwp_retired r = { .address = 0x400100 };
+
+	start(LWP_REV_43724);
+	set_event(BLOCK, 2, 9, 0);
+	set_event(BLOCK2, 2, 99, 50);
+	lwp_ctx_table_init(&table, entries, 3);
+	enable(BLOCK);
+	cr_assert(lwp_ctx_create(&table, &eng, 0, &key_a));
+	steps(0x400000, 10);
+	cr_assert(lwp_retire(&eng, &r));
+	lwp_ctx_park(&table, &eng, 0);
+	enable(BLOCK2);
+	cr_assert(lwp_ctx_create(&table, &eng, 0, &key_b));
+	steps(0x500000, 5);
+	lwp_ctx_park(&table, &eng, 0);
+}
+
+Test(context_wire, an_empty_table_is_no_bytes)
+{
+	start(LWP_REV_43724);
+	lwp_ctx_table_init(&table, entries, 3);
+	cr_expect(eq(sz, lwp_ctx_save(&table, &caps, wire, 0), 0));
+	cr_expect(lwp_ctx_load(&table, &caps, wire, 0, &bad) == NULL);
+}
+
+Test(context_wire, the_size_is_asked_first)
+{
+	two_parked();
+	memset(wire, 0xaa, sizeof(wire));
+	cr_expect(eq(sz, lwp_ctx_save(&table, &caps, wire, 463), 464));
+	cr_expect(eq(u8, wire[0], 0xaa));
+	cr_expect(eq(sz, lwp_ctx_save(&table, &caps, wire, 464), 464));
+	cr_expect(eq(u64, lwp_get64(wire), 0x1000));
+	cr_expect(eq(u64, lwp_get64(wire + 232), 0x2000));
+	cr_expect(eq(u8, wire[464], 0xaa));
+}
+
+Test(context_wire, programs_go_on_where_they_were)
+{
+	struct lwp_exc exc;
+	s32 holder;
+
+	two_parked();
+	lwp_ctx_save(&table, &caps, wire, sizeof(wire));
+	start_engine(true, LWP_DELIVERY_EXACT); /* another host */
+	memset(entries, 0xff, sizeof(entries));
+	lwp_ctx_table_init(&table, entries, 3);
+	cr_expect(lwp_ctx_load(&table, &caps, wire, 464, &bad) == NULL);
+	cr_expect(eq(u32, table.used, 2));
+	cr_expect(eq(int, lwp_ctx_find(&table, &eng, 1, &key_a, &holder), LWP_CTX_RESUMED));
+	cr_expect(eq(u64, eng.st.cfg, 0x6000007e));
+	expect_exc(boundary(0x400104, true, &exc), NONE);
+	expect_head(64);
+	cr_expect(eq(u64, record(1).address, 0x400100));
+	lwp_ctx_park(&table, &eng, 1);
+	cr_expect(eq(int, lwp_ctx_find(&table, &eng, 1, &key_b, &holder), LWP_CTX_RESUMED));
+	cr_expect(eq(i32, eng.st.counter[1], 45));
+}
+
+Test(context_wire, verification_travels)
+{
+	s32 holder;
+
+	two_parked();
+	lwp_ctx_save(&table, &caps, wire, sizeof(wire));
+	cr_expect(lwp_ctx_load(&table, &caps, wire, 464, &bad) == NULL);
+	put64(RING + 8, 0); /* the last record */
+	put32(BLOCK2 + 32, 32); /* a constant field */
+	cr_expect(eq(int, lwp_ctx_find(&table, &eng, 1, &key_a, &holder), LWP_CTX_NONE));
+	cr_expect(eq(int, lwp_ctx_find(&table, &eng, 1, &key_b, &holder), LWP_CTX_NONE));
+	cr_expect(eq(u64, table.stats.dropped, 2));
+}
+
+Test(context_wire, what_is_live_is_not_saved)
+{
+	s32 holder;
+
+	two_parked();
+	cr_expect(eq(int, lwp_ctx_find(&table, &eng, 1, &key_a, &holder), LWP_CTX_RESUMED));
+	cr_expect(eq(sz, lwp_ctx_save(&table, &caps, wire, sizeof(wire)), 232));
+	cr_expect(eq(u64, lwp_get64(wire), 0x2000));
+}
+
+Test(context_wire, loading_replaces_the_table)
+{
+	s32 holder;
+
+	two_parked();
+	lwp_ctx_save(&table, &caps, wire, sizeof(wire));
+	cr_expect(lwp_ctx_load(&table, &caps, wire + 232, 232, &bad) == NULL);
+	cr_expect(eq(u32, table.used, 1));
+	cr_expect(eq(int, lwp_ctx_find(&table, &eng, 0, &key_a, &holder), LWP_CTX_NONE));
+}
+
+/* The reason; Criterion compares char *. */
+static char *load(size_t size)
+{
+	return (char *)(uintptr_t)lwp_ctx_load(&table, &caps, wire, size, &bad);
+}
+
+Test(context_wire, a_bad_array_is_named_and_leaves_the_table)
+{
+	two_parked();
+	lwp_ctx_save(&table, &caps, wire, sizeof(wire));
+	cr_expect(eq(str, load(463), "size is not a multiple of an entry's"));
+	cr_expect(eq(str, load(sizeof(wire)), "more contexts than the table holds"));
+	wire[232 + 104 + 16 + 7] = 0x40; /* B's ring: not canonical */
+	cr_expect(load(464) != NULL);
+	cr_expect(eq(u32, bad, 1));
+	memcpy(wire + 232, wire, 232);
+	cr_expect(eq(str, load(464), "two contexts have the same key"));
+	cr_expect(eq(u32, bad, 1));
+	wire[16] = 2; /* unknown flags */
+	cr_expect(load(464) != NULL);
+	cr_expect(eq(u32, bad, 0));
+	cr_expect(eq(u32, table.used, 2));
+}

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Filters of branches, addresses and data cache misses (spec/lwp.md 4.4; 2007 proposal 5.4). */
+#include "fake_guest.h"
+
+static void with_filters(u32 rev, u32 filters)
+{
+	start(rev);
+	caps.ecx_features |= LWP_ECX_CACHE_LEVELS | LWP_ECX_CACHE_LATENCY;
+	start_engine(true, LWP_DELIVERY_EXACT);
+	put32(BLOCK + 36, filters);
+	set_event(BLOCK, rev == LWP_REV_2007 ? 2 : 3, 99, 99);
+	set_event(BLOCK, rev == LWP_REV_2007 ? 3 : 4, 99, 99);
+	enable(BLOCK);
+}
+
+/* Which classes count: conditional 1, JMP rel 2, CALL rel 4, absolute 8. */
+static u32 counted(void)
+{
+	return lwp_branch_counted(&eng, LWP_BRANCH_CONDITIONAL) |
+	       lwp_branch_counted(&eng, LWP_BRANCH_RELATIVE) << 1 |
+	       lwp_branch_counted(&eng, LWP_BRANCH_CALL_RELATIVE) << 2 |
+	       lwp_branch_counted(&eng, LWP_BRANCH_ABSOLUTE) << 3 |
+	       lwp_branch_counted(&eng, LWP_BRANCH_NONE) << 4;
+}
+
+Test(filter, branch_classes_of_43724)
+{
+	with_filters(LWP_REV_43724, 0);
+	cr_expect(eq(u32, counted(), 0xf));
+	with_filters(LWP_REV_43724, 1u << 27); /* NRB: JMP rel and CALL rel */
+	cr_expect(eq(u32, counted(), 0x9));
+	with_filters(LWP_REV_43724, 1u << 28); /* NCB */
+	cr_expect(eq(u32, counted(), 0xe));
+	with_filters(LWP_REV_43724, 1u << 29); /* NAB */
+	cr_expect(eq(u32, counted(), 0x7));
+	with_filters(LWP_REV_43724, 5u << 27); /* what programs use: conditional branches only */
+	cr_expect(eq(u32, counted(), 0x1));
+}
+
+Test(filter, ndb_of_2007_drops_unconditional_relative_jumps_only)
+{
+	with_filters(LWP_REV_2007, 0);
+	cr_expect(eq(u32, counted(), 0xf));
+	with_filters(LWP_REV_2007, 1u << 31);
+	cr_expect(eq(u32, counted(), 0xd));
+	cr_expect(not(lwp_ip_filtered(&eng)));
+	with_filters(LWP_REV_2007, 7u << 27);
+	cr_expect(eq(u32, counted(), 0xf));
+}
+
+Test(filter, no_branch_counts_while_the_event_is_not_active)
+{
+	start(LWP_REV_43724);
+	cr_expect(eq(u32, counted(), 0));
+	set_event(BLOCK, 2, 9, 9);
+	enable(BLOCK);
+	cr_expect(eq(u32, counted(), 0));
+}
+
+Test(filter, a_filtered_branch_does_not_count)
+{
+	with_filters(LWP_REV_43724, 1u << 28);
+	branch(0x400000, LWP_BRANCH_CONDITIONAL, true, 0x400100);
+	cr_expect(eq(i32, eng.st.counter[2], 99));
+	branch(0x400000, LWP_BRANCH_RELATIVE, true, 0x400100);
+	cr_expect(eq(i32, eng.st.counter[2], 98));
+}
+
+Test(filter, prediction_filters_are_ignored)
+{
+	with_filters(LWP_REV_43724, 3u << 25);
+	cr_expect(eq(u32, eng.st.filters, 0)); /* the leaf's ECX[28] is clear */
+	caps.ecx_features |= LWP_ECX_BRANCH_PREDICTION;
+	start_engine(true, LWP_DELIVERY_EXACT);
+	enable(BLOCK);
+	cr_expect(eq(u32, eng.st.filters, 3u << 25));
+	cr_expect(eq(u32, counted(), 0xf));
+}
+
+Test(filter, ip_range_is_inclusive_at_both_ends)
+{
+	struct lwp_exc exc;
+
+	start(LWP_REV_43724);
+	put32(BLOCK + 36, 1u << 31);
+	put64(BLOCK + 40, 0x400100);
+	put64(BLOCK + 48, 0x4001ff);
+	set_event(BLOCK, 1, 99, 99);
+	set_event(BLOCK, 2, 99, 99);
+	set_event(BLOCK, 3, 99, 99);
+	set_event(BLOCK, 5, 99, 99);
+	enable(BLOCK);
+	cr_expect(lwp_ip_filtered(&eng));
+	step(0x4000ff);
+	step(0x400200);
+	branch(0x400200, LWP_BRANCH_RELATIVE, true, 0x400100);
+	expect_exc(lwpval(0x400200, 1, 2, 3, &exc), NONE);
+	cr_expect(eq(i32, eng.st.counter[0], 99));
+	cr_expect(eq(i32, eng.st.counter[1], 99));
+	cr_expect(eq(i32, eng.st.counter[2], 99));
+	step(0x400100);
+	step(0x4001ff);
+	branch(0x400150, LWP_BRANCH_RELATIVE, true, 0x800000);
+	expect_exc(lwpval(0x400150, 1, 2, 3, &exc), NONE);
+	cr_expect(eq(i32, eng.st.counter[0], 98));
+	cr_expect(eq(i32, eng.st.counter[1], 96));
+	cr_expect(eq(i32, eng.st.counter[2], 98));
+	{
+		struct lwp_retired r = { .address = 0x400201, .cnh = 5 };
+
+		cr_expect(not(lwp_retire(&eng, &r)));
+		cr_expect(eq(i32, eng.st.counter[4], 99));
+		r.address = 0x4001f1;
+		cr_expect(not(lwp_retire(&eng, &r)));
+		cr_expect(eq(i32, eng.st.counter[4], 94));
+	}
+}
+
+Test(filter, a_filtered_lwpval_does_not_read_its_operand)
+{
+	struct lwp_exc exc;
+
+	start(LWP_REV_43724);
+	put32(BLOCK + 36, 1u << 31);
+	put64(BLOCK + 40, 0x400100);
+	put64(BLOCK + 48, 0x4001ff);
+	set_event(BLOCK, 1, 99, 0);
+	enable(BLOCK);
+	cr_expect(not(lwp_val_reads(&eng, 0x400000)));
+	cr_expect(lwp_val_reads(&eng, 0x400100));
+	expect_exc(lwpval(0x400000, 1, 2, 3, &exc), NONE);
+	cr_expect(eq(i32, eng.st.counter[0], 0));
+	expect_head(0);
+}
+
+Test(filter, lwpins_is_not_counted_so_not_filtered)
+{
+	struct lwp_exc exc;
+	bool cf;
+
+	start(LWP_REV_43724);
+	put32(BLOCK + 36, 1u << 31);
+	put64(BLOCK + 40, 0x400100);
+	put64(BLOCK + 48, 0x4001ff);
+	enable(BLOCK);
+	cr_expect(lwp_ins_reads(&eng));
+	expect_exc(lwpins(0x400000, 1, 2, 3, &cf, &exc), NONE);
+	expect_head(32);
+}
+
+Test(filter, ip_filter_inverted)
+{
+	start(LWP_REV_43724);
+	put32(BLOCK + 36, 3u << 30);
+	put64(BLOCK + 40, 0x400100);
+	put64(BLOCK + 48, 0x4001ff);
+	set_event(BLOCK, 2, 99, 99);
+	enable(BLOCK);
+	step(0x400100);
+	step(0x4001ff);
+	cr_expect(eq(i32, eng.st.counter[1], 99));
+	step(0x4000ff);
+	step(0x400200);
+	cr_expect(eq(i32, eng.st.counter[1], 97));
+}
+
+Test(filter, ipi_alone_does_nothing)
+{
+	start(LWP_REV_43724);
+	put32(BLOCK + 36, 1u << 30);
+	set_event(BLOCK, 2, 99, 99);
+	enable(BLOCK);
+	cr_expect(not(lwp_ip_filtered(&eng)));
+	step(0x400100);
+	cr_expect(eq(i32, eng.st.counter[1], 98));
+}
+
+static bool miss_counted(u32 latency, u8 source)
+{
+	struct lwp_miss miss = { 0x700000, latency, source };
+
+	return lwp_miss_counted(&eng, &miss);
+}
+
+Test(filter, minimum_latency_in_units_of_16_cycles)
+{
+	with_filters(LWP_REV_43724, 3);
+	cr_expect(not(miss_counted(47, LWP_SRC_DRAM)));
+	cr_expect(miss_counted(48, LWP_SRC_DRAM));
+	with_filters(LWP_REV_43724, 0);
+	cr_expect(miss_counted(0, LWP_SRC_NONE));
+	with_filters(LWP_REV_2007, 3);
+	cr_expect(not(miss_counted(47, LWP_SRC_DRAM)));
+	cr_expect(miss_counted(48, LWP_SRC_DRAM));
+}
+
+Test(filter, a_minimum_above_the_latency_counter_is_its_maximum)
+{
+	with_filters(LWP_REV_43724, 255); /* 4080 cycles */
+	caps.latency_max = 10;
+	start_engine(true, LWP_DELIVERY_EXACT);
+	enable(BLOCK);
+	cr_expect(not(miss_counted(1022, LWP_SRC_DRAM)));
+	cr_expect(miss_counted(1023, LWP_SRC_DRAM));
+	cr_expect(miss_counted(5000, LWP_SRC_DRAM));
+}
+
+/* Which sources count: L3 1, remote 2, DRAM 4, other 8, unknown 10h. */
+static u32 sources(void)
+{
+	return miss_counted(99, LWP_SRC_LOCAL_L3) | miss_counted(99, LWP_SRC_REMOTE) << 1 |
+	       miss_counted(99, LWP_SRC_DRAM) << 2 | miss_counted(99, LWP_SRC_OTHER) << 3 |
+	       miss_counted(99, LWP_SRC_NONE) << 4;
+}
+
+Test(filter, cache_levels)
+{
+	with_filters(LWP_REV_43724, 0x1e00); /* CLF is 0: the four bits are ignored */
+	cr_expect(eq(u32, sources(), 0x1f));
+	with_filters(LWP_REV_43724, 0x0100); /* CLF and no level */
+	cr_expect(eq(u32, sources(), 0));
+	with_filters(LWP_REV_43724, 0x0300); /* NBC */
+	cr_expect(eq(u32, sources(), 1));
+	with_filters(LWP_REV_43724, 0x0500); /* RDC */
+	cr_expect(eq(u32, sources(), 2));
+	with_filters(LWP_REV_43724, 0x0900); /* RAM */
+	cr_expect(eq(u32, sources(), 4));
+	with_filters(LWP_REV_43724, 0x1100); /* OTH */
+	cr_expect(eq(u32, sources(), 8));
+	with_filters(LWP_REV_2007, 0x1900);
+	cr_expect(eq(u32, sources(), 0xc));
+}
+
+Test(filter, no_miss_counts_while_the_event_is_not_active)
+{
+	start(LWP_REV_43724);
+	set_event(BLOCK, 2, 9, 9);
+	enable(BLOCK);
+	cr_expect(not(miss_counted(99, LWP_SRC_DRAM)));
+}
+
+Test(filter, cache_filters_that_are_not_announced_are_ignored)
+{
+	with_filters(LWP_REV_43724, 0x01ff);
+	caps.ecx_features &= ~(LWP_ECX_CACHE_LEVELS | LWP_ECX_CACHE_LATENCY);
+	start_engine(true, LWP_DELIVERY_EXACT);
+	enable(BLOCK);
+	cr_expect(miss_counted(1, LWP_SRC_NONE));
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* `prompt` delivery and overshoots (DESIGN.md "Delivery"; spec/lwp.md 6.3, 6.6). */
+#include "fake_guest.h"
+
+static struct lwp_exc exc;
+
+static void late(u32 rev, enum lwp_delivery delivery, u32 interval, u32 counter)
+{
+	start(rev);
+	start_engine(true, delivery);
+	set_event(BLOCK, rev == LWP_REV_2007 ? 1 : 2, interval, counter);
+	enable(BLOCK);
+}
+
+static bool pass(u64 n, u64 rip)
+{
+	struct lwp_retired r = { .address = rip };
+
+	return lwp_retire_late(&eng, LWP_KIND_IRE, n, &r);
+}
+
+Test(late, the_record_names_the_instruction_at_the_exit)
+{
+	late(LWP_REV_43724, LWP_DELIVERY_PROMPT, 99, 99);
+	cr_expect(pass(103, 0x401000));
+	expect_exc(boundary(0x401000, false, &exc), NONE);
+	cr_expect(eq(u64, record(0).address, 0x401000));
+	cr_expect(eq(u8, record(0).event_id, 2));
+	/* 103 events: 3 more than the period of 100. */
+	cr_expect(eq(i32, eng.st.counter[1], 96));
+	cr_expect(eq(u64, eng.stats.overshoots, 0));
+	expect_missed(0);
+}
+
+Test(late, whole_periods_that_an_overrun_skipped_are_missed_events)
+{
+	late(LWP_REV_43724, LWP_DELIVERY_PROMPT, 99, 99);
+	put64(BLOCK + 24, 1000);
+	cr_expect(pass(350, 0x401000)); /* 3 periods of 100, and 50 */
+	expect_exc(boundary(0x401000, false, &exc), NONE);
+	expect_head(32);
+	expect_missed(1002);
+	cr_expect(eq(i32, eng.st.counter[1], 49));
+	cr_expect(eq(u64, eng.stats.skipped_periods, 2));
+	cr_expect(eq(u64, eng.stats.missed, 2));
+	cr_expect(eq(u64, eng.stats.records, 1));
+}
+
+Test(late, an_overrun_of_exactly_one_period)
+{
+	late(LWP_REV_43724, LWP_DELIVERY_PROMPT, 99, 99);
+	cr_expect(pass(199, 0x401000)); /* 99 over: still the first period */
+	expect_exc(boundary(0x401000, false, &exc), NONE);
+	cr_expect(eq(i32, eng.st.counter[1], 0));
+	expect_missed(0);
+	late(LWP_REV_43724, LWP_DELIVERY_PROMPT, 99, 99);
+	cr_expect(pass(200, 0x401000));
+	expect_exc(boundary(0x401000, false, &exc), NONE);
+	cr_expect(eq(i32, eng.st.counter[1], 99));
+	expect_missed(1);
+}
+
+Test(late, skipped_periods_are_added_even_if_the_ring_is_full)
+{
+	late(LWP_REV_43724, LWP_DELIVERY_PROMPT, 99, 99);
+	put32(BLOCK + 64, 32);
+	cr_expect(pass(350, 0x401000));
+	expect_exc(boundary(0x401000, false, &exc), NONE);
+	expect_head(0);
+	expect_missed(3);
+}
+
+Test(late, skipped_periods_are_added_once_if_the_ring_faults)
+{
+	late(LWP_REV_43724, LWP_DELIVERY_PROMPT, 99, 99);
+	set_permission(RING, 0);
+	cr_expect(pass(350, 0x401000));
+	expect_exc(boundary(0x401000, false, &exc), PF);
+	expect_missed(2);
+	set_permission(RING, P_READ | P_WRITE);
+	expect_exc(boundary(0x401000, true, &exc), NONE);
+	expect_missed(2);
+	expect_head(32);
+	cr_expect(eq(u32, eng.st.flags, F_IRE));
+}
+
+Test(late, an_overshoot_in_exact_is_counted_and_delivered_as_prompt)
+{
+	late(LWP_REV_43724, LWP_DELIVERY_EXACT, 99, 99);
+	cr_expect(pass(350, 0x401000));
+	expect_exc(boundary(0x401000, false, &exc), NONE);
+	expect_missed(2);
+	cr_expect(eq(u64, eng.stats.overshoots, 1));
+}
+
+Test(late, what_is_not_due_yet_only_counts)
+{
+	late(LWP_REV_43724, LWP_DELIVERY_EXACT, 99, 99);
+	cr_expect(not(pass(99, 0x401000)));
+	cr_expect(eq(i32, eng.st.counter[1], 0));
+	cr_expect(eq(u64, eng.stats.overshoots, 0));
+	cr_expect(not(lwp_retire_late(&eng, LWP_KIND_BRE, 5, &(struct lwp_retired){ 0 })));
+	cr_expect(eq(u8, eng.st.pending.event_id, 0));
+}
+
+Test(late, a_branch_record_names_the_next_branch)
+{
+	struct lwp_retired r = { 0x401000, LWP_BRANCH_CONDITIONAL, true, 0x402000 };
+
+	start(LWP_REV_43724);
+	set_event(BLOCK, 3, 9, 9);
+	enable(BLOCK);
+	cr_expect(lwp_retire_late(&eng, LWP_KIND_BRE, 12, &r));
+	expect_exc(boundary(0x401000, false, &exc), NONE);
+	cr_expect(eq(u32, get32(RING), 0x80000003));
+	cr_expect(eq(u64, record(0).data2, 0x402000));
+	cr_expect(eq(i32, eng.st.counter[2], 7));
+}
+
+Test(late, beside_a_pending_record_it_has_that_one_tried_again)
+{
+	late(LWP_REV_43724, LWP_DELIVERY_PROMPT, 99, 99);
+	set_permission(RING, 0);
+	cr_expect(pass(100, 0x401000));
+	expect_exc(boundary(0x401000, false, &exc), PF);
+	cr_expect(pass(150, 0x402000));
+	cr_expect(eq(u64, eng.st.pending.address, 0x401000));
+	cr_expect(eq(i32, eng.st.counter[1], -51));
+	set_permission(RING, P_READ | P_WRITE);
+	expect_exc(boundary(0x402000, false, &exc), NONE);
+	cr_expect(eq(u64, record(0).address, 0x401000));
+}
+
+Test(late, the_random_interval_is_the_period_that_is_skipped)
+{
+	late(LWP_REV_43724, LWP_DELIVERY_PROMPT, 0x40, 0x40);
+	put32(BLOCK + 4, 0x60000000 | RING_SIZE);
+	enable(BLOCK);
+	/* Reloaded interval 40h | 3Ah = 122, period 123; 65 + 300 events: overrun 300 = 2 * 123 + 54. */
+	cr_expect(pass(365, 0x401000));
+	expect_exc(boundary(0x401000, false, &exc), NONE);
+	expect_missed(2);
+	cr_expect(eq(i32, eng.st.counter[1], 68));
+}
+
+Test(late, in_2007_nothing_passes_zero)
+{
+	late(LWP_REV_2007, LWP_DELIVERY_PROMPT, 100, 100);
+	cr_expect(pass(350, 0x401000));
+	cr_expect(eq(i32, eng.st.counter[0], 0));
+	expect_exc(boundary(0x401000, false, &exc), NONE);
+	expect_missed(0);
+	expect_head(32);
+	cr_expect(eq(i32, eng.st.counter[0], 100));
+}
+
+Test(late, nothing_happens_while_off)
+{
+	start(LWP_REV_43724);
+	cr_expect(not(pass(350, 0x401000)));
+}

@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* LLWPCB of 43724: enable, disable, switch (spec/lwp.md 3.3, 4.3). */
+#include "fake_guest.h"
+
+Test(llwpcb, undefined_while_lwp_is_not_available)
+{
+	struct lwp_exc exc;
+	u64 old;
+
+	start(LWP_REV_43724);
+	lwp_engine_write_cfg(&eng, 0);
+	expect_exc(llwpcb(BLOCK, &old, &exc), UD);
+	cr_expect(eq(int, guest.maps, 0));
+}
+
+Test(llwpcb, counters_start_from_event_counter_not_from_the_interval)
+{
+	start(LWP_REV_43724);
+	set_event(BLOCK, 2, 1000, 2);
+	set_event(BLOCK, 3, 500, 0);
+	enable(BLOCK);
+	cr_expect(eq(i32, eng.st.counter[1], 2));
+	cr_expect(eq(i32, eng.st.counter[2], 0));
+	cr_expect(eq(u64, eng.st.cb_addr, BLOCK));
+	cr_expect(eq(u64, eng.st.base, RING));
+	cr_expect(eq(u32, eng.st.size, 1024));
+}
+
+Test(llwpcb, a_counter_of_zero_makes_the_next_event_a_record)
+{
+	start(LWP_REV_43724);
+	set_event(BLOCK, 2, 99, 0);
+	enable(BLOCK);
+	step(0x400010);
+	cr_expect(eq(u64, record(0).address, 0x400010));
+	cr_expect(eq(i32, eng.st.counter[1], 99));
+}
+
+Test(llwpcb, flags_are_masked_with_what_is_available_and_written_back)
+{
+	start(LWP_REV_43724);
+	lwp_engine_write_cfg(&eng, F_IRE | F_VAL);
+	put32(BLOCK, 0xf00000ff);
+	enable(BLOCK);
+	/* EAX = IRE, VAL and bit 0 */
+	cr_expect(eq(u32, get32(BLOCK), 0x00000007));
+	cr_expect(eq(u32, eng.st.flags, 0x00000007));
+}
+
+Test(llwpcb, fields_are_normalised_where_the_program_sees_it)
+{
+	start(LWP_REV_43724);
+	put32(BLOCK, F_IRE | F_BRE);
+	put32(BLOCK + 4, 0x30000000 | (1024 + 31)); /* Random 3 */
+	put32(BLOCK + 16, 70); /* head */
+	put64(BLOCK + 24, 5); /* MissedEvents */
+	put32(BLOCK + 32, 100); /* threshold */
+	put32(BLOCK + 64, 33); /* tail: not altered */
+	put64(BLOCK + 72, 0x1122334455667788ull); /* software's own */
+	put32(BLOCK + 136, 0x03ffffff); /* interval 2: -1 */
+	put32(BLOCK + 140, 0x02000000); /* counter 2: negative */
+	put32(BLOCK + 152, 0x03ffffff); /* interval 4: not enabled, stays */
+	enable(BLOCK);
+	cr_expect(eq(u32, get32(BLOCK + 4), 0x30000400));
+	cr_expect(eq(u32, get32(BLOCK + 16), 64));
+	cr_expect(eq(u64, get64(BLOCK + 24), 5));
+	cr_expect(eq(u32, get32(BLOCK + 32), 96));
+	cr_expect(eq(u32, get32(BLOCK + 64), 33));
+	cr_expect(eq(u64, get64(BLOCK + 72), 0x1122334455667788ull));
+	cr_expect(eq(u32, get32(BLOCK + 136), 0));
+	cr_expect(eq(u32, get32(BLOCK + 140), 0));
+	cr_expect(eq(u32, get32(BLOCK + 152), 0x03ffffff));
+	cr_expect(eq(u8, eng.st.random, 3));
+	cr_expect(eq(u32, eng.st.head, 64));
+}
+
+Test(llwpcb, a_head_outside_the_ring_becomes_zero)
+{
+	start(LWP_REV_43724);
+	put32(BLOCK + 16, 1024);
+	enable(BLOCK);
+	cr_expect(eq(u32, eng.st.head, 0));
+	expect_head(0);
+}
+
+Test(llwpcb, only_what_lwp_owns_is_written)
+{
+	struct lwp_exc exc;
+	u64 old;
+
+	start(LWP_REV_43724);
+	set_event(BLOCK, 1, 5, 5);
+	set_event(BLOCK, 6, 5, 5);
+	expect_exc(llwpcb(BLOCK, &old, &exc), NONE);
+	/* Flags, size, head, threshold, two slots: nothing beside the tail or MissedEvents is written. */
+	cr_expect(eq(int, guest.writes, 6));
+	cr_expect(eq(u64, guest.lowest_write, BLOCK));
+	cr_expect(eq(u64, guest.highest_write, BLOCK + 175));
+}
+
+Test(llwpcb, zero_flushes_and_switches_off)
+{
+	struct lwp_exc exc;
+	u64 old = 1;
+
+	start(LWP_REV_43724);
+	set_event(BLOCK, 2, 9, 9);
+	enable(BLOCK);
+	steps(0x400000, 4);
+	expect_exc(llwpcb(0, &old, &exc), NONE);
+	cr_expect(not(lwp_engine_on(&eng)));
+	cr_expect(eq(u32, get32(BLOCK + 140), 5));
+	/* 43724 has no result. */
+	cr_expect(eq(u64, old, 0));
+}
+
+Test(llwpcb, zero_while_off_does_nothing)
+{
+	struct lwp_exc exc;
+	u64 old;
+
+	start(LWP_REV_43724);
+	expect_exc(llwpcb(0, &old, &exc), NONE);
+	cr_expect(eq(int, guest.maps, 0));
+}
+
+Test(llwpcb, the_old_block_is_flushed_as_by_slwpcb)
+{
+	struct lwp_retired r = { .address = 0x400020 };
+
+	start(LWP_REV_43724);
+	set_event(BLOCK, 2, 9, 0);
+	set_event(BLOCK, 3, 9, 7);
+	set_event(BLOCK2, 2, 50, 40);
+	enable(BLOCK);
+	cr_expect(lwp_retire(&eng, &r)); /* pending */
+	enable(BLOCK2);
+	expect_head(32);
+	cr_expect(eq(u64, record(0).address, 0x400020));
+	cr_expect(eq(u32, get32(BLOCK + 140), 9));
+	cr_expect(eq(u32, get32(BLOCK + 148), 7));
+	cr_expect(eq(u64, eng.st.cb_addr, BLOCK2));
+	cr_expect(eq(u64, eng.st.base, RING2));
+	cr_expect(eq(i32, eng.st.counter[1], 40));
+	cr_expect(eq(i32, eng.st.counter[2], 0));
+}
+
+Test(llwpcb, the_active_block_again_goes_on_from_what_was_flushed)
+{
+	start(LWP_REV_43724);
+	set_event(BLOCK, 2, 9, 9);
+	enable(BLOCK);
+	steps(0x400000, 4);
+	put32(BLOCK + 140, 2); /* prepared by a mistaken program */
+	enable(BLOCK);
+	cr_expect(eq(i32, eng.st.counter[1], 5));
+}
+
+Test(llwpcb, a_fault_in_the_old_block_leaves_lwp_on)
+{
+	struct lwp_exc exc;
+	u64 old;
+
+	start(LWP_REV_43724);
+	set_event(BLOCK, 2, 9, 9);
+	enable(BLOCK);
+	steps(0x400000, 2);
+	set_permission(BLOCK, P_READ);
+	expect_exc(llwpcb(BLOCK2, &old, &exc), PF);
+	cr_expect(eq(u64, exc.fault.addr, BLOCK));
+	cr_expect(eq(u32, exc.fault.error_code, 7)); /* user, write, present */
+	cr_expect(eq(u64, eng.st.cb_addr, BLOCK));
+	cr_expect(eq(i32, eng.st.counter[1], 7));
+	/* restartable */
+	set_permission(BLOCK, P_READ | P_WRITE);
+	enable(BLOCK2);
+	cr_expect(eq(u32, get32(BLOCK + 140), 7));
+}
+
+Test(llwpcb, a_pending_record_that_cannot_be_stored_leaves_lwp_on)
+{
+	struct lwp_retired r = { .address = 0x400020 };
+	struct lwp_exc exc;
+	u64 old;
+
+	start(LWP_REV_43724);
+	set_event(BLOCK, 2, 9, 0);
+	enable(BLOCK);
+	cr_expect(lwp_retire(&eng, &r));
+	set_permission(RING, 0);
+	expect_exc(llwpcb(0, &old, &exc), PF);
+	cr_expect(eq(u64, exc.fault.addr, RING));
+	cr_expect(eq(u64, eng.st.cb_addr, BLOCK));
+	set_permission(RING, P_READ | P_WRITE);
+	expect_exc(llwpcb(0, &old, &exc), NONE);
+	cr_expect(eq(u64, record(0).address, 0x400020));
+	expect_head(32);
+}
+
+Test(llwpcb, a_fault_in_the_new_block_leaves_lwp_off)
+{
+	struct lwp_exc exc;
+	u64 old;
+
+	start(LWP_REV_43724);
+	set_event(BLOCK, 2, 9, 9);
+	enable(BLOCK);
+	steps(0x400000, 2);
+	set_permission(BLOCK2, 0);
+	expect_exc(llwpcb(BLOCK2 + 8, &old, &exc), PF);
+	cr_expect(eq(u64, exc.fault.addr, BLOCK2 + 8));
+	cr_expect(eq(u32, exc.fault.error_code, 6)); /* user, write, not present */
+	cr_expect(not(lwp_engine_on(&eng)));
+	cr_expect(eq(u32, get32(BLOCK + 140), 7));
+}
+
+Test(llwpcb, write_access_to_the_whole_block_is_exercised)
+{
+	struct lwp_exc exc;
+	u64 old;
+
+	start(LWP_REV_43724);
+	make_block(BLOCK2 + 0xf80, RING2);
+	set_permission(BLOCK2 + PAGE, P_READ);
+	/* The last 48 of its 176 bytes, where no event is enabled, lie in the read-only page. */
+	expect_exc(llwpcb(BLOCK2 + 0xf80, &old, &exc), PF);
+	cr_expect(eq(u64, exc.fault.addr, BLOCK2 + PAGE));
+	cr_expect(eq(u32, exc.fault.error_code, 7));
+}
+
+Test(llwpcb, the_ring_is_not_touched)
+{
+	start(LWP_REV_43724);
+	set_permission(RING, 0);
+	enable(BLOCK);
+	cr_expect(lwp_engine_on(&eng));
+}
+
+Test(llwpcb, a_ring_below_the_minimum_is_gp)
+{
+	struct lwp_exc exc;
+	u64 old;
+
+	start(LWP_REV_43724);
+	put32(BLOCK + 4, 1023); /* rounded down: 31 records */
+	set_event(BLOCK2, 2, 9, 9);
+	enable(BLOCK2);
+	expect_exc(llwpcb(BLOCK, &old, &exc), GP);
+	cr_expect(not(lwp_engine_on(&eng)));
+	cr_expect(eq(u32, get32(BLOCK + 4), 1023));
+	put32(BLOCK + 4, 1024);
+	enable(BLOCK);
+}
+
+Test(llwpcb, addresses_that_are_not_canonical_are_gp)
+{
+	struct lwp_exc exc;
+	u64 old;
+
+	start(LWP_REV_43724);
+	expect_exc(llwpcb(0x0000800000000000ull, &old, &exc), GP);
+	/* The last byte crosses into the hole. */
+	expect_exc(llwpcb(0x00007fffffffff51ull, &old, &exc), GP);
+	expect_exc(llwpcb(0x00007fffffffff50ull, &old, &exc), PF);
+	expect_exc(llwpcb(0xffff7fffffffffffull, &old, &exc), GP);
+	expect_exc(llwpcb(0xffffffffffffff51ull, &old, &exc), GP); /* wraps round */
+	expect_exc(llwpcb(0xffffffffffffff50ull, &old, &exc), PF);
+	put64(BLOCK + 8, 0x00007ffffffffc01ull); /* ring: one byte too far */
+	expect_exc(llwpcb(BLOCK, &old, &exc), GP);
+	put64(BLOCK + 8, 0x00007ffffffffc00ull);
+	expect_exc(llwpcb(BLOCK, &old, &exc), NONE);
+	cr_expect(eq(u64, eng.st.base, 0x00007ffffffffc00ull));
+}
+
+Test(llwpcb, five_level_paging_has_57_bits)
+{
+	struct lwp_ds wide = { .limit = ~(u64)0, .long_mode = true, .va_bits = 57 };
+	struct lwp_exc exc;
+	u64 old;
+
+	start(LWP_REV_43724);
+	lwp_llwpcb(&eng, 0x0000800000000000ull, &wide, 3, &old, &exc);
+	cr_expect(eq(int, exc.kind, LWP_EXC_PF));
+	lwp_llwpcb(&eng, 0x0100000000000000ull, &wide, 3, &old, &exc);
+	cr_expect(eq(int, exc.kind, LWP_EXC_GP));
+}
+
+/* DS of 32-bit code: base 500000h, 64 KiB. The block's addresses are relative to it. */
+static const struct lwp_ds ds32 = { .base = 0x500000, .limit = 0xffff };
+
+Test(llwpcb, ds_base_is_added_to_block_and_ring)
+{
+	struct lwp_exc exc;
+	u64 old, result;
+
+	start(LWP_REV_43724);
+	make_block(BLOCK, 0x4000);
+	set_event(BLOCK, 2, 9, 0);
+	lwp_llwpcb(&eng, 0x2000, &ds32, 3, &old, &exc);
+	cr_expect(eq(int, exc.kind, LWP_EXC_NONE));
+	cr_expect(eq(u64, eng.st.cb_addr, BLOCK));
+	cr_expect(eq(u64, eng.st.base, RING));
+	/* BufferBase itself is not rewritten. */
+	cr_expect(eq(u64, get64(BLOCK + 8), 0x4000));
+	step(0x400000);
+	cr_expect(eq(u64, record(0).address, 0x400000));
+	lwp_slwpcb(&eng, &ds32, &result, &exc);
+	cr_expect(eq(u64, result, 0x2000));
+	/* Another DS since: linear addresses are kept, SLWPCB subtracts the present base. */
+	lwp_slwpcb(&eng, &flat, &result, &exc);
+	cr_expect(eq(u64, result, BLOCK));
+}
+
+Test(llwpcb, outside_the_ds_limit_is_gp)
+{
+	struct lwp_ds ds = { .base = 0x500000, .limit = 0x20af };
+	struct lwp_exc exc;
+	u64 old;
+
+	start(LWP_REV_43724);
+	make_block(BLOCK, 0x1000);
+	/* The block's last byte is at 20AFh. */
+	lwp_llwpcb(&eng, 0x2000, &ds, 3, &old, &exc);
+	cr_expect(eq(int, exc.kind, LWP_EXC_NONE));
+	lwp_llwpcb(&eng, 0x2001, &ds, 3, &old, &exc);
+	cr_expect(eq(int, exc.kind, LWP_EXC_GP));
+	cr_expect(not(lwp_engine_on(&eng)));
+	/* The ring: 1CB0h is the last place where 1024 bytes fit. */
+	make_block(BLOCK, 0x1cb0);
+	lwp_llwpcb(&eng, 0x2000, &ds, 3, &old, &exc);
+	cr_expect(eq(int, exc.kind, LWP_EXC_NONE));
+	make_block(BLOCK, 0x1cb1);
+	lwp_llwpcb(&eng, 0x2000, &ds, 3, &old, &exc);
+	cr_expect(eq(int, exc.kind, LWP_EXC_GP));
+	make_block(BLOCK, 0x100001000ull);
+	lwp_llwpcb(&eng, 0x2000, &ds, 3, &old, &exc);
+	cr_expect(eq(int, exc.kind, LWP_EXC_GP));
+}
+
+Test(llwpcb, what_wraps_round_a_32_bit_address_space_is_gp)
+{
+	struct lwp_ds ds = { .base = 0xfffff000, .limit = 0xffffffff };
+	struct lwp_exc exc;
+	u64 old;
+
+	start(LWP_REV_43724);
+	lwp_llwpcb(&eng, 0xf51, &ds, 3, &old, &exc);
+	cr_expect(eq(int, exc.kind, LWP_EXC_GP));
+	lwp_llwpcb(&eng, 0xf50, &ds, 3, &old, &exc);
+	cr_expect(eq(int, exc.kind, LWP_EXC_PF));
+	cr_expect(eq(u64, exc.fault.addr, 0xffffff50));
+	/* Linear 0 would read as off. */
+	lwp_llwpcb(&eng, 0x1000, &ds, 3, &old, &exc);
+	cr_expect(eq(int, exc.kind, LWP_EXC_GP));
+	/* A block behind the wrap is a plain address; its ring ends where the space does. */
+	make_block(BLOCK, 0xc00);
+	lwp_llwpcb(&eng, BLOCK + 0x1000, &ds, 3, &old, &exc);
+	cr_expect(eq(int, exc.kind, LWP_EXC_NONE));
+	cr_expect(eq(u64, eng.st.base, 0xfffffc00));
+	make_block(BLOCK, 0xc01);
+	lwp_llwpcb(&eng, BLOCK + 0x1000, &ds, 3, &old, &exc);
+	cr_expect(eq(int, exc.kind, LWP_EXC_GP));
+}
+
+Test(llwpcb, no_alignment_is_checked)
+{
+	start(LWP_REV_43724);
+	make_block(BLOCK + 1, RING + 3);
+	set_event(BLOCK + 1, 2, 9, 0);
+	enable(BLOCK + 1);
+	step(0x400000);
+	cr_expect(eq(u32, get32(RING + 3), 2));
+}
+
+Test(llwpcb, without_events_lwp_stays_on)
+{
+	struct lwp_exc exc;
+	bool cf;
+
+	start(LWP_REV_43724);
+	enable(BLOCK);
+	cr_expect(eq(u32, eng.st.flags, 0));
+	expect_exc(lwpins(0x400000, 1, 2, 3, &cf, &exc), NONE);
+	expect_head(32);
+}
+
+Test(llwpcb, a_block_that_is_not_ram_switches_off_without_an_exception)
+{
+	struct lwp_exc exc;
+	u64 old;
+
+	start(LWP_REV_43724);
+	enable(BLOCK);
+	set_permission(BLOCK2, P_READ | P_WRITE | P_ROM);
+	expect_exc(llwpcb(BLOCK2, &old, &exc), NONE);
+	cr_expect(not(lwp_engine_on(&eng)));
+	cr_expect(eq(u64, eng.stats.turned_off, 1));
+}
+
+Test(llwpcb, an_old_block_that_is_not_ram_does_not_keep_the_new_one_away)
+{
+	start(LWP_REV_43724);
+	enable(BLOCK);
+	set_permission(BLOCK, P_READ | P_WRITE | P_ROM);
+	enable(BLOCK2);
+	cr_expect(eq(u64, eng.st.cb_addr, BLOCK2));
+	cr_expect(eq(u64, eng.stats.turned_off, 1));
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* LLWPCB and the block of the 2007 proposal (5.3, 5.4). */
+#include "fake_guest.h"
+
+Test(llwpcb_2007, returns_the_previous_pointer)
+{
+	struct lwp_exc exc;
+	u64 old = 1;
+
+	start(LWP_REV_2007);
+	set_event(BLOCK, 1, 9, 9);
+	set_event(BLOCK2, 1, 9, 9);
+	expect_exc(llwpcb(BLOCK, &old, &exc), NONE);
+	cr_expect(eq(u64, old, 0));
+	expect_exc(llwpcb(BLOCK2, &old, &exc), NONE);
+	cr_expect(eq(u64, old, BLOCK));
+	expect_exc(llwpcb(0, &old, &exc), NONE);
+	cr_expect(eq(u64, old, BLOCK2));
+	cr_expect(not(lwp_engine_on(&eng)));
+}
+
+Test(llwpcb_2007, flags_tell_what_is_profiled)
+{
+	start(LWP_REV_2007);
+	lwp_engine_write_cfg(&eng, 0x80000007); /* Enabled, IRE, BRE, INT */
+	put32(BLOCK, 0x12345678);
+	set_event(BLOCK, 1, 9, 9);
+	set_event(BLOCK, 3, 9, 9); /* not allowed */
+	enable(BLOCK);
+	cr_expect(eq(u32, get32(BLOCK), 0x80000003));
+}
+
+Test(llwpcb_2007, only_flags_are_written)
+{
+	struct lwp_exc exc;
+	u64 old;
+
+	start(LWP_REV_2007);
+	set_event(BLOCK, 1, 9, 9);
+	put32(BLOCK + 16, 2000);
+	expect_exc(llwpcb(BLOCK, &old, &exc), NONE);
+	cr_expect(eq(int, guest.writes, 1));
+	cr_expect(eq(u64, guest.highest_write, BLOCK + 3));
+	cr_expect(eq(u32, get32(BLOCK + 16), 2000));
+	cr_expect(eq(u32, eng.st.head, 0));
+}
+
+Test(llwpcb_2007, without_events_lwp_goes_off_and_flags_are_zero)
+{
+	struct lwp_exc exc;
+	u64 old, result = 1;
+
+	start(LWP_REV_2007);
+	set_event(BLOCK2, 1, 9, 9);
+	enable(BLOCK2);
+	put32(BLOCK, 0xffffffff);
+	expect_exc(llwpcb(BLOCK, &old, &exc), NONE);
+	cr_expect(eq(u64, old, BLOCK2));
+	cr_expect(not(lwp_engine_on(&eng)));
+	cr_expect(eq(u32, get32(BLOCK), 0));
+	expect_exc(slwpcb(&result, &exc), NONE);
+	cr_expect(eq(u64, result, 0));
+	cr_expect(eq(u64, eng.stats.turned_off, 0));
+}
+
+Test(llwpcb_2007, a_ring_without_a_record_leaves_lwp_off)
+{
+	struct lwp_exc exc;
+	u64 old;
+
+	start(LWP_REV_2007);
+	set_event(BLOCK, 1, 9, 9);
+	put32(BLOCK + 4, 31);
+	put32(BLOCK, 0xffffffff);
+	expect_exc(llwpcb(BLOCK, &old, &exc), NONE);
+	cr_expect(not(lwp_engine_on(&eng)));
+	cr_expect(eq(u32, get32(BLOCK), 0));
+	/* There is no other minimum. */
+	put32(BLOCK + 4, 32);
+	enable(BLOCK);
+}
+
+Test(llwpcb_2007, alignment_of_16_bytes_or_gp)
+{
+	struct lwp_exc exc;
+	u64 old;
+
+	start(LWP_REV_2007);
+	make_block(BLOCK + 8, RING);
+	set_event(BLOCK + 8, 1, 9, 9);
+	expect_exc(llwpcb(BLOCK + 8, &old, &exc), GP);
+	cr_expect(not(lwp_engine_on(&eng)));
+	cr_expect(eq(int, guest.maps, 0));
+	make_block(BLOCK + 16, RING);
+	set_event(BLOCK + 16, 1, 9, 9);
+	enable(BLOCK + 16);
+}
+
+Test(llwpcb_2007, buffer_base_is_linear_and_its_low_bits_are_ignored)
+{
+	struct lwp_ds ds = { .base = 0x500000, .limit = 0x2fff };
+	struct lwp_exc exc;
+	u64 old;
+
+	start(LWP_REV_2007);
+	make_block(BLOCK, RING + 31);
+	set_event(BLOCK, 1, 9, 9);
+	/* Neither DS base nor limit apply to it. */
+	lwp_llwpcb(&eng, 0x2000, &ds, 3, &old, &exc);
+	cr_expect(eq(int, exc.kind, LWP_EXC_NONE));
+	cr_expect(eq(u64, eng.st.base, RING));
+	make_block(BLOCK, 0xfffffc20);
+	set_event(BLOCK, 1, 9, 9);
+	lwp_llwpcb(&eng, 0x2000, &ds, 3, &old, &exc);
+	cr_expect(eq(int, exc.kind, LWP_EXC_GP));
+}
+
+Test(llwpcb_2007, the_earliest_of_duplicate_selectors_counts)
+{
+	start(LWP_REV_2007);
+	put32(BLOCK + 40, 2u << 26 | 100);
+	put32(BLOCK + 44, 50);
+	put32(BLOCK + 48, 1u << 26 | 200);
+	put32(BLOCK + 52, 60);
+	put32(BLOCK + 56, 1u << 26 | 300);
+	put32(BLOCK + 60, 70);
+	enable(BLOCK);
+	cr_expect(eq(u32, get32(BLOCK), 7));
+	cr_expect(eq(i32, eng.st.counter[0], 60));
+	cr_expect(eq(i32, eng.st.counter[1], 50));
+	cr_expect(eq(u32, get32(BLOCK + 56), 1u << 26 | 300));
+	steps(0x400000, 60);
+	cr_expect(eq(i32, eng.st.counter[0], 200));
+}
+
+Test(llwpcb_2007, outside_cpl_3_only_the_pointer_is_loaded)
+{
+	struct lwp_exc exc;
+	u64 old, result;
+
+	start(LWP_REV_2007);
+	set_event(BLOCK, 1, 9, 9);
+	set_permission(BLOCK, 0);
+	lwp_llwpcb(&eng, BLOCK, &flat, 0, &old, &exc);
+	cr_expect(eq(int, exc.kind, LWP_EXC_NONE));
+	cr_expect(eq(int, guest.maps, 0));
+	cr_expect(lwp_state_deferred(&eng.st));
+	/* The pointer can be read back, and replaced; there is nothing to flush. */
+	lwp_slwpcb(&eng, &flat, &result, &exc);
+	cr_expect(eq(u64, result, BLOCK));
+	lwp_llwpcb(&eng, BLOCK2, &flat, 0, &old, &exc);
+	cr_expect(eq(u64, old, BLOCK));
+	cr_expect(eq(int, guest.maps, 0));
+	lwp_llwpcb(&eng, BLOCK + 4, &flat, 0, &old, &exc);
+	cr_expect(eq(int, exc.kind, LWP_EXC_GP));
+	cr_expect(not(lwp_engine_on(&eng)));
+}
+
+Test(llwpcb_2007, outside_cpl_3_the_old_block_is_flushed_first)
+{
+	struct lwp_exc exc;
+	u64 old;
+
+	start(LWP_REV_2007);
+	set_event(BLOCK, 1, 9, 9);
+	enable(BLOCK);
+	steps(0x400000, 2);
+	lwp_llwpcb(&eng, BLOCK2, &flat, 0, &old, &exc);
+	cr_expect(eq(u64, old, BLOCK));
+	cr_expect(eq(u32, get32(BLOCK + 44), 7));
+	cr_expect(lwp_state_deferred(&eng.st));
+}
+
+Test(llwpcb_2007, a_fault_in_the_new_block_keeps_the_old_one_for_the_restart)
+{
+	struct lwp_exc exc;
+	u64 old;
+
+	start(LWP_REV_2007);
+	set_event(BLOCK, 1, 9, 9);
+	set_event(BLOCK2, 1, 9, 9);
+	enable(BLOCK);
+	steps(0x400000, 2);
+	set_permission(BLOCK2, 0);
+	expect_exc(llwpcb(BLOCK2, &old, &exc), PF);
+	cr_expect(eq(u64, old, 0));
+	cr_expect(eq(u64, eng.st.cb_addr, BLOCK));
+	cr_expect(eq(i32, eng.st.counter[0], 7));
+	cr_expect(eq(u32, get32(BLOCK + 44), 7));
+	set_permission(BLOCK2, P_READ | P_WRITE);
+	expect_exc(llwpcb(BLOCK2, &old, &exc), NONE);
+	cr_expect(eq(u64, old, BLOCK));
+	cr_expect(eq(u64, eng.st.cb_addr, BLOCK2));
+}
+
+Test(llwpcb_2007, there_is_no_lwpins_and_no_lwpval)
+{
+	struct lwp_exc exc;
+	bool cf;
+
+	start(LWP_REV_2007);
+	set_event(BLOCK, 1, 9, 9);
+	enable(BLOCK);
+	cr_expect(not(lwp_ins_reads(&eng)));
+	cr_expect(not(lwp_val_reads(&eng, 0x400000)));
+	expect_exc(lwpins(0x400000, 1, 2, 3, &cf, &exc), UD);
+	expect_exc(lwpval(0x400000, 1, 2, 3, &exc), UD);
+	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_VAL), LWP_BUDGET_NEVER));
+}

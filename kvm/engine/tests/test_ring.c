@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Ring arithmetic, full ring, continuous mode, threshold (spec/lwp.md 6.9 to 6.12). */
+#include "fake_guest.h"
+
+/* Every instruction makes a record. */
+static void every_instruction(u32 flags)
+{
+	start(LWP_REV_43724);
+	lwp_engine_write_cfg(&eng, 0x00004200e0000004ull); /* vector 42h, all modes */
+	put32(BLOCK, flags);
+	set_event(BLOCK, 2, 0, 0);
+}
+
+Test(ring, records_fill_it_in_order_and_wrap)
+{
+	every_instruction(0);
+	put32(BLOCK + 16, 960);
+	put32(BLOCK + 64, 960); /* empty: head == tail */
+	enable(BLOCK);
+	steps(0x400000, 4);
+	cr_expect(eq(u64, record(30).address, 0x400000));
+	cr_expect(eq(u64, record(31).address, 0x400004));
+	cr_expect(eq(u64, record(0).address, 0x400008));
+	cr_expect(eq(u64, record(1).address, 0x40000c));
+	expect_head(64);
+	expect_missed(0);
+}
+
+Test(ring, holds_one_record_less_than_its_size)
+{
+	every_instruction(0);
+	enable(BLOCK);
+	steps(0x400000, 31);
+	expect_head(992);
+	expect_missed(0);
+	step(0x500000);
+	expect_head(992);
+	expect_missed(1);
+	cr_expect(eq(u64, record(31).address, 0x500000));
+	/* Each further one overwrites the slot at the head; the counter reloads all the same. */
+	step(0x500004);
+	expect_missed(2);
+	cr_expect(eq(u64, record(31).address, 0x500004));
+	cr_expect(eq(u64, record(30).address, 0x400078));
+	cr_expect(eq(u64, record(0).address, 0x400000));
+	cr_expect(eq(u64, eng.stats.missed, 2));
+	cr_expect(eq(u64, eng.stats.records, 33));
+}
+
+Test(ring, the_tail_is_read_again_by_each_store)
+{
+	every_instruction(0);
+	enable(BLOCK);
+	steps(0x400000, 32);
+	expect_missed(1);
+	put32(BLOCK + 64, 32); /* the program has taken one record */
+	step(0x500000);
+	expect_head(0);
+	expect_missed(1);
+	cr_expect(eq(u64, record(31).address, 0x500000));
+	step(0x500004);
+	expect_missed(2);
+	cr_expect(eq(u64, record(0).address, 0x500004));
+}
+
+Test(ring, missed_events_count_64_bits)
+{
+	every_instruction(0);
+	put32(BLOCK + 64, 32);
+	put64(BLOCK + 24, 0xffffffff);
+	enable(BLOCK);
+	step(0x400000);
+	expect_missed(0x100000000ull);
+}
+
+Test(ring, continuous_mode_always_advances)
+{
+	every_instruction(F_CONT);
+	put32(BLOCK + 64, 32);
+	enable(BLOCK);
+	steps(0x400000, 33);
+	expect_head(32);
+	expect_missed(0);
+	cr_expect(eq(u64, record(0).address, 0x400080));
+	cr_expect(eq(u64, record(1).address, 0x400004));
+	/* No longer allowed by LWP_CFG: synchronised at once. */
+	lwp_engine_write_cfg(&eng, F_IRE);
+	put32(BLOCK + 64, 64);
+	step(0x500000);
+	expect_head(32);
+	expect_missed(1);
+}
+
+Test(ring, lwpins_in_continuous_mode_clears_cf)
+{
+	struct lwp_exc exc;
+	bool cf = true;
+
+	every_instruction(F_CONT);
+	put32(BLOCK + 64, 32);
+	enable(BLOCK);
+	expect_exc(lwpins(0x400000, 1, 2, 3, &cf, &exc), NONE);
+	cr_expect(not(cf));
+	expect_head(32);
+}
+
+Test(ring, a_tail_that_breaks_the_protocol_is_read_like_a_bad_head)
+{
+	every_instruction(0);
+	put32(BLOCK + 16, 32);
+	put32(BLOCK + 64, 95); /* rounded down: 64, next to the head */
+	enable(BLOCK);
+	step(0x400000);
+	expect_head(32);
+	expect_missed(1);
+	put32(BLOCK + 64, 96);
+	step(0x400000);
+	expect_head(64);
+	put32(BLOCK + 16, 0); /* has no effect, the head is LWP's */
+	put32(BLOCK + 64, 1024); /* outside: 0 */
+	steps(0x400000, 29);
+	expect_head(992);
+	step(0x400000);
+	expect_missed(2);
+	put32(BLOCK + 64, 0xffffffff);
+	step(0x400000);
+	expect_head(992);
+	expect_missed(3);
+}
+
+Test(ring, a_record_may_cross_a_page)
+{
+	every_instruction(0);
+	put64(BLOCK + 8, RING + 0xff0);
+	enable(BLOCK);
+	step(0x400000);
+	cr_expect(eq(u32, get32(RING + 0xff0), 2));
+	cr_expect(eq(u64, get64(RING + 0xff8), 0x400000));
+	set_permission(RING + PAGE, P_READ);
+	eng.st.head = 0;
+	{
+		struct lwp_retired r = { .address = 0x400004 };
+		struct lwp_exc exc;
+
+		expect_exc(retire(&r, &exc), PF);
+		cr_expect(eq(u64, exc.fault.addr, RING + PAGE));
+		cr_expect(eq(u64, get64(RING + 0xff8), 0x400000));
+	}
+}
+
+Test(ring, threshold_of_43724_interrupts_from_there_on)
+{
+	every_instruction(F_INT);
+	put32(BLOCK + 32, 96);
+	enable(BLOCK);
+	steps(0x400000, 2);
+	cr_expect(eq(u32, guest.interrupts, 0));
+	step(0x400000);
+	cr_expect(eq(u32, guest.interrupts, 1));
+	cr_expect(eq(u8, guest.vector, 0x42));
+	step(0x400000);
+	cr_expect(eq(u32, guest.interrupts, 2));
+	put32(BLOCK + 64, 96); /* one record is left */
+	step(0x400000);
+	cr_expect(eq(u32, guest.interrupts, 2));
+	step(0x400000);
+	cr_expect(eq(u32, guest.interrupts, 3));
+	cr_expect(eq(u64, eng.stats.interrupts, 3));
+}
+
+Test(ring, threshold_0_of_43724_interrupts_after_every_record)
+{
+	every_instruction(F_INT);
+	enable(BLOCK);
+	steps(0x400000, 5);
+	cr_expect(eq(u32, guest.interrupts, 5));
+}
+
+Test(ring, threshold_counts_across_the_wrap)
+{
+	every_instruction(F_INT);
+	put32(BLOCK + 16, 960);
+	put32(BLOCK + 64, 960);
+	put32(BLOCK + 32, 96);
+	enable(BLOCK);
+	steps(0x400000, 2);
+	cr_expect(eq(u32, guest.interrupts, 0));
+	step(0x400000); /* head 32, tail 960: 3 records */
+	cr_expect(eq(u32, guest.interrupts, 1));
+}
+
+Test(ring, a_threshold_above_the_size_never_interrupts)
+{
+	every_instruction(F_INT);
+	put32(BLOCK + 32, 2048);
+	enable(BLOCK);
+	steps(0x400000, 40);
+	cr_expect(eq(u32, guest.interrupts, 0));
+}
+
+Test(ring, a_threshold_that_the_program_changed_is_rounded_again)
+{
+	every_instruction(F_INT);
+	put32(BLOCK + 32, 2048);
+	enable(BLOCK);
+	put32(BLOCK + 32, 63);
+	step(0x400000);
+	cr_expect(eq(u32, guest.interrupts, 1));
+}
+
+Test(ring, a_full_ring_does_not_interrupt)
+{
+	every_instruction(F_INT);
+	put32(BLOCK + 64, 32);
+	enable(BLOCK);
+	step(0x400000);
+	expect_missed(1);
+	cr_expect(eq(u32, guest.interrupts, 0));
+}
+
+Test(ring, no_interrupt_without_flag_cfg_or_vector_source)
+{
+	struct lwp_vcpu_ops none = guest_ops;
+
+	every_instruction(0); /* flag clear */
+	enable(BLOCK);
+	step(0x400000);
+	put32(BLOCK, F_INT | F_IRE);
+	enable(BLOCK);
+	lwp_engine_write_cfg(&eng, F_IRE);
+	step(0x400000);
+	lwp_engine_write_cfg(&eng, F_INT | F_IRE);
+	none.interrupt = NULL;
+	eng.ops = &none;
+	step(0x400000);
+	expect_head(96);
+	cr_expect(eq(u32, guest.interrupts, 0));
+	cr_expect(eq(u64, eng.stats.interrupts, 0));
+}
+
+static void every_instruction_2007(u32 limit)
+{
+	start(LWP_REV_2007);
+	lwp_engine_write_cfg(&eng, 0x0000420080000003ull);
+	set_event(BLOCK, 1, 1, 1);
+	put32(BLOCK + 32, limit);
+	enable(BLOCK);
+}
+
+Test(ring, threshold_of_2007_interrupts_once_when_crossed)
+{
+	every_instruction_2007(96);
+	steps(0x400000, 2);
+	cr_expect(eq(u32, guest.interrupts, 0));
+	step(0x400000);
+	cr_expect(eq(u32, guest.interrupts, 1));
+	steps(0x400000, 10);
+	cr_expect(eq(u32, guest.interrupts, 1));
+}
+
+Test(ring, threshold_0_of_2007_never_interrupts)
+{
+	every_instruction_2007(0);
+	steps(0x400000, 40);
+	cr_expect(eq(u32, guest.interrupts, 0));
+}
+
+Test(ring, the_tail_of_2007_lies_beside_the_head)
+{
+	start(LWP_REV_2007);
+	set_event(BLOCK, 1, 1, 1);
+	put32(BLOCK + 20, 32);
+	enable(BLOCK);
+	step(0x400000);
+	expect_head(0);
+	expect_missed(1);
+	put32(BLOCK + 20, 64);
+	step(0x400004);
+	expect_head(32);
+	cr_expect(eq(u32, get32(BLOCK + 20), 64));
+}
+
+Test(ring, a_ring_of_one_record_only_misses)
+{
+	start(LWP_REV_2007);
+	set_event(BLOCK, 1, 1, 1);
+	put32(BLOCK + 4, 32);
+	enable(BLOCK);
+	steps(0x400000, 3);
+	expect_head(0);
+	expect_missed(3);
+	cr_expect(eq(u64, record(0).address, 0x400008));
+	cr_expect(eq(u64, guest.highest_write, RING + 31));
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* SLWPCB: flush and query (spec/lwp.md 3.4). */
+#include "fake_guest.h"
+
+Test(slwpcb, zero_when_off)
+{
+	struct lwp_exc exc;
+	u64 result = 1;
+
+	start(LWP_REV_43724);
+	expect_exc(slwpcb(&result, &exc), NONE);
+	cr_expect(eq(u64, result, 0));
+	cr_expect(eq(int, guest.maps, 0));
+}
+
+Test(slwpcb, stores_counters_of_active_events_and_the_head)
+{
+	struct lwp_exc exc;
+	u64 result;
+
+	start(LWP_REV_43724);
+	set_event(BLOCK, 2, 9, 9);
+	set_event(BLOCK, 3, 9, 4);
+	put32(BLOCK + 156, 77); /* event 4 is not active */
+	enable(BLOCK);
+	put32(BLOCK + 16, 999); /* a program that writes what it must not */
+	put64(BLOCK + 24, 3);
+	put32(BLOCK + 64, 96);
+	put32(BLOCK + 140, 0xfc000000); /* reserved bits */
+	steps(0x400000, 3);
+	branch(0x400100, LWP_BRANCH_ABSOLUTE, true, 0x400200);
+	expect_exc(slwpcb(&result, &exc), NONE);
+	cr_expect(eq(u64, result, BLOCK));
+	cr_expect(eq(u32, get32(BLOCK + 140), 0xfc000005));
+	cr_expect(eq(u32, get32(BLOCK + 148), 3));
+	cr_expect(eq(u32, get32(BLOCK + 156), 77));
+	expect_head(0);
+	expect_missed(3);
+	cr_expect(eq(u32, get32(BLOCK + 64), 96));
+	/* LWP keeps running. */
+	cr_expect(eq(i32, eng.st.counter[1], 5));
+	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_IRE), 6));
+}
+
+Test(slwpcb, a_pending_record_goes_to_the_ring_first)
+{
+	struct lwp_retired r = { .address = 0x400000 };
+	struct lwp_exc exc;
+	u64 result;
+
+	start(LWP_REV_43724);
+	set_event(BLOCK, 2, 9, 0);
+	enable(BLOCK);
+	cr_expect(lwp_retire(&eng, &r));
+	expect_exc(slwpcb(&result, &exc), NONE);
+	cr_expect(eq(u64, record(0).address, 0x400000));
+	expect_head(32);
+	cr_expect(eq(u32, get32(BLOCK + 140), 9)); /* reloaded, then flushed */
+	cr_expect(not(lwp_boundary_wanted(&eng, 0x400004, true)));
+}
+
+Test(slwpcb, a_negative_counter_is_26_bits)
+{
+	struct lwp_exc exc;
+	u64 result;
+
+	start(LWP_REV_43724);
+	set_event(BLOCK, 2, 9, 9);
+	enable(BLOCK);
+	eng.st.counter[1] = -3;
+	expect_exc(slwpcb(&result, &exc), NONE);
+	cr_expect(eq(u32, get32(BLOCK + 140), 0x03fffffd));
+}
+
+Test(slwpcb, a_block_that_is_not_writable_is_pf)
+{
+	struct lwp_exc exc;
+	u64 result = 1;
+
+	start(LWP_REV_43724);
+	set_event(BLOCK, 2, 9, 9);
+	enable(BLOCK);
+	step(0x400000);
+	set_permission(BLOCK, P_READ);
+	expect_exc(slwpcb(&result, &exc), PF);
+	cr_expect(eq(u64, exc.fault.addr, BLOCK));
+	cr_expect(eq(u64, result, 0));
+	cr_expect(eq(u32, get32(BLOCK + 140), 9));
+	cr_expect(eq(i32, eng.st.counter[1], 8));
+	set_permission(BLOCK, P_READ | P_WRITE);
+	expect_exc(slwpcb(&result, &exc), NONE);
+	cr_expect(eq(u64, result, BLOCK));
+	cr_expect(eq(u32, get32(BLOCK + 140), 8));
+}
+
+Test(slwpcb, a_block_that_is_not_ram_reads_as_off)
+{
+	struct lwp_exc exc;
+	u64 result = 1;
+
+	start(LWP_REV_43724);
+	enable(BLOCK);
+	set_permission(BLOCK, P_READ | P_WRITE | P_ROM);
+	expect_exc(slwpcb(&result, &exc), NONE);
+	cr_expect(eq(u64, result, 0));
+	cr_expect(not(lwp_engine_on(&eng)));
+	cr_expect(eq(u64, eng.stats.turned_off, 1));
+}
+
+Test(slwpcb, the_slots_of_2007_are_found_by_event_id)
+{
+	struct lwp_exc exc;
+	u64 result;
+
+	start(LWP_REV_2007);
+	put32(BLOCK + 40, 2u << 26 | 100);
+	put32(BLOCK + 44, 50);
+	put32(BLOCK + 48, 1u << 26 | 200);
+	put32(BLOCK + 52, 60);
+	enable(BLOCK);
+	steps(0x400000, 5);
+	expect_exc(slwpcb(&result, &exc), NONE);
+	cr_expect(eq(u32, get32(BLOCK + 44), 50));
+	cr_expect(eq(u32, get32(BLOCK + 52), 55));
+	/* A selector that has gone meanwhile: nothing to write to. */
+	put32(BLOCK + 48, 0);
+	step(0x400000);
+	expect_exc(slwpcb(&result, &exc), NONE);
+	cr_expect(eq(u32, get32(BLOCK + 52), 55));
+}
