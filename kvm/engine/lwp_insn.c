@@ -129,18 +129,18 @@ static void classify_one_byte(struct decode *d)
 /* 0F 01 with a register form: the ModRM byte is part of the opcode. */
 static void classify_0f01(struct decode *d)
 {
-	bool plain = !d->c.has_66 && !d->c.rep;
-
 	switch (d->c.modrm) {
+	case 0xfa:
+		if (d->c.rep == 0xf3) /* MCOMMIT */
+			break;
+		d->insn->kind = LWP_INSN_MONITOR;
+		break;
 	case 0xc8:
-	case 0xfa: /* F3 0F 01 FA is MCOMMIT */
-		if (plain)
-			d->insn->kind = LWP_INSN_MONITOR;
+		d->insn->kind = LWP_INSN_MONITOR;
 		break;
 	case 0xc9:
 	case 0xfb:
-		if (plain)
-			d->insn->kind = LWP_INSN_MWAIT;
+		d->insn->kind = LWP_INSN_MWAIT;
 		break;
 	case 0xd9: /* with F2 or F3 VMGEXIT, which is VMMCALL outside SEV-ES guests */
 		d->insn->kind = LWP_INSN_VMMCALL;
@@ -149,8 +149,7 @@ static void classify_0f01(struct decode *d)
 		d->insn->kind = LWP_INSN_RDTSCP;
 		break;
 	case 0xfd:
-		if (plain)
-			d->insn->kind = LWP_INSN_RDPRU;
+		d->insn->kind = LWP_INSN_RDPRU;
 		break;
 	default:
 		break;

@@ -144,7 +144,7 @@ static void parse_operands(struct objdump_line *line, const char *name, const ch
 }
 
 /*
- * What objdump shows although processors do not: LOCK on what has a kind of its own and before VEX
+ * What objdump shows although our processors do not have it: VIA's 0F A6 and A7, JMPE; LOCK on what has a kind of its own and before VEX
  * (names with v), MOV to CS, to a segment register or from and to a test register that does not exist.
  */
 static bool is_undefined(const struct objdump_line *line, const char *name, const char *operands,
@@ -152,6 +152,9 @@ static bool is_undefined(const struct objdump_line *line, const char *name, cons
 {
 	size_t length = strlen(operands);
 
+	if (!strncmp(name, "xcrypt", 6) || !strncmp(name, "xsha", 4) ||
+	    !strncmp(name, "xstore", 6) || !strcmp(name, "montmul") || !strcmp(name, "jmpe"))
+		return true;
 	if (locked)
 		return line->kind != LWP_INSN_OTHER || name[0] == 'v';
 	if (strncmp(name, "mov", 3))
@@ -257,7 +260,11 @@ void objdump_operand(const struct lwp_operand *operand, unsigned int bits,
 	else if (mem->index != LWP_GPR_NONE)
 		snprintf(index, sizeof(index), ",%%%s,%d", gpr_name(mem->index, mem->addr_bits),
 			 1 << mem->scale);
-	if (mem->disp || !brackets)
+	/* An absolute address is unsigned, but not in 16 bits. */
+	if (!brackets && mem->addr_bits != 16)
+		snprintf(disp, sizeof(disp), "0x%llx",
+			 (unsigned long long)lwp_truncate((u64)(s64)mem->disp, mem->addr_bits));
+	else if (mem->disp || !brackets)
 		snprintf(disp, sizeof(disp), "%s0x%x", mem->disp < 0 ? "-" : "",
 			 mem->disp < 0 ? -(u32)mem->disp : (u32)mem->disp);
 	snprintf(text, OBJDUMP_OPERAND_MAX, "%s%s%s%s%s%s",

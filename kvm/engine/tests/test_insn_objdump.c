@@ -9,122 +9,18 @@
  * Usage: test_insn_objdump [FILE...]     (ELF files; default: the libraries of this machine)
  * Exit: 0 all agree, 1 something differs, 77 there is no objdump.
  */
-#include "objdump_text.h"
+#include "objdump_compare.h"
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #define MAX_FILES 16
-#define MAX_SHOWN 40
-
-struct run {
-	enum lwp_code_bits bits;
-	unsigned long compared, branches, skipped, wrong;
-};
 
 struct files {
 	const char *name[MAX_FILES];
 	unsigned int count;
 };
-
-static void complain(struct run *run, const char *text, const char *what, long long have)
-{
-	if (run->wrong++ < MAX_SHOWN)
-		printf("%d-bit: %s is %lld: %s", (int)run->bits, what, have, text);
-}
-
-/* Target: objdump prints all 64 bits of what wraps at 16 or 32. */
-static bool same_target(const struct objdump_line *line, const struct lwp_insn *insn)
-{
-	u64 target;
-
-	lwp_insn_target(insn, line->address, NULL, &target);
-	return target == lwp_truncate(line->target, insn->op_bits);
-}
-
-static void compare(struct run *run, const char *text, const struct objdump_line *line)
-{
-	char operand[OBJDUMP_OPERAND_MAX];
-	struct lwp_insn insn;
-	enum lwp_decode result;
-
-	result = lwp_insn_decode(line->bytes, line->length, run->bits, &insn);
-	run->compared++;
-	if (line->undefined) {
-		if (result != LWP_DECODE_UD)
-			complain(run, text, "result", result);
-		return;
-	}
-	if (result != LWP_DECODE_OK) {
-		complain(run, text, "result", result);
-		return;
-	}
-	if (insn.length != line->length) {
-		complain(run, text, "length", insn.length);
-		return;
-	}
-	if (insn.kind != line->kind) {
-		complain(run, text, "kind", insn.kind);
-		return;
-	}
-	if (lwp_insn_is_string(&insn) && lwp_insn_is_repeated(&insn) != line->repeated)
-		complain(run, text, "rep", insn.rep);
-	if (!lwp_insn_is_branch(&insn))
-		return;
-	run->branches++;
-	if (insn.kind == LWP_INSN_JCC && insn.cond != line->cond)
-		complain(run, text, "condition", insn.cond);
-	if (lwp_insn_is_relative(&insn) && !same_target(line, &insn))
-		complain(run, text, "displacement", insn.rel);
-	if (insn.kind == LWP_INSN_JMP_IND || insn.kind == LWP_INSN_CALL_IND) {
-		objdump_operand(&insn.rm, insn.op_bits, operand);
-		if (strcmp(operand, line->operand)) {
-			complain(run, text, "operand", insn.rm.mem.disp);
-			printf("\thave %s\n", operand);
-		}
-	}
-}
-
-/* FWAIT is an instruction of its own, objdump joins it with the FPU instruction behind it. */
-static void split_fwait(struct objdump_line *line)
-{
-	if (line->bytes[0] != 0x9b || line->length == 1)
-		return;
-	line->length--;
-	memmove(line->bytes, line->bytes + 1, line->length);
-}
-
-static bool run_file(struct run *run, const char *file)
-{
-	static const char *const mode[] = { "i8086", "i386", "x86-64" };
-	char command[512], text[512];
-	struct objdump_line line;
-	FILE *pipe;
-
-	snprintf(command, sizeof(command), "LC_ALL=C objdump -d -w --insn-width=15 -M %s '%s'",
-		 mode[run->bits / 32], file);
-	pipe = popen(command, "r");
-	if (!pipe) {
-		perror(command);
-		return false;
-	}
-	while (fgets(text, sizeof(text), pipe)) {
-		if (!objdump_parse(text, &line))
-			continue;
-		split_fwait(&line);
-		if (line.valid)
-			compare(run, text, &line);
-		else
-			run->skipped++;
-	}
-	if (pclose(pipe)) {
-		fprintf(stderr, "%s: failed; is it an x86 ELF file that objdump can read?\n",
-			command);
-		return false;
-	}
-	return true;
-}
 
 /* 64 (x32 as well), 32, or 0 for what is no x86 ELF file. */
 static int native_bits(const char *file)
@@ -166,27 +62,22 @@ static void default_files(struct files *files)
 			files->name[files->count++] = more[i];
 }
 
-/* How many instructions differ, or -1 if the file cannot be read. */
-static long check_file(const char *file)
+static bool check_file(const char *file)
 {
+	static const char *const options[] = { "-d -M i8086", "-d -M i386", "-d -M x86-64" };
 	int bits = native_bits(file);
-	unsigned long wrong = 0;
+	bool same = bits;
 
-	if (!bits) {
+	if (!bits)
 		fprintf(stderr, "%s: not an x86 ELF file\n", file);
-		return -1;
-	}
 	for (; bits >= LWP_CODE16; bits /= 2) {
-		struct run run = { .bits = bits };
+		struct comparison c = { .bits = bits, .every = 1 };
 
-		if (!run_file(&run, file))
-			return -1;
-		printf("%s as %d-bit code: %lu instructions compared, %lu branches, %lu differ, "
-		       "%lu lines are none\n",
-		       file, bits, run.compared, run.branches, run.wrong, run.skipped);
-		wrong += run.wrong;
+		if (!objdump_compare(&c, options[bits / 32], file))
+			return false;
+		same &= objdump_report(&c, file);
 	}
-	return wrong;
+	return same;
 }
 
 int main(int argc, char **argv)
@@ -195,7 +86,7 @@ int main(int argc, char **argv)
 	bool failed = false;
 	unsigned int i;
 
-	if (system("objdump --version >/dev/null 2>&1")) {
+	if (!objdump_is_there()) {
 		printf("skipped: objdump is not installed (Debian package binutils)\n");
 		return 77;
 	}
@@ -208,7 +99,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	for (i = 0; i < files.count; i++)
-		if (check_file(files.name[i]))
+		if (!check_file(files.name[i]))
 			failed = true;
 	return failed;
 }
