@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "fake_lwp.h"
+#include "pool.h"
 
 #define INSTRUCTION_SIZE 5
 #define RECORD_SIZE 32
@@ -45,14 +46,17 @@ static void invalid_instruction(int sig, siginfo_t *info, void *context)
 	regs[REG_RIP] += INSTRUCTION_SIZE;
 }
 
-__attribute__((constructor)) static void install(void)
+/* Only in a profiled program: in lwprun itself a sanitizer may not have started yet. */
+__attribute__((constructor)) static void install(int argc, char **argv, char **envp)
 {
 	struct sigaction action = {
 		.sa_sigaction = invalid_instruction,
 		.sa_flags = SA_SIGINFO,
 	};
 
-	sigaction(SIGILL, &action, NULL);
+	for (; *envp; envp++)
+		if (!strncmp(*envp, POOL_ENV "=", strlen(POOL_ENV "=")))
+			sigaction(SIGILL, &action, NULL);
 }
 
 static uint32_t get32(unsigned int offset)
