@@ -3,7 +3,6 @@
 #include <argp.h>
 #include <errno.h>
 #include <locale.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,19 +16,6 @@ static const struct command *const commands[] = {
 #define NR_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
 const char *argp_program_version = "lwpctl (vlwp) " LWPCTL_VERSION;
-
-int complain(const char *format, ...)
-{
-	va_list args;
-
-	fflush(stdout);
-	va_start(args, format);
-	fputs("lwpctl: ", stderr);
-	vfprintf(stderr, format, args);
-	fputc('\n', stderr);
-	va_end(args);
-	return LWPCTL_FAILED;
-}
 
 static void print_help(void)
 {

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Code whose symbols are looked up by test_symbols. The line numbers below are part of the test.
+ */
+#include "symbolic.h"
+
+/* Two names for one address: the one with fewer underscores is shown. */
+__attribute__((noinline)) int __symbolic_public(int x)
+{
+	return symbolic_elsewhere(x) + 1; /* line 10 */
+}
+int symbolic_public(int x) __attribute__((alias("__symbolic_public")));
+
+static __attribute__((noinline, used)) int symbolic_static(int x)
+{
+	return symbolic_public(x) * 3;
+}
+
+/* A label without a size, and one of 4 bytes within 8 that belong to no symbol. */
+__asm__(".pushsection .text.unsized, \"ax\", @progbits\n"
+	".globl symbolic_unsized\n"
+	"symbolic_unsized: nop; nop; nop; nop\n"
+	".globl symbolic_sized\n"
+	".type symbolic_sized, @function\n"
+	"symbolic_sized: nop; nop; nop; nop\n"
+	".size symbolic_sized, 4\n"
+	"nop; nop; nop; nop\n"
+	".popsection\n");
+
+struct symbolic_addresses symbolic_addresses(void)
+{
+	return (struct symbolic_addresses){
+		.function = (const char *)__symbolic_public,
+		.local = (const char *)symbolic_static,
+		.unsized = symbolic_unsized,
+		.sized = symbolic_sized,
+	};
+}

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What lwpctl makes of a profile: which mapping an address belongs to, how samples are grouped, how many
+ * events they stand for (docs/lwpdata.md).
+ */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lwp_record.h"
+#include "profile.h"
+#include "report.h"
+#include "rows.h"
+
+#define TEXT(literal) ((struct lwpdata_bytes){ (const uint8_t *)(literal), sizeof(literal) - 1 })
+
+static char path[] = "/tmp/test_profile.XXXXXX";
+static struct lwpdata_writer *writer;
+static struct profile profile;
+
+static void begin(uint32_t nr_events, uint32_t interval, uint32_t random)
+{
+	const struct lwpdata_config config = {
+		.nr_events = nr_events,
+		.events = { { 2, interval }, { 3, interval } },
+		.random = random,
+		.ring_size = 4096,
+		.tool = TEXT("test"),
+	};
+	const struct lwpdata_process process = { 0, LWPDATA_NONE, 100,		LWPDATA_BY_EXEC,
+						 0, TEXT("prog"), TEXT("/prog") };
+
+	close(mkstemp(path));
+	writer = lwpdata_create(path);
+	cr_assert(writer != NULL);
+	lwpdata_write_config(writer, &config);
+	lwpdata_write_process(writer, &process);
+}
+
+static void add_object(uint32_t id, const char *name)
+{
+	const struct lwpdata_object object = { .id = id,
+					       .path = { (const uint8_t *)name, strlen(name) } };
+
+	lwpdata_write_object(writer, &object);
+}
+
+static void add_map(uint32_t object, uint64_t start, uint64_t end)
+{
+	const struct lwpdata_map map = { 0, object, 0, start, end, 0 };
+
+	lwpdata_write_map(writer, &map);
+}
+
+static void add_unmap(uint64_t start, uint64_t end)
+{
+	const struct lwpdata_unmap unmap = { 0, 0, start, end };
+
+	lwpdata_write_unmap(writer, &unmap);
+}
+
+static void add_thread(uint32_t id, uint32_t initial)
+{
+	const struct lwpdata_thread thread = { id, 0, 100 + id, 0, { initial }, TEXT("worker") };
+
+	lwpdata_write_thread(writer, &thread, 1);
+}
+
+static void end_thread(uint32_t id, uint32_t flags, uint64_t missed, uint32_t final)
+{
+	const struct lwpdata_thread_end end = {
+		id, flags, 0, 0, missed, { final }, TEXT("worker")
+	};
+
+	lwpdata_write_thread_end(writer, &end, 1);
+}
+
+static void add_records(uint32_t thread, unsigned int n, uint64_t address)
+{
+	uint8_t bytes[64 * LWP_RECORD_SIZE];
+	const struct lwp_record record = { .event_id = 2, .address = address };
+
+	for (unsigned int i = 0; i < n; i++)
+		lwp_record_encode(&record, bytes + i * LWP_RECORD_SIZE);
+	lwpdata_write_records(writer, thread, 0, bytes, n * LWP_RECORD_SIZE, NULL, 0);
+}
+
+static void load(void)
+{
+	cr_assert(eq(int, lwpdata_finish(writer), 0));
+	cr_assert(profile_load(&profile, path));
+	unlink(path);
+}
+
+/* Path of the object in whose mapping the n-th batch's address lies. */
+static const char *object_of(size_t batch, uint64_t address)
+{
+	size_t map = profile_find_map(&profile, 0, profile.batches[batch].section, address);
+
+	return map == SIZE_MAX ? "none" : profile.objects[profile.maps[map].object].path;
+}
+
+static void expect_object(size_t batch, uint64_t address, const char *name)
+{
+	cr_expect(eq(str, (char *)object_of(batch, address), (char *)name));
+}
+
+/* ---- Mappings in time ----------------------------------------------------------------------- */
+
+Test(profile, an_address_belongs_to_what_was_mapped_then)
+{
+	begin(1, 99, 0);
+	add_object(0, "/first");
+	add_object(1, "/second");
+	add_thread(0, 0);
+	add_map(0, 0x1000, 0x2000);
+	add_records(0, 1, 0x1800);
+	add_unmap(0x1000, 0x2000);
+	add_map(1, 0x1000, 0x3000);
+	add_records(0, 1, 0x1800);
+	load();
+	expect_object(0, 0x1800, "/first");
+	expect_object(1, 0x1800, "/second");
+	/* The end is not part of it. */
+	expect_object(0, 0x1fff, "/first");
+	expect_object(1, 0x3000, "none");
+	profile_free(&profile);
+}
+
+Test(profile, what_was_noticed_late_counts_from_before)
+{
+	begin(1, 99, 0);
+	add_object(0, "/late");
+	add_object(1, "/later");
+	add_thread(0, 0);
+	add_records(0, 1, 0x1800);
+	add_map(0, 0x1000, 0x2000);
+	add_unmap(0x1000, 0x2000);
+	add_records(0, 1, 0x1800);
+	add_map(1, 0x1000, 0x2000);
+	add_unmap(0x1000, 0x2000);
+	add_records(0, 1, 0x1800);
+	load();
+	expect_object(0, 0x1800, "/late");
+	expect_object(1, 0x1800, "/later");
+	/* And what nothing comes after belongs to the last. */
+	expect_object(2, 0x1800, "/later");
+	profile_free(&profile);
+}
+
+/* ---- Numbers -------------------------------------------------------------------------------- */
+
+Test(profile, events_are_known_exactly_from_flushed_counters)
+{
+	struct estimate estimate;
+
+	begin(1, 99, 0);
+	add_thread(0, 49);
+	add_records(0, 3, 0x1000);
+	end_thread(0, LWPDATA_THREAD_FLUSHED, 2, 19);
+	load();
+	estimate = report_estimate(&profile, 0);
+	/* (3 + 2) * 100 + 49 - 19 */
+	cr_expect(estimate.exact);
+	cr_expect(eq(dbl, estimate.events, 530));
+	cr_expect(eq(u64, report_missed(&profile), 2));
+	profile_free(&profile);
+}
+
+Test(profile, a_counter_below_zero_is_signed)
+{
+	struct estimate estimate;
+
+	begin(1, 99, 0);
+	add_thread(0, 0);
+	/* -5 in 26 bits: due since 5 events, not stored yet. */
+	end_thread(0, LWPDATA_THREAD_FLUSHED, 0, 0x3fffffb);
+	load();
+	estimate = report_estimate(&profile, 0);
+	cr_expect(eq(dbl, estimate.events, 5));
+	profile_free(&profile);
+}
+
+Test(profile, without_the_last_counters_it_is_an_estimate)
+{
+	struct estimate estimate;
+
+	begin(1, 99, 0);
+	add_thread(0, 49);
+	add_records(0, 3, 0x1000);
+	end_thread(0, 0, 0, 7);
+	load();
+	estimate = report_estimate(&profile, 0);
+	cr_expect(not(estimate.exact));
+	cr_expect(eq(dbl, estimate.events, 300));
+	profile_free(&profile);
+}
+
+Test(profile, random_bits_make_a_mean_interval)
+{
+	struct estimate estimate;
+
+	/* 1000 = 11_1110_1000b; 4 random bits: 992 + 0..15, 999.5 on average, + 1. */
+	begin(1, 1000, 4);
+	add_thread(0, 0);
+	add_records(0, 2, 0x1000);
+	end_thread(0, LWPDATA_THREAD_FLUSHED, 0, 0);
+	load();
+	estimate = report_estimate(&profile, 0);
+	cr_expect(not(estimate.exact));
+	cr_expect(eq(dbl, estimate.events, 2001));
+	profile_free(&profile);
+}
+
+/* ---- Groups --------------------------------------------------------------------------------- */
+
+static struct rows rows;
+static struct resolver resolver;
+static struct tally tally;
+static struct located *located;
+
+static void group(const char *by)
+{
+	struct grouping grouping;
+
+	cr_assert(grouping_parse(&grouping, by));
+	tally_profile(&tally, &profile);
+	resolver_init(&resolver, &profile, "", true);
+	located = locate_all(&resolver, &tally);
+	rows_make(&rows, &resolver, &tally, located, &grouping, 2);
+}
+
+static void ungroup(void)
+{
+	rows_free(&rows);
+	free(located);
+	resolver_free(&resolver);
+	tally_free(&tally);
+	profile_free(&profile);
+}
+
+static void expect_row(size_t i, uint64_t samples, const char *first, const char *second)
+{
+	cr_assert(lt(sz, i, rows.nr));
+	cr_expect(eq(u64, rows.list[i].samples, samples));
+	cr_expect(eq(str, (char *)rows.list[i].labels[0], (char *)first));
+	if (second)
+		cr_expect(eq(str, (char *)rows.list[i].labels[1], (char *)second));
+}
+
+static void make_groups(void)
+{
+	const struct lwpdata_perf_map jit = { 0, 0, TEXT("5000 100 compiled\n") };
+
+	begin(1, 99, 0);
+	add_object(0, "/nonexistent/object");
+	add_map(0, 0x1000, 0x2000);
+	add_map(LWPDATA_NONE, 0x5000, 0x6000);
+	add_thread(0, 0);
+	add_thread(1, 0);
+	add_records(0, 10, 0x1800);
+	add_records(1, 5, 0x1900);
+	add_records(1, 7, 0x5010);
+	add_records(1, 2, 0x5800);
+	add_records(0, 1, 0x9000);
+	lwpdata_write_perf_map(writer, &jit);
+	load();
+}
+
+Test(profile, samples_are_grouped_by_object_and_symbol)
+{
+	make_groups();
+	group("object,symbol");
+	cr_expect(eq(sz, rows.nr, 4));
+	cr_expect(eq(u64, rows.samples, 25));
+	expect_row(0, 15, "/nonexistent/object", "[no symbol]");
+	expect_row(1, 7, "[jit]", "compiled");
+	expect_row(2, 2, "[anon]", "[no symbol]");
+	expect_row(3, 1, "[unmapped]", "[no symbol]");
+	cr_expect(eq(str, (char *)resolver_problem(&resolver, 0),
+		     (char *)"No such file or directory"));
+	ungroup();
+}
+
+Test(profile, samples_are_grouped_by_thread_and_address)
+{
+	make_groups();
+	group("thread");
+	cr_expect(eq(sz, rows.nr, 2));
+	expect_row(0, 14, "worker 100/101", NULL);
+	expect_row(1, 11, "worker 100/100", NULL);
+	ungroup();
+	strcpy(path, "/tmp/test_profile.XXXXXX");
+	make_groups();
+	group("address,process");
+	cr_expect(eq(sz, rows.nr, 5));
+	expect_row(0, 10, "0x1800", "prog 100");
+	expect_row(4, 1, "0x9000", "prog 100");
+	ungroup();
+}
+
+Test(profile, groupings_are_lists_of_different_keys)
+{
+	struct grouping by;
+
+	cr_expect(grouping_parse(&by, "symbol,object,thread,process,line,address"));
+	cr_expect(eq(sz, by.nr, 6));
+	cr_expect(not(grouping_parse(&by, "")));
+	cr_expect(not(grouping_parse(&by, "symbol,")));
+	cr_expect(not(grouping_parse(&by, "symbol,symbol")));
+	cr_expect(not(grouping_parse(&by, "symbols")));
+}
+
+Test(profile, a_damaged_file_is_not_loaded)
+{
+	FILE *file;
+
+	begin(1, 99, 0);
+	cr_assert(eq(int, lwpdata_finish(writer), 0));
+	file = fopen(path, "r+");
+	fseek(file, 20, SEEK_SET);
+	fputc(0x55, file);
+	fclose(file);
+	cr_expect(not(profile_load(&profile, path)));
+	profile_free(&profile);
+	unlink(path);
+	cr_expect(not(profile_load(&profile, path)));
+	profile_free(&profile);
+}

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Names and lines of addresses: in an ELF file as it is mapped, and in a perf map.
+ */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <elfutils/libdwelf.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "symbolic.h"
+#include "symbols.h"
+
+int symbolic_elsewhere(int x)
+{
+	return x;
+}
+
+static char library[4096];
+static struct symbolic_addresses addresses;
+static struct symbols *symbols;
+static const struct lwpdata_bytes none;
+
+/* File offset of an address of the library, and the library's path, from /proc/self/maps. */
+static uint64_t offset_of(const char *address)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	uint64_t start, end, offset, found = 0;
+	char line[5000];
+
+	while (fgets(line, sizeof(line), maps))
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %*s %4095s", &start,
+			   &end, &offset, library) == 4 &&
+		    (uintptr_t)address >= start && (uintptr_t)address < end) {
+			found = (uintptr_t)address - start + offset;
+			break;
+		}
+	fclose(maps);
+	return found;
+}
+
+static void set_up(void)
+{
+	addresses = symbolic_addresses();
+	offset_of(addresses.function);
+	symbols = symbols_open("", library, none, none);
+}
+
+static void tear_down(void)
+{
+	symbols_free(symbols);
+}
+
+TestSuite(symbols, .init = set_up, .fini = tear_down);
+
+static void expect_name(const char *address, const char *name)
+{
+	const char *found = symbols_name(symbols, offset_of(address));
+
+	cr_expect(eq(str, (char *)(found ?: "none"), (char *)name));
+}
+
+Test(symbols, functions_have_their_names)
+{
+	cr_assert(symbols_problem(symbols) == NULL);
+	expect_name(addresses.function, "symbolic_public");
+	expect_name(addresses.function + 3, "symbolic_public");
+	expect_name(addresses.local, "symbolic_static");
+}
+
+Test(symbols, what_has_no_size_reaches_to_the_next_symbol)
+{
+	expect_name(addresses.unsized, "symbolic_unsized");
+	expect_name(addresses.unsized + 3, "symbolic_unsized");
+	expect_name(addresses.sized, "symbolic_sized");
+}
+
+Test(symbols, what_is_beyond_a_size_has_no_name)
+{
+	expect_name(addresses.sized + 3, "symbolic_sized");
+	expect_name(addresses.sized + 4, "none");
+}
+
+Test(symbols, stubs_are_named_after_what_they_call)
+{
+	/* The call in the function leads to the stub: E8 disp32. */
+	const uint8_t *code = (const uint8_t *)addresses.function;
+	int32_t displacement;
+	size_t i = 0;
+
+	while (code[i] != 0xe8)
+		cr_assert(lt(sz, ++i, 64));
+	memcpy(&displacement, code + i + 1, sizeof(displacement));
+	expect_name((const char *)code + i + 5 + displacement, "symbolic_elsewhere@plt");
+}
+
+Test(symbols, lines_come_from_debugging_information)
+{
+	const char *file = "";
+	int line = 0;
+
+	cr_assert(symbols_line(symbols, offset_of(addresses.function + 1), &file, &line));
+	cr_expect(eq(str, (char *)strrchr(file, '/'), (char *)"/symbolic.c"));
+	cr_expect(ge(int, line, 8));
+	cr_expect(le(int, line, 10));
+	cr_expect(not(symbols_line(symbols, offset_of(addresses.sized), &file, &line)));
+}
+
+Test(symbols, another_build_id_is_another_file)
+{
+	static const struct lwpdata_bytes other = { (const uint8_t *)"0123456789", 10 };
+	struct symbols *s = symbols_open("", library, other, none);
+
+	cr_assert(symbols_problem(s) != NULL);
+	cr_expect(strstr(symbols_problem(s), "another build-id") != NULL);
+	cr_expect(symbols_name(s, offset_of(addresses.function)) == NULL);
+	symbols_free(s);
+}
+
+/* The library's build-id, in `id`. */
+static struct lwpdata_bytes build_id(uint8_t id[64])
+{
+	int fd = open(library, O_RDONLY);
+	const void *bytes;
+	ssize_t n;
+	Elf *elf;
+
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	n = dwelf_elf_gnu_build_id(elf, &bytes);
+	cr_assert(gt(long, n, 2));
+	memcpy(id, bytes, (size_t)n);
+	elf_end(elf);
+	close(fd);
+	return (struct lwpdata_bytes){ id, (size_t)n };
+}
+
+Test(symbols, a_debug_file_of_the_build_id_serves_for_a_file_that_is_gone)
+{
+	char root[] = "/tmp/test_symbols.XXXXXX", command[16384], name[160] = "";
+	uint8_t bytes[64];
+	struct lwpdata_bytes id = build_id(bytes);
+	struct symbols *s;
+	const char *found;
+
+	for (size_t i = 0; i < id.size; i++)
+		sprintf(name + strlen(name), i == 1 ? "/%02x" : "%02x", bytes[i]);
+	cr_assert(mkdtemp(root) != NULL);
+	snprintf(command, sizeof(command),
+		 "d=%s/usr/lib/debug/.build-id; mkdir -p $d/%.2s && cp %s $d/%s.debug", root, name,
+		 library, name);
+	cr_assert(eq(int, system(command), 0));
+	s = symbols_open(root, "/gone.so", id, none);
+	found = symbols_name(s, offset_of(addresses.function));
+	cr_expect(eq(str, (char *)(found ?: "none"), (char *)"symbolic_public"));
+	symbols_free(s);
+	snprintf(command, sizeof(command), "rm -r %s", root);
+	cr_expect(eq(int, system(command), 0));
+}
+
+Test(symbols, problems_are_said)
+{
+	struct symbols *gone = symbols_open("", "/nonexistent", none, none);
+	struct symbols *text = symbols_open("", "/etc/passwd", none, none);
+	struct symbols *directory = symbols_open("", "/etc", none, none);
+
+	cr_expect(eq(str, (char *)symbols_problem(gone), (char *)"No such file or directory"));
+	cr_expect(symbols_problem(text) != NULL);
+	cr_expect(symbols_problem(directory) != NULL);
+	cr_expect(symbols_name(text, 0) == NULL);
+	symbols_free(gone);
+	symbols_free(text);
+	symbols_free(directory);
+}
+
+Test(symbols, an_image_serves_as_a_file)
+{
+	const uint8_t *vdso = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
+	struct lwpdata_bytes image = { vdso, 0 };
+	FILE *maps = fopen("/proc/self/maps", "r");
+	struct symbols *s;
+	bool found = false;
+	char line[5000];
+
+	while (fgets(line, sizeof(line), maps)) {
+		uint64_t start, end;
+
+		if (strstr(line, "[vdso]") &&
+		    sscanf(line, "%" SCNx64 "-%" SCNx64, &start, &end) == 2)
+			image.size = (size_t)(end - start);
+	}
+	fclose(maps);
+	if (!image.size)
+		cr_skip_test("no vDSO here");
+	s = symbols_open("", "[vdso]", none, image);
+	for (uint64_t at = 0; at < image.size && !found; at += 4) {
+		const char *name = symbols_name(s, at);
+
+		found = name && strstr(name, "clock_gettime");
+	}
+	cr_expect(found);
+	symbols_free(s);
+}
+
+/* ---- perf maps ------------------------------------------------------------------------------ */
+
+static struct symbols *perf_map(const char *text)
+{
+	return symbols_open_perf_map((struct lwpdata_bytes){ (const uint8_t *)text, strlen(text) });
+}
+
+static void expect_jit(const struct symbols *s, uint64_t address, const char *name)
+{
+	const char *found = symbols_name(s, address);
+
+	cr_expect(eq(str, (char *)(found ?: "none"), (char *)name));
+}
+
+Test(symbols, a_perf_map_names_ranges)
+{
+	struct symbols *s = perf_map("1000 10 first\n0x2000 20 a name with blanks\n3000 1 last");
+
+	expect_jit(s, 0xfff, "none");
+	expect_jit(s, 0x1000, "first");
+	expect_jit(s, 0x100f, "first");
+	expect_jit(s, 0x1010, "none");
+	expect_jit(s, 0x201f, "a name with blanks");
+	expect_jit(s, 0x3000, "last");
+	symbols_free(s);
+}
+
+Test(symbols, the_latest_line_of_a_perf_map_counts)
+{
+	struct symbols *s = perf_map("1000 100 old\n1010 10 new\n1000 8 newest\n");
+
+	expect_jit(s, 0x1000, "newest");
+	expect_jit(s, 0x1008, "old");
+	expect_jit(s, 0x1010, "new");
+	expect_jit(s, 0x1020, "old");
+	symbols_free(s);
+}
+
+Test(symbols, odd_lines_of_a_perf_map_are_skipped)
+{
+	struct symbols *s = perf_map("\nnonsense\n1000\n1000 10\n1000 0 empty\n"
+				     "ffffffffffffffff 2 around\n1000 10 good\n");
+
+	expect_jit(s, 0x1000, "good");
+	expect_jit(s, 0, "none");
+	symbols_free(s);
+}
