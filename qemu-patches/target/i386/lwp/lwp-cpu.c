@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * LWP: CPU properties, what they make of the CPU, and CPUID leaf 8000_001C.
+ */
+#include "qemu/osdep.h"
+#include "qapi/error.h"
+#include "qapi/visitor.h"
+#include "qom/object.h"
+#include "cpu.h"
+#include "lwp/tcg-lwp.h"
+
+/* Bits of X86LWPProps.numbers */
+#define LWP_HAS_MAX_EVENTS  1
+#define LWP_HAS_MIN_BUFFER  2
+#define LWP_HAS_LATENCY_MAX 4
+
+typedef struct LWPFeature {
+    const char *name;
+    uint32_t bit;           /* in 43724's EDX */
+    enum lwp_kind kind;     /* what it counts */
+    const char *text;
+} LWPFeature;
+
+static const LWPFeature lwp_features[] = {
+    { "lwp-val", LWP_F_VAL, LWP_KIND_VAL, "LWPVAL records" },
+    { "lwp-ire", LWP_F_IRE, LWP_KIND_IRE, "instruction records" },
+    { "lwp-bre", LWP_F_BRE, LWP_KIND_BRE, "branch records" },
+    { "lwp-dme", LWP_F_DME, LWP_KIND_DME, "data cache miss records" },
+    { "lwp-cnh", LWP_F_CNH, LWP_KIND_CNH, "core clock records" },
+    { "lwp-rnh", LWP_F_RNH, LWP_KIND_RNH, "reference clock records" },
+    { "lwp-cont", LWP_F_CONT, LWP_KIND_NONE, "continuous mode" },
+    { "lwp-ptsc", LWP_F_PTSC, LWP_KIND_NONE, "time stamps in records" },
+    { "lwp-int", LWP_F_INT, LWP_KIND_NONE, "threshold interrupts" },
+};
+
+/* What TCG cannot do (yet). */
+#define LWP_NOT_IN_TCG (LWP_F_DME | LWP_F_INT)
+#define LWP_ECX_NOT_IN_TCG \
+    (LWP_ECX_VMCB_AREA | LWP_ECX_BRANCH_PREDICTION | LWP_ECX_DATA_ADDRESS | \
+     LWP_ECX_CACHE_LEVELS | LWP_ECX_CACHE_LATENCY)
+
+/* A property that has one of two values. */
+typedef struct LWPChoice {
+    const char *name;
+    const char *value[2];
+    size_t offset;          /* of a bool or uint8_t in X86LWPProps */
+    const char *text;
+} LWPChoice;
+
+static const LWPChoice lwp_choices[] = {
+    { "lwp-rev", { "43724", "2007" }, offsetof(X86LWPProps, rev),
+      "revision of LWP" },
+    { "lwp-context", { "auto", "os" }, offsetof(X86LWPProps, os_context),
+      "who tells one thread's profile from another's" },
+    { "lwp-profile", { "full", "fam15h" }, offsetof(X86LWPProps, fam15h),
+      "numbers of the CPUID leaf" },
+    { "lwp-delivery", { "exact", "prompt" }, offsetof(X86LWPProps, prompt),
+      "which instruction a record names" },
+};
+
+typedef struct LWPNumber {
+    const char *name;
+    size_t offset;
+    uint32_t bit;           /* LWP_HAS_* */
+    uint32_t max;
+    const char *text;
+} LWPNumber;
+
+static const LWPNumber lwp_numbers[] = {
+    { "lwp-max-events", offsetof(X86LWPProps, max_events), LWP_HAS_MAX_EVENTS,
+      6, "highest EventId (43724), number of event slots (2007)" },
+    { "lwp-min-buffer", offsetof(X86LWPProps, min_buffer), LWP_HAS_MIN_BUFFER,
+      255, "smallest ring in units of 32 records" },
+    { "lwp-latency-max", offsetof(X86LWPProps, latency_max),
+      LWP_HAS_LATENCY_MAX, 31, "bits of the latency counters" },
+};
+
+static bool lwp_settable(Object *obj, const char *name, Error **errp)
+{
+    if (DEVICE(obj)->realized) {
+        error_setg(errp, "%s cannot be changed once the CPU exists", name);
+        return false;
+    }
+    return true;
+}
+
+static void lwp_get_feature(Object *obj, Visitor *v, const char *name,
+                            void *opaque, Error **errp)
+{
+    const LWPFeature *f = opaque;
+    bool value = X86_CPU(obj)->lwp_props.on & f->bit;
+
+    visit_type_bool(v, name, &value, errp);
+}
+
+static void lwp_set_feature(Object *obj, Visitor *v, const char *name,
+                            void *opaque, Error **errp)
+{
+    const LWPFeature *f = opaque;
+    X86LWPProps *p = &X86_CPU(obj)->lwp_props;
+    bool value;
+
+    if (!lwp_settable(obj, name, errp) ||
+        !visit_type_bool(v, name, &value, errp)) {
+        return;
+    }
+    p->on &= ~f->bit;
+    p->off &= ~f->bit;
+    if (value) {
+        p->on |= f->bit;
+    } else {
+        p->off |= f->bit;
+    }
+}
+
+static void lwp_get_choice(Object *obj, Visitor *v, const char *name,
+                           void *opaque, Error **errp)
+{
+    const LWPChoice *c = opaque;
+    uint8_t *field = (uint8_t *)&X86_CPU(obj)->lwp_props + c->offset;
+    char *value = (char *)c->value[*field];
+
+    visit_type_str(v, name, &value, errp);
+}
+
+static void lwp_set_choice(Object *obj, Visitor *v, const char *name,
+                           void *opaque, Error **errp)
+{
+    const LWPChoice *c = opaque;
+    uint8_t *field = (uint8_t *)&X86_CPU(obj)->lwp_props + c->offset;
+    g_autofree char *value = NULL;
+    int i;
+
+    if (!lwp_settable(obj, name, errp) ||
+        !visit_type_str(v, name, &value, errp)) {
+        return;
+    }
+    for (i = 0; i < ARRAY_SIZE(c->value); i++) {
+        if (g_str_equal(value, c->value[i])) {
+            *field = i;
+            return;
+        }
+    }
+    error_setg(errp, "%s is '%s' or '%s', not '%s'", name, c->value[0],
+               c->value[1], value);
+}
+
+static void lwp_get_number(Object *obj, Visitor *v, const char *name,
+                           void *opaque, Error **errp)
+{
+    const LWPNumber *n = opaque;
+    uint32_t *field = (void *)&X86_CPU(obj)->lwp_props + n->offset;
+
+    visit_type_uint32(v, name, field, errp);
+}
+
+static void lwp_set_number(Object *obj, Visitor *v, const char *name,
+                           void *opaque, Error **errp)
+{
+    const LWPNumber *n = opaque;
+    X86LWPProps *p = &X86_CPU(obj)->lwp_props;
+    uint32_t *field = (void *)p + n->offset;
+    uint32_t value;
+
+    if (!lwp_settable(obj, name, errp) ||
+        !visit_type_uint32(v, name, &value, errp)) {
+        return;
+    }
+    if (value > n->max) {
+        error_setg(errp, "%s is at most %u, not %u", name, n->max, value);
+        return;
+    }
+    *field = value;
+    p->numbers |= n->bit;
+}
+
+/* Statistics, for tests and for the curious: lwp-stat-records ... */
+typedef struct LWPStat {
+    const char *name;
+    size_t offset;          /* of a u64 in struct lwp_stats or lwp_ctx_stats */
+    bool context;           /* of the whole machine */
+    const char *text;
+} LWPStat;
+
+#define LWP_STAT(n, field, text) \
+    { "lwp-stat-" n, offsetof(struct lwp_stats, field), false, text }
+#define LWP_CTX_STAT(n, field, text) \
+    { "lwp-stat-contexts-" n, offsetof(struct lwp_ctx_stats, field), true, text }
+
+static const LWPStat lwp_stats[] = {
+    LWP_STAT("records", records, "records stored"),
+    LWP_STAT("missed", missed, "records that found the ring full"),
+    LWP_STAT("faults", faults, "page faults raised by stores"),
+    LWP_STAT("turned-off", turned_off, "blocks or rings that were not RAM"),
+    LWP_CTX_STAT("created", created, "contexts begun by LLWPCB"),
+    LWP_CTX_STAT("parked", parked, "contexts parked"),
+    LWP_CTX_STAT("resumed", resumed, "contexts found again"),
+    LWP_CTX_STAT("taken-over", taken_over, "contexts taken from another vCPU"),
+    LWP_CTX_STAT("dropped", dropped, "contexts that did not verify"),
+    LWP_CTX_STAT("evicted", evicted, "contexts that found the table full"),
+    LWP_CTX_STAT("unreadable", unreadable, "lookups that could not read"),
+};
+
+static void lwp_get_stat(Object *obj, Visitor *v, const char *name,
+                         void *opaque, Error **errp)
+{
+    const LWPStat *stat = opaque;
+    X86LWP *lwp = X86_CPU(obj)->env.lwp;
+    struct lwp_ctx_stats contexts;
+    const void *from = NULL;
+    uint64_t value = 0;
+
+    if (lwp && stat->context) {
+        contexts = x86_lwp_context_stats();
+        from = &contexts;
+    } else if (lwp) {
+        from = &lwp->engine.stats;
+    }
+    if (from) {
+        value = *(const u64 *)(from + stat->offset);
+    }
+    visit_type_uint64(v, name, &value, errp);
+}
+
+void x86_lwp_class_init(ObjectClass *oc)
+{
+    int i;
+
+    for (i = 0; i < ARRAY_SIZE(lwp_features); i++) {
+        const LWPFeature *f = &lwp_features[i];
+
+        object_class_property_add(oc, f->name, "bool", lwp_get_feature,
+                                  lwp_set_feature, NULL, (void *)f);
+        object_class_property_set_description(oc, f->name, f->text);
+    }
+    for (i = 0; i < ARRAY_SIZE(lwp_choices); i++) {
+        const LWPChoice *c = &lwp_choices[i];
+
+        object_class_property_add(oc, c->name, "str", lwp_get_choice,
+                                  lwp_set_choice, NULL, (void *)c);
+        object_class_property_set_description(oc, c->name, c->text);
+    }
+    for (i = 0; i < ARRAY_SIZE(lwp_numbers); i++) {
+        const LWPNumber *n = &lwp_numbers[i];
+
+        object_class_property_add(oc, n->name, "uint32", lwp_get_number,
+                                  lwp_set_number, NULL, (void *)n);
+        object_class_property_set_description(oc, n->name, n->text);
+    }
+    for (i = 0; i < ARRAY_SIZE(lwp_stats); i++) {
+        const LWPStat *stat = &lwp_stats[i];
+
+        object_class_property_add(oc, stat->name, "uint64", lwp_get_stat,
+                                  NULL, NULL, (void *)stat);
+        object_class_property_set_description(oc, stat->name, stat->text);
+    }
+}
+
+/* A feature's bit in the revision's own positions; 0: it has no such thing. */
+static uint32_t lwp_feature_bit(const LWPFeature *f, const struct lwp_rev *rev)
+{
+    if (f->kind != LWP_KIND_NONE) {
+        return rev->event_id[f->kind] ? 1u << rev->event_id[f->kind] : 0;
+    }
+    return rev->id == LWP_REV_43724 || f->bit == LWP_F_INT ? f->bit : 0;
+}
+
+static bool lwp_apply_features(const X86LWPProps *p, struct lwp_caps *caps,
+                               Error **errp)
+{
+    const struct lwp_rev *rev = lwp_rev_get(p->rev);
+    int i;
+
+    for (i = 0; i < ARRAY_SIZE(lwp_features); i++) {
+        const LWPFeature *f = &lwp_features[i];
+        uint32_t bit = lwp_feature_bit(f, rev);
+
+        if (f->bit & LWP_NOT_IN_TCG) {
+            caps->features &= ~bit;
+        }
+        if (f->bit & p->off) {
+            caps->features &= ~bit;
+        }
+        if (!(f->bit & p->on)) {
+            continue;
+        }
+        if (!bit) {
+            error_setg(errp, "%s=on: revision %s of LWP has no %s", f->name,
+                       rev->name, f->text);
+            return false;
+        }
+        if (f->bit & LWP_NOT_IN_TCG) {
+            error_setg(errp, "%s=on: TCG has no %s", f->name, f->text);
+            return false;
+        }
+        if (f->kind != LWP_KIND_NONE &&
+            rev->event_id[f->kind] > caps->max_events) {
+            error_setg(errp, "%s=on needs lwp-max-events=%u or more", f->name,
+                       rev->event_id[f->kind]);
+            return false;
+        }
+        caps->features |= bit;
+    }
+    return true;
+}
+
+static bool lwp_apply_numbers(const X86LWPProps *p, struct lwp_caps *caps,
+                              Error **errp)
+{
+    if ((p->numbers & LWP_HAS_MAX_EVENTS) &&
+        !lwp_caps_set_max_events(caps, p->max_events)) {
+        error_setg(errp, "lwp-max-events is 1 to %d for revision %s, not %u",
+                   lwp_rev_get(p->rev)->max_event_id,
+                   lwp_rev_get(p->rev)->name, p->max_events);
+        return false;
+    }
+    if (p->numbers & LWP_HAS_MIN_BUFFER) {
+        caps->min_buffer = p->min_buffer;
+    }
+    if (p->numbers & LWP_HAS_LATENCY_MAX) {
+        if (p->latency_max && p->latency_max < 10) {
+            error_setg(errp, "lwp-latency-max is 0 or 10 to 31, not %u",
+                       p->latency_max);
+            return false;
+        }
+        caps->latency_max = p->latency_max;
+    }
+    return true;
+}
+
+bool x86_lwp_expand_features(X86CPU *cpu, Error **errp)
+{
+    CPUX86State *env = &cpu->env;
+    const X86LWPProps *p = &cpu->lwp_props;
+    struct lwp_caps caps;
+
+    if (!tcg_enabled() ||
+        !(env->features[FEAT_8000_0001_ECX] & CPUID_EXT3_LWP)) {
+        return true;
+    }
+    if (p->fam15h && p->rev != LWP_REV_43724) {
+        error_setg(errp, "lwp-profile=fam15h is silicon of revision 43724, "
+                   "lwp-rev=%s has none", lwp_rev_get(p->rev)->name);
+        return false;
+    }
+    if (p->os_context) {
+        if (!(env->features[FEAT_1_ECX] & CPUID_EXT_XSAVE)) {
+            error_setg(errp, "lwp-context=os needs xsave=on");
+            return false;
+        }
+    } else {
+        if (env->features[FEAT_7_0_EBX] & env->user_features[FEAT_7_0_EBX] &
+            CPUID_7_0_EBX_FSGSBASE) {
+            error_setg(errp, "fsgsbase=on cannot be combined with "
+                       "lwp-context=auto, which tells threads apart by FS "
+                       "base; use lwp-context=os or leave fsgsbase out");
+            return false;
+        }
+        env->features[FEAT_7_0_EBX] &= ~CPUID_7_0_EBX_FSGSBASE;
+    }
+    if (env->cpuid_xlevel < LWP_CPUID_LEAF) {
+        error_setg(errp, "lwp=on needs xlevel=0x%x or more", LWP_CPUID_LEAF);
+        return false;
+    }
+
+    lwp_caps_profile(&caps, p->fam15h ? LWP_PROFILE_FAM15H : LWP_PROFILE_FULL,
+                     p->rev);
+    caps.ecx_features &= ~LWP_ECX_NOT_IN_TCG;
+    if (!lwp_apply_numbers(p, &caps, errp) ||
+        !lwp_apply_features(p, &caps, errp)) {
+        return false;
+    }
+    g_free(cpu->lwp_caps);
+    cpu->lwp_caps = g_memdup2(&caps, sizeof(caps));
+    return true;
+}
+
+void x86_lwp_cpuid(CPUX86State *env, uint32_t *eax, uint32_t *ebx,
+                   uint32_t *ecx, uint32_t *edx)
+{
+    struct lwp_engine *e = &env->lwp->engine;
+    struct lwp_leaf leaf;
+
+    lwp_leaf_encode(&e->caps, lwp_engine_avail(e), &leaf);
+    *eax = leaf.eax;
+    *ebx = leaf.ebx;
+    *ecx = leaf.ecx;
+    *edx = leaf.edx;
+}

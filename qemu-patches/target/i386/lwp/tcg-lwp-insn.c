@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * LWP under TCG: the four instructions.  Translated code has taken them out of
+ * the count of their TB and has set EIP to their own address; they count
+ * themselves where they count at all.
+ */
+#include "qemu/osdep.h"
+#include "cpu.h"
+#include "exec/cpu_ldst.h"
+#include "exec/exec-all.h"
+#include "exec/helper-proto.h"
+#include "tcg/helper-tcg.h"
+#include "lwp/tcg-lwp.h"
+
+static struct lwp_ds lwp_ds(CPUX86State *env)
+{
+    bool code64 = env->hflags & HF_CS64_MASK;
+
+    return (struct lwp_ds) {
+        .base = code64 ? 0 : env->segs[R_DS].base,
+        .limit = code64 ? UINT64_MAX : env->segs[R_DS].limit,
+        .long_mode = code64,
+        .va_bits = cpu_x86_virtual_addr_width(env),
+    };
+}
+
+/* #UD while LWP is not available; the static conditions are the decoder's. */
+static void lwp_check(CPUX86State *env, uintptr_t ra)
+{
+    if (!env->lwp || !x86_lwp_available(env)) {
+        raise_exception_ra(env, EXCP06_ILLOP, ra);
+    }
+    x86_lwp_settle(env);
+}
+
+/* Returns the new value of rAX. */
+target_ulong helper_llwpcb(CPUX86State *env, target_ulong ea, uint32_t w)
+{
+    X86LWP *lwp = env->lwp;
+    struct lwp_exc exc;
+    struct lwp_ds ds;
+    uint64_t old;
+
+    lwp_check(env, GETPC());
+    ds = lwp_ds(env);
+    x86_lwp_before_llwpcb(env, GETPC());
+    do {
+        lwp_llwpcb(&lwp->engine, ea, &ds, env->hflags & HF_CPL_MASK, &old,
+                   &exc);
+        x86_lwp_after_llwpcb(env);
+        x86_lwp_update(env);
+    } while (!x86_lwp_raise(env, &exc, GETPC()));
+
+    if (!lwp->engine.rev->llwpcb_returns_old) {
+        return env->regs[R_EAX];
+    }
+    return w ? old : (uint32_t)old;
+}
+
+target_ulong helper_slwpcb(CPUX86State *env)
+{
+    struct lwp_exc exc;
+    struct lwp_ds ds;
+    uint64_t ea;
+
+    lwp_check(env, GETPC());
+    ds = lwp_ds(env);
+    do {
+        lwp_slwpcb(&env->lwp->engine, &ds, &ea, &exc);
+        x86_lwp_update(env);
+    } while (!x86_lwp_raise(env, &exc, GETPC()));
+
+    x86_lwp_retire_insn(env, x86_lwp_linear(env, env->eip));
+    return ea;
+}
+
+/* Operands of LWPINS and LWPVAL: `rm' is a value, or the address of one. */
+static struct lwp_sample lwp_operands(CPUX86State *env, uint64_t address,
+                                      target_ulong data2, target_ulong rm,
+                                      uint32_t info, bool reads, uintptr_t ra)
+{
+    struct lwp_sample s = {
+        .address = address,
+        .data2 = data2,
+        .flags = info,
+    };
+
+    if (info & X86_LWP_OPERAND_MEMORY) {
+        s.data1 = reads ? cpu_ldl_data_ra(env, rm, ra) : 0;
+    } else {
+        s.data1 = rm;
+    }
+    return s;
+}
+
+uint32_t helper_lwpins(CPUX86State *env, target_ulong data2, target_ulong rm,
+                       uint32_t info)
+{
+    uint64_t address = x86_lwp_linear(env, env->eip);
+    struct lwp_engine *e;
+    struct lwp_sample s;
+    struct lwp_exc exc;
+    bool cf;
+
+    lwp_check(env, GETPC());
+    e = &env->lwp->engine;
+    s = lwp_operands(env, address, data2, rm, info, lwp_ins_reads(e),
+                     GETPC());
+    do {
+        lwp_ins(e, &s, &cf, &exc);
+        x86_lwp_update(env);
+    } while (!x86_lwp_raise(env, &exc, GETPC()));
+
+    x86_lwp_retire_insn(env, address);
+    return cf;
+}
+
+void helper_lwpval(CPUX86State *env, target_ulong data2, target_ulong rm,
+                   uint32_t info)
+{
+    uint64_t address = x86_lwp_linear(env, env->eip);
+    struct lwp_engine *e;
+    struct lwp_sample s;
+    struct lwp_exc exc;
+
+    lwp_check(env, GETPC());
+    e = &env->lwp->engine;
+    s = lwp_operands(env, address, data2, rm, info,
+                     lwp_val_reads(e, address), GETPC());
+    do {
+        lwp_val(e, &s, &exc);
+        x86_lwp_update(env);
+    } while (!x86_lwp_raise(env, &exc, GETPC()));
+
+    x86_lwp_retire_insn(env, address);
+}

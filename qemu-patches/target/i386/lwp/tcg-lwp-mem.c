@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * LWP under TCG: the engine's access to guest memory, with user rights
+ * whatever the CPL.
+ */
+#include "qemu/osdep.h"
+#include "cpu.h"
+#include "exec/cputlb.h"
+#include "exec/exec-all.h"
+#include "exec/target_page.h"
+#include "qemu/atomic.h"
+#include "lwp/tcg-lwp.h"
+
+int x86_lwp_mmu_index(CPUX86State *env)
+{
+    return env->hflags & HF_LMA_MASK ? MMU_USER64_IDX : MMU_USER32_IDX;
+}
+
+/* One page of a span: its host address, 0 if there is none. */
+static enum lwp_mem_result lwp_map_page(CPUX86State *env, uint64_t gva,
+                                        uint32_t len, bool write,
+                                        uint64_t *host,
+                                        struct lwp_fault *fault)
+{
+    MMUAccessType access = write ? MMU_DATA_STORE : MMU_DATA_LOAD;
+    void *ptr = NULL;
+    int flags = probe_access_flags(env, gva, len, access,
+                                   x86_lwp_mmu_index(env), true, &ptr, 0);
+
+    *host = (uintptr_t)ptr;
+    if (flags & TLB_INVALID_MASK) {
+        fault->addr = gva;
+        /* left there by the page walk that has failed */
+        fault->error_code = env->error_code;
+        return LWP_MEM_FAULT;
+    }
+    if (!ptr || (flags & TLB_MMIO)) {
+        return LWP_MEM_NOT_RAM;
+    }
+    return write && (flags & TLB_DISCARD_WRITE) ? LWP_MEM_NOT_RAM : LWP_MEM_OK;
+}
+
+static uint32_t lwp_first_part(const struct lwp_span *span)
+{
+    uint64_t in_page = -(span->gva | TARGET_PAGE_MASK);
+
+    return MIN(span->len, in_page);
+}
+
+static enum lwp_mem_result lwp_map(void *vcpu, struct lwp_span *span,
+                                   bool write, struct lwp_fault *fault)
+{
+    CPUX86State *env = vcpu;
+    uint32_t first = lwp_first_part(span);
+    enum lwp_mem_result r;
+
+    r = lwp_map_page(env, span->gva, first, write, &span->page[0], fault);
+    if (r == LWP_MEM_OK && first < span->len) {
+        r = lwp_map_page(env, span->gva + first, span->len - first, write,
+                         &span->page[1], fault);
+    }
+    return r;
+}
+
+/* Aligned words are copied as such: another vCPU may look at them. */
+static void lwp_copy(void *to, const void *from, uint32_t len)
+{
+    uintptr_t both = (uintptr_t)to | (uintptr_t)from;
+
+    if (len == 8 && !(both & 7)) {
+        qatomic_set((uint64_t *)to, qatomic_read((const uint64_t *)from));
+    } else if (len == 4 && !(both & 3)) {
+        qatomic_set((uint32_t *)to, qatomic_read((const uint32_t *)from));
+    } else {
+        memcpy(to, from, len);
+    }
+}
+
+static enum lwp_mem_result lwp_transfer(const struct lwp_span *span,
+                                        uint32_t offset, void *buf,
+                                        uint32_t len, bool write)
+{
+    uint32_t first = lwp_first_part(span);
+    uint8_t *p = buf;
+
+    while (len) {
+        bool second = offset >= first;
+        uint32_t part = second ? len : MIN(len, first - offset);
+        uint8_t *host = (uint8_t *)(uintptr_t)span->page[second] + offset -
+                        (second ? first : 0);
+
+        if (write) {
+            lwp_copy(host, p, part);
+        } else {
+            lwp_copy(p, host, part);
+        }
+        p += part;
+        offset += part;
+        len -= part;
+    }
+    return LWP_MEM_OK;
+}
+
+static enum lwp_mem_result lwp_read(void *vcpu, const struct lwp_span *span,
+                                    uint32_t offset, void *to, uint32_t len)
+{
+    return lwp_transfer(span, offset, to, len, false);
+}
+
+static enum lwp_mem_result lwp_write(void *vcpu, const struct lwp_span *span,
+                                     uint32_t offset, const void *from,
+                                     uint32_t len)
+{
+    return lwp_transfer(span, offset, (void *)from, len, true);
+}
+
+const struct lwp_mem_ops x86_lwp_mem_ops = {
+    .map = lwp_map,
+    .read = lwp_read,
+    .write = lwp_write,
+};

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * LWP under TCG: life of a vCPU's engine, its MSRs, the XSAVE component, and
+ * what follows from a change of its state for translated code.
+ */
+#include "qemu/osdep.h"
+#include "qapi/error.h"
+#include "qemu/units.h"
+#include "cpu.h"
+#include "exec/exec-all.h"
+#include "system/cpu-timers.h"
+#include "tcg/helper-tcg.h"
+#include "lwp/tcg-lwp.h"
+
+uint64_t x86_lwp_linear(CPUX86State *env, target_ulong eip)
+{
+    if (env->hflags & HF_CS64_MASK) {
+        return eip;
+    }
+    return (uint32_t)(env->segs[R_CS].base + eip);
+}
+
+bool x86_lwp_available(CPUX86State *env)
+{
+    X86LWP *lwp = env->lwp;
+
+    if (x86_lwp_auto(lwp) && (env->hflags & HF_GUEST_MASK)) {
+        return false;
+    }
+    return lwp_engine_avail(&lwp->engine) != 0;
+}
+
+/* Is there a store, or a load, that may have faulted and awaits a retry? */
+static bool lwp_outstanding(const struct lwp_engine *e)
+{
+    return e->st.pending.event_id || lwp_state_deferred(&e->st) ||
+           !e->ip_valid;
+}
+
+static uint32_t lwp_tb_flags(CPUX86State *env)
+{
+    X86LWP *lwp = env->lwp;
+    struct lwp_engine *e = &lwp->engine;
+    uint64_t insns, branches;
+    uint32_t flags = 0;
+
+    if (x86_lwp_auto(lwp) && (env->hflags & HF_GUEST_MASK)) {
+        return 0;
+    }
+    if (lwp->lookup) {
+        return HF_LWP_STEP_MASK;
+    }
+    if (!lwp_engine_on(e) || !x86_lwp_available(env)) {
+        return 0;
+    }
+    if (lwp_boundary_wanted(e, 0, false) ||
+        (lwp->entered && lwp_outstanding(e))) {
+        flags |= HF_LWP_STEP_MASK;
+    }
+
+    x86_lwp_distance(lwp, &insns, &branches);
+    if (insns == LWP_BUDGET_NEVER && branches == LWP_BUDGET_NEVER) {
+        return flags;
+    }
+    flags |= HF_LWP_COUNT_MASK;
+    if (branches != LWP_BUDGET_NEVER) {
+        flags |= HF_LWP_BRANCH_MASK;
+    }
+    if (insns > lwp->near) {
+        lwp->near = 1;
+    }
+    if (insns <= lwp->near || branches == 1 || lwp_ip_filtered(e)) {
+        flags |= HF_LWP_STEP_MASK;
+    }
+    lwp->settled = MIN(MIN(insns, branches) - 1, INT32_MAX);
+    return flags;
+}
+
+void x86_lwp_update(CPUX86State *env)
+{
+    X86LWP *lwp = env->lwp;
+
+    x86_lwp_settle(env);
+    if (lwp->live && !lwp_engine_on(&lwp->engine)) {
+        x86_lwp_context_drop(env);
+    }
+    lwp->settled = 0;
+    env->lwp_count.tb_flags = lwp_tb_flags(env);
+    env->lwp_count.left = lwp->settled;
+}
+
+bool x86_lwp_raise(CPUX86State *env, const struct lwp_exc *exc, uintptr_t ra)
+{
+    switch (exc->kind) {
+    case LWP_EXC_NONE:
+        return true;
+    case LWP_EXC_UD:
+        raise_exception_ra(env, EXCP06_ILLOP, ra);
+    case LWP_EXC_GP:
+        raise_exception_err_ra(env, EXCP0D_GPF, 0, ra);
+    case LWP_EXC_PF:
+        /*
+         * An access that fails in the same way has the right CR2, error code,
+         * intercepts and nested paging.
+         */
+        probe_access(env, exc->fault.addr, 1,
+                     exc->fault.error_code & PG_ERROR_W_MASK ?
+                     MMU_DATA_STORE : MMU_DATA_LOAD,
+                     x86_lwp_mmu_index(env), ra);
+        return false;
+    }
+    g_assert_not_reached();
+}
+
+static uint64_t lwp_timestamp(void *vcpu)
+{
+    CPUX86State *env = vcpu;
+
+    return cpu_get_tsc(env) + env->tsc_offset;
+}
+
+bool x86_lwp_realize(X86CPU *cpu, Error **errp)
+{
+    CPUX86State *env = &cpu->env;
+    X86LWP *lwp;
+
+    if (!(env->features[FEAT_8000_0001_ECX] & CPUID_EXT3_LWP)) {
+        return true;
+    }
+    if (icount_enabled()) {
+        error_setg(errp, "lwp=on cannot be combined with -icount or "
+                   "record/replay: both count instructions in translated "
+                   "code; leave one of them out");
+        return false;
+    }
+
+    lwp = g_new0(X86LWP, 1);
+    lwp->ops.mem = x86_lwp_mem_ops;
+    lwp->ops.timestamp = lwp_timestamp;
+    lwp_engine_init(&lwp->engine, cpu->lwp_caps, !cpu->lwp_props.os_context,
+                    cpu->lwp_props.prompt ? LWP_DELIVERY_PROMPT :
+                    LWP_DELIVERY_EXACT, &lwp->ops, env);
+    if (x86_lwp_auto(lwp)) {
+        x86_lwp_context_init();
+    }
+    env->lwp = lwp;
+    return true;
+}
+
+void x86_lwp_unrealize(X86CPU *cpu)
+{
+    CPUX86State *env = &cpu->env;
+
+    if (env->lwp) {
+        x86_lwp_context_park(env);
+        g_clear_pointer(&env->lwp, g_free);
+    }
+    g_clear_pointer(&cpu->lwp_caps, g_free);
+}
+
+void x86_lwp_reset(X86CPU *cpu)
+{
+    CPUX86State *env = &cpu->env;
+    X86LWP *lwp = env->lwp;
+
+    if (!lwp) {
+        return;
+    }
+    lwp_engine_reset(&lwp->engine, cpu->apic_id);
+    lwp->engine.xcr0_lwp = false;
+    lwp->settled = env->lwp_count.left;
+    lwp->near = 1;
+    lwp->entered = false;
+    lwp->replaced = false;
+    lwp->lookup = false;
+    x86_lwp_update(env);
+}
+
+/* A block's address as the MSRs see it: linear. */
+static const struct lwp_ds lwp_flat = {
+    .limit = UINT64_MAX,
+    .long_mode = true,
+    .va_bits = 48,
+};
+
+void x86_lwp_wrmsr(CPUX86State *env, uint32_t msr, uint64_t value,
+                   uintptr_t ra)
+{
+    X86LWP *lwp = env->lwp;
+    struct lwp_engine *e = &lwp->engine;
+    struct lwp_exc exc = { .kind = LWP_EXC_NONE };
+    struct lwp_ds ds = lwp_flat;
+    uint64_t old;
+
+    x86_lwp_settle(env);
+    if (msr == LWP_MSR_CFG) {
+        if (!lwp_engine_write_cfg(e, value)) {
+            exc.kind = LWP_EXC_GP;
+        }
+    } else if (!e->rev->cbaddr_executes) {
+        if (!lwp_engine_write_cbaddr(e, value)) {
+            exc.kind = LWP_EXC_GP;
+        }
+    } else {
+        ds.va_bits = cpu_x86_virtual_addr_width(env);
+        x86_lwp_before_llwpcb(env, ra);
+        do {
+            lwp_llwpcb(e, value, &ds, env->hflags & HF_CPL_MASK, &old, &exc);
+            x86_lwp_after_llwpcb(env);
+            x86_lwp_update(env);
+        } while (!x86_lwp_raise(env, &exc, ra));
+    }
+    x86_lwp_update(env);
+    x86_lwp_raise(env, &exc, ra);
+}
+
+uint64_t x86_lwp_rdmsr(CPUX86State *env, uint32_t msr, uintptr_t ra)
+{
+    struct lwp_engine *e = &env->lwp->engine;
+    struct lwp_exc exc;
+    uint64_t value;
+
+    if (msr == LWP_MSR_CFG) {
+        return e->st.cfg;
+    }
+    if (!e->rev->cbaddr_executes) {
+        return e->st.cb_addr;
+    }
+    x86_lwp_settle(env);
+    do {
+        lwp_slwpcb(e, &lwp_flat, &value, &exc);
+        x86_lwp_update(env);
+    } while (!x86_lwp_raise(env, &exc, ra));
+    return value;
+}
+
+void x86_lwp_xcr0_changed(CPUX86State *env)
+{
+    env->lwp->engine.xcr0_lwp = (env->xcr0 & XSTATE_LWP_MASK) != 0;
+    x86_lwp_update(env);
+}
+
+bool x86_lwp_xinuse(CPUX86State *env)
+{
+    return lwp_engine_on(&env->lwp->engine);
+}
+
+void x86_lwp_xsave(CPUX86State *env, uint8_t image[128])
+{
+    QEMU_BUILD_BUG_ON(LWP_XSAVE_SIZE != 128);
+
+    x86_lwp_settle(env);
+    lwp_state_encode_xsave(&env->lwp->engine.st, image);
+}
+
+void x86_lwp_xrstor(CPUX86State *env, const uint8_t *image)
+{
+    X86LWP *lwp = env->lwp;
+    struct lwp_engine *e = &lwp->engine;
+    struct lwp_state st = e->st;
+
+    x86_lwp_settle(env);
+    if (image) {
+        lwp_state_decode_xsave(image, &e->caps, lwp_engine_avail(e), &st);
+    } else {
+        lwp_state_off(&st);
+    }
+    lwp->replaced = st.cb_addr != e->st.cb_addr;
+    lwp_engine_load(e, &st);
+    x86_lwp_update(env);
+}
+
+void x86_lwp_user_entered(CPUX86State *env)
+{
+    X86LWP *lwp = env->lwp;
+
+    lwp->entered = true;
+    if (lwp_outstanding(&lwp->engine)) {
+        x86_lwp_update(env);
+    }
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * LWP under TCG: the state of one vCPU and what tcg-lwp*.c share.
+ */
+#ifndef TCG_LWP_H
+#define TCG_LWP_H
+
+#include "lwp_context.h"
+
+struct X86LWP {
+    struct lwp_engine engine;
+    struct lwp_vcpu_ops ops;
+
+    /* Value of env->lwp_count.left when the engine's counters were right. */
+    int32_t settled;
+    /* Instructions this near to an event are executed one by one. */
+    uint64_t near;
+    /* CPL 3 was entered and no instruction has been looked at since. */
+    bool entered;
+    /* The running instruction has put another block in place. */
+    bool replaced;
+
+    /* lwp-context=auto */
+    bool live;      /* the engine's state is the live context of this vCPU */
+    bool lookup;    /* look for a context at the next CPL-3 moment */
+
+    uint8_t image[LWP_IMAGE_SIZE]; /* only while a vmstate is handled */
+};
+
+/* The contexts while a vmstate is handled. */
+typedef struct X86LWPContextsWire {
+    uint32_t size;
+    uint8_t *data;
+    const struct lwp_caps *caps;
+} X86LWPContextsWire;
+
+extern const VMStateDescription vmstate_x86_lwp_contexts;
+
+/* RNH, the reference clock, runs at this multiple of CNH, one per instruction. */
+#define X86_LWP_RNH_PER_CNH 2
+
+static inline bool x86_lwp_auto(const X86LWP *lwp)
+{
+    return lwp->engine.auto_context;
+}
+
+/* tcg-lwp.c */
+
+/* Linear address of an offset in the running code segment. */
+uint64_t x86_lwp_linear(CPUX86State *env, target_ulong eip);
+
+/*
+ * May LWP instructions be used and events be counted now?  In SVM guest mode
+ * `auto' is off.
+ */
+bool x86_lwp_available(CPUX86State *env);
+
+/*
+ * Whatever may have changed what the engine wants ends with this: settles the
+ * counters, then derives the TB flags and the budget.
+ */
+void x86_lwp_update(CPUX86State *env);
+
+/*
+ * Raise what the engine has found.  Returns true if there is nothing to
+ * raise, false if the reason for a #PF has just gone away: try again.
+ */
+bool x86_lwp_raise(CPUX86State *env, const struct lwp_exc *exc, uintptr_t ra);
+
+/* tcg-lwp-count.c */
+
+/* Tell the engine what has retired until now. */
+void x86_lwp_settle(CPUX86State *env);
+
+/* How many instructions and branches from now an event is due, at least 1. */
+void x86_lwp_distance(X86LWP *lwp, uint64_t *insns, uint64_t *branches);
+
+/* The instruction at a linear address has retired at CPL 3 and was no branch. */
+void x86_lwp_retire_insn(CPUX86State *env, uint64_t address);
+
+/* tcg-lwp-mem.c */
+extern const struct lwp_mem_ops x86_lwp_mem_ops;
+
+/* Index of the MMU mode that has user rights. */
+int x86_lwp_mmu_index(CPUX86State *env);
+
+/* tcg-lwp-context.c */
+
+void x86_lwp_context_init(void);
+
+/* At a CPL-3 moment with lwp->lookup: look.  May leave the TB. */
+void x86_lwp_lookup(CPUX86State *env, uintptr_t ra);
+
+/* LLWPCB is about to run (and may have to be started again), and has run. */
+void x86_lwp_before_llwpcb(CPUX86State *env, uintptr_t ra);
+void x86_lwp_after_llwpcb(CPUX86State *env);
+
+/* The live context goes (the engine is off), or is parked (it is off then). */
+void x86_lwp_context_drop(CPUX86State *env);
+void x86_lwp_context_park(CPUX86State *env);
+
+/* All contexts as an array, for migration; the result is the caller's. */
+uint8_t *x86_lwp_context_save(const struct lwp_caps *caps, size_t *size);
+/* NULL, or what is wrong with entry *index. */
+const char *x86_lwp_context_load(const struct lwp_caps *caps,
+                                 const uint8_t *from, size_t size,
+                                 uint32_t *index);
+struct lwp_ctx_stats x86_lwp_context_stats(void);
+
+#endif

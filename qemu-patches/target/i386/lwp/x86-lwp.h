@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * AMD Lightweight Profiling (LWP): what the rest of target/i386 needs to know.
+ *
+ * The state machine, the layouts and the rules are in lwp_*.[ch] of this
+ * directory, which are shared with KVM; tcg-lwp*.c connect them to TCG.
+ */
+#ifndef X86_LWP_H
+#define X86_LWP_H
+
+/*
+ * The CPU properties as the user gave them; x86_lwp_expand_features() turns
+ * them into a struct lwp_caps.
+ */
+typedef struct X86LWPProps {
+    uint32_t on, off;       /* lwp-val=on ...: bits of leaf 8000_001C EDX */
+    uint32_t numbers;       /* which of the three numbers were given */
+    uint32_t max_events;
+    uint32_t min_buffer;
+    uint32_t latency_max;
+    uint8_t rev;            /* LWP_REV_* */
+    bool os_context;
+    bool fam15h;
+    bool prompt;
+} X86LWPProps;
+
+/* What generated code reads and writes. */
+typedef struct X86LWPCount {
+    int32_t left;           /* instructions until the engine must have a look */
+    uint32_t tb_flags;      /* HF_LWP_*, part of the TB key at CPL 3 */
+    uint32_t branches[5];   /* retired since the last look, by lwp_branch_class */
+    uint64_t insn;          /* linear address of an instruction that is stepped */
+} X86LWPCount;
+
+/*
+ * Argument of helper_lwp_retire(): an enum lwp_branch_class, and whether the
+ * branch was taken.
+ */
+#define X86_LWP_BRANCH_CLASS 7
+#define X86_LWP_BRANCH_TAKEN 8
+
+/* enum lwp_branch_class, for code that does not include the engine */
+#define X86_LWP_BRANCH_CONDITIONAL   1
+#define X86_LWP_BRANCH_RELATIVE      2
+#define X86_LWP_BRANCH_CALL_RELATIVE 3
+#define X86_LWP_BRANCH_ABSOLUTE      4
+
+/* Last argument of helper_lwpins() and helper_lwpval(): imm16, and */
+#define X86_LWP_OPERAND_MEMORY 0x10000
+
+typedef struct X86LWP X86LWP;
+
+#ifndef CONFIG_USER_ONLY
+
+/* lwp-cpu.c: properties and CPUID */
+void x86_lwp_class_init(ObjectClass *oc);
+bool x86_lwp_expand_features(X86CPU *cpu, Error **errp);
+void x86_lwp_cpuid(CPUArchState *env, uint32_t *eax, uint32_t *ebx,
+                   uint32_t *ecx, uint32_t *edx);
+
+/* lwp-vmstate.c */
+extern const VMStateDescription vmstate_x86_lwp;
+
+/*
+ * tcg-lwp*.c.  Except for realize, unrealize and reset they may be called only
+ * with env->lwp not NULL.
+ */
+bool x86_lwp_realize(X86CPU *cpu, Error **errp);
+void x86_lwp_unrealize(X86CPU *cpu);
+void x86_lwp_reset(X86CPU *cpu);
+
+/* WRMSR and RDMSR of LWP_CFG and LWP_CBADDR; raise #GP(0) or #PF by themselves */
+void x86_lwp_wrmsr(CPUArchState *env, uint32_t msr, uint64_t value,
+                   uintptr_t ra);
+uint64_t x86_lwp_rdmsr(CPUArchState *env, uint32_t msr, uintptr_t ra);
+
+/* XCR0 has been written. */
+void x86_lwp_xcr0_changed(CPUArchState *env);
+
+/* XSAVE component 62: is it in use; its 128 bytes; load them, NULL: off */
+bool x86_lwp_xinuse(CPUArchState *env);
+void x86_lwp_xsave(CPUArchState *env, uint8_t image[128]);
+void x86_lwp_xrstor(CPUArchState *env, const uint8_t *image);
+
+/* CR3 or the base of FS has been written. */
+void x86_lwp_thread_changed(CPUArchState *env);
+
+/* CPL has just become 3. */
+void x86_lwp_user_entered(CPUArchState *env);
+
+#endif /* !CONFIG_USER_ONLY */
+#endif
