@@ -293,8 +293,9 @@ static void summarize(const struct supervisor *s, const struct options *options,
 {
 	const struct lwpdata_stats *stats = &s->stats;
 
-	fprintf(stderr, "lwprun: %llu records of %u threads in %u programs: %s\n",
-		(unsigned long long)records, s->nr_threads, s->nr_processes, options->output);
+	fprintf(stderr, "lwprun: %llu records of %u thread%s in %u program%s: %s\n",
+		(unsigned long long)records, s->nr_threads, s->nr_threads == 1 ? "" : "s",
+		s->nr_processes, s->nr_processes == 1 ? "" : "s", options->output);
 	if (stats->rings_filled)
 		fprintf(stderr,
 			"lwprun: %llu rings filled up and missed events; try a larger "

@@ -17,6 +17,7 @@ struct arguments {
 	struct grouping by;
 	uint64_t limit;
 	uint32_t kind;
+	enum order order;
 	bool json, lines;
 };
 
@@ -34,6 +35,7 @@ static const struct argp_option options[] = {
 	{ "json", 'j', NULL, 0, "print JSON", 0 },
 	{ "limit", 'l', "N", 0, "rows of each table, 0 for all (default: 20)", 0 },
 	{ "no-lines", OPTION_NO_LINES, NULL, 0, "do not look source lines up", 0 },
+	{ "sort", 's', "ORDER", 0, "rows by samples (default) or name", 0 },
 	{ "sysroot", OPTION_SYSROOT, "DIR", 0, "look the guest's files up below DIR", 0 },
 	{ 0 },
 };
@@ -71,6 +73,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'l':
 		parse_limit(state, a, arg);
 		return 0;
+	case 's':
+		a->order = strcmp(arg, "name") == 0 ? ORDER_NAME : ORDER_SAMPLES;
+		if (a->order == ORDER_SAMPLES && strcmp(arg, "samples") != 0)
+			argp_failure(state, LWPCTL_USAGE, 0,
+				     "order '%s' is neither samples nor name", arg);
+		return 0;
 	case OPTION_NO_LINES:
 		a->lines = false;
 		return 0;
@@ -103,6 +111,7 @@ static void report(const struct arguments *a, const struct profile *profile)
 		.tally = &tally,
 		.located = located,
 		.by = a->by,
+		.order = a->order,
 		.limit = a->limit,
 		.kind = a->kind,
 	};

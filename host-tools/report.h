@@ -15,6 +15,7 @@ struct report {
 	const struct tally *tally;
 	const struct located *located;
 	struct grouping by; /* nr 0: by symbol, by object and by thread */
+	enum order order;
 	uint64_t limit; /* rows of a table, 0 = all */
 	uint32_t kind; /* only this event, as profile_kind() says; 0 = all */
 };

@@ -41,7 +41,8 @@ static struct json_object *rows_json(const struct report *report, const struct g
 	struct json_object *list = array();
 	struct rows rows;
 
-	rows_make(&rows, report->resolver, report->tally, report->located, by, (uint8_t)event_id);
+	rows_make(&rows, report->resolver, report->tally, report->located, by, (uint8_t)event_id,
+		  report->order);
 	for (size_t i = 0; i < rows.nr && (!report->limit || i < report->limit); i++) {
 		const struct row *row = &rows.list[i];
 		struct json_object *item = object();

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "lwp_rev.h"
 #include "report.h"
 
 /* A column is as wide as its longest text, up to this. */
@@ -104,7 +105,7 @@ static void print_tables(const struct report *report, uint32_t event_id)
 		struct rows rows;
 
 		rows_make(&rows, report->resolver, report->tally, report->located, &by[i],
-			  (uint8_t)event_id);
+			  (uint8_t)event_id, report->order);
 		print_table(report, &rows, &by[i]);
 		rows_free(&rows);
 	}
@@ -126,9 +127,10 @@ static void print_head(const struct profile *p)
 	}
 	if (gmtime_r(&start, &tm))
 		strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S UTC", &tm);
-	printf("\n%s, Linux %.*s, %s; %zu programs, %zu threads\n", date,
+	printf("\n%s, Linux %.*s, LWP %s; %zu program%s, %zu thread%s\n", date,
 	       (int)p->config.kernel.size, (const char *)p->config.kernel.data,
-	       p->config.revision ? "LWP of 2007" : "LWP 43724", p->nr_processes, p->nr_threads);
+	       lwp_rev_get(p->config.revision)->name, p->nr_processes,
+	       p->nr_processes == 1 ? "" : "s", p->nr_threads, p->nr_threads == 1 ? "" : "s");
 }
 
 static void print_event_head(const struct report *report, uint32_t event_id)

@@ -156,22 +156,30 @@ static struct row *row_for(struct finder *f, const struct row *key)
 	return &rows->list[*place - 1];
 }
 
-static int compare_rows(const void *a, const void *b)
+static int compare_names(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
 
-	if (x->samples != y->samples)
-		return x->samples > y->samples ? -1 : 1;
 	for (size_t i = 0; i < NR_KEYS && x->labels[i]; i++)
 		if (x->labels[i] != y->labels[i])
 			return strcmp(x->labels[i], y->labels[i]);
 	return 0;
 }
 
-static void sort_rows(struct rows *rows)
+static int compare_samples(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	if (x->samples != y->samples)
+		return x->samples > y->samples ? -1 : 1;
+	return compare_names(a, b);
+}
+
+static void sort_rows(struct rows *rows, enum order order)
 {
 	if (rows->nr)
-		qsort(rows->list, rows->nr, sizeof(*rows->list), compare_rows);
+		qsort(rows->list, rows->nr, sizeof(*rows->list),
+		      order == ORDER_NAME ? compare_names : compare_samples);
 }
 
 /* Rows that differ only in their line become one, which keeps the line with most samples. */
@@ -196,7 +204,8 @@ static void merge_lines(const struct rows *fine, struct rows *rows, size_t label
 }
 
 void rows_make(struct rows *rows, struct resolver *r, const struct tally *tally,
-	       const struct located *located, const struct grouping *grouping, uint8_t event_id)
+	       const struct located *located, const struct grouping *grouping, uint8_t event_id,
+	       enum order order)
 {
 	struct rows fine = { 0 };
 	struct finder finder = { .labels = grouping->nr, .by_line = true, .rows = &fine };
@@ -216,7 +225,7 @@ void rows_make(struct rows *rows, struct resolver *r, const struct tally *tally,
 	free(finder.table);
 	merge_lines(&fine, rows, grouping->nr);
 	rows_free(&fine);
-	sort_rows(rows);
+	sort_rows(rows, order);
 }
 
 void rows_free(struct rows *rows)

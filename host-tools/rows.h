@@ -40,7 +40,7 @@ struct row {
 };
 
 struct rows {
-	struct row *list; /* most samples first */
+	struct row *list;
 	size_t nr, room;
 	uint64_t samples; /* in all rows */
 };
@@ -55,9 +55,15 @@ struct located {
 };
 struct located *locate_all(struct resolver *resolver, const struct tally *tally);
 
+enum order {
+	ORDER_SAMPLES, /* most first */
+	ORDER_NAME, /* by the labels, column after column */
+};
+
 /* Group the samples of one EventId. `located` has tally->nr items. */
 void rows_make(struct rows *rows, struct resolver *resolver, const struct tally *tally,
-	       const struct located *located, const struct grouping *grouping, uint8_t event_id);
+	       const struct located *located, const struct grouping *grouping, uint8_t event_id,
+	       enum order order);
 
 void rows_free(struct rows *rows);
 

@@ -305,6 +305,14 @@ Test(lwprun, a_fork_child_has_its_own_ring)
 	cr_expect(eq(u32, run.processes[1].how, LWPDATA_END_EXIT));
 }
 
+Test(lwprun, a_clone_with_its_own_memory_has_its_own_ring)
+{
+	lwprun("-q", VICTIM, "clone", NULL);
+	cr_expect(eq(int, run.status, 6));
+	cr_assert(eq(u32, run.nr_processes, 2));
+	cr_expect(eq(u64, run.processes[1].records, 40));
+}
+
 Test(lwprun, no_follow_is_the_first_process_only)
 {
 	lwprun("-q", "-n", VICTIM, "fork", NULL);
@@ -443,6 +451,29 @@ Test(lwprun, libraries_come_and_go_in_order)
 	for (char *r; (r = strchr(order, 'r'));)
 		memmove(r, r + 1, strlen(r));
 	cr_expect(eq(str, order, (char *)"AaBb"));
+}
+
+static bool have_perf_map, have_vdso;
+
+static void take_copies(const struct lwpdata_section *s)
+{
+	if (s->type == LWPDATA_PERF_MAP)
+		have_perf_map = s->perf_map.text.size == 17 &&
+				!memcmp(s->perf_map.text.data, "1000 10 compiled\n", 17);
+	if (s->type == LWPDATA_IMAGE)
+		have_vdso = s->image.bytes.size > 4 && !memcmp(s->image.bytes.data, "\177ELF", 4);
+}
+
+Test(lwprun, what_goes_with_the_guest_is_copied)
+{
+	char path[64];
+
+	lwprun("-q", VICTIM, "jit", NULL);
+	for_sections(take_copies);
+	cr_expect(have_perf_map);
+	cr_expect(have_vdso);
+	snprintf(path, sizeof(path), "/tmp/perf-%u.map", run.processes[0].pid);
+	cr_expect(eq(int, unlink(path), 0));
 }
 
 /* ---- Refusals: one line --------------------------------------------------------------------- */

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -104,6 +105,35 @@ static int do_fork(char **argv)
 		exit(3);
 	}
 	return reap(pid);
+}
+
+static int clone_child(void *arg)
+{
+	records(*(unsigned int *)arg);
+	return 6;
+}
+
+static int do_clone(char **argv)
+{
+	static char stack[65536] __attribute__((aligned(16)));
+	unsigned int n = 40;
+
+	return reap(clone(clone_child, stack + sizeof(stack), SIGCHLD, &n));
+}
+
+/* As a just-in-time compiler: names for code that it wrote. */
+static int do_jit(char **argv)
+{
+	char path[64];
+	FILE *map;
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+	map = fopen(path, "w");
+	must(map != NULL, path);
+	fputs("1000 10 compiled\n", map);
+	fclose(map);
+	records(1);
+	return 0;
 }
 
 /* A grandchild that goes on after its parents. */
@@ -289,6 +319,8 @@ static const struct {
 	{ "dlopen", do_dlopen },
 	{ "untouched", do_untouched },
 	{ "signal", do_signal },
+	{ "clone", do_clone },
+	{ "jit", do_jit },
 };
 
 int main(int argc, char **argv)

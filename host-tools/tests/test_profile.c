@@ -222,7 +222,7 @@ static struct resolver resolver;
 static struct tally tally;
 static struct located *located;
 
-static void group(const char *by)
+static void group_in(const char *by, enum order order)
 {
 	struct grouping grouping;
 
@@ -230,7 +230,12 @@ static void group(const char *by)
 	tally_profile(&tally, &profile);
 	resolver_init(&resolver, &profile, "", true);
 	located = locate_all(&resolver, &tally);
-	rows_make(&rows, &resolver, &tally, located, &grouping, 2);
+	rows_make(&rows, &resolver, &tally, located, &grouping, 2, order);
+}
+
+static void group(const char *by)
+{
+	group_in(by, ORDER_SAMPLES);
 }
 
 static void ungroup(void)
@@ -299,6 +304,17 @@ Test(profile, samples_are_grouped_by_thread_and_address)
 	cr_expect(eq(sz, rows.nr, 5));
 	expect_row(0, 10, "0x1800", "prog 100");
 	expect_row(4, 1, "0x9000", "prog 100");
+	ungroup();
+}
+
+Test(profile, rows_can_be_in_the_order_of_names)
+{
+	make_groups();
+	group_in("object", ORDER_NAME);
+	expect_row(0, 15, "/nonexistent/object", NULL);
+	expect_row(1, 2, "[anon]", NULL);
+	expect_row(2, 7, "[jit]", NULL);
+	expect_row(3, 1, "[unmapped]", NULL);
 	ungroup();
 }
 
