@@ -88,7 +88,7 @@ void block_write_at(struct lwp *l, u32 offset, const struct block *b)
 	}
 }
 
-USER_CODE("lwp_gate: " USER_EXIT);
+USER_CODE("lwp_gate: user_exit\n");
 
 u64 lwp_touch(void)
 {

@@ -21,8 +21,10 @@ struct flat_test {
  * that a test needs are made global in the text and declared extern char name[].
  */
 #define USER_CODE(text) asm(".pushsection .utext, \"ax\"\n" text "\n.popsection\n")
-/* Come back to the kernel. */
-#define USER_EXIT "int $0x80\n"
+/* In it, "user_exit\n" comes back to the kernel. */
+asm(".macro user_exit\n"
+    "int $0x80\n"
+    ".endm\n");
 
 /* NAME=number on the command line, and whether NAME=word is on it. */
 u32 option_number(const char *name, u32 otherwise);

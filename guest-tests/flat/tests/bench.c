@@ -23,7 +23,8 @@ struct load {
 extern char bench_plain[], bench_profiled[];
 /* rax = block, rdi = data, rsi = rounds; the sum comes back in rax. */
 USER_CODE("bench_profiled: llwpcb %rax\n"
-	  "bench_plain: call bench_rounds\n" USER_EXIT);
+	  "bench_plain: call bench_rounds\n"
+	  "user_exit\n");
 
 u64 bench_rounds(struct load *l, u64 rounds);
 

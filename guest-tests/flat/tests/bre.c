@@ -23,7 +23,7 @@ USER_CODE(/* Jcc: taken; not taken; +0 taken; +0 not taken. ZF = 1. */
 	  "bre_j3: .byte 0x74, 0x00\n" /* JZ +0 */
 	  "bre_j3t:\n"
 	  "bre_j4: .byte 0x75, 0x00\n" /* JNZ +0 */
-	  "bre_j4t: " USER_EXIT
+	  "bre_j4t: user_exit\n"
 	  /* JRCXZ not taken and taken; LOOP. */
 	  "bre_cx: llwpcb %rax\n"
 	  "mov $2, %ecx\n"
@@ -33,14 +33,15 @@ USER_CODE(/* Jcc: taken; not taken; +0 taken; +0 not taken. ZF = 1. */
 	  "bre_c2t:\n"
 	  "bre_c3: jrcxz bre_c3t\n"
 	  "ud2\n"
-	  "bre_c3t: " USER_EXIT
+	  "bre_c3t: user_exit\n"
 	  /* CALL relative and indirect, RET. */
 	  "bre_call: llwpcb %rax\n"
 	  "lea bre_f(%rip), %rbx\n"
 	  "bre_k1: call bre_f\n"
 	  "bre_k1r: nop\n"
 	  "bre_k2: call *%rbx\n"
-	  "bre_k2r: " USER_EXIT "bre_f: nop\n"
+	  "bre_k2r: user_exit\n"
+	  "bre_f: nop\n"
 	  "bre_fr: ret\n"
 	  /* JMP rel8, rel32, indirect through memory. */
 	  "bre_jmp: llwpcb %rax\n"
@@ -55,14 +56,15 @@ USER_CODE(/* Jcc: taken; not taken; +0 taken; +0 not taken. ZF = 1. */
 	  "bre_m2t:\n"
 	  "bre_m3: jmp *(%rdi)\n"
 	  "ud2\n"
-	  "bre_m3t: " USER_EXIT
+	  "bre_m3t: user_exit\n"
 	  /* A far jump that stays at CPL 3, then a near one. */
 	  "bre_far: llwpcb %rax\n"
 	  "ljmp *(%rdi)\n"
 	  "bre_far_target:\n"
 	  "bre_fm: jmp bre_fmt\n"
 	  "ud2\n"
-	  "bre_fmt: " USER_EXIT ".code32\n"
+	  "bre_fmt: user_exit\n"
+	  ".code32\n"
 	  "bre32: llwpcb %eax\n"
 	  "bre32_1: jmp bre32_1t\n"
 	  "ud2\n"
@@ -72,7 +74,9 @@ USER_CODE(/* Jcc: taken; not taken; +0 taken; +0 not taken. ZF = 1. */
 	  "ud2\n"
 	  "bre32_2t:\n"
 	  "bre32_3: call bre32_f\n"
-	  "bre32_f: pop %edx\n" USER_EXIT ".code64\n");
+	  "bre32_f: pop %edx\n"
+	  "user_exit\n"
+	  ".code64\n");
 
 static const struct block every = { .event = { { EV_BRE, 0, 0 } } };
 

@@ -44,7 +44,8 @@ USER_CODE(/* rcx = 2, ZF = 0 */
 	  "frm_8: call frm_g\n"
 	  "frm_8r:\n"
 	  "frm_9: call *(%rdi)\n"
-	  "frm_9r: " USER_EXIT "frm_f: nop\n"
+	  "frm_9r: user_exit\n"
+	  "frm_f: nop\n"
 	  "frm_fr: ret $8\n" /* pops the 0 */
 	  "frm_g: nop\n"
 	  "frm_gr: rep ret\n"
@@ -72,8 +73,9 @@ USER_CODE(/* rcx = 2, ZF = 0 */
 	  "mix_3: ljmp *(%rdi)\n"
 	  ".code32\n"
 	  "mix_4: inc %edx\n"
-	  "mix_5: " USER_EXIT ".code64\n"
-	  "far_end: " USER_EXIT);
+	  "mix_5: user_exit\n"
+	  ".code64\n"
+	  "far_end: user_exit\n");
 
 extern char far_end[];
 

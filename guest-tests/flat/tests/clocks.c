@@ -13,7 +13,7 @@ USER_CODE("clk_code: llwpcb %rax\n"
 	  "clk_first:\n"
 	  "1: dec %esi\n"
 	  "jnz 1b\n"
-	  "clk_end: " USER_EXIT);
+	  "clk_end: user_exit\n");
 
 static bool in_code(const struct lwp *l, u32 records, u8 id)
 {

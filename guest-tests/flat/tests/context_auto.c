@@ -14,9 +14,14 @@
 
 extern char ctx_start[], ctx_run[], ctx_run_1[], ctx_run_2[], ctx_query[];
 
-USER_CODE("ctx_start: llwpcb %rax\n" USER_EXIT "ctx_run:\n"
+USER_CODE("ctx_start: llwpcb %rax\n"
+	  "user_exit\n"
+	  "ctx_run:\n"
 	  "ctx_run_1: nop\n"
-	  "ctx_run_2: nop\n" USER_EXIT "ctx_query: slwpcb %rbx\n" USER_EXIT);
+	  "ctx_run_2: nop\n"
+	  "user_exit\n"
+	  "ctx_query: slwpcb %rbx\n"
+	  "user_exit\n");
 
 static const struct block every = { .event = { { EV_IRE, 0, 0 } } };
 

@@ -18,7 +18,8 @@
 extern char cmy_start[], cmy_1[];
 
 USER_CODE("cmy_start: llwpcb %rax\n"
-	  "cmy_1: nop\n" USER_EXIT);
+	  "cmy_1: nop\n"
+	  "user_exit\n");
 
 static u8 *area;
 

@@ -16,7 +16,8 @@
 extern char crs_start[], crs_1[];
 
 USER_CODE("crs_start: llwpcb %rax\n"
-	  "crs_1: nop\n" USER_EXIT);
+	  "crs_1: nop\n"
+	  "user_exit\n");
 
 struct kept {
 	u64 magic, cr3, cfg;

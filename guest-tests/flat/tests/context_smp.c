@@ -12,10 +12,15 @@
 
 extern char csm_start[], csm_1[], csm_2[], csm_spin[];
 
-USER_CODE("csm_start: llwpcb %rax\n" USER_EXIT "csm_1: nop\n"
-	  "csm_2: nop\n" USER_EXIT "csm_spin: movl $1, (%rdi)\n"
+USER_CODE("csm_start: llwpcb %rax\n"
+	  "user_exit\n"
+	  "csm_1: nop\n"
+	  "csm_2: nop\n"
+	  "user_exit\n"
+	  "csm_spin: movl $1, (%rdi)\n"
 	  "1: cmpl $2, (%rdi)\n"
-	  "jne 1b\n" USER_EXIT);
+	  "jne 1b\n"
+	  "user_exit\n");
 
 static u64 elsewhere;
 

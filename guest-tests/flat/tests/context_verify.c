@@ -11,7 +11,10 @@ extern char ver_start[], ver_1[], ver_2[], ver_more[];
 
 USER_CODE("ver_start: llwpcb %rax\n"
 	  "ver_1: nop\n"
-	  "ver_2: nop\n" USER_EXIT "ver_more: nop\n" USER_EXIT);
+	  "ver_2: nop\n"
+	  "user_exit\n"
+	  "ver_more: nop\n"
+	  "user_exit\n");
 
 static const struct block every = { .event = { { EV_IRE, 0, 0 } } };
 static u64 elsewhere;

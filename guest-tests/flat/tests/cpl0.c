@@ -10,7 +10,8 @@
 extern char cpl0_ins_insn[], cpl0_user[], cpl0_user_1[];
 
 USER_CODE("cpl0_user:\n"
-	  "cpl0_user_1: nop\n" USER_EXIT);
+	  "cpl0_user_1: nop\n"
+	  "user_exit\n");
 
 static char kernel_block[256] __attribute__((aligned(64)));
 

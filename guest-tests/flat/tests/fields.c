@@ -12,11 +12,18 @@
 extern char fld_ins[], fld_val[], fld_ire[], fld_bre[], fld_end[];
 
 USER_CODE("fld_ins: llwpcb %rax\n"
-	  "lwpins $0x8001, %ecx, %rdx\n" USER_EXIT "fld_val: llwpcb %rax\n"
-	  "lwpval $0x7ffe, %ecx, %edx\n" USER_EXIT "fld_ire: llwpcb %rax\n"
-	  "nop\n" USER_EXIT "fld_bre: llwpcb %rax\n"
+	  "lwpins $0x8001, %ecx, %rdx\n"
+	  "user_exit\n"
+	  "fld_val: llwpcb %rax\n"
+	  "lwpval $0x7ffe, %ecx, %edx\n"
+	  "user_exit\n"
+	  "fld_ire: llwpcb %rax\n"
+	  "nop\n"
+	  "user_exit\n"
+	  "fld_bre: llwpcb %rax\n"
 	  ".byte 0xeb, 0x00\n" /* JMP +0 */
-	  USER_EXIT "fld_end:\n");
+	  "user_exit\n"
+	  "fld_end:\n");
 
 static void expect_bytes(struct lwp *l, const struct block *b, const char *code, const char *end,
 			 const u8 want[RECORD_SIZE], const char *what)

@@ -26,12 +26,14 @@ USER_CODE("flt_code: llwpcb %rax\n"
 	  "flt_ind: jmp *%rbx\n"
 	  "flt_f: nop\n"
 	  "flt_ret: ret\n"
-	  "flt_end: " USER_EXIT "ipf_code: llwpcb %rax\n"
+	  "flt_end: user_exit\n"
+	  "ipf_code: llwpcb %rax\n"
 	  "ipf_1: nop\n"
 	  "ipf_2: mov $0, %ecx\n"
 	  "ipf_3: nop\n"
 	  "ipf_4: mov $1, %ecx\n"
-	  "ipf_5: nop\n" USER_EXIT);
+	  "ipf_5: nop\n"
+	  "user_exit\n");
 
 static struct rec jcc, jmp, call, ret, ind;
 

@@ -15,11 +15,15 @@ USER_CODE("ire_seq: llwpcb %rax\n"
 	  "ire_2: mov $3, %ecx\n"
 	  "ire_3: dec %ecx\n"
 	  "ire_4: jnz ire_3\n"
-	  "ire_5: lea 1(%rcx), %rdx\n" USER_EXIT ".code32\n"
+	  "ire_5: lea 1(%rcx), %rdx\n"
+	  "user_exit\n"
+	  ".code32\n"
 	  "ire32: llwpcb %eax\n"
 	  "ire32_1: push %eax\n"
 	  "ire32_2: inc %ecx\n"
-	  "ire32_3: pop %edx\n" USER_EXIT ".code64\n");
+	  "ire32_3: pop %edx\n"
+	  "user_exit\n"
+	  ".code64\n");
 
 static void run(struct lwp *l, u32 interval, u32 counter)
 {

@@ -19,23 +19,30 @@ extern char edge_loop[], edge_loop_end[];
 USER_CODE("edge_fault: llwpcb %rax\n"
 	  "edge_f1: nop\n"
 	  "edge_f2: mov (%rdi), %ecx\n"
-	  "edge_f3: nop\n" USER_EXIT "edge_ud: llwpcb %rax\n"
+	  "edge_f3: nop\n"
+	  "user_exit\n"
+	  "edge_ud: llwpcb %rax\n"
 	  "edge_u1: nop\n"
 	  "edge_u2: ud2\n"
-	  "edge_u3: nop\n" USER_EXIT "edge_sys: llwpcb %rax\n"
+	  "edge_u3: nop\n"
+	  "user_exit\n"
+	  "edge_sys: llwpcb %rax\n"
 	  "edge_s1: nop\n"
 	  "edge_s2: syscall\n"
 	  "edge_s3: nop\n"
-	  "edge_s4: nop\n" USER_EXIT "edge_int: llwpcb %rax\n"
+	  "edge_s4: nop\n"
+	  "user_exit\n"
+	  "edge_int: llwpcb %rax\n"
 	  "edge_i1: nop\n"
 	  "edge_i2: int $0x80\n"
-	  "edge_i3: nop\n" USER_EXIT
+	  "edge_i3: nop\n"
+	  "user_exit\n"
 	  /* esi times two instructions. */
 	  "edge_loop: llwpcb %rax\n"
 	  "1: dec %esi\n"
 	  "jnz 1b\n"
 	  "slwpcb %rbx\n"
-	  "edge_loop_end: " USER_EXIT);
+	  "edge_loop_end: user_exit\n");
 
 static const struct block every = { .event = { { EV_IRE, 0, 0 } } };
 static volatile u32 irqs;

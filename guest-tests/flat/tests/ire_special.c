@@ -23,30 +23,40 @@ USER_CODE("rep_code: llwpcb %rax\n"
 	  "rep_6: rep stosb\n" /* rcx is 0 */
 	  "rep_7: mov $9, %ecx\n"
 	  "rep_8: repe cmpsb\n" /* ends at the first difference */
-	  USER_EXIT "rep_fault: llwpcb %rax\n"
+	  "user_exit\n"
+	  "rep_fault: llwpcb %rax\n"
 	  "rep_fault_1: mov $32, %ecx\n"
 	  "rep_fault_2: lea 4096-16(%rdi), %rdi\n"
 	  "rep_fault_3: rep stosb\n"
-	  "rep_fault_4: nop\n" USER_EXIT "emu_code: llwpcb %rax\n"
+	  "rep_fault_4: nop\n"
+	  "user_exit\n"
+	  "emu_code: llwpcb %rax\n"
 	  "emu_1: xor %eax, %eax\n"
 	  "emu_2: cpuid\n"
 	  "emu_3: rdtsc\n"
-	  "emu_4: pause\n" USER_EXIT
+	  "emu_4: pause\n"
+	  "user_exit\n"
 	  /* ebx and ecx: the head as seen in the shadow and behind it. */
 	  "ss_code: mov %ss, %edx\n"
 	  "llwpcb %rax\n"
 	  "ss_1: nop\n"
 	  "ss_2: mov %edx, %ss\n"
 	  "ss_3: mov 16(%rax), %ebx\n"
-	  "ss_4: mov 16(%rax), %ecx\n" USER_EXIT "step_code: llwpcb %rax\n"
+	  "ss_4: mov 16(%rax), %ecx\n"
+	  "user_exit\n"
+	  "step_code: llwpcb %rax\n"
 	  "step_1: nop\n"
 	  "step_2: mov $1, %ecx\n"
-	  "step_3: nop\n" USER_EXIT ".code32\n"
+	  "step_3: nop\n"
+	  "user_exit\n"
+	  ".code32\n"
 	  "ss_pop: push %ss\n"
 	  "llwpcb %eax\n"
 	  "ss_pop_1: pop %ss\n"
 	  "mov 16(%eax), %ebx\n"
-	  "mov 16(%eax), %ecx\n" USER_EXIT ".code64\n");
+	  "mov 16(%eax), %ecx\n"
+	  "user_exit\n"
+	  ".code64\n");
 
 static const struct block every = { .event = { { EV_IRE, 0, 0 } } };
 

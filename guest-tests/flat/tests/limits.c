@@ -15,7 +15,7 @@ extern char lim_code[], lim_1[], lim_2[];
 USER_CODE("lim_code: llwpcb %rax\n"
 	  "lim_1: nop\n"
 	  "lim_2: jmp 1f\n"
-	  "1: " USER_EXIT);
+	  "1: user_exit\n");
 
 FLAT_TEST(limits)
 {

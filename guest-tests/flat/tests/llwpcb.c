@@ -14,18 +14,26 @@ extern char ll_load[], ll_insn[], ll_load32[], ll_off[], ll_two[], ll_two_insn[]
 
 USER_CODE("ll_load: stc\n"
 	  "ll_insn: llwpcb %rax\n"
-	  "setc %dl\n" USER_EXIT "ll_load32: llwpcb %eax\n" USER_EXIT "ll_off: llwpcb %rax\n"
+	  "setc %dl\n"
+	  "user_exit\n"
+	  "ll_load32: llwpcb %eax\n"
+	  "user_exit\n"
+	  "ll_off: llwpcb %rax\n"
 	  "nop\n"
 	  "nop\n"
 	  "xor %ebx, %ebx\n"
 	  "llwpcb %rbx\n"
-	  "nop\n" USER_EXIT
+	  "nop\n"
+	  "user_exit\n"
 	  /* Load rax, count two, load rbx. */
 	  "ll_two: llwpcb %rax\n"
 	  "nop\n"
 	  "nop\n"
 	  "ll_two_insn: llwpcb %rbx\n"
-	  "nop\n" USER_EXIT "ll_query: slwpcb %rcx\n" USER_EXIT);
+	  "nop\n"
+	  "user_exit\n"
+	  "ll_query: slwpcb %rcx\n"
+	  "user_exit\n");
 
 /* What a user program sees: SLWPCB. */
 static u64 query(struct lwp *l)

@@ -16,17 +16,25 @@ USER_CODE(/* rsi times; data1 and data2 are the number that is left. */
 	  "val_insn: lwpval $0x12abcd, %esi, %rsi\n"
 	  "adc $0, %r9\n"
 	  "dec %esi\n"
-	  "jnz 1b\n" USER_EXIT "val_mem: llwpcb %rax\n"
+	  "jnz 1b\n"
+	  "user_exit\n"
+	  "val_mem: llwpcb %rax\n"
 	  "1:\n"
 	  "val_mem_insn: lwpval $3, (%rdi), %edx\n"
 	  "dec %esi\n"
 	  "jnz 1b\n"
-	  "slwpcb %rbx\n" USER_EXIT "val_event: llwpcb %rax\n"
-	  "val_event_1: lwpval $9, %ecx, %edx\n" USER_EXIT ".code32\n"
+	  "slwpcb %rbx\n"
+	  "user_exit\n"
+	  "val_event: llwpcb %rax\n"
+	  "val_event_1: lwpval $9, %ecx, %edx\n"
+	  "user_exit\n"
+	  ".code32\n"
 	  "val32: llwpcb %eax\n"
 	  "mov $0x55667788, %edx\n"
 	  "mov $0xddeeff00, %ecx\n"
-	  "val32_1: lwpval $0x4321, %ecx, %edx\n" USER_EXIT ".code64\n");
+	  "val32_1: lwpval $0x4321, %ecx, %edx\n"
+	  "user_exit\n"
+	  ".code64\n");
 
 static struct rec sample(u32 left)
 {

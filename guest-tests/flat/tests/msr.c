@@ -15,7 +15,7 @@ extern char msr_user[], msr_user_end[];
 
 USER_CODE("msr_user: llwpcb %rax\n"
 	  "nop\n"
-	  "msr_user_end: " USER_EXIT);
+	  "msr_user_end: user_exit\n");
 
 static void test_cfg(void)
 {

@@ -12,8 +12,11 @@ extern char nrm_code[], nrm_1[], nrm_ins[];
 
 USER_CODE("nrm_code: llwpcb %rax\n"
 	  "nrm_1: nop\n"
-	  "nop\n" USER_EXIT "nrm_ins: llwpcb %rax\n"
-	  "lwpins $1, %ecx, %rdx\n" USER_EXIT);
+	  "nop\n"
+	  "user_exit\n"
+	  "nrm_ins: llwpcb %rax\n"
+	  "lwpins $1, %ecx, %rdx\n"
+	  "user_exit\n");
 
 FLAT_TEST(not_ram)
 {

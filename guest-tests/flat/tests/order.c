@@ -19,7 +19,8 @@ extern char ord_code[], ord_2[], ord_3[];
 USER_CODE("ord_code: llwpcb %rax\n"
 	  "mov %rsi, %rcx\n"
 	  "ord_2: mov %ecx, (%rdx)\n"
-	  "ord_3: nop\n" USER_EXIT);
+	  "ord_3: nop\n"
+	  "user_exit\n");
 
 static struct lwp l;
 static u32 seen_head;

@@ -17,13 +17,15 @@ extern char hos_start[], hos_restore[], hos_end[];
 USER_CODE("hos_start: llwpcb %rax\n"
 	  "xor %eax, %eax\n"
 	  "mov $0x40000000, %edx\n"
-	  "xsave64 (%rdi)\n" USER_EXIT "hos_restore: xor %eax, %eax\n"
+	  "xsave64 (%rdi)\n"
+	  "user_exit\n"
+	  "hos_restore: xor %eax, %eax\n"
 	  "mov $0x40000000, %edx\n"
 	  "xrstor64 (%rdi)\n"
 	  "nop\n"
 	  "jmp 1f\n"
 	  "1: nop\n"
-	  "hos_end: " USER_EXIT);
+	  "hos_end: user_exit\n");
 
 static u8 kernel_page[PAGE_SIZE] __attribute__((aligned(4096)));
 static u8 good[128];
@@ -55,6 +57,12 @@ static bool harmless(const struct lwp *l)
 
 	return (user_exited(&l->u) || own_fault) && kernel_page_intact() &&
 	       rdmsr(LWP_MSR_CFG) == good_cfg;
+}
+
+static void note_exit(const struct lwp *l)
+{
+	report_note("  is vector %u error %lx rip %lx cr2 %lx, LWP_CBADDR %lx", (u32)l->u.r.vector,
+		    l->u.r.error, l->u.r.rip, l->u.cr2, rdmsr(LWP_MSR_CBADDR));
 }
 
 static void set_image(struct lwp *l, const u8 *image)
@@ -90,8 +98,9 @@ static void test_refused(struct lwp *l)
 		memcpy(image + bad[i].offset, &bad[i].value, bad[i].size);
 		set_image(l, image);
 		restore(l);
-		report(user_exited(&l->u) && !rdmsr(LWP_MSR_CBADDR) && harmless(l),
-		       "%s: LWP is off, no fault", bad[i].name);
+		if (!report(user_exited(&l->u) && !rdmsr(LWP_MSR_CBADDR) && harmless(l),
+			    "%s: LWP is off, no fault", bad[i].name))
+			note_exit(l);
 	}
 }
 

@@ -18,7 +18,7 @@ USER_CODE("xcr_llwpcb: llwpcb %rax\n"
 	  "xcr_lwpins: lwpins $1, %ecx, %rax\n"
 	  "jmp xcr_gate\n"
 	  "xcr_lwpval: lwpval $1, %ecx, %rax\n"
-	  "xcr_gate: " USER_EXIT);
+	  "xcr_gate: user_exit\n");
 
 static void expect_instructions(bool available, const char *when)
 {

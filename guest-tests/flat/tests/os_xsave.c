@@ -17,13 +17,19 @@ extern char xsv_start[], xsv_run[], xsv_run_1[], xsv_query[], xsv_user[];
 
 USER_CODE("xsv_start: llwpcb %rax\n"
 	  "nop\n"
-	  "nop\n" USER_EXIT "xsv_run:\n"
+	  "nop\n"
+	  "user_exit\n"
+	  "xsv_run:\n"
 	  "xsv_run_1: nop\n"
-	  "nop\n" USER_EXIT "xsv_query: slwpcb %rbx\n" USER_EXIT
+	  "nop\n"
+	  "user_exit\n"
+	  "xsv_query: slwpcb %rbx\n"
+	  "user_exit\n"
 	  /* XSAVE by user code: rdi = area. */
 	  "xsv_user: xor %eax, %eax\n"
 	  "mov $0x40000000, %edx\n"
-	  "xsave64 (%rdi)\n" USER_EXIT);
+	  "xsave64 (%rdi)\n"
+	  "user_exit\n");
 
 static u8 area[AREA_SIZE] __attribute__((aligned(64)));
 static u8 *const lwp = area + COMPONENT;

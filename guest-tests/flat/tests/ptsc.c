@@ -8,7 +8,8 @@ extern char pts_code[], pts_1[], pts_2[];
 
 USER_CODE("pts_code: llwpcb %rax\n"
 	  "pts_1: lwpins $1, %ecx, %edx\n"
-	  "pts_2: lwpins $2, %ecx, %edx\n" USER_EXIT);
+	  "pts_2: lwpins $2, %ecx, %edx\n"
+	  "user_exit\n");
 
 FLAT_TEST(ptsc)
 {

@@ -12,7 +12,8 @@
 extern char rnd_code[], rnd_first[];
 
 USER_CODE("rnd_code: llwpcb %rax\n"
-	  "rnd_first: .fill 2000, 1, 0x90\n" USER_EXIT);
+	  "rnd_first: .fill 2000, 1, 0x90\n"
+	  "user_exit\n");
 
 static u64 first[RING_SLOTS];
 

@@ -18,7 +18,9 @@ USER_CODE(/* 9 instructions: 1 2 3 4 3 4 3 4 5. */
 	  "e07_2: mov $3, %ecx\n"
 	  "e07_3: dec %ecx\n"
 	  "e07_4: jnz e07_3\n"
-	  "e07_5: nop\n" USER_EXIT "e07_br: llwpcb %rax\n"
+	  "e07_5: nop\n"
+	  "user_exit\n"
+	  "e07_br: llwpcb %rax\n"
 	  "lea e07_end(%rip), %rbx\n"
 	  "cmp %eax, %ebx\n"
 	  "e07_jcc: jz e07_br\n"
@@ -28,13 +30,15 @@ USER_CODE(/* 9 instructions: 1 2 3 4 3 4 3 4 5. */
 	  "e07_ind: jmp *%rbx\n"
 	  "e07_f: nop\n"
 	  "e07_ret: ret\n"
-	  "e07_end: " USER_EXIT "e07_sim: llwpcb %rax\n"
+	  "e07_end: user_exit\n"
+	  "e07_sim: llwpcb %rax\n"
 	  "e07_s1: nop\n"
 	  "e07_s2: .byte 0xeb, 0\n" /* JMP +0 */
 	  "e07_s3: nop\n"
 	  "e07_s4: .byte 0xeb, 0\n"
 	  "e07_s5: nop\n"
-	  "slwpcb %rax\n" USER_EXIT);
+	  "slwpcb %rax\n"
+	  "user_exit\n");
 
 static void run(struct lwp *l, u32 interval, u32 counter)
 {

@@ -17,8 +17,12 @@ USER_CODE("l07_two:\n"
 	  "mov %rbx, %rax\n"
 	  "l07_second: llwpcb %rax\n"
 	  "mov %rax, %rdx\n"
-	  "slwpcb %rax\n" USER_EXIT "l07_one: llwpcb %rax\n"
-	  "nop\n" USER_EXIT "l07_ins: lwpins $1, %ecx, %rdx\n"
+	  "slwpcb %rax\n"
+	  "user_exit\n"
+	  "l07_one: llwpcb %rax\n"
+	  "nop\n"
+	  "user_exit\n"
+	  "l07_ins: lwpins $1, %ecx, %rdx\n"
 	  "l07_val: lwpval $1, %ecx, %rdx\n");
 
 static const struct block ire = { .event = { { EV07_IRE, 100, 50 } } };

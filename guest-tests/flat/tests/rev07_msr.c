@@ -12,7 +12,10 @@ extern char m07_start[], m07_1[], m07_2[], m07_ud[];
 
 USER_CODE("m07_start:\n"
 	  "m07_1: nop\n"
-	  "m07_2: nop\n" USER_EXIT "m07_ud: slwpcb %rax\n" USER_EXIT);
+	  "m07_2: nop\n"
+	  "user_exit\n"
+	  "m07_ud: slwpcb %rax\n"
+	  "user_exit\n");
 
 static void test_cfg(void)
 {

@@ -14,7 +14,10 @@ extern char ring_nops[], ring_first[], ring_stop[];
 
 /* 40 NOPs, the gate, 40 NOPs, the gate. */
 USER_CODE("ring_nops: llwpcb %rax\n"
-	  "ring_first: .fill 40, 1, 0x90\n" USER_EXIT "ring_stop: .fill 40, 1, 0x90\n" USER_EXIT);
+	  "ring_first: .fill 40, 1, 0x90\n"
+	  "user_exit\n"
+	  "ring_stop: .fill 40, 1, 0x90\n"
+	  "user_exit\n");
 
 static struct rec nop(u32 n)
 {

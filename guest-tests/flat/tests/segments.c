@@ -19,7 +19,8 @@ USER_CODE("seg_base: hlt\n"
 	  "seg_32_2: jmp seg_32_3\n"
 	  "ud2\n"
 	  "seg_32_3: lwpins $1, %ecx, %edx\n"
-	  "seg_32_4: nop\n" USER_EXIT
+	  "seg_32_4: nop\n"
+	  "user_exit\n"
 	  /* llwpcb eax; lwpins edx, [bx+si+4], 1234h with 16-bit addressing. */
 	  ".code16\n"
 	  "seg_16: .byte 0x8f, 0xe9, 0x78, 0x12, 0xc0\n"
@@ -28,7 +29,9 @@ USER_CODE("seg_base: hlt\n"
 	  "ud2\n"
 	  "seg_16_3: .byte 0x8f, 0xea, 0x68, 0x12, 0x40, 0x04, 0x34, 0x12, 0, 0\n"
 	  "seg_16_4: call seg_16_5\n"
-	  "seg_16_5: nop\n" USER_EXIT ".code64\n");
+	  "seg_16_5: nop\n"
+	  "user_exit\n"
+	  ".code64\n");
 
 static const struct block every = { .event = { { EV_IRE, 0, 0 } } };
 static const struct block branches = { .event = { { EV_BRE, 0, 0 } } };

@@ -16,7 +16,9 @@
 
 extern char add_one[], spin[], spin_end[];
 
-USER_CODE("add_one: incl (%rdi)\n" USER_EXIT "spin: incl (%rdi)\n"
+USER_CODE("add_one: incl (%rdi)\n"
+	  "user_exit\n"
+	  "spin: incl (%rdi)\n"
 	  "jmp spin\n"
 	  "spin_end:\n");
 

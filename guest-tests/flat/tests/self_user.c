@@ -18,17 +18,22 @@ extern char sysc[], sysc_insn[], cli64[], stack64[], stack64_end[], lock32[];
 
 USER_CODE("exit64: mov $0x1122334455667788, %rax\n"
 	  "mov %rsp, %rbx\n"
-	  "exit64_gate: " USER_EXIT "store64: mov $7, %eax\n"
-	  "store64_insn: mov %eax, (%rdi)\n" USER_EXIT "ud64: ud2\n"
+	  "exit64_gate: user_exit\n"
+	  "store64: mov $7, %eax\n"
+	  "store64_insn: mov %eax, (%rdi)\n"
+	  "user_exit\n"
+	  "ud64: ud2\n"
 	  "cli64: cli\n"
 	  "sysc: mov $5, %eax\n"
 	  "sysc_insn: syscall\n"
 	  "stack64: push $42\n"
 	  "pop %rax\n"
-	  "stack64_end: " USER_EXIT ".code32\n"
+	  "stack64_end: user_exit\n"
+	  ".code32\n"
 	  "exit32: mov $0x55667788, %eax\n"
 	  "dec %ecx\n" /* one byte 49h: a REX prefix if this ran as 64-bit code */
-	  "exit32_gate: " USER_EXIT "lock32: .byte 0xf0, 0x90\n" /* LOCK NOP */
+	  "exit32_gate: user_exit\n"
+	  "lock32: .byte 0xf0, 0x90\n" /* LOCK NOP */
 	  ".code64\n");
 
 static struct user u;

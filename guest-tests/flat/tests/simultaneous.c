@@ -19,7 +19,7 @@ USER_CODE("sim_code: llwpcb %rax\n"
 	  "sim_6: nop\n"
 	  "sim_7: .byte 0xeb, 0\n"
 	  "slwpcb %rbx\n"
-	  "sim_end: " USER_EXIT);
+	  "sim_end: user_exit\n");
 
 FLAT_TEST(simultaneous)
 {
