@@ -27,6 +27,8 @@ Test(xop_undefined, prefix_66_f2_f3_or_lock_before_xop)
 		expect_everywhere(LWP_DECODE_UD, BYTES(bad[i], 0x8f, 0xe9, 0x78, 0x12, 0xc0));
 		expect_everywhere(LWP_DECODE_UD,
 				  BYTES(bad[i], 0x8f, 0xea, 0x78, 0x12, 0xc0, 1, 2, 3, 4));
+		/* Before any XOP instruction; map 8. */
+		expect_everywhere(LWP_DECODE_UD, BYTES(bad[i], 0x8f, 0xe8, 0x78, 0xc0, 0xc1, 1));
 		/* Wherever it stands among the prefixes. */
 		expect_everywhere(LWP_DECODE_UD, BYTES(bad[i], 0x67, 0x8f, 0xe9, 0x78, 0x12, 0xc0));
 		expect_everywhere(LWP_DECODE_UD, BYTES(0x67, bad[i], 0x8f, 0xe9, 0x78, 0x12, 0xc0));
