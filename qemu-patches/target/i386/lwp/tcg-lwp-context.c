@@ -110,8 +110,7 @@ void x86_lwp_thread_changed(CPUX86State *env)
     }
     WITH_QEMU_LOCK_GUARD(&contexts.lock) {
         if (lwp->live && !lwp_live_is_current(env)) {
-            lwp->replaced = env->lwp_count.tb_flags != 0 &&
-                            (env->hflags & HF_CPL_MASK) == 3;
+            x86_lwp_replaced(env);
             lwp_park(env);
         }
         lwp->lookup = !lwp->live;

@@ -52,6 +52,13 @@ void x86_lwp_settle(CPUX86State *env)
     }
 }
 
+void x86_lwp_replaced(CPUX86State *env)
+{
+    /* Only there helper_lwp_retire() follows. */
+    env->lwp->replaced = (env->hflags & HF_CPL_MASK) == 3 &&
+                         env->lwp_count.tb_flags != 0;
+}
+
 static void lwp_retire_one(CPUX86State *env, const struct lwp_retired *r)
 {
     x86_lwp_settle(env);

@@ -20,7 +20,7 @@ static struct lwp_ds lwp_ds(CPUX86State *env)
         .base = code64 ? 0 : env->segs[R_DS].base,
         .limit = code64 ? UINT64_MAX : env->segs[R_DS].limit,
         .long_mode = code64,
-        .va_bits = cpu_x86_virtual_addr_width(env),
+        .va_bits = x86_lwp_va_bits(env),
     };
 }
 

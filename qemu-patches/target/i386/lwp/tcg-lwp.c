@@ -20,6 +20,21 @@ uint64_t x86_lwp_linear(CPUX86State *env, target_ulong eip)
     return (uint32_t)(env->segs[R_CS].base + eip);
 }
 
+uint8_t x86_lwp_va_bits(CPUX86State *env)
+{
+    return env->cr[4] & CR4_LA57_MASK ? 57 : 48;
+}
+
+bool x86_lwp_canonical(CPUX86State *env, uint64_t address, uint32_t len)
+{
+    uint64_t last = address + len - 1;
+    int unused = 64 - x86_lwp_va_bits(env);
+
+    return last >= address &&
+           (uint64_t)((int64_t)(address << unused) >> unused) == address &&
+           (uint64_t)((int64_t)(last << unused) >> unused) == last;
+}
+
 bool x86_lwp_available(CPUX86State *env)
 {
     X86LWP *lwp = env->lwp;
@@ -180,7 +195,6 @@ void x86_lwp_reset(X86CPU *cpu)
 static const struct lwp_ds lwp_flat = {
     .limit = UINT64_MAX,
     .long_mode = true,
-    .va_bits = 48,
 };
 
 void x86_lwp_wrmsr(CPUX86State *env, uint32_t msr, uint64_t value,
@@ -202,7 +216,7 @@ void x86_lwp_wrmsr(CPUX86State *env, uint32_t msr, uint64_t value,
             exc.kind = LWP_EXC_GP;
         }
     } else {
-        ds.va_bits = cpu_x86_virtual_addr_width(env);
+        ds.va_bits = x86_lwp_va_bits(env);
         x86_lwp_before_llwpcb(env, ra);
         do {
             lwp_llwpcb(e, value, &ds, env->hflags & HF_CPL_MASK, &old, &exc);
@@ -217,6 +231,7 @@ void x86_lwp_wrmsr(CPUX86State *env, uint32_t msr, uint64_t value,
 uint64_t x86_lwp_rdmsr(CPUX86State *env, uint32_t msr, uintptr_t ra)
 {
     struct lwp_engine *e = &env->lwp->engine;
+    struct lwp_ds ds = lwp_flat;
     struct lwp_exc exc;
     uint64_t value;
 
@@ -226,9 +241,10 @@ uint64_t x86_lwp_rdmsr(CPUX86State *env, uint32_t msr, uintptr_t ra)
     if (!e->rev->cbaddr_executes) {
         return e->st.cb_addr;
     }
+    ds.va_bits = x86_lwp_va_bits(env);
     x86_lwp_settle(env);
     do {
-        lwp_slwpcb(e, &lwp_flat, &value, &exc);
+        lwp_slwpcb(e, &ds, &value, &exc);
         x86_lwp_update(env);
     } while (!x86_lwp_raise(env, &exc, ra));
     return value;
@@ -260,12 +276,15 @@ void x86_lwp_xrstor(CPUX86State *env, const uint8_t *image)
     struct lwp_state st = e->st;
 
     x86_lwp_settle(env);
-    if (image) {
-        lwp_state_decode_xsave(image, &e->caps, lwp_engine_avail(e), &st);
-    } else {
+    if (!image ||
+        lwp_state_decode_xsave(image, &e->caps, lwp_engine_avail(e), &st) ||
+        !x86_lwp_canonical(env, st.cb_addr, e->caps.cb_size) ||
+        !x86_lwp_canonical(env, st.base, st.size)) {
         lwp_state_off(&st);
     }
-    lwp->replaced = st.cb_addr != e->st.cb_addr;
+    if (st.cb_addr != e->st.cb_addr) {
+        x86_lwp_replaced(env);
+    }
     lwp_engine_load(e, &st);
     x86_lwp_update(env);
 }

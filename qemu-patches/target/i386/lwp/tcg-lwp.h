@@ -49,6 +49,10 @@ static inline bool x86_lwp_auto(const X86LWP *lwp)
 /* Linear address of an offset in the running code segment. */
 uint64_t x86_lwp_linear(CPUX86State *env, target_ulong eip);
 
+/* How many bits linear addresses have now, and is a range of them canonical? */
+uint8_t x86_lwp_va_bits(CPUX86State *env);
+bool x86_lwp_canonical(CPUX86State *env, uint64_t address, uint32_t len);
+
 /*
  * May LWP instructions be used and events be counted now?  In SVM guest mode
  * `auto' is off.
@@ -74,6 +78,12 @@ void x86_lwp_settle(CPUX86State *env);
 
 /* How many instructions and branches from now an event is due, at least 1. */
 void x86_lwp_distance(X86LWP *lwp, uint64_t *insns, uint64_t *branches);
+
+/*
+ * The running instruction puts another block in the place of the one under
+ * which it began, so it does not count.
+ */
+void x86_lwp_replaced(CPUX86State *env);
 
 /* The instruction at a linear address has retired at CPL 3 and was no branch. */
 void x86_lwp_retire_insn(CPUX86State *env, uint64_t address);
