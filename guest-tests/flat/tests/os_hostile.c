@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * `os` contexts: XRSTOR is unprivileged, so component 62 may hold anything. Whatever it holds, user code
- * goes on or gets a #PF of its own; nothing is written where user code may not write; LWP_CFG is safe.
+ * goes on or gets a #PF or #GP(0) of its own; nothing is written where user code may not write; LWP_CFG is safe.
  */
 #include "lwp.h"
 #include "test.h"
@@ -9,7 +9,9 @@
 
 #define COMPONENT 832
 #define XSTATE_BV 512
-#define NON_CANONICAL 0x800000000000ul
+/* With any number of paging levels; with four levels. */
+#define NON_CANONICAL 0x0100000000000000ul
+#define NON_CANONICAL_48 0x800000000000ul
 #define IMAGES 3000
 
 extern char hos_start[], hos_restore[], hos_end[];
@@ -53,7 +55,8 @@ static void restore(struct lwp *l)
 
 static bool harmless(const struct lwp *l)
 {
-	bool own_fault = l->u.r.vector == VEC_PF && (l->u.r.error & PF_USER);
+	bool own_fault = (l->u.r.vector == VEC_PF && l->u.r.error & PF_USER) ||
+			 (l->u.r.vector == VEC_GP && !l->u.r.error);
 
 	return (user_exited(&l->u) || own_fault) && kernel_page_intact() &&
 	       rdmsr(LWP_MSR_CFG) == good_cfg;
@@ -110,6 +113,7 @@ static void test_kernel_addresses(struct lwp *l)
 	u8 image[128];
 
 	memcpy(image, good, sizeof(image));
+	lwp_put32(image + 12, 0);
 	lwp_put64(image + 16, (u64)kernel_page);
 	set_image(l, image);
 	restore(l);
@@ -126,6 +130,14 @@ static void test_kernel_addresses(struct lwp *l)
 		       (l->u.cr2 & PAGE_MASK) == (u64)kernel_page,
 	       "block in the kernel: #PF of the program");
 	report(harmless(l), "nothing is written there");
+
+	/* Canonical where there are five levels: it may be refused, or fault like any store. */
+	memcpy(image, good, sizeof(image));
+	lwp_put64(image + 16, NON_CANONICAL_48);
+	set_image(l, image);
+	restore(l);
+	report(harmless(l),
+	       "a ring that is non-canonical with four levels: off, or #GP of the program");
 }
 
 static void test_random(struct lwp *l)
