@@ -83,7 +83,8 @@ static u8 *mapped(const struct lwp_span *span, u32 offset, u32 len, bool write)
 static enum lwp_mem_result read_span(void *vcpu, const struct lwp_span *span, u32 offset, void *to,
 				     u32 len)
 {
-	guest.reads++;
+	if (guest.reads++ == guest.fail_read)
+		return LWP_MEM_NOT_RAM;
 	memcpy(to, mapped(span, offset, len, false), len);
 	return LWP_MEM_OK;
 }
@@ -93,6 +94,8 @@ static enum lwp_mem_result write_span(void *vcpu, const struct lwp_span *span, u
 {
 	u64 gva = span->gva + offset;
 
+	if (guest.writes == guest.fail_write)
+		return LWP_MEM_NOT_RAM;
 	if (!guest.writes++ || gva < guest.lowest_write)
 		guest.lowest_write = gva;
 	if (gva + len - 1 > guest.highest_write)
@@ -185,6 +188,8 @@ void start(u32 rev)
 	memset(&guest, 0, sizeof(guest));
 	memset(guest.perm, P_READ | P_WRITE, sizeof(guest.perm));
 	guest.fail_map = -1;
+	guest.fail_write = -1;
+	guest.fail_read = -1;
 	lwp_caps_profile(&caps, LWP_PROFILE_FULL, rev);
 	start_engine(true, LWP_DELIVERY_EXACT);
 	make_block(BLOCK, RING);

@@ -33,6 +33,8 @@ struct fake_guest {
 	u8 perm[MEM_PAGES];
 	int maps; /* calls of map() so far */
 	int fail_map; /* the call of map() that faults although the pages are there; -1 = none */
+	int fail_write,
+		fail_read; /* the write or read whose memory has gone since map(); -1 = none */
 	int writes, reads;
 	u64 lowest_write, highest_write; /* bytes written by LWP */
 	u32 interrupts;

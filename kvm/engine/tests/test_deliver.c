@@ -303,6 +303,61 @@ Test(deliver, a_rip_that_no_image_can_hold_is_not_kept)
 	cr_expect(eq(u32, eng.st.flags & LWP_STATE_FAULTED, LWP_STATE_FAULTED));
 }
 
+static void prepare(u32 rev)
+{
+	u32 ire = rev == LWP_REV_2007 ? 1 : 2;
+
+	start(rev);
+	set_event(BLOCK, ire, 9, 0);
+	if (rev == LWP_REV_43724)
+		set_event(BLOCK, 1, 0, 0);
+}
+
+/* LLWPCB, a record, a missed one with skipped periods, LWPVAL, SLWPCB: does LWP go off? */
+static bool run_until_off(u32 rev)
+{
+	struct lwp_retired r = { .address = RIP };
+	u64 result;
+
+	expect_exc(llwpcb(BLOCK, &result, &exc), NONE);
+	if (!lwp_engine_on(&eng))
+		return true;
+	expect_exc(retire(&r, &exc), NONE);
+	put32(BLOCK + eng.rev->cb_tail_offset, 64);
+	lwp_retire_late(&eng, LWP_KIND_IRE, 35, &r);
+	expect_exc(boundary(RIP, false, &exc), NONE);
+	if (rev == LWP_REV_43724)
+		expect_exc(lwpval(RIP, 1, 2, 3, &exc), NONE);
+	expect_exc(slwpcb(&result, &exc), NONE);
+	cr_expect(eq(u64, result, lwp_engine_on(&eng) ? BLOCK : 0));
+	return !lwp_engine_on(&eng);
+}
+
+Test(deliver, memory_that_goes_away_after_it_was_mapped_switches_off)
+{
+	u32 rev;
+	int i, writes, reads;
+
+	for (rev = 0; rev < LWP_REVS; rev++) {
+		prepare(rev);
+		cr_expect(not(run_until_off(rev)));
+		writes = guest.writes;
+		reads = guest.reads;
+		cr_expect(ge(int, writes, 6));
+		for (i = 0; i < writes; i++) {
+			prepare(rev);
+			guest.fail_write = i;
+			cr_expect(run_until_off(rev), "write %d", i);
+			cr_expect(eq(u64, eng.stats.turned_off, 1));
+		}
+		for (i = 0; i < reads; i++) {
+			prepare(rev);
+			guest.fail_read = i;
+			cr_expect(run_until_off(rev), "read %d", i);
+		}
+	}
+}
+
 /* ---- 2007 ---- */
 
 Test(deliver, in_2007_the_counter_is_frozen_until_the_record_is_stored)
