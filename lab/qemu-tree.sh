@@ -39,14 +39,14 @@ fetch_qemu()
 
 	if [[ ! $tarball ]]; then
 		name=qemu
-		PRISTINE=$(find "$BUILD/src" -maxdepth 1 -name 'qemu-10.0.*' ! -name '*.new' 2>/dev/null |
+		PRISTINE=$(find "$BUILD/src/" -maxdepth 1 -name 'qemu-10.0.*' ! -name '*.new' 2>/dev/null |
 			sort -V | tail -n 1)
 		[[ $PRISTINE ]] && return
 		archive_update
 		version=$(qemu_version)
 		step "downloading the source of QEMU ${version#*:}" qemu-download download_qemu "$version"
-		tarball=$(find "$DL" -name "qemu_${version#*:}" -o -name 'qemu_10.0.*.orig.tar.xz' |
-			sort -V | tail -n 1)
+		tarball=$DL/qemu_${version#*:}
+		tarball=${tarball%-*}.orig.tar.xz
 	fi
 	[[ -r $tarball ]] || die "$tarball: cannot read this tarball"
 	[[ ${tarball##*/} =~ ^qemu[-_](10\.0\.[0-9]+) ]] ||
