@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* flatrun: runs the rows of table.c, each in a QEMU of its own, and reports what came of them. */
 #include <errno.h>
-#include <fnmatch.h>
-#include <getopt.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -12,21 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "child.h"
+#include "options.h"
 #include "table.h"
 #include "tap.h"
 
-#define EXIT_USAGE 2
-#define EXIT_SKIPPED 77
-#define MAX_JOBS 64
-#define MAX_PATTERNS 32
 #define MAX_ARGS 40
-
-static struct {
-	const char *qemu, *firmware, *image, *accel, *dump;
-	const char *only[MAX_PATTERNS];
-	unsigned int patterns, jobs, factor;
-	bool list, verbose;
-} opt = { .qemu = "qemu-system-x86_64", .accel = "tcg", .jobs = 2, .factor = 1 };
 
 static struct {
 	unsigned int passed, failed, skipped;
@@ -43,139 +31,6 @@ static volatile sig_atomic_t interrupted;
 static void on_signal(int sig)
 {
 	interrupted = sig;
-}
-
-static void usage(FILE *to)
-{
-	fprintf(to,
-		"usage: flatrun [OPTION...]\n"
-		"Run the bare-metal LWP conformance tests in QEMU.\n\n"
-		"  --qemu PATH        emulator (default: qemu-system-x86_64 from PATH)\n"
-		"  --firmware DIR     where the emulator finds its firmware (its -L)\n"
-		"  --image PATH       test kernel (default: flat.elf beside flatrun)\n"
-		"  --accel tcg|kvm    default: tcg\n"
-		"  --jobs N           runs at a time, 1..64 (default: 2)\n"
-		"  --only PATTERN     only runs whose name matches; may be given again\n"
-		"  --list             show the runs and do nothing\n"
-		"  --verbose          show all that the test kernel and the emulator say\n"
-		"  --dump DIR         store the ring contents of each run in DIR/RUN.dump\n"
-		"  --timeout-factor N stretch every time limit, 1..100 (nested machines)\n"
-		"\nThe last line is \"N passed, N failed, N skipped\", test points; a run that is broken is\n"
-		"called an error and counts as one failure. With VLWP_TALLY=FILE in the environment the three\n"
-		"numbers are also written there. Exit status: 0, 1 failures, 2 usage, 77 nothing to run with.\n");
-}
-
-static _Noreturn void bad_usage(const char *what, const char *arg)
-{
-	fprintf(stderr, "flatrun: %s '%s'; try --help\n", what, arg);
-	exit(EXIT_USAGE);
-}
-
-static unsigned int number(const char *name, const char *arg, unsigned long max)
-{
-	char *end;
-	unsigned long v;
-
-	errno = 0;
-	v = strtoul(arg, &end, 10);
-	if (errno || *end || end == arg || v < 1 || v > max) {
-		fprintf(stderr, "flatrun: %s wants a number from 1 to %lu, not '%s'\n", name, max,
-			arg);
-		exit(EXIT_USAGE);
-	}
-	return (unsigned int)v;
-}
-
-static void parse(int argc, char **argv)
-{
-	enum { QEMU = 1, FIRMWARE, IMAGE, ACCEL, JOBS, ONLY, LIST, VERBOSE, DUMP, FACTOR, HELP };
-	static const struct option options[] = {
-		{ "qemu", required_argument, NULL, QEMU },
-		{ "firmware", required_argument, NULL, FIRMWARE },
-		{ "image", required_argument, NULL, IMAGE },
-		{ "accel", required_argument, NULL, ACCEL },
-		{ "jobs", required_argument, NULL, JOBS },
-		{ "only", required_argument, NULL, ONLY },
-		{ "list", no_argument, NULL, LIST },
-		{ "verbose", no_argument, NULL, VERBOSE },
-		{ "dump", required_argument, NULL, DUMP },
-		{ "timeout-factor", required_argument, NULL, FACTOR },
-		{ "help", no_argument, NULL, HELP },
-		{ NULL, 0, NULL, 0 },
-	};
-	int c;
-
-	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		switch (c) {
-		case QEMU:
-			opt.qemu = optarg;
-			break;
-		case FIRMWARE:
-			opt.firmware = optarg;
-			break;
-		case IMAGE:
-			opt.image = optarg;
-			break;
-		case ACCEL:
-			if (!offers(optarg))
-				bad_usage("--accel is tcg or kvm, not", optarg);
-			opt.accel = optarg;
-			break;
-		case JOBS:
-			opt.jobs = number("--jobs", optarg, MAX_JOBS);
-			break;
-		case ONLY:
-			if (opt.patterns == MAX_PATTERNS)
-				bad_usage("too many --only, the last is", optarg);
-			opt.only[opt.patterns++] = optarg;
-			break;
-		case LIST:
-			opt.list = true;
-			break;
-		case VERBOSE:
-			opt.verbose = true;
-			break;
-		case DUMP:
-			opt.dump = optarg;
-			break;
-		case FACTOR:
-			opt.factor = number("--timeout-factor", optarg, 100);
-			break;
-		case HELP:
-			usage(stdout);
-			exit(0);
-		default:
-			exit(EXIT_USAGE);
-		}
-	}
-	if (optind < argc)
-		bad_usage("unknown argument", argv[optind]);
-}
-
-static bool selected(const struct run *r)
-{
-	unsigned int i;
-
-	for (i = 0; i < opt.patterns; i++) {
-		if (!fnmatch(opt.only[i], r->name, 0))
-			return true;
-	}
-	return !opt.patterns;
-}
-
-/* flat.elf beside this program. */
-static const char *default_image(void)
-{
-	static char path[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - sizeof("flat.elf"));
-	char *slash;
-
-	if (n < 0)
-		return "flat.elf";
-	path[n] = '\0';
-	slash = strrchr(path, '/');
-	strcpy(slash ? slash + 1 : path, "flat.elf");
-	return path;
 }
 
 static bool start(struct job *j, const struct run *r)
@@ -317,7 +172,7 @@ static const struct run *next_run(size_t *next)
 	while (*next < run_count) {
 		const struct run *r = &runs[(*next)++];
 
-		if (!selected(r))
+		if (!options_select(r))
 			continue;
 		missing = r->needs & ~offers(opt.accel);
 		if (!missing)
@@ -392,7 +247,7 @@ static int list(void)
 	size_t i;
 
 	for (i = 0; i < run_count; i++) {
-		if (selected(&runs[i]))
+		if (options_select(&runs[i]))
 			printf("%-28s %s%s%s%s\n", runs[i].name, cpu_model, runs[i].cpu ? "," : "",
 			       runs[i].cpu ? runs[i].cpu : "",
 			       runs[i].needs & ~offers(opt.accel) ? " (skipped here)" : "");
@@ -437,11 +292,9 @@ int main(int argc, char **argv)
 {
 	struct sigaction sa = { .sa_handler = on_signal };
 
-	parse(argc, argv);
+	options_parse(argc, argv);
 	if (opt.list)
 		return list();
-	if (!opt.image)
-		opt.image = default_image();
 	if (access(opt.image, R_OK)) {
 		fprintf(stderr, "flatrun: no test kernel at %s; build it or give --image\n",
 			opt.image);

@@ -95,6 +95,7 @@ static void test_branches(struct lwp *l)
 
 static void test_freeze(struct lwp *l)
 {
+	static const struct block every = { .event = { { EV07_IRE, 1, 1 }, { EV07_BRE, 100, 1 } } };
 	static const struct block tie = { .event = { { EV07_IRE, 100, 2 }, { EV07_BRE, 100, 1 } } };
 
 	lwp_go(l, &tie, e07_sim);
@@ -104,6 +105,13 @@ static void test_freeze(struct lwp *l)
 	/* 100 when stored, behind s2; s3 s4 s5. */
 	report_eq(cb_counter(l, 1), 97, "the counter starts from the interval");
 	report_eq(cb_counter(l, 2), 100, "what waited at zero has no overrun");
+
+	/* Branches wait at zero from s2 on, level with instructions at s4: never further below. */
+	lwp_go(l, &every, e07_sim);
+	EXPECT_RECORDS(l, "an event that waits stays at zero", REC07_IRE(e07_s1), REC07_IRE(e07_s2),
+		       REC07_IRE(e07_s3), REC07_IRE(e07_s4), REC07_IRE(e07_s5),
+		       REC07_IRE(e07_s5 + 1));
+	report_eq(cb_counter(l, 2), 0, "and is flushed as zero");
 }
 
 static void test_ring_base(struct lwp *l)
