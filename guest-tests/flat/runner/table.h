@@ -28,7 +28,7 @@ struct run {
 	unsigned int timeout; /* seconds, 0: DEFAULT_TIMEOUT */
 };
 
-#define DEFAULT_TIMEOUT 30
+#define DEFAULT_TIMEOUT 90
 
 extern const struct run runs[];
 extern const size_t run_count;
