@@ -55,7 +55,7 @@ static double run(const struct config *c, unsigned int rounds)
 	char append[128], plugin[4096];
 	const char *argv[MAX_ARGS];
 	struct rusage usage;
-	int n = 0, status;
+	int n = 0, status = 0;
 	pid_t pid;
 
 	snprintf(append, sizeof(append), "test=bench cpus=1 rounds=%u%s", rounds, c->args);
