@@ -121,8 +121,8 @@ int main(int argc, char **argv)
 		/* What is hardly there says nothing. */
 		if (right < TOLERANCE / 2 && seen < TOLERANCE / 2)
 			continue;
-		snprintf(text, sizeof(text), "%-16.32s truth %5.2f%%, profile %5.2f%%", truth[i].name,
-			 100 * right, 100 * seen);
+		snprintf(text, sizeof(text), "%-16.32s truth %5.2f%%, profile %5.2f%%",
+			 truth[i].name, 100 * right, 100 * seen);
 		check(fabs(right - seen) <= TOLERANCE, text);
 	}
 	printf("%u passed, %u failed, 0 skipped\n", passed, failed);
