@@ -185,6 +185,7 @@ Test(insn, neighbours_are_other)
 	expect_kind(LWP_CODE64, LWP_INSN_OTHER, BYTES(0x90)); /* nop */
 	expect_kind(LWP_CODE64, LWP_INSN_OTHER, BYTES(0xf3, 0x41, 0x90)); /* xchg r8d, eax */
 	expect_kind(LWP_CODE64, LWP_INSN_PAUSE, BYTES(0xf3, 0x48, 0x90));
+	expect_kind(LWP_CODE64, LWP_INSN_OTHER, BYTES(0xf3, 0x8f, 0xc0)); /* pop rax */
 	expect_kind(LWP_CODE64, LWP_INSN_OTHER, BYTES(0xff, 0xc0)); /* inc */
 	expect_kind(LWP_CODE64, LWP_INSN_OTHER, BYTES(0xff, 0xc8)); /* dec */
 	expect_kind(LWP_CODE64, LWP_INSN_OTHER, BYTES(0xff, 0xf0)); /* push */
