@@ -60,9 +60,14 @@ need_space()
 {
 	local free
 
-	free=$(df --output=avail -BM -- "$1" | tail -n 1)
-	free=${free//[^0-9]/}
+	free=$(free_space "$1")
 	((free >= $2)) || die "$1: $free MiB free, this step needs $2 MiB: make room or set VLWP_BUILD_DIR"
+}
+
+# free_space DIR: in MiB
+free_space()
+{
+	df --output=avail -BM -- "$1" | tail -n 1 | tr -cd 0-9
 }
 
 # show_progress TITLE: pass a build's output through, turning "[n/m]" lines into a progress display
@@ -95,6 +100,8 @@ step()
 	make_dir "$BUILD/log"
 	say "$title ..."
 	if ! "$@" 2>&1 </dev/null | show_progress "$title" >"$log"; then
+		(($(free_space "$BUILD") > 4)) ||
+			die "$title: the disk of $BUILD is full: make room or set VLWP_BUILD_DIR"
 		tail -n 15 -- "$log" | sed 's/^/    /' >&2
 		die "$title: failed; all of its output is in $log"
 	fi
