@@ -21,6 +21,10 @@
  *  9. cfg_ignored: as probed on an FX-8150 for 43724; 2007 says that all other bits raise #GP.
  * 10. cfg_fixed: 2007 has no CoreId and no vector in LWPMSR0, though its records have a CoreId and its
  *     interrupt needs a vector: they lie where 43724 has them.
+ * 11. ring_base_linear: 2007 says that BufferBase is a linear address, so neither DS.Base nor the limit apply.
+ *
+ * How the engine counts and stores has choices of its own, beside the code that carries them out: filters in
+ * kvm/engine/lwp_filter.c, the ring in lwp_store.c, pending events in lwp_count.c.
  */
 #include "lwp_cb.h"
 

@@ -110,8 +110,7 @@ static void threshold(struct lwp_engine *e, const struct lwp_txn *t, u32 tail)
 	if (!(lwp_active(e) & LWP_F_INT) || !e->ops->interrupt)
 		return;
 	/* == fires once when the threshold is crossed, and never for 0: at least one record is used. */
-	if (e->rev->threshold_equals ? used == limit && limit :
-				       used >= limit - limit % LWP_RECORD_SIZE) {
+	if (e->rev->threshold_equals ? used == limit : used >= limit - limit % LWP_RECORD_SIZE) {
 		e->stats.interrupts++;
 		e->ops->interrupt(e->vcpu, lwp_cfg_vector(e->st.cfg));
 	}

@@ -185,6 +185,15 @@ Test(context_verify, the_flushed_head_is_what_is_compared)
 	expect_found(NONE);
 }
 
+Test(context_verify, the_constants_stay_known_over_several_switches)
+{
+	parked(LWP_REV_43724);
+	expect_found(RESUMED);
+	lwp_ctx_park(&table, &eng, 0);
+	put32(BLOCK + 32, 480); /* threshold: nothing else knows it */
+	expect_found(NONE);
+}
+
 Test(context_verify, a_block_that_is_not_read_yet_has_nothing_to_compare)
 {
 	struct lwp_exc exc;

@@ -167,17 +167,27 @@ Test(defer, a_fault_reading_them_lets_a_handler_run)
 	cr_expect(eq(u32, exc.fault.error_code, 4)); /* user, read */
 	cr_expect(not(lwp_boundary_wanted(&eng, 0x600000, true)));
 	cr_expect(not(lwp_boundary_wanted(&eng, 0x600000, false)));
-	{
-		u64 result;
-
-		/* SLWPCB tries too, and does not move the place of the retry. */
-		expect_exc(slwpcb(&result, &exc), PF);
-		cr_expect(not(lwp_boundary_wanted(&eng, 0x600000, true)));
-	}
 	set_permission(BLOCK, P_READ | P_WRITE);
 	expect_exc(boundary(0x400100, true, &exc), NONE);
 	expect_head(32); /* the pending record as well */
 	cr_expect(eng.ip_valid);
+}
+
+Test(defer, slwpcb_does_not_move_the_place_of_the_retry)
+{
+	u64 result;
+
+	ip_filtered_from_outside();
+	set_permission(BLOCK, 0);
+	expect_exc(boundary(0x400100, true, &exc), PF);
+	expect_exc(slwpcb(&result, &exc), PF); /* it tries too */
+	cr_expect(not(lwp_boundary_wanted(&eng, 0x600000, true)));
+	cr_expect(not(lwp_boundary_wanted(&eng, 0, true)));
+	cr_expect(lwp_boundary_wanted(&eng, 0x400100, true));
+	set_permission(BLOCK, P_READ | P_WRITE);
+	expect_exc(slwpcb(&result, &exc), NONE);
+	cr_expect(eng.ip_valid);
+	cr_expect(not(lwp_boundary_wanted(&eng, 0x400100, true)));
 }
 
 Test(defer, a_block_that_is_not_ram_any_more_switches_off)

@@ -81,6 +81,7 @@ Test(late, skipped_periods_are_added_once_if_the_ring_faults)
 	expect_exc(boundary(0x401000, true, &exc), NONE);
 	expect_missed(2);
 	expect_head(32);
+	cr_expect(eq(i32, eng.st.counter[1], 49));
 	cr_expect(eq(u32, eng.st.flags, F_IRE));
 }
 

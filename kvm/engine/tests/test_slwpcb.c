@@ -127,4 +127,5 @@ Test(slwpcb, the_slots_of_2007_are_found_by_event_id)
 	step(0x400000);
 	expect_exc(slwpcb(&result, &exc), NONE);
 	cr_expect(eq(u32, get32(BLOCK + 52), 55));
+	cr_expect(eq(u32, get32(BLOCK + 36), 0)); /* what lies before the slots */
 }
