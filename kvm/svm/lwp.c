@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * LWP for SVM guests: life of the state, what CPUID announces, the two MSRs.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/moduleparam.h>
+
+#include "svm.h"
+#include "cpuid.h"
+#include "lapic.h"
+#include "lwp.h"
+
+#define CREATE_TRACE_POINTS
+#include "lwp_trace.h"
+
+bool __read_mostly enable_lwp = true;
+module_param_named(lwp, enable_lwp, bool, 0444);
+MODULE_PARM_DESC(lwp, "Lightweight Profiling for guests");
+
+static unsigned int lwp_contexts = LWP_CTX_TABLE_DEFAULT;
+module_param(lwp_contexts, uint, 0444);
+MODULE_PARM_DESC(lwp_contexts, "profiled threads of one guest whose LWP state is kept");
+
+static unsigned int lwp_max_events = 6;
+module_param(lwp_max_events, uint, 0444);
+MODULE_PARM_DESC(lwp_max_events, "LwpMaxEvents that is offered, 1 to 6");
+
+static unsigned int lwp_min_buffer = 1;
+module_param(lwp_min_buffer, uint, 0444);
+MODULE_PARM_DESC(lwp_min_buffer,
+		 "LwpMinBufferSize that is offered, in units of 32 records, 0 to 255");
+
+#define LWP_CONTEXTS_LIMIT 65536
+
+/* What this host can do, by LWP_REV_*. Decided once. */
+static struct lwp_caps host_caps[LWP_REVS];
+
+/* Events that neither stepping nor decoding can count: cache misses and clocks. */
+static bool svm_lwp_counts(const struct lwp_rev *rev, u32 event_id)
+{
+	switch (rev->kind[event_id]) {
+	case LWP_KIND_VAL:
+	case LWP_KIND_IRE:
+	case LWP_KIND_BRE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static int svm_lwp_host_caps_init(u32 rev_id)
+{
+	const struct lwp_rev *rev = lwp_rev_get(rev_id);
+	struct lwp_caps *caps = &host_caps[rev_id];
+	u32 id;
+
+	lwp_caps_profile(caps, LWP_PROFILE_FULL, rev_id);
+	for (id = 1; id <= rev->max_event_id; id++) {
+		if (!svm_lwp_counts(rev, id))
+			caps->features &= ~LWP_BIT(id);
+	}
+	if (rev_id == LWP_REV_43724) {
+		if (!lwp_caps_set_max_events(caps, lwp_max_events))
+			return -EINVAL;
+		caps->min_buffer = lwp_min_buffer;
+	}
+	return lwp_caps_valid(caps) ? 0 : -EINVAL;
+}
+
+/* What this host can do in a revision, LWP_REV_*. */
+const struct lwp_caps *svm_lwp_host_caps(u32 rev)
+{
+	return &host_caps[rev];
+}
+
+int svm_lwp_hardware_setup(void)
+{
+	struct lwp_leaf leaf;
+	u32 rev;
+
+	BUILD_BUG_ON(offsetof(struct vmcb, save) + LWP_VMCB_SAVE_OFFSET != LWP_VMCB_OFFSET);
+	BUILD_BUG_ON(sizeof(struct vmcb) > LWP_VMCB_OFFSET);
+	BUILD_BUG_ON(LWP_VMCB_OFFSET + LWP_IMAGE_SIZE > PAGE_SIZE);
+
+	if (!enable_lwp)
+		return 0;
+	if (!lwp_contexts || lwp_contexts > LWP_CONTEXTS_LIMIT || lwp_min_buffer > U8_MAX) {
+		pr_err("lwp_contexts must be 1 to %u, lwp_min_buffer 0 to %u\n", LWP_CONTEXTS_LIMIT,
+		       U8_MAX);
+		return -EINVAL;
+	}
+	for (rev = 0; rev < LWP_REVS; rev++) {
+		if (svm_lwp_host_caps_init(rev)) {
+			pr_err("lwp_max_events must be 1 to 6\n");
+			return -EINVAL;
+		}
+	}
+
+	lwp_leaf_encode(&host_caps[LWP_REV_43724], 0, &leaf);
+	kvm_caps.lwp_ebx = leaf.ebx;
+	kvm_caps.lwp_ecx = leaf.ecx;
+	kvm_caps.lwp_edx = leaf.edx;
+	kvm_cpu_cap_set(X86_FEATURE_LWP);
+	return 0;
+}
+
+void svm_lwp_vm_init(struct kvm *kvm)
+{
+	struct kvm_svm_lwp *vm = &to_kvm_svm(kvm)->lwp;
+
+	mutex_init(&vm->lock);
+	atomic_set(&vm->stepping, 0);
+	vm->policy.rev = LWP_REV_43724;
+	vm->policy.context = KVM_LWP_CONTEXT_AUTO;
+	vm->policy.delivery = LWP_DELIVERY_EXACT;
+}
+
+void svm_lwp_vm_destroy(struct kvm *kvm)
+{
+	kvfree(to_kvm_svm(kvm)->lwp.table.entry);
+}
+
+void svm_lwp_vcpu_init(struct kvm_vcpu *vcpu)
+{
+	mutex_init(&to_svm(vcpu)->lwp.lock);
+	to_svm(vcpu)->lwp.refusal = KVM_LWP_REFUSED_CPUID;
+}
+
+/* The table of contexts, which a VM gets with its first vCPU that has LWP. */
+static bool svm_lwp_vm_get_table(struct kvm *kvm)
+{
+	struct kvm_svm_lwp *vm = &to_kvm_svm(kvm)->lwp;
+	struct lwp_ctx *entry;
+
+	guard(mutex)(&vm->lock);
+	if (vm->table.entry)
+		return true;
+	entry = kvcalloc(lwp_contexts, sizeof(*entry), GFP_KERNEL_ACCOUNT);
+	if (!entry)
+		return false;
+	lwp_ctx_table_init(&vm->table, entry, lwp_contexts);
+	return true;
+}
+
+static void svm_lwp_update_avail(struct kvm_vcpu *vcpu)
+{
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+	u32 avail = lwp->enabled ? lwp_engine_avail(&lwp->engine) : 0;
+
+	if (vcpu->arch.lwp_avail == avail)
+		return;
+	vcpu->arch.lwp_avail = avail;
+	kvm_update_cpuid_runtime(vcpu);
+}
+
+/* RESET and INIT. */
+void svm_lwp_reset(struct kvm_vcpu *vcpu)
+{
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+
+	if (!lwp->enabled)
+		return;
+	mutex_lock(&lwp->lock);
+	lwp_engine_reset(&lwp->engine, vcpu->vcpu_id);
+	svm_lwp_ctx_changed(vcpu);
+	svm_lwp_watch(vcpu, false);
+	svm_lwp_disarm(vcpu);
+	mutex_unlock(&lwp->lock);
+	svm_lwp_update_avail(vcpu);
+}
+
+/* Why the vCPU's CPUID gives it no LWP, KVM_LWP_REFUSED_*; if it does, *caps are the numbers announced. */
+static u32 svm_lwp_judge(struct kvm_vcpu *vcpu, struct lwp_caps *caps)
+{
+	u32 rev = to_kvm_svm(vcpu->kvm)->lwp.policy.rev;
+	struct kvm_cpuid_entry2 *entry;
+	struct lwp_leaf leaf;
+
+	if (!enable_lwp)
+		return KVM_LWP_REFUSED_HOST;
+	entry = kvm_find_cpuid_entry(vcpu, LWP_CPUID_LEAF);
+	if (!entry || !guest_cpuid_has(vcpu, X86_FEATURE_LWP))
+		return KVM_LWP_REFUSED_CPUID;
+	if (sev_guest(vcpu->kvm))
+		return KVM_LWP_REFUSED_ENCRYPTED;
+	if (!lapic_in_kernel(vcpu))
+		return KVM_LWP_REFUSED_APIC;
+	leaf.eax = entry->eax;
+	leaf.ebx = entry->ebx;
+	leaf.ecx = entry->ecx;
+	leaf.edx = entry->edx;
+	if (!lwp_leaf_decode(&leaf, rev, caps) ||
+	    lwp_caps_covers(&host_caps[rev], caps) != LWP_CAPS_OK)
+		return KVM_LWP_REFUSED_LEAF;
+	return KVM_LWP_REFUSED_NOT;
+}
+
+void svm_lwp_after_set_cpuid(struct kvm_vcpu *vcpu)
+{
+	const struct kvm_lwp_policy *policy = &to_kvm_svm(vcpu->kvm)->lwp.policy;
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+	struct lwp_caps caps = {};
+
+	mutex_lock(&lwp->lock);
+	lwp->refusal = svm_lwp_judge(vcpu, &caps);
+	if (lwp->refusal || !svm_lwp_vm_get_table(vcpu->kvm)) {
+		lwp->enabled = false;
+	} else if (!lwp->enabled || memcmp(&caps, &lwp->engine.caps, sizeof(caps))) {
+		lwp_engine_init(&lwp->engine, &caps, policy->context == KVM_LWP_CONTEXT_AUTO,
+				policy->delivery, &svm_lwp_ops, vcpu);
+		lwp->engine.xcr0_lwp = true;
+		lwp_engine_reset(&lwp->engine, vcpu->vcpu_id);
+		lwp->enabled = true;
+	}
+	mutex_unlock(&lwp->lock);
+	svm_lwp_update_avail(vcpu);
+}
+
+/* SEV can be switched on after CPUID was set. */
+u32 svm_lwp_refusal(struct kvm_vcpu *vcpu)
+{
+	return sev_guest(vcpu->kvm) ? KVM_LWP_REFUSED_ENCRYPTED : to_svm(vcpu)->lwp.refusal;
+}
+
+/*
+ * RDMSR. A guest OS that switches LWP by MSR parks the state with it; a host-initiated read does not.
+ */
+int svm_lwp_get_msr(struct kvm_vcpu *vcpu, struct msr_data *msr)
+{
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+
+	msr->data = 0;
+	if (!lwp->enabled)
+		return !msr->host_initiated;
+
+	guard(mutex)(&lwp->lock);
+	if (msr->index == LWP_MSR_CFG) {
+		msr->data = lwp->engine.st.cfg;
+		return 0;
+	}
+	msr->data = lwp->engine.st.cb_addr;
+	if (!msr->host_initiated && !lwp->engine.auto_context && msr->data)
+		svm_lwp_ctx_park(vcpu);
+	return 0;
+}
+
+/* WRMSR LWP_CBADDR; false = #GP(0). */
+static bool svm_lwp_write_cbaddr(struct kvm_vcpu *vcpu, u64 value, bool host)
+{
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+	struct lwp_engine *e = &lwp->engine;
+
+	if (value && value == e->st.cb_addr && host)
+		return true;
+	if (!value || (e->auto_context && !host)) {
+		if (!lwp_engine_write_cbaddr(e, value))
+			return false;
+		svm_lwp_ctx_changed(vcpu);
+		return true;
+	}
+	if (is_noncanonical_address(value, vcpu, 0))
+		return false;
+	lwp_state_off(&e->st);
+	svm_lwp_ctx_changed(vcpu);
+	lwp_engine_defer(e, value);
+	lwp->resume = !e->auto_context;
+	if (e->auto_context)
+		svm_lwp_ctx_changed(vcpu);
+	return true;
+}
+
+int svm_lwp_set_msr(struct kvm_vcpu *vcpu, struct msr_data *msr)
+{
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+	bool ok = true;
+
+	if (!lwp->enabled)
+		return !msr->host_initiated || msr->data;
+
+	mutex_lock(&lwp->lock);
+	if (msr->index == LWP_MSR_CBADDR)
+		ok = svm_lwp_write_cbaddr(vcpu, msr->data, msr->host_initiated);
+	else
+		ok = lwp_engine_write_cfg(&lwp->engine, msr->data);
+	mutex_unlock(&lwp->lock);
+	svm_lwp_update_avail(vcpu);
+	return !ok;
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Lightweight Profiling for SVM guests: the state that kvm_amd keeps for a vCPU and for a VM, and what the
+ * rest of kvm_amd calls. What LWP does is in svm/lwp/ (the engine); svm/lwp*.c bring the guest to it.
+ */
+#ifndef __SVM_LWP_H
+#define __SVM_LWP_H
+
+#include <linux/kvm_host.h>
+#include <linux/mutex.h>
+
+#include "kvm_emulate.h"
+
+#include "lwp/lwp_context.h"
+#include "lwp/lwp_insn.h"
+#include "lwp/lwp_kvm.h"
+
+struct vcpu_svm;
+
+/* What the next (or the last) VM-Entry does with RFLAGS.TF. */
+enum svm_lwp_step {
+	SVM_LWP_STEP_NONE,
+	SVM_LWP_STEP_INSN, /* over one instruction at CPL 3 */
+	SVM_LWP_STEP_IRET, /* over an IRET, which loads RFLAGS.TF itself */
+};
+
+/* The instruction that the vCPU executes next at CPL 3, looked at before VM-Entry. */
+struct svm_lwp_next {
+	bool valid;
+	bool known; /* insn holds it; else its bytes could not be read or decoded */
+	struct lwp_insn insn;
+	u64 ip; /* rIP, offset in CS */
+	struct lwp_retired retired; /* how it counts once it has retired */
+};
+
+/* How the decoders read operands of the instruction at rIP; e is the exception that a read ended with. */
+struct svm_lwp_reader {
+	struct kvm_vcpu *vcpu;
+	struct x86_exception e;
+};
+
+struct svm_lwp {
+	/*
+	 * Guards the engine and what follows. Taken in process context only; whoever moves a context to
+	 * another vCPU takes it from there. Ordered before kvm_svm_lwp.lock.
+	 */
+	struct mutex lock;
+	bool enabled; /* the guest's CPUID has LWP */
+	u32 refusal; /* KVM_LWP_REFUSED_*: why it does not */
+	struct lwp_engine engine;
+
+	/* Contexts, see lwp_ctx.c */
+	bool watching; /* CR3 and FS base writes are intercepted */
+	bool lookup; /* a context is to be looked up */
+	bool resume; /* os: LWP_CBADDR was written; a parked state may have that pointer */
+	bool live; /* the engine's state is the context of live_key */
+	struct lwp_ctx_key live_key;
+	u64 seen_cr3, seen_fs; /* at the last lookup */
+
+	/* The vCPU's own business: only its thread uses these. */
+	bool in_user; /* the last look found CPL 3, and no way out of it has been seen since */
+	bool trapping; /* the user-return trap is armed: IRET intercepted, EFER.SCE clear */
+	bool over_iret; /* IRET was intercepted and is to be stepped over */
+	u64 iret_ip;
+	bool ss_shadow; /* the instruction before was MOV SS or POP SS */
+	u32 exceptions; /* exception intercepts added while stepping */
+	enum svm_lwp_step step; /* for the coming entry */
+	enum svm_lwp_step ran; /* of the last one */
+	u64 others_tf; /* RFLAGS.TF as its other owners left it */
+	struct svm_lwp_next next;
+};
+
+/* Per VM. */
+struct kvm_svm_lwp {
+	struct mutex lock; /* guards table */
+	struct lwp_ctx_table table; /* entry is NULL until a vCPU has LWP */
+	struct kvm_lwp_policy policy;
+	atomic_t stepping; /* vCPUs that step; AVIC is inhibited while there is one */
+};
+
+extern bool enable_lwp;
+
+/* lwp.c */
+int svm_lwp_hardware_setup(void);
+void svm_lwp_vm_init(struct kvm *kvm);
+void svm_lwp_vm_destroy(struct kvm *kvm);
+void svm_lwp_vcpu_init(struct kvm_vcpu *vcpu);
+void svm_lwp_reset(struct kvm_vcpu *vcpu);
+void svm_lwp_after_set_cpuid(struct kvm_vcpu *vcpu);
+int svm_lwp_get_msr(struct kvm_vcpu *vcpu, struct msr_data *msr);
+int svm_lwp_set_msr(struct kvm_vcpu *vcpu, struct msr_data *msr);
+const struct lwp_caps *svm_lwp_host_caps(u32 rev);
+u32 svm_lwp_refusal(struct kvm_vcpu *vcpu);
+
+/* lwp_mem.c */
+extern const struct lwp_vcpu_ops svm_lwp_ops;
+bool svm_lwp_fetch(struct kvm_vcpu *vcpu, u64 linear, void *to, unsigned int len,
+		   struct x86_exception *e);
+enum lwp_code_bits svm_lwp_code_bits(struct kvm_vcpu *vcpu);
+struct lwp_access svm_lwp_access(struct svm_lwp_reader *reader, struct kvm_vcpu *vcpu);
+struct lwp_ds svm_lwp_ds(struct kvm_vcpu *vcpu);
+
+/* lwp_emul.c */
+bool svm_lwp_ud(struct kvm_vcpu *vcpu, int *r);
+void svm_lwp_inject(struct kvm_vcpu *vcpu, const struct lwp_exc *exc);
+void svm_lwp_count(struct kvm_vcpu *vcpu, const struct lwp_retired *r);
+
+/* lwp_step.c */
+bool svm_lwp_enter(struct kvm_vcpu *vcpu, int *r);
+void svm_lwp_disarm(struct kvm_vcpu *vcpu);
+void svm_lwp_retired(struct kvm_vcpu *vcpu);
+bool svm_lwp_exception(struct kvm_vcpu *vcpu, u32 exit_code);
+bool svm_lwp_db(struct kvm_vcpu *vcpu);
+void svm_lwp_before_run(struct vcpu_svm *svm);
+void svm_lwp_after_run(struct vcpu_svm *svm);
+
+/* lwp_return.c */
+void svm_lwp_trap_return(struct kvm_vcpu *vcpu, bool on);
+void svm_lwp_iret(struct kvm_vcpu *vcpu);
+bool svm_lwp_sysret(struct kvm_vcpu *vcpu, int *r);
+u64 svm_lwp_efer(struct vcpu_svm *svm, u64 efer);
+
+/* lwp_ctx.c: all but svm_lwp_idle() are called with svm_lwp.lock held */
+bool svm_lwp_idle(struct kvm_vcpu *vcpu);
+void svm_lwp_watch(struct kvm_vcpu *vcpu, bool on);
+void svm_lwp_ctx_sync(struct kvm_vcpu *vcpu);
+void svm_lwp_ctx_before_llwpcb(struct kvm_vcpu *vcpu);
+void svm_lwp_ctx_changed(struct kvm_vcpu *vcpu);
+void svm_lwp_ctx_park(struct kvm_vcpu *vcpu);
+
+#endif

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Contexts: whose state the engine of a vCPU has.
+ *
+ * auto: a context belongs to an address space and a thread, CR3 and FS base. Both are watched while the VM has
+ * any context; a switch parks one and looks up the next. A context that is live on another vCPU is taken
+ * from there: its holder need not run for that, it may sleep in HLT with the thread long gone.
+ * os: RDMSR LWP_CBADDR parks under (CR3, pointer), WRMSR of that pointer resumes, at the next CPL-3 moment.
+ */
+#include "svm.h"
+#include "x86.h"
+#include "lwp.h"
+#include "lwp_trace.h"
+
+/* A context that others keep taking away is left alone after so many attempts. */
+#define LWP_TAKE_TRIES 4
+
+static struct kvm_svm_lwp *svm_lwp_vm(struct kvm_vcpu *vcpu)
+{
+	return &to_kvm_svm(vcpu->kvm)->lwp;
+}
+
+static bool svm_lwp_any(struct kvm_vcpu *vcpu)
+{
+	return READ_ONCE(svm_lwp_vm(vcpu)->table.used);
+}
+
+/* Nothing to do for LWP at a VM-Entry. Read without the lock: what becomes true makes a request. */
+bool svm_lwp_idle(struct kvm_vcpu *vcpu)
+{
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+
+	return !lwp_engine_on(&lwp->engine) && !svm_lwp_any(vcpu) && !lwp->trapping &&
+	       !lwp->watching && !lwp->exceptions && !lwp->live;
+}
+
+/* Intercept, or stop intercepting, writes of CR3 and FS base. */
+void svm_lwp_watch(struct kvm_vcpu *vcpu, bool on)
+{
+	struct vcpu_svm *svm = to_svm(vcpu);
+
+	if (svm->lwp.watching == on)
+		return;
+	svm->lwp.watching = on;
+	set_msr_interception(vcpu, svm->msrpm, MSR_FS_BASE, 1, !on);
+	if (!npt_enabled)
+		return;
+	if (on)
+		svm_set_intercept(svm, INTERCEPT_CR3_WRITE);
+	else
+		svm_clr_intercept(svm, INTERCEPT_CR3_WRITE);
+}
+
+static enum lwp_paging svm_lwp_paging(struct kvm_vcpu *vcpu)
+{
+	if (is_long_mode(vcpu))
+		return LWP_PAGING_LONG;
+	return is_pae_paging(vcpu) ? LWP_PAGING_PAE : LWP_PAGING_LEGACY;
+}
+
+static struct lwp_ctx_key svm_lwp_key(struct kvm_vcpu *vcpu, bool code64)
+{
+	return lwp_ctx_make_key(svm_lwp_paging(vcpu), kvm_read_cr3(vcpu), code64,
+				to_svm(vcpu)->vmcb01.ptr->save.fs.base);
+}
+
+/* Is the live context that of the running thread? Which code the thread runs decides what counts. */
+static bool svm_lwp_is_current(struct kvm_vcpu *vcpu)
+{
+	const struct lwp_ctx_key *live = &to_svm(vcpu)->lwp.live_key;
+	struct lwp_ctx_key now = svm_lwp_key(vcpu, !(live->flags & LWP_CTX_32BIT));
+
+	return lwp_ctx_key_equal(live, &now);
+}
+
+static void svm_lwp_trace_context(struct kvm_vcpu *vcpu, const char *what,
+				  const struct lwp_ctx_key *key)
+{
+	trace_kvm_lwp_context(vcpu->vcpu_id, what, key->cr3, key->thread);
+}
+
+static void svm_lwp_park_live(struct kvm_vcpu *vcpu)
+{
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+	struct kvm_svm_lwp *vm = svm_lwp_vm(vcpu);
+
+	mutex_lock(&vm->lock);
+	lwp_ctx_park(&vm->table, &lwp->engine, vcpu->vcpu_idx);
+	mutex_unlock(&vm->lock);
+	svm_lwp_trace_context(vcpu, "park", &lwp->live_key);
+	lwp->live = false;
+	lwp->next.valid = false;
+}
+
+/* Have `holder` park the context of `key`. Called without locks. */
+static void svm_lwp_take(struct kvm_vcpu *vcpu, s32 holder, const struct lwp_ctx_key *key)
+{
+	struct kvm_vcpu *other = kvm_get_vcpu(vcpu->kvm, holder);
+	struct svm_lwp *lwp;
+
+	if (!other)
+		return;
+	lwp = &to_svm(other)->lwp;
+	mutex_lock(&lwp->lock);
+	if (lwp->live && lwp_ctx_key_equal(&lwp->live_key, key))
+		svm_lwp_park_live(other);
+	mutex_unlock(&lwp->lock);
+	kvm_make_request(KVM_REQ_LWP, other);
+	kvm_vcpu_kick(other);
+}
+
+/* Look a key up, taking its context from another vCPU if need be. The engine is off. */
+static enum lwp_ctx_found svm_lwp_find(struct kvm_vcpu *vcpu, const struct lwp_ctx_key *key)
+{
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+	struct kvm_svm_lwp *vm = svm_lwp_vm(vcpu);
+	enum lwp_ctx_found found;
+	int tries;
+	s32 holder;
+
+	for (tries = 0; tries < LWP_TAKE_TRIES; tries++) {
+		mutex_lock(&vm->lock);
+		found = lwp_ctx_find(&vm->table, &lwp->engine, vcpu->vcpu_idx, key, &holder);
+		mutex_unlock(&vm->lock);
+		if (found != LWP_CTX_BUSY)
+			break;
+		mutex_unlock(&lwp->lock);
+		svm_lwp_take(vcpu, holder, key);
+		mutex_lock(&lwp->lock);
+	}
+	if (found == LWP_CTX_RESUMED) {
+		lwp->live = true;
+		lwp->live_key = *key;
+		lwp->in_user = false;
+		svm_lwp_trace_context(vcpu, "resume", key);
+	}
+	return found;
+}
+
+/* Look up the running thread. In the kernel it is not known which code the thread runs: both are tried. */
+static void svm_lwp_lookup(struct kvm_vcpu *vcpu)
+{
+	struct lwp_ctx_key key;
+
+	if (is_long_mode(vcpu)) {
+		key = svm_lwp_key(vcpu, true);
+		if (svm_lwp_find(vcpu, &key) == LWP_CTX_RESUMED)
+			return;
+	}
+	key = svm_lwp_key(vcpu, false);
+	svm_lwp_find(vcpu, &key);
+}
+
+static void svm_lwp_sync_auto(struct kvm_vcpu *vcpu)
+{
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+	u64 fs = to_svm(vcpu)->vmcb01.ptr->save.fs.base;
+	u64 cr3 = kvm_read_cr3(vcpu);
+
+	svm_lwp_watch(vcpu, svm_lwp_any(vcpu) && !is_guest_mode(vcpu));
+	if (is_guest_mode(vcpu)) {
+		if (lwp->live)
+			svm_lwp_park_live(vcpu);
+		lwp->lookup = true;
+		return;
+	}
+	if (lwp->live && !svm_lwp_is_current(vcpu))
+		svm_lwp_park_live(vcpu);
+	if (cr3 != lwp->seen_cr3 || fs != lwp->seen_fs)
+		lwp->lookup = true;
+	lwp->seen_cr3 = cr3;
+	lwp->seen_fs = fs;
+	if (lwp->lookup && !lwp->live && svm_lwp_any(vcpu))
+		svm_lwp_lookup(vcpu);
+	lwp->lookup = false;
+}
+
+static struct lwp_ctx_key svm_lwp_os_key(struct kvm_vcpu *vcpu, u64 pointer)
+{
+	struct lwp_ctx_key key = svm_lwp_key(vcpu, true);
+
+	key.thread = pointer;
+	return key;
+}
+
+/* LWP_CBADDR was written: at CPL 3 the state that is parked under it goes on, or the block is loaded. */
+static void svm_lwp_sync_os(struct kvm_vcpu *vcpu)
+{
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+	u64 pointer = lwp->engine.st.cb_addr;
+	struct lwp_ctx_key key;
+	enum lwp_ctx_found found;
+
+	if (!lwp->resume || to_svm(vcpu)->vmcb->save.cpl != 3)
+		return;
+	lwp_state_off(&lwp->engine.st);
+	key = svm_lwp_os_key(vcpu, pointer);
+	found = svm_lwp_find(vcpu, &key);
+	lwp->resume = found == LWP_CTX_UNREADABLE;
+	if (found != LWP_CTX_RESUMED)
+		lwp_engine_defer(&lwp->engine, pointer);
+}
+
+/* Before each VM-Entry: the engine has the state of whoever runs now. */
+void svm_lwp_ctx_sync(struct kvm_vcpu *vcpu)
+{
+	if (to_svm(vcpu)->lwp.engine.auto_context)
+		svm_lwp_sync_auto(vcpu);
+	else
+		svm_lwp_sync_os(vcpu);
+}
+
+/* LLWPCB flushes the state of the running thread first, which may be parked. */
+void svm_lwp_ctx_before_llwpcb(struct kvm_vcpu *vcpu)
+{
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+	struct lwp_ctx_key key;
+
+	if (!lwp->engine.auto_context || lwp_engine_on(&lwp->engine) || !svm_lwp_any(vcpu))
+		return;
+	key = svm_lwp_key(vcpu, svm_lwp_code_bits(vcpu) == LWP_CODE64);
+	svm_lwp_find(vcpu, &key);
+}
+
+/* LWP may have gone on or off: have the table say so too. */
+void svm_lwp_ctx_changed(struct kvm_vcpu *vcpu)
+{
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+	struct kvm_svm_lwp *vm = svm_lwp_vm(vcpu);
+	bool on = lwp_engine_on(&lwp->engine);
+	bool first = false;
+
+	if (on == lwp->live || (on && !lwp->engine.auto_context))
+		return;
+	mutex_lock(&vm->lock);
+	if (on) {
+		first = !lwp_ctx_any(&vm->table);
+		lwp->live_key = svm_lwp_key(vcpu, svm_lwp_code_bits(vcpu) == LWP_CODE64);
+		on = lwp_ctx_create(&vm->table, &lwp->engine, vcpu->vcpu_idx, &lwp->live_key);
+	} else {
+		lwp_ctx_drop_live(&vm->table, vcpu->vcpu_idx);
+	}
+	mutex_unlock(&vm->lock);
+	lwp->live = on;
+	svm_lwp_trace_context(vcpu, on ? "create" : "drop", &lwp->live_key);
+	/* From now on no vCPU may miss a switch. */
+	if (first)
+		kvm_make_all_cpus_request(vcpu->kvm, KVM_REQ_LWP);
+}
+
+/* os: RDMSR LWP_CBADDR. A block that has not been read yet is read again when its pointer comes back. */
+void svm_lwp_ctx_park(struct kvm_vcpu *vcpu)
+{
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+	struct kvm_svm_lwp *vm = svm_lwp_vm(vcpu);
+
+	lwp->resume = false;
+	if (!lwp->live && !lwp_state_deferred(&lwp->engine.st)) {
+		lwp->live_key = svm_lwp_os_key(vcpu, lwp->engine.st.cb_addr);
+		mutex_lock(&vm->lock);
+		lwp->live =
+			lwp_ctx_create(&vm->table, &lwp->engine, vcpu->vcpu_idx, &lwp->live_key);
+		mutex_unlock(&vm->lock);
+	}
+	if (lwp->live)
+		svm_lwp_park_live(vcpu);
+	else
+		lwp_state_off(&lwp->engine.st);
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The four LWP instructions, which raise #UD on a processor without LWP: decode, execute, complete.
+ */
+#include "svm.h"
+#include "x86.h"
+#include "lwp.h"
+#include "lwp/lwp_xop.h"
+#include "lwp_trace.h"
+
+/* Hand the guest what an LWP access or instruction ended with. */
+void svm_lwp_inject(struct kvm_vcpu *vcpu, const struct lwp_exc *exc)
+{
+	struct x86_exception e = {
+		.vector = PF_VECTOR,
+		.error_code_valid = true,
+		.error_code = exc->fault.error_code,
+		.address = exc->fault.addr,
+	};
+
+	switch (exc->kind) {
+	case LWP_EXC_NONE:
+		break;
+	case LWP_EXC_UD:
+		kvm_queue_exception(vcpu, UD_VECTOR);
+		break;
+	case LWP_EXC_GP:
+		kvm_queue_exception_e(vcpu, GP_VECTOR, 0);
+		break;
+	case LWP_EXC_PF:
+		kvm_inject_emulated_page_fault(vcpu, &e);
+		break;
+	}
+}
+
+/* One instruction retired at CPL 3. */
+void svm_lwp_count(struct kvm_vcpu *vcpu, const struct lwp_retired *r)
+{
+	lwp_retire(&to_svm(vcpu)->lwp.engine, r);
+}
+
+static void svm_lwp_inject_read(struct kvm_vcpu *vcpu, struct x86_exception *e)
+{
+	if (e->vector == PF_VECTOR)
+		kvm_inject_emulated_page_fault(vcpu, e);
+	else
+		kvm_queue_exception_e(vcpu, e->vector, 0);
+}
+
+/*
+ * The bytes of the instruction at rIP, and what they are. Of the next page only what the decoder asks for.
+ * -EFAULT: they cannot be read; *e is the fault, its vector 0 if it is not the guest's doing.
+ */
+static int svm_lwp_decode(struct kvm_vcpu *vcpu, struct lwp_xop *xop, enum lwp_decode *verdict,
+			  struct x86_exception *e)
+{
+	enum lwp_code_bits bits = svm_lwp_code_bits(vcpu);
+	u64 linear = kvm_get_linear_rip(vcpu);
+	unsigned int first =
+		min_t(unsigned int, LWP_INSN_MAX_LENGTH, PAGE_SIZE - offset_in_page(linear));
+	u8 bytes[LWP_INSN_MAX_LENGTH];
+
+	if (!svm_lwp_fetch(vcpu, linear, bytes, first, e))
+		return -EFAULT;
+	*verdict = lwp_xop_decode(bytes, first, bits, xop);
+	if (*verdict != LWP_DECODE_MORE)
+		return 0;
+	if (!svm_lwp_fetch(vcpu, linear + first, bytes + first, LWP_INSN_MAX_LENGTH - first, e))
+		return -EFAULT;
+	*verdict = lwp_xop_decode(bytes, LWP_INSN_MAX_LENGTH, bits, xop);
+	return 0;
+}
+
+static void svm_lwp_write_reg(struct kvm_vcpu *vcpu, const struct lwp_xop *xop, u8 reg, u64 value)
+{
+	kvm_register_write_raw(vcpu, reg, lwp_xop_value(xop, value));
+}
+
+static void svm_lwp_llwpcb(struct kvm_vcpu *vcpu, const struct lwp_xop *xop, struct lwp_exc *exc)
+{
+	struct vcpu_svm *svm = to_svm(vcpu);
+	struct lwp_engine *e = &svm->lwp.engine;
+	u64 ea = lwp_xop_value(xop, kvm_register_read_raw(vcpu, xop->reg));
+	struct lwp_ds ds = svm_lwp_ds(vcpu);
+	u64 old;
+
+	svm_lwp_ctx_before_llwpcb(vcpu);
+	lwp_llwpcb(e, ea, &ds, svm->vmcb->save.cpl, &old, exc);
+	if (exc->kind == LWP_EXC_NONE && e->rev->llwpcb_returns_old)
+		svm_lwp_write_reg(vcpu, xop, VCPU_REGS_RAX, old);
+}
+
+static void svm_lwp_slwpcb(struct kvm_vcpu *vcpu, const struct lwp_xop *xop, struct lwp_exc *exc)
+{
+	struct lwp_ds ds = svm_lwp_ds(vcpu);
+	u64 result;
+
+	lwp_slwpcb(&to_svm(vcpu)->lwp.engine, &ds, &result, exc);
+	if (exc->kind == LWP_EXC_NONE)
+		svm_lwp_write_reg(vcpu, xop, xop->reg, result);
+}
+
+/* LWPINS and LWPVAL. False: reading the memory operand ended with *fault. */
+static bool svm_lwp_sample(struct kvm_vcpu *vcpu, const struct lwp_xop *xop, struct lwp_exc *exc,
+			   struct x86_exception *fault)
+{
+	struct lwp_engine *e = &to_svm(vcpu)->lwp.engine;
+	bool ins = xop->op == LWP_XOP_LWPINS;
+	struct lwp_sample sample = {
+		.address = kvm_get_linear_rip(vcpu),
+		.data2 = lwp_xop_value(xop, kvm_register_read_raw(vcpu, xop->reg)),
+		.flags = (u16)xop->imm,
+	};
+	struct svm_lwp_reader reader;
+	struct lwp_access access;
+	unsigned long rflags;
+	u64 value;
+	bool cf;
+
+	if (ins ? lwp_ins_reads(e) : lwp_val_reads(e, sample.address)) {
+		access = svm_lwp_access(&reader, vcpu);
+		if (lwp_operand_read(&xop->rm, sizeof(u32), kvm_rip_read(vcpu) + xop->length,
+				     &access, &value)) {
+			*fault = reader.e;
+			return false;
+		}
+		sample.data1 = value;
+	}
+	if (!ins) {
+		lwp_val(e, &sample, exc);
+		return true;
+	}
+	lwp_ins(e, &sample, &cf, exc);
+	if (exc->kind == LWP_EXC_NONE) {
+		rflags = kvm_get_rflags(vcpu) & ~X86_EFLAGS_CF;
+		kvm_set_rflags(vcpu, rflags | (cf ? X86_EFLAGS_CF : 0));
+	}
+	return true;
+}
+
+/* rIP, RFLAGS.RF, interrupt shadow and the guest's single-step trap, as after any instruction. */
+static int svm_lwp_complete(struct kvm_vcpu *vcpu, const struct lwp_xop *xop)
+{
+	struct vcpu_svm *svm = to_svm(vcpu);
+	u64 next = kvm_rip_read(vcpu) + xop->length;
+
+	kvm_set_rflags(vcpu, kvm_get_rflags(vcpu) & ~X86_EFLAGS_RF);
+	svm->vmcb->control.next_rip = 0;
+	svm->next_rip = xop->code_bits == LWP_CODE64 ? next : (u32)next;
+	return kvm_skip_emulated_instruction(vcpu);
+}
+
+static int svm_lwp_execute(struct kvm_vcpu *vcpu, const struct lwp_xop *xop)
+{
+	struct lwp_retired retired = { .address = kvm_get_linear_rip(vcpu) };
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+	struct lwp_exc exc = { .kind = LWP_EXC_NONE };
+	struct x86_exception fault = {};
+	bool read = true;
+
+	mutex_lock(&lwp->lock);
+	switch (xop->op) {
+	case LWP_XOP_LLWPCB:
+		svm_lwp_llwpcb(vcpu, xop, &exc);
+		break;
+	case LWP_XOP_SLWPCB:
+		svm_lwp_slwpcb(vcpu, xop, &exc);
+		break;
+	default:
+		read = svm_lwp_sample(vcpu, xop, &exc, &fault);
+		break;
+	}
+	if (read && exc.kind == LWP_EXC_NONE && xop->op != LWP_XOP_LLWPCB &&
+	    to_svm(vcpu)->vmcb->save.cpl == 3)
+		svm_lwp_count(vcpu, &retired);
+	svm_lwp_ctx_changed(vcpu);
+	lwp->next.valid = false;
+	lwp->ss_shadow = false;
+	mutex_unlock(&lwp->lock);
+
+	trace_kvm_lwp_insn(vcpu->vcpu_id, xop->op, retired.address, read ? exc.kind : LWP_EXC_GP);
+	if (!read) {
+		svm_lwp_inject_read(vcpu, &fault);
+		return 1;
+	}
+	if (exc.kind != LWP_EXC_NONE) {
+		svm_lwp_inject(vcpu, &exc);
+		return 1;
+	}
+	return svm_lwp_complete(vcpu, xop);
+}
+
+/*
+ * #UD was intercepted. True: it was ours and is dealt with, *r is what the exit handler returns.
+ */
+bool svm_lwp_ud(struct kvm_vcpu *vcpu, int *r)
+{
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+	enum lwp_decode verdict;
+	struct x86_exception e;
+	struct lwp_xop xop;
+
+	if (!lwp->enabled || is_guest_mode(vcpu) || !is_protmode(vcpu) ||
+	    kvm_get_rflags(vcpu) & X86_EFLAGS_VM)
+		return false;
+	*r = 1;
+	if (svm_lwp_decode(vcpu, &xop, &verdict, &e)) {
+		if (e.vector != PF_VECTOR)
+			return false;
+		kvm_inject_emulated_page_fault(vcpu, &e);
+		return true;
+	}
+	switch (verdict) {
+	case LWP_DECODE_OK:
+		*r = svm_lwp_execute(vcpu, &xop);
+		return true;
+	case LWP_DECODE_GP:
+		kvm_queue_exception_e(vcpu, GP_VECTOR, 0);
+		return true;
+	case LWP_DECODE_NOT_OURS:
+		return svm_lwp_sysret(vcpu, r);
+	default:
+		return false;
+	}
+}

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Guest memory as LWP sees it: by linear address, with user rights whatever the CPL, through the tables of
+ * the address space that runs now. Process context with kvm->srcu held for reading.
+ */
+#include "svm.h"
+#include "lapic.h"
+#include "x86.h"
+#include "lwp.h"
+
+/* The two pages of a span start here, as offsets from its first byte. */
+static u32 svm_lwp_first_len(const struct lwp_span *span)
+{
+	return min_t(u32, span->len, PAGE_SIZE - offset_in_page(span->gva));
+}
+
+static gpa_t svm_lwp_walk(struct kvm_vcpu *vcpu, u64 gva, u64 access, struct x86_exception *e)
+{
+	struct kvm_mmu *mmu = vcpu->arch.walk_mmu;
+
+	return mmu->gva_to_gpa(vcpu, mmu, gva, access, e);
+}
+
+static bool svm_lwp_is_ram(struct kvm_vcpu *vcpu, gpa_t gpa, bool write)
+{
+	struct kvm_memory_slot *slot;
+
+	slot = __gfn_to_memslot(kvm_vcpu_memslots(vcpu), gpa_to_gfn(gpa));
+	return slot && !(slot->flags & KVM_MEMSLOT_INVALID) &&
+	       !(write && (slot->flags & KVM_MEM_READONLY));
+}
+
+static enum lwp_mem_result svm_lwp_map(void *v, struct lwp_span *span, bool write,
+				       struct lwp_fault *fault)
+{
+	u64 access = PFERR_USER_MASK | (write ? PFERR_WRITE_MASK : 0);
+	u32 first = svm_lwp_first_len(span);
+	struct kvm_vcpu *vcpu = v;
+	struct x86_exception e = {};
+	u64 gva = span->gva;
+	int i;
+
+	for (i = 0; i < 2; i++, gva += first) {
+		if (i && first == span->len)
+			break;
+		span->page[i] = svm_lwp_walk(vcpu, gva, access, &e);
+		if (span->page[i] == INVALID_GPA) {
+			fault->addr = gva;
+			fault->error_code = e.error_code;
+			return LWP_MEM_FAULT;
+		}
+	}
+	for (i = 0; i < 2; i++) {
+		if (i && first == span->len)
+			break;
+		if (!svm_lwp_is_ram(vcpu, span->page[i], write))
+			return LWP_MEM_NOT_RAM;
+	}
+	return LWP_MEM_OK;
+}
+
+/* Copy a part of a mapped span, which may lie in both pages. */
+static enum lwp_mem_result svm_lwp_copy(struct kvm_vcpu *vcpu, const struct lwp_span *span,
+					u32 offset, void *buf, u32 len, bool write)
+{
+	u32 first = svm_lwp_first_len(span);
+
+	while (len) {
+		bool second = offset >= first;
+		gpa_t gpa = second ? span->page[1] + offset - first : span->page[0] + offset;
+		u32 part = second ? len : min(len, first - offset);
+		int err;
+
+		if (write)
+			err = kvm_vcpu_write_guest_page(vcpu, gpa_to_gfn(gpa), buf,
+							offset_in_page(gpa), part);
+		else
+			err = kvm_vcpu_read_guest_page(vcpu, gpa_to_gfn(gpa), buf,
+						       offset_in_page(gpa), part);
+		if (err)
+			return LWP_MEM_NOT_RAM;
+		buf += part;
+		offset += part;
+		len -= part;
+	}
+	return LWP_MEM_OK;
+}
+
+static enum lwp_mem_result svm_lwp_read(void *vcpu, const struct lwp_span *span, u32 offset,
+					void *to, u32 len)
+{
+	return svm_lwp_copy(vcpu, span, offset, to, len, false);
+}
+
+static enum lwp_mem_result svm_lwp_write(void *vcpu, const struct lwp_span *span, u32 offset,
+					 const void *from, u32 len)
+{
+	return svm_lwp_copy(vcpu, span, offset, (void *)from, len, true);
+}
+
+/* The threshold interrupt: fixed, edge, to this vCPU's local APIC. Vectors below 16 do not exist. */
+static void svm_lwp_interrupt(void *vcpu, u8 vector)
+{
+	struct kvm_lapic_irq irq = {
+		.vector = vector,
+		.delivery_mode = APIC_DM_FIXED,
+		.level = 1,
+	};
+
+	if (vector >= 16)
+		kvm_apic_set_irq(vcpu, &irq, NULL);
+}
+
+static u64 svm_lwp_timestamp(void *vcpu)
+{
+	return kvm_read_l1_tsc(vcpu, rdtsc());
+}
+
+const struct lwp_vcpu_ops svm_lwp_ops = {
+	.mem = {
+		.map = svm_lwp_map,
+		.read = svm_lwp_read,
+		.write = svm_lwp_write,
+	},
+	.interrupt = svm_lwp_interrupt,
+	.timestamp = svm_lwp_timestamp,
+};
+
+static u64 svm_lwp_user(struct kvm_vcpu *vcpu)
+{
+	return to_svm(vcpu)->vmcb->save.cpl == 3 ? PFERR_USER_MASK : 0;
+}
+
+/*
+ * Instruction bytes: len bytes at a linear address, all in one page, with the rights of the running program.
+ * False: they cannot be read; e->vector is PF_VECTOR if the guest's tables forbid it, else 0.
+ */
+bool svm_lwp_fetch(struct kvm_vcpu *vcpu, u64 linear, void *to, unsigned int len,
+		   struct x86_exception *e)
+{
+	gpa_t gpa;
+
+	e->vector = 0;
+	gpa = svm_lwp_walk(vcpu, linear, PFERR_FETCH_MASK | svm_lwp_user(vcpu), e);
+	return gpa != INVALID_GPA &&
+	       !kvm_vcpu_read_guest_page(vcpu, gpa_to_gfn(gpa), to, offset_in_page(gpa), len);
+}
+
+/* EFER.LMA && CS.L: 64, else by CS.D. */
+enum lwp_code_bits svm_lwp_code_bits(struct kvm_vcpu *vcpu)
+{
+	const struct vmcb_seg *cs = &to_svm(vcpu)->vmcb->save.cs;
+
+	if (is_long_mode(vcpu) && cs->attrib & SVM_SELECTOR_L_MASK)
+		return LWP_CODE64;
+	return cs->attrib & SVM_SELECTOR_DB_MASK ? LWP_CODE32 : LWP_CODE16;
+}
+
+/* Data with the rights of the running program, page by page; what is no RAM reads as ones. */
+static int svm_lwp_read_linear(struct svm_lwp_reader *reader, u64 linear, void *buf,
+			       unsigned int size)
+{
+	struct kvm_vcpu *vcpu = reader->vcpu;
+
+	while (size) {
+		unsigned int part = min_t(unsigned int, size, PAGE_SIZE - offset_in_page(linear));
+		gpa_t gpa = svm_lwp_walk(vcpu, linear, svm_lwp_user(vcpu), &reader->e);
+
+		if (gpa == INVALID_GPA)
+			return -EFAULT;
+		if (kvm_vcpu_read_guest_page(vcpu, gpa_to_gfn(gpa), buf, offset_in_page(gpa), part))
+			memset(buf, 0xff, part);
+		linear += part;
+		buf += part;
+		size -= part;
+	}
+	return 0;
+}
+
+static const struct vmcb_seg *svm_lwp_seg(struct vcpu_svm *svm, unsigned int seg)
+{
+	switch (seg) {
+	case LWP_SEG_ES:
+		return &svm->vmcb->save.es;
+	case LWP_SEG_CS:
+		return &svm->vmcb->save.cs;
+	case LWP_SEG_SS:
+		return &svm->vmcb->save.ss;
+	case LWP_SEG_FS:
+		return &svm->vmcb01.ptr->save.fs;
+	case LWP_SEG_GS:
+		return &svm->vmcb01.ptr->save.gs;
+	default:
+		return &svm->vmcb->save.ds;
+	}
+}
+
+static u64 svm_lwp_seg_base(void *ctx, unsigned int seg)
+{
+	return svm_lwp_seg(to_svm(((struct svm_lwp_reader *)ctx)->vcpu), seg)->base;
+}
+
+static u64 svm_lwp_gpr(void *ctx, unsigned int reg)
+{
+	return kvm_register_read_raw(((struct svm_lwp_reader *)ctx)->vcpu, reg);
+}
+
+/* May data be read at offset..offset + size - 1 of a segment, outside 64-bit code? */
+static bool svm_lwp_seg_allows(const struct vmcb_seg *s, u64 offset, unsigned int size)
+{
+	u64 last = offset + size - 1;
+	bool code = s->attrib & SVM_SELECTOR_CODE_MASK;
+
+	if (!(s->attrib & SVM_SELECTOR_P_MASK))
+		return false;
+	if (code && !(s->attrib & SVM_SELECTOR_READ_MASK))
+		return false;
+	if (!code && (s->attrib & SVM_SELECTOR_TYPE_MASK & LWP_BIT(2)))
+		return offset > s->limit &&
+		       last <= (s->attrib & SVM_SELECTOR_DB_MASK ? U32_MAX : U16_MAX);
+	return last <= s->limit;
+}
+
+/*
+ * A memory operand. 0, or -EFAULT with the exception in the reader.
+ */
+static int svm_lwp_read_ea(void *ctx, const struct lwp_ea *ea, void *buf, unsigned int size)
+{
+	struct svm_lwp_reader *reader = ctx;
+	struct kvm_vcpu *vcpu = reader->vcpu;
+	bool allowed;
+
+	if (svm_lwp_code_bits(vcpu) == LWP_CODE64)
+		allowed = !is_noncanonical_address(ea->linear, vcpu, 0) &&
+			  !is_noncanonical_address(ea->linear + size - 1, vcpu, 0);
+	else
+		allowed = svm_lwp_seg_allows(svm_lwp_seg(to_svm(vcpu), ea->seg), ea->offset, size);
+	if (!allowed) {
+		reader->e.vector = ea->seg == LWP_SEG_SS ? SS_VECTOR : GP_VECTOR;
+		return -EFAULT;
+	}
+	return svm_lwp_read_linear(reader, ea->linear, buf, size);
+}
+
+/* What the decoders need to know of the vCPU. `reader` lives as long as the result. */
+struct lwp_access svm_lwp_access(struct svm_lwp_reader *reader, struct kvm_vcpu *vcpu)
+{
+	const struct vmcb_seg *ss = &to_svm(vcpu)->vmcb->save.ss;
+	struct lwp_access access = {
+		.ctx = reader,
+		.gpr = svm_lwp_gpr,
+		.seg_base = svm_lwp_seg_base,
+		.read = svm_lwp_read_ea,
+	};
+
+	reader->vcpu = vcpu;
+	memset(&reader->e, 0, sizeof(reader->e));
+	if (svm_lwp_code_bits(vcpu) == LWP_CODE64)
+		access.stack_bits = 64;
+	else
+		access.stack_bits = ss->attrib & SVM_SELECTOR_DB_MASK ? 32 : 16;
+	return access;
+}
+
+/* DS as LLWPCB and SLWPCB use it. */
+struct lwp_ds svm_lwp_ds(struct kvm_vcpu *vcpu)
+{
+	const struct vmcb_seg *ds = &to_svm(vcpu)->vmcb->save.ds;
+	struct lwp_ds r = {
+		.limit = U64_MAX,
+		.long_mode = true,
+		.va_bits = vcpu_virt_addr_bits(vcpu),
+	};
+
+	if (svm_lwp_code_bits(vcpu) != LWP_CODE64) {
+		r.base = ds->base;
+		r.limit = ds->limit;
+		r.long_mode = false;
+	}
+	return r;
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The user-return trap: while something awaits the guest's return to CPL 3 (a step, a store, a retry), the
+ * two usual ways back are noticed. IRET is intercepted and stepped over with RFLAGS.TF. EFER.SCE is clear
+ * in the VMCB, so that SYSCALL raises #UD, which KVM's emulator completes, and so does SYSRET, which is
+ * completed here. RETF and SYSEXIT are not trapped: they have no intercept, and no OS returns to a program
+ * that it preempted with them.
+ */
+#include "svm.h"
+#include "x86.h"
+#include "lwp.h"
+
+#define STAR_SYSRET_SHIFT 48
+
+/* Attributes of the code segment that SYSRET loads: present, DPL 3, code, readable, accessed. */
+#define SVM_SELECTOR_ACCESSED 1
+#define SYSRET_CS                                                                  \
+	(SVM_SELECTOR_P_MASK | SVM_SELECTOR_S_MASK | SVM_SELECTOR_DPL_MASK |       \
+	 SVM_SELECTOR_CODE_MASK | SVM_SELECTOR_READ_MASK | SVM_SELECTOR_ACCESSED | \
+	 SVM_SELECTOR_G_MASK)
+
+/* What SYSRET takes from R11. */
+#define SYSRET_RFLAGS                                                                      \
+	(X86_EFLAGS_CF | X86_EFLAGS_PF | X86_EFLAGS_AF | X86_EFLAGS_ZF | X86_EFLAGS_SF |   \
+	 X86_EFLAGS_TF | X86_EFLAGS_IF | X86_EFLAGS_DF | X86_EFLAGS_OF | X86_EFLAGS_IOPL | \
+	 X86_EFLAGS_NT | X86_EFLAGS_AC | X86_EFLAGS_VIF | X86_EFLAGS_VIP | X86_EFLAGS_ID)
+
+/* EFER as the VMCB has it, from what KVM wants it to be. */
+u64 svm_lwp_efer(struct vcpu_svm *svm, u64 efer)
+{
+	return svm->lwp.trapping ? efer & ~EFER_SCE : efer;
+}
+
+/* Arm or disarm the trap. The intercept is shared with the NMI window, which may clear it at any time. */
+void svm_lwp_trap_return(struct kvm_vcpu *vcpu, bool on)
+{
+	struct vcpu_svm *svm = to_svm(vcpu);
+	bool nmi_window = svm->nmi_masked && !svm->awaiting_iret_completion;
+
+	if (on && !svm_is_intercept(svm, INTERCEPT_IRET))
+		svm_set_intercept(svm, INTERCEPT_IRET);
+	if (svm->lwp.trapping == on)
+		return;
+	if (!on && !nmi_window)
+		svm_clr_intercept(svm, INTERCEPT_IRET);
+	svm->lwp.trapping = on;
+	svm->vmcb->save.efer &= ~EFER_SCE;
+	if (!on)
+		svm->vmcb->save.efer |= vcpu->arch.efer & EFER_SCE;
+	vmcb_mark_dirty(svm->vmcb, VMCB_CR);
+}
+
+/* IRET was intercepted. It is stepped over at the next entry, unless an event comes first. */
+void svm_lwp_iret(struct kvm_vcpu *vcpu)
+{
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+
+	lwp->over_iret = lwp->trapping;
+	lwp->iret_ip = kvm_rip_read(vcpu);
+}
+
+/* Is 0F 07 at rIP, after at most a REX prefix in 64-bit code? *wide: REX.W. */
+static bool svm_lwp_is_sysret(struct kvm_vcpu *vcpu, bool *wide)
+{
+	u64 linear = kvm_get_linear_rip(vcpu);
+	unsigned int len =
+		min_t(unsigned int, LWP_INSN_MAX_LENGTH, PAGE_SIZE - offset_in_page(linear));
+	struct x86_exception e;
+	struct lwp_insn insn;
+	u8 bytes[LWP_INSN_MAX_LENGTH];
+	enum lwp_decode verdict;
+
+	if (!svm_lwp_fetch(vcpu, linear, bytes, len, &e))
+		return false;
+	verdict = lwp_insn_decode(bytes, len, svm_lwp_code_bits(vcpu), &insn);
+	if (verdict == LWP_DECODE_MORE &&
+	    svm_lwp_fetch(vcpu, linear + len, bytes + len, LWP_INSN_MAX_LENGTH - len, &e))
+		verdict =
+			lwp_insn_decode(bytes, LWP_INSN_MAX_LENGTH, svm_lwp_code_bits(vcpu), &insn);
+	*wide = insn.op_bits == 64;
+	return verdict == LWP_DECODE_OK && insn.kind == LWP_INSN_SYSRET;
+}
+
+static void svm_lwp_load_cs(struct vcpu_svm *svm, u16 selector, bool code64)
+{
+	struct vmcb_seg *cs = &svm->vmcb->save.cs;
+
+	cs->selector = selector | 3;
+	cs->attrib = SYSRET_CS | (code64 ? SVM_SELECTOR_L_MASK : SVM_SELECTOR_DB_MASK);
+	cs->base = 0;
+	cs->limit = U32_MAX;
+}
+
+/*
+ * SYSRET of a guest whose EFER.SCE is set, as AMD processors execute it: SS keeps its base, limit and type, a
+ * rIP that is not canonical faults at CPL 3. SS.DPL becomes 3, as KVM derives CPL from it when the registers
+ * travel. True: it was one, *r is what the exit handler returns.
+ */
+bool svm_lwp_sysret(struct kvm_vcpu *vcpu, int *r)
+{
+	struct vcpu_svm *svm = to_svm(vcpu);
+	struct vmcb_save_area *save = &svm->vmcb->save;
+	u16 star = svm->vmcb01.ptr->save.star >> STAR_SYSRET_SHIFT;
+	unsigned long rflags;
+	bool wide;
+
+	if (!svm->lwp.trapping || !(vcpu->arch.efer & EFER_SCE) || !svm_lwp_is_sysret(vcpu, &wide))
+		return false;
+	*r = 1;
+	if (save->cpl) {
+		kvm_queue_exception_e(vcpu, GP_VECTOR, 0);
+		return true;
+	}
+	if (is_long_mode(vcpu)) {
+		rflags = kvm_register_read_raw(vcpu, VCPU_REGS_R11) & SYSRET_RFLAGS;
+		svm_lwp_load_cs(svm, wide ? star + 16 : star, wide);
+	} else {
+		rflags = kvm_get_rflags(vcpu) | X86_EFLAGS_IF;
+		svm_lwp_load_cs(svm, star, false);
+		wide = false;
+	}
+	save->ss.selector = (star + 8) | 3;
+	save->ss.attrib |= SVM_SELECTOR_DPL_MASK;
+	save->cpl = 3;
+	vmcb_mark_dirty(svm->vmcb, VMCB_SEG);
+	kvm_rip_write(vcpu, wide ? kvm_rcx_read(vcpu) : (u32)kvm_rcx_read(vcpu));
+	svm->vmcb->control.int_state &= ~SVM_INTERRUPT_SHADOW_MASK;
+	kvm_set_rflags(vcpu, (rflags & ~X86_EFLAGS_RF) | X86_EFLAGS_FIXED);
+	kvm_make_request(KVM_REQ_EVENT, vcpu);
+	/* RFLAGS.TF that SYSRET loads traps before the first instruction at CPL 3. */
+	if (rflags & X86_EFLAGS_TF)
+		kvm_queue_exception_p(vcpu, DB_VECTOR, DR6_BS);
+	return true;
+}

@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Counting at CPL 3 by single steps: what is done before each VM-Entry, what a #DB means, and how the
+ * guest is kept from seeing RFLAGS.TF.
+ *
+ * LWP's RFLAGS.TF exists only between svm_lwp_before_run() and svm_lwp_after_run(), around VMRUN. Its other
+ * owners (the guest, KVM_GUESTDBG_SINGLESTEP, the NMI window) keep theirs in the VMCB all the time, so
+ * nothing else in KVM needs to know. What could carry the flag away inside the guest is looked for in the
+ * next instruction, before it runs, and is emulated, or runs without the flag.
+ */
+#include <asm/debugreg.h>
+
+#include "svm.h"
+#include "x86.h"
+#include "lwp.h"
+#include "lwp_trace.h"
+
+/*
+ * Faults and traps whose delivery would push the flag: intercepted while stepping and queued again.
+ * #UD, #DB, #AC and #MC are intercepted anyway; INT3 and INTO run without the flag.
+ */
+#define LWP_EXCEPTIONS                                                                        \
+	(BIT(DE_VECTOR) | BIT(BR_VECTOR) | BIT(NM_VECTOR) | BIT(TS_VECTOR) | BIT(NP_VECTOR) | \
+	 BIT(SS_VECTOR) | BIT(GP_VECTOR) | BIT(PF_VECTOR) | BIT(MF_VECTOR) | BIT(XM_VECTOR))
+#define LWP_ERROR_CODE \
+	(BIT(TS_VECTOR) | BIT(NP_VECTOR) | BIT(SS_VECTOR) | BIT(GP_VECTOR) | BIT(PF_VECTOR))
+
+/* Does the state count events of this kind? */
+static bool svm_lwp_counts(const struct lwp_engine *e, enum lwp_kind kind)
+{
+	u8 id = e->rev->event_id[kind];
+
+	return id && !lwp_state_deferred(&e->st) && e->st.flags & lwp_engine_avail(e) & LWP_BIT(id);
+}
+
+static bool svm_lwp_steps(const struct lwp_engine *e)
+{
+	return lwp_engine_on(e) &&
+	       (svm_lwp_counts(e, LWP_KIND_IRE) || svm_lwp_counts(e, LWP_KIND_BRE));
+}
+
+/* Is something to be done when the vCPU runs at CPL 3? */
+static bool svm_lwp_active(struct svm_lwp *lwp)
+{
+	const struct lwp_engine *e = &lwp->engine;
+
+	return lwp_engine_on(e) && lwp_engine_avail(e) &&
+	       (svm_lwp_steps(e) || e->st.pending.event_id || lwp_state_deferred(&e->st) ||
+		!e->ip_valid);
+}
+
+static bool svm_lwp_will_inject(struct vcpu_svm *svm)
+{
+	const struct vmcb_control_area *c = &svm->vmcb->control;
+
+	return c->event_inj & SVM_EVTINJ_VALID ||
+	       (c->int_ctl & V_NMI_PENDING_MASK && !(c->int_ctl & V_NMI_BLOCKING_MASK));
+}
+
+static void svm_lwp_set_exceptions(struct vcpu_svm *svm, bool on)
+{
+	u32 *word = &svm->vmcb01.ptr->control.intercepts[INTERCEPT_EXCEPTION];
+
+	if (on == !!svm->lwp.exceptions)
+		return;
+	if (on) {
+		svm->lwp.exceptions = LWP_EXCEPTIONS & ~*word;
+		*word |= svm->lwp.exceptions;
+	} else {
+		*word &= ~svm->lwp.exceptions;
+		svm->lwp.exceptions = 0;
+	}
+	recalc_intercepts(svm);
+}
+
+static void svm_lwp_set_step(struct vcpu_svm *svm, enum svm_lwp_step step)
+{
+	svm->lwp.step = step;
+	svm_lwp_set_exceptions(svm, step != SVM_LWP_STEP_NONE);
+}
+
+/* RESET and INIT: no intercept of ours is left. */
+void svm_lwp_disarm(struct kvm_vcpu *vcpu)
+{
+	struct vcpu_svm *svm = to_svm(vcpu);
+
+	svm_lwp_trap_return(vcpu, false);
+	svm_lwp_set_step(svm, SVM_LWP_STEP_NONE);
+	svm->lwp.in_user = false;
+	svm->lwp.over_iret = false;
+	svm->lwp.ss_shadow = false;
+	svm->lwp.next.valid = false;
+}
+
+/* Class of a near branch for the engine. */
+static enum lwp_branch_class svm_lwp_branch_class(const struct lwp_insn *insn)
+{
+	if (lwp_insn_is_conditional(insn))
+		return LWP_BRANCH_CONDITIONAL;
+	switch (insn->kind) {
+	case LWP_INSN_JMP_REL:
+		return LWP_BRANCH_RELATIVE;
+	case LWP_INSN_CALL_REL:
+		return LWP_BRANCH_CALL_RELATIVE;
+	case LWP_INSN_JMP_IND:
+	case LWP_INSN_CALL_IND:
+	case LWP_INSN_RET:
+		return LWP_BRANCH_ABSOLUTE;
+	default:
+		return LWP_BRANCH_NONE;
+	}
+}
+
+/* How the next instruction counts. A target that cannot be read faults when the branch executes. */
+static void svm_lwp_describe(struct kvm_vcpu *vcpu, struct svm_lwp_next *next)
+{
+	const struct lwp_insn *insn = &next->insn;
+	struct lwp_retired *r = &next->retired;
+	struct svm_lwp_reader reader;
+	struct lwp_access access;
+	u64 target;
+
+	r->branch = svm_lwp_branch_class(insn);
+	if (r->branch == LWP_BRANCH_NONE)
+		return;
+	r->taken = lwp_insn_taken(insn, kvm_get_rflags(vcpu), kvm_rcx_read(vcpu));
+	target = lwp_insn_next_ip(insn, next->ip);
+	if (r->taken) {
+		access = svm_lwp_access(&reader, vcpu);
+		if (lwp_insn_target(insn, next->ip, &access, &target))
+			target = 0;
+	}
+	r->target = insn->code_bits == LWP_CODE64 ?
+			    target :
+			    (u32)(to_svm(vcpu)->vmcb->save.cs.base + target);
+}
+
+/* Look at the instruction at rIP. */
+static void svm_lwp_look(struct kvm_vcpu *vcpu)
+{
+	struct svm_lwp_next *next = &to_svm(vcpu)->lwp.next;
+	u64 linear = kvm_get_linear_rip(vcpu);
+	unsigned int len =
+		min_t(unsigned int, LWP_INSN_MAX_LENGTH, PAGE_SIZE - offset_in_page(linear));
+	enum lwp_code_bits bits = svm_lwp_code_bits(vcpu);
+	u8 bytes[LWP_INSN_MAX_LENGTH];
+	enum lwp_decode verdict;
+	struct x86_exception e;
+
+	memset(next, 0, sizeof(*next));
+	next->valid = true;
+	next->ip = kvm_rip_read(vcpu);
+	next->retired.address = linear;
+	if (!svm_lwp_fetch(vcpu, linear, bytes, len, &e))
+		return;
+	verdict = lwp_insn_decode(bytes, len, bits, &next->insn);
+	if (verdict == LWP_DECODE_MORE &&
+	    svm_lwp_fetch(vcpu, linear + len, bytes + len, LWP_INSN_MAX_LENGTH - len, &e))
+		verdict = lwp_insn_decode(bytes, LWP_INSN_MAX_LENGTH, bits, &next->insn);
+	next->known = verdict == LWP_DECODE_OK;
+	if (next->known)
+		svm_lwp_describe(vcpu, next);
+}
+
+enum svm_lwp_way {
+	LWP_WAY_STEP, /* run it with RFLAGS.TF */
+	LWP_WAY_RUN, /* run it without: it leaves CPL 3, or is completed by KVM */
+	LWP_WAY_IRET, /* step over an IRET */
+	LWP_WAY_EMULATE, /* KVM's emulator executes it */
+	LWP_WAY_EMULATE_SS, /* the same, and the guest's own trap waits one instruction */
+};
+
+/* How the next instruction is brought to retire without the guest seeing the flag. */
+static enum svm_lwp_way svm_lwp_way(struct kvm_vcpu *vcpu, const struct svm_lwp_next *next)
+{
+	if (!next->known)
+		return LWP_WAY_STEP;
+	switch (next->insn.kind) {
+	case LWP_INSN_PUSHF:
+	case LWP_INSN_POPF:
+		return LWP_WAY_EMULATE;
+	case LWP_INSN_MOV_SS:
+	case LWP_INSN_POP_SS:
+		return LWP_WAY_EMULATE_SS;
+	case LWP_INSN_IRET:
+		return LWP_WAY_IRET;
+	case LWP_INSN_INTO:
+		return kvm_get_rflags(vcpu) & X86_EFLAGS_OF ? LWP_WAY_RUN : LWP_WAY_STEP;
+	case LWP_INSN_INT:
+	case LWP_INSN_INT3:
+	case LWP_INSN_ICEBP:
+	case LWP_INSN_SYSCALL:
+	case LWP_INSN_SYSENTER:
+	case LWP_INSN_LLWPCB:
+	case LWP_INSN_SLWPCB:
+	case LWP_INSN_LWPINS:
+	case LWP_INSN_LWPVAL:
+		return LWP_WAY_RUN;
+	default:
+		return LWP_WAY_STEP;
+	}
+}
+
+/*
+ * MOV SS and POP SS hold back a single-step trap for one instruction, which the emulator does not know.
+ */
+static int svm_lwp_emulate(struct kvm_vcpu *vcpu, bool ss)
+{
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+	unsigned long tf = to_svm(vcpu)->vmcb->save.rflags & X86_EFLAGS_TF;
+	u64 ip = lwp->next.ip;
+	int r;
+
+	if (ss)
+		to_svm(vcpu)->vmcb->save.rflags &= ~X86_EFLAGS_TF;
+	r = kvm_emulate_instruction(vcpu, 0);
+	if (!ss)
+		return r;
+	to_svm(vcpu)->vmcb->save.rflags |= tf;
+	lwp->ss_shadow = kvm_rip_read(vcpu) != ip;
+	return r;
+}
+
+/* At CPL 3 with the lock held. True: do not enter the guest but return *r, see svm_lwp_enter(). */
+static bool svm_lwp_boundary(struct kvm_vcpu *vcpu)
+{
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+	u64 rip = kvm_get_linear_rip(vcpu);
+	bool entered = !lwp->in_user;
+	struct lwp_exc exc;
+
+	lwp->in_user = true;
+	if (lwp->ss_shadow && to_svm(vcpu)->vmcb->control.int_state & SVM_INTERRUPT_SHADOW_MASK)
+		return false;
+	lwp->ss_shadow = false;
+	if (!lwp_boundary_wanted(&lwp->engine, rip, entered))
+		return false;
+	lwp_boundary(&lwp->engine, rip, entered, &exc);
+	trace_kvm_lwp_boundary(vcpu->vcpu_id, rip, exc.kind, exc.fault.addr);
+	svm_lwp_ctx_changed(vcpu);
+	svm_lwp_inject(vcpu, &exc);
+	return exc.kind != LWP_EXC_NONE;
+}
+
+static enum svm_lwp_way svm_lwp_prepare(struct kvm_vcpu *vcpu, bool *again)
+{
+	struct vcpu_svm *svm = to_svm(vcpu);
+	struct svm_lwp *lwp = &svm->lwp;
+
+	*again = false;
+	svm_lwp_ctx_sync(vcpu);
+	svm_lwp_trap_return(vcpu, svm_lwp_active(lwp) && !is_guest_mode(vcpu));
+	if (!lwp->trapping)
+		return LWP_WAY_RUN;
+	if (svm_lwp_will_inject(svm)) {
+		lwp->in_user = false;
+		lwp->over_iret = false;
+		return LWP_WAY_RUN;
+	}
+	if (lwp->over_iret && kvm_rip_read(vcpu) == lwp->iret_ip && svm->vmcb->save.cpl != 3)
+		return LWP_WAY_IRET;
+	lwp->over_iret = false;
+	if (svm->vmcb->save.cpl != 3) {
+		lwp->in_user = false;
+		return LWP_WAY_RUN;
+	}
+	*again = svm_lwp_boundary(vcpu);
+	if (*again || !svm_lwp_steps(&lwp->engine))
+		return LWP_WAY_RUN;
+	svm_lwp_look(vcpu);
+	return svm_lwp_way(vcpu, &lwp->next);
+}
+
+/*
+ * The last thing before VM-Entry in process context, after events have been injected. Stores what is due,
+ * and arranges that the next instruction at CPL 3 is counted. True: do not enter the guest, but return *r
+ * from vcpu_enter_guest().
+ */
+bool svm_lwp_enter(struct kvm_vcpu *vcpu, int *r)
+{
+	struct vcpu_svm *svm = to_svm(vcpu);
+	struct svm_lwp *lwp = &svm->lwp;
+	enum svm_lwp_way way;
+	bool again;
+
+	/* The request only makes every vCPU pass here. */
+	kvm_check_request(KVM_REQ_LWP, vcpu);
+	if (!lwp->enabled || svm_lwp_idle(vcpu))
+		return false;
+
+	mutex_lock(&lwp->lock);
+	lwp->next.valid = false;
+	way = svm_lwp_prepare(vcpu, &again);
+	mutex_unlock(&lwp->lock);
+
+	switch (way) {
+	case LWP_WAY_STEP:
+		svm_lwp_set_step(svm, SVM_LWP_STEP_INSN);
+		break;
+	case LWP_WAY_IRET:
+		svm_clr_intercept(svm, INTERCEPT_IRET);
+		svm_lwp_set_step(svm, SVM_LWP_STEP_IRET);
+		break;
+	default:
+		svm_lwp_set_step(svm, SVM_LWP_STEP_NONE);
+		break;
+	}
+	if (way == LWP_WAY_EMULATE || way == LWP_WAY_EMULATE_SS) {
+		*r = svm_lwp_emulate(vcpu, way == LWP_WAY_EMULATE_SS);
+		return true;
+	}
+	*r = 1;
+	return again;
+}
+
+/* IRQs are off, nothing can come between this and VMRUN. */
+void svm_lwp_before_run(struct vcpu_svm *svm)
+{
+	struct svm_lwp *lwp = &svm->lwp;
+
+	lwp->ran = lwp->step;
+	lwp->step = SVM_LWP_STEP_NONE;
+	if (lwp->ran == SVM_LWP_STEP_NONE)
+		return;
+	lwp->others_tf = svm->vmcb->save.rflags & X86_EFLAGS_TF;
+	svm->vmcb->save.rflags |= X86_EFLAGS_TF;
+}
+
+static bool svm_lwp_stepped(const struct vcpu_svm *svm)
+{
+	return svm->vmcb->control.exit_code == SVM_EXIT_EXCP_BASE + DB_VECTOR &&
+	       (svm->vmcb->save.dr6 ^ DR6_ACTIVE_LOW) & DR6_BS;
+}
+
+/* After #VMEXIT: RFLAGS.TF as the guest and its other owners have it. A completed IRET has loaded it. */
+void svm_lwp_after_run(struct vcpu_svm *svm)
+{
+	struct svm_lwp *lwp = &svm->lwp;
+
+	if (lwp->ran == SVM_LWP_STEP_NONE ||
+	    (lwp->ran == SVM_LWP_STEP_IRET && svm_lwp_stepped(svm)))
+		return;
+	svm->vmcb->save.rflags &= ~X86_EFLAGS_TF;
+	svm->vmcb->save.rflags |= lwp->others_tf;
+}
+
+/*
+ * The instruction that was looked at has completed, in the guest or in KVM's hands; rIP is that of the
+ * next one. A repeated string instruction counts when rIP leaves it.
+ */
+void svm_lwp_retired(struct kvm_vcpu *vcpu)
+{
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+	struct svm_lwp_next *next = &lwp->next;
+
+	if (!next->valid)
+		return;
+	if (next->known && lwp_insn_is_repeated(&next->insn) && kvm_rip_read(vcpu) == next->ip)
+		return;
+	next->valid = false;
+	lwp->ss_shadow = false;
+	trace_kvm_lwp_step(vcpu->vcpu_id, next->retired.address, next->insn.kind);
+	if (to_svm(vcpu)->vmcb->save.cpl != 3)
+		return;
+	mutex_lock(&lwp->lock);
+	svm_lwp_count(vcpu, &next->retired);
+	mutex_unlock(&lwp->lock);
+}
+
+/*
+ * DR6.B0-B3 that came with a step and count. Conditions of breakpoints that are not enabled may be reported
+ * too; an enabled one on an instruction is a fault of its own, before that instruction, and comes again.
+ */
+static u64 svm_lwp_watchpoints(u64 dr6, u64 dr7)
+{
+	u64 hit = 0;
+	int i;
+
+	for (i = 0; i < KVM_NR_DB_REGS; i++) {
+		u64 enabled = dr7 >> (i * DR_ENABLE_SIZE) & (DR_LOCAL_ENABLE | DR_GLOBAL_ENABLE);
+		u64 type = dr7 >> (DR_CONTROL_SHIFT + i * DR_CONTROL_SIZE) & DR_RW_READ;
+
+		if (enabled && type != DR_RW_EXECUTE)
+			hit |= dr6 & (DR_TRAP0 << i);
+	}
+	return hit;
+}
+
+/*
+ * #DB was intercepted. True: it was LWP's step and nobody else's business. Else the vector's handler goes on
+ * with DR6 in the VMCB that has what is left.
+ */
+bool svm_lwp_db(struct kvm_vcpu *vcpu)
+{
+	struct vcpu_svm *svm = to_svm(vcpu);
+	struct svm_lwp *lwp = &svm->lwp;
+	u64 hit;
+
+	if (lwp->ran == SVM_LWP_STEP_NONE || !svm_lwp_stepped(svm))
+		return false;
+	lwp->over_iret = false;
+	svm_lwp_retired(vcpu);
+	if (lwp->others_tf)
+		return false;
+	hit = svm_lwp_watchpoints(svm->vmcb->save.dr6, svm->vmcb->save.dr7);
+	svm->vmcb->save.dr6 = DR6_ACTIVE_LOW | hit;
+	vmcb_mark_dirty(svm->vmcb, VMCB_DR);
+	return !hit;
+}
+
+/*
+ * An exception exit. True: it was intercepted for LWP only and waits to be injected, without the flag in the
+ * image of RFLAGS that is pushed.
+ */
+bool svm_lwp_exception(struct kvm_vcpu *vcpu, u32 exit_code)
+{
+	struct vcpu_svm *svm = to_svm(vcpu);
+	struct vmcb_control_area *c = &svm->vmcb->control;
+	u32 vector = exit_code - SVM_EXIT_EXCP_BASE;
+	struct x86_exception e = {
+		.vector = PF_VECTOR,
+		.error_code_valid = true,
+	};
+
+	if (vector >= 32 || !(svm->lwp.exceptions & BIT(vector)))
+		return false;
+	if (vector == PF_VECTOR) {
+		if (vcpu->arch.apf.host_apf_flags)
+			return false;
+		e.error_code = c->exit_info_1;
+		e.address = c->exit_info_2;
+		kvm_inject_emulated_page_fault(vcpu, &e);
+	} else if (LWP_ERROR_CODE & BIT(vector)) {
+		kvm_queue_exception_e(vcpu, vector, c->exit_info_1);
+	} else {
+		kvm_queue_exception(vcpu, vector);
+	}
+	return true;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Tracepoints of LWP.
+ */
+#if !defined(_TRACE_KVM_LWP_H) || defined(TRACE_HEADER_MULTI_READ)
+#define _TRACE_KVM_LWP_H
+
+#include <linux/tracepoint.h>
+
+#undef TRACE_SYSTEM
+#define TRACE_SYSTEM kvm_lwp
+
+/* clang-format off */
+TRACE_EVENT(kvm_lwp_insn,
+	TP_PROTO(unsigned int vcpu_id, unsigned int op, u64 address, unsigned int exception),
+	TP_ARGS(vcpu_id, op, address, exception),
+
+	TP_STRUCT__entry(
+		__field(unsigned int, vcpu_id)
+		__field(unsigned int, op)
+		__field(u64, address)
+		__field(unsigned int, exception)
+	),
+
+	TP_fast_assign(
+		__entry->vcpu_id = vcpu_id;
+		__entry->op = op;
+		__entry->address = address;
+		__entry->exception = exception;
+	),
+
+	TP_printk("vcpu %u %s at 0x%llx exception %u", __entry->vcpu_id,
+		  __print_symbolic(__entry->op, { 0, "llwpcb" }, { 1, "slwpcb" },
+				   { 2, "lwpins" }, { 3, "lwpval" }),
+		  __entry->address, __entry->exception)
+);
+
+TRACE_EVENT(kvm_lwp_step,
+	TP_PROTO(unsigned int vcpu_id, u64 address, unsigned int kind),
+	TP_ARGS(vcpu_id, address, kind),
+
+	TP_STRUCT__entry(
+		__field(unsigned int, vcpu_id)
+		__field(u64, address)
+		__field(unsigned int, kind)
+	),
+
+	TP_fast_assign(
+		__entry->vcpu_id = vcpu_id;
+		__entry->address = address;
+		__entry->kind = kind;
+	),
+
+	TP_printk("vcpu %u at 0x%llx kind %u", __entry->vcpu_id, __entry->address, __entry->kind)
+);
+
+TRACE_EVENT(kvm_lwp_boundary,
+	TP_PROTO(unsigned int vcpu_id, u64 address, unsigned int exception, u64 fault),
+	TP_ARGS(vcpu_id, address, exception, fault),
+
+	TP_STRUCT__entry(
+		__field(unsigned int, vcpu_id)
+		__field(u64, address)
+		__field(unsigned int, exception)
+		__field(u64, fault)
+	),
+
+	TP_fast_assign(
+		__entry->vcpu_id = vcpu_id;
+		__entry->address = address;
+		__entry->exception = exception;
+		__entry->fault = fault;
+	),
+
+	TP_printk("vcpu %u at 0x%llx exception %u address 0x%llx", __entry->vcpu_id,
+		  __entry->address, __entry->exception, __entry->fault)
+);
+
+TRACE_EVENT(kvm_lwp_context,
+	TP_PROTO(unsigned int vcpu_id, const char *what, u64 cr3, u64 thread),
+	TP_ARGS(vcpu_id, what, cr3, thread),
+
+	TP_STRUCT__entry(
+		__field(unsigned int, vcpu_id)
+		__string(what, what)
+		__field(u64, cr3)
+		__field(u64, thread)
+	),
+
+	TP_fast_assign(
+		__entry->vcpu_id = vcpu_id;
+		__assign_str(what);
+		__entry->cr3 = cr3;
+		__entry->thread = thread;
+	),
+
+	TP_printk("vcpu %u %s cr3 0x%llx thread 0x%llx", __entry->vcpu_id, __get_str(what),
+		  __entry->cr3, __entry->thread)
+);
+
+#endif
+
+#undef TRACE_INCLUDE_PATH
+#define TRACE_INCLUDE_PATH ../../arch/x86/kvm/svm
+#undef TRACE_INCLUDE_FILE
+#define TRACE_INCLUDE_FILE lwp_trace
+
+#include <trace/define_trace.h>

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The four instructions at CPL 3 under KVM: enable, query, LWPINS and LWPVAL records, flags and rIP, faults.
+ */
+#include "vm.h"
+
+/* rbx: block, rdi: data */
+extern const u8 basic[], basic_ins[], basic_end[];
+asm(".pushsection .text\n"
+    "basic:\n"
+    "	slwpcb %rax\n" /* off: 0 */
+    "	mov %rax, %r8\n"
+    "	llwpcb %rbx\n"
+    "	slwpcb %r9\n"
+    "	stc\n"
+    "	mov $0x11223344aabbccdd, %rdx\n"
+    "	mov $0x55667788, %ecx\n"
+    "basic_ins:\n"
+    "	lwpins $0x700d1234, %ecx, %rdx\n"
+    "	setc %r10b\n"
+    "	movl $0xcafe0001, (%rdi)\n"
+    "	lwpins $0x5678, (%rdi), %edx\n"
+    "	xor %r11d, %r11d\n"
+    "	llwpcb %r11\n"
+    "	slwpcb %rax\n"
+    "	int $0x80\n"
+    "basic_end:\n"
+    ".popsection\n");
+
+static void lwpins_stores_records(void)
+{
+	struct vm *vm = vm_new(true);
+	struct vcpu *v = vm_add_vcpu(vm);
+	struct lwp_record r;
+
+	block_init(vm, 0, 32);
+	vm_load(vm, basic, basic_end);
+	ok(vm_finish(vm, v), "the program runs to its end");
+	is(v->regs.r8, 0, "SLWPCB while LWP is off gives 0");
+	is(v->regs.r9, VM_BLOCK, "SLWPCB gives the block");
+	is(v->regs.r10 & 0xff, 0, "LWPINS with room in the ring clears CF");
+	is(v->regs.rax, 0, "LLWPCB 0 switches LWP off");
+	is(block_head(vm), 2, "two records, flushed head");
+	r = ring_record(vm, 0);
+	is(r.event_id, LWP_EVENT_ID_INS, "EventId of LWPINS");
+	is(r.flags, 0x1234, "Flags are imm[15:0]");
+	is(r.data1, 0x55667788, "Data1 is r/m32");
+	is(r.data2, 0x11223344aabbccddull, "Data2 is operand 1, 64 bits");
+	is(r.address, VM_AT(basic, basic_ins), "address of LWPINS");
+	r = ring_record(vm, 1);
+	is(r.data1, 0xcafe0001, "Data1 from memory");
+	is(r.data2, 0xaabbccdd, "Data2 is operand 1, 32 bits, zero-extended");
+	vm_free(vm);
+}
+
+extern const u8 val[], val_end[];
+asm(".pushsection .text\n"
+    "val:\n"
+    "	llwpcb %rbx\n"
+    "	mov $10, %esi\n"
+    "1:	lwpval $7, %esi, %rsi\n"
+    "	dec %esi\n"
+    "	jnz 1b\n"
+    "	slwpcb %rax\n"
+    "	int $0x80\n"
+    "val_end:\n"
+    ".popsection\n");
+
+/* Counter 0, interval 3: the 1st, 5th and 9th of ten LWPVALs store; the 10th leaves the counter at 2. */
+static void lwpval_samples_every_interval_plus_one(void)
+{
+	struct vm *vm = vm_new(true);
+	struct vcpu *v = vm_add_vcpu(vm);
+
+	block_init(vm, LWP_F_VAL, 32);
+	block_event(vm, 1, 3, 0);
+	vm_load(vm, val, val_end);
+	ok(vm_finish(vm, v), "the program runs to its end");
+	is(block_head(vm), 3, "three records");
+	is(ring_record(vm, 0).data1, 10, "the first LWPVAL stores");
+	is(ring_record(vm, 1).data1, 6, "the fifth stores");
+	is(ring_record(vm, 2).data1, 2, "the ninth stores");
+	is(block_counter(vm, 1), 2, "counter after the tenth");
+	vm_free(vm);
+}
+
+/* The ring's page is missing: #PF for a user write, rIP at LWPINS; the restart stores. */
+static void lwpins_faults_and_restarts(void)
+{
+	struct vm *vm = vm_new(true);
+	struct vcpu *v = vm_add_vcpu(vm);
+	struct kvm_sregs s;
+	struct vm_frame f;
+
+	block_init(vm, 0, 32);
+	vm_load(vm, basic, basic_end);
+	vm_map(vm, VM_RING, false);
+	is(vm_run(vm, v), 14, "LWPINS into a missing ring raises #PF");
+	f = vm_frame(vm, v, 14);
+	vm_get_sregs(v, &s);
+	is(f.rip, VM_AT(basic, basic_ins), "rIP is that of LWPINS");
+	is(f.error, 6, "error code: user, write, not present");
+	is(s.cr2, VM_RING, "CR2 is the lowest missing byte");
+	vm_map(vm, VM_RING, true);
+	ok(vm_finish(vm, v), "the program goes on");
+	is(block_head(vm), 2, "nothing lost, nothing twice");
+	vm_free(vm);
+}
+
+/* An instruction that crosses into a page that is missing: #PF for a user fetch there. */
+static void fetch_faults_on_the_second_page(void)
+{
+	struct vm *vm = vm_new(true);
+	struct vcpu *v = vm_add_vcpu(vm);
+	struct kvm_sregs s;
+
+	vm_load(vm, basic, basic_end);
+	memcpy(vm->mem + VM_CODE + 0xffc, "\x8f\xe9\xf8\x12\xc8\xcd\x80",
+	       7); /* slwpcb %rax; int $0x80 */
+	v->regs.rip = VM_CODE + 0xffc;
+	v->regs.rax = 1;
+	vm_set_regs(v);
+	vm_map(vm, VM_CODE + 0x1000, false);
+	is(vm_run(vm, v), 14, "the missing half raises #PF");
+	is(vm_frame(vm, v, 14).error, 0x14, "error code: user, fetch");
+	vm_get_sregs(v, &s);
+	is(s.cr2, VM_CODE + 0x1000, "CR2 is the second page");
+	vm_map(vm, VM_CODE + 0x1000, true);
+	ok(vm_finish(vm, v), "the instruction restarts");
+	is(v->regs.rax, 0, "and executes");
+	vm_free(vm);
+}
+
+extern const u8 tf[], tf_trap[], tf_end[];
+asm(".pushsection .text\n"
+    "tf:\n"
+    "	pushf\n"
+    "	orl $0x100, (%rsp)\n"
+    "	popf\n"
+    "	slwpcb %rax\n"
+    "tf_trap:\n"
+    "	int $0x80\n"
+    "tf_end:\n"
+    ".popsection\n");
+
+static void guest_single_step_traps_after_an_lwp_instruction(void)
+{
+	struct vm *vm = vm_new(true);
+	struct vcpu *v = vm_add_vcpu(vm);
+	struct vm_frame f;
+
+	vm_load(vm, tf, tf_end);
+	is(vm_run(vm, v), 1, "#DB after SLWPCB");
+	f = vm_frame(vm, v, 1);
+	is(f.rip, VM_AT(tf, tf_trap), "at the next instruction");
+	is(f.rflags & 0x100, 0x100, "RFLAGS.TF is the guest's own");
+	vm_free(vm);
+}
+
+/* #UD stays #UD: undefined XOP encodings, and everything while LWP is not in CPUID. */
+static void undefined_stays_undefined(void)
+{
+	struct vm *vm = vm_new(true);
+	struct vcpu *v;
+	u32 i;
+
+	for (i = 0; i < vm->cpuid->nent; i++) {
+		if (vm->cpuid->entries[i].function == LWP_CPUID_PRESENT_LEAF)
+			vm->cpuid->entries[i].ecx &= ~LWP_CPUID_PRESENT_ECX;
+	}
+	v = vm_add_vcpu(vm);
+	vm_load(vm, basic, basic_end);
+	is(vm_run(vm, v), 6, "#UD without LWP in CPUID");
+	is(vm_frame(vm, v, 6).rip, VM_CODE, "at the instruction");
+	vm_free(vm);
+
+	vm = vm_new(true);
+	v = vm_add_vcpu(vm);
+	vm_load(vm, basic, basic_end);
+	memcpy(vm->mem + VM_CODE, "\x8f\xe9\x70\x12\xc8", 5); /* vvvv is not 1111b */
+	is(vm_run(vm, v), 6, "#UD for SLWPCB with vvvv");
+	vm_free(vm);
+}
+
+int main(void)
+{
+	lwpins_stores_records();
+	lwpval_samples_every_interval_plus_one();
+	lwpins_faults_and_restarts();
+	fetch_faults_on_the_second_page();
+	guest_single_step_traps_after_an_lwp_instruction();
+	undefined_stays_undefined();
+	return done();
+}

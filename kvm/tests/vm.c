@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The machine of vm.h. Every exception, INT 80h and SYSCALL end in a stub that does OUT to a port of its
+ * own, which is how vm_run() learns of it; then the stub returns to the program.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "vm.h"
+
+#define GDT 0x1000
+#define IDT 0x2000
+#define TSS 0x3000
+#define STUBS 0x8000
+#define STUB_SIZE 16
+#define SYSCALL_STUB (STUBS + 256 * STUB_SIZE)
+#define SYSCALL_PORT 0xff
+
+#define KCS 0x08
+#define KSS 0x10
+#define USS 0x1b /* SYSRET: STAR[63:48] + 8 */
+#define UCS 0x23 /* STAR[63:48] + 16 */
+#define TR 0x28
+
+#define RUN_SECONDS 20
+#define MAX_CPUID 256
+
+static unsigned int tests, failures;
+
+static _Noreturn void broken(const char *what)
+{
+	printf("Bail out! %s: %m\n", what);
+	exit(1);
+}
+
+void diag(const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	printf("# ");
+	vprintf(format, ap);
+	printf("\n");
+	va_end(ap);
+}
+
+void ok(bool good, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	printf("%sok %u - ", good ? "" : "not ", ++tests);
+	vprintf(format, ap);
+	printf("\n");
+	va_end(ap);
+	failures += !good;
+	fflush(stdout);
+}
+
+void skip_all(const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	printf("1..0 # SKIP ");
+	vprintf(format, ap);
+	printf("\n");
+	va_end(ap);
+	exit(77);
+}
+
+int done(void)
+{
+	printf("1..%u\n", tests);
+	return failures ? 1 : 0;
+}
+
+static void alarm_handler(int sig)
+{
+	(void)sig;
+}
+
+/* ---- guest tables ---- */
+
+static void map_space(struct vm *vm, u64 cr3)
+{
+	u64 *pml4 = (u64 *)(vm->mem + cr3), *pdpt = pml4 + 512, *pd = pdpt + 512, *pt = pd + 512;
+	unsigned int i;
+
+	pml4[0] = (cr3 + 0x1000) | 7;
+	pdpt[0] = (cr3 + 0x2000) | 7;
+	for (i = 0; i < 2; i++)
+		pd[i] = (cr3 + 0x3000 + i * 0x1000) | 7;
+	for (i = 0; i < VM_SIZE >> 12; i++)
+		pt[i] = (u64)i << 12 | 7;
+}
+
+void vm_map(struct vm *vm, u64 addr, bool present)
+{
+	u64 spaces[] = { VM_CR3, VM_CR3_OTHER };
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		u64 *pte = (u64 *)(vm->mem + spaces[i] + 0x3000) + (addr >> 12);
+
+		*pte = present ? *pte | 1 : *pte & ~(u64)1;
+	}
+	/* The tables changed behind the vCPU's back: have its TLB flushed. */
+	for (i = 0; i < vm->vcpus; i++) {
+		struct kvm_sregs s;
+
+		if (ioctl(vm->vcpu[i].fd, KVM_GET_SREGS, &s))
+			broken("KVM_GET_SREGS");
+		s.cr4 ^= 0x80;
+		if (ioctl(vm->vcpu[i].fd, KVM_SET_SREGS, &s))
+			broken("KVM_SET_SREGS");
+	}
+}
+
+static bool has_error_code(int vector)
+{
+	return vector == 8 || (vector >= 10 && vector <= 14) || vector == 17;
+}
+
+static void write_stub(struct vm *vm, int vector)
+{
+	u8 *p = vm->mem + STUBS + vector * STUB_SIZE;
+
+	*p++ = 0xe6; /* out %al, $vector */
+	*p++ = (u8)vector;
+	if (has_error_code(vector)) {
+		memcpy(p, "\x48\x83\xc4\x08", 4); /* add $8, %rsp */
+		p += 4;
+	}
+	memcpy(p, "\x48\xcf", 2); /* iretq */
+}
+
+static void write_tables(struct vm *vm)
+{
+	u64 *gdt = (u64 *)(vm->mem + GDT);
+	int i;
+
+	map_space(vm, VM_CR3);
+	map_space(vm, VM_CR3_OTHER);
+	gdt[KCS / 8] = 0x00af9b000000ffff;
+	gdt[KSS / 8] = 0x00cf93000000ffff;
+	gdt[USS / 8] = 0x00cff3000000ffff;
+	gdt[UCS / 8] = 0x00affb000000ffff;
+	for (i = 0; i < 256; i++) {
+		u64 target = STUBS + (u64)i * STUB_SIZE;
+		u64 *gate = (u64 *)(vm->mem + IDT + i * 16);
+		/* The program may use INT n. */
+		u64 dpl = i == 1 || i == 3 || i == 4 || i == VM_DONE ? 3 : 0;
+
+		gate[0] = (target & 0xffff) | KCS << 16 | (0x8e00 | dpl << 13) << 32 |
+			  (target >> 16 & 0xffff) << 48;
+		gate[1] = target >> 32;
+		write_stub(vm, i);
+	}
+	memcpy(vm->mem + SYSCALL_STUB, "\xe6\xff\x48\x0f\x07", 5); /* out %al, $0xff; sysretq */
+}
+
+/* ---- life ---- */
+
+struct vm *vm_new(bool apic)
+{
+	struct sigaction sa = { .sa_handler = alarm_handler };
+	struct kvm_userspace_memory_region region = { .memory_size = VM_SIZE };
+	struct vm *vm = calloc(1, sizeof(*vm));
+
+	sigaction(SIGALRM, &sa, NULL);
+	vm->kvm = open("/dev/kvm", O_RDWR);
+	if (vm->kvm < 0)
+		skip_all("no /dev/kvm");
+	vm->fd = ioctl(vm->kvm, KVM_CREATE_VM, 0);
+	if (vm->fd < 0)
+		broken("KVM_CREATE_VM");
+	vm->mem = mmap(NULL, VM_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	region.userspace_addr = (u64)vm->mem;
+	if (ioctl(vm->fd, KVM_SET_USER_MEMORY_REGION, &region))
+		broken("KVM_SET_USER_MEMORY_REGION");
+	if (apic && ioctl(vm->fd, KVM_CREATE_IRQCHIP))
+		broken("KVM_CREATE_IRQCHIP");
+	vm->cpuid = calloc(1, sizeof(*vm->cpuid) + MAX_CPUID * sizeof(vm->cpuid->entries[0]));
+	vm->cpuid->nent = MAX_CPUID;
+	if (ioctl(vm->kvm, KVM_GET_SUPPORTED_CPUID, vm->cpuid))
+		broken("KVM_GET_SUPPORTED_CPUID");
+	write_tables(vm);
+	return vm;
+}
+
+void vm_free(struct vm *vm)
+{
+	unsigned int i;
+
+	for (i = 0; i < vm->vcpus; i++) {
+		munmap(vm->vcpu[i].run, (size_t)ioctl(vm->kvm, KVM_GET_VCPU_MMAP_SIZE, 0));
+		close(vm->vcpu[i].fd);
+	}
+	close(vm->fd);
+	close(vm->kvm);
+	munmap(vm->mem, VM_SIZE);
+	free(vm->cpuid);
+	free(vm);
+}
+
+static struct kvm_segment segment(u16 selector, u8 type, u8 s, u8 dpl, bool code)
+{
+	struct kvm_segment seg = {
+		.limit = 0xffffffff,
+		.selector = selector,
+		.type = type,
+		.present = 1,
+		.dpl = dpl,
+		.db = !code,
+		.s = s,
+		.l = code,
+		.g = 1,
+	};
+
+	return seg;
+}
+
+void vm_start(struct vm *vm, struct vcpu *v)
+{
+	unsigned int index = (unsigned int)(v - vm->vcpu);
+	u64 tss = TSS + index * 0x80;
+	struct kvm_sregs s;
+
+	memset(vm->mem + tss, 0, 0x68);
+	lwp_put64(vm->mem + tss + 4, VM_KSTACK_TOP - index * 0x1000);
+	if (ioctl(v->fd, KVM_GET_SREGS, &s))
+		broken("KVM_GET_SREGS");
+	s.cs = segment(UCS, 11, 1, 3, true);
+	s.ss = s.ds = s.es = s.fs = s.gs = segment(USS, 3, 1, 3, false);
+	s.tr = segment(TR, 11, 0, 0, false);
+	s.tr.base = tss;
+	s.tr.limit = 0x67;
+	s.tr.g = 0;
+	s.gdt.base = GDT;
+	s.gdt.limit = 0xff;
+	s.idt.base = IDT;
+	s.idt.limit = 0xfff;
+	s.cr0 = 0x80050033;
+	s.cr3 = VM_CR3;
+	s.cr4 = 0x6a0; /* PAE, PGE, OSFXSR, OSXMMEXCPT */
+	s.efer = 0xd01; /* SCE, LME, LMA, NX */
+	if (ioctl(v->fd, KVM_SET_SREGS, &s))
+		broken("KVM_SET_SREGS");
+	vm_set_msr(v, 0xc0000081, (u64)(USS - 8) << 48 | (u64)KCS << 32); /* STAR */
+	vm_set_msr(v, 0xc0000082, SYSCALL_STUB); /* LSTAR */
+	vm_set_msr(v, 0xc0000084, 0x47700); /* SFMASK: TF, IF, DF ... */
+
+	memset(&v->regs, 0, sizeof(v->regs));
+	v->regs.rip = VM_CODE;
+	v->regs.rsp = VM_STACK_TOP - index * 0x4000;
+	v->regs.rflags = 0x202;
+	v->regs.rbx = VM_BLOCK;
+	v->regs.rdi = VM_DATA;
+	vm_set_regs(v);
+}
+
+struct vcpu *vm_add_vcpu(struct vm *vm)
+{
+	struct vcpu *v = &vm->vcpu[vm->vcpus];
+	struct kvm_mp_state mp = { .mp_state = KVM_MP_STATE_RUNNABLE };
+	int size = ioctl(vm->kvm, KVM_GET_VCPU_MMAP_SIZE, 0);
+
+	v->fd = ioctl(vm->fd, KVM_CREATE_VCPU, vm->vcpus);
+	if (v->fd < 0)
+		broken("KVM_CREATE_VCPU");
+	v->run = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_SHARED, v->fd, 0);
+	if (ioctl(v->fd, KVM_SET_CPUID2, vm->cpuid))
+		broken("KVM_SET_CPUID2");
+	vm->vcpus++;
+	ioctl(v->fd, KVM_SET_MP_STATE, &mp);
+	vm_start(vm, v);
+	return v;
+}
+
+void vm_load(struct vm *vm, const void *from, const void *to)
+{
+	memset(vm->mem + VM_CODE, 0xcc, 0x4000);
+	memcpy(vm->mem + VM_CODE, from, (size_t)((const u8 *)to - (const u8 *)from));
+}
+
+void vm_set_regs(struct vcpu *v)
+{
+	if (ioctl(v->fd, KVM_SET_REGS, &v->regs))
+		broken("KVM_SET_REGS");
+}
+
+void vm_get_sregs(struct vcpu *v, struct kvm_sregs *s)
+{
+	if (ioctl(v->fd, KVM_GET_SREGS, s))
+		broken("KVM_GET_SREGS");
+}
+
+u64 vm_get_msr(struct vcpu *v, u32 msr)
+{
+	struct {
+		struct kvm_msrs head;
+		struct kvm_msr_entry entry;
+	} m = { .head.nmsrs = 1, .entry.index = msr };
+
+	if (ioctl(v->fd, KVM_GET_MSRS, &m) != 1)
+		return ~(u64)0;
+	return m.entry.data;
+}
+
+int vm_set_msr(struct vcpu *v, u32 msr, u64 value)
+{
+	struct {
+		struct kvm_msrs head;
+		struct kvm_msr_entry entry;
+	} m = { .head.nmsrs = 1, .entry.index = msr, .entry.data = value };
+
+	return ioctl(v->fd, KVM_SET_MSRS, &m) == 1 ? 0 : -1;
+}
+
+/* ---- running ---- */
+
+int vm_run(struct vm *vm, struct vcpu *v)
+{
+	struct kvm_run *run = v->run;
+	int r, result;
+
+	(void)vm;
+	alarm(RUN_SECONDS);
+	r = ioctl(v->fd, KVM_RUN, 0);
+	alarm(0);
+	if (r && errno == EINTR)
+		result = VM_TIMEOUT;
+	else if (r)
+		broken("KVM_RUN");
+	else if (run->exit_reason == KVM_EXIT_IO && run->io.port == SYSCALL_PORT)
+		result = VM_SYSCALL;
+	else if (run->exit_reason == KVM_EXIT_IO)
+		result = run->io.port;
+	else if (run->exit_reason == KVM_EXIT_DEBUG)
+		result = VM_DEBUG;
+	else if (run->exit_reason == KVM_EXIT_HLT)
+		result = VM_HALT;
+	else {
+		diag("exit reason %u", run->exit_reason);
+		result = VM_TIMEOUT;
+	}
+	if (ioctl(v->fd, KVM_GET_REGS, &v->regs))
+		broken("KVM_GET_REGS");
+	return result;
+}
+
+bool vm_finish(struct vm *vm, struct vcpu *v)
+{
+	int stop = vm_run(vm, v);
+	struct vm_frame f;
+
+	if (stop == VM_DONE)
+		return true;
+	f = vm_frame(vm, v, stop);
+	diag("stopped with 0x%x, rip 0x%llx, frame rip 0x%llx error 0x%llx", stop,
+	     (unsigned long long)v->regs.rip, (unsigned long long)f.rip,
+	     (unsigned long long)f.error);
+	return false;
+}
+
+/* The stub's OUT has been executed, nothing after it. */
+struct vm_frame vm_frame(const struct vm *vm, const struct vcpu *v, int vector)
+{
+	const u8 *p = vm->mem + v->regs.rsp % VM_SIZE;
+	struct vm_frame f = { 0 };
+
+	if (vector < 256 && has_error_code(vector)) {
+		f.error = lwp_get64(p);
+		p += 8;
+	}
+	f.rip = lwp_get64(p);
+	f.cs = lwp_get64(p + 8);
+	f.rflags = lwp_get64(p + 16);
+	f.rsp = lwp_get64(p + 24);
+	f.ss = lwp_get64(p + 32);
+	return f;
+}
+
+/* ---- LWP ---- */
+
+static u8 *slot(const struct vm *vm, u32 id)
+{
+	return vm->mem + VM_BLOCK + LWP_CB_EVENT_OFFSET + (id - 1) * LWP_CB_SLOT_SIZE;
+}
+
+void block_init(struct vm *vm, u32 flags, u32 records)
+{
+	u8 *b = vm->mem + VM_BLOCK;
+
+	memset(b, 0, 0x1000);
+	memset(vm->mem + VM_RING, 0xee, 0x10000);
+	lwp_put32(b + LWP_CB_FLAGS, flags);
+	lwp_put32(b + LWP_CB_SIZE_RANDOM, records * LWP_RECORD_SIZE);
+	lwp_put64(b + LWP_CB_BASE, VM_RING);
+	lwp_put32(b + LWP_CB_THRESHOLD, 0x0fffffe0);
+}
+
+void block_event(struct vm *vm, u32 id, u32 interval, u32 counter)
+{
+	lwp_put32(slot(vm, id) + LWP_CB_SLOT_INTERVAL, interval);
+	lwp_put32(slot(vm, id) + LWP_CB_SLOT_COUNTER, counter);
+}
+
+u32 block_counter(const struct vm *vm, u32 id)
+{
+	return lwp_get32(slot(vm, id) + LWP_CB_SLOT_COUNTER);
+}
+
+u32 block_head(const struct vm *vm)
+{
+	return lwp_get32(vm->mem + VM_BLOCK + LWP_CB_HEAD) / LWP_RECORD_SIZE;
+}
+
+struct lwp_record ring_record(const struct vm *vm, u32 index)
+{
+	struct lwp_record r;
+
+	lwp_record_decode(vm->mem + VM_RING + index * LWP_RECORD_SIZE, &r);
+	return r;
+}

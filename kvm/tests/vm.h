@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A very small virtual machine on /dev/kvm for tests: one or more vCPUs in 64-bit mode, 4 MiB of identity
+ * mapped memory that programs may use, an IDT that reports every exception, and TAP.
+ */
+#ifndef VM_H
+#define VM_H
+
+#include <linux/kvm.h>
+#include "lwp_kvm.h"
+#include "lwp_cb.h"
+#include "lwp_msr.h"
+#include "lwp_record.h"
+
+/* Where things are in guest memory; linear = physical. */
+#define VM_SIZE 0x400000
+#define VM_KSTACK_TOP 0x30000 /* of vCPU 0; each further one 0x1000 lower */
+#define VM_CODE 0x100000 /* the program, CPL 3 */
+#define VM_BLOCK 0x200000 /* the LWPCB */
+#define VM_RING 0x210000
+#define VM_STACK_TOP 0x290000
+#define VM_DATA 0x300000
+#define VM_CR3 0x10000
+#define VM_CR3_OTHER 0x18000 /* another address space with the same contents */
+
+/* What vm_run() came back with: an exception or interrupt vector, or one of these. */
+#define VM_SYSCALL 0x100 /* the program executed SYSCALL; the kernel is about to SYSRET */
+#define VM_DEBUG 0x101 /* KVM_EXIT_DEBUG */
+#define VM_HALT 0x102
+#define VM_TIMEOUT 0x103
+#define VM_DONE 0x80 /* INT 80h: the program's last instruction */
+
+struct vcpu {
+	int fd;
+	struct kvm_run *run;
+	struct kvm_regs regs; /* after vm_run() */
+};
+
+struct vm {
+	int kvm, fd;
+	u8 *mem;
+	unsigned int vcpus;
+	struct vcpu vcpu[4];
+	struct kvm_cpuid2 *cpuid;
+};
+
+/* The kernel's stack frame of the exception that vm_run() returned. */
+struct vm_frame {
+	u64 error, rip, cs, rflags, rsp, ss;
+};
+
+/* Machine without vCPUs. `apic`: in-kernel irqchip. */
+struct vm *vm_new(bool apic);
+void vm_free(struct vm *vm);
+/* One more vCPU with the CPUID that KVM supports; it starts at VM_CODE, CPL 3. */
+struct vcpu *vm_add_vcpu(struct vm *vm);
+/* The program: position-independent code from..to, copied to VM_CODE. */
+void vm_load(struct vm *vm, const void *from, const void *to);
+/* vCPU at VM_CODE with fresh registers. */
+void vm_start(struct vm *vm, struct vcpu *v);
+int vm_run(struct vm *vm, struct vcpu *v);
+/* vm_run() until the program is done; other stops fail. False: something else came. */
+bool vm_finish(struct vm *vm, struct vcpu *v);
+struct vm_frame vm_frame(const struct vm *vm, const struct vcpu *v, int vector);
+/* Address of a label of the loaded program. */
+#define VM_AT(prog, label) (VM_CODE + (u64)((const u8 *)(label) - (const u8 *)(prog)))
+/* Map a page (4 KiB) of both address spaces not present, or again. */
+void vm_map(struct vm *vm, u64 addr, bool present);
+
+u64 vm_get_msr(struct vcpu *v, u32 msr);
+int vm_set_msr(struct vcpu *v, u32 msr, u64 value);
+void vm_set_regs(struct vcpu *v);
+void vm_get_sregs(struct vcpu *v, struct kvm_sregs *s);
+
+/* A block at VM_BLOCK, ring of `records` records at VM_RING; events are enabled one by one. */
+void block_init(struct vm *vm, u32 flags, u32 records);
+void block_event(struct vm *vm, u32 id, u32 interval, u32 counter);
+u32 block_counter(const struct vm *vm, u32 id);
+u32 block_head(const struct vm *vm); /* in records */
+struct lwp_record ring_record(const struct vm *vm, u32 index);
+
+/* TAP */
+void ok(bool good, const char *format, ...);
+#define is(got, want, what)                                                                        \
+	do {                                                                                       \
+		u64 g_ = (u64)(got), w_ = (u64)(want);                                             \
+		ok(g_ == w_, "%s: 0x%llx%s", (what), (unsigned long long)g_,                       \
+		   g_ == w_ ? "" : " is wrong");                                                   \
+		if (g_ != w_)                                                                      \
+			diag("wanted 0x%llx (%s:%d)", (unsigned long long)w_, __FILE__, __LINE__); \
+	} while (0)
+void diag(const char *format, ...);
+void skip_all(const char *format, ...);
+int done(void);
+
+#endif

@@ -1,0 +1,34 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# The nested lab: QEMU in TCG is an AMD machine without LWP (L0) in which the stock kernel runs with our
+# kvm.ko and kvm-amd.ko (L1). What L1 runs may use /dev/kvm.
+. "$LAB/boot.sh"
+
+# nested_prepare: what it takes is there and up to date
+nested_prepare()
+{
+	"$LAB/deps"
+	local part
+
+	for part in tools guest kvm qemu; do
+		"$LAB/build-$part"
+	done
+}
+
+# nested_boot COMMAND ARG...: run a command in L1. SMP, MEMORY as in boot.sh; NESTED_CPU: another CPU model
+# than EPYC; NESTED_STOCK=1: with the kernel's own KVM modules; NESTED_KVM_AMD: parameters of kvm-amd.
+nested_boot()
+{
+	VLWP_SHARE=$GUEST_SHARE "$HOST/lab/vmrun" --cwd="$PWD" --log="$RUN/qemu.log" \
+		--console="$RUN/console" --modules="$BUILD/guest/root/lib/modules/$(<"$BUILD/guest/version")" \
+		"${VLWP_QEMU:-$BUILD/qemu/qemu-system-x86_64}" -L "$FIRMWARE" \
+		-machine q35 -accel tcg,thread=multi -smp "$SMP" -m "$MEMORY" \
+		-cpu "${NESTED_CPU:-EPYC},-lwp" \
+		-nodefaults -no-user-config -display none -no-reboot -serial "file:$RUN/console" \
+		-kernel "$BUILD/guest/vmlinux" -initrd "$BUILD/guest/initramfs.cpio" \
+		-append "$KERNEL_ARGS" \
+		-virtfs local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap \
+		-virtfs "local,path=$RUN/share,mount_tag=share,security_model=none,multidevs=remap" \
+		-- "$LAB/nested-l1" "$BUILD/kvm" "${NESTED_STOCK:-0}" "${NESTED_KVM_AMD-}" "$@"
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What KVM and its user space agree on about LWP. Out-of-tree numbers; they lie above 0x4c570000 ("LW"),
+ * where upstream's do not come.
+ *
+ * KVM_CHECK_EXTENSION(KVM_CAP_X86_LWP), on the VM: 0, or KVM_LWP_HAS_* bits. 0 for encrypted guests.
+ *
+ * Attributes of the VM (KVM_{HAS,GET,SET}_DEVICE_ATTR on its file descriptor), group KVM_LWP_VM:
+ *   KVM_LWP_VM_POLICY    struct kvm_lwp_policy; may be set before the first vCPU exists, later -EBUSY
+ *   KVM_LWP_VM_CONTEXTS  the context array: addr points to struct kvm_lwp_contexts. Get with size too small
+ *                        writes the size needed and returns -ENOSPC. Getting it parks every live context in
+ *                        the array first. Set replaces all; size 0 drops all (machine reset).
+ *
+ * Attributes of a vCPU, group KVM_LWP_VCPU:
+ *   KVM_LWP_VCPU_IMAGE   the state's 128-byte image. Set validates it (-EINVAL changes nothing) and wins over
+ *                        the MSRs LWP_CFG and LWP_CBADDR.
+ *   KVM_LWP_VCPU_STATUS  get only, __u32: why the vCPU has no LWP, KVM_LWP_REFUSED_*
+ */
+#ifndef LWP_KVM_H
+#define LWP_KVM_H
+
+#include "lwp_types.h"
+
+#define KVM_CAP_X86_LWP 0x4c570001
+
+#define KVM_LWP_HAS_43724 LWP_BIT(0)
+#define KVM_LWP_HAS_2007 LWP_BIT(1)
+#define KVM_LWP_HAS_AUTO LWP_BIT(2)
+#define KVM_LWP_HAS_OS LWP_BIT(3)
+#define KVM_LWP_HAS_EXACT LWP_BIT(4)
+#define KVM_LWP_HAS_PROMPT LWP_BIT(5)
+#define KVM_LWP_HAS_VMCB LWP_BIT(6) /* 8000_001C ECX[24] may be offered */
+
+#define KVM_LWP_VM 0x4c570001
+#define KVM_LWP_VM_POLICY 0
+#define KVM_LWP_VM_CONTEXTS 1
+
+#define KVM_LWP_VCPU 0x4c570001
+#define KVM_LWP_VCPU_IMAGE 0
+#define KVM_LWP_VCPU_STATUS 1
+
+#define KVM_LWP_CONTEXT_AUTO 0
+#define KVM_LWP_CONTEXT_OS 1
+
+struct kvm_lwp_policy {
+	u32 rev; /* LWP_REV_* */
+	u32 context; /* KVM_LWP_CONTEXT_* */
+	u32 delivery; /* enum lwp_delivery */
+	u32 reserved; /* 0 */
+};
+
+struct kvm_lwp_contexts {
+	u64 addr; /* user-space address of the array */
+	u64 size; /* bytes */
+};
+
+#define KVM_LWP_REFUSED_NOT 0 /* the vCPU has LWP */
+#define KVM_LWP_REFUSED_CPUID 1 /* its CPUID does not announce LWP */
+#define KVM_LWP_REFUSED_LEAF 2 /* leaf 8000_001C announces what this host cannot do */
+#define KVM_LWP_REFUSED_ENCRYPTED 3 /* SEV, SEV-ES, SNP: registers or memory cannot be read */
+#define KVM_LWP_REFUSED_APIC 4 /* no in-kernel local APIC */
+#define KVM_LWP_REFUSED_HOST 5 /* kvm_amd was loaded with lwp=0 */
+
+#endif
