@@ -186,10 +186,10 @@ static void add_mapping(struct mappings *into, pid_t pid, const struct line *lin
 	mapping->object = is_object(line) ? find_object(objects, pid, line, writer) : LWPDATA_NONE;
 }
 
-bool mappings_read(struct mappings *into, pid_t pid, ino_t pool_inode, struct objects *objects,
-		   struct lwpdata_writer *writer)
+enum mappings_owner mappings_read(struct mappings *into, pid_t pid, pid_t tid, ino_t pool_inode,
+				  struct objects *objects, struct lwpdata_writer *writer)
 {
-	bool has_pool = false;
+	enum mappings_owner owner = MAPPINGS_UNREADABLE;
 	struct line line;
 	size_t room = 0;
 	char *text = NULL;
@@ -197,21 +197,24 @@ bool mappings_read(struct mappings *into, pid_t pid, ino_t pool_inode, struct ob
 	FILE *file;
 
 	into->nr = 0;
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	/* Not /proc/PID/maps: that of a first thread that has ended is empty. */
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/maps", pid, tid);
 	file = fopen(path, "re");
 	if (!file)
-		return false;
+		return MAPPINGS_UNREADABLE;
 	while (getline(&text, &room, file) > 0) {
 		if (!parse_line(text, &line))
 			continue;
+		if (owner == MAPPINGS_UNREADABLE)
+			owner = MAPPINGS_FOREIGN;
 		if (line.inode == pool_inode && !strncmp(line.path, "/memfd:", 7))
-			has_pool = true;
+			owner = MAPPINGS_OURS;
 		if (strchr(line.perms, 'x'))
 			add_mapping(into, pid, &line, objects, writer);
 	}
 	free(text);
 	fclose(file);
-	return has_pool;
+	return owner;
 }
 
 void mappings_free(struct mappings *mappings)

@@ -28,13 +28,18 @@ struct objects {
 	const char *profiler; /* path of our own library */
 };
 
+enum mappings_owner {
+	MAPPINGS_OURS,
+	MAPPINGS_FOREIGN, /* the pool is not mapped: another program, or one that has just been exec'ed */
+	MAPPINGS_UNREADABLE, /* nothing can be said */
+};
+
 /*
- * Read /proc/PID/maps into *into (emptied first). New files are appended to `objects` and to the
- * profile. pool_inode: that of the pool. False if the process cannot be looked at, or has not mapped
- * the pool: then it is not, or no longer, one of ours.
+ * Read the mappings of a thread of a process into *into (emptied first). New files are appended to
+ * `objects` and to the profile. pool_inode: that of the pool.
  */
-bool mappings_read(struct mappings *into, pid_t pid, ino_t pool_inode, struct objects *objects,
-		   struct lwpdata_writer *writer);
+enum mappings_owner mappings_read(struct mappings *into, pid_t pid, pid_t tid, ino_t pool_inode,
+				  struct objects *objects, struct lwpdata_writer *writer);
 
 void mappings_free(struct mappings *mappings);
 

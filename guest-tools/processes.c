@@ -29,6 +29,7 @@ struct process {
 	int pidfd; /* -1: none, ask kill(2) */
 	struct mappings mappings;
 	uint64_t sweep_at, sweep_interval; /* ns */
+	bool replaced; /* exec'ed something that has not asked for a slot, or not yet */
 };
 
 static struct lwpdata_bytes text(const char *string)
@@ -105,6 +106,7 @@ struct process *process_attach(struct supervisor *s, pid_t pid, bool by_exec, ui
 {
 	static const struct mappings none;
 	struct process *process = calloc(1, sizeof(*process)), *old, *parent;
+	pid_t tid = (pid_t)pool_slot(s->pool, i)->tid;
 	uint32_t parent_id = LWPDATA_NONE;
 
 	if (!process)
@@ -116,7 +118,8 @@ struct process *process_attach(struct supervisor *s, pid_t pid, bool by_exec, ui
 		parent_id = parent->id;
 	if (old)
 		end_process(s, old, by_exec ? LWPDATA_END_EXEC : LWPDATA_END_EXIT, i);
-	if (!mappings_read(&process->mappings, pid, s->pool_inode, &s->objects, s->writer)) {
+	if (mappings_read(&process->mappings, pid, tid, s->pool_inode, &s->objects, s->writer) !=
+	    MAPPINGS_OURS) {
 		s->stats.processes_refused++;
 		mappings_free(&process->mappings);
 		free(process);
@@ -136,17 +139,31 @@ struct process *process_attach(struct supervisor *s, pid_t pid, bool by_exec, ui
 
 /* ---- Living --------------------------------------------------------------------------------- */
 
-/* Calls `what` for every slot that the process has. */
+/* Slots that were ever taken. */
+static uint32_t nr_slots(const struct supervisor *s)
+{
+	uint32_t taken = __atomic_load_n(&s->pool->high_water, __ATOMIC_SEQ_CST);
+
+	return taken < s->pool->nr_slots ? taken : s->pool->nr_slots;
+}
+
+/* State of slot i if it is the process's, else POOL_FREE. */
+static enum pool_state state_of(const struct supervisor *s, const struct process *process,
+				uint32_t i)
+{
+	uint64_t owner = __atomic_load_n(&pool_slot(s->pool, i)->owner, __ATOMIC_ACQUIRE);
+
+	return pool_owner_pid(owner) == (uint32_t)process->pid ? pool_owner_state(owner) :
+								 POOL_FREE;
+}
+
+/* Calls `what` for every slot on which a thread of the process has started LWP. */
 static void for_slots(struct supervisor *s, const struct process *process,
 		      void (*what)(struct supervisor *s, uint32_t i))
 {
-	for (uint32_t i = 0; i < s->pool->high_water && i < s->pool->nr_slots; i++) {
-		uint64_t owner = __atomic_load_n(&pool_slot(s->pool, i)->owner, __ATOMIC_ACQUIRE);
-
-		if (owner && pool_owner_pid(owner) == (uint32_t)process->pid &&
-		    pool_owner_state(owner) != POOL_CLAIMED)
+	for (uint32_t i = 0; i < nr_slots(s); i++)
+		if (state_of(s, process, i) > POOL_CLAIMED)
 			what(s, i);
-	}
 }
 
 static void drain(struct supervisor *s, uint32_t i)
@@ -155,14 +172,24 @@ static void drain(struct supervisor *s, uint32_t i)
 		ring_drain(s, i, true);
 }
 
-bool process_rescan(struct supervisor *s, struct process *process)
+/* A thread of the process that lives, as far as is known. */
+static pid_t living_thread(const struct supervisor *s, const struct process *process)
 {
+	for (uint32_t i = 0; i < nr_slots(s); i++)
+		if (state_of(s, process, i) == POOL_LIVE)
+			return (pid_t)pool_slot(s->pool, i)->tid;
+	return process->pid;
+}
+
+enum mappings_owner process_rescan(struct supervisor *s, struct process *process)
+{
+	enum mappings_owner owner;
 	struct mappings now = { 0 };
-	bool ours;
 
 	for_slots(s, process, drain);
-	ours = mappings_read(&now, process->pid, s->pool_inode, &s->objects, s->writer);
-	if (ours) {
+	owner = mappings_read(&now, process->pid, living_thread(s, process), s->pool_inode,
+			      &s->objects, s->writer);
+	if (owner == MAPPINGS_OURS) {
 		mappings_write_changes(&process->mappings, &now, process->id, supervise_now(),
 				       s->writer);
 		mappings_free(&process->mappings);
@@ -170,7 +197,7 @@ bool process_rescan(struct supervisor *s, struct process *process)
 	} else {
 		mappings_free(&now);
 	}
-	return ours;
+	return owner;
 }
 
 /* The names that a living thread has now; a program usually sets them after the start. */
@@ -224,39 +251,50 @@ static void take_perf_map(struct supervisor *s, const struct process *process)
 	close(fd);
 }
 
-static bool was_execing(struct supervisor *s, const struct process *process)
+/* How it ended, as far as its slots tell. */
+static uint32_t how_ended(const struct supervisor *s, const struct process *process)
 {
-	for (uint32_t i = 0; i < s->pool->high_water && i < s->pool->nr_slots; i++) {
-		uint64_t owner = __atomic_load_n(&pool_slot(s->pool, i)->owner, __ATOMIC_ACQUIRE);
+	if (process->replaced)
+		return LWPDATA_END_UNFOLLOWED;
+	for (uint32_t i = 0; i < nr_slots(s); i++)
+		if (state_of(s, process, i) == POOL_EXECING)
+			return LWPDATA_END_UNFOLLOWED;
+	return LWPDATA_END_EXIT;
+}
 
-		if (owner == pool_owner((uint32_t)process->pid, POOL_EXECING))
-			return true;
-	}
-	return false;
+/* Only for slots whose threads are gone. */
+static void release_slot(struct supervisor *s, uint32_t i)
+{
+	__atomic_store_n(&pool_slot(s->pool, i)->request, POOL_REQUEST_NONE, __ATOMIC_RELEASE);
+	__atomic_store_n(&pool_slot(s->pool, i)->owner, 0, __ATOMIC_RELEASE);
+}
+
+static void finish_and_release(struct supervisor *s, uint32_t i)
+{
+	ring_finish(s, i, true);
+	release_slot(s, i);
+}
+
+static void finish_running(struct supervisor *s, uint32_t i)
+{
+	ring_finish(s, i, false);
 }
 
 /* A process is over, or replaced by exec: keep_slot is its new program's, UINT32_MAX for none. */
 static void end_process(struct supervisor *s, struct process *process, uint32_t how,
 			uint32_t keep_slot)
 {
-	struct lwpdata_process_end end = { .process = process->id, .how = how };
+	const struct lwpdata_process_end end = { .process = process->id,
+						 .how = how,
+						 .time = supervise_now() };
 	struct process **link;
 
-	for (uint32_t i = 0; i < s->pool->high_water && i < s->pool->nr_slots; i++) {
-		struct pool_slot *slot = pool_slot(s->pool, i);
-		uint64_t owner = __atomic_load_n(&slot->owner, __ATOMIC_ACQUIRE);
-
-		if (!owner || i == keep_slot || pool_owner_pid(owner) != (uint32_t)process->pid)
-			continue;
-		if (pool_owner_state(owner) != POOL_CLAIMED)
-			ring_finish(s, i, how != LWPDATA_END_RUNNING);
-		if (how != LWPDATA_END_RUNNING) {
-			__atomic_store_n(&slot->request, POOL_REQUEST_NONE, __ATOMIC_RELEASE);
-			__atomic_store_n(&slot->owner, 0, __ATOMIC_RELEASE);
-		}
-	}
+	for_slots(s, process, how == LWPDATA_END_RUNNING ? finish_running : finish_and_release);
+	/* Those that it was about to start on are free again too, but not its successor's. */
+	for (uint32_t i = 0; i < nr_slots(s) && how != LWPDATA_END_RUNNING; i++)
+		if (i != keep_slot && state_of(s, process, i) == POOL_CLAIMED)
+			release_slot(s, i);
 	take_perf_map(s, process);
-	end.time = supervise_now();
 	lwpdata_write_process_end(s->writer, &end);
 	if (how == LWPDATA_END_UNFOLLOWED)
 		s->stats.execs_unfollowed++;
@@ -283,11 +321,21 @@ static void sweep(struct supervisor *s, struct process *process, uint64_t now)
 	process->sweep_at = now + process->sweep_interval;
 	if (process->sweep_interval < SWEEP_MAX)
 		process->sweep_interval *= 2;
-	/* Gone from its memory: it runs a program that does not load our library. */
-	if (!process_rescan(s, process) && !has_ended(process))
-		end_process(s, process, LWPDATA_END_UNFOLLOWED, UINT32_MAX);
-	else
+	switch (process_rescan(s, process)) {
+	case MAPPINGS_OURS:
 		for_slots(s, process, refresh_name);
+		break;
+	case MAPPINGS_FOREIGN:
+		/*
+		 * It has exec'ed: its threads are gone. The new program may still ask for a slot, and
+		 * may even have claimed one since we looked; if it never does, it cannot be profiled.
+		 */
+		for_slots(s, process, finish_and_release);
+		process->replaced = true;
+		break;
+	default:
+		break;
+	}
 }
 
 void processes_check(struct supervisor *s)
@@ -299,9 +347,7 @@ void processes_check(struct supervisor *s)
 	for (struct process *p = s->processes; p; p = next) {
 		next = p->next;
 		if (has_ended(p)) {
-			end_process(s, p,
-				    was_execing(s, p) ? LWPDATA_END_UNFOLLOWED : LWPDATA_END_EXIT,
-				    UINT32_MAX);
+			end_process(s, p, how_ended(s, p), UINT32_MAX);
 			continue;
 		}
 		/* The call has begun; its work may still go on: look now and a little later. */
@@ -309,7 +355,7 @@ void processes_check(struct supervisor *s)
 			p->sweep_interval = SWEEP_MIN;
 			p->sweep_at = now;
 		}
-		if (now >= p->sweep_at)
+		if (now >= p->sweep_at && !p->replaced)
 			sweep(s, p, now);
 	}
 	s->dl_calls = dl_calls;
@@ -352,10 +398,12 @@ void processes_end_all(struct supervisor *s)
 	struct process *next;
 
 	for (struct process *p = s->processes; p; p = next) {
+		uint32_t how;
+
 		next = p->next;
-		if (!has_ended(p))
+		if (!has_ended(p) && !p->replaced)
 			process_rescan(s, p);
-		end_process(s, p, has_ended(p) ? LWPDATA_END_EXIT : LWPDATA_END_RUNNING,
-			    UINT32_MAX);
+		how = has_ended(p) || p->replaced ? how_ended(s, p) : LWPDATA_END_RUNNING;
+		end_process(s, p, how, UINT32_MAX);
 	}
 }

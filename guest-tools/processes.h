@@ -17,8 +17,8 @@ uint32_t process_id(const struct process *process);
  */
 struct process *process_attach(struct supervisor *s, pid_t pid, bool by_exec, uint32_t i);
 
-/* Empty the process's rings, then note how its mappings changed. False if it is not ours any more. */
-bool process_rescan(struct supervisor *s, struct process *process);
+/* Empty the process's rings, then note how its mappings changed. */
+enum mappings_owner process_rescan(struct supervisor *s, struct process *process);
 
 /* Note processes that ended and look at mappings whose turn it is. */
 void processes_check(struct supervisor *s);

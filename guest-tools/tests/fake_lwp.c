@@ -54,9 +54,13 @@ __attribute__((constructor)) static void install(int argc, char **argv, char **e
 		.sa_flags = SA_SIGINFO,
 	};
 
-	for (; *envp; envp++)
+	for (; *envp; envp++) {
 		if (!strncmp(*envp, POOL_ENV "=", strlen(POOL_ENV "=")))
 			sigaction(SIGILL, &action, NULL);
+		/* A program that takes long to load: lwprun looks at it before it has the pool. */
+		if (!strncmp(*envp, "FAKE_LWP_DELAY=", strlen("FAKE_LWP_DELAY=")))
+			usleep(200 * 1000);
+	}
 }
 
 static uint32_t get32(unsigned int offset)

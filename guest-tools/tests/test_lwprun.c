@@ -336,6 +336,28 @@ Test(lwprun, exec_starts_anew_and_a_failed_one_goes_on)
 	cr_expect(eq(u32, run.threads[0].flags, LWPDATA_THREAD_FLUSHED));
 }
 
+Test(lwprun, a_program_that_loads_slowly_is_followed)
+{
+	setenv("FAKE_LWP_DELAY", "yes", 1);
+	lwprun("-q", VICTIM, "exec", "30", NULL);
+	cr_assert(eq(u32, run.nr_processes, 2));
+	cr_expect(eq(u32, run.processes[0].how, LWPDATA_END_EXEC));
+	cr_expect(eq(u64, run.processes[0].records, 11));
+	cr_expect(eq(u64, run.processes[1].records, 30));
+	cr_expect(eq(u64, run.stats.execs_unfollowed, 0));
+}
+
+/* The first thread's /proc/PID/maps is empty then. */
+Test(lwprun, a_process_lives_on_without_its_first_thread)
+{
+	lwprun("-q", VICTIM, "leaderless", NULL);
+	cr_expect(eq(int, run.status, 0));
+	cr_expect(eq(u32, run.nr_processes, 1));
+	cr_expect(eq(u64, run.records, 100 + 50));
+	cr_expect(eq(u32, run.processes[0].how, LWPDATA_END_EXIT));
+	cr_expect(eq(u64, run.stats.execs_unfollowed, 0));
+}
+
 Test(lwprun, exec_with_another_environment_is_followed)
 {
 	lwprun("-q", VICTIM, "exec-clean", "30", NULL);

@@ -80,6 +80,24 @@ static int do_threads(char **argv)
 	return 0;
 }
 
+static void *late_thread(void *arg)
+{
+	records(50);
+	usleep(200 * 1000);
+	records(50);
+	return NULL;
+}
+
+/* The first thread ends before the others. */
+static int do_leaderless(char **argv)
+{
+	pthread_t other;
+
+	must(pthread_create(&other, NULL, late_thread, NULL) == 0, "pthread_create");
+	records(50);
+	pthread_exit(NULL);
+}
+
 /* Threads that come one after the other, argv[0] of them. */
 static int do_many(char **argv)
 {
@@ -321,6 +339,7 @@ static const struct {
 	{ "signal", do_signal },
 	{ "clone", do_clone },
 	{ "jit", do_jit },
+	{ "leaderless", do_leaderless },
 };
 
 int main(int argc, char **argv)
