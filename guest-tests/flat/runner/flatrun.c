@@ -154,7 +154,7 @@ static void finish(struct job *j)
 	} else if (v == VERDICT_FAIL || v == VERDICT_ERROR) {
 		show_failures(text);
 		if (v == VERDICT_ERROR)
-			show_all(err, "TCG doesn't support requested feature");
+			show_all(err, " doesn't support requested feature: ");
 	}
 	fflush(stdout);
 	tally.passed += tap.passed;
