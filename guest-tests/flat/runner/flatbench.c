@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MAX_ARGS 32
+#include "machine.h"
 
 static struct {
 	const char *base, *patched, *firmware, *image, *plugin;
@@ -52,43 +52,26 @@ static _Noreturn void usage(int status)
 /* Runs one configuration; its CPU time (user and system) in seconds. */
 static double run(const struct config *c, unsigned int rounds)
 {
-	char append[128], plugin[4096];
-	const char *argv[MAX_ARGS];
+	char append[128], plugin[4096], smp[16];
+	const char *argv[MACHINE_MAX_ARGS];
+	const struct machine m = {
+		.qemu = c->patched ? opt.patched : opt.base,
+		.firmware = opt.firmware,
+		.accel = "tcg",
+		.cpu = c->cpu,
+		.image = opt.image,
+		.append = append,
+		.plugin = c->plugin ? plugin : NULL,
+		.cpus = 1,
+	};
 	struct rusage usage;
-	int n = 0, status = 0;
+	int status = 0;
 	pid_t pid;
 
 	snprintf(append, sizeof(append), "test=bench cpus=1 rounds=%u%s", rounds, c->args);
-	argv[n++] = c->patched ? opt.patched : opt.base;
-	argv[n++] = "-L";
-	argv[n++] = opt.firmware;
-	argv[n++] = "-accel";
-	argv[n++] = "tcg";
-	argv[n++] = "-machine";
-	argv[n++] = "q35";
-	argv[n++] = "-cpu";
-	argv[n++] = c->cpu;
-	argv[n++] = "-m";
-	argv[n++] = "64";
-	argv[n++] = "-nodefaults";
-	argv[n++] = "-no-user-config";
-	argv[n++] = "-display";
-	argv[n++] = "none";
-	argv[n++] = "-no-reboot";
-	argv[n++] = "-serial";
-	argv[n++] = "stdio";
-	argv[n++] = "-device";
-	argv[n++] = "isa-debug-exit,iobase=0xf4,iosize=4";
-	if (c->plugin) {
+	if (c->plugin)
 		snprintf(plugin, sizeof(plugin), "%s,%s", opt.plugin, c->plugin);
-		argv[n++] = "-plugin";
-		argv[n++] = plugin;
-	}
-	argv[n++] = "-kernel";
-	argv[n++] = opt.image;
-	argv[n++] = "-append";
-	argv[n++] = append;
-	argv[n] = NULL;
+	machine_command(&m, smp, argv);
 	pid = fork();
 	if (!pid) {
 		int null = open("/dev/null", O_RDWR);

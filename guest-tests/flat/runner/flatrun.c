@@ -10,11 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "child.h"
+#include "machine.h"
 #include "options.h"
 #include "table.h"
 #include "tap.h"
-
-#define MAX_ARGS 40
 
 static struct {
 	unsigned int passed, failed, skipped;
@@ -36,43 +35,22 @@ static void on_signal(int sig)
 static bool start(struct job *j, const struct run *r)
 {
 	char cpu[512], smp[16], append[256];
-	const char *argv[MAX_ARGS];
-	unsigned int cpus = r->cpus ? r->cpus : 1, n = 0;
+	const char *argv[MACHINE_MAX_ARGS];
+	const struct machine m = {
+		.qemu = opt.qemu,
+		.firmware = opt.firmware,
+		.accel = opt.accel,
+		.cpu = cpu,
+		.image = opt.image,
+		.append = append,
+		.cpus = r->cpus ? r->cpus : 1,
+		.reboots = r->resets,
+	};
 
 	snprintf(cpu, sizeof(cpu), "%s%s%s", cpu_model, r->cpu ? "," : "", r->cpu ? r->cpu : "");
-	snprintf(smp, sizeof(smp), "%u", cpus);
-	snprintf(append, sizeof(append), "test=%s cpus=%u%s%s%s", r->test ? r->test : r->name, cpus,
-		 opt.dump ? " dump=1" : "", r->args ? " " : "", r->args ? r->args : "");
-	argv[n++] = opt.qemu;
-	if (opt.firmware) {
-		argv[n++] = "-L";
-		argv[n++] = opt.firmware;
-	}
-	argv[n++] = "-accel";
-	argv[n++] = opt.accel;
-	argv[n++] = "-machine";
-	argv[n++] = "q35";
-	argv[n++] = "-cpu";
-	argv[n++] = cpu;
-	argv[n++] = "-smp";
-	argv[n++] = smp;
-	argv[n++] = "-m";
-	argv[n++] = "64";
-	argv[n++] = "-nodefaults";
-	argv[n++] = "-no-user-config";
-	argv[n++] = "-display";
-	argv[n++] = "none";
-	if (!r->resets)
-		argv[n++] = "-no-reboot";
-	argv[n++] = "-serial";
-	argv[n++] = "stdio";
-	argv[n++] = "-device";
-	argv[n++] = "isa-debug-exit,iobase=0xf4,iosize=4";
-	argv[n++] = "-kernel";
-	argv[n++] = opt.image;
-	argv[n++] = "-append";
-	argv[n++] = append;
-	argv[n] = NULL;
+	snprintf(append, sizeof(append), "test=%s cpus=%u%s%s%s", r->test ? r->test : r->name,
+		 m.cpus, opt.dump ? " dump=1" : "", r->args ? " " : "", r->args ? r->args : "");
+	machine_command(&m, smp, argv);
 	j->run = r;
 	j->began = now();
 	return child_start(&j->child, (char *const *)argv,
