@@ -185,7 +185,7 @@ struct lwpdata_writer;
 
 /*
  * Start a file that will be called `path`. Until lwpdata_finish() it has a temporary name beside it.
- * Returns NULL with errno set.
+ * Returns NULL with errno set; EINVAL: `path` is there and no regular file.
  */
 struct lwpdata_writer *lwpdata_create(const char *path);
 

@@ -362,7 +362,8 @@ int main(int argc, char **argv)
 
 	writer = lwpdata_create(options.output);
 	if (!writer)
-		die(LWPRUN_FAILED, "cannot write '%s': %s", options.output, strerror(errno));
+		die(LWPRUN_FAILED, "cannot write '%s': %s", options.output,
+		    errno == EINVAL ? "not a regular file" : strerror(errno));
 	pool = create_pool(&description, options.max_threads, &pool_fd);
 	assignment = pool_assignment(pool_fd);
 	bell = &pool->bell;

@@ -14,6 +14,8 @@
 #include "mappings.h"
 
 #define VDSO "[vdso]"
+/* Every program has it, above all that it maps. */
+#define STACK "[stack]"
 
 struct object {
 	char *path;
@@ -189,7 +191,7 @@ static void add_mapping(struct mappings *into, pid_t pid, const struct line *lin
 enum mappings_owner mappings_read(struct mappings *into, pid_t pid, pid_t tid, ino_t pool_inode,
 				  struct objects *objects, struct lwpdata_writer *writer)
 {
-	enum mappings_owner owner = MAPPINGS_UNREADABLE;
+	bool has_pool = false, complete = false;
 	struct line line;
 	size_t room = 0;
 	char *text = NULL;
@@ -205,16 +207,17 @@ enum mappings_owner mappings_read(struct mappings *into, pid_t pid, pid_t tid, i
 	while (getline(&text, &room, file) > 0) {
 		if (!parse_line(text, &line))
 			continue;
-		if (owner == MAPPINGS_UNREADABLE)
-			owner = MAPPINGS_FOREIGN;
-		if (line.inode == pool_inode && !strncmp(line.path, "/memfd:", 7))
-			owner = MAPPINGS_OURS;
+		has_pool |= line.inode == pool_inode && !strncmp(line.path, "/memfd:", 7);
+		complete |= !strcmp(line.path, STACK);
 		if (strchr(line.perms, 'x'))
 			add_mapping(into, pid, &line, objects, writer);
 	}
 	free(text);
 	fclose(file);
-	return owner;
+	/* If the process ends or execs while we read, the list just stops. */
+	if (!complete)
+		return MAPPINGS_UNREADABLE;
+	return has_pool ? MAPPINGS_OURS : MAPPINGS_FOREIGN;
 }
 
 void mappings_free(struct mappings *mappings)

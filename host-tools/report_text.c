@@ -81,7 +81,8 @@ static void print_table(const struct report *report, const struct rows *rows,
 		printf("%6.2f%% %10" PRIu64, 100.0 * (double)row->samples / (double)rows->samples,
 		       row->samples);
 		for (size_t k = 0; k < by->nr; k++)
-			printf("  %-*s", width[k], shown(by->keys[k], row->labels[k]));
+			printf("  %-*s", k + 1 < by->nr || row->file ? width[k] : 0,
+			       shown(by->keys[k], row->labels[k]));
 		if (source && row->file)
 			printf("  %s:%d", shown(KEY_LINE, row->file), row->line);
 		putchar('\n');

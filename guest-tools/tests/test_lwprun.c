@@ -370,6 +370,7 @@ Test(lwprun, a_vfork_child_leaves_its_parent_alone)
 	cr_expect(eq(int, run.status, 0));
 	cr_assert(eq(u32, run.nr_processes, 2));
 	cr_expect(eq(u64, run.processes[0].records, 7));
+	cr_expect(eq(u32, run.threads[0].flags, LWPDATA_THREAD_FLUSHED));
 	cr_expect(eq(u64, run.processes[1].records, 30));
 }
 
@@ -555,6 +556,8 @@ Test(lwprun, wrong_programs_are_refused)
 	expect_refusal(1, "No such file");
 	lwprun("/", NULL);
 	expect_refusal(1, "Is a directory");
+	lwprun("-o", "/dev/null", VICTIM, NULL);
+	expect_refusal(1, "not a regular file");
 	lwprun("/etc/passwd", NULL);
 	expect_refusal(1, "Permission denied");
 	lwprun("no-such-program", NULL);

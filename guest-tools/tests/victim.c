@@ -193,6 +193,10 @@ static int do_vfork(char **argv)
 {
 	pid_t pid = vfork();
 
+	if (pid == 0)
+		_exit(0);
+	must(reap(pid) == 0, "vfork");
+	pid = vfork();
 	if (pid == 0) {
 		execl(self, "victim", "records", argv[0], (char *)NULL);
 		_exit(98);
