@@ -19,7 +19,7 @@
 static struct {
 	const char *base, *patched, *firmware, *image, *plugin;
 	unsigned int rounds, turns;
-} opt = { .rounds = 3000, .turns = 5 };
+} opt = { .rounds = 60000, .turns = 3 };
 
 static const struct config {
 	const char *name;
