@@ -40,10 +40,10 @@ static s32 count_down(const struct lwp_engine *e, s32 counter, u64 n)
 	return (s32)(counter - (s64)n);
 }
 
-/* EventId of a kind that is being counted, else 0. */
+/* EventId of a kind that is being counted, else 0. LWPVAL is counted by lwp_val() and by nothing else. */
 static u32 counted_id(const struct lwp_engine *e, enum lwp_kind kind)
 {
-	u32 id = e->rev->event_id[kind];
+	u32 id = kind == LWP_KIND_VAL ? 0 : e->rev->event_id[kind];
 
 	return id && lwp_active(e) & LWP_BIT(id) ? id : 0;
 }

@@ -246,7 +246,8 @@ struct lwp_retired {
  * How many more events of a kind (that pass all filters) until one is due: n means that the n-th from now
  * is. At least 1. LWP_BUDGET_NEVER: not counted at all (LWP off or not available, event not active, block
  * not read yet), or due already while a record is pending: no count can hasten its turn, but counting goes
- * on (lwp_count()). Ask again after every call that is not lwp_count().
+ * on (lwp_count()). Ask again after every call that is not lwp_count(). LWP_KIND_VAL is counted by lwp_val()
+ * alone: for this function and the three below there is no such event.
  */
 #define LWP_BUDGET_NEVER (~(u64)0)
 u64 lwp_budget(const struct lwp_engine *e, enum lwp_kind kind);

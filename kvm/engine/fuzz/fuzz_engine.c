@@ -195,9 +195,6 @@ static void do_late(void)
 	struct lwp_record pending = e->st.pending;
 	struct lwp_retired r;
 
-	/* LWPVAL is counted by the instruction itself. */
-	if (kind == LWP_KIND_VAL)
-		return;
 	some_retired(&r);
 	lwp_retire_late(e, kind, fuzz_u32(&in), &r);
 	if (pending.event_id)

@@ -253,11 +253,16 @@ Test(lwpval, a_counter_below_zero_is_owed_as_overrun)
 	cr_expect(eq(i32, eng.st.counter[0], 7 - 0x1ffffff));
 }
 
-Test(lwpval, is_not_counted_by_retire)
+Test(lwpval, is_counted_by_nothing_else)
 {
+	struct lwp_retired r = { .address = 0x400000 };
+
 	start(LWP_REV_43724);
 	set_event(BLOCK, 1, 7, 3);
 	enable(BLOCK);
 	steps(0x400000, 5);
+	lwp_count(&eng, LWP_KIND_VAL, 2);
+	cr_expect(not(lwp_retire_late(&eng, LWP_KIND_VAL, 9, &r)));
+	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_VAL), LWP_BUDGET_NEVER));
 	cr_expect(eq(i32, eng.st.counter[0], 3));
 }
