@@ -127,23 +127,29 @@ void svm_lwp_vcpu_init(struct kvm_vcpu *vcpu)
 	to_svm(vcpu)->lwp.refusal = KVM_LWP_REFUSED_CPUID;
 }
 
-/* The table of contexts, which a VM gets with its first vCPU that has LWP. */
-static bool svm_lwp_vm_get_table(struct kvm *kvm)
+/*
+ * The table of contexts, which a VM gets with its first vCPU that has LWP. Contexts wander between vCPUs, so
+ * all of them announce the same.
+ */
+static u32 svm_lwp_join_vm(struct kvm *kvm, const struct lwp_caps *caps)
 {
 	struct kvm_svm_lwp *vm = &to_kvm_svm(kvm)->lwp;
 	struct lwp_ctx *entry;
 
 	guard(mutex)(&vm->lock);
 	if (vm->table.entry)
-		return true;
+		return memcmp(&vm->caps, caps, sizeof(*caps)) ? KVM_LWP_REFUSED_LEAF :
+								KVM_LWP_REFUSED_NOT;
 	entry = kvcalloc(lwp_contexts, sizeof(*entry), GFP_KERNEL_ACCOUNT);
 	if (!entry)
-		return false;
+		return KVM_LWP_REFUSED_HOST;
 	lwp_ctx_table_init(&vm->table, entry, lwp_contexts);
-	return true;
+	vm->caps = *caps;
+	return KVM_LWP_REFUSED_NOT;
 }
 
-static void svm_lwp_update_avail(struct kvm_vcpu *vcpu)
+/* The guest's leaf follows LWP_CFG. */
+void svm_lwp_update_avail(struct kvm_vcpu *vcpu)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
 	u32 avail = lwp->enabled ? lwp_engine_avail(&lwp->engine) : 0;
@@ -204,7 +210,9 @@ void svm_lwp_after_set_cpuid(struct kvm_vcpu *vcpu)
 
 	mutex_lock(&lwp->lock);
 	lwp->refusal = svm_lwp_judge(vcpu, &caps);
-	if (lwp->refusal || !svm_lwp_vm_get_table(vcpu->kvm)) {
+	if (!lwp->refusal)
+		lwp->refusal = svm_lwp_join_vm(vcpu->kvm, &caps);
+	if (lwp->refusal) {
 		lwp->enabled = false;
 	} else if (!lwp->enabled || memcmp(&caps, &lwp->engine.caps, sizeof(caps))) {
 		lwp_engine_init(&lwp->engine, &caps, policy->context == KVM_LWP_CONTEXT_AUTO,
@@ -265,8 +273,6 @@ static bool svm_lwp_write_cbaddr(struct kvm_vcpu *vcpu, u64 value, bool host)
 	svm_lwp_ctx_changed(vcpu);
 	lwp_engine_defer(e, value);
 	lwp->resume = !e->auto_context;
-	if (e->auto_context)
-		svm_lwp_ctx_changed(vcpu);
 	return true;
 }
 

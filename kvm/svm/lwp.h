@@ -74,6 +74,7 @@ struct svm_lwp {
 struct kvm_svm_lwp {
 	struct mutex lock; /* guards table */
 	struct lwp_ctx_table table; /* entry is NULL until a vCPU has LWP */
+	struct lwp_caps caps; /* of all vCPUs that have LWP */
 	struct kvm_lwp_policy policy;
 	atomic_t stepping; /* vCPUs that step; AVIC is inhibited while there is one */
 };
@@ -91,6 +92,7 @@ int svm_lwp_get_msr(struct kvm_vcpu *vcpu, struct msr_data *msr);
 int svm_lwp_set_msr(struct kvm_vcpu *vcpu, struct msr_data *msr);
 const struct lwp_caps *svm_lwp_host_caps(u32 rev);
 u32 svm_lwp_refusal(struct kvm_vcpu *vcpu);
+void svm_lwp_update_avail(struct kvm_vcpu *vcpu);
 
 /* lwp_mem.c */
 extern const struct lwp_vcpu_ops svm_lwp_ops;
@@ -127,5 +129,11 @@ void svm_lwp_ctx_sync(struct kvm_vcpu *vcpu);
 void svm_lwp_ctx_before_llwpcb(struct kvm_vcpu *vcpu);
 void svm_lwp_ctx_changed(struct kvm_vcpu *vcpu);
 void svm_lwp_ctx_park(struct kvm_vcpu *vcpu);
+void svm_lwp_ctx_leave(struct kvm_vcpu *vcpu, bool drop);
+
+/* lwp_attr.c */
+int svm_lwp_extension(struct kvm *kvm);
+int svm_lwp_vm_attr(struct kvm *kvm, unsigned int ioctl, struct kvm_device_attr *attr);
+int svm_lwp_vcpu_attr(struct kvm_vcpu *vcpu, unsigned int ioctl, struct kvm_device_attr *attr);
 
 #endif

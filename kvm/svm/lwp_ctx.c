@@ -92,6 +92,14 @@ static void svm_lwp_park_live(struct kvm_vcpu *vcpu)
 	lwp->next.valid = false;
 }
 
+/* The live context goes to the table, or is forgotten. */
+void svm_lwp_ctx_leave(struct kvm_vcpu *vcpu, bool drop)
+{
+	if (drop)
+		lwp_state_off(&to_svm(vcpu)->lwp.engine.st);
+	svm_lwp_park_live(vcpu);
+}
+
 /* Have `holder` park the context of `key`. Called without locks. */
 static void svm_lwp_take(struct kvm_vcpu *vcpu, s32 holder, const struct lwp_ctx_key *key)
 {
@@ -157,6 +165,9 @@ static void svm_lwp_sync_auto(struct kvm_vcpu *vcpu)
 	u64 fs = to_svm(vcpu)->vmcb01.ptr->save.fs.base;
 	u64 cr3 = kvm_read_cr3(vcpu);
 
+	/* A state that user space has set: it is the running thread's. */
+	if (!lwp->live)
+		svm_lwp_ctx_changed(vcpu);
 	svm_lwp_watch(vcpu, svm_lwp_any(vcpu) && !is_guest_mode(vcpu));
 	if (is_guest_mode(vcpu)) {
 		if (lwp->live)

@@ -351,6 +351,12 @@ int vm_run(struct vm *vm, struct vcpu *v)
 		diag("exit reason %u", run->exit_reason);
 		result = VM_TIMEOUT;
 	}
+	/* OUT is complete only when KVM_RUN is called again. */
+	if (!r && run->exit_reason == KVM_EXIT_IO) {
+		run->immediate_exit = 1;
+		ioctl(v->fd, KVM_RUN, 0);
+		run->immediate_exit = 0;
+	}
 	if (ioctl(v->fd, KVM_GET_REGS, &v->regs))
 		broken("KVM_GET_REGS");
 	return result;

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What user space sees and sets: the capability, the attributes of the VM (policy, contexts) and of a vCPU
+ * (image, status). See svm/lwp/lwp_kvm.h.
+ */
+#include <linux/uaccess.h>
+
+#include "svm.h"
+#include "lwp.h"
+
+/* KVM_CHECK_EXTENSION; kvm may be NULL. */
+int svm_lwp_extension(struct kvm *kvm)
+{
+	if (!enable_lwp || (kvm && sev_guest(kvm)))
+		return 0;
+	return KVM_LWP_HAS_43724 | KVM_LWP_HAS_2007 | KVM_LWP_HAS_AUTO | KVM_LWP_HAS_OS |
+	       KVM_LWP_HAS_EXACT;
+}
+
+static int svm_lwp_get_policy(struct kvm *kvm, void __user *to)
+{
+	return copy_to_user(to, &to_kvm_svm(kvm)->lwp.policy, sizeof(struct kvm_lwp_policy)) ?
+		       -EFAULT :
+		       0;
+}
+
+static int svm_lwp_set_policy(struct kvm *kvm, const void __user *from)
+{
+	struct kvm_lwp_policy *now = &to_kvm_svm(kvm)->lwp.policy;
+	struct kvm_lwp_policy policy;
+
+	if (copy_from_user(&policy, from, sizeof(policy)))
+		return -EFAULT;
+	if (!lwp_rev_get(policy.rev) || policy.context > KVM_LWP_CONTEXT_OS ||
+	    policy.delivery != LWP_DELIVERY_EXACT || policy.reserved)
+		return -EINVAL;
+
+	guard(mutex)(&kvm->lock);
+	if (kvm->created_vcpus && memcmp(now, &policy, sizeof(policy)))
+		return -EBUSY;
+	*now = policy;
+	return 0;
+}
+
+/* Every context is in the table afterwards. Whoever runs looks its own up again. */
+static void svm_lwp_park_all(struct kvm *kvm, bool drop)
+{
+	struct kvm_vcpu *vcpu;
+	unsigned long i;
+
+	kvm_for_each_vcpu(i, vcpu, kvm)
+	{
+		struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+
+		mutex_lock(&lwp->lock);
+		if (lwp->live)
+			svm_lwp_ctx_leave(vcpu, drop);
+		lwp->lookup = true;
+		mutex_unlock(&lwp->lock);
+	}
+	kvm_make_all_cpus_request(kvm, KVM_REQ_LWP);
+}
+
+static int svm_lwp_get_contexts(struct kvm *kvm, struct kvm_lwp_contexts __user *arg)
+{
+	struct kvm_svm_lwp *vm = &to_kvm_svm(kvm)->lwp;
+	struct kvm_lwp_contexts user;
+	size_t size;
+	u8 *buf;
+	int r;
+
+	if (copy_from_user(&user, arg, sizeof(user)))
+		return -EFAULT;
+	svm_lwp_park_all(kvm, false);
+
+	mutex_lock(&vm->lock);
+	size = lwp_ctx_save(&vm->table, &vm->caps, NULL, 0);
+	buf = user.size < size ? NULL : kvmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	if (buf)
+		lwp_ctx_save(&vm->table, &vm->caps, buf, size);
+	mutex_unlock(&vm->lock);
+
+	r = put_user(size, &arg->size) ? -EFAULT : 0;
+	if (!r && user.size < size)
+		r = -ENOSPC;
+	else if (!r && size && !buf)
+		r = -ENOMEM;
+	else if (!r && size && copy_to_user(u64_to_user_ptr(user.addr), buf, size))
+		r = -EFAULT;
+	kvfree(buf);
+	return r;
+}
+
+static int svm_lwp_set_contexts(struct kvm *kvm, const struct kvm_lwp_contexts __user *arg)
+{
+	struct kvm_svm_lwp *vm = &to_kvm_svm(kvm)->lwp;
+	struct kvm_lwp_contexts user;
+	u32 index;
+	int r = 0;
+	u8 *buf;
+
+	if (copy_from_user(&user, arg, sizeof(user)))
+		return -EFAULT;
+	if (user.size % LWP_CTX_ENTRY_SIZE || user.size / LWP_CTX_ENTRY_SIZE > vm->table.size)
+		return -EINVAL;
+	buf = user.size ? vmemdup_user(u64_to_user_ptr(user.addr), user.size) : NULL;
+	if (IS_ERR(buf))
+		return PTR_ERR(buf);
+	svm_lwp_park_all(kvm, true);
+	mutex_lock(&vm->lock);
+	if (!user.size)
+		lwp_ctx_table_reset(&vm->table);
+	else if (lwp_ctx_load(&vm->table, &vm->caps, buf, user.size, &index))
+		r = -EINVAL;
+	mutex_unlock(&vm->lock);
+	kvm_make_all_cpus_request(kvm, KVM_REQ_LWP);
+	kvfree(buf);
+	return r;
+}
+
+/* KVM_{HAS,GET,SET}_DEVICE_ATTR on the VM. */
+int svm_lwp_vm_attr(struct kvm *kvm, unsigned int ioctl, struct kvm_device_attr *attr)
+{
+	void __user *addr = u64_to_user_ptr(attr->addr);
+
+	if (!svm_lwp_extension(kvm) || attr->flags)
+		return -ENXIO;
+	switch (attr->attr) {
+	case KVM_LWP_VM_POLICY:
+		if (ioctl == KVM_HAS_DEVICE_ATTR)
+			return 0;
+		return ioctl == KVM_GET_DEVICE_ATTR ? svm_lwp_get_policy(kvm, addr) :
+						      svm_lwp_set_policy(kvm, addr);
+	case KVM_LWP_VM_CONTEXTS:
+		if (!to_kvm_svm(kvm)->lwp.table.entry)
+			return -ENXIO;
+		if (ioctl == KVM_HAS_DEVICE_ATTR)
+			return 0;
+		return ioctl == KVM_GET_DEVICE_ATTR ? svm_lwp_get_contexts(kvm, addr) :
+						      svm_lwp_set_contexts(kvm, addr);
+	default:
+		return -ENXIO;
+	}
+}
+
+static int svm_lwp_get_image(struct kvm_vcpu *vcpu, void __user *to)
+{
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+	u8 image[LWP_IMAGE_SIZE];
+
+	mutex_lock(&lwp->lock);
+	lwp_state_encode(&lwp->engine.st, &lwp->engine.caps, image);
+	mutex_unlock(&lwp->lock);
+	return copy_to_user(to, image, sizeof(image)) ? -EFAULT : 0;
+}
+
+static int svm_lwp_set_image(struct kvm_vcpu *vcpu, const void __user *from)
+{
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+	u8 image[LWP_IMAGE_SIZE];
+	struct lwp_state st;
+
+	if (copy_from_user(image, from, sizeof(image)))
+		return -EFAULT;
+	if (lwp_state_decode(image, &lwp->engine.caps, &st))
+		return -EINVAL;
+	mutex_lock(&lwp->lock);
+	if (lwp->live)
+		svm_lwp_ctx_leave(vcpu, true);
+	lwp_engine_load(&lwp->engine, &st);
+	lwp->resume = false;
+	lwp->lookup = true;
+	lwp->in_user = false;
+	mutex_unlock(&lwp->lock);
+	svm_lwp_update_avail(vcpu);
+	return 0;
+}
+
+/* KVM_{HAS,GET,SET}_DEVICE_ATTR on a vCPU. */
+int svm_lwp_vcpu_attr(struct kvm_vcpu *vcpu, unsigned int ioctl, struct kvm_device_attr *attr)
+{
+	void __user *addr = u64_to_user_ptr(attr->addr);
+
+	if (attr->flags)
+		return -ENXIO;
+	switch (attr->attr) {
+	case KVM_LWP_VCPU_IMAGE:
+		if (!to_svm(vcpu)->lwp.enabled || sev_guest(vcpu->kvm))
+			return -ENXIO;
+		if (ioctl == KVM_HAS_DEVICE_ATTR)
+			return 0;
+		return ioctl == KVM_GET_DEVICE_ATTR ? svm_lwp_get_image(vcpu, addr) :
+						      svm_lwp_set_image(vcpu, addr);
+	case KVM_LWP_VCPU_STATUS:
+		if (ioctl == KVM_HAS_DEVICE_ATTR)
+			return 0;
+		if (ioctl == KVM_SET_DEVICE_ATTR)
+			return -ENXIO;
+		return put_user(svm_lwp_refusal(vcpu), (u32 __user *)addr) ? -EFAULT : 0;
+	default:
+		return -ENXIO;
+	}
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What user space is promised: CPUID, MSRs, capability, attributes; bad input; saving and restoring between
+ * any two instructions; refusals.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include "vm.h"
+#include "lwp_state.h"
+
+static struct kvm_cpuid_entry2 *leaf(struct vm *vm, u32 function)
+{
+	u32 i;
+
+	for (i = 0; i < vm->cpuid->nent; i++) {
+		if (vm->cpuid->entries[i].function == function)
+			return &vm->cpuid->entries[i];
+	}
+	return NULL;
+}
+
+static int attr(int fd, unsigned long request, u32 group, u64 number, void *addr)
+{
+	struct kvm_device_attr a = { .group = group, .attr = number, .addr = (u64)addr };
+
+	return ioctl(fd, request, &a) ? -errno : 0;
+}
+
+static void cpuid_announces_what_stepping_can_count(void)
+{
+	struct vm *vm = vm_new(true);
+	struct kvm_cpuid_entry2 *e = leaf(vm, LWP_CPUID_LEAF);
+
+	ok(e != NULL, "leaf 8000_001C is there");
+	if (!e)
+		return;
+	is(e->ebx, 0x80062016, "EBX: 16h quadwords, 32 bytes, 6 events, slots from 80h");
+	is(e->ecx, 0x20010200, "ECX: version 1, 32 records at least, IP filter");
+	is(e->edx, 0xe000000f, "EDX: INT, PTSC, CONT, BRE, IRE, VAL, available");
+	is(leaf(vm, LWP_CPUID_PRESENT_LEAF)->ecx & LWP_CPUID_PRESENT_ECX, LWP_CPUID_PRESENT_ECX,
+	   "8000_0001 ECX[15]");
+	is(leaf(vm, 0xd)->edx >> 30 & 1, 0, "XCR0[62] is not offered");
+	vm_free(vm);
+}
+
+static void msrs_follow_the_rules(void)
+{
+	struct vm *vm = vm_new(true);
+	struct vcpu *v = vm_add_vcpu(vm);
+
+	is(vm_get_msr(v, LWP_MSR_CFG), 0x6000000e, "LWP_CFG at reset: all but INT, COREID 0");
+	is(vm_get_msr(v, LWP_MSR_CBADDR), 0, "LWP_CBADDR at reset");
+	is(vm_set_msr(v, LWP_MSR_CFG, 0x0000320500000004ull), 0, "IRE, COREID, VECTOR");
+	is(vm_get_msr(v, LWP_MSR_CFG), 0x0000320500000004ull, "are stored");
+	is(vm_set_msr(v, LWP_MSR_CFG, LWP_F_DME), -1, "a feature that is not offered is refused");
+	is(vm_get_msr(v, LWP_MSR_CFG), 0x0000320500000004ull, "and changes nothing");
+	vm_free(vm);
+}
+
+static void capability_and_attributes_reject_bad_input(void)
+{
+	struct vm *vm = vm_new(true);
+	struct kvm_lwp_policy p = { .rev = 7 };
+	struct kvm_lwp_contexts c = { 0 };
+	u8 image[LWP_IMAGE_SIZE];
+	struct vcpu *v;
+	u32 status = ~0u;
+
+	is(ioctl(vm->fd, KVM_CHECK_EXTENSION, KVM_CAP_X86_LWP),
+	   KVM_LWP_HAS_43724 | KVM_LWP_HAS_2007 | KVM_LWP_HAS_AUTO | KVM_LWP_HAS_OS |
+		   KVM_LWP_HAS_EXACT,
+	   "KVM_CAP_X86_LWP");
+	is(attr(vm->fd, KVM_HAS_DEVICE_ATTR, KVM_LWP_VM, 99, NULL), -ENXIO, "no such attribute");
+	is(attr(vm->fd, KVM_HAS_DEVICE_ATTR, 99, 0, NULL), -ENXIO, "no such group");
+	is(attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &p), -EINVAL,
+	   "no such revision");
+	is(attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, NULL), -EFAULT,
+	   "bad address");
+	is(attr(vm->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_CONTEXTS, &c), -ENXIO,
+	   "no contexts without a vCPU that has LWP");
+	v = vm_add_vcpu(vm);
+	p.rev = LWP_REV_2007;
+	is(attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &p), -EBUSY,
+	   "the policy is fixed once a vCPU exists");
+	is(attr(vm->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &p), 0, "get policy");
+	is(p.rev, LWP_REV_43724, "which is 43724");
+	is(attr(vm->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_CONTEXTS, &c), 0,
+	   "no contexts: size 0");
+	c.size = 1;
+	is(attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_CONTEXTS, &c), -EINVAL,
+	   "a size that is no array");
+	c.size = LWP_CTX_ENTRY_SIZE;
+	is(attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_CONTEXTS, &c), -EFAULT,
+	   "an array that is not there");
+	is(attr(v->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_STATUS, &status), 0,
+	   "status");
+	is(status, KVM_LWP_REFUSED_NOT, "the vCPU has LWP");
+	is(attr(v->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_IMAGE, image), 0,
+	   "get image");
+	is(lwp_get64(image + LWP_IMAGE_CFG), 0x6000000e, "it has LWP_CFG");
+	image[LWP_IMAGE_HEAD] = 1;
+	is(attr(v->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_IMAGE, image), -EINVAL,
+	   "an unaligned head is refused");
+	vm_free(vm);
+}
+
+static void refusals_say_why(void)
+{
+	struct vm *vm = vm_new(true);
+	struct vcpu *v;
+	u32 status = 0;
+
+	leaf(vm, LWP_CPUID_LEAF)->edx |= LWP_F_DME;
+	v = vm_add_vcpu(vm);
+	attr(v->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_STATUS, &status);
+	is(status, KVM_LWP_REFUSED_LEAF, "a leaf with cache misses");
+	is(vm_set_msr(v, LWP_MSR_CFG, LWP_F_IRE), -1, "LWP_CFG does not exist then");
+	vm_free(vm);
+
+	vm = vm_new(false);
+	v = vm_add_vcpu(vm);
+	attr(v->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_STATUS, &status);
+	is(status, KVM_LWP_REFUSED_APIC, "no in-kernel APIC");
+	vm_free(vm);
+}
+
+extern const u8 long_run[], long_run_end[];
+asm(".pushsection .text\n"
+    "long_run:\n"
+    "	llwpcb %rbx\n"
+    "	mov $9, %ecx\n"
+    "1:	nop\n"
+    "	syscall\n"
+    "	mov %r8, %rcx\n"
+    "	dec %rcx\n"
+    "	mov %rcx, %r8\n"
+    "	jnz 1b\n"
+    "	slwpcb %rax\n"
+    "	int $0x80\n"
+    "long_run_end:\n"
+    ".popsection\n");
+
+/* Everything that user space saves of a vCPU, carried into a new VM that shares nothing but memory contents. */
+static struct vm *migrate(struct vm *old)
+{
+	struct kvm_lwp_contexts c = { 0 };
+	struct vcpu *from = &old->vcpu[0], *to;
+	u8 image[LWP_IMAGE_SIZE];
+	struct vm *vm = vm_new(true);
+	struct kvm_sregs s;
+	u32 m, msrs[] = { 0xc0000081, 0xc0000082, 0xc0000084, 0xc0000100, LWP_MSR_CFG };
+	int r;
+
+	to = vm_add_vcpu(vm);
+	memcpy(vm->mem, old->mem, VM_SIZE);
+	r = attr(old->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_CONTEXTS, &c);
+	if (r == -ENOSPC) {
+		c.addr = (u64)malloc(c.size);
+		r = attr(old->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_CONTEXTS, &c);
+	}
+	r |= attr(from->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_IMAGE, image);
+	vm_get_sregs(from, &s);
+	to->regs = from->regs;
+	vm_set_regs(to);
+	ioctl(to->fd, KVM_SET_SREGS, &s);
+	for (m = 0; m < sizeof(msrs) / sizeof(msrs[0]); m++)
+		vm_set_msr(to, msrs[m], vm_get_msr(from, msrs[m]));
+	r |= attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_CONTEXTS, &c);
+	r |= attr(to->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_IMAGE, image);
+	if (r)
+		ok(false, "state is carried over: %d", r);
+	free((void *)c.addr);
+	vm_free(old);
+	return vm;
+}
+
+/*
+ * Nine rounds, a migration in each. Counted: MOV, then NOP, MOV, DEC, MOV, JNZ in each round: 1 + 9 * 5.
+ * Interval 6, counter 6: records at the 7th, 14th ... 42nd; the 46 leave 6 - 4 = 2.
+ */
+static void nothing_is_lost_when_the_vm_migrates_all_the_time(void)
+{
+	struct vm *vm = vm_new(true);
+	struct vcpu *v = vm_add_vcpu(vm);
+	int stop, rounds = 0;
+
+	block_init(vm, LWP_F_IRE, 128);
+	block_event(vm, 2, 6, 6);
+	vm_load(vm, long_run, long_run_end);
+	v->regs.r8 = 9;
+	vm_set_regs(v);
+	while ((stop = vm_run(vm, v)) == VM_SYSCALL && rounds < 20) {
+		vm = migrate(vm);
+		v = &vm->vcpu[0];
+		rounds++;
+	}
+	is(stop, VM_DONE, "the program runs to its end");
+	is(rounds, 9, "nine migrations");
+	is(block_head(vm), 6, "six records");
+	is(block_counter(vm, 2), 2, "and the rest in the counter");
+	vm_free(vm);
+}
+
+int main(void)
+{
+	cpuid_announces_what_stepping_can_count();
+	msrs_follow_the_rules();
+	capability_and_attributes_reject_bad_input();
+	refusals_say_why();
+	nothing_is_lost_when_the_vm_migrates_all_the_time();
+	return done();
+}

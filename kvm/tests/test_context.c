@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Contexts: the state follows address space and thread, between vCPUs too, without the guest doing anything
+ * for it; and `os` contexts by MSR.
+ */
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include "vm.h"
+
+#define FS_BASE 0xc0000100u
+
+/* The program stops with SYSCALL between its parts; the test plays the guest's kernel. */
+extern const u8 parts[], parts_end[];
+asm(".pushsection .text\n"
+    "parts:\n"
+    "	llwpcb %rbx\n"
+    "	nop\n"
+    "	nop\n"
+    "	syscall\n"
+    "	nop\n"
+    "	nop\n"
+    "	nop\n"
+    "	syscall\n"
+    "	nop\n"
+    "	slwpcb %rax\n"
+    "	int $0x80\n"
+    "parts_end:\n"
+    ".popsection\n");
+
+static struct vm *vm;
+static struct vcpu *v;
+
+static void begin(void)
+{
+	vm = vm_new(true);
+	v = vm_add_vcpu(vm);
+	block_init(vm, LWP_F_IRE, 128);
+	block_event(vm, 2, 1000, 1000);
+	vm_load(vm, parts, parts_end);
+	vm_set_msr(v, FS_BASE, 0x1000);
+}
+
+static void set_cr3(struct vcpu *cpu, u64 cr3)
+{
+	struct kvm_sregs s;
+
+	vm_get_sregs(cpu, &s);
+	s.cr3 = cr3;
+	ioctl(cpu->fd, KVM_SET_SREGS, &s);
+}
+
+/* Another thread of the same program runs its second part: nothing is counted for the first. */
+static void another_fs_base_is_another_thread(void)
+{
+	begin();
+	is(vm_run(vm, v), VM_SYSCALL, "first part");
+	vm_set_msr(v, FS_BASE, 0x2000);
+	is(vm_run(vm, v), VM_SYSCALL, "second part, as another thread");
+	is(vm_get_msr(v, LWP_MSR_CBADDR), 0, "that thread has no block");
+	vm_set_msr(v, FS_BASE, 0x1000);
+	ok(vm_finish(vm, v), "third part, as the first thread again");
+	is(v->regs.rax, VM_BLOCK, "whose block is there");
+	is(1000 - block_counter(vm, 2), 3, "two NOPs and one counted");
+	vm_free(vm);
+}
+
+static void another_cr3_is_another_address_space(void)
+{
+	begin();
+	is(vm_run(vm, v), VM_SYSCALL, "first part");
+	set_cr3(v, VM_CR3_OTHER);
+	is(vm_run(vm, v), VM_SYSCALL, "second part in another address space");
+	is(vm_get_msr(v, LWP_MSR_CBADDR), 0, "which has no block");
+	set_cr3(v, VM_CR3);
+	ok(vm_finish(vm, v), "third part in the first one");
+	is(1000 - block_counter(vm, 2), 3, "two NOPs and one counted");
+	vm_free(vm);
+}
+
+/* The thread moves to vCPU 1 while vCPU 0, where its state is live, does nothing at all. */
+static void a_thread_takes_its_context_to_another_vcpu(void)
+{
+	struct vcpu *w;
+	struct kvm_sregs s;
+	struct kvm_regs regs;
+
+	begin();
+	w = vm_add_vcpu(vm);
+	is(vm_run(vm, v), VM_SYSCALL, "first part on vCPU 0");
+	vm_get_sregs(v, &s);
+	regs = v->regs;
+	s.tr.base = 0x3080;
+	ioctl(w->fd, KVM_SET_SREGS, &s);
+	w->regs = regs;
+	vm_set_regs(w);
+	vm_set_msr(w, FS_BASE, 0x1000);
+	is(vm_run(vm, w), VM_SYSCALL, "second part on vCPU 1");
+	is(vm_get_msr(w, LWP_MSR_CBADDR), VM_BLOCK, "the block is there");
+	is(vm_get_msr(v, LWP_MSR_CBADDR), 0, "and not on vCPU 0 any more");
+	ok(vm_finish(vm, w), "third part on vCPU 1");
+	is(1000 - block_counter(vm, 2), 6, "all six NOPs counted");
+	vm_free(vm);
+}
+
+/* A block that was changed behind the state's back is not this state's: dropped without a write. */
+static void a_state_whose_block_is_gone_is_dropped(void)
+{
+	begin();
+	is(vm_run(vm, v), VM_SYSCALL, "first part");
+	vm_set_msr(v, FS_BASE, 0x2000);
+	is(vm_run(vm, v), VM_SYSCALL, "second part, as another thread");
+	vm_set_msr(v, FS_BASE, 0x1000);
+	memset(vm->mem + VM_BLOCK, 0x5a, 64);
+	ok(vm_finish(vm, v), "third part");
+	is(v->regs.rax, 0, "the thread has no block");
+	is(block_counter(vm, 2), 1000, "and nothing was written");
+	vm_free(vm);
+}
+
+/* The guest switches with MOV CR3 and WRMSR itself: both are noticed. Runs at CPL 0. */
+extern const u8 kernel[], kernel_user[], kernel_end[];
+asm(".pushsection .text\n"
+    "kernel:\n"
+    "	mov $0x18000, %eax\n" /* VM_CR3_OTHER */
+    "	mov %rax, %cr3\n"
+    "	mov $0xc0000100, %ecx\n"
+    "	mov $0x7000, %eax\n"
+    "	xor %edx, %edx\n"
+    "	wrmsr\n"
+    "	mov $0xc0000106, %ecx\n"
+    "	rdmsr\n"
+    "	mov %eax, %r12d\n"
+    "	mov $0x10000, %eax\n" /* VM_CR3 */
+    "	mov %rax, %cr3\n"
+    "	mov $0xc0000100, %ecx\n"
+    "	mov $0x1000, %eax\n"
+    "	xor %edx, %edx\n"
+    "	wrmsr\n"
+    "	mov $0xc0000106, %ecx\n"
+    "	rdmsr\n"
+    "	mov %eax, %r13d\n"
+    "	out %al, $0x50\n"
+    "kernel_end:\n"
+    ".popsection\n");
+
+static void guest_writes_of_cr3_and_fs_base_are_noticed(void)
+{
+	struct kvm_sregs s;
+
+	begin();
+	is(vm_run(vm, v), VM_SYSCALL, "the program has LWP on");
+	memcpy(vm->mem + VM_DATA, kernel, (size_t)(kernel_end - kernel));
+	vm_get_sregs(v, &s);
+	is(s.cs.dpl, 0, "at CPL 0");
+	v->regs.rip = VM_DATA;
+	vm_set_regs(v);
+	is(vm_run(vm, v), 0x50, "the kernel switches there and back");
+	is(v->regs.r12, 0, "RDMSR LWP_CBADDR after the switch away");
+	is(v->regs.r13, VM_BLOCK, "and after the switch back");
+	vm_free(vm);
+}
+
+int main(void)
+{
+	another_fs_base_is_another_thread();
+	another_cr3_is_another_address_space();
+	a_thread_takes_its_context_to_another_vcpu();
+	a_state_whose_block_is_gone_is_dropped();
+	guest_writes_of_cr3_and_fs_base_are_noticed();
+	return done();
+}
