@@ -185,7 +185,8 @@ typedef struct LWPStat {
 #define LWP_STAT(n, field, text) \
     { "lwp-stat-" n, offsetof(struct lwp_stats, field), false, text }
 #define LWP_CTX_STAT(n, field, text) \
-    { "lwp-stat-contexts-" n, offsetof(struct lwp_ctx_stats, field), true, text }
+    { "lwp-stat-contexts-" n, offsetof(struct lwp_ctx_stats, field), true, \
+      text }
 
 static const LWPStat lwp_stats[] = {
     LWP_STAT("records", records, "records stored"),
@@ -217,7 +218,7 @@ static void lwp_get_stat(Object *obj, Visitor *v, const char *name,
         from = &lwp->engine.stats;
     }
     if (from) {
-        value = *(const u64 *)(from + stat->offset);
+        value = *(const uint64_t *)(from + stat->offset);
     }
     visit_type_uint64(v, name, &value, errp);
 }

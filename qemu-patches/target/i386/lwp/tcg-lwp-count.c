@@ -14,17 +14,27 @@ QEMU_BUILD_BUG_ON(X86_LWP_BRANCH_RELATIVE != LWP_BRANCH_RELATIVE);
 QEMU_BUILD_BUG_ON(X86_LWP_BRANCH_CALL_RELATIVE != LWP_BRANCH_CALL_RELATIVE);
 QEMU_BUILD_BUG_ON(X86_LWP_BRANCH_ABSOLUTE != LWP_BRANCH_ABSOLUTE);
 
+/* lwp_budget(), with a quick answer for the kinds that no program uses. */
+static uint64_t lwp_distance_of(const struct lwp_engine *e, enum lwp_kind kind)
+{
+    if (!(e->st.flags & LWP_BIT(e->rev->event_id[kind]))) {
+        return LWP_BUDGET_NEVER;
+    }
+    return lwp_budget(e, kind);
+}
+
 void x86_lwp_distance(X86LWP *lwp, uint64_t *insns, uint64_t *branches)
 {
     struct lwp_engine *e = &lwp->engine;
-    uint64_t rnh = lwp_budget(e, LWP_KIND_RNH);
+    uint64_t ire = lwp_distance_of(e, LWP_KIND_IRE);
+    uint64_t cnh = lwp_distance_of(e, LWP_KIND_CNH);
+    uint64_t rnh = lwp_distance_of(e, LWP_KIND_RNH);
 
     if (rnh != LWP_BUDGET_NEVER) {
         rnh = DIV_ROUND_UP(rnh, X86_LWP_RNH_PER_CNH);
     }
-    *insns = MIN(MIN(lwp_budget(e, LWP_KIND_IRE), lwp_budget(e, LWP_KIND_CNH)),
-                 rnh);
-    *branches = lwp_budget(e, LWP_KIND_BRE);
+    *insns = MIN(MIN(ire, cnh), rnh);
+    *branches = lwp_distance_of(e, LWP_KIND_BRE);
 }
 
 void x86_lwp_settle(CPUX86State *env)
@@ -42,7 +52,7 @@ void x86_lwp_settle(CPUX86State *env)
         lwp_count(e, LWP_KIND_RNH, (uint64_t)insns * X86_LWP_RNH_PER_CNH);
     }
     for (i = LWP_BRANCH_CONDITIONAL; i <= LWP_BRANCH_ABSOLUTE; i++) {
-        if (lwp_branch_counted(e, i)) {
+        if (env->lwp_count.branches[i] && lwp_branch_counted(e, i)) {
             branches += env->lwp_count.branches[i];
         }
         env->lwp_count.branches[i] = 0;
@@ -62,7 +72,7 @@ void x86_lwp_replaced(CPUX86State *env)
 static void lwp_retire_one(CPUX86State *env, const struct lwp_retired *r)
 {
     x86_lwp_settle(env);
-    if (lwp_engine_on(&env->lwp->engine) && x86_lwp_available(env)) {
+    if (lwp_engine_on(&env->lwp->engine) && !x86_lwp_suspended(env)) {
         lwp_retire(&env->lwp->engine, r);
     }
     x86_lwp_update(env);
@@ -143,8 +153,7 @@ void helper_lwp_boundary(CPUX86State *env)
     }
     x86_lwp_settle(env);
     lwp->entered = false;
-    if (lwp_engine_on(e) && x86_lwp_available(env) &&
-        lwp_boundary_wanted(e, rip, entered)) {
+    if (!x86_lwp_suspended(env) && lwp_boundary_wanted(e, rip, entered)) {
         do {
             lwp_boundary(e, rip, entered, &exc);
             x86_lwp_update(env);

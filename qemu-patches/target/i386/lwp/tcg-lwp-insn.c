@@ -24,10 +24,13 @@ static struct lwp_ds lwp_ds(CPUX86State *env)
     };
 }
 
-/* #UD while LWP is not available; the static conditions are the decoder's. */
+/*
+ * The first of the reasons for #UD at run time; the engine knows the others,
+ * the decoder the static ones.
+ */
 static void lwp_check(CPUX86State *env, uintptr_t ra)
 {
-    if (!env->lwp || !x86_lwp_available(env)) {
+    if (!env->lwp || x86_lwp_suspended(env)) {
         raise_exception_ra(env, EXCP06_ILLOP, ra);
     }
     x86_lwp_settle(env);

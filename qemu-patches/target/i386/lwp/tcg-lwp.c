@@ -35,14 +35,9 @@ bool x86_lwp_canonical(CPUX86State *env, uint64_t address, uint32_t len)
            (uint64_t)((int64_t)(last << unused) >> unused) == last;
 }
 
-bool x86_lwp_available(CPUX86State *env)
+bool x86_lwp_suspended(CPUX86State *env)
 {
-    X86LWP *lwp = env->lwp;
-
-    if (x86_lwp_auto(lwp) && (env->hflags & HF_GUEST_MASK)) {
-        return false;
-    }
-    return lwp_engine_avail(&lwp->engine) != 0;
+    return (env->hflags & HF_GUEST_MASK) && x86_lwp_auto(env->lwp);
 }
 
 /* Is there a store, or a load, that may have faulted and awaits a retry? */
@@ -59,13 +54,13 @@ static uint32_t lwp_tb_flags(CPUX86State *env)
     uint64_t insns, branches;
     uint32_t flags = 0;
 
-    if (x86_lwp_auto(lwp) && (env->hflags & HF_GUEST_MASK)) {
+    if (x86_lwp_suspended(env)) {
         return 0;
     }
     if (lwp->lookup) {
         return HF_LWP_STEP_MASK;
     }
-    if (!lwp_engine_on(e) || !x86_lwp_available(env)) {
+    if (!lwp_engine_on(e)) {
         return 0;
     }
     if (lwp_boundary_wanted(e, 0, false) ||

@@ -36,7 +36,7 @@ typedef struct X86LWPContextsWire {
 
 extern const VMStateDescription vmstate_x86_lwp_contexts;
 
-/* RNH, the reference clock, runs at this multiple of CNH, one per instruction. */
+/* CNH is one per instruction; RNH, the reference clock, is a multiple of it. */
 #define X86_LWP_RNH_PER_CNH 2
 
 static inline bool x86_lwp_auto(const X86LWP *lwp)
@@ -53,11 +53,8 @@ uint64_t x86_lwp_linear(CPUX86State *env, target_ulong eip);
 uint8_t x86_lwp_va_bits(CPUX86State *env);
 bool x86_lwp_canonical(CPUX86State *env, uint64_t address, uint32_t len);
 
-/*
- * May LWP instructions be used and events be counted now?  In SVM guest mode
- * `auto' is off.
- */
-bool x86_lwp_available(CPUX86State *env);
+/* In SVM guest mode `auto' is off: no instructions, no counting, no stores. */
+bool x86_lwp_suspended(CPUX86State *env);
 
 /*
  * Whatever may have changed what the engine wants ends with this: settles the
@@ -85,7 +82,7 @@ void x86_lwp_distance(X86LWP *lwp, uint64_t *insns, uint64_t *branches);
  */
 void x86_lwp_replaced(CPUX86State *env);
 
-/* The instruction at a linear address has retired at CPL 3 and was no branch. */
+/* The instruction at a linear address has retired; it was no branch. */
 void x86_lwp_retire_insn(CPUX86State *env, uint64_t address);
 
 /* tcg-lwp-mem.c */

@@ -28,8 +28,8 @@ typedef struct X86LWPProps {
 typedef struct X86LWPCount {
     int32_t left;           /* instructions until the engine must have a look */
     uint32_t tb_flags;      /* HF_LWP_*, part of the TB key at CPL 3 */
-    uint32_t branches[5];   /* retired since the last look, by lwp_branch_class */
-    uint64_t insn;          /* linear address of an instruction that is stepped */
+    uint32_t branches[5];   /* since the last look, by lwp_branch_class */
+    uint64_t insn;          /* linear address of what is being stepped */
 } X86LWPCount;
 
 /*
@@ -69,7 +69,7 @@ bool x86_lwp_realize(X86CPU *cpu, Error **errp);
 void x86_lwp_unrealize(X86CPU *cpu);
 void x86_lwp_reset(X86CPU *cpu);
 
-/* WRMSR and RDMSR of LWP_CFG and LWP_CBADDR; raise #GP(0) or #PF by themselves */
+/* WRMSR and RDMSR of LWP_CFG and LWP_CBADDR; they raise #GP(0) and #PF */
 void x86_lwp_wrmsr(CPUArchState *env, uint32_t msr, uint64_t value,
                    uintptr_t ra);
 uint64_t x86_lwp_rdmsr(CPUArchState *env, uint32_t msr, uintptr_t ra);
