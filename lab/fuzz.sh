@@ -18,6 +18,7 @@ fuzz_compile()
 		CC="${ccache-}clang" meson setup -Dfuzz=true -Db_sanitize=address,undefined \
 			-Db_lundef=false "$FUZZ" "$TOP" || return 1
 	fi
+	ninja -C "$FUZZ" build.ninja || return 1 # a target may be new
 	# shellcheck disable=SC2046 # names of targets have no spaces
 	ninja -C "$FUZZ" -j "$(jobs_count)" $(fuzz_targets)
 }
