@@ -7,7 +7,10 @@
 #include "qapi/visitor.h"
 #include "qom/object.h"
 #include "cpu.h"
+#include "system/kvm.h"
+#include "system/tcg.h"
 #include "lwp/tcg-lwp.h"
+#include "lwp/kvm-lwp.h"
 
 /* Bits of X86LWPProps.numbers */
 #define LWP_HAS_MAX_EVENTS  1
@@ -38,6 +41,14 @@ static const LWPFeature lwp_features[] = {
 #define LWP_ECX_NOT_IN_TCG \
     (LWP_ECX_VMCB_AREA | LWP_ECX_BRANCH_PREDICTION | LWP_ECX_DATA_ADDRESS | \
      LWP_ECX_CACHE_LEVELS | LWP_ECX_CACHE_LATENCY)
+
+/* What KVM cannot do without counters for it. */
+#define LWP_NOT_IN_KVM (LWP_F_DME | LWP_F_CNH | LWP_F_RNH)
+
+static uint32_t lwp_lacking(void)
+{
+    return kvm_enabled() ? LWP_NOT_IN_KVM : LWP_NOT_IN_TCG;
+}
 
 /* A property that has one of two values. */
 typedef struct LWPChoice {
@@ -276,7 +287,7 @@ static bool lwp_apply_features(const X86LWPProps *p, struct lwp_caps *caps,
         const LWPFeature *f = &lwp_features[i];
         uint32_t bit = lwp_feature_bit(f, rev);
 
-        if (f->bit & LWP_NOT_IN_TCG) {
+        if (f->bit & lwp_lacking()) {
             caps->features &= ~bit;
         }
         if (f->bit & p->off) {
@@ -290,8 +301,9 @@ static bool lwp_apply_features(const X86LWPProps *p, struct lwp_caps *caps,
                        rev->name, f->text);
             return false;
         }
-        if (f->bit & LWP_NOT_IN_TCG) {
-            error_setg(errp, "%s=on: TCG has no %s", f->name, f->text);
+        if (f->bit & lwp_lacking()) {
+            error_setg(errp, "%s=on: %s has no %s", f->name,
+                       kvm_enabled() ? "KVM" : "TCG", f->text);
             return false;
         }
         if (f->kind != LWP_KIND_NONE &&
@@ -335,9 +347,11 @@ bool x86_lwp_expand_features(X86CPU *cpu, Error **errp)
     const X86LWPProps *p = &cpu->lwp_props;
     struct lwp_caps caps;
 
-    if (!tcg_enabled() ||
-        !(env->features[FEAT_8000_0001_ECX] & CPUID_EXT3_LWP)) {
+    if (!(env->features[FEAT_8000_0001_ECX] & CPUID_EXT3_LWP)) {
         return true;
+    }
+    if (kvm_enabled() && !kvm_lwp_check(cpu, errp)) {
+        return false;
     }
     if (p->fam15h && p->rev != LWP_REV_43724) {
         error_setg(errp, "lwp-profile=fam15h is silicon of revision 43724, "
@@ -379,10 +393,11 @@ bool x86_lwp_expand_features(X86CPU *cpu, Error **errp)
 void x86_lwp_cpuid(CPUX86State *env, uint32_t *eax, uint32_t *ebx,
                    uint32_t *ecx, uint32_t *edx)
 {
-    struct lwp_engine *e = &env->lwp->engine;
+    /* KVM fills in EAX, which follows LWP_CFG, itself. */
+    uint32_t avail = env->lwp ? lwp_engine_avail(&env->lwp->engine) : 0;
     struct lwp_leaf leaf;
 
-    lwp_leaf_encode(&e->caps, lwp_engine_avail(e), &leaf);
+    lwp_leaf_encode(env_archcpu(env)->lwp_caps, avail, &leaf);
     *eax = leaf.eax;
     *ebx = leaf.ebx;
     *ecx = leaf.ecx;
