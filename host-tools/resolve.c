@@ -8,6 +8,7 @@
 #include "resolve.h"
 
 #define NO_SYMBOL "[no symbol]"
+#define PROFILER "[lwprun]"
 #define DELETED " (deleted)"
 
 void resolver_init(struct resolver *r, const struct profile *profile, const char *sysroot,
@@ -85,6 +86,11 @@ void resolve(struct resolver *r, uint32_t process, size_t map_index, uint64_t ad
 	place->object_id = map->object;
 	place->object = intern(&r->strings, r->profile->objects[map->object].path);
 	place->symbol = intern(&r->strings, name ?: NO_SYMBOL);
+	/* What little of lwprun's own library was counted is not the program's. */
+	if (r->profile->objects[map->object].flags & LWPDATA_OBJECT_PROFILER) {
+		place->symbol = intern(&r->strings, PROFILER);
+		return;
+	}
 	if (r->lines && symbols_line(symbols, offset, &file, &place->line))
 		place->file = intern(&r->strings, file);
 }

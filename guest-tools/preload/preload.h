@@ -23,6 +23,9 @@ extern const char *preload_pool_env, *preload_library;
 /* Does this process take part? */
 bool preload_active(void);
 
+/* Start LWP in the first thread of a new program. */
+void preload_program_begin(void);
+
 /* Start LWP in this thread with a fresh slot; attaches the process first if that was not done. */
 void preload_thread_begin(void);
 

@@ -154,20 +154,24 @@ static int do_jit(char **argv)
 	return 0;
 }
 
-/* A grandchild that goes on after its parents. */
+/* A grandchild that goes on after its parents, which end when it has come to life. */
 static int do_orphan(char **argv)
 {
-	pid_t pid = fork();
+	int alive[2];
+	char byte;
 
-	if (pid == 0) {
+	must(pipe(alive) == 0, "pipe");
+	if (fork() == 0) {
 		if (fork() == 0) {
+			must(write(alive[1], "x", 1) == 1, "write");
 			usleep(200 * 1000);
 			records(77);
-			_exit(0);
 		}
 		_exit(0);
 	}
-	return reap(pid);
+	must(read(alive[0], &byte, 1) == 1, "read");
+	wait(NULL);
+	return 0;
 }
 
 static int do_exec(char **argv)

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * liblwprun.so: slots of the pool, one for each thread that is profiled, and what is asked of lwprun through
+ * them.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "slots.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+struct pool *slots_pool;
+static uint32_t attached_pid; /* the process that lwprun knows under this address space */
+
+/* ---- System calls; glibc would make some of them cancellation points -------------------------- */
+
+static uint32_t current_pid(void)
+{
+	return (uint32_t)syscall(SYS_getpid);
+}
+
+static void futex_wait(uint32_t *word, uint32_t value)
+{
+	const struct timespec second = { .tv_sec = 1 };
+
+	syscall(SYS_futex, word, FUTEX_WAIT, value, &second, NULL, 0);
+}
+
+static void futex_wake(uint32_t *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+static void ring_bell(void)
+{
+	__atomic_fetch_add(&slots_pool->bell, 1, __ATOMIC_SEQ_CST);
+	futex_wake(&slots_pool->bell);
+}
+
+static bool lwprun_is_gone(void)
+{
+	return syscall(SYS_kill, slots_pool->lwprun_pid, 0) < 0 && errno == ESRCH;
+}
+
+/* ---- Requests ------------------------------------------------------------------------------- */
+
+bool slot_request(int32_t i, enum pool_request what)
+{
+	struct pool_slot *slot = slot_of(i);
+	uint32_t answer;
+
+	__atomic_store_n(&slot->request, what, __ATOMIC_RELEASE);
+	ring_bell();
+	while ((answer = __atomic_load_n(&slot->request, __ATOMIC_ACQUIRE)) == (uint32_t)what) {
+		if (__atomic_load_n(&slots_pool->closing, __ATOMIC_ACQUIRE) || lwprun_is_gone())
+			return false;
+		futex_wait(&slot->request, (uint32_t)what);
+	}
+	return answer == POOL_REQUEST_NONE;
+}
+
+/* ---- Slots ---------------------------------------------------------------------------------- */
+
+bool slot_is_mine(int32_t i)
+{
+	return i >= 0 && slots_pool &&
+	       pool_owner_pid(__atomic_load_n(&slot_of(i)->owner, __ATOMIC_RELAXED)) ==
+		       current_pid();
+}
+
+void slot_set_state(int32_t i, enum pool_state state)
+{
+	__atomic_store_n(&slot_of(i)->owner, pool_owner(current_pid(), state), __ATOMIC_RELEASE);
+}
+
+static void raise_high_water(uint32_t to)
+{
+	uint32_t seen = __atomic_load_n(&slots_pool->high_water, __ATOMIC_RELAXED);
+
+	while (seen < to && !__atomic_compare_exchange_n(&slots_pool->high_water, &seen, to, false,
+							 __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+		;
+}
+
+/* The lowest free slot, -1 if there is none; *done says whether lwprun could free some soon. */
+static int32_t find_slot(uint32_t pid, bool *done)
+{
+	*done = false;
+	for (uint32_t i = 0; i < slots_pool->nr_slots; i++) {
+		struct pool_slot *slot = pool_slot(slots_pool, i);
+		uint64_t owner = __atomic_load_n(&slot->owner, __ATOMIC_RELAXED);
+
+		if (pool_owner_state(owner) == POOL_DONE)
+			*done = true;
+		if (owner)
+			continue;
+		/* Before the claim, so that lwprun never overlooks a claimed slot. */
+		raise_high_water(i + 1);
+		if (__atomic_compare_exchange_n(&slot->owner, &owner, pool_owner(pid, POOL_CLAIMED),
+						false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+			return (int32_t)i;
+	}
+	return -1;
+}
+
+static int32_t claim_slot(uint32_t pid)
+{
+	for (;;) {
+		uint32_t freed = __atomic_load_n(&slots_pool->freed, __ATOMIC_ACQUIRE);
+		bool done;
+		int32_t slot = find_slot(pid, &done);
+
+		if (slot >= 0)
+			return slot;
+		if (!done || __atomic_load_n(&slots_pool->closing, __ATOMIC_ACQUIRE) ||
+		    lwprun_is_gone()) {
+			__atomic_fetch_add(&slots_pool->threads_no_slot, 1, __ATOMIC_RELAXED);
+			return -1;
+		}
+		ring_bell();
+		futex_wait(&slots_pool->freed, freed);
+	}
+}
+
+/* A well-mixed number, the same for the same inputs (splitmix64). */
+static uint64_t mix(uint64_t x)
+{
+	x += 0x9e3779b97f4a7c15ull;
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebull;
+	return x ^ x >> 31;
+}
+
+/*
+ * The first counters are drawn evenly from all that the interval allows: a thread that ends before its
+ * first interval is over leaves a record with the right probability, so that a program which is many
+ * short processes is seen.
+ */
+static uint32_t first_counter(uint64_t incarnation, uint32_t event)
+{
+	uint64_t random = mix(slots_pool->seed ^ mix(incarnation * POOL_MAX_EVENTS + event));
+	uint64_t choices = (uint64_t)slots_pool->interval[event] + 1 - slots_pool->counter_min;
+
+	return slots_pool->counter_min + (uint32_t)(random % choices);
+}
+
+/* Fill slot and block. All of the area is made present, so that LWP's stores do not fault. */
+static bool prepare_slot(int32_t i)
+{
+	struct pool_slot *slot = slot_of(i);
+	unsigned char *block = slot_block(i);
+	uint64_t base = (uintptr_t)pool_ring(slots_pool, (uint32_t)i);
+
+	if (madvise(block, slots_pool->area_size, MADV_POPULATE_WRITE) < 0) {
+		__atomic_fetch_add(&slots_pool->threads_no_memory, 1, __ATOMIC_RELAXED);
+		return false;
+	}
+	slot->incarnation = __atomic_fetch_add(&slots_pool->incarnations, 1, __ATOMIC_RELAXED);
+	slot->tid = (uint32_t)syscall(SYS_gettid);
+	slot->flags = 0;
+	prctl(PR_GET_NAME, slot->comm);
+	memcpy(block, slots_pool->template, slots_pool->block_size);
+	memcpy(block + slots_pool->base_offset, &base, sizeof(base));
+	if (slots_pool->unique_offset)
+		memcpy(block + slots_pool->unique_offset, &slot->incarnation,
+		       sizeof(slot->incarnation));
+	for (uint32_t e = 0; e < slots_pool->nr_events; e++) {
+		slot->initial[e] = first_counter(slot->incarnation, e);
+		memcpy(block + slots_pool->counter_offset[e], &slot->initial[e], sizeof(uint32_t));
+	}
+	return true;
+}
+
+/* Back to where it came from: lwprun has not heard of it. */
+static void give_back(int32_t i)
+{
+	__atomic_store_n(&slot_of(i)->owner, 0, __ATOMIC_RELEASE);
+}
+
+int32_t slot_take(enum pool_request attach)
+{
+	uint32_t pid = current_pid();
+	int32_t i = claim_slot(pid);
+
+	if (i < 0)
+		return -1;
+	if (!prepare_slot(i)) {
+		give_back(i);
+		return -1;
+	}
+	if (attached_pid != pid) {
+		if (!slot_request(i, attach)) {
+			give_back(i);
+			slots_pool = NULL;
+			return -1;
+		}
+		attached_pid = pid;
+	}
+	slot_set_state(i, POOL_LIVE);
+	return i;
+}
