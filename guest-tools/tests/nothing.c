@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A program that is linked statically, to be refused.
+ * A program that is linked statically, to be refused. With an argument it takes its time.
  */
-int main(void)
+#include <unistd.h>
+
+int main(int argc, char **argv)
 {
+	if (argc > 1)
+		usleep(200 * 1000);
 	return 0;
 }

@@ -388,6 +388,22 @@ Test(lwpdata, counts_must_fit_their_section)
 	expect_error("number of counters");
 }
 
+/* STATS is seven numbers of 8 bytes. */
+Test(lwpdata, sections_must_hold_all_their_fields)
+{
+	for (uint64_t length = 0; length < 56; length++) {
+		size_t at;
+
+		make_sample();
+		at = find_section(LWPDATA_STATS);
+		lwpdata_put64(file + at + LWPDATA_HEADER_SIZE, length);
+		sign(at);
+		memset(file + at + LWPDATA_SECTION_HEADER_SIZE + length, 0,
+		       lwpdata_padding(length));
+		expect_error("STATS: the section is too short");
+	}
+}
+
 Test(lwpdata, ranges_must_not_be_empty)
 {
 	change(LWPDATA_MAP, 16, 0x3000);

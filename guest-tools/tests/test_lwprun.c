@@ -396,6 +396,15 @@ Test(lwprun, wait_waits_for_all)
 	cr_expect(eq(u64, run.records, 77));
 }
 
+/* It is spawned when its parent ends, and asks for a slot much later. */
+Test(lwprun, wait_waits_for_programs_that_load_slowly)
+{
+	setenv("FAKE_LWP_DELAY", "yes", 1);
+	lwprun("-q", "--wait", "sh", "-c", "\"$0\" spawn 30 leave", VICTIM, NULL);
+	cr_expect(eq(int, run.status, 0));
+	cr_expect(eq(u64, run.records, 30));
+}
+
 Test(lwprun, what_still_runs_at_the_end_is_said)
 {
 	unsigned int running = 0;
@@ -414,6 +423,10 @@ Test(lwprun, a_program_that_cannot_be_followed_is_counted)
 	cr_expect(eq(u64, run.stats.execs_unfollowed, 1));
 	cr_expect(eq(u32, run.processes[0].how, LWPDATA_END_UNFOLLOWED));
 	cr_expect(eq(u64, run.records, 9));
+	/* Also if lwprun looks at it while it runs. */
+	lwprun("-q", VICTIM, "static", getenv("STATIC_PROGRAM"), "slowly", NULL);
+	cr_expect(eq(u64, run.stats.execs_unfollowed, 1));
+	cr_expect(eq(u32, run.processes[0].how, LWPDATA_END_UNFOLLOWED));
 }
 
 /* ---- Mappings ------------------------------------------------------------------------------- */

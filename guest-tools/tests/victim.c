@@ -209,14 +209,16 @@ static int do_vfork(char **argv)
 	return reap(pid);
 }
 
+/* In an empty environment and waited for; with a second argument in ours and left alone. */
 static int do_spawn(char **argv)
 {
 	char *const args[] = { self, strdup("records"), argv[0], NULL };
 	char *const env[] = { NULL };
 	pid_t pid;
 
-	must(posix_spawn(&pid, self, NULL, NULL, args, env) == 0, "posix_spawn");
-	return reap(pid);
+	must(posix_spawn(&pid, self, NULL, NULL, args, argv[1] ? environ : env) == 0,
+	     "posix_spawn");
+	return argv[1] ? 0 : reap(pid);
 }
 
 static int do_system(char **argv)
@@ -232,7 +234,7 @@ static int do_system(char **argv)
 static int do_static(char **argv)
 {
 	records(9);
-	execl(argv[0], argv[0], (char *)NULL);
+	execl(argv[0], argv[0], argv[1], (char *)NULL);
 	return 98;
 }
 
