@@ -30,6 +30,19 @@ static int lwp_pre_save(void *opaque)
     return 0;
 }
 
+static int lwp_pre_load(void *opaque)
+{
+    X86CPU *cpu = opaque;
+
+    if (!cpu->env.lwp) {
+        error_report("CPU %d comes with LWP and has none here; give this "
+                     "machine the lwp and lwp-* properties of the source",
+                     CPU(cpu)->cpu_index);
+        return -EINVAL;
+    }
+    return 0;
+}
+
 static int lwp_post_load(void *opaque, int version_id)
 {
     X86CPU *cpu = opaque;
@@ -43,6 +56,11 @@ static int lwp_post_load(void *opaque, int version_id)
         error_report("LWP state of CPU %d is not valid: %s; does the source "
                      "run the same lwp-* properties?",
                      CPU(cpu)->cpu_index, wrong);
+        return -EINVAL;
+    }
+    if (x86_lwp_auto(lwp) && lwp_state_on(&st)) {
+        error_report("LWP state of CPU %d was saved with lwp-context=os, not "
+                     "auto", CPU(cpu)->cpu_index);
         return -EINVAL;
     }
     env->lwp_count.left = lwp->settled;
@@ -71,6 +89,7 @@ const VMStateDescription vmstate_x86_lwp = {
     .minimum_version_id = 1,
     .needed = lwp_needed,
     .pre_save = lwp_pre_save,
+    .pre_load = lwp_pre_load,
     .post_load = lwp_post_load,
     .fields = (const VMStateField[]) {
         VMSTATE_STRUCT_POINTER(env.lwp, X86CPU, vmstate_lwp_state, X86LWP),

@@ -9,6 +9,12 @@
 #include "exec/helper-proto.h"
 #include "lwp/tcg-lwp.h"
 
+/*
+ * If an event is due in the middle of a long TB, so many of its instructions
+ * (or a multiple) are executed as a TB; the others are stepped.
+ */
+#define LWP_PART_OF_TB 16
+
 QEMU_BUILD_BUG_ON(X86_LWP_BRANCH_CONDITIONAL != LWP_BRANCH_CONDITIONAL);
 QEMU_BUILD_BUG_ON(X86_LWP_BRANCH_RELATIVE != LWP_BRANCH_RELATIVE);
 QEMU_BUILD_BUG_ON(X86_LWP_BRANCH_CALL_RELATIVE != LWP_BRANCH_CALL_RELATIVE);
@@ -114,24 +120,34 @@ void helper_lwp_retire(CPUX86State *env, uint32_t branch)
 }
 
 /*
- * At the start of a TB that has more instructions (one of them a branch, at
- * most) than there are left.
+ * At the start of a TB that has more instructions than there are left.  One of
+ * them at most, the last, is a branch.
  */
 void helper_lwp_budget(CPUX86State *env, uint32_t tb_insns)
 {
     X86LWP *lwp = env->lwp;
-    uint64_t insns, branches;
+    CPUState *cs = env_cpu(env);
+    uint32_t cflags = curr_cflags(cs);
+    uint64_t insns, branches, safe;
 
     x86_lwp_settle(env);
     x86_lwp_distance(lwp, &insns, &branches);
-    if (insns <= tb_insns) {
-        lwp->near = insns;
+    safe = MIN(insns - 1, branches == 1 ? tb_insns - 1 : tb_insns);
+    if (safe < tb_insns) {
+        safe = QEMU_ALIGN_DOWN(safe, LWP_PART_OF_TB);
+        if (safe && safe <= CF_COUNT_MASK && !(cflags & CF_COUNT_MASK)) {
+            cs->cflags_next_tb = cflags | safe;
+        } else {
+            safe = 0;
+            lwp->near = MIN(insns, tb_insns);
+        }
     }
     x86_lwp_update(env);
-    if (!(env->lwp_count.tb_flags & HF_LWP_STEP_MASK) &&
-        env->lwp_count.left < (int32_t)tb_insns) {
-        /* A branch is near, but not as near as that. */
-        env->lwp_count.left = lwp->settled = tb_insns;
+    if (safe) {
+        env->lwp_count.tb_flags &= ~HF_LWP_STEP_MASK;
+        if (env->lwp_count.left < (int32_t)safe) {
+            env->lwp_count.left = lwp->settled = safe;
+        }
     }
 }
 
