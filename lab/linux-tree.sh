@@ -24,6 +24,7 @@ fetch_linux()
 
 	PRISTINE=$BUILD/src/linux-$version
 	HEADERS=$BUILD/src/headers-$abi
+	make_dir "$BUILD/src"
 	if [[ ! -d $HEADERS ]]; then
 		rm -rf "$HEADERS.new"
 		for package in "linux-headers-$abi" "linux-headers-$base-common" "linux-kbuild-$base"; do

@@ -37,6 +37,7 @@ fetch_qemu()
 {
 	local tarball=${VLWP_QEMU_TARBALL-} name=upstream version
 
+	make_dir "$BUILD/src"
 	if [[ ! $tarball ]]; then
 		name=qemu
 		PRISTINE=$(find "$BUILD/src/" -maxdepth 1 -name 'qemu-10.0.*' ! -name '*.new' 2>/dev/null |
@@ -53,7 +54,6 @@ fetch_qemu()
 		die "$tarball: the base is QEMU 10.0.x, the name must be qemu-10.0.N.tar.xz"
 	PRISTINE=$BUILD/src/$name-${BASH_REMATCH[1]}
 	[[ -d $PRISTINE ]] && return
-	make_dir "$BUILD/src"
 	step "unpacking ${tarball##*/}" qemu-unpack unpack_qemu "$tarball" "$PRISTINE"
 }
 
