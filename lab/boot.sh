@@ -8,6 +8,7 @@ BOOT_HELP='
     --smp=N                   processors of the guest (default 2)
     --memory=MIB              its memory (default 1024)
     --cpu=PROPERTY,...        CPU properties, as lwp-rev=2007,lwp-context=os,-lwp
+    --stats=FILE              write what the emulator counted of LWP there at the end: CPU NAME VALUE
     The guest sees this machine'\''s files as you can read them; what it writes is gone at the end.'
 
 . "$LAB/accel-kvm.sh"
@@ -17,6 +18,7 @@ ACCEL=tcg
 SMP=2
 MEMORY=1024
 CPU_PROPERTIES=
+STATS=
 
 # boot_option ARG: take one of the shared options; false when it is none
 boot_option()
@@ -42,6 +44,11 @@ boot_option()
 	--cpu=*)
 		[[ $value ]] || usage "$1: needs properties, as lwp-rev=2007"
 		CPU_PROPERTIES=$value
+		;;
+	--stats=*)
+		[[ $value ]] || usage "$1: needs a file name"
+		(: >"$value") 2>/dev/null || die "$value: cannot write this file"
+		STATS=$value
 		;;
 	*)
 		return 1
@@ -80,6 +87,7 @@ boot_guest()
 {
 	VLWP_SHARE=$GUEST_SHARE "$HOST/lab/vmrun" --cwd="$PWD" --log="$RUN/qemu.log" \
 		--console="$RUN/console" --modules="$BUILD/guest/root/lib/modules/$(<"$BUILD/guest/version")" \
+		${STATS:+"--stats=$STATS"} \
 		"${VLWP_QEMU:-$BUILD/qemu/qemu-system-x86_64}" -L "$FIRMWARE" \
 		-machine q35 -accel tcg,thread=multi -smp "$SMP" -m "$MEMORY" \
 		-cpu "EPYC,-fsgsbase,+lwp${CPU_PROPERTIES:+,$CPU_PROPERTIES}" \

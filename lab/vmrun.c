@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * vmrun [--cwd=DIR] [--modules=DIR] [--log=FILE] [--console=FILE] QEMU ARG... -- COMMAND ARG...
+ * vmrun [--cwd=DIR] [--modules=DIR] [--log=FILE] [--console=FILE] [--stats=FILE]
+ *       QEMU ARG... -- COMMAND ARG...
  *
  * Start a guest whose init speaks proto.h, run one command in it, pass standard input, output and
  * error through, and end with the command's exit status. With a terminal on both sides the command
  * gets one in the guest. The guest dies with us, however we die.
  *
  * --log takes what QEMU prints; --console is the file to which QEMU writes the guest's console.
- * When the guest does not come up, the reason is looked for in both.
+ * When the guest does not come up, the reason is looked for in both. --stats takes the CPUs' LWP
+ * statistics when the command has ended, as qmp_lwp_stats() writes them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,14 +28,15 @@
 #include <termios.h>
 #include <unistd.h>
 #include "proto.h"
+#include "qmp.h"
 
 #define ESCAPE_CHARACTER 0x1d /* Ctrl-] ends the guest when it has our terminal */
 #define MAX_QEMU_ARGS 256
 
 #define BOOT_SECONDS 300
 
-static const char *cwd, *modules, *log_path, *console_path;
-static int link_fd = -1;
+static const char *cwd, *modules, *log_path, *console_path, *stats_path;
+static int link_fd = -1, qmp_fd = -1;
 static pid_t qemu;
 static bool raw;
 static struct termios cooked;
@@ -83,22 +86,39 @@ static _Noreturn void die_of(int sig)
 	_exit(128 + sig);
 }
 
+/* make_pair - a socket to QEMU; sets @ours and returns QEMU's end */
+static int make_pair(int *ours)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
+		fail("socketpair", strerror(errno));
+	*ours = pair[0];
+	return pair[1];
+}
+
 /* start_qemu - QEMU on the far end of a socket pair; its own process group keeps Ctrl-C from it */
 static void start_qemu(char **args, int count, const sigset_t *old)
 {
-	char *argv[MAX_QEMU_ARGS + 8], chardev[64];
+	char *argv[MAX_QEMU_ARGS + 12], chardev[64], monitor[64];
+	int i, fd, port = make_pair(&link_fd), qmp = -1;
 	pid_t us = getpid();
-	int pair[2], i, fd;
 
 	if (count > MAX_QEMU_ARGS)
 		fail("too many QEMU arguments", NULL);
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
-		fail("socketpair", strerror(errno));
 	for (i = 0; i < count; i++)
 		argv[i] = args[i];
-	snprintf(chardev, sizeof(chardev), "socket,id=vlwp,fd=%d", pair[1]);
+	snprintf(chardev, sizeof(chardev), "socket,id=vlwp,fd=%d", port);
 	argv[i++] = (char *)"-chardev";
 	argv[i++] = chardev;
+	if (stats_path) {
+		qmp = make_pair(&qmp_fd);
+		snprintf(monitor, sizeof(monitor), "socket,id=monitor,fd=%d", qmp);
+		argv[i++] = (char *)"-chardev";
+		argv[i++] = monitor;
+		argv[i++] = (char *)"-mon";
+		argv[i++] = (char *)"chardev=monitor,mode=control";
+	}
 	argv[i++] = (char *)"-device";
 	argv[i++] = (char *)"virtio-serial-pci";
 	argv[i++] = (char *)"-device";
@@ -114,7 +134,9 @@ static void start_qemu(char **args, int count, const sigset_t *old)
 			_exit(1);
 		setpgid(0, 0);
 		sigprocmask(SIG_SETMASK, old, NULL);
-		fcntl(pair[1], F_SETFD, 0);
+		fcntl(port, F_SETFD, 0);
+		if (qmp >= 0)
+			fcntl(qmp, F_SETFD, 0);
 		fd = open("/dev/null", O_RDONLY);
 		dup2(fd, STDIN_FILENO);
 		if (log_path) {
@@ -126,8 +148,26 @@ static void start_qemu(char **args, int count, const sigset_t *old)
 		fprintf(stderr, "%s: %s\n", argv[0], strerror(errno));
 		_exit(1);
 	}
-	close(pair[1]);
-	link_fd = pair[0];
+	close(port);
+	if (qmp >= 0)
+		close(qmp);
+}
+
+/* write_stats - what the CPUs counted, while they are still there */
+static void write_stats(void)
+{
+	struct qmp q;
+	FILE *to;
+
+	if (!stats_path)
+		return;
+	to = fopen(stats_path, "w");
+	if (!to)
+		fail(stats_path, strerror(errno));
+	if (qmp_open(&q, qmp_fd) || qmp_lwp_stats(&q, to))
+		fail("no statistics", q.error);
+	if (fclose(to))
+		fail(stats_path, strerror(errno));
 }
 
 /*
@@ -320,6 +360,7 @@ static void take_frame(bool terminal)
 	case FRAME_TROUBLE:
 		fail("guest", data);
 	case FRAME_EXIT:
+		write_stats();
 		quit((unsigned char)data[0]);
 	}
 }
@@ -379,7 +420,7 @@ static _Noreturn void converse(int signals, bool terminal)
 static _Noreturn void usage(void)
 {
 	fprintf(stderr, "usage: vmrun [--cwd=DIR] [--modules=DIR] [--log=FILE] [--console=FILE] "
-			"QEMU ARG... -- COMMAND ARG...\n");
+			"[--stats=FILE] QEMU ARG... -- COMMAND ARG...\n");
 	exit(2);
 }
 
@@ -390,6 +431,7 @@ static void parse_options(int argc, char **argv)
 		{ "modules", required_argument, NULL, 'm' },
 		{ "log", required_argument, NULL, 'l' },
 		{ "console", required_argument, NULL, 's' },
+		{ "stats", required_argument, NULL, 't' },
 		{ 0 },
 	};
 	int option;
@@ -407,6 +449,9 @@ static void parse_options(int argc, char **argv)
 			break;
 		case 's':
 			console_path = optarg;
+			break;
+		case 't':
+			stats_path = optarg;
 			break;
 		default:
 			usage();

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A small QMP client: QEMU answers each command with one line of JSON and may put events between.
+ */
+#include "qmp.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STAT_PREFIX "lwp-stat-"
+
+static int fail(struct qmp *q, const char *what, const char *why)
+{
+	snprintf(q->error, sizeof(q->error), "QMP: %s: %s", what, why);
+	return -1;
+}
+
+static json_object *read_object(struct qmp *q)
+{
+	json_object *object = NULL;
+	char *line = NULL;
+	size_t room = 0;
+
+	if (getline(&line, &room, q->stream) > 0)
+		object = json_tokener_parse(line);
+	free(line);
+	return object;
+}
+
+json_object *qmp_call(struct qmp *q, const char *command, json_object *arguments)
+{
+	json_object *answer, *value, *text, *request = json_object_new_object();
+
+	json_object_object_add(request, "execute", json_object_new_string(command));
+	if (arguments)
+		json_object_object_add(request, "arguments", arguments);
+	fprintf(q->stream, "%s\n", json_object_to_json_string_ext(request, JSON_C_TO_STRING_PLAIN));
+	fflush(q->stream);
+	json_object_put(request);
+
+	while ((answer = read_object(q))) {
+		if (json_object_object_get_ex(answer, "return", &value)) {
+			json_object_get(value);
+			json_object_put(answer);
+			return value;
+		}
+		if (json_object_object_get_ex(answer, "error", &value)) {
+			json_object_object_get_ex(value, "desc", &text);
+			fail(q, command, json_object_get_string(text));
+			json_object_put(answer);
+			return NULL;
+		}
+		json_object_put(answer);
+	}
+	fail(q, command, "QEMU gave no answer");
+	return NULL;
+}
+
+int qmp_open(struct qmp *q, int fd)
+{
+	json_object *object;
+
+	q->error[0] = '\0';
+	q->stream = fdopen(fd, "r+");
+	if (!q->stream)
+		return fail(q, "fdopen", strerror(errno));
+	object = read_object(q);
+	if (!json_object_object_get_ex(object, "QMP", NULL)) {
+		json_object_put(object);
+		return fail(q, "greeting", "there is none");
+	}
+	json_object_put(object);
+	object = qmp_call(q, "qmp_capabilities", NULL);
+	if (!object)
+		return -1;
+	json_object_put(object);
+	return 0;
+}
+
+static json_object *path_argument(const char *path)
+{
+	json_object *arguments = json_object_new_object();
+
+	json_object_object_add(arguments, "path", json_object_new_string(path));
+	return arguments;
+}
+
+/* one_cpu - the statistics of the CPU at a QOM @path */
+static int one_cpu(struct qmp *q, size_t cpu, const char *path, FILE *to)
+{
+	json_object *list = qmp_call(q, "qom-list", path_argument(path)), *arguments, *name, *value;
+	size_t i;
+
+	for (i = 0; list && i < json_object_array_length(list); i++) {
+		json_object_object_get_ex(json_object_array_get_idx(list, i), "name", &name);
+		if (strncmp(json_object_get_string(name), STAT_PREFIX, strlen(STAT_PREFIX)))
+			continue;
+		arguments = path_argument(path);
+		json_object_object_add(arguments, "property", json_object_get(name));
+		value = qmp_call(q, "qom-get", arguments);
+		if (!value) {
+			json_object_put(list);
+			return -1;
+		}
+		fprintf(to, "%zu %s %" PRIu64 "\n", cpu,
+			json_object_get_string(name) + strlen(STAT_PREFIX),
+			json_object_get_uint64(value));
+		json_object_put(value);
+	}
+	json_object_put(list);
+	return list ? 0 : -1;
+}
+
+int qmp_lwp_stats(struct qmp *q, FILE *to)
+{
+	json_object *cpus = qmp_call(q, "query-cpus-fast", NULL), *path;
+	int status = cpus ? 0 : -1;
+	size_t i;
+
+	for (i = 0; !status && i < json_object_array_length(cpus); i++) {
+		json_object_object_get_ex(json_object_array_get_idx(cpus, i), "qom-path", &path);
+		status = one_cpu(q, i, json_object_get_string(path), to);
+	}
+	json_object_put(cpus);
+	return status;
+}

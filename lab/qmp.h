@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Talking to QEMU's monitor over QMP, one command at a time. */
+#ifndef LAB_QMP_H
+#define LAB_QMP_H
+
+#include <json-c/json.h>
+#include <stdio.h>
+
+struct qmp {
+	FILE *stream;
+	char error[256]; /* what went wrong, in one line */
+};
+
+/*
+ * qmp_open - take over the connected socket @fd and leave the greeting behind
+ *
+ * Returns 0, or -1 with @q->error set.
+ */
+int qmp_open(struct qmp *q, int fd);
+
+/*
+ * qmp_call - execute @command; events that arrive meanwhile are dropped
+ * @arguments: an object, which is released, or NULL
+ *
+ * Returns the value of "return", to be released with json_object_put(), or NULL with @q->error set.
+ */
+json_object *qmp_call(struct qmp *q, const char *command, json_object *arguments);
+
+/*
+ * qmp_lwp_stats - write the CPUs' LWP statistics as lines "CPU NAME VALUE", CPU counting from 0
+ *
+ * NAME is that of the QOM property without "lwp-stat-" (docs/cpu.md). Returns 0, or -1 with
+ * @q->error set.
+ */
+int qmp_lwp_stats(struct qmp *q, FILE *to);
+
+#endif
