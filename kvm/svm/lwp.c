@@ -68,7 +68,10 @@ static int svm_lwp_host_caps_init(u32 rev_id)
 	return lwp_caps_valid(caps) ? 0 : -EINVAL;
 }
 
-/* What this host can do in a revision, LWP_REV_*. */
+/*
+ * What this host can do in a revision, LWP_REV_*. LWP state in the VMCB is not part of KVM_GET_SUPPORTED_CPUID,
+ * because it takes virtual VMLOAD and VMSAVE away from the guest: user space has to ask for it.
+ */
 const struct lwp_caps *svm_lwp_host_caps(u32 rev)
 {
 	return &host_caps[rev];
@@ -102,6 +105,8 @@ int svm_lwp_hardware_setup(void)
 	kvm_caps.lwp_ecx = leaf.ecx;
 	kvm_caps.lwp_edx = leaf.edx;
 	kvm_cpu_cap_set(X86_FEATURE_LWP);
+	for (rev = 0; kvm_cpu_cap_has(X86_FEATURE_SVM) && rev < LWP_REVS; rev++)
+		host_caps[rev].ecx_features |= LWP_ECX_VMCB_AREA;
 	return 0;
 }
 
@@ -110,7 +115,6 @@ void svm_lwp_vm_init(struct kvm *kvm)
 	struct kvm_svm_lwp *vm = &to_kvm_svm(kvm)->lwp;
 
 	mutex_init(&vm->lock);
-	atomic_set(&vm->stepping, 0);
 	vm->policy.rev = LWP_REV_43724;
 	vm->policy.context = KVM_LWP_CONTEXT_AUTO;
 	vm->policy.delivery = LWP_DELIVERY_EXACT;
@@ -148,6 +152,12 @@ static u32 svm_lwp_join_vm(struct kvm *kvm, const struct lwp_caps *caps)
 	return KVM_LWP_REFUSED_NOT;
 }
 
+/* Has any vCPU of the VM LWP? */
+bool svm_lwp_in_use(struct kvm *kvm)
+{
+	return READ_ONCE(to_kvm_svm(kvm)->lwp.table.entry);
+}
+
 /* The guest's leaf follows LWP_CFG. */
 void svm_lwp_update_avail(struct kvm_vcpu *vcpu)
 {
@@ -158,6 +168,21 @@ void svm_lwp_update_avail(struct kvm_vcpu *vcpu)
 		return;
 	vcpu->arch.lwp_avail = avail;
 	kvm_update_cpuid_runtime(vcpu);
+}
+
+/* Carry what the engine has counted since the last time over to the vCPU's statistics. */
+void svm_lwp_account(struct kvm_vcpu *vcpu)
+{
+	const struct lwp_stats *now = &to_svm(vcpu)->lwp.engine.stats;
+	struct lwp_stats *seen = &to_svm(vcpu)->lwp.seen;
+
+	vcpu->stat.lwp_records += now->records - seen->records;
+	vcpu->stat.lwp_missed += now->missed - seen->missed;
+	vcpu->stat.lwp_overshoots += now->overshoots - seen->overshoots;
+	vcpu->stat.lwp_faults += now->faults - seen->faults;
+	vcpu->stat.lwp_threshold_irqs += now->interrupts - seen->interrupts;
+	vcpu->stat.lwp_turned_off += now->turned_off - seen->turned_off;
+	*seen = *now;
 }
 
 /* RESET and INIT. */
@@ -202,6 +227,23 @@ static u32 svm_lwp_judge(struct kvm_vcpu *vcpu, struct lwp_caps *caps)
 	return KVM_LWP_REFUSED_NOT;
 }
 
+static const char *const refusals[] = {
+	[KVM_LWP_REFUSED_LEAF] =
+		"its CPUID leaf 8000_001C is not that of the other vCPUs, or more than this host can do",
+	[KVM_LWP_REFUSED_ENCRYPTED] = "an encrypted guest cannot be read",
+	[KVM_LWP_REFUSED_APIC] = "there is no local APIC in the kernel",
+	[KVM_LWP_REFUSED_HOST] = "no memory, or kvm_amd was loaded with lwp=0",
+};
+
+/* CPUID announces LWP and the vCPU has none. KVM_LWP_VCPU_STATUS says so too. */
+static void svm_lwp_refuse(struct kvm_vcpu *vcpu, u32 refusal)
+{
+	trace_kvm_lwp_refused(vcpu->vcpu_id, refusal);
+	if (refusals[refusal])
+		pr_warn_once("vCPU %d announces LWP and has none: %s\n", vcpu->vcpu_id,
+			     refusals[refusal]);
+}
+
 void svm_lwp_after_set_cpuid(struct kvm_vcpu *vcpu)
 {
 	const struct kvm_lwp_policy *policy = &to_kvm_svm(vcpu->kvm)->lwp.policy;
@@ -214,11 +256,13 @@ void svm_lwp_after_set_cpuid(struct kvm_vcpu *vcpu)
 		lwp->refusal = svm_lwp_join_vm(vcpu->kvm, &caps);
 	if (lwp->refusal) {
 		lwp->enabled = false;
+		svm_lwp_refuse(vcpu, lwp->refusal);
 	} else if (!lwp->enabled || memcmp(&caps, &lwp->engine.caps, sizeof(caps))) {
 		lwp_engine_init(&lwp->engine, &caps, policy->context == KVM_LWP_CONTEXT_AUTO,
 				policy->delivery, &svm_lwp_ops, vcpu);
 		lwp->engine.xcr0_lwp = true;
 		lwp_engine_reset(&lwp->engine, vcpu->vcpu_id);
+		memset(&lwp->seen, 0, sizeof(lwp->seen));
 		lwp->enabled = true;
 	}
 	mutex_unlock(&lwp->lock);

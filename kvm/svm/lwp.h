@@ -22,6 +22,7 @@ enum svm_lwp_step {
 	SVM_LWP_STEP_NONE,
 	SVM_LWP_STEP_INSN, /* over one instruction at CPL 3 */
 	SVM_LWP_STEP_IRET, /* over an IRET, which loads RFLAGS.TF itself */
+	SVM_LWP_STEP_BOUNCE, /* no instruction at all: only VMRUN of a nested guest is to complete */
 };
 
 /* The instruction that the vCPU executes next at CPL 3, looked at before VM-Entry. */
@@ -54,6 +55,7 @@ struct svm_lwp {
 	bool lookup; /* a context is to be looked up */
 	bool resume; /* os: LWP_CBADDR was written; a parked state may have that pointer */
 	bool live; /* the engine's state is the context of live_key */
+	bool carried; /* auto: the state came by VMLOAD and goes by VMSAVE; it is in no table */
 	struct lwp_ctx_key live_key;
 	u64 seen_cr3, seen_fs; /* at the last lookup */
 
@@ -68,15 +70,19 @@ struct svm_lwp {
 	enum svm_lwp_step ran; /* of the last one */
 	u64 others_tf; /* RFLAGS.TF as its other owners left it */
 	struct svm_lwp_next next;
+	bool avic_off; /* counted in kvm_svm_lwp.stepping */
+	struct x86_exception fault[2]; /* of LWP's last two accesses that faulted, the last first */
+	u64 fault_address[2]; /* and their linear addresses */
+	struct lwp_stats seen; /* what the vCPU's statistics have of those of the engine */
 };
 
 /* Per VM. */
 struct kvm_svm_lwp {
-	struct mutex lock; /* guards table */
+	struct mutex lock; /* guards table and stepping */
 	struct lwp_ctx_table table; /* entry is NULL until a vCPU has LWP */
 	struct lwp_caps caps; /* of all vCPUs that have LWP */
 	struct kvm_lwp_policy policy;
-	atomic_t stepping; /* vCPUs that step; AVIC is inhibited while there is one */
+	unsigned int stepping; /* vCPUs that may step; AVIC is inhibited while there is one */
 };
 
 extern bool enable_lwp;
@@ -93,6 +99,8 @@ int svm_lwp_set_msr(struct kvm_vcpu *vcpu, struct msr_data *msr);
 const struct lwp_caps *svm_lwp_host_caps(u32 rev);
 u32 svm_lwp_refusal(struct kvm_vcpu *vcpu);
 void svm_lwp_update_avail(struct kvm_vcpu *vcpu);
+void svm_lwp_account(struct kvm_vcpu *vcpu);
+bool svm_lwp_in_use(struct kvm *kvm);
 
 /* lwp_mem.c */
 extern const struct lwp_vcpu_ops svm_lwp_ops;
@@ -130,6 +138,13 @@ void svm_lwp_ctx_before_llwpcb(struct kvm_vcpu *vcpu);
 void svm_lwp_ctx_changed(struct kvm_vcpu *vcpu);
 void svm_lwp_ctx_park(struct kvm_vcpu *vcpu);
 void svm_lwp_ctx_leave(struct kvm_vcpu *vcpu, bool drop);
+
+/* lwp_nested.c */
+bool svm_lwp_in_vmcb(struct kvm_vcpu *vcpu);
+bool svm_lwp_here(struct kvm_vcpu *vcpu);
+void svm_lwp_put(struct kvm_vcpu *vcpu);
+void svm_lwp_vmload(struct kvm_vcpu *vcpu, const struct vmcb *from);
+void svm_lwp_vmsave(struct kvm_vcpu *vcpu, struct vmcb *to);
 
 /* lwp_attr.c */
 int svm_lwp_extension(struct kvm *kvm);

@@ -6,6 +6,7 @@
 #include <linux/uaccess.h>
 
 #include "svm.h"
+#include "cpuid.h"
 #include "lwp.h"
 
 /* KVM_CHECK_EXTENSION; kvm may be NULL. */
@@ -14,7 +15,7 @@ int svm_lwp_extension(struct kvm *kvm)
 	if (!enable_lwp || (kvm && sev_guest(kvm)))
 		return 0;
 	return KVM_LWP_HAS_43724 | KVM_LWP_HAS_2007 | KVM_LWP_HAS_AUTO | KVM_LWP_HAS_OS |
-	       KVM_LWP_HAS_EXACT;
+	       KVM_LWP_HAS_EXACT | (kvm_cpu_cap_has(X86_FEATURE_SVM) ? KVM_LWP_HAS_VMCB : 0);
 }
 
 static int svm_lwp_get_policy(struct kvm *kvm, void __user *to)
@@ -48,8 +49,7 @@ static void svm_lwp_park_all(struct kvm *kvm, bool drop)
 	struct kvm_vcpu *vcpu;
 	unsigned long i;
 
-	kvm_for_each_vcpu(i, vcpu, kvm)
-	{
+	kvm_for_each_vcpu(i, vcpu, kvm) {
 		struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
 
 		mutex_lock(&lwp->lock);
@@ -168,6 +168,7 @@ static int svm_lwp_set_image(struct kvm_vcpu *vcpu, const void __user *from)
 	if (lwp->live)
 		svm_lwp_ctx_leave(vcpu, true);
 	lwp_engine_load(&lwp->engine, &st);
+	lwp->carried = lwp->engine.auto_context && is_guest_mode(vcpu) && lwp_state_on(&st);
 	lwp->resume = false;
 	lwp->lookup = true;
 	lwp->in_user = false;

@@ -76,6 +76,7 @@ static bool svm_lwp_is_current(struct kvm_vcpu *vcpu)
 static void svm_lwp_trace_context(struct kvm_vcpu *vcpu, const char *what,
 				  const struct lwp_ctx_key *key)
 {
+	vcpu->stat.lwp_context_switches++;
 	trace_kvm_lwp_context(vcpu->vcpu_id, what, key->cr3, key->thread);
 }
 
@@ -88,6 +89,7 @@ static void svm_lwp_park_live(struct kvm_vcpu *vcpu)
 	lwp_ctx_park(&vm->table, &lwp->engine, vcpu->vcpu_idx);
 	mutex_unlock(&vm->lock);
 	svm_lwp_trace_context(vcpu, "park", &lwp->live_key);
+	svm_lwp_put(vcpu);
 	lwp->live = false;
 	lwp->next.valid = false;
 }
@@ -168,6 +170,8 @@ static void svm_lwp_sync_auto(struct kvm_vcpu *vcpu)
 	/* A state that user space has set: it is the running thread's. */
 	if (!lwp->live)
 		svm_lwp_ctx_changed(vcpu);
+	if (lwp->carried)
+		lwp->lookup = true;
 	svm_lwp_watch(vcpu, svm_lwp_any(vcpu) && !is_guest_mode(vcpu));
 	if (is_guest_mode(vcpu)) {
 		if (lwp->live)
@@ -181,6 +185,8 @@ static void svm_lwp_sync_auto(struct kvm_vcpu *vcpu)
 		lwp->lookup = true;
 	lwp->seen_cr3 = cr3;
 	lwp->seen_fs = fs;
+	if (lwp->carried)
+		return;
 	if (lwp->lookup && !lwp->live && svm_lwp_any(vcpu))
 		svm_lwp_lookup(vcpu);
 	lwp->lookup = false;
@@ -204,6 +210,10 @@ static void svm_lwp_sync_os(struct kvm_vcpu *vcpu)
 
 	if (!lwp->resume || to_svm(vcpu)->vmcb->save.cpl != 3)
 		return;
+	if (is_guest_mode(vcpu)) {
+		lwp->resume = false;
+		return;
+	}
 	lwp_state_off(&lwp->engine.st);
 	key = svm_lwp_os_key(vcpu, pointer);
 	found = svm_lwp_find(vcpu, &key);
@@ -241,7 +251,8 @@ void svm_lwp_ctx_changed(struct kvm_vcpu *vcpu)
 	bool on = lwp_engine_on(&lwp->engine);
 	bool first = false;
 
-	if (on == lwp->live || (on && !lwp->engine.auto_context))
+	lwp->carried = on && (lwp->carried || (lwp->engine.auto_context && is_guest_mode(vcpu)));
+	if (on == lwp->live || lwp->carried || (on && !lwp->engine.auto_context))
 		return;
 	mutex_lock(&vm->lock);
 	if (on) {
@@ -265,6 +276,9 @@ void svm_lwp_ctx_park(struct kvm_vcpu *vcpu)
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
 	struct kvm_svm_lwp *vm = svm_lwp_vm(vcpu);
 
+	/* Address spaces of nested guests have no name here: their hypervisor switches them, by VMSAVE. */
+	if (is_guest_mode(vcpu))
+		return;
 	lwp->resume = false;
 	if (!lwp->live && !lwp_state_deferred(&lwp->engine.st)) {
 		lwp->live_key = svm_lwp_os_key(vcpu, lwp->engine.st.cb_addr);

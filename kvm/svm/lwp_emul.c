@@ -8,15 +8,23 @@
 #include "lwp/lwp_xop.h"
 #include "lwp_trace.h"
 
-/* Hand the guest what an LWP access or instruction ended with. */
+/*
+ * Hand the guest what an LWP access or instruction ended with. A nested guest's access may have faulted in the
+ * tables of its hypervisor, which then gets the fault.
+ */
 void svm_lwp_inject(struct kvm_vcpu *vcpu, const struct lwp_exc *exc)
 {
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+	int last = lwp->fault_address[0] != exc->fault.addr;
 	struct x86_exception e = {
 		.vector = PF_VECTOR,
 		.error_code_valid = true,
 		.error_code = exc->fault.error_code,
 		.address = exc->fault.addr,
 	};
+
+	if (is_guest_mode(vcpu) && exc->kind == LWP_EXC_PF && lwp->fault[last].nested_page_fault)
+		e = lwp->fault[last];
 
 	switch (exc->kind) {
 	case LWP_EXC_NONE:
@@ -176,6 +184,7 @@ static int svm_lwp_execute(struct kvm_vcpu *vcpu, const struct lwp_xop *xop)
 	svm_lwp_ctx_changed(vcpu);
 	lwp->next.valid = false;
 	lwp->ss_shadow = false;
+	svm_lwp_account(vcpu);
 	mutex_unlock(&lwp->lock);
 
 	trace_kvm_lwp_insn(vcpu->vcpu_id, xop->op, retired.address, read ? exc.kind : LWP_EXC_GP);
@@ -200,7 +209,7 @@ bool svm_lwp_ud(struct kvm_vcpu *vcpu, int *r)
 	struct x86_exception e;
 	struct lwp_xop xop;
 
-	if (!lwp->enabled || is_guest_mode(vcpu) || !is_protmode(vcpu) ||
+	if (!lwp->enabled || !svm_lwp_here(vcpu) || !is_protmode(vcpu) ||
 	    kvm_get_rflags(vcpu) & X86_EFLAGS_VM)
 		return false;
 	*r = 1;

@@ -30,6 +30,15 @@ static bool svm_lwp_is_ram(struct kvm_vcpu *vcpu, gpa_t gpa, bool write)
 	       !(write && (slot->flags & KVM_MEM_READONLY));
 }
 
+/* A store looks up two places at most and reports one fault: svm_lwp_inject() finds it again. */
+static void svm_lwp_note_fault(struct svm_lwp *lwp, const struct x86_exception *e, u64 gva)
+{
+	lwp->fault[1] = lwp->fault[0];
+	lwp->fault_address[1] = lwp->fault_address[0];
+	lwp->fault[0] = *e;
+	lwp->fault_address[0] = gva;
+}
+
 static enum lwp_mem_result svm_lwp_map(void *v, struct lwp_span *span, bool write,
 				       struct lwp_fault *fault)
 {
@@ -47,6 +56,7 @@ static enum lwp_mem_result svm_lwp_map(void *v, struct lwp_span *span, bool writ
 		if (span->page[i] == INVALID_GPA) {
 			fault->addr = gva;
 			fault->error_code = e.error_code;
+			svm_lwp_note_fault(&to_svm(vcpu)->lwp, &e, gva);
 			return LWP_MEM_FAULT;
 		}
 	}

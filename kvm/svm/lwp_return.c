@@ -31,6 +31,25 @@ u64 svm_lwp_efer(struct vcpu_svm *svm, u64 efer)
 	return svm->lwp.trapping ? efer & ~EFER_SCE : efer;
 }
 
+/*
+ * AVIC delivers interrupts without an exit, which would push RFLAGS.TF with the rest: it is inhibited in the
+ * whole VM while a vCPU may step. Called with svm_lwp.lock held.
+ */
+static void svm_lwp_inhibit_avic(struct kvm_vcpu *vcpu, bool on)
+{
+	struct kvm_svm_lwp *vm = &to_kvm_svm(vcpu->kvm)->lwp;
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+
+	if (!enable_apicv || lwp->avic_off == on)
+		return;
+	lwp->avic_off = on;
+	guard(mutex)(&vm->lock);
+	if (on && !vm->stepping++)
+		kvm_set_apicv_inhibit(vcpu->kvm, APICV_INHIBIT_REASON_LWP);
+	else if (!on && !--vm->stepping)
+		kvm_clear_apicv_inhibit(vcpu->kvm, APICV_INHIBIT_REASON_LWP);
+}
+
 /* Arm or disarm the trap. The intercept is shared with the NMI window, which may clear it at any time. */
 void svm_lwp_trap_return(struct kvm_vcpu *vcpu, bool on)
 {
@@ -44,6 +63,7 @@ void svm_lwp_trap_return(struct kvm_vcpu *vcpu, bool on)
 	if (!on && !nmi_window)
 		svm_clr_intercept(svm, INTERCEPT_IRET);
 	svm->lwp.trapping = on;
+	svm_lwp_inhibit_avic(vcpu, on);
 	svm->vmcb->save.efer &= ~EFER_SCE;
 	if (!on)
 		svm->vmcb->save.efer |= vcpu->arch.efer & EFER_SCE;

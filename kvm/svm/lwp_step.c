@@ -9,6 +9,7 @@
  * next instruction, before it runs, and is emulated, or runs without the flag.
  */
 #include <asm/debugreg.h>
+#include <trace/events/ipi.h>
 
 #include "svm.h"
 #include "x86.h"
@@ -76,7 +77,7 @@ static void svm_lwp_set_exceptions(struct vcpu_svm *svm, bool on)
 static void svm_lwp_set_step(struct vcpu_svm *svm, enum svm_lwp_step step)
 {
 	svm->lwp.step = step;
-	svm_lwp_set_exceptions(svm, step != SVM_LWP_STEP_NONE);
+	svm_lwp_set_exceptions(svm, step == SVM_LWP_STEP_INSN || step == SVM_LWP_STEP_IRET);
 }
 
 /* RESET and INIT: no intercept of ours is left. */
@@ -165,6 +166,7 @@ static void svm_lwp_look(struct kvm_vcpu *vcpu)
 enum svm_lwp_way {
 	LWP_WAY_STEP, /* run it with RFLAGS.TF */
 	LWP_WAY_RUN, /* run it without: it leaves CPL 3, or is completed by KVM */
+	LWP_WAY_BOUNCE, /* complete VMRUN of a nested guest and come back at once */
 	LWP_WAY_IRET, /* step over an IRET */
 	LWP_WAY_EMULATE, /* KVM's emulator executes it */
 	LWP_WAY_EMULATE_SS, /* the same, and the guest's own trap waits one instruction */
@@ -249,9 +251,11 @@ static enum svm_lwp_way svm_lwp_prepare(struct kvm_vcpu *vcpu, bool *again)
 
 	*again = false;
 	svm_lwp_ctx_sync(vcpu);
-	svm_lwp_trap_return(vcpu, svm_lwp_active(lwp) && !is_guest_mode(vcpu));
+	svm_lwp_trap_return(vcpu, svm_lwp_active(lwp) && svm_lwp_here(vcpu));
 	if (!lwp->trapping)
 		return LWP_WAY_RUN;
+	if (svm->nested.nested_run_pending)
+		return LWP_WAY_BOUNCE;
 	if (svm_lwp_will_inject(svm)) {
 		lwp->in_user = false;
 		lwp->over_iret = false;
@@ -291,6 +295,7 @@ bool svm_lwp_enter(struct kvm_vcpu *vcpu, int *r)
 	mutex_lock(&lwp->lock);
 	lwp->next.valid = false;
 	way = svm_lwp_prepare(vcpu, &again);
+	svm_lwp_account(vcpu);
 	mutex_unlock(&lwp->lock);
 
 	switch (way) {
@@ -300,6 +305,9 @@ bool svm_lwp_enter(struct kvm_vcpu *vcpu, int *r)
 	case LWP_WAY_IRET:
 		svm_clr_intercept(svm, INTERCEPT_IRET);
 		svm_lwp_set_step(svm, SVM_LWP_STEP_IRET);
+		break;
+	case LWP_WAY_BOUNCE:
+		svm_lwp_set_step(svm, SVM_LWP_STEP_BOUNCE);
 		break;
 	default:
 		svm_lwp_set_step(svm, SVM_LWP_STEP_NONE);
@@ -320,6 +328,11 @@ void svm_lwp_before_run(struct vcpu_svm *svm)
 
 	lwp->ran = lwp->step;
 	lwp->step = SVM_LWP_STEP_NONE;
+	if (lwp->ran == SVM_LWP_STEP_BOUNCE) {
+		/* An interrupt of the host awaits the guest: VMRUN completes and no instruction does. */
+		smp_send_reschedule(svm->vcpu.cpu);
+		lwp->ran = SVM_LWP_STEP_NONE;
+	}
 	if (lwp->ran == SVM_LWP_STEP_NONE)
 		return;
 	lwp->others_tf = svm->vmcb->save.rflags & X86_EFLAGS_TF;
@@ -359,6 +372,7 @@ void svm_lwp_retired(struct kvm_vcpu *vcpu)
 		return;
 	next->valid = false;
 	lwp->ss_shadow = false;
+	vcpu->stat.lwp_steps++;
 	trace_kvm_lwp_step(vcpu->vcpu_id, next->retired.address, next->insn.kind);
 	if (to_svm(vcpu)->vmcb->save.cpl != 3)
 		return;

@@ -98,6 +98,26 @@ TRACE_EVENT(kvm_lwp_context,
 		  __entry->cr3, __entry->thread)
 );
 
+TRACE_EVENT(kvm_lwp_refused,
+	TP_PROTO(unsigned int vcpu_id, unsigned int reason),
+	TP_ARGS(vcpu_id, reason),
+
+	TP_STRUCT__entry(
+		__field(unsigned int, vcpu_id)
+		__field(unsigned int, reason)
+	),
+
+	TP_fast_assign(
+		__entry->vcpu_id = vcpu_id;
+		__entry->reason = reason;
+	),
+
+	TP_printk("vcpu %u: %s", __entry->vcpu_id,
+		  __print_symbolic(__entry->reason, { 1, "not announced" }, { 2, "leaf" },
+				   { 3, "encrypted" }, { 4, "no APIC in the kernel" },
+				   { 5, "host" }))
+);
+
 #endif
 
 #undef TRACE_INCLUDE_PATH

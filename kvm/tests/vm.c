@@ -21,12 +21,20 @@
 #define STUB_SIZE 16
 #define SYSCALL_STUB (STUBS + 256 * STUB_SIZE)
 #define SYSCALL_PORT 0xff
+#define SYSENTER_STUB (SYSCALL_STUB + STUB_SIZE)
+#define SYSENTER_PORT 0xfe
+#define IDT32 0x4000
+#define STUBS32 0xa000
 
 #define KCS 0x08
 #define KSS 0x10
 #define USS 0x1b /* SYSRET: STAR[63:48] + 8 */
 #define UCS 0x23 /* STAR[63:48] + 16 */
 #define TR 0x28
+#define KCS32 0x30 /* SYSENTER_CS: + 8, + 16 and + 24 are what SYSENTER and SYSEXIT load */
+#define KSS32 0x38
+#define UCS32 0x43
+#define USS32 0x4b
 
 #define RUN_SECONDS 20
 #define MAX_CPUID 256
@@ -123,6 +131,11 @@ void vm_map(struct vm *vm, u64 addr, bool present)
 	}
 }
 
+void vm_remap(struct vm *vm, u64 addr, u64 physical)
+{
+	lwp_put64(vm->mem + VM_CR3 + 0x3000 + (addr >> 12) * 8, physical | 7);
+}
+
 static bool has_error_code(int vector)
 {
 	return vector == 8 || (vector >= 10 && vector <= 14) || vector == 17;
@@ -141,6 +154,25 @@ static void write_stub(struct vm *vm, int vector)
 	memcpy(p, "\x48\xcf", 2); /* iretq */
 }
 
+/* The same for 32-bit code, with interrupt gates of its own. */
+static void write_stub32(struct vm *vm, int vector)
+{
+	u8 *p = vm->mem + STUBS32 + vector * STUB_SIZE;
+	u64 target = STUBS32 + (u64)vector * STUB_SIZE;
+	u64 dpl = vector == 3 || vector == 4 || vector == VM_DONE ? 3 : 0;
+
+	lwp_put64(vm->mem + IDT32 + vector * 8, (target & 0xffff) | KCS32 << 16 |
+							(0x8e00 | dpl << 13) << 32 |
+							(target >> 16) << 48);
+	*p++ = 0xe6;
+	*p++ = (u8)vector;
+	if (has_error_code(vector)) {
+		memcpy(p, "\x83\xc4\x04", 3); /* add $4, %esp */
+		p += 3;
+	}
+	*p = 0xcf; /* iret */
+}
+
 static void write_tables(struct vm *vm)
 {
 	u64 *gdt = (u64 *)(vm->mem + GDT);
@@ -152,6 +184,10 @@ static void write_tables(struct vm *vm)
 	gdt[KSS / 8] = 0x00cf93000000ffff;
 	gdt[USS / 8] = 0x00cff3000000ffff;
 	gdt[UCS / 8] = 0x00affb000000ffff;
+	gdt[KCS32 / 8] = 0x00cf9b000000ffff;
+	gdt[KSS32 / 8] = 0x00cf93000000ffff;
+	gdt[UCS32 / 8] = 0x00cffb000000ffff;
+	gdt[USS32 / 8] = 0x00cff3000000ffff;
 	for (i = 0; i < 256; i++) {
 		u64 target = STUBS + (u64)i * STUB_SIZE;
 		u64 *gate = (u64 *)(vm->mem + IDT + i * 16);
@@ -162,7 +198,9 @@ static void write_tables(struct vm *vm)
 			  (target >> 16 & 0xffff) << 48;
 		gate[1] = target >> 32;
 		write_stub(vm, i);
+		write_stub32(vm, i);
 	}
+	memcpy(vm->mem + SYSENTER_STUB, "\xe6\xfe\x0f\x35", 4); /* out %al, $0xfe; sysexit */
 	memcpy(vm->mem + SYSCALL_STUB, "\xe6\xff\x48\x0f\x07", 5); /* out %al, $0xff; sysretq */
 }
 
@@ -185,6 +223,9 @@ struct vm *vm_new(bool apic)
 	region.userspace_addr = (u64)vm->mem;
 	if (ioctl(vm->fd, KVM_SET_USER_MEMORY_REGION, &region))
 		broken("KVM_SET_USER_MEMORY_REGION");
+	region.slot = 1 << 16; /* the same for SMM */
+	if (ioctl(vm->fd, KVM_SET_USER_MEMORY_REGION, &region))
+		broken("KVM_SET_USER_MEMORY_REGION for SMM");
 	if (apic && ioctl(vm->fd, KVM_CREATE_IRQCHIP))
 		broken("KVM_CREATE_IRQCHIP");
 	vm->cpuid = calloc(1, sizeof(*vm->cpuid) + MAX_CPUID * sizeof(vm->cpuid->entries[0]));
@@ -266,6 +307,35 @@ void vm_start(struct vm *vm, struct vcpu *v)
 	vm_set_regs(v);
 }
 
+void vm_start32(struct vm *vm, struct vcpu *v)
+{
+	struct kvm_sregs s;
+
+	vm_start(vm, v);
+	if (ioctl(v->fd, KVM_GET_SREGS, &s))
+		broken("KVM_GET_SREGS");
+	s.cs = segment(UCS32, 11, 1, 3, true);
+	s.cs.l = 0;
+	s.cs.db = 1;
+	s.ss = s.ds = s.es = s.fs = s.gs = segment(USS32, 3, 1, 3, false);
+	/* Not busy: all that the emulated processor of the nested lab takes in 32-bit mode. */
+	s.tr.type = 9;
+	memset(vm->mem + s.tr.base, 0, 0x68);
+	lwp_put32(vm->mem + s.tr.base + 4, VM_KSTACK_TOP);
+	lwp_put32(vm->mem + s.tr.base + 8, KSS32);
+	s.idt.base = IDT32;
+	s.idt.limit = 0x7ff;
+	s.cr0 = 0x33; /* NE, ET, MP, PE */
+	s.cr3 = 0;
+	s.cr4 = 0x600;
+	s.efer = 0;
+	if (ioctl(v->fd, KVM_SET_SREGS, &s))
+		broken("KVM_SET_SREGS");
+	vm_set_msr(v, 0x174, KCS32); /* SYSENTER_CS, _ESP, _EIP */
+	vm_set_msr(v, 0x175, VM_KSTACK_TOP);
+	vm_set_msr(v, 0x176, SYSENTER_STUB);
+}
+
 struct vcpu *vm_add_vcpu(struct vm *vm)
 {
 	struct vcpu *v = &vm->vcpu[vm->vcpus];
@@ -328,19 +398,31 @@ int vm_set_msr(struct vcpu *v, u32 msr, u64 value)
 
 int vm_run(struct vm *vm, struct vcpu *v)
 {
+	int result;
+
+	alarm(RUN_SECONDS);
+	result = vm_run_interruptible(vm, v);
+	alarm(0);
+	return result;
+}
+
+int vm_run_interruptible(struct vm *vm, struct vcpu *v)
+{
 	struct kvm_run *run = v->run;
 	int r, result;
 
 	(void)vm;
-	alarm(RUN_SECONDS);
 	r = ioctl(v->fd, KVM_RUN, 0);
-	alarm(0);
 	if (r && errno == EINTR)
 		result = VM_TIMEOUT;
 	else if (r)
 		broken("KVM_RUN");
 	else if (run->exit_reason == KVM_EXIT_IO && run->io.port == SYSCALL_PORT)
 		result = VM_SYSCALL;
+	else if (run->exit_reason == KVM_EXIT_IO && run->io.port == SYSENTER_PORT)
+		result = VM_SYSENTER;
+	else if (run->exit_reason == KVM_EXIT_MMIO)
+		result = VM_MMIO;
 	else if (run->exit_reason == KVM_EXIT_IO)
 		result = run->io.port;
 	else if (run->exit_reason == KVM_EXIT_DEBUG)
@@ -376,11 +458,30 @@ bool vm_finish(struct vm *vm, struct vcpu *v)
 	return false;
 }
 
+static struct vm_frame frame32(const u8 *p, bool error_code)
+{
+	struct vm_frame f = { 0 };
+
+	if (error_code) {
+		f.error = lwp_get32(p);
+		p += 4;
+	}
+	f.rip = lwp_get32(p);
+	f.cs = lwp_get32(p + 4);
+	f.rflags = lwp_get32(p + 8);
+	f.rsp = lwp_get32(p + 12);
+	f.ss = lwp_get32(p + 16);
+	return f;
+}
+
 /* The stub's OUT has been executed, nothing after it. */
 struct vm_frame vm_frame(const struct vm *vm, const struct vcpu *v, int vector)
 {
 	const u8 *p = vm->mem + v->regs.rsp % VM_SIZE;
 	struct vm_frame f = { 0 };
+
+	if (v->regs.rip >= STUBS32 && v->regs.rip < STUBS32 + 256 * STUB_SIZE)
+		return frame32(p, vector < 256 && has_error_code(vector));
 
 	if (vector < 256 && has_error_code(vector)) {
 		f.error = lwp_get64(p);
@@ -392,6 +493,30 @@ struct vm_frame vm_frame(const struct vm *vm, const struct vcpu *v, int vector)
 	f.rsp = lwp_get64(p + 24);
 	f.ss = lwp_get64(p + 32);
 	return f;
+}
+
+/* ---- interrupts ---- */
+
+#define APIC_SVR 0xf0
+#define APIC_SVR_ON 0x1ff
+
+void vm_apic_on(struct vcpu *v)
+{
+	struct kvm_lapic_state apic;
+
+	if (ioctl(v->fd, KVM_GET_LAPIC, &apic))
+		broken("KVM_GET_LAPIC");
+	lwp_put32(apic.regs + APIC_SVR, APIC_SVR_ON);
+	if (ioctl(v->fd, KVM_SET_LAPIC, &apic))
+		broken("KVM_SET_LAPIC");
+}
+
+void vm_interrupt(struct vm *vm, u8 vector)
+{
+	struct kvm_msi msi = { .address_lo = 0xfee00000, .data = vector };
+
+	if (ioctl(vm->fd, KVM_SIGNAL_MSI, &msi) != 1)
+		broken("KVM_SIGNAL_MSI");
 }
 
 /* ---- LWP ---- */

@@ -27,7 +27,9 @@
 #define VM_SYSCALL 0x100 /* the program executed SYSCALL; the kernel is about to SYSRET */
 #define VM_DEBUG 0x101 /* KVM_EXIT_DEBUG */
 #define VM_HALT 0x102
-#define VM_TIMEOUT 0x103
+#define VM_TIMEOUT 0x103 /* or interrupted by a signal */
+#define VM_MMIO 0x104
+#define VM_SYSENTER 0x105 /* 32-bit program; the kernel is about to SYSEXIT to EDX, ECX */
 #define VM_DONE 0x80 /* INT 80h: the program's last instruction */
 
 struct vcpu {
@@ -58,7 +60,11 @@ struct vcpu *vm_add_vcpu(struct vm *vm);
 void vm_load(struct vm *vm, const void *from, const void *to);
 /* vCPU at VM_CODE with fresh registers. */
 void vm_start(struct vm *vm, struct vcpu *v);
+/* The same in 32-bit protected mode without paging. */
+void vm_start32(struct vm *vm, struct vcpu *v);
 int vm_run(struct vm *vm, struct vcpu *v);
+/* The same without a time limit, for callers that have a timer of their own. */
+int vm_run_interruptible(struct vm *vm, struct vcpu *v);
 /* vm_run() until the program is done; other stops fail. False: something else came. */
 bool vm_finish(struct vm *vm, struct vcpu *v);
 struct vm_frame vm_frame(const struct vm *vm, const struct vcpu *v, int vector);
@@ -66,6 +72,13 @@ struct vm_frame vm_frame(const struct vm *vm, const struct vcpu *v, int vector);
 #define VM_AT(prog, label) (VM_CODE + (u64)((const u8 *)(label) - (const u8 *)(prog)))
 /* Map a page (4 KiB) of both address spaces not present, or again. */
 void vm_map(struct vm *vm, u64 addr, bool present);
+/* Map a page to another physical address, before the vCPUs run. */
+void vm_remap(struct vm *vm, u64 addr, u64 physical);
+
+/* The local APIC as firmware leaves it: enabled by its spurious-vector register. */
+void vm_apic_on(struct vcpu *v);
+/* An interrupt for vCPU 0 from a device. */
+void vm_interrupt(struct vm *vm, u8 vector);
 
 u64 vm_get_msr(struct vcpu *v, u32 msr);
 int vm_set_msr(struct vcpu *v, u32 msr, u64 value);

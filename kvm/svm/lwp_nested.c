@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * LWP state in VMCBs: the 128-byte image at F80h, behind everything that published layouts of the save area
+ * define. In the guest's own VMCB it is there whenever the vCPU does not run; in those of a guest's guests it
+ * is where VMSAVE and VMLOAD put it and take it from, if the leaf announces that (8000_001C ECX[24]).
+ *
+ * A guest in SVM guest mode counts only then. VMRUN and #VMEXIT leave LWP alone, so its hypervisor switches the
+ * state as it switches FS and the rest. `auto` contexts are off in guest mode: a state that is carried by VMLOAD
+ * and VMSAVE is in no table, and is not stored by VMSAVE if it is in one.
+ */
+#include "svm.h"
+#include "smm.h"
+#include "lwp.h"
+
+static u8 *svm_lwp_image(struct vmcb *vmcb)
+{
+	BUILD_BUG_ON(sizeof(*vmcb) > LWP_VMCB_OFFSET);
+	BUILD_BUG_ON(LWP_VMCB_OFFSET + LWP_IMAGE_SIZE > PAGE_SIZE);
+	return (u8 *)vmcb + LWP_VMCB_OFFSET;
+}
+
+/* Do the guest's VMLOAD and VMSAVE have to carry LWP? They cannot be left to the processor then. */
+bool svm_lwp_in_vmcb(struct kvm_vcpu *vcpu)
+{
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+
+	return lwp->enabled && lwp->engine.caps.ecx_features & LWP_ECX_VMCB_AREA;
+}
+
+/* Is there LWP for what runs now? Not in SMM, and in a nested guest only if its hypervisor switches it. */
+bool svm_lwp_here(struct kvm_vcpu *vcpu)
+{
+	return !is_smm(vcpu) && (!is_guest_mode(vcpu) || svm_lwp_in_vmcb(vcpu));
+}
+
+/*
+ * The vCPU is put. The lock may not be taken here. Its own thread that is put in the middle of a change is put
+ * again when it has finished; another one that takes a context away calls this itself.
+ */
+void svm_lwp_put(struct kvm_vcpu *vcpu)
+{
+	struct vcpu_svm *svm = to_svm(vcpu);
+
+	if (svm->lwp.enabled)
+		lwp_state_encode(&svm->lwp.engine.st, &svm->lwp.engine.caps,
+				 svm_lwp_image(svm->vmcb01.ptr));
+}
+
+/* VMLOAD. The image is the guest's business: a bad one turns LWP off. */
+void svm_lwp_vmload(struct kvm_vcpu *vcpu, const struct vmcb *from)
+{
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+	u8 image[LWP_IMAGE_SIZE];
+	struct lwp_state st;
+
+	if (!svm_lwp_in_vmcb(vcpu))
+		return;
+	/* Other vCPUs can write to it: read once. */
+	memcpy(image, svm_lwp_image((struct vmcb *)from), sizeof(image));
+	mutex_lock(&lwp->lock);
+	if (lwp->live)
+		svm_lwp_ctx_leave(vcpu, !lwp->engine.auto_context);
+	lwp_state_decode(image, &lwp->engine.caps, &st);
+	lwp_engine_load(&lwp->engine, &st);
+	lwp->carried = lwp->engine.auto_context && lwp_state_on(&st);
+	lwp->lookup = true;
+	lwp->resume = false;
+	lwp->in_user = false;
+	mutex_unlock(&lwp->lock);
+	svm_lwp_update_avail(vcpu);
+}
+
+/* VMSAVE. */
+void svm_lwp_vmsave(struct kvm_vcpu *vcpu, struct vmcb *to)
+{
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+	struct lwp_state st;
+
+	if (!svm_lwp_in_vmcb(vcpu))
+		return;
+	mutex_lock(&lwp->lock);
+	st = lwp->engine.st;
+	if (lwp->live && lwp->engine.auto_context)
+		lwp_state_off(&st);
+	lwp_state_encode(&st, &lwp->engine.caps, svm_lwp_image(to));
+	mutex_unlock(&lwp->lock);
+}

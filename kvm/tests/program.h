@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Programs whose counted instructions are written down beside them.
+ *
+ * With EventInterval 2 = 0 every counted instruction stores a record, so the ring is the list of what was
+ * counted. A program is bracketed by LLWPCB, which never counts, and SLWPCB, which counts after its flush: its
+ * record is the last, stored before INT 80h.
+ */
+#ifndef PROGRAM_H
+#define PROGRAM_H
+
+#include "vm.h"
+
+#define TF 0x100
+#define RF 0x10000
+
+/* LLWPCB is 5 bytes: the text begins at offset 5. */
+#define PROGRAM(name, text)                                         \
+	extern const u8 name[], name##_end[];                       \
+	asm(".pushsection .text\n" #name ":\n	llwpcb %rbx\n" text \
+	    "	slwpcb %rax\n	int $0x80\n" #name "_end:\n.popsection\n")
+
+/* The same in 32-bit code. */
+#define PROGRAM32(name, text)                                               \
+	extern const u8 name[], name##_end[];                               \
+	asm(".pushsection .text\n.code32\n" #name ":\n	llwpcb %ebx\n" text \
+	    "	slwpcb %eax\n	int $0x80\n" #name "_end:\n.code64\n.popsection\n")
+
+extern struct vm *vm;
+extern struct vcpu *v;
+
+/* A machine with the program and a block that stores a record for each event. */
+void begin(const u8 *from, const u8 *to, u32 event);
+/* The same, with a counter of instructions that is 1000 and stores none: see total(). */
+void begin_total(const u8 *from, const u8 *to);
+void run_to_end(void);
+
+/* The counted instructions, as offsets from the program's start. */
+#define COUNTED(what, ...) counted((const int[]){ __VA_ARGS__, -1 }, what)
+void counted(const int *offsets, const char *what);
+/* How many instructions have counted; SLWPCB itself comes after its flush. */
+void total(u32 wanted, const char *what);
+
+#endif

@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The guest never sees the RFLAGS.TF with which KVM steps, and none of its ways out of a step goes uncounted.
+ * What can carry the flag away: PUSHF and POPF; signal frames and every other image that exceptions,
+ * interrupts, NMI and SMI leave; SYSCALL, SYSENTER, INT n, INT3, INTO, ICEBP; the shadow of MOV SS; repeated
+ * strings; what KVM completes itself; the guest's own TF, breakpoints and DEBUGCTL.BTF; user space that looks or
+ * single-steps at the same time. Task gates are completed by KVM with the RFLAGS that user space sees; the
+ * emulated processor of the nested lab does not intercept them.
+ */
+#include <sys/ioctl.h>
+#include <sys/time.h>
+#include "program.h"
+
+PROGRAM(straight, "	nop\n" /* 5 */
+		  "	push %rdx\n" /* 6 */
+		  "	pop %rcx\n" /* 7 */
+		  "	mov $3, %ecx\n" /* 8 */
+		  "1:	nop\n" /* 13 */
+		  "	loop 1b\n" /* 14 */
+		  "	nop\n"); /* 16 */
+
+PROGRAM(flags, "	stc\n" /* 5 */
+	       "	pushf\n" /* 6 */
+	       "	pop %r8\n" /* 7 */
+	       "	push $0x46\n" /* 9 */
+	       "	popf\n" /* 11 */
+	       "	jnz 1f\n" /* 12 */
+	       "	pushf\n" /* 14 */
+	       "	pop %r9\n" /* 15 */
+	       "1:	nop\n"); /* 17 */
+
+static void pushf_image_has_no_tf(void)
+{
+	begin(flags, flags_end, 2);
+	run_to_end();
+	COUNTED("PUSHF and POPF", 5, 6, 7, 9, 11, 12, 14, 15, 17, 18);
+	is(v->regs.r8, 0x203, "first image: IF, CF");
+	is(v->regs.r9, 0x246, "second image: what POPF loaded, IF kept out of reach");
+	vm_free(vm);
+}
+
+PROGRAM(call_os, "	nop\n" /* 5 */
+		 "	mov $0x42, %r11d\n" /* 6 */
+		 "	syscall\n" /* 12, not counted */
+		 "	mov %r11, %r8\n" /* 14 */
+		 "	syscall\n" /* 17 */
+		 "	nop\n"); /* 19 */
+
+static void syscall_saves_no_tf_and_sysret_resumes(void)
+{
+	begin(call_os, call_os_end, 2);
+	is(vm_run(vm, v), VM_SYSCALL, "SYSCALL reaches the kernel");
+	is(v->regs.rcx, VM_CODE + 14, "rCX is the return address");
+	is(v->regs.r11, 0x202, "R11 has no TF");
+	is(v->regs.rflags & 0x202, 0x002, "SFMASK took IF away");
+	is(vm_run(vm, v), VM_SYSCALL, "SYSRET returns, the next SYSCALL comes");
+	is(v->regs.r11, 0x202, "R11 has no TF again");
+	run_to_end();
+	COUNTED("SYSCALL and SYSRET do not count", 5, 6, 14, 19, 20);
+	is(v->regs.r8, 0x202, "the program sees what SYSCALL saved");
+	vm_free(vm);
+}
+
+PROGRAM(traps, "	nop\n" /* 5 */
+	       "	int3\n" /* 6 */
+	       "	nop\n" /* 7 */
+	       "	.byte 0xf1\n" /* 8: ICEBP */
+	       "	nop\n" /* 9 */
+	       "	int $4\n" /* 10 */
+	       "	nop\n"); /* 12 */
+
+static void software_interrupts_push_no_tf(void)
+{
+	begin(traps, traps_end, 2);
+	is(vm_run(vm, v), 3, "INT3");
+	is(vm_frame(vm, v, 3).rflags & TF, 0, "no TF in its frame");
+	is(vm_frame(vm, v, 3).rip, VM_CODE + 7, "its return address");
+	is(vm_run(vm, v), 1, "ICEBP");
+	is(vm_frame(vm, v, 1).rflags & TF, 0, "no TF in its frame");
+	is(vm_run(vm, v), 4, "INT 4");
+	is(vm_frame(vm, v, 4).rflags & TF, 0, "no TF in its frame");
+	run_to_end();
+	COUNTED("INT3, ICEBP, INT n do not count", 5, 7, 9, 12, 13);
+	vm_free(vm);
+}
+
+PROGRAM(stack_segment, "	mov %ss, %eax\n" /* 5 */
+		       "	mov %eax, %ss\n" /* 7 */
+		       "	nop\n" /* 9 */
+		       "	mov %eax, %ss\n" /* 10 */
+		       "	pushf\n" /* 12 */
+		       "	pop %r8\n" /* 13 */
+		       "	mov %eax, %ss\n" /* 15 */
+		       "	syscall\n" /* 17 */
+		       "	nop\n"); /* 19 */
+
+static void mov_ss_does_not_swallow_a_step(void)
+{
+	begin_total(stack_segment, stack_segment_end);
+	is(vm_run(vm, v), VM_SYSCALL, "SYSCALL in the shadow of MOV SS");
+	is(v->regs.r11 & TF, 0, "saves no TF");
+	run_to_end();
+	total(8, "MOV SS and what follows count, SYSCALL does not");
+	is(v->regs.r8, 0x202, "PUSHF in the shadow of MOV SS pushes no TF");
+	vm_free(vm);
+}
+
+/* The record of MOV SS at 7 waits for the end of the shadow, after NOP at 9. */
+static void nothing_is_stored_in_the_shadow_of_mov_ss(void)
+{
+	begin(stack_segment, stack_segment_end, 2);
+	block_event(vm, 2, 100, 1);
+	vm_map(vm, VM_RING, false);
+	is(vm_run(vm, v), 14, "#PF of the store");
+	is(vm_frame(vm, v, 14).rip, VM_CODE + 10,
+	   "not before the instruction after MOV SS is done");
+	vm_map(vm, VM_RING, true);
+	vm_run(vm, v);
+	run_to_end();
+	COUNTED("the record names MOV SS", 7);
+	vm_free(vm);
+}
+
+PROGRAM(repeat, "	mov $5, %ecx\n" /* 5 */
+		"	rep stosb\n" /* 10 */
+		"	rep stosb\n" /* 12: rCX = 0 */
+		"	nop\n"); /* 14 */
+
+static void rep_counts_once(void)
+{
+	begin(repeat, repeat_end, 2);
+	run_to_end();
+	COUNTED("REP with 5 and with 0 iterations", 5, 10, 12, 14, 15);
+	is(v->regs.rdi, VM_DATA + 5, "all iterations ran");
+	vm_free(vm);
+}
+
+PROGRAM(faults, "	nop\n" /* 5 */
+		"	mov (%rdi), %eax\n" /* 6: #PF */
+		"	nop\n" /* 8 */
+		"	xor %ecx, %ecx\n" /* 9 */
+		"	div %ecx\n" /* 11: #DE, restarted */
+		"	mov %rsp, %cr0\n" /* 13: #GP, skipped */
+		"	ud2\n" /* 16: #UD, skipped */
+		"	nop\n"); /* 18 */
+
+static void skip(int vector, unsigned int bytes)
+{
+	u64 at = v->regs.rsp + (vector == 13 ? 8 : 0);
+
+	lwp_put64(vm->mem + at, vm_frame(vm, v, vector).rip + bytes);
+}
+
+static void faulting_instructions_do_not_count(void)
+{
+	struct kvm_sregs s;
+
+	begin(faults, faults_end, 2);
+	vm_map(vm, VM_DATA, false);
+	is(vm_run(vm, v), 14, "#PF in mid-step");
+	is(vm_frame(vm, v, 14).rflags & TF, 0, "no TF in its frame");
+	is(vm_frame(vm, v, 14).error, 4, "its error code");
+	vm_get_sregs(v, &s);
+	is(s.cr2, VM_DATA, "CR2 is the guest's linear address");
+	vm_map(vm, VM_DATA, true);
+	is(vm_run(vm, v), 0, "#DE");
+	is(vm_frame(vm, v, 0).rflags & TF, 0, "no TF in its frame");
+	v->regs.rcx = 1;
+	v->regs.rdx = 0;
+	vm_set_regs(v);
+	is(vm_run(vm, v), 13, "#GP");
+	is(vm_frame(vm, v, 13).rflags & TF, 0, "no TF in its frame");
+	is(vm_frame(vm, v, 13).error, 0, "its error code");
+	skip(13, 3);
+	is(vm_run(vm, v), 6, "#UD");
+	is(vm_frame(vm, v, 6).rflags & TF, 0, "no TF in its frame");
+	skip(6, 2);
+	run_to_end();
+	COUNTED("what faults counts when it is restarted, once", 5, 6, 8, 9, 11, 18, 19);
+	vm_free(vm);
+}
+
+PROGRAM(own_tf, "	pushf\n" /* 5 */
+		"	orl $0x100, (%rsp)\n" /* 6 */
+		"	popf\n" /* 13 */
+		"	nop\n" /* 14: #DB at 15 */
+		"	mov %ss, %eax\n" /* 15: #DB at 17 */
+		"	mov %eax, %ss\n" /* 17: held back */
+		"	nop\n" /* 19: #DB at 20 */
+		"	pushf\n" /* 20: #DB at 21 */
+		"	andl $~0x100, (%rsp)\n" /* 21: #DB at 28 */
+		"	popf\n" /* 28: #DB at 29 */
+		"	nop\n"); /* 29 */
+
+static void guests_own_single_step_goes_on(void)
+{
+	static const u64 stops[] = { 15, 17, 20, 21, 28, 29 };
+	u32 i;
+
+	begin_total(own_tf, own_tf_end);
+	for (i = 0; i < 6; i++) {
+		int stop = vm_run(vm, v);
+
+		ok(stop == 1 && vm_frame(vm, v, 1).rip == VM_CODE + stops[i],
+		   "#DB of the guest at offset %llu", (unsigned long long)stops[i]);
+		if (stop != 1 || vm_frame(vm, v, 1).rip != VM_CODE + stops[i])
+			diag("got %d at 0x%llx", stop,
+			     (unsigned long long)vm_frame(vm, v, 1).rip - VM_CODE);
+		if (stop != 1)
+			break;
+	}
+	if (i == 6)
+		run_to_end();
+	total(11, "all instructions count while the guest single-steps itself");
+	vm_free(vm);
+}
+
+static void guests_breakpoint_still_hits(void)
+{
+	struct kvm_debugregs d = { .dr6 = 0xffff0ff0, .dr7 = 0x402 };
+
+	begin(straight, straight_end, 2);
+	d.db[0] = VM_CODE + 16; /* NOP: instruction breakpoint */
+	if (ioctl(v->fd, KVM_SET_DEBUGREGS, &d))
+		ok(false, "KVM_SET_DEBUGREGS");
+	is(vm_run(vm, v), 1, "#DB of the guest's breakpoint");
+	is(vm_frame(vm, v, 1).rip, VM_CODE + 16, "before the instruction");
+	is(vm_frame(vm, v, 1).rflags & TF, 0, "no TF in its frame");
+	ioctl(v->fd, KVM_GET_DEBUGREGS, &d);
+	is(d.dr6 & 0x400f, 1, "DR6: B0, not BS");
+	/* As a kernel does for an instruction breakpoint: set RF in the frame. */
+	lwp_put64(vm->mem + v->regs.rsp + 16, vm_frame(vm, v, 1).rflags | RF);
+	run_to_end();
+	d.dr7 = 0x400;
+	ioctl(v->fd, KVM_SET_DEBUGREGS, &d);
+	COUNTED("around a breakpoint of the guest", 5, 6, 7, 8, 13, 14, 13, 14, 13, 14, 16, 17);
+	vm_free(vm);
+}
+
+static void user_space_single_steps_beside(void)
+{
+	struct kvm_guest_debug dbg = { .control = KVM_GUESTDBG_ENABLE | KVM_GUESTDBG_SINGLESTEP };
+	static const u64 stops[] = { 6, 7, 9, 11, 12, 14, 15, 17, 18 };
+	struct kvm_guest_debug off = { 0 };
+	u32 i;
+
+	begin(flags, flags_end, 2);
+	/* LLWPCB first: it is completed by KVM. */
+	if (ioctl(v->fd, KVM_SET_GUEST_DEBUG, &dbg))
+		ok(false, "KVM_SET_GUEST_DEBUG");
+	is(vm_run(vm, v), VM_DEBUG, "stop after LLWPCB");
+	is(v->regs.rip, VM_CODE + 5, "at the next instruction");
+	for (i = 0; i < 9; i++) {
+		ioctl(v->fd, KVM_SET_GUEST_DEBUG, &dbg);
+		if (vm_run(vm, v) != VM_DEBUG || v->regs.rip != VM_CODE + stops[i])
+			break;
+	}
+	is(i, 9, "one stop for each instruction");
+	if (i != 9)
+		diag("at 0x%llx, wanted 0x%llx", (unsigned long long)v->regs.rip - VM_CODE,
+		     (unsigned long long)stops[i]);
+	ioctl(v->fd, KVM_SET_GUEST_DEBUG, &off);
+	run_to_end();
+	COUNTED("while user space single-steps", 5, 6, 7, 9, 11, 12, 14, 15, 17, 18);
+	is(v->regs.r8 & TF, 0, "PUSHF pushes no TF of user space's");
+	vm_free(vm);
+}
+
+/* Stop the program between its instructions at VM_CODE + 5 and + 6, with LWP on and stepping. */
+static void stop_at_6(void)
+{
+	struct kvm_guest_debug dbg = { .control = KVM_GUESTDBG_ENABLE | KVM_GUESTDBG_SINGLESTEP };
+	struct kvm_guest_debug off = { 0 };
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		ioctl(v->fd, KVM_SET_GUEST_DEBUG, &dbg);
+		vm_run(vm, v);
+	}
+	ioctl(v->fd, KVM_SET_GUEST_DEBUG, &off);
+	is(v->regs.rip, VM_CODE + 6, "the program is in mid-step");
+}
+
+static void an_nmi_in_mid_step_pushes_no_tf(void)
+{
+	begin(straight, straight_end, 2);
+	stop_at_6();
+	ioctl(v->fd, KVM_NMI);
+	is(vm_run(vm, v), 2, "NMI");
+	is(vm_frame(vm, v, 2).rip, VM_CODE + 6, "between two instructions of the program");
+	is(vm_frame(vm, v, 2).rflags & TF, 0, "no TF in its frame");
+	run_to_end();
+	COUNTED("around an NMI", 5, 6, 7, 8, 13, 14, 13, 14, 13, 14, 16, 17);
+	vm_free(vm);
+}
+
+static void an_interrupt_in_mid_step_pushes_no_tf(void)
+{
+	begin(straight, straight_end, 2);
+	vm_apic_on(v);
+	stop_at_6();
+	vm_interrupt(vm, 0x41);
+	is(vm_run(vm, v), 0x41, "external interrupt");
+	is(vm_frame(vm, v, 0x41).rip, VM_CODE + 6, "between two instructions of the program");
+	is(vm_frame(vm, v, 0x41).rflags & TF, 0, "no TF in its frame");
+	run_to_end();
+	COUNTED("around an interrupt", 5, 6, 7, 8, 13, 14, 13, 14, 13, 14, 16, 17);
+	vm_free(vm);
+}
+
+#define SMM_ENTRY 0x38000
+#define SMM_RFLAGS 0x3ff70
+
+static void an_smi_in_mid_step_saves_no_tf(void)
+{
+	begin(straight, straight_end, 2);
+	memcpy(vm->mem + SMM_ENTRY, "\xe6\x60\x0f\xaa", 4); /* out %al, $0x60; rsm */
+	stop_at_6();
+	if (ioctl(v->fd, KVM_SMI))
+		ok(false, "KVM_SMI");
+	is(vm_run(vm, v), 0x60, "SMI");
+	is(lwp_get64(vm->mem + SMM_RFLAGS) & TF, 0, "no TF in the save state");
+	run_to_end();
+	COUNTED("around an SMI", 5, 6, 7, 8, 13, 14, 13, 14, 13, 14, 16, 17);
+	vm_free(vm);
+}
+
+/* What a kernel does to run a signal handler: it keeps the frame's RFLAGS in the program's memory. */
+PROGRAM(signals, "	nop\n" /* 5 */
+		 "	mov (%rdi), %eax\n" /* 6: #PF */
+		 "	nop\n" /* 8 */
+		 "	jmp 1f\n" /* 9 */
+		 "	nop\n" /* 11: the handler */
+		 "	syscall\n" /* 12: sigreturn */
+		 "1:	nop\n"); /* 14 */
+
+static void a_signal_handler_sees_no_tf_and_is_counted(void)
+{
+	struct vm_frame f;
+
+	begin(signals, signals_end, 2);
+	vm_map(vm, VM_DATA, false);
+	is(vm_run(vm, v), 14, "#PF in mid-step");
+	f = vm_frame(vm, v, 14);
+	is(f.rflags & TF, 0, "no TF in what the signal frame will have");
+	lwp_put64(vm->mem + v->regs.rsp + 8, VM_CODE + 11);
+	lwp_put64(vm->mem + v->regs.rsp + 8 + 16, 0x202);
+	is(vm_run(vm, v), VM_SYSCALL, "the handler returns by a system call");
+	vm_map(vm, VM_DATA, true);
+	v->regs.rcx = f.rip;
+	v->regs.r11 = f.rflags;
+	vm_set_regs(v);
+	run_to_end();
+	COUNTED("program and handler", 5, 11, 6, 8, 9, 14, 15);
+	vm_free(vm);
+}
+
+PROGRAM(intercepted, "	cpuid\n" /* 5 */
+		     "	rdtsc\n" /* 7 */
+		     "	mov $0x200000, %ebx\n" /* 9 */
+		     "	mov $100, %eax\n" /* 14 */
+		     "	vmmcall\n" /* 19 */
+		     "	out %al, $0x51\n" /* 22 */
+		     "	mov (%rdi), %eax\n" /* 24: not RAM */
+		     "	add %eax, (%rdi)\n" /* 26 */
+		     "	nop\n"); /* 28 */
+
+static void what_kvm_completes_counts_once(void)
+{
+	begin(intercepted, intercepted_end, 2);
+	vm_remap(vm, VM_DATA, 0xd0000000);
+	v->regs.rflags |= 0x3000; /* IOPL 3 */
+	vm_set_regs(v);
+	is(vm_run(vm, v), 0x51, "OUT at CPL 3");
+	is(v->regs.rip, VM_CODE + 24, "completed");
+	is(vm_run(vm, v), VM_MMIO, "a load from what is not RAM");
+	is(vm_run(vm, v), VM_MMIO, "load of a read-modify-write");
+	is(vm_run(vm, v), VM_MMIO, "its store");
+	run_to_end();
+	COUNTED("CPUID, RDTSC, VMMCALL, OUT, MMIO", 5, 7, 9, 14, 19, 22, 24, 26, 28, 29);
+	vm_free(vm);
+}
+
+PROGRAM32(legacy, "	nop\n" /* 5 */
+		  "	xor %eax, %eax\n" /* 6 */
+		  "	into\n" /* 8: OF = 0, counts */
+		  "	mov $0x7fffffff, %eax\n" /* 9 */
+		  "	inc %eax\n" /* 14 */
+		  "	into\n" /* 15: traps */
+		  "	mov $0x10001b, %edx\n" /* 16: where SYSEXIT goes */
+		  "	mov %esp, %ecx\n" /* 21 */
+		  "	mov %esp, %ebp\n" /* 23 */
+		  "	sysenter\n" /* 25 */
+		  "	nop\n"); /* 27 */
+
+static void into_and_sysenter_leave_without_tf(void)
+{
+	begin_total(legacy, legacy_end);
+	vm_start32(vm, v);
+	is(vm_run(vm, v), 4, "INTO with OF = 1");
+	is(vm_frame(vm, v, 4).rip, VM_CODE + 16, "its return address");
+	is(vm_frame(vm, v, 4).rflags & TF, 0, "no TF in its frame");
+	is(vm_run(vm, v), VM_SYSENTER, "SYSENTER reaches the kernel");
+	is(v->regs.rflags & TF, 0, "which does not run with TF");
+	run_to_end();
+	is(v->regs.rax, VM_BLOCK, "32-bit code ends with LWP on");
+	vm_free(vm);
+}
+
+static void debugctl_btf_is_out_of_reach(void)
+{
+	begin(straight, straight_end, 2);
+	vm_set_msr(v, 0x1d9, 2);
+	ok(vm_get_msr(v, 0x1d9) != 2, "DEBUGCTL.BTF cannot be set");
+	run_to_end();
+	COUNTED("every instruction, not every branch", 5, 6, 7, 8, 13, 14, 13, 14, 13, 14, 16, 17);
+	vm_free(vm);
+}
+
+PROGRAM(long_loop, "	mov $3000, %ecx\n"
+		   "1:	loop 1b\n");
+
+/* Signals stop KVM_RUN between any two instructions; user space then looks at everything there is. */
+static void user_space_sees_no_tf_in_mid_step(void)
+{
+	struct itimerval timer = { .it_interval.tv_usec = 10000, .it_value.tv_usec = 10000 };
+	struct itimerval stop = { 0 };
+	struct kvm_debugregs d;
+	u32 stops = 0, seen = 0;
+	int r;
+
+	begin_total(long_loop, long_loop_end);
+	block_event(vm, 2, 100000, 100000);
+	setitimer(ITIMER_REAL, &timer, NULL);
+	while ((r = vm_run_interruptible(vm, v)) == VM_TIMEOUT) {
+		stops++;
+		ioctl(v->fd, KVM_GET_DEBUGREGS, &d);
+		seen += v->regs.rflags & TF || d.dr6 & 0x4000;
+	}
+	setitimer(ITIMER_REAL, &stop, NULL);
+	is(r, VM_DONE, "the program runs to its end");
+	ok(stops > 0, "interrupted %u times", stops);
+	is(seen, 0, "never TF in RFLAGS nor BS in DR6");
+	is(100000 - block_counter(vm, 2), 3001, "nothing counted twice or not at all");
+	vm_free(vm);
+}
+
+int main(void)
+{
+	pushf_image_has_no_tf();
+	syscall_saves_no_tf_and_sysret_resumes();
+	software_interrupts_push_no_tf();
+	into_and_sysenter_leave_without_tf();
+	mov_ss_does_not_swallow_a_step();
+	nothing_is_stored_in_the_shadow_of_mov_ss();
+	rep_counts_once();
+	faulting_instructions_do_not_count();
+	a_signal_handler_sees_no_tf_and_is_counted();
+	an_nmi_in_mid_step_pushes_no_tf();
+	an_interrupt_in_mid_step_pushes_no_tf();
+	an_smi_in_mid_step_saves_no_tf();
+	what_kvm_completes_counts_once();
+	guests_own_single_step_goes_on();
+	guests_breakpoint_still_hits();
+	debugctl_btf_is_out_of_reach();
+	user_space_single_steps_beside();
+	user_space_sees_no_tf_in_mid_step();
+	return done();
+}
