@@ -20,6 +20,9 @@ static inline u8 lwp_cfg_core_id(u64 cfg)
 	return (u8)(cfg >> LWP_CFG_COREID_SHIFT);
 }
 
+/* Lower ones are exceptions: a local APIC does not accept them. */
+#define LWP_VECTOR_MIN 16
+
 static inline u8 lwp_cfg_vector(u64 cfg)
 {
 	return (u8)(cfg >> LWP_CFG_VECTOR_SHIFT);

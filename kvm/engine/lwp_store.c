@@ -16,6 +16,7 @@
  *   0 if outside, else rounded down.
  * - Continuous mode: the head always advances and MissedEvents stays; the threshold works as ever.
  * - A full ring does not interrupt (again): only an advanced head does.
+ * - A vector below 16 is one that no local APIC accepts: there is no interrupt.
  * - 2007: an event whose EventId has vanished from the block's slots stops counting.
  */
 #include "lwp_internal.h"
@@ -107,7 +108,8 @@ static void threshold(struct lwp_engine *e, const struct lwp_txn *t, u32 tail)
 	u32 limit = lwp_get32(t->image + LWP_CB_THRESHOLD);
 	u32 used = e->st.head >= tail ? e->st.head - tail : e->st.head - tail + e->st.size;
 
-	if (!(lwp_active(e) & LWP_F_INT) || !e->ops->interrupt)
+	if (!(lwp_active(e) & LWP_F_INT) || !e->ops->interrupt ||
+	    lwp_cfg_vector(e->st.cfg) < LWP_VECTOR_MIN)
 		return;
 	/* == fires once when the threshold is crossed, and never for 0: at least one record is used. */
 	if (e->rev->threshold_equals ? used == limit : used >= limit - limit % LWP_RECORD_SIZE) {

@@ -25,7 +25,7 @@ void lwp_enable(void)
 		write_cr4(read_cr4() | CR4_OSXSAVE);
 		if (try_xsetbv(0, XCR0_X87 | XCR0_SSE | XCR0_LWP) != NO_FAULT)
 			bail("XCR0[62] cannot be set");
-		wrmsr(LWP_MSR_CFG, cpuid(LWP_CPUID_LEAF, 0).d);
+		wrmsr(LWP_MSR_CFG, cpuid(LWP_CPUID_LEAF, 0).d & ~LWP_F_INT);
 	}
 	id = cpuid(LWP_CPUID_LEAF, 0);
 	if (!(id.a & LWP_F_AVAIL))

@@ -85,6 +85,7 @@ DEFINE_CR(0)
 DEFINE_CR(2)
 DEFINE_CR(3)
 DEFINE_CR(4)
+DEFINE_CR(8)
 #undef DEFINE_CR
 
 static inline u64 rdtsc(void)

@@ -58,6 +58,9 @@ const struct run runs[] = {
 	{ "retry", .cpu = LWP },
 	{ "order", .cpu = LWP },
 	{ "not_ram", .cpu = LWP },
+	{ "threshold", .cpu = LWP },
+	{ "threshold_fam15h", "threshold", FAM15H },
+	{ "os_threshold", "threshold", OS, "context=os", .needs = NEED_OS_CONTEXT },
 	/* Contexts found by the hypervisor. */
 	{ "context_auto", .cpu = LWP },
 	{ "context_verify", .cpu = LWP },
@@ -78,6 +81,7 @@ const struct run runs[] = {
 	/* The 2007 proposal. */
 	{ "rev07_msr", .cpu = REV07, .args = "rev=2007" },
 	{ "rev07_llwpcb", .cpu = REV07, .args = "rev=2007" },
+	{ "rev07_threshold", .cpu = REV07, .args = "rev=2007" },
 	{ "rev07_events", .cpu = REV07, .args = "rev=2007" },
 };
 const size_t run_count = sizeof(runs) / sizeof(runs[0]);

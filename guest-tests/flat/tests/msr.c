@@ -32,10 +32,11 @@ static void test_cfg(void)
 	report_eq(try_wrmsr(LWP_MSR_CFG, CFG_RESET | CFG_IGNORED), NO_FAULT,
 		  "bits 63:48 and 0 of LWP_CFG can be written");
 	report_eq(rdmsr(LWP_MSR_CFG), CFG_RESET, "and are ignored");
-	wrmsr(LWP_MSR_CFG, 0xa5c30000000aul);
-	report_eq(rdmsr(LWP_MSR_CFG), 0xa5c30000000aul, "VECTOR, COREID and features are stored");
-	report_eq(cpuid(LWP_CPUID_LEAF, 0).a, 0xb, "EAX is (EDX & LWP_CFG) | 1");
-	report_eq(cpuid(LWP_CPUID_LEAF, 0).d, 0xf, "EDX does not follow LWP_CFG");
+	wrmsr(LWP_MSR_CFG, 0xa5c38000000aul);
+	report_eq(rdmsr(LWP_MSR_CFG), 0xa5c38000000aul,
+		  "VECTOR, COREID, INT and features are stored");
+	report_eq(cpuid(LWP_CPUID_LEAF, 0).a, 0x8000000b, "EAX is (EDX & LWP_CFG) | 1");
+	report_eq(cpuid(LWP_CPUID_LEAF, 0).d, 0x8000000f, "EDX does not follow LWP_CFG");
 	wrmsr(LWP_MSR_CFG, 0xa5c300000001ul);
 	report_eq(cpuid(LWP_CPUID_LEAF, 0).a, 0, "no feature in LWP_CFG: not available, EAX is 0");
 	wrmsr(LWP_MSR_CFG, CFG_RESET);

@@ -23,10 +23,12 @@ static void test_cfg(void)
 	u32 bit;
 
 	report_eq(rdmsr(LWP_MSR_CFG), 0x7, "LWPMSR0 at reset with auto contexts: Enabled IRE BRE");
-	for (bit = 3; bit < 32; bit++) {
+	for (bit = 3; bit < 31; bit++) {
 		report_eq(try_wrmsr(LWP_MSR_CFG, 0x7 | 1ul << bit), FAULT(VEC_GP, 0),
 			  "LWPMSR0 bit %u is refused with #GP(0)", bit);
 	}
+	wrmsr(LWP_MSR_CFG, 0x80000007);
+	report_eq(cpuid(LWP_CPUID_LEAF, 0).a, 0x80000007, "bit 31, Interrupt, can be set");
 	wrmsr(LWP_MSR_CFG, 0x3);
 	report_eq(cpuid(LWP_CPUID_LEAF, 0).a, 0x3, "EAX is LWPMSR0");
 	wrmsr(LWP_MSR_CFG, 0x6);

@@ -238,6 +238,19 @@ Test(ring, no_interrupt_without_flag_cfg_or_vector_source)
 	cr_expect(eq(u64, eng.stats.interrupts, 0));
 }
 
+Test(ring, a_vector_below_16_never_interrupts)
+{
+	every_instruction(F_INT);
+	lwp_engine_write_cfg(&eng, 0x00000f00e0000004ull);
+	enable(BLOCK);
+	step(0x400000);
+	cr_expect(eq(u32, guest.interrupts, 0));
+	lwp_engine_write_cfg(&eng, 0x00001000e0000004ull);
+	step(0x400000);
+	cr_expect(eq(u32, guest.interrupts, 1));
+	cr_expect(eq(u8, guest.vector, 0x10));
+}
+
 static void every_instruction_2007(u32 limit)
 {
 	start(LWP_REV_2007);

@@ -37,7 +37,7 @@ static const LWPFeature lwp_features[] = {
 };
 
 /* What TCG cannot do (yet). */
-#define LWP_NOT_IN_TCG (LWP_F_DME | LWP_F_INT)
+#define LWP_NOT_IN_TCG LWP_F_DME
 #define LWP_ECX_NOT_IN_TCG \
     (LWP_ECX_VMCB_AREA | LWP_ECX_BRANCH_PREDICTION | LWP_ECX_DATA_ADDRESS | \
      LWP_ECX_CACHE_LEVELS | LWP_ECX_CACHE_LATENCY)
@@ -203,6 +203,7 @@ static const LWPStat lwp_stats[] = {
     LWP_STAT("records", records, "records stored"),
     LWP_STAT("missed", missed, "records that found the ring full"),
     LWP_STAT("faults", faults, "page faults raised by stores"),
+    LWP_STAT("interrupts", interrupts, "threshold interrupts"),
     LWP_STAT("turned-off", turned_off, "blocks or rings that were not RAM"),
     LWP_CTX_STAT("created", created, "contexts begun by LLWPCB"),
     LWP_CTX_STAT("parked", parked, "contexts parked"),

@@ -5,9 +5,11 @@
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
+#include "qemu/main-loop.h"
 #include "qemu/units.h"
 #include "cpu.h"
 #include "exec/exec-all.h"
+#include "hw/i386/apic.h"
 #include "system/cpu-timers.h"
 #include "tcg/helper-tcg.h"
 #include "lwp/tcg-lwp.h"
@@ -129,6 +131,18 @@ static uint64_t lwp_timestamp(void *vcpu)
     return cpu_get_tsc(env) + env->tsc_offset;
 }
 
+/*
+ * The TB that stores a record ends there, so the interrupt is taken before
+ * the next instruction if RFLAGS.IF and the APIC's priorities let it.
+ */
+static void lwp_interrupt(void *vcpu, uint8_t vector)
+{
+    CPUX86State *env = vcpu;
+
+    BQL_LOCK_GUARD();
+    apic_deliver_fixed(env_archcpu(env)->apic_state, vector);
+}
+
 bool x86_lwp_realize(X86CPU *cpu, Error **errp)
 {
     CPUX86State *env = &cpu->env;
@@ -146,6 +160,7 @@ bool x86_lwp_realize(X86CPU *cpu, Error **errp)
 
     lwp = g_new0(X86LWP, 1);
     lwp->ops.mem = x86_lwp_mem_ops;
+    lwp->ops.interrupt = lwp_interrupt;
     lwp->ops.timestamp = lwp_timestamp;
     lwp_engine_init(&lwp->engine, cpu->lwp_caps, !cpu->lwp_props.os_context,
                     cpu->lwp_props.prompt ? LWP_DELIVERY_PROMPT :

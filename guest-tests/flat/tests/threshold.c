@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The threshold interrupt of 43724 (spec 6.12): a fixed interrupt with the vector of LWP_CFG[47:40] after each
+ * advance of the head that leaves Threshold bytes or more in the ring; 0 is always. It comes between two
+ * instructions, respects RFLAGS.IF and the task priority, and waits for EOI like any other.
+ */
+#include "apic.h"
+#include "lwp.h"
+#include "test.h"
+#include "x86.h"
+
+#define VECTOR 0x51ul
+#define INT (1u << 31)
+#define CONT (1u << 29)
+#define CFG_VECTOR(v) ((u64)(v) << LWP_CFG_VECTOR_SHIFT)
+#define MAX_SEEN 64u
+
+extern char thr_nops[], thr_first[], thr_off[], thr_off_first[], thr_ins[], thr_ins_1[],
+	thr_ins_2[];
+
+/* thr_nops and thr_off: 40 NOPs, of which a test runs the first (l.u.r.rip) or the last few. */
+USER_CODE("thr_nops: llwpcb %rax\n"
+	  "thr_first: .fill 40, 1, 0x90\n"
+	  "user_exit\n"
+	  "thr_off: llwpcb %rax\n"
+	  "thr_off_first: nop\n"
+	  "nop\n"
+	  "nop\n"
+	  "nop\n"
+	  "nop\n"
+	  "user_exit\n"
+	  "thr_ins: llwpcb %rax\n"
+	  "lwpins $1, %ecx, %rdx\n"
+	  "thr_ins_1: lwpins $2, %ecx, %rdx\n"
+	  "thr_ins_2: user_exit\n");
+
+static u64 seen[MAX_SEEN]; /* where each interrupt came */
+static u32 count;
+static bool withhold_eoi;
+static struct lwp *consume; /* the handler empties this one's ring */
+
+static void on_threshold(struct regs *r)
+{
+	if (count < MAX_SEEN)
+		seen[count] = r->rip;
+	count++;
+	if (consume)
+		cb_set_tail(consume, cb_head(consume));
+	if (!withhold_eoi)
+		apic_eoi();
+}
+
+static void let_in(void)
+{
+	asm volatile("sti; nop; cli" : : : "memory");
+}
+
+/* Five NOPs with one record each; the fifth is followed by the gate. */
+static void go(struct lwp *l, struct block b, u64 rflags)
+{
+	b.event[0] = (struct block_event){ EV_IRE, 0, 0 };
+	count = 0;
+	lwp_prepare(l, &b, thr_off);
+	l->u.r.rflags |= rflags;
+	lwp_resume(l);
+}
+
+/* One point: the interrupts came before these of thr_off's NOPs, 5 being the gate. */
+static void expect_at(const char *what, u32 n, const u8 *at)
+{
+	bool ok = count == n;
+	u32 i;
+
+	for (i = 0; ok && i < n; i++)
+		ok = seen[i] == (u64)thr_off_first + at[i];
+	report(ok, "%s", what);
+	if (ok)
+		return;
+	report_note("  %u interrupts, should be %u", count, n);
+	for (i = 0; i < count && i < MAX_SEEN; i++)
+		report_note("  at NOP %ld", (s64)(seen[i] - (u64)thr_off_first));
+}
+#define EXPECT_AT(what, ...) \
+	expect_at(what, sizeof((const u8[]){ __VA_ARGS__ }), (const u8[]){ __VA_ARGS__ })
+
+static void expect_none(const char *what)
+{
+	report_eq(count, 0, "%s: no interrupt", what);
+}
+
+static void test_compare(struct lwp *l)
+{
+	const u64 on = RFLAGS_IF;
+
+	go(l, (struct block){ .flags = INT, .threshold = 96 }, on);
+	EXPECT_AT("Threshold of 3 records: before NOP 3, and after each further record", 3, 4, 5);
+	go(l, (struct block){ .flags = INT, .threshold = 96 + 31 }, on);
+	EXPECT_AT("a Threshold between two records is rounded down", 3, 4, 5);
+	go(l, (struct block){ .flags = INT }, on);
+	EXPECT_AT("Threshold 0: after every record", 1, 2, 3, 4, 5);
+	go(l, (struct block){ .flags = INT, .threshold = 160 }, on);
+	EXPECT_AT("Threshold of 5 records: after the fifth, before the gate", 5);
+	go(l, (struct block){ .flags = INT, .threshold = 192 }, on);
+	expect_none("Threshold of 6 records, five come");
+	go(l, (struct block){ .flags = INT, .threshold = 2 * DEFAULT_RECORDS * RECORD_SIZE }, on);
+	expect_none("Threshold above BufferSize");
+	go(l,
+	   (struct block){ .flags = INT,
+			   .threshold = 96,
+			   .head = 62 * RECORD_SIZE,
+			   .tail = 62 * RECORD_SIZE },
+	   on);
+	EXPECT_AT("what is in the ring is counted across its end", 3, 4, 5);
+	go(l, (struct block){ .flags = INT, .threshold = 96, .head = 64, .tail = 0 }, on);
+	EXPECT_AT("what was there before counts", 1, 2, 3, 4, 5);
+	consume = l;
+	go(l, (struct block){ .flags = INT, .threshold = 64 }, on);
+	EXPECT_AT("a handler that moves the tail: after every second record", 2, 4);
+	consume = NULL;
+}
+
+static void test_permission(struct lwp *l)
+{
+	u64 cfg = rdmsr(LWP_MSR_CFG);
+
+	go(l, (struct block){ .threshold = 0 }, RFLAGS_IF);
+	expect_none("Flags.INT clear");
+	wrmsr(LWP_MSR_CFG, cfg & ~(u64)INT);
+	go(l, (struct block){ .flags = INT }, RFLAGS_IF);
+	expect_none("LWP_CFG.INT clear");
+	report_eq(cb_flags(l) & INT, 0, "and Flags.INT is not granted");
+	wrmsr(LWP_MSR_CFG, (cfg & ~CFG_VECTOR(0xff)) | CFG_VECTOR(15));
+	go(l, (struct block){ .flags = INT }, RFLAGS_IF);
+	let_in();
+	expect_none("vector 15, which no local APIC accepts");
+	wrmsr(LWP_MSR_CFG, cfg);
+	go(l, (struct block){ .flags = INT, .threshold = 160 }, RFLAGS_IF);
+	EXPECT_AT("LWP_CFG as before: as before", 5);
+}
+
+static void test_masked(struct lwp *l)
+{
+	go(l, (struct block){ .flags = INT }, 0);
+	expect_none("RFLAGS.IF clear");
+	let_in();
+	report_eq(count, 1, "IF set later: the five are one, as in any local APIC");
+	let_in();
+	report_eq(count, 1, "and it does not come again");
+
+	write_cr8(VECTOR >> 4);
+	go(l, (struct block){ .flags = INT }, RFLAGS_IF);
+	expect_none("CR8 as high as the vector's class");
+	write_cr8(0);
+	let_in();
+	report_eq(count, 1, "CR8 lowered: once");
+
+	withhold_eoi = true;
+	go(l, (struct block){ .flags = INT }, RFLAGS_IF);
+	EXPECT_AT("without EOI only the first comes", 1);
+	withhold_eoi = false;
+	let_in();
+	report_eq(count, 1, "not even with IF set");
+	apic_eoi();
+	let_in();
+	report_eq(count, 2, "after EOI the others, as one");
+	/* The handler has sent the second EOI. */
+	let_in();
+	report_eq(count, 2, "and no more");
+}
+
+/* Ring of 32: full after 31 records. */
+static void test_full(struct lwp *l)
+{
+	struct block b = { .flags = INT,
+			   .size = 32 * RECORD_SIZE,
+			   .threshold = 31 * RECORD_SIZE,
+			   .event = { { EV_IRE, 0, 0 } } };
+
+	count = 0;
+	lwp_prepare(l, &b, thr_nops);
+	l->u.r.rflags |= RFLAGS_IF;
+	lwp_resume(l);
+	report_eq(cb_missed(l), 9, "40 records, 31 fit");
+	report_eq(count, 1, "a record that is missed does not interrupt");
+	report_eq(seen[0], (u64)thr_first + 31, "the 31st did");
+
+	if (!(cpuid(LWP_CPUID_LEAF, 0).a & CONT)) {
+		report_skip("8000_001C EAX[29] is clear", "threshold in continuous mode");
+		return;
+	}
+	b.flags |= CONT;
+	count = 0;
+	lwp_prepare(l, &b, thr_nops);
+	l->u.r.rflags |= RFLAGS_IF;
+	lwp_resume(l);
+	/* The 31st leaves 31 between tail and head, the 32nd none, the 40th eight. */
+	report_eq(count, 1, "continuous mode: used is head - tail, modulo the size");
+	report_eq(seen[0], (u64)thr_first + 31, "31 at the 31st");
+}
+
+static void test_lwpins(struct lwp *l)
+{
+	static const struct block b = { .flags = INT, .threshold = 64 };
+
+	count = 0;
+	lwp_prepare(l, &b, thr_ins);
+	l->u.r.rflags |= RFLAGS_IF;
+	lwp_resume(l);
+	report_eq(count, 1, "LWPINS: the record that reaches the threshold interrupts");
+	report_eq(seen[0], (u64)thr_ins_2, "behind LWPINS");
+	report_eq(l->u.r.rflags & RFLAGS_CF, 0, "whose CF is there");
+}
+
+/* A record whose store faults interrupts when it is stored, and only then. */
+static void test_fault(struct lwp *l)
+{
+	static const struct block b = { .flags = INT, .event = { { EV_IRE, 100, 0 } } };
+
+	count = 0;
+	lwp_prepare(l, &b, thr_off);
+	l->u.r.rflags |= RFLAGS_IF;
+	as_protect(l->cr3, RING_VA, PAGE_NONE);
+	user_run(&l->u);
+	expect_store_fault(l, PF_WRITE | PF_USER, RING_VA, (u64)thr_off_first + 1,
+			   "ring not there: #PF");
+	let_in();
+	expect_none("a record that is pending");
+	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
+	lwp_resume(l);
+	EXPECT_AT("stored at last: one", 1);
+}
+
+FLAT_TEST(threshold)
+{
+	struct lwp l;
+
+	if (!(cpuid(LWP_CPUID_LEAF, 0).d & INT)) {
+		report_skip("8000_001C EDX[31] is clear", "threshold interrupt");
+		return;
+	}
+	lwp_init(&l);
+	wrmsr(LWP_MSR_CFG, rdmsr(LWP_MSR_CFG) | INT | CFG_VECTOR(VECTOR));
+	irq_set_handler(VECTOR, on_threshold);
+	test_compare(&l);
+	test_permission(&l);
+	test_masked(&l);
+	test_full(&l);
+	test_lwpins(&l);
+	test_fault(&l);
+}
