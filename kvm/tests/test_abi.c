@@ -69,7 +69,7 @@ static void capability_and_attributes_reject_bad_input(void)
 
 	is(ioctl(vm->fd, KVM_CHECK_EXTENSION, KVM_CAP_X86_LWP),
 	   KVM_LWP_HAS_43724 | KVM_LWP_HAS_2007 | KVM_LWP_HAS_AUTO | KVM_LWP_HAS_OS |
-		   KVM_LWP_HAS_EXACT,
+		   KVM_LWP_HAS_EXACT | KVM_LWP_HAS_VMCB,
 	   "KVM_CAP_X86_LWP");
 	is(attr(vm->fd, KVM_HAS_DEVICE_ATTR, KVM_LWP_VM, 99, NULL), -ENXIO, "no such attribute");
 	is(attr(vm->fd, KVM_HAS_DEVICE_ATTR, 99, 0, NULL), -ENXIO, "no such group");

@@ -147,6 +147,11 @@ static void write_stub(struct vm *vm, int vector)
 
 	*p++ = 0xe6; /* out %al, $vector */
 	*p++ = (u8)vector;
+	if (vector == VM_EOI_VECTOR) {
+		memcpy(p, "\xc7\x04\x25\xb0\xf0\x3f\x00\x00\x00\x00\x00",
+		       11); /* movl $0, VM_APIC + b0h */
+		p += 11;
+	}
 	if (has_error_code(vector)) {
 		memcpy(p, "\x48\x83\xc4\x08", 4); /* add $8, %rsp */
 		p += 4;
@@ -180,6 +185,7 @@ static void write_tables(struct vm *vm)
 
 	map_space(vm, VM_CR3);
 	map_space(vm, VM_CR3_OTHER);
+	vm_remap(vm, VM_APIC, 0xfee00000);
 	gdt[KCS / 8] = 0x00af9b000000ffff;
 	gdt[KSS / 8] = 0x00cf93000000ffff;
 	gdt[USS / 8] = 0x00cff3000000ffff;
@@ -499,6 +505,7 @@ struct vm_frame vm_frame(const struct vm *vm, const struct vcpu *v, int vector)
 
 #define APIC_SVR 0xf0
 #define APIC_SVR_ON 0x1ff
+#define APIC_IRR 0x200
 
 void vm_apic_on(struct vcpu *v)
 {
@@ -509,6 +516,15 @@ void vm_apic_on(struct vcpu *v)
 	lwp_put32(apic.regs + APIC_SVR, APIC_SVR_ON);
 	if (ioctl(v->fd, KVM_SET_LAPIC, &apic))
 		broken("KVM_SET_LAPIC");
+}
+
+bool vm_apic_pending(struct vcpu *v, u8 vector)
+{
+	struct kvm_lapic_state apic;
+
+	if (ioctl(v->fd, KVM_GET_LAPIC, &apic))
+		broken("KVM_GET_LAPIC");
+	return lwp_get32(apic.regs + APIC_IRR + vector / 32 * 0x10) & LWP_BIT(vector % 32);
 }
 
 void vm_interrupt(struct vm *vm, u8 vector)

@@ -20,6 +20,7 @@
 #define VM_RING 0x210000
 #define VM_STACK_TOP 0x290000
 #define VM_DATA 0x300000
+#define VM_APIC 0x3ff000 /* registers of the local APIC */
 #define VM_CR3 0x10000
 #define VM_CR3_OTHER 0x18000 /* another address space with the same contents */
 
@@ -30,6 +31,7 @@
 #define VM_TIMEOUT 0x103 /* or interrupted by a signal */
 #define VM_MMIO 0x104
 #define VM_SYSENTER 0x105 /* 32-bit program; the kernel is about to SYSEXIT to EDX, ECX */
+#define VM_EOI_VECTOR 0x42 /* its handler ends the interrupt at the local APIC; all others do not */
 #define VM_DONE 0x80 /* INT 80h: the program's last instruction */
 
 struct vcpu {
@@ -77,6 +79,8 @@ void vm_remap(struct vm *vm, u64 addr, u64 physical);
 
 /* The local APIC as firmware leaves it: enabled by its spurious-vector register. */
 void vm_apic_on(struct vcpu *v);
+/* Does the local APIC have an interrupt requested? */
+bool vm_apic_pending(struct vcpu *v, u8 vector);
 /* An interrupt for vCPU 0 from a device. */
 void vm_interrupt(struct vm *vm, u8 vector);
 
