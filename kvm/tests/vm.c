@@ -342,6 +342,23 @@ void vm_start32(struct vm *vm, struct vcpu *v)
 	vm_set_msr(v, 0x176, SYSENTER_STUB);
 }
 
+void vm_start_kernel(struct vm *vm, struct vcpu *v, u64 rip)
+{
+	struct kvm_sregs s;
+
+	vm_start(vm, v);
+	if (ioctl(v->fd, KVM_GET_SREGS, &s))
+		broken("KVM_GET_SREGS");
+	s.cs = segment(KCS, 11, 1, 0, true);
+	s.ss = segment(KSS, 3, 1, 0, false);
+	s.efer |= 0x1000;
+	if (ioctl(v->fd, KVM_SET_SREGS, &s))
+		broken("KVM_SET_SREGS");
+	v->regs.rip = rip;
+	v->regs.rsp = VM_KSTACK_TOP;
+	vm_set_regs(v);
+}
+
 struct vcpu *vm_add_vcpu(struct vm *vm)
 {
 	struct vcpu *v = &vm->vcpu[vm->vcpus];

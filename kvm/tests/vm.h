@@ -64,6 +64,8 @@ void vm_load(struct vm *vm, const void *from, const void *to);
 void vm_start(struct vm *vm, struct vcpu *v);
 /* The same in 32-bit protected mode without paging. */
 void vm_start32(struct vm *vm, struct vcpu *v);
+/* The same at CPL 0 with EFER.SVME, at rip. */
+void vm_start_kernel(struct vm *vm, struct vcpu *v, u64 rip);
 int vm_run(struct vm *vm, struct vcpu *v);
 /* The same without a time limit, for callers that have a timer of their own. */
 int vm_run_interruptible(struct vm *vm, struct vcpu *v);

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A very small hypervisor inside the machine of vm.h: it runs guests by VMLOAD, VMRUN, VMSAVE, as it is told by
+ * the test between two of their exits.
+ */
+#ifndef HYPER_H
+#define HYPER_H
+
+#include "vm.h"
+
+#define HYPER_VMCB 0x320000 /* of guest 0; each further one a page later */
+#define HYPER_HOST 0x330000 /* where the hypervisor keeps its own part */
+#define HYPER_GUESTS 4
+
+#define HYPER_EXIT 0x70 /* vm_run(): a guest has exited */
+#define HYPER_VMMCALL 0x81 /* exit codes */
+
+#define VMCB_EXIT_CODE 0x70
+#define VMCB_SAVE 0x400
+#define VMCB_RIP (VMCB_SAVE + 0x178)
+#define VMCB_RAX (VMCB_SAVE + 0x1f8)
+
+/* What VMRUN does not switch. */
+struct hyper_guest {
+	struct kvm_regs regs;
+};
+
+struct hyper {
+	struct vm *vm;
+	struct vcpu *v;
+	struct hyper_guest guest[HYPER_GUESTS];
+};
+
+/* A machine whose CPUID offers LWP state in VMCBs if `area`, in a KVM_LWP_CONTEXT_*. */
+void hyper_init(struct hyper *h, u32 context, bool area);
+/* The vCPU at CPL 0, at the hypervisor's beginning. */
+void hyper_start(struct hyper *h);
+/* A guest at CPL 3 at linear address rip, with the hypervisor's tables; `npt`: behind nested paging. */
+void hyper_guest(struct hyper *h, u32 index, u64 rip, bool npt);
+/* Run a guest until it exits; returns its exit code, or what vm_run() gave if that was something else. */
+u64 hyper_run(struct hyper *h, u32 index);
+/* The guest's VMMCALL is done: it goes on behind it. */
+void hyper_skip_vmmcall(struct hyper *h, u32 index);
+u8 *hyper_vmcb(const struct hyper *h, u32 index);
+u8 *hyper_image(const struct hyper *h, u32 index);
+
+#endif

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A hypervisor in the guest: LWP follows VMLOAD and VMSAVE where CPUID 8000_001C ECX[24] says so, and is not
+ * there in its guests where it does not.
+ *
+ * A guest's program has three parts, between them VMMCALL, which the hypervisor intercepts: it does not retire.
+ */
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include "hyper.h"
+#include "lwp_state.h"
+
+extern const u8 guest[], guest_end[], user[], user_end[];
+asm(".pushsection .text\n"
+    "guest:\n"
+    "	llwpcb %rbx\n" /* 0 */
+    "	nop\n" /* 5 */
+    "	nop\n" /* 6 */
+    "	vmmcall\n" /* 7 */
+    "	xor %edx, %edx\n" /* 10 */
+    "	syscall\n" /* 12, not counted */
+    "	cpuid\n" /* 14 */
+    "	out %al, $0x71\n" /* 16 */
+    "	vmmcall\n" /* 18 */
+    "	nop\n" /* 21 */
+    "	mov $0x55, %esi\n" /* 22 */
+    "	slwpcb %rax\n" /* 27 */
+    "	vmmcall\n" /* 32 */
+    "guest_end:\n"
+    "user:\n"
+    "	llwpcb %rbx\n"
+    "	nop\n"
+    "	syscall\n"
+    "	nop\n"
+    "	slwpcb %rax\n"
+    "	int $0x80\n"
+    "user_end:\n"
+    ".popsection\n");
+
+#define OUT_PORT 0x71
+#define RING_B (VM_RING + 0x4000)
+#define BLOCK_B (VM_BLOCK + 0x1000)
+
+static struct hyper h;
+
+/* State before LLWPCB: LWP off, LWP_CFG as the hypervisor gives it to this guest. */
+static void initial_image(u32 index, u64 cfg)
+{
+	struct lwp_state st = { .cfg = cfg };
+	struct lwp_caps caps;
+
+	lwp_caps_profile(&caps, LWP_PROFILE_FULL, LWP_REV_43724);
+	lwp_state_encode(&st, &caps, hyper_image(&h, index));
+}
+
+static void begin(bool npt)
+{
+	u32 i;
+
+	hyper_init(&h, KVM_LWP_CONTEXT_OS, true);
+	hyper_start(&h);
+	vm_load(h.vm, guest, guest_end);
+	block_init(h.vm, LWP_F_IRE, 128);
+	block_event(h.vm, 2, 0, 0);
+	for (i = 0; i < 2; i++) {
+		hyper_guest(&h, i, VM_CODE, npt);
+		initial_image(i, LWP_F_IRE);
+	}
+	/* Guest 1 has a block and a ring of its own. */
+	memcpy(h.vm->mem + BLOCK_B, h.vm->mem + VM_BLOCK, 0x1000);
+	lwp_put64(h.vm->mem + BLOCK_B + LWP_CB_BASE, RING_B);
+	h.guest[1].regs.rbx = BLOCK_B;
+}
+
+/* A guest up to its next VMMCALL; SYSCALL and OUT come to the test and go on. */
+static bool part(u32 index)
+{
+	u64 stop;
+
+	do {
+		stop = hyper_run(&h, index);
+	} while (stop == VM_SYSCALL || stop == OUT_PORT);
+	if (stop != HYPER_VMMCALL)
+		diag("guest %u stopped with 0x%llx at 0x%llx", index, (unsigned long long)stop,
+		     (unsigned long long)vm_frame(h.vm, h.v, (int)stop).rip);
+	hyper_skip_vmmcall(&h, index);
+	return stop == HYPER_VMMCALL;
+}
+
+/* The instructions of one guest that count before SLWPCB, in its ring. */
+static void profile(u64 block, u64 ring, const char *what)
+{
+	static const u64 counted[] = { 5, 6, 10, 14, 16, 21, 22 };
+	u32 head = lwp_get32(h.vm->mem + block + LWP_CB_HEAD) / LWP_RECORD_SIZE;
+	struct lwp_record r;
+	u32 i;
+
+	for (i = 0; i < 7; i++) {
+		lwp_record_decode(h.vm->mem + ring + i * LWP_RECORD_SIZE, &r);
+		if (r.event_id != 2 || r.address != VM_CODE + counted[i])
+			break;
+	}
+	is(i, 7, what);
+	is(head, 8, "and SLWPCB's own after its flush");
+}
+
+static void each_guest_has_the_profile_of_an_unswitched_run(bool npt)
+{
+	bool good;
+
+	begin(npt);
+	good = part(0) && part(1) && part(0) && part(1) && part(1) && part(0);
+	ok(good, "two guests take turns%s", npt ? " behind nested paging" : "");
+	profile(VM_BLOCK, VM_RING, "seven records of guest 0");
+	profile(BLOCK_B, RING_B, "seven records of guest 1");
+	is(vm_get_msr(h.v, LWP_MSR_CBADDR), 0, "the hypervisor has LWP off");
+	is(vm_get_msr(h.v, LWP_MSR_CFG), 0, "and its own LWP_CFG");
+	vm_free(h.vm);
+}
+
+#define NESTED_PAGE_FAULT 0x400
+#define VMCB_EXIT_INFO_2 0x80
+
+/* The hypervisor has taken the ring away from its guest: the fault is the hypervisor's, not the guest's. */
+static void a_store_may_fault_in_the_nested_tables(void)
+{
+	u64 *pte;
+
+	begin(true);
+	pte = (u64 *)(h.vm->mem + VM_CR3_OTHER + 0x3000) + (VM_RING >> 12);
+	*pte &= ~(u64)1;
+	is(hyper_run(&h, 0), NESTED_PAGE_FAULT, "nested page fault of the first store");
+	is(lwp_get64(hyper_vmcb(&h, 0) + VMCB_EXIT_INFO_2), VM_RING, "its address");
+	is(lwp_get64(hyper_vmcb(&h, 0) + VMCB_RIP), VM_CODE + 6, "before the next instruction");
+	*pte |= 1;
+	ok(part(0) && part(0) && part(0), "the guest runs to its end");
+	profile(VM_BLOCK, VM_RING, "no record was lost");
+	vm_free(h.vm);
+}
+
+/* Everything that user space saves while a guest of the guest runs, carried into a new VM. */
+static void migrate(void)
+{
+	struct kvm_nested_state *nested = calloc(1, 0x3000);
+	struct vm *old = h.vm;
+	struct vcpu *from = h.v;
+	u8 image[LWP_IMAGE_SIZE];
+	struct kvm_device_attr a = {
+		.group = KVM_LWP_VCPU,
+		.attr = KVM_LWP_VCPU_IMAGE,
+		.addr = (u64)image,
+	};
+	struct kvm_sregs s;
+	u32 i, msrs[] = { 0xc0000081, 0xc0000082, 0xc0000084, 0xc0010117 };
+	struct hyper was = h;
+	int r;
+
+	nested->size = 0x3000;
+	r = ioctl(from->fd, KVM_GET_NESTED_STATE, nested);
+	is(nested->flags & KVM_STATE_NESTED_GUEST_MODE, KVM_STATE_NESTED_GUEST_MODE,
+	   "in guest mode");
+	r |= ioctl(from->fd, KVM_GET_DEVICE_ATTR, &a);
+	vm_get_sregs(from, &s);
+	hyper_init(&h, KVM_LWP_CONTEXT_OS, true);
+	memcpy(h.guest, was.guest, sizeof(h.guest));
+	memcpy(h.vm->mem, old->mem, VM_SIZE);
+	r |= ioctl(h.v->fd, KVM_SET_SREGS, &s);
+	for (i = 0; i < sizeof(msrs) / sizeof(msrs[0]); i++)
+		vm_set_msr(h.v, msrs[i], vm_get_msr(from, msrs[i]));
+	r |= ioctl(h.v->fd, KVM_SET_NESTED_STATE, nested);
+	h.v->regs = from->regs;
+	vm_set_regs(h.v);
+	r |= ioctl(h.v->fd, KVM_SET_DEVICE_ATTR, &a);
+	if (r)
+		ok(false, "state is carried over");
+	free(nested);
+	vm_free(old);
+}
+
+static void a_nested_guest_migrates(void)
+{
+	u64 stop;
+
+	begin(false);
+	part(0);
+	do {
+		stop = hyper_run(&h, 0);
+	} while (stop == VM_SYSCALL);
+	is(stop, OUT_PORT, "the guest is in the middle of its program");
+	migrate();
+	ok(part(0) && part(0), "it runs to its end in another VM");
+	profile(VM_BLOCK, VM_RING, "seven records");
+	vm_free(h.vm);
+}
+
+static void patch_image(const u8 *bytes, u32 at, u32 len)
+{
+	memcpy(hyper_image(&h, 0) + at, bytes, len);
+}
+
+/* What a hypervisor may leave there by malice or mistake. */
+static void a_bad_image_turns_lwp_off(void)
+{
+	static const u8 ones[LWP_IMAGE_SIZE] = { [0 ... LWP_IMAGE_SIZE - 1] = 0xff };
+	static const u8 bad_head[] = { 1 };
+	static const u8 high[] = { 0, 0, 0, 0, 0, 0, 0, 0x80 };
+	struct {
+		const char *what;
+		const u8 *bytes;
+		u32 at, len;
+	} bad[] = {
+		{ "ones everywhere", ones, 0, LWP_IMAGE_SIZE },
+		{ "a head inside a record", bad_head, LWP_IMAGE_HEAD, 1 },
+		{ "a ring that is not canonical", high, LWP_IMAGE_BASE, 8 },
+		{ "a block that is not canonical", high, LWP_IMAGE_CBADDR, 8 },
+	};
+	u32 i;
+
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		u32 head;
+
+		begin(false);
+		part(0);
+		head = block_head(h.vm);
+		patch_image(bad[i].bytes, bad[i].at, bad[i].len);
+		is(hyper_run(&h, 0), VM_SYSCALL, bad[i].what);
+		is(vm_get_msr(h.v, LWP_MSR_CBADDR), 0, "LWP is off");
+		is(block_head(h.vm), head, "and has written nothing");
+		vm_free(h.vm);
+	}
+}
+
+/* The leaf does not offer it: the hypervisor's guests have no LWP, and nothing of theirs is counted. */
+static void without_the_bit_nested_guests_have_no_lwp(void)
+{
+	struct kvm_regs process;
+	struct kvm_sregs s;
+
+	hyper_init(&h, KVM_LWP_CONTEXT_AUTO, false);
+	hyper_start(&h);
+	hyper_guest(&h, 0, VM_CODE + 0x1000, false);
+	vm_start(h.vm, h.v);
+	block_init(h.vm, LWP_F_IRE, 128);
+	block_event(h.vm, 2, 1000, 1000);
+	vm_load(h.vm, user, user_end);
+	memcpy(h.vm->mem + VM_CODE + 0x1000, guest + 5, 16); /* from its first NOP */
+	is(vm_run(h.vm, h.v), VM_SYSCALL, "a process of the hypervisor has LWP on");
+	process = h.v->regs;
+	vm_get_sregs(h.v, &s);
+	hyper_start(&h);
+	is(hyper_run(&h, 0), HYPER_VMMCALL, "its guest runs in the same address space and thread");
+	is(lwp_get64(hyper_image(&h, 0)), 0, "VMSAVE writes no image");
+	lwp_put64(hyper_vmcb(&h, 0) + VMCB_RIP, VM_CODE);
+	is(hyper_run(&h, 0), 6, "LLWPCB is undefined there");
+	ioctl(h.v->fd, KVM_SET_SREGS, &s);
+	h.v->regs = process;
+	vm_set_regs(h.v);
+	ok(vm_finish(h.vm, h.v), "the process goes on");
+	is(1000 - block_counter(h.vm, 2), 2, "and has counted its own two NOPs");
+	vm_free(h.vm);
+}
+
+int main(void)
+{
+	each_guest_has_the_profile_of_an_unswitched_run(false);
+	each_guest_has_the_profile_of_an_unswitched_run(true);
+	a_store_may_fault_in_the_nested_tables();
+	a_nested_guest_migrates();
+	a_bad_image_turns_lwp_off();
+	without_the_bit_nested_guests_have_no_lwp();
+	return done();
+}
