@@ -117,7 +117,7 @@ make_kvm()
 {
 	local cc
 
-	cc=$(make -s -C "$1/usr/src/linux-headers-$2" -f /dev/stdin print <<<$'include .kernelvariables\nprint:\n\t@echo $(CC)') ||
+	cc=$(make -s -C "$1/usr/src/linux-headers-$2" -f - print <<<$'include .kernelvariables\nprint:\n\t@echo $(CC)') ||
 		return 1
 	command -v ccache >/dev/null && cc="ccache $cc"
 	make -C "$1/usr/src/linux-headers-$2" M="$3/arch/x86/kvm" CC="$cc" CONFIG_KVM_INTEL=n \
