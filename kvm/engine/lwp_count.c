@@ -89,6 +89,14 @@ static bool count_event(struct lwp_engine *e, u32 id, u64 n)
 	return true;
 }
 
+void lwp_count_unseen(struct lwp_engine *e, enum lwp_kind kind, u64 n)
+{
+	u32 id = counted_id(e, kind);
+
+	if (id)
+		count_event(e, id, n);
+}
+
 static void gather(struct lwp_engine *e, u32 id, const struct lwp_retired *r, bool late)
 {
 	struct lwp_record *rec = &e->st.pending;

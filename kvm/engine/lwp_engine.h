@@ -263,6 +263,12 @@ bool lwp_ip_filtered(const struct lwp_engine *e);
 void lwp_count(struct lwp_engine *e, enum lwp_kind kind, u64 n);
 
 /*
+ * n events of a kind have passed, maybe more than lwp_budget() of them, and no record can name what retired: the
+ * next eligible one takes it (KVM with a PMU, when the state is to be put away in the middle).
+ */
+void lwp_count_unseen(struct lwp_engine *e, enum lwp_kind kind, u64 n);
+
+/*
  * One instruction retired: count all its events, gather at most one record (the due event furthest below
  * its limit, ties to the lowest EventId). Returns true if lwp_boundary() is wanted before the next
  * instruction. While a record is pending nothing is gathered: an event that becomes due then makes the old

@@ -88,6 +88,8 @@ int svm_lwp_hardware_setup(void)
 
 	if (!enable_lwp)
 		return 0;
+	if (svm_lwp_source_setup())
+		return -EINVAL;
 	if (!lwp_contexts || lwp_contexts > LWP_CONTEXTS_LIMIT || lwp_min_buffer > U8_MAX) {
 		pr_err("lwp_contexts must be 1 to %u, lwp_min_buffer 0 to %u\n", LWP_CONTEXTS_LIMIT,
 		       U8_MAX);
@@ -193,6 +195,7 @@ void svm_lwp_reset(struct kvm_vcpu *vcpu)
 	if (!lwp->enabled)
 		return;
 	mutex_lock(&lwp->lock);
+	svm_lwp_source_drop(vcpu);
 	lwp_engine_reset(&lwp->engine, vcpu->vcpu_id);
 	svm_lwp_ctx_changed(vcpu);
 	svm_lwp_watch(vcpu, false);
@@ -329,6 +332,7 @@ int svm_lwp_set_msr(struct kvm_vcpu *vcpu, struct msr_data *msr)
 		return !msr->host_initiated || msr->data;
 
 	mutex_lock(&lwp->lock);
+	svm_lwp_source_fold(vcpu);
 	if (msr->index == LWP_MSR_CBADDR)
 		ok = svm_lwp_write_cbaddr(vcpu, msr->data, msr->host_initiated);
 	else

@@ -34,6 +34,30 @@ struct svm_lwp_next {
 	struct lwp_retired retired; /* how it counts once it has retired */
 };
 
+/*
+ * A source of event counts, see lwp_source.c. All but `name` may be NULL: then every instruction is stepped. They
+ * are called with svm_lwp.lock held, in process context; disarm() and read() by any thread.
+ */
+struct svm_lwp_source {
+	const char *name;
+	bool steps; /* counts in software: each instruction is stepped and told to retired() */
+	/* Count from 0 on and interrupt after that many events of a kind, 0 = not counted. False: it cannot. */
+	bool (*arm)(struct kvm_vcpu *vcpu, const u64 after[LWP_KINDS]);
+	void (*disarm)(struct kvm_vcpu *vcpu);
+	u64 (*read)(struct kvm_vcpu *vcpu,
+		    enum lwp_kind kind); /* events since arm(); 0 = not counted */
+	bool (*pending)(struct kvm_vcpu *vcpu); /* it has interrupted since arm() */
+	void (*retired)(struct kvm_vcpu *vcpu, const struct lwp_retired *r);
+};
+
+struct svm_lwp_fake {
+	u64 count[LWP_KINDS];
+	u64 after[LWP_KINDS];
+	bool overflow;
+	u32 skid; /* instructions until it interrupts, once overflow is set */
+	u32 turn; /* in the list of skids */
+};
+
 /* How the decoders read operands of the instruction at rIP; e is the exception that a read ended with. */
 struct svm_lwp_reader {
 	struct kvm_vcpu *vcpu;
@@ -58,6 +82,11 @@ struct svm_lwp {
 	bool carried; /* auto: the state came by VMLOAD and goes by VMSAVE; it is in no table */
 	struct lwp_ctx_key live_key;
 	u64 seen_cr3, seen_fs; /* at the last lookup */
+
+	/* Counts that the engine does not have yet, see lwp_source.c */
+	bool counting; /* the source is armed */
+	u64 late_branches; /* branches that have passed; the next one is due */
+	struct svm_lwp_fake fake;
 
 	/* The vCPU's own business: only its thread uses these. */
 	bool in_user; /* the last look found CPL 3, and no way out of it has been seen since */
@@ -113,7 +142,6 @@ struct lwp_ds svm_lwp_ds(struct kvm_vcpu *vcpu);
 /* lwp_emul.c */
 bool svm_lwp_ud(struct kvm_vcpu *vcpu, int *r);
 void svm_lwp_inject(struct kvm_vcpu *vcpu, const struct lwp_exc *exc);
-void svm_lwp_count(struct kvm_vcpu *vcpu, const struct lwp_retired *r);
 
 /* lwp_step.c */
 bool svm_lwp_enter(struct kvm_vcpu *vcpu, int *r);
@@ -123,6 +151,17 @@ bool svm_lwp_exception(struct kvm_vcpu *vcpu, u32 exit_code);
 bool svm_lwp_db(struct kvm_vcpu *vcpu);
 void svm_lwp_before_run(struct vcpu_svm *svm);
 void svm_lwp_after_run(struct vcpu_svm *svm);
+
+/* lwp_source.c: svm_lwp.lock is held but at setup */
+extern const struct svm_lwp_source svm_lwp_fake; /* lwp_fake.c */
+int svm_lwp_source_setup(void);
+bool svm_lwp_source_prompt(void);
+bool svm_lwp_source_counts(struct kvm_vcpu *vcpu);
+void svm_lwp_source_check(struct kvm_vcpu *vcpu);
+void svm_lwp_source_retired(struct kvm_vcpu *vcpu, const struct lwp_retired *r);
+void svm_lwp_source_fold(struct kvm_vcpu *vcpu);
+void svm_lwp_source_fold_here(struct kvm_vcpu *vcpu);
+void svm_lwp_source_drop(struct kvm_vcpu *vcpu);
 
 /* lwp_return.c */
 void svm_lwp_trap_return(struct kvm_vcpu *vcpu, bool on);

@@ -15,7 +15,8 @@ int svm_lwp_extension(struct kvm *kvm)
 	if (!enable_lwp || (kvm && sev_guest(kvm)))
 		return 0;
 	return KVM_LWP_HAS_43724 | KVM_LWP_HAS_2007 | KVM_LWP_HAS_AUTO | KVM_LWP_HAS_OS |
-	       KVM_LWP_HAS_EXACT | (kvm_cpu_cap_has(X86_FEATURE_SVM) ? KVM_LWP_HAS_VMCB : 0);
+	       KVM_LWP_HAS_EXACT | (svm_lwp_source_prompt() ? KVM_LWP_HAS_PROMPT : 0) |
+	       (kvm_cpu_cap_has(X86_FEATURE_SVM) ? KVM_LWP_HAS_VMCB : 0);
 }
 
 static int svm_lwp_get_policy(struct kvm *kvm, void __user *to)
@@ -33,7 +34,9 @@ static int svm_lwp_set_policy(struct kvm *kvm, const void __user *from)
 	if (copy_from_user(&policy, from, sizeof(policy)))
 		return -EFAULT;
 	if (!lwp_rev_get(policy.rev) || policy.context > KVM_LWP_CONTEXT_OS ||
-	    policy.delivery != LWP_DELIVERY_EXACT || policy.reserved)
+	    policy.delivery >
+		    (svm_lwp_source_prompt() ? LWP_DELIVERY_PROMPT : LWP_DELIVERY_EXACT) ||
+	    policy.reserved)
 		return -EINVAL;
 
 	guard(mutex)(&kvm->lock);
@@ -149,6 +152,7 @@ static int svm_lwp_get_image(struct kvm_vcpu *vcpu, void __user *to)
 	u8 image[LWP_IMAGE_SIZE];
 
 	mutex_lock(&lwp->lock);
+	svm_lwp_source_fold(vcpu);
 	lwp_state_encode(&lwp->engine.st, &lwp->engine.caps, image);
 	mutex_unlock(&lwp->lock);
 	return copy_to_user(to, image, sizeof(image)) ? -EFAULT : 0;
@@ -167,6 +171,7 @@ static int svm_lwp_set_image(struct kvm_vcpu *vcpu, const void __user *from)
 	mutex_lock(&lwp->lock);
 	if (lwp->live)
 		svm_lwp_ctx_leave(vcpu, true);
+	svm_lwp_source_drop(vcpu);
 	lwp_engine_load(&lwp->engine, &st);
 	lwp->carried = lwp->engine.auto_context && is_guest_mode(vcpu) && lwp_state_on(&st);
 	lwp->resume = false;

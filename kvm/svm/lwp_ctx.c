@@ -85,6 +85,7 @@ static void svm_lwp_park_live(struct kvm_vcpu *vcpu)
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
 	struct kvm_svm_lwp *vm = svm_lwp_vm(vcpu);
 
+	svm_lwp_source_fold(vcpu);
 	mutex_lock(&vm->lock);
 	lwp_ctx_park(&vm->table, &lwp->engine, vcpu->vcpu_idx);
 	mutex_unlock(&vm->lock);
@@ -279,6 +280,7 @@ void svm_lwp_ctx_park(struct kvm_vcpu *vcpu)
 	/* Address spaces of nested guests have no name here: their hypervisor switches them, by VMSAVE. */
 	if (is_guest_mode(vcpu))
 		return;
+	svm_lwp_source_fold(vcpu);
 	lwp->resume = false;
 	if (!lwp->live && !lwp_state_deferred(&lwp->engine.st)) {
 		lwp->live_key = svm_lwp_os_key(vcpu, lwp->engine.st.cb_addr);

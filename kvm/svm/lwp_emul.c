@@ -41,12 +41,6 @@ void svm_lwp_inject(struct kvm_vcpu *vcpu, const struct lwp_exc *exc)
 	}
 }
 
-/* One instruction retired at CPL 3. */
-void svm_lwp_count(struct kvm_vcpu *vcpu, const struct lwp_retired *r)
-{
-	lwp_retire(&to_svm(vcpu)->lwp.engine, r);
-}
-
 static void svm_lwp_inject_read(struct kvm_vcpu *vcpu, struct x86_exception *e)
 {
 	if (e->vector == PF_VECTOR)
@@ -167,6 +161,10 @@ static int svm_lwp_execute(struct kvm_vcpu *vcpu, const struct lwp_xop *xop)
 	bool read = true;
 
 	mutex_lock(&lwp->lock);
+	if (to_svm(vcpu)->vmcb->save.cpl == 3)
+		svm_lwp_source_fold_here(vcpu);
+	else
+		svm_lwp_source_fold(vcpu);
 	switch (xop->op) {
 	case LWP_XOP_LLWPCB:
 		svm_lwp_llwpcb(vcpu, xop, &exc);
@@ -180,7 +178,7 @@ static int svm_lwp_execute(struct kvm_vcpu *vcpu, const struct lwp_xop *xop)
 	}
 	if (read && exc.kind == LWP_EXC_NONE && xop->op != LWP_XOP_LLWPCB &&
 	    to_svm(vcpu)->vmcb->save.cpl == 3)
-		svm_lwp_count(vcpu, &retired);
+		lwp_retire(&lwp->engine, &retired);
 	svm_lwp_ctx_changed(vcpu);
 	lwp->next.valid = false;
 	lwp->ss_shadow = false;

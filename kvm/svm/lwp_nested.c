@@ -35,7 +35,8 @@ bool svm_lwp_here(struct kvm_vcpu *vcpu)
 
 /*
  * The vCPU is put. The lock may not be taken here. Its own thread that is put in the middle of a change is put
- * again when it has finished; another one that takes a context away calls this itself.
+ * again when it has finished; another one that takes a context away calls this itself. What a
+ * counter source has counted since it was armed is in there when it has been read.
  */
 void svm_lwp_put(struct kvm_vcpu *vcpu)
 {
@@ -60,6 +61,7 @@ void svm_lwp_vmload(struct kvm_vcpu *vcpu, const struct vmcb *from)
 	mutex_lock(&lwp->lock);
 	if (lwp->live)
 		svm_lwp_ctx_leave(vcpu, !lwp->engine.auto_context);
+	svm_lwp_source_drop(vcpu);
 	lwp_state_decode(image, &lwp->engine.caps, &st);
 	lwp_engine_load(&lwp->engine, &st);
 	lwp->carried = lwp->engine.auto_context && lwp_state_on(&st);
@@ -79,6 +81,7 @@ void svm_lwp_vmsave(struct kvm_vcpu *vcpu, struct vmcb *to)
 	if (!svm_lwp_in_vmcb(vcpu))
 		return;
 	mutex_lock(&lwp->lock);
+	svm_lwp_source_fold(vcpu);
 	st = lwp->engine.st;
 	if (lwp->live && lwp->engine.auto_context)
 		lwp_state_off(&st);

@@ -252,8 +252,10 @@ static enum svm_lwp_way svm_lwp_prepare(struct kvm_vcpu *vcpu, bool *again)
 	*again = false;
 	svm_lwp_ctx_sync(vcpu);
 	svm_lwp_trap_return(vcpu, svm_lwp_active(lwp) && svm_lwp_here(vcpu));
-	if (!lwp->trapping)
+	if (!lwp->trapping) {
+		svm_lwp_source_fold(vcpu);
 		return LWP_WAY_RUN;
+	}
 	if (svm->nested.nested_run_pending)
 		return LWP_WAY_BOUNCE;
 	if (svm_lwp_will_inject(svm)) {
@@ -268,8 +270,9 @@ static enum svm_lwp_way svm_lwp_prepare(struct kvm_vcpu *vcpu, bool *again)
 		lwp->in_user = false;
 		return LWP_WAY_RUN;
 	}
+	svm_lwp_source_check(vcpu);
 	*again = svm_lwp_boundary(vcpu);
-	if (*again || !svm_lwp_steps(&lwp->engine))
+	if (*again || !svm_lwp_steps(&lwp->engine) || svm_lwp_source_counts(vcpu))
 		return LWP_WAY_RUN;
 	svm_lwp_look(vcpu);
 	return svm_lwp_way(vcpu, &lwp->next);
@@ -377,7 +380,7 @@ void svm_lwp_retired(struct kvm_vcpu *vcpu)
 	if (to_svm(vcpu)->vmcb->save.cpl != 3)
 		return;
 	mutex_lock(&lwp->lock);
-	svm_lwp_count(vcpu, &next->retired);
+	svm_lwp_source_retired(vcpu, &next->retired);
 	mutex_unlock(&lwp->lock);
 }
 

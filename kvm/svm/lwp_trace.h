@@ -98,6 +98,28 @@ TRACE_EVENT(kvm_lwp_context,
 		  __entry->cr3, __entry->thread)
 );
 
+TRACE_EVENT(kvm_lwp_counted,
+	TP_PROTO(unsigned int vcpu_id, u64 instructions, u64 branches, u64 late_branches),
+	TP_ARGS(vcpu_id, instructions, branches, late_branches),
+
+	TP_STRUCT__entry(
+		__field(unsigned int, vcpu_id)
+		__field(u64, instructions)
+		__field(u64, branches)
+		__field(u64, late_branches)
+	),
+
+	TP_fast_assign(
+		__entry->vcpu_id = vcpu_id;
+		__entry->instructions = instructions;
+		__entry->branches = branches;
+		__entry->late_branches = late_branches;
+	),
+
+	TP_printk("vcpu %u instructions %llu branches %llu late %llu", __entry->vcpu_id,
+		  __entry->instructions, __entry->branches, __entry->late_branches)
+);
+
 TRACE_EVENT(kvm_lwp_refused,
 	TP_PROTO(unsigned int vcpu_id, unsigned int reason),
 	TP_ARGS(vcpu_id, reason),

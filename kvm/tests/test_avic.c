@@ -21,17 +21,6 @@ static void write_file(const char *path, const char *text)
 	close(fd);
 }
 
-static bool parameter_is_on(const char *path)
-{
-	char c = 'N';
-	int fd = open(path, O_RDONLY);
-
-	if (fd < 0 || read(fd, &c, 1) != 1)
-		c = 'N';
-	close(fd);
-	return c == 'Y' || c == '1';
-}
-
 /* How often the tracepoint told of LWP, setting or clearing its inhibit; forgets it. */
 static u32 inhibits(const char *what)
 {
@@ -67,7 +56,7 @@ static void avic_is_inhibited_while_a_context_steps(void)
 
 int main(void)
 {
-	if (!parameter_is_on("/sys/module/kvm_amd/parameters/avic"))
+	if (!parameter_is("avic", "Y"))
 		skip_all("no AVIC; the kvm-amd parameters avic=1 force_avic=1 pretend one");
 	mount("tracefs", TRACING, "tracefs", 0, NULL);
 	write_file(TRACING "events/kvm/kvm_apicv_inhibit_changed/enable", "1");

@@ -86,6 +86,9 @@ bool vm_apic_pending(struct vcpu *v, u8 vector);
 /* An interrupt for vCPU 0 from a device. */
 void vm_interrupt(struct vm *vm, u8 vector);
 
+/* A statistic of KVM's for the vCPU, by name; ~0 = there is none. */
+u64 vm_stat(struct vcpu *v, const char *name);
+
 u64 vm_get_msr(struct vcpu *v, u32 msr);
 int vm_set_msr(struct vcpu *v, u32 msr, u64 value);
 void vm_set_regs(struct vcpu *v);
@@ -97,6 +100,10 @@ void block_event(struct vm *vm, u32 id, u32 interval, u32 counter);
 u32 block_counter(const struct vm *vm, u32 id);
 u32 block_head(const struct vm *vm); /* in records */
 struct lwp_record ring_record(const struct vm *vm, u32 index);
+
+/* A parameter of kvm_amd: whether it has this value; set it, until the program ends. */
+bool parameter_is(const char *name, const char *value);
+void set_parameter(const char *name, const char *value);
 
 /* TAP */
 void ok(bool good, const char *format, ...);

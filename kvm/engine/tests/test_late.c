@@ -160,3 +160,25 @@ Test(late, nothing_happens_while_off)
 	start(LWP_REV_43724);
 	cr_expect(not(pass(350, 0x401000)));
 }
+
+Test(late, what_passed_unseen_makes_the_next_instruction_due)
+{
+	struct lwp_retired r = { .address = 0x401234 };
+
+	late(LWP_REV_43724, LWP_DELIVERY_EXACT, 99, 99);
+	lwp_count_unseen(&eng, LWP_KIND_IRE, 103);
+	cr_expect(eq(i32, eng.st.counter[1], -4));
+	cr_expect(eq(u8, eng.st.pending.event_id, 0));
+	cr_expect(lwp_retire(&eng, &r));
+	expect_exc(boundary(0x401235, false, &exc), NONE);
+	cr_expect(eq(u64, record(0).address, 0x401234));
+	/* 104 events: 4 more than the period of 100. */
+	cr_expect(eq(i32, eng.st.counter[1], 95));
+}
+
+Test(late, what_is_not_counted_does_not_pass_unseen)
+{
+	late(LWP_REV_43724, LWP_DELIVERY_EXACT, 99, 99);
+	lwp_count_unseen(&eng, LWP_KIND_BRE, 103);
+	cr_expect(eq(i32, eng.st.counter[2], 0));
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A counter source for tests. It behaves as a performance counter does, i.e. interrupts some instructions after
+ * the event that it was to interrupt at, but how many these are is a list that the tester gives. It counts in
+ * software, in steps.
+ */
+#include <linux/moduleparam.h>
+
+#include "svm.h"
+#include "lwp.h"
+
+#define SKIDS_MAX 64
+
+static unsigned int lwp_fake_skid[SKIDS_MAX];
+static int skids;
+module_param_array(lwp_fake_skid, uint, &skids, 0644);
+MODULE_PARM_DESC(
+	lwp_fake_skid,
+	"lwp_source=fake: instructions by which interrupts come late, one after the other in turns");
+
+/* The next of the list, for each vCPU on its own. */
+static u32 svm_lwp_fake_skid(struct svm_lwp_fake *f)
+{
+	int n = READ_ONCE(skids);
+
+	return n ? READ_ONCE(lwp_fake_skid[f->turn++ % n]) : 0;
+}
+
+static bool svm_lwp_fake_arm(struct kvm_vcpu *vcpu, const u64 after[LWP_KINDS])
+{
+	struct svm_lwp_fake *f = &to_svm(vcpu)->lwp.fake;
+
+	memset(f->count, 0, sizeof(f->count));
+	memcpy(f->after, after, sizeof(f->after));
+	f->overflow = false;
+	return true;
+}
+
+static void svm_lwp_fake_disarm(struct kvm_vcpu *vcpu)
+{
+	struct svm_lwp_fake *f = &to_svm(vcpu)->lwp.fake;
+
+	memset(f->after, 0, sizeof(f->after));
+}
+
+static u64 svm_lwp_fake_read(struct kvm_vcpu *vcpu, enum lwp_kind kind)
+{
+	struct svm_lwp_fake *f = &to_svm(vcpu)->lwp.fake;
+
+	return f->after[kind] ? f->count[kind] : 0;
+}
+
+static bool svm_lwp_fake_pending(struct kvm_vcpu *vcpu)
+{
+	struct svm_lwp_fake *f = &to_svm(vcpu)->lwp.fake;
+
+	return f->overflow && !f->skid;
+}
+
+static bool svm_lwp_fake_reached(struct svm_lwp_fake *f, enum lwp_kind kind)
+{
+	f->count[kind]++;
+	return f->after[kind] && f->count[kind] >= f->after[kind];
+}
+
+static void svm_lwp_fake_retired(struct kvm_vcpu *vcpu, const struct lwp_retired *r)
+{
+	struct svm_lwp_fake *f = &to_svm(vcpu)->lwp.fake;
+	bool reached = svm_lwp_fake_reached(f, LWP_KIND_IRE);
+
+	if (r->branch != LWP_BRANCH_NONE && svm_lwp_fake_reached(f, LWP_KIND_BRE))
+		reached = true;
+	if (f->overflow) {
+		f->skid -= !!f->skid;
+	} else if (reached) {
+		f->overflow = true;
+		f->skid = svm_lwp_fake_skid(f);
+	}
+}
+
+const struct svm_lwp_source svm_lwp_fake = {
+	.name = "fake",
+	.steps = true,
+	.arm = svm_lwp_fake_arm,
+	.disarm = svm_lwp_fake_disarm,
+	.read = svm_lwp_fake_read,
+	.pending = svm_lwp_fake_pending,
+	.retired = svm_lwp_fake_retired,
+};

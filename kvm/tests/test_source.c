@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Counters that interrupt late: what `exact` and `prompt` make of it. The source is kvm_amd's own fake, whose
+ * interrupts come by a list of instructions too late.
+ *
+ * The program is 200 NOPs, one byte each from offset 5 on: the n-th instruction is at offset 4 + n.
+ */
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include "program.h"
+
+PROGRAM(nops, "	.rept 200\n"
+	      "	nop\n"
+	      "	.endr\n");
+
+/* 50 pairs: the n-th branch is at offset 2 + 3 * n. */
+PROGRAM(jumps, "	.rept 50\n"
+	       "	jmp 1f\n"
+	       "1:	nop\n"
+	       "	.endr\n");
+
+static void start(const u8 *from, const u8 *to, u32 delivery, u32 event, u32 interval)
+{
+	struct kvm_lwp_policy policy = { .delivery = delivery };
+	struct kvm_device_attr a = {
+		.group = KVM_LWP_VM,
+		.attr = KVM_LWP_VM_POLICY,
+		.addr = (u64)&policy,
+	};
+
+	vm = vm_new(true);
+	if (ioctl(vm->fd, KVM_SET_DEVICE_ATTR, &a))
+		ok(false, "set the policy");
+	v = vm_add_vcpu(vm);
+	block_init(vm, LWP_BIT(event), 128);
+	block_event(vm, event, interval, interval);
+	vm_load(vm, from, to);
+	run_to_end();
+}
+
+static u64 missed(void)
+{
+	return lwp_get64(vm->mem + VM_BLOCK + LWP_CB_MISSED);
+}
+
+/* Armed for 20 events of 30; late by 0, 3, 9 and 7: 10 to 1 steps are left. */
+static void exact_steps_the_margin(void)
+{
+	set_parameter("lwp_margin", "10");
+	set_parameter("lwp_fake_skid", "0,3,9,7");
+	start(nops, nops_end, 0, 2, 29);
+	COUNTED("the very instructions", 34, 64, 94, 124, 154, 184);
+	is(block_counter(vm, 2), 9, "200 - 180 are 20 of the next 30");
+	is(vm_stat(v, "lwp_overshoots"), 0, "no overshoot");
+	is(vm_stat(v, "lwp_counter_irqs"), 6, "one interrupt a record");
+	is(vm_stat(v, "lwp_records"), 6, "six records");
+	vm_free(vm);
+}
+
+/*
+ * Armed for 20; late by 15: 35 have passed, the record names the 36th after the 30th that was in time. Then 25 are
+ * left, armed for 15, late by 0.
+ */
+static void exact_counts_an_overshoot_and_keeps_the_rate(void)
+{
+	set_parameter("lwp_margin", "10");
+	set_parameter("lwp_fake_skid", "0,15");
+	start(nops, nops_end, 0, 2, 29);
+	/* 30; 65 + 1; 90; 90 + 20 + 15 + 1; 150; 185 + 1 */
+	COUNTED("every second one is late", 34, 70, 94, 130, 154, 190);
+	is(block_counter(vm, 2), 9, "200 - 180 are 20 of the next 30");
+	is(vm_stat(v, "lwp_overshoots"), 3, "three overshoots");
+	is(missed(), 0, "nothing is missed");
+	vm_free(vm);
+}
+
+/*
+ * Armed for 30, late by 4: the 35th. Due at 60, armed for 26, late by 70: 130 have passed, two whole periods are
+ * missed, the record names the 131st. Due at 150, late by 4: the 155th. Due at 180: 200 have passed when SLWPCB
+ * asks, which the record names: 20 too many, so SLWPCB stores 29 - 20.
+ */
+static void prompt_names_the_next_instruction_and_counts_what_it_skips(void)
+{
+	set_parameter("lwp_fake_skid", "4,70");
+	start(nops, nops_end, 1, 2, 29);
+	COUNTED("the instruction at the interrupt", 39, 135, 159, 205);
+	is(missed(), 2, "MissedEvents");
+	is(block_counter(vm, 2), 9, "the rest");
+	is(vm_stat(v, "lwp_missed"), 2, "two missed in the statistics");
+	is(vm_stat(v, "lwp_overshoots"), 0, "which is no overshoot");
+	vm_free(vm);
+}
+
+/*
+ * Armed for 10 branches, late by 3 instructions, one of which is a branch: 11 have passed, the 12th takes the
+ * record. Due at the 20th, 21 have passed, the 22nd. So on; the 50th is due when SLWPCB comes, and waits.
+ */
+static void prompt_branches_name_the_next_branch(void)
+{
+	struct lwp_record r;
+
+	set_parameter("lwp_fake_skid", "3");
+	start(jumps, jumps_end, 1, 3, 9);
+	COUNTED("the next branch", 38, 68, 98, 128);
+	r = ring_record(vm, 0);
+	is(r.data2, VM_CODE + 40, "its target");
+	is(r.flags, LWP_RECORD_TKN, "it is taken");
+	is(block_counter(vm, 3), LWP_COUNTER_MASK, "-1: due");
+	vm_free(vm);
+}
+
+/* The kernel comes in between, and the state is put away and found again: nothing is lost. */
+PROGRAM(parts, "	.rept 20\n" /* 5 */
+	       "	nop\n"
+	       "	.endr\n"
+	       "	syscall\n" /* 25, not counted */
+	       "	.rept 20\n" /* 27 */
+	       "	nop\n"
+	       "	.endr\n");
+
+static void counts_survive_a_switch_in_between(void)
+{
+	struct kvm_lwp_contexts none = { 0 };
+	struct kvm_device_attr a = {
+		.group = KVM_LWP_VM,
+		.attr = KVM_LWP_VM_CONTEXTS,
+		.addr = (u64)&none,
+	};
+
+	set_parameter("lwp_fake_skid", "0");
+	set_parameter("lwp_margin", "2");
+	begin(parts, parts_end, 2);
+	block_event(vm, 2, 29, 29);
+	is(vm_run(vm, v), VM_SYSCALL, "after 20 instructions");
+	/* To ask for the contexts parks them all. */
+	ioctl(vm->fd, KVM_GET_DEVICE_ATTR, &a);
+	is(vm_get_msr(v, LWP_MSR_CBADDR), 0, "the state is put away");
+	run_to_end();
+	COUNTED("the 30th", 36);
+	is(block_counter(vm, 2), 19, "40 - 30 are 10 of the next 30");
+	vm_free(vm);
+}
+
+/* Filters are for stepping: an IP filter that lets only the 101st to the 110th pass. */
+static void filters_are_stepped(void)
+{
+	set_parameter("lwp_fake_skid", "50");
+	begin(nops, nops_end, 2);
+	block_event(vm, 2, 4, 4);
+	lwp_put32(vm->mem + VM_BLOCK + LWP_CB_FILTERS, LWP_FILTER_IPF);
+	lwp_put64(vm->mem + VM_BLOCK + LWP_CB_BASE_IP, VM_CODE + 105);
+	lwp_put64(vm->mem + VM_BLOCK + LWP_CB_LIMIT_IP, VM_CODE + 114);
+	run_to_end();
+	COUNTED("each fifth", 109, 114);
+	is(vm_stat(v, "lwp_counter_irqs"), 0, "without the counter");
+	vm_free(vm);
+}
+
+int main(void)
+{
+	if (!parameter_is("lwp_source", "fake"))
+		skip_all("kvm-amd is not loaded with lwp_source=fake");
+	exact_steps_the_margin();
+	exact_counts_an_overshoot_and_keeps_the_rate();
+	prompt_names_the_next_instruction_and_counts_what_it_skips();
+	prompt_branches_name_the_next_branch();
+	counts_survive_a_switch_in_between();
+	filters_are_stepped();
+	set_parameter("lwp_fake_skid", "0");
+	set_parameter("lwp_margin", "1");
+	return done();
+}
