@@ -4,6 +4,7 @@
 #include "test.h"
 #include "x86.h"
 
+#define D0_EDX_LWP (1u << 30)
 #define XCR0_X87 1ul
 #define XCR0_SSE 2ul
 #define XCR0_LWP (1ul << LWP_XSAVE_COMPONENT)
@@ -22,8 +23,10 @@ void lwp_enable(void)
 	if (!(id.c & LWP_CPUID_PRESENT_ECX))
 		bail("this processor has no LWP: 8000_0001 ECX is %x", id.c);
 	if (option_is("context", "os")) {
+		bool component = cpuid(0xd, 0).d & D0_EDX_LWP;
+
 		write_cr4(read_cr4() | CR4_OSXSAVE);
-		if (try_xsetbv(0, XCR0_X87 | XCR0_SSE | XCR0_LWP) != NO_FAULT)
+		if (component && try_xsetbv(0, XCR0_X87 | XCR0_SSE | XCR0_LWP) != NO_FAULT)
 			bail("XCR0[62] cannot be set");
 		wrmsr(LWP_MSR_CFG, cpuid(LWP_CPUID_LEAF, 0).d & ~LWP_F_INT);
 	}

@@ -96,7 +96,7 @@ bool rev07(void);
 
 /*
  * Make LWP available on this processor: nothing to do with context=auto; with context=os (on the
- * command line) sets XCR0[62] and writes all features of EDX but INT to LWP_CFG. Bails when it is not there.
+ * command line) sets XCR0[62], where there is such a bit, and writes all features of EDX but INT to LWP_CFG. Bails when it is not there.
  */
 void lwp_enable(void);
 

@@ -8,6 +8,7 @@ const char cpu_model[] = "EPYC";
 #define LWP "+lwp"
 #define FAM15H "+lwp,lwp-profile=fam15h"
 #define OS "+lwp,lwp-context=os"
+#define VMCB "+lwp,lwp-context=os,lwp-vmcb=on,+svm,+npt,+v-vmsave-vmload"
 #define REV07 "+lwp,lwp-rev=2007"
 
 const struct run runs[] = {
@@ -78,6 +79,10 @@ const struct run runs[] = {
 	{ "os_ire", "ire", OS, "context=os", .needs = NEED_OS_CONTEXT },
 	{ "os_bre", "bre", OS, "context=os", .needs = NEED_OS_CONTEXT },
 	{ "os_retry", "retry", OS, "context=os", .needs = NEED_OS_CONTEXT },
+	/* SVM guests: none with auto contexts; with LWP in the VMCB VMLOAD and VMSAVE switch it. */
+	{ "svm_auto", .cpu = LWP },
+	{ "svm_switch", .cpu = VMCB, .args = "context=os", .needs = NEED_VMCB_AREA },
+	{ "svm_hostile", .cpu = VMCB, .args = "context=os", .needs = NEED_VMCB_AREA },
 	/* The 2007 proposal. */
 	{ "rev07_msr", .cpu = REV07, .args = "rev=2007" },
 	{ "rev07_llwpcb", .cpu = REV07, .args = "rev=2007" },
@@ -89,7 +94,7 @@ const size_t run_count = sizeof(runs) / sizeof(runs[0]);
 unsigned int offers(const char *accel)
 {
 	if (!strcmp(accel, "tcg"))
-		return NEED_TCG | NEED_OS_CONTEXT | NEED_CLOCKS;
+		return NEED_TCG | NEED_OS_CONTEXT | NEED_CLOCKS | NEED_VMCB_AREA;
 	if (!strcmp(accel, "kvm"))
 		return NEED_KVM;
 	return 0;

@@ -73,6 +73,11 @@ bool kvm_lwp_check(X86CPU *cpu, Error **errp)
                    "exact records only");
         return false;
     }
+    if (p->vmcb && !(has & KVM_LWP_HAS_VMCB)) {
+        error_setg(errp, "lwp-vmcb=on: KVM on this host does not switch LWP "
+                   "with VMLOAD and VMSAVE");
+        return false;
+    }
     ret = lwp_vm_attr(KVM_SET_DEVICE_ATTR, KVM_LWP_VM_POLICY, &policy);
     if (ret == -EBUSY) {
         error_setg(errp, "lwp-rev, lwp-context and lwp-delivery must be the "

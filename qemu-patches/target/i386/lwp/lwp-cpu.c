@@ -39,8 +39,8 @@ static const LWPFeature lwp_features[] = {
 /* What TCG cannot do (yet). */
 #define LWP_NOT_IN_TCG LWP_F_DME
 #define LWP_ECX_NOT_IN_TCG \
-    (LWP_ECX_VMCB_AREA | LWP_ECX_BRANCH_PREDICTION | LWP_ECX_DATA_ADDRESS | \
-     LWP_ECX_CACHE_LEVELS | LWP_ECX_CACHE_LATENCY)
+    (LWP_ECX_BRANCH_PREDICTION | LWP_ECX_DATA_ADDRESS | LWP_ECX_CACHE_LEVELS | \
+     LWP_ECX_CACHE_LATENCY)
 
 /* What KVM cannot do without counters for it. */
 #define LWP_NOT_IN_KVM (LWP_F_DME | LWP_F_CNH | LWP_F_RNH)
@@ -185,6 +185,18 @@ static void lwp_set_number(Object *obj, Visitor *v, const char *name,
     p->numbers |= n->bit;
 }
 
+static bool lwp_get_vmcb(Object *obj, Error **errp)
+{
+    return X86_CPU(obj)->lwp_props.vmcb;
+}
+
+static void lwp_set_vmcb(Object *obj, bool value, Error **errp)
+{
+    if (lwp_settable(obj, "lwp-vmcb", errp)) {
+        X86_CPU(obj)->lwp_props.vmcb = value;
+    }
+}
+
 /* Statistics, for tests and for the curious: lwp-stat-records ... */
 typedef struct LWPStat {
     const char *name;
@@ -260,6 +272,9 @@ void x86_lwp_class_init(ObjectClass *oc)
                                   lwp_set_number, NULL, (void *)n);
         object_class_property_set_description(oc, n->name, n->text);
     }
+    object_class_property_add_bool(oc, "lwp-vmcb", lwp_get_vmcb, lwp_set_vmcb);
+    object_class_property_set_description(oc, "lwp-vmcb",
+                                          "VMLOAD and VMSAVE switch LWP");
     for (i = 0; i < ARRAY_SIZE(lwp_stats); i++) {
         const LWPStat *stat = &lwp_stats[i];
 
@@ -374,6 +389,15 @@ bool x86_lwp_expand_features(X86CPU *cpu, Error **errp)
         }
         env->features[FEAT_7_0_EBX] &= ~CPUID_7_0_EBX_FSGSBASE;
     }
+    if (p->vmcb && !(env->features[FEAT_8000_0001_ECX] & CPUID_EXT3_SVM)) {
+        error_setg(errp, "lwp-vmcb=on needs svm=on");
+        return false;
+    }
+    if (p->vmcb && !p->os_context) {
+        error_setg(errp, "lwp-vmcb=on needs lwp-context=os: with "
+                   "lwp-context=auto SVM guests have no LWP");
+        return false;
+    }
     if (env->cpuid_xlevel < LWP_CPUID_LEAF) {
         error_setg(errp, "lwp=on needs xlevel=0x%x or more", LWP_CPUID_LEAF);
         return false;
@@ -382,6 +406,9 @@ bool x86_lwp_expand_features(X86CPU *cpu, Error **errp)
     lwp_caps_profile(&caps, p->fam15h ? LWP_PROFILE_FAM15H : LWP_PROFILE_FULL,
                      p->rev);
     caps.ecx_features &= ~LWP_ECX_NOT_IN_TCG;
+    if (p->vmcb) {
+        caps.ecx_features |= LWP_ECX_VMCB_AREA;
+    }
     if (!lwp_apply_numbers(p, &caps, errp) ||
         !lwp_apply_features(p, &caps, errp)) {
         return false;

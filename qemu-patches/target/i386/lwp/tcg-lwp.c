@@ -27,10 +27,10 @@ uint8_t x86_lwp_va_bits(CPUX86State *env)
     return env->cr[4] & CR4_LA57_MASK ? 57 : 48;
 }
 
-bool x86_lwp_canonical(CPUX86State *env, uint64_t address, uint32_t len)
+bool x86_lwp_canonical(uint64_t address, uint32_t len, uint8_t va_bits)
 {
     uint64_t last = address + len - 1;
-    int unused = 64 - x86_lwp_va_bits(env);
+    int unused = 64 - va_bits;
 
     return last >= address &&
            (uint64_t)((int64_t)(address << unused) >> unused) == address &&
@@ -284,12 +284,13 @@ void x86_lwp_xrstor(CPUX86State *env, const uint8_t *image)
     X86LWP *lwp = env->lwp;
     struct lwp_engine *e = &lwp->engine;
     struct lwp_state st = e->st;
+    uint8_t bits = x86_lwp_va_bits(env);
 
     x86_lwp_settle(env);
     if (!image ||
         lwp_state_decode_xsave(image, &e->caps, lwp_engine_avail(e), &st) ||
-        !x86_lwp_canonical(env, st.cb_addr, e->caps.cb_size) ||
-        !x86_lwp_canonical(env, st.base, st.size)) {
+        !x86_lwp_canonical(st.cb_addr, e->caps.cb_size, bits) ||
+        !x86_lwp_canonical(st.base, st.size, bits)) {
         lwp_state_off(&st);
     }
     if (st.cb_addr != e->st.cb_addr) {

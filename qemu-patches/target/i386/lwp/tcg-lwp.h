@@ -49,9 +49,9 @@ static inline bool x86_lwp_auto(const X86LWP *lwp)
 /* Linear address of an offset in the running code segment. */
 uint64_t x86_lwp_linear(CPUX86State *env, target_ulong eip);
 
-/* How many bits linear addresses have now, and is a range of them canonical? */
+/* How many bits linear addresses have now; is a range canonical for so many? */
 uint8_t x86_lwp_va_bits(CPUX86State *env);
-bool x86_lwp_canonical(CPUX86State *env, uint64_t address, uint32_t len);
+bool x86_lwp_canonical(uint64_t address, uint32_t len, uint8_t va_bits);
 
 /* In SVM guest mode `auto' is off: no instructions, no counting, no stores. */
 bool x86_lwp_suspended(CPUX86State *env);

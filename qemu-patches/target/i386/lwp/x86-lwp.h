@@ -22,6 +22,7 @@ typedef struct X86LWPProps {
     bool os_context;
     bool fam15h;
     bool prompt;
+    bool vmcb;
 } X86LWPProps;
 
 /* What generated code reads and writes. */
@@ -81,6 +82,13 @@ void x86_lwp_xcr0_changed(CPUArchState *env);
 bool x86_lwp_xinuse(CPUArchState *env);
 void x86_lwp_xsave(CPUArchState *env, uint8_t image[128]);
 void x86_lwp_xrstor(CPUArchState *env, const uint8_t *image);
+
+/*
+ * VMLOAD and VMSAVE of the VMCB at an address of an MMU mode; they do nothing
+ * unless ECX[24] is announced.
+ */
+void x86_lwp_vmload(CPUArchState *env, uint64_t vmcb, int mmu_idx);
+void x86_lwp_vmsave(CPUArchState *env, uint64_t vmcb, int mmu_idx);
 
 /* CR3 or the base of FS has been written. */
 void x86_lwp_thread_changed(CPUArchState *env);

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * SVM without LWP in the VMCB. With `auto` contexts an SVM guest has no LWP and counts nothing for the
+ * hypervisor's program, even with its CR3 and FS base; VMSAVE does not write the area.
+ */
+#include "lwp.h"
+#include "svm.h"
+#include "test.h"
+#include "x86.h"
+
+#define AREA 0xf80
+#define FILL 0x5a
+
+extern char sva_program[], sva_query[], sva_guest[], sva_guest_query[];
+
+USER_CODE("sva_program: llwpcb %rax\n"
+	  "nop\n"
+	  "nop\n"
+	  "user_exit\n"
+	  "sva_query: slwpcb %rbx\n"
+	  "user_exit\n"
+	  "sva_guest: .fill 100, 1, 0x90\n"
+	  "jmp 1f\n"
+	  "1: vmmcall\n"
+	  "sva_guest_query: slwpcb %rbx\n"
+	  "vmmcall\n");
+
+FLAT_TEST(svm_auto)
+{
+	static const struct block b = { .event = { { EV_IRE, 1000, 50 }, { EV_BRE, 1000, 70 } } };
+	struct guest g;
+	struct lwp l;
+	bool untouched = true;
+	u32 i;
+
+	if (!svm_present()) {
+		report_skip("8000_0001 ECX[2] is clear", "SVM guests");
+		return;
+	}
+	lwp_init(&l);
+	svm_init();
+	report_eq(cpuid(LWP_CPUID_LEAF, 0).c & LWP_ECX_VMCB_AREA, 0, "8000_001C ECX[24] is clear");
+	lwp_go(&l, &b, sva_program);
+
+	guest_init(&g, l.cr3, (u64)sva_guest, STACK_TOP, true);
+	memset(g.vmcb + AREA, FILL, 128);
+	report_eq(guest_run(&g), EXIT_VMMCALL, "a guest runs in the program's address space");
+	report_eq(guest_run(&g), EXIT_EXCEPTION + VEC_UD, "SLWPCB in the guest: #UD");
+	report_eq(lwp_get64(g.vmcb + VMCB_RIP), (u64)sva_guest_query, "at SLWPCB");
+	for (i = 0; i < 128; i++)
+		untouched &= g.vmcb[AREA + i] == FILL;
+	report(untouched, "VMSAVE and #VMEXIT leave the area alone");
+
+	l.u.r.rip = (u64)sva_query;
+	lwp_resume(&l);
+	report_eq(l.u.r.rbx, CB_VA, "the program's LWP is on as before");
+	report_eq(cb_counter(&l, EV_IRE), 48,
+		  "its two NOPs were counted, the guest's hundred were not");
+	report_eq(cb_counter(&l, EV_BRE), 70, "nor the guest's branch");
+	expect_no_records(&l, "no record");
+}

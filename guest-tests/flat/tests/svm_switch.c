@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * LWP in the VMCB (DESIGN "Volatile state": the 128-byte image at F80h, 8000_001C ECX[24]): VMLOAD loads it,
+ * VMSAVE stores it, VMRUN and #VMEXIT leave it alone. A hypervisor that switches two profiled guests: each profile
+ * is that of the guest alone.
+ */
+#include "lwp.h"
+#include "svm.h"
+#include "test.h"
+#include "x86.h"
+
+#define AREA 0xf80
+#define CFG_AT (AREA + 96)
+#define REVISION_AT (AREA + 108)
+#define FORMAT_AT (AREA + 109)
+#define GUESTS 2
+
+extern char svm_a[], svm_b[], svm_ring_gone[], svm_ring_gone_0[], svm_ring_gone_1[], svm_vls[];
+
+/* VMMCALL is a yield, with esi = 1 the end. */
+USER_CODE(/* 1 + 200 * 5 instructions before SLWPCB, 25 yields (ecx = 200, 192, ... 8). */
+	  "svm_a: llwpcb %rax\n"
+	  "mov $200, %ecx\n"
+	  "1: add $3, %edx\n"
+	  "test $7, %ecx\n"
+	  "jnz 2f\n"
+	  "vmmcall\n"
+	  "2: dec %ecx\n"
+	  "jnz 1b\n"
+	  "slwpcb %rbx\n"
+	  "mov $1, %esi\n"
+	  "vmmcall\n"
+	  /* 150 * 4 branches before SLWPCB, 37 yields (ecx = 148, 144, ... 4). */
+	  "svm_b: llwpcb %rax\n"
+	  "mov $150, %ecx\n"
+	  "1: call 3f\n"
+	  "test $3, %ecx\n"
+	  "jnz 2f\n"
+	  "vmmcall\n"
+	  "2: dec %ecx\n"
+	  "jnz 1b\n"
+	  "slwpcb %rbx\n"
+	  "mov $1, %esi\n"
+	  "vmmcall\n"
+	  "3: ret\n"
+	  "svm_ring_gone: llwpcb %rax\n"
+	  "svm_ring_gone_0: nop\n"
+	  "svm_ring_gone_1: nop\n"
+	  "mov $1, %esi\n"
+	  "vmmcall\n"
+	  /* At CPL 0 with nested paging: rdi = a page. */
+	  "svm_vls: mov %rdi, %rax\n"
+	  "vmsave %rax\n"
+	  "mov %r8, %rax\n"
+	  "vmload %rax\n"
+	  "mov $1, %esi\n"
+	  "vmmcall\n");
+
+struct vm {
+	struct lwp l;
+	struct guest g;
+	u32 exits;
+	u8 ring[RING_PAGES * PAGE_SIZE], cb[CB_PAGES * PAGE_SIZE]; /* of the run alone */
+};
+
+static struct vm vm[GUESTS];
+
+static const struct block profile[GUESTS] = {
+	{ .event = { { EV_IRE, 29, 29 } } },
+	{ .event = { { EV_BRE, 6, 6 } } },
+};
+
+/* A guest's LWP off, with all that is offered allowed. */
+static void area_off(u8 *vmcb)
+{
+	memset(vmcb + AREA, 0, 128);
+	lwp_put64(vmcb + CFG_AT, cpuid(LWP_CPUID_LEAF, 0).d & ~(LWP_F_AVAIL | LWP_F_INT));
+	vmcb[REVISION_AT] = 0;
+	vmcb[FORMAT_AT] = 1;
+}
+
+static void start(struct vm *m, const struct block *b, const char *code)
+{
+	block_write(&m->l, b);
+	memset(m->l.ring, RING_FILL, RING_PAGES * PAGE_SIZE);
+	guest_init(&m->g, m->l.cr3, (u64)code, STACK_TOP, true);
+	lwp_put64(m->g.vmcb + VMCB_RAX, CB_VA);
+	m->g.r.rdi = DATA_VA;
+	area_off(m->g.vmcb);
+	m->exits = 0;
+}
+
+static void start_both(void)
+{
+	start(&vm[0], &profile[0], svm_a);
+	start(&vm[1], &profile[1], svm_b);
+}
+
+/* To the next yield; true at the end. */
+static bool run(struct vm *m)
+{
+	u64 code = guest_run(&m->g);
+
+	if (code != EXIT_VMMCALL)
+		bail("guest exit %lx at %lx, info %lx %lx", code, lwp_get64(m->g.vmcb + VMCB_RIP),
+		     lwp_get64(m->g.vmcb + VMCB_EXIT_INFO_1),
+		     lwp_get64(m->g.vmcb + VMCB_EXIT_INFO_2));
+	m->exits++;
+	return m->g.r.rsi == 1;
+}
+
+static void expect_profiles(const char *how)
+{
+	report_push("%s", how);
+	/* 1001 instructions, a period of 30. */
+	report_eq(vm[0].exits, 26, "first guest: 25 yields and the end");
+	report_eq(vm[0].g.r.rbx, CB_VA, "first guest: SLWPCB gives its block");
+	report_eq(cb_head(&vm[0].l), 33 * RECORD_SIZE, "first guest: 33 records");
+	report_eq(cb_counter(&vm[0].l, EV_IRE), 18, "first guest: 11 of the next 30");
+	/* 600 branches, a period of 7: 85, of which 63 fit. */
+	report_eq(vm[1].exits, 38, "second guest: 37 yields and the end");
+	report_eq(cb_head(&vm[1].l), 63 * RECORD_SIZE, "second guest: 63 records");
+	report_eq(cb_missed(&vm[1].l), 22, "second guest: 22 missed");
+	report_eq(cb_counter(&vm[1].l, EV_BRE), 1, "second guest: 5 of the next 7");
+	report_pop();
+}
+
+static bool as_alone(const struct vm *m)
+{
+	return !memcmp(m->ring, m->l.ring, sizeof(m->ring)) &&
+	       !memcmp(m->cb, m->l.cb, sizeof(m->cb));
+}
+
+static void test_switch(void)
+{
+	bool done[GUESTS] = { false, false };
+	u32 i, turn;
+
+	start_both();
+	for (i = 0; i < GUESTS; i++) {
+		while (!run(&vm[i]))
+			;
+		memcpy(vm[i].ring, vm[i].l.ring, sizeof(vm[i].ring));
+		memcpy(vm[i].cb, vm[i].l.cb, sizeof(vm[i].cb));
+	}
+	expect_profiles("one after the other");
+	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "the hypervisor's own LWP is off as before");
+
+	start_both();
+	for (turn = 0; !done[0] || !done[1]; turn++) {
+		i = turn % GUESTS;
+		if (!done[i])
+			done[i] = run(&vm[i]);
+	}
+	expect_profiles("in turns");
+	report(as_alone(&vm[0]),
+	       "first guest: ring and block are byte for byte those of the run alone");
+	report(as_alone(&vm[1]), "second guest: so are they");
+}
+
+/* VMRUN and #VMEXIT neither load nor store. */
+static void test_vmrun(void)
+{
+	struct vm *m = &vm[0];
+	u64 cfg = rdmsr(LWP_MSR_CFG);
+	u8 before[128];
+
+	start(m, &profile[0], svm_a);
+	memset(m->g.vmcb + AREA, 0xa7, 128);
+	memcpy(before, m->g.vmcb + AREA, 128);
+	report_eq(guest_vmrun(&m->g), EXIT_VMMCALL, "VMRUN without VMLOAD and VMSAVE");
+	report(!memcmp(before, m->g.vmcb + AREA, 128), "#VMEXIT does not write the area");
+	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "nor does it stop LWP");
+	report_eq(rdmsr(LWP_MSR_CFG), cfg, "and VMRUN has not loaded LWP_CFG");
+	vmsave(m->g.vmcb);
+	report_eq(lwp_get64(m->g.vmcb + AREA), CB_VA, "VMSAVE writes it: LWPCBAddress");
+	report_eq(lwp_get32(m->g.vmcb + AREA + 8), 1u << EV_IRE, "Flags");
+	report_eq(lwp_get64(m->g.vmcb + AREA + 16), RING_VA, "BufferBase");
+	report_eq(lwp_get32(m->g.vmcb + AREA + 24), DEFAULT_RECORDS * RECORD_SIZE, "BufferSize");
+	/* MOV, ADD, TEST, JNZ */
+	report_eq(lwp_get32(m->g.vmcb + AREA + 64 + 4), 25, "EventCounter2: 29, four instructions");
+	report_eq(lwp_get64(m->g.vmcb + CFG_AT), cfg, "LWP_CFG");
+	report_eq(m->g.vmcb[REVISION_AT] | m->g.vmcb[FORMAT_AT] << 8, 0x100,
+		  "revision 0, format 1");
+	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "VMSAVE does not stop LWP");
+	lwp_stop();
+}
+
+/* A record that cannot be stored waits in the VMCB while the other guest runs. */
+static void test_pending(void)
+{
+	static const struct block b = { .event = { { EV_IRE, 100, 0 } } };
+	struct vm *m = &vm[0];
+
+	start(m, &b, svm_ring_gone);
+	start(&vm[1], &profile[1], svm_b);
+	as_protect(m->l.cr3, RING_VA, PAGE_NONE);
+	report_eq(guest_run(&m->g), EXIT_EXCEPTION + VEC_PF, "ring not there: #PF of the guest");
+	report_eq(lwp_get64(m->g.vmcb + VMCB_EXIT_INFO_1), PF_WRITE | PF_USER, "a user's write");
+	report_eq(lwp_get64(m->g.vmcb + VMCB_EXIT_INFO_2), RING_VA, "to the ring");
+	report_eq(lwp_get64(m->g.vmcb + VMCB_RIP), (u64)svm_ring_gone_1, "before the second NOP");
+	report_eq(m->g.vmcb[AREA + 32], EV_IRE, "the record is in the area");
+	report_eq(lwp_get64(m->g.vmcb + AREA + 32 + 8), (u64)svm_ring_gone_0, "with its address");
+	while (!run(&vm[1]))
+		;
+	report_eq(cb_head(&vm[1].l), 63 * RECORD_SIZE, "the other guest's profile is its own");
+	as_protect(m->l.cr3, RING_VA, PAGE_USER_RW);
+	report(run(m), "the ring is there again: the guest goes on");
+	EXPECT_RECORDS(&m->l, "and the record is in it", REC_IRE(svm_ring_gone_0));
+}
+
+/* A kernel guest with nested paging executes both instructions itself. */
+static void test_virtual(void)
+{
+	struct guest g;
+	u64 ncr3 = phys_alloc(1, PAGE_SIZE), va;
+	u8 *to = (u8 *)phys_alloc(1, PAGE_SIZE), *from = (u8 *)phys_alloc(1, PAGE_SIZE);
+	u32 need = SVM_VIRTUAL_VMLOAD_VMSAVE | SVM_NESTED_PAGING;
+
+	if ((cpuid(0x8000000a, 0).d & need) != need) {
+		report_skip("8000_000A EDX[15] or EDX[0] is clear", "virtual VMLOAD and VMSAVE");
+		return;
+	}
+	for (va = 0; va < 64ul << 20; va += LARGE_PAGE_SIZE)
+		as_map_large(ncr3, va, va, PAGE_USER_RW);
+	guest_init(&g, kernel_cr3(), (u64)svm_vls, 0, false);
+	area_off(g.vmcb);
+	lwp_put64(g.vmcb + CFG_AT, 1u << EV_BRE);
+	lwp_put64(g.vmcb + VMCB_KERNEL_GS_BASE, 0x123456789a);
+	lwp_put32(g.vmcb + VMCB_NESTED, NESTED_PAGING);
+	lwp_put64(g.vmcb + VMCB_NESTED_CR3, ncr3);
+	lwp_put32(g.vmcb + VMCB_VIRTUAL, VIRTUAL_VMLOAD_VMSAVE);
+	area_off(from);
+	lwp_put64(from + CFG_AT, 1u << EV_IRE);
+	lwp_put64(from + VMCB_KERNEL_GS_BASE, 0x6789abcdef);
+	g.r.rdi = (u64)to;
+	g.r.r8 = (u64)from;
+	report_eq(guest_run(&g), EXIT_VMMCALL, "virtual VMSAVE and VMLOAD do not exit");
+	report_eq(lwp_get64(to + VMCB_KERNEL_GS_BASE), 0x123456789a,
+		  "VMSAVE has stored KernelGSBase");
+	report_eq(lwp_get64(to + CFG_AT), 1u << EV_BRE, "and LWP_CFG");
+	report_eq(to[FORMAT_AT], 1, "the image is whole");
+	report_eq(lwp_get64(g.vmcb + VMCB_KERNEL_GS_BASE), 0x6789abcdef,
+		  "VMLOAD has loaded KernelGSBase");
+	report_eq(lwp_get64(g.vmcb + CFG_AT), 1u << EV_IRE, "and LWP_CFG");
+}
+
+FLAT_TEST(svm_switch)
+{
+	u32 i;
+
+	if (!svm_present() || !(cpuid(LWP_CPUID_LEAF, 0).c & LWP_ECX_VMCB_AREA)) {
+		report_skip("no SVM, or 8000_001C ECX[24] is clear", "LWP in the VMCB");
+		return;
+	}
+	lwp_enable();
+	svm_init();
+	for (i = 0; i < GUESTS; i++)
+		lwp_map(&vm[i].l, as_new());
+	lwp_map(&(struct lwp){ 0 }, kernel_cr3());
+	test_switch();
+	test_vmrun();
+	test_pending();
+	test_virtual();
+}
