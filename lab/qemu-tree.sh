@@ -87,7 +87,7 @@ stage_tree()
 
 	rm -rf "$2"
 	mkdir -p "$2"
-	[[ $1 == vlwp ]] && new_files "$2"
+	[[ $1 == base ]] || new_files "$2"
 	while read -r patch; do
 		while read -r file; do
 			[[ -f $PRISTINE/$file && ! -e $2/$file ]] || continue

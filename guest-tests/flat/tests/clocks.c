@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Clocks not halted (EventIds 5 and 6): records name an instruction of the program, come at the rate of the
- * interval, are only taken at CPL 3, and with TCG the core clock advances by one per instruction.
+ * interval, are only taken at CPL 3, and with TCG the core clock advances by one per instruction, the
+ * reference clock by two.
  */
 #include "lwp.h"
 #include "test.h"
@@ -50,4 +51,6 @@ FLAT_TEST(clocks)
 	lwp_resume(&l);
 	report(cb_head(&l) >= RECORD_SIZE && in_code(&l, cb_head(&l) / RECORD_SIZE, EV_RNH),
 	       "reference clock records, each in the loop");
+	expect_record(&l, 0, (struct rec){ EV_RNH, .address = (u64)clk_first + 2 },
+		      "two a core clock: the 100th comes with the 50th instruction, a JNZ");
 }

@@ -12,7 +12,7 @@
 #define FS_ONE 0x1000ul
 #define FS_TWO 0x2000ul
 
-extern char ctx_start[], ctx_run[], ctx_run_1[], ctx_run_2[], ctx_query[];
+extern char ctx_start[], ctx_run[], ctx_run_1[], ctx_run_2[], ctx_query[], ctx_start32[];
 
 USER_CODE("ctx_start: llwpcb %rax\n"
 	  "user_exit\n"
@@ -21,7 +21,11 @@ USER_CODE("ctx_start: llwpcb %rax\n"
 	  "ctx_run_2: nop\n"
 	  "user_exit\n"
 	  "ctx_query: slwpcb %rbx\n"
-	  "user_exit\n");
+	  "user_exit\n"
+	  ".code32\n"
+	  "ctx_start32: llwpcb %eax\n"
+	  "user_exit\n"
+	  ".code64\n");
 
 static const struct block every = { .event = { { EV_IRE, 0, 0 } } };
 
@@ -111,6 +115,21 @@ static void test_threads(struct lwp *a)
 	wrmsr(MSR_FS_BASE, 0);
 }
 
+/* 32-bit code has one context per address space, whatever FS base is. */
+static void test_code32(struct lwp *a, struct lwp *b)
+{
+	lwp_go32(a, &every, ctx_start32);
+	wrmsr(MSR_FS_BASE, FS_ONE);
+	report_eq(lwp_touch(), CB_VA, "32-bit code: FS base does not select a context");
+	wrmsr(MSR_FS_BASE, 0);
+	write_cr3(b->cr3);
+	report_eq(lwp_touch(), 0, "32-bit code: CR3 does");
+	write_cr3(a->cr3);
+	lwp_prepare32(a, &every, ctx_start32);
+	lwp_resume(a);
+	lwp_stop();
+}
+
 /* Switching away and back in the middle changes no count. */
 static void test_counts(struct lwp *a, struct lwp *b)
 {
@@ -160,6 +179,7 @@ FLAT_TEST(context_auto)
 	test_address_spaces(&a, &b);
 	test_cr3_bits(&a);
 	test_threads(&a);
+	test_code32(&a, &b);
 	test_counts(&a, &b);
 	test_pending(&a, &b);
 }

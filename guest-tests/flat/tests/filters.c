@@ -14,6 +14,7 @@
 #define IPF (1u << 31)
 
 extern char flt_code[], flt_jcc[], flt_jmp[], flt_call[], flt_ind[], flt_f[], flt_ret[], flt_end[];
+extern char ipf_loop[], ipf_jnz[];
 extern char ipf_code[], ipf_1[], ipf_2[], ipf_3[], ipf_4[], ipf_5[];
 
 /* One branch of each class: conditional; relative (JMP, CALL); absolute (RET, indirect JMP). */
@@ -33,6 +34,10 @@ USER_CODE("flt_code: llwpcb %rax\n"
 	  "ipf_3: nop\n"
 	  "ipf_4: mov $1, %ecx\n"
 	  "ipf_5: nop\n"
+	  "user_exit\n"
+	  "ipf_loop: llwpcb %rax\n"
+	  "1: dec %esi\n"
+	  "ipf_jnz: jnz 1b\n"
 	  "user_exit\n");
 
 static struct rec jcc, jmp, call, ret, ind;
@@ -82,6 +87,10 @@ static void test_ip(struct lwp *l)
 				.base_ip = (u64)ipf_2,
 				.limit_ip = (u64)ipf_2,
 				.event = { { EV_IRE, 1, 1 } } };
+	struct block fifth = { .filters = IPF,
+			       .base_ip = (u64)ipf_jnz,
+			       .limit_ip = (u64)ipf_jnz,
+			       .event = { { EV_IRE, 4, 4 } } };
 	u64 at2 = (u64)ipf_2, at4 = (u64)ipf_4;
 
 	go_ip(l, IPF, at2, at4);
@@ -96,6 +105,11 @@ static void test_ip(struct lwp *l)
 		       REC_IRE(ipf_3), REC_IRE(ipf_4), REC_IRE(ipf_5));
 	go_ip(l, IPF, at4, at2);
 	expect_no_records(l, "IPF with LimitIP below BaseIP: none");
+	lwp_prepare(l, &fifth, ipf_loop);
+	l->u.r.rsi = 20;
+	lwp_resume(l);
+	EXPECT_RECORDS(l, "every fifth of 20 JNZ in the range, of 40 instructions",
+		       REC_IRE(ipf_jnz), REC_IRE(ipf_jnz), REC_IRE(ipf_jnz), REC_IRE(ipf_jnz));
 	lwp_go(l, &second, ipf_code);
 	EXPECT_RECORDS(l, "what is filtered does not decrement the counter", REC_IRE(ipf_3),
 		       REC_IRE(ipf_5));

@@ -7,6 +7,9 @@
 /* Nothing answers there: above the memory of the machine, below the 32-bit devices. */
 #define HOLE 0xa0000000ul
 #define HOLE_VA (USER_BASE + 0x60000)
+/* The last bytes of the firmware, which end at 4 GiB, where processors begin: they can only be read. */
+#define ROM 0xfffff000ul
+#define ROM_VA (USER_BASE + 0x70000)
 
 extern char nrm_code[], nrm_1[], nrm_ins[];
 
@@ -22,6 +25,7 @@ FLAT_TEST(not_ram)
 {
 	static const struct block every = { .base = HOLE_VA, .event = { { EV_IRE, 0, 0 } } };
 	static const struct block plain = { .base = HOLE_VA };
+	static const struct block rom = { .base = ROM_VA, .event = { { EV_IRE, 0, 0 } } };
 	struct lwp l;
 
 	lwp_init(&l);
@@ -32,6 +36,9 @@ FLAT_TEST(not_ram)
 	report_eq(cb_head(&l), 0, "the head is not moved");
 	lwp_go(&l, &plain, nrm_ins);
 	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "the same for LWPINS");
+	as_map(l.cr3, ROM_VA, ROM, 1, PAGE_USER_RW);
+	lwp_go(&l, &rom, nrm_code);
+	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "the same for a ring in ROM");
 	lwp_prepare(&l, &every, nrm_code);
 	l.u.r.rax = HOLE_VA;
 	lwp_resume(&l);

@@ -5,6 +5,7 @@
  */
 #include "lwp.h"
 #include "test.h"
+#include "x86.h"
 
 #define DS_BASE (CB_VA - 0x1000)
 
@@ -94,6 +95,18 @@ static void test_code16(struct lwp *l)
 		       ins(seg_16_3, 0x1234, 0xcafef00d), REC_BRE(seg_16_4, seg_16_5, true));
 }
 
+/* DS ends right below the block: the offset is beyond its limit. */
+static void test_limit(struct lwp *l)
+{
+	prepare(l, &every, seg_32, SEG_32BIT_BYTES);
+	seg_set(USER_FREE_DS, 0, CB_VA / PAGE_SIZE - 1, SEG_USER_DATA, SEG_32BIT_PAGES);
+	l->u.ds = USER_FREE_DS;
+	user_run(&l->u);
+	expect_fault(l, VEC_GP, 0, (u64)(seg_32 - seg_base),
+		     "32-bit code: a block beyond the limit of DS is #GP");
+	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "and LWP is off");
+}
+
 FLAT_TEST(segments)
 {
 	struct lwp l;
@@ -101,4 +114,5 @@ FLAT_TEST(segments)
 	lwp_init(&l);
 	test_code32(&l);
 	test_code16(&l);
+	test_limit(&l);
 }

@@ -34,10 +34,8 @@ static enum lwp_mem_result lwp_map_page(CPUX86State *env, uint64_t gva,
         fault->error_code = env->error_code;
         return LWP_MEM_FAULT;
     }
-    if (!ptr || (flags & TLB_MMIO)) {
-        return LWP_MEM_NOT_RAM;
-    }
-    return write && (flags & TLB_DISCARD_WRITE) ? LWP_MEM_NOT_RAM : LWP_MEM_OK;
+    /* There is no host address of what is not RAM, or ROM to be written. */
+    return ptr ? LWP_MEM_OK : LWP_MEM_NOT_RAM;
 }
 
 static uint32_t lwp_first_part(const struct lwp_span *span)
