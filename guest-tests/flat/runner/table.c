@@ -41,6 +41,7 @@ const struct run runs[] = {
 	{ "ire", .cpu = LWP },
 	{ "ire_edges", .cpu = LWP },
 	{ "ire_special", .cpu = LWP },
+	{ "io_break", .cpu = LWP },
 	{ "ire_sweep", .cpu = LWP },
 	{ "budget", .cpu = LWP },
 	{ "async", .cpu = LWP, .cpus = 2 },

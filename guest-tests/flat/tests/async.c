@@ -14,28 +14,58 @@
 #define INTERVAL 96u /* a period of 97 */
 
 extern char asy_code[], asy_first[], asy_end[];
+extern char asy_long[], asy_detour[], asy_detour_end[];
 
-/* esi turns of six instructions, two branches; SLWPCB shows what is left. */
-USER_CODE("asy_code: llwpcb %rax\n"
-	  "asy_first:\n"
-	  "1: add $3, %ecx\n"
-	  "test $1, %ecx\n"
-	  "jz 2f\n"
-	  "2: incl (%rdi)\n"
-	  "dec %esi\n"
-	  "jnz 1b\n"
-	  "slwpcb %rbx\n"
-	  "asy_end: user_exit\n");
+/*
+ * esi turns of eight instructions, three branches; SLWPCB shows what is left. In every 512th turn a PAUSE more:
+ * processors that share one thread take turns there.
+ */
+USER_CODE(
+	"asy_code: llwpcb %rax\n"
+	"asy_first:\n"
+	"1: add $3, %ecx\n"
+	"test $1, %ecx\n"
+	"jz 2f\n"
+	"2: incl (%rdi)\n"
+	"test $511, %esi\n"
+	"jnz 3f\n"
+	"pause\n"
+	"3: dec %esi\n"
+	"jnz 1b\n"
+	"slwpcb %rbx\n"
+	"asy_end: user_exit\n"
+	/* One branch a turn, behind many instructions; and where an interrupt may lead: two branches. */
+	"asy_long: llwpcb %rax\n"
+	"1: .fill 40, 1, 0x90\n"
+	"test $511, %esi\n"
+	"jnz 3f\n"
+	"pause\n"
+	"3: dec %esi\n"
+	"jnz 1b\n"
+	"slwpcb %rbx\n"
+	"user_exit\n"
+	"asy_detour: jmp 1f\n"
+	"1: jmp *%r15\n"
+	"asy_detour_end:\n");
 
 static volatile u32 stop;
-static u32 irqs;
+static u32 irqs, detours;
+static bool lead_away;
 
 static void count_irq(struct regs *r)
 {
 	irqs++;
+	/* Not before LLWPCB, where nothing is counted, and not from the detour itself. */
+	if (lead_away && r->rip != (u64)asy_long &&
+	    (r->rip < (u64)asy_detour || r->rip >= (u64)asy_detour_end)) {
+		r->r15 = r->rip;
+		r->rip = (u64)asy_detour;
+		detours++;
+	}
 	apic_eoi();
 }
 
+/* An interrupt, and time to do something. */
 static void bombard(void *arg)
 {
 	u32 i;
@@ -76,6 +106,26 @@ static void run(struct lwp *l, u8 event, u64 events, const char *what)
 	report_pop();
 }
 
+/* An interrupt that returns elsewhere, as to a signal handler, while every branch is due. */
+static void run_detours(struct lwp *l)
+{
+	struct block b = { .event = { { EV_BRE, 0, 0 } } };
+
+	lwp_prepare(l, &b, asy_long);
+	l->u.r.rsi = TURNS;
+	l->u.r.rflags |= RFLAGS_IF;
+	lead_away = true;
+	stop = 0;
+	smp_run(1, bombard, NULL);
+	lwp_resume(l);
+	stop = 1;
+	smp_wait(1);
+	lead_away = false;
+	report(detours > 0, "interrupts led away");
+	report_eq(cb_head(l) / RECORD_SIZE + cb_missed(l), 2ul * TURNS + 2ul * detours,
+		  "every branch on the way and back is recorded or missed");
+}
+
 FLAT_TEST(async)
 {
 	struct lwp l;
@@ -83,6 +133,7 @@ FLAT_TEST(async)
 	smp_start();
 	lwp_init(&l);
 	irq_set_handler(VECTOR, count_irq);
-	run(&l, EV_IRE, 6ul * TURNS, "instructions");
-	run(&l, EV_BRE, 2ul * TURNS, "branches");
+	run(&l, EV_IRE, 8ul * TURNS + TURNS / 512, "instructions");
+	run(&l, EV_BRE, 3ul * TURNS, "branches");
+	run_detours(&l);
 }

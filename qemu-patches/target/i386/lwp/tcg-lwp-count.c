@@ -144,6 +144,7 @@ void helper_lwp_budget(CPUX86State *env, uint32_t tb_insns)
     }
     x86_lwp_update(env);
     if (safe) {
+        lwp->exact = true;
         env->lwp_count.tb_flags &= ~HF_LWP_STEP_MASK;
         if (env->lwp_count.left < (int32_t)safe) {
             env->lwp_count.left = lwp->settled = safe;

@@ -97,6 +97,7 @@ void x86_lwp_update(CPUX86State *env)
         x86_lwp_context_drop(env);
     }
     lwp->settled = 0;
+    lwp->exact = false;
     env->lwp_count.tb_flags = lwp_tb_flags(env);
     env->lwp_count.left = lwp->settled;
 }
@@ -305,7 +306,8 @@ void x86_lwp_user_entered(CPUX86State *env)
     X86LWP *lwp = env->lwp;
 
     lwp->entered = true;
-    if (lwp_outstanding(&lwp->engine)) {
+    /* An interrupt before that TB may have led elsewhere, to other branches. */
+    if (lwp->exact || lwp_outstanding(&lwp->engine)) {
         x86_lwp_update(env);
     }
 }

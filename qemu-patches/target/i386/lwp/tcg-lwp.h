@@ -15,6 +15,8 @@ struct X86LWP {
     int32_t settled;
     /* Instructions this near to an event are executed one by one. */
     uint64_t near;
+    /* The budget is that of the TB of exact size which comes next. */
+    bool exact;
     /* CPL 3 was entered and no instruction has been looked at since. */
     bool entered;
     /* The running instruction has put another block in place. */
