@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The control block (LWPCB): where its fields lie in each revision, and how LLWPCB reads, checks and
- * normalises one. Source: spec/lwp.md 4, 3.3; 2007 proposal 5.4.
+ * The control block (LWPCB): where its fields lie in each revision, and how LLWPCB reads, checks
+ * and normalises one. Source: spec/lwp.md 4, 3.3; 2007 proposal 5.4.
  */
 #ifndef LWP_CB_H
 #define LWP_CB_H
@@ -90,15 +90,16 @@ u32 lwp_cb_min_ring(const struct lwp_caps *caps);
 u32 lwp_cb_slot_offset(const struct lwp_caps *caps, u32 slot);
 
 /*
- * Slot of an EventId in a block image of caps->cb_size bytes: EventId - 1 in 43724; the earliest slot
- * that selects it in 2007. Returns -1 if no slot has it.
+ * Slot of an EventId in a block image of caps->cb_size bytes: EventId - 1 in 43724; the earliest
+ * slot that selects it in 2007. Returns -1 if no slot has it.
  */
 int lwp_cb_find_slot(const struct lwp_caps *caps, const u8 *image, u32 event_id);
 
 /*
- * Decode and normalise a block of caps->cb_size bytes as LLWPCB does (spec 4.3): sizes rounded down,
- * a head outside the ring becomes 0, intervals raised to the minimum, negative counters 0, flags masked
- * with `avail` (EAX of the leaf). *cb is complete also when the verdict is not LWP_CB_OK.
+ * Decode and normalise a block of caps->cb_size bytes as LLWPCB does (spec 4.3): sizes rounded
+ * down, a head outside the ring becomes 0, intervals raised to the minimum, negative counters 0,
+ * flags masked with `avail` (EAX of the leaf). *cb is complete also when the verdict is not
+ * LWP_CB_OK.
  */
 enum lwp_cb_verdict lwp_cb_decode(const struct lwp_caps *caps, u32 avail, const u8 *image,
 				  struct lwp_cb *cb);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Leaf 8000_001C: the ready-made profiles, what makes a set of numbers consistent, and the registers.
- * What several hosts have in common is in lwp_cpuid_set.c.
+ * Leaf 8000_001C: the ready-made profiles, what makes a set of numbers consistent, and the
+ * registers. What several hosts have in common is in lwp_cpuid_set.c.
  */
 #include "lwp_cb.h"
 #include "lwp_record.h"

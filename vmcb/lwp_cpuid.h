@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * CPUID leaf 8000_001C: what an LWP can do, as numbers and as register values, and the features that a
- * pool of hosts has in common. Source: spec/lwp.md 1.2 (43724), 2007 proposal 5.1.
+ * CPUID leaf 8000_001C: what an LWP can do, as numbers and as register values, and the features
+ * that a pool of hosts has in common. Source: spec/lwp.md 1.2 (43724), 2007 proposal 5.1.
  */
 #ifndef LWP_CPUID_H
 #define LWP_CPUID_H
@@ -59,8 +59,8 @@
 	 LWP_ECX_IP_FILTERING | LWP_ECX_CACHE_LEVELS | LWP_ECX_CACHE_LATENCY)
 
 /*
- * What one LWP offers. `features` are flags in the revision's own Flags/EAX positions (bit n = EventId
- * n; INT 31, PTSC 30, CONT 29), without bit 0.
+ * What one LWP offers. `features` are flags in the revision's own Flags/EAX positions (bit n =
+ * EventId n; INT 31, PTSC 30, CONT 29), without bit 0.
  */
 struct lwp_caps {
 	u8 rev; /* LWP_REV_* */
@@ -87,14 +87,15 @@ enum lwp_profile {
 };
 
 /*
- * Numbers of a profile in a revision. The caller masks `features` with what its event source can count.
- * LWP_PROFILE_FAM15H exists for 43724 only; for 2007 the result is that of LWP_PROFILE_FULL.
+ * Numbers of a profile in a revision. The caller masks `features` with what its event source can
+ * count. LWP_PROFILE_FAM15H exists for 43724 only; for 2007 the result is that of LWP_PROFILE_FULL.
  */
 void lwp_caps_profile(struct lwp_caps *caps, enum lwp_profile profile, u32 rev);
 
 /*
- * Change the highest EventId (43724: 1..6) or number of slots (2007: 1..3): shrinks cb_size and drops
- * the features of events that are gone. Returns false (and changes nothing) when out of range.
+ * Change the highest EventId (43724: 1..6) or number of slots (2007: 1..3): shrinks cb_size and
+ * drops the features of events that are gone. Returns false (and changes nothing) when out of
+ * range.
  */
 bool lwp_caps_set_max_events(struct lwp_caps *caps, u32 max_events);
 
@@ -102,9 +103,9 @@ bool lwp_caps_set_max_events(struct lwp_caps *caps, u32 max_events);
 bool lwp_caps_has(const struct lwp_caps *caps, enum lwp_kind kind);
 
 /*
- * What the leaf announces about data cache misses depends on whether they are offered at all: without
- * them (a caller masked `features`) latency bits, rounding, data address and cache filters read as zero,
- * as on silicon. These give the numbers as announced; so do all functions below.
+ * What the leaf announces about data cache misses depends on whether they are offered at all:
+ * without them (a caller masked `features`) latency bits, rounding, data address and cache filters
+ * read as zero, as on silicon. These give the numbers as announced; so do all functions below.
  */
 u8 lwp_caps_latency_max(const struct lwp_caps *caps);
 u8 lwp_caps_latency_rnd(const struct lwp_caps *caps);
@@ -120,8 +121,8 @@ bool lwp_caps_valid(const struct lwp_caps *caps);
 void lwp_leaf_encode(const struct lwp_caps *caps, u32 eax, struct lwp_leaf *leaf);
 
 /*
- * The reverse. `rev` cannot be read from the leaf and is the caller's knowledge. Returns false when the
- * leaf describes nothing that this implementation could offer (lwp_caps_valid() is false).
+ * The reverse. `rev` cannot be read from the leaf and is the caller's knowledge. Returns false when
+ * the leaf describes nothing that this implementation could offer (lwp_caps_valid() is false).
  */
 bool lwp_leaf_decode(const struct lwp_leaf *leaf, u32 rev, struct lwp_caps *caps);
 
@@ -146,9 +147,10 @@ enum lwp_caps_field lwp_caps_covers(const struct lwp_caps *have, const struct lw
 const char *lwp_caps_field_name(enum lwp_caps_field field);
 
 /*
- * What a migration set has in common: AND of feature bits, minimum of event count, version and latency
- * bits, maximum of minimum buffer size and latency rounding; revision, event size and offset must agree.
- * Result in *into (in/out). Returns the field that makes the two irreconcilable, else LWP_CAPS_OK.
+ * What a migration set has in common: AND of feature bits, minimum of event count, version and
+ * latency bits, maximum of minimum buffer size and latency rounding; revision, event size and
+ * offset must agree. Result in *into (in/out). Returns the field that makes the two irreconcilable,
+ * else LWP_CAPS_OK.
  */
 enum lwp_caps_field lwp_caps_intersect(struct lwp_caps *into, const struct lwp_caps *other);
 

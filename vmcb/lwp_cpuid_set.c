@@ -88,11 +88,16 @@ enum lwp_caps_field lwp_caps_intersect(struct lwp_caps *into, const struct lwp_c
 	into->latency_max = min_u8(lwp_caps_latency_max(into), lwp_caps_latency_max(other));
 	into->latency_rnd = max_u8(lwp_caps_latency_rnd(into), lwp_caps_latency_rnd(other));
 	into->ecx_features = lwp_caps_ecx_features(into) & lwp_caps_ecx_features(other);
-	/* 43724: an event above the common highest EventId is gone. 2007: any event fits any slot. */
+	/*
+	 * 43724: an event above the common highest EventId is gone. 2007: any event fits any slot.
+	 */
 	if (!rev->slot_selects_event)
 		into->features &= ~lwp_caps_event_features(LWP_MAX_EVENT_ID) |
 				  lwp_caps_event_features(into->max_events);
-	/* 2007 5.1: cache misses must be filterable by level or by latency, or they are not offered. */
+	/*
+	 * 2007 5.1: cache misses must be filterable by level or by latency, or they are not
+	 * offered.
+	 */
 	if (rev->id == LWP_REV_2007 &&
 	    !(into->ecx_features & (LWP_ECX_CACHE_LEVELS | LWP_ECX_CACHE_LATENCY)))
 		into->features &= ~LWP07_F_DME;

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What KVM and its user space agree on about LWP. Out-of-tree numbers; they lie above 0x4c570000 ("LW"),
- * where upstream's do not come.
+ * What KVM and its user space agree on about LWP. Out-of-tree numbers; they lie above 0x4c570000
+ * ("LW"), where upstream's do not come.
  *
- * KVM_CHECK_EXTENSION(KVM_CAP_X86_LWP), on the VM: 0, or KVM_LWP_HAS_* bits. 0 for encrypted guests.
+ * KVM_CHECK_EXTENSION(KVM_CAP_X86_LWP), on the VM: 0, or KVM_LWP_HAS_* bits. 0 for encrypted
+ * guests.
  *
  * Attributes of the VM (KVM_{HAS,GET,SET}_DEVICE_ATTR on its file descriptor), group KVM_LWP_VM:
- *   KVM_LWP_VM_POLICY    struct kvm_lwp_policy; may be set before the first vCPU exists, later -EBUSY
- *   KVM_LWP_VM_CONTEXTS  the context array: addr points to struct kvm_lwp_contexts. Get with size too small
- *                        writes the size needed and returns -ENOSPC. Getting it parks every live context in
- *                        the array first. Set replaces all; size 0 drops all (machine reset).
+ *   KVM_LWP_VM_POLICY    struct kvm_lwp_policy; may be set before the first vCPU exists, later
+ *   -EBUSY KVM_LWP_VM_CONTEXTS  the context array: addr points to struct kvm_lwp_contexts. Get with
+ *   size too small
+ *                        writes the size needed and returns -ENOSPC. Getting it parks every live
+ *                        context in the array first. Set replaces all; size 0 drops all (machine
+ *                        reset).
  *
  * Attributes of a vCPU, group KVM_LWP_VCPU:
- *   KVM_LWP_VCPU_IMAGE   the state's 128-byte image. Set validates it (-EINVAL changes nothing) and wins over
+ *   KVM_LWP_VCPU_IMAGE   the state's 128-byte image. Set validates it (-EINVAL changes nothing) and
+ *   wins over
  *                        the MSRs LWP_CFG and LWP_CBADDR.
  *   KVM_LWP_VCPU_STATUS  get only, __u32: why the vCPU has no LWP, KVM_LWP_REFUSED_*
  */

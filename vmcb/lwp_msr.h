@@ -29,17 +29,20 @@ static inline u8 lwp_cfg_vector(u64 cfg)
 }
 
 /*
- * WRMSR LWP_CFG. Returns false for #GP(0) (a feature bit that the leaf's EDX lacks, a reserved bit);
- * else *cfg becomes the value as stored, ignored bits kept as they were (zero).
+ * WRMSR LWP_CFG. Returns false for #GP(0) (a feature bit that the leaf's EDX lacks, a reserved
+ * bit); else *cfg becomes the value as stored, ignored bits kept as they were (zero).
  */
 bool lwp_cfg_write(const struct lwp_caps *caps, u64 value, u64 *cfg);
 
-/* A value that came from outside (migration, KVM_SET_MSRS): would lwp_cfg_write() store it unchanged? */
+/*
+ * A value that came from outside (migration, KVM_SET_MSRS): would lwp_cfg_write() store it
+ * unchanged?
+ */
 bool lwp_cfg_valid(const struct lwp_caps *caps, u64 cfg);
 
 /*
- * Value at reset. In `auto` contexts the firmware's part is played here: every feature but INT, COREID
- * = low byte of the initial APIC id, VECTOR 0. Otherwise 0.
+ * Value at reset. In `auto` contexts the firmware's part is played here: every feature but INT,
+ * COREID = low byte of the initial APIC id, VECTOR 0. Otherwise 0.
  */
 u64 lwp_cfg_reset(const struct lwp_caps *caps, bool auto_context, u32 apic_id);
 

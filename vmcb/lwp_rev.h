@@ -13,7 +13,9 @@
 
 #include "lwp_types.h"
 
-/* What can be counted, independent of the EventId a revision gives it. Order is 43724's EventIds. */
+/*
+ * What can be counted, independent of the EventId a revision gives it. Order is 43724's EventIds.
+ */
 enum lwp_kind {
 	LWP_KIND_NONE = 0,
 	LWP_KIND_VAL = 1, /* programmed value sample (LWPVAL) */
@@ -52,18 +54,21 @@ struct lwp_rev {
 	u8 cb_alignment; /* bytes; LLWPCB raises #GP(0) below it; 1 = not checked */
 	u8 ring_base_ignored; /* mask of BufferBase's low bits that are ignored */
 	bool ring_base_linear; /* BufferBase is a linear address (2007); else relative to DS */
-	bool slot_selects_event; /* an event slot names its EventId (2007); else slot n is EventId n */
+	/* an event slot names its EventId (2007); else slot n is EventId n */
+	bool slot_selects_event;
 	bool flags_are_input; /* LWPCB.Flags selects events (43724); else output only */
 	bool has_ip_filter; /* BaseIP, LimitIP exist */
 	u32 filters_valid; /* bits of Filters that the revision defines */
 
 	/* counting */
-	bool freezes_at_zero; /* due at 0 and stays there (2007); else due below 0, keeps counting */
+	/* due at 0 and stays there (2007); else due below 0, keeps counting */
+	bool freezes_at_zero;
 	s32 min_interval;
 	bool off_without_events; /* no event left after masking: LWP goes off (2007) */
 
 	/* ring */
-	bool threshold_equals; /* interrupt when used == Threshold, 0 = never; else >=, 0 = always */
+	/* interrupt when used == Threshold, 0 = never; else >=, 0 = always */
+	bool threshold_equals;
 
 	/* instructions and MSRs */
 	bool llwpcb_returns_old; /* previous pointer to rAX */

@@ -3,8 +3,8 @@
  * The volatile state and its 128-byte image: encode, and decode with every check that bytes from a
  * guest, a hypervisor or a file need.
  *
- * An image has one form per state (what is off, deferred or not pending is zero), so that decoding and
- * encoding again gives the same bytes.
+ * An image has one form per state (what is off, deferred or not pending is zero), so that decoding
+ * and encoding again gives the same bytes.
  */
 #include "lwp_cb.h"
 #include "lwp_state.h"
@@ -19,8 +19,9 @@ _Static_assert(LWP_VMCB_OFFSET + LWP_IMAGE_SIZE == 0x1000, "the image ends the V
 _Static_assert(LWP_VMCB_OFFSET == 0x400 + LWP_VMCB_SAVE_OFFSET, "the save area begins at 400h");
 
 /*
- * Linear addresses may have 57 bits: whether the guest uses them all is its paging mode, which the image
- * does not know; an address that the mode does not reach faults like any other that is not mapped.
+ * Linear addresses may have 57 bits: whether the guest uses them all is its paging mode, which the
+ * image does not know; an address that the mode does not reach faults like any other that is not
+ * mapped.
  */
 #define LINEAR_BITS 57
 
@@ -146,7 +147,9 @@ static const char *check_counters(const struct lwp_caps *caps, const struct lwp_
 	return NULL;
 }
 
-/* The first 96 bytes of a state that is on. st->flags may still hold bits that the caller judges. */
+/*
+ * The first 96 bytes of a state that is on. st->flags may still hold bits that the caller judges.
+ */
 static const char *decode_on(const u8 *image, const struct lwp_caps *caps, struct lwp_state *st)
 {
 	const char *reason;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The volatile state: what a world switch or a migration carries, its 128-byte image (the same in the
- * XSAVE area, in the VMCB and on the wire) and the entry of the context array.
+ * The volatile state: what a world switch or a migration carries, its 128-byte image (the same in
+ * the XSAVE area, in the VMCB and on the wire) and the entry of the context array.
  */
 #ifndef LWP_STATE_H
 #define LWP_STATE_H
@@ -35,8 +35,8 @@
 #define LWP_VMCB_SAVE_OFFSET 0xb80 /* the same, relative to the save area */
 
 /*
- * Progress of the pending record, kept in reserved bits of the image's flags so that every home of the
- * image carries them. They are meaningless (and must be clear) without a pending record.
+ * Progress of the pending record, kept in reserved bits of the image's flags so that every home of
+ * the image carries them. They are meaningless (and must be clear) without a pending record.
  */
 #define LWP_STATE_RELOAD LWP_BIT(28) /* its counter has not been reloaded yet */
 #define LWP_STATE_FAULTED LWP_BIT(27) /* its store raised #PF at retry_rip and awaits a retry */
@@ -81,20 +81,21 @@ void lwp_state_encode_xsave(const struct lwp_state *st, u8 image[LWP_IMAGE_SIZE]
 
 /*
  * Decode and validate an image. The bytes may come from a hostile guest or file. What is refused:
- *   a non-canonical block or ring, a ring smaller than the leaf's minimum, not a multiple of the record
- *   size, reaching beyond the address space or (2007) not aligned; a head outside the ring or unaligned; filter or flag bits
- *   that the leaf does not announce; a pending record with an EventId that cannot be pending, flags
- *   without one; counters that are not 26-bit sign-extended; LWP_CFG bits that WRMSR would refuse;
- *   another revision or format; reserved bytes that are not zero.
+ *   a non-canonical block or ring, a ring smaller than the leaf's minimum, not a multiple of the
+ *   record size, reaching beyond the address space or (2007) not aligned; a head outside the ring
+ *   or unaligned; filter or flag bits that the leaf does not announce; a pending record with an
+ *   EventId that cannot be pending, flags without one; counters that are not 26-bit sign-extended;
+ *   LWP_CFG bits that WRMSR would refuse; another revision or format; reserved bytes that are not
+ *   zero.
  * Returns NULL and fills *st, or a short text that names the field; then *st is LWP off with cfg 0.
  */
 const char *lwp_state_decode(const u8 image[LWP_IMAGE_SIZE], const struct lwp_caps *caps,
 			     struct lwp_state *st);
 
 /*
- * The same for an XSAVE component: bytes 96..127 are ignored, st->cfg is kept, flags are masked with
- * `avail` instead of refused; reserved flag bits are dropped. A bad image turns LWP off (returns the
- * reason); it never faults (XRSTOR is unprivileged, spec 1.5).
+ * The same for an XSAVE component: bytes 96..127 are ignored, st->cfg is kept, flags are masked
+ * with `avail` instead of refused; reserved flag bits are dropped. A bad image turns LWP off
+ * (returns the reason); it never faults (XRSTOR is unprivileged, spec 1.5).
  */
 const char *lwp_state_decode_xsave(const u8 image[LWP_IMAGE_SIZE], const struct lwp_caps *caps,
 				   u32 avail, struct lwp_state *st);
@@ -139,8 +140,9 @@ struct lwp_ctx_saved {
 #define LWP_CTX_CONST_END 44
 
 /*
- * The fields of a block that must not change while LWP is on, in a fixed 64-byte form: flags, size and
- * random, base, threshold, filters, BaseIP, LimitIP, and the head as flushed last; unused bytes zero.
+ * The fields of a block that must not change while LWP is on, in a fixed 64-byte form: flags, size
+ * and random, base, threshold, filters, BaseIP, LimitIP, and the head as flushed last; unused bytes
+ * zero.
  */
 void lwp_ctx_constants(const struct lwp_caps *caps, const u8 *block, u8 out[LWP_CTX_CONST_SIZE]);
 

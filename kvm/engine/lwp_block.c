@@ -2,8 +2,9 @@
 /*
  * The engine and the control block: read it, take it over (LLWPCB, deferred load), flush into it.
  *
- * A block is copied once and judged from the copy. Only the fields that LWP owns are written back, so that
- * what the program's other threads write meanwhile (tail, software's own fields) is not undone.
+ * A block is copied once and judged from the copy. Only the fields that LWP owns are written back,
+ * so that what the program's other threads write meanwhile (tail, software's own fields) is not
+ * undone.
  */
 #include "lwp_internal.h"
 
@@ -28,9 +29,9 @@ enum lwp_mem_result lwp_read_block(struct lwp_engine *e, u64 linear, bool write,
 }
 
 /*
- * The ring's linear address. False = #GP(0): outside the segment or not canonical (spec 3.3 step 4). In 2007
- * BufferBase is a linear address, so DS has no say. A ring that would wrap round the end of a 32-bit address
- * space is refused like one outside the limit.
+ * The ring's linear address. False = #GP(0): outside the segment or not canonical (spec 3.3 step
+ * 4). In 2007 BufferBase is a linear address, so DS has no say. A ring that would wrap round the
+ * end of a 32-bit address space is refused like one outside the limit.
  */
 static bool ring_linear(const struct lwp_engine *e, const struct lwp_cb *cb,
 			const struct lwp_ds *ds, u64 *linear)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * `auto` contexts: whose program is being profiled, for guests whose OS knows nothing of LWP. The states
- * of a VM's profiled threads lie in one table, keyed by address space and thread; at most one vCPU has
- * a context live. Source: DESIGN.md "Contexts".
+ * `auto` contexts: whose program is being profiled, for guests whose OS knows nothing of LWP. The
+ * states of a VM's profiled threads lie in one table, keyed by address space and thread; at most
+ * one vCPU has a context live. Source: DESIGN.md "Contexts".
  *
- * The table has no lock: its owner (QEMU machine, struct kvm_svm) serialises the calls. Functions that
- * touch guest memory say so; they never fault the guest.
+ * The table has no lock: its owner (QEMU machine, struct kvm_svm) serialises the calls. Functions
+ * that touch guest memory say so; they never fault the guest.
  */
 #ifndef LWP_CONTEXT_H
 #define LWP_CONTEXT_H
@@ -18,7 +18,8 @@
 struct lwp_ctx {
 	bool used;
 	bool wanted; /* another vCPU met its key and waits for the holder to park it */
-	s32 holder; /* vCPU index on which it is live (state is there, not here), or LWP_CTX_NOBODY */
+	/* vCPU index on which it is live (state is there, not here), or LWP_CTX_NOBODY */
+	s32 holder;
 	u32 siblings; /* contexts of its address space, itself included */
 	u64 stamp; /* last use, for eviction */
 	struct lwp_ctx_saved saved; /* key always; the rest while not live */
@@ -64,11 +65,11 @@ static inline bool lwp_ctx_any(const struct lwp_ctx_table *t)
 }
 
 /*
- * LLWPCB has just switched LWP on (lwp_engine_on() and none live on this vCPU): the engine's state becomes
- * the context of `key`, live on vCPU `cpu`. A parked context of the same key is replaced; a full table
- * evicts first from the address space that has most, oldest first, and only what is parked. Returns false
- * when nothing could be evicted, or when the key is live on another vCPU (look it up before executing
- * LLWPCB, and it is not): LWP is switched off then.
+ * LLWPCB has just switched LWP on (lwp_engine_on() and none live on this vCPU): the engine's state
+ * becomes the context of `key`, live on vCPU `cpu`. A parked context of the same key is replaced; a
+ * full table evicts first from the address space that has most, oldest first, and only what is
+ * parked. Returns false when nothing could be evicted, or when the key is live on another vCPU
+ * (look it up before executing LLWPCB, and it is not): LWP is switched off then.
  */
 bool lwp_ctx_create(struct lwp_ctx_table *t, struct lwp_engine *e, s32 cpu,
 		    const struct lwp_ctx_key *key);
@@ -80,8 +81,8 @@ void lwp_ctx_drop_live(struct lwp_ctx_table *t, s32 cpu);
 const struct lwp_ctx_key *lwp_ctx_live(const struct lwp_ctx_table *t, s32 cpu);
 
 /*
- * Put the live context of `cpu` back into the table; the engine is off then (but keeps LWP_CFG, which belongs
- * to the vCPU). If LWP went off meanwhile the context goes. No guest memory.
+ * Put the live context of `cpu` back into the table; the engine is off then (but keeps LWP_CFG,
+ * which belongs to the vCPU). If LWP went off meanwhile the context goes. No guest memory.
  */
 void lwp_ctx_park(struct lwp_ctx_table *t, struct lwp_engine *e, s32 cpu);
 
@@ -93,24 +94,25 @@ enum lwp_ctx_found {
 };
 
 /*
- * Lookup after a CR3 or FS-base write, or at LLWPCB. The vCPU's engine must be off (parked). Reads guest
- * memory through e->ops with the *current* tables to verify: the block still has the constant fields and
- * the head that were kept, and the last stored record is still in its slot. A mismatch drops the context, its
- * pending record with it, without a write. A key that is live on `cpu` itself is LWP_CTX_RESUMED as it is.
+ * Lookup after a CR3 or FS-base write, or at LLWPCB. The vCPU's engine must be off (parked). Reads
+ * guest memory through e->ops with the *current* tables to verify: the block still has the constant
+ * fields and the head that were kept, and the last stored record is still in its slot. A mismatch
+ * drops the context, its pending record with it, without a write. A key that is live on `cpu`
+ * itself is LWP_CTX_RESUMED as it is.
  */
 enum lwp_ctx_found lwp_ctx_find(struct lwp_ctx_table *t, struct lwp_engine *e, s32 cpu,
 				const struct lwp_ctx_key *key, s32 *holder);
 
 /*
- * Save the parked contexts as an array of LWP_CTX_ENTRY_SIZE bytes each; the caller parks the live ones
- * beforehand. Returns the number of bytes needed; writes only if `size` is enough.
+ * Save the parked contexts as an array of LWP_CTX_ENTRY_SIZE bytes each; the caller parks the live
+ * ones beforehand. Returns the number of bytes needed; writes only if `size` is enough.
  */
 size_t lwp_ctx_save(const struct lwp_ctx_table *t, const struct lwp_caps *caps, u8 *to,
 		    size_t size);
 
 /*
- * Replace the table by an array from outside: all parked. Returns NULL, or what is wrong with which entry
- * (*index); then the table is as before.
+ * Replace the table by an array from outside: all parked. Returns NULL, or what is wrong with which
+ * entry (*index); then the table is as before.
  */
 const char *lwp_ctx_load(struct lwp_ctx_table *t, const struct lwp_caps *caps, const u8 *from,
 			 size_t size, u32 *index);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Does a parked context still belong to the memory that its key leads to? Source: DESIGN.md "Contexts".
+ * Does a parked context still belong to the memory that its key leads to? Source: DESIGN.md
+ * "Contexts".
  */
 #include "lwp_internal.h"
 #include "lwp_context_verify.h"
@@ -11,8 +12,8 @@ static enum lwp_ctx_verdict unread(enum lwp_mem_result result)
 }
 
 /*
- * The constant fields. A state that came from outside without them is compared with what the block would
- * be decoded to.
+ * The constant fields. A state that came from outside without them is compared with what the block
+ * would be decoded to.
  */
 static bool block_intact(const struct lwp_engine *e, const struct lwp_ctx_saved *saved,
 			 const u8 *image)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Inside the context table: adding an entry, and whether a parked context still belongs to the memory that
- * its key leads to.
+ * Inside the context table: adding an entry, and whether a parked context still belongs to the
+ * memory that its key leads to.
  */
 #ifndef LWP_CONTEXT_VERIFY_H
 #define LWP_CONTEXT_VERIFY_H
@@ -23,9 +23,9 @@ enum lwp_ctx_verdict {
 };
 
 /*
- * Compare block and last record in memory (current tables, read only, never faults the guest) with what was
- * kept. *ip is filled if the result is LWP_CTX_INTACT; a block that has not been read yet (deferred) has
- * nothing to compare and is intact.
+ * Compare block and last record in memory (current tables, read only, never faults the guest) with
+ * what was kept. *ip is filled if the result is LWP_CTX_INTACT; a block that has not been read yet
+ * (deferred) has nothing to compare and is intact.
  */
 enum lwp_ctx_verdict lwp_ctx_verify(struct lwp_engine *e, const struct lwp_ctx_saved *saved,
 				    struct lwp_ctx_ip *ip);

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Counting: budgets, retired instructions, and gathering a record into the one pending slot. Touches no
- * guest memory. Source: spec/lwp.md 6.1 to 6.8; DESIGN.md "Counting".
+ * Counting: budgets, retired instructions, and gathering a record into the one pending slot.
+ * Touches no guest memory. Source: spec/lwp.md 6.1 to 6.8; DESIGN.md "Counting".
  *
- * An event is due when its counter has fallen below zero (43724) or to zero (2007). 43724 goes on counting
- * below zero until the counter is reloaded; 2007 stays at zero.
+ * An event is due when its counter has fallen below zero (43724) or to zero (2007). 43724 goes on
+ * counting below zero until the counter is reloaded; 2007 stays at zero.
  *
- * While a record is pending nothing is gathered. An event that *becomes* due then clears LWP_STATE_FAULTED,
- * so the old record's store is tried once more at the boundary; the event takes its next eligible
- * instruction when the slot is free. One that is due already asks for nothing more: otherwise a program
- * that repairs the mapping in a SIGSEGV handler would fault in each of the handler's instructions.
+ * While a record is pending nothing is gathered. An event that *becomes* due then clears
+ * LWP_STATE_FAULTED, so the old record's store is tried once more at the boundary; the event takes
+ * its next eligible instruction when the slot is free. One that is due already asks for nothing
+ * more: otherwise a program that repairs the mapping in a SIGSEGV handler would fault in each of
+ * the handler's instructions.
  */
 #include "lwp_internal.h"
 
@@ -40,7 +41,10 @@ static s32 count_down(const struct lwp_engine *e, s32 counter, u64 n)
 	return (s32)(counter - (s64)n);
 }
 
-/* EventId of a kind that is being counted, else 0. LWPVAL is counted by lwp_val() and by nothing else. */
+/*
+ * EventId of a kind that is being counted, else 0. LWPVAL is counted by lwp_val() and by nothing
+ * else.
+ */
 static u32 counted_id(const struct lwp_engine *e, enum lwp_kind kind)
 {
 	u32 id = kind == LWP_KIND_VAL ? 0 : e->rev->event_id[kind];
@@ -73,7 +77,10 @@ void lwp_count(struct lwp_engine *e, enum lwp_kind kind, u64 n)
 	e->st.counter[id - 1] = count_down(e, e->st.counter[id - 1], n);
 }
 
-/* Count n events. Returns true if the event is due; one that becomes so beside a pending record retries that. */
+/*
+ * Count n events. Returns true if the event is due; one that becomes so beside a pending record
+ * retries that.
+ */
 static bool count_event(struct lwp_engine *e, u32 id, u64 n)
 {
 	s32 before = e->st.counter[id - 1];

@@ -55,9 +55,9 @@ u32 lwp_engine_avail(const struct lwp_engine *e)
 }
 
 /*
- * Bits that are cleared stop their events at once, because every use of the flags is masked with what is
- * available now. With nothing available LWP is suspended: nothing counts and no memory is touched; the
- * state stays until LWP_CBADDR := 0, or goes on when the bits come back.
+ * Bits that are cleared stop their events at once, because every use of the flags is masked with
+ * what is available now. With nothing available LWP is suspended: nothing counts and no memory is
+ * touched; the state stays until LWP_CBADDR := 0, or goes on when the bits come back.
  */
 bool lwp_engine_write_cfg(struct lwp_engine *e, u64 value)
 {

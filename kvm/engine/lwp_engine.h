@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The LWP engine: what LWP does, for one vCPU. An event source (QEMU's translator, KVM's single-step or
- * PMU backend) tells it what retired; it counts, gathers records and stores them into the guest's ring.
+ * The LWP engine: what LWP does, for one vCPU. An event source (QEMU's translator, KVM's
+ * single-step or PMU backend) tells it what retired; it counts, gathers records and stores them
+ * into the guest's ring.
  *
- * The engine allocates nothing, has no globals and touches guest memory only through `struct lwp_mem_ops`,
- * inside the functions whose comment says so. Everything read from the guest is untrusted: read once,
- * bounded; it can do no worse than spoil that guest's own profile.
+ * The engine allocates nothing, has no globals and touches guest memory only through `struct
+ * lwp_mem_ops`, inside the functions whose comment says so. Everything read from the guest is
+ * untrusted: read once, bounded; it can do no worse than spoil that guest's own profile.
  *
  * Not thread-safe: one vCPU's engine is used by one thread at a time.
  */
@@ -24,7 +25,9 @@ enum lwp_mem_result {
 	LWP_MEM_NOT_RAM, /* nothing a record could be written to: LWP goes off */
 };
 
-/* A guest range of at most two pages that has been looked up; page[] belongs to the event source. */
+/*
+ * A guest range of at most two pages that has been looked up; page[] belongs to the event source.
+ */
 struct lwp_span {
 	u64 gva; /* linear address */
 	u32 len; /* 1..LWP_CB_MAX_SIZE bytes */
@@ -33,15 +36,17 @@ struct lwp_span {
 
 struct lwp_fault {
 	u64 addr; /* CR2: lowest byte that is missing */
-	u32 error_code; /* as the source's page walk gives it (user; write, if it was for writing) */
+	/* as the source's page walk gives it (user; write, if it was for writing) */
+	u32 error_code;
 };
 
 /*
  * Guest memory. All accesses have user rights (U/S, R/W, NX-less, PKU), whatever the CPL.
  * map() looks [gva, gva + len) up for reading or for reading and writing, and changes nothing but
- * accessed/dirty bits; on LWP_MEM_FAULT it fills *fault. read() and write() use a mapped span (offset and
- * length within it) and only what map() found, even if the guest's tables have changed since; they return
- * LWP_MEM_NOT_RAM if the memory behind it has gone. A span lives until the engine's function returns.
+ * accessed/dirty bits; on LWP_MEM_FAULT it fills *fault. read() and write() use a mapped span
+ * (offset and length within it) and only what map() found, even if the guest's tables have changed
+ * since; they return LWP_MEM_NOT_RAM if the memory behind it has gone. A span lives until the
+ * engine's function returns.
  */
 struct lwp_mem_ops {
 	enum lwp_mem_result (*map)(void *vcpu, struct lwp_span *span, bool write,
@@ -54,7 +59,9 @@ struct lwp_mem_ops {
 
 struct lwp_vcpu_ops {
 	struct lwp_mem_ops mem;
-	/* Threshold interrupt: fixed vector to this vCPU's local APIC. May be NULL if not offered. */
+	/*
+	 * Threshold interrupt: fixed vector to this vCPU's local APIC. May be NULL if not offered.
+	 */
 	void (*interrupt)(void *vcpu, u8 vector);
 	/* Time stamp for PTSC records. May be NULL if not offered. */
 	u64 (*timestamp)(void *vcpu);
@@ -68,7 +75,8 @@ enum lwp_delivery {
 struct lwp_stats {
 	u64 records; /* stored, all events; each overwriting one counts too */
 	u64 missed; /* added to MissedEvents */
-	u64 skipped_periods; /* part of `missed`: whole periods an overrun was longer than (prompt) */
+	/* part of `missed`: whole periods an overrun was longer than (prompt) */
+	u64 skipped_periods;
 	u64 overshoots; /* records gathered late although `exact` */
 	u64 faults; /* #PF raised by LWP's own accesses */
 	u64 turned_off; /* LWP switched off because block or ring was not RAM or no longer valid */
@@ -95,9 +103,9 @@ struct lwp_engine {
 	u64 base_ip, limit_ip;
 
 	/*
-	 * Reading the block at a CPL-3 moment (deferred load, BaseIP and LimitIP) faulted before the
-	 * instruction at load_rip: it is tried again there. Does not travel: what comes from outside is tried
-	 * at once.
+	 * Reading the block at a CPL-3 moment (deferred load, BaseIP and LimitIP) faulted before
+	 * the instruction at load_rip: it is tried again there. Does not travel: what comes from
+	 * outside is tried at once.
 	 */
 	bool load_faulted;
 	u64 load_rip;
@@ -133,8 +141,8 @@ void lwp_engine_init(struct lwp_engine *e, const struct lwp_caps *caps, bool aut
 void lwp_engine_reset(struct lwp_engine *e, u32 apic_id);
 
 /*
- * Take over a state that was decoded (and so validated) elsewhere: XRSTOR, VMLOAD, migration, a found
- * context. Touches no guest memory; BaseIP and LimitIP are read at the next lwp_boundary().
+ * Take over a state that was decoded (and so validated) elsewhere: XRSTOR, VMLOAD, migration, a
+ * found context. Touches no guest memory; BaseIP and LimitIP are read at the next lwp_boundary().
  */
 void lwp_engine_load(struct lwp_engine *e, const struct lwp_state *st);
 
@@ -152,23 +160,23 @@ static inline bool lwp_engine_on(const struct lwp_engine *e)
 bool lwp_engine_write_cfg(struct lwp_engine *e, u64 value);
 
 /*
- * WRMSR LWP_CBADDR where the revision executes nothing (rev->cbaddr_executes is false): 0 discards the
- * state without a flush. false = #GP(0).
+ * WRMSR LWP_CBADDR where the revision executes nothing (rev->cbaddr_executes is false): 0 discards
+ * the state without a flush. false = #GP(0).
  */
 bool lwp_engine_write_cbaddr(struct lwp_engine *e, u64 value);
 
 /*
- * Load a block at the next CPL-3 moment (2007 LLWPCB at CPL != 3; KVM's `os` contexts by MSR). `linear`
- * must be canonical and not 0.
+ * Load a block at the next CPL-3 moment (2007 LLWPCB at CPL != 3; KVM's `os` contexts by MSR).
+ * `linear` must be canonical and not 0.
  */
 void lwp_engine_defer(struct lwp_engine *e, u64 linear);
 
 /*
  * ---- the four instructions; they access guest memory ----
  *
- * All four give LWP_EXC_UD while lwp_engine_avail() is 0; LWPINS and LWPVAL do so always in 2007. A record that
- * is pending is stored first; if that faults the instruction has done nothing. LWP may be off afterwards
- * (lwp_engine_on()), because block or ring are not RAM.
+ * All four give LWP_EXC_UD while lwp_engine_avail() is 0; LWPINS and LWPVAL do so always in 2007. A
+ * record that is pending is stored first; if that faults the instruction has done nothing. LWP may
+ * be off afterwards (lwp_engine_on()), because block or ring are not RAM.
  */
 
 /* Segmentation as the instruction sees it. */
@@ -182,14 +190,17 @@ struct lwp_ds {
 /*
  * LLWPCB with effective address `ea` (already truncated to 32 bits where W = 0), 0 = off.
  * `old` gets what 2007 returns in rAX (the previous pointer, effective), 0 in 43724.
- * On any exception the instruction is restartable and *e is as spec 3.3 says (a fault while flushing the
- * old block leaves LWP on; a fault or #GP by the new one leaves it off). Because 2007 returns the old
- * pointer, there #PF by the new block leaves the old one on, flushed: the restart returns it again.
+ * On any exception the instruction is restartable and *e is as spec 3.3 says (a fault while
+ * flushing the old block leaves LWP on; a fault or #GP by the new one leaves it off). Because 2007
+ * returns the old pointer, there #PF by the new block leaves the old one on, flushed: the restart
+ * returns it again.
  */
 void lwp_llwpcb(struct lwp_engine *e, u64 ea, const struct lwp_ds *ds, u8 cpl, u64 *old,
 		struct lwp_exc *exc);
 
-/* SLWPCB: flush, then *result = effective address of the block, not truncated; 0 when LWP is off. */
+/*
+ * SLWPCB: flush, then *result = effective address of the block, not truncated; 0 when LWP is off.
+ */
 void lwp_slwpcb(struct lwp_engine *e, const struct lwp_ds *ds, u64 *result, struct lwp_exc *exc);
 
 /* Operands of LWPINS and LWPVAL. */
@@ -201,8 +212,8 @@ struct lwp_sample {
 };
 
 /*
- * Will LWPINS / the LWPVAL at linear address `address` store a record, so that its memory operand is to be
- * read first?
+ * Will LWPINS / the LWPVAL at linear address `address` store a record, so that its memory operand
+ * is to be read first?
  */
 bool lwp_ins_reads(const struct lwp_engine *e);
 bool lwp_val_reads(const struct lwp_engine *e, u64 address);
@@ -243,11 +254,12 @@ struct lwp_retired {
 };
 
 /*
- * How many more events of a kind (that pass all filters) until one is due: n means that the n-th from now
- * is. At least 1. LWP_BUDGET_NEVER: not counted at all (LWP off or not available, event not active, block
- * not read yet), or due already while a record is pending: no count can hasten its turn, but counting goes
- * on (lwp_count()). Ask again after every call that is not lwp_count(). LWP_KIND_VAL is counted by lwp_val()
- * alone: for this function and the three below there is no such event.
+ * How many more events of a kind (that pass all filters) until one is due: n means that the n-th
+ * from now is. At least 1. LWP_BUDGET_NEVER: not counted at all (LWP off or not available, event
+ * not active, block not read yet), or due already while a record is pending: no count can hasten
+ * its turn, but counting goes on (lwp_count()). Ask again after every call that is not lwp_count().
+ * LWP_KIND_VAL is counted by lwp_val() alone: for this function and the three below there is no
+ * such event.
  */
 #define LWP_BUDGET_NEVER (~(u64)0)
 u64 lwp_budget(const struct lwp_engine *e, enum lwp_kind kind);
@@ -263,42 +275,43 @@ bool lwp_ip_filtered(const struct lwp_engine *e);
 void lwp_count(struct lwp_engine *e, enum lwp_kind kind, u64 n);
 
 /*
- * n events of a kind have passed, maybe more than lwp_budget() of them, and no record can name what retired: the
- * next eligible one takes it (KVM with a PMU, when the state is to be put away in the middle).
+ * n events of a kind have passed, maybe more than lwp_budget() of them, and no record can name what
+ * retired: the next eligible one takes it (KVM with a PMU, when the state is to be put away in the
+ * middle).
  */
 void lwp_count_unseen(struct lwp_engine *e, enum lwp_kind kind, u64 n);
 
 /*
- * One instruction retired: count all its events, gather at most one record (the due event furthest below
- * its limit, ties to the lowest EventId). Returns true if lwp_boundary() is wanted before the next
- * instruction. While a record is pending nothing is gathered: an event that becomes due then makes the old
- * record's store tried again, and takes its next eligible instruction itself.
+ * One instruction retired: count all its events, gather at most one record (the due event furthest
+ * below its limit, ties to the lowest EventId). Returns true if lwp_boundary() is wanted before the
+ * next instruction. While a record is pending nothing is gathered: an event that becomes due then
+ * makes the old record's store tried again, and takes its next eligible instruction itself.
  */
 bool lwp_retire(struct lwp_engine *e, const struct lwp_retired *r);
 
 /*
- * Late delivery (KVM with a PMU): n events of a kind have passed by now, at least lwp_budget() of them; the record
- * names `r` (for instructions: the one at the exit's rIP; for branches: the next branch). Counts as an
- * overshoot with `exact`. Returns as lwp_retire().
+ * Late delivery (KVM with a PMU): n events of a kind have passed by now, at least lwp_budget() of
+ * them; the record names `r` (for instructions: the one at the exit's rIP; for branches: the next
+ * branch). Counts as an overshoot with `exact`. Returns as lwp_retire().
  */
 bool lwp_retire_late(struct lwp_engine *e, enum lwp_kind kind, u64 n, const struct lwp_retired *r);
 
 /* ---- delivery; accesses guest memory ---- */
 
 /*
- * At CPL 3 in this context, before the instruction at linear address rip: is lwp_boundary() to be called?
- * `entered`: CPL 3 was entered just now (return from the kernel, start of a world switch). A pending record
- * that has not faulted yet: always. One that has: if `entered` and rip is where it faulted, or after another
- * event became due. Further: a block to load (deferred), BaseIP and LimitIP to read again. Never while
- * lwp_engine_avail() is 0.
+ * At CPL 3 in this context, before the instruction at linear address rip: is lwp_boundary() to be
+ * called? `entered`: CPL 3 was entered just now (return from the kernel, start of a world switch).
+ * A pending record that has not faulted yet: always. One that has: if `entered` and rip is where it
+ * faulted, or after another event became due. Further: a block to load (deferred), BaseIP and
+ * LimitIP to read again. Never while lwp_engine_avail() is 0.
  */
 bool lwp_boundary_wanted(const struct lwp_engine *e, u64 rip, bool entered);
 
 /*
- * Do it: load a deferred block (one that is not valid turns LWP off), read BaseIP and LimitIP, store the
- * pending record. *exc is LWP_EXC_NONE or LWP_EXC_PF, raised with the rIP of the next instruction; the
- * record then stays pending and the state remembers rip for the retry. Does nothing when
- * lwp_boundary_wanted() is false.
+ * Do it: load a deferred block (one that is not valid turns LWP off), read BaseIP and LimitIP,
+ * store the pending record. *exc is LWP_EXC_NONE or LWP_EXC_PF, raised with the rIP of the next
+ * instruction; the record then stays pending and the state remembers rip for the retry. Does
+ * nothing when lwp_boundary_wanted() is false.
  */
 void lwp_boundary(struct lwp_engine *e, u64 rip, bool entered, struct lwp_exc *exc);
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What may count: active events, and the filters on branches, addresses and data cache misses. All of
- * them apply before a counter is decremented (spec 4.4).
+ * What may count: active events, and the filters on branches, addresses and data cache misses. All
+ * of them apply before a counter is decremented (spec 4.4).
  *
  * Choices where no source settles it:
- * - The IP filter regulates every counted event: IRE, BRE, DME, CNH, RNH and LWPVAL (which then has no effect
- *   at all, memory operand included). LWPINS is not counted, so it is not filtered. Both ends are inclusive;
- *   with IPI what lies outside passes. BaseIP > LimitIP is an empty range.
- * - No event source here knows whether a branch was predicted: PRD and PRV are 0 ("not available"), and NMB
- *   and NPB, which the leaf announces by ECX[28], filter nothing.
- * - A miss passes MinLatency if its latency is not below it ("minimum latency required"). With CLF a miss
- *   whose source is not known, such as one satisfied by L2, has no bit and does not pass.
+ * - The IP filter regulates every counted event: IRE, BRE, DME, CNH, RNH and LWPVAL (which then has
+ *   no effect at all, memory operand included). LWPINS is not counted, so it is not filtered. Both
+ *   ends are inclusive; with IPI what lies outside passes. BaseIP > LimitIP is an empty range.
+ * - No event source here knows whether a branch was predicted: PRD and PRV are 0 ("not available"),
+ *   and NMB and NPB, which the leaf announces by ECX[28], filter nothing.
+ * - A miss passes MinLatency if its latency is not below it ("minimum latency required"). With CLF
+ *   a miss whose source is not known, such as one satisfied by L2, has no bit and does not pass.
  */
 #include "lwp_internal.h"
 

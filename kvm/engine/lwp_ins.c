@@ -21,7 +21,10 @@ static u64 block_effective(const struct lwp_engine *e, const struct lwp_ds *ds)
 	return ds->long_mode ? e->st.cb_addr : (u32)(e->st.cb_addr - ds->base);
 }
 
-/* Store what is pending, then counters and head. A block that has not been read yet has nothing to flush. */
+/*
+ * Store what is pending, then counters and head. A block that has not been read yet has nothing to
+ * flush.
+ */
 static bool flush(struct lwp_engine *e, struct lwp_exc *exc)
 {
 	if (!lwp_engine_on(e) || lwp_state_deferred(&e->st))
@@ -36,8 +39,9 @@ static bool flush(struct lwp_engine *e, struct lwp_exc *exc)
 }
 
 /*
- * Linear address of the block; false = #GP(0): outside the segment, not canonical, or not aligned. One that
- * would wrap round the end of a 32-bit address space is refused like one outside the limit.
+ * Linear address of the block; false = #GP(0): outside the segment, not canonical, or not aligned.
+ * One that would wrap round the end of a 32-bit address space is refused like one outside the
+ * limit.
  */
 static bool block_linear(const struct lwp_engine *e, u64 ea, const struct lwp_ds *ds, u64 *linear)
 {
@@ -87,7 +91,9 @@ void lwp_llwpcb(struct lwp_engine *e, u64 ea, const struct lwp_ds *ds, u8 cpl, u
 		previous = block_effective(e, ds);
 	if (!flush(e, exc))
 		return;
-	/* With a result to give, the old block stays until #PF is out of the way: see lwp_engine.h. */
+	/*
+	 * With a result to give, the old block stays until #PF is out of the way: see lwp_engine.h.
+	 */
 	if (!ea || !e->rev->llwpcb_returns_old)
 		lwp_engine_off(e);
 	if (ea)

@@ -222,7 +222,10 @@ static void decode_one_byte(struct decode *d)
 	classify_one_byte(d);
 }
 
-/* Opcode and operands of a VEX or EVEX instruction; the maps are those of 0F, 0F 38, 0F 3A, 5 and 6. */
+/*
+ * Opcode and operands of a VEX or EVEX instruction; the maps are those of 0F, 0F 38, 0F 3A, 5 and
+ * 6.
+ */
 static void decode_vex_map(struct decode *d, unsigned int map, bool evex)
 {
 	d->opcode = lwp_next8(&d->c);
@@ -314,7 +317,9 @@ static void decode_xop(struct decode *d)
 	}
 }
 
-/* In legacy code C4, C5 (LES, LDS) and 62 (BOUND) need memory; with a register they are prefixes. */
+/*
+ * In legacy code C4, C5 (LES, LDS) and 62 (BOUND) need memory; with a register they are prefixes.
+ */
 static bool is_vector_prefix(struct decode *d)
 {
 	return d->c.code_bits == LWP_CODE64 || lwp_peek8(&d->c) >> 6 == MOD_REG;

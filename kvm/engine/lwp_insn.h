@@ -2,8 +2,8 @@
 /*
  * The instruction decoder that single-stepping looks ahead with, and that names branches.
  *
- * It knows the length of every instruction, and tells apart near branches and those instructions that
- * need care when RFLAGS.TF is set behind the program's back; all else is LWP_INSN_OTHER.
+ * It knows the length of every instruction, and tells apart near branches and those instructions
+ * that need care when RFLAGS.TF is set behind the program's back; all else is LWP_INSN_OTHER.
  */
 #ifndef LWP_INSN_H
 #define LWP_INSN_H
@@ -25,7 +25,9 @@ enum lwp_insn_kind {
 	LWP_INSN_CALL_IND, /* rm */
 	LWP_INSN_RET, /* C3, and C2 with its imm16 */
 
-	/* String instructions; repeated if rep is set. addr_bits is the width of the count in rCX. */
+	/*
+	 * String instructions; repeated if rep is set. addr_bits is the width of the count in rCX.
+	 */
 	LWP_INSN_MOVS,
 	LWP_INSN_CMPS,
 	LWP_INSN_STOS,
@@ -96,12 +98,15 @@ struct lwp_insn {
  *
  * LWP_DECODE_OK    *insn is filled.
  * LWP_DECODE_MORE  the instruction goes on behind bytes[count - 1].
- * LWP_DECODE_UD    undefined in this mode. Not every undefined encoding is recognised (what depends on
- *                  CPUID, for example, is not); those come as LWP_INSN_OTHER with the length they would have.
+ * LWP_DECODE_UD    undefined in this mode. Not every undefined encoding is recognised (what depends
+ * on
+ *                  CPUID, for example, is not); those come as LWP_INSN_OTHER with the length they
+ *                  would have.
  * LWP_DECODE_GP    more than LWP_INSN_MAX_LENGTH bytes.
  *
- * A result other than MORE stays the same for every larger count. Sizes follow AMD64: a 66h prefix makes
- * a near branch in 64-bit code 16 bits wide, displacement and rIP (other vendors ignore it there).
+ * A result other than MORE stays the same for every larger count. Sizes follow AMD64: a 66h prefix
+ * makes a near branch in 64-bit code 16 bits wide, displacement and rIP (other vendors ignore it
+ * there).
  */
 enum lwp_decode lwp_insn_decode(const u8 *bytes, unsigned int count, enum lwp_code_bits code_bits,
 				struct lwp_insn *insn);
@@ -138,15 +143,16 @@ static inline bool lwp_insn_is_repeated(const struct lwp_insn *insn)
 u64 lwp_insn_next_ip(const struct lwp_insn *insn, u64 ip);
 
 /*
- * Whether a branch is taken (TKN), from RFLAGS and rCX as they are before it executes: the condition, for
- * unconditional branches true, for what is no near branch false.
+ * Whether a branch is taken (TKN), from RFLAGS and rCX as they are before it executes: the
+ * condition, for unconditional branches true, for what is no near branch false.
  */
 bool lwp_insn_taken(const struct lwp_insn *insn, u64 rflags, u64 rcx);
 
 /*
- * The rIP (offset in CS) where a near branch goes if taken. ip: rIP of insn, not yet executed. Relative
- * branches need no access (it may be NULL); indirect ones and RET read the operand or the top of the
- * stack. Returns 0, or what access->read returned. Not for other kinds than near branches.
+ * The rIP (offset in CS) where a near branch goes if taken. ip: rIP of insn, not yet executed.
+ * Relative branches need no access (it may be NULL); indirect ones and RET read the operand or the
+ * top of the stack. Returns 0, or what access->read returned. Not for other kinds than near
+ * branches.
  */
 int lwp_insn_target(const struct lwp_insn *insn, u64 ip, const struct lwp_access *access,
 		    u64 *target);

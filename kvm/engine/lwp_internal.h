@@ -11,8 +11,8 @@
 #define LWP_LINEAR_BITS 57
 
 /*
- * Of a block only the fixed part and the event slots have a meaning; this is the most that they can be
- * (LwpEventOffset 248, 8 slots). What lies behind is mapped with the block but never copied.
+ * Of a block only the fixed part and the event slots have a meaning; this is the most that they can
+ * be (LwpEventOffset 248, 8 slots). What lies behind is mapped with the block but never copied.
  */
 #define LWP_BLOCK_BYTES_MAX 312
 
@@ -41,7 +41,10 @@ static inline bool lwp_canonical_range(u64 addr, u32 len, u32 va_bits)
 /* LWP is on, available, and its block has been read: instructions may count. */
 bool lwp_counting(const struct lwp_engine *e);
 
-/* Flags that are active now: granted by LLWPCB, and still allowed by LWP_CFG. 0 unless lwp_counting(). */
+/*
+ * Flags that are active now: granted by LLWPCB, and still allowed by LWP_CFG. 0 unless
+ * lwp_counting().
+ */
 u32 lwp_active(const struct lwp_engine *e);
 
 /* Does the IP filter let an instruction at `address` pass? */
@@ -58,8 +61,8 @@ void lwp_record_begin(const struct lwp_engine *e, u8 event_id, u64 address, stru
 void lwp_engine_off(struct lwp_engine *e);
 
 /*
- * How an access ended, as one architectural result: true = well. A #PF is counted and *exc (whose fault is
- * filled already) becomes it; memory that is no RAM turns LWP off without an exception.
+ * How an access ended, as one architectural result: true = well. A #PF is counted and *exc (whose
+ * fault is filled already) becomes it; memory that is no RAM turns LWP off without an exception.
  */
 bool lwp_access_done(struct lwp_engine *e, enum lwp_mem_result result, struct lwp_exc *exc);
 
@@ -104,16 +107,18 @@ enum lwp_mem_result lwp_block_read_ip(struct lwp_engine *e, struct lwp_fault *fa
 enum lwp_mem_result lwp_store_pending(struct lwp_engine *e, struct lwp_fault *fault);
 
 /*
- * Store a record of LWPINS, or of LWPVAL (with_reload: the counter of its EventId, which stands at `counter` < 0, is
- * reloaded with it). A fault changes nothing. *full: MissedEvents was counted instead of the head advanced.
+ * Store a record of LWPINS, or of LWPVAL (with_reload: the counter of its EventId, which stands at
+ * `counter` < 0, is reloaded with it). A fault changes nothing. *full: MissedEvents was counted
+ * instead of the head advanced.
  */
 enum lwp_mem_result lwp_store_sample(struct lwp_engine *e, const struct lwp_record *rec,
 				     bool with_reload, s32 counter, bool *full,
 				     struct lwp_fault *fault);
 
 /*
- * All that is outstanding, in order: deferred load, BaseIP and LimitIP, the pending record. False when it
- * raised #PF (*exc); true does not say that LWP is still on. `rip`: see lwp_state.retry_rip, 0 = not known.
+ * All that is outstanding, in order: deferred load, BaseIP and LimitIP, the pending record. False
+ * when it raised #PF (*exc); true does not say that LWP is still on. `rip`: see
+ * lwp_state.retry_rip, 0 = not known.
  */
 bool lwp_settle(struct lwp_engine *e, u64 rip, struct lwp_exc *exc);
 

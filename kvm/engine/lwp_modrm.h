@@ -20,8 +20,8 @@
 #define LWP_XOP_MAP_MIN 8
 
 /*
- * Reading position. After the first failure status stays what it became, every read gives 0, and the
- * decoder drops out at the next look at status.
+ * Reading position. After the first failure status stays what it became, every read gives 0, and
+ * the decoder drops out at the next look at status.
  */
 struct lwp_cursor {
 	const u8 *bytes;

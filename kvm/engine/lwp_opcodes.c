@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The opcode maps (AMD APM volume 3, appendix A). Rows of the grids are the high digit of the opcode.
+ * The opcode maps (AMD APM volume 3, appendix A). Rows of the grids are the high digit of the
+ * opcode.
  *
- * Groups whose members differ (F6, F7: TEST has an immediate; 0F 78: EXTRQ, INSERTQ have two) hold what
- * is common to them; lwp_insn.c adds the rest.
+ * Groups whose members differ (F6, F7: TEST has an immediate; 0F 78: EXTRQ, INSERTQ have two) hold
+ * what is common to them; lwp_insn.c adds the rest.
  */
 #include "lwp_opcodes.h"
 

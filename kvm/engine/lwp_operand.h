@@ -3,8 +3,8 @@
  * Operands of decoded instructions: how a decoder describes a register or a memory operand, and how
  * its address and value are fetched from a virtual CPU.
  *
- * Both decoders (lwp_xop.h, lwp_insn.h) give operands in this form. Whoever runs the CPU (KVM, QEMU, a
- * test) fills one struct lwp_access with callbacks; nothing here touches a guest by itself.
+ * Both decoders (lwp_xop.h, lwp_insn.h) give operands in this form. Whoever runs the CPU (KVM,
+ * QEMU, a test) fills one struct lwp_access with callbacks; nothing here touches a guest by itself.
  */
 #ifndef LWP_OPERAND_H
 #define LWP_OPERAND_H
@@ -84,7 +84,8 @@ struct lwp_ea {
  *
  * gpr:      the full 64-bit value of general register 0..15, before the instruction executes.
  * seg_base: base address of a segment; in 64-bit code it is asked for FS and GS only.
- * read:     reads size (2, 4 or 8) bytes at *ea with the rights of the running program. It makes the
+ * read:     reads size (2, 4 or 8) bytes at *ea with the rights of the running program. It makes
+ * the
  *           checks that the processor makes for such an access (segment limit, canonical address,
  *           paging) and returns 0, or a non-zero value of its own that is handed to the caller.
  * stack_bits: width of the stack pointer: 64 in 64-bit code, else 32 or 16 by SS.B.
@@ -104,16 +105,16 @@ static inline u64 lwp_truncate(u64 value, unsigned int bits)
 }
 
 /*
- * The address of a memory operand. next_ip: rIP of the following instruction (offset in CS), used for
- * rIP-relative operands. The sum wraps at the address size; outside 64-bit code the linear address wraps
- * at 32 bits, in 64-bit code only FS and GS have a base.
+ * The address of a memory operand. next_ip: rIP of the following instruction (offset in CS), used
+ * for rIP-relative operands. The sum wraps at the address size; outside 64-bit code the linear
+ * address wraps at 32 bits, in 64-bit code only FS and GS have a base.
  */
 void lwp_mem_ea(const struct lwp_mem *mem, u64 next_ip, const struct lwp_access *access,
 		struct lwp_ea *ea);
 
 /*
- * The value of an operand: the low `size` (2, 4 or 8) bytes of a register, or so many bytes of memory,
- * zero-extended. Returns 0, or what access->read returned (*value is then 0).
+ * The value of an operand: the low `size` (2, 4 or 8) bytes of a register, or so many bytes of
+ * memory, zero-extended. Returns 0, or what access->read returned (*value is then 0).
  */
 int lwp_operand_read(const struct lwp_operand *operand, unsigned int size, u64 next_ip,
 		     const struct lwp_access *access, u64 *value);

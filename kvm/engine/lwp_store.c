@@ -12,8 +12,8 @@
  *	threshold interrupt, if the head has advanced
  *
  * Choices where no source settles it:
- * - A tail that breaks the protocol (outside the ring, or inside a record) is read as LLWPCB reads such a head:
- *   0 if outside, else rounded down.
+ * - A tail that breaks the protocol (outside the ring, or inside a record) is read as LLWPCB reads
+ *   such a head: 0 if outside, else rounded down.
  * - Continuous mode: the head always advances and MissedEvents stays; the threshold works as ever.
  * - A full ring does not interrupt (again): only an advanced head does.
  * - A vector below 16 is one that no local APIC accepts: there is no interrupt.
@@ -64,9 +64,9 @@ static enum lwp_mem_result add_missed(struct lwp_engine *e, struct lwp_txn *t, u
 }
 
 /*
- * Reload the counter of an event that was due with `counter`: interval less overrun, so that the mean rate is
- * kept (spec 6.3). A record gathered late stands for one period; whole further periods are added to
- * MissedEvents instead of being due one after another.
+ * Reload the counter of an event that was due with `counter`: interval less overrun, so that the
+ * mean rate is kept (spec 6.3). A record gathered late stands for one period; whole further periods
+ * are added to MissedEvents instead of being due one after another.
  */
 static enum lwp_mem_result reload(struct lwp_engine *e, struct lwp_txn *t, u32 id, s32 counter,
 				  bool late)
@@ -111,14 +111,20 @@ static void threshold(struct lwp_engine *e, const struct lwp_txn *t, u32 tail)
 	if (!(lwp_active(e) & LWP_F_INT) || !e->ops->interrupt ||
 	    lwp_cfg_vector(e->st.cfg) < LWP_VECTOR_MIN)
 		return;
-	/* == fires once when the threshold is crossed, and never for 0: at least one record is used. */
+	/*
+	 * == fires once when the threshold is crossed, and never for 0: at least one record is
+	 * used.
+	 */
 	if (e->rev->threshold_equals ? used == limit : used >= limit - limit % LWP_RECORD_SIZE) {
 		e->stats.interrupts++;
 		e->ops->interrupt(e->vcpu, lwp_cfg_vector(e->st.cfg));
 	}
 }
 
-/* Both spans are mapped. A full ring gets the record in the slot at the head, which stays (spec 6.10). */
+/*
+ * Both spans are mapped. A full ring gets the record in the slot at the head, which stays (spec
+ * 6.10).
+ */
 static enum lwp_mem_result commit(struct lwp_engine *e, struct lwp_txn *t,
 				  const struct lwp_record *rec, bool *full)
 {
