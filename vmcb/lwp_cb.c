@@ -8,7 +8,7 @@ _Static_assert(LWP_CB_LIMIT_IP + 16 == LWP_CB_TAIL, "the tail begins the second 
 _Static_assert(LWP_CB_TAIL + 24 == LWP_CB_FIXED_SIZE, "tail, reserved, two software quadwords");
 _Static_assert(LWP07_CB_TAIL == LWP_CB_HEAD + 4 && LWP07_CB_TAIL + 4 == LWP_CB_MISSED,
 	       "2007: head and tail share a quadword");
-_Static_assert(LWP07_CB_FIXED_SIZE == LWP_CB_FILTERS + 4, "2007: slots follow the filters");
+_Static_assert(LWP_CB_FILTERS + 4 == LWP07_CB_FIXED_SIZE, "2007: slots follow the filters");
 
 u32 lwp_cb_filters(const struct lwp_caps *caps)
 {

@@ -31,7 +31,7 @@
 
 _Static_assert(LWP_CB_EVENT_OFFSET + 3 * LWP_CB_SLOT_SIZE == 0x13 * 8,
 	       "LwpCbSize of family 15h: 13h quadwords");
-_Static_assert(LWP_CB_MAX_SIZE == LWP_EBX_CB_SIZE * 8, "LwpCbSize is 8 bits of quadwords");
+_Static_assert(LWP_EBX_CB_SIZE * 8 == LWP_CB_MAX_SIZE, "LwpCbSize is 8 bits of quadwords");
 
 static const struct lwp_caps full_43724 = {
 	.rev = LWP_REV_43724,

@@ -4,7 +4,7 @@
  */
 #include "lwp_msr.h"
 
-_Static_assert(LWP_MSR_CBADDR == LWP_MSR_CFG + 1 && LWP_MSR_CFG == 0xc0000105,
+_Static_assert(LWP_MSR_CFG + 1 == LWP_MSR_CBADDR && LWP_MSR_CFG == 0xc0000105,
 	       "both MSRs lie in the second range of the MSR permission map");
 
 static u64 cfg_writable(const struct lwp_caps *caps)

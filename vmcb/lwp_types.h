@@ -12,6 +12,7 @@
 #include <linux/string.h>
 #include <linux/types.h>
 #include <asm/barrier.h>
+/* A record before the head that shows it: the program may read the ring on another CPU. */
 #define lwp_wmb() smp_wmb()
 #else
 #include <stdbool.h>

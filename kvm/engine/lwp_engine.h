@@ -247,7 +247,7 @@ struct lwp_retired {
 	u64 address; /* linear address of the instruction */
 	enum lwp_branch_class branch;
 	bool taken; /* the evaluated condition; true for unconditional */
-	u64 target; /* linear: where it goes, or the fall-through if not taken */
+	u64 target; /* linear: where it goes, the next instruction if not taken */
 	u32 cnh, rnh; /* clocks it took */
 	u32 misses; /* its data cache misses for which lwp_miss_counted() is true */
 	struct lwp_miss miss; /* the first of them */

@@ -83,8 +83,11 @@ struct lwp_insn {
 	u8 kind; /* enum lwp_insn_kind */
 	u8 length; /* 1..LWP_INSN_MAX_LENGTH */
 	u8 code_bits; /* as given */
-	u8 op_bits; /* operand size 8, 16, 32 or 64: of a near branch that of rIP; of PUSHF, POPF
-				* that of the image; of a string instruction that of one element */
+	/*
+	 * Operand size 8, 16, 32 or 64: of a near branch that of rIP; of PUSHF, POPF that of the
+	 * image; of a string instruction that of one element.
+	 */
+	u8 op_bits;
 	u8 addr_bits; /* address size 16, 32 or 64 */
 	u8 rep; /* F2h or F3h, whichever prefix comes last, 0 = neither */
 	u8 cond; /* JCC: condition code 0..15, the low 4 bits of the opcode */
