@@ -69,8 +69,9 @@ static int svm_lwp_host_caps_init(u32 rev_id)
 }
 
 /*
- * What this host can do in a revision, LWP_REV_*. LWP state in the VMCB is not part of KVM_GET_SUPPORTED_CPUID,
- * because it takes virtual VMLOAD and VMSAVE away from the guest: user space has to ask for it.
+ * What this host can do in a revision, LWP_REV_*. LWP state in the VMCB is not part of
+ * KVM_GET_SUPPORTED_CPUID, because it takes virtual VMLOAD and VMSAVE away from the guest: user
+ * space has to ask for it.
  */
 const struct lwp_caps *svm_lwp_host_caps(u32 rev)
 {
@@ -134,8 +135,8 @@ void svm_lwp_vcpu_init(struct kvm_vcpu *vcpu)
 }
 
 /*
- * The table of contexts, which a VM gets with its first vCPU that has LWP. Contexts wander between vCPUs, so
- * all of them announce the same.
+ * The table of contexts, which a VM gets with its first vCPU that has LWP. Contexts wander between
+ * vCPUs, so all of them announce the same.
  */
 static u32 svm_lwp_join_vm(struct kvm *kvm, const struct lwp_caps *caps)
 {
@@ -204,7 +205,10 @@ void svm_lwp_reset(struct kvm_vcpu *vcpu)
 	svm_lwp_update_avail(vcpu);
 }
 
-/* Why the vCPU's CPUID gives it no LWP, KVM_LWP_REFUSED_*; if it does, *caps are the numbers announced. */
+/*
+ * Why the vCPU's CPUID gives it no LWP, KVM_LWP_REFUSED_*; if it does, *caps are the numbers
+ * announced.
+ */
 static u32 svm_lwp_judge(struct kvm_vcpu *vcpu, struct lwp_caps *caps)
 {
 	u32 rev = to_kvm_svm(vcpu->kvm)->lwp.policy.rev;
@@ -279,7 +283,8 @@ u32 svm_lwp_refusal(struct kvm_vcpu *vcpu)
 }
 
 /*
- * RDMSR. A guest OS that switches LWP by MSR parks the state with it; a host-initiated read does not.
+ * RDMSR. A guest OS that switches LWP by MSR parks the state with it; a host-initiated read does
+ * not.
  */
 int svm_lwp_get_msr(struct kvm_vcpu *vcpu, struct msr_data *msr)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Lightweight Profiling for SVM guests: the state that kvm_amd keeps for a vCPU and for a VM, and what the
- * rest of kvm_amd calls. What LWP does is in svm/lwp/ (the engine); svm/lwp*.c bring the guest to it.
+ * Lightweight Profiling for SVM guests: the state that kvm_amd keeps for a vCPU and for a VM, and
+ * what the rest of kvm_amd calls. What LWP does is in svm/lwp/ (the engine); svm/lwp*.c bring the
+ * guest to it.
  */
 #ifndef __SVM_LWP_H
 #define __SVM_LWP_H
@@ -22,7 +23,8 @@ enum svm_lwp_step {
 	SVM_LWP_STEP_NONE,
 	SVM_LWP_STEP_INSN, /* over one instruction at CPL 3 */
 	SVM_LWP_STEP_IRET, /* over an IRET, which loads RFLAGS.TF itself */
-	SVM_LWP_STEP_BOUNCE, /* no instruction at all: only VMRUN of a nested guest is to complete */
+	/* no instruction at all: only VMRUN of a nested guest is to complete */
+	SVM_LWP_STEP_BOUNCE,
 };
 
 /* The instruction that the vCPU executes next at CPL 3, looked at before VM-Entry. */
@@ -35,13 +37,17 @@ struct svm_lwp_next {
 };
 
 /*
- * A source of event counts, see lwp_source.c. All but `name` may be NULL: then every instruction is stepped. They
- * are called with svm_lwp.lock held, in process context; disarm() and read() by any thread.
+ * A source of event counts, see lwp_source.c. All but `name` may be NULL: then every instruction is
+ * stepped. They are called with svm_lwp.lock held, in process context; disarm() and read() by any
+ * thread.
  */
 struct svm_lwp_source {
 	const char *name;
 	bool steps; /* counts in software: each instruction is stepped and told to retired() */
-	/* Count from 0 on and interrupt after that many events of a kind, 0 = not counted. False: it cannot. */
+	/*
+	 * Count from 0 on and interrupt after that many events of a kind, 0 = not counted. False:
+	 * it cannot.
+	 */
 	bool (*arm)(struct kvm_vcpu *vcpu, const u64 after[LWP_KINDS]);
 	void (*disarm)(struct kvm_vcpu *vcpu);
 	u64 (*read)(struct kvm_vcpu *vcpu,
@@ -58,7 +64,10 @@ struct svm_lwp_fake {
 	u32 turn; /* in the list of skids */
 };
 
-/* How the decoders read operands of the instruction at rIP; e is the exception that a read ended with. */
+/*
+ * How the decoders read operands of the instruction at rIP; e is the exception that a read ended
+ * with.
+ */
 struct svm_lwp_reader {
 	struct kvm_vcpu *vcpu;
 	struct x86_exception e;
@@ -66,8 +75,8 @@ struct svm_lwp_reader {
 
 struct svm_lwp {
 	/*
-	 * Guards the engine and what follows. Taken in process context only; whoever moves a context to
-	 * another vCPU takes it from there. Ordered before kvm_svm_lwp.lock.
+	 * Guards the engine and what follows. Taken in process context only; whoever moves a
+	 * context to another vCPU takes it from there. Ordered before kvm_svm_lwp.lock.
 	 */
 	struct mutex lock;
 	bool enabled; /* the guest's CPUID has LWP */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What user space sees and sets: the capability, the attributes of the VM (policy, contexts) and of a vCPU
- * (image, status). See svm/lwp/lwp_kvm.h.
+ * What user space sees and sets: the capability, the attributes of the VM (policy, contexts) and of
+ * a vCPU (image, status). See svm/lwp/lwp_kvm.h.
  */
 #include <linux/uaccess.h>
 

@@ -2,10 +2,11 @@
 /*
  * Contexts: whose state the engine of a vCPU has.
  *
- * auto: a context belongs to an address space and a thread, CR3 and FS base. Both are watched while the VM has
- * any context; a switch parks one and looks up the next. A context that is live on another vCPU is taken
- * from there: its holder need not run for that, it may sleep in HLT with the thread long gone.
- * os: RDMSR LWP_CBADDR parks under (CR3, pointer), WRMSR of that pointer resumes, at the next CPL-3 moment.
+ * auto: a context belongs to an address space and a thread, CR3 and FS base. Both are watched while
+ * the VM has any context; a switch parks one and looks up the next. A context that is live on
+ * another vCPU is taken from there: its holder need not run for that, it may sleep in HLT with the
+ * thread long gone. os: RDMSR LWP_CBADDR parks under (CR3, pointer), WRMSR of that pointer resumes,
+ * at the next CPL-3 moment.
  */
 #include "svm.h"
 #include "x86.h"
@@ -64,7 +65,9 @@ static struct lwp_ctx_key svm_lwp_key(struct kvm_vcpu *vcpu, bool code64)
 				to_svm(vcpu)->vmcb01.ptr->save.fs.base);
 }
 
-/* Is the live context that of the running thread? Which code the thread runs decides what counts. */
+/*
+ * Is the live context that of the running thread? Which code the thread runs decides what counts.
+ */
 static bool svm_lwp_is_current(struct kvm_vcpu *vcpu)
 {
 	const struct lwp_ctx_key *live = &to_svm(vcpu)->lwp.live_key;
@@ -148,7 +151,10 @@ static enum lwp_ctx_found svm_lwp_find(struct kvm_vcpu *vcpu, const struct lwp_c
 	return found;
 }
 
-/* Look up the running thread. In the kernel it is not known which code the thread runs: both are tried. */
+/*
+ * Look up the running thread. In the kernel it is not known which code the thread runs: both are
+ * tried.
+ */
 static void svm_lwp_lookup(struct kvm_vcpu *vcpu)
 {
 	struct lwp_ctx_key key;
@@ -201,7 +207,10 @@ static struct lwp_ctx_key svm_lwp_os_key(struct kvm_vcpu *vcpu, u64 pointer)
 	return key;
 }
 
-/* LWP_CBADDR was written: at CPL 3 the state that is parked under it goes on, or the block is loaded. */
+/*
+ * LWP_CBADDR was written: at CPL 3 the state that is parked under it goes on, or the block is
+ * loaded.
+ */
 static void svm_lwp_sync_os(struct kvm_vcpu *vcpu)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
@@ -271,13 +280,19 @@ void svm_lwp_ctx_changed(struct kvm_vcpu *vcpu)
 		kvm_make_all_cpus_request(vcpu->kvm, KVM_REQ_LWP);
 }
 
-/* os: RDMSR LWP_CBADDR. A block that has not been read yet is read again when its pointer comes back. */
+/*
+ * os: RDMSR LWP_CBADDR. A block that has not been read yet is read again when its pointer comes
+ * back.
+ */
 void svm_lwp_ctx_park(struct kvm_vcpu *vcpu)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
 	struct kvm_svm_lwp *vm = svm_lwp_vm(vcpu);
 
-	/* Address spaces of nested guests have no name here: their hypervisor switches them, by VMSAVE. */
+	/*
+	 * Address spaces of nested guests have no name here: their hypervisor switches them, by
+	 * VMSAVE.
+	 */
 	if (is_guest_mode(vcpu))
 		return;
 	svm_lwp_source_fold(vcpu);

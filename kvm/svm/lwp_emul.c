@@ -9,8 +9,8 @@
 #include "lwp_trace.h"
 
 /*
- * Hand the guest what an LWP access or instruction ended with. A nested guest's access may have faulted in the
- * tables of its hypervisor, which then gets the fault.
+ * Hand the guest what an LWP access or instruction ended with. A nested guest's access may have
+ * faulted in the tables of its hypervisor, which then gets the fault.
  */
 void svm_lwp_inject(struct kvm_vcpu *vcpu, const struct lwp_exc *exc)
 {
@@ -50,7 +50,8 @@ static void svm_lwp_inject_read(struct kvm_vcpu *vcpu, struct x86_exception *e)
 }
 
 /*
- * The bytes of the instruction at rIP, and what they are. Of the next page only what the decoder asks for.
+ * The bytes of the instruction at rIP, and what they are. Of the next page only what the decoder
+ * asks for.
  * -EFAULT: they cannot be read; *e is the fault, its vector 0 if it is not the guest's doing.
  */
 static int svm_lwp_decode(struct kvm_vcpu *vcpu, struct lwp_xop *xop, enum lwp_decode *verdict,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A counter source for tests. It behaves as a performance counter does, i.e. interrupts some instructions after
- * the event that it was to interrupt at, but how many these are is a list that the tester gives. It counts in
- * software, in steps.
+ * A counter source for tests. It behaves as a performance counter does, i.e. interrupts some
+ * instructions after the event that it was to interrupt at, but how many these are is a list that
+ * the tester gives. It counts in software, in steps.
  */
 #include <linux/moduleparam.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Guest memory as LWP sees it: by linear address, with user rights whatever the CPL, through the tables of
- * the address space that runs now. Process context with kvm->srcu held for reading.
+ * Guest memory as LWP sees it: by linear address, with user rights whatever the CPL, through the
+ * tables of the address space that runs now. Process context with kvm->srcu held for reading.
  */
 #include "svm.h"
 #include "lapic.h"
@@ -108,7 +108,9 @@ static enum lwp_mem_result svm_lwp_write(void *vcpu, const struct lwp_span *span
 	return svm_lwp_copy(vcpu, span, offset, (void *)from, len, true);
 }
 
-/* The threshold interrupt: fixed, edge, to this vCPU's local APIC. Vectors below 16 do not exist. */
+/*
+ * The threshold interrupt: fixed, edge, to this vCPU's local APIC. Vectors below 16 do not exist.
+ */
 static void svm_lwp_interrupt(void *vcpu, u8 vector)
 {
 	struct kvm_lapic_irq irq = {
@@ -142,8 +144,9 @@ static u64 svm_lwp_user(struct kvm_vcpu *vcpu)
 }
 
 /*
- * Instruction bytes: len bytes at a linear address, all in one page, with the rights of the running program.
- * False: they cannot be read; e->vector is PF_VECTOR if the guest's tables forbid it, else 0.
+ * Instruction bytes: len bytes at a linear address, all in one page, with the rights of the running
+ * program. False: they cannot be read; e->vector is PF_VECTOR if the guest's tables forbid it, else
+ * 0.
  */
 bool svm_lwp_fetch(struct kvm_vcpu *vcpu, u64 linear, void *to, unsigned int len,
 		   struct x86_exception *e)

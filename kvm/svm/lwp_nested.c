@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * LWP state in VMCBs: the 128-byte image at F80h, behind everything that published layouts of the save area
- * define. In the guest's own VMCB it is there whenever the vCPU does not run; in those of a guest's guests it
- * is where VMSAVE and VMLOAD put it and take it from, if the leaf announces that (8000_001C ECX[24]).
+ * LWP state in VMCBs: the 128-byte image at F80h, behind everything that published layouts of the
+ * save area define. In the guest's own VMCB it is there whenever the vCPU does not run; in those of
+ * a guest's guests it is where VMSAVE and VMLOAD put it and take it from, if the leaf announces
+ * that (8000_001C ECX[24]).
  *
- * A guest in SVM guest mode counts only then. VMRUN and #VMEXIT leave LWP alone, so its hypervisor switches the
- * state as it switches FS and the rest. `auto` contexts are off in guest mode: a state that is carried by VMLOAD
- * and VMSAVE is in no table, and is not stored by VMSAVE if it is in one.
+ * A guest in SVM guest mode counts only then. VMRUN and #VMEXIT leave LWP alone, so its hypervisor
+ * switches the state as it switches FS and the rest. `auto` contexts are off in guest mode: a state
+ * that is carried by VMLOAD and VMSAVE is in no table, and is not stored by VMSAVE if it is in one.
  */
 #include "svm.h"
 #include "smm.h"
@@ -27,16 +28,19 @@ bool svm_lwp_in_vmcb(struct kvm_vcpu *vcpu)
 	return lwp->enabled && lwp->engine.caps.ecx_features & LWP_ECX_VMCB_AREA;
 }
 
-/* Is there LWP for what runs now? Not in SMM, and in a nested guest only if its hypervisor switches it. */
+/*
+ * Is there LWP for what runs now? Not in SMM, and in a nested guest only if its hypervisor switches
+ * it.
+ */
 bool svm_lwp_here(struct kvm_vcpu *vcpu)
 {
 	return !is_smm(vcpu) && (!is_guest_mode(vcpu) || svm_lwp_in_vmcb(vcpu));
 }
 
 /*
- * The vCPU is put. The lock may not be taken here. Its own thread that is put in the middle of a change is put
- * again when it has finished; another one that takes a context away calls this itself. What a
- * counter source has counted since it was armed is in there when it has been read.
+ * The vCPU is put. The lock may not be taken here. Its own thread that is put in the middle of a
+ * change is put again when it has finished; another one that takes a context away calls this
+ * itself. What a counter source has counted since it was armed is in there when it has been read.
  */
 void svm_lwp_put(struct kvm_vcpu *vcpu)
 {

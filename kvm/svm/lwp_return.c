@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The user-return trap: while something awaits the guest's return to CPL 3 (a step, a store, a retry), the
- * two usual ways back are noticed. IRET is intercepted and stepped over with RFLAGS.TF. EFER.SCE is clear
- * in the VMCB, so that SYSCALL raises #UD, which KVM's emulator completes, and so does SYSRET, which is
- * completed here. RETF and SYSEXIT are not trapped: they have no intercept, and no OS returns to a program
- * that it preempted with them.
+ * The user-return trap: while something awaits the guest's return to CPL 3 (a step, a store, a
+ * retry), the two usual ways back are noticed. IRET is intercepted and stepped over with RFLAGS.TF.
+ * EFER.SCE is clear in the VMCB, so that SYSCALL raises #UD, which KVM's emulator completes, and so
+ * does SYSRET, which is completed here. RETF and SYSEXIT are not trapped: they have no intercept,
+ * and no OS returns to a program that it preempted with them.
  */
 #include "svm.h"
 #include "x86.h"
@@ -32,8 +32,8 @@ u64 svm_lwp_efer(struct vcpu_svm *svm, u64 efer)
 }
 
 /*
- * AVIC delivers interrupts without an exit, which would push RFLAGS.TF with the rest: it is inhibited in the
- * whole VM while a vCPU may step. Called with svm_lwp.lock held.
+ * AVIC delivers interrupts without an exit, which would push RFLAGS.TF with the rest: it is
+ * inhibited in the whole VM while a vCPU may step. Called with svm_lwp.lock held.
  */
 static void svm_lwp_inhibit_avic(struct kvm_vcpu *vcpu, bool on)
 {
@@ -50,7 +50,10 @@ static void svm_lwp_inhibit_avic(struct kvm_vcpu *vcpu, bool on)
 		kvm_clear_apicv_inhibit(vcpu->kvm, APICV_INHIBIT_REASON_LWP);
 }
 
-/* Arm or disarm the trap. The intercept is shared with the NMI window, which may clear it at any time. */
+/*
+ * Arm or disarm the trap. The intercept is shared with the NMI window, which may clear it at any
+ * time.
+ */
 void svm_lwp_trap_return(struct kvm_vcpu *vcpu, bool on)
 {
 	struct vcpu_svm *svm = to_svm(vcpu);
@@ -112,9 +115,9 @@ static void svm_lwp_load_cs(struct vcpu_svm *svm, u16 selector, bool code64)
 }
 
 /*
- * SYSRET of a guest whose EFER.SCE is set, as AMD processors execute it: SS keeps its base, limit and type, a
- * rIP that is not canonical faults at CPL 3. SS.DPL becomes 3, as KVM derives CPL from it when the registers
- * travel. True: it was one, *r is what the exit handler returns.
+ * SYSRET of a guest whose EFER.SCE is set, as AMD processors execute it: SS keeps its base, limit
+ * and type, a rIP that is not canonical faults at CPL 3. SS.DPL becomes 3, as KVM derives CPL from
+ * it when the registers travel. True: it was one, *r is what the exit handler returns.
  */
 bool svm_lwp_sysret(struct kvm_vcpu *vcpu, int *r)
 {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Counter sources: what counts while a program runs between two events, so that not every instruction has to
- * be stepped.
+ * Counter sources: what counts while a program runs between two events, so that not every
+ * instruction has to be stepped.
  *
- * A source is armed with the number of events after which it is to interrupt. With `exact` delivery that is a
- * margin before the event, and stepping does the rest; with `prompt` it is the event itself. The interrupt
- * always comes late (skid), but the count is true: when the source is read, LWP's counters get what has passed.
- * If that is more than it took, the record is gathered late, see lwp_retire_late().
+ * A source is armed with the number of events after which it is to interrupt. With `exact` delivery
+ * that is a margin before the event, and stepping does the rest; with `prompt` it is the event
+ * itself. The interrupt always comes late (skid), but the count is true: when the source is read,
+ * LWP's counters get what has passed. If that is more than it took, the record is gathered late,
+ * see lwp_retire_late().
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -69,8 +70,8 @@ static bool svm_lwp_countable(const struct lwp_engine *e)
 }
 
 /*
- * Have the source count from here on. False: step. At CPL 3 with the lock held, at an instruction boundary that
- * owes nothing.
+ * Have the source count from here on. False: step. At CPL 3 with the lock held, at an instruction
+ * boundary that owes nothing.
  */
 static bool svm_lwp_source_arm(struct kvm_vcpu *vcpu)
 {
@@ -180,7 +181,10 @@ void svm_lwp_source_check(struct kvm_vcpu *vcpu)
 	svm_lwp_source_read(vcpu, true);
 }
 
-/* The first branch after the source has interrupted takes the record of the branches that had passed. */
+/*
+ * The first branch after the source has interrupted takes the record of the branches that had
+ * passed.
+ */
 static void svm_lwp_late_branch(struct svm_lwp *lwp, const struct lwp_retired *r)
 {
 	struct lwp_retired insn = *r;

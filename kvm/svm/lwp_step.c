@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Counting at CPL 3 by single steps: what is done before each VM-Entry, what a #DB means, and how the
- * guest is kept from seeing RFLAGS.TF.
+ * Counting at CPL 3 by single steps: what is done before each VM-Entry, what a #DB means, and how
+ * the guest is kept from seeing RFLAGS.TF.
  *
- * LWP's RFLAGS.TF exists only between svm_lwp_before_run() and svm_lwp_after_run(), around VMRUN. Its other
- * owners (the guest, KVM_GUESTDBG_SINGLESTEP, the NMI window) keep theirs in the VMCB all the time, so
- * nothing else in KVM needs to know. What could carry the flag away inside the guest is looked for in the
- * next instruction, before it runs, and is emulated, or runs without the flag.
+ * LWP's RFLAGS.TF exists only between svm_lwp_before_run() and svm_lwp_after_run(), around VMRUN.
+ * Its other owners (the guest, KVM_GUESTDBG_SINGLESTEP, the NMI window) keep theirs in the VMCB all
+ * the time, so nothing else in KVM needs to know. What could carry the flag away inside the guest
+ * is looked for in the next instruction, before it runs, and is emulated, or runs without the flag.
  */
 #include <asm/debugreg.h>
 #include <trace/events/ipi.h>
@@ -204,7 +204,8 @@ static enum svm_lwp_way svm_lwp_way(struct kvm_vcpu *vcpu, const struct svm_lwp_
 }
 
 /*
- * MOV SS and POP SS hold back a single-step trap for one instruction, which the emulator does not know.
+ * MOV SS and POP SS hold back a single-step trap for one instruction, which the emulator does not
+ * know.
  */
 static int svm_lwp_emulate(struct kvm_vcpu *vcpu, bool ss)
 {
@@ -279,9 +280,9 @@ static enum svm_lwp_way svm_lwp_prepare(struct kvm_vcpu *vcpu, bool *again)
 }
 
 /*
- * The last thing before VM-Entry in process context, after events have been injected. Stores what is due,
- * and arranges that the next instruction at CPL 3 is counted. True: do not enter the guest, but return *r
- * from vcpu_enter_guest().
+ * The last thing before VM-Entry in process context, after events have been injected. Stores what
+ * is due, and arranges that the next instruction at CPL 3 is counted. True: do not enter the guest,
+ * but return *r from vcpu_enter_guest().
  */
 bool svm_lwp_enter(struct kvm_vcpu *vcpu, int *r)
 {
@@ -332,7 +333,10 @@ void svm_lwp_before_run(struct vcpu_svm *svm)
 	lwp->ran = lwp->step;
 	lwp->step = SVM_LWP_STEP_NONE;
 	if (lwp->ran == SVM_LWP_STEP_BOUNCE) {
-		/* An interrupt of the host awaits the guest: VMRUN completes and no instruction does. */
+		/*
+		 * An interrupt of the host awaits the guest: VMRUN completes and no instruction
+		 * does.
+		 */
 		smp_send_reschedule(svm->vcpu.cpu);
 		lwp->ran = SVM_LWP_STEP_NONE;
 	}
@@ -348,7 +352,10 @@ static bool svm_lwp_stepped(const struct vcpu_svm *svm)
 	       (svm->vmcb->save.dr6 ^ DR6_ACTIVE_LOW) & DR6_BS;
 }
 
-/* After #VMEXIT: RFLAGS.TF as the guest and its other owners have it. A completed IRET has loaded it. */
+/*
+ * After #VMEXIT: RFLAGS.TF as the guest and its other owners have it. A completed IRET has loaded
+ * it.
+ */
 void svm_lwp_after_run(struct vcpu_svm *svm)
 {
 	struct svm_lwp *lwp = &svm->lwp;
@@ -361,8 +368,8 @@ void svm_lwp_after_run(struct vcpu_svm *svm)
 }
 
 /*
- * The instruction that was looked at has completed, in the guest or in KVM's hands; rIP is that of the
- * next one. A repeated string instruction counts when rIP leaves it.
+ * The instruction that was looked at has completed, in the guest or in KVM's hands; rIP is that of
+ * the next one. A repeated string instruction counts when rIP leaves it.
  */
 void svm_lwp_retired(struct kvm_vcpu *vcpu)
 {
@@ -385,8 +392,9 @@ void svm_lwp_retired(struct kvm_vcpu *vcpu)
 }
 
 /*
- * DR6.B0-B3 that came with a step and count. Conditions of breakpoints that are not enabled may be reported
- * too; an enabled one on an instruction is a fault of its own, before that instruction, and comes again.
+ * DR6.B0-B3 that came with a step and count. Conditions of breakpoints that are not enabled may be
+ * reported too; an enabled one on an instruction is a fault of its own, before that instruction,
+ * and comes again.
  */
 static u64 svm_lwp_watchpoints(u64 dr6, u64 dr7)
 {
@@ -404,8 +412,8 @@ static u64 svm_lwp_watchpoints(u64 dr6, u64 dr7)
 }
 
 /*
- * #DB was intercepted. True: it was LWP's step and nobody else's business. Else the vector's handler goes on
- * with DR6 in the VMCB that has what is left.
+ * #DB was intercepted. True: it was LWP's step and nobody else's business. Else the vector's
+ * handler goes on with DR6 in the VMCB that has what is left.
  */
 bool svm_lwp_db(struct kvm_vcpu *vcpu)
 {
@@ -426,8 +434,8 @@ bool svm_lwp_db(struct kvm_vcpu *vcpu)
 }
 
 /*
- * An exception exit. True: it was intercepted for LWP only and waits to be injected, without the flag in the
- * image of RFLAGS that is pushed.
+ * An exception exit. True: it was intercepted for LWP only and waits to be injected, without the
+ * flag in the image of RFLAGS that is pushed.
  */
 bool svm_lwp_exception(struct kvm_vcpu *vcpu, u32 exit_code)
 {
