@@ -33,7 +33,7 @@
 #define KVM_LWP_HAS_OS LWP_BIT(3)
 #define KVM_LWP_HAS_EXACT LWP_BIT(4)
 #define KVM_LWP_HAS_PROMPT LWP_BIT(5)
-#define KVM_LWP_HAS_VMCB LWP_BIT(6) /* 8000_001C ECX[24] may be offered */
+#define KVM_LWP_HAS_VMCB LWP_BIT(6) /* 8000_001C ECX[24] may be offered, with KVM_LWP_CONTEXT_OS */
 
 #define KVM_LWP_VM 0x4c570001
 #define KVM_LWP_VM_POLICY 0

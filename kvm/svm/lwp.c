@@ -231,12 +231,15 @@ static u32 svm_lwp_judge(struct kvm_vcpu *vcpu, struct lwp_caps *caps)
 	if (!lwp_leaf_decode(&leaf, rev, caps) ||
 	    lwp_caps_covers(&host_caps[rev], caps) != LWP_CAPS_OK)
 		return KVM_LWP_REFUSED_LEAF;
+	if (caps->ecx_features & LWP_ECX_VMCB_AREA &&
+	    to_kvm_svm(vcpu->kvm)->lwp.policy.context == KVM_LWP_CONTEXT_AUTO)
+		return KVM_LWP_REFUSED_LEAF;
 	return KVM_LWP_REFUSED_NOT;
 }
 
 static const char *const refusals[] = {
 	[KVM_LWP_REFUSED_LEAF] =
-		"its CPUID leaf 8000_001C is not that of the other vCPUs, or more than this host can do",
+		"CPUID leaf 8000_001C is not as in other vCPUs, or more than this host can do",
 	[KVM_LWP_REFUSED_ENCRYPTED] = "an encrypted guest cannot be read",
 	[KVM_LWP_REFUSED_APIC] = "there is no local APIC in the kernel",
 	[KVM_LWP_REFUSED_HOST] = "no memory, or kvm_amd was loaded with lwp=0",

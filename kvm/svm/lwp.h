@@ -88,7 +88,6 @@ struct svm_lwp {
 	bool lookup; /* a context is to be looked up */
 	bool resume; /* os: LWP_CBADDR was written; a parked state may have that pointer */
 	bool live; /* the engine's state is the context of live_key */
-	bool carried; /* auto: the state came by VMLOAD and goes by VMSAVE; it is in no table */
 	struct lwp_ctx_key live_key;
 	u64 seen_cr3, seen_fs; /* at the last lookup */
 

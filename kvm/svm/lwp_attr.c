@@ -47,7 +47,7 @@ static int svm_lwp_set_policy(struct kvm *kvm, const void __user *from)
 }
 
 /* Every context is in the table afterwards. Whoever runs looks its own up again. */
-static void svm_lwp_park_all(struct kvm *kvm, bool drop)
+static void svm_lwp_park_all(struct kvm *kvm)
 {
 	struct kvm_vcpu *vcpu;
 	unsigned long i;
@@ -57,7 +57,7 @@ static void svm_lwp_park_all(struct kvm *kvm, bool drop)
 
 		mutex_lock(&lwp->lock);
 		if (lwp->live)
-			svm_lwp_ctx_leave(vcpu, drop);
+			svm_lwp_ctx_leave(vcpu, false);
 		lwp->lookup = true;
 		mutex_unlock(&lwp->lock);
 	}
@@ -74,7 +74,7 @@ static int svm_lwp_get_contexts(struct kvm *kvm, struct kvm_lwp_contexts __user 
 
 	if (copy_from_user(&user, arg, sizeof(user)))
 		return -EFAULT;
-	svm_lwp_park_all(kvm, false);
+	svm_lwp_park_all(kvm);
 
 	mutex_lock(&vm->lock);
 	size = lwp_ctx_save(&vm->table, &vm->caps, NULL, 0);
@@ -109,7 +109,7 @@ static int svm_lwp_set_contexts(struct kvm *kvm, const struct kvm_lwp_contexts _
 	buf = user.size ? vmemdup_user(u64_to_user_ptr(user.addr), user.size) : NULL;
 	if (IS_ERR(buf))
 		return PTR_ERR(buf);
-	svm_lwp_park_all(kvm, true);
+	svm_lwp_park_all(kvm);
 	mutex_lock(&vm->lock);
 	if (!user.size)
 		lwp_ctx_table_reset(&vm->table);
@@ -173,7 +173,6 @@ static int svm_lwp_set_image(struct kvm_vcpu *vcpu, const void __user *from)
 		svm_lwp_ctx_leave(vcpu, true);
 	svm_lwp_source_drop(vcpu);
 	lwp_engine_load(&lwp->engine, &st);
-	lwp->carried = lwp->engine.auto_context && is_guest_mode(vcpu) && lwp_state_on(&st);
 	lwp->resume = false;
 	lwp->lookup = true;
 	lwp->in_user = false;

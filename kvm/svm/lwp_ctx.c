@@ -177,8 +177,6 @@ static void svm_lwp_sync_auto(struct kvm_vcpu *vcpu)
 	/* A state that user space has set: it is the running thread's. */
 	if (!lwp->live)
 		svm_lwp_ctx_changed(vcpu);
-	if (lwp->carried)
-		lwp->lookup = true;
 	svm_lwp_watch(vcpu, svm_lwp_any(vcpu) && !is_guest_mode(vcpu));
 	if (is_guest_mode(vcpu)) {
 		if (lwp->live)
@@ -192,8 +190,6 @@ static void svm_lwp_sync_auto(struct kvm_vcpu *vcpu)
 		lwp->lookup = true;
 	lwp->seen_cr3 = cr3;
 	lwp->seen_fs = fs;
-	if (lwp->carried)
-		return;
 	if (lwp->lookup && !lwp->live && svm_lwp_any(vcpu))
 		svm_lwp_lookup(vcpu);
 	lwp->lookup = false;
@@ -261,8 +257,7 @@ void svm_lwp_ctx_changed(struct kvm_vcpu *vcpu)
 	bool on = lwp_engine_on(&lwp->engine);
 	bool first = false;
 
-	lwp->carried = on && (lwp->carried || (lwp->engine.auto_context && is_guest_mode(vcpu)));
-	if (on == lwp->live || lwp->carried || (on && !lwp->engine.auto_context))
+	if (on == lwp->live || (on && !lwp->engine.auto_context))
 		return;
 	mutex_lock(&vm->lock);
 	if (on) {

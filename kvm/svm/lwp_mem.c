@@ -52,6 +52,8 @@ static enum lwp_mem_result svm_lwp_map(void *v, struct lwp_span *span, bool writ
 	for (i = 0; i < 2; i++, gva += first) {
 		if (i && first == span->len)
 			break;
+		if (is_noncanonical_address(gva, vcpu, 0))
+			return LWP_MEM_NOT_RAM;
 		span->page[i] = svm_lwp_walk(vcpu, gva, access, &e);
 		if (span->page[i] == INVALID_GPA) {
 			fault->addr = gva;

@@ -6,11 +6,13 @@
  * that (8000_001C ECX[24]).
  *
  * A guest in SVM guest mode counts only then. VMRUN and #VMEXIT leave LWP alone, so its hypervisor
- * switches the state as it switches FS and the rest. `auto` contexts are off in guest mode: a state
- * that is carried by VMLOAD and VMSAVE is in no table, and is not stored by VMSAVE if it is in one.
+ * switches the state as it switches FS and the rest. With `auto` contexts there is no LWP in guest
+ * mode, and the bit is refused.
  */
 #include "svm.h"
+#include "cpuid.h"
 #include "smm.h"
+#include "x86.h"
 #include "lwp.h"
 
 static u8 *svm_lwp_image(struct vmcb *vmcb)
@@ -51,7 +53,15 @@ void svm_lwp_put(struct kvm_vcpu *vcpu)
 				 svm_lwp_image(svm->vmcb01.ptr));
 }
 
-/* VMLOAD. The image is the guest's business: a bad one turns LWP off. */
+/* Can the guest use the addresses of a state at all? It may turn on five-level paging later. */
+static bool svm_lwp_reachable(struct kvm_vcpu *vcpu, const struct lwp_state *st)
+{
+	u8 bits = guest_cpuid_has(vcpu, X86_FEATURE_LA57) ? 57 : 48;
+
+	return __is_canonical_address(st->cb_addr, bits) && __is_canonical_address(st->base, bits);
+}
+
+/* VMLOAD. The image is the guest's business: a bad one turns LWP off, and makes LWP_CFG zero. */
 void svm_lwp_vmload(struct kvm_vcpu *vcpu, const struct vmcb *from)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
@@ -64,12 +74,11 @@ void svm_lwp_vmload(struct kvm_vcpu *vcpu, const struct vmcb *from)
 	memcpy(image, svm_lwp_image((struct vmcb *)from), sizeof(image));
 	mutex_lock(&lwp->lock);
 	if (lwp->live)
-		svm_lwp_ctx_leave(vcpu, !lwp->engine.auto_context);
+		svm_lwp_ctx_leave(vcpu, true);
 	svm_lwp_source_drop(vcpu);
-	lwp_state_decode(image, &lwp->engine.caps, &st);
+	if (lwp_state_decode(image, &lwp->engine.caps, &st) || !svm_lwp_reachable(vcpu, &st))
+		memset(&st, 0, sizeof(st));
 	lwp_engine_load(&lwp->engine, &st);
-	lwp->carried = lwp->engine.auto_context && lwp_state_on(&st);
-	lwp->lookup = true;
 	lwp->resume = false;
 	lwp->in_user = false;
 	mutex_unlock(&lwp->lock);
@@ -80,15 +89,11 @@ void svm_lwp_vmload(struct kvm_vcpu *vcpu, const struct vmcb *from)
 void svm_lwp_vmsave(struct kvm_vcpu *vcpu, struct vmcb *to)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
-	struct lwp_state st;
 
 	if (!svm_lwp_in_vmcb(vcpu))
 		return;
 	mutex_lock(&lwp->lock);
 	svm_lwp_source_fold(vcpu);
-	st = lwp->engine.st;
-	if (lwp->live && lwp->engine.auto_context)
-		lwp_state_off(&st);
-	lwp_state_encode(&st, &lwp->engine.caps, svm_lwp_image(to));
+	lwp_state_encode(&lwp->engine.st, &lwp->engine.caps, svm_lwp_image(to));
 	mutex_unlock(&lwp->lock);
 }

@@ -118,6 +118,13 @@ static void refusals_say_why(void)
 	is(vm_set_msr(v, LWP_MSR_CFG, LWP_F_IRE), -1, "LWP_CFG does not exist then");
 	vm_free(vm);
 
+	vm = vm_new(true);
+	leaf(vm, LWP_CPUID_LEAF)->ecx |= LWP_ECX_VMCB_AREA;
+	v = vm_add_vcpu(vm);
+	attr(v->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_STATUS, &status);
+	is(status, KVM_LWP_REFUSED_LEAF, "state in VMCBs with contexts that KVM switches");
+	vm_free(vm);
+
 	vm = vm_new(false);
 	v = vm_add_vcpu(vm);
 	attr(v->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_STATUS, &status);

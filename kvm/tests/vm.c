@@ -226,6 +226,8 @@ struct vm *vm_new(bool apic)
 	if (vm->fd < 0)
 		broken("KVM_CREATE_VM");
 	vm->mem = mmap(NULL, VM_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	/* How often a vCPU exits must not depend on whether the host finds huge pages. */
+	madvise(vm->mem, VM_SIZE, MADV_NOHUGEPAGE);
 	region.userspace_addr = (u64)vm->mem;
 	if (ioctl(vm->fd, KVM_SET_USER_MEMORY_REGION, &region))
 		broken("KVM_SET_USER_MEMORY_REGION");

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A hostile hypervisor in the guest: random bytes where VMLOAD finds the state of LWP, also while it runs. And a
+ * hostile user space: random images and context arrays. What is not in the guest's tables must stay as it is.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include "hostile.h"
+#include "hyper.h"
+#include "lwp_state.h"
+
+#define RUNS 60
+#define SETS 200
+#define HIDDEN HOSTILE_KERNEL
+
+/* Runs at CPL 3 of a nested guest. */
+extern const u8 nested[], nested_end[];
+asm(".pushsection .text\n"
+    "nested:\n"
+    "	mov $8, %ecx\n"
+    "1:	lwpins $1, %ecx, %edx\n"
+    "	loop 1b\n"
+    "	slwpcb %rax\n"
+    "	llwpcb %rbx\n"
+    "	nop\n"
+    "	vmmcall\n"
+    "nested_end:\n"
+    ".popsection\n");
+
+static void hide(struct vm *vm, u64 cr3)
+{
+	u32 i;
+
+	for (i = 0; i < HOSTILE_PAGES; i++)
+		((u64 *)(vm->mem + cr3 + 0x3000))[(HIDDEN >> 12) + i] = 0;
+}
+
+/* A state that is good, or nearly. */
+static void random_image(u64 *state, u8 *image)
+{
+	struct lwp_state st = {
+		.cb_addr = random_pointer(state),
+		.flags = (u32)rnd(state) & (LWP_F_IRE | LWP_F_BRE | LWP_F_VAL),
+		.base = below(state, 2) ? VM_RING : random_pointer(state),
+		.size = (32 + below(state, 64)) * LWP_RECORD_SIZE,
+		.cfg = LWP_F_IRE | LWP_F_BRE | LWP_F_VAL,
+	};
+	struct lwp_caps caps;
+	u32 i;
+
+	st.head = below(state, st.size / LWP_RECORD_SIZE) * LWP_RECORD_SIZE;
+	if (below(state, 2)) {
+		st.pending.event_id = 2;
+		st.pending.address = rnd(state) >> 17;
+		st.flags |= (u32)rnd(state) & LWP_STATE_BITS;
+	}
+	lwp_caps_profile(&caps, LWP_PROFILE_FULL, LWP_REV_43724);
+	lwp_state_encode(&st, &caps, image);
+	for (i = below(state, 4); i; i--)
+		image[below(state, LWP_IMAGE_SIZE)] = (u8)rnd(state);
+	if (!below(state, 8)) {
+		for (i = 0; i < LWP_IMAGE_SIZE; i += 8)
+			lwp_put64(image + i, rnd(state));
+	}
+}
+
+struct scribbler {
+	u8 *image;
+	u64 state;
+	bool over;
+};
+
+static void *scribble(void *arg)
+{
+	struct scribbler *s = arg;
+
+	while (!s->over)
+		lwp_put64(s->image + below(&s->state, LWP_IMAGE_SIZE / 8) * 8, rnd(&s->state));
+	return NULL;
+}
+
+bool hostile_hypervisor(u64 *state)
+{
+	struct scribbler s = { .state = rnd(state) };
+	bool race = below(state, 2), good = true;
+	struct hyper h;
+	pthread_t thread;
+	u32 i;
+
+	hyper_init(&h, KVM_LWP_CONTEXT_OS, true);
+	fill_pattern(h.vm->mem + HIDDEN, HOSTILE_PAGES, HIDDEN);
+	hide(h.vm, VM_CR3_OTHER);
+	hide(h.vm, VM_CR3);
+	protect_kernel(h.vm, VM_CR3);
+	vm_load(h.vm, nested, nested_end);
+	s.image = hyper_image(&h, 0);
+	if (race)
+		pthread_create(&thread, NULL, scribble, &s);
+	for (i = 0; i < RUNS; i++) {
+		hyper_start(&h);
+		hyper_guest(&h, 0, VM_CODE, below(state, 2));
+		random_block(state, h.vm->mem + VM_BLOCK);
+		h.guest[0].regs.rbx = random_pointer(state);
+		random_image(state, s.image);
+		hyper_run(&h, 0);
+		if (h.v->run->exit_reason == KVM_EXIT_FAIL_ENTRY ||
+		    h.v->run->exit_reason == KVM_EXIT_INTERNAL_ERROR) {
+			diag("exit reason %u", h.v->run->exit_reason);
+			good = false;
+			break;
+		}
+	}
+	s.over = true;
+	if (race)
+		pthread_join(thread, NULL);
+	good &= check_pattern(h.vm, HIDDEN, "memory that is in no table of the guest");
+	tally(h.vm);
+	vm_free(h.vm);
+	return good;
+}
+
+static int set(int fd, u32 group, u64 number, void *addr)
+{
+	struct kvm_device_attr a = { .group = group, .attr = number, .addr = (u64)addr };
+
+	return ioctl(fd, KVM_SET_DEVICE_ATTR, &a);
+}
+
+bool hostile_user_space(u64 *state)
+{
+	struct vm *vm = vm_new(true);
+	struct vcpu *v = vm_add_vcpu(vm);
+	u8 array[4 * LWP_CTX_ENTRY_SIZE];
+	u8 image[LWP_IMAGE_SIZE];
+	bool good;
+	u32 i, k;
+
+	fill_pattern(vm->mem + HIDDEN, HOSTILE_PAGES, HIDDEN);
+	hide(vm, VM_CR3);
+	protect_kernel(vm, VM_CR3);
+	vm_load(vm, nested, nested_end);
+	for (i = 0; i < SETS; i++) {
+		struct kvm_lwp_contexts c = {
+			.addr = (u64)array,
+			.size = (1 + below(state, 4)) * LWP_CTX_ENTRY_SIZE,
+		};
+
+		vm_start(vm, v);
+		random_block(state, vm->mem + VM_BLOCK);
+		v->regs.rbx = random_pointer(state);
+		vm_set_regs(v);
+		random_image(state, image);
+		set(v->fd, KVM_LWP_VCPU, KVM_LWP_VCPU_IMAGE, image);
+		memset(array, 0, sizeof(array));
+		for (k = 0; k < 4; k++) {
+			lwp_put64(array + k * LWP_CTX_ENTRY_SIZE + LWP_CTX_ENTRY_CR3, VM_CR3);
+			random_image(state, array + k * LWP_CTX_ENTRY_SIZE + LWP_CTX_ENTRY_IMAGE);
+		}
+		if (!below(state, 4))
+			set(vm->fd, KVM_LWP_VM, KVM_LWP_VM_CONTEXTS, &c);
+		vm_run(vm, v);
+	}
+	good = check_pattern(vm, HIDDEN, "memory that is in no table of the guest");
+	tally(vm);
+	vm_free(vm);
+	return good;
+}
