@@ -196,17 +196,13 @@ void lwp_ctx_park(struct lwp_ctx_table *t, struct lwp_engine *e, s32 cpu)
 	lwp_engine_off(e);
 }
 
-/* The context goes live. What verification has read of the block is taken over with it. */
-static void resume(struct lwp_ctx_table *t, struct lwp_ctx *ctx, struct lwp_engine *e, s32 cpu,
-		   const struct lwp_ctx_ip *ip)
+/* The context goes live. */
+static void resume(struct lwp_ctx_table *t, struct lwp_ctx *ctx, struct lwp_engine *e, s32 cpu)
 {
 	struct lwp_state state = ctx->saved.state;
 
 	state.cfg = e->st.cfg;
 	lwp_engine_load(e, &state);
-	e->ip_valid = true;
-	e->base_ip = ip->base;
-	e->limit_ip = ip->limit;
 	e->last_hash = ctx->saved.last_hash;
 	e->last_offset = ctx->saved.last_offset;
 	memcpy(e->constant, ctx->saved.constant, sizeof(e->constant));
@@ -216,6 +212,17 @@ static void resume(struct lwp_ctx_table *t, struct lwp_ctx *ctx, struct lwp_engi
 	ctx->holder = cpu;
 	ctx->stamp = ++t->clock;
 	t->stats.resumed++;
+}
+
+bool lwp_ctx_resume(struct lwp_ctx_table *t, struct lwp_engine *e, s32 cpu,
+		    const struct lwp_ctx_key *key)
+{
+	struct lwp_ctx *ctx = find_key(t, key);
+
+	if (!ctx || ctx->holder != LWP_CTX_NOBODY)
+		return false;
+	resume(t, ctx, e, cpu);
+	return true;
 }
 
 enum lwp_ctx_found lwp_ctx_find(struct lwp_ctx_table *t, struct lwp_engine *e, s32 cpu,
@@ -240,7 +247,11 @@ enum lwp_ctx_found lwp_ctx_find(struct lwp_ctx_table *t, struct lwp_engine *e, s
 	}
 	switch (lwp_ctx_verify(e, &ctx->saved, &ip)) {
 	case LWP_CTX_INTACT:
-		resume(t, ctx, e, cpu, &ip);
+		resume(t, ctx, e, cpu);
+		/* Verification has read them. */
+		e->ip_valid = true;
+		e->base_ip = ip.base;
+		e->limit_ip = ip.limit;
 		return LWP_CTX_RESUMED;
 	case LWP_CTX_CANNOT_READ:
 		t->stats.unreadable++;

@@ -104,6 +104,15 @@ enum lwp_ctx_found lwp_ctx_find(struct lwp_ctx_table *t, struct lwp_engine *e, s
 				const struct lwp_ctx_key *key, s32 *holder);
 
 /*
+ * The parked context of `key` goes live on `cpu`, whose engine must be off, without a look at
+ * memory: for one that was live when the whole machine stopped, and goes on with it after a
+ * migration. Its block or ring need not be readable at that moment. Returns false, and changes
+ * nothing, if no such context is parked.
+ */
+bool lwp_ctx_resume(struct lwp_ctx_table *t, struct lwp_engine *e, s32 cpu,
+		    const struct lwp_ctx_key *key);
+
+/*
  * Save the parked contexts as an array of LWP_CTX_ENTRY_SIZE bytes each; the caller parks the live
  * ones beforehand. Returns the number of bytes needed; writes only if `size` is enough.
  */

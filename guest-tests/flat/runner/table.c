@@ -68,6 +68,8 @@ const struct run runs[] = {
 	{ "context_verify", .cpu = LWP },
 	{ "context_many", .cpu = LWP },
 	{ "context_reset", .cpu = LWP, .resets = true },
+	/* The program that is moved about by lab/test-migrate. */
+	{ "migrate", .cpu = LWP },
 	{ "context_smp", .cpu = LWP, .cpus = 2 },
 	{ "context_smp_3", "context_smp", LWP, .cpus = 3 },
 	/* Contexts switched by the guest's OS; and what was above, under such an OS. */

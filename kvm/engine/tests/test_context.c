@@ -303,3 +303,25 @@ Test(context, machine_reset_drops_all)
 	cr_expect(eq(int, find(0, &key_c), LWP_CTX_NONE));
 	cr_expect(eq(int, find(0, &key_a), LWP_CTX_NONE));
 }
+
+Test(context, resumed_without_a_look_at_memory)
+{
+	int maps;
+
+	start_table();
+	cr_expect(create(BLOCK, 0, &key_a));
+	steps(0x400000, 3);
+	lwp_ctx_park(&table, &eng, 0);
+	maps = guest.maps;
+	cr_expect(not(lwp_ctx_resume(&table, &eng, 1, &key_b))); /* not there */
+	cr_expect(not(lwp_engine_on(&eng)));
+	cr_expect(lwp_ctx_resume(&table, &eng, 1, &key_a));
+	cr_expect(eq(int, guest.maps, maps));
+	cr_expect(eq(u64, eng.st.cb_addr, BLOCK));
+	cr_expect(eq(i32, eng.st.counter[1], 6)); /* 9 - 3 */
+	cr_expect(eq(u64, eng.st.cfg, 0x6000007e));
+	cr_expect(lwp_ctx_live(&table, 1) != NULL);
+	cr_expect(not(lwp_ctx_resume(&table, &eng, 0, &key_a))); /* live already */
+	steps(0x40000c, 7);
+	cr_expect(eq(u64, record(0).address, 0x400024));
+}

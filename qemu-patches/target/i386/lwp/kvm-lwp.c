@@ -13,6 +13,7 @@
 #include "system/kvm_int.h"
 #include "system/reset.h"
 #include "lwp/kvm-lwp.h"
+#include "lwp/lwp-agree.h"
 #include "lwp_kvm.h"
 #include "lwp_context.h"
 
@@ -171,8 +172,7 @@ static int lwp_post_load(void *opaque, int version_id)
     const char *wrong = lwp_state_decode(cpu->lwp_image, cpu->lwp_caps, &st);
 
     if (wrong) {
-        error_report("LWP state of CPU %d is not valid: %s; does the source "
-                     "run the same lwp-* properties?",
+        error_report("LWP state of CPU %d is not valid: %s",
                      CPU(cpu)->cpu_index, wrong);
         return -EINVAL;
     }
@@ -240,6 +240,9 @@ static const VMStateDescription vmstate_kvm_lwp_contexts = {
 
 void kvm_lwp_realize(X86CPU *cpu)
 {
+    if (cpu->lwp_caps) {
+        x86_lwp_agree_init(cpu);
+    }
     if (cpu->lwp_caps && !contexts.registered) {
         contexts.registered = true;
         vmstate_register(NULL, 0, &vmstate_kvm_lwp_contexts, &contexts);

@@ -275,6 +275,7 @@ void x86_lwp_class_init(ObjectClass *oc)
     object_class_property_add_bool(oc, "lwp-vmcb", lwp_get_vmcb, lwp_set_vmcb);
     object_class_property_set_description(oc, "lwp-vmcb",
                                           "VMLOAD and VMSAVE switch LWP");
+    x86_lwp_debug_class_init(oc);
     for (i = 0; i < ARRAY_SIZE(lwp_stats); i++) {
         const LWPStat *stat = &lwp_stats[i];
 
@@ -291,6 +292,19 @@ static uint32_t lwp_feature_bit(const LWPFeature *f, const struct lwp_rev *rev)
         return rev->event_id[f->kind] ? 1u << rev->event_id[f->kind] : 0;
     }
     return rev->id == LWP_REV_43724 || f->bit == LWP_F_INT ? f->bit : 0;
+}
+
+const char *x86_lwp_feature_name(uint32_t rev, uint32_t bit, const char **text)
+{
+    int i;
+
+    for (i = 0; i < ARRAY_SIZE(lwp_features); i++) {
+        if (lwp_feature_bit(&lwp_features[i], lwp_rev_get(rev)) == bit) {
+            *text = lwp_features[i].text;
+            return lwp_features[i].name;
+        }
+    }
+    return NULL;
 }
 
 static bool lwp_apply_features(const X86LWPProps *p, struct lwp_caps *caps,

@@ -185,14 +185,61 @@ void x86_lwp_after_llwpcb(CPUX86State *env)
     }
 }
 
-uint8_t *x86_lwp_context_save(const struct lwp_caps *caps, size_t *size)
+struct lwp_ctx_key x86_lwp_context_key(CPUX86State *env)
 {
-    uint8_t *to;
+    QEMU_LOCK_GUARD(&contexts.lock);
+    return *lwp_ctx_live(&contexts.table, lwp_cpu(env));
+}
+
+bool x86_lwp_context_resume(CPUX86State *env, const struct lwp_ctx_key *key)
+{
+    X86LWP *lwp = env->lwp;
 
     QEMU_LOCK_GUARD(&contexts.lock);
+    lwp->live = lwp_ctx_resume(&contexts.table, &lwp->engine, lwp_cpu(env),
+                               key);
+    return lwp->live;
+}
+
+/*
+ * Saving leaves no trace: the machine may run on here, and what it does then
+ * must not depend on whether it has been saved.
+ */
+uint8_t *x86_lwp_context_save(const struct lwp_caps *caps, size_t *size)
+{
+    struct lwp_ctx_stats stats;
+    CPUState *cs;
+    X86LWP *lwp;
+    uint8_t *to;
+
+    CPU_FOREACH(cs) {
+        lwp = cpu_env(cs)->lwp;
+        if (lwp->live) {
+            x86_lwp_settle(cpu_env(cs));
+            lwp->wire.key = x86_lwp_context_key(cpu_env(cs));
+            lwp->wire.engine = lwp->engine;
+        }
+    }
+    QEMU_LOCK_GUARD(&contexts.lock);
+    stats = contexts.table.stats;
+    CPU_FOREACH(cs) {
+        lwp = cpu_env(cs)->lwp;
+        if (lwp->live) {
+            lwp_ctx_park(&contexts.table, &lwp->engine, cs->cpu_index);
+        }
+    }
     *size = lwp_ctx_save(&contexts.table, caps, NULL, 0);
     to = g_malloc(*size);
     lwp_ctx_save(&contexts.table, caps, to, *size);
+    CPU_FOREACH(cs) {
+        lwp = cpu_env(cs)->lwp;
+        if (lwp->live) {
+            lwp_ctx_resume(&contexts.table, &lwp->engine, cs->cpu_index,
+                           &lwp->wire.key);
+            lwp->engine = lwp->wire.engine;
+        }
+    }
+    contexts.table.stats = stats;
     return to;
 }
 

@@ -53,6 +53,7 @@ void x86_lwp_settle(CPUX86State *env)
 
     if (insns) {
         lwp->settled = env->lwp_count.left;
+        lwp->steps += insns;
         lwp_count(e, LWP_KIND_IRE, insns);
         lwp_count(e, LWP_KIND_CNH, insns);
         lwp_count(e, LWP_KIND_RNH, (uint64_t)insns * X86_LWP_RNH_PER_CNH);
@@ -80,6 +81,7 @@ static void lwp_retire_one(CPUX86State *env, const struct lwp_retired *r)
     x86_lwp_settle(env);
     if (lwp_engine_on(&env->lwp->engine) && !x86_lwp_suspended(env)) {
         lwp_retire(&env->lwp->engine, r);
+        x86_lwp_step(env);
     }
     x86_lwp_update(env);
 }
@@ -131,6 +133,9 @@ void helper_lwp_budget(CPUX86State *env, uint32_t tb_insns)
     uint64_t insns, branches, safe;
 
     x86_lwp_settle(env);
+    if (tb_insns > x86_lwp_before_stop(lwp)) {
+        x86_lwp_stop(env);
+    }
     x86_lwp_distance(lwp, &insns, &branches);
     safe = MIN(insns - 1, branches == 1 ? tb_insns - 1 : tb_insns);
     if (safe < tb_insns) {

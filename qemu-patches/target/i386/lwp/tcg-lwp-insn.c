@@ -52,6 +52,7 @@ target_ulong helper_llwpcb(CPUX86State *env, target_ulong ea, uint32_t w)
                    &exc);
         x86_lwp_after_llwpcb(env);
         x86_lwp_update(env);
+        lwp->llwpcb_faulted = exc.kind == LWP_EXC_PF;
     } while (!x86_lwp_raise(env, &exc, GETPC()));
 
     if (!lwp->engine.rev->llwpcb_returns_old) {

@@ -12,6 +12,7 @@
 #include "hw/i386/apic.h"
 #include "system/cpu-timers.h"
 #include "tcg/helper-tcg.h"
+#include "lwp/lwp-agree.h"
 #include "lwp/tcg-lwp.h"
 
 uint64_t x86_lwp_linear(CPUX86State *env, target_ulong eip)
@@ -84,7 +85,8 @@ static uint32_t lwp_tb_flags(CPUX86State *env)
     if (insns <= lwp->near || branches == 1 || lwp_ip_filtered(e)) {
         flags |= HF_LWP_STEP_MASK;
     }
-    lwp->settled = MIN(MIN(insns, branches) - 1, INT32_MAX);
+    lwp->settled = MIN(MIN(MIN(insns, branches) - 1, INT32_MAX),
+                       x86_lwp_before_stop(lwp));
     return flags;
 }
 
@@ -112,6 +114,7 @@ bool x86_lwp_raise(CPUX86State *env, const struct lwp_exc *exc, uintptr_t ra)
     case LWP_EXC_GP:
         raise_exception_err_ra(env, EXCP0D_GPF, 0, ra);
     case LWP_EXC_PF:
+        x86_lwp_step(env);
         /*
          * An access that fails in the same way has the right CR2, error code,
          * intercepts and nested paging.
@@ -169,6 +172,7 @@ bool x86_lwp_realize(X86CPU *cpu, Error **errp)
     if (x86_lwp_auto(lwp)) {
         x86_lwp_context_init();
     }
+    x86_lwp_agree_init(cpu);
     env->lwp = lwp;
     return true;
 }
@@ -195,6 +199,8 @@ void x86_lwp_reset(X86CPU *cpu)
     lwp_engine_reset(&lwp->engine, cpu->apic_id);
     lwp->engine.xcr0_lwp = false;
     lwp->settled = env->lwp_count.left;
+    lwp->steps = 0;
+    lwp->llwpcb_faulted = false;
     lwp->near = 1;
     lwp->entered = false;
     lwp->replaced = false;
@@ -306,6 +312,9 @@ void x86_lwp_user_entered(CPUX86State *env)
     X86LWP *lwp = env->lwp;
 
     lwp->entered = true;
+    if (lwp_outstanding(&lwp->engine)) {
+        x86_lwp_step(env);
+    }
     /* An interrupt before that TB may have led elsewhere, to other branches. */
     if (lwp->exact || lwp_outstanding(&lwp->engine)) {
         x86_lwp_update(env);

@@ -7,6 +7,13 @@
 
 #include "lwp_context.h"
 
+/* The state of a vCPU while a vmstate is handled. */
+typedef struct X86LWPWire {
+    uint8_t image[LWP_IMAGE_SIZE];
+    struct lwp_ctx_key key; /* of the live context, if there is one */
+    struct lwp_engine engine; /* while contexts are saved */
+} X86LWPWire;
+
 struct X86LWP {
     struct lwp_engine engine;
     struct lwp_vcpu_ops ops;
@@ -26,7 +33,12 @@ struct X86LWP {
     bool live;      /* the engine's state is the live context of this vCPU */
     bool lookup;    /* look for a context at the next CPL-3 moment */
 
-    uint8_t image[LWP_IMAGE_SIZE]; /* only while a vmstate is handled */
+    /* For tests, see tcg-lwp-debug.c */
+    uint64_t steps;         /* since reset */
+    uint64_t stop_at;       /* stop the machine at this step, 0: never */
+    bool llwpcb_faulted;    /* the last step was a #PF by LLWPCB */
+
+    X86LWPWire wire;
 };
 
 /* The contexts while a vmstate is handled. */
@@ -108,12 +120,41 @@ void x86_lwp_after_llwpcb(CPUX86State *env);
 void x86_lwp_context_drop(CPUX86State *env);
 void x86_lwp_context_park(CPUX86State *env);
 
-/* All contexts as an array, for migration; the result is the caller's. */
+/* Key of the live context; it must be live. */
+struct lwp_ctx_key x86_lwp_context_key(CPUX86State *env);
+
+/*
+ * After a load: the context of a key, which was live on this vCPU when the
+ * machine stopped, is live again.  False if there is no such context.
+ */
+bool x86_lwp_context_resume(CPUX86State *env, const struct lwp_ctx_key *key);
+
+/*
+ * All contexts, the live ones too, as an array, for migration; the result is
+ * the caller's.
+ */
 uint8_t *x86_lwp_context_save(const struct lwp_caps *caps, size_t *size);
 /* NULL, or what is wrong with entry *index. */
 const char *x86_lwp_context_load(const struct lwp_caps *caps,
                                  const uint8_t *from, size_t size,
                                  uint32_t *index);
 struct lwp_ctx_stats x86_lwp_context_stats(void);
+
+/* tcg-lwp-debug.c */
+
+/* A step has been done that is no counted instruction of a TB. */
+void x86_lwp_step(CPUX86State *env);
+
+/* Stop the machine at the next start of a TB. */
+void x86_lwp_stop(CPUX86State *env);
+
+/* So many instructions can retire before the machine is to stop. */
+static inline uint64_t x86_lwp_before_stop(const X86LWP *lwp)
+{
+    if (!lwp->stop_at) {
+        return UINT64_MAX;
+    }
+    return lwp->stop_at > lwp->steps ? lwp->stop_at - lwp->steps : 0;
+}
 
 #endif

@@ -59,6 +59,12 @@ bool x86_lwp_expand_features(X86CPU *cpu, Error **errp);
 void x86_lwp_cpuid(CPUArchState *env, uint32_t *eax, uint32_t *ebx,
                    uint32_t *ecx, uint32_t *edx);
 
+/*
+ * The property of a feature, by its bit in the Flags of revision @rev, and in
+ * words; NULL if there is none.
+ */
+const char *x86_lwp_feature_name(uint32_t rev, uint32_t bit, const char **text);
+
 /* lwp-vmstate.c */
 extern const VMStateDescription vmstate_x86_lwp;
 
@@ -74,6 +80,8 @@ void x86_lwp_reset(X86CPU *cpu);
 void x86_lwp_wrmsr(CPUArchState *env, uint32_t msr, uint64_t value,
                    uintptr_t ra);
 uint64_t x86_lwp_rdmsr(CPUArchState *env, uint32_t msr, uintptr_t ra);
+
+void x86_lwp_debug_class_init(ObjectClass *oc);
 
 /* XCR0 has been written. */
 void x86_lwp_xcr0_changed(CPUArchState *env);

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A program for the test of migration: goes through the states of the engine (counting, due, pending, ring
+ * full, threshold reached, faulting, retrying, LLWPCB's own #PF, other threads' contexts), some hundreds of
+ * times each, and only then prints what has become of block and ring in each part. Wherever a machine that
+ * runs it is stopped, saved and restored, the output must be the same.
+ */
+#include "lwp.h"
+#include "test.h"
+#include "x86.h"
+
+#define SECOND 0x800u /* second block, for the second thread */
+#define SECOND_RING (RING_VA + 2 * PAGE_SIZE)
+#define RECORDS(n) ((n) * (u32)RECORD_SIZE)
+
+extern char mg_run[], mg_loop[], mg_on[], mg_nop[], mg_nops[], mg_handler[], mg_slwpcb[];
+
+/* rax = block, rsi = rounds of 5 instructions, the last of which is a branch */
+USER_CODE("mg_run: llwpcb %rax\n"
+	  "mg_loop: lea 1(%rdx), %rdx\n"
+	  "nop\n"
+	  "nop\n"
+	  "dec %esi\n"
+	  "jnz mg_loop\n"
+	  "user_exit\n"
+	  "mg_on: llwpcb %rax\n"
+	  "user_exit\n"
+	  "mg_nop: nop\n"
+	  "user_exit\n"
+	  "mg_nops: .fill 15, 1, 0x90\n"
+	  "user_exit\n"
+	  "mg_handler: .fill 3, 1, 0x90\n"
+	  "user_exit\n"
+	  "mg_slwpcb: slwpcb %rbx\n"
+	  "user_exit\n");
+
+/* What is left of a part when it is over. */
+static struct result {
+	const char *name;
+	u32 head, counter[3];
+	u64 missed, hash;
+} results[16];
+static u32 result_count;
+
+/* FNV-1a over block and ring. */
+static u64 hash(const struct lwp *l)
+{
+	u64 h = 0xcbf29ce484222325;
+	u32 i;
+
+	for (i = 0; i < CB_PAGES * PAGE_SIZE; i++)
+		h = (h ^ l->cb[i]) * 0x100000001b3;
+	for (i = 0; i < RING_PAGES * PAGE_SIZE; i++)
+		h = (h ^ l->ring[i]) * 0x100000001b3;
+	return h;
+}
+
+static void run(struct lwp *l, const char *code)
+{
+	l->u.r.rip = (u64)code;
+	lwp_resume(l);
+}
+
+/* Flush, keep the result; records and missed ones together must be `events`. */
+static void finish(struct lwp *l, const char *name, u32 events)
+{
+	struct result *r = &results[result_count++];
+
+	run(l, mg_slwpcb);
+	r->name = name;
+	r->head = cb_head(l);
+	r->missed = cb_missed(l);
+	for (u32 i = 0; i < 3; i++)
+		r->counter[i] = cb_counter(l, EV_IRE + i);
+	r->hash = hash(l);
+	report_eq(r->head / RECORD_SIZE + r->missed, events, "%s: records and missed ones", name);
+}
+
+static void loop(struct lwp *l, const char *name, const struct block *b, u32 rounds, u32 events)
+{
+	lwp_prepare(l, b, mg_run);
+	l->u.r.rsi = rounds;
+	lwp_resume(l);
+	finish(l, name, events);
+}
+
+static void protect_ring(const struct lwp *l, u64 rights)
+{
+	for (u32 page = 0; page < RING_PAGES; page++)
+		as_protect(l->cr3, RING_VA + page * PAGE_SIZE, rights);
+}
+
+/* Every record's store faults; each time the kernel brings the ring and the program goes on. */
+static void faulting(struct lwp *l, const char *name, u32 rounds)
+{
+	static const struct block every = { .size = RECORDS(512), .event = { { EV_IRE, 0, 0 } } };
+
+	lwp_prepare(l, &every, mg_on);
+	lwp_resume(l);
+	for (u32 i = 0; i < rounds; i++) {
+		protect_ring(l, PAGE_NONE);
+		l->u.r.rip = (u64)mg_nop;
+		user_run(&l->u);
+		if (user_exited(&l->u))
+			bail("a store into a ring that is not there did not fault");
+		protect_ring(l, PAGE_USER_RW);
+		lwp_resume(l);
+	}
+	/* SLWPCB, with which the part ends, gives a record itself. */
+	finish(l, name, rounds + 1);
+}
+
+/* A handler of the fault runs at CPL 3 while the ring is not there, and counts. */
+static void handled(struct lwp *l, u32 rounds)
+{
+	static const struct block tenth = { .size = RECORDS(512), .event = { { EV_IRE, 9, 9 } } };
+	struct user saved;
+
+	lwp_prepare(l, &tenth, mg_on);
+	lwp_resume(l);
+	for (u32 i = 0; i < rounds; i++) {
+		protect_ring(l, PAGE_NONE);
+		l->u.r.rip = (u64)mg_nops;
+		user_run(&l->u);
+		if (user_exited(&l->u))
+			bail("a store into a ring that is not there did not fault");
+		saved = l->u;
+		run(l, mg_handler);
+		protect_ring(l, PAGE_USER_RW);
+		l->u = saved;
+		lwp_resume(l);
+	}
+	/* One fault a round: 15 instructions and the handler's 3. */
+	finish(l, "handled", rounds * 18 / 10);
+}
+
+/* LLWPCB wants the block writable: each one faults and is started again. */
+static void llwpcb_faulting(struct lwp *l, u32 rounds)
+{
+	static const struct block b = { .event = { { EV_IRE, 99, 99 } } };
+
+	lwp_prepare(l, &b, mg_on);
+	for (u32 i = 0; i < rounds; i++) {
+		lwp_stop();
+		as_protect(l->cr3, CB_VA, PAGE_USER_RO);
+		l->u.r.rip = (u64)mg_on;
+		user_run(&l->u);
+		if (user_exited(&l->u))
+			bail("LLWPCB of a read-only block did not fault");
+		as_protect(l->cr3, CB_VA, PAGE_USER_RW);
+		lwp_resume(l);
+	}
+	finish(l, "LLWPCB faulting", 0);
+}
+
+/* Two threads of one address space take turns. */
+static void threads(struct lwp *l, u32 turns)
+{
+	static const struct block one = { .event = { { EV_IRE, 7, 7 } } };
+	static const struct block two = { .base = SECOND_RING,
+					  .event = { { EV_IRE, 12, 12 }, { EV_BRE, 4, 4 } } };
+
+	lwp_prepare(l, &one, mg_on);
+	block_write_at(l, SECOND, &two);
+	for (u32 i = 0; i < 2 * turns; i++) {
+		wrmsr(MSR_FS_BASE, 0x1000 * (1 + i % 2));
+		if (i < 2) {
+			l->u.r.rax = CB_VA + i * SECOND;
+			run(l, mg_on);
+		}
+		l->u.r.rsi = 2;
+		run(l, mg_loop);
+	}
+	run(l, mg_slwpcb);
+	wrmsr(MSR_FS_BASE, 0x1000);
+	finish(l, "threads", 10 * turns / 8);
+	wrmsr(MSR_FS_BASE, 0);
+}
+
+FLAT_TEST(migrate)
+{
+	static const struct block counting = {
+		.size = RECORDS(512),
+		.event = { { EV_IRE, 60, 60 }, { EV_BRE, 12, 12 } },
+	};
+	static const struct block full = { .size = RECORDS(32), .event = { { EV_IRE, 3, 3 } } };
+	static const struct block reached = { .threshold = RECORDS(4),
+					      .event = { { EV_IRE, 59, 59 } } };
+	struct lwp l;
+
+	lwp_init(&l);
+	loop(&l, "counting", &counting, 600, 3000 / 61 + 600 / 13);
+	loop(&l, "ring full", &full, 300, 1500 / 4);
+	loop(&l, "threshold", &reached, 300, 1500 / 60);
+	faulting(&l, "faulting", 500);
+	faulting(&l, "faulting again", 500);
+	handled(&l, 100);
+	llwpcb_faulting(&l, 1000);
+	if (!option_is("context", "os"))
+		threads(&l, 40);
+	for (u32 i = 0; i < result_count; i++) {
+		const struct result *r = &results[i];
+
+		report_note("%s: head %x, missed %lu, counters %x %x %x, block and ring %lx",
+			    r->name, r->head, r->missed, r->counter[0], r->counter[1],
+			    r->counter[2], r->hash);
+	}
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The tests of migration: what the user asked for, and the parts. */
+#ifndef LAB_MIGRATE_H
+#define LAB_MIGRATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define MAX_QEMU_ARGS 80
+
+struct options {
+	const char *qemu, *base; /* patched, unpatched */
+	const char *firmware, *flat; /* -L; the test kernel */
+	const char *work; /* a directory of our own */
+	uint64_t seed;
+	unsigned int count; /* of points */
+	unsigned int jobs;
+};
+extern struct options opt;
+
+/* One verdict: a line, and a count for the end. Returns cond. */
+bool ok(bool cond, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Uniform in 0..below - 1, from opt.seed and what was drawn before. */
+uint64_t draw(uint64_t below);
+
+/*
+ * The machine of the flat tests with @cpu properties behind the model, running the test kernel with the
+ * command line @append; @extra (NULL: none) goes behind. The result lasts until the next call.
+ */
+const char *const *flat_machine(const char *qemu, const char *cpu, const char *append,
+				const char *const *extra);
+
+/* points.c: save and restore at opt.count points of a program, in every state of the engine */
+void test_points(void);
+/* mismatch.c: what does not fit is refused while the guest runs; what has no LWP goes both ways */
+void test_mismatch(void);
+
+#endif

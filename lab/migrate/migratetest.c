@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * migratetest: tests of migration from QEMU to QEMU that need no Linux guest. The last line is
+ * "N passed, N failed, N skipped".
+ */
+#include "migrate.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "machine.h"
+
+struct options opt = { .count = 100, .jobs = 2 };
+
+static unsigned int passed, failed;
+static uint64_t random_state;
+
+static const struct part {
+	const char *name;
+	void (*run)(void);
+} parts[] = {
+	{ "points", test_points },
+	{ "mismatch", test_mismatch },
+};
+#define PARTS (sizeof(parts) / sizeof(parts[0]))
+
+bool ok(bool cond, const char *format, ...)
+{
+	va_list args;
+
+	printf("%s ", cond ? "ok     " : "FAILED ");
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+	putchar('\n');
+	fflush(stdout);
+	passed += cond;
+	failed += !cond;
+	return cond;
+}
+
+/* splitmix64 */
+uint64_t draw(uint64_t below)
+{
+	uint64_t z = random_state += 0x9e3779b97f4a7c15u;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+	return (z ^ z >> 31) % below;
+}
+
+const char *const *flat_machine(const char *qemu, const char *cpu, const char *append,
+				const char *const *extra)
+{
+	static const char *argv[MACHINE_MAX_ARGS + MAX_QEMU_ARGS];
+	static char smp[16], model[256];
+	const struct machine m = {
+		.qemu = qemu,
+		.firmware = opt.firmware,
+		.accel = "tcg",
+		.cpu = model,
+		.image = opt.flat,
+		.append = append,
+		.cpus = 1,
+	};
+	int n = 0;
+
+	snprintf(model, sizeof(model), "EPYC%s%s", cpu ? "," : "", cpu ? cpu : "");
+	machine_command(&m, smp, argv);
+	while (argv[n])
+		n++;
+	while (extra && *extra)
+		argv[n++] = *extra++;
+	argv[n] = NULL;
+	return argv;
+}
+
+static _Noreturn void usage(int status)
+{
+	fprintf(status ? stderr : stdout,
+		"usage: migratetest --qemu=QEMU --base=QEMU --firmware=DIR --flat=FLAT.ELF --work=DIR\n"
+		"                   [--seed=N] [--count=N] [--jobs=N] points|mismatch\n"
+		"Test migration of machines with LWP; --base is an unpatched QEMU.\n");
+	exit(status);
+}
+
+static uint64_t number(const char *name, const char *text, uint64_t most)
+{
+	unsigned long long value;
+	char *end;
+
+	errno = 0;
+	value = strtoull(text, &end, 10);
+	if (errno || *text < '0' || *text > '9' || *end || value > most) {
+		fprintf(stderr, "migratetest: --%s=%s: not a number from 0 to %llu\n", name, text,
+			(unsigned long long)most);
+		exit(2);
+	}
+	return value;
+}
+
+static void parse(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "qemu", required_argument, NULL, 'q' },
+		{ "base", required_argument, NULL, 'b' },
+		{ "firmware", required_argument, NULL, 'L' },
+		{ "flat", required_argument, NULL, 'f' },
+		{ "work", required_argument, NULL, 'w' },
+		{ "seed", required_argument, NULL, 's' },
+		{ "count", required_argument, NULL, 'c' },
+		{ "jobs", required_argument, NULL, 'j' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	bool seeded = false;
+	int option;
+
+	while ((option = getopt_long(argc, argv, "", options, NULL)) >= 0) {
+		switch (option) {
+		case 'q':
+			opt.qemu = optarg;
+			break;
+		case 'b':
+			opt.base = optarg;
+			break;
+		case 'L':
+			opt.firmware = optarg;
+			break;
+		case 'f':
+			opt.flat = optarg;
+			break;
+		case 'w':
+			opt.work = optarg;
+			break;
+		case 's':
+			opt.seed = number("seed", optarg, UINT64_MAX);
+			seeded = true;
+			break;
+		case 'c':
+			opt.count = (unsigned int)number("count", optarg, 1000000);
+			break;
+		case 'j':
+			opt.jobs = (unsigned int)number("jobs", optarg, 64);
+			break;
+		case 'h':
+			usage(0);
+		default:
+			exit(2);
+		}
+	}
+	if (!opt.qemu || !opt.base || !opt.firmware || !opt.flat || !opt.work || !opt.jobs)
+		usage(2);
+	if (!seeded && getrandom(&opt.seed, sizeof(opt.seed), 0) != sizeof(opt.seed)) {
+		perror("migratetest: getrandom");
+		exit(1);
+	}
+	random_state = opt.seed;
+}
+
+int main(int argc, char **argv)
+{
+	size_t i;
+
+	parse(argc, argv);
+	if (optind + 1 != argc)
+		usage(2);
+	for (i = 0; i < PARTS && strcmp(argv[optind], parts[i].name); i++)
+		;
+	if (i == PARTS)
+		usage(2);
+	printf("%s: seed %llu\n", parts[i].name, (unsigned long long)opt.seed);
+	parts[i].run();
+	printf("%u passed, %u failed, 0 skipped\n", passed, failed);
+	return failed != 0;
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Saving and restoring at many points of one program (guest-tests/flat/tests/migrate.c), which goes through
+ * all states of the engine and prints at its end what is in block and ring. One machine stops at all
+ * points, is saved and goes on; a fresh process takes each save up and runs to the end. All of them must print
+ * what a machine prints that nobody has disturbed.
+ */
+#include "migrate.h"
+#include "vm.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Of 1,000 points, at least so many must fall into each state. */
+#define LEAST_OF_1000 20
+
+static const char *const words[] = {
+	"idle", "due", "pending", "faulting", "retrying", "ring-full", "threshold", "llwpcb-fault",
+};
+#define WORDS (sizeof(words) / sizeof(words[0]))
+
+static const struct program {
+	const char *name, *cpu, *append;
+	unsigned int share; /* of ten points */
+} programs[] = {
+	{ "auto", "+lwp", "test=migrate cpus=1", 7 },
+	{ "os", "+lwp,lwp-context=os", "test=migrate cpus=1 context=os", 3 },
+};
+
+/* What a worker reports about one point. */
+struct verdict {
+	uint64_t step;
+	uint32_t states; /* bit n: words[n] */
+	bool same;
+	bool end; /* the source's own output, after all points */
+};
+
+/* The part of the output that the program prints when it is over. */
+static const char *body(const char *text)
+{
+	const char *start = strstr(text, "# counting:");
+
+	return start ? start : text;
+}
+
+static char *file_name(const char *what, unsigned int number)
+{
+	char *name;
+
+	if (asprintf(&name, "%s/%s%u", opt.work, what, number) < 0)
+		broken("no memory");
+	return name;
+}
+
+/* The undisturbed run: its output, and how many steps it has. */
+static char *reference(const struct program *p, uint64_t *steps)
+{
+	static const char *const extra[] = { "-no-shutdown", NULL };
+	char *output = file_name("reference", 0), *log = file_name("log", 0), *text;
+	struct vm vm;
+
+	if (!vm_start(&vm, "reference", flat_machine(opt.qemu, p->cpu, p->append, extra), output,
+		      log))
+		broken("QEMU does not start: %s", read_file(log, NULL));
+	vm_event(&vm, "SHUTDOWN");
+	*steps = vm_cpu_number(&vm, "x-lwp-steps");
+	vm_kill(&vm);
+	text = read_file(output, NULL);
+	if (!strstr(text, "\n1..") || strstr(text, "not ok"))
+		broken("the program itself fails:\n%s", text);
+	free(output);
+	free(log);
+	return text;
+}
+
+static uint32_t states_of(const char *text)
+{
+	uint32_t states = 0;
+	size_t i;
+
+	for (i = 0; i < WORDS; i++)
+		states |= strstr(text, words[i]) ? 1u << i : 0;
+	return states;
+}
+
+/* Take the save up in a fresh process: is the output the same? */
+static bool restored(const struct program *p, const char *save, unsigned int worker,
+		     const char *wanted)
+{
+	char *output = file_name("restored", worker), *log = file_name("restored-log", worker),
+	     *text;
+	static const char *const extra[] = { "-incoming", "defer", NULL };
+	struct vm vm;
+	int status;
+	bool same;
+
+	if (!vm_start(&vm, "destination", flat_machine(opt.qemu, p->cpu, p->append, extra), output,
+		      log))
+		broken("QEMU does not start: %s", read_file(log, NULL));
+	if (vm_load(&vm, save))
+		vm_do(&vm, "cont", NULL);
+	status = vm_wait(&vm);
+	text = read_file(output, NULL);
+	same = status == 1 && !strcmp(body(text), wanted);
+	if (!same) {
+		char *errors = read_file(log, NULL);
+
+		printf("# exit status %d, %s%s\n", status, errors, body(text));
+		fflush(stdout);
+		free(errors);
+	}
+	free(text);
+	free(output);
+	free(log);
+	return same;
+}
+
+static void send_verdict(int to, const struct verdict *v)
+{
+	if (write(to, v, sizeof(*v)) != sizeof(*v))
+		broken("a worker cannot report");
+}
+
+/* Does every opt.jobs-th point, in one source. */
+static void work(const struct program *p, const uint64_t *points, unsigned int count,
+		 unsigned int worker, const char *wanted, int to)
+{
+	static const char *const extra[] = { "-S", NULL };
+	char *output = file_name("source", worker), *log = file_name("source-log", worker);
+	char *save = file_name("save", worker), *text;
+	struct verdict v = { 0 };
+	unsigned int i;
+	struct vm vm;
+
+	if (!vm_start(&vm, "source", flat_machine(opt.qemu, p->cpu, p->append, extra), output, log))
+		broken("QEMU does not start: %s", read_file(log, NULL));
+	vm_capability(&vm, NULL);
+	for (i = worker; i < count; i += opt.jobs) {
+		if (points[i] <= vm_cpu_number(&vm, "x-lwp-steps"))
+			continue;
+		vm_cpu_set(&vm, "x-lwp-stop-at", points[i]);
+		qmp_drop_events(&vm.qmp);
+		vm_do(&vm, "cont", NULL);
+		vm_event(&vm, "STOP");
+		text = vm_cpu_string(&vm, "x-lwp-state");
+		v = (struct verdict){ .step = points[i], .states = states_of(text) };
+		free(text);
+		vm_save(&vm, save);
+		v.same = restored(p, save, worker, wanted);
+		send_verdict(to, &v);
+	}
+	vm_do(&vm, "cont", NULL);
+	v = (struct verdict){ .end = true, .same = vm_wait(&vm) == 1 };
+	text = read_file(output, NULL);
+	v.same = v.same && !strcmp(body(text), wanted);
+	send_verdict(to, &v);
+	exit(0);
+}
+
+static int ascending(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* One point in each of `count` parts of equal length. */
+static uint64_t *choose(uint64_t steps, unsigned int count)
+{
+	uint64_t *points = calloc(count, sizeof(*points));
+	unsigned int i;
+
+	if (!points)
+		broken("no memory");
+	for (i = 0; i < count; i++)
+		points[i] = 1 + i * steps / count + draw(steps / count);
+	qsort(points, count, sizeof(*points), ascending);
+	return points;
+}
+
+/* All points of a program; adds to fell[]. Returns how many were tried. */
+static unsigned int run_program(const struct program *p, unsigned int count, unsigned int *fell)
+{
+	unsigned int tried = 0, differ = 0, ends = 0, i, s;
+	uint64_t steps, *points;
+	struct verdict v;
+	char *wanted;
+	int pipes[2];
+
+	wanted = reference(p, &steps);
+	if (steps < count)
+		broken("the program has %llu steps, too few", (unsigned long long)steps);
+	points = choose(steps, count);
+	fflush(stdout);
+	if (pipe(pipes))
+		broken("no pipe");
+	for (i = 0; i < opt.jobs; i++) {
+		if (!fork()) {
+			close(pipes[0]);
+			work(p, points, count, i, body(wanted), pipes[1]);
+		}
+	}
+	close(pipes[1]);
+	while (read(pipes[0], &v, sizeof(v)) == sizeof(v)) {
+		if (v.end) {
+			ends += v.same;
+			continue;
+		}
+		tried++;
+		differ += !v.same;
+		if (!v.same)
+			printf("# differs when moved at step %llu\n", (unsigned long long)v.step);
+		for (s = 0; s < WORDS; s++)
+			fell[s] += v.states >> s & 1;
+	}
+	close(pipes[0]);
+	while (wait(NULL) > 0)
+		;
+	ok(tried && !differ, "%s: %u of %u points over %llu steps end as the undisturbed run",
+	   p->name, tried - differ, tried, (unsigned long long)steps);
+	ok(ends == opt.jobs, "%s: a machine that was saved and goes on ends so, too", p->name);
+	free(points);
+	free(wanted);
+	return tried;
+}
+
+void test_points(void)
+{
+	unsigned int fell[WORDS] = { 0 }, tried = 0, least;
+	size_t i;
+
+	for (i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
+		tried += run_program(&programs[i], opt.count * programs[i].share / 10, fell);
+	ok(tried >= opt.count * 9 / 10, "%u points tried of %u asked for", tried, opt.count);
+	least = opt.count * LEAST_OF_1000 / 1000;
+	for (i = 0; i < WORDS; i++)
+		ok(fell[i] >= least, "%u points fell into '%s', at least %u should", fell[i],
+		   words[i], least);
+}

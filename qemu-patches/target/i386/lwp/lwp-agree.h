@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * LWP: what the two sides of a migration must agree on.
+ */
+#ifndef LWP_AGREE_H
+#define LWP_AGREE_H
+
+/*
+ * A CPU with LWP has been realized: from now on the machine's streams begin
+ * with what LWP it has.  All CPUs of a machine have the same.
+ */
+void x86_lwp_agree_init(X86CPU *cpu);
+
+/*
+ * After a CPU has been loaded: if it has LWP, has the source said that its own
+ * is the same?  Otherwise says on standard error what is wrong.
+ */
+bool x86_lwp_agreed(X86CPU *cpu);
+
+#endif
