@@ -81,6 +81,24 @@ known_rep_end:
 	llwpcb	%rax
 	ret
 
+/* void known_sequence(void *block, u64 n, u64 turns): LWPINS with the numbers 0..n-1, a loop behind each */
+	BEGIN	known_sequence
+	mov	%rsi, %rcx
+	xor	%r9d, %r9d
+	ON
+known_sequence_begin:
+1:	lwpins	$0, %r9d, %r9			/* n */
+	mov	%rdx, %r8			/* n */
+2:	dec	%r8				/* n * turns */
+	jnz	2b				/* n * turns */
+	inc	%r9d				/* n */
+	dec	%rcx				/* n */
+	jnz	1b				/* n */
+	xor	%eax, %eax			/* 1 */
+known_sequence_end:
+	llwpcb	%rax
+	ret
+
 /*
  * Signal handler and its restorer: 10 instructions for a signal that hits between known_loop_begin and
  * known_loop_end. 168 is the offset of the interrupted rIP in the ucontext.

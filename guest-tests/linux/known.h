@@ -9,6 +9,7 @@ extern const uint8_t known_loop_begin[], known_loop_end[];
 extern const uint8_t known_yield_begin[], known_yield_end[];
 extern const uint8_t known_touch_begin[], known_touch_end[];
 extern const uint8_t known_rep_begin[], known_rep_end[];
+extern const uint8_t known_sequence_begin[], known_sequence_end[];
 extern const uint8_t known_handler_end[];
 extern volatile uint64_t known_signals;
 
@@ -16,6 +17,7 @@ void known_loop(void *block, uint64_t n);
 void known_yield(void *block, uint64_t rounds, uint64_t n);
 void known_touch(void *block, void *memory, uint64_t pages);
 void known_rep(void *block, uint64_t rounds, void *to, const void *from);
+void known_sequence(void *block, uint64_t n, uint64_t turns);
 void known_handler(int signal);
 void known_restorer(void);
 
@@ -23,6 +25,8 @@ void known_restorer(void);
 #define KNOWN_YIELD(rounds, n) ((uint64_t)(rounds) * (2 * (uint64_t)(n) + 4) + 1)
 #define KNOWN_TOUCH(pages) (4 * (uint64_t)(pages) + 1)
 #define KNOWN_REP(rounds) (8 * (uint64_t)(rounds) + 1)
+#define KNOWN_SEQUENCE(n, turns) ((uint64_t)(n) * (2 * (uint64_t)(turns) + 5) + 1)
+#define KNOWN_SEQUENCE_BRANCHES(n, turns) ((uint64_t)(n) * ((uint64_t)(turns) + 1))
 #define KNOWN_SIGNAL 10
 
 #endif

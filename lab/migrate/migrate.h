@@ -13,7 +13,7 @@ struct options {
 	const char *firmware, *flat; /* -L; the test kernel */
 	const char *work; /* a directory of our own */
 	uint64_t seed;
-	unsigned int count; /* of points */
+	unsigned int count; /* of points, mutations */
 	unsigned int jobs;
 };
 extern struct options opt;
@@ -23,6 +23,8 @@ bool ok(bool cond, const char *format, ...) __attribute__((format(printf, 2, 3))
 
 /* Uniform in 0..below - 1, from opt.seed and what was drawn before. */
 uint64_t draw(uint64_t below);
+/* From now on as if that had been the seed. */
+void draw_from(uint64_t seed);
 
 /*
  * The machine of the flat tests with @cpu properties behind the model, running the test kernel with the
@@ -35,5 +37,7 @@ const char *const *flat_machine(const char *qemu, const char *cpu, const char *a
 void test_points(void);
 /* mismatch.c: what does not fit is refused while the guest runs; what has no LWP goes both ways */
 void test_mismatch(void);
+/* fuzz.c: opt.count damaged streams */
+void test_fuzz(void);
 
 #endif

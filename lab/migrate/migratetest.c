@@ -27,6 +27,7 @@ static const struct part {
 } parts[] = {
 	{ "points", test_points },
 	{ "mismatch", test_mismatch },
+	{ "fuzz", test_fuzz },
 };
 #define PARTS (sizeof(parts) / sizeof(parts[0]))
 
@@ -53,6 +54,11 @@ uint64_t draw(uint64_t below)
 	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
 	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
 	return (z ^ z >> 31) % below;
+}
+
+void draw_from(uint64_t seed)
+{
+	random_state = seed;
 }
 
 const char *const *flat_machine(const char *qemu, const char *cpu, const char *append,
@@ -85,7 +91,7 @@ static _Noreturn void usage(int status)
 {
 	fprintf(status ? stderr : stdout,
 		"usage: migratetest --qemu=QEMU --base=QEMU --firmware=DIR --flat=FLAT.ELF --work=DIR\n"
-		"                   [--seed=N] [--count=N] [--jobs=N] points|mismatch\n"
+		"                   [--seed=N] [--count=N] [--jobs=N] points|mismatch|fuzz\n"
 		"Test migration of machines with LWP; --base is an unpatched QEMU.\n");
 	exit(status);
 }

@@ -129,7 +129,7 @@ static void refused(const struct pair *p)
 
 	start_pair(&source, &destination, p, uri, sizeof(uri));
 	completed = migrate_and_watch(&source, uri, &stopped);
-	vm_wait(&destination);
+	vm_wait(&destination, VM_PATIENCE);
 	said = read_file(destination.log, NULL);
 	ok(!completed && strstr(said, p->says), "%s: refused, saying \"%s\"", p->what, p->says);
 	if (completed || !strstr(said, p->says))

@@ -102,7 +102,7 @@ static bool restored(const struct program *p, const char *save, unsigned int wor
 		broken("QEMU does not start: %s", read_file(log, NULL));
 	if (vm_load(&vm, save))
 		vm_do(&vm, "cont", NULL);
-	status = vm_wait(&vm);
+	status = vm_wait(&vm, VM_PATIENCE);
 	text = read_file(output, NULL);
 	same = status == 1 && !strcmp(body(text), wanted);
 	if (!same) {
@@ -153,7 +153,7 @@ static void work(const struct program *p, const uint64_t *points, unsigned int c
 		send_verdict(to, &v);
 	}
 	vm_do(&vm, "cont", NULL);
-	v = (struct verdict){ .end = true, .same = vm_wait(&vm) == 1 };
+	v = (struct verdict){ .end = true, .same = vm_wait(&vm, VM_PATIENCE) == 1 };
 	text = read_file(output, NULL);
 	v.same = v.same && !strcmp(body(text), wanted);
 	send_verdict(to, &v);

@@ -4,12 +4,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -114,23 +116,29 @@ bool vm_start(struct vm *vm, const char *name, const char *const argv[], const c
 	return !qmp_open(&vm->qmp, pair[0]);
 }
 
-int vm_wait(struct vm *vm)
+int vm_wait(struct vm *vm, int seconds)
 {
-	int status = 0;
+	struct pollfd process = { (int)syscall(SYS_pidfd_open, vm->pid, 0), POLLIN, 0 };
+	int status = 0, ended;
 
-	if (waitpid(vm->pid, &status, 0) != vm->pid)
+	if (process.fd < 0)
 		broken("%s: lost its process", vm->name);
+	ended = poll(&process, 1, 1000 * seconds);
+	if (ended <= 0)
+		kill(vm->pid, SIGKILL);
+	waitpid(vm->pid, &status, 0);
+	close(process.fd);
 	vm->pid = 0;
 	qmp_close(&vm->qmp);
+	if (ended <= 0)
+		return -1;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 void vm_kill(struct vm *vm)
 {
-	if (vm->pid) {
-		kill(vm->pid, SIGKILL);
-		vm_wait(vm);
-	}
+	if (vm->pid)
+		vm_wait(vm, 0);
 }
 
 static json_object *arguments(const char *json, va_list args)

@@ -30,8 +30,10 @@ _Noreturn void broken(const char *format, ...) __attribute__((format(printf, 1, 
  */
 bool vm_start(struct vm *vm, const char *name, const char *const argv[], const char *output,
 	      const char *log);
-/* Wait until the process ends by itself; its exit status, or 128 + signal. */
-int vm_wait(struct vm *vm);
+/*
+ * Wait until the process ends by itself; its exit status, or 128 + signal. After `seconds` it is killed: -1.
+ */
+int vm_wait(struct vm *vm, int seconds);
 /* Kill it, if it is there. */
 void vm_kill(struct vm *vm);
 

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * init of a guest that is migrated while it runs: four processes of two threads each profile known code, over
+ * and over, and check each round: the numbers that LWPINS gives have no gap, every record lies in the code
+ * that was profiled, instructions and branches are as many as the program has. A line for each round,
+ * "P.T ROUND ok" or what is wrong, goes to the serial port.
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "known.h"
+#include "lwptest.h"
+
+#define PROCESSES 4
+#define THREADS 2
+#define IRE 2
+#define BRE 3
+#define NUMBERS 2000 /* of LWPINS in a round */
+#define TURNS 1500
+#define RECORDS 8192 /* of the ring: more than a round gives */
+
+static int serial;
+
+static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void say(const char *format, ...)
+{
+	char line[160];
+	va_list args;
+	int length;
+
+	va_start(args, format);
+	length = vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	if (write(serial, line, (size_t)length) != length)
+		_exit(1);
+}
+
+/* What a thread profiles, different for each. */
+struct thread {
+	int process, number;
+	int32_t ire, bre; /* intervals */
+};
+
+static uint8_t *slot(const struct lwptest *t, unsigned int event)
+{
+	return t->block + LWP_CB_EVENT_OFFSET + (event - 1) * LWP_CB_SLOT_SIZE;
+}
+
+/* Events that have been counted, by the records of them and by what the counter has left. */
+static int64_t counted(const struct lwptest *t, unsigned int event, uint32_t records)
+{
+	int32_t interval = (int32_t)lwp_get32(slot(t, event) + LWP_CB_SLOT_INTERVAL);
+	int32_t left = lwp_sext26(lwp_get32(slot(t, event) + LWP_CB_SLOT_COUNTER));
+
+	return (int64_t)records * (interval + 1) + interval - left;
+}
+
+/* One round; what is wrong, or "ok". */
+static const char *round_of(const struct thread *me, char *text, size_t size)
+{
+	uint32_t of[256] = { 0 };
+	struct lwp_record rec;
+	struct lwptest t;
+	const char *wrong = NULL;
+
+	lwptest_setup(&t, IRE, me->ire, me->ire, RECORDS);
+	lwp_put32(t.block + LWP_CB_FLAGS, LWP_BIT(IRE) | LWP_BIT(BRE));
+	lwp_put32(slot(&t, BRE) + LWP_CB_SLOT_INTERVAL, (uint32_t)me->bre);
+	lwp_put32(slot(&t, BRE) + LWP_CB_SLOT_COUNTER, (uint32_t)me->bre);
+	known_sequence(t.block, NUMBERS, TURNS);
+	for (uint64_t i = 0; i < lwptest_records(&t) && !wrong; i++) {
+		lwptest_record(&t, i, &rec);
+		if (rec.address < (uintptr_t)known_sequence_begin ||
+		    rec.address >= (uintptr_t)known_sequence_end)
+			wrong = "record outside its code";
+		else if (rec.event_id == 255 && rec.data1 != of[255])
+			wrong = "gap in the numbers";
+		of[rec.event_id]++;
+	}
+	if (!wrong && of[255] != NUMBERS)
+		wrong = "numbers are missing at the end";
+	if (!wrong && lwptest_missed(&t))
+		wrong = "records were missed";
+	if (!wrong && counted(&t, IRE, of[IRE]) != KNOWN_SEQUENCE(NUMBERS, TURNS))
+		wrong = "instructions";
+	if (!wrong && counted(&t, BRE, of[BRE]) != KNOWN_SEQUENCE_BRANCHES(NUMBERS, TURNS))
+		wrong = "branches";
+	if (wrong)
+		snprintf(text, size, "%s (%u instructions, %u branches, %u numbers, %llu missed)",
+			 wrong, of[IRE], of[BRE], of[255], (unsigned long long)lwptest_missed(&t));
+	else
+		snprintf(text, size, "ok");
+	lwptest_free(&t);
+	return text;
+}
+
+static void *run(void *argument)
+{
+	const struct thread *me = argument;
+	char text[120];
+
+	for (unsigned int round = 1;; round++)
+		say("%d.%d %u %s\n", me->process, me->number, round,
+		    round_of(me, text, sizeof(text)));
+	return NULL;
+}
+
+static _Noreturn void run_process(int process)
+{
+	struct thread threads[THREADS];
+	pthread_t id;
+
+	for (int i = 0; i < THREADS; i++) {
+		threads[i] = (struct thread){ process, i, 6000 + 1000 * process + 10 * i,
+					      4000 + 700 * process + 10 * i };
+		if (i && pthread_create(&id, NULL, run, &threads[i]))
+			_exit(1);
+	}
+	run(&threads[0]);
+	_exit(0);
+}
+
+int main(void)
+{
+	if (mount("dev", "/dev", "devtmpfs", 0, NULL) && access("/dev/ttyS0", W_OK))
+		return 1;
+	serial = open("/dev/ttyS0", O_WRONLY | O_NOCTTY);
+	if (serial < 0)
+		return 1;
+	for (int i = 0; i < PROCESSES; i++) {
+		if (!fork())
+			run_process(i);
+	}
+	while (wait(NULL) > 0)
+		say("a process has died\n");
+	for (;;)
+		pause();
+}
