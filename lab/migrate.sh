@@ -17,6 +17,9 @@ migrate_prepare()
 	WORK=$(mktemp -d "${TMPDIR:-/tmp}/vlwp-migrate.XXXXXX") ||
 		die "cannot create a directory in ${TMPDIR:-/tmp}"
 	trap 'rm -rf -- "$WORK"' EXIT
+	mkdir "$WORK/live.root"
+	cp "$HOST/guest-tests/linux/live" "$WORK/live.root/init"
+	(cd "$WORK/live.root" && find . | cpio -o -H newc --quiet -R 0:0) >"$WORK/live.cpio"
 }
 
 # migrate_part NAME [COUNT]: one part of migratetest
@@ -27,7 +30,8 @@ migrate_part()
 	mkdir -p "$WORK/$1"
 	"$HOST/lab/migrate/migratetest" --qemu="${VLWP_QEMU:-$BUILD/qemu/qemu-system-x86_64}" \
 		--base="$BUILD/qemu-base/qemu-system-x86_64" --firmware="$FIRMWARE" \
-		--flat="$HOST/guest-tests/flat/flat.elf" --work="$WORK/$1" --jobs="$(jobs_count)" \
+		--flat="$HOST/guest-tests/flat/flat.elf" --work="$WORK/$1" \
+		--kernel="$BUILD/guest/vmlinux" --initrd="$WORK/live.cpio" --jobs="$(jobs_count)" \
 		${2:+"--count=$2"} "$1" 2>"$WORK/$1.err" | tee "$log" || true
 	if [[ $(tail -n 1 -- "$log") =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
 		add_counts "${BASH_REMATCH[@]:1}"

@@ -11,9 +11,10 @@
 struct options {
 	const char *qemu, *base; /* patched, unpatched */
 	const char *firmware, *flat; /* -L; the test kernel */
+	const char *kernel, *initrd; /* Linux, whose init is guest-tests/linux/live */
 	const char *work; /* a directory of our own */
 	uint64_t seed;
-	unsigned int count; /* of points, mutations */
+	unsigned int count; /* of points, mutations, live migrations */
 	unsigned int jobs;
 };
 extern struct options opt;
@@ -39,5 +40,7 @@ void test_points(void);
 void test_mismatch(void);
 /* fuzz.c: opt.count damaged streams */
 void test_fuzz(void);
+/* live.c: opt.count live migrations of a Linux guest */
+void test_live(void);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * migratetest: tests of migration from QEMU to QEMU that need no Linux guest. The last line is
+ * migratetest: tests of migration from QEMU to QEMU. The last line is
  * "N passed, N failed, N skipped".
  */
 #include "migrate.h"
@@ -28,6 +28,7 @@ static const struct part {
 	{ "points", test_points },
 	{ "mismatch", test_mismatch },
 	{ "fuzz", test_fuzz },
+	{ "live", test_live },
 };
 #define PARTS (sizeof(parts) / sizeof(parts[0]))
 
@@ -91,7 +92,7 @@ static _Noreturn void usage(int status)
 {
 	fprintf(status ? stderr : stdout,
 		"usage: migratetest --qemu=QEMU --base=QEMU --firmware=DIR --flat=FLAT.ELF --work=DIR\n"
-		"                   [--seed=N] [--count=N] [--jobs=N] points|mismatch|fuzz\n"
+		"                   --kernel=VMLINUX --initrd=CPIO [--seed=N] [--count=N] [--jobs=N] points|mismatch|fuzz|live\n"
 		"Test migration of machines with LWP; --base is an unpatched QEMU.\n");
 	exit(status);
 }
@@ -118,6 +119,8 @@ static void parse(int argc, char **argv)
 		{ "base", required_argument, NULL, 'b' },
 		{ "firmware", required_argument, NULL, 'L' },
 		{ "flat", required_argument, NULL, 'f' },
+		{ "kernel", required_argument, NULL, 'k' },
+		{ "initrd", required_argument, NULL, 'i' },
 		{ "work", required_argument, NULL, 'w' },
 		{ "seed", required_argument, NULL, 's' },
 		{ "count", required_argument, NULL, 'c' },
@@ -142,6 +145,12 @@ static void parse(int argc, char **argv)
 		case 'f':
 			opt.flat = optarg;
 			break;
+		case 'k':
+			opt.kernel = optarg;
+			break;
+		case 'i':
+			opt.initrd = optarg;
+			break;
 		case 'w':
 			opt.work = optarg;
 			break;
@@ -161,7 +170,8 @@ static void parse(int argc, char **argv)
 			exit(2);
 		}
 	}
-	if (!opt.qemu || !opt.base || !opt.firmware || !opt.flat || !opt.work || !opt.jobs)
+	if (!opt.qemu || !opt.base || !opt.firmware || !opt.flat || !opt.kernel || !opt.initrd ||
+	    !opt.work || !opt.jobs)
 		usage(2);
 	if (!seeded && getrandom(&opt.seed, sizeof(opt.seed), 0) != sizeof(opt.seed)) {
 		perror("migratetest: getrandom");

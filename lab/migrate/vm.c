@@ -248,28 +248,54 @@ double vm_event(struct vm *vm, const char *name)
 
 void vm_capability(struct vm *vm, const char *name)
 {
+	static const char *const names[] = { "return-path", "multifd", "postcopy-ram" };
+	size_t i;
+
+	/* Those that exclude it go first. */
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		vm_do(vm, "migrate-set-capabilities",
+		      "{\"capabilities\":[{\"capability\":\"%s\",\"state\":false}]}", names[i]);
 	vm_do(vm, "migrate-set-capabilities",
 	      "{\"capabilities\":[{\"capability\":\"%s\",\"state\":true},"
 	      "{\"capability\":\"events\",\"state\":true}]}",
 	      name ? name : "events");
 }
 
+/* The status of the next MIGRATION event is copied to *text; false when QEMU has gone. */
+static bool next_status(struct vm *vm, char *text, size_t size)
+{
+	json_object *event = qmp_event(&vm->qmp, "MIGRATION", NULL), *data, *status;
+
+	if (!event)
+		return false;
+	json_object_object_get_ex(event, "data", &data);
+	json_object_object_get_ex(data, "status", &status);
+	snprintf(text, size, "%s", json_object_get_string(status));
+	json_object_put(event);
+	return true;
+}
+
 bool vm_migrated(struct vm *vm)
 {
-	json_object *event, *data, *status;
-	bool completed, ended;
+	char status[64];
+
+	while (next_status(vm, status, sizeof(status))) {
+		if (!strcmp(status, "completed"))
+			return true;
+		if (!strcmp(status, "failed"))
+			return false;
+	}
+	return false;
+}
+
+void vm_migration(struct vm *vm, const char *wanted)
+{
+	char status[64];
 
 	do {
-		event = qmp_event(&vm->qmp, "MIGRATION", NULL);
-		if (!event)
-			return false;
-		json_object_object_get_ex(event, "data", &data);
-		json_object_object_get_ex(data, "status", &status);
-		completed = !strcmp(json_object_get_string(status), "completed");
-		ended = completed || !strcmp(json_object_get_string(status), "failed");
-		json_object_put(event);
-	} while (!ended);
-	return completed;
+		if (!next_status(vm, status, sizeof(status)) || !strcmp(status, "failed"))
+			broken("%s: migration is never %s", vm->name, wanted);
+	} while (strcmp(status, wanted));
 }
 
 bool vm_load(struct vm *vm, const char *path)

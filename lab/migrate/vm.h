@@ -52,13 +52,15 @@ bool vm_is(struct vm *vm, const char *state);
 
 /* Wait for an event; its time in seconds. */
 double vm_event(struct vm *vm, const char *name);
-/* Switch the MIGRATION events on, and the capability @name (NULL: none). */
+/* Switch the MIGRATION events on, and of the ways to migrate the capability @name only (NULL: none). */
 void vm_capability(struct vm *vm, const char *name);
 /* Wait until migration has ended, maybe with the process: did it complete? */
 bool vm_migrated(struct vm *vm);
 /* Save to the file @path (the machine is stopped or will be) and wait for the end. */
 void vm_save(struct vm *vm, const char *path);
 
+/* Wait until migration has this status. */
+void vm_migration(struct vm *vm, const char *status);
 /* Into a machine started with "-incoming defer"; it is stopped if the one that was saved was. */
 bool vm_load(struct vm *vm, const char *path);
 
