@@ -315,7 +315,36 @@ void vm_start(struct vm *vm, struct vcpu *v)
 	vm_set_regs(v);
 }
 
-void vm_start32(struct vm *vm, struct vcpu *v)
+void vm_start_kernel(struct vm *vm, struct vcpu *v, u64 rip)
+{
+	struct kvm_sregs s;
+
+	vm_start(vm, v);
+	if (ioctl(v->fd, KVM_GET_SREGS, &s))
+		broken("KVM_GET_SREGS");
+	s.cs = segment(KCS, 11, 1, 0, true);
+	s.ss = segment(KSS, 3, 1, 0, false);
+	s.efer |= 0x1000;
+	if (ioctl(v->fd, KVM_SET_SREGS, &s))
+		broken("KVM_SET_SREGS");
+	v->regs.rip = rip;
+	v->regs.rsp = VM_KSTACK_TOP;
+	vm_set_regs(v);
+}
+
+/*
+ * Deliver one exception. What a delivery touches for the first time is a nested page fault, after
+ * which KVM injects the exception itself, from RFLAGS without TF: a test that was the first to have
+ * one would not see what the processor pushes.
+ */
+static void take_exception(struct vm *vm, struct vcpu *v)
+{
+	vm->mem[VM_CODE] = 0xcc; /* INT3 */
+	if (vm_run(vm, v) != 3)
+		broken("the first exception");
+}
+
+static void set_32bit(struct vm *vm, struct vcpu *v)
 {
 	struct kvm_sregs s;
 
@@ -344,21 +373,14 @@ void vm_start32(struct vm *vm, struct vcpu *v)
 	vm_set_msr(v, 0x176, SYSENTER_STUB);
 }
 
-void vm_start_kernel(struct vm *vm, struct vcpu *v, u64 rip)
+void vm_start32(struct vm *vm, struct vcpu *v)
 {
-	struct kvm_sregs s;
+	u8 first = vm->mem[VM_CODE];
 
-	vm_start(vm, v);
-	if (ioctl(v->fd, KVM_GET_SREGS, &s))
-		broken("KVM_GET_SREGS");
-	s.cs = segment(KCS, 11, 1, 0, true);
-	s.ss = segment(KSS, 3, 1, 0, false);
-	s.efer |= 0x1000;
-	if (ioctl(v->fd, KVM_SET_SREGS, &s))
-		broken("KVM_SET_SREGS");
-	v->regs.rip = rip;
-	v->regs.rsp = VM_KSTACK_TOP;
-	vm_set_regs(v);
+	set_32bit(vm, v);
+	take_exception(vm, v);
+	vm->mem[VM_CODE] = first;
+	set_32bit(vm, v);
 }
 
 struct vcpu *vm_add_vcpu(struct vm *vm)
@@ -375,6 +397,8 @@ struct vcpu *vm_add_vcpu(struct vm *vm)
 		broken("KVM_SET_CPUID2");
 	vm->vcpus++;
 	ioctl(v->fd, KVM_SET_MP_STATE, &mp);
+	vm_start(vm, v);
+	take_exception(vm, v);
 	vm_start(vm, v);
 	return v;
 }
