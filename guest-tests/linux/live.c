@@ -2,7 +2,8 @@
 /*
  * init of a guest that is migrated while it runs: four processes of two threads each profile known code, over
  * and over, and check each round: the numbers that LWPINS gives have no gap, every record lies in the code
- * that was profiled, instructions and branches are as many as the program has. A line for each round,
+ * that was profiled, instructions and branches are as many as the program has. With the argument "plain" they
+ * do as much without LWP. A line for each round,
  * "P.T ROUND ok" or what is wrong, goes to the serial port.
  */
 #include <fcntl.h>
@@ -10,6 +11,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -27,6 +29,7 @@
 #define RECORDS 8192 /* of the ring: more than a round gives */
 
 static int serial;
+static bool plain; /* no LWP */
 
 static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static void say(const char *format, ...)
@@ -101,6 +104,19 @@ static const char *round_of(const struct thread *me, char *text, size_t size)
 	return text;
 }
 
+/* The same loops, and as much written memory, without LWP. */
+static const char *plain_round(void)
+{
+	static _Thread_local uint8_t ring[RECORDS * LWP_RECORD_SIZE];
+
+	for (unsigned int i = 0; i < NUMBERS; i++) {
+		for (volatile unsigned int turn = 0; turn < TURNS; turn++)
+			;
+		memset(ring + (size_t)i * 2 * LWP_RECORD_SIZE, (int)i, LWP_RECORD_SIZE);
+	}
+	return "ok";
+}
+
 static void *run(void *argument)
 {
 	const struct thread *me = argument;
@@ -108,7 +124,7 @@ static void *run(void *argument)
 
 	for (unsigned int round = 1;; round++)
 		say("%d.%d %u %s\n", me->process, me->number, round,
-		    round_of(me, text, sizeof(text)));
+		    plain ? plain_round() : round_of(me, text, sizeof(text)));
 	return NULL;
 }
 
@@ -127,8 +143,9 @@ static _Noreturn void run_process(int process)
 	_exit(0);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	plain = argc > 1 && !strcmp(argv[1], "plain");
 	if (mount("dev", "/dev", "devtmpfs", 0, NULL) && access("/dev/ttyS0", W_OK))
 		return 1;
 	serial = open("/dev/ttyS0", O_WRONLY | O_NOCTTY);

@@ -14,7 +14,7 @@ struct options {
 	const char *kernel, *initrd; /* Linux, whose init is guest-tests/linux/live */
 	const char *work; /* a directory of our own */
 	uint64_t seed;
-	unsigned int count; /* of points, mutations, live migrations */
+	unsigned int count; /* of points, mutations, migrations, turns */
 	unsigned int jobs;
 };
 extern struct options opt;
@@ -42,5 +42,7 @@ void test_mismatch(void);
 void test_fuzz(void);
 /* live.c: opt.count live migrations of a Linux guest */
 void test_live(void);
+/* bench.c: opt.count turns */
+void bench(void);
 
 #endif

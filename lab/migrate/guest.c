@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The Linux guest whose init is guest-tests/linux/live.c. */
+#include "guest.h"
+#include "migrate.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LINE 256
+
+struct heard heard;
+
+static struct {
+	int pipe[2]; /* all guests write into it */
+	char path[64]; /* of its end for writing */
+	char line[LINE];
+	size_t length;
+} port;
+
+static void hear_line(void)
+{
+	unsigned int process, thread, round;
+	char verdict[LINE];
+
+	port.line[strcspn(port.line, "\r")] = '\0';
+	if (sscanf(port.line, "%u.%u %u %255[^\n]", &process, &thread, &round, verdict) != 4 ||
+	    process >= GUEST_PROCESSES || thread >= GUEST_THREADS) {
+		if (*port.line)
+			printf("# the guest says: %s\n", port.line);
+		heard.wrong += strstr(port.line, "died") != NULL;
+		return;
+	}
+	heard.round[process][thread] = round;
+	heard.rounds++;
+	if (strcmp(verdict, "ok")) {
+		heard.wrong++;
+		printf("# %s\n", port.line);
+	}
+}
+
+static void hear(void)
+{
+	struct pollfd p = { port.pipe[0], POLLIN, 0 };
+	char bytes[4096];
+	ssize_t n, i;
+
+	if (poll(&p, 1, VM_PATIENCE * 1000) <= 0)
+		broken("the guest says nothing");
+	n = read(port.pipe[0], bytes, sizeof(bytes));
+	for (i = 0; i < n; i++) {
+		if (bytes[i] == '\n') {
+			port.line[port.length] = '\0';
+			port.length = 0;
+			hear_line();
+		} else if (port.length < LINE - 1) {
+			port.line[port.length++] = bytes[i];
+		}
+	}
+}
+
+void guest_rounds(unsigned int rounds)
+{
+	unsigned int start[GUEST_PROCESSES][GUEST_THREADS], p, t;
+	bool enough;
+
+	memcpy(start, heard.round, sizeof(start));
+	do {
+		hear();
+		enough = true;
+		for (p = 0; p < GUEST_PROCESSES; p++)
+			for (t = 0; t < GUEST_THREADS; t++)
+				enough &= heard.round[p][t] >= start[p][t] + rounds;
+	} while (!enough && !heard.wrong);
+}
+
+void guest_start(struct vm *vm, const char *name, const char *cpu, const char *init, bool incoming)
+{
+	char model[128], append[256], log[512];
+	const char *argv[] = {
+		opt.qemu,
+		"-L",
+		opt.firmware,
+		"-accel",
+		"tcg,thread=multi",
+		"-machine",
+		"q35",
+		"-cpu",
+		model,
+		"-smp",
+		"2",
+		"-m",
+		"256",
+		"-nodefaults",
+		"-no-user-config",
+		"-display",
+		"none",
+		"-serial",
+		"stdio",
+		"-kernel",
+		opt.kernel,
+		"-initrd",
+		opt.initrd,
+		"-append",
+		append,
+		incoming ? "-incoming" : NULL,
+		"defer",
+		NULL,
+	};
+
+	if (!port.pipe[1]) {
+		if (pipe(port.pipe))
+			broken("no pipe");
+		fcntl(port.pipe[0], F_SETFD, FD_CLOEXEC);
+		snprintf(port.path, sizeof(port.path), "/proc/self/fd/%d", port.pipe[1]);
+	}
+	snprintf(model, sizeof(model), "EPYC,-fsgsbase,%s", cpu);
+	snprintf(append, sizeof(append),
+		 "console=ttyS0 loglevel=3 panic=-1 no_timer_check tsc=reliable nowatchdog "
+		 "mitigations=off -- %s",
+		 init);
+	snprintf(log, sizeof(log), "%s/%s-log", opt.work, name);
+	if (!vm_start(vm, name, argv, port.path, log))
+		broken("QEMU does not start: %s", read_file(log, NULL));
+}

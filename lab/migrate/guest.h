@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The Linux guest whose init is guest-tests/linux/live.c: starting it, and what its threads say on the serial
+ * port, which goes on in the next process when the guest is migrated.
+ */
+#ifndef LAB_MIGRATE_GUEST_H
+#define LAB_MIGRATE_GUEST_H
+
+#include "vm.h"
+
+#define GUEST_PROCESSES 4
+#define GUEST_THREADS 2
+
+extern struct heard {
+	unsigned int round[GUEST_PROCESSES][GUEST_THREADS]; /* the last one */
+	unsigned int rounds, wrong; /* in all */
+} heard;
+
+/* @cpu: properties behind the model; @init: arguments of init, ""; @incoming: wait for migrate-incoming */
+void guest_start(struct vm *vm, const char *name, const char *cpu, const char *init, bool incoming);
+/* Listen until each thread has ended @rounds more rounds, or one was wrong. */
+void guest_rounds(unsigned int rounds);
+
+#endif
