@@ -34,6 +34,17 @@ void draw_from(uint64_t seed);
 const char *const *flat_machine(const char *qemu, const char *cpu, const char *append,
 				const char *const *extra);
 
+/* The program that goes through all states of the engine, in two machines. */
+#define PROGRAMS 2
+extern const struct program {
+	const char *name, *cpu, *append;
+	unsigned int share; /* of ten points */
+} programs[PROGRAMS];
+/* Output of the undisturbed run, the caller's to free, and how many steps it has. */
+char *program_output(const struct program *p, uint64_t *steps);
+/* The part of the output that the program prints when it is over. */
+const char *program_results(const char *text);
+
 /* points.c: save and restore at opt.count points of a program, in every state of the engine */
 void test_points(void);
 /* mismatch.c: what does not fit is refused while the guest runs; what has no LWP goes both ways */
@@ -42,6 +53,8 @@ void test_mismatch(void);
 void test_fuzz(void);
 /* live.c: opt.count live migrations of a Linux guest */
 void test_live(void);
+/* snapshot.c: opt.count snapshots in one process */
+void test_snapshot(void);
 /* bench.c: opt.count turns */
 void bench(void);
 

@@ -25,9 +25,8 @@ static const struct part {
 	const char *name;
 	void (*run)(void);
 } parts[] = {
-	{ "points", test_points }, { "mismatch", test_mismatch },
-	{ "fuzz", test_fuzz },	   { "live", test_live },
-	{ "bench", bench },
+	{ "points", test_points }, { "snapshot", test_snapshot }, { "mismatch", test_mismatch },
+	{ "fuzz", test_fuzz },	   { "live", test_live },	  { "bench", bench },
 };
 #define PARTS (sizeof(parts) / sizeof(parts[0]))
 
@@ -91,7 +90,7 @@ static _Noreturn void usage(int status)
 {
 	fprintf(status ? stderr : stdout,
 		"usage: migratetest --qemu=QEMU --base=QEMU --firmware=DIR --flat=FLAT.ELF --work=DIR\n"
-		"                   --kernel=VMLINUX --initrd=CPIO [--seed=N] [--count=N] [--jobs=N] points|mismatch|fuzz|live|bench\n"
+		"                   --kernel=VMLINUX --initrd=CPIO [--seed=N] [--count=N] [--jobs=N] points|snapshot|mismatch|fuzz|live|bench\n"
 		"Test migration of machines with LWP; --base is an unpatched QEMU.\n");
 	exit(status);
 }

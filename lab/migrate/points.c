@@ -22,10 +22,7 @@ static const char *const words[] = {
 };
 #define WORDS (sizeof(words) / sizeof(words[0]))
 
-static const struct program {
-	const char *name, *cpu, *append;
-	unsigned int share; /* of ten points */
-} programs[] = {
+const struct program programs[PROGRAMS] = {
 	{ "auto", "+lwp", "test=migrate cpus=1", 7 },
 	{ "os", "+lwp,lwp-context=os", "test=migrate cpus=1 context=os", 3 },
 };
@@ -38,8 +35,7 @@ struct verdict {
 	bool end; /* the source's own output, after all points */
 };
 
-/* The part of the output that the program prints when it is over. */
-static const char *body(const char *text)
+const char *program_results(const char *text)
 {
 	const char *start = strstr(text, "# counting:");
 
@@ -55,8 +51,7 @@ static char *file_name(const char *what, unsigned int number)
 	return name;
 }
 
-/* The undisturbed run: its output, and how many steps it has. */
-static char *reference(const struct program *p, uint64_t *steps)
+char *program_output(const struct program *p, uint64_t *steps)
 {
 	static const char *const extra[] = { "-no-shutdown", NULL };
 	char *output = file_name("reference", 0), *log = file_name("log", 0), *text;
@@ -104,11 +99,11 @@ static bool restored(const struct program *p, const char *save, unsigned int wor
 		vm_do(&vm, "cont", NULL);
 	status = vm_wait(&vm, VM_PATIENCE);
 	text = read_file(output, NULL);
-	same = status == 1 && !strcmp(body(text), wanted);
+	same = status == 1 && !strcmp(program_results(text), wanted);
 	if (!same) {
 		char *errors = read_file(log, NULL);
 
-		printf("# exit status %d, %s%s\n", status, errors, body(text));
+		printf("# exit status %d, %s%s\n", status, errors, program_results(text));
 		fflush(stdout);
 		free(errors);
 	}
@@ -155,7 +150,7 @@ static void work(const struct program *p, const uint64_t *points, unsigned int c
 	vm_do(&vm, "cont", NULL);
 	v = (struct verdict){ .end = true, .same = vm_wait(&vm, VM_PATIENCE) == 1 };
 	text = read_file(output, NULL);
-	v.same = v.same && !strcmp(body(text), wanted);
+	v.same = v.same && !strcmp(program_results(text), wanted);
 	send_verdict(to, &v);
 	exit(0);
 }
@@ -190,7 +185,7 @@ static unsigned int run_program(const struct program *p, unsigned int count, uns
 	char *wanted;
 	int pipes[2];
 
-	wanted = reference(p, &steps);
+	wanted = program_output(p, &steps);
 	if (steps < count)
 		broken("the program has %llu steps, too few", (unsigned long long)steps);
 	points = choose(steps, count);
@@ -200,7 +195,7 @@ static unsigned int run_program(const struct program *p, unsigned int count, uns
 	for (i = 0; i < opt.jobs; i++) {
 		if (!fork()) {
 			close(pipes[0]);
-			work(p, points, count, i, body(wanted), pipes[1]);
+			work(p, points, count, i, program_results(wanted), pipes[1]);
 		}
 	}
 	close(pipes[1]);
@@ -232,7 +227,7 @@ void test_points(void)
 	unsigned int fell[WORDS] = { 0 }, tried = 0, least;
 	size_t i;
 
-	for (i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
+	for (i = 0; i < PROGRAMS; i++)
 		tried += run_program(&programs[i], opt.count * programs[i].share / 10, fell);
 	ok(tried >= opt.count * 9 / 10, "%u points tried of %u asked for", tried, opt.count);
 	least = opt.count * LEAST_OF_1000 / 1000;
