@@ -57,6 +57,24 @@ unpack_linux()
 		mv "$dir" "$2"
 }
 
+# unpack_all DEB DIR: the whole kernel source
+unpack_all()
+{
+	rm -rf "$2.new"
+	mkdir -p "$2.new" &&
+		dpkg --fsys-tarfile "$1" | tar -xf - -O ./usr/src/linux-source-6.12.tar.xz |
+		tar -xJf - -C "$2.new" --strip-components=1 &&
+		mv "$2.new" "$2"
+}
+
+# fetch_linux_all VERSION: after fetch_linux(); set LINUX_ALL to the whole source, unpacked
+fetch_linux_all()
+{
+	LINUX_ALL=$BUILD/src/linux-all-$1
+	[[ -d $LINUX_ALL ]] || step "unpacking all of linux-source-6.12 $1" linux-all unpack_all \
+		"$DL/linux-source-6.12_$1_all.deb" "$LINUX_ALL"
+}
+
 # kvm_sources TREE: the files of this repository, at their places in a kernel tree
 kvm_sources()
 {

@@ -18,18 +18,21 @@ nested_prepare()
 
 # nested_boot COMMAND ARG...: run a command in L1. SMP, MEMORY as in boot.sh; NESTED_CPU: another CPU model
 # than EPYC; NESTED_STOCK=1: with the kernel's own KVM modules; NESTED_KVM_AMD: parameters of kvm-amd;
-# KVM_MODULES: the directory of other modules than ours; NESTED_LIMIT: give L1 up after so many seconds.
+# KVM_MODULES: the directory of other modules than ours; NESTED_LIMIT: give L1 up after so many seconds;
+# NESTED_KERNEL: a directory with vmlinux and initramfs.cpio of a kernel that has KVM built in.
 nested_boot()
 {
+	local kernel=${NESTED_KERNEL:-$BUILD/guest} modules=${NESTED_KERNEL:+none}
+
 	VLWP_SHARE=$GUEST_SHARE ${NESTED_LIMIT:+timeout --kill-after=5 "$NESTED_LIMIT"} "$HOST/lab/vmrun" --cwd="$PWD" --log="$RUN/qemu.log" \
 		--console="$RUN/console" --modules="$BUILD/guest/root/lib/modules/$(<"$BUILD/guest/version")" \
 		"${VLWP_QEMU:-$BUILD/qemu/qemu-system-x86_64}" -L "$FIRMWARE" \
 		-machine q35 -accel tcg,thread=multi -smp "$SMP" -m "$MEMORY" \
 		-cpu "${NESTED_CPU:-EPYC},-lwp" \
 		-nodefaults -no-user-config -display none -no-reboot -serial "file:$RUN/console" \
-		-kernel "$BUILD/guest/vmlinux" -initrd "$BUILD/guest/initramfs.cpio" \
+		-kernel "$kernel/vmlinux" -initrd "$kernel/initramfs.cpio" \
 		-append "$KERNEL_ARGS" \
 		-virtfs local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap \
 		-virtfs "local,path=$RUN/share,mount_tag=share,security_model=none,multidevs=remap" \
-		-- "$LAB/nested-l1" "${KVM_MODULES:-$BUILD/kvm}" "${NESTED_STOCK:-0}" "${NESTED_KVM_AMD-}" "$@"
+		-- "$LAB/nested-l1" "${modules:-${KVM_MODULES:-$BUILD/kvm}}" "${NESTED_STOCK:-0}" "${NESTED_KVM_AMD-}" "$@"
 }
