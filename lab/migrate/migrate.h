@@ -12,6 +12,7 @@ struct options {
 	const char *qemu, *base; /* patched, unpatched */
 	const char *firmware, *flat; /* -L; the test kernel */
 	const char *kernel, *initrd; /* Linux, whose init is guest-tests/linux/live */
+	const char *accel; /* of the flat machine */
 	const char *work; /* a directory of our own */
 	uint64_t seed;
 	unsigned int count; /* of points, mutations, migrations, turns */
@@ -40,10 +41,17 @@ extern const struct program {
 	const char *name, *cpu, *append;
 	unsigned int share; /* of ten points */
 } programs[PROGRAMS];
-/* Output of the undisturbed run, the caller's to free, and how many steps it has. */
+/* Output of the undisturbed run, the caller's to free, and how many steps it has (NULL: TCG only). */
 char *program_output(const struct program *p, uint64_t *steps);
 /* The part of the output that the program prints when it is over. */
 const char *program_results(const char *text);
+
+/*
+ * Take the file @save up in a fresh process, of which @worker may have one at a time: are the results those
+ * of @wanted?
+ */
+bool program_restored(const struct program *p, const char *save, unsigned int worker,
+		      const char *wanted);
 
 /* points.c: save and restore at opt.count points of a program, in every state of the engine */
 void test_points(void);
@@ -55,6 +63,8 @@ void test_fuzz(void);
 void test_live(void);
 /* snapshot.c: opt.count snapshots in one process */
 void test_snapshot(void);
+/* moments.c: save and restore at opt.count moments, for any accelerator */
+void test_moments(void);
 /* bench.c: opt.count turns */
 void bench(void);
 

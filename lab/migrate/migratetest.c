@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@
 
 #include "machine.h"
 
-struct options opt = { .count = 100, .jobs = 2 };
+struct options opt = { .accel = "tcg", .count = 100, .jobs = 2 };
 
 static unsigned int passed, failed;
 static uint64_t random_state;
@@ -25,8 +26,9 @@ static const struct part {
 	const char *name;
 	void (*run)(void);
 } parts[] = {
-	{ "points", test_points }, { "snapshot", test_snapshot }, { "mismatch", test_mismatch },
-	{ "fuzz", test_fuzz },	   { "live", test_live },	  { "bench", bench },
+	{ "points", test_points },   { "snapshot", test_snapshot }, { "mismatch", test_mismatch },
+	{ "fuzz", test_fuzz },	     { "live", test_live },	    { "bench", bench },
+	{ "moments", test_moments },
 };
 #define PARTS (sizeof(parts) / sizeof(parts[0]))
 
@@ -68,7 +70,7 @@ const char *const *flat_machine(const char *qemu, const char *cpu, const char *a
 	const struct machine m = {
 		.qemu = qemu,
 		.firmware = opt.firmware,
-		.accel = "tcg",
+		.accel = opt.accel,
 		.cpu = model,
 		.image = opt.flat,
 		.append = append,
@@ -90,7 +92,7 @@ static _Noreturn void usage(int status)
 {
 	fprintf(status ? stderr : stdout,
 		"usage: migratetest --qemu=QEMU --base=QEMU --firmware=DIR --flat=FLAT.ELF --work=DIR\n"
-		"                   --kernel=VMLINUX --initrd=CPIO [--seed=N] [--count=N] [--jobs=N] points|snapshot|mismatch|fuzz|live|bench\n"
+		"                   --kernel=VMLINUX --initrd=CPIO [--accel=tcg|kvm] [--seed=N] [--count=N] [--jobs=N] points|moments|snapshot|mismatch|fuzz|live|bench\n"
 		"Test migration of machines with LWP; --base is an unpatched QEMU.\n");
 	exit(status);
 }
@@ -119,6 +121,7 @@ static void parse(int argc, char **argv)
 		{ "flat", required_argument, NULL, 'f' },
 		{ "kernel", required_argument, NULL, 'k' },
 		{ "initrd", required_argument, NULL, 'i' },
+		{ "accel", required_argument, NULL, 'a' },
 		{ "work", required_argument, NULL, 'w' },
 		{ "seed", required_argument, NULL, 's' },
 		{ "count", required_argument, NULL, 'c' },
@@ -148,6 +151,9 @@ static void parse(int argc, char **argv)
 			break;
 		case 'i':
 			opt.initrd = optarg;
+			break;
+		case 'a':
+			opt.accel = optarg;
 			break;
 		case 'w':
 			opt.work = optarg;
@@ -182,6 +188,7 @@ int main(int argc, char **argv)
 {
 	size_t i;
 
+	signal(SIGPIPE, SIG_IGN);
 	parse(argc, argv);
 	if (optind + 1 != argc)
 		usage(2);

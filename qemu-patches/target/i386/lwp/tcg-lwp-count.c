@@ -7,6 +7,7 @@
 #include "cpu.h"
 #include "exec/exec-all.h"
 #include "exec/helper-proto.h"
+#include "accel/tcg/internal-common.h"
 #include "lwp/tcg-lwp.h"
 
 /*
