@@ -339,9 +339,12 @@ void vm_start_kernel(struct vm *vm, struct vcpu *v, u64 rip)
  */
 static void take_exception(struct vm *vm, struct vcpu *v)
 {
+	u8 first = vm->mem[VM_CODE];
+
 	vm->mem[VM_CODE] = 0xcc; /* INT3 */
 	if (vm_run(vm, v) != 3)
 		broken("the first exception");
+	vm->mem[VM_CODE] = first;
 }
 
 static void set_32bit(struct vm *vm, struct vcpu *v)
@@ -375,11 +378,8 @@ static void set_32bit(struct vm *vm, struct vcpu *v)
 
 void vm_start32(struct vm *vm, struct vcpu *v)
 {
-	u8 first = vm->mem[VM_CODE];
-
 	set_32bit(vm, v);
 	take_exception(vm, v);
-	vm->mem[VM_CODE] = first;
 	set_32bit(vm, v);
 }
 
