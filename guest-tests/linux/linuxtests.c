@@ -17,7 +17,7 @@
 #define TIME_LIMIT 120 /* seconds a test may take */
 
 static const char *const tests[] = {
-	"mlwp", "known", "segv", "fork", "two", "threads",
+	"mlwp", "known", "segv", "fork", "two", "threads", "perf",
 };
 
 static struct {

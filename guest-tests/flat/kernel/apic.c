@@ -8,6 +8,7 @@
 #define APIC_SVR 0xf0
 #define APIC_ICR_LOW 0x300
 #define APIC_ICR_HIGH 0x310
+#define APIC_LVTPC 0x340
 
 #define SVR_ENABLE 0x100
 #define SPURIOUS_VECTOR 0xff
@@ -50,6 +51,11 @@ u8 apic_id(void)
 void apic_send(u8 id, u8 vector)
 {
 	send(id, vector);
+}
+
+void apic_set_lvtpc(u32 value)
+{
+	*apic_reg(APIC_LVTPC) = value;
 }
 
 void apic_send_nmi(u8 id)

@@ -13,6 +13,8 @@ u8 apic_id(void);
 /* Fixed interrupt to the processor with this APIC id (its own: a self-IPI). */
 void apic_send(u8 id, u8 vector);
 void apic_send_nmi(u8 id);
+/* The local vector table's entry of the performance counters. */
+void apic_set_lvtpc(u32 value);
 /* INIT, then a start-up IPI: real mode at page * 4096. */
 void apic_start(u8 id, u8 page);
 

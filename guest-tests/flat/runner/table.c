@@ -9,6 +9,7 @@ const char cpu_model[] = "EPYC";
 #define FAM15H "+lwp,lwp-profile=fam15h"
 #define OS "+lwp,lwp-context=os"
 #define VMCB "+lwp,lwp-context=os,lwp-vmcb=on,+svm,+npt,+v-vmsave-vmload"
+#define PMU "pmu=on,+perfctr-core,+perfmon-v2"
 #define REV07 "+lwp,lwp-rev=2007"
 
 const struct run runs[] = {
@@ -86,6 +87,15 @@ const struct run runs[] = {
 	{ "svm_auto", .cpu = LWP },
 	{ "svm_switch", .cpu = VMCB, .args = "context=os", .needs = NEED_VMCB_AREA },
 	{ "svm_hostile", .cpu = VMCB, .args = "context=os", .needs = NEED_VMCB_AREA },
+	/* Performance counters, which only TCG models. */
+	{ "pmu_count", .cpu = PMU, .needs = NEED_TCG },
+	{ "pmu_overflow", .cpu = PMU, .needs = NEED_TCG },
+	{ "pmu_overflow_v1", "pmu_overflow", "pmu=on,+perfctr-core", .needs = NEED_TCG },
+	{ "pmu_overflow_lwp", "pmu_overflow", PMU ",+lwp", .needs = NEED_TCG },
+	{ "pmu_overflow_skid", "pmu_overflow", PMU ",pmu-skid=13", "skid=13", .needs = NEED_TCG },
+	{ "pmu_svm", .cpu = PMU ",+svm", .needs = NEED_TCG },
+	{ "pmu_svm_overcount", "pmu_svm", PMU ",+svm,pmu-overcount-ring=20,pmu-overcount-vmrun=300",
+	  "overcount=1", .needs = NEED_TCG },
 	/* The 2007 proposal. */
 	{ "rev07_msr", .cpu = REV07, .args = "rev=2007" },
 	{ "rev07_llwpcb", .cpu = REV07, .args = "rev=2007" },

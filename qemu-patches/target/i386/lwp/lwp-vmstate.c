@@ -70,7 +70,7 @@ static int lwp_post_load(void *opaque, int version_id)
                      CPU(cpu)->cpu_index, wrong);
         return -EINVAL;
     }
-    env->lwp_count.left = lwp->settled;
+    env->lwp_count.left = env->lwp_count.settled;
     lwp_engine_load(&lwp->engine, &st);
     lwp->engine.xcr0_lwp = (env->xcr0 & XSTATE_LWP_MASK) != 0;
     if (lwp->live && !x86_lwp_context_resume(env, &lwp->wire.key)) {

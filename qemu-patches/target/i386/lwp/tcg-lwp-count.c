@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * LWP under TCG: counting.  Translated code subtracts the instructions of a TB
- * from a budget (see translate-lwp.c.inc); what ends a budget comes here.
+ * Counting under TCG, for LWP and for the performance counters.  Translated
+ * code subtracts the instructions of a TB from a budget (translate-lwp.c.inc);
+ * what ends a budget comes here.
  */
 #include "qemu/osdep.h"
 #include "cpu.h"
@@ -9,6 +10,7 @@
 #include "exec/helper-proto.h"
 #include "accel/tcg/internal-common.h"
 #include "lwp/tcg-lwp.h"
+#include "pmu/x86-pmu.h"
 
 /*
  * If an event is due in the middle of a long TB, so many of its instructions
@@ -21,40 +23,15 @@ QEMU_BUILD_BUG_ON(X86_LWP_BRANCH_RELATIVE != LWP_BRANCH_RELATIVE);
 QEMU_BUILD_BUG_ON(X86_LWP_BRANCH_CALL_RELATIVE != LWP_BRANCH_CALL_RELATIVE);
 QEMU_BUILD_BUG_ON(X86_LWP_BRANCH_ABSOLUTE != LWP_BRANCH_ABSOLUTE);
 
-/* lwp_budget(), with a quick answer for the kinds that no program uses. */
-static uint64_t lwp_distance_of(const struct lwp_engine *e, enum lwp_kind kind)
+/* The engine's share: all of this was at CPL 3. */
+static void lwp_settle(CPUX86State *env, uint32_t insns)
 {
-    if (!(e->st.flags & LWP_BIT(e->rev->event_id[kind]))) {
-        return LWP_BUDGET_NEVER;
-    }
-    return lwp_budget(e, kind);
-}
-
-void x86_lwp_distance(X86LWP *lwp, uint64_t *insns, uint64_t *branches)
-{
-    struct lwp_engine *e = &lwp->engine;
-    uint64_t ire = lwp_distance_of(e, LWP_KIND_IRE);
-    uint64_t cnh = lwp_distance_of(e, LWP_KIND_CNH);
-    uint64_t rnh = lwp_distance_of(e, LWP_KIND_RNH);
-
-    if (rnh != LWP_BUDGET_NEVER) {
-        rnh = DIV_ROUND_UP(rnh, X86_LWP_RNH_PER_CNH);
-    }
-    *insns = MIN(MIN(ire, cnh), rnh);
-    *branches = lwp_distance_of(e, LWP_KIND_BRE);
-}
-
-void x86_lwp_settle(CPUX86State *env)
-{
-    X86LWP *lwp = env->lwp;
-    struct lwp_engine *e = &lwp->engine;
-    uint32_t insns = lwp->settled - env->lwp_count.left;
+    struct lwp_engine *e = &env->lwp->engine;
     uint32_t branches = 0;
     int i;
 
     if (insns) {
-        lwp->settled = env->lwp_count.left;
-        lwp->steps += insns;
+        env->lwp->steps += insns;
         lwp_count(e, LWP_KIND_IRE, insns);
         lwp_count(e, LWP_KIND_CNH, insns);
         lwp_count(e, LWP_KIND_RNH, (uint64_t)insns * X86_LWP_RNH_PER_CNH);
@@ -63,28 +40,96 @@ void x86_lwp_settle(CPUX86State *env)
         if (env->lwp_count.branches[i] && lwp_branch_counted(e, i)) {
             branches += env->lwp_count.branches[i];
         }
-        env->lwp_count.branches[i] = 0;
     }
     if (branches) {
         lwp_count(e, LWP_KIND_BRE, branches);
     }
 }
 
+/*
+ * The performance counters settle whenever the mode changes.  While they do
+ * not count, only code of CPL 3 does, and what LWP has not been told yet may
+ * come from before an interrupt.
+ */
+void x86_lwp_settle(CPUX86State *env)
+{
+    X86LWPCount *c = &env->lwp_count;
+    int32_t insns = c->settled - c->left;
+
+    c->settled = c->left;
+    if (env->lwp && (!c->pmu || (env->hflags & HF_CPL_MASK) == 3)) {
+        lwp_settle(env, insns);
+    }
+    if (c->pmu) {
+        x86_pmu_count(env, insns, c->branches);
+    }
+    memset(c->branches, 0, sizeof(c->branches));
+}
+
+/* What all users of the counts want in this mode; flags without "near". */
+static uint32_t count_wants(CPUX86State *env, uint64_t *insns,
+                            uint64_t *branches)
+{
+    bool user = (env->hflags & HF_CPL_MASK) == 3;
+    uint64_t pmu_insns, pmu_branches;
+    uint32_t flags = 0;
+
+    *insns = LWP_BUDGET_NEVER;
+    *branches = LWP_BUDGET_NEVER;
+    if (env->lwp && (user || !env->lwp_count.pmu)) {
+        flags = x86_lwp_wants(env, insns, branches);
+    }
+    if (env->lwp_count.pmu) {
+        flags |= x86_pmu_wants(env, &pmu_insns, &pmu_branches);
+        *insns = MIN(*insns, pmu_insns);
+        *branches = MIN(*branches, pmu_branches);
+    }
+    return flags;
+}
+
+void x86_lwp_update(CPUX86State *env)
+{
+    X86LWPCount *c = &env->lwp_count;
+    uint64_t insns, branches;
+    uint32_t flags;
+
+    x86_lwp_settle(env);
+    if (env->lwp && env->lwp->live && !lwp_engine_on(&env->lwp->engine)) {
+        x86_lwp_context_drop(env);
+    }
+    c->settled = 0;
+    c->exact = false;
+    flags = count_wants(env, &insns, &branches);
+    if (flags & HF_LWP_COUNT_MASK) {
+        if (insns > c->near) {
+            c->near = 1;
+        }
+        if (insns <= c->near || branches == 1) {
+            flags |= HF_LWP_STEP_MASK;
+        }
+        c->settled = MIN(MIN(insns, branches) - 1, INT32_MAX);
+        if (env->lwp) {
+            c->settled = MIN(c->settled, x86_lwp_before_stop(env->lwp));
+        }
+    }
+    c->left = c->settled;
+    c->tb_flags = flags;
+    c->kernel_flags = c->pmu ? flags : 0;
+}
+
 void x86_lwp_replaced(CPUX86State *env)
 {
     /* Only there helper_lwp_retire() follows. */
-    env->lwp->replaced = (env->hflags & HF_CPL_MASK) == 3 &&
-                         env->lwp_count.tb_flags != 0;
+    env->lwp_count.replaced = (env->hflags & HF_CPL_MASK) == 3 &&
+                              env->lwp_count.tb_flags != 0;
 }
 
 static void lwp_retire_one(CPUX86State *env, const struct lwp_retired *r)
 {
-    x86_lwp_settle(env);
     if (lwp_engine_on(&env->lwp->engine) && !x86_lwp_suspended(env)) {
         lwp_retire(&env->lwp->engine, r);
         x86_lwp_step(env);
     }
-    x86_lwp_update(env);
 }
 
 void x86_lwp_retire_insn(CPUX86State *env, uint64_t address)
@@ -95,31 +140,42 @@ void x86_lwp_retire_insn(CPUX86State *env, uint64_t address)
         .rnh = X86_LWP_RNH_PER_CNH,
     };
 
+    x86_lwp_settle(env);
     if ((env->hflags & HF_CPL_MASK) == 3) {
         lwp_retire_one(env, &r);
     }
+    if (env->lwp_count.pmu) {
+        x86_pmu_retire(env, (env->hflags & HF_CPL_MASK) == 3 ? 0 :
+                       X86_LWP_KERNEL);
+    }
+    x86_lwp_update(env);
 }
 
 /*
  * At the end of an instruction that the TB has not counted: one that is
- * stepped, or one that can leave CPL 3.  EIP is already the next one's.
+ * stepped, or one that can leave its CPL.  EIP is already the next one's.
  */
-void helper_lwp_retire(CPUX86State *env, uint32_t branch)
+void helper_lwp_retire(CPUX86State *env, uint32_t info)
 {
-    X86LWP *lwp = env->lwp;
     struct lwp_retired r = {
         .address = env->lwp_count.insn,
-        .branch = branch & X86_LWP_BRANCH_CLASS,
-        .taken = branch & X86_LWP_BRANCH_TAKEN,
+        .branch = info & X86_LWP_BRANCH_CLASS,
+        .taken = info & X86_LWP_BRANCH_TAKEN,
         .target = x86_lwp_linear(env, env->eip),
         .cnh = 1,
         .rnh = X86_LWP_RNH_PER_CNH,
     };
 
-    if ((env->hflags & HF_CPL_MASK) == 3 && !lwp->replaced) {
+    x86_lwp_settle(env);
+    if (env->lwp && (env->hflags & HF_CPL_MASK) == 3 &&
+        !(info & X86_LWP_KERNEL) && !env->lwp_count.replaced) {
         lwp_retire_one(env, &r);
     }
-    lwp->replaced = false;
+    env->lwp_count.replaced = false;
+    if (env->lwp_count.pmu) {
+        x86_pmu_retire(env, info);
+    }
+    x86_lwp_update(env);
 }
 
 /*
@@ -128,16 +184,16 @@ void helper_lwp_retire(CPUX86State *env, uint32_t branch)
  */
 void helper_lwp_budget(CPUX86State *env, uint32_t tb_insns)
 {
-    X86LWP *lwp = env->lwp;
+    X86LWPCount *c = &env->lwp_count;
     CPUState *cs = env_cpu(env);
     uint32_t cflags = curr_cflags(cs);
     uint64_t insns, branches, safe;
 
     x86_lwp_settle(env);
-    if (tb_insns > x86_lwp_before_stop(lwp)) {
+    if (env->lwp && tb_insns > x86_lwp_before_stop(env->lwp)) {
         x86_lwp_stop(env);
     }
-    x86_lwp_distance(lwp, &insns, &branches);
+    count_wants(env, &insns, &branches);
     safe = MIN(insns - 1, branches == 1 ? tb_insns - 1 : tb_insns);
     if (safe < tb_insns) {
         safe = QEMU_ALIGN_DOWN(safe, LWP_PART_OF_TB);
@@ -145,15 +201,16 @@ void helper_lwp_budget(CPUX86State *env, uint32_t tb_insns)
             cs->cflags_next_tb = cflags | safe;
         } else {
             safe = 0;
-            lwp->near = MIN(insns, tb_insns);
+            c->near = MIN(insns, tb_insns);
         }
     }
     x86_lwp_update(env);
     if (safe) {
-        lwp->exact = true;
-        env->lwp_count.tb_flags &= ~HF_LWP_STEP_MASK;
-        if (env->lwp_count.left < (int32_t)safe) {
-            env->lwp_count.left = lwp->settled = safe;
+        c->exact = true;
+        c->tb_flags &= ~HF_LWP_STEP_MASK;
+        c->kernel_flags &= ~HF_LWP_STEP_MASK;
+        if (c->left < (int32_t)safe) {
+            c->left = c->settled = safe;
         }
     }
 }
@@ -162,17 +219,15 @@ void helper_lwp_budget(CPUX86State *env, uint32_t tb_insns)
  * At the start of a TB of one instruction that is stepped, outside interrupt
  * shadows: all that LWP does between two instructions.
  */
-void helper_lwp_boundary(CPUX86State *env)
+static void lwp_between(CPUX86State *env, uint64_t rip, uintptr_t ra)
 {
     X86LWP *lwp = env->lwp;
     struct lwp_engine *e = &lwp->engine;
-    uint64_t rip = x86_lwp_linear(env, env->eip);
     bool entered = lwp->entered;
     struct lwp_exc exc;
 
-    env->lwp_count.insn = rip;
     if (lwp->lookup) {
-        x86_lwp_lookup(env, GETPC());
+        x86_lwp_lookup(env, ra);
     }
     x86_lwp_settle(env);
     lwp->entered = false;
@@ -180,12 +235,24 @@ void helper_lwp_boundary(CPUX86State *env)
         do {
             lwp_boundary(e, rip, entered, &exc);
             x86_lwp_update(env);
-        } while (!x86_lwp_raise(env, &exc, GETPC()));
+        } while (!x86_lwp_raise(env, &exc, ra));
         /* The store may have changed the code that comes now. */
         cpu_loop_exit_noexc(env_cpu(env));
     }
+}
+
+void helper_lwp_boundary(CPUX86State *env)
+{
+    uint64_t rip = x86_lwp_linear(env, env->eip);
+    bool user = (env->hflags & HF_CPL_MASK) == 3;
+
+    env->lwp_count.insn = rip;
+    if (env->lwp && user) {
+        lwp_between(env, rip, GETPC());
+    }
     x86_lwp_update(env);
-    if (!(env->lwp_count.tb_flags & HF_LWP_STEP_MASK)) {
+    if (!((user ? env->lwp_count.tb_flags : env->lwp_count.kernel_flags) &
+          HF_LWP_STEP_MASK)) {
         cpu_loop_exit_noexc(env_cpu(env));
     }
 }

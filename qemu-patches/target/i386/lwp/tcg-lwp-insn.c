@@ -55,6 +55,12 @@ target_ulong helper_llwpcb(CPUX86State *env, target_ulong ea, uint32_t w)
         lwp->llwpcb_faulted = exc.kind == LWP_EXC_PF;
     } while (!x86_lwp_raise(env, &exc, GETPC()));
 
+    /* LWP does not count it; the performance counters do. */
+    if (env->lwp_count.pmu) {
+        x86_pmu_retire(env, (env->hflags & HF_CPL_MASK) == 3 ? 0 :
+                       X86_LWP_KERNEL);
+        x86_lwp_update(env);
+    }
     if (!lwp->engine.rev->llwpcb_returns_old) {
         return env->regs[R_EAX];
     }

@@ -50,13 +50,24 @@ static bool lwp_outstanding(const struct lwp_engine *e)
            !e->ip_valid;
 }
 
-static uint32_t lwp_tb_flags(CPUX86State *env)
+/* lwp_budget(), with a quick answer for the kinds that no program uses. */
+static uint64_t lwp_distance_of(const struct lwp_engine *e, enum lwp_kind kind)
+{
+    if (!(e->st.flags & LWP_BIT(e->rev->event_id[kind]))) {
+        return LWP_BUDGET_NEVER;
+    }
+    return lwp_budget(e, kind);
+}
+
+uint32_t x86_lwp_wants(CPUX86State *env, uint64_t *insns, uint64_t *branches)
 {
     X86LWP *lwp = env->lwp;
     struct lwp_engine *e = &lwp->engine;
-    uint64_t insns, branches;
+    uint64_t cnh, rnh;
     uint32_t flags = 0;
 
+    *insns = LWP_BUDGET_NEVER;
+    *branches = LWP_BUDGET_NEVER;
     if (x86_lwp_suspended(env)) {
         return 0;
     }
@@ -71,37 +82,23 @@ static uint32_t lwp_tb_flags(CPUX86State *env)
         flags |= HF_LWP_STEP_MASK;
     }
 
-    x86_lwp_distance(lwp, &insns, &branches);
-    if (insns == LWP_BUDGET_NEVER && branches == LWP_BUDGET_NEVER) {
-        return flags;
+    cnh = lwp_distance_of(e, LWP_KIND_CNH);
+    rnh = lwp_distance_of(e, LWP_KIND_RNH);
+    if (rnh != LWP_BUDGET_NEVER) {
+        rnh = DIV_ROUND_UP(rnh, X86_LWP_RNH_PER_CNH);
     }
-    flags |= HF_LWP_COUNT_MASK;
-    if (branches != LWP_BUDGET_NEVER) {
-        flags |= HF_LWP_BRANCH_MASK;
+    *insns = MIN(MIN(lwp_distance_of(e, LWP_KIND_IRE), cnh), rnh);
+    *branches = lwp_distance_of(e, LWP_KIND_BRE);
+    if (*branches != LWP_BUDGET_NEVER) {
+        flags |= HF_LWP_BRANCH_MASK | HF_LWP_COUNT_MASK;
     }
-    if (insns > lwp->near) {
-        lwp->near = 1;
+    if (*insns != LWP_BUDGET_NEVER) {
+        flags |= HF_LWP_COUNT_MASK;
     }
-    if (insns <= lwp->near || branches == 1 || lwp_ip_filtered(e)) {
+    if ((flags & HF_LWP_COUNT_MASK) && lwp_ip_filtered(e)) {
         flags |= HF_LWP_STEP_MASK;
     }
-    lwp->settled = MIN(MIN(MIN(insns, branches) - 1, INT32_MAX),
-                       x86_lwp_before_stop(lwp));
     return flags;
-}
-
-void x86_lwp_update(CPUX86State *env)
-{
-    X86LWP *lwp = env->lwp;
-
-    x86_lwp_settle(env);
-    if (lwp->live && !lwp_engine_on(&lwp->engine)) {
-        x86_lwp_context_drop(env);
-    }
-    lwp->settled = 0;
-    lwp->exact = false;
-    env->lwp_count.tb_flags = lwp_tb_flags(env);
-    env->lwp_count.left = lwp->settled;
 }
 
 bool x86_lwp_raise(CPUX86State *env, const struct lwp_exc *exc, uintptr_t ra)
@@ -198,12 +195,10 @@ void x86_lwp_reset(X86CPU *cpu)
     }
     lwp_engine_reset(&lwp->engine, cpu->apic_id);
     lwp->engine.xcr0_lwp = false;
-    lwp->settled = env->lwp_count.left;
+    env->lwp_count.settled = env->lwp_count.left;
     lwp->steps = 0;
     lwp->llwpcb_faulted = false;
-    lwp->near = 1;
     lwp->entered = false;
-    lwp->replaced = false;
     lwp->lookup = false;
     x86_lwp_update(env);
 }
@@ -316,7 +311,7 @@ void x86_lwp_user_entered(CPUX86State *env)
         x86_lwp_step(env);
     }
     /* An interrupt before that TB may have led elsewhere, to other branches. */
-    if (lwp->exact || lwp_outstanding(&lwp->engine)) {
+    if (env->lwp_count.exact || lwp_outstanding(&lwp->engine)) {
         x86_lwp_update(env);
     }
 }

@@ -18,16 +18,8 @@ struct X86LWP {
     struct lwp_engine engine;
     struct lwp_vcpu_ops ops;
 
-    /* Value of env->lwp_count.left when the engine's counters were right. */
-    int32_t settled;
-    /* Instructions this near to an event are executed one by one. */
-    uint64_t near;
-    /* The budget is that of the TB of exact size which comes next. */
-    bool exact;
     /* CPL 3 was entered and no instruction has been looked at since. */
     bool entered;
-    /* The running instruction has put another block in place. */
-    bool replaced;
 
     /* lwp-context=auto */
     bool live;      /* the engine's state is the live context of this vCPU */
@@ -71,12 +63,6 @@ bool x86_lwp_canonical(uint64_t address, uint32_t len, uint8_t va_bits);
 bool x86_lwp_suspended(CPUX86State *env);
 
 /*
- * Whatever may have changed what the engine wants ends with this: settles the
- * counters, then derives the TB flags and the budget.
- */
-void x86_lwp_update(CPUX86State *env);
-
-/*
  * Raise what the engine has found.  Returns true if there is nothing to
  * raise, false if the reason for a #PF has just gone away: try again.
  */
@@ -84,11 +70,11 @@ bool x86_lwp_raise(CPUX86State *env, const struct lwp_exc *exc, uintptr_t ra);
 
 /* tcg-lwp-count.c */
 
-/* Tell the engine what has retired until now. */
-void x86_lwp_settle(CPUX86State *env);
-
-/* How many instructions and branches from now an event is due, at least 1. */
-void x86_lwp_distance(X86LWP *lwp, uint64_t *insns, uint64_t *branches);
+/*
+ * How many instructions and branches from now the engine's next event is due,
+ * at least 1 (LWP_BUDGET_NEVER: none), and what that means for TB flags.
+ */
+uint32_t x86_lwp_wants(CPUX86State *env, uint64_t *insns, uint64_t *branches);
 
 /*
  * The running instruction puts another block in the place of the one under

@@ -8,6 +8,8 @@
 #ifndef X86_LWP_H
 #define X86_LWP_H
 
+#include "pmu/x86-pmu.h"
+
 /*
  * The CPU properties as the user gave them; x86_lwp_expand_features() turns
  * them into a struct lwp_caps.
@@ -23,22 +25,42 @@ typedef struct X86LWPProps {
     bool fam15h;
     bool prompt;
     bool vmcb;
+
+    X86PMUProps pmu_props;
+    X86PMU *pmu;            /* performance counters of TCG, NULL: none */
 } X86LWPProps;
 
-/* What generated code reads and writes. */
+/*
+ * Counting, for LWP and for the performance counters (pmu/): first what
+ * generated code reads and writes, then what tcg-lwp-count.c keeps.
+ */
 typedef struct X86LWPCount {
-    int32_t left;           /* instructions until the engine must have a look */
+    int32_t left;           /* instructions until somebody must have a look */
     uint32_t tb_flags;      /* HF_LWP_*, part of the TB key at CPL 3 */
-    uint32_t branches[5];   /* since the last look, by lwp_branch_class */
+    uint32_t kernel_flags;  /* the same below CPL 3 */
+    /* Since the last look, by lwp_branch_class; [0]: conditional and taken. */
+    uint32_t branches[5];
     uint64_t insn;          /* linear address of what is being stepped */
+
+    int32_t settled;        /* value of left at the last look */
+    uint64_t near;          /* so near to an event they are stepped */
+    bool exact;             /* the budget is that of a TB of exact size */
+    bool replaced;          /* the instruction has changed the LWP block */
+    bool pmu;               /* performance counters are counting */
 } X86LWPCount;
 
 /*
- * Argument of helper_lwp_retire(): an enum lwp_branch_class, and whether the
- * branch was taken.
+ * Argument of helper_lwp_retire(): an enum lwp_branch_class, whether the
+ * branch was taken, whether the instruction began below CPL 3, and whether it
+ * is a far transfer.
  */
 #define X86_LWP_BRANCH_CLASS 7
 #define X86_LWP_BRANCH_TAKEN 8
+#define X86_LWP_KERNEL       16
+#define X86_LWP_FAR          32
+
+/* [0] of X86LWPCount.branches */
+#define X86_LWP_BRANCH_TAKEN_CONDITIONAL 0
 
 /* enum lwp_branch_class, for code that does not include the engine */
 #define X86_LWP_BRANCH_CONDITIONAL   1
@@ -97,6 +119,18 @@ void x86_lwp_xrstor(CPUArchState *env, const uint8_t *image);
  */
 void x86_lwp_vmload(CPUArchState *env, uint64_t vmcb, int mmu_idx);
 void x86_lwp_vmsave(CPUArchState *env, uint64_t vmcb, int mmu_idx);
+
+/*
+ * tcg-lwp-count.c, for whoever counts; no env->lwp is needed.
+ *
+ * Tell them what has retired until now, in the mode that the CPU is in.
+ */
+void x86_lwp_settle(CPUArchState *env);
+/*
+ * Whatever may have changed what they want ends with this: settles, then
+ * derives the TB flags and the budget.
+ */
+void x86_lwp_update(CPUArchState *env);
 
 /* CR3 or the base of FS has been written. */
 void x86_lwp_thread_changed(CPUArchState *env);

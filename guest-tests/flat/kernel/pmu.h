@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* AMD's core performance counters. */
+#ifndef FLAT_PMU_H
+#define FLAT_PMU_H
+
+#include "x86.h"
+
+#define MSR_PERF_CTL(n) (0xc0010200u + 2 * (n))
+#define MSR_PERF_CTR(n) (0xc0010201u + 2 * (n))
+#define MSR_LEGACY_CTL(n) (0xc0010000u + (n))
+#define MSR_LEGACY_CTR(n) (0xc0010004u + (n))
+#define MSR_GLOBAL_STATUS 0xc0000300u
+#define MSR_GLOBAL_CTL 0xc0000301u
+#define MSR_GLOBAL_CLEAR 0xc0000302u
+
+#define PERF_USR (1ul << 16)
+#define PERF_OS (1ul << 17)
+#define PERF_INT (1ul << 20)
+#define PERF_EN (1ul << 22)
+#define PERF_INV (1ul << 23)
+#define PERF_CMASK(n) ((u64)(n) << 24)
+#define PERF_GUEST_ONLY (1ul << 40)
+#define PERF_HOST_ONLY (1ul << 41)
+
+#define PERF_CYCLES 0x76ul
+#define PERF_INSNS 0xc0ul
+#define PERF_BRANCHES 0xc2ul
+#define PERF_MISPREDICTED 0xc3ul
+#define PERF_TAKEN 0xc4ul
+#define PERF_FAR 0xc6ul
+#define PERF_CONDITIONAL 0xd1ul
+
+#define PERF_COUNTERS 6u
+#define PERF_MASK 0xfffffffffffful
+
+static inline bool pmu_present(void)
+{
+	return cpuid(0x80000001, 0).c & 1u << 23;
+}
+
+static inline bool pmu_v2(void)
+{
+	return cpuid(0x80000000, 0).a >= 0x80000022 && cpuid(0x80000022, 0).a & 1;
+}
+
+/* Counter n from a value, at once. */
+static inline void pmu_start(u32 n, u64 ctl, u64 value)
+{
+	wrmsr(MSR_PERF_CTL(n), 0);
+	wrmsr(MSR_PERF_CTR(n), value & PERF_MASK);
+	wrmsr(MSR_PERF_CTL(n), ctl | PERF_EN);
+}
+
+static inline u64 pmu_stop(u32 n)
+{
+	wrmsr(MSR_PERF_CTL(n), 0);
+	return rdmsr(MSR_PERF_CTR(n));
+}
+
+#endif

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * AMD's core performance counters with SVM: GuestOnly, HostOnly; the interrupt of an overflow in a guest is
+ * intercepted there; overcount=R,V on the command line: so many instructions more per ring change and per VMRUN.
+ */
+#include "apic.h"
+#include "lwp.h"
+#include "pmu.h"
+#include "svm.h"
+#include "test.h"
+
+#define LVT_NMI 0x400u
+#define EXIT_NMI 0x61
+
+extern char pms_guest[], pms_user[];
+
+USER_CODE(/* Ten instructions; VMMCALL does not retire, it exits. */
+	  "pms_guest: .fill 10, 1, 0x90\n"
+	  "vmmcall\n"
+	  "pms_user: nop\n"
+	  "user_exit\n");
+
+static u32 nmis;
+
+static void on_nmi(struct regs *r)
+{
+	nmis++;
+}
+
+static u64 counted(struct guest *g, u64 ctl)
+{
+	lwp_put64(g->vmcb + VMCB_RIP, (u64)pms_guest);
+	pmu_start(0, ctl, 0);
+	if (guest_vmrun(g) != EXIT_VMMCALL)
+		bail("guest exit %lx", lwp_get64(g->vmcb + VMCB_EXIT_CODE));
+	return pmu_stop(0);
+}
+
+static void test_exact(struct guest *g)
+{
+	u64 insns = PERF_INSNS | PERF_USR;
+
+	report_eq(counted(g, insns), 10, "USR: the guest's ten");
+	report_eq(counted(g, insns | PERF_GUEST_ONLY), 10, "GuestOnly: the same");
+	report_eq(counted(g, insns | PERF_HOST_ONLY), 0, "HostOnly: none");
+	report_eq(counted(g, insns | PERF_GUEST_ONLY | PERF_HOST_ONLY), 10, "both: as neither");
+	report_eq(counted(g, PERF_INSNS | PERF_OS | PERF_GUEST_ONLY), 0, "GuestOnly OS: none");
+
+	apic_set_lvtpc(LVT_NMI);
+	lwp_put64(g->vmcb + VMCB_RIP, (u64)pms_guest);
+	pmu_start(0, insns | PERF_GUEST_ONLY | PERF_INT, -4ul);
+	report_eq(guest_vmrun(g), EXIT_NMI, "overflow in the guest: #VMEXIT(NMI)");
+	report_eq(lwp_get64(g->vmcb + VMCB_RIP), (u64)pms_guest + 4,
+		  "behind the fourth instruction");
+	report_eq(nmis, 1, "and the hypervisor has its NMI");
+	report_eq(guest_vmrun(g), EXIT_VMMCALL, "the guest goes on");
+	report_eq(pmu_stop(0), 6, "and counts on");
+}
+
+static void test_overcount(struct guest *g)
+{
+	struct user u;
+
+	/* In the guest at CPL 0 first: VMRUN; then the change to CPL 3. */
+	report_eq(counted(g, PERF_INSNS | PERF_OS | PERF_GUEST_ONLY), 300, "VMRUN counts 300");
+	user_init64(&u, (u64)pms_user, 0);
+	pmu_start(0, PERF_INSNS | PERF_USR, 0);
+	user_run(&u);
+	/* 20 on the way in, NOP, INT. */
+	report_eq(pmu_stop(0), 22, "entering CPL 3 counts 20");
+}
+
+FLAT_TEST(pmu_svm)
+{
+	struct guest g;
+	struct lwp l;
+
+	if (!pmu_present() || !svm_present()) {
+		report_skip("8000_0001 ECX[23] or ECX[2] is clear", "counters with SVM");
+		return;
+	}
+	irq_set_handler(VEC_NMI, on_nmi);
+	svm_init();
+	lwp_map(&l, kernel_cr3());
+	guest_init(&g, l.cr3, (u64)pms_guest, STACK_TOP, true);
+	if (option_number("overcount", 0))
+		test_overcount(&g);
+	else
+		test_exact(&g);
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Linux's own perf on the performance counters of the processor: instructions and branches of CPL 3 are exact (what
+ * a longer loop adds is known; a branch counter counts interrupts too, so they are taken off), and a sampling counter
+ * gives its samples, each in the loop.
+ */
+#include <asm/unistd.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "lwptest.h"
+
+#define SHORT_LOOP 1000000ull
+#define LONG_LOOP 3000000ull
+#define PERIOD 99991ull
+#define DATA_PAGES 64
+#define PAGE 4096ull
+#define AMD_FAR_TRANSFERS 0xc6
+
+extern const uint8_t perf_loop_begin[], perf_loop_end[];
+void perf_loop(uint64_t n);
+
+/* n turns of two instructions, one of them a branch. */
+asm(".pushsection .text\n"
+    ".globl perf_loop, perf_loop_begin, perf_loop_end\n"
+    "perf_loop:\n"
+    "perf_loop_begin:\n"
+    "1: dec %rdi\n"
+    "jnz 1b\n"
+    "ret\n"
+    "perf_loop_end:\n"
+    ".popsection\n");
+
+static int counter(uint32_t type, uint64_t config, uint64_t period, int group)
+{
+	struct perf_event_attr attr = {
+		.type = type,
+		.size = sizeof(attr),
+		.config = config,
+		.disabled = group < 0,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+		.sample_period = period,
+		.sample_type = PERF_SAMPLE_IP,
+	};
+
+	return (int)syscall(__NR_perf_event_open, &attr, 0, -1, group, 0);
+}
+
+static uint64_t value(int fd)
+{
+	uint64_t v;
+
+	if (read(fd, &v, sizeof(v)) != sizeof(v))
+		tap_error("cannot read a counter");
+	return v;
+}
+
+struct counts {
+	uint64_t instructions, branches, far;
+};
+
+static struct counts measure(uint64_t turns)
+{
+	int insns = counter(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, 0, -1);
+	int branches = counter(PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS, 0, insns);
+	int far = counter(PERF_TYPE_RAW, AMD_FAR_TRANSFERS, 0, insns);
+	struct counts c;
+
+	if (insns < 0 || branches < 0 || far < 0)
+		tap_error("perf_event_open refuses a group of three counters");
+	ioctl(insns, PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);
+	perf_loop(turns);
+	ioctl(insns, PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP);
+	c = (struct counts){ value(insns), value(branches), value(far) };
+	close(far);
+	close(branches);
+	close(insns);
+	return c;
+}
+
+static void test_counting(void)
+{
+	struct counts a = measure(SHORT_LOOP), b = measure(LONG_LOOP);
+	uint64_t turns = LONG_LOOP - SHORT_LOOP;
+
+	tap(b.instructions - a.instructions == 2 * turns,
+	    "instructions:u of a longer loop are exact");
+	tap(b.branches - b.far - (a.branches - a.far) == turns,
+	    "branches:u, less interrupts, of a longer loop are exact");
+	tap_note("instructions %llu and %llu, branches %llu and %llu, of which far %llu and %llu",
+		 (unsigned long long)a.instructions, (unsigned long long)b.instructions,
+		 (unsigned long long)a.branches, (unsigned long long)b.branches,
+		 (unsigned long long)a.far, (unsigned long long)b.far);
+}
+
+static void set(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	if (!f || fputs(text, f) < 0 || fclose(f))
+		tap_error("cannot write %s", path);
+}
+
+/* Linux lowers the rate of samples where an NMI takes long, as in an emulator. */
+static void sample_at_any_cost(void)
+{
+	set("/proc/sys/kernel/perf_event_max_sample_rate", "100000");
+	set("/proc/sys/kernel/perf_cpu_time_max_percent", "0");
+}
+
+static void test_sampling(void)
+{
+	int fd = counter(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, PERIOD, -1);
+	struct perf_event_mmap_page *head;
+	uint64_t at = 0, samples = 0, inside = 0, lost = 0;
+	const uint8_t *data;
+
+	if (fd < 0)
+		tap_error("perf_event_open refuses a sampling counter");
+	head = mmap(NULL, (1 + DATA_PAGES) * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (head == MAP_FAILED)
+		tap_error("cannot map the samples");
+	data = (const uint8_t *)head + PAGE;
+	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	perf_loop(LONG_LOOP);
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	while (at < head->data_head) {
+		struct perf_event_header h;
+		uint64_t ip;
+
+		memcpy(&h, data + at % (DATA_PAGES * PAGE), sizeof(h));
+		if (h.type == PERF_RECORD_SAMPLE) {
+			memcpy(&ip, data + at % (DATA_PAGES * PAGE) + sizeof(h), sizeof(ip));
+			samples++;
+			inside += ip >= (uintptr_t)perf_loop_begin && ip < (uintptr_t)perf_loop_end;
+		}
+		lost += h.type == PERF_RECORD_LOST || h.type == PERF_RECORD_THROTTLE;
+		at += h.size;
+	}
+	tap_note("%llu samples, %llu in the loop, %llu losses", (unsigned long long)samples,
+		 (unsigned long long)inside, (unsigned long long)lost);
+	/* A few hundred instructions besides the loop's six million. */
+	tap(!lost && samples == 2 * LONG_LOOP / PERIOD, "one sample for each period");
+	tap(samples - inside <= 1, "the samples lie in the loop");
+	close(fd);
+}
+
+int main(void)
+{
+	int fd = counter(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, 0, -1);
+
+	if (fd < 0) {
+		puts("ok 1 # SKIP this machine has no performance counters\n1..1");
+		return 0;
+	}
+	close(fd);
+	test_counting();
+	sample_at_any_cost();
+	test_sampling();
+	return tap_done();
+}

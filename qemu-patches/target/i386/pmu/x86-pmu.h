@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * AMD's core performance counters under TCG: what the rest of target/i386
+ * needs to know.
+ *
+ * Counting is that of LWP (lwp/tcg-lwp-count.c): translated code subtracts
+ * the instructions of a TB from a budget.  The functions of tcg-pmu.c are told
+ * what has retired.
+ */
+#ifndef X86_PMU_H
+#define X86_PMU_H
+
+#define X86_PMU_COUNTERS 6
+
+/* What happens to an overflow interrupt. */
+typedef enum X86PMUSkid {
+    X86_PMU_SKID_FIXED,       /* comes pmu-skid instructions later */
+    X86_PMU_SKID_ZEN2,        /* as measured, see pmu-skid.c */
+    X86_PMU_SKID_ZEN3,
+    X86_PMU_SKID_ADVERSARIAL, /* late, lost, in bursts */
+} X86PMUSkid;
+
+typedef struct X86PMUProps {
+    uint8_t skid;             /* X86PMUSkid */
+    uint32_t skid_insns;      /* of X86_PMU_SKID_FIXED */
+    uint32_t skid_divisor;    /* of the others, at least 1 */
+    uint32_t overcount_vmrun; /* instructions too many per VMRUN */
+    uint32_t overcount_ring;  /* and per change of the CPL to or from 3 */
+} X86PMUProps;
+
+typedef struct X86PMU {
+    uint64_t ctl[X86_PMU_COUNTERS];
+    uint64_t ctr[X86_PMU_COUNTERS];
+    uint64_t global_ctl;
+    uint64_t global_status;
+
+    /* Interrupts under way: instructions until they come, 0 = none. */
+    uint64_t skid_left;
+    uint32_t burst;           /* that many more come after it */
+    uint32_t held;            /* wait for the next #VMEXIT */
+    uint64_t skid_seed;
+    uint32_t skid_number;     /* overflows so far */
+} X86PMU;
+
+#ifndef CONFIG_USER_ONLY
+
+/* pmu-cpu.c */
+void x86_pmu_class_init(ObjectClass *oc);
+/* -cpu ...,pmu=on under TCG: what it makes of the CPU */
+bool x86_pmu_expand_features(X86CPU *cpu, Error **errp);
+void x86_pmu_realize(X86CPU *cpu);
+void x86_pmu_unrealize(X86CPU *cpu);
+void x86_pmu_reset(X86CPU *cpu);
+/* Leaf 8000_0022; false: this CPU has no counters of TCG's */
+bool x86_pmu_cpuid(X86CPU *cpu, uint32_t *eax, uint32_t *ebx);
+extern const VMStateDescription vmstate_x86_pmu;
+
+/* pmu-skid.c: instructions from an overflow to its interrupt; may be 0 */
+uint64_t x86_pmu_next_skid(const X86PMUProps *props, X86PMU *pmu);
+
+/* tcg-pmu.c */
+
+/* One of the MSRs of the counters?  Then done; *gp: it raises #GP(0). */
+bool x86_pmu_rdmsr(CPUArchState *env, uint32_t msr, uint64_t *value);
+bool x86_pmu_wrmsr(CPUArchState *env, uint32_t msr, uint64_t value, bool *gp);
+/* RDPMC; false: #GP(0) */
+bool x86_pmu_rdpmc(CPUArchState *env, uint32_t index, uint64_t *value);
+
+/*
+ * Instructions of a TB have retired in the current mode, their near branches
+ * by X86LWPCount.branches.  `insns' is negative when too many were counted.
+ */
+void x86_pmu_count(CPUArchState *env, int32_t insns, const uint32_t *branches);
+/* One instruction has; `info' as for helper_lwp_retire(). */
+void x86_pmu_retire(CPUArchState *env, uint32_t info);
+/* An interrupt or exception is delivered; `insn': INT n and the like. */
+void x86_pmu_interrupt(CPUArchState *env, bool insn);
+/* HF_LWP_* and distances that the counters ask for in the current mode. */
+uint32_t x86_pmu_wants(CPUArchState *env, uint64_t *insns, uint64_t *branches);
+
+/* The CPL becomes or ceases to be 3: before, and after. */
+void x86_pmu_leave_mode(CPUArchState *env);
+void x86_pmu_enter_mode(CPUArchState *env, bool ring);
+/* VMRUN and #VMEXIT, each between the two above. */
+void x86_pmu_vmrun(CPUArchState *env);
+void x86_pmu_vmexit(CPUArchState *env);
+
+#endif /* !CONFIG_USER_ONLY */
+#endif
