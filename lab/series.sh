@@ -207,6 +207,16 @@ records with all the faults that this can have, and the table of the states
 of threads that do not run.  Nothing is allocated, guest memory is reached
 by callbacks only.  KVM uses the same files.
 EOF
+	add_files "$tree/target/i386/pmu" "$TOP"/qemu-patches/target/i386/pmu/*
+	series_commit "$tree" <<'EOF' || return 1
+target/i386/tcg: add what AMD's core performance counters do
+
+The registers, what counts, overflow interrupts, and how late they come.
+LWP and these counters share one way of counting instructions in
+translated code.
+
+Nothing is compiled yet: the following patches call it.
+EOF
 	add_files "$lwp" "$own"/*
 	series_commit "$tree" <<'EOF' || return 1
 target/i386: add what connects LWP to the CPU

@@ -59,11 +59,24 @@ static uint64_t lwp_distance_of(const struct lwp_engine *e, enum lwp_kind kind)
     return lwp_budget(e, kind);
 }
 
+void x86_lwp_distance(X86LWP *lwp, uint64_t *insns, uint64_t *branches)
+{
+    struct lwp_engine *e = &lwp->engine;
+    uint64_t ire = lwp_distance_of(e, LWP_KIND_IRE);
+    uint64_t cnh = lwp_distance_of(e, LWP_KIND_CNH);
+    uint64_t rnh = lwp_distance_of(e, LWP_KIND_RNH);
+
+    if (rnh != LWP_BUDGET_NEVER) {
+        rnh = DIV_ROUND_UP(rnh, X86_LWP_RNH_PER_CNH);
+    }
+    *insns = MIN(MIN(ire, cnh), rnh);
+    *branches = lwp_distance_of(e, LWP_KIND_BRE);
+}
+
 uint32_t x86_lwp_wants(CPUX86State *env, uint64_t *insns, uint64_t *branches)
 {
     X86LWP *lwp = env->lwp;
     struct lwp_engine *e = &lwp->engine;
-    uint64_t cnh, rnh;
     uint32_t flags = 0;
 
     *insns = LWP_BUDGET_NEVER;
@@ -82,13 +95,7 @@ uint32_t x86_lwp_wants(CPUX86State *env, uint64_t *insns, uint64_t *branches)
         flags |= HF_LWP_STEP_MASK;
     }
 
-    cnh = lwp_distance_of(e, LWP_KIND_CNH);
-    rnh = lwp_distance_of(e, LWP_KIND_RNH);
-    if (rnh != LWP_BUDGET_NEVER) {
-        rnh = DIV_ROUND_UP(rnh, X86_LWP_RNH_PER_CNH);
-    }
-    *insns = MIN(MIN(lwp_distance_of(e, LWP_KIND_IRE), cnh), rnh);
-    *branches = lwp_distance_of(e, LWP_KIND_BRE);
+    x86_lwp_distance(lwp, insns, branches);
     if (*branches != LWP_BUDGET_NEVER) {
         flags |= HF_LWP_BRANCH_MASK | HF_LWP_COUNT_MASK;
     }

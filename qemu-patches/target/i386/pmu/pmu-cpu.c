@@ -76,7 +76,7 @@ static char *pmu_get_skid(Object *obj, Error **errp)
 static void pmu_set_skid(Object *obj, const char *value, Error **errp)
 {
     X86PMUProps *p = &X86_CPU(obj)->lwp_props.pmu_props;
-    unsigned int n = 1;
+    unsigned int n;
     const char *rest;
     int i;
 
@@ -88,6 +88,7 @@ static void pmu_set_skid(Object *obj, const char *value, Error **errp)
         p->skid_insns = n;
         return;
     }
+    n = 1;
     for (i = X86_PMU_SKID_ZEN2; i <= X86_PMU_SKID_ADVERSARIAL; i++) {
         if (strstart(value, pmu_presets[i], &rest) &&
             (!*rest || (*rest == '/' &&

@@ -11,7 +11,7 @@
 #include "cpu.h"
 #include "pmu/x86-pmu.h"
 
-/* A point of a distribution: so many of 10000 come no later than that. */
+/* A point of a distribution: so many of a million come no later than that. */
 typedef struct PMUQuantile {
     uint32_t share;
     uint32_t insns;
@@ -19,20 +19,20 @@ typedef struct PMUQuantile {
 
 /* mean 1496, maximum 5043 */
 static const PMUQuantile zen2[] = {
-    { 0, 800 }, { 5000, 1400 }, { 9900, 2200 }, { 9999, 3500 },
-    { 10000, 5043 },
+    { 0, 800 }, { 500000, 1400 }, { 990000, 2200 }, { 999900, 3500 },
+    { 1000000, 5043 },
 };
 
 /* minimum 1202, median 2915, 99% 3251, 99.9% 5371, 99.99% 7583, max 86738 */
 static const PMUQuantile zen3[] = {
-    { 0, 1202 }, { 5000, 2915 }, { 9900, 3251 }, { 9990, 5371 },
-    { 9999, 7583 }, { 10000, 86738 },
+    { 0, 1202 }, { 500000, 2915 }, { 990000, 3251 }, { 999000, 5371 },
+    { 999900, 7583 }, { 1000000, 86738 },
 };
 
 /* xorshift64*, by Marsaglia and Vigna */
 static uint32_t pmu_random(X86PMU *pmu, uint32_t below)
 {
-    uint64_t x = pmu->skid_seed ? pmu->skid_seed : 0x2545f4914f6cdd1d;
+    uint64_t x = pmu->skid_seed ? pmu->skid_seed : 0x9e3779b97f4a7c15;
 
     x ^= x >> 12;
     x ^= x << 25;
@@ -43,7 +43,7 @@ static uint32_t pmu_random(X86PMU *pmu, uint32_t below)
 
 static uint32_t pmu_draw(X86PMU *pmu, const PMUQuantile *q)
 {
-    uint32_t share = pmu_random(pmu, 10001);
+    uint32_t share = pmu_random(pmu, 1000001);
 
     while (share > q[1].share) {
         q++;

@@ -36,6 +36,9 @@
 
 #define NEVER UINT64_MAX
 
+/* Instructions between the interrupts of a burst. */
+#define BURST_GAP 500
+
 /* PERF_CTL[35:32,7:0]; an event that is not here never counts. */
 enum {
     EVENT_CYCLES = 0x076,
@@ -178,7 +181,7 @@ static void pmu_pass(CPUX86State *env, X86PMU *pmu, int64_t insns)
     pmu->skid_left = 0;
     if (pmu->burst) {
         pmu->burst--;
-        pmu->skid_left = 1;
+        pmu->skid_left = BURST_GAP;
     }
     pmu_deliver(env);
 }
