@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include "lwp_state.h"
 #include "program.h"
 
 PROGRAM(nops, "	.rept 200\n"
@@ -120,11 +121,12 @@ PROGRAM(parts, "	.rept 20\n" /* 5 */
 
 static void counts_survive_a_switch_in_between(void)
 {
-	struct kvm_lwp_contexts none = { 0 };
+	u8 entry[LWP_CTX_ENTRY_SIZE] = { 0 };
+	struct kvm_lwp_contexts one = { .addr = (u64)entry, .size = sizeof(entry) };
 	struct kvm_device_attr a = {
 		.group = KVM_LWP_VM,
 		.attr = KVM_LWP_VM_CONTEXTS,
-		.addr = (u64)&none,
+		.addr = (u64)&one,
 	};
 
 	set_parameter("lwp_fake_skid", "0");
@@ -134,6 +136,7 @@ static void counts_survive_a_switch_in_between(void)
 	is(vm_run(vm, v), VM_SYSCALL, "after 20 instructions");
 	/* To ask for the contexts parks them all. */
 	ioctl(vm->fd, KVM_GET_DEVICE_ATTR, &a);
+	is(lwp_get32(entry + LWP_CTX_ENTRY_IMAGE + LWP_IMAGE_COUNTERS + 4), 9, "29 - 20 are left");
 	is(vm_get_msr(v, LWP_MSR_CBADDR), 0, "the state is put away");
 	run_to_end();
 	COUNTED("the 30th", 36);
