@@ -36,8 +36,9 @@ json_object *qmp_call(struct qmp *q, const char *command, json_object *arguments
 	json_object_object_add(request, "execute", json_object_new_string(command));
 	if (arguments)
 		json_object_object_add(request, "arguments", arguments);
-	fprintf(q->stream, "%s\n", json_object_to_json_string_ext(request, JSON_C_TO_STRING_PLAIN));
-	fflush(q->stream);
+	/* Not through the stream: it may hold an event that has not been read yet. */
+	dprintf(fileno(q->stream), "%s\n",
+		json_object_to_json_string_ext(request, JSON_C_TO_STRING_PLAIN));
 	json_object_put(request);
 
 	while ((answer = read_object(q))) {
@@ -107,7 +108,7 @@ int qmp_open(struct qmp *q, int fd)
 
 	q->error[0] = '\0';
 	q->events = json_object_new_array();
-	q->stream = fdopen(fd, "r+");
+	q->stream = fdopen(fd, "r");
 	if (!q->stream)
 		return fail(q, "fdopen", strerror(errno));
 	object = read_object(q);

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 struct qmp {
-	FILE *stream;
+	FILE *stream; /* of the answers */
 	json_object *events; /* array of those that came while something else was waited for */
 	char error[256]; /* what went wrong, in one line */
 };

@@ -116,8 +116,9 @@ static void start_pair(struct vm *source, struct vm *destination, const struct p
 		broken("%s: QEMU does not start: %s", p->what, read_file(log[1], NULL));
 	vm_capability(source, "return-path");
 	vm_capability(destination, "return-path");
-	/* As for a guest of a usual size: its memory takes longer than a refusal. */
-	vm_do(source, "migrate-set-parameters", "{\"max-bandwidth\":2000000}");
+	/* As for a guest of a usual size: its memory takes much longer than a refusal, on a busy host too. */
+	if (!p->late)
+		vm_do(source, "migrate-set-parameters", "{\"max-bandwidth\":50000}");
 	vm_do(destination, "migrate-incoming", "{\"uri\":\"%s\"}", uri);
 }
 
