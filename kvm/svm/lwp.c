@@ -206,6 +206,19 @@ void svm_lwp_reset(struct kvm_vcpu *vcpu)
 }
 
 /*
+ * Can this host do what caps announce? It may be fewer events, with a control block that is shorter
+ * by them.
+ */
+static bool svm_lwp_can(const struct lwp_caps *caps)
+{
+	struct lwp_caps host = host_caps[caps->rev];
+
+	if (caps->max_events < host.max_events && !lwp_caps_set_max_events(&host, caps->max_events))
+		return false;
+	return lwp_caps_covers(&host, caps) == LWP_CAPS_OK;
+}
+
+/*
  * Why the vCPU's CPUID gives it no LWP, KVM_LWP_REFUSED_*; if it does, *caps are the numbers
  * announced.
  */
@@ -228,8 +241,7 @@ static u32 svm_lwp_judge(struct kvm_vcpu *vcpu, struct lwp_caps *caps)
 	leaf.ebx = entry->ebx;
 	leaf.ecx = entry->ecx;
 	leaf.edx = entry->edx;
-	if (!lwp_leaf_decode(&leaf, rev, caps) ||
-	    lwp_caps_covers(&host_caps[rev], caps) != LWP_CAPS_OK)
+	if (!lwp_leaf_decode(&leaf, rev, caps) || !svm_lwp_can(caps))
 		return KVM_LWP_REFUSED_LEAF;
 	if (caps->ecx_features & LWP_ECX_VMCB_AREA &&
 	    to_kvm_svm(vcpu->kvm)->lwp.policy.context == KVM_LWP_CONTEXT_AUTO)
@@ -286,6 +298,36 @@ u32 svm_lwp_refusal(struct kvm_vcpu *vcpu)
 }
 
 /*
+ * In the 2007 proposal WRMSR and RDMSR of the pointer do what LLWPCB and SLWPCB do. Any exception is
+ * false = #GP(0), the only one that these have in KVM; it is #PF if the old block cannot be written.
+ */
+static bool svm_lwp_execute_cbaddr(struct kvm_vcpu *vcpu, u64 *value, bool write)
+{
+	struct lwp_engine *e = &to_svm(vcpu)->lwp.engine;
+	struct lwp_exc exc = { .kind = LWP_EXC_NONE };
+	struct lwp_ds flat = {
+		.limit = U64_MAX,
+		.long_mode = true,
+		.va_bits = vcpu_virt_addr_bits(vcpu),
+	};
+	u64 old;
+
+	if (write) {
+		svm_lwp_ctx_before_llwpcb(vcpu);
+		lwp_llwpcb(e, *value, &flat, 0, &old, &exc);
+	} else {
+		lwp_slwpcb(e, &flat, value, &exc);
+	}
+	svm_lwp_ctx_changed(vcpu);
+	return exc.kind == LWP_EXC_NONE;
+}
+
+static bool svm_lwp_executes_cbaddr(const struct lwp_engine *e, bool host)
+{
+	return !host && e->auto_context && e->rev->cbaddr_executes;
+}
+
+/*
  * RDMSR. A guest OS that switches LWP by MSR parks the state with it; a host-initiated read does
  * not.
  */
@@ -302,6 +344,8 @@ int svm_lwp_get_msr(struct kvm_vcpu *vcpu, struct msr_data *msr)
 		msr->data = lwp->engine.st.cfg;
 		return 0;
 	}
+	if (svm_lwp_executes_cbaddr(&lwp->engine, msr->host_initiated))
+		return !svm_lwp_execute_cbaddr(vcpu, &msr->data, false);
 	msr->data = lwp->engine.st.cb_addr;
 	if (!msr->host_initiated && !lwp->engine.auto_context && msr->data)
 		svm_lwp_ctx_park(vcpu);
@@ -314,6 +358,8 @@ static bool svm_lwp_write_cbaddr(struct kvm_vcpu *vcpu, u64 value, bool host)
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
 	struct lwp_engine *e = &lwp->engine;
 
+	if (svm_lwp_executes_cbaddr(e, host))
+		return svm_lwp_execute_cbaddr(vcpu, &value, true);
 	if (value && value == e->st.cb_addr && host)
 		return true;
 	if (!value || (e->auto_context && !host)) {

@@ -123,8 +123,11 @@ static void svm_lwp_take(struct kvm_vcpu *vcpu, s32 holder, const struct lwp_ctx
 	kvm_vcpu_kick(other);
 }
 
-/* Look a key up, taking its context from another vCPU if need be. The engine is off. */
-static enum lwp_ctx_found svm_lwp_find(struct kvm_vcpu *vcpu, const struct lwp_ctx_key *key)
+/*
+ * Look a key up; if `take`, its context is taken from another vCPU if need be. The engine is off.
+ */
+static enum lwp_ctx_found svm_lwp_find(struct kvm_vcpu *vcpu, const struct lwp_ctx_key *key,
+				       bool take)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
 	struct kvm_svm_lwp *vm = svm_lwp_vm(vcpu);
@@ -136,7 +139,7 @@ static enum lwp_ctx_found svm_lwp_find(struct kvm_vcpu *vcpu, const struct lwp_c
 		mutex_lock(&vm->lock);
 		found = lwp_ctx_find(&vm->table, &lwp->engine, vcpu->vcpu_idx, key, &holder);
 		mutex_unlock(&vm->lock);
-		if (found != LWP_CTX_BUSY)
+		if (found != LWP_CTX_BUSY || !take)
 			break;
 		mutex_unlock(&lwp->lock);
 		svm_lwp_take(vcpu, holder, key);
@@ -155,17 +158,17 @@ static enum lwp_ctx_found svm_lwp_find(struct kvm_vcpu *vcpu, const struct lwp_c
  * Look up the running thread. In the kernel it is not known which code the thread runs: both are
  * tried.
  */
-static void svm_lwp_lookup(struct kvm_vcpu *vcpu)
+static void svm_lwp_lookup(struct kvm_vcpu *vcpu, bool take)
 {
 	struct lwp_ctx_key key;
 
 	if (is_long_mode(vcpu)) {
 		key = svm_lwp_key(vcpu, true);
-		if (svm_lwp_find(vcpu, &key) == LWP_CTX_RESUMED)
+		if (svm_lwp_find(vcpu, &key, take) == LWP_CTX_RESUMED)
 			return;
 	}
 	key = svm_lwp_key(vcpu, false);
-	svm_lwp_find(vcpu, &key);
+	svm_lwp_find(vcpu, &key, take);
 }
 
 static void svm_lwp_sync_auto(struct kvm_vcpu *vcpu)
@@ -173,6 +176,7 @@ static void svm_lwp_sync_auto(struct kvm_vcpu *vcpu)
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
 	u64 fs = to_svm(vcpu)->vmcb01.ptr->save.fs.base;
 	u64 cr3 = kvm_read_cr3(vcpu);
+	bool watched = lwp->watching;
 
 	/* A state that user space has set: it is the running thread's. */
 	if (!lwp->live)
@@ -190,8 +194,13 @@ static void svm_lwp_sync_auto(struct kvm_vcpu *vcpu)
 		lwp->lookup = true;
 	lwp->seen_cr3 = cr3;
 	lwp->seen_fs = fs;
+	/*
+	 * At the first look nothing has been switched: a context that is live elsewhere belongs
+	 * there, whatever address space this vCPU happens to have. One that was parked since may
+	 * have come here unwatched.
+	 */
 	if (lwp->lookup && !lwp->live && svm_lwp_any(vcpu))
-		svm_lwp_lookup(vcpu);
+		svm_lwp_lookup(vcpu, watched);
 	lwp->lookup = false;
 }
 
@@ -222,7 +231,7 @@ static void svm_lwp_sync_os(struct kvm_vcpu *vcpu)
 	}
 	lwp_state_off(&lwp->engine.st);
 	key = svm_lwp_os_key(vcpu, pointer);
-	found = svm_lwp_find(vcpu, &key);
+	found = svm_lwp_find(vcpu, &key, true);
 	lwp->resume = found == LWP_CTX_UNREADABLE;
 	if (found != LWP_CTX_RESUMED)
 		lwp_engine_defer(&lwp->engine, pointer);
@@ -246,7 +255,7 @@ void svm_lwp_ctx_before_llwpcb(struct kvm_vcpu *vcpu)
 	if (!lwp->engine.auto_context || lwp_engine_on(&lwp->engine) || !svm_lwp_any(vcpu))
 		return;
 	key = svm_lwp_key(vcpu, svm_lwp_code_bits(vcpu) == LWP_CODE64);
-	svm_lwp_find(vcpu, &key);
+	svm_lwp_find(vcpu, &key, true);
 }
 
 /* LWP may have gone on or off: have the table say so too. */
