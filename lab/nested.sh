@@ -3,7 +3,7 @@
 #
 # The nested lab: QEMU in TCG is an AMD machine without LWP (L0) in which the stock kernel runs with our
 # kvm.ko and kvm-amd.ko (L1). What L1 runs may use /dev/kvm.
-. "$LAB/boot.sh"
+declare -F boot_guest >/dev/null || . "$LAB/boot.sh"
 
 # nested_prepare: what it takes is there and up to date
 nested_prepare()
@@ -35,4 +35,15 @@ nested_boot()
 		-virtfs local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap \
 		-virtfs "local,path=$RUN/share,mount_tag=share,security_model=none,multidevs=remap" \
 		-- "$LAB/nested-l1" "${modules:-${KVM_MODULES:-$BUILD/kvm}}" "${NESTED_STOCK:-0}" "${NESTED_KVM_AMD-}" "$@"
+}
+
+# in_l1 NAME COMMAND ARG...: the same with files of its own in $RUN/NAME, its output in $RUN/NAME/log;
+# several may run at once
+in_l1()
+{
+	local RUN=$RUN/$1
+	shift
+
+	mkdir -p "$RUN/share"
+	nested_boot "$@" >"$RUN/log" 2>&1 </dev/null
 }

@@ -117,7 +117,7 @@ static void fill_idt(void)
 
 	for (i = 0; i < 256; i++) {
 		u64 stub = (u64)trap_stubs + i * TRAP_STUB_SIZE;
-		bool user = i == VEC_BP || i == VEC_EXIT_GATE;
+		bool user = i == VEC_BP || i == VEC_OF || i == VEC_EXIT_GATE;
 
 		idt[i] = (struct gate){
 			.offset_low = (u16)stub,

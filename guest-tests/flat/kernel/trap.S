@@ -108,6 +108,9 @@ user_enter:
 	add $16, %rsp
 	iretq
 1:
+	/* AMD's SYSRET keeps the attributes of SS, which a trap from CPL 3 left without any. */
+	mov $KERNEL_DS, %eax
+	mov %eax, %ss
 	pop_regs
 	mov FRAME_RIP - FRAME_VECTOR(%rsp), %rcx
 	mov FRAME_RFLAGS - FRAME_VECTOR(%rsp), %r11

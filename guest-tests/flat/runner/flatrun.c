@@ -48,8 +48,9 @@ static bool start(struct job *j, const struct run *r)
 	};
 
 	snprintf(cpu, sizeof(cpu), "%s%s%s", cpu_model, r->cpu ? "," : "", r->cpu ? r->cpu : "");
-	snprintf(append, sizeof(append), "test=%s cpus=%u%s%s%s", r->test ? r->test : r->name,
-		 m.cpus, opt.dump ? " dump=1" : "", r->args ? " " : "", r->args ? r->args : "");
+	snprintf(append, sizeof(append), "test=%s cpus=%u%s%s%s%s%s", r->test ? r->test : r->name,
+		 m.cpus, opt.dump ? " dump=1" : "", r->args ? " " : "", r->args ? r->args : "",
+		 opt.args ? " " : "", opt.args ? opt.args : "");
 	machine_command(&m, smp, argv);
 	j->run = r;
 	j->began = now();

@@ -26,6 +26,7 @@ static void usage(FILE *to)
 		"  --list             show the runs and do nothing\n"
 		"  --verbose          show all that the test kernel and the emulator say\n"
 		"  --dump DIR         store the ring contents of each run in DIR/RUN.dump\n"
+		"  --args WORDS       more words for the test, as 'seed=7 count=1000'\n"
 		"  --timeout-factor N stretch every time limit, 1..100 (nested machines)\n"
 		"\nThe last line is \"N passed, N failed, N skipped\", test points; a run that is broken is\n"
 		"called an error and counts as one failure. With VLWP_TALLY=FILE in the environment the three\n"
@@ -70,7 +71,20 @@ static const char *default_image(void)
 
 void options_parse(int argc, char **argv)
 {
-	enum { QEMU = 1, FIRMWARE, IMAGE, ACCEL, JOBS, ONLY, LIST, VERBOSE, DUMP, FACTOR, HELP };
+	enum {
+		QEMU = 1,
+		FIRMWARE,
+		IMAGE,
+		ACCEL,
+		JOBS,
+		ONLY,
+		LIST,
+		VERBOSE,
+		DUMP,
+		ARGS,
+		FACTOR,
+		HELP
+	};
 	static const struct option options[] = {
 		{ "qemu", required_argument, NULL, QEMU },
 		{ "firmware", required_argument, NULL, FIRMWARE },
@@ -81,6 +95,7 @@ void options_parse(int argc, char **argv)
 		{ "list", no_argument, NULL, LIST },
 		{ "verbose", no_argument, NULL, VERBOSE },
 		{ "dump", required_argument, NULL, DUMP },
+		{ "args", required_argument, NULL, ARGS },
 		{ "timeout-factor", required_argument, NULL, FACTOR },
 		{ "help", no_argument, NULL, HELP },
 		{ NULL, 0, NULL, 0 },
@@ -119,6 +134,9 @@ void options_parse(int argc, char **argv)
 			break;
 		case DUMP:
 			opt.dump = optarg;
+			break;
+		case ARGS:
+			opt.args = optarg;
 			break;
 		case FACTOR:
 			opt.factor = number("--timeout-factor", optarg, 100);

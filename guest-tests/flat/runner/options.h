@@ -13,7 +13,7 @@
 
 struct options {
 	const char *qemu, *firmware, *image, *accel,
-		*dump; /* firmware, dump: NULL when not given */
+		*dump, *args; /* firmware, dump, args: NULL when not given */
 	const char *only[MAX_PATTERNS];
 	unsigned int patterns;
 	unsigned int jobs; /* 1..MAX_JOBS */

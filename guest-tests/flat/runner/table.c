@@ -10,6 +10,7 @@ const char cpu_model[] = "EPYC";
 #define OS "+lwp,lwp-context=os"
 #define VMCB "+lwp,lwp-context=os,lwp-vmcb=on,+svm,+npt,+v-vmsave-vmload"
 #define PMU "pmu=on,+perfctr-core,+perfmon-v2"
+#define NO_CLOCKS LWP ",lwp-cnh=off,lwp-rnh=off"
 #define REV07 "+lwp,lwp-rev=2007"
 
 const struct run runs[] = {
@@ -20,11 +21,13 @@ const struct run runs[] = {
 	{ "bench_profiled", "bench", LWP, "interval=100" },
 	/* CPUID and MSRs. */
 	{ "absent" },
-	{ "leaf", .cpu = LWP, .args = "want=full" },
+	{ "leaf", .cpu = LWP, .args = "want=full", .needs = NEED_CLOCKS },
+	{ "leaf_no_clocks", "leaf", NO_CLOCKS, "want=noclocks" },
+	{ "leaf_counted", "leaf", LWP, "want=noclocks", .needs = NEED_KVM },
 	{ "leaf_fam15h", "leaf", FAM15H, "want=fam15h" },
 	{ "leaf_max_events", "leaf", LWP ",lwp-max-events=2", "want=events2" },
-	{ "leaf_min_buffer", "leaf", LWP ",lwp-min-buffer=4", "want=minbuffer4" },
-	{ "leaf_bits", "leaf", LWP ",lwp-bre=off,lwp-cont=off,lwp-ptsc=off", "want=bits" },
+	{ "leaf_min_buffer", "leaf", NO_CLOCKS ",lwp-min-buffer=4", "want=minbuffer4" },
+	{ "leaf_bits", "leaf", NO_CLOCKS ",lwp-bre=off,lwp-cont=off,lwp-ptsc=off", "want=bits" },
 	{ "leaf_2007", "leaf", REV07, "want=2007" },
 	{ "msr", .cpu = FAM15H },
 	/* The four instructions. */
@@ -45,7 +48,7 @@ const struct run runs[] = {
 	{ "io_break", .cpu = LWP },
 	{ "ire_sweep", .cpu = LWP },
 	{ "budget", .cpu = LWP },
-	{ "async", .cpu = LWP, .cpus = 2 },
+	{ "async", .cpu = LWP, .cpus = 2, .needs = NEED_SPEED },
 	{ "bre", .cpu = LWP },
 	{ "bre_forms", .cpu = LWP },
 	{ "filters", .cpu = LWP },
@@ -64,6 +67,8 @@ const struct run runs[] = {
 	{ "threshold", .cpu = LWP },
 	{ "threshold_fam15h", "threshold", FAM15H },
 	{ "os_threshold", "threshold", OS, "context=os", .needs = NEED_OS_CONTEXT },
+	/* Random programs; accelerators are compared by lab/diff.sh. */
+	{ "diff", .cpu = NO_CLOCKS ",lwp-ptsc=off" },
 	/* Contexts found by the hypervisor. */
 	{ "context_auto", .cpu = LWP },
 	{ "context_verify", .cpu = LWP },
@@ -114,7 +119,7 @@ const size_t run_count = sizeof(runs) / sizeof(runs[0]);
 unsigned int offers(const char *accel)
 {
 	if (!strcmp(accel, "tcg"))
-		return NEED_TCG | NEED_OS_CONTEXT | NEED_CLOCKS | NEED_VMCB_AREA;
+		return NEED_TCG | NEED_OS_CONTEXT | NEED_CLOCKS | NEED_VMCB_AREA | NEED_SPEED;
 	if (!strcmp(accel, "kvm"))
 		return NEED_KVM;
 	return 0;
@@ -123,7 +128,8 @@ unsigned int offers(const char *accel)
 const char *need_name(unsigned int needs)
 {
 	static const char *const names[] = {
-		"tcg", "kvm", "os-context", "clocks", "dcache", "threshold-int", "vmcb-area",
+		"tcg",	  "kvm",	   "os-context", "clocks",
+		"dcache", "threshold-int", "vmcb-area",	 "speed",
 	};
 	size_t i;
 

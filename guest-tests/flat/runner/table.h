@@ -15,6 +15,7 @@ enum need {
 	NEED_DCACHE = 1 << 4, /* event 4 */
 	NEED_THRESHOLD_INT = 1 << 5,
 	NEED_VMCB_AREA = 1 << 6,
+	NEED_SPEED = 1 << 7, /* millions of profiled instructions in a few seconds */
 };
 
 struct run {

@@ -20,13 +20,15 @@ static const struct {
 	 * 6 events from offset 128: (128 + 6 * 8) / 8 = 22 quadwords. INT is not in LWP_CFG, so not in EAX.
 	 */
 	{ "full", { 0x6000006f, 0x80062016, 0x20010200, 0xe000006f } },
+	/* The same without CNH and RNH: lwp-cnh=off,lwp-rnh=off, or no counter for clocks. */
+	{ "noclocks", { 0x6000000f, 0x80062016, 0x20010200, 0xe000000f } },
 	/* A real Bulldozer: VAL IRE BRE INT. */
 	{ "fam15h", { 0x0000000f, 0x80032013, 0x00010200, 0x8000000f } },
 	/* lwp-max-events=2: (128 + 2 * 8) / 8 = 18 quadwords, events 3 and up are gone. */
 	{ "events2", { 0x60000007, 0x80022012, 0x20010200, 0xe0000007 } },
-	{ "minbuffer4", { 0x6000006f, 0x80062016, 0x20040200, 0xe000006f } },
+	{ "minbuffer4", { 0x6000000f, 0x80062016, 0x20040200, 0xe000000f } },
 	/* lwp-bre=off,lwp-cont=off,lwp-ptsc=off */
-	{ "bits", { 0x00000067, 0x80062016, 0x20010200, 0x80000067 } },
+	{ "bits", { 0x00000007, 0x80062016, 0x20010200, 0x80000007 } },
 	/*
 	 * 2007: EAX Enabled IRE BRE = 0, 1, 2; EDX Available INT IRE BRE = 0..3. 3 slots behind 40
 	 * bytes: 64 bytes; version 1.

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Random programs for comparing accelerators: what their code, generator and kernel share. */
+#ifndef FLAT_DIFF_H
+#define FLAT_DIFF_H
+
+/* Placed behind what lwp_map() maps (lwp.h). */
+#define DIFF_CODE_VA 0x40040000
+#define DIFF_CODE_PAGES 4
+#define DIFF_APIC_VA 0x40050000
+#define DIFF_ABSENT_VA 0x40060000
+
+/* Byte of the data that a watchpoint may watch. */
+#define DIFF_WATCH 0xc0
+#define DIFF_IRQ 0x41
+
+/* System calls, in eax with SYSCALL or INT3. */
+#define DIFF_SYS_NOTHING 0x5100
+#define DIFF_SYS_DRAIN 0x5101 /* the ring's tail moves to its head */
+#define DIFF_SYS_UNMAP 0x5102 /* a page of ring, block or data goes, or becomes read-only */
+#define DIFF_SYS_THREAD 0x5103 /* another thread runs for a moment */
+#define DIFF_SYS_PROCESS 0x5104 /* another process does */
+#define DIFF_SYS_SIGNAL 0x5105 /* a signal is delivered */
+#define DIFF_SYS_RETURN 0x5106 /* its handler is done */
+
+#ifndef __ASSEMBLER__
+#include "lwp.h"
+
+/* A piece of code and row of the histogram. */
+struct snip {
+	const char *name;
+	const u8 *start, *end;
+	u32 bits; /* 32 or 64 */
+	u32 count; /* how often it has been used */
+};
+
+/* Rows that are not pieces of code. */
+enum diff_row {
+	DIFF_ROW_ALU,
+	DIFF_ROW_JCC,
+	DIFF_ROW_LOOP,
+	DIFF_ROW_CODE32,
+	DIFF_ROW_CODE32_BASE,
+	DIFF_ROW_SYSRET,
+	DIFF_ROW_IRET,
+	DIFF_ROW_SIGNAL,
+	DIFF_ROW_BREAKPOINT,
+	DIFF_ROW_RING_FAULT,
+	DIFF_ROW_CROSSING,
+	DIFF_ROW_RANDOM,
+	DIFF_ROW_FILTERS,
+	DIFF_ROW_IP_FILTER,
+	DIFF_ROW_MISSED,
+	DIFF_ROWS
+};
+
+extern u32 diff_rows[DIFF_ROWS];
+extern const char *const diff_row_names[DIFF_ROWS];
+extern struct snip diff_snips[], diff_snips_end[];
+
+/* Repeatable random numbers; the same seed gives the same program everywhere. */
+struct diff_random {
+	u64 state;
+};
+
+u32 diff_random(struct diff_random *r);
+/* 0..n-1 */
+u32 diff_below(struct diff_random *r, u32 n);
+
+/* A program: its control block, and code of `length` bytes for DIFF_CODE_VA. */
+struct diff_program {
+	struct block block;
+	u8 *code;
+	u32 length, room;
+	u32 break_at; /* where a breakpoint is put, DIFF_NO_BREAK: nowhere */
+	bool irqs; /* RFLAGS.IF at the start */
+	bool watch;
+};
+#define DIFF_NO_BREAK 0xffffffffu
+
+/* Make program number n of this seed into p->code, which has p->room bytes. */
+void diff_generate(struct diff_program *p, u32 seed, u32 n);
+#endif
+
+#endif
