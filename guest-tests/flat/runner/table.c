@@ -45,7 +45,7 @@ const struct run runs[] = {
 	{ "ire", .cpu = LWP },
 	{ "ire_edges", .cpu = LWP },
 	{ "ire_special", .cpu = LWP },
-	{ "io_break", .cpu = LWP },
+	{ "io_break", .cpu = LWP, .needs = NEED_IO_BREAK },
 	{ "ire_sweep", .cpu = LWP },
 	{ "budget", .cpu = LWP },
 	{ "async", .cpu = LWP, .cpus = 2, .needs = NEED_SPEED },
@@ -119,7 +119,8 @@ const size_t run_count = sizeof(runs) / sizeof(runs[0]);
 unsigned int offers(const char *accel)
 {
 	if (!strcmp(accel, "tcg"))
-		return NEED_TCG | NEED_OS_CONTEXT | NEED_CLOCKS | NEED_VMCB_AREA | NEED_SPEED;
+		return NEED_TCG | NEED_OS_CONTEXT | NEED_CLOCKS | NEED_VMCB_AREA | NEED_SPEED |
+		       NEED_IO_BREAK;
 	if (!strcmp(accel, "kvm"))
 		return NEED_KVM;
 	return 0;
@@ -128,8 +129,8 @@ unsigned int offers(const char *accel)
 const char *need_name(unsigned int needs)
 {
 	static const char *const names[] = {
-		"tcg",	  "kvm",	   "os-context", "clocks",
-		"dcache", "threshold-int", "vmcb-area",	 "speed",
+		"tcg",		 "kvm",	      "os-context", "clocks",	"dcache",
+		"threshold-int", "vmcb-area", "speed",	    "io-break",
 	};
 	size_t i;
 

@@ -16,6 +16,7 @@ enum need {
 	NEED_THRESHOLD_INT = 1 << 5,
 	NEED_VMCB_AREA = 1 << 6,
 	NEED_SPEED = 1 << 7, /* millions of profiled instructions in a few seconds */
+	NEED_IO_BREAK = 1 << 8, /* breakpoints on I/O, also where the hypervisor completes it */
 };
 
 struct run {
