@@ -7,9 +7,11 @@
 #include "vm.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -190,6 +192,7 @@ void test_fuzz(void)
 		broken("no pipe");
 	for (i = 0; i < opt.jobs; i++) {
 		if (!fork()) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
 			close(pipes[0]);
 			work(i, pipes[1]);
 		}

@@ -8,9 +8,11 @@
 #include "migrate.h"
 #include "vm.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -194,6 +196,7 @@ static unsigned int run_program(const struct program *p, unsigned int count, uns
 		broken("no pipe");
 	for (i = 0; i < opt.jobs; i++) {
 		if (!fork()) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
 			close(pipes[0]);
 			work(p, points, count, i, program_results(wanted), pipes[1]);
 		}
