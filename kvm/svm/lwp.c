@@ -298,8 +298,9 @@ u32 svm_lwp_refusal(struct kvm_vcpu *vcpu)
 }
 
 /*
- * In the 2007 proposal WRMSR and RDMSR of the pointer do what LLWPCB and SLWPCB do. Any exception is
- * false = #GP(0), the only one that these have in KVM; it is #PF if the old block cannot be written.
+ * In the 2007 proposal WRMSR and RDMSR of the pointer do what LLWPCB and SLWPCB do. Any exception
+ * is false = #GP(0), the only one that these have in KVM; it is #PF if the old block cannot be
+ * written.
  */
 static bool svm_lwp_execute_cbaddr(struct kvm_vcpu *vcpu, u64 *value, bool write)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Contexts: the state follows address space and thread, between vCPUs too, without the guest doing anything
- * for it; and `os` contexts by MSR.
+ * Contexts: the state follows address space and thread, between vCPUs too, without the guest doing
+ * anything for it; and `os` contexts by MSR.
  */
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -77,23 +77,34 @@ static void another_cr3_is_another_address_space(void)
 	vm_free(vm);
 }
 
-/* The thread moves to vCPU 1 while vCPU 0, where its state is live, does nothing at all. */
+/* What KVM_SET_SREGS, KVM_SET_REGS and FS base make of w: a thread that goes on where v stopped. */
+static void go_on_at(struct vcpu *w, struct vcpu *from, u64 fs_base)
+{
+	struct kvm_sregs s;
+
+	vm_get_sregs(from, &s);
+	s.tr.base = 0x3080;
+	ioctl(w->fd, KVM_SET_SREGS, &s);
+	w->regs = from->regs;
+	vm_set_regs(w);
+	vm_set_msr(w, FS_BASE, fs_base);
+}
+
+/*
+ * The thread moves to vCPU 1 while vCPU 0, where its state is live, does nothing at all. vCPU 1 has
+ * run another one before: a vCPU that has not switched since the first LLWPCB takes nothing away.
+ */
 static void a_thread_takes_its_context_to_another_vcpu(void)
 {
 	struct vcpu *w;
-	struct kvm_sregs s;
-	struct kvm_regs regs;
 
 	begin();
 	w = vm_add_vcpu(vm);
 	is(vm_run(vm, v), VM_SYSCALL, "first part on vCPU 0");
-	vm_get_sregs(v, &s);
-	regs = v->regs;
-	s.tr.base = 0x3080;
-	ioctl(w->fd, KVM_SET_SREGS, &s);
-	w->regs = regs;
-	vm_set_regs(w);
-	vm_set_msr(w, FS_BASE, 0x1000);
+	go_on_at(w, v, 0x2000);
+	is(vm_run(vm, w), VM_SYSCALL, "another thread on vCPU 1");
+	is(vm_get_msr(w, LWP_MSR_CBADDR), 0, "it has no block");
+	go_on_at(w, v, 0x1000);
 	is(vm_run(vm, w), VM_SYSCALL, "second part on vCPU 1");
 	is(vm_get_msr(w, LWP_MSR_CBADDR), VM_BLOCK, "the block is there");
 	is(vm_get_msr(v, LWP_MSR_CBADDR), 0, "and not on vCPU 0 any more");
