@@ -145,6 +145,7 @@ bool svm_lwp_sysret(struct kvm_vcpu *vcpu, int *r)
 	save->ss.selector = (star + 8) | 3;
 	save->ss.attrib |= SVM_SELECTOR_DPL_MASK;
 	save->cpl = 3;
+	svm->lwp.in_user = false;
 	vmcb_mark_dirty(svm->vmcb, VMCB_SEG);
 	kvm_rip_write(vcpu, wide ? kvm_rcx_read(vcpu) : (u32)kvm_rcx_read(vcpu));
 	svm->vmcb->control.int_state &= ~SVM_INTERRUPT_SHADOW_MASK;

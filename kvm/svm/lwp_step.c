@@ -264,13 +264,13 @@ static enum svm_lwp_way svm_lwp_prepare(struct kvm_vcpu *vcpu, bool *again)
 		lwp->over_iret = false;
 		return LWP_WAY_RUN;
 	}
+	if (svm->vmcb->save.cpl != 3)
+		lwp->in_user = false;
 	if (lwp->over_iret && kvm_rip_read(vcpu) == lwp->iret_ip && svm->vmcb->save.cpl != 3)
 		return LWP_WAY_IRET;
 	lwp->over_iret = false;
-	if (svm->vmcb->save.cpl != 3) {
-		lwp->in_user = false;
+	if (svm->vmcb->save.cpl != 3)
 		return LWP_WAY_RUN;
-	}
 	svm_lwp_source_check(vcpu);
 	*again = svm_lwp_boundary(vcpu);
 	if (*again || !svm_lwp_steps(&lwp->engine) || svm_lwp_source_counts(vcpu))
