@@ -4,7 +4,8 @@
 # Starting a guest: the options that 'run' and 'shell' share, the machine, the private directory of
 # one run. The options' help text:
 BOOT_HELP='
-    --accel=tcg|kvm           who runs the guest (default tcg: QEMU, on any machine)
+    --accel=tcg|kvm           who runs the guest (default tcg: QEMU, on any machine); kvm where no
+                              KVM has LWP: inside of an emulated machine that has it, slow
     --smp=N                   processors of the guest (default 2)
     --memory=MIB              its memory (default 1024)
     --cpu=PROPERTY,...        CPU properties, as lwp-rev=2007,lwp-context=os,-lwp
@@ -85,11 +86,15 @@ KERNEL_ARGS+=" mitigations=off cryptomgr.notests"
 # FSGSBASE is hidden because automatic contexts know a thread by its FS base.
 boot_guest()
 {
+	if ((ACCEL_LAB)); then
+		accel_kvm_lab "$@"
+		return
+	fi
 	VLWP_SHARE=$GUEST_SHARE "$HOST/lab/vmrun" --cwd="$PWD" --log="$RUN/qemu.log" \
 		--console="$RUN/console" --modules="$BUILD/guest/root/lib/modules/$(<"$BUILD/guest/version")" \
 		${STATS:+"--stats=$STATS"} \
 		"${VLWP_QEMU:-$BUILD/qemu/qemu-system-x86_64}" -L "$FIRMWARE" \
-		-machine q35 -accel tcg,thread=multi -smp "$SMP" -m "$MEMORY" \
+		-machine q35 -accel "${ACCEL/#tcg/tcg,thread=multi}" -smp "$SMP" -m "$MEMORY" \
 		-cpu "EPYC,-fsgsbase,+lwp${CPU_PROPERTIES:+,$CPU_PROPERTIES}" \
 		-nodefaults -no-user-config -display none -no-reboot -serial "file:$RUN/console" \
 		-kernel "$BUILD/guest/vmlinux" -initrd "$BUILD/guest/initramfs.cpio" \

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # The nested lab: QEMU in TCG is an AMD machine without LWP (L0) in which the stock kernel runs with our
-# kvm.ko and kvm-amd.ko (L1). What L1 runs may use /dev/kvm.
-declare -F boot_guest >/dev/null || . "$LAB/boot.sh"
+# kvm.ko and kvm-amd.ko (L1). What L1 runs may use /dev/kvm. Part of boot.sh.
 
 # nested_prepare: what it takes is there and up to date
 nested_prepare()

@@ -12,8 +12,8 @@
 #define MAX_PATTERNS 32
 
 struct options {
-	const char *qemu, *firmware, *image, *accel,
-		*dump, *args; /* firmware, dump, args: NULL when not given */
+	const char *qemu, *image, *accel;
+	const char *firmware, *dump, *args; /* NULL when not given */
 	const char *only[MAX_PATTERNS];
 	unsigned int patterns;
 	unsigned int jobs; /* 1..MAX_JOBS */
