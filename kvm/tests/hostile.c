@@ -12,9 +12,6 @@
 
 #define GUARD_PAGES 64
 #define PAGE 0x1000
-#define CUT_AT_MOST 10 /* one round in so many */
-
-u32 rounds_cut;
 
 u64 rnd(u64 *state)
 {
@@ -200,8 +197,6 @@ int main(int argc, char **argv)
 			     (unsigned long long)before);
 	} while (good && time(NULL) < end);
 	tell_figures();
-	diag("%u rounds cut short", rounds_cut);
-	ok(rounds_cut * CUT_AT_MOST <= rounds + CUT_AT_MOST, "most rounds ran to their end");
 	ok(good && sums[0], "%u rounds, nothing written where it must not be", rounds);
 	return done();
 }

@@ -35,9 +35,6 @@ bool check_pattern(const struct vm *vm, u64 at, const char *what);
 /* Add what KVM has counted for the vCPUs to the figures that are told at the end. */
 void tally(const struct vm *vm);
 
-/* Rounds that ended early, because the emulated processor mixed up host and guest. */
-extern u32 rounds_cut;
-
 /* One round each; false: something is wrong, and has been told. */
 bool hostile_processes(u64 *state);
 bool hostile_hypervisor(u64 *state);

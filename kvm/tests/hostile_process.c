@@ -79,7 +79,6 @@ struct attack {
 	struct program program[PROGRAMS];
 	bool os; /* KVM_LWP_CONTEXT_OS: the kernel, which is us, turns LWP off when it switches */
 	bool bad, over;
-	bool cut; /* see run() */
 };
 
 struct attacker {
@@ -194,14 +193,6 @@ static bool run(struct attacker *t, int *stop)
 	struct kvm_run *run = t->v->run;
 
 	*stop = vm_run_interruptible(t->a->vm, t->v);
-	/*
-	 * Seldom, the emulated processor of the nested lab goes on with its host's registers after
-	 * VMRUN, and saves CR3 and rIP of L1's kernel as the guest's; then anything follows.
-	 */
-	if (t->v->regs.rip >= VM_SIZE || run->exit_reason == KVM_EXIT_SHUTDOWN) {
-		t->a->cut = true;
-		return false;
-	}
 	if (*stop < 256 || *stop == VM_SYSCALL || run->exit_reason == KVM_EXIT_INTR ||
 	    run->exit_reason == KVM_EXIT_MMIO)
 		return true;
@@ -279,7 +270,7 @@ static void turn(struct attacker *t, u32 n)
 	if (pthread_mutex_trylock(&p->lock))
 		return;
 	enter_program(t->a, t->v, &p->regs, p->cr3, p->fs);
-	for (i = 0; i < stops && !t->a->bad && !t->a->cut; i++) {
+	for (i = 0; i < stops && !t->a->bad; i++) {
 		t->stops++;
 		if (!run(t, &stop))
 			break;
@@ -298,7 +289,7 @@ static void *attacker_thread(void *arg)
 {
 	struct attacker *t = arg;
 
-	while (t->stops < STOPS && !t->a->bad && !t->a->cut) {
+	while (t->stops < STOPS && !t->a->bad) {
 		if (below(&t->state, 32))
 			turn(t, below(&t->state, PROGRAMS));
 		else
@@ -406,7 +397,6 @@ bool hostile_processes(u64 *state)
 	pthread_kill(thread[2], SIGUSR1);
 	pthread_join(thread[2], NULL);
 
-	rounds_cut += a.cut;
 	good = !a.bad && signatures_are_apart(&a);
 	good &= check_pattern(a.vm, HOSTILE_READONLY, "memory that is mapped read-only");
 	good &= check_pattern(a.vm, HOSTILE_KERNEL, "memory of the kernel");

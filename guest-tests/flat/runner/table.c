@@ -48,7 +48,7 @@ const struct run runs[] = {
 	{ "io_break", .cpu = LWP, .needs = NEED_IO_BREAK },
 	{ "ire_sweep", .cpu = LWP },
 	{ "budget", .cpu = LWP },
-	{ "async", .cpu = LWP, .cpus = 2, .needs = NEED_SPEED },
+	{ "async", .cpu = LWP, .cpus = 2 },
 	{ "bre", .cpu = LWP },
 	{ "bre_forms", .cpu = LWP },
 	{ "filters", .cpu = LWP },
