@@ -10,7 +10,6 @@
 #include "x86.h"
 
 #define VECTOR 0x40
-#define TURNS 200000u
 #define INTERVAL 96u /* a period of 97 */
 
 extern char asy_code[], asy_first[], asy_end[];
@@ -49,7 +48,7 @@ USER_CODE(
 	"asy_detour_end:\n");
 
 static volatile u32 stop;
-static u32 irqs, detours;
+static u32 turns, irqs, detours; /* turns=N on the command line: of each program */
 static bool lead_away;
 
 static void count_irq(struct regs *r)
@@ -85,7 +84,7 @@ static void run(struct lwp *l, u8 event, u64 events, const char *what)
 	u32 i;
 
 	lwp_prepare(l, &b, asy_code);
-	l->u.r.rsi = TURNS;
+	l->u.r.rsi = turns;
 	l->u.r.rflags |= RFLAGS_IF;
 	irqs = 0;
 	stop = 0;
@@ -112,7 +111,7 @@ static void run_detours(struct lwp *l)
 	struct block b = { .event = { { EV_BRE, 0, 0 } } };
 
 	lwp_prepare(l, &b, asy_long);
-	l->u.r.rsi = TURNS;
+	l->u.r.rsi = turns;
 	l->u.r.rflags |= RFLAGS_IF;
 	lead_away = true;
 	stop = 0;
@@ -122,7 +121,7 @@ static void run_detours(struct lwp *l)
 	smp_wait(1);
 	lead_away = false;
 	report(detours > 0, "interrupts led away");
-	report_eq(cb_head(l) / RECORD_SIZE + cb_missed(l), 2ul * TURNS + 2ul * detours,
+	report_eq(cb_head(l) / RECORD_SIZE + cb_missed(l), 2ul * turns + 2ul * detours,
 		  "every branch on the way and back is recorded or missed");
 }
 
@@ -130,10 +129,11 @@ FLAT_TEST(async)
 {
 	struct lwp l;
 
+	turns = option_number("turns", 200000);
 	smp_start();
 	lwp_init(&l);
 	irq_set_handler(VECTOR, count_irq);
-	run(&l, EV_IRE, 8ul * TURNS + TURNS / 512, "instructions");
-	run(&l, EV_BRE, 3ul * TURNS, "branches");
+	run(&l, EV_IRE, 8ul * turns + turns / 512, "instructions");
+	run(&l, EV_BRE, 3ul * turns, "branches");
 	run_detours(&l);
 }
