@@ -49,7 +49,7 @@ const struct run runs[] = {
 	{ "ire_sweep", .cpu = LWP },
 	{ "budget", .cpu = LWP },
 	{ "async", .cpu = LWP, .cpus = 2, .needs = NEED_SPEED },
-	{ "async_short", "async", LWP, "turns=600", .cpus = 2 },
+	{ "async_short", "async", LWP, "turns=600", .cpus = 2, .needs = NEED_KVM },
 	{ "bre", .cpu = LWP },
 	{ "bre_forms", .cpu = LWP },
 	{ "filters", .cpu = LWP },
