@@ -72,18 +72,21 @@ static const LWPChoice lwp_choices[] = {
 typedef struct LWPNumber {
     const char *name;
     size_t offset;
+    size_t caps_offset;     /* of a uint8_t in struct lwp_caps */
     uint32_t bit;           /* LWP_HAS_* */
     uint32_t max;
     const char *text;
 } LWPNumber;
 
 static const LWPNumber lwp_numbers[] = {
-    { "lwp-max-events", offsetof(X86LWPProps, max_events), LWP_HAS_MAX_EVENTS,
+    { "lwp-max-events", offsetof(X86LWPProps, max_events),
+      offsetof(struct lwp_caps, max_events), LWP_HAS_MAX_EVENTS,
       6, "highest EventId (43724), number of event slots (2007)" },
-    { "lwp-min-buffer", offsetof(X86LWPProps, min_buffer), LWP_HAS_MIN_BUFFER,
+    { "lwp-min-buffer", offsetof(X86LWPProps, min_buffer),
+      offsetof(struct lwp_caps, min_buffer), LWP_HAS_MIN_BUFFER,
       255, "smallest ring in units of 32 records" },
     { "lwp-latency-max", offsetof(X86LWPProps, latency_max),
-      LWP_HAS_LATENCY_MAX, 31, "bits of the latency counters" },
+      offsetof(struct lwp_caps, latency_max), LWP_HAS_LATENCY_MAX, 31, "bits of the latency counters" },
 };
 
 static bool lwp_settable(Object *obj, const char *name, Error **errp)
@@ -95,12 +98,30 @@ static bool lwp_settable(Object *obj, const char *name, Error **errp)
     return true;
 }
 
+/* A feature's bit in the revision's own positions; 0: it has no such thing. */
+static uint32_t lwp_feature_bit(const LWPFeature *f, const struct lwp_rev *rev)
+{
+    if (f->kind != LWP_KIND_NONE) {
+        return rev->event_id[f->kind] ? 1u << rev->event_id[f->kind] : 0;
+    }
+    return rev->id == LWP_REV_43724 || f->bit == LWP_F_INT ? f->bit : 0;
+}
+
+/*
+ * What is read is what was asked for, and once the CPU's features have been
+ * expanded (query-cpu-model-expansion, realize), what the CPU has.
+ */
 static void lwp_get_feature(Object *obj, Visitor *v, const char *name,
                             void *opaque, Error **errp)
 {
     const LWPFeature *f = opaque;
-    bool value = X86_CPU(obj)->lwp_props.on & f->bit;
+    X86CPU *cpu = X86_CPU(obj);
+    bool value = cpu->lwp_props.on & f->bit;
 
+    if (cpu->lwp_caps) {
+        value = cpu->lwp_caps->features &
+                lwp_feature_bit(f, lwp_rev_get(cpu->lwp_caps->rev));
+    }
     visit_type_bool(v, name, &value, errp);
 }
 
@@ -160,9 +181,13 @@ static void lwp_get_number(Object *obj, Visitor *v, const char *name,
                            void *opaque, Error **errp)
 {
     const LWPNumber *n = opaque;
-    uint32_t *field = (void *)&X86_CPU(obj)->lwp_props + n->offset;
+    X86CPU *cpu = X86_CPU(obj);
+    uint32_t value = *(uint32_t *)((void *)&cpu->lwp_props + n->offset);
 
-    visit_type_uint32(v, name, field, errp);
+    if (cpu->lwp_caps) {
+        value = *((uint8_t *)cpu->lwp_caps + n->caps_offset);
+    }
+    visit_type_uint32(v, name, &value, errp);
 }
 
 static void lwp_set_number(Object *obj, Visitor *v, const char *name,
@@ -283,15 +308,6 @@ void x86_lwp_class_init(ObjectClass *oc)
                                   NULL, NULL, (void *)stat);
         object_class_property_set_description(oc, stat->name, stat->text);
     }
-}
-
-/* A feature's bit in the revision's own positions; 0: it has no such thing. */
-static uint32_t lwp_feature_bit(const LWPFeature *f, const struct lwp_rev *rev)
-{
-    if (f->kind != LWP_KIND_NONE) {
-        return rev->event_id[f->kind] ? 1u << rev->event_id[f->kind] : 0;
-    }
-    return rev->id == LWP_REV_43724 || f->bit == LWP_F_INT ? f->bit : 0;
 }
 
 const char *x86_lwp_feature_name(uint32_t rev, uint32_t bit, const char **text)
