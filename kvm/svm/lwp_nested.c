@@ -53,12 +53,21 @@ void svm_lwp_put(struct kvm_vcpu *vcpu)
 				 svm_lwp_image(svm->vmcb01.ptr));
 }
 
+static bool svm_lwp_range_reachable(u64 start, u64 size, u8 bits)
+{
+	return __is_canonical_address(start, bits) &&
+	       __is_canonical_address(start + size - 1, bits);
+}
+
 /* Can the guest use the addresses of a state at all? It may turn on five-level paging later. */
 static bool svm_lwp_reachable(struct kvm_vcpu *vcpu, const struct lwp_state *st)
 {
+	u32 cb_size = to_svm(vcpu)->lwp.engine.caps.cb_size;
 	u8 bits = guest_cpuid_has(vcpu, X86_FEATURE_LA57) ? 57 : 48;
 
-	return __is_canonical_address(st->cb_addr, bits) && __is_canonical_address(st->base, bits);
+	return !lwp_state_on(st) ||
+	       (svm_lwp_range_reachable(st->cb_addr, cb_size, bits) &&
+		(lwp_state_deferred(st) || svm_lwp_range_reachable(st->base, st->size, bits)));
 }
 
 /* VMLOAD. The image is the guest's business: a bad one turns LWP off, and makes LWP_CFG zero. */

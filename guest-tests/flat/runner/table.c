@@ -123,7 +123,7 @@ unsigned int offers(const char *accel)
 		return NEED_TCG | NEED_OS_CONTEXT | NEED_CLOCKS | NEED_VMCB_AREA | NEED_SPEED |
 		       NEED_IO_BREAK;
 	if (!strcmp(accel, "kvm"))
-		return NEED_KVM;
+		return NEED_KVM | NEED_VMCB_AREA;
 	return 0;
 }
 

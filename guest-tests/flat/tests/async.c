@@ -49,11 +49,14 @@ USER_CODE(
 
 static volatile u32 stop;
 static u32 turns, irqs, detours; /* turns=N on the command line: of each program */
+static u64 nested; /* rIP where an interrupt came although the kernel keeps IF clear; 0: none did */
 static bool lead_away;
 
 static void count_irq(struct regs *r)
 {
 	irqs++;
+	if (!(r->cs & 3))
+		nested = r->rip;
 	/* Not before LLWPCB, where nothing is counted, and not from the detour itself. */
 	if (lead_away && r->rip != (u64)asy_long &&
 	    (r->rip < (u64)asy_detour || r->rip >= (u64)asy_detour_end)) {
@@ -121,6 +124,7 @@ static void run_detours(struct lwp *l)
 	smp_wait(1);
 	lead_away = false;
 	report(detours > 0, "interrupts led away");
+	report_eq(nested, 0, "no interrupt comes where IF is clear");
 	report_eq(cb_head(l) / RECORD_SIZE + cb_missed(l), 2ul * turns + 2ul * detours,
 		  "every branch on the way and back is recorded or missed");
 }
