@@ -90,7 +90,7 @@ const struct run runs[] = {
 	{ "os_bre", "bre", OS, "context=os", .needs = NEED_OS_CONTEXT },
 	{ "os_retry", "retry", OS, "context=os", .needs = NEED_OS_CONTEXT },
 	/* SVM guests: none with auto contexts; with LWP in the VMCB VMLOAD and VMSAVE switch it. */
-	{ "svm_auto", .cpu = LWP },
+	{ "svm_auto", .cpu = LWP ",+svm,+npt" },
 	{ "svm_switch", .cpu = VMCB, .args = "context=os", .needs = NEED_VMCB_AREA },
 	{ "svm_hostile", .cpu = VMCB, .args = "context=os", .needs = NEED_VMCB_AREA },
 	/* Performance counters, which only TCG models. */
