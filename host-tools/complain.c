@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Errors of lwpctl: one line.
+ * Errors of the host's tools: one line.
  */
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "lwpctl.h"
+
+const char *complain_as = "lwpctl";
 
 int complain(const char *format, ...)
 {
@@ -13,7 +15,7 @@ int complain(const char *format, ...)
 
 	fflush(stdout);
 	va_start(args, format);
-	fputs("lwpctl: ", stderr);
+	fprintf(stderr, "%s: ", complain_as);
 	vfprintf(stderr, format, args);
 	fputc('\n', stderr);
 	va_end(args);

@@ -16,9 +16,11 @@ struct command {
 	int (*run)(int argc, char **argv); /* argv[0] is "lwpctl NAME"; returns the exit status */
 };
 
-extern const struct command cmd_decode, cmd_report;
+extern const struct command cmd_baseline, cmd_caps, cmd_check, cmd_decode, cmd_explain, cmd_report;
 
-/* One line on standard error, with "lwpctl: " before it. Returns LWPCTL_FAILED. */
+/* Who complains: "lwpctl" unless a program says otherwise. */
+extern const char *complain_as;
+/* One line on standard error, with that and ": " before it. Returns LWPCTL_FAILED. */
 int complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

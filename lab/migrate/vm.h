@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include "../qmp.h"
+#include "qmp.h"
 
 /* Seconds after which a machine that does nothing is given up. */
 #define VM_PATIENCE 180

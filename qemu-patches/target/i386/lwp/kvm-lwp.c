@@ -64,7 +64,8 @@ bool kvm_lwp_check(X86CPU *cpu, Error **errp)
                    "guests), or use accel=tcg");
         return false;
     }
-    if (!kvm_irqchip_in_kernel()) {
+    /* Not kvm_irqchip_in_kernel(): -machine none answers questions too. */
+    if (!kvm_kernel_irqchip_allowed()) {
         error_setg(errp, "lwp=on needs the local APIC of KVM: leave out "
                    "kernel-irqchip=off");
         return false;

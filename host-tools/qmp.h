@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Talking to QEMU's monitor over QMP, one command at a time. */
-#ifndef LAB_QMP_H
-#define LAB_QMP_H
+#ifndef LWPCTL_QMP_H
+#define LWPCTL_QMP_H
 
 #include <json-c/json.h>
 #include <stdio.h>

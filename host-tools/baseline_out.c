@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A baseline as users need it.
+ */
+#include <libxml/parser.h>
+#include <libxml/tree.h>
+#include <stdlib.h>
+
+#include "baseline_out.h"
+#include "lwpctl.h"
+#include "memory.h"
+
+static void say_word(void *opaque, const char *name, const char *value)
+{
+	fprintf(opaque, ",%s=%s", name, value);
+}
+
+static void write_words(const struct settings *s, const char *model, FILE *to)
+{
+	fprintf(to, "%s,lwp=on", model);
+	if (s->fsgsbase == 0)
+		fputs(",fsgsbase=off", to);
+	settings_each(s, say_word, to);
+}
+
+void baseline_cpu_string(const struct settings *s, const char *model, FILE *to)
+{
+	write_words(s, model, to);
+	fputc('\n', to);
+}
+
+/* ---- libvirt -------------------------------------------------------------------------------- */
+
+static void set_attribute(xmlNode *node, const char *name, const char *value)
+{
+	must(xmlSetProp(node, (const xmlChar *)name, (const xmlChar *)value));
+}
+
+static xmlNode *new_child(xmlNode *parent, const char *name, const char *text)
+{
+	return must(xmlNewTextChild(parent, NULL, (const xmlChar *)name, (const xmlChar *)text));
+}
+
+/* One feature of this name and no other. */
+static void set_feature(xmlNode *cpu, const char *name, const char *policy)
+{
+	xmlNode *next, *node;
+
+	for (node = cpu->children; node; node = next) {
+		xmlChar *has = xmlGetNoNsProp(node, (const xmlChar *)"name");
+
+		next = node->next;
+		if (has && !strcmp((char *)has, name)) {
+			xmlUnlinkNode(node);
+			xmlFreeNode(node);
+		}
+		xmlFree(has);
+	}
+	node = new_child(cpu, "feature", NULL);
+	set_attribute(node, "policy", policy);
+	set_attribute(node, "name", name);
+}
+
+static xmlDoc *cpu_of(const char *model, const char *cpu)
+{
+	xmlDoc *doc;
+	xmlNode *root, *child;
+
+	if (cpu) {
+		xmlKeepBlanksDefault(0);
+		doc = xmlReadMemory(cpu, (int)strlen(cpu), NULL, NULL,
+				    XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING |
+					    XML_PARSE_NOBLANKS);
+		return doc;
+	}
+	doc = must(xmlNewDoc((const xmlChar *)"1.0"));
+	root = must(xmlNewNode(NULL, (const xmlChar *)"cpu"));
+	xmlDocSetRootElement(doc, root);
+	set_attribute(root, "mode", "custom");
+	set_attribute(root, "match", "exact");
+	child = new_child(root, "model", model);
+	set_attribute(child, "fallback", "forbid");
+	return doc;
+}
+
+static void say_global(void *opaque, const char *name, const char *value)
+{
+	fprintf(opaque, "  <qemu:arg value='-global'/>\n  <qemu:arg value='x86_64-cpu.%s=%s'/>\n",
+		name, value);
+}
+
+bool baseline_libvirt(const struct settings *s, const char *model, const char *cpu, FILE *to)
+{
+	xmlDoc *doc = cpu_of(model, cpu);
+	xmlNode *root = doc ? xmlDocGetRootElement(doc) : NULL;
+	xmlBuffer *buffer;
+
+	if (!root || strcmp((const char *)root->name, "cpu")) {
+		complain("libvirt's baseline: expected an element <cpu>");
+		xmlFreeDoc(doc);
+		return false;
+	}
+	set_attribute(root, "check", "partial");
+	set_feature(root, "lwp", "force");
+	if (s->fsgsbase == 0)
+		set_feature(root, "fsgsbase", "disable");
+	buffer = must(xmlBufferCreate());
+	xmlNodeDump(buffer, doc, root, 0, 1);
+	fprintf(to, "<!-- in place of the domain's <cpu>: -->\n%s\n", xmlBufferContent(buffer));
+	xmlBufferFree(buffer);
+	xmlFreeDoc(doc);
+	fputs("<!-- at the end of <domain "
+	      "xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'>: -->\n"
+	      "<qemu:commandline>\n",
+	      to);
+	settings_each(s, say_global, to);
+	fputs("</qemu:commandline>\n", to);
+	return true;
+}
+
+/* ---- JSON ----------------------------------------------------------------------------------- */
+
+static void add_property(void *opaque, const char *name, const char *value)
+{
+	json_object_object_add(opaque, name, must(json_object_new_string(value)));
+}
+
+static void add_register(json_object *leaf, const char *name, u32 value)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "0x%08x", value);
+	add_property(leaf, name, text);
+}
+
+json_object *baseline_json(const struct settings *s, const struct lwp_caps *caps, const char *model,
+			   const struct hostcaps *hosts, size_t nr)
+{
+	json_object *root = must(json_object_new_object()), *names = must(json_object_new_array());
+	json_object *props = must(json_object_new_object()), *leaf = must(json_object_new_object());
+	struct lwp_leaf regs;
+	char *text = NULL;
+	size_t size;
+	FILE *words = must(open_memstream(&text, &size));
+
+	write_words(s, model, words);
+	if (fclose(words))
+		must(NULL);
+	for (size_t i = 0; i < nr; i++)
+		json_object_array_add(names, must(json_object_new_string(hosts[i].name)));
+	add_property(props, "lwp", "on");
+	if (s->fsgsbase == 0)
+		add_property(props, "fsgsbase", "off");
+	settings_each(s, add_property, props);
+	lwp_leaf_encode(caps, 0, &regs);
+	add_register(leaf, "ebx", regs.ebx);
+	add_register(leaf, "ecx", regs.ecx);
+	add_register(leaf, "edx", regs.edx);
+	json_object_object_add(root, "lwp_baseline", json_object_new_int(1));
+	json_object_object_add(root, "hosts", names);
+	json_object_object_add(root, "cpu", must(json_object_new_string(text)));
+	json_object_object_add(root, "properties", props);
+	json_object_object_add(root, "leaf", leaf);
+	free(text);
+	return root;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A baseline as users need it: -cpu string, libvirt fragment, JSON. */
+#ifndef LWPCTL_BASELINE_OUT_H
+#define LWPCTL_BASELINE_OUT_H
+
+#include <stdio.h>
+
+#include "settings.h"
+
+/* One line: the model, then every property. */
+void baseline_cpu_string(const struct settings *s, const char *model, FILE *to);
+/*
+ * <cpu> and <qemu:commandline>. @cpu is libvirt's own baseline, an element <cpu>, or NULL: then @model alone. Returns
+ * false after one line when @cpu is none.
+ */
+bool baseline_libvirt(const struct settings *s, const char *model, const char *cpu, FILE *to);
+json_object *baseline_json(const struct settings *s, const struct lwp_caps *caps, const char *model,
+			   const struct hostcaps *hosts, size_t nr);
+
+#endif

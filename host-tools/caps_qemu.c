@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What a QEMU program can give its guests: it is started without a machine and asked over QMP.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "expansion.h"
+#include "lwpctl.h"
+#include "memory.h"
+#include "qmp.h"
+
+/* A program that is not QEMU may say nothing. */
+#define PATIENCE_SECONDS 60
+
+static _Noreturn void become(const char *program, const char *accel, int qmp, int errors)
+{
+	char chardev[64];
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	fcntl(qmp, F_SETFD, 0);
+	snprintf(chardev, sizeof(chardev), "socket,fd=%d,id=qmp", qmp);
+	dup2(errors, STDERR_FILENO);
+	dup2(errors, STDOUT_FILENO);
+	execlp(program, program, "-machine", "none", "-accel", accel, "-nodefaults",
+	       "-no-user-config", "-display", "none", "-S", "-chardev", chardev, "-mon",
+	       "chardev=qmp,mode=control", (char *)NULL);
+	dprintf(STDERR_FILENO, "%s\n", strerror(errno));
+	_exit(127);
+}
+
+/* The last line that the program wrote, if any. */
+static const char *last_line(int errors, char text[WHY_SIZE])
+{
+	ssize_t size = lseek(errors, 0, SEEK_END);
+	off_t from = size >= WHY_SIZE ? size - (WHY_SIZE - 1) : 0;
+	char *line;
+
+	size = pread(errors, text, WHY_SIZE - 1, from);
+	if (size <= 0)
+		return "it does not speak QMP";
+	text[size] = '\0';
+	while (size && text[size - 1] == '\n')
+		text[--size] = '\0';
+	line = strrchr(text, '\n');
+	return line ? line + 1 : text;
+}
+
+static json_object *ask(void *opaque, const struct question *q, char why[WHY_SIZE])
+{
+	json_object *command = question_command(q), *arguments, *answer, *props;
+	struct qmp *qmp = opaque;
+
+	json_object_object_get_ex(command, "arguments", &arguments);
+	answer = qmp_call(qmp, QUESTION_COMMAND, json_object_get(arguments));
+	json_object_put(command);
+	if (!answer) {
+		snprintf(why, WHY_SIZE, "%s", qmp->error);
+		return NULL;
+	}
+	props = question_answer(answer, why);
+	json_object_put(answer);
+	return props;
+}
+
+static bool ask_all(struct hostcaps *host, const char *program, int fd, int errors)
+{
+	char why[WHY_SIZE] = "", line[WHY_SIZE];
+	struct qmp qmp = { 0 };
+	bool good = false;
+
+	if (qmp_open(&qmp, fd)) {
+		complain("%s: expected a QEMU, but: %s", program, last_line(errors, line));
+	} else {
+		good = hostcaps_ask(host, ask, &qmp, why);
+		if (!good)
+			complain("%s: %s", program, why);
+	}
+	qmp_close(&qmp);
+	return good;
+}
+
+bool hostcaps_from_qemu(struct hostcaps *host, const char *program, const char *accel)
+{
+	struct timeval patience = { .tv_sec = PATIENCE_SECONDS };
+	int pair[2], errors = memfd_create("errors", MFD_CLOEXEC), status;
+	char name[HOST_NAME_MAX + 1] = "";
+	bool good;
+	pid_t pid;
+
+	memset(host, 0, sizeof(*host));
+	if (errors < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair)) {
+		complain("%s: cannot start it: %s", program, strerror(errno));
+		return false;
+	}
+	setsockopt(pair[0], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	pid = fork();
+	if (pid < 0) {
+		complain("%s: cannot start it: %s", program, strerror(errno));
+		return false;
+	}
+	if (!pid)
+		become(program, accel, pair[1], errors);
+	close(pair[1]);
+	gethostname(name, sizeof(name) - 1);
+	host->name = copy_string(name, strlen(name));
+	if (asprintf(&host->source, "%s, accelerator %s", program, accel) < 0)
+		must(NULL);
+	good = ask_all(host, program, pair[0], errors);
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+	close(errors);
+	return good;
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * lwpctl baseline: the LWP that all hosts of a pool can give.
+ */
+#include <argp.h>
+#include <stdlib.h>
+
+#include "baseline_out.h"
+#include "lwpctl.h"
+#include "memory.h"
+#include "pool.h"
+#include "source.h"
+
+enum format {
+	FORMAT_CPU,
+	FORMAT_LIBVIRT,
+	FORMAT_JSON,
+};
+
+struct arguments {
+	char **names;
+	size_t nr;
+	struct wish wish;
+	enum format format;
+	const char *model, *uri;
+	struct how how;
+};
+
+enum {
+	OPTION_REV = 0x100,
+	OPTION_CONTEXT,
+	OPTION_ACCEL,
+	OPTION_EMULATOR,
+};
+
+static const struct argp_option options[] = {
+	{ "format", 'f', "FORMAT", 0,
+	  "cpu (default): the argument of QEMU's -cpu; libvirt: <cpu> and <qemu:commandline>; json",
+	  0 },
+	{ "model", 'm', "MODEL", 0, "CPU model of the output (default: EPYC)", 0 },
+	{ "connect", 'c', "URI", 0,
+	  "let this libvirt compute the rest of the <cpu> from what the hosts' libvirts offer", 0 },
+	{ "lwp-rev", OPTION_REV, "REV", 0, "43724 (default) or 2007", 0 },
+	{ "lwp-context", OPTION_CONTEXT, "KIND", 0, "auto (default) or os", 0 },
+	{ "accel", OPTION_ACCEL, "kvm|tcg", 0, "accelerator of libvirt's guests (default: tcg)",
+	  0 },
+	{ "emulator", OPTION_EMULATOR, "PROGRAM", 0, "QEMU of libvirt (default: its choice)", 0 },
+	{ 0 },
+};
+
+static enum format format_of(const char *word, struct argp_state *state)
+{
+	static const char *const words[] = { "cpu", "libvirt", "json" };
+
+	for (enum format f = FORMAT_CPU; f <= FORMAT_JSON; f++)
+		if (!strcmp(word, words[f]))
+			return f;
+	argp_failure(state, LWPCTL_USAGE, 0, "--format is cpu, libvirt or json, not '%s'", word);
+	return FORMAT_CPU;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+	const struct lwp_rev *rev;
+
+	switch (key) {
+	case 'f':
+		a->format = format_of(arg, state);
+		return 0;
+	case 'm':
+		a->model = arg;
+		return 0;
+	case 'c':
+		a->uri = arg;
+		return 0;
+	case OPTION_REV:
+		rev = lwp_rev_by_name(arg);
+		if (!rev)
+			argp_failure(state, LWPCTL_USAGE, 0, "--lwp-rev is 43724 or 2007, not '%s'",
+				     arg);
+		else
+			a->wish.rev = rev->id;
+		return 0;
+	case OPTION_CONTEXT:
+		a->wish.context = word_index(context_words, arg);
+		if (a->wish.context < 0)
+			argp_failure(state, LWPCTL_USAGE, 0,
+				     "--lwp-context is auto or os, not '%s'", arg);
+		return 0;
+	case OPTION_ACCEL:
+		if (strcmp(arg, "kvm") && strcmp(arg, "tcg"))
+			argp_failure(state, LWPCTL_USAGE, 0, "--accel is kvm or tcg, not '%s'",
+				     arg);
+		a->how.accel = arg;
+		return 0;
+	case OPTION_EMULATOR:
+		a->how.emulator = arg;
+		return 0;
+	case ARGP_KEY_ARGS:
+		a->names = state->argv + state->next;
+		a->nr = (size_t)(state->argc - state->next);
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		argp_failure(state, LWPCTL_USAGE, 0,
+			     "it needs the hosts: files of `lwpctl caps --json' or libvirt URIs");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* libvirt's own baseline of what the hosts' libvirts offered; NULL after one line. */
+static char *common_cpu(const struct arguments *a, const struct hostcaps *hosts)
+{
+	const char **cpus = must(calloc(a->nr, sizeof(*cpus)));
+	char *cpu = NULL;
+	size_t i;
+
+	for (i = 0; i < a->nr && hosts[i].host_model; i++)
+		cpus[i] = hosts[i].host_model;
+	if (i < a->nr)
+		complain(
+			"%s: host_model: expected a <cpu>, as `lwpctl caps --connect=URI' writes it",
+			a->names[i]);
+	else
+		cpu = libvirt_baseline_cpu(a->uri, &a->how, cpus, a->nr);
+	free(cpus);
+	return cpu;
+}
+
+static bool print(const struct arguments *a, const struct hostcaps *hosts, const struct settings *s,
+		  const struct lwp_caps *caps)
+{
+	json_object *json;
+	char *cpu = NULL;
+	bool good;
+
+	if (a->format == FORMAT_CPU) {
+		baseline_cpu_string(s, a->model, stdout);
+		return true;
+	}
+	if (a->format == FORMAT_JSON) {
+		json = baseline_json(s, caps, a->model, hosts, a->nr);
+		puts(json_object_to_json_string_ext(json, JSON_C_TO_STRING_PRETTY |
+								  JSON_C_TO_STRING_NOSLASHESCAPE));
+		json_object_put(json);
+		return true;
+	}
+	if (a->uri) {
+		cpu = common_cpu(a, hosts);
+		if (!cpu)
+			return false;
+	}
+	good = baseline_libvirt(s, a->model, cpu, stdout);
+	free(cpu);
+	return good;
+}
+
+static int run(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.args_doc = "HOST...",
+		.doc = "Print the LWP that all hosts can give: AND of the features, minimum of the "
+		       "events, largest smallest ring.\vHOST is a file that `lwpctl caps --json' wrote, or "
+		       "the URI of a libvirt, which is asked.",
+	};
+	struct arguments a = { .model = "EPYC" };
+	struct settings settings;
+	struct hostcaps *hosts;
+	struct lwp_caps caps;
+	char why[WHY_SIZE];
+	bool good;
+
+	argp_parse(&argp, argc, argv, 0, NULL, &a);
+	hosts = source_hosts(a.names, a.nr, &a.how);
+	if (!hosts)
+		return LWPCTL_FAILED;
+	good = pool_baseline(hosts, a.nr, &a.wish, &settings, &caps, why);
+	if (good)
+		good = print(&a, hosts, &settings, &caps);
+	else
+		complain("%s", why);
+	source_hosts_free(hosts, a.nr);
+	return good ? LWPCTL_OK : LWPCTL_FAILED;
+}
+
+const struct command cmd_baseline = {
+	.name = "baseline",
+	.summary = "print the LWP that all hosts of a pool can give",
+	.run = run,
+};

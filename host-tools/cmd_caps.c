@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * lwpctl caps: what LWP a host can give its guests.
+ */
+#include <argp.h>
+#include <stdlib.h>
+
+#include "lwpctl.h"
+#include "source.h"
+
+struct arguments {
+	const char *qemu, *uri, *emulator, *accel;
+	bool json;
+};
+
+enum {
+	OPTION_QEMU = 0x100,
+	OPTION_ACCEL,
+	OPTION_EMULATOR,
+};
+
+static const struct argp_option options[] = {
+	{ "qemu", OPTION_QEMU, "PROGRAM", 0, "ask this QEMU instead of /dev/kvm", 0 },
+	{ "connect", 'c', "URI", 0, "ask this libvirt instead", 0 },
+	{ "accel", OPTION_ACCEL, "kvm|tcg", 0, "accelerator of --qemu or --connect (default: tcg)",
+	  0 },
+	{ "emulator", OPTION_EMULATOR, "PROGRAM", 0,
+	  "QEMU of --connect (default: libvirt's choice)", 0 },
+	{ "json", 'j', NULL, 0, "JSON, as baseline and check read it", 0 },
+	{ 0 },
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+
+	switch (key) {
+	case OPTION_QEMU:
+		a->qemu = arg;
+		return 0;
+	case 'c':
+		a->uri = arg;
+		return 0;
+	case OPTION_EMULATOR:
+		a->emulator = arg;
+		return 0;
+	case OPTION_ACCEL:
+		if (strcmp(arg, "kvm") && strcmp(arg, "tcg"))
+			argp_failure(state, LWPCTL_USAGE, 0, "--accel is kvm or tcg, not '%s'",
+				     arg);
+		a->accel = arg;
+		return 0;
+	case 'j':
+		a->json = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_failure(state, LWPCTL_USAGE, 0, "it takes no argument, got '%s'", arg);
+		return 0;
+	case ARGP_KEY_END:
+		if (a->qemu && a->uri)
+			argp_failure(state, LWPCTL_USAGE, 0, "--qemu or --connect, not both");
+		if (a->accel && !a->qemu && !a->uri)
+			argp_failure(state, LWPCTL_USAGE, 0,
+				     "--accel goes with --qemu or --connect");
+		if (a->emulator && !a->uri)
+			argp_failure(state, LWPCTL_USAGE, 0, "--emulator goes with --connect");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static bool ask(const struct arguments *a, struct hostcaps *host)
+{
+	const char *accel = a->accel ?: "tcg";
+
+	if (a->qemu)
+		return hostcaps_from_qemu(host, a->qemu, accel);
+	if (a->uri)
+		return hostcaps_from_libvirt(host, a->uri, a->emulator, accel);
+	return hostcaps_from_kvm(host, "/dev/kvm");
+}
+
+static int run(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.doc = "Say what LWP this host, or another one, can give its guests.\vWithout options: "
+		       "KVM of this host, as /dev/kvm announces it.",
+	};
+	struct arguments a = { 0 };
+	struct hostcaps host;
+	json_object *json;
+	bool good;
+
+	argp_parse(&argp, argc, argv, 0, NULL, &a);
+	good = ask(&a, &host);
+	if (good && a.json) {
+		json = hostcaps_to_json(&host);
+		puts(json_object_to_json_string_ext(json, JSON_C_TO_STRING_PRETTY |
+								  JSON_C_TO_STRING_NOSLASHESCAPE));
+		json_object_put(json);
+	} else if (good) {
+		hostcaps_print(&host, stdout);
+	}
+	hostcaps_free(&host);
+	return good ? LWPCTL_OK : LWPCTL_FAILED;
+}
+
+const struct command cmd_caps = {
+	.name = "caps",
+	.summary = "say what LWP a host can give its guests",
+	.run = run,
+};

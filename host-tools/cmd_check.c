@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * lwpctl check: does a libvirt domain see the same LWP on each of these hosts?
+ */
+#include <argp.h>
+
+#include "lwpctl.h"
+#include "pool.h"
+#include "source.h"
+
+struct arguments {
+	const char *domain;
+	char **names;
+	size_t nr;
+	struct how how;
+};
+
+enum {
+	OPTION_ACCEL = 0x100,
+	OPTION_EMULATOR,
+};
+
+static const struct argp_option options[] = {
+	{ "accel", OPTION_ACCEL, "kvm|tcg", 0, "accelerator of libvirt's guests (default: tcg)",
+	  0 },
+	{ "emulator", OPTION_EMULATOR, "PROGRAM", 0, "QEMU of libvirt (default: its choice)", 0 },
+	{ 0 },
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+
+	switch (key) {
+	case OPTION_ACCEL:
+		if (strcmp(arg, "kvm") && strcmp(arg, "tcg"))
+			argp_failure(state, LWPCTL_USAGE, 0, "--accel is kvm or tcg, not '%s'",
+				     arg);
+		a->how.accel = arg;
+		return 0;
+	case OPTION_EMULATOR:
+		a->how.emulator = arg;
+		return 0;
+	case ARGP_KEY_ARGS:
+		a->domain = state->argv[state->next];
+		a->names = state->argv + state->next + 1;
+		a->nr = (size_t)(state->argc - state->next - 1);
+		return 0;
+	case ARGP_KEY_END:
+		if (!a->nr)
+			argp_failure(state, LWPCTL_USAGE, 0,
+				     "it needs a domain and one host or more");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static bool judge(const struct arguments *a, const struct domain *domain,
+		  const struct hostcaps *hosts)
+{
+	char why[WHY_SIZE];
+	const char *trap;
+
+	for (unsigned int i = 0; (trap = domain_trap(domain, i)); i++)
+		complain("%s: warning: %s", a->domain, trap);
+	if (!domain->settings.lwp) {
+		printf("yes: %s has no LWP\n", domain->name);
+		return true;
+	}
+	if (pool_fits(&domain->settings, hosts, a->nr, why)) {
+		printf("yes: %s has the same LWP on", domain->name);
+		for (size_t i = 0; i < a->nr; i++)
+			printf("%s %s", i ? "," : "", hosts[i].name);
+		putchar('\n');
+		return true;
+	}
+	printf("no: %s\n", why);
+	return false;
+}
+
+static int run(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.args_doc = "DOMAIN HOST...",
+		.doc = "Say whether a libvirt domain sees the same LWP on each host, and can so be "
+		       "migrated between them; if not, which host and what is the matter.\vDOMAIN is "
+		       "an XML file, or URI#NAME of a libvirt's domain. HOST is a file that "
+		       "`lwpctl caps --json' wrote, or the URI of a libvirt. What is likely to "
+		       "surprise is said as a warning. Exit status: 0 yes, 1 no.",
+	};
+	struct arguments a = { 0 };
+	struct hostcaps *hosts = NULL;
+	struct domain domain;
+	bool good;
+
+	argp_parse(&argp, argc, argv, 0, NULL, &a);
+	good = source_domain(&domain, a.domain);
+	if (good) {
+		hosts = source_hosts(a.names, a.nr, &a.how);
+		good = hosts && judge(&a, &domain, hosts);
+	}
+	source_hosts_free(hosts, a.nr);
+	domain_free(&domain);
+	return good ? LWPCTL_OK : LWPCTL_FAILED;
+}
+
+const struct command cmd_check = {
+	.name = "check",
+	.summary = "say whether a domain sees the same LWP on each host",
+	.run = run,
+};

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What a libvirt domain says of LWP. Properties come from <cpu><feature/></cpu> and from -cpu and -global of
+ * <qemu:commandline>, which libvirt puts behind its own arguments and which win.
+ */
+#include <errno.h>
+#include <libxml/parser.h>
+#include <libxml/tree.h>
+#include <stdlib.h>
+
+#include "domain.h"
+#include "lwpctl.h"
+#include "memory.h"
+
+#define QEMU_NAMESPACE "http://libvirt.org/schemas/domain/qemu/1.0"
+#define FILE_MAX (4 * 1024 * 1024)
+
+static bool is(const xmlNode *node, const char *name)
+{
+	return node->type == XML_ELEMENT_NODE && !node->ns &&
+	       !strcmp((const char *)node->name, name);
+}
+
+static bool is_qemu(const xmlNode *node, const char *name)
+{
+	return node->type == XML_ELEMENT_NODE && node->ns &&
+	       !strcmp((const char *)node->ns->href, QEMU_NAMESPACE) &&
+	       !strcmp((const char *)node->name, name);
+}
+
+/* What xmlGetProp() and others gave, as memory of our own; NULL stays NULL. */
+static char *own(xmlChar *text)
+{
+	char *copy = text ? copy_string(text, strlen((char *)text)) : NULL;
+
+	xmlFree(text);
+	return copy;
+}
+
+static char *attribute(xmlNode *node, const char *name)
+{
+	return own(xmlGetNoNsProp(node, (const xmlChar *)name));
+}
+
+static xmlNode *child(xmlNode *parent, const char *name)
+{
+	for (xmlNode *node = parent->children; node; node = node->next)
+		if (is(node, name))
+			return node;
+	return NULL;
+}
+
+static bool wrong(const char *path, const xmlNode *node, const char *text)
+{
+	complain("%s: line %ld: %s", path, xmlGetLineNo(node), text);
+	return false;
+}
+
+/* ---- <cpu> ---------------------------------------------------------------------------------- */
+
+static bool read_feature(struct domain *d, xmlNode *node, const char *path)
+{
+	char *name = attribute(node, "name"), *policy = attribute(node, "policy");
+	bool on = !policy || !strcmp(policy, "require") || !strcmp(policy, "force");
+	bool good = true;
+
+	if (!name) {
+		good = wrong(path, node, "expected an attribute 'name' of this feature");
+	} else if (!strcmp(name, "lwp")) {
+		d->settings.lwp = on;
+		free(d->policy);
+		d->policy = policy ? copy_string(policy, strlen(policy)) :
+				     copy_string("require", 7);
+	} else if (!strcmp(name, "fsgsbase")) {
+		d->settings.fsgsbase = on;
+	}
+	free(name);
+	free(policy);
+	return good;
+}
+
+static bool read_cpu(struct domain *d, xmlNode *cpu, const char *path)
+{
+	d->check = attribute(cpu, "check");
+	for (xmlNode *node = cpu->children; node; node = node->next)
+		if (is(node, "feature") && !read_feature(d, node, path))
+			return false;
+	return true;
+}
+
+/* ---- <qemu:commandline> --------------------------------------------------------------------- */
+
+static bool set(struct domain *d, const xmlNode *node, const char *path, const char *name,
+		const char *value)
+{
+	char why[WHY_SIZE];
+
+	if (settings_set(&d->settings, name, value, why) != SETTING_BAD)
+		return true;
+	return wrong(path, node, why);
+}
+
+/* "x86_64-cpu.NAME=VALUE", "MODEL-x86_64-cpu.NAME=VALUE" */
+static bool read_short_global(struct domain *d, const xmlNode *node, const char *path, char *text)
+{
+	static const char driver[] = "x86_64-cpu";
+	char *dot = strchr(text, '.'), *equals;
+	size_t length = dot ? (size_t)(dot - text) : 0;
+
+	if (length < sizeof(driver) - 1 ||
+	    strncmp(dot - (sizeof(driver) - 1), driver, sizeof(driver) - 1))
+		return true;
+	equals = strchr(dot, '=');
+	if (!equals)
+		return wrong(path, node, "-global: expected DRIVER.PROPERTY=VALUE");
+	*equals = '\0';
+	return set(d, node, path, dot + 1, equals + 1);
+}
+
+/* "driver=x86_64-cpu,property=NAME,value=VALUE" */
+static bool read_long_global(struct domain *d, const xmlNode *node, const char *path, char *text)
+{
+	const char *driver = "", *property = NULL, *value = NULL;
+	char *rest = NULL;
+
+	for (char *part = strtok_r(text, ",", &rest); part; part = strtok_r(NULL, ",", &rest)) {
+		if (!strncmp(part, "driver=", 7))
+			driver = part + 7;
+		else if (!strncmp(part, "property=", 9))
+			property = part + 9;
+		else if (!strncmp(part, "value=", 6))
+			value = part + 6;
+	}
+	if (!strstr(driver, "x86_64-cpu"))
+		return true;
+	if (!property || !value)
+		return wrong(path, node, "-global: expected driver=, property= and value=");
+	return set(d, node, path, property, value);
+}
+
+static bool read_cpu_option(struct domain *d, const xmlNode *node, const char *path, char *text)
+{
+	char why[WHY_SIZE], *rest = NULL;
+
+	strtok_r(text, ",", &rest); /* the model */
+	for (char *word = strtok_r(NULL, ",", &rest); word; word = strtok_r(NULL, ",", &rest))
+		if (settings_set_word(&d->settings, word, why) == SETTING_BAD)
+			return wrong(path, node, why);
+	return true;
+}
+
+static bool read_argument(struct domain *d, const xmlNode *node, const char *path,
+			  const char *option, char *value)
+{
+	if (!strcmp(option, "-global") || !strcmp(option, "--global"))
+		return strncmp(value, "driver=", 7) ? read_short_global(d, node, path, value) :
+						      read_long_global(d, node, path, value);
+	if (!strcmp(option, "-cpu") || !strcmp(option, "--cpu"))
+		return read_cpu_option(d, node, path, value);
+	return true;
+}
+
+static bool read_commandline(struct domain *d, xmlNode *list, const char *path)
+{
+	char *last = NULL;
+	bool good = true;
+
+	for (xmlNode *node = list->children; node && good; node = node->next) {
+		char *value;
+
+		if (!is_qemu(node, "arg"))
+			continue;
+		value = attribute(node, "value");
+		if (!value) {
+			good = wrong(path, node, "expected an attribute 'value' of this argument");
+			break;
+		}
+		if (last) {
+			char *word = copy_string(value, strlen(value));
+
+			good = read_argument(d, node, path, last, word);
+			free(word);
+		}
+		free(last);
+		last = value;
+	}
+	free(last);
+	return good;
+}
+
+/* ---- The whole ------------------------------------------------------------------------------ */
+
+static bool read_domain(struct domain *d, xmlNode *root, const char *path)
+{
+	xmlNode *node, *devices = child(root, "devices");
+
+	if (!is(root, "domain"))
+		return wrong(path, root, "expected the element <domain>");
+	d->type = attribute(root, "type");
+	node = child(root, "name");
+	d->name = node ? own(xmlNodeGetContent(node)) : NULL;
+	if (!d->name)
+		return wrong(path, root, "expected an element <name> in <domain>");
+	node = devices ? child(devices, "emulator") : NULL;
+	d->emulator = node ? own(xmlNodeGetContent(node)) : NULL;
+	for (node = root->children; node; node = node->next) {
+		if (is(node, "cpu") && !read_cpu(d, node, path))
+			return false;
+		if (is_qemu(node, "commandline") && !read_commandline(d, node, path))
+			return false;
+		if (!is_qemu(node, "commandline") && node->type == XML_ELEMENT_NODE &&
+		    strstr((const char *)node->name, "commandline"))
+			return wrong(path, node,
+				     "expected xmlns:qemu='" QEMU_NAMESPACE
+				     "' on <domain>: without it libvirt drops this element");
+	}
+	return true;
+}
+
+bool domain_parse(struct domain *d, const char *xml, size_t size, const char *path)
+{
+	xmlParserCtxt *parser = xmlNewParserCtxt();
+	bool good = false;
+	xmlDoc *doc;
+
+	memset(d, 0, sizeof(*d));
+	settings_init(&d->settings);
+	must(parser);
+	doc = xmlCtxtReadMemory(parser, xml, (int)size, NULL, NULL,
+				XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING);
+	if (!doc || !xmlDocGetRootElement(doc)) {
+		const xmlError *error = xmlCtxtGetLastError(parser);
+		const char *text = error && error->message ? error->message : "there is none";
+
+		complain("%s: line %d: expected XML: %.*s", path, error ? error->line : 1,
+			 (int)strcspn(text, "\n"), text);
+	} else {
+		good = read_domain(d, xmlDocGetRootElement(doc), path);
+	}
+	xmlFreeDoc(doc);
+	xmlFreeParserCtxt(parser);
+	return good;
+}
+
+bool domain_load(struct domain *d, const char *path)
+{
+	FILE *file = fopen(path, "re");
+	char *text;
+	size_t size;
+	bool good;
+
+	memset(d, 0, sizeof(*d));
+	if (!file) {
+		complain("%s: %s", path, strerror(errno));
+		return false;
+	}
+	text = must(malloc(FILE_MAX));
+	size = fread(text, 1, FILE_MAX, file);
+	good = !ferror(file);
+	if (!good)
+		complain("%s: %s", path, strerror(errno));
+	else if (size == FILE_MAX) {
+		complain("%s: expected less than 4 MiB", path);
+		good = false;
+	}
+	fclose(file);
+	if (good)
+		good = domain_parse(d, text, size, path);
+	free(text);
+	return good;
+}
+
+void domain_free(struct domain *d)
+{
+	free(d->name);
+	free(d->emulator);
+	free(d->type);
+	free(d->check);
+	free(d->policy);
+	memset(d, 0, sizeof(*d));
+}
+
+const char *domain_trap(const struct domain *d, unsigned int nr)
+{
+	const struct settings *s = &d->settings;
+	const char *traps[4];
+	unsigned int count = 0;
+
+	if (!s->lwp)
+		return NULL;
+	if (d->policy && !strcmp(d->policy, "require"))
+		traps[count++] =
+			"libvirt refuses to start it with policy='require': QEMU's lwp is never on by "
+			"default, and libvirt takes that for a host without; use policy='force'";
+	if (s->enforce != 1)
+		traps[count++] =
+			"on a host without LWP it starts without LWP and without a word; add "
+			"-global x86_64-cpu.enforce=on to <qemu:commandline>";
+	if (d->policy && (!d->check || !strcmp(d->check, "none")))
+		traps[count++] = "libvirt does not check the CPU; use <cpu ... check='partial'>";
+	if (s->fsgsbase == 1 && settings_context(s) == 0)
+		traps[count++] = "QEMU refuses fsgsbase together with lwp-context=auto; use "
+				 "<feature policy='disable' name='fsgsbase'/>";
+	return nr < count ? traps[nr] : NULL;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a libvirt domain says of LWP: its <cpu> element and its <qemu:commandline>. */
+#ifndef LWPCTL_DOMAIN_H
+#define LWPCTL_DOMAIN_H
+
+#include "settings.h"
+
+struct domain {
+	char *name, *emulator, *type; /* "kvm", "qemu" */
+	char *check; /* of <cpu>, or NULL */
+	char *policy; /* of the feature lwp, or NULL */
+	struct settings settings;
+};
+
+/*
+ * Reads the domain XML in memory. Returns true; or false after one line that names @path, the line in it and what
+ * was expected. Free the result in any case.
+ */
+bool domain_parse(struct domain *domain, const char *xml, size_t size, const char *path);
+/* The same from the file @path. */
+bool domain_load(struct domain *domain, const char *path);
+void domain_free(struct domain *domain);
+
+/*
+ * What will surprise whoever starts this domain with libvirt, one at a time: NULL when there are no more. @nr
+ * counts from 0.
+ */
+const char *domain_trap(const struct domain *domain, unsigned int nr);
+
+#endif

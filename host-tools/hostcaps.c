@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What LWP a host can give its guests: as JSON and for people. Reading is in hostcaps_read.c.
+ */
+#include <stdlib.h>
+
+#include "hostcaps.h"
+#include "memory.h"
+
+bool hostcaps_any(const struct hostcaps *host)
+{
+	for (u32 rev = 0; rev < LWP_REVS; rev++)
+		if (host->rev[rev].offered)
+			return true;
+	return false;
+}
+
+void hostcaps_free(struct hostcaps *host)
+{
+	free(host->name);
+	free(host->source);
+	free(host->reason);
+	free(host->host_model);
+	memset(host, 0, sizeof(*host));
+}
+
+/* ---- JSON ----------------------------------------------------------------------------------- */
+
+static void add_string(json_object *object, const char *key, const char *text)
+{
+	if (text)
+		json_object_object_add(object, key, must(json_object_new_string(text)));
+}
+
+static void add_number(json_object *object, const char *key, u32 number)
+{
+	json_object_object_add(object, key, must(json_object_new_int64(number)));
+}
+
+static json_object *add_array(json_object *object, const char *key)
+{
+	json_object *array = must(json_object_new_array());
+
+	json_object_object_add(object, key, array);
+	return array;
+}
+
+static void add_choices(json_object *object, const char *key, u8 set, const char *const words[2])
+{
+	json_object *array = add_array(object, key);
+
+	for (int i = 0; i < 2; i++)
+		if (set & 1u << i)
+			json_object_array_add(array, must(json_object_new_string(words[i])));
+}
+
+static json_object *rev_to_json(const struct host_rev *rev)
+{
+	json_object *object = must(json_object_new_object()), *array;
+	const struct lwp_caps *caps = &rev->caps;
+
+	add_choices(object, "contexts", rev->contexts, context_words);
+	add_choices(object, "deliveries", rev->deliveries, delivery_words);
+	json_object_object_add(object, "vmcb", json_object_new_boolean(rev->vmcb));
+	add_number(object, "version", caps->version);
+	add_number(object, "max_events", caps->max_events);
+	add_number(object, "min_buffer", caps->min_buffer);
+	add_number(object, "latency_max", caps->latency_max);
+	add_number(object, "latency_rounding", caps->latency_rnd);
+	add_number(object, "block_size", caps->cb_size);
+	add_number(object, "event_offset", caps->event_offset);
+	add_number(object, "event_size", caps->event_size);
+	array = add_array(object, "features");
+	for (unsigned int i = 0; i < nr_feature_words; i++)
+		if (caps->features & feature_bit(&feature_words[i], caps->rev))
+			json_object_array_add(array,
+					      must(json_object_new_string(feature_words[i].name)));
+	array = add_array(object, "filters");
+	for (unsigned int i = 0; i < nr_filter_words; i++)
+		if (caps->ecx_features & filter_words[i].bit)
+			json_object_array_add(array,
+					      must(json_object_new_string(filter_words[i].name)));
+	return object;
+}
+
+json_object *hostcaps_to_json(const struct hostcaps *host)
+{
+	json_object *root = must(json_object_new_object()), *revs = must(json_object_new_object());
+
+	add_number(root, "lwp_capabilities", 1);
+	add_string(root, "host", host->name);
+	add_string(root, "source", host->source);
+	add_string(root, "reason", host->reason);
+	add_string(root, "host_model", host->host_model);
+	for (u32 rev = 0; rev < LWP_REVS; rev++)
+		if (host->rev[rev].offered)
+			json_object_object_add(revs, lwp_rev_get(rev)->name,
+					       rev_to_json(&host->rev[rev]));
+	json_object_object_add(root, "revisions", revs);
+	return root;
+}
+
+/* ---- Text ----------------------------------------------------------------------------------- */
+
+static void print_choices(FILE *to, const char *title, u8 set, const char *const words[2])
+{
+	fprintf(to, "  %-22s%s%s%s\n", title, set & 1 ? words[0] : "", set == 3 ? ", " : "",
+		set & 2 ? words[1] : "");
+}
+
+static void print_rev(const struct host_rev *rev, FILE *to)
+{
+	const struct lwp_caps *caps = &rev->caps;
+
+	fprintf(to, "revision %s\n", lwp_rev_get(caps->rev)->name);
+	print_choices(to, "contexts", rev->contexts, context_words);
+	print_choices(to, "delivery", rev->deliveries, delivery_words);
+	for (unsigned int i = 0; i < nr_feature_words; i++)
+		if (feature_bit(&feature_words[i], caps->rev))
+			fprintf(to, "  %-22s%-4s(%s)\n", feature_words[i].name,
+				caps->features & feature_bit(&feature_words[i], caps->rev) ? "yes" :
+											     "no",
+				feature_words[i].text);
+	fprintf(to, "  %-22s%s\n", "lwp-vmcb", rev->vmcb ? "yes" : "no");
+	fprintf(to, "  %-22s%u\n", "lwp-max-events", caps->max_events);
+	fprintf(to, "  %-22s%u (%u records)\n", "lwp-min-buffer", caps->min_buffer,
+		caps->min_buffer * 32u);
+	fprintf(to, "  %-22s%u bits\n", "latency", lwp_caps_latency_max(caps));
+	fprintf(to, "  %-22s%u bytes, events at %u\n", "control block", caps->cb_size,
+		caps->event_offset);
+	fprintf(to, "  %-22s", "filters");
+	for (unsigned int i = 0; i < nr_filter_words; i++)
+		if (caps->ecx_features & filter_words[i].bit)
+			fprintf(to, "%s ", filter_words[i].name);
+	fputs(caps->ecx_features ? "\n" : "none\n", to);
+}
+
+void hostcaps_print(const struct hostcaps *host, FILE *to)
+{
+	fprintf(to, "%s: %s\n", host->name, host->source);
+	if (!hostcaps_any(host))
+		fprintf(to, "no LWP%s%s\n", host->reason ? ": " : "", host->reason ?: "");
+	for (u32 rev = 0; rev < LWP_REVS; rev++)
+		if (host->rev[rev].offered)
+			print_rev(&host->rev[rev], to);
+}

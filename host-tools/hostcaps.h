@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What LWP a host can give its guests, in each revision: in memory, as JSON, as text.
+ */
+#ifndef LWPCTL_HOSTCAPS_H
+#define LWPCTL_HOSTCAPS_H
+
+#include <json-c/json.h>
+#include <stdio.h>
+
+#include "vocabulary.h"
+
+/* Why something is refused, for one line. */
+#define WHY_SIZE 512
+
+struct host_rev {
+	bool offered; /* else the rest is nothing */
+	bool vmcb; /* lwp-vmcb=on is possible */
+	u8 contexts; /* bit n: context_words[n] */
+	u8 deliveries; /* bit n: delivery_words[n] */
+	struct lwp_caps caps; /* with everything switched on, but without LWP_ECX_VMCB_AREA */
+};
+
+struct hostcaps {
+	char *name; /* of the host, for messages */
+	char *source; /* who said so */
+	char *reason; /* why it has no LWP, or NULL */
+	char *host_model; /* the <cpu> element that libvirt offers, or NULL */
+	struct host_rev rev[LWP_REVS];
+};
+
+/* Has it LWP of any revision? */
+bool hostcaps_any(const struct hostcaps *host);
+void hostcaps_free(struct hostcaps *host);
+
+/*
+ * Reads what hostcaps_to_json() wrote. Returns true; or false after one line that names @path, the
+ * line or the place in the JSON, and what was expected there. The numbers are consistent
+ * (lwp_caps_valid()). Free the result in any case.
+ */
+bool hostcaps_load(struct hostcaps *host, const char *path);
+/* The same from memory; @path is for messages. */
+bool hostcaps_parse(struct hostcaps *host, const char *text, size_t size, const char *path);
+
+/* To be released by the caller. */
+json_object *hostcaps_to_json(const struct hostcaps *host);
+/* For people. */
+void hostcaps_print(const struct hostcaps *host, FILE *to);
+
+/* Where it comes from. All return true, or false after one line. A host without LWP is no failure. */
+/* KVM of this machine, through the device file @path. */
+bool hostcaps_from_kvm(struct hostcaps *host, const char *path);
+/* A QEMU program, started with accelerator @accel ("kvm", "tcg") for a moment. */
+bool hostcaps_from_qemu(struct hostcaps *host, const char *program, const char *accel);
+/*
+ * A running libvirt: a domain that never runs is started for a moment, for each thing that is asked.
+ * @emulator NULL: libvirt's default.
+ */
+bool hostcaps_from_libvirt(struct hostcaps *host, const char *uri, const char *emulator,
+			   const char *accel);
+
+#endif

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Pools of unequal hosts.
+ */
+#include "lwp_cb.h"
+#include "pool.h"
+
+static bool lacks(const struct hostcaps *host, char why[WHY_SIZE], const char *field,
+		  const char *what)
+{
+	snprintf(why, WHY_SIZE, "%s: %s: %s", host->name, field, what);
+	return false;
+}
+
+static bool can(const struct hostcaps *host, const struct wish *wish, char why[WHY_SIZE])
+{
+	const struct host_rev *rev = &host->rev[wish->rev];
+
+	if (!hostcaps_any(host))
+		return lacks(host, why, "lwp", host->reason ?: "this host has none");
+	if (!rev->offered)
+		return lacks(host, why, "lwp-rev", "this host does not offer the revision");
+	if (!(rev->contexts & 1u << wish->context))
+		return lacks(host, why, "lwp-context", "this host does not offer the kind");
+	return true;
+}
+
+/* A host that has more events can do with fewer; its block is then as small as theirs. */
+static void shrink(struct lwp_caps *caps, u32 max_events)
+{
+	if (max_events < caps->max_events &&
+	    caps->cb_size == lwp_cb_slot_offset(caps, caps->max_events))
+		lwp_caps_set_max_events(caps, max_events);
+}
+
+static bool intersect(const struct hostcaps *hosts, size_t nr, u32 rev, struct lwp_caps *caps,
+		      char why[WHY_SIZE])
+{
+	u32 max_events = LWP_MAX_EVENT_ID;
+	struct lwp_caps one;
+
+	for (size_t i = 0; i < nr; i++)
+		if (hosts[i].rev[rev].caps.max_events < max_events)
+			max_events = hosts[i].rev[rev].caps.max_events;
+	*caps = hosts[0].rev[rev].caps;
+	shrink(caps, max_events);
+	/* The first one too: what means nothing without cache misses goes away. */
+	for (size_t i = 0; i < nr; i++) {
+		enum lwp_caps_field field;
+
+		one = hosts[i].rev[rev].caps;
+		shrink(&one, max_events);
+		field = lwp_caps_intersect(caps, &one);
+		if (field != LWP_CAPS_OK)
+			return lacks(&hosts[i], why, lwp_caps_field_name(field),
+				     "cannot be reconciled with the hosts before it");
+	}
+	return true;
+}
+
+static void say_all(struct settings *s, const struct lwp_caps *caps)
+{
+	s->max_events = caps->max_events;
+	s->min_buffer = caps->min_buffer;
+	s->latency_max = lwp_caps_latency_max(caps);
+	for (unsigned int i = 0; i < nr_feature_words; i++) {
+		u32 bit = feature_bit(&feature_words[i], caps->rev);
+
+		if (caps->features & bit)
+			s->on |= feature_words[i].bit;
+		else if (bit)
+			s->off |= feature_words[i].bit;
+	}
+}
+
+/* Does QEMU make of these properties what the pool has, also where it has no property? */
+static bool expressed(const struct settings *s, const struct lwp_caps *caps, char why[WHY_SIZE])
+{
+	struct hostcaps qemu = { 0 };
+	struct host_rev *rev = &qemu.rev[caps->rev];
+	struct lwp_caps made;
+
+	rev->offered = true;
+	rev->contexts = 3;
+	rev->deliveries = 3;
+	lwp_caps_profile(&rev->caps, LWP_PROFILE_FULL, caps->rev);
+	rev->caps.min_buffer = 0;
+	rev->caps.latency_max = caps->latency_max;
+	rev->caps.ecx_features &= ~(u32)LWP_ECX_BRANCH_PREDICTION;
+	if (!settings_apply(s, &qemu, &made, why))
+		return false;
+	made.ecx_features = lwp_caps_ecx_features(&made);
+	return !caps_differ(caps, "the pool", &made, "QEMU, which has no property for it", why);
+}
+
+/* Numbers without a property come with a profile: that of silicon where the full one does not fit. */
+static bool choose_profile(struct settings *s, const struct lwp_caps *caps, char why[WHY_SIZE])
+{
+	char other[WHY_SIZE];
+
+	if (expressed(s, caps, why))
+		return true;
+	s->profile = LWP_PROFILE_FAM15H;
+	return caps->rev == LWP_REV_43724 && expressed(s, caps, other);
+}
+
+bool pool_baseline(const struct hostcaps *hosts, size_t nr, const struct wish *wish,
+		   struct settings *s, struct lwp_caps *caps, char why[WHY_SIZE])
+{
+	u8 deliveries = 3;
+
+	for (size_t i = 0; i < nr; i++) {
+		if (!can(&hosts[i], wish, why))
+			return false;
+		deliveries &= hosts[i].rev[wish->rev].deliveries;
+		if (!deliveries)
+			return lacks(&hosts[i], why, "lwp-delivery",
+				     "cannot be reconciled with the hosts before it");
+	}
+	if (!intersect(hosts, nr, wish->rev, caps, why))
+		return false;
+	settings_init(s);
+	s->lwp = true;
+	s->rev = (int)wish->rev;
+	s->context = wish->context;
+	s->delivery = deliveries & 1 ? 0 : 1;
+	/* lwp-context=auto hides it; see docs/cpu.md */
+	s->fsgsbase = wish->context == 0 ? 0 : NOT_SAID;
+	s->enforce = 1;
+	say_all(s, caps);
+	return choose_profile(s, caps, why);
+}
+
+bool pool_fits(const struct settings *s, const struct hostcaps *hosts, size_t nr,
+	       char why[WHY_SIZE])
+{
+	struct lwp_caps first, caps;
+	char field[WHY_SIZE];
+
+	if (!s->lwp)
+		return true;
+	for (size_t i = 0; i < nr; i++) {
+		if (!settings_apply(s, &hosts[i], &caps, field)) {
+			snprintf(why, WHY_SIZE, "%s: %.400s", hosts[i].name, field);
+			return false;
+		}
+		if (!i)
+			first = caps;
+		if (caps_differ(&first, hosts[0].name, &caps, hosts[i].name, field)) {
+			snprintf(why, WHY_SIZE,
+				 "%s: %.300s; set it in the domain (lwpctl baseline)",
+				 hosts[i].name, field);
+			return false;
+		}
+	}
+	return true;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the hosts of a pool have in common, and whether a guest runs the same on all of them. */
+#ifndef LWPCTL_POOL_H
+#define LWPCTL_POOL_H
+
+#include "settings.h"
+
+/* What is wanted of a baseline. */
+struct wish {
+	u32 rev;
+	int context; /* index of the word */
+};
+
+/*
+ * The LWP that each of @nr hosts can give, with every property said, so that no host's defaults matter: AND of the
+ * features, minimum of event count and latency bits, maximum of the smallest ring (lwp_caps_intersect()); @caps
+ * is the same as numbers. Returns false, with host and field in @why, if there is none.
+ */
+bool pool_baseline(const struct hostcaps *hosts, size_t nr, const struct wish *wish,
+		   struct settings *settings, struct lwp_caps *caps, char why[WHY_SIZE]);
+
+/*
+ * Does a guest with these settings see the same LWP on each host? Else host and field are in @why.
+ */
+bool pool_fits(const struct settings *settings, const struct hostcaps *hosts, size_t nr,
+	       char why[WHY_SIZE]);
+
+#endif

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What users name on the command line.
+ */
+#include <stdlib.h>
+
+#include "memory.h"
+#include "source.h"
+
+bool source_host(struct hostcaps *host, const char *from, const struct how *how)
+{
+	if (strstr(from, "://"))
+		return hostcaps_from_libvirt(host, from, how->emulator, how->accel);
+	return hostcaps_load(host, from);
+}
+
+void source_hosts_free(struct hostcaps *hosts, size_t nr)
+{
+	for (size_t i = 0; hosts && i < nr; i++)
+		hostcaps_free(&hosts[i]);
+	free(hosts);
+}
+
+struct hostcaps *source_hosts(char *const names[], size_t nr, const struct how *how)
+{
+	struct hostcaps *hosts = must(calloc(nr, sizeof(*hosts)));
+
+	for (size_t i = 0; i < nr; i++) {
+		if (source_host(&hosts[i], names[i], how))
+			continue;
+		source_hosts_free(hosts, nr);
+		return NULL;
+	}
+	return hosts;
+}
+
+bool source_domain(struct domain *domain, const char *from)
+{
+	const char *hash = strstr(from, "://") ? strrchr(from, '#') : NULL;
+	char *uri, *xml;
+	bool good;
+
+	if (!hash)
+		return domain_load(domain, from);
+	memset(domain, 0, sizeof(*domain));
+	uri = copy_string(from, (size_t)(hash - from));
+	xml = libvirt_domain_xml(uri, hash + 1);
+	good = xml && domain_parse(domain, xml, strlen(xml), from);
+	free(xml);
+	free(uri);
+	return good;
+}

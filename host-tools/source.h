@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What users name on the command line: files, or libvirt URIs. */
+#ifndef LWPCTL_SOURCE_H
+#define LWPCTL_SOURCE_H
+
+#include "domain.h"
+#include "hostcaps.h"
+
+/* How to ask a libvirt that is named by its URI. */
+struct how {
+	const char *emulator; /* NULL: libvirt's default */
+	const char *accel;
+};
+
+/*
+ * A host: FILE, "-" for standard input is not one, or a libvirt URI (with "://"). Returns true, or false after
+ * one line.
+ */
+bool source_host(struct hostcaps *host, const char *from, const struct how *how);
+/* All of @names; the result is the caller's to free, item by item and as a whole. NULL after one line. */
+struct hostcaps *source_hosts(char *const names[], size_t nr, const struct how *how);
+void source_hosts_free(struct hostcaps *hosts, size_t nr);
+/* A domain: FILE, or "URI#NAME" with a libvirt URI. */
+bool source_domain(struct domain *domain, const char *from);
+
+/* caps_libvirt.c: the XML of a domain of a libvirt, the caller's to free, or NULL after one line. */
+char *libvirt_domain_xml(const char *uri, const char *name);
+/* The <cpu> elements' common CPU, the caller's to free, or NULL after one line. */
+char *libvirt_baseline_cpu(const char *uri, const struct how *how, const char *const cpus[],
+			   size_t nr);
+
+#endif

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * libvirt domains: where their LWP stands, what is wrong with them, and what will surprise.
+ */
+#include "domain.h"
+#include "hosts.h"
+
+#define QEMU_NS " xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'"
+#define DOMAIN(more) "<domain type='qemu'" QEMU_NS "><name>g</name>" more "</domain>"
+#define ARGS(more) DOMAIN("<qemu:commandline>\n" more "</qemu:commandline>")
+#define GLOBAL(text) "<qemu:arg value='-global'/><qemu:arg value='" text "'/>"
+
+static struct domain d;
+
+static bool parse(const char *xml)
+{
+	return domain_parse(&d, xml, strlen(xml), "D");
+}
+
+static void refused(const char *xml, const char *line)
+{
+	cr_redirect_stderr();
+	cr_expect(not(parse(xml)), "%s", line);
+	fflush(stderr);
+	cr_expect_stderr_eq_str(line);
+	domain_free(&d);
+}
+
+TestSuite(domain);
+
+Test(domain, lwp_is_a_feature_of_the_cpu)
+{
+	static const struct {
+		const char *xml;
+		bool lwp;
+	} cases[] = {
+		{ DOMAIN("<cpu><feature policy='require' name='lwp'/></cpu>"), true },
+		{ DOMAIN("<cpu><feature policy='force' name='lwp'/></cpu>"), true },
+		{ DOMAIN("<cpu><feature name='lwp'/></cpu>"), true },
+		{ DOMAIN("<cpu><feature policy='optional' name='lwp'/></cpu>"), false },
+		{ DOMAIN("<cpu><feature policy='disable' name='lwp'/></cpu>"), false },
+		{ DOMAIN("<cpu/>"), false },
+		{ DOMAIN(""), false },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		cr_assert(parse(cases[i].xml));
+		cr_expect(eq(int, d.settings.lwp, cases[i].lwp), "%s", cases[i].xml);
+		domain_free(&d);
+	}
+}
+
+Test(domain, properties_come_from_all_forms_of_global)
+{
+	cr_assert(parse(ARGS(GLOBAL("x86_64-cpu.lwp-max-events=3")
+				     GLOBAL("EPYC-x86_64-cpu.lwp-min-buffer=4")
+					     GLOBAL("driver=x86_64-cpu,property=lwp-ptsc,value=off")
+						     GLOBAL("virtio-net.lwp-max-events=9"))));
+	cr_expect(eq(int, d.settings.max_events, 3));
+	cr_expect(eq(int, d.settings.min_buffer, 4));
+	cr_expect(eq(u32, d.settings.off, 0x40000000));
+	domain_free(&d);
+}
+
+Test(domain, properties_come_from_the_last_cpu_option)
+{
+	cr_assert(parse(ARGS("<qemu:arg value='-cpu'/>"
+			     "<qemu:arg value='EPYC,+lwp,lwp-rev=2007,lwp-bre=off,-fsgsbase'/>")));
+	cr_expect(d.settings.lwp);
+	cr_expect(eq(int, d.settings.rev, LWP_REV_2007));
+	cr_expect(eq(u32, d.settings.off, 0x00000008));
+	cr_expect(eq(int, d.settings.fsgsbase, 0));
+	domain_free(&d);
+}
+
+Test(domain, name_emulator_and_type_are_read)
+{
+	cr_assert(parse(DOMAIN("<devices><emulator>/q</emulator></devices>")));
+	cr_expect(eq(str, d.name, text("g")));
+	cr_expect(eq(str, d.emulator, text("/q")));
+	cr_expect(eq(str, d.type, text("qemu")));
+	domain_free(&d);
+}
+
+Test(domain, text_that_is_no_xml_is_named_by_its_line)
+{
+	refused("<domain>\n<name>g</domain>",
+		"lwpctl: D: line 2: expected XML: Premature end of data in tag domain line 1\n");
+}
+
+Test(domain, another_document_is_refused)
+{
+	refused("<network/>", "lwpctl: D: line 1: expected the element <domain>\n");
+}
+
+Test(domain, a_domain_without_name_is_refused)
+{
+	refused("<domain>\n</domain>",
+		"lwpctl: D: line 1: expected an element <name> in <domain>\n");
+}
+
+Test(domain, a_bad_property_is_named_by_its_line)
+{
+	refused(ARGS("<qemu:arg value='-global'/>\n"
+		     "<qemu:arg value='x86_64-cpu.lwp-max-events=9'/>"),
+		"lwpctl: D: line 3: lwp-max-events: expected a number from 1 to 6, got '9'\n");
+}
+
+Test(domain, a_global_without_value_is_refused)
+{
+	refused(ARGS(GLOBAL("x86_64-cpu.lwp-max-events")),
+		"lwpctl: D: line 2: -global: expected DRIVER.PROPERTY=VALUE\n");
+}
+
+/* libvirt drops a commandline that is not in its name space, and says nothing. */
+Test(domain, a_commandline_without_its_name_space_is_refused)
+{
+	refused("<domain><name>g</name>\n<commandline/></domain>",
+		"lwpctl: D: line 2: expected "
+		"xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0' on <domain>: without it "
+		"libvirt drops this element\n");
+}
+
+/* ---- What will surprise --------------------------------------------------------------------- */
+
+static unsigned int traps(const char *xml, const char *word)
+{
+	unsigned int nr = 0, found = 0;
+	const char *trap;
+
+	cr_assert(parse(xml));
+	while ((trap = domain_trap(&d, nr))) {
+		found += strstr(trap, word) != NULL;
+		nr++;
+	}
+	domain_free(&d);
+	return *word ? found : nr;
+}
+
+#define RECIPE_CPU(attributes, policy, more) \
+	"<cpu" attributes "><feature policy='" policy "' name='lwp'/>" more "</cpu>"
+#define ENFORCE "<qemu:commandline>" GLOBAL("x86_64-cpu.enforce=on") "</qemu:commandline>"
+
+Test(domain, the_recipe_has_no_trap)
+{
+	cr_expect(
+		eq(u32, traps(DOMAIN(RECIPE_CPU(" check='partial'", "force", "") ENFORCE), ""), 0));
+}
+
+Test(domain, a_domain_without_lwp_has_no_trap)
+{
+	cr_expect(eq(u32, traps(DOMAIN("<cpu check='none'/>"), ""), 0));
+}
+
+Test(domain, policy_require_is_a_trap)
+{
+	cr_expect(eq(u32,
+		     traps(DOMAIN(RECIPE_CPU(" check='partial'", "require", "") ENFORCE),
+			   "policy='force'"),
+		     1));
+}
+
+Test(domain, no_enforce_is_a_trap)
+{
+	cr_expect(eq(u32, traps(DOMAIN(RECIPE_CPU(" check='partial'", "force", "")), "enforce=on"),
+		     1));
+}
+
+Test(domain, check_none_is_a_trap)
+{
+	cr_expect(eq(u32,
+		     traps(DOMAIN(RECIPE_CPU(" check='none'", "force", "") ENFORCE),
+			   "check='partial'"),
+		     1));
+	cr_expect(
+		eq(u32, traps(DOMAIN(RECIPE_CPU("", "force", "") ENFORCE), "check='partial'"), 1));
+}
+
+Test(domain, fsgsbase_with_contexts_auto_is_a_trap)
+{
+	cr_expect(
+		eq(u32,
+		   traps(DOMAIN(RECIPE_CPU(" check='partial'", "force",
+					   "<feature policy='require' name='fsgsbase'/>") ENFORCE),
+			 "fsgsbase"),
+		   1));
+}

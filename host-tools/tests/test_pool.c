@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Pools of hosts: what they have in common, and whether a guest sees the same on all (DESIGN
+ * "Feature-ANDing").
+ */
+#include "hosts.h"
+
+static struct settings s;
+static struct lwp_caps caps;
+static char why[WHY_SIZE];
+static const struct wish usual;
+
+static void say(const char *name, const char *value)
+{
+	cr_assert(eq(int, settings_set(&s, name, value, why), SETTING_OK), "%s", why);
+}
+
+static void begin(void)
+{
+	settings_init(&s);
+	s.lwp = true;
+	*why = '\0';
+}
+
+TestSuite(pool, .init = begin);
+
+Test(pool, one_host_is_its_own_baseline_with_everything_said)
+{
+	struct hostcaps hosts[] = { HOST("a", FULL) };
+
+	cr_assert(pool_baseline(hosts, 1, &usual, &s, &caps, why), "%s", why);
+	cr_expect(eq(int, s.max_events, 6));
+	cr_expect(eq(int, s.min_buffer, 1));
+	cr_expect(eq(int, s.latency_max, 0)); /* no data cache misses: announced as 0 */
+	cr_expect(eq(u32, s.on, 0xe000006e));
+	cr_expect(eq(u32, s.off, 0x00000010));
+	cr_expect(eq(int, s.rev, 0));
+	cr_expect(eq(int, s.context, 0));
+	cr_expect(eq(int, s.delivery, 0));
+	cr_expect(eq(int, s.fsgsbase, 0));
+	cr_expect(eq(int, s.enforce, 1));
+	cr_expect(eq(int, s.profile, NOT_SAID));
+}
+
+/* 6 and 3 events, rings from 1 and 4: 3 events, rings from 4, neither PTSC nor clocks. */
+Test(pool, baseline_is_the_minimum_of_events_and_the_largest_smallest_ring)
+{
+	struct hostcaps hosts[] = { HOST("a", FULL), HOST("b", SMALL) };
+
+	cr_assert(pool_baseline(hosts, 2, &usual, &s, &caps, why), "%s", why);
+	cr_expect(eq(int, s.max_events, 3));
+	cr_expect(eq(int, s.min_buffer, 4));
+	cr_expect(eq(u32, s.on, 0xa000000e));
+	cr_expect(eq(u32, s.off, 0x40000070));
+	cr_expect(eq(u16, caps.cb_size, 152));
+	cr_expect(pool_fits(&s, hosts, 2, why), "%s", why);
+}
+
+Test(pool, order_of_the_hosts_does_not_matter)
+{
+	struct hostcaps ab[] = { HOST("a", FULL), HOST("b", SMALL) };
+	struct hostcaps ba[] = { HOST("b", SMALL), HOST("a", FULL) };
+	struct settings other;
+
+	cr_assert(pool_baseline(ab, 2, &usual, &s, &caps, why));
+	cr_assert(pool_baseline(ba, 2, &usual, &other, &caps, why));
+	cr_expect(eq(int, memcmp(&s, &other, sizeof(s)), 0));
+}
+
+Test(pool, delivery_is_exact_unless_a_host_is_prompt_only)
+{
+	struct hostcaps hosts[] = { HOST("a", FULL), HOST("b", FULL) };
+
+	hosts[1].rev[0].deliveries = 2;
+	cr_assert(pool_baseline(hosts, 2, &usual, &s, &caps, why));
+	cr_expect(eq(int, s.delivery, 1));
+	hosts[0].rev[0].deliveries = 1;
+	cr_assert(not(pool_baseline(hosts, 2, &usual, &s, &caps, why)));
+	cr_expect(eq(str, why,
+		     text("b: lwp-delivery: cannot be reconciled with the hosts before it")));
+}
+
+Test(pool, baseline_names_the_host_without_lwp_and_its_reason)
+{
+	struct hostcaps hosts[] = { HOST("a", FULL), { .name = text("b"), .reason = text("old") } };
+
+	cr_assert(not(pool_baseline(hosts, 2, &usual, &s, &caps, why)));
+	cr_expect(eq(str, why, text("b: lwp: old")));
+}
+
+Test(pool, baseline_names_the_field_that_nothing_reconciles)
+{
+	struct hostcaps hosts[] = { HOST("a", FULL), HOST("b", FULL) };
+
+	hosts[1].rev[0].caps.event_offset = 120;
+	cr_assert(not(pool_baseline(hosts, 2, &usual, &s, &caps, why)));
+	cr_expect(eq(str, why,
+		     text("b: LWPCB event offset: cannot be reconciled with the hosts before it")));
+}
+
+Test(pool, baseline_names_revision_and_contexts_that_are_not_offered)
+{
+	struct hostcaps hosts[] = { HOST("a", FULL) };
+	const struct wish old = { .rev = LWP_REV_2007 }, os = { .context = 1 };
+
+	hosts[0].rev[0].contexts = 1;
+	cr_assert(not(pool_baseline(hosts, 1, &old, &s, &caps, why)));
+	cr_expect(eq(str, why, text("a: lwp-rev: this host does not offer the revision")));
+	cr_assert(not(pool_baseline(hosts, 1, &os, &s, &caps, why)));
+	cr_expect(eq(str, why, text("a: lwp-context: this host does not offer the kind")));
+}
+
+/* Silicon of family 15h filters no addresses; QEMU has that as a profile only. */
+Test(pool, baseline_with_silicon_takes_its_profile)
+{
+	struct hostcaps hosts[] = { HOST("a", FULL),
+				    HOST("b", .rev = 0, .version = 1, .max_events = 3,
+					 .event_offset = 128, .cb_size = 152, .event_size = 32,
+					 .min_buffer = 1, .features = 0x8000000e) };
+
+	cr_assert(pool_baseline(hosts, 2, &usual, &s, &caps, why), "%s", why);
+	cr_expect(eq(int, s.profile, LWP_PROFILE_FAM15H));
+	cr_expect(eq(u32, caps.ecx_features, 0));
+}
+
+/* Each field: what a guest needs and a host does not have, by its property. */
+#define expect_refused(name, value, message)                        \
+	do {                                                        \
+		struct hostcaps hosts[] = { HOST("b", SMALL) };     \
+		begin();                                            \
+		hosts[0].rev[0].contexts = 1;                       \
+		hosts[0].rev[0].deliveries = 1;                     \
+		hosts[0].rev[0].vmcb = false;                       \
+		say(name, value);                                   \
+		cr_expect(not(pool_fits(&s, hosts, 1, why)), name); \
+		cr_expect(eq(str, why, text(message)));             \
+	} while (0)
+
+Test(pool, what_a_guest_needs_and_a_host_lacks_is_named)
+{
+	expect_refused("lwp-max-events", "6",
+		       "b: lwp-max-events: the guest needs 6, the host offers 3");
+	expect_refused("lwp-min-buffer", "1",
+		       "b: lwp-min-buffer: the guest needs 1, the host's smallest is 4");
+	expect_refused("lwp-ptsc", "on",
+		       "b: lwp-ptsc: the guest needs time stamps in records, the host has none");
+	expect_refused("lwp-cnh", "on",
+		       "b: lwp-cnh: the guest needs core clock records, the host has none");
+	expect_refused("lwp-rev", "2007",
+		       "b: lwp-rev: the guest needs 2007, which the host does not offer");
+	expect_refused("lwp-context", "os",
+		       "b: lwp-context: the guest needs 'os', which the host does not offer");
+	expect_refused("lwp-delivery", "prompt",
+		       "b: lwp-delivery: the guest needs 'prompt', which the host does not offer");
+	expect_refused("lwp-vmcb", "on", "b: lwp-vmcb: it needs lwp-context=os");
+}
+
+Test(pool, every_feature_bit_that_a_host_lacks_is_named)
+{
+	for (unsigned int i = 0; i < nr_feature_words; i++) {
+		struct hostcaps hosts[] = { HOST("b", FULL) };
+		char start[32];
+
+		begin();
+		hosts[0].rev[0].caps.features &= ~feature_words[i].bit;
+		say(feature_words[i].name, "on");
+		snprintf(start, sizeof(start), "b: %s: ", feature_words[i].name);
+		cr_expect(not(pool_fits(&s, hosts, 1, why)), "%s", start);
+		cr_expect(eq(int, strncmp(why, start, strlen(start)), 0), "%s", why);
+	}
+}
+
+Test(pool, cache_latency_matters_only_with_cache_misses)
+{
+	struct hostcaps hosts[] = { HOST("b", FULL) };
+
+	say("lwp-latency-max", "20");
+	cr_expect(pool_fits(&s, hosts, 1, why));
+	hosts[0].rev[0].caps.features |= 0x10;
+	cr_expect(not(pool_fits(&s, hosts, 1, why)));
+	cr_expect(eq(str, why, text("b: lwp-latency-max: the guest needs 20, the host offers 16")));
+}
+
+/* Nothing said: each host's own default, and they differ. */
+Test(pool, what_is_not_said_and_differs_is_named)
+{
+	struct hostcaps hosts[] = { HOST("a", FULL), HOST("b", SMALL) };
+
+	cr_assert(not(pool_fits(&s, hosts, 2, why)));
+	cr_expect(eq(str, why,
+		     text("b: lwp-max-events: 6 with a, 3 with b; set it in the domain "
+			  "(lwpctl baseline)")));
+	say("lwp-max-events", "3");
+	say("lwp-min-buffer", "4");
+	say("lwp-latency-max", "0");
+	cr_assert(not(pool_fits(&s, hosts, 2, why)));
+	cr_expect(eq(str, why,
+		     text("b: lwp-ptsc: on with a, off with b; set it in the domain "
+			  "(lwpctl baseline)")));
+	say("lwp-ptsc", "off");
+	cr_expect(pool_fits(&s, hosts, 2, why), "%s", why);
+}
+
+Test(pool, a_guest_without_lwp_fits_everywhere)
+{
+	struct hostcaps hosts[] = { { .name = text("b") } };
+
+	cr_expect(not(pool_fits(&s, hosts, 1, why)));
+	cr_expect(eq(str, why, text("b: lwp: the guest needs it, the host has none")));
+	s.lwp = false;
+	cr_expect(pool_fits(&s, hosts, 1, why));
+}
+
+Test(settings, values_out_of_range_are_named_with_what_was_expected)
+{
+	static const struct {
+		const char *name, *value, *message;
+	} bad[] = {
+		{ "lwp-max-events", "0", "lwp-max-events: expected a number from 1 to 6, got '0'" },
+		{ "lwp-max-events", "7", "lwp-max-events: expected a number from 1 to 6, got '7'" },
+		{ "lwp-max-events", "3x",
+		  "lwp-max-events: expected a number from 1 to 6, got '3x'" },
+		{ "lwp-min-buffer", "256",
+		  "lwp-min-buffer: expected a number from 0 to 255, got '256'" },
+		{ "lwp-latency-max", "9",
+		  "lwp-latency-max: expected 0 or a number from 10 to 31, got '9'" },
+		{ "lwp-rev", "2008", "lwp-rev: expected '43724' or '2007', got '2008'" },
+		{ "lwp-context", "", "lwp-context: expected 'auto' or 'os', got ''" },
+		{ "lwp-val", "maybe", "lwp-val: expected 'on' or 'off', got 'maybe'" },
+		{ "lwp-frob", "1", "there is no property 'lwp-frob'" },
+	};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		begin();
+		cr_expect(eq(int, settings_set(&s, bad[i].name, bad[i].value, why), SETTING_BAD));
+		cr_expect(eq(str, why, text(bad[i].message)));
+	}
+	cr_expect(eq(int, settings_set(&s, "xlevel", "1", why), SETTING_NOT_OURS));
+}
