@@ -8,17 +8,20 @@
  *
  * Attributes of the VM (KVM_{HAS,GET,SET}_DEVICE_ATTR on its file descriptor), group KVM_LWP_VM:
  *   KVM_LWP_VM_POLICY    struct kvm_lwp_policy; may be set before the first vCPU exists, later
- *   -EBUSY KVM_LWP_VM_CONTEXTS  the context array: addr points to struct kvm_lwp_contexts. Get with
- *   size too small
- *                        writes the size needed and returns -ENOSPC. Getting it parks every live
- *                        context in the array first. Set replaces all; size 0 drops all (machine
- *                        reset).
+ *                        -EBUSY
+ *   KVM_LWP_VM_CONTEXTS  the context array: addr points to struct kvm_lwp_contexts. Get with a size
+ *                        too small writes the size needed and returns -ENOSPC. Those that are live
+ *                        on a vCPU are among them, and stay live. Set replaces all; size 0 drops
+ *                        all (machine reset).
  *
  * Attributes of a vCPU, group KVM_LWP_VCPU:
  *   KVM_LWP_VCPU_IMAGE   the state's 128-byte image. Set validates it (-EINVAL changes nothing) and
- *   wins over
- *                        the MSRs LWP_CFG and LWP_CBADDR.
+ *                        wins over the MSRs LWP_CFG and LWP_CBADDR.
  *   KVM_LWP_VCPU_STATUS  get only, __u32: why the vCPU has no LWP, KVM_LWP_REFUSED_*
+ *   KVM_LWP_VCPU_LIVE    struct kvm_lwp_live: which context is live. Set after the VM's contexts,
+ *                        the vCPU's registers and its image: the context goes live without a look
+ *                        at memory, its state wins over that of the image but for LWP_CFG. -ENOENT:
+ *                        no such context is parked; -EINVAL: unknown flags; nothing has changed.
  */
 #ifndef LWP_KVM_H
 #define LWP_KVM_H
@@ -42,6 +45,7 @@
 #define KVM_LWP_VCPU 0x4c570001
 #define KVM_LWP_VCPU_IMAGE 0
 #define KVM_LWP_VCPU_STATUS 1
+#define KVM_LWP_VCPU_LIVE 2
 
 #define KVM_LWP_CONTEXT_AUTO 0
 #define KVM_LWP_CONTEXT_OS 1
@@ -56,6 +60,19 @@ struct kvm_lwp_policy {
 struct kvm_lwp_contexts {
 	u64 addr; /* user-space address of the array */
 	u64 size; /* bytes */
+};
+
+#define KVM_LWP_LIVE LWP_BIT(0) /* the context of this key is live; else the key is 0 */
+#define KVM_LWP_LOOKUP LWP_BIT(1) /* a context is looked for when the vCPU runs */
+/* The vCPU has entered CPL 3 and has executed nothing there: a store that faulted is tried again. */
+#define KVM_LWP_ENTERED LWP_BIT(2)
+#define KVM_LWP_LIVE_FLAGS (KVM_LWP_LIVE | KVM_LWP_LOOKUP | KVM_LWP_ENTERED)
+
+struct kvm_lwp_live {
+	u64 cr3; /* struct lwp_ctx_key */
+	u64 thread;
+	u32 key_flags;
+	u32 flags; /* KVM_LWP_LIVE_FLAGS */
 };
 
 #define KVM_LWP_REFUSED_NOT 0 /* the vCPU has LWP */

@@ -177,6 +177,15 @@ const struct lwp_ctx_key *lwp_ctx_live(const struct lwp_ctx_table *t, s32 cpu)
 	return ctx ? &ctx->saved.key : NULL;
 }
 
+static void keep(struct lwp_ctx *ctx, const struct lwp_engine *e)
+{
+	ctx->saved.state = e->st;
+	ctx->saved.state.cfg = 0;
+	ctx->saved.last_hash = e->last_hash;
+	ctx->saved.last_offset = e->last_offset;
+	memcpy(ctx->saved.constant, e->constant, sizeof(e->constant));
+}
+
 void lwp_ctx_park(struct lwp_ctx_table *t, struct lwp_engine *e, s32 cpu)
 {
 	struct lwp_ctx *ctx = find_live(t, cpu);
@@ -186,14 +195,18 @@ void lwp_ctx_park(struct lwp_ctx_table *t, struct lwp_engine *e, s32 cpu)
 	else if (ctx) {
 		ctx->holder = LWP_CTX_NOBODY;
 		ctx->stamp = ++t->clock;
-		ctx->saved.state = e->st;
-		ctx->saved.state.cfg = 0;
-		ctx->saved.last_hash = e->last_hash;
-		ctx->saved.last_offset = e->last_offset;
-		memcpy(ctx->saved.constant, e->constant, sizeof(e->constant));
+		keep(ctx, e);
 		t->stats.parked++;
 	}
 	lwp_engine_off(e);
+}
+
+void lwp_ctx_refresh(struct lwp_ctx_table *t, const struct lwp_engine *e, s32 cpu)
+{
+	struct lwp_ctx *ctx = find_live(t, cpu);
+
+	if (ctx)
+		keep(ctx, e);
 }
 
 /* The context goes live. */

@@ -22,7 +22,7 @@ struct lwp_ctx {
 	s32 holder;
 	u32 siblings; /* contexts of its address space, itself included */
 	u64 stamp; /* last use, for eviction */
-	struct lwp_ctx_saved saved; /* key always; the rest while not live */
+	struct lwp_ctx_saved saved; /* key always; the rest while not live, or as refreshed last */
 };
 
 struct lwp_ctx_stats {
@@ -113,7 +113,13 @@ bool lwp_ctx_resume(struct lwp_ctx_table *t, struct lwp_engine *e, s32 cpu,
 		    const struct lwp_ctx_key *key);
 
 /*
- * Save the parked contexts as an array of LWP_CTX_ENTRY_SIZE bytes each; the caller parks the live
+ * The table gets a copy of what is live on vCPU `cpu`, with LWP on, and which stays live there: for
+ * lwp_ctx_save(). What the vCPU does afterwards does not depend on it. No guest memory.
+ */
+void lwp_ctx_refresh(struct lwp_ctx_table *t, const struct lwp_engine *e, s32 cpu);
+
+/*
+ * Save all contexts as an array of LWP_CTX_ENTRY_SIZE bytes each; the caller refreshes the live
  * ones beforehand. Returns the number of bytes needed; writes only if `size` is enough.
  */
 size_t lwp_ctx_save(const struct lwp_ctx_table *t, const struct lwp_caps *caps, u8 *to,

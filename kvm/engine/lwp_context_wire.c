@@ -5,25 +5,15 @@
 #include "lwp_internal.h"
 #include "lwp_context_verify.h"
 
-static u32 count_parked(const struct lwp_ctx_table *t)
-{
-	u32 parked = 0;
-	u32 at;
-
-	for (at = 0; at < t->size; at++)
-		parked += t->entry[at].used && t->entry[at].holder == LWP_CTX_NOBODY;
-	return parked;
-}
-
 size_t lwp_ctx_save(const struct lwp_ctx_table *t, const struct lwp_caps *caps, u8 *to, size_t size)
 {
-	size_t needed = (size_t)count_parked(t) * LWP_CTX_ENTRY_SIZE;
+	size_t needed = (size_t)t->used * LWP_CTX_ENTRY_SIZE;
 	u32 at;
 
 	if (size < needed)
 		return needed;
 	for (at = 0; at < t->size; at++) {
-		if (!t->entry[at].used || t->entry[at].holder != LWP_CTX_NOBODY)
+		if (!t->entry[at].used)
 			continue;
 		lwp_ctx_encode(&t->entry[at].saved, caps, to);
 		to += LWP_CTX_ENTRY_SIZE;

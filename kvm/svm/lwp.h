@@ -185,6 +185,9 @@ void svm_lwp_ctx_before_llwpcb(struct kvm_vcpu *vcpu);
 void svm_lwp_ctx_changed(struct kvm_vcpu *vcpu);
 void svm_lwp_ctx_park(struct kvm_vcpu *vcpu);
 void svm_lwp_ctx_leave(struct kvm_vcpu *vcpu, bool drop);
+void svm_lwp_ctx_refresh(struct kvm_vcpu *vcpu);
+bool svm_lwp_ctx_resume(struct kvm_vcpu *vcpu, const struct lwp_ctx_key *key);
+void svm_lwp_ctx_goes_on(struct kvm_vcpu *vcpu, u32 flags);
 
 /* lwp_nested.c */
 bool svm_lwp_in_vmcb(struct kvm_vcpu *vcpu);

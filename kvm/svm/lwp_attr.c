@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * What user space sees and sets: the capability, the attributes of the VM (policy, contexts) and of
- * a vCPU (image, status). See svm/lwp/lwp_kvm.h.
+ * a vCPU (image, live context, status). See svm/lwp/lwp_kvm.h.
  */
 #include <linux/uaccess.h>
 
@@ -64,6 +64,22 @@ static void svm_lwp_park_all(struct kvm *kvm)
 	kvm_make_all_cpus_request(kvm, KVM_REQ_LWP);
 }
 
+/*
+ * The table gets a copy of every live context. Nobody's is taken away: its block or ring may not be
+ * readable at the moment, and a lookup would leave it parked.
+ */
+static void svm_lwp_refresh_all(struct kvm *kvm)
+{
+	struct kvm_vcpu *vcpu;
+	unsigned long i;
+
+	kvm_for_each_vcpu(i, vcpu, kvm) {
+		mutex_lock(&to_svm(vcpu)->lwp.lock);
+		svm_lwp_ctx_refresh(vcpu);
+		mutex_unlock(&to_svm(vcpu)->lwp.lock);
+	}
+}
+
 static int svm_lwp_get_contexts(struct kvm *kvm, struct kvm_lwp_contexts __user *arg)
 {
 	struct kvm_svm_lwp *vm = &to_kvm_svm(kvm)->lwp;
@@ -74,7 +90,7 @@ static int svm_lwp_get_contexts(struct kvm *kvm, struct kvm_lwp_contexts __user 
 
 	if (copy_from_user(&user, arg, sizeof(user)))
 		return -EFAULT;
-	svm_lwp_park_all(kvm);
+	svm_lwp_refresh_all(kvm);
 
 	mutex_lock(&vm->lock);
 	size = lwp_ctx_save(&vm->table, &vm->caps, NULL, 0);
@@ -173,12 +189,58 @@ static int svm_lwp_set_image(struct kvm_vcpu *vcpu, const void __user *from)
 		svm_lwp_ctx_leave(vcpu, true);
 	svm_lwp_source_drop(vcpu);
 	lwp_engine_load(&lwp->engine, &st);
-	lwp->resume = false;
+	/* os: a parked state may have the pointer of a block that has not been read yet. */
+	lwp->resume = !lwp->engine.auto_context && lwp_state_deferred(&st);
 	lwp->lookup = true;
 	lwp->in_user = false;
 	mutex_unlock(&lwp->lock);
 	svm_lwp_update_avail(vcpu);
 	return 0;
+}
+
+static int svm_lwp_get_live(struct kvm_vcpu *vcpu, void __user *to)
+{
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+	struct kvm_lwp_live live = {};
+
+	mutex_lock(&lwp->lock);
+	if (lwp->live) {
+		live.flags = KVM_LWP_LIVE;
+		live.cr3 = lwp->live_key.cr3;
+		live.thread = lwp->live_key.thread;
+		live.key_flags = lwp->live_key.flags;
+	}
+	if (lwp->lookup)
+		live.flags |= KVM_LWP_LOOKUP;
+	if (to_svm(vcpu)->vmcb->save.cpl == 3 && !lwp->in_user)
+		live.flags |= KVM_LWP_ENTERED;
+	mutex_unlock(&lwp->lock);
+	return copy_to_user(to, &live, sizeof(live)) ? -EFAULT : 0;
+}
+
+static int svm_lwp_set_live(struct kvm_vcpu *vcpu, const void __user *from)
+{
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+	struct kvm_lwp_live live;
+	struct lwp_ctx_key key;
+	int r = 0;
+
+	if (copy_from_user(&live, from, sizeof(live)))
+		return -EFAULT;
+	if (live.flags & ~KVM_LWP_LIVE_FLAGS)
+		return -EINVAL;
+	key.cr3 = live.cr3;
+	key.thread = live.thread;
+	key.flags = live.key_flags;
+
+	mutex_lock(&lwp->lock);
+	if (live.flags & KVM_LWP_LIVE && !svm_lwp_ctx_resume(vcpu, &key))
+		r = -ENOENT;
+	else
+		svm_lwp_ctx_goes_on(vcpu, live.flags);
+	mutex_unlock(&lwp->lock);
+	svm_lwp_update_avail(vcpu);
+	return r;
 }
 
 /* KVM_{HAS,GET,SET}_DEVICE_ATTR on a vCPU. */
@@ -196,6 +258,13 @@ int svm_lwp_vcpu_attr(struct kvm_vcpu *vcpu, unsigned int ioctl, struct kvm_devi
 			return 0;
 		return ioctl == KVM_GET_DEVICE_ATTR ? svm_lwp_get_image(vcpu, addr) :
 						      svm_lwp_set_image(vcpu, addr);
+	case KVM_LWP_VCPU_LIVE:
+		if (!to_svm(vcpu)->lwp.enabled || sev_guest(vcpu->kvm))
+			return -ENXIO;
+		if (ioctl == KVM_HAS_DEVICE_ATTR)
+			return 0;
+		return ioctl == KVM_GET_DEVICE_ATTR ? svm_lwp_get_live(vcpu, addr) :
+						      svm_lwp_set_live(vcpu, addr);
 	case KVM_LWP_VCPU_STATUS:
 		if (ioctl == KVM_HAS_DEVICE_ATTR)
 			return 0;

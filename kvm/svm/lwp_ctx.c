@@ -313,3 +313,58 @@ void svm_lwp_ctx_park(struct kvm_vcpu *vcpu)
 	else
 		lwp_state_off(&lwp->engine.st);
 }
+
+/* The table gets a copy of the live context, which stays live. */
+void svm_lwp_ctx_refresh(struct kvm_vcpu *vcpu)
+{
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+	struct kvm_svm_lwp *vm = svm_lwp_vm(vcpu);
+
+	if (!lwp->live)
+		return;
+	svm_lwp_source_fold(vcpu);
+	mutex_lock(&vm->lock);
+	lwp_ctx_refresh(&vm->table, &lwp->engine, vcpu->vcpu_idx);
+	mutex_unlock(&vm->lock);
+}
+
+/*
+ * The parked context of a key goes live, as it was when the vCPU was saved. False, and all is as
+ * before: there is none.
+ */
+bool svm_lwp_ctx_resume(struct kvm_vcpu *vcpu, const struct lwp_ctx_key *key)
+{
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+	struct kvm_svm_lwp *vm = svm_lwp_vm(vcpu);
+	bool found;
+
+	if (lwp->live)
+		return lwp_ctx_key_equal(&lwp->live_key, key);
+	svm_lwp_source_drop(vcpu);
+	mutex_lock(&vm->lock);
+	found = lwp_ctx_resume(&vm->table, &lwp->engine, vcpu->vcpu_idx, key);
+	mutex_unlock(&vm->lock);
+	if (!found)
+		return false;
+	lwp->live = true;
+	lwp->live_key = *key;
+	lwp->resume = false;
+	svm_lwp_trace_context(vcpu, "resume", key);
+	return true;
+}
+
+/*
+ * The vCPU goes on where one with these KVM_LWP_* flags was saved. Its registers have been set: the
+ * thread has been looked up there, unless it says not. Nothing is stored in the shadow of a MOV SS;
+ * which instruction has left a shadow that came along nobody knows.
+ */
+void svm_lwp_ctx_goes_on(struct kvm_vcpu *vcpu, u32 flags)
+{
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+
+	lwp->lookup = flags & KVM_LWP_LOOKUP;
+	lwp->seen_cr3 = kvm_read_cr3(vcpu);
+	lwp->seen_fs = to_svm(vcpu)->vmcb01.ptr->save.fs.base;
+	lwp->in_user = !(flags & KVM_LWP_ENTERED);
+	lwp->ss_shadow = true;
+}

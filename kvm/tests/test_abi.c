@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What user space is promised: CPUID, MSRs, capability, attributes; bad input; saving and restoring between
- * any two instructions; refusals.
+ * What user space is promised: CPUID, MSRs, capability, attributes; bad input; refusals.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <sys/ioctl.h>
 #include "vm.h"
 #include "lwp_state.h"
@@ -63,6 +61,7 @@ static void capability_and_attributes_reject_bad_input(void)
 	struct vm *vm = vm_new(true);
 	struct kvm_lwp_policy p = { .rev = 7 };
 	struct kvm_lwp_contexts c = { 0 };
+	struct kvm_lwp_live live;
 	u8 image[LWP_IMAGE_SIZE];
 	struct vcpu *v;
 	u32 status = ~0u;
@@ -102,6 +101,18 @@ static void capability_and_attributes_reject_bad_input(void)
 	image[LWP_IMAGE_HEAD] = 1;
 	is(attr(v->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_IMAGE, image), -EINVAL,
 	   "an unaligned head is refused");
+	is(attr(v->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_LIVE, &live), 0,
+	   "get what is live");
+	is(live.flags & KVM_LWP_LIVE, 0, "nothing is");
+	live.flags = KVM_LWP_LIVE;
+	live.cr3 = VM_CR3;
+	is(attr(v->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_LIVE, &live), -ENOENT,
+	   "a context that is not there");
+	live.flags = KVM_LWP_LIVE_FLAGS + 1;
+	is(attr(v->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_LIVE, &live), -EINVAL,
+	   "unknown flags");
+	is(attr(v->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_LIVE, NULL), -EFAULT,
+	   "nothing to read");
 	vm_free(vm);
 }
 
@@ -132,89 +143,11 @@ static void refusals_say_why(void)
 	vm_free(vm);
 }
 
-extern const u8 long_run[], long_run_end[];
-asm(".pushsection .text\n"
-    "long_run:\n"
-    "	llwpcb %rbx\n"
-    "	mov $9, %ecx\n"
-    "1:	nop\n"
-    "	syscall\n"
-    "	mov %r8, %rcx\n"
-    "	dec %rcx\n"
-    "	mov %rcx, %r8\n"
-    "	jnz 1b\n"
-    "	slwpcb %rax\n"
-    "	int $0x80\n"
-    "long_run_end:\n"
-    ".popsection\n");
-
-/* Everything that user space saves of a vCPU, carried into a new VM that shares nothing but memory contents. */
-static struct vm *migrate(struct vm *old)
-{
-	struct kvm_lwp_contexts c = { 0 };
-	struct vcpu *from = &old->vcpu[0], *to;
-	u8 image[LWP_IMAGE_SIZE];
-	struct vm *vm = vm_new(true);
-	struct kvm_sregs s;
-	u32 m, msrs[] = { 0xc0000081, 0xc0000082, 0xc0000084, 0xc0000100, LWP_MSR_CFG };
-	int r;
-
-	to = vm_add_vcpu(vm);
-	memcpy(vm->mem, old->mem, VM_SIZE);
-	r = attr(old->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_CONTEXTS, &c);
-	if (r == -ENOSPC) {
-		c.addr = (u64)malloc(c.size);
-		r = attr(old->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_CONTEXTS, &c);
-	}
-	r |= attr(from->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_IMAGE, image);
-	vm_get_sregs(from, &s);
-	to->regs = from->regs;
-	vm_set_regs(to);
-	ioctl(to->fd, KVM_SET_SREGS, &s);
-	for (m = 0; m < sizeof(msrs) / sizeof(msrs[0]); m++)
-		vm_set_msr(to, msrs[m], vm_get_msr(from, msrs[m]));
-	r |= attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_CONTEXTS, &c);
-	r |= attr(to->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_IMAGE, image);
-	if (r)
-		ok(false, "state is carried over: %d", r);
-	free((void *)c.addr);
-	vm_free(old);
-	return vm;
-}
-
-/*
- * Nine rounds, a migration in each. Counted: MOV, then NOP, MOV, DEC, MOV, JNZ in each round: 1 + 9 * 5.
- * Interval 6, counter 6: records at the 7th, 14th ... 42nd; the 46 leave 6 - 4 = 2.
- */
-static void nothing_is_lost_when_the_vm_migrates_all_the_time(void)
-{
-	struct vm *vm = vm_new(true);
-	struct vcpu *v = vm_add_vcpu(vm);
-	int stop, rounds = 0;
-
-	block_init(vm, LWP_F_IRE, 128);
-	block_event(vm, 2, 6, 6);
-	vm_load(vm, long_run, long_run_end);
-	v->regs.r8 = 9;
-	vm_set_regs(v);
-	while ((stop = vm_run(vm, v)) == VM_SYSCALL && rounds < 20) {
-		vm = migrate(vm);
-		v = &vm->vcpu[0];
-		rounds++;
-	}
-	is(stop, VM_DONE, "the program runs to its end");
-	is(rounds, 9, "nine migrations");
-	is(block_head(vm), 6, "six records");
-	is(block_counter(vm, 2), 2, "and the rest in the counter");
-	vm_free(vm);
-}
-
 int main(void)
 {
 	cpuid_announces_what_stepping_can_count();
 	msrs_follow_the_rules();
 	capability_and_attributes_reject_bad_input();
 	refusals_say_why();
-	nothing_is_lost_when_the_vm_migrates_all_the_time();
 	return done();
 }

@@ -134,9 +134,10 @@ static void counts_survive_a_switch_in_between(void)
 	begin(parts, parts_end, 2);
 	block_event(vm, 2, 29, 29);
 	is(vm_run(vm, v), VM_SYSCALL, "after 20 instructions");
-	/* To ask for the contexts parks them all. */
 	ioctl(vm->fd, KVM_GET_DEVICE_ATTR, &a);
 	is(lwp_get32(entry + LWP_CTX_ENTRY_IMAGE + LWP_IMAGE_COUNTERS + 4), 9, "29 - 20 are left");
+	/* To set the contexts parks them all. */
+	ioctl(vm->fd, KVM_SET_DEVICE_ATTR, &a);
 	is(vm_get_msr(v, LWP_MSR_CBADDR), 0, "the state is put away");
 	run_to_end();
 	COUNTED("the 30th", 36);

@@ -41,7 +41,7 @@ extern const struct program {
 	const char *name, *cpu, *append;
 	unsigned int share; /* of ten points */
 } programs[PROGRAMS];
-/* Output of the undisturbed run, the caller's to free, and how many steps it has (NULL: TCG only). */
+/* Output of the undisturbed run, the caller's to free, and how many steps it has (NULL: do not ask). */
 char *program_output(const struct program *p, uint64_t *steps);
 /* The part of the output that the program prints when it is over. */
 const char *program_results(const char *text);

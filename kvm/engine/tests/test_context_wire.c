@@ -87,14 +87,23 @@ Test(context_wire, verification_travels)
 	cr_expect(eq(u64, table.stats.dropped, 2));
 }
 
-Test(context_wire, what_is_live_is_not_saved)
+Test(context_wire, what_is_live_is_saved_and_stays_live)
 {
+	struct lwp_engine before;
 	s32 holder;
 
 	two_parked();
-	cr_expect(eq(int, lwp_ctx_find(&table, &eng, 1, &key_a, &holder), LWP_CTX_RESUMED));
-	cr_expect(eq(sz, lwp_ctx_save(&table, &caps, wire, sizeof(wire)), 232));
-	cr_expect(eq(u64, lwp_get64(wire), 0x2000));
+	cr_expect(eq(int, lwp_ctx_find(&table, &eng, 1, &key_b, &holder), LWP_CTX_RESUMED));
+	eng.st.counter[1] = 44;
+	before = eng;
+	lwp_ctx_refresh(&table, &eng, 1);
+	lwp_ctx_refresh(&table, &eng, 0); /* nothing is live there */
+	cr_expect(eq(sz, lwp_ctx_save(&table, &caps, wire, sizeof(wire)), 464));
+	cr_expect(not(memcmp(&before, &eng, sizeof(eng))));
+	cr_expect(lwp_ctx_key_equal(lwp_ctx_live(&table, 1), &key_b));
+	cr_expect(eq(u64, lwp_get64(wire + 232), 0x2000));
+	cr_expect(eq(u32, lwp_get32(wire + 232 + 104 + 64 + 4), 44));
+	cr_expect(eq(u64, lwp_get64(wire + 232 + 104 + 96), 0)); /* LWP_CFG is the vCPU's */
 }
 
 Test(context_wire, loading_replaces_the_table)

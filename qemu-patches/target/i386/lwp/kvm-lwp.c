@@ -5,24 +5,15 @@
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
-#include "qemu/error-report.h"
 #include "cpu.h"
 #include "hw/i386/apic_internal.h"
-#include "migration/vmstate.h"
 #include "system/kvm.h"
 #include "system/kvm_int.h"
-#include "system/reset.h"
 #include "lwp/kvm-lwp.h"
 #include "lwp/lwp-agree.h"
+#include "lwp/lwp-vmstate.h"
+#include "lwp_engine.h"
 #include "lwp_kvm.h"
-#include "lwp_context.h"
-
-/* The parked contexts while a vmstate is handled. */
-static struct {
-    bool registered;
-    uint32_t size;
-    uint8_t *data;
-} contexts;
 
 static int lwp_vm_attr(unsigned long request, uint64_t number, void *addr)
 {
@@ -125,27 +116,54 @@ static const char *lwp_refusal(X86CPU *cpu)
     return why[status];
 }
 
-int kvm_lwp_put(X86CPU *cpu, int level, Error **errp)
+static int lwp_put_reset(X86CPU *cpu)
 {
     struct kvm_lwp_contexts none = { 0 };
     uint8_t image[LWP_IMAGE_SIZE];
+
+    cpu->lwp_wire.loaded = false;
+    lwp_reset_image(cpu, image);
+    if (CPU(cpu) == first_cpu) {
+        lwp_vm_attr(KVM_SET_DEVICE_ATTR, KVM_LWP_VM_CONTEXTS, &none);
+    }
+    return lwp_vcpu_attr(cpu, KVM_SET_DEVICE_ATTR, KVM_LWP_VCPU_IMAGE, image);
+}
+
+static int lwp_put_loaded(X86CPU *cpu)
+{
+    X86LWPWire *wire = &cpu->lwp_wire;
+    struct kvm_lwp_live live = {
+        .cr3 = wire->cr3,
+        .thread = wire->thread,
+        .key_flags = wire->key_flags,
+        .flags = (wire->live ? KVM_LWP_LIVE : 0) |
+                 (wire->lookup ? KVM_LWP_LOOKUP : 0) |
+                 (wire->entered ? KVM_LWP_ENTERED : 0),
+    };
     int ret;
 
-    if (!cpu->lwp_caps || level < KVM_PUT_RESET_STATE) {
+    wire->loaded = false;
+    ret = lwp_vcpu_attr(cpu, KVM_SET_DEVICE_ATTR, KVM_LWP_VCPU_IMAGE,
+                        wire->image);
+    if (!ret) {
+        ret = lwp_vcpu_attr(cpu, KVM_SET_DEVICE_ATTR, KVM_LWP_VCPU_LIVE,
+                            &live);
+    }
+    return ret;
+}
+
+int kvm_lwp_put(X86CPU *cpu, int level, Error **errp)
+{
+    int ret = 0;
+
+    if (!cpu->lwp_caps) {
         return 0;
     }
     if (level == KVM_PUT_RESET_STATE) {
-        cpu->lwp_image_loaded = false;
+        ret = lwp_put_reset(cpu);
+    } else if (level == KVM_PUT_FULL_STATE && cpu->lwp_wire.loaded) {
+        ret = lwp_put_loaded(cpu);
     }
-    if (cpu->lwp_image_loaded) {
-        memcpy(image, cpu->lwp_image, sizeof(image));
-    } else {
-        lwp_reset_image(cpu, image);
-        if (CPU(cpu) == first_cpu) {
-            lwp_vm_attr(KVM_SET_DEVICE_ATTR, KVM_LWP_VM_CONTEXTS, &none);
-        }
-    }
-    ret = lwp_vcpu_attr(cpu, KVM_SET_DEVICE_ATTR, KVM_LWP_VCPU_IMAGE, image);
     if (ret) {
         error_setg(errp, "CPU %d has no LWP: %s", CPU(cpu)->cpu_index,
                    lwp_refusal(cpu));
@@ -153,99 +171,64 @@ int kvm_lwp_put(X86CPU *cpu, int level, Error **errp)
     return ret;
 }
 
-static bool lwp_needed(void *opaque)
+int kvm_lwp_wire_save(X86CPU *cpu)
 {
-    return kvm_enabled() && X86_CPU(opaque)->lwp_caps;
-}
+    X86LWPWire *wire = &cpu->lwp_wire;
+    struct kvm_lwp_live live;
+    int ret;
 
-static int lwp_pre_save(void *opaque)
-{
-    X86CPU *cpu = opaque;
-
-    return lwp_vcpu_attr(cpu, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU_IMAGE,
-                         cpu->lwp_image);
-}
-
-static int lwp_post_load(void *opaque, int version_id)
-{
-    X86CPU *cpu = opaque;
-    struct lwp_state st;
-    const char *wrong = lwp_state_decode(cpu->lwp_image, cpu->lwp_caps, &st);
-
-    if (wrong) {
-        error_report("LWP state of CPU %d is not valid: %s",
-                     CPU(cpu)->cpu_index, wrong);
-        return -EINVAL;
+    ret = lwp_vcpu_attr(cpu, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU_IMAGE,
+                        wire->image);
+    if (!ret) {
+        ret = lwp_vcpu_attr(cpu, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU_LIVE,
+                            &live);
     }
-    cpu->lwp_image_loaded = true;
+    if (ret) {
+        return ret;
+    }
+    wire->live = live.flags & KVM_LWP_LIVE;
+    wire->lookup = live.flags & KVM_LWP_LOOKUP;
+    wire->entered = live.flags & KVM_LWP_ENTERED;
+    wire->cr3 = live.cr3;
+    wire->thread = live.thread;
+    wire->key_flags = live.key_flags;
     return 0;
 }
 
-const VMStateDescription vmstate_kvm_lwp = {
-    .name = "cpu/lwp-kvm",
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .needed = lwp_needed,
-    .pre_save = lwp_pre_save,
-    .post_load = lwp_post_load,
-    .fields = (const VMStateField[]) {
-        VMSTATE_BUFFER(lwp_image, X86CPU),
-        VMSTATE_END_OF_LIST()
-    }
-};
-
-/* Live contexts are parked by this; whoever runs them looks them up again. */
-static int lwp_contexts_pre_save(void *opaque)
+uint8_t *kvm_lwp_context_save(size_t *size)
 {
     struct kvm_lwp_contexts arg = { 0 };
+    uint8_t *data;
     int ret;
 
     ret = lwp_vm_attr(KVM_GET_DEVICE_ATTR, KVM_LWP_VM_CONTEXTS, &arg);
-    g_free(contexts.data);
-    contexts.data = g_malloc0(arg.size);
-    contexts.size = arg.size;
+    data = g_malloc0(arg.size + 1);
     if (ret == -ENOSPC) {
-        arg.addr = (uintptr_t)contexts.data;
+        arg.addr = (uintptr_t)data;
         ret = lwp_vm_attr(KVM_GET_DEVICE_ATTR, KVM_LWP_VM_CONTEXTS, &arg);
     }
-    return ret;
+    *size = arg.size;
+    if (ret) {
+        g_clear_pointer(&data, g_free);
+    }
+    return data;
 }
 
-static int lwp_contexts_post_load(void *opaque, int version_id)
+const char *kvm_lwp_context_load(const uint8_t *from, size_t size)
 {
     struct kvm_lwp_contexts arg = {
-        .addr = (uintptr_t)contexts.data,
-        .size = contexts.size,
+        .addr = (uintptr_t)from,
+        .size = size,
     };
 
-    if (lwp_vm_attr(KVM_SET_DEVICE_ATTR, KVM_LWP_VM_CONTEXTS, &arg)) {
-        error_report("the LWP contexts are not valid for this host");
-        return -EINVAL;
-    }
-    return 0;
+    return lwp_vm_attr(KVM_SET_DEVICE_ATTR, KVM_LWP_VM_CONTEXTS, &arg) ?
+        "KVM refuses it, or has no room for so many" : NULL;
 }
-
-static const VMStateDescription vmstate_kvm_lwp_contexts = {
-    .name = "x86-lwp-contexts-kvm",
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .priority = MIG_PRI_MAX - 1, /* before the CPUs */
-    .pre_save = lwp_contexts_pre_save,
-    .post_load = lwp_contexts_post_load,
-    .fields = (const VMStateField[]) {
-        VMSTATE_UINT32(size, typeof(contexts)),
-        VMSTATE_VBUFFER_ALLOC_UINT32(data, typeof(contexts), 1, NULL, size),
-        VMSTATE_END_OF_LIST()
-    }
-};
 
 void kvm_lwp_realize(X86CPU *cpu)
 {
     if (cpu->lwp_caps) {
         x86_lwp_agree_init(cpu);
-    }
-    if (cpu->lwp_caps && !contexts.registered) {
-        contexts.registered = true;
-        vmstate_register(NULL, 0, &vmstate_kvm_lwp_contexts, &contexts);
+        x86_lwp_contexts_travel();
     }
 }

@@ -17,6 +17,4 @@ void kvm_lwp_realize(X86CPU *cpu);
 /* After the MSRs, over whose values the image wins. */
 int kvm_lwp_put(X86CPU *cpu, int level, Error **errp);
 
-extern const VMStateDescription vmstate_kvm_lwp;
-
 #endif

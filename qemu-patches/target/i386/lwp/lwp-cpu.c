@@ -301,6 +301,9 @@ void x86_lwp_class_init(ObjectClass *oc)
     object_class_property_set_description(oc, "lwp-vmcb",
                                           "VMLOAD and VMSAVE switch LWP");
     x86_lwp_debug_class_init(oc);
+#ifdef CONFIG_TCG
+    x86_lwp_tcg_debug_class_init(oc);
+#endif
     for (i = 0; i < ARRAY_SIZE(lwp_stats); i++) {
         const LWPStat *stat = &lwp_stats[i];
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * LWP on the wire: the state of a vCPU, and the machine's parked contexts.
+ * LWP on the wire: the state of a vCPU, and the machine's contexts.  It is the
+ * same with TCG and with KVM, each of which can take up what the other saved.
  *
  * Contexts travel before the vCPUs.  One that is live stays so: its vCPU says
  * which it is.  What the two sides must agree on is in lwp-agree.c.
@@ -9,30 +10,49 @@
 #include "qemu/error-report.h"
 #include "cpu.h"
 #include "migration/vmstate.h"
-#include "lwp/tcg-lwp.h"
+#include "system/kvm.h"
+#include "lwp/lwp-vmstate.h"
+#include "lwp_context.h"
+
+/* As many as KVM's module parameter allows; TCG refuses what it has no room for. */
+#define LWP_CONTEXTS_MAX 65536
+
+/* The contexts while a vmstate is handled. */
+static struct {
+    bool registered;
+    uint32_t size;
+    uint8_t *data;
+} contexts;
 
 static bool lwp_needed(void *opaque)
 {
     X86CPU *cpu = opaque;
 
-    return cpu->env.lwp != NULL;
+    return cpu->lwp_caps && (tcg_enabled() || kvm_enabled());
 }
 
 /* A live context travels with the others; the image then has LWP_CFG only. */
 static int lwp_pre_save(void *opaque)
 {
     X86CPU *cpu = opaque;
-    X86LWP *lwp = cpu->env.lwp;
+    X86LWPWire *wire = &cpu->lwp_wire;
     struct lwp_state st;
+    const char *wrong;
+    int ret = 0;
 
-    x86_lwp_settle(&cpu->env);
-    st = lwp->engine.st;
-    memset(&lwp->wire.key, 0, sizeof(lwp->wire.key));
-    if (lwp->live) {
-        lwp->wire.key = x86_lwp_context_key(&cpu->env);
-        lwp_state_off(&st);
+    memset(wire, 0, sizeof(*wire));
+    if (kvm_enabled()) {
+        ret = kvm_lwp_wire_save(cpu);
+    } else {
+        x86_lwp_wire_save(cpu);
     }
-    lwp_state_encode(&st, &lwp->engine.caps, lwp->wire.image);
+    if (ret || !wire->live) {
+        return ret;
+    }
+    wrong = lwp_state_decode(wire->image, cpu->lwp_caps, &st);
+    assert(!wrong);
+    lwp_state_off(&st);
+    lwp_state_encode(&st, cpu->lwp_caps, wire->image);
     return 0;
 }
 
@@ -40,7 +60,7 @@ static int lwp_pre_load(void *opaque)
 {
     X86CPU *cpu = opaque;
 
-    if (!cpu->env.lwp) {
+    if (!lwp_needed(cpu)) {
         error_report("CPU %d comes with LWP and has none here; give this "
                      "machine the lwp and lwp-* properties of the source",
                      CPU(cpu)->cpu_index);
@@ -49,54 +69,51 @@ static int lwp_pre_load(void *opaque)
     return 0;
 }
 
+/* Is the live context among those that came before? */
+static bool lwp_context_came(const X86LWPWire *wire)
+{
+    const uint8_t *entry = contexts.data;
+    uint32_t at;
+
+    for (at = 0; at < contexts.size; at += LWP_CTX_ENTRY_SIZE) {
+        if (lwp_get64(entry + at + LWP_CTX_ENTRY_CR3) == wire->cr3 &&
+            lwp_get64(entry + at + LWP_CTX_ENTRY_THREAD) == wire->thread &&
+            lwp_get32(entry + at + LWP_CTX_ENTRY_FLAGS) == wire->key_flags) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static int lwp_post_load(void *opaque, int version_id)
 {
     X86CPU *cpu = opaque;
-    CPUX86State *env = &cpu->env;
-    X86LWP *lwp = env->lwp;
+    X86LWPWire *wire = &cpu->lwp_wire;
+    bool in_contexts = kvm_enabled() || !cpu->lwp_props.os_context;
     struct lwp_state st;
     const char *wrong;
 
-    wrong = lwp_state_decode(lwp->wire.image, &lwp->engine.caps, &st);
-    if (!wrong && x86_lwp_auto(lwp) && lwp_state_on(&st)) {
+    wrong = lwp_state_decode(wire->image, cpu->lwp_caps, &st);
+    if (!wrong && !cpu->lwp_props.os_context && lwp_state_on(&st)) {
         wrong = "a block outside any context";
     }
-    if (!wrong && !x86_lwp_auto(lwp) && (lwp->live || lwp->lookup)) {
+    if (!wrong && !in_contexts && (wire->live || wire->lookup)) {
         wrong = "a context, and lwp-context=os has none";
     }
+    if (!wrong && wire->live && !lwp_context_came(wire)) {
+        wrong = "its context is not among those that came with it";
+    }
+    if (!wrong && !kvm_enabled() && !x86_lwp_wire_load(cpu, &st)) {
+        wrong = "its context is live on another CPU";
+    }
     if (wrong) {
-        lwp->live = false;
         error_report("LWP state of CPU %d is not valid: %s",
                      CPU(cpu)->cpu_index, wrong);
         return -EINVAL;
     }
-    env->lwp_count.left = env->lwp_count.settled;
-    lwp_engine_load(&lwp->engine, &st);
-    lwp->engine.xcr0_lwp = (env->xcr0 & XSTATE_LWP_MASK) != 0;
-    if (lwp->live && !x86_lwp_context_resume(env, &lwp->wire.key)) {
-        error_report("LWP state of CPU %d is not valid: its context is not "
-                     "among those that came with it", CPU(cpu)->cpu_index);
-        return -EINVAL;
-    }
-    x86_lwp_update(env);
+    wire->loaded = kvm_enabled();
     return 0;
 }
-
-static const VMStateDescription vmstate_lwp_state = {
-    .name = "cpu/lwp/state",
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .fields = (const VMStateField[]) {
-        VMSTATE_BUFFER(wire.image, X86LWP),
-        VMSTATE_BOOL(entered, X86LWP),
-        VMSTATE_BOOL(lookup, X86LWP),
-        VMSTATE_BOOL(live, X86LWP),
-        VMSTATE_UINT64(wire.key.cr3, X86LWP),
-        VMSTATE_UINT64(wire.key.thread, X86LWP),
-        VMSTATE_UINT32(wire.key.flags, X86LWP),
-        VMSTATE_END_OF_LIST()
-    }
-};
 
 const VMStateDescription vmstate_x86_lwp = {
     .name = "cpu/lwp",
@@ -107,47 +124,66 @@ const VMStateDescription vmstate_x86_lwp = {
     .pre_load = lwp_pre_load,
     .post_load = lwp_post_load,
     .fields = (const VMStateField[]) {
-        VMSTATE_STRUCT_POINTER(env.lwp, X86CPU, vmstate_lwp_state, X86LWP),
+        VMSTATE_BUFFER(lwp_wire.image, X86CPU),
+        VMSTATE_BOOL(lwp_wire.entered, X86CPU),
+        VMSTATE_BOOL(lwp_wire.lookup, X86CPU),
+        VMSTATE_BOOL(lwp_wire.live, X86CPU),
+        VMSTATE_UINT64(lwp_wire.cr3, X86CPU),
+        VMSTATE_UINT64(lwp_wire.thread, X86CPU),
+        VMSTATE_UINT32(lwp_wire.key_flags, X86CPU),
         VMSTATE_END_OF_LIST()
     }
 };
 
+static const struct lwp_caps *lwp_caps(void)
+{
+    return X86_CPU(first_cpu)->lwp_caps;
+}
+
 static int lwp_contexts_pre_save(void *opaque)
 {
-    X86LWPContextsWire *wire = opaque;
     size_t size;
 
-    g_free(wire->data);
-    wire->caps = &cpu_env(first_cpu)->lwp->engine.caps;
-    wire->data = x86_lwp_context_save(wire->caps, &size);
-    wire->size = size;
-    return 0;
+    g_clear_pointer(&contexts.data, g_free);
+    if (kvm_enabled()) {
+        contexts.data = kvm_lwp_context_save(&size);
+    } else {
+        contexts.data = x86_lwp_context_save(lwp_caps(), &size);
+    }
+    contexts.size = size;
+    return contexts.data ? 0 : -EIO;
 }
 
 static int lwp_contexts_pre_load(void *opaque)
 {
-    X86LWPContextsWire *wire = opaque;
-
-    g_clear_pointer(&wire->data, g_free);
+    g_clear_pointer(&contexts.data, g_free);
     return 0;
 }
 
 /* Before that much memory is allocated */
 static bool lwp_contexts_size_valid(void *opaque, int version_id)
 {
-    X86LWPContextsWire *wire = opaque;
-
-    return wire->size <= LWP_CTX_TABLE_DEFAULT * LWP_CTX_ENTRY_SIZE;
+    return contexts.size <= LWP_CONTEXTS_MAX * LWP_CTX_ENTRY_SIZE &&
+           contexts.size % LWP_CTX_ENTRY_SIZE == 0;
 }
 
 static int lwp_contexts_post_load(void *opaque, int version_id)
 {
-    X86LWPContextsWire *wire = opaque;
-    const char *wrong;
-    uint32_t index;
+    uint32_t count = contexts.size / LWP_CTX_ENTRY_SIZE, index = 0;
+    const char *wrong = NULL;
+    struct lwp_ctx_saved saved;
 
-    wire->caps = &cpu_env(first_cpu)->lwp->engine.caps;
-    wrong = x86_lwp_context_load(wire->caps, wire->data, wire->size, &index);
+    while (!wrong && index < count) {
+        wrong = lwp_ctx_decode(contexts.data + index * LWP_CTX_ENTRY_SIZE,
+                               lwp_caps(), &saved);
+        index += !wrong;
+    }
+    if (!wrong && kvm_enabled()) {
+        wrong = kvm_lwp_context_load(contexts.data, contexts.size);
+    } else if (!wrong) {
+        wrong = x86_lwp_context_load(lwp_caps(), contexts.data, contexts.size,
+                                     &index);
+    }
     if (wrong) {
         error_report("LWP context %u is not valid: %s", index, wrong);
         return -EINVAL;
@@ -155,7 +191,7 @@ static int lwp_contexts_post_load(void *opaque, int version_id)
     return 0;
 }
 
-const VMStateDescription vmstate_x86_lwp_contexts = {
+static const VMStateDescription vmstate_x86_lwp_contexts = {
     .name = "x86-lwp-contexts",
     .version_id = 1,
     .minimum_version_id = 1,
@@ -164,9 +200,17 @@ const VMStateDescription vmstate_x86_lwp_contexts = {
     .pre_load = lwp_contexts_pre_load,
     .post_load = lwp_contexts_post_load,
     .fields = (const VMStateField[]) {
-        VMSTATE_UINT32(size, X86LWPContextsWire),
+        VMSTATE_UINT32(size, typeof(contexts)),
         VMSTATE_VALIDATE("fits into the table", lwp_contexts_size_valid),
-        VMSTATE_VBUFFER_ALLOC_UINT32(data, X86LWPContextsWire, 1, NULL, size),
+        VMSTATE_VBUFFER_ALLOC_UINT32(data, typeof(contexts), 1, NULL, size),
         VMSTATE_END_OF_LIST()
     }
 };
+
+void x86_lwp_contexts_travel(void)
+{
+    if (!contexts.registered) {
+        contexts.registered = true;
+        vmstate_register(NULL, 0, &vmstate_x86_lwp_contexts, &contexts);
+    }
+}

@@ -11,16 +11,15 @@
 #include "cpu.h"
 #include "exec/exec-all.h"
 #include "hw/core/cpu.h"
-#include "migration/vmstate.h"
 #include "qemu/lockable.h"
 #include "qemu/rcu.h"
 #include "system/reset.h"
+#include "lwp/lwp-vmstate.h"
 #include "lwp/tcg-lwp.h"
 
 static struct {
     QemuMutex lock;
     struct lwp_ctx_table table; /* under lock */
-    X86LWPContextsWire wire;
 } contexts;
 
 static void lwp_context_machine_reset(void *opaque)
@@ -37,7 +36,7 @@ void x86_lwp_context_init(void)
                            g_new0(struct lwp_ctx, LWP_CTX_TABLE_DEFAULT),
                            LWP_CTX_TABLE_DEFAULT);
         qemu_register_reset(lwp_context_machine_reset, NULL);
-        vmstate_register(NULL, 0, &vmstate_x86_lwp_contexts, &contexts.wire);
+        x86_lwp_contexts_travel();
     }
 }
 
@@ -201,45 +200,25 @@ bool x86_lwp_context_resume(CPUX86State *env, const struct lwp_ctx_key *key)
     return lwp->live;
 }
 
-/*
- * Saving leaves no trace: the machine may run on here, and what it does then
- * must not depend on whether it has been saved.
- */
 uint8_t *x86_lwp_context_save(const struct lwp_caps *caps, size_t *size)
 {
-    struct lwp_ctx_stats stats;
     CPUState *cs;
     X86LWP *lwp;
     uint8_t *to;
 
     CPU_FOREACH(cs) {
-        lwp = cpu_env(cs)->lwp;
-        if (lwp->live) {
-            x86_lwp_settle(cpu_env(cs));
-            lwp->wire.key = x86_lwp_context_key(cpu_env(cs));
-            lwp->wire.engine = lwp->engine;
-        }
+        x86_lwp_settle(cpu_env(cs));
     }
     QEMU_LOCK_GUARD(&contexts.lock);
-    stats = contexts.table.stats;
     CPU_FOREACH(cs) {
         lwp = cpu_env(cs)->lwp;
         if (lwp->live) {
-            lwp_ctx_park(&contexts.table, &lwp->engine, cs->cpu_index);
+            lwp_ctx_refresh(&contexts.table, &lwp->engine, cs->cpu_index);
         }
     }
     *size = lwp_ctx_save(&contexts.table, caps, NULL, 0);
-    to = g_malloc(*size);
+    to = g_malloc(*size + 1);
     lwp_ctx_save(&contexts.table, caps, to, *size);
-    CPU_FOREACH(cs) {
-        lwp = cpu_env(cs)->lwp;
-        if (lwp->live) {
-            lwp_ctx_resume(&contexts.table, &lwp->engine, cs->cpu_index,
-                           &lwp->wire.key);
-            lwp->engine = lwp->wire.engine;
-        }
-    }
-    contexts.table.stats = stats;
     return to;
 }
 

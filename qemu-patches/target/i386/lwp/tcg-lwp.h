@@ -7,13 +7,6 @@
 
 #include "lwp_context.h"
 
-/* The state of a vCPU while a vmstate is handled. */
-typedef struct X86LWPWire {
-    uint8_t image[LWP_IMAGE_SIZE];
-    struct lwp_ctx_key key; /* of the live context, if there is one */
-    struct lwp_engine engine; /* while contexts are saved */
-} X86LWPWire;
-
 struct X86LWP {
     struct lwp_engine engine;
     struct lwp_vcpu_ops ops;
@@ -29,18 +22,7 @@ struct X86LWP {
     uint64_t steps;         /* since reset */
     uint64_t stop_at;       /* stop the machine at this step, 0: never */
     bool llwpcb_faulted;    /* the last step was a #PF by LLWPCB */
-
-    X86LWPWire wire;
 };
-
-/* The contexts while a vmstate is handled. */
-typedef struct X86LWPContextsWire {
-    uint32_t size;
-    uint8_t *data;
-    const struct lwp_caps *caps;
-} X86LWPContextsWire;
-
-extern const VMStateDescription vmstate_x86_lwp_contexts;
 
 /* CNH is one per instruction; RNH, the reference clock, is a multiple of it. */
 #define X86_LWP_RNH_PER_CNH 2
@@ -118,15 +100,6 @@ struct lwp_ctx_key x86_lwp_context_key(CPUX86State *env);
  */
 bool x86_lwp_context_resume(CPUX86State *env, const struct lwp_ctx_key *key);
 
-/*
- * All contexts, the live ones too, as an array, for migration; the result is
- * the caller's.
- */
-uint8_t *x86_lwp_context_save(const struct lwp_caps *caps, size_t *size);
-/* NULL, or what is wrong with entry *index. */
-const char *x86_lwp_context_load(const struct lwp_caps *caps,
-                                 const uint8_t *from, size_t size,
-                                 uint32_t *index);
 struct lwp_ctx_stats x86_lwp_context_stats(void);
 
 /* tcg-lwp-debug.c */

@@ -73,6 +73,17 @@ typedef struct X86LWPCount {
 
 typedef struct X86LWP X86LWP;
 
+/* What travels of a vCPU, see lwp-vmstate.c. */
+typedef struct X86LWPWire {
+    uint8_t image[128];         /* LWP_CFG only, if a context is live */
+    bool live;                  /* the context of this key is live */
+    uint64_t cr3, thread;
+    uint32_t key_flags;
+    bool lookup;                /* look for a context at the next CPL-3 moment */
+    bool entered;               /* CPL 3 was entered, nothing executed there */
+    bool loaded;                /* KVM: until it has it */
+} X86LWPWire;
+
 #ifndef CONFIG_USER_ONLY
 
 /* lwp-cpu.c: properties and CPUID */
@@ -103,7 +114,9 @@ void x86_lwp_wrmsr(CPUArchState *env, uint32_t msr, uint64_t value,
                    uintptr_t ra);
 uint64_t x86_lwp_rdmsr(CPUArchState *env, uint32_t msr, uintptr_t ra);
 
+/* Properties for tests: lwp-debug.c those of all, tcg-lwp-debug.c TCG's */
 void x86_lwp_debug_class_init(ObjectClass *oc);
+void x86_lwp_tcg_debug_class_init(ObjectClass *oc);
 
 /* XCR0 has been written. */
 void x86_lwp_xcr0_changed(CPUArchState *env);

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * LWP under TCG: a vCPU's state to and from what lwp-vmstate.c puts on the
+ * wire.  Saving leaves no trace: what the machine does if it runs on here must
+ * not depend on it.
+ */
+#include "qemu/osdep.h"
+#include "cpu.h"
+#include "lwp/lwp-vmstate.h"
+#include "lwp/tcg-lwp.h"
+
+void x86_lwp_wire_save(X86CPU *cpu)
+{
+    CPUX86State *env = &cpu->env;
+    X86LWP *lwp = env->lwp;
+    X86LWPWire *wire = &cpu->lwp_wire;
+    struct lwp_ctx_key key;
+
+    x86_lwp_settle(env);
+    lwp_state_encode(&lwp->engine.st, &lwp->engine.caps, wire->image);
+    wire->entered = lwp->entered;
+    wire->lookup = lwp->lookup;
+    wire->live = lwp->live;
+    if (lwp->live) {
+        key = x86_lwp_context_key(env);
+        wire->cr3 = key.cr3;
+        wire->thread = key.thread;
+        wire->key_flags = key.flags;
+    }
+}
+
+bool x86_lwp_wire_load(X86CPU *cpu, const struct lwp_state *st)
+{
+    CPUX86State *env = &cpu->env;
+    X86LWP *lwp = env->lwp;
+    const X86LWPWire *wire = &cpu->lwp_wire;
+    struct lwp_ctx_key key = {
+        .cr3 = wire->cr3,
+        .thread = wire->thread,
+        .flags = wire->key_flags,
+    };
+
+    env->lwp_count.left = env->lwp_count.settled;
+    lwp_engine_load(&lwp->engine, st);
+    lwp->engine.xcr0_lwp = (env->xcr0 & XSTATE_LWP_MASK) != 0;
+    lwp->entered = wire->entered;
+    lwp->lookup = wire->lookup;
+    lwp->live = false;
+    if (wire->live && !x86_lwp_context_resume(env, &key)) {
+        return false;
+    }
+    x86_lwp_update(env);
+    return true;
+}
