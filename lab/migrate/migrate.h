@@ -35,8 +35,8 @@ void draw_from(uint64_t seed);
 const char *const *flat_machine(const char *qemu, const char *cpu, const char *append,
 				const char *const *extra);
 
-/* The program that goes through all states of the engine, in two machines. */
-#define PROGRAMS 2
+/* The program that goes through all states of the engine, in three machines. */
+#define PROGRAMS 3
 extern const struct program {
 	const char *name, *cpu, *append;
 	unsigned int share; /* of ten points */
