@@ -82,6 +82,7 @@ int svm_lwp_hardware_setup(void)
 {
 	struct lwp_leaf leaf;
 	u32 rev;
+	int r;
 
 	BUILD_BUG_ON(offsetof(struct vmcb, save) + LWP_VMCB_SAVE_OFFSET != LWP_VMCB_OFFSET);
 	BUILD_BUG_ON(sizeof(struct vmcb) > LWP_VMCB_OFFSET);
@@ -89,8 +90,9 @@ int svm_lwp_hardware_setup(void)
 
 	if (!enable_lwp)
 		return 0;
-	if (svm_lwp_source_setup())
-		return -EINVAL;
+	r = svm_lwp_source_setup();
+	if (r)
+		return r;
 	if (!lwp_contexts || lwp_contexts > LWP_CONTEXTS_LIMIT || lwp_min_buffer > U8_MAX) {
 		pr_err("lwp_contexts must be 1 to %u, lwp_min_buffer 0 to %u\n", LWP_CONTEXTS_LIMIT,
 		       U8_MAX);
@@ -132,6 +134,12 @@ void svm_lwp_vcpu_init(struct kvm_vcpu *vcpu)
 {
 	mutex_init(&to_svm(vcpu)->lwp.lock);
 	to_svm(vcpu)->lwp.refusal = KVM_LWP_REFUSED_CPUID;
+	svm_lwp_source_init(vcpu);
+}
+
+void svm_lwp_vcpu_free(struct kvm_vcpu *vcpu)
+{
+	svm_lwp_perf_free(vcpu);
 }
 
 /*

@@ -15,7 +15,9 @@
 #include "lwp/lwp_context.h"
 #include "lwp/lwp_insn.h"
 #include "lwp/lwp_kvm.h"
+#include "lwp/lwp_margin.h"
 
+struct perf_event;
 struct vcpu_svm;
 
 /* What the next (or the last) VM-Entry does with RFLAGS.TF. */
@@ -38,22 +40,52 @@ struct svm_lwp_next {
 
 /*
  * A source of event counts, see lwp_source.c. All but `name` may be NULL: then every instruction is
- * stepped. They are called with svm_lwp.lock held, in process context; disarm() and read() by any
- * thread.
+ * stepped. But for usable() they are called with svm_lwp.lock held, in process context; stop() by
+ * any thread, the others by the vCPU's.
  */
 struct svm_lwp_source {
 	const char *name;
 	bool steps; /* counts in software: each instruction is stepped and told to retired() */
+	bool (*usable)(void); /* NULL: on any host */
 	/*
 	 * Count from 0 on and interrupt after that many events of a kind, 0 = not counted. False:
 	 * it cannot.
 	 */
 	bool (*arm)(struct kvm_vcpu *vcpu, const u64 after[LWP_KINDS]);
-	void (*disarm)(struct kvm_vcpu *vcpu);
-	u64 (*read)(struct kvm_vcpu *vcpu,
-		    enum lwp_kind kind); /* events since arm(); 0 = not counted */
-	bool (*pending)(struct kvm_vcpu *vcpu); /* it has interrupted since arm() */
+	/* Events since arm(), 0 of what is not counted. False: it has missed some, arm() says why. */
+	bool (*stop)(struct kvm_vcpu *vcpu, u64 passed[LWP_KINDS]);
+	/* Has it something to say since arm()? Then stop() is to be called at CPL 3. */
+	bool (*pending)(struct kvm_vcpu *vcpu);
+	/* The same without looking at counters, IRQs off; may be NULL. */
+	bool (*interrupted)(struct kvm_vcpu *vcpu);
+	/* An instruction was stepped, or completed by KVM, and counts. */
 	void (*retired)(struct kvm_vcpu *vcpu, const struct lwp_retired *r);
+};
+
+/* What is known of a processor's counters, see lwp_cpu.c. */
+struct svm_lwp_cpu {
+	u8 family, model_first, model_last;
+	const char *name;
+	u32 start, most; /* margin, see lwp_margin.h */
+	bool overcounts; /* retired instructions */
+	bool spec_lock_map;
+};
+
+enum svm_lwp_perf_event {
+	SVM_LWP_PERF_INSNS,
+	SVM_LWP_PERF_BRANCHES,
+	SVM_LWP_PERF_FAR,
+	SVM_LWP_PERF_EVENTS,
+};
+
+struct svm_lwp_perf {
+	struct perf_event *event[SVM_LWP_PERF_EVENTS]; /* NULL until needed */
+	u32 running; /* bits of svm_lwp_perf_event */
+	u64 after[LWP_KINDS];
+	u64 emulated[LWP_KINDS]; /* what KVM has completed since arm() */
+	bool overflow; /* written in NMI context */
+	bool failed; /* the counters were not to be had */
+	unsigned long retry; /* jiffies before which it is of no use */
 };
 
 struct svm_lwp_fake {
@@ -93,12 +125,21 @@ struct svm_lwp {
 
 	/* Counts that the engine does not have yet, see lwp_source.c */
 	bool counting; /* the source is armed */
+	u64 armed[LWP_KINDS]; /* after so many events; 0 = not for this kind */
+	struct lwp_margin margin[LWP_KINDS]; /* only of kinds that a source counts */
 	u64 late_branches; /* branches that have passed; the next one is due */
 	struct svm_lwp_fake fake;
+	struct svm_lwp_perf perf;
 
 	/* The vCPU's own business: only its thread uses these. */
 	bool in_user; /* the last look found CPL 3, and no way out of it has been seen since */
 	bool trapping; /* the user-return trap is armed: IRET intercepted, EFER.SCE clear */
+	bool at_speed; /* the last entry ran without steps, counted by the source */
+	u8 exit_cpl; /* at the last #VMEXIT, and */
+	u64 exit_ip; /* its rIP */
+	bool soft; /* instructions that the source would count wrongly are intercepted */
+	u32 soft_exceptions; /* exception intercepts added for that */
+	bool by_hand; /* such a one comes next: without the source, without the intercepts */
 	bool over_iret; /* IRET was intercepted and is to be stepped over */
 	u64 iret_ip;
 	bool ss_shadow; /* the instruction before was MOV SS or POP SS */
@@ -129,6 +170,7 @@ int svm_lwp_hardware_setup(void);
 void svm_lwp_vm_init(struct kvm *kvm);
 void svm_lwp_vm_destroy(struct kvm *kvm);
 void svm_lwp_vcpu_init(struct kvm_vcpu *vcpu);
+void svm_lwp_vcpu_free(struct kvm_vcpu *vcpu);
 void svm_lwp_reset(struct kvm_vcpu *vcpu);
 void svm_lwp_after_set_cpuid(struct kvm_vcpu *vcpu);
 int svm_lwp_get_msr(struct kvm_vcpu *vcpu, struct msr_data *msr);
@@ -154,16 +196,35 @@ void svm_lwp_inject(struct kvm_vcpu *vcpu, const struct lwp_exc *exc);
 /* lwp_step.c */
 bool svm_lwp_enter(struct kvm_vcpu *vcpu, int *r);
 void svm_lwp_disarm(struct kvm_vcpu *vcpu);
+enum lwp_branch_class svm_lwp_branch_class(const struct lwp_insn *insn);
 void svm_lwp_retired(struct kvm_vcpu *vcpu);
 bool svm_lwp_exception(struct kvm_vcpu *vcpu, u32 exit_code);
 bool svm_lwp_db(struct kvm_vcpu *vcpu);
 void svm_lwp_before_run(struct vcpu_svm *svm);
 void svm_lwp_after_run(struct vcpu_svm *svm);
 
-/* lwp_source.c: svm_lwp.lock is held but at setup */
+/* lwp_speed.c */
+void svm_lwp_watch_soft(struct vcpu_svm *svm, bool on);
+bool svm_lwp_soft(struct kvm_vcpu *vcpu, u32 exit_code);
+void svm_lwp_skipped(struct kvm_vcpu *vcpu);
+void svm_lwp_emulated(struct kvm_vcpu *vcpu);
+
+/* lwp_cpu.c */
+const struct svm_lwp_cpu *svm_lwp_cpu(void);
+void svm_lwp_cpu_warn(void);
+
+/* lwp_perf.c */
+void svm_lwp_perf_free(struct kvm_vcpu *vcpu);
+
+/* lwp_source.c: svm_lwp.lock is held but at setup, and by svm_lwp_source_interrupted() */
 extern const struct svm_lwp_source svm_lwp_fake; /* lwp_fake.c */
+extern const struct svm_lwp_source svm_lwp_perf; /* lwp_perf.c */
 int svm_lwp_source_setup(void);
+void svm_lwp_source_init(struct kvm_vcpu *vcpu);
 bool svm_lwp_source_prompt(void);
+bool svm_lwp_source_at_speed(struct kvm_vcpu *vcpu);
+bool svm_lwp_source_interrupted(struct kvm_vcpu *vcpu);
+void svm_lwp_source_pause(struct kvm_vcpu *vcpu);
 bool svm_lwp_source_counts(struct kvm_vcpu *vcpu);
 void svm_lwp_source_check(struct kvm_vcpu *vcpu);
 void svm_lwp_source_retired(struct kvm_vcpu *vcpu, const struct lwp_retired *r);

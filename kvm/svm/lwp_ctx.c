@@ -32,7 +32,7 @@ bool svm_lwp_idle(struct kvm_vcpu *vcpu)
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
 
 	return !lwp_engine_on(&lwp->engine) && !svm_lwp_any(vcpu) && !lwp->trapping &&
-	       !lwp->watching && !lwp->exceptions && !lwp->live;
+	       !lwp->watching && !lwp->exceptions && !lwp->soft && !lwp->live;
 }
 
 /* Intercept, or stop intercepting, writes of CR3 and FS base. */

@@ -182,6 +182,7 @@ static int svm_lwp_execute(struct kvm_vcpu *vcpu, const struct lwp_xop *xop)
 		lwp_retire(&lwp->engine, &retired);
 	svm_lwp_ctx_changed(vcpu);
 	lwp->next.valid = false;
+	lwp->at_speed = false;
 	lwp->ss_shadow = false;
 	svm_lwp_account(vcpu);
 	mutex_unlock(&lwp->lock);

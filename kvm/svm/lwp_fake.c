@@ -36,18 +36,14 @@ static bool svm_lwp_fake_arm(struct kvm_vcpu *vcpu, const u64 after[LWP_KINDS])
 	return true;
 }
 
-static void svm_lwp_fake_disarm(struct kvm_vcpu *vcpu)
+static bool svm_lwp_fake_stop(struct kvm_vcpu *vcpu, u64 passed[LWP_KINDS])
 {
 	struct svm_lwp_fake *f = &to_svm(vcpu)->lwp.fake;
+	int kind;
 
-	memset(f->after, 0, sizeof(f->after));
-}
-
-static u64 svm_lwp_fake_read(struct kvm_vcpu *vcpu, enum lwp_kind kind)
-{
-	struct svm_lwp_fake *f = &to_svm(vcpu)->lwp.fake;
-
-	return f->after[kind] ? f->count[kind] : 0;
+	for (kind = 0; kind < LWP_KINDS; kind++)
+		passed[kind] = f->after[kind] ? f->count[kind] : 0;
+	return true;
 }
 
 static bool svm_lwp_fake_pending(struct kvm_vcpu *vcpu)
@@ -82,8 +78,7 @@ const struct svm_lwp_source svm_lwp_fake = {
 	.name = "fake",
 	.steps = true,
 	.arm = svm_lwp_fake_arm,
-	.disarm = svm_lwp_fake_disarm,
-	.read = svm_lwp_fake_read,
+	.stop = svm_lwp_fake_stop,
 	.pending = svm_lwp_fake_pending,
 	.retired = svm_lwp_fake_retired,
 };

@@ -80,6 +80,7 @@ void svm_lwp_iret(struct kvm_vcpu *vcpu)
 
 	lwp->over_iret = lwp->trapping;
 	lwp->iret_ip = kvm_rip_read(vcpu);
+	lwp->by_hand = lwp->at_speed && lwp->exit_cpl == 3;
 }
 
 /* Is 0F 07 at rIP, after at most a REX prefix in 64-bit code? *wide: REX.W. */

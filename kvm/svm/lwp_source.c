@@ -14,37 +14,68 @@
 #include <linux/moduleparam.h>
 
 #include "svm.h"
+#include "x86.h"
 #include "lwp.h"
 #include "lwp_trace.h"
 
-static char *lwp_source = "step";
+static char *lwp_source = "auto";
 module_param(lwp_source, charp, 0444);
-MODULE_PARM_DESC(lwp_source,
-		 "what counts events: step (every instruction is stepped), or for tests fake");
+MODULE_PARM_DESC(
+	lwp_source,
+	"what counts events: perf (the PMU), step, auto (perf if there is a PMU), for tests fake");
 
-static unsigned int lwp_margin = 1;
+static unsigned int lwp_margin;
 module_param(lwp_margin, uint, 0644);
-MODULE_PARM_DESC(lwp_margin,
-		 "events before the one that is due, from where on `exact` steps; at least 1");
+MODULE_PARM_DESC(
+	lwp_margin,
+	"events before the one that is due, from where on `exact` steps; 0: found by itself");
 
 static const struct svm_lwp_source step_source = { .name = "step" };
 
-static const struct svm_lwp_source *const sources[] = { &step_source, &svm_lwp_fake };
+static const struct svm_lwp_source *const sources[] = { &svm_lwp_perf, &step_source,
+							&svm_lwp_fake };
 static const struct svm_lwp_source *source = &step_source;
 
 static const enum lwp_kind kinds[] = { LWP_KIND_IRE, LWP_KIND_BRE };
 
-int svm_lwp_source_setup(void)
+static const struct svm_lwp_source *svm_lwp_source_find(void)
 {
 	int i;
 
+	if (!strcmp(lwp_source, "auto"))
+		return svm_lwp_perf.usable() ? &svm_lwp_perf : &step_source;
 	for (i = 0; i < ARRAY_SIZE(sources); i++) {
-		source = sources[i];
-		if (!strcmp(source->name, lwp_source))
-			return 0;
+		if (!strcmp(sources[i]->name, lwp_source))
+			return sources[i];
 	}
-	pr_err("lwp_source must be step or fake, not %s\n", lwp_source);
-	return -EINVAL;
+	return NULL;
+}
+
+int svm_lwp_source_setup(void)
+{
+	const struct svm_lwp_source *found = svm_lwp_source_find();
+
+	if (!found) {
+		pr_err("lwp_source must be auto, perf, step or fake, not %s\n", lwp_source);
+		return -EINVAL;
+	}
+	if (found->usable && !found->usable()) {
+		pr_err("lwp_source=%s: this host has no performance counters for it\n", lwp_source);
+		return -ENODEV;
+	}
+	source = found;
+	if (source == &svm_lwp_perf)
+		svm_lwp_cpu_warn();
+	return 0;
+}
+
+void svm_lwp_source_init(struct kvm_vcpu *vcpu)
+{
+	const struct svm_lwp_cpu *cpu = svm_lwp_cpu();
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(kinds); i++)
+		lwp_margin_init(&to_svm(vcpu)->lwp.margin[kinds[i]], cpu->start, 1, cpu->most);
 }
 
 /* Can records be delivered promptly? Stepping has no other way than exactly. */
@@ -53,12 +84,19 @@ bool svm_lwp_source_prompt(void)
 	return source->arm;
 }
 
-/* A counter counts all instructions and all branches: filters take stepping. */
-static bool svm_lwp_countable(const struct lwp_engine *e)
+/*
+ * A counter counts all instructions and all branches: filters take stepping. So does SYSENTER in
+ * legacy mode, which it counts and LWP does not, and for which there is no intercept.
+ */
+static bool svm_lwp_countable(struct kvm_vcpu *vcpu)
 {
+	const struct lwp_engine *e = &to_svm(vcpu)->lwp.engine;
 	enum lwp_branch_class branch;
 
 	if (lwp_ip_filtered(e))
+		return false;
+	if (!source->steps && !is_long_mode(vcpu) &&
+	    to_svm(vcpu)->vmcb01.ptr->save.sysenter_cs & ~(u64)SEGMENT_RPL_MASK)
 		return false;
 	if (lwp_budget(e, LWP_KIND_BRE) == LWP_BUDGET_NEVER)
 		return true;
@@ -69,6 +107,16 @@ static bool svm_lwp_countable(const struct lwp_engine *e)
 	return true;
 }
 
+/* So many events before the one that is due the source is to interrupt. */
+static u64 svm_lwp_margin(struct svm_lwp *lwp, enum lwp_kind kind)
+{
+	unsigned int fixed = READ_ONCE(lwp_margin);
+
+	if (lwp->engine.delivery != LWP_DELIVERY_EXACT)
+		return 0;
+	return fixed ? fixed : lwp->margin[kind].now;
+}
+
 /*
  * Have the source count from here on. False: step. At CPL 3 with the lock held, at an instruction
  * boundary that owes nothing.
@@ -77,24 +125,25 @@ static bool svm_lwp_source_arm(struct kvm_vcpu *vcpu)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
 	const struct lwp_engine *e = &lwp->engine;
-	u64 margin = e->delivery == LWP_DELIVERY_EXACT ? max(READ_ONCE(lwp_margin), 1u) : 0;
-	u64 after[LWP_KINDS] = {};
 	bool any = false;
 	int i;
 
-	if (!source->arm || lwp->late_branches || e->st.pending.event_id || !svm_lwp_countable(e))
+	if (!source->arm || lwp->late_branches || e->st.pending.event_id ||
+	    !svm_lwp_countable(vcpu))
 		return false;
+	memset(lwp->armed, 0, sizeof(lwp->armed));
 	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
 		u64 budget = lwp_budget(e, kinds[i]);
+		u64 margin = svm_lwp_margin(lwp, kinds[i]);
 
 		if (budget == LWP_BUDGET_NEVER)
 			continue;
 		if (budget <= margin)
 			return false;
-		after[kinds[i]] = budget - margin;
+		lwp->armed[kinds[i]] = budget - margin;
 		any = true;
 	}
-	return any && source->arm(vcpu, after);
+	return any && source->arm(vcpu, lwp->armed);
 }
 
 /* May the vCPU run at full speed? */
@@ -107,16 +156,45 @@ bool svm_lwp_source_counts(struct kvm_vcpu *vcpu)
 	return lwp->counting && !source->steps;
 }
 
+/*
+ * n events of a kind have passed, which was too many: the record names what r says. The trace names
+ * each one that `exact` delivers so.
+ */
+static void svm_lwp_source_late(struct kvm_vcpu *vcpu, enum lwp_kind kind, u64 n,
+				const struct lwp_retired *r)
+{
+	struct lwp_engine *e = &to_svm(vcpu)->lwp.engine;
+	u64 overshoots = e->stats.overshoots;
+	u64 due = lwp_budget(e, kind);
+
+	lwp_retire_late(e, kind, n, r);
+	if (e->stats.overshoots != overshoots)
+		trace_kvm_lwp_overshoot(vcpu->vcpu_id, e->rev->event_id[kind], r->address, n - due);
+}
+
+/* Does the source count, now that the vCPU is entered, without being told of each instruction? */
+bool svm_lwp_source_at_speed(struct kvm_vcpu *vcpu)
+{
+	return to_svm(vcpu)->lwp.counting && !source->steps;
+}
+
+/* Right before VM-Entry, IRQs off: has the source interrupted since svm_lwp_source_check()? */
+bool svm_lwp_source_interrupted(struct kvm_vcpu *vcpu)
+{
+	return source->interrupted && source->interrupted(vcpu);
+}
+
 /* The counts are of no interest any more: the state has been replaced or discarded. */
 void svm_lwp_source_drop(struct kvm_vcpu *vcpu)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+	u64 passed[LWP_KINDS];
 
 	lwp->late_branches = 0;
 	if (!lwp->counting)
 		return;
 	lwp->counting = false;
-	source->disarm(vcpu);
+	source->stop(vcpu, passed);
 }
 
 /* n events of a kind have passed. `here`: the vCPU is at CPL 3, before the instruction at rIP. */
@@ -134,22 +212,28 @@ static void svm_lwp_source_add(struct kvm_vcpu *vcpu, enum lwp_kind kind, u64 n,
 		lwp->late_branches = n;
 	} else {
 		r.address = kvm_get_linear_rip(vcpu);
-		lwp_retire_late(e, kind, n, &r);
+		svm_lwp_source_late(vcpu, kind, n, &r);
 	}
 }
 
+/* Stop the source; its counts go to the engine. */
 static void svm_lwp_source_read(struct kvm_vcpu *vcpu, bool here)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
-	u64 passed[ARRAY_SIZE(kinds)];
+	u64 passed[LWP_KINDS];
 	int i;
 
-	for (i = 0; i < ARRAY_SIZE(kinds); i++)
-		passed[i] = source->read(vcpu, kinds[i]);
-	svm_lwp_source_drop(vcpu);
-	for (i = 0; i < ARRAY_SIZE(kinds); i++)
-		svm_lwp_source_add(vcpu, kinds[i], passed[i], here);
-	trace_kvm_lwp_counted(vcpu->vcpu_id, passed[0], passed[1], lwp->late_branches);
+	lwp->counting = false;
+	lwp->late_branches = 0;
+	source->stop(vcpu, passed);
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		if (here && lwp->armed[kinds[i]] && passed[kinds[i]] >= lwp->armed[kinds[i]])
+			lwp_margin_seen(&lwp->margin[kinds[i]],
+					passed[kinds[i]] - lwp->armed[kinds[i]]);
+		svm_lwp_source_add(vcpu, kinds[i], passed[kinds[i]], here);
+	}
+	trace_kvm_lwp_counted(vcpu->vcpu_id, passed[LWP_KIND_IRE], passed[LWP_KIND_BRE],
+			      lwp->late_branches);
 }
 
 /* The engine's counters are to be true now, wherever the vCPU is. */
@@ -164,11 +248,17 @@ void svm_lwp_source_fold(struct kvm_vcpu *vcpu)
 	lwp->late_branches = 0;
 }
 
-/* The same before an LWP instruction at CPL 3, which a late record can name. */
-void svm_lwp_source_fold_here(struct kvm_vcpu *vcpu)
+/* Before the next instruction at CPL 3, which is to be stepped whatever it counts. */
+void svm_lwp_source_pause(struct kvm_vcpu *vcpu)
 {
 	if (to_svm(vcpu)->lwp.counting)
 		svm_lwp_source_read(vcpu, true);
+}
+
+/* As svm_lwp_source_fold() before an LWP instruction at CPL 3, which a late record can name. */
+void svm_lwp_source_fold_here(struct kvm_vcpu *vcpu)
+{
+	svm_lwp_source_pause(vcpu);
 	svm_lwp_source_fold(vcpu);
 }
 
@@ -177,7 +267,8 @@ void svm_lwp_source_check(struct kvm_vcpu *vcpu)
 {
 	if (!to_svm(vcpu)->lwp.counting || !source->pending(vcpu))
 		return;
-	vcpu->stat.lwp_counter_irqs++;
+	if (!source->interrupted || source->interrupted(vcpu))
+		vcpu->stat.lwp_counter_irqs++;
 	svm_lwp_source_read(vcpu, true);
 }
 
@@ -185,11 +276,12 @@ void svm_lwp_source_check(struct kvm_vcpu *vcpu)
  * The first branch after the source has interrupted takes the record of the branches that had
  * passed.
  */
-static void svm_lwp_late_branch(struct svm_lwp *lwp, const struct lwp_retired *r)
+static void svm_lwp_late_branch(struct kvm_vcpu *vcpu, const struct lwp_retired *r)
 {
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
 	struct lwp_retired insn = *r;
 
-	lwp_retire_late(&lwp->engine, LWP_KIND_BRE, lwp->late_branches + 1, r);
+	svm_lwp_source_late(vcpu, LWP_KIND_BRE, lwp->late_branches + 1, r);
 	lwp->late_branches = 0;
 	insn.branch = LWP_BRANCH_NONE;
 	lwp_retire(&lwp->engine, &insn);
@@ -203,7 +295,7 @@ void svm_lwp_source_retired(struct kvm_vcpu *vcpu, const struct lwp_retired *r)
 	if (lwp->counting)
 		source->retired(vcpu, r);
 	else if (lwp->late_branches && lwp_branch_counted(&lwp->engine, r->branch))
-		svm_lwp_late_branch(lwp, r);
+		svm_lwp_late_branch(vcpu, r);
 	else
 		lwp_retire(&lwp->engine, r);
 }

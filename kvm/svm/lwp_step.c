@@ -87,14 +87,17 @@ void svm_lwp_disarm(struct kvm_vcpu *vcpu)
 
 	svm_lwp_trap_return(vcpu, false);
 	svm_lwp_set_step(svm, SVM_LWP_STEP_NONE);
+	svm_lwp_watch_soft(svm, false);
 	svm->lwp.in_user = false;
+	svm->lwp.by_hand = false;
+	svm->lwp.at_speed = false;
 	svm->lwp.over_iret = false;
 	svm->lwp.ss_shadow = false;
 	svm->lwp.next.valid = false;
 }
 
 /* Class of a near branch for the engine. */
-static enum lwp_branch_class svm_lwp_branch_class(const struct lwp_insn *insn)
+enum lwp_branch_class svm_lwp_branch_class(const struct lwp_insn *insn)
 {
 	if (lwp_insn_is_conditional(insn))
 		return LWP_BRANCH_CONDITIONAL;
@@ -249,6 +252,7 @@ static enum svm_lwp_way svm_lwp_prepare(struct kvm_vcpu *vcpu, bool *again)
 {
 	struct vcpu_svm *svm = to_svm(vcpu);
 	struct svm_lwp *lwp = &svm->lwp;
+	bool by_hand = lwp->by_hand;
 
 	*again = false;
 	svm_lwp_ctx_sync(vcpu);
@@ -271,9 +275,15 @@ static enum svm_lwp_way svm_lwp_prepare(struct kvm_vcpu *vcpu, bool *again)
 	lwp->over_iret = false;
 	if (svm->vmcb->save.cpl != 3)
 		return LWP_WAY_RUN;
-	svm_lwp_source_check(vcpu);
+	if (svm_lwp_source_at_speed(vcpu) &&
+	    svm->vmcb->control.int_state & SVM_INTERRUPT_SHADOW_MASK)
+		lwp->ss_shadow = true;
+	if (by_hand)
+		svm_lwp_source_pause(vcpu);
+	else
+		svm_lwp_source_check(vcpu);
 	*again = svm_lwp_boundary(vcpu);
-	if (*again || !svm_lwp_steps(&lwp->engine) || svm_lwp_source_counts(vcpu))
+	if (*again || !svm_lwp_steps(&lwp->engine) || (!by_hand && svm_lwp_source_counts(vcpu)))
 		return LWP_WAY_RUN;
 	svm_lwp_look(vcpu);
 	return svm_lwp_way(vcpu, &lwp->next);
@@ -299,6 +309,12 @@ bool svm_lwp_enter(struct kvm_vcpu *vcpu, int *r)
 	mutex_lock(&lwp->lock);
 	lwp->next.valid = false;
 	way = svm_lwp_prepare(vcpu, &again);
+	lwp->at_speed = svm_lwp_source_at_speed(vcpu);
+	svm_lwp_watch_soft(svm, lwp->at_speed && !lwp->by_hand);
+	lwp->by_hand = false;
+	/* What runs without a step is completed elsewhere, if it counts at all. */
+	if (way == LWP_WAY_RUN)
+		lwp->next.valid = false;
 	svm_lwp_account(vcpu);
 	mutex_unlock(&lwp->lock);
 
@@ -340,6 +356,9 @@ void svm_lwp_before_run(struct vcpu_svm *svm)
 		smp_send_reschedule(svm->vcpu.cpu);
 		lwp->ran = SVM_LWP_STEP_NONE;
 	}
+	/* The source's interrupt came after the last look: complete VMRUN only. */
+	if (lwp->at_speed && svm->vmcb->save.cpl == 3 && svm_lwp_source_interrupted(&svm->vcpu))
+		smp_send_reschedule(svm->vcpu.cpu);
 	if (lwp->ran == SVM_LWP_STEP_NONE)
 		return;
 	lwp->others_tf = svm->vmcb->save.rflags & X86_EFLAGS_TF;
@@ -360,6 +379,8 @@ void svm_lwp_after_run(struct vcpu_svm *svm)
 {
 	struct svm_lwp *lwp = &svm->lwp;
 
+	lwp->exit_cpl = svm->vmcb->save.cpl;
+	lwp->exit_ip = svm->vmcb->save.rip;
 	if (lwp->ran == SVM_LWP_STEP_NONE ||
 	    (lwp->ran == SVM_LWP_STEP_IRET && svm_lwp_stepped(svm)))
 		return;

@@ -120,6 +120,28 @@ TRACE_EVENT(kvm_lwp_counted,
 		  __entry->instructions, __entry->branches, __entry->late_branches)
 );
 
+TRACE_EVENT(kvm_lwp_overshoot,
+	TP_PROTO(unsigned int vcpu_id, unsigned int event_id, u64 address, u64 late),
+	TP_ARGS(vcpu_id, event_id, address, late),
+
+	TP_STRUCT__entry(
+		__field(unsigned int, vcpu_id)
+		__field(unsigned int, event_id)
+		__field(u64, address)
+		__field(u64, late)
+	),
+
+	TP_fast_assign(
+		__entry->vcpu_id = vcpu_id;
+		__entry->event_id = event_id;
+		__entry->address = address;
+		__entry->late = late;
+	),
+
+	TP_printk("vcpu %u event %u names 0x%llx, late by %llu", __entry->vcpu_id,
+		  __entry->event_id, __entry->address, __entry->late)
+);
+
 TRACE_EVENT(kvm_lwp_refused,
 	TP_PROTO(unsigned int vcpu_id, unsigned int reason),
 	TP_ARGS(vcpu_id, reason),

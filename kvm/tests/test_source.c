@@ -171,6 +171,6 @@ int main(void)
 	counts_survive_a_switch_in_between();
 	filters_are_stepped();
 	set_parameter("lwp_fake_skid", "0");
-	set_parameter("lwp_margin", "1");
+	set_parameter("lwp_margin", "0");
 	return done();
 }

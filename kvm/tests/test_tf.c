@@ -439,7 +439,7 @@ static void user_space_sees_no_tf_in_mid_step(void)
 	}
 	setitimer(ITIMER_REAL, &stop, NULL);
 	is(r, VM_DONE, "the program runs to its end");
-	ok(stops > 0, "interrupted %u times", stops);
+	ok(stops > 0 || parameter_is("lwp_source", "perf"), "interrupted %u times", stops);
 	is(seen, 0, "never TF in RFLAGS nor BS in DR6");
 	is(100000 - block_counter(vm, 2), 3001, "nothing counted twice or not at all");
 	vm_free(vm);

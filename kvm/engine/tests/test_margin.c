@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * How the margin follows the lateness of a counter's interrupts (lwp_margin.h).
+ */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include "lwp_margin.h"
+
+static struct lwp_margin m;
+
+static void late(u64 by, int times)
+{
+	while (times--)
+		lwp_margin_seen(&m, by);
+}
+
+Test(margin, stays_for_a_whole_window)
+{
+	lwp_margin_init(&m, 1000, 1, 8000);
+	late(0, LWP_MARGIN_WINDOW - 1);
+	cr_expect(eq(u32, m.now, 1000));
+}
+
+Test(margin, shrinks_by_at_most_a_quarter_a_window)
+{
+	lwp_margin_init(&m, 1000, 1, 8000);
+	late(0, LWP_MARGIN_WINDOW);
+	cr_expect(eq(u32, m.now, 750));
+	late(0, LWP_MARGIN_WINDOW);
+	cr_expect(eq(u32, m.now, 562));
+}
+
+Test(margin, settles_at_five_quarters_of_the_worst)
+{
+	lwp_margin_init(&m, 1000, 1, 8000);
+	late(400, 1);
+	late(100, LWP_MARGIN_WINDOW - 1);
+	cr_expect(eq(u32, m.now, 750)); /* on its way to 501 */
+	late(500, 20 * LWP_MARGIN_WINDOW);
+	cr_expect(eq(u32, m.now, 626)); /* 500 + 125 + 1 */
+}
+
+Test(margin, grows_within_its_bounds_when_interrupts_come_almost_too_late)
+{
+	lwp_margin_init(&m, 1000, 1, 8000);
+	late(999, LWP_MARGIN_WINDOW);
+	cr_expect(eq(u32, m.now, 1249)); /* 999 + 249 + 1 */
+	lwp_margin_init(&m, 1000, 1, 1100);
+	late(999, LWP_MARGIN_WINDOW);
+	cr_expect(eq(u32, m.now, 1100));
+}
+
+Test(margin, becomes_one_if_nothing_is_late)
+{
+	lwp_margin_init(&m, 1000, 1, 8000);
+	late(0, 100 * LWP_MARGIN_WINDOW);
+	cr_expect(eq(u32, m.now, 1));
+	lwp_margin_init(&m, 1000, 16, 8000);
+	late(0, 100 * LWP_MARGIN_WINDOW);
+	cr_expect(eq(u32, m.now, 16));
+}
+
+Test(margin, an_overshoot_raises_it_at_once)
+{
+	lwp_margin_init(&m, 1000, 1, 8000);
+	late(1000, 1); /* exactly the margin is too late */
+	cr_expect(eq(u32, m.now, 1251));
+	late(1500, 1);
+	cr_expect(eq(u32, m.now, 1876));
+}
+
+Test(margin, one_interrupt_in_very_many_does_not_spoil_it)
+{
+	lwp_margin_init(&m, 1000, 1, 8000);
+	late(86738, 1);
+	cr_expect(eq(u32, m.now, 2000));
+	late(~(u64)0, 1);
+	cr_expect(eq(u32, m.now, 4000));
+	late(1u << 31, 2);
+	cr_expect(eq(u32, m.now, 8000));
+}
+
+/* A window that an overshoot interrupts begins anew: what came before does not shrink the margin. */
+Test(margin, an_overshoot_begins_a_window)
+{
+	lwp_margin_init(&m, 1000, 1, 8000);
+	late(0, LWP_MARGIN_WINDOW - 1);
+	late(1000, 1);
+	late(0, LWP_MARGIN_WINDOW - 1);
+	cr_expect(eq(u32, m.now, 1251));
+	late(0, 1);
+	cr_expect(eq(u32, m.now, 938));
+}

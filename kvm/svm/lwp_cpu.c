@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What is known of the performance counters of each AMD family: how late their interrupts come, and
+ * what makes their counts wrong. The events themselves, C0h, C2h and C6h, are the same in all of
+ * them.
+ *
+ * Lateness: interrupts of guest-only counters measured under KVM on Zen 2 (mean 1,496, maximum
+ * 5,043) and Zen 3 (median 2,915, 99% 3,251, maximum 86,738) by the harmony project; rr uses 10,000
+ * for all Zen generations and calls it unbounded, and 250 for family 15h (src/PerfCounters_x86.h).
+ * The start is only where the margin begins, see lwp_margin.h.
+ *
+ * Errata, of AMD's revision guides for family 17h: 990 and 1291, counters of retire events may
+ * overcount; 1023, overflow interrupts may be lost if two or more counters are enabled, which is
+ * why the count is looked at before every entry at CPL 3.
+ *
+ * SpecLockMap: locked instructions that are speculated and rolled back stay counted unless
+ * MSRC001_1020[54] is set (rr's scripts/zen_workaround.py). Only warned of: the bit costs speed and
+ * is the administrator's.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <asm/cpufeature.h>
+#include <asm/msr.h>
+
+#include "svm.h"
+#include "lwp.h"
+
+#define LS_CFG_SPEC_LOCK_MAP_DISABLE BIT_ULL(54)
+
+static const struct svm_lwp_cpu cpus[] = {
+	{ 0x15, 0x00, 0xff, "family 15h", .start = 512, .most = 4096 },
+	{ 0x17, 0x00, 0x2f, "Zen", .start = 4096, .most = 32768, .overcounts = true,
+	  .spec_lock_map = true },
+	{ 0x17, 0x30, 0xff, "Zen 2", .start = 2048, .most = 16384, .overcounts = true,
+	  .spec_lock_map = true },
+	{ 0x19, 0x10, 0x1f, "Zen 4", .start = 4096, .most = 32768, .spec_lock_map = true },
+	{ 0x19, 0x60, 0x7f, "Zen 4", .start = 4096, .most = 32768, .spec_lock_map = true },
+	{ 0x19, 0xa0, 0xaf, "Zen 4", .start = 4096, .most = 32768, .spec_lock_map = true },
+	{ 0x19, 0x00, 0xff, "Zen 3", .start = 4096, .most = 32768, .spec_lock_map = true },
+	{ 0x1a, 0x00, 0xff, "Zen 5", .start = 4096, .most = 32768, .spec_lock_map = true },
+};
+
+/* A processor that is in no row: the widest margin, nothing known against its counts. */
+static const struct svm_lwp_cpu other = { .name = "other", .start = 8192, .most = 32768 };
+
+/* The row of the processor that runs this. */
+const struct svm_lwp_cpu *svm_lwp_cpu(void)
+{
+	const struct cpuinfo_x86 *c = &boot_cpu_data;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(cpus); i++) {
+		if (c->x86 == cpus[i].family && c->x86_model >= cpus[i].model_first &&
+		    c->x86_model <= cpus[i].model_last)
+			return &cpus[i];
+	}
+	return &other;
+}
+
+/* Say what to expect of the counts. A hypervisor's counters have none of the real ones' faults. */
+void svm_lwp_cpu_warn(void)
+{
+	const struct svm_lwp_cpu *cpu = svm_lwp_cpu();
+	u64 ls_cfg;
+
+	if (boot_cpu_has(X86_FEATURE_HYPERVISOR))
+		return;
+	if (cpu->overcounts)
+		pr_info("LWP: %s may count too many retired instructions (errata 990, 1291)\n",
+			cpu->name);
+	if (cpu->spec_lock_map &&
+	    (rdmsrl_safe(MSR_AMD64_LS_CFG, &ls_cfg) || !(ls_cfg & LS_CFG_SPEC_LOCK_MAP_DISABLE)))
+		pr_warn("LWP: locked instructions may count more than once, as MSR C001_1020 bit 54 is clear\n");
+}

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The counter source on a real PMU: perf events of the vCPU's thread that count the guest at CPL 3.
+ *
+ * Near branches are retired branches (C2h) without far control transfers (C6h). C2h alone
+ * interrupts, early by the far ones, and is then armed again for what is left.
+ *
+ * The overflow handler runs in NMI context and only sets a flag. An NMI that takes the vCPU out of
+ * the guest has been handled when svm_vcpu_run() returns; one that comes later, before GIF is
+ * cleared for the next entry, is seen by svm_lwp_before_run(). What has happened is always read
+ * from the counters, never concluded from interrupts: these come late, and may be lost.
+ *
+ * The events are pinned: the host's perf cannot have the counters in between. If it has them
+ * already, the vCPU steps and tries again a little later.
+ *
+ * A thread that runs several vCPUs in turns, as no VMM is known to do, has all of them counted
+ * while one of them is armed.
+ */
+#include <linux/jiffies.h>
+#include <linux/perf_event.h>
+
+#include "svm.h"
+#include "lwp.h"
+
+/* Events of PERF_CTL. */
+#define PMC_RETIRED_INSTRUCTIONS 0xc0
+#define PMC_RETIRED_BRANCHES 0xc2
+#define PMC_RETIRED_FAR 0xc6
+
+/* perf does not arm a counter for less. */
+#define PERF_LEAST 2
+
+/* How long a vCPU steps that could not have the counters. */
+#define PERF_RETRY (HZ / 10)
+
+static const u16 perf_config[SVM_LWP_PERF_EVENTS] = {
+	[SVM_LWP_PERF_INSNS] = PMC_RETIRED_INSTRUCTIONS,
+	[SVM_LWP_PERF_BRANCHES] = PMC_RETIRED_BRANCHES,
+	[SVM_LWP_PERF_FAR] = PMC_RETIRED_FAR,
+};
+
+/* NMI context. */
+static void svm_lwp_perf_overflow(struct perf_event *event, struct perf_sample_data *data,
+				  struct pt_regs *regs)
+{
+	struct svm_lwp_perf *p = event->overflow_handler_context;
+
+	WRITE_ONCE(p->overflow, true);
+}
+
+/* A disabled event of this thread. The one that only counts has no period. */
+static struct perf_event *svm_lwp_perf_create(struct svm_lwp_perf *p, enum svm_lwp_perf_event n)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_RAW,
+		.size = sizeof(attr),
+		.config = perf_config[n],
+		.sample_period = n == SVM_LWP_PERF_FAR ? 0 : S32_MAX,
+		.disabled = true,
+		.pinned = true,
+		.exclude_kernel = true,
+		.exclude_hv = true,
+		.exclude_host = true,
+	};
+
+	return perf_event_create_kernel_counter(&attr, -1, current, svm_lwp_perf_overflow, p);
+}
+
+static void svm_lwp_perf_release(struct svm_lwp_perf *p)
+{
+	int n;
+
+	for (n = 0; n < SVM_LWP_PERF_EVENTS; n++) {
+		if (p->event[n])
+			perf_event_release_kernel(p->event[n]);
+		p->event[n] = NULL;
+	}
+}
+
+void svm_lwp_perf_free(struct kvm_vcpu *vcpu)
+{
+	svm_lwp_perf_release(&to_svm(vcpu)->lwp.perf);
+}
+
+/* Does this host have the counters? They need not be free. */
+static bool svm_lwp_perf_usable(void)
+{
+	struct svm_lwp_perf p = {};
+	int n;
+
+	for (n = 0; n < SVM_LWP_PERF_EVENTS; n++) {
+		p.event[n] = svm_lwp_perf_create(&p, n);
+		if (IS_ERR(p.event[n])) {
+			p.event[n] = NULL;
+			break;
+		}
+	}
+	svm_lwp_perf_release(&p);
+	return n == SVM_LWP_PERF_EVENTS;
+}
+
+/* Count with one event, which interrupts after so many; 0 = never. */
+static bool svm_lwp_perf_start(struct svm_lwp_perf *p, enum svm_lwp_perf_event n, u64 after)
+{
+	struct perf_event *event = p->event[n];
+
+	/* The vCPU has another thread now. */
+	if (event && event->hw.target != current) {
+		perf_event_release_kernel(event);
+		p->event[n] = event = NULL;
+	}
+	if (!event) {
+		event = svm_lwp_perf_create(p, n);
+		if (IS_ERR(event))
+			return false;
+		p->event[n] = event;
+	}
+	if (after && perf_event_period(event, after))
+		return false;
+	perf_event_enable(event);
+	p->running |= BIT(n);
+	return READ_ONCE(event->state) == PERF_EVENT_STATE_ACTIVE;
+}
+
+/* Stop and reset all; their counts. False: one of them has lost its counter meanwhile. */
+static bool svm_lwp_perf_pause(struct svm_lwp_perf *p, u64 count[SVM_LWP_PERF_EVENTS])
+{
+	bool whole = true;
+	int n;
+
+	for (n = 0; n < SVM_LWP_PERF_EVENTS; n++) {
+		count[n] = 0;
+		if (!(p->running & BIT(n)))
+			continue;
+		if (READ_ONCE(p->event[n]->state) == PERF_EVENT_STATE_ERROR)
+			whole = false;
+		count[n] = perf_event_pause(p->event[n], true);
+	}
+	p->running = 0;
+	return whole;
+}
+
+/* No counter is to be had. */
+static void svm_lwp_perf_fail(struct kvm_vcpu *vcpu)
+{
+	struct svm_lwp_perf *p = &to_svm(vcpu)->lwp.perf;
+
+	p->failed = true;
+	p->retry = jiffies + PERF_RETRY;
+	vcpu->stat.lwp_no_counter++;
+}
+
+static bool svm_lwp_perf_arm(struct kvm_vcpu *vcpu, const u64 after[LWP_KINDS])
+{
+	struct svm_lwp_perf *p = &to_svm(vcpu)->lwp.perf;
+	u64 insns = after[LWP_KIND_IRE], branches = after[LWP_KIND_BRE];
+	u64 count[SVM_LWP_PERF_EVENTS];
+
+	if ((insns && insns < PERF_LEAST) || (branches && branches < PERF_LEAST))
+		return false;
+	if (p->failed && time_before(jiffies, p->retry))
+		return false;
+
+	memset(p->emulated, 0, sizeof(p->emulated));
+	memcpy(p->after, after, sizeof(p->after));
+	WRITE_ONCE(p->overflow, false);
+	p->failed = false;
+	if ((!insns || svm_lwp_perf_start(p, SVM_LWP_PERF_INSNS, insns)) &&
+	    (!branches || (svm_lwp_perf_start(p, SVM_LWP_PERF_BRANCHES, branches) &&
+			   svm_lwp_perf_start(p, SVM_LWP_PERF_FAR, 0))))
+		return true;
+	svm_lwp_perf_pause(p, count);
+	svm_lwp_perf_fail(vcpu);
+	return false;
+}
+
+static bool svm_lwp_perf_stop(struct kvm_vcpu *vcpu, u64 passed[LWP_KINDS])
+{
+	struct svm_lwp_perf *p = &to_svm(vcpu)->lwp.perf;
+	u64 count[SVM_LWP_PERF_EVENTS];
+	bool whole = svm_lwp_perf_pause(p, count);
+
+	memset(passed, 0, LWP_KINDS * sizeof(*passed));
+	if (p->after[LWP_KIND_IRE])
+		passed[LWP_KIND_IRE] = count[SVM_LWP_PERF_INSNS] + p->emulated[LWP_KIND_IRE];
+	if (p->after[LWP_KIND_BRE])
+		passed[LWP_KIND_BRE] = count[SVM_LWP_PERF_BRANCHES] - count[SVM_LWP_PERF_FAR] +
+				       p->emulated[LWP_KIND_BRE];
+	if (!whole)
+		svm_lwp_perf_fail(vcpu);
+	return whole;
+}
+
+/* The count of an event of the current thread, without stopping it. */
+static u64 svm_lwp_perf_count(struct perf_event *event)
+{
+	guard(irqsave)();
+	if (event->state == PERF_EVENT_STATE_ACTIVE && event->oncpu == smp_processor_id())
+		event->pmu->read(event);
+	return local64_read(&event->count);
+}
+
+/*
+ * What the event was armed for has passed, or it does not count any more: it lost its counter, or
+ * belongs to a thread that ran the vCPU before.
+ */
+static bool svm_lwp_perf_reached(struct svm_lwp_perf *p, enum svm_lwp_perf_event n,
+				 enum lwp_kind kind)
+{
+	struct perf_event *event = p->event[n];
+
+	if (!p->after[kind])
+		return false;
+	return event->hw.target != current || READ_ONCE(event->state) != PERF_EVENT_STATE_ACTIVE ||
+	       svm_lwp_perf_count(event) >= p->after[kind];
+}
+
+static bool svm_lwp_perf_interrupted(struct kvm_vcpu *vcpu)
+{
+	return READ_ONCE(to_svm(vcpu)->lwp.perf.overflow);
+}
+
+/* What KVM has completed would make the interrupt so much later: the rest is armed anew. */
+static bool svm_lwp_perf_pending(struct kvm_vcpu *vcpu)
+{
+	struct svm_lwp_perf *p = &to_svm(vcpu)->lwp.perf;
+
+	return svm_lwp_perf_interrupted(vcpu) || p->emulated[LWP_KIND_IRE] ||
+	       svm_lwp_perf_reached(p, SVM_LWP_PERF_INSNS, LWP_KIND_IRE) ||
+	       svm_lwp_perf_reached(p, SVM_LWP_PERF_BRANCHES, LWP_KIND_BRE);
+}
+
+/* KVM has completed an instruction of the guest, which the processor therefore has not counted. */
+static void svm_lwp_perf_retired(struct kvm_vcpu *vcpu, const struct lwp_retired *r)
+{
+	struct svm_lwp_perf *p = &to_svm(vcpu)->lwp.perf;
+
+	p->emulated[LWP_KIND_IRE]++;
+	p->emulated[LWP_KIND_BRE] += r->branch != LWP_BRANCH_NONE;
+}
+
+const struct svm_lwp_source svm_lwp_perf = {
+	.name = "perf",
+	.usable = svm_lwp_perf_usable,
+	.arm = svm_lwp_perf_arm,
+	.stop = svm_lwp_perf_stop,
+	.pending = svm_lwp_perf_pending,
+	.interrupted = svm_lwp_perf_interrupted,
+	.retired = svm_lwp_perf_retired,
+};

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The guest runs at full speed while a counter counts it: what the counter sees and LWP does not
+ * count, and the other way round.
+ *
+ * INT n, INT3, INTO and ICEBP retire at CPL 3 but end in the kernel. They are intercepted, the
+ * counter is read, and they run without it, as they do between two steps. SYSCALL and SYSRET do not
+ * retire: the user-return trap has them emulated. Instructions that KVM completes are told to the
+ * source here.
+ */
+#include "svm.h"
+#include "lwp.h"
+
+#define SOFT_EXCEPTIONS (BIT(BP_VECTOR) | BIT(OF_VECTOR))
+
+/* Intercept what the counter would count wrongly, or stop to. */
+void svm_lwp_watch_soft(struct vcpu_svm *svm, bool on)
+{
+	u32 *word = &svm->vmcb01.ptr->control.intercepts[INTERCEPT_EXCEPTION];
+
+	if (svm->lwp.soft == on)
+		return;
+	svm->lwp.soft = on;
+	if (on) {
+		svm->lwp.soft_exceptions = SOFT_EXCEPTIONS & ~*word;
+		*word |= svm->lwp.soft_exceptions;
+		svm_set_intercept(svm, INTERCEPT_INTn);
+		svm_set_intercept(svm, INTERCEPT_ICEBP);
+	} else {
+		*word &= ~svm->lwp.soft_exceptions;
+		svm->lwp.soft_exceptions = 0;
+		svm_clr_intercept(svm, INTERCEPT_INTn);
+		svm_clr_intercept(svm, INTERCEPT_ICEBP);
+	}
+}
+
+/* True: the exit was one of these, which runs at the next entry. */
+bool svm_lwp_soft(struct kvm_vcpu *vcpu, u32 exit_code)
+{
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+	u32 vector = exit_code - SVM_EXIT_EXCP_BASE;
+
+	if (exit_code != SVM_EXIT_SWINT && exit_code != SVM_EXIT_ICEBP &&
+	    (vector >= 32 || !(lwp->soft_exceptions & BIT(vector))))
+		return false;
+	lwp->by_hand = true;
+	return true;
+}
+
+/* KVM has completed an instruction that a counter at full speed did not see. */
+static void svm_lwp_completed(struct kvm_vcpu *vcpu, enum lwp_branch_class branch)
+{
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+	struct lwp_retired r = { .address = kvm_get_linear_rip(vcpu), .branch = branch };
+
+	if (to_svm(vcpu)->vmcb->save.cpl != 3)
+		return;
+	mutex_lock(&lwp->lock);
+	svm_lwp_source_retired(vcpu, &r);
+	mutex_unlock(&lwp->lock);
+}
+
+/* An instruction that was intercepted is done, rIP is behind it. None of these branches. */
+void svm_lwp_skipped(struct kvm_vcpu *vcpu)
+{
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+
+	if (lwp->next.valid)
+		svm_lwp_retired(vcpu);
+	else if (lwp->at_speed && lwp->exit_cpl == 3)
+		svm_lwp_completed(vcpu, LWP_BRANCH_NONE);
+}
+
+/* What the emulator has executed, if it was a near branch. */
+static enum lwp_branch_class svm_lwp_emulated_branch(struct kvm_vcpu *vcpu)
+{
+	const struct x86_emulate_ctxt *ctxt = vcpu->arch.emulate_ctxt;
+	struct lwp_insn insn;
+
+	if (!ctxt->is_branch ||
+	    lwp_insn_decode(ctxt->fetch.data, ctxt->fetch.end - ctxt->fetch.data,
+			    svm_lwp_code_bits(vcpu), &insn) != LWP_DECODE_OK)
+		return LWP_BRANCH_NONE;
+	return svm_lwp_branch_class(&insn);
+}
+
+/*
+ * KVM's emulator has completed an instruction, or a part of a repeated one, which counts when rIP
+ * leaves it.
+ */
+void svm_lwp_emulated(struct kvm_vcpu *vcpu)
+{
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+
+	if (lwp->next.valid)
+		svm_lwp_retired(vcpu);
+	else if (lwp->at_speed && lwp->exit_cpl == 3 &&
+		 !(vcpu->arch.emulate_ctxt->rep_prefix && kvm_rip_read(vcpu) == lwp->exit_ip))
+		svm_lwp_completed(vcpu, svm_lwp_emulated_branch(vcpu));
+}

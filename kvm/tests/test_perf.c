@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Counting with performance counters: records are those of single steps, and nothing is lost or counted twice
+ * at what a counter sees differently.
+ *
+ * The argument is by how many instructions the counters' interrupts come late (0); `exact` gets a margin of one
+ * more than that, so it may not overshoot once.
+ */
+#include <linux/perf_event.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "program.h"
+
+#define PERIOD 5000
+
+static unsigned int skid;
+
+static void start(const u8 *from, const u8 *to, u32 delivery, u32 events)
+{
+	struct kvm_lwp_policy policy = { .delivery = delivery };
+	struct kvm_device_attr a = {
+		.group = KVM_LWP_VM,
+		.attr = KVM_LWP_VM_POLICY,
+		.addr = (u64)&policy,
+	};
+
+	vm = vm_new(true);
+	if (ioctl(vm->fd, KVM_SET_DEVICE_ATTR, &a))
+		ok(false, "set the policy");
+	v = vm_add_vcpu(vm);
+	block_init(vm, events, 128);
+	vm_load(vm, from, to);
+}
+
+static void event_each(u32 event, u32 period)
+{
+	block_event(vm, event, period - 1, period - 1);
+}
+
+static void set_margin(unsigned int margin)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%u", margin);
+	set_parameter("lwp_margin", text);
+}
+
+/* What `exact` may step for each record: the margin, and what KVM's own exits cost. */
+static void spared_steps(u32 records)
+{
+	u64 steps = vm_stat(v, "lwp_steps");
+
+	ok(steps <= (u64)records * (skid + 2), "the counter spares stepping: %llu steps",
+	   (unsigned long long)steps);
+	is(vm_stat(v, "lwp_overshoots"), 0, "no overshoot");
+}
+
+/* 1 and 20,000 times 3 instructions: number n > 1 is at offset 10, 11 or 13 as (n - 2) % 3 is 0, 1 or 2. */
+PROGRAM(loop, "	mov $20000, %ecx\n" /* 5 */
+	      "1:	nop\n" /* 10 */
+	      "	dec %ecx\n" /* 11 */
+	      "	jnz 1b\n"); /* 13 */
+
+static void exact_names_the_very_instruction(void)
+{
+	start(loop, loop_end, 0, LWP_F_IRE);
+	event_each(2, PERIOD);
+	run_to_end();
+	COUNTED("each 5,000th of 60,001", 10, 13, 11, 10, 13, 11, 10, 13, 11, 10, 13, 11);
+	is(block_counter(vm, 2), PERIOD - 1 - 1, "one has been counted of the next period");
+	spared_steps(12);
+	is(vm_stat(v, "lwp_counter_irqs"), 12, "one interrupt a record");
+	vm_free(vm);
+}
+
+/* The n-th branch is the JNZ of round n, always at offset 13. */
+static void exact_branches_step_to_the_very_one(void)
+{
+	start(loop, loop_end, 0, LWP_F_BRE);
+	event_each(3, PERIOD);
+	run_to_end();
+	COUNTED("each 5,000th of 20,000", 13, 13, 13, 13);
+	is(ring_record(vm, 2).flags, LWP_RECORD_TKN, "the 15,000th is taken");
+	is(ring_record(vm, 2).data2, VM_CODE + 10, "its target");
+	is(ring_record(vm, 3).flags, 0, "the 20,000th is not");
+	is(ring_record(vm, 3).data2, VM_CODE + 15, "its target is behind it");
+	is(block_counter(vm, 3), PERIOD - 1, "no other branch");
+	is(vm_stat(v, "lwp_overshoots"), 0, "no overshoot");
+	vm_free(vm);
+}
+
+/* Instructions each 5,000, branches each 3,000, which are instructions 1 + 9,000 n. */
+static void both_events_share_one_deadline(void)
+{
+	static const u8 events[] = { 2, 3, 2, 2, 3, 2, 2, 3, 2, 2, 3, 2, 2, 3, 2, 3, 2, 2 };
+	u32 i, wrong = 0;
+
+	start(loop, loop_end, 0, LWP_F_IRE | LWP_F_BRE);
+	event_each(2, PERIOD);
+	event_each(3, 3000);
+	run_to_end();
+	is(block_head(vm), 18, "12 and 6 records");
+	for (i = 0; i < sizeof(events); i++)
+		wrong += ring_record(vm, i).event_id != events[i];
+	is(wrong, 0, "in the order of their instructions");
+	is(ring_record(vm, 12).address, VM_CODE + 11, "the 45,000th instruction");
+	is(ring_record(vm, 13).address, VM_CODE + 13, "behind it the 15,000th branch");
+	is(block_counter(vm, 2), PERIOD - 2, "rest of instructions");
+	is(block_counter(vm, 3), 999, "20,000 - 18,000 of 3,000 branches");
+	is(vm_stat(v, "lwp_overshoots"), 0, "no overshoot");
+	vm_free(vm);
+}
+
+/*
+ * What a counter does not see as LWP does. In each round 9 count: CPUID, MOV, PUSH, LEA, PUSH, far RET, NOP, DEC,
+ * JNZ; INT n, INT3 and SYSCALL do not. The far RET stays at CPL 3: an instruction and no branch.
+ */
+PROGRAM(mixed, "	mov $500, %r8d\n" /* 5; 6 bytes */
+	       "1:	cpuid\n"
+	       "	int $3\n"
+	       "	int3\n"
+	       "	syscall\n"
+	       "	mov %cs, %ebx\n"
+	       "	push %rbx\n"
+	       "	lea 2f(%rip), %rbx\n"
+	       "	push %rbx\n"
+	       "	lretq\n"
+	       "2:	nop\n"
+	       "	dec %r8\n"
+	       "	jnz 1b\n"
+	       "	mov $0x200000, %ebx\n");
+
+/* Goes on behind whatever stops the program. */
+static void run_through(u32 *soft, u32 *syscalls)
+{
+	int stop;
+
+	*soft = *syscalls = 0;
+	while ((stop = vm_run(vm, v)) != VM_DONE) {
+		if (stop == VM_SYSCALL)
+			++*syscalls;
+		else if (stop == 3)
+			++*soft;
+		else
+			break;
+	}
+	is(stop, VM_DONE, "the program runs to its end");
+}
+
+static void what_counters_see_differently_counts_as_in_steps(void)
+{
+	u32 soft, syscalls;
+
+	start(mixed, mixed_end, 0, LWP_F_IRE);
+	block_event(vm, 2, 100000, 100000);
+	run_through(&soft, &syscalls);
+	is(soft, 1000, "INT n and INT3 reach the kernel");
+	is(syscalls, 500, "so does SYSCALL");
+	is(100000 - block_counter(vm, 2), 1 + 500 * 9 + 1, "instructions");
+	is(vm_stat(v, "lwp_no_counter"), 0, "there was always a counter");
+	vm_free(vm);
+
+	start(mixed, mixed_end, 0, LWP_F_BRE);
+	block_event(vm, 3, 100000, 100000);
+	run_through(&soft, &syscalls);
+	is(100000 - block_counter(vm, 3), 500, "branches");
+	vm_free(vm);
+}
+
+/*
+ * No margin: however late the interrupts come, the rate stays. One that is on time has the record name the
+ * instruction behind the 5,000th.
+ */
+static void prompt_takes_one_interrupt_a_record(void)
+{
+	start(loop, loop_end, 1, LWP_F_IRE);
+	event_each(2, PERIOD);
+	run_to_end();
+	is(block_head(vm), 12, "12 records of 60,001 instructions");
+	is(block_counter(vm, 2), PERIOD - 1 - 1, "no count is lost");
+	is(vm_stat(v, "lwp_steps"), 0, "no step");
+	is(vm_stat(v, "lwp_missed"), 0, "none is missed");
+	is(vm_stat(v, "lwp_overshoots"), 0, "which is no overshoot");
+	if (!skid)
+		COUNTED("the instruction behind", 11, 10, 13, 11, 10, 13, 11, 10, 13, 11, 10, 13);
+	vm_free(vm);
+}
+
+/* Half of the skid as margin: all of the records are late, and counted as that; the counts are not. */
+static void an_overshoot_is_counted(void)
+{
+	set_margin(skid / 2);
+	start(loop, loop_end, 0, LWP_F_IRE);
+	event_each(2, PERIOD);
+	run_to_end();
+	is(block_head(vm), 12, "12 records");
+	is(vm_stat(v, "lwp_overshoots"), 12, "12 overshoots");
+	is(block_counter(vm, 2), PERIOD - 1 - 1, "no count is lost");
+	vm_free(vm);
+	set_margin(skid + 1);
+}
+
+/* Chosen by KVM the margin begins far above the skid, and all is stepped that is nearer than that. */
+static void the_margin_is_found(void)
+{
+	set_margin(0);
+	start(loop, loop_end, 0, LWP_F_IRE);
+	block_event(vm, 2, 20000 - 1, 20000 - 1);
+	run_to_end();
+	/* Numbers 20,000, 40,000, 60,000 */
+	COUNTED("each 20,000th", 10, 13, 11);
+	is(vm_stat(v, "lwp_overshoots"), 0, "no overshoot");
+	is(vm_stat(v, "lwp_counter_irqs"), 3, "one interrupt a record");
+	vm_free(vm);
+	set_margin(skid + 1);
+}
+
+/* Others have all counters of CPU 0: it is stepped, and says so. */
+static void without_a_counter_it_is_stepped(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_RAW,
+		.size = sizeof(attr),
+		.config = 0x76,
+		.pinned = 1,
+	};
+	cpu_set_t cpu_0;
+	int fd[8], n = 0;
+
+	CPU_ZERO(&cpu_0);
+	CPU_SET(0, &cpu_0);
+	sched_setaffinity(0, sizeof(cpu_0), &cpu_0);
+	while (n < 8 && (fd[n] = syscall(SYS_perf_event_open, &attr, -1, 0, -1, 0)) >= 0)
+		n++;
+	start(loop, loop_end, 0, LWP_F_IRE);
+	block_event(vm, 2, 5000 - 1, 50 - 1);
+	ioctl(v->fd, KVM_GET_REGS, &v->regs);
+	v->regs.rip = VM_CODE;
+	vm_set_regs(v);
+	memcpy(vm->mem + VM_CODE + 6, (const u8[]){ 100, 0, 0, 0 }, 4); /* 100 rounds */
+	run_to_end();
+	COUNTED("the 50th of 301", 10);
+	ok(vm_stat(v, "lwp_no_counter") > 0, "%d counters are taken: none for KVM", n);
+	is(vm_stat(v, "lwp_steps"), 301, "all is stepped");
+	vm_free(vm);
+	while (n)
+		close(fd[--n]);
+}
+
+/* KVM_RUN by another thread than before. */
+PROGRAM(parts, "	.rept 3\n"
+	       "	mov $1000, %ecx\n"
+	       "1:	loop 1b\n"
+	       "	syscall\n"
+	       "	.endr\n"
+	       "	mov $0x200000, %ebx\n");
+
+static void *run_part(void *stop)
+{
+	*(int *)stop = vm_run(vm, v);
+	return NULL;
+}
+
+static void counters_follow_the_vcpu_to_another_thread(void)
+{
+	int i, stop;
+
+	start(parts, parts_end, 0, LWP_F_IRE);
+	block_event(vm, 2, 100000, 100000);
+	for (i = 0; i < 3; i++) {
+		pthread_t thread;
+
+		pthread_create(&thread, NULL, run_part, &stop);
+		pthread_join(thread, NULL);
+		is(stop, VM_SYSCALL, "a part in a thread of its own");
+	}
+	run_to_end();
+	is(100000 - block_counter(vm, 2), 3 * 1001 + 1, "instructions");
+	vm_free(vm);
+}
+
+int main(int argc, char **argv)
+{
+	if (!parameter_is("lwp_source", "perf"))
+		skip_all("kvm-amd is not loaded with lwp_source=perf");
+	skid = argc > 1 ? atoi(argv[1]) : 0;
+	set_margin(skid + 1);
+	exact_names_the_very_instruction();
+	exact_branches_step_to_the_very_one();
+	both_events_share_one_deadline();
+	what_counters_see_differently_counts_as_in_steps();
+	prompt_takes_one_interrupt_a_record();
+	if (skid)
+		an_overshoot_is_counted();
+	the_margin_is_found();
+	without_a_counter_it_is_stepped();
+	counters_follow_the_vcpu_to_another_thread();
+	return done();
+}
