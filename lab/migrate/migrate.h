@@ -13,6 +13,9 @@ struct options {
 	const char *firmware, *flat; /* -L; the test kernel */
 	const char *kernel, *initrd; /* Linux, whose init is guest-tests/linux/live */
 	const char *accel; /* of the flat machine */
+	const char *into; /* of the one that takes a save up; NULL: the same */
+	const char *machine; /* its type, NULL: the current q35 */
+	const char *properties; /* of the flat machine's CPU, behind those of the program; NULL: none */
 	const char *work; /* a directory of our own */
 	uint64_t seed;
 	unsigned int count; /* of points, mutations, migrations, turns */
@@ -34,12 +37,15 @@ void draw_from(uint64_t seed);
  */
 const char *const *flat_machine(const char *qemu, const char *cpu, const char *append,
 				const char *const *extra);
+/* The same with opt.into. */
+const char *const *flat_destination(const char *cpu, const char *append, const char *const *extra);
 
 /* The program that goes through all states of the engine, in three machines. */
 #define PROGRAMS 3
 extern const struct program {
 	const char *name, *cpu, *append;
 	unsigned int share; /* of ten points */
+	bool apart; /* TCG and KVM do not take up what the other saved */
 } programs[PROGRAMS];
 /* Output of the undisturbed run, the caller's to free, and how many steps it has (NULL: do not ask). */
 char *program_output(const struct program *p, uint64_t *steps);

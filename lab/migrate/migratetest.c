@@ -62,15 +62,15 @@ void draw_from(uint64_t seed)
 	random_state = seed;
 }
 
-const char *const *flat_machine(const char *qemu, const char *cpu, const char *append,
-				const char *const *extra)
+static const char *const *machine_of(const char *qemu, const char *accel, const char *cpu,
+				     const char *append, const char *const *extra)
 {
 	static const char *argv[MACHINE_MAX_ARGS + MAX_QEMU_ARGS];
 	static char smp[16], model[256];
 	const struct machine m = {
 		.qemu = qemu,
 		.firmware = opt.firmware,
-		.accel = opt.accel,
+		.accel = accel,
 		.cpu = model,
 		.image = opt.flat,
 		.append = append,
@@ -78,21 +78,37 @@ const char *const *flat_machine(const char *qemu, const char *cpu, const char *a
 	};
 	int n = 0;
 
-	snprintf(model, sizeof(model), "EPYC%s%s", cpu ? "," : "", cpu ? cpu : "");
+	snprintf(model, sizeof(model), "EPYC%s%s%s%s", cpu ? "," : "", cpu ? cpu : "",
+		 cpu && opt.properties ? "," : "", cpu && opt.properties ? opt.properties : "");
 	machine_command(&m, smp, argv);
 	while (argv[n])
 		n++;
+	if (opt.machine) {
+		argv[n++] = "-machine";
+		argv[n++] = opt.machine;
+	}
 	while (extra && *extra)
 		argv[n++] = *extra++;
 	argv[n] = NULL;
 	return argv;
 }
 
+const char *const *flat_machine(const char *qemu, const char *cpu, const char *append,
+				const char *const *extra)
+{
+	return machine_of(qemu, opt.accel, cpu, append, extra);
+}
+
+const char *const *flat_destination(const char *cpu, const char *append, const char *const *extra)
+{
+	return machine_of(opt.qemu, opt.into ? opt.into : opt.accel, cpu, append, extra);
+}
+
 static _Noreturn void usage(int status)
 {
 	fprintf(status ? stderr : stdout,
 		"usage: migratetest --qemu=QEMU --base=QEMU --firmware=DIR --flat=FLAT.ELF --work=DIR\n"
-		"                   --kernel=VMLINUX --initrd=CPIO [--accel=tcg|kvm] [--seed=N] [--count=N] [--jobs=N] points|moments|snapshot|mismatch|fuzz|live|bench\n"
+		"                   --kernel=VMLINUX --initrd=CPIO [--accel=tcg|kvm] [--into=tcg|kvm] [--machine=TYPE] [--cpu=PROPERTIES] [--seed=N] [--count=N] [--jobs=N] points|moments|snapshot|mismatch|fuzz|live|bench\n"
 		"Test migration of machines with LWP; --base is an unpatched QEMU.\n");
 	exit(status);
 }
@@ -122,6 +138,9 @@ static void parse(int argc, char **argv)
 		{ "kernel", required_argument, NULL, 'k' },
 		{ "initrd", required_argument, NULL, 'i' },
 		{ "accel", required_argument, NULL, 'a' },
+		{ "into", required_argument, NULL, 't' },
+		{ "machine", required_argument, NULL, 'm' },
+		{ "cpu", required_argument, NULL, 'p' },
 		{ "work", required_argument, NULL, 'w' },
 		{ "seed", required_argument, NULL, 's' },
 		{ "count", required_argument, NULL, 'c' },
@@ -154,6 +173,15 @@ static void parse(int argc, char **argv)
 			break;
 		case 'a':
 			opt.accel = optarg;
+			break;
+		case 't':
+			opt.into = optarg;
+			break;
+		case 'm':
+			opt.machine = optarg;
+			break;
+		case 'p':
+			opt.properties = optarg;
 			break;
 		case 'w':
 			opt.work = optarg;
