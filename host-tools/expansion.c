@@ -132,9 +132,9 @@ static bool offers(asker ask, void *opaque, const struct question *q)
 	return props;
 }
 
-bool hostcaps_ask(struct hostcaps *host, asker ask, void *opaque, char why[WHY_SIZE])
+void hostcaps_ask(struct hostcaps *host, asker ask, void *opaque)
 {
-	char reason[WHY_SIZE] = "";
+	char why[WHY_SIZE], reason[WHY_SIZE] = "";
 
 	for (u32 id = 0; id < LWP_REVS; id++) {
 		struct host_rev *rev = &host->rev[id];
@@ -149,8 +149,11 @@ bool hostcaps_ask(struct hostcaps *host, asker ask, void *opaque, char why[WHY_S
 		}
 		good = caps_of(props, id, &rev->caps, why);
 		json_object_put(props);
-		if (!good)
-			return false;
+		if (!good) {
+			if (!*reason)
+				memcpy(reason, why, WHY_SIZE);
+			continue;
+		}
 		rev->offered = true;
 		rev->contexts = 1;
 		rev->deliveries = 1;
@@ -166,5 +169,4 @@ bool hostcaps_ask(struct hostcaps *host, asker ask, void *opaque, char why[WHY_S
 	}
 	if (!hostcaps_any(host))
 		host->reason = copy_string(reason, strlen(reason));
-	return true;
 }

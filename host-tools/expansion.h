@@ -27,9 +27,9 @@ void question_each(const struct question *q,
 		   void (*tell)(void *opaque, const char *name, const char *value), void *opaque);
 
 /*
- * Asks for each revision, context and delivery. Returns true; @host->reason is set when there is no LWP; false
- * and @why when an answer makes no sense.
+ * Asks for each revision, context and delivery. @host->reason is set when there is no LWP, or none whose numbers
+ * make sense.
  */
-bool hostcaps_ask(struct hostcaps *host, asker ask, void *opaque, char why[WHY_SIZE]);
+void hostcaps_ask(struct hostcaps *host, asker ask, void *opaque);
 
 #endif

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * libvirt's hook "qemu" (libvirt.org/hooks.html): refuses a domain whose LWP this host cannot give, before QEMU is
+ * started, with a sentence that virsh shows. docs/libvirt.md says how to install it.
+ *
+ *	qemu NAME OPERATION SUB-OPERATION EXTRA		with the domain's XML on standard input
+ *
+ * What the host can give is in HOST_FILE; without that file the domain's emulator is asked. Nothing is written to
+ * standard output, which libvirt takes for a new XML, and libvirt is not called, which waits for us. Operations
+ * in which a failure would end a running guest are not looked at.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "domain.h"
+#include "lwpctl.h"
+#include "memory.h"
+#include "pool.h"
+
+#ifndef HOST_FILE
+#define HOST_FILE "/etc/libvirt/lwp-host.json"
+#endif
+#define XML_MAX (4 * 1024 * 1024)
+
+/* A failure of these stops what is about to begin and nothing else. */
+static bool looks_at(const char *operation, const char *sub)
+{
+	static const char *const operations[] = { "migrate", "restore", "prepare" };
+
+	if (strcmp(sub, "begin"))
+		return false;
+	for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); i++)
+		if (!strcmp(operation, operations[i]))
+			return true;
+	return false;
+}
+
+static char *read_all(size_t *size)
+{
+	char *text = must(malloc(XML_MAX));
+
+	*size = fread(text, 1, XML_MAX, stdin);
+	return text;
+}
+
+static bool find_host(struct hostcaps *host, const struct domain *domain)
+{
+	const char *accel = domain->type && !strcmp(domain->type, "kvm") ? "kvm" : "tcg";
+
+	if (!access(HOST_FILE, F_OK) || !domain->emulator)
+		return hostcaps_load(host, HOST_FILE);
+	return hostcaps_from_qemu(host, domain->emulator, accel);
+}
+
+static bool allows(const struct domain *domain, const char *operation)
+{
+	struct hostcaps host = { 0 };
+	struct lwp_caps caps;
+	char why[WHY_SIZE];
+	bool good;
+
+	if (!domain->settings.lwp)
+		return true;
+	good = find_host(&host, domain);
+	if (good && !settings_apply(&domain->settings, &host, &caps, why)) {
+		complain("refusing to %s %s here: %s", operation, domain->name, why);
+		good = false;
+	}
+	hostcaps_free(&host);
+	return good;
+}
+
+int main(int argc, char **argv)
+{
+	const char *operation = argc > 2 ? argv[2] : "";
+	struct domain domain;
+	size_t size;
+	char *xml;
+	bool good;
+
+	complain_as = "lwp";
+	if (argc < 4) {
+		complain("expected to be called by libvirt: NAME OPERATION SUB-OPERATION EXTRA");
+		return LWPCTL_USAGE;
+	}
+	if (!looks_at(operation, argv[3]))
+		return LWPCTL_OK;
+	xml = read_all(&size);
+	good = domain_parse(&domain, xml, size, argv[1]) &&
+	       allows(&domain, strcmp(operation, "prepare") ? operation : "start");
+	domain_free(&domain);
+	free(xml);
+	return good ? LWPCTL_OK : LWPCTL_FAILED;
+}
