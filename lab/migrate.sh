@@ -7,10 +7,6 @@
 
 WORK=
 
-# So that TCG and KVM can take up what the other saved: what both have of LWP, no paravirtualisation, and a
-# machine type that has no KVM clock without it.
-ACROSS=(--machine=pc-q35-5.1 --cpu=lwp-dme=off,lwp-cnh=off,lwp-rnh=off,kvm=off)
-
 # migrate_prepare: build what is needed; a private directory
 migrate_prepare()
 {
@@ -65,4 +61,48 @@ migrate_nested()
 	migrate_command /run --jobs=1 "--count=$2" "${@:3}" "$1"
 	nested_boot "${MIGRATE[@]}" 2>"$WORK/$1.err" | tee "$WORK/$1.out" || true
 	migrate_result "$1"
+}
+
+# migrate_across FROM INTO COUNT: points in L1 from one accelerator to the other. What both have of LWP, no
+# paravirtualisation, and a machine type that has no KVM clock without it.
+migrate_across()
+{
+	migrate_nested points "$3" "--accel=$1" "--into=$2" --machine=pc-q35-5.1 \
+		--cpu="lwp-dme=off,lwp-cnh=off,lwp-rnh=off,kvm=off"
+}
+
+# migrate_attributes COUNT: so many damaged images and context arrays for KVM, and guests that run with them
+migrate_attributes()
+{
+	local SMP=1 log=$WORK/attributes.out
+
+	nested_boot "$HOST/kvm/tests/kvm_hostile" attributes "$1" $((RANDOM * 32768 + RANDOM)) >"$log" 2>&1 || true
+	cat "$log"
+	add_counts "$(grep -c '^ok ' "$log")" "$(grep -c '^not ok ' "$log")" 0
+	grep -q '^1[.][.]' "$log" || not_ok "the test of KVM's attributes ended early"
+}
+
+# pair_host ROLE OTHER COUNT: one of two L1 machines that a datagram socket links
+pair_host()
+{
+	local SMP=1 MEMORY=1536 NESTED_DEVICES=(
+		-netdev "dgram,id=link,local.type=unix,local.path=$WORK/$1.socket,remote.type=unix,remote.path=$WORK/$2.socket"
+		-device "virtio-net-pci,netdev=link,mac=52:54:00:00:00:0${#1}")
+
+	migrate_command /run --accel=kvm "--role=$1" "--count=$3" pair
+	in_l1 "$1" "${MIGRATE[@]}" || true
+	mv "$WORK/$1/log" "$WORK/$1.out"
+}
+
+# migrate_pair COUNT: live migrations between two L1 machines
+migrate_pair()
+{
+	pair_host second first "$1" &
+	pair_host first second "$1"
+	wait "$!" || true
+	cat "$WORK/first.out" "$WORK/second.out"
+	: >"$WORK/first.err"
+	: >"$WORK/second.err"
+	migrate_result first
+	migrate_result second
 }

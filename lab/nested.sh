@@ -18,6 +18,7 @@ nested_prepare()
 # nested_boot COMMAND ARG...: run a command in L1. SMP, MEMORY as in boot.sh; NESTED_CPU: another CPU model
 # than EPYC; NESTED_STOCK=1: with the kernel's own KVM modules; NESTED_KVM_AMD: parameters of kvm-amd;
 # KVM_MODULES: the directory of other modules than ours; NESTED_LIMIT: give L1 up after so many seconds;
+# NESTED_DEVICES: an array of further arguments of L0's QEMU;
 # NESTED_KERNEL: a directory with vmlinux and initramfs.cpio of a kernel that has KVM built in.
 nested_boot()
 {
@@ -33,6 +34,7 @@ nested_boot()
 		-append "$KERNEL_ARGS" \
 		-virtfs local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap \
 		-virtfs "local,path=$RUN/share,mount_tag=share,security_model=none,multidevs=remap" \
+		${NESTED_DEVICES[@]+"${NESTED_DEVICES[@]}"} \
 		-- "$LAB/nested-l1" "${modules:-${KVM_MODULES:-$BUILD/kvm}}" "${NESTED_STOCK:-0}" "${NESTED_KVM_AMD-}" "$@"
 }
 

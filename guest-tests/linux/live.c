@@ -3,8 +3,8 @@
  * init of a guest that is migrated while it runs: four processes of two threads each profile known code, over
  * and over, and check each round: the numbers that LWPINS gives have no gap, every record lies in the code
  * that was profiled, instructions and branches are as many as the program has. With the argument "plain" they
- * do as much without LWP. A line for each round,
- * "P.T ROUND ok" or what is wrong, goes to the serial port.
+ * do as much without LWP; with "short" a round is 10,000 times shorter, for a guest that is stepped. A line for
+ * each round, "P.T ROUND ok" or what is wrong, goes to the serial port.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -24,12 +24,13 @@
 #define THREADS 2
 #define IRE 2
 #define BRE 3
-#define NUMBERS 2000 /* of LWPINS in a round */
-#define TURNS 1500
 #define RECORDS 8192 /* of the ring: more than a round gives */
 
 static int serial;
 static bool plain; /* no LWP */
+/* Of a round: numbers that LWPINS gives, turns of the loop between two */
+static unsigned int numbers = 2000, turns = 1500;
+static int32_t shorter = 1; /* intervals by so much */
 
 static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static void say(const char *format, ...)
@@ -77,7 +78,7 @@ static const char *round_of(const struct thread *me, char *text, size_t size)
 	lwp_put32(t.block + LWP_CB_FLAGS, LWP_BIT(IRE) | LWP_BIT(BRE));
 	lwp_put32(slot(&t, BRE) + LWP_CB_SLOT_INTERVAL, (uint32_t)me->bre);
 	lwp_put32(slot(&t, BRE) + LWP_CB_SLOT_COUNTER, (uint32_t)me->bre);
-	known_sequence(t.block, NUMBERS, TURNS);
+	known_sequence(t.block, numbers, turns);
 	for (uint64_t i = 0; i < lwptest_records(&t) && !wrong; i++) {
 		lwptest_record(&t, i, &rec);
 		if (rec.address < (uintptr_t)known_sequence_begin ||
@@ -87,17 +88,19 @@ static const char *round_of(const struct thread *me, char *text, size_t size)
 			wrong = "gap in the numbers";
 		of[rec.event_id]++;
 	}
-	if (!wrong && of[255] != NUMBERS)
+	if (!wrong && of[255] != numbers)
 		wrong = "numbers are missing at the end";
 	if (!wrong && lwptest_missed(&t))
 		wrong = "records were missed";
-	if (!wrong && counted(&t, IRE, of[IRE]) != KNOWN_SEQUENCE(NUMBERS, TURNS))
+	if (!wrong && counted(&t, IRE, of[IRE]) != (int64_t)KNOWN_SEQUENCE(numbers, turns))
 		wrong = "instructions";
-	if (!wrong && counted(&t, BRE, of[BRE]) != KNOWN_SEQUENCE_BRANCHES(NUMBERS, TURNS))
+	if (!wrong && counted(&t, BRE, of[BRE]) != (int64_t)KNOWN_SEQUENCE_BRANCHES(numbers, turns))
 		wrong = "branches";
 	if (wrong)
-		snprintf(text, size, "%s (%u instructions, %u branches, %u numbers, %llu missed)",
-			 wrong, of[IRE], of[BRE], of[255], (unsigned long long)lwptest_missed(&t));
+		snprintf(text, size,
+			 "%s (%lld instructions, %lld branches, %u numbers, %llu missed)", wrong,
+			 (long long)counted(&t, IRE, of[IRE]), (long long)counted(&t, BRE, of[BRE]),
+			 of[255], (unsigned long long)lwptest_missed(&t));
 	else
 		snprintf(text, size, "ok");
 	lwptest_free(&t);
@@ -109,8 +112,8 @@ static const char *plain_round(void)
 {
 	static _Thread_local uint8_t ring[RECORDS * LWP_RECORD_SIZE];
 
-	for (unsigned int i = 0; i < NUMBERS; i++) {
-		for (volatile unsigned int turn = 0; turn < TURNS; turn++)
+	for (unsigned int i = 0; i < numbers; i++) {
+		for (volatile unsigned int turn = 0; turn < turns; turn++)
 			;
 		memset(ring + (size_t)i * 2 * LWP_RECORD_SIZE, (int)i, LWP_RECORD_SIZE);
 	}
@@ -134,8 +137,9 @@ static _Noreturn void run_process(int process)
 	pthread_t id;
 
 	for (int i = 0; i < THREADS; i++) {
-		threads[i] = (struct thread){ process, i, 6000 + 1000 * process + 10 * i,
-					      4000 + 700 * process + 10 * i };
+		threads[i] = (struct thread){ process, i,
+					      (6000 + 1000 * process + 10 * i) / shorter,
+					      (4000 + 700 * process + 10 * i) / shorter };
 		if (i && pthread_create(&id, NULL, run, &threads[i]))
 			_exit(1);
 	}
@@ -146,6 +150,11 @@ static _Noreturn void run_process(int process)
 int main(int argc, char **argv)
 {
 	plain = argc > 1 && !strcmp(argv[1], "plain");
+	if (argc > 1 && !strcmp(argv[1], "short")) {
+		numbers /= 100;
+		turns /= 100;
+		shorter = 100;
+	}
 	if (mount("dev", "/dev", "devtmpfs", 0, NULL) && access("/dev/ttyS0", W_OK))
 		return 1;
 	serial = open("/dev/ttyS0", O_WRONLY | O_NOCTTY);

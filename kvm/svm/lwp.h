@@ -242,6 +242,7 @@ u64 svm_lwp_efer(struct vcpu_svm *svm, u64 efer);
 bool svm_lwp_idle(struct kvm_vcpu *vcpu);
 void svm_lwp_watch(struct kvm_vcpu *vcpu, bool on);
 void svm_lwp_ctx_sync(struct kvm_vcpu *vcpu);
+bool svm_lwp_ctx_awaited(struct kvm_vcpu *vcpu);
 void svm_lwp_ctx_before_llwpcb(struct kvm_vcpu *vcpu);
 void svm_lwp_ctx_changed(struct kvm_vcpu *vcpu);
 void svm_lwp_ctx_park(struct kvm_vcpu *vcpu);

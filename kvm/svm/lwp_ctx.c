@@ -156,19 +156,24 @@ static enum lwp_ctx_found svm_lwp_find(struct kvm_vcpu *vcpu, const struct lwp_c
 
 /*
  * Look up the running thread. In the kernel it is not known which code the thread runs: both are
- * tried.
+ * tried. True: another vCPU has its context.
  */
-static void svm_lwp_lookup(struct kvm_vcpu *vcpu, bool take)
+static bool svm_lwp_lookup(struct kvm_vcpu *vcpu, bool take)
 {
+	enum lwp_ctx_found found = LWP_CTX_NONE;
 	struct lwp_ctx_key key;
+	bool busy;
 
 	if (is_long_mode(vcpu)) {
 		key = svm_lwp_key(vcpu, true);
-		if (svm_lwp_find(vcpu, &key, take) == LWP_CTX_RESUMED)
-			return;
+		found = svm_lwp_find(vcpu, &key, take);
+		if (found == LWP_CTX_RESUMED)
+			return false;
 	}
+	busy = found == LWP_CTX_BUSY;
 	key = svm_lwp_key(vcpu, false);
-	svm_lwp_find(vcpu, &key, take);
+	found = svm_lwp_find(vcpu, &key, take);
+	return found == LWP_CTX_BUSY || (busy && found != LWP_CTX_RESUMED);
 }
 
 static void svm_lwp_sync_auto(struct kvm_vcpu *vcpu)
@@ -176,6 +181,7 @@ static void svm_lwp_sync_auto(struct kvm_vcpu *vcpu)
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
 	u64 fs = to_svm(vcpu)->vmcb01.ptr->save.fs.base;
 	u64 cr3 = kvm_read_cr3(vcpu);
+	bool user = to_svm(vcpu)->vmcb->save.cpl == 3;
 	bool watched = lwp->watching;
 
 	/* A state that user space has set: it is the running thread's. */
@@ -197,11 +203,21 @@ static void svm_lwp_sync_auto(struct kvm_vcpu *vcpu)
 	/*
 	 * At the first look nothing has been switched: a context that is live elsewhere belongs
 	 * there, whatever address space this vCPU happens to have. One that was parked since may
-	 * have come here unwatched.
+	 * have come here unwatched. Nor is anything taken for a kernel, which may be idle with the
+	 * CR3 and FS base of a thread that runs elsewhere by now: at CPL 3 it is known who runs.
 	 */
 	if (lwp->lookup && !lwp->live && svm_lwp_any(vcpu))
-		svm_lwp_lookup(vcpu, watched);
-	lwp->lookup = false;
+		lwp->lookup = svm_lwp_lookup(vcpu, watched && user) && watched && !user;
+	else
+		lwp->lookup = false;
+}
+
+/* A context is to be taken from another vCPU when the guest returns to CPL 3. */
+bool svm_lwp_ctx_awaited(struct kvm_vcpu *vcpu)
+{
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+
+	return lwp->engine.auto_context && lwp->lookup && !is_guest_mode(vcpu);
 }
 
 static struct lwp_ctx_key svm_lwp_os_key(struct kvm_vcpu *vcpu, u64 pointer)

@@ -256,7 +256,8 @@ static enum svm_lwp_way svm_lwp_prepare(struct kvm_vcpu *vcpu, bool *again)
 
 	*again = false;
 	svm_lwp_ctx_sync(vcpu);
-	svm_lwp_trap_return(vcpu, svm_lwp_active(lwp) && svm_lwp_here(vcpu));
+	svm_lwp_trap_return(vcpu, (svm_lwp_active(lwp) && svm_lwp_here(vcpu)) ||
+					  svm_lwp_ctx_awaited(vcpu));
 	if (!lwp->trapping) {
 		svm_lwp_source_fold(vcpu);
 		return LWP_WAY_RUN;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * hostile [SECONDS [SEED]]: guests that do what they can to make LWP write where it must not, or to upset the
+ * hostile [SECONDS [SEED]] | attributes COUNT [SEED]: guests that do what they can to make LWP write where it must not, or to upset the
  * host. Each round is a new VM of a random kind. Memory that is none of theirs has a pattern: of the guest's
- * kernel, of other processes, of another VM, and around the VM's memory in this process.
+ * kernel, of other processes, of another VM, and around the VM's memory in this process. With `attributes` it is
+ * user space alone, until it has set so many images, context arrays and live contexts.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -175,10 +176,30 @@ static bool round_of(u64 *state)
 	}
 }
 
+static int attributes(u32 count, u64 *state)
+{
+	struct bystander bystander;
+	u32 sets = 0;
+	bool good;
+
+	bystander_init(&bystander);
+	do {
+		good = hostile_user_space(state) && bystander_is_whole(&bystander);
+		sets = hostile_sets.accepted + hostile_sets.refused;
+	} while (good && sets < count);
+	tell_figures();
+	diag("%u sets accepted, %u refused", hostile_sets.accepted, hostile_sets.refused);
+	ok(good && sums[0], "%u attributes set, nothing written where it must not be", sets);
+	ok(hostile_sets.accepted && hostile_sets.refused, "some are refused and some accepted");
+	return done();
+}
+
 int main(int argc, char **argv)
 {
+	bool only_attributes = argc > 2 && !strcmp(argv[1], "attributes");
+	const char *given = argc > 2 + only_attributes ? argv[2 + only_attributes] : NULL;
 	time_t end = time(NULL) + (argc > 1 ? atol(argv[1]) : 60);
-	u64 seed = argc > 2 ? strtoull(argv[2], NULL, 0) : (u64)time(NULL);
+	u64 seed = given ? strtoull(given, NULL, 0) : (u64)time(NULL);
 	struct bystander bystander;
 	u64 state = seed;
 	u32 rounds = 0;
@@ -186,6 +207,8 @@ int main(int argc, char **argv)
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	printf("# seed %llu\n", (unsigned long long)seed);
+	if (only_attributes)
+		return attributes((u32)atol(argv[2]), &state);
 	bystander_init(&bystander);
 	do {
 		u64 before = state;

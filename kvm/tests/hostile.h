@@ -38,6 +38,10 @@ void tally(const struct vm *vm);
 /* One round each; false: something is wrong, and has been told. */
 bool hostile_processes(u64 *state);
 bool hostile_hypervisor(u64 *state);
+/* What KVM has said to it: sets of attributes. */
+extern struct hostile_sets {
+	u32 accepted, refused;
+} hostile_sets;
 bool hostile_user_space(u64 *state);
 
 #endif

@@ -120,45 +120,73 @@ bool hostile_hypervisor(u64 *state)
 	return good;
 }
 
-static int set(int fd, u32 group, u64 number, void *addr)
+struct hostile_sets hostile_sets;
+
+static void set(int fd, u32 group, u64 number, void *addr)
 {
 	struct kvm_device_attr a = { .group = group, .attr = number, .addr = (u64)addr };
 
-	return ioctl(fd, KVM_SET_DEVICE_ATTR, &a);
+	if (ioctl(fd, KVM_SET_DEVICE_ATTR, &a))
+		hostile_sets.refused++;
+	else
+		hostile_sets.accepted++;
+}
+
+/* Contexts of the running thread, and of others. */
+static void set_contexts(struct vm *vm, u64 *state)
+{
+	u8 array[4 * LWP_CTX_ENTRY_SIZE] = { 0 };
+	struct kvm_lwp_contexts c = {
+		.addr = (u64)array,
+		.size = (1 + below(state, 4)) * LWP_CTX_ENTRY_SIZE,
+	};
+	u32 k;
+
+	for (k = 0; k < 4; k++) {
+		u8 *entry = array + k * LWP_CTX_ENTRY_SIZE;
+
+		lwp_put64(entry + LWP_CTX_ENTRY_CR3, VM_CR3);
+		lwp_put64(entry + LWP_CTX_ENTRY_THREAD, k * 0x1000);
+		random_image(state, entry + LWP_CTX_ENTRY_IMAGE);
+	}
+	set(vm->fd, KVM_LWP_VM, KVM_LWP_VM_CONTEXTS, &c);
+}
+
+/* One of them goes live, which nobody verifies. */
+static void set_live(struct vcpu *v, u64 *state)
+{
+	struct kvm_lwp_live live = {
+		.cr3 = VM_CR3,
+		.thread = below(state, 4) ? 0 : 0x1000,
+		.flags = below(state, 16) ? below(state, KVM_LWP_LIVE_FLAGS + 1) : (u32)rnd(state),
+	};
+
+	set(v->fd, KVM_LWP_VCPU, KVM_LWP_VCPU_LIVE, &live);
 }
 
 bool hostile_user_space(u64 *state)
 {
 	struct vm *vm = vm_new(true);
 	struct vcpu *v = vm_add_vcpu(vm);
-	u8 array[4 * LWP_CTX_ENTRY_SIZE];
 	u8 image[LWP_IMAGE_SIZE];
 	bool good;
-	u32 i, k;
+	u32 i;
 
 	fill_pattern(vm->mem + HIDDEN, HOSTILE_PAGES, HIDDEN);
 	hide(vm, VM_CR3);
 	protect_kernel(vm, VM_CR3);
 	vm_load(vm, nested, nested_end);
 	for (i = 0; i < SETS; i++) {
-		struct kvm_lwp_contexts c = {
-			.addr = (u64)array,
-			.size = (1 + below(state, 4)) * LWP_CTX_ENTRY_SIZE,
-		};
-
 		vm_start(vm, v);
 		random_block(state, vm->mem + VM_BLOCK);
 		v->regs.rbx = random_pointer(state);
 		vm_set_regs(v);
 		random_image(state, image);
 		set(v->fd, KVM_LWP_VCPU, KVM_LWP_VCPU_IMAGE, image);
-		memset(array, 0, sizeof(array));
-		for (k = 0; k < 4; k++) {
-			lwp_put64(array + k * LWP_CTX_ENTRY_SIZE + LWP_CTX_ENTRY_CR3, VM_CR3);
-			random_image(state, array + k * LWP_CTX_ENTRY_SIZE + LWP_CTX_ENTRY_IMAGE);
-		}
-		if (!below(state, 4))
-			set(vm->fd, KVM_LWP_VM, KVM_LWP_VM_CONTEXTS, &c);
+		if (!below(state, 2))
+			set_contexts(vm, state);
+		if (!below(state, 2))
+			set_live(v, state);
 		vm_run(vm, v);
 	}
 	good = check_pattern(vm, HIDDEN, "memory that is in no table of the guest");

@@ -113,23 +113,8 @@ static void a_thread_takes_its_context_to_another_vcpu(void)
 	vm_free(vm);
 }
 
-/* A block that was changed behind the state's back is not this state's: dropped without a write. */
-static void a_state_whose_block_is_gone_is_dropped(void)
-{
-	begin();
-	is(vm_run(vm, v), VM_SYSCALL, "first part");
-	vm_set_msr(v, FS_BASE, 0x2000);
-	is(vm_run(vm, v), VM_SYSCALL, "second part, as another thread");
-	vm_set_msr(v, FS_BASE, 0x1000);
-	memset(vm->mem + VM_BLOCK, 0x5a, 64);
-	ok(vm_finish(vm, v), "third part");
-	is(v->regs.rax, 0, "the thread has no block");
-	is(block_counter(vm, 2), 1000, "and nothing was written");
-	vm_free(vm);
-}
-
-/* The guest switches with MOV CR3 and WRMSR itself: both are noticed. Runs at CPL 0. */
-extern const u8 kernel[], kernel_user[], kernel_end[];
+/* A kernel that switches to another address space and thread, and back. Runs at CPL 0. */
+extern const u8 kernel[], kernel_end[];
 asm(".pushsection .text\n"
     "kernel:\n"
     "	mov $0x18000, %eax\n" /* VM_CR3_OTHER */
@@ -154,6 +139,46 @@ asm(".pushsection .text\n"
     "kernel_end:\n"
     ".popsection\n");
 
+/*
+ * vCPU 1 is idle in its kernel, with CR3 and FS base of the thread that has moved on to vCPU 0, and
+ * writes them once more. The context stays where the thread runs.
+ */
+static void an_idle_kernel_takes_no_context_away(void)
+{
+	struct vcpu *w;
+
+	begin();
+	w = vm_add_vcpu(vm);
+	is(vm_run(vm, v), VM_SYSCALL, "first part on vCPU 0");
+	go_on_at(w, v, 0x2000);
+	is(vm_run(vm, w), VM_SYSCALL, "another thread on vCPU 1");
+	memcpy(vm->mem + VM_DATA, kernel, (size_t)(kernel_end - kernel));
+	w->regs.rip = VM_DATA;
+	vm_set_regs(w);
+	is(vm_run(vm, w), 0x50, "whose kernel switches to the first thread");
+	is(vm_get_msr(v, LWP_MSR_CBADDR), VM_BLOCK, "vCPU 0 has its block");
+	is(vm_run(vm, v), VM_SYSCALL, "second part on vCPU 0");
+	ok(vm_finish(vm, v), "third part");
+	is(1000 - block_counter(vm, 2), 6, "all six NOPs counted");
+	vm_free(vm);
+}
+
+/* A block that was changed behind the state's back is not this state's: dropped without a write. */
+static void a_state_whose_block_is_gone_is_dropped(void)
+{
+	begin();
+	is(vm_run(vm, v), VM_SYSCALL, "first part");
+	vm_set_msr(v, FS_BASE, 0x2000);
+	is(vm_run(vm, v), VM_SYSCALL, "second part, as another thread");
+	vm_set_msr(v, FS_BASE, 0x1000);
+	memset(vm->mem + VM_BLOCK, 0x5a, 64);
+	ok(vm_finish(vm, v), "third part");
+	is(v->regs.rax, 0, "the thread has no block");
+	is(block_counter(vm, 2), 1000, "and nothing was written");
+	vm_free(vm);
+}
+
+/* The guest switches with MOV CR3 and WRMSR itself: both are noticed. */
 static void guest_writes_of_cr3_and_fs_base_are_noticed(void)
 {
 	struct kvm_sregs s;
@@ -176,6 +201,7 @@ int main(void)
 	another_fs_base_is_another_thread();
 	another_cr3_is_another_address_space();
 	a_thread_takes_its_context_to_another_vcpu();
+	an_idle_kernel_takes_no_context_away();
 	a_state_whose_block_is_gone_is_dropped();
 	guest_writes_of_cr3_and_fs_base_are_noticed();
 	return done();

@@ -34,7 +34,7 @@ static void hear_line(void)
 		heard.wrong += strstr(port.line, "died") != NULL;
 		return;
 	}
-	heard.round[process][thread] = round;
+	heard.said[process][thread]++;
 	heard.rounds++;
 	if (strcmp(verdict, "ok")) {
 		heard.wrong++;
@@ -67,13 +67,13 @@ void guest_rounds(unsigned int rounds)
 	unsigned int start[GUEST_PROCESSES][GUEST_THREADS], p, t;
 	bool enough;
 
-	memcpy(start, heard.round, sizeof(start));
+	memcpy(start, heard.said, sizeof(start));
 	do {
 		hear();
 		enough = true;
 		for (p = 0; p < GUEST_PROCESSES; p++)
 			for (t = 0; t < GUEST_THREADS; t++)
-				enough &= heard.round[p][t] >= start[p][t] + rounds;
+				enough &= heard.said[p][t] >= start[p][t] + rounds;
 	} while (!enough && !heard.wrong);
 }
 
@@ -85,7 +85,7 @@ void guest_start(struct vm *vm, const char *name, const char *cpu, const char *i
 		"-L",
 		opt.firmware,
 		"-accel",
-		"tcg,thread=multi",
+		strcmp(opt.accel, "tcg") ? opt.accel : "tcg,thread=multi",
 		"-machine",
 		"q35",
 		"-cpu",

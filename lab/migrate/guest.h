@@ -12,7 +12,7 @@
 #define GUEST_THREADS 2
 
 extern struct heard {
-	unsigned int round[GUEST_PROCESSES][GUEST_THREADS]; /* the last one */
+	unsigned int said[GUEST_PROCESSES][GUEST_THREADS]; /* rounds, here */
 	unsigned int rounds, wrong; /* in all */
 } heard;
 

@@ -12,10 +12,11 @@ struct options {
 	const char *qemu, *base; /* patched, unpatched */
 	const char *firmware, *flat; /* -L; the test kernel */
 	const char *kernel, *initrd; /* Linux, whose init is guest-tests/linux/live */
-	const char *accel; /* of the flat machine */
+	const char *accel; /* of the flat machine, and of the Linux guest */
 	const char *into; /* of the one that takes a save up; NULL: the same */
 	const char *machine; /* its type, NULL: the current q35 */
-	const char *properties; /* of the flat machine's CPU, behind those of the program; NULL: none */
+	const char *properties; /* more of the flat machine's CPU; NULL: none */
+	const char *role; /* of this host in a pair: first or second */
 	const char *work; /* a directory of our own */
 	uint64_t seed;
 	unsigned int count; /* of points, mutations, migrations, turns */
@@ -67,6 +68,8 @@ void test_mismatch(void);
 void test_fuzz(void);
 /* live.c: opt.count live migrations of a Linux guest */
 void test_live(void);
+/* pair.c: opt.count live migrations of the Linux guest from one host to another and back */
+void test_pair(void);
 /* snapshot.c: opt.count snapshots in one process */
 void test_snapshot(void);
 /* moments.c: save and restore at opt.count moments, for any accelerator */

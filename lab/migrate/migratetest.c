@@ -28,7 +28,7 @@ static const struct part {
 } parts[] = {
 	{ "points", test_points },   { "snapshot", test_snapshot }, { "mismatch", test_mismatch },
 	{ "fuzz", test_fuzz },	     { "live", test_live },	    { "bench", bench },
-	{ "moments", test_moments },
+	{ "moments", test_moments }, { "pair", test_pair },
 };
 #define PARTS (sizeof(parts) / sizeof(parts[0]))
 
@@ -108,7 +108,7 @@ static _Noreturn void usage(int status)
 {
 	fprintf(status ? stderr : stdout,
 		"usage: migratetest --qemu=QEMU --base=QEMU --firmware=DIR --flat=FLAT.ELF --work=DIR\n"
-		"                   --kernel=VMLINUX --initrd=CPIO [--accel=tcg|kvm] [--into=tcg|kvm] [--machine=TYPE] [--cpu=PROPERTIES] [--seed=N] [--count=N] [--jobs=N] points|moments|snapshot|mismatch|fuzz|live|bench\n"
+		"                   --kernel=VMLINUX --initrd=CPIO [--accel=tcg|kvm] [--into=tcg|kvm] [--role=first|second] [--machine=TYPE] [--cpu=PROPERTIES] [--seed=N] [--count=N] [--jobs=N] points|moments|snapshot|mismatch|fuzz|live|pair|bench\n"
 		"Test migration of machines with LWP; --base is an unpatched QEMU.\n");
 	exit(status);
 }
@@ -138,6 +138,7 @@ static void parse(int argc, char **argv)
 		{ "kernel", required_argument, NULL, 'k' },
 		{ "initrd", required_argument, NULL, 'i' },
 		{ "accel", required_argument, NULL, 'a' },
+		{ "role", required_argument, NULL, 'r' },
 		{ "into", required_argument, NULL, 't' },
 		{ "machine", required_argument, NULL, 'm' },
 		{ "cpu", required_argument, NULL, 'p' },
@@ -173,6 +174,9 @@ static void parse(int argc, char **argv)
 			break;
 		case 'a':
 			opt.accel = optarg;
+			break;
+		case 'r':
+			opt.role = optarg;
 			break;
 		case 't':
 			opt.into = optarg;

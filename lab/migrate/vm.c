@@ -298,6 +298,11 @@ void vm_migration(struct vm *vm, const char *wanted)
 	} while (strcmp(status, wanted));
 }
 
+bool vm_try_save(struct vm *vm, const char *path)
+{
+	return vm_try(vm, "migrate", "{\"uri\":\"file:%s\"}", path) && vm_migrated(vm);
+}
+
 bool vm_load(struct vm *vm, const char *path)
 {
 	vm_capability(vm, NULL);

@@ -58,6 +58,8 @@ void vm_capability(struct vm *vm, const char *name);
 bool vm_migrated(struct vm *vm);
 /* Save to the file @path (the machine is stopped or will be) and wait for the end. */
 void vm_save(struct vm *vm, const char *path);
+/* The same; false when QEMU has gone. */
+bool vm_try_save(struct vm *vm, const char *path);
 
 /* Wait until migration has this status. */
 void vm_migration(struct vm *vm, const char *status);
