@@ -64,7 +64,7 @@ struct kvm_lwp_contexts {
 
 #define KVM_LWP_LIVE LWP_BIT(0) /* the context of this key is live; else the key is 0 */
 #define KVM_LWP_LOOKUP LWP_BIT(1) /* a context is looked for when the vCPU runs */
-/* The vCPU has entered CPL 3 and has executed nothing there: a store that faulted is tried again. */
+/* CPL 3 was entered and nothing executed there: a store that faulted is tried again. */
 #define KVM_LWP_ENTERED LWP_BIT(2)
 #define KVM_LWP_LIVE_FLAGS (KVM_LWP_LIVE | KVM_LWP_LOOKUP | KVM_LWP_ENTERED)
 

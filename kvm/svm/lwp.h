@@ -52,7 +52,7 @@ struct svm_lwp_source {
 	 * it cannot.
 	 */
 	bool (*arm)(struct kvm_vcpu *vcpu, const u64 after[LWP_KINDS]);
-	/* Events since arm(), 0 of what is not counted. False: it has missed some, arm() says why. */
+	/* Events since arm(), 0 of what is not counted. False: some were missed, arm() says why. */
 	bool (*stop)(struct kvm_vcpu *vcpu, u64 passed[LWP_KINDS]);
 	/* Has it something to say since arm()? Then stop() is to be called at CPL 3. */
 	bool (*pending)(struct kvm_vcpu *vcpu);

@@ -37,7 +37,7 @@ static bool lwp_read_ring(X86CPU *cpu, const struct lwp_engine *e,
     return true;
 }
 
-/* Is the next event that of the next instruction, if it is a branch at least? */
+/* Is the next event that of the next instruction, or of the next branch? */
 static bool lwp_due(const struct lwp_engine *e)
 {
     return lwp_budget(e, LWP_KIND_IRE) == 1 ||

@@ -14,7 +14,7 @@
 #include "lwp/lwp-vmstate.h"
 #include "lwp_context.h"
 
-/* As many as KVM's module parameter allows; TCG refuses what it has no room for. */
+/* As many as KVM's module parameter allows; TCG refuses more than it has. */
 #define LWP_CONTEXTS_MAX 65536
 
 /* The contexts while a vmstate is handled. */

@@ -79,7 +79,7 @@ typedef struct X86LWPWire {
     bool live;                  /* the context of this key is live */
     uint64_t cr3, thread;
     uint32_t key_flags;
-    bool lookup;                /* look for a context at the next CPL-3 moment */
+    bool lookup;                /* look for a context when CPL 3 is reached */
     bool entered;               /* CPL 3 was entered, nothing executed there */
     bool loaded;                /* KVM: until it has it */
 } X86LWPWire;
