@@ -165,10 +165,12 @@ static void wait_for_signal(pid_t pid, pid_t tid)
 		nanosleep(&ms, NULL);
 }
 
-/* Wait until the perf event's signal has stopped the thread; pass others on. False: the thread ends. */
-static bool wait_for_alarm(pid_t tid)
+/*
+ * Wait until the perf event's signal has stopped the thread; pass others on. One of QEMU's that was on its way
+ * already has swallowed it: whether the event has been reached, its count says. False: the thread ends.
+ */
+static bool wait_for_alarm(pid_t tid, int fd, uint64_t count)
 {
-	siginfo_t info;
 	int status;
 
 	for (;;) {
@@ -176,9 +178,7 @@ static bool wait_for_alarm(pid_t tid)
 			broken("a vCPU's thread is lost: %s", strerror(errno));
 		if (!WIFSTOPPED(status))
 			return false;
-		memset(&info, 0, sizeof(info));
-		ptrace(PTRACE_GETSIGINFO, tid, NULL, &info);
-		if (WSTOPSIG(status) == SIG_VCPU && info.si_code > 0)
+		if (WSTOPSIG(status) == SIG_VCPU && stepper_counted(fd) >= count)
 			return true;
 		/* Not a signal but the stop of a group, if there is an event. */
 		ptrace(PTRACE_CONT, tid, NULL, status >> 16 ? 0 : WSTOPSIG(status));
@@ -195,7 +195,7 @@ bool stepper_run(struct vm *vm, enum stepper_event event, uint64_t count)
 		broken("a vCPU's thread cannot be traced: %s", strerror(errno));
 	fd = open_alarm(tid, event, count);
 	command_start(&command, vm, "cont");
-	if (!wait_for_alarm(tid)) {
+	if (!wait_for_alarm(tid, fd, count)) {
 		pthread_join(command.thread, NULL);
 		close(fd);
 		return false;
