@@ -13,6 +13,8 @@ int complain(const char *format, ...)
 {
 	va_list args;
 
+	if (!complain_as)
+		return LWPCTL_FAILED;
 	fflush(stdout);
 	va_start(args, format);
 	fprintf(stderr, "%s: ", complain_as);

@@ -18,7 +18,7 @@ struct command {
 
 extern const struct command cmd_baseline, cmd_caps, cmd_check, cmd_decode, cmd_explain, cmd_report;
 
-/* Who complains: "lwpctl" unless a program says otherwise. */
+/* Who complains: "lwpctl" unless a program says otherwise. NULL: nobody, and nothing is said. */
 extern const char *complain_as;
 /* One line on standard error, with that and ": " before it. Returns LWPCTL_FAILED. */
 int complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
