@@ -281,7 +281,7 @@ void test_points(void)
 	for (i = 0; i < PROGRAMS; i++) {
 		unsigned int count = opt.count * programs[i].share / 10;
 
-		if (opt.into && programs[i].apart)
+		if (!count || (opt.into && programs[i].apart))
 			continue;
 		asked += count;
 		tried += run_program(&programs[i], count, fell);
