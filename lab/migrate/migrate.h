@@ -26,6 +26,8 @@ extern struct options opt;
 
 /* One verdict: a line, and a count for the end. Returns cond. */
 bool ok(bool cond, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* A line for what this machine lacks, counted too. */
+void skipped(const char *what);
 
 /* Uniform in 0..below - 1, from opt.seed and what was drawn before. */
 uint64_t draw(uint64_t below);

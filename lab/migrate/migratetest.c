@@ -19,7 +19,7 @@
 
 struct options opt = { .accel = "tcg", .count = 100, .jobs = 2 };
 
-static unsigned int passed, failed;
+static unsigned int passed, failed, skips;
 static uint64_t random_state;
 
 static const struct part {
@@ -45,6 +45,13 @@ bool ok(bool cond, const char *format, ...)
 	passed += cond;
 	failed += !cond;
 	return cond;
+}
+
+void skipped(const char *what)
+{
+	printf("skipped %s\n", what);
+	fflush(stdout);
+	skips++;
 }
 
 /* splitmix64 */
@@ -230,6 +237,6 @@ int main(int argc, char **argv)
 		usage(2);
 	printf("%s: seed %llu\n", parts[i].name, (unsigned long long)opt.seed);
 	parts[i].run();
-	printf("%u passed, %u failed, 0 skipped\n", passed, failed);
+	printf("%u passed, %u failed, %u skipped\n", passed, failed, skips);
 	return failed != 0;
 }

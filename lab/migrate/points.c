@@ -55,6 +55,16 @@ static bool on_kvm(void)
 	return !strcmp(opt.accel, "kvm");
 }
 
+/* Does a restored machine print what it should? Saved while it was printing, it prints what is left. */
+static bool ends_as(const char *text, const char *wanted)
+{
+	size_t len = strlen(text), whole = strlen(wanted);
+
+	if (strstr(text, "# counting:"))
+		return !strcmp(program_results(text), wanted);
+	return len && len < whole && !strcmp(wanted + whole - len, text);
+}
+
 static char *file_name(const char *what, unsigned int number)
 {
 	char *name;
@@ -148,7 +158,7 @@ bool program_restored(const struct program *p, const char *save, unsigned int wo
 		vm_do(&vm, "cont", NULL);
 	status = vm_wait(&vm, VM_PATIENCE);
 	text = read_file(output, NULL);
-	same = status == 1 && !strcmp(program_results(text), wanted);
+	same = status == 1 && ends_as(text, wanted);
 	if (!same) {
 		char *errors = read_file(log, NULL);
 
