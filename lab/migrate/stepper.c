@@ -29,8 +29,8 @@
 #define TRACING "/sys/kernel/tracing"
 /* QEMU's signal to vCPU threads, and the only one that they do not block */
 #define SIG_VCPU SIGUSR1
-/* So long the second signal is waited for: it is not sent if QEMU knows of one that is still on its way. */
-#define SIGNAL_MS 1000
+/* QEMU's main thread is waiting for the vCPU if it has been in futex() for so long. */
+#define WAITING_MS 20
 
 /* #DB, #UD, #PF, IRET: exits of a vCPU that LWP steps; interrupts of the host are not among them */
 static const struct tracepoint {
@@ -156,13 +156,33 @@ static bool signal_waits(pid_t pid, pid_t tid)
 	return mask >> (SIG_VCPU - 1) & 1;
 }
 
-static void wait_for_signal(pid_t pid, pid_t tid)
+static bool in_futex(pid_t pid)
+{
+	char path[64], *text;
+	long number;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", pid, pid);
+	text = read_file(path, NULL);
+	number = *text >= '0' && *text <= '9' ? strtol(text, NULL, 10) : -1;
+	free(text);
+	return number == SYS_futex;
+}
+
+/*
+ * The vCPU is to stop: QEMU has said so by a signal, or, if one was on its way already, says nothing and waits.
+ */
+static void wait_for_stop(pid_t pid, pid_t tid)
 {
 	const struct timespec ms = { 0, 1000000 };
-	int i;
+	int i, waiting = 0;
 
-	for (i = 0; i < SIGNAL_MS && !signal_waits(pid, tid); i++)
+	for (i = 0; i < VM_PATIENCE * 1000; i++) {
+		if (signal_waits(pid, tid) || waiting >= WAITING_MS)
+			return;
 		nanosleep(&ms, NULL);
+		waiting = in_futex(pid) ? waiting + 1 : 0;
+	}
+	broken("QEMU does not stop its vCPU");
 }
 
 /*
@@ -202,7 +222,7 @@ bool stepper_run(struct vm *vm, enum stepper_event event, uint64_t count)
 	}
 	pthread_join(command.thread, NULL);
 	command_start(&command, vm, "stop");
-	wait_for_signal(vm->pid, tid);
+	wait_for_stop(vm->pid, tid);
 	if (ptrace(PTRACE_DETACH, tid, NULL, SIG_VCPU))
 		broken("a vCPU's thread is not let go: %s", strerror(errno));
 	pthread_join(command.thread, NULL);
