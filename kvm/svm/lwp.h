@@ -223,6 +223,7 @@ int svm_lwp_source_setup(void);
 void svm_lwp_source_init(struct kvm_vcpu *vcpu);
 bool svm_lwp_source_prompt(void);
 bool svm_lwp_source_at_speed(struct kvm_vcpu *vcpu);
+bool svm_lwp_source_quiet(struct kvm_vcpu *vcpu);
 bool svm_lwp_source_interrupted(struct kvm_vcpu *vcpu);
 void svm_lwp_source_pause(struct kvm_vcpu *vcpu);
 bool svm_lwp_source_counts(struct kvm_vcpu *vcpu);
@@ -234,6 +235,7 @@ void svm_lwp_source_drop(struct kvm_vcpu *vcpu);
 
 /* lwp_return.c */
 void svm_lwp_trap_return(struct kvm_vcpu *vcpu, bool on);
+void svm_lwp_trap_iret(struct vcpu_svm *svm, bool on);
 void svm_lwp_iret(struct kvm_vcpu *vcpu);
 bool svm_lwp_sysret(struct kvm_vcpu *vcpu, int *r);
 u64 svm_lwp_efer(struct vcpu_svm *svm, u64 efer);

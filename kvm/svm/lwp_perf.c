@@ -27,7 +27,10 @@
 #define PMC_RETIRED_BRANCHES 0xc2
 #define PMC_RETIRED_FAR 0xc6
 
-/* perf does not arm a counter for less. */
+/*
+ * perf does not arm a counter for less. An event with one left when its thread is scheduled again
+ * comes one late for that.
+ */
 #define PERF_LEAST 2
 
 /* How long a vCPU steps that could not have the counters. */

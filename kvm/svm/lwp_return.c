@@ -51,20 +51,30 @@ static void svm_lwp_inhibit_avic(struct kvm_vcpu *vcpu, bool on)
 }
 
 /*
- * Arm or disarm the trap. The intercept is shared with the NMI window, which may clear it at any
- * time.
+ * Intercept IRET, or do not: an armed trap does without while a counter counts at full speed and has
+ * nothing to say. The intercept is shared with the NMI window, which may clear it at any time.
  */
+void svm_lwp_trap_iret(struct vcpu_svm *svm, bool on)
+{
+	bool nmi_window = svm->nmi_masked && !svm->awaiting_iret_completion;
+
+	if (svm_is_intercept(svm, INTERCEPT_IRET) == on || (!on && nmi_window))
+		return;
+	if (on)
+		svm_set_intercept(svm, INTERCEPT_IRET);
+	else
+		svm_clr_intercept(svm, INTERCEPT_IRET);
+}
+
+/* Arm or disarm the trap, but for IRET. */
 void svm_lwp_trap_return(struct kvm_vcpu *vcpu, bool on)
 {
 	struct vcpu_svm *svm = to_svm(vcpu);
-	bool nmi_window = svm->nmi_masked && !svm->awaiting_iret_completion;
 
-	if (on && !svm_is_intercept(svm, INTERCEPT_IRET))
-		svm_set_intercept(svm, INTERCEPT_IRET);
 	if (svm->lwp.trapping == on)
 		return;
-	if (!on && !nmi_window)
-		svm_clr_intercept(svm, INTERCEPT_IRET);
+	if (!on)
+		svm_lwp_trap_iret(svm, false);
 	svm->lwp.trapping = on;
 	svm_lwp_inhibit_avic(vcpu, on);
 	svm->vmcb->save.efer &= ~EFER_SCE;

@@ -30,6 +30,9 @@ MODULE_PARM_DESC(
 	lwp_margin,
 	"events before the one that is due, from where on `exact` steps; 0: found by itself");
 
+/* perf may make an interrupt late by one, see lwp_perf.c. */
+#define MARGIN_LEAST 2
+
 static const struct svm_lwp_source step_source = { .name = "step" };
 
 static const struct svm_lwp_source *const sources[] = { &svm_lwp_perf, &step_source,
@@ -75,7 +78,8 @@ void svm_lwp_source_init(struct kvm_vcpu *vcpu)
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(kinds); i++)
-		lwp_margin_init(&to_svm(vcpu)->lwp.margin[kinds[i]], cpu->start, 1, cpu->most);
+		lwp_margin_init(&to_svm(vcpu)->lwp.margin[kinds[i]], cpu->start, MARGIN_LEAST,
+				cpu->most);
 }
 
 /* Can records be delivered promptly? Stepping has no other way than exactly. */
@@ -176,6 +180,12 @@ static void svm_lwp_source_late(struct kvm_vcpu *vcpu, enum lwp_kind kind, u64 n
 bool svm_lwp_source_at_speed(struct kvm_vcpu *vcpu)
 {
 	return to_svm(vcpu)->lwp.counting && !source->steps;
+}
+
+/* The same, and has it nothing to say until it interrupts? */
+bool svm_lwp_source_quiet(struct kvm_vcpu *vcpu)
+{
+	return svm_lwp_source_at_speed(vcpu) && !source->pending(vcpu);
 }
 
 /* Right before VM-Entry, IRQs off: has the source interrupted since svm_lwp_source_check()? */

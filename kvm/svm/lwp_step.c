@@ -312,6 +312,8 @@ bool svm_lwp_enter(struct kvm_vcpu *vcpu, int *r)
 	way = svm_lwp_prepare(vcpu, &again);
 	lwp->at_speed = svm_lwp_source_at_speed(vcpu);
 	svm_lwp_watch_soft(svm, lwp->at_speed && !lwp->by_hand);
+	if (lwp->trapping && way != LWP_WAY_IRET)
+		svm_lwp_trap_iret(svm, !svm_lwp_source_quiet(vcpu));
 	lwp->by_hand = false;
 	/* What runs without a step is completed elsewhere, if it counts at all. */
 	if (way == LWP_WAY_RUN)
