@@ -25,6 +25,7 @@
 #define SYSENTER_PORT 0xfe
 #define IDT32 0x4000
 #define STUBS32 0xa000
+#define HANDLER 0x20000 /* of vm_handler() */
 
 #define KCS 0x08
 #define KSS 0x10
@@ -550,15 +551,29 @@ struct vm_frame vm_frame(const struct vm *vm, const struct vcpu *v, int vector)
 #define APIC_SVR_ON 0x1ff
 #define APIC_IRR 0x200
 
-void vm_apic_on(struct vcpu *v)
+void vm_handler(struct vm *vm, int vector, const void *from, const void *to)
+{
+	u8 *stub = vm->mem + STUBS + vector * STUB_SIZE;
+
+	memcpy(vm->mem + HANDLER, from, (size_t)((const u8 *)to - (const u8 *)from));
+	*stub = 0xe9; /* jmp rel32 */
+	lwp_put32(stub + 1, (u32)(HANDLER - (STUBS + vector * STUB_SIZE + 5)));
+}
+
+void vm_apic_set(struct vcpu *v, u32 reg, u32 value)
 {
 	struct kvm_lapic_state apic;
 
 	if (ioctl(v->fd, KVM_GET_LAPIC, &apic))
 		broken("KVM_GET_LAPIC");
-	lwp_put32(apic.regs + APIC_SVR, APIC_SVR_ON);
+	lwp_put32(apic.regs + reg, value);
 	if (ioctl(v->fd, KVM_SET_LAPIC, &apic))
 		broken("KVM_SET_LAPIC");
+}
+
+void vm_apic_on(struct vcpu *v)
+{
+	vm_apic_set(v, APIC_SVR, APIC_SVR_ON);
 }
 
 bool vm_apic_pending(struct vcpu *v, u8 vector)

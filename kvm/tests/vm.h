@@ -79,8 +79,13 @@ void vm_map(struct vm *vm, u64 addr, bool present);
 /* Map a page to another physical address, before the vCPUs run. */
 void vm_remap(struct vm *vm, u64 addr, u64 physical);
 
+/* The kernel's handler of a vector: position-independent 64-bit code from..to instead of the report. */
+void vm_handler(struct vm *vm, int vector, const void *from, const void *to);
+
 /* The local APIC as firmware leaves it: enabled by its spurious-vector register. */
 void vm_apic_on(struct vcpu *v);
+/* One of its registers, by its offset. */
+void vm_apic_set(struct vcpu *v, u32 reg, u32 value);
 /* Does the local APIC have an interrupt requested? */
 bool vm_apic_pending(struct vcpu *v, u8 vector);
 /* An interrupt for vCPU 0 from a device. */
