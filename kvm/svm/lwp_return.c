@@ -51,8 +51,8 @@ static void svm_lwp_inhibit_avic(struct kvm_vcpu *vcpu, bool on)
 }
 
 /*
- * Intercept IRET, or do not: an armed trap does without while a counter counts at full speed and has
- * nothing to say. The intercept is shared with the NMI window, which may clear it at any time.
+ * Intercept IRET, or do not: an armed trap does without while a counter counts at full speed and
+ * has nothing to say. The intercept is shared with the NMI window, which may clear it at any time.
  */
 void svm_lwp_trap_iret(struct vcpu_svm *svm, bool on)
 {
