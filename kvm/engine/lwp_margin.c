@@ -18,6 +18,8 @@ void lwp_margin_init(struct lwp_margin *m, u32 start, u32 least, u32 most)
 	m->most = most;
 	m->worst = 0;
 	m->seen = 0;
+	m->proven = start;
+	m->stepped = 0;
 }
 
 /* What would have been enough for an interrupt that was so late, with a quarter to spare. */
@@ -42,7 +44,19 @@ void lwp_margin_seen(struct lwp_margin *m, u64 late)
 			return;
 		wanted = enough(m->worst);
 		m->now = clamp_margin(m, wanted < three_quarters ? three_quarters : wanted);
+		m->proven = m->now;
 	}
 	m->worst = 0;
 	m->seen = 0;
+	m->stepped = 0;
+}
+
+void lwp_margin_stepped(struct lwp_margin *m)
+{
+	u32 three_quarters = m->now - m->now / 4;
+
+	if (m->now <= m->proven || ++m->stepped < LWP_MARGIN_WINDOW)
+		return;
+	m->stepped = 0;
+	m->now = three_quarters < m->proven ? m->proven : three_quarters;
 }

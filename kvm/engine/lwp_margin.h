@@ -17,6 +17,8 @@ struct lwp_margin {
 	u32 least, most;
 	u32 worst; /* lateness in this window, below `now` */
 	u32 seen; /* interrupts in this window */
+	u32 proven; /* what the last window, or the start, came to */
+	u32 stepped; /* records since then that were stepped from period to period */
 };
 
 /* 1 <= least <= start <= most. */
@@ -29,5 +31,12 @@ void lwp_margin_init(struct lwp_margin *m, u32 start, u32 least, u32 most);
  * becomes 5/4 of the worst of them, shrinking by no more than a quarter.
  */
 void lwp_margin_seen(struct lwp_margin *m, u64 late);
+
+/*
+ * A record has been stepped from the start because its period was not longer than the margin, so
+ * nothing can be seen. If overshoots have brought the margin there, it goes back towards what was
+ * enough before them, by a quarter for LWP_MARGIN_WINDOW such records, and not further.
+ */
+void lwp_margin_stepped(struct lwp_margin *m);
 
 #endif

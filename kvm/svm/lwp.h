@@ -127,6 +127,7 @@ struct svm_lwp {
 	bool counting; /* the source is armed */
 	u64 armed[LWP_KINDS]; /* after so many events; 0 = not for this kind */
 	struct lwp_margin margin[LWP_KINDS]; /* only of kinds that a source counts */
+	u64 near[LWP_KINDS]; /* events left when that was last within the margin */
 	u64 late_branches; /* branches that have passed; the next one is due */
 	struct svm_lwp_fake fake;
 	struct svm_lwp_perf perf;

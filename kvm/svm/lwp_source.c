@@ -30,6 +30,12 @@ MODULE_PARM_DESC(
 	lwp_margin,
 	"events before the one that is due, from where on `exact` steps; 0: found by itself");
 
+static unsigned int lwp_margin_start;
+module_param(lwp_margin_start, uint, 0644);
+MODULE_PARM_DESC(
+	lwp_margin_start,
+	"where a margin that finds itself begins, for vCPUs to come; 0: as the processor's row says");
+
 /* perf may make an interrupt late by one, see lwp_perf.c. */
 #define MARGIN_LEAST 2
 
@@ -75,10 +81,12 @@ int svm_lwp_source_setup(void)
 void svm_lwp_source_init(struct kvm_vcpu *vcpu)
 {
 	const struct svm_lwp_cpu *cpu = svm_lwp_cpu();
+	u32 start = READ_ONCE(lwp_margin_start);
 	int i;
 
+	start = start ? clamp_t(u32, start, MARGIN_LEAST, cpu->most) : cpu->start;
 	for (i = 0; i < ARRAY_SIZE(kinds); i++)
-		lwp_margin_init(&to_svm(vcpu)->lwp.margin[kinds[i]], cpu->start, MARGIN_LEAST,
+		lwp_margin_init(&to_svm(vcpu)->lwp.margin[kinds[i]], start, MARGIN_LEAST,
 				cpu->most);
 }
 
@@ -122,6 +130,17 @@ static u64 svm_lwp_margin(struct svm_lwp *lwp, enum lwp_kind kind)
 }
 
 /*
+ * The next event of a kind is nearer than the margin. That is so at the end of each period that a
+ * counter has counted; if the period before was stepped to its end too, the margin is told.
+ */
+static void svm_lwp_too_near(struct svm_lwp *lwp, enum lwp_kind kind, u64 budget)
+{
+	if (budget > lwp->near[kind])
+		lwp_margin_stepped(&lwp->margin[kind]);
+	lwp->near[kind] = budget;
+}
+
+/*
  * Have the source count from here on. False: step. At CPL 3 with the lock held, at an instruction
  * boundary that owes nothing.
  */
@@ -142,8 +161,11 @@ static bool svm_lwp_source_arm(struct kvm_vcpu *vcpu)
 
 		if (budget == LWP_BUDGET_NEVER)
 			continue;
-		if (budget <= margin)
+		if (budget <= margin) {
+			svm_lwp_too_near(lwp, kinds[i], budget);
 			return false;
+		}
+		lwp->near[kinds[i]] = U64_MAX;
 		lwp->armed[kinds[i]] = budget - margin;
 		any = true;
 	}

@@ -68,6 +68,8 @@ u32 diff_below(struct diff_random *r, u32 n);
 
 /* A program: its control block, and code of `length` bytes for DIFF_CODE_VA. */
 struct diff_program {
+	u32 spin; /* loops of up to so many turns between the pieces, 0: none */
+	u32 interval; /* added to the intervals of instructions and branches */
 	struct block block;
 	u8 *code;
 	u32 length, room;
@@ -77,7 +79,7 @@ struct diff_program {
 };
 #define DIFF_NO_BREAK 0xffffffffu
 
-/* Make program number n of this seed into p->code, which has p->room bytes. */
+/* Make program number n of this seed, spin and interval into p->code, which has p->room bytes. */
 void diff_generate(struct diff_program *p, u32 seed, u32 n);
 #endif
 

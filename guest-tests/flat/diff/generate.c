@@ -178,6 +178,21 @@ static void loop(struct diff_program *p, struct diff_random *r)
 	emit32(p, top - p->length - 4);
 }
 
+/* Up to p->spin turns of what stops nowhere, so that a performance counter has something to count. */
+static void spin(struct diff_program *p, struct diff_random *r)
+{
+	u32 top;
+
+	EMIT(p, 0xbd); /* mov $imm32, ebp */
+	emit32(p, 1 + diff_below(r, p->spin));
+	top = p->length;
+	arithmetic(p, r);
+	conditional_jump(p, r);
+	arithmetic(p, r);
+	EMIT(p, 0xff, 0xcd, 0x0f, 0x85); /* dec ebp; jnz top */
+	emit32(p, top - p->length - 4);
+}
+
 static u32 some_interval(struct diff_random *r)
 {
 	static const u32 limits[] = { 1, 4, 16, 64, 300 };
@@ -185,16 +200,19 @@ static u32 some_interval(struct diff_random *r)
 	return diff_below(r, limits[diff_below(r, 5)]);
 }
 
-static void make_block(struct block *b, struct diff_random *r)
+static void make_block(struct diff_program *p, struct diff_random *r)
 {
+	struct block *b = &p->block;
 	u32 n = 0;
 	u8 id;
 
 	*b = (struct block){ .random = diff_below(r, 3) ? 0 : diff_below(r, 16) };
 	for (id = EV_VAL; id <= EV_BRE; id++) {
+		u32 least = id == EV_VAL ? 0 : p->interval;
+
 		if (id == EV_IRE ? diff_below(r, 8) : diff_below(r, 3))
-			b->event[n++] =
-				(struct block_event){ id, some_interval(r), some_interval(r) };
+			b->event[n++] = (struct block_event){ id, least + some_interval(r),
+							      least + some_interval(r) };
 	}
 	diff_rows[DIFF_ROW_RANDOM] += b->random != 0;
 	b->size = (32 + 8 * diff_below(r, 30)) * RECORD_SIZE;
@@ -224,7 +242,7 @@ void diff_generate(struct diff_program *p, u32 seed, u32 n)
 	struct diff_random r = { (u64)seed << 32 | n };
 	u32 kinds = (u32)(diff_snips_end - diff_snips), i, items = 12 + diff_below(&r, 20);
 
-	make_block(&p->block, &r);
+	make_block(p, &r);
 	p->length = 0;
 	p->break_at = DIFF_NO_BREAK;
 	p->irqs = diff_below(&r, 2);
@@ -242,6 +260,8 @@ void diff_generate(struct diff_program *p, u32 seed, u32 n)
 			pieces(p, &r, 1);
 		else
 			loop(p, &r);
+		if (p->spin)
+			spin(p, &r);
 	}
 	EMIT(p, 0x8f, 0xe9, 0xf8, 0x12, 0xcb); /* slwpcb rbx */
 	EMIT(p, 0xcd, VEC_EXIT_GATE);

@@ -3,8 +3,9 @@
  * Random programs under a small kernel: faults are skipped, mended or turned into signals, threads and
  * processes switch, interrupts come. What LWP and the program leave in memory is hashed, to be compared with
  * another accelerator: "# dump program N ..." must be the same everywhere (DESIGN.md "Counting").
- * seed=N, first=N, count=N; show=1 prints ring, block and all stops in full; blocked=1 also runs signal
- * handlers while a store waits for its page, where the accelerators count the handler differently.
+ * seed=N, first=N, count=N; spin=N, interval=N: longer programs and intervals (diff.h); records=1 prints the
+ * records; show=1 prints ring, block and all stops in full; blocked=1 also runs signal handlers while a store
+ * waits for its page, where the accelerators count the handler differently.
  */
 #include "apic.h"
 #include "diff.h"
@@ -42,7 +43,7 @@ static u8 *code;
 static u64 other_process, log_hash;
 static u32 stops, signals, depth, traps, store_faults;
 static volatile u32 irqs, nmis;
-static bool show, blocked;
+static bool show, show_records, blocked;
 
 static u64 hash(u64 h, const void *data, u64 n)
 {
@@ -304,6 +305,20 @@ static void show_memory(const char *name, const u8 *from, u32 size)
 	print("\n");
 }
 
+/* Those in the ring, of which there are none yet at its end, in the order of their slots. */
+static void print_records(void)
+{
+	u32 i, slots = program.block.size / RECORD_SIZE;
+
+	for (i = 0; i < slots; i++) {
+		const u8 *rec = l.ring + (program.block.base - RING_VA) + i * RECORD_SIZE;
+
+		if (rec[0] != RING_FILL)
+			print("# record %lx %lx %lx\n", lwp_get64(rec), lwp_get64(rec + 8),
+			      lwp_get64(rec + 16));
+	}
+}
+
 /* Run program n; true: it came to its end. */
 static bool run(u32 seed, u32 n)
 {
@@ -325,6 +340,8 @@ static bool run(u32 seed, u32 n)
 	diff_rows[DIFF_ROW_MISSED] += cb_missed(&l) != 0;
 	print("# dump program %u: ring %016lx block %016lx memory %016lx stops %016lx %u head %x missed %lx\n",
 	      n, ring, block, memory, log_hash, stops, cb_head(&l), cb_missed(&l));
+	if (show_records)
+		print_records();
 	if (show) {
 		show_memory("block", l.cb, 192);
 		show_memory("ring", l.ring + (program.block.base - RING_VA), program.block.size);
@@ -357,7 +374,10 @@ FLAT_TEST(diff)
 	u32 seed = option_number("seed", 1), first = option_number("first", 0);
 	u32 count = option_number("count", ALL_ROWS), n, ended = 0, empty;
 
+	program.spin = option_number("spin", 0);
+	program.interval = option_number("interval", 0);
 	show = option_number("show", 0);
+	show_records = option_number("records", 0);
 	blocked = option_number("blocked", 0);
 	lwp_init(&l);
 	code = as_alloc(l.cr3, DIFF_CODE_VA, DIFF_CODE_PAGES, PAGE_USER_RW);

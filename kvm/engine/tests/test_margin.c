@@ -15,6 +15,12 @@ static void late(u64 by, int times)
 		lwp_margin_seen(&m, by);
 }
 
+static void stepped(int times)
+{
+	while (times--)
+		lwp_margin_stepped(&m);
+}
+
 Test(margin, stays_for_a_whole_window)
 {
 	lwp_margin_init(&m, 1000, 1, 8000);
@@ -91,4 +97,33 @@ Test(margin, an_overshoot_begins_a_window)
 	cr_expect(eq(u32, m.now, 1251));
 	late(0, 1);
 	cr_expect(eq(u32, m.now, 938));
+}
+
+/* A period that is shorter than the margin is stepped and shows no interrupt. */
+Test(margin, goes_back_to_what_was_enough_when_it_outgrows_the_period)
+{
+	lwp_margin_init(&m, 1000, 1, 8000);
+	late(86738, 2);
+	cr_expect(eq(u32, m.now, 4000));
+	stepped(LWP_MARGIN_WINDOW - 1);
+	cr_expect(eq(u32, m.now, 4000));
+	stepped(1);
+	cr_expect(eq(u32, m.now, 3000));
+	stepped(2 * LWP_MARGIN_WINDOW);
+	cr_expect(eq(u32, m.now, 1688)); /* 3000, 2250, 1688 */
+	stepped(2 * LWP_MARGIN_WINDOW);
+	cr_expect(eq(u32, m.now, 1000));
+}
+
+Test(margin, never_goes_below_what_was_enough_without_seeing_an_interrupt)
+{
+	lwp_margin_init(&m, 1000, 1, 8000);
+	stepped(100 * LWP_MARGIN_WINDOW);
+	cr_expect(eq(u32, m.now, 1000));
+	late(800, LWP_MARGIN_WINDOW);
+	cr_expect(eq(u32, m.now, 1001)); /* 800 + 200 + 1 */
+	late(2000, 1);
+	cr_expect(eq(u32, m.now, 2002)); /* twice */
+	stepped(100 * LWP_MARGIN_WINDOW);
+	cr_expect(eq(u32, m.now, 1001));
 }
