@@ -5,9 +5,10 @@
 #include "qmp.h"
 #include <errno.h>
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "memory.h"
 
 #define STAT_PREFIX "lwp-stat-"
 
@@ -17,16 +18,50 @@ static int fail(struct qmp *q, const char *what, const char *why)
 	return -1;
 }
 
+/*
+ * One line, the caller's to free; NULL: QEMU has closed the socket, or was silent for longer than the socket's
+ * timeout. After a signal the kernel does not go on by itself with a socket that has one, not even if the signal
+ * is ignored, as SIGCHLD and SIGCONT are (signal(7)): so this does.
+ */
+static char *read_line(struct qmp *q)
+{
+	char *line = NULL;
+	size_t size;
+	FILE *text = must(open_memstream(&line, &size));
+	int byte;
+
+	for (;;) {
+		errno = 0;
+		byte = getc(q->stream);
+		if (byte == EOF && errno == EINTR) {
+			clearerr(q->stream);
+			continue;
+		}
+		if (byte == EOF || byte == '\n')
+			break;
+		putc(byte, text);
+	}
+	q->late = byte == EOF && errno == EAGAIN;
+	fclose(text);
+	if (byte != EOF)
+		return must(line);
+	free(line);
+	return NULL;
+}
+
 static json_object *read_object(struct qmp *q)
 {
-	json_object *object = NULL;
-	char *line = NULL;
-	size_t room = 0;
+	char *line = read_line(q);
+	json_object *object = line ? json_tokener_parse(line) : NULL;
 
-	if (getline(&line, &room, q->stream) > 0)
-		object = json_tokener_parse(line);
 	free(line);
 	return object;
+}
+
+/* Why nothing came. */
+static const char *silence(const struct qmp *q)
+{
+	return q->late ? "QEMU gives no answer" : "QEMU has ended";
 }
 
 json_object *qmp_call(struct qmp *q, const char *command, json_object *arguments)
@@ -55,7 +90,7 @@ json_object *qmp_call(struct qmp *q, const char *command, json_object *arguments
 		}
 		json_object_array_add(q->events, answer);
 	}
-	fail(q, command, "QEMU gave no answer");
+	fail(q, command, silence(q));
 	return NULL;
 }
 
@@ -79,7 +114,7 @@ json_object *qmp_event(struct qmp *q, const char *name, const char *other)
 			event = read_object(q);
 		}
 		if (!event) {
-			fail(q, name, "QEMU has gone without this event");
+			fail(q, name, silence(q));
 			return NULL;
 		}
 		if (is_event(event, name) || is_event(event, other))

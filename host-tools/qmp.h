@@ -4,11 +4,13 @@
 #define LWPCTL_QMP_H
 
 #include <json-c/json.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 struct qmp {
 	FILE *stream; /* of the answers */
 	json_object *events; /* array of those that came while something else was waited for */
+	bool late; /* the last wait took longer than the socket's timeout */
 	char error[256]; /* what went wrong, in one line */
 };
 

@@ -6,6 +6,7 @@
 . "$LAB/boot.sh"
 
 WORK=
+SEED= # of what the parts draw; empty: each draws its own
 
 # migrate_prepare: build what is needed; a private directory
 migrate_prepare()
@@ -28,7 +29,7 @@ migrate_command()
 	MIGRATE=("$HOST/lab/migrate/migratetest" --qemu="${VLWP_QEMU:-$BUILD/qemu/qemu-system-x86_64}"
 		--base="$BUILD/qemu-base/qemu-system-x86_64" --firmware="$FIRMWARE"
 		--flat="$HOST/guest-tests/flat/flat.elf" --work="$1"
-		--kernel="$BUILD/guest/vmlinux" --initrd="$WORK/live.cpio" "${@:2}")
+		--kernel="$BUILD/guest/vmlinux" --initrd="$WORK/live.cpio" ${SEED:+"--seed=$SEED"} "${@:2}")
 }
 
 # migrate_result NAME: count what $WORK/NAME.out says at its end
@@ -76,7 +77,7 @@ migrate_attributes()
 {
 	local SMP=1 log=$WORK/attributes.out
 
-	nested_boot "$HOST/kvm/tests/kvm_hostile" attributes "$1" $((RANDOM * 32768 + RANDOM)) >"$log" 2>&1 || true
+	nested_boot "$HOST/kvm/tests/kvm_hostile" attributes "$1" "${SEED:-$((RANDOM * 32768 + RANDOM))}" >"$log" 2>&1 || true
 	cat "$log"
 	add_counts "$(grep -c '^ok ' "$log")" "$(grep -c '^not ok ' "$log")" 0
 	grep -q '^1[.][.]' "$log" || not_ok "the test of KVM's attributes ended early"

@@ -81,7 +81,7 @@ static bool migrate_and_watch(struct vm *source, const char *uri, bool *stopped)
 	while (strcmp(text, "failed") && !completed) {
 		event = qmp_event(&source->qmp, "MIGRATION", "STOP");
 		if (!event)
-			broken("%s: %s", source->name, source->qmp.error);
+			vm_broken(source);
 		json_object_object_get_ex(event, "event", &name);
 		if (!strcmp(json_object_get_string(name), "STOP")) {
 			*stopped = true;

@@ -186,6 +186,7 @@ static void work(const struct program *p, const uint64_t *points, unsigned int c
 	char *output = file_name("source", worker), *log = file_name("source-log", worker);
 	char *save = file_name("save", worker), *text;
 	struct verdict v = { 0 };
+	bool ended = false;
 	int counter = -1;
 	unsigned int i;
 	struct vm vm;
@@ -198,7 +199,8 @@ static void work(const struct program *p, const uint64_t *points, unsigned int c
 	for (i = worker; i < count; i += opt.jobs) {
 		if (points[i] <= steps_now(&vm, counter))
 			continue;
-		if (!run_to(&vm, points[i], counter))
+		ended = !run_to(&vm, points[i], counter);
+		if (ended)
 			break;
 		text = vm_cpu_string(&vm, "x-lwp-state");
 		v = (struct verdict){ .step = points[i], .states = states_of(text) };
@@ -207,7 +209,8 @@ static void work(const struct program *p, const uint64_t *points, unsigned int c
 		v.same = program_restored(p, save, worker, wanted);
 		send_verdict(to, &v);
 	}
-	vm_do(&vm, "cont", NULL);
+	if (!ended)
+		vm_do(&vm, "cont", NULL);
 	v = (struct verdict){ .end = true, .same = vm_wait(&vm, VM_PATIENCE) == 1 };
 	text = read_file(output, NULL);
 	v.same = v.same && !strcmp(program_results(text), wanted);
@@ -298,6 +301,13 @@ void test_points(void)
 	}
 	ok(tried >= asked * 9 / 10, "%u points tried of %u asked for", tried, asked);
 	least = on_kvm() ? opt.count / 100 * LEAST_OF_100_KVM : opt.count * LEAST_OF_1000 / 1000;
+	if (!least) {
+		printf("#");
+		for (i = 0; i < WORDS; i++)
+			printf("%s %u in %s", i ? "," : "", fell[i], words[i]);
+		putchar('\n');
+		return;
+	}
 	for (i = 0; i < WORDS; i++)
 		ok(fell[i] >= least, "%u points fell into '%s', at least %u should", fell[i],
 		   words[i], least);

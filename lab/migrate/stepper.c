@@ -64,7 +64,7 @@ static pid_t vcpu_thread(struct vm *vm)
 	pid_t tid;
 
 	if (!cpus)
-		broken("%s: %s", vm->name, vm->qmp.error);
+		vm_broken(vm);
 	json_object_object_get_ex(json_object_array_get_idx(cpus, 0), "thread-id", &id);
 	tid = json_object_get_int(id);
 	json_object_put(cpus);

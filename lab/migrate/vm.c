@@ -18,6 +18,8 @@
 #include <unistd.h>
 
 #define MAX_ARGS 96
+/* A process whose socket is closed has ended by then. */
+#define GONE_MS 1000
 #define CPU_PATH "/machine/unattached/device[0]"
 
 void broken(const char *format, ...)
@@ -81,6 +83,21 @@ static _Noreturn void become(char **argv, int qmp, const char *output, const cha
 	execv(argv[0], argv);
 	dprintf(STDERR_FILENO, "%s: %s\n", argv[0], strerror(errno));
 	_exit(127);
+}
+
+/* Ends the process after a command that failed: with QEMU's words, and how QEMU is. */
+_Noreturn void vm_broken(struct vm *vm)
+{
+	char *error = strdup(vm->qmp.error), *said;
+	struct pollfd process = { (int)syscall(SYS_pidfd_open, vm->pid, 0), POLLIN, 0 };
+	bool there = poll(&process, 1, GONE_MS) == 0;
+	int status = vm_wait(vm, 0);
+
+	said = read_file(vm->log, NULL);
+	if (there)
+		broken("%s: %s; its process was still there", vm->name, error);
+	broken("%s: %s; its process has ended with status %d%s%s", vm->name, error, status,
+	       *said ? " and said: " : "", said);
 }
 
 bool vm_start(struct vm *vm, const char *name, const char *const argv[], const char *output,
@@ -178,7 +195,7 @@ void vm_do(struct vm *vm, const char *command, const char *json, ...)
 	result = qmp_call(&vm->qmp, command, arguments(json, args));
 	va_end(args);
 	if (!result)
-		broken("%s: %s", vm->name, vm->qmp.error);
+		vm_broken(vm);
 	json_object_put(result);
 }
 
@@ -190,7 +207,7 @@ static json_object *cpu_get(struct vm *vm, const char *property)
 	json_object_object_add(object, "property", json_object_new_string(property));
 	value = qmp_call(&vm->qmp, "qom-get", object);
 	if (!value)
-		broken("%s: %s", vm->name, vm->qmp.error);
+		vm_broken(vm);
 	return value;
 }
 
@@ -224,7 +241,7 @@ bool vm_is(struct vm *vm, const char *state)
 	bool is;
 
 	if (!status)
-		broken("%s: %s", vm->name, vm->qmp.error);
+		vm_broken(vm);
 	json_object_object_get_ex(status, "status", &value);
 	is = !strcmp(json_object_get_string(value), state);
 	json_object_put(status);
@@ -237,7 +254,7 @@ double vm_event(struct vm *vm, const char *name)
 	double time;
 
 	if (!event)
-		broken("%s: %s", vm->name, vm->qmp.error);
+		vm_broken(vm);
 	json_object_object_get_ex(event, "timestamp", &stamp);
 	json_object_object_get_ex(stamp, "seconds", &seconds);
 	json_object_object_get_ex(stamp, "microseconds", &micro);

@@ -24,6 +24,9 @@ struct vm {
 /* Says what broke, as printf, and ends this process. */
 _Noreturn void broken(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* The same after a QMP command that failed: with its error, and how the process of QEMU is. */
+_Noreturn void vm_broken(struct vm *vm);
+
 /*
  * Start argv[0]; QMP is added to the arguments. Standard output goes to the file @output (NULL: nowhere),
  * standard error to @vm->log. Returns false when QEMU ends before it speaks QMP.

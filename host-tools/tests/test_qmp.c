@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Reading QEMU's answers from a socket that has a timeout, as all that talk to QEMU set one.
+ */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "qmp.h"
+
+/* What QEMU says, in pieces: one at each signal, by its handler, so that each has interrupted a reader. */
+static const char *const pieces[] = {
+	"{\"QMP\": {",
+	"}}\n",
+	"{\"return\": {}}\n{\"event\": \"STOP\"}\n{\"return\"",
+	": 42}\n",
+};
+static volatile sig_atomic_t next_piece;
+static int qemu;
+
+static void say_next(int signal)
+{
+	const char *piece = pieces[next_piece++];
+
+	(void)signal;
+	if (write(qemu, piece, strlen(piece)) < 0 ||
+	    next_piece == sizeof(pieces) / sizeof(pieces[0]))
+		setitimer(ITIMER_REAL, &(struct itimerval){ 0 }, NULL);
+}
+
+/* The client's end; QEMU's is `qemu`. */
+static int connection(time_t seconds, suseconds_t microseconds)
+{
+	struct timeval patience = { seconds, microseconds };
+	int pair[2];
+
+	cr_assert(zero(int, socketpair(AF_UNIX, SOCK_STREAM, 0, pair)));
+	cr_assert(zero(int,
+		       setsockopt(pair[0], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience))));
+	qemu = pair[1];
+	return pair[0];
+}
+
+Test(qmp, a_signal_loses_no_answer, .timeout = 60)
+{
+	struct itimerval each_10_ms = { { 0, 10000 }, { 0, 10000 } };
+	struct sigaction action = { .sa_handler = say_next };
+	json_object *value;
+	struct qmp q;
+	int fd = connection(30, 0);
+
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &each_10_ms, NULL);
+	cr_assert(zero(int, qmp_open(&q, fd)), "%s", q.error);
+	value = qmp_call(&q, "anything", NULL);
+	cr_assert(ne(ptr, value, NULL), "%s", q.error);
+	cr_expect(eq(int, json_object_get_int(value), 42));
+	cr_expect(eq(sz, json_object_array_length(q.events), 1));
+	json_object_put(value);
+	qmp_close(&q);
+}
+
+Test(qmp, silence_and_an_end_are_told_apart)
+{
+	static const char greeting[] = "{\"QMP\": {}}\n{\"return\": {}}\n";
+	int fd = connection(0, 1000);
+	struct qmp q;
+
+	cr_assert(eq(sz, (size_t)write(qemu, greeting, strlen(greeting)), strlen(greeting)));
+	cr_assert(zero(int, qmp_open(&q, fd)), "%s", q.error);
+	cr_expect(eq(ptr, qmp_call(&q, "stop", NULL), NULL));
+	cr_expect(eq(str, q.error, (char *)"QMP: stop: QEMU gives no answer"));
+	close(qemu);
+	/* The socket's end is seen only by who reads: what was written before went to nobody. */
+	signal(SIGPIPE, SIG_IGN);
+	cr_expect(eq(ptr, qmp_call(&q, "cont", NULL), NULL));
+	cr_expect(eq(str, q.error, (char *)"QMP: cont: QEMU has ended"));
+	qmp_close(&q);
+}
