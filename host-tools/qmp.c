@@ -11,6 +11,7 @@
 #include "memory.h"
 
 #define STAT_PREFIX "lwp-stat-"
+#define KVM_STAT_PREFIX "lwp_"
 
 static int fail(struct qmp *q, const char *what, const char *why)
 {
@@ -167,8 +168,8 @@ static json_object *path_argument(const char *path)
 	return arguments;
 }
 
-/* one_cpu - the statistics of the CPU at a QOM @path */
-static int one_cpu(struct qmp *q, size_t cpu, const char *path, FILE *to)
+/* property_stats - what QEMU has counted for the CPU at a QOM @path: properties of the object */
+static int property_stats(struct qmp *q, size_t cpu, const char *path, FILE *to)
 {
 	json_object *list = qmp_call(q, "qom-list", path_argument(path)), *arguments, *name, *value;
 	size_t i;
@@ -193,15 +194,75 @@ static int one_cpu(struct qmp *q, size_t cpu, const char *path, FILE *to)
 	return list ? 0 : -1;
 }
 
+static json_object *list_of(json_object *item)
+{
+	json_object *list = json_object_new_array();
+
+	json_object_array_add(list, item);
+	return list;
+}
+
+/* kvm_stat - one statistic of KVM's; the others are not of LWP, and may be lists */
+static void kvm_stat(size_t cpu, json_object *stat, FILE *to)
+{
+	json_object *name, *value;
+	const char *text;
+
+	json_object_object_get_ex(stat, "name", &name);
+	json_object_object_get_ex(stat, "value", &value);
+	text = json_object_get_string(name);
+	if (strncmp(text, KVM_STAT_PREFIX, strlen(KVM_STAT_PREFIX)))
+		return;
+	fprintf(to, "%zu ", cpu);
+	for (text += strlen(KVM_STAT_PREFIX); *text; text++)
+		fputc(*text == '_' ? '-' : *text, to);
+	fprintf(to, " %" PRIu64 "\n", json_object_get_uint64(value));
+}
+
+/* kvm_stats - what KVM has counted for the CPU at a QOM @path */
+static int kvm_stats(struct qmp *q, size_t cpu, const char *path, FILE *to)
+{
+	json_object *arguments = json_object_new_object(), *provider = json_object_new_object();
+	json_object *answer, *stats;
+	size_t i, j;
+
+	json_object_object_add(provider, "provider", json_object_new_string("kvm"));
+	json_object_object_add(arguments, "target", json_object_new_string("vcpu"));
+	json_object_object_add(arguments, "vcpus", list_of(json_object_new_string(path)));
+	json_object_object_add(arguments, "providers", list_of(provider));
+	answer = qmp_call(q, "query-stats", arguments);
+	for (i = 0; answer && i < json_object_array_length(answer); i++) {
+		json_object_object_get_ex(json_object_array_get_idx(answer, i), "stats", &stats);
+		for (j = 0; j < json_object_array_length(stats); j++)
+			kvm_stat(cpu, json_object_array_get_idx(stats, j), to);
+	}
+	json_object_put(answer);
+	return answer ? 0 : -1;
+}
+
+static bool runs_in_kvm(struct qmp *q)
+{
+	json_object *answer = qmp_call(q, "query-kvm", NULL), *enabled;
+	bool kvm = json_object_object_get_ex(answer, "enabled", &enabled) &&
+		   json_object_get_boolean(enabled);
+
+	json_object_put(answer);
+	return kvm;
+}
+
 int qmp_lwp_stats(struct qmp *q, FILE *to)
 {
-	json_object *cpus = qmp_call(q, "query-cpus-fast", NULL), *path;
+	json_object *cpus = qmp_call(q, "query-cpus-fast", NULL), *qom;
+	bool kvm = runs_in_kvm(q);
 	int status = cpus ? 0 : -1;
 	size_t i;
 
 	for (i = 0; !status && i < json_object_array_length(cpus); i++) {
-		json_object_object_get_ex(json_object_array_get_idx(cpus, i), "qom-path", &path);
-		status = one_cpu(q, i, json_object_get_string(path), to);
+		const char *path;
+
+		json_object_object_get_ex(json_object_array_get_idx(cpus, i), "qom-path", &qom);
+		path = json_object_get_string(qom);
+		status = kvm ? kvm_stats(q, i, path, to) : property_stats(q, i, path, to);
 	}
 	json_object_put(cpus);
 	return status;

@@ -9,7 +9,7 @@ BOOT_HELP='
     --smp=N                   processors of the guest (default 2)
     --memory=MIB              its memory (default 1024)
     --cpu=PROPERTY,...        CPU properties, as lwp-rev=2007,lwp-context=os,-lwp
-    --stats=FILE              write what the emulator counted of LWP there at the end: CPU NAME VALUE
+    --stats=FILE              write what QEMU or KVM counted of LWP there at the end: CPU NAME VALUE
     The guest sees this machine'\''s files as you can read them; what it writes is gone at the end.'
 
 . "$LAB/accel-kvm.sh"
