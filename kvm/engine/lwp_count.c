@@ -178,7 +178,8 @@ bool lwp_retire_late(struct lwp_engine *e, enum lwp_kind kind, u64 n, const stru
 
 	if (id && count_event(e, id, n) && !e->st.pending.event_id) {
 		gather(e, id, r, true);
-		if (e->delivery == LWP_DELIVERY_EXACT)
+		if (e->delivery == LWP_DELIVERY_EXACT && kind != LWP_KIND_CNH &&
+		    kind != LWP_KIND_RNH)
 			e->stats.overshoots++;
 	}
 	return lwp_boundary_wanted(e, 0, false);

@@ -36,14 +36,17 @@ MODULE_PARM_DESC(lwp_min_buffer,
 /* What this host can do, by LWP_REV_*. Decided once. */
 static struct lwp_caps host_caps[LWP_REVS];
 
-/* Events that neither stepping nor decoding can count: cache misses and clocks. */
-static bool svm_lwp_counts(const struct lwp_rev *rev, u32 event_id)
+/* Cache misses cannot be counted. */
+static bool svm_lwp_can_count(const struct lwp_rev *rev, u32 event_id)
 {
 	switch (rev->kind[event_id]) {
 	case LWP_KIND_VAL:
 	case LWP_KIND_IRE:
 	case LWP_KIND_BRE:
 		return true;
+	case LWP_KIND_CNH:
+	case LWP_KIND_RNH:
+		return svm_lwp_source_clocks(rev->kind[event_id]);
 	default:
 		return false;
 	}
@@ -57,7 +60,7 @@ static int svm_lwp_host_caps_init(u32 rev_id)
 
 	lwp_caps_profile(caps, LWP_PROFILE_FULL, rev_id);
 	for (id = 1; id <= rev->max_event_id; id++) {
-		if (!svm_lwp_counts(rev, id))
+		if (!svm_lwp_can_count(rev, id))
 			caps->features &= ~LWP_BIT(id);
 	}
 	if (rev_id == LWP_REV_43724) {
@@ -140,6 +143,7 @@ void svm_lwp_vcpu_init(struct kvm_vcpu *vcpu)
 void svm_lwp_vcpu_free(struct kvm_vcpu *vcpu)
 {
 	svm_lwp_perf_free(vcpu);
+	svm_lwp_clock_free(vcpu);
 }
 
 /*

@@ -18,6 +18,7 @@
 #include "lwp/lwp_margin.h"
 
 struct perf_event;
+struct perf_sample_data;
 struct vcpu_svm;
 
 /* What the next (or the last) VM-Entry does with RFLAGS.TF. */
@@ -71,6 +72,18 @@ struct svm_lwp_cpu {
 	bool spec_lock_map;
 };
 
+/* What a perf event counts. */
+struct svm_lwp_counter {
+	u32 type;
+	u64 config;
+	/* Called in NMI context; NULL: it only counts. */
+	void (*overflow)(struct perf_event *event, struct perf_sample_data *data,
+			 struct pt_regs *regs);
+};
+
+/* Jiffies after which a vCPU tries again to have counters that it could not have. */
+#define SVM_LWP_PERF_RETRY (HZ / 10)
+
 enum svm_lwp_perf_event {
 	SVM_LWP_PERF_INSNS,
 	SVM_LWP_PERF_BRANCHES,
@@ -83,6 +96,18 @@ struct svm_lwp_perf {
 	u32 running; /* bits of svm_lwp_perf_event */
 	u64 after[LWP_KINDS];
 	u64 emulated[LWP_KINDS]; /* what KVM has completed since arm() */
+	bool overflow; /* written in NMI context */
+	bool failed; /* the counters were not to be had */
+	unsigned long retry; /* jiffies before which it is of no use */
+};
+
+/* Core and reference clocks. */
+#define SVM_LWP_CLOCKS 2
+
+struct svm_lwp_clock {
+	struct perf_event *event[SVM_LWP_CLOCKS]; /* NULL until needed */
+	u64 after
+		[SVM_LWP_CLOCKS]; /* its event runs, and interrupts after so many; 0: it does not */
 	bool overflow; /* written in NMI context */
 	bool failed; /* the counters were not to be had */
 	unsigned long retry; /* jiffies before which it is of no use */
@@ -131,6 +156,7 @@ struct svm_lwp {
 	u64 late_branches; /* branches that have passed; the next one is due */
 	struct svm_lwp_fake fake;
 	struct svm_lwp_perf perf;
+	struct svm_lwp_clock clock;
 
 	/* The vCPU's own business: only its thread uses these. */
 	bool in_user; /* the last look found CPL 3, and no way out of it has been seen since */
@@ -195,6 +221,7 @@ bool svm_lwp_ud(struct kvm_vcpu *vcpu, int *r);
 void svm_lwp_inject(struct kvm_vcpu *vcpu, const struct lwp_exc *exc);
 
 /* lwp_step.c */
+bool svm_lwp_counts(const struct lwp_engine *e, enum lwp_kind kind);
 bool svm_lwp_enter(struct kvm_vcpu *vcpu, int *r);
 void svm_lwp_disarm(struct kvm_vcpu *vcpu);
 enum lwp_branch_class svm_lwp_branch_class(const struct lwp_insn *insn);
@@ -216,6 +243,23 @@ void svm_lwp_cpu_warn(void);
 
 /* lwp_perf.c */
 void svm_lwp_perf_free(struct kvm_vcpu *vcpu);
+bool svm_lwp_perf_get(struct perf_event **event, const struct svm_lwp_counter *c, void *context);
+void svm_lwp_perf_put(struct perf_event **event);
+bool svm_lwp_perf_run(struct perf_event *event, u64 after);
+bool svm_lwp_perf_reached(struct perf_event *event, u64 after);
+
+/* lwp_clock.c: svm_lwp.lock is held but at setup and by svm_lwp_clock_free() */
+bool svm_lwp_clock_usable(enum lwp_kind kind);
+void svm_lwp_clock_free(struct kvm_vcpu *vcpu);
+bool svm_lwp_clock_wanted(const struct lwp_engine *e);
+bool svm_lwp_clock_steps(const struct lwp_engine *e);
+bool svm_lwp_clock_pending(struct kvm_vcpu *vcpu);
+void svm_lwp_clock_check(struct kvm_vcpu *vcpu);
+void svm_lwp_clock_run(struct kvm_vcpu *vcpu);
+void svm_lwp_clock_stepped(struct kvm_vcpu *vcpu, struct lwp_retired *r);
+void svm_lwp_clock_fold(struct kvm_vcpu *vcpu);
+void svm_lwp_clock_fold_here(struct kvm_vcpu *vcpu);
+void svm_lwp_clock_drop(struct kvm_vcpu *vcpu);
 
 /* lwp_source.c: svm_lwp.lock is held but at setup, and by svm_lwp_source_interrupted() */
 extern const struct svm_lwp_source svm_lwp_fake; /* lwp_fake.c */
@@ -223,9 +267,11 @@ extern const struct svm_lwp_source svm_lwp_perf; /* lwp_perf.c */
 int svm_lwp_source_setup(void);
 void svm_lwp_source_init(struct kvm_vcpu *vcpu);
 bool svm_lwp_source_prompt(void);
+bool svm_lwp_source_clocks(enum lwp_kind kind);
 bool svm_lwp_source_at_speed(struct kvm_vcpu *vcpu);
 bool svm_lwp_source_quiet(struct kvm_vcpu *vcpu);
 bool svm_lwp_source_interrupted(struct kvm_vcpu *vcpu);
+void svm_lwp_source_add(struct kvm_vcpu *vcpu, enum lwp_kind kind, u64 n, bool here);
 void svm_lwp_source_pause(struct kvm_vcpu *vcpu);
 bool svm_lwp_source_counts(struct kvm_vcpu *vcpu);
 void svm_lwp_source_check(struct kvm_vcpu *vcpu);

@@ -33,15 +33,6 @@
  */
 #define PERF_LEAST 2
 
-/* How long a vCPU steps that could not have the counters. */
-#define PERF_RETRY (HZ / 10)
-
-static const u16 perf_config[SVM_LWP_PERF_EVENTS] = {
-	[SVM_LWP_PERF_INSNS] = PMC_RETIRED_INSTRUCTIONS,
-	[SVM_LWP_PERF_BRANCHES] = PMC_RETIRED_BRANCHES,
-	[SVM_LWP_PERF_FAR] = PMC_RETIRED_FAR,
-};
-
 /* NMI context. */
 static void svm_lwp_perf_overflow(struct perf_event *event, struct perf_sample_data *data,
 				  struct pt_regs *regs)
@@ -51,14 +42,23 @@ static void svm_lwp_perf_overflow(struct perf_event *event, struct perf_sample_d
 	WRITE_ONCE(p->overflow, true);
 }
 
-/* A disabled event of this thread. The one that only counts has no period. */
-static struct perf_event *svm_lwp_perf_create(struct svm_lwp_perf *p, enum svm_lwp_perf_event n)
+static const struct svm_lwp_counter perf_counters[SVM_LWP_PERF_EVENTS] = {
+	[SVM_LWP_PERF_INSNS] = { PERF_TYPE_RAW, PMC_RETIRED_INSTRUCTIONS, svm_lwp_perf_overflow },
+	[SVM_LWP_PERF_BRANCHES] = { PERF_TYPE_RAW, PMC_RETIRED_BRANCHES, svm_lwp_perf_overflow },
+	[SVM_LWP_PERF_FAR] = { PERF_TYPE_RAW, PMC_RETIRED_FAR },
+};
+
+/*
+ * Have a stopped event of this thread, which counts the guest at CPL 3. One without an overflow
+ * handler has no period. False: it is not to be had, *event is NULL.
+ */
+bool svm_lwp_perf_get(struct perf_event **event, const struct svm_lwp_counter *c, void *context)
 {
 	struct perf_event_attr attr = {
-		.type = PERF_TYPE_RAW,
+		.type = c->type,
 		.size = sizeof(attr),
-		.config = perf_config[n],
-		.sample_period = n == SVM_LWP_PERF_FAR ? 0 : S32_MAX,
+		.config = c->config,
+		.sample_period = c->overflow ? S32_MAX : 0,
 		.disabled = true,
 		.pinned = true,
 		.exclude_kernel = true,
@@ -66,18 +66,60 @@ static struct perf_event *svm_lwp_perf_create(struct svm_lwp_perf *p, enum svm_l
 		.exclude_host = true,
 	};
 
-	return perf_event_create_kernel_counter(&attr, -1, current, svm_lwp_perf_overflow, p);
+	/* The vCPU has another thread now. */
+	if (*event && (*event)->hw.target != current)
+		svm_lwp_perf_put(event);
+	if (*event)
+		return true;
+	*event = perf_event_create_kernel_counter(&attr, -1, current, c->overflow, context);
+	if (!IS_ERR(*event))
+		return true;
+	*event = NULL;
+	return false;
+}
+
+/* Done with it, if there is one. */
+void svm_lwp_perf_put(struct perf_event **event)
+{
+	if (*event)
+		perf_event_release_kernel(*event);
+	*event = NULL;
+}
+
+/* Have an event count from 0 on, and interrupt after so many; 0 = never. */
+bool svm_lwp_perf_run(struct perf_event *event, u64 after)
+{
+	if (after && perf_event_period(event, after))
+		return false;
+	perf_event_enable(event);
+	return READ_ONCE(event->state) == PERF_EVENT_STATE_ACTIVE;
+}
+
+/* The count of an event of the current thread, without stopping it. */
+static u64 svm_lwp_perf_count(struct perf_event *event)
+{
+	guard(irqsave)();
+	if (event->state == PERF_EVENT_STATE_ACTIVE && event->oncpu == smp_processor_id())
+		event->pmu->read(event);
+	return local64_read(&event->count);
+}
+
+/*
+ * What the event runs for has passed, or it does not count any more: it lost its counter, or
+ * belongs to a thread that ran the vCPU before.
+ */
+bool svm_lwp_perf_reached(struct perf_event *event, u64 after)
+{
+	return event->hw.target != current || READ_ONCE(event->state) != PERF_EVENT_STATE_ACTIVE ||
+	       svm_lwp_perf_count(event) >= after;
 }
 
 static void svm_lwp_perf_release(struct svm_lwp_perf *p)
 {
 	int n;
 
-	for (n = 0; n < SVM_LWP_PERF_EVENTS; n++) {
-		if (p->event[n])
-			perf_event_release_kernel(p->event[n]);
-		p->event[n] = NULL;
-	}
+	for (n = 0; n < SVM_LWP_PERF_EVENTS; n++)
+		svm_lwp_perf_put(&p->event[n]);
 }
 
 void svm_lwp_perf_free(struct kvm_vcpu *vcpu)
@@ -92,11 +134,8 @@ static bool svm_lwp_perf_usable(void)
 	int n;
 
 	for (n = 0; n < SVM_LWP_PERF_EVENTS; n++) {
-		p.event[n] = svm_lwp_perf_create(&p, n);
-		if (IS_ERR(p.event[n])) {
-			p.event[n] = NULL;
+		if (!svm_lwp_perf_get(&p.event[n], &perf_counters[n], &p))
 			break;
-		}
 	}
 	svm_lwp_perf_release(&p);
 	return n == SVM_LWP_PERF_EVENTS;
@@ -105,24 +144,10 @@ static bool svm_lwp_perf_usable(void)
 /* Count with one event, which interrupts after so many; 0 = never. */
 static bool svm_lwp_perf_start(struct svm_lwp_perf *p, enum svm_lwp_perf_event n, u64 after)
 {
-	struct perf_event *event = p->event[n];
-
-	/* The vCPU has another thread now. */
-	if (event && event->hw.target != current) {
-		perf_event_release_kernel(event);
-		p->event[n] = event = NULL;
-	}
-	if (!event) {
-		event = svm_lwp_perf_create(p, n);
-		if (IS_ERR(event))
-			return false;
-		p->event[n] = event;
-	}
-	if (after && perf_event_period(event, after))
+	if (!svm_lwp_perf_get(&p->event[n], &perf_counters[n], p))
 		return false;
-	perf_event_enable(event);
 	p->running |= BIT(n);
-	return READ_ONCE(event->state) == PERF_EVENT_STATE_ACTIVE;
+	return svm_lwp_perf_run(p->event[n], after);
 }
 
 /* Stop and reset all; their counts. False: one of them has lost its counter meanwhile. */
@@ -149,7 +174,7 @@ static void svm_lwp_perf_fail(struct kvm_vcpu *vcpu)
 	struct svm_lwp_perf *p = &to_svm(vcpu)->lwp.perf;
 
 	p->failed = true;
-	p->retry = jiffies + PERF_RETRY;
+	p->retry = jiffies + SVM_LWP_PERF_RETRY;
 	vcpu->stat.lwp_no_counter++;
 }
 
@@ -194,28 +219,10 @@ static bool svm_lwp_perf_stop(struct kvm_vcpu *vcpu, u64 passed[LWP_KINDS])
 	return whole;
 }
 
-/* The count of an event of the current thread, without stopping it. */
-static u64 svm_lwp_perf_count(struct perf_event *event)
+static bool svm_lwp_perf_passed(struct svm_lwp_perf *p, enum svm_lwp_perf_event n,
+				enum lwp_kind kind)
 {
-	guard(irqsave)();
-	if (event->state == PERF_EVENT_STATE_ACTIVE && event->oncpu == smp_processor_id())
-		event->pmu->read(event);
-	return local64_read(&event->count);
-}
-
-/*
- * What the event was armed for has passed, or it does not count any more: it lost its counter, or
- * belongs to a thread that ran the vCPU before.
- */
-static bool svm_lwp_perf_reached(struct svm_lwp_perf *p, enum svm_lwp_perf_event n,
-				 enum lwp_kind kind)
-{
-	struct perf_event *event = p->event[n];
-
-	if (!p->after[kind])
-		return false;
-	return event->hw.target != current || READ_ONCE(event->state) != PERF_EVENT_STATE_ACTIVE ||
-	       svm_lwp_perf_count(event) >= p->after[kind];
+	return p->after[kind] && svm_lwp_perf_reached(p->event[n], p->after[kind]);
 }
 
 static bool svm_lwp_perf_interrupted(struct kvm_vcpu *vcpu)
@@ -229,8 +236,8 @@ static bool svm_lwp_perf_pending(struct kvm_vcpu *vcpu)
 	struct svm_lwp_perf *p = &to_svm(vcpu)->lwp.perf;
 
 	return svm_lwp_perf_interrupted(vcpu) || p->emulated[LWP_KIND_IRE] ||
-	       svm_lwp_perf_reached(p, SVM_LWP_PERF_INSNS, LWP_KIND_IRE) ||
-	       svm_lwp_perf_reached(p, SVM_LWP_PERF_BRANCHES, LWP_KIND_BRE);
+	       svm_lwp_perf_passed(p, SVM_LWP_PERF_INSNS, LWP_KIND_IRE) ||
+	       svm_lwp_perf_passed(p, SVM_LWP_PERF_BRANCHES, LWP_KIND_BRE);
 }
 
 /* KVM has completed an instruction of the guest, which the processor therefore has not counted. */

@@ -96,6 +96,12 @@ bool svm_lwp_source_prompt(void)
 	return source->arm;
 }
 
+/* Can clocks of this kind be counted? Where clocks are, there is a PMU. */
+bool svm_lwp_source_clocks(enum lwp_kind kind)
+{
+	return source == &svm_lwp_perf && svm_lwp_clock_usable(kind);
+}
+
 /*
  * A counter counts all instructions and all branches: filters take stepping. So does SYSENTER in
  * legacy mode, which it counts and LWP does not, and for which there is no intercept.
@@ -207,7 +213,8 @@ bool svm_lwp_source_at_speed(struct kvm_vcpu *vcpu)
 /* The same, and has it nothing to say until it interrupts? */
 bool svm_lwp_source_quiet(struct kvm_vcpu *vcpu)
 {
-	return svm_lwp_source_at_speed(vcpu) && !source->pending(vcpu);
+	return svm_lwp_source_at_speed(vcpu) && !source->pending(vcpu) &&
+	       !svm_lwp_clock_pending(vcpu);
 }
 
 /* Right before VM-Entry, IRQs off: has the source interrupted since svm_lwp_source_check()? */
@@ -222,6 +229,7 @@ void svm_lwp_source_drop(struct kvm_vcpu *vcpu)
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
 	u64 passed[LWP_KINDS];
 
+	svm_lwp_clock_drop(vcpu);
 	lwp->late_branches = 0;
 	if (!lwp->counting)
 		return;
@@ -230,7 +238,7 @@ void svm_lwp_source_drop(struct kvm_vcpu *vcpu)
 }
 
 /* n events of a kind have passed. `here`: the vCPU is at CPL 3, before the instruction at rIP. */
-static void svm_lwp_source_add(struct kvm_vcpu *vcpu, enum lwp_kind kind, u64 n, bool here)
+void svm_lwp_source_add(struct kvm_vcpu *vcpu, enum lwp_kind kind, u64 n, bool here)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
 	struct lwp_engine *e = &lwp->engine;
@@ -273,6 +281,7 @@ void svm_lwp_source_fold(struct kvm_vcpu *vcpu)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
 
+	svm_lwp_clock_fold(vcpu);
 	if (lwp->counting)
 		svm_lwp_source_read(vcpu, false);
 	if (lwp->late_branches)
@@ -291,6 +300,7 @@ void svm_lwp_source_pause(struct kvm_vcpu *vcpu)
 void svm_lwp_source_fold_here(struct kvm_vcpu *vcpu)
 {
 	svm_lwp_source_pause(vcpu);
+	svm_lwp_clock_fold_here(vcpu);
 	svm_lwp_source_fold(vcpu);
 }
 

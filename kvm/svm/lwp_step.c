@@ -27,7 +27,7 @@
 	(BIT(TS_VECTOR) | BIT(NP_VECTOR) | BIT(SS_VECTOR) | BIT(GP_VECTOR) | BIT(PF_VECTOR))
 
 /* Does the state count events of this kind? */
-static bool svm_lwp_counts(const struct lwp_engine *e, enum lwp_kind kind)
+bool svm_lwp_counts(const struct lwp_engine *e, enum lwp_kind kind)
 {
 	u8 id = e->rev->event_id[kind];
 
@@ -36,8 +36,8 @@ static bool svm_lwp_counts(const struct lwp_engine *e, enum lwp_kind kind)
 
 static bool svm_lwp_steps(const struct lwp_engine *e)
 {
-	return lwp_engine_on(e) &&
-	       (svm_lwp_counts(e, LWP_KIND_IRE) || svm_lwp_counts(e, LWP_KIND_BRE));
+	return lwp_engine_on(e) && (svm_lwp_counts(e, LWP_KIND_IRE) ||
+				    svm_lwp_counts(e, LWP_KIND_BRE) || svm_lwp_clock_steps(e));
 }
 
 /* Is something to be done when the vCPU runs at CPL 3? */
@@ -46,8 +46,8 @@ static bool svm_lwp_active(struct svm_lwp *lwp)
 	const struct lwp_engine *e = &lwp->engine;
 
 	return lwp_engine_on(e) && lwp_engine_avail(e) &&
-	       (svm_lwp_steps(e) || e->st.pending.event_id || lwp_state_deferred(&e->st) ||
-		!e->ip_valid);
+	       (svm_lwp_steps(e) || svm_lwp_clock_wanted(e) || e->st.pending.event_id ||
+		lwp_state_deferred(&e->st) || !e->ip_valid);
 }
 
 static bool svm_lwp_will_inject(struct vcpu_svm *svm)
@@ -283,7 +283,10 @@ static enum svm_lwp_way svm_lwp_prepare(struct kvm_vcpu *vcpu, bool *again)
 		svm_lwp_source_pause(vcpu);
 	else
 		svm_lwp_source_check(vcpu);
+	svm_lwp_clock_check(vcpu);
 	*again = svm_lwp_boundary(vcpu);
+	if (!*again)
+		svm_lwp_clock_run(vcpu);
 	if (*again || !svm_lwp_steps(&lwp->engine) || (!by_hand && svm_lwp_source_counts(vcpu)))
 		return LWP_WAY_RUN;
 	svm_lwp_look(vcpu);
@@ -411,6 +414,7 @@ void svm_lwp_retired(struct kvm_vcpu *vcpu)
 	if (to_svm(vcpu)->vmcb->save.cpl != 3)
 		return;
 	mutex_lock(&lwp->lock);
+	svm_lwp_clock_stepped(vcpu, &next->retired);
 	svm_lwp_source_retired(vcpu, &next->retired);
 	mutex_unlock(&lwp->lock);
 }

@@ -2,6 +2,7 @@
 /*
  * See program.h.
  */
+#include <sys/ioctl.h>
 #include "program.h"
 
 struct vm *vm;
@@ -14,6 +15,33 @@ void begin(const u8 *from, const u8 *to, u32 event)
 	block_init(vm, LWP_BIT(event), 128);
 	block_event(vm, event, 0, 0);
 	vm_load(vm, from, to);
+}
+
+void begin_delivery(const u8 *from, const u8 *to, u32 delivery, u32 flags)
+{
+	struct kvm_lwp_policy policy = { .delivery = delivery };
+	struct kvm_device_attr a = {
+		.group = KVM_LWP_VM,
+		.attr = KVM_LWP_VM_POLICY,
+		.addr = (u64)&policy,
+	};
+
+	vm = vm_new(true);
+	if (ioctl(vm->fd, KVM_SET_DEVICE_ATTR, &a))
+		ok(false, "set the policy");
+	v = vm_add_vcpu(vm);
+	block_init(vm, flags, 128);
+	vm_load(vm, from, to);
+}
+
+void event_each(u32 event, u32 period)
+{
+	block_event(vm, event, period - 1, period - 1);
+}
+
+u64 missed(void)
+{
+	return lwp_get64(vm->mem + VM_BLOCK + LWP_CB_MISSED);
 }
 
 void counted(const int *offsets, const char *what)

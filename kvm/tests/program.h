@@ -33,7 +33,13 @@ extern struct vcpu *v;
 void begin(const u8 *from, const u8 *to, u32 event);
 /* The same, with a counter of instructions that is 1000 and stores none: see total(). */
 void begin_total(const u8 *from, const u8 *to);
+/* A machine with a delivery, LWP_DELIVERY_*, and a block with these Flags; see event_each(). */
+void begin_delivery(const u8 *from, const u8 *to, u32 delivery, u32 flags);
+/* Each `period`-th event is to store a record, the first one too. */
+void event_each(u32 event, u32 period);
 void run_to_end(void);
+/* MissedEvents of the block. */
+u64 missed(void);
 
 /* The counted instructions, as offsets from the program's start. */
 #define COUNTED(what, ...) counted((const int[]){ __VA_ARGS__, -1 }, what)

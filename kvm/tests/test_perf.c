@@ -21,28 +21,6 @@
 
 static unsigned int skid;
 
-static void start(const u8 *from, const u8 *to, u32 delivery, u32 events)
-{
-	struct kvm_lwp_policy policy = { .delivery = delivery };
-	struct kvm_device_attr a = {
-		.group = KVM_LWP_VM,
-		.attr = KVM_LWP_VM_POLICY,
-		.addr = (u64)&policy,
-	};
-
-	vm = vm_new(true);
-	if (ioctl(vm->fd, KVM_SET_DEVICE_ATTR, &a))
-		ok(false, "set the policy");
-	v = vm_add_vcpu(vm);
-	block_init(vm, events, 128);
-	vm_load(vm, from, to);
-}
-
-static void event_each(u32 event, u32 period)
-{
-	block_event(vm, event, period - 1, period - 1);
-}
-
 static void set_margin(unsigned int margin)
 {
 	char text[16];
@@ -69,7 +47,7 @@ PROGRAM(loop, "	mov $20000, %ecx\n" /* 5 */
 
 static void exact_names_the_very_instruction(void)
 {
-	start(loop, loop_end, 0, LWP_F_IRE);
+	begin_delivery(loop, loop_end, 0, LWP_F_IRE);
 	event_each(2, PERIOD);
 	run_to_end();
 	COUNTED("each 5,000th of 60,001", 10, 13, 11, 10, 13, 11, 10, 13, 11, 10, 13, 11);
@@ -82,7 +60,7 @@ static void exact_names_the_very_instruction(void)
 /* The n-th branch is the JNZ of round n, always at offset 13. */
 static void exact_branches_step_to_the_very_one(void)
 {
-	start(loop, loop_end, 0, LWP_F_BRE);
+	begin_delivery(loop, loop_end, 0, LWP_F_BRE);
 	event_each(3, PERIOD);
 	run_to_end();
 	COUNTED("each 5,000th of 20,000", 13, 13, 13, 13);
@@ -101,7 +79,7 @@ static void both_events_share_one_deadline(void)
 	static const u8 events[] = { 2, 3, 2, 2, 3, 2, 2, 3, 2, 2, 3, 2, 2, 3, 2, 3, 2, 2 };
 	u32 i, wrong = 0;
 
-	start(loop, loop_end, 0, LWP_F_IRE | LWP_F_BRE);
+	begin_delivery(loop, loop_end, 0, LWP_F_IRE | LWP_F_BRE);
 	event_each(2, PERIOD);
 	event_each(3, 3000);
 	run_to_end();
@@ -157,7 +135,7 @@ static void what_counters_see_differently_counts_as_in_steps(void)
 {
 	u32 soft, syscalls;
 
-	start(mixed, mixed_end, 0, LWP_F_IRE);
+	begin_delivery(mixed, mixed_end, 0, LWP_F_IRE);
 	block_event(vm, 2, 100000, 100000);
 	run_through(&soft, &syscalls);
 	is(soft, 1000, "INT n and INT3 reach the kernel");
@@ -166,7 +144,7 @@ static void what_counters_see_differently_counts_as_in_steps(void)
 	is(vm_stat(v, "lwp_no_counter"), 0, "there was always a counter");
 	vm_free(vm);
 
-	start(mixed, mixed_end, 0, LWP_F_BRE);
+	begin_delivery(mixed, mixed_end, 0, LWP_F_BRE);
 	block_event(vm, 3, 100000, 100000);
 	run_through(&soft, &syscalls);
 	is(100000 - block_counter(vm, 3), 500, "branches");
@@ -179,7 +157,7 @@ static void what_counters_see_differently_counts_as_in_steps(void)
  */
 static void prompt_takes_one_interrupt_a_record(void)
 {
-	start(loop, loop_end, 1, LWP_F_IRE);
+	begin_delivery(loop, loop_end, 1, LWP_F_IRE);
 	event_each(2, PERIOD);
 	run_to_end();
 	is(block_head(vm), 12, "12 records of 60,001 instructions");
@@ -196,7 +174,7 @@ static void prompt_takes_one_interrupt_a_record(void)
 static void an_overshoot_is_counted(void)
 {
 	set_margin(skid / 2);
-	start(loop, loop_end, 0, LWP_F_IRE);
+	begin_delivery(loop, loop_end, 0, LWP_F_IRE);
 	event_each(2, PERIOD);
 	run_to_end();
 	is(block_head(vm), 12, "12 records");
@@ -210,7 +188,7 @@ static void an_overshoot_is_counted(void)
 static void the_margin_is_found(void)
 {
 	set_margin(0);
-	start(loop, loop_end, 0, LWP_F_IRE);
+	begin_delivery(loop, loop_end, 0, LWP_F_IRE);
 	block_event(vm, 2, 20000 - 1, 20000 - 1);
 	run_to_end();
 	/* Numbers 20,000, 40,000, 60,000 */
@@ -238,7 +216,7 @@ static void without_a_counter_it_is_stepped(void)
 	sched_setaffinity(0, sizeof(cpu_0), &cpu_0);
 	while (n < 8 && (fd[n] = syscall(SYS_perf_event_open, &attr, -1, 0, -1, 0)) >= 0)
 		n++;
-	start(loop, loop_end, 0, LWP_F_IRE);
+	begin_delivery(loop, loop_end, 0, LWP_F_IRE);
 	block_event(vm, 2, 5000 - 1, 50 - 1);
 	ioctl(v->fd, KVM_GET_REGS, &v->regs);
 	v->regs.rip = VM_CODE;
@@ -271,7 +249,7 @@ static void counters_follow_the_vcpu_to_another_thread(void)
 {
 	int i, stop;
 
-	start(parts, parts_end, 0, LWP_F_IRE);
+	begin_delivery(parts, parts_end, 0, LWP_F_IRE);
 	block_event(vm, 2, 100000, 100000);
 	for (i = 0; i < 3; i++) {
 		pthread_t thread;

@@ -22,26 +22,9 @@ PROGRAM(jumps, "	.rept 50\n"
 
 static void start(const u8 *from, const u8 *to, u32 delivery, u32 event, u32 interval)
 {
-	struct kvm_lwp_policy policy = { .delivery = delivery };
-	struct kvm_device_attr a = {
-		.group = KVM_LWP_VM,
-		.attr = KVM_LWP_VM_POLICY,
-		.addr = (u64)&policy,
-	};
-
-	vm = vm_new(true);
-	if (ioctl(vm->fd, KVM_SET_DEVICE_ATTR, &a))
-		ok(false, "set the policy");
-	v = vm_add_vcpu(vm);
-	block_init(vm, LWP_BIT(event), 128);
-	block_event(vm, event, interval, interval);
-	vm_load(vm, from, to);
+	begin_delivery(from, to, delivery, LWP_BIT(event));
+	event_each(event, interval + 1);
 	run_to_end();
-}
-
-static u64 missed(void)
-{
-	return lwp_get64(vm->mem + VM_BLOCK + LWP_CB_MISSED);
 }
 
 /* Armed for 20 events of 30; late by 0, 3, 9 and 7: 10 to 1 steps are left. */

@@ -29,6 +29,7 @@
 #define PERF_TAKEN 0xc4ul
 #define PERF_FAR 0xc6ul
 #define PERF_CONDITIONAL 0xd1ul
+#define PERF_REFERENCE 0x100000020ul
 
 #define PERF_COUNTERS 6u
 #define PERF_MASK 0xfffffffffffful

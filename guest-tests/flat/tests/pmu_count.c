@@ -92,6 +92,7 @@ static void test_events(void)
 		{ PERF_CONDITIONAL, 3, "conditional branches" },
 		{ PERF_FAR, 1, "far transfers" },
 		{ PERF_MISPREDICTED, 0, "mispredicted branches: none" },
+		{ PERF_REFERENCE, 42, "reference cycles: two per cycle" },
 		{ 0x41, 0, "an event that is not modelled" },
 	};
 	size_t i;

@@ -94,6 +94,28 @@ Test(late, an_overshoot_in_exact_is_counted_and_delivered_as_prompt)
 	cr_expect(eq(u64, eng.stats.overshoots, 1));
 }
 
+Test(late, a_clock_record_is_no_overshoot_in_exact)
+{
+	struct lwp_retired r = { .address = 0x401000 };
+
+	start(LWP_REV_43724);
+	start_engine(true, LWP_DELIVERY_EXACT);
+	set_event(BLOCK, 5, 99, 99);
+	set_event(BLOCK, 6, 199, 199);
+	enable(BLOCK);
+	cr_expect(lwp_retire_late(&eng, LWP_KIND_CNH, 103, &r));
+	expect_exc(boundary(0x401000, false, &exc), NONE);
+	cr_expect(lwp_retire_late(&eng, LWP_KIND_RNH, 206, &r));
+	expect_exc(boundary(0x401000, false, &exc), NONE);
+	expect_head(64);
+	cr_expect(eq(u8, record(0).event_id, 5));
+	cr_expect(eq(u8, record(1).event_id, 6));
+	cr_expect(eq(u64, record(1).address, 0x401000));
+	cr_expect(eq(i32, eng.st.counter[4], 96));
+	cr_expect(eq(i32, eng.st.counter[5], 193));
+	cr_expect(eq(u64, eng.stats.overshoots, 0));
+}
+
 Test(late, what_is_not_due_yet_only_counts)
 {
 	late(LWP_REV_43724, LWP_DELIVERY_EXACT, 99, 99);

@@ -42,12 +42,19 @@ static const LWPFeature lwp_features[] = {
     (LWP_ECX_BRANCH_PREDICTION | LWP_ECX_DATA_ADDRESS | LWP_ECX_CACHE_LEVELS | \
      LWP_ECX_CACHE_LATENCY)
 
-/* What KVM cannot do without counters for it. */
-#define LWP_NOT_IN_KVM (LWP_F_DME | LWP_F_CNH | LWP_F_RNH)
+/* What KVM cannot do, or only where the host has counters for it. */
+#define LWP_NOT_IN_KVM LWP_F_DME
+#define LWP_MAYBE_IN_KVM (LWP_F_CNH | LWP_F_RNH)
 
 static uint32_t lwp_lacking(void)
 {
-    return kvm_enabled() ? LWP_NOT_IN_KVM : LWP_NOT_IN_TCG;
+    uint32_t offered;
+
+    if (!kvm_enabled()) {
+        return LWP_NOT_IN_TCG;
+    }
+    offered = kvm_arch_get_supported_cpuid(kvm_state, LWP_CPUID_LEAF, 0, R_EDX);
+    return LWP_NOT_IN_KVM | (LWP_MAYBE_IN_KVM & ~offered);
 }
 
 /* A property that has one of two values. */
@@ -352,7 +359,7 @@ static bool lwp_apply_features(const X86LWPProps *p, struct lwp_caps *caps,
         }
         if (f->bit & lwp_lacking()) {
             error_setg(errp, "%s=on: %s has no %s", f->name,
-                       kvm_enabled() ? "KVM" : "TCG", f->text);
+                       kvm_enabled() ? "KVM on this host" : "TCG", f->text);
             return false;
         }
         if (f->kind != LWP_KIND_NONE &&

@@ -11,7 +11,7 @@
 #include "qemu/main-loop.h"
 #include "cpu.h"
 #include "hw/i386/apic.h"
-#include "lwp/x86-lwp.h"
+#include "lwp/tcg-lwp.h"
 #include "pmu/x86-pmu.h"
 
 #define MSR_LEGACY_CTL    0xc0010000 /* 4, and 4 counters behind */
@@ -48,6 +48,7 @@ enum {
     EVENT_TAKEN = 0x0c4,
     EVENT_FAR = 0x0c6,
     EVENT_CONDITIONAL = 0x0d1,
+    EVENT_REFERENCE = 0x120,
 };
 
 /* What has happened. */
@@ -108,6 +109,9 @@ static int64_t pmu_increment(uint64_t ctl, const PMUEvents *e)
     case EVENT_CYCLES:
     case EVENT_INSNS:
         n = e->insns;
+        break;
+    case EVENT_REFERENCE:
+        n = e->insns * X86_LWP_RNH_PER_CNH;
         break;
     case EVENT_BRANCHES:
         n = e->near + e->far;
@@ -271,6 +275,11 @@ uint32_t x86_pmu_wants(CPUX86State *env, uint64_t *insns, uint64_t *branches)
         switch (pmu_event(ctl)) {
         case EVENT_CYCLES:
         case EVENT_INSNS:
+            *insns = MIN(*insns, left);
+            flags |= HF_LWP_COUNT_MASK;
+            break;
+        case EVENT_REFERENCE:
+            left = DIV_ROUND_UP(left, X86_LWP_RNH_PER_CNH);
             *insns = MIN(*insns, left);
             flags |= HF_LWP_COUNT_MASK;
             break;

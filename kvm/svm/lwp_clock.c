@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Clock events: core clocks (CNH) and reference clocks (RNH) not halted, of the guest at CPL 3.
+ *
+ * They are counted by perf events of the vCPU's thread, which go on while other events are stepped.
+ * No clock belongs to an instruction, so there is nothing to be exact about: with either delivery
+ * the record names the instruction before which the guest stopped, and its interval ends with the
+ * true count. An IP filter is the exception. It asks which instruction a clock passed in: the guest
+ * is stepped, and each instruction gets the clocks that passed since the one before.
+ *
+ * Offered are the clocks that perf has on this host. If their counters are taken later, clocks pass
+ * uncounted until they are free again, and lwp_no_counter says so.
+ */
+#include <linux/jiffies.h>
+#include <linux/perf_event.h>
+
+#include "svm.h"
+#include "lwp.h"
+
+/* The guest runs at least so many clocks before it is stopped: however short the interval, it gets on. */
+#define CLOCKS_LEAST 1000
+
+static const struct {
+	enum lwp_kind kind;
+	u64 config;
+} clocks[] = {
+	{ LWP_KIND_CNH, PERF_COUNT_HW_CPU_CYCLES },
+	{ LWP_KIND_RNH, PERF_COUNT_HW_REF_CPU_CYCLES },
+};
+
+/* NMI context. */
+static void svm_lwp_clock_overflow(struct perf_event *event, struct perf_sample_data *data,
+				   struct pt_regs *regs)
+{
+	struct svm_lwp_clock *c = event->overflow_handler_context;
+
+	WRITE_ONCE(c->overflow, true);
+}
+
+static struct svm_lwp_counter svm_lwp_clock_counter(int i)
+{
+	return (struct svm_lwp_counter){
+		.type = PERF_TYPE_HARDWARE,
+		.config = clocks[i].config,
+		.overflow = svm_lwp_clock_overflow,
+	};
+}
+
+void svm_lwp_clock_free(struct kvm_vcpu *vcpu)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(clocks); i++)
+		svm_lwp_perf_put(&to_svm(vcpu)->lwp.clock.event[i]);
+}
+
+/* Can this host count clocks of this kind? */
+bool svm_lwp_clock_usable(enum lwp_kind kind)
+{
+	struct perf_event *event = NULL;
+	bool usable = false;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(clocks); i++) {
+		struct svm_lwp_counter counter = svm_lwp_clock_counter(i);
+
+		if (clocks[i].kind == kind)
+			usable = svm_lwp_perf_get(&event, &counter, NULL);
+	}
+	svm_lwp_perf_put(&event);
+	return usable;
+}
+
+/* Does the state count clocks? */
+bool svm_lwp_clock_wanted(const struct lwp_engine *e)
+{
+	return svm_lwp_counts(e, LWP_KIND_CNH) || svm_lwp_counts(e, LWP_KIND_RNH);
+}
+
+/* Has each instruction to be stepped for them? */
+bool svm_lwp_clock_steps(const struct lwp_engine *e)
+{
+	return svm_lwp_clock_wanted(e) && lwp_ip_filtered(e);
+}
+
+/* Clocks after which to stop the guest. The most is next to never. */
+static u64 svm_lwp_clock_period(const struct lwp_engine *e, int i)
+{
+	if (lwp_ip_filtered(e))
+		return S32_MAX;
+	return clamp_t(u64, lwp_budget(e, clocks[i].kind), CLOCKS_LEAST, S32_MAX);
+}
+
+/* Stop and reset; the clocks that have passed. */
+static void svm_lwp_clock_stop(struct svm_lwp_clock *c, u64 passed[SVM_LWP_CLOCKS])
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(clocks); i++)
+		passed[i] = c->after[i] ? perf_event_pause(c->event[i], true) : 0;
+	memset(c->after, 0, sizeof(c->after));
+	WRITE_ONCE(c->overflow, false);
+}
+
+/* `here`: the vCPU is at CPL 3, before the instruction at rIP. */
+static void svm_lwp_clock_read(struct kvm_vcpu *vcpu, bool here)
+{
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+	u64 passed[SVM_LWP_CLOCKS];
+	int i;
+
+	svm_lwp_clock_stop(&lwp->clock, passed);
+	/* What was not told to svm_lwp_clock_stepped() has passed in no instruction. */
+	if (lwp_ip_filtered(&lwp->engine))
+		return;
+	for (i = 0; i < ARRAY_SIZE(clocks); i++) {
+		if (passed[i])
+			svm_lwp_source_add(vcpu, clocks[i].kind, passed[i], here);
+	}
+}
+
+/* The engine's counters are to be true now, wherever the vCPU is. By any thread. */
+void svm_lwp_clock_fold(struct kvm_vcpu *vcpu)
+{
+	svm_lwp_clock_read(vcpu, false);
+}
+
+/* The same at CPL 3, before an instruction that a record can name. */
+void svm_lwp_clock_fold_here(struct kvm_vcpu *vcpu)
+{
+	svm_lwp_clock_read(vcpu, true);
+}
+
+/* The counts are of no interest any more. */
+void svm_lwp_clock_drop(struct kvm_vcpu *vcpu)
+{
+	u64 passed[SVM_LWP_CLOCKS];
+
+	svm_lwp_clock_stop(&to_svm(vcpu)->lwp.clock, passed);
+}
+
+/* Has a counter reached what it was started for, or lost what it counts with? */
+bool svm_lwp_clock_pending(struct kvm_vcpu *vcpu)
+{
+	struct svm_lwp_clock *c = &to_svm(vcpu)->lwp.clock;
+	int i;
+
+	if (READ_ONCE(c->overflow))
+		return true;
+	for (i = 0; i < ARRAY_SIZE(clocks); i++) {
+		if (c->after[i] && svm_lwp_perf_reached(c->event[i], c->after[i]))
+			return true;
+	}
+	return false;
+}
+
+/* Before the next instruction at CPL 3, with the counters stopped or done: what is due is gathered. */
+void svm_lwp_clock_check(struct kvm_vcpu *vcpu)
+{
+	if (!svm_lwp_clock_pending(vcpu))
+		return;
+	vcpu->stat.lwp_counter_irqs++;
+	svm_lwp_clock_read(vcpu, true);
+}
+
+static void svm_lwp_clock_start(struct kvm_vcpu *vcpu)
+{
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+	struct svm_lwp_clock *c = &lwp->clock;
+	int i;
+
+	if (c->failed && time_before(jiffies, c->retry))
+		return;
+	c->failed = false;
+	for (i = 0; i < ARRAY_SIZE(clocks); i++) {
+		struct svm_lwp_counter counter = svm_lwp_clock_counter(i);
+		u64 after = svm_lwp_clock_period(&lwp->engine, i);
+
+		if (!svm_lwp_counts(&lwp->engine, clocks[i].kind))
+			continue;
+		if (svm_lwp_perf_get(&c->event[i], &counter, c)) {
+			c->after[i] = after;
+			c->failed |= !svm_lwp_perf_run(c->event[i], after);
+		} else {
+			c->failed = true;
+		}
+	}
+	if (!c->failed)
+		return;
+	svm_lwp_clock_drop(vcpu);
+	c->retry = jiffies + SVM_LWP_PERF_RETRY;
+	vcpu->stat.lwp_no_counter++;
+}
+
+/*
+ * The next instruction at CPL 3 may retire: have the clocks counted. They are started anew when the
+ * distance to the next record is another, because one was stored.
+ */
+void svm_lwp_clock_run(struct kvm_vcpu *vcpu)
+{
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+	bool right = true;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(clocks); i++)
+		right &= lwp->clock.after[i] == (svm_lwp_counts(&lwp->engine, clocks[i].kind) ?
+							 svm_lwp_clock_period(&lwp->engine, i) :
+							 0);
+	if (right)
+		return;
+	svm_lwp_clock_fold(vcpu);
+	svm_lwp_clock_start(vcpu);
+}
+
+/* An instruction was stepped: with an IP filter it gets the clocks since the one before. */
+void svm_lwp_clock_stepped(struct kvm_vcpu *vcpu, struct lwp_retired *r)
+{
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+	u64 passed[SVM_LWP_CLOCKS];
+
+	if (!svm_lwp_clock_steps(&lwp->engine))
+		return;
+	svm_lwp_clock_stop(&lwp->clock, passed);
+	r->cnh = passed[0];
+	r->rnh = passed[1];
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Clock events by performance counters. In the lab's processor an instruction takes one core clock and two
+ * reference clocks, so all numbers are known.
+ *
+ * With the argument "rnh" the processor must have a counter of reference clocks, else none.
+ */
+#include <linux/perf_event.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "program.h"
+
+#define CNH 5
+#define RNH 6
+#define CLOCKS_LEAST 1000 /* between two stops of the guest */
+#define REST 0x1ffffff /* the highest counter */
+
+/* 1 and 20,000 times 3 instructions, at offsets 10, 11 and 13. */
+#define LOOP 60001
+PROGRAM(loop, "	mov $20000, %ecx\n"
+	      "1:	nop\n"
+	      "	dec %ecx\n"
+	      "	jnz 1b\n");
+
+/* How many have been counted of an event that stores no record. */
+static u32 rest(u32 event)
+{
+	return REST - block_counter(vm, event);
+}
+
+static void rest_of(u32 event)
+{
+	block_event(vm, event, REST, REST);
+}
+
+static bool all_in_loop(u32 event)
+{
+	u32 i;
+
+	for (i = 0; i < block_head(vm); i++) {
+		u64 at = ring_record(vm, i).address - VM_CODE;
+
+		if (ring_record(vm, i).event_id != event || (at != 10 && at != 11 && at != 13))
+			return false;
+	}
+	return i > 0;
+}
+
+static void a_record_each_so_many_core_clocks(u32 delivery)
+{
+	begin_delivery(loop, loop_end, delivery, LWP_F_CNH);
+	event_each(CNH, 5000);
+	run_to_end();
+	is(block_head(vm), 12, "12 records of 60,001 clocks");
+	ok(all_in_loop(CNH), "each names an instruction of the loop");
+	is(block_counter(vm, CNH), 5000 - 1 - 1, "one clock of the next period");
+	is(missed(), 0, "none is missed");
+	is(vm_stat(v, "lwp_counter_irqs"), 12, "one interrupt a record");
+	is(vm_stat(v, "lwp_steps"), 0, "no step");
+	is(vm_stat(v, "lwp_overshoots"), 0, "no overshoot, whatever the delivery");
+	vm_free(vm);
+}
+
+static void reference_clocks_are_counted_beside_core_clocks(void)
+{
+	begin_delivery(loop, loop_end, 1, LWP_F_CNH | LWP_F_RNH);
+	event_each(RNH, 10000);
+	rest_of(CNH);
+	run_to_end();
+	is(block_head(vm), 12, "12 records of 120,002 reference clocks");
+	ok(all_in_loop(RNH), "each names an instruction of the loop");
+	is(block_counter(vm, RNH), 10000 - 1 - 2, "two clocks of the next period");
+	is(rest(CNH), LOOP, "core clocks");
+	vm_free(vm);
+}
+
+/* A period of 100: ten of them pass before the guest is stopped, nine are missed. */
+static void a_short_interval_does_not_stop_the_guest_more_often(void)
+{
+	begin_delivery(loop, loop_end, 1, LWP_F_CNH);
+	event_each(CNH, 100);
+	run_to_end();
+	is(block_head(vm) + missed(), LOOP / 100, "records and MissedEvents");
+	ok(vm_stat(v, "lwp_counter_irqs") <= LOOP / CLOCKS_LEAST, "interrupts: %llu",
+	   (unsigned long long)vm_stat(v, "lwp_counter_irqs"));
+	is(block_counter(vm, CNH), 100 - 1 - 1, "one clock of the next period");
+	vm_free(vm);
+}
+
+/* All is stepped for the records of instructions, and clocks pass in the guest as before. */
+static void clocks_go_on_while_other_events_are_stepped(void)
+{
+	begin_delivery(loop, loop_end, 0, LWP_F_CNH | LWP_F_IRE);
+	event_each(2, 6000);
+	set_parameter("lwp_margin", "6000");
+	rest_of(CNH);
+	run_to_end();
+	is(block_head(vm), 10, "ten records of instructions");
+	is(vm_stat(v, "lwp_steps"), LOOP, "all is stepped");
+	is(rest(CNH), LOOP, "core clocks");
+	set_parameter("lwp_margin", "2");
+	vm_free(vm);
+}
+
+/* Once, at 42,000, both are due: the clocks' record comes later. */
+static void clocks_and_instructions_are_counted_at_once(void)
+{
+	u32 i, clocks = 0;
+
+	begin_delivery(loop, loop_end, 0, LWP_F_CNH | LWP_F_IRE);
+	event_each(2, 6000);
+	event_each(CNH, 7000);
+	run_to_end();
+	for (i = 0; i < block_head(vm); i++)
+		clocks += ring_record(vm, i).event_id == CNH;
+	is(clocks, 8, "records of clocks");
+	is(block_head(vm), 18, "and ten of instructions");
+	ok(vm_stat(v, "lwp_steps") < 1000, "with few steps: %llu",
+	   (unsigned long long)vm_stat(v, "lwp_steps"));
+	vm_free(vm);
+}
+
+static void an_ip_filter_asks_where_a_clock_passed(void)
+{
+	begin_delivery(loop, loop_end, 1, LWP_F_CNH);
+	lwp_put32(vm->mem + VM_BLOCK + LWP_CB_FILTERS, LWP_FILTER_IPF);
+	lwp_put64(vm->mem + VM_BLOCK + LWP_CB_BASE_IP, VM_CODE + 10);
+	lwp_put64(vm->mem + VM_BLOCK + LWP_CB_LIMIT_IP, VM_CODE + 12);
+	event_each(CNH, 5000);
+	run_to_end();
+	is(block_head(vm), 8, "8 records of the 40,000 clocks of NOP and DEC");
+	COUNTED("each of DEC, the second of the two", 11, 11, 11, 11, 11, 11, 11, 11);
+	is(block_counter(vm, CNH), 5000 - 1, "none of the next period");
+	vm_free(vm);
+}
+
+/* The clocks of the kernel, that SYSCALL and SYSRET spend between these, are not counted. */
+PROGRAM(calls, "	.rept 3\n"
+	       "	mov $1000, %ecx\n"
+	       "1:	loop 1b\n"
+	       "	syscall\n"
+	       "	.endr\n"
+	       "	mov $0x200000, %ebx\n");
+
+static void clocks_of_the_kernel_do_not_count(void)
+{
+	u32 syscalls = 0;
+	int stop;
+
+	begin_delivery(calls, calls_end, 1, LWP_F_CNH);
+	rest_of(CNH);
+	while ((stop = vm_run(vm, v)) == VM_SYSCALL)
+		syscalls++;
+	is(stop, VM_DONE, "the program runs to its end");
+	is(syscalls, 3, "system calls");
+	is(rest(CNH), 3 * 1001 + 1, "core clocks at CPL 3");
+	vm_free(vm);
+}
+
+/* A later program that finds the counters free has them. */
+static void without_a_counter_no_clock_is_counted(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_RAW,
+		.size = sizeof(attr),
+		.config = 0x76,
+		.pinned = 1,
+	};
+	cpu_set_t cpu_0;
+	int fd[8], n = 0;
+
+	CPU_ZERO(&cpu_0);
+	CPU_SET(0, &cpu_0);
+	sched_setaffinity(0, sizeof(cpu_0), &cpu_0);
+	while (n < 8 && (fd[n] = syscall(SYS_perf_event_open, &attr, -1, 0, -1, 0)) >= 0)
+		n++;
+	begin_delivery(loop, loop_end, 1, LWP_F_CNH);
+	rest_of(CNH);
+	run_to_end();
+	ok(vm_stat(v, "lwp_no_counter") > 0, "%d counters are taken: none for KVM", n);
+	is(rest(CNH), 0, "no clock is counted");
+	vm_free(vm);
+	while (n)
+		close(fd[--n]);
+	begin_delivery(loop, loop_end, 1, LWP_F_CNH);
+	rest_of(CNH);
+	run_to_end();
+	is(rest(CNH), LOOP, "all are, once they are free");
+	vm_free(vm);
+}
+
+/* EDX of leaf 8000_001C. */
+static u32 offered(void)
+{
+	u32 i, edx = 0;
+
+	begin_delivery(loop, loop_end, 1, 0);
+	for (i = 0; i < vm->cpuid->nent; i++)
+		if (vm->cpuid->entries[i].function == LWP_CPUID_LEAF)
+			edx = vm->cpuid->entries[i].edx;
+	vm_free(vm);
+	return edx;
+}
+
+int main(int argc, char **argv)
+{
+	bool rnh = argc > 1 && !strcmp(argv[1], "rnh");
+
+	if (!parameter_is("lwp_source", "perf"))
+		skip_all("kvm-amd is not loaded with lwp_source=perf");
+	set_parameter("lwp_margin", "2");
+	is(offered() & (LWP_F_CNH | LWP_F_RNH), LWP_F_CNH | (rnh ? LWP_F_RNH : 0),
+	   "clocks that KVM offers");
+	a_record_each_so_many_core_clocks(0);
+	a_record_each_so_many_core_clocks(1);
+	if (rnh)
+		reference_clocks_are_counted_beside_core_clocks();
+	a_short_interval_does_not_stop_the_guest_more_often();
+	clocks_go_on_while_other_events_are_stepped();
+	clocks_and_instructions_are_counted_at_once();
+	an_ip_filter_asks_where_a_clock_passed();
+	clocks_of_the_kernel_do_not_count();
+	without_a_counter_no_clock_is_counted();
+	return done();
+}
