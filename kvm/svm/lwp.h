@@ -106,8 +106,7 @@ struct svm_lwp_perf {
 
 struct svm_lwp_clock {
 	struct perf_event *event[SVM_LWP_CLOCKS]; /* NULL until needed */
-	u64 after
-		[SVM_LWP_CLOCKS]; /* its event runs, and interrupts after so many; 0: it does not */
+	u64 after[SVM_LWP_CLOCKS]; /* the event runs and interrupts after so many; 0: it does not */
 	bool overflow; /* written in NMI context */
 	bool failed; /* the counters were not to be had */
 	unsigned long retry; /* jiffies before which it is of no use */

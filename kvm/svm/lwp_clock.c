@@ -17,7 +17,7 @@
 #include "svm.h"
 #include "lwp.h"
 
-/* The guest runs at least so many clocks before it is stopped: however short the interval, it gets on. */
+/* The guest runs for so many clocks before it is stopped again: it gets on, whatever its interval. */
 #define CLOCKS_LEAST 1000
 
 static const struct {
@@ -154,7 +154,7 @@ bool svm_lwp_clock_pending(struct kvm_vcpu *vcpu)
 	return false;
 }
 
-/* Before the next instruction at CPL 3, with the counters stopped or done: what is due is gathered. */
+/* Before the next instruction at CPL 3: what is due is gathered. */
 void svm_lwp_clock_check(struct kvm_vcpu *vcpu)
 {
 	if (!svm_lwp_clock_pending(vcpu))
