@@ -17,7 +17,7 @@
 #include "svm.h"
 #include "lwp.h"
 
-/* The guest runs for so many clocks before it is stopped again: it gets on, whatever its interval. */
+/* The guest runs for so many clocks between two stops: it gets on, whatever its interval. */
 #define CLOCKS_LEAST 1000
 
 static const struct {
