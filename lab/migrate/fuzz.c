@@ -6,6 +6,7 @@
 #include "migrate.h"
 #include "vm.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,6 +19,7 @@
 /* The program ends long before; what a damaged one does is not waited for. */
 #define LOOPING 10
 #define MAX_EDITS 3
+#define SECTION_FOOTER 0x7e
 
 static const struct base {
 	const char *cpu, *append;
@@ -29,28 +31,33 @@ static const struct base {
 };
 #define BASES (sizeof(bases) / sizeof(bases[0]))
 
-/* Where LWP's parts lie in a stream: behind their name, with the length before it. */
+/*
+ * Where LWP's parts lie in a stream: behind their name, with the length before it. What lies behind them is not
+ * damaged: QEMU believes what others say, as cpu_common of a pending CPU_INTERRUPT_DEBUG.
+ */
 static const struct section {
 	const char *name;
-	size_t length; /* bytes behind the name, at most */
+	size_t length; /* bytes behind the name: version and, of a section, instance; data */
+	bool counted; /* a u32 with the number of further bytes ends them */
 	unsigned int weight;
 } sections[] = {
-	{ "\7x86-lwp", 30, 1 },
-	{ "\7cpu/lwp", 170, 4 },
-	{ "\20x86-lwp-contexts", 480, 5 },
+	{ "\7x86-lwp", 8 + 20, false, 1 },
+	{ "\7cpu/lwp", 4 + 151, false, 4 },
+	{ "\20x86-lwp-contexts", 8 + 4, true, 5 },
 };
 #define SECTIONS (sizeof(sections) / sizeof(sections[0]))
 
 static struct save {
 	char *bytes;
 	size_t size;
-	size_t at[SECTIONS]; /* 0: this save has no such section */
+	size_t at[SECTIONS], end[SECTIONS]; /* 0: this save has no such section */
 } saves[BASES];
 
 static void save_base(const struct base *b, struct save *s, const char *path)
 {
 	static const char *const extra[] = { "-S", NULL };
 	char log[512];
+	uint32_t counted;
 	struct vm vm;
 	size_t i;
 
@@ -68,32 +75,46 @@ static void save_base(const struct base *b, struct save *s, const char *path)
 		const char *name = sections[i].name;
 		const char *found = memmem(s->bytes, s->size, name, strlen(name));
 
-		if (found)
-			s->at[i] = (size_t)(found - s->bytes) + strlen(name);
+		if (!found)
+			continue;
+		s->at[i] = (size_t)(found - s->bytes) + strlen(name);
+		s->end[i] = s->at[i] + sections[i].length;
+		if (sections[i].counted) {
+			memcpy(&counted, s->bytes + s->end[i] - sizeof(counted), sizeof(counted));
+			s->end[i] += be32toh(counted);
+		}
+		if (s->end[i] >= s->size || s->bytes[s->end[i]] != SECTION_FOOTER)
+			broken("'%s' is not as long as this test believes", name + 1);
 	}
 	if (!s->at[0] || !s->at[1])
 		broken("no LWP in the stream of '%s'", b->cpu);
 }
 
-static size_t place(const struct save *s)
+/* A byte of LWP's parts; *room bytes from there belong to the same part. */
+static size_t place(const struct save *s, size_t *room)
 {
 	unsigned int weight;
-	size_t i, end;
+	size_t i, at;
 
-	for (;;) {
+	do {
 		weight = (unsigned int)draw(10);
 		for (i = 0; weight >= sections[i].weight; i++)
 			weight -= sections[i].weight;
-		end = s->at[i] + sections[i].length;
-		if (s->at[i] && end < s->size)
-			return s->at[i] + draw(sections[i].length);
-	}
+	} while (!s->at[i]);
+	at = s->at[i] + draw(s->end[i] - s->at[i]);
+	*room = s->end[i] - at;
+	return at;
+}
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
 }
 
 static void edit(const struct save *s, char *bytes)
 {
 	static const uint64_t extremes[] = { 0, UINT64_MAX, 1ull << 63, 1ull << 47, 0xfff, 1 };
-	size_t at = place(s);
+	size_t room, other, at = place(s, &room), from;
 
 	switch (draw(4)) {
 	case 0:
@@ -103,17 +124,18 @@ static void edit(const struct save *s, char *bytes)
 		bytes[at] = (char)draw(256);
 		break;
 	case 2:
-		memcpy(bytes + at, &extremes[draw(6)], 1ull << draw(4));
+		memcpy(bytes + at, &extremes[draw(6)], least(room, 1ull << draw(4)));
 		break;
 	default:
-		memmove(bytes + at, bytes + place(s), 1 + draw(8));
+		from = place(s, &other);
+		memmove(bytes + at, bytes + from, least(least(room, other), 1 + draw(8)));
 	}
 }
 
 /* Mutation `number`, drawn from it and the seed alone. */
 static const struct base *mutate(unsigned int number, const char *path)
 {
-	size_t which, size, i;
+	size_t which, size, room, i;
 	FILE *f;
 	char *bytes;
 
@@ -127,7 +149,7 @@ static const struct base *mutate(unsigned int number, const char *path)
 	for (i = 1 + draw(MAX_EDITS); i; i--)
 		edit(&saves[which], bytes);
 	if (!draw(50))
-		size = place(&saves[which]);
+		size = place(&saves[which], &room);
 	f = fopen(path, "we");
 	if (!f || fwrite(bytes, 1, size, f) != size || fclose(f))
 		broken("%s: %s", path, strerror(errno));
