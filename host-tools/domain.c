@@ -58,11 +58,15 @@ static bool wrong(const char *path, const xmlNode *node, const char *text)
 
 /* ---- <cpu> ---------------------------------------------------------------------------------- */
 
+static bool switches_on(const char *policy)
+{
+	return !policy || !strcmp(policy, "require") || !strcmp(policy, "force");
+}
+
 static bool read_feature(struct domain *d, xmlNode *node, const char *path)
 {
 	char *name = attribute(node, "name"), *policy = attribute(node, "policy");
-	bool on = !policy || !strcmp(policy, "require") || !strcmp(policy, "force");
-	bool good = true;
+	bool on = switches_on(policy), good = true;
 
 	if (!name) {
 		good = wrong(path, node, "expected an attribute 'name' of this feature");
@@ -86,6 +90,44 @@ static bool read_cpu(struct domain *d, xmlNode *cpu, const char *path)
 		if (is(node, "feature") && !read_feature(d, node, path))
 			return false;
 	return true;
+}
+
+/*
+ * Features of leaf 8000_001C, where libvirt's CPU map knows them. They become words of -cpu, which QEMU puts above any
+ * -global; but libvirt drops those that are to be off, because they are not in QEMU's host model.
+ */
+static bool read_bit(struct domain *d, const xmlNode *node, const char *path, const char *name,
+		     const char *policy)
+{
+	struct settings scratch = d->settings;
+	char why[WHY_SIZE];
+
+	if (settings_set(&scratch, name, "on", why) == SETTING_BAD)
+		return wrong(path, node, why);
+	if (switches_on(policy))
+		d->settings = scratch;
+	else
+		d->dropped |= strcmp(policy, "optional") != 0;
+	return true;
+}
+
+static bool read_bits(struct domain *d, xmlNode *cpu, const char *path)
+{
+	bool good = true;
+
+	for (xmlNode *node = cpu->children; node && good; node = node->next) {
+		char *name, *policy;
+
+		if (!is(node, "feature"))
+			continue;
+		name = attribute(node, "name");
+		policy = attribute(node, "policy");
+		if (name && !strncmp(name, "lwp-", 4))
+			good = read_bit(d, node, path, name, policy);
+		free(name);
+		free(policy);
+	}
+	return good;
 }
 
 /* ---- <qemu:commandline> --------------------------------------------------------------------- */
@@ -142,6 +184,7 @@ static bool read_cpu_option(struct domain *d, const xmlNode *node, const char *p
 {
 	char why[WHY_SIZE], *rest = NULL;
 
+	d->own_cpu = true;
 	strtok_r(text, ",", &rest); /* the model */
 	for (char *word = strtok_r(NULL, ",", &rest); word; word = strtok_r(NULL, ",", &rest))
 		if (settings_set_word(&d->settings, word, why) == SETTING_BAD)
@@ -214,7 +257,8 @@ static bool read_domain(struct domain *d, xmlNode *root, const char *path)
 				     "expected xmlns:qemu='" QEMU_NAMESPACE
 				     "' on <domain>: without it libvirt drops this element");
 	}
-	return true;
+	node = child(root, "cpu");
+	return !node || d->own_cpu || read_bits(d, node, path);
 }
 
 bool domain_parse(struct domain *d, const char *xml, size_t size, const char *path)
@@ -283,7 +327,7 @@ void domain_free(struct domain *d)
 const char *domain_trap(const struct domain *d, unsigned int nr)
 {
 	const struct settings *s = &d->settings;
-	const char *traps[4];
+	const char *traps[5];
 	unsigned int count = 0;
 
 	if (!s->lwp)
@@ -301,5 +345,8 @@ const char *domain_trap(const struct domain *d, unsigned int nr)
 	if (s->fsgsbase == 1 && settings_context(s) == 0)
 		traps[count++] = "QEMU refuses fsgsbase together with lwp-context=auto; use "
 				 "<feature policy='disable' name='fsgsbase'/>";
+	if (d->dropped)
+		traps[count++] = "libvirt drops policy='disable' of LWP's bits; use -global "
+				 "x86_64-cpu.NAME=off in <qemu:commandline>";
 	return nr < count ? traps[nr] : NULL;
 }

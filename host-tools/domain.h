@@ -9,6 +9,8 @@ struct domain {
 	char *name, *emulator, *type; /* "kvm", "qemu" */
 	char *check; /* of <cpu>, or NULL */
 	char *policy; /* of the feature lwp, or NULL */
+	bool dropped; /* a feature of leaf 8000_001C is to be off, which libvirt does not pass on */
+	bool own_cpu; /* <qemu:commandline> has a -cpu, which takes the place of libvirt's */
 	struct settings settings;
 };
 

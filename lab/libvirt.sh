@@ -53,11 +53,23 @@ host_up()
 	unshare -mu bash -euc '
 		hostname "$1"
 		mount --bind "$2/etc" /etc/libvirt
+		[[ ! -d $2/cpu_map ]] || mount --bind "$2/cpu_map" /usr/share/libvirt/cpu_map
 		export HOME=$2/home XDG_CONFIG_HOME=$2/config XDG_RUNTIME_DIR=$2/run XDG_CACHE_HOME=$2/cache \
 			XDG_DATA_HOME=$2/data PATH=$PATH:/usr/sbin
 		exec unshare -U --map-user=1000 --map-group=1000 libvirtd -d -f "$2/libvirtd.conf" -p "$2/pid"
 	' - "$1" "$dir" >"$dir/start.log" 2>&1 </dev/null ||
 		die "the libvirtd of host $1 does not start: $(tail -n 1 "$dir/start.log" "$dir/libvirtd.log")"
+}
+
+# host_cpu_map NAME: before it is up: its CPU map knows the bits of LWP, as docs/libvirt.md says how
+host_cpu_map()
+{
+	local dir=$WORK/$1/cpu_map
+
+	mkdir -p "$dir"
+	cp /usr/share/libvirt/cpu_map/* "$TOP/host-tools/libvirt/x86_lwp.xml" "$dir"
+	sed -i "/<include filename='x86_features.xml'\/>/a <include filename='x86_lwp.xml'/>" "$dir/index.xml"
+	[[ $(grep -c x86_lwp.xml "$dir/index.xml") == 1 ]]
 }
 
 # on HOST ARG...: virsh

@@ -73,6 +73,45 @@ Test(domain, properties_come_from_the_last_cpu_option)
 	domain_free(&d);
 }
 
+/* EDX bits: val 1, ire 2, bre 3. What is to be off libvirt drops. */
+Test(domain, bits_are_features_where_the_cpu_map_knows_them)
+{
+	cr_assert(parse(DOMAIN("<cpu><feature policy='require' name='lwp-val'/>"
+			       "<feature policy='force' name='lwp-ire'/>"
+			       "<feature name='lwp-bre'/>"
+			       "<feature policy='disable' name='lwp-cont'/>"
+			       "<feature policy='forbid' name='lwp-ptsc'/>"
+			       "<feature policy='optional' name='lwp-int'/></cpu>")));
+	cr_expect(eq(u32, d.settings.on, 0x0000000e));
+	cr_expect(eq(u32, d.settings.off, 0));
+	domain_free(&d);
+}
+
+Test(domain, bits_of_the_cpu_win_over_global)
+{
+	cr_assert(parse(DOMAIN(
+		"<cpu><feature policy='require' name='lwp-val'/></cpu>"
+		"<qemu:commandline>" GLOBAL("x86_64-cpu.lwp-val=off") "</qemu:commandline>")));
+	cr_expect(eq(u32, d.settings.on, 0x00000002));
+	cr_expect(eq(u32, d.settings.off, 0));
+	domain_free(&d);
+}
+
+Test(domain, a_second_cpu_takes_the_place_of_bits)
+{
+	cr_assert(parse(DOMAIN("<cpu><feature policy='require' name='lwp-val'/></cpu>"
+			       "<qemu:commandline><qemu:arg value='-cpu'/>"
+			       "<qemu:arg value='EPYC,+lwp'/></qemu:commandline>")));
+	cr_expect(eq(u32, d.settings.on | d.settings.off, 0));
+	domain_free(&d);
+}
+
+Test(domain, a_bit_that_there_is_not_is_refused)
+{
+	refused(DOMAIN("<cpu><feature name='lwp-frob'/></cpu>"),
+		"lwpctl: D: line 1: there is no property 'lwp-frob'\n");
+}
+
 Test(domain, name_emulator_and_type_are_read)
 {
 	cr_assert(parse(DOMAIN("<devices><emulator>/q</emulator></devices>")));
@@ -150,6 +189,22 @@ Test(domain, the_recipe_has_no_trap)
 Test(domain, a_domain_without_lwp_has_no_trap)
 {
 	cr_expect(eq(u32, traps(DOMAIN("<cpu check='none'/>"), ""), 0));
+}
+
+Test(domain, a_bit_that_libvirt_drops_is_a_trap)
+{
+	cr_expect(
+		eq(u32,
+		   traps(DOMAIN(RECIPE_CPU(" check='partial'", "force",
+					   "<feature policy='disable' name='lwp-ptsc'/>") ENFORCE),
+			 "drops policy='disable'"),
+		   1));
+	cr_expect(
+		eq(u32,
+		   traps(DOMAIN(RECIPE_CPU(" check='partial'", "force",
+					   "<feature policy='optional' name='lwp-ptsc'/>") ENFORCE),
+			 ""),
+		   0));
 }
 
 Test(domain, policy_require_is_a_trap)
