@@ -64,6 +64,7 @@ check "cli: deps with an argument" refuses 2 "takes no argument" deps now
 check "cli: an unknown part of build" refuses 2 "no part 'linux'" build linux
 check "cli: two parts of build" refuses 2 "takes one name" build qemu guest
 check "cli: an unknown part of test" refuses 2 "no part 'nothing'" test nothing
+check "cli: a skid that is none" refuses 2 "the skid is a number" bench kvm --exits soon
 check "cli: an unknown option of run" refuses 2 "no option '--frob'" run --frob
 check "cli: a program without --" refuses 2 "goes after --" run /bin/true
 check "cli: nothing after --" refuses 2 "no command after --" shell --

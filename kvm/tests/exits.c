@@ -3,15 +3,11 @@
  * exits RUNS: how often a guest that does not use LWP exits, by exit code, one line for each run. To be compared
  * between KVM with LWP and without. The guest has no timer; exits for interrupts of the host are left out.
  */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mount.h>
-#include <unistd.h>
+#include "exit_reasons.h"
 #include "program.h"
 
-#define TRACING "/sys/kernel/tracing/"
-#define EVENT TRACING "events/kvm/kvm_exit/"
 #define EXIT_INTR 0x60
 #define EXIT_NMI 0x61
 
@@ -54,15 +50,6 @@ asm(".pushsection .text\n"
     "user_end:\n"
     ".popsection\n");
 
-static void write_file(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_TRUNC);
-
-	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
-		skip_all("cannot write %s", path);
-	close(fd);
-}
-
 static void workload(void)
 {
 	int stop;
@@ -81,33 +68,22 @@ static void workload(void)
 	vm_free(vm);
 }
 
-static void print_exits(void)
+static void print_exit(unsigned int reason, unsigned int count)
 {
-	FILE *f = fopen(EVENT "hist", "r");
-	unsigned int reason, count;
-	char line[256];
-
-	printf("# exits");
-	while (f && fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "{ exit_reason: %u } hitcount: %u", &reason, &count) == 2 &&
-		    reason != EXIT_INTR && reason != EXIT_NMI)
-			printf(" %x:%u", reason, count);
-	}
-	printf("\n");
-	if (f)
-		fclose(f);
+	if (reason != EXIT_INTR && reason != EXIT_NMI)
+		printf(" %x:%u", reason, count);
 }
 
 int main(int argc, char **argv)
 {
 	int runs = argc > 1 ? atoi(argv[1]) : 1;
 
-	mount("tracefs", TRACING, "tracefs", 0, NULL);
 	while (runs--) {
-		write_file(EVENT "trigger", "hist:keys=exit_reason:sort=exit_reason");
+		exit_reasons_begin();
 		workload();
-		print_exits();
-		write_file(EVENT "trigger", "!hist:keys=exit_reason:sort=exit_reason");
+		printf("# exits");
+		exit_reasons_end(print_exit);
+		printf("\n");
 	}
 	return done();
 }

@@ -24,9 +24,11 @@ asm(".pushsection .text\n"
     "	xor %ecx, %ecx\n"
     "	rdpmc\n"
     "	mov $0xc0010004, %ecx\n"
-    "	mov 0x808(%rdi), %eax\n"
     "	mov $0xffff, %edx\n"
-    "	wrmsr\n"
+    "	add 0x808(%rdi), %eax\n" /* what it is late counts of the next period, */
+    "	jnc 1f\n" /* unless it is more */
+    "	mov 0x808(%rdi), %eax\n"
+    "1:	wrmsr\n"
     "	mov 0x800(%rdi), %rcx\n"
     "	mov 24(%rsp), %rax\n"
     "	mov %rax, 0x1000(%rdi,%rcx,8)\n"
