@@ -50,6 +50,7 @@
 #define KVM_LWP_CONTEXT_AUTO 0
 #define KVM_LWP_CONTEXT_OS 1
 
+/* Until it is set: 43724, auto, and prompt if the capability has it. */
 struct kvm_lwp_policy {
 	u32 rev; /* LWP_REV_* */
 	u32 context; /* KVM_LWP_CONTEXT_* */

@@ -125,7 +125,7 @@ void svm_lwp_vm_init(struct kvm *kvm)
 	mutex_init(&vm->lock);
 	vm->policy.rev = LWP_REV_43724;
 	vm->policy.context = KVM_LWP_CONTEXT_AUTO;
-	vm->policy.delivery = LWP_DELIVERY_EXACT;
+	vm->policy.delivery = svm_lwp_source_prompt() ? LWP_DELIVERY_PROMPT : LWP_DELIVERY_EXACT;
 }
 
 void svm_lwp_vm_destroy(struct kvm *kvm)

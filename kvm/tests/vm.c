@@ -213,6 +213,19 @@ static void write_tables(struct vm *vm)
 
 /* ---- life ---- */
 
+/* Tests that do not ask for another delivery want the very instructions. Without LWP this fails. */
+static void exact_delivery(struct vm *vm)
+{
+	struct kvm_lwp_policy policy = { .delivery = 0 };
+	struct kvm_device_attr a = {
+		.group = KVM_LWP_VM,
+		.attr = KVM_LWP_VM_POLICY,
+		.addr = (u64)&policy,
+	};
+
+	ioctl(vm->fd, KVM_SET_DEVICE_ATTR, &a);
+}
+
 struct vm *vm_new(bool apic)
 {
 	struct sigaction sa = { .sa_handler = alarm_handler };
@@ -226,6 +239,7 @@ struct vm *vm_new(bool apic)
 	vm->fd = ioctl(vm->kvm, KVM_CREATE_VM, 0);
 	if (vm->fd < 0)
 		broken("KVM_CREATE_VM");
+	exact_delivery(vm);
 	vm->mem = mmap(NULL, VM_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	/* How often a vCPU exits must not depend on whether the host finds huge pages. */
 	madvise(vm->mem, VM_SIZE, MADV_NOHUGEPAGE);

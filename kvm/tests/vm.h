@@ -53,7 +53,7 @@ struct vm_frame {
 	u64 error, rip, cs, rflags, rsp, ss;
 };
 
-/* Machine without vCPUs. `apic`: in-kernel irqchip. */
+/* Machine without vCPUs, with `exact` delivery. `apic`: in-kernel irqchip. */
 struct vm *vm_new(bool apic);
 void vm_free(struct vm *vm);
 /* One more vCPU with the CPUID that KVM supports; it starts at VM_CODE, CPL 3. */

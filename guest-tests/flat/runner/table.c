@@ -5,13 +5,14 @@
 
 const char cpu_model[] = "EPYC";
 
-#define LWP "+lwp"
-#define FAM15H "+lwp,lwp-profile=fam15h"
-#define OS "+lwp,lwp-context=os"
-#define VMCB "+lwp,lwp-context=os,lwp-vmcb=on,+svm,+npt,+v-vmsave-vmload"
+#define EXACT ",lwp-delivery=exact"
+#define LWP "+lwp" EXACT
+#define FAM15H "+lwp,lwp-profile=fam15h" EXACT
+#define OS "+lwp,lwp-context=os" EXACT
+#define VMCB "+lwp,lwp-context=os,lwp-vmcb=on,+svm,+npt,+v-vmsave-vmload" EXACT
 #define PMU "pmu=on,+perfctr-core,+perfmon-v2"
 #define NO_CLOCKS LWP ",lwp-cnh=off,lwp-rnh=off"
-#define REV07 "+lwp,lwp-rev=2007"
+#define REV07 "+lwp,lwp-rev=2007" EXACT
 
 const struct run runs[] = {
 	/* The test kernel itself. */

@@ -30,6 +30,7 @@
 #define DR7_EXECUTE_0 0x1ul
 #define DR7_WRITE_1 (0x4ul | 0x1ul << 20 | 0x3ul << 22)
 #define OTHER_FS 0x7000
+#define COUNTER_SIGN (1u << 25)
 
 #define FNV_START 0xcbf29ce484222325
 #define FNV_PRIME 0x100000001b3
@@ -319,6 +320,16 @@ static void print_records(void)
 	}
 }
 
+/* Events of instructions and branches that are due and have no record. */
+static u32 events_due(void)
+{
+	u32 n = 0, id;
+
+	for (id = EV_IRE; id <= EV_BRE; id++)
+		n += (cb_counter(&l, id) & COUNTER_SIGN) != 0;
+	return n;
+}
+
 /* Run program n; true: it came to its end. */
 static bool run(u32 seed, u32 n)
 {
@@ -338,8 +349,8 @@ static bool run(u32 seed, u32 n)
 	memory = hash(hash(FNV_START, l.data, DATA_PAGES * PAGE_SIZE), l.stack,
 		      STACK_PAGES * PAGE_SIZE);
 	diff_rows[DIFF_ROW_MISSED] += cb_missed(&l) != 0;
-	print("# dump program %u: ring %016lx block %016lx memory %016lx stops %016lx %u head %x missed %lx\n",
-	      n, ring, block, memory, log_hash, stops, cb_head(&l), cb_missed(&l));
+	print("# dump program %u: ring %016lx block %016lx memory %016lx stops %016lx %u head %x missed %lx due %u\n",
+	      n, ring, block, memory, log_hash, stops, cb_head(&l), cb_missed(&l), events_due());
 	if (show_records)
 		print_records();
 	if (show) {

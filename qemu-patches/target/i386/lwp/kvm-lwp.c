@@ -40,11 +40,10 @@ static int lwp_vcpu_attr(X86CPU *cpu, unsigned long request, uint64_t number,
 
 bool kvm_lwp_check(X86CPU *cpu, Error **errp)
 {
-    const X86LWPProps *p = &cpu->lwp_props;
+    X86LWPProps *p = &cpu->lwp_props;
     struct kvm_lwp_policy policy = {
         .rev = p->rev,
         .context = p->os_context ? KVM_LWP_CONTEXT_OS : KVM_LWP_CONTEXT_AUTO,
-        .delivery = p->prompt ? LWP_DELIVERY_PROMPT : LWP_DELIVERY_EXACT,
     };
     int has = kvm_vm_check_extension(kvm_state, KVM_CAP_X86_LWP);
     int ret;
@@ -61,6 +60,10 @@ bool kvm_lwp_check(X86CPU *cpu, Error **errp)
                    "kernel-irqchip=off");
         return false;
     }
+    if (!p->delivery_given) {
+        p->prompt = has & KVM_LWP_HAS_PROMPT;
+    }
+    policy.delivery = p->prompt ? LWP_DELIVERY_PROMPT : LWP_DELIVERY_EXACT;
     if (p->prompt && !(has & KVM_LWP_HAS_PROMPT)) {
         error_setg(errp, "lwp-delivery=prompt: KVM on this host delivers "
                    "exact records only");

@@ -63,6 +63,7 @@ typedef struct LWPChoice {
     const char *value[2];
     size_t offset;          /* of a bool or uint8_t in X86LWPProps */
     const char *text;
+    size_t given;           /* of a bool: the user has said, 0 = of no interest */
 } LWPChoice;
 
 static const LWPChoice lwp_choices[] = {
@@ -73,7 +74,8 @@ static const LWPChoice lwp_choices[] = {
     { "lwp-profile", { "full", "fam15h" }, offsetof(X86LWPProps, fam15h),
       "numbers of the CPUID leaf" },
     { "lwp-delivery", { "exact", "prompt" }, offsetof(X86LWPProps, prompt),
-      "which instruction a record names" },
+      "which instruction a record names (default: prompt if KVM can, else exact)",
+      offsetof(X86LWPProps, delivery_given) },
 };
 
 typedef struct LWPNumber {
@@ -177,6 +179,9 @@ static void lwp_set_choice(Object *obj, Visitor *v, const char *name,
     for (i = 0; i < ARRAY_SIZE(c->value); i++) {
         if (g_str_equal(value, c->value[i])) {
             *field = i;
+            if (c->given) {
+                *(bool *)((void *)&X86_CPU(obj)->lwp_props + c->given) = true;
+            }
             return;
         }
     }

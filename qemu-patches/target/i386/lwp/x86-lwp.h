@@ -24,6 +24,7 @@ typedef struct X86LWPProps {
     bool os_context;
     bool fam15h;
     bool prompt;
+    bool delivery_given;    /* else prompt is KVM's default */
     bool vmcb;
 
     X86PMUProps pmu_props;

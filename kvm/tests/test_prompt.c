@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * `prompt` delivery with counters whose interrupts come late by thousands of instructions: records and missed
+ * events together are the periods that have passed, whatever the period, and no record names an instruction
+ * that the program has not reached.
+ */
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include "program.h"
+
+/* r8d rounds of 8 instructions, 5 of which branch; one more jump at the end. SYSCALL does not count. */
+PROGRAM(rounds, "1:	nop\n" /* 5 */
+		"	testl $0x3fff, %r8d\n" /* 6; 7 bytes */
+		"	jnz 2f\n" /* 13 */
+		"	syscall\n" /* 15 */
+		"2:	call 4f\n" /* 17; 5 bytes */
+		"	jmp 3f\n" /* 22 */
+		"	.fill 32, 1, 0x90\n" /* 24, not reached */
+		"3:	dec %r8d\n" /* 56; 3 bytes */
+		"	jnz 1b\n" /* 59 */
+		"	jmp 5f\n" /* 61 */
+		"4:	ret\n" /* 63 */
+		"5:\n"); /* 64: SLWPCB */
+#define INSNS 8
+#define BRANCHES 5
+
+#define PERIODS 1000 /* one more or less is 0.1% */
+
+static const u8 reached[] = { 5, 6, 13, 15, 17, 22, 56, 59, 61, 63, 64 };
+static const u8 branch[] = { 13, 17, 22, 59, 61, 63 };
+
+static bool is_in(u64 address, const u8 *offset, size_t n)
+{
+	while (n--) {
+		if (address == (u64)VM_CODE + offset[n])
+			return true;
+	}
+	return false;
+}
+
+/* Run it; SYSCALLs go on. */
+static bool run_rounds(u32 n)
+{
+	int stop;
+
+	v->regs.r8 = n;
+	vm_set_regs(v);
+	while ((stop = vm_run_interruptible(vm, v)) == VM_SYSCALL)
+		;
+	return stop == VM_DONE;
+}
+
+static void start(u32 event, u32 period)
+{
+	struct kvm_lwp_policy policy = { .delivery = 1 };
+	struct kvm_device_attr a = {
+		.group = KVM_LWP_VM,
+		.attr = KVM_LWP_VM_POLICY,
+		.addr = (u64)&policy,
+	};
+
+	vm = vm_new(true);
+	if (ioctl(vm->fd, KVM_SET_DEVICE_ATTR, &a))
+		ok(false, "set the policy");
+	v = vm_add_vcpu(vm);
+	block_init(vm, LWP_BIT(event), 2 * PERIODS);
+	block_event(vm, event, period - 1, period - 1);
+	vm_load(vm, rounds, rounds_end);
+}
+
+/* PERIODS periods and one event. */
+static void samples(u32 event, u32 period)
+{
+	u32 each = event == 3 ? BRANCHES : INSNS, n = PERIODS * period / each, strays = 0, i;
+	const char *name = event == 3 ? "branches" : "instructions";
+	u64 missed, records;
+
+	start(event, period);
+	ok(run_rounds(n), "%u rounds, a record each %u %s", n, period, name);
+	records = block_head(vm);
+	missed = lwp_get64(vm->mem + VM_BLOCK + LWP_CB_MISSED);
+	for (i = 0; i < records; i++) {
+		u64 address = ring_record(vm, i).address;
+
+		strays += event == 3 ? !is_in(address, branch, sizeof(branch)) :
+				       !is_in(address, reached, sizeof(reached));
+	}
+	diag("each %u %s: %llu records, %llu missed (%.1f%%)", period, name,
+	     (unsigned long long)records, (unsigned long long)missed,
+	     100.0 * (double)missed / (double)(records + missed));
+	ok(records + missed >= PERIODS - 1 && records + missed <= PERIODS + 1,
+	   "records and missed events are the %u periods: %llu", PERIODS,
+	   (unsigned long long)(records + missed));
+	ok(records > PERIODS / 20, "not all of them are missed");
+	is(strays, 0, "no record names what was not reached");
+	is(vm_stat(v, "lwp_overshoots"), 0, "which is no overshoot");
+	is(vm_stat(v, "lwp_no_counter"), 0, "there was always a counter");
+	vm_free(vm);
+}
+
+int main(void)
+{
+	static const u32 periods[] = { 1000, 3000, 10000, 100000 };
+	size_t i;
+
+	if (!parameter_is("lwp_source", "perf"))
+		skip_all("kvm-amd is not loaded with lwp_source=perf");
+	for (i = 0; i < sizeof(periods) / sizeof(periods[0]); i++) {
+		samples(2, periods[i]);
+		samples(3, periods[i]);
+	}
+	return done();
+}
