@@ -61,6 +61,11 @@ struct svm_lwp_source {
 	bool (*interrupted)(struct kvm_vcpu *vcpu);
 	/* An instruction was stepped, or completed by KVM, and counts. */
 	void (*retired)(struct kvm_vcpu *vcpu, const struct lwp_retired *r);
+	/* Around VMRUN, IRQs off and without the lock; may be NULL. */
+	void (*entering)(struct kvm_vcpu *vcpu);
+	void (*exited)(struct kvm_vcpu *vcpu);
+	/* Is IRET to be intercepted, because it counts returns to CPL 3? May be NULL. */
+	bool (*needs_returns)(void);
 };
 
 /* What is known of a processor's counters, see lwp_cpu.c. */
@@ -96,6 +101,10 @@ struct svm_lwp_perf {
 	u32 running; /* bits of svm_lwp_perf_event */
 	u64 after[LWP_KINDS];
 	u64 emulated[LWP_KINDS]; /* what KVM has completed since arm() */
+	u64 entries; /* at CPL 3 since arm() */
+	u64 returns; /* counted by IRETs to CPL 3 since then, which do not count */
+	u64 before; /* this entry */
+	bool measuring; /* overcounts: the event runs, and is of no other use */
 	bool overflow; /* written in NMI context */
 	bool failed; /* the counters were not to be had */
 	unsigned long retry; /* jiffies before which it is of no use */
@@ -153,6 +162,9 @@ struct svm_lwp {
 	struct lwp_margin margin[LWP_KINDS]; /* only of kinds that a source counts */
 	u64 near[LWP_KINDS]; /* events left when that was last within the margin */
 	u64 late_branches; /* branches that have passed; the next one is due */
+	unsigned long budget_since; /* jiffies at the start of the stepping budget's window */
+	u32 budget_left; /* steps in it */
+	u64 budget_out; /* when it ran out, in ns; 0 = it has not */
 	struct svm_lwp_fake fake;
 	struct svm_lwp_perf perf;
 	struct svm_lwp_clock clock;
@@ -224,6 +236,7 @@ bool svm_lwp_counts(const struct lwp_engine *e, enum lwp_kind kind);
 bool svm_lwp_enter(struct kvm_vcpu *vcpu, int *r);
 void svm_lwp_disarm(struct kvm_vcpu *vcpu);
 enum lwp_branch_class svm_lwp_branch_class(const struct lwp_insn *insn);
+bool svm_lwp_stepped(const struct vcpu_svm *svm);
 void svm_lwp_retired(struct kvm_vcpu *vcpu);
 bool svm_lwp_exception(struct kvm_vcpu *vcpu, u32 exit_code);
 bool svm_lwp_db(struct kvm_vcpu *vcpu);
@@ -239,6 +252,16 @@ void svm_lwp_emulated(struct kvm_vcpu *vcpu);
 /* lwp_cpu.c */
 const struct svm_lwp_cpu *svm_lwp_cpu(void);
 void svm_lwp_cpu_warn(void);
+
+/* lwp_overcount.c */
+bool svm_lwp_overcount_wanted(void);
+bool svm_lwp_overcount_returns(void);
+u64 svm_lwp_overcount_entry(void);
+void svm_lwp_overcount_stepped(u64 count);
+void svm_lwp_overcount_returned(u64 count);
+
+/* lwp_budget.c */
+bool svm_lwp_budget_left(struct kvm_vcpu *vcpu);
 
 /* lwp_perf.c */
 void svm_lwp_perf_free(struct kvm_vcpu *vcpu);
@@ -260,7 +283,7 @@ void svm_lwp_clock_fold(struct kvm_vcpu *vcpu);
 void svm_lwp_clock_fold_here(struct kvm_vcpu *vcpu);
 void svm_lwp_clock_drop(struct kvm_vcpu *vcpu);
 
-/* lwp_source.c: svm_lwp.lock is held but at setup, and by svm_lwp_source_interrupted() */
+/* lwp_source.c: svm_lwp.lock is held but at setup and around VMRUN */
 extern const struct svm_lwp_source svm_lwp_fake; /* lwp_fake.c */
 extern const struct svm_lwp_source svm_lwp_perf; /* lwp_perf.c */
 int svm_lwp_source_setup(void);
@@ -271,6 +294,8 @@ bool svm_lwp_source_at_speed(struct kvm_vcpu *vcpu);
 bool svm_lwp_source_quiet(struct kvm_vcpu *vcpu);
 bool svm_lwp_source_interrupted(struct kvm_vcpu *vcpu);
 void svm_lwp_source_add(struct kvm_vcpu *vcpu, enum lwp_kind kind, u64 n, bool here);
+void svm_lwp_source_entering(struct kvm_vcpu *vcpu);
+void svm_lwp_source_exited(struct kvm_vcpu *vcpu);
 void svm_lwp_source_pause(struct kvm_vcpu *vcpu);
 bool svm_lwp_source_counts(struct kvm_vcpu *vcpu);
 void svm_lwp_source_check(struct kvm_vcpu *vcpu);

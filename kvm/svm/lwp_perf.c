@@ -178,6 +178,23 @@ static void svm_lwp_perf_fail(struct kvm_vcpu *vcpu)
 	vcpu->stat.lwp_no_counter++;
 }
 
+/* The first steps, with a counter that nobody waits for, tell what it counts too many. */
+static bool svm_lwp_perf_measure(struct svm_lwp_perf *p)
+{
+	if (!p->measuring)
+		p->measuring = svm_lwp_perf_start(p, SVM_LWP_PERF_INSNS, S32_MAX);
+	return p->measuring;
+}
+
+static void svm_lwp_perf_measured(struct svm_lwp_perf *p)
+{
+	u64 count[SVM_LWP_PERF_EVENTS];
+
+	if (p->measuring)
+		svm_lwp_perf_pause(p, count);
+	p->measuring = false;
+}
+
 static bool svm_lwp_perf_arm(struct kvm_vcpu *vcpu, const u64 after[LWP_KINDS])
 {
 	struct svm_lwp_perf *p = &to_svm(vcpu)->lwp.perf;
@@ -188,11 +205,19 @@ static bool svm_lwp_perf_arm(struct kvm_vcpu *vcpu, const u64 after[LWP_KINDS])
 		return false;
 	if (p->failed && time_before(jiffies, p->retry))
 		return false;
+	if (svm_lwp_overcount_wanted() && svm_lwp_perf_measure(p))
+		return false;
+	svm_lwp_perf_measured(p);
 
+	p->entries = 0;
+	p->returns = 0;
 	memset(p->emulated, 0, sizeof(p->emulated));
 	memcpy(p->after, after, sizeof(p->after));
 	WRITE_ONCE(p->overflow, false);
 	p->failed = false;
+	/* The entry that follows counts too, and would use up what is a short way. */
+	if (insns)
+		insns += svm_lwp_overcount_entry();
 	if ((!insns || svm_lwp_perf_start(p, SVM_LWP_PERF_INSNS, insns)) &&
 	    (!branches || (svm_lwp_perf_start(p, SVM_LWP_PERF_BRANCHES, branches) &&
 			   svm_lwp_perf_start(p, SVM_LWP_PERF_FAR, 0))))
@@ -200,6 +225,12 @@ static bool svm_lwp_perf_arm(struct kvm_vcpu *vcpu, const u64 after[LWP_KINDS])
 	svm_lwp_perf_pause(p, count);
 	svm_lwp_perf_fail(vcpu);
 	return false;
+}
+
+/* What the processor has counted besides instructions of the guest's program. */
+static u64 svm_lwp_perf_besides(const struct svm_lwp_perf *p)
+{
+	return p->entries * svm_lwp_overcount_entry() + p->returns;
 }
 
 static bool svm_lwp_perf_stop(struct kvm_vcpu *vcpu, u64 passed[LWP_KINDS])
@@ -210,7 +241,9 @@ static bool svm_lwp_perf_stop(struct kvm_vcpu *vcpu, u64 passed[LWP_KINDS])
 
 	memset(passed, 0, LWP_KINDS * sizeof(*passed));
 	if (p->after[LWP_KIND_IRE])
-		passed[LWP_KIND_IRE] = count[SVM_LWP_PERF_INSNS] + p->emulated[LWP_KIND_IRE];
+		passed[LWP_KIND_IRE] = count[SVM_LWP_PERF_INSNS] -
+				       min(count[SVM_LWP_PERF_INSNS], svm_lwp_perf_besides(p)) +
+				       p->emulated[LWP_KIND_IRE];
 	if (p->after[LWP_KIND_BRE])
 		passed[LWP_KIND_BRE] = count[SVM_LWP_PERF_BRANCHES] - count[SVM_LWP_PERF_FAR] +
 				       p->emulated[LWP_KIND_BRE];
@@ -222,7 +255,9 @@ static bool svm_lwp_perf_stop(struct kvm_vcpu *vcpu, u64 passed[LWP_KINDS])
 static bool svm_lwp_perf_passed(struct svm_lwp_perf *p, enum svm_lwp_perf_event n,
 				enum lwp_kind kind)
 {
-	return p->after[kind] && svm_lwp_perf_reached(p->event[n], p->after[kind]);
+	u64 besides = kind == LWP_KIND_IRE ? svm_lwp_perf_besides(p) : 0;
+
+	return p->after[kind] && svm_lwp_perf_reached(p->event[n], p->after[kind] + besides);
 }
 
 static bool svm_lwp_perf_interrupted(struct kvm_vcpu *vcpu)
@@ -249,6 +284,50 @@ static void svm_lwp_perf_retired(struct kvm_vcpu *vcpu, const struct lwp_retired
 	p->emulated[LWP_KIND_BRE] += r->branch != LWP_BRANCH_NONE;
 }
 
+/* Is the counter of instructions running, for this thread? */
+static bool svm_lwp_perf_runs(const struct svm_lwp_perf *p)
+{
+	return p->running & BIT(SVM_LWP_PERF_INSNS) &&
+	       p->event[SVM_LWP_PERF_INSNS]->hw.target == current;
+}
+
+/* Is this entry one whose count tells something? */
+static bool svm_lwp_perf_tells(const struct vcpu_svm *svm)
+{
+	const struct svm_lwp *lwp = &svm->lwp;
+
+	return svm_lwp_perf_runs(&lwp->perf) &&
+	       (lwp->ran == SVM_LWP_STEP_IRET ||
+		(lwp->perf.measuring && lwp->ran == SVM_LWP_STEP_INSN));
+}
+
+static void svm_lwp_perf_entering(struct kvm_vcpu *vcpu)
+{
+	struct vcpu_svm *svm = to_svm(vcpu);
+	struct svm_lwp_perf *p = &svm->lwp.perf;
+
+	p->entries += svm->vmcb->save.cpl == 3;
+	if (svm_lwp_perf_tells(svm))
+		p->before = svm_lwp_perf_count(p->event[SVM_LWP_PERF_INSNS]);
+}
+
+static void svm_lwp_perf_exited(struct kvm_vcpu *vcpu)
+{
+	struct vcpu_svm *svm = to_svm(vcpu);
+	struct svm_lwp_perf *p = &svm->lwp.perf;
+	u64 count;
+
+	if (!svm_lwp_perf_tells(svm) || !svm_lwp_stepped(svm) || svm->vmcb->save.cpl != 3)
+		return;
+	count = svm_lwp_perf_count(p->event[SVM_LWP_PERF_INSNS]) - p->before;
+	if (svm->lwp.ran == SVM_LWP_STEP_INSN) {
+		svm_lwp_overcount_stepped(count);
+	} else {
+		svm_lwp_overcount_returned(count);
+		p->returns += count;
+	}
+}
+
 const struct svm_lwp_source svm_lwp_perf = {
 	.name = "perf",
 	.usable = svm_lwp_perf_usable,
@@ -257,4 +336,7 @@ const struct svm_lwp_source svm_lwp_perf = {
 	.pending = svm_lwp_perf_pending,
 	.interrupted = svm_lwp_perf_interrupted,
 	.retired = svm_lwp_perf_retired,
+	.entering = svm_lwp_perf_entering,
+	.exited = svm_lwp_perf_exited,
+	.needs_returns = svm_lwp_overcount_returns,
 };

@@ -214,7 +214,20 @@ bool svm_lwp_source_at_speed(struct kvm_vcpu *vcpu)
 bool svm_lwp_source_quiet(struct kvm_vcpu *vcpu)
 {
 	return svm_lwp_source_at_speed(vcpu) && !source->pending(vcpu) &&
-	       !svm_lwp_clock_pending(vcpu);
+	       !svm_lwp_clock_pending(vcpu) && !(source->needs_returns && source->needs_returns());
+}
+
+/* Right before VM-Entry, and right after #VMEXIT, IRQs off. */
+void svm_lwp_source_entering(struct kvm_vcpu *vcpu)
+{
+	if (source->entering)
+		source->entering(vcpu);
+}
+
+void svm_lwp_source_exited(struct kvm_vcpu *vcpu)
+{
+	if (source->exited)
+		source->exited(vcpu);
 }
 
 /* Right before VM-Entry, IRQs off: has the source interrupted since svm_lwp_source_check()? */

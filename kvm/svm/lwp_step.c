@@ -287,7 +287,8 @@ static enum svm_lwp_way svm_lwp_prepare(struct kvm_vcpu *vcpu, bool *again)
 	*again = svm_lwp_boundary(vcpu);
 	if (!*again)
 		svm_lwp_clock_run(vcpu);
-	if (*again || !svm_lwp_steps(&lwp->engine) || (!by_hand && svm_lwp_source_counts(vcpu)))
+	if (*again || !svm_lwp_steps(&lwp->engine) || (!by_hand && svm_lwp_source_counts(vcpu)) ||
+	    !svm_lwp_budget_left(vcpu))
 		return LWP_WAY_RUN;
 	svm_lwp_look(vcpu);
 	return svm_lwp_way(vcpu, &lwp->next);
@@ -365,13 +366,16 @@ void svm_lwp_before_run(struct vcpu_svm *svm)
 	/* The source's interrupt came after the last look: complete VMRUN only. */
 	if (lwp->at_speed && svm->vmcb->save.cpl == 3 && svm_lwp_source_interrupted(&svm->vcpu))
 		smp_send_reschedule(svm->vcpu.cpu);
+	if (lwp->trapping)
+		svm_lwp_source_entering(&svm->vcpu);
 	if (lwp->ran == SVM_LWP_STEP_NONE)
 		return;
 	lwp->others_tf = svm->vmcb->save.rflags & X86_EFLAGS_TF;
 	svm->vmcb->save.rflags |= X86_EFLAGS_TF;
 }
 
-static bool svm_lwp_stepped(const struct vcpu_svm *svm)
+/* Has the last entry ended with the trap of a step? */
+bool svm_lwp_stepped(const struct vcpu_svm *svm)
 {
 	return svm->vmcb->control.exit_code == SVM_EXIT_EXCP_BASE + DB_VECTOR &&
 	       (svm->vmcb->save.dr6 ^ DR6_ACTIVE_LOW) & DR6_BS;
@@ -387,6 +391,8 @@ void svm_lwp_after_run(struct vcpu_svm *svm)
 
 	lwp->exit_cpl = svm->vmcb->save.cpl;
 	lwp->exit_ip = svm->vmcb->save.rip;
+	if (lwp->trapping)
+		svm_lwp_source_exited(&svm->vcpu);
 	if (lwp->ran == SVM_LWP_STEP_NONE ||
 	    (lwp->ran == SVM_LWP_STEP_IRET && svm_lwp_stepped(svm)))
 		return;

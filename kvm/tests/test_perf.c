@@ -7,6 +7,7 @@
  * thread its counter back with one event left, as it never arms for one; `exact` gets a margin of one more than
  * both, so it may not overshoot once.
  */
+#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <pthread.h>
 #include <sched.h>
@@ -14,12 +15,31 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 #include "program.h"
 
 #define PERIOD 5000
 
 static unsigned int skid;
+
+/* A machine whose user space has said nothing. */
+static void prompt_is_the_default(void)
+{
+	struct kvm_lwp_policy policy = { .delivery = 0 };
+	struct kvm_device_attr a = {
+		.group = KVM_LWP_VM,
+		.attr = KVM_LWP_VM_POLICY,
+		.addr = (u64)&policy,
+	};
+	int kvm = open("/dev/kvm", O_RDWR), machine = ioctl(kvm, KVM_CREATE_VM, 0);
+
+	is(ioctl(machine, KVM_GET_DEVICE_ATTR, &a), 0, "get the policy");
+	is(policy.delivery, 1, "prompt is the default");
+	is(policy.context, KVM_LWP_CONTEXT_AUTO, "with contexts that KVM finds");
+	close(machine);
+	close(kvm);
+}
 
 static void set_margin(unsigned int margin)
 {
@@ -199,8 +219,10 @@ static void the_margin_is_found(void)
 	set_margin(skid + 2);
 }
 
-/* Others have all counters of CPU 0: it is stepped, and says so. */
-static void without_a_counter_it_is_stepped(void)
+/* Others take all counters of CPU 0, on which this runs then. */
+static int fd[8], taken;
+
+static void take_counters(void)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_RAW,
@@ -209,13 +231,24 @@ static void without_a_counter_it_is_stepped(void)
 		.pinned = 1,
 	};
 	cpu_set_t cpu_0;
-	int fd[8], n = 0;
 
 	CPU_ZERO(&cpu_0);
 	CPU_SET(0, &cpu_0);
 	sched_setaffinity(0, sizeof(cpu_0), &cpu_0);
-	while (n < 8 && (fd[n] = syscall(SYS_perf_event_open, &attr, -1, 0, -1, 0)) >= 0)
-		n++;
+	while (taken < 8 && (fd[taken] = syscall(SYS_perf_event_open, &attr, -1, 0, -1, 0)) >= 0)
+		taken++;
+}
+
+static void give_counters_back(void)
+{
+	while (taken)
+		close(fd[--taken]);
+}
+
+/* It is stepped, and says so. */
+static void without_a_counter_it_is_stepped(void)
+{
+	take_counters();
 	begin_delivery(loop, loop_end, 0, LWP_F_IRE);
 	block_event(vm, 2, 5000 - 1, 50 - 1);
 	ioctl(v->fd, KVM_GET_REGS, &v->regs);
@@ -224,11 +257,42 @@ static void without_a_counter_it_is_stepped(void)
 	memcpy(vm->mem + VM_CODE + 6, (const u8[]){ 100, 0, 0, 0 }, 4); /* 100 rounds */
 	run_to_end();
 	COUNTED("the 50th of 301", 10);
-	ok(vm_stat(v, "lwp_no_counter") > 0, "%d counters are taken: none for KVM", n);
+	ok(vm_stat(v, "lwp_no_counter") > 0, "%d counters are taken: none for KVM", taken);
 	is(vm_stat(v, "lwp_steps"), 301, "all is stepped");
 	vm_free(vm);
-	while (n)
-		close(fd[--n]);
+	give_counters_back();
+}
+
+/*
+ * 1,000 a second are 100 in a tenth of it, a few of which an interrupt of the host may cost. The rest of the time
+ * the program runs, and is not counted.
+ */
+static void prompt_steps_no_more_than_its_budget(void)
+{
+	struct timespec from, to;
+	u64 windows, steps;
+
+	set_parameter("lwp_step_budget", "1000");
+	take_counters();
+	begin_delivery(loop, loop_end, 1, LWP_F_IRE);
+	block_event(vm, 2, 100000, 100000);
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	run_to_end();
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	windows = (u64)(to.tv_sec - from.tv_sec + 1) * 10 + 1;
+	steps = vm_stat(v, "lwp_steps");
+	ok(steps >= 50 && steps <= windows * 100, "at most %llu tenths of a second: %llu steps",
+	   (unsigned long long)windows, (unsigned long long)steps);
+	is(100000 - block_counter(vm, 2), steps, "they are what has counted");
+	/* The time is added up when steps go on. */
+	usleep(200000);
+	vm_start(vm, v);
+	run_to_end();
+	ok(vm_stat(v, "lwp_uncounted_us") > 0, "for %llu us nothing was counted",
+	   (unsigned long long)vm_stat(v, "lwp_uncounted_us"));
+	vm_free(vm);
+	give_counters_back();
+	set_parameter("lwp_step_budget", "100000");
 }
 
 /* KVM_RUN by another thread than before. */
@@ -269,6 +333,7 @@ int main(int argc, char **argv)
 		skip_all("kvm-amd is not loaded with lwp_source=perf");
 	skid = argc > 1 ? atoi(argv[1]) : 0;
 	set_margin(skid + 2);
+	prompt_is_the_default();
 	exact_names_the_very_instruction();
 	exact_branches_step_to_the_very_one();
 	both_events_share_one_deadline();
@@ -278,6 +343,7 @@ int main(int argc, char **argv)
 		an_overshoot_is_counted();
 	the_margin_is_found();
 	without_a_counter_it_is_stepped();
+	prompt_steps_no_more_than_its_budget();
 	counters_follow_the_vcpu_to_another_thread();
 	return done();
 }

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The stepping budget. Where no counter can be used, because the host's perf has them all or a
+ * filter needs a look at each instruction, a program is stepped and runs a thousand times slower.
+ * Who has asked for `exact` gets that. With `prompt` a vCPU steps so many instructions a second,
+ * and what it executes beyond them is not counted; for how long that was is in the statistics.
+ */
+#include <linux/jiffies.h>
+#include <linux/moduleparam.h>
+
+#include "svm.h"
+#include "lwp.h"
+
+static unsigned int lwp_step_budget = 100000;
+module_param(lwp_step_budget, uint, 0644);
+MODULE_PARM_DESC(
+	lwp_step_budget,
+	"instructions that a vCPU steps in a second with `prompt` delivery; 0: without limit");
+
+#define WINDOWS 10 /* in a second */
+
+static void svm_lwp_budget_resume(struct kvm_vcpu *vcpu)
+{
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+
+	if (lwp->budget_out)
+		vcpu->stat.lwp_uncounted_us += (ktime_get_ns() - lwp->budget_out) / NSEC_PER_USEC;
+	lwp->budget_out = 0;
+}
+
+/*
+ * May the next instruction at CPL 3 be stepped? It is one of the budget then. Called with
+ * svm_lwp.lock held.
+ */
+bool svm_lwp_budget_left(struct kvm_vcpu *vcpu)
+{
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+	u32 budget = READ_ONCE(lwp_step_budget);
+
+	/* The steps to a branch that a record waits for are part of its price. */
+	if (!budget || lwp->engine.delivery == LWP_DELIVERY_EXACT || lwp->late_branches)
+		return true;
+	if (!lwp->budget_since || time_after(jiffies, lwp->budget_since + HZ / WINDOWS)) {
+		lwp->budget_since = jiffies;
+		lwp->budget_left = DIV_ROUND_UP(budget, WINDOWS);
+	}
+	if (lwp->budget_left) {
+		lwp->budget_left--;
+		svm_lwp_budget_resume(vcpu);
+		return true;
+	}
+	if (!lwp->budget_out)
+		lwp->budget_out = ktime_get_ns();
+	return false;
+}
