@@ -405,5 +405,7 @@ FLAT_TEST(diff)
 	report_eq(ended, count, "every program comes to its end");
 	report(count < ALL_ROWS || (irqs && nmis), "interrupts and NMIs came");
 	empty = histogram();
-	report(count < ALL_ROWS || !empty, "every row of the histogram has been used");
+	/* No ring fills with long intervals. */
+	report(count < ALL_ROWS || program.interval || !empty,
+	       "every row of the histogram has been used");
 }
