@@ -72,6 +72,8 @@ void test_fuzz(void);
 void test_live(void);
 /* pair.c: opt.count live migrations of the Linux guest from one host to another and back */
 void test_pair(void);
+/* pit.c: a machine whose PIT was loaded before zero */
+void test_pit(void);
 /* snapshot.c: opt.count snapshots in one process */
 void test_snapshot(void);
 /* moments.c: save and restore at opt.count moments, for any accelerator */

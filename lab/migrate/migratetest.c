@@ -28,7 +28,7 @@ static const struct part {
 } parts[] = {
 	{ "points", test_points },   { "snapshot", test_snapshot }, { "mismatch", test_mismatch },
 	{ "fuzz", test_fuzz },	     { "live", test_live },	    { "bench", bench },
-	{ "moments", test_moments }, { "pair", test_pair },
+	{ "moments", test_moments }, { "pair", test_pair },	    { "pit", test_pit },
 };
 #define PARTS (sizeof(parts) / sizeof(parts[0]))
 
@@ -115,7 +115,7 @@ static _Noreturn void usage(int status)
 {
 	fprintf(status ? stderr : stdout,
 		"usage: migratetest --qemu=QEMU --base=QEMU --firmware=DIR --flat=FLAT.ELF --work=DIR\n"
-		"                   --kernel=VMLINUX --initrd=CPIO [--accel=tcg|kvm] [--into=tcg|kvm] [--role=first|second] [--machine=TYPE] [--cpu=PROPERTIES] [--seed=N] [--count=N] [--jobs=N] points|moments|snapshot|mismatch|fuzz|live|pair|bench\n"
+		"                   --kernel=VMLINUX --initrd=CPIO [--accel=tcg|kvm] [--into=tcg|kvm] [--role=first|second] [--machine=TYPE] [--cpu=PROPERTIES] [--seed=N] [--count=N] [--jobs=N] points|moments|snapshot|mismatch|fuzz|live|pair|pit|bench\n"
 		"Test migration of machines with LWP; --base is an unpatched QEMU.\n");
 	exit(status);
 }

@@ -85,6 +85,17 @@ static bool lwp_context_came(const X86LWPWire *wire)
     return false;
 }
 
+/*
+ * KVM may have queued a #PF that is not yet delivered, which TCG does not
+ * take up.  An instruction is just executed again and faults again; a store
+ * that faulted between two is not, unless CPL 3 counts as just entered.
+ */
+static bool lwp_fault_was_queued(const CPUX86State *env)
+{
+    return env->exception_nr == EXCP0E_PAGE &&
+           (env->hflags & HF_CPL_MASK) == HF_CPL_MASK;
+}
+
 static int lwp_post_load(void *opaque, int version_id)
 {
     X86CPU *cpu = opaque;
@@ -93,6 +104,9 @@ static int lwp_post_load(void *opaque, int version_id)
     struct lwp_state st;
     const char *wrong;
 
+    if (!kvm_enabled() && lwp_fault_was_queued(&cpu->env)) {
+        wire->entered = true;
+    }
     wrong = lwp_state_decode(wire->image, cpu->lwp_caps, &st);
     if (!wrong && !cpu->lwp_props.os_context && lwp_state_on(&st)) {
         wrong = "a block outside any context";
