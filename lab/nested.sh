@@ -15,6 +15,23 @@ nested_prepare()
 	done
 }
 
+# nested_lab_of PROGRAM: NESTED_CPU, NESTED_KVM_AMD and NESTED_ARGUMENT as a program of kvm/tests wants them, for those
+# who run each once; test-kvm varies them
+nested_lab_of()
+{
+	NESTED_CPU=EPYC,pmu=on NESTED_KVM_AMD=lwp_source=perf NESTED_ARGUMENT=
+	case $1 in
+	*_perf) NESTED_CPU+=,pmu-skid=500 NESTED_ARGUMENT=500 ;;
+	*_prompt) NESTED_CPU+=,pmu-skid=zen3 ;;
+	*_overcount) NESTED_CPU+=,pmu-overcount-ring=20,pmu-overcount-vmrun=300 ;;
+	*_vpmu) NESTED_CPU+=,perfctr-core=on ;;
+	*_clock) ;;
+	*_source) NESTED_CPU=EPYC NESTED_KVM_AMD=lwp_source=fake ;;
+	*_avic) NESTED_CPU=EPYC NESTED_KVM_AMD="avic=1 force_avic=1" ;;
+	*) NESTED_CPU=EPYC NESTED_KVM_AMD= ;;
+	esac
+}
+
 # nested_boot COMMAND ARG...: run a command in L1. SMP, MEMORY as in boot.sh; NESTED_CPU: another CPU model
 # than EPYC; NESTED_STOCK=1: with the kernel's own KVM modules; NESTED_KVM_AMD: parameters of kvm-amd;
 # KVM_MODULES: the directory of other modules than ours; NESTED_LIMIT: give L1 up after so many seconds;
