@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * samplecost PERIOD MILLIONS: runs so many million instructions without profiling, with LWP, and with a sampling
- * counter as `perf record -e instructions:u -c PERIOD` opens it, a sample each PERIOD instructions. It says `begin
- * HOW` and `end HOW SAMPLES MICROSECONDS`, and after each of these lines waits for one on its standard input:
- * whoever reads can look meanwhile at what the host has counted.
+ * samplecost PERIOD MILLIONS: runs so many million instructions without profiling, LONG times as many without, then
+ * the first number with LWP and with a sampling counter as `perf record -e instructions:u -c PERIOD` opens it, a sample
+ * each PERIOD instructions. It says `begin HOW` and `end HOW SAMPLES MICROSECONDS`, and after each of these lines waits
+ * for one on its standard input: whoever reads can look meanwhile at what the host has counted.
  */
 #include <asm/unistd.h>
 #include <linux/perf_event.h>
@@ -21,6 +21,7 @@
 #define IRE 2
 #define DATA_PAGES 128
 #define PAGE 4096ull
+#define LONG 50 /* times as long, to see what time alone costs */
 
 static uint64_t period, turns;
 
@@ -55,12 +56,12 @@ static void end(const char *how, uint64_t samples, uint64_t begun)
 	wait_for_reader();
 }
 
-static void without(void)
+static void without(const char *how, uint64_t times)
 {
-	uint64_t begun = begin("none");
+	uint64_t begun = begin(how);
 
-	known_loop(NULL, turns);
-	end("none", 0, begun);
+	known_loop(NULL, times * turns);
+	end(how, 0, begun);
 }
 
 static void with_lwp(void)
@@ -146,7 +147,8 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	turns = millions * 500000;
-	without();
+	without("none", 1);
+	without("long", LONG);
 	with_lwp();
 	with_perf();
 	return 0;
