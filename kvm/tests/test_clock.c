@@ -24,6 +24,13 @@ PROGRAM(loop, "	mov $20000, %ecx\n"
 	      "	dec %ecx\n"
 	      "	jnz 1b\n");
 
+/* A tenth of the loop, for what is stepped. */
+#define SHORT_LOOP 6001
+static void shorten(void)
+{
+	lwp_put32(vm->mem + VM_CODE + 6, 2000);
+}
+
 /* How many have been counted of an event that stores no record. */
 static u32 rest(u32 event)
 {
@@ -93,13 +100,14 @@ static void a_short_interval_does_not_stop_the_guest_more_often(void)
 static void clocks_go_on_while_other_events_are_stepped(void)
 {
 	begin_delivery(loop, loop_end, 0, LWP_F_CNH | LWP_F_IRE);
-	event_each(2, 6000);
-	set_parameter("lwp_margin", "6000");
+	shorten();
+	event_each(2, 600);
+	set_parameter("lwp_margin", "600");
 	rest_of(CNH);
 	run_to_end();
 	is(block_head(vm), 10, "ten records of instructions");
-	is(vm_stat(v, "lwp_steps"), LOOP, "all is stepped");
-	is(rest(CNH), LOOP, "core clocks");
+	is(vm_stat(v, "lwp_steps"), SHORT_LOOP, "all is stepped");
+	is(rest(CNH), SHORT_LOOP, "core clocks");
 	set_parameter("lwp_margin", "2");
 	vm_free(vm);
 }
@@ -125,14 +133,15 @@ static void clocks_and_instructions_are_counted_at_once(void)
 static void an_ip_filter_asks_where_a_clock_passed(void)
 {
 	begin_delivery(loop, loop_end, 1, LWP_F_CNH);
+	shorten();
 	lwp_put32(vm->mem + VM_BLOCK + LWP_CB_FILTERS, LWP_FILTER_IPF);
 	lwp_put64(vm->mem + VM_BLOCK + LWP_CB_BASE_IP, VM_CODE + 10);
 	lwp_put64(vm->mem + VM_BLOCK + LWP_CB_LIMIT_IP, VM_CODE + 12);
-	event_each(CNH, 5000);
+	event_each(CNH, 500);
 	run_to_end();
-	is(block_head(vm), 8, "8 records of the 40,000 clocks of NOP and DEC");
+	is(block_head(vm), 8, "8 records of the 4,000 clocks of NOP and DEC");
 	COUNTED("each of DEC, the second of the two", 11, 11, 11, 11, 11, 11, 11, 11);
-	is(block_counter(vm, CNH), 5000 - 1, "none of the next period");
+	is(block_counter(vm, CNH), 500 - 1, "none of the next period");
 	vm_free(vm);
 }
 
