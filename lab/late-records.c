@@ -41,7 +41,7 @@ struct run {
 
 struct overshoot {
 	unsigned int event;
-	unsigned long address;
+	unsigned long address; /* 0: it was not known when it was traced */
 };
 
 static struct overshoot overshoots[MAX_OVERSHOOTS];
@@ -182,7 +182,8 @@ static bool named(const struct record *r, unsigned int *next)
 	unsigned int i;
 
 	for (i = *next; i < overshoot_count; i++) {
-		if (overshoots[i].event == event_of(r) && overshoots[i].address == r->address) {
+		if (overshoots[i].event == event_of(r) &&
+		    (!overshoots[i].address || overshoots[i].address == r->address)) {
 			*next = i + 1;
 			return true;
 		}

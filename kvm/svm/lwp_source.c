@@ -250,6 +250,23 @@ void svm_lwp_source_drop(struct kvm_vcpu *vcpu)
 	source->stop(vcpu, passed);
 }
 
+/*
+ * n events have passed, and the vCPU is not where a record can be gathered. If one was due, the
+ * record is late, and will name the instruction that counts next: the trace does not know it yet.
+ */
+static void svm_lwp_source_unseen(struct kvm_vcpu *vcpu, enum lwp_kind kind, u64 n)
+{
+	struct lwp_engine *e = &to_svm(vcpu)->lwp.engine;
+	u64 due = lwp_budget(e, kind);
+
+	lwp_count_unseen(e, kind, n);
+	if (n < due || e->delivery != LWP_DELIVERY_EXACT ||
+	    (kind != LWP_KIND_IRE && kind != LWP_KIND_BRE))
+		return;
+	e->stats.overshoots++;
+	trace_kvm_lwp_overshoot(vcpu->vcpu_id, e->rev->event_id[kind], 0, n - due);
+}
+
 /* n events of a kind have passed. `here`: the vCPU is at CPL 3, before the instruction at rIP. */
 void svm_lwp_source_add(struct kvm_vcpu *vcpu, enum lwp_kind kind, u64 n, bool here)
 {
@@ -260,7 +277,7 @@ void svm_lwp_source_add(struct kvm_vcpu *vcpu, enum lwp_kind kind, u64 n, bool h
 	if (n < lwp_budget(e, kind)) {
 		lwp_count(e, kind, n);
 	} else if (!here) {
-		lwp_count_unseen(e, kind, n);
+		svm_lwp_source_unseen(vcpu, kind, n);
 	} else if (kind == LWP_KIND_BRE) {
 		lwp->late_branches = n;
 	} else {
@@ -298,7 +315,7 @@ void svm_lwp_source_fold(struct kvm_vcpu *vcpu)
 	if (lwp->counting)
 		svm_lwp_source_read(vcpu, false);
 	if (lwp->late_branches)
-		lwp_count_unseen(&lwp->engine, LWP_KIND_BRE, lwp->late_branches);
+		svm_lwp_source_unseen(vcpu, LWP_KIND_BRE, lwp->late_branches);
 	lwp->late_branches = 0;
 }
 
