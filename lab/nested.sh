@@ -17,6 +17,7 @@ nested_prepare()
 
 # nested_lab_of PROGRAM: NESTED_CPU, NESTED_KVM_AMD and NESTED_ARGUMENT as a program of kvm/tests wants them, for those
 # who run each once; test-kvm varies them
+# shellcheck disable=SC2034 # NESTED_ARGUMENT is the caller's
 nested_lab_of()
 {
 	NESTED_CPU=EPYC,pmu=on NESTED_KVM_AMD=lwp_source=perf NESTED_ARGUMENT=
