@@ -138,6 +138,13 @@ struct svm_lwp_reader {
 	struct x86_exception e;
 };
 
+/* An event passed its limit where no record could be gathered. */
+enum svm_lwp_unseen {
+	SVM_LWP_UNSEEN_NOT,
+	SVM_LWP_UNSEEN_COUNTED, /* as an overshoot, whose record is to come */
+	SVM_LWP_UNSEEN_GONE, /* by whole periods, perhaps: more records come late */
+};
+
 struct svm_lwp {
 	/*
 	 * Guards the engine and what follows. Taken in process context only; whoever moves a
@@ -162,6 +169,7 @@ struct svm_lwp {
 	struct lwp_margin margin[LWP_KINDS]; /* only of kinds that a source counts */
 	u64 near[LWP_KINDS]; /* events left when that was last within the margin */
 	u64 late_branches; /* branches that have passed; the next one is due */
+	u8 unseen[LWP_KINDS]; /* enum svm_lwp_unseen */
 	unsigned long budget_since; /* jiffies at the start of the stepping budget's window */
 	u32 budget_left; /* steps in it */
 	u64 budget_out; /* when it ran out, in ns; 0 = it has not */

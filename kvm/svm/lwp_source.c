@@ -243,6 +243,7 @@ void svm_lwp_source_drop(struct kvm_vcpu *vcpu)
 	u64 passed[LWP_KINDS];
 
 	svm_lwp_clock_drop(vcpu);
+	memset(lwp->unseen, 0, sizeof(lwp->unseen));
 	lwp->late_branches = 0;
 	if (!lwp->counting)
 		return;
@@ -265,6 +266,7 @@ static void svm_lwp_source_unseen(struct kvm_vcpu *vcpu, enum lwp_kind kind, u64
 		return;
 	e->stats.overshoots++;
 	trace_kvm_lwp_overshoot(vcpu->vcpu_id, e->rev->event_id[kind], 0, n - due);
+	to_svm(vcpu)->lwp.unseen[kind] = SVM_LWP_UNSEEN_COUNTED;
 }
 
 /* n events of a kind have passed. `here`: the vCPU is at CPL 3, before the instruction at rIP. */
@@ -359,6 +361,33 @@ static void svm_lwp_late_branch(struct kvm_vcpu *vcpu, const struct lwp_retired 
 	lwp_retire(&lwp->engine, &insn);
 }
 
+/*
+ * An instruction retires behind events that have passed unseen. If these were more than a period,
+ * its record, too, is late.
+ */
+static void svm_lwp_retire_behind(struct kvm_vcpu *vcpu, enum lwp_kind kind,
+				  const struct lwp_retired *r)
+{
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+	struct lwp_engine *e = &lwp->engine;
+	u8 id = e->rev->event_id[kind];
+	s32 counter = e->st.counter[id - 1];
+	bool free = !e->st.pending.event_id;
+
+	lwp_retire(e, r);
+	if (counter >= 0) {
+		lwp->unseen[kind] = SVM_LWP_UNSEEN_NOT;
+		return;
+	}
+	if (!free || e->st.pending.event_id != id)
+		return;
+	if (lwp->unseen[kind] == SVM_LWP_UNSEEN_GONE) {
+		e->stats.overshoots++;
+		trace_kvm_lwp_overshoot(vcpu->vcpu_id, id, r->address, -counter);
+	}
+	lwp->unseen[kind] = SVM_LWP_UNSEEN_GONE;
+}
+
 /* An instruction was stepped at CPL 3, or completed by KVM. */
 void svm_lwp_source_retired(struct kvm_vcpu *vcpu, const struct lwp_retired *r)
 {
@@ -368,6 +397,10 @@ void svm_lwp_source_retired(struct kvm_vcpu *vcpu, const struct lwp_retired *r)
 		source->retired(vcpu, r);
 	else if (lwp->late_branches && lwp_branch_counted(&lwp->engine, r->branch))
 		svm_lwp_late_branch(vcpu, r);
+	else if (lwp->unseen[LWP_KIND_IRE])
+		svm_lwp_retire_behind(vcpu, LWP_KIND_IRE, r);
+	else if (lwp->unseen[LWP_KIND_BRE])
+		svm_lwp_retire_behind(vcpu, LWP_KIND_BRE, r);
 	else
 		lwp_retire(&lwp->engine, r);
 }

@@ -207,6 +207,9 @@ static void make_block(struct diff_program *p, struct diff_random *r)
 	u8 id;
 
 	*b = (struct block){ .random = diff_below(r, 3) ? 0 : diff_below(r, 16) };
+	/* Behind a record that was late all intervals would be others. */
+	if (p->interval)
+		b->random = 0;
 	for (id = EV_VAL; id <= EV_BRE; id++) {
 		u32 least = id == EV_VAL ? 0 : p->interval;
 
