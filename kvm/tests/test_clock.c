@@ -5,11 +5,8 @@
  *
  * With the argument "rnh" the processor must have a counter of reference clocks, else none.
  */
-#include <linux/perf_event.h>
-#include <sched.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include "counters.h"
 #include "program.h"
 
 #define CNH 5
@@ -171,28 +168,15 @@ static void clocks_of_the_kernel_do_not_count(void)
 /* A later program that finds the counters free has them. */
 static void without_a_counter_no_clock_is_counted(void)
 {
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_RAW,
-		.size = sizeof(attr),
-		.config = 0x76,
-		.pinned = 1,
-	};
-	cpu_set_t cpu_0;
-	int fd[8], n = 0;
+	unsigned int taken = take_counters();
 
-	CPU_ZERO(&cpu_0);
-	CPU_SET(0, &cpu_0);
-	sched_setaffinity(0, sizeof(cpu_0), &cpu_0);
-	while (n < 8 && (fd[n] = syscall(SYS_perf_event_open, &attr, -1, 0, -1, 0)) >= 0)
-		n++;
 	begin_delivery(loop, loop_end, 1, LWP_F_CNH);
 	rest_of(CNH);
 	run_to_end();
-	ok(vm_stat(v, "lwp_no_counter") > 0, "%d counters are taken: none for KVM", n);
+	ok(vm_stat(v, "lwp_no_counter") > 0, "%u counters are taken: none for KVM", taken);
 	is(rest(CNH), 0, "no clock is counted");
 	vm_free(vm);
-	while (n)
-		close(fd[--n]);
+	give_counters_back();
 	begin_delivery(loop, loop_end, 1, LWP_F_CNH);
 	rest_of(CNH);
 	run_to_end();

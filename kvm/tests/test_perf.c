@@ -8,15 +8,13 @@
  * both, so it may not overshoot once.
  */
 #include <fcntl.h>
-#include <linux/perf_event.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#include "counters.h"
 #include "program.h"
 
 #define PERIOD 5000
@@ -219,36 +217,11 @@ static void the_margin_is_found(void)
 	set_margin(skid + 2);
 }
 
-/* Others take all counters of CPU 0, on which this runs then. */
-static int fd[8], taken;
-
-static void take_counters(void)
-{
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_RAW,
-		.size = sizeof(attr),
-		.config = 0x76,
-		.pinned = 1,
-	};
-	cpu_set_t cpu_0;
-
-	CPU_ZERO(&cpu_0);
-	CPU_SET(0, &cpu_0);
-	sched_setaffinity(0, sizeof(cpu_0), &cpu_0);
-	while (taken < 8 && (fd[taken] = syscall(SYS_perf_event_open, &attr, -1, 0, -1, 0)) >= 0)
-		taken++;
-}
-
-static void give_counters_back(void)
-{
-	while (taken)
-		close(fd[--taken]);
-}
-
 /* It is stepped, and says so. */
 static void without_a_counter_it_is_stepped(void)
 {
-	take_counters();
+	unsigned int taken = take_counters();
+
 	begin_delivery(loop, loop_end, 0, LWP_F_IRE);
 	block_event(vm, 2, 5000 - 1, 50 - 1);
 	ioctl(v->fd, KVM_GET_REGS, &v->regs);
@@ -257,7 +230,7 @@ static void without_a_counter_it_is_stepped(void)
 	memcpy(vm->mem + VM_CODE + 6, (const u8[]){ 100, 0, 0, 0 }, 4); /* 100 rounds */
 	run_to_end();
 	COUNTED("the 50th of 301", 10);
-	ok(vm_stat(v, "lwp_no_counter") > 0, "%d counters are taken: none for KVM", taken);
+	ok(vm_stat(v, "lwp_no_counter") > 0, "%u counters are taken: none for KVM", taken);
 	is(vm_stat(v, "lwp_steps"), 301, "all is stepped");
 	vm_free(vm);
 	give_counters_back();

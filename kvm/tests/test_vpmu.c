@@ -6,7 +6,6 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include "program.h"
 #include "vpmu.h"
 
@@ -17,21 +16,9 @@ static unsigned int skid;
 
 static void start(const u8 *from, const u8 *to, bool lwp, u32 delivery)
 {
-	struct kvm_lwp_policy policy = { .delivery = delivery };
-	struct kvm_device_attr a = {
-		.group = KVM_LWP_VM,
-		.attr = KVM_LWP_VM_POLICY,
-		.addr = (u64)&policy,
-	};
-
-	vm = vm_new(true);
-	if (ioctl(vm->fd, KVM_SET_DEVICE_ATTR, &a))
-		ok(false, "set the policy");
-	v = vm_add_vcpu(vm);
-	block_init(vm, LWP_F_IRE | LWP_F_BRE, 128);
-	block_event(vm, 2, PERIOD - 1, PERIOD - 1);
+	begin_delivery(from, to, delivery, LWP_F_IRE | LWP_F_BRE);
+	event_each(2, PERIOD);
 	block_event(vm, 3, 100000, 100000);
-	vm_load(vm, from, to);
 	if (!lwp) {
 		v->regs.rbx = 0;
 		vm_set_regs(v);

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * See counters.h.
+ */
+#include "counters.h"
+
+#include <linux/perf_event.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int fd[8];
+static unsigned int taken;
+
+unsigned int take_counters(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_RAW,
+		.size = sizeof(attr),
+		.config = 0x76,
+		.pinned = 1,
+	};
+	cpu_set_t cpu_0;
+
+	CPU_ZERO(&cpu_0);
+	CPU_SET(0, &cpu_0);
+	sched_setaffinity(0, sizeof(cpu_0), &cpu_0);
+	while (taken < sizeof(fd) / sizeof(fd[0]) &&
+	       (fd[taken] = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, 0)) >= 0)
+		taken++;
+	return taken;
+}
+
+void give_counters_back(void)
+{
+	while (taken)
+		close(fd[--taken]);
+}

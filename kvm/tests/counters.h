@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The host's counters in the hands of others.
+ */
+#ifndef COUNTERS_H
+#define COUNTERS_H
+
+/* Bind this thread to CPU 0 and take all of its counters, pinned. How many these were. */
+unsigned int take_counters(void);
+void give_counters_back(void);
+
+#endif
