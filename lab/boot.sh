@@ -91,7 +91,7 @@ boot_guest()
 		return
 	fi
 	VLWP_SHARE=$GUEST_SHARE "$HOST/lab/vmrun" --cwd="$PWD" --log="$RUN/qemu.log" \
-		--console="$RUN/console" --modules="$BUILD/guest/root/lib/modules/$(<"$BUILD/guest/version")" \
+		--console="$RUN/console" --modules="$BUILD/guest/sysroot/lib/modules/$(<"$BUILD/guest/version")" \
 		${STATS:+"--stats=$STATS"} \
 		"${VLWP_QEMU:-$BUILD/qemu/qemu-system-x86_64}" -L "$FIRMWARE" \
 		-machine q35 -accel "${ACCEL/#tcg/tcg,thread=multi}" -smp "$SMP" -m "$MEMORY" \

@@ -43,7 +43,7 @@ nested_boot()
 	local kernel=${NESTED_KERNEL:-$BUILD/guest} modules=${NESTED_KERNEL:+none}
 
 	VLWP_SHARE=$GUEST_SHARE ${NESTED_LIMIT:+timeout --kill-after=5 "$NESTED_LIMIT"} "$HOST/lab/vmrun" --cwd="$PWD" --log="$RUN/qemu.log" \
-		--console="$RUN/console" --modules="$BUILD/guest/root/lib/modules/$(<"$BUILD/guest/version")" \
+		--console="$RUN/console" --modules="$BUILD/guest/sysroot/lib/modules/$(<"$BUILD/guest/version")" \
 		"${VLWP_QEMU:-$BUILD/qemu/qemu-system-x86_64}" -L "$FIRMWARE" \
 		-machine q35 -accel tcg,thread=multi -smp "$SMP" -m "$MEMORY" \
 		-cpu "${NESTED_CPU:-EPYC},-lwp" \
