@@ -61,8 +61,10 @@ static void test_overcount(struct guest *g)
 {
 	struct user u;
 
-	/* In the guest at CPL 0 first: VMRUN; then the change to CPL 3. */
-	report_eq(counted(g, PERF_INSNS | PERF_OS | PERF_GUEST_ONLY), 300, "VMRUN counts 300");
+	/* The change to CPL 3, VMRUN at that CPL, and the ten. */
+	report_eq(counted(g, PERF_INSNS | PERF_USR | PERF_GUEST_ONLY), 20 + 300 + 10,
+		  "VMRUN counts 300 at the guest's CPL");
+	report_eq(counted(g, PERF_INSNS | PERF_OS | PERF_GUEST_ONLY), 0, "and none elsewhere");
 	user_init64(&u, (u64)pms_user, 0);
 	pmu_start(0, PERF_INSNS | PERF_USR, 0);
 	user_run(&u);

@@ -81,8 +81,9 @@ uint32_t x86_pmu_wants(CPUArchState *env, uint64_t *insns, uint64_t *branches);
 /* The CPL becomes or ceases to be 3: before, and after. */
 void x86_pmu_leave_mode(CPUArchState *env);
 void x86_pmu_enter_mode(CPUArchState *env, bool ring);
-/* VMRUN and #VMEXIT, each between the two above. */
+/* VMRUN, when the guest's state is there: it retires at the guest's CPL. */
 void x86_pmu_vmrun(CPUArchState *env);
+/* #VMEXIT, between leave and enter. */
 void x86_pmu_vmexit(CPUArchState *env);
 
 #endif /* !CONFIG_USER_ONLY */
