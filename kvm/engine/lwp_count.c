@@ -172,14 +172,18 @@ bool lwp_retire(struct lwp_engine *e, const struct lwp_retired *r)
 	return lwp_boundary_wanted(e, 0, false);
 }
 
+bool lwp_overshoots(const struct lwp_engine *e, enum lwp_kind kind)
+{
+	return e->delivery == LWP_DELIVERY_EXACT && (kind == LWP_KIND_IRE || kind == LWP_KIND_BRE);
+}
+
 bool lwp_retire_late(struct lwp_engine *e, enum lwp_kind kind, u64 n, const struct lwp_retired *r)
 {
 	u32 id = counted_id(e, kind);
 
 	if (id && count_event(e, id, n) && !e->st.pending.event_id) {
 		gather(e, id, r, true);
-		if (e->delivery == LWP_DELIVERY_EXACT && kind != LWP_KIND_CNH &&
-		    kind != LWP_KIND_RNH)
+		if (lwp_overshoots(e, kind))
 			e->stats.overshoots++;
 	}
 	return lwp_boundary_wanted(e, 0, false);

@@ -292,10 +292,13 @@ bool lwp_retire(struct lwp_engine *e, const struct lwp_retired *r);
 /*
  * Late delivery (KVM with a PMU): n events of a kind have passed by now, at least lwp_budget() of
  * them; the record names `r` (for instructions: the one at the exit's rIP; for branches: the next
- * branch; for clocks: the one at rIP). Counts as an overshoot with `exact`, but not for clocks, of
- * which none belongs to an instruction. Returns as lwp_retire().
+ * branch; for clocks: the one at rIP). Counts as an overshoot if it is one, see lwp_overshoots().
+ * Returns as lwp_retire().
  */
 bool lwp_retire_late(struct lwp_engine *e, enum lwp_kind kind, u64 n, const struct lwp_retired *r);
+
+/* Is a late record an overshoot? With `exact`, but no clock belongs to an instruction. */
+bool lwp_overshoots(const struct lwp_engine *e, enum lwp_kind kind);
 
 /* ---- delivery; accesses guest memory ---- */
 

@@ -261,8 +261,7 @@ static void svm_lwp_source_unseen(struct kvm_vcpu *vcpu, enum lwp_kind kind, u64
 	u64 due = lwp_budget(e, kind);
 
 	lwp_count_unseen(e, kind, n);
-	if (n < due || e->delivery != LWP_DELIVERY_EXACT ||
-	    (kind != LWP_KIND_IRE && kind != LWP_KIND_BRE))
+	if (n < due || !lwp_overshoots(e, kind))
 		return;
 	e->stats.overshoots++;
 	trace_kvm_lwp_overshoot(vcpu->vcpu_id, e->rev->event_id[kind], 0, n - due);

@@ -94,6 +94,19 @@ Test(late, an_overshoot_in_exact_is_counted_and_delivered_as_prompt)
 	cr_expect(eq(u64, eng.stats.overshoots, 1));
 }
 
+Test(late, only_instructions_and_branches_overshoot_and_only_in_exact)
+{
+	static const bool can[LWP_KINDS] = { [LWP_KIND_IRE] = true, [LWP_KIND_BRE] = true };
+	u32 kind;
+
+	for (kind = 0; kind < LWP_KINDS; kind++) {
+		eng.delivery = LWP_DELIVERY_EXACT;
+		cr_expect(eq(int, lwp_overshoots(&eng, kind), can[kind]), "kind %u", kind);
+		eng.delivery = LWP_DELIVERY_PROMPT;
+		cr_expect(not(lwp_overshoots(&eng, kind)), "kind %u", kind);
+	}
+}
+
 Test(late, a_clock_record_is_no_overshoot_in_exact)
 {
 	struct lwp_retired r = { .address = 0x401000 };
