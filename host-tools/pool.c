@@ -123,7 +123,8 @@ bool pool_baseline(const struct hostcaps *hosts, size_t nr, const struct wish *w
 	s->lwp = true;
 	s->rev = (int)wish->rev;
 	s->context = wish->context;
-	s->delivery = deliveries & 1 ? 0 : 1;
+	/* What QEMU takes by itself where it has the choice. */
+	s->delivery = deliveries & 2 ? 1 : 0;
 	/* lwp-context=auto hides it; see docs/cpu.md */
 	s->fsgsbase = wish->context == 0 ? 0 : NOT_SAID;
 	s->enforce = 1;

@@ -67,10 +67,17 @@ Test(pool, order_of_the_hosts_does_not_matter)
 	cr_expect(eq(int, memcmp(&s, &other, sizeof(s)), 0));
 }
 
-Test(pool, delivery_is_exact_unless_a_host_is_prompt_only)
+Test(pool, delivery_is_prompt_where_every_host_offers_it)
 {
 	struct hostcaps hosts[] = { HOST("a", FULL), HOST("b", FULL) };
 
+	hosts[0].rev[0].deliveries = 3;
+	hosts[1].rev[0].deliveries = 1;
+	cr_assert(pool_baseline(hosts, 2, &usual, &s, &caps, why));
+	cr_expect(eq(int, s.delivery, 0));
+	hosts[1].rev[0].deliveries = 3;
+	cr_assert(pool_baseline(hosts, 2, &usual, &s, &caps, why));
+	cr_expect(eq(int, s.delivery, 1));
 	hosts[1].rev[0].deliveries = 2;
 	cr_assert(pool_baseline(hosts, 2, &usual, &s, &caps, why));
 	cr_expect(eq(int, s.delivery, 1));
