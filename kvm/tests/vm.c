@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The machine of vm.h. Every exception, INT 80h and SYSCALL end in a stub that does OUT to a port of its
- * own, which is how vm_run() learns of it; then the stub returns to the program.
+ * The machine of vm.h. Every exception, INT 80h and SYSCALL end in a handler that does OUT to a port of its
+ * own, which is how vm_run() learns of it; then the handler returns to the program.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,14 +17,14 @@
 #define GDT 0x1000
 #define IDT 0x2000
 #define TSS 0x3000
-#define STUBS 0x8000
-#define STUB_SIZE 16
-#define SYSCALL_STUB (STUBS + 256 * STUB_SIZE)
+#define ENTRIES 0x8000
+#define ENTRY_SIZE 16
+#define SYSCALL_ENTRY (ENTRIES + 256 * ENTRY_SIZE)
 #define SYSCALL_PORT 0xff
-#define SYSENTER_STUB (SYSCALL_STUB + STUB_SIZE)
+#define SYSENTER_ENTRY (SYSCALL_ENTRY + ENTRY_SIZE)
 #define SYSENTER_PORT 0xfe
 #define IDT32 0x4000
-#define STUBS32 0xa000
+#define ENTRIES32 0xa000
 #define HANDLER 0x20000 /* of vm_handler() */
 
 #define KCS 0x08
@@ -142,9 +142,9 @@ static bool has_error_code(int vector)
 	return vector == 8 || (vector >= 10 && vector <= 14) || vector == 17;
 }
 
-static void write_stub(struct vm *vm, int vector)
+static void write_entry(struct vm *vm, int vector)
 {
-	u8 *p = vm->mem + STUBS + vector * STUB_SIZE;
+	u8 *p = vm->mem + ENTRIES + vector * ENTRY_SIZE;
 
 	*p++ = 0xe6; /* out %al, $vector */
 	*p++ = (u8)vector;
@@ -161,10 +161,10 @@ static void write_stub(struct vm *vm, int vector)
 }
 
 /* The same for 32-bit code, with interrupt gates of its own. */
-static void write_stub32(struct vm *vm, int vector)
+static void write_entry32(struct vm *vm, int vector)
 {
-	u8 *p = vm->mem + STUBS32 + vector * STUB_SIZE;
-	u64 target = STUBS32 + (u64)vector * STUB_SIZE;
+	u8 *p = vm->mem + ENTRIES32 + vector * ENTRY_SIZE;
+	u64 target = ENTRIES32 + (u64)vector * ENTRY_SIZE;
 	u64 dpl = vector == 3 || vector == 4 || vector == VM_DONE ? 3 : 0;
 
 	lwp_put64(vm->mem + IDT32 + vector * 8, (target & 0xffff) | KCS32 << 16 |
@@ -196,7 +196,7 @@ static void write_tables(struct vm *vm)
 	gdt[UCS32 / 8] = 0x00cffb000000ffff;
 	gdt[USS32 / 8] = 0x00cff3000000ffff;
 	for (i = 0; i < 256; i++) {
-		u64 target = STUBS + (u64)i * STUB_SIZE;
+		u64 target = ENTRIES + (u64)i * ENTRY_SIZE;
 		u64 *gate = (u64 *)(vm->mem + IDT + i * 16);
 		/* The program may use INT n. */
 		u64 dpl = i == 1 || i == 3 || i == 4 || i == VM_DONE ? 3 : 0;
@@ -204,11 +204,11 @@ static void write_tables(struct vm *vm)
 		gate[0] = (target & 0xffff) | KCS << 16 | (0x8e00 | dpl << 13) << 32 |
 			  (target >> 16 & 0xffff) << 48;
 		gate[1] = target >> 32;
-		write_stub(vm, i);
-		write_stub32(vm, i);
+		write_entry(vm, i);
+		write_entry32(vm, i);
 	}
-	memcpy(vm->mem + SYSENTER_STUB, "\xe6\xfe\x0f\x35", 4); /* out %al, $0xfe; sysexit */
-	memcpy(vm->mem + SYSCALL_STUB, "\xe6\xff\x48\x0f\x07", 5); /* out %al, $0xff; sysretq */
+	memcpy(vm->mem + SYSENTER_ENTRY, "\xe6\xfe\x0f\x35", 4); /* out %al, $0xfe; sysexit */
+	memcpy(vm->mem + SYSCALL_ENTRY, "\xe6\xff\x48\x0f\x07", 5); /* out %al, $0xff; sysretq */
 }
 
 /* ---- life ---- */
@@ -318,7 +318,7 @@ void vm_start(struct vm *vm, struct vcpu *v)
 	if (ioctl(v->fd, KVM_SET_SREGS, &s))
 		broken("KVM_SET_SREGS");
 	vm_set_msr(v, 0xc0000081, (u64)(USS - 8) << 48 | (u64)KCS << 32); /* STAR */
-	vm_set_msr(v, 0xc0000082, SYSCALL_STUB); /* LSTAR */
+	vm_set_msr(v, 0xc0000082, SYSCALL_ENTRY); /* LSTAR */
 	vm_set_msr(v, 0xc0000084, 0x47700); /* SFMASK: TF, IF, DF ... */
 
 	memset(&v->regs, 0, sizeof(v->regs));
@@ -388,7 +388,7 @@ static void set_32bit(struct vm *vm, struct vcpu *v)
 		broken("KVM_SET_SREGS");
 	vm_set_msr(v, 0x174, KCS32); /* SYSENTER_CS, _ESP, _EIP */
 	vm_set_msr(v, 0x175, VM_KSTACK_TOP);
-	vm_set_msr(v, 0x176, SYSENTER_STUB);
+	vm_set_msr(v, 0x176, SYSENTER_ENTRY);
 }
 
 void vm_start32(struct vm *vm, struct vcpu *v)
@@ -538,13 +538,13 @@ static struct vm_frame frame32(const u8 *p, bool error_code)
 	return f;
 }
 
-/* The stub's OUT has been executed, nothing after it. */
+/* The handler's OUT has been executed, nothing after it. */
 struct vm_frame vm_frame(const struct vm *vm, const struct vcpu *v, int vector)
 {
 	const u8 *p = vm->mem + v->regs.rsp % VM_SIZE;
 	struct vm_frame f = { 0 };
 
-	if (v->regs.rip >= STUBS32 && v->regs.rip < STUBS32 + 256 * STUB_SIZE)
+	if (v->regs.rip >= ENTRIES32 && v->regs.rip < ENTRIES32 + 256 * ENTRY_SIZE)
 		return frame32(p, vector < 256 && has_error_code(vector));
 
 	if (vector < 256 && has_error_code(vector)) {
@@ -567,11 +567,11 @@ struct vm_frame vm_frame(const struct vm *vm, const struct vcpu *v, int vector)
 
 void vm_handler(struct vm *vm, int vector, const void *from, const void *to)
 {
-	u8 *stub = vm->mem + STUBS + vector * STUB_SIZE;
+	u8 *entry = vm->mem + ENTRIES + vector * ENTRY_SIZE;
 
 	memcpy(vm->mem + HANDLER, from, (size_t)((const u8 *)to - (const u8 *)from));
-	*stub = 0xe9; /* jmp rel32 */
-	lwp_put32(stub + 1, (u32)(HANDLER - (STUBS + vector * STUB_SIZE + 5)));
+	*entry = 0xe9; /* jmp rel32 */
+	lwp_put32(entry + 1, (u32)(HANDLER - (ENTRIES + vector * ENTRY_SIZE + 5)));
 }
 
 void vm_apic_set(struct vcpu *v, u32 reg, u32 value)
