@@ -84,7 +84,7 @@ const struct lwp_caps *svm_lwp_host_caps(u32 rev)
 int svm_lwp_hardware_setup(void)
 {
 	struct lwp_leaf leaf;
-	u32 rev;
+	u32 rev, avail;
 	int r;
 
 	BUILD_BUG_ON(offsetof(struct vmcb, save) + LWP_VMCB_SAVE_OFFSET != LWP_VMCB_OFFSET);
@@ -108,7 +108,10 @@ int svm_lwp_hardware_setup(void)
 		}
 	}
 
-	lwp_leaf_encode(&host_caps[LWP_REV_43724], 0, &leaf);
+	avail = lwp_avail(&host_caps[LWP_REV_43724],
+			  lwp_cfg_reset(&host_caps[LWP_REV_43724], true, 0), true, true);
+	lwp_leaf_encode(&host_caps[LWP_REV_43724], avail, &leaf);
+	kvm_caps.lwp_eax = leaf.eax;
 	kvm_caps.lwp_ebx = leaf.ebx;
 	kvm_caps.lwp_ecx = leaf.ecx;
 	kvm_caps.lwp_edx = leaf.edx;

@@ -3,6 +3,7 @@
  * What user space is promised: CPUID, MSRs, capability, attributes; bad input; refusals.
  */
 #include <errno.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include "vm.h"
 #include "lwp_state.h"
@@ -36,9 +37,29 @@ static void cpuid_announces_what_stepping_can_count(void)
 	is(e->ebx, 0x80062016, "EBX: 16h quadwords, 32 bytes, 6 events, slots from 80h");
 	is(e->ecx, 0x20010200, "ECX: version 1, 32 records at least, IP filter");
 	is(e->edx, 0xe000000f, "EDX: INT, PTSC, CONT, BRE, IRE, VAL, available");
+	is(e->eax, 0x6000000f, "EAX: the same but INT, as after RESET");
 	is(leaf(vm, LWP_CPUID_PRESENT_LEAF)->ecx & LWP_CPUID_PRESENT_ECX, LWP_CPUID_PRESENT_ECX,
 	   "8000_0001 ECX[15]");
 	is(leaf(vm, 0xd)->edx >> 30 & 1, 0, "XCR0[62] is not offered");
+	vm_free(vm);
+}
+
+/* KVM_GET_CPUID2 right after KVM_SET_CPUID2 has what KVM_GET_SUPPORTED_CPUID had, and follows LWP_CFG. */
+static void cpuid_follows_cfg(void)
+{
+	struct vm *vm = vm_new(true);
+	struct vcpu *v = vm_add_vcpu(vm);
+	struct kvm_cpuid_entry2 supported = *leaf(vm, LWP_CPUID_LEAF), *e;
+
+	is(ioctl(v->fd, KVM_GET_CPUID2, vm->cpuid), 0, "KVM_GET_CPUID2");
+	e = leaf(vm, LWP_CPUID_LEAF);
+	ok(e && !memcmp(e, &supported, sizeof(supported)),
+	   "the leaf of a new vCPU is the supported one");
+	vm_set_msr(v, LWP_MSR_CFG, LWP_F_INT | LWP_F_IRE);
+	is(ioctl(v->fd, KVM_GET_CPUID2, vm->cpuid), 0, "KVM_GET_CPUID2");
+	e = leaf(vm, LWP_CPUID_LEAF);
+	is(e ? e->eax : 0, LWP_F_INT | LWP_F_IRE | LWP_F_AVAIL, "EAX follows LWP_CFG");
+	is(e ? e->edx : 0, supported.edx, "EDX does not");
 	vm_free(vm);
 }
 
@@ -146,6 +167,7 @@ static void refusals_say_why(void)
 int main(void)
 {
 	cpuid_announces_what_stepping_can_count();
+	cpuid_follows_cfg();
 	msrs_follow_the_rules();
 	capability_and_attributes_reject_bad_input();
 	refusals_say_why();
