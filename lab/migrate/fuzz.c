@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Damaged streams: the saves of a profiled program, with bytes changed in what belongs to LWP, are loaded and
- * the program goes on. QEMU may refuse or run, it must not crash.
+ * the program goes on to its end. QEMU may refuse or run; it must not crash, and whatever LWP writes must go to
+ * block and ring of the states that were accepted, through pages that the program may write itself.
  */
+#include "damage.h"
 #include "migrate.h"
 #include "vm.h"
 
-#include <endian.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,158 +19,60 @@
 
 /* The program ends long before; what a damaged one does is not waited for. */
 #define LOOPING 10
-#define MAX_EDITS 3
-#define SECTION_FOOTER 0x7e
 
-static const struct base {
-	const char *cpu, *append;
-	uint64_t step; /* where it is saved: with a record that is pending, and faulting */
-} bases[] = {
-	{ "+lwp", "test=migrate cpus=1", 7000 },
-	{ "+lwp", "test=migrate cpus=1", 12500 },
-	{ "+lwp,lwp-context=os", "test=migrate cpus=1 context=os", 6999 },
+enum outcome { REFUSED, RAN, LOOPED, CRASHED, OUTCOMES };
+
+/* What became of a stream. */
+struct verdict {
+	unsigned int number, aim;
+	enum outcome outcome;
+	bool faulted; /* the program was told of more #PFs than without damage */
+	struct written written;
 };
-#define BASES (sizeof(bases) / sizeof(bases[0]))
 
-/*
- * Where LWP's parts lie in a stream: behind their name, with the length before it. What lies behind them is not
- * damaged: QEMU believes what others say, as cpu_common of a pending CPU_INTERRUPT_DEBUG.
- */
-static const struct section {
-	const char *name;
-	size_t length; /* bytes behind the name: version and, of a section, instance; data */
-	bool counted; /* a u32 with the number of further bytes ends them */
-	unsigned int weight;
-} sections[] = {
-	{ "\7x86-lwp", 8 + 20, false, 1 },
-	{ "\7cpu/lwp", 4 + 151, false, 4 },
-	{ "\20x86-lwp-contexts", 8 + 4, true, 5 },
+/* A worker's files and memory, one machine at a time. */
+struct worker {
+	char stream[512], output[512], log[512];
+	int memory;
 };
-#define SECTIONS (sizeof(sections) / sizeof(sections[0]))
 
-static struct save {
-	char *bytes;
-	size_t size;
-	size_t at[SECTIONS], end[SECTIONS]; /* 0: this save has no such section */
-} saves[BASES];
+/* #PFs in the program of each base that comes back as it was saved */
+static unsigned int usual_faults[BASES];
 
-static void save_base(const struct base *b, struct save *s, const char *path)
+static struct worker worker_new(unsigned int number)
 {
-	static const char *const extra[] = { "-S", NULL };
-	char log[512];
-	uint32_t counted;
-	struct vm vm;
-	size_t i;
+	struct worker w = { .memory = memory_new() };
 
-	snprintf(log, sizeof(log), "%s/log", opt.work);
-	if (!vm_start(&vm, "source", flat_machine(opt.qemu, b->cpu, b->append, extra), NULL, log))
-		broken("QEMU does not start: %s", read_file(log, NULL));
-	vm_capability(&vm, NULL);
-	vm_cpu_set(&vm, "x-lwp-stop-at", b->step);
-	vm_do(&vm, "cont", NULL);
-	vm_event(&vm, "STOP");
-	vm_save(&vm, path);
-	vm_kill(&vm);
-	s->bytes = read_file(path, &s->size);
-	for (i = 0; i < SECTIONS; i++) {
-		const char *name = sections[i].name;
-		const char *found = memmem(s->bytes, s->size, name, strlen(name));
-
-		if (!found)
-			continue;
-		s->at[i] = (size_t)(found - s->bytes) + strlen(name);
-		s->end[i] = s->at[i] + sections[i].length;
-		if (sections[i].counted) {
-			memcpy(&counted, s->bytes + s->end[i] - sizeof(counted), sizeof(counted));
-			s->end[i] += be32toh(counted);
-		}
-		if (s->end[i] >= s->size || s->bytes[s->end[i]] != SECTION_FOOTER)
-			broken("'%s' is not as long as this test believes", name + 1);
-	}
-	if (!s->at[0] || !s->at[1])
-		broken("no LWP in the stream of '%s'", b->cpu);
+	snprintf(w.stream, sizeof(w.stream), "%s/damaged%u", opt.work, number);
+	snprintf(w.output, sizeof(w.output), "%s/output%u", opt.work, number);
+	snprintf(w.log, sizeof(w.log), "%s/log%u", opt.work, number);
+	return w;
 }
 
-/* A byte of LWP's parts; *room bytes from there belong to the same part. */
-static size_t place(const struct save *s, size_t *room)
+static void write_stream(const struct worker *w, const struct damage *d)
 {
-	unsigned int weight;
-	size_t i, at;
+	FILE *f = fopen(w->stream, "we");
 
-	do {
-		weight = (unsigned int)draw(10);
-		for (i = 0; weight >= sections[i].weight; i++)
-			weight -= sections[i].weight;
-	} while (!s->at[i]);
-	at = s->at[i] + draw(s->end[i] - s->at[i]);
-	*room = s->end[i] - at;
-	return at;
+	if (!f || fwrite(d->bytes, 1, d->size, f) != d->size || fclose(f))
+		broken("%s: %s", w->stream, strerror(errno));
 }
 
-static size_t least(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
-static void edit(const struct save *s, char *bytes)
-{
-	static const uint64_t extremes[] = { 0, UINT64_MAX, 1ull << 63, 1ull << 47, 0xfff, 1 };
-	size_t room, other, at = place(s, &room), from;
-
-	switch (draw(4)) {
-	case 0:
-		bytes[at] = (char)(bytes[at] ^ (1 << draw(8)));
-		break;
-	case 1:
-		bytes[at] = (char)draw(256);
-		break;
-	case 2:
-		memcpy(bytes + at, &extremes[draw(6)], least(room, 1ull << draw(4)));
-		break;
-	default:
-		from = place(s, &other);
-		memmove(bytes + at, bytes + from, least(least(room, other), 1 + draw(8)));
-	}
-}
-
-/* Mutation `number`, drawn from it and the seed alone. */
-static const struct base *mutate(unsigned int number, const char *path)
-{
-	size_t which, size, room, i;
-	FILE *f;
-	char *bytes;
-
-	draw_from(opt.seed + number);
-	which = draw(BASES);
-	size = saves[which].size;
-	bytes = malloc(size);
-	if (!bytes)
-		broken("no memory");
-	memcpy(bytes, saves[which].bytes, size);
-	for (i = 1 + draw(MAX_EDITS); i; i--)
-		edit(&saves[which], bytes);
-	if (!draw(50))
-		size = place(&saves[which], &room);
-	f = fopen(path, "we");
-	if (!f || fwrite(bytes, 1, size, f) != size || fclose(f))
-		broken("%s: %s", path, strerror(errno));
-	free(bytes);
-	return &bases[which];
-}
-
-enum outcome { REFUSED, RAN, LOOPED, CRASHED };
-
-static enum outcome load(const struct base *b, const char *path, const char *log)
+static enum outcome run(const struct base *b, const struct worker *w)
 {
 	static const char *const extra[] = { "-incoming", "defer", NULL };
 	bool loaded;
 	struct vm vm;
 	int status;
 
-	if (!vm_start(&vm, "destination", flat_machine(opt.qemu, b->cpu, b->append, extra), NULL,
-		      log))
-		broken("QEMU does not start: %s", read_file(log, NULL));
-	loaded = vm_load(&vm, path) && vm_try(&vm, "cont", NULL);
+	memory_clear(w->memory);
+	if (!vm_start(&vm, "destination",
+		      flat_machine(opt.qemu, b->cpu, b->append, memory_arguments(w->memory, extra)),
+		      w->output, w->log))
+		broken("QEMU does not start: %s", read_file(w->log, NULL));
+	loaded = vm_load(&vm, w->stream);
+	/* The program may be over before QEMU has answered. */
+	if (loaded)
+		vm_try(&vm, "cont", NULL);
 	status = vm_wait(&vm, LOOPING);
 	if (status >= 128)
 		return CRASHED;
@@ -178,37 +81,153 @@ static enum outcome load(const struct base *b, const char *path, const char *log
 	return loaded ? RAN : REFUSED;
 }
 
-static _Noreturn void work(unsigned int worker, int to)
+/* #PFs, and whatever else kept the program from the end of a piece of code */
+static unsigned int faults_in(const char *path)
 {
-	char path[512], log[512];
-	unsigned int number;
-	uint32_t report;
+	char *text = read_file(path, NULL), *line = strstr(text, "# faults ");
+	unsigned int faults = 0;
 
-	snprintf(path, sizeof(path), "%s/damaged%u", opt.work, worker);
-	snprintf(log, sizeof(log), "%s/log%u", opt.work, worker);
-	for (number = worker; number < opt.count; number += opt.jobs) {
-		const struct base *b = mutate(number, path);
+	if (line)
+		sscanf(line, "# faults %u", &faults);
+	free(text);
+	return faults;
+}
 
-		report = load(b, path, log);
-		if (report == CRASHED)
-			fprintf(stderr, "mutation %u: %s\n", number, read_file(log, NULL));
-		report |= number << 8;
-		if (write(to, &report, sizeof(report)) != sizeof(report))
+static struct verdict try(unsigned int which, const struct damage *d, const struct worker *w)
+{
+	struct verdict v = { .aim = d->aim };
+	struct span span[MAX_SPANS];
+	unsigned int spans;
+
+	write_stream(w, d);
+	v.outcome = run(&bases[which], w);
+	if (v.outcome == CRASHED)
+		fprintf(stderr, "%s\n", read_file(w->log, NULL));
+	if (v.outcome == RAN || v.outcome == LOOPED) {
+		spans = damage_spans(which, d, span);
+		v.written = territory_compare(damage_territory(which), w->memory, span, spans);
+		v.faulted = faults_in(w->output) > usual_faults[which];
+	}
+	return v;
+}
+
+static _Noreturn void work(unsigned int number, int to)
+{
+	struct worker w = worker_new(number);
+	struct verdict v;
+	unsigned int which;
+	struct damage d;
+
+	for (; number < opt.count; number += opt.jobs) {
+		/* From the number and the seed alone */
+		draw_from(opt.seed + number);
+		which = (unsigned int)draw(BASES);
+		d = damage_draw(which);
+		v = try(which, &d, &w);
+		v.number = number;
+		free(d.bytes);
+		if (write(to, &v, sizeof(v)) != sizeof(v))
 			broken("a worker cannot report");
 	}
 	exit(0);
 }
 
+/* Without damage: what LWP writes is there to be seen, and lies where it belongs. */
+static void try_undamaged(void)
+{
+	struct worker w = worker_new(0);
+	unsigned int i, contained = 0, wrote = 0;
+
+	for (i = 0; i < BASES; i++) {
+		struct damage d = damage_none(i);
+		struct verdict v = try(i, &d, &w);
+
+		usual_faults[i] = faults_in(w.output);
+		contained += v.outcome == RAN && !v.written.stray && !v.written.redirected;
+		wrote += v.written.bytes != 0;
+		if (v.written.stray)
+			printf("# base %u: physical address 0x%llx\n", i,
+			       (unsigned long long)v.written.stray_at);
+		free(d.bytes);
+	}
+	ok(contained == BASES, "undamaged streams: %u of %u write to their rings and blocks only",
+	   contained, BASES);
+	ok(wrote == BASES, "undamaged streams: %u of %u write", wrote, BASES);
+	close(w.memory);
+}
+
+static struct tally {
+	unsigned int outcomes[OUTCOMES];
+	unsigned int wrote, redirected, stray; /* of those accepted */
+	struct {
+		unsigned int accepted, faulted, redirected;
+	} aim[AIMS + 1]; /* NOT_AIMED, too */
+} tally;
+
+static void count(const struct verdict *v)
+{
+	bool accepted = v->outcome == RAN || v->outcome == LOOPED;
+
+	tally.outcomes[v->outcome]++;
+	tally.wrote += v->written.bytes != 0;
+	tally.redirected += v->written.redirected != 0;
+	tally.stray += v->written.stray;
+	tally.aim[v->aim].accepted += accepted;
+	tally.aim[v->aim].faulted += v->faulted;
+	tally.aim[v->aim].redirected += v->written.redirected != 0;
+	if (v->outcome == CRASHED)
+		printf("# mutation %u crashes QEMU\n", v->number);
+	if (v->written.stray)
+		printf("# mutation %u: LWP writes to physical address 0x%llx\n", v->number,
+		       (unsigned long long)v->written.stray_at);
+}
+
+/* What was aimed at was tried: with success where it may be written, with a fault elsewhere. */
+static void judge_aims(void)
+{
+	unsigned int aim;
+
+	for (aim = 0; aim < AIMS; aim++) {
+		unsigned int accepted = tally.aim[aim].accepted;
+
+		if (aim == WRITABLE)
+			ok(tally.aim[aim].redirected,
+			   "aimed at pages that are %s: %u accepted, %u write there",
+			   aim_names[aim], accepted, tally.aim[aim].redirected);
+		else
+			ok(tally.aim[aim].faulted,
+			   "aimed at pages that are %s: %u accepted, %u fault there",
+			   aim_names[aim], accepted, tally.aim[aim].faulted);
+	}
+}
+
+static void judge_all(void)
+{
+	const unsigned int *outcomes = tally.outcomes;
+	unsigned int accepted = outcomes[RAN] + outcomes[LOOPED],
+		     done = accepted + outcomes[REFUSED] + outcomes[CRASHED];
+
+	printf("# %u refused, %u ran to an end, %u ran on; %u not aimed were accepted\n",
+	       outcomes[REFUSED], outcomes[RAN], outcomes[LOOPED], tally.aim[NOT_AIMED].accepted);
+	ok(done == opt.count && !outcomes[CRASHED], "%u damaged streams, %u of them crash QEMU",
+	   done, outcomes[CRASHED]);
+	ok(outcomes[REFUSED] && tally.aim[NOT_AIMED].accepted,
+	   "some are refused and some are accepted");
+	ok(tally.wrote && tally.redirected && !tally.stray,
+	   "of %u accepted %u write, %u elsewhere than before, %u where they must not", accepted,
+	   tally.wrote, tally.redirected, tally.stray);
+	judge_aims();
+}
+
 void test_fuzz(void)
 {
-	unsigned int outcomes[CRASHED + 1] = { 0 }, i, done;
-	uint32_t report;
-	char path[512];
+	struct verdict v;
+	unsigned int i;
 	int pipes[2];
 
-	snprintf(path, sizeof(path), "%s/save", opt.work);
 	for (i = 0; i < BASES; i++)
-		save_base(&bases[i], &saves[i], path);
+		damage_prepare(i);
+	try_undamaged();
 	fflush(stdout);
 	if (pipe(pipes))
 		broken("no pipe");
@@ -220,17 +239,9 @@ void test_fuzz(void)
 		}
 	}
 	close(pipes[1]);
-	while (read(pipes[0], &report, sizeof(report)) == sizeof(report)) {
-		outcomes[report & 0xff]++;
-		if ((report & 0xff) == CRASHED)
-			printf("# mutation %u crashes QEMU\n", report >> 8);
-	}
+	while (read(pipes[0], &v, sizeof(v)) == sizeof(v))
+		count(&v);
 	while (wait(NULL) > 0)
 		;
-	done = outcomes[REFUSED] + outcomes[RAN] + outcomes[LOOPED] + outcomes[CRASHED];
-	printf("# %u refused, %u ran to an end, %u ran on\n", outcomes[REFUSED], outcomes[RAN],
-	       outcomes[LOOPED]);
-	ok(done == opt.count && !outcomes[CRASHED], "%u damaged streams, %u of them crash QEMU",
-	   done, outcomes[CRASHED]);
-	ok(outcomes[REFUSED] && outcomes[RAN], "some are refused and some are accepted");
+	judge_all();
 }

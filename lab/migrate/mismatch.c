@@ -122,6 +122,22 @@ static void start_pair(struct vm *source, struct vm *destination, const struct p
 	vm_do(destination, "migrate-incoming", "{\"uri\":\"%s\"}", uri);
 }
 
+/* What who asked for the migration is told of its end. */
+static bool source_says(struct vm *source, const char *text)
+{
+	json_object *info = qmp_call(&source->qmp, "query-migrate", NULL), *error;
+	bool says;
+
+	if (!info)
+		vm_broken(source);
+	says = json_object_object_get_ex(info, "error-desc", &error) &&
+	       strstr(json_object_get_string(error), text);
+	if (!says)
+		printf("# %s\n", json_object_to_json_string(info));
+	json_object_put(info);
+	return says;
+}
+
 static void refused(const struct pair *p)
 {
 	struct vm source, destination;
@@ -135,6 +151,8 @@ static void refused(const struct pair *p)
 	ok(!completed && strstr(said, p->says), "%s: refused, saying \"%s\"", p->what, p->says);
 	if (completed || !strstr(said, p->says))
 		printf("# %s\n", said);
+	if (p->from && p->to)
+		ok(source_says(&source, p->says), "%s: the source says why, too", p->what);
 	if (!p->late)
 		ok(!stopped, "%s: before the guest stops", p->what);
 	/* A source that had stopped says that migration has failed, and only then goes on. */

@@ -10,6 +10,7 @@
 #include "qemu/osdep.h"
 #include "qemu/error-report.h"
 #include "cpu.h"
+#include "migration/misc.h"
 #include "migration/vmstate.h"
 #include "system/reset.h"
 #include "lwp/lwp-agree.h"
@@ -67,6 +68,22 @@ static const LWPTerm lwp_terms[] = {
       offsetof(X86LWPTerms, latency_max) },
 };
 
+/*
+ * Said here, and to the source, whose user may look there only.  A source that
+ * comes with LWP has migration_incoming_refuse(), too.
+ */
+static void G_GNUC_PRINTF(1, 2) lwp_refuse(const char *fmt, ...)
+{
+    g_autofree char *why = NULL;
+    va_list ap;
+
+    va_start(ap, fmt);
+    why = g_strdup_vprintf(fmt, ap);
+    va_end(ap);
+    error_report("%s", why);
+    migration_incoming_refuse(why);
+}
+
 static bool lwp_words_agree(const X86LWPTerms *source, const X86LWPTerms *here)
 {
     int i;
@@ -77,14 +94,14 @@ static bool lwp_words_agree(const X86LWPTerms *source, const X86LWPTerms *here)
         uint8_t ours = *((const uint8_t *)here + w->offset);
 
         if (theirs > 1) {
-            error_report("LWP: source has an unknown %s (%u), this host %s",
-                         w->property, theirs, w->value[ours]);
+            lwp_refuse("LWP: source has an unknown %s (%u), this host %s",
+                       w->property, theirs, w->value[ours]);
             return false;
         }
         if (theirs != ours) {
-            error_report("LWP: source has %s=%s, this host %s: start both "
-                         "with the same", w->property, w->value[theirs],
-                         w->value[ours]);
+            lwp_refuse("LWP: source has %s=%s, this host %s: start both "
+                       "with the same", w->property, w->value[theirs],
+                       w->value[ours]);
             return false;
         }
     }
@@ -103,9 +120,9 @@ static bool lwp_numbers_agree(const X86LWPTerms *source,
         g_autofree char *offer = g_strdup_printf(t->format, theirs);
 
         if (theirs != ours) {
-            error_report("LWP: source offers %s, this host %u: start both "
-                         "with %s=%u", offer, ours, t->property,
-                         t->larger ? MAX(theirs, ours) : MIN(theirs, ours));
+            lwp_refuse("LWP: source offers %s, this host %u: start both "
+                       "with %s=%u", offer, ours, t->property,
+                       t->larger ? MAX(theirs, ours) : MIN(theirs, ours));
             return false;
         }
     }
@@ -125,14 +142,14 @@ static bool lwp_features_agree(const X86LWPTerms *source,
     bit = 1u << ctz32(differ);
     name = x86_lwp_feature_name(here->rev, bit, &text);
     if (!name) {
-        error_report("LWP: source and this host differ in feature bit %d",
-                     ctz32(differ));
+        lwp_refuse("LWP: source and this host differ in feature bit %d",
+                   ctz32(differ));
     } else if (source->features & bit) {
-        error_report("LWP: source offers %s, this host does not: start both "
-                     "with %s=off", text, name);
+        lwp_refuse("LWP: source offers %s, this host does not: start both "
+                   "with %s=off", text, name);
     } else {
-        error_report("LWP: this host offers %s, source does not: start both "
-                     "with %s=off", text, name);
+        lwp_refuse("LWP: this host offers %s, source does not: start both "
+                   "with %s=off", text, name);
     }
     return false;
 }
@@ -153,8 +170,8 @@ static int lwp_terms_post_load(void *opaque, int version_id)
         return -EINVAL;
     }
     if ((source->ecx_features ^ here->ecx_features) == LWP_ECX_VMCB_AREA) {
-        error_report("LWP: source and this host differ in lwp-vmcb: start both "
-                     "with lwp-vmcb=off");
+        lwp_refuse("LWP: source and this host differ in lwp-vmcb: start both "
+                   "with lwp-vmcb=off");
         return -EINVAL;
     }
     /* The rest has no property of its own. */
@@ -164,12 +181,12 @@ static int lwp_terms_post_load(void *opaque, int version_id)
         source->latency_rnd != here->latency_rnd ||
         source->cb_size != here->cb_size ||
         source->ecx_features != here->ecx_features) {
-        error_report("LWP: leaf 8000_001C has other numbers at the source "
-                     "(block of %u bytes, version %u, ECX %08x) than on this "
-                     "host (%u, %u, %08x): start both with the same "
-                     "lwp-profile", source->cb_size, source->version,
-                     source->ecx_features, here->cb_size, here->version,
-                     here->ecx_features);
+        lwp_refuse("LWP: leaf 8000_001C has other numbers at the source "
+                   "(block of %u bytes, version %u, ECX %08x) than on this "
+                   "host (%u, %u, %08x): start both with the same "
+                   "lwp-profile", source->cb_size, source->version,
+                   source->ecx_features, here->cb_size, here->version,
+                   here->ecx_features);
         return -EINVAL;
     }
     agreement.agreed = true;
