@@ -251,9 +251,18 @@ void svm_lwp_source_drop(struct kvm_vcpu *vcpu)
 	source->stop(vcpu, passed);
 }
 
+/* A record that `exact` owes is `by` events late. `address`: of the record; 0: not known yet. */
+static void svm_lwp_overshot(struct kvm_vcpu *vcpu, enum lwp_kind kind, u64 address, u64 by)
+{
+	struct lwp_engine *e = &to_svm(vcpu)->lwp.engine;
+
+	e->stats.overshoots++;
+	trace_kvm_lwp_overshoot(vcpu->vcpu_id, e->rev->event_id[kind], address, by);
+}
+
 /*
  * n events have passed, and the vCPU is not where a record can be gathered. If one was due, the
- * record is late, and will name the instruction that counts next: the trace does not know it yet.
+ * record is late, and will name the instruction that counts next.
  */
 static void svm_lwp_source_unseen(struct kvm_vcpu *vcpu, enum lwp_kind kind, u64 n)
 {
@@ -263,8 +272,7 @@ static void svm_lwp_source_unseen(struct kvm_vcpu *vcpu, enum lwp_kind kind, u64
 	lwp_count_unseen(e, kind, n);
 	if (n < due || !lwp_overshoots(e, kind))
 		return;
-	e->stats.overshoots++;
-	trace_kvm_lwp_overshoot(vcpu->vcpu_id, e->rev->event_id[kind], 0, n - due);
+	svm_lwp_overshot(vcpu, kind, 0, n - due);
 	to_svm(vcpu)->lwp.unseen[kind] = SVM_LWP_UNSEEN_COUNTED;
 }
 
@@ -347,30 +355,48 @@ void svm_lwp_source_check(struct kvm_vcpu *vcpu)
 
 /*
  * The first branch after the source has interrupted takes the record of the branches that had
- * passed.
+ * passed; not from a record of instructions that is due there, for that one is in time.
  */
 static void svm_lwp_late_branch(struct kvm_vcpu *vcpu, const struct lwp_retired *r)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+	struct lwp_engine *e = &lwp->engine;
 	struct lwp_retired insn = *r;
+	u64 n = lwp->late_branches + 1;
 
-	svm_lwp_source_late(vcpu, LWP_KIND_BRE, lwp->late_branches + 1, r);
 	lwp->late_branches = 0;
+	if (e->st.pending.event_id)
+		svm_lwp_source_unseen(vcpu, LWP_KIND_BRE, n);
+	else if (lwp_overshoots(e, LWP_KIND_BRE) && lwp_budget(e, LWP_KIND_IRE) == 1)
+		lwp->late_branches = n;
+	else
+		svm_lwp_source_late(vcpu, LWP_KIND_BRE, n, r);
 	insn.branch = LWP_BRANCH_NONE;
-	lwp_retire(&lwp->engine, &insn);
+	lwp_retire(e, &insn);
+}
+
+/* Is a record of this kind due with the instruction that has retired, and in time? */
+static bool svm_lwp_due_with(struct svm_lwp *lwp, enum lwp_kind kind, const struct lwp_retired *r)
+{
+	const struct lwp_engine *e = &lwp->engine;
+
+	return lwp_overshoots(e, kind) && !lwp->unseen[kind] && lwp_budget(e, kind) == 1 &&
+	       (kind == LWP_KIND_IRE || lwp_branch_counted(e, r->branch));
 }
 
 /*
  * An instruction retires behind events that have passed unseen. If these were more than a period,
- * its record, too, is late.
+ * its record, too, is late. So is a record of the other kind that is due here and has to give way.
  */
 static void svm_lwp_retire_behind(struct kvm_vcpu *vcpu, enum lwp_kind kind,
 				  const struct lwp_retired *r)
 {
+	enum lwp_kind other = kind == LWP_KIND_IRE ? LWP_KIND_BRE : LWP_KIND_IRE;
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
 	struct lwp_engine *e = &lwp->engine;
 	u8 id = e->rev->event_id[kind];
 	s32 counter = e->st.counter[id - 1];
+	bool both = svm_lwp_due_with(lwp, other, r);
 	bool free = !e->st.pending.event_id;
 
 	lwp_retire(e, r);
@@ -380,11 +406,13 @@ static void svm_lwp_retire_behind(struct kvm_vcpu *vcpu, enum lwp_kind kind,
 	}
 	if (!free || e->st.pending.event_id != id)
 		return;
-	if (lwp->unseen[kind] == SVM_LWP_UNSEEN_GONE) {
-		e->stats.overshoots++;
-		trace_kvm_lwp_overshoot(vcpu->vcpu_id, id, r->address, -counter);
-	}
+	if (lwp->unseen[kind] == SVM_LWP_UNSEEN_GONE)
+		svm_lwp_overshot(vcpu, kind, r->address, -counter);
 	lwp->unseen[kind] = SVM_LWP_UNSEEN_GONE;
+	if (both) {
+		svm_lwp_overshot(vcpu, other, 0, 0);
+		lwp->unseen[other] = SVM_LWP_UNSEEN_COUNTED;
+	}
 }
 
 /* An instruction was stepped at CPL 3, or completed by KVM. */

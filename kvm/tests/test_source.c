@@ -93,6 +93,29 @@ static void prompt_branches_name_the_next_branch(void)
 	vm_free(vm);
 }
 
+/*
+ * Branches: armed for 10 of 20, late by 30 instructions: 25 have passed, and the 26th would take the record. It is
+ * the 51st instruction, of which a record is due; so the 27th branch takes it. The 40th is in time again.
+ */
+static void a_late_branch_takes_no_record_that_is_in_time(void)
+{
+	set_parameter("lwp_margin", "10");
+	set_parameter("lwp_fake_skid", "30,0");
+	begin_delivery(jumps, jumps_end, 0, LWP_F_IRE | LWP_F_BRE);
+	event_each(2, 51);
+	event_each(3, 20);
+	run_to_end();
+	COUNTED("the 26th branch, the 27th, the 40th", 80, 83, 122);
+	is(ring_record(vm, 0).event_id, 2, "the 51st instruction");
+	is(ring_record(vm, 1).event_id, 3, "the late branch");
+	is(ring_record(vm, 2).event_id, 3, "the branch in time");
+	is(vm_stat(v, "lwp_overshoots"), 1, "one overshoot");
+	is(missed(), 0, "nothing is missed");
+	is(block_counter(vm, 2), 50 - 49, "100 - 51 instructions");
+	is(block_counter(vm, 3), 19 - 10, "50 - 40 branches");
+	vm_free(vm);
+}
+
 /* The kernel comes in between, and the state is put away and found again: nothing is lost. */
 PROGRAM(parts, "	.rept 20\n" /* 5 */
 	       "	nop\n"
@@ -151,6 +174,7 @@ int main(void)
 	exact_counts_an_overshoot_and_keeps_the_rate();
 	prompt_names_the_next_instruction_and_counts_what_it_skips();
 	prompt_branches_name_the_next_branch();
+	a_late_branch_takes_no_record_that_is_in_time();
 	counts_survive_a_switch_in_between();
 	filters_are_stepped();
 	set_parameter("lwp_fake_skid", "0");
