@@ -264,6 +264,9 @@ struct lwp_retired {
 #define LWP_BUDGET_NEVER (~(u64)0)
 u64 lwp_budget(const struct lwp_engine *e, enum lwp_kind kind);
 
+/* Are events of this kind counted? Not while the block is still to be read. */
+bool lwp_event_active(const struct lwp_engine *e, enum lwp_kind kind);
+
 /* Does the branch filter let this class pass? (BRE active and class not filtered.) */
 bool lwp_branch_counted(const struct lwp_engine *e, enum lwp_branch_class branch);
 /* Do the latency and cache-level filters let this miss pass? (DME active and miss not filtered.) */

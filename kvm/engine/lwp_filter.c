@@ -41,7 +41,7 @@ u32 lwp_active(const struct lwp_engine *e)
 	return lwp_counting(e) ? e->st.flags & lwp_engine_avail(e) : 0;
 }
 
-static bool event_active(const struct lwp_engine *e, enum lwp_kind kind)
+bool lwp_event_active(const struct lwp_engine *e, enum lwp_kind kind)
 {
 	u32 id = e->rev->event_id[kind];
 
@@ -50,7 +50,7 @@ static bool event_active(const struct lwp_engine *e, enum lwp_kind kind)
 
 bool lwp_branch_counted(const struct lwp_engine *e, enum lwp_branch_class branch)
 {
-	if (branch == LWP_BRANCH_NONE || !event_active(e, LWP_KIND_BRE))
+	if (branch == LWP_BRANCH_NONE || !lwp_event_active(e, LWP_KIND_BRE))
 		return false;
 	return !(e->st.filters & branch_filter[e->rev->id][branch]);
 }
@@ -106,7 +106,7 @@ static bool level_passes(const struct lwp_engine *e, u8 source)
 
 bool lwp_miss_counted(const struct lwp_engine *e, const struct lwp_miss *miss)
 {
-	return event_active(e, LWP_KIND_DME) && latency_passes(e, miss->latency) &&
+	return lwp_event_active(e, LWP_KIND_DME) && latency_passes(e, miss->latency) &&
 	       level_passes(e, miss->source);
 }
 

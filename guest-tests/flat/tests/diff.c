@@ -4,8 +4,7 @@
  * processes switch, interrupts come. What LWP and the program leave in memory is hashed, to be compared with
  * another accelerator: "# dump program N ..." must be the same everywhere (DESIGN.md "Counting").
  * seed=N, first=N, count=N; spin=N, interval=N: longer programs and intervals (diff.h); records=1 prints the
- * records; show=1 prints ring, block and all stops in full; blocked=1 also runs signal handlers while a store
- * waits for its page, where the accelerators count the handler differently.
+ * records; show=1 prints ring, block and all stops in full.
  */
 #include "apic.h"
 #include "diff.h"
@@ -44,7 +43,7 @@ static u8 *code;
 static u64 other_process, log_hash;
 static u32 stops, signals, depth, traps, store_faults;
 static volatile u32 irqs, nmis;
-static bool show, show_records, blocked;
+static bool show, show_records;
 
 static u64 hash(u64 h, const void *data, u64 n)
 {
@@ -212,10 +211,8 @@ static void debug_trap(void)
 static void page_fault(void)
 {
 	if (page_changes(l.u.cr2)) {
-		bool store = l.u.cr2 < DATA_VA;
-
-		store_faults += store;
-		if ((blocked || !store) && may_signal() && !diff_below(&choices, 4))
+		store_faults += l.u.cr2 < DATA_VA;
+		if (may_signal() && !diff_below(&choices, 4))
 			deliver_signal(l.u.r.rip);
 		else
 			as_protect(l.cr3, l.u.cr2 & PAGE_MASK, PAGE_USER_RW);
@@ -389,7 +386,6 @@ FLAT_TEST(diff)
 	program.interval = option_number("interval", 0);
 	show = option_number("show", 0);
 	show_records = option_number("records", 0);
-	blocked = option_number("blocked", 0);
 	lwp_init(&l);
 	code = as_alloc(l.cr3, DIFF_CODE_VA, DIFF_CODE_PAGES, PAGE_USER_RW);
 	as_map(l.cr3, DIFF_APIC_VA, APIC_BASE, 1, PAGE_USER_RW | PTE_PCD | PTE_PWT);

@@ -162,6 +162,26 @@ static void test_second_event(struct lwp *l)
 		       REC_IRE(rt_h1 + 1));
 }
 
+/* All that is due goes on counting while the record waits, instruction by instruction. */
+static void test_due(struct lwp *l)
+{
+	lwp_prepare(l, &every, rt_code);
+	as_protect(l->cr3, RING_VA, PAGE_NONE);
+	user_run(&l->u);
+	l->u.r.rip = (u64)rt_handler;
+	user_run(&l->u);
+	expect_store_fault(l, ABSENT, RING_VA, (u64)rt_h1, "due by one: tried again");
+	l->u.r.rip = (u64)rt_handler;
+	user_run(&l->u);
+	report(user_exited(&l->u), "due by more: not again");
+	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
+	l->u.r.rip = (u64)rt_slwpcb;
+	lwp_resume(l);
+	/* 0 when gathered; one, then three in the handler. */
+	report_eq(cb_counter(l, EV_IRE), -4u & LWP_COUNTER_MASK, "the handler was counted");
+	EXPECT_RECORDS(l, "SLWPCB takes the next record", REC_IRE(rt_1), REC_IRE(rt_slwpcb));
+}
+
 /* LWP instructions try first thing, wherever they are. */
 static void test_instructions(struct lwp *l)
 {
@@ -197,5 +217,6 @@ FLAT_TEST(retry)
 	test_crossing(&l);
 	test_handler(&l);
 	test_second_event(&l);
+	test_due(&l);
 	test_instructions(&l);
 }

@@ -59,9 +59,13 @@ static uint64_t lwp_distance_of(const struct lwp_engine *e, enum lwp_kind kind)
     return lwp_budget(e, kind);
 }
 
-void x86_lwp_distance(X86LWP *lwp, uint64_t *insns, uint64_t *branches)
+/*
+ * How many instructions and branches from now the next event is due, at least
+ * 1; LWP_BUDGET_NEVER: none.
+ */
+static void lwp_distance(const struct lwp_engine *e, uint64_t *insns,
+                         uint64_t *branches)
 {
-    struct lwp_engine *e = &lwp->engine;
     uint64_t ire = lwp_distance_of(e, LWP_KIND_IRE);
     uint64_t cnh = lwp_distance_of(e, LWP_KIND_CNH);
     uint64_t rnh = lwp_distance_of(e, LWP_KIND_RNH);
@@ -95,11 +99,14 @@ uint32_t x86_lwp_wants(CPUX86State *env, uint64_t *insns, uint64_t *branches)
         flags |= HF_LWP_STEP_MASK;
     }
 
-    x86_lwp_distance(lwp, insns, branches);
-    if (*branches != LWP_BUDGET_NEVER) {
+    lwp_distance(e, insns, branches);
+    /* What is due already goes on counting while the record waits. */
+    if (lwp_event_active(e, LWP_KIND_BRE)) {
         flags |= HF_LWP_BRANCH_MASK | HF_LWP_COUNT_MASK;
     }
-    if (*insns != LWP_BUDGET_NEVER) {
+    if (lwp_event_active(e, LWP_KIND_IRE) ||
+        lwp_event_active(e, LWP_KIND_CNH) ||
+        lwp_event_active(e, LWP_KIND_RNH)) {
         flags |= HF_LWP_COUNT_MASK;
     }
     if ((flags & HF_LWP_COUNT_MASK) && lwp_ip_filtered(e)) {

@@ -54,11 +54,9 @@ bool x86_lwp_raise(CPUX86State *env, const struct lwp_exc *exc, uintptr_t ra);
 
 /*
  * How many instructions and branches from now the engine's next event is due,
- * at least 1; LWP_BUDGET_NEVER: none.
+ * at least 1 (LWP_BUDGET_NEVER: none), and what that and the rest of the state
+ * mean for TB flags.
  */
-void x86_lwp_distance(X86LWP *lwp, uint64_t *insns, uint64_t *branches);
-
-/* The same, and what it and the rest of the state mean for TB flags. */
 uint32_t x86_lwp_wants(CPUX86State *env, uint64_t *insns, uint64_t *branches);
 
 /*
