@@ -9,7 +9,7 @@
 /* The code is copied to one address, so that the records can be written down. */
 #define CODE_VA (DATA_VA + PAGE_SIZE)
 
-extern char fld_ins[], fld_val[], fld_ire[], fld_bre[], fld_end[];
+extern char fld_ins[], fld_val[], fld_ire[], fld_bre[], fld_cnh[], fld_end[];
 
 USER_CODE("fld_ins: llwpcb %rax\n"
 	  "lwpins $0x8001, %ecx, %rdx\n"
@@ -22,6 +22,11 @@ USER_CODE("fld_ins: llwpcb %rax\n"
 	  "user_exit\n"
 	  "fld_bre: llwpcb %rax\n"
 	  ".byte 0xeb, 0x00\n" /* JMP +0 */
+	  "user_exit\n"
+	  /* One instruction for longer than a counter's interrupt may be late. */
+	  "fld_cnh: mov $20000, %ecx\n"
+	  "llwpcb %rax\n"
+	  "1: loop 1b\n"
 	  "user_exit\n"
 	  "fld_end:\n");
 
@@ -48,8 +53,8 @@ FLAT_TEST(fields)
 	static const struct block ins = { 0 }, val = { .event = { { EV_VAL, 9, 0 } } },
 				  ire = { .event = { { EV_IRE, 9, 0 } } },
 				  bre = { .event = { { EV_BRE, 9, 0 } } },
-				  cnh = { .event = { { EV_CNH, 9, 0 } } };
-	/* LLWPCB has 5 bytes: what is recorded is at 40021005h. */
+				  cnh = { .event = { { EV_CNH, 9999, 0 } } };
+	/* LLWPCB has 5 bytes, as has MOV: what is recorded is at 40021005h, or 4002100Ah. */
 	static const u8 ins_bytes[RECORD_SIZE] = { 0xff, 0xa5, 0x01, 0x80, 0x00, 0xff, 0xee, 0xdd,
 						   0x05, 0x10, 0x02, 0x40, 0,	 0,    0,    0,
 						   0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11 };
@@ -62,7 +67,7 @@ FLAT_TEST(fields)
 						   0,	 0x05, 0x10, 0x02, 0x40, 0,   0,
 						   0,	 0,    0x07, 0x10, 0x02, 0x40 };
 	static const u8 cnh_bytes[RECORD_SIZE] = { 0x05, 0xa5, 0,    0,	   0,	 0,
-						   0,	 0,    0x05, 0x10, 0x02, 0x40 };
+						   0,	 0,    0x0a, 0x10, 0x02, 0x40 };
 	struct lwp l;
 
 	lwp_init(&l);
@@ -70,9 +75,9 @@ FLAT_TEST(fields)
 	expect_bytes(&l, &ins, fld_ins, fld_val, ins_bytes, "EventId 255, LWPINS");
 	expect_bytes(&l, &val, fld_val, fld_ire, val_bytes, "EventId 1, LWPVAL");
 	expect_bytes(&l, &ire, fld_ire, fld_bre, ire_bytes, "EventId 2, instructions retired");
-	expect_bytes(&l, &bre, fld_bre, fld_end, bre_bytes, "EventId 3, branches retired");
+	expect_bytes(&l, &bre, fld_bre, fld_cnh, bre_bytes, "EventId 3, branches retired");
 	if (cpuid(LWP_CPUID_LEAF, 0).a & LWP_F_CNH)
-		expect_bytes(&l, &cnh, fld_ire, fld_bre, cnh_bytes, "EventId 5, core clocks");
+		expect_bytes(&l, &cnh, fld_cnh, fld_end, cnh_bytes, "EventId 5, core clocks");
 	else
 		report_skip("8000_001C EAX[5] is clear", "EventId 5, core clocks");
 }

@@ -12,15 +12,18 @@
 #define ICR_LOW 0x300
 #define ICR_NMI 0x400
 #define APIC_VA (USER_BASE + 0x50000)
+#define ABSENT_VA (USER_BASE + 0x60000)
 
-extern char ord_code[], ord_2[], ord_3[];
+extern char ord_code[], ord_2[], ord_3[], ord_fetch[], ord_jump[];
 
 /* With the APIC mapped for user code, ord_2 can send an interrupt to its own processor. */
 USER_CODE("ord_code: llwpcb %rax\n"
 	  "mov %rsi, %rcx\n"
 	  "ord_2: mov %ecx, (%rdx)\n"
 	  "ord_3: nop\n"
-	  "user_exit\n");
+	  "user_exit\n"
+	  "ord_fetch: llwpcb %rax\n"
+	  "ord_jump: jmp *%rdx\n");
 
 static struct lwp l;
 static u32 seen_head;
@@ -50,6 +53,33 @@ static void run(u64 address, u32 value, u64 flags, const char *what)
 	report_pop();
 }
 
+/* The fetch belongs to the next instruction: its fault comes behind the store, and behind the store's own fault. */
+static void test_fetch(void)
+{
+	static const struct block b = { .event = { { EV_IRE, 100, 0 } } };
+
+	lwp_prepare(&l, &b, ord_fetch);
+	l.u.r.rdx = ABSENT_VA;
+	user_run(&l.u);
+	report_eq(cb_head(&l), RECORD_SIZE,
+		  "a page that is not there, to be executed: the record first");
+	EXPECT_RECORDS(&l, "which is the jump's", REC_IRE(ord_jump));
+	report_eq(l.u.r.vector, VEC_PF, "then #PF");
+	report_eq(l.u.r.rip, ABSENT_VA, "of the target");
+	report_eq(l.u.cr2, ABSENT_VA, "of the target");
+
+	lwp_prepare(&l, &b, ord_fetch);
+	l.u.r.rdx = ABSENT_VA;
+	as_protect(l.cr3, RING_VA, PAGE_NONE);
+	user_run(&l.u);
+	expect_store_fault(&l, PF_WRITE | PF_USER, RING_VA, ABSENT_VA,
+			   "the ring's #PF comes first");
+	as_protect(l.cr3, RING_VA, PAGE_USER_RW);
+	user_run(&l.u);
+	report_eq(l.u.cr2, ABSENT_VA, "then that of the fetch");
+	EXPECT_RECORDS(&l, "behind the record", REC_IRE(ord_jump));
+}
+
 FLAT_TEST(order)
 {
 	lwp_init(&l);
@@ -63,4 +93,5 @@ FLAT_TEST(order)
 	run(APIC_VA + ICR_LOW, VECTOR, RFLAGS_IF, "an interrupt");
 	run(APIC_VA + ICR_LOW, ICR_NMI, 0, "an NMI");
 	run(DATA_VA, 0, RFLAGS_TF, "a single step");
+	test_fetch();
 }

@@ -241,6 +241,18 @@ static void lwp_between(CPUX86State *env, uint64_t rip, uintptr_t ra)
     }
 }
 
+/*
+ * The translator fetches the first instruction of a TB only: all before it has
+ * retired, and EIP is its own.
+ */
+void x86_lwp_fetch_fault(CPUX86State *env)
+{
+    if ((env->hflags & HF_CPL_MASK) == 3 &&
+        !(env->hflags & HF_INHIBIT_IRQ_MASK)) {
+        lwp_between(env, x86_lwp_linear(env, env->eip), 0);
+    }
+}
+
 void helper_lwp_boundary(CPUX86State *env)
 {
     uint64_t rip = x86_lwp_linear(env, env->eip);

@@ -152,5 +152,11 @@ void x86_lwp_thread_changed(CPUArchState *env);
 /* CPL has just become 3. */
 void x86_lwp_user_entered(CPUArchState *env);
 
+/*
+ * The next instruction cannot be fetched: before that fault comes what LWP
+ * still does, a #PF of its own or an interrupt.
+ */
+void x86_lwp_fetch_fault(CPUArchState *env);
+
 #endif /* !CONFIG_USER_ONLY */
 #endif
