@@ -297,6 +297,9 @@ static void counters_follow_the_vcpu_to_another_thread(void)
 	}
 	run_to_end();
 	is(100000 - block_counter(vm, 2), 3 * 1001 + 1, "instructions");
+	is(vm_stat(v, "lwp_no_counter"), 0, "each thread has its counters");
+	ok(vm_stat(v, "lwp_steps") < 1001, "which spare stepping: %llu steps",
+	   (unsigned long long)vm_stat(v, "lwp_steps"));
 	vm_free(vm);
 }
 
