@@ -196,6 +196,40 @@ static void guest_writes_of_cr3_and_fs_base_are_noticed(void)
 	vm_free(vm);
 }
 
+/* A kernel that switches the address space and goes back to the program, with nothing else that exits. */
+extern const u8 there[], and_back[], switches_end[];
+asm(".pushsection .text\n"
+    "there:\n"
+    "	mov $0x18000, %eax\n" /* VM_CR3_OTHER */
+    "	mov %rax, %cr3\n"
+    "	sysretq\n"
+    "and_back:\n"
+    "	mov $0x10000, %eax\n" /* VM_CR3 */
+    "	mov %rax, %cr3\n"
+    "	sysretq\n"
+    "switches_end:\n"
+    ".popsection\n");
+
+static int run_from(const u8 *code)
+{
+	v->regs.rip = VM_DATA + (u64)(code - there);
+	vm_set_regs(v);
+	return vm_run(vm, v);
+}
+
+/* At the first instruction behind the switch the state is there, or has gone. */
+static void a_write_of_cr3_alone_is_noticed(void)
+{
+	begin();
+	memcpy(vm->mem + VM_DATA, there, (size_t)(switches_end - there));
+	is(vm_run(vm, v), VM_SYSCALL, "first part, two NOPs");
+	is(run_from(there), VM_SYSCALL, "second part, in another address space");
+	is(run_from(and_back), VM_DONE, "third part, one NOP");
+	is(1000 - block_counter(vm, 2), 3,
+	   "what is counted is all that its address space has executed");
+	vm_free(vm);
+}
+
 int main(void)
 {
 	another_fs_base_is_another_thread();
@@ -204,5 +238,6 @@ int main(void)
 	an_idle_kernel_takes_no_context_away();
 	a_state_whose_block_is_gone_is_dropped();
 	guest_writes_of_cr3_and_fs_base_are_noticed();
+	a_write_of_cr3_alone_is_noticed();
 	return done();
 }
