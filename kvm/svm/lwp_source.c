@@ -362,15 +362,15 @@ static void svm_lwp_late_branch(struct kvm_vcpu *vcpu, const struct lwp_retired 
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
 	struct lwp_engine *e = &lwp->engine;
 	struct lwp_retired insn = *r;
-	u64 n = lwp->late_branches + 1;
+	u64 passed = lwp->late_branches + 1;
 
 	lwp->late_branches = 0;
 	if (e->st.pending.event_id)
-		svm_lwp_source_unseen(vcpu, LWP_KIND_BRE, n);
+		svm_lwp_source_unseen(vcpu, LWP_KIND_BRE, passed);
 	else if (lwp_overshoots(e, LWP_KIND_BRE) && lwp_budget(e, LWP_KIND_IRE) == 1)
-		lwp->late_branches = n;
+		lwp->late_branches = passed;
 	else
-		svm_lwp_source_late(vcpu, LWP_KIND_BRE, n, r);
+		svm_lwp_source_late(vcpu, LWP_KIND_BRE, passed, r);
 	insn.branch = LWP_BRANCH_NONE;
 	lwp_retire(e, &insn);
 }
