@@ -352,19 +352,15 @@ bool svm_lwp_enter(struct kvm_vcpu *vcpu, int *r)
 void svm_lwp_before_run(struct vcpu_svm *svm)
 {
 	struct svm_lwp *lwp = &svm->lwp;
+	bool bounce = lwp->step == SVM_LWP_STEP_BOUNCE;
 
-	lwp->ran = lwp->step;
+	lwp->ran = bounce ? SVM_LWP_STEP_NONE : lwp->step;
 	lwp->step = SVM_LWP_STEP_NONE;
-	if (lwp->ran == SVM_LWP_STEP_BOUNCE) {
-		/*
-		 * An interrupt of the host awaits the guest: VMRUN completes and no instruction
-		 * does.
-		 */
-		smp_send_reschedule(svm->vcpu.cpu);
-		lwp->ran = SVM_LWP_STEP_NONE;
-	}
-	/* The source's interrupt came after the last look: complete VMRUN only. */
+	/* So, too, if the source's interrupt came after the last look. */
 	if (lwp->at_speed && svm->vmcb->save.cpl == 3 && svm_lwp_source_interrupted(&svm->vcpu))
+		bounce = true;
+	/* An interrupt of the host awaits the guest: VMRUN completes and no instruction does. */
+	if (bounce)
 		smp_send_reschedule(svm->vcpu.cpu);
 	if (lwp->trapping)
 		svm_lwp_source_entering(&svm->vcpu);

@@ -95,6 +95,10 @@ static void capability_and_attributes_reject_bad_input(void)
 	is(attr(vm->fd, KVM_HAS_DEVICE_ATTR, 99, 0, NULL), -ENXIO, "no such group");
 	is(attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &p), -EINVAL,
 	   "no such revision");
+	p = (struct kvm_lwp_policy){ .reserved = 1 };
+	is(attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &p), -EINVAL,
+	   "what is reserved is not zero");
+	p.reserved = 0;
 	is(attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, NULL), -EFAULT,
 	   "bad address");
 	is(attr(vm->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_CONTEXTS, &c), -ENXIO,
