@@ -237,6 +237,33 @@ static void guests_breakpoint_still_hits(void)
 	vm_free(vm);
 }
 
+/* The trap of a step and that of a watchpoint are one #DB. */
+PROGRAM(watched, "	nop\n" /* 5 */
+		 "	mov %eax, (%rdi)\n" /* 6; 2 bytes */
+		 "	nop\n"); /* 8 */
+
+static void guests_watchpoint_still_hits(void)
+{
+	/* DR0: four bytes, written */
+	struct kvm_debugregs d = { .db[0] = VM_DATA, .dr6 = 0xffff0ff0, .dr7 = 0xd0402 };
+
+	begin(watched, watched_end, 2);
+	v->regs.rdi = VM_DATA;
+	vm_set_regs(v);
+	if (ioctl(v->fd, KVM_SET_DEBUGREGS, &d))
+		ok(false, "KVM_SET_DEBUGREGS");
+	is(vm_run(vm, v), 1, "#DB of the guest's watchpoint");
+	is(vm_frame(vm, v, 1).rip, VM_CODE + 8, "behind the instruction");
+	is(vm_frame(vm, v, 1).rflags & TF, 0, "no TF in its frame");
+	ioctl(v->fd, KVM_GET_DEBUGREGS, &d);
+	is(d.dr6 & 0x400f, 1, "DR6 of a watchpoint: B0, not BS");
+	d.dr7 = 0x400;
+	ioctl(v->fd, KVM_SET_DEBUGREGS, &d);
+	run_to_end();
+	COUNTED("around a watchpoint of the guest", 5, 6, 8, 9);
+	vm_free(vm);
+}
+
 static void user_space_single_steps_beside(void)
 {
 	struct kvm_guest_debug dbg = { .control = KVM_GUESTDBG_ENABLE | KVM_GUESTDBG_SINGLESTEP };
@@ -462,6 +489,7 @@ int main(void)
 	what_kvm_completes_counts_once();
 	guests_own_single_step_goes_on();
 	guests_breakpoint_still_hits();
+	guests_watchpoint_still_hits();
 	debugctl_btf_is_out_of_reach();
 	user_space_single_steps_beside();
 	user_space_sees_no_tf_in_mid_step();
