@@ -204,6 +204,7 @@ static void a_bad_image_turns_lwp_off(void)
 	static const u8 ones[LWP_IMAGE_SIZE] = { [0 ... LWP_IMAGE_SIZE - 1] = 0xff };
 	static const u8 bad_head[] = { 1 };
 	static const u8 high[] = { 0, 0, 0, 0, 0, 0, 0, 0x80 };
+	static const u8 five_levels[] = { 0, 0, 0, 0, 0, 0x80, 0, 0 };
 	struct {
 		const char *what;
 		const u8 *bytes;
@@ -213,6 +214,8 @@ static void a_bad_image_turns_lwp_off(void)
 		{ "a head inside a record", bad_head, LWP_IMAGE_HEAD, 1 },
 		{ "a ring that is not canonical", high, LWP_IMAGE_BASE, 8 },
 		{ "a block that is not canonical", high, LWP_IMAGE_CBADDR, 8 },
+		{ "a ring for five levels of paging", five_levels, LWP_IMAGE_BASE, 8 },
+		{ "a block for five levels of paging", five_levels, LWP_IMAGE_CBADDR, 8 },
 	};
 	u32 i;
 
