@@ -47,9 +47,7 @@ static s32 count_down(const struct lwp_engine *e, s32 counter, u64 n)
  */
 static u32 counted_id(const struct lwp_engine *e, enum lwp_kind kind)
 {
-	u32 id = kind == LWP_KIND_VAL ? 0 : e->rev->event_id[kind];
-
-	return id && lwp_active(e) & LWP_BIT(id) ? id : 0;
+	return kind != LWP_KIND_VAL && lwp_event_active(e, kind) ? e->rev->event_id[kind] : 0;
 }
 
 u64 lwp_budget(const struct lwp_engine *e, enum lwp_kind kind)

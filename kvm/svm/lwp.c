@@ -83,6 +83,7 @@ const struct lwp_caps *svm_lwp_host_caps(u32 rev)
 
 int svm_lwp_hardware_setup(void)
 {
+	const struct lwp_caps *caps = &host_caps[LWP_REV_43724];
 	struct lwp_leaf leaf;
 	u32 rev, avail;
 	int r;
@@ -108,9 +109,8 @@ int svm_lwp_hardware_setup(void)
 		}
 	}
 
-	avail = lwp_avail(&host_caps[LWP_REV_43724],
-			  lwp_cfg_reset(&host_caps[LWP_REV_43724], true, 0), true, true);
-	lwp_leaf_encode(&host_caps[LWP_REV_43724], avail, &leaf);
+	avail = lwp_avail(caps, lwp_cfg_reset(caps, true, 0), true, true);
+	lwp_leaf_encode(caps, avail, &leaf);
 	kvm_caps.lwp_eax = leaf.eax;
 	kvm_caps.lwp_ebx = leaf.ebx;
 	kvm_caps.lwp_ecx = leaf.ecx;

@@ -125,29 +125,70 @@ PROGRAM(parts, "	.rept 20\n" /* 5 */
 	       "	nop\n"
 	       "	.endr\n");
 
-static void counts_survive_a_switch_in_between(void)
+/* The array of contexts, which has one entry. To get it has the counter read. */
+static void contexts(unsigned long request, u8 entry[LWP_CTX_ENTRY_SIZE])
 {
-	u8 entry[LWP_CTX_ENTRY_SIZE] = { 0 };
-	struct kvm_lwp_contexts one = { .addr = (u64)entry, .size = sizeof(entry) };
+	struct kvm_lwp_contexts one = { .addr = (u64)entry, .size = LWP_CTX_ENTRY_SIZE };
 	struct kvm_device_attr a = {
 		.group = KVM_LWP_VM,
 		.attr = KVM_LWP_VM_CONTEXTS,
 		.addr = (u64)&one,
 	};
 
+	ioctl(vm->fd, request, &a);
+}
+
+static void counts_survive_a_switch_in_between(void)
+{
+	u8 entry[LWP_CTX_ENTRY_SIZE] = { 0 };
+
 	set_parameter("lwp_fake_skid", "0");
 	set_parameter("lwp_margin", "2");
 	begin(parts, parts_end, 2);
 	block_event(vm, 2, 29, 29);
 	is(vm_run(vm, v), VM_SYSCALL, "after 20 instructions");
-	ioctl(vm->fd, KVM_GET_DEVICE_ATTR, &a);
+	contexts(KVM_GET_DEVICE_ATTR, entry);
 	is(lwp_get32(entry + LWP_CTX_ENTRY_IMAGE + LWP_IMAGE_COUNTERS + 4), 9, "29 - 20 are left");
 	/* To set the contexts parks them all. */
-	ioctl(vm->fd, KVM_SET_DEVICE_ATTR, &a);
+	contexts(KVM_SET_DEVICE_ATTR, entry);
 	is(vm_get_msr(v, LWP_MSR_CBADDR), 0, "the state is put away");
 	run_to_end();
 	COUNTED("the 30th", 36);
 	is(block_counter(vm, 2), 19, "40 - 30 are 10 of the next 30");
+	vm_free(vm);
+}
+
+/*
+ * The counter is read in the kernel: 20 instructions, 5 more than were due, and 3 branches of 4. The 4th, behind the
+ * kernel, is due both as the next instruction and as a branch: the former is later, the latter gives way.
+ */
+PROGRAM(both, "	jmp 1f\n" /* 5 */
+	      "1:	jmp 2f\n"
+	      "2:	jmp 3f\n"
+	      "3:	.rept 17\n"
+	      "	nop\n"
+	      "	.endr\n"
+	      "	syscall\n" /* 28, not counted */
+	      "	jmp 4f\n" /* 30 */
+	      "4:	jmp 5f\n" /* 32 */
+	      "5:	nop\n");
+
+static void what_gives_way_to_a_late_record_is_late(void)
+{
+	u8 entry[LWP_CTX_ENTRY_SIZE] = { 0 };
+
+	set_parameter("lwp_fake_skid", "60");
+	set_parameter("lwp_margin", "2");
+	begin_delivery(both, both_end, 0, LWP_F_IRE | LWP_F_BRE);
+	event_each(2, 15);
+	event_each(3, 4);
+	is(vm_run(vm, v), VM_SYSCALL, "after 20 instructions");
+	contexts(KVM_GET_DEVICE_ATTR, entry);
+	run_to_end();
+	COUNTED("the next instruction, and the branch behind it", 30, 32);
+	is(ring_record(vm, 0).event_id, 2, "the instruction");
+	is(ring_record(vm, 1).event_id, 3, "the branch that gave way");
+	is(vm_stat(v, "lwp_overshoots"), 2, "both are late");
 	vm_free(vm);
 }
 
@@ -176,6 +217,7 @@ int main(void)
 	prompt_branches_name_the_next_branch();
 	a_late_branch_takes_no_record_that_is_in_time();
 	counts_survive_a_switch_in_between();
+	what_gives_way_to_a_late_record_is_late();
 	filters_are_stepped();
 	set_parameter("lwp_fake_skid", "0");
 	set_parameter("lwp_margin", "0");

@@ -215,6 +215,16 @@ static void guests_own_single_step_goes_on(void)
 	vm_free(vm);
 }
 
+static void debug_register_hits(u64 rip, const char *what)
+{
+	struct kvm_debugregs d;
+
+	ok(vm_run(vm, v) == 1 && vm_frame(vm, v, 1).rip == rip, "%s", what);
+	is(vm_frame(vm, v, 1).rflags & TF, 0, "no TF in its frame");
+	ioctl(v->fd, KVM_GET_DEBUGREGS, &d);
+	is(d.dr6 & 0x400f, 1, "DR6: B0, not BS");
+}
+
 static void guests_breakpoint_still_hits(void)
 {
 	struct kvm_debugregs d = { .dr6 = 0xffff0ff0, .dr7 = 0x402 };
@@ -223,11 +233,7 @@ static void guests_breakpoint_still_hits(void)
 	d.db[0] = VM_CODE + 16; /* NOP: instruction breakpoint */
 	if (ioctl(v->fd, KVM_SET_DEBUGREGS, &d))
 		ok(false, "KVM_SET_DEBUGREGS");
-	is(vm_run(vm, v), 1, "#DB of the guest's breakpoint");
-	is(vm_frame(vm, v, 1).rip, VM_CODE + 16, "before the instruction");
-	is(vm_frame(vm, v, 1).rflags & TF, 0, "no TF in its frame");
-	ioctl(v->fd, KVM_GET_DEBUGREGS, &d);
-	is(d.dr6 & 0x400f, 1, "DR6: B0, not BS");
+	debug_register_hits(VM_CODE + 16, "#DB of the guest's breakpoint, before the instruction");
 	/* As a kernel does for an instruction breakpoint: set RF in the frame. */
 	lwp_put64(vm->mem + v->regs.rsp + 16, vm_frame(vm, v, 1).rflags | RF);
 	run_to_end();
@@ -252,11 +258,7 @@ static void guests_watchpoint_still_hits(void)
 	vm_set_regs(v);
 	if (ioctl(v->fd, KVM_SET_DEBUGREGS, &d))
 		ok(false, "KVM_SET_DEBUGREGS");
-	is(vm_run(vm, v), 1, "#DB of the guest's watchpoint");
-	is(vm_frame(vm, v, 1).rip, VM_CODE + 8, "behind the instruction");
-	is(vm_frame(vm, v, 1).rflags & TF, 0, "no TF in its frame");
-	ioctl(v->fd, KVM_GET_DEBUGREGS, &d);
-	is(d.dr6 & 0x400f, 1, "DR6 of a watchpoint: B0, not BS");
+	debug_register_hits(VM_CODE + 8, "#DB of the guest's watchpoint, behind the instruction");
 	d.dr7 = 0x400;
 	ioctl(v->fd, KVM_SET_DEBUGREGS, &d);
 	run_to_end();
