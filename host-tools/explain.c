@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * CPUID leaf 8000_001C and LWP_CFG, bit by bit. Sources: 43724 (spec/lwp.md 1.2 and 1.3), 2007 proposal 5.1.
+ * CPUID leaf 8000_001C and LWP_CFG, bit by bit. Sources: 43724-103 to 43724-106, 43724-201, 2007-102 to
+ * 2007-105.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The control block (LWPCB): where its fields lie in each revision, and how LLWPCB reads, checks
- * and normalises one. Source: spec/lwp.md 4, 3.3; 2007 proposal 5.4.
+ * and normalises one. Source: 43724-401 to 43724-422; 2007-401 to 2007-418.
  */
 #ifndef LWP_CB_H
 #define LWP_CB_H
@@ -96,7 +96,7 @@ u32 lwp_cb_slot_offset(const struct lwp_caps *caps, u32 slot);
 int lwp_cb_find_slot(const struct lwp_caps *caps, const u8 *image, u32 event_id);
 
 /*
- * Decode and normalise a block of caps->cb_size bytes as LLWPCB does (spec 4.3): sizes rounded
+ * Decode and normalise a block of caps->cb_size bytes as LLWPCB does (43724-404 to 43724-412): sizes rounded
  * down, a head outside the ring becomes 0, intervals raised to the minimum, negative counters 0,
  * flags masked with `avail` (EAX of the leaf). *cb is complete also when the verdict is not
  * LWP_CB_OK.

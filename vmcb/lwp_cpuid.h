@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * CPUID leaf 8000_001C: what an LWP can do, as numbers and as register values, and the features
- * that a pool of hosts has in common. Source: spec/lwp.md 1.2 (43724), 2007 proposal 5.1.
+ * that a pool of hosts has in common. Source: 43724-101 to 43724-112, 2007-101 to 2007-110.
  */
 #ifndef LWP_CPUID_H
 #define LWP_CPUID_H

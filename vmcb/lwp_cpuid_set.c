@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Leaf 8000_001C over several hosts: whether one can run what was started on another, and what a
- * migration set has in common. Source: DESIGN.md "Feature-ANDing"; 2007 proposal 5.1.
+ * migration set has in common. Source: 43724-117, 2007-109.
  */
 #include "lwp_cpuid.h"
 
@@ -95,7 +95,7 @@ enum lwp_caps_field lwp_caps_intersect(struct lwp_caps *into, const struct lwp_c
 		into->features &= ~lwp_caps_event_features(LWP_MAX_EVENT_ID) |
 				  lwp_caps_event_features(into->max_events);
 	/*
-	 * 2007 5.1: cache misses must be filterable by level or by latency, or they are not
+	 * 2007-106: cache misses must be filterable by level or by latency, or they are not
 	 * offered.
 	 */
 	if (rev->id == LWP_REV_2007 &&

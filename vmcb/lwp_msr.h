@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * LWP_CFG and LWP_CBADDR: fields, reset values and what a guest's WRMSR may do.
- * Source: spec/lwp.md 2; 2007 proposal 5.2.
+ * Source: 43724-201 to 43724-214; 2007-201 to 2007-209.
  */
 #ifndef LWP_MSR_H
 #define LWP_MSR_H

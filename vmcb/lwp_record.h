@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Event records: the 32 bytes that LWP writes into the ring. Source: spec/lwp.md 5; 2007 proposal
- * 4.
+ * Event records: the 32 bytes that LWP writes into the ring. Source: 43724-501 to
+ * 43724-514; 2007-501 to 2007-507.
  */
 #ifndef LWP_RECORD_H
 #define LWP_RECORD_H

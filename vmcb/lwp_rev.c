@@ -3,29 +3,32 @@
  * The descriptors of the two revisions, and every choice that this project makes where no source
  * settles what LWP does. To correct one, change it here (bit positions: where it says).
  *
- *  1. Filters (lwp_cb.h): 25 NMB, 26 NPB, 27 NRB, 28 NCB, 29 NAB, 30 IPI, 31 IPF. Only 27..29 as a
- *     set, and 28 alone, are known from programs; names 27/29 and the order of 30/31 are not.
- *     Pinned below.
+ *  1. Filters (lwp_cb.h, 43724-417): 25 NMB, 26 NPB, 27 NRB, 28 NCB, 29 NAB, 30 IPI, 31 IPF. Only
+ *     27..29 as a set, and 28 alone, are known from programs; names 27/29 and the order of 30/31
+ *     are not. Pinned below.
  *  2. Near JMP rel and CALL rel are relative (NRB); RET and indirect JMP and CALL are absolute
- *     (NAB). Carried out by whoever classifies a branch, as enum lwp_branch_class of the engine.
- *  3. cb_alignment: 43724 recommends 64 bytes and no #GP for less is known, so none is raised. 2007
- *     requires 16 bytes without naming the exception: #GP(0).
+ *     (NAB), 43724-723. Carried out by whoever classifies a branch (enum lwp_branch_class).
+ *  3. cb_alignment: 43724 recommends 64 bytes and no #GP for less is known, so none is raised
+ *     (43724-416). 2007 requires 16 bytes without naming the exception: #GP(0) (2007-411).
  *  4. threshold_equals: 43724 interrupts while used >= Threshold, so 0 means after every record
- *     (programs for silicon rely on it). 2007 says == and that 0 means never.
+ *     (programs for silicon rely on it), 43724-808. 2007 says == and that 0 means never (2007-803).
  *  5. off_without_events: in 43724 LWP stays on when no event is left after masking, because LWPINS
- *     has no event bit. 2007 says that it goes off with Flags 0.
+ *     has no event bit (43724-618). 2007 says that it goes off with Flags 0 (2007-406).
  *  6. LWPCB.Flags[0] of 43724 after LLWPCB: Flags AND EAX like the other bits, so it stays as
- *     software wrote it.
+ *     software wrote it (43724-405).
  *  7. min_interval: 0 in 43724 (known for LWPVAL, seen for branches), 1 in 2007, where 0 would make
- *     a counter that is due before anything has been counted.
+ *     a counter that is due before anything has been counted (43724-410, 2007-415).
  *  8. ring_base_ignored, ring without a single record: 43724 rejects a ring below the leaf's
  *     minimum with #GP(0); 2007 has no minimum, and a ring that cannot hold one record leaves LWP
- *     off with Flags 0.
- *  9. cfg_ignored: as probed on an FX-8150 for 43724; 2007 says that all other bits raise #GP.
+ *     off with Flags 0 (43724-407, 2007-409).
+ *  9. cfg_ignored: as probed on an FX-8150 for 43724; 2007 says that all other bits raise #GP
+ *     (43724-203, 2007-202).
  * 10. cfg_fixed: 2007 has no CoreId and no vector in LWPMSR0, though its records have a CoreId and
- *     its interrupt needs a vector: they lie where 43724 has them.
+ *     its interrupt needs a vector: they lie where 43724 has them (2007-204).
  * 11. ring_base_linear: 2007 says that BufferBase is a linear address, so neither DS.Base nor the
- *     limit apply.
+ *     limit apply (2007-408).
+ * 12. 2007 names long jumps among the branches. Far transfers are none in either revision
+ *     (2007-708).
  *
  * How the engine counts and stores has choices of its own, beside the code that carries them out:
  * filters in kvm/engine/lwp_filter.c, the ring in lwp_store.c, pending events in lwp_count.c.

@@ -95,7 +95,7 @@ const char *lwp_state_decode(const u8 image[LWP_IMAGE_SIZE], const struct lwp_ca
 /*
  * The same for an XSAVE component: bytes 96..127 are ignored, st->cfg is kept, flags are masked
  * with `avail` instead of refused; reserved flag bits are dropped. A bad image turns LWP off
- * (returns the reason); it never faults (XRSTOR is unprivileged, spec 1.5).
+ * (returns the reason); it never faults (XRSTOR is unprivileged, 43724-312).
  */
 const char *lwp_state_decode_xsave(const u8 image[LWP_IMAGE_SIZE], const struct lwp_caps *caps,
 				   u32 avail, struct lwp_state *st);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Code whose retired instructions are known by heart: each routine switches LWP on, runs, and switches it
- * off. What counts (DESIGN "Counting"): not LLWPCB, not SYSCALL, everything else once. The comments at the
+ * off. What counts (43724-701, 43724-712): not LLWPCB, not SYSCALL, everything else once. The comments at the
  * right are the counts; known.h has the sums.
  */
 

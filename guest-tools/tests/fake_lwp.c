@@ -2,8 +2,8 @@
 /*
  * For tests on machines without LWP: a library, preloaded before liblwprun.so, that catches the invalid
  * instructions LLWPCB rax and SLWPCB rax and keeps the current block of each thread. It counts nothing;
- * programs under test say when records are to be stored. This is the ring as spec/lwp.md 6.9 and 6.10
- * describe it, and a fork child starts with LWP off, as in a new address space.
+ * programs under test say when records are to be stored. This is the ring as 43724-801 to
+ * 43724-803 describe it, and a fork child starts with LWP off, as in a new address space.
  */
 #include <signal.h>
 #include <stdint.h>

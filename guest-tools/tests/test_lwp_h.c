@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * lwp.h, the header for programs: its layout is that of vmcb/, its instructions are those of
- * spec/lwp.md 3.1, its ring is that of 6.9.
+ * 43724-601, its ring is that of 43724-801.
  */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -86,7 +86,7 @@ static bool contains(const void *function, const char *bytes, size_t size)
 
 Test(lwp_h, instructions_are_encoded_as_specified)
 {
-	/* spec/lwp.md 3.1: operand 1 rAX, operand 2 ecx. */
+	/* 43724-601: operand 1 rAX, operand 2 ecx. */
 	cr_expect(contains((void *)use_llwpcb, "\x8f\xe9\xf8\x12\xc0", 5));
 	cr_expect(contains((void *)use_slwpcb, "\x8f\xe9\xf8\x12\xc8", 5));
 	cr_expect(contains((void *)use_lwpins, "\x8f\xea\xf8\x12\xc1\x78\x56\x34\x12", 9));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Pools of hosts: what they have in common, and whether a guest sees the same on all (DESIGN
- * "Feature-ANDing").
+ * Pools of hosts: what they have in common, and whether a guest sees the same on all
+ * (43724-117).
  */
 #include "hosts.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The table of `auto` contexts: create, park, find, evict. Source: DESIGN.md "Contexts".
+ * The table of `auto` contexts: create, park, find, evict. Source: docs/design.md#contexts.
  */
 #include "lwp_internal.h"
 #include "lwp_context.h"

@@ -2,7 +2,7 @@
 /*
  * `auto` contexts: whose program is being profiled, for guests whose OS knows nothing of LWP. The
  * states of a VM's profiled threads lie in one table, keyed by address space and thread; at most
- * one vCPU has a context live. Source: DESIGN.md "Contexts".
+ * one vCPU has a context live. Source: docs/design.md#contexts.
  *
  * The table has no lock: its owner (QEMU machine, struct kvm_svm) serialises the calls. Functions
  * that touch guest memory say so; they never fault the guest.

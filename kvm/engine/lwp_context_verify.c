@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Does a parked context still belong to the memory that its key leads to? Source: DESIGN.md
- * "Contexts".
+ * Does a parked context still belong to the memory that its key leads to? Source:
+ * docs/design.md#contexts.
  */
 #include "lwp_internal.h"
 #include "lwp_context_verify.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Counting: budgets, retired instructions, and gathering a record into the one pending slot.
- * Touches no guest memory. Source: spec/lwp.md 6.1 to 6.8; DESIGN.md "Counting".
+ * Touches no guest memory. Source: 43724-701 to 43724-715; docs/design.md#counting.
  *
  * An event is due when its counter has fallen below zero (43724) or to zero (2007). 43724 goes on
  * counting below zero until the counter is reloaded; 2007 stays at zero.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * When memory is touched between instructions: deferred load, BaseIP and LimitIP, the pending
- * record, and when each is tried again after a #PF. Source: DESIGN.md "Delivery".
+ * record, and when each is tried again after a #PF. Source: docs/design.md#delivery.
  */
 #include "lwp_internal.h"
 

@@ -190,7 +190,7 @@ struct lwp_ds {
 /*
  * LLWPCB with effective address `ea` (already truncated to 32 bits where W = 0), 0 = off.
  * `old` gets what 2007 returns in rAX (the previous pointer, effective), 0 in 43724.
- * On any exception the instruction is restartable and *e is as spec 3.3 says (a fault while
+ * On any exception the instruction is restartable and *e is as 43724-614 says (a fault while
  * flushing the old block leaves LWP on; a fault or #GP by the new one leaves it off). Because 2007
  * returns the old pointer, there #PF by the new block leaves the old one on, flushed: the restart
  * returns it again.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * What may count: active events, and the filters on branches, addresses and data cache misses. All
- * of them apply before a counter is decremented (spec 4.4).
+ * of them apply before a counter is decremented (43724-722).
  *
  * Choices where no source settles it:
  * - The IP filter regulates every counted event: IRE, BRE, DME, CNH, RNH and LWPVAL (which then has
@@ -24,7 +24,7 @@ static const u32 branch_filter[LWP_REVS][LWP_BRANCH_CLASSES] = {
 		[LWP_BRANCH_CALL_RELATIVE] = LWP_FILTER_NRB,
 		[LWP_BRANCH_ABSOLUTE] = LWP_FILTER_NAB,
 	},
-	/* Unconditional RIP-relative branches; "calls and returns are counted normally". */
+	/* 2007-709: unconditional jumps relative to rIP; not calls, not returns. */
 	[LWP_REV_2007] = {
 		[LWP_BRANCH_RELATIVE] = LWP07_FILTER_NDB,
 	},

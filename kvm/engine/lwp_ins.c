@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The four instructions. Source: spec/lwp.md 3.3 to 3.6; 2007 proposal 5.3.
+ * The four instructions. Source: 43724-606 to 43724-637; 2007-601 to 2007-610.
  */
 #include "lwp_internal.h"
 
@@ -55,7 +55,7 @@ static bool block_linear(const struct lwp_engine *e, u64 ea, const struct lwp_ds
 	return ea <= (u32)~0u && ea + size - 1 <= ds->limit && *linear + size - 1 <= (u32)~0u;
 }
 
-/* Steps 4 to 8 of spec 3.3: a new block. Linear address 0 means off, so no block can lie there. */
+/* A new block (43724-612 to 43724-618). Linear address 0 means off, so no block can lie there. */
 static void load(struct lwp_engine *e, u64 ea, const struct lwp_ds *ds, u8 cpl, struct lwp_exc *exc)
 {
 	enum lwp_block_verdict verdict = LWP_BLOCK_OFF;

@@ -125,7 +125,7 @@ bool lwp_settle(struct lwp_engine *e, u64 rip, struct lwp_exc *exc);
 /* Hash of a stored record's bytes for contexts; never 0. */
 u64 lwp_record_hash(const u8 record[LWP_RECORD_SIZE]);
 
-/* Interval with its low random bits replaced (spec 6.4). */
+/* Interval with its low random bits replaced (43724-706). */
 s32 lwp_randomise(const struct lwp_engine *e, u32 event_id, u64 missed, s32 interval);
 
 #endif

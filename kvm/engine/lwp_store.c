@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Storing a record: the ring, the transaction, the reload, threshold and MissedEvents. Source:
- * spec/lwp.md 6.3, 6.4, 6.9 to 6.13; DESIGN.md "Delivery".
+ * 43724-705 to 43724-709, 43724-801 to 43724-818; docs/design.md#delivery.
  *
  * The order of a store, which is all or nothing as far as the record goes:
  *	map the whole block for writing; copy it, once
@@ -65,7 +65,7 @@ static enum lwp_mem_result add_missed(struct lwp_engine *e, struct lwp_txn *t, u
 
 /*
  * Reload the counter of an event that was due with `counter`: interval less overrun, so that the
- * mean rate is kept (spec 6.3). A record gathered late stands for one period; whole further periods
+ * mean rate is kept (43724-707). A record gathered late stands for one period; whole further periods
  * are added to MissedEvents instead of being due one after another.
  */
 static enum lwp_mem_result reload(struct lwp_engine *e, struct lwp_txn *t, u32 id, s32 counter,
@@ -122,8 +122,8 @@ static void threshold(struct lwp_engine *e, const struct lwp_txn *t, u32 tail)
 }
 
 /*
- * Both spans are mapped. A full ring gets the record in the slot at the head, which stays (spec
- * 6.10).
+ * Both spans are mapped. A full ring gets the record in the slot at the head, which stays 
+ * (43724-803).
  */
 static enum lwp_mem_result commit(struct lwp_engine *e, struct lwp_txn *t,
 				  const struct lwp_record *rec, bool *full)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A 128-byte image of a state written by hand from the table in DESIGN "Volatile state", and the same
+ * A 128-byte image of a state written by hand from the table in docs/design.md#volatile-state, and the same
  * state as a struct.
  */
 #ifndef STATE_IMAGES_H

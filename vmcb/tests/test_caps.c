@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Numbers of an LWP: ranges, consistency, changing the number of events (spec/lwp.md 1.2). */
+/* Numbers of an LWP: ranges, consistency, changing the number of events (43724-104 to 43724-107). */
 #include "vmcb_test.h"
 
 #define expect_invalid(base, field, value)                                            \
@@ -117,7 +117,7 @@ Test(caps, no_feature_above_the_highest_event_id)
 	expect_valid(full07, max_events, 1);
 }
 
-/* 2007 5.1: "An implementation must support filtering by either latency or cache level." */
+/* 2007-106: cache misses are filtered by latency, by level, or by both. */
 Test(caps, cache_misses_of_2007_need_a_filter)
 {
 	expect_invalid(full07, ecx_features, 0x00000020);

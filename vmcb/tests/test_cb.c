@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The control block of 43724: layout and what LLWPCB makes of it (spec/lwp.md 3.3, 4). */
+/* The control block of 43724: layout and what LLWPCB makes of it (43724-401 to 43724-422). */
 #include "vmcb_test.h"
 
 #define ALL 0xe000007fu /* EAX with everything on */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The control block of the 2007 proposal (5.3, 5.4). */
+/* The control block of the 2007 proposal (2007-401 to 2007-415). */
 #include "vmcb_test.h"
 
 #define ALL 0x8000000fu /* LWPMSR0 with everything on */

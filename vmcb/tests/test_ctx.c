@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Entries of the context array (DESIGN "Migration", "Contexts"). */
+/* Entries of the context array (docs/design.md#migration). */
 #include "state_images.h"
 
 static void good_entry(u8 entry[232])

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* CPUID leaf 8000_001C: registers of each profile and back (spec/lwp.md 1.2, 10; 2007 proposal 5.1). */
+/* CPUID leaf 8000_001C: registers of each profile and back (43724-103 to 43724-111; 2007-102 to 2007-105). */
 #include "vmcb_test.h"
 
 static void expect_leaf(const struct lwp_caps *caps, u32 ebx, u32 ecx, u32 edx)

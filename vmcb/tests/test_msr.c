@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* LWP_CFG and LWP_CBADDR: what may be written, reset, and EAX (spec/lwp.md 2, 1.2; 2007 proposal 5.2). */
+/* LWP_CFG and LWP_CBADDR: what may be written, reset, and EAX (43724-201 to 43724-211; 2007-201 to 2007-205). */
 #include "vmcb_test.h"
 
 /* Which single bits raise #GP, which are ignored? */

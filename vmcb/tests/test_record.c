@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Event records: which byte is what (spec/lwp.md 5; 2007 proposal 4). */
+/* Event records: which byte is what (43724-501 to 43724-514; 2007-501 to 2007-507). */
 #include "vmcb_test.h"
 
 static const u8 branch_bytes[32] = {

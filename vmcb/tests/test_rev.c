@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The revision table: what differs between 43724 and the 2007 proposal (spec/lwp.md 7). */
+/* The revision table: what differs between 43724 and the 2007 proposal (docs/design.md#two-revisions). */
 #include "vmcb_test.h"
 
 Test(rev, numbers_on_the_wire_are_0_and_1)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Migration sets: who covers whom, and what hosts have in common (DESIGN "Feature-ANDing"). */
+/* Migration sets: who covers whom, and what hosts have in common (43724-117, 2007-109). */
 #include "vmcb_test.h"
 
 /* One field of *a and *b changed; what does each direction say? */

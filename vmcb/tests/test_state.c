@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The volatile state and its image, as VMCB and wire carry it (DESIGN "Volatile state"). */
+/* The volatile state and its image, as VMCB and wire carry it (docs/design.md#volatile-state). */
 #include "state_images.h"
 
 static const struct lwp_state off;

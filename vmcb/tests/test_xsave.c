@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* XSAVE component 62: XRSTOR is unprivileged, so its bytes are hostile (spec/lwp.md 1.4, 1.5). */
+/* XSAVE component 62: XRSTOR is unprivileged, so its bytes are hostile (43724-302, 43724-305 to 43724-316). */
 #include "state_images.h"
 
 #define ALL 0xe000007fu

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * `auto` contexts on one processor (DESIGN.md "Contexts"): address space (CR3) and thread (FS base) select
- * whose LWP runs; a switch parks one and resumes another, and nothing of it touches guest memory.
+ * `auto` contexts on one processor (docs/design.md#contexts): address space (CR3) and thread (FS base)
+ * select whose LWP runs; a switch parks one and resumes another, and nothing of it touches guest memory.
  */
 #include "lwp.h"
 #include "test.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The four instructions at CPL 0 (spec 3.2): they act, with the rights of user code on block and ring, and
- * nothing is counted there.
+ * The four instructions at CPL 0 (43724-608, 43724-637): they act, with the rights of user code on block and
+ * ring, and nothing is counted there.
  */
 #include "lwp.h"
 #include "test.h"

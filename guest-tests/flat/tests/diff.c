@@ -2,7 +2,7 @@
 /*
  * Random programs under a small kernel: faults are skipped, mended or turned into signals, threads and
  * processes switch, interrupts come. What LWP and the program leave in memory is hashed, to be compared with
- * another accelerator: "# dump program N ..." must be the same everywhere (DESIGN.md "Counting").
+ * another accelerator: "# dump program N ..." must be the same everywhere (43724-729).
  * seed=N, first=N, count=N; spin=N, interval=N: longer programs and intervals (diff.h); records=1 prints the
  * records; show=1 prints ring, block and all stops in full.
  */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The 32 bytes of each kind of record (spec 5), byte by byte, with a CoreId that is not 0. */
+/* The 32 bytes of each kind of record (43724-501 to 43724-514), byte by byte, with a CoreId that is not 0. */
 #include "lwp.h"
 #include "test.h"
 #include "x86.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * LLWPCB (spec 3.3, 4.3): what it loads, what it normalises and writes back, what it refuses, and what
- * is on after it has faulted.
+ * LLWPCB (43724-609 to 43724-619, 43724-404 to 43724-412): what it loads, what it normalises and writes back,
+ * what it refuses, and what is on after it has faulted.
  */
 #include "lwp.h"
 #include "test.h"

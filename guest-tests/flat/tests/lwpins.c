@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* LWPINS (spec 3.5): its record, CF, a full ring, and the faults of its operand and of the ring. */
+/* LWPINS (43724-624 to 43724-629): record, CF, full ring, and the faults of its operand and of the ring. */
 #include "lwp.h"
 #include "test.h"
 #include "x86.h"

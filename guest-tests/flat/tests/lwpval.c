@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * LWPVAL (spec 3.6): the interval rule, an operand that is not touched unless a record is due, faults that
- * leave the counter as it was.
+ * LWPVAL (43724-630 to 43724-635): the interval rule, an operand that is not touched unless a record is due,
+ * faults that leave the counter as it was.
  */
 #include "lwp.h"
 #include "test.h"

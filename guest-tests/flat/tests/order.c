@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The order at an instruction boundary (DESIGN.md "Counting"): the guest's traps first, then NMI and
+ * The order at an instruction boundary (43724-819): the guest's traps first, then NMI and
  * interrupts, then the store of the pending record. A handler that looks must not see the record yet.
  */
 #include "apic.h"

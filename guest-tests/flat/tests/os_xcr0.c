@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * `os` contexts: CPUID leaf D, XCR0[62], and how LWP becomes available (spec 1.2, 1.3, 3.2).
+ * `os` contexts: CPUID leaf D, XCR0[62], and how LWP becomes available (43724-108, 43724-113, 43724-301).
  */
 #include "lwp.h"
 #include "test.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * `os` contexts: XSAVE component 62 (spec 1.4, 1.5), byte by byte, and an OS that switches LWP with
+ * `os` contexts: XSAVE component 62 (43724-302 to 43724-314), byte by byte, and an OS that switches LWP with
  * XSAVE and XRSTOR.
  */
 #include "lwp.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A record that cannot be stored (DESIGN.md "Delivery"): #PF with the rIP of the next instruction, user-write
+ * A record that cannot be stored (43724-814 to 43724-816): #PF with the rIP of the next instruction, user-write
  * error code and CR2 = lowest missing byte; it stays pending, the program may run elsewhere meanwhile, and
  * it is stored when CPL 3 is entered at that rIP again. Nothing is ever written partially.
  */

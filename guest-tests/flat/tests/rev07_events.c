@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * 2007, 3 to 5: EventId 1 instructions, 2 branches; any event in any slot; the period is EventInterval; a
- * counter stops at zero until its record is stored; NDB leaves out unconditional direct jumps only.
+ * 2007-402, 2007-502, 2007-702, 2007-709: EventId 1 instructions, 2 branches; any event in any slot; the
+ * period is EventInterval; a counter stops at zero until its record is stored; NDB leaves out unconditional
+ * direct jumps only.
  */
 #include "lwp.h"
 #include "test.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * 2007, 5.3 and 5.4: LLWPCB returns the previous pointer in rAX, wants 16-byte alignment, writes what is
- * profiled into Flags, and leaves LWP off when nothing is.
+ * 2007-602 to 2007-606, 2007-401 to 2007-411: LLWPCB returns the previous pointer in rAX, wants 16-byte
+ * alignment, writes what is profiled into Flags, and leaves LWP off when nothing is.
  */
 #include "lwp.h"
 #include "test.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * 2007, 5.2: LWPMSR0 has a real enable bit and refuses all bits that are not offered; on LWPMSR1 RDMSR
- * does what SLWPCB does and WRMSR what LLWPCB does, at CPL 0: only the pointer is loaded, the rest waits
- * for CPL 3.
+ * 2007-201 to 2007-208: LWPMSR0 has a real enable bit and refuses all bits that are not offered; on LWPMSR1
+ * RDMSR does what SLWPCB does and WRMSR what LLWPCB does, at CPL 0: only the pointer is loaded, the rest
+ * waits for CPL 3.
  */
 #include "lwp.h"
 #include "test.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The threshold interrupt of the 2007 proposal: when the bytes in the ring become equal to
+ * The threshold interrupt of the 2007 proposal (2007-803): when the bytes in the ring become equal to
  * EventRingBufferThreshold, so once for each time it is crossed, and never for 0.
  */
 #include "apic.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The ring (spec 6.9-6.11): wrap, capacity of one record less than its size, the slot that is overwritten
- * when it is full, MissedEvents, a tail that software moves, continuous mode.
+ * The ring (43724-801 to 43724-807): wrap, capacity of one record less than its size, the slot that is
+ * overwritten when it is full, MissedEvents, a tail that software moves, continuous mode.
  */
 #include "lwp.h"
 #include "test.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Code with a CS base and 16-bit code: addresses in records are linear, CS base added (2007 4, spec 5); the
+ * Code with a CS base and 16-bit code: addresses in records are linear, CS base added (43724-503); the
  * XOP instructions exist in 16-bit protected-mode code too.
  */
 #include "lwp.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * SLWPCB (spec 3.4): 0 while off; while on the effective address of the block, after a flush that shows
- * the counters as they were before its own retirement.
+ * SLWPCB (43724-620 to 43724-623): 0 while off; while on the effective address of the block, after a flush
+ * that shows the counters as they were before its own retirement.
  */
 #include "lwp.h"
 #include "test.h"

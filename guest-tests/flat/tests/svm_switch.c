@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * LWP in the VMCB (DESIGN "Volatile state": the 128-byte image at F80h, 8000_001C ECX[24]): VMLOAD loads it,
- * VMSAVE stores it, VMRUN and #VMEXIT leave it alone. A hypervisor that switches two profiled guests: each profile
- * is that of the guest alone.
+ * LWP in the VMCB (43724-912: the 128-byte image at F80h, 8000_001C ECX[24]): VMLOAD loads it, VMSAVE stores
+ * it, VMRUN and #VMEXIT leave it alone. A hypervisor that switches two profiled guests: each profile is that
+ * of the guest alone.
  */
 #include "lwp.h"
 #include "svm.h"

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The threshold interrupt of 43724 (spec 6.12): a fixed interrupt with the vector of LWP_CFG[47:40] after each
- * advance of the head that leaves Threshold bytes or more in the ring; 0 is always. It comes between two
- * instructions, respects RFLAGS.IF and the task priority, and waits for EOI like any other.
+ * The threshold interrupt of 43724 (43724-808 to 43724-812): a fixed interrupt with the vector of
+ * LWP_CFG[47:40] after each advance of the head that leaves Threshold bytes or more in the ring; 0 is always.
+ * It comes between two instructions, respects RFLAGS.IF and the task priority, and waits for EOI like any
+ * other.
  */
 #include "apic.h"
 #include "lwp.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The forms of the four instructions that exist, and those that raise #UD (spec 3.1, 3.2). */
+/* The forms of the four instructions that exist, and those that raise #UD (43724-601 to 43724-607). */
 #include "cpu.h"
 #include "lwp.h"
 #include "test.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The table of contexts: keys, parking, finding, taking over, evicting (DESIGN.md "Contexts"). */
+/* The table of contexts: keys, parking, finding, taking over, evicting (docs/design.md#contexts). */
 #include "fake_guest.h"
 #include "lwp_context.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A parked context is used only where block and last record are intact (DESIGN.md "Contexts"). */
+/* A parked context is used only where block and last record are intact (43724-904). */
 #include "fake_guest.h"
 #include "lwp_context.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The context table on the wire (DESIGN.md "Volatile state", "Contexts"). */
+/* The context table on the wire (docs/design.md#migration). */
 #include "fake_guest.h"
 #include "lwp_context.h"
 

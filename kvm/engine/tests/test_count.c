@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Counting, budgets and gathering (spec/lwp.md 5, 6.2 to 6.8; DESIGN.md "Counting"). */
+/* Counting, budgets and gathering (43724-506 to 43724-511, 43724-703 to 43724-711). */
 #include "fake_guest.h"
 
 Test(count, period_of_43724_is_interval_plus_one)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Blocks and filter addresses that are read at the next CPL-3 moment (2007 proposal 5.3; DESIGN.md). */
+/* Blocks and filter addresses that are read at the next CPL-3 moment (2007-605, 43724-310). */
 #include "fake_guest.h"
 
 static struct lwp_exc exc;

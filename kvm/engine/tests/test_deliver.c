@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Storing a pending record: faults, retries, what each store reads (spec/lwp.md 6.13; DESIGN.md "Delivery"). */
+/* Storing a pending record: faults, retries, what each store reads (43724-813 to 43724-818). */
 #include "fake_guest.h"
 
 #define RIP 0x400000u

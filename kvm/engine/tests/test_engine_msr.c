@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Reset, LWP_CFG, LWP_CBADDR and what is available (spec/lwp.md 1.2, 2). */
+/* Reset, LWP_CFG, LWP_CBADDR and what is available (43724-108, 43724-201 to 43724-214). */
 #include "fake_guest.h"
 
 Test(engine_msr, reset_in_auto_presets_all_but_int_and_the_core_id)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Filters of branches, addresses and data cache misses (spec/lwp.md 4.4; 2007 proposal 5.4). */
+/* Filters of branches, addresses and data cache misses (43724-417, 43724-722 to 43724-728; 2007-412). */
 #include "fake_guest.h"
 
 static void with_filters(u32 rev, u32 filters)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* `prompt` delivery and overshoots (DESIGN.md "Delivery"; spec/lwp.md 6.3, 6.6). */
+/* `prompt` delivery and overshoots (43724-823, 43724-824). */
 #include "fake_guest.h"
 
 static struct lwp_exc exc;

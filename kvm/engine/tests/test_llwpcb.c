@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* LLWPCB of 43724: enable, disable, switch (spec/lwp.md 3.3, 4.3). */
+/* LLWPCB of 43724: enable, disable, switch (43724-609 to 43724-619, 43724-404 to 43724-412). */
 #include "fake_guest.h"
 
 Test(llwpcb, undefined_while_lwp_is_not_available)

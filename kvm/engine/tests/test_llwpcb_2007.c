@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* LLWPCB and the block of the 2007 proposal (5.3, 5.4). */
+/* LLWPCB and the block of the 2007 proposal (2007-401 to 2007-417, 2007-601 to 2007-610). */
 #include "fake_guest.h"
 
 Test(llwpcb_2007, returns_the_previous_pointer)

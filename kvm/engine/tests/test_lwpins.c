@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* LWPINS and LWPVAL (spec/lwp.md 3.5, 3.6). */
+/* LWPINS and LWPVAL (43724-624 to 43724-637). */
 #include "fake_guest.h"
 
 Test(lwpins, off_clears_cf_and_nothing_else)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Random bits at reload (spec/lwp.md 6.4; DESIGN.md "Counting"). The hash values were computed by another
+ * Random bits at reload (43724-706, 43724-709). The hash values were computed by another
  * program from the definition in lwp_random.c: LWPCB address 502000h, EventId, head, MissedEvents.
  */
 #include "fake_guest.h"

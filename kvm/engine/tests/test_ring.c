@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Ring arithmetic, full ring, continuous mode, threshold (spec/lwp.md 6.9 to 6.12). */
+/* Ring arithmetic, full ring, continuous mode, threshold (43724-801 to 43724-812). */
 #include "fake_guest.h"
 
 /* Every instruction makes a record. */

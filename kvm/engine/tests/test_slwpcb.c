@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* SLWPCB: flush and query (spec/lwp.md 3.4). */
+/* SLWPCB: flush and query (43724-620 to 43724-623). */
 #include "fake_guest.h"
 
 Test(slwpcb, zero_when_off)

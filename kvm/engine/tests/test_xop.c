@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The four LWP instructions as encoded (spec/lwp.md 3.1): fields, registers, modes, truncation. */
+/* The four LWP instructions as encoded (43724-601 to 43724-604): fields, registers, modes, truncation. */
 #include "decoder_test.h"
 
 static void expect_control(enum lwp_code_bits bits, enum lwp_xop_op op, bool wide, int reg,

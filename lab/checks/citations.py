@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Citations: what a page, a comment or a test cites is in the repository.
+
+- A rule number (43724-803, 2007-702) is defined in docs/spec.
+- A page of docs/, with or without #section, and a relative link of a Markdown page exist.
+- Nothing cites a page that is not in the repository.
+- docs/spec-coverage.md has a row for each rule, and the tests and places that it names exist.
+
+    citations.py [TOP]      prints what is wrong, a line each, and exits 1 if anything is
+"""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+
+SPEC_PAGES = {"43724": "docs/spec/43724.md", "2007": "docs/spec/2007.md"}
+COVERAGE = "docs/spec-coverage.md"
+
+DEFINITION = re.compile(r"^\*\*((?:43724|2007)-\d+)\*\*", re.M)
+# A date such as 2007-07 begins its second number with 0.
+RULE = re.compile(r"(?<![\w.-])(?:43724|2007)-[1-9]\d*(?![\w-])")
+PAGE = re.compile(r"(?<![\w./-])(docs/[\w./-]+\.md)(?:#([\w-]+))?")
+FOREIGN = re.compile(
+    r"\bDESIGN\b|spec/lwp|(?<![\w.-])lwp\.md\b|2007-proposal|"
+    r"\bspec \d|\b2007[,:]? (?:section )?\d\.\d|\bproposal,? (?:section )?\d"
+)
+
+FENCE = re.compile(r"^(```|~~~).*?^\1", re.M | re.S)
+CODE_SPAN = re.compile(r"`[^`\n]*`")
+LINK = re.compile(r"\]\(\s*([^)\s]+)[^)]*\)|^\[[^\]]+\]:\s+(\S+)|(?:src|href)=\"([^\"]+)\"", re.M)
+HEADING = re.compile(r"^#{1,6} +(.+?) *#*$", re.M)
+ANCHOR = re.compile(r"<a (?:id|name)=\"([^\"]+)\"")
+
+UNIT_TEST = re.compile(r"^(?:ParameterizedTest|Test|Theory)\(\s*(?:[^,()]*\*\s*\w+\s*,\s*)?(\w+),\s*(\w+)", re.M)
+UNIT_NAME = re.compile(r"`(\w+)::(\w+|\*)`")
+GUEST_NAMES = re.compile(r"\b(flat|linux|kvm|migrate)((?:,? `\w+`)+)")
+TABLE_ROW = re.compile(r"\{ \"(\w+)\"")
+IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
+C_LIKE = (".c", ".h", ".S", ".inc", ".patch")
+
+
+def slug(heading: str) -> str:
+    """The anchor that GitHub gives a heading."""
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "").replace("*", "")
+    return re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-")
+
+
+def line_of(text: str, at: int) -> int:
+    """The number of the line of an offset."""
+    return text.count("\n", 0, at) + 1
+
+
+def blanked(text: str, pattern: re.Pattern[str]) -> str:
+    """The text with each match blanked out, lines kept."""
+    return pattern.sub(lambda m: re.sub(r"[^\n]", " ", m[0]), text)
+
+
+class Tree:
+    """The files of the repository, whether committed or only added, without those that are ignored."""
+
+    def __init__(self, top: Path) -> None:
+        command = ["git", "-c", f"safe.directory={top}", "-C", str(top), "ls-files", "-co", "--exclude-standard", "-z"]
+        output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        self.top = top
+        self.names = sorted({name for name in output.split("\0") if name and (top / name).is_file()})
+        self.paths = set(self.names) | {str(parent) for name in self.names for parent in Path(name).parents}
+        self.base_names = {Path(name).name for name in self.names}
+
+    @cached_property
+    def texts(self) -> dict[str, str]:
+        """The text of each file that is one."""
+        texts = {}
+        for name in self.names:
+            data = (self.top / name).read_bytes() if "/corpus/" not in name else b"\0"
+            if b"\0" not in data:
+                texts[name] = data.decode(errors="replace")
+        return texts
+
+    @cached_property
+    def anchors(self) -> dict[str, set[str]]:
+        """The anchors of each Markdown page."""
+        anchors: dict[str, set[str]] = {}
+        for name, text in self.texts.items():
+            if not name.endswith(".md"):
+                continue
+            found = anchors[name] = set(ANCHOR.findall(text))
+            for heading in HEADING.findall(blanked(text, FENCE)):
+                anchor, number = slug(heading), 0
+                while (unique := f"{anchor}-{number}" if number else anchor) in found:
+                    number += 1
+                found.add(unique)
+        return anchors
+
+    def missing(self, page: str, anchor: str | None) -> str | None:
+        """What is missing of a page or a section; None if nothing is."""
+        if page not in self.paths:
+            return f"there is no {page}"
+        if anchor and anchor not in self.anchors.get(page, set()):
+            return f"{page} has no section #{anchor}"
+        return None
+
+    def named(self, base_name: str, below: str) -> Iterator[str]:
+        """The texts of the files of a name below a directory."""
+        for name, text in self.texts.items():
+            if Path(name).name == base_name and name.startswith(below):
+                yield text
+
+
+def rules(tree: Tree) -> tuple[set[str], list[str]]:
+    """The rules that are defined, and what is wrong with their definitions."""
+    defined: set[str] = set()
+    wrong = []
+    for revision, page in SPEC_PAGES.items():
+        if page not in tree.texts:
+            wrong.append(f"{page} does not exist")
+            continue
+        for match in DEFINITION.finditer(tree.texts[page]):
+            place = f"{page}:{line_of(tree.texts[page], match.start())}"
+            if match[1] in defined:
+                wrong.append(f"{place}: {match[1]} is defined twice")
+            if not match[1].startswith(revision + "-"):
+                wrong.append(f"{place}: {match[1]} does not belong on this page")
+            defined.add(match[1])
+    return defined, wrong
+
+
+def citation_problems(tree: Tree, defined: set[str]) -> Iterator[str]:
+    """Rule numbers and pages that are cited anywhere."""
+    for name, text in tree.texts.items():
+        for match in RULE.finditer(text):
+            if match[0] not in defined:
+                yield f"{name}:{line_of(text, match.start())}: there is no rule {match[0]}"
+        for match in PAGE.finditer(text):
+            if missing := tree.missing(match[1], match[2]):
+                yield f"{name}:{line_of(text, match.start())}: {missing}"
+        if (tree.top / name).resolve() == Path(__file__).resolve():
+            continue
+        for match in FOREIGN.finditer(text):
+            yield f"{name}:{line_of(text, match.start())}: '{match[0]}' cites what is not in the repository"
+
+
+def link_problems(tree: Tree) -> Iterator[str]:
+    """Relative links of Markdown pages."""
+    for name, text in tree.texts.items():
+        if not name.endswith(".md"):
+            continue
+        for match in LINK.finditer(blanked(blanked(text, FENCE), CODE_SPAN)):
+            target, _, anchor = (match[1] or match[2] or match[3]).partition("#")
+            if re.match(r"[a-z][a-z0-9+.-]*:", target):
+                continue
+            page = name
+            if target:
+                absolute = (tree.top / name).parent.joinpath(target).resolve()
+                page = str(absolute.relative_to(tree.top)) if absolute.is_relative_to(tree.top) else target
+            if missing := tree.missing(page, anchor or None):
+                yield f"{name}:{line_of(text, match.start())}: {missing}"
+
+
+def unit_tests(tree: Tree) -> set[tuple[str, str]]:
+    """Suite and name of each Criterion test; each suite also with the name '*'."""
+    tests = {pair for name, text in tree.texts.items() if name.endswith(".c") for pair in UNIT_TEST.findall(text)}
+    return tests | {(suite, "*") for suite, _ in tests}
+
+
+def guest_tests(tree: Tree) -> dict[str, set[str]]:
+    """The names of the tests that run in guests, by kind."""
+    return {
+        "flat": {row for text in tree.named("table.c", "guest-tests/flat/") for row in TABLE_ROW.findall(text)},
+        "linux": {
+            Path(name).stem.removeprefix("test_")
+            for name in tree.names
+            if name.startswith("guest-tests/linux/") and Path(name).match("test_*.c")
+        },
+        "kvm": {f"kvm_{Path(name).stem}" for name in tree.names if re.match(r"kvm/tests/.*\.c$", name)},
+        "migrate": {row for text in tree.named("migratetest.c", "") for row in TABLE_ROW.findall(text)},
+    }
+
+
+def cells(line: str) -> list[str]:
+    """The cells of a row of a table; none if the line is no row."""
+    if not line.startswith("|"):
+        return []
+    return [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+
+
+def is_place(tree: Tree, identifiers: set[str], place: str) -> bool:
+    """Is there such a function, file or directory?"""
+    if "/" in place:
+        return place.rstrip("/") in tree.paths
+    if "." in place:
+        return place in tree.base_names
+    word = IDENTIFIER.match(place)
+    return place in tree.paths or bool(word and word[0] in identifiers)
+
+
+def coverage_problems(tree: Tree, defined: set[str]) -> Iterator[str]:
+    """Rows for all rules; tests and places that exist."""
+    if COVERAGE not in tree.texts:
+        yield f"{COVERAGE} does not exist"
+        return
+    text = tree.texts[COVERAGE]
+    tests = unit_tests(tree)
+    guest = guest_tests(tree)
+    identifiers = {
+        word
+        for name, source in tree.texts.items()
+        if name.endswith(C_LIKE)
+        for word in IDENTIFIER.findall(COMMENT.sub(" ", source))
+    }
+    covered: set[str] = set()
+    for number, line in enumerate(text.splitlines(), 1):
+        place = f"{COVERAGE}:{number}"
+        row = cells(line)
+        if row:
+            covered.update(RULE.findall(row[0]))
+        for suite, name in UNIT_NAME.findall(line):
+            if (suite, name) not in tests:
+                yield f"{place}: there is no unit test {suite}::{name}"
+        for kind, names in GUEST_NAMES.findall(line):
+            for name in re.findall(r"`(\w+)`", names):
+                if name not in guest[kind]:
+                    yield f"{place}: there is no {kind} test {name}"
+        for cell in row[1:3]:
+            for name in re.findall(r"`([^`]+)`", cell):
+                # The tables of reasons and of differences have tests in these cells.
+                if "::" not in name and not name.startswith("./") and not GUEST_NAMES.search(cell):
+                    if not is_place(tree, identifiers, name):
+                        yield f"{place}: there is no {name}"
+    for rule in sorted(defined - covered):
+        yield f"{COVERAGE}: no row for {rule}"
+
+
+def problems(top: Path) -> list[str]:
+    """What is wrong in the tree, a line each."""
+    tree = Tree(top.resolve())
+    defined, wrong = rules(tree)
+    wrong += citation_problems(tree, defined)
+    wrong += link_problems(tree)
+    wrong += coverage_problems(tree, defined)
+    return wrong
+
+
+def main() -> int:
+    """Check the repository in argv[1], or the one that this file is in."""
+    top = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parents[2]
+    wrong = problems(top)
+    for line in wrong:
+        print(line)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
