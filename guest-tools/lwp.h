@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* SPDX-License-Identifier: MIT */
 /*
  * LWP for programs that profile themselves: the control block, the event records, the four
  * instructions and a ring reader, for 64-bit and 32-bit x86. Self-contained; needs GCC or clang, but

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* SPDX-License-Identifier: GPL-2.0-or-later WITH Linux-syscall-note */
 /*
  * What KVM and its user space agree on about LWP. Out-of-tree numbers; they lie above 0x4c570000
  * ("LW"), where upstream's do not come.
