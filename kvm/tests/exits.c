@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "exit_reasons.h"
-#include "program.h"
+#include "counted.h"
 
 #define EXIT_INTR 0x60
 #define EXIT_NMI 0x61

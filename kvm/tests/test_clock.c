@@ -6,8 +6,8 @@
  * With the argument "rnh" the processor must have a counter of reference clocks, else none.
  */
 #include <string.h>
-#include "counters.h"
-#include "program.h"
+#include "host_counters.h"
+#include "counted.h"
 
 #define CNH 5
 #define RNH 6

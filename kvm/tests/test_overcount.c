@@ -3,7 +3,7 @@
  * A processor whose counter of instructions is ahead of the truth with each entry of a guest at CPL 3 and with
  * each return to CPL 3 (pmu-overcount-ring): KVM finds out by how much, and records are those of single steps.
  */
-#include "program.h"
+#include "counted.h"
 
 #define PERIOD 500
 

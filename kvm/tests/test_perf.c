@@ -14,8 +14,8 @@
 #include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
-#include "counters.h"
-#include "program.h"
+#include "host_counters.h"
+#include "counted.h"
 
 #define PERIOD 5000
 

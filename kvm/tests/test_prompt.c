@@ -5,7 +5,7 @@
  * that the program has not reached.
  */
 #include <stdio.h>
-#include "program.h"
+#include "counted.h"
 
 /* r8d rounds of 8 instructions, 5 of which branch; one more jump at the end. SYSCALL does not count. */
 PROGRAM(rounds, "1:	nop\n" /* 5 */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include "lwp_state.h"
-#include "program.h"
+#include "counted.h"
 
 PROGRAM(nops, "	.rept 200\n"
 	      "	nop\n"

@@ -9,7 +9,7 @@
  */
 #include <sys/ioctl.h>
 #include <sys/time.h>
-#include "program.h"
+#include "counted.h"
 
 PROGRAM(straight, "	nop\n" /* 5 */
 		  "	push %rdx\n" /* 6 */

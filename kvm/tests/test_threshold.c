@@ -5,7 +5,7 @@
  *
  * The program counts 61 instructions (MOV, 60 LOOPs) and stores a record at every 10th: six records.
  */
-#include "program.h"
+#include "counted.h"
 
 #define CFG(vector) ((u64)(vector) << LWP_CFG_VECTOR_SHIFT | LWP_F_INT | LWP_F_IRE)
 #define LOOP (VM_CODE + 10)

@@ -6,7 +6,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include "program.h"
+#include "counted.h"
 #include "vpmu.h"
 
 #define PERIOD 5000 /* of LWP */

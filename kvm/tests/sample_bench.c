@@ -12,7 +12,7 @@
 #include <sys/ioctl.h>
 #include <time.h>
 #include "exit_reasons.h"
-#include "program.h"
+#include "counted.h"
 #include "vpmu.h"
 
 /* r8d rounds of 9 instructions, and one more in odd ones. */

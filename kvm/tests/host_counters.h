@@ -2,8 +2,8 @@
 /*
  * The host's counters in the hands of others.
  */
-#ifndef COUNTERS_H
-#define COUNTERS_H
+#ifndef HOST_COUNTERS_H
+#define HOST_COUNTERS_H
 
 /* Bind this thread to CPU 0 and take all of its counters, pinned. How many these were. */
 unsigned int take_counters(void);

@@ -6,8 +6,8 @@
  * counted. A program is bracketed by LLWPCB, which never counts, and SLWPCB, which counts after its flush: its
  * record is the last, stored before INT 80h.
  */
-#ifndef PROGRAM_H
-#define PROGRAM_H
+#ifndef COUNTED_H
+#define COUNTED_H
 
 #include "vm.h"
 
