@@ -9,7 +9,7 @@
 #include "svm.h"
 #include "cpuid.h"
 #include "lapic.h"
-#include "lwp.h"
+#include "lwp_svm.h"
 
 #define CREATE_TRACE_POINTS
 #include "lwp_trace.h"

@@ -7,7 +7,7 @@
 
 #include "svm.h"
 #include "cpuid.h"
-#include "lwp.h"
+#include "lwp_svm.h"
 
 /* KVM_CHECK_EXTENSION; kvm may be NULL. */
 int svm_lwp_extension(struct kvm *kvm)

@@ -9,7 +9,7 @@
 #include <linux/moduleparam.h>
 
 #include "svm.h"
-#include "lwp.h"
+#include "lwp_svm.h"
 
 static unsigned int lwp_step_budget = 100000;
 module_param(lwp_step_budget, uint, 0644);

@@ -15,7 +15,7 @@
 #include <linux/perf_event.h>
 
 #include "svm.h"
-#include "lwp.h"
+#include "lwp_svm.h"
 
 /* The guest runs for so many clocks between two stops: it gets on, whatever its interval. */
 #define CLOCKS_LEAST 1000

@@ -23,7 +23,7 @@
 #include <asm/msr.h>
 
 #include "svm.h"
-#include "lwp.h"
+#include "lwp_svm.h"
 
 #define LS_CFG_SPEC_LOCK_MAP_DISABLE BIT_ULL(54)
 

@@ -10,7 +10,7 @@
  */
 #include "svm.h"
 #include "x86.h"
-#include "lwp.h"
+#include "lwp_svm.h"
 #include "lwp_trace.h"
 
 /* A context that others keep taking away is left alone after so many attempts. */

@@ -4,7 +4,7 @@
  */
 #include "svm.h"
 #include "x86.h"
-#include "lwp.h"
+#include "lwp_svm.h"
 #include "lwp/lwp_xop.h"
 #include "lwp_trace.h"
 

@@ -7,7 +7,7 @@
 #include <linux/moduleparam.h>
 
 #include "svm.h"
-#include "lwp.h"
+#include "lwp_svm.h"
 
 #define SKIDS_MAX 64
 

@@ -6,7 +6,7 @@
 #include "svm.h"
 #include "lapic.h"
 #include "x86.h"
-#include "lwp.h"
+#include "lwp_svm.h"
 
 /* The two pages of a span start here, as offsets from its first byte. */
 static u32 svm_lwp_first_len(const struct lwp_span *span)

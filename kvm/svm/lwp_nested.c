@@ -13,7 +13,7 @@
 #include "cpuid.h"
 #include "smm.h"
 #include "x86.h"
-#include "lwp.h"
+#include "lwp_svm.h"
 
 static u8 *svm_lwp_image(struct vmcb *vmcb)
 {

@@ -13,7 +13,7 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include "svm.h"
-#include "lwp.h"
+#include "lwp_svm.h"
 
 #define SAMPLES 8
 

@@ -20,7 +20,7 @@
 #include <linux/perf_event.h>
 
 #include "svm.h"
-#include "lwp.h"
+#include "lwp_svm.h"
 
 /* Events of PERF_CTL. */
 #define PMC_RETIRED_INSTRUCTIONS 0xc0

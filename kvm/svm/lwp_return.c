@@ -8,7 +8,7 @@
  */
 #include "svm.h"
 #include "x86.h"
-#include "lwp.h"
+#include "lwp_svm.h"
 
 #define STAR_SYSRET_SHIFT 48
 

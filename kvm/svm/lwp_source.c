@@ -15,7 +15,7 @@
 
 #include "svm.h"
 #include "x86.h"
-#include "lwp.h"
+#include "lwp_svm.h"
 #include "lwp_trace.h"
 
 static char *lwp_source = "auto";

@@ -9,7 +9,7 @@
  * source here.
  */
 #include "svm.h"
-#include "lwp.h"
+#include "lwp_svm.h"
 
 #define SOFT_EXCEPTIONS (BIT(BP_VECTOR) | BIT(OF_VECTOR))
 
