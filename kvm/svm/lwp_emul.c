@@ -49,31 +49,6 @@ static void svm_lwp_inject_read(struct kvm_vcpu *vcpu, struct x86_exception *e)
 		kvm_queue_exception_e(vcpu, e->vector, 0);
 }
 
-/*
- * The bytes of the instruction at rIP, and what they are. Of the next page only what the decoder
- * asks for.
- * -EFAULT: they cannot be read; *e is the fault, its vector 0 if it is not the guest's doing.
- */
-static int svm_lwp_decode(struct kvm_vcpu *vcpu, struct lwp_xop *xop, enum lwp_decode *verdict,
-			  struct x86_exception *e)
-{
-	enum lwp_code_bits bits = svm_lwp_code_bits(vcpu);
-	u64 linear = kvm_get_linear_rip(vcpu);
-	unsigned int first =
-		min_t(unsigned int, LWP_INSN_MAX_LENGTH, PAGE_SIZE - offset_in_page(linear));
-	u8 bytes[LWP_INSN_MAX_LENGTH];
-
-	if (!svm_lwp_fetch(vcpu, linear, bytes, first, e))
-		return -EFAULT;
-	*verdict = lwp_xop_decode(bytes, first, bits, xop);
-	if (*verdict != LWP_DECODE_MORE)
-		return 0;
-	if (!svm_lwp_fetch(vcpu, linear + first, bytes + first, LWP_INSN_MAX_LENGTH - first, e))
-		return -EFAULT;
-	*verdict = lwp_xop_decode(bytes, LWP_INSN_MAX_LENGTH, bits, xop);
-	return 0;
-}
-
 static void svm_lwp_write_reg(struct kvm_vcpu *vcpu, const struct lwp_xop *xop, u8 reg, u64 value)
 {
 	kvm_register_write_raw(vcpu, reg, lwp_xop_value(xop, value));
@@ -213,7 +188,7 @@ bool svm_lwp_ud(struct kvm_vcpu *vcpu, int *r)
 	    kvm_get_rflags(vcpu) & X86_EFLAGS_VM)
 		return false;
 	*r = 1;
-	if (svm_lwp_decode(vcpu, &xop, &verdict, &e)) {
+	if (!svm_lwp_xop_at_rip(vcpu, &xop, &verdict, &e)) {
 		if (e.vector != PF_VECTOR)
 			return false;
 		kvm_inject_emulated_page_fault(vcpu, &e);

@@ -7,8 +7,9 @@
 #include "lapic.h"
 #include "x86.h"
 #include "lwp_svm.h"
+#include "lwp/lwp_xop.h"
 
-/* The two pages of a span start here, as offsets from its first byte. */
+/* How many bytes of a span are in its first page. */
 static u32 svm_lwp_first_len(const struct lwp_span *span)
 {
 	return min_t(u32, span->len, PAGE_SIZE - offset_in_page(span->gva));
@@ -150,8 +151,8 @@ static u64 svm_lwp_user(struct kvm_vcpu *vcpu)
  * program. False: they cannot be read; e->vector is PF_VECTOR if the guest's tables forbid it, else
  * 0.
  */
-bool svm_lwp_fetch(struct kvm_vcpu *vcpu, u64 linear, void *to, unsigned int len,
-		   struct x86_exception *e)
+static bool svm_lwp_fetch(struct kvm_vcpu *vcpu, u64 linear, void *to, unsigned int len,
+			  struct x86_exception *e)
 {
 	gpa_t gpa;
 
@@ -169,6 +170,65 @@ enum lwp_code_bits svm_lwp_code_bits(struct kvm_vcpu *vcpu)
 	if (is_long_mode(vcpu) && cs->attrib & SVM_SELECTOR_L_MASK)
 		return LWP_CODE64;
 	return cs->attrib & SVM_SELECTOR_DB_MASK ? LWP_CODE32 : LWP_CODE16;
+}
+
+typedef enum lwp_decode (*svm_lwp_decoder)(const u8 *bytes, unsigned int count,
+					   enum lwp_code_bits bits, void *to);
+
+/*
+ * Decode the instruction at rIP. Bytes of the next page are read only if the decoder asks for them.
+ * False: they cannot be read, see svm_lwp_fetch() for *e.
+ */
+static bool svm_lwp_decode(struct kvm_vcpu *vcpu, svm_lwp_decoder decode, void *to,
+			   enum lwp_decode *verdict, struct x86_exception *e)
+{
+	enum lwp_code_bits bits = svm_lwp_code_bits(vcpu);
+	u64 linear = kvm_get_linear_rip(vcpu);
+	unsigned int first =
+		min_t(unsigned int, LWP_INSN_MAX_LENGTH, PAGE_SIZE - offset_in_page(linear));
+	u8 bytes[LWP_INSN_MAX_LENGTH];
+
+	if (!svm_lwp_fetch(vcpu, linear, bytes, first, e))
+		return false;
+	*verdict = decode(bytes, first, bits, to);
+	if (*verdict != LWP_DECODE_MORE)
+		return true;
+	if (!svm_lwp_fetch(vcpu, linear + first, bytes + first, LWP_INSN_MAX_LENGTH - first, e))
+		return false;
+	*verdict = decode(bytes, LWP_INSN_MAX_LENGTH, bits, to);
+	return true;
+}
+
+static enum lwp_decode svm_lwp_decode_insn(const u8 *bytes, unsigned int count,
+					   enum lwp_code_bits bits, void *to)
+{
+	return lwp_insn_decode(bytes, count, bits, to);
+}
+
+static enum lwp_decode svm_lwp_decode_xop(const u8 *bytes, unsigned int count,
+					  enum lwp_code_bits bits, void *to)
+{
+	return lwp_xop_decode(bytes, count, bits, to);
+}
+
+/* The instruction at rIP, whichever it is. False: it cannot be read or decoded. */
+bool svm_lwp_insn_at_rip(struct kvm_vcpu *vcpu, struct lwp_insn *insn)
+{
+	enum lwp_decode verdict;
+	struct x86_exception e;
+
+	return svm_lwp_decode(vcpu, svm_lwp_decode_insn, insn, &verdict, &e) &&
+	       verdict == LWP_DECODE_OK;
+}
+
+/*
+ * The LWP instruction at rIP; see lwp_xop_decode() for *verdict. False: its bytes cannot be read;
+ * e->vector is PF_VECTOR if the guest's tables forbid it, else 0.
+ */
+bool svm_lwp_xop_at_rip(struct kvm_vcpu *vcpu, struct lwp_xop *xop, enum lwp_decode *verdict,
+			struct x86_exception *e)
+{
+	return svm_lwp_decode(vcpu, svm_lwp_decode_xop, xop, verdict, e);
 }
 
 /* Data with the rights of the running program, page by page; what is no RAM reads as ones. */

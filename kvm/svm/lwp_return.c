@@ -96,23 +96,12 @@ void svm_lwp_iret(struct kvm_vcpu *vcpu)
 /* Is 0F 07 at rIP, after at most a REX prefix in 64-bit code? *wide: REX.W. */
 static bool svm_lwp_is_sysret(struct kvm_vcpu *vcpu, bool *wide)
 {
-	u64 linear = kvm_get_linear_rip(vcpu);
-	unsigned int len =
-		min_t(unsigned int, LWP_INSN_MAX_LENGTH, PAGE_SIZE - offset_in_page(linear));
-	struct x86_exception e;
 	struct lwp_insn insn;
-	u8 bytes[LWP_INSN_MAX_LENGTH];
-	enum lwp_decode verdict;
 
-	if (!svm_lwp_fetch(vcpu, linear, bytes, len, &e))
+	if (!svm_lwp_insn_at_rip(vcpu, &insn))
 		return false;
-	verdict = lwp_insn_decode(bytes, len, svm_lwp_code_bits(vcpu), &insn);
-	if (verdict == LWP_DECODE_MORE &&
-	    svm_lwp_fetch(vcpu, linear + len, bytes + len, LWP_INSN_MAX_LENGTH - len, &e))
-		verdict =
-			lwp_insn_decode(bytes, LWP_INSN_MAX_LENGTH, svm_lwp_code_bits(vcpu), &insn);
 	*wide = insn.op_bits == 64;
-	return verdict == LWP_DECODE_OK && insn.kind == LWP_INSN_SYSRET;
+	return insn.kind == LWP_INSN_SYSRET;
 }
 
 static void svm_lwp_load_cs(struct vcpu_svm *svm, u16 selector, bool code64)

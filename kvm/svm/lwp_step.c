@@ -143,25 +143,12 @@ static void svm_lwp_describe(struct kvm_vcpu *vcpu, struct svm_lwp_next *next)
 static void svm_lwp_look(struct kvm_vcpu *vcpu)
 {
 	struct svm_lwp_next *next = &to_svm(vcpu)->lwp.next;
-	u64 linear = kvm_get_linear_rip(vcpu);
-	unsigned int len =
-		min_t(unsigned int, LWP_INSN_MAX_LENGTH, PAGE_SIZE - offset_in_page(linear));
-	enum lwp_code_bits bits = svm_lwp_code_bits(vcpu);
-	u8 bytes[LWP_INSN_MAX_LENGTH];
-	enum lwp_decode verdict;
-	struct x86_exception e;
 
 	memset(next, 0, sizeof(*next));
 	next->valid = true;
 	next->ip = kvm_rip_read(vcpu);
-	next->retired.address = linear;
-	if (!svm_lwp_fetch(vcpu, linear, bytes, len, &e))
-		return;
-	verdict = lwp_insn_decode(bytes, len, bits, &next->insn);
-	if (verdict == LWP_DECODE_MORE &&
-	    svm_lwp_fetch(vcpu, linear + len, bytes + len, LWP_INSN_MAX_LENGTH - len, &e))
-		verdict = lwp_insn_decode(bytes, LWP_INSN_MAX_LENGTH, bits, &next->insn);
-	next->known = verdict == LWP_DECODE_OK;
+	next->retired.address = kvm_get_linear_rip(vcpu);
+	next->known = svm_lwp_insn_at_rip(vcpu, &next->insn);
 	if (next->known)
 		svm_lwp_describe(vcpu, next);
 }
@@ -227,7 +214,10 @@ static int svm_lwp_emulate(struct kvm_vcpu *vcpu, bool ss)
 	return r;
 }
 
-/* At CPL 3 with the lock held. True: do not enter the guest but return *r, see svm_lwp_enter(). */
+/*
+ * Before an instruction at CPL 3, with the lock held: store what is due. True: an exception was
+ * queued, and the guest is not to be entered before it is injected.
+ */
 static bool svm_lwp_boundary(struct kvm_vcpu *vcpu)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;

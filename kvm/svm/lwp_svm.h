@@ -20,6 +20,7 @@
 struct perf_event;
 struct perf_sample_data;
 struct vcpu_svm;
+struct lwp_xop;
 
 /* What the next (or the last) VM-Entry does with RFLAGS.TF. */
 enum svm_lwp_step {
@@ -229,9 +230,10 @@ bool svm_lwp_in_use(struct kvm *kvm);
 
 /* lwp_mem.c */
 extern const struct lwp_vcpu_ops svm_lwp_ops;
-bool svm_lwp_fetch(struct kvm_vcpu *vcpu, u64 linear, void *to, unsigned int len,
-		   struct x86_exception *e);
 enum lwp_code_bits svm_lwp_code_bits(struct kvm_vcpu *vcpu);
+bool svm_lwp_insn_at_rip(struct kvm_vcpu *vcpu, struct lwp_insn *insn);
+bool svm_lwp_xop_at_rip(struct kvm_vcpu *vcpu, struct lwp_xop *xop, enum lwp_decode *verdict,
+			struct x86_exception *e);
 struct lwp_access svm_lwp_access(struct svm_lwp_reader *reader, struct kvm_vcpu *vcpu);
 struct lwp_ds svm_lwp_ds(struct kvm_vcpu *vcpu);
 
