@@ -75,7 +75,7 @@ static void lwp_park(CPUX86State *env)
 {
     X86LWP *lwp = env->lwp;
 
-    x86_lwp_settle(env);
+    x86_lwp_fold(env);
     lwp_ctx_park(&contexts.table, &lwp->engine, lwp_cpu(env));
     lwp->live = false;
 }
@@ -207,7 +207,7 @@ uint8_t *x86_lwp_context_save(const struct lwp_caps *caps, size_t *size)
     uint8_t *to;
 
     CPU_FOREACH(cs) {
-        x86_lwp_settle(cpu_env(cs));
+        x86_lwp_fold(cpu_env(cs));
     }
     QEMU_LOCK_GUARD(&contexts.lock);
     CPU_FOREACH(cs) {

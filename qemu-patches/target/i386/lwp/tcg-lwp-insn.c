@@ -33,7 +33,7 @@ static void lwp_check(CPUX86State *env, uintptr_t ra)
     if (!env->lwp || x86_lwp_suspended(env)) {
         raise_exception_ra(env, EXCP06_ILLOP, ra);
     }
-    x86_lwp_settle(env);
+    x86_lwp_fold(env);
 }
 
 /* Returns the new value of rAX. */

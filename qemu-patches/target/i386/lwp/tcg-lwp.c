@@ -209,7 +209,7 @@ void x86_lwp_reset(X86CPU *cpu)
     }
     lwp_engine_reset(&lwp->engine, cpu->apic_id);
     lwp->engine.xcr0_lwp = false;
-    env->lwp_count.settled = env->lwp_count.left;
+    env->lwp_count.folded = env->lwp_count.left;
     lwp->steps = 0;
     lwp->llwpcb_faulted = false;
     lwp->entered = false;
@@ -232,7 +232,7 @@ void x86_lwp_wrmsr(CPUX86State *env, uint32_t msr, uint64_t value,
     struct lwp_ds ds = lwp_flat;
     uint64_t old;
 
-    x86_lwp_settle(env);
+    x86_lwp_fold(env);
     if (msr == LWP_MSR_CFG) {
         if (!lwp_engine_write_cfg(e, value)) {
             exc.kind = LWP_EXC_GP;
@@ -268,7 +268,7 @@ uint64_t x86_lwp_rdmsr(CPUX86State *env, uint32_t msr, uintptr_t ra)
         return e->st.cb_addr;
     }
     ds.va_bits = x86_lwp_va_bits(env);
-    x86_lwp_settle(env);
+    x86_lwp_fold(env);
     do {
         lwp_slwpcb(e, &ds, &value, &exc);
         x86_lwp_update(env);
@@ -291,7 +291,7 @@ void x86_lwp_xsave(CPUX86State *env, uint8_t image[128])
 {
     QEMU_BUILD_BUG_ON(LWP_XSAVE_SIZE != 128);
 
-    x86_lwp_settle(env);
+    x86_lwp_fold(env);
     lwp_state_encode_xsave(&env->lwp->engine.st, image);
 }
 
@@ -302,7 +302,7 @@ void x86_lwp_xrstor(CPUX86State *env, const uint8_t *image)
     struct lwp_state st = e->st;
     uint8_t bits = x86_lwp_va_bits(env);
 
-    x86_lwp_settle(env);
+    x86_lwp_fold(env);
     if (!image ||
         lwp_state_decode_xsave(image, &e->caps, lwp_engine_avail(e), &st) ||
         !x86_lwp_canonical(st.cb_addr, e->caps.cb_size, bits) ||

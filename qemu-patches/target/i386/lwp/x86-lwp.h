@@ -39,12 +39,12 @@ typedef struct X86LWPCount {
     int32_t left;           /* instructions until somebody must have a look */
     uint32_t tb_flags;      /* HF_LWP_*, part of the TB key at CPL 3 */
     uint32_t kernel_flags;  /* the same below CPL 3 */
-    /* Since the last look, by lwp_branch_class; [0]: conditional and taken. */
+    /* Since the last fold, by lwp_branch_class; [0]: conditional and taken. */
     uint32_t branches[5];
     uint64_t insn;          /* linear address of what is being stepped */
 
-    int32_t settled;        /* value of left at the last look */
-    uint64_t near;          /* so near to an event they are stepped */
+    int32_t folded;         /* value of left at the last fold */
+    uint64_t near;          /* TBs are stepped this many insns before an event */
     bool exact;             /* the budget is that of a TB of exact size */
     bool replaced;          /* the instruction has changed the LWP block */
     bool pmu;               /* performance counters are counting */
@@ -135,13 +135,15 @@ void x86_lwp_vmload(CPUArchState *env, uint64_t vmcb, int mmu_idx);
 void x86_lwp_vmsave(CPUArchState *env, uint64_t vmcb, int mmu_idx);
 
 /*
- * tcg-lwp-count.c, for whoever counts; no env->lwp is needed.
+ * tcg-lwp-count.c, for LWP and the performance counters; works without
+ * env->lwp.
  *
- * Tell them what has retired until now, in the mode that the CPU is in.
+ * Give them the counts of what has retired since the last call, in the mode
+ * that the CPU is in.
  */
-void x86_lwp_settle(CPUArchState *env);
+void x86_lwp_fold(CPUArchState *env);
 /*
- * Whatever may have changed what they want ends with this: settles, then
+ * To be called last by code that may have changed what they want: folds, then
  * derives the TB flags and the budget.
  */
 void x86_lwp_update(CPUArchState *env);

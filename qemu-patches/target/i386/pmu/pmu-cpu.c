@@ -180,7 +180,7 @@ static int pmu_pre_save(void *opaque)
     X86CPU *cpu = opaque;
 
     if (tcg_enabled()) {
-        x86_lwp_settle(&cpu->env);
+        x86_lwp_fold(&cpu->env);
     }
     return 0;
 }
@@ -190,7 +190,7 @@ static int pmu_post_load(void *opaque, int version_id)
     X86CPU *cpu = opaque;
 
     if (tcg_enabled()) {
-        cpu->env.lwp_count.left = cpu->env.lwp_count.settled;
+        cpu->env.lwp_count.left = cpu->env.lwp_count.folded;
         cpu->env.lwp_count.pmu = true;
         x86_lwp_update(&cpu->env);
     }

@@ -247,7 +247,7 @@ void x86_pmu_interrupt(CPUX86State *env, bool insn)
     PMUEvents e = { .insns = insn, .far = 1 };
 
     if (env->lwp_count.pmu) {
-        x86_lwp_settle(env);
+        x86_lwp_fold(env);
         pmu_happened(env, &e, pmu_user(env));
         x86_lwp_update(env);
     }
@@ -315,7 +315,7 @@ static void pmu_changed(CPUX86State *env)
 
 void x86_pmu_leave_mode(CPUX86State *env)
 {
-    x86_lwp_settle(env);
+    x86_lwp_fold(env);
 }
 
 static void pmu_overcount(CPUX86State *env, uint32_t insns)
@@ -385,14 +385,14 @@ bool x86_pmu_rdmsr(CPUX86State *env, uint32_t msr, uint64_t *value)
         return false;
     }
     if (pmu_decode(env, msr, &n, &ctl)) {
-        x86_lwp_settle(env);
+        x86_lwp_fold(env);
         *value = ctl ? pmu->ctl[n] : pmu->ctr[n];
         return true;
     }
     if (!pmu_global(env, msr)) {
         return false;
     }
-    x86_lwp_settle(env);
+    x86_lwp_fold(env);
     *value = 0;
     if (msr == MSR_GLOBAL_STATUS) {
         *value = pmu->global_status;
@@ -413,7 +413,7 @@ bool x86_pmu_wrmsr(CPUX86State *env, uint32_t msr, uint64_t value, bool *gp)
         return false;
     }
     if (pmu_decode(env, msr, &n, &ctl)) {
-        x86_lwp_settle(env);
+        x86_lwp_fold(env);
         if (ctl) {
             pmu->ctl[n] = value & CTL_VALID;
         } else {
@@ -425,7 +425,7 @@ bool x86_pmu_wrmsr(CPUX86State *env, uint32_t msr, uint64_t value, bool *gp)
     if (!pmu_global(env, msr)) {
         return false;
     }
-    x86_lwp_settle(env);
+    x86_lwp_fold(env);
     if (msr == MSR_GLOBAL_CTL) {
         pmu->global_ctl = value & all;
     } else if (msr == MSR_GLOBAL_CLEAR) {
@@ -445,7 +445,7 @@ bool x86_pmu_rdpmc(CPUX86State *env, uint32_t index, uint64_t *value)
     if (!pmu || index >= (core ? X86_PMU_COUNTERS : LEGACY_COUNTERS)) {
         return false;
     }
-    x86_lwp_settle(env);
+    x86_lwp_fold(env);
     *value = pmu->ctr[index];
     return true;
 }
