@@ -9,8 +9,8 @@
 #include "lwp_trace.h"
 
 /*
- * Hand the guest what an LWP access or instruction ended with. A nested guest's access may have
- * faulted in the tables of its hypervisor, which then gets the fault.
+ * Queue the exception that an LWP access or instruction raised. If an access of a nested guest
+ * faulted in the tables of its hypervisor, the hypervisor gets the fault.
  */
 void svm_lwp_inject(struct kvm_vcpu *vcpu, const struct lwp_exc *exc)
 {
@@ -78,7 +78,7 @@ static void svm_lwp_slwpcb(struct kvm_vcpu *vcpu, const struct lwp_xop *xop, str
 		svm_lwp_write_reg(vcpu, xop, xop->reg, result);
 }
 
-/* LWPINS and LWPVAL. False: reading the memory operand ended with *fault. */
+/* LWPINS and LWPVAL. False: the read of the memory operand raised *fault. */
 static bool svm_lwp_sample(struct kvm_vcpu *vcpu, const struct lwp_xop *xop, struct lwp_exc *exc,
 			   struct x86_exception *fault)
 {
@@ -116,7 +116,7 @@ static bool svm_lwp_sample(struct kvm_vcpu *vcpu, const struct lwp_xop *xop, str
 	return true;
 }
 
-/* rIP, RFLAGS.RF, interrupt shadow and the guest's single-step trap, as after any instruction. */
+/* Advance rIP; clear RFLAGS.RF and the interrupt shadow; raise the guest's single-step trap. */
 static int svm_lwp_complete(struct kvm_vcpu *vcpu, const struct lwp_xop *xop)
 {
 	struct vcpu_svm *svm = to_svm(vcpu);
@@ -175,7 +175,8 @@ static int svm_lwp_execute(struct kvm_vcpu *vcpu, const struct lwp_xop *xop)
 }
 
 /*
- * #UD was intercepted. True: it was ours and is dealt with, *r is what the exit handler returns.
+ * #UD was intercepted. True: an LWP instruction or SYSRET raised it and it is handled; *r is the
+ * result of the exit handler.
  */
 bool svm_lwp_ud(struct kvm_vcpu *vcpu, int *r)
 {
