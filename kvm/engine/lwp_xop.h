@@ -36,8 +36,7 @@ struct lwp_xop {
  * larger count.
  *
  * LWP_DECODE_OK        *xop is filled.
- * LWP_DECODE_UD        an XOP encoding that is undefined: 66, F2, F3, LOCK or REX before the XOP
- * prefix,
+ * LWP_DECODE_UD        an undefined XOP encoding: 66, F2, F3, LOCK or REX before the XOP prefix;
  *                      a reserved map; for opcode 12 of maps 9 and A: L = 1, pp != 0, ModRM.reg >
  *                      1, and for LLWPCB and SLWPCB mod != 11b or vvvv != 1111b.
  * LWP_DECODE_GP        the instruction has more than LWP_INSN_MAX_LENGTH bytes.
