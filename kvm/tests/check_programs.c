@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The table of programs.c is whole. KVM_PROGRAMS is what Meson builds of this folder for the table, as strings.
+ * The table of programs.c is complete. KVM_PROGRAMS: the names of the programs that Meson builds, as strings.
  */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
