@@ -2,7 +2,7 @@
 /*
  * Counting under TCG, for LWP and for the performance counters.  Translated
  * code subtracts the instructions of a TB from a budget (translate-lwp.c.inc);
- * what ends a budget comes here.
+ * when a TB exceeds the budget, it calls the helpers in this file.
  */
 #include "qemu/osdep.h"
 #include "cpu.h"
@@ -66,7 +66,7 @@ void x86_lwp_fold(CPUX86State *env)
     memset(c->branches, 0, sizeof(c->branches));
 }
 
-/* What all users of the counts want in this mode; flags without "near". */
+/* The TB flags and distances that LWP and the counters need in this mode. */
 static uint32_t count_wants(CPUX86State *env, uint64_t *insns,
                             uint64_t *branches)
 {
@@ -119,7 +119,7 @@ void x86_lwp_update(CPUX86State *env)
 
 void x86_lwp_replaced(CPUX86State *env)
 {
-    /* Only there helper_lwp_retire() follows. */
+    /* Otherwise no helper_lwp_retire() follows that would clear it. */
     env->lwp_count.replaced = (env->hflags & HF_CPL_MASK) == 3 &&
                               env->lwp_count.tb_flags != 0;
 }
@@ -152,8 +152,8 @@ void x86_lwp_retire_insn(CPUX86State *env, uint64_t address)
 }
 
 /*
- * At the end of an instruction that the TB has not counted: one that is
- * stepped, or one that can leave its CPL.  EIP is already the next one's.
+ * At the end of an instruction that its TB has not counted, because it is
+ * stepped or can change the CPL.  EIP is that of the next instruction.
  */
 void helper_lwp_retire(CPUX86State *env, uint32_t info)
 {
@@ -179,8 +179,8 @@ void helper_lwp_retire(CPUX86State *env, uint32_t info)
 }
 
 /*
- * At the start of a TB that has more instructions than there are left.  One of
- * them at most, the last, is a branch.
+ * At the start of a TB that has more instructions than the budget.  Only the
+ * last one may be a branch.
  */
 void helper_lwp_budget(CPUX86State *env, uint32_t tb_insns)
 {
@@ -217,7 +217,7 @@ void helper_lwp_budget(CPUX86State *env, uint32_t tb_insns)
 
 /*
  * At the start of a TB of one instruction that is stepped, outside interrupt
- * shadows: all that LWP does between two instructions.
+ * shadows: the work of LWP between two instructions.
  */
 static void lwp_between(CPUX86State *env, uint64_t rip, uintptr_t ra)
 {
@@ -236,14 +236,14 @@ static void lwp_between(CPUX86State *env, uint64_t rip, uintptr_t ra)
             lwp_boundary(e, rip, entered, &exc);
             x86_lwp_update(env);
         } while (!x86_lwp_raise(env, &exc, ra));
-        /* The store may have changed the code that comes now. */
+        /* The store may have changed the code that runs next. */
         cpu_loop_exit_noexc(env_cpu(env));
     }
 }
 
 /*
- * The translator fetches the first instruction of a TB only: all before it has
- * retired, and EIP is its own.
+ * Only the fetch of a TB's first instruction comes here: all instructions
+ * before it have retired, and EIP is that of the instruction.
  */
 void x86_lwp_fetch_fault(CPUX86State *env)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * LWP under TCG: a vCPU's state to and from what lwp-vmstate.c puts on the
- * wire.  Saving leaves no trace: what the machine does if it runs on here must
- * not depend on it.
+ * LWP under TCG: a vCPU's state to and from cpu->lwp_wire, for lwp-vmstate.c.
+ * Saving changes nothing: a machine that keeps running must run as if it had
+ * not been saved.
  */
 #include "qemu/osdep.h"
 #include "cpu.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * AMD's core performance counters under TCG: CPU properties, CPUID, life and
+ * AMD's core performance counters under TCG: CPU properties, CPUID, reset and
  * migration.
  */
 #include "qemu/osdep.h"
@@ -150,7 +150,7 @@ void x86_pmu_unrealize(X86CPU *cpu)
     g_clear_pointer(&cpu->lwp_props.pmu, g_free);
 }
 
-/* All counters are allowed by the global control, none is enabled. */
+/* The global control allows all counters; none is enabled. */
 void x86_pmu_reset(X86CPU *cpu)
 {
     if (cpu->lwp_props.pmu) {

@@ -3,9 +3,9 @@
  * AMD's core performance counters under TCG: MSRs, what counts, overflow.
  *
  * An instruction or branch counts in the mode (CPL, SVM guest or host) in which
- * it began, a far transfer in the mode that it leaves.  WRMSR, RDMSR and RDPMC
- * see the counters as before themselves, and count if the counter is enabled
- * behind them.  VMRUN does not count.  One cycle is one instruction.
+ * it begins, a far transfer in the mode that it leaves.  WRMSR, RDMSR and RDPMC
+ * use the counters without themselves, and count if the counter is enabled
+ * after them.  VMRUN does not count.  One cycle is one instruction.
  */
 #include "qemu/osdep.h"
 #include "qemu/main-loop.h"
@@ -14,7 +14,7 @@
 #include "lwp/tcg-lwp.h"
 #include "pmu/x86-pmu.h"
 
-#define MSR_LEGACY_CTL    0xc0010000 /* 4, and 4 counters behind */
+#define MSR_LEGACY_CTL    0xc0010000 /* 4 PERF_CTL, then 4 PERF_CTR */
 #define MSR_LEGACY_CTR    0xc0010004
 #define LEGACY_COUNTERS   4
 #define MSR_CORE          0xc0010200 /* 6 pairs of PERF_CTL, PERF_CTR */
@@ -39,7 +39,7 @@
 /* Instructions between the interrupts of a burst. */
 #define BURST_GAP 500
 
-/* PERF_CTL[35:32,7:0]; an event that is not here never counts. */
+/* PERF_CTL[35:32,7:0]; all other events never count. */
 enum {
     EVENT_CYCLES = 0x076,
     EVENT_INSNS = 0x0c0,
@@ -51,7 +51,7 @@ enum {
     EVENT_REFERENCE = 0x120,
 };
 
-/* What has happened. */
+/* Numbers of events that have happened. */
 typedef struct PMUEvents {
     int64_t insns;
     uint32_t near, conditional, taken, far;
@@ -172,7 +172,7 @@ static void pmu_add(CPUX86State *env, X86PMU *pmu, int n, int64_t add)
     }
 }
 
-/* Instructions pass between an overflow and its interrupt. */
+/* `insns` have retired: count down to the interrupts of overflows. */
 static void pmu_pass(CPUX86State *env, X86PMU *pmu, int64_t insns)
 {
     if (!pmu->skid_left) {
@@ -287,7 +287,7 @@ uint32_t x86_pmu_wants(CPUX86State *env, uint64_t *insns, uint64_t *branches)
         case EVENT_TAKEN:
         case EVENT_CONDITIONAL:
         case EVENT_FAR:
-            /* With INV the cycles without a branch count. */
+            /* With INV, cycles without a branch count. */
             *branches = MIN(*branches, left);
             if (ctl & CTL_INV) {
                 *insns = MIN(*insns, left);
@@ -299,7 +299,7 @@ uint32_t x86_pmu_wants(CPUX86State *env, uint64_t *insns, uint64_t *branches)
     return flags;
 }
 
-/* Something was written: who counts now? */
+/* A register was written: find out whether any counter counts now. */
 static void pmu_changed(CPUX86State *env)
 {
     X86PMU *pmu = pmu_of(env);
@@ -351,7 +351,7 @@ void x86_pmu_vmexit(CPUX86State *env)
     }
 }
 
-/* The register that an MSR is: counter n, and whether it is PERF_CTL. */
+/* Find the register of an MSR: counter n, and PERF_CTL or PERF_CTR. */
 static bool pmu_decode(CPUX86State *env, uint32_t msr, int *n, bool *ctl)
 {
     uint32_t core = msr - MSR_CORE;
@@ -431,7 +431,7 @@ bool x86_pmu_wrmsr(CPUX86State *env, uint32_t msr, uint64_t value, bool *gp)
     } else if (msr == MSR_GLOBAL_CLEAR) {
         pmu->global_status &= ~value;
     } else {
-        *gp = true; /* the status can only be read */
+        *gp = true; /* the status is read-only */
     }
     pmu_changed(env);
     return true;
