@@ -212,8 +212,8 @@ struct lwp_sample {
 };
 
 /*
- * Will LWPINS / the LWPVAL at linear address `address` store a record, so that its memory operand
- * is to be read first?
+ * Will LWPINS / the LWPVAL at linear address `address` store a record? Then its memory operand must
+ * be read first.
  */
 bool lwp_ins_reads(const struct lwp_engine *e);
 bool lwp_val_reads(const struct lwp_engine *e, u64 address);
