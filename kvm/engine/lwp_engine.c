@@ -56,7 +56,7 @@ u32 lwp_engine_avail(const struct lwp_engine *e)
 
 /*
  * Bits that are cleared stop their events at once, because every use of the flags is masked with
- * the available features. Without any LWP is suspended: nothing counts and no memory is
+ * the available features. Without any, LWP is suspended: nothing counts and no memory is
  * touched. The state stays until LWP_CBADDR := 0; if the bits are set again, LWP continues with it.
  */
 bool lwp_engine_write_cfg(struct lwp_engine *e, u64 value)
