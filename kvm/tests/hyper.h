@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A very small hypervisor inside the machine of vm.h. It runs guests with VMLOAD, VMRUN and VMSAVE; the test says
- * which, between two exits.
+ * A very small hypervisor inside the machine of vm.h: it runs guests by VMLOAD, VMRUN, VMSAVE, as it is told by
+ * the test between two of their exits.
  */
 #ifndef HYPER_H
 #define HYPER_H

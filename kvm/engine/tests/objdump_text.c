@@ -144,9 +144,8 @@ static void parse_operands(struct objdump_line *line, const char *name, const ch
 }
 
 /*
- * Encodings that objdump shows and that AMD's processors do not have: VIA's 0F A6 and A7; JMPE; LOCK before VEX
- * (names with v) and on instructions with a kind of their own; MOV to CS, to a segment register that does not
- * exist, and from and to a test register that does not exist.
+ * What objdump shows although our processors do not have it: VIA's 0F A6 and A7, JMPE; LOCK on what has a kind of its own and before VEX
+ * (names with v), MOV to CS, to a segment register or from and to a test register that does not exist.
  */
 static bool is_undefined(const struct objdump_line *line, const char *name, const char *operands,
 			 bool locked)

@@ -36,7 +36,7 @@ static const LWPFeature lwp_features[] = {
     { "lwp-int", LWP_F_INT, LWP_KIND_NONE, "threshold interrupts" },
 };
 
-/* Features that TCG does not have yet. */
+/* What TCG cannot do (yet). */
 #define LWP_NOT_IN_TCG LWP_F_DME
 #define LWP_ECX_NOT_IN_TCG \
     (LWP_ECX_BRANCH_PREDICTION | LWP_ECX_DATA_ADDRESS | LWP_ECX_CACHE_LEVELS | \
