@@ -150,7 +150,7 @@ static enum lwp_mem_result flush_counter(struct lwp_engine *e, const struct lwp_
 	u32 at, word;
 	u8 bytes[4];
 
-	/* 2007: the program has taken the EventId out of its slot meanwhile. */
+	/* 2007: the program has removed the EventId from its slot since LLWPCB. */
 	if (slot < 0)
 		return LWP_MEM_OK;
 	at = lwp_cb_slot_offset(&e->caps, (u32)slot) + LWP_CB_SLOT_COUNTER;

@@ -106,7 +106,7 @@ static void remove_ctx(struct lwp_ctx_table *t, struct lwp_ctx *ctx)
 	count_siblings(t, cr3);
 }
 
-/* One parked context goes: of the address space that has most, the one not used for longest. */
+/* Drop one parked context: the least recently used one of the address space with most contexts. */
 static bool evict(struct lwp_ctx_table *t)
 {
 	struct lwp_ctx *victim = NULL;
@@ -142,7 +142,7 @@ struct lwp_ctx *lwp_ctx_add(struct lwp_ctx_table *t, const struct lwp_ctx_key *k
 	return &t->entry[at];
 }
 
-/* ---- what vCPUs do ---- */
+/* ---- operations of vCPUs ---- */
 
 bool lwp_ctx_create(struct lwp_ctx_table *t, struct lwp_engine *e, s32 cpu,
 		    const struct lwp_ctx_key *key)
@@ -209,7 +209,7 @@ void lwp_ctx_refresh(struct lwp_ctx_table *t, const struct lwp_engine *e, s32 cp
 		keep(ctx, e);
 }
 
-/* The context goes live. */
+/* Make a parked context live. */
 static void resume(struct lwp_ctx_table *t, struct lwp_ctx *ctx, struct lwp_engine *e, s32 cpu)
 {
 	struct lwp_state state = ctx->saved.state;
@@ -248,7 +248,7 @@ enum lwp_ctx_found lwp_ctx_find(struct lwp_ctx_table *t, struct lwp_engine *e, s
 		return LWP_CTX_NONE;
 	if (ctx->holder == cpu && lwp_engine_on(e))
 		return LWP_CTX_RESUMED;
-	/* LWP went off on this vCPU, and its context with it. */
+	/* LWP went off on this vCPU, so its context is gone. */
 	if (ctx->holder == cpu) {
 		remove_ctx(t, ctx);
 		return LWP_CTX_NONE;
@@ -261,7 +261,7 @@ enum lwp_ctx_found lwp_ctx_find(struct lwp_ctx_table *t, struct lwp_engine *e, s
 	switch (lwp_ctx_verify(e, &ctx->saved, &ip)) {
 	case LWP_CTX_INTACT:
 		resume(t, ctx, e, cpu);
-		/* Verification has read them. */
+		/* Verification has read BaseIP and LimitIP. */
 		e->ip_valid = true;
 		e->base_ip = ip.base;
 		e->limit_ip = ip.limit;

@@ -12,8 +12,8 @@ static enum lwp_ctx_verdict unread(enum lwp_mem_result result)
 }
 
 /*
- * The constant fields. A state that came from outside without them is compared with what the block
- * would be decoded to.
+ * Are the constant fields intact? A state that came from outside has no copy of them; it is
+ * compared with the state that decoding the block would give.
  */
 static bool block_intact(const struct lwp_engine *e, const struct lwp_ctx_saved *saved,
 			 const u8 *image)

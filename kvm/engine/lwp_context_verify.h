@@ -8,7 +8,7 @@
 
 #include "lwp_context.h"
 
-/* A new parked entry of a key that is not in the table, which has room. */
+/* Add a parked entry for a key that is not in the table. The table must have room. */
 struct lwp_ctx *lwp_ctx_add(struct lwp_ctx_table *t, const struct lwp_ctx_key *key);
 
 /* BaseIP and LimitIP as they are in the block. */
@@ -24,8 +24,8 @@ enum lwp_ctx_verdict {
 
 /*
  * Compare block and last record in memory (current tables, read only, never faults the guest) with
- * what was kept. *ip is filled if the result is LWP_CTX_INTACT; a block that has not been read yet
- * (deferred) has nothing to compare and is intact.
+ * the copies in the context. *ip is filled if the result is LWP_CTX_INTACT. A block that has not
+ * been read yet (deferred) has no copies to compare and is intact.
  */
 enum lwp_ctx_verdict lwp_ctx_verify(struct lwp_engine *e, const struct lwp_ctx_saved *saved,
 				    struct lwp_ctx_ip *ip);

@@ -3,14 +3,14 @@
  * Counting: budgets, retired instructions, and gathering a record into the one pending slot.
  * Touches no guest memory. Source: 43724-701 to 43724-715; docs/design.md#counting.
  *
- * An event is due when its counter has fallen below zero (43724) or to zero (2007). 43724 goes on
- * counting below zero until the counter is reloaded; 2007 stays at zero.
+ * An event is due when its counter has fallen below zero (43724) or to zero (2007). In 43724 the
+ * counter counts on below zero until it is reloaded; in 2007 it stays at zero.
  *
  * While a record is pending nothing is gathered. An event that *becomes* due then clears
  * LWP_STATE_FAULTED, so the old record's store is tried once more at the boundary; the event takes
- * its next eligible instruction when the slot is free. One that is due already asks for nothing
- * more: otherwise a program that repairs the mapping in a SIGSEGV handler would fault in each of
- * the handler's instructions.
+ * its next eligible instruction when the slot is free. An event that is due already does not clear
+ * the flag again: otherwise a program that repairs the mapping in a SIGSEGV handler would fault in
+ * each of the handler's instructions.
  */
 #include "lwp_internal.h"
 
@@ -30,20 +30,19 @@ static s32 due_limit(const struct lwp_engine *e)
 	return e->rev->freezes_at_zero ? 0 : -1;
 }
 
-/* Counter after n more events. */
+/* The counter after n more events. */
 static s32 count_down(const struct lwp_engine *e, s32 counter, u64 n)
 {
 	s32 lowest = e->rev->freezes_at_zero ? 0 : LWP_COUNTER_MIN;
 
-	/* A state from outside may bring 2007 a negative counter. */
+	/* In 2007 a state from outside may have a negative counter. */
 	if (counter < lowest || n > (u64)(counter - (s64)lowest))
 		return lowest;
 	return (s32)(counter - (s64)n);
 }
 
 /*
- * EventId of a kind that is being counted, else 0. LWPVAL is counted by lwp_val() and by nothing
- * else.
+ * EventId of a kind that is being counted, else 0. Only lwp_val() counts LWPVAL.
  */
 static u32 counted_id(const struct lwp_engine *e, enum lwp_kind kind)
 {
@@ -76,8 +75,8 @@ void lwp_count(struct lwp_engine *e, enum lwp_kind kind, u64 n)
 }
 
 /*
- * Count n events. Returns true if the event is due; one that becomes so beside a pending record
- * retries that.
+ * Count n events. Returns true if the event is due. If it becomes due while a record is pending,
+ * the store of that record is retried.
  */
 static bool count_event(struct lwp_engine *e, u32 id, u64 n)
 {
@@ -161,7 +160,7 @@ bool lwp_retire(struct lwp_engine *e, const struct lwp_retired *r)
 		n = occurrences(e, e->rev->kind[id], r);
 		if (!n || !count_event(e, id, n))
 			continue;
-		/* Furthest below its limit, ties to the lowest EventId. */
+		/* Choose the event furthest below its limit; ties go to the lowest EventId. */
 		if (!chosen || e->st.counter[id - 1] < e->st.counter[chosen - 1])
 			chosen = id;
 	}

@@ -5,7 +5,7 @@
  */
 #include "lwp_internal.h"
 
-/* The block must be read before anything can count. */
+/* Must the block be read before anything can count? */
 static bool load_outstanding(const struct lwp_engine *e)
 {
 	return lwp_state_deferred(&e->st) || !e->ip_valid;
@@ -23,7 +23,7 @@ bool lwp_boundary_wanted(const struct lwp_engine *e, u64 rip, bool entered)
 		return false;
 	if (!(st->flags & LWP_STATE_FAULTED))
 		return true;
-	/* A state from XRSTOR does not know where its store faulted: any entry will do. */
+	/* A state from XRSTOR does not say where its store faulted: retry at any entry. */
 	return entered && (rip == st->retry_rip || !st->retry_rip);
 }
 
@@ -43,12 +43,12 @@ static enum lwp_mem_result load_block(struct lwp_engine *e, struct lwp_fault *fa
 	return LWP_MEM_OK;
 }
 
-/* The pending record's store faulted at `rip`: it waits, so that a handler of the fault can run. */
+/* The pending record's store faulted at `rip`. It waits, so that a handler of the fault can run. */
 static void wait_for_retry(struct lwp_engine *e, u64 rip)
 {
 	if (!e->st.pending.event_id)
 		return;
-	/* An instruction that does not know its rIP leaves what is known. */
+	/* rip = 0 is not known: keep the one of an earlier fault. */
 	if (rip || !(e->st.flags & LWP_STATE_FAULTED))
 		e->st.retry_rip = lwp_canonical(rip, LWP_LINEAR_BITS) ? rip : 0;
 	e->st.flags |= LWP_STATE_FAULTED;

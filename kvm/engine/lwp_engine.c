@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The engine's life: set up, reset, states from outside, and the two MSRs.
+ * The engine's set-up and reset, states from outside, and the two MSRs.
  */
 #include "lwp_internal.h"
 
@@ -45,7 +45,7 @@ void lwp_engine_load(struct lwp_engine *e, const struct lwp_state *st)
 
 	lwp_engine_off(e);
 	e->st = copy;
-	/* Not part of the state, so read again before anything counts. */
+	/* BaseIP and LimitIP are not part of the state: read them again before anything counts. */
 	e->ip_valid = !lwp_ip_filtered(e);
 }
 
@@ -56,8 +56,8 @@ u32 lwp_engine_avail(const struct lwp_engine *e)
 
 /*
  * Bits that are cleared stop their events at once, because every use of the flags is masked with
- * what is available now. With nothing available LWP is suspended: nothing counts and no memory is
- * touched; the state stays until LWP_CBADDR := 0, or goes on when the bits come back.
+ * the available features. Without any, LWP is suspended: nothing counts and no memory is
+ * touched. The state stays until LWP_CBADDR := 0; if the bits are set again, LWP continues with it.
  */
 bool lwp_engine_write_cfg(struct lwp_engine *e, u64 value)
 {

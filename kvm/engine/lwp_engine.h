@@ -6,7 +6,7 @@
  *
  * The engine allocates nothing, has no globals and touches guest memory only through `struct
  * lwp_mem_ops`, inside the functions whose comment says so. Everything read from the guest is
- * untrusted: read once, bounded; it can do no worse than spoil that guest's own profile.
+ * untrusted: it is read once and bounded, and can only spoil that guest's own profile.
  *
  * Not thread-safe: one vCPU's engine is used by one thread at a time.
  */
@@ -22,7 +22,7 @@
 enum lwp_mem_result {
 	LWP_MEM_OK,
 	LWP_MEM_FAULT, /* the guest's own tables forbid it: #PF */
-	LWP_MEM_NOT_RAM, /* nothing a record could be written to: LWP goes off */
+	LWP_MEM_NOT_RAM, /* no record can be written there: LWP goes off */
 };
 
 /*
@@ -31,12 +31,12 @@ enum lwp_mem_result {
 struct lwp_span {
 	u64 gva; /* linear address */
 	u32 len; /* 1..LWP_CB_MAX_SIZE bytes */
-	u64 page[2]; /* what the source needs to reach the one or two pages */
+	u64 page[2]; /* the source's handles of the one or two pages */
 };
 
 struct lwp_fault {
 	u64 addr; /* CR2: lowest byte that is missing */
-	/* as the source's page walk gives it (user; write, if it was for writing) */
+	/* from the source's page walk (user; write, if it was for writing) */
 	u32 error_code;
 };
 
@@ -73,9 +73,9 @@ enum lwp_delivery {
 };
 
 struct lwp_stats {
-	u64 records; /* stored, all events; each overwriting one counts too */
+	u64 records; /* stored records of all events, including those that overwrite a slot */
 	u64 missed; /* added to MissedEvents */
-	/* part of `missed`: whole periods an overrun was longer than (prompt) */
+	/* the part of `missed` for whole periods that an overrun skipped (prompt) */
 	u64 skipped_periods;
 	u64 overshoots; /* records gathered late although `exact` */
 	u64 faults; /* #PF raised by LWP's own accesses */
@@ -95,7 +95,7 @@ struct lwp_engine {
 	/* Set by the source when it changes; see lwp_engine_avail(). */
 	bool xcr0_lwp;
 
-	/* What travels. */
+	/* The state that a world switch or a migration carries. */
 	struct lwp_state st;
 
 	/* Taken from the block by LLWPCB, or read again after st came from outside. */
@@ -104,13 +104,13 @@ struct lwp_engine {
 
 	/*
 	 * Reading the block at a CPL-3 moment (deferred load, BaseIP and LimitIP) faulted before
-	 * the instruction at load_rip: it is tried again there. Does not travel: what comes from
+	 * the instruction at load_rip: it is tried again there. Not part of the state: a state from
 	 * outside is tried at once.
 	 */
 	bool load_faulted;
 	u64 load_rip;
 
-	/* For contexts: what the last store left in memory. */
+	/* For contexts: the memory as the last store left it. */
 	u64 last_hash; /* 0 = nothing stored yet */
 	u32 last_offset;
 	u8 constant[LWP_CTX_CONST_SIZE]; /* all zero = not known (state came from outside) */
@@ -131,7 +131,7 @@ struct lwp_exc {
 	struct lwp_fault fault;
 };
 
-/* ---- life ---- */
+/* ---- set-up and reset ---- */
 
 /* *caps must be lwp_caps_valid(). LWP is off, LWP_CFG at its reset value. */
 void lwp_engine_init(struct lwp_engine *e, const struct lwp_caps *caps, bool auto_context,
@@ -212,8 +212,8 @@ struct lwp_sample {
 };
 
 /*
- * Will LWPINS / the LWPVAL at linear address `address` store a record, so that its memory operand
- * is to be read first?
+ * Will LWPINS / the LWPVAL at linear address `address` store a record? Then its memory operand must
+ * be read first.
  */
 bool lwp_ins_reads(const struct lwp_engine *e);
 bool lwp_val_reads(const struct lwp_engine *e, u64 address);
@@ -254,12 +254,12 @@ struct lwp_retired {
 };
 
 /*
- * How many more events of a kind (that pass all filters) until one is due: n means that the n-th
- * from now is. At least 1. LWP_BUDGET_NEVER: not counted at all (LWP off or not available, event
- * not active, block not read yet), or due already while a record is pending: no count can hasten
- * its turn, but counting goes on (lwp_count()). Ask again after every call that is not lwp_count().
- * LWP_KIND_VAL is counted by lwp_val() alone: for this function and the three below there is no
- * such event.
+ * The budget: n means that the n-th event of a kind from now (that passes all filters) is due. At
+ * least 1. LWP_BUDGET_NEVER: the kind is not counted (LWP off or not available, event not active,
+ * block not read yet), or it is due already while a record is pending; then it still has to be
+ * counted with lwp_count(), but its record waits for the pending one. Ask again after every call
+ * that is not lwp_count(). Only lwp_val() counts LWP_KIND_VAL: for this function and the three
+ * below no such event exists.
  */
 #define LWP_BUDGET_NEVER (~(u64)0)
 u64 lwp_budget(const struct lwp_engine *e, enum lwp_kind kind);
@@ -267,20 +267,19 @@ u64 lwp_budget(const struct lwp_engine *e, enum lwp_kind kind);
 /* Are events of this kind counted? Not while the block is still to be read. */
 bool lwp_event_active(const struct lwp_engine *e, enum lwp_kind kind);
 
-/* Does the branch filter let this class pass? (BRE active and class not filtered.) */
+/* Are branches of this class counted? (BRE is active and the filter lets the class pass.) */
 bool lwp_branch_counted(const struct lwp_engine *e, enum lwp_branch_class branch);
-/* Do the latency and cache-level filters let this miss pass? (DME active and miss not filtered.) */
+/* Is this miss counted? (DME is active and the latency and cache-level filters let it pass.) */
 bool lwp_miss_counted(const struct lwp_engine *e, const struct lwp_miss *miss);
 /* An IP filter is active: eligibility depends on each instruction's address. */
 bool lwp_ip_filtered(const struct lwp_engine *e);
 
-/* n events of a kind retired, none became due: n < lwp_budget(), else the excess is dropped. */
+/* n events of a kind retired and none became due: n < lwp_budget(); any excess is dropped. */
 void lwp_count(struct lwp_engine *e, enum lwp_kind kind, u64 n);
 
 /*
- * n events of a kind have passed, maybe more than lwp_budget() of them, and no record can name what
- * retired: the next eligible one takes it (KVM with a PMU, when the state is to be put away in the
- * middle).
+ * n events of a kind have passed, maybe more than lwp_budget(), and no instruction can be named.
+ * The next eligible instruction gets a record that is due. (KVM with a PMU, when it parks a state.)
  */
 void lwp_count_unseen(struct lwp_engine *e, enum lwp_kind kind, u64 n);
 
@@ -288,35 +287,34 @@ void lwp_count_unseen(struct lwp_engine *e, enum lwp_kind kind, u64 n);
  * One instruction retired: count all its events, gather at most one record (the due event furthest
  * below its limit, ties to the lowest EventId). Returns true if lwp_boundary() is wanted before the
  * next instruction. While a record is pending nothing is gathered: an event that becomes due then
- * makes the old record's store tried again, and takes its next eligible instruction itself.
+ * causes a retry of the pending record's store, and is gathered at a later eligible instruction.
  */
 bool lwp_retire(struct lwp_engine *e, const struct lwp_retired *r);
 
 /*
- * Late delivery (KVM with a PMU): n events of a kind have passed by now, at least lwp_budget() of
- * them; the record names `r` (for instructions: the one at the exit's rIP; for branches: the next
- * branch; for clocks: the one at rIP). Counts as an overshoot if it is one, see lwp_overshoots().
- * Returns as lwp_retire().
+ * Late delivery (KVM with a PMU): n events of a kind have passed, at least lwp_budget(). The record
+ * names `r` (for instructions and clocks: the instruction at the exit's rIP; for branches: the next
+ * branch). The statistic counts an overshoot if lwp_overshoots(). Returns as lwp_retire().
  */
 bool lwp_retire_late(struct lwp_engine *e, enum lwp_kind kind, u64 n, const struct lwp_retired *r);
 
-/* Is a late record an overshoot? With `exact`, but no clock belongs to an instruction. */
+/* Is a late record an overshoot? Only with `exact`, and not for clocks, which are never exact. */
 bool lwp_overshoots(const struct lwp_engine *e, enum lwp_kind kind);
 
 /* ---- delivery; accesses guest memory ---- */
 
 /*
- * At CPL 3 in this context, before the instruction at linear address rip: is lwp_boundary() to be
+ * At CPL 3 in this context, before the instruction at linear address rip: must lwp_boundary() be
  * called? `entered`: CPL 3 was entered just now (return from the kernel, start of a world switch).
- * A pending record that has not faulted yet: always. One that has: if `entered` and rip is where it
- * faulted, or after another event became due. Further: a block to load (deferred), BaseIP and
- * LimitIP to read again. Never while lwp_engine_avail() is 0.
+ * Yes for a pending record that has not faulted; for one that has faulted, if `entered` and rip is
+ * where it faulted, or after another event became due; for a block to load (deferred); and for
+ * BaseIP and LimitIP to read again. No while lwp_engine_avail() is 0.
  */
 bool lwp_boundary_wanted(const struct lwp_engine *e, u64 rip, bool entered);
 
 /*
- * Do it: load a deferred block (one that is not valid turns LWP off), read BaseIP and LimitIP,
- * store the pending record. *exc is LWP_EXC_NONE or LWP_EXC_PF, raised with the rIP of the next
+ * Load a deferred block (one that is not valid turns LWP off), read BaseIP and LimitIP, store the
+ * pending record. *exc is LWP_EXC_NONE or LWP_EXC_PF, raised with the rIP of the next
  * instruction; the record then stays pending and the state remembers rip for the retry. Does
  * nothing when lwp_boundary_wanted() is false.
  */

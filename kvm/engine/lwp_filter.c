@@ -3,7 +3,7 @@
  * What may count: active events, and the filters on branches, addresses and data cache misses. All
  * of them apply before a counter is decremented (43724-722).
  *
- * Choices where no source settles it:
+ * Choices that no source decides:
  * - The IP filter regulates every counted event: IRE, BRE, DME, CNH, RNH and LWPVAL (which then has
  *   no effect at all, memory operand included). LWPINS is not counted, so it is not filtered. Both
  *   ends are inclusive; with IPI what lies outside passes. BaseIP > LimitIP is an empty range.
@@ -16,7 +16,7 @@
 
 #define MIN_LATENCY_CYCLES 16
 
-/* The bit of Filters that drops a class; 0 = none does. */
+/* The bit of Filters that drops a class; 0 = no bit does. */
 static const u32 branch_filter[LWP_REVS][LWP_BRANCH_CLASSES] = {
 	[LWP_REV_43724] = {
 		[LWP_BRANCH_CONDITIONAL] = LWP_FILTER_NCB,
@@ -69,7 +69,7 @@ bool lwp_ip_passes(const struct lwp_engine *e, u64 address)
 	return e->st.filters & LWP_FILTER_IPI ? !inside : inside;
 }
 
-/* As the latency counter shows it: saturated, low bits rounded away. */
+/* A latency as the latency counter shows it: saturated, low bits rounded away. */
 static u32 latency_seen(const struct lwp_engine *e, u32 latency)
 {
 	u32 max = (u32)(((u64)1 << lwp_caps_latency_max(&e->caps)) - 1);
@@ -83,7 +83,7 @@ static bool latency_passes(const struct lwp_engine *e, u32 latency)
 {
 	u32 minimum = lwp_field_get(LWP_FILTER_MIN_LATENCY, e->st.filters) * MIN_LATENCY_CYCLES;
 
-	/* A minimum above the counter's maximum is that maximum (2007, MinLatency). */
+	/* A MinLatency above the counter's maximum means that maximum (2007). */
 	return latency_seen(e, latency) >= latency_seen(e, minimum);
 }
 

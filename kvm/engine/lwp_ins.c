@@ -22,8 +22,8 @@ static u64 block_effective(const struct lwp_engine *e, const struct lwp_ds *ds)
 }
 
 /*
- * Store what is pending, then counters and head. A block that has not been read yet has nothing to
- * flush.
+ * Store the pending record, then counters and head. A block that has not been read yet has nothing
+ * to flush.
  */
 static bool flush(struct lwp_engine *e, struct lwp_exc *exc)
 {
@@ -92,7 +92,8 @@ void lwp_llwpcb(struct lwp_engine *e, u64 ea, const struct lwp_ds *ds, u8 cpl, u
 	if (!flush(e, exc))
 		return;
 	/*
-	 * With a result to give, the old block stays until #PF is out of the way: see lwp_engine.h.
+	 * LLWPCB of 2007 returns the old pointer: the old block stays until no #PF can come any
+	 * more, see lwp_llwpcb().
 	 */
 	if (!ea || !e->rev->llwpcb_returns_old)
 		lwp_engine_off(e);
@@ -111,7 +112,7 @@ void lwp_slwpcb(struct lwp_engine *e, const struct lwp_ds *ds, u64 *result, stru
 
 /* ---- LWPINS, LWPVAL ---- */
 
-/* 2007 has neither. */
+/* 2007 has neither instruction. */
 static bool sample_undefined(const struct lwp_engine *e, struct lwp_exc *exc)
 {
 	if (!undefined(e, exc) && !e->rev->event_id[LWP_KIND_VAL])
@@ -148,7 +149,7 @@ void lwp_ins(struct lwp_engine *e, const struct lwp_sample *s, bool *cf, struct 
 		*cf = full;
 }
 
-/* EventId of LWPVAL if one at `address` counts, else 0. */
+/* EventId of LWPVAL if an LWPVAL at `address` counts, else 0. */
 static u32 val_counted(const struct lwp_engine *e, u64 address)
 {
 	u32 id = e->rev->event_id[LWP_KIND_VAL];

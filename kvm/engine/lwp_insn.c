@@ -9,7 +9,7 @@
 
 #define MOD_REG 3
 
-/* One instruction while it is taken apart. */
+/* The state of decoding one instruction. */
 struct decode {
 	struct lwp_cursor c;
 	struct lwp_insn *insn;
@@ -17,7 +17,7 @@ struct decode {
 	s64 imm; /* the last immediate or displacement, sign-extended */
 };
 
-/* A kind that the opcode alone tells. */
+/* Set a kind that the opcode alone determines. */
 static void set_opcode_kind(struct decode *d, const struct lwp_opcode_kind *opcode)
 {
 	struct lwp_insn *insn = d->insn;
@@ -42,7 +42,7 @@ static void set_opcode_kind(struct decode *d, const struct lwp_opcode_kind *opco
 		insn->vector = (u8)d->imm;
 }
 
-/* Takes what the attributes say; ModRM is taken already. */
+/* Takes the immediates that the attributes name; ModRM is taken already. */
 static void take_immediates(struct decode *d, u8 attributes)
 {
 	struct lwp_cursor *c = &d->c;
@@ -251,7 +251,7 @@ static void decode_vex_map(struct decode *d, unsigned int map, bool evex)
 	take_operands(d, LWP_OPC_M);
 }
 
-/* C4, C5: R, X, B and W change no length and nothing that is told about these instructions. */
+/* C4, C5: R, X, B and W change neither the length nor a field of struct lwp_insn. */
 static void decode_vex(struct decode *d)
 {
 	unsigned int map = 1;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The instruction decoder that single-stepping looks ahead with, and that names branches.
+ * The instruction decoder for single-stepping, which looks at the next instruction, and for
+ * branches.
  *
- * It knows the length of every instruction, and tells apart near branches and those instructions
- * that need care when RFLAGS.TF is set behind the program's back; all else is LWP_INSN_OTHER.
+ * It finds the length of every instruction. It recognises near branches, and instructions that need
+ * care while a hypervisor sets RFLAGS.TF; every other instruction is LWP_INSN_OTHER.
  */
 #ifndef LWP_INSN_H
 #define LWP_INSN_H
@@ -50,7 +51,7 @@ enum lwp_insn_kind {
 	LWP_INSN_SYSENTER,
 	LWP_INSN_SYSEXIT,
 
-	/* What reads or writes RFLAGS as an image, or delays a trap. */
+	/* Instructions that read or write RFLAGS as an image, or delay a trap. */
 	LWP_INSN_PUSHF,
 	LWP_INSN_POPF,
 	LWP_INSN_MOV_SS, /* LSS is not one: it has no shadow */
@@ -58,7 +59,7 @@ enum lwp_insn_kind {
 	LWP_INSN_CLI,
 	LWP_INSN_STI,
 
-	/* What a hypervisor may intercept and complete itself. */
+	/* Instructions that a hypervisor may intercept and complete itself. */
 	LWP_INSN_HLT,
 	LWP_INSN_PAUSE,
 	LWP_INSN_MONITOR, /* MONITOR, MONITORX */
@@ -100,11 +101,10 @@ struct lwp_insn {
  * Decodes one instruction from bytes[0..count).
  *
  * LWP_DECODE_OK    *insn is filled.
- * LWP_DECODE_MORE  the instruction goes on behind bytes[count - 1].
- * LWP_DECODE_UD    undefined in this mode. Not every undefined encoding is recognised (what depends
- * on
- *                  CPUID, for example, is not); those come as LWP_INSN_OTHER with the length they
- *                  would have.
+ * LWP_DECODE_MORE  the instruction has more than `count` bytes.
+ * LWP_DECODE_UD    undefined in this mode. Not every undefined encoding is recognised (those that
+ *                  depend on CPUID are not); the others are LWP_INSN_OTHER with the length that
+ *                  they would have.
  * LWP_DECODE_GP    more than LWP_INSN_MAX_LENGTH bytes.
  *
  * A result other than MORE stays the same for every larger count. Sizes follow AMD64: a 66h prefix
@@ -146,8 +146,8 @@ static inline bool lwp_insn_is_repeated(const struct lwp_insn *insn)
 u64 lwp_insn_next_ip(const struct lwp_insn *insn, u64 ip);
 
 /*
- * Whether a branch is taken (TKN), from RFLAGS and rCX as they are before it executes: the
- * condition, for unconditional branches true, for what is no near branch false.
+ * Is a branch taken (TKN)? rflags and rcx are those before it executes. Unconditional branches are
+ * true, instructions that are no near branches are false.
  */
 bool lwp_insn_taken(const struct lwp_insn *insn, u64 rflags, u64 rcx);
 

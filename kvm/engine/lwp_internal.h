@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the engine's files share with each other and with nobody else.
+ * Declarations that only the engine's own files use.
  */
 #ifndef LWP_INTERNAL_H
 #define LWP_INTERNAL_H
@@ -11,8 +11,8 @@
 #define LWP_LINEAR_BITS 57
 
 /*
- * Of a block only the fixed part and the event slots have a meaning; this is the most that they can
- * be (LwpEventOffset 248, 8 slots). What lies behind is mapped with the block but never copied.
+ * The greatest size of a block's fixed part and event slots (LwpEventOffset 248, 8 slots). The rest
+ * of a block has no meaning: it is mapped with the block and never copied.
  */
 #define LWP_BLOCK_BYTES_MAX 312
 
@@ -57,16 +57,17 @@ void lwp_miss_record(const struct lwp_engine *e, const struct lwp_miss *miss,
 /* A record with the fields that all events have in common. */
 void lwp_record_begin(const struct lwp_engine *e, u8 event_id, u64 address, struct lwp_record *rec);
 
-/* LWP off, all that belonged to the block forgotten. */
+/* Switch LWP off and discard all state of the block. */
 void lwp_engine_off(struct lwp_engine *e);
 
 /*
- * How an access ended, as one architectural result: true = well. A #PF is counted and *exc (whose
- * fault is filled already) becomes it; memory that is no RAM turns LWP off without an exception.
+ * Turn the result of an access into an architectural one. True: the access succeeded. A #PF is
+ * counted and set in *exc, whose fault is filled already; memory that is not RAM turns LWP off
+ * without an exception.
  */
 bool lwp_access_done(struct lwp_engine *e, enum lwp_mem_result result, struct lwp_exc *exc);
 
-/* ---- guest memory: all return how it ended, and fill *fault with LWP_MEM_FAULT ---- */
+/* ---- guest memory: LWP_MEM_FAULT comes with *fault filled ---- */
 
 enum lwp_mem_result lwp_map(struct lwp_engine *e, struct lwp_span *span, u64 gva, u32 len,
 			    bool write, struct lwp_fault *fault);
@@ -76,7 +77,7 @@ enum lwp_mem_result lwp_read_block(struct lwp_engine *e, u64 linear, bool write,
 				   struct lwp_span *span, u8 image[LWP_BLOCK_BYTES_MAX],
 				   struct lwp_fault *fault);
 
-/* How LLWPCB judges a block that could be read. */
+/* The verdict of LLWPCB on a block that could be read. */
 enum lwp_block_verdict {
 	LWP_BLOCK_ON, /* LWP runs with it now */
 	LWP_BLOCK_OFF, /* 2007: nothing to do, Flags = 0; LWP is to go off */
@@ -87,11 +88,11 @@ enum lwp_block_verdict {
 enum lwp_mem_result lwp_block_take(struct lwp_engine *e, u64 linear, const struct lwp_ds *ds,
 				   enum lwp_block_verdict *verdict, struct lwp_fault *fault);
 
-/* Write the head into the block whose copy is `image`, and keep for contexts that it is there. */
+/* Write the head into the block whose copy is `image`, and remember it for contexts. */
 enum lwp_mem_result lwp_write_head(struct lwp_engine *e, const struct lwp_span *span,
 				   const u8 *image);
 
-/* No block that LWP runs with has a BufferSize of 0. */
+/* Are the constant fields known? A block with which LWP is on never has BufferSize 0. */
 static inline bool lwp_constants_known(const u8 constant[LWP_CTX_CONST_SIZE])
 {
 	return lwp_get32(constant + LWP_CTX_CONST_SIZE_RANDOM);
@@ -116,8 +117,8 @@ enum lwp_mem_result lwp_store_sample(struct lwp_engine *e, const struct lwp_reco
 				     struct lwp_fault *fault);
 
 /*
- * All that is outstanding, in order: deferred load, BaseIP and LimitIP, the pending record. False
- * when it raised #PF (*exc); true does not say that LWP is still on. `rip`: see
+ * Do what is outstanding, in this order: load a deferred block, read BaseIP and LimitIP, store the
+ * pending record. False: it raised #PF (*exc). True: it did not; LWP may have gone off. `rip`: see
  * lwp_state.retry_rip, 0 = not known.
  */
 bool lwp_settle(struct lwp_engine *e, u64 rip, struct lwp_exc *exc);

@@ -22,7 +22,7 @@ void lwp_margin_init(struct lwp_margin *m, u32 start, u32 least, u32 most)
 	m->stepped = 0;
 }
 
-/* What would have been enough for an interrupt that was so late, with a quarter to spare. */
+/* A margin for interrupts that come `late` events late: a quarter more than that. */
 static u64 enough(u64 late)
 {
 	return late + late / 4 + 1;

@@ -54,11 +54,13 @@ s64 lwp_next_signed(struct lwp_cursor *c, unsigned int size)
 
 	for (i = 0; i < size; i++)
 		value |= (u64)lwp_next8(c) << (8 * i);
-	/* No right shift of a negative number: flip the sign bit and take its weight away. */
+	/*
+	 * Avoids the right shift of a negative number: flip the sign bit and subtract its weight.
+	 */
 	return (s64)((value ^ sign) - sign);
 }
 
-/* ES, CS, SS and DS overrides mean nothing in 64-bit code, not even to an earlier FS or GS. */
+/* ES, CS, SS and DS overrides have no effect in 64-bit code; an earlier FS or GS stays in force. */
 static void override_segment(struct lwp_cursor *c, enum lwp_seg seg)
 {
 	if (c->code_bits != LWP_CODE64 || seg >= LWP_SEG_FS)
@@ -108,7 +110,9 @@ u8 lwp_next_opcode(struct lwp_cursor *c)
 {
 	u8 byte;
 
-	/* Ends: at most LWP_INSN_MAX_LENGTH prefixes are read, a failed read gives 0. */
+	/*
+	 * The loop ends: at most LWP_INSN_MAX_LENGTH prefixes are read, and a failed read gives 0.
+	 */
 	for (;;) {
 		byte = lwp_next8(c);
 		if (c->code_bits == LWP_CODE64 && (byte & 0xf0) == LWP_REX_BASE) {

@@ -3,8 +3,8 @@
  * The opcode maps (AMD APM volume 3, appendix A). Rows of the grids are the high digit of the
  * opcode.
  *
- * Groups whose members differ (F6, F7: TEST has an immediate; 0F 78: EXTRQ, INSERTQ have two) hold
- * what is common to them; lwp_insn.c adds the rest.
+ * If the members of a group differ (F6, F7: TEST has an immediate; 0F 78: EXTRQ, INSERTQ have two),
+ * the entry has what is common to all; lwp_insn.c adds the rest.
  */
 #include "lwp_opcodes.h"
 

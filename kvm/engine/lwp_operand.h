@@ -3,7 +3,7 @@
  * Operands of decoded instructions: how a decoder describes a register or a memory operand, and how
  * its address and value are fetched from a virtual CPU.
  *
- * Both decoders (lwp_xop.h, lwp_insn.h) give operands in this form. Whoever runs the CPU (KVM,
+ * Both decoders (lwp_xop.h, lwp_insn.h) give operands in this form. The caller that runs the CPU (KVM,
  * QEMU, a test) fills one struct lwp_access with callbacks; nothing here touches a guest by itself.
  */
 #ifndef LWP_OPERAND_H
@@ -113,7 +113,7 @@ void lwp_mem_ea(const struct lwp_mem *mem, u64 next_ip, const struct lwp_access 
 		struct lwp_ea *ea);
 
 /*
- * The value of an operand: the low `size` (2, 4 or 8) bytes of a register, or so many bytes of
+ * The value of an operand: the low `size` (2, 4 or 8) bytes of a register, or `size` bytes of
  * memory, zero-extended. Returns 0, or what access->read returned (*value is then 0).
  */
 int lwp_operand_read(const struct lwp_operand *operand, unsigned int size, u64 next_ip,

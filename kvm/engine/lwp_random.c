@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The two hashes: what stands in for random bits in reloaded counters, and the mark by which
- * contexts know their last record. Both are fixed, so every event source gives the same records and
- * a run can be replayed.
+ * The two hashes: one replaces random bits in reloaded counters, the other lets a context recognise
+ * its last record. Both are fixed, so every event source gives the same records and a run can be
+ * replayed.
  *
  * The mixer is the 64-bit finaliser known as variant 13 of MurmurHash3's (splitmix64 uses it):
  * three shift-xors (30, 27, 31) and two odd multipliers. It is a bijection, so no input is

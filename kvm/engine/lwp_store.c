@@ -3,18 +3,18 @@
  * Storing a record: the ring, the transaction, the reload, threshold and MissedEvents. Source:
  * 43724-705 to 43724-709, 43724-801 to 43724-818; docs/design.md#delivery.
  *
- * The order of a store, which is all or nothing as far as the record goes:
+ * The order of a store, which stores the whole record or nothing of it:
  *	map the whole block for writing; copy it, once
- *	43724: reload the counter, if that is still to be done (it stays done if the ring faults)
+ *	43724: reload the counter, unless an earlier try has done so (a fault of the ring keeps it)
  *	map the slot at the head for writing
  *	2007: reload the counter, which has been frozen since
  *	write the record; barrier; write the head, or MissedEvents if the ring is full
  *	threshold interrupt, if the head has advanced
  *
- * Choices where no source settles it:
+ * Choices that no source decides:
  * - A tail that breaks the protocol (outside the ring, or inside a record) is read as LLWPCB reads
  *   such a head: 0 if outside, else rounded down.
- * - Continuous mode: the head always advances and MissedEvents stays; the threshold works as ever.
+ * - Continuous mode: the head always advances and MissedEvents stays; the threshold works as usual.
  * - A full ring does not interrupt (again): only an advanced head does.
  * - A vector below 16 is one that no local APIC accepts: there is no interrupt.
  * - 2007: an event whose EventId has vanished from the block's slots stops counting.
@@ -33,7 +33,7 @@ static enum lwp_mem_result map_slot(struct lwp_engine *e, struct lwp_txn *t,
 	return lwp_map(e, &t->slot, e->st.base + e->st.head, LWP_RECORD_SIZE, true, fault);
 }
 
-/* Map and copy the block. CR2 of a #PF is the lowest byte that is missing, in block or slot. */
+/* Map and copy the block. CR2 of a #PF is the lowest missing byte of block and slot. */
 static enum lwp_mem_result open_block(struct lwp_engine *e, struct lwp_txn *t,
 				      struct lwp_fault *fault)
 {
@@ -95,7 +95,7 @@ static enum lwp_mem_result reload(struct lwp_engine *e, struct lwp_txn *t, u32 i
 	return add_missed(e, t, skipped);
 }
 
-/* BufferTailOffset, made harmless. */
+/* BufferTailOffset, corrected if it breaks the protocol (see the choices above). */
 static u32 ring_tail(const struct lwp_engine *e, const struct lwp_txn *t)
 {
 	u32 tail = lwp_get32(t->image + e->rev->cb_tail_offset);
@@ -143,7 +143,7 @@ static enum lwp_mem_result commit(struct lwp_engine *e, struct lwp_txn *t,
 	e->stats.records++;
 	e->last_hash = lwp_record_hash(bytes);
 	e->last_offset = e->st.head;
-	/* Whoever sees the new head sees the record. */
+	/* A reader that sees the new head sees the record. */
 	lwp_wmb();
 	if (*full)
 		return add_missed(e, t, 1);

@@ -24,7 +24,7 @@
 
 #define MOD_REG 3
 
-/* The register vvvv names, 0..15; encoded 1111b, "unused", is 0. */
+/* The register that vvvv names, 0..15. The encoding 1111b, "unused", gives 0. */
 static u8 vvvv_register(u8 third)
 {
 	return ~third >> XOP_VVVV_SHIFT & XOP_VVVV_MASK;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The decoder of the four LWP instructions, for whoever catches the #UD that a processor without
- * LWP raises for them.
+ * The decoder of the four LWP instructions, for a hypervisor that intercepts the #UD that a
+ * processor without LWP raises for them.
  *
  *	XOP.map9 12 /0  LLWPCB r32/r64			XOP.mapA 12 /0  LWPINS r32/r64, r/m32, imm32
  *	XOP.map9 12 /1  SLWPCB r32/r64			XOP.mapA 12 /1  LWPVAL r32/r64, r/m32, imm32
@@ -36,8 +36,7 @@ struct lwp_xop {
  * larger count.
  *
  * LWP_DECODE_OK        *xop is filled.
- * LWP_DECODE_UD        an XOP encoding that is undefined: 66, F2, F3, LOCK or REX before the XOP
- * prefix,
+ * LWP_DECODE_UD        an undefined XOP encoding: 66, F2, F3, LOCK or REX before the XOP prefix;
  *                      a reserved map; for opcode 12 of maps 9 and A: L = 1, pp != 0, ModRM.reg >
  *                      1, and for LLWPCB and SLWPCB mod != 11b or vvvv != 1111b.
  * LWP_DECODE_GP        the instruction has more than LWP_INSN_MAX_LENGTH bytes.
@@ -50,8 +49,8 @@ enum lwp_decode lwp_xop_decode(const u8 *bytes, unsigned int count, enum lwp_cod
 			       struct lwp_xop *xop);
 
 /*
- * A register value cut to the width of xop->reg; what is written to it is zero-extended the same
- * way.
+ * A register value cut to the width of xop->reg. A value to be written to it is zero-extended the
+ * same way.
  */
 static inline u64 lwp_xop_value(const struct lwp_xop *xop, u64 value)
 {

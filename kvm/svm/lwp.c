@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * LWP for SVM guests: life of the state, what CPUID announces, the two MSRs.
+ * LWP for SVM guests: set-up and reset, the CPUID leaf, the two MSRs.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -9,7 +9,7 @@
 #include "svm.h"
 #include "cpuid.h"
 #include "lapic.h"
-#include "lwp.h"
+#include "lwp_svm.h"
 
 #define CREATE_TRACE_POINTS
 #include "lwp_trace.h"
@@ -33,10 +33,10 @@ MODULE_PARM_DESC(lwp_min_buffer,
 
 #define LWP_CONTEXTS_LIMIT 65536
 
-/* What this host can do, by LWP_REV_*. Decided once. */
+/* The LWP that this host offers, by LWP_REV_*. Decided once, at hardware setup. */
 static struct lwp_caps host_caps[LWP_REVS];
 
-/* Cache misses cannot be counted. */
+/* Can the host count this event? It cannot count data cache misses. */
 static bool svm_lwp_can_count(const struct lwp_rev *rev, u32 event_id)
 {
 	switch (rev->kind[event_id]) {
@@ -72,8 +72,8 @@ static int svm_lwp_host_caps_init(u32 rev_id)
 }
 
 /*
- * What this host can do in a revision, LWP_REV_*. LWP state in the VMCB is not part of
- * KVM_GET_SUPPORTED_CPUID, because it takes virtual VMLOAD and VMSAVE away from the guest: user
+ * The LWP that this host offers in a revision, LWP_REV_*. KVM_GET_SUPPORTED_CPUID does not announce
+ * LWP state in the VMCB, because that takes virtual VMLOAD and VMSAVE away from the guest: user
  * space has to ask for it.
  */
 const struct lwp_caps *svm_lwp_host_caps(u32 rev)
@@ -150,8 +150,8 @@ void svm_lwp_vcpu_free(struct kvm_vcpu *vcpu)
 }
 
 /*
- * The table of contexts, which a VM gets with its first vCPU that has LWP. Contexts wander between
- * vCPUs, so all of them announce the same.
+ * The first vCPU that has LWP allocates the VM's table of contexts. Contexts move between vCPUs, so
+ * all vCPUs must announce the same LWP.
  */
 static u32 svm_lwp_join_vm(struct kvm *kvm, const struct lwp_caps *caps)
 {
@@ -176,7 +176,7 @@ bool svm_lwp_in_use(struct kvm *kvm)
 	return READ_ONCE(to_kvm_svm(kvm)->lwp.table.entry);
 }
 
-/* The guest's leaf follows LWP_CFG. */
+/* LWP_CFG may have changed: update the guest's CPUID leaf. */
 void svm_lwp_update_avail(struct kvm_vcpu *vcpu)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
@@ -188,7 +188,7 @@ void svm_lwp_update_avail(struct kvm_vcpu *vcpu)
 	kvm_update_cpuid_runtime(vcpu);
 }
 
-/* Carry what the engine has counted since the last time over to the vCPU's statistics. */
+/* Add what the engine has counted since the last call to the vCPU's statistics. */
 void svm_lwp_account(struct kvm_vcpu *vcpu)
 {
 	const struct lwp_stats *now = &to_svm(vcpu)->lwp.engine.stats;
@@ -221,8 +221,8 @@ void svm_lwp_reset(struct kvm_vcpu *vcpu)
 }
 
 /*
- * Can this host do what caps announce? It may be fewer events, with a control block that is shorter
- * by them.
+ * Does this host offer all that caps announce? Caps may announce fewer events; the control block is
+ * then shorter by their slots.
  */
 static bool svm_lwp_can(const struct lwp_caps *caps)
 {
@@ -234,8 +234,8 @@ static bool svm_lwp_can(const struct lwp_caps *caps)
 }
 
 /*
- * Why the vCPU's CPUID gives it no LWP, KVM_LWP_REFUSED_*; if it does, *caps are the numbers
- * announced.
+ * Why the vCPU gets no LWP with its CPUID, KVM_LWP_REFUSED_*. For KVM_LWP_REFUSED_NOT, *caps is the
+ * LWP that its CPUID announces.
  */
 static u32 svm_lwp_judge(struct kvm_vcpu *vcpu, struct lwp_caps *caps)
 {
@@ -272,7 +272,7 @@ static const char *const refusals[] = {
 	[KVM_LWP_REFUSED_HOST] = "no memory, or kvm_amd was loaded with lwp=0",
 };
 
-/* CPUID announces LWP and the vCPU has none. KVM_LWP_VCPU_STATUS says so too. */
+/* CPUID announces LWP and the vCPU has none. KVM_LWP_VCPU_STATUS tells user space why. */
 static void svm_lwp_refuse(struct kvm_vcpu *vcpu, u32 refusal)
 {
 	trace_kvm_lwp_refused(vcpu->vcpu_id, refusal);
@@ -306,16 +306,16 @@ void svm_lwp_after_set_cpuid(struct kvm_vcpu *vcpu)
 	svm_lwp_update_avail(vcpu);
 }
 
-/* SEV can be switched on after CPUID was set. */
+/* The answer of KVM_LWP_VCPU_STATUS. SEV may have been switched on after CPUID was set. */
 u32 svm_lwp_refusal(struct kvm_vcpu *vcpu)
 {
 	return sev_guest(vcpu->kvm) ? KVM_LWP_REFUSED_ENCRYPTED : to_svm(vcpu)->lwp.refusal;
 }
 
 /*
- * In the 2007 proposal WRMSR and RDMSR of the pointer do what LLWPCB and SLWPCB do. Any exception
- * is false = #GP(0), the only one that these have in KVM; it is #PF if the old block cannot be
- * written.
+ * In the 2007 proposal WRMSR and RDMSR of LWP_CBADDR execute LLWPCB and SLWPCB. False = any
+ * exception. KVM's MSR exits can only raise #GP(0), so #GP(0) also replaces the #PF of an old block
+ * that cannot be written.
  */
 static bool svm_lwp_execute_cbaddr(struct kvm_vcpu *vcpu, u64 *value, bool write)
 {
@@ -344,8 +344,8 @@ static bool svm_lwp_executes_cbaddr(const struct lwp_engine *e, bool host)
 }
 
 /*
- * RDMSR. A guest OS that switches LWP by MSR parks the state with it; a host-initiated read does
- * not.
+ * RDMSR. The read of a guest OS that switches LWP by MSR parks the state; a host-initiated read
+ * does not.
  */
 int svm_lwp_get_msr(struct kvm_vcpu *vcpu, struct msr_data *msr)
 {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What user space sees and sets: the capability, the attributes of the VM (policy, contexts) and of
- * a vCPU (image, live context, status). See svm/lwp/lwp_kvm.h.
+ * The interface to user space: the capability, the attributes of the VM (policy, contexts) and of a
+ * vCPU (image, live context, status). See svm/lwp/lwp_kvm.h.
  */
 #include <linux/uaccess.h>
 
 #include "svm.h"
 #include "cpuid.h"
-#include "lwp.h"
+#include "lwp_svm.h"
 
 /* KVM_CHECK_EXTENSION; kvm may be NULL. */
 int svm_lwp_extension(struct kvm *kvm)
@@ -46,7 +46,7 @@ static int svm_lwp_set_policy(struct kvm *kvm, const void __user *from)
 	return 0;
 }
 
-/* Every context is in the table afterwards. Whoever runs looks its own up again. */
+/* Park all contexts. Each vCPU looks up that of its running thread again. */
 static void svm_lwp_park_all(struct kvm *kvm)
 {
 	struct kvm_vcpu *vcpu;
@@ -65,8 +65,8 @@ static void svm_lwp_park_all(struct kvm *kvm)
 }
 
 /*
- * The table gets a copy of every live context. Nobody's is taken away: its block or ring may not be
- * readable at the moment, and a lookup would leave it parked.
+ * Copy every live context into the table. They stay live: after parking, the lookup might not find
+ * the block or the ring readable, and would leave the context parked.
  */
 static void svm_lwp_refresh_all(struct kvm *kvm)
 {
@@ -189,7 +189,7 @@ static int svm_lwp_set_image(struct kvm_vcpu *vcpu, const void __user *from)
 		svm_lwp_ctx_leave(vcpu, true);
 	svm_lwp_source_drop(vcpu);
 	lwp_engine_load(&lwp->engine, &st);
-	/* os: a parked state may have the pointer of a block that has not been read yet. */
+	/* os: if the block has not been read yet, look for a parked state with its pointer. */
 	lwp->resume = !lwp->engine.auto_context && lwp_state_deferred(&st);
 	lwp->lookup = true;
 	lwp->in_user = false;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The stepping budget. Where no counter can be used, because the host's perf has them all or a
- * filter needs a look at each instruction, a program is stepped and runs a thousand times slower.
- * Who has asked for `exact` gets that. With `prompt` a vCPU steps so many instructions a second,
- * and what it executes beyond them is not counted; for how long that was is in the statistics.
+ * The stepping budget. If no counter can be used, because the host's perf has them all or because
+ * each instruction must be filtered, a program is stepped and runs a thousand times slower. With
+ * `exact` delivery there is no limit. With `prompt` a vCPU steps lwp_step_budget instructions a
+ * second; further instructions run uncounted, and the statistic lwp_uncounted_us has for how long.
  */
 #include <linux/jiffies.h>
 #include <linux/moduleparam.h>
 
 #include "svm.h"
-#include "lwp.h"
+#include "lwp_svm.h"
 
 static unsigned int lwp_step_budget = 100000;
 module_param(lwp_step_budget, uint, 0644);
@@ -29,7 +29,7 @@ static void svm_lwp_budget_resume(struct kvm_vcpu *vcpu)
 }
 
 /*
- * May the next instruction at CPL 3 be stepped? It is one of the budget then. Called with
+ * May the next instruction at CPL 3 be stepped? If so, it is taken from the budget. Called with
  * svm_lwp.lock held.
  */
 bool svm_lwp_budget_left(struct kvm_vcpu *vcpu)
@@ -37,7 +37,7 @@ bool svm_lwp_budget_left(struct kvm_vcpu *vcpu)
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
 	u32 budget = READ_ONCE(lwp_step_budget);
 
-	/* The steps to a branch that a record waits for are part of its price. */
+	/* A record that waits for the next branch: the steps up to that branch are free. */
 	if (!budget || lwp->engine.delivery == LWP_DELIVERY_EXACT || lwp->late_branches)
 		return true;
 	if (!lwp->budget_since || time_after(jiffies, lwp->budget_since + HZ / WINDOWS)) {

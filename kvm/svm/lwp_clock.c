@@ -2,22 +2,23 @@
 /*
  * Clock events: core clocks (CNH) and reference clocks (RNH) not halted, of the guest at CPL 3.
  *
- * They are counted by perf events of the vCPU's thread, which go on while other events are stepped.
- * No clock belongs to an instruction, so there is nothing to be exact about: with either delivery
- * the record names the instruction before which the guest stopped, and its interval ends with the
- * true count. An IP filter is the exception. It asks which instruction a clock passed in: the guest
- * is stepped, and each instruction gets the clocks that passed since the one before.
+ * Perf events of the vCPU's thread count them, also while KVM steps for other events. No clock
+ * belongs to an instruction. So with either delivery the record names the instruction before which
+ * the guest stopped, and the interval ends with the true count. An IP filter is the exception: it
+ * needs the instruction in which a clock passed. KVM steps the guest then, and each instruction
+ * gets the clocks that passed since the one before.
  *
- * Offered are the clocks that perf has on this host. If their counters are taken later, clocks pass
- * uncounted until they are free again, and lwp_no_counter says so.
+ * KVM offers the clocks that perf can count on this host. If others take the counters later, clocks
+ * pass uncounted until the counters are free again; the statistic lwp_no_counter counts the failed
+ * attempts.
  */
 #include <linux/jiffies.h>
 #include <linux/perf_event.h>
 
 #include "svm.h"
-#include "lwp.h"
+#include "lwp_svm.h"
 
-/* The guest runs for so many clocks between two stops: it gets on, whatever its interval. */
+/* Clocks that the guest runs between two stops at least, however short its interval is. */
 #define CLOCKS_LEAST 1000
 
 static const struct {
@@ -77,13 +78,13 @@ bool svm_lwp_clock_wanted(const struct lwp_engine *e)
 	return svm_lwp_counts(e, LWP_KIND_CNH) || svm_lwp_counts(e, LWP_KIND_RNH);
 }
 
-/* Has each instruction to be stepped for them? */
+/* Must each instruction be stepped for clock events? */
 bool svm_lwp_clock_steps(const struct lwp_engine *e)
 {
 	return svm_lwp_clock_wanted(e) && lwp_ip_filtered(e);
 }
 
-/* Clocks after which to stop the guest. The most is next to never. */
+/* Clocks after which the guest is stopped. The maximum, S32_MAX, means almost never. */
 static u64 svm_lwp_clock_period(const struct lwp_engine *e, int i)
 {
 	if (lwp_ip_filtered(e))
@@ -91,7 +92,7 @@ static u64 svm_lwp_clock_period(const struct lwp_engine *e, int i)
 	return clamp_t(u64, lwp_budget(e, clocks[i].kind), CLOCKS_LEAST, S32_MAX);
 }
 
-/* Stop and reset; the clocks that have passed. */
+/* Stop and reset the events; get the clocks that have passed. */
 static void svm_lwp_clock_stop(struct svm_lwp_clock *c, u64 passed[SVM_LWP_CLOCKS])
 {
 	int i;
@@ -110,7 +111,9 @@ static void svm_lwp_clock_read(struct kvm_vcpu *vcpu, bool here)
 	int i;
 
 	svm_lwp_clock_stop(&lwp->clock, passed);
-	/* What was not told to svm_lwp_clock_stepped() has passed in no instruction. */
+	/*
+	 * With an IP filter svm_lwp_clock_stepped() counts; these clocks passed in no instruction.
+	 */
 	if (lwp_ip_filtered(&lwp->engine))
 		return;
 	for (i = 0; i < ARRAY_SIZE(clocks); i++) {
@@ -119,7 +122,7 @@ static void svm_lwp_clock_read(struct kvm_vcpu *vcpu, bool here)
 	}
 }
 
-/* The engine's counters are to be true now, wherever the vCPU is. By any thread. */
+/* Bring the engine's counters up to date, wherever the vCPU is. Called by any thread. */
 void svm_lwp_clock_fold(struct kvm_vcpu *vcpu)
 {
 	svm_lwp_clock_read(vcpu, false);
@@ -131,7 +134,7 @@ void svm_lwp_clock_fold_here(struct kvm_vcpu *vcpu)
 	svm_lwp_clock_read(vcpu, true);
 }
 
-/* The counts are of no interest any more. */
+/* Discard the counts. */
 void svm_lwp_clock_drop(struct kvm_vcpu *vcpu)
 {
 	u64 passed[SVM_LWP_CLOCKS];
@@ -139,7 +142,7 @@ void svm_lwp_clock_drop(struct kvm_vcpu *vcpu)
 	svm_lwp_clock_stop(&to_svm(vcpu)->lwp.clock, passed);
 }
 
-/* Has a counter reached what it was started for, or lost what it counts with? */
+/* Has an event interrupted or counted its period, or has it stopped counting? */
 bool svm_lwp_clock_pending(struct kvm_vcpu *vcpu)
 {
 	struct svm_lwp_clock *c = &to_svm(vcpu)->lwp.clock;
@@ -154,7 +157,7 @@ bool svm_lwp_clock_pending(struct kvm_vcpu *vcpu)
 	return false;
 }
 
-/* Before the next instruction at CPL 3: what is due is gathered. */
+/* Before the next instruction at CPL 3: gather records of clock events that are due. */
 void svm_lwp_clock_check(struct kvm_vcpu *vcpu)
 {
 	if (!svm_lwp_clock_pending(vcpu))
@@ -193,8 +196,8 @@ static void svm_lwp_clock_start(struct kvm_vcpu *vcpu)
 }
 
 /*
- * The next instruction at CPL 3 may retire: have the clocks counted. They are started anew when the
- * distance to the next record is another, because one was stored.
+ * Before the next instruction at CPL 3: start the events. They are started again when the distance
+ * to the next record has changed, because a record was stored.
  */
 void svm_lwp_clock_run(struct kvm_vcpu *vcpu)
 {
@@ -212,7 +215,7 @@ void svm_lwp_clock_run(struct kvm_vcpu *vcpu)
 	svm_lwp_clock_start(vcpu);
 }
 
-/* An instruction was stepped: with an IP filter it gets the clocks since the one before. */
+/* An instruction was stepped. With an IP filter it gets the clocks since the one before. */
 void svm_lwp_clock_stepped(struct kvm_vcpu *vcpu, struct lwp_retired *r)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What is known of the performance counters of each AMD family: how late their interrupts come, and
- * what makes their counts wrong. The events themselves, C0h, C2h and C6h, are the same in all of
- * them.
+ * The properties of the performance counters of each AMD family: how late their interrupts come,
+ * and which errata make their counts wrong. All families have the events C0h, C2h and C6h.
  *
- * Lateness: interrupts of guest-only counters measured under KVM on Zen 2 (mean 1,496, maximum
- * 5,043) and Zen 3 (median 2,915, 99% 3,251, maximum 86,738) by the harmony project; rr uses 10,000
- * for all Zen generations and calls it unbounded, and 250 for family 15h (src/PerfCounters_x86.h).
- * The start is only where the margin begins, see lwp_margin.h.
+ * Lateness: the harmony project measured interrupts of guest-only counters under KVM on Zen 2 (mean
+ * 1,496, maximum 5,043) and Zen 3 (median 2,915, 99% 3,251, maximum 86,738). The debugger rr
+ * assumes 10,000 for all Zen generations, calls it unbounded, and assumes 250 for family 15h.
+ * `start` is only the first value of the margin, see lwp_margin.h.
  *
  * Errata, of AMD's revision guides for family 17h: 990 and 1291, counters of retire events may
  * overcount; 1023, overflow interrupts may be lost if two or more counters are enabled, which is
  * why the count is looked at before every entry at CPL 3.
  *
  * SpecLockMap: locked instructions that are speculated and rolled back stay counted unless
- * MSRC001_1020[54] is set (rr's scripts/zen_workaround.py). Only warned of: the bit costs speed and
- * is the administrator's.
+ * MSRC001_1020[54] is set (rr's scripts/zen_workaround.py). KVM only warns: the bit costs speed,
+ * and the administrator decides.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -23,7 +22,7 @@
 #include <asm/msr.h>
 
 #include "svm.h"
-#include "lwp.h"
+#include "lwp_svm.h"
 
 #define LS_CFG_SPEC_LOCK_MAP_DISABLE BIT_ULL(54)
 
@@ -40,7 +39,7 @@ static const struct svm_lwp_cpu cpus[] = {
 	{ 0x1a, 0x00, 0xff, "Zen 5", .start = 4096, .most = 32768, .spec_lock_map = true },
 };
 
-/* A processor that is in no row: the widest margin, nothing known against its counts. */
+/* A processor without a row: the widest margin, no known errata. */
 static const struct svm_lwp_cpu other = { .name = "other", .start = 8192, .most = 32768 };
 
 /* The row of the processor that runs this. */
@@ -57,7 +56,7 @@ const struct svm_lwp_cpu *svm_lwp_cpu(void)
 	return &other;
 }
 
-/* Say what to expect of the counts. A hypervisor's counters have none of the real ones' faults. */
+/* Warn of counts that may be wrong. Counters that a hypervisor emulates have no errata. */
 void svm_lwp_cpu_warn(void)
 {
 	const struct svm_lwp_cpu *cpu = svm_lwp_cpu();

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Contexts: whose state the engine of a vCPU has.
+ * Contexts: the states of the profiled threads of a VM, and which of them a vCPU's engine holds.
  *
- * auto: a context belongs to an address space and a thread, CR3 and FS base. Both are watched while
- * the VM has any context; a switch parks one and looks up the next. A context that is live on
- * another vCPU is taken from there: its holder need not run for that, it may sleep in HLT with the
- * thread long gone. os: RDMSR LWP_CBADDR parks under (CR3, pointer), WRMSR of that pointer resumes,
- * at the next CPL-3 moment.
+ * auto: the key of a context is an address space (CR3) and a thread (FS base). KVM intercepts
+ * writes of both while the VM has any context; a switch parks one context and looks up the next. A
+ * vCPU takes a context that is live on another vCPU. The holder does not have to run for that: it
+ * may halt, and its thread may have moved away. os: RDMSR LWP_CBADDR parks the state under (CR3,
+ * pointer); WRMSR of that pointer resumes it before the next instruction at CPL 3.
  */
 #include "svm.h"
 #include "x86.h"
-#include "lwp.h"
+#include "lwp_svm.h"
 #include "lwp_trace.h"
 
-/* A context that others keep taking away is left alone after so many attempts. */
+/* Attempts to take a context from another vCPU before it is left to the others. */
 #define LWP_TAKE_TRIES 4
 
 static struct kvm_svm_lwp *svm_lwp_vm(struct kvm_vcpu *vcpu)
@@ -26,7 +26,10 @@ static bool svm_lwp_any(struct kvm_vcpu *vcpu)
 	return READ_ONCE(svm_lwp_vm(vcpu)->table.used);
 }
 
-/* Nothing to do for LWP at a VM-Entry. Read without the lock: what becomes true makes a request. */
+/*
+ * True: LWP has nothing to do at a VM-Entry. Read without the lock: another vCPU that changes one
+ * of these makes a request.
+ */
 bool svm_lwp_idle(struct kvm_vcpu *vcpu)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
@@ -35,7 +38,7 @@ bool svm_lwp_idle(struct kvm_vcpu *vcpu)
 	       !lwp->watching && !lwp->exceptions && !lwp->soft && !lwp->live;
 }
 
-/* Intercept, or stop intercepting, writes of CR3 and FS base. */
+/* Switch the intercepts of writes of CR3 and FS base on or off. */
 void svm_lwp_watch(struct kvm_vcpu *vcpu, bool on)
 {
 	struct vcpu_svm *svm = to_svm(vcpu);
@@ -66,7 +69,7 @@ static struct lwp_ctx_key svm_lwp_key(struct kvm_vcpu *vcpu, bool code64)
 }
 
 /*
- * Is the live context that of the running thread? Which code the thread runs decides what counts.
+ * Does the live context belong to the running thread? A context of 32-bit code has no thread part.
  */
 static bool svm_lwp_is_current(struct kvm_vcpu *vcpu)
 {
@@ -98,7 +101,7 @@ static void svm_lwp_park_live(struct kvm_vcpu *vcpu)
 	lwp->next.valid = false;
 }
 
-/* The live context goes to the table, or is forgotten. */
+/* Park the live context; drop: discard it. */
 void svm_lwp_ctx_leave(struct kvm_vcpu *vcpu, bool drop)
 {
 	if (drop)
@@ -124,7 +127,7 @@ static void svm_lwp_take(struct kvm_vcpu *vcpu, s32 holder, const struct lwp_ctx
 }
 
 /*
- * Look a key up; if `take`, its context is taken from another vCPU if need be. The engine is off.
+ * Look up a key. take: take its context from another vCPU if it is live there. The engine is off.
  */
 static enum lwp_ctx_found svm_lwp_find(struct kvm_vcpu *vcpu, const struct lwp_ctx_key *key,
 				       bool take)
@@ -155,8 +158,8 @@ static enum lwp_ctx_found svm_lwp_find(struct kvm_vcpu *vcpu, const struct lwp_c
 }
 
 /*
- * Look up the running thread. In the kernel it is not known which code the thread runs: both are
- * tried. True: another vCPU has its context.
+ * Look up the context of the running thread. At CPL 0 KVM cannot tell whether the thread runs
+ * 64-bit or 32-bit code: it tries both keys. True: the context is live on another vCPU.
  */
 static bool svm_lwp_lookup(struct kvm_vcpu *vcpu, bool take)
 {
@@ -184,7 +187,7 @@ static void svm_lwp_sync_auto(struct kvm_vcpu *vcpu)
 	bool user = to_svm(vcpu)->vmcb->save.cpl == 3;
 	bool watched = lwp->watching;
 
-	/* A state that user space has set: it is the running thread's. */
+	/* A state that user space has set belongs to the running thread. */
 	if (!lwp->live)
 		svm_lwp_ctx_changed(vcpu);
 	svm_lwp_watch(vcpu, svm_lwp_any(vcpu) && !is_guest_mode(vcpu));
@@ -201,10 +204,11 @@ static void svm_lwp_sync_auto(struct kvm_vcpu *vcpu)
 	lwp->seen_cr3 = cr3;
 	lwp->seen_fs = fs;
 	/*
-	 * At the first look nothing has been switched: a context that is live elsewhere belongs
-	 * there, whatever address space this vCPU happens to have. One that was parked since may
-	 * have come here unwatched. Nor is anything taken for a kernel, which may be idle with the
-	 * CR3 and FS base of a thread that runs elsewhere by now: at CPL 3 it is known who runs.
+	 * The first lookup after the intercepts were switched on takes nothing from other vCPUs:
+	 * no switch has been seen yet, so a context that is live elsewhere belongs there. It does
+	 * resume a parked context, whose thread may have come here before the intercepts. A lookup
+	 * at CPL 0 takes nothing either: an idle kernel may still have the CR3 and FS base of a
+	 * thread that runs elsewhere by now. At CPL 3 they belong to the running thread.
 	 */
 	if (lwp->lookup && !lwp->live && svm_lwp_any(vcpu))
 		lwp->lookup = svm_lwp_lookup(vcpu, watched && user) && watched && !user;
@@ -212,7 +216,7 @@ static void svm_lwp_sync_auto(struct kvm_vcpu *vcpu)
 		lwp->lookup = false;
 }
 
-/* A context is to be taken from another vCPU when the guest returns to CPL 3. */
+/* Does the vCPU take a context from another vCPU when the guest returns to CPL 3? */
 bool svm_lwp_ctx_awaited(struct kvm_vcpu *vcpu)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
@@ -229,8 +233,8 @@ static struct lwp_ctx_key svm_lwp_os_key(struct kvm_vcpu *vcpu, u64 pointer)
 }
 
 /*
- * LWP_CBADDR was written: at CPL 3 the state that is parked under it goes on, or the block is
- * loaded.
+ * LWP_CBADDR was written: at CPL 3, resume the state that is parked under that pointer, or load the
+ * block.
  */
 static void svm_lwp_sync_os(struct kvm_vcpu *vcpu)
 {
@@ -253,7 +257,7 @@ static void svm_lwp_sync_os(struct kvm_vcpu *vcpu)
 		lwp_engine_defer(&lwp->engine, pointer);
 }
 
-/* Before each VM-Entry: the engine has the state of whoever runs now. */
+/* Before each VM-Entry: give the engine the state of the running thread. */
 void svm_lwp_ctx_sync(struct kvm_vcpu *vcpu)
 {
 	if (to_svm(vcpu)->lwp.engine.auto_context)
@@ -262,7 +266,7 @@ void svm_lwp_ctx_sync(struct kvm_vcpu *vcpu)
 		svm_lwp_sync_os(vcpu);
 }
 
-/* LLWPCB flushes the state of the running thread first, which may be parked. */
+/* LLWPCB first flushes the state of the running thread; resume it if it is parked. */
 void svm_lwp_ctx_before_llwpcb(struct kvm_vcpu *vcpu)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
@@ -274,7 +278,7 @@ void svm_lwp_ctx_before_llwpcb(struct kvm_vcpu *vcpu)
 	svm_lwp_find(vcpu, &key, true);
 }
 
-/* LWP may have gone on or off: have the table say so too. */
+/* The engine may have switched LWP on or off: create or drop the context in the table. */
 void svm_lwp_ctx_changed(struct kvm_vcpu *vcpu)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
@@ -295,14 +299,14 @@ void svm_lwp_ctx_changed(struct kvm_vcpu *vcpu)
 	mutex_unlock(&vm->lock);
 	lwp->live = on;
 	svm_lwp_trace_context(vcpu, on ? "create" : "drop", &lwp->live_key);
-	/* From now on no vCPU may miss a switch. */
+	/* The VM has its first context: every vCPU must intercept switches from now on. */
 	if (first)
 		kvm_make_all_cpus_request(vcpu->kvm, KVM_REQ_LWP);
 }
 
 /*
- * os: RDMSR LWP_CBADDR. A block that has not been read yet is read again when its pointer comes
- * back.
+ * os: RDMSR LWP_CBADDR. A block that has not been read yet needs no context: it is read after its
+ * pointer is written again.
  */
 void svm_lwp_ctx_park(struct kvm_vcpu *vcpu)
 {
@@ -310,7 +314,7 @@ void svm_lwp_ctx_park(struct kvm_vcpu *vcpu)
 	struct kvm_svm_lwp *vm = svm_lwp_vm(vcpu);
 
 	/*
-	 * Address spaces of nested guests have no name here: their hypervisor switches them, by
+	 * The address spaces of nested guests have no key: their hypervisor switches the state with
 	 * VMSAVE.
 	 */
 	if (is_guest_mode(vcpu))
@@ -330,7 +334,7 @@ void svm_lwp_ctx_park(struct kvm_vcpu *vcpu)
 		lwp_state_off(&lwp->engine.st);
 }
 
-/* The table gets a copy of the live context, which stays live. */
+/* Copy the live context into the table; it stays live. */
 void svm_lwp_ctx_refresh(struct kvm_vcpu *vcpu)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
@@ -345,8 +349,8 @@ void svm_lwp_ctx_refresh(struct kvm_vcpu *vcpu)
 }
 
 /*
- * The parked context of a key goes live, as it was when the vCPU was saved. False, and all is as
- * before: there is none.
+ * Make the parked context of a key live again, as it was when the vCPU was saved. False: there is
+ * none, and nothing has changed.
  */
 bool svm_lwp_ctx_resume(struct kvm_vcpu *vcpu, const struct lwp_ctx_key *key)
 {
@@ -370,9 +374,9 @@ bool svm_lwp_ctx_resume(struct kvm_vcpu *vcpu, const struct lwp_ctx_key *key)
 }
 
 /*
- * The vCPU goes on where one with these KVM_LWP_* flags was saved. Its registers have been set: the
- * thread has been looked up there, unless it says not. Nothing is stored in the shadow of a MOV SS;
- * which instruction has left a shadow that came along nobody knows.
+ * Continue where a vCPU with these KVM_LWP_* flags was saved. Its registers have been set. The
+ * saved vCPU had looked up its thread, unless KVM_LWP_LOOKUP is set. Nothing is stored in the
+ * shadow of a MOV SS; any interrupt shadow that was restored is taken for one.
  */
 void svm_lwp_ctx_goes_on(struct kvm_vcpu *vcpu, u32 flags)
 {

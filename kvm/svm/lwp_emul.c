@@ -4,13 +4,13 @@
  */
 #include "svm.h"
 #include "x86.h"
-#include "lwp.h"
+#include "lwp_svm.h"
 #include "lwp/lwp_xop.h"
 #include "lwp_trace.h"
 
 /*
- * Hand the guest what an LWP access or instruction ended with. A nested guest's access may have
- * faulted in the tables of its hypervisor, which then gets the fault.
+ * Queue the exception that an LWP access or instruction raised. If an access of a nested guest
+ * faulted in the tables of its hypervisor, the hypervisor gets the fault.
  */
 void svm_lwp_inject(struct kvm_vcpu *vcpu, const struct lwp_exc *exc)
 {
@@ -49,31 +49,6 @@ static void svm_lwp_inject_read(struct kvm_vcpu *vcpu, struct x86_exception *e)
 		kvm_queue_exception_e(vcpu, e->vector, 0);
 }
 
-/*
- * The bytes of the instruction at rIP, and what they are. Of the next page only what the decoder
- * asks for.
- * -EFAULT: they cannot be read; *e is the fault, its vector 0 if it is not the guest's doing.
- */
-static int svm_lwp_decode(struct kvm_vcpu *vcpu, struct lwp_xop *xop, enum lwp_decode *verdict,
-			  struct x86_exception *e)
-{
-	enum lwp_code_bits bits = svm_lwp_code_bits(vcpu);
-	u64 linear = kvm_get_linear_rip(vcpu);
-	unsigned int first =
-		min_t(unsigned int, LWP_INSN_MAX_LENGTH, PAGE_SIZE - offset_in_page(linear));
-	u8 bytes[LWP_INSN_MAX_LENGTH];
-
-	if (!svm_lwp_fetch(vcpu, linear, bytes, first, e))
-		return -EFAULT;
-	*verdict = lwp_xop_decode(bytes, first, bits, xop);
-	if (*verdict != LWP_DECODE_MORE)
-		return 0;
-	if (!svm_lwp_fetch(vcpu, linear + first, bytes + first, LWP_INSN_MAX_LENGTH - first, e))
-		return -EFAULT;
-	*verdict = lwp_xop_decode(bytes, LWP_INSN_MAX_LENGTH, bits, xop);
-	return 0;
-}
-
 static void svm_lwp_write_reg(struct kvm_vcpu *vcpu, const struct lwp_xop *xop, u8 reg, u64 value)
 {
 	kvm_register_write_raw(vcpu, reg, lwp_xop_value(xop, value));
@@ -103,7 +78,7 @@ static void svm_lwp_slwpcb(struct kvm_vcpu *vcpu, const struct lwp_xop *xop, str
 		svm_lwp_write_reg(vcpu, xop, xop->reg, result);
 }
 
-/* LWPINS and LWPVAL. False: reading the memory operand ended with *fault. */
+/* LWPINS and LWPVAL. False: the read of the memory operand raised *fault. */
 static bool svm_lwp_sample(struct kvm_vcpu *vcpu, const struct lwp_xop *xop, struct lwp_exc *exc,
 			   struct x86_exception *fault)
 {
@@ -141,7 +116,7 @@ static bool svm_lwp_sample(struct kvm_vcpu *vcpu, const struct lwp_xop *xop, str
 	return true;
 }
 
-/* rIP, RFLAGS.RF, interrupt shadow and the guest's single-step trap, as after any instruction. */
+/* Advance rIP; clear RFLAGS.RF and the interrupt shadow; raise the guest's single-step trap. */
 static int svm_lwp_complete(struct kvm_vcpu *vcpu, const struct lwp_xop *xop)
 {
 	struct vcpu_svm *svm = to_svm(vcpu);
@@ -200,7 +175,8 @@ static int svm_lwp_execute(struct kvm_vcpu *vcpu, const struct lwp_xop *xop)
 }
 
 /*
- * #UD was intercepted. True: it was ours and is dealt with, *r is what the exit handler returns.
+ * #UD was intercepted. True: an LWP instruction or SYSRET raised it and it is handled; *r is the
+ * result of the exit handler.
  */
 bool svm_lwp_ud(struct kvm_vcpu *vcpu, int *r)
 {
@@ -213,7 +189,7 @@ bool svm_lwp_ud(struct kvm_vcpu *vcpu, int *r)
 	    kvm_get_rflags(vcpu) & X86_EFLAGS_VM)
 		return false;
 	*r = 1;
-	if (svm_lwp_decode(vcpu, &xop, &verdict, &e)) {
+	if (!svm_lwp_xop_at_rip(vcpu, &xop, &verdict, &e)) {
 		if (e.vector != PF_VECTOR)
 			return false;
 		kvm_inject_emulated_page_fault(vcpu, &e);

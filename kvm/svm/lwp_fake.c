@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A counter source for tests. It behaves as a performance counter does, i.e. interrupts some
- * instructions after the event that it was to interrupt at, but how many these are is a list that
- * the tester gives. It counts in software, in steps.
+ * A counter source for tests. As a performance counter does, it interrupts some instructions after
+ * the event for which it was armed; the tester gives the list of these lags, lwp_fake_skid. It
+ * counts in software, while the vCPU steps.
  */
 #include <linux/moduleparam.h>
 
 #include "svm.h"
-#include "lwp.h"
+#include "lwp_svm.h"
 
 #define SKIDS_MAX 64
 
 static unsigned int lwp_fake_skid[SKIDS_MAX];
 static int skids;
 module_param_array(lwp_fake_skid, uint, &skids, 0644);
-MODULE_PARM_DESC(
-	lwp_fake_skid,
-	"lwp_source=fake: instructions by which interrupts come late, one after the other in turns");
+MODULE_PARM_DESC(lwp_fake_skid,
+		 "lwp_source=fake: list of lags of its interrupts, in instructions; used in turn");
 
-/* The next of the list, for each vCPU on its own. */
+/* The next lag of the list. Each vCPU has its own position in it. */
 static u32 svm_lwp_fake_skid(struct svm_lwp_fake *f)
 {
 	int n = READ_ONCE(skids);

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Guest memory as LWP sees it: by linear address, with user rights whatever the CPL, through the
- * tables of the address space that runs now. Process context with kvm->srcu held for reading.
+ * Guest memory for LWP: by linear address, with user rights at any CPL, through the page tables of
+ * the current address space; and the instruction at rIP. Callers are in process context and hold
+ * kvm->srcu for reading.
  */
 #include "svm.h"
 #include "lapic.h"
 #include "x86.h"
-#include "lwp.h"
+#include "lwp_svm.h"
+#include "lwp/lwp_xop.h"
 
-/* The two pages of a span start here, as offsets from its first byte. */
+/* How many bytes of a span are in its first page. */
 static u32 svm_lwp_first_len(const struct lwp_span *span)
 {
 	return min_t(u32, span->len, PAGE_SIZE - offset_in_page(span->gva));
@@ -30,7 +32,7 @@ static bool svm_lwp_is_ram(struct kvm_vcpu *vcpu, gpa_t gpa, bool write)
 	       !(write && (slot->flags & KVM_MEM_READONLY));
 }
 
-/* A store looks up two places at most and reports one fault: svm_lwp_inject() finds it again. */
+/* A store maps two spans at most and reports one fault; svm_lwp_inject() needs its details. */
 static void svm_lwp_note_fault(struct svm_lwp *lwp, const struct x86_exception *e, u64 gva)
 {
 	lwp->fault[1] = lwp->fault[0];
@@ -71,7 +73,7 @@ static enum lwp_mem_result svm_lwp_map(void *v, struct lwp_span *span, bool writ
 	return LWP_MEM_OK;
 }
 
-/* Copy a part of a mapped span, which may lie in both pages. */
+/* Copy a part of a mapped span; the part may lie in both pages. */
 static enum lwp_mem_result svm_lwp_copy(struct kvm_vcpu *vcpu, const struct lwp_span *span,
 					u32 offset, void *buf, u32 len, bool write)
 {
@@ -146,12 +148,12 @@ static u64 svm_lwp_user(struct kvm_vcpu *vcpu)
 }
 
 /*
- * Instruction bytes: len bytes at a linear address, all in one page, with the rights of the running
+ * Read len instruction bytes at a linear address, all in one page, with the rights of the running
  * program. False: they cannot be read; e->vector is PF_VECTOR if the guest's tables forbid it, else
  * 0.
  */
-bool svm_lwp_fetch(struct kvm_vcpu *vcpu, u64 linear, void *to, unsigned int len,
-		   struct x86_exception *e)
+static bool svm_lwp_fetch(struct kvm_vcpu *vcpu, u64 linear, void *to, unsigned int len,
+			  struct x86_exception *e)
 {
 	gpa_t gpa;
 
@@ -161,7 +163,7 @@ bool svm_lwp_fetch(struct kvm_vcpu *vcpu, u64 linear, void *to, unsigned int len
 	       !kvm_vcpu_read_guest_page(vcpu, gpa_to_gfn(gpa), to, offset_in_page(gpa), len);
 }
 
-/* EFER.LMA && CS.L: 64, else by CS.D. */
+/* 64 if EFER.LMA and CS.L are set, else 32 or 16 by CS.D. */
 enum lwp_code_bits svm_lwp_code_bits(struct kvm_vcpu *vcpu)
 {
 	const struct vmcb_seg *cs = &to_svm(vcpu)->vmcb->save.cs;
@@ -171,7 +173,69 @@ enum lwp_code_bits svm_lwp_code_bits(struct kvm_vcpu *vcpu)
 	return cs->attrib & SVM_SELECTOR_DB_MASK ? LWP_CODE32 : LWP_CODE16;
 }
 
-/* Data with the rights of the running program, page by page; what is no RAM reads as ones. */
+typedef enum lwp_decode (*svm_lwp_decoder)(const u8 *bytes, unsigned int count,
+					   enum lwp_code_bits bits, void *to);
+
+/*
+ * Decode the instruction at rIP. Bytes of the next page are read only if the decoder asks for them.
+ * False: they cannot be read, see svm_lwp_fetch() for *e.
+ */
+static bool svm_lwp_decode(struct kvm_vcpu *vcpu, svm_lwp_decoder decode, void *to,
+			   enum lwp_decode *verdict, struct x86_exception *e)
+{
+	enum lwp_code_bits bits = svm_lwp_code_bits(vcpu);
+	u64 linear = kvm_get_linear_rip(vcpu);
+	unsigned int first =
+		min_t(unsigned int, LWP_INSN_MAX_LENGTH, PAGE_SIZE - offset_in_page(linear));
+	u8 bytes[LWP_INSN_MAX_LENGTH];
+
+	if (!svm_lwp_fetch(vcpu, linear, bytes, first, e))
+		return false;
+	*verdict = decode(bytes, first, bits, to);
+	if (*verdict != LWP_DECODE_MORE)
+		return true;
+	if (!svm_lwp_fetch(vcpu, linear + first, bytes + first, LWP_INSN_MAX_LENGTH - first, e))
+		return false;
+	*verdict = decode(bytes, LWP_INSN_MAX_LENGTH, bits, to);
+	return true;
+}
+
+static enum lwp_decode svm_lwp_decode_insn(const u8 *bytes, unsigned int count,
+					   enum lwp_code_bits bits, void *to)
+{
+	return lwp_insn_decode(bytes, count, bits, to);
+}
+
+static enum lwp_decode svm_lwp_decode_xop(const u8 *bytes, unsigned int count,
+					  enum lwp_code_bits bits, void *to)
+{
+	return lwp_xop_decode(bytes, count, bits, to);
+}
+
+/* The instruction at rIP, whichever it is. False: it cannot be read or decoded. */
+bool svm_lwp_insn_at_rip(struct kvm_vcpu *vcpu, struct lwp_insn *insn)
+{
+	enum lwp_decode verdict;
+	struct x86_exception e;
+
+	return svm_lwp_decode(vcpu, svm_lwp_decode_insn, insn, &verdict, &e) &&
+	       verdict == LWP_DECODE_OK;
+}
+
+/*
+ * The LWP instruction at rIP; see lwp_xop_decode() for *verdict. False: its bytes cannot be read;
+ * e->vector is PF_VECTOR if the guest's tables forbid it, else 0.
+ */
+bool svm_lwp_xop_at_rip(struct kvm_vcpu *vcpu, struct lwp_xop *xop, enum lwp_decode *verdict,
+			struct x86_exception *e)
+{
+	return svm_lwp_decode(vcpu, svm_lwp_decode_xop, xop, verdict, e);
+}
+
+/*
+ * Read data with the rights of the running program, page by page. Memory that is not RAM reads as
+ * ones.
+ */
 static int svm_lwp_read_linear(struct svm_lwp_reader *reader, u64 linear, void *buf,
 			       unsigned int size)
 {
@@ -237,7 +301,7 @@ static bool svm_lwp_seg_allows(const struct vmcb_seg *s, u64 offset, unsigned in
 }
 
 /*
- * A memory operand. 0, or -EFAULT with the exception in the reader.
+ * Read a memory operand. Returns 0, or -EFAULT with the exception in the reader.
  */
 static int svm_lwp_read_ea(void *ctx, const struct lwp_ea *ea, void *buf, unsigned int size)
 {
@@ -257,7 +321,7 @@ static int svm_lwp_read_ea(void *ctx, const struct lwp_ea *ea, void *buf, unsign
 	return svm_lwp_read_linear(reader, ea->linear, buf, size);
 }
 
-/* What the decoders need to know of the vCPU. `reader` lives as long as the result. */
+/* The callbacks of the decoders for a vCPU. `reader` must live as long as the result. */
 struct lwp_access svm_lwp_access(struct svm_lwp_reader *reader, struct kvm_vcpu *vcpu)
 {
 	const struct vmcb_seg *ss = &to_svm(vcpu)->vmcb->save.ss;
@@ -277,7 +341,7 @@ struct lwp_access svm_lwp_access(struct svm_lwp_reader *reader, struct kvm_vcpu 
 	return access;
 }
 
-/* DS as LLWPCB and SLWPCB use it. */
+/* The DS segment as LLWPCB and SLWPCB use it. */
 struct lwp_ds svm_lwp_ds(struct kvm_vcpu *vcpu)
 {
 	const struct vmcb_seg *ds = &to_svm(vcpu)->vmcb->save.ds;

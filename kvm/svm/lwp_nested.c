@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * LWP state in VMCBs: the 128-byte image at F80h, behind everything that published layouts of the
- * save area define. In the guest's own VMCB it is there whenever the vCPU does not run; in those of
- * a guest's guests it is where VMSAVE and VMLOAD put it and take it from, if the leaf announces
- * that (8000_001C ECX[24]).
+ * save area define. The guest's own VMCB holds the image whenever the vCPU is put. In the VMCBs of
+ * nested guests VMSAVE writes and VMLOAD reads the image, if the leaf announces that (8000_001C
+ * ECX[24]).
  *
- * A guest in SVM guest mode counts only then. VMRUN and #VMEXIT leave LWP alone, so its hypervisor
- * switches the state as it switches FS and the rest. With `auto` contexts there is no LWP in guest
- * mode, and the bit is refused.
+ * A nested guest has LWP only if ECX[24] is announced. VMRUN and #VMEXIT do not change LWP state,
+ * so the guest's hypervisor switches it with VMLOAD and VMSAVE, as it switches FS. With `auto`
+ * contexts nested guests have no LWP, and a CPUID that announces ECX[24] is refused.
  */
 #include "svm.h"
 #include "cpuid.h"
 #include "smm.h"
 #include "x86.h"
-#include "lwp.h"
+#include "lwp_svm.h"
 
 static u8 *svm_lwp_image(struct vmcb *vmcb)
 {
@@ -22,7 +22,7 @@ static u8 *svm_lwp_image(struct vmcb *vmcb)
 	return (u8 *)vmcb + LWP_VMCB_OFFSET;
 }
 
-/* Do the guest's VMLOAD and VMSAVE have to carry LWP? They cannot be left to the processor then. */
+/* Do the guest's VMLOAD and VMSAVE carry LWP? Then KVM has to intercept them. */
 bool svm_lwp_in_vmcb(struct kvm_vcpu *vcpu)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
@@ -31,8 +31,8 @@ bool svm_lwp_in_vmcb(struct kvm_vcpu *vcpu)
 }
 
 /*
- * Is there LWP for what runs now? Not in SMM, and in a nested guest only if its hypervisor switches
- * it.
+ * Has the running code LWP? Code in SMM has not; a nested guest has only if its hypervisor switches
+ * the state.
  */
 bool svm_lwp_here(struct kvm_vcpu *vcpu)
 {
@@ -40,9 +40,9 @@ bool svm_lwp_here(struct kvm_vcpu *vcpu)
 }
 
 /*
- * The vCPU is put. The lock may not be taken here. Its own thread that is put in the middle of a
- * change is put again when it has finished; another one that takes a context away calls this
- * itself. What a counter source has counted since it was armed is in there when it has been read.
+ * The vCPU is put: write the image into its VMCB. The lock may not be taken here. If the vCPU's own
+ * thread is put in the middle of a change, it is put again after the change; another thread that
+ * takes a context away calls this function. The image lacks the counts of a source that is armed.
  */
 void svm_lwp_put(struct kvm_vcpu *vcpu)
 {
@@ -59,7 +59,7 @@ static bool svm_lwp_range_reachable(u64 start, u64 size, u8 bits)
 	       __is_canonical_address(start + size - 1, bits);
 }
 
-/* Can the guest use the addresses of a state at all? It may turn on five-level paging later. */
+/* Are the addresses of a state canonical for this guest? It may turn on five-level paging later. */
 static bool svm_lwp_reachable(struct kvm_vcpu *vcpu, const struct lwp_state *st)
 {
 	u32 cb_size = to_svm(vcpu)->lwp.engine.caps.cb_size;
@@ -70,7 +70,7 @@ static bool svm_lwp_reachable(struct kvm_vcpu *vcpu, const struct lwp_state *st)
 		(lwp_state_deferred(st) || svm_lwp_range_reachable(st->base, st->size, bits)));
 }
 
-/* VMLOAD. The image is the guest's business: a bad one turns LWP off, and makes LWP_CFG zero. */
+/* VMLOAD. The guest may have written any bytes: a bad image turns LWP off and clears LWP_CFG. */
 void svm_lwp_vmload(struct kvm_vcpu *vcpu, const struct vmcb *from)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
@@ -79,7 +79,7 @@ void svm_lwp_vmload(struct kvm_vcpu *vcpu, const struct vmcb *from)
 
 	if (!svm_lwp_in_vmcb(vcpu))
 		return;
-	/* Other vCPUs can write to it: read once. */
+	/* Other vCPUs can write to the image: read it once. */
 	memcpy(image, svm_lwp_image((struct vmcb *)from), sizeof(image));
 	mutex_lock(&lwp->lock);
 	if (lwp->live)

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a counter of instructions counts too many when the guest is entered at CPL 3, and when the
- * guest returns there by itself. Both are measured with the guest's own first steps: between the
- * entry and the trap one instruction has retired, or none but the IRET, which is of CPL 0; what the
- * counter says beyond that is the processor's. The least of several is taken, as an interrupt of
- * the host may leak a count into one of them.
+ * The counter of instructions overcounts by a fixed amount at each VM entry at CPL 3, and at each
+ * return of the guest to CPL 3. KVM measures both with the first steps of a guest after the module
+ * is loaded. A step retires one instruction at CPL 3, or only the IRET, which does not count at CPL
+ * 3; all further counts are the processor's overcount. The least of SAMPLES samples is taken,
+ * because an interrupt of the host may add a count to one of them.
  *
- * Entries are then counted. Returns can only be seen as long as IRET is intercepted, which costs
- * exits, so this goes on only on a processor that needs it: there each return is measured, and
- * subtracted as it was.
+ * KVM counts its entries and subtracts their overcount. It sees returns only while IRET is
+ * intercepted, which costs exits. So IRET stays intercepted only on a processor that overcounts at
+ * returns; there each return is measured and its own overcount is subtracted.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include "svm.h"
-#include "lwp.h"
+#include "lwp_svm.h"
 
 #define SAMPLES 8
 
-/* Of this machine's processors, which are taken to be alike. */
+/* For all processors of this machine, which are assumed to be alike. */
 struct overcount {
-	unsigned int samples; /* so far; SAMPLES: it is known */
+	unsigned int samples; /* taken so far; SAMPLES: `least` is known */
 	u64 least;
 };
 
@@ -29,7 +29,7 @@ static struct overcount ret = { .least = U64_MAX };
 
 static bool svm_lwp_known(const struct overcount *o)
 {
-	/* With the release in svm_lwp_sample(): then `least` is its last value. */
+	/* Pairs with the release in svm_lwp_sample(): `least` is final then. */
 	return smp_load_acquire(&o->samples) == SAMPLES;
 }
 
@@ -46,32 +46,34 @@ static void svm_lwp_sample(struct overcount *o, u64 count, const char *what)
 			o->least, what);
 }
 
-/* Is the first step still to be measured? Then the vCPU steps, and its counter runs. */
+/*
+ * Is the overcount of an entry still to be measured? Then the vCPU steps with its counter running.
+ */
 bool svm_lwp_overcount_wanted(void)
 {
 	return !svm_lwp_known(&entry);
 }
 
-/* Are returns to CPL 3 to be seen? */
+/* Must IRET be intercepted so that returns to CPL 3 are seen? */
 bool svm_lwp_overcount_returns(void)
 {
 	return !svm_lwp_known(&ret) || ret.least;
 }
 
-/* Per entry at CPL 3; 0 as long as it is not known. */
+/* Overcount of an entry at CPL 3; 0 while it is not known. */
 u64 svm_lwp_overcount_entry(void)
 {
 	return svm_lwp_known(&entry) ? entry.least : 0;
 }
 
-/* One step over an instruction that has retired has counted so many. */
+/* The counter advanced by `count` in one step over an instruction at CPL 3. */
 void svm_lwp_overcount_stepped(u64 count)
 {
 	if (count && !svm_lwp_known(&entry))
 		svm_lwp_sample(&entry, count - 1, "entry of a guest");
 }
 
-/* One step over an IRET to CPL 3 has. */
+/* The counter advanced by `count` in one step over an IRET to CPL 3. */
 void svm_lwp_overcount_returned(u64 count)
 {
 	if (!svm_lwp_known(&ret))

@@ -2,25 +2,26 @@
 /*
  * The counter source on a real PMU: perf events of the vCPU's thread that count the guest at CPL 3.
  *
- * Near branches are retired branches (C2h) without far control transfers (C6h). C2h alone
- * interrupts, early by the far ones, and is then armed again for what is left.
+ * Near branches are retired branches (C2h) minus far control transfers (C6h). Only the event C2h
+ * interrupts. It interrupts early by the number of far transfers, and is then armed again for the
+ * rest.
  *
  * The overflow handler runs in NMI context and only sets a flag. An NMI that takes the vCPU out of
- * the guest has been handled when svm_vcpu_run() returns; one that comes later, before GIF is
- * cleared for the next entry, is seen by svm_lwp_before_run(). What has happened is always read
- * from the counters, never concluded from interrupts: these come late, and may be lost.
+ * the guest has been handled when svm_vcpu_run() returns; svm_lwp_before_run() sees one that comes
+ * later, before GIF is cleared for the next entry. KVM takes all numbers from the counters and none
+ * from the interrupts, which come late and may be lost.
  *
- * The events are pinned: the host's perf cannot have the counters in between. If it has them
- * already, the vCPU steps and tries again a little later.
+ * The events are pinned: the host's perf cannot take their counters while they run. If perf has the
+ * counters already, the vCPU steps and tries again after SVM_LWP_PERF_RETRY.
  *
- * A thread that runs several vCPUs in turns, as no VMM is known to do, has all of them counted
- * while one of them is armed.
+ * If one thread runs several vCPUs in turns, which no known VMM does, the events of an armed vCPU
+ * count the others too.
  */
 #include <linux/jiffies.h>
 #include <linux/perf_event.h>
 
 #include "svm.h"
-#include "lwp.h"
+#include "lwp_svm.h"
 
 /* Events of PERF_CTL. */
 #define PMC_RETIRED_INSTRUCTIONS 0xc0
@@ -28,8 +29,8 @@
 #define PMC_RETIRED_FAR 0xc6
 
 /*
- * perf does not arm a counter for less. An event with one left when its thread is scheduled again
- * comes one late for that.
+ * The shortest period for which perf arms a counter. So an event with one left when its thread is
+ * scheduled again comes one late.
  */
 #define PERF_LEAST 2
 
@@ -49,8 +50,9 @@ static const struct svm_lwp_counter perf_counters[SVM_LWP_PERF_EVENTS] = {
 };
 
 /*
- * Have a stopped event of this thread, which counts the guest at CPL 3. One without an overflow
- * handler has no period. False: it is not to be had, *event is NULL.
+ * Create an event of this thread that counts the guest at CPL 3, or keep *event if it is one. It is
+ * stopped. An event without an overflow handler has no period. False: there is none, *event is
+ * NULL.
  */
 bool svm_lwp_perf_get(struct perf_event **event, const struct svm_lwp_counter *c, void *context)
 {
@@ -66,7 +68,7 @@ bool svm_lwp_perf_get(struct perf_event **event, const struct svm_lwp_counter *c
 		.exclude_host = true,
 	};
 
-	/* The vCPU has another thread now. */
+	/* Another thread runs the vCPU now. */
 	if (*event && (*event)->hw.target != current)
 		svm_lwp_perf_put(event);
 	if (*event)
@@ -78,7 +80,7 @@ bool svm_lwp_perf_get(struct perf_event **event, const struct svm_lwp_counter *c
 	return false;
 }
 
-/* Done with it, if there is one. */
+/* Release the event, if there is one. */
 void svm_lwp_perf_put(struct perf_event **event)
 {
 	if (*event)
@@ -86,7 +88,7 @@ void svm_lwp_perf_put(struct perf_event **event)
 	*event = NULL;
 }
 
-/* Have an event count from 0 on, and interrupt after so many; 0 = never. */
+/* Start an event from 0. It interrupts after `after` counts; 0 = never. */
 bool svm_lwp_perf_run(struct perf_event *event, u64 after)
 {
 	if (after && perf_event_period(event, after))
@@ -105,8 +107,8 @@ static u64 svm_lwp_perf_count(struct perf_event *event)
 }
 
 /*
- * What the event runs for has passed, or it does not count any more: it lost its counter, or
- * belongs to a thread that ran the vCPU before.
+ * Has the event counted `after`, or has it stopped counting? It stops when it loses its counter,
+ * and when another thread runs the vCPU.
  */
 bool svm_lwp_perf_reached(struct perf_event *event, u64 after)
 {
@@ -127,7 +129,7 @@ void svm_lwp_perf_free(struct kvm_vcpu *vcpu)
 	svm_lwp_perf_release(&to_svm(vcpu)->lwp.perf);
 }
 
-/* Does this host have the counters? They need not be free. */
+/* Does this host have the counters? They need not be free now. */
 static bool svm_lwp_perf_usable(void)
 {
 	struct svm_lwp_perf p = {};
@@ -141,7 +143,7 @@ static bool svm_lwp_perf_usable(void)
 	return n == SVM_LWP_PERF_EVENTS;
 }
 
-/* Count with one event, which interrupts after so many; 0 = never. */
+/* Start one of the events. It interrupts after `after` counts; 0 = never. */
 static bool svm_lwp_perf_start(struct svm_lwp_perf *p, enum svm_lwp_perf_event n, u64 after)
 {
 	if (!svm_lwp_perf_get(&p->event[n], &perf_counters[n], p))
@@ -150,7 +152,7 @@ static bool svm_lwp_perf_start(struct svm_lwp_perf *p, enum svm_lwp_perf_event n
 	return svm_lwp_perf_run(p->event[n], after);
 }
 
-/* Stop and reset all; their counts. False: one of them has lost its counter meanwhile. */
+/* Stop and reset all events; get their counts. False: one of them had lost its counter. */
 static bool svm_lwp_perf_pause(struct svm_lwp_perf *p, u64 count[SVM_LWP_PERF_EVENTS])
 {
 	bool whole = true;
@@ -168,7 +170,7 @@ static bool svm_lwp_perf_pause(struct svm_lwp_perf *p, u64 count[SVM_LWP_PERF_EV
 	return whole;
 }
 
-/* No counter is to be had. */
+/* A counter is missing: step until the retry. */
 static void svm_lwp_perf_fail(struct kvm_vcpu *vcpu)
 {
 	struct svm_lwp_perf *p = &to_svm(vcpu)->lwp.perf;
@@ -178,7 +180,7 @@ static void svm_lwp_perf_fail(struct kvm_vcpu *vcpu)
 	vcpu->stat.lwp_no_counter++;
 }
 
-/* The first steps, with a counter that nobody waits for, tell what it counts too many. */
+/* Run a counter during the first steps, only to measure its overcount. False: no counter. */
 static bool svm_lwp_perf_measure(struct svm_lwp_perf *p)
 {
 	if (!p->measuring)
@@ -215,7 +217,7 @@ static bool svm_lwp_perf_arm(struct kvm_vcpu *vcpu, const u64 after[LWP_KINDS])
 	memcpy(p->after, after, sizeof(p->after));
 	WRITE_ONCE(p->overflow, false);
 	p->failed = false;
-	/* The entry that follows counts too, and would use up what is a short way. */
+	/* The overcount of the entry that follows would use up a part of a short period. */
 	if (insns)
 		insns += svm_lwp_overcount_entry();
 	if ((!insns || svm_lwp_perf_start(p, SVM_LWP_PERF_INSNS, insns)) &&
@@ -227,7 +229,7 @@ static bool svm_lwp_perf_arm(struct kvm_vcpu *vcpu, const u64 after[LWP_KINDS])
 	return false;
 }
 
-/* What the processor has counted besides instructions of the guest's program. */
+/* The overcount since arm(): of entries, and of returns to CPL 3. */
 static u64 svm_lwp_perf_besides(const struct svm_lwp_perf *p)
 {
 	return p->entries * svm_lwp_overcount_entry() + p->returns;
@@ -265,7 +267,7 @@ static bool svm_lwp_perf_interrupted(struct kvm_vcpu *vcpu)
 	return READ_ONCE(to_svm(vcpu)->lwp.perf.overflow);
 }
 
-/* What KVM has completed would make the interrupt so much later: the rest is armed anew. */
+/* Instructions that KVM completed delay the interrupt by their number: arm again for the rest. */
 static bool svm_lwp_perf_pending(struct kvm_vcpu *vcpu)
 {
 	struct svm_lwp_perf *p = &to_svm(vcpu)->lwp.perf;
@@ -275,7 +277,7 @@ static bool svm_lwp_perf_pending(struct kvm_vcpu *vcpu)
 	       svm_lwp_perf_passed(p, SVM_LWP_PERF_BRANCHES, LWP_KIND_BRE);
 }
 
-/* KVM has completed an instruction of the guest, which the processor therefore has not counted. */
+/* KVM has completed an instruction of the guest, so the counters have not counted it. */
 static void svm_lwp_perf_retired(struct kvm_vcpu *vcpu, const struct lwp_retired *r)
 {
 	struct svm_lwp_perf *p = &to_svm(vcpu)->lwp.perf;
@@ -284,14 +286,14 @@ static void svm_lwp_perf_retired(struct kvm_vcpu *vcpu, const struct lwp_retired
 	p->emulated[LWP_KIND_BRE] += r->branch != LWP_BRANCH_NONE;
 }
 
-/* Is the counter of instructions running, for this thread? */
+/* Is the counter of instructions running for this thread? */
 static bool svm_lwp_perf_runs(const struct svm_lwp_perf *p)
 {
 	return p->running & BIT(SVM_LWP_PERF_INSNS) &&
 	       p->event[SVM_LWP_PERF_INSNS]->hw.target == current;
 }
 
-/* Is this entry one whose count tells something? */
+/* Does the count of this entry measure an overcount? */
 static bool svm_lwp_perf_tells(const struct vcpu_svm *svm)
 {
 	const struct svm_lwp *lwp = &svm->lwp;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The user-return trap: while something awaits the guest's return to CPL 3 (a step, a store, a
- * retry), the two usual ways back are noticed. IRET is intercepted and stepped over with RFLAGS.TF.
- * EFER.SCE is clear in the VMCB, so that SYSCALL raises #UD, which KVM's emulator completes, and so
- * does SYSRET, which is completed here. RETF and SYSEXIT are not trapped: they have no intercept,
- * and no OS returns to a program that it preempted with them.
+ * The user-return trap: while LWP has to act when the guest returns to CPL 3 (a step, a store, a
+ * retry), KVM traps the two usual instructions that return. IRET is intercepted and stepped over
+ * with RFLAGS.TF. EFER.SCE is clear in the VMCB, so SYSCALL and SYSRET raise #UD: KVM's emulator
+ * completes SYSCALL, this file completes SYSRET. RETF and SYSEXIT are not trapped: they have no
+ * intercept, and no OS resumes a preempted program with them.
  */
 #include "svm.h"
 #include "x86.h"
-#include "lwp.h"
+#include "lwp_svm.h"
 
 #define STAR_SYSRET_SHIFT 48
 
@@ -19,21 +19,21 @@
 	 SVM_SELECTOR_CODE_MASK | SVM_SELECTOR_READ_MASK | SVM_SELECTOR_ACCESSED | \
 	 SVM_SELECTOR_G_MASK)
 
-/* What SYSRET takes from R11. */
+/* The bits of RFLAGS that SYSRET loads from R11. */
 #define SYSRET_RFLAGS                                                                      \
 	(X86_EFLAGS_CF | X86_EFLAGS_PF | X86_EFLAGS_AF | X86_EFLAGS_ZF | X86_EFLAGS_SF |   \
 	 X86_EFLAGS_TF | X86_EFLAGS_IF | X86_EFLAGS_DF | X86_EFLAGS_OF | X86_EFLAGS_IOPL | \
 	 X86_EFLAGS_NT | X86_EFLAGS_AC | X86_EFLAGS_VIF | X86_EFLAGS_VIP | X86_EFLAGS_ID)
 
-/* EFER as the VMCB has it, from what KVM wants it to be. */
+/* The value of EFER for the VMCB, from the one that KVM would write. */
 u64 svm_lwp_efer(struct vcpu_svm *svm, u64 efer)
 {
 	return svm->lwp.trapping ? efer & ~EFER_SCE : efer;
 }
 
 /*
- * AVIC delivers interrupts without an exit, which would push RFLAGS.TF with the rest: it is
- * inhibited in the whole VM while a vCPU may step. Called with svm_lwp.lock held.
+ * AVIC delivers interrupts without an exit, and so would push LWP's RFLAGS.TF on the guest's stack.
+ * It is inhibited in the whole VM while a vCPU may step. Called with svm_lwp.lock held.
  */
 static void svm_lwp_inhibit_avic(struct kvm_vcpu *vcpu, bool on)
 {
@@ -51,8 +51,9 @@ static void svm_lwp_inhibit_avic(struct kvm_vcpu *vcpu, bool on)
 }
 
 /*
- * Intercept IRET, or do not: an armed trap does without while a counter counts at full speed and
- * has nothing to say. The intercept is shared with the NMI window, which may clear it at any time.
+ * Switch the intercept of IRET on or off. An armed trap needs no intercept while a counter counts
+ * at full speed and need not be read. The NMI window uses the same intercept and may clear it at
+ * any time.
  */
 void svm_lwp_trap_iret(struct vcpu_svm *svm, bool on)
 {
@@ -66,7 +67,7 @@ void svm_lwp_trap_iret(struct vcpu_svm *svm, bool on)
 		svm_clr_intercept(svm, INTERCEPT_IRET);
 }
 
-/* Arm or disarm the trap, but for IRET. */
+/* Arm or disarm the trap. svm_lwp_trap_iret() switches the intercept of IRET on. */
 void svm_lwp_trap_return(struct kvm_vcpu *vcpu, bool on)
 {
 	struct vcpu_svm *svm = to_svm(vcpu);
@@ -96,23 +97,12 @@ void svm_lwp_iret(struct kvm_vcpu *vcpu)
 /* Is 0F 07 at rIP, after at most a REX prefix in 64-bit code? *wide: REX.W. */
 static bool svm_lwp_is_sysret(struct kvm_vcpu *vcpu, bool *wide)
 {
-	u64 linear = kvm_get_linear_rip(vcpu);
-	unsigned int len =
-		min_t(unsigned int, LWP_INSN_MAX_LENGTH, PAGE_SIZE - offset_in_page(linear));
-	struct x86_exception e;
 	struct lwp_insn insn;
-	u8 bytes[LWP_INSN_MAX_LENGTH];
-	enum lwp_decode verdict;
 
-	if (!svm_lwp_fetch(vcpu, linear, bytes, len, &e))
+	if (!svm_lwp_insn_at_rip(vcpu, &insn))
 		return false;
-	verdict = lwp_insn_decode(bytes, len, svm_lwp_code_bits(vcpu), &insn);
-	if (verdict == LWP_DECODE_MORE &&
-	    svm_lwp_fetch(vcpu, linear + len, bytes + len, LWP_INSN_MAX_LENGTH - len, &e))
-		verdict =
-			lwp_insn_decode(bytes, LWP_INSN_MAX_LENGTH, svm_lwp_code_bits(vcpu), &insn);
 	*wide = insn.op_bits == 64;
-	return verdict == LWP_DECODE_OK && insn.kind == LWP_INSN_SYSRET;
+	return insn.kind == LWP_INSN_SYSRET;
 }
 
 static void svm_lwp_load_cs(struct vcpu_svm *svm, u16 selector, bool code64)
@@ -127,8 +117,9 @@ static void svm_lwp_load_cs(struct vcpu_svm *svm, u16 selector, bool code64)
 
 /*
  * SYSRET of a guest whose EFER.SCE is set, as AMD processors execute it: SS keeps its base, limit
- * and type, a rIP that is not canonical faults at CPL 3. SS.DPL becomes 3, as KVM derives CPL from
- * it when the registers travel. True: it was one, *r is what the exit handler returns.
+ * and type, and a rIP that is not canonical faults at CPL 3. SS.DPL becomes 3, because KVM derives
+ * CPL from it when user space sets the registers. True: the instruction was a SYSRET; *r is the
+ * result of the exit handler.
  */
 bool svm_lwp_sysret(struct kvm_vcpu *vcpu, int *r)
 {
@@ -162,7 +153,7 @@ bool svm_lwp_sysret(struct kvm_vcpu *vcpu, int *r)
 	svm->vmcb->control.int_state &= ~SVM_INTERRUPT_SHADOW_MASK;
 	kvm_set_rflags(vcpu, (rflags & ~X86_EFLAGS_RF) | X86_EFLAGS_FIXED);
 	kvm_make_request(KVM_REQ_EVENT, vcpu);
-	/* RFLAGS.TF that SYSRET loads traps before the first instruction at CPL 3. */
+	/* If SYSRET loads RFLAGS.TF, the trap comes before the first instruction at CPL 3. */
 	if (rflags & X86_EFLAGS_TF)
 		kvm_queue_exception_p(vcpu, DB_VECTOR, DR6_BS);
 	return true;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Counter sources: what counts while a program runs between two events, so that not every
- * instruction has to be stepped.
+ * Counter sources count events while a program runs at full speed, so that KVM need not step every
+ * instruction.
  *
- * A source is armed with the number of events after which it is to interrupt. With `exact` delivery
- * that is a margin before the event, and stepping does the rest; with `prompt` it is the event
- * itself. The interrupt always comes late (skid), but the count is true: when the source is read,
- * LWP's counters get what has passed. If that is more than it took, the record is gathered late,
- * see lwp_retire_late().
+ * A source is armed with the number of events after which it interrupts. With `exact` delivery it
+ * interrupts a margin before the event that is due, and KVM steps the rest; with `prompt` it
+ * interrupts at that event. The interrupt comes late (skid), but the count is true: when KVM reads
+ * the source, LWP's counters get the events that have passed. If these reach or exceed the event
+ * that is due, the record is gathered late, see lwp_retire_late().
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -15,28 +15,26 @@
 
 #include "svm.h"
 #include "x86.h"
-#include "lwp.h"
+#include "lwp_svm.h"
 #include "lwp_trace.h"
 
 static char *lwp_source = "auto";
 module_param(lwp_source, charp, 0444);
 MODULE_PARM_DESC(
 	lwp_source,
-	"what counts events: perf (the PMU), step, auto (perf if there is a PMU), for tests fake");
+	"source of event counts: perf (the PMU), step, auto (perf if there is a PMU), fake (tests)");
 
 static unsigned int lwp_margin;
 module_param(lwp_margin, uint, 0644);
-MODULE_PARM_DESC(
-	lwp_margin,
-	"events before the one that is due, from where on `exact` steps; 0: found by itself");
+MODULE_PARM_DESC(lwp_margin,
+		 "`exact` delivery steps the last lwp_margin events before a record; 0: automatic");
 
 static unsigned int lwp_margin_start;
 module_param(lwp_margin_start, uint, 0644);
-MODULE_PARM_DESC(
-	lwp_margin_start,
-	"where a margin that finds itself begins, for vCPUs to come; 0: as the processor's row says");
+MODULE_PARM_DESC(lwp_margin_start,
+		 "first value of an automatic margin, for new vCPUs; 0: by the processor's family");
 
-/* perf may make an interrupt late by one, see lwp_perf.c. */
+/* perf itself may delay an interrupt by one event, see lwp_perf.c. */
 #define MARGIN_LEAST 2
 
 static const struct svm_lwp_source step_source = { .name = "step" };
@@ -90,21 +88,22 @@ void svm_lwp_source_init(struct kvm_vcpu *vcpu)
 				cpu->most);
 }
 
-/* Can records be delivered promptly? Stepping has no other way than exactly. */
+/* Can records be delivered promptly? Stepping delivers exactly. */
 bool svm_lwp_source_prompt(void)
 {
 	return source->arm;
 }
 
-/* Can clocks of this kind be counted? Where clocks are, there is a PMU. */
+/* Can clocks of this kind be counted? That takes a PMU. */
 bool svm_lwp_source_clocks(enum lwp_kind kind)
 {
 	return source == &svm_lwp_perf && svm_lwp_clock_usable(kind);
 }
 
 /*
- * A counter counts all instructions and all branches: filters take stepping. So does SYSENTER in
- * legacy mode, which it counts and LWP does not, and for which there is no intercept.
+ * Can a counter count for this state? It counts all instructions and all branches, so filters need
+ * stepping. SYSENTER in legacy mode needs stepping too: a counter counts it, LWP does not, and it
+ * has no intercept.
  */
 static bool svm_lwp_countable(struct kvm_vcpu *vcpu)
 {
@@ -125,7 +124,7 @@ static bool svm_lwp_countable(struct kvm_vcpu *vcpu)
 	return true;
 }
 
-/* So many events before the one that is due the source is to interrupt. */
+/* The source must interrupt this many events early. */
 static u64 svm_lwp_margin(struct svm_lwp *lwp, enum lwp_kind kind)
 {
 	unsigned int fixed = READ_ONCE(lwp_margin);
@@ -136,8 +135,8 @@ static u64 svm_lwp_margin(struct svm_lwp *lwp, enum lwp_kind kind)
 }
 
 /*
- * The next event of a kind is nearer than the margin. That is so at the end of each period that a
- * counter has counted; if the period before was stepped to its end too, the margin is told.
+ * The next event of a kind is nearer than the margin, as it is at the end of each period that a
+ * counter has counted. If the whole period before was stepped too, tell the margin.
  */
 static void svm_lwp_too_near(struct svm_lwp *lwp, enum lwp_kind kind, u64 budget)
 {
@@ -147,8 +146,8 @@ static void svm_lwp_too_near(struct svm_lwp *lwp, enum lwp_kind kind, u64 budget
 }
 
 /*
- * Have the source count from here on. False: step. At CPL 3 with the lock held, at an instruction
- * boundary that owes nothing.
+ * Arm the source. False: step. Called at CPL 3 with the lock held, at an instruction boundary where
+ * nothing is outstanding.
  */
 static bool svm_lwp_source_arm(struct kvm_vcpu *vcpu)
 {
@@ -189,8 +188,8 @@ bool svm_lwp_source_counts(struct kvm_vcpu *vcpu)
 }
 
 /*
- * n events of a kind have passed, which was too many: the record names what r says. The trace names
- * each one that `exact` delivers so.
+ * n events of a kind have passed, and one of them was due: gather its record late, naming r. The
+ * trace names each record that `exact` delivers late.
  */
 static void svm_lwp_source_late(struct kvm_vcpu *vcpu, enum lwp_kind kind, u64 n,
 				const struct lwp_retired *r)
@@ -204,13 +203,13 @@ static void svm_lwp_source_late(struct kvm_vcpu *vcpu, enum lwp_kind kind, u64 n
 		trace_kvm_lwp_overshoot(vcpu->vcpu_id, e->rev->event_id[kind], r->address, n - due);
 }
 
-/* Does the source count, now that the vCPU is entered, without being told of each instruction? */
+/* Does the source count this entry at full speed? A source that counts in software does not. */
 bool svm_lwp_source_at_speed(struct kvm_vcpu *vcpu)
 {
 	return to_svm(vcpu)->lwp.counting && !source->steps;
 }
 
-/* The same, and has it nothing to say until it interrupts? */
+/* The same, and neither it nor a clock must be read before it interrupts? */
 bool svm_lwp_source_quiet(struct kvm_vcpu *vcpu)
 {
 	return svm_lwp_source_at_speed(vcpu) && !source->pending(vcpu) &&
@@ -230,13 +229,13 @@ void svm_lwp_source_exited(struct kvm_vcpu *vcpu)
 		source->exited(vcpu);
 }
 
-/* Right before VM-Entry, IRQs off: has the source interrupted since svm_lwp_source_check()? */
+/* Right before VM-Entry, with IRQs off: has the source interrupted since svm_lwp_source_check()? */
 bool svm_lwp_source_interrupted(struct kvm_vcpu *vcpu)
 {
 	return source->interrupted && source->interrupted(vcpu);
 }
 
-/* The counts are of no interest any more: the state has been replaced or discarded. */
+/* Discard the counts: the state has been replaced or discarded. */
 void svm_lwp_source_drop(struct kvm_vcpu *vcpu)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
@@ -251,7 +250,7 @@ void svm_lwp_source_drop(struct kvm_vcpu *vcpu)
 	source->stop(vcpu, passed);
 }
 
-/* A record that `exact` owes is `by` events late. `address`: of the record; 0: not known yet. */
+/* With `exact` delivery a record is `by` events late. `address`: the record's; 0: not known yet. */
 static void svm_lwp_overshot(struct kvm_vcpu *vcpu, enum lwp_kind kind, u64 address, u64 by)
 {
 	struct lwp_engine *e = &to_svm(vcpu)->lwp.engine;
@@ -261,8 +260,8 @@ static void svm_lwp_overshot(struct kvm_vcpu *vcpu, enum lwp_kind kind, u64 addr
 }
 
 /*
- * n events have passed, and the vCPU is not where a record can be gathered. If one was due, the
- * record is late, and will name the instruction that counts next.
+ * n events have passed, and the vCPU is at a point where no record can be gathered. If one of them
+ * was due, its record is late and names the next instruction that counts.
  */
 static void svm_lwp_source_unseen(struct kvm_vcpu *vcpu, enum lwp_kind kind, u64 n)
 {
@@ -295,7 +294,7 @@ void svm_lwp_source_add(struct kvm_vcpu *vcpu, enum lwp_kind kind, u64 n, bool h
 	}
 }
 
-/* Stop the source; its counts go to the engine. */
+/* Stop the source and give its counts to the engine. */
 static void svm_lwp_source_read(struct kvm_vcpu *vcpu, bool here)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
@@ -315,7 +314,7 @@ static void svm_lwp_source_read(struct kvm_vcpu *vcpu, bool here)
 			      lwp->late_branches);
 }
 
-/* The engine's counters are to be true now, wherever the vCPU is. */
+/* Fold: bring the engine's counters up to date, wherever the vCPU is. */
 void svm_lwp_source_fold(struct kvm_vcpu *vcpu)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
@@ -328,14 +327,14 @@ void svm_lwp_source_fold(struct kvm_vcpu *vcpu)
 	lwp->late_branches = 0;
 }
 
-/* Before the next instruction at CPL 3, which is to be stepped whatever it counts. */
+/* Before the next instruction at CPL 3, which must be stepped: stop the source. */
 void svm_lwp_source_pause(struct kvm_vcpu *vcpu)
 {
 	if (to_svm(vcpu)->lwp.counting)
 		svm_lwp_source_read(vcpu, true);
 }
 
-/* As svm_lwp_source_fold() before an LWP instruction at CPL 3, which a late record can name. */
+/* svm_lwp_source_fold() before an LWP instruction at CPL 3: a late record can name it. */
 void svm_lwp_source_fold_here(struct kvm_vcpu *vcpu)
 {
 	svm_lwp_source_pause(vcpu);
@@ -343,7 +342,7 @@ void svm_lwp_source_fold_here(struct kvm_vcpu *vcpu)
 	svm_lwp_source_fold(vcpu);
 }
 
-/* Before the next instruction at CPL 3: has the source interrupted? */
+/* Before the next instruction at CPL 3: read the source if it has to be read. */
 void svm_lwp_source_check(struct kvm_vcpu *vcpu)
 {
 	if (!to_svm(vcpu)->lwp.counting || !source->pending(vcpu))
@@ -354,8 +353,8 @@ void svm_lwp_source_check(struct kvm_vcpu *vcpu)
 }
 
 /*
- * The first branch after the source has interrupted takes the record of the branches that had
- * passed; not from a record of instructions that is due there, for that one is in time.
+ * The first branch after the source has interrupted gets the record of the branches that had
+ * passed. If a record of instructions is due with the same instruction and in time, it goes first.
  */
 static void svm_lwp_late_branch(struct kvm_vcpu *vcpu, const struct lwp_retired *r)
 {
@@ -385,8 +384,9 @@ static bool svm_lwp_due_with(struct svm_lwp *lwp, enum lwp_kind kind, const stru
 }
 
 /*
- * An instruction retires behind events that have passed unseen. If these were more than a period,
- * its record, too, is late. So is a record of the other kind that is due here and has to give way.
+ * An instruction retires after events that have passed unseen. If those were more than a period,
+ * its record is late too. A record of the other kind that is due here has to wait, and is late as
+ * well.
  */
 static void svm_lwp_retire_behind(struct kvm_vcpu *vcpu, enum lwp_kind kind,
 				  const struct lwp_retired *r)

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The guest runs at full speed while a counter counts it: what the counter sees and LWP does not
- * count, and the other way round.
+ * While a counter counts, the guest runs at full speed. This file corrects the differences between
+ * the counter and LWP.
  *
- * INT n, INT3, INTO and ICEBP retire at CPL 3 but end in the kernel. They are intercepted, the
- * counter is read, and they run without it, as they do between two steps. SYSCALL and SYSRET do not
- * retire: the user-return trap has them emulated. Instructions that KVM completes are told to the
- * source here.
+ * INT n, INT3, INTO and ICEBP retire at CPL 3 and end in the kernel: the counter counts them, LWP
+ * does not. They are intercepted, the counter is read, and they run while it is stopped. SYSCALL
+ * and SYSRET do not retire, because the user-return trap has KVM emulate them. The counter does not
+ * see instructions that KVM completes; the source is told of them here.
  */
 #include "svm.h"
-#include "lwp.h"
+#include "lwp_svm.h"
 
 #define SOFT_EXCEPTIONS (BIT(BP_VECTOR) | BIT(OF_VECTOR))
 
-/* Intercept what the counter would count wrongly, or stop to. */
+/* Switch the intercepts of instructions that the counter would count wrongly on or off. */
 void svm_lwp_watch_soft(struct vcpu_svm *svm, bool on)
 {
 	u32 *word = &svm->vmcb01.ptr->control.intercepts[INTERCEPT_EXCEPTION];
@@ -34,7 +34,7 @@ void svm_lwp_watch_soft(struct vcpu_svm *svm, bool on)
 	}
 }
 
-/* True: the exit was one of these, which runs at the next entry. */
+/* True: the exit was for one of these instructions. It runs at the next entry. */
 bool svm_lwp_soft(struct kvm_vcpu *vcpu, u32 exit_code)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
@@ -60,7 +60,7 @@ static void svm_lwp_completed(struct kvm_vcpu *vcpu, enum lwp_branch_class branc
 	mutex_unlock(&lwp->lock);
 }
 
-/* An instruction that was intercepted is done, rIP is behind it. None of these branches. */
+/* KVM has completed an intercepted instruction and advanced rIP. None of these is a branch. */
 void svm_lwp_skipped(struct kvm_vcpu *vcpu)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
@@ -71,7 +71,7 @@ void svm_lwp_skipped(struct kvm_vcpu *vcpu)
 		svm_lwp_completed(vcpu, LWP_BRANCH_NONE);
 }
 
-/* What the emulator has executed, if it was a near branch. */
+/* The class of the near branch that the emulator has executed, or LWP_BRANCH_NONE. */
 static enum lwp_branch_class svm_lwp_emulated_branch(struct kvm_vcpu *vcpu)
 {
 	const struct x86_emulate_ctxt *ctxt = vcpu->arch.emulate_ctxt;
@@ -85,8 +85,8 @@ static enum lwp_branch_class svm_lwp_emulated_branch(struct kvm_vcpu *vcpu)
 }
 
 /*
- * KVM's emulator has completed an instruction, or a part of a repeated one, which counts when rIP
- * leaves it.
+ * KVM's emulator has completed an instruction, or some iterations of a repeated one. A repeated
+ * instruction counts when rIP leaves it.
  */
 void svm_lwp_emulated(struct kvm_vcpu *vcpu)
 {

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Counting at CPL 3 by single steps: what is done before each VM-Entry, what a #DB means, and how
- * the guest is kept from seeing RFLAGS.TF.
+ * Counting at CPL 3 by single steps: the work before each VM-Entry, the handling of #DB, and how
+ * KVM hides RFLAGS.TF from the guest.
  *
  * LWP's RFLAGS.TF exists only between svm_lwp_before_run() and svm_lwp_after_run(), around VMRUN.
  * Its other owners (the guest, KVM_GUESTDBG_SINGLESTEP, the NMI window) keep theirs in the VMCB all
- * the time, so nothing else in KVM needs to know. What could carry the flag away inside the guest
- * is looked for in the next instruction, before it runs, and is emulated, or runs without the flag.
+ * the time, so no other code of KVM has to know of LWP's. KVM decodes the next instruction before
+ * it runs. An instruction that could copy the flag to where the guest sees it is emulated, or runs
+ * without the flag.
  */
 #include <asm/debugreg.h>
 #include <trace/events/ipi.h>
 
 #include "svm.h"
 #include "x86.h"
-#include "lwp.h"
+#include "lwp_svm.h"
 #include "lwp_trace.h"
 
 /*
- * Faults and traps whose delivery would push the flag: intercepted while stepping and queued again.
- * #UD, #DB, #AC and #MC are intercepted anyway; INT3 and INTO run without the flag.
+ * Exceptions whose delivery would push the flag. They are intercepted while stepping, and queued
+ * again. KVM always intercepts #UD, #DB, #AC and #MC; INT3 and INTO run without the flag.
  */
 #define LWP_EXCEPTIONS                                                                        \
 	(BIT(DE_VECTOR) | BIT(BR_VECTOR) | BIT(NM_VECTOR) | BIT(TS_VECTOR) | BIT(NP_VECTOR) | \
@@ -40,7 +41,7 @@ static bool svm_lwp_steps(const struct lwp_engine *e)
 				    svm_lwp_counts(e, LWP_KIND_BRE) || svm_lwp_clock_steps(e));
 }
 
-/* Is something to be done when the vCPU runs at CPL 3? */
+/* Has LWP work to do when the vCPU runs at CPL 3? */
 static bool svm_lwp_active(struct svm_lwp *lwp)
 {
 	const struct lwp_engine *e = &lwp->engine;
@@ -80,7 +81,7 @@ static void svm_lwp_set_step(struct vcpu_svm *svm, enum svm_lwp_step step)
 	svm_lwp_set_exceptions(svm, step == SVM_LWP_STEP_INSN || step == SVM_LWP_STEP_IRET);
 }
 
-/* RESET and INIT: no intercept of ours is left. */
+/* RESET and INIT: remove all intercepts of LWP. */
 void svm_lwp_disarm(struct kvm_vcpu *vcpu)
 {
 	struct vcpu_svm *svm = to_svm(vcpu);
@@ -115,7 +116,9 @@ enum lwp_branch_class svm_lwp_branch_class(const struct lwp_insn *insn)
 	}
 }
 
-/* How the next instruction counts. A target that cannot be read faults when the branch executes. */
+/*
+ * Set how the next instruction counts. If its target cannot be read, the branch itself will fault.
+ */
 static void svm_lwp_describe(struct kvm_vcpu *vcpu, struct svm_lwp_next *next)
 {
 	const struct lwp_insn *insn = &next->insn;
@@ -143,39 +146,26 @@ static void svm_lwp_describe(struct kvm_vcpu *vcpu, struct svm_lwp_next *next)
 static void svm_lwp_look(struct kvm_vcpu *vcpu)
 {
 	struct svm_lwp_next *next = &to_svm(vcpu)->lwp.next;
-	u64 linear = kvm_get_linear_rip(vcpu);
-	unsigned int len =
-		min_t(unsigned int, LWP_INSN_MAX_LENGTH, PAGE_SIZE - offset_in_page(linear));
-	enum lwp_code_bits bits = svm_lwp_code_bits(vcpu);
-	u8 bytes[LWP_INSN_MAX_LENGTH];
-	enum lwp_decode verdict;
-	struct x86_exception e;
 
 	memset(next, 0, sizeof(*next));
 	next->valid = true;
 	next->ip = kvm_rip_read(vcpu);
-	next->retired.address = linear;
-	if (!svm_lwp_fetch(vcpu, linear, bytes, len, &e))
-		return;
-	verdict = lwp_insn_decode(bytes, len, bits, &next->insn);
-	if (verdict == LWP_DECODE_MORE &&
-	    svm_lwp_fetch(vcpu, linear + len, bytes + len, LWP_INSN_MAX_LENGTH - len, &e))
-		verdict = lwp_insn_decode(bytes, LWP_INSN_MAX_LENGTH, bits, &next->insn);
-	next->known = verdict == LWP_DECODE_OK;
+	next->retired.address = kvm_get_linear_rip(vcpu);
+	next->known = svm_lwp_insn_at_rip(vcpu, &next->insn);
 	if (next->known)
 		svm_lwp_describe(vcpu, next);
 }
 
 enum svm_lwp_way {
 	LWP_WAY_STEP, /* run it with RFLAGS.TF */
-	LWP_WAY_RUN, /* run it without: it leaves CPL 3, or is completed by KVM */
-	LWP_WAY_BOUNCE, /* complete VMRUN of a nested guest and come back at once */
+	LWP_WAY_RUN, /* run it without RFLAGS.TF: it leaves CPL 3, or KVM completes it */
+	LWP_WAY_BOUNCE, /* complete VMRUN of a nested guest and exit at once */
 	LWP_WAY_IRET, /* step over an IRET */
 	LWP_WAY_EMULATE, /* KVM's emulator executes it */
-	LWP_WAY_EMULATE_SS, /* the same, and the guest's own trap waits one instruction */
+	LWP_WAY_EMULATE_SS, /* the same; the guest's own trap waits for one more instruction */
 };
 
-/* How the next instruction is brought to retire without the guest seeing the flag. */
+/* How to make the next instruction retire without the guest seeing the flag. */
 static enum svm_lwp_way svm_lwp_way(struct kvm_vcpu *vcpu, const struct svm_lwp_next *next)
 {
 	if (!next->known)
@@ -207,8 +197,8 @@ static enum svm_lwp_way svm_lwp_way(struct kvm_vcpu *vcpu, const struct svm_lwp_
 }
 
 /*
- * MOV SS and POP SS hold back a single-step trap for one instruction, which the emulator does not
- * know.
+ * Emulate the next instruction. ss: MOV SS and POP SS delay a single-step trap by one instruction,
+ * which the emulator does not do.
  */
 static int svm_lwp_emulate(struct kvm_vcpu *vcpu, bool ss)
 {
@@ -227,7 +217,10 @@ static int svm_lwp_emulate(struct kvm_vcpu *vcpu, bool ss)
 	return r;
 }
 
-/* At CPL 3 with the lock held. True: do not enter the guest but return *r, see svm_lwp_enter(). */
+/*
+ * Before an instruction at CPL 3, with the lock held: store what is due. True: an exception was
+ * queued, and the guest is not to be entered before it is injected.
+ */
 static bool svm_lwp_boundary(struct kvm_vcpu *vcpu)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
@@ -295,9 +288,9 @@ static enum svm_lwp_way svm_lwp_prepare(struct kvm_vcpu *vcpu, bool *again)
 }
 
 /*
- * The last thing before VM-Entry in process context, after events have been injected. Stores what
- * is due, and arranges that the next instruction at CPL 3 is counted. True: do not enter the guest,
- * but return *r from vcpu_enter_guest().
+ * The last call before VM-Entry in process context, after events have been injected. Stores records
+ * that are due, and makes sure that the next instruction at CPL 3 is counted. True: do not enter
+ * the guest, but return *r from vcpu_enter_guest().
  */
 bool svm_lwp_enter(struct kvm_vcpu *vcpu, int *r)
 {
@@ -306,7 +299,7 @@ bool svm_lwp_enter(struct kvm_vcpu *vcpu, int *r)
 	enum svm_lwp_way way;
 	bool again;
 
-	/* The request only makes every vCPU pass here. */
+	/* The request has done its work: it made this vCPU come here. */
 	kvm_check_request(KVM_REQ_LWP, vcpu);
 	if (!lwp->enabled || svm_lwp_idle(vcpu))
 		return false;
@@ -319,7 +312,7 @@ bool svm_lwp_enter(struct kvm_vcpu *vcpu, int *r)
 	if (lwp->trapping && way != LWP_WAY_IRET)
 		svm_lwp_trap_iret(svm, !svm_lwp_source_quiet(vcpu));
 	lwp->by_hand = false;
-	/* What runs without a step is completed elsewhere, if it counts at all. */
+	/* Without a step the instruction is counted elsewhere, if it counts at all. */
 	if (way == LWP_WAY_RUN)
 		lwp->next.valid = false;
 	svm_lwp_account(vcpu);
@@ -356,10 +349,13 @@ void svm_lwp_before_run(struct vcpu_svm *svm)
 
 	lwp->ran = bounce ? SVM_LWP_STEP_NONE : lwp->step;
 	lwp->step = SVM_LWP_STEP_NONE;
-	/* So, too, if the source's interrupt came after the last look. */
+	/* The source may have interrupted after svm_lwp_source_check(). */
 	if (lwp->at_speed && svm->vmcb->save.cpl == 3 && svm_lwp_source_interrupted(&svm->vcpu))
 		bounce = true;
-	/* An interrupt of the host awaits the guest: VMRUN completes and no instruction does. */
+	/*
+	 * With an interrupt of the host pending, VMRUN completes and no instruction of the guest
+	 * does.
+	 */
 	if (bounce)
 		smp_send_reschedule(svm->vcpu.cpu);
 	if (lwp->trapping)
@@ -378,8 +374,8 @@ bool svm_lwp_stepped(const struct vcpu_svm *svm)
 }
 
 /*
- * After #VMEXIT: RFLAGS.TF as the guest and its other owners have it. A completed IRET has loaded
- * it.
+ * After #VMEXIT: restore RFLAGS.TF to the value of its other owners. A completed IRET has loaded it
+ * already.
  */
 void svm_lwp_after_run(struct vcpu_svm *svm)
 {
@@ -397,8 +393,8 @@ void svm_lwp_after_run(struct vcpu_svm *svm)
 }
 
 /*
- * The instruction that was looked at has completed, in the guest or in KVM's hands; rIP is that of
- * the next one. A repeated string instruction counts when rIP leaves it.
+ * The guest or KVM has completed the instruction in lwp->next; rIP is that of the following one. A
+ * repeated string instruction counts when rIP leaves it.
  */
 void svm_lwp_retired(struct kvm_vcpu *vcpu)
 {
@@ -422,9 +418,9 @@ void svm_lwp_retired(struct kvm_vcpu *vcpu)
 }
 
 /*
- * DR6.B0-B3 that came with a step and count. Conditions of breakpoints that are not enabled may be
- * reported too; an enabled one on an instruction is a fault of its own, before that instruction,
- * and comes again.
+ * The bits DR6.B0 to B3 of a step that are the guest's own. The processor may also report
+ * conditions of breakpoints that are not enabled; they are dropped. So are enabled breakpoints on
+ * instructions: these fault before their instruction, and will come by themselves.
  */
 static u64 svm_lwp_watchpoints(u64 dr6, u64 dr7)
 {
@@ -442,8 +438,8 @@ static u64 svm_lwp_watchpoints(u64 dr6, u64 dr7)
 }
 
 /*
- * #DB was intercepted. True: it was LWP's step and nobody else's business. Else the vector's
- * handler goes on with DR6 in the VMCB that has what is left.
+ * #DB was intercepted. True: only LWP's step raised it. False: the handler of #DB continues; DR6.BS
+ * is cleared in the VMCB if only LWP stepped.
  */
 bool svm_lwp_db(struct kvm_vcpu *vcpu)
 {
@@ -464,8 +460,8 @@ bool svm_lwp_db(struct kvm_vcpu *vcpu)
 }
 
 /*
- * An exception exit. True: it was intercepted for LWP only and waits to be injected, without the
- * flag in the image of RFLAGS that is pushed.
+ * An exception was intercepted. True: it was for LWP only, and is queued for injection; the image
+ * of RFLAGS that its delivery pushes has no flag of LWP's.
  */
 bool svm_lwp_exception(struct kvm_vcpu *vcpu, u32 exit_code)
 {

@@ -5,9 +5,9 @@
 
 #include "vm.h"
 
-/* Begin with none counted; ends the program if it cannot trace. */
+/* Begin to count, from 0. Ends the program if it cannot trace. */
 void exit_reasons_begin(void);
-/* Call with each exit code that was seen and its count, in the order of the codes, then stop. */
+/* Stop, and call with each exit code that has come and its count, in the order of the codes. */
 void exit_reasons_end(void (*call)(unsigned int reason, unsigned int count));
 
 #endif

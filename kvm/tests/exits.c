@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * exits RUNS: how often a guest that does not use LWP exits, by exit code, one line for each run. To be compared
- * between KVM with LWP and without. The guest has no timer; exits for interrupts of the host are left out.
+ * exits RUNS: how often a guest that does not use LWP exits, by exit code, one line for each run. The lines must be
+ * the same with KVM with LWP and without. The guest has no timer; exits for interrupts of the host are left out.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include "exit_reasons.h"
-#include "program.h"
+#include "counted.h"
 
 #define EXIT_INTR 0x60
 #define EXIT_NMI 0x61
 
-/* At CPL 0: what LWP would have to notice if it were in use. */
+/* At CPL 0: instructions that LWP would intercept if it were in use. */
 extern const u8 kernel[], kernel_end[];
 asm(".pushsection .text\n"
     "kernel:\n"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * hostile [SECONDS [SEED]] | attributes COUNT [SEED]: guests that do what they can to make LWP write where it must not, or to upset the
- * host. Each round is a new VM of a random kind. Memory that is none of theirs has a pattern: of the guest's
- * kernel, of other processes, of another VM, and around the VM's memory in this process. With `attributes` it is
- * user space alone, until it has set so many images, context arrays and live contexts.
+ * hostile [SECONDS [SEED]] | attributes COUNT [SEED]: guests that try to make LWP write where it must not, or to
+ * disturb the host. Each round is a new VM of a random kind. Memory that a program must not reach has a pattern: the
+ * memory of the guest's kernel, of other processes, of another VM, and around the VM's memory in this process. With
+ * `attributes` only user space is hostile, until it has set COUNT images, context arrays and live contexts.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A hostile hypervisor in the guest: random bytes where VMLOAD finds the state of LWP, also while it runs. And a
- * hostile user space: random images and context arrays. What is not in the guest's tables must stay as it is.
+ * A hostile hypervisor in the guest writes random bytes where VMLOAD reads the state of LWP, also during VMLOAD. A
+ * hostile user space sets random images and context arrays. Memory that is not in the guest's tables must not change.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ static void hide(struct vm *vm, u64 cr3)
 		((u64 *)(vm->mem + cr3 + 0x3000))[(HIDDEN >> 12) + i] = 0;
 }
 
-/* A state that is good, or nearly. */
+/* A state that is valid, or nearly valid. */
 static void random_image(u64 *state, u8 *image)
 {
 	struct lwp_state st = {
@@ -152,7 +152,7 @@ static void set_contexts(struct vm *vm, u64 *state)
 	set(vm->fd, KVM_LWP_VM, KVM_LWP_VM_CONTEXTS, &c);
 }
 
-/* One of them goes live, which nobody verifies. */
+/* Make one of them live; KVM does not verify that. */
 static void set_live(struct vcpu *v, u64 *state)
 {
 	struct kvm_lwp_live live = {

@@ -23,7 +23,7 @@
 #define UNMAP_CODE (VM_CODE + 0x20000)
 #define IDLE_CODE (VM_CODE + 0x24000)
 
-/* rsi: table of pointers, r12: seed, r13: what the program's records say */
+/* rsi: table of pointers, r12: seed, r13: signature in the program's records */
 extern const u8 attack[], attack_end[], idle[], idle_end[], unmap[], unmap_end[];
 asm(".pushsection .text\n"
     "attack:\n"
@@ -138,7 +138,7 @@ static void prepare_program(struct attack *a, u32 n, u64 *state)
 		lwp_put64(a->vm->mem + TABLE(n) + i * 8, random_pointer(state));
 	p->cr3 = n == 2 ? VM_CR3_OTHER : VM_CR3;
 	p->fs = 0x1000 * (n & 1);
-	/* No byte is also one of another's: records that lie over each other make no third. */
+	/* No two programs have a byte in common: overlapping records cannot look like a third program's. */
 	p->signature = 0x1112131415161718ull + n * 0x1010101010101010ull;
 	p->regs.rip = CODE(n);
 	p->regs.rsp = VM_STACK_TOP - n * 0x4000;
@@ -148,7 +148,7 @@ static void prepare_program(struct attack *a, u32 n, u64 *state)
 	p->regs.r13 = p->signature;
 }
 
-/* Where a stopped program goes on at CPL 3. */
+/* Save where a stopped program continues at CPL 3. */
 static void save_program(struct attack *a, struct vcpu *v, struct program *p, u32 n, int stop,
 			 u64 *state)
 {
@@ -167,7 +167,7 @@ static void save_program(struct attack *a, struct vcpu *v, struct program *p, u3
 	p->regs.rflags = 0x202;
 	if (f.cs == 0x23)
 		return;
-	/* It did not come from CPL 3. */
+	/* It was not at CPL 3. */
 	p->regs.rip = CODE(n);
 	p->regs.rsp = VM_STACK_TOP - n * 0x4000;
 }
@@ -202,7 +202,7 @@ static bool run(struct attacker *t, int *stop)
 	return false;
 }
 
-/* All places where the first address space may have blocks and rings: its own, or those of what comes later. */
+/* Map the blocks and rings of the first address space: its own, or those of the later program. */
 static void map_lwp_memory(struct vm *vm, bool later)
 {
 	static const u64 places[] = { VM_BLOCK, VM_RING, HOSTILE_PRIVATE };
@@ -212,7 +212,7 @@ static void map_lwp_memory(struct vm *vm, bool later)
 		map_pages(vm, VM_CR3, places[i], later ? HOSTILE_NEXT : places[i], 7);
 }
 
-/* The address space of programs 0 and 1 has gone, another program has its CR3 now: it must not notice. */
+/* Programs 0 and 1 have ended. A later program gets their CR3, and LWP must not touch its memory. */
 static void reuse_cr3(struct attacker *t)
 {
 	struct kvm_regs regs = { .rip = IDLE_CODE, .rsp = VM_STACK_TOP, .rflags = 0x202 };
@@ -221,7 +221,7 @@ static void reuse_cr3(struct attacker *t)
 
 	pthread_mutex_lock(&a->program[0].lock);
 	pthread_mutex_lock(&a->program[1].lock);
-	/* No kernel gives CR3 to another address space without having loaded another one meanwhile. */
+	/* A kernel loads another CR3 before it gives the CR3 of an ended program to a new one. */
 	enter_program(a, t->v, &regs, VM_CR3_OTHER, 0);
 	run(t, &stop);
 	map_lwp_memory(a->vm, true);
@@ -233,7 +233,7 @@ static void reuse_cr3(struct attacker *t)
 	pthread_mutex_unlock(&a->program[0].lock);
 }
 
-/* What a program may do to itself, or have done to it. */
+/* Random changes to a program's state, by itself or by its kernel. */
 static void mischief(struct attacker *t, u32 n)
 {
 	struct attack *a = t->a;
@@ -298,7 +298,7 @@ static void *attacker_thread(void *arg)
 	return NULL;
 }
 
-/* A program that hangs itself and its kernel loses its turn every second. */
+/* Interrupt the thread every second: a program may hang itself and its kernel. */
 static void join_kicking(pthread_t thread, struct attacker *t)
 {
 	struct timespec until;

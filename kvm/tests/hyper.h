@@ -20,7 +20,7 @@
 #define VMCB_RIP (VMCB_SAVE + 0x178)
 #define VMCB_RAX (VMCB_SAVE + 0x1f8)
 
-/* What VMRUN does not switch. */
+/* Registers that VMRUN does not switch. */
 struct hyper_guest {
 	struct kvm_regs regs;
 };
@@ -31,15 +31,15 @@ struct hyper {
 	struct hyper_guest guest[HYPER_GUESTS];
 };
 
-/* A machine whose CPUID offers LWP state in VMCBs if `area`, in a KVM_LWP_CONTEXT_*. */
+/* A machine with KVM_LWP_CONTEXT_* contexts; `area`: its CPUID offers LWP state in VMCBs. */
 void hyper_init(struct hyper *h, u32 context, bool area);
 /* The vCPU at CPL 0, at the hypervisor's beginning. */
 void hyper_start(struct hyper *h);
 /* A guest at CPL 3 at linear address rip, with the hypervisor's tables; `npt`: behind nested paging. */
 void hyper_guest(struct hyper *h, u32 index, u64 rip, bool npt);
-/* Run a guest until it exits; returns its exit code, or what vm_run() gave if that was something else. */
+/* Run a guest until it exits; returns its exit code, or another result of vm_run(). */
 u64 hyper_run(struct hyper *h, u32 index);
-/* The guest's VMMCALL is done: it goes on behind it. */
+/* Have the guest continue behind its VMMCALL. */
 void hyper_skip_vmmcall(struct hyper *h, u32 index);
 u8 *hyper_vmcb(const struct hyper *h, u32 index);
 u8 *hyper_image(const struct hyper *h, u32 index);

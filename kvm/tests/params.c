@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What KVM tells of itself beside its ioctls: statistics and the parameters of kvm_amd.
+ * Data of KVM that does not come by ioctl: statistics and the parameters of kvm_amd.
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What user space is promised: CPUID, MSRs, capability, attributes; bad input; refusals.
+ * The interface to user space: CPUID, MSRs, capability, attributes; bad input; refusals.
  */
 #include <errno.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <sys/mount.h>
 #include <unistd.h>
-#include "program.h"
+#include "counted.h"
 
 #define TRACING "/sys/kernel/tracing/"
 

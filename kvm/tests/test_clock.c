@@ -6,8 +6,8 @@
  * With the argument "rnh" the processor must have a counter of reference clocks, else none.
  */
 #include <string.h>
-#include "counters.h"
-#include "program.h"
+#include "host_counters.h"
+#include "counted.h"
 
 #define CNH 5
 #define RNH 6
@@ -21,14 +21,14 @@ PROGRAM(loop, "	mov $20000, %ecx\n"
 	      "	dec %ecx\n"
 	      "	jnz 1b\n");
 
-/* A tenth of the loop, for what is stepped. */
+/* A tenth of the loop, for tests that step. */
 #define SHORT_LOOP 6001
 static void shorten(void)
 {
 	lwp_put32(vm->mem + VM_CODE + 6, 2000);
 }
 
-/* How many have been counted of an event that stores no record. */
+/* The count of an event that stores no record. */
 static u32 rest(u32 event)
 {
 	return REST - block_counter(vm, event);
@@ -93,7 +93,7 @@ static void a_short_interval_does_not_stop_the_guest_more_often(void)
 	vm_free(vm);
 }
 
-/* All is stepped for the records of instructions, and clocks pass in the guest as before. */
+/* KVM steps for the records of instructions; clocks still pass in the guest. */
 static void clocks_go_on_while_other_events_are_stepped(void)
 {
 	begin_delivery(loop, loop_end, 0, LWP_F_CNH | LWP_F_IRE);
@@ -165,7 +165,7 @@ static void clocks_of_the_kernel_do_not_count(void)
 	vm_free(vm);
 }
 
-/* A later program that finds the counters free has them. */
+/* A later program gets the counters if they are free then. */
 static void without_a_counter_no_clock_is_counted(void)
 {
 	unsigned int taken = take_counters();

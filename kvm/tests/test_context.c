@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Contexts: the state follows address space and thread, between vCPUs too, without the guest doing
- * anything for it; and `os` contexts by MSR.
+ * Contexts: the state follows address space and thread, also between vCPUs, without help from the
+ * guest; and `os` contexts by MSR.
  */
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -77,7 +77,7 @@ static void another_cr3_is_another_address_space(void)
 	vm_free(vm);
 }
 
-/* What KVM_SET_SREGS, KVM_SET_REGS and FS base make of w: a thread that goes on where v stopped. */
+/* Set the registers and FS base of w so that the thread continues there from where `from` stopped. */
 static void go_on_at(struct vcpu *w, struct vcpu *from, u64 fs_base)
 {
 	struct kvm_sregs s;
@@ -92,7 +92,7 @@ static void go_on_at(struct vcpu *w, struct vcpu *from, u64 fs_base)
 
 /*
  * The thread moves to vCPU 1 while vCPU 0, where its state is live, does nothing at all. vCPU 1 has
- * run another one before: a vCPU that has not switched since the first LLWPCB takes nothing away.
+ * run another thread before: a vCPU that has not switched since the first LLWPCB takes no context.
  */
 static void a_thread_takes_its_context_to_another_vcpu(void)
 {
@@ -163,7 +163,7 @@ static void an_idle_kernel_takes_no_context_away(void)
 	vm_free(vm);
 }
 
-/* A block that was changed behind the state's back is not this state's: dropped without a write. */
+/* A state whose block was changed while it was parked is dropped without a write. */
 static void a_state_whose_block_is_gone_is_dropped(void)
 {
 	begin();
@@ -217,7 +217,7 @@ static int run_from(const u8 *code)
 	return vm_run(vm, v);
 }
 
-/* At the first instruction behind the switch the state is there, or has gone. */
+/* The state is resumed, or parked, before the first instruction after the switch. */
 static void a_write_of_cr3_alone_is_noticed(void)
 {
 	begin();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Saving and restoring: everything that user space saves of a VM is carried into a new one, at any
- * instruction boundary and whatever the guest's memory looks like at that moment.
+ * Saving and restoring: the test moves everything that user space saves of a VM into a new one, at
+ * any instruction boundary and with any contents of the guest's memory.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static void set_policy(struct vm *vm, u32 context)
 	attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &policy);
 }
 
-/* The VM's contexts, whose memory is the caller's to free. */
+/* The VM's contexts. The caller frees their memory. */
 static int get_contexts(struct vm *vm, struct kvm_lwp_contexts *c)
 {
 	int r;
@@ -40,7 +40,7 @@ static int get_contexts(struct vm *vm, struct kvm_lwp_contexts *c)
 	return r;
 }
 
-/* What there is of LWP, as QEMU takes it along. */
+/* Move the state of LWP as QEMU does. */
 static int carry_lwp(struct vm *old, struct vm *vm)
 {
 	struct vcpu *from = &old->vcpu[0], *to = &vm->vcpu[0];
@@ -63,7 +63,7 @@ static int carry_lwp(struct vm *old, struct vm *vm)
 	return r;
 }
 
-/* The VM goes on as a new one. */
+/* Move the VM into a new one. */
 static struct vm *migrate(struct vm *old, u32 context)
 {
 	u32 m, msrs[] = { 0xc0000081, 0xc0000082, 0xc0000084, FS_BASE, LWP_MSR_CFG };
@@ -168,7 +168,7 @@ asm(".pushsection .text\n"
     "parts_end:\n"
     ".popsection\n");
 
-/* A block that cannot be read: whoever looks the context up leaves it parked, and counts nothing. */
+/* While the block cannot be read, a lookup leaves the context parked and nothing counts. */
 static void saving_takes_no_context_away(void)
 {
 	struct kvm_lwp_contexts c;
@@ -205,7 +205,7 @@ static void a_live_context_needs_no_memory_to_go_on(void)
 	vm_free(vm);
 }
 
-/* What is parked when the VM is saved is looked up again, in the new VM as in the old one. */
+/* A context that is parked when the VM is saved is found again, in the new VM as in the old one. */
 static void a_parked_context_is_found_again(void)
 {
 	begin(parts, parts_end, KVM_LWP_CONTEXT_AUTO);
@@ -236,7 +236,7 @@ asm(".pushsection .text\n"
 
 /*
  * os: RDMSR has parked the state, WRMSR has written the pointer back, and CPL 3 has not been
- * reached when the VM is saved. Were the block read afresh, it would say 1000 again.
+ * reached when the VM is saved. If KVM read the block again, the counter would be 1000 again.
  */
 static void a_pointer_that_was_written_finds_its_state(void)
 {
@@ -255,8 +255,8 @@ static void a_pointer_that_was_written_finds_its_state(void)
 }
 
 /*
- * Each NOP stores a record, and the ring is not there: the first store faults before the second
- * NOP. The kernel, which is us, returns there, and the VM is saved before anything has run.
+ * Each NOP stores a record, and the ring is not mapped: the first store faults before the second
+ * NOP. The test, as the kernel, returns there, and saves the VM before anything has run.
  */
 static void faulted_and_about_to_return(u64 *rip, u8 shadow)
 {

@@ -43,7 +43,7 @@ asm(".pushsection .text\n"
 
 static struct hyper h;
 
-/* State before LLWPCB: LWP off, LWP_CFG as the hypervisor gives it to this guest. */
+/* The state before LLWPCB: LWP off, and the LWP_CFG that the hypervisor gives this guest. */
 static void initial_image(u32 index, u64 cfg)
 {
 	struct lwp_state st = { .cfg = cfg };
@@ -72,7 +72,7 @@ static void begin(bool npt)
 	h.guest[1].regs.rbx = BLOCK_B;
 }
 
-/* A guest up to its next VMMCALL; SYSCALL and OUT come to the test and go on. */
+/* Run a guest up to its next VMMCALL. The test gets SYSCALL and OUT, and continues. */
 static bool part(u32 index)
 {
 	u64 stop;
@@ -198,7 +198,7 @@ static void patch_image(const u8 *bytes, u32 at, u32 len)
 	memcpy(hyper_image(&h, 0) + at, bytes, len);
 }
 
-/* What a hypervisor may leave there by malice or mistake. */
+/* Images that a hypervisor may leave there by malice or mistake. */
 static void a_bad_image_turns_lwp_off(void)
 {
 	static const u8 ones[LWP_IMAGE_SIZE] = { [0 ... LWP_IMAGE_SIZE - 1] = 0xff };
@@ -230,7 +230,7 @@ static void a_bad_image_turns_lwp_off(void)
 	}
 }
 
-/* Of four levels of paging, though no event would ever have it written to. */
+/* The guest has four levels of paging. The image is refused though no event would write there. */
 static void an_image_for_five_levels_turns_lwp_off(void)
 {
 	static const u8 address[] = { 0, 0, 0, 0, 0, 0x80, 0, 0 },

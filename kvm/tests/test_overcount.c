@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A processor whose counter of instructions is ahead of the truth with each entry of a guest at CPL 3 and with
- * each return to CPL 3 (pmu-overcount-ring): KVM finds out by how much, and records are those of single steps.
+ * A processor whose counter of instructions overcounts at each entry of a guest at CPL 3 and at each return to
+ * CPL 3 (pmu-overcount-ring). KVM measures by how much, and the records are those of single steps.
  */
-#include "program.h"
+#include "counted.h"
 
 #define PERIOD 500
 
 /*
- * 1 and 2,000 times 4 instructions, and as many faults, whose handler goes on behind DIV: number n > 1 is at
+ * 1 and 2,000 times 4 instructions, and 2,000 faults, whose handler returns behind DIV: number n > 1 is at
  * offset 11, 15, 16 or 19 as (n - 2) % 4 is 0 to 3.
  */
 PROGRAM(faults, "	mov $2000, %r8d\n" /* 5; 6 bytes */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Counting with performance counters: records are those of single steps, and nothing is lost or counted twice
- * at what a counter sees differently.
+ * Counting with performance counters: records are those of single steps. Instructions that a counter counts and LWP
+ * does not, or the other way round, are neither lost nor counted twice.
  *
- * The argument is by how many instructions the counters' interrupts come late (0). perf adds one when it gives a
- * thread its counter back with one event left, as it never arms for one; `exact` gets a margin of one more than
- * both, so it may not overshoot once.
+ * The argument is the number of instructions by which the counters' interrupts come late (0). perf adds one when it
+ * gives a thread its counter back with one event left, because it never arms for one. `exact` gets a margin of one
+ * more than both, so it must never overshoot.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -14,14 +14,14 @@
 #include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
-#include "counters.h"
-#include "program.h"
+#include "host_counters.h"
+#include "counted.h"
 
 #define PERIOD 5000
 
 static unsigned int skid;
 
-/* A machine whose user space has said nothing. */
+/* A machine whose user space has set no policy. */
 static void prompt_is_the_default(void)
 {
 	struct kvm_lwp_policy policy = { .delivery = 0 };
@@ -47,7 +47,7 @@ static void set_margin(unsigned int margin)
 	set_parameter("lwp_margin", text);
 }
 
-/* What `exact` may step for each record: the margin, and what KVM's own exits cost. */
+/* Steps that `exact` may take for each record: the margin, and some for KVM's own exits. */
 static void spared_steps(u32 records)
 {
 	u64 steps = vm_stat(v, "lwp_steps");
@@ -75,7 +75,7 @@ static void exact_names_the_very_instruction(void)
 	vm_free(vm);
 }
 
-/* The n-th branch is the JNZ of round n, always at offset 13. */
+/* The n-th branch is the JNZ of round n, at offset 13. */
 static void exact_branches_step_to_the_very_one(void)
 {
 	begin_delivery(loop, loop_end, 0, LWP_F_BRE);
@@ -114,8 +114,8 @@ static void both_events_share_one_deadline(void)
 }
 
 /*
- * What a counter does not see as LWP does. In each round 9 count: CPUID, MOV, PUSH, LEA, PUSH, far RET, NOP, DEC,
- * JNZ; INT n, INT3 and SYSCALL do not. The far RET stays at CPL 3: an instruction and no branch.
+ * Instructions that a counter and LWP count differently. In each round LWP counts 9: CPUID, MOV, PUSH, LEA, PUSH, far
+ * RET, NOP, DEC, JNZ; INT n, INT3 and SYSCALL do not. The far RET stays at CPL 3: an instruction and no branch.
  */
 PROGRAM(mixed, "	mov $500, %r8d\n" /* 5; 6 bytes */
 	       "1:	cpuid\n"
@@ -132,7 +132,7 @@ PROGRAM(mixed, "	mov $500, %r8d\n" /* 5; 6 bytes */
 	       "	jnz 1b\n"
 	       "	mov $0x200000, %ebx\n");
 
-/* Goes on behind whatever stops the program. */
+/* Run to the end; continue after each stop. */
 static void run_through(u32 *soft, u32 *syscalls)
 {
 	int stop;
@@ -170,8 +170,8 @@ static void what_counters_see_differently_counts_as_in_steps(void)
 }
 
 /*
- * No margin: however late the interrupts come, the rate stays. One that is on time has the record name the
- * instruction behind the 5,000th.
+ * No margin: late interrupts do not change the rate. With an interrupt on time the record names the instruction
+ * behind the 5,000th.
  */
 static void prompt_takes_one_interrupt_a_record(void)
 {
@@ -188,7 +188,7 @@ static void prompt_takes_one_interrupt_a_record(void)
 	vm_free(vm);
 }
 
-/* Half of the skid as margin: all of the records are late, and counted as that; the counts are not. */
+/* The margin is half of the skid: all records are late and counted as overshoots; the counts are true. */
 static void an_overshoot_is_counted(void)
 {
 	set_margin(skid / 2);
@@ -202,7 +202,7 @@ static void an_overshoot_is_counted(void)
 	set_margin(skid + 2);
 }
 
-/* Chosen by KVM the margin begins far above the skid, and all is stepped that is nearer than that. */
+/* An automatic margin begins far above the skid; KVM steps all events that are nearer. */
 static void the_margin_is_found(void)
 {
 	set_margin(0);
@@ -217,7 +217,7 @@ static void the_margin_is_found(void)
 	set_margin(skid + 2);
 }
 
-/* It is stepped, and says so. */
+/* KVM steps, and its statistic has that. */
 static void without_a_counter_it_is_stepped(void)
 {
 	unsigned int taken = take_counters();
@@ -237,8 +237,8 @@ static void without_a_counter_it_is_stepped(void)
 }
 
 /*
- * 1,000 a second are 100 in a tenth of it, a few of which an interrupt of the host may cost. The rest of the time
- * the program runs, and is not counted.
+ * 1,000 steps a second are 100 in a tenth of a second; interrupts of the host may cost a few of them. The rest of
+ * the time the program runs uncounted.
  */
 static void prompt_steps_no_more_than_its_budget(void)
 {
@@ -257,7 +257,7 @@ static void prompt_steps_no_more_than_its_budget(void)
 	ok(steps >= 50 && steps <= windows * 100, "at most %llu tenths of a second: %llu steps",
 	   (unsigned long long)windows, (unsigned long long)steps);
 	is(100000 - block_counter(vm, 2), steps, "they are what has counted");
-	/* The time is added up when steps go on. */
+	/* KVM adds the uncounted time when it steps again. */
 	usleep(200000);
 	vm_start(vm, v);
 	run_to_end();
@@ -268,7 +268,7 @@ static void prompt_steps_no_more_than_its_budget(void)
 	set_parameter("lwp_step_budget", "100000");
 }
 
-/* KVM_RUN by another thread than before. */
+/* Another thread than before calls KVM_RUN. */
 PROGRAM(parts, "	.rept 3\n"
 	       "	mov $1000, %ecx\n"
 	       "1:	loop 1b\n"

@@ -5,7 +5,7 @@
  * that the program has not reached.
  */
 #include <stdio.h>
-#include "program.h"
+#include "counted.h"
 
 /* r8d rounds of 8 instructions, 5 of which branch; one more jump at the end. SYSCALL does not count. */
 PROGRAM(rounds, "1:	nop\n" /* 5 */
@@ -35,7 +35,7 @@ static bool is_in(u64 address, const u8 *offset, size_t n)
 	return false;
 }
 
-/* Run it; SYSCALLs go on. */
+/* Run to the end; continue after SYSCALLs. */
 static bool run_rounds(u32 n)
 {
 	int stop;
@@ -48,8 +48,8 @@ static bool run_rounds(u32 n)
 }
 
 /*
- * So many periods and one event. At the end the last interrupts may still be on their way: what had passed by
- * then stands in the counter, below zero, and is due.
+ * Run `periods` periods and one event. At the end the last interrupts may not have come yet: the counter is below
+ * zero by the events that have passed, and is due.
  */
 static void samples(u32 event, u32 periods, u32 period)
 {

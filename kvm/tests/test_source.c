@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Counters that interrupt late: what `exact` and `prompt` make of it. The source is kvm_amd's own fake, whose
- * interrupts come by a list of instructions too late.
+ * `exact` and `prompt` delivery with counters that interrupt late. The source is kvm_amd's own fake; a list says by
+ * how many instructions each of its interrupts comes late.
  *
  * The program is 200 NOPs, one byte each from offset 5 on: the n-th instruction is at offset 4 + n.
  */
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include "lwp_state.h"
-#include "program.h"
+#include "counted.h"
 
 PROGRAM(nops, "	.rept 200\n"
 	      "	nop\n"
@@ -61,7 +61,7 @@ static void exact_counts_an_overshoot_and_keeps_the_rate(void)
 /*
  * Armed for 30, late by 4: the 35th. Due at 60, armed for 26, late by 70: 130 have passed, two whole periods are
  * missed, the record names the 131st. Due at 150, late by 4: the 155th. Due at 180: 200 have passed when SLWPCB
- * asks, which the record names: 20 too many, so SLWPCB stores 29 - 20.
+ * reads the counter, and the record names SLWPCB: 20 too many, so SLWPCB stores 29 - 20.
  */
 static void prompt_names_the_next_instruction_and_counts_what_it_skips(void)
 {
@@ -125,7 +125,7 @@ PROGRAM(parts, "	.rept 20\n" /* 5 */
 	       "	nop\n"
 	       "	.endr\n");
 
-/* The array of contexts, which has one entry. To get it has the counter read. */
+/* The array of contexts, which has one entry. Getting it makes KVM read the counter. */
 static void contexts(unsigned long request, u8 entry[LWP_CTX_ENTRY_SIZE])
 {
 	struct kvm_lwp_contexts one = { .addr = (u64)entry, .size = LWP_CTX_ENTRY_SIZE };
@@ -149,7 +149,7 @@ static void counts_survive_a_switch_in_between(void)
 	is(vm_run(vm, v), VM_SYSCALL, "after 20 instructions");
 	contexts(KVM_GET_DEVICE_ATTR, entry);
 	is(lwp_get32(entry + LWP_CTX_ENTRY_IMAGE + LWP_IMAGE_COUNTERS + 4), 9, "29 - 20 are left");
-	/* To set the contexts parks them all. */
+	/* Setting the contexts parks them all. */
 	contexts(KVM_SET_DEVICE_ATTR, entry);
 	is(vm_get_msr(v, LWP_MSR_CBADDR), 0, "the state is put away");
 	run_to_end();
@@ -192,7 +192,7 @@ static void what_gives_way_to_a_late_record_is_late(void)
 	vm_free(vm);
 }
 
-/* Filters are for stepping: an IP filter that lets only the 101st to the 110th pass. */
+/* KVM steps for filters: an IP filter lets only the 101st to the 110th instruction pass. */
 static void filters_are_stepped(void)
 {
 	set_parameter("lwp_fake_skid", "50");

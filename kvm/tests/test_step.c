@@ -4,7 +4,7 @@
  * could not be stored is stored.
  */
 #include <sys/ioctl.h>
-#include "program.h"
+#include "counted.h"
 
 PROGRAM(straight, "	nop\n" /* 5 */
 		  "	push %rdx\n" /* 6 */

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The guest never sees the RFLAGS.TF with which KVM steps, and none of its ways out of a step goes uncounted.
- * What can carry the flag away: PUSHF and POPF; signal frames and every other image that exceptions,
- * interrupts, NMI and SMI leave; SYSCALL, SYSENTER, INT n, INT3, INTO, ICEBP; the shadow of MOV SS; repeated
- * strings; what KVM completes itself; the guest's own TF, breakpoints and DEBUGCTL.BTF; user space that looks or
- * single-steps at the same time. Task gates are completed by KVM with the RFLAGS that user space sees; the
+ * The guest never sees the RFLAGS.TF with which KVM steps, and each instruction counts however its step ends. The
+ * flag could become visible by: PUSHF and POPF; signal frames and all other images of RFLAGS that exceptions,
+ * interrupts, NMI and SMI push; SYSCALL, SYSENTER, INT n, INT3, INTO, ICEBP; the shadow of MOV SS; repeated
+ * strings; instructions that KVM completes; the guest's own TF, breakpoints and DEBUGCTL.BTF; user space that reads
+ * registers or single-steps at the same time. KVM completes task gates with the RFLAGS that user space sees; the
  * emulated processor of the nested lab does not intercept them.
  */
 #include <sys/ioctl.h>
 #include <sys/time.h>
-#include "program.h"
+#include "counted.h"
 
 PROGRAM(straight, "	nop\n" /* 5 */
 		  "	push %rdx\n" /* 6 */
@@ -274,7 +274,7 @@ static void user_space_single_steps_beside(void)
 	u32 i;
 
 	begin(flags, flags_end, 2);
-	/* LLWPCB first: it is completed by KVM. */
+	/* LLWPCB comes first, and KVM completes it. */
 	if (ioctl(v->fd, KVM_SET_GUEST_DEBUG, &dbg))
 		ok(false, "KVM_SET_GUEST_DEBUG");
 	is(vm_run(vm, v), VM_DEBUG, "stop after LLWPCB");
@@ -354,7 +354,7 @@ static void an_smi_in_mid_step_saves_no_tf(void)
 	vm_free(vm);
 }
 
-/* What a kernel does to run a signal handler: it keeps the frame's RFLAGS in the program's memory. */
+/* To run a signal handler, a kernel stores the frame's RFLAGS in the program's memory. */
 PROGRAM(signals, "	nop\n" /* 5 */
 		 "	mov (%rdi), %eax\n" /* 6: #PF */
 		 "	nop\n" /* 8 */
@@ -449,7 +449,7 @@ static void debugctl_btf_is_out_of_reach(void)
 PROGRAM(long_loop, "	mov $3000, %ecx\n"
 		   "1:	loop 1b\n");
 
-/* Signals stop KVM_RUN between any two instructions; user space then looks at everything there is. */
+/* Signals stop KVM_RUN between any two instructions; user space then reads the whole state. */
 static void user_space_sees_no_tf_in_mid_step(void)
 {
 	struct itimerval timer = { .it_interval.tv_usec = 10000, .it_value.tv_usec = 10000 };

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The threshold interrupt: after a record is stored and Threshold bytes or more of the ring are in use, vector
- * LWP_CFG[47:40] is requested at the vCPU's local APIC; from there on it is an interrupt like any other.
+ * LWP_CFG[47:40] is requested at the vCPU's local APIC, as any other interrupt is.
  *
  * The program counts 61 instructions (MOV, 60 LOOPs) and stores a record at every 10th: six records.
  */
-#include "program.h"
+#include "counted.h"
 
 #define CFG(vector) ((u64)(vector) << LWP_CFG_VECTOR_SHIFT | LWP_F_INT | LWP_F_IRE)
 #define LOOP (VM_CODE + 10)

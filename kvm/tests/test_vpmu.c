@@ -2,11 +2,11 @@
 /*
  * The guest's own performance counters and LWP at the same time: each counts what it would count alone.
  *
- * The argument is by how many instructions the interrupts of the host's counters come late (0).
+ * The argument is the number of instructions by which the interrupts of the host's counters come late (0).
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include "program.h"
+#include "counted.h"
 #include "vpmu.h"
 
 #define PERIOD 5000 /* of LWP */
@@ -33,7 +33,7 @@ PROGRAM(loop, "	mov $20000, %ecx\n" /* 5 */
 
 #define LOOP_INSTRUCTIONS (1 + 1 + 20000 * 3 + 1 + 1)
 
-/* The last far transfer is INT 80h, which is a branch to the PMU; interrupts are not the guest's. */
+/* The last far transfer is INT 80h, a branch for the PMU. Interrupts of the host do not count. */
 static void the_guest_counts(const char *what)
 {
 	is(vpmu_counted(v, 0), LOOP_INSTRUCTIONS, "the guest's instructions");

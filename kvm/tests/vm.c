@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The machine of vm.h. Every exception, INT 80h and SYSCALL end in a handler that does OUT to a port of its
- * own, which is how vm_run() learns of it; then the handler returns to the program.
+ * The machine of vm.h. Every exception, INT 80h and SYSCALL have a handler that does OUT to a port of
+ * its own. vm_run() recognises them by the port. Then the handler returns to the program.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +37,7 @@
 #define UCS32 0x43
 #define USS32 0x4b
 
-#define RUN_SECONDS 300 /* one that has not ended by then hangs, however slow the machine */
+#define RUN_SECONDS 300 /* a run that takes longer hangs, even on a slow machine */
 #define MAX_CPUID 256
 
 static unsigned int tests, failures;
@@ -120,7 +120,7 @@ void vm_map(struct vm *vm, u64 addr, bool present)
 
 		*pte = present ? *pte | 1 : *pte & ~(u64)1;
 	}
-	/* The tables changed behind the vCPU's back: have its TLB flushed. */
+	/* The vCPU does not know that the tables have changed: have its TLB flushed. */
 	for (i = 0; i < vm->vcpus; i++) {
 		struct kvm_sregs s;
 
@@ -211,9 +211,9 @@ static void write_tables(struct vm *vm)
 	memcpy(vm->mem + SYSCALL_ENTRY, "\xe6\xff\x48\x0f\x07", 5); /* out %al, $0xff; sysretq */
 }
 
-/* ---- life ---- */
+/* ---- set-up ---- */
 
-/* Tests that do not ask for another delivery want the very instructions. Without LWP this fails. */
+/* The default of the tests: records name the instruction of the event. It fails without LWP. */
 static void exact_delivery(struct vm *vm)
 {
 	struct kvm_lwp_policy policy = { .delivery = 0 };
@@ -348,9 +348,9 @@ void vm_start_kernel(struct vm *vm, struct vcpu *v, u64 rip)
 }
 
 /*
- * Deliver one exception. What a delivery touches for the first time is a nested page fault, after
- * which KVM injects the exception itself, from RFLAGS without TF: a test that was the first to have
- * one would not see what the processor pushes.
+ * Deliver one exception. The first delivery touches pages that are not mapped yet. That is a nested
+ * page fault, and KVM then injects the exception itself, with RFLAGS without TF: a test with the
+ * first exception would not see the image that the processor pushes.
  */
 static void take_exception(struct vm *vm, struct vcpu *v)
 {
@@ -373,7 +373,7 @@ static void set_32bit(struct vm *vm, struct vcpu *v)
 	s.cs.l = 0;
 	s.cs.db = 1;
 	s.ss = s.ds = s.es = s.fs = s.gs = segment(USS32, 3, 1, 3, false);
-	/* Not busy: all that the emulated processor of the nested lab takes in 32-bit mode. */
+	/* Not busy: the emulated processor of the nested lab takes no other type in 32-bit mode. */
 	s.tr.type = 9;
 	memset(vm->mem + s.tr.base, 0, 0x68);
 	lwp_put32(vm->mem + s.tr.base + 4, VM_KSTACK_TOP);

@@ -24,7 +24,7 @@
 #define VM_CR3 0x10000
 #define VM_CR3_OTHER 0x18000 /* another address space with the same contents */
 
-/* What vm_run() came back with: an exception or interrupt vector, or one of these. */
+/* The result of vm_run(): an exception or interrupt vector, or one of these. */
 #define VM_SYSCALL 0x100 /* the program executed SYSCALL; the kernel is about to SYSRET */
 #define VM_DEBUG 0x101 /* KVM_EXIT_DEBUG */
 #define VM_HALT 0x102
@@ -69,7 +69,7 @@ void vm_start_kernel(struct vm *vm, struct vcpu *v, u64 rip);
 int vm_run(struct vm *vm, struct vcpu *v);
 /* The same without a time limit, for callers that have a timer of their own. */
 int vm_run_interruptible(struct vm *vm, struct vcpu *v);
-/* vm_run() until the program is done; other stops fail. False: something else came. */
+/* vm_run() until the program is done. Any other stop is a failure, and the result is false. */
 bool vm_finish(struct vm *vm, struct vcpu *v);
 struct vm_frame vm_frame(const struct vm *vm, const struct vcpu *v, int vector);
 /* Address of a label of the loaded program. */

@@ -9,7 +9,7 @@
 #define NMI_VECTOR 2
 #define COUNTER_MASK 0xffffffffffff
 
-/* In VM_DATA: how many samples there are, -period, the samples. */
+/* In VM_DATA: the number of samples, -period, the samples. */
 #define COUNT 0x800
 #define RESTART 0x808
 #define SAMPLES 0x1000
@@ -25,8 +25,8 @@ asm(".pushsection .text\n"
     "	rdpmc\n"
     "	mov $0xc0010004, %ecx\n"
     "	mov $0xffff, %edx\n"
-    "	add 0x808(%rdi), %eax\n" /* what it is late counts of the next period, */
-    "	jnc 1f\n" /* unless it is more */
+    "	add 0x808(%rdi), %eax\n" /* a late interrupt takes its lag from the next period, */
+    "	jnc 1f\n" /* unless the lag is longer */
     "	mov 0x808(%rdi), %eax\n"
     "1:	wrmsr\n"
     "	mov 0x800(%rdi), %rcx\n"

@@ -22,9 +22,9 @@ void vpmu_count(struct vcpu *v, unsigned int n, u32 event);
 u64 vpmu_counted(struct vcpu *v, unsigned int n);
 
 /*
- * Have counter 0 interrupt by NMI after each `period` instructions at CPL 3. The handler, which needs the program to
- * leave rdi alone, does what Linux's for AMD processors cannot do without (LVTPC, RDPMC, WRMSR of the counter), and
- * stores the interrupted rIP.
+ * Have counter 0 interrupt by NMI after each `period` instructions at CPL 3. The handler does the work that Linux's
+ * handler for AMD processors cannot avoid (LVTPC, RDPMC, WRMSR of the counter), and stores the interrupted rIP. The
+ * program must not change rdi.
  */
 void vpmu_sample(struct vm *vm, struct vcpu *v, u32 period);
 u64 vpmu_samples(const struct vm *vm);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * bench-engine: what the engine itself costs on this processor, in nanoseconds of CPU time, beside a copy of
- * 32 bytes into a ring and a record that perf writes into its own.
+ * bench-engine: the cost of the engine on this processor, in nanoseconds of CPU time, compared with a copy of
+ * 32 bytes into a ring and with a record that perf writes into its own ring.
  *
  * Guest memory is an array here. The ring is continuous, so it never fills and nobody drains it; each figure
  * is the smallest of several turns, in which the ways take their turns.
@@ -105,7 +105,7 @@ static u64 now(void)
 	return (u64)t.tv_sec * 1000000000u + (u64)t.tv_nsec;
 }
 
-/* Each way runs CALLS times and returns how many records there are now, so that nothing is left out. */
+/* Each way runs CALLS times and returns the number of records, which is checked. */
 static u64 copy_records(void)
 {
 	u8 record[RECORD] = { 1 };
@@ -187,7 +187,7 @@ static double touch_pages(u8 *area)
 	return (double)(now() - start) / TOUCHED;
 }
 
-/* What a page fault costs more when perf writes a record of each; negative: not measurable here. */
+/* The extra cost of a page fault when perf writes a record of it; negative: cannot be measured here. */
 static double perf_record_cost(void)
 {
 	struct perf_event_attr attr = {

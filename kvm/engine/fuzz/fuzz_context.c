@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Arbitrary saved contexts: what a migration stream or a hostile user of the kernel's attribute may bring.
- * Input: byte 0 (whose numbers, and how many bytes at the end are memory), the array, the memory.
+ * Arbitrary saved contexts, as from a migration stream or a hostile user of the kernel's attribute. Input:
+ * byte 0 (which capabilities, and how many bytes at the end are memory), the array, the memory.
  *
- * An array that is accepted must come out again as it went in; each of its contexts can be looked up, run and
- * parked without breaking a rule of fuzz_guest.h, whatever lies in memory.
+ * Saving an accepted array must give the same bytes. Each of its contexts can be looked up, run and parked
+ * without breaking a rule of fuzz_guest.h, with any contents of memory.
  */
 #include "fuzz_guest.h"
 
@@ -36,7 +36,7 @@ static void run(void)
 		check_engine(&engine);
 		lwp_retire(&engine, &r);
 		check_engine(&engine);
-		/* The page that is missing comes back. */
+		/* Map the missing page again. */
 		if (exc.kind == LWP_EXC_PF && exc.fault.addr / PAGE - MEM_BASE / PAGE < MEM_PAGES)
 			perm[exc.fault.addr / PAGE - MEM_BASE / PAGE] = P_READ | P_WRITE;
 	}

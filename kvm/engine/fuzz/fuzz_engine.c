@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A hostile program against the engine: two vCPUs, one table of contexts, memory that is scribbled over and
- * whose permissions change between any two steps. Input: byte 0 (whose numbers, delivery, auto or os), byte 1
+ * whose permissions change between any two steps. Input: byte 0 (which capabilities, delivery, auto or os), byte 1
  * (events, at an interval of byte 2), then one step after another: an operation and its operands.
  *
  * After every step the rules of fuzz_guest.h must hold.
@@ -136,7 +136,7 @@ static void do_sample(bool val)
 	else
 		lwp_ins(e, &s, &cf, &exc);
 	check_exception(&exc, false, undefined);
-	/* What did not announce that it stores has not touched the ring. */
+	/* An instruction that did not announce a store has not written to the ring. */
 	if (!reads)
 		CHECK(exc.kind != LWP_EXC_PF && before.head == e->st.head);
 	if (exc.kind == LWP_EXC_PF && !before.pending.event_id && !lwp_state_deferred(&before))
@@ -152,7 +152,7 @@ static void do_boundary(u64 rip, bool entered)
 	check_exception(&exc, false, false);
 	CHECK(e->stats.records - records <= 1);
 	CHECK(exc.kind != LWP_EXC_PF || e->stats.records == records);
-	/* Having faulted it leaves the program alone, except where it faulted. */
+	/* After a fault there is no retry, except where it faulted. */
 	if (exc.kind == LWP_EXC_PF)
 		CHECK(!lwp_boundary_wanted(e, rip + 1, false));
 	else
@@ -184,7 +184,7 @@ static void do_retire(void)
 	some_retired(&r);
 	if (lwp_retire(e, &r))
 		CHECK(lwp_boundary_wanted(e, 0, false));
-	/* Never two: what was pending still is. */
+	/* Never two records: the pending one stays. */
 	if (pending.event_id)
 		CHECK(!memcmp(&pending, &e->st.pending, sizeof(pending)));
 }

@@ -32,10 +32,10 @@ void guest_reset(void);
  */
 void allow_writes(const struct lwp_engine *e, u64 block);
 
-/* A #PF must name a byte of block or ring that the guest's tables really keep user code from. */
+/* A #PF must name a byte of block or ring that the guest's tables deny to user code. */
 void check_exception(const struct lwp_exc *exc, bool may_gp, bool may_ud);
 
-/* Head, counters, pending record; and the state's own validation must take what the engine made. */
+/* Check head, counters and pending record; the validation of states must accept the engine's state. */
 void check_engine(const struct lwp_engine *e);
 
 /* Counts, keys, and at most one holder of each. */

@@ -3,9 +3,9 @@
  * Arbitrary bytes into both decoders. Input: one byte that selects the code size, then the instruction.
  *
  * What must hold: no byte behind count is read (the buffer ends there), no undefined behaviour; a length is
- * 1..15 and within count; MORE only for count < 15; what a decoder says of n bytes it says of the prefix
- * that it used and of anything longer; the two decoders agree on LWP's instructions; address and target
- * of whatever was decoded can be computed.
+ * 1..15 and within count; MORE only for count < 15; a result for n bytes is the same for the prefix that
+ * was used and for anything longer; the two decoders agree on LWP's instructions; address and target of each
+ * decoded instruction can be computed.
  */
 #include "lwp_insn.h"
 #include "lwp_xop.h"

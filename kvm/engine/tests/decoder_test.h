@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the tests of the two decoders share: Criterion, bytes written as literals, and a virtual CPU whose
- * registers, segment bases and memory are plain to compute with.
+ * Shared by the tests of the two decoders: Criterion, bytes written as literals, and a virtual CPU whose
+ * registers, segment bases and memory are easy to compute with.
  */
 #ifndef DECODER_TEST_H
 #define DECODER_TEST_H
@@ -62,7 +62,7 @@ struct cpu {
 	struct lwp_ea last; /* of the last read */
 	unsigned int size; /* of the last read, 0 = none yet */
 	int error; /* what reads return */
-	u8 memory[8]; /* what they give, whatever the address */
+	u8 memory[8]; /* what they give, at any address */
 	struct lwp_access access;
 };
 

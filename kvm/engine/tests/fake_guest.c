@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The fake guest. What map() did not find writable cannot be written: such an access ends the test.
+ * The fake guest. A write to a span that map() did not look up for writing ends the test.
  */
 #include "fake_guest.h"
 

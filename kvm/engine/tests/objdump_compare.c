@@ -16,7 +16,7 @@ static void complain(struct comparison *c, const char *text, const char *what, l
 		printf("%d-bit: %s is %lld: %s", (int)c->bits, what, have, text);
 }
 
-/* Target: objdump prints all 64 bits of what wraps at 16 or 32. */
+/* objdump prints all 64 bits of a target that wraps at 16 or 32. */
 static bool same_target(const struct objdump_line *line, const struct lwp_insn *insn)
 {
 	u64 target;
@@ -68,7 +68,7 @@ static void compare(struct comparison *c, const char *text, const struct objdump
 	}
 }
 
-/* FWAIT is an instruction of its own, objdump joins it with the FPU instruction behind it. */
+/* FWAIT is an instruction of its own; objdump joins it with the FPU instruction that follows. */
 static void split_fwait(struct objdump_line *line)
 {
 	if (line->bytes[0] != 0x9b || line->length == 1)

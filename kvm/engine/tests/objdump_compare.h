@@ -6,7 +6,7 @@
 #include "lwp_insn.h"
 
 struct comparison {
-	enum lwp_code_bits bits; /* as what to decode */
+	enum lwp_code_bits bits; /* code size to decode for */
 	u64 every; /* compare lines whose address is a multiple of it */
 	unsigned long compared, branches, skipped, wrong;
 };
@@ -14,9 +14,8 @@ struct comparison {
 bool objdump_is_there(void);
 
 /*
- * Runs `objdump -w OPTIONS FILE` and compares each line; what differs is printed (the first 40 of them)
- * and counted. options chooses the code size that `bits` names. False: objdump failed, and it has been
- * said.
+ * Runs `objdump -w OPTIONS FILE` and compares each line. Prints the first 40 differences and counts all.
+ * options must choose the code size of `bits`. False: objdump failed; the error has been printed.
  */
 bool objdump_compare(struct comparison *c, const char *options, const char *file);
 

@@ -106,7 +106,7 @@ static void cut(char *text, size_t length)
 	memmove(text, text + length, strlen(text + length) + 1);
 }
 
-/* What is encoded but says nothing: a segment prefix that is the default anyway, a displacement of 0. */
+/* Remove text without effect: a segment prefix that is the default, a displacement of 0. */
 static void normalise(char *operand)
 {
 	const char *base = strstr(operand, "(%");

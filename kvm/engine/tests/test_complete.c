@@ -5,7 +5,7 @@
  */
 #include "fake_guest.h"
 
-/* MissedEvents and records that a draining program would have seen. */
+/* Records and MissedEvents. drain: the program empties the ring as it fills. */
 static u64 delivered(u32 n, u32 interval, u32 counter, bool drain)
 {
 	u64 records = 0;
@@ -37,7 +37,7 @@ Test(complete, records_of_an_interval_are_floor_of_n_and_start)
 	cr_expect(eq(u64, delivered(1000, 9, 3, true), 100)); /* (1000 + 6) / 10 */
 	cr_expect(eq(u64, delivered(1000, 9, 0, true), 100)); /* (1000 + 9) / 10 */
 	cr_expect(eq(u64, delivered(1011, 9, 0, true),
-		     102)); /* no branch, so nothing takes its turn */
+		     102)); /* no branch, so no other event is gathered */
 	cr_expect(eq(u64, delivered(1000, 6, 2, true), 143)); /* (1000 + 4) / 7 */
 	expect_missed(0);
 }
@@ -81,7 +81,7 @@ struct outcome {
 	u64 old;
 };
 
-/* An instruction or boundary, again and again until it does not fault. At most one fault is injected. */
+/* Repeat an instruction or boundary until it does not fault. At most one fault is injected. */
 static u32 faults;
 
 static bool again(struct lwp_exc *exc)
@@ -93,7 +93,7 @@ static bool again(struct lwp_exc *exc)
 	return true;
 }
 
-/* Something of everything: all kinds of records, full ring, flushes, switch of blocks, off. */
+/* All kinds of records, a full ring, flushes, a switch of blocks, LWP off. */
 static void program(u32 rev, int fail_map, struct outcome *o)
 {
 	u32 ire = rev == LWP_REV_2007 ? 1 : 2;

@@ -149,7 +149,7 @@ Test(context, live_on_another_vcpu_is_busy_until_parked_there)
 	cr_expect(create(BLOCK, 2, &key_a));
 	steps(0x400000, 4);
 	other = eng;
-	start_engine(true, LWP_DELIVERY_EXACT); /* vCPU 1 meets the key */
+	start_engine(true, LWP_DELIVERY_EXACT); /* vCPU 1 looks up the key */
 	cr_expect(eq(int, find(1, &key_a), LWP_CTX_BUSY));
 	cr_expect(eq(i32, holder, 2));
 	cr_expect(not(lwp_engine_on(&eng)));
@@ -159,7 +159,7 @@ Test(context, live_on_another_vcpu_is_busy_until_parked_there)
 	cr_expect(eq(u64, table.stats.taken_over, 1));
 	cr_expect(lwp_ctx_live(&table, 2) == NULL);
 	cr_expect(lwp_ctx_live(&table, 1) != NULL);
-	/* Coming back by itself is no take-over. */
+	/* A lookup by the vCPU that had it is no take-over. */
 	lwp_ctx_park(&table, &eng, 1);
 	cr_expect(eq(int, find(2, &key_a), LWP_CTX_RESUMED));
 	cr_expect(eq(u64, table.stats.taken_over, 1));
@@ -173,7 +173,7 @@ Test(context, live_on_the_same_vcpu_goes_on)
 	cr_expect(eq(int, find(2, &key_a), LWP_CTX_RESUMED));
 	cr_expect(eq(i32, eng.st.counter[1], 5));
 	cr_expect(eq(u64, table.stats.resumed, 0));
-	/* LWP went off and nobody said so. */
+	/* LWP goes off without lwp_ctx_drop_live(). */
 	cr_expect(lwp_engine_write_cbaddr(&eng, 0));
 	cr_expect(eq(int, find(2, &key_a), LWP_CTX_NONE));
 	cr_expect(not(lwp_ctx_any(&table)));

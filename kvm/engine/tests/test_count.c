@@ -115,7 +115,7 @@ Test(count, of_two_due_events_the_one_furthest_below_its_limit)
 	expect_head(32);
 	cr_expect(eq(u8, record(0).event_id, 3));
 	cr_expect(eq(i32, eng.st.counter[2], 98)); /* -2 is one below -1 */
-	/* The other went on counting and takes its next eligible instruction. */
+	/* The other event counted on and takes its next eligible instruction. */
 	cr_expect(eq(i32, eng.st.counter[1], -1));
 	step(0x400800);
 	cr_expect(eq(u8, record(1).event_id, 2));

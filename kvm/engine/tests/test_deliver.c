@@ -38,7 +38,7 @@ Test(deliver, a_missing_ring_is_pf_at_the_next_instruction)
 Test(deliver, it_is_tried_again_where_it_faulted_when_cpl_3_is_entered_there)
 {
 	expect_exc(ring_faults(9), PF);
-	/* The handler runs: nothing is tried at its instructions, nor when it is entered. */
+	/* The handler runs: no retry at its instructions, nor when it is entered. */
 	cr_expect(not(lwp_boundary_wanted(&eng, 0x600000, true)));
 	cr_expect(not(lwp_boundary_wanted(&eng, RIP + 4, false)));
 	lwp_boundary(&eng, 0x600000, true, &exc);
@@ -120,7 +120,7 @@ Test(deliver, llwpcb_slwpcb_and_lwpins_try_it_first)
 	expect_exc(lwpins(0x600000, 1, 2, 3, &cf, &exc), PF);
 	expect_exc(llwpcb(0, &result, &exc), PF);
 	cr_expect(eq(u64, exc.fault.addr, RING));
-	/* What does not know its rIP leaves the place of the retry. */
+	/* An instruction without a known rIP keeps the rIP of the retry. */
 	cr_expect(eq(u64, eng.st.retry_rip, 0x600000));
 	set_permission(RING, P_READ | P_WRITE);
 	expect_exc(slwpcb(&result, &exc), NONE);
@@ -140,7 +140,7 @@ Test(deliver, a_missing_block_leaves_the_reload_to_be_done)
 	cr_expect(eq(u32, exc.fault.error_code, 7));
 	cr_expect(eq(i32, eng.st.counter[1], -1));
 	cr_expect(eq(u32, eng.st.flags, F_IRE | LWP_STATE_FAULTED | LWP_STATE_RELOAD));
-	/* No count can hasten it, but counting goes on. */
+	/* Its record has to wait, but it still counts. */
 	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_IRE), LWP_BUDGET_NEVER));
 	steps(0x600000, 3);
 	lwp_count(&eng, LWP_KIND_IRE, 2);
@@ -217,7 +217,7 @@ Test(deliver, a_block_or_ring_that_is_not_ram_switches_off)
 	set_permission(BLOCK, P_READ | P_WRITE | P_ROM);
 	expect_exc(retire(&r, &exc), NONE);
 	cr_expect(not(lwp_engine_on(&eng)));
-	/* A missing block does not save a ring that is no RAM. */
+	/* The ring is not RAM, so LWP goes off even if the block is missing. */
 	set_permission(BLOCK, P_READ | P_WRITE);
 	enable(BLOCK);
 	eng.st.counter[1] = 0;

@@ -84,7 +84,7 @@ Test(engine_msr, lwp_is_suspended_while_nothing_is_available)
 	expect_exc(lwpval(0x400004, 1, 2, 3, &exc), UD);
 	cr_expect(not(lwp_ins_reads(&eng)));
 	cr_expect(lwp_engine_on(&eng));
-	/* It goes on where it stopped. */
+	/* LWP continues where it stopped. */
 	cr_expect(lwp_engine_write_cfg(&eng, F_IRE));
 	expect_exc(boundary(0x400004, false, &exc), NONE);
 	cr_expect(eq(u64, record(0).address, 0x400000));

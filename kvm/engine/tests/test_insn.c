@@ -179,7 +179,7 @@ static void expect_kind(enum lwp_code_bits bits, enum lwp_insn_kind kind, const 
 	cr_expect(eq(int, insn.length, count), "%02x ... %02x", bytes[0], bytes[count - 1]);
 }
 
-/* What shares opcodes with named instructions. */
+/* Instructions that share opcodes with those that have a kind. */
 Test(insn, neighbours_are_other)
 {
 	expect_kind(LWP_CODE64, LWP_INSN_OTHER, BYTES(0x90)); /* nop */

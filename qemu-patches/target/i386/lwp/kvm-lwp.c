@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * LWP under KVM: what the host offers, the VM's policy, and the state, which
- * travels as the same image and context array as TCG's.
+ * LWP under KVM: the host's offer, the VM's policy, and the state.  It migrates
+ * as the same image and context array as with TCG.
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
@@ -54,7 +54,7 @@ bool kvm_lwp_check(X86CPU *cpu, Error **errp)
                    "guests), or use accel=tcg");
         return false;
     }
-    /* Not kvm_irqchip_in_kernel(): -machine none answers questions too. */
+    /* Not kvm_irqchip_in_kernel(), which is false with -machine none. */
     if (!kvm_kernel_irqchip_allowed()) {
         error_setg(errp, "lwp=on needs the local APIC of KVM: leave out "
                    "kernel-irqchip=off");

@@ -6,15 +6,15 @@
 #define KVM_LWP_GLUE_H
 
 /*
- * Can KVM give this CPU LWP?  Tells KVM the policy (revision, contexts,
- * delivery) on the way.
+ * Can KVM give this CPU LWP?  Also sets the policy in KVM (revision, contexts,
+ * delivery).
  */
 bool kvm_lwp_check(X86CPU *cpu, Error **errp);
 
-/* Once the CPU's properties are final. */
+/* To be called when the CPU's properties are final. */
 void kvm_lwp_realize(X86CPU *cpu);
 
-/* After the MSRs, over whose values the image wins. */
+/* To be called after the MSRs are put: the image overrides their values. */
 int kvm_lwp_put(X86CPU *cpu, int level, Error **errp);
 
 #endif

@@ -2,9 +2,9 @@
 /*
  * LWP: what the two sides of a migration must agree on.
  *
- * The guest has seen leaf 8000_001C and goes on believing it.  So the leaf, and
- * the policies that show in the records, travel ahead of everything else, when
- * migration is set up and the guest still runs at the source; a destination
+ * The guest has read leaf 8000_001C and relies on it.  So the leaf, and the
+ * policies that show in the records, are sent before everything else: when
+ * migration is set up and the guest still runs at the source.  A destination
  * that differs refuses.
  */
 #include "qemu/osdep.h"
@@ -39,7 +39,7 @@ static struct {
     bool agreed;            /* since the last machine reset */
 } agreement;
 
-/* One of two words, as the user gave it. */
+/* A property with two words as values. */
 typedef struct LWPWord {
     const char *property;
     const char *value[2];
@@ -52,7 +52,7 @@ static const LWPWord lwp_words[] = {
     { "lwp-delivery", { "exact", "prompt" }, offsetof(X86LWPTerms, prompt) },
 };
 
-/* A number, and whether both hosts can do the smaller or the larger one. */
+/* A number, and whether both hosts can offer the smaller or the larger one. */
 typedef struct LWPTerm {
     const char *format;     /* of what is offered */
     const char *property;
@@ -69,8 +69,8 @@ static const LWPTerm lwp_terms[] = {
 };
 
 /*
- * Said here, and to the source, whose user may look there only.  A source that
- * comes with LWP has migration_incoming_refuse(), too.
+ * Report it here and to the source, because the user may look at the source
+ * only.  A source with LWP always understands migration_incoming_refuse().
  */
 static void G_GNUC_PRINTF(1, 2) lwp_refuse(const char *fmt, ...)
 {
@@ -174,7 +174,7 @@ static int lwp_terms_post_load(void *opaque, int version_id)
                    "with lwp-vmcb=off");
         return -EINVAL;
     }
-    /* The rest has no property of its own. */
+    /* The other numbers have no property of their own. */
     if (source->version != here->version ||
         source->event_offset != here->event_offset ||
         source->event_size != here->event_size ||
@@ -219,7 +219,7 @@ static const VMStateDescription vmstate_lwp_terms = {
     }
 };
 
-/* A stream is loaded into a machine that has just been reset. */
+/* A machine is reset before a stream is loaded into it. */
 static void lwp_agree_reset(void *opaque)
 {
     agreement.agreed = false;

@@ -7,13 +7,13 @@
 
 /*
  * A CPU with LWP has been realized: from now on the machine's streams begin
- * with what LWP it has.  All CPUs of a machine have the same.
+ * with the description of its LWP.  All CPUs of a machine have the same.
  */
 void x86_lwp_agree_init(X86CPU *cpu);
 
 /*
- * After a CPU has been loaded: if it has LWP, has the source said that its own
- * is the same?  Otherwise says on standard error what is wrong.
+ * After a CPU has been loaded: if it has LWP, has the source sent the same
+ * description of LWP?  If not, prints on standard error what is wrong.
  */
 bool x86_lwp_agreed(X86CPU *cpu);
 

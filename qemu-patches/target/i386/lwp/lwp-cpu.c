@@ -42,7 +42,7 @@ static const LWPFeature lwp_features[] = {
     (LWP_ECX_BRANCH_PREDICTION | LWP_ECX_DATA_ADDRESS | LWP_ECX_CACHE_LEVELS | \
      LWP_ECX_CACHE_LATENCY)
 
-/* What KVM cannot do, or only where the host has counters for it. */
+/* Features that KVM does not have, or only if the host has counters. */
 #define LWP_NOT_IN_KVM LWP_F_DME
 #define LWP_MAYBE_IN_KVM (LWP_F_CNH | LWP_F_RNH)
 
@@ -63,7 +63,7 @@ typedef struct LWPChoice {
     const char *value[2];
     size_t offset;          /* of a bool or uint8_t in X86LWPProps */
     const char *text;
-    size_t given;           /* of a bool: the user has said, 0 = of no interest */
+    size_t given;           /* of a bool: set by the user; 0 = not recorded */
 } LWPChoice;
 
 static const LWPChoice lwp_choices[] = {
@@ -234,7 +234,7 @@ static void lwp_set_vmcb(Object *obj, bool value, Error **errp)
     }
 }
 
-/* Statistics, for tests and for the curious: lwp-stat-records ... */
+/* Statistics for tests and users: lwp-stat-records ... */
 typedef struct LWPStat {
     const char *name;
     size_t offset;          /* of a u64 in struct lwp_stats or lwp_ctx_stats */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * LWP: in which state the engine of a stopped machine is, for tests of
+ * LWP: the state of the engine of a stopped machine, in words, for tests of
  * migration.
  */
 #include "qemu/osdep.h"
@@ -13,7 +13,7 @@
 #include "lwp/lwp-vmstate.h"
 #include "lwp/tcg-lwp.h"
 
-/* Head, tail and threshold as the block in memory has them now. */
+/* Head, tail and threshold from the block in memory. */
 typedef struct LWPRing {
     uint32_t size, head, tail, threshold;
 } LWPRing;
@@ -37,14 +37,14 @@ static bool lwp_read_ring(X86CPU *cpu, const struct lwp_engine *e,
     return true;
 }
 
-/* Is the next event that of the next instruction, or of the next branch? */
+/* Is an event due with the next instruction, or with the next branch? */
 static bool lwp_due(const struct lwp_engine *e)
 {
     return lwp_budget(e, LWP_KIND_IRE) == 1 ||
            lwp_budget(e, LWP_KIND_BRE) == 1 || lwp_budget(e, LWP_KIND_CNH) == 1;
 }
 
-/* Is a #PF on its way to the guest, as KVM has them when it stops? */
+/* Has KVM stopped with a #PF queued for the guest? */
 static bool lwp_fault_queued(const CPUX86State *env)
 {
     return env->exception_nr == EXCP0E_PAGE &&
@@ -62,7 +62,7 @@ static bool lwp_at_llwpcb(X86CPU *cpu)
            (bytes[4] & 0xf8) == 0xc0;
 }
 
-/* The engine as the accelerator has it; what else counts is in the wire. */
+/* The accelerator's engine; cpu->lwp_wire has the rest of the state. */
 static bool lwp_get_engine(X86CPU *cpu, struct lwp_engine *e)
 {
     static const struct lwp_vcpu_ops none;
@@ -102,7 +102,7 @@ static void lwp_append_ring(GString *words, const LWPRing *ring)
     lwp_append(words, ring->threshold && used >= ring->threshold, "threshold");
 }
 
-/* Words that apply, with blanks between; none of them: idle, or off. */
+/* The words that apply, separated by blanks; if none does: idle or off. */
 static char *lwp_get_state(Object *obj, Error **errp)
 {
     X86CPU *cpu = X86_CPU(obj);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * LWP on the wire: the state of a vCPU, and the machine's contexts.  It is the
- * same with TCG and with KVM, each of which can take up what the other saved.
+ * LWP in the migration stream: the state of a vCPU, and the machine's contexts.
+ * TCG and KVM use the same format; each can load what the other has saved.
  *
- * Contexts travel before the vCPUs.  One that is live stays so: its vCPU says
- * which it is.  What the two sides must agree on is in lwp-agree.c.
+ * Contexts are sent before the vCPUs.  A live context stays live: its vCPU's
+ * state names it.  lwp-agree.c has what the two sides must agree on.
  */
 #include "qemu/osdep.h"
 #include "qemu/error-report.h"
@@ -14,10 +14,10 @@
 #include "lwp/lwp-vmstate.h"
 #include "lwp_context.h"
 
-/* As many as KVM's module parameter allows; TCG refuses more than it has. */
+/* The maximum of KVM's module parameter; TCG refuses more than it can hold. */
 #define LWP_CONTEXTS_MAX 65536
 
-/* The contexts while a vmstate is handled. */
+/* The contexts while they are saved or loaded. */
 static struct {
     bool registered;
     uint32_t size;
@@ -31,7 +31,7 @@ static bool lwp_needed(void *opaque)
     return cpu->lwp_caps && (tcg_enabled() || kvm_enabled());
 }
 
-/* A live context travels with the others; the image then has LWP_CFG only. */
+/* A live context is sent with the others; the image then has LWP_CFG only. */
 static int lwp_pre_save(void *opaque)
 {
     X86CPU *cpu = opaque;
@@ -69,7 +69,7 @@ static int lwp_pre_load(void *opaque)
     return 0;
 }
 
-/* Is the live context among those that came before? */
+/* Is the live context among the contexts that were loaded before? */
 static bool lwp_context_came(const X86LWPWire *wire)
 {
     const uint8_t *entry = contexts.data;
@@ -86,9 +86,9 @@ static bool lwp_context_came(const X86LWPWire *wire)
 }
 
 /*
- * KVM may have queued a #PF that is not yet delivered, which TCG does not
- * take up.  An instruction is just executed again and faults again; a store
- * that faulted between two is not, unless CPL 3 counts as just entered.
+ * KVM may have queued a #PF that is not delivered yet.  TCG does not load it.
+ * If an instruction raised it, it is executed again and faults again.  A store
+ * between two instructions is retried only if CPL 3 counts as just entered.
  */
 static bool lwp_fault_was_queued(const CPUX86State *env)
 {
@@ -174,7 +174,7 @@ static int lwp_contexts_pre_load(void *opaque)
     return 0;
 }
 
-/* Before that much memory is allocated */
+/* Checked before memory of that size is allocated */
 static bool lwp_contexts_size_valid(void *opaque, int version_id)
 {
     return contexts.size <= LWP_CONTEXTS_MAX * LWP_CTX_ENTRY_SIZE &&

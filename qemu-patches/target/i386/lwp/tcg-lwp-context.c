@@ -3,9 +3,9 @@
  * LWP under TCG: lwp-context=auto.  The machine's table of contexts, and when
  * a vCPU parks its context and looks for another one.
  *
- * A write of CR3 or of FS base parks at once.  The next context is looked for
- * when CPL 3 is reached: only there is it known whether 64-bit code runs, and
- * all writes of one task switch are behind us.
+ * A write of CR3 or of FS base parks the context at once.  The vCPU looks for
+ * the next context when it reaches CPL 3: only then does it know whether 64-bit
+ * code runs, and all writes of a task switch are done.
  */
 #include "qemu/osdep.h"
 #include "cpu.h"
@@ -57,7 +57,7 @@ static int lwp_cpu(CPUX86State *env)
     return env_cpu(env)->cpu_index;
 }
 
-/* Does the live context belong to what runs now?  Under contexts.lock. */
+/* Does the live context belong to the running thread?  Under contexts.lock. */
 static bool lwp_live_is_current(CPUX86State *env)
 {
     const struct lwp_ctx_key *live = lwp_ctx_live(&contexts.table,
@@ -75,7 +75,7 @@ static void lwp_park(CPUX86State *env)
 {
     X86LWP *lwp = env->lwp;
 
-    x86_lwp_settle(env);
+    x86_lwp_fold(env);
     lwp_ctx_park(&contexts.table, &lwp->engine, lwp_cpu(env));
     lwp->live = false;
 }
@@ -118,8 +118,8 @@ void x86_lwp_thread_changed(CPUX86State *env)
 }
 
 /*
- * All vCPUs stand still between two TBs: whoever holds the context parks it,
- * and this vCPU finds it at its next CPL-3 moment.
+ * All vCPUs are stopped between two TBs: park the context on its holder.  This
+ * vCPU finds it before its next instruction at CPL 3.
  */
 static void lwp_take_over(CPUState *cs, run_on_cpu_data data)
 {
@@ -207,7 +207,7 @@ uint8_t *x86_lwp_context_save(const struct lwp_caps *caps, size_t *size)
     uint8_t *to;
 
     CPU_FOREACH(cs) {
-        x86_lwp_settle(cpu_env(cs));
+        x86_lwp_fold(cpu_env(cs));
     }
     QEMU_LOCK_GUARD(&contexts.lock);
     CPU_FOREACH(cs) {

@@ -2,7 +2,7 @@
 /*
  * Counting under TCG, for LWP and for the performance counters.  Translated
  * code subtracts the instructions of a TB from a budget (translate-lwp.c.inc);
- * what ends a budget comes here.
+ * when a TB exceeds the budget, it calls the helpers in this file.
  */
 #include "qemu/osdep.h"
 #include "cpu.h"
@@ -13,8 +13,8 @@
 #include "pmu/x86-pmu.h"
 
 /*
- * If an event is due in the middle of a long TB, so many of its instructions
- * (or a multiple) are executed as a TB; the others are stepped.
+ * If an event is due in the middle of a long TB, a multiple of this many
+ * instructions is executed as a TB; the others are stepped.
  */
 #define LWP_PART_OF_TB 16
 
@@ -23,8 +23,8 @@ QEMU_BUILD_BUG_ON(X86_LWP_BRANCH_RELATIVE != LWP_BRANCH_RELATIVE);
 QEMU_BUILD_BUG_ON(X86_LWP_BRANCH_CALL_RELATIVE != LWP_BRANCH_CALL_RELATIVE);
 QEMU_BUILD_BUG_ON(X86_LWP_BRANCH_ABSOLUTE != LWP_BRANCH_ABSOLUTE);
 
-/* The engine's share: all of this was at CPL 3. */
-static void lwp_settle(CPUX86State *env, uint32_t insns)
+/* The engine's share.  All of these instructions ran at CPL 3. */
+static void lwp_fold(CPUX86State *env, uint32_t insns)
 {
     struct lwp_engine *e = &env->lwp->engine;
     uint32_t branches = 0;
@@ -47,18 +47,18 @@ static void lwp_settle(CPUX86State *env, uint32_t insns)
 }
 
 /*
- * The performance counters settle whenever the mode changes.  While they do
- * not count, only code of CPL 3 does, and what LWP has not been told yet may
- * come from before an interrupt.
+ * While performance counters count, the counts are folded whenever the mode
+ * changes.  While they do not, only code of CPL 3 counts, and the counts that
+ * LWP does not have yet may come from before an interrupt.
  */
-void x86_lwp_settle(CPUX86State *env)
+void x86_lwp_fold(CPUX86State *env)
 {
     X86LWPCount *c = &env->lwp_count;
-    int32_t insns = c->settled - c->left;
+    int32_t insns = c->folded - c->left;
 
-    c->settled = c->left;
+    c->folded = c->left;
     if (env->lwp && (!c->pmu || (env->hflags & HF_CPL_MASK) == 3)) {
-        lwp_settle(env, insns);
+        lwp_fold(env, insns);
     }
     if (c->pmu) {
         x86_pmu_count(env, insns, c->branches);
@@ -66,7 +66,7 @@ void x86_lwp_settle(CPUX86State *env)
     memset(c->branches, 0, sizeof(c->branches));
 }
 
-/* What all users of the counts want in this mode; flags without "near". */
+/* The TB flags and distances that LWP and the counters need in this mode. */
 static uint32_t count_wants(CPUX86State *env, uint64_t *insns,
                             uint64_t *branches)
 {
@@ -93,11 +93,11 @@ void x86_lwp_update(CPUX86State *env)
     uint64_t insns, branches;
     uint32_t flags;
 
-    x86_lwp_settle(env);
+    x86_lwp_fold(env);
     if (env->lwp && env->lwp->live && !lwp_engine_on(&env->lwp->engine)) {
         x86_lwp_context_drop(env);
     }
-    c->settled = 0;
+    c->folded = 0;
     c->exact = false;
     flags = count_wants(env, &insns, &branches);
     if (flags & HF_LWP_COUNT_MASK) {
@@ -107,19 +107,19 @@ void x86_lwp_update(CPUX86State *env)
         if (insns <= c->near || branches == 1) {
             flags |= HF_LWP_STEP_MASK;
         }
-        c->settled = MIN(MIN(insns, branches) - 1, INT32_MAX);
+        c->folded = MIN(MIN(insns, branches) - 1, INT32_MAX);
         if (env->lwp) {
-            c->settled = MIN(c->settled, x86_lwp_before_stop(env->lwp));
+            c->folded = MIN(c->folded, x86_lwp_before_stop(env->lwp));
         }
     }
-    c->left = c->settled;
+    c->left = c->folded;
     c->tb_flags = flags;
     c->kernel_flags = c->pmu ? flags : 0;
 }
 
 void x86_lwp_replaced(CPUX86State *env)
 {
-    /* Only there helper_lwp_retire() follows. */
+    /* Otherwise no helper_lwp_retire() follows that would clear it. */
     env->lwp_count.replaced = (env->hflags & HF_CPL_MASK) == 3 &&
                               env->lwp_count.tb_flags != 0;
 }
@@ -140,7 +140,7 @@ void x86_lwp_retire_insn(CPUX86State *env, uint64_t address)
         .rnh = X86_LWP_RNH_PER_CNH,
     };
 
-    x86_lwp_settle(env);
+    x86_lwp_fold(env);
     if ((env->hflags & HF_CPL_MASK) == 3) {
         lwp_retire_one(env, &r);
     }
@@ -152,8 +152,8 @@ void x86_lwp_retire_insn(CPUX86State *env, uint64_t address)
 }
 
 /*
- * At the end of an instruction that the TB has not counted: one that is
- * stepped, or one that can leave its CPL.  EIP is already the next one's.
+ * At the end of an instruction that its TB has not counted, because it is
+ * stepped or can change the CPL.  EIP is that of the next instruction.
  */
 void helper_lwp_retire(CPUX86State *env, uint32_t info)
 {
@@ -166,7 +166,7 @@ void helper_lwp_retire(CPUX86State *env, uint32_t info)
         .rnh = X86_LWP_RNH_PER_CNH,
     };
 
-    x86_lwp_settle(env);
+    x86_lwp_fold(env);
     if (env->lwp && (env->hflags & HF_CPL_MASK) == 3 &&
         !(info & X86_LWP_KERNEL) && !env->lwp_count.replaced) {
         lwp_retire_one(env, &r);
@@ -179,8 +179,8 @@ void helper_lwp_retire(CPUX86State *env, uint32_t info)
 }
 
 /*
- * At the start of a TB that has more instructions than there are left.  One of
- * them at most, the last, is a branch.
+ * At the start of a TB that has more instructions than the budget.  Only the
+ * last one may be a branch.
  */
 void helper_lwp_budget(CPUX86State *env, uint32_t tb_insns)
 {
@@ -189,7 +189,7 @@ void helper_lwp_budget(CPUX86State *env, uint32_t tb_insns)
     uint32_t cflags = curr_cflags(cs);
     uint64_t insns, branches, safe;
 
-    x86_lwp_settle(env);
+    x86_lwp_fold(env);
     if (env->lwp && tb_insns > x86_lwp_before_stop(env->lwp)) {
         x86_lwp_stop(env);
     }
@@ -210,14 +210,14 @@ void helper_lwp_budget(CPUX86State *env, uint32_t tb_insns)
         c->tb_flags &= ~HF_LWP_STEP_MASK;
         c->kernel_flags &= ~HF_LWP_STEP_MASK;
         if (c->left < (int32_t)safe) {
-            c->left = c->settled = safe;
+            c->left = c->folded = safe;
         }
     }
 }
 
 /*
  * At the start of a TB of one instruction that is stepped, outside interrupt
- * shadows: all that LWP does between two instructions.
+ * shadows: the work of LWP between two instructions.
  */
 static void lwp_between(CPUX86State *env, uint64_t rip, uintptr_t ra)
 {
@@ -229,21 +229,21 @@ static void lwp_between(CPUX86State *env, uint64_t rip, uintptr_t ra)
     if (lwp->lookup) {
         x86_lwp_lookup(env, ra);
     }
-    x86_lwp_settle(env);
+    x86_lwp_fold(env);
     lwp->entered = false;
     if (!x86_lwp_suspended(env) && lwp_boundary_wanted(e, rip, entered)) {
         do {
             lwp_boundary(e, rip, entered, &exc);
             x86_lwp_update(env);
         } while (!x86_lwp_raise(env, &exc, ra));
-        /* The store may have changed the code that comes now. */
+        /* The store may have changed the code that runs next. */
         cpu_loop_exit_noexc(env_cpu(env));
     }
 }
 
 /*
- * The translator fetches the first instruction of a TB only: all before it has
- * retired, and EIP is its own.
+ * Only the fetch of a TB's first instruction comes here: all instructions
+ * before it have retired, and EIP is that of the instruction.
  */
 void x86_lwp_fetch_fault(CPUX86State *env)
 {

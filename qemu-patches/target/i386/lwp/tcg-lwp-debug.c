@@ -4,9 +4,9 @@
  *
  * A step is an instruction that retires under LWP, a #PF raised by LWP's own
  * accesses, or an entry to CPL 3 with a store outstanding.  The machine stops
- * where it could have been stopped from outside, at the start of a TB: the
- * first after the step, or the one that would go beyond it.  Translated code
- * is the same as ever; only its budget runs out earlier.
+ * where a user could have stopped it, at the start of a TB: the first TB after
+ * the step, or the TB that would pass it.  Translated code does not change;
+ * only its budget is smaller.
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"

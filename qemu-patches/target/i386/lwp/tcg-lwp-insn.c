@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * LWP under TCG: the four instructions.  Translated code has taken them out of
- * the count of their TB and has set EIP to their own address; they count
- * themselves where they count at all.
+ * the count of their TB and has set EIP to their own address.  The helpers
+ * count those that count.
  */
 #include "qemu/osdep.h"
 #include "cpu.h"
@@ -25,15 +25,15 @@ static struct lwp_ds lwp_ds(CPUX86State *env)
 }
 
 /*
- * The first of the reasons for #UD at run time; the engine knows the others,
- * the decoder the static ones.
+ * #UD without LWP, and in SVM guest mode with `auto'.  The engine checks the
+ * other conditions at run time, the decoder the static ones.
  */
 static void lwp_check(CPUX86State *env, uintptr_t ra)
 {
     if (!env->lwp || x86_lwp_suspended(env)) {
         raise_exception_ra(env, EXCP06_ILLOP, ra);
     }
-    x86_lwp_settle(env);
+    x86_lwp_fold(env);
 }
 
 /* Returns the new value of rAX. */
@@ -55,7 +55,7 @@ target_ulong helper_llwpcb(CPUX86State *env, target_ulong ea, uint32_t w)
         lwp->llwpcb_faulted = exc.kind == LWP_EXC_PF;
     } while (!x86_lwp_raise(env, &exc, GETPC()));
 
-    /* LWP does not count it; the performance counters do. */
+    /* LWP does not count LLWPCB; the performance counters do. */
     if (env->lwp_count.pmu) {
         x86_pmu_retire(env, (env->hflags & HF_CPL_MASK) == 3 ? 0 :
                        X86_LWP_KERNEL);

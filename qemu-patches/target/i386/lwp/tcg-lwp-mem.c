@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * LWP under TCG: the engine's access to guest memory, with user rights
- * whatever the CPL.
+ * LWP under TCG: the engine's access to guest memory, with user rights at any
+ * CPL.
  */
 #include "qemu/osdep.h"
 #include "cpu.h"
@@ -16,7 +16,7 @@ int x86_lwp_mmu_index(CPUX86State *env)
     return env->hflags & HF_LMA_MASK ? MMU_USER64_IDX : MMU_USER32_IDX;
 }
 
-/* One page of a span: its host address, 0 if there is none. */
+/* Look up one page of a span: its host address, 0 if there is none. */
 static enum lwp_mem_result lwp_map_page(CPUX86State *env, uint64_t gva,
                                         uint32_t len, bool write,
                                         uint64_t *host,
@@ -30,11 +30,11 @@ static enum lwp_mem_result lwp_map_page(CPUX86State *env, uint64_t gva,
     *host = (uintptr_t)ptr;
     if (flags & TLB_INVALID_MASK) {
         fault->addr = gva;
-        /* left there by the page walk that has failed */
+        /* set by the page walk that failed */
         fault->error_code = env->error_code;
         return LWP_MEM_FAULT;
     }
-    /* There is no host address of what is not RAM, or ROM to be written. */
+    /* No host address: not RAM, or ROM and a write. */
     return ptr ? LWP_MEM_OK : LWP_MEM_NOT_RAM;
 }
 
@@ -60,7 +60,7 @@ static enum lwp_mem_result lwp_map(void *vcpu, struct lwp_span *span,
     return r;
 }
 
-/* Aligned words are copied as such: another vCPU may look at them. */
+/* Copy aligned words as words: another vCPU may read them meanwhile. */
 static void lwp_copy(void *to, const void *from, uint32_t len)
 {
     uintptr_t both = (uintptr_t)to | (uintptr_t)from;

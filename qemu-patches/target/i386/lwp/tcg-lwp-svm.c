@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * LWP under TCG: its place in the VMCB, the 128 bytes at F80h.  They belong to
- * what VMLOAD loads and VMSAVE stores; VMRUN and #VMEXIT leave them alone.
+ * LWP under TCG: the state in the VMCB, 128 bytes at F80h.  VMLOAD loads them
+ * and VMSAVE stores them; VMRUN and #VMEXIT do not use them.
  */
 #include "qemu/osdep.h"
 #include "cpu.h"
@@ -21,7 +21,7 @@ static bool lwp_in_vmcb(CPUX86State *env)
     return env->lwp->engine.caps.ecx_features & LWP_ECX_VMCB_AREA;
 }
 
-/* The guest may have more bits than the hypervisor that loads its state. */
+/* The guest may have wider addresses than the hypervisor at VMLOAD. */
 static bool lwp_reachable(CPUX86State *env, const struct lwp_state *st)
 {
     const struct lwp_caps *caps = &env->lwp->engine.caps;
@@ -34,8 +34,8 @@ static bool lwp_reachable(CPUX86State *env, const struct lwp_state *st)
 }
 
 /*
- * A hypervisor's memory may hold anything.  An image that is not valid turns
- * LWP off and makes LWP_CFG zero.
+ * The hypervisor may have written any bytes.  An image that is not valid turns
+ * LWP off and clears LWP_CFG.
  */
 void x86_lwp_vmload(CPUX86State *env, uint64_t vmcb, int mmu_idx)
 {
@@ -51,7 +51,7 @@ void x86_lwp_vmload(CPUX86State *env, uint64_t vmcb, int mmu_idx)
         image.words[i] = cpu_to_le64(
             cpu_ldq_mmuidx_ra(env, vmcb + LWP_VMCB_OFFSET + i * 8, mmu_idx, 0));
     }
-    x86_lwp_settle(env);
+    x86_lwp_fold(env);
     if (lwp_state_decode(image.bytes, &e->caps, &st) ||
         !lwp_reachable(env, &st)) {
         memset(&st, 0, sizeof(st));
@@ -69,7 +69,7 @@ void x86_lwp_vmsave(CPUX86State *env, uint64_t vmcb, int mmu_idx)
     if (!lwp_in_vmcb(env)) {
         return;
     }
-    x86_lwp_settle(env);
+    x86_lwp_fold(env);
     lwp_state_encode(&e->st, &e->caps, image.bytes);
     for (i = 0; i < ARRAY_SIZE(image.words); i++) {
         cpu_stq_mmuidx_ra(env, vmcb + LWP_VMCB_OFFSET + i * 8,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * LWP under TCG: a vCPU's state to and from what lwp-vmstate.c puts on the
- * wire.  Saving leaves no trace: what the machine does if it runs on here must
- * not depend on it.
+ * LWP under TCG: a vCPU's state to and from cpu->lwp_wire, for lwp-vmstate.c.
+ * Saving changes nothing: a machine that keeps running must run as if it had
+ * not been saved.
  */
 #include "qemu/osdep.h"
 #include "cpu.h"
@@ -16,7 +16,7 @@ void x86_lwp_wire_save(X86CPU *cpu)
     X86LWPWire *wire = &cpu->lwp_wire;
     struct lwp_ctx_key key;
 
-    x86_lwp_settle(env);
+    x86_lwp_fold(env);
     lwp_state_encode(&lwp->engine.st, &lwp->engine.caps, wire->image);
     wire->entered = lwp->entered;
     wire->lookup = lwp->lookup;
@@ -40,7 +40,7 @@ bool x86_lwp_wire_load(X86CPU *cpu, const struct lwp_state *st)
         .flags = wire->key_flags,
     };
 
-    env->lwp_count.left = env->lwp_count.settled;
+    env->lwp_count.left = env->lwp_count.folded;
     lwp_engine_load(&lwp->engine, st);
     lwp->engine.xcr0_lwp = (env->xcr0 & XSTATE_LWP_MASK) != 0;
     lwp->entered = wire->entered;

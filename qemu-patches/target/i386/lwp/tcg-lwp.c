@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * LWP under TCG: life of a vCPU's engine, its MSRs, the XSAVE component, and
- * what follows from a change of its state for translated code.
+ * LWP under TCG: set-up and reset of a vCPU's engine, its MSRs, the XSAVE
+ * component, and the flags of translated code that follow from its state.
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
@@ -43,14 +43,14 @@ bool x86_lwp_suspended(CPUX86State *env)
     return (env->hflags & HF_GUEST_MASK) && x86_lwp_auto(env->lwp);
 }
 
-/* Is there a store, or a load, that may have faulted and awaits a retry? */
+/* Is a store or a load outstanding, which may have to be retried? */
 static bool lwp_outstanding(const struct lwp_engine *e)
 {
     return e->st.pending.event_id || lwp_state_deferred(&e->st) ||
            !e->ip_valid;
 }
 
-/* lwp_budget(), with a quick answer for the kinds that no program uses. */
+/* lwp_budget(), with a fast path for kinds that are not counted. */
 static uint64_t lwp_distance_of(const struct lwp_engine *e, enum lwp_kind kind)
 {
     if (!(e->st.flags & LWP_BIT(e->rev->event_id[kind]))) {
@@ -60,8 +60,8 @@ static uint64_t lwp_distance_of(const struct lwp_engine *e, enum lwp_kind kind)
 }
 
 /*
- * How many instructions and branches from now the next event is due, at least
- * 1; LWP_BUDGET_NEVER: none.
+ * In how many instructions and branches from now the next event is due, at
+ * least 1; LWP_BUDGET_NEVER: no event.
  */
 static void lwp_distance(const struct lwp_engine *e, uint64_t *insns,
                          uint64_t *branches)
@@ -100,7 +100,7 @@ uint32_t x86_lwp_wants(CPUX86State *env, uint64_t *insns, uint64_t *branches)
     }
 
     lwp_distance(e, insns, branches);
-    /* What is due already goes on counting while the record waits. */
+    /* An event that is due counts on while its record waits. */
     if (lwp_event_active(e, LWP_KIND_BRE)) {
         flags |= HF_LWP_BRANCH_MASK | HF_LWP_COUNT_MASK;
     }
@@ -127,7 +127,7 @@ bool x86_lwp_raise(CPUX86State *env, const struct lwp_exc *exc, uintptr_t ra)
     case LWP_EXC_PF:
         x86_lwp_step(env);
         /*
-         * An access that fails in the same way has the right CR2, error code,
+         * Repeat the access: its fault has the right CR2, error code,
          * intercepts and nested paging.
          */
         probe_access(env, exc->fault.addr, 1,
@@ -147,8 +147,8 @@ static uint64_t lwp_timestamp(void *vcpu)
 }
 
 /*
- * The TB that stores a record ends there, so the interrupt is taken before
- * the next instruction if RFLAGS.IF and the APIC's priorities let it.
+ * The TB that stores a record ends there.  So the interrupt is taken before
+ * the next instruction if RFLAGS.IF and the APIC's priorities allow it.
  */
 static void lwp_interrupt(void *vcpu, uint8_t vector)
 {
@@ -209,7 +209,7 @@ void x86_lwp_reset(X86CPU *cpu)
     }
     lwp_engine_reset(&lwp->engine, cpu->apic_id);
     lwp->engine.xcr0_lwp = false;
-    env->lwp_count.settled = env->lwp_count.left;
+    env->lwp_count.folded = env->lwp_count.left;
     lwp->steps = 0;
     lwp->llwpcb_faulted = false;
     lwp->entered = false;
@@ -217,7 +217,7 @@ void x86_lwp_reset(X86CPU *cpu)
     x86_lwp_update(env);
 }
 
-/* A block's address as the MSRs see it: linear. */
+/* The MSRs have the block's linear address. */
 static const struct lwp_ds lwp_flat = {
     .limit = UINT64_MAX,
     .long_mode = true,
@@ -232,7 +232,7 @@ void x86_lwp_wrmsr(CPUX86State *env, uint32_t msr, uint64_t value,
     struct lwp_ds ds = lwp_flat;
     uint64_t old;
 
-    x86_lwp_settle(env);
+    x86_lwp_fold(env);
     if (msr == LWP_MSR_CFG) {
         if (!lwp_engine_write_cfg(e, value)) {
             exc.kind = LWP_EXC_GP;
@@ -268,7 +268,7 @@ uint64_t x86_lwp_rdmsr(CPUX86State *env, uint32_t msr, uintptr_t ra)
         return e->st.cb_addr;
     }
     ds.va_bits = x86_lwp_va_bits(env);
-    x86_lwp_settle(env);
+    x86_lwp_fold(env);
     do {
         lwp_slwpcb(e, &ds, &value, &exc);
         x86_lwp_update(env);
@@ -291,7 +291,7 @@ void x86_lwp_xsave(CPUX86State *env, uint8_t image[128])
 {
     QEMU_BUILD_BUG_ON(LWP_XSAVE_SIZE != 128);
 
-    x86_lwp_settle(env);
+    x86_lwp_fold(env);
     lwp_state_encode_xsave(&env->lwp->engine.st, image);
 }
 
@@ -302,7 +302,7 @@ void x86_lwp_xrstor(CPUX86State *env, const uint8_t *image)
     struct lwp_state st = e->st;
     uint8_t bits = x86_lwp_va_bits(env);
 
-    x86_lwp_settle(env);
+    x86_lwp_fold(env);
     if (!image ||
         lwp_state_decode_xsave(image, &e->caps, lwp_engine_avail(e), &st) ||
         !x86_lwp_canonical(st.cb_addr, e->caps.cb_size, bits) ||
@@ -324,7 +324,7 @@ void x86_lwp_user_entered(CPUX86State *env)
     if (lwp_outstanding(&lwp->engine)) {
         x86_lwp_step(env);
     }
-    /* An interrupt before that TB may have led elsewhere, to other branches. */
+    /* An interrupt before the exact TB may have led to other code. */
     if (env->lwp_count.exact || lwp_outstanding(&lwp->engine)) {
         x86_lwp_update(env);
     }

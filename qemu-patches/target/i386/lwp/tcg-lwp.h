@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * LWP under TCG: the state of one vCPU and what tcg-lwp*.c share.
+ * LWP under TCG: the state of one vCPU, and declarations for tcg-lwp*.c.
  */
 #ifndef TCG_LWP_H
 #define TCG_LWP_H
@@ -11,12 +11,12 @@ struct X86LWP {
     struct lwp_engine engine;
     struct lwp_vcpu_ops ops;
 
-    /* CPL 3 was entered and no instruction has been looked at since. */
+    /* CPL 3 was entered, and no boundary has been processed since. */
     bool entered;
 
     /* lwp-context=auto */
     bool live;      /* the engine's state is the live context of this vCPU */
-    bool lookup;    /* look for a context at the next CPL-3 moment */
+    bool lookup;    /* look for a context before the next insn at CPL 3 */
 
     /* For tests, see tcg-lwp-debug.c */
     uint64_t steps;         /* since reset */
@@ -37,7 +37,7 @@ static inline bool x86_lwp_auto(const X86LWP *lwp)
 /* Linear address of an offset in the running code segment. */
 uint64_t x86_lwp_linear(CPUX86State *env, target_ulong eip);
 
-/* How many bits linear addresses have now; is a range canonical for so many? */
+/* The width of linear addresses now; is a range canonical for that width? */
 uint8_t x86_lwp_va_bits(CPUX86State *env);
 bool x86_lwp_canonical(uint64_t address, uint32_t len, uint8_t va_bits);
 
@@ -45,8 +45,8 @@ bool x86_lwp_canonical(uint64_t address, uint32_t len, uint8_t va_bits);
 bool x86_lwp_suspended(CPUX86State *env);
 
 /*
- * Raise what the engine has found.  Returns true if there is nothing to
- * raise, false if the reason for a #PF has just gone away: try again.
+ * Raise the engine's exception.  Returns true if there is none; false if the
+ * reason for a #PF has just gone away: try again.
  */
 bool x86_lwp_raise(CPUX86State *env, const struct lwp_exc *exc, uintptr_t ra);
 
@@ -54,14 +54,14 @@ bool x86_lwp_raise(CPUX86State *env, const struct lwp_exc *exc, uintptr_t ra);
 
 /*
  * How many instructions and branches from now the engine's next event is due,
- * at least 1 (LWP_BUDGET_NEVER: none), and what that and the rest of the state
- * mean for TB flags.
+ * at least 1 (LWP_BUDGET_NEVER: none).  Returns the TB flags that follow from
+ * that and from the rest of the state.
  */
 uint32_t x86_lwp_wants(CPUX86State *env, uint64_t *insns, uint64_t *branches);
 
 /*
- * The running instruction puts another block in the place of the one under
- * which it began, so it does not count.
+ * The running instruction replaces the block under which it began, so it does
+ * not count.
  */
 void x86_lwp_replaced(CPUX86State *env);
 
@@ -78,14 +78,14 @@ int x86_lwp_mmu_index(CPUX86State *env);
 
 void x86_lwp_context_init(void);
 
-/* At a CPL-3 moment with lwp->lookup: look.  May leave the TB. */
+/* Before an instruction at CPL 3, if lwp->lookup is set.  May leave the TB. */
 void x86_lwp_lookup(CPUX86State *env, uintptr_t ra);
 
-/* LLWPCB is about to run (and may have to be started again), and has run. */
+/* Before LLWPCB (which may have to be started again), and after it. */
 void x86_lwp_before_llwpcb(CPUX86State *env, uintptr_t ra);
 void x86_lwp_after_llwpcb(CPUX86State *env);
 
-/* The live context goes (the engine is off), or is parked (it is off then). */
+/* Drop the live context (the engine is off); park it (turns the engine off). */
 void x86_lwp_context_drop(CPUX86State *env);
 void x86_lwp_context_park(CPUX86State *env);
 
@@ -102,13 +102,13 @@ struct lwp_ctx_stats x86_lwp_context_stats(void);
 
 /* tcg-lwp-debug.c */
 
-/* A step has been done that is no counted instruction of a TB. */
+/* One step was done; counted instructions of a TB do not call this. */
 void x86_lwp_step(CPUX86State *env);
 
 /* Stop the machine at the next start of a TB. */
 void x86_lwp_stop(CPUX86State *env);
 
-/* So many instructions can retire before the machine is to stop. */
+/* Instructions that may still retire before the machine has to stop. */
 static inline uint64_t x86_lwp_before_stop(const X86LWP *lwp)
 {
     if (!lwp->stop_at) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * AMD Lightweight Profiling (LWP): what the rest of target/i386 needs to know.
+ * AMD Lightweight Profiling (LWP): declarations for the rest of target/i386.
  *
  * The state machine, the layouts and the rules are in lwp_*.[ch] of this
  * directory, which are shared with KVM; tcg-lwp*.c connect them to TCG.
@@ -32,19 +32,19 @@ typedef struct X86LWPProps {
 } X86LWPProps;
 
 /*
- * Counting, for LWP and for the performance counters (pmu/): first what
- * generated code reads and writes, then what tcg-lwp-count.c keeps.
+ * Counting, for LWP and for the performance counters (pmu/): first the fields
+ * that generated code uses, then those that only tcg-lwp-count.c uses.
  */
 typedef struct X86LWPCount {
-    int32_t left;           /* instructions until somebody must have a look */
+    int32_t left;           /* instructions until a helper has to be called */
     uint32_t tb_flags;      /* HF_LWP_*, part of the TB key at CPL 3 */
     uint32_t kernel_flags;  /* the same below CPL 3 */
-    /* Since the last look, by lwp_branch_class; [0]: conditional and taken. */
+    /* Since the last fold, by lwp_branch_class; [0]: conditional and taken. */
     uint32_t branches[5];
-    uint64_t insn;          /* linear address of what is being stepped */
+    uint64_t insn;          /* linear address of the stepped instruction */
 
-    int32_t settled;        /* value of left at the last look */
-    uint64_t near;          /* so near to an event they are stepped */
+    int32_t folded;         /* value of left at the last fold */
+    uint64_t near;          /* instructions before an event that are stepped */
     bool exact;             /* the budget is that of a TB of exact size */
     bool replaced;          /* the instruction has changed the LWP block */
     bool pmu;               /* performance counters are counting */
@@ -74,7 +74,7 @@ typedef struct X86LWPCount {
 
 typedef struct X86LWP X86LWP;
 
-/* What travels of a vCPU, see lwp-vmstate.c. */
+/* The part of a vCPU's state that migrates, see lwp-vmstate.c. */
 typedef struct X86LWPWire {
     uint8_t image[128];         /* LWP_CFG only, if a context is live */
     bool live;                  /* the context of this key is live */
@@ -82,7 +82,7 @@ typedef struct X86LWPWire {
     uint32_t key_flags;
     bool lookup;                /* look for a context when CPL 3 is reached */
     bool entered;               /* CPL 3 was entered, nothing executed there */
-    bool loaded;                /* KVM: until it has it */
+    bool loaded;                /* KVM: loaded, and not given to KVM yet */
 } X86LWPWire;
 
 #ifndef CONFIG_USER_ONLY
@@ -115,7 +115,7 @@ void x86_lwp_wrmsr(CPUArchState *env, uint32_t msr, uint64_t value,
                    uintptr_t ra);
 uint64_t x86_lwp_rdmsr(CPUArchState *env, uint32_t msr, uintptr_t ra);
 
-/* Properties for tests: lwp-debug.c those of all, tcg-lwp-debug.c TCG's */
+/* Properties for tests: lwp-debug.c for all, tcg-lwp-debug.c for TCG */
 void x86_lwp_debug_class_init(ObjectClass *oc);
 void x86_lwp_tcg_debug_class_init(ObjectClass *oc);
 
@@ -135,13 +135,15 @@ void x86_lwp_vmload(CPUArchState *env, uint64_t vmcb, int mmu_idx);
 void x86_lwp_vmsave(CPUArchState *env, uint64_t vmcb, int mmu_idx);
 
 /*
- * tcg-lwp-count.c, for whoever counts; no env->lwp is needed.
+ * tcg-lwp-count.c, for LWP and the performance counters; works without
+ * env->lwp.
  *
- * Tell them what has retired until now, in the mode that the CPU is in.
+ * Give them the counts of what has retired since the last call, in the mode
+ * that the CPU is in.
  */
-void x86_lwp_settle(CPUArchState *env);
+void x86_lwp_fold(CPUArchState *env);
 /*
- * Whatever may have changed what they want ends with this: settles, then
+ * To be called last by code that may have changed what they want: folds, then
  * derives the TB flags and the budget.
  */
 void x86_lwp_update(CPUArchState *env);
@@ -153,8 +155,8 @@ void x86_lwp_thread_changed(CPUArchState *env);
 void x86_lwp_user_entered(CPUArchState *env);
 
 /*
- * The next instruction cannot be fetched: before that fault comes what LWP
- * still does, a #PF of its own or an interrupt.
+ * The next instruction cannot be fetched.  LWP acts before that fault: it may
+ * raise a #PF of its own, or an interrupt.
  */
 void x86_lwp_fetch_fault(CPUArchState *env);
 

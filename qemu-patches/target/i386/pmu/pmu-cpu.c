@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * AMD's core performance counters under TCG: CPU properties, CPUID, life and
+ * AMD's core performance counters under TCG: CPU properties, CPUID, reset and
  * migration.
  */
 #include "qemu/osdep.h"
@@ -150,7 +150,7 @@ void x86_pmu_unrealize(X86CPU *cpu)
     g_clear_pointer(&cpu->lwp_props.pmu, g_free);
 }
 
-/* All counters are allowed by the global control, none is enabled. */
+/* The global control allows all counters; none is enabled. */
 void x86_pmu_reset(X86CPU *cpu)
 {
     if (cpu->lwp_props.pmu) {
@@ -180,7 +180,7 @@ static int pmu_pre_save(void *opaque)
     X86CPU *cpu = opaque;
 
     if (tcg_enabled()) {
-        x86_lwp_settle(&cpu->env);
+        x86_lwp_fold(&cpu->env);
     }
     return 0;
 }
@@ -190,7 +190,7 @@ static int pmu_post_load(void *opaque, int version_id)
     X86CPU *cpu = opaque;
 
     if (tcg_enabled()) {
-        cpu->env.lwp_count.left = cpu->env.lwp_count.settled;
+        cpu->env.lwp_count.left = cpu->env.lwp_count.folded;
         cpu->env.lwp_count.pmu = true;
         x86_lwp_update(&cpu->env);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How late the interrupt of an overflow comes: pmu-skid=N, or one of the
- * distributions.  They are reproducible: the same sequence in every run.
+ * The skid: how late the interrupt of an overflow comes.  pmu-skid=N is fixed;
+ * the distributions give the same sequence in every run.
  *
  * zen2, zen3: published measurements of the overflow interrupts of guest-only
  * counters (retired conditional branches) on a Ryzen 3600 and on an EPYC of
@@ -11,7 +11,7 @@
 #include "cpu.h"
 #include "pmu/x86-pmu.h"
 
-/* A point of a distribution: so many of a million come no later than that. */
+/* A point of a distribution: this many of a million come no later. */
 typedef struct PMUQuantile {
     uint32_t share;
     uint32_t insns;
@@ -53,8 +53,8 @@ static uint32_t pmu_draw(X86PMU *pmu, const PMUQuantile *q)
 }
 
 /*
- * In turn: on time; as zen3; far too late; with three more behind it; not
- * before the next #VMEXIT; never.
+ * In turn: on time; as zen3; far too late; a burst of four; held back until
+ * the next #VMEXIT; lost.
  */
 static uint64_t pmu_adversarial(X86PMU *pmu)
 {

@@ -3,9 +3,9 @@
  * AMD's core performance counters under TCG: MSRs, what counts, overflow.
  *
  * An instruction or branch counts in the mode (CPL, SVM guest or host) in which
- * it began, a far transfer in the mode that it leaves.  WRMSR, RDMSR and RDPMC
- * see the counters as before themselves, and count if the counter is enabled
- * behind them.  VMRUN does not count.  One cycle is one instruction.
+ * it begins, a far transfer in the mode that it leaves.  WRMSR, RDMSR and RDPMC
+ * use the counters without themselves, and count if the counter is enabled
+ * after them.  VMRUN does not count.  One cycle is one instruction.
  */
 #include "qemu/osdep.h"
 #include "qemu/main-loop.h"
@@ -14,7 +14,7 @@
 #include "lwp/tcg-lwp.h"
 #include "pmu/x86-pmu.h"
 
-#define MSR_LEGACY_CTL    0xc0010000 /* 4, and 4 counters behind */
+#define MSR_LEGACY_CTL    0xc0010000 /* 4 PERF_CTL, then 4 PERF_CTR */
 #define MSR_LEGACY_CTR    0xc0010004
 #define LEGACY_COUNTERS   4
 #define MSR_CORE          0xc0010200 /* 6 pairs of PERF_CTL, PERF_CTR */
@@ -39,7 +39,7 @@
 /* Instructions between the interrupts of a burst. */
 #define BURST_GAP 500
 
-/* PERF_CTL[35:32,7:0]; an event that is not here never counts. */
+/* PERF_CTL[35:32,7:0]; all other events never count. */
 enum {
     EVENT_CYCLES = 0x076,
     EVENT_INSNS = 0x0c0,
@@ -51,7 +51,7 @@ enum {
     EVENT_REFERENCE = 0x120,
 };
 
-/* What has happened. */
+/* Numbers of events that have happened. */
 typedef struct PMUEvents {
     int64_t insns;
     uint32_t near, conditional, taken, far;
@@ -172,7 +172,7 @@ static void pmu_add(CPUX86State *env, X86PMU *pmu, int n, int64_t add)
     }
 }
 
-/* Instructions pass between an overflow and its interrupt. */
+/* `insns` have retired: count down to the interrupts of overflows. */
 static void pmu_pass(CPUX86State *env, X86PMU *pmu, int64_t insns)
 {
     if (!pmu->skid_left) {
@@ -247,7 +247,7 @@ void x86_pmu_interrupt(CPUX86State *env, bool insn)
     PMUEvents e = { .insns = insn, .far = 1 };
 
     if (env->lwp_count.pmu) {
-        x86_lwp_settle(env);
+        x86_lwp_fold(env);
         pmu_happened(env, &e, pmu_user(env));
         x86_lwp_update(env);
     }
@@ -287,7 +287,7 @@ uint32_t x86_pmu_wants(CPUX86State *env, uint64_t *insns, uint64_t *branches)
         case EVENT_TAKEN:
         case EVENT_CONDITIONAL:
         case EVENT_FAR:
-            /* With INV the cycles without a branch count. */
+            /* With INV, cycles without a branch count. */
             *branches = MIN(*branches, left);
             if (ctl & CTL_INV) {
                 *insns = MIN(*insns, left);
@@ -299,7 +299,7 @@ uint32_t x86_pmu_wants(CPUX86State *env, uint64_t *insns, uint64_t *branches)
     return flags;
 }
 
-/* Something was written: who counts now? */
+/* A register was written: find out whether any counter counts now. */
 static void pmu_changed(CPUX86State *env)
 {
     X86PMU *pmu = pmu_of(env);
@@ -315,7 +315,7 @@ static void pmu_changed(CPUX86State *env)
 
 void x86_pmu_leave_mode(CPUX86State *env)
 {
-    x86_lwp_settle(env);
+    x86_lwp_fold(env);
 }
 
 static void pmu_overcount(CPUX86State *env, uint32_t insns)
@@ -351,7 +351,7 @@ void x86_pmu_vmexit(CPUX86State *env)
     }
 }
 
-/* The register that an MSR is: counter n, and whether it is PERF_CTL. */
+/* Find the register of an MSR: counter n, and PERF_CTL or PERF_CTR. */
 static bool pmu_decode(CPUX86State *env, uint32_t msr, int *n, bool *ctl)
 {
     uint32_t core = msr - MSR_CORE;
@@ -385,14 +385,14 @@ bool x86_pmu_rdmsr(CPUX86State *env, uint32_t msr, uint64_t *value)
         return false;
     }
     if (pmu_decode(env, msr, &n, &ctl)) {
-        x86_lwp_settle(env);
+        x86_lwp_fold(env);
         *value = ctl ? pmu->ctl[n] : pmu->ctr[n];
         return true;
     }
     if (!pmu_global(env, msr)) {
         return false;
     }
-    x86_lwp_settle(env);
+    x86_lwp_fold(env);
     *value = 0;
     if (msr == MSR_GLOBAL_STATUS) {
         *value = pmu->global_status;
@@ -413,7 +413,7 @@ bool x86_pmu_wrmsr(CPUX86State *env, uint32_t msr, uint64_t value, bool *gp)
         return false;
     }
     if (pmu_decode(env, msr, &n, &ctl)) {
-        x86_lwp_settle(env);
+        x86_lwp_fold(env);
         if (ctl) {
             pmu->ctl[n] = value & CTL_VALID;
         } else {
@@ -425,13 +425,13 @@ bool x86_pmu_wrmsr(CPUX86State *env, uint32_t msr, uint64_t value, bool *gp)
     if (!pmu_global(env, msr)) {
         return false;
     }
-    x86_lwp_settle(env);
+    x86_lwp_fold(env);
     if (msr == MSR_GLOBAL_CTL) {
         pmu->global_ctl = value & all;
     } else if (msr == MSR_GLOBAL_CLEAR) {
         pmu->global_status &= ~value;
     } else {
-        *gp = true; /* the status can only be read */
+        *gp = true; /* the status is read-only */
     }
     pmu_changed(env);
     return true;
@@ -445,7 +445,7 @@ bool x86_pmu_rdpmc(CPUX86State *env, uint32_t index, uint64_t *value)
     if (!pmu || index >= (core ? X86_PMU_COUNTERS : LEGACY_COUNTERS)) {
         return false;
     }
-    x86_lwp_settle(env);
+    x86_lwp_fold(env);
     *value = pmu->ctr[index];
     return true;
 }

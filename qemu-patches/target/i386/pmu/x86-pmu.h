@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * AMD's core performance counters under TCG: what the rest of target/i386
- * needs to know.
+ * AMD's core performance counters under TCG: declarations for the rest of
+ * target/i386.
  *
- * Counting is that of LWP (lwp/tcg-lwp-count.c): translated code subtracts
- * the instructions of a TB from a budget.  The functions of tcg-pmu.c are told
- * what has retired.
+ * They share the counting of LWP (lwp/tcg-lwp-count.c): translated code
+ * subtracts the instructions of a TB from a budget.  tcg-pmu.c gets the numbers
+ * of instructions and branches that have retired.
  */
 #ifndef X86_PMU_H
 #define X86_PMU_H
@@ -24,8 +24,8 @@ typedef struct X86PMUProps {
     uint8_t skid;             /* X86PMUSkid */
     uint32_t skid_insns;      /* of X86_PMU_SKID_FIXED */
     uint32_t skid_divisor;    /* of the others, at least 1 */
-    uint32_t overcount_vmrun; /* instructions too many per VMRUN */
-    uint32_t overcount_ring;  /* and per change of the CPL to or from 3 */
+    uint32_t overcount_vmrun; /* instructions overcounted per VMRUN */
+    uint32_t overcount_ring;  /* the same per change of the CPL to or from 3 */
 } X86PMUProps;
 
 typedef struct X86PMU {
@@ -34,10 +34,10 @@ typedef struct X86PMU {
     uint64_t global_ctl;
     uint64_t global_status;
 
-    /* Interrupts under way: instructions until they come, 0 = none. */
+    /* Delayed interrupt: instructions until it comes, 0 = none. */
     uint64_t skid_left;
-    uint32_t burst;           /* that many more come after it */
-    uint32_t held;            /* wait for the next #VMEXIT */
+    uint32_t burst;           /* interrupts that follow it */
+    uint32_t held;            /* interrupts that wait for the next #VMEXIT */
     uint64_t skid_seed;
     uint32_t skid_number;     /* overflows so far */
 } X86PMU;
@@ -46,7 +46,7 @@ typedef struct X86PMU {
 
 /* pmu-cpu.c */
 void x86_pmu_class_init(ObjectClass *oc);
-/* -cpu ...,pmu=on under TCG: what it makes of the CPU */
+/* Applies -cpu ...,pmu=on to the CPU, under TCG. */
 bool x86_pmu_expand_features(X86CPU *cpu, Error **errp);
 void x86_pmu_realize(X86CPU *cpu);
 void x86_pmu_unrealize(X86CPU *cpu);
@@ -60,7 +60,7 @@ uint64_t x86_pmu_next_skid(const X86PMUProps *props, X86PMU *pmu);
 
 /* tcg-pmu.c */
 
-/* One of the MSRs of the counters?  Then done; *gp: it raises #GP(0). */
+/* True: the MSR belongs to the counters and is done; *gp: raise #GP(0). */
 bool x86_pmu_rdmsr(CPUArchState *env, uint32_t msr, uint64_t *value);
 bool x86_pmu_wrmsr(CPUArchState *env, uint32_t msr, uint64_t value, bool *gp);
 /* RDPMC; false: #GP(0) */
@@ -71,7 +71,7 @@ bool x86_pmu_rdpmc(CPUArchState *env, uint32_t index, uint64_t *value);
  * by X86LWPCount.branches.  `insns' is negative when too many were counted.
  */
 void x86_pmu_count(CPUArchState *env, int32_t insns, const uint32_t *branches);
-/* One instruction has; `info' as for helper_lwp_retire(). */
+/* One instruction has retired; `info' as for helper_lwp_retire(). */
 void x86_pmu_retire(CPUArchState *env, uint32_t info);
 /* An interrupt or exception is delivered; `insn': INT n and the like. */
 void x86_pmu_interrupt(CPUArchState *env, bool insn);
@@ -81,7 +81,7 @@ uint32_t x86_pmu_wants(CPUArchState *env, uint64_t *insns, uint64_t *branches);
 /* The CPL becomes or ceases to be 3: before, and after. */
 void x86_pmu_leave_mode(CPUArchState *env);
 void x86_pmu_enter_mode(CPUArchState *env, bool ring);
-/* VMRUN, when the guest's state is there: it retires at the guest's CPL. */
+/* VMRUN has loaded the guest's state; it retires at the guest's CPL. */
 void x86_pmu_vmrun(CPUArchState *env);
 /* #VMEXIT, between leave and enter. */
 void x86_pmu_vmexit(CPUArchState *env);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * See program.h.
+ * See counted.h.
  */
 #include <sys/ioctl.h>
-#include "program.h"
+#include "counted.h"
 
 struct vm *vm;
 struct vcpu *v;

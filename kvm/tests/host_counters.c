@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * See counters.h.
+ * See host_counters.h.
  */
-#include "counters.h"
+#include "host_counters.h"
 
 #include <linux/perf_event.h>
 #include <sched.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Programs whose counted instructions are written down beside them.
+ * Programs whose counted instructions the tests list, by their offsets.
  *
  * With EventInterval 2 = 0 every counted instruction stores a record, so the ring is the list of what was
  * counted. A program is bracketed by LLWPCB, which never counts, and SLWPCB, which counts after its flush: its
  * record is the last, stored before INT 80h.
  */
-#ifndef PROGRAM_H
-#define PROGRAM_H
+#ifndef COUNTED_H
+#define COUNTED_H
 
 #include "vm.h"
 
@@ -31,11 +31,11 @@ extern struct vcpu *v;
 
 /* A machine with the program and a block that stores a record for each event. */
 void begin(const u8 *from, const u8 *to, u32 event);
-/* The same, with a counter of instructions that is 1000 and stores none: see total(). */
+/* The same, with a counter of instructions that begins at 1000 and stores no record: see total(). */
 void begin_total(const u8 *from, const u8 *to);
 /* A machine with a delivery, LWP_DELIVERY_*, and a block with these Flags; see event_each(). */
 void begin_delivery(const u8 *from, const u8 *to, u32 delivery, u32 flags);
-/* Each `period`-th event is to store a record, the first one too. */
+/* Have each `period`-th event store a record, and the first event too. */
 void event_each(u32 event, u32 period);
 void run_to_end(void);
 /* MissedEvents of the block. */
@@ -44,7 +44,7 @@ u64 missed(void);
 /* The counted instructions, as offsets from the program's start. */
 #define COUNTED(what, ...) counted((const int[]){ __VA_ARGS__, -1 }, what)
 void counted(const int *offsets, const char *what);
-/* How many instructions have counted; SLWPCB itself comes after its flush. */
+/* How many instructions have counted. SLWPCB counts after its flush, so it is not among them. */
 void total(u32 wanted, const char *what);
 
 #endif

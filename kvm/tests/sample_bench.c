@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a sample costs: one program, without profiling and with each way of getting a sample every so many
- * instructions. kvm_bench [--exits] [PERIOD [ROUNDS]]; --exits: also why the vCPU exited, which takes time of its own.
+ * The cost of a sample: one program runs without profiling, and with each way of taking a sample every PERIOD
+ * instructions. kvm_bench [--exits] [PERIOD [ROUNDS]]; --exits also prints the reasons of the exits, and takes longer.
  *
- * `guest pmu` samples by the overflow of the guest's own virtual counter, in a handler that does no more than Linux's
- * must (vpmu.h): what `perf record` in a guest costs at least.
+ * `guest pmu` samples by the overflow of the guest's own virtual counter. Its handler does only the work that Linux's
+ * handler cannot avoid (vpmu.h): the least that `perf record` in a guest costs.
  */
 #include <asm/svm.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include <sys/ioctl.h>
 #include <time.h>
 #include "exit_reasons.h"
-#include "program.h"
+#include "counted.h"
 #include "vpmu.h"
 
 /* r8d rounds of 9 instructions, and one more in odd ones. */
@@ -34,7 +34,7 @@ enum mode { NONE, PROMPT, EXACT, STEP, GUEST_PMU, MODES };
 static const char *const names[MODES] = { "none", "lwp prompt", "lwp exact", "lwp step",
 					  "guest pmu" };
 
-/* These step, most of the time: a shorter run will do. */
+/* Modes that step most of the time get a shorter run. */
 #define SHORT 10
 
 static const struct {
@@ -65,7 +65,7 @@ static void set_up(enum mode mode)
 	v = vm_add_vcpu(vm);
 	block_init(vm, LWP_F_IRE, 4096);
 	block_event(vm, 2, period - 1, period - 1);
-	/* An IP filter that everything passes: filters are stepped. */
+	/* An IP filter that lets everything pass, because filters need stepping. */
 	if (mode == STEP) {
 		lwp_put32(vm->mem + VM_BLOCK + LWP_CB_FILTERS, LWP_FILTER_IPF);
 		lwp_put64(vm->mem + VM_BLOCK + LWP_CB_LIMIT_IP, VM_SIZE);
@@ -141,7 +141,7 @@ static bool measure(enum mode mode)
 	return stop == VM_DONE;
 }
 
-/* What was wanted of the fast way. */
+/* Compare with the aims for prompt delivery. */
 static void print_aims(void)
 {
 	double ratio = exits_each[GUEST_PMU] / exits_each[PROMPT];
