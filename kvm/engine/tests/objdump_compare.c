@@ -96,7 +96,7 @@ bool objdump_compare(struct comparison *c, const char *options, const char *file
 		return false;
 	}
 	while (fgets(text, sizeof(text), pipe)) {
-		if (strtoull(text, NULL, 16) % c->every || !objdump_parse(text, &line))
+		if (strtoull(text, NULL, 16) % c->every || !objdump_parse(text, c->bits, &line))
 			continue;
 		split_fwait(&line);
 		if (line.valid)

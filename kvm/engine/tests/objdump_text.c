@@ -143,27 +143,71 @@ static void parse_operands(struct objdump_line *line, const char *name, const ch
 	}
 }
 
-/*
- * What objdump shows although our processors do not have it: VIA's 0F A6 and A7, JMPE; LOCK on what has a kind of its own and before VEX
- * (names with v), MOV to CS, to a segment register or from and to a test register that does not exist.
- */
-static bool is_undefined(const struct objdump_line *line, const char *name, const char *operands,
-			 bool locked)
+/* The place of the opcode: behind legacy prefixes and, in 64-bit code, REX. */
+static unsigned int opcode_at(const struct objdump_line *line, enum lwp_code_bits bits)
 {
+	static const char legacy[] = "\x26\x2e\x36\x3e\x64\x65\x66\x67\xf0\xf2\xf3";
+	unsigned int at = 0;
+
+	while (at + 1 < line->length && memchr(legacy, line->bytes[at], sizeof(legacy) - 1))
+		at++;
+	if (bits == LWP_CODE64 && at + 1 < line->length && (line->bytes[at] & 0xf0) == 0x40)
+		at++;
+	return at;
+}
+
+/* VEX, EVEX or XOP: in legacy code C4, C5 and 62 with a memory operand are LES, LDS and BOUND. */
+static bool is_vector_prefix(u8 byte, u8 next, enum lwp_code_bits bits)
+{
+	switch (byte) {
+	case 0xc4:
+	case 0xc5:
+	case 0x62:
+		return bits == LWP_CODE64 || next >= 0xc0;
+	case 0x8f:
+		return (next & 0x1f) >= 8;
+	default:
+		return false;
+	}
+}
+
+/* 66, LOCK, F2, F3 and REX are #UD before VEX, EVEX and XOP. */
+static bool has_barred_prefix(const struct objdump_line *line, unsigned int opcode)
+{
+	unsigned int i;
+
+	for (i = 0; i < opcode; i++)
+		if (memchr("\x66\xf0\xf2\xf3", line->bytes[i], 4) ||
+		    (line->bytes[i] & 0xf0) == 0x40)
+			return true;
+	return false;
+}
+
+/*
+ * What objdump shows although our processors do not have it: PadLock's 0F A6 and 0F A7, JMPE; a prefix that
+ * bars VEX, LOCK on what has a kind of its own; MOV to CS, to a segment register or from and to a test
+ * register that does not exist.
+ */
+static bool is_undefined(const struct objdump_line *line, enum lwp_code_bits bits, const char *name,
+			 const char *operands, bool locked)
+{
+	unsigned int at = opcode_at(line, bits);
+	u8 opcode = line->bytes[at], next = line->bytes[at + 1];
 	size_t length = strlen(operands);
 
-	if (!strncmp(name, "xcrypt", 6) || !strncmp(name, "xsha", 4) ||
-	    !strncmp(name, "xstore", 6) || !strcmp(name, "montmul") || !strcmp(name, "jmpe"))
+	if ((opcode == 0x0f && (next == 0xa6 || next == 0xa7)) || !strcmp(name, "jmpe"))
+		return true;
+	if (is_vector_prefix(opcode, next, bits) && has_barred_prefix(line, at))
 		return true;
 	if (locked)
-		return line->kind != LWP_INSN_OTHER || name[0] == 'v';
+		return line->kind != LWP_INSN_OTHER;
 	if (strncmp(name, "mov", 3))
 		return false;
 	return strstr(operands, "%?") || strstr(operands, "%tr") ||
 	       (length > 4 && !strcmp(operands + length - 4, ",%cs"));
 }
 
-static void parse_text(struct objdump_line *line, char *text)
+static void parse_text(struct objdump_line *line, enum lwp_code_bits bits, char *text)
 {
 	char *word = strtok(text, " \n");
 	const struct name *name;
@@ -195,10 +239,10 @@ static void parse_text(struct objdump_line *line, char *text)
 	if (line->kind == LWP_INSN_OTHER)
 		operands[strcspn(operands, " ")] = '\0';
 	parse_operands(line, word, operands);
-	line->undefined = is_undefined(line, word, operands, locked);
+	line->undefined = is_undefined(line, bits, word, operands, locked);
 }
 
-bool objdump_parse(const char *text, struct objdump_line *line)
+bool objdump_parse(const char *text, enum lwp_code_bits bits, struct objdump_line *line)
 {
 	char copy[512];
 	char *p, *end;
@@ -219,7 +263,7 @@ bool objdump_parse(const char *text, struct objdump_line *line)
 	if (!line->length)
 		return false;
 	if (*p == '\t')
-		parse_text(line, p + 1);
+		parse_text(line, bits, p + 1);
 	return true;
 }
 

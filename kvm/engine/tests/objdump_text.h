@@ -22,8 +22,8 @@ struct objdump_line {
 	char operand[OBJDUMP_OPERAND_MAX]; /* JMP_IND, CALL_IND: text behind the asterisk */
 };
 
-/* False: not a line with instruction bytes. */
-bool objdump_parse(const char *text, struct objdump_line *line);
+/* bits: the code size that objdump was asked for. False: not a line with instruction bytes. */
+bool objdump_parse(const char *text, enum lwp_code_bits bits, struct objdump_line *line);
 
 /* An operand as objdump writes it, e.g. "%gs:-0x8(%rax,%r12,4)". bits: width of a register operand. */
 void objdump_operand(const struct lwp_operand *operand, unsigned int bits,

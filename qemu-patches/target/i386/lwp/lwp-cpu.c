@@ -9,6 +9,7 @@
 #include "cpu.h"
 #include "system/kvm.h"
 #include "system/tcg.h"
+#include "kvm/kvm_i386.h"
 #include "lwp/tcg-lwp.h"
 #include "lwp/kvm-lwp.h"
 

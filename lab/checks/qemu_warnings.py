@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a compiler warns of in QEMU's part of LWP and in the files of target/i386 that the patches change.
+
+The flags are those of a configured QEMU, so nothing is linked or installed: with two processors one compiler takes
+some ten seconds. As a program: qemu_warnings.py BUILD COMPILER..., e.g. 'qemu_warnings.py build/qemu gcc clang'.
+"""
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+# Sources of ours, and upstream's that the patches change, as they stand in compile_commands.json. The *.c.inc files of
+# both are compiled with tcg/translate.c.
+OURS = re.compile(
+    r"/target/i386/(lwp|pmu)/"
+    r"|/target/i386/(cpu|helper|machine)\.c$"
+    r"|/target/i386/kvm/kvm(-cpu)?\.c$"
+    r"|/target/i386/tcg/(translate|access|excp_helper|fpu_helper|misc_helper|tcg-cpu|seg_helper)\.c$"
+    r"|/target/i386/tcg/system/\w+\.c$"
+    r"|/hw/intc/apic(_common)?\.c$"
+    r"|/hw/timer/i8254\w*\.c$"
+)
+
+# What meson.build gives to gcc and clang has not, or has under another name.
+GCC_ONLY = (
+    "-fzero-call-used-regs=",
+    "-ftrivial-auto-var-init=",
+    "-Wimplicit-fallthrough=",
+    "-Wold-style-declaration",
+    "-Wshadow=",
+)
+# meson.build switches these off for clang.
+CLANG_ONLY = (
+    "-Wno-gnu-variable-sized-type-not-at-end",
+    "-Wno-initializer-overrides",
+    "-Wno-string-plus-int",
+    "-Wno-tautological-type-limit-compare",
+    "-Wno-typedef-redefinition",
+)
+# The driver's share of a command line of ninja's: outputs, and precompiled headers, which are one compiler's.
+WITH_VALUE = ("-o", "-MF", "-MQ")
+ALONE = ("-c", "-MD", "-Winvalid-pch", "-fpch-deps")  # gcc 12 dies of -fpch-deps without -MD
+
+
+def command(entry: dict[str, str], compiler: str) -> list[str]:
+    """The compiler's command line that only reads the source and takes a warning for an error."""
+    words = iter(shlex.split(entry["command"])[1:])
+    clang = "clang" in compiler
+    result = shlex.split(compiler)
+    for word in words:
+        if word in WITH_VALUE:
+            next(words)
+        elif word not in ALONE and not (clang and word.startswith(GCC_ONLY)):
+            result.append(word)
+    if clang:
+        result += CLANG_ONLY
+    # gcc finds some mistakes only when it optimises
+    return [*result, "-Werror", *(["-fsyntax-only"] if clang else ["-S", "-o", os.devnull])]
+
+
+def problems(build: Path, compiler: str) -> list[str]:
+    """What the compiler says, one string for each source that it refuses. Generated headers must be there."""
+    commands = json.loads((build / "compile_commands.json").read_text())
+    entries = [
+        entry
+        for entry in commands
+        if OURS.search(entry["file"]) and re.match(r"lib(common|qemu-x86_64-softmmu)\.a\.p/", entry["output"])
+    ]
+
+    def says(entry: dict[str, str]) -> str:
+        done = subprocess.run(
+            command(entry, compiler), cwd=entry["directory"], text=True, capture_output=True, check=False
+        )
+        return done.stderr if done.returncode else ""
+
+    if not any("/lwp/" in entry["file"] for entry in entries):
+        return [f"{build}: no source of LWP is compiled here"]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return [text for text in pool.map(says, entries) if text]
+
+
+if __name__ == "__main__":
+    found = [text for compiler in sys.argv[2:] for text in problems(Path(sys.argv[1]), compiler)]
+    print("\n".join(found), end="")
+    sys.exit(bool(found))
