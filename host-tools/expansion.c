@@ -80,14 +80,13 @@ static bool caps_of(json_object *props, u32 rev, struct lwp_caps *caps, char why
 	    !strcmp(json_object_get_string(value), profile_words[LWP_PROFILE_FAM15H]))
 		profile = LWP_PROFILE_FAM15H;
 	lwp_caps_profile(caps, profile, rev);
-	for (unsigned int i = 0; i < nr_feature_words; i++) {
-		if (!json_object_object_get_ex(props, feature_words[i].name, &value)) {
-			snprintf(why, WHY_SIZE, "QEMU's CPU has no property '%s'",
-				 feature_words[i].name);
+	for (const struct lwp_feature *f = lwp_features; f->property; f++) {
+		if (!json_object_object_get_ex(props, f->property, &value)) {
+			snprintf(why, WHY_SIZE, "QEMU's CPU has no property '%s'", f->property);
 			return false;
 		}
 		if (json_object_get_boolean(value))
-			features |= feature_bit(&feature_words[i], rev);
+			features |= lwp_feature_flag(f, rev);
 	}
 	if (!get_number(props, "lwp-max-events", &max_events) ||
 	    !get_number(props, "lwp-min-buffer", &min_buffer) ||

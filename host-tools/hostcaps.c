@@ -71,15 +71,13 @@ static json_object *rev_to_json(const struct host_rev *rev)
 	add_number(object, "event_offset", caps->event_offset);
 	add_number(object, "event_size", caps->event_size);
 	array = add_array(object, "features");
-	for (unsigned int i = 0; i < nr_feature_words; i++)
-		if (caps->features & feature_bit(&feature_words[i], caps->rev))
-			json_object_array_add(array,
-					      must(json_object_new_string(feature_words[i].name)));
+	for (const struct lwp_feature *f = lwp_features; f->property; f++)
+		if (caps->features & lwp_feature_flag(f, caps->rev))
+			json_object_array_add(array, must(json_object_new_string(f->property)));
 	array = add_array(object, "filters");
-	for (unsigned int i = 0; i < nr_filter_words; i++)
-		if (caps->ecx_features & filter_words[i].bit)
-			json_object_array_add(array,
-					      must(json_object_new_string(filter_words[i].name)));
+	for (const struct lwp_filter *f = lwp_filters; f->name; f++)
+		if (caps->ecx_features & f->flag)
+			json_object_array_add(array, must(json_object_new_string(f->name)));
 	return object;
 }
 
@@ -115,12 +113,13 @@ static void print_rev(const struct host_rev *rev, FILE *to)
 	fprintf(to, "revision %s\n", lwp_rev_get(caps->rev)->name);
 	print_choices(to, "contexts", rev->contexts, context_words);
 	print_choices(to, "delivery", rev->deliveries, delivery_words);
-	for (unsigned int i = 0; i < nr_feature_words; i++)
-		if (feature_bit(&feature_words[i], caps->rev))
-			fprintf(to, "  %-22s%-4s(%s)\n", feature_words[i].name,
-				caps->features & feature_bit(&feature_words[i], caps->rev) ? "yes" :
-											     "no",
-				feature_words[i].text);
+	for (const struct lwp_feature *f = lwp_features; f->property; f++) {
+		u32 flag = lwp_feature_flag(f, caps->rev);
+
+		if (flag)
+			fprintf(to, "  %-22s%-4s(%s)\n", f->property,
+				caps->features & flag ? "yes" : "no", f->text);
+	}
 	fprintf(to, "  %-22s%s\n", "lwp-vmcb", rev->vmcb ? "yes" : "no");
 	fprintf(to, "  %-22s%u\n", "lwp-max-events", caps->max_events);
 	fprintf(to, "  %-22s%u (%u records)\n", "lwp-min-buffer", caps->min_buffer,
@@ -129,9 +128,9 @@ static void print_rev(const struct host_rev *rev, FILE *to)
 	fprintf(to, "  %-22s%u bytes, events at %u\n", "control block", caps->cb_size,
 		caps->event_offset);
 	fprintf(to, "  %-22s", "filters");
-	for (unsigned int i = 0; i < nr_filter_words; i++)
-		if (caps->ecx_features & filter_words[i].bit)
-			fprintf(to, "%s ", filter_words[i].name);
+	for (const struct lwp_filter *f = lwp_filters; f->name; f++)
+		if (caps->ecx_features & f->flag)
+			fprintf(to, "%s ", f->name);
 	fputs(caps->ecx_features ? "\n" : "none\n", to);
 }
 

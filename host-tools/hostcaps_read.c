@@ -121,19 +121,19 @@ static bool take_delivery(struct host_rev *rev, const char *word)
 
 static bool take_feature(struct host_rev *rev, const char *word)
 {
-	const struct feature_word *feature = feature_by_name(word);
-	u32 bit = feature ? feature_bit(feature, rev->caps.rev) : 0;
+	const struct lwp_feature *feature = lwp_feature_by_property(word);
+	u32 flag = feature ? lwp_feature_flag(feature, rev->caps.rev) : 0;
 
-	rev->caps.features |= bit;
-	return bit;
+	rev->caps.features |= flag;
+	return flag;
 }
 
 static bool take_filter(struct host_rev *rev, const char *word)
 {
-	const struct filter_word *filter = filter_by_name(word);
+	const struct lwp_filter *filter = lwp_filter_by_name(word);
 
 	if (filter)
-		rev->caps.ecx_features |= filter->bit;
+		rev->caps.ecx_features |= filter->flag;
 	return filter;
 }
 

@@ -63,13 +63,13 @@ static void say_all(struct settings *s, const struct lwp_caps *caps)
 	s->max_events = caps->max_events;
 	s->min_buffer = caps->min_buffer;
 	s->latency_max = lwp_caps_latency_max(caps);
-	for (unsigned int i = 0; i < nr_feature_words; i++) {
-		u32 bit = feature_bit(&feature_words[i], caps->rev);
+	for (const struct lwp_feature *f = lwp_features; f->property; f++) {
+		u32 flag = lwp_feature_flag(f, caps->rev);
 
-		if (caps->features & bit)
-			s->on |= feature_words[i].bit;
-		else if (bit)
-			s->off |= feature_words[i].bit;
+		if (caps->features & flag)
+			s->on |= settings_flag(f);
+		else if (flag)
+			s->off |= settings_flag(f);
 	}
 }
 

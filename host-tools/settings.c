@@ -9,7 +9,6 @@
 #include "lwp_cb.h"
 #include "settings.h"
 
-#define EVENTS_MAX 6
 #define BUFFER_MAX 255
 #define LATENCY_MIN 10
 #define LATENCY_MAX 31
@@ -106,19 +105,19 @@ static enum setting_verdict set_boolean(int *field, const char *name, const char
 	return SETTING_OK;
 }
 
-static enum setting_verdict set_feature(struct settings *s, const struct feature_word *word,
+static enum setting_verdict set_feature(struct settings *s, const struct lwp_feature *feature,
 					const char *value, char why[WHY_SIZE])
 {
 	int is = boolean(value);
 
 	if (is < 0)
-		return bad(why, word->name, "'on' or 'off'", value);
-	s->on &= ~word->bit;
-	s->off &= ~word->bit;
+		return bad(why, feature->property, "'on' or 'off'", value);
+	s->on &= ~settings_flag(feature);
+	s->off &= ~settings_flag(feature);
 	if (is)
-		s->on |= word->bit;
+		s->on |= settings_flag(feature);
 	else
-		s->off |= word->bit;
+		s->off |= settings_flag(feature);
 	return SETTING_OK;
 }
 
@@ -140,13 +139,13 @@ enum setting_verdict settings_set(struct settings *s, const char *name, const ch
 				  char why[WHY_SIZE])
 {
 	static const char *const rev_words[2] = { "43724", "2007" };
-	const struct feature_word *word = feature_by_name(name);
+	const struct lwp_feature *feature = lwp_feature_by_property(name);
 	int is;
 
 	if (!value)
 		value = "on";
-	if (word)
-		return set_feature(s, word, value, why);
+	if (feature)
+		return set_feature(s, feature, value, why);
 	if (!strcmp(name, "lwp")) {
 		is = boolean(value);
 		if (is < 0)
@@ -169,7 +168,7 @@ enum setting_verdict settings_set(struct settings *s, const char *name, const ch
 	if (!strcmp(name, "enforce"))
 		return set_boolean(&s->enforce, name, value, why);
 	if (!strcmp(name, "lwp-max-events"))
-		return set_number(&s->max_events, name, value, 1, EVENTS_MAX, why);
+		return set_number(&s->max_events, name, value, 1, LWP_LAST_EVENT_ID, why);
 	if (!strcmp(name, "lwp-min-buffer"))
 		return set_number(&s->min_buffer, name, value, 0, BUFFER_MAX, why);
 	if (!strcmp(name, "lwp-latency-max"))
@@ -239,15 +238,14 @@ static bool apply_numbers(const struct settings *s, struct lwp_caps *caps, char 
 
 static bool apply_features(const struct settings *s, struct lwp_caps *caps, char why[WHY_SIZE])
 {
-	for (unsigned int i = 0; i < nr_feature_words; i++) {
-		const struct feature_word *word = &feature_words[i];
-		u32 bit = feature_bit(word, caps->rev);
+	for (const struct lwp_feature *f = lwp_features; f->property; f++) {
+		u32 flag = lwp_feature_flag(f, caps->rev);
 
-		if (word->bit & s->off)
-			caps->features &= ~bit;
-		if (word->bit & s->on && !(caps->features & bit)) {
+		if (settings_flag(f) & s->off)
+			caps->features &= ~flag;
+		if (settings_flag(f) & s->on && !(caps->features & flag)) {
 			snprintf(why, WHY_SIZE, "%s: the guest needs %s, the host has none",
-				 word->name, word->text);
+				 f->property, f->text);
 			return false;
 		}
 	}
@@ -345,13 +343,14 @@ bool settings_apply(const struct settings *s, const struct hostcaps *host, struc
 static bool features_differ(const struct lwp_caps *a, const char *a_name, const struct lwp_caps *b,
 			    const char *b_name, char why[WHY_SIZE])
 {
-	for (unsigned int i = 0; i < nr_feature_words; i++) {
-		u32 bit = feature_bit(&feature_words[i], a->rev);
+	for (const struct lwp_feature *f = lwp_features; f->property; f++) {
+		u32 flag = lwp_feature_flag(f, a->rev);
 
-		if (!((a->features ^ b->features) & bit))
+		if (!((a->features ^ b->features) & flag))
 			continue;
-		snprintf(why, WHY_SIZE, "%s: on with %s, off with %s", feature_words[i].name,
-			 a->features & bit ? a_name : b_name, a->features & bit ? b_name : a_name);
+		snprintf(why, WHY_SIZE, "%s: on with %s, off with %s", f->property,
+			 a->features & flag ? a_name : b_name,
+			 a->features & flag ? b_name : a_name);
 		return true;
 	}
 	return false;
@@ -433,9 +432,8 @@ void settings_each(const struct settings *s, teller tell, void *opaque)
 	tell_number(tell, opaque, "lwp-max-events", s->max_events);
 	tell_number(tell, opaque, "lwp-min-buffer", s->min_buffer);
 	tell_number(tell, opaque, "lwp-latency-max", s->latency_max);
-	for (unsigned int i = 0; i < nr_feature_words; i++)
-		if ((s->on | s->off) & feature_words[i].bit)
-			tell(opaque, feature_words[i].name,
-			     s->on & feature_words[i].bit ? "on" : "off");
+	for (const struct lwp_feature *f = lwp_features; f->property; f++)
+		if ((s->on | s->off) & settings_flag(f))
+			tell(opaque, f->property, s->on & settings_flag(f) ? "on" : "off");
 	tell_choice(tell, opaque, "enforce", s->enforce, switch_words);
 }

@@ -16,10 +16,16 @@ struct settings {
 	int context, delivery, profile; /* index of the word, or NOT_SAID */
 	int vmcb; /* 0, 1 or NOT_SAID */
 	int max_events, min_buffer, latency_max; /* or NOT_SAID */
-	u32 on, off; /* feature_word.bit of what is switched */
+	u32 on, off; /* settings_flag() of the features that are switched */
 	int fsgsbase; /* 0, 1 or NOT_SAID */
 	int enforce; /* 0, 1 or NOT_SAID */
 };
+
+/* A feature in settings.on and settings.off: its flag in 43724, where every feature has one. */
+static inline u32 settings_flag(const struct lwp_feature *feature)
+{
+	return lwp_feature_flag(feature, LWP_REV_43724);
+}
 
 /* Nothing is said. */
 void settings_init(struct settings *s);

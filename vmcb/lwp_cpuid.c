@@ -13,10 +13,6 @@
 #define ECX_CACHE (LWP_ECX_DATA_ADDRESS | LWP_ECX_CACHE_LEVELS | LWP_ECX_CACHE_LATENCY)
 #define ECX_CACHE_FILTERS (LWP_ECX_CACHE_LEVELS | LWP_ECX_CACHE_LATENCY)
 
-#define FEATURES_43724                                                                        \
-	(LWP_F_VAL | LWP_F_IRE | LWP_F_BRE | LWP_F_DME | LWP_F_CNH | LWP_F_RNH | LWP_F_CONT | \
-	 LWP_F_PTSC | LWP_F_INT)
-#define FEATURES_2007 (LWP07_F_IRE | LWP07_F_BRE | LWP07_F_DME | LWP07_F_INT)
 #define ECX_FEATURES_2007 (ECX_CACHE | LWP_ECX_VMCB_AREA)
 
 #define LWP_ECX_DEFINED                                                                     \
@@ -36,14 +32,13 @@ _Static_assert(LWP_EBX_CB_SIZE * 8 == LWP_CB_MAX_SIZE, "LwpCbSize is 8 bits of q
 static const struct lwp_caps full_43724 = {
 	.rev = LWP_REV_43724,
 	.version = 1,
-	.max_events = 6,
+	.max_events = LWP_LAST_EVENT_ID,
 	.event_offset = LWP_CB_EVENT_OFFSET,
-	.cb_size = LWP_CB_EVENT_OFFSET + 6 * LWP_CB_SLOT_SIZE,
+	.cb_size = LWP_CB_EVENT_OFFSET + LWP_LAST_EVENT_ID * LWP_CB_SLOT_SIZE,
 	.event_size = LWP_RECORD_SIZE,
 	.min_buffer = 1,
 	.latency_max = 16,
 	.latency_rnd = 0,
-	.features = FEATURES_43724,
 	.ecx_features = ECX_CACHE | LWP_ECX_IP_FILTERING,
 };
 
@@ -61,20 +56,33 @@ static const struct lwp_caps fam15h = {
 static const struct lwp_caps full_2007 = {
 	.rev = LWP_REV_2007,
 	.version = 1,
-	.max_events = 3,
-	.cb_size = LWP07_CB_FIXED_SIZE + 3 * LWP_CB_SLOT_SIZE,
+	.max_events = LWP07_LAST_EVENT_ID,
+	.cb_size = LWP07_CB_FIXED_SIZE + LWP07_LAST_EVENT_ID * LWP_CB_SLOT_SIZE,
 	.event_size = LWP_RECORD_SIZE,
 	.latency_max = 16,
-	.features = FEATURES_2007,
 	.ecx_features = ECX_CACHE,
 };
 
+/* All features that a revision has: its events and what else is in EDX. */
+static u32 features_of(u32 rev)
+{
+	u32 features = rev == LWP_REV_2007 ? LWP07_F_INT : LWP_F_CONT | LWP_F_PTSC | LWP_F_INT;
+	u32 id;
+
+	for (id = 1; id <= LWP_MAX_EVENT_ID; id++)
+		if (lwp_rev_get(rev)->kind[id] != LWP_KIND_NONE)
+			features |= LWP_BIT(id);
+	return features;
+}
+
 void lwp_caps_profile(struct lwp_caps *caps, enum lwp_profile profile, u32 rev)
 {
-	if (rev == LWP_REV_2007)
-		*caps = full_2007;
-	else
-		*caps = profile == LWP_PROFILE_FAM15H ? fam15h : full_43724;
+	if (rev == LWP_REV_43724 && profile == LWP_PROFILE_FAM15H) {
+		*caps = fam15h;
+		return;
+	}
+	*caps = rev == LWP_REV_2007 ? full_2007 : full_43724;
+	caps->features = features_of(caps->rev);
 }
 
 u32 lwp_caps_event_features(u32 max_event_id)
@@ -135,7 +143,7 @@ static bool valid_43724(const struct lwp_caps *caps)
 	return caps->version <= lwp_field_get(LWP_ECX_VERSION, ~0u) &&
 	       caps->event_offset >= LWP_CB_FIXED_SIZE &&
 	       caps->event_offset % LWP_CB_SLOT_SIZE == 0 && caps->cb_size <= LWP_CB_MAX_SIZE &&
-	       !(caps->features & ~(u32)FEATURES_43724) &&
+	       !(caps->features & ~features_of(LWP_REV_43724)) &&
 	       !(caps->features & EVENT_FLAGS & ~events) &&
 	       !(caps->ecx_features & ~LWP_ECX_FEATURES);
 }
@@ -145,7 +153,7 @@ static bool valid_2007(const struct lwp_caps *caps)
 	if (lwp_caps_has(caps, LWP_KIND_DME) && !(caps->ecx_features & ECX_CACHE_FILTERS))
 		return false;
 	return !caps->event_offset && caps->cb_size <= LWP_EBX_CB_SIZE && !caps->min_buffer &&
-	       !caps->latency_rnd && !(caps->features & ~(u32)FEATURES_2007) &&
+	       !caps->latency_rnd && !(caps->features & ~features_of(LWP_REV_2007)) &&
 	       !(caps->ecx_features & ~ECX_FEATURES_2007);
 }
 

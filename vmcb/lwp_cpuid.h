@@ -13,14 +13,17 @@
 #define LWP_CPUID_PRESENT_LEAF 0x80000001u
 #define LWP_CPUID_PRESENT_ECX LWP_BIT(15)
 
-/* EAX and EDX of 43724; the same positions in LWPCB.Flags and LWP_CFG. Bit n is EventId n. */
+/*
+ * EAX and EDX of 43724; the same positions in LWPCB.Flags and LWP_CFG. Bit n is EventId n, and a kind's
+ * number is its EventId.
+ */
 #define LWP_F_AVAIL LWP_BIT(0)
-#define LWP_F_VAL LWP_BIT(1)
-#define LWP_F_IRE LWP_BIT(2)
-#define LWP_F_BRE LWP_BIT(3)
-#define LWP_F_DME LWP_BIT(4)
-#define LWP_F_CNH LWP_BIT(5)
-#define LWP_F_RNH LWP_BIT(6)
+#define LWP_F_VAL LWP_BIT(LWP_KIND_VAL)
+#define LWP_F_IRE LWP_BIT(LWP_KIND_IRE)
+#define LWP_F_BRE LWP_BIT(LWP_KIND_BRE)
+#define LWP_F_DME LWP_BIT(LWP_KIND_DME)
+#define LWP_F_CNH LWP_BIT(LWP_KIND_CNH)
+#define LWP_F_RNH LWP_BIT(LWP_KIND_RNH)
 #define LWP_F_CONT LWP_BIT(29)
 #define LWP_F_PTSC LWP_BIT(30)
 #define LWP_F_INT LWP_BIT(31)
@@ -93,9 +96,9 @@ enum lwp_profile {
 void lwp_caps_profile(struct lwp_caps *caps, enum lwp_profile profile, u32 rev);
 
 /*
- * Change the highest EventId (43724: 1..6) or number of slots (2007: 1..3): shrinks cb_size and
- * drops the features of events that are gone. Returns false (and changes nothing) when out of
- * range.
+ * Change the highest EventId (43724) or the number of slots (2007), from 1 to the revision's
+ * max_event_id: shrinks cb_size and drops the features of events that are gone. Returns false and
+ * changes nothing when out of range.
  */
 bool lwp_caps_set_max_events(struct lwp_caps *caps, u32 max_events);
 

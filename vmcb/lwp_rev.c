@@ -48,19 +48,25 @@ _Static_assert(LWP07_FILTER_NDB == 0x80000000, "2007: NDB is bit 63 of the quadw
 	(LWP_FILTER_MIN_LATENCY | LWP_FILTER_CLF | LWP_FILTER_NBC | LWP_FILTER_RDC | \
 	 LWP_FILTER_RAM | LWP_FILTER_OTH)
 
+_Static_assert(LWP_LAST_EVENT_ID <= LWP_MAX_EVENT_ID, "the state has a counter for every event");
+
 static const struct lwp_rev revs[LWP_REVS] = {
 	[LWP_REV_43724] = {
 		.name = "43724",
 		.id = LWP_REV_43724,
-		.max_event_id = 6,
+		.max_event_id = LWP_LAST_EVENT_ID,
+		/* clang-format off */
 		.event_id = {
-			[LWP_KIND_VAL] = 1, [LWP_KIND_IRE] = 2, [LWP_KIND_BRE] = 3,
-			[LWP_KIND_DME] = 4, [LWP_KIND_CNH] = 5, [LWP_KIND_RNH] = 6,
+#define LWP_EVENT(name, id, ...) \
+			[LWP_KIND_##name] = (id),
+#include "lwp_events.h"
 		},
 		.kind = {
-			[1] = LWP_KIND_VAL, [2] = LWP_KIND_IRE, [3] = LWP_KIND_BRE,
-			[4] = LWP_KIND_DME, [5] = LWP_KIND_CNH, [6] = LWP_KIND_RNH,
+#define LWP_EVENT(name, id, ...) \
+			[id] = LWP_KIND_##name,
+#include "lwp_events.h"
 		},
+		/* clang-format on */
 		.cb_fixed_size = LWP_CB_FIXED_SIZE,
 		.cb_tail_offset = LWP_CB_TAIL,
 		.cb_alignment = 1,
@@ -85,7 +91,7 @@ static const struct lwp_rev revs[LWP_REVS] = {
 	[LWP_REV_2007] = {
 		.name = "2007",
 		.id = LWP_REV_2007,
-		.max_event_id = 3,
+		.max_event_id = LWP07_LAST_EVENT_ID,
 		.event_id = {
 			[LWP_KIND_IRE] = 1, [LWP_KIND_BRE] = 2, [LWP_KIND_DME] = 3,
 		},

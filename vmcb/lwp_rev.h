@@ -14,18 +14,20 @@
 #include "lwp_types.h"
 
 /*
- * What can be counted, independent of the EventId a revision gives it. Order is 43724's EventIds.
+ * What can be counted, independent of the EventId that a revision gives it: LWP_KIND_VAL, LWP_KIND_IRE and
+ * so on, one for each row of lwp_events.h. A kind's number is its EventId in 43724.
  */
 enum lwp_kind {
-	LWP_KIND_NONE = 0,
-	LWP_KIND_VAL = 1, /* programmed value sample (LWPVAL) */
-	LWP_KIND_IRE = 2, /* instructions retired */
-	LWP_KIND_BRE = 3, /* branches retired */
-	LWP_KIND_DME = 4, /* data cache misses */
-	LWP_KIND_CNH = 5, /* core clocks not halted */
-	LWP_KIND_RNH = 6, /* reference clocks not halted */
-	LWP_KINDS = 7,
+	LWP_KIND_NONE,
+#define LWP_EVENT(name, ...) LWP_KIND_##name,
+#define LWP_NO_EVENT(id) LWP_KIND_OPEN_##id,
+#include "lwp_events.h"
+	LWP_KINDS,
 };
+/* The highest EventId of 43724. */
+#define LWP_LAST_EVENT_ID (LWP_KINDS - 1)
+/* The highest EventId of 2007. */
+#define LWP07_LAST_EVENT_ID 3
 
 #define LWP_REV_43724 0
 #define LWP_REV_2007 1

@@ -12,30 +12,12 @@
 #include "kvm/kvm_i386.h"
 #include "lwp/tcg-lwp.h"
 #include "lwp/kvm-lwp.h"
+#include "lwp_names.h"
 
 /* Bits of X86LWPProps.numbers */
 #define LWP_HAS_MAX_EVENTS  1
 #define LWP_HAS_MIN_BUFFER  2
 #define LWP_HAS_LATENCY_MAX 4
-
-typedef struct LWPFeature {
-    const char *name;
-    uint32_t bit;           /* in 43724's EDX */
-    enum lwp_kind kind;     /* what it counts */
-    const char *text;
-} LWPFeature;
-
-static const LWPFeature lwp_features[] = {
-    { "lwp-val", LWP_F_VAL, LWP_KIND_VAL, "LWPVAL records" },
-    { "lwp-ire", LWP_F_IRE, LWP_KIND_IRE, "instruction records" },
-    { "lwp-bre", LWP_F_BRE, LWP_KIND_BRE, "branch records" },
-    { "lwp-dme", LWP_F_DME, LWP_KIND_DME, "data cache miss records" },
-    { "lwp-cnh", LWP_F_CNH, LWP_KIND_CNH, "core clock records" },
-    { "lwp-rnh", LWP_F_RNH, LWP_KIND_RNH, "reference clock records" },
-    { "lwp-cont", LWP_F_CONT, LWP_KIND_NONE, "continuous mode" },
-    { "lwp-ptsc", LWP_F_PTSC, LWP_KIND_NONE, "time stamps in records" },
-    { "lwp-int", LWP_F_INT, LWP_KIND_NONE, "threshold interrupts" },
-};
 
 /* What TCG cannot do (yet). */
 #define LWP_NOT_IN_TCG LWP_F_DME
@@ -91,7 +73,7 @@ typedef struct LWPNumber {
 static const LWPNumber lwp_numbers[] = {
     { "lwp-max-events", offsetof(X86LWPProps, max_events),
       offsetof(struct lwp_caps, max_events), LWP_HAS_MAX_EVENTS,
-      6, "highest EventId (43724), number of event slots (2007)" },
+      LWP_LAST_EVENT_ID, "highest EventId (43724), number of event slots (2007)" },
     { "lwp-min-buffer", offsetof(X86LWPProps, min_buffer),
       offsetof(struct lwp_caps, min_buffer), LWP_HAS_MIN_BUFFER,
       255, "smallest ring in units of 32 records" },
@@ -108,13 +90,10 @@ static bool lwp_settable(Object *obj, const char *name, Error **errp)
     return true;
 }
 
-/* A feature's bit in the revision's own positions; 0: it has no such thing. */
-static uint32_t lwp_feature_bit(const LWPFeature *f, const struct lwp_rev *rev)
+/* A feature's bit in X86LWPProps: that of 43724's EDX. */
+static uint32_t lwp_prop_bit(const struct lwp_feature *f)
 {
-    if (f->kind != LWP_KIND_NONE) {
-        return rev->event_id[f->kind] ? 1u << rev->event_id[f->kind] : 0;
-    }
-    return rev->id == LWP_REV_43724 || f->bit == LWP_F_INT ? f->bit : 0;
+    return lwp_feature_flag(f, LWP_REV_43724);
 }
 
 /*
@@ -124,13 +103,13 @@ static uint32_t lwp_feature_bit(const LWPFeature *f, const struct lwp_rev *rev)
 static void lwp_get_feature(Object *obj, Visitor *v, const char *name,
                             void *opaque, Error **errp)
 {
-    const LWPFeature *f = opaque;
+    const struct lwp_feature *f = opaque;
     X86CPU *cpu = X86_CPU(obj);
-    bool value = cpu->lwp_props.on & f->bit;
+    bool value = cpu->lwp_props.on & lwp_prop_bit(f);
 
     if (cpu->lwp_caps) {
         value = cpu->lwp_caps->features &
-                lwp_feature_bit(f, lwp_rev_get(cpu->lwp_caps->rev));
+                lwp_feature_flag(f, cpu->lwp_caps->rev);
     }
     visit_type_bool(v, name, &value, errp);
 }
@@ -138,7 +117,7 @@ static void lwp_get_feature(Object *obj, Visitor *v, const char *name,
 static void lwp_set_feature(Object *obj, Visitor *v, const char *name,
                             void *opaque, Error **errp)
 {
-    const LWPFeature *f = opaque;
+    const struct lwp_feature *f = opaque;
     X86LWPProps *p = &X86_CPU(obj)->lwp_props;
     bool value;
 
@@ -146,12 +125,12 @@ static void lwp_set_feature(Object *obj, Visitor *v, const char *name,
         !visit_type_bool(v, name, &value, errp)) {
         return;
     }
-    p->on &= ~f->bit;
-    p->off &= ~f->bit;
+    p->on &= ~lwp_prop_bit(f);
+    p->off &= ~lwp_prop_bit(f);
     if (value) {
-        p->on |= f->bit;
+        p->on |= lwp_prop_bit(f);
     } else {
-        p->off |= f->bit;
+        p->off |= lwp_prop_bit(f);
     }
 }
 
@@ -287,14 +266,13 @@ static void lwp_get_stat(Object *obj, Visitor *v, const char *name,
 
 void x86_lwp_class_init(ObjectClass *oc)
 {
+    const struct lwp_feature *f;
     int i;
 
-    for (i = 0; i < ARRAY_SIZE(lwp_features); i++) {
-        const LWPFeature *f = &lwp_features[i];
-
-        object_class_property_add(oc, f->name, "bool", lwp_get_feature,
+    for (f = lwp_features; f->property; f++) {
+        object_class_property_add(oc, f->property, "bool", lwp_get_feature,
                                   lwp_set_feature, NULL, (void *)f);
-        object_class_property_set_description(oc, f->name, f->text);
+        object_class_property_set_description(oc, f->property, f->text);
     }
     for (i = 0; i < ARRAY_SIZE(lwp_choices); i++) {
         const LWPChoice *c = &lwp_choices[i];
@@ -328,50 +306,48 @@ void x86_lwp_class_init(ObjectClass *oc)
 
 const char *x86_lwp_feature_name(uint32_t rev, uint32_t bit, const char **text)
 {
-    int i;
+    const struct lwp_feature *f = lwp_feature_by_flag(rev, bit);
 
-    for (i = 0; i < ARRAY_SIZE(lwp_features); i++) {
-        if (lwp_feature_bit(&lwp_features[i], lwp_rev_get(rev)) == bit) {
-            *text = lwp_features[i].text;
-            return lwp_features[i].name;
-        }
+    if (!f) {
+        return NULL;
     }
-    return NULL;
+    *text = f->text;
+    return f->property;
 }
 
 static bool lwp_apply_features(const X86LWPProps *p, struct lwp_caps *caps,
                                Error **errp)
 {
     const struct lwp_rev *rev = lwp_rev_get(p->rev);
-    int i;
+    const struct lwp_feature *f;
 
-    for (i = 0; i < ARRAY_SIZE(lwp_features); i++) {
-        const LWPFeature *f = &lwp_features[i];
-        uint32_t bit = lwp_feature_bit(f, rev);
+    for (f = lwp_features; f->property; f++) {
+        uint32_t prop = lwp_prop_bit(f);
+        uint32_t bit = lwp_feature_flag(f, p->rev);
 
-        if (f->bit & lwp_lacking()) {
+        if (prop & lwp_lacking()) {
             caps->features &= ~bit;
         }
-        if (f->bit & p->off) {
+        if (prop & p->off) {
             caps->features &= ~bit;
         }
-        if (!(f->bit & p->on)) {
+        if (!(prop & p->on)) {
             continue;
         }
         if (!bit) {
-            error_setg(errp, "%s=on: revision %s of LWP has no %s", f->name,
+            error_setg(errp, "%s=on: revision %s of LWP has no %s", f->property,
                        rev->name, f->text);
             return false;
         }
-        if (f->bit & lwp_lacking()) {
-            error_setg(errp, "%s=on: %s has no %s", f->name,
+        if (prop & lwp_lacking()) {
+            error_setg(errp, "%s=on: %s has no %s", f->property,
                        kvm_enabled() ? "KVM on this host" : "TCG", f->text);
             return false;
         }
         if (f->kind != LWP_KIND_NONE &&
             rev->event_id[f->kind] > caps->max_events) {
-            error_setg(errp, "%s=on needs lwp-max-events=%u or more", f->name,
-                       rev->event_id[f->kind]);
+            error_setg(errp, "%s=on needs lwp-max-events=%u or more",
+                       f->property, rev->event_id[f->kind]);
             return false;
         }
         caps->features |= bit;
