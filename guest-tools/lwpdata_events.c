@@ -9,9 +9,8 @@ static const struct {
 	uint32_t event_id;
 	const char *name;
 } events[] = {
-	{ LWP_EVENT_VALUE, "values" },	    { LWP_EVENT_INSTRUCTION, "instructions" },
-	{ LWP_EVENT_BRANCH, "branches" },   { LWP_EVENT_DCACHE_MISS, "dcache-misses" },
-	{ LWP_EVENT_CLOCK, "cycles" },	    { LWP_EVENT_REF_CLOCK, "ref-cycles" },
+#define LWP_EVENT(name_, id_, event_, ...) { (id_), (event_) },
+#include "lwp_events.h"
 	{ LWP_EVENT_INSERTED, "inserted" },
 };
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lwp.h"
+#include "lwp_names.h"
 #include "options.h"
 #include "pool.h"
 
@@ -22,11 +23,12 @@ enum {
 
 const char *argp_program_version = "lwprun (vlwp) " LWPRUN_VERSION;
 
+/* What argp prints before and behind the options; %s: the events. */
 static const char description[] =
 	"Run PROGRAM and profile it, its threads and the processes it starts with LWP, "
 	"AMD's Lightweight Profiling."
-	"\vEVENT is one of values, instructions, branches, dcache-misses, cycles, ref-cycles; "
-	"a record is taken every INTERVAL + 1 of them. The processor decides which there are.\n"
+	"\vEVENT is one of %s; a record is taken every INTERVAL + 1 of them. The processor decides "
+	"which there are.\n"
 	"\n"
 	"Exit status: that of PROGRAM, 128 + N if signal N ended it; 1 if it could not be run or "
 	"the profile not be written, 2 for wrong usage, 77 if the processor has no LWP.\n"
@@ -50,18 +52,27 @@ static const struct argp_option argp_options[] = {
 	{ 0 },
 };
 
+/* The events that can be asked for: "values, instructions, ...". */
+static const char *event_list(void)
+{
+	static char list[256];
+
+	list[0] = '\0';
+	for (const struct lwp_feature *f = lwp_features; f->property; f++) {
+		size_t used = strlen(list);
+
+		if (f->event)
+			snprintf(list + used, sizeof(list) - used, "%s%s", used ? ", " : "",
+				 f->event);
+	}
+	return list;
+}
+
 static uint32_t default_interval(uint32_t event_id)
 {
-	switch (event_id) {
-	case LWP_EVENT_VALUE:
-		return 0;
-	case LWP_EVENT_BRANCH:
-		return 20011;
-	case LWP_EVENT_DCACHE_MISS:
-		return 1009;
-	default:
-		return 100003;
-	}
+	const struct lwp_feature *f = lwp_feature_by_flag(LWP_REV_43724, LWP_ENABLE(event_id));
+
+	return f ? f->interval : 0;
 }
 
 /* A decimal or 0x number that must end where `end` says (NULL: at the text's end). */
@@ -98,10 +109,8 @@ static void parse_event(struct argp_state *state, struct options *options, char 
 	uint64_t interval;
 
 	if (!id || id == LWP_EVENT_INSERTED)
-		argp_failure(state, LWPRUN_USAGE, 0,
-			     "unknown event '%.*s'; there are values, instructions, branches, "
-			     "dcache-misses, cycles and ref-cycles",
-			     (int)length, text);
+		argp_failure(state, LWPRUN_USAGE, 0, "unknown event '%.*s'; the events are %s",
+			     (int)length, text, event_list());
 	interval = default_interval(id);
 	if (colon)
 		interval = number_in(state, "interval", colon + 1, 0, LWP_INTERVAL_MAX);
@@ -188,12 +197,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 void options_parse(struct options *options, int argc, char **argv)
 {
+	static char text[2048];
 	static const struct argp argp = {
 		.options = argp_options,
 		.parser = parse,
 		.args_doc = "PROGRAM [ARG...]",
-		.doc = description,
+		.doc = text,
 	};
+
+	snprintf(text, sizeof(text), description, event_list());
 
 	*options = (struct options){
 		.ring_size = DEFAULT_RING,

@@ -5,9 +5,13 @@
  */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "explain.h"
 #include "lwp_cpuid.h"
+#include "lwp_names.h"
+
+#define FIELDS_MAX 40
 
 struct field {
 	uint8_t high, low;
@@ -16,19 +20,7 @@ struct field {
 	const char *what; /* of a bit: what it means; of a number: its unit */
 };
 
-static const struct field flags_43724[] = {
-	{ 0, 0, "LwpAvail", 0, "LWP is available" },
-	{ 1, 1, "LwpVAL", 0, "LWPVAL records (EventId 1)" },
-	{ 2, 2, "LwpIRE", 0, "instructions retired (EventId 2)" },
-	{ 3, 3, "LwpBRE", 0, "branches retired (EventId 3)" },
-	{ 4, 4, "LwpDME", 0, "data cache misses (EventId 4)" },
-	{ 5, 5, "LwpCNH", 0, "core clocks not halted (EventId 5)" },
-	{ 6, 6, "LwpRNH", 0, "reference clocks not halted (EventId 6)" },
-	{ 29, 29, "LwpCont", 0, "continuous mode" },
-	{ 30, 30, "LwpPTSC", 0, "time stamps in records" },
-	{ 31, 31, "LwpInt", 0, "threshold interrupt" },
-	{ 0 },
-};
+/* What is no event and no feature of lwp_names.h. */
 static const struct field ebx_43724[] = {
 	{ 7, 0, "LwpCbSize", 8, "bytes of control block" },
 	{ 15, 8, "LwpEventSize", 1, "bytes of a record" },
@@ -38,41 +30,23 @@ static const struct field ebx_43724[] = {
 };
 static const struct field ecx_43724[] = {
 	{ 4, 0, "LwpLatencyMax", 1, "bits of cache latency" },
-	{ 5, 5, "LwpDataAddress", 0, "cache miss records have the data address" },
 	{ 8, 6, "LwpLatencyRnd", 1, "low bits of latency are rounded away" },
 	{ 15, 9, "LwpVersion", 1, "is the version" },
 	{ 23, 16, "LwpMinBufferSize", 32, "records, at least, in a ring" },
 	{ 24, 24, "VmcbArea", 0, "VMLOAD and VMSAVE switch LWP (vlwp's own bit)" },
-	{ 28, 28, "LwpBranchPrediction", 0, "branches can be filtered by prediction" },
-	{ 29, 29, "LwpIpFiltering", 0, "records can be filtered by address" },
-	{ 30, 30, "LwpCacheLevels", 0, "cache misses can be filtered by level" },
-	{ 31, 31, "LwpCacheLatency", 0, "cache misses can be filtered by latency" },
+	{ 0 },
+};
+static const struct field available_43724[] = {
+	{ 0, 0, "LwpAvail", 0, "LWP is available" },
 	{ 0 },
 };
 static const struct field cfg_43724[] = {
 	{ 0, 0, "(bit 0)", 0, "written and ignored" },
-	{ 1, 1, "LwpVAL", 0, "LWPVAL records (EventId 1)" },
-	{ 2, 2, "LwpIRE", 0, "instructions retired (EventId 2)" },
-	{ 3, 3, "LwpBRE", 0, "branches retired (EventId 3)" },
-	{ 4, 4, "LwpDME", 0, "data cache misses (EventId 4)" },
-	{ 5, 5, "LwpCNH", 0, "core clocks not halted (EventId 5)" },
-	{ 6, 6, "LwpRNH", 0, "reference clocks not halted (EventId 6)" },
-	{ 29, 29, "LwpCont", 0, "continuous mode" },
-	{ 30, 30, "LwpPTSC", 0, "time stamps in records" },
-	{ 31, 31, "LwpInt", 0, "threshold interrupt" },
 	{ 39, 32, "COREID", 1, "is the core's number in records" },
 	{ 47, 40, "VECTOR", 1, "is the vector of the threshold interrupt" },
 	{ 0 },
 };
 
-static const struct field eax_2007[] = {
-	{ 0, 0, "LWPEnabled", 0, "LWP is enabled" },
-	{ 1, 1, "LWPIRE", 0, "instructions retired (EventId 1)" },
-	{ 2, 2, "LWPBRE", 0, "branches retired (EventId 2)" },
-	{ 3, 3, "LWPDME", 0, "data cache misses (EventId 3)" },
-	{ 31, 31, "LWPInt", 0, "threshold interrupt" },
-	{ 0 },
-};
 static const struct field ebx_2007[] = {
 	{ 7, 0, "LWPCBSize", 1, "bytes of control block" },
 	{ 15, 8, "LWPEventSize", 1, "bytes of a record" },
@@ -82,32 +56,112 @@ static const struct field ebx_2007[] = {
 };
 static const struct field ecx_2007[] = {
 	{ 4, 0, "LWPLatencyMax", 1, "bits of cache latency" },
-	{ 5, 5, "LWPDataAddress", 0, "cache miss records have the data address" },
 	{ 24, 24, "VmcbArea", 0, "VMLOAD and VMSAVE switch LWP (vlwp's own bit)" },
-	{ 30, 30, "LWPCacheLevels", 0, "cache misses can be filtered by level" },
-	{ 31, 31, "LWPCacheLatency", 0, "cache misses can be filtered by latency" },
 	{ 0 },
 };
-static const struct field edx_2007[] = {
-	{ 0, 0, "LWPAvailable", 0, "LWP is available" },
-	{ 1, 1, "LWPInt", 0, "threshold interrupt" },
-	{ 2, 2, "LWPIRE", 0, "instructions retired (EventId 1)" },
-	{ 3, 3, "LWPBRE", 0, "branches retired (EventId 2)" },
-	{ 4, 4, "LWPDME", 0, "data cache misses (EventId 3)" },
+static const struct field enabled_2007[] = {
+	{ 0, 0, "LWPEnabled", 0, "LWP is enabled" },
 	{ 0 },
+};
+static const struct field available_2007[] = {
+	{ 0, 0, "LWPAvailable", 0, "LWP is available" },
+	{ 0 },
+};
+
+/* What else a register has. */
+enum content {
+	NUMBERS,
+	FEATURES, /* at their places in Flags */
+	FEATURES_EDX, /* at their places in EDX */
+	FILTERS,
 };
 
 static const struct {
 	const char *name, *title;
 	const struct field *fields[LWP_REVS];
+	enum content content;
 	uint8_t bits;
 } registers[] = {
-	{ "eax", "EAX, what is available now", { flags_43724, eax_2007 }, 32 },
-	{ "ebx", "EBX, sizes", { ebx_43724, ebx_2007 }, 32 },
-	{ "ecx", "ECX, latency, ring and filters", { ecx_43724, ecx_2007 }, 32 },
-	{ "edx", "EDX, what the hardware has", { flags_43724, edx_2007 }, 32 },
-	{ "cfg", "LWP_CFG (MSR C0000105h)", { cfg_43724, eax_2007 }, 64 },
+	{ "eax", "EAX, what is available now", { available_43724, enabled_2007 }, FEATURES, 32 },
+	{ "ebx", "EBX, sizes", { ebx_43724, ebx_2007 }, NUMBERS, 32 },
+	{ "ecx", "ECX, latency, ring and filters", { ecx_43724, ecx_2007 }, FILTERS, 32 },
+	{ "edx",
+	  "EDX, what the hardware has",
+	  { available_43724, available_2007 },
+	  FEATURES_EDX,
+	  32 },
+	{ "cfg", "LWP_CFG (MSR C0000105h)", { cfg_43724, enabled_2007 }, FEATURES, 64 },
 };
+
+/* The fields of a register, by ascending bits, with room for their texts. */
+struct fields {
+	struct field field[FIELDS_MAX];
+	char name[FIELDS_MAX][24], what[FIELDS_MAX][64];
+	size_t nr;
+};
+
+/* One bit, which must not be 0; @spec is the specification's name without its prefix. */
+static void add_bit(struct fields *fields, uint32_t bit, uint32_t rev, const char *spec,
+		    const char *what, uint32_t event_id)
+{
+	size_t i = fields->nr++;
+	uint8_t place = (uint8_t)__builtin_ctz(bit);
+
+	snprintf(fields->name[i], sizeof(fields->name[i]), "%s%s",
+		 rev == LWP_REV_2007 ? "LWP" : "Lwp", spec);
+	if (event_id)
+		snprintf(fields->what[i], sizeof(fields->what[i]), "%s (EventId %u)", what,
+			 event_id);
+	else
+		snprintf(fields->what[i], sizeof(fields->what[i]), "%s", what);
+	fields->field[i] = (struct field){ place, place, fields->name[i], 0, fields->what[i] };
+}
+
+/* A feature's bit in EDX: as CPUID of a processor that has no other shows it. */
+static uint32_t edx_of(uint32_t flag, uint32_t rev)
+{
+	struct lwp_caps caps = { .rev = (uint8_t)rev, .features = flag };
+	struct lwp_leaf leaf;
+
+	lwp_leaf_encode(&caps, 0, &leaf);
+	return leaf.edx & ~LWP_F_AVAIL;
+}
+
+static void add_features(struct fields *fields, uint32_t rev, bool edx)
+{
+	for (const struct lwp_feature *f = lwp_features; f->property; f++) {
+		uint32_t flag = lwp_feature_flag(f, rev);
+
+		if (flag)
+			add_bit(fields, edx ? edx_of(flag, rev) : flag, rev, f->spec, f->meaning,
+				lwp_rev_get(rev)->event_id[f->kind]);
+	}
+}
+
+static void add_filters(struct fields *fields, uint32_t rev)
+{
+	for (const struct lwp_filter *f = lwp_filters; f->name; f++)
+		if (rev == LWP_REV_43724 || f->in_2007)
+			add_bit(fields, f->flag, rev, f->spec, f->meaning, 0);
+}
+
+static int by_place(const void *a, const void *b)
+{
+	return ((const struct field *)a)->low - ((const struct field *)b)->low;
+}
+
+static void collect(struct fields *fields, const struct field *own, enum content content,
+		    uint32_t rev)
+{
+	fields->nr = 0;
+	while (own->name)
+		fields->field[fields->nr++] = *own++;
+	if (content == FILTERS)
+		add_filters(fields, rev);
+	else if (content != NUMBERS)
+		add_features(fields, rev, content == FEATURES_EDX);
+	qsort(fields->field, fields->nr, sizeof(fields->field[0]), by_place);
+}
 
 static void print_field(const struct field *f, uint64_t value, FILE *to)
 {
@@ -127,6 +181,7 @@ static void print_field(const struct field *f, uint64_t value, FILE *to)
 
 bool explain_register(const char *name, uint64_t value, uint32_t rev, FILE *to)
 {
+	struct fields fields;
 	uint64_t known = 0;
 
 	for (size_t i = 0; i < sizeof(registers) / sizeof(registers[0]); i++) {
@@ -134,7 +189,10 @@ bool explain_register(const char *name, uint64_t value, uint32_t rev, FILE *to)
 			continue;
 		fprintf(to, "%s = 0x%0*" PRIx64 "\n", registers[i].title, registers[i].bits / 4,
 			value);
-		for (const struct field *f = registers[i].fields[rev]; f->name; f++) {
+		collect(&fields, registers[i].fields[rev], registers[i].content, rev);
+		for (size_t j = 0; j < fields.nr; j++) {
+			const struct field *f = &fields.field[j];
+
 			known |= ((UINT64_C(2) << (f->high - f->low)) - 1) << f->low;
 			print_field(f, value, to);
 		}
