@@ -36,14 +36,14 @@ static void *dlmopen_early(long space, const char *name, int flags)
 	return real_dlmopen(space, name, flags);
 }
 
-EXPORT __attribute__((naked)) void *dlopen(const char *name, int flags)
+INTERPOSED __attribute__((naked)) void *dlopen(const char *name, int flags)
 {
 	__asm__("mov dl_calls(%rip), %rax\n\t"
 		"lock incl (%rax)\n\t"
 		"jmp *real_dlopen(%rip)");
 }
 
-EXPORT __attribute__((naked)) void *dlmopen(long space, const char *name, int flags)
+INTERPOSED __attribute__((naked)) void *dlmopen(long space, const char *name, int flags)
 {
 	__asm__("mov dl_calls(%rip), %rax\n\t"
 		"lock incl (%rax)\n\t"
@@ -77,7 +77,7 @@ static unsigned long long unloads(void)
 	return n;
 }
 
-EXPORT int dlclose(void *handle)
+INTERPOSED int dlclose(void *handle)
 {
 	struct preload_pause pause;
 	unsigned long long before = 0;

@@ -123,7 +123,7 @@ static char *const *complete_env(char *const *envp, char **out, char *text)
 		result;                                            \
 	})
 
-EXPORT int execve(const char *path, char *const argv[], char *const envp[])
+INTERPOSED int execve(const char *path, char *const argv[], char *const envp[])
 {
 	char *const *env = COMPLETE(envp);
 
@@ -131,7 +131,7 @@ EXPORT int execve(const char *path, char *const argv[], char *const envp[])
 	return EXEC(real.execve(path, argv, env));
 }
 
-EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
+INTERPOSED int execvpe(const char *file, char *const argv[], char *const envp[])
 {
 	char *const *env = COMPLETE(envp);
 
@@ -139,7 +139,7 @@ EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
 	return EXEC(real.execvpe(file, argv, env));
 }
 
-EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
+INTERPOSED int fexecve(int fd, char *const argv[], char *const envp[])
 {
 	char *const *env = COMPLETE(envp);
 
@@ -147,7 +147,7 @@ EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 	return EXEC(real.fexecve(fd, argv, env));
 }
 
-EXPORT int execveat(int fd, const char *path, char *const argv[], char *const envp[], int flags)
+INTERPOSED int execveat(int fd, const char *path, char *const argv[], char *const envp[], int flags)
 {
 	char *const *env = COMPLETE(envp);
 
@@ -155,12 +155,12 @@ EXPORT int execveat(int fd, const char *path, char *const argv[], char *const en
 	return EXEC(real.execveat(fd, path, argv, env, flags));
 }
 
-EXPORT int execv(const char *path, char *const argv[])
+INTERPOSED int execv(const char *path, char *const argv[])
 {
 	return execve(path, argv, environ);
 }
 
-EXPORT int execvp(const char *file, char *const argv[])
+INTERPOSED int execvp(const char *file, char *const argv[])
 {
 	return execvpe(file, argv, environ);
 }
@@ -193,21 +193,21 @@ static void collect_args(char **argv, const char *first, va_list args)
 	va_start(args, first);                                   \
 	collect_args(argv, first, args)
 
-EXPORT int execl(const char *path, const char *first, ...)
+INTERPOSED int execl(const char *path, const char *first, ...)
 {
 	ARGV(first);
 	va_end(args);
 	return execve(path, argv, environ);
 }
 
-EXPORT int execlp(const char *file, const char *first, ...)
+INTERPOSED int execlp(const char *file, const char *first, ...)
 {
 	ARGV(first);
 	va_end(args);
 	return execvpe(file, argv, environ);
 }
 
-EXPORT int execle(const char *path, const char *first, ...)
+INTERPOSED int execle(const char *path, const char *first, ...)
 {
 	char *const *envp;
 
@@ -219,15 +219,15 @@ EXPORT int execle(const char *path, const char *first, ...)
 
 /* ---- posix_spawn: this program goes on ------------------------------------------------------ */
 
-EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
-		       const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
+INTERPOSED int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+			   const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
 {
 	preload_init();
 	return real.posix_spawn(pid, path, actions, attr, argv, COMPLETE(envp));
 }
 
-EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
-			const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
+INTERPOSED int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
+			    const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
 {
 	preload_init();
 	return real.posix_spawnp(pid, file, actions, attr, argv, COMPLETE(envp));

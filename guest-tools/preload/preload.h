@@ -12,7 +12,7 @@
 
 #include "pool.h"
 
-#define EXPORT __attribute__((visibility("default")))
+#define INTERPOSED __attribute__((visibility("default")))
 
 /*
  * What a profiled child needs in its environment: the pool as "NAME=value" and, in LD_PRELOAD, the path

@@ -40,7 +40,7 @@ void preload_process_init(void)
 }
 
 /* fork without handlers, for signal handlers. */
-EXPORT pid_t _Fork(void)
+INTERPOSED pid_t _Fork(void)
 {
 	pid_t pid;
 
@@ -66,7 +66,7 @@ static int child_starts(void *arg)
 }
 
 /* A clone that shares its memory is the program's own business: LWP knows a thread by its FS base. */
-EXPORT int clone(int (*function)(void *), void *stack, int flags, void *arg, ...)
+INTERPOSED int clone(int (*function)(void *), void *stack, int flags, void *arg, ...)
 {
 	struct child child = { function, arg };
 	pid_t *parent_tid, *child_tid;
@@ -85,14 +85,14 @@ EXPORT int clone(int (*function)(void *), void *stack, int flags, void *arg, ...
 	return real_clone(child_starts, stack, flags, &child, parent_tid, tls, child_tid);
 }
 
-EXPORT void _exit(int status)
+INTERPOSED void _exit(int status)
 {
 	preload_process_end();
 	for (;;)
 		syscall(SYS_exit_group, status);
 }
 
-EXPORT void _Exit(int status)
+INTERPOSED void _Exit(int status)
 {
 	_exit(status);
 }

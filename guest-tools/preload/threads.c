@@ -71,8 +71,8 @@ static int start_c11(void *boxed)
 	return start.c11(start.arg);
 }
 
-EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(void *),
-			  void *arg)
+INTERPOSED int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
+			      void *(*function)(void *), void *arg)
 {
 	struct start *boxed;
 	int result;
@@ -91,7 +91,7 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(
 	return result;
 }
 
-EXPORT int thrd_create(thrd_t *thread, thrd_start_t function, void *arg)
+INTERPOSED int thrd_create(thrd_t *thread, thrd_start_t function, void *arg)
 {
 	struct start *boxed;
 	int result;

@@ -8,7 +8,7 @@
 
 #include "domain.h"
 #include "lwpctl.h"
-#include "pool.h"
+#include "host_set.h"
 
 #define CHECK(cond)              \
 	do {                     \
@@ -34,10 +34,10 @@ static void check_host(const struct hostcaps *host)
 		struct lwp_caps caps;
 		char why[WHY_SIZE];
 
-		if (!pool_baseline(host, 1, &wish, &settings, &caps, why))
+		if (!host_set_baseline(host, 1, &wish, &settings, &caps, why))
 			continue;
 		CHECK(lwp_caps_valid(&caps));
-		CHECK(pool_fits(&settings, host, 1, why));
+		CHECK(host_set_fits(&settings, host, 1, why));
 	}
 }
 
@@ -60,7 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		for (unsigned int i = 0; domain_trap(&domain, i); i++)
 			;
 		if (have_host)
-			pool_fits(&domain.settings, &host, 1, why);
+			host_set_fits(&domain.settings, &host, 1, why);
 	}
 	if (end)
 		domain_free(&domain);

@@ -7,7 +7,7 @@
 #include <criterion/new/assert.h>
 #include <criterion/redirect.h>
 
-#include "pool.h"
+#include "host_set.h"
 
 /* Criterion's strings are not const. */
 static inline char *text(const char *s)

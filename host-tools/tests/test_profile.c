@@ -12,7 +12,7 @@
 
 #include "lwp_record.h"
 #include "profile.h"
-#include "report.h"
+#include "lwpctl_report.h"
 #include "rows.h"
 
 #define TEXT(literal) ((struct lwpdata_bytes){ (const uint8_t *)(literal), sizeof(literal) - 1 })

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * words TEMPLATE: print a template, with what stands between @ replaced by names of the table vmcb/lwp_events.h.
- * Runs while this tree is built; man pages, completion and libvirt's CPU map are made with it.
+ * words TEMPLATE: print a template, with each @WORD@ replaced by names from vmcb/lwp_events.h or report/formats.h.
+ * Meson makes man pages, completion and libvirt's CPU map with it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,6 +66,33 @@ static void print_cpu_map(void)
 		       lwp_feature_flag(f, LWP_REV_43724));
 }
 
+/* "text json" */
+static void print_report_formats(void)
+{
+	const char *const names[] = {
+#define REPORT_FORMAT(name, text) #name,
+#include "formats.h"
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		printf("%s%s", i ? " " : "", names[i]);
+}
+
+/* Tagged paragraphs: a format and what it is. */
+static void print_report_formats_troff(void)
+{
+	static const struct {
+		const char *name, *text;
+	} formats[] = {
+#define REPORT_FORMAT(name, text) { #name, (text) },
+#include "formats.h"
+	};
+
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+		printf("%s.BR %s :\n%s%s", i ? ";\n" : "", formats[i].name, formats[i].text,
+		       i ? "" : " (the default)");
+}
+
 static const struct {
 	const char *name;
 	void (*print)(void);
@@ -74,6 +101,8 @@ static const struct {
 	{ "EVENTS_TROFF", print_events_troff },
 	{ "INTERVALS_TROFF", print_intervals_troff },
 	{ "CPU_MAP", print_cpu_map },
+	{ "REPORT_FORMATS", print_report_formats },
+	{ "REPORT_FORMATS_TROFF", print_report_formats_troff },
 };
 
 /* Replace @NAME@ at @at; returns where the text goes on, NULL if it is no name that is known. */

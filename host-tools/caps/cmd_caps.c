@@ -21,10 +21,10 @@ enum {
 
 static const struct argp_option options[] = {
 	{ "qemu", OPTION_QEMU, "PROGRAM", 0, "ask this QEMU instead of /dev/kvm", 0 },
-	{ "connect", 'c', "URI", 0, "ask this libvirt instead", 0 },
+	{ "connect", 'c', "URI", LIBVIRT_OPTION, "ask this libvirt instead", 0 },
 	{ "accel", OPTION_ACCEL, "kvm|tcg", 0, "accelerator of --qemu or --connect (default: tcg)",
 	  0 },
-	{ "emulator", OPTION_EMULATOR, "PROGRAM", 0,
+	{ "emulator", OPTION_EMULATOR, "PROGRAM", LIBVIRT_OPTION,
 	  "QEMU of --connect (default: libvirt's choice)", 0 },
 	{ "json", 'j', NULL, 0, "JSON, as baseline and check read it", 0 },
 	{ 0 },

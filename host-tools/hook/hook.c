@@ -17,7 +17,7 @@
 #include "domain.h"
 #include "lwpctl.h"
 #include "memory.h"
-#include "pool.h"
+#include "host_set.h"
 
 #ifndef HOST_FILE
 #define HOST_FILE "/etc/libvirt/lwp-host.json"

@@ -5,7 +5,7 @@
 #include <argp.h>
 
 #include "lwpctl.h"
-#include "pool.h"
+#include "host_set.h"
 #include "source.h"
 
 struct arguments {
@@ -68,7 +68,7 @@ static bool judge(const struct arguments *a, const struct domain *domain,
 		printf("yes: %s has no LWP\n", domain->name);
 		return true;
 	}
-	if (pool_fits(&domain->settings, hosts, a->nr, why)) {
+	if (host_set_fits(&domain->settings, hosts, a->nr, why)) {
 		printf("yes: %s has the same LWP on", domain->name);
 		for (size_t i = 0; i < a->nr; i++)
 			printf("%s %s", i ? "," : "", hosts[i].name);

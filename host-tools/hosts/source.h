@@ -6,6 +6,13 @@
 #include "domain.h"
 #include "hostcaps.h"
 
+/* Flags of an option that needs libvirt: it is not shown where lwpctl is built without. */
+#ifdef HAVE_LIBVIRT
+#define LIBVIRT_OPTION 0
+#else
+#define LIBVIRT_OPTION OPTION_HIDDEN
+#endif
+
 /* How to ask a libvirt that is named by its URI. */
 struct how {
 	const char *emulator; /* NULL: libvirt's default */
@@ -23,7 +30,7 @@ void source_hosts_free(struct hostcaps *hosts, size_t nr);
 /* A domain: FILE, or "URI#NAME" with a libvirt URI. */
 bool source_domain(struct domain *domain, const char *from);
 
-/* caps_libvirt.c: the XML of a domain of a libvirt, the caller's to free, or NULL after one line. */
+/* from_libvirt.c: the XML of a domain of a libvirt, the caller's to free, or NULL after one line. */
 char *libvirt_domain_xml(const char *uri, const char *name);
 /* The <cpu> elements' common CPU, the caller's to free, or NULL after one line. */
 char *libvirt_baseline_cpu(const char *uri, const struct how *how, const char *const cpus[],

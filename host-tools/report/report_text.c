@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "lwp_rev.h"
-#include "report.h"
+#include "lwpctl_report.h"
 
 /* A column is as wide as its longest text, up to this. */
 #define COLUMN_MAX 44

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* lwpctl: its commands. Each is one file cmd_NAME.c and one row in lwpctl.c. */
+/* lwpctl: its commands. Each is one file NAME/cmd_NAME.c and one row in lwpctl.c. */
 #ifndef LWPCTL_H
 #define LWPCTL_H
 

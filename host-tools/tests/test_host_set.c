@@ -22,13 +22,13 @@ static void begin(void)
 	*why = '\0';
 }
 
-TestSuite(pool, .init = begin);
+TestSuite(host_set, .init = begin);
 
-Test(pool, one_host_is_its_own_baseline_with_everything_said)
+Test(host_set, one_host_is_its_own_baseline_with_everything_said)
 {
 	struct hostcaps hosts[] = { HOST("a", FULL) };
 
-	cr_assert(pool_baseline(hosts, 1, &usual, &s, &caps, why), "%s", why);
+	cr_assert(host_set_baseline(hosts, 1, &usual, &s, &caps, why), "%s", why);
 	cr_expect(eq(int, s.max_events, 6));
 	cr_expect(eq(int, s.min_buffer, 1));
 	cr_expect(eq(int, s.latency_max, 0)); /* no data cache misses: announced as 0 */
@@ -43,107 +43,107 @@ Test(pool, one_host_is_its_own_baseline_with_everything_said)
 }
 
 /* 6 and 3 events, rings from 1 and 4: 3 events, rings from 4, neither PTSC nor clocks. */
-Test(pool, baseline_is_the_minimum_of_events_and_the_largest_smallest_ring)
+Test(host_set, baseline_is_the_minimum_of_events_and_the_largest_smallest_ring)
 {
 	struct hostcaps hosts[] = { HOST("a", FULL), HOST("b", SMALL) };
 
-	cr_assert(pool_baseline(hosts, 2, &usual, &s, &caps, why), "%s", why);
+	cr_assert(host_set_baseline(hosts, 2, &usual, &s, &caps, why), "%s", why);
 	cr_expect(eq(int, s.max_events, 3));
 	cr_expect(eq(int, s.min_buffer, 4));
 	cr_expect(eq(u32, s.on, 0xa000000e));
 	cr_expect(eq(u32, s.off, 0x40000070));
 	cr_expect(eq(u16, caps.cb_size, 152));
-	cr_expect(pool_fits(&s, hosts, 2, why), "%s", why);
+	cr_expect(host_set_fits(&s, hosts, 2, why), "%s", why);
 }
 
-Test(pool, order_of_the_hosts_does_not_matter)
+Test(host_set, order_of_the_hosts_does_not_matter)
 {
 	struct hostcaps ab[] = { HOST("a", FULL), HOST("b", SMALL) };
 	struct hostcaps ba[] = { HOST("b", SMALL), HOST("a", FULL) };
 	struct settings other;
 
-	cr_assert(pool_baseline(ab, 2, &usual, &s, &caps, why));
-	cr_assert(pool_baseline(ba, 2, &usual, &other, &caps, why));
+	cr_assert(host_set_baseline(ab, 2, &usual, &s, &caps, why));
+	cr_assert(host_set_baseline(ba, 2, &usual, &other, &caps, why));
 	cr_expect(eq(int, memcmp(&s, &other, sizeof(s)), 0));
 }
 
-Test(pool, delivery_is_prompt_where_every_host_offers_it)
+Test(host_set, delivery_is_prompt_where_every_host_offers_it)
 {
 	struct hostcaps hosts[] = { HOST("a", FULL), HOST("b", FULL) };
 
 	hosts[0].rev[0].deliveries = 3;
 	hosts[1].rev[0].deliveries = 1;
-	cr_assert(pool_baseline(hosts, 2, &usual, &s, &caps, why));
+	cr_assert(host_set_baseline(hosts, 2, &usual, &s, &caps, why));
 	cr_expect(eq(int, s.delivery, 0));
 	hosts[1].rev[0].deliveries = 3;
-	cr_assert(pool_baseline(hosts, 2, &usual, &s, &caps, why));
+	cr_assert(host_set_baseline(hosts, 2, &usual, &s, &caps, why));
 	cr_expect(eq(int, s.delivery, 1));
 	hosts[1].rev[0].deliveries = 2;
-	cr_assert(pool_baseline(hosts, 2, &usual, &s, &caps, why));
+	cr_assert(host_set_baseline(hosts, 2, &usual, &s, &caps, why));
 	cr_expect(eq(int, s.delivery, 1));
 	hosts[0].rev[0].deliveries = 1;
-	cr_assert(not(pool_baseline(hosts, 2, &usual, &s, &caps, why)));
+	cr_assert(not(host_set_baseline(hosts, 2, &usual, &s, &caps, why)));
 	cr_expect(eq(str, why,
 		     text("b: lwp-delivery: cannot be reconciled with the hosts before it")));
 }
 
-Test(pool, baseline_names_the_host_without_lwp_and_its_reason)
+Test(host_set, baseline_names_the_host_without_lwp_and_its_reason)
 {
 	struct hostcaps hosts[] = { HOST("a", FULL), { .name = text("b"), .reason = text("old") } };
 
-	cr_assert(not(pool_baseline(hosts, 2, &usual, &s, &caps, why)));
+	cr_assert(not(host_set_baseline(hosts, 2, &usual, &s, &caps, why)));
 	cr_expect(eq(str, why, text("b: lwp: old")));
 }
 
-Test(pool, baseline_names_the_field_that_nothing_reconciles)
+Test(host_set, baseline_names_the_field_that_nothing_reconciles)
 {
 	struct hostcaps hosts[] = { HOST("a", FULL), HOST("b", FULL) };
 
 	hosts[1].rev[0].caps.event_offset = 120;
-	cr_assert(not(pool_baseline(hosts, 2, &usual, &s, &caps, why)));
+	cr_assert(not(host_set_baseline(hosts, 2, &usual, &s, &caps, why)));
 	cr_expect(eq(str, why,
 		     text("b: LWPCB event offset: cannot be reconciled with the hosts before it")));
 }
 
-Test(pool, baseline_names_revision_and_contexts_that_are_not_offered)
+Test(host_set, baseline_names_revision_and_contexts_that_are_not_offered)
 {
 	struct hostcaps hosts[] = { HOST("a", FULL) };
 	const struct wish old = { .rev = LWP_REV_2007 }, os = { .context = 1 };
 
 	hosts[0].rev[0].contexts = 1;
-	cr_assert(not(pool_baseline(hosts, 1, &old, &s, &caps, why)));
+	cr_assert(not(host_set_baseline(hosts, 1, &old, &s, &caps, why)));
 	cr_expect(eq(str, why, text("a: lwp-rev: this host does not offer the revision")));
-	cr_assert(not(pool_baseline(hosts, 1, &os, &s, &caps, why)));
+	cr_assert(not(host_set_baseline(hosts, 1, &os, &s, &caps, why)));
 	cr_expect(eq(str, why, text("a: lwp-context: this host does not offer the kind")));
 }
 
 /* Silicon of family 15h filters no addresses; QEMU has that as a profile only. */
-Test(pool, baseline_with_silicon_takes_its_profile)
+Test(host_set, baseline_with_silicon_takes_its_profile)
 {
 	struct hostcaps hosts[] = { HOST("a", FULL),
 				    HOST("b", .rev = 0, .version = 1, .max_events = 3,
 					 .event_offset = 128, .cb_size = 152, .event_size = 32,
 					 .min_buffer = 1, .features = 0x8000000e) };
 
-	cr_assert(pool_baseline(hosts, 2, &usual, &s, &caps, why), "%s", why);
+	cr_assert(host_set_baseline(hosts, 2, &usual, &s, &caps, why), "%s", why);
 	cr_expect(eq(int, s.profile, LWP_PROFILE_FAM15H));
 	cr_expect(eq(u32, caps.ecx_features, 0));
 }
 
 /* Each field: what a guest needs and a host does not have, by its property. */
-#define expect_refused(name, value, message)                        \
-	do {                                                        \
-		struct hostcaps hosts[] = { HOST("b", SMALL) };     \
-		begin();                                            \
-		hosts[0].rev[0].contexts = 1;                       \
-		hosts[0].rev[0].deliveries = 1;                     \
-		hosts[0].rev[0].vmcb = false;                       \
-		say(name, value);                                   \
-		cr_expect(not(pool_fits(&s, hosts, 1, why)), name); \
-		cr_expect(eq(str, why, text(message)));             \
+#define expect_refused(name, value, message)                            \
+	do {                                                            \
+		struct hostcaps hosts[] = { HOST("b", SMALL) };         \
+		begin();                                                \
+		hosts[0].rev[0].contexts = 1;                           \
+		hosts[0].rev[0].deliveries = 1;                         \
+		hosts[0].rev[0].vmcb = false;                           \
+		say(name, value);                                       \
+		cr_expect(not(host_set_fits(&s, hosts, 1, why)), name); \
+		cr_expect(eq(str, why, text(message)));                 \
 	} while (0)
 
-Test(pool, what_a_guest_needs_and_a_host_lacks_is_named)
+Test(host_set, what_a_guest_needs_and_a_host_lacks_is_named)
 {
 	expect_refused("lwp-max-events", "6",
 		       "b: lwp-max-events: the guest needs 6, the host offers 3");
@@ -162,7 +162,7 @@ Test(pool, what_a_guest_needs_and_a_host_lacks_is_named)
 	expect_refused("lwp-vmcb", "on", "b: lwp-vmcb: it needs lwp-context=os");
 }
 
-Test(pool, every_feature_bit_that_a_host_lacks_is_named)
+Test(host_set, every_feature_bit_that_a_host_lacks_is_named)
 {
 	for (const struct lwp_feature *f = lwp_features; f->property; f++) {
 		struct hostcaps hosts[] = { HOST("b", FULL) };
@@ -172,50 +172,50 @@ Test(pool, every_feature_bit_that_a_host_lacks_is_named)
 		hosts[0].rev[0].caps.features &= ~lwp_feature_flag(f, LWP_REV_43724);
 		say(f->property, "on");
 		snprintf(start, sizeof(start), "b: %s: ", f->property);
-		cr_expect(not(pool_fits(&s, hosts, 1, why)), "%s", start);
+		cr_expect(not(host_set_fits(&s, hosts, 1, why)), "%s", start);
 		cr_expect(eq(int, strncmp(why, start, strlen(start)), 0), "%s", why);
 	}
 }
 
-Test(pool, cache_latency_matters_only_with_cache_misses)
+Test(host_set, cache_latency_matters_only_with_cache_misses)
 {
 	struct hostcaps hosts[] = { HOST("b", FULL) };
 
 	say("lwp-latency-max", "20");
-	cr_expect(pool_fits(&s, hosts, 1, why));
+	cr_expect(host_set_fits(&s, hosts, 1, why));
 	hosts[0].rev[0].caps.features |= 0x10;
-	cr_expect(not(pool_fits(&s, hosts, 1, why)));
+	cr_expect(not(host_set_fits(&s, hosts, 1, why)));
 	cr_expect(eq(str, why, text("b: lwp-latency-max: the guest needs 20, the host offers 16")));
 }
 
 /* Nothing said: each host's own default, and they differ. */
-Test(pool, what_is_not_said_and_differs_is_named)
+Test(host_set, what_is_not_said_and_differs_is_named)
 {
 	struct hostcaps hosts[] = { HOST("a", FULL), HOST("b", SMALL) };
 
-	cr_assert(not(pool_fits(&s, hosts, 2, why)));
+	cr_assert(not(host_set_fits(&s, hosts, 2, why)));
 	cr_expect(eq(str, why,
 		     text("b: lwp-max-events: 6 with a, 3 with b; set it in the domain "
 			  "(lwpctl baseline)")));
 	say("lwp-max-events", "3");
 	say("lwp-min-buffer", "4");
 	say("lwp-latency-max", "0");
-	cr_assert(not(pool_fits(&s, hosts, 2, why)));
+	cr_assert(not(host_set_fits(&s, hosts, 2, why)));
 	cr_expect(eq(str, why,
 		     text("b: lwp-ptsc: on with a, off with b; set it in the domain "
 			  "(lwpctl baseline)")));
 	say("lwp-ptsc", "off");
-	cr_expect(pool_fits(&s, hosts, 2, why), "%s", why);
+	cr_expect(host_set_fits(&s, hosts, 2, why), "%s", why);
 }
 
-Test(pool, a_guest_without_lwp_fits_everywhere)
+Test(host_set, a_guest_without_lwp_fits_everywhere)
 {
 	struct hostcaps hosts[] = { { .name = text("b") } };
 
-	cr_expect(not(pool_fits(&s, hosts, 1, why)));
+	cr_expect(not(host_set_fits(&s, hosts, 1, why)));
 	cr_expect(eq(str, why, text("b: lwp: the guest needs it, the host has none")));
 	s.lwp = false;
-	cr_expect(pool_fits(&s, hosts, 1, why));
+	cr_expect(host_set_fits(&s, hosts, 1, why));
 }
 
 Test(settings, values_out_of_range_are_named_with_what_was_expected)

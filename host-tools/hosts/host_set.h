@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the hosts of a pool have in common, and whether a guest runs the same on all of them. */
-#ifndef LWPCTL_POOL_H
-#define LWPCTL_POOL_H
+#ifndef LWPCTL_HOST_SET_H
+#define LWPCTL_HOST_SET_H
 
 #include "settings.h"
 
@@ -16,13 +16,13 @@ struct wish {
  * features, minimum of event count and latency bits, maximum of the smallest ring (lwp_caps_intersect()); @caps
  * is the same as numbers. Returns false, with host and field in @why, if there is none.
  */
-bool pool_baseline(const struct hostcaps *hosts, size_t nr, const struct wish *wish,
-		   struct settings *settings, struct lwp_caps *caps, char why[WHY_SIZE]);
+bool host_set_baseline(const struct hostcaps *hosts, size_t nr, const struct wish *wish,
+		       struct settings *settings, struct lwp_caps *caps, char why[WHY_SIZE]);
 
 /*
  * Does a guest with these settings see the same LWP on each host? Else host and field are in @why.
  */
-bool pool_fits(const struct settings *settings, const struct hostcaps *hosts, size_t nr,
-	       char why[WHY_SIZE]);
+bool host_set_fits(const struct settings *settings, const struct hostcaps *hosts, size_t nr,
+		   char why[WHY_SIZE]);
 
 #endif

@@ -3,7 +3,7 @@
  * Pools of unequal hosts.
  */
 #include "lwp_cb.h"
-#include "pool.h"
+#include "host_set.h"
 
 static bool lacks(const struct hostcaps *host, char why[WHY_SIZE], const char *field,
 		  const char *what)
@@ -104,8 +104,8 @@ static bool choose_profile(struct settings *s, const struct lwp_caps *caps, char
 	return caps->rev == LWP_REV_43724 && expressed(s, caps, other);
 }
 
-bool pool_baseline(const struct hostcaps *hosts, size_t nr, const struct wish *wish,
-		   struct settings *s, struct lwp_caps *caps, char why[WHY_SIZE])
+bool host_set_baseline(const struct hostcaps *hosts, size_t nr, const struct wish *wish,
+		       struct settings *s, struct lwp_caps *caps, char why[WHY_SIZE])
 {
 	u8 deliveries = 3;
 
@@ -132,8 +132,8 @@ bool pool_baseline(const struct hostcaps *hosts, size_t nr, const struct wish *w
 	return choose_profile(s, caps, why);
 }
 
-bool pool_fits(const struct settings *s, const struct hostcaps *hosts, size_t nr,
-	       char why[WHY_SIZE])
+bool host_set_fits(const struct settings *s, const struct hostcaps *hosts, size_t nr,
+		   char why[WHY_SIZE])
 {
 	struct lwp_caps first, caps;
 	char field[WHY_SIZE];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What lwpctl report prints, as text or as JSON. */
+/* What lwpctl report prints, in each of its formats (formats.h). */
 #ifndef LWPCTL_REPORT_H
 #define LWPCTL_REPORT_H
 
@@ -35,7 +35,8 @@ uint64_t report_missed(const struct profile *profile);
 /* The report's event `i`: EventIds in CONFIG's order, then others that records have. 0 = no more. */
 uint32_t report_event(const struct report *report, uint32_t i);
 
-void report_text(const struct report *report);
-void report_json(const struct report *report);
+/* report_text(), report_json(): print the report. */
+#define REPORT_FORMAT(name, text) void report_##name(const struct report *report);
+#include "formats.h"
 
 #endif

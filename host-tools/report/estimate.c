@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What both forms of the report say: which events there are, and how many of each.
+ * What all formats of the report say: which events there are, and how many of each.
  */
 #include <string.h>
 
 #include "lwp_rev.h"
-#include "report.h"
+#include "lwpctl_report.h"
 
 /* Events between two records, on average; the low `random` bits of each reload are random. */
 static double mean_period(const struct lwpdata_config *config, uint32_t e)

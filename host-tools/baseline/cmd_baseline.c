@@ -8,7 +8,7 @@
 #include "baseline_out.h"
 #include "lwpctl.h"
 #include "memory.h"
-#include "pool.h"
+#include "host_set.h"
 #include "source.h"
 
 enum format {
@@ -38,13 +38,14 @@ static const struct argp_option options[] = {
 	  "cpu (default): the argument of QEMU's -cpu; libvirt: <cpu> and <qemu:commandline>; json",
 	  0 },
 	{ "model", 'm', "MODEL", 0, "CPU model of the output (default: EPYC)", 0 },
-	{ "connect", 'c', "URI", 0,
+	{ "connect", 'c', "URI", LIBVIRT_OPTION,
 	  "let this libvirt compute the rest of the <cpu> from what the hosts' libvirts offer", 0 },
 	{ "lwp-rev", OPTION_REV, "REV", 0, "43724 (default) or 2007", 0 },
 	{ "lwp-context", OPTION_CONTEXT, "KIND", 0, "auto (default) or os", 0 },
 	{ "accel", OPTION_ACCEL, "kvm|tcg", 0, "accelerator of libvirt's guests (default: tcg)",
 	  0 },
-	{ "emulator", OPTION_EMULATOR, "PROGRAM", 0, "QEMU of libvirt (default: its choice)", 0 },
+	{ "emulator", OPTION_EMULATOR, "PROGRAM", LIBVIRT_OPTION,
+	  "QEMU of libvirt (default: its choice)", 0 },
 	{ 0 },
 };
 
@@ -178,7 +179,7 @@ static int run(int argc, char **argv)
 	hosts = source_hosts(a.names, a.nr, &a.how);
 	if (!hosts)
 		return LWPCTL_FAILED;
-	good = pool_baseline(hosts, a.nr, &a.wish, &settings, &caps, why);
+	good = host_set_baseline(hosts, a.nr, &a.wish, &settings, &caps, why);
 	if (good)
 		good = print(&a, hosts, &settings, &caps);
 	else

@@ -8,7 +8,7 @@
 
 #include "lwp_rev.h"
 #include "memory.h"
-#include "report.h"
+#include "lwpctl_report.h"
 
 static struct json_object *number(uint64_t value)
 {

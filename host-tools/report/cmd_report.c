@@ -8,17 +8,27 @@
 #include <string.h>
 
 #include "lwpctl.h"
-#include "report.h"
+#include "lwpctl_report.h"
 
 #define DEFAULT_LIMIT 20
 
+static const struct format {
+	const char *name, *text;
+	void (*print)(const struct report *report);
+} formats[] = {
+#define REPORT_FORMAT(name, text) { #name, (text), report_##name },
+#include "formats.h"
+	{ 0 },
+};
+
 struct arguments {
 	const char *file, *sysroot;
+	const struct format *format;
 	struct grouping by;
 	uint64_t limit;
 	uint32_t kind;
 	enum order order;
-	bool json, lines;
+	bool lines;
 };
 
 enum {
@@ -32,7 +42,13 @@ static const struct argp_option options[] = {
 	  "(default: by symbol, by object and by thread)",
 	  0 },
 	{ "event", 'e', "EVENT", 0, "only this event", 0 },
-	{ "json", 'j', NULL, 0, "print JSON", 0 },
+	{ "format", 'f', "FORMAT", 0,
+	  "what to print: "
+#define REPORT_FORMAT(name, text) #name ", "
+#include "formats.h"
+	  "each as lwpctl(1) describes it (default: the first)",
+	  0 },
+	{ "json", 'j', NULL, 0, "the same as --format=json", 0 },
 	{ "limit", 'l', "N", 0, "rows of each table, 0 for all (default: 20)", 0 },
 	{ "no-lines", OPTION_NO_LINES, NULL, 0, "do not look source lines up", 0 },
 	{ "sort", 's', "ORDER", 0, "rows by samples (default) or name", 0 },
@@ -48,6 +64,14 @@ static void parse_limit(struct argp_state *state, struct arguments *a, const cha
 	a->limit = strtoull(text, &end, 10);
 	if (errno || end == text || *end || *text == '-')
 		argp_failure(state, LWPCTL_USAGE, 0, "limit '%s' is not a number", text);
+}
+
+static void parse_format(struct argp_state *state, struct arguments *a, const char *name)
+{
+	for (a->format = formats; a->format->name; a->format++)
+		if (!strcmp(a->format->name, name))
+			return;
+	argp_failure(state, LWPCTL_USAGE, 0, "there is no format '%s'; see --help", name);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -67,8 +91,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (!a->kind)
 			argp_failure(state, LWPCTL_USAGE, 0, "unknown event '%s'", arg);
 		return 0;
+	case 'f':
+		parse_format(state, a, arg);
+		return 0;
 	case 'j':
-		a->json = true;
+		parse_format(state, a, "json");
 		return 0;
 	case 'l':
 		parse_limit(state, a, arg);
@@ -115,10 +142,7 @@ static void report(const struct arguments *a, const struct profile *profile)
 		.limit = a->limit,
 		.kind = a->kind,
 	};
-	if (a->json)
-		report_json(&r);
-	else
-		report_text(&r);
+	a->format->print(&r);
 	free(located);
 	resolver_free(&resolver);
 	tally_free(&tally);
@@ -133,7 +157,9 @@ static int run(int argc, char **argv)
 		.doc = "Show where the samples of a profile lie.\vFILE is what lwprun wrote "
 		       "(default: lwp.data).",
 	};
-	struct arguments a = { .sysroot = "", .limit = DEFAULT_LIMIT, .lines = true };
+	struct arguments a = {
+		.sysroot = "", .format = formats, .limit = DEFAULT_LIMIT, .lines = true
+	};
 	struct profile profile;
 	bool loaded;
 
