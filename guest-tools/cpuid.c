@@ -4,7 +4,7 @@
  */
 #include <cpuid.h>
 
-#include "leaf.h"
+#include "processor.h"
 
 bool leaf_query(struct leaf *leaf, const char **why)
 {

@@ -21,8 +21,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "leaf.h"
-#include "options.h"
+#include "processor.h"
+#include "lwprun_options.h"
 #include "program.h"
 #include "supervise.h"
 

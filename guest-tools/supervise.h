@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "leaf.h"
+#include "processor.h"
 #include "lwpdata.h"
 #include "mappings.h"
 #include "pool.h"

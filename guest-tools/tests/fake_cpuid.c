@@ -2,7 +2,7 @@
 /*
  * For tests on machines without LWP: lwprun is told that there is one, and fake_lwp.c plays it.
  */
-#include "leaf.h"
+#include "processor.h"
 
 /* LwpCbSize 22 quadwords, 32-byte records, 6 events at 128; rings of 32 records and more. */
 bool leaf_query(struct leaf *leaf, const char **why)

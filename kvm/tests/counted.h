@@ -9,7 +9,7 @@
 #ifndef COUNTED_H
 #define COUNTED_H
 
-#include "vm.h"
+#include "kvm_vm.h"
 
 #define TF 0x100
 #define RF 0x10000

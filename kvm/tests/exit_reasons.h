@@ -3,7 +3,7 @@
 #ifndef EXIT_REASONS_H
 #define EXIT_REASONS_H
 
-#include "vm.h"
+#include "kvm_vm.h"
 
 /* Begin to count, from 0. Ends the program if it cannot trace. */
 void exit_reasons_begin(void);

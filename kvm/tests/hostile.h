@@ -5,7 +5,7 @@
 #ifndef HOSTILE_H
 #define HOSTILE_H
 
-#include "vm.h"
+#include "kvm_vm.h"
 
 /* Guest-physical memory that must keep its pattern whatever the guest's programs do. */
 #define HOSTILE_READONLY 0x340000 /* mapped for users, not writable */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A very small hypervisor inside the machine of vm.h: it runs guests by VMLOAD, VMRUN, VMSAVE, as it is told by
+ * A very small hypervisor inside the machine of kvm_vm.h: it runs guests by VMLOAD, VMRUN, VMSAVE, as it is told by
  * the test between two of their exits.
  */
 #ifndef HYPER_H
 #define HYPER_H
 
-#include "vm.h"
+#include "kvm_vm.h"
 
 #define HYPER_VMCB 0x320000 /* of guest 0; each further one a page later */
 #define HYPER_HOST 0x330000 /* where the hypervisor keeps its own part */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-#include "vm.h"
+#include "kvm_vm.h"
 
 u64 vm_stat(struct vcpu *v, const char *name)
 {

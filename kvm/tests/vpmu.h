@@ -5,7 +5,7 @@
 #ifndef VPMU_H
 #define VPMU_H
 
-#include "vm.h"
+#include "kvm_vm.h"
 
 /* The legacy four, which every vPMU has. */
 #define PERF_CTL(n) (0xc0010000 + (n))

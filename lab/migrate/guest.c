@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The Linux guest whose init is guest-tests/linux/live.c. */
+/* The Linux guest whose init is guest-tests/linux/live_guest.c. */
 #include "guest.h"
 #include "migrate.h"
 

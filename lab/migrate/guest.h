@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The Linux guest whose init is guest-tests/linux/live.c: starting it, and what its threads say on the serial
+ * The Linux guest whose init is guest-tests/linux/live_guest.c: starting it, and what its threads say on the serial
  * port, which goes on in the next process when the guest is migrated.
  */
 #ifndef LAB_MIGRATE_GUEST_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Live migration of a Linux guest in which four processes of two threads profile themselves
- * (guest-tests/linux/live.c): from process to process, over and over, by every way that QEMU has. Between two
+ * (guest-tests/linux/live_guest.c): from process to process, over and over, by every way that QEMU has. Between two
  * migrations each thread ends at least one round, which it says on the serial port; no round may be wrong and
  * no context lost.
  */

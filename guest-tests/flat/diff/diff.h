@@ -23,7 +23,7 @@
 #define DIFF_SYS_RETURN 0x5106 /* its handler is done */
 
 #ifndef __ASSEMBLER__
-#include "lwp.h"
+#include "lwp_fixture.h"
 
 /* A piece of code and row of the histogram. */
 struct snip {

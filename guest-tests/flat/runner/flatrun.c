@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include "child.h"
 #include "machine.h"
-#include "options.h"
+#include "flatrun_options.h"
 #include "table.h"
 #include "tap.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A processor without LWP: nothing announced, no MSRs, the four instructions raise #UD. */
 #include "cpu.h"
-#include "lwp.h"
+#include "lwp_fixture.h"
 #include "test.h"
 #include "x86.h"
 

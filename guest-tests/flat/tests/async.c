@@ -4,7 +4,7 @@
  * profiled. Records + MissedEvents and the counter that is left are exact, every record lies in the program.
  */
 #include "apic.h"
-#include "lwp.h"
+#include "lwp_fixture.h"
 #include "smp.h"
 #include "test.h"
 #include "x86.h"

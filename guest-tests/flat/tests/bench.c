@@ -4,7 +4,7 @@
  * instructions at every run. rounds=N says how much; interval=N profiles it (0: LWP is not touched, so it
  * also runs without), event=2|3 says what is counted.
  */
-#include "lwp.h"
+#include "lwp_fixture.h"
 #include "test.h"
 #include "x86.h"
 

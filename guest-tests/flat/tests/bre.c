@@ -3,7 +3,7 @@
  * Branches retired (EventId 3): which instructions are branches, and the address, target and TKN of each.
  * TKN is the evaluated condition, also where target and fall-through are the same.
  */
-#include "lwp.h"
+#include "lwp_fixture.h"
 #include "test.h"
 
 extern char bre_jcc[], bre_j1[], bre_j2[], bre_j2t[], bre_j3[], bre_j3t[], bre_j4[], bre_j4t[];

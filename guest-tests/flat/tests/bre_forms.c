@@ -3,7 +3,7 @@
  * Branches (EventId 3) in their rarer encodings, and the far transfers that stay at CPL 3: instructions
  * for event 2, no branches for event 3.
  */
-#include "lwp.h"
+#include "lwp_fixture.h"
 #include "test.h"
 
 extern char frm_code[], frm_1[], frm_1t[], frm_2[], frm_2t[], frm_3[], frm_3t[], frm_4[], frm_4t[];

@@ -3,7 +3,7 @@
  * Counts while no event is near, so that nothing has to be looked at instruction by instruction: SLWPCB at the
  * end shows exactly how many instructions and branches there were, whatever interrupted them.
  */
-#include "lwp.h"
+#include "lwp_fixture.h"
 #include "test.h"
 #include "x86.h"
 

@@ -4,7 +4,7 @@
  * interval, are only taken at CPL 3, and with TCG the core clock advances by one per instruction, the
  * reference clock by two.
  */
-#include "lwp.h"
+#include "lwp_fixture.h"
 #include "test.h"
 
 extern char clk_code[], clk_first[], clk_end[];

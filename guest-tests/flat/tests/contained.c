@@ -10,7 +10,7 @@
  *
  * ring=absent: the second thread's ring is not there.
  */
-#include "lwp.h"
+#include "lwp_fixture.h"
 #include "test.h"
 #include "x86.h"
 

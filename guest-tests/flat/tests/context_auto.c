@@ -3,7 +3,7 @@
  * `auto` contexts on one processor (docs/design.md#contexts): address space (CR3) and thread (FS base)
  * select whose LWP runs; a switch parks one and resumes another, and nothing of it touches guest memory.
  */
-#include "lwp.h"
+#include "lwp_fixture.h"
 #include "test.h"
 #include "x86.h"
 

@@ -3,7 +3,7 @@
  * `auto` contexts are bounded in number: one address space with more threads than that loses its own
  * contexts, oldest first, and never those of another.
  */
-#include "lwp.h"
+#include "lwp_fixture.h"
 #include "test.h"
 #include "x86.h"
 

@@ -4,7 +4,7 @@
  * key, nothing is found. The test resets the machine once; what it must remember lies above the memory
  * that the kernel allocates from.
  */
-#include "lwp.h"
+#include "lwp_fixture.h"
 #include "test.h"
 #include "x86.h"
 

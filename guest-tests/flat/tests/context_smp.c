@@ -3,7 +3,7 @@
  * `auto` contexts on several processors: a context belongs to the machine and is live on at most one; the
  * processor that meets its key takes it over, from a holder that is running user code, too.
  */
-#include "lwp.h"
+#include "lwp_fixture.h"
 #include "smp.h"
 #include "test.h"
 #include "x86.h"

@@ -3,7 +3,7 @@
  * A found `auto` context is used only if its block and its last record are still in memory as they were;
  * else it goes, without a write and without a fault. What cannot be read stays parked.
  */
-#include "lwp.h"
+#include "lwp_fixture.h"
 #include "test.h"
 #include "x86.h"
 

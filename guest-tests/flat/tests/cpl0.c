@@ -3,7 +3,7 @@
  * The four instructions at CPL 0 (43724-608, 43724-637): they act, with the rights of user code on block and
  * ring, and nothing is counted there.
  */
-#include "lwp.h"
+#include "lwp_fixture.h"
 #include "test.h"
 #include "x86.h"
 

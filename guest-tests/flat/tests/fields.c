@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The 32 bytes of each kind of record (43724-501 to 43724-514), byte by byte, with a CoreId that is not 0. */
-#include "lwp.h"
+#include "lwp_fixture.h"
 #include "test.h"
 #include "x86.h"
 

@@ -3,7 +3,7 @@
  * Filters: NRB, NCB and NAB leave out classes of branches; IPF counts only instructions in
  * [BaseIP, LimitIP], with IPI only those outside. What is filtered does not count.
  */
-#include "lwp.h"
+#include "lwp_fixture.h"
 #include "test.h"
 #include "x86.h"
 

@@ -3,7 +3,7 @@
  * I/O breakpoints are traps: an IN or OUT that hits one has retired and counts; REP OUTS traps between its
  * iterations, and counts once, when rIP leaves it.
  */
-#include "lwp.h"
+#include "lwp_fixture.h"
 #include "test.h"
 #include "x86.h"
 

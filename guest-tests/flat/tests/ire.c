@@ -3,7 +3,7 @@
  * Instructions retired (EventId 2) on known code: the period is EventInterval + 1, the first record comes
  * when EventCounter goes below zero, LLWPCB is not counted, INT n is not counted.
  */
-#include "lwp.h"
+#include "lwp_fixture.h"
 #include "test.h"
 
 extern char ire_seq[], ire_1[], ire_2[], ire_3[], ire_4[], ire_5[];

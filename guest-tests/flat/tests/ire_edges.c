@@ -4,7 +4,7 @@
  * succeeds; SYSCALL, INT n and the returns to CPL 3 are not counted; interrupts lose nothing.
  */
 #include "apic.h"
-#include "lwp.h"
+#include "lwp_fixture.h"
 #include "test.h"
 #include "x86.h"
 

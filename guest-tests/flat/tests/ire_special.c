@@ -4,7 +4,7 @@
  * emulates (once), the shadow of MOV SS and POP SS (counts, nothing is stored in it), the guest's own
  * single steps.
  */
-#include "lwp.h"
+#include "lwp_fixture.h"
 #include "test.h"
 #include "x86.h"
 

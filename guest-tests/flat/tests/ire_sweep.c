@@ -3,7 +3,7 @@
  * Every interval from 0 to 70 with every start that matters, over straight code and over loops: record k names
  * the instruction with the number start + k * (interval + 1), counted from 0, and no other.
  */
-#include "lwp.h"
+#include "lwp_fixture.h"
 #include "test.h"
 
 #define NOPS 300u

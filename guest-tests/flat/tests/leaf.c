@@ -4,7 +4,7 @@
  * run configured (want=NAME), and what an OS that knows nothing of LWP must not see (D.0, FSGSBASE).
  */
 #include "cpu.h"
-#include "lwp.h"
+#include "lwp_fixture.h"
 #include "test.h"
 #include "x86.h"
 

@@ -3,7 +3,7 @@
  * Numbers of the leaf that LLWPCB goes by, with lwp-min-buffer=4 and lwp-max-events=2: the smallest ring,
  * the size of the block, the events that exist.
  */
-#include "lwp.h"
+#include "lwp_fixture.h"
 #include "test.h"
 #include "x86.h"
 

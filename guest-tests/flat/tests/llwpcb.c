@@ -3,7 +3,7 @@
  * LLWPCB (43724-609 to 43724-619, 43724-404 to 43724-412): what it loads, what it normalises and writes back,
  * what it refuses, and what is on after it has faulted.
  */
-#include "lwp.h"
+#include "lwp_fixture.h"
 #include "test.h"
 #include "x86.h"
 

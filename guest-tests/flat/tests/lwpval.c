@@ -3,7 +3,7 @@
  * LWPVAL (43724-630 to 43724-635): the interval rule, an operand that is not touched unless a record is due,
  * faults that leave the counter as it was.
  */
-#include "lwp.h"
+#include "lwp_fixture.h"
 #include "test.h"
 #include "x86.h"
 

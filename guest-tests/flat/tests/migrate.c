@@ -5,7 +5,7 @@
  * times each, and only then prints what has become of block and ring in each part. Wherever a machine that
  * runs it is stopped, saved and restored, the output must be the same.
  */
-#include "lwp.h"
+#include "lwp_fixture.h"
 #include "test.h"
 #include "x86.h"
 

@@ -3,7 +3,7 @@
  * LWP_CFG (C000_0105) and LWP_CBADDR (C000_0106), 43724-201 to 43724-214, with the numbers of the fam15h
  * profile: what WRMSR stores, ignores and refuses, and what it does to leaf 8000_001C and to a running LWP.
  */
-#include "lwp.h"
+#include "lwp_fixture.h"
 #include "test.h"
 #include "x86.h"
 

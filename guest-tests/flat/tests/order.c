@@ -4,7 +4,7 @@
  * interrupts, then the store of the pending record. A handler that looks must not see the record yet.
  */
 #include "apic.h"
-#include "lwp.h"
+#include "lwp_fixture.h"
 #include "test.h"
 #include "x86.h"
 

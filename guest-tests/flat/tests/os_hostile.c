@@ -3,7 +3,7 @@
  * `os` contexts: XRSTOR is unprivileged, so component 62 may hold anything. Whatever it holds, user code
  * goes on or gets a #PF or #GP(0) of its own; nothing is written where user code may not write; LWP_CFG is safe.
  */
-#include "lwp.h"
+#include "lwp_fixture.h"
 #include "test.h"
 #include "x86.h"
 

@@ -2,7 +2,7 @@
 /*
  * `os` contexts: CPUID leaf D, XCR0[62], and how LWP becomes available (43724-108, 43724-113, 43724-301).
  */
-#include "lwp.h"
+#include "lwp_fixture.h"
 #include "test.h"
 #include "x86.h"
 

@@ -3,7 +3,7 @@
  * `os` contexts: XSAVE component 62 (43724-302 to 43724-314), byte by byte, and an OS that switches LWP with
  * XSAVE and XRSTOR.
  */
-#include "lwp.h"
+#include "lwp_fixture.h"
 #include "test.h"
 #include "x86.h"
 

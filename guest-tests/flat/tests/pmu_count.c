@@ -3,7 +3,7 @@
  * AMD's core performance counters: registers, and what the events count, exactly. An instruction counts in the mode
  * in which it began; INT n is an instruction and a far transfer, a fault is a far transfer only.
  */
-#include "lwp.h"
+#include "lwp_fixture.h"
 #include "pmu.h"
 #include "test.h"
 

@@ -4,7 +4,7 @@
  * (skid=N on the command line: N instructions later); beside LWP each of the two counts as if alone.
  */
 #include "apic.h"
-#include "lwp.h"
+#include "lwp_fixture.h"
 #include "pmu.h"
 #include "test.h"
 

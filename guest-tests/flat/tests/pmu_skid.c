@@ -5,7 +5,7 @@
  * `adversarial`.
  */
 #include "apic.h"
-#include "lwp.h"
+#include "lwp_fixture.h"
 #include "pmu.h"
 #include "test.h"
 

@@ -4,7 +4,7 @@
  * intercepted there; overcount=R,V on the command line: so many instructions more per ring change and per VMRUN.
  */
 #include "apic.h"
-#include "lwp.h"
+#include "lwp_fixture.h"
 #include "pmu.h"
 #include "svm.h"
 #include "test.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Time stamps (PTSC, Flags bit 30): bytes 31:24 of each record, never going back; 0 without the flag. */
-#include "lwp.h"
+#include "lwp_fixture.h"
 #include "test.h"
 #include "x86.h"
 

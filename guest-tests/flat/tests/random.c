@@ -3,7 +3,7 @@
  * Random: a reload takes the interval with its low bits replaced by random ones, so that records of every
  * instruction stream lie between the bounds that follow, and the same program gives the same records.
  */
-#include "lwp.h"
+#include "lwp_fixture.h"
 #include "test.h"
 
 #define NOPS 2000u

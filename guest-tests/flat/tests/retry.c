@@ -4,7 +4,7 @@
  * error code and CR2 = lowest missing byte; it stays pending, the program may run elsewhere meanwhile, and
  * it is stored when CPL 3 is entered at that rIP again. Nothing is ever written partially.
  */
-#include "lwp.h"
+#include "lwp_fixture.h"
 #include "test.h"
 #include "x86.h"
 

@@ -4,7 +4,7 @@
  * period is EventInterval; a counter stops at zero until its record is stored; NDB leaves out unconditional
  * direct jumps only.
  */
-#include "lwp.h"
+#include "lwp_fixture.h"
 #include "test.h"
 
 #define NDB (1u << 31)

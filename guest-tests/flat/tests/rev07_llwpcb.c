@@ -3,7 +3,7 @@
  * 2007-602 to 2007-606, 2007-401 to 2007-411: LLWPCB returns the previous pointer in rAX, wants 16-byte
  * alignment, writes what is profiled into Flags, and leaves LWP off when nothing is.
  */
-#include "lwp.h"
+#include "lwp_fixture.h"
 #include "test.h"
 #include "x86.h"
 

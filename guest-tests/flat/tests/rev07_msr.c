@@ -4,7 +4,7 @@
  * RDMSR does what SLWPCB does and WRMSR what LLWPCB does, at CPL 0: only the pointer is loaded, the rest
  * waits for CPL 3.
  */
-#include "lwp.h"
+#include "lwp_fixture.h"
 #include "test.h"
 #include "x86.h"
 

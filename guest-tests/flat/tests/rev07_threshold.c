@@ -4,7 +4,7 @@
  * EventRingBufferThreshold, so once for each time it is crossed, and never for 0.
  */
 #include "apic.h"
-#include "lwp.h"
+#include "lwp_fixture.h"
 #include "test.h"
 #include "x86.h"
 

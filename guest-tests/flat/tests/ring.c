@@ -3,7 +3,7 @@
  * The ring (43724-801 to 43724-807): wrap, capacity of one record less than its size, the slot that is
  * overwritten when it is full, MissedEvents, a tail that software moves, continuous mode.
  */
-#include "lwp.h"
+#include "lwp_fixture.h"
 #include "test.h"
 #include "x86.h"
 

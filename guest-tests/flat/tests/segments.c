@@ -3,7 +3,7 @@
  * Code with a CS base and 16-bit code: addresses in records are linear, CS base added (43724-503); the
  * XOP instructions exist in 16-bit protected-mode code too.
  */
-#include "lwp.h"
+#include "lwp_fixture.h"
 #include "test.h"
 #include "x86.h"
 

@@ -4,7 +4,7 @@
  * the lowest EventId; the others keep counting and take their next eligible instruction; at the reload
  * the overrun is subtracted.
  */
-#include "lwp.h"
+#include "lwp_fixture.h"
 #include "test.h"
 
 extern char sim_code[], sim_1[], sim_2[], sim_3[], sim_4[], sim_5[], sim_6[], sim_7[], sim_end[];

@@ -3,7 +3,7 @@
  * SLWPCB (43724-620 to 43724-623): 0 while off; while on the effective address of the block, after a flush
  * that shows the counters as they were before its own retirement.
  */
-#include "lwp.h"
+#include "lwp_fixture.h"
 #include "test.h"
 #include "x86.h"
 

@@ -3,7 +3,7 @@
  * SVM without LWP in the VMCB. With `auto` contexts an SVM guest has no LWP and counts nothing for the
  * hypervisor's program, even with its CR3 and FS base; VMSAVE does not write the area.
  */
-#include "lwp.h"
+#include "lwp_fixture.h"
 #include "svm.h"
 #include "test.h"
 #include "x86.h"

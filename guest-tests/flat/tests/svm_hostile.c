@@ -3,7 +3,7 @@
  * LWP in the VMCB: VMLOAD takes an image as it is or, where it is not valid, turns LWP off and makes LWP_CFG 0. No
  * bytes reach memory that the guest's user code may not write.
  */
-#include "lwp.h"
+#include "lwp_fixture.h"
 #include "svm.h"
 #include "test.h"
 #include "x86.h"

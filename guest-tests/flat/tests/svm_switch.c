@@ -4,7 +4,7 @@
  * it, VMRUN and #VMEXIT leave it alone. A hypervisor that switches two profiled guests: each profile is that
  * of the guest alone.
  */
-#include "lwp.h"
+#include "lwp_fixture.h"
 #include "svm.h"
 #include "test.h"
 #include "x86.h"

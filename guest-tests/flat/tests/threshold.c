@@ -6,7 +6,7 @@
  * other.
  */
 #include "apic.h"
-#include "lwp.h"
+#include "lwp_fixture.h"
 #include "test.h"
 #include "x86.h"
 

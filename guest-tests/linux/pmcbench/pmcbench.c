@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * pmcbench: how many instructions, branches, ... a snippet of code takes, by the processor's own counters. See
- * options.c for what can be asked for.
+ * pmcbench_options.c for what can be asked for.
  */
 #include <errno.h>
 #include <sched.h>

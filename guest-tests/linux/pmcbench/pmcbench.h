@@ -42,7 +42,7 @@ struct samples {
 /* One clear line on standard error, and the end. */
 _Noreturn void quit(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* options.c: parses the command line, or ends the program. */
+/* pmcbench_options.c: parses the command line, or ends the program. */
 void options_parse(struct options *options, int argc, char **argv);
 
 /* snippets.c: the snippet of this name, or NULL. Index beyond the last: NULL. */
@@ -75,7 +75,7 @@ void records_measure(const struct options *options, const struct snippet *snippe
 		     struct samples *samples);
 
 /*
- * table.c: prints min, mode and max of both, by how much each is above the floor's, and the distributions. Sorts the
+ * result_table.c: prints min, mode and max of both, by how much each is above the floor's, and the distributions. Sorts the
  * samples.
  */
 void table_print(const struct options *options, struct samples *floor, struct samples *snippet);

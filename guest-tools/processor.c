@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "leaf.h"
+#include "processor.h"
 #include "lwp_cb.h"
 #include "lwp_record.h"
 

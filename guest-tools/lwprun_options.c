@@ -7,7 +7,7 @@
 
 #include "lwp.h"
 #include "lwp_names.h"
-#include "options.h"
+#include "lwprun_options.h"
 #include "pool.h"
 
 #define DEFAULT_RING (256 * 1024)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What LWP this processor offers, and the control block that a request for events becomes. */
-#ifndef LWPRUN_LEAF_H
-#define LWPRUN_LEAF_H
+#ifndef LWPRUN_PROCESSOR_H
+#define LWPRUN_PROCESSOR_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "lwp_cpuid.h"
-#include "options.h"
+#include "lwprun_options.h"
 #include "pool.h"
 
 /* CPUID 8000_001C and what follows from it, for either revision. */

@@ -5,7 +5,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "leaf.h"
+#include "processor.h"
 
 static struct leaf leaf;
 static struct pool pool;
@@ -37,7 +37,7 @@ static uint32_t word(uint32_t offset)
 	return lwp_get32(pool.template + offset);
 }
 
-Test(leaf, the_revision_is_told_by_the_event_offset)
+Test(processor, the_revision_is_told_by_the_event_offset)
 {
 	decode(&full);
 	cr_expect(eq(u8, leaf.rev->id, LWP_REV_43724));
@@ -47,7 +47,7 @@ Test(leaf, the_revision_is_told_by_the_event_offset)
 	cr_expect(eq(u8, leaf.rev->id, LWP_REV_2007));
 }
 
-Test(leaf, a_block_of_43724_has_slots_by_event_id)
+Test(processor, a_block_of_43724_has_slots_by_event_id)
 {
 	struct options o = options(2, LWP_KIND_BRE, LWP_KIND_IRE);
 
@@ -66,7 +66,7 @@ Test(leaf, a_block_of_43724_has_slots_by_event_id)
 	cr_expect(eq(u32, pool.counter_min, 0));
 }
 
-Test(leaf, a_block_of_2007_has_slots_that_select)
+Test(processor, a_block_of_2007_has_slots_that_select)
 {
 	struct options o = options(2, LWP_KIND_BRE, LWP_KIND_IRE);
 
@@ -85,7 +85,7 @@ Test(leaf, a_block_of_2007_has_slots_that_select)
 	cr_expect(strstr(why, "at least 1") != NULL, "%s", why);
 }
 
-Test(leaf, events_that_are_not_there_are_named)
+Test(processor, events_that_are_not_there_are_named)
 {
 	struct options o = options(1, LWP_KIND_CNH, 0);
 
@@ -96,7 +96,7 @@ Test(leaf, events_that_are_not_there_are_named)
 			     "instructions, branches"));
 }
 
-Test(leaf, a_ring_has_at_least_the_leafs_minimum)
+Test(processor, a_ring_has_at_least_the_leafs_minimum)
 {
 	struct options o = options(1, LWP_KIND_IRE, 0);
 

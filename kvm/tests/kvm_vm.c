@@ -12,7 +12,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "vm.h"
+#include "kvm_vm.h"
 
 #define GDT 0x1000
 #define IDT 0x2000

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
-#include "vm.h"
+#include "kvm_vm.h"
 #include "lwp_state.h"
 
 #define FS_BASE 0xc0000100u

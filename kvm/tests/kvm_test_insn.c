@@ -2,7 +2,7 @@
 /*
  * The four instructions at CPL 3 under KVM: enable, query, LWPINS and LWPVAL records, flags and rIP, faults.
  */
-#include "vm.h"
+#include "kvm_vm.h"
 
 /* rbx: block, rdi: data */
 extern const u8 basic[], basic_ins[], basic_end[];

@@ -4,8 +4,8 @@
  * control blocks written from a short description, in the layout of the revision the run is about
  * (rev=2007 on the command line, else 43724); and comparing a ring with the records it should hold.
  */
-#ifndef FLAT_LWP_H
-#define FLAT_LWP_H
+#ifndef FLAT_LWP_FIXTURE_H
+#define FLAT_LWP_FIXTURE_H
 
 #include "cpu.h"
 #include "lwp_cb.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "options.h"
+#include "flatrun_options.h"
 
 struct options opt = { .qemu = "qemu-system-x86_64", .accel = "tcg", .jobs = 2, .factor = 1 };
 

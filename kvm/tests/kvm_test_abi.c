@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include "vm.h"
+#include "kvm_vm.h"
 #include "lwp_state.h"
 
 static struct kvm_cpuid_entry2 *leaf(struct vm *vm, u32 function)

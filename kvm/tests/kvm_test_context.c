@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 #include <sys/ioctl.h>
-#include "vm.h"
+#include "kvm_vm.h"
 
 #define FS_BASE 0xc0000100u
 
