@@ -369,7 +369,10 @@ int main(int argc, char **argv)
 	bell = &pool->bell;
 	write_config(writer, &options, &leaf, pool);
 	fstat(pool_fd, &st);
-	supervise_init(&s, pool, st.st_ino, &leaf, writer, library);
+	if (!supervise_init(&s, pool, st.st_ino, &leaf, writer, library)) {
+		lwpdata_abandon(writer);
+		die(LWPRUN_FAILED, "no memory for the rings of %u threads", pool->nr_slots);
+	}
 
 	hold_signals(&signals);
 	program_pid = start_program(&options, path, assignment, library, &signals);

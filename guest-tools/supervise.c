@@ -28,7 +28,7 @@ uint64_t supervise_now(void)
 	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
-void supervise_init(struct supervisor *s, struct pool *pool, ino_t pool_inode,
+bool supervise_init(struct supervisor *s, struct pool *pool, ino_t pool_inode,
 		    const struct leaf *leaf, struct lwpdata_writer *writer, const char *library)
 {
 	struct timespec now;
@@ -44,10 +44,7 @@ void supervise_init(struct supervisor *s, struct pool *pool, ino_t pool_inode,
 		.objects = { .profiler = library },
 		.period = PERIOD_FIRST,
 	};
-	if (!s->rings) {
-		perror("lwprun");
-		abort();
-	}
+	return s->rings;
 }
 
 static void wake(uint32_t *word)

@@ -47,7 +47,8 @@ struct supervisor {
 /* Now, CLOCK_MONOTONIC, in ns. */
 uint64_t supervise_now(void);
 
-void supervise_init(struct supervisor *s, struct pool *pool, ino_t pool_inode,
+/* Returns false without memory. */
+bool supervise_init(struct supervisor *s, struct pool *pool, ino_t pool_inode,
 		    const struct leaf *leaf, struct lwpdata_writer *writer, const char *library);
 
 /*

@@ -46,12 +46,16 @@ static struct pool *open_pool(const char *path, const char **why)
 	int fd = open(path, O_RDWR | O_CLOEXEC);
 	struct pool *p = MAP_FAILED;
 	struct stat st;
+	bool opened = fd >= 0 && fstat(fd, &st) == 0;
+	bool too_small = opened && (uint64_t)st.st_size < sizeof(struct pool);
 
 	*why = NULL;
-	if (fd >= 0 && fstat(fd, &st) == 0 && (uint64_t)st.st_size >= sizeof(struct pool))
+	if (opened && !too_small)
 		p = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE,
 			 MAP_SHARED | MAP_NORESERVE, fd, 0);
-	if (p == MAP_FAILED)
+	if (too_small)
+		*why = "it is too small for lwprun's shared memory";
+	else if (p == MAP_FAILED)
 		*why = strerrordesc_np(errno);
 	else if (!pool_fits(p, (uint64_t)st.st_size))
 		*why = "it is of another version of lwprun";

@@ -135,20 +135,14 @@ static void tear_down(void)
 	rmdir(directory);
 }
 
-/* Run lwprun with these arguments after -o DATA, up to NULL. */
-static void lwprun(const char *first, ...)
+/* Run a program; its errors and its status are in `run`. */
+static void run_program(const char *const argv[])
 {
-	const char *argv[32] = { getenv("LWPRUN"), "-o", data_path };
-	int pipes[2], status, argc = 3;
+	int pipes[2], status;
 	size_t used = 0;
-	va_list args;
 	ssize_t n;
 	pid_t pid;
 
-	va_start(args, first);
-	for (const char *arg = first; arg; arg = va_arg(args, const char *))
-		argv[argc++] = arg;
-	va_end(args);
 	memset(&run, 0, sizeof(run));
 	cr_assert(eq(int, pipe(pipes), 0));
 	pid = fork();
@@ -165,6 +159,20 @@ static void lwprun(const char *first, ...)
 	close(pipes[0]);
 	waitpid(pid, &status, 0);
 	run.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* Run lwprun with these arguments after -o DATA, up to NULL. */
+static void lwprun(const char *first, ...)
+{
+	const char *argv[32] = { getenv("LWPRUN"), "-o", data_path };
+	va_list args;
+	int argc = 3;
+
+	va_start(args, first);
+	for (const char *arg = first; arg; arg = va_arg(args, const char *))
+		argv[argc++] = arg;
+	va_end(args);
+	run_program(argv);
 	run.have_file = access(data_path, F_OK) == 0;
 	if (run.have_file)
 		for_sections(take_section);
@@ -597,6 +605,23 @@ Test(lwprun, numbers_out_of_range_are_refused)
 	expect_refusal(2, "0 to 15");
 	lwprun("--max-threads=0", VICTIM, NULL);
 	expect_refusal(2, "1 to");
+}
+
+Test(lwprun, a_pool_that_is_too_small_is_said_to_be)
+{
+	const char *argv[] = { VICTIM, "records", "1", NULL };
+	FILE *pool = fopen(data_path, "w");
+	char preload[1024];
+
+	cr_assert(pool != NULL);
+	fputs("not a pool", pool);
+	fclose(pool);
+	snprintf(preload, sizeof(preload), "%s:%s", getenv("FAKE_LWP"), getenv("LIBLWPRUN"));
+	setenv("LD_PRELOAD", preload, 1);
+	setenv("LWPRUN_POOL", data_path, 1);
+	run_program(argv);
+	cr_expect(strstr(run.errors, "is not profiled") != NULL, "%s", run.errors);
+	cr_expect(strstr(run.errors, "too small") != NULL, "%s", run.errors);
 }
 
 Test(lwprun, a_full_disk_leaves_no_file)
