@@ -55,7 +55,7 @@ struct lwp_features {
 
 /* The control block as 43724 lays it out. Event slots lie at features.event_offset. */
 struct lwp_block {
-	uint32_t flags; /* what is asked for; LLWPCB writes back what is granted */
+	uint32_t flags; /* requested; LLWPCB writes back the granted ones */
 	uint32_t size_random; /* BufferSize 27:0 in bytes, Random 31:28 */
 	uint64_t buffer_base;
 	uint32_t head_offset; /* written by LWP */

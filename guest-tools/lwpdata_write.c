@@ -42,7 +42,7 @@ static void write_all(struct lwpdata_writer *w, const uint8_t *data, size_t size
 			size -= (size_t)n;
 		} else if (errno != EINTR) {
 			fail(w, -errno);
-			/* A full disk: what is there is of no use, so make room at once. */
+			/* A full disk: a part of a profile is useless, so make room at once. */
 			if (ftruncate(w->fd, 0) < 0)
 				return;
 		}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* lwprun's command line: what can be asked for, and what is in range. */
+/* lwprun's command line: its options and their ranges. */
 #include <argp.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static const char description[] =
 	"Run PROGRAM and profile it, its threads and the processes it starts with LWP, "
 	"AMD's Lightweight Profiling."
 	"\vEVENT is one of %s; a record is taken every INTERVAL + 1 of them. The processor decides "
-	"which there are.\n"
+	"which events it counts.\n"
 	"\n"
 	"Exit status: that of PROGRAM, 128 + N if signal N ended it; 1 if it could not be run or "
 	"the profile not be written, 2 for wrong usage, 77 if the processor has no LWP.\n"
@@ -43,8 +43,10 @@ static const struct argp_option argp_options[] = {
 	{ "random", 'r', "BITS", 0,
 	  "low bits of each interval drawn at random, 0 to 15 (default: 6)", 0 },
 	{ "output", 'o', "FILE", 0, "the profile (default: lwp.data)", 0 },
-	{ "no-follow", 'n', NULL, 0, "only PROGRAM and its threads, not what it starts", 0 },
-	{ "wait", OPTION_WAIT, NULL, 0, "until all processes have ended, not just PROGRAM", 0 },
+	{ "no-follow", 'n', NULL, 0,
+	  "only PROGRAM and its threads, not the processes that it starts", 0 },
+	{ "wait", OPTION_WAIT, NULL, 0, "profile until all processes have ended, not just PROGRAM",
+	  0 },
 	{ "max-threads", OPTION_MAX_THREADS, "N", 0,
 	  "threads profiled at the same time, at most (default: 1024)", 0 },
 	{ "seed", OPTION_SEED, "N", 0, "where in its first interval each thread starts", 0 },

@@ -16,7 +16,7 @@
 #include "processes.h"
 #include "rings.h"
 
-/* Mappings are looked at again after so many ns, first often, then seldom. */
+/* Time in ns until mappings are read again: first often, then seldom. */
 #define SWEEP_MIN 50000000ull
 #define SWEEP_MAX 1000000000ull
 /* As much of a JIT's symbol file as is taken. */
@@ -350,7 +350,7 @@ void processes_check(struct supervisor *s)
 			end_process(s, p, how_ended(s, p), UINT32_MAX);
 			continue;
 		}
-		/* The call has begun; its work may still go on: look now and a little later. */
+		/* The call has begun and may not have ended: look now and a little later. */
 		if (dl_calls != s->dl_calls) {
 			p->sweep_interval = SWEEP_MIN;
 			p->sweep_at = now;

@@ -109,7 +109,7 @@ bool leaf_fill_pool(const struct leaf *leaf, const struct options *options, stru
 	pool->block_size = leaf->caps.cb_size;
 	pool->ring_size = options->ring_size;
 	pool->base_offset = LWP_CB_BASE;
-	/* BaseIP means nothing without the IP filter, and must be the same for LWP to go on. */
+	/* BaseIP means nothing without the IP filter, and must stay the same, else LWP drops the context. */
 	pool->unique_offset = leaf->rev->has_ip_filter ? LWP_CB_BASE_IP : 0;
 	return fill_events(leaf, options, pool, why, size);
 }

@@ -32,8 +32,8 @@ bool leaf_decode(struct leaf *leaf);
 uint32_t leaf_ring_min(const struct leaf *leaf);
 
 /*
- * Fill the pool's description of the block: sizes, template, where counters go. False if what is asked
- * for is not there; `why` (size bytes) says what, in one line.
+ * Fill the pool's description of the block: sizes, template, where counters lie. False if the processor
+ * lacks something of the request; `why` (size bytes) names it in one line.
  */
 bool leaf_fill_pool(const struct leaf *leaf, const struct options *options, struct pool *pool,
 		    char *why, size_t size);

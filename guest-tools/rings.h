@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The rings of threads: taking records out, and what is to be said when a thread has ended. */
+/* The rings of threads: taking records out, and writing the end of a thread. */
 #ifndef LWPRUN_RINGS_H
 #define LWPRUN_RINGS_H
 

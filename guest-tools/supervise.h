@@ -66,7 +66,7 @@ void supervise_sleep(struct supervisor *s, uint32_t bell);
  */
 bool supervise_busy(const struct supervisor *s, const char *environment);
 
-/* Give out no more slots, take the last records, write what is left to say about all that lives. */
+/* Give out no more slots, take the last records, write the ends of all threads and processes that live. */
 void supervise_finish(struct supervisor *s);
 
 #endif

@@ -7,7 +7,7 @@
  *     27..29 as a set, and 28 alone, are known from programs; names 27/29 and the order of 30/31
  *     are not. Pinned below.
  *  2. Near JMP rel and CALL rel are relative (NRB); RET and indirect JMP and CALL are absolute
- *     (NAB), 43724-723. Carried out by whoever classifies a branch (enum lwp_branch_class).
+ *     (NAB), 43724-723. The decoder carries it out (enum lwp_branch_class).
  *  3. cb_alignment: 43724 recommends 64 bytes and no #GP for less is known, so none is raised
  *     (43724-416). 2007 requires 16 bytes without naming the exception: #GP(0) (2007-411).
  *  4. threshold_equals: 43724 interrupts while used >= Threshold, so 0 means after every record

@@ -148,7 +148,7 @@ void lwp_ctx_constants(const struct lwp_caps *caps, const u8 *block, u8 out[LWP_
 
 void lwp_ctx_encode(const struct lwp_ctx_saved *ctx, const struct lwp_caps *caps,
 		    u8 out[LWP_CTX_ENTRY_SIZE]);
-/* As lwp_state_decode(): NULL, or what is wrong. */
+/* As lwp_state_decode(): NULL, or the error. */
 const char *lwp_ctx_decode(const u8 in[LWP_CTX_ENTRY_SIZE], const struct lwp_caps *caps,
 			   struct lwp_ctx_saved *ctx);
 

@@ -2,9 +2,9 @@
 /*
  * init of a guest that is migrated while it runs: four processes of two threads each profile known code, over
  * and over, and check each round: the numbers that LWPINS gives have no gap, every record lies in the code
- * that was profiled, instructions and branches are as many as the program has. With the argument "plain" they
+ * that was profiled, the numbers of instructions and branches are the program's. With the argument "plain" they
  * do as much without LWP; with "short" a round is 10,000 times shorter, for a guest that is stepped. A line for
- * each round, "P.T ROUND ok" or what is wrong, goes to the serial port.
+ * each round, "P.T ROUND ok" or the error, goes to the serial port.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -66,7 +66,7 @@ static int64_t counted(const struct lwptest *t, unsigned int event, uint32_t rec
 	return (int64_t)records * (interval + 1) + interval - left;
 }
 
-/* One round; what is wrong, or "ok". */
+/* One round; the error, or "ok". */
 static const char *round_of(const struct thread *me, char *text, size_t size)
 {
 	uint32_t of[256] = { 0 };

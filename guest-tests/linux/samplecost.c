@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * samplecost PERIOD MILLIONS: runs so many million instructions without profiling, LONG times as many without, then
+ * samplecost PERIOD MILLIONS: runs MILLIONS million instructions without profiling, LONG times as many without, then
  * the first number with LWP and with a sampling counter as `perf record -e instructions:u -c PERIOD` opens it, a sample
  * each PERIOD instructions. It says `begin HOW` and `end HOW SAMPLES MICROSECONDS`, and after each of these lines waits
- * for one on its standard input: whoever reads can look meanwhile at what the host has counted.
+ * for one on its standard input: the reader can look at the host's counters meanwhile.
  */
 #include <asm/unistd.h>
 #include <linux/perf_event.h>

@@ -46,7 +46,7 @@ static void restore_signals(const uint64_t *old)
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, old, NULL, sizeof(*old));
 }
 
-/* Start, or go on, as the last thing we do. */
+/* Start or resume LWP, as the last thing we do. */
 static inline void go(void)
 {
 	is_on = true;

@@ -112,7 +112,7 @@ static char *const *complete_env(char *const *envp, char **out, char *text)
 
 /* ---- exec ----------------------------------------------------------------------------------- */
 
-/* Everything that execs goes through here: flush, try, and go on profiling if it did not work. */
+/* Everything that execs goes through here: flush, try, and resume profiling if it failed. */
 #define EXEC(call)                                                 \
 	({                                                         \
 		bool was_on, marked = preload_exec_begin(&was_on); \
@@ -217,7 +217,7 @@ INTERPOSED int execle(const char *path, const char *first, ...)
 	return execve(path, argv, envp);
 }
 
-/* ---- posix_spawn: this program goes on ------------------------------------------------------ */
+/* ---- posix_spawn: this program stays -------------------------------------------------------- */
 
 INTERPOSED int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
 			   const posix_spawnattr_t *attr, char *const argv[], char *const envp[])

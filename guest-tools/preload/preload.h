@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * liblwprun.so: what its parts use of each other. The library is preloaded into every profiled
+ * liblwprun.so: the functions that its parts share. The library is preloaded into every profiled
  * process. Nothing here may change errno, take locks of the program or allocate where the program
  * might be in the middle of a fork, an exec or a signal handler.
  */
@@ -39,7 +39,7 @@ void preload_forked(void);
 void preload_process_end(void);
 
 /*
- * Stop LWP around work of our own, so that it is not counted, and go on. Signals are blocked between.
+ * Stop LWP around work of our own, so that it is not counted, and resume it. Signals are blocked between.
  * False, and nothing is to be resumed: this thread is not profiled, or it is a vfork child in its
  * parent's memory.
  */
@@ -56,7 +56,7 @@ void preload_rescan(void);
 
 /* Before an exec: flush and stop LWP. False: there is nothing to do, in particular not ... */
 bool preload_exec_begin(bool *was_on);
-/* ... after an exec that failed: go on. */
+/* ... after an exec that failed: resume. */
 void preload_exec_failed(bool was_on);
 
 /* The next definition of a libc function, or NULL. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * liblwprun.so: slots of the pool, one for each thread that is profiled, and what is asked of lwprun through
+ * liblwprun.so: slots of the pool, one for each thread that is profiled, and requests to lwprun through
  * them.
  */
 #include <errno.h>

@@ -154,7 +154,7 @@ static int do_jit(char **argv)
 	return 0;
 }
 
-/* A grandchild that goes on after its parents, which end when it has come to life. */
+/* A grandchild that outlives its parents, which end when it has started. */
 static int do_orphan(char **argv)
 {
 	int alive[2];

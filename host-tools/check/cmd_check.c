@@ -86,7 +86,7 @@ static int run(int argc, char **argv)
 		.parser = parse,
 		.args_doc = "DOMAIN HOST...",
 		.doc = "Say whether a libvirt domain sees the same LWP on each host, and can so be "
-		       "migrated between them; if not, which host and what is the matter.\vDOMAIN is "
+		       "migrated between them; if not, which host and why.\vDOMAIN is "
 		       "an XML file, or URI#NAME of a libvirt's domain. HOST is a file that "
 		       "`lwpctl caps --json' wrote, or the URI of a libvirt. What is likely to "
 		       "surprise is said as a warning. Exit status: 0 yes, 1 no.",

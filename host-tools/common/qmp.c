@@ -21,7 +21,7 @@ static int fail(struct qmp *q, const char *what, const char *why)
 
 /*
  * One line, the caller's to free; NULL: QEMU has closed the socket, or was silent for longer than the socket's
- * timeout. After a signal the kernel does not go on by itself with a socket that has one, not even if the signal
+ * timeout. After a signal the kernel does not resume a call on a socket that has one, not even if the signal
  * is ignored, as SIGCHLD and SIGCONT are (signal(7)): so this does.
  */
 static char *read_line(struct qmp *q)

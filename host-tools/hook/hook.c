@@ -24,7 +24,7 @@
 #endif
 #define XML_MAX (4 * 1024 * 1024)
 
-/* A failure of these stops what is about to begin and nothing else. */
+/* Operations at whose beginning a failure of the hook only prevents the operation. */
 static bool looks_at(const char *operation, const char *sub)
 {
 	static const char *const operations[] = { "migrate", "restore", "prepare" };

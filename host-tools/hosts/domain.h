@@ -9,7 +9,7 @@ struct domain {
 	char *name, *emulator, *type; /* "kvm", "qemu" */
 	char *check; /* of <cpu>, or NULL */
 	char *policy; /* of the feature lwp, or NULL */
-	bool dropped; /* a feature of leaf 8000_001C is to be off, which libvirt does not pass on */
+	bool dropped; /* the domain turns a feature of leaf 8000_001C off; libvirt does not pass that on */
 	bool own_cpu; /* <qemu:commandline> has a -cpu, which takes the place of libvirt's */
 	struct settings settings;
 };
@@ -24,7 +24,7 @@ bool domain_load(struct domain *domain, const char *path);
 void domain_free(struct domain *domain);
 
 /*
- * What will surprise whoever starts this domain with libvirt, one at a time: NULL when there are no more. @nr
+ * Warnings for the one who starts this domain with libvirt, one at a time: NULL when there are no more. @nr
  * counts from 0.
  */
 const char *domain_trap(const struct domain *domain, unsigned int nr);

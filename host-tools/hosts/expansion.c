@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * What a QEMU can give its guests, by asking for one thing after the other. The properties of an expanded
- * model say what the CPU has (docs/cpu.md); what has no property follows from lwp-profile.
+ * model describe the CPU (docs/cpu.md); numbers without a property follow from lwp-profile.
  */
 #include "expansion.h"
 #include "memory.h"

@@ -20,7 +20,7 @@ typedef json_object *(*asker)(void *opaque, const struct question *q, char why[W
 #define QUESTION_COMMAND "query-cpu-model-expansion"
 /* The QMP command of a question, to be released. */
 json_object *question_command(const struct question *q);
-/* The "props" of what it returned, to be released, or NULL with @why. */
+/* The "props" of the command's result, to be released by the caller; NULL with @why. */
 json_object *question_answer(json_object *returned, char why[WHY_SIZE]);
 /* Each property of a question by name. */
 void question_each(const struct question *q,

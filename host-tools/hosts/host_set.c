@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Pools of unequal hosts.
+ * Sets of unequal hosts.
  */
 #include "lwp_cb.h"
 #include "host_set.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the hosts of a pool have in common, and whether a guest runs the same on all of them. */
+/* The LWP that several hosts have in common, and whether a guest runs the same on all of them. */
 #ifndef LWPCTL_HOST_SET_H
 #define LWPCTL_HOST_SET_H
 
 #include "settings.h"
 
-/* What is wanted of a baseline. */
+/* Revision and contexts of a baseline. */
 struct wish {
 	u32 rev;
 	int context; /* index of the word */

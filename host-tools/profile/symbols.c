@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Symbols and source lines of one object, through elfutils. An address is covered by a symbol only if
- * it lies within the symbol's size; what has no size reaches to the next symbol of its section.
+ * it lies within the symbol's size; a symbol without a size reaches to the next symbol of its section.
  */
 #include <elfutils/libdwelf.h>
 #include <elfutils/libdwfl.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * libvirt domains: where their LWP stands, what is wrong with them, and what will surprise.
+ * libvirt domains: where their LWP is configured, errors in them, and warnings.
  */
 #include "domain.h"
 #include "hosts.h"
@@ -73,7 +73,7 @@ Test(domain, properties_come_from_the_last_cpu_option)
 	domain_free(&d);
 }
 
-/* EDX bits: val 1, ire 2, bre 3. What is to be off libvirt drops. */
+/* EDX bits: val 1, ire 2, bre 3. libvirt drops a feature that is off. */
 Test(domain, bits_are_features_where_the_cpu_map_knows_them)
 {
 	cr_assert(parse(DOMAIN("<cpu><feature policy='require' name='lwp-val'/>"

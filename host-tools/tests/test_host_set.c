@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Pools of hosts: what they have in common, and whether a guest sees the same on all
+ * Sets of hosts: their common LWP, and whether a guest sees the same on all
  * (43724-117).
  */
 #include "hosts.h"

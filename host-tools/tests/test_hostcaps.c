@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Files that describe hosts: what is written is read back, and what is wrong is named by its place.
+ * Files that describe hosts: a file that was written is read back, and an error is named with its place.
  */
 #include "hosts.h"
 

@@ -78,7 +78,7 @@ static void print_report_formats(void)
 		printf("%s%s", i ? " " : "", names[i]);
 }
 
-/* Tagged paragraphs: a format and what it is. */
+/* "text: tables ...; json: ..." */
 static void print_report_formats_troff(void)
 {
 	static const struct {
@@ -105,7 +105,7 @@ static const struct {
 	{ "REPORT_FORMATS_TROFF", print_report_formats_troff },
 };
 
-/* Replace @NAME@ at @at; returns where the text goes on, NULL if it is no name that is known. */
+/* Replace @NAME@ at @at; returns the text behind it, NULL if the name is unknown. */
 static const char *replace(const char *at)
 {
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {

@@ -22,9 +22,10 @@ static unsigned int lwp_contexts = LWP_CTX_TABLE_DEFAULT;
 module_param(lwp_contexts, uint, 0444);
 MODULE_PARM_DESC(lwp_contexts, "profiled threads of one guest whose LWP state is kept");
 
-static unsigned int lwp_max_events = 6;
+static unsigned int lwp_max_events = LWP_LAST_EVENT_ID;
 module_param(lwp_max_events, uint, 0444);
-MODULE_PARM_DESC(lwp_max_events, "LwpMaxEvents that is offered, 1 to 6");
+MODULE_PARM_DESC(lwp_max_events,
+		 "LwpMaxEvents that is offered, 1 to the highest EventId (default)");
 
 static unsigned int lwp_min_buffer = 1;
 module_param(lwp_min_buffer, uint, 0444);
@@ -104,7 +105,7 @@ int svm_lwp_hardware_setup(void)
 	}
 	for (rev = 0; rev < LWP_REVS; rev++) {
 		if (svm_lwp_host_caps_init(rev)) {
-			pr_err("lwp_max_events must be 1 to 6\n");
+			pr_err("lwp_max_events must be 1 to %d\n", LWP_LAST_EVENT_ID);
 			return -EINVAL;
 		}
 	}

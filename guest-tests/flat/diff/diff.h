@@ -68,7 +68,7 @@ u32 diff_below(struct diff_random *r, u32 n);
 
 /* A program: its control block, and code of `length` bytes for DIFF_CODE_VA. */
 struct diff_program {
-	u32 spin; /* loops of up to so many turns between the pieces, 0: none */
+	u32 spin; /* greatest number of turns of the loops between the pieces, 0: no loops */
 	u32 interval; /* added to the intervals of instructions and branches */
 	struct block block;
 	u8 *code;

@@ -2,7 +2,7 @@
 /*
  * What random programs are made of: position-independent pieces of code for CPL 3, each a row of the
  * histogram. In: rdi = data, rsp = stack, r13 = the local APIC's page; kept: these, r14 and rbp, which count
- * loops. rbx is where the kernel goes on when a piece is ended by a fault. What differs from one processor to
+ * loops. rbx is where the kernel continues when a fault ends a piece. What differs from one processor to
  * another (CPUID, the clock) is wiped.
  */
 #include "layout.h"

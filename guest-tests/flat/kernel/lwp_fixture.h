@@ -59,7 +59,7 @@ struct block {
 	struct block_event event[4]; /* 43724: at the place of its EventId; 2007: in this order */
 };
 
-/* A record as a test expects it: what is not named is zero. */
+/* A record as a test expects it: a field that is not named is zero. */
 struct rec {
 	u8 id, core;
 	u16 flags;

@@ -3,7 +3,7 @@
  * The reporter: test points in TAP on the serial line, and the end of the run.
  *
  * A point is ok, not ok, or skipped. What makes the rest of a run meaningless (the test itself is
- * broken) is bail(): the runner counts it as an error, not as a failure of what is tested.
+ * broken) is bail(): the runner counts it as an error, not as a failure of the code under test.
  */
 #ifndef FLAT_REPORT_H
 #define FLAT_REPORT_H
@@ -33,7 +33,7 @@ void report_skip(const char *why, const char *fmt, ...) PRINTF_LIKE(2);
 /* A line of explanation, not a point. */
 void report_note(const char *fmt, ...) PRINTF_LIKE(1);
 
-/* The test or what it stands on is broken: say why and end the run. */
+/* The test or its environment is broken: say why and end the run. */
 _Noreturn void bail(const char *fmt, ...) PRINTF_LIKE(1);
 /* All points are reported: print the plan and end the run. */
 _Noreturn void report_end(void);

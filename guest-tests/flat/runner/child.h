@@ -29,7 +29,7 @@ double now(void);
 
 /* Start argv[0] (looked up in PATH), killed after `timeout` seconds. false: errno says why not. */
 bool child_start(struct child *c, char *const argv[], double timeout);
-/* Read what is there; past the deadline, kill. true when the process has ended: c->end is set. */
+/* Read the output that has come; past the deadline, kill. true when the process has ended: c->end is set. */
 bool child_poll(struct child *c);
 /* Kill it and wait for it. Safe when it has ended. */
 void child_kill(struct child *c);

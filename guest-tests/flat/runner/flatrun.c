@@ -143,7 +143,7 @@ static void finish(struct job *j)
 	j->run = NULL;
 }
 
-/* Next row that is to be run, from *next on; rows that this accelerator cannot run are skipped. */
+/* Next row to run, from *next on; rows that this accelerator cannot run are skipped. */
 static const struct run *next_run(size_t *next)
 {
 	unsigned int missing;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reading what a test kernel says: TAP lines, and what they amount to. */
+/* Reading the output of a test kernel: TAP lines, and the verdict that follows from them. */
 #ifndef FLATRUN_TAP_H
 #define FLATRUN_TAP_H
 
@@ -27,7 +27,7 @@ struct tap {
 void tap_line(struct tap *t, const char *line, FILE *dump);
 
 /*
- * The verdict on a run. VERDICT_FAIL: what is tested is broken (a point that is not ok, a test that
+ * The verdict on a run. VERDICT_FAIL: the code under test is broken (a point that is not ok, a test that
  * hangs). VERDICT_ERROR: the test or its environment is broken; then *why says how.
  */
 enum verdict tap_verdict(const struct tap *t, const struct ending *end, char *why, size_t size);

@@ -16,7 +16,7 @@ extern char asy_code[], asy_first[], asy_end[];
 extern char asy_long[], asy_detour[], asy_detour_end[];
 
 /*
- * esi turns of eight instructions, three branches; SLWPCB shows what is left. In every 512th turn a PAUSE more:
+ * esi turns of eight instructions, three branches; SLWPCB shows how many events are left. In every 512th turn a PAUSE more:
  * processors that share one thread take turns there.
  */
 USER_CODE(

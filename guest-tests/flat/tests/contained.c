@@ -2,11 +2,11 @@
 /*
  * A program for the test of damaged streams (lab/migrate/fuzz.c): it says where its memory is, and from the first
  * LLWPCB on nothing but LWP writes to any of it, the kernel's own stack excepted. Page walks have nothing to mark,
- * either. So whoever compares memory before and after sees what LWP has written.
+ * either. A comparison of memory before and after shows what LWP has written.
  *
  * Two threads profile the same code; the first is parked when the second is stopped, saved, and comes back with
  * another state. Whatever that is, the program comes to its end: code that faults is tried again, then left, and
- * the next goes on with what is pending.
+ * the next one starts with the pending record.
  *
  * ring=absent: the second thread's ring is not there.
  */

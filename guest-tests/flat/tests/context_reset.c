@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Machine reset drops all `auto` contexts: after one, with the same memory at the same place and the same
- * key, nothing is found. The test resets the machine once; what it must remember lies above the memory
+ * key, nothing is found. The test resets the machine once; its own state lies above the memory
  * that the kernel allocates from.
  */
 #include "lwp_fixture.h"

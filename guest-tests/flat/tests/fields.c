@@ -54,7 +54,7 @@ FLAT_TEST(fields)
 				  ire = { .event = { { EV_IRE, 9, 0 } } },
 				  bre = { .event = { { EV_BRE, 9, 0 } } },
 				  cnh = { .event = { { EV_CNH, 9999, 0 } } };
-	/* LLWPCB has 5 bytes, as has MOV: what is recorded is at 40021005h, or 4002100Ah. */
+	/* LLWPCB has 5 bytes, as has MOV: the recorded instruction is at 40021005h, or 4002100Ah. */
 	static const u8 ins_bytes[RECORD_SIZE] = { 0xff, 0xa5, 0x01, 0x80, 0x00, 0xff, 0xee, 0xdd,
 						   0x05, 0x10, 0x02, 0x40, 0,	 0,    0,    0,
 						   0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11 };

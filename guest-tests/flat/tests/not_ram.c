@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A ring or a block that is not RAM turns LWP off (43724-818); the program goes on. */
+/* A ring or a block that is not RAM turns LWP off (43724-818); the program keeps running. */
 #include "lwp_fixture.h"
 #include "test.h"
 #include "x86.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * `os` contexts: XRSTOR is unprivileged, so component 62 may hold anything. Whatever it holds, user code
- * goes on or gets a #PF or #GP(0) of its own; nothing is written where user code may not write; LWP_CFG is safe.
+ * keeps running or gets a #PF or #GP(0) of its own; nothing is written where user code may not write; LWP_CFG is safe.
  */
 #include "lwp_fixture.h"
 #include "test.h"
@@ -44,7 +44,7 @@ static bool kernel_page_intact(void)
 	return true;
 }
 
-/* XRSTOR of what is in the data page, by user code. */
+/* XRSTOR of the data page, by user code. */
 static void restore(struct lwp *l)
 {
 	lwp_stop();

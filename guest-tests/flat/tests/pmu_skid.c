@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * pmu-skid=: how late the interrupt of an overflow comes. The counter goes on meanwhile, so the handler reads how
+ * pmu-skid=: how late the interrupt of an overflow comes. The counter keeps counting meanwhile, so the handler reads how
  * many instructions it was late. min= and max= on the command line: the bounds; without them the sequence of
  * `adversarial`.
  */

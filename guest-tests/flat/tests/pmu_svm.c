@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * AMD's core performance counters with SVM: GuestOnly, HostOnly; the interrupt of an overflow in a guest is
- * intercepted there; overcount=R,V on the command line: so many instructions more per ring change and per VMRUN.
+ * intercepted there. overcount=R,V on the command line: the counter counts R instructions more at each ring
+ * change, V at each VMRUN.
  */
 #include "apic.h"
 #include "lwp_fixture.h"

@@ -12,7 +12,7 @@
 
 extern char rm_code[], rm_end[];
 
-/* The #UD handler counts and goes on at BP. */
+/* The #UD handler counts and returns to BP. */
 asm(".pushsection .rodata\n"
     ".code16\n"
     "rm_code: cli\n"

@@ -162,7 +162,7 @@ static void test_second_event(struct lwp *l)
 		       REC_IRE(rt_h1 + 1));
 }
 
-/* All that is due goes on counting while the record waits, instruction by instruction. */
+/* Events that are due keep counting while the record waits, instruction by instruction. */
 static void test_due(struct lwp *l)
 {
 	lwp_prepare(l, &every, rt_code);

@@ -75,7 +75,7 @@ FLAT_TEST(self_smp)
 		apic_send((u8)i, IPI_VECTOR);
 		while (!irqs[i])
 			pause();
-		/* Behind the handler again when the loop goes on. */
+		/* Behind the handler again when the loop continues. */
 		for (turns = *memory[i]; *memory[i] - turns < 2;)
 			pause();
 		apic_send_nmi((u8)i);

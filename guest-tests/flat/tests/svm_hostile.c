@@ -27,7 +27,7 @@ static u8 kernel_page[PAGE_SIZE] __attribute__((aligned(4096)));
 static u8 good[IMAGE], off[IMAGE];
 static u8 *saved; /* a VMCB that nobody runs */
 
-/* VMLOAD of the image, VMSAVE: what has become of it? */
+/* VMLOAD of the image, then VMSAVE: the image after both. */
 static void through(u8 *vmcb, const u8 *image)
 {
 	memcpy(vmcb + AREA, image, IMAGE);

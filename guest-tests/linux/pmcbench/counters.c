@@ -15,7 +15,7 @@
 #include "pmcbench.h"
 
 #define WARM_UP 32 /* runs that touch and translate what the others use */
-#define GIVE_UP 100 /* so many disturbed runs for each good one */
+#define GIVE_UP 100 /* disturbed runs for each good one, at most */
 
 /* What the routine works on: in its instructions all of it is an 8-bit displacement. */
 struct reading {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* pmcbench: what its parts have in common. */
+/* pmcbench: the types and functions that its parts share. */
 #ifndef PMCBENCH_H
 #define PMCBENCH_H
 
@@ -20,7 +20,7 @@ struct event {
 /* Code to be measured. It may change all registers that a C function may change, and must come out at its end. */
 struct snippet {
 	const char *name;
-	const char *text; /* what it is, for people */
+	const char *text; /* in words */
 	const uint8_t *begin, *end;
 };
 

@@ -39,7 +39,7 @@ static const struct argp_option argp_options[] = {
 	{ "code", OPTION_CODE, "HEX", 0,
 	  "bytes of machine code instead; may change what a C function may change", 0 },
 	{ "list", OPTION_LIST, NULL, 0, "the snippets that there are", 0 },
-	{ "runs", 'n', "N", 0, "so many runs (default: 10000)", 0 },
+	{ "runs", 'n', "N", 0, "number of runs (default: 10000)", 0 },
 	{ "cpu", OPTION_CPU, "N", 0, "on this CPU (default: 0)", 0 },
 	{ "lwp", OPTION_LWP, NULL, 0, "count LWP's records", 0 },
 	{ 0 },
