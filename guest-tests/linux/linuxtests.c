@@ -2,10 +2,13 @@
 /*
  * linuxtests: runs the test programs beside it, in the guest, one after the other, and reports what came of
  * them. Adding a test: one file test_NAME.c, its name in meson.build and in the table here.
+ *
+ * linuxtests [--list | NAME...]: without names, all
  */
 #include <libgen.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +19,16 @@
 
 #define TIME_LIMIT 120 /* seconds a test may take */
 
-static const char *const tests[] = {
-	"mlwp", "known", "segv", "fork", "two", "threads", "perf",
+static const struct test {
+	const char *name, *about;
+} tests[] = {
+	{ "mlwp", "records of a program that the compiler's intrinsics wrote, gcc -mlwp" },
+	{ "known", "known code in one thread, through faults and signals" },
+	{ "segv", "a ring that is taken away while records are due" },
+	{ "fork", "the child of a fork has no LWP, the parent's profile is whole" },
+	{ "two", "two programs on one CPU, each with a complete profile" },
+	{ "threads", "eight threads that move between two CPUs, each with a profile of its own" },
+	{ "perf", "Linux's perf on the processor's performance counters" },
 };
 
 static struct {
@@ -102,15 +113,28 @@ static void run(const char *dir, const char *name)
 	tally.failed += t.failed + (why != NULL);
 }
 
+static bool wanted(const struct test *t, int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], t->name))
+			return true;
+	}
+	return argc < 2;
+}
+
 int main(int argc, char **argv)
 {
 	char *dir = dirname(strdup(argv[0]));
+	bool list = argc == 2 && !strcmp(argv[1], "--list");
 
 	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
-		if (argc > 1 && strcmp(argv[1], tests[i]))
-			continue;
-		run(dir, tests[i]);
+		if (list)
+			printf("%s %s\n", tests[i].name, tests[i].about);
+		else if (wanted(&tests[i], argc, argv))
+			run(dir, tests[i].name);
 	}
+	if (list)
+		return 0;
 	printf("%u passed, %u failed, %u skipped\n", tally.passed, tally.failed, tally.skipped);
 	return tally.failed != 0;
 }

@@ -32,29 +32,46 @@ static void on_signal(int sig)
 	interrupted = sig;
 }
 
-static bool start(struct job *j, const struct run *r)
-{
+/* The command line of a run; its strings lie in here and in opt. */
+struct command {
 	char cpu[512], smp[16], append[256];
 	const char *argv[MACHINE_MAX_ARGS];
+};
+
+static const char *test_of(const struct run *r)
+{
+	return r->test ? r->test : r->name;
+}
+
+static void command_of(const struct run *r, struct command *c)
+{
 	const struct machine m = {
 		.qemu = opt.qemu,
 		.firmware = opt.firmware,
 		.accel = opt.accel,
-		.cpu = cpu,
+		.cpu = c->cpu,
 		.image = opt.image,
-		.append = append,
+		.append = c->append,
 		.cpus = r->cpus ? r->cpus : 1,
 		.reboots = r->resets,
 	};
 
-	snprintf(cpu, sizeof(cpu), "%s%s%s", cpu_model, r->cpu ? "," : "", r->cpu ? r->cpu : "");
-	snprintf(append, sizeof(append), "test=%s cpus=%u%s%s%s%s%s", r->test ? r->test : r->name,
-		 m.cpus, opt.dump ? " dump=1" : "", r->args ? " " : "", r->args ? r->args : "",
+	snprintf(c->cpu, sizeof(c->cpu), "%s%s%s", cpu_model, r->cpu ? "," : "",
+		 r->cpu ? r->cpu : "");
+	snprintf(c->append, sizeof(c->append), "test=%s cpus=%u%s%s%s%s%s", test_of(r), m.cpus,
+		 opt.dump ? " dump=1" : "", r->args ? " " : "", r->args ? r->args : "",
 		 opt.args ? " " : "", opt.args ? opt.args : "");
-	machine_command(&m, smp, argv);
+	machine_command(&m, c->smp, c->argv);
+}
+
+static bool start(struct job *j, const struct run *r)
+{
+	struct command c;
+
+	command_of(r, &c);
 	j->run = r;
 	j->began = now();
-	return child_start(&j->child, (char *const *)argv,
+	return child_start(&j->child, (char *const *)c.argv,
 			   opt.factor * (r->timeout ? r->timeout : DEFAULT_TIMEOUT));
 }
 
@@ -234,6 +251,24 @@ static int list(void)
 	return 0;
 }
 
+/* What --print shows: a line for each run, for programs to read. */
+static int print(void)
+{
+	struct command c;
+	size_t i, n;
+
+	for (i = 0; i < run_count; i++) {
+		if (!options_select(&runs[i]))
+			continue;
+		command_of(&runs[i], &c);
+		printf("%s\t%s", runs[i].name, test_of(&runs[i]));
+		for (n = 0; c.argv[n]; n++)
+			printf("\t%s", c.argv[n]);
+		putchar('\n');
+	}
+	return 0;
+}
+
 static int write_tally(void)
 {
 	const char *path = getenv("VLWP_TALLY");
@@ -274,6 +309,8 @@ int main(int argc, char **argv)
 	options_parse(argc, argv);
 	if (opt.list)
 		return list();
+	if (opt.print)
+		return print();
 	if (access(opt.image, R_OK)) {
 		fprintf(stderr, "flatrun: no test kernel at %s; build it or give --image\n",
 			opt.image);

@@ -24,6 +24,7 @@ static void usage(FILE *to)
 		"  --jobs N           runs at a time, 1..64 (default: 2)\n"
 		"  --only PATTERN     only runs whose name matches; may be given again\n"
 		"  --list             show the runs and do nothing\n"
+		"  --print            show each run's name, test and command line, separated by tabs\n"
 		"  --verbose          show all that the test kernel and the emulator say\n"
 		"  --dump DIR         store the ring contents of each run in DIR/RUN.dump\n"
 		"  --args WORDS       more words for the test, as 'seed=7 count=1000'\n"
@@ -79,6 +80,7 @@ void options_parse(int argc, char **argv)
 		JOBS,
 		ONLY,
 		LIST,
+		PRINT,
 		VERBOSE,
 		DUMP,
 		ARGS,
@@ -93,6 +95,7 @@ void options_parse(int argc, char **argv)
 		{ "jobs", required_argument, NULL, JOBS },
 		{ "only", required_argument, NULL, ONLY },
 		{ "list", no_argument, NULL, LIST },
+		{ "print", no_argument, NULL, PRINT },
 		{ "verbose", no_argument, NULL, VERBOSE },
 		{ "dump", required_argument, NULL, DUMP },
 		{ "args", required_argument, NULL, ARGS },
@@ -128,6 +131,9 @@ void options_parse(int argc, char **argv)
 			break;
 		case LIST:
 			opt.list = true;
+			break;
+		case PRINT:
+			opt.print = true;
 			break;
 		case VERBOSE:
 			opt.verbose = true;

@@ -9,7 +9,7 @@
 #define EXIT_USAGE 2
 #define EXIT_SKIPPED 77
 #define MAX_JOBS 64
-#define MAX_PATTERNS 32
+#define MAX_PATTERNS 256
 
 struct options {
 	const char *qemu, *image, *accel;
@@ -18,7 +18,7 @@ struct options {
 	unsigned int patterns;
 	unsigned int jobs; /* 1..MAX_JOBS */
 	unsigned int factor; /* of every time limit */
-	bool list, verbose;
+	bool list, print, verbose;
 };
 
 extern struct options opt;
