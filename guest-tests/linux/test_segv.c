@@ -4,6 +4,7 @@
  * with the ring's address, may run a handler meanwhile, and loses nothing.
  */
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 

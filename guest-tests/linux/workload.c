@@ -15,7 +15,11 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#ifdef __clang__
+#define HOT static __attribute__((noinline))
+#else
 #define HOT static __attribute__((noinline, noclone, optimize("no-tree-loop-distribute-patterns")))
+#endif
 
 static uint64_t rng_state;
 

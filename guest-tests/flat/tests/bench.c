@@ -8,8 +8,12 @@
 #include "test.h"
 #include "x86.h"
 
+#ifdef __clang__
+#define USER __attribute__((section(".utext"), noinline))
+#else
 #define USER \
 	__attribute__((section(".utext"), noinline, optimize("no-tree-loop-distribute-patterns")))
+#endif
 
 #define WORDS 256
 #define SIDE 12
