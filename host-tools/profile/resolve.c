@@ -7,7 +7,6 @@
 #include "memory.h"
 #include "resolve.h"
 
-#define NO_SYMBOL "[no symbol]"
 #define PROFILER "[lwprun]"
 #define DELETED " (deleted)"
 

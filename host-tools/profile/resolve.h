@@ -10,8 +10,10 @@
 #include "profile.h"
 #include "symbols.h"
 
+#define NO_SYMBOL "[no symbol]"
+
 struct place {
-	const char *symbol; /* "[no symbol]" if there is none */
+	const char *symbol; /* NO_SYMBOL if there is none */
 	const char *object; /* path, "[vdso]", "[jit]", "[anon]" or "[unmapped]" */
 	const char *file; /* source file, NULL if not known */
 	int line;

@@ -22,7 +22,7 @@ static const struct format {
 };
 
 struct arguments {
-	const char *file, *sysroot;
+	const char *file, *name, *sysroot;
 	const struct format *format;
 	struct grouping by;
 	uint64_t limit;
@@ -34,6 +34,7 @@ struct arguments {
 enum {
 	OPTION_SYSROOT = 0x100,
 	OPTION_NO_LINES,
+	OPTION_NAME,
 };
 
 static const struct argp_option options[] = {
@@ -50,6 +51,8 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "json", 'j', NULL, 0, "the same as --format=json", 0 },
 	{ "limit", 'l', "N", 0, "rows of each table, 0 for all (default: 20)", 0 },
+	{ "name", OPTION_NAME, "TEXT", 0,
+	  "name the data so in the head instead of by its file; empty: not at all", 0 },
 	{ "no-lines", OPTION_NO_LINES, NULL, 0, "do not look source lines up", 0 },
 	{ "sort", 's', "ORDER", 0, "rows by samples (default) or name", 0 },
 	{ "sysroot", OPTION_SYSROOT, "DIR", 0, "look the guest's files up below DIR", 0 },
@@ -106,6 +109,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_failure(state, LWPCTL_USAGE, 0,
 				     "order '%s' is neither samples nor name", arg);
 		return 0;
+	case OPTION_NAME:
+		a->name = arg;
+		return 0;
 	case OPTION_NO_LINES:
 		a->lines = false;
 		return 0;
@@ -139,6 +145,7 @@ static void report(const struct arguments *a, const struct profile *profile)
 		.located = located,
 		.by = a->by,
 		.order = a->order,
+		.name = a->name ?: profile->path,
 		.limit = a->limit,
 		.kind = a->kind,
 	};

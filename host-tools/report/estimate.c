@@ -2,10 +2,12 @@
 /*
  * What all formats of the report say: which events there are, and how many of each.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "lwp_rev.h"
 #include "lwpctl_report.h"
+#include "memory.h"
 
 /* Events between two records, on average; the low `random` bits of each reload are random. */
 static double mean_period(const struct lwpdata_config *config, uint32_t e)
@@ -80,4 +82,30 @@ uint32_t report_event(const struct report *report, uint32_t i)
 		    i-- == 0)
 			return id;
 	return 0;
+}
+
+struct unnamed report_unnamed(const struct report *report)
+{
+	const struct profile *p = report->profile;
+	uint64_t *of = must(calloc(p->nr_objects + 1, sizeof(*of)));
+	struct unnamed unnamed = { 0 };
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < report->tally->nr; i++) {
+		const struct place *place = &report->located[i].place;
+		uint64_t samples = report->located[i].count->samples;
+		uint32_t id = place->object_id < p->nr_objects ? place->object_id : p->nr_objects;
+
+		unnamed.total += samples;
+		if (strcmp(place->symbol, NO_SYMBOL))
+			continue;
+		unnamed.samples += samples;
+		of[id] += samples;
+		if (of[id] > most) {
+			most = of[id];
+			unnamed.object = id < p->nr_objects ? place->object : NULL;
+		}
+	}
+	free(of);
+	return unnamed;
 }

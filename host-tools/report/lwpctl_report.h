@@ -16,6 +16,7 @@ struct report {
 	const struct located *located;
 	struct grouping by; /* nr 0: by symbol, by object and by thread */
 	enum order order;
+	const char *name; /* of the data, in the head of a report for people; "": none */
 	uint64_t limit; /* rows of a table, 0 = all */
 	uint32_t kind; /* only this event, as profile_kind() says; 0 = all */
 };
@@ -28,6 +29,14 @@ struct estimate {
 
 /* `e` is the event's index in CONFIG. */
 struct estimate report_estimate(const struct profile *profile, uint32_t e);
+
+/* Samples of all events that have no symbol, and the object that has most of them. */
+struct unnamed {
+	uint64_t samples, total;
+	const char *object; /* a path; NULL: most lie in no object, or there are none */
+};
+
+struct unnamed report_unnamed(const struct report *report);
 
 /* Missed events of all threads; they are not told apart by event. */
 uint64_t report_missed(const struct profile *profile);

@@ -10,6 +10,8 @@
 #include "lwp_rev.h"
 #include "lwpctl_report.h"
 
+#define HINT_PERCENT 30 /* of samples without a symbol, from which on a hint is of use */
+
 /* A column is as wide as its longest text, up to this. */
 #define COLUMN_MAX 44
 #define TABLES 3
@@ -114,17 +116,19 @@ static void print_tables(const struct report *report, uint32_t event_id)
 
 /* ---- Above the tables ----------------------------------------------------------------------- */
 
-static void print_head(const struct profile *p)
+static void print_head(const struct report *report)
 {
+	const struct profile *p = report->profile;
 	time_t start = (time_t)(p->config.start_realtime / 1000000000u);
 	char date[64] = "";
 	struct tm tm;
 
-	printf("%s:", p->path);
+	if (*report->name)
+		printf("%s: ", report->name);
 	for (uint32_t i = 0; i < p->config.nr_args; i++) {
 		struct lwpdata_bytes arg = lwpdata_arg(&p->config, i);
 
-		printf(" %.*s", (int)arg.size, (const char *)arg.data);
+		printf("%s%.*s", i ? " " : "", (int)arg.size, (const char *)arg.data);
 	}
 	if (gmtime_r(&start, &tm))
 		strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S UTC", &tm);
@@ -180,6 +184,17 @@ static void print_losses(const struct profile *p)
 				      "set-user-ID ...)");
 }
 
+/* What to do when much of the report has no names. */
+static void print_hint(const struct report *report)
+{
+	struct unnamed unnamed = report_unnamed(report);
+
+	if (unnamed.object && unnamed.samples * 100 >= unnamed.total * HINT_PERCENT)
+		printf("%.0f%% of the samples have no symbol, most of them in %s: its debug symbols help "
+		       "(in Debian a package whose name ends in -dbgsym, or debuginfod).\n",
+		       100.0 * (double)unnamed.samples / (double)unnamed.total, unnamed.object);
+}
+
 /* Objects with samples whose symbols could not be used. */
 static void print_problems(const struct report *report)
 {
@@ -202,7 +217,7 @@ void report_text(const struct report *report)
 {
 	uint32_t event_id;
 
-	print_head(report->profile);
+	print_head(report);
 	for (uint32_t i = 0; (event_id = report_event(report, i)); i++) {
 		print_event_head(report, event_id);
 		if (report->tally->per_event[event_id])
@@ -210,4 +225,5 @@ void report_text(const struct report *report)
 	}
 	print_losses(report->profile);
 	print_problems(report);
+	print_hint(report);
 }

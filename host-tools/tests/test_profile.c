@@ -290,6 +290,39 @@ Test(profile, samples_are_grouped_by_object_and_symbol)
 	ungroup();
 }
 
+Test(profile, samples_without_symbols_are_counted_and_their_object_is_named)
+{
+	struct report report = { .profile = &profile, .tally = &tally };
+	struct unnamed unnamed;
+
+	make_groups();
+	group("object");
+	report.located = located;
+	unnamed = report_unnamed(&report);
+	cr_expect(eq(u64, unnamed.samples, 18));
+	cr_expect(eq(u64, unnamed.total, 25));
+	cr_expect(eq(str, (char *)unnamed.object, (char *)"/nonexistent/object"));
+	ungroup();
+}
+
+Test(profile, samples_without_symbols_that_lie_in_no_object_name_none)
+{
+	struct report report = { .profile = &profile, .tally = &tally };
+	struct unnamed unnamed;
+
+	begin(1, 99, 0);
+	add_map(LWPDATA_NONE, 0x5000, 0x6000);
+	add_thread(0, 0);
+	add_records(0, 3, 0x5800);
+	load();
+	group("object");
+	report.located = located;
+	unnamed = report_unnamed(&report);
+	cr_expect(eq(u64, unnamed.samples, 3));
+	cr_expect(unnamed.object == NULL);
+	ungroup();
+}
+
 Test(profile, samples_are_grouped_by_thread_and_address)
 {
 	make_groups();
