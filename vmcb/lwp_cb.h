@@ -96,10 +96,10 @@ u32 lwp_cb_slot_offset(const struct lwp_caps *caps, u32 slot);
 int lwp_cb_find_slot(const struct lwp_caps *caps, const u8 *image, u32 event_id);
 
 /*
- * Decode and normalise a block of caps->cb_size bytes as LLWPCB does (43724-404 to 43724-412): sizes rounded
- * down, a head outside the ring becomes 0, intervals raised to the minimum, negative counters 0,
- * flags masked with `avail` (EAX of the leaf). *cb is complete also when the verdict is not
- * LWP_CB_OK.
+ * Decode and normalise a block of caps->cb_size bytes as LLWPCB does (43724-404 to 43724-412):
+ * sizes rounded down, a head outside the ring becomes 0, intervals raised to the minimum,
+ * negative counters 0, flags masked with `avail` (EAX of the leaf). *cb is complete also when the
+ * verdict is not LWP_CB_OK.
  */
 enum lwp_cb_verdict lwp_cb_decode(const struct lwp_caps *caps, u32 avail, const u8 *image,
 				  struct lwp_cb *cb);

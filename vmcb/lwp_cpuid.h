@@ -14,8 +14,8 @@
 #define LWP_CPUID_PRESENT_ECX LWP_BIT(15)
 
 /*
- * EAX and EDX of 43724; the same positions in LWPCB.Flags and LWP_CFG. Bit n is EventId n, and a kind's
- * number is its EventId.
+ * EAX and EDX of 43724; the same positions in LWPCB.Flags and LWP_CFG. Bit n is EventId n, and a
+ * kind's number is its EventId.
  */
 #define LWP_F_AVAIL LWP_BIT(0)
 #define LWP_F_VAL LWP_BIT(LWP_KIND_VAL)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The table of the events. Everything that lists events comes from it: enum lwp_kind, the revisions, QEMU's
- * CPU properties, lwprun's events, lwpctl, man pages, completion, libvirt's CPU map. A file that includes this
- * one defines LWP_EVENT() before, which gets one row at a time, by ascending EventId:
+ * The table of the events. Everything that lists events comes from it: enum lwp_kind, the
+ * revisions, QEMU's CPU properties, lwprun's events, lwpctl, man pages, completion, libvirt's CPU
+ * map. A file that includes this one defines LWP_EVENT() before, which gets one row at a time, by
+ * ascending EventId:
  *
  *	LWP_EVENT(name, id, event, interval, property, records, counted)
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The features of LWP and the names that users write for them: the events of lwp_events.h, what else the leaf
- * announces in EDX, and the filters of ECX.
+ * The features of LWP and the names that users write for them: the events of lwp_events.h, what
+ * else the leaf announces in EDX, and the filters of ECX.
  */
 #ifndef LWP_NAMES_H
 #define LWP_NAMES_H

@@ -14,8 +14,9 @@
 #include "lwp_types.h"
 
 /*
- * What can be counted, independent of the EventId that a revision gives it: LWP_KIND_VAL, LWP_KIND_IRE and
- * so on, one for each row of lwp_events.h. A kind's number is its EventId in 43724.
+ * What can be counted, independent of the EventId that a revision gives it: LWP_KIND_VAL,
+ * LWP_KIND_IRE and so on, one for each row of lwp_events.h. A kind's number is its EventId in
+ * 43724.
  */
 enum lwp_kind {
 	LWP_KIND_NONE,

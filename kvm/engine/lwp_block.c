@@ -30,8 +30,8 @@ enum lwp_mem_result lwp_read_block(struct lwp_engine *e, u64 linear, bool write,
 
 /*
  * The ring's linear address. False = #GP(0): outside the segment or not canonical
- * (43724-612). In 2007 BufferBase is a linear address, so DS has no say. A ring that would wrap round the
- * end of a 32-bit address space is refused like one outside the limit.
+ * (43724-612). In 2007 BufferBase is a linear address, so DS has no say. A ring that would wrap
+ * round the end of a 32-bit address space is refused like one outside the limit.
  */
 static bool ring_linear(const struct lwp_engine *e, const struct lwp_cb *cb,
 			const struct lwp_ds *ds, u64 *linear)

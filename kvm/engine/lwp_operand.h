@@ -3,8 +3,9 @@
  * Operands of decoded instructions: how a decoder describes a register or a memory operand, and how
  * its address and value are fetched from a virtual CPU.
  *
- * Both decoders (lwp_xop.h, lwp_insn.h) give operands in this form. The caller that runs the CPU (KVM,
- * QEMU, a test) fills one struct lwp_access with callbacks; nothing here touches a guest by itself.
+ * Both decoders (lwp_xop.h, lwp_insn.h) give operands in this form. The caller that runs the CPU
+ * (KVM, QEMU, a test) fills one struct lwp_access with callbacks; nothing here touches a guest by
+ * itself.
  */
 #ifndef LWP_OPERAND_H
 #define LWP_OPERAND_H

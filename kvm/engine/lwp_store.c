@@ -65,8 +65,8 @@ static enum lwp_mem_result add_missed(struct lwp_engine *e, struct lwp_txn *t, u
 
 /*
  * Reload the counter of an event that was due with `counter`: interval less overrun, so that the
- * mean rate is kept (43724-707). A record gathered late stands for one period; whole further periods
- * are added to MissedEvents instead of being due one after another.
+ * mean rate is kept (43724-707). A record gathered late stands for one period; whole further
+ * periods are added to MissedEvents instead of being due one after another.
  */
 static enum lwp_mem_result reload(struct lwp_engine *e, struct lwp_txn *t, u32 id, s32 counter,
 				  bool late)
@@ -122,7 +122,7 @@ static void threshold(struct lwp_engine *e, const struct lwp_txn *t, u32 tail)
 }
 
 /*
- * Both spans are mapped. A full ring gets the record in the slot at the head, which stays 
+ * Both spans are mapped. A full ring gets the record in the slot at the head, which stays
  * (43724-803).
  */
 static enum lwp_mem_result commit(struct lwp_engine *e, struct lwp_txn *t,
