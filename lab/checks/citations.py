@@ -38,6 +38,7 @@ UNIT_TEST = re.compile(r"^(?:ParameterizedTest|Test|Theory)\(\s*(?:[^,()]*\*\s*\
 UNIT_NAME = re.compile(r"`(\w+)::(\w+|\*)`")
 GUEST_NAMES = re.compile(r"\b(flat|linux|kvm|migrate)((?:,? `\w+`)+)")
 TABLE_ROW = re.compile(r"\{ \"(\w+)\"")
+PROGRAM_ROW = re.compile(r"\"(kvm_\w+)\"")
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 C_LIKE = (".c", ".h", ".S", ".inc", ".patch")
@@ -175,7 +176,7 @@ def guest_tests(tree: Tree) -> dict[str, set[str]]:
             for name in tree.names
             if name.startswith("guest-tests/linux/") and Path(name).match("test_*.c")
         },
-        "kvm": {f"kvm_{Path(name).stem}" for name in tree.names if re.match(r"kvm/tests/.*\.c$", name)},
+        "kvm": {row for text in tree.named("programs.c", "kvm/tests/") for row in PROGRAM_ROW.findall(text)},
         "migrate": {row for text in tree.named("migratetest.c", "") for row in TABLE_ROW.findall(text)},
     }
 

@@ -78,7 +78,7 @@ void test_pit(void);
 void test_snapshot(void);
 /* moments.c: save and restore at opt.count moments, for any accelerator */
 void test_moments(void);
-/* bench.c: opt.count turns */
+/* downtime.c: opt.count turns */
 void bench(void);
 
 #endif

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a record costs in the nested lab: exits and slowdown of LWP's prompt, exact and stepped records and of the
+guest's own counter, in a bare guest and by perf in a Linux guest."""
+
+import argparse
+import re
+import subprocess
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from lab.common import proc
+from lab.common.places import KVM_PROGRAMS, LAB, LINUX_PROGRAMS
+from lab.common.say import Died
+from lab.guest import machine, vm
+from lab.guest.machine import Machine
+from lab.nested import l1
+from lab.nested.l1 import L1
+from lab.start import deps
+
+IN_L1 = LAB / "nested/bench-l1.sh"
+MILLIONS = 10  # instructions in the Linux guest
+WANTED = 4  # times the exits of a prompt record, that perf costs at least
+# By the exit codes of the VMCB.
+REASONS = {
+    0x41: "DB excp",
+    0x46: "UD excp",
+    0x60: "interrupt",
+    0x61: "nmi",
+    0x64: "vintr",
+    0x6F: "rdpmc",
+    0x72: "cpuid",
+    0x74: "iret",
+    0x78: "hlt",
+    0x7B: "io",
+    0x7C: "msr",
+    0x400: "npf",
+}
+REASON = re.compile(r"^\{ exit_reason: *(?:0x)?([0-9a-f]+) *\} *hitcount: *(\d+)")
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """What it takes."""
+    late = "how late interrupts are, as pmu-skid (zen3)"
+    parser.add_argument("skid", nargs="?", type=_skid, default="zen3", metavar="SKID", help=late)
+    parser.add_argument(
+        "period", nargs="?", type=_number, default=10000, metavar="PERIOD", help="instructions for a record (10000)"
+    )
+    parser.add_argument(
+        "rounds", nargs="?", type=_number, default=200000, metavar="ROUNDS", help="of the bare guest's loop (200000)"
+    )
+    parser.add_argument("--exits", action="store_true", help="also show the reasons of the exits, which takes time")
+
+
+def _skid(text: str) -> str:
+    if not re.fullmatch(r"\d{1,9}|(zen2|zen3|adversarial)(/[1-9]\d{0,5})?", text):
+        kinds = "a number, zen2, zen3 or adversarial, maybe with /N"
+        raise argparse.ArgumentTypeError(f"the skid is {kinds}, not '{text}'")
+    return text
+
+
+def _number(text: str) -> int:
+    if not re.fullmatch(r"[1-9]\d{0,7}", text):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of 1 to 99999999")
+    return int(text)
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one way to profile, or none, has cost in the Linux guest."""
+
+    how: str
+    samples: int
+    time: int  # microseconds
+    exits: int
+    reasons: tuple[tuple[int, int], ...] = ()  # code and count
+
+
+def parts(lines: Iterable[str]) -> Iterator[Part]:
+    """What bench-l1.sh prints, as it comes."""
+    reasons: list[tuple[int, int]] = []
+    for line in lines:
+        reason = REASON.match(line)
+        if reason:
+            reasons.append((int(reason[1], 16), int(reason[2])))
+        elif line.startswith("end "):
+            _, how, samples, time, exits = line.split()
+            yield Part(how, int(samples), int(time), int(exits), tuple(reasons))
+            reasons = []
+        elif line.strip() and not line.startswith(("#", "Totals:", "    ")):
+            print(line.rstrip("\n"), flush=True)
+
+
+class Table:
+    """The costs beside the run without profiling, which comes first, and the long one, which tells what time alone
+    costs: the timers of both kernels."""
+
+    def __init__(self) -> None:
+        self.base = Part("none", 0, 1, 0)
+        self.each_us = 0.0
+        self.each: dict[str, float] = {}
+
+    def row(self, part: Part) -> str:
+        """A row."""
+        if part.how == "none":
+            self.base = part
+        elif part.how == "long":
+            self.each_us = (part.exits - self.base.exits) / (part.time - self.base.time)
+        cost = "-"
+        if part.samples:
+            more = part.exits - self.base.exits - self.each_us * (part.time - self.base.time)
+            self.each[part.how] = more / part.samples
+            cost = f"{self.each[part.how]:.2f}"
+        name = "lwp prompt" if part.how == "lwp" else part.how
+        return f"{name:<10} {part.samples:8} {part.exits:10} {cost:>12} {part.time / self.base.time:9.1f}"
+
+    def end(self) -> list[str]:
+        """What the numbers are, and perf beside LWP."""
+        timers = "timers, and what is asked of the guest"
+        lines = [f"(exits/sample: less what the same time costs without profiling: {timers})"]
+        lwp, perf = self.each.get("lwp", 0), self.each.get("perf", 0)
+        if lwp:
+            reached = "reached" if perf >= WANTED * lwp else "missed"
+            wanted = f"wanted at least {WANTED}: {reached}"
+            lines.append(f"perf: {perf / lwp:.1f} times the exits per sample of lwp prompt, {wanted}")
+        return lines
+
+
+def reasons_line(part: Part) -> str:
+    """Why the vCPU exited."""
+    counts = [f"{REASONS.get(code, hex(code))} {count}" for code, count in part.reasons]
+    return ", ".join(["    exits", *counts])
+
+
+def _bare_guest(lab: L1, period: int, rounds: int, show: bool) -> None:
+    options = ["--exits"] if show else []
+    with vm.run_directory() as run:
+        if l1.boot(lab, run, [KVM_PROGRAMS / "kvm_bench", *options, str(period), str(rounds)]):
+            raise Died("the bare guest has failed")
+
+
+def _linux_guest(lab: L1, period: int, show: bool) -> None:
+    print(
+        f"\na Linux guest: {MILLIONS} million instructions, a sample each {period}; "
+        f"perf: as perf record takes them, in the guest\n"
+        f"{'':<10} {'samples':>8} {'exits':>10} {'exits/sample':>12} {'slowdown':>9}",
+        flush=True,
+    )
+    guest = Machine("kvm", smp=1, memory=512, cpu="lwp-delivery=prompt,pmu=on,+perfctr-core")
+    program = [str(LINUX_PROGRAMS / "samplecost"), str(period), str(MILLIONS)]
+    command = [str(IN_L1), str(int(show)), *machine.inner_command(guest, program)]
+    table = Table()
+    with vm.run_directory() as run:
+        child = l1.start(lab, run, command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+        assert child.stdout
+        for part in parts(child.stdout):
+            print(table.row(part), flush=True)
+            if show:
+                print(reasons_line(part), flush=True)
+        status = proc.wait(child)
+    print("\n".join(table.end()), flush=True)
+    if status:
+        raise Died("the Linux guest has failed")
+
+
+def main(args: argparse.Namespace) -> None:
+    """The command."""
+    deps.ensure()
+    l1.prepare()
+    print(f"interrupts come late: {args.skid}", flush=True)
+    lab = L1(cpu=f"EPYC,pmu=on,+perfctr-core,pmu-skid={args.skid}", kvm_amd="lwp_source=perf")
+    _bare_guest(lab, args.period, args.rounds, args.exits)
+    _linux_guest(lab, args.period, args.exits)

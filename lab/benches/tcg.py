@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What LWP costs under TCG: the CPU time of one load on unpatched QEMU, patched, LWP off, armed, and beside QEMU's own
+instruction counting plugin."""
+
+import argparse
+
+from lab.benches.output import add_json_option, show
+from lab.building import meson, qemu, tools
+from lab.common import places, proc
+from lab.common.steps import step
+from lab.start import deps
+
+PLUGIN = "tests/tcg/plugins/libinsn.so"
+ROW = r"^(?P<configuration>\S.*?) {2,}(?P<seconds>[0-9.]+) +(?P<ratio>[0-9.]+)$"
+
+
+def _number(text: str) -> str:
+    if not text.isdecimal() or not 1 <= int(text) <= 1000000:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number from 1 to 1000000")
+    return text
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """What it takes."""
+    parser.add_argument("--turns", type=_number, metavar="N", help="how often each is measured; the least counts")
+    parser.add_argument("--rounds", type=_number, metavar="N", help="how long the load is")
+    add_json_option(parser)
+
+
+def main(args: argparse.Namespace) -> int:
+    """The command."""
+    deps.ensure()
+    tools.build()
+    qemu.build()
+    qemu.build("base")
+    base = qemu.out_dir("base")
+    step("building the plugin to compare with", "bench-plugin", meson.ninja(base, PLUGIN))
+    command: list[proc.Word] = [places.HOST / "guest-tests/flat/flatbench"]
+    command += ["--base", places.qemu_base(), "--patched", places.qemu()]
+    command += ["--firmware", places.FIRMWARE, "--image", places.HOST / "guest-tests/flat/flat.elf"]
+    command += ["--plugin", base / PLUGIN]
+    for name in ("turns", "rounds"):
+        if getattr(args, name):
+            command += [f"--{name}", getattr(args, name)]
+    return show("tcg", command, ROW, args.json)

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The DKMS package of the modules: what install and uninstall share."""
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+from lab.building import linux
+from lab.common.bases import linux_base
+from lab.common.places import TOP
+from lab.common.say import Died
+
+NAME = "vlwp-kvm"
+TREES = Path("/var/lib/dkms") / NAME
+LEFT_OUT = shutil.ignore_patterns("tests", "fuzz", "bench")
+
+
+def version() -> str:
+    """The package's version, which is that of this repository."""
+    match = re.search(r"^ *version: '(.*)',$", (TOP / "meson.build").read_text(encoding="utf-8"), re.MULTILINE)
+    assert match
+    return match[1]
+
+
+def source() -> Path:
+    """Where DKMS finds the package."""
+    return Path(f"/usr/src/{NAME}-{version()}")
+
+
+def need_root(what: str) -> None:
+    """Only root can do that."""
+    if os.geteuid():
+        raise Died(f"{what} needs root: sudo ./vlwp {what}")
+
+
+def write_package(place: Path) -> None:
+    """The sources as DKMS takes them. @VERSION@, @BASE@ and @SOURCE@ in its files are filled in."""
+    base = linux_base()
+    words = {"@VERSION@": version(), "@BASE@": base.series, "@SOURCE@": base.source}
+    words["@BASE_PATTERN@"] = base.series.replace(".", "\\.")
+    try:
+        for folder in ("kvm/svm", "kvm/patches", "kvm/engine", "vmcb"):
+            shutil.copytree(TOP / folder, place / folder, ignore=LEFT_OUT)
+        shutil.copy(linux.LAYOUT, place)
+        for name in ("prepare", "dkms.conf"):
+            text = (TOP / "kvm/dkms" / name).read_text(encoding="utf-8")
+            for word, value in words.items():
+                text = text.replace(word, value)
+            (place / name).write_text(text, encoding="utf-8")
+        (place / "prepare").chmod(0o755)
+    except OSError as err:
+        raise Died(f"cannot write {place}: {err}") from err

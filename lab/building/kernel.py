@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The guest: Debian's stock kernel, unpacked into build/guest/sysroot, its ELF image for the PVH boot, and
+an initramfs of our init and the modules that it needs to reach the host's files."""
+
+import lzma
+import os
+import re
+import shutil
+from pathlib import Path
+from typing import IO
+
+from lab.building import tools
+from lab.common import archive, bases, proc
+from lab.common.places import DL, GUEST, HOST
+from lab.common.say import Died, say
+from lab.common.steps import build_lock, fresh, hash_of, make_dir, need_space, stamp, stamped, step
+
+MODULES = ("virtio_pci", "virtio_console", "9pnet_virtio", "9p", "overlay")
+SYSROOT = GUEST / "sysroot"
+
+
+def version() -> str:
+    """The guest kernel's version as by uname -r."""
+    for config in (SYSROOT / "boot").glob("config-*"):
+        return config.name.removeprefix("config-")
+    raise Died(f"{SYSROOT} has no kernel: remove it and build again")
+
+
+def package_file() -> Path:
+    """The kernel's package file, as it was downloaded."""
+    return DL / stamped("kernel")
+
+
+def modules_dir() -> Path:
+    """The stock modules of the guest's kernel."""
+    return SYSROOT / "lib/modules" / version()
+
+
+def _fetch() -> Path:
+    base = bases.linux_base()
+    image = archive.dependency(base.image[archive.debian_codename()], base.image_pattern)
+    if not image:
+        raise Died(f"the Debian archive has no linux-image-{base.series} for this machine")
+    say(f"downloading {image} (107 MB) ...")
+    return archive.package(image)
+
+
+def _unpack(file: Path) -> None:
+    shutil.rmtree(SYSROOT, ignore_errors=True)
+    make_dir(GUEST)
+    proc.output(["dpkg", "-x", file, SYSROOT])
+    if not (SYSROOT / "lib").exists():
+        (SYSROOT / "lib").symlink_to("usr/lib")
+    proc.output(["depmod", "-b", SYSROOT, version()], env={"PATH": os.environ["PATH"] + ":/usr/sbin:/sbin"})
+
+
+def _collect_modules(place: Path) -> None:
+    """The needed modules and the order in which to load them. Decompressing them and taking off their
+    signatures here spares the guest a good part of its boot time."""
+    place.mkdir(parents=True)
+    order: list[str] = []
+    for wanted in MODULES:
+        lines = proc.output(
+            ["modprobe", "-d", SYSROOT, "-S", version(), "--ignore-install", "--show-depends", wanted],
+            env={"PATH": os.environ["PATH"] + ":/usr/sbin:/sbin"},
+        )
+        for path in re.findall(r"^insmod (\S+)", lines, re.MULTILINE):
+            name = Path(path).name.removesuffix(".xz")
+            if name in order:
+                continue
+            data = Path(path).read_bytes()
+            (place / name).write_bytes(lzma.decompress(data) if path.endswith(".xz") else data)
+            proc.output(["strip", "--strip-debug", place / name])
+            order.append(name)
+    (place / "order").write_text("".join(f"{name}\n" for name in order), encoding="utf-8")
+
+
+def pack(tree: Path, archive_file: Path, log: IO[str]) -> None:
+    """Make an initramfs of a tree."""
+    files = sorted(str(path.relative_to(tree)) for path in tree.rglob("*"))
+    new = archive_file.with_suffix(".new")
+    with new.open("wb") as out:
+        child = proc.start(
+            ["cpio", "-o", "-H", "newc", "--quiet", "-R", "0:0"], cwd=tree, stdin=-1, stdout=out, stderr=log, text=True
+        )
+        child.communicate("\n".join([".", *files]) + "\n")
+        if proc.wait(child):
+            raise Died(f"cannot pack {archive_file}")
+    new.rename(archive_file)
+
+
+def _make(log: IO[str]) -> None:
+    tree = GUEST / "initramfs"
+    shutil.rmtree(tree, ignore_errors=True)
+    _collect_modules(tree / "modules")
+    shutil.copy2(HOST / "lab/guest/guest-init", tree / "init")
+    pack(tree, GUEST / "initramfs.cpio", log)
+    new = GUEST / "vmlinux.new"
+    with new.open("wb") as out:
+        if proc.call([HOST / "lab/guest/unvmlinuz", SYSROOT / "boot" / f"vmlinuz-{version()}"], stdout=out, stderr=log):
+            raise Died("the kernel's image cannot be unpacked")
+    new.rename(GUEST / "vmlinux")
+    (GUEST / "version").write_text(version() + "\n", encoding="utf-8")
+
+
+def build() -> None:
+    """Make what a guest boots from, if it is out of date."""
+    tools.build(everything=False)
+    with build_lock("guest"):
+        key = hash_of("lab/building/kernel.py", "lab/bases.toml")
+        key += " " + hash_of(HOST / "lab/guest/guest-init")
+        if fresh("guest", key) and (GUEST / "vmlinux").is_file():
+            return
+        need_space(800)
+        if not stamped("kernel"):
+            file = _fetch()
+            step("unpacking the guest's kernel", "guest-unpack", lambda log: _unpack(file), about=15)
+            stamp("kernel", file.name)
+        step("building the guest's initramfs", "guest-initramfs", _make)
+        stamp("guest", key)

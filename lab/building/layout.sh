@@ -1,0 +1,74 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# layout.sh SOURCES KERNEL PATCHES OUT: lay out a tree in OUT/tree in which kvm.ko and kvm-amd.ko with LWP build
+# as external modules, from SOURCES (this repository or the DKMS package's copy of it), the kernel's source in
+# KERNEL and the hooks in PATCHES. OUT/stage is the patched part of the kernel. Files that do not change keep
+# their time stamp. The lab and DKMS both use it.
+# layout.sh --parts: the parts of a kernel's source that it takes.
+# layout.sh --external STAGE OUT: only OUT/tree, from a part of a kernel that is patched already.
+set -euo pipefail
+
+# What the modules need and what the patches touch.
+PARTS="arch/x86/kvm arch/x86/include virt/kvm include/uapi/linux/kvm.h Documentation/virt/kvm scripts/checkpatch.pl
+	scripts/spelling.txt scripts/const_structs.checkpatch"
+# Headers that the patches change; they win over those of the headers' package.
+HEADERS="arch/x86/include/asm/kvm_host.h arch/x86/include/asm/kvm-x86-ops.h arch/x86/include/asm/msr-index.h
+	arch/x86/include/asm/svm.h arch/x86/include/uapi/asm/kvm.h include/uapi/linux/kvm.h"
+
+# apply: the patched part of the kernel, from nothing, and the files of this repository at their places
+apply()
+{
+	local part patch svm=$stage/arch/x86/kvm/svm
+
+	rm -rf "$stage"
+	for part in $PARTS; do
+		mkdir -p "$stage/$(dirname -- "$part")"
+		cp -r "$kernel/$part" "$stage/$part"
+	done
+	for patch in "$patches"/*.patch; do
+		echo "${patch##*/}"
+		patch -d "$stage" -p1 --fuzz=0 --force --no-backup-if-mismatch <"$patch"
+	done
+	mkdir -p "$svm/lwp"
+	cp "$sources"/kvm/svm/lwp*.[ch] "$svm/"
+	cp "$sources"/vmcb/lwp_*.[ch] "$sources"/kvm/engine/lwp_*.[ch] "$svm/lwp/"
+}
+
+# external: the part that builds outside of the kernel's tree. Three lines differ from the kernel's own Makefile:
+# where it lies, and whose headers win.
+external()
+{
+	local header new=$out/tree.new include="-I\$(src)/../include -I\$(src)/../include/uapi"
+
+	rm -rf "$new"
+	mkdir -p "$new/arch/x86" "$new/virt" "$out/tree/include/trace"
+	cp -r "$stage/arch/x86/kvm" "$new/arch/x86/"
+	cp -r "$stage/virt/kvm" "$new/virt/"
+	for header in $HEADERS; do
+		mkdir -p "$new/$(dirname -- "$header")"
+		cp "$stage/$header" "$new/$header"
+	done
+	sed -i -e "s,\$(srctree)/arch/x86/kvm,\$(src) -I \$(src)/../../../include/trace," \
+		-e "s,\$(srctree)/virt/kvm,\$(src)/../../../virt/kvm," \
+		-e "1i LINUXINCLUDE := $include -I\$(src)/../../../include/uapi \$(LINUXINCLUDE)" \
+		"$new/arch/x86/kvm/Makefile"
+	(cd "$new" && find . -type f) | while read -r header; do
+		cmp -s "$new/$header" "$out/tree/$header" && continue
+		mkdir -p "$out/tree/$(dirname -- "$header")"
+		cp "$new/$header" "$out/tree/$header"
+	done
+	rm -rf "$new"
+}
+
+if [[ ${1-} == --parts ]]; then
+	tr -s ' \t' '\n' <<<"$PARTS"
+	exit 0
+fi
+if [[ ${1-} == --external ]]; then
+	stage=$2 out=$3
+else
+	sources=$1 kernel=$2 patches=$3 out=$4 stage=$4/stage
+	apply
+fi
+external

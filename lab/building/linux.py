@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""KVM's sources from Debian's linux-source package, the stock kernel headers, and a tree in which kvm.ko and
+kvm-amd.ko build against them as external modules."""
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from lab.building import kernel
+from lab.common import archive, bases, proc
+from lab.common.places import DL, KVM, LAB, SRC, TOP
+from lab.common.say import Died, say
+from lab.common.steps import build_lock, compiler, fresh, hash_of, jobs_count, make_dir, need_space, stamp, step
+
+LAYOUT = LAB / "building/layout.sh"
+MODULES = ("kvm", "kvm-amd")
+
+
+def patches_dir() -> Path:
+    """The hooks into the kernel of the base."""
+    return TOP / "kvm/patches" / bases.linux_base().series
+
+
+@dataclass(frozen=True)
+class Linux:
+    """The unpacked source and headers of one version of Debian's kernel."""
+
+    abi: str  # as by uname -r
+    version: str  # of the packages
+    pristine: Path
+    headers: Path
+
+    @property
+    def headers_dir(self) -> Path:
+        """The folder that external modules are built against."""
+        return self.headers / "usr/src" / f"linux-headers-{self.abi}"
+
+
+def fetch() -> Linux:
+    """Source and headers of exactly the version of the guest's kernel."""
+    kernel.build()
+    abi, version = kernel.version(), archive.package_version(kernel.package_file())
+    linux = Linux(abi, version, SRC / f"linux-{version}", SRC / f"headers-{abi}")
+    make_dir(SRC)
+    if not linux.headers.is_dir():
+        _fetch_headers(linux)
+    if not linux.pristine.is_dir():
+        source = bases.linux_base().source
+        say(f"downloading {source} (153 MB) ...")
+        file = archive.package(f"{source}={version}")
+        title = f"unpacking the source of KVM {version}"
+        step(title, "linux-unpack", lambda log: _unpack(file, linux.pristine), about=20)
+    return linux
+
+
+def _fetch_headers(linux: Linux) -> None:
+    new = linux.headers.with_name(linux.headers.name + ".new")
+    shutil.rmtree(new, ignore_errors=True)
+    base = linux.abi.removesuffix("-amd64")
+    for name in (f"linux-headers-{linux.abi}", f"linux-headers-{base}-common", f"linux-kbuild-{base}"):
+        say(f"downloading {name} ...")
+        proc.output(["dpkg", "-x", archive.package(f"{name}={linux.version}"), new])
+    makefile = new / f"usr/src/linux-headers-{linux.abi}/Makefile"
+    text = makefile.read_text(encoding="utf-8")
+    makefile.write_text(text.replace("/usr/src/", f"{linux.headers}/usr/src/"), encoding="utf-8")
+    new.rename(linux.headers)
+
+
+def _unpack(file: Path, place: Path, parts: list[str] | None = None) -> None:
+    """Unpack the parts that layout.sh takes, or what is named ("": everything)."""
+    source = bases.linux_base().source
+    if parts is None:
+        parts = [f"{source}/{part}" for part in proc.output([LAYOUT, "--parts"]).split()]
+    new = place.with_name(place.name + ".new")
+    shutil.rmtree(new, ignore_errors=True)
+    new.mkdir(parents=True)
+    script = 'dpkg --fsys-tarfile "$0" | tar -xf - -O "./usr/src/$1.tar.xz" | '
+    script += 'tar -xJf - -C "$2" --strip-components=1 "${@:3}"'
+    proc.output(["bash", "-o", "pipefail", "-c", script, file, source, new, *parts])
+    new.rename(place)
+
+
+def fetch_all(linux: Linux) -> Path:
+    """The whole source, unpacked."""
+    place = SRC / f"linux-all-{linux.version}"
+    if not place.is_dir():
+        file = DL / f"{bases.linux_base().source}_{linux.version}_all.deb"
+        step(f"unpacking all of Linux {linux.version}", "linux-all", lambda log: _unpack(file, place, []), about=90)
+    return place
+
+
+def lay_out(linux: Linux, out: Path, log: IO[str]) -> None:
+    """A patched tree in out/stage, and out/tree in which the modules build."""
+    make_dir(out)
+    if proc.logged([LAYOUT, TOP, linux.pristine, patches_dir(), out], log):
+        raise Died(f"the patches in {patches_dir()} do not apply to Linux {linux.version}")
+
+
+def make_command(linux: Linux, tree: Path) -> list[str]:
+    """The command that compiles both modules in a tree that lay_out() made."""
+    show = "include .kernelvariables\nshow:\n\t@echo $(CC)\n"
+    cc = proc.output(["make", "-s", "-C", linux.headers_dir, "-f", "-", "show"], input=show, stdin=None).strip()
+    return [
+        *("make", "-C", str(linux.headers_dir), f"M={tree}/arch/x86/kvm", f"CC={compiler(cc)}"),
+        *("CONFIG_KVM_INTEL=n", "CONFIG_KVM_WERROR=y", "CONFIG_DEBUG_INFO_BTF_MODULES="),
+        *("-j", str(jobs_count()), "modules"),
+    ]
+
+
+def strip_modules(tree: Path, place: Path) -> None:
+    """The modules without debugging information, into a folder."""
+    for module in MODULES:
+        proc.output(["strip", "-g", "-o", place / f"{module}.ko", tree / f"arch/x86/kvm/{module}.ko"])
+
+
+def build() -> None:
+    """kvm.ko and kvm-amd.ko with LWP for the guests' stock kernel, in build/kvm, if they are out of date."""
+    kernel.build()
+    with build_lock("kvm"):
+        inputs = ("lab/building/linux.py", "lab/building/layout.sh", "kvm/svm", "kvm/patches", "vmcb", "kvm/engine")
+        key = f"{hash_of(*inputs)} {kernel.version()}"
+        if fresh("kvm", key) and all((KVM / f"{module}.ko").is_file() for module in MODULES):
+            return
+        need_space(1500)
+        linux = fetch()
+        step("applying the patches of KVM", "kvm-patches", lambda log: lay_out(linux, KVM, log))
+        step("compiling kvm.ko and kvm-amd.ko", "kvm-compile", make_command(linux, KVM / "tree"), about=90)
+        strip_modules(KVM / "tree", KVM)
+        stamp("kvm", key)

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Meson and Ninja: the tools that QEMU's build needs and Debian 12 does not have, and build directories
+of this repository."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from lab.common import archive, proc
+from lab.common.places import BUILD, TOP
+from lab.common.steps import compiler, jobs_count, stamp, stamped, step
+
+TOOLS = BUILD / "tools"
+
+
+def fetch() -> None:
+    """QEMU needs meson >= 1.5, which Debian 12 has in its backports: unpack it into build/tools and put it
+    in front of PATH."""
+    if archive.debian_codename() != "bookworm":
+        return
+    for name in ("meson", "python3-pycotap"):
+        if not stamped(f"tool-{name}"):
+            file = archive.package(f"{name}/bookworm-backports")
+            proc.output(["dpkg", "-x", file, TOOLS])
+            stamp(f"tool-{name}", file.name)
+    path = str(TOOLS / "usr/bin")
+    if not os.environ["PATH"].startswith(path):
+        os.environ["PATH"] = f"{path}:{os.environ['PATH']}"
+    os.environ["PYTHONPATH"] = str(TOOLS / "usr/lib/python3/dist-packages")
+
+
+def configured(out: Path) -> bool:
+    """Is this a build directory of this source folder?"""
+    return (out / "build.ninja").is_file()
+
+
+def setup(out: Path, options: Sequence[str], cc: str = "gcc") -> list[str]:
+    """The command that configures a build directory of this repository."""
+    return ["env", f"CC={compiler(cc)}", "meson", "setup", *options, str(out), str(TOP)]
+
+
+def ninja(out: Path, *targets: str) -> list[str]:
+    """The command that compiles; without targets, everything."""
+    return ["ninja", "-C", str(out), "-j", str(jobs_count()), *targets]
+
+
+def up_to_date(out: Path, *targets: str) -> bool:
+    """Has Ninja nothing to do?"""
+    argv = ["ninja", "-C", str(out), "-n", *targets]
+    run = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    return "no work to do" in run.stdout
+
+
+def build(out: Path, name: str, options: Sequence[str], *targets: str, about: int = 0) -> None:
+    """Configure a build directory once and compile what is out of date; name is for messages and logs."""
+    log = name.replace(" ", "-").replace("'", "")
+    if not configured(out):
+        if out.exists():
+            shutil.rmtree(out)
+        step(f"configuring {name}", f"{log}-configure", setup(out, options), about=15)
+    if not up_to_date(out, *targets):
+        step(f"compiling {name}", f"{log}-compile", ninja(out, *targets), about=about)

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""QEMU from Debian's source package, in four flavours: "vlwp", with the sources and hooks of LWP; "base",
+without; "full", patched and with all devices, for QEMU's own tests; "mutants", the patched one once more, for
+`soak mutants-qemu` to spoil."""
+
+import hashlib
+import os
+import shutil
+from pathlib import Path
+from typing import IO
+
+from lab.building import meson, qemu_pch, qemu_share, qemu_tree
+from lab.common import proc
+from lab.common.places import BUILD, FIRMWARE, PYTHON, SRC
+from lab.common.say import Died
+from lab.common.steps import build_lock, compiler, fresh, hash_of, jobs_count, make_dir, need_space, stamp, step
+
+FLAVOURS = ("vlwp", "base", "full", "mutants")
+
+# The system emulator for x86-64 with the devices of qemu-patches/configs/vlwp.mak, and nothing that is not used here.
+# Trace points cost compile time and nobody reads them.
+CONFIGURE = (
+    "--target-list=x86_64-softmmu --without-default-features --enable-system --disable-user --enable-tcg --enable-kvm "
+    "--enable-plugins --enable-attr --enable-virtfs --enable-trace-backends=nop --enable-werror --disable-docs "
+    "--disable-tools --disable-guest-agent --disable-rust --disable-download --disable-install-blobs "
+    "--without-default-devices --with-devices-x86_64=vlwp"
+).split()
+FEW_DEVICES = CONFIGURE[-2:]
+
+ROMS = ("kvmvapic", "linuxboot", "linuxboot_dma", "multiboot", "multiboot_dma", "pvh")
+
+
+def out_dir(flavour: str) -> Path:
+    """The build directory of a flavour."""
+    return BUILD / ("qemu" if flavour == "vlwp" else f"qemu-{flavour}")
+
+
+def _configure(flavour: str, tree: Path, out: Path) -> list[str]:
+    make_dir(out)
+    options = [word for word in CONFIGURE if flavour != "full" or word not in FEW_DEVICES]
+    flags = f"--extra-cflags={qemu_pch.FLAGS} {qemu_share.flags(SRC)}"
+    debug = [] if os.environ.get("VLWP_QEMU_DEBUG") else ["--disable-debug-info"]
+    return [str(tree / "configure"), f"--cc={compiler()}", f"--python={PYTHON}", flags, *debug, *options]
+
+
+def _compile(flavour: str, tree: Path, out: Path) -> None:
+    """Compile what no other flavour has compiled yet."""
+    ninja = ["ninja", "-C", str(out), "-j", str(jobs_count())]
+    path = os.environ["PATH"]
+    if compiler() == "gcc":
+        proc.output([*ninja, "config-poison.h"])
+        qemu_pch.refresh(out, tree)
+        if flavour != "vlwp" and out_dir("vlwp").is_dir():
+            # Not while it changes.
+            with build_lock("qemu-vlwp"):
+                found = qemu_share.prepare((out_dir("vlwp"), SRC / "qemu-vlwp"), (out, tree))
+            path = f"{found}:{path}" if found else path
+    command = ["env", f"PATH={path}", "nice", "-n", "10", *ninja, "qemu-system-x86_64"]
+    step(f"compiling QEMU ({flavour})", f"qemu-{flavour}-compile", command, about=100)
+
+
+def _firmware(out: Path, log: IO[str]) -> None:
+    """SeaBIOS and iPXE from their packages, option ROMs from the build."""
+    roms = out / "pc-bios/optionrom"
+    if not (roms / "config.mak").is_file():
+        raise Died("the option ROMs need the 32-bit libgcc: run './vlwp deps'")
+    if proc.logged(["make", "-C", roms], log):
+        raise Died("the option ROMs do not build")
+    make_dir(FIRMWARE)
+    files = [roms / f"{rom}.bin" for rom in ROMS] + list(Path("/usr/share/seabios").glob("*.bin"))
+    for place in ("/usr/lib/ipxe/qemu", "/usr/share/qemu"):  # Debian 12, Debian 13
+        files += Path(place).glob("*.rom")
+    for file in files:
+        shutil.copy(file, FIRMWARE)
+
+
+def ensure() -> None:
+    """There is an emulator with LWP: the user's own (VLWP_QEMU), or ours, up to date."""
+    if not os.environ.get("VLWP_QEMU"):
+        build()
+
+
+def build(flavour: str = "vlwp") -> None:
+    """Build a flavour of QEMU, if it is out of date."""
+    out = out_dir(flavour)
+    inputs = [f"lab/building/{name}.py" for name in ("qemu", "qemu_tree", "qemu_pch", "qemu_share")]
+    inputs += ["lab/bases.toml", "qemu-patches/packaging", "qemu-patches/configs"]
+    if flavour != "base":
+        inputs += ["vmcb", "kvm/engine", "qemu-patches"]
+    with build_lock(f"qemu-{flavour}"):
+        key = f"{hash_of(*inputs)} {os.environ.get('VLWP_QEMU_TARBALL', '')}"
+        if fresh(f"qemu-{flavour}", key) and (out / "qemu-system-x86_64").is_file():
+            return
+        need_space(2500)
+        meson.fetch()
+        pristine = qemu_tree.fetch()
+        tree = SRC / f"qemu-{flavour}"
+        qemu_tree.sync(flavour, pristine, tree)
+        configured = hashlib.sha256(f"{pristine}\n{_configure(flavour, tree, out)}".encode()).hexdigest()
+        if not fresh(f"configure-{flavour}", configured) or not meson.configured(out):
+            command = _configure(flavour, tree, out)
+            step(f"configuring QEMU ({flavour})", f"qemu-{flavour}-configure", command, about=25, cwd=out)
+            stamp(f"configure-{flavour}", configured)
+        _compile(flavour, tree, out)
+        step("building option ROMs", f"qemu-{flavour}-firmware", lambda log: _firmware(out, log))
+        stamp(f"qemu-{flavour}", key)

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The source trees of QEMU: fetching and unpacking the pristine one, and keeping a patched copy in step with
+this repository in such a way that a file whose content stays keeps its time stamp."""
+
+import filecmp
+import os
+import re
+import shutil
+from pathlib import Path
+from typing import IO
+
+from lab.common import archive, bases, proc
+from lab.common.places import DL, SRC, TOP
+from lab.common.say import Died
+from lab.common.steps import fresh, make_dir, stamp, step
+
+PATCHES = TOP / "qemu-patches"
+
+
+def wanted_version() -> str:
+    """The wanted version of the source package if the archive has it, else its newest of the base."""
+    base = bases.qemu_base()
+    versions = [v for v in archive.source_versions("qemu") if base.serves(v)]
+    if not versions:
+        raise Died(f"the Debian archive has no QEMU {base.series}.x: set VLWP_QEMU_TARBALL=qemu-{base.series}.N.tar.xz")
+    return base.version if base.version in versions else versions[-1]
+
+
+def _unpack(tarball: Path, place: Path) -> None:
+    """Unpack without roms/, the sources of firmware images that are not built here."""
+    new = place.with_name(place.name + ".new")
+    shutil.rmtree(new, ignore_errors=True)
+    new.mkdir(parents=True)
+    proc.output(["tar", "-xf", tarball, "-C", new, "--strip-components=1", "--exclude=*/roms/*"])
+    new.rename(place)
+
+
+def fetch() -> Path:
+    """The unpacked pristine source, of VLWP_QEMU_TARBALL if the user names one."""
+    series = bases.qemu_base().series
+    make_dir(SRC)
+    given = os.environ.get("VLWP_QEMU_TARBALL")
+    if given:
+        tarball, name = Path(given), "upstream"
+    else:
+        found = [p for p in SRC.glob(f"qemu-{series}.*") if p.suffix != ".new"]
+        if found:
+            return max(found, key=lambda p: int(p.name.rpartition(".")[2]))
+        version, name = wanted_version(), "qemu"
+        step(
+            f"downloading the source of QEMU {version.removeprefix('1:')} (35 MB)",
+            "qemu-download",
+            lambda log: print(*archive.source_package(f"qemu={version}"), file=log),
+        )
+        upstream = version.removeprefix("1:").rpartition("-")[0]
+        tarball = DL / f"qemu_{upstream}.orig.tar.xz"
+    if not os.access(tarball, os.R_OK):
+        raise Died(f"{tarball}: cannot read this tarball")
+    match = re.match(rf"qemu[-_]({re.escape(series)}\.\d+)", tarball.name)
+    if not match:
+        raise Died(f"{tarball}: the base is QEMU {series}.x, the name must be qemu-{series}.N.tar.xz")
+    place = SRC / f"{name}-{match[1]}"
+    if not place.is_dir():
+        step(f"unpacking {tarball.name}", "qemu-unpack", lambda log: _unpack(tarball, place), about=15)
+    return place
+
+
+def patches(flavour: str) -> list[Path]:
+    """The patches of a flavour, in order."""
+    dirs = ["packaging"] if flavour == "base" else ["packaging", "patches"]
+    return [patch for name in dirs for patch in sorted((PATCHES / name).glob("*.patch"))]
+
+
+def changed_files(patch: Path) -> list[str]:
+    """The existing files that a patch changes."""
+    return re.findall(r"^--- a/([^\t\n]*)", patch.read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def _new_files(stage: Path) -> None:
+    """What exists upstream nowhere: the shared sources, flat in one folder, and QEMU's own part of LWP."""
+    lwp = stage / "target/i386/lwp"
+    shutil.copytree(PATCHES / "target", stage / "target", dirs_exist_ok=True)
+    for folder in ("vmcb", "kvm/engine"):
+        for file in (TOP / folder).glob("lwp_*.[ch]"):
+            shutil.copy2(file, lwp)
+
+
+def _stage(flavour: str, pristine: Path, stage: Path, log: IO[str]) -> None:
+    """Only the files in which the flavour differs from the pristine source."""
+    shutil.rmtree(stage, ignore_errors=True)
+    shutil.copytree(PATCHES / "configs", stage / "configs/devices/x86_64-softmmu")
+    if flavour != "base":
+        _new_files(stage)
+    for patch in patches(flavour):
+        for name in changed_files(patch):
+            if (pristine / name).is_file() and not (stage / name).exists():
+                (stage / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(pristine / name, stage / name)
+        print(patch.name, file=log, flush=True)
+        with patch.open("rb") as text:
+            options = ["-p1", "--fuzz=0", "--force", "--no-backup-if-mismatch"]
+            if proc.logged(["patch", "-d", stage, *options], log, stdin=text):
+                raise Died(f"{patch.name} does not apply to {pristine.name}")
+
+
+def _names(folder: Path) -> set[str]:
+    return {str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file()}
+
+
+def sync(flavour: str, pristine: Path, tree: Path) -> None:
+    """Make a tree the pristine source plus the files in which a flavour differs from it."""
+    stage, listing = SRC / f"stage-{flavour}", SRC / f"stage-{flavour}.list"
+    step(
+        f"applying the patches of QEMU ({flavour})",
+        f"qemu-{flavour}-patches",
+        lambda log: _stage(flavour, pristine, stage, log),
+    )
+    if not fresh(f"tree-{flavour}", str(pristine)) or not tree.is_dir():
+        shutil.rmtree(tree, ignore_errors=True)
+        shutil.copytree(pristine, tree, symlinks=True)
+        listing.unlink(missing_ok=True)
+    staged = _names(stage)
+    before = set(listing.read_text(encoding="utf-8").split("\n")) - {""} if listing.is_file() else set()
+    for name in before - staged:  # no longer staged: back to the pristine one, or gone
+        if (pristine / name).exists():
+            shutil.copy(pristine / name, tree / name)
+        else:
+            (tree / name).unlink(missing_ok=True)
+    for name in staged:
+        if not ((tree / name).is_file() and filecmp.cmp(stage / name, tree / name, shallow=False)):
+            (tree / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(stage / name, tree / name)
+    listing.write_text("\n".join(sorted(staged)) + "\n", encoding="utf-8")
+    stamp(f"tree-{flavour}", str(pristine))

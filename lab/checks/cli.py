@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What ./vlwp says to bad input: one clear line, and the right exit status."""
+
+import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+
+from lab.commands import COMMANDS
+from lab.common.bases import qemu_base
+from lab.common.places import TOP
+from lab.common.report import Check, Report
+
+VLWP = str(TOP / "vlwp")
+HELP_LINES, HELP_COLUMNS = 30, 80
+
+# (what, exit status, text in the only line, words)
+REFUSED: tuple[tuple[str, int, str, str], ...] = (
+    ("an unknown command", 2, "no command 'frobnicate'", "frobnicate"),
+    ("deps with an argument", 2, "no argument 'now'", "deps now"),
+    ("an unknown part of build", 2, "'linux'", "build linux"),
+    ("two parts of build", 2, "no argument 'guest'", "build qemu guest"),
+    ("an unknown part of test", 2, "no part 'nothing'", "test nothing"),
+    ("an unknown test", 2, "no test 'nothing'", "test flat nothing"),
+    ("a name behind two parts", 2, "after one part", "test flat linux retry"),
+    ("a part without machines under gdb", 2, "flat or linux", "test --gdb unit"),
+    ("an unknown soak", 2, "no part 'nothing'", "soak nothing"),
+    ("a skid that is none", 2, "the skid is a number", "bench kvm --exits soon"),
+    ("an unknown option of run", 2, "no option '--frob'", "run --frob"),
+    ("a program without --", 2, "goes after --", "run /bin/true"),
+    ("nothing after --", 2, "no command after --", "shell --"),
+    ("an unknown accelerator", 2, "invalid choice: 'xen'", "shell --accel=xen"),
+    ("no processors", 2, "number of processors", "shell --smp=0"),
+    ("too little memory", 2, "memory is 256", "shell --memory=1"),
+    ("a program that is not there", 1, "no such program", "run -- /nowhere/program"),
+    ("a program that is not there, under KVM", 1, "no such program", "run --accel=kvm -- /nowhere/program"),
+    ("a data file that cannot be written", 1, "cannot write this file", "run --data=/nowhere/data"),
+    ("an export without a directory", 2, "DIR", "export"),
+)
+
+# The same with something in the environment: (variable, value, ...)
+REFUSED_WITH: tuple[tuple[str, str, str, int, str, str], ...] = (
+    (
+        *("VLWP_BUILD_DIR", "/proc/nowhere", "a build directory that cannot be"),
+        *(1, "cannot create a directory", "build qemu"),
+    ),
+    (
+        *("VLWP_QEMU_TARBALL", f"/nowhere/qemu-{qemu_base().series}.1.tar.xz", "a tarball that is not there"),
+        *(1, "cannot read this tarball", "build qemu"),
+    ),
+    ("VLWP_QEMU", "/nowhere/qemu", "an emulator that is not there", 1, "no program there", "shell -- true"),
+    ("VLWP_JOBS", "many", "a number of compilers that is none", 1, "number from 1", "build tools"),
+)
+
+
+def refused(check: Check, status: int, text: str, words: Sequence[str], env: Mapping[str, str] | None = None) -> None:
+    """./vlwp ends with this exit status, and its only line has this text."""
+    got, out = check.text([VLWP, *words], stderr=True, env=env)
+    check.want(got == status, f"exit status {got}, wanted {status}")
+    lines = [line for line in out.splitlines() if not line.startswith("== ")]
+    check.want(len(lines) == 1 and text in lines[0], f"wanted one line with '{text}'")
+
+
+def help_fits(check: Check) -> None:
+    """The overview fits a screen."""
+    _, out = check.text([VLWP, "help"])
+    lines = out.splitlines()
+    check.want(len(lines) <= HELP_LINES, f"{len(lines)} lines")
+    check.want(max(map(len, lines)) <= HELP_COLUMNS, f"{max(map(len, lines))} columns")
+
+
+def help_everywhere(check: Check) -> None:
+    """Every command and part answers --help, and `help NAME`, and starts nothing: not even a build directory."""
+    with tempfile.TemporaryDirectory() as work:
+        env = {"VLWP_BUILD_DIR": f"{work}/build"}
+        for command in COMMANDS:
+            for words in [[command.name], *([command.name, part.name] for part in command.parts)]:
+                status, out = check.text([VLWP, *words, "--help"], env=env)
+                check.want(status == 0 and out.startswith("usage: ./vlwp " + " ".join(words)), f"{words}: no help")
+            status, again = check.text([VLWP, "help", command.name], env=env)
+            check.want(status == 0 and f"./vlwp {command.name}" in again, f"help {command.name}")
+        check.want(not os.listdir(work), "help has started something")
+
+
+def without_network(check: Check) -> None:
+    """A build when nothing can be reached, in a network name space without interfaces."""
+    with tempfile.TemporaryDirectory() as work:
+        env = {"VLWP_BUILD_DIR": work}
+        status, out = check.text(["unshare", "-rn", VLWP, "build", "qemu"], stderr=True, env=env)
+    check.want(status == 1 and "check the network" in out, f"status {status}")
+
+
+def full_disk(check: Check) -> None:
+    """A build directory on a file system without room."""
+    script = 'mount -t tmpfs -o size=1M none /mnt && VLWP_BUILD_DIR=/mnt "$0" build qemu'
+    status, out = check.text(["unshare", "-rm", "bash", "-c", script, VLWP], stderr=True)
+    check.want(status == 1 and "this step needs" in out and out.count("\n") == 1, f"status {status}")
+
+
+def quick_deps(check: Check) -> None:
+    """deps is quick when nothing is missing."""
+    begin = time.monotonic()
+    check.run([VLWP, "deps"])
+    seconds = time.monotonic() - begin
+    check.say(f"{seconds:.2f} s")
+    check.want(seconds < 1, "a second or more")
+
+
+def run(report: Report) -> None:
+    """All of them."""
+    for what, status, text, words in REFUSED:
+        report.check(f"cli: {what}", refused, status, text, words.split())
+    for variable, value, what, status, text, words in REFUSED_WITH:
+        report.check(f"cli: {what}", refused, status, text, words.split(), {variable: value})
+    report.check("cli: the overview of help fits a screen", help_fits)
+    report.check("cli: every command answers --help and starts nothing", help_everywhere)
+    report.check("cli: deps is quick when nothing is missing", quick_deps)
+    if subprocess.run(["unshare", "-rn", "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
+        report.check("cli: a build without network", without_network)
+        report.check("cli: a full disk", full_disk)
+    else:
+        report.skip("cli: no network, full disk: this machine allows no user namespaces")

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The commands of ./vlwp. A command is a module with add_options(parser) and main(args), or a name for parts
+that are such modules. Adding one: a row here and the module."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command, or a part of one."""
+
+    name: str
+    summary: str
+    module: str = ""
+    parts: tuple["Command", ...] = ()
+    words: str = ""  # what follows the name in the overview
+
+    def part(self, name: str) -> "Command | None":
+        """The part of this name."""
+        return next((part for part in self.parts if part.name == name), None)
+
+
+BENCHES = (
+    Command("tcg", "what LWP costs under TCG, beside unpatched QEMU", "lab.benches.tcg"),
+    Command("kvm", "what a record costs under KVM, in the nested lab", "lab.benches.kvm"),
+    Command("engine", "what counting and storing cost in the engine, in ns", "lab.benches.engine"),
+    Command("migrate", "downtime and total time of a live migration", "lab.benches.migrate"),
+)
+
+SOAKS = (
+    Command("fresh", "run and test on a minimal Debian, as root and as a user", "lab.soaks.fresh"),
+    Command("fuzz", "fuzz for hours", "lab.soaks.fuzz"),
+    Command("coverage", "branch coverage of vmcb/ and kvm/engine/", "lab.soaks.coverage"),
+    Command("mutants", "faults in the shared code that unit tests must notice", "lab.mutants.unit"),
+    Command("mutants-qemu", "faults in QEMU's glue that flat tests must notice", "lab.mutants.qemu"),
+    Command("mutants-kvm", "faults in KVM's glue that kvm/tests must notice", "lab.mutants.kvm"),
+    Command("migrate", "what test migrate does, ten times as much", "lab.migrate.soak"),
+    Command("diff", "random programs leave the same records in TCG and KVM", "lab.soaks.diff"),
+    Command("skid", "the same with counters that interrupt late", "lab.soaks.skid"),
+    Command("hostile", "guests that try to make LWP write where it must not", "lab.soaks.hostile"),
+    Command("kvm-linux", "a profile in a Linux guest under KVM, beside the truth", "lab.soaks.kvm_linux"),
+    Command("kvm-debug", "kvm/tests on a kernel with KASAN, UBSAN and lockdep", "lab.soaks.kvm_debug"),
+    Command("selftests", "the kernel's KVM selftests, stock modules beside ours", "lab.soaks.selftests"),
+    Command("qemu", "QEMU's own tests on the patched QEMU", "lab.soaks.qemu"),
+    Command("series", "both series on Debian's and upstream's sources", "lab.series.soak"),
+    Command("dkms", "install kvm in fresh Debian systems", "lab.soaks.dkms"),
+)
+
+COMMANDS = (
+    Command("run", "profile PROGRAM in a guest that has LWP", "lab.start.run", words="[-- PROGRAM ARG...]"),
+    Command("shell", "a shell, or one command, in such a guest", "lab.start.shell", words="[-- COMMAND ARG...]"),
+    Command("test", "run the tests; --list names them", "lab.start.test", words="[PART [NAME...]]"),
+    Command("deps", "install the Debian packages that are missing", "lab.start.deps"),
+    Command("build", "build what is out of date", "lab.start.build", words="[PART]"),
+    Command(
+        "install",
+        "install the tools, or KVM's modules",
+        parts=(
+            Command("tools", "lwprun, lwpctl, lwp.h, man pages, completion", "lab.start.install_tools"),
+            Command("kvm", "KVM's modules, through DKMS", "lab.start.install_kvm"),
+        ),
+    ),
+    Command(
+        "uninstall",
+        "remove them",
+        parts=(
+            Command("tools", "what the last 'install tools' put there", "lab.start.uninstall_tools"),
+            Command("kvm", "the modules; the kernel's own are used again", "lab.start.uninstall_kvm"),
+        ),
+    ),
+    Command("export", "write the patch series", "lab.series.export", words="DIR"),
+    Command("bench", "measure speed and cost", parts=BENCHES),
+    Command("soak", "tests that take hours", parts=SOAKS),
+)
+
+
+def find(name: str) -> Command | None:
+    """The command of this name."""
+    return next((command for command in COMMANDS if command.name == name), None)

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Packages of suites other than the machine's own: a private apt state below build/apt, whose archive
+addresses are those of the machine's apt configuration. The machine's own apt is not touched."""
+
+import fcntl
+import getpass
+import os
+import platform
+import re
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+
+from lab.common import bases, proc
+from lab.common.places import BUILD, DL, LOG
+from lab.common.say import Died, say
+from lab.common.steps import make_dir
+
+STATE = BUILD / "apt"
+KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
+RELEASES = ("bookworm", "trixie")
+
+
+@cache
+def debian_codename() -> str:
+    """This machine's Debian release; anything else than 12 and 13 is not a machine for vlwp."""
+    release = platform.freedesktop_os_release()
+    name, codename = release.get("ID", "unknown"), release.get("VERSION_CODENAME", "")
+    if name != "debian" or codename not in RELEASES:
+        raise Died(f"this machine runs '{name} {codename}': vlwp needs Debian 12 (bookworm) or 13 (trixie)")
+    return codename
+
+
+@cache
+def archive_address(suite: str) -> str:
+    """The address from which the machine's apt takes a suite, "" if it does not."""
+    targets = proc.output(
+        ["apt-get", "indextargets", "--format", "$(RELEASE) $(CODENAME) $(REPO_URI)", "Created-By: Packages"]
+    )
+    for line in targets.splitlines():
+        release, codename, address = line.split(" ", 2)
+        if suite in (release, codename):
+            return address
+    return ""
+
+
+def _write_sources() -> None:
+    codename = debian_codename()
+    main, security = archive_address(codename), archive_address(f"{codename}-security")
+    if not main:
+        raise Died(f"apt on this machine has no source for {codename} main: add one to /etc/apt/sources.list")
+    by, source = f"[signed-by={KEYRING}]", bases.qemu_base().suite
+    lines = [f"deb {by} {main} {codename} main", f"deb-src {by} {main} {source} main"]
+    if codename == "bookworm":
+        lines.append(f"deb {by} {main} bookworm-backports main")
+    if security:
+        lines.append(f"deb {by} {security} {codename}-security main")
+        lines.append(f"deb-src {by} {security} {source}-security main")
+    (STATE / "sources.list").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _apt(tool: str, *args: str) -> list[str]:
+    options = {
+        "Dir::Etc::sourcelist": STATE / "sources.list",
+        "Dir::Etc::sourceparts": "-",
+        "Dir::State::lists": STATE / "lists",
+        "Dir::Cache": STATE / "cache",
+        "APT::Sandbox::User": getpass.getuser() if os.geteuid() else "root",
+        "APT::Update::Error-Mode": "any",
+        "Acquire::Languages": "none",
+        "Acquire::Retries": "3",
+    }
+    return [tool, *(f"-o{name}={value}" for name, value in options.items()), "-q", *args]
+
+
+@cache
+def update() -> None:
+    """Fetch the private package lists, once in a run of this program."""
+    make_dir(STATE / "lists/partial", STATE / "cache/archives/partial", DL, LOG)
+    _write_sources()
+    say("reading the package lists of the Debian archive ...")
+    log_path = LOG / "apt-update"
+    with (BUILD / ".lock-archive").open("w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with log_path.open("w", encoding="utf-8") as log:
+            status = proc.logged(_apt("apt-get", "update"), log)
+    if status:
+        errors = re.findall(r"^[EW]:.*", log_path.read_text(encoding="utf-8"), re.MULTILINE)
+        for line in errors[:3]:
+            say(f"    {line}")
+        raise Died(f"cannot read the Debian archive: check the network (details in {log_path})")
+
+
+def query(tool: str, *args: str) -> str:
+    """What apt-get or apt-cache prints on the private state; "" if it fails."""
+    update()
+    run = subprocess.run(_apt(tool, *args), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
+    return run.stdout if run.returncode == 0 else ""
+
+
+def fetch(tool_args: list[str], what: str) -> list[Path]:
+    """Let apt-get fetch files, move them into build/dl. Result: their places there."""
+    update()
+    log_path = LOG / "apt-fetch"
+    with tempfile.TemporaryDirectory(prefix=".fetch.", dir=DL) as name:
+        with log_path.open("w", encoding="utf-8") as log:
+            status = proc.logged(_apt("apt-get", *tool_args), log, cwd=name)
+        if status:
+            error = re.search(r"^E:.*", log_path.read_text(encoding="utf-8"), re.MULTILINE)
+            raise Died(f"cannot download {what}: {error[0] if error else 'apt-get failed'}")
+        files = []
+        for file in sorted(Path(name).iterdir()):
+            shutil.move(file, DL / file.name)
+            files.append(DL / file.name)
+    return files
+
+
+def package(name: str) -> Path:
+    """Download one binary package, named as PACKAGE, PACKAGE=VERSION or PACKAGE/SUITE. Result: its file."""
+    return fetch(["download", name], name)[0]
+
+
+def source_package(name: str, *options: str) -> list[Path]:
+    """Download a source package, PACKAGE=VERSION. Result: its files."""
+    return fetch(["source", "--download-only", *options, name], f"the source of {name}")
+
+
+def source_versions(name: str) -> list[str]:
+    """The versions of a source package that the archive has, oldest first."""
+    text = query("apt-cache", "showsrc", "--only-source", name)
+    versions = set(re.findall(r"^Version: (.*)$", text, re.MULTILINE))
+    return proc.output(["sort", "-V"], input="\n".join(versions), stdin=None).split() if versions else []
+
+
+def dependency(name: str, pattern: str) -> str:
+    """The first dependency of a package whose name matches a regular expression, "" if there is none."""
+    for line in query("apt-cache", "depends", name).splitlines():
+        kind, _, wanted = line.strip().partition(": ")
+        if kind == "Depends" and re.search(pattern, wanted):
+            return wanted
+    return ""
+
+
+def package_version(file: Path) -> str:
+    """The version of a package file."""
+    return proc.output(["dpkg-deb", "-f", file, "Version"]).strip()

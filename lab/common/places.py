@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Where things are: the repository, the build directory, what is built in it."""
+
+import os
+import tempfile
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parents[2]
+LAB = TOP / "lab"
+BUILD = Path(os.path.abspath(os.environ.get("VLWP_BUILD_DIR") or TOP / "build"))
+HOST = BUILD / "host"  # what Meson builds for this machine and for guests
+FIRMWARE = BUILD / "firmware"
+GUEST = BUILD / "guest"
+KVM = BUILD / "kvm"
+SRC = BUILD / "src"  # unpacked sources
+DL = BUILD / "dl"  # packages from the archive
+LOG = BUILD / "log"
+
+PYTHON = "/usr/bin/python3"
+LWPCTL = HOST / "host-tools/lwpctl"
+LWPRUN = HOST / "guest-tools/lwprun"
+FLATRUN = HOST / "guest-tests/flat/flatrun"
+LINUX_PROGRAMS = HOST / "guest-tests/linux"
+KVM_PROGRAMS = HOST / "kvm/tests"
+
+
+def qemu() -> Path:
+    """The emulator: the one that was built here, or the user's (VLWP_QEMU)."""
+    return Path(os.environ.get("VLWP_QEMU") or BUILD / "qemu/qemu-system-x86_64")
+
+
+def qemu_base() -> Path:
+    """The unpatched emulator of the same version."""
+    return BUILD / "qemu-base/qemu-system-x86_64"
+
+
+def temporary() -> Path:
+    """The directory for private directories of one run."""
+    return Path(tempfile.gettempdir())

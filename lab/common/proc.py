@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Child processes. Whatever ends this program also ends them: call() and start() register a child until
+it has been waited for, and end_all() ends those that are left."""
+
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import IO, Any
+
+Word = str | Path
+PATIENCE = 10  # seconds between SIGTERM and SIGKILL
+
+_children: set["subprocess.Popen[Any]"] = set()
+_lock = threading.RLock()
+_over = False  # end_all() was called
+
+
+class _Over(Exception):
+    """A thread starts a child while the program ends."""
+
+
+def words(argv: Sequence[Word]) -> list[str]:
+    """The command line as strings."""
+    return [str(word) for word in argv]
+
+
+def environment(extra: Mapping[str, str] | None) -> dict[str, str] | None:
+    """This program's environment with some more variables; None: unchanged."""
+    return {**os.environ, **extra} if extra else None
+
+
+def start(
+    argv: Sequence[Word], *, env: Mapping[str, str] | None = None, **options: Any
+) -> "subprocess.Popen[Any]":
+    """Start a child that end_all() ends; nothing starts after that. Options are those of subprocess.Popen."""
+    with _lock:
+        if _over:
+            raise _Over(f"{argv[0]} is not started: the program ends")
+        child = subprocess.Popen(words(argv), env=environment(env), **options)
+        _children.add(child)
+    return child
+
+
+def wait(child: "subprocess.Popen[Any]") -> int:
+    """Wait for a child. Result: its exit status, 128 and the number of the signal that killed it."""
+    try:
+        status: int = child.wait()
+    except BaseException:
+        end(child)
+        raise
+    with _lock:
+        _children.discard(child)
+    return status if status >= 0 else 128 - status
+
+
+def end(child: "subprocess.Popen[Any]") -> None:
+    """End a child and wait until it is gone."""
+    if child.poll() is None:
+        child.terminate()
+        try:
+            child.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
+    with _lock:
+        _children.discard(child)
+
+
+def end_all() -> None:
+    """End every child that is still registered, for good."""
+    global _over
+    with _lock:
+        _over = True
+        left = list(_children)
+    for child in left:
+        end(child)
+
+
+def call(
+    argv: Sequence[Word],
+    *,
+    env: Mapping[str, str] | None = None,
+    limit: float | None = None,
+    **options: Any,
+) -> int:
+    """Run a command to its end. Result: as wait(); 124 when it did not end within limit seconds."""
+    child = start(argv, env=env, **options)
+    try:
+        child.wait(limit)
+    except subprocess.TimeoutExpired:
+        end(child)
+        return 124
+    except BaseException:
+        end(child)
+        raise
+    return wait(child)
+
+
+def logged(argv: Sequence[Word], log: IO[str], **options: Any) -> int:
+    """Run a command without input, with its output appended to a log. Result: as call()."""
+    log.flush()
+    options.setdefault("stdin", subprocess.DEVNULL)
+    return call(argv, stdout=log, stderr=subprocess.STDOUT, **options)
+
+
+def output(
+    argv: Sequence[Word], *, env: Mapping[str, str] | None = None, **options: Any
+) -> str:
+    """The standard output of a command that must not fail (subprocess.CalledProcessError if it does)."""
+    options.setdefault("stdin", subprocess.DEVNULL)
+    run = subprocess.run(
+        words(argv), env=environment(env), check=True, stdout=subprocess.PIPE, text=True, **options
+    )
+    return str(run.stdout)
+
+
+def _ended(number: int, _frame: FrameType | None) -> None:
+    raise SystemExit(128 + number)
+
+
+def end_on_signals() -> None:
+    """Let SIGTERM and SIGHUP end this program as an exception does, so that children are ended."""
+    signal.signal(signal.SIGTERM, _ended)
+    signal.signal(signal.SIGHUP, _ended)

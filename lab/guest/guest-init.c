@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Guest init, second half: take one command from the host (see proto.h), run it on pipes or on a
+ * terminal, hand back its output and exit status. Static, the only program of the initramfs.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pty.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/reboot.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "guest-setup.h"
+#include "proto.h"
+
+#define MAX_STRINGS 4096
+#define PORT_TRIES 10000
+
+static int port = -1;
+static char data[FRAME_MAX_DATA + 1];
+
+static struct {
+	char *argv[MAX_STRINGS + 1];
+	char *envp[MAX_STRINGS + 1];
+	size_t argc, envc;
+	char *cwd;
+	bool terminal;
+	struct winsize size;
+} request;
+
+static void write_all(int fd, const void *buffer, size_t length)
+{
+	const char *p = buffer;
+	ssize_t n;
+
+	for (; length; p += n, length -= (size_t)n) {
+		n = write(fd, p, length);
+		if (n < 0 && errno == EINTR)
+			n = 0;
+		else if (n < 0)
+			return;
+	}
+}
+
+static void send_frame(uint32_t type, const void *buffer, size_t length)
+{
+	struct frame frame = { type, (uint32_t)length };
+
+	write_all(port, &frame, sizeof(frame));
+	write_all(port, buffer, length);
+}
+
+/* stop - nothing more to say: flush what is on its way to the host and wait to be switched off */
+static _Noreturn void stop(uint32_t type, const void *buffer, size_t length)
+{
+	sync();
+	if (port >= 0)
+		send_frame(type, buffer, length);
+	else
+		reboot(RB_AUTOBOOT);
+	for (;;)
+		pause();
+}
+
+void trouble(const char *format, ...)
+{
+	char text[512];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(text, sizeof(text), format, ap);
+	va_end(ap);
+	fprintf(stderr, "init: %s\n", text);
+	stop(FRAME_TROUBLE, text, strlen(text));
+}
+
+/* find_port - open our virtio-serial port, which is known by its name; false: not there (yet) */
+static bool find_port(void)
+{
+	static const char class[] = "/sys/class/virtio-ports";
+	char path[512], name[64];
+	struct dirent *entry;
+	DIR *dir = opendir(class);
+	FILE *f;
+
+	while (dir && port < 0 && (entry = readdir(dir))) {
+		snprintf(path, sizeof(path), "%s/%s/name", class, entry->d_name);
+		f = fopen(path, "r");
+		if (!f)
+			continue;
+		if (fscanf(f, "%63s", name) == 1 && !strcmp(name, PORT_NAME)) {
+			snprintf(path, sizeof(path), "/dev/%s", entry->d_name);
+			port = open(path, O_RDWR | O_CLOEXEC);
+		}
+		fclose(f);
+	}
+	if (dir)
+		closedir(dir);
+	return port >= 0;
+}
+
+/* open_port - the driver learns of its ports by messages, so ours may appear after init starts */
+static void open_port(void)
+{
+	int tries;
+
+	for (tries = 0; !find_port(); tries++) {
+		if (tries == PORT_TRIES)
+			trouble("no virtio-serial port named " PORT_NAME);
+		usleep(1000);
+	}
+}
+
+static void read_all(void *buffer, size_t length)
+{
+	char *p = buffer;
+	ssize_t n;
+
+	for (; length; p += n, length -= (size_t)n) {
+		n = read(port, p, length);
+		if (n < 0 && errno == EINTR)
+			n = 0;
+		else if (n <= 0)
+			trouble("the host closed the port");
+	}
+}
+
+static struct frame read_frame(void)
+{
+	struct frame frame;
+
+	read_all(&frame, sizeof(frame));
+	if (frame.length > FRAME_MAX_DATA)
+		trouble("a frame of %u bytes", frame.length);
+	read_all(data, frame.length);
+	data[frame.length] = '\0';
+	return frame;
+}
+
+static void add_string(char **list, size_t *count)
+{
+	if (*count == MAX_STRINGS || !(list[*count] = strdup(data)))
+		trouble("more than %d arguments or variables", MAX_STRINGS);
+	++*count;
+}
+
+static void take_size(const struct frame *frame)
+{
+	struct term_size size;
+
+	if (frame->length != sizeof(size))
+		return;
+	memcpy(&size, data, sizeof(size));
+	request.size.ws_row = size.rows;
+	request.size.ws_col = size.columns;
+}
+
+static void take_request(void)
+{
+	struct frame frame;
+
+	do {
+		frame = read_frame();
+		switch (frame.type) {
+		case FRAME_ARG:
+			add_string(request.argv, &request.argc);
+			break;
+		case FRAME_ENV:
+			add_string(request.envp, &request.envc);
+			break;
+		case FRAME_CWD:
+			request.cwd = strdup(data);
+			break;
+		case FRAME_MODULES:
+			mount_modules(data);
+			break;
+		case FRAME_SIZE:
+			request.terminal = true;
+			take_size(&frame);
+			break;
+		}
+	} while (frame.type != FRAME_GO);
+	if (!request.argc)
+		trouble("no command");
+}
+
+/* run_command - in the child: become the command, or say in one line why not */
+static _Noreturn void run_command(void)
+{
+	sigset_t none;
+	int error;
+
+	signal(SIGPIPE, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (request.cwd && chdir(request.cwd))
+		fprintf(stderr, "vlwp: the guest cannot enter %s: %s\n", request.cwd,
+			strerror(errno));
+	environ = request.envp;
+	execvp(request.argv[0], request.argv);
+	error = errno;
+	fprintf(stderr, "vlwp: the guest cannot run %s: %s\n", request.argv[0], strerror(error));
+	_exit(error == ENOENT ? 127 : 126);
+}
+
+/* what the server of a running command holds; an fd is -1 once it is closed */
+struct command {
+	pid_t pid;
+	int in, out, err;
+	/* input that the command has not taken yet; until it has, no frame is read */
+	char *input;
+	size_t input_length;
+};
+
+static void start_on_terminal(struct command *c)
+{
+	int master;
+
+	c->pid = forkpty(&master, NULL, NULL, &request.size);
+	if (c->pid < 0)
+		trouble("cannot start a terminal: %s", strerror(errno));
+	if (!c->pid)
+		run_command();
+	c->in = master;
+	c->out = master;
+	c->err = -1;
+}
+
+static void start_on_pipes(struct command *c)
+{
+	int in[2], out[2], err[2];
+
+	if (pipe2(in, O_CLOEXEC) || pipe2(out, O_CLOEXEC) || pipe2(err, O_CLOEXEC) ||
+	    (c->pid = fork()) < 0)
+		trouble("cannot start a command: %s", strerror(errno));
+	if (!c->pid) {
+		setsid();
+		dup2(in[0], STDIN_FILENO);
+		dup2(out[1], STDOUT_FILENO);
+		dup2(err[1], STDERR_FILENO);
+		run_command();
+	}
+	close(in[0]);
+	close(out[1]);
+	close(err[1]);
+	c->in = in[1];
+	c->out = out[0];
+	c->err = err[0];
+}
+
+/* forward - pass on what @fd has now; false when it has come to its end */
+static bool forward(int fd, uint32_t type)
+{
+	ssize_t n = read(fd, data, FRAME_MAX_DATA);
+
+	if (n > 0)
+		send_frame(type, data, (size_t)n);
+	return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
+}
+
+static void end_input(struct command *c)
+{
+	if (!request.terminal)
+		close(c->in);
+	c->in = -1;
+	c->input_length = 0;
+}
+
+static void take_frame(struct command *c)
+{
+	struct frame frame = read_frame();
+
+	if (c->in < 0)
+		return;
+	if (frame.type == FRAME_SIZE && request.terminal) {
+		take_size(&frame);
+		ioctl(c->in, TIOCSWINSZ, &request.size);
+	} else if (frame.type == FRAME_STDIN && frame.length) {
+		memcpy(c->input, data, frame.length);
+		c->input_length = frame.length;
+	} else if (frame.type == FRAME_STDIN) {
+		end_input(c);
+	}
+}
+
+static void give_input(struct command *c)
+{
+	ssize_t n = write(c->in, c->input, c->input_length);
+
+	if (n > 0) {
+		c->input_length -= (size_t)n;
+		memmove(c->input, c->input + n, c->input_length);
+	} else if (errno != EAGAIN && errno != EINTR) {
+		end_input(c);
+	}
+}
+
+/* reap - collect ended children; true and @status when the command itself is among them */
+static bool reap(const struct command *c, int *status)
+{
+	bool ended = false;
+	pid_t pid;
+	int s;
+
+	while ((pid = waitpid(-1, &s, WNOHANG)) > 0) {
+		if (pid == c->pid) {
+			*status = s;
+			ended = true;
+		}
+	}
+	return ended;
+}
+
+/* drain - after the command: what it wrote and nobody has read yet, without waiting for more */
+static void drain(int fd, uint32_t type)
+{
+	ssize_t n;
+
+	if (fd < 0)
+		return;
+	fcntl(fd, F_SETFL, O_NONBLOCK);
+	while ((n = read(fd, data, FRAME_MAX_DATA)) > 0)
+		send_frame(type, data, (size_t)n);
+}
+
+static int serve(struct command *c, int signals)
+{
+	struct signalfd_siginfo info;
+	int status = 0;
+
+	fcntl(c->in, F_SETFL, O_NONBLOCK);
+	c->input = malloc(FRAME_MAX_DATA);
+	if (!c->input)
+		trouble("out of memory");
+	for (;;) {
+		struct pollfd fds[] = {
+			{ signals, POLLIN, 0 },
+			{ c->out, POLLIN, 0 },
+			{ c->err, POLLIN, 0 },
+			{ c->input_length ? -1 : port, POLLIN, 0 },
+			{ c->input_length ? c->in : -1, POLLOUT, 0 },
+		};
+
+		if (poll(fds, sizeof(fds) / sizeof(fds[0]), -1) < 0)
+			continue;
+		if (fds[1].revents && !forward(c->out, FRAME_STDOUT))
+			c->out = -1;
+		if (fds[2].revents && !forward(c->err, FRAME_STDERR))
+			c->err = -1;
+		if (fds[4].revents)
+			give_input(c);
+		if (fds[3].revents)
+			take_frame(c);
+		if (fds[0].revents && read(signals, &info, sizeof(info)) == sizeof(info) &&
+		    reap(c, &status))
+			break;
+	}
+	drain(c->out, FRAME_STDOUT);
+	drain(c->err, FRAME_STDERR);
+	return status;
+}
+
+int main(void)
+{
+	struct command command = { 0 };
+	unsigned char code;
+	sigset_t child;
+	int status, signals;
+
+	signal(SIGPIPE, SIG_IGN);
+	mount_early();
+	load_modules();
+	open_port();
+	mount_root();
+	name_machine();
+	send_frame(FRAME_HELLO, NULL, 0);
+	take_request();
+
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &child, NULL);
+	signals = signalfd(-1, &child, SFD_CLOEXEC);
+	if (request.terminal)
+		start_on_terminal(&command);
+	else
+		start_on_pipes(&command);
+	status = serve(&command, signals);
+	code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	stop(FRAME_EXIT, &code, 1);
+}

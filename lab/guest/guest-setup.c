@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Guest init, first half: load modules and put the file systems together. The root is the host's
+ * root, read-only over 9p, under a tmpfs overlay: everything can be written, nothing reaches the
+ * host. What has to come back goes through the writable 9p share at SHARE_DIR.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <net/if.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "guest-setup.h"
+
+#define HOST_DIR "/host"
+#define OVERLAY_DIR "/overlay"
+#define NEW_ROOT "/root"
+#define P9_OPTIONS "trans=virtio,version=9p2000.L,msize=512000"
+
+static void need_mount(const char *source, const char *target, const char *type,
+		       unsigned long flags, const char *options)
+{
+	if (mount(source, target, type, flags, options))
+		trouble("cannot mount %s on %s: %s", source, target, strerror(errno));
+}
+
+void load_modules(void)
+{
+	FILE *order = fopen("/modules/order", "r");
+	char name[256], path[512];
+	int fd;
+
+	if (!order)
+		trouble("the initramfs has no /modules/order");
+	while (fscanf(order, "%255s", name) == 1) {
+		snprintf(path, sizeof(path), "/modules/%s", name);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (fd < 0 || (syscall(SYS_finit_module, fd, "", 0) && errno != EEXIST))
+			trouble("cannot load module %s: %s", name, strerror(errno));
+		close(fd);
+	}
+	fclose(order);
+}
+
+void mount_early(void)
+{
+	mkdir("/dev", 0755);
+	mkdir("/proc", 0755);
+	mkdir("/sys", 0755);
+	need_mount("dev", "/dev", "devtmpfs", MS_NOSUID, "mode=0755");
+	need_mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
+	need_mount("sys", "/sys", "sysfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
+}
+
+/* mount_root - build the overlay and make it the root directory */
+void mount_root(void)
+{
+	mkdir(HOST_DIR, 0755);
+	mkdir(OVERLAY_DIR, 0755);
+	mkdir(NEW_ROOT, 0755);
+	need_mount("host", HOST_DIR, "9p", MS_RDONLY, P9_OPTIONS ",cache=loose");
+	need_mount("overlay", OVERLAY_DIR, "tmpfs", 0, "mode=0755");
+	mkdir(OVERLAY_DIR "/upper", 0755);
+	mkdir(OVERLAY_DIR "/work", 0755);
+	need_mount("root", NEW_ROOT, "overlay", 0,
+		   "lowerdir=" HOST_DIR ",upperdir=" OVERLAY_DIR "/upper,workdir=" OVERLAY_DIR
+		   "/work");
+
+	mkdir(NEW_ROOT "/dev", 0755);
+	mkdir(NEW_ROOT "/proc", 0555);
+	mkdir(NEW_ROOT "/sys", 0555);
+	mkdir(NEW_ROOT "/run", 0755);
+	need_mount("/dev", NEW_ROOT "/dev", NULL, MS_MOVE, NULL);
+	need_mount("/proc", NEW_ROOT "/proc", NULL, MS_MOVE, NULL);
+	need_mount("/sys", NEW_ROOT "/sys", NULL, MS_MOVE, NULL);
+	need_mount("run", NEW_ROOT "/run", "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755");
+	if (chdir(NEW_ROOT) || mount(".", "/", NULL, MS_MOVE, NULL) || chroot(".") || chdir("/"))
+		trouble("cannot enter the new root: %s", strerror(errno));
+
+	mkdir("/dev/pts", 0755);
+	mkdir("/dev/shm", 01777);
+	need_mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC,
+		   "mode=0620,gid=5,ptmxmode=0666");
+	need_mount("shm", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777");
+	if (symlink("/proc/self/fd", "/dev/fd") || symlink("/proc/self/fd/0", "/dev/stdin") ||
+	    symlink("/proc/self/fd/1", "/dev/stdout") || symlink("/proc/self/fd/2", "/dev/stderr"))
+		trouble("cannot make the links in /dev: %s", strerror(errno));
+	mkdir("/run/lock", 01777);
+	mkdir(SHARE_DIR, 0755);
+	need_mount("share", SHARE_DIR, "9p", 0, P9_OPTIONS ",cache=none");
+}
+
+/* name_machine - a host name, and the loopback interface for programs that talk to themselves */
+void name_machine(void)
+{
+	struct ifreq lo = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (sethostname("guest", 5) || fd < 0 || ioctl(fd, SIOCSIFFLAGS, &lo))
+		trouble("cannot bring up the loopback interface: %s", strerror(errno));
+	close(fd);
+}
+
+/* mount_modules - show the unpacked modules of this kernel, which lie at @dir on the host */
+void mount_modules(const char *dir)
+{
+	const char *name = strrchr(dir, '/');
+	char target[256];
+
+	snprintf(target, sizeof(target), "/usr/lib/modules%s", name ? name : "");
+	mkdir("/usr/lib/modules", 0755);
+	mkdir(target, 0755);
+	if (mount(dir, target, NULL, MS_BIND | MS_RDONLY, NULL))
+		fprintf(stderr, "init: no modules at %s: %s\n", dir, strerror(errno));
+}

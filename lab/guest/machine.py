@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A guest: the options that `run` and `shell` share, QEMU's command line, and one command run in it.
+
+Guests boot the stock kernel with our init and see this machine's files read-only through 9p."""
+
+import argparse
+import os
+import re
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lab.building import kernel, linux, qemu, tools
+from lab.common import places, proc
+from lab.common.say import Died, Skip, Usage, say
+from lab.guest.files import writable
+from lab.guest.vm import GUEST_SHARE, KERNEL_ARGS, common_arguments, vmrun
+from lab.nested import l1
+
+
+@dataclass
+class Machine:
+    """What a guest is made of, and who runs it."""
+
+    accel: str = "tcg"
+    smp: int = 2
+    memory: int = 1024  # MiB
+    cpu: str = ""  # more CPU properties
+    stats: Path | None = None
+    kvm_amd: str = ""  # kvm-amd's parameters in the lab
+    in_lab: bool = field(default=False, init=False)
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options that describe a guest."""
+    parser.add_argument(
+        "--accel",
+        choices=("tcg", "kvm"),
+        default="tcg",
+        help="who runs the guest (default tcg: QEMU, on any machine); kvm where no KVM has LWP: inside of an emulated "
+        "machine that has it, slow",
+    )
+    parser.add_argument("--smp", type=_smp, default=2, metavar="N", help="processors of the guest (default 2)")
+    parser.add_argument("--memory", type=_memory, default=1024, metavar="MIB", help="its memory (default 1024)")
+    parser.add_argument(
+        "--cpu", type=_properties, metavar="PROPERTY,...", help="CPU properties, as lwp-rev=2007,-lwp"
+    )
+    parser.add_argument(
+        "--stats", type=Path, metavar="FILE", help="write what QEMU or KVM counted of LWP there: CPU NAME VALUE"
+    )
+    parser.add_argument(
+        "--kvm-amd", default="", metavar="PARAMETERS", help="parameters of kvm-amd in the lab, as lwp_source=step"
+    )
+    parser.epilog = "The guest sees this machine's files as you can read them; what it writes is gone at the end."
+
+
+def _smp(text: str) -> int:
+    if not re.fullmatch(r"[1-9]\d{0,2}", text):
+        raise argparse.ArgumentTypeError("the number of processors is 1 to 999")
+    return int(text)
+
+
+def _memory(text: str) -> int:
+    if not re.fullmatch(r"[1-9]\d{1,6}", text) or int(text) < 256:
+        raise argparse.ArgumentTypeError("the memory is 256 to 9999999, in MiB")
+    return int(text)
+
+
+def _properties(text: str) -> str:
+    if not text:
+        raise argparse.ArgumentTypeError("needs properties, as lwp-rev=2007")
+    return text
+
+
+def kvm_has_lwp() -> bool:
+    """Is this machine's KVM one with LWP, which needs no lab?"""
+    has = Path("/sys/module/kvm_amd/parameters/lwp")
+    return has.is_file() and has.read_text(encoding="ascii").strip() == "Y"
+
+
+def from_options(args: argparse.Namespace) -> Machine:
+    """The guest that the user's options describe. Whatever can be known to fail is refused here."""
+    machine = Machine(args.accel, args.smp, args.memory, args.cpu or "", args.stats, args.kvm_amd)
+    if machine.stats:
+        writable(machine.stats)
+    given = os.environ.get("VLWP_QEMU")
+    if given and not os.access(given, os.X_OK):
+        raise Died(f"VLWP_QEMU={given}: no program there")
+    if machine.accel == "kvm":
+        machine.in_lab = not kvm_has_lwp()
+        if not machine.in_lab and not os.access("/dev/kvm", os.W_OK):
+            raise Skip("--accel=kvm needs write access to /dev/kvm")
+    if machine.kvm_amd and not machine.in_lab:
+        raise Usage("--kvm-amd is for the lab: use it with --accel=kvm where this machine's KVM has no LWP")
+    return machine
+
+
+def prepare(machine: Machine) -> None:
+    """Build what the guest needs, if it is out of date."""
+    if machine.in_lab:
+        say("no kvm_amd with LWP is loaded here: using the nested lab, an emulated AMD machine that has it")
+        linux.build()
+    tools.build(everything=False)
+    kernel.build()
+    qemu.ensure()
+
+
+def qemu_command(machine: Machine, run: Path, kernel_args: str = "") -> list[str]:
+    """The emulator with a guest that has LWP, and more arguments for the guest's kernel. FSGSBASE is hidden because
+    automatic contexts know a thread by its FS base."""
+    accel = "tcg,thread=multi" if machine.accel == "tcg" else machine.accel
+    cpu = "EPYC,-fsgsbase,+lwp" + (f",{machine.cpu}" if machine.cpu else "")
+    own = ["-accel", accel, "-cpu", cpu, "-append", f"{KERNEL_ARGS} {kernel_args}".strip()]
+    return [str(places.qemu()), *common_arguments(run, machine.smp, machine.memory), *own]
+
+
+def command_line(machine: Machine, run: Path, command: Sequence[str]) -> list[str]:
+    """The command line that runs a command in a guest, without the lab around it."""
+    options = [f"--stats={machine.stats}"] if machine.stats else []
+    return vmrun(run, qemu_command(machine, run), command, *options)
+
+
+def boot(machine: Machine, run: Path, command: Sequence[str], **stdio: Any) -> int:
+    """Run one command in a guest. Result: its exit status. Its input and output are ours, or stdio's
+    (as subprocess.Popen takes them)."""
+    if machine.in_lab:
+        return _boot_in_lab(machine, run, command, **stdio)
+    return proc.call(command_line(machine, run, command), env={"VLWP_SHARE": GUEST_SHARE}, **stdio)
+
+
+def _boot_in_lab(machine: Machine, run: Path, command: Sequence[str], **stdio: Any) -> int:
+    """The same in a guest of the lab, whose machine has a PMU."""
+    inner = Machine("kvm", machine.smp, machine.memory, machine.cpu)
+    inner.stats = Path(GUEST_SHARE, "stats") if machine.stats else None
+    lab = l1.L1(smp=1, memory=machine.memory + 1024, cpu="EPYC,pmu=on,+perfctr-core", kvm_amd=machine.kvm_amd)
+    status = l1.boot(lab, run, inner_command(inner, command), **stdio)
+    stats = run / "share/stats"
+    if machine.stats and stats.is_file():
+        try:
+            shutil.copyfile(stats, machine.stats)
+        except OSError as err:
+            raise Died(f"{machine.stats}: cannot write this file: {err.strerror}") from err
+    return status
+
+
+def inner_command(machine: Machine, command: Sequence[str]) -> list[str]:
+    """For L1: the command line that runs a command in a guest there, with L1's own files in /tmp and the share
+    handed on."""
+    script = 'mkdir /tmp/vlwp-l2 && ln -s "$VLWP_SHARE" /tmp/vlwp-l2/share && exec "$@"'
+    line = command_line(machine, Path("/tmp/vlwp-l2"), command)
+    return ["/bin/sh", "-c", script, "-", *line]
+
+
+def totals(stats: Path) -> dict[str, int]:
+    """Statistics in a file of lines "CPU NAME VALUE", summed over the CPUs."""
+    total: dict[str, int] = {}
+    for line in stats.read_text(encoding="utf-8").splitlines():
+        _, name, value = line.split()
+        total[name] = total.get(name, 0) + int(value)
+    return total
+
+
+def how_counted(stats: Path) -> str:
+    """How KVM counted for a guest with these statistics, in one line."""
+    total = totals(stats)
+    steps, interrupts = total.get("steps", 0), total.get("counter-irqs", 0)
+    text = f"Counted by the PMU: {interrupts} interrupts, {steps} steps" if interrupts else f"Counted in steps: {steps}"
+    text += f" for {total.get('records', 0)} records"
+    if total.get("no-counter"):
+        text += f"; a counter was missing {total['no-counter']} times"
+    return text + "."

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What every machine that the lab boots shares: L1 of the nested lab, and guests with LWP."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from lab.building import kernel
+from lab.common import places
+from lab.common.say import Died
+
+GUEST_SHARE = "/run/vlwp"  # where the guest has the directory RUN/share
+
+# What the guest's kernel is told. On a busy host emulated timers come late, which the kernel takes for
+# broken hardware: no checks of the timer, of the TSC against other clocks, of stalled processors.
+KERNEL_ARGS = "console=ttyS0 loglevel=4 panic=-1 no_timer_check tsc=reliable nowatchdog"
+# What costs boot time and protects nothing in a guest that lives for one command.
+KERNEL_ARGS += " mitigations=off cryptomgr.notests"
+
+
+@contextmanager
+def run_directory(name: str = "vlwp") -> Iterator[Path]:
+    """A private directory for one run, with the share/ that the guest has at GUEST_SHARE."""
+    try:
+        run = Path(tempfile.mkdtemp(prefix=f"{name}."))
+    except OSError as err:
+        raise Died(f"cannot create a directory in {places.temporary()}: {err.strerror}") from err
+    try:
+        (run / "share").mkdir()
+        yield run
+    finally:
+        shutil.rmtree(run, ignore_errors=True)
+
+
+def vmrun(run: Path, qemu_command: Sequence[str], command: Sequence[str], *options: str) -> list[str]:
+    """The command line that runs one command in the guest that a QEMU command line makes; more options of vmrun. The
+    console of a guest that dies stays in build/log."""
+    options += (f"--cwd={os.getcwd()}", f"--log={run}/qemu.log", f"--console={run}/console")
+    options += (f"--modules={kernel.modules_dir()}", f"--keep-console={places.LOG}/console-{os.getpid()}-{run.name}")
+    return [str(places.HOST / "lab/guest/vmrun"), *options, *qemu_command, "--", *command]
+
+
+def common_arguments(run: Path, smp: int, memory: int, kernel_dir: Path = places.GUEST) -> list[str]:
+    """QEMU's arguments that L1 and every guest share."""
+    initrd, share = kernel_dir / "initramfs.cpio", f"local,path={run}/share,mount_tag=share"
+    return [
+        *("-L", str(places.FIRMWARE), "-machine", "q35", "-smp", str(smp), "-m", str(memory)),
+        *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-serial", f"file:{run}/console"),
+        *("-kernel", str(kernel_dir / "vmlinux"), "-initrd", str(initrd)),
+        *("-virtfs", "local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap"),
+        *("-virtfs", f"{share},security_model=none,multidevs=remap"),
+    ]

@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""All cases, in the order in which they run."""
+
+from lab.libvirt import cpumap, hook, moving, refused, traps
+
+ROWS = (*moving.ROWS, *refused.ROWS, *hook.ROWS, *traps.ROWS, *cpumap.ROWS)

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The XML of the domains: a Linux guest that is profiled, and a small one without a system."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element, SubElement
+
+from lab.common import places
+from lab.libvirt.hosts import EMULATOR
+
+QEMU = "http://libvirt.org/schemas/domain/qemu/1.0"
+ElementTree.register_namespace("qemu", QEMU)
+
+CMDLINE = "console=ttyS0 loglevel=3 panic=-1 no_timer_check tsc=reliable nowatchdog mitigations=off norandmaps"
+
+
+def _domain(name: str, number: int, memory: int, vcpus: int) -> Element:
+    """What both have, without a CPU."""
+    domain = Element("domain", type="qemu")
+    SubElement(domain, "name").text = name
+    SubElement(domain, "uuid").text = f"33333333-0000-4000-8000-00000000000{number}"
+    SubElement(domain, "memory", unit="MiB").text = str(memory)
+    SubElement(domain, "vcpu").text = str(vcpus)
+    system = SubElement(domain, "os")
+    SubElement(system, "type", arch="x86_64", machine="q35").text = "hvm"
+    features = SubElement(domain, "features")
+    SubElement(features, "acpi")
+    SubElement(features, "apic")
+    devices = SubElement(domain, "devices")
+    SubElement(devices, "emulator").text = str(EMULATOR)
+    SubElement(devices, "controller", type="usb", model="none")
+    SubElement(devices, "memballoon", model="none")
+    return domain
+
+
+def _find(domain: Element, tag: str) -> Element:
+    found = domain.find(tag)
+    assert found is not None
+    return found
+
+
+def text_of(domain: Element) -> str:
+    """The XML as virsh takes it."""
+    return ElementTree.tostring(domain, encoding="unicode")
+
+
+def guest(fragment: str, initrd: Path, ports: Sequence[Path], length: int) -> str:
+    """A Linux guest whose CPU is what lwpctl baseline printed; the output of its serial ports goes into files. length
+    is that of a round, in thousands of instructions."""
+    domain = _domain("guest", 1, 256, 2)
+    system = _find(domain, "os")
+    SubElement(system, "kernel").text = f"{places.GUEST}/vmlinux"
+    SubElement(system, "initrd").text = str(initrd)
+    SubElement(system, "cmdline").text = f"{CMDLINE} -- {length}"
+    for number, path in enumerate(ports):
+        serial = SubElement(_find(domain, "devices"), "serial", type="file")
+        SubElement(serial, "source", path=str(path), append="on")
+        SubElement(serial, "target", port=str(number))
+    domain.extend(ElementTree.fromstring(f"<fragment xmlns:qemu='{QEMU}'>{fragment}</fragment>"))
+    return text_of(domain)
+
+
+def small(
+    args: Sequence[str] = (), *, lwp: str = "force", check: str = "partial", features: Mapping[str, str] | None = None
+) -> Element:
+    """A domain without a system, which has LWP: QEMU's arguments, the policy of lwp, how libvirt checks the CPU, and
+    policies of more features."""
+    domain = _domain("small", 2, 16, 1)
+    cpu = SubElement(domain, "cpu", mode="custom", match="exact", check=check)
+    SubElement(cpu, "model", fallback="forbid").text = "qemu64"
+    policies = {"lwp": lwp, **(features or {}), "fsgsbase": "disable", "xsave": "require"}
+    for name, policy in policies.items():
+        SubElement(cpu, "feature", policy=policy, name=name)
+    commandline = SubElement(domain, f"{{{QEMU}}}commandline")
+    for arg in args:
+        SubElement(commandline, f"{{{QEMU}}}arg", value=arg)
+    return domain
+
+
+def override(domain: Element, name: str, value: int) -> None:
+    """Add an override of a property of the first CPU."""
+    place = SubElement(domain, f"{{{QEMU}}}override")
+    device = SubElement(place, f"{{{QEMU}}}device", alias="cpu0")
+    frontend = SubElement(device, f"{{{QEMU}}}frontend")
+    SubElement(frontend, f"{{{QEMU}}}property", name=name, type="unsigned", value=str(value))
+
+
+def settings(properties: Sequence[str]) -> list[str]:
+    """QEMU's arguments for properties of a CPU, NAME=VALUE; a CPU that cannot be so is refused."""
+    names = ("enforce=on", *properties)
+    return [word for name in names for word in ("-global", f"x86_64-cpu.{name}")]

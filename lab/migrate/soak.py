@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What `test migrate` does, ten times as much: all PARTs (two hours and more), or the named ones."""
+
+import argparse
+import re
+import tempfile
+import time
+from pathlib import Path
+
+from lab.common.report import Report
+from lab.migrate.runs import RUNS, execute, prepare
+from lab.start import deps
+from lab.testing import seeds
+
+NAMES = [run.name for run in RUNS]
+
+
+def _seed(text: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,20}", text):
+        raise argparse.ArgumentTypeError(f"'{text}': a seed is a number of at most 20 digits")
+    return int(text)
+
+
+def _part(text: str) -> str:
+    if text not in NAMES:
+        raise argparse.ArgumentTypeError(f"no part '{text}'; there are: {' '.join(NAMES)}")
+    return text
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """What it takes."""
+    parser.add_argument("parts", nargs="*", type=_part, metavar="PART", help=" ".join(NAMES))
+    parser.add_argument("--seed", type=_seed, metavar="N", help="repeat the draws of a run that printed this seed")
+
+
+def main(args: argparse.Namespace) -> int:
+    """The command."""
+    deps.ensure()
+    prepare()
+    with tempfile.TemporaryDirectory(prefix="vlwp-migrate.") as work:
+        report = Report(Path(work))
+        for name in args.parts or NAMES:
+            run = next(run for run in RUNS if run.name == name)
+            begin = time.monotonic()
+            seed = seeds.draw() if args.seed is None else args.seed
+            execute(run, report, run.soak, seed)
+            report.line(f"{name}: {time.monotonic() - begin:.0f} s", 8)
+        return report.end()

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The check of the lists that needs no build: does every fault fit the sources, and does every test
+that it names exist? `./vlwp test unit` asks."""
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+from lab.mutants.faults import KVM, QEMU, UNIT, FaultError, FaultList, Test, applied, read_list
+from lab.mutants.source import Tree, words
+
+FLAT_TABLE = "guest-tests/flat/runner/table.c"
+KVM_TABLE = "kvm/tests/programs.c"
+
+
+@cache
+def _tokens(path: Path) -> str:
+    """The tokens of a file, with a space before and behind each."""
+    return f" {' '.join(words(path.read_text(encoding='utf-8')))} " if path.is_file() else ""
+
+
+def _unit_test_exists(top: Path, test: Test) -> bool:
+    """A Criterion test is Test(SUITE, NAME) in the source of its program."""
+    wanted = test.name.replace("::", " , ", 1) if test.name else "main ("
+    return f" {wanted} " in _tokens(top / f"{test.program}.c")
+
+
+def _kvm_test_exists(top: Path, test: Test) -> bool:
+    """A program of the table of kvm/tests; the lines of its TAP are known only when it runs."""
+    return f' "{test.program}" ' in _tokens(top / KVM_TABLE)
+
+
+def _flat_row_exists(top: Path, test: Test) -> bool:
+    """A row of the table of the flat tests."""
+    return test.program == "flat" and f' {{ "{test.name}" ' in _tokens(top / FLAT_TABLE)
+
+
+CHECKED: tuple[tuple[FaultList, Callable[[Path, Test], bool]], ...] = (
+    (UNIT, _unit_test_exists),
+    (KVM, _kvm_test_exists),
+    (QEMU, _flat_row_exists),
+)
+
+
+def problems(top: Path) -> list[str]:
+    """What is wrong with the faults of all lists, a line each."""
+    found: list[str] = []
+    for listed, exists in CHECKED:
+        try:
+            found += _problems_of(top, listed, exists)
+        except (FaultError, OSError) as err:
+            found.append(str(err))
+    return found
+
+
+def _problems_of(top: Path, listed: FaultList, exists: Callable[[Path, Test], bool]) -> list[str]:
+    found: list[str] = []
+    tree = Tree(top, listed.folders)
+    for fault in read_list(top / listed.path, str(listed.path)):
+        try:
+            applied(fault, tree)
+        except FaultError as err:
+            found.append(str(err))
+        for test in fault.tests:
+            if not exists(top, test):
+                found.append(f"{fault.where}: there is no test '{test}'")
+    return found

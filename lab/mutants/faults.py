@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Lists of faults: reading one, choosing from it, and putting a fault into the text of a source.
+
+A fault is a paragraph of a list:
+
+    in: lwp_state.c:check_ring
+    change: st->head >= st->size => st->head > st->size
+    red: vmcb/tests/test_state_hostile hostile::head_outside_the_ring
+
+in: the definition; a file before it only if several files define that name.
+change: tokens of the definition that occur in it once, and the tokens that replace them (none: they
+  go). "#2" before the arrow means their second occurrence.
+red: a test that must fail, as program and name of the test; more red: lines may follow, then all of
+  them must fail.
+An indented line continues the one above; # begins a comment.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from lab.mutants.source import Definition, Source, Tree, words
+
+ARROW = re.compile(r"(?:^|\s)=>(?:\s|$)")
+OCCURRENCE = re.compile(r"\s#([1-9])$")
+KEYS = ("in", "change", "red")
+FOLDER = Path("lab/mutants")
+
+
+@dataclass(frozen=True)
+class FaultList:
+    """A list, and the folders whose definitions its faults are in."""
+
+    name: str
+    folders: Sequence[str]
+
+    @property
+    def path(self) -> Path:
+        """The file, relative to the repository."""
+        return FOLDER / f"{self.name}.list"
+
+
+UNIT = FaultList("unit", ("vmcb", "kvm/engine"))
+KVM = FaultList("kvm", ("vmcb", "kvm"))
+QEMU = FaultList("qemu", ("vmcb", "kvm/engine", "qemu-patches/target"))
+
+
+class FaultError(Exception):
+    """A list or a fault is wrong: the text says where and why."""
+
+
+class Test(NamedTuple):
+    """A test: the program, and what the program calls the test ("": the whole program)."""
+
+    program: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.program} {self.name}".rstrip()
+
+
+@dataclass
+class Fault:
+    """One fault of a list."""
+
+    where: str  # FILE:LINE of the list
+    file: str = ""  # the end of the path of the source, if the name alone is ambiguous
+    name: str = ""  # of the definition
+    was: str = ""
+    occurrence: int = 0  # which one is meant; 0: there is only one
+    now: str = ""
+    tests: list[Test] = field(default_factory=list)
+
+    @property
+    def place(self) -> str:
+        """The definition as the list names it."""
+        return f"{self.file}:{self.name}" if self.file else self.name
+
+    @property
+    def named(self) -> str:
+        """The words by which a user chooses it: its place and its tests."""
+        return " ".join([self.place, *map(str, self.tests)])
+
+    @property
+    def change(self) -> str:
+        """The change as the list writes it."""
+        occurrence = f" #{self.occurrence}" if self.occurrence else ""
+        return f"{self.was}{occurrence} => {self.now}".rstrip()
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.change}"
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines of a list with their numbers, continued ones joined. A line "" ends a fault."""
+    number, whole = 0, ""
+    for at, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if line.startswith("#"):
+            continue
+        if line[:1].isspace() and line.strip() and whole:
+            whole += " " + line.strip()
+            continue
+        yield number, whole
+        number, whole = at, line.strip()
+    yield number, whole
+    yield number, ""
+
+
+def read_list(path: Path, shown: str = "") -> list[Fault]:
+    """All faults of a list; SHOWN is what messages call the file."""
+    faults: list[Fault] = []
+    given: set[str] = set()
+    for number, line in _lines(path):
+        where = f"{shown or path}:{number}"
+        if not line:
+            if given and given != set(KEYS):
+                raise FaultError(f"{where}: this fault lacks {_missing(given)}")
+            given = set()
+            continue
+        key, colon, value = line.partition(":")
+        if not colon or key not in KEYS:
+            raise FaultError(f"{where}: a line begins with in:, change:, red: or #")
+        if key in given and key != "red":
+            raise FaultError(f"{where}: a second {key}: in one fault; an empty line ends a fault")
+        if not given:
+            faults.append(Fault(where))
+        given.add(key)
+        _take(faults[-1], key, value.strip(), where)
+    return faults
+
+
+def _missing(given: set[str]) -> str:
+    return " and ".join(f"{key}:" for key in KEYS if key not in given)
+
+
+def _take(fault: Fault, key: str, value: str, where: str) -> None:
+    """Take over one line of a fault."""
+    if not value:
+        raise FaultError(f"{where}: {key}: is empty")
+    if key == "in":
+        file, _, fault.name = value.rpartition(":")
+        fault.file = file
+    elif key == "red":
+        program, _, name = value.partition(" ")
+        fault.tests.append(Test(program, name.strip()))
+    else:
+        parts = ARROW.split(value)
+        if len(parts) != 2:
+            raise FaultError(f"{where}: a change is written WAS => NOW")
+        fault.was, fault.now = parts[0].strip(), parts[1].strip()
+        occurrence = OCCURRENCE.search(fault.was)
+        if occurrence:
+            fault.occurrence = int(occurrence[1])
+            fault.was = fault.was[:occurrence.start()].strip()
+        if not words(fault.was) or words(fault.was) == words(fault.now):
+            raise FaultError(f"{where}: this change changes nothing")
+
+
+def chosen(faults: Sequence[Fault], texts: Sequence[str]) -> list[Fault]:
+    """The faults whose place or tests contain one of the texts; without texts, all."""
+    return [
+        fault
+        for fault in faults
+        if not texts or any(text in fault.named for text in texts)
+    ]
+
+
+def locate(fault: Fault, tree: Tree) -> tuple[Source, Definition]:
+    """The definition in which a fault is."""
+    found = tree.where(fault.name, fault.file)
+    if not found:
+        raise FaultError(f"{fault.where}: nothing defines '{fault.place}'")
+    if len(found) > 1:
+        paths = ", ".join(source.path for source, _ in found)
+        raise FaultError(f"{fault.where}: '{fault.place}' is defined {len(found)} times: {paths}")
+    return found[0]
+
+
+def applied(fault: Fault, tree: Tree) -> tuple[Source, str]:
+    """The source in which a fault is, and its text with the fault."""
+    source, definition = locate(fault, tree)
+    wanted = words(fault.was)
+    found = definition.find(wanted)
+    index = fault.occurrence - 1 if fault.occurrence else 0
+    if index >= len(found) or (len(found) > 1 and not fault.occurrence):
+        times = {0: "not at all", 1: "once"}.get(len(found), f"{len(found)} times")
+        raise FaultError(f"{fault.where}: '{fault.was}' occurs {times} in {fault.place}")
+    first = definition.tokens[found[index]]
+    last = definition.tokens[found[index] + len(wanted) - 1]
+    before, after = source.text[:first.begin], source.text[last.end:]
+    return source, f"{before} {fault.now} {after}"

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Put each fault of lab/mutants/kvm.list into a copy of KVM's modules and see that the programs of
+kvm/tests that it names fail in the nested lab."""
+
+import argparse
+import re
+import subprocess
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from lab.building import linux
+from lab.common import proc
+from lab.common.places import BUILD
+from lab.common.say import Died
+from lab.common.steps import build_lock, make_dir, step
+from lab.guest import vm
+from lab.mutants import soak
+from lab.mutants.faults import KVM, Fault, Test
+from lab.nested import l1, programs
+
+PLAN = re.compile(r"^1\.\.", re.MULTILINE)
+LIMIT = 300  # seconds for a program; what hangs fails
+
+add_options = soak.add_options
+
+
+class Kvm:
+    """A copy of the tree in which KVM's modules are built."""
+
+    def __init__(self, work: Path):
+        self.work, self.svm = work, work / "tree/arch/x86/kvm/svm"
+        self.build_log, self.test_log = work / "build.log", work / "test.log"
+        self.linux = linux.fetch()
+        self.runs = {run.program: run for run in programs.runs() if run.single}
+
+    def prepare(self, faults: Sequence[Fault]) -> None:
+        """Make the copy, and see that every test that the faults name exists and passes."""
+        make_dir(self.work)
+        title, log_name = "laying out a copy of the modules' tree", "mutants-kvm-tree"
+        step(title, log_name, lambda log: linux.lay_out(self.linux, self.work, log))
+        step("building the modules without a fault", "mutants-kvm-compile", self._make())
+        linux.strip_modules(self.work / "tree", self.work)
+        for program in soak.programs(faults):
+            if program not in self.runs:
+                raise Died(f"{KVM.path}: kvm/tests has no program '{program}'")
+            if self.red(Test(program, "")):
+                raise Died(f"{program} fails without any fault (see {self.test_log})")
+            for name in soak.names(faults, program):
+                if not _has_line("ok ", name, self._output()):
+                    raise Died(f"{KVM.path}: there is no test '{name}' in {program}")
+
+    def _make(self) -> list[str]:
+        return linux.make_command(self.linux, self.work / "tree")
+
+    def _output(self) -> str:
+        return self.test_log.read_text(encoding="utf-8", errors="replace")
+
+    def place(self, file: str) -> Path:
+        """Where a file of this repository lies in the copy."""
+        return self.svm / ("" if file.startswith("kvm/svm/") else "lwp") / Path(file).name
+
+    def build(self, tests: Sequence[Test]) -> str:
+        """Build the modules. Result: the first error, "" if there is none."""
+        with self.build_log.open("w", encoding="utf-8") as log:
+            if proc.logged(self._make(), log):
+                return soak.first_error(self.build_log)
+        linux.strip_modules(self.work / "tree", self.work)
+        return ""
+
+    def red(self, test: Test) -> bool:
+        """Run a program. Is a test not ok whose line has the name, or is the end not reached?"""
+        run = self.runs[test.program]
+        lab = replace(run.lab(), modules=self.work, limit=LIMIT)
+        with vm.run_directory() as place, self.test_log.open("wb") as log:
+            l1.boot(lab, place, run.command(), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        output = self._output()
+        ended = PLAN.search(output) is not None
+        return not ended or _has_line("not ok ", test.name, output)
+
+
+def _has_line(begin: str, name: str, output: str) -> bool:
+    return any(line.startswith(begin) and name in line for line in output.splitlines())
+
+
+def main(args: argparse.Namespace) -> int:
+    """Carry out the command."""
+    faults = soak.select(args, KVM)
+    if args.list:
+        return soak.show(faults)
+    l1.prepare()
+    with build_lock("mutants-kvm"):
+        builder = Kvm(BUILD / "mutants-kvm")
+        builder.prepare(faults)
+        return soak.run(faults, KVM, builder)

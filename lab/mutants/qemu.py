@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Put each fault of lab/mutants/qemu.list into a copy of QEMU and see that the flat tests that it
+names fail."""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from lab.building import qemu, tools
+from lab.common import proc
+from lab.common.places import BUILD, FIRMWARE, FLATRUN, SRC
+from lab.common.say import Died
+from lab.common.steps import build_lock, jobs_count, make_dir
+from lab.mutants import soak
+from lab.mutants.faults import QEMU, Fault, Test
+
+FLAVOUR = "mutants"
+PREFIX = "qemu-patches/"
+
+add_options = soak.add_options
+
+
+class Qemu:
+    """A copy of the patched QEMU."""
+
+    def __init__(self, work: Path):
+        self.tree, self.out = SRC / f"qemu-{FLAVOUR}", qemu.out_dir(FLAVOUR)
+        self.build_log, self.test_log = work / "build.log", work / "test.log"
+
+    def prepare(self, faults: Sequence[Fault]) -> None:
+        """Make copy and build, and see that every run that the faults name exists and passes."""
+        # An interrupted run leaves a fault behind.
+        (BUILD / f"stamp/qemu-{FLAVOUR}").unlink(missing_ok=True)
+        qemu.build(FLAVOUR)
+        for program in soak.programs(faults):
+            for name in soak.names(faults, program):
+                if self.red(Test(program, name)):
+                    raise Died(f"{name} fails without any fault (see {self.test_log})")
+
+    def place(self, file: str) -> Path:
+        """Where a file of this repository lies in the copy."""
+        if file.startswith(PREFIX):
+            return self.tree / file.removeprefix(PREFIX)
+        return self.tree / "target/i386/lwp" / Path(file).name
+
+    def build(self, tests: Sequence[Test]) -> str:
+        """Build QEMU. Result: the first error, "" if there is none."""
+        target = ["-j", str(jobs_count()), "qemu-system-x86_64"]
+        with self.build_log.open("w", encoding="utf-8") as log:
+            failed = proc.logged(["ninja", "-C", self.out, *target], log)
+        return soak.first_error(self.build_log) if failed else ""
+
+    def red(self, test: Test) -> bool:
+        """Make a run of the flat tests. Does it fail?"""
+        emulator = ["--qemu", str(self.out / "qemu-system-x86_64"), "--firmware", str(FIRMWARE)]
+        options = ["--accel", "tcg", "--only", test.name]
+        with self.test_log.open("w", encoding="utf-8") as log:
+            return proc.logged([FLATRUN, *emulator, *options], log) != 0
+
+
+def main(args: argparse.Namespace) -> int:
+    """Carry out the command."""
+    faults = soak.select(args, QEMU)
+    if args.list:
+        return soak.show(faults)
+    tools.build()
+    with build_lock("mutants-qemu"):
+        work = BUILD / "mutants-qemu"
+        make_dir(work)
+        builder = Qemu(work)
+        builder.prepare(faults)
+        return soak.run(faults, QEMU, builder)

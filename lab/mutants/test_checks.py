@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Unit tests of checks.py: what it says of lists that do not fit."""
+
+import tempfile
+import unittest
+from pathlib import Path
+
+from lab.mutants.checks import problems
+
+FILES = {
+    "vmcb/lwp_f.c": "int f(void) { return 1; }\n",
+    "vmcb/tests/test_f.c": "Test(f, is_1)\n{\n}\n",
+    "kvm/svm/lwp_g.c": "int g(void) { return 1; }\n",
+    "kvm/tests/programs.c": 'struct program p = { "kvm_test_g" };\n',
+    "qemu-patches/target/h.c": "int h(void) { return 1; }\n",
+    "guest-tests/flat/runner/table.c": '{ "row", .cpu = LWP },\n',
+    "lab/mutants/unit.list": "in: f\nchange: 1 => 2\nred: vmcb/tests/test_f f::is_1\n",
+    "lab/mutants/kvm.list": "in: g\nchange: 1 => 2\nred: kvm_test_g a line\n",
+    "lab/mutants/qemu.list": "in: h\nchange: 1 => 2\nred: flat row\n",
+}
+
+
+class Problems(unittest.TestCase):
+    """A small repository with one fault in each list."""
+
+    def problems(self, **changed: str) -> list[str]:
+        """The problems if some files, named as test_f_c for test_f.c, have another text."""
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in FILES.items():
+                path = Path(folder) / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(changed.get(path.name.replace(".", "_"), text), encoding="utf-8")
+            return problems(Path(folder))
+
+    def test_none(self) -> None:
+        self.assertEqual(self.problems(), [])
+
+    def test_a_fault_that_does_not_fit(self) -> None:
+        found = self.problems(lwp_g_c="int g(void) { return 3; }")
+        self.assertEqual(found, ["lab/mutants/kvm.list:1: '1' occurs not at all in g"])
+
+    def test_a_test_that_does_not_exist(self) -> None:
+        found = self.problems(test_f_c="Test(f, is_12)", table_c='{ "other" }')
+        self.assertEqual(
+            found,
+            [
+                "lab/mutants/unit.list:1: there is no test 'vmcb/tests/test_f f::is_1'",
+                "lab/mutants/qemu.list:1: there is no test 'flat row'",
+            ],
+        )
+
+    def test_a_list_that_cannot_be_read(self) -> None:
+        found = self.problems(qemu_list="in: h\n")
+        self.assertEqual(found, ["lab/mutants/qemu.list:1: this fault lacks change: and red:"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Unit tests of source.py: tokens and definitions."""
+
+import unittest
+
+from lab.mutants.source import definitions, tokens, words
+
+EXAMPLE = """\
+/* int in_a_comment(void) { return 1; } */
+#include "lwp.h"
+#define LIMIT 10
+#define TWICE(x) \\
+    ((x) * 2) /* of two lines */
+
+struct point {
+    int x, y;
+};
+
+enum colour { RED, GREEN };
+
+int declared(int a);
+extern const int numbers[3];
+static DEFINE_MUTEX(lock);
+EXPORT_SYMBOL_GPL(declared);
+
+static const struct point origin = { .x = 1, .y = 2 };
+static const struct {
+    int a;
+} unnamed[] = { { 1 }, { 2 } };
+static int (*const calls[])(int) = { declared, NULL };
+
+static __attribute__((noreturn)) void stop(void)
+{
+#ifdef DEBUG
+    puts("}");
+#endif
+    abort();
+}
+
+type_init(stop)
+
+int *lwp_find(struct point *p, int (*want)(int))
+{
+    return p->x >= LIMIT ? &p->x : NULL;
+}
+"""
+
+
+def names(text: str) -> list[str]:
+    """What a text defines."""
+    return [definition.name for definition in definitions(tokens(text))]
+
+
+class Tokens(unittest.TestCase):
+    """The tokenizer."""
+
+    def test_white_space_and_comments_do_not_count(self) -> None:
+        self.assertEqual(words("a=b;"), words("a /* x */ =\n\tb ; // y"))
+
+    def test_the_longest_operator_is_one_token(self) -> None:
+        self.assertEqual(words("a<<=b->c++ >= d"), ["a", "<<=", "b", "->", "c", "++", ">=", "d"])
+
+    def test_numbers(self) -> None:
+        self.assertEqual(words("0xffull-1.5e+3f"), ["0xffull", "-", "1.5e+3f"])
+
+    def test_strings_hide_comments_and_quotes(self) -> None:
+        self.assertEqual(words(r'f("/* \" */", "//", ' + r"'\''" + ")")[2], r'"/* \" */"')
+
+    def test_a_directive_ends_with_its_line(self) -> None:
+        found = tokens("#define A 1 \\\n + 2\nint b;")
+        marked = [token.text for token in found if token.directive]
+        self.assertEqual(marked, ["#", "define", "A", "1", "+", "2"][:len(marked)])
+        self.assertEqual(len(marked), 6)
+
+    def test_places_are_those_of_the_text(self) -> None:
+        text = "a /* b */ c"
+        self.assertEqual([text[t.begin:t.end] for t in tokens(text)], ["a", "c"])
+
+
+class Definitions(unittest.TestCase):
+    """What stands at file level."""
+
+    def test_functions_objects_macros_and_types_are_found(self) -> None:
+        self.assertEqual(
+            names(EXAMPLE),
+            ["LIMIT", "TWICE", "struct point", "enum colour", "origin", "unnamed", "calls", "stop",
+             "lwp_find"],
+        )
+
+    def test_a_declaration_is_no_definition(self) -> None:
+        self.assertEqual(names("int f(int a); struct s; extern int x[2]; typedef int t;"), [])
+
+    def test_a_definition_has_all_of_its_tokens(self) -> None:
+        found = {d.name: [t.text for t in d.tokens] for d in definitions(tokens(EXAMPLE))}
+        self.assertEqual(found["LIMIT"], words("#define LIMIT 10"))
+        self.assertEqual(found["origin"][0], "static")
+        self.assertEqual(found["origin"][-1], ";")
+        self.assertEqual(found["lwp_find"][:2], ["int", "*"])
+        self.assertEqual(found["lwp_find"][-3:], ["NULL", ";", "}"])
+
+    def test_a_run_of_tokens_is_found_wherever_it_occurs(self) -> None:
+        (definition,) = definitions(tokens("int f(void) { return a + a; }"))
+        self.assertEqual(len(definition.find(["a"])), 2)
+        self.assertEqual(len(definition.find(["a", "+"])), 1)
+        self.assertEqual(definition.find(["b"]), [])
+
+
+if __name__ == "__main__":
+    unittest.main()

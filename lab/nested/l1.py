@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""L1 of the nested lab: QEMU in TCG is an AMD machine without LWP (L0) in which the stock kernel runs with our
+kvm.ko and kvm-amd.ko (L1). What L1 runs may use /dev/kvm. docs/design.md#the-lab"""
+
+import shlex
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lab.building import kernel, linux, qemu, tools
+from lab.common import places, proc
+from lab.guest import vm
+
+IN_L1 = places.LAB / "nested/in-l1.sh"
+
+
+@dataclass
+class L1:
+    """The machine and what KVM is there."""
+
+    smp: int = 1
+    memory: int = 1024  # MiB
+    cpu: str = "EPYC"
+    kvm_amd: str = ""  # parameters of kvm-amd
+    stock: bool = False  # the kernel's own modules instead of ours
+    modules: Path = places.KVM  # the folder of our modules
+    kernel_dir: Path | None = None  # vmlinux and initramfs.cpio of a kernel that has KVM built in
+    kernel_args: str = ""  # more of them
+    limit: float | None = None  # seconds after which it is given up
+    devices: list[str] = field(default_factory=list)  # more arguments of L0's QEMU
+
+
+def prepare() -> None:
+    """Build what the lab needs, if it is out of date."""
+    tools.build()
+    kernel.build()
+    linux.build()
+    qemu.ensure()
+
+
+def command_line(lab: L1, run: Path, command: Sequence[proc.Word]) -> list[str]:
+    """The command line that runs a command in L1; run is a private directory with share/."""
+    emulator = [
+        str(places.qemu()),
+        *vm.common_arguments(run, lab.smp, lab.memory, lab.kernel_dir or places.GUEST),
+        *("-accel", "tcg,thread=multi", "-cpu", f"{lab.cpu},-lwp"),
+        *("-append", f"{vm.KERNEL_ARGS} {lab.kernel_args}".strip()),
+        *lab.devices,
+    ]
+    modules = "none" if lab.kernel_dir else "stock" if lab.stock else str(lab.modules)
+    return vm.vmrun(run, emulator, [str(IN_L1), modules, lab.kvm_amd, *proc.words(command)])
+
+
+def shown(lab: L1, command: Sequence[proc.Word]) -> str:
+    """The same for a user's shell."""
+    run = Path("/tmp/vlwp-l1")
+    line = shlex.join(command_line(lab, run, command))
+    return f"mkdir -p {run}/share && VLWP_SHARE={vm.GUEST_SHARE} {line}"
+
+
+def start(lab: L1, run: Path, command: Sequence[proc.Word], **options: Any) -> "subprocess.Popen[Any]":
+    """Start a command in L1, without a limit. Options are those of subprocess.Popen."""
+    (run / "share").mkdir(parents=True, exist_ok=True)
+    return proc.start(command_line(lab, run, command), env={"VLWP_SHARE": vm.GUEST_SHARE}, **options)
+
+
+def boot(lab: L1, run: Path, command: Sequence[proc.Word], **stdio: Any) -> int:
+    """Run a command in L1. Result: its exit status, 124 when it did not end within the limit."""
+    (run / "share").mkdir(parents=True, exist_ok=True)
+    line = command_line(lab, run, command)
+    return proc.call(line, env={"VLWP_SHARE": vm.GUEST_SHARE}, limit=lab.limit, **stdio)
+
+
+def boot_logged(lab: L1, run: Path, command: Sequence[proc.Word]) -> int:
+    """The same without input, with its output in run/log."""
+    run.mkdir(parents=True, exist_ok=True)
+    with (run / "log").open("wb") as log:
+        return boot(lab, run, command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)

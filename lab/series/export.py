@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Write the two patch series, for Linux and for QEMU, with cover letters into DIR/linux and DIR/qemu."""
+
+import argparse
+import shutil
+import tempfile
+from pathlib import Path
+from typing import IO
+
+from lab.building import linux as linux_source
+from lab.building import qemu_tree, tools
+from lab.building.meson import fetch
+from lab.common.say import Died, say
+from lab.common.steps import make_dir, step
+from lab.series import linux, qemu
+from lab.series.tree import Author, Tree, author
+from lab.start import deps
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """What it takes."""
+    parser.add_argument("dir", type=Path, metavar="DIR", help="a new directory")
+    parser.add_argument("--as", dest="author", default="", metavar="'NAME <EMAIL>'", help="from whom; who signs off")
+
+
+def main(args: argparse.Namespace) -> None:
+    """The command."""
+    place: Path = args.dir
+    if place.exists() and (not place.is_dir() or any(place.iterdir())):
+        raise Died(f"{place}: is there and not empty: name a new directory")
+    who = author(args.author)
+    make_dir(place)
+    deps.ensure()
+    export(place, who)
+
+
+def export(place: Path, who: Author) -> None:
+    """Both series into a folder."""
+    tools.build()
+    fetch()
+    with tempfile.TemporaryDirectory(prefix="vlwp-export.") as name:
+        work, kernel, emulator = Path(name), linux_source.fetch(), qemu_tree.fetch()
+        shutil.copytree(kernel.pristine, work / "linux", symlinks=True)
+        title = f"exporting the series for Linux {kernel.version}"
+        step(title, "export-linux", lambda log: _linux(work / "linux", who, place / "linux", log), about=5)
+        copy_touched(emulator, sorted((qemu_tree.PATCHES / "patches").glob("*.patch")), work / "qemu")
+        title = f"exporting the series for QEMU {emulator.name.rpartition('-')[2]}"
+        step(title, "export-qemu", lambda log: _qemu(work / "qemu", who, place / "qemu", log), about=5)
+    counts = [len(list((place / series).glob("*.patch"))) for series in ("linux", "qemu")]
+    say(f"{place}/linux: {counts[0]} files for git am; {place}/qemu: {counts[1]}")
+
+
+def _linux(work: Path, who: Author, place: Path, log: IO[str]) -> None:
+    tree = Tree(work, who, log)
+    linux.make(tree)
+    tree.write(linux.COVER, place)
+
+
+def _qemu(work: Path, who: Author, place: Path, log: IO[str]) -> None:
+    tree = Tree(work, who, log)
+    qemu.make(tree)
+    tree.write(qemu.COVER, place)
+
+
+def copy_touched(pristine: Path, patches: list[Path], place: Path) -> None:
+    """Copy those files of a source that patches change."""
+    for name in {name for patch in patches for name in qemu_tree.changed_files(patch)}:
+        if (pristine / name).is_file():
+            (place / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(pristine / name, place / name)

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Tests that take hours, or that need more than ./vlwp test may ask for."""

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""'./vlwp install kvm' in fresh Debian systems, with the current and an older kernel of the base; the modules load in
+the nested lab."""
+
+import argparse
+import lzma
+import re
+import subprocess
+from pathlib import Path
+
+from lab.building import dkms, kernel
+from lab.common import archive, proc
+from lab.common.bases import linux_base
+from lab.common.places import KVM_PROGRAMS, temporary
+from lab.common.report import Check, Report
+from lab.common.say import Died
+from lab.guest.vm import run_directory
+from lab.nested import l1
+from lab.soaks import fresh_root
+from lab.soaks.fresh_root import enter
+from lab.start import deps
+
+OLDEST = 2  # how many kernels of a suite, counted from the newest
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """What it takes."""
+    parser.add_argument("suites", nargs="*", metavar="SUITE", help="bookworm, trixie; default both")
+
+
+def _in_clone(root: Path, command: str) -> list[str]:
+    return enter(root, f"cd /home/vlwp; {command}")
+
+
+def _kernels(root: Path) -> list[str]:
+    """The kernels of the base whose headers the system can install, oldest first."""
+    prefix = f"linux-headers-{linux_base().series}."
+    names = proc.output(_in_clone(root, f"apt-get update -q >/dev/null; apt-cache pkgnames {prefix}"))
+    found = re.findall(rf"^linux-headers-({re.escape(linux_base().series)}\.\d+\+deb\d+-amd64)$", names, re.MULTILINE)
+    return proc.output(["sort", "-V"], input="\n".join(found), stdin=None).split()
+
+
+def _module(root: Path, version: str, name: str) -> Path:
+    """The installed module; DKMS compresses it if the kernel's own ones are."""
+    place = root / f"lib/modules/{version}/updates/dkms"
+    packed = place / f"{name}.ko.xz"
+    return packed if packed.is_file() else place / f"{name}.ko"
+
+
+def _installs(check: Check, root: Path, version: str) -> None:
+    check.run(_in_clone(root, f"./vlwp install kvm {version}"))
+    _, magic = check.text(["modinfo", "-F", "vermagic", _module(root, version, "kvm")])
+    check.want(magic.split()[:1] == [version], f"vermagic {magic}")
+    check.want(_module(root, version, "kvm-amd").is_file(), "no kvm-amd")
+
+
+def _needs_the_same_source(check: Check, root: Path, version: str) -> None:
+    """One clear line when the kernel's source is of another version."""
+    source = linux_base().source
+    script = f"dpkg -r --force-depends {source} >/dev/null; version=$(echo /usr/src/{dkms.NAME}-*); "
+    script += f"dkms build --force {dkms.NAME}/${{version#*{dkms.NAME}-}} -k {version} 2>&1 || true; "
+    script += f"cat {dkms.TREES}/*/build/make.log || true"
+    _, out = check.text(_in_clone(root, script))
+    line = rf"^{dkms.NAME}: {source} is version none, the headers of .* are .*: apt-get install {source}="
+    check.want(re.search(line, out, re.MULTILINE), "that line is not there")
+
+
+def _uninstalls(check: Check, root: Path, version: str) -> None:
+    check.run(_in_clone(root, "./vlwp uninstall kvm"))
+    check.want(not _module(root, version, "kvm").exists(), "a module is left")
+    check.want(check.call(_in_clone(root, "./vlwp uninstall kvm")) != 0, "it can be uninstalled twice")
+
+
+def _loads(check: Check, root: Path, version: str) -> None:
+    """The kernel of the lab's guests is that of this machine's suite."""
+    place = root / "modules"
+    place.mkdir(exist_ok=True)
+    for name in ("kvm", "kvm-amd"):
+        module = _module(root, version, name)
+        data = module.read_bytes()
+        (place / f"{name}.ko").write_bytes(lzma.decompress(data) if module.suffix == ".xz" else data)
+    with run_directory() as run:
+        lab = l1.L1(modules=place)
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": check.log, "stderr": check.log}
+        status = l1.boot(lab, run, [KVM_PROGRAMS / "kvm_test_abi"], **pipes)
+    check.want(status == 0, f"kvm_test_abi ends with status {status}")
+
+
+def _suite(report: Report, suite: str) -> None:
+    with fresh_root.fresh_root(suite) as root:
+        kernels = _kernels(root)
+        if not kernels:
+            raise Died(f"{suite} has no headers of a {linux_base().series} kernel")
+        for version in kernels[-OLDEST:]:
+            report.check(f"{suite}: install kvm {version}", _installs, root, version)
+            if version == kernel.version():
+                report.check(f"{suite}: the modules load on {version}", _loads, root, version)
+        report.check(f"{suite}: one clear line without the kernel's source", _needs_the_same_source, root, kernels[-1])
+        report.check(f"{suite}: uninstall kvm", _uninstalls, root, kernels[-1])
+
+
+def main(args: argparse.Namespace) -> int:
+    """The command."""
+    fresh_root.require("soak dkms")
+    unknown = set(args.suites) - set(archive.RELEASES)
+    if unknown:
+        raise Died(f"soak dkms: no suite {' '.join(unknown)}; there are: {' '.join(archive.RELEASES)}")
+    deps.ensure()
+    l1.prepare()
+    report = Report(temporary())
+    for suite in args.suites or archive.RELEASES:
+        _suite(report, suite)
+    return report.end()

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A minimal Debian in a folder, and running commands in it as in a machine of its own."""
+
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from lab.common import archive, proc
+from lab.common.places import BUILD, LAB, TOP
+from lab.common.say import Died, Skip, say
+from lab.common.steps import make_dir, need_space, step
+
+SPACE = 9000  # MiB
+ENTER = LAB / "soaks/enter-root.sh"
+
+
+def require(what: str) -> None:
+    """This machine can make such a root."""
+    if os.geteuid():
+        raise Skip(f"{what} needs root, to make a Debian system")
+    if not shutil.which("mmdebstrap"):
+        raise Skip(f"{what} needs mmdebstrap: apt-get install mmdebstrap")
+    make_dir(BUILD)
+    need_space(SPACE)
+
+
+def _make(place: Path, suite: str, packages: Sequence[str]) -> list[str]:
+    """The command that makes a minimal system with main and security only, and the proxy settings of this machine's
+    apt if it has any. The addresses are those of this machine's own suite."""
+    own = archive.debian_codename()
+    main, security = archive.archive_address(own), archive.archive_address(f"{own}-security")
+    packages = [*packages, "ca-certificates"]
+    settings = re.findall(r"^Acquire::https?::Proxy[: ].*", proc.output(["apt-config", "dump"]), re.MULTILINE | re.I)
+    return [
+        *("mmdebstrap", "--variant=minbase", f"--include={','.join(packages)}"),
+        *(f"--aptopt={line}" for line in settings),
+        *(suite, str(place), f"deb {main} {suite} main", f"deb {security} {suite}-security main"),
+    ]
+
+
+@contextmanager
+def fresh_root(suite: str, packages: Sequence[str] = ("git",), keep: bool = False) -> Iterator[Path]:
+    """A minimal Debian of a suite with a clone of what is committed here in /home/vlwp."""
+    root = Path(tempfile.mkdtemp(prefix="fresh.", dir=BUILD))
+    root.chmod(0o755)
+    try:
+        step(f"making a minimal {suite}", "fresh-root", _make(root, suite, packages), about=60)
+        (root / "etc/resolv.conf").unlink(missing_ok=True)
+        shutil.copy("/etc/resolv.conf", root / "etc/resolv.conf")
+        if proc.call(["git", "clone", "-q", "--no-hardlinks", TOP, root / "home/vlwp"]):
+            raise Died(f"{TOP}: cannot clone this repository")
+        yield root
+    finally:
+        if keep:
+            say(f"the fresh system is in {root}")
+        else:
+            proc.call(["rm", "-rf", "--one-file-system", "--", root])
+
+
+def enter(root: Path, script: str) -> list[str]:
+    """The command that runs a shell script in a root as the whole world."""
+    name_spaces = ["unshare", "--mount", "--pid", "--ipc", "--uts", "--fork", "--kill-child"]
+    return [*name_spaces, str(ENTER), str(root), script]

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Guests, hypervisors in guests and user space that do what they can to make LWP write where it must not, in the
+nested lab."""
+
+import argparse
+import re
+from dataclasses import replace
+
+from lab.common.places import KVM_PROGRAMS
+from lab.common.say import Died, say
+from lab.guest.vm import run_directory
+from lab.nested import l1, programs
+from lab.start import deps
+from lab.testing import seeds
+
+PROGRAM = "kvm_hostile"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """What it takes."""
+    parser.add_argument("seconds", nargs="?", type=_seconds, default=600, metavar="SECONDS", help="how long (600)")
+    parser.add_argument("seed", nargs="?", type=_seed, metavar="SEED", help="of the guests (default: drawn)")
+
+
+def _seconds(text: str) -> int:
+    if not re.fullmatch(r"[1-9]\d*", text):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of seconds")
+    return int(text)
+
+
+def _seed(text: str) -> int:
+    if not re.fullmatch(r"\d+", text):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number")
+    return int(text)
+
+
+def main(args: argparse.Namespace) -> None:
+    """The command."""
+    deps.ensure()
+    l1.prepare()
+    seed = seeds.draw() if args.seed is None else args.seed
+    say(f"hostile guests for {args.seconds} s, seed {seed} ...")
+    lab = replace(programs.run_of(PROGRAM).lab(), limit=None)
+    with run_directory() as run:
+        status = l1.boot(lab, run, [KVM_PROGRAMS / PROGRAM, str(args.seconds), str(seed)])
+    if status:
+        raise Died(f"a hostile guest has got through; again with: ./vlwp soak hostile {args.seconds} {seed}")

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Build what is out of date; without a name, everything that 'run' needs.
+
+  VLWP_QEMU_TARBALL=FILE: take an upstream tarball of QEMU's base instead of Debian's source
+  VLWP_BUILD_DIR=DIR: build there instead of in ./build
+  VLWP_JOBS=N: the number of compilers at once instead of one a processor"""
+
+import argparse
+from collections.abc import Callable
+
+from lab.building import kernel, linux, qemu, tools
+from lab.start import deps
+
+PARTS: dict[str, tuple[Callable[[], None], str]] = {
+    "qemu": (qemu.build, "QEMU with LWP"),
+    "qemu-base": (lambda: qemu.build("base"), "the same QEMU without LWP, for comparisons"),
+    "guest": (kernel.build, "the guest's kernel and initramfs"),
+    "tools": (tools.build, "lwprun, lwpctl, the programs that run in guests"),
+    "kvm": (linux.build, "kvm.ko and kvm-amd.ko with LWP for the guests' stock kernel, in build/kvm"),
+}
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """What it takes."""
+    parts = "; ".join(f"{name}: {text}" for name, (_, text) in PARTS.items())
+    parser.add_argument("part", nargs="?", choices=tuple(PARTS), metavar="PART", help=parts)
+
+
+def main(args: argparse.Namespace) -> None:
+    """The command."""
+    deps.ensure()
+    for name in [args.part] if args.part else ["tools", "qemu", "guest"]:
+        PARTS[name][0]()

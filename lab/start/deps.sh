@@ -1,0 +1,103 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Install the Debian packages that this machine lacks, and nothing else. Debian 12 or 13. Needs root (or sudo) and
+# the network only when something is missing. It is shell because python3 may be what is missing.
+set -euo pipefail
+
+TOP=$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/../..
+LOG=${VLWP_BUILD_DIR:-$TOP/build}/log
+# The keyring holds the keys of the suites that build/apt reads from this version on.
+KEYRING_VERSION=2023.3+deb12u2
+
+say()
+{
+	echo "vlwp: $*" >&2
+}
+
+die()
+{
+	say "$@"
+	exit 1
+}
+
+# packages CODENAME: what fetching, building, running and testing need
+packages()
+{
+	local gcc=14
+
+	if [[ $1 == bookworm ]]; then
+		gcc=12
+	else
+		echo meson python3-pycotap
+	fi
+	# fetch and unpack
+	echo ca-certificates git patch cpio kmod xz-utils zstd
+	# compilers; the 32-bit libraries are for QEMU's option ROMs and for 32-bit tests
+	echo gcc g++ libc6-dev "lib32gcc-$gcc-dev" libc6-dev-i386 make ninja-build pkg-config
+	echo python3 python3-venv bison flex
+	# QEMU and its firmware
+	echo libglib2.0-dev libfdt-dev zlib1g-dev libattr1-dev libcap-ng-dev
+	echo seabios ipxe-qemu
+	# the recording and the report
+	echo libdw-dev libelf-dev libjson-c-dev
+	# what hosts and libvirt can do, and two libvirts for the test of migration (no service is started)
+	echo libvirt-dev libxml2-dev libvirt-clients libvirt-daemon libvirt-daemon-driver-qemu
+	# tests, and the programs that they profile
+	echo libcriterion-dev clang clang-format libclang-rt-dev llvm binutils gdb perl procps
+	# what the lab itself is checked with
+	echo shellcheck mypy flake8
+}
+
+# missing PACKAGE...: those that are not installed
+missing()
+{
+	comm -23 <(printf '%s\n' "$@" | sort -u) \
+		<(dpkg-query -W -f '${db:Status-Status} ${Package}\n' |
+			sed -n 's/^installed //p' | sort -u)
+}
+
+keyring_is_old()
+{
+	local version
+
+	version=$(dpkg-query -W -f '${Version}' debian-archive-keyring 2>/dev/null) || return 0
+	dpkg --compare-versions "$version" lt "$KEYRING_VERSION"
+}
+
+# apt TITLE LOG ARG...: an apt-get step that fails in one line
+apt()
+{
+	local title=$1 log=$LOG/$2 start=$SECONDS
+	shift 2
+
+	mkdir -p "$LOG" || die "cannot create $LOG: set VLWP_BUILD_DIR to a directory of yours"
+	say "$title ..."
+	"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -y -q -o DPkg::Lock::Timeout=600 \
+		-o Acquire::Retries=3 "$@" >"$log" 2>&1 </dev/null ||
+		die "$title: $(grep -m 1 -E '^E: ' "$log" || echo failed) (check the network; details in $log)"
+	((SECONDS - start < 2)) || say "$title: done in $((SECONDS - start)) s"
+}
+
+(($# == 0)) || {
+	say "deps takes no argument, got '$1'"
+	exit 2
+}
+[[ $(dpkg --print-architecture 2>/dev/null) == amd64 ]] || die "vlwp needs an amd64 Debian 12 or 13"
+codename=$(. /etc/os-release && echo "${VERSION_CODENAME-}")
+[[ $codename == bookworm || $codename == trixie ]] ||
+	die "this machine runs '${codename:-unknown}': vlwp needs Debian 12 (bookworm) or 13 (trixie)"
+read -r -a wanted <<<"$(packages "$codename" | tr '\n' ' ')"
+mapfile -t lacking < <(missing "${wanted[@]}")
+keyring_is_old && lacking=(debian-archive-keyring "${lacking[@]}")
+((${#lacking[@]})) || exit 0
+
+as_root=()
+if ((EUID)); then
+	command -v sudo >/dev/null ||
+		die "${#lacking[@]} packages are missing, and only root can install them: run './vlwp deps' as root once"
+	as_root=(sudo)
+fi
+say "missing packages: ${lacking[*]}"
+apt "reading the package lists" deps-update update
+apt "installing ${#lacking[@]} packages (about 2 min)" deps-install install --no-install-recommends "${lacking[@]}"

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Boot an LWP guest, profile PROGRAM in it, print its hot spots; without PROGRAM, a bundled one with a known mix of
+hot functions."""
+
+import argparse
+import getpass
+import shutil
+from pathlib import Path
+
+from lab.common import proc
+from lab.common.places import LINUX_PROGRAMS, LWPCTL, LWPRUN
+from lab.common.say import Died, say
+from lab.guest import machine
+from lab.guest.files import program, writable
+from lab.guest.vm import GUEST_SHARE, run_directory
+from lab.start import deps
+
+TAKES_PROGRAM = "program"
+
+# The bundled program is short, so that its truth can be counted instruction by instruction: it wants a short
+# interval, and a ring for all records of it.
+BUNDLED_OPTIONS = ["--event=instructions:191", "--ring-size=4M"]
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """What it takes."""
+    machine.add_options(parser)
+    parser.add_argument(
+        "--lwprun",
+        action="append",
+        default=[],
+        metavar="ARG",
+        help="an option for lwprun, which records (may be repeated; see its --help)",
+    )
+    parser.add_argument(
+        "--report",
+        action="append",
+        default=[],
+        metavar="ARG",
+        help="an option for lwpctl report, as --report=--json (may be repeated)",
+    )
+    parser.add_argument("--data", type=Path, metavar="FILE", help="keep the recorded data in FILE")
+
+
+def main(args: argparse.Namespace) -> int:
+    """The command."""
+    guest = machine.from_options(args)
+    if args.program:
+        program(args.program[0])
+    if args.data:
+        writable(args.data)
+    deps.ensure()
+    machine.prepare(guest)
+    options, profiled = args.lwprun, args.program
+    if not profiled:
+        profiled = [str(LINUX_PROGRAMS / "workload")]
+        options = options or BUNDLED_OPTIONS
+    with run_directory() as run:
+        if guest.accel == "kvm" and not guest.stats:
+            guest.stats = run / "stats"
+        memory = f"{guest.smp} processors, {guest.memory} MiB"
+        say(f"booting a guest ({memory}) that sees files as {getpass.getuser()} can read them ...")
+        record = [str(LWPRUN), *options, "-o", f"{GUEST_SHARE}/lwp.data", "--", *profiled]
+        status = machine.boot(guest, run, record)
+        data = run / "share/lwp.data"
+        if not data.is_file() or not data.stat().st_size:
+            raise Died(f"nothing was recorded: lwprun ended with status {status}")
+        if args.data:
+            shutil.copyfile(data, args.data)
+        name = args.data or ""  # the file in the private directory is nothing to the user
+        if proc.call([LWPCTL, "report", f"--name={name}", *args.report, data]):
+            return 1
+        if guest.accel == "kvm" and guest.stats:
+            print(machine.how_counted(guest.stats), flush=True)
+    if status:
+        raise Died(f"{profiled[0]} ended with status {status}")
+    return 0

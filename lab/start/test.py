@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Run the tests: all of them, the named PARTs, or of one PART the tests whose names are NAMEs (a name, a part of
+one, or a pattern as of a shell)."""
+
+import argparse
+import importlib
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+from lab.common.places import temporary
+from lab.common.report import Report
+from lab.common.say import Died, Skip, Usage, say
+from lab.start import deps
+from lab.testing.part import Case, Part, choose
+
+# In the order in which they run: fast ones first.
+PARTS = {
+    "unit": ("lab.testing.unit", "warnings, unit tests under sanitizers, fuzzers, style, the scripts"),
+    "flat": ("lab.testing.flat", "the bare-metal conformance tests in QEMU"),
+    "linux": ("lab.testing.linux", "programs in a Linux guest, and a profile beside the truth"),
+    "kvm": ("lab.testing.kvm", "LWP for KVM guests, in the nested lab"),
+    "migrate": ("lab.migrate.part", "save, restore and migrate guests with LWP; refuse what does not fit"),
+    "libvirt": ("lab.libvirt.part", "two hosts with libvirt: baseline, live migration, what is refused"),
+}
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """What it takes."""
+    parts = "; ".join(f"{name}: {text}" for name, (_, text) in PARTS.items())
+    parser.add_argument("words", nargs="*", metavar="PART [NAME...]", help=f"{parts}; all")
+    parser.add_argument("--list", action="store_true", help="name the tests with a line each, and run none")
+    parser.add_argument("--print", action="store_true", help="show the command line of each test, and run none")
+    parser.add_argument("--gdb", action="store_true", help="flat, linux: start one test's machine stopped, for gdb")
+    parser.add_argument("--keep", action="store_true", help="leave the files of a part that fails, and say where")
+
+
+def _wanted(words: list[str]) -> tuple[list[str], list[str]]:
+    """The parts and the names in the user's words."""
+    parts: list[str] = []
+    names: list[str] = []
+    for word in words:
+        if word == "all" and not names:
+            parts += PARTS
+        elif word in PARTS and not names:
+            parts.append(word)
+        elif parts:
+            names.append(word)
+        else:
+            raise Usage(f"test: no part '{word}'; there are: {' '.join(PARTS)} all")
+    if names and len(parts) > 1:
+        raise Usage(f"test: '{names[0]}': names of tests go after one part, not after {len(parts)}")
+    return parts or list(PARTS), names
+
+
+def _load(name: str) -> Part:
+    part: Part = importlib.import_module(PARTS[name][0]).PART
+    return part
+
+
+def _chosen(part: Part, name: str, names: list[str]) -> list[Case]:
+    part.prepare_names()
+    cases = choose(part.cases(), names)
+    if not cases:
+        raise Usage(f"test {name}: no test '{' '.join(names)}'; './vlwp test {name} --list' names them")
+    return cases
+
+
+def _debug(cases: list[Case], name: str) -> int:
+    able = [case for case in cases if case.gdb]
+    if len(able) != 1:
+        have = f"{len(able)} match" if able else f"no test of '{name}' that runs in a machine of its own matches"
+        raise Usage(f"test --gdb takes the name of one test of flat or linux; {have}")
+    gdb = able[0].gdb
+    assert gdb
+    with tempfile.TemporaryDirectory(prefix="vlwp-gdb.") as work:
+        return gdb(Report(Path(work)))
+
+
+def _run_part(name: str, names: list[str], keep: bool) -> tuple[Report, float]:
+    """Run a part; one that cannot say its sums counts as one failure, or as one skipped test."""
+    begin = time.monotonic()
+    try:
+        work = Path(tempfile.mkdtemp(prefix=f"vlwp-{name}."))
+    except OSError as err:
+        raise Died(f"cannot create a directory in {temporary()}: {err.strerror}") from err
+    work.chmod(0o755)
+    report = Report(work)
+    try:
+        part = _load(name)
+        cases = _chosen(part, name, names)
+        part.prepare()
+        part.run(cases, report)
+    except Skip as err:
+        report.skip(f"{name}: {err}")
+    except Died as err:
+        report.not_ok(f"{name}: {err}")
+    finally:
+        if keep and report.failed:
+            say(f"the files of '{name}' are in {work}")
+        else:
+            shutil.rmtree(work, ignore_errors=True)
+    return report, time.monotonic() - begin
+
+
+def main(args: argparse.Namespace) -> int:
+    """The command."""
+    parts, names = _wanted(args.words)
+    deps.ensure()
+    if args.gdb:
+        if len(parts) != 1 or parts[0] not in ("flat", "linux"):
+            raise Usage("test --gdb is for one test of flat or linux: ./vlwp test --gdb flat NAME")
+        part = _load(parts[0])
+        cases = _chosen(part, parts[0], names)
+        part.prepare()
+        return _debug(cases, parts[0])
+    if args.list or args.print:
+        for name in parts:
+            for case in _chosen(_load(name), name, names):
+                print(f"{name} {case.name}: {case.shown() if args.print else case.line}")
+        return 0
+    sums, lines = [0, 0, 0], []
+    for name in parts:
+        print(f"== test {name}", flush=True)
+        report, seconds = _run_part(name, names, args.keep)
+        for i, number in enumerate((report.passed, report.failed, report.skipped)):
+            sums[i] += number
+        lines.append(
+            f"{name:<10} {report.passed:5} passed, {report.failed} failed, {report.skipped} skipped, {seconds:.0f} s"
+        )
+    print("\n" + "\n".join(lines))
+    print(f"{sums[0]} passed, {sums[1]} failed, {sums[2]} skipped", flush=True)
+    return int(sums[1] != 0)

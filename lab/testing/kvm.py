@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""./vlwp test kvm: LWP for KVM guests, in the nested lab."""
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import partial
+
+from lab.building import tools
+from lab.common.beside import beside
+from lab.common.report import Check, Report
+from lab.common.say import SKIPPED, Stop
+from lab.nested import diff, flat, l1, linux_guest, lwpctl, programs, skid, tap
+from lab.nested.l1 import L1
+from lab.nested.programs import Run
+from lab.testing import seeds
+from lab.testing.flat import rows
+from lab.testing.part import Case, Part
+
+# Many times what a machine runs: one that hangs is a failure, not the end of the test.
+LAB = L1(smp=2, limit=1500)
+FLAT_LAB = replace(LAB, smp=1)
+ROW = "flat/"  # before the name of a row of the flat suite
+COUNTED = "flat-skid-0"
+# Rows of the flat suite that count and sample.
+COUNTING = "ire ire_edges ire_special ire_sweep budget bre bre_forms filters segments simultaneous ring random".split()
+PROGRAMS = {"0": 50, "500": 15}  # random ones, for each skid
+LWPCTL_CHECKS: tuple[tuple[str, str, Callable[[Check, L1], None]], ...] = (
+    ("refused-stock", "+lwp on a host without it fails with one line", lwpctl.refused),
+    (
+        "lwpctl-caps",
+        "lwpctl says the same of /dev/kvm and of QEMU with KVM, and it is what KVM announces",
+        lwpctl.same_caps,
+    ),
+    (
+        "lwpctl-without",
+        "lwpctl on a host without LWP, and on one without KVM, says so in one line",
+        lwpctl.without_lwp,
+    ),
+    ("delivery", "QEMU delivers promptly where KVM has counters", lwpctl.prompt_delivery),
+)
+
+
+def _exits_are_the_same(check: Check, run: Run) -> None:
+    """A guest that does not use LWP exits as often, and for the same reasons, as with the kernel's own modules."""
+    lines = []
+    for stock in (False, True):
+        place = check.work / f"{run.directory}-{'stock' if stock else 'ours'}"
+        status = l1.boot_logged(replace(run.lab(), stock=stock), place, run.command())
+        text = (place / "log").read_text(encoding="utf-8", errors="replace")
+        check.want(status == 0, f"{text}[status {status}]")
+        lines += [line for line in text.splitlines() if line.startswith("# exits")]
+    check.say("\n".join(lines))
+    check.want(len(lines) == 2 * int(run.args[0]) and all(":" in line for line in lines), "rounds are missing")
+    check.want(len(set(lines)) == 1, "they differ")
+
+
+def _shown(lab: L1, command: Sequence[str]) -> Callable[[], str]:
+    return lambda: l1.shown(lab, command)
+
+
+def _program(run: Run) -> Case:
+    shown = _shown(run.lab(), tap.command(run))
+    if run.result == "exits":
+        name = "a guest that does not use LWP exits as with stock modules"
+        return Case(run.name, run.line, lambda report: report.check(name, _exits_are_the_same, run), shown)
+    return Case(run.name, run.line, lambda report: tap.boot(report, run), shown)
+
+
+def _programs() -> list[Case]:
+    """The runs of the table; what takes its time comes last."""
+    order = ("tap", "exits", "seeded-tap")
+    return [_program(run) for run in sorted(programs.runs(), key=lambda run: order.index(run.result))]
+
+
+def _lwpctl(name: str, line: str, function: Callable[[Check, L1], None]) -> Case:
+    return Case(name, line, lambda report: report.check(line, function, LAB))
+
+
+def _same_in_both(report: Report) -> None:
+    name = "50 random programs leave the same records in TCG and KVM"
+    report.check(name, diff.same_records, diff.Programs(seeds.draw(), 0, 50), LAB, report.work / "diff")
+    diff.tell(report, name)
+
+
+def _same_when_late(report: Report, late: str, count: int) -> None:
+    name = f"skid {late}: {count} random programs leave the same records in TCG and KVM"
+    report.check(name, skid.same_programs, skid.SKIDS[late], diff.Programs(seeds.draw(), 0, count), LAB)
+    diff.tell(report, name)
+
+
+def _diff() -> list[Case]:
+    stepped = Case("diff", "50 random programs leave the same records in TCG and KVM", _same_in_both)
+    line = "{} random programs leave the same records in TCG and KVM whose counters interrupt late by {} instructions"
+    return [
+        stepped,
+        *(
+            Case(f"diff/skid-{late}", line.format(count, late), partial(_same_when_late, late=late, count=count))
+            for late, count in PROGRAMS.items()
+        ),
+    ]
+
+
+class _Guest:
+    """The checks in a Linux guest; two of them are about one profile."""
+
+    def __init__(self) -> None:
+        self.profile: linux_guest.Profile | None = None
+
+    def command(self, report: Report) -> None:
+        """A command."""
+        report.check("a command in a Linux guest under KVM", linux_guest.a_command)
+
+    def shares(self, report: Report) -> None:
+        """The profile."""
+        self.profile = linux_guest.Profile(report.work)
+        name = "a program in a Linux guest under KVM is profiled by the PMU, its shares are right"
+        report.check(name, self.profile.take)
+
+    def counted(self, report: Report) -> None:
+        """What it took."""
+        if not self.profile:
+            self.shares(report)
+        assert self.profile
+        report.check("that took one interrupt for each record, and hardly a step", self.profile.by_the_pmu)
+
+    def cases(self) -> list[Case]:
+        """All of them."""
+        return [
+            Case("guest", "a command in a Linux guest under KVM", self.command),
+            Case("guest/profile", "a program there is profiled by the PMU, its shares are right", self.shares),
+            Case("guest/pmu", "that takes one interrupt for each record, and hardly a step", self.counted),
+        ]
+
+
+def _flat(names: Sequence[str], report: Report) -> None:
+    """Rows of the flat suite; without names all."""
+    flat.run(report.work, names, FLAT_LAB)
+    flat.results(report, "flat suite", report.work / "flat/log")
+
+
+def _flat_counted(report: Report) -> None:
+    skid.run_flat(report.work, skid.SKIDS["0"], COUNTING, FLAT_LAB)
+    skid.flat_results(report, skid.SKIDS["0"])
+
+
+def _flat_rows() -> list[Case]:
+    stepped = [
+        Case(ROW + row.name, row.line(), partial(_flat, [row.name]), _shown(FLAT_LAB, flat.command([row.name])))
+        for row in rows()
+    ]
+    shown = _shown(skid.SKIDS["0"].lab(FLAT_LAB), skid.flat_command(COUNTING))
+    counted = "rows of the flat suite that count and sample, with counters"
+    return [*stepped, Case(COUNTED, counted, _flat_counted, shown)]
+
+
+class _FlatSuites:
+    """What runs on the other processor while the rest runs: all chosen rows of the flat suite in one L1, stepped; then
+    the rows that count, with counters."""
+
+    def __init__(self, cases: Sequence[Case], report: Report):
+        self.report = report
+        self.rows = [case.name.removeprefix(ROW) for case in cases if case.name.startswith(ROW)]
+        self.all = len(self.rows) == len(rows())
+        self.counted = any(case.name == COUNTED for case in cases)
+
+    def run(self) -> None:
+        """Run them."""
+        if self.rows:
+            flat.run(self.report.work, [] if self.all else self.rows, FLAT_LAB)
+        if self.counted:
+            skid.run_flat(self.report.work, skid.SKIDS["0"], COUNTING, FLAT_LAB)
+
+    def results(self) -> None:
+        """Report them."""
+        if self.rows:
+            flat.results(self.report, "flat suite", self.report.work / "flat/log")
+        if self.counted:
+            skid.flat_results(self.report, skid.SKIDS["0"])
+
+
+class Kvm(Part):
+    """The programs of kvm/tests, the series, lwpctl, random programs, a Linux guest, the flat suite."""
+
+    name = "kvm"
+
+    def prepare_names(self) -> None:
+        tools.build()
+
+    def prepare(self) -> None:
+        l1.prepare()
+
+    def cases(self) -> list[Case]:
+        from lab.series import checks
+
+        lwpctl_cases = [_lwpctl(*row) for row in LWPCTL_CHECKS]
+        return [*_programs(), *checks.cases(), *lwpctl_cases, *_diff(), *_Guest().cases(), *_flat_rows()]
+
+    def run(self, cases: Sequence[Case], report: Report) -> None:
+        """One after the other, and the flat suites beside them."""
+        suites = _FlatSuites(cases, report)
+        others = [case for case in cases if case.name != COUNTED and not case.name.startswith(ROW)]
+        with ExitStack() as stack:
+            if suites.rows or suites.counted:
+                stack.enter_context(beside(suites.run))
+            for case in others:
+                _run(case, report)
+        suites.results()
+
+
+def _run(case: Case, report: Report) -> None:
+    """Run a case; one that cannot be carried out does not end the others."""
+    try:
+        case.run(report)
+    except Stop as err:
+        if err.status == SKIPPED:
+            report.skip(f"{case.name}: {err}")
+        else:
+            report.not_ok(f"{case.name}: {err}")
+
+
+PART = Kvm()

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""./vlwp test linux: programs in a Linux guest: known code, threads, and a profile beside the truth."""
+
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from lab.building import kernel, qemu, tools
+from lab.common import proc
+from lab.common.places import LINUX_PROGRAMS, LWPCTL, TOP
+from lab.common.report import Check, Report, tee
+from lab.guest import machine
+from lab.guest.vm import run_directory
+from lab.testing import debug, guests, pmcbench, seeds
+from lab.testing.part import Case, Part, quoted
+
+VLWP = TOP / "vlwp"
+LINUXTESTS = LINUX_PROGRAMS / "linuxtests"
+WITH_COUNTERS = ("--smp=2", "--cpu=pmu=on,+perfctr-core,+perfmon-v2")
+SIZE = 4000  # thousand instructions: enough for 20,000 records, few enough to step through
+CONTEXTS = 10  # that the programs create, at least
+LOST = ("dropped", "evicted", "unreadable")
+
+
+def _programs() -> list[tuple[str, str]]:
+    """The test programs and a line about each, as linuxtests lists them."""
+    lines = proc.output([LINUXTESTS, "--list"]).splitlines()
+    return [(name, text.strip()) for name, _, text in (line.partition(" ") for line in lines)]
+
+
+def _guest_command(name: str) -> list[str]:
+    options = WITH_COUNTERS if name == "perf" else ("--smp=2",)
+    return proc.words([VLWP, "shell", *options, "--", LINUXTESTS, name])
+
+
+def _in_guest(report: Report, names: Sequence[str], options: Sequence[str]) -> None:
+    """Test programs in one guest; linuxtests counts."""
+    log = report.work / "linuxtests"
+    with (report.work / "log").open("a", encoding="utf-8") as errors:
+        tee([VLWP, "shell", *options, "--", LINUXTESTS, *names], log, stderr=errors)
+    report.add_closing(log.read_text(encoding="utf-8"), "linuxtests")
+
+
+def _programs_together(report: Report, names: Sequence[str]) -> None:
+    """Many threads are profiled, and none of their contexts is lost."""
+    stats = report.work / "stats"
+    _in_guest(report, names, ["--smp=2", f"--stats={stats}"])
+    report.check("contexts are created", _contexts_created, stats)
+    for how in LOST:
+        report.check(f"no context is {how}", _none_lost, stats, how)
+
+
+def _statistic(stats: Path, name: str) -> list[int]:
+    """The values of a statistic, one for each CPU."""
+    rows = (line.split() for line in stats.read_text(encoding="utf-8").splitlines())
+    return [int(value) for _, found, value in rows if found == name]
+
+
+def _contexts_created(check: Check, stats: Path) -> None:
+    created = _statistic(stats, "contexts-created")
+    check.say(f"created: {created}")
+    check.want(created and created[0] >= CONTEXTS, f"fewer than {CONTEXTS}")
+
+
+def _none_lost(check: Check, stats: Path, how: str) -> None:
+    lost = _statistic(stats, f"contexts-{how}")
+    check.say(f"{how}: {lost}")
+    check.want(lost == [0, 0], "wanted: two CPUs, none lost")
+
+
+def _pmcbench(report: Report) -> None:
+    if report.check("pmcbench measures in a guest with counters", pmcbench.tables, report.work):
+        name = "four NOPs are 4 instructions and no branch, by RDPMC and in LWP's records"
+        report.check(name, pmcbench.right, report.work)
+
+
+class Truth:
+    """The truth about the workload, counted on this machine meanwhile: it executes the same instructions everywhere."""
+
+    def __init__(self, work: Path, seed: int, size: int = SIZE):
+        self.work, self.words = work, [str(LINUX_PROGRAMS / "workload"), str(seed), str(size)]
+        script = 'exec "$0" "$@" 3>"$TRUTH" >"$TRUTH.log" 2>&1'
+        command = ["bash", "-c", script, str(LINUX_PROGRAMS / "steptruth"), *self.words]
+        self.child = proc.start(command, env={"TRUTH": str(work / "truth")}, stdin=subprocess.DEVNULL)
+
+    def shares_are_right(self, report: Report, check_name: str, *options: str) -> None:
+        """Profile the workload in a guest and compare the shares with the truth."""
+        profiled = report.check(check_name, self._profile)
+        if proc.wait(self.child):
+            report.not_ok("steptruth", (self.work / "truth.log").read_text(encoding="utf-8").splitlines()[-1:])
+        elif profiled:
+            shares = self.work / "shares"
+            tee([LINUX_PROGRAMS / "sharecheck", self.work / "truth", self.work / "report.json", *options], shares)
+            report.add_closing(shares.read_text(encoding="utf-8"), "sharecheck")
+
+    def _profile(self, check: Check) -> None:
+        options = ["--lwprun=--event=instructions:191", "--lwprun=--ring-size=4M", f"--data={self.work}/data"]
+        check.run([VLWP, "run", *options, "--", *self.words])
+        status, text = check.text([LWPCTL, "report", "--json", self.work / "data"])
+        (self.work / "report.json").write_text(text, encoding="utf-8")
+        check.want(status == 0, f"lwpctl ends with status {status}")
+
+
+def _profile(report: Report) -> None:
+    seed = seeds.draw()
+    report.line(f"workload: seed {seed}")
+    Truth(report.work, seed).shares_are_right(report, "the workload is profiled")
+
+
+class Linux(Part):
+    """Programs in guests, pmcbench, a profile, and what ./vlwp shell promises."""
+
+    name = "linux"
+
+    def prepare_names(self) -> None:
+        tools.build()
+
+    def prepare(self) -> None:
+        kernel.build()
+        qemu.ensure()
+
+    def cases(self) -> list[Case]:
+        programs = [
+            Case(f"programs/{name}", text, _one_program(name), quoted(_guest_command(name)), _gdb(name))
+            for name, text in _programs()
+        ]
+        own = [
+            Case("pmcbench", "pmcbench's tables are what its snippets are made of", _pmcbench),
+            Case("profile", "the profile of the workload has the shares of the truth", _profile),
+        ]
+        return [*programs, *own, *(_boot_case(*row) for row in guests.CHECKS)]
+
+    def run(self, cases: Sequence[Case], report: Report) -> None:
+        """Programs run together in one guest; those for counters in one that has them."""
+        names = [case.name.removeprefix("programs/") for case in cases if case.name.startswith("programs/")]
+        if len(names) > 1:
+            _programs_together(report, names)
+            if "perf" in names:
+                _in_guest(report, ["perf"], WITH_COUNTERS)
+        for case in cases:
+            if len(names) == 1 or not case.name.startswith("programs/"):
+                case.run(report)
+
+
+def _one_program(name: str) -> Callable[[Report], object]:
+    return lambda report: _in_guest(report, [name], WITH_COUNTERS if name == "perf" else ["--smp=2"])
+
+
+def _boot_case(name: str, line: str, function: Callable[..., None], args: tuple[object, ...]) -> Case:
+    return Case(f"guest/{name}", line, lambda report: report.check(line, guests.run, function, *args))
+
+
+def _gdb(name: str) -> Callable[[Report], int]:
+    """The program in a guest that waits for gdb, at the addresses that it has without randomisation."""
+
+    def run(report: Report) -> int:
+        program = LINUX_PROGRAMS / f"test_{name}"
+        with run_directory() as run_dir:
+            return debug.linux(machine.Machine(smp=1), program, run_dir, report.work)
+
+    return run
+
+
+PART = Linux()

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""./vlwp test unit: warnings, unit tests under sanitizers, fuzzers, style, citations, the lab itself."""
+
+import shutil
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from lab.building import meson, tools
+from lab.checks import cli, sources
+from lab.common import proc
+from lab.common.places import BUILD, TOP
+from lab.common.report import Check, Report, log_of, tail
+from lab.common.steps import jobs_count
+from lab.testing import fuzz, seeds
+from lab.testing.junit import tally
+from lab.testing.part import Case, Part, quoted
+
+ASAN = BUILD / "host-asan"
+SANITIZERS = {
+    "ASAN_OPTIONS": "detect_leaks=1",
+    "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
+}
+FUZZ = "fuzz"
+FUZZ_SECONDS = 20
+SHARE = 10  # of the faults that `soak mutants` has
+
+
+def _clean_build(check: Check, cc: str) -> None:
+    """Everything from scratch with warnings as errors."""
+    out = BUILD / f"host-clean-{cc}"
+    shutil.rmtree(out, ignore_errors=True)
+    check.run(meson.setup(out, ["--werror"], cc))
+    check.run(meson.ninja(out))
+
+
+def _sanitizer_build(check: Check) -> None:
+    if not meson.configured(ASAN):
+        check.run(meson.setup(ASAN, ["-Db_sanitize=address,undefined", "-Dtests=enabled"]))
+    check.run(meson.ninja(ASAN, "meson-test-prereq"))
+
+
+def _unit_tests(report: Report, names: Sequence[str] = ()) -> None:
+    """Every Criterion test is one test."""
+    if not report.check("the unit tests build with AddressSanitizer and UBSan", _sanitizer_build):
+        return
+    log = log_of("unit-tests")
+    with log.open("w", encoding="utf-8") as out:
+        command = ["meson", "test", "-C", str(ASAN), "--no-rebuild", "--print-errorlogs", *names]
+        status = proc.logged(command, out, env=SANITIZERS)
+    try:
+        passed, failed, skipped = tally(ASAN / "meson-logs/testlog.junit.xml")
+    except (OSError, ElementTree.ParseError) as err:
+        report.not_ok(f"the unit tests leave no result: {err} ({log})", tail(log))
+        return
+    report.add(passed, failed, skipped)
+    report.line(f"unit tests under sanitizers: {passed} passed, {failed} failed, {skipped} skipped", 8)
+    if status:
+        lines = [line for line in tail(log, 60) if " OK  " not in line]
+        if failed:
+            for line in lines:
+                report.line(line, 8)
+        else:
+            report.not_ok("a unit test program ended badly", lines)
+
+
+def _side_by_side(report: Report, fuzzers: Sequence[Case]) -> None:
+    if not report.check("the fuzzers build with clang", fuzz.compile_all):
+        return
+    with ThreadPoolExecutor(jobs_count()) as pool:
+        for done in [pool.submit(case.run, report) for case in fuzzers]:
+            done.result()
+
+
+def _mutants(check: Check) -> None:
+    """A share of `soak mutants`, drawn with a seed that the log tells."""
+    check.run([TOP / "vlwp", "soak", "mutants", f"--share={SHARE}"])
+
+
+def _fuzz(report: Report, target: str) -> None:
+    seed = seeds.draw()
+    report.check(f"fuzz: {target} on its corpus", fuzz.corpus, target)
+    report.check(
+        f"fuzz: {target} on fresh input for {FUZZ_SECONDS} s, seed {seed}", fuzz.fresh, target, FUZZ_SECONDS, seed
+    )
+
+
+def _test_programs() -> list[str]:
+    """The unit test programs that Meson knows, as SUITE names."""
+    if not meson.configured(ASAN):
+        return []
+    return sorted(set(proc.output(["meson", "test", "-C", ASAN, "--list"]).split("\n")) - {""})
+
+
+def _problems(name: str, find: Callable[[Path], list[str]]) -> Callable[[Report], object]:
+    return lambda report: report.check(name, lambda check: sources.problems(check, find(TOP)))
+
+
+class Unit(Part):
+    """What needs no guest."""
+
+    name = "unit"
+
+    def prepare_names(self) -> None:
+        tools.build()
+        meson.fetch()
+
+    def cases(self) -> list[Case]:
+        static = [
+            _case("build-gcc", "everything builds from scratch with warnings as errors", _clean_build, "gcc"),
+            _case("build-clang", "everything builds with clang and warnings as errors", _clean_build, "clang"),
+        ]
+        tests = [Case("tests", "all unit tests under AddressSanitizer and UBSan", _unit_tests)]
+        style = [
+            Case("style", "the tree follows .clang-format", sources.clang_format),
+            _case("licences", "every source file has its SPDX line", sources.spdx),
+            _case("shell", "the scripts are clean for bash and shellcheck, and short", sources.shell),
+            _case("python", "the lab's Python is typed and clean for the linter", sources.python),
+            _case("python-tests", "the unit tests of the lab's Python", sources.python_tests),
+            *_own_checks(),
+        ]
+        fuzzers = [_fuzz_case(target) for target in fuzz.targets()] or [Case(FUZZ, "all fuzzers", _all_fuzzers)]
+        last = [
+            _case("mutants", f"one of {SHARE} faults in the shared code turns its test red", _mutants),
+            Case("cli", "what ./vlwp says to bad input", cli.run),
+        ]
+        return [*static, *tests, *style, *fuzzers, *last, *self._programs()]
+
+    @staticmethod
+    def _programs() -> list[Case]:
+        """One case for each unit test program; `tests` runs them all."""
+        found = []
+        for line in _test_programs():
+            name = line.rpartition(" / ")[2]
+            command = quoted([*(f"{k}={v}" for k, v in SANITIZERS.items()), "meson", "test", "-C", ASAN, name])
+            found.append(Case(f"tests/{name}", line, _one_program(name), command))
+        return found
+
+    def run(self, cases: Sequence[Case], report: Report) -> None:
+        """A program that `tests` runs is not run again. Fuzzers run side by side."""
+        chosen = {case.name for case in cases}
+        fuzzers = [case for case in cases if case.name.startswith(f"{FUZZ}/")]
+        for case in cases:
+            if case in fuzzers:
+                if case is fuzzers[0]:
+                    _side_by_side(report, fuzzers)
+            elif not ("tests" in chosen and case.name.startswith("tests/")):
+                case.run(report)
+
+
+def _one_program(name: str) -> Callable[[Report], object]:
+    return lambda report: _unit_tests(report, [name])
+
+
+def _case(name: str, line: str, function: Callable[..., object], *args: object) -> Case:
+    return Case(name, line, lambda report: report.check(line, function, *args))
+
+
+def _fuzz_case(target: str) -> Case:
+    return Case(f"{FUZZ}/{fuzz.name_of(target)}", "its corpus, and fresh input", lambda report: _fuzz(report, target))
+
+
+def _all_fuzzers(report: Report) -> None:
+    if report.check("the fuzzers are configured", fuzz.configure):
+        _side_by_side(report, [_fuzz_case(target) for target in fuzz.targets()])
+
+
+def _own_checks() -> list[Case]:
+    """Checks that other rooms bring: functions that list problems."""
+    from lab.checks import citations  # pylint: disable=import-outside-toplevel
+    from lab.mutants import checks  # pylint: disable=import-outside-toplevel
+
+    name, again = "every citation and every test name in docs/ exists", "every fault of lab/mutants/ still applies"
+    return [
+        Case("citations", name, _problems(name, citations.problems)),
+        Case("faults", again, _problems(again, checks.problems)),
+    ]
+
+
+PART = Unit()
