@@ -11,24 +11,19 @@ from lab.common.report import Check
 from lab.common.steps import make_dir
 
 OUT = BUILD / "host-fuzz"
-OPTIONS = ("-Dfuzz=true", "-Db_sanitize=address,undefined", "-Db_lundef=false")
-
-
-def configure(check: Check) -> None:
-    """Configure the build of the fuzzers, with clang."""
-    if not meson.configured(OUT):
-        check.run(meson.setup(OUT, OPTIONS, "clang"))
+SETUP = meson.setup(OUT, ("-Dfuzz=true", "-Db_sanitize=address,undefined", "-Db_lundef=false"), "clang")
 
 
 def compile_all(check: Check) -> None:
-    """Build all fuzzers."""
-    configure(check)
+    """Build all fuzzers, with clang."""
+    if not meson.configured(OUT):
+        check.run(SETUP)
     check.run(meson.ninja(OUT, "build.ninja"))  # a target may be new
     check.run(meson.ninja(OUT, *targets()))
 
 
 def targets() -> list[str]:
-    """The fuzzers that this tree has, as Ninja knows them; none before configure()."""
+    """The fuzzers that this tree has, as Ninja knows them; none before its build directory is configured."""
     if not meson.configured(OUT):
         return []
     listing = proc.output(["ninja", "-C", OUT, "-t", "targets", "all"])

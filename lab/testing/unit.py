@@ -2,6 +2,7 @@
 """./vlwp test unit: warnings, unit tests under sanitizers, fuzzers, style, citations, the lab itself."""
 
 import shutil
+import subprocess
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,16 +13,18 @@ from lab.checks import cli, sources
 from lab.common import proc
 from lab.common.places import BUILD, TOP
 from lab.common.report import Check, Report, log_of, tail
-from lab.common.steps import jobs_count
+from lab.common.steps import jobs_count, step
 from lab.testing import fuzz, seeds
 from lab.testing.junit import tally
 from lab.testing.part import Case, Part, quoted
 
 ASAN = BUILD / "host-asan"
+ASAN_SETUP = meson.setup(ASAN, ["-Db_sanitize=address,undefined", "-Dtests=enabled"])
 SANITIZERS = {
     "ASAN_OPTIONS": "detect_leaks=1",
     "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
 }
+NO_KVM = ("--no-suite", "kvm")  # these programs need /dev/kvm with LWP: `test kvm` has them
 FUZZ = "fuzz"
 FUZZ_SECONDS = 20
 SHARE = 10  # of the faults that `soak mutants` has
@@ -36,8 +39,6 @@ def _clean_build(check: Check, cc: str) -> None:
 
 
 def _sanitizer_build(check: Check) -> None:
-    if not meson.configured(ASAN):
-        check.run(meson.setup(ASAN, ["-Db_sanitize=address,undefined", "-Dtests=enabled"]))
     check.run(meson.ninja(ASAN, "meson-test-prereq"))
 
 
@@ -47,7 +48,7 @@ def _unit_tests(report: Report, names: Sequence[str] = ()) -> None:
         return
     log = log_of("unit-tests")
     with log.open("w", encoding="utf-8") as out:
-        command = ["meson", "test", "-C", str(ASAN), "--no-rebuild", "--print-errorlogs", *names]
+        command = ["meson", "test", "-C", str(ASAN), "--no-rebuild", "--print-errorlogs", *NO_KVM, *names]
         status = proc.logged(command, out, env=SANITIZERS)
     try:
         passed, failed, skipped = tally(ASAN / "meson-logs/testlog.junit.xml")
@@ -87,10 +88,9 @@ def _fuzz(report: Report, target: str) -> None:
 
 
 def _test_programs() -> list[str]:
-    """The unit test programs that Meson knows, as SUITE names."""
-    if not meson.configured(ASAN):
-        return []
-    return sorted(set(proc.output(["meson", "test", "-C", ASAN, "--list"]).split("\n")) - {""})
+    """The unit test programs that Meson knows, as "PROJECT:SUITE / NAME"."""
+    listing = proc.output(["meson", "test", "-C", ASAN, "--list", *NO_KVM], stderr=subprocess.DEVNULL)
+    return sorted(line for line in set(listing.splitlines()) if " / " in line)
 
 
 def _problems(name: str, find: Callable[[Path], list[str]]) -> Callable[[Report], object]:
@@ -105,6 +105,9 @@ class Unit(Part):
     def prepare_names(self) -> None:
         tools.build()
         meson.fetch()
+        for name, out, command in (("unit tests", ASAN, ASAN_SETUP), ("fuzzers", fuzz.OUT, fuzz.SETUP)):
+            if not meson.configured(out):
+                step(f"configuring the {name}", f"{name.replace(' ', '-')}-configure", command, about=15)
 
     def cases(self) -> list[Case]:
         static = [
@@ -120,7 +123,7 @@ class Unit(Part):
             _case("python-tests", "the unit tests of the lab's Python", sources.python_tests),
             *_own_checks(),
         ]
-        fuzzers = [_fuzz_case(target) for target in fuzz.targets()] or [Case(FUZZ, "all fuzzers", _all_fuzzers)]
+        fuzzers = [_fuzz_case(target) for target in fuzz.targets()]
         last = [
             _case("mutants", f"one of {SHARE} faults in the shared code turns its test red", _mutants),
             Case("cli", "what ./vlwp says to bad input", cli.run),
@@ -159,11 +162,6 @@ def _case(name: str, line: str, function: Callable[..., object], *args: object) 
 
 def _fuzz_case(target: str) -> Case:
     return Case(f"{FUZZ}/{fuzz.name_of(target)}", "its corpus, and fresh input", lambda report: _fuzz(report, target))
-
-
-def _all_fuzzers(report: Report) -> None:
-    if report.check("the fuzzers are configured", fuzz.configure):
-        _side_by_side(report, [_fuzz_case(target) for target in fuzz.targets()])
 
 
 def _own_checks() -> list[Case]:
