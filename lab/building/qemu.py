@@ -39,6 +39,8 @@ def _configure(flavour: str, tree: Path, out: Path) -> list[str]:
     make_dir(out)
     options = [word for word in CONFIGURE if flavour != "full" or word not in FEW_DEVICES]
     flags = f"--extra-cflags={qemu_pch.FLAGS} {qemu_share.flags(SRC)}"
+    if flavour == "mutants":
+        options.append("--disable-werror")  # a fault may leave something unused
     debug = [] if os.environ.get("VLWP_QEMU_DEBUG") else ["--disable-debug-info"]
     return [str(tree / "configure"), f"--cc={compiler()}", f"--python={PYTHON}", flags, *debug, *options]
 
