@@ -63,6 +63,11 @@ def command(entry: dict[str, str], compiler: str) -> list[str]:
     return [*result, "-Werror", *(["-fsyntax-only"] if clang else ["-S", "-o", os.devnull])]
 
 
+def compiled(build: Path) -> bool:
+    """Is this a build directory in which QEMU was compiled?"""
+    return (build / "compile_commands.json").is_file()
+
+
 def problems(build: Path, compiler: str) -> list[str]:
     """What the compiler says, one string for each source that it refuses. Generated headers must be there."""
     commands = json.loads((build / "compile_commands.json").read_text())

@@ -44,7 +44,7 @@ def instructions(image: Path, mnemonic: str) -> list[str]:
 
 def announce(script: Path, port: int, lines: Sequence[str], hint: str) -> None:
     """Write the script for gdb and print the command line that uses it."""
-    text = "\n".join(["set pagination off", *lines, f"target remote 127.0.0.1:{port}"])
+    text = "\n".join(["set pagination off", f"target remote 127.0.0.1:{port}", *lines])
     script.write_text(text + "\n", encoding="utf-8")
     say("the machine is stopped; in another terminal:")
     print(f"    {quoted(['gdb', '-x', script])}", file=sys.stderr)

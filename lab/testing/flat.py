@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""./vlwp test flat: the bare-metal conformance tests in QEMU. flatrun runs and judges the rows."""
+"""./vlwp test flat: the bare-metal conformance tests in QEMU, whose rows flatrun runs and judges, and QEMU's part of
+LWP for the other compiler."""
 
 import re
 import subprocess
@@ -7,12 +8,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from lab.building import qemu, tools
+from lab.checks import qemu_warnings
+from lab.checks.sources import problems
 from lab.common import places, proc
 from lab.common.report import Report
 from lab.testing import debug
 from lab.testing.part import Case, Part, quoted
 
 TESTS = places.TOP / "guest-tests/flat/tests"
+CLANG = "compile-clang"
+CLANG_LINE = "QEMU's part of LWP compiles with clang and warnings as errors"
 IMAGE = places.HOST / "guest-tests/flat/flat.elf"
 
 
@@ -64,12 +69,16 @@ class Flat(Part):
         qemu.ensure()
 
     def cases(self) -> list[Case]:
-        return [Case(row.name, row.line(), _run(row), quoted(row.command), _gdb(row)) for row in rows()]
+        own = Case(CLANG, CLANG_LINE, _compiles_with_clang)
+        return [own, *(Case(row.name, row.line(), _run(row), quoted(row.command), _gdb(row)) for row in rows())]
 
     def run(self, cases: Sequence[Case], report: Report) -> None:
-        """All in one flatrun, which runs several at a time."""
-        everything = len(cases) == len(rows())
-        _flatrun([] if everything else only([case.name for case in cases]), report)
+        """All rows in one flatrun, which runs several at a time."""
+        names = [case.name for case in cases if case.name != CLANG]
+        if len(names) < len(cases):
+            _compiles_with_clang(report)
+        if names:
+            _flatrun([] if len(names) == len(rows()) else only(names), report)
 
 
 def _flatrun(options: Sequence[str], report: Report) -> None:
@@ -81,6 +90,15 @@ def _flatrun(options: Sequence[str], report: Report) -> None:
         report.line(last.rstrip("\n"))
     proc.wait(child)
     report.add_closing(last, "flatrun")
+
+
+def _compiles_with_clang(report: Report) -> None:
+    """gcc compiles all of QEMU with warnings as errors when it is built."""
+    out = qemu.out_dir("vlwp")
+    if qemu_warnings.compiled(out):
+        report.check(CLANG_LINE, lambda check: problems(check, qemu_warnings.problems(out, "clang")))
+    else:
+        report.skip(f"{CLANG_LINE}: VLWP_QEMU names another emulator, whose sources are not here")
 
 
 def _run(row: Row) -> Callable[[Report], object]:
