@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from lab.common import proc
+from lab.common.options import number
 from lab.common.places import KVM_PROGRAMS, LAB, LINUX_PROGRAMS
 from lab.common.say import Died
 from lab.guest import machine, vm
@@ -43,10 +44,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     late = "how late interrupts are, as pmu-skid (zen3)"
     parser.add_argument("skid", nargs="?", type=_skid, default="zen3", metavar="SKID", help=late)
     parser.add_argument(
-        "period", nargs="?", type=_number, default=10000, metavar="PERIOD", help="instructions for a record (10000)"
+        "period", nargs="?", type=number(1, 99999999), default=10000, metavar="PERIOD",
+        help="instructions for a record (10000)"
     )
     parser.add_argument(
-        "rounds", nargs="?", type=_number, default=200000, metavar="ROUNDS", help="of the bare guest's loop (200000)"
+        "rounds", nargs="?", type=number(1, 99999999), default=200000, metavar="ROUNDS",
+        help="of the bare guest's loop (200000)"
     )
     parser.add_argument("--exits", action="store_true", help="also show the reasons of the exits, which takes time")
 
@@ -56,12 +59,6 @@ def _skid(text: str) -> str:
         kinds = "a number, zen2, zen3 or adversarial, maybe with /N"
         raise argparse.ArgumentTypeError(f"the skid is {kinds}, not '{text}'")
     return text
-
-
-def _number(text: str) -> int:
-    if not re.fullmatch(r"[1-9]\d{0,7}", text):
-        raise argparse.ArgumentTypeError(f"'{text}' is not a number of 1 to 99999999")
-    return int(text)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 from lab.common import proc
+from lab.common.options import number
 from lab.common.report import CLOSING, tee
 from lab.common.say import Died
 from lab.common.steps import jobs_count
@@ -19,15 +20,12 @@ ROW = re.compile(r"^(\S.*?) +(\d+) +([\d.]+) +(\d+) +([\d.]+)$", re.MULTILINE)
 COLUMNS = ("guest", "downtime_ms", "downtime_ratio", "total_ms", "total_ratio")
 
 
-def _turns(text: str) -> int:
-    if not re.fullmatch(r"[1-9]\d?", text) or int(text) > MOST:
-        raise argparse.ArgumentTypeError(f"turns are 1 to {MOST}, got '{text}'")
-    return int(text)
-
-
 def add_options(parser: argparse.ArgumentParser) -> None:
     """What it takes."""
-    parser.add_argument("turns", nargs="?", type=_turns, default=5, metavar="TURNS", help=f"1 to {MOST} (default 5)")
+    parser.add_argument(
+        "turns", nargs="?", type=number(1, MOST), default=5, metavar="TURNS",
+        help=f"1 to {MOST} (default 5)",
+    )
     parser.add_argument("--json", action="store_true", help="print the results as JSON")
 
 

@@ -7,6 +7,7 @@ import argparse
 from lab.benches.output import add_json_option, show
 from lab.building import meson, qemu, tools
 from lab.common import places, proc
+from lab.common.options import number
 from lab.common.steps import step
 from lab.start import deps
 
@@ -14,16 +15,13 @@ PLUGIN = "tests/tcg/plugins/libinsn.so"
 ROW = r"^(?P<configuration>\S.*?) {2,}(?P<seconds>[0-9.]+) +(?P<ratio>[0-9.]+)$"
 
 
-def _number(text: str) -> str:
-    if not text.isdecimal() or not 1 <= int(text) <= 1000000:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a number from 1 to 1000000")
-    return text
-
-
 def add_options(parser: argparse.ArgumentParser) -> None:
     """What it takes."""
-    parser.add_argument("--turns", type=_number, metavar="N", help="how often each is measured; the least counts")
-    parser.add_argument("--rounds", type=_number, metavar="N", help="how long the load is")
+    parser.add_argument(
+        "--turns", type=number(1, 1000000), metavar="N",
+        help="how often each is measured; the least counts",
+    )
+    parser.add_argument("--rounds", type=number(1, 1000000), metavar="N", help="how long the load is")
     add_json_option(parser)
 
 
@@ -41,5 +39,5 @@ def main(args: argparse.Namespace) -> int:
     command += ["--plugin", base / PLUGIN]
     for name in ("turns", "rounds"):
         if getattr(args, name):
-            command += [f"--{name}", getattr(args, name)]
+            command += [f"--{name}", str(getattr(args, name))]
     return show("tcg", command, ROW, args.json)

@@ -2,23 +2,17 @@
 """What `test migrate` does, ten times as much: all PARTs (two hours and more), or the named ones."""
 
 import argparse
-import re
 import tempfile
 import time
 from pathlib import Path
 
+from lab.common.options import number
 from lab.common.report import Report
 from lab.migrate.runs import RUNS, execute, prepare
 from lab.start import deps
 from lab.testing import seeds
 
 NAMES = [run.name for run in RUNS]
-
-
-def _seed(text: str) -> int:
-    if not re.fullmatch(r"[0-9]{1,20}", text):
-        raise argparse.ArgumentTypeError(f"'{text}': a seed is a number of at most 20 digits")
-    return int(text)
 
 
 def _part(text: str) -> str:
@@ -30,7 +24,10 @@ def _part(text: str) -> str:
 def add_options(parser: argparse.ArgumentParser) -> None:
     """What it takes."""
     parser.add_argument("parts", nargs="*", type=_part, metavar="PART", help=" ".join(NAMES))
-    parser.add_argument("--seed", type=_seed, metavar="N", help="repeat the draws of a run that printed this seed")
+    parser.add_argument(
+        "--seed", type=number(0, 2**64 - 1, "a seed"), metavar="N",
+        help="repeat the draws of a run that printed this seed",
+    )
 
 
 def main(args: argparse.Namespace) -> int:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from lab.common.options import number
 from lab.common.places import TOP
 from lab.common.say import Died, Usage, say
 from lab.mutants.engine import Builder, Verdict, outcomes, sums
@@ -26,15 +27,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--list", action="store_true", help="show the faults and try none")
     parser.add_argument(
-        "--share", type=_positive, metavar="N", default=1, help="try a random Nth of the faults"
+        "--share", type=number(1, 1000), metavar="N", default=1, help="try a random Nth of the faults"
     )
     parser.add_argument("--seed", type=int, help="the seed that the choice begins with")
-
-
-def _positive(text: str) -> int:
-    if not re.fullmatch(r"[1-9]\d*", text):
-        raise argparse.ArgumentTypeError("a number from 1 is needed")
-    return int(text)
 
 
 def select(args: argparse.Namespace, faults: FaultList) -> list[Fault]:

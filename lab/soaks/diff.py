@@ -2,9 +2,9 @@
 """Random programs in TCG and KVM, in the nested lab, whose records must not differ."""
 
 import argparse
-import re
 import sys
 
+from lab.common.options import SEED, number
 from lab.common.report import Check, Failure
 from lab.guest.vm import run_directory
 from lab.nested import diff, l1
@@ -14,15 +14,15 @@ from lab.testing import seeds
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """What it takes."""
-    parser.add_argument("seed", nargs="?", type=_number, metavar="SEED", help="of all programs (default: drawn)")
-    parser.add_argument("first", nargs="?", type=_number, default=0, metavar="FIRST", help="number of the first (0)")
-    parser.add_argument("count", nargs="?", type=_number, default=1000, metavar="COUNT", help="how many (1000)")
-
-
-def _number(text: str) -> int:
-    if not re.fullmatch(r"\d{1,9}", text):
-        raise argparse.ArgumentTypeError(f"'{text}' is not a number of at most 9 digits")
-    return int(text)
+    parser.add_argument(
+        "seed", nargs="?", type=number(0, SEED), metavar="SEED",
+        help="of all programs (default: drawn)",
+    )
+    parser.add_argument(
+        "first", nargs="?", type=number(0, SEED), default=0, metavar="FIRST",
+        help="number of the first (0)",
+    )
+    parser.add_argument("count", nargs="?", type=number(0, SEED), default=1000, metavar="COUNT", help="how many (1000)")
 
 
 def main(args: argparse.Namespace) -> int:

@@ -2,10 +2,10 @@
 """Fuzz each target, or those named, for its share of the time; findings stay in build/fuzz/TARGET."""
 
 import argparse
-import re
 from pathlib import Path
 
 from lab.building import meson
+from lab.common.options import number
 from lab.common.places import temporary
 from lab.common.report import Report
 from lab.common.say import Usage, say
@@ -13,16 +13,13 @@ from lab.start import deps
 from lab.testing import fuzz, seeds
 
 
-def _hours(text: str) -> int:
-    if not re.fullmatch(r"[1-9]\d{0,3}", text):
-        raise argparse.ArgumentTypeError("the time is 1 to 9999 hours")
-    return int(text)
-
-
 def add_options(parser: argparse.ArgumentParser) -> None:
     """What it takes."""
     parser.add_argument("targets", nargs="*", metavar="TARGET", help="as fuzz_guest; default all")
-    parser.add_argument("--hours", type=_hours, default=8, metavar="N", help="of all together (default 8)")
+    parser.add_argument(
+        "--hours", type=number(1, 9999, "a time in hours"), default=8, metavar="N",
+        help="of all together (default 8)",
+    )
 
 
 def main(args: argparse.Namespace) -> int:

@@ -3,9 +3,9 @@
 nested lab."""
 
 import argparse
-import re
 from dataclasses import replace
 
+from lab.common.options import number, seed
 from lab.common.places import KVM_PROGRAMS
 from lab.common.say import Died, say
 from lab.guest.vm import run_directory
@@ -18,20 +18,11 @@ PROGRAM = "kvm_hostile"
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """What it takes."""
-    parser.add_argument("seconds", nargs="?", type=_seconds, default=600, metavar="SECONDS", help="how long (600)")
-    parser.add_argument("seed", nargs="?", type=_seed, metavar="SEED", help="of the guests (default: drawn)")
-
-
-def _seconds(text: str) -> int:
-    if not re.fullmatch(r"[1-9]\d*", text):
-        raise argparse.ArgumentTypeError(f"'{text}' is not a number of seconds")
-    return int(text)
-
-
-def _seed(text: str) -> int:
-    if not re.fullmatch(r"\d+", text):
-        raise argparse.ArgumentTypeError(f"'{text}' is not a number")
-    return int(text)
+    parser.add_argument(
+        "seconds", nargs="?", type=number(1, 10**6, "a time in seconds"), default=600, metavar="SECONDS",
+        help="how long (600)",
+    )
+    parser.add_argument("seed", nargs="?", type=seed, metavar="SEED", help="of the guests (default: drawn)")
 
 
 def main(args: argparse.Namespace) -> None:

@@ -3,12 +3,12 @@
 with prompt delivery."""
 
 import argparse
-import re
 import tempfile
 from pathlib import Path
 
 from lab.building import tools
 from lab.common import proc
+from lab.common.options import seed
 from lab.common.say import Died
 from lab.guest.machine import kvm_has_lwp
 from lab.nested import linux_guest
@@ -22,13 +22,7 @@ WAYS = (("step", "exact"), ("perf", "prompt"))
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """What it takes."""
-    parser.add_argument("seed", nargs="?", type=_seed, metavar="SEED", help="of the program (default: drawn)")
-
-
-def _seed(text: str) -> int:
-    if not re.fullmatch(r"\d+", text):
-        raise argparse.ArgumentTypeError(f"'{text}' is not a number")
-    return int(text)
+    parser.add_argument("seed", nargs="?", type=seed, metavar="SEED", help="of the program (default: drawn)")
 
 
 def main(args: argparse.Namespace) -> None:

@@ -3,10 +3,10 @@
 are the same but for those counted as overshoots: none at 0 and 500, at most 1% with zen2 and zen3."""
 
 import argparse
-import re
 from functools import partial
 
 from lab.common.beside import beside
+from lab.common.options import number, seed
 from lab.common.report import Report
 from lab.common.say import say
 from lab.guest.vm import run_directory
@@ -24,21 +24,12 @@ ROWS = ("[!l]*", "l[!e]*", "leaf", "leaf_[!c]*")
 def add_options(parser: argparse.ArgumentParser) -> None:
     """What it takes."""
     names = " ".join(SKIDS)
-    parser.add_argument("count", nargs="?", type=_count, default=1000, metavar="COUNT", help="random programs (1000)")
-    parser.add_argument("seed", nargs="?", type=_seed, metavar="SEED", help="of the programs (default: drawn)")
+    parser.add_argument(
+        "count", nargs="?", type=number(1, 99999), default=1000, metavar="COUNT",
+        help="random programs (1000)",
+    )
+    parser.add_argument("seed", nargs="?", type=seed, metavar="SEED", help="of the programs (default: drawn)")
     parser.add_argument("skids", nargs="*", type=_skid, metavar="SKID", help=f"as in pmu-skid (default: {names})")
-
-
-def _count(text: str) -> int:
-    if not re.fullmatch(r"[1-9]\d{0,4}", text):
-        raise argparse.ArgumentTypeError(f"'{text}' is not a number of 1 to 99999")
-    return int(text)
-
-
-def _seed(text: str) -> int:
-    if not re.fullmatch(r"\d{1,9}", text):
-        raise argparse.ArgumentTypeError(f"'{text}' is not a number of at most 9 digits")
-    return int(text)
 
 
 def _skid(text: str) -> Skid:

@@ -3,7 +3,9 @@
 
 import random
 
+from lab.common.options import SEED
+
 
 def draw() -> int:
-    """A seed of 30 bits."""
-    return random.SystemRandom().getrandbits(30)
+    """A seed that every command takes."""
+    return random.SystemRandom().randint(0, SEED)
