@@ -172,7 +172,6 @@ struct lwpdata_stats {
 	uint64_t rings_filled; /* threads with MissedEvents */
 	uint64_t rings_damaged; /* threads whose block the program overwrote */
 };
-#define LWPDATA_NR_STATS (sizeof(struct lwpdata_stats) / sizeof(uint64_t))
 
 /* Names of events as users write them ("instructions"); NULL for an id that has none. */
 const char *lwpdata_event_name(uint32_t event_id);

@@ -19,7 +19,7 @@ OVERVIEW_END = """
   ./vlwp COMMAND --help      its options; ./vlwp help bench, ./vlwp help soak
 
 VLWP_BUILD_DIR=DIR builds in DIR instead of ./build; VLWP_JOBS=N sets the
-number of compilers. README.md begins at the beginning.
+number of compilers. Start with README.md.
 exit status: 0 done, 1 failed, 2 usage, 77 skipped: something is missing"""
 
 

@@ -355,13 +355,6 @@ const char *symbols_name(const struct symbols *s, uint64_t offset)
 	return range ? s->list[range->item].name : NULL;
 }
 
-bool symbols_have_lines(const struct symbols *s)
-{
-	Dwarf_Addr bias;
-
-	return s->module && dwfl_module_getdwarf(s->module, &bias) != NULL;
-}
-
 bool symbols_line(const struct symbols *s, uint64_t offset, const char **file, int *line)
 {
 	uint64_t address;

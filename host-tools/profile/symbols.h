@@ -24,9 +24,6 @@ struct symbols *symbols_open_perf_map(struct lwpdata_bytes text);
 /* Why the file could not be used, in a few words; NULL if it could. */
 const char *symbols_problem(const struct symbols *symbols);
 
-/* Has it DWARF line tables? */
-bool symbols_have_lines(const struct symbols *symbols);
-
 /*
  * Name of what lies at an offset in the file (perf map: at an address); NULL if no symbol covers it.
  * Stubs of the procedure linkage table are called NAME@plt. The string lives as long as `symbols`.

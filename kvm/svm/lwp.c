@@ -72,16 +72,6 @@ static int svm_lwp_host_caps_init(u32 rev_id)
 	return lwp_caps_valid(caps) ? 0 : -EINVAL;
 }
 
-/*
- * The LWP that this host offers in a revision, LWP_REV_*. KVM_GET_SUPPORTED_CPUID does not announce
- * LWP state in the VMCB, because that takes virtual VMLOAD and VMSAVE away from the guest: user
- * space has to ask for it.
- */
-const struct lwp_caps *svm_lwp_host_caps(u32 rev)
-{
-	return &host_caps[rev];
-}
-
 int svm_lwp_hardware_setup(void)
 {
 	const struct lwp_caps *caps = &host_caps[LWP_REV_43724];

@@ -218,8 +218,9 @@ static int svm_lwp_emulate(struct kvm_vcpu *vcpu, bool ss)
 }
 
 /*
- * Before an instruction at CPL 3, with the lock held: store what is due. True: an exception was
- * queued, and the guest is not to be entered before it is injected.
+ * Before an instruction at CPL 3, with the lock held: store what is due, or retry a store that has
+ * raised #PF (43724-816). True: an exception was queued, and the guest is not to be entered before
+ * it is injected.
  */
 static bool svm_lwp_boundary(struct kvm_vcpu *vcpu)
 {

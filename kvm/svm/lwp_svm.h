@@ -225,7 +225,6 @@ void svm_lwp_reset(struct kvm_vcpu *vcpu);
 void svm_lwp_after_set_cpuid(struct kvm_vcpu *vcpu);
 int svm_lwp_get_msr(struct kvm_vcpu *vcpu, struct msr_data *msr);
 int svm_lwp_set_msr(struct kvm_vcpu *vcpu, struct msr_data *msr);
-const struct lwp_caps *svm_lwp_host_caps(u32 rev);
 u32 svm_lwp_refusal(struct kvm_vcpu *vcpu);
 void svm_lwp_update_avail(struct kvm_vcpu *vcpu);
 void svm_lwp_account(struct kvm_vcpu *vcpu);

@@ -15,8 +15,6 @@ from lab.common.places import BUILD, FIRMWARE, PYTHON, SRC
 from lab.common.say import Died
 from lab.common.steps import build_lock, compiler, fresh, hash_of, jobs_count, make_dir, need_space, stamp, step
 
-FLAVOURS = ("vlwp", "base", "full", "mutants")
-
 # The system emulator for x86-64 with the devices of qemu-patches/configs/vlwp.mak, and nothing that is not used here.
 # Trace points cost compile time and nobody reads them.
 CONFIGURE = (

@@ -82,16 +82,3 @@ void smp_wait(u32 cpu)
 		pause();
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 }
-
-void barrier_wait(struct barrier *b, u32 parties)
-{
-	u32 round = __atomic_load_n(&b->round, __ATOMIC_ACQUIRE);
-
-	if (__atomic_add_fetch(&b->arrived, 1, __ATOMIC_ACQ_REL) == parties) {
-		__atomic_store_n(&b->arrived, 0, __ATOMIC_RELAXED);
-		__atomic_store_n(&b->round, round + 1, __ATOMIC_RELEASE);
-		return;
-	}
-	while (__atomic_load_n(&b->round, __ATOMIC_ACQUIRE) == round)
-		pause();
-}

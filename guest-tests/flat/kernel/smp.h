@@ -25,10 +25,4 @@ static inline void smp_call(u32 cpu, void (*fn)(void *arg), void *arg)
 	smp_wait(cpu);
 }
 
-/* Meeting point of two processors: returns when `parties` processors have called it. */
-struct barrier {
-	u32 arrived, round;
-};
-void barrier_wait(struct barrier *b, u32 parties);
-
 #endif

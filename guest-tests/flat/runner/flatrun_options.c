@@ -30,8 +30,8 @@ static void usage(FILE *to)
 		"  --args WORDS       more words for the test, as 'seed=7 count=1000'\n"
 		"  --timeout-factor N stretch every time limit, 1..100 (nested machines)\n"
 		"\nThe last line is \"N passed, N failed, N skipped\", test points; a run that is broken is\n"
-		"called an error and counts as one failure. With VLWP_TALLY=FILE in the environment the three\n"
-		"numbers are also written there. Exit status: 0, 1 failures, 2 usage, 77 nothing to run with.\n");
+		"called an error and counts as one failure. Exit status: 0, 1 failures, 2 usage, 77 nothing to\n"
+		"run with.\n");
 }
 
 static _Noreturn void bad_usage(const char *what, const char *arg)

@@ -69,14 +69,14 @@ const struct run runs[] = {
 	{ "threshold", .cpu = LWP },
 	{ "threshold_fam15h", "threshold", FAM15H },
 	{ "os_threshold", "threshold", OS, "context=os", .needs = NEED_OS_CONTEXT },
-	/* Random programs; accelerators are compared by lab/diff.sh. */
+	/* Random programs: `./vlwp soak diff` compares accelerators. */
 	{ "diff", .cpu = NO_CLOCKS ",lwp-ptsc=off" },
 	/* Contexts found by the hypervisor. */
 	{ "context_auto", .cpu = LWP },
 	{ "context_verify", .cpu = LWP },
 	{ "context_many", .cpu = LWP },
 	{ "context_reset", .cpu = LWP, .resets = true },
-	/* The program that is moved about by lab/test-migrate. */
+	/* The program that `./vlwp test migrate` moves. */
 	{ "migrate", .cpu = LWP },
 	{ "context_smp", .cpu = LWP, .cpus = 2 },
 	{ "context_smp_3", "context_smp", LWP, .cpus = 3 },
