@@ -4,6 +4,8 @@ answers --help here, and nothing has been started by then."""
 
 import argparse
 import importlib
+import os
+import subprocess
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -111,15 +113,21 @@ def main(argv: Sequence[str]) -> int:
         if not argv:
             print(overview(), file=sys.stderr)
             return 2
-        if argv[0] in ("help", "-h", "--help"):
-            return _help(argv[1:])
-        return _find_and_call(argv)
+        try:
+            return _help(argv[1:]) if argv[0] in ("help", "-h", "--help") else _find_and_call(argv)
+        finally:
+            sys.stdout.flush()  # here, where a closed pipe and a full disk are told
     except Stop as stop:
         say(f"skipped: {stop}" if stop.status == 77 else str(stop))
         return stop.status
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # Python flushes once more when it ends
+        return 1
+    except (OSError, subprocess.SubprocessError) as err:
+        say(str(err))
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 1
     finally:
         proc.end_all()

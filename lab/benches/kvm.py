@@ -5,9 +5,12 @@ guest's own counter, in a bare guest and by perf in a Linux guest."""
 import argparse
 import re
 import subprocess
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import IO
 
+from lab.benches.output import Value, add_json_option, print_json, rows_of
 from lab.common import proc
 from lab.common.options import number
 from lab.common.places import KVM_PROGRAMS, LAB, LINUX_PROGRAMS
@@ -36,6 +39,8 @@ REASONS = {
     0x7C: "msr",
     0x400: "npf",
 }
+ROW = r"^(?P<how>[a-z]\S*(?: \S+)?) +(?P<samples>\d+) +(?P<exits>\d+) +(?:-|(?P<exits_per_sample>[\d.]+))"
+ROW += r" +(?P<slowdown>[\d.]+) +(?P<missed>\d+) +(?P<overshoots>\d+) +(?P<steps>\d+)$"
 REASON = re.compile(r"^\{ exit_reason: *(?:0x)?([0-9a-f]+) *\} *hitcount: *(\d+)")
 
 
@@ -52,6 +57,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="of the bare guest's loop (200000)"
     )
     parser.add_argument("--exits", action="store_true", help="also show the reasons of the exits, which takes time")
+    add_json_option(parser)
 
 
 def _skid(text: str) -> str:
@@ -110,6 +116,14 @@ class Table:
         name = "lwp prompt" if part.how == "lwp" else part.how
         return f"{name:<10} {part.samples:8} {part.exits:10} {cost:>12} {part.time / self.base.time:9.1f}"
 
+    def values(self, part: Part) -> dict[str, Value]:
+        """A row for programs, behind row()."""
+        found: dict[str, Value] = {"how": part.how, "samples": part.samples, "exits": part.exits}
+        if part.samples:
+            found["exits_per_sample"] = self.each[part.how]
+        found["slowdown"] = part.time / self.base.time
+        return found
+
     def end(self) -> list[str]:
         """What the numbers are, and perf beside LWP."""
         timers = "timers, and what is asked of the guest"
@@ -128,18 +142,30 @@ def reasons_line(part: Part) -> str:
     return ", ".join(["    exits", *counts])
 
 
-def _bare_guest(lab: L1, period: int, rounds: int, show: bool) -> None:
+def _bare_guest(lab: L1, period: int, rounds: int, show: bool, out: IO[str]) -> str:
+    """The costs in a guest without a system; the table is kept and shown on out. Result: the table."""
     options = ["--exits"] if show else []
+    lines = []
     with vm.run_directory() as run:
-        if l1.boot(lab, run, [KVM_PROGRAMS / "kvm_bench", *options, str(period), str(rounds)]):
+        command = [KVM_PROGRAMS / "kvm_bench", *options, str(period), str(rounds)]
+        child = l1.start(lab, run, command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+        assert child.stdout
+        for line in child.stdout:
+            print(line, end="", file=out, flush=True)
+            lines.append(line)
+        if proc.wait(child):
             raise Died("the bare guest has failed")
+    return "".join(lines)
 
 
-def _linux_guest(lab: L1, period: int, show: bool) -> None:
+def _linux_guest(lab: L1, period: int, show: bool, out: IO[str]) -> list[dict[str, Value]]:
+    """The costs in a Linux guest; the table is shown on out. Result: its rows."""
+    rows: list[dict[str, Value]] = []
     print(
         f"\na Linux guest: {MILLIONS} million instructions, a sample each {period}; "
         f"perf: as perf record takes them, in the guest\n"
         f"{'':<10} {'samples':>8} {'exits':>10} {'exits/sample':>12} {'slowdown':>9}",
+        file=out,
         flush=True,
     )
     guest = Machine("kvm", smp=1, memory=512, cpu="lwp-delivery=prompt,pmu=on,+perfctr-core")
@@ -150,20 +176,26 @@ def _linux_guest(lab: L1, period: int, show: bool) -> None:
         child = l1.start(lab, run, command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
         assert child.stdout
         for part in parts(child.stdout):
-            print(table.row(part), flush=True)
+            print(table.row(part), file=out, flush=True)
+            rows.append(table.values(part))
             if show:
-                print(reasons_line(part), flush=True)
+                print(reasons_line(part), file=out, flush=True)
         status = proc.wait(child)
-    print("\n".join(table.end()), flush=True)
+    print("\n".join(table.end()), file=out, flush=True)
     if status:
         raise Died("the Linux guest has failed")
+    return rows
 
 
 def main(args: argparse.Namespace) -> None:
     """The command."""
     deps.ensure()
     l1.prepare()
-    print(f"interrupts come late: {args.skid}", flush=True)
+    out = sys.stderr if args.json else sys.stdout
+    print(f"interrupts come late: {args.skid}", file=out, flush=True)
     lab = L1(cpu=f"EPYC,pmu=on,+perfctr-core,pmu-skid={args.skid}", kvm_amd="lwp_source=perf")
-    _bare_guest(lab, args.period, args.rounds, args.exits)
-    _linux_guest(lab, args.period, args.exits)
+    bare = rows_of(_bare_guest(lab, args.period, args.rounds, args.exits, out), ROW)
+    rows = [{"guest": "bare", **row} for row in bare]
+    rows += [{"guest": "linux", **row} for row in _linux_guest(lab, args.period, args.exits, out)]
+    if args.json:
+        print_json("kvm", rows)

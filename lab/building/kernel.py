@@ -112,7 +112,8 @@ def build() -> None:
         if fresh("guest", key) and (GUEST / "vmlinux").is_file():
             return
         need_space(800)
-        if not stamped("kernel"):
+        have = re.search(bases.linux_base().image_pattern, stamped("kernel"))
+        if not have or not (SYSROOT / "boot").is_dir():
             file = _fetch()
             step("unpacking the guest's kernel", "guest-unpack", lambda log: _unpack(file), about=15)
             stamp("kernel", file.name)

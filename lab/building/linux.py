@@ -43,14 +43,15 @@ def fetch() -> Linux:
     abi, version = kernel.version(), archive.package_version(kernel.package_file())
     linux = Linux(abi, version, SRC / f"linux-{version}", SRC / f"headers-{abi}")
     make_dir(SRC)
-    if not linux.headers.is_dir():
-        _fetch_headers(linux)
-    if not linux.pristine.is_dir():
-        source = bases.linux_base().source
-        say(f"downloading {source} (153 MB) ...")
-        file = archive.package(f"{source}={version}")
-        title = f"unpacking the source of KVM {version}"
-        step(title, "linux-unpack", lambda log: _unpack(file, linux.pristine), about=20)
+    with build_lock("linux-source"):
+        if not linux.headers.is_dir():
+            _fetch_headers(linux)
+        if not linux.pristine.is_dir():
+            source = bases.linux_base().source
+            say(f"downloading {source} (153 MB) ...")
+            file = archive.package(f"{source}={version}")
+            title = f"unpacking the source of KVM {version}"
+            step(title, "linux-unpack", lambda log: _unpack(file, linux.pristine), about=20)
     return linux
 
 

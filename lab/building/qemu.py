@@ -89,6 +89,7 @@ def build(flavour: str = "vlwp") -> None:
         inputs += ["vmcb", "kvm/engine", "qemu-patches"]
     with build_lock(f"qemu-{flavour}"):
         key = f"{hash_of(*inputs)} {os.environ.get('VLWP_QEMU_TARBALL', '')}"
+        key += " debug" if os.environ.get("VLWP_QEMU_DEBUG") else ""
         if fresh(f"qemu-{flavour}", key) and (out / "qemu-system-x86_64").is_file():
             return
         need_space(2500)

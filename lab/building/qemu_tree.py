@@ -12,7 +12,7 @@ from typing import IO
 from lab.common import archive, bases, proc
 from lab.common.places import DL, SRC, TOP
 from lab.common.say import Died
-from lab.common.steps import fresh, make_dir, stamp, step
+from lab.common.steps import build_lock, fresh, make_dir, stamp, stamped, step
 
 PATCHES = TOP / "qemu-patches"
 
@@ -37,6 +37,11 @@ def _unpack(tarball: Path, place: Path) -> None:
 
 def fetch() -> Path:
     """The unpacked pristine source, of VLWP_QEMU_TARBALL if the user names one."""
+    with build_lock("qemu-source"):  # all flavours have the same
+        return _fetch()
+
+
+def _fetch() -> Path:
     series = bases.qemu_base().series
     make_dir(SRC)
     given = os.environ.get("VLWP_QEMU_TARBALL")
@@ -44,7 +49,7 @@ def fetch() -> Path:
         tarball, name = Path(given), "upstream"
     else:
         found = [p for p in SRC.glob(f"qemu-{series}.*") if p.suffix != ".new"]
-        if found:
+        if found and stamped("qemu-source") in ("", bases.qemu_base().version):
             return max(found, key=lambda p: int(p.name.rpartition(".")[2]))
         version, name = wanted_version(), "qemu"
         step(
@@ -62,6 +67,8 @@ def fetch() -> Path:
     place = SRC / f"{name}-{match[1]}"
     if not place.is_dir():
         step(f"unpacking {tarball.name}", "qemu-unpack", lambda log: _unpack(tarball, place), about=15)
+    if not given:
+        stamp("qemu-source", bases.qemu_base().version)
     return place
 
 

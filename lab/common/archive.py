@@ -3,7 +3,6 @@
 addresses are those of the machine's apt configuration. The machine's own apt is not touched."""
 
 import fcntl
-import getpass
 import os
 import platform
 import re
@@ -14,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from lab.common import bases, proc
-from lab.common.places import BUILD, DL, LOG
+from lab.common.places import BUILD, DL, LOG, user_name
 from lab.common.say import Died, say
 from lab.common.steps import make_dir
 
@@ -67,7 +66,7 @@ def _apt(tool: str, *args: str) -> list[str]:
         "Dir::Etc::sourceparts": "-",
         "Dir::State::lists": STATE / "lists",
         "Dir::Cache": STATE / "cache",
-        "APT::Sandbox::User": getpass.getuser() if os.geteuid() else "root",
+        "APT::Sandbox::User": user_name(),
         "APT::Update::Error-Mode": "any",
         "Acquire::Languages": "none",
         "Acquire::Retries": "3",
@@ -96,7 +95,10 @@ def update() -> None:
 def query(tool: str, *args: str) -> str:
     """What apt-get or apt-cache prints on the private state; "" if it fails."""
     update()
-    run = subprocess.run(_apt(tool, *args), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
+    env = {**os.environ, "LC_ALL": "C.UTF-8", "LANGUAGE": ""}  # "Depends", in no other language
+    run = subprocess.run(
+        _apt(tool, *args), env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False
+    )
     return run.stdout if run.returncode == 0 else ""
 
 

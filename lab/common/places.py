@@ -2,12 +2,14 @@
 """Where things are: the repository, the build directory, what is built in it."""
 
 import os
+import pwd
 import tempfile
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[2]
 LAB = TOP / "lab"
 BUILD = Path(os.path.abspath(os.environ.get("VLWP_BUILD_DIR") or TOP / "build"))
+os.environ["VLWP_BUILD_DIR"] = str(BUILD)  # a ./vlwp that we start may be in another directory
 HOST = BUILD / "host"  # what Meson builds for this machine and for guests
 FIRMWARE = BUILD / "firmware"
 GUEST = BUILD / "guest"
@@ -22,6 +24,14 @@ LWPRUN = HOST / "guest-tools/lwprun"
 FLATRUN = HOST / "guest-tests/flat/flatrun"
 LINUX_PROGRAMS = HOST / "guest-tests/linux"
 KVM_PROGRAMS = HOST / "kvm/tests"
+
+
+def user_name() -> str:
+    """Who we are, as id -un says; the number if it has no name."""
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return str(os.geteuid())
 
 
 def qemu() -> Path:

@@ -14,6 +14,8 @@ from typing import IO, Any
 Word = str | Path
 PATIENCE = 10  # seconds between SIGTERM and SIGKILL
 
+_user = dict(os.environ)  # as we got it: meson.fetch() changes PATH and PYTHONPATH for builds
+
 _children: set["subprocess.Popen[Any]"] = set()
 _lock = threading.RLock()
 _over = False  # end_all() was called
@@ -34,13 +36,15 @@ def environment(extra: Mapping[str, str] | None) -> dict[str, str] | None:
 
 
 def start(
-    argv: Sequence[Word], *, env: Mapping[str, str] | None = None, **options: Any
+    argv: Sequence[Word], *, env: Mapping[str, str] | None = None, as_user: bool = False, **options: Any
 ) -> "subprocess.Popen[Any]":
-    """Start a child that end_all() ends; nothing starts after that. Options are those of subprocess.Popen."""
+    """Start a child that end_all() ends; nothing starts after that. as_user: with the user's own environment, which
+    guests get. Options are those of subprocess.Popen."""
+    whole = {**_user, **(env or {})} if as_user else environment(env)
     with _lock:
         if _over:
             raise _Over(f"{argv[0]} is not started: the program ends")
-        child = subprocess.Popen(words(argv), env=environment(env), **options)
+        child = subprocess.Popen(words(argv), env=whole, **options)
         _children.add(child)
     return child
 
@@ -73,6 +77,9 @@ def end(child: "subprocess.Popen[Any]") -> None:
 def end_all() -> None:
     """End every child that is still registered, for good."""
     global _over
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)  # a second Ctrl-C must not leave children behind
     with _lock:
         _over = True
         left = list(_children)
@@ -124,5 +131,6 @@ def _ended(number: int, _frame: FrameType | None) -> None:
 
 def end_on_signals() -> None:
     """Let SIGTERM and SIGHUP end this program as an exception does, so that children are ended."""
-    signal.signal(signal.SIGTERM, _ended)
-    signal.signal(signal.SIGHUP, _ended)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup ignores SIGHUP
+            signal.signal(number, _ended)

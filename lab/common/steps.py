@@ -148,9 +148,13 @@ def _run(argv: Sequence[proc.Word], log: IO[str], progress: _Progress, cwd: Path
         cwd=cwd,
     )
     assert child.stdout
-    for line in child.stdout:
-        log.write(line)
-        progress.line(line)
+    try:
+        for line in child.stdout:
+            log.write(line)
+            progress.line(line)
+    except BaseException:
+        proc.end(child)  # while the lock of this build is held
+        raise
     return proc.wait(child)
 
 

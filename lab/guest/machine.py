@@ -127,7 +127,7 @@ def boot(machine: Machine, run: Path, command: Sequence[str], **stdio: Any) -> i
     (as subprocess.Popen takes them)."""
     if machine.in_lab:
         return _boot_in_lab(machine, run, command, **stdio)
-    return proc.call(command_line(machine, run, command), env={"VLWP_SHARE": GUEST_SHARE}, **stdio)
+    return proc.call(command_line(machine, run, command), env={"VLWP_SHARE": GUEST_SHARE}, as_user=True, **stdio)
 
 
 def _boot_in_lab(machine: Machine, run: Path, command: Sequence[str], **stdio: Any) -> int:

@@ -6,14 +6,15 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from lab.building import kernel, qemu
 from lab.common import places, proc
+from lab.common.beside import side_by_side
 from lab.common.report import Report, tail, tee
-from lab.common.steps import jobs_count, make_dir
+from lab.common.steps import build_lock, jobs_count, make_dir
 from lab.guest.vm import GUEST_SHARE
 from lab.nested import l1
 from lab.testing.part import quoted
@@ -55,10 +56,9 @@ def prepare() -> None:
     l1.prepare()
     qemu.build("base")
     tree = INITRD.with_suffix(".root")
-    make_dir(tree)
-    shutil.copy(places.LINUX_PROGRAMS / "live", tree / "init")
-    make_dir(places.LOG)
-    with (places.LOG / "migrate-initrd").open("w", encoding="utf-8") as log:
+    make_dir(tree, places.LOG)
+    with build_lock("migrate"), (places.LOG / "migrate-initrd").open("w", encoding="utf-8") as log:
+        shutil.copy(places.LINUX_PROGRAMS / "live", tree / "init")
         kernel.pack(tree, INITRD, log)
 
 
@@ -129,13 +129,15 @@ def nested(run: Run, task: Task) -> None:
 
 def attributes(run: Run, task: Task) -> None:
     """In L1: damaged images and context arrays for KVM's attributes, and guests that run with them."""
-    l1.boot_logged(l1.L1(), task.work, inner(run, task.count, task.seed))
+    status = l1.boot_logged(l1.L1(), task.work, inner(run, task.count, task.seed))
     text = (task.work / "log").read_text(encoding="utf-8", errors="replace")
     task.report.line(text.rstrip("\n"))
     passed, failed = (len(re.findall(f"^{word}", text, re.MULTILINE)) for word in ("ok ", "not ok "))
     task.report.add(passed, failed, 0)
     if not re.search(r"^1\.\.", text, re.MULTILINE):
         task.report.not_ok(f"{run.name}: the test of KVM's attributes ended early")
+    elif status and not failed:
+        task.report.not_ok(f"{run.name}: status {status}: the kernel of L1 complains")
 
 
 def _host(role: str, other: str, run: Run, task: Task) -> None:
@@ -153,10 +155,7 @@ def _host(role: str, other: str, run: Run, task: Task) -> None:
 def pair(run: Run, task: Task) -> None:
     """Between two L1 machines that are linked."""
     roles = ("first", "second")
-    with ThreadPoolExecutor() as pool:
-        hosts = [pool.submit(_host, role, other, run, task) for role, other in (roles, roles[::-1])]
-        for host in hosts:
-            host.result()
+    side_by_side([partial(_host, role, other, run, task) for role, other in (roles, roles[::-1])], len(roles))
     for role in roles:
         log = task.work / role / "log"
         task.report.line(log.read_text(encoding="utf-8", errors="replace").rstrip("\n"))

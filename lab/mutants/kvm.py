@@ -18,6 +18,7 @@ from lab.guest import vm
 from lab.mutants import soak
 from lab.mutants.faults import KVM, Fault, Test
 from lab.nested import l1, programs
+from lab.start import deps
 
 PLAN = re.compile(r"^1\.\.", re.MULTILINE)
 LIMIT = 300  # seconds for a program; what hangs fails
@@ -88,6 +89,7 @@ def main(args: argparse.Namespace) -> int:
     faults = soak.select(args, KVM)
     if args.list:
         return soak.show(faults)
+    deps.ensure()
     l1.prepare()
     with build_lock("mutants-kvm"):
         builder = Kvm(BUILD / "mutants-kvm")

@@ -10,6 +10,8 @@ from lab.nested import l1
 from lab.nested.l1 import L1
 from lab.testing.flat import flatrun, only
 
+COMPLAINT = "nested lab: L1's kernel complains"  # in-l1.sh
+
 
 def command(rows: Sequence[str]) -> list[str]:
     """The command line of the suite, or of rows of it, in L1."""
@@ -30,3 +32,5 @@ def results(report: Report, name: str, log: Path) -> None:
     closings = list(CLOSING.finditer(text))
     if report.add_closing(text, name):
         report.line(f"{name}: {closings[-1][0]}")
+    if COMPLAINT in text:
+        report.not_ok(f"{name}: the kernel of L1 complains")

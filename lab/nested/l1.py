@@ -63,14 +63,14 @@ def shown(lab: L1, command: Sequence[proc.Word]) -> str:
 def start(lab: L1, run: Path, command: Sequence[proc.Word], **options: Any) -> "subprocess.Popen[Any]":
     """Start a command in L1, without a limit. Options are those of subprocess.Popen."""
     (run / "share").mkdir(parents=True, exist_ok=True)
-    return proc.start(command_line(lab, run, command), env={"VLWP_SHARE": vm.GUEST_SHARE}, **options)
+    return proc.start(command_line(lab, run, command), env={"VLWP_SHARE": vm.GUEST_SHARE}, as_user=True, **options)
 
 
 def boot(lab: L1, run: Path, command: Sequence[proc.Word], **stdio: Any) -> int:
     """Run a command in L1. Result: its exit status, 124 when it did not end within the limit."""
     (run / "share").mkdir(parents=True, exist_ok=True)
     line = command_line(lab, run, command)
-    return proc.call(line, env={"VLWP_SHARE": vm.GUEST_SHARE}, limit=lab.limit, **stdio)
+    return proc.call(line, env={"VLWP_SHARE": vm.GUEST_SHARE}, as_user=True, limit=lab.limit, **stdio)
 
 
 def boot_logged(lab: L1, run: Path, command: Sequence[proc.Word]) -> int:

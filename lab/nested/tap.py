@@ -42,7 +42,7 @@ def judge(report: Report, name: str, log: Path, status: int) -> None:
     report.add(tap.passed, tap.failed, 0)
     for line in tap.shown:
         report.line(line, 8)
-    if tap.complete and status <= 1:
+    if tap.complete and status == int(tap.failed > 0):  # 1 without a failed test: L1's kernel complains
         report.line(f"{name}: {tap.passed} of {tap.passed + tap.failed}")
     else:
         report.not_ok(f"{name} ended early", tail(log, 20))

@@ -3,9 +3,11 @@
 network only when something is missing."""
 
 import argparse
+import re
 
 from lab.common import proc
-from lab.common.places import LAB
+from lab.common.places import BUILD, LAB
+from lab.common.say import Died
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -21,6 +23,8 @@ def main(args: argparse.Namespace) -> int:
 
 def ensure() -> None:
     """What a command needs is installed; if it cannot be, the command ends here."""
+    if re.search(r"[\s:,]", str(BUILD)):
+        raise Died(f"{BUILD}: QEMU takes no directory with spaces, colons or commas: set VLWP_BUILD_DIR to another one")
     status = main(argparse.Namespace())
     if status:
         raise SystemExit(status)

@@ -3,12 +3,11 @@
 hot functions."""
 
 import argparse
-import getpass
 import shutil
 from pathlib import Path
 
 from lab.common import proc
-from lab.common.places import LINUX_PROGRAMS, LWPCTL, LWPRUN
+from lab.common.places import LINUX_PROGRAMS, LWPCTL, LWPRUN, user_name
 from lab.common.say import Died, say
 from lab.guest import machine
 from lab.guest.files import program, writable
@@ -59,18 +58,21 @@ def main(args: argparse.Namespace) -> int:
         if guest.accel == "kvm" and not guest.stats:
             guest.stats = run / "stats"
         memory = f"{guest.smp} processors, {guest.memory} MiB"
-        say(f"booting a guest ({memory}) that sees files as {getpass.getuser()} can read them ...")
+        say(f"booting a guest ({memory}) that sees files as {user_name()} can read them ...")
         record = [str(LWPRUN), *options, "-o", f"{GUEST_SHARE}/lwp.data", "--", *profiled]
         status = machine.boot(guest, run, record)
         data = run / "share/lwp.data"
         if not data.is_file() or not data.stat().st_size:
             raise Died(f"nothing was recorded: lwprun ended with status {status}")
         if args.data:
-            shutil.copyfile(data, args.data)
+            try:
+                shutil.copyfile(data, args.data)
+            except OSError as err:
+                raise Died(f"{args.data}: cannot write this file: {err.strerror}") from err
         name = args.data or ""  # the file in the private directory is nothing to the user
         if proc.call([LWPCTL, "report", f"--name={name}", *args.report, data]):
             return 1
-        if guest.accel == "kvm" and guest.stats:
+        if guest.accel == "kvm" and guest.stats and guest.stats.is_file():
             print(machine.how_counted(guest.stats), flush=True)
     if status:
         raise Died(f"{profiled[0]} ended with status {status}")

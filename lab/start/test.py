@@ -7,6 +7,7 @@ import importlib
 import shutil
 import tempfile
 import time
+import traceback
 from pathlib import Path
 
 from lab.common.places import temporary
@@ -61,10 +62,11 @@ def _load(name: str) -> Part:
 
 def _chosen(part: Part, name: str, names: list[str]) -> list[Case]:
     part.prepare_names()
-    cases = choose(part.cases(), names)
-    if not cases:
-        raise Usage(f"test {name}: no test '{' '.join(names)}'; './vlwp test {name} --list' names them")
-    return cases
+    cases = part.cases()
+    for word in names:
+        if not choose(cases, [word]):
+            raise Usage(f"test {name}: no test '{word}'; './vlwp test {name} --list' names them")
+    return choose(cases, names)
 
 
 def _debug(cases: list[Case], name: str) -> int:
@@ -96,6 +98,10 @@ def _run_part(name: str, names: list[str], keep: bool) -> tuple[Report, float]:
         report.skip(f"{name}: {err}")
     except Died as err:
         report.not_ok(f"{name}: {err}")
+    except Usage:
+        raise
+    except Exception as err:  # pylint: disable=broad-exception-caught
+        report.not_ok(f"{name} ended early: {err!r}", traceback.format_exc().splitlines())
     finally:
         if keep and report.failed:
             say(f"the files of '{name}' are in {work}")

@@ -44,7 +44,9 @@ def _remove_forgotten() -> bool:
     """DKMS forgets what is installed when it could not build it again."""
     found = False
     for module in Path("/lib/modules").glob("*/updates/dkms/kvm-amd.ko*"):
-        if not re.search("^lwp:", proc.output(["modinfo", "-F", "parm", module]), re.MULTILINE):
+        argv = ["modinfo", "-F", "parm", str(module)]
+        said = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False).stdout
+        if not re.search("^lwp:", said, re.MULTILINE):
             continue
         found = True
         for name in ("kvm.ko", "kvm-amd.ko"):

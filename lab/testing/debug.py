@@ -68,4 +68,4 @@ def linux(guest: machine.Machine, program: Path, run: Path, work: Path) -> int:
     lines = [f"add-symbol-file {program} -o {PIE_BASE:#x}", "hbreak main"]
     announce(script, port, lines, "'continue' boots the guest and stops in main() of the program")
     command = vm.vmrun(run, emulator, [str(program)], "--no-boot-limit")
-    return proc.call(command, env={"VLWP_SHARE": vm.GUEST_SHARE})
+    return proc.call(command, env={"VLWP_SHARE": vm.GUEST_SHARE}, as_user=True)

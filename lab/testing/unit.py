@@ -5,12 +5,13 @@ import shutil
 import subprocess
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from lab.building import meson, tools
 from lab.checks import cli, sources
 from lab.common import proc
+from lab.common.beside import side_by_side
 from lab.common.places import BUILD, TOP
 from lab.common.report import Check, Report, log_of, tail
 from lab.common.steps import jobs_count, step
@@ -69,9 +70,7 @@ def _unit_tests(report: Report, names: Sequence[str] = ()) -> None:
 def _side_by_side(report: Report, fuzzers: Sequence[Case]) -> None:
     if not report.check("the fuzzers build with clang", fuzz.compile_all):
         return
-    with ThreadPoolExecutor(jobs_count()) as pool:
-        for done in [pool.submit(case.run, report) for case in fuzzers]:
-            done.result()
+    side_by_side([partial(case.run, report) for case in fuzzers], jobs_count())
 
 
 def _mutants(check: Check) -> None:
