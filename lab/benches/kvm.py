@@ -147,7 +147,7 @@ def _bare_guest(lab: L1, period: int, rounds: int, show: bool, out: IO[str]) -> 
     options = ["--exits"] if show else []
     lines = []
     with vm.run_directory() as run:
-        command = [KVM_PROGRAMS / "kvm_bench", *options, str(period), str(rounds)]
+        command = [str(KVM_PROGRAMS / "kvm_bench"), *options, str(period), str(rounds)]
         child = l1.start(lab, run, command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
         assert child.stdout
         for line in child.stdout:
@@ -195,7 +195,7 @@ def main(args: argparse.Namespace) -> None:
     print(f"interrupts come late: {args.skid}", file=out, flush=True)
     lab = L1(cpu=f"EPYC,pmu=on,+perfctr-core,pmu-skid={args.skid}", kvm_amd="lwp_source=perf")
     bare = rows_of(_bare_guest(lab, args.period, args.rounds, args.exits, out), ROW)
-    rows = [{"guest": "bare", **row} for row in bare]
+    rows: list[dict[str, Value]] = [{"guest": "bare", **row} for row in bare]
     rows += [{"guest": "linux", **row} for row in _linux_guest(lab, args.period, args.exits, out)]
     if args.json:
         print_json("kvm", rows)
