@@ -29,8 +29,8 @@
 #define PMC_RETIRED_FAR 0xc6
 
 /*
- * The shortest period for which perf arms a counter. So an event with one left when its thread is
- * scheduled again comes one late.
+ * The shortest period for which perf arms a counter. A counter that has less left when its thread is
+ * scheduled again would interrupt late, so KVM reads it and steps the rest.
  */
 #define PERF_LEAST 2
 
@@ -254,12 +254,14 @@ static bool svm_lwp_perf_stop(struct kvm_vcpu *vcpu, u64 passed[LWP_KINDS])
 	return whole;
 }
 
+/* Has the event counted as far as perf can be trusted with the rest? */
 static bool svm_lwp_perf_passed(struct svm_lwp_perf *p, enum svm_lwp_perf_event n,
 				enum lwp_kind kind)
 {
 	u64 besides = kind == LWP_KIND_IRE ? svm_lwp_perf_besides(p) : 0;
+	u64 after = p->after[kind];
 
-	return p->after[kind] && svm_lwp_perf_reached(p->event[n], p->after[kind] + besides);
+	return after && svm_lwp_perf_reached(p->event[n], after - (PERF_LEAST - 1) + besides);
 }
 
 static bool svm_lwp_perf_interrupted(struct kvm_vcpu *vcpu)

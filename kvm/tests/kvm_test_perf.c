@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 #include "host_counters.h"
@@ -188,6 +189,44 @@ static void prompt_takes_one_interrupt_a_record(void)
 	vm_free(vm);
 }
 
+/*
+ * perf never arms a counter for one event. So a counter with one left would interrupt one late when its thread is
+ * scheduled again; KVM steps that event instead. Here the thread sleeps at each signal.
+ */
+#define SIXTHS 10000
+
+static void prompt_is_on_time_when_its_thread_is_preempted(void)
+{
+	struct itimerval each = { { 0, 200 }, { 0, 200 } }, never = { 0 };
+	u32 sleeps = 0, late = 0, i;
+	int stop;
+
+	begin_delivery(loop, loop_end, 1, 0);
+	block_init(vm, LWP_BIT(2), SIXTHS + 1);
+	event_each(2, 6);
+	setitimer(ITIMER_REAL, &each, NULL);
+	while ((stop = vm_run_interruptible(vm, v)) == VM_TIMEOUT) {
+		usleep(10);
+		sleeps++;
+	}
+	setitimer(ITIMER_REAL, &never, NULL);
+	is(stop, VM_DONE, "the program runs to its end");
+	ok(sleeps > 50, "its thread slept %u times", sleeps);
+	is(block_head(vm), SIXTHS, "each sixth of 60,001 instructions has a record");
+	/*
+	 * Due are numbers 6, 12, 18 ... at offset 11. The record names that one if it was stepped, else the one behind
+	 * it, at 13.
+	 */
+	for (i = 0; i < SIXTHS; i++) {
+		u64 offset = ring_record(vm, i).address - VM_CODE;
+
+		late += offset != 11 && offset != 13;
+	}
+	is(late, 0, "no record names a later instruction");
+	is(vm_stat(v, "lwp_missed"), 0, "none is missed");
+	vm_free(vm);
+}
+
 /* The margin is half of the skid: all records are late and counted as overshoots; the counts are true. */
 static void an_overshoot_is_counted(void)
 {
@@ -317,6 +356,8 @@ int main(int argc, char **argv)
 	prompt_takes_one_interrupt_a_record();
 	if (skid)
 		an_overshoot_is_counted();
+	else
+		prompt_is_on_time_when_its_thread_is_preempted();
 	the_margin_is_found();
 	without_a_counter_it_is_stepped();
 	prompt_steps_no_more_than_its_budget();

@@ -26,8 +26,9 @@ def _unit_test_exists(top: Path, test: Test) -> bool:
 
 
 def _kvm_test_exists(top: Path, test: Test) -> bool:
-    """A program of the table of kvm/tests; the lines of its TAP are known only when it runs."""
-    return f' "{test.program}" ' in _tokens(top / KVM_TABLE)
+    """A program of the table of kvm/tests, or PROGRAM/RUN; the lines of its TAP are known only when it runs."""
+    program, _, _ = test.program.partition("/")
+    return f' "{program}" ' in _tokens(top / KVM_TABLE)
 
 
 def _flat_row_exists(top: Path, test: Test) -> bool:

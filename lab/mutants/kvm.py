@@ -33,7 +33,8 @@ class Kvm:
         self.work, self.svm = work, work / "tree/arch/x86/kvm/svm"
         self.build_log, self.test_log = work / "build.log", work / "test.log"
         self.linux = linux.fetch()
-        self.runs = {run.program: run for run in programs.runs() if run.single}
+        runs = programs.runs()
+        self.runs = {run.title: run for run in runs} | {run.program: run for run in runs if run.single}
 
     def prepare(self, faults: Sequence[Fault]) -> None:
         """Make the copy, and see that every test that the faults name exists and passes."""

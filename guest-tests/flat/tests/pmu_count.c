@@ -108,6 +108,10 @@ static void test_events(void)
 	for (i = 0; i < PERF_COUNTERS; i++)
 		report_eq(pmu_stop((u32)i), 1000 + events[i].user, "six at once: %s",
 			  events[i].name);
+	pmu_start(1, PERF_INSNS | PERF_OS, 0);
+	report_eq(counted(PERF_INSNS | PERF_USR, pmc_code), 21,
+		  "IRET to CPL 3 is no instruction of CPL 3, also when another counter counts it");
+	report(pmu_stop(1) > 0, "the other counter counts it");
 	report_eq(counted(PERF_INSNS | PERF_USR, pmc_fault), 2,
 		  "a faulting instruction does not count");
 	report_eq(counted(PERF_FAR | PERF_USR, pmc_fault), 1, "its exception is a far transfer");
