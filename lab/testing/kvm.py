@@ -6,8 +6,11 @@ from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 
-from lab.building import tools
+from lab.building import linux, tools
+from lab.checks import kvm_warnings
+from lab.checks.sources import problems
 from lab.common.beside import beside
+from lab.common.places import KVM
 from lab.common.report import Check, Report
 from lab.common.say import SKIPPED, Stop
 from lab.nested import diff, flat, l1, linux_guest, lwpctl, programs, skid, tap
@@ -20,6 +23,8 @@ from lab.testing.part import Case, Part
 # Many times what a machine runs: one that hangs is a failure, not the end of the test.
 LAB = L1(smp=2, limit=1500)
 FLAT_LAB = replace(LAB, smp=1)
+CLANG = "compile-clang"
+CLANG_LINE = "KVM's part of LWP compiles with clang and warnings as errors"
 ROW = "flat/"  # before the name of a row of the flat suite
 COUNTED = "flat-skid-0"
 # Rows of the flat suite that count and sample.
@@ -75,6 +80,12 @@ def _programs() -> list[Case]:
 
 def _lwpctl(name: str, line: str, function: Callable[[Check, L1], None]) -> Case:
     return Case(name, line, lambda report: report.check(line, function, LAB))
+
+
+def _compiles_with_clang(report: Report) -> None:
+    """gcc compiles the modules with warnings as errors when they are built."""
+    headers = linux.fetch().headers_dir
+    report.check(CLANG_LINE, lambda check: problems(check, kvm_warnings.problems(KVM / "tree/arch/x86/kvm", headers)))
 
 
 def _same_in_both(report: Report) -> None:
@@ -194,7 +205,8 @@ class Kvm(Part):
         from lab.series import checks
 
         lwpctl_cases = [_lwpctl(*row) for row in LWPCTL_CHECKS]
-        return [*_programs(), *checks.cases(), *lwpctl_cases, *_diff(), *_Guest().cases(), *_flat_rows()]
+        clang = Case(CLANG, CLANG_LINE, _compiles_with_clang)
+        return [clang, *_programs(), *checks.cases(), *lwpctl_cases, *_diff(), *_Guest().cases(), *_flat_rows()]
 
     def run(self, cases: Sequence[Case], report: Report) -> None:
         """One after the other, and the flat suites beside them."""

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What clang warns of in KVM's part of LWP: svm/lwp*.c, the engine, and the files of KVM that the patches change.
+
+The headers are those of Debian's kernel, which gcc compiled. So the flags are the ones with which the modules were
+built, without those of code generation; nothing is linked."""
+
+import os
+import re
+import shlex
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+# Options of code generation are gcc's own in large part. These few change what the sources mean.
+MEANING = ("-fshort-wchar", "-funsigned-char", "-m64", "-mcmodel=kernel", "-fcf-protection=branch")
+# Kbuild switches these off for clang, or the kernel's own headers cause them.
+CLANG_ONLY = (
+    "-Wno-duplicate-decl-specifier",
+    "-Wno-frame-address",
+    "-Wno-gnu",
+    "-Wno-unknown-warning-option",
+)
+COMMAND = re.compile(r"^savedcmd_\S+ := (.*)$", re.MULTILINE)
+OURS = re.compile(r"/svm/lwp(_\w+\.c|\.c|/\w+\.c)$")
+CHANGED = ("svm/svm.c", "svm/nested.c", "svm/sev.c", "svm/avic.c", "x86.c", "cpuid.c", "lapic.c")
+
+
+def _words(saved: Path) -> list[str]:
+    found = COMMAND.search(saved.read_text(encoding="utf-8"))
+    return shlex.split(found[1]) if found else []
+
+
+def commands(kvm: Path) -> list[list[str]]:
+    """The compiler's command lines of our sources below arch/x86/kvm of a tree in which the modules were built."""
+    found = [words for saved in sorted(kvm.rglob(".*.o.cmd")) if (words := _words(saved))]
+    changed = tuple(f"/{name}" for name in CHANGED)
+    return [words for words in found if OURS.search(words[-1]) or words[-1].endswith(changed)]
+
+
+def _clang(words: list[str]) -> list[str]:
+    rest = [word for word in words[1:] if word in MEANING or not word.startswith(("-f", "-m", "-Wp,-MMD", "-pg"))]
+    output = rest.index("-o")
+    del rest[output], rest[output]
+    return ["clang", *rest, *CLANG_ONLY, "-Werror", "-fsyntax-only"]
+
+
+def problems(kvm: Path, headers: Path) -> list[str]:
+    """What clang says, one string for each source that it refuses."""
+
+    def says(words: list[str]) -> str:
+        done = subprocess.run(_clang(words), cwd=headers, text=True, capture_output=True, check=False)
+        return done.stderr if done.returncode else ""
+
+    found = commands(kvm)
+    if not any(OURS.search(words[-1]) for words in found):
+        return [f"{kvm}: no source of LWP was compiled here"]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return [text for text in pool.map(says, found) if text]
