@@ -40,8 +40,7 @@ def commands(kvm: Path) -> list[list[str]]:
 def _clang(words: list[str]) -> list[str]:
     rest = [word for word in words[1:] if word in MEANING or not word.startswith(("-f", "-m", "-Wp,-MMD", "-pg"))]
     output = rest.index("-o")
-    del rest[output], rest[output]
-    return ["clang", *rest, *CLANG_ONLY, "-Werror", "-fsyntax-only"]
+    return ["clang", *rest[:output], *rest[output + 2:], *CLANG_ONLY, "-Werror", "-fsyntax-only"]
 
 
 def problems(kvm: Path, headers: Path) -> list[str]:
