@@ -39,7 +39,7 @@ SOAKS = (
     Command("skid", "the same with counters that interrupt late", "lab.soaks.skid"),
     Command("hostile", "guests that try to make LWP write where it must not", "lab.soaks.hostile"),
     Command("kvm-linux", "a profile in a Linux guest under KVM, beside the truth", "lab.soaks.kvm_linux"),
-    Command("kvm-debug", "kvm/tests on a kernel with KASAN, UBSAN and lockdep", "lab.soaks.kvm_debug"),
+    Command("kvm-debug", "kvm/tests on kernels with KASAN, with PREEMPT_RT, with KCSAN", "lab.soaks.kvm_debug"),
     Command("selftests", "the kernel's KVM selftests, stock modules beside ours", "lab.soaks.selftests"),
     Command("qemu", "QEMU's own tests on the patched QEMU", "lab.soaks.qemu"),
     Command("series", "both series on Debian's and upstream's sources", "lab.series.soak"),

@@ -29,8 +29,10 @@ esac
 }
 status=0
 "$@" || status=$?
-# Reports of lockdep, RCU, KASAN and of sleeping where one must not are all WARNINGs or BUGs.
-complaints=$(dmesg | grep -E 'BUG:|WARNING:|Oops|general protection|self-detected stall|INFO: .*(stall|blocked)|UBSAN:|refcount_t:' || true)
+# Reports of lockdep, RCU, KASAN and of sleeping where one must not are all WARNINGs or BUGs. A data race that KCSAN
+# reports is ours if it names one of our functions.
+complaints=$(dmesg | grep -E 'BUG:|WARNING:|Oops|general protection|self-detected stall|INFO: .*(stall|blocked)|UBSAN:|refcount_t:' |
+	awk '!/KCSAN:/ || /lwp/' || true)
 if [[ $complaints ]]; then
 	printf "nested lab: L1's kernel complains:\n%s\n" "$complaints"
 	dmesg | tail -n 60

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The tests of kvm/tests on a kernel with KASAN, UBSAN, lockdep and PROVE_RCU, with KVM as our series makes it built
-in: no splat."""
+"""The tests of kvm/tests on kernels that look for mistakes, with KVM as our series makes it built in: no splat. One has
+KASAN, UBSAN, lockdep and PROVE_RCU, one is PREEMPT_RT and tells who sleeps where that is forbidden, and one has
+KCSAN."""
 
 import argparse
 import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -11,7 +15,7 @@ from lab.building import kernel, linux
 from lab.common import proc
 from lab.common.places import BUILD, HOST, LAB, TOP
 from lab.common.report import Check, Report
-from lab.common.say import Died
+from lab.common.say import Died, Usage
 from lab.common.steps import build_lock, compiler, jobs_count, make_dir, need_space, step
 from lab.guest.vm import run_directory
 from lab.nested import l1, programs
@@ -20,13 +24,55 @@ from lab.nested.programs import Run
 from lab.start import deps
 
 WORK = BUILD / "kvm-debug"
-SOURCE, OUT = WORK / "source", WORK / "out"
+SOURCE = WORK / "source"
 CONFIG = LAB / "soaks/kvm-debug.config"
-WANTED = "KASAN UBSAN PROVE_LOCKING PROVE_RCU KVM KVM_AMD 9P_FS OVERLAY_FS VIRTIO_CONSOLE".split()
+# Of all kernels: what L1 needs and what is tested.
+WANTED = "PROVE_LOCKING DEBUG_ATOMIC_SLEEP KVM KVM_AMD 9P_FS OVERLAY_FS VIRTIO_CONSOLE".split()
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel to build: NAME, what CONFIG-NAME adds to CONFIG, and options that must then be set."""
+
+    name: str
+    about: str
+    wanted: tuple[str, ...]
+
+    @property
+    def work(self) -> Path:
+        """Its own folder: vmlinux and initramfs.cpio as l1 wants them."""
+        return WORK / self.name
+
+    @property
+    def out(self) -> Path:
+        """Where it is compiled."""
+        return self.work / "out"
+
+    @property
+    def configs(self) -> tuple[Path, Path]:
+        """The fragments over tinyconfig."""
+        return CONFIG, CONFIG.with_name(f"kvm-debug-{self.name}.config")
+
+    def make(self, *words: str) -> list[str]:
+        """A command of Kbuild's."""
+        return ["make", "-C", str(SOURCE), f"O={self.out}", *words]
+
+
+KERNELS = {
+    kernel_.name: kernel_
+    for kernel_ in (
+        Kernel("kasan", "KASAN, UBSAN, lockdep and PROVE_RCU", ("KASAN", "UBSAN", "PROVE_RCU")),
+        Kernel("rt", "PREEMPT_RT, lockdep and DEBUG_ATOMIC_SLEEP", ("PREEMPT_RT", "PROVE_RAW_LOCK_NESTING")),
+        Kernel("kcsan", "KCSAN: data races", ("KCSAN",)),
+    )
+}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """It takes none."""
+    """What it takes."""
+    names = ", ".join(f"{kernel_.name} ({kernel_.about})" for kernel_ in KERNELS.values())
+    parser.add_argument("kernels", nargs="*", metavar="KERNEL", help=f"which kernels, default all: {names}")
+    parser.add_argument("--only", metavar="TEXT", default="", help="only programs whose names contain TEXT")
 
 
 def _run(log: IO[str], *argv: proc.Word, **options: object) -> None:
@@ -49,68 +95,76 @@ def _lay_out(whole: Path, log: IO[str]) -> None:
             _run(log, "patch", "-d", SOURCE, *options, stdin=text)
 
 
-def _make(*words: str) -> list[str]:
-    return ["make", "-C", str(SOURCE), f"O={OUT}", *words]
-
-
-def _configure(log: IO[str]) -> None:
-    config = OUT / ".config"
-    _run(log, *_make("tinyconfig"))
-    _run(log, SOURCE / "scripts/kconfig/merge_config.sh", "-m", "-O", OUT, config, CONFIG)
-    _run(log, *_make("olddefconfig"))
+def _configure(it: Kernel, log: IO[str]) -> None:
+    config = it.out / ".config"
+    _run(log, *it.make("tinyconfig"))
+    _run(log, SOURCE / "scripts/kconfig/merge_config.sh", "-m", "-O", it.out, config, *it.configs)
+    _run(log, *it.make("olddefconfig"))
     lines = config.read_text(encoding="utf-8").splitlines()
-    for option in WANTED:
+    for option in (*WANTED, *it.wanted):
         if f"CONFIG_{option}=y" not in lines:
-            raise Died(f"CONFIG_{option} is not set")
+            raise Died(f"{it.name}: CONFIG_{option} is not set")
 
 
-def _pack(log: IO[str]) -> None:
+def _pack(it: Kernel, log: IO[str]) -> None:
     """The guest's init, and no module to load. The kernel starts by the way of the boot loaders: with KASAN the
     other, PVH, calls memcmp() before there is shadow memory."""
-    tree = WORK / "initramfs"
+    tree = it.work / "initramfs"
     make_dir(tree / "modules")
     (tree / "modules/order").write_text("", encoding="utf-8")
     shutil.copy2(HOST / "lab/guest/guest-init", tree / "init")
-    shutil.copy2(OUT / "arch/x86/boot/bzImage", WORK / "vmlinux")
-    kernel.pack(tree, WORK / "initramfs.cpio", log)
+    shutil.copy2(it.out / "arch/x86/boot/bzImage", it.work / "vmlinux")
+    kernel.pack(tree, it.work / "initramfs.cpio", log)
 
 
-def _build() -> None:
-    """The kernel and its initramfs."""
-    need_space(6000)
+def _build(kernels: Sequence[Kernel]) -> None:
+    """The kernels and their initramfs."""
+    need_space(6000 * len(kernels))
     base = linux.fetch()
     whole = linux.fetch_all(base)
     make_dir(WORK)
     title = f"laying out Linux {base.version} with the series"
     step(title, "kvm-debug-source", lambda log: _lay_out(whole, log))
-    step("configuring the kernel", "kvm-debug-configure", _configure)
-    compile_it = _make(f"CC={compiler()}", "-j", str(jobs_count()), "bzImage")
-    step("compiling the kernel", "kvm-debug-compile", compile_it)
-    step("packing its initramfs", "kvm-debug-pack", _pack)
+    for it in kernels:
+        make_dir(it.out)
+        log_name = f"kvm-debug-{it.name}"
+        step(f"configuring the kernel ({it.name})", f"{log_name}-configure", partial(_configure, it))
+        compile_it = it.make(f"CC={compiler()}", "-j", str(jobs_count()), "bzImage")
+        step(f"compiling the kernel ({it.name})", f"{log_name}-compile", compile_it)
+        step(f"packing its initramfs ({it.name})", f"{log_name}-pack", partial(_pack, it))
 
 
-def _lab(run: Run) -> L1:
+def _lab(it: Kernel, run: Run) -> L1:
     """The machine of a run, with kvm-amd's parameters on the kernel's command line."""
     parameters = " ".join(f"kvm_amd.{word}" for word in run.kvm_amd.split())
-    return L1(smp=2, memory=4096, cpu=run.cpu, kernel_dir=WORK, kernel_args=parameters)
+    return L1(smp=2, memory=4096, cpu=run.cpu, kernel_dir=it.work, kernel_args=parameters)
 
 
-def _passes(check: Check, run: Run) -> None:
+def _passes(check: Check, it: Kernel, run: Run) -> None:
     """The script that starts it in L1 looks for splats."""
-    place = check.work / run.directory
-    status = l1.boot_logged(_lab(run), place, run.command())
+    place = check.work / f"{it.name}-{run.directory}"
+    status = l1.boot_logged(_lab(it, run), place, run.command())
     check.say((place / "log").read_text(encoding="utf-8", errors="replace"))
     check.want(status == 0, f"it ends with status {status}")
 
 
-def main(_args: argparse.Namespace) -> int:
+def _chosen(args: argparse.Namespace) -> list[Kernel]:
+    unknown = [name for name in args.kernels if name not in KERNELS]
+    if unknown:
+        raise Usage(f"soak kvm-debug: there is no kernel '{unknown[0]}': {', '.join(KERNELS)}")
+    return [KERNELS[name] for name in args.kernels or KERNELS]
+
+
+def main(args: argparse.Namespace) -> int:
     """The command."""
+    kernels = _chosen(args)
     deps.ensure()
     l1.prepare()
     with build_lock("kvm-debug"), run_directory() as work:
-        _build()
+        _build(kernels)
         report = Report(work)
-        for run in programs.runs():
-            if run.single and run.result == "tap":
-                report.check(f"{run.program}: all pass, no splat", _passes, run)
+        for it in kernels:
+            for run in programs.runs():
+                if run.single and run.result == "tap" and args.only in run.program:
+                    report.check(f"{it.name}: {run.program}: all pass, no splat", _passes, it, run)
         return report.end()
