@@ -56,12 +56,16 @@ const struct svm_lwp_cpu *svm_lwp_cpu(void)
 	return &other;
 }
 
-/* Warn of counts that may be wrong. Counters that a hypervisor emulates have no errata. */
+/*
+ * Say which row it is, and warn of counts that may be wrong. Counters that a hypervisor emulates
+ * have no errata.
+ */
 void svm_lwp_cpu_warn(void)
 {
 	const struct svm_lwp_cpu *cpu = svm_lwp_cpu();
 	u64 ls_cfg;
 
+	pr_info("LWP: counters are treated as those of: %s\n", cpu->name);
 	if (boot_cpu_has(X86_FEATURE_HYPERVISOR))
 		return;
 	if (cpu->overcounts)

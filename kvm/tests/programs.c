@@ -28,6 +28,11 @@ const struct kvm_program kvm_programs[] = {
 		.runs = { { .cpu = CPU, .args = { "60" }, .smp = 2 } },
 	},
 	{
+		"kvm_lateness",
+		"how late the interrupts of counters come, in instructions",
+		.runs = { { .cpu = PMU SKID("zen3"), .kvm_amd = PERF } },
+	},
+	{
 		"kvm_test_abi",
 		"CPUID, MSRs, capability and attributes, bad input and refusals",
 		.runs = { { .cpu = CPU } },

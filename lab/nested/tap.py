@@ -32,7 +32,7 @@ def read(text: str) -> Tap:
         len(failed),
         any(line.startswith("1..") for line in lines),
         [lines[i] for i in shown],
-        [line for line in lines if re.match("# (seed|each )", line)],
+        [line for line in lines if re.match("# (seed|each |lateness |exact: )", line)],
     )
 
 

@@ -34,6 +34,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--list", action="store_true", help="name the tests with a line each, and run none")
     parser.add_argument("--print", action="store_true", help="show the command line of each test, and run none")
     parser.add_argument("--gdb", action="store_true", help="flat, linux: start one test's machine stopped, for gdb")
+    parser.add_argument("--here", action="store_true", help="kvm: on this machine's own /dev/kvm, with a report")
     parser.add_argument("--keep", action="store_true", help="leave the files of a part that fails, and say where")
 
 
@@ -55,8 +56,8 @@ def _wanted(words: list[str]) -> tuple[list[str], list[str]]:
     return parts or list(PARTS), names
 
 
-def _load(name: str) -> Part:
-    part: Part = importlib.import_module(PARTS[name][0]).PART
+def _load(name: str, here: bool = False) -> Part:
+    part: Part = importlib.import_module("lab.testing.kvm_here" if here else PARTS[name][0]).PART
     return part
 
 
@@ -80,7 +81,7 @@ def _debug(cases: list[Case], name: str) -> int:
         return gdb(Report(Path(work)))
 
 
-def _run_part(name: str, names: list[str], keep: bool) -> tuple[Report, float]:
+def _run_part(name: str, names: list[str], args: argparse.Namespace) -> tuple[Report, float]:
     """Run a part; one that cannot say its sums counts as one failure, or as one skipped test."""
     begin = time.monotonic()
     try:
@@ -90,7 +91,7 @@ def _run_part(name: str, names: list[str], keep: bool) -> tuple[Report, float]:
     work.chmod(0o755)
     report = Report(work)
     try:
-        part = _load(name)
+        part = _load(name, args.here)
         cases = _chosen(part, name, names)
         part.prepare()
         part.run(cases, report)
@@ -103,7 +104,7 @@ def _run_part(name: str, names: list[str], keep: bool) -> tuple[Report, float]:
     except Exception as err:  # pylint: disable=broad-exception-caught
         report.not_ok(f"{name} ended early: {err!r}", traceback.format_exc().splitlines())
     finally:
-        if keep and report.failed:
+        if args.keep and report.failed:
             say(f"the files of '{name}' are in {work}")
         else:
             shutil.rmtree(work, ignore_errors=True)
@@ -113,6 +114,8 @@ def _run_part(name: str, names: list[str], keep: bool) -> tuple[Report, float]:
 def main(args: argparse.Namespace) -> int:
     """The command."""
     parts, names = _wanted(args.words)
+    if args.here and parts != ["kvm"]:
+        raise Usage("test --here is for one part: ./vlwp test kvm --here")
     deps.ensure()
     if args.gdb:
         if len(parts) != 1 or parts[0] not in ("flat", "linux"):
@@ -123,13 +126,13 @@ def main(args: argparse.Namespace) -> int:
         return _debug(cases, parts[0])
     if args.list or args.print:
         for name in parts:
-            for case in _chosen(_load(name), name, names):
+            for case in _chosen(_load(name, args.here), name, names):
                 print(f"{name} {case.name}: {case.shown() if args.print else case.line}")
         return 0
     sums, lines = [0, 0, 0], []
     for name in parts:
         print(f"== test {name}", flush=True)
-        report, seconds = _run_part(name, names, args.keep)
+        report, seconds = _run_part(name, names, args)
         for i, number in enumerate((report.passed, report.failed, report.skipped)):
             sums[i] += number
         lines.append(

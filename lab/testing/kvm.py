@@ -13,7 +13,7 @@ from lab.common.beside import beside
 from lab.common.places import KVM
 from lab.common.report import Check, Report
 from lab.common.say import SKIPPED, Stop
-from lab.nested import diff, flat, l1, linux_guest, lwpctl, programs, skid, tap
+from lab.nested import diff, flat, here, l1, linux_guest, lwpctl, programs, skid, tap
 from lab.nested.l1 import L1
 from lab.nested.programs import Run
 from lab.testing import seeds
@@ -98,6 +98,18 @@ def _same_when_late(report: Report, late: str, count: int) -> None:
     name = f"skid {late}: {count} random programs leave the same records in TCG and KVM"
     report.check(name, skid.same_programs, skid.SKIDS[late], diff.Programs(seeds.draw(), 0, count), LAB)
     diff.tell(report, name)
+
+
+def _here() -> list[Case]:
+    rows = (
+        ("here", "test kvm --here tests a machine and reports on it", here.report),
+        ("here-stock", "test kvm --here says what is missing where KVM has no LWP", here.refused),
+    )
+    return [Case(name, line, partial(_checked, line, function)) for name, line, function in rows]
+
+
+def _checked(line: str, function: Callable[[Check], None], report: Report) -> None:
+    report.check(line, function)
 
 
 def _diff() -> list[Case]:
@@ -206,7 +218,8 @@ class Kvm(Part):
 
         lwpctl_cases = [_lwpctl(*row) for row in LWPCTL_CHECKS]
         clang = Case(CLANG, CLANG_LINE, _compiles_with_clang)
-        return [clang, *_programs(), *checks.cases(), *lwpctl_cases, *_diff(), *_Guest().cases(), *_flat_rows()]
+        own = [clang, *_programs(), *checks.cases(), *lwpctl_cases]
+        return [*own, *_here(), *_diff(), *_Guest().cases(), *_flat_rows()]
 
     def run(self, cases: Sequence[Case], report: Report) -> None:
         """One after the other, and the flat suites beside them."""
