@@ -29,8 +29,8 @@
 #define PMC_RETIRED_FAR 0xc6
 
 /*
- * The shortest period for which perf arms a counter. A counter that has less left when its thread is
- * scheduled again would interrupt late, so KVM reads it and steps the rest.
+ * The shortest period for which perf arms a counter. A counter that has less left when its thread
+ * is scheduled again would interrupt late, so KVM reads it and steps the rest.
  */
 #define PERF_LEAST 2
 

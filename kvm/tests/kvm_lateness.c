@@ -71,19 +71,19 @@ static int ascending(const void *a, const void *b)
 
 static void show(u32 *late, u32 n)
 {
-	u32 count[CLASSES + 1] = { 0 }, class, i;
+	u32 count[CLASSES + 1] = { 0 }, bin, i;
 
 	qsort(late, n, sizeof(*late), ascending);
 	for (i = 0; i < n; i++) {
-		for (class = 0; class < CLASSES && late[i] >= 1u << class; class ++)
+		for (bin = 0; bin < CLASSES && late[i] >= 1u << bin; bin++)
 			;
-		count[class]++;
+		count[bin]++;
 	}
 	diag("lateness of %u interrupts: median %u, 99%% %u, most %u instructions", n, late[n / 2],
 	     late[n * 99 / 100], late[n - 1]);
-	for (class = 0; class < CLASSES; class ++) {
-		if (count[class])
-			diag("lateness below %6u: %u", 1u << class, count[class]);
+	for (bin = 0; bin < CLASSES; bin++) {
+		if (count[bin])
+			diag("lateness below %6u: %u", 1u << bin, count[bin]);
 	}
 	if (count[CLASSES])
 		diag("lateness from %6u: %u", 1u << (CLASSES - 1), count[CLASSES]);

@@ -16,6 +16,7 @@ MEANING = ("-fshort-wchar", "-funsigned-char", "-m64", "-mcmodel=kernel", "-fcf-
 # Kbuild switches these off for clang, or the kernel's own headers cause them.
 CLANG_ONLY = (
     "-Wno-duplicate-decl-specifier",
+    "-Wno-enum-enum-conversion",
     "-Wno-frame-address",
     "-Wno-gnu",
     "-Wno-unknown-warning-option",

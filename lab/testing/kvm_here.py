@@ -88,10 +88,9 @@ class KvmHere(Part):
         return [Case(run.name, run.line, self._case(run), quoted(tap.command(run))) for run in _runs()]
 
     def run(self, cases: Sequence[Case], report: Report) -> None:
-        before = _kernel_log()
         for case in cases:
             case.run(report)
-        for line in _page(self.results, before):
+        for line in _page(self.results):
             report.line(line)
 
     def _case(self, run: Run) -> Callable[[Report], None]:
@@ -126,11 +125,11 @@ def _processor() -> list[str]:
     return [f"{name:<15}{found[name]}" for name in FACTS if name in found]
 
 
-def _page(results: Sequence[_Result], before: Sequence[str]) -> list[str]:
+def _page(results: Sequence[_Result]) -> list[str]:
     """The report: what machine this is, what KVM has measured, and every test."""
     names = sorted(path.name for path in PARAMETERS.glob("lwp*"))
     parameters = " ".join(f"{name}={value}" for name in names if (value := _parameter(name)))
-    log = _kernel_log() or before or ["(nothing, or this user must not read the kernel's log)"]
+    log = _kernel_log() or ["(nothing, or this user must not read the kernel's log)"]
     lines = ["", "---- LWP under KVM on this machine ----", *_processor()]
     lines += [f"{'kernel':<15}{os.uname().release}", f"{'kvm_amd':<15}{parameters}", "the kernel's log:"]
     lines += [f"    {re.sub(r'^.*?(kvm_amd|kvm-amd|LWP)', lambda m: m[1], line)}" for line in log]
