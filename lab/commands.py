@@ -24,6 +24,7 @@ BENCHES = (
     Command("tcg", "what LWP costs under TCG, beside unpatched QEMU", "lab.benches.tcg"),
     Command("kvm", "what a record costs under KVM, in the nested lab", "lab.benches.kvm"),
     Command("engine", "what counting and storing cost in the engine, in ns", "lab.benches.engine"),
+    Command("contexts", "what a switch of contexts costs, against their number, in ns", "lab.benches.contexts"),
     Command("migrate", "downtime and total time of a live migration", "lab.benches.migrate"),
 )
 
@@ -42,6 +43,7 @@ SOAKS = (
     Command("kvm-debug", "kvm/tests on kernels with KASAN, with PREEMPT_RT, with KCSAN", "lab.soaks.kvm_debug"),
     Command("selftests", "the kernel's KVM selftests, stock modules beside ours", "lab.soaks.selftests"),
     Command("qemu", "QEMU's own tests on the patched QEMU", "lab.soaks.qemu"),
+    Command("builds", "QEMU without TCG, for 32-bit processors, for programs, by clang", "lab.soaks.builds"),
     Command("series", "both series on Debian's and upstream's sources", "lab.series.soak"),
     Command("dkms", "install kvm in fresh Debian systems", "lab.soaks.dkms"),
 )

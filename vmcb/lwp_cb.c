@@ -36,13 +36,6 @@ u32 lwp_cb_min_ring(const struct lwp_caps *caps)
 	return (records ? records : 1) * caps->event_size;
 }
 
-u32 lwp_cb_slot_offset(const struct lwp_caps *caps, u32 slot)
-{
-	u32 first = caps->rev == LWP_REV_2007 ? LWP07_CB_FIXED_SIZE : caps->event_offset;
-
-	return first + slot * LWP_CB_SLOT_SIZE;
-}
-
 static u32 slot_interval_word(const struct lwp_caps *caps, const u8 *image, u32 slot)
 {
 	return lwp_get32(image + lwp_cb_slot_offset(caps, slot) + LWP_CB_SLOT_INTERVAL);
@@ -53,28 +46,15 @@ static u32 slot_counter_word(const struct lwp_caps *caps, const u8 *image, u32 s
 	return lwp_get32(image + lwp_cb_slot_offset(caps, slot) + LWP_CB_SLOT_COUNTER);
 }
 
-int lwp_cb_find_slot(const struct lwp_caps *caps, const u8 *image, u32 event_id)
+int lwp_cb_selected_slot(const struct lwp_caps *caps, const u8 *image, u32 event_id)
 {
-	const struct lwp_rev *rev = lwp_rev_get(caps->rev);
 	u32 slot;
 
-	if (!event_id || event_id > rev->max_event_id)
-		return -1;
-	if (!rev->slot_selects_event)
-		return event_id <= caps->max_events ? (int)event_id - 1 : -1;
 	for (slot = 0; slot < caps->max_events; slot++)
 		if (lwp_field_get(LWP07_SLOT_EVENT_ID, slot_interval_word(caps, image, slot)) ==
 		    event_id)
 			return (int)slot;
 	return -1;
-}
-
-s32 lwp_cb_interval(const struct lwp_caps *caps, u32 interval_word)
-{
-	const struct lwp_rev *rev = lwp_rev_get(caps->rev);
-	s32 interval = lwp_sext26(interval_word);
-
-	return interval < rev->min_interval ? rev->min_interval : interval;
 }
 
 static u32 round_to_record(const struct lwp_caps *caps, u32 bytes)

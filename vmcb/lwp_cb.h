@@ -87,13 +87,30 @@ u32 lwp_cb_filters(const struct lwp_caps *caps);
 u32 lwp_cb_min_ring(const struct lwp_caps *caps);
 
 /* Byte offset of event slot `slot` (0-based) in the block. */
-u32 lwp_cb_slot_offset(const struct lwp_caps *caps, u32 slot);
+static inline u32 lwp_cb_slot_offset(const struct lwp_caps *caps, u32 slot)
+{
+	u32 first = caps->rev == LWP_REV_2007 ? LWP07_CB_FIXED_SIZE : caps->event_offset;
+
+	return first + slot * LWP_CB_SLOT_SIZE;
+}
+
+/* The earliest slot that selects an EventId, where slots do (2007); -1 if none does. */
+int lwp_cb_selected_slot(const struct lwp_caps *caps, const u8 *image, u32 event_id);
 
 /*
  * Slot of an EventId in a block image of caps->cb_size bytes: EventId - 1 in 43724; the earliest
  * slot that selects it in 2007. Returns -1 if no slot has it.
  */
-int lwp_cb_find_slot(const struct lwp_caps *caps, const u8 *image, u32 event_id);
+static inline int lwp_cb_find_slot(const struct lwp_caps *caps, const u8 *image, u32 event_id)
+{
+	const struct lwp_rev *rev = lwp_rev_get(caps->rev);
+
+	if (!event_id || event_id > rev->max_event_id)
+		return -1;
+	if (rev->slot_selects_event)
+		return lwp_cb_selected_slot(caps, image, event_id);
+	return event_id <= caps->max_events ? (int)event_id - 1 : -1;
+}
 
 /*
  * Decode and normalise a block of caps->cb_size bytes as LLWPCB does (43724-404 to 43724-412):
@@ -104,13 +121,18 @@ int lwp_cb_find_slot(const struct lwp_caps *caps, const u8 *image, u32 event_id)
 enum lwp_cb_verdict lwp_cb_decode(const struct lwp_caps *caps, u32 avail, const u8 *image,
 				  struct lwp_cb *cb);
 
-/* EventInterval of a slot: signed 26 bit, raised to the revision's minimum. */
-s32 lwp_cb_interval(const struct lwp_caps *caps, u32 interval_word);
-
 /* Sign-extends the 26-bit number in bits 25:0. */
 static inline s32 lwp_sext26(u32 word)
 {
 	return (s32)(word << 6) / 64;
+}
+
+/* EventInterval of a slot: signed 26 bit, raised to the revision's minimum. */
+static inline s32 lwp_cb_interval(const struct lwp_caps *caps, u32 interval_word)
+{
+	s32 interval = lwp_sext26(interval_word), least = lwp_rev_get(caps->rev)->min_interval;
+
+	return interval < least ? least : interval;
 }
 
 /*

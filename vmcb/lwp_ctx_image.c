@@ -35,7 +35,9 @@ void lwp_ctx_encode(const struct lwp_ctx_saved *ctx, const struct lwp_caps *caps
 	memset(out, 0, LWP_CTX_ENTRY_SIZE);
 	lwp_put64(out + LWP_CTX_ENTRY_CR3, ctx->key.cr3);
 	lwp_put64(out + LWP_CTX_ENTRY_THREAD, ctx->key.thread);
+	lwp_put64(out + LWP_CTX_ENTRY_GS, ctx->key.gs);
 	lwp_put32(out + LWP_CTX_ENTRY_FLAGS, ctx->key.flags);
+	lwp_put32(out + LWP_CTX_ENTRY_FORMAT, LWP_CTX_FORMAT_VERSION);
 	lwp_put64(out + LWP_CTX_ENTRY_HASH, ctx->last_hash);
 	if (ctx->last_hash)
 		lwp_put32(out + LWP_CTX_ENTRY_LAST, ctx->last_offset);
@@ -47,9 +49,9 @@ static const char *check_key(const struct lwp_ctx_key *key)
 {
 	if (key->cr3 & ~CR3_KEY)
 		return "context key has bits that are no page-table address";
-	if (key->flags & ~LWP_CTX_32BIT)
+	if (key->flags & ~(LWP_CTX_32BIT | LWP_CTX_PAGING) || lwp_ctx_paging(key) > LWP_PAGING_OFF)
 		return "unknown context flags";
-	if (key->flags & LWP_CTX_32BIT && key->thread)
+	if (key->flags & LWP_CTX_32BIT && (key->thread || key->gs))
 		return "32-bit context has a thread part";
 	return NULL;
 }
@@ -65,17 +67,29 @@ static const char *check_last_record(const struct lwp_ctx_saved *ctx)
 	return NULL;
 }
 
+struct lwp_ctx_key lwp_ctx_decode_key(const u8 in[LWP_CTX_ENTRY_SIZE])
+{
+	struct lwp_ctx_key key = {
+		.cr3 = lwp_get64(in + LWP_CTX_ENTRY_CR3),
+		.thread = lwp_get64(in + LWP_CTX_ENTRY_THREAD),
+		.gs = lwp_get64(in + LWP_CTX_ENTRY_GS),
+		.flags = lwp_get32(in + LWP_CTX_ENTRY_FLAGS),
+	};
+
+	return key;
+}
+
 static const char *decode_entry(const u8 *in, const struct lwp_caps *caps,
 				struct lwp_ctx_saved *ctx)
 {
 	const char *reason;
 	u32 i;
 
-	if (lwp_get32(in + LWP_CTX_ENTRY_RESERVED) || lwp_get32(in + LWP_CTX_ENTRY_LAST + 4))
+	if (lwp_get32(in + LWP_CTX_ENTRY_FORMAT) != LWP_CTX_FORMAT_VERSION)
+		return "context of another format";
+	if (lwp_get32(in + LWP_CTX_ENTRY_LAST + 4))
 		return "reserved bytes are not zero";
-	ctx->key.cr3 = lwp_get64(in + LWP_CTX_ENTRY_CR3);
-	ctx->key.thread = lwp_get64(in + LWP_CTX_ENTRY_THREAD);
-	ctx->key.flags = lwp_get32(in + LWP_CTX_ENTRY_FLAGS);
+	ctx->key = lwp_ctx_decode_key(in);
 	reason = check_key(&ctx->key);
 	if (reason)
 		return reason;

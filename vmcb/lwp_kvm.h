@@ -1,18 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later WITH Linux-syscall-note */
 /*
- * What KVM and its user space agree on about LWP. Out-of-tree numbers; they lie above 0x4c570000
- * ("LW"), where upstream's do not come.
+ * What KVM and its user space agree on about LWP; in the kernel this is <asm/kvm_lwp.h>. The
+ * numbers are out of tree; they lie above 0x4c570000 ("LW"), where upstream's do not come.
  *
  * KVM_CHECK_EXTENSION(KVM_CAP_X86_LWP), on the VM: 0, or KVM_LWP_HAS_* bits. 0 for encrypted
  * guests.
  *
+ * A VM has LWP only if its user space asks for it, by setting KVM_LWP_VM_POLICY before the first
+ * vCPU exists, and if the CPUID of its vCPUs then announces LWP: 8000_0001 ECX[15], and leaf
+ * 8000_001C with no more than KVM_LWP_VM_LEAF offers. KVM_GET_SUPPORTED_CPUID and
+ * KVM_GET_MSR_INDEX_LIST do not tell of LWP.
+ *
  * Attributes of the VM (KVM_{HAS,GET,SET}_DEVICE_ATTR on its file descriptor), group KVM_LWP_VM:
  *   KVM_LWP_VM_POLICY    struct kvm_lwp_policy; may be set before the first vCPU exists, later
- *                        -EBUSY
- *   KVM_LWP_VM_CONTEXTS  the context array: addr points to struct kvm_lwp_contexts. Get with a size
- *                        too small writes the size needed and returns -ENOSPC. Those that are live
- *                        on a vCPU are among them, and stay live. Set replaces all; size 0 drops
- *                        all (machine reset).
+ *                        -EBUSY unless it is the one that was set. Setting it asks for LWP.
+ *   KVM_LWP_VM_LEAF      get only, struct kvm_lwp_leaf: leaf 8000_001C with all that this host
+ *                        offers for the policy's revision. EAX is that of a new vCPU.
+ *   KVM_LWP_VM_CONTEXTS  the context array, format 2: addr points to struct kvm_lwp_contexts. Get
+ *                        with a size too small writes the size needed and returns -ENOSPC. Those
+ *                        that are live on a vCPU are among them, and stay live. Set replaces all;
+ *                        size 0 drops all (machine reset).
  *
  * Attributes of a vCPU, group KVM_LWP_VCPU:
  *   KVM_LWP_VCPU_IMAGE   the state's 128-byte image. Set validates it (-EINVAL changes nothing) and
@@ -23,57 +30,69 @@
  *                        at memory, its state wins over that of the image but for LWP_CFG. -ENOENT:
  *                        no such context is parked; -EINVAL: unknown flags; nothing has changed.
  */
-#ifndef LWP_KVM_H
-#define LWP_KVM_H
+#ifndef _ASM_X86_KVM_LWP_H
+#define _ASM_X86_KVM_LWP_H
 
-#include "lwp_types.h"
+#include <linux/types.h>
 
 #define KVM_CAP_X86_LWP 0x4c570001
 
-#define KVM_LWP_HAS_43724 LWP_BIT(0)
-#define KVM_LWP_HAS_2007 LWP_BIT(1)
-#define KVM_LWP_HAS_AUTO LWP_BIT(2)
-#define KVM_LWP_HAS_OS LWP_BIT(3)
-#define KVM_LWP_HAS_EXACT LWP_BIT(4)
-#define KVM_LWP_HAS_PROMPT LWP_BIT(5)
-#define KVM_LWP_HAS_VMCB LWP_BIT(6) /* 8000_001C ECX[24] may be offered, with KVM_LWP_CONTEXT_OS */
+#define KVM_LWP_HAS_43724 (1U << 0)
+#define KVM_LWP_HAS_2007 (1U << 1)
+#define KVM_LWP_HAS_AUTO (1U << 2)
+#define KVM_LWP_HAS_OS (1U << 3)
+#define KVM_LWP_HAS_EXACT (1U << 4)
+#define KVM_LWP_HAS_PROMPT (1U << 5)
+#define KVM_LWP_HAS_VMCB (1U << 6) /* 8000_001C ECX[24] may be offered, with KVM_LWP_CONTEXT_OS */
 
 #define KVM_LWP_VM 0x4c570001
 #define KVM_LWP_VM_POLICY 0
 #define KVM_LWP_VM_CONTEXTS 1
+#define KVM_LWP_VM_LEAF 2
 
 #define KVM_LWP_VCPU 0x4c570001
 #define KVM_LWP_VCPU_IMAGE 0
 #define KVM_LWP_VCPU_STATUS 1
 #define KVM_LWP_VCPU_LIVE 2
 
+#define KVM_LWP_REV_43724 0
+#define KVM_LWP_REV_2007 1
+
 #define KVM_LWP_CONTEXT_AUTO 0
 #define KVM_LWP_CONTEXT_OS 1
 
-/* Until it is set: 43724, auto, and prompt if the capability has it. */
+#define KVM_LWP_DELIVERY_EXACT 0
+#define KVM_LWP_DELIVERY_PROMPT 1
+
+/* What it is until it is set: 43724, auto, and prompt if the capability has it. */
 struct kvm_lwp_policy {
-	u32 rev; /* LWP_REV_* */
-	u32 context; /* KVM_LWP_CONTEXT_* */
-	u32 delivery; /* enum lwp_delivery */
-	u32 reserved; /* 0 */
+	__u32 rev; /* KVM_LWP_REV_* */
+	__u32 context; /* KVM_LWP_CONTEXT_* */
+	__u32 delivery; /* KVM_LWP_DELIVERY_* */
+	__u32 reserved; /* 0 */
+};
+
+struct kvm_lwp_leaf {
+	__u32 eax, ebx, ecx, edx;
 };
 
 struct kvm_lwp_contexts {
-	u64 addr; /* user-space address of the array */
-	u64 size; /* bytes */
+	__u64 addr; /* user-space address of the array */
+	__u64 size; /* bytes */
 };
 
-#define KVM_LWP_LIVE LWP_BIT(0) /* the context of this key is live; else the key is 0 */
-#define KVM_LWP_LOOKUP LWP_BIT(1) /* a context is looked for when the vCPU runs */
+#define KVM_LWP_LIVE (1U << 0) /* the context of this key is live; else the key is 0 */
+#define KVM_LWP_LOOKUP (1U << 1) /* a context is looked for when the vCPU runs */
 /* CPL 3 was entered and nothing executed there: a store that faulted is tried again. */
-#define KVM_LWP_ENTERED LWP_BIT(2)
+#define KVM_LWP_ENTERED (1U << 2)
 #define KVM_LWP_LIVE_FLAGS (KVM_LWP_LIVE | KVM_LWP_LOOKUP | KVM_LWP_ENTERED)
 
 struct kvm_lwp_live {
-	u64 cr3; /* struct lwp_ctx_key */
-	u64 thread;
-	u32 key_flags;
-	u32 flags; /* KVM_LWP_LIVE_FLAGS */
+	__u64 cr3; /* struct lwp_ctx_key */
+	__u64 thread;
+	__u64 gs;
+	__u32 key_flags;
+	__u32 flags; /* KVM_LWP_LIVE_FLAGS */
 };
 
 #define KVM_LWP_REFUSED_NOT 0 /* the vCPU has LWP */
@@ -81,6 +100,9 @@ struct kvm_lwp_live {
 #define KVM_LWP_REFUSED_LEAF 2 /* leaf 8000_001C announces what this host cannot do */
 #define KVM_LWP_REFUSED_ENCRYPTED 3 /* SEV, SEV-ES, SNP: registers or memory cannot be read */
 #define KVM_LWP_REFUSED_APIC 4 /* no in-kernel local APIC */
-#define KVM_LWP_REFUSED_HOST 5 /* kvm_amd was loaded with lwp=0 */
+#define KVM_LWP_REFUSED_HOST 5 /* LWP of kvm_amd is off: lwp=0, or a parameter is wrong */
+/* Its CPUID has FSGSBASE, with KVM_LWP_CONTEXT_AUTO: threads could switch unseen. */
+#define KVM_LWP_REFUSED_FSGSBASE 6
+#define KVM_LWP_REFUSED_POLICY 7 /* user space has not set KVM_LWP_VM_POLICY */
 
 #endif

@@ -37,14 +37,3 @@ u64 lwp_cfg_reset(const struct lwp_caps *caps, bool auto_context, u32 apic_id)
 		cfg |= LWP07_F_ENABLED;
 	return cfg | (u64)(u8)apic_id << LWP_CFG_COREID_SHIFT;
 }
-
-u32 lwp_avail(const struct lwp_caps *caps, u64 cfg, bool auto_context, bool xcr0_lwp)
-{
-	u32 allowed = (u32)cfg & caps->features;
-
-	if (lwp_rev_get(caps->rev)->cfg_has_enable)
-		return cfg & LWP07_F_ENABLED ? allowed | LWP07_F_ENABLED : 0;
-	if (auto_context ? !allowed : !xcr0_lwp)
-		return 0;
-	return allowed | LWP_F_AVAIL;
-}

@@ -52,8 +52,25 @@ u64 lwp_cfg_reset(const struct lwp_caps *caps, bool auto_context, u32 apic_id);
  *   43724, os:   XCR0[62] = 0: 0; else (EDX & LWP_CFG[31:0]) | 1
  *   43724, auto: LWP_CFG[31:1] = 0: 0; else the same
  *   2007:        LWPMSR0 in EAX positions, all zero unless LWPMSR0.Enabled
+ * It is asked for at each instruction that retires, so it is inline. `rev` and `features` are those
+ * of lwp_caps.
  */
-u32 lwp_avail(const struct lwp_caps *caps, u64 cfg, bool auto_context, bool xcr0_lwp);
+static inline u32 lwp_avail_of(const struct lwp_rev *rev, u32 features, u64 cfg, bool auto_context,
+			       bool xcr0_lwp)
+{
+	u32 allowed = (u32)cfg & features;
+
+	if (rev->cfg_has_enable)
+		return cfg & LWP07_F_ENABLED ? allowed | LWP07_F_ENABLED : 0;
+	if (auto_context ? !allowed : !xcr0_lwp)
+		return 0;
+	return allowed | LWP_F_AVAIL;
+}
+
+static inline u32 lwp_avail(const struct lwp_caps *caps, u64 cfg, bool auto_context, bool xcr0_lwp)
+{
+	return lwp_avail_of(lwp_rev_get(caps->rev), caps->features, cfg, auto_context, xcr0_lwp);
+}
 
 /* WRMSR LWP_CBADDR where it executes nothing (43724): only 0 may be written; false = #GP(0). */
 static inline bool lwp_cbaddr_write_ok(u64 value)

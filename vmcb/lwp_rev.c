@@ -50,7 +50,7 @@ _Static_assert(LWP07_FILTER_NDB == 0x80000000, "2007: NDB is bit 63 of the quadw
 
 _Static_assert(LWP_LAST_EVENT_ID <= LWP_MAX_EVENT_ID, "the state has a counter for every event");
 
-static const struct lwp_rev revs[LWP_REVS] = {
+const struct lwp_rev lwp_revs[LWP_REVS] = {
 	[LWP_REV_43724] = {
 		.name = "43724",
 		.id = LWP_REV_43724,
@@ -120,17 +120,12 @@ static const struct lwp_rev revs[LWP_REVS] = {
 	},
 };
 
-const struct lwp_rev *lwp_rev_get(u32 id)
-{
-	return id < LWP_REVS ? &revs[id] : NULL;
-}
-
 const struct lwp_rev *lwp_rev_by_name(const char *name)
 {
 	u32 id;
 
 	for (id = 0; id < LWP_REVS; id++)
-		if (!strcmp(name, revs[id].name))
-			return &revs[id];
+		if (!strcmp(name, lwp_revs[id].name))
+			return &lwp_revs[id];
 	return NULL;
 }

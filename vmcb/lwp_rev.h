@@ -82,8 +82,13 @@ struct lwp_rev {
 	u64 cfg_fixed; /* bits of LWP_CFG that need no feature bit */
 };
 
+extern const struct lwp_rev lwp_revs[LWP_REVS];
+
 /* Descriptor of LWP_REV_*; NULL for another number. */
-const struct lwp_rev *lwp_rev_get(u32 id);
+static inline const struct lwp_rev *lwp_rev_get(u32 id)
+{
+	return id < LWP_REVS ? &lwp_revs[id] : NULL;
+}
 
 /* Descriptor by the name users write ("43724", "2007"); NULL if there is none. */
 const struct lwp_rev *lwp_rev_by_name(const char *name);

@@ -100,25 +100,46 @@ const char *lwp_state_decode(const u8 image[LWP_IMAGE_SIZE], const struct lwp_ca
 const char *lwp_state_decode_xsave(const u8 image[LWP_IMAGE_SIZE], const struct lwp_caps *caps,
 				   u32 avail, struct lwp_state *st);
 
-/* Entry of the context array: key, what verification compares, and the image. Little-endian. */
+/*
+ * Entry of the context array, format 2: key, what verification compares, and the image.
+ * Little-endian. Format 1 had 232 bytes, and neither GS base nor the format's number.
+ */
+#define LWP_CTX_FORMAT_VERSION 2
 #define LWP_CTX_CONST_SIZE 64
-#define LWP_CTX_ENTRY_SIZE 232
+#define LWP_CTX_ENTRY_SIZE 240
 #define LWP_CTX_ENTRY_CR3 0 /* u64 */
 #define LWP_CTX_ENTRY_THREAD 8 /* u64 */
-#define LWP_CTX_ENTRY_FLAGS 16 /* u32: LWP_CTX_* */
-#define LWP_CTX_ENTRY_RESERVED 20 /* u32, zero */
-#define LWP_CTX_ENTRY_HASH 24 /* u64: of the last stored record; 0 = none stored yet */
-#define LWP_CTX_ENTRY_LAST 32 /* u32: ring offset of that record; u32 zero */
-#define LWP_CTX_ENTRY_CONST 40 /* 64 bytes: constant fields of the block */
-#define LWP_CTX_ENTRY_IMAGE 104 /* 128 bytes */
+#define LWP_CTX_ENTRY_GS 16 /* u64 */
+#define LWP_CTX_ENTRY_FLAGS 24 /* u32: LWP_CTX_* */
+#define LWP_CTX_ENTRY_FORMAT 28 /* u32: LWP_CTX_FORMAT_VERSION */
+#define LWP_CTX_ENTRY_HASH 32 /* u64: of the last stored record; 0 = none stored yet */
+#define LWP_CTX_ENTRY_LAST 40 /* u32: ring offset of that record; u32 zero */
+#define LWP_CTX_ENTRY_CONST 48 /* 64 bytes: constant fields of the block */
+#define LWP_CTX_ENTRY_IMAGE 112 /* 128 bytes */
+
+/* What CR3 points to. */
+enum lwp_paging {
+	LWP_PAGING_LONG, /* 4 levels: CR3[51:12] */
+	LWP_PAGING_LONG5, /* 5 levels: CR3[51:12] */
+	LWP_PAGING_PAE, /* legacy PAE: CR3[31:5] */
+	LWP_PAGING_LEGACY, /* 2 levels: CR3[31:12] */
+	LWP_PAGING_OFF, /* CR0.PG is clear: CR3[31:12], without a meaning */
+};
 
 #define LWP_CTX_32BIT LWP_BIT(0) /* key has no thread part */
+#define LWP_CTX_PAGING LWP_MASK(3, 1) /* enum lwp_paging */
 
 struct lwp_ctx_key {
 	u64 cr3; /* page-table address bits of CR3, others zero */
-	u64 thread; /* FS base; 0 with LWP_CTX_32BIT */
+	u64 thread; /* FS base; 0 with LWP_CTX_32BIT. `os` contexts: the pointer to the block */
+	u64 gs; /* the program's GS base; 0 with LWP_CTX_32BIT and in `os` contexts */
 	u32 flags; /* LWP_CTX_* */
 };
+
+static inline enum lwp_paging lwp_ctx_paging(const struct lwp_ctx_key *key)
+{
+	return (enum lwp_paging)lwp_field_get(LWP_CTX_PAGING, key->flags);
+}
 
 struct lwp_ctx_saved {
 	struct lwp_ctx_key key;
@@ -148,6 +169,8 @@ void lwp_ctx_constants(const struct lwp_caps *caps, const u8 *block, u8 out[LWP_
 
 void lwp_ctx_encode(const struct lwp_ctx_saved *ctx, const struct lwp_caps *caps,
 		    u8 out[LWP_CTX_ENTRY_SIZE]);
+/* The key of an entry; not checked. */
+struct lwp_ctx_key lwp_ctx_decode_key(const u8 in[LWP_CTX_ENTRY_SIZE]);
 /* As lwp_state_decode(): NULL, or the error. */
 const char *lwp_ctx_decode(const u8 in[LWP_CTX_ENTRY_SIZE], const struct lwp_caps *caps,
 			   struct lwp_ctx_saved *ctx);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What KVM of this machine can give its guests, without QEMU: the capability of a VM, and the supported
- * CPUID leaves.
+ * What KVM of this machine can give its guests, without QEMU: the capability of a VM, and the offered
+ * leaf 8000_001C.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/kvm.h>
-#include <stdlib.h>
+#include <stdint.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -16,27 +16,20 @@
 #include "lwpctl.h"
 #include "memory.h"
 
-#define MAX_LEAVES 256
-
-static bool read_leaf(int kvm, struct lwp_leaf *leaf, bool *present)
+/* Leaf 8000_001C as KVM offers it to a VM that asks, in revision 43724. False: it does not say. */
+static bool read_leaf(int vm, struct lwp_leaf *leaf)
 {
-	struct kvm_cpuid2 *cpuid =
-		must(calloc(1, sizeof(*cpuid) + MAX_LEAVES * sizeof(cpuid->entries[0])));
-	bool good;
+	struct kvm_lwp_leaf offered;
+	struct kvm_device_attr attr = {
+		.group = KVM_LWP_VM,
+		.attr = KVM_LWP_VM_LEAF,
+		.addr = (u64)(uintptr_t)&offered,
+	};
 
-	cpuid->nent = MAX_LEAVES;
-	good = !ioctl(kvm, KVM_GET_SUPPORTED_CPUID, cpuid);
-	*present = false;
-	for (u32 i = 0; good && i < cpuid->nent; i++) {
-		const struct kvm_cpuid_entry2 *e = &cpuid->entries[i];
-
-		if (e->function == LWP_CPUID_PRESENT_LEAF)
-			*present = e->ecx & LWP_CPUID_PRESENT_ECX;
-		if (e->function == LWP_CPUID_LEAF)
-			*leaf = (struct lwp_leaf){ e->eax, e->ebx, e->ecx, e->edx };
-	}
-	free(cpuid);
-	return good;
+	if (ioctl(vm, KVM_GET_DEVICE_ATTR, &attr))
+		return false;
+	*leaf = (struct lwp_leaf){ offered.eax, offered.ebx, offered.ecx, offered.edx };
+	return true;
 }
 
 /* The numbers of 2007 are those of its full profile; what can be counted is the same as for 43724. */
@@ -75,7 +68,7 @@ static bool ask(struct hostcaps *host, const char *path, int kvm)
 {
 	struct lwp_leaf leaf = { 0 };
 	struct lwp_caps caps;
-	bool present;
+	bool known;
 	int vm, has;
 
 	vm = ioctl(kvm, KVM_CREATE_VM, 0);
@@ -84,14 +77,17 @@ static bool ask(struct hostcaps *host, const char *path, int kvm)
 		return false;
 	}
 	has = ioctl(vm, KVM_CHECK_EXTENSION, KVM_CAP_X86_LWP);
+	known = has > 0 && read_leaf(vm, &leaf);
 	close(vm);
-	if (!read_leaf(kvm, &leaf, &present)) {
-		complain("%s: cannot read what CPUID it supports: %s", path, strerror(errno));
-		return false;
-	}
-	if (has <= 0 || !present) {
+	if (has <= 0) {
 		host->reason = copy_string("this KVM has no LWP", strlen("this KVM has no LWP"));
 		return true;
+	}
+	if (!known) {
+		complain(
+			"%s: its LWP is not of this version: load the kvm_amd that belongs to lwpctl",
+			path);
+		return false;
 	}
 	if (!lwp_leaf_decode(&leaf, LWP_REV_43724, &caps)) {
 		complain("%s: its leaf 8000_001C makes no sense (`lwpctl explain %#x %#x %#x %#x')",

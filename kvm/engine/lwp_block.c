@@ -8,15 +8,6 @@
  */
 #include "lwp_internal.h"
 
-enum lwp_mem_result lwp_map(struct lwp_engine *e, struct lwp_span *span, u64 gva, u32 len,
-			    bool write, struct lwp_fault *fault)
-{
-	memset(span, 0, sizeof(*span));
-	span->gva = gva;
-	span->len = len;
-	return e->ops->mem.map(e->vcpu, span, write, fault);
-}
-
 enum lwp_mem_result lwp_read_block(struct lwp_engine *e, u64 linear, bool write,
 				   struct lwp_span *span, u8 image[LWP_BLOCK_BYTES_MAX],
 				   struct lwp_fault *fault)
@@ -45,7 +36,8 @@ static bool ring_linear(const struct lwp_engine *e, const struct lwp_cb *cb,
 	*linear = e->rev->ring_base_linear ? cb->base : (u32)(ds->base + cb->base);
 	if (*linear + cb->size - 1 > (u32)~0u || cb->base > (u32)~0u)
 		return false;
-	return e->rev->ring_base_linear || cb->base + cb->size - 1 <= ds->limit;
+	return e->rev->ring_base_linear ||
+	       (cb->base >= ds->first && cb->base + cb->size - 1 <= ds->limit);
 }
 
 static enum lwp_block_verdict judge(const struct lwp_engine *e, enum lwp_cb_verdict decoded,

@@ -4,7 +4,7 @@
  * docs/design.md#contexts.
  */
 #include "lwp_internal.h"
-#include "lwp_context_verify.h"
+#include "lwp_context.h"
 
 static enum lwp_ctx_verdict unread(enum lwp_mem_result result)
 {

@@ -3,7 +3,7 @@
  * The context table as an array of bytes, for migration.
  */
 #include "lwp_internal.h"
-#include "lwp_context_verify.h"
+#include "lwp_context_table.h"
 
 size_t lwp_ctx_save(const struct lwp_ctx_table *t, const struct lwp_caps *caps, u8 *to, size_t size)
 {
@@ -21,30 +21,25 @@ size_t lwp_ctx_save(const struct lwp_ctx_table *t, const struct lwp_caps *caps, 
 	return needed;
 }
 
-/* CR3, thread part and flags are the first bytes of an entry. */
-static bool same_key(const u8 *a, const u8 *b)
+static struct lwp_ctx_key key_of(const u8 *array, u32 i)
 {
-	return !memcmp(a, b, LWP_CTX_ENTRY_RESERVED);
+	return lwp_ctx_decode_key(array + (size_t)i * LWP_CTX_ENTRY_SIZE);
 }
 
-static const char *check(const struct lwp_caps *caps, const u8 *from, u32 index)
+static const char *check(struct lwp_ctx_table *t, const struct lwp_caps *caps, const u8 *from,
+			 u32 index)
 {
-	const u8 *entry = from + (size_t)index * LWP_CTX_ENTRY_SIZE;
 	struct lwp_ctx_saved saved;
 	const char *reason;
-	u32 other;
 
-	reason = lwp_ctx_decode(entry, caps, &saved);
-	if (reason)
-		return reason;
-	for (other = 0; other < index; other++)
-		if (same_key(entry, from + (size_t)other * LWP_CTX_ENTRY_SIZE))
-			return "two contexts have the same key";
-	return NULL;
+	reason = lwp_ctx_decode(from + (size_t)index * LWP_CTX_ENTRY_SIZE, caps, &saved);
+	if (!reason && lwp_ctx_seen(t, from, index, key_of))
+		reason = "two contexts have the same key";
+	return reason;
 }
 
 const char *lwp_ctx_load(struct lwp_ctx_table *t, const struct lwp_caps *caps, const u8 *from,
-			 size_t size, u32 *index)
+			 size_t size, u64 now, u32 *index)
 {
 	u32 count = (u32)(size / LWP_CTX_ENTRY_SIZE);
 	const char *reason;
@@ -55,9 +50,10 @@ const char *lwp_ctx_load(struct lwp_ctx_table *t, const struct lwp_caps *caps, c
 		return "size is not a multiple of an entry's";
 	if (size / LWP_CTX_ENTRY_SIZE > t->size)
 		return "more contexts than the table holds";
+	lwp_ctx_seen_none(t);
 	for (i = 0; i < count; i++) {
 		*index = i;
-		reason = check(caps, from, i);
+		reason = check(t, caps, from, i);
 		if (reason)
 			return reason;
 	}
@@ -67,7 +63,7 @@ const char *lwp_ctx_load(struct lwp_ctx_table *t, const struct lwp_caps *caps, c
 
 		lwp_ctx_decode(from + (size_t)i * LWP_CTX_ENTRY_SIZE, caps, &saved);
 		saved.state.cfg = 0;
-		lwp_ctx_add(t, &saved.key)->saved = saved;
+		lwp_ctx_add(t, &saved.key, now)->saved = saved;
 	}
 	return NULL;
 }

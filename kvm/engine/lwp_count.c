@@ -20,14 +20,8 @@ void lwp_record_begin(const struct lwp_engine *e, u8 event_id, u64 address, stru
 	rec->event_id = event_id;
 	rec->core_id = lwp_cfg_core_id(e->st.cfg);
 	rec->address = address;
-	if (lwp_active(e) & LWP_F_PTSC && e->ops->timestamp)
+	if (lwp_flag_active(e, LWP_F_PTSC) && e->ops->timestamp)
 		rec->timestamp = e->ops->timestamp(e->vcpu);
-}
-
-/* The highest value of a counter at which its event is due. */
-static s32 due_limit(const struct lwp_engine *e)
-{
-	return e->rev->freezes_at_zero ? 0 : -1;
 }
 
 /* The counter after n more events. */
@@ -41,67 +35,66 @@ static s32 count_down(const struct lwp_engine *e, s32 counter, u64 n)
 	return (s32)(counter - (s64)n);
 }
 
-/*
- * EventId of a kind that is being counted, else 0. Only lwp_val() counts LWPVAL.
- */
+/* EventId of a kind that is being counted, else 0. Only lwp_val() counts LWPVAL. */
 static u32 counted_id(const struct lwp_engine *e, enum lwp_kind kind)
 {
-	return kind != LWP_KIND_VAL && lwp_event_active(e, kind) ? e->rev->event_id[kind] : 0;
+	u32 id = kind != LWP_KIND_VAL ? e->rev->event_id[kind] : 0;
+
+	return id && lwp_active(e) & LWP_BIT(id) ? id : 0;
+}
+
+/* lwp_budget() of an event that is being counted. */
+static u64 budget_of(const struct lwp_engine *e, u32 id)
+{
+	s32 counter = e->st.counter[id - 1];
+
+	if (counter > lwp_due_limit(e))
+		return (u64)(counter - lwp_due_limit(e));
+	return e->st.pending.event_id ? LWP_BUDGET_NEVER : 1;
 }
 
 u64 lwp_budget(const struct lwp_engine *e, enum lwp_kind kind)
 {
 	u32 id = counted_id(e, kind);
-	s32 counter;
 
-	if (!id)
-		return LWP_BUDGET_NEVER;
-	counter = e->st.counter[id - 1];
-	if (counter > due_limit(e))
-		return (u64)(counter - due_limit(e));
-	return e->st.pending.event_id ? LWP_BUDGET_NEVER : 1;
+	return id ? budget_of(e, id) : LWP_BUDGET_NEVER;
 }
 
 void lwp_count(struct lwp_engine *e, enum lwp_kind kind, u64 n)
 {
 	u32 id = counted_id(e, kind);
-	u64 budget = lwp_budget(e, kind);
+	u64 budget;
 
 	if (!id)
 		return;
+	budget = budget_of(e, id);
 	if (n >= budget)
 		n = budget - 1;
 	e->st.counter[id - 1] = count_down(e, e->st.counter[id - 1], n);
 }
 
-/*
- * Count n events. Returns true if the event is due. If it becomes due while a record is pending,
- * the store of that record is retried.
- */
-static bool count_event(struct lwp_engine *e, u32 id, u64 n)
+/* See lwp_count_event(). */
+static inline bool count_event(struct lwp_engine *e, u32 id, u64 n)
 {
 	s32 before = e->st.counter[id - 1];
 	s32 after = count_down(e, before, n);
 
 	e->st.counter[id - 1] = after;
-	if (after > due_limit(e))
+	if (after > lwp_due_limit(e))
 		return false;
-	if (e->st.pending.event_id && before > due_limit(e)) {
+	if (e->st.pending.event_id && before > lwp_due_limit(e)) {
 		e->st.flags &= ~LWP_STATE_FAULTED;
 		e->st.retry_rip = 0;
 	}
 	return true;
 }
 
-void lwp_count_unseen(struct lwp_engine *e, enum lwp_kind kind, u64 n)
+bool lwp_count_event(struct lwp_engine *e, u32 id, u64 n)
 {
-	u32 id = counted_id(e, kind);
-
-	if (id)
-		count_event(e, id, n);
+	return count_event(e, id, n);
 }
 
-static void gather(struct lwp_engine *e, u32 id, const struct lwp_retired *r, bool late)
+void lwp_gather(struct lwp_engine *e, u32 id, const struct lwp_retired *r)
 {
 	struct lwp_record *rec = &e->st.pending;
 
@@ -118,46 +111,46 @@ static void gather(struct lwp_engine *e, u32 id, const struct lwp_retired *r, bo
 		break;
 	}
 	e->st.flags |= LWP_STATE_RELOAD;
-	if (late)
-		e->st.flags |= LWP_STATE_LATE;
 }
 
-/* How often an instruction counts for a kind. */
+/* How often an instruction counts for a kind that is active. */
 static u64 occurrences(const struct lwp_engine *e, enum lwp_kind kind, const struct lwp_retired *r)
 {
 	switch (kind) {
 	case LWP_KIND_IRE:
 		return 1;
 	case LWP_KIND_BRE:
-		return lwp_branch_counted(e, r->branch);
+		return r->branch != LWP_BRANCH_NONE && lwp_branch_passes(e, r->branch);
 	case LWP_KIND_DME:
 		return r->misses;
 	case LWP_KIND_CNH:
 		return r->cnh;
 	case LWP_KIND_RNH:
 		return r->rnh;
-	case LWP_KIND_NONE:
-	case LWP_KIND_VAL: /* counted by lwp_val() */
-	case LWP_KINDS:
-		break;
+	default:
+		return 0; /* LWP_KIND_VAL is counted by lwp_val() */
 	}
-	return 0;
 }
 
-bool lwp_retire(struct lwp_engine *e, const struct lwp_retired *r)
+/* The active events whose EventIds have a counter, a bit each. */
+static inline u32 active_events(const struct lwp_engine *e)
 {
-	u32 active = lwp_active(e);
+	return lwp_active(e) & (LWP_BIT(e->rev->max_event_id + 1) - LWP_BIT(1));
+}
+
+/* Count the events of an instruction, and gather a record of one that is due. */
+static inline void retire(struct lwp_engine *e, const struct lwp_retired *r)
+{
+	u32 left = active_events(e);
 	u32 chosen = 0;
-	u32 id;
 
-	if (!lwp_ip_passes(e, r->address))
-		active = 0;
-	for (id = 1; id <= e->rev->max_event_id; id++) {
-		u64 n;
+	if (lwp_ip_filter_on(e) && !lwp_ip_passes(e, r->address))
+		return;
+	/* From the lowest EventId on. */
+	for (; left; left &= left - 1) {
+		u32 id = (u32)__builtin_ctz(left);
+		u64 n = occurrences(e, e->rev->kind[id], r);
 
-		if (!(active & LWP_BIT(id)))
-			continue;
-		n = occurrences(e, e->rev->kind[id], r);
 		if (!n || !count_event(e, id, n))
 			continue;
 		/* Choose the event furthest below its limit; ties go to the lowest EventId. */
@@ -165,23 +158,21 @@ bool lwp_retire(struct lwp_engine *e, const struct lwp_retired *r)
 			chosen = id;
 	}
 	if (chosen && !e->st.pending.event_id)
-		gather(e, chosen, r, false);
-	return lwp_boundary_wanted(e, 0, false);
+		lwp_gather(e, chosen, r);
 }
 
-bool lwp_overshoots(const struct lwp_engine *e, enum lwp_kind kind)
+bool lwp_retire(struct lwp_engine *e, const struct lwp_retired *r)
 {
-	return e->delivery == LWP_DELIVERY_EXACT && (kind == LWP_KIND_IRE || kind == LWP_KIND_BRE);
-}
+	bool owes = lwp_owes(e);
+	struct lwp_late_look look;
 
-bool lwp_retire_late(struct lwp_engine *e, enum lwp_kind kind, u64 n, const struct lwp_retired *r)
-{
-	u32 id = counted_id(e, kind);
-
-	if (id && count_event(e, id, n) && !e->st.pending.event_id) {
-		gather(e, id, r, true);
-		if (lwp_overshoots(e, kind))
-			e->stats.overshoots++;
-	}
-	return lwp_boundary_wanted(e, 0, false);
+	if (owes)
+		r = lwp_late_before(e, r, &look);
+	retire(e, r);
+	if (owes)
+		lwp_late_after(e, &look);
+	/* Nearly always there is nothing to store and nothing to read. */
+	if (!e->st.pending.event_id && lwp_block_known(e))
+		return false;
+	return lwp_store_wanted(e) || lwp_boundary_wanted(e, 0, false);
 }

@@ -72,11 +72,16 @@ static bool settle_load(struct lwp_engine *e, u64 rip, struct lwp_exc *exc)
 
 bool lwp_settle(struct lwp_engine *e, u64 rip, struct lwp_exc *exc)
 {
+	enum lwp_mem_result result;
+
 	if (!settle_load(e, rip, exc))
 		return false;
 	if (!e->st.pending.event_id)
 		return true;
-	lwp_access_done(e, lwp_store_pending(e, &exc->fault), exc);
+	result = lwp_store_pending(e, &exc->fault);
+	if (result == LWP_MEM_OK)
+		return true;
+	lwp_access_done(e, result, exc);
 	if (exc->kind == LWP_EXC_NONE)
 		return true;
 	wait_for_retry(e, rip);
@@ -86,6 +91,6 @@ bool lwp_settle(struct lwp_engine *e, u64 rip, struct lwp_exc *exc)
 void lwp_boundary(struct lwp_engine *e, u64 rip, bool entered, struct lwp_exc *exc)
 {
 	memset(exc, 0, sizeof(*exc));
-	if (lwp_boundary_wanted(e, rip, entered))
+	if (lwp_store_wanted(e) || lwp_boundary_wanted(e, rip, entered))
 		lwp_settle(e, rip, exc);
 }

@@ -28,8 +28,10 @@ void lwp_engine_off(struct lwp_engine *e)
 	e->limit_ip = 0;
 	e->load_faulted = false;
 	e->load_rip = 0;
+	memset(&e->late, 0, sizeof(e->late));
 	e->last_hash = 0;
 	e->last_offset = 0;
+	e->last_stored = false;
 	memset(e->constant, 0, sizeof(e->constant));
 }
 
@@ -47,11 +49,6 @@ void lwp_engine_load(struct lwp_engine *e, const struct lwp_state *st)
 	e->st = copy;
 	/* BaseIP and LimitIP are not part of the state: read them again before anything counts. */
 	e->ip_valid = !lwp_ip_filtered(e);
-}
-
-u32 lwp_engine_avail(const struct lwp_engine *e)
-{
-	return lwp_avail(&e->caps, e->st.cfg, e->auto_context, e->xcr0_lwp);
 }
 
 /*

@@ -38,6 +38,7 @@ struct lwp_fault {
 	u64 addr; /* CR2: lowest byte that is missing */
 	/* from the source's page walk (user; write, if it was for writing) */
 	u32 error_code;
+	u64 opaque[2]; /* the source's own: returned in lwp_exc, and not read */
 };
 
 /*
@@ -45,8 +46,9 @@ struct lwp_fault {
  * map() looks [gva, gva + len) up for reading or for reading and writing, and changes nothing but
  * accessed/dirty bits; on LWP_MEM_FAULT it fills *fault. read() and write() use a mapped span
  * (offset and length within it) and only what map() found, even if the guest's tables have changed
- * since; they return LWP_MEM_NOT_RAM if the memory behind it has gone. A span lives until the
- * engine's function returns.
+ * since; they return LWP_MEM_NOT_RAM if the memory behind it has gone. `from` and `to` lie outside
+ * struct lwp_engine: Linux copies between user memory and a vCPU's own structure only by a list. A
+ * span lives until the engine's function returns.
  */
 struct lwp_mem_ops {
 	enum lwp_mem_result (*map)(void *vcpu, struct lwp_span *span, bool write,
@@ -65,6 +67,11 @@ struct lwp_vcpu_ops {
 	void (*interrupt)(void *vcpu, u8 vector);
 	/* Time stamp for PTSC records. May be NULL if not offered. */
 	u64 (*timestamp)(void *vcpu);
+	/*
+	 * For a trace: a record of a kind is late by `by` events although `exact`. `address` is the
+	 * record's; 0: it is not gathered yet. May be NULL.
+	 */
+	void (*overshoot)(void *vcpu, enum lwp_kind kind, u64 address, u64 by);
 };
 
 enum lwp_delivery {
@@ -81,6 +88,17 @@ struct lwp_stats {
 	u64 faults; /* #PF raised by LWP's own accesses */
 	u64 turned_off; /* LWP switched off because block or ring was not RAM or no longer valid */
 	u64 interrupts; /* threshold interrupts */
+};
+
+/*
+ * What the engine owes since lwp_pass(), see lwp_late.c. It belongs to the context and goes with
+ * it; it is not part of the image. `owed` and `behind` have LWP_BIT(kind) of kinds that can
+ * overshoot, and decide about the statistic and the trace only.
+ */
+struct lwp_late {
+	u64 branches; /* they have passed, and the next one gets the record; 0 = none */
+	u32 owed; /* counted as an overshoot; the record is not gathered yet */
+	u32 behind; /* the record is gathered; the next one may be late too */
 };
 
 struct lwp_engine {
@@ -110,10 +128,15 @@ struct lwp_engine {
 	bool load_faulted;
 	u64 load_rip;
 
+	struct lwp_late late;
+
 	/* For contexts: the memory as the last store left it. */
-	u64 last_hash; /* 0 = nothing stored yet */
+	u64 last_hash; /* of the last record, unless last_stored; 0 = nothing stored yet */
 	u32 last_offset;
+	bool last_stored; /* last_record is the last one: its hash is made on request */
+	u8 last_record[LWP_RECORD_SIZE];
 	u8 constant[LWP_CTX_CONST_SIZE]; /* all zero = not known (state came from outside) */
+	u32 live; /* 1 + index of the live entry in the table, see lwp_ctx_live(); 0 = none */
 
 	struct lwp_stats stats;
 };
@@ -147,7 +170,10 @@ void lwp_engine_reset(struct lwp_engine *e, u32 apic_id);
 void lwp_engine_load(struct lwp_engine *e, const struct lwp_state *st);
 
 /* EAX of leaf 8000_001C now; 0 = the four instructions raise #UD. */
-u32 lwp_engine_avail(const struct lwp_engine *e);
+static inline u32 lwp_engine_avail(const struct lwp_engine *e)
+{
+	return lwp_avail_of(e->rev, e->caps.features, e->st.cfg, e->auto_context, e->xcr0_lwp);
+}
 
 static inline bool lwp_engine_on(const struct lwp_engine *e)
 {
@@ -182,7 +208,8 @@ void lwp_engine_defer(struct lwp_engine *e, u64 linear);
 /* Segmentation as the instruction sees it. */
 struct lwp_ds {
 	u64 base;
-	u64 limit; /* highest valid offset; ~0 in 64-bit code */
+	u64 first; /* lowest valid offset; 0 in 64-bit code */
+	u64 limit; /* highest valid offset; ~0 in 64-bit code; if it is below `first`, none is */
 	bool long_mode; /* 64-bit code: base ignored, addresses must be canonical */
 	u8 va_bits; /* 48 or 57 */
 };
@@ -278,12 +305,6 @@ bool lwp_ip_filtered(const struct lwp_engine *e);
 void lwp_count(struct lwp_engine *e, enum lwp_kind kind, u64 n);
 
 /*
- * n events of a kind have passed, maybe more than lwp_budget(), and no instruction can be named.
- * The next eligible instruction gets a record that is due. (KVM with a PMU, when it parks a state.)
- */
-void lwp_count_unseen(struct lwp_engine *e, enum lwp_kind kind, u64 n);
-
-/*
  * One instruction retired: count all its events, gather at most one record (the due event furthest
  * below its limit, ties to the lowest EventId). Returns true if lwp_boundary() is wanted before the
  * next instruction. While a record is pending nothing is gathered: an event that becomes due then
@@ -292,14 +313,25 @@ void lwp_count_unseen(struct lwp_engine *e, enum lwp_kind kind, u64 n);
 bool lwp_retire(struct lwp_engine *e, const struct lwp_retired *r);
 
 /*
- * Late delivery (KVM with a PMU): n events of a kind have passed, at least lwp_budget(). The record
- * names `r` (for instructions and clocks: the instruction at the exit's rIP; for branches: the next
- * branch). The statistic counts an overshoot if lwp_overshoots(). Returns as lwp_retire().
+ * For counters that interrupt late (KVM with a PMU): n events of a kind have passed since the last
+ * call, none of which lwp_retire() has seen. `next` is the instruction at rIP if the vCPU is at
+ * CPL 3 and it counts; NULL: no instruction can be named. If one of the events was due, its record
+ * is late. It names `next`, for branches the next one that retires, without `next` the next
+ * eligible instruction. The statistic and ops->overshoot() have it if the delivery is `exact` and
+ * the kind is not a clock. n may have any value.
+ *
+ * lwp_pass(e, LWP_KIND_BRE, 0, NULL) ends the wait of lwp_awaits_branch(), before a state is saved.
  */
-bool lwp_retire_late(struct lwp_engine *e, enum lwp_kind kind, u64 n, const struct lwp_retired *r);
+void lwp_pass(struct lwp_engine *e, enum lwp_kind kind, u64 n, const struct lwp_retired *next);
 
-/* Is a late record an overshoot? Only with `exact`, and not for clocks, which are never exact. */
-bool lwp_overshoots(const struct lwp_engine *e, enum lwp_kind kind);
+/*
+ * Has the next branch to take a late record? Then every instruction is to be stepped and passed to
+ * lwp_retire(); lwp_budget() does not know of these branches.
+ */
+static inline bool lwp_awaits_branch(const struct lwp_engine *e)
+{
+	return e->late.branches != 0;
+}
 
 /* ---- delivery; accesses guest memory ---- */
 

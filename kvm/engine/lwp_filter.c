@@ -30,17 +30,6 @@ static const u32 branch_filter[LWP_REVS][LWP_BRANCH_CLASSES] = {
 	},
 };
 
-bool lwp_counting(const struct lwp_engine *e)
-{
-	return lwp_state_on(&e->st) && !lwp_state_deferred(&e->st) && e->ip_valid &&
-	       lwp_engine_avail(e);
-}
-
-u32 lwp_active(const struct lwp_engine *e)
-{
-	return lwp_counting(e) ? e->st.flags & lwp_engine_avail(e) : 0;
-}
-
 bool lwp_event_active(const struct lwp_engine *e, enum lwp_kind kind)
 {
 	u32 id = e->rev->event_id[kind];
@@ -48,23 +37,27 @@ bool lwp_event_active(const struct lwp_engine *e, enum lwp_kind kind)
 	return id && lwp_active(e) & LWP_BIT(id);
 }
 
+bool lwp_branch_passes(const struct lwp_engine *e, enum lwp_branch_class branch)
+{
+	return !(e->st.filters & branch_filter[e->rev->id][branch]);
+}
+
 bool lwp_branch_counted(const struct lwp_engine *e, enum lwp_branch_class branch)
 {
-	if (branch == LWP_BRANCH_NONE || !lwp_event_active(e, LWP_KIND_BRE))
-		return false;
-	return !(e->st.filters & branch_filter[e->rev->id][branch]);
+	return branch != LWP_BRANCH_NONE && lwp_event_active(e, LWP_KIND_BRE) &&
+	       lwp_branch_passes(e, branch);
 }
 
 bool lwp_ip_filtered(const struct lwp_engine *e)
 {
-	return lwp_state_on(&e->st) && e->rev->has_ip_filter && e->st.filters & LWP_FILTER_IPF;
+	return lwp_state_on(&e->st) && lwp_ip_filter_on(e);
 }
 
 bool lwp_ip_passes(const struct lwp_engine *e, u64 address)
 {
 	bool inside = address >= e->base_ip && address <= e->limit_ip;
 
-	if (!lwp_ip_filtered(e))
+	if (!lwp_ip_filter_on(e))
 		return true;
 	return e->st.filters & LWP_FILTER_IPI ? !inside : inside;
 }

@@ -52,7 +52,8 @@ static bool block_linear(const struct lwp_engine *e, u64 ea, const struct lwp_ds
 		return false;
 	if (ds->long_mode)
 		return lwp_canonical_range(ea, size, ds->va_bits);
-	return ea <= (u32)~0u && ea + size - 1 <= ds->limit && *linear + size - 1 <= (u32)~0u;
+	return ea <= (u32)~0u && ea >= ds->first && ea + size - 1 <= ds->limit &&
+	       *linear + size - 1 <= (u32)~0u;
 }
 
 /* A new block (43724-612 to 43724-618). Linear address 0 means off, so no block can lie there. */

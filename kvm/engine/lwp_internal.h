@@ -38,17 +38,47 @@ static inline bool lwp_canonical_range(u64 addr, u32 len, u32 va_bits)
 	       !((addr ^ last) >> 63);
 }
 
-/* LWP is on, available, and its block has been read: instructions may count. */
-bool lwp_counting(const struct lwp_engine *e);
+/* LWP is on and its block has been read. */
+static inline bool lwp_block_known(const struct lwp_engine *e)
+{
+	return lwp_state_on(&e->st) && !lwp_state_deferred(&e->st) && e->ip_valid;
+}
 
 /*
- * Flags that are active now: granted by LLWPCB, and still allowed by LWP_CFG. 0 unless
- * lwp_counting().
+ * Flags that are active now: granted by LLWPCB, and still allowed by LWP_CFG. 0 while nothing may
+ * count: LWP is off or not available, or its block has not been read.
  */
-u32 lwp_active(const struct lwp_engine *e);
+static inline u32 lwp_active(const struct lwp_engine *e)
+{
+	return lwp_block_known(e) ? e->st.flags & lwp_engine_avail(e) : 0;
+}
 
-/* Does the IP filter let an instruction at `address` pass? */
+/* Is this flag active? Nearly always the block does not have it, which is seen at once. */
+static inline bool lwp_flag_active(const struct lwp_engine *e, u32 flag)
+{
+	return e->st.flags & flag && lwp_active(e) & flag;
+}
+
+/* Is the IP filter active? LWP is on. */
+static inline bool lwp_ip_filter_on(const struct lwp_engine *e)
+{
+	return e->st.filters & LWP_FILTER_IPF && e->rev->has_ip_filter;
+}
+
+/*
+ * Is a record pending whose store has not faulted? Then lwp_boundary_wanted() is true, wherever the
+ * vCPU is.
+ */
+static inline bool lwp_store_wanted(const struct lwp_engine *e)
+{
+	return e->st.pending.event_id && !(e->st.flags & LWP_STATE_FAULTED) && lwp_engine_avail(e);
+}
+
+/* Does the IP filter let an instruction at `address` pass? LWP is on. */
 bool lwp_ip_passes(const struct lwp_engine *e, u64 address);
+
+/* Does the branch filter let a branch pass? Not for LWP_BRANCH_NONE. */
+bool lwp_branch_passes(const struct lwp_engine *e, enum lwp_branch_class branch);
 
 /* Data1, SRC and DAV of a data cache miss record. */
 void lwp_miss_record(const struct lwp_engine *e, const struct lwp_miss *miss,
@@ -56,6 +86,45 @@ void lwp_miss_record(const struct lwp_engine *e, const struct lwp_miss *miss,
 
 /* A record with the fields that all events have in common. */
 void lwp_record_begin(const struct lwp_engine *e, u8 event_id, u64 address, struct lwp_record *rec);
+
+/* ---- counting ---- */
+
+/* The highest value of a counter at which its event is due. */
+static inline s32 lwp_due_limit(const struct lwp_engine *e)
+{
+	return e->rev->freezes_at_zero ? 0 : -1;
+}
+
+/*
+ * Count n events. Returns true if the event is due. If it becomes due while a record is pending,
+ * the store of that record is retried.
+ */
+bool lwp_count_event(struct lwp_engine *e, u32 id, u64 n);
+
+/* Gather the record of an event that is due with r. The pending slot is free. */
+void lwp_gather(struct lwp_engine *e, u32 id, const struct lwp_retired *r);
+
+/* Does the engine owe a record, or may the next one be late? See lwp_late.c. */
+static inline bool lwp_owes(const struct lwp_engine *e)
+{
+	return e->late.branches | e->late.owed | e->late.behind;
+}
+
+/* What lwp_late_before() has seen; [0] is of instructions, [1] of branches. */
+struct lwp_late_look {
+	struct lwp_retired r; /* the instruction, as lwp_retire() counts it */
+	bool free; /* no record was pending */
+	bool in_time[2]; /* a record is due with this instruction, in time */
+	bool caught_up[2]; /* none was due before it */
+};
+
+/*
+ * Around the counting of an instruction while lwp_owes(). The first settles a late branch, and
+ * returns what is left to count; the second settles a record that was owed and has been gathered.
+ */
+const struct lwp_retired *lwp_late_before(struct lwp_engine *e, const struct lwp_retired *r,
+					  struct lwp_late_look *look);
+void lwp_late_after(struct lwp_engine *e, const struct lwp_late_look *look);
 
 /* Switch LWP off and discard all state of the block. */
 void lwp_engine_off(struct lwp_engine *e);
@@ -69,8 +138,14 @@ bool lwp_access_done(struct lwp_engine *e, enum lwp_mem_result result, struct lw
 
 /* ---- guest memory: LWP_MEM_FAULT comes with *fault filled ---- */
 
-enum lwp_mem_result lwp_map(struct lwp_engine *e, struct lwp_span *span, u64 gva, u32 len,
-			    bool write, struct lwp_fault *fault);
+static inline enum lwp_mem_result lwp_map(struct lwp_engine *e, struct lwp_span *span, u64 gva,
+					  u32 len, bool write, struct lwp_fault *fault)
+{
+	memset(span, 0, sizeof(*span));
+	span->gva = gva;
+	span->len = len;
+	return e->ops->mem.map(e->vcpu, span, write, fault);
+}
 
 /* Map the whole block of `e` (address `linear`) and copy its lwp_block_bytes(), once. */
 enum lwp_mem_result lwp_read_block(struct lwp_engine *e, u64 linear, bool write,
@@ -123,8 +198,17 @@ enum lwp_mem_result lwp_store_sample(struct lwp_engine *e, const struct lwp_reco
  */
 bool lwp_settle(struct lwp_engine *e, u64 rip, struct lwp_exc *exc);
 
+/* A number and one more, mixed: all bits of the result depend on all bits of both. */
+u64 lwp_mix(u64 hash, u64 number);
+
 /* Hash of a stored record's bytes for contexts; never 0. */
 u64 lwp_record_hash(const u8 record[LWP_RECORD_SIZE]);
+
+/* The hash of the last stored record, 0 = nothing stored yet. */
+static inline u64 lwp_last_hash(const struct lwp_engine *e)
+{
+	return e->last_stored ? lwp_record_hash(e->last_record) : e->last_hash;
+}
 
 /* Interval with its low random bits replaced (43724-706). */
 s32 lwp_randomise(const struct lwp_engine *e, u32 event_id, u64 missed, s32 interval);

@@ -23,6 +23,11 @@ static u64 absorb(u64 hash, u64 number)
 	return hash ^ (hash >> 31);
 }
 
+u64 lwp_mix(u64 hash, u64 number)
+{
+	return absorb(hash, number);
+}
+
 s32 lwp_randomise(const struct lwp_engine *e, u32 event_id, u64 missed, s32 interval)
 {
 	u32 low = ((u32)1 << e->st.random) - 1;

@@ -33,6 +33,24 @@ static enum lwp_mem_result map_slot(struct lwp_engine *e, struct lwp_txn *t,
 	return lwp_map(e, &t->slot, e->st.base + e->st.head, LWP_RECORD_SIZE, true, fault);
 }
 
+/*
+ * Map the block, and copy it once. The fields before the tail of 2007 are known: LWP wrote the
+ * head, and the others are constant. They are only copied if they are to be remembered for
+ * contexts.
+ */
+static enum lwp_mem_result copy_block(struct lwp_engine *e, struct lwp_txn *t,
+				      struct lwp_fault *fault)
+{
+	u32 from = lwp_constants_known(e->constant) ? LWP_CB_HEAD + sizeof(u32) : 0;
+	enum lwp_mem_result result;
+
+	result = lwp_map(e, &t->block, e->st.cb_addr, e->caps.cb_size, true, fault);
+	if (result != LWP_MEM_OK)
+		return result;
+	return e->ops->mem.read(e->vcpu, &t->block, from, t->image + from,
+				lwp_block_bytes(&e->caps) - from);
+}
+
 /* Map and copy the block. CR2 of a #PF is the lowest missing byte of block and slot. */
 static enum lwp_mem_result open_block(struct lwp_engine *e, struct lwp_txn *t,
 				      struct lwp_fault *fault)
@@ -40,7 +58,7 @@ static enum lwp_mem_result open_block(struct lwp_engine *e, struct lwp_txn *t,
 	enum lwp_mem_result result, slot;
 	struct lwp_fault other;
 
-	result = lwp_read_block(e, e->st.cb_addr, true, &t->block, t->image, fault);
+	result = copy_block(e, t, fault);
 	if (result == LWP_MEM_OK)
 		t->missed = lwp_get64(t->image + LWP_CB_MISSED);
 	if (result != LWP_MEM_FAULT)
@@ -84,7 +102,8 @@ static enum lwp_mem_result reload(struct lwp_engine *e, struct lwp_txn *t, u32 i
 	interval = lwp_cb_interval(&e->caps,
 				   lwp_get32(t->image + lwp_cb_slot_offset(&e->caps, (u32)slot) +
 					     LWP_CB_SLOT_INTERVAL));
-	interval = lwp_randomise(e, id, t->missed, interval);
+	if (e->st.random)
+		interval = lwp_randomise(e, id, t->missed, interval);
 	period = interval + 1;
 	e->st.counter[id - 1] = interval - overrun;
 	if (!late || overrun < period)
@@ -108,7 +127,7 @@ static void threshold(struct lwp_engine *e, const struct lwp_txn *t, u32 tail)
 	u32 limit = lwp_get32(t->image + LWP_CB_THRESHOLD);
 	u32 used = e->st.head >= tail ? e->st.head - tail : e->st.head - tail + e->st.size;
 
-	if (!(lwp_active(e) & LWP_F_INT) || !e->ops->interrupt ||
+	if (!lwp_flag_active(e, LWP_F_INT) || !e->ops->interrupt ||
 	    lwp_cfg_vector(e->st.cfg) < LWP_VECTOR_MIN)
 		return;
 	/*
@@ -135,13 +154,14 @@ static enum lwp_mem_result commit(struct lwp_engine *e, struct lwp_txn *t,
 
 	if (next >= e->st.size)
 		next = 0;
-	*full = next == tail && !(lwp_active(e) & LWP_F_CONT);
+	*full = next == tail && !lwp_flag_active(e, LWP_F_CONT);
 	lwp_record_encode(rec, bytes);
 	result = e->ops->mem.write(e->vcpu, &t->slot, 0, bytes, sizeof(bytes));
 	if (result != LWP_MEM_OK)
 		return result;
 	e->stats.records++;
-	e->last_hash = lwp_record_hash(bytes);
+	memcpy(e->last_record, bytes, sizeof(bytes));
+	e->last_stored = true;
 	e->last_offset = e->st.head;
 	/* A reader that sees the new head sees the record. */
 	lwp_wmb();

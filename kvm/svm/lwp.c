@@ -5,11 +5,13 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/moduleparam.h>
+#include <linux/random.h>
+#include <linux/stringify.h>
 
 #include "svm.h"
 #include "cpuid.h"
 #include "lapic.h"
-#include "lwp_svm.h"
+#include "lwp_inside.h"
 
 #define CREATE_TRACE_POINTS
 #include "lwp_trace.h"
@@ -53,7 +55,8 @@ static bool svm_lwp_can_count(const struct lwp_rev *rev, u32 event_id)
 	}
 }
 
-static int svm_lwp_host_caps_init(u32 rev_id)
+/* False: a parameter is wrong. */
+static bool svm_lwp_host_caps_init(u32 rev_id)
 {
 	const struct lwp_rev *rev = lwp_rev_get(rev_id);
 	struct lwp_caps *caps = &host_caps[rev_id];
@@ -66,50 +69,69 @@ static int svm_lwp_host_caps_init(u32 rev_id)
 	}
 	if (rev_id == LWP_REV_43724) {
 		if (!lwp_caps_set_max_events(caps, lwp_max_events))
-			return -EINVAL;
+			return false;
 		caps->min_buffer = lwp_min_buffer;
 	}
-	return lwp_caps_valid(caps) ? 0 : -EINVAL;
+	return lwp_caps_valid(caps);
 }
 
-int svm_lwp_hardware_setup(void)
+/*
+ * Read the parameters of the module. A wrong one must not keep kvm_amd from loading: LWP is off
+ * then, for which the caller says why. Result: the reason, NULL if there is none.
+ */
+static const char *svm_lwp_parameters(void)
 {
-	const struct lwp_caps *caps = &host_caps[LWP_REV_43724];
-	struct lwp_leaf leaf;
-	u32 rev, avail;
-	int r;
+	const char *wrong = svm_lwp_source_setup();
+	u32 rev;
+
+	BUILD_BUG_ON(LWP_LAST_EVENT_ID != 6);
+	if (wrong)
+		return wrong;
+	svm_lwp_btf_setup();
+	if (!lwp_contexts || lwp_contexts > LWP_CONTEXTS_LIMIT)
+		return "lwp_contexts must be 1 to " __stringify(LWP_CONTEXTS_LIMIT);
+	if (lwp_min_buffer > U8_MAX)
+		return "lwp_min_buffer must be 0 to 255";
+	for (rev = 0; rev < LWP_REVS; rev++) {
+		if (!svm_lwp_host_caps_init(rev))
+			return "lwp_max_events must be 1 to 6";
+	}
+	return NULL;
+}
+
+/* At load, unless lwp=0. */
+void svm_lwp_hardware_setup(void)
+{
+	const char *wrong;
+	u32 rev;
 
 	BUILD_BUG_ON(offsetof(struct vmcb, save) + LWP_VMCB_SAVE_OFFSET != LWP_VMCB_OFFSET);
 	BUILD_BUG_ON(sizeof(struct vmcb) > LWP_VMCB_OFFSET);
 	BUILD_BUG_ON(LWP_VMCB_OFFSET + LWP_IMAGE_SIZE > PAGE_SIZE);
 
-	if (!enable_lwp)
-		return 0;
-	r = svm_lwp_source_setup();
-	if (r)
-		return r;
-	if (!lwp_contexts || lwp_contexts > LWP_CONTEXTS_LIMIT || lwp_min_buffer > U8_MAX) {
-		pr_err("lwp_contexts must be 1 to %u, lwp_min_buffer 0 to %u\n", LWP_CONTEXTS_LIMIT,
-		       U8_MAX);
-		return -EINVAL;
-	}
-	for (rev = 0; rev < LWP_REVS; rev++) {
-		if (svm_lwp_host_caps_init(rev)) {
-			pr_err("lwp_max_events must be 1 to %d\n", LWP_LAST_EVENT_ID);
-			return -EINVAL;
-		}
+	wrong = svm_lwp_parameters();
+	if (wrong) {
+		pr_warn("LWP is off: %s\n", wrong);
+		enable_lwp = false;
+		return;
 	}
 
-	avail = lwp_avail(caps, lwp_cfg_reset(caps, true, 0), true, true);
-	lwp_leaf_encode(caps, avail, &leaf);
-	kvm_caps.lwp_eax = leaf.eax;
-	kvm_caps.lwp_ebx = leaf.ebx;
-	kvm_caps.lwp_ecx = leaf.ecx;
-	kvm_caps.lwp_edx = leaf.edx;
-	kvm_cpu_cap_set(X86_FEATURE_LWP);
 	for (rev = 0; kvm_cpu_cap_has(X86_FEATURE_SVM) && rev < LWP_REVS; rev++)
 		host_caps[rev].ecx_features |= LWP_ECX_VMCB_AREA;
-	return 0;
+}
+
+/*
+ * Leaf 8000_001C of a new vCPU with all that this host offers to a VM of this policy. ECX[24],
+ * state in VMCBs, is an option that KVM_CAP_X86_LWP announces.
+ */
+void svm_lwp_leaf(const struct kvm_lwp_policy *policy, struct lwp_leaf *leaf)
+{
+	struct lwp_caps caps = host_caps[policy->rev];
+	u64 cfg;
+
+	caps.ecx_features &= ~LWP_ECX_VMCB_AREA;
+	cfg = lwp_cfg_reset(&caps, policy->context == KVM_LWP_CONTEXT_AUTO, 0);
+	lwp_leaf_encode(&caps, lwp_avail(&caps, cfg, true, true), leaf);
 }
 
 void svm_lwp_vm_init(struct kvm *kvm)
@@ -117,6 +139,7 @@ void svm_lwp_vm_init(struct kvm *kvm)
 	struct kvm_svm_lwp *vm = &to_kvm_svm(kvm)->lwp;
 
 	mutex_init(&vm->lock);
+	svm_lwp_avic_init(kvm);
 	vm->policy.rev = LWP_REV_43724;
 	vm->policy.context = KVM_LWP_CONTEXT_AUTO;
 	vm->policy.delivery = svm_lwp_source_prompt() ? LWP_DELIVERY_PROMPT : LWP_DELIVERY_EXACT;
@@ -127,71 +150,75 @@ void svm_lwp_vm_destroy(struct kvm *kvm)
 	kvfree(to_kvm_svm(kvm)->lwp.table.entry);
 }
 
+/* The vCPU gets or loses LWP. Called with svm_lwp.lock held, if another thread may see the vCPU. */
+static void svm_lwp_enable(struct kvm_vcpu *vcpu, bool on)
+{
+	struct kvm_svm_lwp *vm = &to_kvm_svm(vcpu->kvm)->lwp;
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+
+	if (lwp->enabled == on)
+		return;
+	lwp->enabled = on;
+	mutex_lock(&vm->lock);
+	if (on)
+		vm->vcpus++;
+	else
+		vm->vcpus--;
+	mutex_unlock(&vm->lock);
+	if (on)
+		static_branch_inc(&kvm_lwp_used);
+	else
+		static_branch_dec(&kvm_lwp_used);
+}
+
 void svm_lwp_vcpu_init(struct kvm_vcpu *vcpu)
 {
 	mutex_init(&to_svm(vcpu)->lwp.lock);
+	raw_spin_lock_init(&to_svm(vcpu)->lwp.image_lock);
 	to_svm(vcpu)->lwp.refusal = KVM_LWP_REFUSED_CPUID;
 	svm_lwp_source_init(vcpu);
 }
 
 void svm_lwp_vcpu_free(struct kvm_vcpu *vcpu)
 {
-	svm_lwp_perf_free(vcpu);
-	svm_lwp_clock_free(vcpu);
+	svm_lwp_avic_stop(vcpu->kvm);
+	svm_lwp_enable(vcpu, false);
+	svm_lwp_source_free(vcpu);
 }
 
 /*
  * The first vCPU that has LWP allocates the VM's table of contexts. Contexts move between vCPUs, so
- * all vCPUs must announce the same LWP.
+ * all vCPUs must announce the same LWP. A vCPU that is the only one may change it; the contexts of
+ * before go then.
  */
-static u32 svm_lwp_join_vm(struct kvm *kvm, const struct lwp_caps *caps)
+static u32 svm_lwp_join_vm(struct kvm_vcpu *vcpu, const struct lwp_caps *caps)
 {
-	struct kvm_svm_lwp *vm = &to_kvm_svm(kvm)->lwp;
-	struct lwp_ctx *entry;
+	struct kvm_svm_lwp *vm = &to_kvm_svm(vcpu->kvm)->lwp;
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+	void *memory;
+	bool same;
 
 	guard(mutex)(&vm->lock);
-	if (vm->table.entry)
-		return memcmp(&vm->caps, caps, sizeof(*caps)) ? KVM_LWP_REFUSED_LEAF :
-								KVM_LWP_REFUSED_NOT;
-	entry = kvcalloc(lwp_contexts, sizeof(*entry), GFP_KERNEL_ACCOUNT);
-	if (!entry)
-		return KVM_LWP_REFUSED_HOST;
-	lwp_ctx_table_init(&vm->table, entry, lwp_contexts);
+	same = vm->table.entry && !memcmp(&vm->caps, caps, sizeof(*caps));
+	if (!same && vm->vcpus > lwp->enabled)
+		return KVM_LWP_REFUSED_LEAF;
+	if (!vm->table.entry) {
+		memory = kvzalloc(lwp_ctx_table_bytes(lwp_contexts), GFP_KERNEL_ACCOUNT);
+		if (!memory)
+			return KVM_LWP_REFUSED_HOST;
+		lwp_ctx_table_init(&vm->table, memory, lwp_contexts, get_random_u64());
+		svm_lwp_collect_init(vm);
+	} else if (!same) {
+		lwp_ctx_table_reset(&vm->table);
+	}
 	vm->caps = *caps;
 	return KVM_LWP_REFUSED_NOT;
 }
 
-/* Has any vCPU of the VM LWP? */
-bool svm_lwp_in_use(struct kvm *kvm)
+/* Has user space asked for LWP? Called with kvm->lock held. */
+bool svm_lwp_asked(struct kvm *kvm)
 {
-	return READ_ONCE(to_kvm_svm(kvm)->lwp.table.entry);
-}
-
-/* LWP_CFG may have changed: update the guest's CPUID leaf. */
-void svm_lwp_update_avail(struct kvm_vcpu *vcpu)
-{
-	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
-	u32 avail = lwp->enabled ? lwp_engine_avail(&lwp->engine) : 0;
-
-	if (vcpu->arch.lwp_avail == avail)
-		return;
-	vcpu->arch.lwp_avail = avail;
-	kvm_update_cpuid_runtime(vcpu);
-}
-
-/* Add what the engine has counted since the last call to the vCPU's statistics. */
-void svm_lwp_account(struct kvm_vcpu *vcpu)
-{
-	const struct lwp_stats *now = &to_svm(vcpu)->lwp.engine.stats;
-	struct lwp_stats *seen = &to_svm(vcpu)->lwp.seen;
-
-	vcpu->stat.lwp_records += now->records - seen->records;
-	vcpu->stat.lwp_missed += now->missed - seen->missed;
-	vcpu->stat.lwp_overshoots += now->overshoots - seen->overshoots;
-	vcpu->stat.lwp_faults += now->faults - seen->faults;
-	vcpu->stat.lwp_threshold_irqs += now->interrupts - seen->interrupts;
-	vcpu->stat.lwp_turned_off += now->turned_off - seen->turned_off;
-	*seen = *now;
+	return to_kvm_svm(kvm)->lwp.asked;
 }
 
 /* RESET and INIT. */
@@ -230,15 +257,16 @@ static bool svm_lwp_can(const struct lwp_caps *caps)
  */
 static u32 svm_lwp_judge(struct kvm_vcpu *vcpu, struct lwp_caps *caps)
 {
-	u32 rev = to_kvm_svm(vcpu->kvm)->lwp.policy.rev;
+	const struct kvm_svm_lwp *vm = &to_kvm_svm(vcpu->kvm)->lwp;
+	bool auto_context = vm->policy.context == KVM_LWP_CONTEXT_AUTO;
 	struct kvm_cpuid_entry2 *entry;
 	struct lwp_leaf leaf;
 
-	if (!enable_lwp)
-		return KVM_LWP_REFUSED_HOST;
 	entry = kvm_find_cpuid_entry(vcpu, LWP_CPUID_LEAF);
 	if (!entry || !guest_cpuid_has(vcpu, X86_FEATURE_LWP))
 		return KVM_LWP_REFUSED_CPUID;
+	if (!vm->asked)
+		return KVM_LWP_REFUSED_POLICY;
 	if (sev_guest(vcpu->kvm))
 		return KVM_LWP_REFUSED_ENCRYPTED;
 	if (!lapic_in_kernel(vcpu))
@@ -247,11 +275,13 @@ static u32 svm_lwp_judge(struct kvm_vcpu *vcpu, struct lwp_caps *caps)
 	leaf.ebx = entry->ebx;
 	leaf.ecx = entry->ecx;
 	leaf.edx = entry->edx;
-	if (!lwp_leaf_decode(&leaf, rev, caps) || !svm_lwp_can(caps))
+	if (!lwp_leaf_decode(&leaf, vm->policy.rev, caps) || !svm_lwp_can(caps))
 		return KVM_LWP_REFUSED_LEAF;
-	if (caps->ecx_features & LWP_ECX_VMCB_AREA &&
-	    to_kvm_svm(vcpu->kvm)->lwp.policy.context == KVM_LWP_CONTEXT_AUTO)
+	if (auto_context && caps->ecx_features & LWP_ECX_VMCB_AREA)
 		return KVM_LWP_REFUSED_LEAF;
+	/* WRFSBASE and WRGSBASE have no intercept: a profile would go on in another thread. */
+	if (auto_context && guest_cpuid_has(vcpu, X86_FEATURE_FSGSBASE))
+		return KVM_LWP_REFUSED_FSGSBASE;
 	return KVM_LWP_REFUSED_NOT;
 }
 
@@ -260,7 +290,9 @@ static const char *const refusals[] = {
 		"CPUID leaf 8000_001C is not as in other vCPUs, or more than this host can do",
 	[KVM_LWP_REFUSED_ENCRYPTED] = "an encrypted guest cannot be read",
 	[KVM_LWP_REFUSED_APIC] = "there is no local APIC in the kernel",
-	[KVM_LWP_REFUSED_HOST] = "no memory, or kvm_amd was loaded with lwp=0",
+	[KVM_LWP_REFUSED_HOST] = "no memory, or LWP of kvm_amd is off",
+	[KVM_LWP_REFUSED_FSGSBASE] = "FSGSBASE switches threads unseen",
+	[KVM_LWP_REFUSED_POLICY] = "user space has not asked for it",
 };
 
 /* CPUID announces LWP and the vCPU has none. KVM_LWP_VCPU_STATUS tells user space why. */
@@ -280,10 +312,13 @@ void svm_lwp_after_set_cpuid(struct kvm_vcpu *vcpu)
 
 	mutex_lock(&lwp->lock);
 	lwp->refusal = svm_lwp_judge(vcpu, &caps);
+	/* A context that user space has put on this vCPU is of the LWP of before. */
+	if (lwp->live && (lwp->refusal || memcmp(&caps, &lwp->engine.caps, sizeof(caps))))
+		svm_lwp_ctx_leave(vcpu, true);
 	if (!lwp->refusal)
-		lwp->refusal = svm_lwp_join_vm(vcpu->kvm, &caps);
+		lwp->refusal = svm_lwp_join_vm(vcpu, &caps);
 	if (lwp->refusal) {
-		lwp->enabled = false;
+		svm_lwp_enable(vcpu, false);
 		svm_lwp_refuse(vcpu, lwp->refusal);
 	} else if (!lwp->enabled || memcmp(&caps, &lwp->engine.caps, sizeof(caps))) {
 		lwp_engine_init(&lwp->engine, &caps, policy->context == KVM_LWP_CONTEXT_AUTO,
@@ -291,7 +326,7 @@ void svm_lwp_after_set_cpuid(struct kvm_vcpu *vcpu)
 		lwp->engine.xcr0_lwp = true;
 		lwp_engine_reset(&lwp->engine, vcpu->vcpu_id);
 		memset(&lwp->seen, 0, sizeof(lwp->seen));
-		lwp->enabled = true;
+		svm_lwp_enable(vcpu, true);
 	}
 	mutex_unlock(&lwp->lock);
 	svm_lwp_update_avail(vcpu);
@@ -300,6 +335,8 @@ void svm_lwp_after_set_cpuid(struct kvm_vcpu *vcpu)
 /* The answer of KVM_LWP_VCPU_STATUS. SEV may have been switched on after CPUID was set. */
 u32 svm_lwp_refusal(struct kvm_vcpu *vcpu)
 {
+	if (!enable_lwp)
+		return KVM_LWP_REFUSED_HOST;
 	return sev_guest(vcpu->kvm) ? KVM_LWP_REFUSED_ENCRYPTED : to_svm(vcpu)->lwp.refusal;
 }
 
@@ -335,16 +372,12 @@ static bool svm_lwp_executes_cbaddr(const struct lwp_engine *e, bool host)
 }
 
 /*
- * RDMSR. The read of a guest OS that switches LWP by MSR parks the state; a host-initiated read
- * does not.
+ * RDMSR, of a vCPU that has LWP. The read of a guest OS that switches LWP by MSR parks the state; a
+ * host-initiated read does not.
  */
 int svm_lwp_get_msr(struct kvm_vcpu *vcpu, struct msr_data *msr)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
-
-	msr->data = 0;
-	if (!lwp->enabled)
-		return !msr->host_initiated;
 
 	guard(mutex)(&lwp->lock);
 	if (msr->index == LWP_MSR_CFG) {
@@ -384,16 +417,14 @@ static bool svm_lwp_write_cbaddr(struct kvm_vcpu *vcpu, u64 value, bool host)
 	return true;
 }
 
+/* WRMSR, of a vCPU that has LWP. */
 int svm_lwp_set_msr(struct kvm_vcpu *vcpu, struct msr_data *msr)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
 	bool ok = true;
 
-	if (!lwp->enabled)
-		return !msr->host_initiated || msr->data;
-
 	mutex_lock(&lwp->lock);
-	svm_lwp_source_fold(vcpu);
+	svm_lwp_source_stop(vcpu);
 	if (msr->index == LWP_MSR_CBADDR)
 		ok = svm_lwp_write_cbaddr(vcpu, msr->data, msr->host_initiated);
 	else

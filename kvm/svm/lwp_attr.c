@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The interface to user space: the capability, the attributes of the VM (policy, contexts) and of a
- * vCPU (image, live context, status). See svm/lwp/lwp_kvm.h.
+ * vCPU (image, live context, status). See <asm/kvm_lwp.h>.
  */
 #include <linux/uaccess.h>
 
 #include "svm.h"
 #include "cpuid.h"
-#include "lwp_svm.h"
+#include "lwp_inside.h"
+
+static_assert(LWP_REV_43724 == KVM_LWP_REV_43724 && LWP_REV_2007 == KVM_LWP_REV_2007);
+static_assert((int)LWP_DELIVERY_EXACT == KVM_LWP_DELIVERY_EXACT);
+static_assert((int)LWP_DELIVERY_PROMPT == KVM_LWP_DELIVERY_PROMPT);
 
 /* KVM_CHECK_EXTENSION; kvm may be NULL. */
 int svm_lwp_extension(struct kvm *kvm)
@@ -26,9 +30,10 @@ static int svm_lwp_get_policy(struct kvm *kvm, void __user *to)
 		       0;
 }
 
+/* Setting the policy asks for LWP. */
 static int svm_lwp_set_policy(struct kvm *kvm, const void __user *from)
 {
-	struct kvm_lwp_policy *now = &to_kvm_svm(kvm)->lwp.policy;
+	struct kvm_svm_lwp *vm = &to_kvm_svm(kvm)->lwp;
 	struct kvm_lwp_policy policy;
 
 	if (copy_from_user(&policy, from, sizeof(policy)))
@@ -40,14 +45,35 @@ static int svm_lwp_set_policy(struct kvm *kvm, const void __user *from)
 		return -EINVAL;
 
 	guard(mutex)(&kvm->lock);
-	if (kvm->created_vcpus && memcmp(now, &policy, sizeof(policy)))
-		return -EBUSY;
-	*now = policy;
+	/* The state of an encrypted VM may have moved here. */
+	if (sev_guest(kvm))
+		return -ENXIO;
+	if (kvm->created_vcpus)
+		return vm->asked && !memcmp(&vm->policy, &policy, sizeof(policy)) ? 0 : -EBUSY;
+	vm->policy = policy;
+	vm->asked = true;
 	return 0;
 }
 
-/* Park all contexts. Each vCPU looks up that of its running thread again. */
-static void svm_lwp_park_all(struct kvm *kvm)
+static int svm_lwp_get_leaf(struct kvm *kvm, void __user *to)
+{
+	struct kvm_lwp_policy policy;
+	struct kvm_lwp_leaf user;
+	struct lwp_leaf leaf;
+
+	mutex_lock(&kvm->lock);
+	policy = to_kvm_svm(kvm)->lwp.policy;
+	mutex_unlock(&kvm->lock);
+	svm_lwp_leaf(&policy, &leaf);
+	user = (struct kvm_lwp_leaf){ leaf.eax, leaf.ebx, leaf.ecx, leaf.edx };
+	return copy_to_user(to, &user, sizeof(user)) ? -EFAULT : 0;
+}
+
+/*
+ * Park all contexts. Each vCPU looks up that of its running thread again. -EINTR: the thread was
+ * killed while a vCPU sleeps in an access to guest memory.
+ */
+static int svm_lwp_park_all(struct kvm *kvm)
 {
 	struct kvm_vcpu *vcpu;
 	unsigned long i;
@@ -55,29 +81,33 @@ static void svm_lwp_park_all(struct kvm *kvm)
 	kvm_for_each_vcpu(i, vcpu, kvm) {
 		struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
 
-		mutex_lock(&lwp->lock);
+		if (mutex_lock_killable(&lwp->lock))
+			return -EINTR;
 		if (lwp->live)
 			svm_lwp_ctx_leave(vcpu, false);
 		lwp->lookup = true;
 		mutex_unlock(&lwp->lock);
 	}
 	kvm_make_all_cpus_request(kvm, KVM_REQ_LWP);
+	return 0;
 }
 
 /*
  * Copy every live context into the table. They stay live: after parking, the lookup might not find
  * the block or the ring readable, and would leave the context parked.
  */
-static void svm_lwp_refresh_all(struct kvm *kvm)
+static int svm_lwp_refresh_all(struct kvm *kvm)
 {
 	struct kvm_vcpu *vcpu;
 	unsigned long i;
 
 	kvm_for_each_vcpu(i, vcpu, kvm) {
-		mutex_lock(&to_svm(vcpu)->lwp.lock);
+		if (mutex_lock_killable(&to_svm(vcpu)->lwp.lock))
+			return -EINTR;
 		svm_lwp_ctx_refresh(vcpu);
 		mutex_unlock(&to_svm(vcpu)->lwp.lock);
 	}
+	return 0;
 }
 
 static int svm_lwp_get_contexts(struct kvm *kvm, struct kvm_lwp_contexts __user *arg)
@@ -90,7 +120,9 @@ static int svm_lwp_get_contexts(struct kvm *kvm, struct kvm_lwp_contexts __user 
 
 	if (copy_from_user(&user, arg, sizeof(user)))
 		return -EFAULT;
-	svm_lwp_refresh_all(kvm);
+	r = svm_lwp_refresh_all(kvm);
+	if (r)
+		return r;
 
 	mutex_lock(&vm->lock);
 	size = lwp_ctx_save(&vm->table, &vm->caps, NULL, 0);
@@ -115,8 +147,8 @@ static int svm_lwp_set_contexts(struct kvm *kvm, const struct kvm_lwp_contexts _
 	struct kvm_svm_lwp *vm = &to_kvm_svm(kvm)->lwp;
 	struct kvm_lwp_contexts user;
 	u32 index;
-	int r = 0;
 	u8 *buf;
+	int r;
 
 	if (copy_from_user(&user, arg, sizeof(user)))
 		return -EFAULT;
@@ -125,14 +157,17 @@ static int svm_lwp_set_contexts(struct kvm *kvm, const struct kvm_lwp_contexts _
 	buf = user.size ? vmemdup_user(u64_to_user_ptr(user.addr), user.size) : NULL;
 	if (IS_ERR(buf))
 		return PTR_ERR(buf);
-	svm_lwp_park_all(kvm);
+	r = svm_lwp_park_all(kvm);
+	if (r)
+		goto out;
 	mutex_lock(&vm->lock);
 	if (!user.size)
 		lwp_ctx_table_reset(&vm->table);
-	else if (lwp_ctx_load(&vm->table, &vm->caps, buf, user.size, &index))
+	else if (lwp_ctx_load(&vm->table, &vm->caps, buf, user.size, svm_lwp_now(), &index))
 		r = -EINVAL;
 	mutex_unlock(&vm->lock);
 	kvm_make_all_cpus_request(kvm, KVM_REQ_LWP);
+out:
 	kvfree(buf);
 	return r;
 }
@@ -157,6 +192,10 @@ int svm_lwp_vm_attr(struct kvm *kvm, unsigned int ioctl, struct kvm_device_attr 
 			return 0;
 		return ioctl == KVM_GET_DEVICE_ATTR ? svm_lwp_get_contexts(kvm, addr) :
 						      svm_lwp_set_contexts(kvm, addr);
+	case KVM_LWP_VM_LEAF:
+		if (ioctl == KVM_HAS_DEVICE_ATTR)
+			return 0;
+		return ioctl == KVM_GET_DEVICE_ATTR ? svm_lwp_get_leaf(kvm, addr) : -ENXIO;
 	default:
 		return -ENXIO;
 	}
@@ -167,8 +206,9 @@ static int svm_lwp_get_image(struct kvm_vcpu *vcpu, void __user *to)
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
 	u8 image[LWP_IMAGE_SIZE];
 
-	mutex_lock(&lwp->lock);
-	svm_lwp_source_fold(vcpu);
+	if (mutex_lock_killable(&lwp->lock))
+		return -EINTR;
+	svm_lwp_source_stop(vcpu);
 	lwp_state_encode(&lwp->engine.st, &lwp->engine.caps, image);
 	mutex_unlock(&lwp->lock);
 	return copy_to_user(to, image, sizeof(image)) ? -EFAULT : 0;
@@ -184,7 +224,8 @@ static int svm_lwp_set_image(struct kvm_vcpu *vcpu, const void __user *from)
 		return -EFAULT;
 	if (lwp_state_decode(image, &lwp->engine.caps, &st))
 		return -EINVAL;
-	mutex_lock(&lwp->lock);
+	if (mutex_lock_killable(&lwp->lock))
+		return -EINTR;
 	if (lwp->live)
 		svm_lwp_ctx_leave(vcpu, true);
 	svm_lwp_source_drop(vcpu);
@@ -203,16 +244,18 @@ static int svm_lwp_get_live(struct kvm_vcpu *vcpu, void __user *to)
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
 	struct kvm_lwp_live live = {};
 
-	mutex_lock(&lwp->lock);
+	if (mutex_lock_killable(&lwp->lock))
+		return -EINTR;
 	if (lwp->live) {
 		live.flags = KVM_LWP_LIVE;
 		live.cr3 = lwp->live_key.cr3;
 		live.thread = lwp->live_key.thread;
+		live.gs = lwp->live_key.gs;
 		live.key_flags = lwp->live_key.flags;
 	}
 	if (lwp->lookup)
 		live.flags |= KVM_LWP_LOOKUP;
-	if (to_svm(vcpu)->vmcb->save.cpl == 3 && !lwp->in_user)
+	if (svm_lwp_user_mode(to_svm(vcpu)) && !lwp->in_user)
 		live.flags |= KVM_LWP_ENTERED;
 	mutex_unlock(&lwp->lock);
 	return copy_to_user(to, &live, sizeof(live)) ? -EFAULT : 0;
@@ -231,13 +274,15 @@ static int svm_lwp_set_live(struct kvm_vcpu *vcpu, const void __user *from)
 		return -EINVAL;
 	key.cr3 = live.cr3;
 	key.thread = live.thread;
+	key.gs = live.gs;
 	key.flags = live.key_flags;
 
-	mutex_lock(&lwp->lock);
+	if (mutex_lock_killable(&lwp->lock))
+		return -EINTR;
 	if (live.flags & KVM_LWP_LIVE && !svm_lwp_ctx_resume(vcpu, &key))
 		r = -ENOENT;
 	else
-		svm_lwp_ctx_goes_on(vcpu, live.flags);
+		svm_lwp_ctx_restored(vcpu, live.flags);
 	mutex_unlock(&lwp->lock);
 	svm_lwp_update_avail(vcpu);
 	return r;

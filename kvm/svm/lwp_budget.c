@@ -9,7 +9,7 @@
 #include <linux/moduleparam.h>
 
 #include "svm.h"
-#include "lwp_svm.h"
+#include "lwp_inside.h"
 
 static unsigned int lwp_step_budget = 100000;
 module_param(lwp_step_budget, uint, 0644);
@@ -38,7 +38,8 @@ bool svm_lwp_budget_left(struct kvm_vcpu *vcpu)
 	u32 budget = READ_ONCE(lwp_step_budget);
 
 	/* A record that waits for the next branch: the steps up to that branch are free. */
-	if (!budget || lwp->engine.delivery == LWP_DELIVERY_EXACT || lwp->late_branches)
+	if (!budget || lwp->engine.delivery == LWP_DELIVERY_EXACT ||
+	    lwp_awaits_branch(&lwp->engine))
 		return true;
 	if (!lwp->budget_since || time_after(jiffies, lwp->budget_since + HZ / WINDOWS)) {
 		lwp->budget_since = jiffies;

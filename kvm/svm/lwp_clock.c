@@ -16,7 +16,7 @@
 #include <linux/perf_event.h>
 
 #include "svm.h"
-#include "lwp_svm.h"
+#include "lwp_inside.h"
 
 /* Clocks that the guest runs between two stops at least, however short its interval is. */
 #define CLOCKS_LEAST 1000
@@ -52,7 +52,15 @@ void svm_lwp_clock_free(struct kvm_vcpu *vcpu)
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(clocks); i++)
-		svm_lwp_perf_put(&to_svm(vcpu)->lwp.clock.event[i]);
+		svm_lwp_event_put(&to_svm(vcpu)->lwp.clock.event[i]);
+}
+
+/* Do events count clocks of this vCPU now? */
+bool svm_lwp_clock_running(struct kvm_vcpu *vcpu)
+{
+	const struct svm_lwp_clock *c = &to_svm(vcpu)->lwp.clock;
+
+	return c->after[0] || c->after[1];
 }
 
 /* Can this host count clocks of this kind? */
@@ -66,9 +74,9 @@ bool svm_lwp_clock_usable(enum lwp_kind kind)
 		struct svm_lwp_counter counter = svm_lwp_clock_counter(i);
 
 		if (clocks[i].kind == kind)
-			usable = svm_lwp_perf_get(&event, &counter, NULL);
+			usable = svm_lwp_event_get(&event, &counter, NULL);
 	}
-	svm_lwp_perf_put(&event);
+	svm_lwp_event_put(&event);
 	return usable;
 }
 
@@ -93,7 +101,7 @@ static u64 svm_lwp_clock_period(const struct lwp_engine *e, int i)
 }
 
 /* Stop and reset the events; get the clocks that have passed. */
-static void svm_lwp_clock_stop(struct svm_lwp_clock *c, u64 passed[SVM_LWP_CLOCKS])
+static void svm_lwp_clock_pause(struct svm_lwp_clock *c, u64 passed[SVM_LWP_CLOCKS])
 {
 	int i;
 
@@ -110,7 +118,7 @@ static void svm_lwp_clock_read(struct kvm_vcpu *vcpu, bool here)
 	u64 passed[SVM_LWP_CLOCKS];
 	int i;
 
-	svm_lwp_clock_stop(&lwp->clock, passed);
+	svm_lwp_clock_pause(&lwp->clock, passed);
 	/*
 	 * With an IP filter svm_lwp_clock_stepped() counts; these clocks passed in no instruction.
 	 */
@@ -118,18 +126,18 @@ static void svm_lwp_clock_read(struct kvm_vcpu *vcpu, bool here)
 		return;
 	for (i = 0; i < ARRAY_SIZE(clocks); i++) {
 		if (passed[i])
-			svm_lwp_source_add(vcpu, clocks[i].kind, passed[i], here);
+			svm_lwp_pass(vcpu, clocks[i].kind, passed[i], here);
 	}
 }
 
 /* Bring the engine's counters up to date, wherever the vCPU is. Called by any thread. */
-void svm_lwp_clock_fold(struct kvm_vcpu *vcpu)
+void svm_lwp_clock_stop(struct kvm_vcpu *vcpu)
 {
 	svm_lwp_clock_read(vcpu, false);
 }
 
 /* The same at CPL 3, before an instruction that a record can name. */
-void svm_lwp_clock_fold_here(struct kvm_vcpu *vcpu)
+void svm_lwp_clock_stop_user(struct kvm_vcpu *vcpu)
 {
 	svm_lwp_clock_read(vcpu, true);
 }
@@ -139,7 +147,7 @@ void svm_lwp_clock_drop(struct kvm_vcpu *vcpu)
 {
 	u64 passed[SVM_LWP_CLOCKS];
 
-	svm_lwp_clock_stop(&to_svm(vcpu)->lwp.clock, passed);
+	svm_lwp_clock_pause(&to_svm(vcpu)->lwp.clock, passed);
 }
 
 /* Has an event interrupted or counted its period, or has it stopped counting? */
@@ -151,7 +159,7 @@ bool svm_lwp_clock_pending(struct kvm_vcpu *vcpu)
 	if (READ_ONCE(c->overflow))
 		return true;
 	for (i = 0; i < ARRAY_SIZE(clocks); i++) {
-		if (c->after[i] && svm_lwp_perf_reached(c->event[i], c->after[i]))
+		if (c->after[i] && svm_lwp_event_reached(c->event[i], c->after[i]))
 			return true;
 	}
 	return false;
@@ -175,15 +183,16 @@ static void svm_lwp_clock_start(struct kvm_vcpu *vcpu)
 	if (c->failed && time_before(jiffies, c->retry))
 		return;
 	c->failed = false;
+	svm_lwp_event_use(vcpu);
 	for (i = 0; i < ARRAY_SIZE(clocks); i++) {
 		struct svm_lwp_counter counter = svm_lwp_clock_counter(i);
 		u64 after = svm_lwp_clock_period(&lwp->engine, i);
 
 		if (!svm_lwp_counts(&lwp->engine, clocks[i].kind))
 			continue;
-		if (svm_lwp_perf_get(&c->event[i], &counter, c)) {
+		if (svm_lwp_event_get(&c->event[i], &counter, c)) {
 			c->after[i] = after;
-			c->failed |= !svm_lwp_perf_run(c->event[i], after);
+			c->failed |= !svm_lwp_event_run(c->event[i], after);
 		} else {
 			c->failed = true;
 		}
@@ -211,7 +220,7 @@ void svm_lwp_clock_run(struct kvm_vcpu *vcpu)
 							 0);
 	if (right)
 		return;
-	svm_lwp_clock_fold(vcpu);
+	svm_lwp_clock_stop(vcpu);
 	svm_lwp_clock_start(vcpu);
 }
 
@@ -223,7 +232,7 @@ void svm_lwp_clock_stepped(struct kvm_vcpu *vcpu, struct lwp_retired *r)
 
 	if (!svm_lwp_clock_steps(&lwp->engine))
 		return;
-	svm_lwp_clock_stop(&lwp->clock, passed);
+	svm_lwp_clock_pause(&lwp->clock, passed);
 	r->cnh = passed[0];
 	r->rnh = passed[1];
 }

@@ -12,6 +12,9 @@
  * overcount; 1023, overflow interrupts may be lost if two or more counters are enabled, which is
  * why the count is looked at before every entry at CPL 3.
  *
+ * `branch_steps`: all these families have DEBUGCTL.BTF. No erratum of it is known. lwp_btf.c checks
+ * at load that the bit is kept, and watches each step.
+ *
  * SpecLockMap: locked instructions that are speculated and rolled back stay counted unless
  * MSRC001_1020[54] is set (rr's scripts/zen_workaround.py). KVM only warns: the bit costs speed,
  * and the administrator decides.
@@ -22,21 +25,26 @@
 #include <asm/msr.h>
 
 #include "svm.h"
-#include "lwp_svm.h"
+#include "lwp_inside.h"
 
 #define LS_CFG_SPEC_LOCK_MAP_DISABLE BIT_ULL(54)
 
 static const struct svm_lwp_cpu cpus[] = {
-	{ 0x15, 0x00, 0xff, "family 15h", .start = 512, .most = 4096 },
-	{ 0x17, 0x00, 0x2f, "Zen", .start = 4096, .most = 32768, .overcounts = true,
+	{ 0x15, 0x00, 0xff, "family 15h", .start = 512, .most = 4096, .branch_steps = true },
+	{ 0x17, 0x00, 0x2f, "Zen", .start = 4096, .most = 32768, .branch_steps = true,
+	  .overcounts = true, .spec_lock_map = true },
+	{ 0x17, 0x30, 0xff, "Zen 2", .start = 2048, .most = 16384, .branch_steps = true,
+	  .overcounts = true, .spec_lock_map = true },
+	{ 0x19, 0x10, 0x1f, "Zen 4", .start = 4096, .most = 32768, .branch_steps = true,
 	  .spec_lock_map = true },
-	{ 0x17, 0x30, 0xff, "Zen 2", .start = 2048, .most = 16384, .overcounts = true,
+	{ 0x19, 0x60, 0x7f, "Zen 4", .start = 4096, .most = 32768, .branch_steps = true,
 	  .spec_lock_map = true },
-	{ 0x19, 0x10, 0x1f, "Zen 4", .start = 4096, .most = 32768, .spec_lock_map = true },
-	{ 0x19, 0x60, 0x7f, "Zen 4", .start = 4096, .most = 32768, .spec_lock_map = true },
-	{ 0x19, 0xa0, 0xaf, "Zen 4", .start = 4096, .most = 32768, .spec_lock_map = true },
-	{ 0x19, 0x00, 0xff, "Zen 3", .start = 4096, .most = 32768, .spec_lock_map = true },
-	{ 0x1a, 0x00, 0xff, "Zen 5", .start = 4096, .most = 32768, .spec_lock_map = true },
+	{ 0x19, 0xa0, 0xaf, "Zen 4", .start = 4096, .most = 32768, .branch_steps = true,
+	  .spec_lock_map = true },
+	{ 0x19, 0x00, 0xff, "Zen 3", .start = 4096, .most = 32768, .branch_steps = true,
+	  .spec_lock_map = true },
+	{ 0x1a, 0x00, 0xff, "Zen 5", .start = 4096, .most = 32768, .branch_steps = true,
+	  .spec_lock_map = true },
 };
 
 /* A processor without a row: the widest margin, no known errata. */

@@ -2,19 +2,43 @@
 /*
  * Contexts: the states of the profiled threads of a VM, and which of them a vCPU's engine holds.
  *
- * auto: the key of a context is an address space (CR3) and a thread (FS base). KVM intercepts
- * writes of both while the VM has any context; a switch parks one context and looks up the next. A
- * vCPU takes a context that is live on another vCPU. The holder does not have to run for that: it
- * may halt, and its thread may have moved away. os: RDMSR LWP_CBADDR parks the state under (CR3,
- * pointer); WRMSR of that pointer resumes it before the next instruction at CPL 3.
+ * auto: the key of a context is an address space (CR3) and a thread (FS base and the program's GS
+ * base). KVM intercepts writes of CR3, FS base and KernelGSBase while the VM has any context; a
+ * switch parks one context and looks up the next. A vCPU takes a context that is live on another
+ * vCPU. The holder does not have to run for that: it may halt, and its thread may have moved away.
+ * os: RDMSR LWP_CBADDR parks the state under (CR3, pointer); WRMSR of that pointer resumes it
+ * before the next instruction at CPL 3.
+ *
+ * The program's GS base: SWAPGS cannot be intercepted. At CPL 3 it is GS.base. Below, it is in
+ * KernelGSBase once the kernel has executed SWAPGS, and in GS.base before that and again before the
+ * return. So at CPL 3 the live context is compared with GS.base; below, it stays while one of the
+ * two has its GS base. A kernel that switches threads writes KernelGSBase, and neither has it then.
+ *
+ * Locks: a vCPU's own (svm_lwp.lock) is taken by others only for a moment, and they do not wait for
+ * a vCPU that sleeps with it in an access to guest memory. The table's (kvm_svm_lwp.lock) is never
+ * held over such an access.
  */
+#include <linux/delay.h>
+
 #include "svm.h"
+#include "smm.h"
 #include "x86.h"
-#include "lwp_svm.h"
+#include "lwp_inside.h"
 #include "lwp_trace.h"
 
 /* Attempts to take a context from another vCPU before it is left to the others. */
 #define LWP_TAKE_TRIES 4
+
+/* How long to wait for a holder's lock, in steps; and how long not at all if that was in vain. */
+#define LWP_WAITS 100
+#define LWP_WAIT_US 50
+#define LWP_PATIENCE (HZ / 10)
+
+/* The clock of the table, in ms. */
+u64 svm_lwp_now(void)
+{
+	return jiffies64_to_msecs(get_jiffies_64());
+}
 
 static struct kvm_svm_lwp *svm_lwp_vm(struct kvm_vcpu *vcpu)
 {
@@ -26,19 +50,65 @@ static bool svm_lwp_any(struct kvm_vcpu *vcpu)
 	return READ_ONCE(svm_lwp_vm(vcpu)->table.used);
 }
 
+/* The registers of the key, as of the VMCB of L1. VMLOAD loads FS and GS, so they are there. */
+static const struct vmcb_save_area *svm_lwp_save(struct kvm_vcpu *vcpu)
+{
+	return &to_svm(vcpu)->vmcb01.ptr->save;
+}
+
+/* The program's GS base if the kernel has executed SWAPGS. */
+static u64 svm_lwp_gs(struct kvm_vcpu *vcpu)
+{
+	return svm_lwp_user_mode(to_svm(vcpu)) ? svm_lwp_save(vcpu)->gs.base :
+						 svm_lwp_save(vcpu)->kernel_gs_base;
+}
+
+static enum lwp_paging svm_lwp_paging(struct kvm_vcpu *vcpu)
+{
+	if (!is_paging(vcpu))
+		return LWP_PAGING_OFF;
+	if (is_long_mode(vcpu))
+		return kvm_is_cr4_bit_set(vcpu, X86_CR4_LA57) ? LWP_PAGING_LONG5 : LWP_PAGING_LONG;
+	return is_pae_paging(vcpu) ? LWP_PAGING_PAE : LWP_PAGING_LEGACY;
+}
+
+/* Has the guest switched since the last lookup? */
+static bool svm_lwp_moved(struct kvm_vcpu *vcpu)
+{
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+
+	return kvm_read_cr3(vcpu) != lwp->seen_cr3 || svm_lwp_save(vcpu)->fs.base != lwp->seen_fs ||
+	       svm_lwp_gs(vcpu) != lwp->seen_gs;
+}
+
+static void svm_lwp_see(struct kvm_vcpu *vcpu)
+{
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+
+	lwp->seen_cr3 = kvm_read_cr3(vcpu);
+	lwp->seen_paging = svm_lwp_paging(vcpu);
+	lwp->seen_fs = svm_lwp_save(vcpu)->fs.base;
+	lwp->seen_gs = svm_lwp_gs(vcpu);
+}
+
 /*
  * True: LWP has nothing to do at a VM-Entry. Read without the lock: another vCPU that changes one
- * of these makes a request.
+ * of these makes a request. A thread that is not profiled runs without a lock.
  */
 bool svm_lwp_idle(struct kvm_vcpu *vcpu)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
 
-	return !lwp_engine_on(&lwp->engine) && !svm_lwp_any(vcpu) && !lwp->trapping &&
-	       !lwp->watching && !lwp->exceptions && !lwp->soft && !lwp->live;
+	if (lwp_engine_on(&lwp->engine) || lwp->mode != LWP_MODE_OFF || lwp->live)
+		return false;
+	if (!lwp->engine.auto_context || !svm_lwp_any(vcpu))
+		return !lwp->watching;
+	if (is_guest_mode(vcpu))
+		return !lwp->watching && lwp->lookup;
+	return lwp->watching && !lwp->lookup && !svm_lwp_moved(vcpu);
 }
 
-/* Switch the intercepts of writes of CR3 and FS base on or off. */
+/* Switch the intercepts of writes of CR3, FS base and KernelGSBase on or off. */
 void svm_lwp_watch(struct kvm_vcpu *vcpu, bool on)
 {
 	struct vcpu_svm *svm = to_svm(vcpu);
@@ -47,25 +117,31 @@ void svm_lwp_watch(struct kvm_vcpu *vcpu, bool on)
 		return;
 	svm->lwp.watching = on;
 	set_msr_interception(vcpu, svm->msrpm, MSR_FS_BASE, 1, !on);
+	set_msr_interception(vcpu, svm->msrpm, MSR_KERNEL_GS_BASE, 1, !on);
 	if (!npt_enabled)
 		return;
-	if (on)
-		svm_set_intercept(svm, INTERCEPT_CR3_WRITE);
-	else
-		svm_clr_intercept(svm, INTERCEPT_CR3_WRITE);
+	svm_lwp_intercept(svm, INTERCEPT_CR, BIT(INTERCEPT_CR3_WRITE), on);
 }
 
-static enum lwp_paging svm_lwp_paging(struct kvm_vcpu *vcpu)
-{
-	if (is_long_mode(vcpu))
-		return LWP_PAGING_LONG;
-	return is_pae_paging(vcpu) ? LWP_PAGING_PAE : LWP_PAGING_LEGACY;
-}
-
-static struct lwp_ctx_key svm_lwp_key(struct kvm_vcpu *vcpu, bool code64)
+static struct lwp_ctx_key svm_lwp_key(struct kvm_vcpu *vcpu, bool code64, u64 gs)
 {
 	return lwp_ctx_make_key(svm_lwp_paging(vcpu), kvm_read_cr3(vcpu), code64,
-				to_svm(vcpu)->vmcb01.ptr->save.fs.base);
+				svm_lwp_save(vcpu)->fs.base, gs);
+}
+
+/* The key of the running thread, whose GS base is `gs`. */
+static struct lwp_ctx_key svm_lwp_key_now(struct kvm_vcpu *vcpu, u64 gs)
+{
+	return svm_lwp_key(vcpu, svm_lwp_code_bits(vcpu) == LWP_CODE64, gs);
+}
+
+/*
+ * The program's GS base, in an instruction of LWP. A kernel that executes LLWPCB for its program
+ * does so before SWAPGS.
+ */
+static u64 svm_lwp_insn_gs(struct kvm_vcpu *vcpu)
+{
+	return svm_lwp_save(vcpu)->gs.base;
 }
 
 /*
@@ -74,13 +150,15 @@ static struct lwp_ctx_key svm_lwp_key(struct kvm_vcpu *vcpu, bool code64)
 static bool svm_lwp_is_current(struct kvm_vcpu *vcpu)
 {
 	const struct lwp_ctx_key *live = &to_svm(vcpu)->lwp.live_key;
-	struct lwp_ctx_key now = svm_lwp_key(vcpu, !(live->flags & LWP_CTX_32BIT));
+	bool code64 = !(live->flags & LWP_CTX_32BIT);
+	struct lwp_ctx_key now = svm_lwp_key(vcpu, code64, live->gs);
 
+	if (code64 && svm_lwp_gs(vcpu) != live->gs && svm_lwp_save(vcpu)->gs.base != live->gs)
+		return false;
 	return lwp_ctx_key_equal(live, &now);
 }
 
-static void svm_lwp_trace_context(struct kvm_vcpu *vcpu, const char *what,
-				  const struct lwp_ctx_key *key)
+void svm_lwp_trace_context(struct kvm_vcpu *vcpu, const char *what, const struct lwp_ctx_key *key)
 {
 	vcpu->stat.lwp_context_switches++;
 	trace_kvm_lwp_context(vcpu->vcpu_id, what, key->cr3, key->thread);
@@ -91,9 +169,9 @@ static void svm_lwp_park_live(struct kvm_vcpu *vcpu)
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
 	struct kvm_svm_lwp *vm = svm_lwp_vm(vcpu);
 
-	svm_lwp_source_fold(vcpu);
+	svm_lwp_source_stop(vcpu);
 	mutex_lock(&vm->lock);
-	lwp_ctx_park(&vm->table, &lwp->engine, vcpu->vcpu_idx);
+	lwp_ctx_park(&vm->table, &lwp->engine, vcpu->vcpu_idx, svm_lwp_now());
 	mutex_unlock(&vm->lock);
 	svm_lwp_trace_context(vcpu, "park", &lwp->live_key);
 	svm_lwp_put(vcpu);
@@ -109,21 +187,67 @@ void svm_lwp_ctx_leave(struct kvm_vcpu *vcpu, bool drop)
 	svm_lwp_park_live(vcpu);
 }
 
-/* Have `holder` park the context of `key`. Called without locks. */
-static void svm_lwp_take(struct kvm_vcpu *vcpu, s32 holder, const struct lwp_ctx_key *key)
+/*
+ * Take the lock of a holder. It may sleep with it, for as long as user space wants, in an access to
+ * its guest memory: wait for some ms only, and not again soon. Called without locks.
+ */
+static bool svm_lwp_lock_holder(struct svm_lwp *lwp, struct svm_lwp *holder)
+{
+	int i;
+
+	for (i = 0; i < LWP_WAITS; i++) {
+		if (mutex_trylock(&holder->lock))
+			return true;
+		if (time_before(jiffies, lwp->patience) || signal_pending(current))
+			return false;
+		usleep_range(LWP_WAIT_US, 2 * LWP_WAIT_US);
+	}
+	lwp->patience = jiffies + LWP_PATIENCE;
+	return false;
+}
+
+/* Have `holder` park the context of `key`. Called without locks. False: it cannot now. */
+static bool svm_lwp_take(struct kvm_vcpu *vcpu, s32 holder, const struct lwp_ctx_key *key)
 {
 	struct kvm_vcpu *other = kvm_get_vcpu(vcpu->kvm, holder);
 	struct svm_lwp *lwp;
 
 	if (!other)
-		return;
+		return false;
 	lwp = &to_svm(other)->lwp;
-	mutex_lock(&lwp->lock);
+	if (!svm_lwp_lock_holder(&to_svm(vcpu)->lwp, lwp))
+		return false;
 	if (lwp->live && lwp_ctx_key_equal(&lwp->live_key, key))
 		svm_lwp_park_live(other);
 	mutex_unlock(&lwp->lock);
 	kvm_make_request(KVM_REQ_LWP, other);
 	kvm_vcpu_kick(other);
+	return true;
+}
+
+/* One search for a key; what is found is verified without the table's lock, then claimed. */
+static enum lwp_ctx_found svm_lwp_search(struct kvm_vcpu *vcpu, const struct lwp_ctx_key *key,
+					 s32 *holder)
+{
+	struct lwp_engine *e = &to_svm(vcpu)->lwp.engine;
+	struct kvm_svm_lwp *vm = svm_lwp_vm(vcpu);
+	enum lwp_ctx_verdict verdict;
+	struct lwp_ctx_look look;
+	enum lwp_ctx_found found;
+	struct lwp_ctx_ip ip;
+
+	mutex_lock(&vm->lock);
+	found = lwp_ctx_search(&vm->table, e, vcpu->vcpu_idx, key, &look);
+	mutex_unlock(&vm->lock);
+	if (found == LWP_CTX_BUSY)
+		*holder = look.holder;
+	if (found != LWP_CTX_VERIFY)
+		return found;
+	verdict = lwp_ctx_verify(e, &look.saved, &ip);
+	mutex_lock(&vm->lock);
+	found = lwp_ctx_claim(&vm->table, e, vcpu->vcpu_idx, &look, verdict, &ip);
+	mutex_unlock(&vm->lock);
+	return found;
 }
 
 /*
@@ -133,20 +257,19 @@ static enum lwp_ctx_found svm_lwp_find(struct kvm_vcpu *vcpu, const struct lwp_c
 				       bool take)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
-	struct kvm_svm_lwp *vm = svm_lwp_vm(vcpu);
 	enum lwp_ctx_found found;
+	bool again = true;
 	int tries;
 	s32 holder;
 
-	for (tries = 0; tries < LWP_TAKE_TRIES; tries++) {
-		mutex_lock(&vm->lock);
-		found = lwp_ctx_find(&vm->table, &lwp->engine, vcpu->vcpu_idx, key, &holder);
-		mutex_unlock(&vm->lock);
-		if (found != LWP_CTX_BUSY || !take)
-			break;
-		mutex_unlock(&lwp->lock);
-		svm_lwp_take(vcpu, holder, key);
-		mutex_lock(&lwp->lock);
+	for (tries = 0; again && tries < LWP_TAKE_TRIES; tries++) {
+		found = svm_lwp_search(vcpu, key, &holder);
+		again = found == LWP_CTX_AGAIN;
+		if (found == LWP_CTX_BUSY && take) {
+			mutex_unlock(&lwp->lock);
+			again = svm_lwp_take(vcpu, holder, key);
+			mutex_lock(&lwp->lock);
+		}
 	}
 	if (found == LWP_CTX_RESUMED) {
 		lwp->live = true;
@@ -154,42 +277,77 @@ static enum lwp_ctx_found svm_lwp_find(struct kvm_vcpu *vcpu, const struct lwp_c
 		lwp->in_user = false;
 		svm_lwp_trace_context(vcpu, "resume", key);
 	}
-	return found;
+	return found == LWP_CTX_AGAIN ? LWP_CTX_BUSY : found;
 }
 
 /*
  * Look up the context of the running thread. At CPL 0 KVM cannot tell whether the thread runs
- * 64-bit or 32-bit code: it tries both keys. True: the context is live on another vCPU.
+ * 64-bit or 32-bit code, nor whether its GS base is still in KernelGSBase: it tries all keys. True:
+ * the context is live on another vCPU.
  */
 static bool svm_lwp_lookup(struct kvm_vcpu *vcpu, bool take)
 {
-	enum lwp_ctx_found found = LWP_CTX_NONE;
-	struct lwp_ctx_key key;
-	bool busy;
+	struct lwp_ctx_key keys[3];
+	enum lwp_ctx_found found;
+	bool busy = false;
+	int n = 0, i;
 
 	if (is_long_mode(vcpu)) {
-		key = svm_lwp_key(vcpu, true);
-		found = svm_lwp_find(vcpu, &key, take);
+		keys[n++] = svm_lwp_key(vcpu, true, svm_lwp_gs(vcpu));
+		if (svm_lwp_save(vcpu)->gs.base != keys[0].gs)
+			keys[n++] = svm_lwp_key(vcpu, true, svm_lwp_save(vcpu)->gs.base);
+	}
+	keys[n++] = svm_lwp_key(vcpu, false, 0);
+	for (i = 0; i < n; i++) {
+		found = svm_lwp_find(vcpu, &keys[i], take);
 		if (found == LWP_CTX_RESUMED)
 			return false;
+		busy |= found == LWP_CTX_BUSY;
 	}
-	busy = found == LWP_CTX_BUSY;
-	key = svm_lwp_key(vcpu, false);
-	found = svm_lwp_find(vcpu, &key, take);
-	return found == LWP_CTX_BUSY || (busy && found != LWP_CTX_RESUMED);
+	return busy;
+}
+
+/*
+ * The engine may have switched LWP on or off: create or drop the context in the table. gs: as in
+ * svm_lwp_key_now().
+ */
+static void svm_lwp_ctx_update(struct kvm_vcpu *vcpu, u64 gs)
+{
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+	struct kvm_svm_lwp *vm = svm_lwp_vm(vcpu);
+	bool on = lwp_engine_on(&lwp->engine);
+	bool first = false;
+
+	if (on == lwp->live || (on && !lwp->engine.auto_context))
+		return;
+	mutex_lock(&vm->lock);
+	if (on) {
+		first = !lwp_ctx_any(&vm->table);
+		lwp->live_key = svm_lwp_key_now(vcpu, gs);
+		on = lwp_ctx_create(&vm->table, &lwp->engine, vcpu->vcpu_idx, &lwp->live_key);
+	} else {
+		lwp_ctx_drop_live(&vm->table, &lwp->engine, vcpu->vcpu_idx);
+	}
+	mutex_unlock(&vm->lock);
+	lwp->live = on;
+	svm_lwp_trace_context(vcpu, on ? "create" : "drop", &lwp->live_key);
+	/* The VM has its first context: every vCPU must intercept switches from now on. */
+	if (first)
+		kvm_make_all_cpus_request(vcpu->kvm, KVM_REQ_LWP);
 }
 
 static void svm_lwp_sync_auto(struct kvm_vcpu *vcpu)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
-	u64 fs = to_svm(vcpu)->vmcb01.ptr->save.fs.base;
-	u64 cr3 = kvm_read_cr3(vcpu);
-	bool user = to_svm(vcpu)->vmcb->save.cpl == 3;
+	bool user = svm_lwp_user_mode(to_svm(vcpu));
 	bool watched = lwp->watching;
 
+	/* SMM is not profiled. It has registers of its own; RSM brings back those of the thread. */
+	if (is_smm(vcpu))
+		return;
 	/* A state that user space has set belongs to the running thread. */
 	if (!lwp->live)
-		svm_lwp_ctx_changed(vcpu);
+		svm_lwp_ctx_update(vcpu, svm_lwp_gs(vcpu));
 	svm_lwp_watch(vcpu, svm_lwp_any(vcpu) && !is_guest_mode(vcpu));
 	if (is_guest_mode(vcpu)) {
 		if (lwp->live)
@@ -199,10 +357,9 @@ static void svm_lwp_sync_auto(struct kvm_vcpu *vcpu)
 	}
 	if (lwp->live && !svm_lwp_is_current(vcpu))
 		svm_lwp_park_live(vcpu);
-	if (cr3 != lwp->seen_cr3 || fs != lwp->seen_fs)
+	if (svm_lwp_moved(vcpu))
 		lwp->lookup = true;
-	lwp->seen_cr3 = cr3;
-	lwp->seen_fs = fs;
+	svm_lwp_see(vcpu);
 	/*
 	 * The first lookup after the intercepts were switched on takes nothing from other vCPUs:
 	 * no switch has been seen yet, so a context that is live elsewhere belongs there. It does
@@ -226,7 +383,7 @@ bool svm_lwp_ctx_awaited(struct kvm_vcpu *vcpu)
 
 static struct lwp_ctx_key svm_lwp_os_key(struct kvm_vcpu *vcpu, u64 pointer)
 {
-	struct lwp_ctx_key key = svm_lwp_key(vcpu, true);
+	struct lwp_ctx_key key = svm_lwp_key(vcpu, true, 0);
 
 	key.thread = pointer;
 	return key;
@@ -243,7 +400,7 @@ static void svm_lwp_sync_os(struct kvm_vcpu *vcpu)
 	struct lwp_ctx_key key;
 	enum lwp_ctx_found found;
 
-	if (!lwp->resume || to_svm(vcpu)->vmcb->save.cpl != 3)
+	if (!lwp->resume || !svm_lwp_user_mode(to_svm(vcpu)))
 		return;
 	if (is_guest_mode(vcpu)) {
 		lwp->resume = false;
@@ -257,13 +414,23 @@ static void svm_lwp_sync_os(struct kvm_vcpu *vcpu)
 		lwp_engine_defer(&lwp->engine, pointer);
 }
 
-/* Before each VM-Entry: give the engine the state of the running thread. */
-void svm_lwp_ctx_sync(struct kvm_vcpu *vcpu)
+/*
+ * Before each VM-Entry: give the engine the state of the running thread. Result: "park" or "resume"
+ * if that has changed it, else "enter".
+ */
+const char *svm_lwp_ctx_sync(struct kvm_vcpu *vcpu)
 {
-	if (to_svm(vcpu)->lwp.engine.auto_context)
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+	struct lwp_ctx_key key = lwp->live_key;
+	bool live = lwp->live;
+
+	if (lwp->engine.auto_context)
 		svm_lwp_sync_auto(vcpu);
 	else
 		svm_lwp_sync_os(vcpu);
+	if (lwp->live && !(live && lwp_ctx_key_equal(&key, &lwp->live_key)))
+		return "resume";
+	return live && !lwp->live ? "park" : "enter";
 }
 
 /* LLWPCB first flushes the state of the running thread; resume it if it is parked. */
@@ -274,34 +441,14 @@ void svm_lwp_ctx_before_llwpcb(struct kvm_vcpu *vcpu)
 
 	if (!lwp->engine.auto_context || lwp_engine_on(&lwp->engine) || !svm_lwp_any(vcpu))
 		return;
-	key = svm_lwp_key(vcpu, svm_lwp_code_bits(vcpu) == LWP_CODE64);
+	key = svm_lwp_key_now(vcpu, svm_lwp_insn_gs(vcpu));
 	svm_lwp_find(vcpu, &key, true);
 }
 
-/* The engine may have switched LWP on or off: create or drop the context in the table. */
+/* An instruction or an MSR of LWP may have switched LWP on or off. */
 void svm_lwp_ctx_changed(struct kvm_vcpu *vcpu)
 {
-	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
-	struct kvm_svm_lwp *vm = svm_lwp_vm(vcpu);
-	bool on = lwp_engine_on(&lwp->engine);
-	bool first = false;
-
-	if (on == lwp->live || (on && !lwp->engine.auto_context))
-		return;
-	mutex_lock(&vm->lock);
-	if (on) {
-		first = !lwp_ctx_any(&vm->table);
-		lwp->live_key = svm_lwp_key(vcpu, svm_lwp_code_bits(vcpu) == LWP_CODE64);
-		on = lwp_ctx_create(&vm->table, &lwp->engine, vcpu->vcpu_idx, &lwp->live_key);
-	} else {
-		lwp_ctx_drop_live(&vm->table, vcpu->vcpu_idx);
-	}
-	mutex_unlock(&vm->lock);
-	lwp->live = on;
-	svm_lwp_trace_context(vcpu, on ? "create" : "drop", &lwp->live_key);
-	/* The VM has its first context: every vCPU must intercept switches from now on. */
-	if (first)
-		kvm_make_all_cpus_request(vcpu->kvm, KVM_REQ_LWP);
+	svm_lwp_ctx_update(vcpu, svm_lwp_insn_gs(vcpu));
 }
 
 /*
@@ -319,7 +466,7 @@ void svm_lwp_ctx_park(struct kvm_vcpu *vcpu)
 	 */
 	if (is_guest_mode(vcpu))
 		return;
-	svm_lwp_source_fold(vcpu);
+	svm_lwp_source_stop(vcpu);
 	lwp->resume = false;
 	if (!lwp->live && !lwp_state_deferred(&lwp->engine.st)) {
 		lwp->live_key = svm_lwp_os_key(vcpu, lwp->engine.st.cb_addr);
@@ -342,7 +489,7 @@ void svm_lwp_ctx_refresh(struct kvm_vcpu *vcpu)
 
 	if (!lwp->live)
 		return;
-	svm_lwp_source_fold(vcpu);
+	svm_lwp_source_stop(vcpu);
 	mutex_lock(&vm->lock);
 	lwp_ctx_refresh(&vm->table, &lwp->engine, vcpu->vcpu_idx);
 	mutex_unlock(&vm->lock);
@@ -378,13 +525,12 @@ bool svm_lwp_ctx_resume(struct kvm_vcpu *vcpu, const struct lwp_ctx_key *key)
  * saved vCPU had looked up its thread, unless KVM_LWP_LOOKUP is set. Nothing is stored in the
  * shadow of a MOV SS; any interrupt shadow that was restored is taken for one.
  */
-void svm_lwp_ctx_goes_on(struct kvm_vcpu *vcpu, u32 flags)
+void svm_lwp_ctx_restored(struct kvm_vcpu *vcpu, u32 flags)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
 
 	lwp->lookup = flags & KVM_LWP_LOOKUP;
-	lwp->seen_cr3 = kvm_read_cr3(vcpu);
-	lwp->seen_fs = to_svm(vcpu)->vmcb01.ptr->save.fs.base;
+	svm_lwp_see(vcpu);
 	lwp->in_user = !(flags & KVM_LWP_ENTERED);
 	lwp->ss_shadow = true;
 }

@@ -4,42 +4,9 @@
  */
 #include "svm.h"
 #include "x86.h"
-#include "lwp_svm.h"
+#include "lwp_inside.h"
 #include "lwp/lwp_xop.h"
 #include "lwp_trace.h"
-
-/*
- * Queue the exception that an LWP access or instruction raised. If an access of a nested guest
- * faulted in the tables of its hypervisor, the hypervisor gets the fault.
- */
-void svm_lwp_inject(struct kvm_vcpu *vcpu, const struct lwp_exc *exc)
-{
-	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
-	int last = lwp->fault_address[0] != exc->fault.addr;
-	struct x86_exception e = {
-		.vector = PF_VECTOR,
-		.error_code_valid = true,
-		.error_code = exc->fault.error_code,
-		.address = exc->fault.addr,
-	};
-
-	if (is_guest_mode(vcpu) && exc->kind == LWP_EXC_PF && lwp->fault[last].nested_page_fault)
-		e = lwp->fault[last];
-
-	switch (exc->kind) {
-	case LWP_EXC_NONE:
-		break;
-	case LWP_EXC_UD:
-		kvm_queue_exception(vcpu, UD_VECTOR);
-		break;
-	case LWP_EXC_GP:
-		kvm_queue_exception_e(vcpu, GP_VECTOR, 0);
-		break;
-	case LWP_EXC_PF:
-		kvm_inject_emulated_page_fault(vcpu, &e);
-		break;
-	}
-}
 
 static void svm_lwp_inject_read(struct kvm_vcpu *vcpu, struct x86_exception *e)
 {
@@ -137,10 +104,10 @@ static int svm_lwp_execute(struct kvm_vcpu *vcpu, const struct lwp_xop *xop)
 	bool read = true;
 
 	mutex_lock(&lwp->lock);
-	if (to_svm(vcpu)->vmcb->save.cpl == 3)
-		svm_lwp_source_fold_here(vcpu);
+	if (svm_lwp_user_mode(to_svm(vcpu)))
+		svm_lwp_source_stop_user(vcpu);
 	else
-		svm_lwp_source_fold(vcpu);
+		svm_lwp_source_stop(vcpu);
 	switch (xop->op) {
 	case LWP_XOP_LLWPCB:
 		svm_lwp_llwpcb(vcpu, xop, &exc);
@@ -153,11 +120,12 @@ static int svm_lwp_execute(struct kvm_vcpu *vcpu, const struct lwp_xop *xop)
 		break;
 	}
 	if (read && exc.kind == LWP_EXC_NONE && xop->op != LWP_XOP_LLWPCB &&
-	    to_svm(vcpu)->vmcb->save.cpl == 3)
+	    svm_lwp_user_mode(to_svm(vcpu)))
 		lwp_retire(&lwp->engine, &retired);
 	svm_lwp_ctx_changed(vcpu);
 	lwp->next.valid = false;
-	lwp->at_speed = false;
+	if (svm_lwp_mode_counts(lwp->mode))
+		svm_lwp_set_mode(to_svm(vcpu), "insn", LWP_MODE_PASS);
 	lwp->ss_shadow = false;
 	svm_lwp_account(vcpu);
 	mutex_unlock(&lwp->lock);

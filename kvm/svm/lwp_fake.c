@@ -2,12 +2,12 @@
 /*
  * A counter source for tests. As a performance counter does, it interrupts some instructions after
  * the event for which it was armed; the tester gives the list of these lags, lwp_fake_skid. It
- * counts in software, while the vCPU steps.
+ * counts in software, while the vCPU steps. CONFIG_KVM_AMD_LWP_FAKE.
  */
 #include <linux/moduleparam.h>
 
 #include "svm.h"
-#include "lwp_svm.h"
+#include "lwp_inside.h"
 
 #define SKIDS_MAX 64
 

@@ -7,8 +7,10 @@
 #include "svm.h"
 #include "lapic.h"
 #include "x86.h"
-#include "lwp_svm.h"
+#include "lwp_inside.h"
+#include "lwp/lwp_segment.h"
 #include "lwp/lwp_xop.h"
+#include "lwp_trace.h"
 
 /* How many bytes of a span are in its first page. */
 static u32 svm_lwp_first_len(const struct lwp_span *span)
@@ -32,13 +34,30 @@ static bool svm_lwp_is_ram(struct kvm_vcpu *vcpu, gpa_t gpa, bool write)
 	       !(write && (slot->flags & KVM_MEM_READONLY));
 }
 
-/* A store maps two spans at most and reports one fault; svm_lwp_inject() needs its details. */
-static void svm_lwp_note_fault(struct svm_lwp *lwp, const struct x86_exception *e, u64 gva)
+/*
+ * The engine's fault by the one of a page walk. A nested guest's may be one in the tables of its
+ * hypervisor; its guest-physical address goes through the engine as an opaque.
+ */
+static void svm_lwp_fault(struct lwp_fault *fault, const struct x86_exception *e, u64 gva)
 {
-	lwp->fault[1] = lwp->fault[0];
-	lwp->fault_address[1] = lwp->fault_address[0];
-	lwp->fault[0] = *e;
-	lwp->fault_address[0] = gva;
+	fault->addr = gva;
+	fault->error_code = e->error_code;
+	fault->opaque[0] = e->nested_page_fault;
+	fault->opaque[1] = e->address;
+}
+
+/* The reverse. */
+struct x86_exception svm_lwp_page_fault(const struct lwp_fault *fault)
+{
+	struct x86_exception e = {
+		.vector = PF_VECTOR,
+		.error_code_valid = true,
+		.error_code = fault->error_code,
+		.nested_page_fault = fault->opaque[0],
+		.address = fault->opaque[0] ? fault->opaque[1] : fault->addr,
+	};
+
+	return e;
 }
 
 static enum lwp_mem_result svm_lwp_map(void *v, struct lwp_span *span, bool write,
@@ -58,9 +77,7 @@ static enum lwp_mem_result svm_lwp_map(void *v, struct lwp_span *span, bool writ
 			return LWP_MEM_NOT_RAM;
 		span->page[i] = svm_lwp_walk(vcpu, gva, access, &e);
 		if (span->page[i] == INVALID_GPA) {
-			fault->addr = gva;
-			fault->error_code = e.error_code;
-			svm_lwp_note_fault(&to_svm(vcpu)->lwp, &e, gva);
+			svm_lwp_fault(fault, &e, gva);
 			return LWP_MEM_FAULT;
 		}
 	}
@@ -132,6 +149,14 @@ static u64 svm_lwp_timestamp(void *vcpu)
 	return kvm_read_l1_tsc(vcpu, rdtsc());
 }
 
+/* The engine's callback, for the trace. */
+static void svm_lwp_overshoot(void *vcpu, enum lwp_kind kind, u64 address, u64 by)
+{
+	struct kvm_vcpu *v = vcpu;
+
+	trace_kvm_lwp_overshoot(v->vcpu_id, to_svm(v)->lwp.engine.rev->event_id[kind], address, by);
+}
+
 const struct lwp_vcpu_ops svm_lwp_ops = {
 	.mem = {
 		.map = svm_lwp_map,
@@ -140,11 +165,18 @@ const struct lwp_vcpu_ops svm_lwp_ops = {
 	},
 	.interrupt = svm_lwp_interrupt,
 	.timestamp = svm_lwp_timestamp,
+	.overshoot = svm_lwp_overshoot,
 };
+
+/* Is the vCPU at CPL 3, where LWP counts? */
+bool svm_lwp_user_mode(const struct vcpu_svm *svm)
+{
+	return svm->vmcb->save.cpl == 3;
+}
 
 static u64 svm_lwp_user(struct kvm_vcpu *vcpu)
 {
-	return to_svm(vcpu)->vmcb->save.cpl == 3 ? PFERR_USER_MASK : 0;
+	return svm_lwp_user_mode(to_svm(vcpu)) ? PFERR_USER_MASK : 0;
 }
 
 /*
@@ -161,6 +193,23 @@ static bool svm_lwp_fetch(struct kvm_vcpu *vcpu, u64 linear, void *to, unsigned 
 	gpa = svm_lwp_walk(vcpu, linear, PFERR_FETCH_MASK | svm_lwp_user(vcpu), e);
 	return gpa != INVALID_GPA &&
 	       !kvm_vcpu_read_guest_page(vcpu, gpa_to_gfn(gpa), to, offset_in_page(gpa), len);
+}
+
+/*
+ * Read the bytes from rIP on, at most len. Returns how many could be read: less if the next page
+ * cannot. 1 <= len <= PAGE_SIZE.
+ */
+unsigned int svm_lwp_code_at_rip(struct kvm_vcpu *vcpu, u8 *to, unsigned int len)
+{
+	u64 linear = kvm_get_linear_rip(vcpu);
+	unsigned int first = min_t(unsigned int, len, PAGE_SIZE - offset_in_page(linear));
+	struct x86_exception e;
+
+	if (!svm_lwp_fetch(vcpu, linear, to, first, &e))
+		return 0;
+	if (first == len || !svm_lwp_fetch(vcpu, linear + first, to + first, len - first, &e))
+		return first;
+	return len;
 }
 
 /* 64 if EFER.LMA and CS.L are set, else 32 or 16 by CS.D. */
@@ -287,17 +336,9 @@ static u64 svm_lwp_gpr(void *ctx, unsigned int reg)
 /* May data be read at offset..offset + size - 1 of a segment, outside 64-bit code? */
 static bool svm_lwp_seg_allows(const struct vmcb_seg *s, u64 offset, unsigned int size)
 {
-	u64 last = offset + size - 1;
-	bool code = s->attrib & SVM_SELECTOR_CODE_MASK;
+	struct lwp_offsets offsets = lwp_seg_offsets(s->attrib, s->limit, false);
 
-	if (!(s->attrib & SVM_SELECTOR_P_MASK))
-		return false;
-	if (code && !(s->attrib & SVM_SELECTOR_READ_MASK))
-		return false;
-	if (!code && (s->attrib & SVM_SELECTOR_TYPE_MASK & LWP_BIT(2)))
-		return offset > s->limit &&
-		       last <= (s->attrib & SVM_SELECTOR_DB_MASK ? U32_MAX : U16_MAX);
-	return last <= s->limit;
+	return lwp_offsets_have(&offsets, offset, size);
 }
 
 /*
@@ -341,10 +382,11 @@ struct lwp_access svm_lwp_access(struct svm_lwp_reader *reader, struct kvm_vcpu 
 	return access;
 }
 
-/* The DS segment as LLWPCB and SLWPCB use it. */
+/* The DS segment as LLWPCB and SLWPCB use it; they write to block and ring. */
 struct lwp_ds svm_lwp_ds(struct kvm_vcpu *vcpu)
 {
 	const struct vmcb_seg *ds = &to_svm(vcpu)->vmcb->save.ds;
+	struct lwp_offsets offsets;
 	struct lwp_ds r = {
 		.limit = U64_MAX,
 		.long_mode = true,
@@ -352,8 +394,10 @@ struct lwp_ds svm_lwp_ds(struct kvm_vcpu *vcpu)
 	};
 
 	if (svm_lwp_code_bits(vcpu) != LWP_CODE64) {
+		offsets = lwp_seg_offsets(ds->attrib, ds->limit, true);
 		r.base = ds->base;
-		r.limit = ds->limit;
+		r.first = offsets.first;
+		r.limit = offsets.last;
 		r.long_mode = false;
 	}
 	return r;

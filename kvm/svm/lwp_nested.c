@@ -13,45 +13,7 @@
 #include "cpuid.h"
 #include "smm.h"
 #include "x86.h"
-#include "lwp_svm.h"
-
-static u8 *svm_lwp_image(struct vmcb *vmcb)
-{
-	BUILD_BUG_ON(sizeof(*vmcb) > LWP_VMCB_OFFSET);
-	BUILD_BUG_ON(LWP_VMCB_OFFSET + LWP_IMAGE_SIZE > PAGE_SIZE);
-	return (u8 *)vmcb + LWP_VMCB_OFFSET;
-}
-
-/* Do the guest's VMLOAD and VMSAVE carry LWP? Then KVM has to intercept them. */
-bool svm_lwp_in_vmcb(struct kvm_vcpu *vcpu)
-{
-	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
-
-	return lwp->enabled && lwp->engine.caps.ecx_features & LWP_ECX_VMCB_AREA;
-}
-
-/*
- * Has the running code LWP? Code in SMM has not; a nested guest has only if its hypervisor switches
- * the state.
- */
-bool svm_lwp_here(struct kvm_vcpu *vcpu)
-{
-	return !is_smm(vcpu) && (!is_guest_mode(vcpu) || svm_lwp_in_vmcb(vcpu));
-}
-
-/*
- * The vCPU is put: write the image into its VMCB. The lock may not be taken here. If the vCPU's own
- * thread is put in the middle of a change, it is put again after the change; another thread that
- * takes a context away calls this function. The image lacks the counts of a source that is armed.
- */
-void svm_lwp_put(struct kvm_vcpu *vcpu)
-{
-	struct vcpu_svm *svm = to_svm(vcpu);
-
-	if (svm->lwp.enabled)
-		lwp_state_encode(&svm->lwp.engine.st, &svm->lwp.engine.caps,
-				 svm_lwp_image(svm->vmcb01.ptr));
-}
+#include "lwp_inside.h"
 
 static bool svm_lwp_range_reachable(u64 start, u64 size, u8 bits)
 {
@@ -102,7 +64,7 @@ void svm_lwp_vmsave(struct kvm_vcpu *vcpu, struct vmcb *to)
 	if (!svm_lwp_in_vmcb(vcpu))
 		return;
 	mutex_lock(&lwp->lock);
-	svm_lwp_source_fold(vcpu);
+	svm_lwp_source_stop(vcpu);
 	lwp_state_encode(&lwp->engine.st, &lwp->engine.caps, svm_lwp_image(to));
 	mutex_unlock(&lwp->lock);
 }

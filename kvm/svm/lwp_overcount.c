@@ -13,7 +13,7 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include "svm.h"
-#include "lwp_svm.h"
+#include "lwp_inside.h"
 
 #define SAMPLES 8
 
@@ -21,11 +21,18 @@
 struct overcount {
 	unsigned int samples; /* taken so far; SAMPLES: `least` is known */
 	u64 least;
+	const char *what; /* it comes with */
+	bool told;
 };
 
-static DEFINE_SPINLOCK(lock);
-static struct overcount entry = { .least = U64_MAX };
-static struct overcount ret = { .least = U64_MAX };
+/*
+ * Samples are taken between VMRUN and the next point at which interrupts are on, where nothing may
+ * sleep on PREEMPT_RT and printk() is too slow: the lock is a raw one, and svm_lwp_overcount_tell()
+ * tells later.
+ */
+static DEFINE_RAW_SPINLOCK(lock);
+static struct overcount entry = { .least = U64_MAX, .what = "entry of a guest" };
+static struct overcount ret = { .least = U64_MAX, .what = "return to user mode" };
 
 static bool svm_lwp_known(const struct overcount *o)
 {
@@ -33,17 +40,29 @@ static bool svm_lwp_known(const struct overcount *o)
 	return smp_load_acquire(&o->samples) == SAMPLES;
 }
 
-static void svm_lwp_sample(struct overcount *o, u64 count, const char *what)
+static void svm_lwp_sample(struct overcount *o, u64 count)
 {
-	guard(spinlock)(&lock);
+	guard(raw_spinlock)(&lock);
 	if (o->samples == SAMPLES)
 		return;
 	o->least = min(o->least, count);
 	/* See svm_lwp_known(). */
 	smp_store_release(&o->samples, o->samples + 1);
-	if (o->samples == SAMPLES && o->least)
-		pr_info("LWP: the counter of instructions is %llu ahead with each %s, which is subtracted\n",
-			o->least, what);
+}
+
+static void svm_lwp_tell(struct overcount *o)
+{
+	if (READ_ONCE(o->told) || !svm_lwp_known(o) || xchg(&o->told, true) || !o->least)
+		return;
+	pr_info("LWP: the counter of instructions is %llu ahead with each %s, which is subtracted\n",
+		o->least, o->what);
+}
+
+/* Tell the kernel's log once what was measured. Process context. */
+void svm_lwp_overcount_tell(void)
+{
+	svm_lwp_tell(&entry);
+	svm_lwp_tell(&ret);
 }
 
 /*
@@ -70,12 +89,12 @@ u64 svm_lwp_overcount_entry(void)
 void svm_lwp_overcount_stepped(u64 count)
 {
 	if (count && !svm_lwp_known(&entry))
-		svm_lwp_sample(&entry, count - 1, "entry of a guest");
+		svm_lwp_sample(&entry, count - 1);
 }
 
 /* The counter advanced by `count` in one step over an IRET to CPL 3. */
 void svm_lwp_overcount_returned(u64 count)
 {
 	if (!svm_lwp_known(&ret))
-		svm_lwp_sample(&ret, count, "return to user mode");
+		svm_lwp_sample(&ret, count);
 }

@@ -19,9 +19,11 @@
  */
 #include <linux/jiffies.h>
 #include <linux/perf_event.h>
+#include <linux/workqueue.h>
 
 #include "svm.h"
-#include "lwp_svm.h"
+#include "lwp_inside.h"
+#include "lwp/lwp_tally.h"
 
 /* Events of PERF_CTL. */
 #define PMC_RETIRED_INSTRUCTIONS 0xc0
@@ -49,84 +51,18 @@ static const struct svm_lwp_counter perf_counters[SVM_LWP_PERF_EVENTS] = {
 	[SVM_LWP_PERF_FAR] = { PERF_TYPE_RAW, PMC_RETIRED_FAR },
 };
 
-/*
- * Create an event of this thread that counts the guest at CPL 3, or keep *event if it is one. It is
- * stopped. An event without an overflow handler has no period. False: there is none, *event is
- * NULL.
- */
-bool svm_lwp_perf_get(struct perf_event **event, const struct svm_lwp_counter *c, void *context)
-{
-	struct perf_event_attr attr = {
-		.type = c->type,
-		.size = sizeof(attr),
-		.config = c->config,
-		.sample_period = c->overflow ? S32_MAX : 0,
-		.disabled = true,
-		.pinned = true,
-		.exclude_kernel = true,
-		.exclude_hv = true,
-		.exclude_host = true,
-	};
-
-	/* Another thread runs the vCPU now. */
-	if (*event && (*event)->hw.target != current)
-		svm_lwp_perf_put(event);
-	if (*event)
-		return true;
-	*event = perf_event_create_kernel_counter(&attr, -1, current, c->overflow, context);
-	if (!IS_ERR(*event))
-		return true;
-	*event = NULL;
-	return false;
-}
-
-/* Release the event, if there is one. */
-void svm_lwp_perf_put(struct perf_event **event)
-{
-	if (*event)
-		perf_event_release_kernel(*event);
-	*event = NULL;
-}
-
-/* Start an event from 0. It interrupts after `after` counts; 0 = never. */
-bool svm_lwp_perf_run(struct perf_event *event, u64 after)
-{
-	if (after && perf_event_period(event, after))
-		return false;
-	perf_event_enable(event);
-	return READ_ONCE(event->state) == PERF_EVENT_STATE_ACTIVE;
-}
-
-/* The count of an event of the current thread, without stopping it. */
-static u64 svm_lwp_perf_count(struct perf_event *event)
-{
-	guard(irqsave)();
-	if (event->state == PERF_EVENT_STATE_ACTIVE && event->oncpu == smp_processor_id())
-		event->pmu->read(event);
-	return local64_read(&event->count);
-}
-
-/*
- * Has the event counted `after`, or has it stopped counting? It stops when it loses its counter,
- * and when another thread runs the vCPU.
- */
-bool svm_lwp_perf_reached(struct perf_event *event, u64 after)
-{
-	return event->hw.target != current || READ_ONCE(event->state) != PERF_EVENT_STATE_ACTIVE ||
-	       svm_lwp_perf_count(event) >= after;
-}
-
-static void svm_lwp_perf_release(struct svm_lwp_perf *p)
+static void svm_lwp_perf_put_all(struct svm_lwp_perf *p)
 {
 	int n;
 
 	for (n = 0; n < SVM_LWP_PERF_EVENTS; n++)
-		svm_lwp_perf_put(&p->event[n]);
+		svm_lwp_event_put(&p->event[n]);
 }
 
+/* Release the events of a vCPU. They do not count now. */
 void svm_lwp_perf_free(struct kvm_vcpu *vcpu)
 {
-	svm_lwp_perf_release(&to_svm(vcpu)->lwp.perf);
+	svm_lwp_perf_put_all(&to_svm(vcpu)->lwp.perf);
 }
 
 /* Does this host have the counters? They need not be free now. */
@@ -136,26 +72,26 @@ static bool svm_lwp_perf_usable(void)
 	int n;
 
 	for (n = 0; n < SVM_LWP_PERF_EVENTS; n++) {
-		if (!svm_lwp_perf_get(&p.event[n], &perf_counters[n], &p))
+		if (!svm_lwp_event_get(&p.event[n], &perf_counters[n], &p))
 			break;
 	}
-	svm_lwp_perf_release(&p);
+	svm_lwp_perf_put_all(&p);
 	return n == SVM_LWP_PERF_EVENTS;
 }
 
 /* Start one of the events. It interrupts after `after` counts; 0 = never. */
 static bool svm_lwp_perf_start(struct svm_lwp_perf *p, enum svm_lwp_perf_event n, u64 after)
 {
-	if (!svm_lwp_perf_get(&p->event[n], &perf_counters[n], p))
+	if (!svm_lwp_event_get(&p->event[n], &perf_counters[n], p))
 		return false;
 	p->running |= BIT(n);
-	return svm_lwp_perf_run(p->event[n], after);
+	return svm_lwp_event_run(p->event[n], after);
 }
 
-/* Stop and reset all events; get their counts. False: one of them had lost its counter. */
-static bool svm_lwp_perf_pause(struct svm_lwp_perf *p, u64 count[SVM_LWP_PERF_EVENTS])
+/* Stop and reset all events; get their counts. Result: a bit of each that had lost its counter. */
+static u32 svm_lwp_perf_pause(struct svm_lwp_perf *p, u64 count[SVM_LWP_PERF_EVENTS])
 {
-	bool whole = true;
+	u32 lost = 0;
 	int n;
 
 	for (n = 0; n < SVM_LWP_PERF_EVENTS; n++) {
@@ -163,11 +99,11 @@ static bool svm_lwp_perf_pause(struct svm_lwp_perf *p, u64 count[SVM_LWP_PERF_EV
 		if (!(p->running & BIT(n)))
 			continue;
 		if (READ_ONCE(p->event[n]->state) == PERF_EVENT_STATE_ERROR)
-			whole = false;
+			lost |= BIT(n);
 		count[n] = perf_event_pause(p->event[n], true);
 	}
 	p->running = 0;
-	return whole;
+	return lost;
 }
 
 /* A counter is missing: step until the retry. */
@@ -180,14 +116,6 @@ static void svm_lwp_perf_fail(struct kvm_vcpu *vcpu)
 	vcpu->stat.lwp_no_counter++;
 }
 
-/* Run a counter during the first steps, only to measure its overcount. False: no counter. */
-static bool svm_lwp_perf_measure(struct svm_lwp_perf *p)
-{
-	if (!p->measuring)
-		p->measuring = svm_lwp_perf_start(p, SVM_LWP_PERF_INSNS, S32_MAX);
-	return p->measuring;
-}
-
 static void svm_lwp_perf_measured(struct svm_lwp_perf *p)
 {
 	u64 count[SVM_LWP_PERF_EVENTS];
@@ -195,6 +123,29 @@ static void svm_lwp_perf_measured(struct svm_lwp_perf *p)
 	if (p->measuring)
 		svm_lwp_perf_pause(p, count);
 	p->measuring = false;
+}
+
+/* Is the counter of instructions running for this thread? */
+static bool svm_lwp_perf_runs(const struct svm_lwp_perf *p)
+{
+	return p->running & BIT(SVM_LWP_PERF_INSNS) &&
+	       p->event[SVM_LWP_PERF_INSNS]->hw.target == current;
+}
+
+/*
+ * Run a counter during the first steps, only to measure its overcount. False: there is no counter;
+ * one that was lost measures nothing any more.
+ */
+static bool svm_lwp_perf_measure(struct svm_lwp_perf *p)
+{
+	u64 count;
+
+	if (p->measuring &&
+	    !(svm_lwp_perf_runs(p) && svm_lwp_event_count(p->event[SVM_LWP_PERF_INSNS], &count)))
+		svm_lwp_perf_measured(p);
+	if (!p->measuring)
+		p->measuring = svm_lwp_perf_start(p, SVM_LWP_PERF_INSNS, S32_MAX);
+	return p->measuring;
 }
 
 static bool svm_lwp_perf_arm(struct kvm_vcpu *vcpu, const u64 after[LWP_KINDS])
@@ -207,6 +158,8 @@ static bool svm_lwp_perf_arm(struct kvm_vcpu *vcpu, const u64 after[LWP_KINDS])
 		return false;
 	if (p->failed && time_before(jiffies, p->retry))
 		return false;
+	svm_lwp_event_use(vcpu);
+	svm_lwp_overcount_tell();
 	if (svm_lwp_overcount_wanted() && svm_lwp_perf_measure(p))
 		return false;
 	svm_lwp_perf_measured(p);
@@ -220,6 +173,11 @@ static bool svm_lwp_perf_arm(struct kvm_vcpu *vcpu, const u64 after[LWP_KINDS])
 	/* The overcount of the entry that follows would use up a part of a short period. */
 	if (insns)
 		insns += svm_lwp_overcount_entry();
+	/* Steps over branches are read at each exit. Their overcount must not interrupt. */
+	if (to_svm(vcpu)->lwp.branches) {
+		insns = insns ? S32_MAX : 0;
+		branches = branches ? S32_MAX : 0;
+	}
 	if ((!insns || svm_lwp_perf_start(p, SVM_LWP_PERF_INSNS, insns)) &&
 	    (!branches || (svm_lwp_perf_start(p, SVM_LWP_PERF_BRANCHES, branches) &&
 			   svm_lwp_perf_start(p, SVM_LWP_PERF_FAR, 0))))
@@ -229,29 +187,56 @@ static bool svm_lwp_perf_arm(struct kvm_vcpu *vcpu, const u64 after[LWP_KINDS])
 	return false;
 }
 
+/* No state counts now: end a measurement. */
+static void svm_lwp_perf_idle(struct kvm_vcpu *vcpu)
+{
+	svm_lwp_perf_measured(&to_svm(vcpu)->lwp.perf);
+}
+
 /* The overcount since arm(): of entries, and of returns to CPL 3. */
 static u64 svm_lwp_perf_besides(const struct svm_lwp_perf *p)
 {
 	return p->entries * svm_lwp_overcount_entry() + p->returns;
 }
 
+/* The events that LWP counts, of the counts of the counters. lost: bits of svm_lwp_perf_event. */
+static void svm_lwp_perf_add_up(const struct svm_lwp_perf *p, const u64 count[SVM_LWP_PERF_EVENTS],
+				u32 lost, u64 passed[LWP_KINDS])
+{
+	memset(passed, 0, LWP_KINDS * sizeof(*passed));
+	if (p->after[LWP_KIND_IRE])
+		passed[LWP_KIND_IRE] = lwp_tally(count[SVM_LWP_PERF_INSNS], svm_lwp_perf_besides(p),
+						 p->emulated[LWP_KIND_IRE]);
+	if (p->after[LWP_KIND_BRE])
+		passed[LWP_KIND_BRE] =
+			lwp_tally_branches(count[SVM_LWP_PERF_BRANCHES], count[SVM_LWP_PERF_FAR],
+					   lost & BIT(SVM_LWP_PERF_FAR), p->emulated[LWP_KIND_BRE]);
+}
+
 static bool svm_lwp_perf_stop(struct kvm_vcpu *vcpu, u64 passed[LWP_KINDS])
 {
 	struct svm_lwp_perf *p = &to_svm(vcpu)->lwp.perf;
 	u64 count[SVM_LWP_PERF_EVENTS];
-	bool whole = svm_lwp_perf_pause(p, count);
+	u32 lost = svm_lwp_perf_pause(p, count);
 
-	memset(passed, 0, LWP_KINDS * sizeof(*passed));
-	if (p->after[LWP_KIND_IRE])
-		passed[LWP_KIND_IRE] = count[SVM_LWP_PERF_INSNS] -
-				       min(count[SVM_LWP_PERF_INSNS], svm_lwp_perf_besides(p)) +
-				       p->emulated[LWP_KIND_IRE];
-	if (p->after[LWP_KIND_BRE])
-		passed[LWP_KIND_BRE] = count[SVM_LWP_PERF_BRANCHES] - count[SVM_LWP_PERF_FAR] +
-				       p->emulated[LWP_KIND_BRE];
-	if (!whole)
+	svm_lwp_perf_add_up(p, count, lost, passed);
+	if (lost)
 		svm_lwp_perf_fail(vcpu);
-	return whole;
+	return !lost;
+}
+
+/* A counter of far transfers that is lost counts nothing here, so the next event seems nearer. */
+static void svm_lwp_perf_so_far(struct kvm_vcpu *vcpu, u64 passed[LWP_KINDS])
+{
+	struct svm_lwp_perf *p = &to_svm(vcpu)->lwp.perf;
+	u64 count[SVM_LWP_PERF_EVENTS] = {};
+	int n;
+
+	for (n = 0; n < SVM_LWP_PERF_EVENTS; n++) {
+		if (p->running & BIT(n) && !svm_lwp_event_count(p->event[n], &count[n]))
+			count[n] = 0;
+	}
+	svm_lwp_perf_add_up(p, count, 0, passed);
 }
 
 /* Has the event counted as far as perf can be trusted with the rest? */
@@ -261,7 +246,7 @@ static bool svm_lwp_perf_passed(struct svm_lwp_perf *p, enum svm_lwp_perf_event 
 	u64 besides = kind == LWP_KIND_IRE ? svm_lwp_perf_besides(p) : 0;
 	u64 after = p->after[kind];
 
-	return after && svm_lwp_perf_reached(p->event[n], after - (PERF_LEAST - 1) + besides);
+	return after && svm_lwp_event_reached(p->event[n], after - (PERF_LEAST - 1) + besides);
 }
 
 static bool svm_lwp_perf_interrupted(struct kvm_vcpu *vcpu)
@@ -288,21 +273,13 @@ static void svm_lwp_perf_retired(struct kvm_vcpu *vcpu, const struct lwp_retired
 	p->emulated[LWP_KIND_BRE] += r->branch != LWP_BRANCH_NONE;
 }
 
-/* Is the counter of instructions running for this thread? */
-static bool svm_lwp_perf_runs(const struct svm_lwp_perf *p)
-{
-	return p->running & BIT(SVM_LWP_PERF_INSNS) &&
-	       p->event[SVM_LWP_PERF_INSNS]->hw.target == current;
-}
-
 /* Does the count of this entry measure an overcount? */
 static bool svm_lwp_perf_tells(const struct vcpu_svm *svm)
 {
 	const struct svm_lwp *lwp = &svm->lwp;
 
 	return svm_lwp_perf_runs(&lwp->perf) &&
-	       (lwp->ran == SVM_LWP_STEP_IRET ||
-		(lwp->perf.measuring && lwp->ran == SVM_LWP_STEP_INSN));
+	       (lwp->mode == LWP_MODE_IRET || (lwp->perf.measuring && lwp->mode == LWP_MODE_STEP));
 }
 
 static void svm_lwp_perf_entering(struct kvm_vcpu *vcpu)
@@ -310,9 +287,9 @@ static void svm_lwp_perf_entering(struct kvm_vcpu *vcpu)
 	struct vcpu_svm *svm = to_svm(vcpu);
 	struct svm_lwp_perf *p = &svm->lwp.perf;
 
-	p->entries += svm->vmcb->save.cpl == 3;
-	if (svm_lwp_perf_tells(svm))
-		p->before = svm_lwp_perf_count(p->event[SVM_LWP_PERF_INSNS]);
+	p->entries += svm_lwp_user_mode(svm);
+	p->telling = svm_lwp_perf_tells(svm) &&
+		     svm_lwp_event_count(p->event[SVM_LWP_PERF_INSNS], &p->before);
 }
 
 static void svm_lwp_perf_exited(struct kvm_vcpu *vcpu)
@@ -321,10 +298,11 @@ static void svm_lwp_perf_exited(struct kvm_vcpu *vcpu)
 	struct svm_lwp_perf *p = &svm->lwp.perf;
 	u64 count;
 
-	if (!svm_lwp_perf_tells(svm) || !svm_lwp_stepped(svm) || svm->vmcb->save.cpl != 3)
+	if (!p->telling || !svm_lwp_stepped(svm) || !svm_lwp_user_mode(svm) ||
+	    !svm_lwp_event_count(p->event[SVM_LWP_PERF_INSNS], &count))
 		return;
-	count = svm_lwp_perf_count(p->event[SVM_LWP_PERF_INSNS]) - p->before;
-	if (svm->lwp.ran == SVM_LWP_STEP_INSN) {
+	count -= p->before;
+	if (svm->lwp.mode == LWP_MODE_STEP) {
 		svm_lwp_overcount_stepped(count);
 	} else {
 		svm_lwp_overcount_returned(count);
@@ -337,6 +315,8 @@ const struct svm_lwp_source svm_lwp_perf = {
 	.usable = svm_lwp_perf_usable,
 	.arm = svm_lwp_perf_arm,
 	.stop = svm_lwp_perf_stop,
+	.idle = svm_lwp_perf_idle,
+	.passed = svm_lwp_perf_so_far,
 	.pending = svm_lwp_perf_pending,
 	.interrupted = svm_lwp_perf_interrupted,
 	.retired = svm_lwp_perf_retired,

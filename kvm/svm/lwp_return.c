@@ -8,9 +8,13 @@
  */
 #include "svm.h"
 #include "x86.h"
-#include "lwp_svm.h"
+#include "pmu.h"
+#include "lwp_inside.h"
 
+/* MSR STAR has the base of SYSRET's selectors; these are at fixed distances from it. */
 #define STAR_SYSRET_SHIFT 48
+#define SYSRET_SS 8
+#define SYSRET_CS64 16
 
 /* Attributes of the code segment that SYSRET loads: present, DPL 3, code, readable, accessed. */
 #define SVM_SELECTOR_ACCESSED 1
@@ -28,12 +32,17 @@
 /* The value of EFER for the VMCB, from the one that KVM would write. */
 u64 svm_lwp_efer(struct vcpu_svm *svm, u64 efer)
 {
-	return svm->lwp.trapping ? efer & ~EFER_SCE : efer;
+	return svm->lwp.mode == LWP_MODE_OFF ? efer : efer & ~EFER_SCE;
 }
+
+/* How long AVIC stays inhibited behind the last step, in jiffies. */
+#define AVIC_DELAY HZ
 
 /*
  * AVIC delivers interrupts without an exit, and so would push LWP's RFLAGS.TF on the guest's stack.
- * It is inhibited in the whole VM while a vCPU may step. Called with svm_lwp.lock held.
+ * It is inhibited in the whole VM while a vCPU may step. To set or clear the inhibit stops all
+ * vCPUs, so it is cleared only when no vCPU has stepped for AVIC_DELAY: a program that the guest's
+ * kernel parks and resumes does not toggle it. Called with svm_lwp.lock held.
  */
 static void svm_lwp_inhibit_avic(struct kvm_vcpu *vcpu, bool on)
 {
@@ -44,54 +53,54 @@ static void svm_lwp_inhibit_avic(struct kvm_vcpu *vcpu, bool on)
 		return;
 	lwp->avic_off = on;
 	guard(mutex)(&vm->lock);
-	if (on && !vm->stepping++)
+	if (on && !vm->stepping++ && !vm->inhibited) {
+		vm->inhibited = true;
 		kvm_set_apicv_inhibit(vcpu->kvm, APICV_INHIBIT_REASON_LWP);
-	else if (!on && !--vm->stepping)
-		kvm_clear_apicv_inhibit(vcpu->kvm, APICV_INHIBIT_REASON_LWP);
+	} else if (!on && !--vm->stepping) {
+		mod_delayed_work(system_wq, &vm->allow_avic, AVIC_DELAY);
+	}
+}
+
+static void svm_lwp_allow_avic(struct work_struct *work)
+{
+	struct kvm_svm_lwp *vm =
+		container_of(to_delayed_work(work), struct kvm_svm_lwp, allow_avic);
+	struct kvm *kvm = &container_of(vm, struct kvm_svm, lwp)->kvm;
+
+	guard(mutex)(&vm->lock);
+	if (vm->stepping || !vm->inhibited)
+		return;
+	vm->inhibited = false;
+	kvm_clear_apicv_inhibit(kvm, APICV_INHIBIT_REASON_LWP);
+}
+
+void svm_lwp_avic_init(struct kvm *kvm)
+{
+	INIT_DELAYED_WORK(&to_kvm_svm(kvm)->lwp.allow_avic, svm_lwp_allow_avic);
 }
 
 /*
- * Switch the intercept of IRET on or off. An armed trap needs no intercept while a counter counts
- * at full speed and need not be read. The NMI window uses the same intercept and may clear it at
- * any time.
+ * A vCPU is freed. If the VM goes with it, so does the work, which needs all vCPUs. Else the vCPU
+ * could not be created, and the work never sees it.
  */
-void svm_lwp_trap_iret(struct vcpu_svm *svm, bool on)
+void svm_lwp_avic_stop(struct kvm *kvm)
 {
-	bool nmi_window = svm->nmi_masked && !svm->awaiting_iret_completion;
-
-	if (svm_is_intercept(svm, INTERCEPT_IRET) == on || (!on && nmi_window))
-		return;
-	if (on)
-		svm_set_intercept(svm, INTERCEPT_IRET);
-	else
-		svm_clr_intercept(svm, INTERCEPT_IRET);
+	if (!refcount_read(&kvm->users_count))
+		cancel_delayed_work_sync(&to_kvm_svm(kvm)->lwp.allow_avic);
 }
 
-/* Arm or disarm the trap. svm_lwp_trap_iret() switches the intercept of IRET on. */
+/* Arm or disarm the trap, before the mode becomes another than LWP_MODE_OFF, or that. */
 void svm_lwp_trap_return(struct kvm_vcpu *vcpu, bool on)
 {
 	struct vcpu_svm *svm = to_svm(vcpu);
 
-	if (svm->lwp.trapping == on)
+	if ((svm->lwp.mode != LWP_MODE_OFF) == on)
 		return;
-	if (!on)
-		svm_lwp_trap_iret(svm, false);
-	svm->lwp.trapping = on;
 	svm_lwp_inhibit_avic(vcpu, on);
 	svm->vmcb->save.efer &= ~EFER_SCE;
 	if (!on)
 		svm->vmcb->save.efer |= vcpu->arch.efer & EFER_SCE;
 	vmcb_mark_dirty(svm->vmcb, VMCB_CR);
-}
-
-/* IRET was intercepted. It is stepped over at the next entry, unless an event comes first. */
-void svm_lwp_iret(struct kvm_vcpu *vcpu)
-{
-	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
-
-	lwp->over_iret = lwp->trapping;
-	lwp->iret_ip = kvm_rip_read(vcpu);
-	lwp->by_hand = lwp->at_speed && lwp->exit_cpl == 3;
 }
 
 /* Is 0F 07 at rIP, after at most a REX prefix in 64-bit code? *wide: REX.W. */
@@ -109,7 +118,7 @@ static void svm_lwp_load_cs(struct vcpu_svm *svm, u16 selector, bool code64)
 {
 	struct vmcb_seg *cs = &svm->vmcb->save.cs;
 
-	cs->selector = selector | 3;
+	cs->selector = selector | SEGMENT_RPL_MASK;
 	cs->attrib = SYSRET_CS | (code64 ? SVM_SELECTOR_L_MASK : SVM_SELECTOR_DB_MASK);
 	cs->base = 0;
 	cs->limit = U32_MAX;
@@ -129,22 +138,26 @@ bool svm_lwp_sysret(struct kvm_vcpu *vcpu, int *r)
 	unsigned long rflags;
 	bool wide;
 
-	if (!svm->lwp.trapping || !(vcpu->arch.efer & EFER_SCE) || !svm_lwp_is_sysret(vcpu, &wide))
+	if (svm->lwp.mode == LWP_MODE_OFF || !(vcpu->arch.efer & EFER_SCE) ||
+	    !svm_lwp_is_sysret(vcpu, &wide))
 		return false;
 	*r = 1;
 	if (save->cpl) {
 		kvm_queue_exception_e(vcpu, GP_VECTOR, 0);
 		return true;
 	}
+	/* The guest's own counters, as for each instruction that KVM completes. */
+	kvm_pmu_trigger_event(vcpu, kvm_pmu_eventsel.INSTRUCTIONS_RETIRED);
+	kvm_pmu_trigger_event(vcpu, kvm_pmu_eventsel.BRANCH_INSTRUCTIONS_RETIRED);
 	if (is_long_mode(vcpu)) {
 		rflags = kvm_register_read_raw(vcpu, VCPU_REGS_R11) & SYSRET_RFLAGS;
-		svm_lwp_load_cs(svm, wide ? star + 16 : star, wide);
+		svm_lwp_load_cs(svm, wide ? star + SYSRET_CS64 : star, wide);
 	} else {
 		rflags = kvm_get_rflags(vcpu) | X86_EFLAGS_IF;
 		svm_lwp_load_cs(svm, star, false);
 		wide = false;
 	}
-	save->ss.selector = (star + 8) | 3;
+	save->ss.selector = (star + SYSRET_SS) | SEGMENT_RPL_MASK;
 	save->ss.attrib |= SVM_SELECTOR_DPL_MASK;
 	save->cpl = 3;
 	svm->lwp.in_user = false;

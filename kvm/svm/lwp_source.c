@@ -6,8 +6,8 @@
  * A source is armed with the number of events after which it interrupts. With `exact` delivery it
  * interrupts a margin before the event that is due, and KVM steps the rest; with `prompt` it
  * interrupts at that event. The interrupt comes late (skid), but the count is true: when KVM reads
- * the source, LWP's counters get the events that have passed. If these reach or exceed the event
- * that is due, the record is gathered late, see lwp_retire_late().
+ * the source, the engine gets the events that have passed, and makes late records of those that
+ * were due, see lwp_pass().
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -15,14 +15,13 @@
 
 #include "svm.h"
 #include "x86.h"
-#include "lwp_svm.h"
+#include "lwp_inside.h"
 #include "lwp_trace.h"
 
 static char *lwp_source = "auto";
 module_param(lwp_source, charp, 0444);
-MODULE_PARM_DESC(
-	lwp_source,
-	"source of event counts: perf (the PMU), step, auto (perf if there is a PMU), fake (tests)");
+MODULE_PARM_DESC(lwp_source,
+		 "source of event counts: perf (the PMU), step, auto (perf if there is a PMU)");
 
 static unsigned int lwp_margin;
 module_param(lwp_margin, uint, 0644);
@@ -39,8 +38,13 @@ MODULE_PARM_DESC(lwp_margin_start,
 
 static const struct svm_lwp_source step_source = { .name = "step" };
 
-static const struct svm_lwp_source *const sources[] = { &svm_lwp_perf, &step_source,
-							&svm_lwp_fake };
+static const struct svm_lwp_source *const sources[] = {
+	&svm_lwp_perf,
+	&step_source,
+#ifdef CONFIG_KVM_AMD_LWP_FAKE
+	&svm_lwp_fake,
+#endif
+};
 static const struct svm_lwp_source *source = &step_source;
 
 static const enum lwp_kind kinds[] = { LWP_KIND_IRE, LWP_KIND_BRE };
@@ -58,22 +62,43 @@ static const struct svm_lwp_source *svm_lwp_source_find(void)
 	return NULL;
 }
 
-int svm_lwp_source_setup(void)
+/* Choose the source. Result: why the parameter is wrong; NULL: it is not. */
+const char *svm_lwp_source_setup(void)
 {
 	const struct svm_lwp_source *found = svm_lwp_source_find();
 
-	if (!found) {
-		pr_err("lwp_source must be auto, perf, step or fake, not %s\n", lwp_source);
-		return -EINVAL;
-	}
-	if (found->usable && !found->usable()) {
-		pr_err("lwp_source=%s: this host has no performance counters for it\n", lwp_source);
-		return -ENODEV;
-	}
+	if (!found)
+		return "lwp_source must be auto, perf or step";
+	if (found->usable && !found->usable())
+		return "this host has no performance counters for lwp_source=perf";
 	source = found;
 	if (source == &svm_lwp_perf)
 		svm_lwp_cpu_warn();
-	return 0;
+	return NULL;
+}
+
+/*
+ * Release the events of a vCPU that has not used them for SVM_LWP_PERF_IDLE: a host whose vPMUs are
+ * mediated creates no such VM while there is an event that counts guests. The timer runs on while
+ * they count.
+ */
+static void svm_lwp_source_release_idle(struct work_struct *work)
+{
+	struct svm_lwp *lwp =
+		container_of(to_delayed_work(work), struct svm_lwp, perf.release_idle);
+	struct vcpu_svm *svm = container_of(lwp, struct vcpu_svm, lwp);
+	unsigned long idle_at;
+
+	guard(mutex)(&lwp->lock);
+	if (lwp->perf.running || svm_lwp_clock_running(&svm->vcpu))
+		lwp->perf.used = jiffies;
+	idle_at = lwp->perf.used + SVM_LWP_PERF_IDLE;
+	if (time_before(jiffies, idle_at)) {
+		schedule_delayed_work(&lwp->perf.release_idle, idle_at - jiffies);
+		return;
+	}
+	svm_lwp_perf_free(&svm->vcpu);
+	svm_lwp_clock_free(&svm->vcpu);
 }
 
 void svm_lwp_source_init(struct kvm_vcpu *vcpu)
@@ -82,10 +107,25 @@ void svm_lwp_source_init(struct kvm_vcpu *vcpu)
 	u32 start = READ_ONCE(lwp_margin_start);
 	int i;
 
+	INIT_DELAYED_WORK(&to_svm(vcpu)->lwp.perf.release_idle, svm_lwp_source_release_idle);
 	start = start ? clamp_t(u32, start, MARGIN_LEAST, cpu->most) : cpu->start;
 	for (i = 0; i < ARRAY_SIZE(kinds); i++)
 		lwp_margin_init(&to_svm(vcpu)->lwp.margin[kinds[i]], start, MARGIN_LEAST,
 				cpu->most);
+}
+
+/* The vCPU goes: release what counts for it. */
+void svm_lwp_source_free(struct kvm_vcpu *vcpu)
+{
+	cancel_delayed_work_sync(&to_svm(vcpu)->lwp.perf.release_idle);
+	svm_lwp_perf_free(vcpu);
+	svm_lwp_clock_free(vcpu);
+}
+
+/* Can the source be read while it counts? */
+bool svm_lwp_source_readable(void)
+{
+	return source->passed;
 }
 
 /* Can records be delivered promptly? Stepping delivers exactly. */
@@ -156,9 +196,10 @@ static bool svm_lwp_source_arm(struct kvm_vcpu *vcpu)
 	bool any = false;
 	int i;
 
-	if (!source->arm || lwp->late_branches || e->st.pending.event_id ||
+	if (!source->arm || lwp_awaits_branch(e) || e->st.pending.event_id ||
 	    !svm_lwp_countable(vcpu))
 		return false;
+	lwp->branches = false;
 	memset(lwp->armed, 0, sizeof(lwp->armed));
 	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
 		u64 budget = lwp_budget(e, kinds[i]);
@@ -184,36 +225,70 @@ bool svm_lwp_source_counts(struct kvm_vcpu *vcpu)
 
 	if (!lwp->counting)
 		lwp->counting = svm_lwp_source_arm(vcpu);
-	return lwp->counting && !source->steps;
+	return lwp->counting && !lwp->branches && !source->steps;
+}
+
+/* Is the source armed for steps over branches? */
+bool svm_lwp_source_branches(const struct svm_lwp *lwp)
+{
+	return lwp->counting && lwp->branches;
+}
+
+/* Events of each kind until one is due, by the counts so far; LWP_BUDGET_NEVER: not counted. */
+void svm_lwp_source_left(struct kvm_vcpu *vcpu, u64 left[LWP_KINDS])
+{
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+	u64 passed[LWP_KINDS] = {};
+	int i;
+
+	if (lwp->counting)
+		source->passed(vcpu, passed);
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		u64 budget = lwp_budget(&lwp->engine, kinds[i]);
+
+		left[kinds[i]] = budget;
+		if (budget != LWP_BUDGET_NEVER)
+			left[kinds[i]] -= min(budget, passed[kinds[i]]);
+	}
 }
 
 /*
- * n events of a kind have passed, and one of them was due: gather its record late, naming r. The
- * trace names each record that `exact` delivers late.
+ * Arm the source for steps over branches, if it is not. It interrupts only at an event that is due,
+ * so the interrupts' lateness is not to be learned from these. False: it cannot count now.
  */
-static void svm_lwp_source_late(struct kvm_vcpu *vcpu, enum lwp_kind kind, u64 n,
-				const struct lwp_retired *r)
+bool svm_lwp_source_arm_branches(struct kvm_vcpu *vcpu, const u64 left[LWP_KINDS])
 {
-	struct lwp_engine *e = &to_svm(vcpu)->lwp.engine;
-	u64 overshoots = e->stats.overshoots;
-	u64 due = lwp_budget(e, kind);
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+	u64 after[LWP_KINDS] = {};
+	int i;
 
-	lwp_retire_late(e, kind, n, r);
-	if (e->stats.overshoots != overshoots)
-		trace_kvm_lwp_overshoot(vcpu->vcpu_id, e->rev->event_id[kind], r->address, n - due);
+	if (lwp->counting)
+		return true;
+	if (lwp_awaits_branch(&lwp->engine) || lwp->engine.st.pending.event_id ||
+	    !svm_lwp_countable(vcpu))
+		return false;
+	memset(lwp->armed, 0, sizeof(lwp->armed));
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		if (left[kinds[i]] != LWP_BUDGET_NEVER)
+			after[kinds[i]] = left[kinds[i]];
+	}
+	lwp->branches = true;
+	lwp->counting = source->arm(vcpu, after);
+	return lwp->counting;
 }
 
 /* Does the source count this entry at full speed? A source that counts in software does not. */
-bool svm_lwp_source_at_speed(struct kvm_vcpu *vcpu)
+bool svm_lwp_source_active(struct kvm_vcpu *vcpu)
 {
 	return to_svm(vcpu)->lwp.counting && !source->steps;
 }
 
-/* The same, and neither it nor a clock must be read before it interrupts? */
-bool svm_lwp_source_quiet(struct kvm_vcpu *vcpu)
+/* The same, and must neither it nor a clock be read before it interrupts? */
+bool svm_lwp_source_will_interrupt(struct kvm_vcpu *vcpu)
 {
-	return svm_lwp_source_at_speed(vcpu) && !source->pending(vcpu) &&
-	       !svm_lwp_clock_pending(vcpu) && !(source->needs_returns && source->needs_returns());
+	return svm_lwp_source_active(vcpu) && !to_svm(vcpu)->lwp.branches &&
+	       !source->pending(vcpu) && !svm_lwp_clock_pending(vcpu) &&
+	       !(source->needs_returns && source->needs_returns());
 }
 
 /* Right before VM-Entry, and right after #VMEXIT, IRQs off. */
@@ -235,6 +310,12 @@ bool svm_lwp_source_interrupted(struct kvm_vcpu *vcpu)
 	return source->interrupted && source->interrupted(vcpu);
 }
 
+static void svm_lwp_source_idle(struct kvm_vcpu *vcpu)
+{
+	if (source->idle)
+		source->idle(vcpu);
+}
+
 /* Discard the counts: the state has been replaced or discarded. */
 void svm_lwp_source_drop(struct kvm_vcpu *vcpu)
 {
@@ -242,56 +323,11 @@ void svm_lwp_source_drop(struct kvm_vcpu *vcpu)
 	u64 passed[LWP_KINDS];
 
 	svm_lwp_clock_drop(vcpu);
-	memset(lwp->unseen, 0, sizeof(lwp->unseen));
-	lwp->late_branches = 0;
+	svm_lwp_source_idle(vcpu);
 	if (!lwp->counting)
 		return;
 	lwp->counting = false;
 	source->stop(vcpu, passed);
-}
-
-/* With `exact` delivery a record is `by` events late. `address`: the record's; 0: not known yet. */
-static void svm_lwp_overshot(struct kvm_vcpu *vcpu, enum lwp_kind kind, u64 address, u64 by)
-{
-	struct lwp_engine *e = &to_svm(vcpu)->lwp.engine;
-
-	e->stats.overshoots++;
-	trace_kvm_lwp_overshoot(vcpu->vcpu_id, e->rev->event_id[kind], address, by);
-}
-
-/*
- * n events have passed, and the vCPU is at a point where no record can be gathered. If one of them
- * was due, its record is late and names the next instruction that counts.
- */
-static void svm_lwp_source_unseen(struct kvm_vcpu *vcpu, enum lwp_kind kind, u64 n)
-{
-	struct lwp_engine *e = &to_svm(vcpu)->lwp.engine;
-	u64 due = lwp_budget(e, kind);
-
-	lwp_count_unseen(e, kind, n);
-	if (n < due || !lwp_overshoots(e, kind))
-		return;
-	svm_lwp_overshot(vcpu, kind, 0, n - due);
-	to_svm(vcpu)->lwp.unseen[kind] = SVM_LWP_UNSEEN_COUNTED;
-}
-
-/* n events of a kind have passed. `here`: the vCPU is at CPL 3, before the instruction at rIP. */
-void svm_lwp_source_add(struct kvm_vcpu *vcpu, enum lwp_kind kind, u64 n, bool here)
-{
-	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
-	struct lwp_engine *e = &lwp->engine;
-	struct lwp_retired r = {};
-
-	if (n < lwp_budget(e, kind)) {
-		lwp_count(e, kind, n);
-	} else if (!here) {
-		svm_lwp_source_unseen(vcpu, kind, n);
-	} else if (kind == LWP_KIND_BRE) {
-		lwp->late_branches = n;
-	} else {
-		r.address = kvm_get_linear_rip(vcpu);
-		svm_lwp_source_late(vcpu, kind, n, &r);
-	}
 }
 
 /* Stop the source and give its counts to the engine. */
@@ -299,32 +335,32 @@ static void svm_lwp_source_read(struct kvm_vcpu *vcpu, bool here)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
 	u64 passed[LWP_KINDS];
+	bool whole;
 	int i;
 
 	lwp->counting = false;
-	lwp->late_branches = 0;
-	source->stop(vcpu, passed);
+	whole = source->stop(vcpu, passed);
 	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
-		if (here && lwp->armed[kinds[i]] && passed[kinds[i]] >= lwp->armed[kinds[i]])
+		if (here && whole && lwp->armed[kinds[i]] &&
+		    passed[kinds[i]] >= lwp->armed[kinds[i]])
 			lwp_margin_seen(&lwp->margin[kinds[i]],
 					passed[kinds[i]] - lwp->armed[kinds[i]]);
-		svm_lwp_source_add(vcpu, kinds[i], passed[kinds[i]], here);
+		svm_lwp_pass(vcpu, kinds[i], passed[kinds[i]], here);
 	}
 	trace_kvm_lwp_counted(vcpu->vcpu_id, passed[LWP_KIND_IRE], passed[LWP_KIND_BRE],
-			      lwp->late_branches);
+			      lwp->engine.late.branches);
 }
 
-/* Fold: bring the engine's counters up to date, wherever the vCPU is. */
-void svm_lwp_source_fold(struct kvm_vcpu *vcpu)
+/* Bring the engine's counters up to date, wherever the vCPU is. */
+void svm_lwp_source_stop(struct kvm_vcpu *vcpu)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
 
-	svm_lwp_clock_fold(vcpu);
+	svm_lwp_clock_stop(vcpu);
 	if (lwp->counting)
 		svm_lwp_source_read(vcpu, false);
-	if (lwp->late_branches)
-		svm_lwp_source_unseen(vcpu, LWP_KIND_BRE, lwp->late_branches);
-	lwp->late_branches = 0;
+	lwp_pass(&lwp->engine, LWP_KIND_BRE, 0, NULL);
+	svm_lwp_source_idle(vcpu);
 }
 
 /* Before the next instruction at CPL 3, which must be stepped: stop the source. */
@@ -334,12 +370,12 @@ void svm_lwp_source_pause(struct kvm_vcpu *vcpu)
 		svm_lwp_source_read(vcpu, true);
 }
 
-/* svm_lwp_source_fold() before an LWP instruction at CPL 3: a late record can name it. */
-void svm_lwp_source_fold_here(struct kvm_vcpu *vcpu)
+/* svm_lwp_source_stop() before an LWP instruction at CPL 3: a late record can name it. */
+void svm_lwp_source_stop_user(struct kvm_vcpu *vcpu)
 {
 	svm_lwp_source_pause(vcpu);
-	svm_lwp_clock_fold_here(vcpu);
-	svm_lwp_source_fold(vcpu);
+	svm_lwp_clock_stop_user(vcpu);
+	svm_lwp_source_stop(vcpu);
 }
 
 /* Before the next instruction at CPL 3: read the source if it has to be read. */
@@ -352,69 +388,6 @@ void svm_lwp_source_check(struct kvm_vcpu *vcpu)
 	svm_lwp_source_read(vcpu, true);
 }
 
-/*
- * The first branch after the source has interrupted gets the record of the branches that had
- * passed. If a record of instructions is due with the same instruction and in time, it goes first.
- */
-static void svm_lwp_late_branch(struct kvm_vcpu *vcpu, const struct lwp_retired *r)
-{
-	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
-	struct lwp_engine *e = &lwp->engine;
-	struct lwp_retired insn = *r;
-	u64 passed = lwp->late_branches + 1;
-
-	lwp->late_branches = 0;
-	if (e->st.pending.event_id)
-		svm_lwp_source_unseen(vcpu, LWP_KIND_BRE, passed);
-	else if (lwp_overshoots(e, LWP_KIND_BRE) && lwp_budget(e, LWP_KIND_IRE) == 1)
-		lwp->late_branches = passed;
-	else
-		svm_lwp_source_late(vcpu, LWP_KIND_BRE, passed, r);
-	insn.branch = LWP_BRANCH_NONE;
-	lwp_retire(e, &insn);
-}
-
-/* Is a record of this kind due with the instruction that has retired, and in time? */
-static bool svm_lwp_due_with(struct svm_lwp *lwp, enum lwp_kind kind, const struct lwp_retired *r)
-{
-	const struct lwp_engine *e = &lwp->engine;
-
-	return lwp_overshoots(e, kind) && !lwp->unseen[kind] && lwp_budget(e, kind) == 1 &&
-	       (kind == LWP_KIND_IRE || lwp_branch_counted(e, r->branch));
-}
-
-/*
- * An instruction retires after events that have passed unseen. If those were more than a period,
- * its record is late too. A record of the other kind that is due here has to wait, and is late as
- * well.
- */
-static void svm_lwp_retire_behind(struct kvm_vcpu *vcpu, enum lwp_kind kind,
-				  const struct lwp_retired *r)
-{
-	enum lwp_kind other = kind == LWP_KIND_IRE ? LWP_KIND_BRE : LWP_KIND_IRE;
-	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
-	struct lwp_engine *e = &lwp->engine;
-	u8 id = e->rev->event_id[kind];
-	s32 counter = e->st.counter[id - 1];
-	bool both = svm_lwp_due_with(lwp, other, r);
-	bool free = !e->st.pending.event_id;
-
-	lwp_retire(e, r);
-	if (counter >= 0) {
-		lwp->unseen[kind] = SVM_LWP_UNSEEN_NOT;
-		return;
-	}
-	if (!free || e->st.pending.event_id != id)
-		return;
-	if (lwp->unseen[kind] == SVM_LWP_UNSEEN_GONE)
-		svm_lwp_overshot(vcpu, kind, r->address, -counter);
-	lwp->unseen[kind] = SVM_LWP_UNSEEN_GONE;
-	if (both) {
-		svm_lwp_overshot(vcpu, other, 0, 0);
-		lwp->unseen[other] = SVM_LWP_UNSEEN_COUNTED;
-	}
-}
-
 /* An instruction was stepped at CPL 3, or completed by KVM. */
 void svm_lwp_source_retired(struct kvm_vcpu *vcpu, const struct lwp_retired *r)
 {
@@ -422,12 +395,6 @@ void svm_lwp_source_retired(struct kvm_vcpu *vcpu, const struct lwp_retired *r)
 
 	if (lwp->counting)
 		source->retired(vcpu, r);
-	else if (lwp->late_branches && lwp_branch_counted(&lwp->engine, r->branch))
-		svm_lwp_late_branch(vcpu, r);
-	else if (lwp->unseen[LWP_KIND_IRE])
-		svm_lwp_retire_behind(vcpu, LWP_KIND_IRE, r);
-	else if (lwp->unseen[LWP_KIND_BRE])
-		svm_lwp_retire_behind(vcpu, LWP_KIND_BRE, r);
 	else
 		lwp_retire(&lwp->engine, r);
 }

@@ -4,47 +4,37 @@
  * the counter and LWP.
  *
  * INT n, INT3, INTO and ICEBP retire at CPL 3 and end in the kernel: the counter counts them, LWP
- * does not. They are intercepted, the counter is read, and they run while it is stopped. SYSCALL
- * and SYSRET do not retire, because the user-return trap has KVM emulate them. The counter does not
- * see instructions that KVM completes; the source is told of them here.
+ * does not. They are intercepted, the counter is read, and they run while it is stopped
+ * (LWP_MODE_AT_INT). SYSCALL and SYSRET do not retire, because the user-return trap has KVM emulate
+ * them. The counter does not see instructions that KVM completes; the source is told of them here.
  */
 #include "svm.h"
-#include "lwp_svm.h"
+#include "lwp_inside.h"
+#include "lwp_trace.h"
 
-#define SOFT_EXCEPTIONS (BIT(BP_VECTOR) | BIT(OF_VECTOR))
-
-/* Switch the intercepts of instructions that the counter would count wrongly on or off. */
-void svm_lwp_watch_soft(struct vcpu_svm *svm, bool on)
-{
-	u32 *word = &svm->vmcb01.ptr->control.intercepts[INTERCEPT_EXCEPTION];
-
-	if (svm->lwp.soft == on)
-		return;
-	svm->lwp.soft = on;
-	if (on) {
-		svm->lwp.soft_exceptions = SOFT_EXCEPTIONS & ~*word;
-		*word |= svm->lwp.soft_exceptions;
-		svm_set_intercept(svm, INTERCEPT_INTn);
-		svm_set_intercept(svm, INTERCEPT_ICEBP);
-	} else {
-		*word &= ~svm->lwp.soft_exceptions;
-		svm->lwp.soft_exceptions = 0;
-		svm_clr_intercept(svm, INTERCEPT_INTn);
-		svm_clr_intercept(svm, INTERCEPT_ICEBP);
-	}
-}
-
-/* True: the exit was for one of these instructions. It runs at the next entry. */
-bool svm_lwp_soft(struct kvm_vcpu *vcpu, u32 exit_code)
+/*
+ * The guest or KVM has completed the instruction in lwp->next; rIP is that of the following one. A
+ * repeated string instruction counts when rIP leaves it.
+ */
+void svm_lwp_retired(struct kvm_vcpu *vcpu)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
-	u32 vector = exit_code - SVM_EXIT_EXCP_BASE;
+	struct svm_lwp_next *next = &lwp->next;
 
-	if (exit_code != SVM_EXIT_SWINT && exit_code != SVM_EXIT_ICEBP &&
-	    (vector >= 32 || !(lwp->soft_exceptions & BIT(vector))))
-		return false;
-	lwp->by_hand = true;
-	return true;
+	if (!next->valid)
+		return;
+	if (next->known && lwp_insn_is_repeated(&next->insn) && kvm_rip_read(vcpu) == next->ip)
+		return;
+	next->valid = false;
+	lwp->ss_shadow = false;
+	vcpu->stat.lwp_steps++;
+	trace_kvm_lwp_step(vcpu->vcpu_id, next->retired.address, next->insn.kind);
+	if (!svm_lwp_user_mode(to_svm(vcpu)))
+		return;
+	mutex_lock(&lwp->lock);
+	svm_lwp_clock_stepped(vcpu, &next->retired);
+	svm_lwp_source_retired(vcpu, &next->retired);
+	mutex_unlock(&lwp->lock);
 }
 
 /* KVM has completed an instruction that a counter at full speed did not see. */
@@ -53,7 +43,7 @@ static void svm_lwp_completed(struct kvm_vcpu *vcpu, enum lwp_branch_class branc
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
 	struct lwp_retired r = { .address = kvm_get_linear_rip(vcpu), .branch = branch };
 
-	if (to_svm(vcpu)->vmcb->save.cpl != 3)
+	if (!svm_lwp_user_mode(to_svm(vcpu)))
 		return;
 	mutex_lock(&lwp->lock);
 	svm_lwp_source_retired(vcpu, &r);
@@ -67,7 +57,7 @@ void svm_lwp_skipped(struct kvm_vcpu *vcpu)
 
 	if (lwp->next.valid)
 		svm_lwp_retired(vcpu);
-	else if (lwp->at_speed && lwp->exit_cpl == 3)
+	else if (svm_lwp_mode_counts(lwp->mode) && lwp->exit_user)
 		svm_lwp_completed(vcpu, LWP_BRANCH_NONE);
 }
 
@@ -94,7 +84,7 @@ void svm_lwp_emulated(struct kvm_vcpu *vcpu)
 
 	if (lwp->next.valid)
 		svm_lwp_retired(vcpu);
-	else if (lwp->at_speed && lwp->exit_cpl == 3 &&
+	else if (svm_lwp_mode_counts(lwp->mode) && lwp->exit_user &&
 		 !(vcpu->arch.emulate_ctxt->rep_prefix && kvm_rip_read(vcpu) == lwp->exit_ip))
 		svm_lwp_completed(vcpu, svm_lwp_emulated_branch(vcpu));
 }

@@ -35,6 +35,28 @@ TRACE_EVENT(kvm_lwp_insn,
 		  __entry->address, __entry->exception)
 );
 
+TRACE_EVENT(kvm_lwp_mode,
+	TP_PROTO(unsigned int vcpu_id, const char *event, const char *from, const char *to),
+	TP_ARGS(vcpu_id, event, from, to),
+
+	TP_STRUCT__entry(
+		__field(unsigned int, vcpu_id)
+		__array(char, event, 8)
+		__array(char, from, 8)
+		__array(char, to, 8)
+	),
+
+	TP_fast_assign(
+		__entry->vcpu_id = vcpu_id;
+		strscpy(__entry->event, event);
+		strscpy(__entry->from, from);
+		strscpy(__entry->to, to);
+	),
+
+	TP_printk("vcpu %u %s: %s, %s", __entry->vcpu_id, __entry->event, __entry->from,
+		  __entry->to)
+);
+
 TRACE_EVENT(kvm_lwp_step,
 	TP_PROTO(unsigned int vcpu_id, u64 address, unsigned int kind),
 	TP_ARGS(vcpu_id, address, kind),

@@ -10,4 +10,8 @@ void exit_reasons_begin(void);
 /* Stop, and call with each exit code that has come and its count, in the order of the codes. */
 void exit_reasons_end(void (*call)(unsigned int reason, unsigned int count));
 
+/* What the kernel has allocated by kmalloc() for this thread, in bytes, since the beginning. */
+void memory_begin(void);
+u64 memory_end(void);
+
 #endif

@@ -147,6 +147,7 @@ static void set_contexts(struct vm *vm, u64 *state)
 
 		lwp_put64(entry + LWP_CTX_ENTRY_CR3, VM_CR3);
 		lwp_put64(entry + LWP_CTX_ENTRY_THREAD, k * 0x1000);
+		lwp_put32(entry + LWP_CTX_ENTRY_FORMAT, LWP_CTX_FORMAT_VERSION);
 		random_image(state, entry + LWP_CTX_ENTRY_IMAGE);
 	}
 	set(vm->fd, KVM_LWP_VM, KVM_LWP_VM_CONTEXTS, &c);

@@ -2,8 +2,9 @@
 /*
  * Hostile programs at CPL 3, on two vCPUs in turns. Three of them: two threads of one address space and one of
  * another, which use the same linear addresses and the same FS bases. Their blocks are random and change while
- * they are in use, and a third vCPU unmaps and maps their rings all the time. Now and then the first address
- * space ends, and another program gets its CR3 that knows nothing of LWP.
+ * they are in use, and a third vCPU unmaps and maps their rings all the time. In every second round a fourth
+ * rewrites their code. Now and then the first address space ends, and another program gets its CR3 that knows
+ * nothing of LWP.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -22,9 +23,12 @@
 #define TABLE(n) (VM_DATA + (n)*0x1000)
 #define UNMAP_CODE (VM_CODE + 0x20000)
 #define IDLE_CODE (VM_CODE + 0x24000)
+#define REWRITER_CODE (VM_CODE + 0x28000)
+#define CR4_FSGSBASE 0x10000
 
 /* rsi: table of pointers, r12: seed, r13: signature in the program's records */
-extern const u8 attack[], attack_end[], idle[], idle_end[], unmap[], unmap_end[];
+extern const u8 attack[], rewritten[], attack_end[], idle[], idle_end[], unmap[], unmap_end[];
+extern const u8 rewriter[], rewriter_end[];
 asm(".pushsection .text\n"
     "attack:\n"
     "	imul $0x41c64e6d, %r12d, %r12d\n"
@@ -39,6 +43,7 @@ asm(".pushsection .text\n"
     "	inc %ecx\n"
     "1:	lwpins $1, %ecx, %rdx\n"
     "	lwpval $2, (%rsi), %rdx\n"
+    "rewritten:\n"
     "	pushf\n"
     "	popf\n"
     "	loop 1b\n"
@@ -65,6 +70,24 @@ asm(".pushsection .text\n"
     "	lock btcq %rdx, (%rsi,%rcx,8)\n"
     "	jmp unmap\n"
     "unmap_end:\n"
+    /* rsi: `rewritten` of program 0; at CPL 3. Each program's turn comes, and that of memory without a program. */
+    "rewriter:\n"
+    "	lea 2f(%rip), %rdi\n"
+    "1:	imul $0x41c64e6d, %r12d, %r12d\n"
+    "	add $12345, %r12d\n"
+    "	mov %r12d, %eax\n"
+    "	shr $28, %eax\n"
+    "	movzbl (%rdi,%rax), %eax\n"
+    "	mov %r12d, %ecx\n"
+    "	shr $20, %ecx\n"
+    "	and $0xc001, %ecx\n" /* a distance of CODE(), or two; the first byte or the second */
+    "	mov %al, (%rsi,%rcx)\n"
+    "	mov $100, %ecx\n"
+    "3:	loop 3b\n"
+    "	jmp 1b\n"
+    /* PUSHF, POPF; FWAIT, NOP, HLT, INT3, ICEBP, prefixes, MOV to a segment, SAHF, OUT */
+    "2:	.byte 0x9c, 0x9c, 0x9d, 0x9d, 0x9c, 0x9d, 0x9b, 0x90, 0xf4, 0xcc, 0xf1, 0x0f, 0xf3, 0x8e, 0x9e, 0xee\n"
+    "rewriter_end:\n"
     ".popsection\n");
 
 /* A program between two turns. */
@@ -124,6 +147,7 @@ static void prepare_memory(struct vm *vm)
 	map_pages(vm, VM_CR3_OTHER, HOSTILE_PRIVATE, HOSTILE_PRIVATE_OTHER, 7);
 	vm_load(vm, unmap, unmap_end);
 	memcpy(vm->mem + UNMAP_CODE, unmap, (size_t)(unmap_end - unmap));
+	memcpy(vm->mem + REWRITER_CODE, rewriter, (size_t)(rewriter_end - rewriter));
 	memcpy(vm->mem + IDLE_CODE, idle, (size_t)(idle_end - idle));
 }
 
@@ -172,15 +196,21 @@ static void save_program(struct attack *a, struct vcpu *v, struct program *p, u3
 	p->regs.rsp = VM_STACK_TOP - n * 0x4000;
 }
 
-static void enter_program(struct attack *a, struct vcpu *v, const struct kvm_regs *regs, u64 cr3,
-			  u64 fs)
+/* The kernel also changes what LWP must not depend on. */
+static void enter_program(struct attacker *t, const struct kvm_regs *regs, u64 cr3, u64 fs)
 {
+	struct attack *a = t->a;
+	struct vcpu *v = t->v;
 	struct kvm_sregs s;
 
 	vm_start(a->vm, v);
 	vm_get_sregs(v, &s);
 	s.cr3 = cr3;
-	ioctl(v->fd, KVM_SET_SREGS, &s);
+	s.gs.base = 0x1000 * below(&t->state, 3);
+	if (a->os && below(&t->state, 2))
+		s.cr4 |= CR4_FSGSBASE;
+	if (ioctl(v->fd, KVM_SET_SREGS, &s))
+		a->bad = true;
 	vm_set_msr(v, MSR_FS_BASE, fs);
 	if (a->os)
 		vm_set_msr(v, LWP_MSR_CBADDR, 0);
@@ -222,10 +252,10 @@ static void reuse_cr3(struct attacker *t)
 	pthread_mutex_lock(&a->program[0].lock);
 	pthread_mutex_lock(&a->program[1].lock);
 	/* A kernel loads another CR3 before it gives the CR3 of an ended program to a new one. */
-	enter_program(a, t->v, &regs, VM_CR3_OTHER, 0);
+	enter_program(t, &regs, VM_CR3_OTHER, 0);
 	run(t, &stop);
 	map_lwp_memory(a->vm, true);
-	enter_program(a, t->v, &regs, VM_CR3, 0x1000 * below(&t->state, 2));
+	enter_program(t, &regs, VM_CR3, 0x1000 * below(&t->state, 2));
 	for (i = 0; i < 3 && run(t, &stop); i++)
 		;
 	map_lwp_memory(a->vm, false);
@@ -269,7 +299,7 @@ static void turn(struct attacker *t, u32 n)
 
 	if (pthread_mutex_trylock(&p->lock))
 		return;
-	enter_program(t->a, t->v, &p->regs, p->cr3, p->fs);
+	enter_program(t, &p->regs, p->cr3, p->fs);
 	for (i = 0; i < stops && !t->a->bad; i++) {
 		t->stops++;
 		if (!run(t, &stop))
@@ -280,7 +310,7 @@ static void turn(struct attacker *t, u32 n)
 		save_program(t->a, t->v, p, n, stop, &t->state);
 		mischief(t, n);
 		if (stop != VM_SYSCALL || below(&t->state, 2))
-			enter_program(t->a, t->v, &p->regs, p->cr3, p->fs);
+			enter_program(t, &p->regs, p->cr3, p->fs);
 	}
 	pthread_mutex_unlock(&p->lock);
 }
@@ -323,6 +353,28 @@ static void *unmap_thread(void *arg)
 	while (!t->a->over)
 		vm_run_interruptible(t->a->vm, t->v);
 	return NULL;
+}
+
+/* Rewrites the programs' code, a byte at a time. */
+static void *rewriter_thread(void *arg)
+{
+	struct attacker *t = arg;
+
+	vm_start(t->a->vm, t->v);
+	t->v->regs.rip = REWRITER_CODE;
+	t->v->regs.rsi = CODE(0) + (u64)(rewritten - attack);
+	t->v->regs.r12 = t->state;
+	vm_set_regs(t->v);
+	while (!t->a->over)
+		vm_run_interruptible(t->a->vm, t->v);
+	return NULL;
+}
+
+static void stop_thread(pthread_t thread, struct attacker *t)
+{
+	t->v->run->immediate_exit = 1;
+	pthread_kill(thread, SIGUSR1);
+	pthread_join(thread, NULL);
 }
 
 /* No program's records are in memory that it cannot reach. */
@@ -368,15 +420,19 @@ static void set_context(struct vm *vm, u32 context)
 bool hostile_processes(u64 *state)
 {
 	struct sigaction sa = { .sa_handler = on_signal };
-	struct attacker t[3] = { 0 };
+	void *(*const body[])(void *) = { attacker_thread, attacker_thread, unmap_thread,
+					  rewriter_thread };
+	struct attacker t[4] = { 0 };
 	struct attack a = { .vm = vm_new(true), .os = !below(state, 4) };
-	pthread_t thread[3];
+	u32 i, threads = 3 + below(state, 2); /* some rounds without the rewriter */
+	pthread_t thread[4];
 	bool good;
-	u32 i;
 
 	sigaction(SIGUSR1, &sa, NULL);
+	/* KVM gives a vCPU that has FSGSBASE no LWP with `auto` contexts. */
+	vm_have_fsgsbase(a.vm, a.os);
 	set_context(a.vm, a.os ? KVM_LWP_CONTEXT_OS : KVM_LWP_CONTEXT_AUTO);
-	for (i = 0; i < 3; i++) {
+	for (i = 0; i < threads; i++) {
 		t[i].a = &a;
 		t[i].v = vm_add_vcpu(a.vm);
 		t[i].state = rnd(state);
@@ -388,14 +444,13 @@ bool hostile_processes(u64 *state)
 		prepare_program(&a, i, state);
 	for (i = 0; i < HOSTILE_PAGES; i++)
 		random_block(state, a.vm->mem + VM_BLOCK + i * 0x1000);
-	for (i = 0; i < 3; i++)
-		pthread_create(&thread[i], NULL, i < 2 ? attacker_thread : unmap_thread, &t[i]);
+	for (i = 0; i < threads; i++)
+		pthread_create(&thread[i], NULL, body[i], &t[i]);
 	for (i = 0; i < 2; i++)
 		join_kicking(thread[i], &t[i]);
 	a.over = true;
-	t[2].v->run->immediate_exit = 1;
-	pthread_kill(thread[2], SIGUSR1);
-	pthread_join(thread[2], NULL);
+	for (i = 2; i < threads; i++)
+		stop_thread(thread[i], &t[i]);
 
 	good = !a.bad && signatures_are_apart(&a);
 	good &= check_pattern(a.vm, HOSTILE_READONLY, "memory that is mapped read-only");

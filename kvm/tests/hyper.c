@@ -30,8 +30,6 @@ asm(".pushsection .text\n"
     ".popsection\n");
 
 enum {
-	MISC1 = 0x0c,
-	MISC1_SHUTDOWN = 31,
 	MISC2 = 0x10,
 	MISC2_VMRUN = 0,
 	MISC2_VMMCALL = 1,
@@ -62,6 +60,8 @@ enum {
 
 #define CODE64_3 0xafb /* attributes of a VMCB segment: long, DPL 3 */
 #define DATA_3 0xcf3
+#define CODE64_0 0xa9b
+#define DATA_0 0xc93
 #define TSS_BUSY 0x8b
 #define PAT_RESET 0x0007040600070406ull
 #define EFER_SVME 0x1000
@@ -127,7 +127,7 @@ void hyper_guest(struct hyper *h, u32 index, u64 rip, bool npt)
 
 	vm_get_sregs(h->v, &s);
 	memset(b, 0, 0x1000);
-	lwp_put32(b + MISC1, LWP_BIT(MISC1_SHUTDOWN));
+	lwp_put32(b + VMCB_MISC1, LWP_BIT(VMCB_MISC1_SHUTDOWN));
 	lwp_put32(b + MISC2, LWP_BIT(MISC2_VMRUN) | LWP_BIT(MISC2_VMMCALL));
 	lwp_put32(b + ASID, index + 1);
 	lwp_put64(b + NP_ENABLE, npt);
@@ -156,6 +156,15 @@ void hyper_guest(struct hyper *h, u32 index, u64 rip, bool npt)
 	lwp_put64(b + SAVE_PAT, PAT_RESET);
 	h->guest[index].regs.rbx = VM_BLOCK;
 	h->guest[index].regs.rdi = VM_DATA;
+}
+
+void hyper_guest_kernel(struct hyper *h, u32 index)
+{
+	u8 *b = hyper_vmcb(h, index);
+
+	put_segment(b + SAVE_CS, 0x08, CODE64_0, ~0u, 0);
+	put_segment(b + SAVE_SS, 0x10, DATA_0, ~0u, 0);
+	b[SAVE_CPL] = 0;
 }
 
 u64 hyper_run(struct hyper *h, u32 index)

@@ -14,8 +14,23 @@
 
 #define HYPER_EXIT 0x70 /* vm_run(): a guest has exited */
 #define HYPER_VMMCALL 0x81 /* exit codes */
+#define HYPER_PUSHF 0x70
+#define HYPER_POPF 0x71
+#define HYPER_MSR 0x7c
 
+#define VMCB_MISC1 0x0c /* intercepts */
+#define VMCB_MISC1_PUSHF 16
+#define VMCB_MISC1_POPF 17
+#define VMCB_MISC1_MSR 28
+#define VMCB_MISC1_SHUTDOWN 31
+#define VMCB_MSRPM 0x48
+#define VMCB_INT_CTL 0x60
+#define VMCB_V_IRQ 0x100
+#define VMCB_V_PRIO_15 0xf0000
+#define VMCB_INT_VECTOR 0x64
 #define VMCB_EXIT_CODE 0x70
+#define VMCB_EXIT_INFO_1 0x78
+#define VMCB_EXIT_INFO_2 0x80
 #define VMCB_SAVE 0x400
 #define VMCB_RIP (VMCB_SAVE + 0x178)
 #define VMCB_RAX (VMCB_SAVE + 0x1f8)
@@ -37,6 +52,8 @@ void hyper_init(struct hyper *h, u32 context, bool area);
 void hyper_start(struct hyper *h);
 /* A guest at CPL 3 at linear address rip, with the hypervisor's tables; `npt`: behind nested paging. */
 void hyper_guest(struct hyper *h, u32 index, u64 rip, bool npt);
+/* Have the guest run at CPL 0. */
+void hyper_guest_kernel(struct hyper *h, u32 index);
 /* Run a guest until it exits; returns its exit code, or another result of vm_run(). */
 u64 hyper_run(struct hyper *h, u32 index);
 /* Have the guest continue behind its VMMCALL. */

@@ -3,8 +3,10 @@
  * The interface to user space: CPUID, MSRs, capability, attributes; bad input; refusals.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <unistd.h>
 #include "kvm_vm.h"
 #include "lwp_state.h"
 
@@ -44,7 +46,7 @@ static void cpuid_announces_what_stepping_can_count(void)
 	vm_free(vm);
 }
 
-/* KVM_GET_CPUID2 right after KVM_SET_CPUID2 has what KVM_GET_SUPPORTED_CPUID had, and follows LWP_CFG. */
+/* KVM_GET_CPUID2 right after KVM_SET_CPUID2 has what KVM_LWP_VM_LEAF had, and follows LWP_CFG. */
 static void cpuid_follows_cfg(void)
 {
 	struct vm *vm = vm_new(true);
@@ -54,7 +56,7 @@ static void cpuid_follows_cfg(void)
 	is(ioctl(v->fd, KVM_GET_CPUID2, vm->cpuid), 0, "KVM_GET_CPUID2");
 	e = leaf(vm, LWP_CPUID_LEAF);
 	ok(e && !memcmp(e, &supported, sizeof(supported)),
-	   "the leaf of a new vCPU is the supported one");
+	   "the leaf of a new vCPU is the offered one");
 	vm_set_msr(v, LWP_MSR_CFG, LWP_F_INT | LWP_F_IRE);
 	is(ioctl(v->fd, KVM_GET_CPUID2, vm->cpuid), 0, "KVM_GET_CPUID2");
 	e = leaf(vm, LWP_CPUID_LEAF);
@@ -141,6 +143,126 @@ static void capability_and_attributes_reject_bad_input(void)
 	vm_free(vm);
 }
 
+static u32 status_of(struct vcpu *v)
+{
+	u32 status = ~0u;
+
+	attr(v->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_STATUS, &status);
+	return status;
+}
+
+static u64 has(struct vm *vm, u32 cap)
+{
+	return (u64)ioctl(vm->fd, KVM_CHECK_EXTENSION, cap);
+}
+
+/* The list of MSRs to be saved is the same for all VMs, so LWP is not in it. */
+static bool msr_is_listed(struct vm *vm, u32 msr)
+{
+	struct kvm_msr_list *list = calloc(1, sizeof(*list) + 1000 * sizeof(u32));
+	bool found = false;
+	u32 i;
+
+	list->nmsrs = 1000;
+	is(ioctl(vm->kvm, KVM_GET_MSR_INDEX_LIST, list), 0, "KVM_GET_MSR_INDEX_LIST");
+	for (i = 0; i < list->nmsrs; i++)
+		found |= list->indices[i] == msr;
+	free(list);
+	return found;
+}
+
+/* A VMM that does not know LWP passes on what KVM_GET_SUPPORTED_CPUID says. */
+static void supported_cpuid_passed_on_has_no_lwp(void)
+{
+	struct vm *vm = vm_new_unasked(true);
+	struct kvm_cpuid_entry2 *e = leaf(vm, LWP_CPUID_LEAF);
+	struct vcpu *v;
+	u8 image[LWP_IMAGE_SIZE];
+
+	is(leaf(vm, LWP_CPUID_PRESENT_LEAF)->ecx & LWP_CPUID_PRESENT_ECX, 0,
+	   "no 8000_0001 ECX[15]");
+	is(e ? e->eax | e->ebx | e->ecx | e->edx : 0, 0, "nothing in leaf 8000_001C");
+	ok(!msr_is_listed(vm, LWP_MSR_CFG) && !msr_is_listed(vm, LWP_MSR_CBADDR), "no MSR to save");
+	v = vm_add_vcpu(vm);
+	is(status_of(v), KVM_LWP_REFUSED_CPUID, "the vCPU has no LWP");
+	is(vm_get_msr(v, LWP_MSR_CFG), ~(u64)0, "LWP_CFG does not exist");
+	is(vm_set_msr(v, LWP_MSR_CBADDR, 0), -1, "nor does LWP_CBADDR");
+	is(attr(v->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_IMAGE, image), -ENXIO,
+	   "nor a state");
+	vm_free(vm);
+}
+
+/* CPUID alone gives no LWP. */
+static void lwp_is_for_those_who_ask(void)
+{
+	struct vm *asked = vm_new(true), *vm = vm_new_unasked(true);
+	struct kvm_lwp_policy p = { .delivery = 0 };
+	struct kvm_lwp_leaf l = { 0 };
+	struct vcpu *v;
+
+	is(has(vm, KVM_CAP_VM_ATTRIBUTES), 1, "KVM_CAP_VM_ATTRIBUTES");
+	is(attr(vm->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_LEAF, &l), 0,
+	   "what the host offers can be read without asking");
+	is(l.edx, leaf(asked, LWP_CPUID_LEAF)->edx, "and is the same");
+	memcpy(vm->cpuid, asked->cpuid,
+	       sizeof(*vm->cpuid) + asked->cpuid->nent * sizeof(vm->cpuid->entries[0]));
+	v = vm_add_vcpu(vm);
+	is(status_of(v), KVM_LWP_REFUSED_POLICY, "CPUID announces LWP, nobody has asked");
+	is(vm_get_msr(v, LWP_MSR_CFG), ~(u64)0, "LWP_CFG does not exist");
+	is(attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &p), -EBUSY,
+	   "it is too late to ask once there is a vCPU");
+	is(attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_LEAF, &l), -ENXIO,
+	   "what the host offers cannot be set");
+	vm_free(vm);
+	vm_free(asked);
+}
+
+/* WRFSBASE would move a profile to another thread unseen. */
+static void fsgsbase_is_refused_with_auto_contexts(void)
+{
+	struct kvm_lwp_policy os = { .context = KVM_LWP_CONTEXT_OS };
+	struct vm *vm = vm_new(true);
+
+	leaf(vm, 7)->ebx |= 1;
+	is(status_of(vm_add_vcpu(vm)), KVM_LWP_REFUSED_FSGSBASE, "auto contexts and FSGSBASE");
+	vm_free(vm);
+
+	vm = vm_new(true);
+	leaf(vm, 7)->ebx |= 1;
+	is(attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &os), 0, "os contexts");
+	is(status_of(vm_add_vcpu(vm)), KVM_LWP_REFUSED_NOT, "go with FSGSBASE");
+	vm_free(vm);
+}
+
+static u32 set_cpuid(struct vm *vm, int vcpu)
+{
+	struct vcpu v = { .fd = vcpu };
+
+	is(ioctl(vcpu, KVM_SET_CPUID2, vm->cpuid), 0, "KVM_SET_CPUID2");
+	return status_of(&v);
+}
+
+/* Contexts move between vCPUs, so all announce the same; the only one may change it. */
+static void the_only_vcpu_may_change_its_leaf(void)
+{
+	struct vm *vm = vm_new(true);
+	int first = ioctl(vm->fd, KVM_CREATE_VCPU, 0), second;
+
+	is(set_cpuid(vm, first), KVM_LWP_REFUSED_NOT, "a first leaf");
+	leaf(vm, LWP_CPUID_LEAF)->edx &= ~LWP_F_BRE;
+	is(set_cpuid(vm, first), KVM_LWP_REFUSED_NOT, "another one for the only vCPU");
+	second = ioctl(vm->fd, KVM_CREATE_VCPU, 1);
+	is(set_cpuid(vm, second), KVM_LWP_REFUSED_NOT, "a second vCPU with the same");
+	leaf(vm, LWP_CPUID_LEAF)->edx |= LWP_F_BRE;
+	is(set_cpuid(vm, second), KVM_LWP_REFUSED_LEAF, "the second alone cannot change it");
+	is(set_cpuid(vm, first), KVM_LWP_REFUSED_NOT,
+	   "the first can, now that the second has none");
+	is(set_cpuid(vm, second), KVM_LWP_REFUSED_NOT, "and the second follows");
+	close(second);
+	close(first);
+	vm_free(vm);
+}
+
 static void refusals_say_why(void)
 {
 	struct vm *vm = vm_new(true);
@@ -175,5 +297,9 @@ int main(void)
 	msrs_follow_the_rules();
 	capability_and_attributes_reject_bad_input();
 	refusals_say_why();
+	supported_cpuid_passed_on_has_no_lwp();
+	lwp_is_for_those_who_ask();
+	fsgsbase_is_refused_with_auto_contexts();
+	the_only_vcpu_may_change_its_leaf();
 	return done();
 }

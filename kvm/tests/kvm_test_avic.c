@@ -3,28 +3,17 @@
  * AVIC is inhibited while a vCPU may step, and only then. Where the processor has none, kvm-amd's parameter
  * force_avic=1 makes KVM believe that it has: enough to see the inhibit come and go in KVM's tracepoint.
  */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mount.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 #include "counted.h"
+#include "tracing.h"
 
-#define TRACING "/sys/kernel/tracing/"
-
-static void write_file(const char *path, const char *text)
+/* How often the tracepoint has told of LWP, setting or clearing its inhibit. */
+static u32 inhibits_so_far(const char *what)
 {
-	int fd = open(path, O_WRONLY | O_TRUNC);
-
-	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
-		skip_all("cannot write %s", path);
-	close(fd);
-}
-
-/* How often the tracepoint told of LWP, setting or clearing its inhibit; forgets it. */
-static u32 inhibits(const char *what)
-{
-	FILE *f = fopen(TRACING "trace", "r");
+	FILE *f = trace_open("trace");
 	char line[512];
 	u32 n = 0;
 
@@ -32,8 +21,26 @@ static u32 inhibits(const char *what)
 		n += strstr(line, "kvm_apicv_inhibit_changed") && strstr(line, what);
 	if (f)
 		fclose(f);
-	write_file(TRACING "trace", "\n");
 	return n;
+}
+
+/* The same; forgets it. */
+static u32 inhibits(const char *what)
+{
+	u32 n = inhibits_so_far(what);
+
+	trace_clear();
+	return n;
+}
+
+/* The same, when it tells of it within ten seconds. */
+static u32 inhibits_soon(const char *what)
+{
+	u32 i;
+
+	for (i = 0; i < 100 && !inhibits_so_far(what); i++)
+		usleep(100000);
+	return inhibits(what);
 }
 
 PROGRAM(phases, "	nop\n"
@@ -50,16 +57,63 @@ static void avic_is_inhibited_while_a_context_steps(void)
 	is(vm_run(vm, v), VM_SYSCALL, "LWP is on");
 	is(inhibits("set reason=12"), 1, "the inhibit is set, once");
 	run_to_end();
-	is(inhibits("cleared reason=12"), 1, "and cleared when LWP is off again");
+	is(inhibits_soon("cleared reason=12"), 1, "and cleared when LWP has been off for a while");
 	vm_free(vm);
+}
+
+/* The id is there already: KVM makes a vCPU and frees it again. */
+static void a_vcpu_that_cannot_be_created_leaves_it_alone(void)
+{
+	begin(phases, phases_end, 2);
+	vm_run(vm, v);
+	inhibits("");
+	run_to_end();
+	ok(ioctl(vm->fd, KVM_CREATE_VCPU, 0) < 0, "vCPU 0 is there already");
+	is(inhibits_soon("cleared reason=12"), 1, "the inhibit is cleared all the same");
+	vm_free(vm);
+}
+
+PROGRAM(toggles, "	mov $200, %ecx\n"
+		 "1:	xor %r11d, %r11d\n"
+		 "	llwpcb %r11\n"
+		 "	nop\n"
+		 "	llwpcb %rbx\n"
+		 "	loop 1b\n"
+		 "	xor %r11d, %r11d\n"
+		 "	llwpcb %r11\n");
+
+/* To set or clear it stops all vCPUs of the VM. */
+static void a_program_cannot_toggle_it(void)
+{
+	u32 set;
+
+	begin(toggles, toggles_end, 2);
+	inhibits("");
+	run_to_end();
+	set = inhibits("set reason=12");
+	ok(set >= 1 && set <= 3, "LWP goes off and on 200 times, the inhibit is set %u times", set);
+	is(inhibits_soon("cleared reason=12"), 1, "and cleared at the end");
+	vm_free(vm);
+}
+
+static void a_vm_may_end_before_it_is_cleared(void)
+{
+	begin(phases, phases_end, 2);
+	vm_run(vm, v);
+	run_to_end();
+	vm_free(vm);
+	sleep(2);
+	ok(true, "a VM ends while its inhibit is set");
 }
 
 int main(void)
 {
 	if (!parameter_is("avic", "Y"))
 		skip_all("no AVIC; the kvm-amd parameters avic=1 force_avic=1 pretend one");
-	mount("tracefs", TRACING, "tracefs", 0, NULL);
-	write_file(TRACING "events/kvm/kvm_apicv_inhibit_changed/enable", "1");
+	trace_write("events/kvm/kvm_apicv_inhibit_changed/enable", "1");
 	avic_is_inhibited_while_a_context_steps();
+	a_vcpu_that_cannot_be_created_leaves_it_alone();
+	a_program_cannot_toggle_it();
+	a_vm_may_end_before_it_is_cleared();
 	return done();
 }

@@ -8,6 +8,7 @@
 #include "kvm_vm.h"
 
 #define FS_BASE 0xc0000100u
+#define KERNEL_GS_BASE 0xc0000102u
 
 /* The program stops with SYSCALL between its parts; the test plays the guest's kernel. */
 extern const u8 parts[], parts_end[];
@@ -59,6 +60,50 @@ static void another_fs_base_is_another_thread(void)
 	is(vm_get_msr(v, LWP_MSR_CBADDR), 0, "that thread has no block");
 	vm_set_msr(v, FS_BASE, 0x1000);
 	ok(vm_finish(vm, v), "third part, as the first thread again");
+	is(v->regs.rax, VM_BLOCK, "whose block is there");
+	is(1000 - block_counter(vm, 2), 3, "two NOPs and one counted");
+	vm_free(vm);
+}
+
+/* A kernel that goes back to the program as 64-bit Windows does, to the thread with GS base r8. */
+extern const u8 windows[], windows_end[];
+asm(".pushsection .text\n"
+    "windows:\n"
+    "	swapgs\n"
+    "	mov %rcx, %r9\n"
+    "	mov $0xc0000102, %ecx\n"
+    "	mov %r8d, %eax\n"
+    "	xor %edx, %edx\n"
+    "	wrmsr\n"
+    "	mov %r9, %rcx\n"
+    "	swapgs\n"
+    "	sysretq\n"
+    "windows_end:\n"
+    ".popsection\n");
+
+static int run_as(u64 gs)
+{
+	v->regs.rip = VM_DATA;
+	v->regs.r8 = gs;
+	vm_set_regs(v);
+	return vm_run(vm, v);
+}
+
+/* FS base is the same for all; only what the kernel puts into GS before the return differs. */
+static void another_gs_base_is_another_thread(void)
+{
+	struct kvm_sregs s;
+
+	begin();
+	memcpy(vm->mem + VM_DATA, windows, (size_t)(windows_end - windows));
+	vm_set_msr(v, KERNEL_GS_BASE, 0x40000000);
+	vm_get_sregs(v, &s);
+	s.gs.base = 0x1000;
+	ioctl(v->fd, KVM_SET_SREGS, &s);
+	is(vm_run(vm, v), VM_SYSCALL, "first part");
+	is(run_as(0x2000), VM_SYSCALL, "second part, as the thread with another GS base");
+	is(vm_get_msr(v, LWP_MSR_CBADDR), 0, "that thread has no block");
+	is(run_as(0x1000), VM_DONE, "third part, as the first thread again");
 	is(v->regs.rax, VM_BLOCK, "whose block is there");
 	is(1000 - block_counter(vm, 2), 3, "two NOPs and one counted");
 	vm_free(vm);
@@ -233,6 +278,7 @@ static void a_write_of_cr3_alone_is_noticed(void)
 int main(void)
 {
 	another_fs_base_is_another_thread();
+	another_gs_base_is_another_thread();
 	another_cr3_is_another_address_space();
 	a_thread_takes_its_context_to_another_vcpu();
 	an_idle_kernel_takes_no_context_away();

@@ -10,7 +10,8 @@
 #include "hyper.h"
 #include "lwp_state.h"
 
-extern const u8 guest[], guest_end[], user[], user_end[];
+extern const u8 guest[], guest_end[], flags[], flags_end[], accesses[], accesses_end[], user[],
+	user_end[];
 asm(".pushsection .text\n"
     "guest:\n"
     "	llwpcb %rbx\n" /* 0 */
@@ -27,6 +28,27 @@ asm(".pushsection .text\n"
     "	slwpcb %rax\n" /* 27 */
     "	vmmcall\n" /* 32 */
     "guest_end:\n"
+    "flags:\n"
+    "	llwpcb %rbx\n"
+    "	vmmcall\n"
+    "	pushf\n" /* 8 */
+    "	popf\n" /* 9 */
+    "	nop\n" /* 10 */
+    "	slwpcb %rax\n"
+    "	vmmcall\n"
+    "flags_end:\n"
+    "accesses:\n" /* CPL 0 */
+    "	mov $0xc0000105, %ecx\n"
+    "	rdmsr\n" /* 5 */
+    "	mov %eax, %esi\n" /* 7 */
+    "	wrmsr\n" /* 9 */
+    "	inc %ecx\n" /* 11 */
+    "	rdmsr\n" /* 13 */
+    "	xor %eax, %eax\n" /* 15 */
+    "	xor %edx, %edx\n" /* 17 */
+    "	wrmsr\n" /* 19 */
+    "	vmmcall\n" /* 21 */
+    "accesses_end:\n"
     "user:\n"
     "	llwpcb %rbx\n"
     "	nop\n"
@@ -118,8 +140,119 @@ static void each_guest_has_the_profile_of_an_unswitched_run(bool npt)
 	vm_free(h.vm);
 }
 
+static void intercept(u32 word, u32 bit, bool on)
+{
+	u8 *at = hyper_vmcb(&h, 0) + word;
+
+	lwp_put32(at, on ? lwp_get32(at) | LWP_BIT(bit) : lwp_get32(at) & ~LWP_BIT(bit));
+}
+
+/* KVM's emulator executes PUSHF and POPF while a program is stepped; the hypervisor's intercepts come first. */
+static void a_hypervisor_may_intercept_what_is_emulated(void)
+{
+	begin(false);
+	vm_load(h.vm, flags, flags_end);
+	part(0);
+	intercept(VMCB_MISC1, VMCB_MISC1_PUSHF, true);
+	intercept(VMCB_MISC1, VMCB_MISC1_POPF, true);
+	is(hyper_run(&h, 0), HYPER_PUSHF, "the hypervisor intercepts PUSHF");
+	is(lwp_get64(hyper_vmcb(&h, 0) + VMCB_RIP), VM_CODE + 8, "before it");
+	intercept(VMCB_MISC1, VMCB_MISC1_PUSHF, false);
+	is(hyper_run(&h, 0), HYPER_POPF, "and POPF");
+	intercept(VMCB_MISC1, VMCB_MISC1_POPF, false);
+	ok(part(0), "the guest runs to its end");
+	is(ring_record(h.vm, 0).address, VM_CODE + 8, "PUSHF counts");
+	is(ring_record(h.vm, 1).address, VM_CODE + 9, "POPF counts");
+	is(ring_record(h.vm, 2).address, VM_CODE + 10, "once");
+	vm_free(h.vm);
+}
+
+#define MSRPM 0x334000 /* two pages; the bits of MSRs from C000_0000 begin at 800h */
+#define MSRPM_BYTE(msr) (MSRPM + 0x800 + ((msr)&0x1fff) / 4)
+#define MSRPM_BIT(msr, write) ((msr) % 4 * 2 + (write))
+
+/* The hypervisor intercepts one access, and lets it through. */
+static void intercepts_msr(u32 msr, bool write, u64 offset, const char *what)
+{
+	u8 *byte = h.vm->mem + MSRPM_BYTE(msr);
+
+	*byte |= (u8)(1 << MSRPM_BIT(msr, write));
+	is(hyper_run(&h, 0), HYPER_MSR, what);
+	is(lwp_get64(hyper_vmcb(&h, 0) + VMCB_EXIT_INFO_1), write, "read or write");
+	is(lwp_get64(hyper_vmcb(&h, 0) + VMCB_RIP), VM_CODE + offset, "before it");
+	*byte &= (u8) ~(1 << MSRPM_BIT(msr, write));
+}
+
+static void a_hypervisor_may_intercept_the_msrs(void)
+{
+	begin(false);
+	vm_load(h.vm, accesses, accesses_end);
+	hyper_guest_kernel(&h, 0);
+	lwp_put64(hyper_vmcb(&h, 0) + VMCB_MSRPM, MSRPM);
+	intercept(VMCB_MISC1, VMCB_MISC1_MSR, true);
+	intercepts_msr(LWP_MSR_CFG, false, 5, "the hypervisor intercepts RDMSR of LWP_CFG");
+	intercepts_msr(LWP_MSR_CFG, true, 9, "WRMSR of LWP_CFG");
+	is(h.guest[0].regs.rsi, LWP_F_IRE, "RDMSR reads the guest's own LWP_CFG");
+	intercepts_msr(LWP_MSR_CBADDR, false, 13, "RDMSR of LWP_CBADDR");
+	intercepts_msr(LWP_MSR_CBADDR, true, 19, "WRMSR of LWP_CBADDR");
+	is(hyper_run(&h, 0), HYPER_VMMCALL, "the guest accesses what is not intercepted");
+	vm_free(h.vm);
+}
+
+#define VIRTUAL_VECTOR 0x41
+
+/* As a hypervisor that lets its guest take virtual interrupts by itself. */
+static void ask_for_virtual_interrupt(void)
+{
+	lwp_put32(hyper_vmcb(&h, 0) + VMCB_INT_CTL, VMCB_V_IRQ | VMCB_V_PRIO_15);
+	lwp_put32(hyper_vmcb(&h, 0) + VMCB_INT_VECTOR, VIRTUAL_VECTOR);
+}
+
+static void takes_virtual_interrupt(u64 rip)
+{
+	struct vm_frame f;
+
+	ask_for_virtual_interrupt();
+	is(hyper_run(&h, 0), VIRTUAL_VECTOR, "a virtual interrupt of the hypervisor's");
+	f = vm_frame(h.vm, h.v, VIRTUAL_VECTOR);
+	is(f.rip, rip, "between two instructions of the guest's program");
+	is(f.rflags & 0x100, 0, "no TF in its frame");
+}
+
+/*
+ * The first delivery faults on pages that are not mapped yet. The emulated processor of the lab then tells KVM that it
+ * was delivering an exception, so a virtual interrupt cannot be the first.
+ */
+static void deliver_an_exception(void)
+{
+	u8 *at = h.vm->mem + VM_CODE, first[2];
+
+	memcpy(first, at, 2);
+	memcpy(at, "\x0f\x0b", 2); /* UD2 */
+	is(hyper_run(&h, 0), 6, "an exception");
+	memcpy(at, first, 2);
+}
+
+static void a_virtual_interrupt_pushes_no_tf(void)
+{
+	u64 stop;
+
+	begin(false);
+	deliver_an_exception();
+	ok(part(0), "the guest's first part");
+	takes_virtual_interrupt(VM_CODE + 10);
+	do {
+		stop = hyper_run(&h, 0);
+	} while (stop == VM_SYSCALL || stop == OUT_PORT);
+	is(stop, HYPER_VMMCALL, "its second part");
+	hyper_skip_vmmcall(&h, 0);
+	takes_virtual_interrupt(VM_CODE + 21);
+	ok(part(0), "its third part");
+	profile(VM_BLOCK, VM_RING, "seven records around virtual interrupts");
+	vm_free(h.vm);
+}
+
 #define NESTED_PAGE_FAULT 0x400
-#define VMCB_EXIT_INFO_2 0x80
 
 /* The hypervisor has taken the ring away from its guest: the fault is the hypervisor's, not the guest's. */
 static void a_store_may_fault_in_the_nested_tables(void)
@@ -291,6 +424,9 @@ int main(void)
 	each_guest_has_the_profile_of_an_unswitched_run(false);
 	each_guest_has_the_profile_of_an_unswitched_run(true);
 	a_store_may_fault_in_the_nested_tables();
+	a_hypervisor_may_intercept_what_is_emulated();
+	a_virtual_interrupt_pushes_no_tf();
+	a_hypervisor_may_intercept_the_msrs();
 	a_nested_guest_migrates();
 	a_bad_image_turns_lwp_off();
 	an_image_for_five_levels_turns_lwp_off();

@@ -170,6 +170,24 @@ static void what_counters_see_differently_counts_as_in_steps(void)
 	vm_free(vm);
 }
 
+/* User space's breakpoints and LWP both intercept #BP. */
+static void breakpoints_of_user_space_come_and_go(void)
+{
+	struct kvm_guest_debug dbg = { .control = KVM_GUESTDBG_ENABLE | KVM_GUESTDBG_USE_SW_BP };
+	struct kvm_guest_debug off = { 0 };
+	u32 stops = 0;
+	int stop;
+
+	begin_delivery(mixed, mixed_end, 0, LWP_F_IRE);
+	block_event(vm, 2, 100000, 100000);
+	while ((stop = vm_run(vm, v)) == 3 || stop == VM_SYSCALL)
+		ioctl(v->fd, KVM_SET_GUEST_DEBUG, stops++ & 1 ? &dbg : &off);
+	is(stop, VM_DONE, "the program runs while guest debug is switched on and off");
+	is(stops, 1500, "INT n, INT3 and SYSCALL reach the kernel");
+	is(100000 - block_counter(vm, 2), 1 + 500 * 9 + 1, "instructions");
+	vm_free(vm);
+}
+
 /*
  * No margin: late interrupts do not change the rate. With an interrupt on time the record names the instruction
  * behind the 5,000th.
@@ -353,6 +371,7 @@ int main(int argc, char **argv)
 	exact_branches_step_to_the_very_one();
 	both_events_share_one_deadline();
 	what_counters_see_differently_counts_as_in_steps();
+	breakpoints_of_user_space_come_and_go();
 	prompt_takes_one_interrupt_a_record();
 	if (skid)
 		an_overshoot_is_counted();

@@ -3,8 +3,8 @@
  * The guest never sees the RFLAGS.TF with which KVM steps, and each instruction counts however its step ends. The
  * flag could become visible by: PUSHF and POPF; signal frames and all other images of RFLAGS that exceptions,
  * interrupts, NMI and SMI push; SYSCALL, SYSENTER, INT n, INT3, INTO, ICEBP; the shadow of MOV SS; repeated
- * strings; instructions that KVM completes; the guest's own TF, breakpoints and DEBUGCTL.BTF; user space that reads
- * registers or single-steps at the same time. KVM completes task gates with the RFLAGS that user space sees; the
+ * strings; instructions that KVM completes; user space that reads registers (kvm_test_debug has the debuggers of
+ * guest and user space). KVM completes task gates with the RFLAGS that user space sees; the
  * emulated processor of the nested lab does not intercept them.
  */
 #include <sys/ioctl.h>
@@ -180,121 +180,6 @@ static void faulting_instructions_do_not_count(void)
 	vm_free(vm);
 }
 
-PROGRAM(own_tf, "	pushf\n" /* 5 */
-		"	orl $0x100, (%rsp)\n" /* 6 */
-		"	popf\n" /* 13 */
-		"	nop\n" /* 14: #DB at 15 */
-		"	mov %ss, %eax\n" /* 15: #DB at 17 */
-		"	mov %eax, %ss\n" /* 17: held back */
-		"	nop\n" /* 19: #DB at 20 */
-		"	pushf\n" /* 20: #DB at 21 */
-		"	andl $~0x100, (%rsp)\n" /* 21: #DB at 28 */
-		"	popf\n" /* 28: #DB at 29 */
-		"	nop\n"); /* 29 */
-
-static void guests_own_single_step_goes_on(void)
-{
-	static const u64 stops[] = { 15, 17, 20, 21, 28, 29 };
-	u32 i;
-
-	begin_total(own_tf, own_tf_end);
-	for (i = 0; i < 6; i++) {
-		int stop = vm_run(vm, v);
-
-		ok(stop == 1 && vm_frame(vm, v, 1).rip == VM_CODE + stops[i],
-		   "#DB of the guest at offset %llu", (unsigned long long)stops[i]);
-		if (stop != 1 || vm_frame(vm, v, 1).rip != VM_CODE + stops[i])
-			diag("got %d at 0x%llx", stop,
-			     (unsigned long long)vm_frame(vm, v, 1).rip - VM_CODE);
-		if (stop != 1)
-			break;
-	}
-	if (i == 6)
-		run_to_end();
-	total(11, "all instructions count while the guest single-steps itself");
-	vm_free(vm);
-}
-
-static void debug_register_hits(u64 rip, const char *what)
-{
-	struct kvm_debugregs d;
-
-	ok(vm_run(vm, v) == 1 && vm_frame(vm, v, 1).rip == rip, "%s", what);
-	is(vm_frame(vm, v, 1).rflags & TF, 0, "no TF in its frame");
-	ioctl(v->fd, KVM_GET_DEBUGREGS, &d);
-	is(d.dr6 & 0x400f, 1, "DR6: B0, not BS");
-}
-
-static void guests_breakpoint_still_hits(void)
-{
-	struct kvm_debugregs d = { .dr6 = 0xffff0ff0, .dr7 = 0x402 };
-
-	begin(straight, straight_end, 2);
-	d.db[0] = VM_CODE + 16; /* NOP: instruction breakpoint */
-	if (ioctl(v->fd, KVM_SET_DEBUGREGS, &d))
-		ok(false, "KVM_SET_DEBUGREGS");
-	debug_register_hits(VM_CODE + 16, "#DB of the guest's breakpoint, before the instruction");
-	/* As a kernel does for an instruction breakpoint: set RF in the frame. */
-	lwp_put64(vm->mem + v->regs.rsp + 16, vm_frame(vm, v, 1).rflags | RF);
-	run_to_end();
-	d.dr7 = 0x400;
-	ioctl(v->fd, KVM_SET_DEBUGREGS, &d);
-	COUNTED("around a breakpoint of the guest", 5, 6, 7, 8, 13, 14, 13, 14, 13, 14, 16, 17);
-	vm_free(vm);
-}
-
-/* The trap of a step and that of a watchpoint are one #DB. */
-PROGRAM(watched, "	nop\n" /* 5 */
-		 "	mov %eax, (%rdi)\n" /* 6; 2 bytes */
-		 "	nop\n"); /* 8 */
-
-static void guests_watchpoint_still_hits(void)
-{
-	/* DR0: four bytes, written */
-	struct kvm_debugregs d = { .db[0] = VM_DATA, .dr6 = 0xffff0ff0, .dr7 = 0xd0402 };
-
-	begin(watched, watched_end, 2);
-	v->regs.rdi = VM_DATA;
-	vm_set_regs(v);
-	if (ioctl(v->fd, KVM_SET_DEBUGREGS, &d))
-		ok(false, "KVM_SET_DEBUGREGS");
-	debug_register_hits(VM_CODE + 8, "#DB of the guest's watchpoint, behind the instruction");
-	d.dr7 = 0x400;
-	ioctl(v->fd, KVM_SET_DEBUGREGS, &d);
-	run_to_end();
-	COUNTED("around a watchpoint of the guest", 5, 6, 8, 9);
-	vm_free(vm);
-}
-
-static void user_space_single_steps_beside(void)
-{
-	struct kvm_guest_debug dbg = { .control = KVM_GUESTDBG_ENABLE | KVM_GUESTDBG_SINGLESTEP };
-	static const u64 stops[] = { 6, 7, 9, 11, 12, 14, 15, 17, 18 };
-	struct kvm_guest_debug off = { 0 };
-	u32 i;
-
-	begin(flags, flags_end, 2);
-	/* LLWPCB comes first, and KVM completes it. */
-	if (ioctl(v->fd, KVM_SET_GUEST_DEBUG, &dbg))
-		ok(false, "KVM_SET_GUEST_DEBUG");
-	is(vm_run(vm, v), VM_DEBUG, "stop after LLWPCB");
-	is(v->regs.rip, VM_CODE + 5, "at the next instruction");
-	for (i = 0; i < 9; i++) {
-		ioctl(v->fd, KVM_SET_GUEST_DEBUG, &dbg);
-		if (vm_run(vm, v) != VM_DEBUG || v->regs.rip != VM_CODE + stops[i])
-			break;
-	}
-	is(i, 9, "one stop for each instruction");
-	if (i != 9)
-		diag("at 0x%llx, wanted 0x%llx", (unsigned long long)v->regs.rip - VM_CODE,
-		     (unsigned long long)stops[i]);
-	ioctl(v->fd, KVM_SET_GUEST_DEBUG, &off);
-	run_to_end();
-	COUNTED("while user space single-steps", 5, 6, 7, 9, 11, 12, 14, 15, 17, 18);
-	is(v->regs.r8 & TF, 0, "PUSHF pushes no TF of user space's");
-	vm_free(vm);
-}
-
 /* Stop the program between its instructions at VM_CODE + 5 and + 6, with LWP on and stepping. */
 static void stop_at_6(void)
 {
@@ -351,6 +236,32 @@ static void an_smi_in_mid_step_saves_no_tf(void)
 	is(lwp_get64(vm->mem + SMM_RFLAGS) & TF, 0, "no TF in the save state");
 	run_to_end();
 	COUNTED("around an SMI", 5, 6, 7, 8, 13, 14, 13, 14, 13, 14, 16, 17);
+	vm_free(vm);
+}
+
+/* KVM intercepts #GP for a while for itself, as long as EFER.SVME is set; stepping needs it all the time. */
+static void stepping_shares_an_intercept_with_kvm(void)
+{
+	struct kvm_sregs s;
+	u32 i;
+
+	begin(faults, faults_end, 2);
+	stop_at_6();
+	vm_get_sregs(v, &s);
+	for (i = 0; i < 2; i++) {
+		s.efer ^= 0x1000;
+		if (ioctl(v->fd, KVM_SET_SREGS, &s))
+			ok(false, "KVM_SET_SREGS");
+	}
+	v->regs.rip = VM_CODE + 13;
+	vm_set_regs(v);
+	is(vm_run(vm, v), 13, "#GP behind a change of EFER.SVME");
+	is(vm_frame(vm, v, 13).rflags & TF, 0, "no TF in its frame");
+	skip(13, 3);
+	is(vm_run(vm, v), 6, "#UD");
+	skip(6, 2);
+	run_to_end();
+	COUNTED("around a change of EFER.SVME", 5, 18, 19);
 	vm_free(vm);
 }
 
@@ -436,16 +347,6 @@ static void into_and_sysenter_leave_without_tf(void)
 	vm_free(vm);
 }
 
-static void debugctl_btf_is_out_of_reach(void)
-{
-	begin(straight, straight_end, 2);
-	vm_set_msr(v, 0x1d9, 2);
-	ok(vm_get_msr(v, 0x1d9) != 2, "DEBUGCTL.BTF cannot be set");
-	run_to_end();
-	COUNTED("every instruction, not every branch", 5, 6, 7, 8, 13, 14, 13, 14, 13, 14, 16, 17);
-	vm_free(vm);
-}
-
 PROGRAM(long_loop, "	mov $3000, %ecx\n"
 		   "1:	loop 1b\n");
 
@@ -488,12 +389,8 @@ int main(void)
 	an_nmi_in_mid_step_pushes_no_tf();
 	an_interrupt_in_mid_step_pushes_no_tf();
 	an_smi_in_mid_step_saves_no_tf();
+	stepping_shares_an_intercept_with_kvm();
 	what_kvm_completes_counts_once();
-	guests_own_single_step_goes_on();
-	guests_breakpoint_still_hits();
-	guests_watchpoint_still_hits();
-	debugctl_btf_is_out_of_reach();
-	user_space_single_steps_beside();
 	user_space_sees_no_tf_in_mid_step();
 	return done();
 }

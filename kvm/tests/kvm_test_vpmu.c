@@ -99,6 +99,40 @@ static void guest_samples_while_lwp_records(bool lwp, u32 delivery, const char *
 	vm_free(vm);
 }
 
+PROGRAM(calls, "	mov $50, %r8d\n"
+	       "1:	syscall\n"
+	       "	dec %r8d\n"
+	       "	jnz 1b\n");
+
+/* The guest's instructions at all CPLs, and its branches. KVM completes SYSCALL and SYSRET while LWP is on. */
+static u64 count_system_calls(bool lwp, u64 *branches)
+{
+	u64 instructions;
+	u32 stops = 0;
+	int stop;
+
+	start(calls, calls_end, lwp, 1);
+	vpmu_count_all(v, 0, PERF_INSTRUCTIONS);
+	vpmu_count_all(v, 1, PERF_BRANCHES);
+	while ((stop = vm_run(vm, v)) == VM_SYSCALL)
+		stops++;
+	is(stop, VM_DONE, "the program runs to its end");
+	is(stops, 50, "with its system calls");
+	instructions = vpmu_counted(v, 0);
+	*branches = vpmu_counted(v, 1);
+	vm_free(vm);
+	return instructions;
+}
+
+static void system_calls_count_for_the_guest(void)
+{
+	u64 branches, with_lwp, instructions = count_system_calls(false, &branches);
+
+	is(count_system_calls(true, &with_lwp), instructions,
+	   "as many of the guest's instructions with LWP as without");
+	is(with_lwp, branches, "and as many branches");
+}
+
 int main(int argc, char **argv)
 {
 	char margin[16];
@@ -111,6 +145,7 @@ int main(int argc, char **argv)
 	both_count(false, 0, "without LWP");
 	both_count(true, 0, "exact");
 	both_count(true, 1, "prompt");
+	system_calls_count_for_the_guest();
 	guest_samples_while_lwp_records(false, 0, "without LWP");
 	guest_samples_while_lwp_records(true, 0, "exact");
 	guest_samples_while_lwp_records(true, 1, "prompt");

@@ -38,7 +38,7 @@
 #define USS32 0x4b
 
 #define RUN_SECONDS 300 /* a run that takes longer hangs, even on a slow machine */
-#define MAX_CPUID 256
+#define MAX_CPUID 256 /* and one more that is added */
 
 static unsigned int tests, failures;
 
@@ -213,20 +213,69 @@ static void write_tables(struct vm *vm)
 
 /* ---- set-up ---- */
 
-/* The default of the tests: records name the instruction of the event. It fails without LWP. */
-static void exact_delivery(struct vm *vm)
+static struct kvm_cpuid_entry2 *cpuid_entry(struct vm *vm, u32 function)
+{
+	struct kvm_cpuid_entry2 *e = vm->cpuid->entries;
+
+	for (; e < vm->cpuid->entries + vm->cpuid->nent; e++)
+		if (e->function == function)
+			return e;
+	return NULL;
+}
+
+/* Write what the host offers into the CPUID of the vCPUs to come; FSGSBASE does not go with it. */
+static void announce(struct vm *vm, const struct kvm_lwp_leaf *leaf)
+{
+	struct kvm_cpuid_entry2 *e = cpuid_entry(vm, LWP_CPUID_LEAF);
+
+	if (!e)
+		e = &vm->cpuid->entries[vm->cpuid->nent++];
+	*e = (struct kvm_cpuid_entry2){ LWP_CPUID_LEAF, .eax = leaf->eax, leaf->ebx, leaf->ecx,
+					leaf->edx };
+	e = cpuid_entry(vm, LWP_CPUID_PRESENT_LEAF);
+	e->ecx |= LWP_CPUID_PRESENT_ECX;
+	e = cpuid_entry(vm, 0x80000000);
+	if (e->eax < LWP_CPUID_LEAF)
+		e->eax = LWP_CPUID_LEAF;
+	vm_have_fsgsbase(vm, false);
+}
+
+void vm_have_fsgsbase(struct vm *vm, bool on)
+{
+	struct kvm_cpuid_entry2 *e = cpuid_entry(vm, 7);
+
+	e->ebx = on ? e->ebx | 1 : e->ebx & ~1u;
+}
+
+/* The default of the tests: records name the instruction of the event. Without LWP it does nothing. */
+void vm_ask_for_lwp(struct vm *vm)
 {
 	struct kvm_lwp_policy policy = { .delivery = 0 };
+	struct kvm_lwp_leaf leaf;
 	struct kvm_device_attr a = {
 		.group = KVM_LWP_VM,
 		.attr = KVM_LWP_VM_POLICY,
 		.addr = (u64)&policy,
 	};
 
-	ioctl(vm->fd, KVM_SET_DEVICE_ATTR, &a);
+	if (ioctl(vm->fd, KVM_SET_DEVICE_ATTR, &a))
+		return;
+	a.attr = KVM_LWP_VM_LEAF;
+	a.addr = (u64)&leaf;
+	if (ioctl(vm->fd, KVM_GET_DEVICE_ATTR, &a))
+		broken("KVM_LWP_VM_LEAF");
+	announce(vm, &leaf);
 }
 
 struct vm *vm_new(bool apic)
+{
+	struct vm *vm = vm_new_unasked(apic);
+
+	vm_ask_for_lwp(vm);
+	return vm;
+}
+
+struct vm *vm_new_unasked(bool apic)
 {
 	struct sigaction sa = { .sa_handler = alarm_handler };
 	struct kvm_userspace_memory_region region = { .memory_size = VM_SIZE };
@@ -239,7 +288,6 @@ struct vm *vm_new(bool apic)
 	vm->fd = ioctl(vm->kvm, KVM_CREATE_VM, 0);
 	if (vm->fd < 0)
 		broken("KVM_CREATE_VM");
-	exact_delivery(vm);
 	vm->mem = mmap(NULL, VM_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	/* How often a vCPU exits must not depend on whether the host finds huge pages. */
 	madvise(vm->mem, VM_SIZE, MADV_NOHUGEPAGE);
@@ -251,7 +299,7 @@ struct vm *vm_new(bool apic)
 		broken("KVM_SET_USER_MEMORY_REGION for SMM");
 	if (apic && ioctl(vm->fd, KVM_CREATE_IRQCHIP))
 		broken("KVM_CREATE_IRQCHIP");
-	vm->cpuid = calloc(1, sizeof(*vm->cpuid) + MAX_CPUID * sizeof(vm->cpuid->entries[0]));
+	vm->cpuid = calloc(1, sizeof(*vm->cpuid) + (MAX_CPUID + 1) * sizeof(vm->cpuid->entries[0]));
 	vm->cpuid->nent = MAX_CPUID;
 	if (ioctl(vm->kvm, KVM_GET_SUPPORTED_CPUID, vm->cpuid))
 		broken("KVM_GET_SUPPORTED_CPUID");

@@ -53,10 +53,16 @@ struct vm_frame {
 	u64 error, rip, cs, rflags, rsp, ss;
 };
 
-/* Machine without vCPUs, with `exact` delivery. `apic`: in-kernel irqchip. */
+/* Machine without vCPUs that has LWP if the host has, with `exact` delivery. `apic`: in-kernel irqchip. */
 struct vm *vm_new(bool apic);
+/* The same made as by a VMM that does not know LWP: CPUID is what KVM supports. */
+struct vm *vm_new_unasked(bool apic);
+/* Ask for LWP with `exact` delivery and announce all that the host offers; before the first vCPU. */
+void vm_ask_for_lwp(struct vm *vm);
+/* Have the CPUID of the vCPUs to come announce FSGSBASE, or not, as after vm_ask_for_lwp(). */
+void vm_have_fsgsbase(struct vm *vm, bool on);
 void vm_free(struct vm *vm);
-/* One more vCPU with the CPUID that KVM supports; it starts at VM_CODE, CPL 3. */
+/* One more vCPU with the machine's CPUID; it starts at VM_CODE, CPL 3. */
 struct vcpu *vm_add_vcpu(struct vm *vm);
 /* The program: position-independent code from..to, copied to VM_CODE. */
 void vm_load(struct vm *vm, const void *from, const void *to);

@@ -17,9 +17,20 @@
 const struct kvm_program kvm_programs[] = {
 	{
 		"kvm_exits",
-		"a guest that does not use LWP exits as with the kernel's own modules",
+		"a guest that does not use LWP exits, and takes memory, as with the kernel's own modules",
 		KVM_RESULT_EXITS,
-		.runs = { { .cpu = CPU, .args = { "5" } } },
+		.runs = { { "idle", "it has LWP", CPU, NULL, { "5", "idle" } },
+			  { "stranger",
+			    "its VMM does not know LWP",
+			    CPU,
+			    NULL,
+			    { "5", "stranger" } },
+			  { "beside",
+			    "another VM is profiled beside it",
+			    CPU,
+			    NULL,
+			    { "5", "beside" },
+			    .smp = 2 } },
 	},
 	{
 		"kvm_hostile",
@@ -44,6 +55,22 @@ const struct kvm_program kvm_programs[] = {
 		.runs = { { .cpu = CPU, .kvm_amd = "avic=1 force_avic=1" } },
 	},
 	{
+		"kvm_test_btf",
+		"steps over branches: records are those of single steps, with fewer steps",
+		.runs = { { "on",
+			    "an overcounting counter and BTF",
+			    PMU ",pmu-overcount-ring=20,pmu-overcount-vmrun=300",
+			    PERF,
+			    { "on" } },
+			  { "off", "by a parameter", PMU, PERF " lwp_branch_steps=0", { "off" } },
+			  /* Family 16h has no row in lwp_cpu.c. */
+			  { "row",
+			    "for an unknown processor",
+			    PMU ",family=22",
+			    PERF,
+			    { "off" } } },
+	},
+	{
 		"kvm_test_clock",
 		"clock events by performance counters",
 		.runs = { { "core", "only the core clock has a counter", PMU, PERF },
@@ -55,11 +82,28 @@ const struct kvm_program kvm_programs[] = {
 			    { "rnh" } } },
 	},
 	{
+		"kvm_test_blocked",
+		"guest memory that user space does not provide yet holds up one vCPU only",
+		.runs = { { .cpu = CPU, .smp = 2 } },
+	},
+	{
+		"kvm_test_collect",
+		"a dead program costs its VM nothing soon after, a sleeping one keeps its context",
+		.runs = { { .cpu = CPU, .kvm_amd = "lwp_context_age=1" } },
+	},
+	{
 		"kvm_test_context",
 		"the state follows address space and thread, and os contexts follow the MSR",
 		/* A counter that `exact` stops in time must not make a difference. */
 		.runs = { { "step", "every instruction is stepped", CPU },
 			  { "fake", "a fake counter stops in time", CPU, FAKE " lwp_margin=1" } },
+	},
+	{
+		"kvm_test_debug",
+		"debuggers of guest and user space work while KVM steps",
+		.runs = { { "step", "every instruction is stepped", CPU },
+			  { "fake", "a fake counter stops in time", CPU, FAKE " lwp_margin=1" },
+			  { "perf", "performance counters", PMU, PERF " lwp_margin=2" } },
 	},
 	{
 		"kvm_test_insn",
@@ -72,16 +116,38 @@ const struct kvm_program kvm_programs[] = {
 		.runs = { { .cpu = CPU } },
 	},
 	{
+		"kvm_test_mode",
+		"changes of a vCPU's mode are those of the table in svm/lwp_mode.c, and all of them occur",
+		.runs = { { .cpu = PMU ",pmu-overcount-ring=20,pmu-overcount-vmrun=300",
+			    .kvm_amd = PERF } },
+	},
+	{
 		"kvm_test_nested",
 		"LWP follows VMLOAD and VMSAVE of a hypervisor in the guest",
 		.runs = { { .cpu = CPU } },
 	},
 	{
+		"kvm_test_off",
+		"KVM without LWP: a wrong parameter switches it off with one warning, and KVM works",
+		.single = 1,
+		.runs = { { "switched", "lwp=0", CPU, "lwp=0", { "0" } },
+			  { "source", "no such source", CPU, "lwp_source=prf", { "1" } },
+			  { "perf", "perf without a PMU", CPU, PERF, { "1" } },
+			  { "contexts", "no contexts", CPU, "lwp_contexts=0", { "1" } },
+			  { "events", "too many events", CPU, "lwp_max_events=7", { "1" } },
+			  { "buffer", "a buffer too large", CPU, "lwp_min_buffer=256", { "1" } } },
+	},
+	{
 		/* The counter overcounts at each entry of a guest and at each return to CPL 3. */
 		"kvm_test_overcount",
 		"KVM measures by how much a counter overcounts, and subtracts it",
-		.runs = { { .cpu = PMU ",pmu-overcount-ring=20,pmu-overcount-vmrun=300",
-			    .kvm_amd = PERF } },
+		.runs = { { "insns", "of instructions, at entries and at returns",
+			    PMU ",pmu-overcount-ring=20,pmu-overcount-vmrun=300", PERF },
+			  { "far",
+			    "of far transfers, at entries",
+			    PMU ",pmu-overcount-far=5",
+			    PERF,
+			    { "far" } } },
 	},
 	{
 		"kvm_test_perf",
@@ -98,6 +164,16 @@ const struct kvm_program kvm_programs[] = {
 		"kvm_test_prompt",
 		"prompt delivery with late interrupts: records and missed events are the periods",
 		.runs = { { .cpu = PMU SKID("zen3"), .kvm_amd = PERF } },
+	},
+	{
+		"kvm_test_release",
+		"perf events are released soon after a profile has ended",
+		.runs = { { .cpu = PMU, .kvm_amd = PERF } },
+	},
+	{
+		"kvm_test_rewrite",
+		"the emulator executes no other instruction while a program's code is rewritten",
+		.runs = { { .cpu = CPU, .smp = 2 } },
 	},
 	{
 		"kvm_test_source",

@@ -45,6 +45,7 @@ static const struct {
 static u32 period = 10000, rounds = 200000;
 static bool show_exits;
 static double none_seconds, exits_each[MODES];
+static u64 none_exits;
 
 static u32 rounds_of(enum mode mode)
 {
@@ -115,14 +116,16 @@ static bool measure(enum mode mode)
 	stop = vm_run_interruptible(vm, v);
 	seconds = now() - seconds;
 	exits = vm_stat(v, "exits") - exits;
-	if (mode == NONE)
+	if (mode == NONE) {
 		none_seconds = seconds;
+		none_exits = exits;
+	}
 	slowdown = seconds / none_seconds * rounds / rounds_of(mode);
 	samples = mode == GUEST_PMU ? vpmu_samples(vm) : vm_stat(v, "lwp_records");
 	printf("%-10s %8llu %10llu", names[mode], (unsigned long long)samples,
 	       (unsigned long long)exits);
 	if (samples) {
-		exits_each[mode] = (double)exits / (double)samples;
+		exits_each[mode] = (double)(exits - none_exits) / (double)samples;
 		printf(" %12.2f", exits_each[mode]);
 	} else {
 		printf(" %12s", "-");
@@ -146,8 +149,8 @@ static void print_aims(void)
 {
 	double ratio = exits_each[GUEST_PMU] / exits_each[PROMPT];
 
-	printf("lwp prompt: %.2f exits per record, wanted at most 1.2: %s\n", exits_each[PROMPT],
-	       exits_each[PROMPT] <= 1.2 ? "reached" : "missed");
+	printf("lwp prompt: %.2f exits per record, wanted at most 1.05: %s\n", exits_each[PROMPT],
+	       exits_each[PROMPT] <= 1.05 ? "reached" : "missed");
 	printf("guest pmu: %.1f times the exits per sample of lwp prompt, wanted at least 4: %s\n",
 	       ratio, ratio >= 4 ? "reached" : "missed");
 }
@@ -172,6 +175,7 @@ int main(int argc, char **argv)
 	       "slowdown", "missed", "overshoots", "steps");
 	for (mode = NONE; mode < MODES; mode++)
 		whole &= measure(mode);
+	puts("(exits/sample: less those without profiling)");
 	print_aims();
 	return whole ? 0 : 1;
 }

@@ -11,6 +11,7 @@
 #define PERF_CTL(n) (0xc0010000 + (n))
 #define PERF_CTR(n) (0xc0010004 + (n))
 #define PERF_CTL_USR 0x10000
+#define PERF_CTL_OS 0x20000
 #define PERF_CTL_INT 0x100000
 #define PERF_CTL_EN 0x400000
 #define PERF_INSTRUCTIONS 0xc0
@@ -19,6 +20,8 @@
 
 /* Count an event at CPL 3 with counter n, from 0. */
 void vpmu_count(struct vcpu *v, unsigned int n, u32 event);
+/* The same at all CPLs. */
+void vpmu_count_all(struct vcpu *v, unsigned int n, u32 event);
 u64 vpmu_counted(struct vcpu *v, unsigned int n);
 
 /*

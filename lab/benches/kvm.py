@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a record costs in the nested lab: exits and slowdown of LWP's prompt, exact and stepped records and of the
-guest's own counter, in a bare guest and by perf in a Linux guest."""
+"""What a record and a switch between threads cost in the nested lab: exits and slowdown of LWP's prompt, exact and
+stepped records and of the guest's own counter, in a bare guest and by perf in a Linux guest."""
 
 import argparse
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO
 
@@ -41,6 +41,8 @@ REASONS = {
 }
 ROW = r"^(?P<how>[a-z]\S*(?: \S+)?) +(?P<samples>\d+) +(?P<exits>\d+) +(?:-|(?P<exits_per_sample>[\d.]+))"
 ROW += r" +(?P<slowdown>[\d.]+) +(?P<missed>\d+) +(?P<overshoots>\d+) +(?P<steps>\d+)$"
+SWITCH_ROW = r"^(?P<how>two|two profiled|all profiled) +(?P<threads>\d+) +(?P<exits_per_switch>[\d.]+)"
+SWITCH_ROW += r" +(?P<slowdown>[\d.]+)$"
 REASON = re.compile(r"^\{ exit_reason: *(?:0x)?([0-9a-f]+) *\} *hitcount: *(\d+)")
 
 
@@ -142,13 +144,11 @@ def reasons_line(part: Part) -> str:
     return ", ".join(["    exits", *counts])
 
 
-def _bare_guest(lab: L1, period: int, rounds: int, show: bool, out: IO[str]) -> str:
+def _bare_guest(lab: L1, command: Sequence[str], out: IO[str]) -> str:
     """The costs in a guest without a system; the table is kept and shown on out. Result: the table."""
-    options = ["--exits"] if show else []
     lines = []
     with vm.run_directory() as run:
-        command = [str(KVM_PROGRAMS / "kvm_bench"), *options, str(period), str(rounds)]
-        child = l1.start(lab, run, command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+        child = l1.start(lab, run, list(command), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
         assert child.stdout
         for line in child.stdout:
             print(line, end="", file=out, flush=True)
@@ -194,8 +194,12 @@ def main(args: argparse.Namespace) -> None:
     out = sys.stderr if args.json else sys.stdout
     print(f"interrupts come late: {args.skid}", file=out, flush=True)
     lab = L1(cpu=f"EPYC,pmu=on,+perfctr-core,pmu-skid={args.skid}", kvm_amd="lwp_source=perf")
-    bare = rows_of(_bare_guest(lab, args.period, args.rounds, args.exits, out), ROW)
-    rows: list[dict[str, Value]] = [{"guest": "bare", **row} for row in bare]
+    options = ["--exits"] if args.exits else []
+    samples = [str(KVM_PROGRAMS / "kvm_bench"), *options, str(args.period), str(args.rounds)]
+    bare = rows_of(_bare_guest(lab, samples, out), ROW)
+    print(file=out)
+    switches = rows_of(_bare_guest(lab, [str(KVM_PROGRAMS / "kvm_bench_switch")], out), SWITCH_ROW)
+    rows: list[dict[str, Value]] = [{"guest": "bare", **row} for row in [*bare, *switches]]
     rows += [{"guest": "linux", **row} for row in _linux_guest(lab, args.period, args.exits, out)]
     if args.json:
         print_json("kvm", rows)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What LWP costs under TCG: the CPU time of one load on unpatched QEMU, patched, LWP off, armed, and beside QEMU's own
-instruction counting plugin."""
+instruction counting plugin; and the time of stores beside code on unpatched and patched QEMU."""
 
 import argparse
 

@@ -14,7 +14,10 @@ PARTS="arch/x86/kvm arch/x86/include virt/kvm include/uapi/linux/kvm.h Documenta
 	scripts/spelling.txt scripts/const_structs.checkpatch"
 # Headers that the patches change; they win over those of the headers' package.
 HEADERS="arch/x86/include/asm/kvm_host.h arch/x86/include/asm/kvm-x86-ops.h arch/x86/include/asm/msr-index.h
-	arch/x86/include/asm/svm.h arch/x86/include/uapi/asm/kvm.h include/uapi/linux/kvm.h"
+	arch/x86/include/asm/svm.h arch/x86/include/uapi/asm/kvm.h arch/x86/include/uapi/asm/kvm_lwp.h
+	include/uapi/linux/kvm.h"
+
+FAKE="ccflags-\$(CONFIG_KVM_AMD_LWP_FAKE) += -DCONFIG_KVM_AMD_LWP_FAKE=1"
 
 # apply: the patched part of the kernel, from nothing, and the files of this repository at their places
 apply()
@@ -33,10 +36,12 @@ apply()
 	mkdir -p "$svm/lwp"
 	cp "$sources"/kvm/svm/lwp*.[ch] "$svm/"
 	cp "$sources"/vmcb/lwp_*.[ch] "$sources"/kvm/engine/lwp_*.[ch] "$svm/lwp/"
+	mv "$svm/lwp/lwp_kvm.h" "$stage/arch/x86/include/uapi/asm/kvm_lwp.h"
 }
 
-# external: the part that builds outside of the kernel's tree. Three lines differ from the kernel's own Makefile:
-# where it lies, and whose headers win.
+# external: the part that builds outside of the kernel's tree. A few lines differ from the kernel's own Makefile:
+# where it lies, whose headers win, and, once Kconfig has it, that LWP is configured. make CONFIG_KVM_AMD_LWP_FAKE=y adds
+# the counter source for tests.
 external()
 {
 	local header new=$out/tree.new include="-I\$(src)/../include -I\$(src)/../include/uapi"
@@ -46,6 +51,7 @@ external()
 	cp -r "$stage/arch/x86/kvm" "$new/arch/x86/"
 	cp -r "$stage/virt/kvm" "$new/virt/"
 	for header in $HEADERS; do
+		[[ -e $stage/$header ]] || continue
 		mkdir -p "$new/$(dirname -- "$header")"
 		cp "$stage/$header" "$new/$header"
 	done
@@ -53,6 +59,8 @@ external()
 		-e "s,\$(srctree)/virt/kvm,\$(src)/../../../virt/kvm," \
 		-e "1i LINUXINCLUDE := $include -I\$(src)/../../../include/uapi \$(LINUXINCLUDE)" \
 		"$new/arch/x86/kvm/Makefile"
+	! grep -q KVM_AMD_LWP "$stage/arch/x86/kvm/Kconfig" ||
+		sed -i "1i CONFIG_KVM_AMD_LWP := y\nccflags-y += -DCONFIG_KVM_AMD_LWP=1\n$FAKE" "$new/arch/x86/kvm/Makefile"
 	(cd "$new" && find . -type f) | while read -r header; do
 		cmp -s "$new/$header" "$out/tree/$header" && continue
 		mkdir -p "$out/tree/$(dirname -- "$header")"

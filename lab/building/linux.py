@@ -104,7 +104,8 @@ def make_command(linux: Linux, tree: Path, werror: bool = True) -> list[str]:
     cc = proc.output(["make", "-s", "-C", linux.headers_dir, "-f", "-", "show"], input=show, stdin=None).strip()
     return [
         *("make", "-C", str(linux.headers_dir), f"M={tree}/arch/x86/kvm", f"CC={compiler(cc)}"),
-        *("CONFIG_KVM_INTEL=n", f"CONFIG_KVM_WERROR={'y' if werror else ''}", "CONFIG_DEBUG_INFO_BTF_MODULES="),
+        *("CONFIG_KVM_INTEL=n", "CONFIG_KVM_AMD_LWP_FAKE=y", "CONFIG_DEBUG_INFO_BTF_MODULES="),
+        f"CONFIG_KVM_WERROR={'y' if werror else ''}",
         *("-j", str(jobs_count()), "modules"),
     ]
 

@@ -95,7 +95,8 @@ def _new_files(stage: Path) -> None:
 def _stage(flavour: str, pristine: Path, stage: Path, log: IO[str]) -> None:
     """Only the files in which the flavour differs from the pristine source."""
     shutil.rmtree(stage, ignore_errors=True)
-    shutil.copytree(PATCHES / "configs", stage / "configs/devices/x86_64-softmmu")
+    for target in ("x86_64", "i386"):
+        shutil.copytree(PATCHES / "configs", stage / f"configs/devices/{target}-softmmu")
     if flavour != "base":
         _new_files(stage)
     for patch in patches(flavour):

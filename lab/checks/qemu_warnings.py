@@ -11,6 +11,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -47,6 +48,10 @@ WITH_VALUE = ("-o", "-MF", "-MQ")
 ALONE = ("-c", "-MD", "-Winvalid-pch", "-fpch-deps")  # gcc 12 dies of -fpch-deps without -MD
 
 
+# What ties a command line to a host of 64 bits.
+BITS_64 = ("-m64", "-mcx16", "-msse2")
+
+
 def command(entry: dict[str, str], compiler: str) -> list[str]:
     """The compiler's command line that only reads the source and takes a warning for an error."""
     words = iter(shlex.split(entry["command"])[1:])
@@ -63,6 +68,22 @@ def command(entry: dict[str, str], compiler: str) -> list[str]:
     return [*result, "-Werror", *(["-fsyntax-only"] if clang else ["-S", "-o", os.devnull])]
 
 
+def command_32(entry: dict[str, str], headers: Path) -> list[str]:
+    """gcc's command line for a host of 32 bits, with the headers that configured_32() has made. GLib's are those of a
+    host of 64 bits, so warnings say nothing."""
+    words = [word for word in command(entry, "gcc") if word not in BITS_64]
+    multiarch = subprocess.run(["gcc", "-print-multiarch"], text=True, capture_output=True, check=True).stdout.strip()
+    system = ["-isystem", f"/usr/include/{multiarch}"]  # behind QEMU's own headers of Linux
+    return [words[0], "-iquote", str(headers), *words[1:], *system, "-m32", "-Wno-error"]
+
+
+def configured_32(build: Path, headers: Path) -> None:
+    """What configure would have found on a host of 32 bits: it has no integers of 128."""
+    lines = (build / "config-host.h").read_text().splitlines(keepends=True)
+    text = "".join(line for line in lines if not re.search("INT128|ATOMIC128|CMPXCHG128", line))
+    (headers / "config-host.h").write_text(text)
+
+
 def compiled(build: Path) -> bool:
     """Is this a build directory in which QEMU was compiled?"""
     return (build / "compile_commands.json").is_file()
@@ -70,6 +91,16 @@ def compiled(build: Path) -> bool:
 
 def problems(build: Path, compiler: str) -> list[str]:
     """What the compiler says, one string for each source that it refuses. Generated headers must be there."""
+    return _problems(build, lambda entry: command(entry, compiler))
+
+
+def problems_32(build: Path, headers: Path) -> list[str]:
+    """The same of gcc for a host of 32 bits; headers is a directory of the caller's."""
+    configured_32(build, headers)
+    return _problems(build, lambda entry: command_32(entry, headers))
+
+
+def _problems(build: Path, line: Callable[[dict[str, str]], list[str]]) -> list[str]:
     commands = json.loads((build / "compile_commands.json").read_text())
     entries = [
         entry
@@ -78,9 +109,7 @@ def problems(build: Path, compiler: str) -> list[str]:
     ]
 
     def says(entry: dict[str, str]) -> str:
-        done = subprocess.run(
-            command(entry, compiler), cwd=entry["directory"], text=True, capture_output=True, check=False
-        )
+        done = subprocess.run(line(entry), cwd=entry["directory"], text=True, capture_output=True, check=False)
         return done.stderr if done.returncode else ""
 
     if not any("/lwp/" in entry["file"] for entry in entries):

@@ -41,8 +41,8 @@ static const struct section {
 	bool counted; /* a u32 with the number of further bytes ends them */
 	unsigned int weight;
 } sections[SECTIONS] = {
-	[TERMS] = { "\7x86-lwp", 8 + 20, false, 1 },
-	[CPU] = { "\7cpu/lwp", 4 + 151, false, 4 },
+	[TERMS] = { "\7x86-lwp", 8 + 21, false, 1 },
+	[CPU] = { "\7cpu/lwp", 4 + 159, false, 4 },
 	[CONTEXTS] = { "\20x86-lwp-contexts", 8 + 4, true, 5 },
 };
 

@@ -2,6 +2,7 @@
 /* The Linux guest whose init is guest-tests/linux/live_guest.c. */
 #include "guest.h"
 #include "migrate.h"
+#include "port.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -10,56 +11,57 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LINE 256
-
 struct heard heard;
 
 static struct {
 	int pipe[2]; /* all guests write into it */
 	char path[64]; /* of its end for writing */
-	char line[LINE];
-	size_t length;
+	struct port_lines lines;
 } port;
 
-static void hear_line(void)
+static void hear_line(const char *line)
 {
 	unsigned int process, thread, round;
-	char verdict[LINE];
+	char verdict[PORT_LINE];
 
-	port.line[strcspn(port.line, "\r")] = '\0';
-	if (sscanf(port.line, "%u.%u %u %255[^\n]", &process, &thread, &round, verdict) != 4 ||
+	if (sscanf(line, "%u.%u %u %255[^\n]", &process, &thread, &round, verdict) != 4 ||
 	    process >= GUEST_PROCESSES || thread >= GUEST_THREADS) {
-		if (*port.line)
-			printf("# the guest says: %s\n", port.line);
-		heard.wrong += strstr(port.line, "died") != NULL;
+		if (*line)
+			printf("# the guest says: %s\n", line);
+		heard.wrong += strstr(line, "died") != NULL;
 		return;
 	}
 	heard.said[process][thread]++;
 	heard.rounds++;
 	if (strcmp(verdict, "ok")) {
 		heard.wrong++;
-		printf("# %s\n", port.line);
+		printf("# %s\n", line);
 	}
+}
+
+/* What comes within so many milliseconds. Has anything come? */
+static bool hear_within(int patience)
+{
+	struct pollfd p = { port.pipe[0], POLLIN, 0 };
+	char bytes[4096];
+	const char *line;
+	ssize_t n, i;
+
+	if (poll(&p, 1, patience) <= 0)
+		return false;
+	n = read(port.pipe[0], bytes, sizeof(bytes));
+	for (i = 0; i < n; i++) {
+		line = port_take(&port.lines, bytes[i]);
+		if (line)
+			hear_line(line);
+	}
+	return true;
 }
 
 static void hear(void)
 {
-	struct pollfd p = { port.pipe[0], POLLIN, 0 };
-	char bytes[4096];
-	ssize_t n, i;
-
-	if (poll(&p, 1, VM_PATIENCE * 1000) <= 0)
+	if (!hear_within(VM_PATIENCE * 1000))
 		broken("the guest says nothing");
-	n = read(port.pipe[0], bytes, sizeof(bytes));
-	for (i = 0; i < n; i++) {
-		if (bytes[i] == '\n') {
-			port.line[port.length] = '\0';
-			port.length = 0;
-			hear_line();
-		} else if (port.length < LINE - 1) {
-			port.line[port.length++] = bytes[i];
-		}
-	}
 }
 
 void guest_rounds(unsigned int rounds)
@@ -116,6 +118,12 @@ void guest_start(struct vm *vm, const char *name, const char *cpu, const char *i
 			broken("no pipe");
 		fcntl(port.pipe[0], F_SETFD, FD_CLOEXEC);
 		snprintf(port.path, sizeof(port.path), "/proc/self/fd/%d", port.pipe[1]);
+	}
+	if (!incoming) {
+		/* The guests before it are gone: all that they have said is in the pipe. */
+		while (hear_within(0))
+			;
+		port_begin(&port.lines);
 	}
 	snprintf(model, sizeof(model), "EPYC,-fsgsbase,%s", cpu);
 	snprintf(append, sizeof(append),

@@ -184,12 +184,60 @@ static void exchanged(const char *what, const char *from, const char *to)
 	vm_kill(&destination);
 }
 
+/*
+ * A machine of the version that had contexts of format 1: its section of what both sides must agree on has version 1,
+ * and no number of the format at its end.
+ */
+static void another_format(void)
+{
+	static const char section[] = "\7x86-lwp";
+	static const char *const extra[] = { "-incoming", "defer", NULL };
+	static const char says[] =
+		"LWP: source sends contexts in format 1, this host takes format 2";
+	struct vm source, destination;
+	char save[512], log[512], *bytes, *at, *said;
+	size_t size, rest;
+	FILE *f;
+
+	snprintf(save, sizeof(save), "%s/format", opt.work);
+	snprintf(log, sizeof(log), "%s/log", opt.work);
+	if (!vm_start(&source, "source", flat_machine(opt.qemu, "+lwp", append, NULL), NULL, log))
+		broken("QEMU does not start: %s", read_file(log, NULL));
+	vm_capability(&source, NULL);
+	vm_save(&source, save);
+	vm_kill(&source);
+	bytes = read_file(save, &size);
+	at = memmem(bytes, size, section, strlen(section));
+	if (!at)
+		broken("no LWP in the stream");
+	at += strlen(section);
+	at[7] = 1; /* version; the instance is before it */
+	at += 8 + 20;
+	rest = size - 1 - (size_t)(at - bytes);
+	memmove(at, at + 1, rest);
+	f = fopen(save, "w");
+	if (!f || fwrite(bytes, 1, size - 1, f) != size - 1 || fclose(f))
+		broken("%s: cannot be written", save);
+	free(bytes);
+	if (!vm_start(&destination, "destination", flat_machine(opt.qemu, "+lwp", append, extra),
+		      NULL, log))
+		broken("QEMU does not start: %s", read_file(log, NULL));
+	ok(!vm_load(&destination, save), "contexts of format 1: refused");
+	vm_wait(&destination, VM_PATIENCE);
+	said = read_file(log, NULL);
+	ok(strstr(said, says), "contexts of format 1: with the reason in one line");
+	if (!strstr(said, says))
+		printf("# %s\n", said);
+	free(said);
+}
+
 void test_mismatch(void)
 {
 	size_t i;
 
 	for (i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
 		refused(&pairs[i]);
+	another_format();
 	exchanged("a machine without LWP is loaded by unpatched QEMU", opt.qemu, opt.base);
 	exchanged("a machine of unpatched QEMU is loaded", opt.base, opt.qemu);
 }

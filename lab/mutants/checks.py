@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+from lab.mutants import patched
 from lab.mutants.faults import KVM, QEMU, UNIT, FaultError, FaultList, Test, applied, read_list
 from lab.mutants.source import Tree, words
 
@@ -57,11 +58,16 @@ def problems(top: Path) -> list[str]:
 def _problems_of(top: Path, listed: FaultList, exists: Callable[[Path, Test], bool]) -> list[str]:
     found: list[str] = []
     tree = Tree(top, listed.folders)
+    upstream = patched.added(top / listed.patches) if listed.patches else {}
     for fault in read_list(top / listed.path, str(listed.path)):
-        try:
-            applied(fault, tree)
-        except FaultError as err:
-            found.append(str(err))
+        if fault.file in upstream:
+            if not patched.adds(upstream[fault.file], words(fault.was)):
+                found.append(f"{fault.where}: no patch adds '{fault.was}' to {fault.file}")
+        else:
+            try:
+                applied(fault, tree)
+            except FaultError as err:
+                found.append(str(err))
         for test in fault.tests:
             if not exists(top, test):
                 found.append(f"{fault.where}: there is no test '{test}'")

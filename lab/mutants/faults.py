@@ -35,6 +35,7 @@ class FaultList:
 
     name: str
     folders: Sequence[str]
+    patches: str = ""  # the folder of patches that change files of upstream, which a fault names by their whole path
 
     @property
     def path(self) -> Path:
@@ -44,7 +45,7 @@ class FaultList:
 
 UNIT = FaultList("unit", ("vmcb", "kvm/engine"))
 KVM = FaultList("kvm", ("vmcb", "kvm"))
-QEMU = FaultList("qemu", ("vmcb", "kvm/engine", "qemu-patches/target"))
+QEMU = FaultList("qemu", ("vmcb", "kvm/engine", "qemu-patches/target"), "qemu-patches/patches")
 
 
 class FaultError(Exception):

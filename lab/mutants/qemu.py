@@ -11,11 +11,12 @@ from lab.common import proc
 from lab.common.places import BUILD, FIRMWARE, FLATRUN, SRC
 from lab.common.say import Died
 from lab.common.steps import build_lock, jobs_count, make_dir
-from lab.mutants import soak
+from lab.mutants import patched, soak
 from lab.mutants.faults import QEMU, Fault, Test
 
 FLAVOUR = "mutants"
 PREFIX = "qemu-patches/"
+SHARED = ("vmcb/", "kvm/engine/")
 
 add_options = soak.add_options
 
@@ -41,7 +42,9 @@ class Qemu:
         """Where a file of this repository lies in the copy."""
         if file.startswith(PREFIX):
             return self.tree / file.removeprefix(PREFIX)
-        return self.tree / "target/i386/lwp" / Path(file).name
+        if file.startswith(SHARED):
+            return self.tree / "target/i386/lwp" / Path(file).name
+        return self.tree / file
 
     def build(self, tests: Sequence[Test]) -> str:
         """Build QEMU. Result: the first error, "" if there is none."""
@@ -69,4 +72,5 @@ def main(args: argparse.Namespace) -> int:
         make_dir(work)
         builder = Qemu(work)
         builder.prepare(faults)
-        return soak.run(faults, QEMU, builder)
+        upstream = sorted({fault.file for fault in faults})
+        return soak.run(faults, QEMU, builder, patched.sources(builder.tree, upstream))

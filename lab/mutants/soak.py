@@ -15,7 +15,7 @@ from lab.common.places import TOP
 from lab.common.say import Died, Usage, say
 from lab.mutants.engine import Builder, Verdict, outcomes, sums
 from lab.mutants.faults import Fault, FaultError, FaultList, chosen, read_list
-from lab.mutants.source import Tree
+from lab.mutants.source import Source, Tree
 
 COMPILER_ERROR = re.compile(r"^.*\berror:.*$", re.MULTILINE)
 
@@ -61,10 +61,13 @@ def show(faults: Sequence[Fault]) -> int:
     return 0
 
 
-def run(faults: Sequence[Fault], listed: FaultList, builder: Builder) -> int:
-    """Try the faults and print the verdicts. Result: the exit status."""
+def run(faults: Sequence[Fault], listed: FaultList, builder: Builder, upstream: Sequence[Source] = ()) -> int:
+    """Try the faults and print the verdicts. UPSTREAM: patched files of upstream, as the copy has them. Result: the
+    exit status."""
     counted: Counter[Verdict] = Counter()
-    for outcome in outcomes(faults, Tree(TOP, listed.folders), builder):
+    tree = Tree(TOP, listed.folders)
+    tree.sources += upstream
+    for outcome in outcomes(faults, tree, builder):
         print(outcome, flush=True)
         counted[outcome.verdict] += 1
     print(sums(counted), flush=True)

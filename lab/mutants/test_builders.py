@@ -46,6 +46,10 @@ class Places(Work):
         self.assertEqual(builder.place("qemu-patches/target/i386/lwp/tcg-lwp.c"), lwp / "tcg-lwp.c")
         self.assertEqual(builder.place("vmcb/lwp_cb.c"), lwp / "lwp_cb.c")
 
+    def test_qemu_has_the_files_of_upstream_where_upstream_has_them(self) -> None:
+        builder = qemu.Qemu(self.work)
+        self.assertEqual(builder.place("accel/tcg/cputlb.c"), builder.tree / "accel/tcg/cputlb.c")
+
 
 def pretended_kvm(work: Path) -> kvm.Kvm:
     """The builder of KVM, without a kernel."""

@@ -13,6 +13,7 @@ FILES = {
     "kvm/svm/lwp_g.c": "int g(void) { return 1; }\n",
     "kvm/tests/programs.c": 'struct program p = { "kvm_test_g" };\n',
     "qemu-patches/target/h.c": "int h(void) { return 1; }\n",
+    "qemu-patches/patches/0001-f.patch": "--- a/accel/k.c\n+++ b/accel/k.c\n@@ -1 +1 @@\n-old(2);\n+new(1);\n",
     "guest-tests/flat/runner/table.c": '{ "row", .cpu = LWP },\n',
     "lab/mutants/unit.list": "in: f\nchange: 1 => 2\nred: vmcb/tests/test_f f::is_1\n",
     "lab/mutants/kvm.list": "in: g\nchange: 1 => 2\nred: kvm_test_g a line\n",
@@ -48,6 +49,13 @@ class Problems(unittest.TestCase):
                 "lab/mutants/qemu.list:1: there is no test 'flat row'",
             ],
         )
+
+    def test_a_fault_in_what_a_patch_adds_to_upstream(self) -> None:
+        fault = "in: accel/k.c:k\nchange: {} => 0\nred: flat row\n"
+        self.assertEqual(self.problems(qemu_list=fault.format("new(1)")), [])
+        for was in ("old(2)", "new(2)"):
+            found = self.problems(qemu_list=fault.format(was))
+            self.assertEqual(found, [f"lab/mutants/qemu.list:1: no patch adds '{was}' to accel/k.c"])
 
     def test_a_list_that_cannot_be_read(self) -> None:
         found = self.problems(qemu_list="in: h\n")

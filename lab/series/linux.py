@@ -2,48 +2,94 @@
 """The series for Linux: new files first, one commit a topic, then the hooks."""
 
 import re
+import shutil
 import textwrap
 
 from lab.building.linux import patches_dir
 from lab.common.places import TOP
+from lab.common.say import Died
 from lab.series import sources
 from lab.series.tree import Tree
 
 SVM = "arch/x86/kvm/svm"
+UAPI = "arch/x86/include/uapi/asm"
 MAKEFILE = "arch/x86/kvm/Makefile"
 COVER = TOP / "kvm/patches/cover-letter"
-WIDTH = 60  # of the objects in a line of the Makefile
+WIDTH = 50  # of the objects in a line of the Makefile
+FAKE = "lwp_fake.c"  # has a symbol of Kconfig of its own
+
+# The glue: the message of each commit, and the files of kvm/svm that it brings. The symbol of Kconfig by which they are
+# compiled comes behind the hooks. A file that is in no row is an error.
+GLUE: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("linux-5-state", ("lwp_svm.h", "lwp_inside.h", "lwp_trace.h", "lwp_state.c", "lwp.c")),
+    ("linux-6-instructions", ("lwp_mem.c", "lwp_emul.c")),
+    (
+        "linux-7-steps",
+        ("lwp_mode.c", "lwp_step.c", "lwp_run.c", "lwp_btf.c", "lwp_next.c", "lwp_speed.c", "lwp_budget.c"),
+    ),
+    ("linux-8-return-trap", ("lwp_return.c",)),
+    ("linux-9-contexts", ("lwp_ctx.c", "lwp_collect.c")),
+    ("linux-10-counters", ("lwp_source.c", "lwp_cpu.c", "lwp_event.c", "lwp_overcount.c", "lwp_perf.c")),
+    ("linux-11-clocks", ("lwp_clock.c",)),
+    ("linux-12-nested", ("lwp_nested.c",)),
+    ("linux-13-attributes", ("lwp_attr.c",)),
+    ("linux-14-fake", (FAKE,)),
+)
 
 
 def _name_objects(tree: Tree) -> None:
-    """Name every file of svm/lwp/ in the Makefile."""
-    names = sorted(f"svm/lwp/{file.stem}.o" for file in (tree.path / SVM / "lwp").glob("*.c"))
-    lines = textwrap.wrap(" ".join(names), WIDTH, break_long_words=False, break_on_hyphens=False)
-    objects = "kvm-amd-y\t\t+= " + " \\\n\t\t\t   ".join(lines) + "\n"
+    """Name every file of svm/lwp*.c and svm/lwp/ that there is in the Makefile."""
+    svm = tree.path / SVM
+    files = [file for pattern in ("lwp*.c", "lwp/*.c") for file in sorted(svm.glob(pattern)) if file.name != FAKE]
+    names = " ".join(f"{file.relative_to(svm.parent).with_suffix('.o')}" for file in files)
+    lines = textwrap.wrap(names, WIDTH, break_long_words=False, break_on_hyphens=False)
+    objects = "kvm-amd-$(CONFIG_KVM_AMD_LWP)\t+= " + " \\\n\t\t\t\t   ".join(lines) + "\n"
+    if (svm / FAKE).exists():
+        objects += "kvm-amd-$(CONFIG_KVM_AMD_LWP_FAKE) += svm/lwp_fake.o\n"
     makefile = tree.path / MAKEFILE
     text = makefile.read_text(encoding="utf-8")
-    text = re.sub(r"^kvm-amd-y.*svm/lwp/lwp_(.*\\\n)*.*\n", "", text, flags=re.MULTILINE)
-    text = re.sub(r"^.*wildcard.*svm/lwp.*\n", "", text, flags=re.MULTILINE)
+    text = re.sub(r"^kvm-amd-\$\(CONFIG_KVM_AMD_LWP(_FAKE)?\)(.*\\\n)*.*\n\n?", "", text, flags=re.MULTILINE)
     text = re.sub(r"(kvm-amd-\$\(CONFIG_KVM_HYPERV\)\s*\+= svm/hyperv\.o\n)", lambda m: m[1] + objects, text)
     makefile.write_text(text, encoding="utf-8")
 
 
-def _glue(tree: Tree, patch_base: str) -> None:
-    """The commit that brings the glue: the hooks name the files of svm/lwp/ by a pattern, the series one by one."""
-    tree.add_files(SVM, sorted((TOP / "kvm/svm").glob("lwp*.[ch]")))
-    _name_objects(tree)
-    message = tree.git("log", "-1", "--format=%B")
-    path = tree.path / ".git/message"
-    path.write_text(message, encoding="utf-8")
-    tree.git("add", "-A", "-f", ".")
-    tree.git("reset", "-q", "--soft", patch_base)
-    tree.git("commit", "-q", "-F", path)
+def _glue(tree: Tree) -> None:
+    """The commits that bring the files of kvm/svm."""
+    files = {file.name: file for file in (TOP / "kvm/svm").glob("lwp*.[ch]")}
+    left = set(files) - {name for _, names in GLUE for name in names}
+    if left:
+        raise Died(f"lab/series/linux.py: no row of GLUE has {' '.join(sorted(left))}")
+    for message, names in GLUE:
+        tree.add_files(SVM, [files[name] for name in names if name in files])
+        _name_objects(tree)
+        tree.commit(message)
+
+
+def _hooks(tree: Tree) -> None:
+    """The hooks. They name the files by a pattern, the series one by one."""
+    for patch in sorted(patches_dir().glob("*.patch")):
+        text = patch.read_text(encoding="utf-8")
+        if f"b/{MAKEFILE}\n" not in text:
+            tree.hook(patch)
+            continue
+        named = (tree.path / MAKEFILE).read_text(encoding="utf-8")
+        before = tree.git("rev-parse", "HEAD").strip()
+        (tree.path / MAKEFILE).write_text(tree.git("show", f"base:{MAKEFILE}"), encoding="utf-8")
+        tree.git("commit", "-q", "-a", "-m", "Makefile as before")
+        tree.hook(patch)
+        (tree.path / MAKEFILE).write_text(named, encoding="utf-8")
+        path = tree.path / ".git/message"
+        path.write_text(tree.git("log", "-1", "--format=%B"), encoding="utf-8")
+        tree.git("add", "-A", "-f", ".")
+        tree.git("reset", "-q", "--soft", before)
+        tree.git("commit", "-q", "-F", path)
 
 
 def make(tree: Tree) -> None:
     """The commits on a kernel tree, or on the part of one that the modules need."""
+    shared = [file for file in sources.shared("vmcb") if file.name != "lwp_kvm.h"]
     topics = (
-        ("linux-1-data-structures", sources.shared("vmcb")),
+        ("linux-1-data-structures", shared),
         ("linux-2-decoders", sources.decoders()),
         ("linux-3-state-machine", sources.shared("kvm/engine")),
     )
@@ -51,12 +97,9 @@ def make(tree: Tree) -> None:
         tree.add_files(f"{SVM}/lwp", sources.with_headers(files))
         _name_objects(tree)
         tree.commit(message)
-    for patch in sorted(patches_dir().glob("*.patch")):
-        if "svm/lwp.o" not in patch.read_text(encoding="utf-8"):
-            tree.hook(patch)
-            continue
-        before = tree.git("rev-parse", "HEAD").strip()
-        (tree.path / MAKEFILE).write_text(tree.git("show", f"base:{MAKEFILE}"), encoding="utf-8")
-        tree.git("commit", "-q", "-a", "-m", "Makefile as before")
-        tree.hook(patch)
-        _glue(tree, before)
+    uapi = tree.path / UAPI / "kvm_lwp.h"
+    uapi.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(TOP / "vmcb/lwp_kvm.h", uapi)
+    tree.commit("linux-4-uapi")
+    _glue(tree)
+    _hooks(tree)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The series for QEMU: new files first, one commit a topic, then the hooks."""
+"""The series for QEMU: fixes of QEMU itself, then the new files, one commit a topic, then the hooks."""
 
 from lab.building.qemu_tree import PATCHES
 from lab.series import sources
@@ -8,6 +8,7 @@ from lab.series.tree import Tree
 LWP = "target/i386/lwp"
 PMU = "target/i386/pmu"
 COVER = PATCHES / "cover-letter"
+FIXES = "0000-"  # how the names of fixes begin that nothing of LWP is needed for
 
 
 def make(tree: Tree) -> None:
@@ -18,8 +19,12 @@ def make(tree: Tree) -> None:
         ("qemu-3-counters", PMU, sorted((PATCHES / PMU).iterdir())),
         ("qemu-4-glue", LWP, sorted((PATCHES / LWP).iterdir())),
     )
+    patches = sorted((PATCHES / "patches").glob("*.patch"))
+    fixes = [patch for patch in patches if patch.name.startswith(FIXES)]
+    for patch in fixes:
+        tree.hook(patch)
     for message, place, files in topics:
         tree.add_files(place, files)
         tree.commit(message)
-    for patch in sorted((PATCHES / "patches").glob("*.patch")):
+    for patch in patches[len(fixes):]:
         tree.hook(patch)

@@ -27,7 +27,7 @@ WORK = BUILD / "kvm-debug"
 SOURCE = WORK / "source"
 CONFIG = LAB / "soaks/kvm-debug.config"
 # Of all kernels: what L1 needs and what is tested.
-WANTED = "PROVE_LOCKING DEBUG_ATOMIC_SLEEP KVM KVM_AMD 9P_FS OVERLAY_FS VIRTIO_CONSOLE".split()
+WANTED = "PROVE_LOCKING DEBUG_ATOMIC_SLEEP KVM_AMD_LWP KVM_AMD_LWP_FAKE 9P_FS OVERLAY_FS VIRTIO_CONSOLE".split()
 
 
 @dataclass(frozen=True)

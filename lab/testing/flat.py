@@ -7,17 +7,21 @@ import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from lab.building import qemu, tools
+from lab.building import qemu, qemu_other, tools
 from lab.checks import qemu_warnings
 from lab.checks.sources import problems
 from lab.common import places, proc
-from lab.common.report import Report
-from lab.testing import debug
+from lab.common.report import Check, Report
+from lab.testing import debug, emulator
 from lab.testing.part import Case, Part, quoted
 
 TESTS = places.TOP / "guest-tests/flat/tests"
 CLANG = "compile-clang"
 CLANG_LINE = "QEMU's part of LWP compiles with clang and warnings as errors"
+NO_TCG = "compile-no-tcg"
+NO_TCG_LINE = "QEMU's part of LWP compiles with --disable-tcg, and its names are resolved"
+BITS_32 = "compile-32-bits"
+BITS_32_LINE = "QEMU's part of LWP compiles for a host of 32 bits"
 IMAGE = places.HOST / "guest-tests/flat/flat.elf"
 
 
@@ -69,14 +73,21 @@ class Flat(Part):
         qemu.ensure()
 
     def cases(self) -> list[Case]:
-        own = Case(CLANG, CLANG_LINE, _compiles_with_clang)
-        return [own, *(Case(row.name, row.line(), _run(row), quoted(row.command), _gdb(row)) for row in rows())]
+        own = [
+            Case(CLANG, CLANG_LINE, _compiles_with_clang),
+            Case(BITS_32, BITS_32_LINE, _compiles_for_32_bits),
+            Case(NO_TCG, NO_TCG_LINE, _compiles_without_tcg),
+        ]
+        of_rows = [Case(row.name, row.line(), _run(row), quoted(row.command), _gdb(row)) for row in rows()]
+        return [*own, *emulator.cases(), *of_rows]
 
     def run(self, cases: Sequence[Case], report: Report) -> None:
         """All rows in one flatrun, which runs several at a time."""
-        names = [case.name for case in cases if case.name != CLANG]
-        if len(names) < len(cases):
-            _compiles_with_clang(report)
+        known = {row.name for row in rows()}
+        names = [case.name for case in cases if case.name in known]
+        for case in cases:
+            if case.name not in known:
+                case.run(report)
         if names:
             _flatrun([] if len(names) == len(rows()) else only(names), report)
 
@@ -99,6 +110,29 @@ def _compiles_with_clang(report: Report) -> None:
         report.check(CLANG_LINE, lambda check: problems(check, qemu_warnings.problems(out, "clang")))
     else:
         report.skip(f"{CLANG_LINE}: VLWP_QEMU names another emulator, whose sources are not here")
+
+
+def _compiles_for_32_bits(report: Report) -> None:
+    """QEMU 10.0 is built for hosts of 32 bits, too."""
+    out, headers = qemu.out_dir("vlwp"), report.work / "headers-32"
+    if qemu_warnings.compiled(out):
+        headers.mkdir()
+        report.check(BITS_32_LINE, lambda check: problems(check, qemu_warnings.problems_32(out, headers)))
+    else:
+        report.skip(f"{BITS_32_LINE}: VLWP_QEMU names another emulator, whose sources are not here")
+
+
+def _without_tcg(check: Check) -> None:
+    missing = qemu_other.unresolved(qemu_other.objects(qemu_other.NO_TCG, check))
+    check.want(not missing, f"it would not link: {' '.join(sorted(missing))}")
+
+
+def _compiles_without_tcg(report: Report) -> None:
+    """`./vlwp soak builds no-tcg` links it, too."""
+    if qemu_warnings.compiled(qemu.out_dir("vlwp")):
+        report.check(NO_TCG_LINE, _without_tcg)
+    else:
+        report.skip(f"{NO_TCG_LINE}: VLWP_QEMU names another emulator, whose sources are not here")
 
 
 def _run(row: Row) -> Callable[[Report], object]:

@@ -165,12 +165,14 @@ def _fuzz_case(target: str) -> Case:
 
 def _own_checks() -> list[Case]:
     """Checks that other rooms bring: functions that list problems."""
-    from lab.checks import citations  # pylint: disable=import-outside-toplevel
+    from lab.checks import citations, layers  # pylint: disable=import-outside-toplevel
     from lab.mutants import checks  # pylint: disable=import-outside-toplevel
 
     name, again = "every citation and every test name in docs/ exists", "every fault of lab/mutants/ still applies"
+    below = "the files of kvm/svm call downwards only"
     return [
         Case("citations", name, _problems(name, citations.problems)),
+        Case("layers", below, _problems(below, layers.problems)),
         Case("faults", again, _problems(again, checks.problems)),
     ]
 

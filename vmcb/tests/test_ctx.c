@@ -2,22 +2,24 @@
 /* Entries of the context array (docs/design.md#migration). */
 #include "state_images.h"
 
-static void good_entry(u8 entry[232])
+static void good_entry(u8 entry[240])
 {
-	memset(entry, 0, 232);
+	memset(entry, 0, 240);
 	lwp_put64(entry + 0, 0x000ffffffffff000); /* CR3 */
 	lwp_put64(entry + 8, 0x00007f0012345740); /* FS base */
-	lwp_put64(entry + 24, 0x1122334455667788); /* hash of the last record */
-	lwp_put32(entry + 32, 960); /* where it lies */
-	lwp_put32(entry + 40, 0x8000000c); /* constants: flags */
-	lwp_put32(entry + 44, 0xa0000400); /* size, random */
-	lwp_put64(entry + 48, 0x7f0000700000); /* base */
-	lwp_put32(entry + 56, 512); /* threshold */
-	lwp_put32(entry + 60, 0x18000000); /* filters */
-	lwp_put64(entry + 64, 0x400000); /* BaseIP */
-	lwp_put64(entry + 72, 0x4fffff); /* LimitIP */
-	lwp_put32(entry + 80, 992); /* head */
-	memcpy(entry + 104, good_image, 128);
+	lwp_put64(entry + 16, 0x0000021012345000); /* GS base */
+	lwp_put32(entry + 28, 2); /* format */
+	lwp_put64(entry + 32, 0x1122334455667788); /* hash of the last record */
+	lwp_put32(entry + 40, 960); /* where it lies */
+	lwp_put32(entry + 48, 0x8000000c); /* constants: flags */
+	lwp_put32(entry + 52, 0xa0000400); /* size, random */
+	lwp_put64(entry + 56, 0x7f0000700000); /* base */
+	lwp_put32(entry + 64, 512); /* threshold */
+	lwp_put32(entry + 68, 0x18000000); /* filters */
+	lwp_put64(entry + 72, 0x400000); /* BaseIP */
+	lwp_put64(entry + 80, 0x4fffff); /* LimitIP */
+	lwp_put32(entry + 88, 992); /* head */
+	memcpy(entry + 112, good_image, 128);
 }
 
 static void expect_refused(const u8 *entry, const char *reason)
@@ -36,65 +38,70 @@ static void expect_refused(const u8 *entry, const char *reason)
 Test(ctx, decode_reads_every_field)
 {
 	struct lwp_ctx_saved ctx;
-	u8 entry[232];
+	u8 entry[240];
 
 	good_entry(entry);
 	assert_accepted(lwp_ctx_decode(entry, &full, &ctx));
 	cr_expect(eq(u64, ctx.key.cr3, 0x000ffffffffff000));
 	cr_expect(eq(u64, ctx.key.thread, 0x00007f0012345740));
+	cr_expect(eq(u64, ctx.key.gs, 0x0000021012345000));
 	cr_expect(eq(u32, ctx.key.flags, 0));
 	cr_expect(eq(u64, ctx.last_hash, 0x1122334455667788));
 	cr_expect(eq(u32, ctx.last_offset, 960));
-	cr_expect(eq(int, memcmp(ctx.constant, entry + 40, 64), 0));
+	cr_expect(eq(int, memcmp(ctx.constant, entry + 48, 64), 0));
 	expect_same_state(&ctx.state, &good_state);
 }
 
 Test(ctx, encode_puts_every_field_in_its_place)
 {
 	struct lwp_ctx_saved ctx = {
-		.key = { 0x000ffffffffff000, 0x00007f0012345740, 0 },
+		.key = { 0x000ffffffffff000, 0x00007f0012345740, 0x0000021012345000, 0 },
 		.last_hash = 0x1122334455667788,
 		.last_offset = 960,
 		.state = good_state,
 	};
-	u8 entry[232], out[232];
+	u8 entry[240], out[240];
 
 	good_entry(entry);
-	memcpy(ctx.constant, entry + 40, 64);
-	memset(out, 0xaa, 232);
+	memcpy(ctx.constant, entry + 48, 64);
+	memset(out, 0xaa, 240);
 	lwp_ctx_encode(&ctx, &full, out);
-	cr_expect(eq(int, memcmp(out, entry, 232), 0));
-	cr_expect(eq(u32, LWP_CTX_ENTRY_SIZE, 232));
+	cr_expect(eq(int, memcmp(out, entry, 240), 0));
+	cr_expect(eq(u32, LWP_CTX_ENTRY_SIZE, 240));
 }
 
 Test(ctx, without_a_last_record_no_place)
 {
 	struct lwp_ctx_saved ctx = { .last_offset = 960, .state = good_state };
-	u8 out[232];
+	u8 out[240];
 
 	lwp_ctx_encode(&ctx, &full, out);
-	cr_expect(eq(u32, lwp_get32(out + 32), 0));
+	cr_expect(eq(u32, lwp_get32(out + 40), 0));
 	expect_accepted(lwp_ctx_decode(out, &full, &ctx));
 }
 
 Test(ctx, key_of_32_bit_code_has_no_thread_part)
 {
 	struct lwp_ctx_saved ctx;
-	u8 entry[232];
+	u8 entry[240];
 
 	good_entry(entry);
-	lwp_put32(entry + 16, 1);
+	lwp_put32(entry + 24, 1);
 	expect_refused(entry, "32-bit context has a thread part");
 	lwp_put64(entry + 8, 0);
+	expect_refused(entry, "32-bit context has a thread part");
+	lwp_put64(entry + 16, 0);
+	lwp_put32(entry + 24, 1 | 2 << 1);
 	lwp_put64(entry + 0, 0x12345660); /* legacy PAE: CR3[31:5] */
 	assert_accepted(lwp_ctx_decode(entry, &full, &ctx));
-	cr_expect(eq(u32, ctx.key.flags, 1));
+	cr_expect(eq(u32, ctx.key.flags, 5));
+	cr_expect(eq(int, lwp_ctx_paging(&ctx.key), LWP_PAGING_PAE));
 	cr_expect(eq(u64, ctx.key.cr3, 0x12345660));
 }
 
 Test(ctx, key_is_page_table_address_bits)
 {
-	u8 entry[232];
+	u8 entry[240];
 
 	good_entry(entry);
 	lwp_put64(entry + 0, 0x12345010);
@@ -107,51 +114,67 @@ Test(ctx, key_is_page_table_address_bits)
 
 Test(ctx, unknown_flags)
 {
-	u8 entry[232];
+	struct lwp_ctx_saved ctx;
+	u8 entry[240];
 
 	good_entry(entry);
-	lwp_put32(entry + 16, 2);
+	lwp_put32(entry + 24, 16);
 	expect_refused(entry, "unknown context flags");
+	lwp_put32(entry + 24, 5 << 1); /* there are five ways of paging, 0 to 4 */
+	expect_refused(entry, "unknown context flags");
+	lwp_put32(entry + 24, 4 << 1);
+	assert_accepted(lwp_ctx_decode(entry, &full, &ctx));
+}
+
+/* Format 1 had no number; where it is now the hash of the last record was, or zero. */
+Test(ctx, another_format)
+{
+	u8 entry[240];
+
+	good_entry(entry);
+	lwp_put32(entry + 28, 0);
+	expect_refused(entry, "context of another format");
+	lwp_put32(entry + 28, 1);
+	expect_refused(entry, "context of another format");
+	lwp_put32(entry + 28, 3);
+	expect_refused(entry, "context of another format");
 }
 
 Test(ctx, reserved_bytes)
 {
-	u8 entry[232];
+	u8 entry[240];
 
 	good_entry(entry);
-	entry[20] = 1;
-	expect_refused(entry, "reserved bytes are not zero");
-	good_entry(entry);
-	entry[39] = 1;
+	entry[47] = 1;
 	expect_refused(entry, "reserved bytes are not zero");
 }
 
 Test(ctx, last_record_outside_the_ring)
 {
-	u8 entry[232];
+	u8 entry[240];
 
 	good_entry(entry);
-	lwp_put32(entry + 32, 1024);
+	lwp_put32(entry + 40, 1024);
 	expect_refused(entry, "last record is outside the buffer");
-	lwp_put32(entry + 32, 961);
+	lwp_put32(entry + 40, 961);
 	expect_refused(entry, "place of the last record is not a multiple of the record size");
 }
 
 Test(ctx, place_without_a_last_record)
 {
-	u8 entry[232];
+	u8 entry[240];
 
 	good_entry(entry);
-	lwp_put64(entry + 24, 0);
+	lwp_put64(entry + 32, 0);
 	expect_refused(entry, "place of a last record, there is none");
 }
 
 Test(ctx, unused_constant_bytes)
 {
-	u8 entry[232];
+	u8 entry[240];
 	u32 i;
 
-	for (i = 84; i < 104; i++) {
+	for (i = 92; i < 112; i++) {
 		good_entry(entry);
 		entry[i] = 1;
 		expect_refused(entry, "unused constant bytes are not zero");
@@ -160,34 +183,34 @@ Test(ctx, unused_constant_bytes)
 
 Test(ctx, bad_image)
 {
-	u8 entry[232];
+	u8 entry[240];
 
 	good_entry(entry);
-	lwp_put32(entry + 116, 1024);
+	lwp_put32(entry + 124, 1024);
 	expect_refused(entry, "buffer head is outside the buffer");
 }
 
 Test(ctx, context_must_be_on)
 {
-	u8 entry[232];
+	u8 entry[240];
 
 	good_entry(entry);
-	memset(entry + 104, 0, 128);
-	entry[213] = 1; /* format */
+	memset(entry + 112, 0, 128);
+	entry[221] = 1; /* format */
 	expect_refused(entry, "context with LWP off");
 }
 
 Test(ctx, deferred_context_has_no_last_record)
 {
 	struct lwp_ctx_saved ctx;
-	u8 entry[232];
+	u8 entry[240];
 
 	good_entry(entry);
-	memset(entry + 104, 0, 128);
-	entry[104] = 0x40;
-	entry[213] = 1;
+	memset(entry + 112, 0, 128);
+	entry[112] = 0x40;
+	entry[221] = 1;
 	expect_refused(entry, "last record is outside the buffer");
-	memset(entry + 24, 0, 16);
+	memset(entry + 32, 0, 16);
 	expect_accepted(lwp_ctx_decode(entry, &full, &ctx));
 }
 

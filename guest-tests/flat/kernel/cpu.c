@@ -175,7 +175,7 @@ void trap_handle(struct regs *r)
 		irq_handlers[r->vector](r);
 		return;
 	}
-	if ((r->cs & 3) == 3) {
+	if (r->cs & 3) {
 		cpu->user->r = *r;
 		cpu->user->cr2 = cr2;
 		user_leave(cpu);

@@ -37,6 +37,8 @@ bool user_exited(const struct user *u);
 /* Fill USER_FREE_DS or USER_FREE_CS of this processor: access byte and flags nibble as in a GDT. */
 void seg_set(u16 selector, u32 base, u32 limit, u8 access, u8 flags);
 #define SEG_USER_DATA 0xf3
+#define SEG_WRITABLE 0x02 /* of data */
+#define SEG_EXPAND_DOWN 0x04
 #define SEG_USER_CODE 0xfb
 #define SEG_16BIT_BYTES 0x0
 #define SEG_32BIT_BYTES 0x4

@@ -43,6 +43,7 @@
 #define MSR_LSTAR 0xc0000082
 #define MSR_SFMASK 0xc0000084
 #define MSR_FS_BASE 0xc0000100
+#define MSR_GS_BASE 0xc0000101
 #define MSR_KERNEL_GS_BASE 0xc0000102
 
 struct cpuid {

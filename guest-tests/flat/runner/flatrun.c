@@ -54,6 +54,7 @@ static void command_of(const struct run *r, struct command *c)
 		.append = c->append,
 		.cpus = r->cpus ? r->cpus : 1,
 		.reboots = r->resets,
+		.hold = r->hold ? opt.preload : NULL,
 	};
 
 	snprintf(c->cpu, sizeof(c->cpu), "%s%s%s", cpu_model, r->cpu ? "," : "",

@@ -55,19 +55,26 @@ static unsigned int number(const char *name, const char *arg, unsigned long max)
 	return (unsigned int)v;
 }
 
-/* flat.elf beside this program. */
-static const char *default_image(void)
+/* Path of a file beside this program. */
+static void beside(char path[PATH_MAX], const char *file)
 {
-	static char path[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - sizeof("flat.elf"));
+	ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - strlen(file) - 1);
 	char *slash;
 
-	if (n < 0)
-		return "flat.elf";
-	path[n] = '\0';
+	path[n < 0 ? 0 : n] = '\0';
 	slash = strrchr(path, '/');
-	strcpy(slash ? slash + 1 : path, "flat.elf");
-	return path;
+	strcpy(slash ? slash + 1 : path, file);
+}
+
+static void set_paths(void)
+{
+	static char image[PATH_MAX], library[PATH_MAX];
+
+	beside(image, "flat.elf");
+	beside(library, "libhold.so");
+	snprintf(opt.preload, sizeof(opt.preload), "LD_PRELOAD=%s", library);
+	if (!opt.image)
+		opt.image = image;
 }
 
 void options_parse(int argc, char **argv)
@@ -156,8 +163,7 @@ void options_parse(int argc, char **argv)
 	}
 	if (optind < argc)
 		bad_usage("unknown argument", argv[optind]);
-	if (!opt.image)
-		opt.image = default_image();
+	set_paths();
 }
 
 bool options_select(const struct run *r)

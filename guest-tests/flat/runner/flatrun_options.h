@@ -3,6 +3,7 @@
 #ifndef FLATRUN_OPTIONS_H
 #define FLATRUN_OPTIONS_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include "table.h"
 
@@ -13,6 +14,7 @@
 
 struct options {
 	const char *qemu, *image, *accel;
+	char preload[PATH_MAX + sizeof("LD_PRELOAD=")]; /* puts libhold.so into the emulator */
 	const char *firmware, *dump, *args; /* NULL when not given */
 	const char *only[MAX_PATTERNS];
 	unsigned int patterns;

@@ -6,12 +6,13 @@
 
 void machine_command(const struct machine *m, char smp[16], const char *argv[MACHINE_MAX_ARGS])
 {
+	const char *const preload[] = { "env", m->hold };
 	const char *const machine[] = {
 		m->qemu,
 		"-accel",
 		m->accel,
 		"-machine",
-		"q35",
+		m->hold ? "q35,memory-backend=ram" : "q35",
 		"-cpu",
 		m->cpu,
 		"-smp",
@@ -31,11 +32,13 @@ void machine_command(const struct machine *m, char smp[16], const char *argv[MAC
 		"-append",
 		m->append,
 	};
-	unsigned int n = 0;
+	unsigned int i, n = 0;
 
 	snprintf(smp, 16, "%u", m->cpus);
-	for (; n < sizeof(machine) / sizeof(machine[0]); n++)
-		argv[n] = machine[n];
+	for (i = 0; m->hold && i < sizeof(preload) / sizeof(preload[0]); i++)
+		argv[n++] = preload[i];
+	for (i = 0; i < sizeof(machine) / sizeof(machine[0]); i++)
+		argv[n++] = machine[i];
 	if (m->firmware) {
 		argv[n++] = "-L";
 		argv[n++] = m->firmware;
@@ -45,6 +48,10 @@ void machine_command(const struct machine *m, char smp[16], const char *argv[MAC
 	if (m->plugin) {
 		argv[n++] = "-plugin";
 		argv[n++] = m->plugin;
+	}
+	if (m->hold) {
+		argv[n++] = "-object";
+		argv[n++] = "memory-backend-memfd,id=ram,size=64M";
 	}
 	argv[n] = NULL;
 }

@@ -13,6 +13,8 @@ struct machine {
 	const char *plugin; /* argument of -plugin, NULL: none */
 	unsigned int cpus;
 	bool reboots; /* a reset of the guest is not the end */
+	const char *
+		hold; /* "LD_PRELOAD=" and the path of the library that holds accesses, NULL: none */
 };
 
 /* Command line for m; strings belong to m and to *smp. */

@@ -18,8 +18,12 @@ const struct run runs[] = {
 	/* The test kernel itself. */
 	{ "self_user" },
 	{ "self_smp", .cpus = 3 },
+	/* The emulator itself: code that another processor changes. */
+	{ "code_patch", .cpus = 2 },
+	{ "code_held", .cpus = 2, .hold = true, .needs = NEED_TCG },
 	{ "bench" },
 	{ "bench_profiled", "bench", LWP, "interval=100" },
+	{ "bench_stores", "bench", .args = "beside=1 rounds=1000" },
 	/* CPUID and MSRs. */
 	{ "absent" },
 	{ "leaf", .cpu = LWP, .args = "want=full", .needs = NEED_CLOCKS },
@@ -33,6 +37,7 @@ const struct run runs[] = {
 	{ "msr", .cpu = FAM15H },
 	/* The four instructions. */
 	{ "ud", .cpu = LWP },
+	{ "xop_forms", .cpu = LWP },
 	{ "realmode", .cpu = LWP, .cpus = 2 },
 	{ "llwpcb", .cpu = LWP },
 	{ "slwpcb", .cpu = LWP },
@@ -56,6 +61,7 @@ const struct run runs[] = {
 	{ "filters", .cpu = LWP },
 	{ "filters_fam15h", "filters", FAM15H },
 	{ "segments", .cpu = LWP },
+	{ "smm", .cpu = LWP },
 	{ "simultaneous", .cpu = LWP },
 	{ "ptsc", .cpu = LWP },
 	{ "clocks", .cpu = LWP, .needs = NEED_CLOCKS },
@@ -66,6 +72,7 @@ const struct run runs[] = {
 	{ "retry", .cpu = LWP },
 	{ "order", .cpu = LWP },
 	{ "not_ram", .cpu = LWP },
+	{ "no_apic", .cpu = LWP ",-apic," PMU, .needs = NEED_TCG },
 	{ "threshold", .cpu = LWP },
 	{ "threshold_fam15h", "threshold", FAM15H },
 	{ "os_threshold", "threshold", OS, "context=os", .needs = NEED_OS_CONTEXT },
@@ -74,12 +81,16 @@ const struct run runs[] = {
 	/* Contexts found by the hypervisor. */
 	{ "context_auto", .cpu = LWP },
 	{ "context_verify", .cpu = LWP },
+	{ "context_windows", .cpu = LWP },
 	{ "context_many", .cpu = LWP },
+	{ "context_collect", .cpu = LWP ",lwp-context-age=1", .needs = NEED_TCG },
 	{ "context_reset", .cpu = LWP, .resets = true },
 	/* The program that `./vlwp test migrate` moves. */
 	{ "migrate", .cpu = LWP },
 	{ "context_smp", .cpu = LWP, .cpus = 2 },
 	{ "context_smp_3", "context_smp", LWP, .cpus = 3 },
+	/* A page table in a device, which KVM does not walk. */
+	{ "context_mmio", "mmio_tables", LWP, .cpus = 2, .needs = NEED_TCG, .timeout = 30 },
 	/* Contexts switched by the guest's OS; and what was above, under such an OS. */
 	{ "os_xcr0", .cpu = OS, .needs = NEED_OS_CONTEXT },
 	{ "os_xsave", .cpu = OS, .args = "context=os", .needs = NEED_OS_CONTEXT },
@@ -90,12 +101,14 @@ const struct run runs[] = {
 	{ "os_ire", "ire", OS, "context=os", .needs = NEED_OS_CONTEXT },
 	{ "os_bre", "bre", OS, "context=os", .needs = NEED_OS_CONTEXT },
 	{ "os_retry", "retry", OS, "context=os", .needs = NEED_OS_CONTEXT },
+	{ "os_smm", "smm", OS, "context=os", .needs = NEED_OS_CONTEXT },
 	/* SVM guests: none with auto contexts; with LWP in the VMCB VMLOAD and VMSAVE switch it. */
 	{ "svm_auto", .cpu = LWP ",+svm,+npt" },
 	{ "svm_switch", .cpu = VMCB, .args = "context=os", .needs = NEED_VMCB_AREA },
 	{ "svm_hostile", .cpu = VMCB, .args = "context=os", .needs = NEED_VMCB_AREA },
 	/* Performance counters, which only TCG models. */
 	{ "pmu_count", .cpu = PMU, .needs = NEED_TCG },
+	{ "pmu_modes", .cpu = PMU ",+monitor", .cpus = 2, .needs = NEED_TCG },
 	{ "pmu_overflow", .cpu = PMU, .needs = NEED_TCG },
 	{ "pmu_overflow_v1", "pmu_overflow", "pmu=on,+perfctr-core", .needs = NEED_TCG },
 	{ "pmu_overflow_lwp", "pmu_overflow", PMU ",+lwp", .needs = NEED_TCG },
@@ -110,8 +123,11 @@ const struct run runs[] = {
 	{ "pmu_svm", .cpu = PMU ",+svm", .needs = NEED_TCG },
 	{ "pmu_svm_overcount", "pmu_svm", PMU ",+svm,pmu-overcount-ring=20,pmu-overcount-vmrun=300",
 	  "overcount=1", .needs = NEED_TCG },
+	/* Stepping by taken branches, of which KVM keeps the bit from its guests. */
+	{ "btf", .cpu = "+svm", .needs = NEED_TCG },
 	/* The 2007 proposal. */
 	{ "rev07_msr", .cpu = REV07, .args = "rev=2007" },
+	{ "rev07_msr_mmio", "mmio_tables", REV07, "rev=2007", .needs = NEED_TCG },
 	{ "rev07_llwpcb", .cpu = REV07, .args = "rev=2007" },
 	{ "rev07_threshold", .cpu = REV07, .args = "rev=2007" },
 	{ "rev07_events", .cpu = REV07, .args = "rev=2007" },

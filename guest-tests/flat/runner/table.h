@@ -26,6 +26,7 @@ struct run {
 	const char *args; /* more words for the test, NULL: none */
 	unsigned int cpus; /* 0: one */
 	bool resets; /* the test resets the machine */
+	bool hold; /* accesses of the guest are held: kernel/hold.h */
 	unsigned int needs; /* enum need */
 	unsigned int timeout; /* seconds, 0: DEFAULT_TIMEOUT */
 };

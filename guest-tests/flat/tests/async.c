@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Interrupts that come whenever they come: another processor sends them while a program of known length is
- * profiled. Records + MissedEvents and the counter that is left are exact, every record lies in the program.
+ * Interrupts that come whenever they come: another processor sends them while a program is profiled that counts its own
+ * turns. Records + MissedEvents and the counter that is left are exact, every record lies in the program.
  */
 #include "apic.h"
 #include "lwp_fixture.h"
@@ -15,9 +15,12 @@
 extern char asy_code[], asy_first[], asy_end[];
 extern char asy_long[], asy_detour[], asy_detour_end[];
 
+#define ENOUGH 20 /* interrupts */
+
 /*
- * esi turns of eight instructions, three branches; SLWPCB shows how many events are left. In every 512th turn a PAUSE more:
- * processors that share one thread take turns there.
+ * Turns of eight instructions, three branches, until the handler of the interrupts sets esi to 1; ecx grows by 3 in
+ * each. SLWPCB shows how many events are left. In every 512th turn two instructions more, counted in edx: processors that
+ * share one thread take turns at PAUSE.
  */
 USER_CODE(
 	"asy_code: llwpcb %rax\n"
@@ -29,13 +32,15 @@ USER_CODE(
 	"test $511, %esi\n"
 	"jnz 3f\n"
 	"pause\n"
+	"inc %edx\n"
 	"3: dec %esi\n"
 	"jnz 1b\n"
 	"slwpcb %rbx\n"
 	"asy_end: user_exit\n"
-	/* One branch a turn, behind many instructions; and where an interrupt may lead: two branches. */
+	/* Two branches a turn, behind many instructions; and where an interrupt may lead: two branches. */
 	"asy_long: llwpcb %rax\n"
 	"1: .fill 40, 1, 0x90\n"
+	"add $3, %ecx\n"
 	"test $511, %esi\n"
 	"jnz 3f\n"
 	"pause\n"
@@ -48,7 +53,7 @@ USER_CODE(
 	"asy_detour_end:\n");
 
 static volatile u32 stop;
-static u32 turns, irqs, detours; /* turns=N on the command line: of each program */
+static u32 turns, irqs, detours; /* turns=N on the command line: of each program, at least */
 static u64 nested; /* rIP where an interrupt came although the kernel keeps IF clear; 0: none did */
 static bool lead_away;
 
@@ -64,6 +69,8 @@ static void count_irq(struct regs *r)
 		r->rip = (u64)asy_detour;
 		detours++;
 	}
+	if ((lead_away ? detours : irqs) >= ENOUGH && (u32)r->rcx / 3 >= turns)
+		r->rsi = 1;
 	apic_eoi();
 }
 
@@ -79,25 +86,34 @@ static void bombard(void *arg)
 	}
 }
 
-static void run(struct lwp *l, u8 event, u64 events, const char *what)
+static void begin(struct lwp *l, const struct block *b, const char *code)
 {
-	struct block b = { .event = { { event, INTERVAL, INTERVAL } } };
-	u64 records = events / (INTERVAL + 1);
-	bool inside = true;
-	u32 i;
-
-	lwp_prepare(l, &b, asy_code);
-	l->u.r.rsi = turns;
+	lwp_prepare(l, b, code);
+	l->u.r.rcx = l->u.r.rdx = 0;
+	l->u.r.rsi = 0x7fffffff;
 	l->u.r.rflags |= RFLAGS_IF;
-	irqs = 0;
+	irqs = detours = 0;
 	stop = 0;
 	smp_run(1, bombard, NULL);
 	lwp_resume(l);
 	stop = 1;
 	smp_wait(1);
+}
+
+static void run(struct lwp *l, u8 event, const char *what)
+{
+	struct block b = { .event = { { event, INTERVAL, INTERVAL } } };
+	bool inside = true;
+	u64 events, done;
+	u32 i;
+
+	begin(l, &b, asy_code);
+	done = l->u.r.rcx / 3;
+	events = event == EV_IRE ? 8 * done + 2 * l->u.r.rdx : 3 * done;
 	report_push("%s", what);
-	report(irqs > 0, "interrupts came");
-	report_eq(cb_head(l) / RECORD_SIZE + cb_missed(l), records, "records and missed events");
+	report(irqs >= ENOUGH && done >= turns, "interrupts came");
+	report_eq(cb_head(l) / RECORD_SIZE + cb_missed(l), events / (INTERVAL + 1),
+		  "records and missed events");
 	report_eq(cb_counter(l, event), INTERVAL - events % (INTERVAL + 1), "what is left");
 	for (i = 0; i < cb_head(l) / RECORD_SIZE; i++) {
 		struct rec r = ring_record(l, i);
@@ -116,19 +132,12 @@ static void run_detours(struct lwp *l)
 {
 	struct block b = { .event = { { EV_BRE, 1, 1 } } };
 
-	lwp_prepare(l, &b, asy_long);
-	l->u.r.rsi = turns;
-	l->u.r.rflags |= RFLAGS_IF;
 	lead_away = true;
-	stop = 0;
-	smp_run(1, bombard, NULL);
-	lwp_resume(l);
-	stop = 1;
-	smp_wait(1);
+	begin(l, &b, asy_long);
 	lead_away = false;
-	report(detours > 0, "interrupts led away");
+	report(detours >= ENOUGH, "interrupts led away");
 	report_eq(nested, 0, "no interrupt comes where IF is clear");
-	report_eq(cb_head(l) / RECORD_SIZE + cb_missed(l), (u64)turns + detours,
+	report_eq(cb_head(l) / RECORD_SIZE + cb_missed(l), l->u.r.rcx / 3 + detours,
 		  "every second branch on the way and back is recorded or missed");
 	report_eq(cb_counter(l, EV_BRE), 1, "what is left of the branches");
 }
@@ -141,7 +150,7 @@ FLAT_TEST(async)
 	smp_start();
 	lwp_init(&l);
 	irq_set_handler(VECTOR, count_irq);
-	run(&l, EV_IRE, 8ul * turns + turns / 512, "instructions");
-	run(&l, EV_BRE, 3ul * turns, "branches");
+	run(&l, EV_IRE, "instructions");
+	run(&l, EV_BRE, "branches");
 	run_detours(&l);
 }

@@ -2,9 +2,11 @@
 /*
  * A load for flatbench: mixed integer code at CPL 3 (checksum, sorting, pointer chase, matrix), the same
  * instructions at every run. rounds=N says how much; interval=N profiles it (0: LWP is not touched, so it
- * also runs without), event=2|3 says what is counted.
+ * also runs without), event=2|3 says what is counted. beside=1: another load, stores into the page of the code
+ * that makes them.
  */
 #include "lwp_fixture.h"
+#include "paging.h"
 #include "test.h"
 #include "x86.h"
 
@@ -98,12 +100,43 @@ __attribute__((section(".utext"))) u64 bench_rounds(struct load *l, u64 rounds)
 	return sum;
 }
 
+#define STORES_A_ROUND 64
+#define BESIDE 0x800 /* where it stores, in the page */
+extern char bench_stores[], bench_stores_end[];
+/* rdi = where, rsi = rounds. */
+USER_CODE("bench_stores: mov $64, %ecx\n"
+	  "1: incl (%rdi)\n"
+	  "dec %ecx\n"
+	  "jnz 1b\n"
+	  "dec %rsi\n"
+	  "jnz bench_stores\n"
+	  "user_exit\n"
+	  "bench_stores_end:\n");
+
+static void stores_beside_code(u32 rounds)
+{
+	u8 *page = as_alloc(kernel_cr3(), USER_BASE, 1, PAGE_USER_RW);
+	struct user u;
+
+	memcpy(page, bench_stores, (size_t)(bench_stores_end - bench_stores));
+	user_init64(&u, USER_BASE, 0);
+	u.r.rdi = USER_BASE + BESIDE;
+	u.r.rsi = rounds;
+	user_run(&u);
+	report(user_exited(&u), "the stores were made to the end");
+	report_eq(*(u32 *)(page + BESIDE), STORES_A_ROUND * rounds, "each store was made");
+}
+
 FLAT_TEST(bench)
 {
 	u32 interval = option_number("interval", 0), event = option_number("event", EV_IRE);
 	struct block b = { .event = { { (u8)event, interval - 1, interval - 1 } } };
 	struct lwp l;
 
+	if (option_number("beside", 0)) {
+		stores_beside_code(option_number("rounds", 1));
+		return;
+	}
 	_Static_assert(sizeof(struct load) <= DATA_PAGES * PAGE_SIZE, "data pages hold the load");
 	if (interval) {
 		lwp_init(&l);

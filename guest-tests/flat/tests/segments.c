@@ -95,16 +95,41 @@ static void test_code16(struct lwp *l)
 		       ins(seg_16_3, 0x1234, 0xcafef00d), REC_BRE(seg_16_4, seg_16_5, true));
 }
 
-/* DS ends right below the block: the offset is beyond its limit. */
-static void test_limit(struct lwp *l)
+/* A DS of another type or limit, in pages. */
+static void prepare_ds(struct lwp *l, u32 limit, u8 access, u16 selector)
 {
 	prepare(l, &every, seg_32, SEG_32BIT_BYTES);
-	seg_set(USER_FREE_DS, 0, CB_VA / PAGE_SIZE - 1, SEG_USER_DATA, SEG_32BIT_PAGES);
-	l->u.ds = USER_FREE_DS;
+	seg_set(USER_FREE_DS, 0, limit, access, SEG_32BIT_PAGES);
+	l->u.ds = selector;
+}
+
+static void expect_gp(struct lwp *l, const char *what)
+{
 	user_run(&l->u);
-	expect_fault(l, VEC_GP, 0, (u64)(seg_32 - seg_base),
-		     "32-bit code: a block beyond the limit of DS is #GP");
+	expect_fault(l, VEC_GP, 0, (u64)(seg_32 - seg_base), what);
 	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "and LWP is off");
+}
+
+/* 43724-612: bytes of the block that DS does not allow to read and write. */
+static void test_limit(struct lwp *l)
+{
+	prepare_ds(l, CB_VA / PAGE_SIZE - 1, SEG_USER_DATA, USER_FREE_DS);
+	expect_gp(l, "32-bit code: a block beyond the limit of DS is #GP");
+	prepare_ds(l, 0xfffff, SEG_USER_DATA & ~SEG_WRITABLE, USER_FREE_DS);
+	expect_gp(l, "32-bit code: a block in a read-only DS is #GP");
+	prepare_ds(l, 0xfffff, SEG_USER_DATA, 0);
+	expect_gp(l, "32-bit code: a null DS is #GP");
+	prepare_ds(l, CB_VA / PAGE_SIZE, SEG_USER_DATA | SEG_EXPAND_DOWN, USER_FREE_DS);
+	expect_gp(l, "32-bit code: a block within the limit of an expand-down DS is #GP");
+}
+
+static void test_expand_down(struct lwp *l)
+{
+	prepare_ds(l, CB_VA / PAGE_SIZE - 1, SEG_USER_DATA | SEG_EXPAND_DOWN, USER_FREE_DS);
+	lwp_resume(l);
+	EXPECT_RECORDS(l, "32-bit code: block and ring above the limit of an expand-down DS",
+		       REC_IRE(seg_32_1), REC_IRE(seg_32_2), ins(seg_32_3, 1, 0x11223344),
+		       REC_IRE(seg_32_3), REC_IRE(seg_32_4));
 }
 
 FLAT_TEST(segments)
@@ -115,4 +140,5 @@ FLAT_TEST(segments)
 	test_code32(&l);
 	test_code16(&l);
 	test_limit(&l);
+	test_expand_down(&l);
 }

@@ -7,11 +7,12 @@
  * without breaking a rule of fuzz_guest.h, with any contents of memory.
  */
 #include "fuzz_guest.h"
+#include "lwp_context_look.h"
 
 #define ROOM 4
 
 static struct lwp_engine engine;
-static struct lwp_ctx entries[ROOM];
+static u64 table_memory[512];
 static struct lwp_ctx_table table;
 
 /* A few instructions of the program, with its boundaries, and one of each LWP instruction. */
@@ -52,6 +53,38 @@ static void run(void)
 	check_engine(&engine);
 }
 
+/* Memory of the guest, from address 0 on, as physical memory: page tables are in it, too. */
+static enum lwp_phys_result read_phys(void *ctx, u64 gpa, void *to, u32 len)
+{
+	CHECK(len && gpa / PAGE == (gpa + len - 1) / PAGE && gpa <= ~(u64)0 >> 12);
+	if (gpa >= MEM_SIZE)
+		return LWP_PHYS_NONE;
+	if (perm[gpa / PAGE] == 0)
+		return LWP_PHYS_AWAY;
+	memcpy(to, mem + gpa, len);
+	return LWP_PHYS_OK;
+}
+
+/* A look at everything that is parked; once more after an hour, when what is away goes. */
+static void collect_all(const struct lwp_caps *caps)
+{
+	const struct lwp_phys phys = { .read = read_phys, .bits = 40 };
+	struct lwp_ctx_look look;
+	u64 now = 10000;
+	u32 stays = 0, n;
+
+	for (n = 0; n < 2; n++, now += LWP_CTX_AWAY_MAX) {
+		for (stays = 0; lwp_ctx_due(&table, now, &look);) {
+			enum lwp_ctx_fate fate = lwp_ctx_look(&phys, caps, &look.saved);
+
+			stays += fate == LWP_CTX_STAYS;
+			lwp_ctx_looked(&table, now, &look, fate);
+			check_table(&table);
+		}
+	}
+	CHECK(table.used == stays);
+}
+
 static void find_each(const struct lwp_ctx_key *keys, u32 count)
 {
 	s32 holder;
@@ -65,9 +98,9 @@ static void find_each(const struct lwp_ctx_key *keys, u32 count)
 			check_engine(&engine);
 			run();
 			if (lwp_engine_on(&engine))
-				lwp_ctx_park(&table, &engine, 0);
+				lwp_ctx_park(&table, &engine, 0, 0);
 			else
-				lwp_ctx_drop_live(&table, 0);
+				lwp_ctx_drop_live(&table, &engine, 0);
 		}
 		check_table(&table);
 	}
@@ -86,7 +119,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	guest_reset();
 	fuzz_caps(data[0], &caps);
 	lwp_engine_init(&engine, &caps, true, LWP_DELIVERY_PROMPT, &fuzz_ops, &engine);
-	lwp_ctx_table_init(&table, entries, ROOM);
+	lwp_ctx_table_init(&table, table_memory, ROOM, 1);
 	count = data[0] >> 4;
 	array = count * (size_t)LWP_CTX_ENTRY_SIZE + !!(data[0] & 8);
 	if (array > size - 1)
@@ -95,7 +128,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	memcpy(mem, data + 1 + array, memory < sizeof(mem) ? memory : sizeof(mem));
 	perm[MEM_PAGES - 1] = P_READ;
 	perm[MEM_PAGES - 2] = 0;
-	if (lwp_ctx_load(&table, &caps, data + 1, array, &index)) {
+	if (lwp_ctx_load(&table, &caps, data + 1, array, 0, &index)) {
 		CHECK(!table.used);
 		CHECK(index <= array / LWP_CTX_ENTRY_SIZE);
 		return 0;
@@ -114,5 +147,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	CHECK(!memcmp(again, data + 1, array));
 	find_each(keys, table.used);
 	find_each(keys, table.used);
+	lwp_ctx_park(&table, &engine, 0, 0);
+	collect_all(&caps);
 	return 0;
 }

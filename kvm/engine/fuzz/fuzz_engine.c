@@ -17,7 +17,7 @@
 #define RING2 (MEM_BASE + 0x7000u)
 
 static struct lwp_engine engine[VCPUS];
-static struct lwp_ctx entries[ROOM];
+static u64 table_memory[512];
 static struct lwp_ctx_table table;
 static struct lwp_engine *e; /* of the running vCPU */
 static s32 cpu;
@@ -43,7 +43,8 @@ static struct lwp_ctx_key some_key(void)
 {
 	u8 choice = fuzz_u8(&in);
 
-	return lwp_ctx_make_key(LWP_PAGING_LONG, (choice & 3) * 0x1000u, choice & 4, choice >> 6);
+	return lwp_ctx_make_key(LWP_PAGING_LONG, (choice & 3) * 0x1000u, choice & 4, choice >> 6,
+				0);
 }
 
 static u64 some_rip(void)
@@ -99,7 +100,7 @@ static void do_llwpcb(void)
 		CHECK(!lwp_engine_on(e));
 	if (exc.kind == LWP_EXC_NONE && !ea)
 		CHECK(!lwp_engine_on(e));
-	if (e->auto_context && lwp_engine_on(e) && !lwp_ctx_live(&table, cpu)) {
+	if (e->auto_context && lwp_engine_on(e) && !lwp_ctx_live(&table, e, cpu)) {
 		struct lwp_ctx_key key = some_key();
 
 		CHECK(lwp_ctx_create(&table, e, cpu, &key) == lwp_engine_on(e));
@@ -179,26 +180,42 @@ static void some_retired(struct lwp_retired *r)
 static void do_retire(void)
 {
 	struct lwp_record pending = e->st.pending;
+	u64 overshoots = e->stats.overshoots;
 	struct lwp_retired r;
 
 	some_retired(&r);
 	if (lwp_retire(e, &r))
 		CHECK(lwp_boundary_wanted(e, 0, false));
+	/* A late branch, or a record that was owed and one that gave way to it. */
+	CHECK(e->stats.overshoots - overshoots <= 2);
 	/* Never two records: the pending one stays. */
 	if (pending.event_id)
 		CHECK(!memcmp(&pending, &e->st.pending, sizeof(pending)));
 }
 
-static void do_late(void)
+/* Events that a counter tells late, with or without the instruction that is next. */
+static void do_pass(void)
 {
-	enum lwp_kind kind = (enum lwp_kind)(fuzz_u8(&in) % LWP_KINDS);
+	u8 choice = fuzz_u8(&in);
+	enum lwp_kind kind = (enum lwp_kind)(choice % 16 % LWP_KINDS);
+	u64 n = choice & 0x40 ? fuzz_u64(&in) : fuzz_u8(&in);
 	struct lwp_record pending = e->st.pending;
-	struct lwp_retired r;
+	u64 budget = lwp_budget(e, kind), before = e->stats.overshoots;
+	struct lwp_retired next;
 
-	some_retired(&r);
-	lwp_retire_late(e, kind, fuzz_u32(&in), &r);
+	some_retired(&next);
+	lwp_pass(e, kind, n, choice & 0x80 ? NULL : &next);
 	if (pending.event_id)
 		CHECK(!memcmp(&pending, &e->st.pending, sizeof(pending)));
+	/* Without an instruction there is no record; for a branch it waits. */
+	else if (choice & 0x80 || kind == LWP_KIND_BRE)
+		CHECK(!e->st.pending.event_id);
+	else if (budget != LWP_BUDGET_NEVER)
+		CHECK(!e->st.pending.event_id == (n < budget));
+	CHECK(!(choice & 0x80) || kind != LWP_KIND_BRE || !lwp_awaits_branch(e));
+	CHECK(e->stats.overshoots - before <= 1);
+	if (budget == LWP_BUDGET_NEVER || (n < budget && !(choice & 0x80)))
+		CHECK(e->stats.overshoots == before);
 }
 
 static void do_count(void)
@@ -245,7 +262,7 @@ static void do_park_and_find(void)
 
 	if (!e->auto_context)
 		return;
-	lwp_ctx_park(&table, e, cpu);
+	lwp_ctx_park(&table, e, cpu, 0);
 	CHECK(!lwp_engine_on(e));
 	found = lwp_ctx_find(&table, e, cpu, &key, &holder);
 	CHECK((found == LWP_CTX_RESUMED) == lwp_engine_on(e));
@@ -253,7 +270,7 @@ static void do_park_and_find(void)
 		return;
 	CHECK(holder >= 0 && holder < VCPUS && holder != cpu);
 	check_table(&table);
-	lwp_ctx_park(&table, &engine[holder], holder);
+	lwp_ctx_park(&table, &engine[holder], holder, 0);
 	found = lwp_ctx_find(&table, e, cpu, &key, &holder);
 	CHECK(found != LWP_CTX_BUSY);
 }
@@ -266,10 +283,10 @@ static void do_migrate(void)
 	s32 i;
 
 	for (i = 0; i < VCPUS; i++)
-		lwp_ctx_park(&table, &engine[i], i);
+		lwp_ctx_park(&table, &engine[i], i, 0);
 	size = lwp_ctx_save(&table, &e->caps, wire, sizeof(wire));
 	CHECK(size == table.used * (size_t)LWP_CTX_ENTRY_SIZE);
-	CHECK(!lwp_ctx_load(&table, &e->caps, wire, size, &index));
+	CHECK(!lwp_ctx_load(&table, &e->caps, wire, size, 0, &index));
 	CHECK(lwp_ctx_save(&table, &e->caps, again, sizeof(again)) == size);
 	CHECK(!memcmp(wire, again, size));
 }
@@ -319,7 +336,7 @@ static void step(void)
 		do_count();
 		break;
 	case 10:
-		do_late();
+		do_pass();
 		break;
 	case 11:
 	case 12:
@@ -363,7 +380,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	interval = fuzz_u8(&in);
 	guest_reset();
 	fuzz_caps(mode, &caps);
-	lwp_ctx_table_init(&table, entries, ROOM);
+	lwp_ctx_table_init(&table, table_memory, ROOM, 1);
 	for (i = 0; i < VCPUS; i++) {
 		lwp_engine_init(&engine[i], &caps, mode & 4,
 				mode & 8 ? LWP_DELIVERY_PROMPT : LWP_DELIVERY_EXACT, &fuzz_ops,
@@ -383,10 +400,11 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		current_rip++;
 		for (i = 0; i < VCPUS; i++) {
 			if (!lwp_engine_on(&engine[i]))
-				lwp_ctx_drop_live(&table, i);
+				lwp_ctx_drop_live(&table, &engine[i], i);
 			check_engine(&engine[i]);
 		}
 		check_table(&table);
+		CHECK(engine[0].stats.overshoots + engine[1].stats.overshoots == overshoots_told);
 	}
 	return 0;
 }

@@ -13,6 +13,7 @@ struct range {
 u8 mem[MEM_SIZE];
 u8 perm[MEM_PAGES];
 u64 current_rip;
+u64 overshoots_told;
 static struct range
 	allowed[4]; /* block, ring, new block, and the next state's ring (deferred load) */
 
@@ -21,6 +22,7 @@ void guest_reset(void)
 	memset(mem, 0, sizeof(mem));
 	memset(perm, P_READ | P_WRITE, sizeof(perm));
 	memset(allowed, 0, sizeof(allowed));
+	overshoots_told = 0;
 }
 
 static u8 permission(u64 page)
@@ -132,10 +134,23 @@ static u64 timestamp(void *vcpu)
 	return current_rip;
 }
 
+/* Called after the statistic has counted it. */
+static void overshoot(void *vcpu, enum lwp_kind kind, u64 address, u64 by)
+{
+	struct lwp_engine *e = vcpu;
+
+	CHECK(e->delivery == LWP_DELIVERY_EXACT);
+	CHECK(kind == LWP_KIND_IRE || kind == LWP_KIND_BRE);
+	CHECK(lwp_event_active(e, kind));
+	CHECK(!address || e->st.pending.address == address);
+	overshoots_told++;
+}
+
 const struct lwp_vcpu_ops fuzz_ops = {
 	.mem = { .map = map, .read = read_span, .write = write_span },
 	.interrupt = interrupt,
 	.timestamp = timestamp,
+	.overshoot = overshoot,
 };
 
 void check_exception(const struct lwp_exc *exc, bool may_gp, bool may_ud)
@@ -185,15 +200,66 @@ void check_engine(const struct lwp_engine *e)
 		CHECK(lwp_budget(e, (enum lwp_kind)kind) >= 1);
 	if (!lwp_engine_on(e) || lwp_state_deferred(st)) {
 		CHECK(!st->pending.event_id && !(st->flags & LWP_STATE_BITS));
+		CHECK(!e->late.branches && !e->late.owed && !e->late.behind);
 	} else {
 		CHECK(st->size % LWP_RECORD_SIZE == 0 && st->size >= lwp_cb_min_ring(&e->caps));
 		CHECK(st->head < st->size && st->head % LWP_RECORD_SIZE == 0);
 		CHECK(st->pending.event_id || !(st->flags & LWP_STATE_BITS));
-		CHECK(!e->last_hash ||
+		CHECK((!e->last_hash && !e->last_stored) ||
 		      (e->last_offset < st->size && e->last_offset % LWP_RECORD_SIZE == 0));
 	}
 	CHECK(st->flags & LWP_STATE_FAULTED || !st->retry_rip);
+	if (e->delivery != LWP_DELIVERY_EXACT)
+		CHECK(!e->late.owed && !e->late.behind && !e->stats.overshoots);
 	check_round_trip(e);
+}
+
+/* A list of indices, forwards and backwards; returns its length. */
+static u32 check_list(const struct lwp_ctx_table *t, const struct lwp_ctx_link *links,
+		      const struct lwp_ctx_list *list)
+{
+	u32 last = LWP_CTX_END, n = 0, i;
+
+	for (i = list->first; i != LWP_CTX_END; i = links[i].next) {
+		CHECK(i < t->size && n < t->size);
+		CHECK(links[i].prev == last);
+		last = i;
+		n++;
+	}
+	CHECK(list->last == last);
+	return n;
+}
+
+/* A space is in the list of its size, and there only, while one of its contexts is parked. */
+static void check_space(const struct lwp_ctx_table *t, u32 s, u32 contexts, u32 parked)
+{
+	const struct lwp_ctx_space *space = &t->space[s];
+	u32 size, i, found = 0;
+
+	CHECK(space->contexts == contexts);
+	CHECK(check_list(t, t->of_space, &space->parked) == parked);
+	for (size = 0; size <= t->size; size++) {
+		check_list(t, t->of_size, &t->by_size[size]);
+		for (i = t->by_size[size].first; i != LWP_CTX_END; i = t->of_size[i].next) {
+			CHECK(size <= t->largest);
+			CHECK(i != s || size == contexts);
+			found += i == s;
+		}
+	}
+	CHECK(found == !!parked);
+}
+
+/* All parked contexts, in the order of their next looks. */
+static void check_parked(const struct lwp_ctx_table *t)
+{
+	u32 parked = 0, i;
+
+	for (i = 0; i < t->size; i++)
+		parked += t->entry[i].used && t->entry[i].holder == LWP_CTX_NOBODY;
+	CHECK(check_list(t, t->of_parked, &t->parked) == parked);
+	for (i = t->parked.first; i != LWP_CTX_END && t->of_parked[i].next != LWP_CTX_END;
+	     i = t->of_parked[i].next)
+		CHECK(t->entry[i].due <= t->entry[t->of_parked[i].next].due);
 }
 
 void check_table(const struct lwp_ctx_table *t)
@@ -202,23 +268,28 @@ void check_table(const struct lwp_ctx_table *t)
 
 	for (i = 0; i < t->size; i++) {
 		const struct lwp_ctx *a = &t->entry[i];
-		u32 siblings = 0;
+		u32 contexts = 0, parked = 0;
 
 		if (!a->used)
 			continue;
 		used++;
+		CHECK(a->space < t->size && t->space[a->space].cr3 == a->saved.key.cr3);
 		for (j = 0; j < t->size; j++) {
 			const struct lwp_ctx *b = &t->entry[j];
 
 			if (!b->used)
 				continue;
-			siblings += a->saved.key.cr3 == b->saved.key.cr3;
+			CHECK((a->space == b->space) == (a->saved.key.cr3 == b->saved.key.cr3));
+			contexts += a->space == b->space;
+			parked += a->space == b->space && b->holder == LWP_CTX_NOBODY;
 			if (i == j)
 				continue;
+			CHECK(a->stamp != b->stamp && a->stamp <= t->clock);
 			CHECK(!lwp_ctx_key_equal(&a->saved.key, &b->saved.key));
 			CHECK(a->holder == LWP_CTX_NOBODY || a->holder != b->holder);
 		}
-		CHECK(a->siblings == siblings);
+		check_space(t, a->space, contexts, parked);
 	}
 	CHECK(t->used == used);
+	check_parked(t);
 }

@@ -23,6 +23,7 @@ extern u8 mem[MEM_SIZE];
 extern u8 perm[MEM_PAGES];
 extern const struct lwp_vcpu_ops fuzz_ops;
 extern u64 current_rip; /* PTSC and nothing else */
+extern u64 overshoots_told; /* calls of overshoot() since guest_reset() */
 
 void guest_reset(void);
 

@@ -80,9 +80,17 @@ static u8 *mapped(const struct lwp_span *span, u32 offset, u32 len, bool write)
 	return bytes(gva);
 }
 
+/* The kernel's hardened usercopy ends a copy between the guest and the engine itself. */
+static bool outside_the_engine(const void *buffer)
+{
+	return (const u8 *)buffer < (const u8 *)&eng ||
+	       (const u8 *)buffer >= (const u8 *)(&eng + 1);
+}
+
 static enum lwp_mem_result read_span(void *vcpu, const struct lwp_span *span, u32 offset, void *to,
 				     u32 len)
 {
+	cr_assert(outside_the_engine(to));
 	if (guest.reads++ == guest.fail_read)
 		return LWP_MEM_NOT_RAM;
 	memcpy(to, mapped(span, offset, len, false), len);
@@ -94,6 +102,7 @@ static enum lwp_mem_result write_span(void *vcpu, const struct lwp_span *span, u
 {
 	u64 gva = span->gva + offset;
 
+	cr_assert(outside_the_engine(from));
 	if (guest.writes == guest.fail_write)
 		return LWP_MEM_NOT_RAM;
 	if (!guest.writes++ || gva < guest.lowest_write)
@@ -115,10 +124,18 @@ static u64 timestamp(void *vcpu)
 	return guest.clock;
 }
 
+static void overshoot(void *vcpu, enum lwp_kind kind, u64 address, u64 by)
+{
+	cr_assert(vcpu == &guest);
+	cr_assert(lt(u32, guest.overshoots, 8));
+	guest.overshot[guest.overshoots++] = (struct overshot){ kind, address, by };
+}
+
 const struct lwp_vcpu_ops guest_ops = {
 	.mem = { .map = map, .read = read_span, .write = write_span },
 	.interrupt = interrupt,
 	.timestamp = timestamp,
+	.overshoot = overshoot,
 };
 
 /* ---- memory ---- */

@@ -28,6 +28,12 @@
 #define P_WRITE 2
 #define P_ROM 4 /* not RAM */
 
+/* A call of overshoot(). */
+struct overshot {
+	enum lwp_kind kind;
+	u64 address, by;
+};
+
 struct fake_guest {
 	u8 mem[MEM_PAGES * PAGE];
 	u8 perm[MEM_PAGES];
@@ -40,6 +46,8 @@ struct fake_guest {
 	u32 interrupts;
 	u8 vector;
 	u64 clock;
+	u32 overshoots;
+	struct overshot overshot[8]; /* the first of them */
 };
 
 extern struct fake_guest guest;

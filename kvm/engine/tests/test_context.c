@@ -5,7 +5,7 @@
 
 #define ROOM 4
 
-static struct lwp_ctx entries[ROOM];
+static u64 table_memory[512];
 static struct lwp_ctx_table table;
 static s32 holder;
 
@@ -18,7 +18,7 @@ static void start_table(void)
 	start(LWP_REV_43724);
 	set_event(BLOCK, 2, 9, 9);
 	set_event(BLOCK2, 2, 99, 50);
-	lwp_ctx_table_init(&table, entries, ROOM);
+	lwp_ctx_table_init(&table, table_memory, ROOM, 1);
 }
 
 static bool create(u64 block, s32 cpu, const struct lwp_ctx_key *key)
@@ -37,26 +37,56 @@ Test(context, key_of_the_address_space)
 {
 	struct lwp_ctx_key key;
 
-	key = lwp_ctx_make_key(LWP_PAGING_LONG, 0x8fff123456789fffull, true, 0x1234);
+	key = lwp_ctx_make_key(LWP_PAGING_LONG, 0x8fff123456789fffull, true, 0x1234, 0);
 	cr_expect(eq(u64, key.cr3, 0x000f123456789000ull)); /* CR3[51:12] */
 	cr_expect(eq(u64, key.thread, 0x1234));
 	cr_expect(eq(u32, key.flags, 0));
-	key = lwp_ctx_make_key(LWP_PAGING_LEGACY, 0x123456fff, false, 0x1234);
+	key = lwp_ctx_make_key(LWP_PAGING_LEGACY, 0x123456fff, false, 0x1234, 0);
 	cr_expect(eq(u64, key.cr3, 0x23456000)); /* CR3[31:12] */
-	key = lwp_ctx_make_key(LWP_PAGING_PAE, 0x123456fff, false, 0x1234);
+	key = lwp_ctx_make_key(LWP_PAGING_PAE, 0x123456fff, false, 0x1234, 0);
 	cr_expect(eq(u64, key.cr3, 0x23456fe0)); /* CR3[31:5] */
 }
 
 Test(context, code_of_32_bits_has_no_thread_part)
 {
-	struct lwp_ctx_key a = lwp_ctx_make_key(LWP_PAGING_LONG, 0x1000, false, 1);
-	struct lwp_ctx_key b = lwp_ctx_make_key(LWP_PAGING_LONG, 0x1000, false, 2);
-	struct lwp_ctx_key c = lwp_ctx_make_key(LWP_PAGING_LONG, 0x1000, true, 0);
+	struct lwp_ctx_key a = lwp_ctx_make_key(LWP_PAGING_LONG, 0x1000, false, 1, 0);
+	struct lwp_ctx_key b = lwp_ctx_make_key(LWP_PAGING_LONG, 0x1000, false, 2, 0);
+	struct lwp_ctx_key c = lwp_ctx_make_key(LWP_PAGING_LONG, 0x1000, true, 0, 0);
 
 	cr_expect(lwp_ctx_key_equal(&a, &b));
 	cr_expect(not(lwp_ctx_key_equal(&a, &c)));
 	cr_expect(not(lwp_ctx_key_equal(&key_a, &key_b)));
 	cr_expect(not(lwp_ctx_key_equal(&key_a, &key_c)));
+}
+
+/* 64-bit Windows keeps its thread block at GS, and FS base is the same for all threads. */
+Test(context, gs_base_is_part_of_the_thread)
+{
+	struct lwp_ctx_key a = lwp_ctx_make_key(LWP_PAGING_LONG, 0x1000, true, 0, 0x7ff000);
+	struct lwp_ctx_key b = lwp_ctx_make_key(LWP_PAGING_LONG, 0x1000, true, 0, 0x7fd000);
+	struct lwp_ctx_key c = lwp_ctx_make_key(LWP_PAGING_LONG, 0x1000, false, 0, 0x7fd000);
+
+	cr_expect(eq(u64, a.gs, 0x7ff000));
+	cr_expect(eq(u64, c.gs, 0));
+	cr_expect(not(lwp_ctx_key_equal(&a, &b)));
+	start_table();
+	cr_expect(create(BLOCK, 0, &a));
+	lwp_ctx_park(&table, &eng, 0, 0);
+	cr_expect(eq(int, find(0, &b), LWP_CTX_NONE));
+	cr_expect(eq(int, find(0, &a), LWP_CTX_RESUMED));
+}
+
+/* The same CR3 means another thing in another way of paging. */
+Test(context, the_way_of_paging_is_part_of_the_key)
+{
+	struct lwp_ctx_key four = lwp_ctx_make_key(LWP_PAGING_LONG, 0x1000, true, 0, 0);
+	struct lwp_ctx_key five = lwp_ctx_make_key(LWP_PAGING_LONG5, 0x1000, true, 0, 0);
+	struct lwp_ctx_key off = lwp_ctx_make_key(LWP_PAGING_OFF, 0x123456fff, false, 0, 0);
+
+	cr_expect(not(lwp_ctx_key_equal(&four, &five)));
+	cr_expect(eq(int, lwp_ctx_paging(&five), LWP_PAGING_LONG5));
+	cr_expect(eq(u64, off.cr3, 0x23456000));
+	cr_expect(eq(u32, off.flags, 9));
 }
 
 Test(context, parked_and_found_again)
@@ -65,13 +95,13 @@ Test(context, parked_and_found_again)
 	cr_expect(not(lwp_ctx_any(&table)));
 	cr_expect(create(BLOCK, 0, &key_a));
 	cr_expect(lwp_ctx_any(&table));
-	cr_expect(lwp_ctx_live(&table, 0) != NULL &&
-		  lwp_ctx_key_equal(lwp_ctx_live(&table, 0), &key_a));
+	cr_expect(lwp_ctx_live(&table, &eng, 0) != NULL &&
+		  lwp_ctx_key_equal(lwp_ctx_live(&table, &eng, 0), &key_a));
 	steps(0x400000, 3);
-	lwp_ctx_park(&table, &eng, 0);
+	lwp_ctx_park(&table, &eng, 0, 0);
 	cr_expect(not(lwp_engine_on(&eng)));
 	cr_expect(eq(u64, eng.st.cfg, 0x6000007e)); /* LWP_CFG stays with the vCPU */
-	cr_expect(lwp_ctx_live(&table, 0) == NULL);
+	cr_expect(lwp_ctx_live(&table, &eng, 0) == NULL);
 	steps(0x800000, 50); /* another program runs: counts nowhere */
 	cr_expect(eq(int, find(0, &key_b), LWP_CTX_NONE));
 	cr_expect(eq(int, find(0, &key_a), LWP_CTX_RESUMED));
@@ -90,7 +120,7 @@ Test(context, parking_touches_no_memory)
 {
 	start_table();
 	cr_expect(create(BLOCK, 0, &key_a));
-	lwp_ctx_park(&table, &eng, 0);
+	lwp_ctx_park(&table, &eng, 0, 0);
 	cr_expect(eq(int, guest.maps, 0));
 }
 
@@ -99,14 +129,14 @@ Test(context, two_programs_on_one_vcpu)
 	start_table();
 	cr_expect(create(BLOCK, 0, &key_a));
 	steps(0x400000, 3);
-	lwp_ctx_park(&table, &eng, 0);
+	lwp_ctx_park(&table, &eng, 0, 0);
 	cr_expect(create(BLOCK2, 0, &key_c));
 	steps(0x600000, 5);
-	lwp_ctx_park(&table, &eng, 0);
+	lwp_ctx_park(&table, &eng, 0, 0);
 	cr_expect(eq(int, find(0, &key_a), LWP_CTX_RESUMED));
 	cr_expect(eq(i32, eng.st.counter[1], 6));
 	cr_expect(eq(u64, eng.st.base, RING));
-	lwp_ctx_park(&table, &eng, 0);
+	lwp_ctx_park(&table, &eng, 0, 0);
 	cr_expect(eq(int, find(0, &key_c), LWP_CTX_RESUMED));
 	cr_expect(eq(i32, eng.st.counter[1], 45));
 	cr_expect(eq(u64, eng.st.base, RING2));
@@ -121,7 +151,7 @@ Test(context, a_pending_record_waits_with_its_context)
 	set_event(BLOCK, 2, 9, 0);
 	cr_expect(create(BLOCK, 0, &key_a));
 	cr_expect(lwp_retire(&eng, &r));
-	lwp_ctx_park(&table, &eng, 0);
+	lwp_ctx_park(&table, &eng, 0, 0);
 	expect_exc(boundary(0x800000, true, &exc), NONE);
 	expect_head(0);
 	cr_expect(eq(int, find(0, &key_a), LWP_CTX_RESUMED));
@@ -134,7 +164,7 @@ Test(context, core_id_is_the_vcpus)
 {
 	start_table();
 	cr_expect(create(BLOCK, 0, &key_a));
-	lwp_ctx_park(&table, &eng, 0);
+	lwp_ctx_park(&table, &eng, 0, 0);
 	lwp_engine_write_cfg(&eng, 0x0000000900000004ull);
 	cr_expect(eq(int, find(3, &key_a), LWP_CTX_RESUMED));
 	steps(0x400000, 10);
@@ -153,14 +183,14 @@ Test(context, live_on_another_vcpu_is_busy_until_parked_there)
 	cr_expect(eq(int, find(1, &key_a), LWP_CTX_BUSY));
 	cr_expect(eq(i32, holder, 2));
 	cr_expect(not(lwp_engine_on(&eng)));
-	lwp_ctx_park(&table, &other, 2);
+	lwp_ctx_park(&table, &other, 2, 0);
 	cr_expect(eq(int, find(1, &key_a), LWP_CTX_RESUMED));
 	cr_expect(eq(i32, eng.st.counter[1], 5));
 	cr_expect(eq(u64, table.stats.taken_over, 1));
-	cr_expect(lwp_ctx_live(&table, 2) == NULL);
-	cr_expect(lwp_ctx_live(&table, 1) != NULL);
+	cr_expect(lwp_ctx_live(&table, &other, 2) == NULL);
+	cr_expect(lwp_ctx_live(&table, &eng, 1) != NULL);
 	/* A lookup by the vCPU that had it is no take-over. */
-	lwp_ctx_park(&table, &eng, 1);
+	lwp_ctx_park(&table, &eng, 1, 0);
 	cr_expect(eq(int, find(2, &key_a), LWP_CTX_RESUMED));
 	cr_expect(eq(u64, table.stats.taken_over, 1));
 }
@@ -184,15 +214,15 @@ Test(context, switched_off_its_context_goes)
 	start_table();
 	cr_expect(create(BLOCK, 0, &key_a));
 	lwp_engine_write_cbaddr(&eng, 0);
-	lwp_ctx_drop_live(&table, 0);
+	lwp_ctx_drop_live(&table, &eng, 0);
 	cr_expect(not(lwp_ctx_any(&table)));
-	lwp_ctx_drop_live(&table, 0); /* nothing live: nothing to do */
+	lwp_ctx_drop_live(&table, &eng, 0); /* nothing live: nothing to do */
 	cr_expect(create(BLOCK, 0, &key_a));
 	lwp_engine_write_cbaddr(&eng, 0);
-	lwp_ctx_park(&table, &eng, 0); /* off while parking: the same */
+	lwp_ctx_park(&table, &eng, 0, 0); /* off while parking: the same */
 	cr_expect(not(lwp_ctx_any(&table)));
 	cr_expect(eq(u64, table.stats.parked, 0));
-	lwp_ctx_park(&table, &eng, 0);
+	lwp_ctx_park(&table, &eng, 0, 0);
 	cr_expect(not(lwp_engine_on(&eng)));
 }
 
@@ -200,10 +230,10 @@ Test(context, a_new_one_replaces_a_parked_one_of_its_key)
 {
 	start_table();
 	cr_expect(create(BLOCK, 0, &key_a));
-	lwp_ctx_park(&table, &eng, 0);
+	lwp_ctx_park(&table, &eng, 0, 0);
 	cr_expect(create(BLOCK2, 0, &key_a));
 	cr_expect(eq(u32, table.used, 1));
-	lwp_ctx_park(&table, &eng, 0);
+	lwp_ctx_park(&table, &eng, 0, 0);
 	cr_expect(eq(int, find(0, &key_a), LWP_CTX_RESUMED));
 	cr_expect(eq(u64, eng.st.cb_addr, BLOCK2));
 }
@@ -228,7 +258,7 @@ static void parked(u64 cr3, u64 n)
 	struct lwp_ctx_key key = thread(cr3, n);
 
 	cr_assert(create(BLOCK, 0, &key));
-	lwp_ctx_park(&table, &eng, 0);
+	lwp_ctx_park(&table, &eng, 0, 0);
 }
 
 static bool there(u64 cr3, u64 n)
@@ -236,7 +266,7 @@ static bool there(u64 cr3, u64 n)
 	struct lwp_ctx_key key = thread(cr3, n);
 	bool found = find(0, &key) == LWP_CTX_RESUMED;
 
-	lwp_ctx_park(&table, &eng, 0);
+	lwp_ctx_park(&table, &eng, 0, 0);
 	return found;
 }
 
@@ -272,6 +302,7 @@ Test(context, of_equals_the_one_not_used_for_longest_goes)
 
 Test(context, what_is_live_is_never_evicted)
 {
+	struct lwp_engine engine[ROOM];
 	u32 i;
 
 	start_table();
@@ -279,15 +310,15 @@ Test(context, what_is_live_is_never_evicted)
 		struct lwp_ctx_key key = thread(0x1000, i);
 
 		cr_expect(create(BLOCK, (s32)i, &key));
+		engine[i] = eng;
 	}
 	cr_expect(not(create(BLOCK, ROOM, &key_c)));
 	cr_expect(not(lwp_engine_on(&eng)));
 	cr_expect(eq(u64, table.stats.evicted, 0));
 	cr_expect(eq(u32, table.used, ROOM));
-	cr_expect(lwp_ctx_live(&table, 3) != NULL);
+	cr_expect(lwp_ctx_live(&table, &engine[3], 3) != NULL);
 	/* One that is parked makes room. */
-	enable(BLOCK);
-	lwp_ctx_park(&table, &eng, 1);
+	lwp_ctx_park(&table, &engine[1], 1, 0);
 	cr_expect(create(BLOCK, ROOM, &key_c));
 	cr_expect(eq(u64, table.stats.evicted, 1));
 }
@@ -311,7 +342,7 @@ Test(context, resumed_without_a_look_at_memory)
 	start_table();
 	cr_expect(create(BLOCK, 0, &key_a));
 	steps(0x400000, 3);
-	lwp_ctx_park(&table, &eng, 0);
+	lwp_ctx_park(&table, &eng, 0, 0);
 	maps = guest.maps;
 	cr_expect(not(lwp_ctx_resume(&table, &eng, 1, &key_b))); /* not there */
 	cr_expect(not(lwp_engine_on(&eng)));
@@ -320,7 +351,7 @@ Test(context, resumed_without_a_look_at_memory)
 	cr_expect(eq(u64, eng.st.cb_addr, BLOCK));
 	cr_expect(eq(i32, eng.st.counter[1], 6)); /* 9 - 3 */
 	cr_expect(eq(u64, eng.st.cfg, 0x6000007e));
-	cr_expect(lwp_ctx_live(&table, 1) != NULL);
+	cr_expect(lwp_ctx_live(&table, &eng, 1) != NULL);
 	cr_expect(not(lwp_ctx_resume(&table, &eng, 0, &key_a))); /* live already */
 	steps(0x40000c, 7);
 	cr_expect(eq(u64, record(0).address, 0x400024));

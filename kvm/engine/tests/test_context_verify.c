@@ -3,7 +3,7 @@
 #include "fake_guest.h"
 #include "lwp_context.h"
 
-static struct lwp_ctx entries[4];
+static u64 table_memory[512];
 static struct lwp_ctx_table table;
 
 static const struct lwp_ctx_key key = { .cr3 = 0x1000, .thread = 0x7f0000000000 };
@@ -17,13 +17,13 @@ static void parked(u32 rev)
 	set_event(BLOCK, ire, 9, 0);
 	put32(BLOCK + 32, 512);
 	put32(BLOCK + 36, 1u << 28);
-	lwp_ctx_table_init(&table, entries, 4);
+	lwp_ctx_table_init(&table, table_memory, 4, 1);
 	enable(BLOCK);
 	cr_assert(lwp_ctx_create(&table, &eng, 0, &key));
 	steps(0x400000, 11);
 	expect_head(64);
 	guest.writes = 0;
-	lwp_ctx_park(&table, &eng, 0);
+	lwp_ctx_park(&table, &eng, 0, 0);
 }
 
 static enum lwp_ctx_found find(void)
@@ -95,19 +95,36 @@ Test(context_verify, the_last_record_must_be_in_its_slot)
 	expect_found(RESUMED);
 }
 
+/* The engine stores a record for another context before this one is resumed and parked again. */
+Test(context_verify, the_last_record_of_another_context_is_not_its_own)
+{
+	static const struct lwp_ctx_key other = { .cr3 = 0x2000 };
+
+	parked(LWP_REV_43724);
+	set_event(BLOCK2, 2, 9, 0);
+	enable(BLOCK2);
+	cr_assert(lwp_ctx_create(&table, &eng, 0, &other));
+	step(0x400000);
+	cr_expect(eq(u32, get32(BLOCK2 + 16), 32));
+	lwp_ctx_park(&table, &eng, 0, 0);
+	expect_found(RESUMED);
+	lwp_ctx_park(&table, &eng, 0, 0);
+	expect_found(RESUMED);
+}
+
 Test(context_verify, in_a_full_ring_the_last_record_is_at_the_head)
 {
 	start(LWP_REV_43724);
 	set_event(BLOCK, 2, 0, 0);
 	put32(BLOCK + 64, 64);
-	lwp_ctx_table_init(&table, entries, 4);
+	lwp_ctx_table_init(&table, table_memory, 4, 1);
 	enable(BLOCK);
 	cr_assert(lwp_ctx_create(&table, &eng, 0, &key));
 	steps(0x400000, 3);
 	expect_missed(2);
-	lwp_ctx_park(&table, &eng, 0);
+	lwp_ctx_park(&table, &eng, 0, 0);
 	expect_found(RESUMED);
-	lwp_ctx_park(&table, &eng, 0);
+	lwp_ctx_park(&table, &eng, 0, 0);
 	put64(RING + 32 + 8, 0);
 	expect_found(NONE);
 }
@@ -115,10 +132,10 @@ Test(context_verify, in_a_full_ring_the_last_record_is_at_the_head)
 Test(context_verify, before_the_first_record_only_the_block_is_compared)
 {
 	start(LWP_REV_43724);
-	lwp_ctx_table_init(&table, entries, 4);
+	lwp_ctx_table_init(&table, table_memory, 4, 1);
 	enable(BLOCK);
 	cr_assert(lwp_ctx_create(&table, &eng, 0, &key));
-	lwp_ctx_park(&table, &eng, 0);
+	lwp_ctx_park(&table, &eng, 0, 0);
 	set_permission(RING, 0);
 	expect_found(RESUMED);
 }
@@ -159,7 +176,7 @@ Test(context_verify, a_pending_record_goes_with_a_dropped_context)
 	expect_found(RESUMED);
 	steps(0x400030, 9);
 	cr_expect(lwp_retire(&eng, &r));
-	lwp_ctx_park(&table, &eng, 0);
+	lwp_ctx_park(&table, &eng, 0, 0);
 	put32(BLOCK + 36, 0); /* another program got this CR3 */
 	expect_found(NONE);
 	expect_exc(boundary(0x400104, true, &exc), NONE);
@@ -177,10 +194,10 @@ Test(context_verify, the_flushed_head_is_what_is_compared)
 	expect_found(RESUMED);
 	expect_exc(lwpins(0x400000, 1, 2, 3, &cf, &exc), NONE);
 	expect_exc(slwpcb(&result, &exc), NONE);
-	lwp_ctx_park(&table, &eng, 0);
+	lwp_ctx_park(&table, &eng, 0, 0);
 	expect_head(96);
 	expect_found(RESUMED);
-	lwp_ctx_park(&table, &eng, 0);
+	lwp_ctx_park(&table, &eng, 0, 0);
 	put32(BLOCK + 16, 64);
 	expect_found(NONE);
 }
@@ -189,7 +206,7 @@ Test(context_verify, the_constants_stay_known_over_several_switches)
 {
 	parked(LWP_REV_43724);
 	expect_found(RESUMED);
-	lwp_ctx_park(&table, &eng, 0);
+	lwp_ctx_park(&table, &eng, 0, 0);
 	put32(BLOCK + 32, 480); /* threshold: nothing else knows it */
 	expect_found(NONE);
 }
@@ -200,10 +217,10 @@ Test(context_verify, a_block_that_is_not_read_yet_has_nothing_to_compare)
 
 	start(LWP_REV_2007);
 	set_event(BLOCK, 1, 9, 5);
-	lwp_ctx_table_init(&table, entries, 4);
+	lwp_ctx_table_init(&table, table_memory, 4, 1);
 	lwp_engine_defer(&eng, BLOCK);
 	cr_assert(lwp_ctx_create(&table, &eng, 0, &key));
-	lwp_ctx_park(&table, &eng, 0);
+	lwp_ctx_park(&table, &eng, 0, 0);
 	set_permission(BLOCK, 0);
 	expect_found(RESUMED);
 	cr_expect(lwp_state_deferred(&eng.st));
@@ -219,10 +236,10 @@ Test(context_verify, the_ip_filter_is_known_again_at_once)
 	put64(BLOCK + 40, 0x400100);
 	put64(BLOCK + 48, 0x4001ff);
 	set_event(BLOCK, 2, 9, 5);
-	lwp_ctx_table_init(&table, entries, 4);
+	lwp_ctx_table_init(&table, table_memory, 4, 1);
 	enable(BLOCK);
 	cr_assert(lwp_ctx_create(&table, &eng, 0, &key));
-	lwp_ctx_park(&table, &eng, 0);
+	lwp_ctx_park(&table, &eng, 0, 0);
 	expect_found(RESUMED);
 	cr_expect(not(lwp_boundary_wanted(&eng, 0x400100, true)));
 	step(0x400000);
@@ -240,7 +257,7 @@ static void from_outside(void)
 	expect_found(RESUMED);
 	st = eng.st;
 	lwp_engine_load(&eng, &st);
-	lwp_ctx_park(&table, &eng, 0);
+	lwp_ctx_park(&table, &eng, 0, 0);
 }
 
 Test(context_verify, without_constants_the_state_is_compared_with_the_block)
@@ -269,7 +286,9 @@ Test(context_verify, the_next_store_makes_the_constants_known)
 	from_outside();
 	expect_found(RESUMED);
 	expect_exc(lwpins(0x400000, 1, 2, 3, &cf, &exc), NONE);
-	lwp_ctx_park(&table, &eng, 0);
+	lwp_ctx_park(&table, &eng, 0, 0);
+	expect_found(RESUMED);
+	lwp_ctx_park(&table, &eng, 0, 0);
 	put32(BLOCK + 32, 480); /* threshold: only the constants have it */
 	expect_found(NONE);
 }

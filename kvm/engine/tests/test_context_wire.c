@@ -3,7 +3,7 @@
 #include "fake_guest.h"
 #include "lwp_context.h"
 
-static struct lwp_ctx entries[3];
+static u64 table_memory[512];
 static struct lwp_ctx_table table;
 static u8 wire[4 * LWP_CTX_ENTRY_SIZE];
 static u32 bad;
@@ -19,36 +19,36 @@ static void two_parked(void)
 	start(LWP_REV_43724);
 	set_event(BLOCK, 2, 9, 0);
 	set_event(BLOCK2, 2, 99, 50);
-	lwp_ctx_table_init(&table, entries, 3);
+	lwp_ctx_table_init(&table, table_memory, 3, 1);
 	enable(BLOCK);
 	cr_assert(lwp_ctx_create(&table, &eng, 0, &key_a));
 	steps(0x400000, 10);
 	cr_assert(lwp_retire(&eng, &r));
-	lwp_ctx_park(&table, &eng, 0);
+	lwp_ctx_park(&table, &eng, 0, 0);
 	enable(BLOCK2);
 	cr_assert(lwp_ctx_create(&table, &eng, 0, &key_b));
 	steps(0x500000, 5);
-	lwp_ctx_park(&table, &eng, 0);
+	lwp_ctx_park(&table, &eng, 0, 0);
 }
 
 Test(context_wire, an_empty_table_is_no_bytes)
 {
 	start(LWP_REV_43724);
-	lwp_ctx_table_init(&table, entries, 3);
+	lwp_ctx_table_init(&table, table_memory, 3, 1);
 	cr_expect(eq(sz, lwp_ctx_save(&table, &caps, wire, 0), 0));
-	cr_expect(lwp_ctx_load(&table, &caps, wire, 0, &bad) == NULL);
+	cr_expect(lwp_ctx_load(&table, &caps, wire, 0, 0, &bad) == NULL);
 }
 
 Test(context_wire, the_size_is_asked_first)
 {
 	two_parked();
 	memset(wire, 0xaa, sizeof(wire));
-	cr_expect(eq(sz, lwp_ctx_save(&table, &caps, wire, 463), 464));
+	cr_expect(eq(sz, lwp_ctx_save(&table, &caps, wire, 479), 480));
 	cr_expect(eq(u8, wire[0], 0xaa));
-	cr_expect(eq(sz, lwp_ctx_save(&table, &caps, wire, 464), 464));
+	cr_expect(eq(sz, lwp_ctx_save(&table, &caps, wire, 480), 480));
 	cr_expect(eq(u64, lwp_get64(wire), 0x1000));
-	cr_expect(eq(u64, lwp_get64(wire + 232), 0x2000));
-	cr_expect(eq(u8, wire[464], 0xaa));
+	cr_expect(eq(u64, lwp_get64(wire + 240), 0x2000));
+	cr_expect(eq(u8, wire[480], 0xaa));
 }
 
 Test(context_wire, programs_go_on_where_they_were)
@@ -59,16 +59,16 @@ Test(context_wire, programs_go_on_where_they_were)
 	two_parked();
 	lwp_ctx_save(&table, &caps, wire, sizeof(wire));
 	start_engine(true, LWP_DELIVERY_EXACT); /* another host */
-	memset(entries, 0xff, sizeof(entries));
-	lwp_ctx_table_init(&table, entries, 3);
-	cr_expect(lwp_ctx_load(&table, &caps, wire, 464, &bad) == NULL);
+	memset(table_memory, 0xff, sizeof(table_memory));
+	lwp_ctx_table_init(&table, table_memory, 3, 1);
+	cr_expect(lwp_ctx_load(&table, &caps, wire, 480, 0, &bad) == NULL);
 	cr_expect(eq(u32, table.used, 2));
 	cr_expect(eq(int, lwp_ctx_find(&table, &eng, 1, &key_a, &holder), LWP_CTX_RESUMED));
 	cr_expect(eq(u64, eng.st.cfg, 0x6000007e));
 	expect_exc(boundary(0x400104, true, &exc), NONE);
 	expect_head(64);
 	cr_expect(eq(u64, record(1).address, 0x400100));
-	lwp_ctx_park(&table, &eng, 1);
+	lwp_ctx_park(&table, &eng, 1, 0);
 	cr_expect(eq(int, lwp_ctx_find(&table, &eng, 1, &key_b, &holder), LWP_CTX_RESUMED));
 	cr_expect(eq(i32, eng.st.counter[1], 45));
 }
@@ -79,7 +79,7 @@ Test(context_wire, verification_travels)
 
 	two_parked();
 	lwp_ctx_save(&table, &caps, wire, sizeof(wire));
-	cr_expect(lwp_ctx_load(&table, &caps, wire, 464, &bad) == NULL);
+	cr_expect(lwp_ctx_load(&table, &caps, wire, 480, 0, &bad) == NULL);
 	put64(RING + 8, 0); /* the last record */
 	put32(BLOCK2 + 32, 32); /* a constant field */
 	cr_expect(eq(int, lwp_ctx_find(&table, &eng, 1, &key_a, &holder), LWP_CTX_NONE));
@@ -98,12 +98,12 @@ Test(context_wire, what_is_live_is_saved_and_stays_live)
 	before = eng;
 	lwp_ctx_refresh(&table, &eng, 1);
 	lwp_ctx_refresh(&table, &eng, 0); /* nothing is live there */
-	cr_expect(eq(sz, lwp_ctx_save(&table, &caps, wire, sizeof(wire)), 464));
+	cr_expect(eq(sz, lwp_ctx_save(&table, &caps, wire, sizeof(wire)), 480));
 	cr_expect(not(memcmp(&before, &eng, sizeof(eng))));
-	cr_expect(lwp_ctx_key_equal(lwp_ctx_live(&table, 1), &key_b));
-	cr_expect(eq(u64, lwp_get64(wire + 232), 0x2000));
-	cr_expect(eq(u32, lwp_get32(wire + 232 + 104 + 64 + 4), 44));
-	cr_expect(eq(u64, lwp_get64(wire + 232 + 104 + 96), 0)); /* LWP_CFG is the vCPU's */
+	cr_expect(lwp_ctx_key_equal(lwp_ctx_live(&table, &eng, 1), &key_b));
+	cr_expect(eq(u64, lwp_get64(wire + 240), 0x2000));
+	cr_expect(eq(u32, lwp_get32(wire + 240 + 112 + 64 + 4), 44));
+	cr_expect(eq(u64, lwp_get64(wire + 240 + 112 + 96), 0)); /* LWP_CFG is the vCPU's */
 }
 
 Test(context_wire, loading_replaces_the_table)
@@ -112,30 +112,30 @@ Test(context_wire, loading_replaces_the_table)
 
 	two_parked();
 	lwp_ctx_save(&table, &caps, wire, sizeof(wire));
-	cr_expect(lwp_ctx_load(&table, &caps, wire + 232, 232, &bad) == NULL);
+	cr_expect(lwp_ctx_load(&table, &caps, wire + 240, 240, 0, &bad) == NULL);
 	cr_expect(eq(u32, table.used, 1));
 	cr_expect(eq(int, lwp_ctx_find(&table, &eng, 0, &key_a, &holder), LWP_CTX_NONE));
 }
 
 static const char *load(size_t size)
 {
-	return lwp_ctx_load(&table, &caps, wire, size, &bad);
+	return lwp_ctx_load(&table, &caps, wire, size, 0, &bad);
 }
 
 Test(context_wire, a_bad_array_is_named_and_leaves_the_table)
 {
 	two_parked();
 	lwp_ctx_save(&table, &caps, wire, sizeof(wire));
-	cr_expect(eq(int, strcmp(load(463), "size is not a multiple of an entry's"), 0));
+	cr_expect(eq(int, strcmp(load(479), "size is not a multiple of an entry's"), 0));
 	cr_expect(eq(int, strcmp(load(sizeof(wire)), "more contexts than the table holds"), 0));
-	wire[232 + 104 + 16 + 7] = 0x40; /* B's ring: not canonical */
-	cr_expect(load(464) != NULL);
+	wire[240 + 112 + 16 + 7] = 0x40; /* B's ring: not canonical */
+	cr_expect(load(480) != NULL);
 	cr_expect(eq(u32, bad, 1));
-	memcpy(wire + 232, wire, 232);
-	cr_expect(eq(int, strcmp(load(464), "two contexts have the same key"), 0));
+	memcpy(wire + 240, wire, 240);
+	cr_expect(eq(int, strcmp(load(480), "two contexts have the same key"), 0));
 	cr_expect(eq(u32, bad, 1));
-	wire[16] = 2; /* unknown flags */
-	cr_expect(load(464) != NULL);
+	wire[24] = 16; /* unknown flags */
+	cr_expect(load(480) != NULL);
 	cr_expect(eq(u32, bad, 0));
 	cr_expect(eq(u32, table.used, 2));
 }

@@ -219,6 +219,9 @@ Test(count, only_clocks_that_passed_count)
 	steps(0x400000, 3);
 	cr_expect(eq(i32, eng.st.counter[4], 9));
 	cr_expect(eq(i32, eng.st.counter[5], 9));
+	lwp_retire(&eng, &(struct lwp_retired){ .address = 0x40000c, .cnh = 3, .rnh = 6 });
+	cr_expect(eq(i32, eng.st.counter[4], 6));
+	cr_expect(eq(i32, eng.st.counter[5], 3));
 }
 
 Test(count, branch_records)

@@ -324,7 +324,7 @@ static bool run_until_off(u32 rev)
 		return true;
 	expect_exc(retire(&r, &exc), NONE);
 	put32(BLOCK + eng.rev->cb_tail_offset, 64);
-	lwp_retire_late(&eng, LWP_KIND_IRE, 35, &r);
+	lwp_pass(&eng, LWP_KIND_IRE, 35, &r);
 	expect_exc(boundary(RIP, false, &exc), NONE);
 	if (rev == LWP_REV_43724)
 		expect_exc(lwpval(RIP, 1, 2, 3, &exc), NONE);

@@ -12,11 +12,13 @@ static void late(u32 rev, enum lwp_delivery delivery, u32 interval, u32 counter)
 	enable(BLOCK);
 }
 
+/* n instructions have passed, and the one at rip is next. Is the boundary wanted? */
 static bool pass(u64 n, u64 rip)
 {
-	struct lwp_retired r = { .address = rip };
+	struct lwp_retired next = { .address = rip };
 
-	return lwp_retire_late(&eng, LWP_KIND_IRE, n, &r);
+	lwp_pass(&eng, LWP_KIND_IRE, n, &next);
+	return lwp_boundary_wanted(&eng, rip, false);
 }
 
 Test(late, the_record_names_the_instruction_at_the_exit)
@@ -92,33 +94,24 @@ Test(late, an_overshoot_in_exact_is_counted_and_delivered_as_prompt)
 	expect_exc(boundary(0x401000, false, &exc), NONE);
 	expect_missed(2);
 	cr_expect(eq(u64, eng.stats.overshoots, 1));
+	cr_expect(eq(u32, guest.overshoots, 1));
+	cr_expect(eq(int, guest.overshot[0].kind, LWP_KIND_IRE));
+	cr_expect(eq(u64, guest.overshot[0].address, 0x401000));
+	cr_expect(eq(u64, guest.overshot[0].by, 250)); /* the 350th instead of the 100th */
 }
 
-Test(late, only_instructions_and_branches_overshoot_and_only_in_exact)
+static void clocks(enum lwp_delivery delivery)
 {
-	static const bool can[LWP_KINDS] = { [LWP_KIND_IRE] = true, [LWP_KIND_BRE] = true };
-	u32 kind;
-
-	for (kind = 0; kind < LWP_KINDS; kind++) {
-		eng.delivery = LWP_DELIVERY_EXACT;
-		cr_expect(eq(int, lwp_overshoots(&eng, kind), can[kind]), "kind %u", kind);
-		eng.delivery = LWP_DELIVERY_PROMPT;
-		cr_expect(not(lwp_overshoots(&eng, kind)), "kind %u", kind);
-	}
-}
-
-Test(late, a_clock_record_is_no_overshoot_in_exact)
-{
-	struct lwp_retired r = { .address = 0x401000 };
+	struct lwp_retired next = { .address = 0x401000 };
 
 	start(LWP_REV_43724);
-	start_engine(true, LWP_DELIVERY_EXACT);
+	start_engine(true, delivery);
 	set_event(BLOCK, 5, 99, 99);
 	set_event(BLOCK, 6, 199, 199);
 	enable(BLOCK);
-	cr_expect(lwp_retire_late(&eng, LWP_KIND_CNH, 103, &r));
+	lwp_pass(&eng, LWP_KIND_CNH, 103, &next);
 	expect_exc(boundary(0x401000, false, &exc), NONE);
-	cr_expect(lwp_retire_late(&eng, LWP_KIND_RNH, 206, &r));
+	lwp_pass(&eng, LWP_KIND_RNH, 206, &next);
 	expect_exc(boundary(0x401000, false, &exc), NONE);
 	expect_head(64);
 	cr_expect(eq(u8, record(0).event_id, 5));
@@ -129,28 +122,21 @@ Test(late, a_clock_record_is_no_overshoot_in_exact)
 	cr_expect(eq(u64, eng.stats.overshoots, 0));
 }
 
+Test(late, a_clock_record_is_no_overshoot_in_exact)
+{
+	clocks(LWP_DELIVERY_EXACT);
+	clocks(LWP_DELIVERY_PROMPT);
+}
+
 Test(late, what_is_not_due_yet_only_counts)
 {
 	late(LWP_REV_43724, LWP_DELIVERY_EXACT, 99, 99);
 	cr_expect(not(pass(99, 0x401000)));
 	cr_expect(eq(i32, eng.st.counter[1], 0));
 	cr_expect(eq(u64, eng.stats.overshoots, 0));
-	cr_expect(not(lwp_retire_late(&eng, LWP_KIND_BRE, 5, &(struct lwp_retired){ 0 })));
+	lwp_pass(&eng, LWP_KIND_BRE, 5, &(struct lwp_retired){ 0 });
 	cr_expect(eq(u8, eng.st.pending.event_id, 0));
-}
-
-Test(late, a_branch_record_names_the_next_branch)
-{
-	struct lwp_retired r = { 0x401000, LWP_BRANCH_CONDITIONAL, true, 0x402000 };
-
-	start(LWP_REV_43724);
-	set_event(BLOCK, 3, 9, 9);
-	enable(BLOCK);
-	cr_expect(lwp_retire_late(&eng, LWP_KIND_BRE, 12, &r));
-	expect_exc(boundary(0x401000, false, &exc), NONE);
-	cr_expect(eq(u32, get32(RING), 0x80000003));
-	cr_expect(eq(u64, record(0).data2, 0x402000));
-	cr_expect(eq(i32, eng.st.counter[2], 7));
+	cr_expect(not(lwp_awaits_branch(&eng)));
 }
 
 Test(late, beside_a_pending_record_it_has_that_one_tried_again)
@@ -194,26 +180,4 @@ Test(late, nothing_happens_while_off)
 {
 	start(LWP_REV_43724);
 	cr_expect(not(pass(350, 0x401000)));
-}
-
-Test(late, what_passed_unseen_makes_the_next_instruction_due)
-{
-	struct lwp_retired r = { .address = 0x401234 };
-
-	late(LWP_REV_43724, LWP_DELIVERY_EXACT, 99, 99);
-	lwp_count_unseen(&eng, LWP_KIND_IRE, 103);
-	cr_expect(eq(i32, eng.st.counter[1], -4));
-	cr_expect(eq(u8, eng.st.pending.event_id, 0));
-	cr_expect(lwp_retire(&eng, &r));
-	expect_exc(boundary(0x401235, false, &exc), NONE);
-	cr_expect(eq(u64, record(0).address, 0x401234));
-	/* 104 events: 4 more than the period of 100. */
-	cr_expect(eq(i32, eng.st.counter[1], 95));
-}
-
-Test(late, what_is_not_counted_does_not_pass_unseen)
-{
-	late(LWP_REV_43724, LWP_DELIVERY_EXACT, 99, 99);
-	lwp_count_unseen(&eng, LWP_KIND_BRE, 103);
-	cr_expect(eq(i32, eng.st.counter[2], 0));
 }

@@ -337,6 +337,47 @@ Test(llwpcb, outside_the_ds_limit_is_gp)
 	cr_expect(eq(int, exc.kind, LWP_EXC_GP));
 }
 
+/* An expand-down DS: the offsets above its limit are valid. */
+Test(llwpcb, below_the_first_offset_of_ds_is_gp)
+{
+	struct lwp_ds ds = { .base = 0x500000, .first = 0x2000, .limit = 0xffff };
+	struct lwp_exc exc;
+	u64 old;
+
+	start(LWP_REV_43724);
+	make_block(BLOCK, 0x4000);
+	lwp_llwpcb(&eng, 0x2000, &ds, 3, &old, &exc);
+	cr_expect(eq(int, exc.kind, LWP_EXC_NONE));
+	ds.first = 0x2001;
+	lwp_llwpcb(&eng, 0x2000, &ds, 3, &old, &exc);
+	cr_expect(eq(int, exc.kind, LWP_EXC_GP));
+	cr_expect(not(lwp_engine_on(&eng)));
+	/* The ring. */
+	ds.first = 0x2000;
+	make_block(BLOCK, 0x1fff);
+	lwp_llwpcb(&eng, 0x2000, &ds, 3, &old, &exc);
+	cr_expect(eq(int, exc.kind, LWP_EXC_GP));
+	make_block(BLOCK, 0x2000);
+	lwp_llwpcb(&eng, 0x2000, &ds, 3, &old, &exc);
+	cr_expect(eq(int, exc.kind, LWP_EXC_NONE));
+}
+
+/* Null, not present, or not writable. */
+Test(llwpcb, a_ds_without_offsets_is_gp)
+{
+	struct lwp_ds ds = { .base = 0, .first = 1, .limit = 0 };
+	struct lwp_exc exc;
+	u64 old;
+
+	start(LWP_REV_43724);
+	make_block(BLOCK, 0x1000);
+	lwp_llwpcb(&eng, BLOCK, &ds, 3, &old, &exc);
+	cr_expect(eq(int, exc.kind, LWP_EXC_GP));
+	/* Address 0 turns LWP off whatever DS is. */
+	lwp_llwpcb(&eng, 0, &ds, 3, &old, &exc);
+	cr_expect(eq(int, exc.kind, LWP_EXC_NONE));
+}
+
 Test(llwpcb, what_wraps_round_a_32_bit_address_space_is_gp)
 {
 	struct lwp_ds ds = { .base = 0xfffff000, .limit = 0xffffffff };

@@ -262,7 +262,9 @@ Test(lwpval, is_counted_by_nothing_else)
 	enable(BLOCK);
 	steps(0x400000, 5);
 	lwp_count(&eng, LWP_KIND_VAL, 2);
-	cr_expect(not(lwp_retire_late(&eng, LWP_KIND_VAL, 9, &r)));
+	lwp_pass(&eng, LWP_KIND_VAL, 9, &r);
+	lwp_pass(&eng, LWP_KIND_VAL, 9, NULL);
+	cr_expect(eq(u8, eng.st.pending.event_id, 0));
 	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_VAL), LWP_BUDGET_NEVER));
 	cr_expect(eq(i32, eng.st.counter[0], 3));
 }

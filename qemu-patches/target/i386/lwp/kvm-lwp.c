@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * LWP under KVM: the host's offer, the VM's policy, and the state.  It migrates
- * as the same image and context array as with TCG.
+ * LWP under KVM: the host's offer, the VM's policy, which asks for LWP, and the
+ * state.  It migrates as the same image and context array as with TCG.
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
@@ -36,6 +36,19 @@ static int lwp_vcpu_attr(X86CPU *cpu, unsigned long request, uint64_t number,
     };
 
     return kvm_vcpu_ioctl(CPU(cpu), request, &attr);
+}
+
+bool kvm_lwp_offered(KVMState *s)
+{
+    return kvm_vm_check_extension(s, KVM_CAP_X86_LWP) > 0;
+}
+
+uint32_t kvm_lwp_features(void)
+{
+    struct kvm_lwp_leaf leaf = { 0 };
+
+    return lwp_vm_attr(KVM_GET_DEVICE_ATTR, KVM_LWP_VM_LEAF, &leaf) ?
+        0 : leaf.edx;
 }
 
 bool kvm_lwp_check(X86CPU *cpu, Error **errp)
@@ -108,6 +121,8 @@ static const char *lwp_refusal(X86CPU *cpu)
         [KVM_LWP_REFUSED_ENCRYPTED] = "its registers or memory are encrypted",
         [KVM_LWP_REFUSED_APIC] = "its local APIC is not KVM's",
         [KVM_LWP_REFUSED_HOST] = "the host has no memory for it",
+        [KVM_LWP_REFUSED_FSGSBASE] = "its CPUID has FSGSBASE",
+        [KVM_LWP_REFUSED_POLICY] = "KVM was not asked for it",
     };
     uint32_t status = 0;
 
@@ -138,6 +153,7 @@ static int lwp_put_loaded(X86CPU *cpu)
     struct kvm_lwp_live live = {
         .cr3 = wire->cr3,
         .thread = wire->thread,
+        .gs = wire->gs,
         .key_flags = wire->key_flags,
         .flags = (wire->live ? KVM_LWP_LIVE : 0) |
                  (wire->lookup ? KVM_LWP_LOOKUP : 0) |
@@ -174,7 +190,7 @@ int kvm_lwp_put(X86CPU *cpu, int level, Error **errp)
     return ret;
 }
 
-int kvm_lwp_wire_save(X86CPU *cpu)
+static int lwp_wire_save(X86CPU *cpu)
 {
     X86LWPWire *wire = &cpu->lwp_wire;
     struct kvm_lwp_live live;
@@ -194,11 +210,12 @@ int kvm_lwp_wire_save(X86CPU *cpu)
     wire->entered = live.flags & KVM_LWP_ENTERED;
     wire->cr3 = live.cr3;
     wire->thread = live.thread;
+    wire->gs = live.gs;
     wire->key_flags = live.key_flags;
     return 0;
 }
 
-uint8_t *kvm_lwp_context_save(size_t *size)
+static uint8_t *lwp_context_save(const struct lwp_caps *caps, size_t *size)
 {
     struct kvm_lwp_contexts arg = { 0 };
     uint8_t *data;
@@ -217,7 +234,9 @@ uint8_t *kvm_lwp_context_save(size_t *size)
     return data;
 }
 
-const char *kvm_lwp_context_load(const uint8_t *from, size_t size)
+static const char *lwp_context_load(const struct lwp_caps *caps,
+                                    const uint8_t *from, size_t size,
+                                    uint32_t *index)
 {
     struct kvm_lwp_contexts arg = {
         .addr = (uintptr_t)from,
@@ -228,9 +247,18 @@ const char *kvm_lwp_context_load(const uint8_t *from, size_t size)
         "KVM refuses it, or has no room for so many" : NULL;
 }
 
+/* The vCPU's part is loaded by kvm_lwp_put(). */
+static const X86LWPAccel kvm_lwp_accel = {
+    .wire_save = lwp_wire_save,
+    .context_save = lwp_context_save,
+    .context_load = lwp_context_load,
+    .os_has_contexts = true,
+};
+
 void kvm_lwp_realize(X86CPU *cpu)
 {
     if (cpu->lwp_caps) {
+        x86_lwp_accel = &kvm_lwp_accel;
         x86_lwp_agree_init(cpu);
         x86_lwp_contexts_travel();
     }

@@ -5,9 +5,17 @@
 #ifndef KVM_LWP_GLUE_H
 #define KVM_LWP_GLUE_H
 
+#include "system/kvm.h"
+
+/* Has KVM LWP for guests that ask for it?  Its supported CPUID does not say. */
+bool kvm_lwp_offered(KVMState *s);
+
+/* EDX of leaf 8000_001C that KVM offers; 0 if it has no LWP. */
+uint32_t kvm_lwp_features(void);
+
 /*
- * Can KVM give this CPU LWP?  Also sets the policy in KVM (revision, contexts,
- * delivery).
+ * Can KVM give this CPU LWP?  Also asks KVM for it by setting the policy
+ * (revision, contexts, delivery).
  */
 bool kvm_lwp_check(X86CPU *cpu, Error **errp);
 

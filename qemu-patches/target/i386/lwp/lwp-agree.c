@@ -15,6 +15,7 @@
 #include "system/reset.h"
 #include "lwp/lwp-agree.h"
 #include "lwp_cpuid.h"
+#include "lwp_state.h"
 
 typedef struct X86LWPTerms {
     uint8_t rev;
@@ -30,6 +31,7 @@ typedef struct X86LWPTerms {
     uint16_t cb_size;
     uint32_t features;      /* in the positions of the revision's Flags */
     uint32_t ecx_features;
+    uint8_t context_format; /* LWP_CTX_FORMAT_VERSION */
 } X86LWPTerms;
 
 static struct {
@@ -154,6 +156,25 @@ static bool lwp_features_agree(const X86LWPTerms *source,
     return false;
 }
 
+/* A source of format 1 does not send the number. */
+static int lwp_terms_pre_load(void *opaque)
+{
+    agreement.source.context_format = 1;
+    return 0;
+}
+
+static bool lwp_format_agrees(const X86LWPTerms *source,
+                              const X86LWPTerms *here)
+{
+    if (source->context_format == here->context_format) {
+        return true;
+    }
+    lwp_refuse("LWP: source sends contexts in format %u, this host takes "
+               "format %u: start both with the same version of QEMU",
+               source->context_format, here->context_format);
+    return false;
+}
+
 static int lwp_terms_pre_save(void *opaque)
 {
     agreement.source = agreement.here;
@@ -165,7 +186,7 @@ static int lwp_terms_post_load(void *opaque, int version_id)
     const X86LWPTerms *source = &agreement.source, *here = &agreement.here;
 
     agreement.agreed = false;
-    if (!lwp_words_agree(source, here) || !lwp_numbers_agree(source, here) ||
+    if (!lwp_format_agrees(source, here) || !lwp_words_agree(source, here) || !lwp_numbers_agree(source, here) ||
         !lwp_features_agree(source, here)) {
         return -EINVAL;
     }
@@ -196,10 +217,11 @@ static int lwp_terms_post_load(void *opaque, int version_id)
 static const VMStateDescription vmstate_lwp_terms = {
     .name = "x86-lwp",
     .early_setup = true,
-    .version_id = 1,
+    .version_id = 2,
     .minimum_version_id = 1,
     .priority = MIG_PRI_MAX - 1,
     .pre_save = lwp_terms_pre_save,
+    .pre_load = lwp_terms_pre_load,
     .post_load = lwp_terms_post_load,
     .fields = (const VMStateField[]) {
         VMSTATE_UINT8(rev, X86LWPTerms),
@@ -215,6 +237,7 @@ static const VMStateDescription vmstate_lwp_terms = {
         VMSTATE_UINT16(cb_size, X86LWPTerms),
         VMSTATE_UINT32(features, X86LWPTerms),
         VMSTATE_UINT32(ecx_features, X86LWPTerms),
+        VMSTATE_UINT8_V(context_format, X86LWPTerms, 2),
         VMSTATE_END_OF_LIST()
     }
 };
@@ -247,6 +270,7 @@ void x86_lwp_agree_init(X86CPU *cpu)
         .cb_size = caps->cb_size,
         .features = caps->features,
         .ecx_features = caps->ecx_features,
+        .context_format = LWP_CTX_FORMAT_VERSION,
     };
     qemu_register_reset(lwp_agree_reset, NULL);
     vmstate_register(NULL, 0, &vmstate_lwp_terms, &agreement.source);

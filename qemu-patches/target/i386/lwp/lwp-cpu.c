@@ -9,15 +9,17 @@
 #include "cpu.h"
 #include "system/kvm.h"
 #include "system/tcg.h"
-#include "kvm/kvm_i386.h"
+#include "system/cpu-timers.h"
 #include "lwp/tcg-lwp.h"
 #include "lwp/kvm-lwp.h"
+#include "lwp/lwp-vmstate.h"
 #include "lwp_names.h"
 
 /* Bits of X86LWPProps.numbers */
 #define LWP_HAS_MAX_EVENTS  1
 #define LWP_HAS_MIN_BUFFER  2
 #define LWP_HAS_LATENCY_MAX 4
+#define LWP_HAS_CONTEXT_AGE 8
 
 /* What TCG cannot do (yet). */
 #define LWP_NOT_IN_TCG LWP_F_DME
@@ -31,13 +33,16 @@
 
 static uint32_t lwp_lacking(void)
 {
-    uint32_t offered;
-
     if (!kvm_enabled()) {
         return LWP_NOT_IN_TCG;
     }
-    offered = kvm_arch_get_supported_cpuid(kvm_state, LWP_CPUID_LEAF, 0, R_EDX);
-    return LWP_NOT_IN_KVM | (LWP_MAYBE_IN_KVM & ~offered);
+    return LWP_NOT_IN_KVM | (LWP_MAYBE_IN_KVM & ~kvm_lwp_features());
+}
+
+/* What a CPU that lacks something else cannot do. */
+static uint32_t lwp_lacking_in(X86CPU *cpu)
+{
+    return cpu->env.features[FEAT_1_EDX] & CPUID_APIC ? 0 : LWP_F_INT;
 }
 
 /* A property that has one of two values. */
@@ -79,6 +84,9 @@ static const LWPNumber lwp_numbers[] = {
       255, "smallest ring in units of 32 records" },
     { "lwp-latency-max", offsetof(X86LWPProps, latency_max),
       offsetof(struct lwp_caps, latency_max), LWP_HAS_LATENCY_MAX, 31, "bits of the latency counters" },
+    { "lwp-context-age", offsetof(X86LWPProps, context_age), 0,
+      LWP_HAS_CONTEXT_AGE, 86400,
+      "seconds until a context that is not used is looked at, 0: never" },
 };
 
 static bool lwp_settable(Object *obj, const char *name, Error **errp)
@@ -169,6 +177,12 @@ static void lwp_set_choice(Object *obj, Visitor *v, const char *name,
                c->value[1], value);
 }
 
+uint32_t x86_lwp_context_age(const X86LWPProps *p)
+{
+    return p->numbers & LWP_HAS_CONTEXT_AGE ? p->context_age :
+           LWP_CTX_AGE_DEFAULT / 1000;
+}
+
 static void lwp_get_number(Object *obj, Visitor *v, const char *name,
                            void *opaque, Error **errp)
 {
@@ -176,7 +190,9 @@ static void lwp_get_number(Object *obj, Visitor *v, const char *name,
     X86CPU *cpu = X86_CPU(obj);
     uint32_t value = *(uint32_t *)((void *)&cpu->lwp_props + n->offset);
 
-    if (cpu->lwp_caps) {
+    if (n->bit == LWP_HAS_CONTEXT_AGE) {
+        value = x86_lwp_context_age(&cpu->lwp_props);
+    } else if (cpu->lwp_caps) {
         value = *((uint8_t *)cpu->lwp_caps + n->caps_offset);
     }
     visit_type_uint32(v, name, &value, errp);
@@ -239,6 +255,7 @@ static const LWPStat lwp_stats[] = {
     LWP_CTX_STAT("resumed", resumed, "contexts found again"),
     LWP_CTX_STAT("taken-over", taken_over, "contexts taken from another vCPU"),
     LWP_CTX_STAT("dropped", dropped, "contexts that did not verify"),
+    LWP_CTX_STAT("collected", collected, "contexts whose program was gone"),
     LWP_CTX_STAT("evicted", evicted, "contexts that found the table full"),
     LWP_CTX_STAT("unreadable", unreadable, "lookups that could not read"),
 };
@@ -253,7 +270,7 @@ static void lwp_get_stat(Object *obj, Visitor *v, const char *name,
     uint64_t value = 0;
 
     if (lwp && stat->context) {
-        contexts = x86_lwp_context_stats();
+        contexts = x86_lwp_accel->context_stats();
         from = &contexts;
     } else if (lwp) {
         from = &lwp->engine.stats;
@@ -315,9 +332,10 @@ const char *x86_lwp_feature_name(uint32_t rev, uint32_t bit, const char **text)
     return f->property;
 }
 
-static bool lwp_apply_features(const X86LWPProps *p, struct lwp_caps *caps,
+static bool lwp_apply_features(X86CPU *cpu, struct lwp_caps *caps,
                                Error **errp)
 {
+    const X86LWPProps *p = &cpu->lwp_props;
     const struct lwp_rev *rev = lwp_rev_get(p->rev);
     const struct lwp_feature *f;
 
@@ -325,10 +343,7 @@ static bool lwp_apply_features(const X86LWPProps *p, struct lwp_caps *caps,
         uint32_t prop = lwp_prop_bit(f);
         uint32_t bit = lwp_feature_flag(f, p->rev);
 
-        if (prop & lwp_lacking()) {
-            caps->features &= ~bit;
-        }
-        if (prop & p->off) {
+        if (prop & (lwp_lacking() | lwp_lacking_in(cpu) | p->off)) {
             caps->features &= ~bit;
         }
         if (!(prop & p->on)) {
@@ -342,6 +357,10 @@ static bool lwp_apply_features(const X86LWPProps *p, struct lwp_caps *caps,
         if (prop & lwp_lacking()) {
             error_setg(errp, "%s=on: %s has no %s", f->property,
                        kvm_enabled() ? "KVM on this host" : "TCG", f->text);
+            return false;
+        }
+        if (prop & lwp_lacking_in(cpu)) {
+            error_setg(errp, "%s=on needs apic=on", f->property);
             return false;
         }
         if (f->kind != LWP_KIND_NONE &&
@@ -391,6 +410,11 @@ bool x86_lwp_expand_features(X86CPU *cpu, Error **errp)
     if (kvm_enabled() && !kvm_lwp_check(cpu, errp)) {
         return false;
     }
+    if (kvm_enabled() && (p->numbers & LWP_HAS_CONTEXT_AGE)) {
+        error_setg(errp, "lwp-context-age: with KVM it is the parameter "
+                   "lwp_context_age of the module kvm_amd");
+        return false;
+    }
     if (p->fam15h && p->rev != LWP_REV_43724) {
         error_setg(errp, "lwp-profile=fam15h is silicon of revision 43724, "
                    "lwp-rev=%s has none", lwp_rev_get(p->rev)->name);
@@ -432,12 +456,59 @@ bool x86_lwp_expand_features(X86CPU *cpu, Error **errp)
         caps.ecx_features |= LWP_ECX_VMCB_AREA;
     }
     if (!lwp_apply_numbers(p, &caps, errp) ||
-        !lwp_apply_features(p, &caps, errp)) {
+        !lwp_apply_features(cpu, &caps, errp)) {
         return false;
     }
     g_free(cpu->lwp_caps);
     cpu->lwp_caps = g_memdup2(&caps, sizeof(caps));
     return true;
+}
+
+/* Does a guest see the same LWP on both? */
+static bool lwp_alike(X86CPU *a, X86CPU *b)
+{
+    const X86LWPProps *p = &a->lwp_props, *q = &b->lwp_props;
+    struct lwp_leaf leaf_a, leaf_b;
+
+    if (!a->lwp_caps || !b->lwp_caps) {
+        return !a->lwp_caps && !b->lwp_caps;
+    }
+    lwp_leaf_encode(a->lwp_caps, 0, &leaf_a);
+    lwp_leaf_encode(b->lwp_caps, 0, &leaf_b);
+    return leaf_a.ebx == leaf_b.ebx && leaf_a.ecx == leaf_b.ecx &&
+           leaf_a.edx == leaf_b.edx && p->rev == q->rev &&
+           p->os_context == q->os_context && p->prompt == q->prompt &&
+           x86_lwp_context_age(p) == x86_lwp_context_age(q);
+}
+
+/*
+ * Contexts and streams are the machine's: all CPUs have the same LWP.  The CPU
+ * itself is not among the others yet.
+ */
+bool x86_lwp_check(X86CPU *cpu, Error **errp)
+{
+    CPUState *other;
+
+    if (tcg_enabled() && icount_enabled() && cpu->lwp_caps) {
+        error_setg(errp, "lwp=on cannot be combined with -icount or "
+                   "record/replay: both count instructions in translated "
+                   "code; leave one of them out");
+        return false;
+    }
+    CPU_FOREACH(other) {
+        if (!lwp_alike(cpu, X86_CPU(other))) {
+            error_setg(errp, "lwp and lwp-* must be the same for all CPUs, "
+                       "and CPU %d has others", other->cpu_index);
+            return false;
+        }
+    }
+    return true;
+}
+
+void x86_lwp_finalize(X86CPU *cpu)
+{
+    g_clear_pointer(&cpu->env.lwp, g_free);
+    g_clear_pointer(&cpu->lwp_caps, g_free);
 }
 
 void x86_lwp_cpuid(CPUX86State *env, uint32_t *eax, uint32_t *ebx,

@@ -8,7 +8,6 @@
 #include "cpu.h"
 #include "exec/cpu-common.h"
 #include "system/hw_accel.h"
-#include "system/kvm.h"
 #include "system/runstate.h"
 #include "lwp/lwp-vmstate.h"
 #include "lwp/tcg-lwp.h"
@@ -69,13 +68,9 @@ static bool lwp_get_engine(X86CPU *cpu, struct lwp_engine *e)
     X86LWPWire *wire = &cpu->lwp_wire;
     struct lwp_state st;
 
-    if (kvm_enabled()) {
-        cpu_synchronize_state(CPU(cpu));
-        if (kvm_lwp_wire_save(cpu)) {
-            return false;
-        }
-    } else {
-        x86_lwp_wire_save(cpu);
+    cpu_synchronize_state(CPU(cpu));
+    if (!x86_lwp_accel || x86_lwp_accel->wire_save(cpu)) {
+        return false;
     }
     if (lwp_state_decode(wire->image, cpu->lwp_caps, &st)) {
         return false;

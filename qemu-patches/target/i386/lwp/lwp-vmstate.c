@@ -10,12 +10,13 @@
 #include "qemu/error-report.h"
 #include "cpu.h"
 #include "migration/vmstate.h"
-#include "system/kvm.h"
 #include "lwp/lwp-vmstate.h"
 #include "lwp_context.h"
 
 /* The maximum of KVM's module parameter; TCG refuses more than it can hold. */
 #define LWP_CONTEXTS_MAX 65536
+
+const X86LWPAccel *x86_lwp_accel;
 
 /* The contexts while they are saved or loaded. */
 static struct {
@@ -28,7 +29,7 @@ static bool lwp_needed(void *opaque)
 {
     X86CPU *cpu = opaque;
 
-    return cpu->lwp_caps && (tcg_enabled() || kvm_enabled());
+    return cpu->lwp_caps && x86_lwp_accel;
 }
 
 /* A live context is sent with the others; the image then has LWP_CFG only. */
@@ -38,14 +39,10 @@ static int lwp_pre_save(void *opaque)
     X86LWPWire *wire = &cpu->lwp_wire;
     struct lwp_state st;
     const char *wrong;
-    int ret = 0;
+    int ret;
 
     memset(wire, 0, sizeof(*wire));
-    if (kvm_enabled()) {
-        ret = kvm_lwp_wire_save(cpu);
-    } else {
-        x86_lwp_wire_save(cpu);
-    }
+    ret = x86_lwp_accel->wire_save(cpu);
     if (ret || !wire->live) {
         return ret;
     }
@@ -78,6 +75,7 @@ static bool lwp_context_came(const X86LWPWire *wire)
     for (at = 0; at < contexts.size; at += LWP_CTX_ENTRY_SIZE) {
         if (lwp_get64(entry + at + LWP_CTX_ENTRY_CR3) == wire->cr3 &&
             lwp_get64(entry + at + LWP_CTX_ENTRY_THREAD) == wire->thread &&
+            lwp_get64(entry + at + LWP_CTX_ENTRY_GS) == wire->gs &&
             lwp_get32(entry + at + LWP_CTX_ENTRY_FLAGS) == wire->key_flags) {
             return true;
         }
@@ -100,11 +98,12 @@ static int lwp_post_load(void *opaque, int version_id)
 {
     X86CPU *cpu = opaque;
     X86LWPWire *wire = &cpu->lwp_wire;
-    bool in_contexts = kvm_enabled() || !cpu->lwp_props.os_context;
+    bool in_contexts = x86_lwp_accel->os_has_contexts ||
+                       !cpu->lwp_props.os_context;
     struct lwp_state st;
     const char *wrong;
 
-    if (!kvm_enabled() && lwp_fault_was_queued(&cpu->env)) {
+    if (x86_lwp_accel->wire_load && lwp_fault_was_queued(&cpu->env)) {
         wire->entered = true;
     }
     wrong = lwp_state_decode(wire->image, cpu->lwp_caps, &st);
@@ -117,22 +116,22 @@ static int lwp_post_load(void *opaque, int version_id)
     if (!wrong && wire->live && !lwp_context_came(wire)) {
         wrong = "its context is not among those that came with it";
     }
-    if (!wrong && !kvm_enabled() && !x86_lwp_wire_load(cpu, &st)) {
-        wrong = "its context is live on another CPU";
+    if (!wrong && x86_lwp_accel->wire_load) {
+        wrong = x86_lwp_accel->wire_load(cpu, &st);
     }
     if (wrong) {
         error_report("LWP state of CPU %d is not valid: %s",
                      CPU(cpu)->cpu_index, wrong);
         return -EINVAL;
     }
-    wire->loaded = kvm_enabled();
+    wire->loaded = !x86_lwp_accel->wire_load;
     return 0;
 }
 
 const VMStateDescription vmstate_x86_lwp = {
     .name = "cpu/lwp",
-    .version_id = 1,
-    .minimum_version_id = 1,
+    .version_id = 2,
+    .minimum_version_id = 2,
     .needed = lwp_needed,
     .pre_save = lwp_pre_save,
     .pre_load = lwp_pre_load,
@@ -144,6 +143,7 @@ const VMStateDescription vmstate_x86_lwp = {
         VMSTATE_BOOL(lwp_wire.live, X86CPU),
         VMSTATE_UINT64(lwp_wire.cr3, X86CPU),
         VMSTATE_UINT64(lwp_wire.thread, X86CPU),
+        VMSTATE_UINT64(lwp_wire.gs, X86CPU),
         VMSTATE_UINT32(lwp_wire.key_flags, X86CPU),
         VMSTATE_END_OF_LIST()
     }
@@ -159,11 +159,7 @@ static int lwp_contexts_pre_save(void *opaque)
     size_t size;
 
     g_clear_pointer(&contexts.data, g_free);
-    if (kvm_enabled()) {
-        contexts.data = kvm_lwp_context_save(&size);
-    } else {
-        contexts.data = x86_lwp_context_save(lwp_caps(), &size);
-    }
+    contexts.data = x86_lwp_accel->context_save(lwp_caps(), &size);
     contexts.size = size;
     return contexts.data ? 0 : -EIO;
 }
@@ -192,11 +188,9 @@ static int lwp_contexts_post_load(void *opaque, int version_id)
                                lwp_caps(), &saved);
         index += !wrong;
     }
-    if (!wrong && kvm_enabled()) {
-        wrong = kvm_lwp_context_load(contexts.data, contexts.size);
-    } else if (!wrong) {
-        wrong = x86_lwp_context_load(lwp_caps(), contexts.data, contexts.size,
-                                     &index);
+    if (!wrong) {
+        wrong = x86_lwp_accel->context_load(lwp_caps(), contexts.data,
+                                            contexts.size, &index);
     }
     if (wrong) {
         error_report("LWP context %u is not valid: %s", index, wrong);
@@ -207,8 +201,8 @@ static int lwp_contexts_post_load(void *opaque, int version_id)
 
 static const VMStateDescription vmstate_x86_lwp_contexts = {
     .name = "x86-lwp-contexts",
-    .version_id = 1,
-    .minimum_version_id = 1,
+    .version_id = LWP_CTX_FORMAT_VERSION,
+    .minimum_version_id = LWP_CTX_FORMAT_VERSION,
     .priority = MIG_PRI_MAX - 1, /* before the CPUs */
     .pre_save = lwp_contexts_pre_save,
     .pre_load = lwp_contexts_pre_load,

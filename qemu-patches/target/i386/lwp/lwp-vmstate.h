@@ -5,29 +5,42 @@
 #ifndef LWP_VMSTATE_H
 #define LWP_VMSTATE_H
 
+#include "lwp_context.h"
 #include "lwp_state.h"
+
+/* What an accelerator does for a machine whose CPUs have LWP. */
+typedef struct X86LWPAccel {
+    /* The state of a stopped vCPU, to cpu->lwp_wire; an errno, or 0 */
+    int (*wire_save)(X86CPU *cpu);
+    /*
+     * And from there; @st is the decoded image.  NULL, or an error message.
+     * Without the function it is loaded with the vCPU's registers.
+     */
+    const char *(*wire_load)(X86CPU *cpu, const struct lwp_state *st);
+    /*
+     * All contexts, including live ones, as an array that the caller frees;
+     * NULL: refused.  Load returns NULL, or an error message for entry *index.
+     */
+    uint8_t *(*context_save)(const struct lwp_caps *caps, size_t *size);
+    const char *(*context_load)(const struct lwp_caps *caps,
+                                const uint8_t *from, size_t size,
+                                uint32_t *index);
+    struct lwp_ctx_stats (*context_stats)(void);
+    /* lwp-context=os has contexts as well */
+    bool os_has_contexts;
+} X86LWPAccel;
+
+/* That of this machine, set when its first CPU with LWP is realized. */
+extern const X86LWPAccel *x86_lwp_accel;
+extern const X86LWPAccel tcg_lwp_accel;
 
 /* The machine has contexts: from now on its streams include them. */
 void x86_lwp_contexts_travel(void);
 
-/* tcg-lwp-wire.c: the state of a stopped vCPU, to and from cpu->lwp_wire */
-void x86_lwp_wire_save(X86CPU *cpu);
-/* @st is the decoded image.  False: the live context does not exist. */
-bool x86_lwp_wire_load(X86CPU *cpu, const struct lwp_state *st);
-
-/*
- * tcg-lwp-context.c: all contexts, including live ones, as an array that the
- * caller frees.  Load returns NULL, or an error message for entry *index.
- */
+/* tcg-lwp-context.c */
 uint8_t *x86_lwp_context_save(const struct lwp_caps *caps, size_t *size);
 const char *x86_lwp_context_load(const struct lwp_caps *caps,
                                  const uint8_t *from, size_t size,
                                  uint32_t *index);
-
-/* kvm-lwp.c: the same with KVM, which gets the vCPU's part by kvm_lwp_put(). */
-int kvm_lwp_wire_save(X86CPU *cpu);
-/* NULL: KVM refuses. */
-uint8_t *kvm_lwp_context_save(size_t *size);
-const char *kvm_lwp_context_load(const uint8_t *from, size_t size);
 
 #endif

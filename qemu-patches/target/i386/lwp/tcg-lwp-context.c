@@ -3,23 +3,36 @@
  * LWP under TCG: lwp-context=auto.  The machine's table of contexts, and when
  * a vCPU parks its context and looks for another one.
  *
- * A write of CR3 or of FS base parks the context at once.  The vCPU looks for
- * the next context when it reaches CPL 3: only then does it know whether 64-bit
- * code runs, and all writes of a task switch are done.
+ * A write of CR3, of FS base or of KernelGSBase parks the context at once.  The
+ * vCPU looks for the next context when it reaches CPL 3: only then does it know
+ * whether 64-bit code runs, and all writes of a task switch are done.
+ *
+ * The program's GS base is in GS at CPL 3.  Below, it is in KernelGSBase once
+ * the kernel has executed SWAPGS, and in GS before that and again before the
+ * return.  So below CPL 3 a context stays live while one of the two has its GS
+ * base.
  */
 #include "qemu/osdep.h"
 #include "cpu.h"
+#include "exec/address-spaces.h"
 #include "exec/exec-all.h"
+#include "exec/memory.h"
 #include "hw/core/cpu.h"
+#include "qemu/guest-random.h"
 #include "qemu/lockable.h"
 #include "qemu/rcu.h"
+#include "qemu/timer.h"
 #include "system/reset.h"
+#include "system/runstate.h"
+#include "lwp_context_look.h"
 #include "lwp/lwp-vmstate.h"
 #include "lwp/tcg-lwp.h"
 
 static struct {
     QemuMutex lock;
-    struct lwp_ctx_table table; /* under lock */
+    /* Under lock. Guest memory is not accessed with the lock held. */
+    struct lwp_ctx_table table;
+    QEMUTimer *timer;
 } contexts;
 
 static void lwp_context_machine_reset(void *opaque)
@@ -28,28 +41,100 @@ static void lwp_context_machine_reset(void *opaque)
     lwp_ctx_table_reset(&contexts.table);
 }
 
-void x86_lwp_context_init(void)
+static enum lwp_phys_result lwp_read_phys(void *ctx, uint64_t gpa, void *to,
+                                          uint32_t len)
 {
-    if (!contexts.table.entry) {
-        qemu_mutex_init(&contexts.lock);
-        lwp_ctx_table_init(&contexts.table,
-                           g_new0(struct lwp_ctx, LWP_CTX_TABLE_DEFAULT),
-                           LWP_CTX_TABLE_DEFAULT);
-        qemu_register_reset(lwp_context_machine_reset, NULL);
-        x86_lwp_contexts_travel();
+    hwaddr part = len;
+    MemoryRegion *mr;
+    hwaddr at;
+
+    RCU_READ_LOCK_GUARD();
+    mr = address_space_translate(&address_space_memory, gpa, &at, &part, false,
+                                 MEMTXATTRS_UNSPECIFIED);
+    if (part < len || !memory_access_is_direct(mr, false,
+                                               MEMTXATTRS_UNSPECIFIED)) {
+        return LWP_PHYS_NONE;
+    }
+    memcpy(to, memory_region_get_ram_ptr(mr) + at, len);
+    return LWP_PHYS_OK;
+}
+
+/* The clock of the table. */
+static uint64_t lwp_now(void)
+{
+    return qemu_clock_get_ms(QEMU_CLOCK_VIRTUAL);
+}
+
+/* In the main thread: look at the contexts that are due. */
+static void lwp_context_collect(void *opaque)
+{
+    X86CPU *cpu = X86_CPU(first_cpu);
+    struct lwp_phys phys = { .read = lwp_read_phys, .bits = cpu->phys_bits };
+    uint64_t now = lwp_now();
+    struct lwp_ctx_look look;
+    enum lwp_ctx_fate fate;
+
+    qemu_mutex_lock(&contexts.lock);
+    while (lwp_ctx_due(&contexts.table, now, &look)) {
+        qemu_mutex_unlock(&contexts.lock);
+        fate = lwp_ctx_look(&phys, cpu->lwp_caps, &look.saved);
+        qemu_mutex_lock(&contexts.lock);
+        lwp_ctx_looked(&contexts.table, now, &look, fate);
+    }
+    qemu_mutex_unlock(&contexts.lock);
+    timer_mod(contexts.timer, now + contexts.table.age / 4);
+}
+
+/* The clock goes back when a snapshot is loaded. */
+static void lwp_context_running(void *opaque, bool running, RunState state)
+{
+    if (running) {
+        timer_mod(contexts.timer, lwp_now() + contexts.table.age / 4);
     }
 }
 
-static struct lwp_ctx_key lwp_key(CPUX86State *env, bool code64)
+void x86_lwp_context_init(uint64_t age)
+{
+    uint64_t seed;
+
+    if (contexts.table.entry) {
+        return;
+    }
+    qemu_guest_getrandom_nofail(&seed, sizeof(seed));
+    qemu_mutex_init(&contexts.lock);
+    lwp_ctx_table_init(&contexts.table,
+                       g_malloc0(lwp_ctx_table_bytes(LWP_CTX_TABLE_DEFAULT)),
+                       LWP_CTX_TABLE_DEFAULT, seed);
+    contexts.table.age = age;
+    if (age) {
+        contexts.timer = timer_new_ms(QEMU_CLOCK_VIRTUAL, lwp_context_collect,
+                                      NULL);
+        qemu_add_vm_change_state_handler(lwp_context_running, NULL);
+    }
+    qemu_register_reset(lwp_context_machine_reset, NULL);
+    x86_lwp_contexts_travel();
+}
+
+static struct lwp_ctx_key lwp_key(CPUX86State *env, bool code64, uint64_t gs)
 {
     enum lwp_paging paging = LWP_PAGING_LEGACY;
 
-    if (env->hflags & HF_LMA_MASK) {
-        paging = LWP_PAGING_LONG;
+    if (!(env->cr[0] & CR0_PG_MASK)) {
+        paging = LWP_PAGING_OFF;
+    } else if (env->hflags & HF_LMA_MASK) {
+        paging = env->cr[4] & CR4_LA57_MASK ? LWP_PAGING_LONG5 :
+                 LWP_PAGING_LONG;
     } else if (env->cr[4] & CR4_PAE_MASK) {
         paging = LWP_PAGING_PAE;
     }
-    return lwp_ctx_make_key(paging, env->cr[3], code64, env->segs[R_FS].base);
+    return lwp_ctx_make_key(paging, env->cr[3], code64, env->segs[R_FS].base,
+                            gs);
+}
+
+/* At CPL 3. */
+static struct lwp_ctx_key lwp_key_now(CPUX86State *env)
+{
+    return lwp_key(env, env->hflags & HF_CS64_MASK, env->segs[R_GS].base);
 }
 
 static int lwp_cpu(CPUX86State *env)
@@ -57,17 +142,28 @@ static int lwp_cpu(CPUX86State *env)
     return env_cpu(env)->cpu_index;
 }
 
-/* Does the live context belong to the running thread?  Under contexts.lock. */
+/* A CPU without 64-bit mode has no SWAPGS, and only contexts without GS. */
+static uint64_t lwp_kernel_gs(CPUX86State *env)
+{
+#ifdef TARGET_X86_64
+    return env->kernelgsbase;
+#else
+    return 0;
+#endif
+}
+
+/* Does the live context belong to the running thread? */
 static bool lwp_live_is_current(CPUX86State *env)
 {
-    const struct lwp_ctx_key *live = lwp_ctx_live(&contexts.table,
-                                                  lwp_cpu(env));
-    struct lwp_ctx_key key;
+    const struct lwp_ctx_key *live = &env->lwp->live_key;
+    bool code64 = !(live->flags & LWP_CTX_32BIT);
+    struct lwp_ctx_key key = lwp_key(env, code64, live->gs);
 
-    if (!live) {
+    if (code64 && env->segs[R_GS].base != live->gs &&
+        ((env->hflags & HF_CPL_MASK) == 3 ||
+         lwp_kernel_gs(env) != live->gs)) {
         return false;
     }
-    key = lwp_key(env, !(live->flags & LWP_CTX_32BIT));
     return lwp_ctx_key_equal(live, &key);
 }
 
@@ -76,14 +172,14 @@ static void lwp_park(CPUX86State *env)
     X86LWP *lwp = env->lwp;
 
     x86_lwp_fold(env);
-    lwp_ctx_park(&contexts.table, &lwp->engine, lwp_cpu(env));
+    lwp_ctx_park(&contexts.table, &lwp->engine, lwp_cpu(env), lwp_now());
     lwp->live = false;
 }
 
 void x86_lwp_context_drop(CPUX86State *env)
 {
     QEMU_LOCK_GUARD(&contexts.lock);
-    lwp_ctx_drop_live(&contexts.table, lwp_cpu(env));
+    lwp_ctx_drop_live(&contexts.table, &env->lwp->engine, lwp_cpu(env));
     env->lwp->live = false;
 }
 
@@ -104,7 +200,9 @@ void x86_lwp_thread_changed(CPUX86State *env)
 {
     X86LWP *lwp = env->lwp;
 
-    if (!x86_lwp_auto(lwp) || !lwp_ctx_any(&contexts.table)) {
+    /* SMM has registers of its own; RSM restores those of the thread. */
+    if (!x86_lwp_auto(lwp) || !lwp_ctx_any(&contexts.table) ||
+        (env->hflags & HF_SMM_MASK)) {
         return;
     }
     WITH_QEMU_LOCK_GUARD(&contexts.lock) {
@@ -132,31 +230,52 @@ static void lwp_take_over(CPUState *cs, run_on_cpu_data data)
     }
 }
 
+/* Memory is compared without the lock of the table. */
+static enum lwp_ctx_found lwp_find(CPUX86State *env,
+                                   const struct lwp_ctx_key *key,
+                                   struct lwp_ctx_look *look)
+{
+    struct lwp_engine *e = &env->lwp->engine;
+    enum lwp_ctx_verdict verdict;
+    enum lwp_ctx_found found;
+    struct lwp_ctx_ip ip;
+
+    do {
+        WITH_QEMU_LOCK_GUARD(&contexts.lock) {
+            found = lwp_ctx_search(&contexts.table, e, lwp_cpu(env), key, look);
+        }
+        if (found == LWP_CTX_VERIFY) {
+            verdict = lwp_ctx_verify(e, &look->saved, &ip);
+            QEMU_LOCK_GUARD(&contexts.lock);
+            found = lwp_ctx_claim(&contexts.table, e, lwp_cpu(env), look,
+                                  verdict, &ip);
+        }
+    } while (found == LWP_CTX_AGAIN);
+    return found;
+}
+
 void x86_lwp_lookup(CPUX86State *env, uintptr_t ra)
 {
     X86LWP *lwp = env->lwp;
     CPUState *cs = env_cpu(env);
-    struct lwp_ctx_key key = lwp_key(env, env->hflags & HF_CS64_MASK);
-    enum lwp_ctx_found found;
-    s32 holder = LWP_CTX_NOBODY;
+    struct lwp_ctx_key key = lwp_key_now(env);
+    enum lwp_ctx_found found = LWP_CTX_RESUMED;
+    struct lwp_ctx_look look;
 
-    WITH_QEMU_LOCK_GUARD(&contexts.lock) {
-        if (lwp->live && !lwp_live_is_current(env)) {
-            lwp_park(env);
-        }
-        if (lwp->live) {
-            found = LWP_CTX_RESUMED;
-        } else {
-            found = lwp_ctx_find(&contexts.table, &lwp->engine, cs->cpu_index,
-                                 &key, &holder);
-        }
+    if (lwp->live && !lwp_live_is_current(env)) {
+        QEMU_LOCK_GUARD(&contexts.lock);
+        lwp_park(env);
+    }
+    if (!lwp->live) {
+        found = lwp_find(env, &key, &look);
+        lwp->live_key = key;
     }
     lwp->lookup = found == LWP_CTX_BUSY;
     lwp->live = found == LWP_CTX_RESUMED;
     x86_lwp_update(env);
     if (found == LWP_CTX_BUSY) {
         async_safe_run_on_cpu(cs, lwp_take_over,
-                              RUN_ON_CPU_HOST_INT(holder));
+                              RUN_ON_CPU_HOST_INT(look.holder));
         cs->exception_index = -1;
         cpu_loop_exit_restore(cs, ra);
     }
@@ -174,20 +293,24 @@ void x86_lwp_before_llwpcb(CPUX86State *env, uintptr_t ra)
 void x86_lwp_after_llwpcb(CPUX86State *env)
 {
     X86LWP *lwp = env->lwp;
-    struct lwp_ctx_key key;
 
     if (x86_lwp_auto(lwp) && !lwp->live && lwp_engine_on(&lwp->engine)) {
-        key = lwp_key(env, env->hflags & HF_CS64_MASK);
+        lwp->live_key = lwp_key_now(env);
         QEMU_LOCK_GUARD(&contexts.lock);
         lwp->live = lwp_ctx_create(&contexts.table, &lwp->engine, lwp_cpu(env),
-                                   &key);
+                                   &lwp->live_key);
     }
 }
 
-struct lwp_ctx_key x86_lwp_context_key(CPUX86State *env)
+void x86_lwp_context_check_gs(CPUX86State *env)
 {
-    QEMU_LOCK_GUARD(&contexts.lock);
-    return *lwp_ctx_live(&contexts.table, lwp_cpu(env));
+    X86LWP *lwp = env->lwp;
+
+    if (lwp->live && !(lwp->live_key.flags & LWP_CTX_32BIT) &&
+        lwp->live_key.gs != env->segs[R_GS].base) {
+        lwp->lookup = true;
+        x86_lwp_update(env);
+    }
 }
 
 bool x86_lwp_context_resume(CPUX86State *env, const struct lwp_ctx_key *key)
@@ -197,6 +320,7 @@ bool x86_lwp_context_resume(CPUX86State *env, const struct lwp_ctx_key *key)
     QEMU_LOCK_GUARD(&contexts.lock);
     lwp->live = lwp_ctx_resume(&contexts.table, &lwp->engine, lwp_cpu(env),
                                key);
+    lwp->live_key = *key;
     return lwp->live;
 }
 
@@ -226,8 +350,15 @@ const char *x86_lwp_context_load(const struct lwp_caps *caps,
                                  const uint8_t *from, size_t size,
                                  uint32_t *index)
 {
+    CPUState *cs;
+
+    CPU_FOREACH(cs) {
+        if (cpu_env(cs)->lwp->live) {
+            return "contexts come after a CPU that has one";
+        }
+    }
     QEMU_LOCK_GUARD(&contexts.lock);
-    return lwp_ctx_load(&contexts.table, caps, from, size, index);
+    return lwp_ctx_load(&contexts.table, caps, from, size, lwp_now(), index);
 }
 
 struct lwp_ctx_stats x86_lwp_context_stats(void)

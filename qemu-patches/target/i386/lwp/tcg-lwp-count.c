@@ -57,7 +57,8 @@ void x86_lwp_fold(CPUX86State *env)
     int32_t insns = c->folded - c->left;
 
     c->folded = c->left;
-    if (env->lwp && (!c->pmu || (env->hflags & HF_CPL_MASK) == 3)) {
+    if (env->lwp && (!c->pmu || ((env->hflags & HF_CPL_MASK) == 3 &&
+                                 !x86_lwp_suspended(env)))) {
         lwp_fold(env, insns);
     }
     if (c->pmu) {
@@ -145,8 +146,7 @@ void x86_lwp_retire_insn(CPUX86State *env, uint64_t address)
         lwp_retire_one(env, &r);
     }
     if (env->lwp_count.pmu) {
-        x86_pmu_retire(env, (env->hflags & HF_CPL_MASK) == 3 ? 0 :
-                       X86_LWP_KERNEL);
+        x86_pmu_retire(env, env->hflags & HF_CPL_MASK ? 0 : X86_LWP_CPL0);
     }
     x86_lwp_update(env);
 }
@@ -213,6 +213,10 @@ void helper_lwp_budget(CPUX86State *env, uint32_t tb_insns)
             c->left = c->folded = safe;
         }
     }
+    if (unlikely(cs->singlestep_enabled)) {
+        /* The end of the TB would be a step of the debugger. */
+        cpu_loop_exit_noexc(cs);
+    }
 }
 
 /*
@@ -226,12 +230,15 @@ static void lwp_between(CPUX86State *env, uint64_t rip, uintptr_t ra)
     bool entered = lwp->entered;
     struct lwp_exc exc;
 
+    if (x86_lwp_suspended(env)) {
+        return;
+    }
     if (lwp->lookup) {
         x86_lwp_lookup(env, ra);
     }
     x86_lwp_fold(env);
     lwp->entered = false;
-    if (!x86_lwp_suspended(env) && lwp_boundary_wanted(e, rip, entered)) {
+    if (lwp_boundary_wanted(e, rip, entered)) {
         do {
             lwp_boundary(e, rip, entered, &exc);
             x86_lwp_update(env);

@@ -11,15 +11,27 @@
 #include "exec/helper-proto.h"
 #include "tcg/helper-tcg.h"
 #include "lwp/tcg-lwp.h"
+#include "lwp_segment.h"
 
 static struct lwp_ds lwp_ds(CPUX86State *env)
 {
-    bool code64 = env->hflags & HF_CS64_MASK;
+    const SegmentCache *ds = &env->segs[R_DS];
+    struct lwp_offsets offsets;
 
+    if (env->hflags & HF_CS64_MASK) {
+        return (struct lwp_ds) {
+            .limit = UINT64_MAX,
+            .long_mode = true,
+            .va_bits = x86_lwp_va_bits(env),
+        };
+    }
+    /* Block and ring are written.  The attributes as in a VMCB. */
+    offsets = lwp_seg_offsets((ds->flags >> DESC_TYPE_SHIFT & 0xff) |
+                              (ds->flags >> 12 & 0xf00), ds->limit, true);
     return (struct lwp_ds) {
-        .base = code64 ? 0 : env->segs[R_DS].base,
-        .limit = code64 ? UINT64_MAX : env->segs[R_DS].limit,
-        .long_mode = code64,
+        .base = ds->base,
+        .first = offsets.first,
+        .limit = offsets.last,
         .va_bits = x86_lwp_va_bits(env),
     };
 }

@@ -60,15 +60,22 @@ static enum lwp_mem_result lwp_map(void *vcpu, struct lwp_span *span,
     return r;
 }
 
-/* Copy aligned words as words: another vCPU may read them meanwhile. */
+/*
+ * Copy aligned words as words: another vCPU may read them meanwhile.  A 32-bit
+ * host copies eight bytes as two words.
+ */
 static void lwp_copy(void *to, const void *from, uint32_t len)
 {
     uintptr_t both = (uintptr_t)to | (uintptr_t)from;
+    uint32_t i;
 
-    if (len == 8 && !(both & 7)) {
+    if (sizeof(void *) == 8 && len == 8 && !(both & 7)) {
         qatomic_set((uint64_t *)to, qatomic_read((const uint64_t *)from));
-    } else if (len == 4 && !(both & 3)) {
-        qatomic_set((uint32_t *)to, qatomic_read((const uint32_t *)from));
+    } else if (len <= 8 && !((both | len) & 3)) {
+        for (i = 0; i < len / 4; i++) {
+            qatomic_set((uint32_t *)to + i,
+                        qatomic_read((const uint32_t *)from + i));
+        }
     } else {
         memcpy(to, from, len);
     }

@@ -9,12 +9,11 @@
 #include "lwp/lwp-vmstate.h"
 #include "lwp/tcg-lwp.h"
 
-void x86_lwp_wire_save(X86CPU *cpu)
+static int lwp_wire_save(X86CPU *cpu)
 {
     CPUX86State *env = &cpu->env;
     X86LWP *lwp = env->lwp;
     X86LWPWire *wire = &cpu->lwp_wire;
-    struct lwp_ctx_key key;
 
     x86_lwp_fold(env);
     lwp_state_encode(&lwp->engine.st, &lwp->engine.caps, wire->image);
@@ -22,14 +21,15 @@ void x86_lwp_wire_save(X86CPU *cpu)
     wire->lookup = lwp->lookup;
     wire->live = lwp->live;
     if (lwp->live) {
-        key = x86_lwp_context_key(env);
-        wire->cr3 = key.cr3;
-        wire->thread = key.thread;
-        wire->key_flags = key.flags;
+        wire->cr3 = lwp->live_key.cr3;
+        wire->thread = lwp->live_key.thread;
+        wire->gs = lwp->live_key.gs;
+        wire->key_flags = lwp->live_key.flags;
     }
+    return 0;
 }
 
-bool x86_lwp_wire_load(X86CPU *cpu, const struct lwp_state *st)
+static const char *lwp_wire_load(X86CPU *cpu, const struct lwp_state *st)
 {
     CPUX86State *env = &cpu->env;
     X86LWP *lwp = env->lwp;
@@ -37,6 +37,7 @@ bool x86_lwp_wire_load(X86CPU *cpu, const struct lwp_state *st)
     struct lwp_ctx_key key = {
         .cr3 = wire->cr3,
         .thread = wire->thread,
+        .gs = wire->gs,
         .flags = wire->key_flags,
     };
 
@@ -47,8 +48,16 @@ bool x86_lwp_wire_load(X86CPU *cpu, const struct lwp_state *st)
     lwp->lookup = wire->lookup;
     lwp->live = false;
     if (wire->live && !x86_lwp_context_resume(env, &key)) {
-        return false;
+        return "its context is live on another CPU";
     }
     x86_lwp_update(env);
-    return true;
+    return NULL;
 }
+
+const X86LWPAccel tcg_lwp_accel = {
+    .wire_save = lwp_wire_save,
+    .wire_load = lwp_wire_load,
+    .context_save = x86_lwp_context_save,
+    .context_load = x86_lwp_context_load,
+    .context_stats = x86_lwp_context_stats,
+};

@@ -4,15 +4,14 @@
  * component, and the flags of translated code that follow from its state.
  */
 #include "qemu/osdep.h"
-#include "qapi/error.h"
 #include "qemu/main-loop.h"
 #include "qemu/units.h"
 #include "cpu.h"
 #include "exec/exec-all.h"
 #include "hw/i386/apic.h"
-#include "system/cpu-timers.h"
 #include "tcg/helper-tcg.h"
 #include "lwp/lwp-agree.h"
+#include "lwp/lwp-vmstate.h"
 #include "lwp/tcg-lwp.h"
 
 uint64_t x86_lwp_linear(CPUX86State *env, target_ulong eip)
@@ -40,7 +39,8 @@ bool x86_lwp_canonical(uint64_t address, uint32_t len, uint8_t va_bits)
 
 bool x86_lwp_suspended(CPUX86State *env)
 {
-    return (env->hflags & HF_GUEST_MASK) && x86_lwp_auto(env->lwp);
+    return (env->hflags & HF_SMM_MASK) ||
+           ((env->hflags & HF_GUEST_MASK) && x86_lwp_auto(env->lwp));
 }
 
 /* Is a store or a load outstanding, which may have to be retried? */
@@ -158,21 +158,14 @@ static void lwp_interrupt(void *vcpu, uint8_t vector)
     apic_deliver_fixed(env_archcpu(env)->apic_state, vector);
 }
 
-bool x86_lwp_realize(X86CPU *cpu, Error **errp)
+void x86_lwp_realize(X86CPU *cpu)
 {
     CPUX86State *env = &cpu->env;
     X86LWP *lwp;
 
-    if (!(env->features[FEAT_8000_0001_ECX] & CPUID_EXT3_LWP)) {
-        return true;
+    if (!cpu->lwp_caps) {
+        return;
     }
-    if (icount_enabled()) {
-        error_setg(errp, "lwp=on cannot be combined with -icount or "
-                   "record/replay: both count instructions in translated "
-                   "code; leave one of them out");
-        return false;
-    }
-
     lwp = g_new0(X86LWP, 1);
     lwp->ops.mem = x86_lwp_mem_ops;
     lwp->ops.interrupt = lwp_interrupt;
@@ -181,11 +174,12 @@ bool x86_lwp_realize(X86CPU *cpu, Error **errp)
                     cpu->lwp_props.prompt ? LWP_DELIVERY_PROMPT :
                     LWP_DELIVERY_EXACT, &lwp->ops, env);
     if (x86_lwp_auto(lwp)) {
-        x86_lwp_context_init();
+        x86_lwp_context_init(x86_lwp_context_age(&cpu->lwp_props) * 1000ull);
     }
     x86_lwp_agree_init(cpu);
+    x86_lwp_accel = &tcg_lwp_accel;
+    g_free(env->lwp);
     env->lwp = lwp;
-    return true;
 }
 
 void x86_lwp_unrealize(X86CPU *cpu)
@@ -196,7 +190,6 @@ void x86_lwp_unrealize(X86CPU *cpu)
         x86_lwp_context_park(env);
         g_clear_pointer(&env->lwp, g_free);
     }
-    g_clear_pointer(&cpu->lwp_caps, g_free);
 }
 
 void x86_lwp_reset(X86CPU *cpu)
@@ -320,7 +313,11 @@ void x86_lwp_user_entered(CPUX86State *env)
 {
     X86LWP *lwp = env->lwp;
 
+    if (env->hflags & HF_SMM_MASK) {
+        return;
+    }
     lwp->entered = true;
+    x86_lwp_context_check_gs(env);
     if (lwp_outstanding(&lwp->engine)) {
         x86_lwp_step(env);
     }
@@ -328,4 +325,13 @@ void x86_lwp_user_entered(CPUX86State *env)
     if (env->lwp_count.exact || lwp_outstanding(&lwp->engine)) {
         x86_lwp_update(env);
     }
+}
+
+void x86_lwp_smm_left(CPUX86State *env)
+{
+    x86_lwp_thread_changed(env);
+    if ((env->hflags & HF_CPL_MASK) == 3) {
+        x86_lwp_user_entered(env);
+    }
+    x86_lwp_update(env);
 }

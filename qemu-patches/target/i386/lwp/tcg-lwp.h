@@ -16,6 +16,7 @@ struct X86LWP {
 
     /* lwp-context=auto */
     bool live;      /* the engine's state is the live context of this vCPU */
+    struct lwp_ctx_key live_key; /* its key */
     bool lookup;    /* look for a context before the next insn at CPL 3 */
 
     /* For tests, see tcg-lwp-debug.c */
@@ -41,7 +42,10 @@ uint64_t x86_lwp_linear(CPUX86State *env, target_ulong eip);
 uint8_t x86_lwp_va_bits(CPUX86State *env);
 bool x86_lwp_canonical(uint64_t address, uint32_t len, uint8_t va_bits);
 
-/* In SVM guest mode `auto' is off: no instructions, no counting, no stores. */
+/*
+ * LWP is off in SMM (43724-920), `auto' in SVM guest mode: no instructions, no
+ * counting, no stores.
+ */
 bool x86_lwp_suspended(CPUX86State *env);
 
 /*
@@ -76,7 +80,8 @@ int x86_lwp_mmu_index(CPUX86State *env);
 
 /* tcg-lwp-context.c */
 
-void x86_lwp_context_init(void);
+/* @age: see struct lwp_ctx_table, in ms */
+void x86_lwp_context_init(uint64_t age);
 
 /* Before an instruction at CPL 3, if lwp->lookup is set.  May leave the TB. */
 void x86_lwp_lookup(CPUX86State *env, uintptr_t ra);
@@ -89,8 +94,8 @@ void x86_lwp_after_llwpcb(CPUX86State *env);
 void x86_lwp_context_drop(CPUX86State *env);
 void x86_lwp_context_park(CPUX86State *env);
 
-/* Key of the live context; it must be live. */
-struct lwp_ctx_key x86_lwp_context_key(CPUX86State *env);
+/* CPL has just become 3: is the live context still that of the thread? */
+void x86_lwp_context_check_gs(CPUX86State *env);
 
 /*
  * After a load: the context of a key, which was live on this vCPU when the

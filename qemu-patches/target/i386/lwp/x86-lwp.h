@@ -20,6 +20,7 @@ typedef struct X86LWPProps {
     uint32_t max_events;
     uint32_t min_buffer;
     uint32_t latency_max;
+    uint32_t context_age;   /* seconds */
     uint8_t rev;            /* LWP_REV_* */
     bool os_context;
     bool fam15h;
@@ -52,13 +53,16 @@ typedef struct X86LWPCount {
 
 /*
  * Argument of helper_lwp_retire(): an enum lwp_branch_class, whether the
- * branch was taken, whether the instruction began below CPL 3, and whether it
- * is a far transfer.
+ * branch was taken, whether the instruction began below CPL 3, whether it is a
+ * far transfer, and whether it began at CPL 0.  Other helpers that retire an
+ * instruction get the same, and X86_LWP_RETIRES if they have to.
  */
 #define X86_LWP_BRANCH_CLASS 7
 #define X86_LWP_BRANCH_TAKEN 8
 #define X86_LWP_KERNEL       16
 #define X86_LWP_FAR          32
+#define X86_LWP_CPL0         64
+#define X86_LWP_RETIRES      128
 
 /* [0] of X86LWPCount.branches */
 #define X86_LWP_BRANCH_TAKEN_CONDITIONAL 0
@@ -78,7 +82,7 @@ typedef struct X86LWP X86LWP;
 typedef struct X86LWPWire {
     uint8_t image[128];         /* LWP_CFG only, if a context is live */
     bool live;                  /* the context of this key is live */
-    uint64_t cr3, thread;
+    uint64_t cr3, thread, gs;
     uint32_t key_flags;
     bool lookup;                /* look for a context when CPL 3 is reached */
     bool entered;               /* CPL 3 was entered, nothing executed there */
@@ -93,6 +97,9 @@ bool x86_lwp_expand_features(X86CPU *cpu, Error **errp);
 void x86_lwp_cpuid(CPUArchState *env, uint32_t *eax, uint32_t *ebx,
                    uint32_t *ecx, uint32_t *edx);
 
+/* lwp-context-age, in seconds */
+uint32_t x86_lwp_context_age(const X86LWPProps *p);
+
 /*
  * The property of a feature, by its bit in the Flags of revision @rev, and in
  * words; NULL if there is none.
@@ -103,10 +110,17 @@ const char *x86_lwp_feature_name(uint32_t rev, uint32_t bit, const char **text);
 extern const VMStateDescription vmstate_x86_lwp;
 
 /*
+ * lwp-cpu.c: can a CPU with these features be realized in this machine?  Free
+ * what a CPU has, whether it was realized or not.
+ */
+bool x86_lwp_check(X86CPU *cpu, Error **errp);
+void x86_lwp_finalize(X86CPU *cpu);
+
+/*
  * tcg-lwp*.c.  Except for realize, unrealize and reset they may be called only
  * with env->lwp not NULL.
  */
-bool x86_lwp_realize(X86CPU *cpu, Error **errp);
+void x86_lwp_realize(X86CPU *cpu);
 void x86_lwp_unrealize(X86CPU *cpu);
 void x86_lwp_reset(X86CPU *cpu);
 
@@ -148,11 +162,14 @@ void x86_lwp_fold(CPUArchState *env);
  */
 void x86_lwp_update(CPUArchState *env);
 
-/* CR3 or the base of FS has been written. */
+/* CR3, the base of FS or of GS, or KernelGSBase has been written. */
 void x86_lwp_thread_changed(CPUArchState *env);
 
 /* CPL has just become 3. */
 void x86_lwp_user_entered(CPUArchState *env);
+
+/* RSM has restored the state and left SMM. */
+void x86_lwp_smm_left(CPUArchState *env);
 
 /*
  * The next instruction cannot be fetched.  LWP acts before that fault: it may

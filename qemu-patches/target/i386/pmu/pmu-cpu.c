@@ -9,6 +9,7 @@
 #include "qemu/cutils.h"
 #include "cpu.h"
 #include "migration/vmstate.h"
+#include "system/cpu-timers.h"
 #include "system/tcg.h"
 #include "pmu/x86-pmu.h"
 
@@ -23,6 +24,8 @@ static const PMUNumber pmu_numbers[] = {
       "instructions counted too many per VMRUN" },
     { "pmu-overcount-ring", offsetof(X86PMUProps, overcount_ring),
       "instructions counted too many per change to or from CPL 3" },
+    { "pmu-overcount-far", offsetof(X86PMUProps, overcount_far),
+      "far transfers counted too many per VMRUN" },
 };
 
 static const char *const pmu_presets[] = {
@@ -102,9 +105,19 @@ static void pmu_set_skid(Object *obj, const char *value, Error **errp)
                "adversarial, of which /N makes an N-th, not '%s'", value);
 }
 
+static bool pmu_get_counting(Object *obj, Error **errp)
+{
+    return X86_CPU(obj)->env.lwp_count.pmu;
+}
+
 void x86_pmu_class_init(ObjectClass *oc)
 {
     int i;
+
+    object_class_property_add_bool(oc, "x-pmu-counting", pmu_get_counting,
+                                   NULL);
+    object_class_property_set_description(oc, "x-pmu-counting",
+                                          "a counter counts, for tests");
 
     object_class_property_add_str(oc, "pmu-skid", pmu_get_skid, pmu_set_skid);
     object_class_property_set_description(oc, "pmu-skid", "how late the "
@@ -118,6 +131,13 @@ void x86_pmu_class_init(ObjectClass *oc)
     }
 }
 
+/* -cpu max has them where they are possible. */
+static bool pmu_wanted(X86CPU *cpu)
+{
+    return cpu->enable_pmu && IS_AMD_CPU(&cpu->env) &&
+           !(cpu->max_features && icount_enabled());
+}
+
 bool x86_pmu_expand_features(X86CPU *cpu, Error **errp)
 {
     CPUX86State *env = &cpu->env;
@@ -125,7 +145,7 @@ bool x86_pmu_expand_features(X86CPU *cpu, Error **errp)
     if (!tcg_enabled()) {
         return true;
     }
-    if (!cpu->enable_pmu || !IS_AMD_CPU(env)) {
+    if (!pmu_wanted(cpu)) {
         env->features[FEAT_8000_0001_ECX] &= ~CPUID_EXT3_PERFCORE;
         env->features[FEAT_8000_0022_EAX] &= ~CPUID_8000_0022_EAX_PERFMON_V2;
         return true;
@@ -138,14 +158,26 @@ bool x86_pmu_expand_features(X86CPU *cpu, Error **errp)
     return true;
 }
 
+bool x86_pmu_check(X86CPU *cpu, Error **errp)
+{
+    if (tcg_enabled() && icount_enabled() && pmu_wanted(cpu)) {
+        error_setg(errp, "pmu=on cannot be combined with -icount or "
+                   "record/replay: both count instructions in translated "
+                   "code; leave one of them out");
+        return false;
+    }
+    return true;
+}
+
 void x86_pmu_realize(X86CPU *cpu)
 {
-    if (tcg_enabled() && cpu->enable_pmu && IS_AMD_CPU(&cpu->env)) {
+    if (tcg_enabled() && pmu_wanted(cpu)) {
+        g_free(cpu->lwp_props.pmu);
         cpu->lwp_props.pmu = g_new0(X86PMU, 1);
     }
 }
 
-void x86_pmu_unrealize(X86CPU *cpu)
+void x86_pmu_finalize(X86CPU *cpu)
 {
     g_clear_pointer(&cpu->lwp_props.pmu, g_free);
 }
@@ -191,8 +223,7 @@ static int pmu_post_load(void *opaque, int version_id)
 
     if (tcg_enabled()) {
         cpu->env.lwp_count.left = cpu->env.lwp_count.folded;
-        cpu->env.lwp_count.pmu = true;
-        x86_lwp_update(&cpu->env);
+        x86_pmu_changed(&cpu->env);
     }
     return 0;
 }

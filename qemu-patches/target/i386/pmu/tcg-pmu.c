@@ -55,6 +55,7 @@ enum {
 typedef struct PMUEvents {
     int64_t insns;
     uint32_t near, conditional, taken, far;
+    uint32_t far_excess; /* counted too many, of far only */
 } PMUEvents;
 
 static X86PMU *pmu_of(CPUX86State *env)
@@ -120,7 +121,7 @@ static int64_t pmu_increment(uint64_t ctl, const PMUEvents *e)
         n = e->taken + e->far;
         break;
     case EVENT_FAR:
-        n = e->far;
+        n = e->far + e->far_excess;
         break;
     case EVENT_CONDITIONAL:
         n = e->conditional;
@@ -205,9 +206,10 @@ static void pmu_happened(CPUX86State *env, const PMUEvents *e, bool user)
     }
 }
 
+/* PERF_CTL's USR counts at CPL 1 to 3, OS at CPL 0. */
 static bool pmu_user(CPUX86State *env)
 {
-    return (env->hflags & HF_CPL_MASK) == 3;
+    return env->hflags & HF_CPL_MASK;
 }
 
 void x86_pmu_count(CPUX86State *env, int32_t insns, const uint32_t *branches)
@@ -239,7 +241,7 @@ void x86_pmu_retire(CPUX86State *env, uint32_t info)
         .far = !!(info & X86_LWP_FAR),
     };
 
-    pmu_happened(env, &e, !(info & X86_LWP_KERNEL));
+    pmu_happened(env, &e, !(info & X86_LWP_CPL0));
 }
 
 void x86_pmu_interrupt(CPUX86State *env, bool insn)
@@ -299,8 +301,7 @@ uint32_t x86_pmu_wants(CPUX86State *env, uint64_t *insns, uint64_t *branches)
     return flags;
 }
 
-/* A register was written: find out whether any counter counts now. */
-static void pmu_changed(CPUX86State *env)
+void x86_pmu_changed(CPUX86State *env)
 {
     X86PMU *pmu = pmu_of(env);
     bool any = pmu->skid_left || pmu->held;
@@ -318,11 +319,11 @@ void x86_pmu_leave_mode(CPUX86State *env)
     x86_lwp_fold(env);
 }
 
-static void pmu_overcount(CPUX86State *env, uint32_t insns)
+static void pmu_overcount(CPUX86State *env, uint32_t insns, uint32_t far)
 {
-    PMUEvents e = { .insns = insns };
+    PMUEvents e = { .insns = insns, .far_excess = far };
 
-    if (insns) {
+    if (insns || far) {
         pmu_happened(env, &e, pmu_user(env));
     }
 }
@@ -331,14 +332,16 @@ void x86_pmu_enter_mode(CPUX86State *env, bool ring)
 {
     if (ring) {
         pmu_overcount(env, env_archcpu(env)->lwp_props.
-                           pmu_props.overcount_ring);
+                           pmu_props.overcount_ring, 0);
     }
     x86_lwp_update(env);
 }
 
 void x86_pmu_vmrun(CPUX86State *env)
 {
-    pmu_overcount(env, env_archcpu(env)->lwp_props.pmu_props.overcount_vmrun);
+    const X86PMUProps *props = &env_archcpu(env)->lwp_props.pmu_props;
+
+    pmu_overcount(env, props->overcount_vmrun, props->overcount_far);
 }
 
 void x86_pmu_vmexit(CPUX86State *env)
@@ -419,7 +422,7 @@ bool x86_pmu_wrmsr(CPUX86State *env, uint32_t msr, uint64_t value, bool *gp)
         } else {
             pmu->ctr[n] = value & CTR_MASK;
         }
-        pmu_changed(env);
+        x86_pmu_changed(env);
         return true;
     }
     if (!pmu_global(env, msr)) {
@@ -433,7 +436,7 @@ bool x86_pmu_wrmsr(CPUX86State *env, uint32_t msr, uint64_t value, bool *gp)
     } else {
         *gp = true; /* the status is read-only */
     }
-    pmu_changed(env);
+    x86_pmu_changed(env);
     return true;
 }
 

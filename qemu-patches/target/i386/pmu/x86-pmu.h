@@ -26,6 +26,7 @@ typedef struct X86PMUProps {
     uint32_t skid_divisor;    /* of the others, at least 1 */
     uint32_t overcount_vmrun; /* instructions overcounted per VMRUN */
     uint32_t overcount_ring;  /* the same per change of the CPL to or from 3 */
+    uint32_t overcount_far;   /* far transfers overcounted per VMRUN */
 } X86PMUProps;
 
 typedef struct X86PMU {
@@ -48,8 +49,10 @@ typedef struct X86PMU {
 void x86_pmu_class_init(ObjectClass *oc);
 /* Applies -cpu ...,pmu=on to the CPU, under TCG. */
 bool x86_pmu_expand_features(X86CPU *cpu, Error **errp);
+/* Can it be realized with these counters? */
+bool x86_pmu_check(X86CPU *cpu, Error **errp);
 void x86_pmu_realize(X86CPU *cpu);
-void x86_pmu_unrealize(X86CPU *cpu);
+void x86_pmu_finalize(X86CPU *cpu);
 void x86_pmu_reset(X86CPU *cpu);
 /* Leaf 8000_0022; false: this CPU has no counters of TCG's */
 bool x86_pmu_cpuid(X86CPU *cpu, uint32_t *eax, uint32_t *ebx);
@@ -66,6 +69,9 @@ bool x86_pmu_wrmsr(CPUArchState *env, uint32_t msr, uint64_t value, bool *gp);
 /* RDPMC; false: #GP(0) */
 bool x86_pmu_rdpmc(CPUArchState *env, uint32_t index, uint64_t *value);
 
+/* Registers have been written or loaded: does any counter count now? */
+void x86_pmu_changed(CPUArchState *env);
+
 /*
  * Instructions of a TB have retired in the current mode, their near branches
  * by X86LWPCount.branches.  `insns' is negative when too many were counted.
@@ -78,7 +84,7 @@ void x86_pmu_interrupt(CPUArchState *env, bool insn);
 /* HF_LWP_* and distances that the counters ask for in the current mode. */
 uint32_t x86_pmu_wants(CPUArchState *env, uint64_t *insns, uint64_t *branches);
 
-/* The CPL becomes or ceases to be 3: before, and after. */
+/* The CPL changes: before, and after; @ring: to or from 3. */
 void x86_pmu_leave_mode(CPUArchState *env);
 void x86_pmu_enter_mode(CPUArchState *env, bool ring);
 /* VMRUN has loaded the guest's state; it retires at the guest's CPL. */

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * `auto` contexts of threads that are switched the way 64-bit Windows does (docs/design.md#contexts): FS base
+ * is the same for all threads, the thread's block is at GS. The kernel writes the next thread's GS base to
+ * KernelGSBase, and SWAPGS before the return to CPL 3 puts it into GS.
+ */
+#include "lwp_fixture.h"
+#include "test.h"
+#include "x86.h"
+
+#define KERNEL_GS 0xfffff78000001000ul
+#define GS_ONE 0x7ffde000ul
+#define GS_TWO 0x7ffdc000ul
+#define SECOND 0x800u /* second block of the address space, for its second thread */
+#define SECOND_RING (RING_VA + 2 * PAGE_SIZE)
+
+extern char win_start[], win_run[], win_run_1[], win_run_2[], win_query[];
+
+USER_CODE("win_start: llwpcb %rax\n"
+	  "user_exit\n"
+	  "win_run:\n"
+	  "win_run_1: nop\n"
+	  "win_run_2: nop\n"
+	  "user_exit\n"
+	  "win_query: slwpcb %rbx\n"
+	  "user_exit\n");
+
+static void swapgs(void)
+{
+	asm volatile("swapgs" : : : "memory");
+}
+
+/* In the kernel, whose own GS base is in GS: the next thread to run is the one with this GS base. */
+static void switch_thread(u64 gs)
+{
+	wrmsr(MSR_KERNEL_GS_BASE, gs);
+}
+
+/* The thread runs until it enters the kernel. */
+static void run(struct lwp *l, const char *code)
+{
+	l->u.r.rip = (u64)code;
+	swapgs();
+	lwp_resume(l);
+	swapgs();
+}
+
+static u64 query(struct lwp *l)
+{
+	run(l, win_query);
+	return l->u.r.rbx;
+}
+
+static void test_threads(struct lwp *l)
+{
+	struct block one = { .event = { { EV_IRE, 0, 0 } } };
+	struct block two = { .base = SECOND_RING, .event = { { EV_IRE, 0, 0 } } };
+
+	switch_thread(GS_ONE);
+	lwp_prepare(l, &one, win_start);
+	block_write_at(l, SECOND, &two);
+	run(l, win_start);
+	run(l, win_run);
+	switch_thread(GS_TWO);
+	report_eq(query(l), 0, "another thread, known by its GS base alone: LWP is off there");
+	l->u.r.rax = CB_VA + SECOND;
+	run(l, win_start);
+	run(l, win_run);
+	run(l, win_run);
+	switch_thread(GS_ONE);
+	run(l, win_run);
+	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "the first thread's LWP is on again");
+	switch_thread(GS_TWO);
+	report_eq(query(l), CB_VA + SECOND, "the second thread's too");
+	report_eq(lwp_get32(l->cb + SECOND + LWP_CB_HEAD), 5 * RECORD_SIZE,
+		  "the second thread has 5 records");
+	report_eq(lwp_get64(l->ring + 2 * PAGE_SIZE + 8), (u64)win_run_1, "in its own ring");
+	EXPECT_RECORDS(l, "the first thread has 4", REC_IRE(win_run_1), REC_IRE(win_run_2),
+		       REC_IRE(win_run_1), REC_IRE(win_run_2));
+}
+
+/* Switches in the kernel that end with the same thread change nothing, and neither does SWAPGS. */
+static void test_counts(struct lwp *l)
+{
+	static const struct block third = { .event = { { EV_IRE, 2, 2 } } };
+	u32 i;
+
+	switch_thread(GS_ONE);
+	lwp_stop();
+	lwp_prepare(l, &third, win_start);
+	run(l, win_start);
+	for (i = 0; i < 6; i++) {
+		run(l, win_run);
+		swapgs();
+		swapgs();
+		if (i & 1)
+			switch_thread(GS_TWO);
+		switch_thread(GS_ONE);
+	}
+	EXPECT_RECORDS(l, "12 instructions, interval 2, a switch away and back after every fourth",
+		       REC_IRE(win_run_1), REC_IRE(win_run_2), REC_IRE(win_run_1),
+		       REC_IRE(win_run_2));
+}
+
+FLAT_TEST(context_windows)
+{
+	u64 per_cpu = rdmsr(MSR_KERNEL_GS_BASE);
+	struct lwp l;
+
+	lwp_init(&l);
+	wrmsr(MSR_FS_BASE, 0x53000);
+	wrmsr(MSR_GS_BASE, KERNEL_GS);
+	test_threads(&l);
+	test_counts(&l);
+	wrmsr(MSR_GS_BASE, 0);
+	wrmsr(MSR_KERNEL_GS_BASE, per_cpu);
+	wrmsr(MSR_FS_BASE, 0);
+}

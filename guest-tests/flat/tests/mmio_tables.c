@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The page table of a block lies in a device: the HPET's main counter, which is a plain register while the HPET is
+ * off. Walks then take QEMU's big lock, and marking an entry as accessed stops all processors. Contexts whose memory
+ * is compared (two processors), and RDMSR of LWPMSR1, which writes the block (rev=2007), get along with that.
+ */
+#include "lwp_fixture.h"
+#include "smp.h"
+#include "test.h"
+#include "x86.h"
+
+#define HPET 0xfed00000ul
+#define HPET_VA (USER_BASE + 0x10000000ul)
+#define HPET_CONFIG 0x10
+#define HPET_COUNTER 0xf0
+/* Its table maps 2 MiB, of which the counter is one entry. */
+#define TABLE_VA (USER_BASE + 0x800000ul)
+#define FAR_CB_VA (TABLE_VA + HPET_COUNTER / 8 * PAGE_SIZE)
+#define ROUNDS 2000u
+#define HERE_FS 0x1000ul
+#define ELSEWHERE_FS 0x2000ul
+
+extern char mmt_on[], mmt_code[];
+
+USER_CODE("mmt_on: llwpcb %rax\n"
+	  "user_exit\n"
+	  "mmt_code: nop\n"
+	  "nop\n"
+	  "user_exit\n");
+
+static volatile bool over;
+static volatile u32 others_turns;
+
+static volatile u64 *hpet(u32 offset)
+{
+	return (volatile u64 *)(HPET_VA + offset);
+}
+
+/* The block also has the address FAR_CB_VA; its entry is in the counter. */
+static void map_far(struct lwp *l)
+{
+	u64 *directory;
+
+	as_map(l->cr3, HPET_VA, HPET, 1, PAGE_KERNEL_RW | PTE_PCD | PTE_PWT);
+	*(volatile u32 *)hpet(HPET_CONFIG) = 0;
+	as_map_large(l->cr3, TABLE_VA, 0, PAGE_USER_RW);
+	directory = as_pte(l->cr3, TABLE_VA);
+	*directory = HPET | PAGE_USER_RW;
+}
+
+/* Neither accessed nor dirty, and not in any TLB. */
+static void forget_far(struct lwp *l)
+{
+	*(volatile u32 *)hpet(HPET_COUNTER + 4) = 0;
+	*(volatile u32 *)hpet(HPET_COUNTER) = (u32)(u64)l->cb | (u32)PAGE_USER_RW;
+	write_cr3(l->cr3);
+}
+
+static void load_far(struct lwp *l, u8 id, const char *code)
+{
+	const struct block b = { .event = { { id, 1000000, 1000000 } } };
+
+	lwp_prepare(l, &b, code);
+	forget_far(l);
+	l->u.r.rax = FAR_CB_VA;
+	lwp_resume(l);
+}
+
+static void write_fs(void *arg)
+{
+	u64 fs = ELSEWHERE_FS;
+
+	(void)arg;
+	while (!over) {
+		wrmsr(MSR_FS_BASE, fs);
+		fs ^= HERE_FS;
+		others_turns++;
+	}
+}
+
+/* The other processor has not just been stopped: it is in its loop. */
+static void let_it_run(void)
+{
+	u32 before = others_turns;
+
+	while (others_turns - before < 20)
+		pause();
+}
+
+static void test_contexts(struct lwp *l)
+{
+	u32 i, found = 0;
+
+	wrmsr(MSR_FS_BASE, HERE_FS);
+	load_far(l, EV_IRE, mmt_on);
+	smp_run(1, write_fs, NULL);
+	for (i = 0; i < ROUNDS; i++) {
+		wrmsr(MSR_FS_BASE, ELSEWHERE_FS);
+		forget_far(l);
+		wrmsr(MSR_FS_BASE, HERE_FS);
+		l->u.r.rip = (u64)mmt_code;
+		let_it_run();
+		lwp_resume(l);
+		found += rdmsr(LWP_MSR_CBADDR) == FAR_CB_VA;
+	}
+	over = true;
+	smp_wait(1);
+	report_eq(found, ROUNDS, "the context is found each time");
+	lwp_stop();
+}
+
+static void test_rdmsr(struct lwp *l)
+{
+	u64 first, second;
+
+	load_far(l, EV07_IRE, mmt_on);
+	l->u.r.rip = (u64)mmt_code;
+	lwp_resume(l);
+	forget_far(l);
+	first = rdmsr(LWP_MSR_CBADDR);
+	second = rdmsr(LWP_MSR_CBADDR);
+	report_eq(first, FAR_CB_VA, "RDMSR returns the block's address");
+	report_eq(second, FAR_CB_VA, "twice");
+	report_eq(cb_counter(l, 1), 999998 & 0x3ffffff, "and has written the counter");
+	wrmsr(LWP_MSR_CBADDR, 0);
+}
+
+FLAT_TEST(mmio_tables)
+{
+	struct lwp l;
+
+	if (smp_count() > 1)
+		smp_start();
+	lwp_init(&l);
+	map_far(&l);
+	if (rev07())
+		test_rdmsr(&l);
+	else
+		test_contexts(&l);
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Steps over branches. With `exact` delivery the last events before a record are stepped. With
+ * DEBUGCTL.BTF a step ends after the next taken branch instead of the next instruction, and the
+ * counter says how many instructions that were. So KVM steps instructions only when the one that
+ * is due lies in the straight line ahead (lwp_line.h), or when that line needs care.
+ *
+ * The processor switches DEBUGCTL with LBR virtualization only. Without it the guest runs with what
+ * KVM has loaded, which is the guest's value: KVM never gives its guests BTF. So BTF is set behind
+ * the place where svm_vcpu_run() loads the guest's value, and the host's value is written after
+ * #VMEXIT. A processor may clear the bit at #DB; it is written at each entry.
+ *
+ * What a vCPU cannot trust it does not use: if an entry passes more than its line has, or traps
+ * before a branch (lwp_line_explains()), the vCPU steps instructions from then on. An event that
+ * passed is an overshoot, which lwp_source.c counts.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/moduleparam.h>
+#include <asm/debugreg.h>
+
+#include "svm.h"
+#include "x86.h"
+#include "lwp_inside.h"
+
+/* Fewer events than this are stepped. */
+#define LEAST_LEFT 16
+
+static bool lwp_branch_steps = true;
+module_param(lwp_branch_steps, bool, 0444);
+MODULE_PARM_DESC(lwp_branch_steps,
+		 "`exact` delivery steps over branches where processor and counters allow it");
+
+static bool usable;
+
+/* Does the processor, or the hypervisor below, keep the bit? RFLAGS.TF is clear here. */
+static bool svm_lwp_btf_kept(void)
+{
+	u64 old, now;
+
+	guard(irqsave)();
+	if (rdmsrl_safe(MSR_IA32_DEBUGCTLMSR, &old) ||
+	    wrmsrl_safe(MSR_IA32_DEBUGCTLMSR, old | DEBUGCTLMSR_BTF))
+		return false;
+	rdmsrl(MSR_IA32_DEBUGCTLMSR, now);
+	wrmsrl(MSR_IA32_DEBUGCTLMSR, old);
+	return now == (old | DEBUGCTLMSR_BTF);
+}
+
+/* At load, after the source has been chosen: it must be one that can be read while it counts. */
+void svm_lwp_btf_setup(void)
+{
+	if (!svm_lwp_source_readable() || !lwp_branch_steps || !svm_lwp_cpu()->branch_steps)
+		return;
+	usable = svm_lwp_btf_kept();
+	if (!usable)
+		pr_info("LWP: DEBUGCTL.BTF cannot be set, so each instruction is stepped\n");
+}
+
+/*
+ * May this entry set TF and BTF? Not if someone else steps, nor in the shadow of an instruction
+ * that delays traps, nor if the guest records branches, because then DEBUGCTL is in the VMCB.
+ */
+static bool svm_lwp_btf_possible(struct kvm_vcpu *vcpu)
+{
+	struct vcpu_svm *svm = to_svm(vcpu);
+	const struct vmcb *vmcb = svm->vmcb;
+
+	return usable && !svm->lwp.btf.off && svm->lwp.engine.delivery == LWP_DELIVERY_EXACT &&
+	       !svm_lwp_clock_steps(&svm->lwp.engine) && !is_guest_mode(vcpu) &&
+	       !(vmcb->save.rflags & X86_EFLAGS_TF) &&
+	       !(vmcb->control.int_state & SVM_INTERRUPT_SHADOW_MASK) &&
+	       !(vmcb->control.virt_ext & LBR_CTL_ENABLE_MASK);
+}
+
+/* Events that have passed since the last entry; ~0: not counted. */
+static u64 svm_lwp_btf_passed(const struct svm_lwp_btf *b, const u64 left[LWP_KINDS],
+			      enum lwp_kind kind)
+{
+	return left[kind] == LWP_BUDGET_NEVER ? ~(u64)0 : b->left[kind] - left[kind];
+}
+
+/* Did the last entry do what BTF is for? `left`: events until one is due, now. */
+static void svm_lwp_btf_judge(struct kvm_vcpu *vcpu, const u64 left[LWP_KINDS])
+{
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+	struct svm_lwp_btf *b = &lwp->btf;
+
+	if (lwp->mode != LWP_MODE_BRANCH || !svm_lwp_source_branches(lwp) ||
+	    lwp_line_explains(&b->line, svm_lwp_btf_passed(b, left, LWP_KIND_IRE),
+			      svm_lwp_btf_passed(b, left, LWP_KIND_BRE), b->trapped))
+		return;
+	b->off = true;
+	pr_warn_once("LWP: no trap at a branch: a vCPU steps each instruction\n");
+}
+
+/* Can the line at rIP run with BTF? Fills b->line. */
+static bool svm_lwp_btf_line(struct kvm_vcpu *vcpu, const u64 left[LWP_KINDS],
+			     struct lwp_line *line)
+{
+	enum lwp_code_bits bits = svm_lwp_code_bits(vcpu);
+	u8 bytes[LWP_LINE_BYTES];
+	unsigned int count;
+
+	if (bits == LWP_CODE16)
+		return false;
+	count = svm_lwp_code_at_rip(vcpu, bytes, sizeof(bytes));
+	return count &&
+	       lwp_line_ends(bytes, count, bits, left[LWP_KIND_IRE], left[LWP_KIND_BRE], line);
+}
+
+/*
+ * Is it worth arming the source, if it is not? perf schedules all events of the thread anew for
+ * that, and a counter of the guest's own with one event left interrupts one late.
+ */
+static bool svm_lwp_btf_pays(const struct svm_lwp *lwp, const u64 left[LWP_KINDS])
+{
+	return svm_lwp_source_branches(lwp) ||
+	       (left[LWP_KIND_IRE] >= LEAST_LEFT && left[LWP_KIND_BRE] >= LEAST_LEFT);
+}
+
+/*
+ * Before an instruction at CPL 3 that must be stepped, with the lock held. True: enter with BTF;
+ * the source counts. False: step the instruction; no counter runs.
+ */
+bool svm_lwp_btf_step(struct kvm_vcpu *vcpu)
+{
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+	u64 left[LWP_KINDS];
+
+	if (svm_lwp_btf_possible(vcpu)) {
+		svm_lwp_source_left(vcpu, left);
+		svm_lwp_btf_judge(vcpu, left);
+		lwp->btf.trapped = false;
+		if (!lwp->btf.off && svm_lwp_btf_pays(lwp, left) &&
+		    svm_lwp_btf_line(vcpu, left, &lwp->btf.line) &&
+		    svm_lwp_source_arm_branches(vcpu, left)) {
+			memcpy(lwp->btf.left, left, sizeof(left));
+			return true;
+		}
+	}
+	/* A source that counts in software goes on. */
+	if (svm_lwp_source_branches(lwp))
+		svm_lwp_source_pause(vcpu);
+	return false;
+}
+
+/* The trap of a step over branches. */
+void svm_lwp_btf_trapped(struct kvm_vcpu *vcpu)
+{
+	if (to_svm(vcpu)->lwp.mode != LWP_MODE_BRANCH)
+		return;
+	to_svm(vcpu)->lwp.btf.trapped = true;
+	vcpu->stat.lwp_steps++;
+}
+
+/* Right before VMRUN, IRQs off. */
+void svm_lwp_btf_entering(struct vcpu_svm *svm)
+{
+	if (svm->lwp.mode == LWP_MODE_BRANCH)
+		update_debugctlmsr(svm->vmcb->save.dbgctl | DEBUGCTLMSR_BTF);
+}
+
+/*
+ * After #VMEXIT, IRQs off. svm_vcpu_run() loads the host's value only if it differs from the
+ * guest's, so it may be left to do.
+ */
+void svm_lwp_btf_exited(struct vcpu_svm *svm)
+{
+	if (svm->lwp.mode == LWP_MODE_BRANCH)
+		update_debugctlmsr(svm->vcpu.arch.host_debugctl);
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the files of svm/lwp*.c have of each other. They are layers: a file calls only functions of
+ * files that stand above it here.
+ */
+#ifndef __SVM_LWP_INSIDE_H
+#define __SVM_LWP_INSIDE_H
+
+#include "lwp_svm.h"
+
+struct perf_event;
+struct perf_sample_data;
+struct lwp_xop;
+
+/* Properties of a processor's counters, see lwp_cpu.c. */
+struct svm_lwp_cpu {
+	u8 family, model_first, model_last;
+	const char *name;
+	u32 start, most; /* margin: first and greatest value, see lwp_margin.h */
+	bool branch_steps; /* DEBUGCTL.BTF is trusted, see lwp_btf.c */
+	bool overcounts; /* errata: the counter of retired instructions may overcount */
+	bool spec_lock_map; /* rolled-back locked instructions count unless MSRC001_1020[54] = 1 */
+};
+
+/* A perf event: what it counts, and its overflow handler. */
+struct svm_lwp_counter {
+	u32 type;
+	u64 config;
+	/* Called in NMI context; NULL: the event never interrupts. */
+	void (*overflow)(struct perf_event *event, struct perf_sample_data *data,
+			 struct pt_regs *regs);
+};
+
+/* Jiffies until a vCPU that got no counters tries again. */
+#define SVM_LWP_PERF_RETRY (HZ / 10)
+
+/* Jiffies after which a vCPU releases perf events that it does not use. */
+#define SVM_LWP_PERF_IDLE HZ
+
+/*
+ * What the operand callbacks of the decoders work on. e: the exception that the last read ended
+ * with.
+ */
+struct svm_lwp_reader {
+	struct kvm_vcpu *vcpu;
+	struct x86_exception e;
+};
+
+/*
+ * A source of event counts, see lwp_source.c. All functions may be NULL: then every instruction is
+ * stepped. They are called in process context with svm_lwp.lock held, except usable() and where a
+ * comment says otherwise; stop() by any thread, the others by the vCPU's.
+ */
+struct svm_lwp_source {
+	const char *name;
+	bool steps; /* counts in software: each instruction is stepped and passed to retired() */
+	bool (*usable)(void); /* NULL: on any host */
+	/*
+	 * Count from 0 and interrupt after `after` events of a kind; 0 = do not count them. False:
+	 * the source cannot.
+	 */
+	bool (*arm)(struct kvm_vcpu *vcpu, const u64 after[LWP_KINDS]);
+	/*
+	 * Events since arm(); 0 for a kind that is not counted. False: a counter was lost. Then
+	 * these have certainly passed, others are lost, and the statistic lwp_no_counter says so.
+	 */
+	bool (*stop)(struct kvm_vcpu *vcpu, u64 passed[LWP_KINDS]);
+	/* No state counts now: stop what runs besides the counts of arm(). May be NULL. */
+	void (*idle)(struct kvm_vcpu *vcpu);
+	/*
+	 * As stop(), but it continues to count. Called where pending() is false. NULL: the source
+	 * can be read only when it stops.
+	 */
+	void (*passed)(struct kvm_vcpu *vcpu, u64 passed[LWP_KINDS]);
+	/* Must it be read, e.g. because a count is reached? Then stop() is called at CPL 3. */
+	bool (*pending)(struct kvm_vcpu *vcpu);
+	/* Has it interrupted since arm()? Reads no counter. IRQs may be off. May be NULL. */
+	bool (*interrupted)(struct kvm_vcpu *vcpu);
+	/* An instruction that counts was stepped, or completed by KVM. */
+	void (*retired)(struct kvm_vcpu *vcpu, const struct lwp_retired *r);
+	/* Around VMRUN, IRQs off and without the lock; may be NULL. */
+	void (*entering)(struct kvm_vcpu *vcpu);
+	void (*exited)(struct kvm_vcpu *vcpu);
+	/* Must IRET stay intercepted, because the counter counts returns to CPL 3? May be NULL. */
+	bool (*needs_returns)(void);
+};
+
+/* Does the vCPU run with RFLAGS.TF of LWP? */
+static inline bool svm_lwp_mode_steps(enum svm_lwp_mode mode)
+{
+	return mode == LWP_MODE_STEP || mode == LWP_MODE_BRANCH || mode == LWP_MODE_IRET;
+}
+
+/* Does the source count what the guest executes? */
+static inline bool svm_lwp_mode_counts(enum svm_lwp_mode mode)
+{
+	return mode == LWP_MODE_COUNT || mode == LWP_MODE_BRANCH;
+}
+
+/* lwp_cpu.c */
+const struct svm_lwp_cpu *svm_lwp_cpu(void);
+void svm_lwp_cpu_warn(void);
+
+/* lwp_mem.c */
+extern const struct lwp_vcpu_ops svm_lwp_ops;
+struct x86_exception svm_lwp_page_fault(const struct lwp_fault *fault);
+bool svm_lwp_user_mode(const struct vcpu_svm *svm);
+unsigned int svm_lwp_code_at_rip(struct kvm_vcpu *vcpu, u8 *to, unsigned int len);
+enum lwp_code_bits svm_lwp_code_bits(struct kvm_vcpu *vcpu);
+bool svm_lwp_insn_at_rip(struct kvm_vcpu *vcpu, struct lwp_insn *insn);
+bool svm_lwp_xop_at_rip(struct kvm_vcpu *vcpu, struct lwp_xop *xop, enum lwp_decode *verdict,
+			struct x86_exception *e);
+struct lwp_access svm_lwp_access(struct svm_lwp_reader *reader, struct kvm_vcpu *vcpu);
+struct lwp_ds svm_lwp_ds(struct kvm_vcpu *vcpu);
+
+/* lwp_state.c */
+void svm_lwp_intercept(struct vcpu_svm *svm, int word, u32 bits, bool on);
+bool svm_lwp_excepts(const struct vcpu_svm *svm, u32 vector);
+bool svm_lwp_stepped(const struct vcpu_svm *svm);
+bool svm_lwp_counts(const struct lwp_engine *e, enum lwp_kind kind);
+void svm_lwp_pass(struct kvm_vcpu *vcpu, enum lwp_kind kind, u64 n, bool here);
+void svm_lwp_update_avail(struct kvm_vcpu *vcpu);
+void svm_lwp_account(struct kvm_vcpu *vcpu);
+void svm_lwp_inject(struct kvm_vcpu *vcpu, const struct lwp_exc *exc);
+u8 *svm_lwp_image(struct vmcb *vmcb);
+bool svm_lwp_here(struct kvm_vcpu *vcpu);
+
+/* lwp_event.c */
+void svm_lwp_event_put(struct perf_event **event);
+bool svm_lwp_event_get(struct perf_event **event, const struct svm_lwp_counter *c, void *context);
+bool svm_lwp_event_run(struct perf_event *event, u64 after);
+bool svm_lwp_event_count(struct perf_event *event, u64 *count);
+bool svm_lwp_event_reached(struct perf_event *event, u64 after);
+void svm_lwp_event_use(struct kvm_vcpu *vcpu);
+
+/* lwp_overcount.c */
+void svm_lwp_overcount_tell(void);
+bool svm_lwp_overcount_wanted(void);
+bool svm_lwp_overcount_returns(void);
+u64 svm_lwp_overcount_entry(void);
+void svm_lwp_overcount_stepped(u64 count);
+void svm_lwp_overcount_returned(u64 count);
+
+/* lwp_budget.c */
+bool svm_lwp_budget_left(struct kvm_vcpu *vcpu);
+
+/* lwp_clock.c: called with svm_lwp.lock held, except the first two */
+void svm_lwp_clock_free(struct kvm_vcpu *vcpu);
+bool svm_lwp_clock_usable(enum lwp_kind kind);
+bool svm_lwp_clock_running(struct kvm_vcpu *vcpu);
+bool svm_lwp_clock_wanted(const struct lwp_engine *e);
+bool svm_lwp_clock_steps(const struct lwp_engine *e);
+void svm_lwp_clock_stop(struct kvm_vcpu *vcpu);
+void svm_lwp_clock_stop_user(struct kvm_vcpu *vcpu);
+void svm_lwp_clock_drop(struct kvm_vcpu *vcpu);
+bool svm_lwp_clock_pending(struct kvm_vcpu *vcpu);
+void svm_lwp_clock_check(struct kvm_vcpu *vcpu);
+void svm_lwp_clock_run(struct kvm_vcpu *vcpu);
+void svm_lwp_clock_stepped(struct kvm_vcpu *vcpu, struct lwp_retired *r);
+
+/* lwp_perf.c */
+extern const struct svm_lwp_source svm_lwp_perf;
+void svm_lwp_perf_free(struct kvm_vcpu *vcpu);
+
+/* lwp_fake.c */
+extern const struct svm_lwp_source svm_lwp_fake;
+
+/* lwp_source.c: called with svm_lwp.lock held, except at set-up and around VMRUN */
+const char *svm_lwp_source_setup(void);
+void svm_lwp_source_init(struct kvm_vcpu *vcpu);
+void svm_lwp_source_free(struct kvm_vcpu *vcpu);
+bool svm_lwp_source_readable(void);
+bool svm_lwp_source_prompt(void);
+bool svm_lwp_source_clocks(enum lwp_kind kind);
+bool svm_lwp_source_counts(struct kvm_vcpu *vcpu);
+bool svm_lwp_source_branches(const struct svm_lwp *lwp);
+void svm_lwp_source_left(struct kvm_vcpu *vcpu, u64 left[LWP_KINDS]);
+bool svm_lwp_source_arm_branches(struct kvm_vcpu *vcpu, const u64 left[LWP_KINDS]);
+bool svm_lwp_source_active(struct kvm_vcpu *vcpu);
+bool svm_lwp_source_will_interrupt(struct kvm_vcpu *vcpu);
+void svm_lwp_source_entering(struct kvm_vcpu *vcpu);
+void svm_lwp_source_exited(struct kvm_vcpu *vcpu);
+bool svm_lwp_source_interrupted(struct kvm_vcpu *vcpu);
+void svm_lwp_source_drop(struct kvm_vcpu *vcpu);
+void svm_lwp_source_stop(struct kvm_vcpu *vcpu);
+void svm_lwp_source_pause(struct kvm_vcpu *vcpu);
+void svm_lwp_source_stop_user(struct kvm_vcpu *vcpu);
+void svm_lwp_source_check(struct kvm_vcpu *vcpu);
+void svm_lwp_source_retired(struct kvm_vcpu *vcpu, const struct lwp_retired *r);
+
+/* lwp_ctx.c: called with svm_lwp.lock held, except svm_lwp_idle() and svm_lwp_now() */
+u64 svm_lwp_now(void);
+bool svm_lwp_idle(struct kvm_vcpu *vcpu);
+void svm_lwp_watch(struct kvm_vcpu *vcpu, bool on);
+void svm_lwp_trace_context(struct kvm_vcpu *vcpu, const char *what, const struct lwp_ctx_key *key);
+void svm_lwp_ctx_leave(struct kvm_vcpu *vcpu, bool drop);
+bool svm_lwp_ctx_awaited(struct kvm_vcpu *vcpu);
+const char *svm_lwp_ctx_sync(struct kvm_vcpu *vcpu);
+void svm_lwp_ctx_before_llwpcb(struct kvm_vcpu *vcpu);
+void svm_lwp_ctx_changed(struct kvm_vcpu *vcpu);
+void svm_lwp_ctx_park(struct kvm_vcpu *vcpu);
+void svm_lwp_ctx_refresh(struct kvm_vcpu *vcpu);
+bool svm_lwp_ctx_resume(struct kvm_vcpu *vcpu, const struct lwp_ctx_key *key);
+void svm_lwp_ctx_restored(struct kvm_vcpu *vcpu, u32 flags);
+
+/* lwp_collect.c: called without a lock */
+void svm_lwp_collect_init(struct kvm_svm_lwp *vm);
+bool svm_lwp_collect_due(struct kvm_svm_lwp *vm);
+void svm_lwp_collect(struct kvm_vcpu *vcpu);
+
+/* lwp_mode.c */
+void svm_lwp_set_mode(struct vcpu_svm *svm, const char *event, enum svm_lwp_mode mode);
+void svm_lwp_mode_intercepts(struct vcpu_svm *svm, bool iret);
+bool svm_lwp_requeues(const struct vcpu_svm *svm, u32 vector);
+
+/* lwp_next.c */
+enum lwp_branch_class svm_lwp_branch_class(const struct lwp_insn *insn);
+void svm_lwp_look(struct kvm_vcpu *vcpu);
+int svm_lwp_breakpoint_type(u64 dr7, int i);
+enum svm_lwp_mode svm_lwp_way(struct kvm_vcpu *vcpu, const struct svm_lwp_next *next);
+enum svm_lwp_mode svm_lwp_confirm(struct kvm_vcpu *vcpu, enum svm_lwp_mode mode);
+int svm_lwp_emulate(struct kvm_vcpu *vcpu);
+
+/* lwp_return.c */
+void svm_lwp_avic_init(struct kvm *kvm);
+void svm_lwp_avic_stop(struct kvm *kvm);
+void svm_lwp_trap_return(struct kvm_vcpu *vcpu, bool on);
+bool svm_lwp_sysret(struct kvm_vcpu *vcpu, int *r);
+
+/* lwp_btf.c */
+void svm_lwp_btf_setup(void);
+bool svm_lwp_btf_step(struct kvm_vcpu *vcpu);
+void svm_lwp_btf_trapped(struct kvm_vcpu *vcpu);
+void svm_lwp_btf_entering(struct vcpu_svm *svm);
+void svm_lwp_btf_exited(struct vcpu_svm *svm);
+
+/* lwp_speed.c */
+void svm_lwp_retired(struct kvm_vcpu *vcpu);
+
+/* lwp_step.c has hooks only */
+
+/* lwp_run.c */
+void svm_lwp_disarm(struct kvm_vcpu *vcpu);
+
+/* lwp_nested.c has hooks only */
+
+/* lwp_emul.c has hooks only */
+
+/* lwp.c */
+void svm_lwp_leaf(const struct kvm_lwp_policy *policy, struct lwp_leaf *leaf);
+u32 svm_lwp_refusal(struct kvm_vcpu *vcpu);
+
+/* lwp_attr.c has hooks only */
+
+#endif

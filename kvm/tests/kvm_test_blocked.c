@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Guest memory that user space takes its time to provide (userfaultfd, as in the middle of a postcopy migration)
+ * holds up the vCPU that needs it, and no other one.
+ */
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#include "kvm_vm.h"
+
+#define FS_BASE 0xc0000100u
+#define PAGE 4096
+#define PATIENCE 20 /* seconds; what is not held up takes some ms */
+
+/* The program stops with SYSCALL between its parts; the test plays the guest's kernel. */
+extern const u8 parts[], parts_end[];
+asm(".pushsection .text\n"
+    "parts:\n"
+    "	llwpcb %rbx\n"
+    "	nop\n"
+    "	syscall\n"
+    "	nop\n"
+    "	nop\n"
+    "	syscall\n"
+    "	nop\n"
+    "	slwpcb %rax\n"
+    "	int $0x80\n"
+    "parts_end:\n"
+    ".popsection\n");
+
+static struct vm *vm;
+static struct vcpu *v, *w;
+static u8 page[PAGE];
+static int faults; /* userfaultfd */
+
+static void begin(u32 interval)
+{
+	vm = vm_new(true);
+	v = vm_add_vcpu(vm);
+	w = vm_add_vcpu(vm);
+	block_init(vm, LWP_F_IRE, 128);
+	block_event(vm, 2, interval, interval);
+	vm_load(vm, parts, parts_end);
+	vm_set_msr(v, FS_BASE, 0x1000);
+}
+
+/* From now on an access to this page of the guest waits for give_back(). */
+static void take_away(u64 addr)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register r = {
+		.range = { .start = (u64)vm->mem + addr, .len = PAGE },
+		.mode = UFFDIO_REGISTER_MODE_MISSING,
+	};
+
+	faults = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+	if (faults < 0 || ioctl(faults, UFFDIO_API, &api) || ioctl(faults, UFFDIO_REGISTER, &r))
+		skip_all("no userfaultfd here");
+	memcpy(page, vm->mem + addr, PAGE);
+	if (madvise(vm->mem + addr, PAGE, MADV_REMOVE))
+		skip_all("madvise(MADV_REMOVE)");
+}
+
+static void give_back(u64 addr)
+{
+	struct uffdio_copy copy = { .dst = (u64)vm->mem + addr, .src = (u64)page, .len = PAGE };
+
+	ioctl(faults, UFFDIO_COPY, &copy);
+	close(faults);
+}
+
+/* Does anybody wait for the page? */
+static bool somebody_waits(void)
+{
+	struct pollfd p = { .fd = faults, .events = POLLIN };
+
+	return poll(&p, 1, PATIENCE * 1000) == 1;
+}
+
+static void *run(void *arg)
+{
+	return (void *)(long)vm_run_interruptible(vm, arg);
+}
+
+/* The result of a vCPU's run if it ends in time, else -1. */
+static int ends(pthread_t thread)
+{
+	struct timespec until;
+	void *result;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += PATIENCE;
+	return pthread_timedjoin_np(thread, &result, &until) ? -1 : (int)(long)result;
+}
+
+static int joined(pthread_t thread)
+{
+	void *result;
+
+	pthread_join(thread, &result);
+	return (int)(long)result;
+}
+
+static pthread_t started(struct vcpu *cpu)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, run, cpu);
+	return thread;
+}
+
+/* The registers of v when it stopped; it cannot be asked for them while it runs. */
+static struct kvm_sregs stopped_sregs;
+static struct kvm_regs stopped_regs;
+
+static void note_where_v_stopped(void)
+{
+	vm_get_sregs(v, &stopped_sregs);
+	stopped_sregs.tr.base = 0x3080;
+	stopped_regs = v->regs;
+}
+
+/* Set the registers of w so that it continues from there, as a thread with this FS base. */
+static void go_on_at_w(u64 fs_base)
+{
+	ioctl(w->fd, KVM_SET_SREGS, &stopped_sregs);
+	w->regs = stopped_regs;
+	vm_set_regs(w);
+	vm_set_msr(w, FS_BASE, fs_base);
+}
+
+/* vCPU 0 compares a parked context with its block, and the block is not there. */
+static void verification_holds_up_nobody_else(void)
+{
+	pthread_t held, free;
+	int result;
+
+	begin(1000);
+	is(vm_run(vm, v), VM_SYSCALL, "first part, then the thread is switched away");
+	note_where_v_stopped();
+	go_on_at_w(0x2000);
+	vm_set_msr(v, FS_BASE, 0x3000);
+	v->regs.rip = v->regs.rcx;
+	is(vm_run(vm, v), VM_SYSCALL, "another thread on vCPU 0");
+	take_away(VM_BLOCK);
+	vm_set_msr(v, FS_BASE, 0x1000);
+	held = started(v);
+	ok(somebody_waits(), "back to the thread, whose block is not there: vCPU 0 waits");
+	free = started(w);
+	result = ends(free);
+	is(result, VM_SYSCALL, "another thread runs on vCPU 1 meanwhile");
+	give_back(VM_BLOCK);
+	if (result < 0)
+		joined(free);
+	is(joined(held), VM_DONE, "vCPU 0 goes on when the block is there");
+	is(v->regs.rax, VM_BLOCK, "with its context");
+	vm_free(vm);
+}
+
+/* vCPU 0 stores a record, and the ring is not there. Its thread moves to vCPU 1. */
+static void a_store_holds_up_nobody_else(void)
+{
+	pthread_t held, free;
+	int result;
+
+	begin(0);
+	is(vm_run(vm, v), VM_SYSCALL, "first part on vCPU 0");
+	note_where_v_stopped();
+	go_on_at_w(0x2000);
+	is(vm_run(vm, w), VM_SYSCALL, "another thread on vCPU 1");
+	take_away(VM_RING);
+	held = started(v);
+	ok(somebody_waits(), "a record has to be stored, the ring is not there: vCPU 0 waits");
+	go_on_at_w(0x1000);
+	free = started(w);
+	result = ends(free);
+	ok(result == VM_SYSCALL || result == VM_DONE,
+	   "vCPU 1, which wants the context, runs without it: 0x%x", result);
+	give_back(VM_RING);
+	if (result < 0)
+		joined(free);
+	is(joined(held), VM_SYSCALL, "vCPU 0 goes on when the ring is there");
+	vm_free(vm);
+}
+
+int main(void)
+{
+	verification_holds_up_nobody_else();
+	a_store_holds_up_nobody_else();
+	return done();
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * kvm_test_off WARNINGS: KVM whose LWP is off, by lwp=0 or because a parameter of kvm_amd is wrong. kvm_amd is loaded
+ * all the same, guests run, and the kernel's log has so many warnings of it.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/klog.h>
+#include "kvm_vm.h"
+
+#define READ_ALL 3 /* SYSLOG_ACTION_READ_ALL */
+
+static unsigned int warnings(void)
+{
+	static char log[1 << 18];
+	unsigned int n = 0;
+	char *at;
+
+	if (klogctl(READ_ALL, log, sizeof(log) - 1) < 0)
+		skip_all("the kernel's log cannot be read");
+	for (at = log; (at = strstr(at, "LWP is off: ")); at++)
+		n++;
+	return n;
+}
+
+static int attr(int fd, unsigned long request, u32 group, u64 number, void *addr)
+{
+	struct kvm_device_attr a = { .group = group, .attr = number, .addr = (u64)addr };
+
+	return ioctl(fd, request, &a) ? -errno : 0;
+}
+
+extern const u8 program[], program_end[];
+asm(".pushsection .text\n"
+    "program:\n"
+    "	mov $1000, %ecx\n"
+    "1:	loop 1b\n"
+    "	.byte 0x8f, 0xe9, 0x78, 0x12, 0xc3\n" /* LLWPCB RBX */
+    "program_end:\n"
+    ".popsection\n");
+
+int main(int argc, char **argv)
+{
+	struct kvm_lwp_policy policy = { .delivery = 0 };
+	struct vm *vm = vm_new(true);
+	struct vcpu *v = vm_add_vcpu(vm);
+	u32 status = ~0u;
+
+	is(warnings(), argc > 1 ? atoi(argv[1]) : 0, "warnings");
+	ok(parameter_is("lwp", "N"), "the parameter lwp is N");
+	is(ioctl(vm->fd, KVM_CHECK_EXTENSION, KVM_CAP_X86_LWP), 0, "KVM_CAP_X86_LWP");
+	is(attr(vm->fd, KVM_HAS_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, NULL), -ENXIO,
+	   "a VM has no policy");
+	is(attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &policy), -ENXIO,
+	   "and can set none");
+	is(attr(v->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_STATUS, &status), 0,
+	   "why a vCPU has no LWP");
+	is(status, KVM_LWP_REFUSED_HOST, "because of the host");
+	vm_load(vm, program, program_end);
+	vm_start(vm, v);
+	is(vm_run(vm, v), 6, "a guest runs, and LLWPCB raises #UD");
+	vm_free(vm);
+	return done();
+}

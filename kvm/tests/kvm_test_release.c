@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The host's perf events are held while a program is profiled, and some two seconds longer: with a mediated vPMU a host
+ * starts no VM with counters while there is an event that counts guests. Probes of the kernel count the events.
+ */
+#include <stdio.h>
+#include <unistd.h>
+#include "counted.h"
+#include "tracing.h"
+
+#define MADE "lwp_made"
+#define GONE "lwp_gone"
+#define TENTHS 100 /* how long to wait, in tenths of a second */
+
+/* 1 and 20,000 times 3 instructions; then the profile ends. */
+PROGRAM(profiled, "	mov $20000, %ecx\n"
+		  "1:	nop\n"
+		  "	dec %ecx\n"
+		  "	jnz 1b\n"
+		  "	xor %edx, %edx\n"
+		  "	llwpcb %rdx\n");
+
+static void set_probes(void)
+{
+	trace_write("kprobe_events", "p:" MADE " perf_event_create_kernel_counter");
+	trace_write("kprobe_events", "p:" GONE " perf_event_release_kernel");
+	trace_write("events/kprobes/enable", "1");
+}
+
+static unsigned int hits(const char *probe)
+{
+	FILE *f = trace_open("kprobe_profile");
+	unsigned int found = 0, n;
+	char line[256], name[64];
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%63s %u", name, &n) == 2 && !strcmp(name, probe))
+			found = n;
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static unsigned int events(void)
+{
+	return hits(MADE) - hits(GONE);
+}
+
+static bool released(void)
+{
+	int i;
+
+	for (i = 0; i < TENTHS && events(); i++)
+		usleep(100000);
+	diag("%d tenths of a second", i);
+	return !events();
+}
+
+static void profile(void)
+{
+	vm_load(vm, profiled, profiled_end);
+	vm_start(vm, v);
+	block_init(vm, LWP_F_IRE | LWP_F_BRE, 128);
+	event_each(2, 5000);
+	event_each(3, 3000);
+	run_to_end();
+	is(block_head(vm), 18, "12 and 6 records");
+	ok(events() >= 3, "perf events count them: %u", events());
+}
+
+int main(void)
+{
+	if (!parameter_is("lwp_source", "perf"))
+		skip_all("kvm-amd is not loaded with lwp_source=perf");
+	set_probes();
+	begin_delivery(profiled, profiled_end, 1, LWP_F_IRE | LWP_F_BRE);
+	is(events(), 0, "a VM that profiles nothing has no event");
+	profile();
+	ok(released(), "they are released after the profile has ended, while the vCPU exists");
+	profile();
+	vm_free(vm);
+	is(events(), 0, "and when the vCPU goes");
+	return done();
+}

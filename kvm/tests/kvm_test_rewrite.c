@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * KVM's emulator executes PUSHF, POPF, MOV SS and POP SS for a program that is stepped, and nothing else, although
+ * another vCPU rewrites the program's code all the time.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+#include "counted.h"
+
+#define TURNS 20000
+#define OTHER_CODE (VM_CODE + 0x8000)
+#define PUSHF 0x9c
+#define FWAIT 0x9b /* KVM's emulator does not decode it, */
+#define INT3 0xcc /* decodes this one, and does not execute it: #UD */
+
+extern const u8 turning[];
+PROGRAM(rewritten, "	mov $20000, %ecx\n"
+		   "	mov %rsp, %r15\n"
+		   "turning:\n"
+		   "	pushf\n" /* or another */
+		   "	mov %r15, %rsp\n"
+		   "	loop turning\n");
+
+/* rsi: the byte that changes; al and dl: its values */
+extern const u8 rewriter[], rewriter_end[];
+asm(".pushsection .text\n"
+    "rewriter:\n"
+    "	mov %dl, (%rsi)\n"
+    "	mov $300, %ecx\n"
+    "1:	loop 1b\n"
+    "	mov %al, (%rsi)\n"
+    "	mov $300, %ecx\n"
+    "2:	loop 2b\n"
+    "	jmp rewriter\n"
+    "rewriter_end:\n"
+    ".popsection\n");
+
+static volatile bool over;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+}
+
+static void *rewrite(void *arg)
+{
+	struct vcpu *other = arg;
+
+	while (!over)
+		vm_run_interruptible(vm, other);
+	return NULL;
+}
+
+/*
+ * Run the program while the byte is PUSHF and `value` in turns. Its INT3 reaches the kernel. An INT3 that is stepped,
+ * because it was PUSHF when KVM looked, pushes RFLAGS.TF, and then the program has #DBs: docs/kvm.md says so.
+ */
+static int run_rewritten(u8 value)
+{
+	struct vcpu *other;
+	pthread_t thread;
+	int stop;
+
+	over = false;
+	begin(rewritten, rewritten_end, 2);
+	block_event(vm, 2, 1000000, 1000000);
+	other = vm_add_vcpu(vm);
+	memcpy(vm->mem + OTHER_CODE, rewriter, (size_t)(rewriter_end - rewriter));
+	vm_start(vm, other);
+	other->regs.rip = OTHER_CODE;
+	other->regs.rsi = VM_AT(rewritten, turning);
+	other->regs.rax = PUSHF;
+	other->regs.rdx = value;
+	vm_set_regs(other);
+	vm_start(vm, v);
+	pthread_create(&thread, NULL, rewrite, other);
+	do {
+		stop = vm_run(vm, v);
+	} while (stop == 3 || stop == 1);
+	over = true;
+	other->run->immediate_exit = 1;
+	pthread_kill(thread, SIGUSR1);
+	pthread_join(thread, NULL);
+	return stop;
+}
+
+static void what_the_emulator_does_not_decode_is_stepped(void)
+{
+	is(run_rewritten(FWAIT), VM_DONE, "no exception in 20,000 turns");
+	is(v->regs.rcx, 0, "all of them");
+	is(1000000 - block_counter(vm, 2), 2 + 3 * TURNS, "each instruction counts once");
+	vm_free(vm);
+}
+
+/* Turns are not counted if INT3, which runs without a step, is PUSHF again when it runs. */
+static void what_the_emulator_decodes_is_compared(void)
+{
+	is(run_rewritten(INT3), VM_DONE, "no exception but #BP and #DB in 20,000 turns");
+	is(v->regs.rcx, 0, "all of them");
+	vm_free(vm);
+}
+
+int main(void)
+{
+	struct sigaction sa = { .sa_handler = on_signal };
+
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		skip_all("one processor: nothing changes while KVM looks at an instruction");
+	sigaction(SIGUSR1, &sa, NULL);
+	what_the_emulator_does_not_decode_is_stepped();
+	what_the_emulator_decodes_is_compared();
+	return done();
+}

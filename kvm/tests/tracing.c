@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * See tracing.h.
+ */
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <unistd.h>
+#include "kvm_vm.h"
+#include "tracing.h"
+
+#define TRACING "/sys/kernel/tracing/"
+#define MOST_PATH 200
+
+void trace_write(const char *file, const char *line)
+{
+	char path[MOST_PATH];
+	int fd;
+
+	if (access(TRACING "trace", F_OK))
+		mount("tracefs", TRACING, "tracefs", 0, NULL);
+	snprintf(path, sizeof(path), TRACING "%s", file);
+	fd = open(path, O_WRONLY | O_APPEND);
+	if (fd < 0 || write(fd, line, strlen(line)) != (ssize_t)strlen(line))
+		skip_all("cannot write %s", path);
+	close(fd);
+}
+
+FILE *trace_open(const char *file)
+{
+	char path[MOST_PATH];
+
+	snprintf(path, sizeof(path), TRACING "%s", file);
+	return fopen(path, "r");
+}
+
+void trace_clear(void)
+{
+	int fd = open(TRACING "trace", O_WRONLY | O_TRUNC);
+
+	if (fd >= 0)
+		close(fd);
+}

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The patched QEMU configured in other ways: they have to compile and to link. They have a tree of their own, because
+gcc would take the precompiled headers in that of the build that is used, which have its configuration inside."""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab.building import meson, qemu, qemu_tree
+from lab.checks.qemu_warnings import OURS
+from lab.common import proc
+from lab.common.places import BUILD, PYTHON, SRC
+from lab.common.report import Check
+from lab.common.steps import build_lock, compiler, fresh, hash_of, jobs_count, make_dir, stamp, step
+
+TREE = SRC / "qemu-other"
+
+
+@dataclass(frozen=True)
+class Other:
+    """A way to configure QEMU: what is left out of qemu.CONFIGURE, what is added, and the program."""
+
+    name: str
+    line: str
+    without: tuple[str, ...]
+    options: tuple[str, ...]
+    program: str
+    cc: str = "gcc"
+
+    @property
+    def out(self) -> Path:
+        """Its build directory."""
+        return BUILD / f"qemu-other-{self.name}"
+
+
+X86_64 = "--target-list=x86_64-softmmu"
+FEW_DEVICES = ("--without-default-devices", "--with-devices-x86_64=vlwp")
+
+NO_TCG = Other(
+    "no-tcg", "QEMU without TCG, with KVM", ("--enable-tcg", "--enable-plugins"), ("--disable-tcg",),
+    "qemu-system-x86_64",
+)
+I386 = Other(
+    "i386", "qemu-system-i386", (X86_64, "--with-devices-x86_64=vlwp"),
+    ("--target-list=i386-softmmu", "--with-devices-i386=vlwp"), "qemu-system-i386",
+)
+USER = Other(
+    "user", "qemu-x86_64, for programs",
+    (X86_64, *FEW_DEVICES, "--enable-system", "--disable-user", "--enable-kvm", "--enable-virtfs", "--enable-plugins"),
+    ("--target-list=x86_64-linux-user", "--enable-user", "--disable-system"), "qemu-x86_64",
+)
+CLANG = Other("clang", "QEMU by clang", (), (), "qemu-system-x86_64", "clang")
+ALL = (NO_TCG, I386, USER, CLANG)
+
+
+def _command(other: Other) -> list[str]:
+    words = [word for word in qemu.CONFIGURE if word not in other.without]
+    tools = [f"--cc={compiler(other.cc)}", f"--python={PYTHON}", "--disable-debug-info"]
+    return [str(TREE / "configure"), *tools, *words, *other.options]
+
+
+def configure(other: Other) -> None:
+    """Make its build directory, if it is out of date."""
+    meson.fetch()
+    make_dir(other.out)
+    with build_lock("qemu-other"):
+        sources = hash_of("lab/building/qemu_tree.py", "lab/bases.toml", "vmcb", "kvm/engine", "qemu-patches")
+        if not fresh("qemu-other", sources) or not TREE.is_dir():
+            qemu_tree.sync("other", qemu_tree.fetch(), TREE)
+            stamp("qemu-other", sources)
+    key = hash_of("lab/building/qemu.py", "lab/building/qemu_other.py", "qemu-patches/packaging")
+    if not fresh(f"configure-other-{other.name}", key) or not meson.configured(other.out):
+        log = f"qemu-other-{other.name}-configure"
+        step(f"configuring {other.line}", log, _command(other), about=25, cwd=other.out)
+        stamp(f"configure-other-{other.name}", key)
+
+
+def _ninja(other: Other, check: Check, targets: Sequence[str]) -> None:
+    with build_lock(f"qemu-other-{other.name}"):
+        check.run(["nice", "-n", "10", "ninja", "-C", other.out, "-j", str(jobs_count()), *targets])
+
+
+def link(other: Other, check: Check) -> Path:
+    """Compile and link its program."""
+    configure(other)
+    _ninja(other, check, [other.program])
+    return other.out / other.program
+
+
+def objects(other: Other, check: Check) -> list[Path]:
+    """Compile our sources and those that the patches change."""
+    configure(other)
+    entries = json.loads((other.out / "compile_commands.json").read_text(encoding="utf-8"))
+    names = [entry["output"] for entry in entries if OURS.search(entry["file"]) and "user" not in entry["output"]]
+    _ninja(other, check, names)
+    return [other.out / name for name in names]
+
+
+# What only our sources define.
+OUR_NAMES = re.compile(r"(x86_|kvm_|tcg_|helper_)?(lwp|pmu)_|x86_lwp$|apic_deliver_(fixed|pmi)$")
+
+
+def unresolved(files: Sequence[Path]) -> set[str]:
+    """Our functions and objects that these objects want and none of them has."""
+    wanted, had = set(), set()
+    for line in proc.output(["nm", "--format=posix", *files]).splitlines():
+        name, _, kind = line.partition(" ")
+        if kind.startswith("U"):
+            wanted.add(name)
+        elif kind:
+            had.add(name)
+    return {name for name in wanted - had if OUR_NAMES.match(name)}

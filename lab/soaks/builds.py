@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The patched QEMU, configured in other ways: it compiles, links, and starts."""
+
+import argparse
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from lab.building import qemu_other, tools
+from lab.building.qemu_other import Other
+from lab.common import places
+from lab.common.report import Check, Report
+from lab.common.say import Usage
+from lab.start import deps
+
+NAMES = " ".join(other.name for other in qemu_other.ALL)
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """What it takes."""
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"{NAMES}; default: all")
+
+
+def _machine(program: Path, accel: str, cpu: str, *words: str) -> list[str]:
+    none = ["-nodefaults", "-no-user-config", "-display", "none", "-L", str(places.FIRMWARE)]
+    return ["timeout", "60", str(program), "-accel", accel, "-machine", "q35", "-cpu", cpu, *none, *words]
+
+
+def _no_tcg(check: Check, program: Path) -> None:
+    """Its CPUs have the properties; without KVM there is nothing that could count."""
+    status, text = check.text(_machine(program, "tcg", "EPYC,+lwp"), stderr=True)
+    check.want(status == 1 and "invalid accelerator tcg" in text, "it has TCG")
+    status, text = check.text(_machine(program, "qtest", "EPYC,+lwp,lwp-max-events=9"), stderr=True)
+    check.want(status == 1 and "lwp-max-events is at most" in text, "it has no LWP")
+
+
+def _flat(check: Check, program: Path) -> None:
+    """The flat tests of one row."""
+    emulator = ["--qemu", str(program), "--firmware", str(places.FIRMWARE), "--accel", "tcg"]
+    check.run([places.FLATRUN, *emulator, "--only", "retry", "--only", "bre", "--only", "pmu_count"])
+
+
+def _i386(check: Check, program: Path) -> None:
+    """A processor of 32 bits with LWP gets as far as the firmware: the machine waits until it is ended."""
+    status, text = check.text(["timeout", "5", *_machine(program, "tcg", "EPYC,check=off,+lwp")[2:]], stderr=True)
+    check.want(status == 124, f"it ends with status {status}: {text}")
+
+
+def _user(check: Check, program: Path) -> None:
+    """A program runs, and has no LWP."""
+    status, text = check.text([program, "/bin/echo", "it runs"])
+    check.want(status == 0 and text == "it runs\n", "the program does not run")
+
+
+STARTS: dict[str, Callable[[Check, Path], None]] = {
+    "no-tcg": _no_tcg, "i386": _i386, "user": _user, "clang": _flat,
+}
+
+
+def _one(other: Other, check: Check) -> None:
+    STARTS[other.name](check, qemu_other.link(other, check))
+
+
+def main(args: argparse.Namespace) -> int:
+    """The command."""
+    unknown = [name for name in args.names if name not in STARTS]
+    if unknown:
+        raise Usage(f"soak builds: no build '{unknown[0]}'; there are: {NAMES}")
+    deps.ensure()
+    tools.build()
+    report = Report(places.temporary())
+    for other in qemu_other.ALL:
+        if not args.names or other.name in args.names:
+            report.check(f"{other.line}: it compiles, links and starts", partial(_one, other))
+    return report.end()

@@ -1,0 +1,338 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What QEMU itself does beside the rows of the flat tests: CPUs that it refuses, what its monitor says, its debugger's
+stub, streams that nobody would send. TCG or no accelerator at all; no guest but the flat kernel."""
+
+import json
+import re
+import socket
+import subprocess
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from lab.common import places, proc
+from lab.common.report import Check, Report
+from lab.testing.part import Case
+
+IMAGE = places.HOST / "guest-tests/flat/flat.elf"
+PATIENCE = 60  # seconds
+# Without a line for each feature of the model that TCG lacks.
+LWP = "EPYC,check=off,lwp=on"
+PMU = "EPYC,check=off,pmu=on,+perfctr-core"
+# Nothing runs: only what QEMU says of CPUs counts.
+STOPPED = ("-S",)
+FLAT = ("-kernel", str(IMAGE), "-device", "isa-debug-exit,iobase=0xf4,iosize=4", "-m", "64", "-no-reboot")
+
+
+def command(cpu: str, *words: str, accel: str = "tcg") -> list[str]:
+    """A machine with this processor."""
+    machine = ["-accel", accel, "-machine", "q35", "-cpu", cpu, "-nodefaults", "-no-user-config", "-display", "none"]
+    return [str(places.qemu()), *machine, "-L", str(places.FIRMWARE), *words]
+
+
+class Vm:
+    """A machine with its monitor. It ends with the block."""
+
+    def __init__(self, check: Check, argv: Sequence[str], env: dict[str, str] | None = None):
+        self.check, self.path = check, check.work / "monitor"
+        self.path.unlink(missing_ok=True)
+        server = socket.socket(socket.AF_UNIX)
+        server.bind(str(self.path))
+        server.listen(1)
+        server.settimeout(PATIENCE)
+        chardev = f"socket,id=monitor,path={self.path}"
+        check.log.flush()
+        self.child = proc.start(
+            [*argv, "-chardev", chardev, "-mon", "chardev=monitor,mode=control"],
+            env=env, stdin=subprocess.DEVNULL, stdout=check.log, stderr=subprocess.STDOUT,
+        )
+        with server:
+            self.socket = server.accept()[0]
+        self.socket.settimeout(PATIENCE)
+        self.lines = self.socket.makefile("r", encoding="utf-8")
+        self.lines.readline()
+        self.do("qmp_capabilities")
+
+    def __enter__(self) -> "Vm":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        proc.end(self.child)
+        self.lines.close()
+        self.socket.close()
+
+    def ask(self, name: str, **arguments: object) -> dict[str, Any]:
+        """A command's answer: `return` or `error`."""
+        self.socket.sendall(json.dumps({"execute": name, "arguments": arguments}).encode() + b"\n")
+        while True:
+            answer: dict[str, Any] = json.loads(self.lines.readline() or '{"error": {"desc": "QEMU is gone"}}')
+            if "event" not in answer:
+                return answer
+
+    def do(self, name: str, **arguments: object) -> Any:
+        """A command that must succeed."""
+        answer = self.ask(name, **arguments)
+        self.check.want("return" in answer, f"{name}: {answer.get('error')}")
+        return answer["return"]
+
+    def refused(self, name: str, **arguments: object) -> str:
+        """Why a command fails; empty if it does not."""
+        return str(self.ask(name, **arguments).get("error", {}).get("desc", ""))
+
+    def cpu(self, name: str, index: int = 0) -> Any:
+        """A property of a CPU."""
+        path = self.do("query-cpus-fast")[index]["qom-path"]
+        return self.do("qom-get", path=path, property=name)
+
+    def save(self, path: Path) -> bytes:
+        """Its state as a stream, also in a file."""
+        self.do("migrate", uri=f"exec:cat > {path}")
+        self.migrated()
+        return path.read_bytes()
+
+    def migrated(self) -> None:
+        """It has been saved, or has loaded its stream."""
+        while self.do("query-migrate").get("status") not in ("completed", "failed"):
+            pass
+        self.check.want(self.do("query-migrate")["status"] == "completed", "the migration has failed")
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A machine that is refused."""
+
+    name: str
+    cpu: str
+    words: tuple[str, ...]
+    says: str
+
+
+REFUSED = (
+    Refused("lwp-icount", LWP, ("-icount", "shift=0"), "lwp=on cannot be combined with -icount"),
+    Refused("pmu-icount", PMU, ("-icount", "shift=0"), "pmu=on cannot be combined with -icount"),
+    Refused("int-no-apic", f"{LWP},-apic,lwp-int=on", (), "lwp-int=on needs apic=on"),
+)
+
+
+def _refused(case: Refused, check: Check) -> None:
+    """A combination that cannot be."""
+    with_stop = [*command(case.cpu, *case.words), *STOPPED]
+    status, text = check.text(["timeout", str(PATIENCE), *with_stop], stderr=True)
+    check.want(status == 1, f"QEMU ends with status {status}")
+    check.want(case.says in text and text.count("\n") == 1, f"it does not say '{case.says}' in one line")
+
+
+def _max_icount(check: Check) -> None:
+    """-cpu max has what is possible."""
+    with Vm(check, [*command("max", "-icount", "shift=0"), *STOPPED]) as machine:
+        check.want(not machine.cpu("perfctr-core"), "it has counters")
+    with Vm(check, [*command("max"), *STOPPED]) as machine:
+        check.want(machine.cpu("perfctr-core"), "without -icount it has none")
+
+
+# Properties of a second CPU, of a machine whose first has LWP.
+UNLIKE: tuple[tuple[str, object], ...] = (
+    ("lwp", False), ("lwp-rev", "2007"), ("lwp-context", "os"), ("lwp-max-events", 2), ("lwp-val", False),
+    ("lwp-context-age", 7),
+)
+
+
+def _plug(machine: Vm, **properties: object) -> str:
+    free = [slot for slot in machine.do("query-hotpluggable-cpus") if "qom-path" not in slot]
+    return machine.refused("device_add", driver=free[0]["type"], id="more", **free[0]["props"], **properties)
+
+
+def _unlike_cpus(check: Check) -> None:
+    """Hot plug refuses a CPU with another LWP, a hundred times too, and takes one with the same."""
+    with Vm(check, [*command(LWP, "-smp", "1,maxcpus=2"), *STOPPED]) as machine:
+        for name, value in UNLIKE:
+            said = _plug(machine, **{name: value})
+            check.want("must be the same for all CPUs" in said, f"{name}: '{said}'")
+        for _ in range(100):
+            _plug(machine, lwp=False)
+        check.want(not _plug(machine), "one with the same is refused")
+        check.want(len(machine.do("query-cpus-fast")) == 2, "it is not there")
+        machine.save(check.work / "stream")
+    with Vm(check, [*command("EPYC,check=off", "-smp", "1,maxcpus=2"), *STOPPED]) as machine:
+        check.want("must be the same for all CPUs" in _plug(machine, lwp=True), "LWP beside a CPU without it")
+
+
+def _level(check: Check) -> None:
+    """Without TCG PerfMonV2 does not raise the level of CPUID, as in the version that the patches change."""
+    for accel, level in (("qtest", 0x8000001e), ("tcg", 0x80000022)):
+        cpu = f"{PMU},+perfmon-v2"
+        with Vm(check, [*command(cpu, accel=accel), *STOPPED]) as machine:
+            check.want(machine.cpu("xlevel") == level, f"{accel}: {machine.cpu('xlevel'):#x}")
+
+
+EXPANSIONS = 300
+PRELOAD = places.HOST / "lab/testing/libsmall-blocks.so"
+
+
+def _small_blocks(check: Check, lwp: bool) -> int:
+    """How many blocks of malloc are in use behind the expansions of a model, each of which makes a CPU."""
+    path = check.work / "blocks"
+    env = {"LD_PRELOAD": str(PRELOAD), "SMALL_BLOCKS": str(path)}
+    with Vm(check, [*command("EPYC"), *STOPPED], env) as machine:
+        for _ in range(EXPANSIONS):
+            machine.do("query-cpu-model-expansion", type="full", model={"name": "EPYC", "props": {"lwp": lwp}})
+        machine.do("quit")
+        check.want(proc.wait(machine.child) == 0, "QEMU does not end")
+    return int(path.read_text(encoding="ascii"))
+
+
+def _expansions(check: Check) -> None:
+    """struct lwp_caps is freed with a CPU that is never realized."""
+    without, having = _small_blocks(check, False), _small_blocks(check, True)
+    check.say(f"{without} blocks without LWP, {having} with it")
+    check.want(having - without < EXPANSIONS // 2, f"{EXPANSIONS} expansions keep {having - without} blocks")
+
+
+class Stub:
+    """The debugger's side of a gdb stub."""
+
+    def __init__(self, path: Path):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(PATIENCE)
+        self.socket.connect(str(path))
+        self.rest = b""
+
+    def ask(self, packet: str) -> str:
+        """The answer to a packet."""
+        self.socket.sendall(f"${packet}#{sum(packet.encode()) % 256:02x}".encode())
+        while True:
+            found = re.search(rb"\$([^#]*)#..", self.rest)
+            if found:
+                self.rest = self.rest[found.end():]
+                self.socket.sendall(b"+")
+                return found[1].decode()
+            more = self.socket.recv(65536)
+            if not more:
+                return ""
+            self.rest += more
+
+    def rip(self) -> int:
+        """The instruction's address: behind sixteen registers of 8 bytes."""
+        return int.from_bytes(bytes.fromhex(self.ask("g")[256:272]), "little")
+
+
+STEPS = 400
+INTERVAL = 10
+
+
+def _symbol(name: str) -> int:
+    found = re.search(rf"^([0-9a-f]+) . {name}$", proc.output(["nm", IMAGE]), re.MULTILINE)
+    assert found
+    return int(found[1], 16)
+
+
+def _stepi(check: Check) -> None:
+    """Each step of gdb's executes an instruction, whatever LWP has to do before it."""
+    stub_at, start = check.work / "gdb", _symbol("bench_profiled")
+    words = ["-gdb", f"unix:{stub_at},server=on,wait=off", "-append", f"test=bench cpus=1 rounds=9 interval={INTERVAL}"]
+    with Vm(check, [*command(f"{LWP},lwp-delivery=exact", *FLAT, *words), *STOPPED]) as machine:
+        stub = Stub(stub_at)
+        check.want(stub.ask(f"Z1,{start:x},1") == "OK", "no breakpoint")
+        check.want(stub.ask("c").startswith("T05"), "it does not stop")
+        check.want(stub.rip() == start, f"it stops at {stub.rip():#x}")
+        check.want(stub.ask(f"z1,{start:x},1") == "OK", "no breakpoint")
+        last, stuck = start, 0
+        for _ in range(STEPS):
+            stub.ask("s")
+            now = stub.rip()
+            stuck += now == last
+            last = now
+        check.want(not stuck, f"{stuck} of {STEPS} steps have executed nothing")
+        records = machine.cpu("lwp-stat-records") + machine.cpu("lwp-stat-missed")
+        check.want(records >= STEPS // (INTERVAL + 1) - 1, f"{records} records")
+
+
+def _incoming(cpu: str, path: Path, *words: str) -> list[str]:
+    return [*command(cpu, *words), "-incoming", f"exec:cat {path}"]
+
+
+def _pmu_loaded(check: Check) -> None:
+    """After a load counters count only if one is enabled."""
+    path = check.work / "stream"
+    with Vm(check, [*command(PMU), *STOPPED]) as machine:
+        check.want(not machine.cpu("x-pmu-counting"), "they count from the start")
+        machine.save(path)
+    with Vm(check, [*_incoming(PMU, path), *STOPPED]) as machine:
+        machine.migrated()
+        check.want(not machine.cpu("x-pmu-counting"), "they count after a load")
+
+
+def _section(stream: bytes, name: bytes) -> tuple[int, int]:
+    """Where a section of a stream begins and ends: type 4, its number, its name; footer 7Eh and its number."""
+    at = stream.index(bytes([len(name)]) + name)
+    begin = at - 5
+    return begin, stream.index(b"\x7e" + stream[at - 4:at], at) + 5
+
+
+def _ends(check: Check, cpu: str, path: Path, *words: str) -> int:
+    return check.call(["timeout", str(PATIENCE), *_incoming(cpu, path, *words)])
+
+
+REGISTERS = 18 * 8  # of a CPU's section, before hflags: sixteen, rIP, RFLAGS
+FLAT_PASSED = 1  # 2 * FLAT_EXIT_PASS + 1
+CPU_SECTION = b"cpu"
+
+
+def _flat_words(rounds: int) -> list[str]:
+    return [*FLAT, "-append", f"test=bench cpus=1 rounds={rounds} interval=100"]
+
+
+def _saved(check: Check, path: Path) -> bytes:
+    """The bench, saved while its program is profiled."""
+    with Vm(check, command(LWP, *_flat_words(3000))) as machine:
+        while not machine.cpu("lwp-stat-records"):
+            pass
+        return machine.save(path)
+
+
+def _hostile_flags(check: Check) -> None:
+    """Bits of hflags that only TB flags have are not taken from a stream."""
+    path = check.work / "stream"
+    stream = bytearray(_saved(check, path))
+    at = _section(bytes(stream), CPU_SECTION)[0] + 6 + len(CPU_SECTION) + 8 + REGISTERS
+    check.want(stream[at] & 0xe0 == 0, "hflags are not where they should be")
+    stream[at] |= 0xe0
+    path.write_bytes(stream)
+    status = _ends(check, LWP, path, *_flat_words(3000))
+    check.want(status == FLAT_PASSED, f"the guest ends with status {status}")
+
+
+def _hostile_contexts(check: Check) -> None:
+    """Contexts that come once more, behind a CPU that has one of them, are refused."""
+    path = check.work / "stream"
+    stream = _saved(check, path)
+    begin, end = _section(stream, b"x86-lwp-contexts")
+    behind = _section(stream, CPU_SECTION)[1]
+    check.want(end < behind, "the contexts do not come first")
+    path.write_bytes(stream[:behind] + stream[begin:end] + stream[behind:])
+    status, text = check.text(["timeout", str(PATIENCE), *_incoming(LWP, path, *_flat_words(3000))], stderr=True)
+    check.want("contexts come after a CPU that has one" in text, f"status {status}")
+
+
+CHECKS: tuple[tuple[str, str, Callable[[Check], None]], ...] = (
+    *((f"qemu-{case.name}", f"QEMU refuses: {case.says}", partial(_refused, case)) for case in REFUSED),
+    ("qemu-max-icount", "-cpu max goes with -icount, without counters", _max_icount),
+    ("qemu-unlike-cpus", "QEMU refuses a CPU whose LWP is not that of the others, and can be saved then", _unlike_cpus),
+    ("qemu-level", "PerfMonV2 raises the level of CPUID for TCG only", _level),
+    ("qemu-expansions", "query-cpu-model-expansion with lwp=on keeps no memory", _expansions),
+    ("qemu-stepi", "each stepi of a debugger executes an instruction of a profiled program", _stepi),
+    ("qemu-pmu-loaded", "after a load no counter counts that is not enabled", _pmu_loaded),
+    ("qemu-hostile-flags", "a stream cannot set flags of translated code", _hostile_flags),
+    ("qemu-hostile-contexts", "a stream cannot take away a context that is live", _hostile_contexts),
+)
+
+
+def _run(line: str, do: Callable[[Check], None]) -> Callable[[Report], object]:
+    return lambda report: report.check(line, do)
+
+
+def cases() -> list[Case]:
+    """A case for each check."""
+    return [Case(name, line, _run(line, do)) for name, line, do in CHECKS]
