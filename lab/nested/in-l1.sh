@@ -24,7 +24,7 @@ none) ;;
 	;;
 esac
 [[ -c /dev/kvm ]] || {
-	echo "nested lab: no /dev/kvm in L1: $(dmesg | tail -n 1)"
+	echo "nested lab: no /dev/kvm in L1: $(dmesg | grep -iE 'kvm|svm' | tail -n 1)"
 	exit 1
 }
 status=0

@@ -4,6 +4,7 @@ KASAN, UBSAN, lockdep and PROVE_RCU, one is PREEMPT_RT and tells who sleeps wher
 KCSAN."""
 
 import argparse
+import hashlib
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from lab.start import deps
 WORK = BUILD / "kvm-debug"
 SOURCE = WORK / "source"
 CONFIG = LAB / "soaks/kvm-debug.config"
+TSC = LAB / "soaks/kvm-debug-tsc.patch"
 # Of all kernels: what L1 needs and what is tested.
 WANTED = "PROVE_LOCKING DEBUG_ATOMIC_SLEEP KVM_AMD_LWP KVM_AMD_LWP_FAKE 9P_FS OVERLAY_FS VIRTIO_CONSOLE".split()
 
@@ -81,18 +83,29 @@ def _run(log: IO[str], *argv: proc.Word, **options: object) -> None:
         raise Died(f"{argv[0]} ends with status {status}")
 
 
+def _patches() -> list[Path]:
+    """What the source has besides Debian's: the series without its notes, and our change."""
+    series = sorted((WORK / "series/linux").glob("*.patch"))
+    return [patch for patch in series if not patch.name.startswith("0000-")] + [TSC]
+
+
 def _lay_out(whole: Path, log: IO[str]) -> None:
-    """The whole source with the exported series in it; what stays the same is compiled once."""
-    for old in (SOURCE, WORK / "series"):
-        shutil.rmtree(old, ignore_errors=True)
+    """The whole source with the exported series in it. What has not changed is not laid out again, for the patches
+    touch headers that most files include."""
+    laid_out = WORK / "laid-out"
+    shutil.rmtree(WORK / "series", ignore_errors=True)
     _run(log, TOP / "vlwp", "export", WORK / "series")
+    stamp = hashlib.sha256(b"".join([str(whole).encode(), *(patch.read_bytes() for patch in _patches())])).hexdigest()
+    if laid_out.is_file() and laid_out.read_text(encoding="utf-8") == stamp:
+        return
+    laid_out.unlink(missing_ok=True)
+    shutil.rmtree(SOURCE, ignore_errors=True)
     _run(log, "cp", "-al", whole, SOURCE)
-    for patch in sorted((WORK / "series/linux").glob("*.patch")):
-        if patch.name.startswith("0000-"):
-            continue
-        with patch.open("rb") as text:
+    for path in _patches():
+        with path.open("rb") as text:
             options = ("-p1", "--fuzz=0", "--force", "-s", "--no-backup-if-mismatch")
             _run(log, "patch", "-d", SOURCE, *options, stdin=text)
+    laid_out.write_text(stamp, encoding="utf-8")
 
 
 def _configure(it: Kernel, log: IO[str]) -> None:
