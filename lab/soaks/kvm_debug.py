@@ -5,6 +5,7 @@ KCSAN."""
 
 import argparse
 import hashlib
+import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ from lab.start import deps
 WORK = BUILD / "kvm-debug"
 SOURCE = WORK / "source"
 CONFIG = LAB / "soaks/kvm-debug.config"
+DATED = re.compile(rb"^(From|Date:) .*$", re.MULTILINE)  # lines that are new in each export
 TSC = LAB / "soaks/kvm-debug-tsc.patch"
 # Of all kernels: what L1 needs and what is tested.
 WANTED = "PROVE_LOCKING DEBUG_ATOMIC_SLEEP KVM_AMD_LWP KVM_AMD_LWP_FAKE 9P_FS OVERLAY_FS VIRTIO_CONSOLE".split()
@@ -95,7 +97,8 @@ def _lay_out(whole: Path, log: IO[str]) -> None:
     laid_out = WORK / "laid-out"
     shutil.rmtree(WORK / "series", ignore_errors=True)
     _run(log, TOP / "vlwp", "export", WORK / "series")
-    stamp = hashlib.sha256(b"".join([str(whole).encode(), *(patch.read_bytes() for patch in _patches())])).hexdigest()
+    text = b"".join(DATED.sub(b"", patch.read_bytes()) for patch in _patches())
+    stamp = hashlib.sha256(str(whole).encode() + text).hexdigest()
     if laid_out.is_file() and laid_out.read_text(encoding="utf-8") == stamp:
         return
     laid_out.unlink(missing_ok=True)
