@@ -97,8 +97,8 @@ def _lay_out(whole: Path, log: IO[str]) -> None:
     laid_out = WORK / "laid-out"
     shutil.rmtree(WORK / "series", ignore_errors=True)
     _run(log, TOP / "vlwp", "export", WORK / "series")
-    text = b"".join(DATED.sub(b"", patch.read_bytes()) for patch in _patches())
-    stamp = hashlib.sha256(str(whole).encode() + text).hexdigest()
+    changes = b"".join(DATED.sub(b"", patch.read_bytes()) for patch in _patches())
+    stamp = hashlib.sha256(str(whole).encode() + changes).hexdigest()
     if laid_out.is_file() and laid_out.read_text(encoding="utf-8") == stamp:
         return
     laid_out.unlink(missing_ok=True)
