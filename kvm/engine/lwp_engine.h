@@ -245,6 +245,12 @@ struct lwp_sample {
 bool lwp_ins_reads(const struct lwp_engine *e);
 bool lwp_val_reads(const struct lwp_engine *e, u64 address);
 
+/*
+ * Before the memory operand of such an instruction is read: store the pending record, which goes
+ * first (43724-636). False: *exc is to be raised, or LWP is off now and the operand is not read.
+ */
+bool lwp_sample_settle(struct lwp_engine *e, u64 address, struct lwp_exc *exc);
+
 /* LWPINS; *cf = ring was full (else false: CF is written in any case). */
 void lwp_ins(struct lwp_engine *e, const struct lwp_sample *s, bool *cf, struct lwp_exc *exc);
 

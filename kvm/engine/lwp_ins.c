@@ -130,6 +130,12 @@ static void sample_record(const struct lwp_engine *e, u8 event_id, const struct 
 	rec->data2 = s->data2;
 }
 
+bool lwp_sample_settle(struct lwp_engine *e, u64 address, struct lwp_exc *exc)
+{
+	memset(exc, 0, sizeof(*exc));
+	return lwp_settle(e, address, exc) && lwp_engine_on(e);
+}
+
 bool lwp_ins_reads(const struct lwp_engine *e)
 {
 	return lwp_engine_on(e) && lwp_engine_avail(e) && e->rev->event_id[LWP_KIND_VAL];

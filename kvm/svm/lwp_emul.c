@@ -59,10 +59,14 @@ static bool svm_lwp_sample(struct kvm_vcpu *vcpu, const struct lwp_xop *xop, str
 	struct svm_lwp_reader reader;
 	struct lwp_access access;
 	unsigned long rflags;
+	bool reads, cf;
 	u64 value;
-	bool cf;
 
-	if (ins ? lwp_ins_reads(e) : lwp_val_reads(e, sample.address)) {
+	reads = (ins ? lwp_ins_reads(e) : lwp_val_reads(e, sample.address)) &&
+		lwp_sample_settle(e, sample.address, exc);
+	if (exc->kind != LWP_EXC_NONE)
+		return true;
+	if (reads) {
 		access = svm_lwp_access(&reader, vcpu);
 		if (lwp_operand_read(&xop->rm, sizeof(u32), kvm_rip_read(vcpu) + xop->length,
 				     &access, &value)) {

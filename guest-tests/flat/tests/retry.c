@@ -10,7 +10,7 @@
 
 extern char rt_code[], rt_1[], rt_2[], rt_3[], rt_handler[], rt_h1[], rt_slwpcb[], rt_jump[],
 	rt_j1[];
-extern char rt_j2[], rt_llwpcb[], rt_ins[];
+extern char rt_j2[], rt_llwpcb[], rt_ins[], rt_val[], rt_ins_memory[];
 
 USER_CODE("rt_code: llwpcb %rax\n"
 	  "rt_1: nop\n"
@@ -26,6 +26,10 @@ USER_CODE("rt_code: llwpcb %rax\n"
 	  "rt_llwpcb: llwpcb %rbp\n"
 	  "user_exit\n"
 	  "rt_ins: lwpins $5, %ecx, %edx\n"
+	  "user_exit\n"
+	  "rt_val: lwpval $6, (%rdi), %edx\n"
+	  "user_exit\n"
+	  "rt_ins_memory: lwpins $5, (%rdi), %edx\n"
 	  "user_exit\n"
 	  "rt_jump: llwpcb %rax\n"
 	  "rt_j1: jmp rt_j2\n"
@@ -207,6 +211,47 @@ static void test_instructions(struct lwp *l)
 	}
 }
 
+static const struct block value = { .event = { { EV_IRE, 9, 0 }, { EV_VAL, 9, 0 } } };
+
+/* 43724-636: ring and operand are missing while a record is pending: the pending record goes first. */
+static void test_operand(struct lwp *l, const char *code, const char *name, struct rec want)
+{
+	lwp_prepare(l, &value, rt_code);
+	as_protect(l->cr3, RING_VA, PAGE_NONE);
+	as_protect(l->cr3, DATA_VA, PAGE_NONE);
+	user_run(&l->u);
+	l->u.r.rip = (u64)code;
+	l->u.r.rdx = 77;
+	user_run(&l->u);
+	report_push("%s", name);
+	expect_store_fault(l, ABSENT, RING_VA, (u64)code, "the pending record is tried first");
+	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
+	user_run(&l->u);
+	expect_store_fault(l, PF_USER, DATA_VA, (u64)code, "then the operand is read");
+	report_eq(cb_head(l), RECORD_SIZE, "the pending record is stored");
+	as_protect(l->cr3, DATA_VA, PAGE_USER_RW);
+	lwp_put32(l->data, 55);
+	lwp_resume(l);
+	expect_record(l, 0, (struct rec)REC_IRE(rt_1), "the pending record");
+	expect_record(l, 1, want, "then its own");
+	report_pop();
+}
+
+/* 43724-817: an LWPVAL that is not due leaves the pending record alone. */
+static void test_not_due(struct lwp *l)
+{
+	static const struct block later = { .event = { { EV_IRE, 9, 0 }, { EV_VAL, 9, 9 } } };
+
+	lwp_prepare(l, &later, rt_code);
+	as_protect(l->cr3, RING_VA, PAGE_NONE);
+	user_run(&l->u);
+	l->u.r.rip = (u64)rt_val;
+	user_run(&l->u);
+	report(user_exited(&l->u), "an LWPVAL that is not due tries nothing");
+	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
+	lwp_stop();
+}
+
 FLAT_TEST(retry)
 {
 	struct lwp l;
@@ -219,4 +264,11 @@ FLAT_TEST(retry)
 	test_second_event(&l);
 	test_due(&l);
 	test_instructions(&l);
+	test_operand(&l, rt_val, "LWPVAL",
+		     (struct rec){ EV_VAL, .flags = 6, .data1 = 55, .data2 = 77,
+				   .address = (u64)rt_val });
+	test_operand(&l, rt_ins_memory, "LWPINS",
+		     (struct rec){ EV_INS, .flags = 5, .data1 = 55, .data2 = 77,
+				   .address = (u64)rt_ins_memory });
+	test_not_due(&l);
 }

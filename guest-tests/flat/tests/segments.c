@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Code with a CS base and 16-bit code: addresses in records are linear, CS base added (43724-503); the
- * XOP instructions exist in 16-bit protected-mode code too.
+ * XOP instructions exist in 16-bit protected-mode code too. The limits and types of DS, and of an operand's
+ * segment (43724-612, 43724-629).
  */
 #include "lwp_fixture.h"
 #include "test.h"
@@ -11,6 +12,8 @@
 
 /* Code offsets are small: offset 0 is seg_base, and for 16-bit code everything lies below 64 KiB. */
 extern char seg_base[], seg_32[], seg_32_1[], seg_32_2[], seg_32_3[], seg_32_4[];
+extern char seg_op[], seg_op_ds[], seg_op_es[], seg_op_es_1[], seg_op_ss[], seg_op_ss_1[],
+	seg_query[];
 extern char seg_16[], seg_16_1[], seg_16_2[], seg_16_3[], seg_16_4[], seg_16_5[];
 
 USER_CODE("seg_base: hlt\n"
@@ -21,6 +24,17 @@ USER_CODE("seg_base: hlt\n"
 	  "ud2\n"
 	  "seg_32_3: lwpins $1, %ecx, %edx\n"
 	  "seg_32_4: nop\n"
+	  "user_exit\n"
+	  "seg_op: llwpcb %eax\n"
+	  "seg_op_ds: lwpins $2, (%ebx), %edx\n"
+	  "user_exit\n"
+	  "seg_op_es: llwpcb %eax\n"
+	  "seg_op_es_1: lwpins $2, %es:(%ebx), %edx\n"
+	  "user_exit\n"
+	  "seg_op_ss: llwpcb %eax\n"
+	  "seg_op_ss_1: lwpins $2, (%ebp), %edx\n"
+	  "user_exit\n"
+	  "seg_query: slwpcb %ebx\n"
 	  "user_exit\n"
 	  /* llwpcb eax; lwpins edx, [bx+si+4], 1234h with 16-bit addressing. */
 	  ".code16\n"
@@ -132,6 +146,89 @@ static void test_expand_down(struct lwp *l)
 		       REC_IRE(seg_32_3), REC_IRE(seg_32_4));
 }
 
+/* 43724-612: the last byte of the ring, and the end of the 32-bit address space. */
+static void test_ring_limit(struct lwp *l)
+{
+	struct block b = every;
+
+	b.base = RING_VA + RING_PAGES * PAGE_SIZE - 32 * RECORD_SIZE;
+	b.size = 32 * RECORD_SIZE;
+	prepare(l, &b, seg_32, SEG_32BIT_BYTES);
+	seg_set(USER_FREE_DS, 0, (RING_VA + RING_PAGES * PAGE_SIZE) / PAGE_SIZE - 1, SEG_USER_DATA,
+		SEG_32BIT_PAGES);
+	l->u.ds = USER_FREE_DS;
+	lwp_resume(l);
+	report_eq(cb_head(l), 5 * RECORD_SIZE,
+		  "32-bit code: a ring that ends with the limit of DS");
+	b.base += 1;
+	prepare(l, &b, seg_32, SEG_32BIT_BYTES);
+	l->u.ds = USER_FREE_DS;
+	expect_gp(l, "32-bit code: a ring whose last byte is beyond the limit of DS is #GP");
+
+	b.base = 0x100000000 - 32 * RECORD_SIZE;
+	prepare(l, &b, seg_32, SEG_32BIT_BYTES);
+	user_run(&l->u);
+	expect_store_fault(l, PF_WRITE | PF_USER, (u32)b.base, (u64)(seg_32_2 - seg_base),
+			   "32-bit code: a ring up to 4 GiB is taken, and is missing");
+	lwp_stop();
+	b.base += RECORD_SIZE;
+	prepare(l, &b, seg_32, SEG_32BIT_BYTES);
+	expect_gp(l, "32-bit code: a ring that wraps round 4 GiB is #GP");
+}
+
+/* 43724-615: DS.Base is added once. SLWPCB subtracts that of its own DS. */
+static void test_ds_changes(struct lwp *l)
+{
+	prepare(l, &every, seg_32, SEG_32BIT_BYTES);
+	lwp_resume(l);
+	seg_set(USER_FREE_DS, DS_BASE, 0xfffff, SEG_USER_DATA, SEG_32BIT_PAGES);
+	l->u.ds = USER_FREE_DS;
+	l->u.r.rip = (u64)(seg_query - seg_base);
+	lwp_resume(l);
+	report_eq(l->u.r.rbx, CB_VA - DS_BASE,
+		  "another DS: SLWPCB returns the address in that one");
+	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "LWP_CBADDR is as it was");
+	/* Five, then the gate's own; SLWPCB itself. */
+	report_eq(cb_head(l), 6 * RECORD_SIZE, "and records go into the ring of before");
+}
+
+/* 43724-629: an operand beyond the limit of its segment. */
+static void test_operand(struct lwp *l)
+{
+	static const struct block none = { 0 };
+	u32 top = CB_VA / PAGE_SIZE + 0x20;
+
+	seg_set(USER_FREE_DS, 0, top, SEG_USER_DATA, SEG_32BIT_PAGES);
+	prepare(l, &none, seg_op, SEG_32BIT_BYTES);
+	l->u.ds = USER_FREE_DS;
+	l->u.r.rbx = (u64)top * PAGE_SIZE + PAGE_SIZE - 3;
+	user_run(&l->u);
+	expect_fault(l, VEC_GP, 0, (u64)(seg_op_ds - seg_base),
+		     "LWPINS whose operand ends beyond the limit of DS: #GP(0)");
+	l->u.r.rbx--;
+	lwp_resume(l);
+	report_eq(cb_head(l), RECORD_SIZE, "one that ends with it is read");
+	prepare(l, &none, seg_op_es, SEG_32BIT_BYTES);
+	l->u.ds = USER_FREE_DS;
+	l->u.r.rbx = (u64)top * PAGE_SIZE + PAGE_SIZE - 4;
+	lwp_resume(l);
+	report_eq(cb_head(l), RECORD_SIZE, "an operand in another segment has that one's limit");
+	prepare(l, &none, seg_op_es, SEG_32BIT_BYTES);
+	l->u.es = 0;
+	l->u.r.rbx = DATA_VA;
+	user_run(&l->u);
+	expect_fault(l, VEC_GP, 0, (u64)(seg_op_es_1 - seg_base),
+		     "an operand in a null segment: #GP(0)");
+	prepare(l, &none, seg_op_ss, SEG_32BIT_BYTES);
+	l->u.r.ss = USER_FREE_DS;
+	l->u.r.rbp = (u64)top * PAGE_SIZE + PAGE_SIZE;
+	user_run(&l->u);
+	expect_fault(l, VEC_SS, 0, (u64)(seg_op_ss_1 - seg_base),
+		     "an operand beyond the limit of SS: #SS(0)");
+	expect_no_records(l, "a fault leaves nothing stored");
+	lwp_stop();
+}
+
 FLAT_TEST(segments)
 {
 	struct lwp l;
@@ -141,4 +238,7 @@ FLAT_TEST(segments)
 	test_code16(&l);
 	test_limit(&l);
 	test_expand_down(&l);
+	test_ring_limit(&l);
+	test_ds_changes(&l);
+	test_operand(&l);
 }

@@ -106,6 +106,26 @@ Test(lwpins, a_pending_record_goes_first)
 	cr_expect(eq(u8, eng.st.pending.event_id, 0));
 }
 
+Test(lwpins, a_pending_record_goes_before_the_operand)
+{
+	struct lwp_retired r = { .address = 0x400000 };
+	struct lwp_exc exc;
+
+	start(LWP_REV_43724);
+	set_event(BLOCK, 2, 9, 0);
+	enable(BLOCK);
+	cr_expect(lwp_sample_settle(&eng, 0x400100, &exc));
+	set_permission(RING, 0);
+	expect_exc(retire(&r, &exc), PF);
+	cr_expect(not(lwp_sample_settle(&eng, 0x400100, &exc)));
+	cr_expect(eq(int, exc.kind, LWP_EXC_PF));
+	set_permission(RING, P_READ | P_WRITE);
+	cr_expect(lwp_sample_settle(&eng, 0x400100, &exc));
+	cr_expect(eq(int, exc.kind, LWP_EXC_NONE));
+	cr_expect(eq(u8, record(0).event_id, 2));
+	cr_expect(eq(u8, eng.st.pending.event_id, 0));
+}
+
 Test(lwpins, a_ring_that_is_not_ram_switches_off)
 {
 	struct lwp_exc exc;

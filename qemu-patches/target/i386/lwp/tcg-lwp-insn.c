@@ -13,6 +13,13 @@
 #include "lwp/tcg-lwp.h"
 #include "lwp_segment.h"
 
+/* The attributes as in a VMCB. */
+static struct lwp_offsets lwp_offsets(const SegmentCache *seg, bool write)
+{
+    return lwp_seg_offsets((seg->flags >> DESC_TYPE_SHIFT & 0xff) |
+                           (seg->flags >> 12 & 0xf00), seg->limit, write);
+}
+
 static struct lwp_ds lwp_ds(CPUX86State *env)
 {
     const SegmentCache *ds = &env->segs[R_DS];
@@ -25,9 +32,8 @@ static struct lwp_ds lwp_ds(CPUX86State *env)
             .va_bits = x86_lwp_va_bits(env),
         };
     }
-    /* Block and ring are written.  The attributes as in a VMCB. */
-    offsets = lwp_seg_offsets((ds->flags >> DESC_TYPE_SHIFT & 0xff) |
-                              (ds->flags >> 12 & 0xf00), ds->limit, true);
+    /* Block and ring are written. */
+    offsets = lwp_offsets(ds, true);
     return (struct lwp_ds) {
         .base = ds->base,
         .first = offsets.first,
@@ -96,7 +102,29 @@ target_ulong helper_slwpcb(CPUX86State *env)
     return ea;
 }
 
-/* Operands of LWPINS and LWPVAL: `rm' is a value, or the address of one. */
+/* QEMU checks no segment limits; those of this operand are checked. */
+static uint32_t lwp_load(CPUX86State *env, target_ulong address, uint32_t info,
+                         uintptr_t ra)
+{
+    int seg = info >> X86_LWP_OPERAND_SEGMENT_SHIFT;
+    const SegmentCache *cache = &env->segs[seg];
+    struct lwp_offsets offsets;
+
+    if (!(env->hflags & HF_CS64_MASK)) {
+        offsets = lwp_offsets(cache, false);
+        if (!lwp_offsets_have(&offsets, (uint32_t)(address - cache->base),
+                              sizeof(uint32_t))) {
+            raise_exception_err_ra(env, seg == R_SS ? EXCP0C_STACK : EXCP0D_GPF,
+                                   0, ra);
+        }
+    }
+    return cpu_ldl_data_ra(env, address, ra);
+}
+
+/*
+ * Operands of LWPINS and LWPVAL: `rm' is a value, or the address of one.  A
+ * pending record is stored before the operand is read.
+ */
 static struct lwp_sample lwp_operands(CPUX86State *env, uint64_t address,
                                       target_ulong data2, target_ulong rm,
                                       uint32_t info, bool reads, uintptr_t ra)
@@ -106,11 +134,21 @@ static struct lwp_sample lwp_operands(CPUX86State *env, uint64_t address,
         .data2 = data2,
         .flags = info,
     };
+    struct lwp_exc exc;
 
-    if (info & X86_LWP_OPERAND_MEMORY) {
-        s.data1 = reads ? cpu_ldl_data_ra(env, rm, ra) : 0;
-    } else {
+    if (!(info & X86_LWP_OPERAND_MEMORY)) {
         s.data1 = rm;
+        return s;
+    }
+    if (!reads) {
+        return s;
+    }
+    do {
+        reads = lwp_sample_settle(&env->lwp->engine, address, &exc);
+        x86_lwp_update(env);
+    } while (!x86_lwp_raise(env, &exc, ra));
+    if (reads) {
+        s.data1 = lwp_load(env, rm, info, ra);
     }
     return s;
 }

@@ -75,6 +75,7 @@ typedef struct X86LWPCount {
 
 /* Last argument of helper_lwpins() and helper_lwpval(): imm16, and */
 #define X86_LWP_OPERAND_MEMORY 0x10000
+#define X86_LWP_OPERAND_SEGMENT_SHIFT 17 /* R_ES to R_GS */
 
 typedef struct X86LWP X86LWP;
 
