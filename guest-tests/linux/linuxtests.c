@@ -23,6 +23,10 @@ static const struct test {
 	const char *name, *about;
 } tests[] = {
 	{ "mlwp", "records of a program that the compiler's intrinsics wrote, gcc -mlwp" },
+	{ "sample", "the documented example of the intrinsics: its records, in order" },
+	{ "sample_32", "the same in 32 bits" },
+	{ "moves", "a thread that moves between two CPUs, of which the other is idle" },
+	{ "moves_32", "the same in 32 bits, where no register names the thread" },
 	{ "known", "known code in one thread, through faults and signals" },
 	{ "segv", "a ring that is taken away while records are due" },
 	{ "fork", "the child of a fork has no LWP, the parent's profile is whole" },

@@ -99,7 +99,7 @@ bool svm_lwp_idle(struct kvm_vcpu *vcpu)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
 
-	if (lwp_engine_on(&lwp->engine) || lwp->mode != LWP_MODE_OFF || lwp->live)
+	if (lwp_engine_on(&lwp->engine) || lwp->mode != LWP_MODE_OFF || lwp->live || lwp->taken)
 		return false;
 	if (!lwp->engine.auto_context || !svm_lwp_any(vcpu))
 		return !lwp->watching;
@@ -217,8 +217,10 @@ static bool svm_lwp_take(struct kvm_vcpu *vcpu, s32 holder, const struct lwp_ctx
 	lwp = &to_svm(other)->lwp;
 	if (!svm_lwp_lock_holder(&to_svm(vcpu)->lwp, lwp))
 		return false;
-	if (lwp->live && lwp_ctx_key_equal(&lwp->live_key, key))
+	if (lwp->live && lwp_ctx_key_equal(&lwp->live_key, key)) {
 		svm_lwp_park_live(other);
+		lwp->taken = true;
+	}
 	mutex_unlock(&lwp->lock);
 	kvm_make_request(KVM_REQ_LWP, other);
 	kvm_vcpu_kick(other);
@@ -353,12 +355,18 @@ static void svm_lwp_sync_auto(struct kvm_vcpu *vcpu)
 		if (lwp->live)
 			svm_lwp_park_live(vcpu);
 		lwp->lookup = true;
+		lwp->taken = false;
 		return;
 	}
 	if (lwp->live && !svm_lwp_is_current(vcpu))
 		svm_lwp_park_live(vcpu);
-	if (svm_lwp_moved(vcpu))
+	/*
+	 * The thread may come back to a holder that is idle with its CR3, and no register of the
+	 * key is written then. A holder at CPL 3 runs another thread of 32-bit code.
+	 */
+	if (svm_lwp_moved(vcpu) || (lwp->taken && !user))
 		lwp->lookup = true;
+	lwp->taken = false;
 	svm_lwp_see(vcpu);
 	/*
 	 * The first lookup after the intercepts were switched on takes nothing from other vCPUs:

@@ -115,6 +115,7 @@ struct svm_lwp {
 	/* Contexts, see lwp_ctx.c */
 	bool watching; /* writes of CR3, FS base and KernelGSBase are intercepted */
 	bool lookup; /* the running thread may have a parked context: look it up */
+	bool taken; /* another vCPU has taken the live context: look it up when below CPL 3 */
 	bool resume; /* os: LWP_CBADDR was written; look for a parked state with that pointer */
 	bool live; /* the engine's state is the context of live_key */
 	struct lwp_ctx_key live_key;

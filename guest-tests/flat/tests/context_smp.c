@@ -10,13 +10,20 @@
 
 #define ROUNDS 200u
 
-extern char csm_start[], csm_1[], csm_2[], csm_spin[];
+extern char csm_start[], csm_1[], csm_2[], csm_spin[], csm32_start[], csm32_1[];
 
 USER_CODE("csm_start: llwpcb %rax\n"
 	  "user_exit\n"
 	  "csm_1: nop\n"
 	  "csm_2: nop\n"
 	  "user_exit\n"
+	  ".code32\n"
+	  "csm32_start: llwpcb %eax\n"
+	  "user_exit\n"
+	  "csm32_1: nop\n"
+	  "nop\n"
+	  "user_exit\n"
+	  ".code64\n"
 	  "csm_spin: movl $1, (%rdi)\n"
 	  "1: cmpl $2, (%rdi)\n"
 	  "jne 1b\n"
@@ -65,10 +72,46 @@ static void test_move(struct lwp *l)
 	smp_call(1, visit, &v);
 	report_eq(v.cbaddr, CB_VA, "a live context is taken over from a processor in its kernel");
 	report_eq(cb_head(l), 8 * RECORD_SIZE, "two more records");
-	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "the first processor has lost it");
 	write_cr3(l->cr3);
-	report_eq(lwp_touch(), CB_VA, "until it looks again");
+	report_eq(lwp_touch(), CB_VA, "the first processor has it when it looks again");
 	lwp_stop();
+	write_cr3(elsewhere);
+}
+
+/* The same for 32-bit code, which is the first at CPL 3. */
+static void visit_32(void *arg)
+{
+	struct visit *v = arg;
+
+	write_cr3(v->l->cr3);
+	v->l->u.r.rip = (u64)v->code;
+	lwp_resume(v->l);
+	write_cr3(elsewhere);
+}
+
+/*
+ * A thread of 32-bit code goes to another processor, and comes back to one whose idle kernel still has its CR3:
+ * no register of its key is written there.
+ */
+static void test_idle(struct lwp *l)
+{
+	static const struct block every = { .event = { { EV_IRE, 0, 0 } } };
+	struct visit v = { l, csm32_1, 0 };
+	u64 per_cpu = rdmsr(MSR_KERNEL_GS_BASE);
+
+	/* As in a kernel that has executed SWAPGS. */
+	wrmsr(MSR_KERNEL_GS_BASE, rdmsr(MSR_GS_BASE));
+	write_cr3(l->cr3);
+	lwp_go32(l, &every, csm32_start);
+	smp_call(1, visit_32, &v);
+	report_eq(cb_head(l), 2 * RECORD_SIZE, "32-bit code: two records on the other processor");
+	l->u.r.rip = (u64)csm32_1;
+	lwp_resume(l);
+	report_eq(cb_head(l), 4 * RECORD_SIZE,
+		  "back on a processor that has had its CR3 all the time: two more");
+	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "its context is live there");
+	lwp_stop();
+	wrmsr(MSR_KERNEL_GS_BASE, per_cpu);
 	write_cr3(elsewhere);
 }
 
@@ -131,6 +174,7 @@ FLAT_TEST(context_smp)
 	elsewhere = kernel_cr3();
 	lwp_map(&l, as_new());
 	test_move(&l);
+	test_idle(&l);
 	test_many(&l);
 	test_kick(&l);
 }

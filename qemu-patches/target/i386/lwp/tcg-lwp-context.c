@@ -217,16 +217,20 @@ void x86_lwp_thread_changed(CPUX86State *env)
 
 /*
  * All vCPUs are stopped between two TBs: park the context on its holder.  This
- * vCPU finds it before its next instruction at CPL 3.
+ * vCPU finds it before its next instruction at CPL 3.  The thread may come back
+ * to a holder that is idle with its CR3, and no register of the key is written
+ * then: a holder below CPL 3 looks again.
  */
 static void lwp_take_over(CPUState *cs, run_on_cpu_data data)
 {
     CPUState *holder = qemu_get_cpu(data.host_int);
+    CPUX86State *env;
 
     if (holder) {
-        x86_lwp_context_park(cpu_env(holder));
-        cpu_env(holder)->lwp->lookup = false;
-        x86_lwp_update(cpu_env(holder));
+        env = cpu_env(holder);
+        x86_lwp_context_park(env);
+        env->lwp->lookup = (env->hflags & HF_CPL_MASK) != 3;
+        x86_lwp_update(env);
     }
 }
 
