@@ -341,9 +341,8 @@ u32 svm_lwp_refusal(struct kvm_vcpu *vcpu)
 }
 
 /*
- * In the 2007 proposal WRMSR and RDMSR of LWP_CBADDR execute LLWPCB and SLWPCB. False = any
- * exception. KVM's MSR exits can only raise #GP(0), so #GP(0) also replaces the #PF of an old block
- * that cannot be written.
+ * In the 2007 proposal WRMSR and RDMSR of LWP_CBADDR execute LLWPCB and SLWPCB (2007-206). False =
+ * any exception; KVM's MSR exits know #GP(0) only, so svm_lwp_msr_raised() raises the others.
  */
 static bool svm_lwp_execute_cbaddr(struct kvm_vcpu *vcpu, u64 *value, bool write)
 {
@@ -363,7 +362,25 @@ static bool svm_lwp_execute_cbaddr(struct kvm_vcpu *vcpu, u64 *value, bool write
 		lwp_slwpcb(e, &flat, value, &exc);
 	}
 	svm_lwp_ctx_changed(vcpu);
+	to_svm(vcpu)->lwp.msr_exc = exc;
+	to_svm(vcpu)->lwp.msr_rip = kvm_rip_read(vcpu);
 	return exc.kind == LWP_EXC_NONE;
+}
+
+/*
+ * RDMSR or WRMSR ends with an exception. True: it was LWP_CBADDR of 2007, and the exception of its
+ * LLWPCB or SLWPCB is queued.
+ */
+bool svm_lwp_msr_raised(struct kvm_vcpu *vcpu)
+{
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+	struct lwp_exc exc = lwp->msr_exc;
+
+	lwp->msr_exc.kind = LWP_EXC_NONE;
+	if (!lwp->enabled || exc.kind == LWP_EXC_NONE || kvm_rip_read(vcpu) != lwp->msr_rip)
+		return false;
+	svm_lwp_inject(vcpu, &exc);
+	return true;
 }
 
 static bool svm_lwp_executes_cbaddr(const struct lwp_engine *e, bool host)

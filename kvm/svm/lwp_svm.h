@@ -121,6 +121,8 @@ struct svm_lwp {
 	struct lwp_ctx_key live_key;
 	u64 seen_cr3, seen_fs, seen_gs; /* at the last lookup */
 	enum lwp_paging seen_paging;
+	struct lwp_exc msr_exc; /* 2007: raised by the last access to LWP_CBADDR ... */
+	u64 msr_rip; /* ... at this rIP */
 	unsigned long patience; /* jiffies until which it does not wait for a holder again */
 
 	/* The source and counts that the engine does not have yet, see lwp_source.c */
@@ -189,6 +191,7 @@ void svm_lwp_reset(struct kvm_vcpu *vcpu);
 void svm_lwp_after_set_cpuid(struct kvm_vcpu *vcpu);
 int svm_lwp_get_msr(struct kvm_vcpu *vcpu, struct msr_data *msr);
 int svm_lwp_set_msr(struct kvm_vcpu *vcpu, struct msr_data *msr);
+bool svm_lwp_msr_raised(struct kvm_vcpu *vcpu);
 bool svm_lwp_asked(struct kvm *kvm);
 
 /* User space: lwp_attr.c */

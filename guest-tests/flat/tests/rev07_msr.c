@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * 2007-201 to 2007-208: LWPMSR0 has a real enable bit and refuses all bits that are not offered; on LWPMSR1
+ * 2007-201 to 2007-209: LWPMSR0 has a real enable bit and refuses all bits that are not offered; on LWPMSR1
  * RDMSR does what SLWPCB does and WRMSR what LLWPCB does, at CPL 0: only the pointer is loaded, the rest
  * waits for CPL 3.
  */
@@ -57,6 +57,32 @@ static void test_pointer(struct lwp *l)
 	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "turns LWP off");
 }
 
+/* 2007-209: the exceptions of RDMSR and WRMSR are those of SLWPCB and LLWPCB. */
+static void test_exceptions(struct lwp *l)
+{
+	static const struct block b = { .event = { { EV07_IRE, 100, 50 } } };
+	u64 value;
+
+	lwp_prepare(l, &b, m07_start);
+	wrmsr(LWP_MSR_CFG, 0x6);
+	report_eq(try_rdmsr(LWP_MSR_CBADDR, &value), FAULT(VEC_UD, 0), "Enabled clear: RDMSR, #UD");
+	report_eq(try_wrmsr(LWP_MSR_CBADDR, CB_VA), FAULT(VEC_UD, 0), "Enabled clear: WRMSR, #UD");
+	wrmsr(LWP_MSR_CFG, 0x7);
+	wrmsr(LWP_MSR_CBADDR, CB_VA);
+	lwp_resume(l);
+	as_protect(l->cr3, CB_VA, PAGE_USER_RO);
+	report_eq(try_rdmsr(LWP_MSR_CBADDR, &value), FAULT(VEC_PF, PF_PRESENT | PF_WRITE | PF_USER),
+		  "RDMSR, the block is read-only: #PF");
+	report_eq(fault_cr2(), CB_VA, "CR2 is the block");
+	report_eq(try_wrmsr(LWP_MSR_CBADDR, 0), FAULT(VEC_PF, PF_PRESENT | PF_WRITE | PF_USER),
+		  "WRMSR, the same");
+	as_protect(l->cr3, CB_VA, PAGE_USER_RW);
+	report_eq(try_rdmsr(LWP_MSR_CBADDR, &value), NO_FAULT, "restarted, RDMSR returns");
+	report_eq(value, CB_VA, "the block");
+	report_eq(cb_counter(l, 1), 48, "and has flushed");
+	lwp_stop();
+}
+
 /* A deferred block that is not there faults at CPL 3, before the first instruction. */
 static void test_deferred_fault(struct lwp *l)
 {
@@ -87,4 +113,5 @@ FLAT_TEST(rev07_msr)
 	lwp_init(&l);
 	test_pointer(&l);
 	test_deferred_fault(&l);
+	test_exceptions(&l);
 }
