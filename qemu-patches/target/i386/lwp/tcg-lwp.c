@@ -269,10 +269,20 @@ uint64_t x86_lwp_rdmsr(CPUX86State *env, uint32_t msr, uintptr_t ra)
     return value;
 }
 
+bool x86_lwp_enabled(CPUX86State *env)
+{
+    return (env->cr[4] & CR4_OSXSAVE_MASK) && (env->xcr0 & XSTATE_LWP_MASK);
+}
+
 void x86_lwp_xcr0_changed(CPUX86State *env)
 {
-    env->lwp->engine.xcr0_lwp = (env->xcr0 & XSTATE_LWP_MASK) != 0;
-    x86_lwp_update(env);
+    struct lwp_engine *e = &env->lwp->engine;
+
+    if (e->xcr0_lwp != x86_lwp_enabled(env)) {
+        x86_lwp_fold(env);
+        e->xcr0_lwp = !e->xcr0_lwp;
+        x86_lwp_update(env);
+    }
 }
 
 bool x86_lwp_xinuse(CPUX86State *env)

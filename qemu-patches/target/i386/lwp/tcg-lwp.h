@@ -42,6 +42,9 @@ uint64_t x86_lwp_linear(CPUX86State *env, target_ulong eip);
 uint8_t x86_lwp_va_bits(CPUX86State *env);
 bool x86_lwp_canonical(uint64_t address, uint32_t len, uint8_t va_bits);
 
+/* `os': does the operating system let LWP be used (43724-108)? */
+bool x86_lwp_enabled(CPUX86State *env);
+
 /*
  * LWP is off in SMM (43724-920), `auto' in SVM guest mode: no instructions, no
  * counting, no stores.
