@@ -63,9 +63,14 @@ void apic_send_nmi(u8 id)
 	send(id, ICR_NMI);
 }
 
-void apic_start(u8 id, u8 page)
+void apic_init_cpu(u8 id)
 {
 	send(id, ICR_INIT);
+}
+
+void apic_start(u8 id, u8 page)
+{
+	apic_init_cpu(id);
 	send(id, ICR_STARTUP | page);
 	send(id, ICR_STARTUP | page);
 }

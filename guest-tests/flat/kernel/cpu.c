@@ -135,6 +135,7 @@ void cpu_init(u32 index)
 	struct cpu *cpu = this_cpu();
 
 	cpu->index = index;
+	cpu->user = NULL;
 	if (!index) {
 		fill_idt();
 		/* The firmware left the timer going, on vector 8. */

@@ -16,6 +16,14 @@ bool rev07(void)
 	return option_is("rev", "2007");
 }
 
+/* All features of EDX but INT, as bits of LWP_CFG. In 2007 the two have different positions (2007-102). */
+static u64 all_features(void)
+{
+	u32 edx = cpuid(LWP_CPUID_LEAF, 0).d;
+
+	return rev07() ? 1 | (edx >> 2 & 7) << 1 : edx & ~LWP_F_INT;
+}
+
 void lwp_enable(void)
 {
 	struct cpuid id = cpuid(0x80000001, 0);
@@ -28,7 +36,7 @@ void lwp_enable(void)
 		write_cr4(read_cr4() | CR4_OSXSAVE);
 		if (component && try_xsetbv(0, XCR0_X87 | XCR0_SSE | XCR0_LWP) != NO_FAULT)
 			bail("XCR0[62] cannot be set");
-		wrmsr(LWP_MSR_CFG, cpuid(LWP_CPUID_LEAF, 0).d & ~LWP_F_INT);
+		wrmsr(LWP_MSR_CFG, all_features());
 	}
 	id = cpuid(LWP_CPUID_LEAF, 0);
 	if (!(id.a & LWP_F_AVAIL))

@@ -8,7 +8,6 @@
 /* The runner gives at least 64 MiB; what lies above the image up to here is the allocator's. */
 #define PHYS_END (60ul << 20)
 #define IDENTITY_END (1ul << 30)
-#define LEVELS 4
 #define ENTRIES 512
 
 extern char image_end[], user_text_start[], user_text_end[];
@@ -32,13 +31,18 @@ u64 phys_alloc(u32 pages, u64 align)
 	return pa;
 }
 
+static int levels(void)
+{
+	return read_cr4() & CR4_LA57 ? 5 : 4;
+}
+
 /* Entry for va at `level` (1: 4 KiB, 2: 2 MiB), making the tables above it. */
 static u64 *make_entry(u64 cr3, u64 va, int level)
 {
 	u64 *table = (u64 *)(cr3 & PTE_ADDRESS);
 	int i;
 
-	for (i = LEVELS;; i--) {
+	for (i = levels();; i--) {
 		u64 *e = &table[va >> (12 + 9 * (i - 1)) & (ENTRIES - 1)];
 
 		if (i == level)
@@ -56,7 +60,7 @@ u64 *as_pte(u64 cr3, u64 va)
 	u64 *table = (u64 *)(cr3 & PTE_ADDRESS);
 	int i;
 
-	for (i = LEVELS;; i--) {
+	for (i = levels();; i--) {
 		u64 *e = &table[va >> (12 + 9 * (i - 1)) & (ENTRIES - 1)];
 
 		if (i == 1 || *e & PTE_PS)

@@ -67,6 +67,17 @@ void smp_start(void)
 	}
 }
 
+void smp_init_others(void)
+{
+	u32 i;
+
+	for (i = 1; i < running; i++) {
+		apic_init_cpu((u8)i);
+		mailbox[i].fn = NULL;
+	}
+	running = 1;
+}
+
 void smp_run(u32 cpu, void (*fn)(void *arg), void *arg)
 {
 	if (cpu >= running || mailbox[cpu].fn)

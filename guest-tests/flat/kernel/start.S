@@ -14,6 +14,8 @@
 #define CR0_WP 0x10000
 #define CR0_PG 0x80000000
 #define CR4_PAE 0x20
+#define CR4_LA57 0x1000
+#define CPUID_7_ECX_LA57 0x10000
 #define MSR_EFER 0xc0000080
 #define EFER_LME 0x100
 #define PTE_PRESENT_WRITE 0x3
@@ -26,12 +28,21 @@
 	.asciz "Xen"
 	.quad start32
 
-	/* Enter long mode with the boot page tables. Clobbers eax, ecx, edx. */
+	/* Enter long mode with the boot page tables, five levels where they exist. Clobbers eax, ecx, edx, edi, esi. */
 .macro enter_long_mode
+	mov %ebx, %esi
+	mov $7, %eax
+	xor %ecx, %ecx
+	cpuid
+	mov %esi, %ebx
 	mov $CR4_PAE, %eax
-	mov %eax, %cr4
-	mov $boot_pml4, %eax
-	mov %eax, %cr3
+	mov $boot_pml4, %edi
+	test $CPUID_7_ECX_LA57, %ecx
+	jz 1f
+	or $CR4_LA57, %eax
+	mov $boot_pml5, %edi
+1:	mov %eax, %cr4
+	mov %edi, %cr3
 	mov $MSR_EFER, %ecx
 	rdmsr
 	or $EFER_LME, %eax
@@ -89,6 +100,9 @@ boot_gdt_pointer:
 
 	/* The first GiB, identity mapped for the kernel only; paging.c replaces it. */
 	.balign 4096
+boot_pml5:
+	.quad boot_pml4 + PTE_PRESENT_WRITE
+	.fill 511, 8, 0
 boot_pml4:
 	.quad boot_pdpt + PTE_PRESENT_WRITE
 	.fill 511, 8, 0

@@ -12,6 +12,7 @@
 #define CR0_WP (1ul << 16)
 #define CR0_TS (1ul << 3)
 #define CR4_OSFXSR (1ul << 9)
+#define CR4_LA57 (1ul << 12)
 #define CR4_OSXSAVE (1ul << 18)
 #define EFER_SCE (1ul << 0)
 

@@ -37,6 +37,7 @@ const struct run runs[] = {
 	{ "msr", .cpu = FAM15H },
 	/* The four instructions. */
 	{ "ud", .cpu = LWP },
+	{ "legacy", .cpu = LWP, .cpus = 2 },
 	{ "xop_forms", .cpu = LWP },
 	{ "realmode", .cpu = LWP, .cpus = 2 },
 	{ "llwpcb", .cpu = LWP },
@@ -85,6 +86,11 @@ const struct run runs[] = {
 	{ "context_many", .cpu = LWP },
 	{ "context_collect", .cpu = LWP ",lwp-context-age=1", .needs = NEED_TCG },
 	{ "context_reset", .cpu = LWP, .resets = true },
+	{ "init", .cpu = LWP, .cpus = 2 },
+	{ "os_init", "init", OS, "context=os", .cpus = 2, .needs = NEED_OS_CONTEXT },
+	/* Five-level paging, which the processors that KVM is tested on lack. */
+	{ "la57", .cpu = LWP ",+la57", .needs = NEED_TCG },
+	{ "la57_collect", "context_collect", LWP ",+la57,lwp-context-age=1", .needs = NEED_TCG },
 	/* The program that `./vlwp test migrate` moves. */
 	{ "migrate", .cpu = LWP },
 	{ "context_smp", .cpu = LWP, .cpus = 2 },
@@ -94,6 +100,9 @@ const struct run runs[] = {
 	/* Contexts switched by the guest's OS; and what was above, under such an OS. */
 	{ "os_xcr0", .cpu = OS, .needs = NEED_OS_CONTEXT },
 	{ "os_xsave", .cpu = OS, .args = "context=os", .needs = NEED_OS_CONTEXT },
+	{ "os_forms", .cpu = OS, .args = "context=os", .needs = NEED_OS_CONTEXT },
+	{ "os_smp", .cpu = OS, .args = "context=os", .cpus = 2, .needs = NEED_OS_CONTEXT },
+	{ "os_reset", "context_reset", OS, "context=os", .resets = true, .needs = NEED_OS_CONTEXT },
 	{ "os_hostile", .cpu = OS, .args = "context=os", .needs = NEED_OS_CONTEXT },
 	{ "os_llwpcb", "llwpcb", OS, "context=os", .needs = NEED_OS_CONTEXT },
 	{ "os_lwpins", "lwpins", OS, "context=os", .needs = NEED_OS_CONTEXT },
@@ -131,6 +140,9 @@ const struct run runs[] = {
 	{ "rev07_llwpcb", .cpu = REV07, .args = "rev=2007" },
 	{ "rev07_threshold", .cpu = REV07, .args = "rev=2007" },
 	{ "rev07_events", .cpu = REV07, .args = "rev=2007" },
+	{ "rev07_store", .cpu = REV07, .args = "rev=2007" },
+	{ "os_rev07", .cpu = VMCB ",lwp-rev=2007", .args = "rev=2007 context=os",
+	  .needs = NEED_VMCB_AREA },
 };
 const size_t run_count = sizeof(runs) / sizeof(runs[0]);
 

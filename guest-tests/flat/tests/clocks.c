@@ -7,14 +7,20 @@
 #include "lwp_fixture.h"
 #include "test.h"
 
-extern char clk_code[], clk_first[], clk_end[];
+extern char clk_code[], clk_first[], clk_end[], clk_two[], clk_two_2[];
 
 /* esi times two instructions. */
 USER_CODE("clk_code: llwpcb %rax\n"
 	  "clk_first:\n"
 	  "1: dec %esi\n"
 	  "jnz 1b\n"
-	  "clk_end: user_exit\n");
+	  "clk_end: user_exit\n"
+	  "clk_two: llwpcb %rax\n"
+	  "nop\n"
+	  "clk_two_2: nop\n"
+	  "nop\n"
+	  "slwpcb %rbx\n"
+	  "user_exit\n");
 
 static bool in_code(const struct lwp *l, u32 records, u8 id)
 {
@@ -28,6 +34,19 @@ static bool in_code(const struct lwp *l, u32 records, u8 id)
 			return false;
 	}
 	return true;
+}
+
+/* 43724-725: clocks that pass outside the range are not counted. */
+static void test_filter(struct lwp *l)
+{
+	struct block b = { .filters = 1u << 31,
+			   .base_ip = (u64)clk_two_2,
+			   .limit_ip = (u64)clk_two_2,
+			   .event = { { EV_CNH, 100, 50 }, { EV_RNH, 100, 50 } } };
+
+	lwp_go(l, &b, clk_two);
+	report_eq(cb_counter(l, EV_CNH), 49, "IP filter: one core clock of three passed in it");
+	report_eq(cb_counter(l, EV_RNH), 48, "and two reference clocks");
 }
 
 FLAT_TEST(clocks)
@@ -53,4 +72,5 @@ FLAT_TEST(clocks)
 	       "reference clock records, each in the loop");
 	expect_record(&l, 0, (struct rec){ EV_RNH, .address = (u64)clk_first + 2 },
 		      "two a core clock: the 100th comes with the 50th instruction, a JNZ");
+	test_filter(&l);
 }

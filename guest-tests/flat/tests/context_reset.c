@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Machine reset drops all `auto` contexts: after one, with the same memory at the same place and the same
+ * Machine reset turns LWP off (43724-214) and drops all `auto` contexts: after one, with the same memory at the same place and the same
  * key, nothing is found. The test resets the machine once; its own state lies above the memory
  * that the kernel allocates from.
  */
@@ -57,11 +57,20 @@ static void after(struct lwp *l, struct kept *kept)
 	report_eq(cb_head(l), RECORD_SIZE, "nothing is recorded");
 }
 
+/* `os` contexts: the reset leaves nothing that the last system has enabled. */
+static void test_os(void)
+{
+	report_eq(rdmsr(LWP_MSR_CFG), 0, "LWP_CFG is 0");
+	report_eq(cpuid(LWP_CPUID_LEAF, 0).a, 0, "8000_001C EAX is 0: XCR0[62] is clear");
+}
+
 FLAT_TEST(context_reset)
 {
 	struct kept *kept = (struct kept *)KEPT;
 	struct lwp l;
 
+	if (option_is("context", "os") && kept->magic == MAGIC)
+		test_os();
 	lwp_init(&l);
 	if (kept->magic == MAGIC)
 		after(&l, kept);

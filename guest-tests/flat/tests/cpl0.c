@@ -7,7 +7,7 @@
 #include "test.h"
 #include "x86.h"
 
-extern char cpl0_ins_insn[], cpl0_user[], cpl0_user_1[];
+extern char cpl0_ins_insn[], cpl0_val_insn[], cpl0_user[], cpl0_user_1[];
 
 USER_CODE("cpl0_user:\n"
 	  "cpl0_user_1: nop\n"
@@ -45,6 +45,29 @@ __attribute__((noinline)) static u32 try_lwpins(u32 data1, u64 data2)
 	return fault;
 }
 
+__attribute__((noinline)) static void lwpval(u32 data1, u64 data2)
+{
+	asm volatile("cpl0_val_insn: lwpval $0x66, %0, %1" : : "r"(data1), "r"(data2) : "memory");
+}
+
+/* The second LWPVAL is due; neither is counted as an instruction. */
+static void test_val(struct lwp *l)
+{
+	static const struct block b = { .event = { { EV_VAL, 1, 1 }, { EV_IRE, 100, 50 } } };
+
+	lwp_prepare(l, &b, cpl0_user);
+	report_eq(try_llwpcb(CB_VA), NO_FAULT, "LLWPCB loads");
+	lwpval(1, 2);
+	lwpval(3, 4);
+	report_eq(slwpcb(), CB_VA, "SLWPCB");
+	EXPECT_RECORDS(l, "LWPVAL counts and stores at CPL 0",
+		       { EV_VAL, .flags = 0x66, .data1 = 3, .data2 = 4,
+			 .address = (u64)cpl0_val_insn });
+	report_eq(cb_counter(l, EV_VAL), 1, "its counter is reloaded");
+	report_eq(cb_counter(l, EV_IRE), 50, "no instruction of CPL 0 is counted");
+	lwp_stop();
+}
+
 FLAT_TEST(cpl0)
 {
 	static const struct block b = { .event = { { EV_IRE, 100, 0 } } };
@@ -74,4 +97,5 @@ FLAT_TEST(cpl0)
 	as_protect(l.cr3, RING_VA, PAGE_USER_RW);
 	report_eq(try_llwpcb(0), NO_FAULT, "LLWPCB 0");
 	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "LWP is off");
+	test_val(&l);
 }

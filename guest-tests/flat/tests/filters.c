@@ -14,7 +14,7 @@
 #define IPF (1u << 31)
 
 extern char flt_code[], flt_jcc[], flt_jmp[], flt_call[], flt_ind[], flt_f[], flt_ret[], flt_end[];
-extern char ipf_loop[], ipf_jnz[];
+extern char ipf_loop[], ipf_jnz[], ipf_val[], ipf_val_out[], ipf_val_in[], ipf_ins[];
 extern char ipf_code[], ipf_1[], ipf_2[], ipf_3[], ipf_4[], ipf_5[];
 
 /* One branch of each class: conditional; relative (JMP, CALL); absolute (RET, indirect JMP). */
@@ -34,6 +34,11 @@ USER_CODE("flt_code: llwpcb %rax\n"
 	  "ipf_3: nop\n"
 	  "ipf_4: mov $1, %ecx\n"
 	  "ipf_5: nop\n"
+	  "user_exit\n"
+	  "ipf_val: llwpcb %rax\n"
+	  "ipf_val_out: lwpval $1, (%rdi), %ecx\n"
+	  "ipf_val_in: lwpval $2, %edx, %ecx\n"
+	  "ipf_ins: lwpins $3, %edx, %ecx\n"
 	  "user_exit\n"
 	  "ipf_loop: llwpcb %rax\n"
 	  "1: dec %esi\n"
@@ -115,6 +120,46 @@ static void test_ip(struct lwp *l)
 		       REC_IRE(ipf_5));
 }
 
+/* 43724-725: the range is one of instructions, so a branch into it is outside. */
+static void test_ip_branches(struct lwp *l)
+{
+	struct block b = { .filters = IPF,
+			   .base_ip = (u64)flt_jmp,
+			   .limit_ip = (u64)flt_call,
+			   .event = { { EV_BRE, 0, 0 } } };
+
+	lwp_go(l, &b, flt_code);
+	EXPECT_RECORDS(l, "IPF: branches that begin in the range", jmp, call);
+	b.filters = IPF | IPI;
+	lwp_go(l, &b, flt_code);
+	EXPECT_RECORDS(l, "IPF and IPI: branches outside", jcc, ret, ind);
+	b.filters = IPF | NRB;
+	b.base_ip = 0;
+	b.limit_ip = (u64)flt_f;
+	lwp_go(l, &b, flt_code);
+	EXPECT_RECORDS(l, "IPF and NRB together", jcc, ind);
+}
+
+/* 43724-726: an LWPVAL that is filtered has no effect at all, LWPINS is not filtered. */
+static void test_ip_samples(struct lwp *l)
+{
+	struct block b = { .filters = IPF,
+			   .base_ip = (u64)ipf_val_in,
+			   .limit_ip = (u64)ipf_val_in,
+			   .event = { { EV_VAL, 4, 0 } } };
+
+	as_protect(l->cr3, DATA_VA, PAGE_NONE);
+	lwp_prepare(l, &b, ipf_val);
+	l->u.r.rdx = 5;
+	l->u.r.rcx = 6;
+	lwp_resume(l);
+	EXPECT_RECORDS(
+		l, "an LWPVAL outside the range reads no operand and does not count, LWPINS stores",
+		{ EV_VAL, .flags = 2, .data1 = 5, .data2 = 6, .address = (u64)ipf_val_in },
+		{ EV_INS, .flags = 3, .data1 = 5, .data2 = 6, .address = (u64)ipf_ins });
+	as_protect(l->cr3, DATA_VA, PAGE_USER_RW);
+}
+
 FLAT_TEST(filters)
 {
 	struct lwp l;
@@ -126,8 +171,11 @@ FLAT_TEST(filters)
 	ind = (struct rec)REC_BRE(flt_ind, flt_end, true);
 	lwp_init(&l);
 	test_branches(&l);
-	if (cpuid(LWP_CPUID_LEAF, 0).c & 1u << 29)
-		test_ip(&l);
-	else
+	if (!(cpuid(LWP_CPUID_LEAF, 0).c & 1u << 29)) {
 		report_skip("8000_001C ECX[29] is clear", "IP filter");
+		return;
+	}
+	test_ip(&l);
+	test_ip_branches(&l);
+	test_ip_samples(&l);
 }

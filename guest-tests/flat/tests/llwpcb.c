@@ -10,7 +10,8 @@
 #define NON_CANONICAL 0x800000000000ul
 #define SECOND 0x800u /* offset of a second block in the block's page */
 
-extern char ll_load[], ll_insn[], ll_load32[], ll_off[], ll_two[], ll_two_insn[], ll_query[];
+extern char ll_load[], ll_insn[], ll_load32[], ll_off[], ll_two[], ll_two_insn[], ll_query[],
+	ll_again[];
 
 USER_CODE("ll_load: stc\n"
 	  "ll_insn: llwpcb %rax\n"
@@ -31,6 +32,13 @@ USER_CODE("ll_load: stc\n"
 	  "nop\n"
 	  "ll_two_insn: llwpcb %rbx\n"
 	  "nop\n"
+	  "user_exit\n"
+	  "ll_again: llwpcb %rax\n"
+	  "mov %ecx, 140(%rax)\n"
+	  "nop\n"
+	  "llwpcb %rax\n"
+	  "nop\n"
+	  "slwpcb %rbx\n"
 	  "user_exit\n"
 	  "ll_query: slwpcb %rcx\n"
 	  "user_exit\n");
@@ -247,6 +255,33 @@ static void test_masked(struct lwp *l)
 	wrmsr(LWP_MSR_CFG, cfg);
 }
 
+/* 43724-619: the flush overwrites what the program has just prepared in the active block. */
+static void test_again(struct lwp *l)
+{
+	static const struct block b = { .event = { { EV_IRE, 100, 50 } } };
+
+	lwp_prepare(l, &b, ll_again);
+	l->u.r.rcx = 7;
+	lwp_resume(l);
+	/* MOV and NOP; the counter that MOV has written is lost. NOP and SLWPCB after it. */
+	report_eq(cb_counter(l, EV_IRE), 47,
+		  "the active block again: the counter is the flushed one");
+	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "and LWP is on");
+}
+
+/* 43724-405, 43724-415: Flags[0] is as it was; BufferBase need not be aligned. */
+static void test_odd(struct lwp *l)
+{
+	static const struct block b = { .flags = 1,
+					.base = RING_VA + 5,
+					.event = { { EV_IRE, 0, 0 } } };
+
+	lwp_go(l, &b, ll_load);
+	report_eq(cb_flags(l), 1u | 1u << EV_IRE, "Flags[0] stays");
+	report_eq(lwp_get64(l->ring + 5 + 8), (u64)ll_insn + 5, "a ring at an odd address");
+	report_eq(l->ring[4], RING_FILL, "begins there");
+}
+
 FLAT_TEST(llwpcb)
 {
 	struct lwp l;
@@ -261,4 +296,6 @@ FLAT_TEST(llwpcb)
 	test_replace(&l);
 	test_flush_fault(&l);
 	test_masked(&l);
+	test_again(&l);
+	test_odd(&l);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * LWPVAL (43724-630 to 43724-635): the interval rule, an operand that is not touched unless a record is due,
- * faults that leave the counter as it was.
+ * a full ring, faults that leave the counter as it was, and their order.
  */
 #include "lwp_fixture.h"
 #include "test.h"
@@ -115,6 +115,55 @@ static void test_ring_fault(struct lwp *l)
 	report_eq(cb_counter(l, EV_VAL), 5, "and reloads once");
 }
 
+/* 43724-633: a full ring, whose last slot is overwritten by each. */
+static void test_full(struct lwp *l)
+{
+	static const struct block b = { .size = 32 * RECORD_SIZE,
+					.head = 30 * RECORD_SIZE,
+					.event = { { EV_VAL, 0, 0 } } };
+
+	run_loop(l, &b, 4);
+	report_eq(cb_head(l), 31 * RECORD_SIZE, "full ring: the head stays");
+	report_eq(cb_missed(l), 3, "the first of four fits, MissedEvents counts three");
+	expect_record(l, 30, sample(4), "the first is in its slot");
+	expect_record(l, 31, sample(1), "the slot at the head has the last");
+	report_eq(l->u.r.r9, 4, "no flag is changed");
+}
+
+/* VAL cleared in LWP_CFG: LLWPCB does not grant the event, and LWPVAL has no effect (43724-630). */
+static void test_not_allowed(struct lwp *l)
+{
+	static const struct block every = { .event = { { EV_VAL, 0, 0 } } };
+	u64 cfg = rdmsr(LWP_MSR_CFG);
+
+	wrmsr(LWP_MSR_CFG, cfg & ~(1ul << EV_VAL));
+	run_loop(l, &every, 3);
+	report_eq(cb_flags(l), 0, "VAL cleared in LWP_CFG: Flags are 0");
+	expect_no_records(l, "and LWPVAL does nothing");
+	lwp_stop();
+	wrmsr(LWP_MSR_CFG, cfg);
+}
+
+/* 43724-635: operand, then ring. */
+static void test_order(struct lwp *l)
+{
+	static const struct block every = { .event = { { EV_VAL, 5, 0 } } };
+
+	as_protect(l->cr3, RING_VA, PAGE_NONE);
+	as_protect(l->cr3, DATA_VA, PAGE_NONE);
+	lwp_prepare(l, &every, val_mem);
+	l->u.r.rsi = 1;
+	user_run(&l->u);
+	expect_store_fault(l, PF_USER, DATA_VA, (u64)val_mem_insn,
+			   "operand and ring are missing: #PF by the operand");
+	as_protect(l->cr3, DATA_VA, PAGE_USER_RW);
+	user_run(&l->u);
+	expect_store_fault(l, PF_WRITE | PF_USER, RING_VA, (u64)val_mem_insn, "then by the ring");
+	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
+	lwp_resume(l);
+	report_eq(cb_head(l), RECORD_SIZE, "then it stores once");
+}
+
 static void test_event(struct lwp *l)
 {
 	static const struct block every = { .event = { { EV_VAL, 0, 0 }, { EV_IRE, 0, 0 } } };
@@ -132,5 +181,8 @@ FLAT_TEST(lwpval)
 	test_interval(&l);
 	test_operand(&l);
 	test_ring_fault(&l);
+	test_full(&l);
+	test_not_allowed(&l);
+	test_order(&l);
 	test_event(&l);
 }

@@ -11,11 +11,16 @@
 #define CFG_RESET 0x0000000eul
 #define CFG_IGNORED 0xffff000000000001ul
 
-extern char msr_user[], msr_user_end[];
+extern char msr_user[], msr_user_end[], msr_more[], msr_flush[];
 
 USER_CODE("msr_user: llwpcb %rax\n"
 	  "nop\n"
-	  "msr_user_end: user_exit\n");
+	  "msr_user_end: user_exit\n"
+	  "msr_more: nop\n"
+	  "jmp 1f\n"
+	  "1: user_exit\n"
+	  "msr_flush: slwpcb %rbx\n"
+	  "user_exit\n");
 
 static void test_cfg(void)
 {
@@ -68,6 +73,45 @@ static void test_cbaddr(struct lwp *l)
 	report_eq(cb_counter(l, EV_IRE), 100, "and flushes nothing");
 }
 
+static void run(struct lwp *l, const char *code)
+{
+	l->u.r.rip = (u64)code;
+	lwp_resume(l);
+}
+
+/* 43724-208: what LWP_CFG takes away stops at once, and goes on where it was. */
+static void test_bits(struct lwp *l)
+{
+	static const struct block b = { .event = { { EV_IRE, 100, 50 }, { EV_BRE, 100, 50 } } };
+	struct user u;
+
+	lwp_go(l, &b, msr_user);
+	/* 49: the NOP. */
+	wrmsr(LWP_MSR_CFG, CFG_RESET & ~(1ul << EV_IRE));
+	run(l, msr_more);
+	wrmsr(LWP_MSR_CFG, CFG_RESET);
+	run(l, msr_more);
+	run(l, msr_flush);
+	report_eq(cb_counter(l, EV_IRE), 47,
+		  "IRE is cleared and set: only the NOP and JMP after it count");
+	report_eq(cb_counter(l, EV_BRE), 48, "BRE counts all the time");
+	report_eq(cb_flags(l), 1u << EV_IRE | 1u << EV_BRE, "Flags are as they were");
+
+	/* 46 after SLWPCB. */
+	wrmsr(LWP_MSR_CFG, 0);
+	run(l, msr_more);
+	user_init64(&u, (u64)msr_flush, STACK_TOP);
+	user_run(&u);
+	report_eq(u.r.vector, VEC_UD, "nothing is left: the instructions raise #UD");
+	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "the state stays");
+	wrmsr(LWP_MSR_CFG, CFG_RESET);
+	run(l, msr_more);
+	run(l, msr_flush);
+	report_eq(cb_counter(l, EV_IRE), 44, "set again, LWP goes on where it was");
+	report_eq(cb_counter(l, EV_BRE), 47, "with both events");
+	lwp_stop();
+}
+
 FLAT_TEST(msr)
 {
 	struct lwp l;
@@ -75,4 +119,5 @@ FLAT_TEST(msr)
 	test_cfg();
 	lwp_init(&l);
 	test_cbaddr(&l);
+	test_bits(&l);
 }

@@ -10,6 +10,7 @@
 #define SECOND 0x800u
 
 extern char l07_two[], l07_first[], l07_second[], l07_ins[], l07_val[], l07_one[];
+extern char l07_again[], l07_again_1[], l07_run[], l07_run_1[], l07_32[];
 
 USER_CODE("l07_two:\n"
 	  "l07_first: llwpcb %rax\n"
@@ -19,9 +20,29 @@ USER_CODE("l07_two:\n"
 	  "mov %rax, %rdx\n"
 	  "slwpcb %rax\n"
 	  "user_exit\n"
+	  /* Off with 0, and on again with what that has returned. */
+	  "l07_again: llwpcb %rax\n"
+	  "nop\n"
+	  "xor %eax, %eax\n"
+	  "llwpcb %rax\n"
+	  "nop\n"
+	  "llwpcb %rax\n"
+	  "l07_again_1: nop\n"
+	  "slwpcb %rbx\n"
+	  "user_exit\n"
+	  "l07_run:\n"
+	  "l07_run_1: nop\n"
+	  "nop\n"
+	  "user_exit\n"
 	  "l07_one: llwpcb %rax\n"
 	  "nop\n"
 	  "user_exit\n"
+	  ".code32\n"
+	  "l07_32: llwpcb %eax\n"
+	  "nop\n"
+	  "slwpcb %ebx\n"
+	  "user_exit\n"
+	  ".code64\n"
 	  "l07_ins: lwpins $1, %ecx, %rdx\n"
 	  "l07_val: lwpval $1, %ecx, %rdx\n");
 
@@ -76,6 +97,80 @@ static void test_flags(struct lwp *l)
 	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "and LWP is off");
 }
 
+/* 2007-603 */
+static void test_again(struct lwp *l)
+{
+	lwp_go(l, &ire, l07_again);
+	report_eq(l->u.r.rbx, CB_VA, "LLWPCB of the returned address turns LWP on again");
+	/* NOP and XOR; NOP. */
+	report_eq(cb_counter(l, 1), 47, "and the counter goes on where it was");
+}
+
+/* 2007-604, 2007-605, 2007-607: at CPL 0 the pointer is loaded, the block at CPL 3; no flag is changed. */
+static void test_cpl0(struct lwp *l)
+{
+	u64 rax = CB_VA, flags;
+
+	lwp_prepare(l, &ire, l07_run);
+	as_protect(l->cr3, CB_VA, PAGE_NONE);
+	asm volatile("stc\n"
+		     "llwpcb %%rax\n"
+		     "pushfq\n"
+		     "pop %1\n"
+		     : "+a"(rax), "=r"(flags)
+		     :
+		     : "memory", "cc");
+	report_eq(rax, 0, "LLWPCB at CPL 0 of a block that is not there: no fault, returns 0");
+	report(flags & RFLAGS_CF, "CF is kept");
+	user_run(&l->u);
+	expect_store_fault(l, PF_WRITE | PF_USER, CB_VA, (u64)l07_run_1, "#PF at CPL 3");
+	as_protect(l->cr3, CB_VA, PAGE_USER_RW);
+	report_eq(cb_flags(l), 0, "the block has not been touched");
+	lwp_resume(l);
+	report_eq(cb_flags(l), 0x3, "it is loaded there");
+	asm volatile("slwpcb %%rax" : "=a"(rax) : : "memory");
+	report_eq(rax, CB_VA, "SLWPCB at CPL 0 returns the block");
+	report_eq(cb_counter(l, 1), 48, "and flushes: two NOPs");
+	rax = CB_VA + SECOND;
+	asm volatile("llwpcb %%rax" : "+a"(rax) : : "memory");
+	report_eq(rax, CB_VA, "LLWPCB at CPL 0 returns the previous block");
+	lwp_stop();
+}
+
+/* 2007-204, 2007-504 */
+static void test_core_id(struct lwp *l)
+{
+	static const struct block every = { .event = { { EV07_IRE, 1, 1 } } };
+	u64 cfg = rdmsr(LWP_MSR_CFG);
+
+	wrmsr(LWP_MSR_CFG, cfg | 0xa5ul << LWP_CFG_COREID_SHIFT);
+	lwp_go(l, &every, l07_one);
+	EXPECT_RECORDS(l, "CoreId of LWPMSR0 is in the record",
+		       { EV07_IRE, .core = 0xa5, .address = (u64)l07_one + 5 });
+	lwp_stop();
+	wrmsr(LWP_MSR_CFG, cfg);
+}
+
+/* 2007-408, 2007-610: BufferBase is linear; the block's address is an offset in DS, whose limit holds. */
+static void test_ds(struct lwp *l)
+{
+	static const struct block every = { .event = { { EV07_IRE, 1, 1 } } };
+
+	lwp_prepare32(l, &every, l07_32);
+	seg_set(USER_FREE_DS, CB_VA - 0x1000, 1, SEG_USER_DATA, SEG_32BIT_PAGES);
+	l->u.ds = USER_FREE_DS;
+	l->u.r.rax = 0x1000;
+	lwp_resume(l);
+	report_eq(l->u.r.rbx, 0x1000, "DS base: SLWPCB returns the effective address");
+	expect_record(l, 0, (struct rec)REC07_IRE(l07_32 + 5),
+		      "BufferBase is linear: neither base nor limit of DS apply");
+	lwp_prepare32(l, &every, l07_32);
+	l->u.ds = USER_FREE_DS;
+	l->u.r.rax = 0x2000;
+	user_run(&l->u);
+	expect_fault(l, VEC_GP, 0, (u64)l07_32, "a block beyond the limit of DS: #GP(0)");
+}
+
 static void test_absent(struct lwp *l)
 {
 	lwp_prepare(l, &ire, l07_ins);
@@ -95,4 +190,8 @@ FLAT_TEST(rev07_llwpcb)
 	test_alignment(&l);
 	test_flags(&l);
 	test_absent(&l);
+	test_again(&l);
+	test_cpl0(&l);
+	test_core_id(&l);
+	test_ds(&l);
 }

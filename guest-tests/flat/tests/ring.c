@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The ring (43724-801 to 43724-807): wrap, capacity of one record less than its size, the slot that is
- * overwritten when it is full, MissedEvents, a tail that software moves, continuous mode.
+ * overwritten when it is full, MissedEvents, a tail that software moves or spoils, an interval that it changes,
+ * continuous mode.
  */
 #include "lwp_fixture.h"
 #include "test.h"
@@ -10,13 +11,31 @@
 #define RING_RECORDS 32u
 #define CONT (1u << 29)
 
-extern char ring_nops[], ring_first[], ring_stop[];
+extern char ring_nops[], ring_first[], ring_stop[], ring_ins[], ring_change[], ring_c2[], ring_c4[],
+	ring_c8[];
 
 /* 40 NOPs, the gate, 40 NOPs, the gate. */
 USER_CODE("ring_nops: llwpcb %rax\n"
 	  "ring_first: .fill 40, 1, 0x90\n"
 	  "user_exit\n"
 	  "ring_stop: .fill 40, 1, 0x90\n"
+	  "user_exit\n"
+	  /* rsi times; r9 is how often CF was set. */
+	  "ring_ins: llwpcb %rax\n"
+	  "1: lwpins $1, %esi, %esi\n"
+	  "adc $0, %r9\n"
+	  "dec %esi\n"
+	  "jnz 1b\n"
+	  "user_exit\n"
+	  "ring_change: llwpcb %rax\n"
+	  "ring_c1: nop\n"
+	  "ring_c2: nop\n"
+	  "ring_c3: movl $3, 136(%rax)\n"
+	  "ring_c4: nop\n"
+	  "ring_c5: nop\n"
+	  "ring_c6: nop\n"
+	  "ring_c7: nop\n"
+	  "ring_c8: nop\n"
 	  "user_exit\n");
 
 static struct rec nop(u32 n)
@@ -88,6 +107,53 @@ static void test_continuous(struct lwp *l)
 	expect_record(l, 31, nop(31), "continuous: slot 31 is an ordinary one");
 }
 
+/* 43724-625: in continuous mode no ring is full, so LWPINS never sets CF. */
+static void test_ins_continuous(struct lwp *l)
+{
+	struct block b = { .size = RING_RECORDS * RECORD_SIZE, .flags = CONT };
+
+	lwp_prepare(l, &b, ring_ins);
+	l->u.r.rsi = 40;
+	lwp_resume(l);
+	report_eq(l->u.r.r9, 0, "continuous: 40 LWPINS into a ring of 32 leave CF clear");
+	report_eq(cb_head(l), 8 * RECORD_SIZE, "the head has gone round");
+	report_eq(cb_missed(l), 0, "nothing is missed");
+	b.flags = 0;
+	lwp_prepare(l, &b, ring_ins);
+	l->u.r.rsi = 40;
+	lwp_resume(l);
+	report_eq(l->u.r.r9, 9, "without continuous mode nine of them set CF");
+}
+
+/* 43724-806: a tail outside the ring is 0, one between records is rounded down. */
+static void test_bad_tail(struct lwp *l)
+{
+	static const struct block outside = { .size = RING_RECORDS * RECORD_SIZE,
+					      .tail = RING_RECORDS * RECORD_SIZE,
+					      .event = { { EV_IRE, 0, 0 } } };
+	static const struct block between = { .size = RING_RECORDS * RECORD_SIZE,
+					      .tail = 11 * RECORD_SIZE - 1,
+					      .event = { { EV_IRE, 0, 0 } } };
+
+	lwp_go(l, &outside, ring_nops);
+	report_eq(cb_head(l), 31 * RECORD_SIZE, "a tail at the ring's end: full before slot 0");
+	report_eq(lwp_get32(l->cb + LWP_CB_TAIL), RING_RECORDS * RECORD_SIZE,
+		  "the tail is not corrected in the block");
+	lwp_go(l, &between, ring_nops);
+	report_eq(cb_head(l), 9 * RECORD_SIZE, "a tail in the middle of slot 10: full before it");
+	report_eq(cb_missed(l), 31, "nine fit");
+}
+
+/* 43724-420: the interval is read at each reload, so a new one holds from the next record on. */
+static void test_interval(struct lwp *l)
+{
+	static const struct block b = { .event = { { EV_IRE, 1, 1 } } };
+
+	lwp_go(l, &b, ring_change);
+	EXPECT_RECORDS(l, "the interval becomes 3 behind the first record", REC_IRE(ring_c2),
+		       REC_IRE(ring_c4), REC_IRE(ring_c8));
+}
+
 FLAT_TEST(ring)
 {
 	struct lwp l;
@@ -95,8 +161,12 @@ FLAT_TEST(ring)
 	lwp_init(&l);
 	test_full(&l);
 	test_start(&l);
-	if (cpuid(LWP_CPUID_LEAF, 0).a & CONT)
-		test_continuous(&l);
-	else
+	test_bad_tail(&l);
+	test_interval(&l);
+	if (!(cpuid(LWP_CPUID_LEAF, 0).a & CONT)) {
 		report_skip("8000_001C EAX[29] is clear", "continuous mode");
+		return;
+	}
+	test_continuous(&l);
+	test_ins_continuous(&l);
 }

@@ -2,6 +2,7 @@
 /*
  * SVM without LWP in the VMCB. With `auto` contexts an SVM guest has no LWP and counts nothing for the
  * hypervisor's program, even with its CR3 and FS base; VMSAVE does not write the area.
+ * A hypervisor can intercept both MSRs (43724-215).
  */
 #include "lwp_fixture.h"
 #include "svm.h"
@@ -11,7 +12,7 @@
 #define AREA 0xf80
 #define FILL 0x5a
 
-extern char sva_program[], sva_query[], sva_guest[], sva_guest_query[];
+extern char sva_program[], sva_query[], sva_guest[], sva_guest_query[], sva_rdmsr[], sva_wrmsr[];
 
 USER_CODE("sva_program: llwpcb %rax\n"
 	  "nop\n"
@@ -23,7 +24,55 @@ USER_CODE("sva_program: llwpcb %rax\n"
 	  "jmp 1f\n"
 	  "1: vmmcall\n"
 	  "sva_guest_query: slwpcb %rbx\n"
+	  "vmmcall\n"
+	  "sva_rdmsr: rdmsr\n"
+	  "vmmcall\n"
+	  "sva_wrmsr: wrmsr\n"
 	  "vmmcall\n");
+
+/* 43724-215: two bits for each MSR; those of C000_0000 and up begin at 800h of the map. */
+static u32 map_bit(u32 msr)
+{
+	return 0x800 * 8 + (msr & 0x1fff) * 2;
+}
+
+/* A guest's kernel executes RDMSR or WRMSR. Result: the exit code. */
+static u64 access(struct guest *g, const char *code, u32 msr)
+{
+	guest_init(g, kernel_cr3(), (u64)code, 0, false);
+	lwp_put32(g->vmcb + VMCB_INTERCEPT3, lwp_get32(g->vmcb + VMCB_INTERCEPT3) | INTERCEPT3_MSR);
+	g->r.rcx = msr;
+	return guest_run(g);
+}
+
+static void test_intercepts(void)
+{
+	static const u32 msrs[] = { LWP_MSR_CFG, LWP_MSR_CBADDR };
+	u64 cfg = rdmsr(LWP_MSR_CFG);
+	struct guest g;
+	u8 *map;
+	u32 i, bit;
+
+	guest_init(&g, kernel_cr3(), 0, 0, false);
+	map = (u8 *)lwp_get64(g.vmcb + VMCB_MSRPM);
+	for (i = 0; i < 2; i++) {
+		bit = map_bit(msrs[i]);
+		report_push("%s", i ? "LWP_CBADDR" : "LWP_CFG");
+		report(access(&g, sva_rdmsr, msrs[i]) != EXIT_MSR, "RDMSR is not intercepted");
+		map[bit / 8] |= 1u << bit % 8;
+		report(access(&g, sva_rdmsr, msrs[i]) == EXIT_MSR &&
+			       !lwp_get64(g.vmcb + VMCB_EXIT_INFO_1),
+		       "its bit in the map intercepts RDMSR");
+		map[bit / 8] = (u8)(2u << bit % 8);
+		report(access(&g, sva_rdmsr, msrs[i]) != EXIT_MSR, "and no other does");
+		report(access(&g, sva_wrmsr, msrs[i]) == EXIT_MSR &&
+			       lwp_get64(g.vmcb + VMCB_EXIT_INFO_1) == 1,
+		       "the next intercepts WRMSR");
+		map[bit / 8] = 0;
+		report_pop();
+	}
+	report_eq(rdmsr(LWP_MSR_CFG), cfg, "LWP_CFG is as it was");
+}
 
 FLAT_TEST(svm_auto)
 {
@@ -58,4 +107,5 @@ FLAT_TEST(svm_auto)
 		  "its two NOPs were counted, the guest's hundred were not");
 	report_eq(cb_counter(&l, EV_BRE), 70, "nor the guest's branch");
 	expect_no_records(&l, "no record");
+	test_intercepts();
 }

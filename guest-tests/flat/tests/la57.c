@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Five-level paging: block and ring may lie where only 57 bits reach (43724-612), a record and its #PF have the whole
+ * address, and an `auto` context is found there again.
+ */
+#include "lwp_fixture.h"
+#include "test.h"
+#include "x86.h"
+
+#define FAR 0x00a5000000000000ul
+#define FAR_RING (FAR + 0x10000)
+#define NON_CANONICAL 0x0100000000000000ul
+
+extern char l57_start[], l57_run[], l57_1[], l57_2[], l57_query[];
+
+USER_CODE("l57_start: llwpcb %rax\n"
+	  "user_exit\n"
+	  "l57_run:\n"
+	  "l57_1: nop\n"
+	  "l57_2: nop\n"
+	  "user_exit\n"
+	  "l57_query: slwpcb %rbx\n"
+	  "user_exit\n");
+
+static void prepare(struct lwp *l, u64 block, u64 ring)
+{
+	struct block b = { .base = ring, .event = { { EV_IRE, 0, 0 } } };
+
+	lwp_prepare(l, &b, l57_start);
+	l->u.r.rax = block;
+}
+
+static void run(struct lwp *l, const char *code)
+{
+	l->u.r.rip = (u64)code;
+	lwp_resume(l);
+}
+
+static void expect_gp(struct lwp *l, u64 block, u64 ring, const char *what)
+{
+	prepare(l, block, ring);
+	user_run(&l->u);
+	expect_fault(l, VEC_GP, 0, (u64)l57_start, what);
+}
+
+FLAT_TEST(la57)
+{
+	struct lwp l;
+
+	report(read_cr4() & CR4_LA57, "CR4.LA57 is set");
+	lwp_init(&l);
+	as_map(l.cr3, FAR, (u64)l.cb, CB_PAGES, PAGE_USER_RW);
+	as_map(l.cr3, FAR_RING, (u64)l.ring, RING_PAGES, PAGE_USER_RW);
+	prepare(&l, FAR, FAR_RING);
+	lwp_resume(&l);
+	report_eq(rdmsr(LWP_MSR_CBADDR), FAR, "a block beyond 48 bits");
+	run(&l, l57_run);
+	EXPECT_RECORDS(&l, "a ring beyond 48 bits", REC_IRE(l57_1), REC_IRE(l57_2));
+	run(&l, l57_query);
+	report_eq(l.u.r.rbx, FAR, "SLWPCB returns the whole address");
+	as_protect(l.cr3, FAR_RING, PAGE_NONE);
+	l.u.r.rip = (u64)l57_run;
+	user_run(&l.u);
+	expect_store_fault(&l, PF_WRITE | PF_USER, FAR_RING + 3 * RECORD_SIZE, (u64)l57_2,
+			   "a missing ring: CR2 is the whole address");
+	as_protect(l.cr3, FAR_RING, PAGE_USER_RW);
+	write_cr3(as_new());
+	write_cr3(l.cr3);
+	lwp_resume(&l);
+	report_eq(rdmsr(LWP_MSR_CBADDR), FAR, "the context is found again");
+	report_eq(cb_head(&l), 5 * RECORD_SIZE, "with its pending record");
+	expect_gp(&l, NON_CANONICAL, FAR_RING, "a block that is not canonical in 57 bits: #GP(0)");
+	expect_gp(&l, FAR, NON_CANONICAL - RECORD_SIZE, "a ring that ends there: #GP(0)");
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * `os` contexts: an operating system that moves a thread, XSAVE on one processor and XRSTOR on another (43724-901).
+ * Counter, ring and pending record go with it; LWP_CFG, and so CoreId, is the processor's.
+ */
+#include "lwp_fixture.h"
+#include "smp.h"
+#include "test.h"
+#include "x86.h"
+
+#define AREA_SIZE 960
+#define XSTATE_BV 512
+#define BV_LWP_HIGH 0x40000000u
+#define ROUNDS 100u
+
+extern char osm_start[], osm_run[], osm_1[], osm_2[];
+
+USER_CODE("osm_start: llwpcb %rax\n"
+	  "user_exit\n"
+	  "osm_run:\n"
+	  "osm_1: nop\n"
+	  "osm_2: nop\n"
+	  "user_exit\n");
+
+static u8 area[AREA_SIZE] __attribute__((aligned(64)));
+static u64 others_cbaddr;
+
+/* XSAVE, and the next thread has none. */
+static void leave(void)
+{
+	asm volatile("xsave64 (%0)" : : "r"(area), "a"(0), "d"(BV_LWP_HIGH) : "memory");
+	lwp_put64(area + XSTATE_BV, 0);
+	asm volatile("xrstor64 (%0)" : : "r"(area), "a"(0), "d"(BV_LWP_HIGH) : "memory");
+	lwp_put64(area + XSTATE_BV, (u64)BV_LWP_HIGH << 32);
+}
+
+static void enter(void)
+{
+	asm volatile("xrstor64 (%0)" : : "r"(area), "a"(0), "d"(BV_LWP_HIGH) : "memory");
+}
+
+static void enable(void *arg)
+{
+	(void)arg;
+	lwp_enable();
+	wrmsr(LWP_MSR_CFG, rdmsr(LWP_MSR_CFG) | (u64)cpu_index() << LWP_CFG_COREID_SHIFT);
+}
+
+static void visit(void *arg)
+{
+	struct lwp *l = arg;
+
+	others_cbaddr = rdmsr(LWP_MSR_CBADDR);
+	enter();
+	l->u.r.rip = (u64)osm_run;
+	user_run(&l->u);
+	leave();
+}
+
+static void test_move(struct lwp *l)
+{
+	static const struct block every = { .event = { { EV_IRE, 0, 0 } } };
+	struct rec on_1[2] = { REC_IRE(osm_1), REC_IRE(osm_2) };
+
+	on_1[0].core = on_1[1].core = 1;
+	lwp_go(l, &every, osm_start);
+	leave();
+	visit(l);
+	smp_call(1, visit, l);
+	report_eq(others_cbaddr, 0, "LWP of the other processor was off");
+	visit(l);
+	EXPECT_RECORDS(l, "records go on; CoreId is that of the processor", REC_IRE(osm_1),
+		       REC_IRE(osm_2), on_1[0], on_1[1], REC_IRE(osm_1), REC_IRE(osm_2));
+}
+
+static void test_pending(struct lwp *l)
+{
+	static const struct block tenth = { .event = { { EV_IRE, 9, 0 } } };
+
+	lwp_go(l, &tenth, osm_start);
+	as_protect(l->cr3, RING_VA, PAGE_NONE);
+	leave();
+	visit(l);
+	expect_store_fault(l, PF_WRITE | PF_USER, RING_VA, (u64)osm_2, "a record is pending");
+	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
+	smp_call(1, visit, l);
+	report(user_exited(&l->u), "the other processor runs the thread");
+	EXPECT_RECORDS(l, "and has stored the record of the first", REC_IRE(osm_1));
+}
+
+static void test_many(struct lwp *l)
+{
+	static const struct block third = { .event = { { EV_IRE, 2, 2 } } };
+	u32 i;
+
+	lwp_go(l, &third, osm_start);
+	leave();
+	for (i = 0; i < ROUNDS; i++) {
+		if (i & 1)
+			smp_call(1, visit, l);
+		else
+			visit(l);
+	}
+	/* 200 instructions, every third: 66 records, ring of 64. */
+	report_eq(cb_head(l), 63 * RECORD_SIZE, "%u turns on two processors: ring full", ROUNDS);
+	report_eq(cb_missed(l), 66 - 63, "every third instruction gave a record");
+}
+
+FLAT_TEST(os_smp)
+{
+	struct lwp l;
+
+	smp_start();
+	enable(NULL);
+	smp_call(1, enable, NULL);
+	lwp_map(&l, kernel_cr3());
+	test_move(&l);
+	test_pending(&l);
+	test_many(&l);
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Ring, reload and faults of the 2007 proposal (2007-407 to 2007-410, 2007-415, 2007-704, 2007-706, 2007-713,
+ * 2007-801, 2007-802, 2007-807, 2007-808): fields that are not well formed, a full ring, Random, a counter that is frozen
+ * at zero while the ring is missing, a slot that has gone; and the special instructions (2007-714).
+ */
+#include "lwp_fixture.h"
+#include "test.h"
+#include "x86.h"
+
+#define RING_RECORDS 32u
+#define SLOT_1 40 /* of the block: interval and EventId */
+
+extern char s07_nops[], s07_first[], s07_one[], s07_o1[], s07_o2[], s07_o3[], s07_flush[];
+extern char s07_gone[], s07_g1[], s07_special[], s07_rep[], s07_after[], s07_cpuid[];
+
+USER_CODE("s07_nops: llwpcb %rax\n"
+	  "s07_first: .fill 40, 1, 0x90\n"
+	  "user_exit\n"
+	  "s07_one: llwpcb %rax\n"
+	  "s07_o1: nop\n"
+	  "s07_o2: nop\n"
+	  "s07_o3: nop\n"
+	  "user_exit\n"
+	  "s07_flush: slwpcb %rax\n"
+	  "user_exit\n"
+	  "s07_gone: llwpcb %rax\n"
+	  "s07_g1: movl $1, 40(%rbx)\n" /* EventId 0 in slot 1 */
+	  "nop\n"
+	  "nop\n"
+	  "slwpcb %rax\n"
+	  "user_exit\n"
+	  "s07_special: llwpcb %rax\n"
+	  "mov $5, %ecx\n"
+	  "s07_rep: rep lodsb\n"
+	  "s07_after: mov %ss, %r8d\n"
+	  "mov %r8d, %ss\n"
+	  "xor %eax, %eax\n"
+	  "s07_cpuid: cpuid\n"
+	  "slwpcb %rax\n"
+	  "user_exit\n");
+
+static struct rec nop(u32 n)
+{
+	return (struct rec)REC07_IRE(s07_first + n);
+}
+
+static void test_full(struct lwp *l)
+{
+	static const struct block b = { .size = RING_RECORDS * RECORD_SIZE + 31,
+					.event = { { EV07_IRE, 1, 1 } } };
+
+	lwp_go(l, &b, s07_nops);
+	report_eq(cb_head(l), 31 * RECORD_SIZE, "40 records, ring of 32 and a part: 31 fit");
+	report_eq(cb_missed(l), 9, "the others are missed");
+	expect_record(l, 30, nop(30), "the last that fits");
+	expect_record(l, 31, nop(39), "the slot at the head has the last of all");
+	report(ring_untouched(l, 32), "nothing is written behind the ring");
+	report_eq(lwp_get32(l->cb + LWP_CB_SIZE_RANDOM), RING_RECORDS * RECORD_SIZE + 31,
+		  "BufferSize is not rewritten");
+}
+
+static void test_fields(struct lwp *l)
+{
+	static const struct block outside = { .size = RING_RECORDS * RECORD_SIZE,
+					      .head = RING_RECORDS * RECORD_SIZE,
+					      .event = { { EV07_IRE, 1, 1 } } };
+	static const struct block between = { .size = RING_RECORDS * RECORD_SIZE,
+					      .head = 3 * RECORD_SIZE + 1,
+					      .tail = 6 * RECORD_SIZE + 7,
+					      .event = { { EV07_IRE, 1, 1 } } };
+	static const struct block least = { .size = RECORD_SIZE, .event = { { EV07_IRE, 1, 1 } } };
+	static const struct block none = { .size = RECORD_SIZE - 1,
+					   .event = { { EV07_IRE, 1, 1 } } };
+	static const struct block zero = { .event = { { EV07_IRE, 0, 0 } } };
+
+	lwp_go(l, &outside, s07_one);
+	EXPECT_RECORDS(l, "a head at the end of the ring is 0", REC07_IRE(s07_o1),
+		       REC07_IRE(s07_o2), REC07_IRE(s07_o3));
+	lwp_go(l, &between, s07_one);
+	expect_record(l, 3, (struct rec)REC07_IRE(s07_o1), "a head in slot 3 begins with slot 3");
+	report_eq(cb_head(l), 5 * RECORD_SIZE, "a tail in slot 6: full before it");
+	report_eq(cb_missed(l), 1, "two fit");
+	lwp_go(l, &least, s07_one);
+	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "a ring of one record is accepted");
+	report_eq(cb_missed(l), 3, "and only misses");
+	lwp_go(l, &none, s07_one);
+	report_eq(cb_flags(l), 0, "a ring without a record: Flags are 0");
+	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "and LWP is off");
+	lwp_go(l, &zero, s07_one);
+	report_eq(cb_head(l), 3 * RECORD_SIZE, "an interval of 0 counts as 1");
+}
+
+/* The distances of records lie in the interval with its low bits replaced, and differ. */
+static void test_random(struct lwp *l)
+{
+	static const struct block b = { .random = 2, .event = { { EV07_IRE, 4, 1 } } };
+	u32 i, distance, seen = 0;
+	bool ok = true;
+
+	lwp_go(l, &b, s07_nops);
+	for (i = 1; i < cb_head(l) / RECORD_SIZE; i++) {
+		distance = (u32)(ring_record(l, i).address - ring_record(l, i - 1).address);
+		ok &= distance >= 4 && distance <= 7;
+		seen |= 1u << distance;
+	}
+	report(ok && i > 4, "Random 2, interval 4: distances of 4 to 7");
+	report(seen & (seen - 1), "not all the same");
+}
+
+/* 2007-808: the counter stays at zero until the record is stored, so the handler's instructions do not count. */
+static void test_frozen(struct lwp *l)
+{
+	static const struct block b = { .event = { { EV07_IRE, 10, 1 } } };
+	u32 before;
+
+	lwp_prepare(l, &b, s07_one);
+	as_protect(l->cr3, RING_VA, PAGE_NONE);
+	user_run(&l->u);
+	expect_store_fault(l, PF_WRITE | PF_USER, RING_VA, (u64)s07_o2,
+			   "ring not there: #PF before the next instruction");
+	report_eq(cb_head(l), 0, "the head is not moved");
+	l->u.r.rip = (u64)s07_o3;
+	user_run(&l->u);
+	report(user_exited(&l->u), "the program runs meanwhile");
+	before = cb_missed(l);
+	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
+	l->u.r.rip = (u64)s07_flush;
+	lwp_resume(l);
+	EXPECT_RECORDS(l, "then the record is stored", REC07_IRE(s07_o1));
+	report_eq(cb_counter(l, 1), 10,
+		  "and the counter is the interval: nothing was counted at zero");
+	report_eq(cb_missed(l), before, "nothing is missed");
+}
+
+/* 2007-713 */
+static void test_gone(struct lwp *l)
+{
+	static const struct block b = { .event = { { EV07_IRE, 1, 1 } } };
+
+	lwp_prepare(l, &b, s07_gone);
+	l->u.r.rbx = CB_VA;
+	lwp_resume(l);
+	EXPECT_RECORDS(l, "an EventId that has gone from its slot: none behind the record",
+		       REC07_IRE(s07_g1));
+	report_eq(l->u.r.rax, CB_VA, "LWP is on all the same");
+}
+
+/* 2007-714 */
+static void test_special(struct lwp *l)
+{
+	static const struct block b = { .event = { { EV07_IRE, 1000, 100 } } };
+	static const struct block every = { .event = { { EV07_IRE, 1, 1 } } };
+
+	lwp_prepare(l, &b, s07_special);
+	l->u.r.rsi = DATA_VA;
+	lwp_resume(l);
+	/* MOV REP MOV MOV-SS XOR CPUID */
+	report_eq(cb_counter(l, 1), 94,
+		  "REP LODSB, MOV SS and CPUID count once, LLWPCB and SLWPCB not yet");
+	lwp_prepare(l, &every, s07_special);
+	l->u.r.rsi = DATA_VA;
+	lwp_resume(l);
+	expect_record(l, 1, (struct rec)REC07_IRE(s07_rep), "REP LODSB has one record");
+	expect_record(l, 2, (struct rec)REC07_IRE(s07_after), "and the next has the next");
+}
+
+FLAT_TEST(rev07_store)
+{
+	struct lwp l;
+
+	lwp_init(&l);
+	test_full(&l);
+	test_fields(&l);
+	test_random(&l);
+	test_frozen(&l);
+	test_gone(&l);
+	test_special(&l);
+}
