@@ -4,6 +4,7 @@
  */
 #include "lwp_cpuid.h"
 #include "lwp_names.h"
+#include "lwp_record.h"
 
 const struct lwp_feature lwp_features[] = {
 #define LWP_EVENT(name_, id_, event_, interval_, property_, records_, counted_) \
@@ -91,5 +92,22 @@ const struct lwp_filter *lwp_filter_by_name(const char *name)
 	for (f = lwp_filters; f->name; f++)
 		if (!strcmp(f->name, name))
 			return f;
+	return NULL;
+}
+
+const char *lwp_source_name(u32 source)
+{
+	switch (source) {
+	case LWP_SRC_NONE:
+		return "unknown";
+	case LWP_SRC_LOCAL_L3:
+		return "L3";
+	case LWP_SRC_REMOTE:
+		return "remote";
+	case LWP_SRC_DRAM:
+		return "DRAM";
+	case LWP_SRC_OTHER:
+		return "other";
+	}
 	return NULL;
 }

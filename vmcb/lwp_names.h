@@ -39,6 +39,8 @@ u32 lwp_feature_flag(const struct lwp_feature *feature, u32 rev);
 const struct lwp_feature *lwp_feature_by_property(const char *property);
 /* The feature that has this flag in a revision, or NULL. */
 const struct lwp_feature *lwp_feature_by_flag(u32 rev, u32 flag);
+/* Where the data of a cache miss came from, as reports say it; NULL: a reserved value. */
+const char *lwp_source_name(u32 source);
 /* The filter of this name, or NULL. */
 const struct lwp_filter *lwp_filter_by_name(const char *name);
 

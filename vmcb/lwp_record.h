@@ -31,6 +31,7 @@ enum lwp_data_source {
 	LWP_SRC_REMOTE = 2,
 	LWP_SRC_DRAM = 3,
 	LWP_SRC_OTHER = 7,
+	LWP_SOURCES,
 };
 
 struct lwp_record {

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lwp_names.h"
 #include "lwp_record.h"
 #include "lwpctl.h"
 #include "profile.h"
@@ -75,12 +76,9 @@ static void print_branch(const struct lwp_record *record)
 
 static void print_cache_miss(const struct lwp_record *record)
 {
-	static const char *const sources[8] = {
-		"none", "L3", "remote", "DRAM", "reserved4", "reserved5", "reserved6", "other",
-	};
+	const char *source = lwp_source_name(record->flags >> LWP_RECORD_SRC_SHIFT);
 
-	printf(" latency=%" PRIu32 " source=%s", record->data1,
-	       sources[record->flags >> LWP_RECORD_SRC_SHIFT]);
+	printf(" latency=%" PRIu32 " source=%s", record->data1, source ? source : "reserved");
 	if (record->flags & LWP_RECORD_DAV)
 		printf(" data=%#" PRIx64, record->data2);
 }

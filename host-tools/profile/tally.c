@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "hash.h"
-#include "lwp_record.h"
+#include "lwp_rev.h"
 #include "memory.h"
 #include "tally.h"
 
@@ -39,7 +39,14 @@ static void enlarge(struct tally *t)
 	t->size = size;
 }
 
-static void add(struct tally *t, struct count *key)
+void misses_add(struct misses *to, const struct misses *more)
+{
+	to->latency += more->latency;
+	for (size_t i = 0; i < LWP_SOURCES; i++)
+		to->from[i] += more->from[i];
+}
+
+static void add(struct tally *t, const struct count *key, const struct misses *misses)
 {
 	struct count *place;
 
@@ -51,16 +58,30 @@ static void add(struct tally *t, struct count *key)
 		t->nr++;
 	}
 	place->samples++;
+	misses_add(&place->misses, misses);
 	t->per_event[key->event_id]++;
+}
+
+static struct misses misses_of(const struct lwp_rev *rev, const struct lwp_record *record)
+{
+	struct misses misses = { 0 };
+
+	if (record->event_id != rev->event_id[LWP_KIND_DME])
+		return misses;
+	misses.latency = record->data1;
+	misses.from[record->flags >> LWP_RECORD_SRC_SHIFT] = 1;
+	return misses;
 }
 
 static void add_batch(struct tally *t, const struct profile *p, const struct profile_batch *batch)
 {
 	uint32_t process = p->threads[batch->thread].process;
+	const struct lwp_rev *rev = lwp_rev_get(p->config.revision);
 	struct count key = { .thread = batch->thread, .map = SIZE_MAX };
 
 	for (uint32_t i = 0; i < batch->count; i++) {
 		struct lwp_record record;
+		struct misses misses;
 
 		lwp_record_decode(batch->data + (size_t)i * LWP_RECORD_SIZE, &record);
 		key.event_id = record.event_id;
@@ -69,7 +90,8 @@ static void add_batch(struct tally *t, const struct profile *p, const struct pro
 		if (key.map == SIZE_MAX || record.address < p->maps[key.map].start ||
 		    record.address >= p->maps[key.map].end)
 			key.map = profile_find_map(p, process, batch->section, record.address);
-		add(t, &key);
+		misses = misses_of(rev, &record);
+		add(t, &key, &misses);
 	}
 }
 

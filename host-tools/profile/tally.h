@@ -6,10 +6,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lwp_record.h"
 #include "profile.h"
+
+/* What records of data cache misses tell; all 0 for other events. */
+struct misses {
+	uint64_t latency; /* cycles, of all together */
+	uint64_t from[LWP_SOURCES]; /* by enum lwp_data_source */
+};
+void misses_add(struct misses *to, const struct misses *more);
 
 struct count {
 	uint64_t samples; /* 0: an empty place of the table */
+	struct misses misses;
 	uint64_t address;
 	size_t map; /* index of profile.maps, SIZE_MAX if there was no mapping */
 	uint32_t thread;

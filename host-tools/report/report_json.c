@@ -6,6 +6,7 @@
 #include <json-c/json.h>
 #include <stdio.h>
 
+#include "lwp_names.h"
 #include "lwp_rev.h"
 #include "memory.h"
 #include "lwpctl_report.h"
@@ -35,6 +36,21 @@ static struct json_object *array(void)
 	return must(json_object_new_array());
 }
 
+/* The mean latency, and how often the data came from where. */
+static void add_misses(struct json_object *item, const struct row *row)
+{
+	struct json_object *from = object();
+
+	for (enum lwp_data_source s = 0; s < LWP_SOURCES; s++)
+		if (row->misses.from[s] && lwp_source_name(s))
+			json_object_object_add(from, lwp_source_name(s),
+					       number(row->misses.from[s]));
+	json_object_object_add(
+		item, "latency",
+		json_object_new_double((double)row->misses.latency / (double)row->samples));
+	json_object_object_add(item, "from", from);
+}
+
 static struct json_object *rows_json(const struct report *report, const struct grouping *by,
 				     uint32_t event_id)
 {
@@ -54,6 +70,9 @@ static struct json_object *rows_json(const struct report *report, const struct g
 		json_object_object_add(
 			item, "share",
 			json_object_new_double((double)row->samples / (double)rows.samples));
+		if (event_id ==
+		    lwp_rev_get(report->profile->config.revision)->event_id[LWP_KIND_DME])
+			add_misses(item, row);
 		if (row->file) {
 			json_object_object_add(item, "source_file", string(row->file));
 			json_object_object_add(item, "source_line", number((uint64_t)row->line));

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "lwp_names.h"
 #include "lwp_rev.h"
 #include "lwpctl_report.h"
 
@@ -63,14 +64,33 @@ static bool shows_source(const struct rows *rows, const struct grouping *by)
 	return false;
 }
 
+/* Where most of the missing data came from. */
+static void print_misses(const struct row *row)
+{
+	enum lwp_data_source most = LWP_SRC_NONE;
+	const char *name;
+
+	for (enum lwp_data_source s = 0; s < LWP_SOURCES; s++)
+		if (row->misses.from[s] > row->misses.from[most])
+			most = s;
+	name = lwp_source_name(most);
+	printf(" %8.0f  %-6s %3.0f%%", (double)row->misses.latency / (double)row->samples,
+	       name ? name : "?", 100.0 * (double)row->misses.from[most] / (double)row->samples);
+}
+
+static bool is_misses(const struct report *report, uint32_t event_id)
+{
+	return event_id == lwp_rev_get(report->profile->config.revision)->event_id[LWP_KIND_DME];
+}
+
 static void print_table(const struct report *report, const struct rows *rows,
-			const struct grouping *by)
+			const struct grouping *by, bool misses)
 {
 	bool source = shows_source(rows, by);
 	uint64_t nr = limited(report, rows), rest = rows->samples;
 	int width[NR_KEYS];
 
-	printf("\n  Share    Samples");
+	printf("\n  Share    Samples%s", misses ? "  Latency  Mostly from" : "");
 	for (size_t k = 0; k < by->nr; k++) {
 		width[k] = k + 1 < by->nr || source ? column_width(report, rows, by, k) : 0;
 		printf("  %-*s", width[k], headings[by->keys[k]]);
@@ -82,6 +102,8 @@ static void print_table(const struct report *report, const struct rows *rows,
 		rest -= row->samples;
 		printf("%6.2f%% %10" PRIu64, 100.0 * (double)row->samples / (double)rows->samples,
 		       row->samples);
+		if (misses)
+			print_misses(row);
 		for (size_t k = 0; k < by->nr; k++)
 			printf("  %-*s", k + 1 < by->nr || row->file ? width[k] : 0,
 			       shown(by->keys[k], row->labels[k]));
@@ -109,7 +131,7 @@ static void print_tables(const struct report *report, uint32_t event_id)
 
 		rows_make(&rows, report->resolver, report->tally, report->located, &by[i],
 			  (uint8_t)event_id, report->order);
-		print_table(report, &rows, &by[i]);
+		print_table(report, &rows, &by[i], is_misses(report, event_id));
 		rows_free(&rows);
 	}
 }

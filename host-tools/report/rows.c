@@ -194,6 +194,7 @@ static void merge_lines(const struct rows *fine, struct rows *rows, size_t label
 		memcpy(key.labels, from->labels, sizeof(key.labels));
 		row = row_for(&finder, &key);
 		row->samples += from->samples;
+		misses_add(&row->misses, &from->misses);
 		if (from->file && from->samples > row->line_samples) {
 			row->file = from->file;
 			row->line = from->line;
@@ -213,13 +214,15 @@ void rows_make(struct rows *rows, struct resolver *r, const struct tally *tally,
 	*rows = (struct rows){ 0 };
 	for (size_t i = 0; i < tally->nr; i++) {
 		const struct located *l = &located[i];
-		struct row key = { .file = l->place.file, .line = l->place.line };
+		struct row key = { .file = l->place.file, .line = l->place.line }, *row;
 
 		if (l->count->event_id != event_id)
 			continue;
 		for (size_t k = 0; k < grouping->nr; k++)
 			key.labels[k] = label_of(r, l, grouping->keys[k]);
-		row_for(&finder, &key)->samples += l->count->samples;
+		row = row_for(&finder, &key);
+		row->samples += l->count->samples;
+		misses_add(&row->misses, &l->count->misses);
 		rows->samples += l->count->samples;
 	}
 	free(finder.table);

@@ -32,6 +32,7 @@ bool grouping_parse(struct grouping *grouping, const char *text);
 
 struct row {
 	uint64_t samples;
+	struct misses misses;
 	const char *labels[NR_KEYS]; /* in the grouping's order */
 	/* The source line of the row with most samples, if rows have symbols. */
 	const char *file;

@@ -161,6 +161,16 @@ static inline void retire(struct lwp_engine *e, const struct lwp_retired *r)
 		lwp_gather(e, chosen, r);
 }
 
+void lwp_retired_missed(struct lwp_engine *e, struct lwp_retired *r, const struct lwp_miss *miss)
+{
+	if (!lwp_miss_counted(e, miss) || !lwp_ip_passes(e, r->address))
+		return;
+	if (lwp_budget(e, LWP_KIND_DME) > 1)
+		lwp_count(e, LWP_KIND_DME, 1);
+	else if (!r->misses++)
+		r->miss = *miss;
+}
+
 bool lwp_retire(struct lwp_engine *e, const struct lwp_retired *r)
 {
 	bool owes = lwp_owes(e);

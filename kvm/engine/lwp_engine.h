@@ -282,7 +282,7 @@ struct lwp_retired {
 	bool taken; /* the evaluated condition; true for unconditional */
 	u64 target; /* linear: where it goes, the next instruction if not taken */
 	u32 cnh, rnh; /* clocks it took */
-	u32 misses; /* its data cache misses for which lwp_miss_counted() is true */
+	u32 misses; /* data cache misses that lwp_retired_missed() has not counted */
 	struct lwp_miss miss; /* the first of them */
 };
 
@@ -317,6 +317,12 @@ void lwp_count(struct lwp_engine *e, enum lwp_kind kind, u64 n);
  * causes a retry of the pending record's store, and is gathered at a later eligible instruction.
  */
 bool lwp_retire(struct lwp_engine *e, const struct lwp_retired *r);
+
+/*
+ * A data cache miss of an instruction that is going to retire, before lwp_retire() gets it. The miss
+ * is counted; if it is due, *r has it, and those that follow.
+ */
+void lwp_retired_missed(struct lwp_engine *e, struct lwp_retired *r, const struct lwp_miss *miss);
 
 /*
  * For counters that interrupt late (KVM with a PMU): n events of a kind have passed since the last

@@ -87,7 +87,7 @@ def _new_files(stage: Path) -> None:
     """What exists upstream nowhere: the shared sources, flat in one folder, and QEMU's own part of LWP."""
     lwp = stage / "target/i386/lwp"
     shutil.copytree(PATCHES / "target", stage / "target", dirs_exist_ok=True)
-    for folder in ("vmcb", "kvm/engine"):
+    for folder in ("vmcb", "kvm/engine", "kvm/engine/tcg"):
         for file in (TOP / folder).glob("lwp_*.[ch]"):
             shutil.copy2(file, lwp)
 

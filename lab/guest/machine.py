@@ -109,9 +109,11 @@ def prepare(machine: Machine) -> None:
 
 def qemu_command(machine: Machine, run: Path, kernel_args: str = "") -> list[str]:
     """The emulator with a guest that has LWP, and more arguments for the guest's kernel. FSGSBASE is hidden because
-    automatic contexts know a thread by its FS base."""
+    automatic contexts know a thread by its FS base. TCG has data caches, whose misses can be counted."""
     accel = "tcg,thread=multi" if machine.accel == "tcg" else machine.accel
-    cpu = "EPYC,-fsgsbase,+lwp" + (f",{machine.cpu}" if machine.cpu else "")
+    fewer_events = "lwp-profile=" in machine.cpu or "lwp-max-events=" in machine.cpu
+    caches = "" if machine.accel != "tcg" or fewer_events else ",lwp-dme=on"
+    cpu = f"EPYC,-fsgsbase,+lwp{caches}" + (f",{machine.cpu}" if machine.cpu else "")
     own = ["-accel", accel, "-cpu", cpu, "-append", f"{KERNEL_ARGS} {kernel_args}".strip()]
     return [str(places.qemu()), *common_arguments(run, machine.smp, machine.memory), *own]
 

@@ -15,7 +15,8 @@ def make(tree: Tree) -> None:
     """The commits on a QEMU tree, or on the files of one that the hooks touch."""
     topics = (
         ("qemu-1-data-structures", LWP, sources.with_headers(sources.in_qemu("vmcb"))),
-        ("qemu-2-state-machine", LWP, sources.with_headers(sources.in_qemu("kvm/engine"))),
+        ("qemu-2-state-machine", LWP, sources.with_headers(
+            sources.in_qemu("kvm/engine") + sources.in_qemu("kvm/engine/tcg"))),
         ("qemu-3-counters", PMU, sorted((PATCHES / PMU).iterdir())),
         ("qemu-4-glue", LWP, sorted((PATCHES / LWP).iterdir())),
     )

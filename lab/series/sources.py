@@ -9,7 +9,7 @@ from pathlib import Path
 from lab.common import proc
 from lab.common.places import HOST, TOP
 
-SHARED = (TOP / "vmcb", TOP / "kvm/engine")
+SHARED = (TOP / "vmcb", TOP / "kvm/engine", TOP / "kvm/engine/tcg")
 INCLUDE = re.compile(r'^#include "(lwp_[a-z_]*\.h)"$', re.MULTILINE)
 
 

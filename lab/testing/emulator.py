@@ -113,6 +113,16 @@ REFUSED = (
     Refused("lwp-icount", LWP, ("-icount", "shift=0"), "lwp=on cannot be combined with -icount"),
     Refused("pmu-icount", PMU, ("-icount", "shift=0"), "pmu=on cannot be combined with -icount"),
     Refused("int-no-apic", f"{LWP},-apic,lwp-int=on", (), "lwp-int=on needs apic=on"),
+    Refused("cache-word", f"{LWP},lwp-dme=on,lwp-cache-l1d=32K", (),
+            "lwp-cache-l1d is SIZE/WAYS/LATENCY as in 32K/8/4, not '32K'"),
+    Refused("cache-none", f"{LWP},lwp-dme=on,lwp-cache-l1d=none", (), "lwp-cache-l1d is SIZE/WAYS/LATENCY"),
+    Refused("cache-sets", f"{LWP},lwp-dme=on,lwp-cache-l2=96K/8/12", (),
+            "lwp-cache-l2: a data cache has a size of its ways"),
+    Refused("cache-latency", f"{LWP},lwp-dme=on,lwp-cache-ram=3", (), "lwp-cache-ram: a data cache has a latency"),
+    Refused("cache-unused", f"{LWP},lwp-cache-l2=none", (), "lwp-cache-* need lwp-dme=on"),
+    Refused("cache-fam15h", f"{LWP},lwp-profile=fam15h,lwp-dme=on", (), "lwp-dme=on needs lwp-max-events=4 or more"),
+    Refused("cache-rounding", f"{LWP},lwp-rev=2007,lwp-dme=on,lwp-latency-rounding=1", (),
+            "revision 2007 of LWP has none"),
 )
 
 
@@ -135,7 +145,7 @@ def _max_icount(check: Check) -> None:
 # Properties of a second CPU, of a machine whose first has LWP.
 UNLIKE: tuple[tuple[str, object], ...] = (
     ("lwp", False), ("lwp-rev", "2007"), ("lwp-context", "os"), ("lwp-max-events", 2), ("lwp-val", False),
-    ("lwp-context-age", 7),
+    ("lwp-context-age", 7), ("lwp-dme", True),
 )
 
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The table of events and features: each row against the specifications and the names that users know. */
 #include "lwp_names.h"
+#include "lwp_record.h"
 #include "vmcb_test.h"
 
 /* Flags of 43724 (1.2, EDX) and of 2007 (5.1, EAX), and the names, by hand. */
@@ -99,4 +100,18 @@ Test(names, filters_are_the_bits_of_ecx)
 	cr_expect(f->name == NULL);
 	cr_expect(lwp_filter_by_name("vmcb-area") == NULL);
 	cr_expect(eq(u32, all, LWP_ECX_FEATURES & ~LWP_ECX_VMCB_AREA));
+}
+
+Test(names, sources_of_data)
+{
+	u32 reserved;
+
+	cr_expect(zero(i32, strcmp(lwp_source_name(LWP_SRC_NONE), "unknown")));
+	cr_expect(zero(i32, strcmp(lwp_source_name(LWP_SRC_LOCAL_L3), "L3")));
+	cr_expect(zero(i32, strcmp(lwp_source_name(LWP_SRC_REMOTE), "remote")));
+	cr_expect(zero(i32, strcmp(lwp_source_name(LWP_SRC_DRAM), "DRAM")));
+	cr_expect(zero(i32, strcmp(lwp_source_name(LWP_SRC_OTHER), "other")));
+	for (reserved = 4; reserved < LWP_SRC_OTHER; reserved++)
+		cr_expect(zero(ptr, (void *)lwp_source_name(reserved)));
+	cr_expect(zero(ptr, (void *)lwp_source_name(LWP_SOURCES)));
 }

@@ -12,6 +12,9 @@ const char cpu_model[] = "EPYC";
 #define VMCB "+lwp,lwp-context=os,lwp-vmcb=on,+svm,+npt,+v-vmsave-vmload" EXACT
 #define PMU "pmu=on,+perfctr-core,+perfmon-v2"
 #define NO_CLOCKS LWP ",lwp-cnh=off,lwp-rnh=off"
+#define CACHES \
+	",lwp-dme=on,lwp-cache-l1d=512/2/4,lwp-cache-l2=2K/4/12,lwp-cache-l3=8K/8/39,lwp-cache-ram=200"
+#define LATENCY ",lwp-dme=on,lwp-latency-max=10,lwp-latency-rounding=4,lwp-cache-ram=5000"
 #define REV07 "+lwp,lwp-rev=2007" EXACT
 
 const struct run runs[] = {
@@ -34,6 +37,9 @@ const struct run runs[] = {
 	{ "leaf_min_buffer", "leaf", NO_CLOCKS ",lwp-min-buffer=4", "want=minbuffer4" },
 	{ "leaf_bits", "leaf", NO_CLOCKS ",lwp-bre=off,lwp-cont=off,lwp-ptsc=off", "want=bits" },
 	{ "leaf_2007", "leaf", REV07, "want=2007" },
+	{ "leaf_dcache", "leaf", LWP CACHES ",lwp-latency-max=12,lwp-latency-rounding=2",
+	  "want=dcache", .needs = NEED_DCACHE },
+	{ "leaf_2007_dcache", "leaf", REV07 CACHES, "want=2007dcache", .needs = NEED_DCACHE },
 	{ "msr", .cpu = FAM15H },
 	/* The four instructions. */
 	{ "ud", .cpu = LWP },
@@ -66,6 +72,8 @@ const struct run runs[] = {
 	{ "simultaneous", .cpu = LWP },
 	{ "ptsc", .cpu = LWP },
 	{ "clocks", .cpu = LWP, .needs = NEED_CLOCKS },
+	{ "dcache", .cpu = LWP CACHES, .needs = NEED_DCACHE },
+	{ "dcache_latency", "dcache", LWP LATENCY, "want=latency", .needs = NEED_DCACHE },
 	/* The ring. */
 	{ "ring", .cpu = LWP },
 	{ "ring_fam15h", "ring", FAM15H },
@@ -143,14 +151,15 @@ const struct run runs[] = {
 	{ "rev07_store", .cpu = REV07, .args = "rev=2007" },
 	{ "os_rev07", .cpu = VMCB ",lwp-rev=2007", .args = "rev=2007 context=os",
 	  .needs = NEED_VMCB_AREA },
+	{ "rev07_dcache", "dcache", REV07 CACHES, "rev=2007", .needs = NEED_DCACHE },
 };
 const size_t run_count = sizeof(runs) / sizeof(runs[0]);
 
 unsigned int offers(const char *accel)
 {
 	if (!strcmp(accel, "tcg"))
-		return NEED_TCG | NEED_OS_CONTEXT | NEED_CLOCKS | NEED_VMCB_AREA | NEED_SPEED |
-		       NEED_IO_BREAK;
+		return NEED_TCG | NEED_OS_CONTEXT | NEED_CLOCKS | NEED_DCACHE | NEED_VMCB_AREA |
+		       NEED_SPEED | NEED_IO_BREAK;
 	if (!strcmp(accel, "kvm"))
 		return NEED_KVM | NEED_VMCB_AREA;
 	return 0;

@@ -33,6 +33,9 @@ static const struct {
 	 * 2007: EAX Enabled IRE BRE = 0, 1, 2; EDX Available INT IRE BRE = 0..3. 3 slots behind 40
 	 * bytes: 64 bytes; version 1.
 	 */
+	/* lwp-dme=on, 12 bits of latency, 2 of them rounded; data address, levels, latency filter. */
+	{ "dcache", { 0x6000007f, 0x80062016, 0xe00102ac, 0xe000007f } },
+	{ "2007dcache", { 0x0000000f, 0x01032040, 0xc0000030, 0x0000001f } },
 	{ "2007", { 0x00000007, 0x01032040, 0x00000000, 0x0000000f } },
 };
 

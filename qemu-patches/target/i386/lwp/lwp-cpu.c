@@ -12,6 +12,7 @@
 #include "system/cpu-timers.h"
 #include "lwp/tcg-lwp.h"
 #include "lwp/kvm-lwp.h"
+#include "lwp/lwp-cpu.h"
 #include "lwp/lwp-vmstate.h"
 #include "lwp_names.h"
 
@@ -20,12 +21,10 @@
 #define LWP_HAS_MIN_BUFFER  2
 #define LWP_HAS_LATENCY_MAX 4
 #define LWP_HAS_CONTEXT_AGE 8
+#define LWP_HAS_LATENCY_RND 16
 
-/* What TCG cannot do (yet). */
-#define LWP_NOT_IN_TCG LWP_F_DME
-#define LWP_ECX_NOT_IN_TCG \
-    (LWP_ECX_BRANCH_PREDICTION | LWP_ECX_DATA_ADDRESS | LWP_ECX_CACHE_LEVELS | \
-     LWP_ECX_CACHE_LATENCY)
+/* What a CPU has only if the user asks for it: a model of the data caches. */
+#define LWP_OPT_IN LWP_F_DME
 
 /* Features that KVM does not have, or only if the host has counters. */
 #define LWP_NOT_IN_KVM LWP_F_DME
@@ -34,7 +33,7 @@
 static uint32_t lwp_lacking(void)
 {
     if (!kvm_enabled()) {
-        return LWP_NOT_IN_TCG;
+        return 0;
     }
     return LWP_NOT_IN_KVM | (LWP_MAYBE_IN_KVM & ~kvm_lwp_features());
 }
@@ -84,12 +83,15 @@ static const LWPNumber lwp_numbers[] = {
       255, "smallest ring in units of 32 records" },
     { "lwp-latency-max", offsetof(X86LWPProps, latency_max),
       offsetof(struct lwp_caps, latency_max), LWP_HAS_LATENCY_MAX, 31, "bits of the latency counters" },
+    { "lwp-latency-rounding", offsetof(X86LWPProps, latency_rnd),
+      offsetof(struct lwp_caps, latency_rnd), LWP_HAS_LATENCY_RND, 4,
+      "low bits of a latency that are rounded to 0" },
     { "lwp-context-age", offsetof(X86LWPProps, context_age), 0,
       LWP_HAS_CONTEXT_AGE, 86400,
       "seconds until a context that is not used is looked at, 0: never" },
 };
 
-static bool lwp_settable(Object *obj, const char *name, Error **errp)
+bool x86_lwp_settable(Object *obj, const char *name, Error **errp)
 {
     if (DEVICE(obj)->realized) {
         error_setg(errp, "%s cannot be changed once the CPU exists", name);
@@ -129,7 +131,7 @@ static void lwp_set_feature(Object *obj, Visitor *v, const char *name,
     X86LWPProps *p = &X86_CPU(obj)->lwp_props;
     bool value;
 
-    if (!lwp_settable(obj, name, errp) ||
+    if (!x86_lwp_settable(obj, name, errp) ||
         !visit_type_bool(v, name, &value, errp)) {
         return;
     }
@@ -160,7 +162,7 @@ static void lwp_set_choice(Object *obj, Visitor *v, const char *name,
     g_autofree char *value = NULL;
     int i;
 
-    if (!lwp_settable(obj, name, errp) ||
+    if (!x86_lwp_settable(obj, name, errp) ||
         !visit_type_str(v, name, &value, errp)) {
         return;
     }
@@ -206,7 +208,7 @@ static void lwp_set_number(Object *obj, Visitor *v, const char *name,
     uint32_t *field = (void *)p + n->offset;
     uint32_t value;
 
-    if (!lwp_settable(obj, name, errp) ||
+    if (!x86_lwp_settable(obj, name, errp) ||
         !visit_type_uint32(v, name, &value, errp)) {
         return;
     }
@@ -225,7 +227,7 @@ static bool lwp_get_vmcb(Object *obj, Error **errp)
 
 static void lwp_set_vmcb(Object *obj, bool value, Error **errp)
 {
-    if (lwp_settable(obj, "lwp-vmcb", errp)) {
+    if (x86_lwp_settable(obj, "lwp-vmcb", errp)) {
         X86_CPU(obj)->lwp_props.vmcb = value;
     }
 }
@@ -308,6 +310,7 @@ void x86_lwp_class_init(ObjectClass *oc)
     object_class_property_add_bool(oc, "lwp-vmcb", lwp_get_vmcb, lwp_set_vmcb);
     object_class_property_set_description(oc, "lwp-vmcb",
                                           "VMLOAD and VMSAVE switch LWP");
+    x86_lwp_cache_class_init(oc);
     x86_lwp_debug_class_init(oc);
 #ifdef CONFIG_TCG
     x86_lwp_tcg_debug_class_init(oc);
@@ -343,7 +346,8 @@ static bool lwp_apply_features(X86CPU *cpu, struct lwp_caps *caps,
         uint32_t prop = lwp_prop_bit(f);
         uint32_t bit = lwp_feature_flag(f, p->rev);
 
-        if (prop & (lwp_lacking() | lwp_lacking_in(cpu) | p->off)) {
+        if (prop & (lwp_lacking() | lwp_lacking_in(cpu) | p->off |
+                    LWP_OPT_IN)) {
             caps->features &= ~bit;
         }
         if (!(prop & p->on)) {
@@ -394,6 +398,14 @@ static bool lwp_apply_numbers(const X86LWPProps *p, struct lwp_caps *caps,
             return false;
         }
         caps->latency_max = p->latency_max;
+    }
+    if (p->numbers & LWP_HAS_LATENCY_RND) {
+        if (p->latency_rnd && p->rev == LWP_REV_2007) {
+            error_setg(errp, "lwp-latency-rounding: revision 2007 of LWP "
+                       "has none");
+            return false;
+        }
+        caps->latency_rnd = p->latency_rnd;
     }
     return true;
 }
@@ -451,12 +463,13 @@ bool x86_lwp_expand_features(X86CPU *cpu, Error **errp)
 
     lwp_caps_profile(&caps, p->fam15h ? LWP_PROFILE_FAM15H : LWP_PROFILE_FULL,
                      p->rev);
-    caps.ecx_features &= ~LWP_ECX_NOT_IN_TCG;
+    caps.ecx_features &= ~LWP_ECX_BRANCH_PREDICTION;
     if (p->vmcb) {
         caps.ecx_features |= LWP_ECX_VMCB_AREA;
     }
     if (!lwp_apply_numbers(p, &caps, errp) ||
-        !lwp_apply_features(cpu, &caps, errp)) {
+        !lwp_apply_features(cpu, &caps, errp) ||
+        !x86_lwp_cache_check(p, &caps, errp)) {
         return false;
     }
     g_free(cpu->lwp_caps);
@@ -478,7 +491,8 @@ static bool lwp_alike(X86CPU *a, X86CPU *b)
     return leaf_a.ebx == leaf_b.ebx && leaf_a.ecx == leaf_b.ecx &&
            leaf_a.edx == leaf_b.edx && p->rev == q->rev &&
            p->os_context == q->os_context && p->prompt == q->prompt &&
-           x86_lwp_context_age(p) == x86_lwp_context_age(q);
+           x86_lwp_context_age(p) == x86_lwp_context_age(q) &&
+           x86_lwp_cache_alike(p, q);
 }
 
 /*
@@ -505,9 +519,18 @@ bool x86_lwp_check(X86CPU *cpu, Error **errp)
     return true;
 }
 
+void x86_lwp_free(CPUX86State *env)
+{
+    if (env->lwp) {
+        g_free(env->lwp->cache);
+        g_clear_pointer(&env->lwp, g_free);
+    }
+}
+
 void x86_lwp_finalize(X86CPU *cpu)
 {
-    g_clear_pointer(&cpu->env.lwp, g_free);
+    x86_lwp_free(&cpu->env);
+    g_clear_pointer(&cpu->lwp_props.cache, g_free);
     g_clear_pointer(&cpu->lwp_caps, g_free);
 }
 

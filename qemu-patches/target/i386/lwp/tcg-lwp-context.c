@@ -276,6 +276,7 @@ void x86_lwp_lookup(CPUX86State *env, uintptr_t ra)
     }
     lwp->lookup = found == LWP_CTX_BUSY;
     lwp->live = found == LWP_CTX_RESUMED;
+    x86_lwp_empty_cache(env);
     x86_lwp_update(env);
     if (found == LWP_CTX_BUSY) {
         async_safe_run_on_cpu(cs, lwp_take_over,
@@ -298,6 +299,7 @@ void x86_lwp_after_llwpcb(CPUX86State *env)
 {
     X86LWP *lwp = env->lwp;
 
+    x86_lwp_empty_cache(env);
     if (x86_lwp_auto(lwp) && !lwp->live && lwp_engine_on(&lwp->engine)) {
         lwp->live_key = lwp_key_now(env);
         QEMU_LOCK_GUARD(&contexts.lock);
@@ -321,6 +323,7 @@ bool x86_lwp_context_resume(CPUX86State *env, const struct lwp_ctx_key *key)
 {
     X86LWP *lwp = env->lwp;
 
+    x86_lwp_empty_cache(env);
     QEMU_LOCK_GUARD(&contexts.lock);
     lwp->live = lwp_ctx_resume(&contexts.table, &lwp->engine, lwp_cpu(env),
                                key);

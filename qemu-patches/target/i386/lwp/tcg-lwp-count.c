@@ -115,7 +115,7 @@ void x86_lwp_update(CPUX86State *env)
     }
     c->left = c->folded;
     c->tb_flags = flags;
-    c->kernel_flags = c->pmu ? flags : 0;
+    c->kernel_flags = c->pmu ? flags & ~HF_LWP_LOAD_MASK : 0;
 }
 
 void x86_lwp_replaced(CPUX86State *env)
@@ -125,9 +125,10 @@ void x86_lwp_replaced(CPUX86State *env)
                               env->lwp_count.tb_flags != 0;
 }
 
-static void lwp_retire_one(CPUX86State *env, const struct lwp_retired *r)
+static void lwp_retire_one(CPUX86State *env, struct lwp_retired *r)
 {
     if (lwp_engine_on(&env->lwp->engine) && !x86_lwp_suspended(env)) {
+        x86_lwp_retire_loads(env, r);
         lwp_retire(&env->lwp->engine, r);
         x86_lwp_step(env);
     }
@@ -170,6 +171,9 @@ void helper_lwp_retire(CPUX86State *env, uint32_t info)
     if (env->lwp && (env->hflags & HF_CPL_MASK) == 3 &&
         !(info & X86_LWP_KERNEL) && !env->lwp_count.replaced) {
         lwp_retire_one(env, &r);
+    }
+    if (env->lwp) {
+        x86_lwp_forget_loads(env);
     }
     env->lwp_count.replaced = false;
     if (env->lwp_count.pmu) {
@@ -267,6 +271,8 @@ void helper_lwp_boundary(CPUX86State *env)
 
     env->lwp_count.insn = rip;
     if (env->lwp && user) {
+        /* The last instruction may have faulted behind its loads. */
+        env->lwp->notes = 0;
         lwp_between(env, rip, GETPC());
     }
     x86_lwp_update(env);

@@ -57,6 +57,7 @@ void x86_lwp_vmload(CPUX86State *env, uint64_t vmcb, int mmu_idx)
         memset(&st, 0, sizeof(st));
     }
     lwp_engine_load(e, &st);
+    x86_lwp_empty_cache(env);
     x86_lwp_update(env);
 }
 

@@ -43,6 +43,7 @@ static const char *lwp_wire_load(X86CPU *cpu, const struct lwp_state *st)
 
     env->lwp_count.left = env->lwp_count.folded;
     lwp_engine_load(&lwp->engine, st);
+    x86_lwp_empty_cache(env);
     lwp->engine.xcr0_lwp = x86_lwp_enabled(env);
     lwp->entered = wire->entered;
     lwp->lookup = wire->lookup;

@@ -104,6 +104,12 @@ uint32_t x86_lwp_wants(CPUX86State *env, uint64_t *insns, uint64_t *branches)
     if (lwp_event_active(e, LWP_KIND_BRE)) {
         flags |= HF_LWP_BRANCH_MASK | HF_LWP_COUNT_MASK;
     }
+    if (lwp_event_active(e, LWP_KIND_DME)) {
+        flags |= HF_LWP_LOAD_MASK | HF_LWP_COUNT_MASK;
+        if (lwp->load_due) {
+            flags |= HF_LWP_STEP_MASK;
+        }
+    }
     if (lwp_event_active(e, LWP_KIND_IRE) ||
         lwp_event_active(e, LWP_KIND_CNH) ||
         lwp_event_active(e, LWP_KIND_RNH)) {
@@ -178,7 +184,8 @@ void x86_lwp_realize(X86CPU *cpu)
     }
     x86_lwp_agree_init(cpu);
     x86_lwp_accel = &tcg_lwp_accel;
-    g_free(env->lwp);
+    x86_lwp_make_cache(cpu, lwp);
+    x86_lwp_free(env);
     env->lwp = lwp;
 }
 
@@ -188,7 +195,7 @@ void x86_lwp_unrealize(X86CPU *cpu)
 
     if (env->lwp) {
         x86_lwp_context_park(env);
-        g_clear_pointer(&env->lwp, g_free);
+        x86_lwp_free(env);
     }
 }
 
@@ -207,6 +214,7 @@ void x86_lwp_reset(X86CPU *cpu)
     lwp->llwpcb_faulted = false;
     lwp->entered = false;
     lwp->lookup = false;
+    x86_lwp_empty_cache(env);
     x86_lwp_update(env);
 }
 
@@ -316,6 +324,7 @@ void x86_lwp_xrstor(CPUX86State *env, const uint8_t *image)
         x86_lwp_replaced(env);
     }
     lwp_engine_load(e, &st);
+    x86_lwp_empty_cache(env);
     x86_lwp_update(env);
 }
 

@@ -5,7 +5,14 @@
 #ifndef TCG_LWP_H
 #define TCG_LWP_H
 
+#include "lwp_cache.h"
 #include "lwp_context.h"
+
+/* A load of the instruction that is stepped. */
+typedef struct X86LWPNote {
+    uint64_t address;
+    uint32_t size;
+} X86LWPNote;
 
 struct X86LWP {
     struct lwp_engine engine;
@@ -18,6 +25,13 @@ struct X86LWP {
     bool live;      /* the engine's state is the live context of this vCPU */
     struct lwp_ctx_key live_key; /* its key */
     bool lookup;    /* look for a context before the next insn at CPL 3 */
+
+    /* lwp-dme, see tcg-lwp-load.c */
+    struct lwp_cache *cache;    /* NULL: no data cache misses */
+    bool load_due;              /* the next instruction is stepped */
+    struct lwp_retired repeated; /* what it has missed so far, with REP */
+    uint32_t notes;
+    X86LWPNote note[64];        /* of XRSTOR, the most that there can be */
 
     /* For tests, see tcg-lwp-debug.c */
     uint64_t steps;         /* since reset */
@@ -74,6 +88,18 @@ void x86_lwp_replaced(CPUX86State *env);
 
 /* The instruction at a linear address has retired; it was no branch. */
 void x86_lwp_retire_insn(CPUX86State *env, uint64_t address);
+
+/* tcg-lwp-load.c */
+
+/* Make the model of the caches if the CPU counts their misses. */
+void x86_lwp_make_cache(X86CPU *cpu, X86LWP *lwp);
+
+/* Another context begins or goes on: all lines are gone. */
+void x86_lwp_empty_cache(CPUX86State *env);
+
+/* The stepped instruction retires, with its loads; it is over. */
+void x86_lwp_retire_loads(CPUX86State *env, struct lwp_retired *r);
+void x86_lwp_forget_loads(CPUX86State *env);
 
 /* tcg-lwp-mem.c */
 extern const struct lwp_mem_ops x86_lwp_mem_ops;

@@ -20,6 +20,7 @@ typedef struct X86LWPProps {
     uint32_t max_events;
     uint32_t min_buffer;
     uint32_t latency_max;
+    uint32_t latency_rnd;
     uint32_t context_age;   /* seconds */
     uint8_t rev;            /* LWP_REV_* */
     bool os_context;
@@ -27,6 +28,7 @@ typedef struct X86LWPProps {
     bool prompt;
     bool delivery_given;    /* else prompt is KVM's default */
     bool vmcb;
+    struct lwp_cache_geometry *cache; /* NULL: that of the model */
 
     X86PMUProps pmu_props;
     X86PMU *pmu;            /* performance counters of TCG, NULL: none */
@@ -50,6 +52,18 @@ typedef struct X86LWPCount {
     bool replaced;          /* the instruction has changed the LWP block */
     bool pmu;               /* performance counters are counting */
 } X86LWPCount;
+
+/* Loads, for data cache misses: what generated code looks at. */
+typedef struct X86LWPLoads {
+    uint32_t sets;          /* entries of recent[] that are used, or 0 */
+    uint64_t recent[64];    /* by set of L1D: the line used last */
+} X86LWPLoads;
+
+/* Last argument of helper_lwp_load(): bytes, must the address be aligned? */
+#define X86_LWP_LOAD_SIZE    0xff
+#define X86_LWP_LOAD_ALIGNED 0x100
+#define X86_LWP_LOAD_STEPPED 0x200
+#define X86_LWP_LOAD_REPEATED 0x400 /* stepped, and with REP */
 
 /*
  * Argument of helper_lwp_retire(): an enum lwp_branch_class, whether the
@@ -115,6 +129,7 @@ extern const VMStateDescription vmstate_x86_lwp;
  * what a CPU has, whether it was realized or not.
  */
 bool x86_lwp_check(X86CPU *cpu, Error **errp);
+void x86_lwp_free(CPUArchState *env);
 void x86_lwp_finalize(X86CPU *cpu);
 
 /*
@@ -169,6 +184,13 @@ void x86_lwp_thread_changed(CPUArchState *env);
 /* CPL has just become 3. */
 void x86_lwp_user_entered(CPUArchState *env);
 
+/*
+ * tcg-lwp-load.c: a helper is going to load this many bytes of the program,
+ * line by line.  May leave the TB.
+ */
+void x86_lwp_load(CPUArchState *env, uint64_t address, uint32_t size,
+                  uintptr_t ra);
+
 /* RSM has restored the state and left SMM. */
 void x86_lwp_smm_left(CPUArchState *env);
 
@@ -177,6 +199,13 @@ void x86_lwp_smm_left(CPUArchState *env);
  * raise a #PF of its own, or an interrupt.
  */
 void x86_lwp_fetch_fault(CPUArchState *env);
+
+#else
+
+static inline void x86_lwp_load(CPUArchState *env, uint64_t address,
+                                uint32_t size, uintptr_t ra)
+{
+}
 
 #endif /* !CONFIG_USER_ONLY */
 #endif

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The model of the data caches, and its misses as the engine counts them (43724-719). */
+#include "fake_guest.h"
+#include "lwp_cache.h"
+#include "lwp_record.h"
+
+/* Two sets of two lines, then one set of four, then one of eight. */
+static const struct lwp_cache_geometry small = {
+	.level = { { 256, 2, 4 }, { 256, 4, 12 }, { 512, 8, 40 } },
+	.ram_latency = 200,
+};
+
+static u64 memory[64];
+static struct lwp_cache cache;
+
+static void make(const struct lwp_cache_geometry *g)
+{
+	cr_assert(lwp_cache_bytes(g) <= sizeof(memory));
+	lwp_cache_init(&cache, g, memory);
+}
+
+/* The latency of a load of a line; 0: it is in L1D. */
+static u32 load(u64 line)
+{
+	struct lwp_miss miss = { 0 };
+
+	lwp_cache_has(&cache, line, &miss);
+	lwp_cache_load(&cache, line);
+	return miss.latency;
+}
+
+static u8 source(u64 line)
+{
+	struct lwp_miss miss = { .source = 0xff };
+
+	lwp_cache_has(&cache, line, &miss);
+	return miss.source;
+}
+
+Test(cache, a_line_that_was_loaded_hits)
+{
+	make(&small);
+	cr_expect(eq(u32, load(5), 200));
+	cr_expect(eq(u32, load(5), 0));
+}
+
+Test(cache, the_line_not_used_longest_gives_way)
+{
+	make(&small);
+	load(0);
+	load(2);
+	load(0);
+	load(4); /* for 2 */
+	cr_expect(eq(u32, load(0), 0));
+	cr_expect(eq(u32, load(2), 12));
+}
+
+Test(cache, lines_of_another_set_do_not_push_out)
+{
+	make(&small);
+	load(0);
+	load(1);
+	load(3);
+	load(5);
+	load(7);
+	cr_expect(eq(u32, load(0), 0));
+}
+
+Test(cache, each_level_has_its_latency_and_source)
+{
+	u64 line;
+
+	make(&small);
+	for (line = 0; line < 8; line++)
+		load(line);
+	load(8);
+	load(10);
+	cr_expect(eq(u8, source(10), 0xff));
+	cr_expect(eq(u8, source(6), LWP_SRC_NONE));
+	cr_expect(eq(u32, load(6), 12));
+	cr_expect(eq(u8, source(2), LWP_SRC_LOCAL_L3));
+	cr_expect(eq(u32, load(2), 40));
+	cr_expect(eq(u8, source(99), LWP_SRC_DRAM));
+	cr_expect(eq(u32, load(99), 200));
+}
+
+Test(cache, a_hit_changes_no_level_behind)
+{
+	make(&small);
+	load(0);
+	load(1);
+	load(2);
+	load(3);
+	load(2); /* hits L1D: in L2 it stays older than 3 */
+	load(4);
+	load(6);
+	load(8); /* pushes 2 out of L2, not 3 */
+	cr_expect(eq(u32, load(2), 40));
+}
+
+Test(cache, a_look_changes_nothing)
+{
+	struct lwp_miss miss;
+
+	make(&small);
+	load(0);
+	load(2);
+	cr_expect(lwp_cache_has(&cache, 0, &miss));
+	cr_expect(not(lwp_cache_has(&cache, 4, &miss)));
+	load(4);
+	cr_expect(eq(u32, load(2), 0));
+	cr_expect(eq(u32, load(0), 12));
+}
+
+Test(cache, an_emptied_model_has_no_line)
+{
+	u64 line;
+
+	make(&small);
+	for (line = 8; line < 16; line++)
+		load(line);
+	lwp_cache_empty(&cache);
+	for (line = 8; line < 16; line++)
+		cr_expect(eq(u32, load(line), 200));
+}
+
+Test(cache, the_last_generation_is_followed_by_an_empty_model)
+{
+	make(&small);
+	load(1);
+	cache.generation = ~(u32)0;
+	load(0);
+	lwp_cache_empty(&cache);
+	cr_expect(eq(u32, cache.generation, 1));
+	cr_expect(eq(u32, load(0), 200));
+	cr_expect(eq(u32, load(1), 200));
+}
+
+Test(cache, levels_that_are_not_there_are_passed_over)
+{
+	struct lwp_cache_geometry g = small;
+
+	g.level[1].size = 0;
+	make(&g);
+	load(0);
+	load(2);
+	load(4);
+	cr_expect(eq(u32, load(0), 40));
+	g.level[2].size = 0;
+	make(&g);
+	load(0);
+	load(2);
+	load(4);
+	cr_expect(eq(u32, load(0), 200));
+}
+
+Test(cache, all_numbers_of_a_line_are_apart)
+{
+	make(&small);
+	load(2);
+	cr_expect(eq(u32, load(((u64)1 << 58) - 2), 200));
+	cr_expect(eq(u32, load(2), 0));
+}
+
+Test(cache, the_sets_of_l1d)
+{
+	make(&small);
+	cr_expect(eq(u32, lwp_cache_l1d_sets(&cache), 2));
+}
+
+static u32 wrong_level;
+
+static const char *wrong(u32 i, u32 size, u32 ways, u32 latency)
+{
+	struct lwp_cache_geometry g = lwp_cache_epyc;
+
+	g.level[i] = (struct lwp_cache_level){ size, ways, latency };
+	return lwp_cache_wrong(&g, &wrong_level);
+}
+
+Test(cache, geometries_that_can_be)
+{
+	u32 level;
+
+	cr_expect(zero(ptr, (void *)lwp_cache_wrong(&lwp_cache_epyc, &level)));
+	cr_expect(zero(ptr, (void *)lwp_cache_wrong(&small, &level)));
+	cr_expect(zero(ptr, (void *)wrong(0, 64, 1, 1)));
+	cr_expect(zero(ptr, (void *)wrong(0, 48 << 10, 12, 4)));
+	cr_expect(zero(ptr, (void *)wrong(1, 0, 0, 0)));
+	cr_expect(zero(ptr, (void *)wrong(2, 32 * (64u << 17), 32, 39)));
+}
+
+Test(cache, geometries_that_cannot_be)
+{
+	struct lwp_cache_geometry g = lwp_cache_epyc;
+
+	cr_expect(wrong(0, 0, 8, 4) != NULL);
+	cr_expect(wrong(0, 32 << 10, 0, 4) != NULL);
+	cr_expect(wrong(0, 33 * 64, 33, 4) != NULL);
+	cr_expect(wrong(0, 3 * 64 * 8, 8, 4) != NULL);
+	cr_expect(wrong(0, 32, 1, 4) != NULL);
+	cr_expect(wrong(0, 100, 1, 4) != NULL);
+	cr_expect(wrong(2, 64u << 18, 1, 39) != NULL);
+	cr_expect(eq(u32, wrong_level, 2));
+	cr_expect(wrong(0, 32 << 10, 8, 0) != NULL);
+	cr_expect(wrong(1, 512 << 10, 8, 3) != NULL);
+	cr_expect(eq(u32, wrong_level, 1));
+	cr_expect(wrong(2, 8 << 20, 16, 201) != NULL);
+	cr_expect(eq(u32, wrong_level, LWP_CACHE_LEVELS));
+	g.ram_latency = LWP_CACHE_LATENCY_MAX + 1;
+	cr_expect(lwp_cache_wrong(&g, &wrong_level) != NULL);
+}
+
+/* ---- misses of an instruction ---- */
+
+static const struct lwp_miss first = { 0x700000, 200, LWP_SRC_DRAM };
+static const struct lwp_miss second = { 0x700040, 39, LWP_SRC_LOCAL_L3 };
+
+static void count_misses(u32 counter)
+{
+	start(LWP_REV_43724);
+	set_event(BLOCK, 4, 1000, counter);
+	enable(BLOCK);
+}
+
+Test(missed, a_miss_that_is_not_due_is_counted)
+{
+	struct lwp_retired r = { .address = 0x400000 };
+
+	count_misses(1);
+	lwp_retired_missed(&eng, &r, &first);
+	cr_expect(eq(u32, r.misses, 0));
+	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_DME), 1));
+}
+
+Test(missed, the_record_names_the_miss_that_is_due)
+{
+	struct lwp_retired r = { .address = 0x400000 };
+
+	count_misses(1);
+	lwp_retired_missed(&eng, &r, &first);
+	lwp_retired_missed(&eng, &r, &second);
+	cr_expect(eq(u32, r.misses, 1));
+	cr_expect(eq(u64, r.miss.address, second.address));
+	lwp_retire(&eng, &r);
+	cr_expect(eq(u64, eng.st.pending.data2, second.address));
+}
+
+Test(missed, misses_behind_the_one_that_is_due_are_counted)
+{
+	struct lwp_retired r = { .address = 0x400000 };
+
+	count_misses(0);
+	lwp_retired_missed(&eng, &r, &first);
+	lwp_retired_missed(&eng, &r, &second);
+	cr_expect(eq(u32, r.misses, 2));
+	cr_expect(eq(u64, r.miss.address, first.address));
+}
+
+Test(missed, a_miss_that_is_filtered_is_not_counted)
+{
+	struct lwp_retired r = { .address = 0x400000 };
+
+	count_misses(2);
+	eng.st.filters = 3; /* 48 cycles */
+	lwp_retired_missed(&eng, &r, &second);
+	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_DME), 3));
+}
+
+Test(missed, a_miss_of_an_instruction_that_is_filtered_is_not_counted)
+{
+	struct lwp_retired r = { .address = 0x400000 };
+
+	start(LWP_REV_43724);
+	set_event(BLOCK, 4, 1000, 2);
+	put32(BLOCK + LWP_CB_FILTERS, LWP_FILTER_IPF);
+	put64(BLOCK + LWP_CB_BASE_IP, 0x500000);
+	put64(BLOCK + LWP_CB_LIMIT_IP, 0x500010);
+	enable(BLOCK);
+	lwp_retired_missed(&eng, &r, &first);
+	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_DME), 3));
+	r.address = 0x500000;
+	lwp_retired_missed(&eng, &r, &first);
+	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_DME), 2));
+}

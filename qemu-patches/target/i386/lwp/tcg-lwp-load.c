@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Data cache misses under TCG: what a load does to the model of the caches
+ * (kvm/engine/tcg), and which of its misses count.  Source: 43724-719.
+ *
+ * Before each load at CPL 3 generated code asks whether the line is the one
+ * that was used last in its set of L1D.  If not, it calls the helper.  Loads
+ * that helpers of QEMU do themselves come here from them.
+ *
+ * In a TB of several instructions a miss that is not due counts at once.  If
+ * the instruction faults after that, it does not miss again when it is
+ * repeated, so the miss counts once.  A miss that is due changes nothing: the
+ * instruction starts again, in a TB of its own.  There the loads are noted
+ * and carried out when the instruction retires.
+ */
+#include "qemu/osdep.h"
+#include "cpu.h"
+#include "exec/cpu_ldst.h"
+#include "exec/exec-all.h"
+#include "exec/helper-proto.h"
+#include "lwp/tcg-lwp.h"
+
+#define LWP_LINE (1u << LWP_CACHE_LINE_BITS)
+
+/* Lines of a load, as addresses divided by 64; two if it crosses. */
+typedef struct LWPLines {
+    uint64_t first, last;
+} LWPLines;
+
+static LWPLines lines_of(uint64_t address, uint32_t size)
+{
+    uint64_t end = address + size - 1;
+
+    return (LWPLines) {
+        .first = address >> LWP_CACHE_LINE_BITS,
+        .last = (end < address ? address : end) >> LWP_CACHE_LINE_BITS,
+    };
+}
+
+/* Does the load neither fault nor reach a device? */
+static bool load_reads_ram(CPUX86State *env, uint64_t address, uint32_t size,
+                           uintptr_t ra)
+{
+    int mmu_idx = cpu_mmu_index(env_cpu(env), false);
+    uint32_t here;
+    void *host;
+
+    for (; size; size -= here, address += here) {
+        here = MIN(size, -(address | TARGET_PAGE_MASK));
+        if (probe_access_flags(env, address, here, MMU_DATA_LOAD, mmu_idx,
+                               true, &host, ra) &
+            (TLB_INVALID_MASK | TLB_MMIO)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/*
+ * The first miss of a load.  False: all lines are in L1D.  *@miss names the
+ * lowest byte that missed.
+ */
+static bool load_misses(X86LWP *lwp, uint64_t address, LWPLines lines,
+                        struct lwp_miss *miss)
+{
+    uint64_t line;
+
+    for (line = lines.first; line <= lines.last; line++) {
+        if (!lwp_cache_has(lwp->cache, line, miss)) {
+            miss->address = MAX(address, line << LWP_CACHE_LINE_BITS);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The load takes place. */
+static void load_done(CPUX86State *env, LWPLines lines)
+{
+    uint64_t line;
+
+    for (line = lines.first; line <= lines.last; line++) {
+        lwp_cache_load(env->lwp->cache, line);
+        env->lwp_loads.recent[line & (env->lwp_loads.sets - 1)] = line;
+    }
+}
+
+/* The instruction starts again, alone in its TB. */
+static G_NORETURN void load_due(CPUX86State *env, uintptr_t ra)
+{
+    CPUState *cs = env_cpu(env);
+
+    cpu_restore_state(cs, ra);
+    env->lwp->load_due = true;
+    x86_lwp_update(env);
+    cpu_loop_exit_noexc(cs);
+}
+
+static void load_now(CPUX86State *env, uint64_t address, uint32_t size,
+                     uintptr_t ra)
+{
+    LWPLines lines = lines_of(address, size);
+    struct lwp_retired r = { 0 };
+    struct lwp_miss miss;
+
+    if (load_misses(env->lwp, address, lines, &miss)) {
+        lwp_retired_missed(&env->lwp->engine, &r, &miss);
+        if (r.misses) {
+            load_due(env, ra);
+        }
+    }
+    load_done(env, lines);
+}
+
+/* More loads than one instruction can have are not noted. */
+static void load_note(X86LWP *lwp, uint64_t address, uint32_t size)
+{
+    if (lwp->notes < ARRAY_SIZE(lwp->note)) {
+        lwp->note[lwp->notes++] = (X86LWPNote) { address, size };
+    }
+}
+
+/*
+ * An iteration of a repeated string instruction is over when the next begins,
+ * so its loads take place at once.  The record waits for the last iteration.
+ */
+static void load_repeated(CPUX86State *env, uint64_t address, uint32_t size)
+{
+    X86LWP *lwp = env->lwp;
+    LWPLines lines = lines_of(address, size);
+    struct lwp_miss miss;
+
+    if (lwp->repeated.address != env->lwp_count.insn) {
+        lwp->repeated = (struct lwp_retired) {
+            .address = env->lwp_count.insn
+        };
+    }
+    if (load_misses(lwp, address, lines, &miss)) {
+        lwp_retired_missed(&lwp->engine, &lwp->repeated, &miss);
+    }
+    load_done(env, lines);
+}
+
+static void load(CPUX86State *env, uint64_t address, uint32_t size,
+                 uint32_t stepped, uintptr_t ra)
+{
+    if (!load_reads_ram(env, address, size, ra)) {
+        return;
+    }
+    if (stepped & X86_LWP_LOAD_REPEATED) {
+        load_repeated(env, address, size);
+    } else if (stepped) {
+        load_note(env->lwp, address, size);
+    } else {
+        load_now(env, address, size, ra);
+    }
+}
+
+void helper_lwp_load(CPUX86State *env, target_ulong address, uint32_t info)
+{
+    uint32_t size = info & X86_LWP_LOAD_SIZE;
+
+    /* The load itself raises #GP. */
+    if ((info & X86_LWP_LOAD_ALIGNED) && (address & (size - 1))) {
+        return;
+    }
+    load(env, address, size,
+         info & (X86_LWP_LOAD_STEPPED | X86_LWP_LOAD_REPEATED), GETPC());
+}
+
+void x86_lwp_load(CPUX86State *env, uint64_t address, uint32_t size,
+                  uintptr_t ra)
+{
+    uint32_t flags = env->lwp_count.tb_flags, here;
+
+    if (!(flags & HF_LWP_LOAD_MASK) || (env->hflags & HF_CPL_MASK) != 3) {
+        return;
+    }
+    if (size <= LWP_LINE) {
+        load(env, address, size, flags & HF_LWP_STEP_MASK, ra);
+        return;
+    }
+    for (; size; size -= here, address += here) {
+        here = MIN(size, LWP_LINE - (address & (LWP_LINE - 1)));
+        load(env, address, here, flags & HF_LWP_STEP_MASK, ra);
+    }
+}
+
+void x86_lwp_retire_loads(CPUX86State *env, struct lwp_retired *r)
+{
+    X86LWP *lwp = env->lwp;
+    struct lwp_miss miss;
+    uint32_t i;
+
+    if (lwp->repeated.address == r->address) {
+        r->misses = lwp->repeated.misses;
+        r->miss = lwp->repeated.miss;
+    }
+    for (i = 0; i < lwp->notes; i++) {
+        uint64_t address = lwp->note[i].address;
+        LWPLines lines = lines_of(address, lwp->note[i].size);
+
+        if (load_misses(lwp, address, lines, &miss)) {
+            lwp_retired_missed(&lwp->engine, r, &miss);
+        }
+        load_done(env, lines);
+    }
+}
+
+void x86_lwp_forget_loads(CPUX86State *env)
+{
+    env->lwp->notes = 0;
+    env->lwp->repeated.misses = 0;
+    env->lwp->load_due = false;
+}
+
+void x86_lwp_empty_cache(CPUX86State *env)
+{
+    struct lwp_cache *cache = env->lwp->cache;
+    X86LWPLoads *loads = &env->lwp_loads;
+
+    if (cache) {
+        lwp_cache_empty(cache);
+        loads->sets = MIN(lwp_cache_l1d_sets(cache), ARRAY_SIZE(loads->recent));
+        memset(loads->recent, 0xff, sizeof(loads->recent));
+        x86_lwp_forget_loads(env);
+    }
+}
+
+void x86_lwp_make_cache(X86CPU *cpu, X86LWP *lwp)
+{
+    const struct lwp_cache_geometry *g = cpu->lwp_props.cache;
+
+    if (!lwp_caps_has(cpu->lwp_caps, LWP_KIND_DME)) {
+        return;
+    }
+    if (!g) {
+        g = &lwp_cache_epyc;
+    }
+    lwp->cache = g_malloc(sizeof(*lwp->cache) + lwp_cache_bytes(g));
+    lwp_cache_init(lwp->cache, g, lwp->cache + 1);
+}
