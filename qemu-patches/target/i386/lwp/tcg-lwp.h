@@ -33,6 +33,14 @@ static inline bool x86_lwp_auto(const X86LWP *lwp)
     return lwp->engine.auto_context;
 }
 
+/* lwp_event_active(), with a fast path for kinds that are not counted. */
+static inline bool x86_lwp_counts(const struct lwp_engine *e,
+                                  enum lwp_kind kind)
+{
+    return (e->st.flags & LWP_BIT(e->rev->event_id[kind])) &&
+           lwp_event_active(e, kind);
+}
+
 /* tcg-lwp.c */
 
 /* Linear address of an offset in the running code segment. */
@@ -58,8 +66,7 @@ bool x86_lwp_raise(CPUX86State *env, const struct lwp_exc *exc, uintptr_t ra);
 
 /*
  * How many instructions and branches from now the engine's next event is due,
- * at least 1 (LWP_BUDGET_NEVER: none).  Returns the TB flags that follow from
- * that and from the rest of the state.
+ * at least 1 (LWP_BUDGET_NEVER: none).  Returns X86_LWP_WANTS_*.
  */
 uint32_t x86_lwp_wants(CPUX86State *env, uint64_t *insns, uint64_t *branches);
 
