@@ -67,6 +67,7 @@ const struct run runs[] = {
 	{ "clocks", .cpu = LWP, .needs = NEED_CLOCKS },
 	/* The ring. */
 	{ "ring", .cpu = LWP },
+	{ "ring_code", .cpu = LWP },
 	{ "ring_fam15h", "ring", FAM15H },
 	{ "random", .cpu = LWP },
 	{ "retry", .cpu = LWP },

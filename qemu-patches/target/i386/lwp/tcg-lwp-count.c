@@ -10,6 +10,7 @@
 #include "exec/exec-all.h"
 #include "exec/helper-proto.h"
 #include "accel/tcg/internal-common.h"
+#include "accel/tcg/tb-context.h"
 #include "lwp/tcg-lwp.h"
 #include "pmu/x86-pmu.h"
 #include "tcg/tcg.h"
@@ -202,6 +203,11 @@ void x86_lwp_retire_insn(CPUX86State *env, uint64_t address)
     x86_lwp_update(env);
 }
 
+static bool lwp_exit_requested(CPUX86State *env)
+{
+    return (int32_t)qatomic_read(&env_cpu(env)->neg.icount_decr.u32) < 0;
+}
+
 /*
  * May the record of the instruction that has just retired be stored at once?
  * Traps and interrupts come before it, so helper_lwp_boundary() stores it if
@@ -214,15 +220,29 @@ static bool lwp_store_now(CPUX86State *env)
     return !env->lwp->lookup && !(env->eflags & (TF_MASK | RF_MASK)) &&
            !(env->hflags & HF_IOBPT_MASK) &&
            !cs->interrupt_request && !cs->singlestep_enabled &&
-           (int32_t)qatomic_read(&cs->neg.icount_decr.u32) >= 0 &&
+           !lwp_exit_requested(env) &&
            QTAILQ_EMPTY(&cs->breakpoints) && QTAILQ_EMPTY(&cs->watchpoints);
+}
+
+/* Store the record of the instruction that has just retired.  May raise #PF. */
+static void lwp_store(CPUX86State *env, uint64_t rip)
+{
+    X86LWP *lwp = env->lwp;
+    struct lwp_exc exc;
+
+    lwp->entered = false;
+    do {
+        lwp_boundary(&lwp->engine, rip, false, &exc);
+        x86_lwp_update(env);
+    } while (!x86_lwp_raise(env, &exc, 0));
 }
 
 /*
  * At the end of an instruction that its TB has not counted.  EIP is that of
- * the next one.
+ * the next one.  Returns whether a TB in mode FIND may go on: it still counts,
+ * nothing has changed its code, and nothing asks to leave it.
  */
-void helper_lwp_retire(CPUX86State *env, uint32_t info)
+uint32_t helper_lwp_retire(CPUX86State *env, uint32_t info)
 {
     uint32_t length = info >> X86_LWP_LENGTH_SHIFT;
     struct lwp_retired r = {
@@ -234,9 +254,10 @@ void helper_lwp_retire(CPUX86State *env, uint32_t info)
         .cnh = 1,
         .rnh = X86_LWP_RNH_PER_CNH,
     };
-    struct lwp_exc exc = { .kind = LWP_EXC_NONE };
+    size_t changes = qatomic_read(&tb_ctx.tb_phys_invalidate_count);
     bool counted = env->lwp && (env->hflags & HF_CPL_MASK) == 3 &&
                    !(info & X86_LWP_KERNEL) && !env->lwp_count.replaced;
+    X86LWPMode mode;
 
     x86_lwp_fold(env);
     if (counted) {
@@ -249,14 +270,14 @@ void helper_lwp_retire(CPUX86State *env, uint32_t info)
     if (counted && env->lwp->engine.st.pending.event_id &&
         !(info & X86_LWP_SHADOW) && lwp_store_now(env) &&
         lwp_boundary_wanted(&env->lwp->engine, r.target, false)) {
-        env->lwp->entered = false;
-        do {
-            lwp_boundary(&env->lwp->engine, r.target, false, &exc);
-            x86_lwp_update(env);
-        } while (!x86_lwp_raise(env, &exc, 0));
-        return;
+        lwp_store(env, r.target);
+    } else {
+        x86_lwp_update(env);
     }
-    x86_lwp_update(env);
+    mode = lwp_mode(env);
+    return (x86_lwp_mode_counts(mode) || mode == X86_LWP_MODE_FIND) &&
+           changes == qatomic_read(&tb_ctx.tb_phys_invalidate_count) &&
+           !lwp_exit_requested(env);
 }
 
 /*

@@ -77,17 +77,11 @@ static void lwp_distance(const struct lwp_engine *e, uint64_t *insns,
     *branches = lwp_distance_of(e, LWP_KIND_BRE);
 }
 
-/* Do branches of all classes count? */
+/* Do branches of all classes count?  No, if any revision has a filter. */
 static bool lwp_all_branches(const struct lwp_engine *e)
 {
-    int i;
-
-    for (i = LWP_BRANCH_CONDITIONAL; i <= LWP_BRANCH_ABSOLUTE; i++) {
-        if (!lwp_branch_counted(e, i)) {
-            return false;
-        }
-    }
-    return true;
+    return !(e->st.filters & (LWP_FILTER_NCB | LWP_FILTER_NRB |
+                              LWP_FILTER_NAB | LWP07_FILTER_NDB));
 }
 
 uint32_t x86_lwp_wants(CPUX86State *env, uint64_t *insns, uint64_t *branches)
