@@ -291,20 +291,14 @@ uint32_t helper_lwp_budget(CPUX86State *env, uint32_t cost)
     CPUState *cs = env_cpu(env);
     X86LWPMode old = lwp_mode(env);
     uint32_t insns = cost & X86_LWP_LEFT_INSNS;
-    bool stop = false;
 
     c->left += cost;
-    x86_lwp_fold(env);
-    if (env->lwp && insns > x86_lwp_before_stop(env->lwp)) {
-        x86_lwp_stop(env);
-        stop = true;
-    }
     x86_lwp_update(env);
     if (x86_lwp_mode_counts(lwp_mode(env)) &&
         (c->left & X86_LWP_LEFT_INSNS) < insns) {
         lwp_set_mode(c, X86_LWP_MODE_FIND);
     }
-    if (lwp_mode(env) == old && !stop) {
+    if (lwp_mode(env) == old) {
         c->left -= cost;
         return true;
     }

@@ -117,16 +117,13 @@ struct lwp_ctx_stats x86_lwp_context_stats(void);
 /* One step was done; counted instructions of a TB do not call this. */
 void x86_lwp_step(CPUX86State *env);
 
-/* Stop the machine at the next start of a TB. */
-void x86_lwp_stop(CPUX86State *env);
-
-/* Instructions that may still retire before the machine has to stop. */
+/* Instructions that may retire before the one after which the machine stops. */
 static inline uint64_t x86_lwp_before_stop(const X86LWP *lwp)
 {
     if (!lwp->stop_at) {
         return UINT64_MAX;
     }
-    return lwp->stop_at > lwp->steps ? lwp->stop_at - lwp->steps : 0;
+    return lwp->stop_at > lwp->steps ? lwp->stop_at - lwp->steps - 1 : 0;
 }
 
 #endif
