@@ -218,9 +218,8 @@ static bool lwp_store_now(CPUX86State *env)
     CPUState *cs = env_cpu(env);
 
     return !env->lwp->lookup && !(env->eflags & (TF_MASK | RF_MASK)) &&
-           !(env->hflags & HF_IOBPT_MASK) &&
-           !cs->interrupt_request && !cs->singlestep_enabled &&
-           !lwp_exit_requested(env) &&
+           !(env->hflags & HF_IOBPT_MASK) && !cs->interrupt_request &&
+           !cs->singlestep_enabled && !lwp_exit_requested(env) &&
            QTAILQ_EMPTY(&cs->breakpoints) && QTAILQ_EMPTY(&cs->watchpoints);
 }
 
@@ -254,7 +253,7 @@ uint32_t helper_lwp_retire(CPUX86State *env, uint32_t info)
         .cnh = 1,
         .rnh = X86_LWP_RNH_PER_CNH,
     };
-    size_t changes = qatomic_read(&tb_ctx.tb_phys_invalidate_count);
+    unsigned changes = qatomic_read(&tb_ctx.tb_phys_invalidate_count);
     bool counted = env->lwp && (env->hflags & HF_CPL_MASK) == 3 &&
                    !(info & X86_LWP_KERNEL) && !env->lwp_count.replaced;
     X86LWPMode mode;

@@ -83,8 +83,9 @@ typedef struct X86LWPCount {
  * Argument of helper_lwp_retire(): an enum lwp_branch_class, whether the
  * branch was taken, whether the instruction began below CPL 3, whether it is a
  * far transfer, whether it began at CPL 0, whether it begins or ends in an
- * interrupt shadow, and its length if its address was not saved.  Other helpers that
- * retire an instruction get the same, and X86_LWP_RETIRES if they have to.
+ * interrupt shadow, and its length if its address was not saved.  Other
+ * helpers that retire an instruction get the same, and X86_LWP_RETIRES if they
+ * have to.
  */
 #define X86_LWP_BRANCH_CLASS 7
 #define X86_LWP_BRANCH_TAKEN 8
