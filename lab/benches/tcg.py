@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What LWP costs under TCG: the CPU time of one load on unpatched QEMU, patched, LWP off, armed, and beside QEMU's own
-instruction counting plugin; and the time of stores beside code on unpatched and patched QEMU."""
+"""What LWP costs under TCG: the CPU time of one load on unpatched QEMU, patched, LWP off, armed at intervals from
+1,000,000 to 100, with a record of each branch, and beside QEMU's own instruction counting plugin; of stores beside
+code; of switches between 1, 100 and 1,000 profiled threads; and of two programs in a Linux guest."""
 
 import argparse
 
-from lab.benches.output import add_json_option, show
+from lab.benches import tcg_linux
+from lab.benches.output import Value, add_json_option, print_json, rows_of
 from lab.building import meson, qemu, tools
 from lab.common import places, proc
 from lab.common.options import number
@@ -12,25 +14,23 @@ from lab.common.steps import step
 from lab.start import deps
 
 PLUGIN = "tests/tcg/plugins/libinsn.so"
-ROW = r"^(?P<configuration>\S.*?) {2,}(?P<seconds>[0-9.]+) +(?P<ratio>[0-9.]+)$"
+NUMBERS = r" +(?P<ratio>[0-9.]+) +(?P<least>[0-9.]+) +(?P<greatest>[0-9.]+)"
+ROW = rf"^(?P<configuration>\S.*?) {{2,}}(?P<seconds>[0-9.]+){NUMBERS}$"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """What it takes."""
     parser.add_argument(
-        "--turns", type=number(1, 1000000), metavar="N",
-        help="how often each is measured; the least counts",
+        "--turns", type=number(1, 1000), metavar="N", default=7,
+        help="how often each is measured, in turns (default 7); the median counts, least and greatest ratio are shown",
     )
-    parser.add_argument("--rounds", type=number(1, 1000000), metavar="N", help="how long the load is")
+    parser.add_argument("--rounds", type=number(1, 1000000), metavar="N", help="how long the bare guest's load is")
+    parser.add_argument("--guest", choices=("bare", "linux"), help="only the loads of this guest (default both)")
     add_json_option(parser)
 
 
-def main(args: argparse.Namespace) -> int:
-    """The command."""
-    deps.ensure()
-    tools.build()
-    qemu.build()
-    qemu.build("base")
+def _flatbench(args: argparse.Namespace) -> list[proc.Word]:
+    """The command line that measures bare guests."""
     base = qemu.out_dir("base")
     step("building the plugin to compare with", "bench-plugin", meson.ninja(base, PLUGIN))
     command: list[proc.Word] = [places.HOST / "guest-tests/flat/flatbench"]
@@ -40,4 +40,27 @@ def main(args: argparse.Namespace) -> int:
     for name in ("turns", "rounds"):
         if getattr(args, name):
             command += [f"--{name}", str(getattr(args, name))]
-    return show("tcg", command, ROW, args.json)
+    return command
+
+
+def main(args: argparse.Namespace) -> int:
+    """The command."""
+    deps.ensure()
+    tools.build()
+    qemu.ensure()
+    qemu.build("base")
+    rows: list[dict[str, Value]] = []
+    if args.guest != "linux":
+        command = _flatbench(args)
+        if args.json:
+            rows += rows_of(proc.output(command), ROW)
+        elif proc.call(command):
+            return 1
+    if args.guest != "bare":
+        measured = tcg_linux.measure(args.turns)
+        rows += measured
+        if not args.json:
+            tcg_linux.show(measured)
+    if args.json:
+        print_json("tcg", rows)
+    return 0

@@ -14,6 +14,7 @@ from typing import Any
 
 from lab.common import places, proc
 from lab.common.report import Check, Report
+from lab.testing import same_code
 from lab.testing.part import Case
 
 IMAGE = places.HOST / "guest-tests/flat/flat.elf"
@@ -332,6 +333,7 @@ CHECKS: tuple[tuple[str, str, Callable[[Check], None]], ...] = (
     ("qemu-unlike-cpus", "QEMU refuses a CPU whose LWP is not that of the others, and can be saved then", _unlike_cpus),
     ("qemu-level", "PerfMonV2 raises the level of CPUID for TCG only", _level),
     ("qemu-expansions", "query-cpu-model-expansion with lwp=on keeps no memory", _expansions),
+    ("qemu-same-code", "without LWP translated code is that of unpatched QEMU", same_code.same_code),
     ("qemu-stepi", "each stepi of a debugger executes an instruction of a profiled program", _stepi),
     ("qemu-pmu-loaded", "after a load no counter counts that is not enabled", _pmu_loaded),
     ("qemu-hostile-flags", "a stream cannot set flags of translated code", _hostile_flags),

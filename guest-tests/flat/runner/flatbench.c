@@ -2,7 +2,7 @@
 /*
  * flatbench: what LWP, and the fixes of QEMU in front of it, cost under TCG. Runs the same load of the test
  * kernel in several configurations, taking turns, and prints the CPU time of each as a ratio to the unpatched
- * emulator.
+ * emulator: the median of the turns, and the least and the greatest ratio.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,32 +20,52 @@
 static struct {
 	const char *base, *patched, *firmware, *image, *plugin;
 	unsigned int rounds, turns;
-} opt = { .rounds = 60000, .turns = 3 };
+} opt = { .rounds = 60000, .turns = 7 };
 
+/* The configurations of unpatched QEMU, with which the others are compared, by their loads. */
+enum { MIXED, STORES, THREADS_1, THREADS_100, THREADS_1000 };
+
+#define LWP "EPYC,+lwp"
 static const struct config {
 	const char *name;
 	bool patched;
 	const char *cpu;
 	const char *args; /* for the test */
+	unsigned int base; /* MIXED ...: which configuration has the same load on unpatched QEMU */
+	unsigned int part; /* of the rounds, 0 = 1: one in so many, because each takes long */
 	const char *plugin; /* arguments of the insn plugin, NULL: none */
 	unsigned int cpus; /* 0: one */
-	unsigned int
-		base; /* number of the configuration of unpatched QEMU that has the same load */
 } configs[] = {
-	{ "unpatched QEMU", false, "EPYC", "", NULL },
-	{ "patched, without lwp", true, "EPYC", "", NULL },
-	{ "lwp present, off", true, "EPYC,+lwp", "", NULL },
-	{ "instructions, interval 1000000", true, "EPYC,+lwp", " interval=1000000", NULL },
-	{ "instructions, interval 10000", true, "EPYC,+lwp", " interval=10000", NULL },
-	{ "branches, interval 1000000", true, "EPYC,+lwp", " interval=1000000 event=3", NULL },
-	{ "branches, interval 10000", true, "EPYC,+lwp", " interval=10000 event=3", NULL },
-	{ "unpatched, insn plugin inline", false, "EPYC", "", "inline=on" },
-	{ "unpatched, insn plugin callback", false, "EPYC", "", "inline=off" },
-#define STORES 9
-	[STORES] = { "stores beside code, unpatched", false, "EPYC", " beside=1", NULL, 2, STORES },
-	{ "stores beside code, patched", true, "EPYC", " beside=1", NULL, 2, STORES },
+	[MIXED] = { "unpatched QEMU", false, "EPYC", "", MIXED },
+	[STORES] = { "stores beside code, unpatched", false, "EPYC", " beside=1", STORES,
+		     .cpus = 2 },
+	[THREADS_1] = { "1 thread, unpatched", false, "EPYC", " threads=1", THREADS_1 },
+	[THREADS_100] = { "100 threads, unpatched", false, "EPYC", " threads=100", THREADS_100 },
+	[THREADS_1000] = { "1000 threads, unpatched", false, "EPYC", " threads=1000",
+			   THREADS_1000 },
+	{ "patched, without lwp", true, "EPYC", "", MIXED },
+	{ "lwp present, off", true, LWP, "", MIXED },
+	{ "instructions, interval 1000000", true, LWP, " interval=1000000", MIXED },
+	{ "instructions, interval 10000", true, LWP, " interval=10000", MIXED },
+	{ "instructions, interval 1000", true, LWP, " interval=1000", MIXED },
+	{ "instructions, interval 100", true, LWP, " interval=100", MIXED, 4 },
+	{ "branches, interval 1000000", true, LWP, " interval=1000000 event=3", MIXED },
+	{ "branches, interval 10000", true, LWP, " interval=10000 event=3", MIXED },
+	{ "branches, interval 1000", true, LWP, " interval=1000 event=3", MIXED },
+	{ "branches, interval 100", true, LWP, " interval=100 event=3", MIXED, 4 },
+	{ "branches, each", true, LWP, " interval=1 event=3", MIXED, 16 },
+	{ "both, interval 1000000", true, LWP, " interval=1000000 event=5", MIXED },
+	{ "both, interval 10000", true, LWP, " interval=10000 event=5", MIXED },
+	{ "both, interval 1000", true, LWP, " interval=1000 event=5", MIXED },
+	{ "unpatched, insn plugin inline", false, "EPYC", "", MIXED, 1, "inline=on" },
+	{ "unpatched, insn plugin callback", false, "EPYC", "", MIXED, 16, "inline=off" },
+	{ "stores beside code, patched", true, "EPYC", " beside=1", STORES, .cpus = 2 },
+	{ "1 thread, profiled", true, LWP, " threads=1 interval=1000000", THREADS_1 },
+	{ "100 threads, profiled", true, LWP, " threads=100 interval=1000000", THREADS_100 },
+	{ "1000 threads, profiled", true, LWP, " threads=1000 interval=1000000", THREADS_1000 },
 };
 #define CONFIGS (sizeof(configs) / sizeof(configs[0]))
+#define MAX_TURNS 1000
 
 static _Noreturn void usage(int status)
 {
@@ -99,9 +119,35 @@ static double run(const struct config *c, unsigned int rounds)
 	       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
-static double least(double a, double b)
+static int compare(const void *a, const void *b)
 {
-	return a < b ? a : b;
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The median of n values, which are sorted. */
+static double median(double *values, unsigned int n)
+{
+	qsort(values, n, sizeof(*values), compare);
+	return (values[(n - 1) / 2] + values[n / 2]) / 2;
+}
+
+/* Seconds of the whole load, without the boot. */
+static double measure(const struct config *c)
+{
+	unsigned int part = c->part ? c->part : 1;
+	unsigned int rounds = opt.rounds > part ? opt.rounds / part : 1;
+
+	return (run(c, rounds + 1) - run(c, 1)) * opt.rounds / rounds;
+}
+
+static void print(const struct config *c, double *seconds, double *ratio)
+{
+	double time = median(seconds, opt.turns), middle = median(ratio, opt.turns);
+
+	printf("%-34s %9.3f %7.3f %7.3f %8.3f\n", c->name, time, middle, ratio[0],
+	       ratio[opt.turns - 1]);
 }
 
 static unsigned int number(const char *arg)
@@ -162,6 +208,10 @@ static void parse(int argc, char **argv)
 			exit(2);
 		}
 	}
+	if (opt.turns > MAX_TURNS) {
+		fprintf(stderr, "flatbench: at most %d turns\n", MAX_TURNS);
+		exit(2);
+	}
 	if (optind < argc || !opt.base || !opt.patched || !opt.firmware || !opt.image ||
 	    !opt.plugin)
 		usage(2);
@@ -169,24 +219,20 @@ static void parse(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	double boot[CONFIGS], load[CONFIGS];
+	static double seconds[CONFIGS][MAX_TURNS], ratio[CONFIGS][MAX_TURNS];
 
 	parse(argc, argv);
 	for (unsigned int turn = 0; turn < opt.turns; turn++) {
+		/* Those of unpatched QEMU come first. */
 		for (size_t i = 0; i < CONFIGS; i++) {
-			double b = run(&configs[i], 1), l = run(&configs[i], opt.rounds);
-
-			boot[i] = turn ? least(boot[i], b) : b;
-			load[i] = turn ? least(load[i], l) : l;
+			seconds[i][turn] = measure(&configs[i]);
+			ratio[i][turn] = seconds[i][turn] / seconds[configs[i].base][turn];
 		}
 	}
-	printf("CPU time of the same load, least of %u turns, boot taken off\n\n", opt.turns);
-	printf("%-34s %9s %7s\n", "configuration", "seconds", "ratio");
-	for (size_t i = 0; i < CONFIGS; i++) {
-		unsigned int base = configs[i].base;
-
-		printf("%-34s %9.3f %7.3f\n", configs[i].name, load[i] - boot[i],
-		       (load[i] - boot[i]) / (load[base] - boot[base]));
-	}
+	printf("CPU time without the boot, median of %u turns; ratio to unpatched QEMU in the same turn\n\n",
+	       opt.turns);
+	printf("%-34s %9s %7s %7s %8s\n", "configuration", "seconds", "ratio", "least", "greatest");
+	for (size_t i = 0; i < CONFIGS; i++)
+		print(&configs[i], seconds[i], ratio[i]);
 	return 0;
 }

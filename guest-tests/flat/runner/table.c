@@ -76,6 +76,7 @@ const struct run runs[] = {
 	{ "dcache_latency", "dcache", LWP LATENCY, "want=latency", .needs = NEED_DCACHE },
 	/* The ring. */
 	{ "ring", .cpu = LWP },
+	{ "ring_code", .cpu = LWP },
 	{ "ring_fam15h", "ring", FAM15H },
 	{ "random", .cpu = LWP },
 	{ "retry", .cpu = LWP },

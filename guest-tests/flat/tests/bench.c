@@ -2,8 +2,8 @@
 /*
  * A load for flatbench: mixed integer code at CPL 3 (checksum, sorting, pointer chase, matrix), the same
  * instructions at every run. rounds=N says how much; interval=N profiles it (0: LWP is not touched, so it
- * also runs without), event=2|3 says what is counted. beside=1: another load, stores into the page of the code
- * that makes them.
+ * also runs without), event=2|3 says what is counted, event=5 both. Other loads: beside=1, stores into the page of
+ * the code that makes them; threads=N, switches between N threads, profiled if interval=N.
  */
 #include "lwp_fixture.h"
 #include "paging.h"
@@ -127,14 +127,86 @@ static void stores_beside_code(u32 rounds)
 	report_eq(*(u32 *)(page + BESIDE), STORES_A_ROUND * rounds, "each store was made");
 }
 
+/* 2 KiB for each thread: a block, and a ring that is never used up. */
+#define AREA_VA (USER_BASE + 0x400000)
+#define AREA_SIZE 2048u
+#define AREA_RING 1024u
+#define FS_OF(i) ((i)*64ul + 0x100000)
+#define SWITCHES_A_ROUND 16
+
+extern char bench_start[], bench_switched[];
+/* rax = block of the thread. */
+USER_CODE("bench_start: llwpcb %rax\n"
+	  "bench_switched: mov (%rax), %rcx\n"
+	  "user_exit\n");
+
+static void start_threads(struct lwp *l, u8 *area, u32 threads, u32 interval)
+{
+	for (u32 i = 0; i < threads; i++) {
+		struct block b = { .base = AREA_VA + i * AREA_SIZE + AREA_RING,
+				   .size = 32 * RECORD_SIZE,
+				   .event = { { EV_IRE, interval - 1, interval - 1 } } };
+
+		l->cb = area + i * AREA_SIZE;
+		block_write(l, &b);
+		wrmsr(MSR_FS_BASE, FS_OF(i));
+		user_init64(&l->u, (u64)bench_start, STACK_TOP);
+		l->u.r.rax = AREA_VA + i * AREA_SIZE;
+		lwp_resume(l);
+	}
+}
+
+static void switches(u32 threads, u32 rounds, u32 interval)
+{
+	u8 *area = (u8 *)phys_alloc(threads * AREA_SIZE / PAGE_SIZE + 1, PAGE_SIZE);
+	u32 i = 0;
+	struct lwp l;
+
+	lwp_map(&l, kernel_cr3());
+	as_map(kernel_cr3(), AREA_VA, (u64)area, threads * AREA_SIZE / PAGE_SIZE + 1, PAGE_USER_RW);
+	if (interval) {
+		lwp_enable();
+		start_threads(&l, area, threads, interval);
+	}
+	for (u32 n = rounds * SWITCHES_A_ROUND; n; n--) {
+		wrmsr(MSR_FS_BASE, FS_OF(i));
+		user_init64(&l.u, (u64)bench_switched, STACK_TOP);
+		l.u.r.rax = AREA_VA + i * AREA_SIZE;
+		user_run(&l.u);
+		i = i + 1 < threads ? i + 1 : 0;
+	}
+	report(user_exited(&l.u), "the threads ran");
+	if (interval) {
+		wrmsr(MSR_FS_BASE, FS_OF(0));
+		report_eq(lwp_touch(), AREA_VA, "the first thread is profiled at the end");
+	}
+}
+
+/* The counters at first are those of a whole interval. */
+static struct block profile(u32 interval, u32 event)
+{
+	struct block b = { .event = { { (u8)event, interval - 1, interval - 1 } } };
+
+	if (event == EV_IRE + EV_BRE) {
+		b.event[0].id = EV_IRE;
+		b.event[1] = b.event[0];
+		b.event[1].id = EV_BRE;
+	}
+	return b;
+}
+
 FLAT_TEST(bench)
 {
 	u32 interval = option_number("interval", 0), event = option_number("event", EV_IRE);
-	struct block b = { .event = { { (u8)event, interval - 1, interval - 1 } } };
+	struct block b = profile(interval, event);
 	struct lwp l;
 
 	if (option_number("beside", 0)) {
 		stores_beside_code(option_number("rounds", 1));
+		return;
+	}
+	if (option_number("threads", 0)) {
+		switches(option_number("threads", 0), option_number("rounds", 1), interval);
 		return;
 	}
 	_Static_assert(sizeof(struct load) <= DATA_PAGES * PAGE_SIZE, "data pages hold the load");

@@ -1,49 +1,85 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Counting under TCG, for LWP and for the performance counters.  Translated
- * code subtracts the instructions of a TB from a budget (translate-lwp.c.inc);
- * when a TB exceeds the budget, it calls the helpers in this file.
+ * code subtracts the cost of a TB from a budget (translate-lwp.c.inc); when a
+ * TB exceeds the budget, it calls the helpers in this file.  They choose the
+ * mode in which the due instruction is found (X86LWPMode).
  */
 #include "qemu/osdep.h"
 #include "cpu.h"
 #include "exec/exec-all.h"
 #include "exec/helper-proto.h"
 #include "accel/tcg/internal-common.h"
+#include "accel/tcg/tb-context.h"
 #include "lwp/tcg-lwp.h"
 #include "pmu/x86-pmu.h"
+#include "tcg/tcg.h"
 
 /*
- * If an event is due in the middle of a long TB, a multiple of this many
- * instructions is executed as a TB; the others are stepped.
+ * The greatest budgets.  A fault may give back what was folded before, so they
+ * leave room for the cost of a TB.
  */
-#define LWP_PART_OF_TB 16
+#define LWP_MAX_INSNS    (X86_LWP_LEFT_INSNS - TCG_MAX_INSNS)
+#define LWP_MAX_BRANCHES (X86_LWP_LEFT_BRANCHES - 1)
 
+QEMU_BUILD_BUG_ON(X86_LWP_LEFT_GUARDS !=
+                  (X86_LWP_LEFT_INSNS + 1 +
+                   ((X86_LWP_LEFT_BRANCHES + 1) << X86_LWP_LEFT_BRANCH_SHIFT)));
 QEMU_BUILD_BUG_ON(X86_LWP_BRANCH_CONDITIONAL != LWP_BRANCH_CONDITIONAL);
 QEMU_BUILD_BUG_ON(X86_LWP_BRANCH_RELATIVE != LWP_BRANCH_RELATIVE);
 QEMU_BUILD_BUG_ON(X86_LWP_BRANCH_CALL_RELATIVE != LWP_BRANCH_CALL_RELATIVE);
 QEMU_BUILD_BUG_ON(X86_LWP_BRANCH_ABSOLUTE != LWP_BRANCH_ABSOLUTE);
 
-/* The engine's share.  All of these instructions ran at CPL 3. */
-static void lwp_fold(CPUX86State *env, uint32_t insns)
+/* The mode of translated code in the ring that the CPU is in. */
+static X86LWPMode lwp_mode(CPUX86State *env)
 {
-    struct lwp_engine *e = &env->lwp->engine;
+    bool user = (env->hflags & HF_CPL_MASK) == 3;
+
+    return (user ? env->lwp_count.tb_flags : env->lwp_count.kernel_flags) >>
+           HF_LWP_MODE_SHIFT;
+}
+
+static void lwp_set_mode(X86LWPCount *c, X86LWPMode mode)
+{
+    c->tb_flags &= HF_LWP_LOAD_MASK;
+    c->tb_flags |= mode << HF_LWP_MODE_SHIFT;
+    c->kernel_flags = c->pmu ? c->tb_flags & ~HF_LWP_LOAD_MASK : 0;
+}
+
+/* The branches that the engine counts, by their classes. */
+static uint32_t lwp_branches_of_classes(CPUX86State *env)
+{
     uint32_t branches = 0;
     int i;
 
-    if (insns) {
-        env->lwp->steps += insns;
-        lwp_count(e, LWP_KIND_IRE, insns);
-        lwp_count(e, LWP_KIND_CNH, insns);
-        lwp_count(e, LWP_KIND_RNH, (uint64_t)insns * X86_LWP_RNH_PER_CNH);
-    }
     for (i = LWP_BRANCH_CONDITIONAL; i <= LWP_BRANCH_ABSOLUTE; i++) {
-        if (env->lwp_count.branches[i] && lwp_branch_counted(e, i)) {
+        if (lwp_branch_counted(&env->lwp->engine, i)) {
             branches += env->lwp_count.branches[i];
         }
     }
-    if (branches) {
-        lwp_count(e, LWP_KIND_BRE, branches);
+    return branches;
+}
+
+static void lwp_count_kind(struct lwp_engine *e, enum lwp_kind kind, int64_t n)
+{
+    if (n > 0 && x86_lwp_counts(e, kind)) {
+        lwp_count(e, kind, n);
     }
+}
+
+/* The engine's share.  All of these instructions ran at CPL 3. */
+static void lwp_fold(CPUX86State *env, int32_t insns, int32_t branches)
+{
+    struct lwp_engine *e = &env->lwp->engine;
+
+    if (env->lwp_count.tb_flags >> HF_LWP_MODE_SHIFT == X86_LWP_MODE_CLASSES) {
+        branches = lwp_branches_of_classes(env);
+    }
+    env->lwp->steps += insns;
+    lwp_count_kind(e, LWP_KIND_IRE, insns);
+    lwp_count_kind(e, LWP_KIND_CNH, insns);
+    lwp_count_kind(e, LWP_KIND_RNH, (int64_t)insns * X86_LWP_RNH_PER_CNH);
+    lwp_count_kind(e, LWP_KIND_BRE, branches);
 }
 
 /*
@@ -54,12 +90,18 @@ static void lwp_fold(CPUX86State *env, uint32_t insns)
 void x86_lwp_fold(CPUX86State *env)
 {
     X86LWPCount *c = &env->lwp_count;
-    int32_t insns = c->folded - c->left;
+    int32_t insns = (c->folded & X86_LWP_LEFT_INSNS) -
+                    (c->left & X86_LWP_LEFT_INSNS);
+    int32_t branches = (c->folded >> X86_LWP_LEFT_BRANCH_SHIFT) -
+                       (c->left >> X86_LWP_LEFT_BRANCH_SHIFT);
 
+    if (c->folded == c->left) {
+        return;
+    }
     c->folded = c->left;
     if (env->lwp && (!c->pmu || ((env->hflags & HF_CPL_MASK) == 3 &&
                                  !x86_lwp_suspended(env)))) {
-        lwp_fold(env, insns);
+        lwp_fold(env, insns, branches);
     }
     if (c->pmu) {
         x86_pmu_count(env, insns, c->branches);
@@ -67,55 +109,67 @@ void x86_lwp_fold(CPUX86State *env)
     memset(c->branches, 0, sizeof(c->branches));
 }
 
-/* The TB flags and distances that LWP and the counters need in this mode. */
+/* X86_LWP_WANTS_* and distances of LWP and the counters, in this ring. */
 static uint32_t count_wants(CPUX86State *env, uint64_t *insns,
                             uint64_t *branches)
 {
     bool user = (env->hflags & HF_CPL_MASK) == 3;
     uint64_t pmu_insns, pmu_branches;
-    uint32_t flags = 0;
+    uint32_t wants = 0;
 
     *insns = LWP_BUDGET_NEVER;
     *branches = LWP_BUDGET_NEVER;
     if (env->lwp && (user || !env->lwp_count.pmu)) {
-        flags = x86_lwp_wants(env, insns, branches);
+        wants = x86_lwp_wants(env, insns, branches);
     }
     if (env->lwp_count.pmu) {
-        flags |= x86_pmu_wants(env, &pmu_insns, &pmu_branches);
+        wants |= x86_pmu_wants(env, &pmu_insns, &pmu_branches);
         *insns = MIN(*insns, pmu_insns);
         *branches = MIN(*branches, pmu_branches);
     }
-    return flags;
+    return wants;
+}
+
+/* The mode that does what is wanted, and gets past no due instruction. */
+static X86LWPMode lwp_choose_mode(uint32_t wants, uint64_t insns,
+                                  uint64_t branches)
+{
+    if (wants & X86_LWP_WANTS_STEP) {
+        return X86_LWP_MODE_STEP;
+    }
+    if (!(wants & X86_LWP_WANTS_COUNT)) {
+        return X86_LWP_MODE_OFF;
+    }
+    if (insns == 1) {
+        return X86_LWP_MODE_FIND;
+    }
+    if (branches == 1) {
+        return X86_LWP_MODE_LAST;
+    }
+    return wants & X86_LWP_WANTS_CLASSES ? X86_LWP_MODE_CLASSES :
+                                           X86_LWP_MODE_COUNT;
 }
 
 void x86_lwp_update(CPUX86State *env)
 {
     X86LWPCount *c = &env->lwp_count;
     uint64_t insns, branches;
-    uint32_t flags;
+    uint32_t wants;
 
     x86_lwp_fold(env);
     if (env->lwp && env->lwp->live && !lwp_engine_on(&env->lwp->engine)) {
         x86_lwp_context_drop(env);
     }
-    c->folded = 0;
-    c->exact = false;
-    flags = count_wants(env, &insns, &branches);
-    if (flags & HF_LWP_COUNT_MASK) {
-        if (insns > c->near) {
-            c->near = 1;
-        }
-        if (insns <= c->near || branches == 1) {
-            flags |= HF_LWP_STEP_MASK;
-        }
-        c->folded = MIN(MIN(insns, branches) - 1, INT32_MAX);
-        if (env->lwp) {
-            c->folded = MIN(c->folded, x86_lwp_before_stop(env->lwp));
-        }
+    wants = count_wants(env, &insns, &branches);
+    c->tb_flags = wants & X86_LWP_WANTS_LOADS ? HF_LWP_LOAD_MASK : 0;
+    lwp_set_mode(c, lwp_choose_mode(wants, insns, branches));
+    insns = MIN(insns - 1, LWP_MAX_INSNS);
+    if (env->lwp) {
+        insns = MIN(insns, x86_lwp_before_stop(env->lwp));
     }
-    c->left = c->folded;
-    c->tb_flags = flags;
-    c->kernel_flags = c->pmu ? flags & ~HF_LWP_LOAD_MASK : 0;
+    branches = MIN(branches - 1, LWP_MAX_BRANCHES);
+    c->left = insns | branches << X86_LWP_LEFT_BRANCH_SHIFT;
+    c->folded = c->left;
 }
 
 void x86_lwp_replaced(CPUX86State *env)
@@ -152,24 +206,63 @@ void x86_lwp_retire_insn(CPUX86State *env, uint64_t address)
     x86_lwp_update(env);
 }
 
-/*
- * At the end of an instruction that its TB has not counted, because it is
- * stepped or can change the CPL.  EIP is that of the next instruction.
- */
-void helper_lwp_retire(CPUX86State *env, uint32_t info)
+static bool lwp_exit_requested(CPUX86State *env)
 {
+    return (int32_t)qatomic_read(&env_cpu(env)->neg.icount_decr.u32) < 0;
+}
+
+/*
+ * May the record of the instruction that has just retired be stored at once?
+ * Traps and interrupts come before it, so helper_lwp_boundary() stores it if
+ * there may be any.
+ */
+static bool lwp_store_now(CPUX86State *env)
+{
+    CPUState *cs = env_cpu(env);
+
+    return !env->lwp->lookup && !(env->eflags & (TF_MASK | RF_MASK)) &&
+           !(env->hflags & HF_IOBPT_MASK) && !cs->interrupt_request &&
+           !cs->singlestep_enabled && !lwp_exit_requested(env) &&
+           QTAILQ_EMPTY(&cs->breakpoints) && QTAILQ_EMPTY(&cs->watchpoints);
+}
+
+/* Store the record of the instruction that has just retired.  May raise #PF. */
+static void lwp_store(CPUX86State *env, uint64_t rip)
+{
+    X86LWP *lwp = env->lwp;
+    struct lwp_exc exc;
+
+    lwp->entered = false;
+    do {
+        lwp_boundary(&lwp->engine, rip, false, &exc);
+        x86_lwp_update(env);
+    } while (!x86_lwp_raise(env, &exc, 0));
+}
+
+/*
+ * At the end of an instruction that its TB has not counted.  EIP is that of
+ * the next one.  Returns whether a TB in mode FIND may go on: it still counts,
+ * nothing has changed its code, and nothing asks to leave it.
+ */
+uint32_t helper_lwp_retire(CPUX86State *env, uint32_t info)
+{
+    uint32_t length = info >> X86_LWP_LENGTH_SHIFT;
     struct lwp_retired r = {
-        .address = env->lwp_count.insn,
+        .address = length ? x86_lwp_linear(env, env->eip - length) :
+                            env->lwp_count.insn,
         .branch = info & X86_LWP_BRANCH_CLASS,
         .taken = info & X86_LWP_BRANCH_TAKEN,
         .target = x86_lwp_linear(env, env->eip),
         .cnh = 1,
         .rnh = X86_LWP_RNH_PER_CNH,
     };
+    unsigned changes = qatomic_read(&tb_ctx.tb_phys_invalidate_count);
+    bool counted = env->lwp && (env->hflags & HF_CPL_MASK) == 3 &&
+                   !(info & X86_LWP_KERNEL) && !env->lwp_count.replaced;
+    X86LWPMode mode;
 
     x86_lwp_fold(env);
-    if (env->lwp && (env->hflags & HF_CPL_MASK) == 3 &&
-        !(info & X86_LWP_KERNEL) && !env->lwp_count.replaced) {
+    if (counted) {
         lwp_retire_one(env, &r);
     }
     if (env->lwp) {
@@ -179,48 +272,46 @@ void helper_lwp_retire(CPUX86State *env, uint32_t info)
     if (env->lwp_count.pmu) {
         x86_pmu_retire(env, info);
     }
-    x86_lwp_update(env);
+    if (counted && env->lwp->engine.st.pending.event_id &&
+        !(info & X86_LWP_SHADOW) && lwp_store_now(env) &&
+        lwp_boundary_wanted(&env->lwp->engine, r.target, false)) {
+        lwp_store(env, r.target);
+    } else {
+        x86_lwp_update(env);
+    }
+    mode = lwp_mode(env);
+    return (x86_lwp_mode_counts(mode) || mode == X86_LWP_MODE_FIND) &&
+           changes == qatomic_read(&tb_ctx.tb_phys_invalidate_count) &&
+           !lwp_exit_requested(env);
 }
 
 /*
- * At the start of a TB that has more instructions than the budget.  Only the
- * last one may be a branch.
+ * At the start of a TB that has subtracted its cost from a smaller budget.
+ * Returns whether it may be executed, with its cost subtracted from a new
+ * budget.  Otherwise the mode is another one.
  */
-void helper_lwp_budget(CPUX86State *env, uint32_t tb_insns)
+uint32_t helper_lwp_budget(CPUX86State *env, uint32_t cost)
 {
     X86LWPCount *c = &env->lwp_count;
     CPUState *cs = env_cpu(env);
-    uint32_t cflags = curr_cflags(cs);
-    uint64_t insns, branches, safe;
+    X86LWPMode old = lwp_mode(env);
+    uint32_t insns = cost & X86_LWP_LEFT_INSNS;
 
-    x86_lwp_fold(env);
-    if (env->lwp && tb_insns > x86_lwp_before_stop(env->lwp)) {
-        x86_lwp_stop(env);
-    }
-    count_wants(env, &insns, &branches);
-    safe = MIN(insns - 1, branches == 1 ? tb_insns - 1 : tb_insns);
-    if (safe < tb_insns) {
-        safe = QEMU_ALIGN_DOWN(safe, LWP_PART_OF_TB);
-        if (safe && safe <= CF_COUNT_MASK && !(cflags & CF_COUNT_MASK)) {
-            cs->cflags_next_tb = cflags | safe;
-        } else {
-            safe = 0;
-            c->near = MIN(insns, tb_insns);
-        }
-    }
+    c->left += cost;
     x86_lwp_update(env);
-    if (safe) {
-        c->exact = true;
-        c->tb_flags &= ~HF_LWP_STEP_MASK;
-        c->kernel_flags &= ~HF_LWP_STEP_MASK;
-        if (c->left < (int32_t)safe) {
-            c->left = c->folded = safe;
-        }
+    if (x86_lwp_mode_counts(lwp_mode(env)) &&
+        (c->left & X86_LWP_LEFT_INSNS) < insns) {
+        lwp_set_mode(c, X86_LWP_MODE_FIND);
+    }
+    if (lwp_mode(env) == old) {
+        c->left -= cost;
+        return true;
     }
     if (unlikely(cs->singlestep_enabled)) {
         /* The end of the TB would be a step of the debugger. */
         cpu_loop_exit_noexc(cs);
     }
+    return false;
 }
 
 /*
@@ -276,8 +367,7 @@ void helper_lwp_boundary(CPUX86State *env)
         lwp_between(env, rip, GETPC());
     }
     x86_lwp_update(env);
-    if (!((user ? env->lwp_count.tb_flags : env->lwp_count.kernel_flags) &
-          HF_LWP_STEP_MASK)) {
+    if (lwp_mode(env) != X86_LWP_MODE_STEP) {
         cpu_loop_exit_noexc(env_cpu(env));
     }
 }

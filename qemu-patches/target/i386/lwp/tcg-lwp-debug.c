@@ -4,9 +4,8 @@
  *
  * A step is an instruction that retires under LWP, a #PF raised by LWP's own
  * accesses, or an entry to CPL 3 with a store outstanding.  The machine stops
- * where a user could have stopped it, at the start of a TB: the first TB after
- * the step, or the TB that would pass it.  Translated code does not change;
- * only its budget is smaller.
+ * after the step.  Translated code does not change; only its budget is
+ * smaller, so that helper_lwp_retire() counts the step.
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
@@ -18,7 +17,7 @@
 #include "system/cpus.h"
 #include "system/runstate.h"
 
-void x86_lwp_stop(CPUX86State *env)
+static void lwp_stop(CPUX86State *env)
 {
     BQL_LOCK_GUARD();
     env->lwp->stop_at = 0;
@@ -31,7 +30,7 @@ void x86_lwp_step(CPUX86State *env)
 
     lwp->steps++;
     if (lwp->stop_at && lwp->steps >= lwp->stop_at) {
-        x86_lwp_stop(env);
+        lwp_stop(env);
     }
 }
 

@@ -172,17 +172,19 @@ void x86_lwp_load(CPUX86State *env, uint64_t address, uint32_t size,
                   uintptr_t ra)
 {
     uint32_t flags = env->lwp_count.tb_flags, here;
+    uint32_t stepped = flags >> HF_LWP_MODE_SHIFT == X86_LWP_MODE_STEP ?
+                       X86_LWP_LOAD_STEPPED : 0;
 
     if (!(flags & HF_LWP_LOAD_MASK) || (env->hflags & HF_CPL_MASK) != 3) {
         return;
     }
     if (size <= LWP_LINE) {
-        load(env, address, size, flags & HF_LWP_STEP_MASK, ra);
+        load(env, address, size, stepped, ra);
         return;
     }
     for (; size; size -= here, address += here) {
         here = MIN(size, LWP_LINE - (address & (LWP_LINE - 1)));
-        load(env, address, here, flags & HF_LWP_STEP_MASK, ra);
+        load(env, address, here, stepped, ra);
     }
 }
 

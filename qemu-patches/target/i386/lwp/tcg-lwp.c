@@ -77,6 +77,13 @@ static void lwp_distance(const struct lwp_engine *e, uint64_t *insns,
     *branches = lwp_distance_of(e, LWP_KIND_BRE);
 }
 
+/* Do branches of all classes count?  No, if any revision has a filter. */
+static bool lwp_all_branches(const struct lwp_engine *e)
+{
+    return !(e->st.filters & (LWP_FILTER_NCB | LWP_FILTER_NRB |
+                              LWP_FILTER_NAB | LWP07_FILTER_NDB));
+}
+
 uint32_t x86_lwp_wants(CPUX86State *env, uint64_t *insns, uint64_t *branches)
 {
     X86LWP *lwp = env->lwp;
@@ -89,34 +96,37 @@ uint32_t x86_lwp_wants(CPUX86State *env, uint64_t *insns, uint64_t *branches)
         return 0;
     }
     if (lwp->lookup) {
-        return HF_LWP_STEP_MASK;
+        return X86_LWP_WANTS_STEP;
     }
     if (!lwp_engine_on(e)) {
         return 0;
     }
     if (lwp_boundary_wanted(e, 0, false) ||
         (lwp->entered && lwp_outstanding(e))) {
-        flags |= HF_LWP_STEP_MASK;
+        flags |= X86_LWP_WANTS_STEP;
     }
 
     lwp_distance(e, insns, branches);
     /* An event that is due counts on while its record waits. */
-    if (lwp_event_active(e, LWP_KIND_BRE)) {
-        flags |= HF_LWP_BRANCH_MASK | HF_LWP_COUNT_MASK;
-    }
-    if (lwp_event_active(e, LWP_KIND_DME)) {
-        flags |= HF_LWP_LOAD_MASK | HF_LWP_COUNT_MASK;
-        if (lwp->load_due) {
-            flags |= HF_LWP_STEP_MASK;
+    if (x86_lwp_counts(e, LWP_KIND_BRE)) {
+        flags |= X86_LWP_WANTS_COUNT;
+        if (!lwp_all_branches(e)) {
+            flags |= X86_LWP_WANTS_CLASSES;
         }
     }
-    if (lwp_event_active(e, LWP_KIND_IRE) ||
-        lwp_event_active(e, LWP_KIND_CNH) ||
-        lwp_event_active(e, LWP_KIND_RNH)) {
-        flags |= HF_LWP_COUNT_MASK;
+    if (x86_lwp_counts(e, LWP_KIND_DME)) {
+        flags |= X86_LWP_WANTS_LOADS | X86_LWP_WANTS_COUNT;
+        if (lwp->load_due) {
+            flags |= X86_LWP_WANTS_STEP;
+        }
     }
-    if ((flags & HF_LWP_COUNT_MASK) && lwp_ip_filtered(e)) {
-        flags |= HF_LWP_STEP_MASK;
+    if (x86_lwp_counts(e, LWP_KIND_IRE) ||
+        x86_lwp_counts(e, LWP_KIND_CNH) ||
+        x86_lwp_counts(e, LWP_KIND_RNH)) {
+        flags |= X86_LWP_WANTS_COUNT;
+    }
+    if ((flags & X86_LWP_WANTS_COUNT) && lwp_ip_filtered(e)) {
+        flags |= X86_LWP_WANTS_STEP;
     }
     return flags;
 }
@@ -339,9 +349,6 @@ void x86_lwp_user_entered(CPUX86State *env)
     x86_lwp_context_check_gs(env);
     if (lwp_outstanding(&lwp->engine)) {
         x86_lwp_step(env);
-    }
-    /* An interrupt before the exact TB may have led to other code. */
-    if (env->lwp_count.exact || lwp_outstanding(&lwp->engine)) {
         x86_lwp_update(env);
     }
 }

@@ -47,6 +47,14 @@ static inline bool x86_lwp_auto(const X86LWP *lwp)
     return lwp->engine.auto_context;
 }
 
+/* lwp_event_active(), with a fast path for kinds that are not counted. */
+static inline bool x86_lwp_counts(const struct lwp_engine *e,
+                                  enum lwp_kind kind)
+{
+    return (e->st.flags & LWP_BIT(e->rev->event_id[kind])) &&
+           lwp_event_active(e, kind);
+}
+
 /* tcg-lwp.c */
 
 /* Linear address of an offset in the running code segment. */
@@ -75,8 +83,7 @@ bool x86_lwp_raise(CPUX86State *env, const struct lwp_exc *exc, uintptr_t ra);
 
 /*
  * How many instructions and branches from now the engine's next event is due,
- * at least 1 (LWP_BUDGET_NEVER: none).  Returns the TB flags that follow from
- * that and from the rest of the state.
+ * at least 1 (LWP_BUDGET_NEVER: none).  Returns X86_LWP_WANTS_*.
  */
 uint32_t x86_lwp_wants(CPUX86State *env, uint64_t *insns, uint64_t *branches);
 
@@ -139,16 +146,13 @@ struct lwp_ctx_stats x86_lwp_context_stats(void);
 /* One step was done; counted instructions of a TB do not call this. */
 void x86_lwp_step(CPUX86State *env);
 
-/* Stop the machine at the next start of a TB. */
-void x86_lwp_stop(CPUX86State *env);
-
-/* Instructions that may still retire before the machine has to stop. */
+/* Instructions that may retire before the one after which the machine stops. */
 static inline uint64_t x86_lwp_before_stop(const X86LWP *lwp)
 {
     if (!lwp->stop_at) {
         return UINT64_MAX;
     }
-    return lwp->stop_at > lwp->steps ? lwp->stop_at - lwp->steps : 0;
+    return lwp->stop_at > lwp->steps ? lwp->stop_at - lwp->steps - 1 : 0;
 }
 
 #endif

@@ -263,7 +263,7 @@ uint32_t x86_pmu_wants(CPUX86State *env, uint64_t *insns, uint64_t *branches)
 
     *insns = *branches = NEVER;
     if (pmu->skid_left) {
-        flags |= HF_LWP_COUNT_MASK;
+        flags |= X86_LWP_WANTS_COUNT;
         *insns = pmu->skid_left;
     }
     for (n = 0; n < X86_PMU_COUNTERS; n++) {
@@ -278,12 +278,12 @@ uint32_t x86_pmu_wants(CPUX86State *env, uint64_t *insns, uint64_t *branches)
         case EVENT_CYCLES:
         case EVENT_INSNS:
             *insns = MIN(*insns, left);
-            flags |= HF_LWP_COUNT_MASK;
+            flags |= X86_LWP_WANTS_COUNT;
             break;
         case EVENT_REFERENCE:
             left = DIV_ROUND_UP(left, X86_LWP_RNH_PER_CNH);
             *insns = MIN(*insns, left);
-            flags |= HF_LWP_COUNT_MASK;
+            flags |= X86_LWP_WANTS_COUNT;
             break;
         case EVENT_BRANCHES:
         case EVENT_TAKEN:
@@ -294,7 +294,7 @@ uint32_t x86_pmu_wants(CPUX86State *env, uint64_t *insns, uint64_t *branches)
             if (ctl & CTL_INV) {
                 *insns = MIN(*insns, left);
             }
-            flags |= HF_LWP_COUNT_MASK | HF_LWP_BRANCH_MASK;
+            flags |= X86_LWP_WANTS_COUNT | X86_LWP_WANTS_CLASSES;
             break;
         }
     }

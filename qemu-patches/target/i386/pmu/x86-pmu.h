@@ -81,7 +81,7 @@ void x86_pmu_count(CPUArchState *env, int32_t insns, const uint32_t *branches);
 void x86_pmu_retire(CPUArchState *env, uint32_t info);
 /* An interrupt or exception is delivered; `insn': INT n and the like. */
 void x86_pmu_interrupt(CPUArchState *env, bool insn);
-/* HF_LWP_* and distances that the counters ask for in the current mode. */
+/* X86_LWP_WANTS_* and distances that the counters ask for in the current mode. */
 uint32_t x86_pmu_wants(CPUArchState *env, uint64_t *insns, uint64_t *branches);
 
 /* The CPL changes: before, and after; @ring: to or from 3. */

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What LWP costs under TCG in a Linux guest: the CPU time of QEMU while a program runs in it. All guests are booted
+first, and then take turns, so that a busy machine is busy for all of them."""
+
+import contextlib
+import statistics
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from lab.benches.output import Value
+from lab.building import kernel
+from lab.common import places, proc
+from lab.common.places import LINUX_PROGRAMS, LWPRUN
+from lab.common.say import Died
+from lab.guest.vm import KERNEL_ARGS, common_arguments, run_directory, vmrun
+
+MEMORY = 512  # MiB
+# Each line of its input is a command; when it has ended, its status is printed.
+LOOP = 'echo ready; while read -r line; do eval "$line" >/dev/null 2>&1 </dev/null; echo "ended $?"; done'
+PERL = (
+    "my %h; my $x = 1; my $s = q();"
+    "for my $i (1 .. 60000) { $x = ($x * 1103515245 + 12345) & 0x7fffffff; my $k = sprintf(q(%x), $x % 997);"
+    " $h{$k} += $i; $s = substr($s . $k, -40); $h{q()}++ if $s =~ /(\\w)\\1(\\w+)\\1/ }"
+    "print join(q(,), map { $h{$_} } sort keys %h)"
+)
+LOADS = {
+    "workload": f"{LINUX_PROGRAMS}/workload 1 120000",
+    "perl": f"env PERL_HASH_SEED=0 /usr/bin/perl -e '{PERL}'",
+}
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a program runs: on which QEMU, and what is recorded."""
+
+    name: str
+    patched: bool = True
+    event: str = ""  # lwprun's --event, empty: nothing is recorded
+
+    def command(self, load: str) -> str:
+        """What the guest executes."""
+        if not self.event:
+            return load
+        return f"{LWPRUN} --event={self.event} --ring-size=4M -o /tmp/bench.data -- {load}"
+
+
+WAYS = [Way("unpatched QEMU", patched=False), Way("lwp present, off")]
+WAYS += [
+    Way(f"{event}, interval {interval}", event=f"{event}:{interval}")
+    for event in ("instructions", "branches")
+    for interval in (1000000, 10000, 1000)
+]
+
+
+class Guest:
+    """A guest that executes one command after the other."""
+
+    def __init__(self, patched: bool, run: Path):
+        qemu = places.qemu() if patched else places.qemu_base()
+        cpu = "EPYC,-fsgsbase" + (",+lwp" if patched else "")
+        own = ["-accel", "tcg,thread=multi", "-cpu", cpu, "-append", KERNEL_ARGS]
+        command = vmrun(run, [str(qemu), *common_arguments(run, 1, MEMORY), *own], ["/bin/sh", "-c", LOOP])
+        self.child = proc.start(command, as_user=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert self.child.stdin and self.child.stdout
+        self.to: IO[str] = self.child.stdin
+        self.answers: IO[str] = self.child.stdout
+        self._want("ready")
+        children = Path(f"/proc/{self.child.pid}/task/{self.child.pid}/children").read_text(encoding="ascii").split()
+        named = [pid for pid in children if Path(f"/proc/{pid}/comm").read_text(encoding="ascii").startswith("qemu")]
+        if len(named) != 1:
+            raise Died("the guest's QEMU is not found")
+        self.clock = ~int(named[0]) << 3 | 2  # as clock_getcpuclockid() makes it
+
+    def _want(self, answer: str) -> None:
+        line = self.answers.readline().strip()
+        if line != answer:
+            raise Died(f"the guest says '{line}' instead of '{answer}'")
+
+    def measure(self, command: str) -> float:
+        """Execute a command. Result: the seconds of CPU time that QEMU needed."""
+        before = time.clock_gettime(self.clock)
+        print(command, file=self.to, flush=True)
+        self._want("ended 0")
+        return time.clock_gettime(self.clock) - before
+
+    def end(self) -> None:
+        """No more commands."""
+        self.to.close()
+        proc.wait(self.child)
+
+
+@dataclass
+class Row:
+    """A program in one way, measured several times."""
+
+    load: str
+    way: Way
+    seconds: list[float] = field(default_factory=list)
+    ratios: list[float] = field(default_factory=list)
+
+    def values(self) -> dict[str, Value]:
+        """The row as flatbench has it."""
+        return {
+            "configuration": f"{self.load}: {self.way.name}",
+            "seconds": round(statistics.median(self.seconds), 3),
+            "ratio": round(statistics.median(self.ratios), 3),
+            "least": round(min(self.ratios), 3),
+            "greatest": round(max(self.ratios), 3),
+        }
+
+
+@contextlib.contextmanager
+def _guests() -> Iterator[dict[bool, Guest]]:
+    """A guest on unpatched QEMU and one on ours."""
+    with run_directory() as base, run_directory() as ours:
+        guests = {False: Guest(False, base), True: Guest(True, ours)}
+        yield guests
+        for guest in guests.values():
+            guest.end()
+
+
+def measure(turns: int) -> list[dict[str, Value]]:
+    """Run all programs in all ways."""
+    kernel.build()
+    rows = [Row(load, way) for load in LOADS for way in WAYS]
+    with _guests() as guests:
+        for turn in range(-1, turns):  # the first one reads files and translates the kernel
+            base = 0.0
+            for row in rows:
+                seconds = guests[row.way.patched].measure(row.way.command(LOADS[row.load]))
+                base = base if row.way.patched else seconds
+                if turn >= 0:
+                    row.seconds.append(seconds)
+                    row.ratios.append(seconds / base)
+    return [row.values() for row in rows]
+
+
+def show(rows: Sequence[dict[str, Value]]) -> None:
+    """The table for people."""
+    print("\nCPU time of QEMU while a program runs in a Linux guest; lwprun, which records, is part of it\n")
+    print(f"{'configuration':<42} {'seconds':>9} {'ratio':>7} {'least':>7} {'greatest':>8}")
+    for row in rows:
+        print("{configuration:<42} {seconds:>9} {ratio:>7} {least:>7} {greatest:>8}".format(**row))
