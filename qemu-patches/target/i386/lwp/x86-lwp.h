@@ -8,7 +8,10 @@
 #ifndef X86_LWP_H
 #define X86_LWP_H
 
-#include "pmu/x86-pmu.h"
+/* What is counted is given to LWP, too. */
+#define X86_WITH_LWP
+
+#include "pmu/x86-count.h"
 
 /*
  * The CPU properties as the user gave them; x86_lwp_expand_features() turns
@@ -27,51 +30,7 @@ typedef struct X86LWPProps {
     bool prompt;
     bool delivery_given;    /* else prompt is KVM's default */
     bool vmcb;
-
-    X86PMUProps pmu_props;
-    X86PMU *pmu;            /* performance counters of TCG, NULL: none */
 } X86LWPProps;
-
-/*
- * Counting, for LWP and for the performance counters (pmu/): first the fields
- * that generated code uses, then those that only tcg-lwp-count.c uses.
- */
-typedef struct X86LWPCount {
-    int32_t left;           /* instructions until a helper has to be called */
-    uint32_t tb_flags;      /* HF_LWP_*, part of the TB key at CPL 3 */
-    uint32_t kernel_flags;  /* the same below CPL 3 */
-    /* Since the last fold, by lwp_branch_class; [0]: conditional and taken. */
-    uint32_t branches[5];
-    uint64_t insn;          /* linear address of the stepped instruction */
-
-    int32_t folded;         /* value of left at the last fold */
-    uint64_t near;          /* instructions before an event that are stepped */
-    bool exact;             /* the budget is that of a TB of exact size */
-    bool replaced;          /* the instruction has changed the LWP block */
-    bool pmu;               /* performance counters are counting */
-} X86LWPCount;
-
-/*
- * Argument of helper_lwp_retire(): an enum lwp_branch_class, whether the
- * branch was taken, whether the instruction began below CPL 3, whether it is a
- * far transfer, and whether it began at CPL 0.  Other helpers that retire an
- * instruction get the same, and X86_LWP_RETIRES if they have to.
- */
-#define X86_LWP_BRANCH_CLASS 7
-#define X86_LWP_BRANCH_TAKEN 8
-#define X86_LWP_KERNEL       16
-#define X86_LWP_FAR          32
-#define X86_LWP_CPL0         64
-#define X86_LWP_RETIRES      128
-
-/* [0] of X86LWPCount.branches */
-#define X86_LWP_BRANCH_TAKEN_CONDITIONAL 0
-
-/* enum lwp_branch_class, for code that does not include the engine */
-#define X86_LWP_BRANCH_CONDITIONAL   1
-#define X86_LWP_BRANCH_RELATIVE      2
-#define X86_LWP_BRANCH_CALL_RELATIVE 3
-#define X86_LWP_BRANCH_ABSOLUTE      4
 
 /* Last argument of helper_lwpins() and helper_lwpval(): imm16, and */
 #define X86_LWP_OPERAND_MEMORY 0x10000
@@ -147,20 +106,6 @@ void x86_lwp_xrstor(CPUArchState *env, const uint8_t *image);
  */
 void x86_lwp_vmload(CPUArchState *env, uint64_t vmcb, int mmu_idx);
 void x86_lwp_vmsave(CPUArchState *env, uint64_t vmcb, int mmu_idx);
-
-/*
- * tcg-lwp-count.c, for LWP and the performance counters; works without
- * env->lwp.
- *
- * Give them the counts of what has retired since the last call, in the mode
- * that the CPU is in.
- */
-void x86_lwp_fold(CPUArchState *env);
-/*
- * To be called last by code that may have changed what they want: folds, then
- * derives the TB flags and the budget.
- */
-void x86_lwp_update(CPUArchState *env);
 
 /* CR3, the base of FS or of GS, or KernelGSBase has been written. */
 void x86_lwp_thread_changed(CPUArchState *env);

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Counting under TCG, for LWP and for the performance counters.  Translated
- * code subtracts the instructions of a TB from a budget (translate-lwp.c.inc);
- * when a TB exceeds the budget, it calls the helpers in this file.
+ * Counting under TCG.  Translated code subtracts the instructions of a TB from
+ * a budget (translate-count.c.inc); when a TB exceeds the budget, it calls the
+ * helpers in this file.
  */
 #include "qemu/osdep.h"
 #include "cpu.h"
 #include "exec/exec-all.h"
 #include "exec/helper-proto.h"
 #include "accel/tcg/internal-common.h"
+#ifdef X86_WITH_LWP
 #include "lwp/tcg-lwp.h"
+#endif
 #include "pmu/x86-pmu.h"
+
+#define NEVER UINT64_MAX
 
 /*
  * If an event is due in the middle of a long TB, a multiple of this many
@@ -18,6 +22,8 @@
  */
 #define LWP_PART_OF_TB 16
 
+#ifdef X86_WITH_LWP
+QEMU_BUILD_BUG_ON(NEVER != LWP_BUDGET_NEVER);
 QEMU_BUILD_BUG_ON(X86_LWP_BRANCH_CONDITIONAL != LWP_BRANCH_CONDITIONAL);
 QEMU_BUILD_BUG_ON(X86_LWP_BRANCH_RELATIVE != LWP_BRANCH_RELATIVE);
 QEMU_BUILD_BUG_ON(X86_LWP_BRANCH_CALL_RELATIVE != LWP_BRANCH_CALL_RELATIVE);
@@ -51,35 +57,42 @@ static void lwp_fold(CPUX86State *env, uint32_t insns)
  * changes.  While they do not, only code of CPL 3 counts, and the counts that
  * LWP does not have yet may come from before an interrupt.
  */
+#endif
 void x86_lwp_fold(CPUX86State *env)
 {
     X86LWPCount *c = &env->lwp_count;
     int32_t insns = c->folded - c->left;
 
     c->folded = c->left;
+#ifdef X86_WITH_LWP
     if (env->lwp && (!c->pmu || ((env->hflags & HF_CPL_MASK) == 3 &&
                                  !x86_lwp_suspended(env)))) {
         lwp_fold(env, insns);
     }
+#endif
     if (c->pmu) {
         x86_pmu_count(env, insns, c->branches);
     }
     memset(c->branches, 0, sizeof(c->branches));
 }
 
-/* The TB flags and distances that LWP and the counters need in this mode. */
+/* The TB flags and distances that those who count need in this mode. */
 static uint32_t count_wants(CPUX86State *env, uint64_t *insns,
                             uint64_t *branches)
 {
+#ifdef X86_WITH_LWP
     bool user = (env->hflags & HF_CPL_MASK) == 3;
+#endif
     uint64_t pmu_insns, pmu_branches;
     uint32_t flags = 0;
 
-    *insns = LWP_BUDGET_NEVER;
-    *branches = LWP_BUDGET_NEVER;
+    *insns = NEVER;
+    *branches = NEVER;
+#ifdef X86_WITH_LWP
     if (env->lwp && (user || !env->lwp_count.pmu)) {
         flags = x86_lwp_wants(env, insns, branches);
     }
+#endif
     if (env->lwp_count.pmu) {
         flags |= x86_pmu_wants(env, &pmu_insns, &pmu_branches);
         *insns = MIN(*insns, pmu_insns);
@@ -95,9 +108,11 @@ void x86_lwp_update(CPUX86State *env)
     uint32_t flags;
 
     x86_lwp_fold(env);
+#ifdef X86_WITH_LWP
     if (env->lwp && env->lwp->live && !lwp_engine_on(&env->lwp->engine)) {
         x86_lwp_context_drop(env);
     }
+#endif
     c->folded = 0;
     c->exact = false;
     flags = count_wants(env, &insns, &branches);
@@ -109,15 +124,18 @@ void x86_lwp_update(CPUX86State *env)
             flags |= HF_LWP_STEP_MASK;
         }
         c->folded = MIN(MIN(insns, branches) - 1, INT32_MAX);
+#ifdef X86_WITH_LWP
         if (env->lwp) {
             c->folded = MIN(c->folded, x86_lwp_before_stop(env->lwp));
         }
+#endif
     }
     c->left = c->folded;
     c->tb_flags = flags;
     c->kernel_flags = c->pmu ? flags : 0;
 }
 
+#ifdef X86_WITH_LWP
 void x86_lwp_replaced(CPUX86State *env)
 {
     /* Otherwise no helper_lwp_retire() follows that would clear it. */
@@ -151,12 +169,14 @@ void x86_lwp_retire_insn(CPUX86State *env, uint64_t address)
     x86_lwp_update(env);
 }
 
+#endif
 /*
  * At the end of an instruction that its TB has not counted, because it is
  * stepped or can change the CPL.  EIP is that of the next instruction.
  */
 void helper_lwp_retire(CPUX86State *env, uint32_t info)
 {
+#ifdef X86_WITH_LWP
     struct lwp_retired r = {
         .address = env->lwp_count.insn,
         .branch = info & X86_LWP_BRANCH_CLASS,
@@ -166,12 +186,15 @@ void helper_lwp_retire(CPUX86State *env, uint32_t info)
         .rnh = X86_LWP_RNH_PER_CNH,
     };
 
+#endif
     x86_lwp_fold(env);
+#ifdef X86_WITH_LWP
     if (env->lwp && (env->hflags & HF_CPL_MASK) == 3 &&
         !(info & X86_LWP_KERNEL) && !env->lwp_count.replaced) {
         lwp_retire_one(env, &r);
     }
     env->lwp_count.replaced = false;
+#endif
     if (env->lwp_count.pmu) {
         x86_pmu_retire(env, info);
     }
@@ -190,9 +213,11 @@ void helper_lwp_budget(CPUX86State *env, uint32_t tb_insns)
     uint64_t insns, branches, safe;
 
     x86_lwp_fold(env);
+#ifdef X86_WITH_LWP
     if (env->lwp && tb_insns > x86_lwp_before_stop(env->lwp)) {
         x86_lwp_stop(env);
     }
+#endif
     count_wants(env, &insns, &branches);
     safe = MIN(insns - 1, branches == 1 ? tb_insns - 1 : tb_insns);
     if (safe < tb_insns) {
@@ -219,6 +244,7 @@ void helper_lwp_budget(CPUX86State *env, uint32_t tb_insns)
     }
 }
 
+#ifdef X86_WITH_LWP
 /*
  * At the start of a TB of one instruction that is stepped, outside interrupt
  * shadows: the work of LWP between two instructions.
@@ -260,15 +286,23 @@ void x86_lwp_fetch_fault(CPUX86State *env)
     }
 }
 
+#endif
+/*
+ * At the start of a TB of one instruction that is stepped, outside interrupt
+ * shadows.
+ */
 void helper_lwp_boundary(CPUX86State *env)
 {
-    uint64_t rip = x86_lwp_linear(env, env->eip);
     bool user = (env->hflags & HF_CPL_MASK) == 3;
+#ifdef X86_WITH_LWP
+    uint64_t rip = x86_lwp_linear(env, env->eip);
 
     env->lwp_count.insn = rip;
     if (env->lwp && user) {
         lwp_between(env, rip, GETPC());
     }
+#endif
+
     x86_lwp_update(env);
     if (!((user ? env->lwp_count.tb_flags : env->lwp_count.kernel_flags) &
           HF_LWP_STEP_MASK)) {
