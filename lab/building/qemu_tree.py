@@ -90,7 +90,8 @@ def changed_files(patch: Path) -> list[str]:
 def _new_files(stage: Path) -> None:
     """What exists upstream nowhere: the shared sources, flat in one folder, and QEMU's own part of LWP."""
     lwp = stage / "target/i386/lwp"
-    shutil.copytree(PATCHES / "target", stage / "target", dirs_exist_ok=True)
+    for folder in ("target", "docs", "tests"):
+        shutil.copytree(PATCHES / folder, stage / folder, dirs_exist_ok=True)
     for folder in ("vmcb", "kvm/engine"):
         for file in (TOP / folder).glob("lwp_*.[ch]"):
             shutil.copy2(file, lwp)

@@ -14,6 +14,13 @@ PMU = "target/i386/pmu"
 HEADER = "x86-lwp.h"  # defines WITH_LWP
 # The hook that changes this file switches the compilation of a folder on.
 SWITCH = "target/i386/meson.build"
+# Hooks that name one new file, which comes with them.
+WITH = {
+    "docs/system/target-i386.rst": "docs/system/i386/lwp.rst",
+    "tests/qtest/meson.build": "tests/qtest/lwp-test.c",
+    "tests/tcg/x86_64/Makefile.softmmu-target": "tests/tcg/x86_64/system/lwp.c",
+}
+NOBODY = "vlwp <vlwp@localhost>"  # stands for whoever exports
 
 
 def names() -> list[str]:
@@ -61,8 +68,18 @@ def _lwp(tree: Tree) -> None:
         tree.commit(message)
     for patch in patches("3-lwp"):
         tree.hook(patch)
-        if SWITCH in changed_files(patch):
+        changed = changed_files(patch)
+        for name in changed:
+            if name in WITH:
+                tree.add_files(str(Path(WITH[name]).parent), [PATCHES / WITH[name]])
+                tree.amend()
+        if SWITCH in changed:
             _counting(tree, True)
+            tree.amend()
+        if "MAINTAINERS" in changed:
+            file = tree.path / "MAINTAINERS"
+            text = file.read_text(encoding="utf-8")
+            file.write_text(text.replace(NOBODY, f"{tree.who.name} <{tree.who.email}>"), encoding="utf-8")
             tree.amend()
 
 

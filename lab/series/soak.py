@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from lab.building import linux, meson, qemu_tree
+from lab.building import qemu as emulator
 from lab.common import archive, bases, proc
 from lab.common.places import DL, PYTHON
 from lab.common.report import Check, Report
@@ -89,7 +90,7 @@ def main(args: argparse.Namespace) -> int:
     deps.ensure()
     if args.only:
         return _only_qemu_steps()
-    source, emulator = linux.fetch(), qemu_tree.fetch()
+    source, pristine = linux.fetch(), qemu_tree.fetch()
     with run_directory("vlwp-series") as work:
         report = Report(work)
         report.check("all series are written", checks.written)
@@ -101,12 +102,12 @@ def main(args: argparse.Namespace) -> int:
         name = f"upstream {upstream} has the same files: Debian changes none of them"
         report.check(name, _upstream_is_the_same, work)
         _compile_steps(report, source, work)
-        version = emulator.name.rpartition("-")[2]
-        report.check(f"the series for QEMU apply to upstream {version}", checks.applies, qemu.names(), emulator)
+        version = pristine.name.rpartition("-")[2]
+        report.check(f"the series for QEMU apply to upstream {version}", checks.applies, qemu.names(), pristine)
         debian = work / "qemu-debian"
-        report.check(f"Debian's patches apply to QEMU {version}", _debian_qemu, emulator, debian)
+        report.check(f"Debian's patches apply to QEMU {version}", _debian_qemu, pristine, debian)
         report.check("the series for QEMU apply to Debian's source", checks.applies, qemu.names(), debian)
-        _qemu_steps(report, emulator, work)
+        _qemu_steps(report, pristine, work)
         return report.end()
 
 
@@ -126,13 +127,8 @@ def _only_qemu_steps() -> int:
         return report.end()
 
 
-# Of QEMU: no KVM, but every device that the tests want.
-CONFIGURE = (
-    "--target-list=x86_64-softmmu --without-default-features --enable-system --disable-user --enable-tcg "
-    "--enable-trace-backends=nop --enable-werror --disable-docs --disable-tools --disable-guest-agent --disable-rust "
-    "--disable-download --disable-install-blobs --disable-debug-info"
-).split()
-QTESTS = ("test-x86-cpuid-compat", "cpu-plug-test", "qmp-cmd-test", "qom-test")
+# Of QEMU's own, that are fast and need no other device than a build here has.
+QTESTS = ("cpu-plug-test", "qmp-cmd-test", "qom-test", "lwp-test")
 
 
 def _qemu_step(check: Check, tree: Tree, out: Path, name: str) -> None:
@@ -140,9 +136,10 @@ def _qemu_step(check: Check, tree: Tree, out: Path, name: str) -> None:
     tree.git("am", "-q", *checks.patches_in(check.work / "series" / name))
     if not meson.configured(out):
         out.mkdir()
-        options = [f"--cc={compiler()}", f"--python={PYTHON}", *CONFIGURE]
+        options = [f"--cc={compiler()}", f"--python={PYTHON}", "--disable-debug-info", *emulator.CONFIGURE]
         check.run([tree.path / "configure", *options], cwd=out)
-    ninja = ["nice", "-n", "10", "ninja", "-C", out, "-j", str(jobs_count())]
+    ninja = proc.words(["nice", "-n", "10", "ninja", "-C", out, "-j", str(jobs_count())])
+    check.run([*ninja, "build.ninja"])  # there may be new tests
     check.run([*ninja, "qemu-system-x86_64", *(f"tests/qtest/{test}" for test in _qtests(out))])
     tests = [f"qtest-x86_64/{test}" for test in _qtests(out)]
     check.run(["pyvenv/bin/meson", "test", "--no-rebuild", "--print-errorlogs", *tests], cwd=out)
@@ -151,14 +148,16 @@ def _qemu_step(check: Check, tree: Tree, out: Path, name: str) -> None:
 def _qtests(out: Path) -> list[str]:
     """The tests that this QEMU has."""
     known = proc.output(["ninja", "-C", out, "-t", "targets", "all"])
-    return [test for test in (*QTESTS, "lwp-test") if f"tests/qtest/{test}: " in known]
+    return [test for test in QTESTS if f"tests/qtest/{test}: " in known]
 
 
-def _qemu_steps(report: Report, emulator: Path, work: Path) -> None:
+def _qemu_steps(report: Report, pristine: Path, work: Path) -> None:
     meson.fetch()
-    shutil.copytree(emulator, work / "qemu-steps", symlinks=True)
+    tree_of, configs = work / "qemu-steps", qemu_tree.PATCHES / "configs"
+    shutil.copytree(pristine, tree_of, symlinks=True)
+    shutil.copytree(configs, tree_of / "configs/devices/x86_64-softmmu", dirs_exist_ok=True)
     with (work / "git-log-qemu").open("w", encoding="utf-8") as log:
-        tree = Tree(work / "qemu-steps", author(), log)
+        tree = Tree(tree_of, author(), log)
         for name in qemu.names():
             line = f"QEMU with {name} and what is before it compiles and passes its own tests"
             report.check(line, _qemu_step, tree, work / "qemu-out", name)

@@ -41,7 +41,7 @@ class Tree:
     """A folder whose present content is the base."""
 
     def __init__(self, path: Path, who: Author, log: IO[str]):
-        self.path, self.log = path, log
+        self.path, self.who, self.log = path, who, log
         self.env = {
             "GIT_CONFIG_GLOBAL": "/dev/null",
             "GIT_CONFIG_NOSYSTEM": "1",

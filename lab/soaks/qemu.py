@@ -53,6 +53,7 @@ def main(args: argparse.Namespace) -> int:
         _firmware(out)
         _meson_test(report, out, "unit tests", "--suite", "unit")
         _meson_test(report, out, "CPUID compatibility", "qtest-x86_64/test-x86-cpuid-compat")
+        _meson_test(report, out, "LWP", "qtest-x86_64/lwp-test")
         make = ["nice", "-n", "10", "make", "run-tcg-tests-x86_64-softmmu"]
         report.check("QEMU: TCG system tests", lambda check: check.run(make, cwd=out))
     return report.end()
