@@ -11,6 +11,8 @@ extern char boot_cpu_area[MAX_CPUS][CPU_AREA_SIZE];
 
 /* Start processors 1..count-1; bails when one does not come. count is what the run asked for. */
 void smp_start(void);
+/* INIT for the last of them, whatever it does, and another start. */
+void smp_restart(void);
 /* Number of processors that the runner promised (cpus=N on the command line, 1 without it). */
 u32 smp_count(void);
 void smp_set_count(u32 count);
