@@ -12,11 +12,13 @@
 extern char cin_start[], cin_spin[], cin_store[];
 
 #define COUNT 0x1ffffffu
+#define TURNS 100u
 
 USER_CODE("cin_start: llwpcb %rax\n"
 	  "user_exit\n"
-	  "cin_spin: movl $1, (%rdi)\n"
-	  "1: jmp 1b\n"
+	  "cin_spin: incl (%rdi)\n"
+	  "pause\n"
+	  "jmp cin_spin\n"
 	  "cin_store: slwpcb %rbx\n"
 	  "user_exit\n");
 
@@ -64,7 +66,7 @@ FLAT_TEST(context_init)
 	write_cr3(kernel_cr3());
 	*flag = 0;
 	smp_run(1, spin, &k);
-	while (*flag != 1)
+	while (*flag < TURNS)
 		pause();
 	cfg = k.cfg;
 	smp_restart();
@@ -77,6 +79,5 @@ FLAT_TEST(context_init)
 	user_init64(&l.u, (u64)cin_store, STACK_TOP);
 	lwp_resume(&l);
 	report(cb_counter(&l, EV_BRE) < COUNT, "the branches before INIT are not lost");
-	report_eq(cb_head(&l), 0, "nothing is recorded");
 	lwp_stop();
 }

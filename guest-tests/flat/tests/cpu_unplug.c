@@ -14,13 +14,15 @@
 #define PLUG_EJECT 0x08
 
 #define COUNT 0x1ffffffu
+#define TURNS 100u
 
 extern char cup_start[], cup_spin[], cup_store[];
 
 USER_CODE("cup_start: llwpcb %rax\n"
 	  "user_exit\n"
-	  "cup_spin: movl $1, (%rdi)\n"
-	  "1: jmp 1b\n"
+	  "cup_spin: incl (%rdi)\n"
+	  "pause\n"
+	  "jmp cup_spin\n"
 	  "cup_store: slwpcb %rbx\n"
 	  "user_exit\n");
 
@@ -46,7 +48,6 @@ FLAT_TEST(cpu_unplug)
 	volatile u32 *flag;
 	u64 elsewhere;
 	struct lwp l;
-	u32 i;
 
 	smp_start();
 	lwp_enable();
@@ -58,9 +59,7 @@ FLAT_TEST(cpu_unplug)
 	write_cr3(elsewhere);
 	*flag = 0;
 	smp_run(1, spin, &l);
-	while (*flag != 1)
-		pause();
-	for (i = 0; i < 100000; i++)
+	while (*flag < TURNS)
 		pause();
 	eject(1);
 	write_cr3(l.cr3);
