@@ -15,7 +15,7 @@ from lab.common import archive, bases, proc
 from lab.common.places import DL, PYTHON
 from lab.common.report import Check, Report
 from lab.common.say import Died
-from lab.common.steps import compiler, jobs_count, step
+from lab.common.steps import compiler, jobs_count, make_dir, step
 from lab.guest.vm import run_directory
 from lab.series import checks, qemu
 from lab.series.tree import Tree, author
@@ -135,12 +135,13 @@ def _qemu_step(check: Check, tree: Tree, out: Path, name: str) -> None:
     """Apply one more series, compile, and make fast tests of QEMU's own."""
     tree.git("am", "-q", *checks.patches_in(check.work / "series" / name))
     if not meson.configured(out):
-        out.mkdir()
+        make_dir(out)
         options = [f"--cc={compiler()}", f"--python={PYTHON}", "--disable-debug-info", *emulator.CONFIGURE]
         check.run([tree.path / "configure", *options], cwd=out)
     ninja = proc.words(["nice", "-n", "10", "ninja", "-C", out, "-j", str(jobs_count())])
     check.run([*ninja, "build.ninja"])  # there may be new tests
     check.run([*ninja, "qemu-system-x86_64", *(f"tests/qtest/{test}" for test in _qtests(out))])
+    emulator.bundle_firmware(out)
     tests = [f"qtest-x86_64/{test}" for test in _qtests(out)]
     check.run(["pyvenv/bin/meson", "test", "--no-rebuild", "--print-errorlogs", *tests], cwd=out)
 
@@ -152,11 +153,14 @@ def _qtests(out: Path) -> list[str]:
 
 
 def _qemu_steps(report: Report, pristine: Path, work: Path) -> None:
-    meson.fetch()
+    emulator.build()  # for its firmware
     tree_of, configs = work / "qemu-steps", qemu_tree.PATCHES / "configs"
     shutil.copytree(pristine, tree_of, symlinks=True)
     shutil.copytree(configs, tree_of / "configs/devices/x86_64-softmmu", dirs_exist_ok=True)
     with (work / "git-log-qemu").open("w", encoding="utf-8") as log:
+        for patch in qemu_tree.patches("base"):
+            with patch.open("rb") as text:
+                proc.logged(["patch", "-d", tree_of, "-p1", "--force"], log, stdin=text)
         tree = Tree(tree_of, author(), log)
         for name in qemu.names():
             line = f"QEMU with {name} and what is before it compiles and passes its own tests"
