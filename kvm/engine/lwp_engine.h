@@ -319,8 +319,8 @@ void lwp_count(struct lwp_engine *e, enum lwp_kind kind, u64 n);
 bool lwp_retire(struct lwp_engine *e, const struct lwp_retired *r);
 
 /*
- * A data cache miss of an instruction that is going to retire, before lwp_retire() gets it. The miss
- * is counted; if it is due, *r has it, and those that follow.
+ * A data cache miss of an instruction that is going to retire, before lwp_retire() gets it. The
+ * miss is counted; if it is due, *r has it, and those that follow.
  */
 void lwp_retired_missed(struct lwp_engine *e, struct lwp_retired *r, const struct lwp_miss *miss);
 

@@ -74,6 +74,16 @@ def _firmware(out: Path, log: IO[str]) -> None:
         shutil.copy(file, FIRMWARE)
 
 
+def bundle_firmware(out: Path) -> None:
+    """QEMU's own tests look for firmware where an installed QEMU would have it, below the build directory."""
+    bundle = out / "qemu-bundle/usr/local/share/qemu"
+    make_dir(bundle)
+    for file in FIRMWARE.iterdir():
+        link = bundle / file.name
+        link.unlink(missing_ok=True)
+        link.symlink_to(file)
+
+
 def ensure() -> None:
     """There is an emulator with LWP: the user's own (VLWP_QEMU), or ours, up to date."""
     if not os.environ.get("VLWP_QEMU"):

@@ -52,7 +52,12 @@ USER = Other(
     ("--target-list=x86_64-linux-user", "--enable-user", "--disable-system"), "qemu-x86_64",
 )
 CLANG = Other("clang", "QEMU by clang", (), (), "qemu-system-x86_64", "clang")
-ALL = (NO_TCG, I386, USER, CLANG)
+# Undefined behaviour ends the program, as a wrong address does.
+ASAN = Other(
+    "asan", "QEMU with ASan and UBSan", (),
+    ("--enable-asan", "--enable-ubsan", "--extra-cflags=-fno-sanitize-recover=undefined"), "qemu-system-x86_64",
+)
+ALL = (NO_TCG, I386, USER, CLANG, ASAN)
 
 
 def _command(other: Other) -> list[str]:

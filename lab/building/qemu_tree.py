@@ -15,6 +15,10 @@ from lab.common.say import Died
 from lab.common.steps import build_lock, fresh, make_dir, stamp, stamped, step
 
 PATCHES = TOP / "qemu-patches"
+# The series, each on what is before it: fixes of QEMU itself, AMD's performance counters, LWP.
+SERIES = ("1-fixes", "2-pmu", "3-lwp")
+# Code of the counters that is for LWP. What is built here has it; the series for the counters is written without.
+WITH_LWP = "X86_WITH_LWP"
 
 
 def wanted_version() -> str:
@@ -74,7 +78,7 @@ def _fetch() -> Path:
 
 def patches(flavour: str) -> list[Path]:
     """The patches of a flavour, in order."""
-    dirs = ["packaging"] if flavour == "base" else ["packaging", "patches"]
+    dirs = ["packaging"] if flavour == "base" else ["packaging", *(f"patches/{series}" for series in SERIES)]
     return [patch for name in dirs for patch in sorted((PATCHES / name).glob("*.patch"))]
 
 
@@ -86,13 +90,14 @@ def changed_files(patch: Path) -> list[str]:
 def _new_files(stage: Path) -> None:
     """What exists upstream nowhere: the shared sources, flat in one folder, and QEMU's own part of LWP."""
     lwp = stage / "target/i386/lwp"
-    shutil.copytree(PATCHES / "target", stage / "target", dirs_exist_ok=True)
+    for folder in ("target", "docs", "tests"):
+        shutil.copytree(PATCHES / folder, stage / folder, dirs_exist_ok=True)
     for folder in ("vmcb", "kvm/engine", "kvm/engine/tcg"):
         for file in (TOP / folder).glob("lwp_*.[ch]"):
             shutil.copy2(file, lwp)
 
 
-def _stage(flavour: str, pristine: Path, stage: Path, log: IO[str]) -> None:
+def staged(flavour: str, pristine: Path, stage: Path, log: IO[str]) -> None:
     """Only the files in which the flavour differs from the pristine source."""
     shutil.rmtree(stage, ignore_errors=True)
     for target in ("x86_64", "i386"):
@@ -121,22 +126,22 @@ def sync(flavour: str, pristine: Path, tree: Path) -> None:
     step(
         f"applying the patches of QEMU ({flavour})",
         f"qemu-{flavour}-patches",
-        lambda log: _stage(flavour, pristine, stage, log),
+        lambda log: staged(flavour, pristine, stage, log),
     )
     if not fresh(f"tree-{flavour}", str(pristine)) or not tree.is_dir():
         shutil.rmtree(tree, ignore_errors=True)
         shutil.copytree(pristine, tree, symlinks=True)
         listing.unlink(missing_ok=True)
-    staged = _names(stage)
+    names = _names(stage)
     before = set(listing.read_text(encoding="utf-8").split("\n")) - {""} if listing.is_file() else set()
-    for name in before - staged:  # no longer staged: back to the pristine one, or gone
+    for name in before - names:  # no longer staged: back to the pristine one, or gone
         if (pristine / name).exists():
             shutil.copy(pristine / name, tree / name)
         else:
             (tree / name).unlink(missing_ok=True)
-    for name in staged:
+    for name in names:
         if not ((tree / name).is_file() and filecmp.cmp(stage / name, tree / name, shallow=False)):
             (tree / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(stage / name, tree / name)
-    listing.write_text("\n".join(sorted(staged)) + "\n", encoding="utf-8")
+    listing.write_text("\n".join(sorted(names)) + "\n", encoding="utf-8")
     stamp(f"tree-{flavour}", str(pristine))

@@ -15,7 +15,7 @@ HUNK = re.compile(r"^@@ ", re.MULTILINE)
 def added(folder: Path) -> dict[str, list[list[str]]]:
     """For each file that the patches of a folder change, the tokens that they add to it, by hunks."""
     found: dict[str, list[list[str]]] = {}
-    for patch in sorted(folder.glob("*.patch")):
+    for patch in sorted(folder.rglob("*.patch")):
         for part in FILE.split(patch.read_text(encoding="utf-8"))[1:]:
             file, _, text = part.partition("\n")
             for hunk in HUNK.split(text)[1:]:

@@ -4,6 +4,7 @@ that the cover letter names."""
 
 import functools
 import re
+import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from lab.building import qemu_tree
 from lab.common import proc
 from lab.common.places import TOP
 from lab.common.report import Check, Report
+from lab.series import qemu, sources
 from lab.series.export import copy_touched
 from lab.series.tree import Tree, author
 from lab.testing.part import Case
@@ -33,21 +35,56 @@ def patches_in(series: Path) -> list[Path]:
 
 
 def written(check: Check) -> None:
-    """Both series, exported into the part's private folder."""
+    """All series, exported into the part's private folder."""
     check.run([VLWP, "export", check.work / "series"])
 
 
-def applies(check: Check, series: str, pristine: Path) -> None:
-    """git am on the files of a source that a series touches."""
-    patches, place = patches_in(check.work / "series" / series), check.work / f"tree-{series}-{pristine.name}"
-    check.want(patches, "there is no series")
-    copy_touched(pristine, patches, place)
-    Tree(place, author(), check.log).git("am", *patches)
+def applies(check: Check, names: Sequence[str], pristine: Path) -> None:
+    """git am of series, each on what is before it, on the files of a source that they touch."""
+    place = check.work / f"tree-{names[-1]}-{pristine.name}"
+    series = [patches_in(check.work / "series" / name) for name in names]
+    check.want(all(series), "there is no series")
+    copy_touched(pristine, [patch for patches in series for patch in patches], place)
+    tree = Tree(place, author(), check.log)
+    for patches in series:
+        tree.git("am", *patches)
 
 
-def checkpatch(check: Check, series: str, pristine: Path, expected: Sequence[str]) -> None:
+def as_built(check: Check, pristine: Path) -> None:
+    """What the series for QEMU make is what is built here."""
+    place = check.work / f"tree-{qemu.names()[-1]}-{pristine.name}"
+    if not place.is_dir():
+        applies(check, qemu.names(), pristine)
+    built = check.work / "stage"
+    qemu_tree.staged("vlwp", pristine, built, check.log)
+    files = [file.relative_to(place) for file in place.rglob("*") if file.is_file() and ".git" not in file.parts]
+    check.want(any(file.match("target/i386/lwp/*") for file in files), "nothing of LWP is there")
+    differ = []
+    for name in files:
+        text = (built / name).read_text(encoding="utf-8")
+        if sources.conditional(text, qemu_tree.WITH_LWP, True) != (place / name).read_text(encoding="utf-8"):
+            differ.append(str(name))
+    check.want(not differ, f"not as built: {' '.join(differ)}")
+
+
+def alone(check: Check, pristine: Path) -> None:
+    """Neither the fixes nor the counters know anything of LWP."""
+    place = check.work / "tree-alone"
+    series = [patches_in(check.work / "series" / name) for name in qemu.names()[:-1]]
+    copy_touched(pristine, [patch for patches in series for patch in patches], place)
+    tree = Tree(place, author(), check.log)
+    for patches in series:
+        tree.git("am", *patches)
+    pattern = f"env->lwp\\b|lwp_caps|struct lwp_|include .lwp/|{qemu_tree.WITH_LWP}"
+    found = subprocess.run(
+        ["git", "-C", place, "grep", "-nE", pattern], stdout=subprocess.PIPE, text=True, check=False
+    ).stdout
+    check.want(not found, f"LWP is in there:\n{found}")
+
+
+def checkpatch(check: Check, names: Sequence[str], pristine: Path, expected: Sequence[str]) -> None:
     """The source's own script has no complaint but those that are expected."""
-    patches = proc.words(patches_in(check.work / "series" / series))
+    patches = proc.words([patch for name in names for patch in patches_in(check.work / "series" / name)])
     _, out = check.text(["perl", "scripts/checkpatch.pl", "--no-tree", "--terse", "-q", *patches], cwd=pristine)
     check.want(patches, "there is no series")
     complaints = [line for line in out.splitlines() if re.search(r": (ERROR|WARNING|CHECK): ", line)]
@@ -59,7 +96,7 @@ def signed_by_another(check: Check) -> None:
     """Whoever exports may sign off."""
     place = check.work / "other"
     check.run([VLWP, "export", f"--as={TESTER}", place])
-    patches = patches_in(place / "linux") + patches_in(place / "qemu")
+    patches = [patch for name in ("linux", *qemu.names()) for patch in patches_in(place / name)]
     check.want(patches, "there is no series")
     for patch in patches:
         signed = re.findall("^Signed-off-by: (.*)$", patch.read_text(encoding="utf-8"), re.MULTILINE)
@@ -81,17 +118,23 @@ def _qemu() -> Path:
 
 
 ROWS: tuple[tuple[str, str, Callable[[Check], object]], ...] = (
-    ("written", "export: both series are written", written),
-    ("linux-applies", "export: the series for Linux applies with git am", lambda c: applies(c, "linux", _linux())),
-    ("qemu-applies", "export: the series for QEMU applies with git am", lambda c: applies(c, "qemu", _qemu())),
+    ("written", "export: all series are written", written),
+    ("linux-applies", "export: the series for Linux applies with git am", lambda c: applies(c, ["linux"], _linux())),
+    (
+        "qemu-applies",
+        "export: the three series for QEMU apply with git am, each on what is before it",
+        lambda c: applies(c, qemu.names(), _qemu()),
+    ),
+    ("qemu-as-built", "export: what the series for QEMU make is what is built", lambda c: as_built(c, _qemu())),
+    ("qemu-alone", "export: fixes and counters are without LWP", lambda c: alone(c, _qemu())),
     (
         *("linux-checkpatch", "export: checkpatch has nothing against the series for Linux"),
-        lambda c: checkpatch(c, "linux", _linux(), EXPECTED),
+        lambda c: checkpatch(c, ["linux"], _linux(), EXPECTED),
     ),
     (
         "qemu-checkpatch",
-        "export: checkpatch has nothing against the series for QEMU but what its cover letter says",
-        lambda c: checkpatch(c, "qemu", _qemu(), [*EXPECTED, *EXPECTED_QEMU]),
+        "export: checkpatch has nothing against the series for QEMU but what their cover letters say",
+        lambda c: checkpatch(c, qemu.names(), _qemu(), [*EXPECTED, *EXPECTED_QEMU]),
     ),
     ("signed-off", "export: whoever exports may sign off", signed_by_another),
     ("full-directory", "export: a directory with files is left alone", not_into_a_full_directory),

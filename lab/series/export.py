@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Write the two patch series, for Linux and for QEMU, with cover letters into DIR/linux and DIR/qemu."""
+"""Write the patch series, one for Linux into DIR/linux and three for QEMU into DIR/qemu-*, with cover letters."""
 
 import argparse
 import shutil
@@ -35,7 +35,7 @@ def main(args: argparse.Namespace) -> None:
 
 
 def export(place: Path, who: Author) -> None:
-    """Both series into a folder."""
+    """All series into a folder."""
     tools.build()
     fetch()
     with tempfile.TemporaryDirectory(prefix="vlwp-export.") as name:
@@ -43,23 +43,17 @@ def export(place: Path, who: Author) -> None:
         shutil.copytree(kernel.pristine, work / "linux", symlinks=True)
         title = f"exporting the series for Linux {kernel.version}"
         step(title, "export-linux", lambda log: _linux(work / "linux", who, place / "linux", log), about=5)
-        copy_touched(emulator, sorted((qemu_tree.PATCHES / "patches").glob("*.patch")), work / "qemu")
+        copy_touched(emulator, sorted((qemu_tree.PATCHES / "patches").rglob("*.patch")), work / "qemu")
         title = f"exporting the series for QEMU {emulator.name.rpartition('-')[2]}"
-        step(title, "export-qemu", lambda log: _qemu(work / "qemu", who, place / "qemu", log), about=5)
-    counts = [len(list((place / series).glob("*.patch"))) for series in ("linux", "qemu")]
-    say(f"{place}/linux: {counts[0]} files for git am; {place}/qemu: {counts[1]}")
+        step(title, "export-qemu", lambda log: qemu.make(Tree(work / "qemu", who, log), place), about=5)
+    for series in ("linux", *qemu.names()):
+        say(f"{place}/{series}: {len(list((place / series).glob('*.patch')))} files for git am")
 
 
 def _linux(work: Path, who: Author, place: Path, log: IO[str]) -> None:
     tree = Tree(work, who, log)
     linux.make(tree)
     tree.write(linux.COVER, place)
-
-
-def _qemu(work: Path, who: Author, place: Path, log: IO[str]) -> None:
-    tree = Tree(work, who, log)
-    qemu.make(tree)
-    tree.write(qemu.COVER, place)
 
 
 def copy_touched(pristine: Path, patches: list[Path], place: Path) -> None:

@@ -1,31 +1,95 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The series for QEMU: fixes of QEMU itself, then the new files, one commit a topic, then the hooks."""
+"""The three series for QEMU: fixes of QEMU itself, AMD's performance counters, LWP. In each the new files come first,
+one commit a topic, then the hooks."""
 
-from lab.building.qemu_tree import PATCHES
+from collections.abc import Callable
+from pathlib import Path
+
+from lab.building.qemu_tree import PATCHES, SERIES, WITH_LWP, changed_files
 from lab.series import sources
 from lab.series.tree import Tree
 
 LWP = "target/i386/lwp"
 PMU = "target/i386/pmu"
-COVER = PATCHES / "cover-letter"
-FIXES = "0000-"  # how the names of fixes begin that nothing of LWP is needed for
+HEADER = "x86-lwp.h"  # defines WITH_LWP
+# The hook that changes this file switches the compilation of a folder on.
+SWITCH = "target/i386/meson.build"
+# Hooks that name one new file, which comes with them.
+WITH = {
+    "docs/system/target-i386.rst": "docs/system/i386/lwp.rst",
+    "tests/qtest/meson.build": "tests/qtest/lwp-test.c",
+    "tests/tcg/x86_64/Makefile.softmmu-target": "tests/tcg/x86_64/system/lwp.c",
+}
+NOBODY = "vlwp <vlwp@localhost>"  # stands for whoever exports
 
 
-def make(tree: Tree) -> None:
-    """The commits on a QEMU tree, or on the files of one that the hooks touch."""
+def names() -> list[str]:
+    """The series, in order, as their folders below DIR are called."""
+    return [f"qemu-{folder}" for folder in SERIES]
+
+
+def patches(folder: str) -> list[Path]:
+    """The hooks of a series."""
+    return sorted((PATCHES / "patches" / folder).glob("*.patch"))
+
+
+def _counting(tree: Tree, with_lwp: bool) -> None:
+    """The new files of the counters. Code for LWP comes with LWP."""
+    folder = tree.path / PMU
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in sorted((PATCHES / PMU).iterdir()):
+        text = sources.conditional(file.read_text(encoding="utf-8"), WITH_LWP, with_lwp)
+        (folder / file.name).write_text(text, encoding="utf-8")
+
+
+def _fixes(tree: Tree) -> None:
+    for patch in patches("1-fixes"):
+        tree.hook(patch)
+
+
+def _pmu(tree: Tree) -> None:
+    _counting(tree, False)
+    tree.commit("qemu-3-counters")
+    for patch in patches("2-pmu"):
+        tree.hook(patch)
+
+
+def _lwp(tree: Tree) -> None:
     topics = (
-        ("qemu-1-data-structures", LWP, sources.with_headers(sources.in_qemu("vmcb"))),
-        ("qemu-2-state-machine", LWP, sources.with_headers(
+        ("qemu-1-data-structures", sources.with_headers(sources.in_qemu("vmcb"))),
+        ("qemu-2-state-machine", sources.with_headers(
             sources.in_qemu("kvm/engine") + sources.in_qemu("kvm/engine/tcg"))),
-        ("qemu-3-counters", PMU, sorted((PATCHES / PMU).iterdir())),
-        ("qemu-4-glue", LWP, sorted((PATCHES / LWP).iterdir())),
+        ("qemu-4-glue", sorted((PATCHES / LWP).iterdir())),
     )
-    patches = sorted((PATCHES / "patches").glob("*.patch"))
-    fixes = [patch for patch in patches if patch.name.startswith(FIXES)]
-    for patch in fixes:
-        tree.hook(patch)
-    for message, place, files in topics:
-        tree.add_files(place, files)
+    for message, files in topics:
+        tree.add_files(LWP, files)
+        header = tree.path / LWP / HEADER
+        if header.is_file():
+            header.write_text(sources.conditional(header.read_text(encoding="utf-8"), WITH_LWP, True), encoding="utf-8")
         tree.commit(message)
-    for patch in patches[len(fixes):]:
+    for patch in patches("3-lwp"):
         tree.hook(patch)
+        changed = changed_files(patch)
+        for name in changed:
+            if name in WITH:
+                tree.add_files(str(Path(WITH[name]).parent), [PATCHES / WITH[name]])
+                tree.amend()
+        if SWITCH in changed:
+            _counting(tree, True)
+            tree.amend()
+        if "MAINTAINERS" in changed:
+            file = tree.path / "MAINTAINERS"
+            text = file.read_text(encoding="utf-8")
+            file.write_text(text.replace(NOBODY, f"{tree.who.name} <{tree.who.email}>"), encoding="utf-8")
+            tree.amend()
+
+
+MAKERS: tuple[Callable[[Tree], None], ...] = (_fixes, _pmu, _lwp)
+
+
+def make(tree: Tree, place: Path) -> None:
+    """The commits on a QEMU tree, or on the files of one that the hooks touch, and the series below a folder."""
+    for folder, name, maker in zip(SERIES, names(), MAKERS, strict=True):
+        tree.git("tag", "-f", "before")
+        maker(tree)
+        tree.write(PATCHES / "patches" / folder / "cover-letter", place / name, "before")

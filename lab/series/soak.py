@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Apply both series to Debian's and to plain upstream sources; compile each step of the one for Linux."""
+"""Apply the series to Debian's and to plain upstream sources; compile each step of the one for Linux, and QEMU behind
+each of its three, with some of QEMU's own tests."""
 
 import argparse
 import re
@@ -8,14 +9,15 @@ import tarfile
 from pathlib import Path
 from typing import IO
 
-from lab.building import linux, qemu_tree
+from lab.building import linux, meson, qemu_tree
+from lab.building import qemu as emulator
 from lab.common import archive, bases, proc
-from lab.common.places import DL
+from lab.common.places import DL, PYTHON
 from lab.common.report import Check, Report
 from lab.common.say import Died
-from lab.common.steps import step
+from lab.common.steps import compiler, jobs_count, make_dir, step
 from lab.guest.vm import run_directory
-from lab.series import checks
+from lab.series import checks, qemu
 from lab.series.tree import Tree, author
 from lab.start import deps
 
@@ -23,8 +25,8 @@ DEBIAN_CHANGES = 20  # patches in Debian's kernel, at least; fewer: they were no
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """It has none."""
-    del parser
+    """What it takes."""
+    parser.add_argument("--only", choices=("qemu-steps",), help="compile QEMU behind each of its series, nothing else")
 
 
 def _download_changes(version: str, work: Path, log: IO[str]) -> None:
@@ -85,25 +87,27 @@ def _compile_step(check: Check, tree: Tree, source: linux.Linux, patch: Path, ou
 
 def main(args: argparse.Namespace) -> int:
     """The command."""
-    del args
     deps.ensure()
-    source, emulator = linux.fetch(), qemu_tree.fetch()
+    if args.only:
+        return _only_qemu_steps()
+    source, pristine = linux.fetch(), qemu_tree.fetch()
     with run_directory("vlwp-series") as work:
         report = Report(work)
-        report.check("both series are written", checks.written)
+        report.check("all series are written", checks.written)
         name = f"the series for Linux applies to {bases.linux_base().source} {source.version}"
-        report.check(name, checks.applies, "linux", source.pristine)
+        report.check(name, checks.applies, ["linux"], source.pristine)
         title = "downloading Debian's changes to Linux"
         step(title, "linux-patches", lambda log: _download_changes(source.version, work, log))
         upstream = re.split(r"[-~]", source.version)[0]
         name = f"upstream {upstream} has the same files: Debian changes none of them"
         report.check(name, _upstream_is_the_same, work)
         _compile_steps(report, source, work)
-        version = emulator.name.rpartition("-")[2]
-        report.check(f"the series for QEMU applies to upstream {version}", checks.applies, "qemu", emulator)
+        version = pristine.name.rpartition("-")[2]
+        report.check(f"the series for QEMU apply to upstream {version}", checks.applies, qemu.names(), pristine)
         debian = work / "qemu-debian"
-        report.check(f"Debian's patches apply to QEMU {version}", _debian_qemu, emulator, debian)
-        report.check("the series for QEMU applies to Debian's source", checks.applies, "qemu", debian)
+        report.check(f"Debian's patches apply to QEMU {version}", _debian_qemu, pristine, debian)
+        report.check("the series for QEMU apply to Debian's source", checks.applies, qemu.names(), debian)
+        _qemu_steps(report, pristine, work)
         return report.end()
 
 
@@ -113,3 +117,51 @@ def _compile_steps(report: Report, source: linux.Linux, work: Path) -> None:
         tree = Tree(work / "steps", author(), log)
         for patch in checks.patches_in(work / "series/linux"):
             report.check(f"compiles: {patch.name}", _compile_step, tree, source, patch, work / "external")
+
+
+def _only_qemu_steps() -> int:
+    with run_directory("vlwp-series") as work:
+        report = Report(work)
+        report.check("all series are written", checks.written)
+        _qemu_steps(report, qemu_tree.fetch(), work)
+        return report.end()
+
+
+# Of QEMU's own, that are fast and need no other device than a build here has.
+QTESTS = ("cpu-plug-test", "qmp-cmd-test", "qom-test", "lwp-test")
+
+
+def _qemu_step(check: Check, tree: Tree, out: Path, name: str) -> None:
+    """Apply one more series, compile, and make fast tests of QEMU's own."""
+    tree.git("am", "-q", *checks.patches_in(check.work / "series" / name))
+    if not meson.configured(out):
+        make_dir(out)
+        options = [f"--cc={compiler()}", f"--python={PYTHON}", "--disable-debug-info", *emulator.CONFIGURE]
+        check.run([tree.path / "configure", *options], cwd=out)
+    ninja = proc.words(["nice", "-n", "10", "ninja", "-C", out, "-j", str(jobs_count())])
+    check.run([*ninja, "build.ninja"])  # there may be new tests
+    check.run([*ninja, "qemu-system-x86_64", *(f"tests/qtest/{test}" for test in _qtests(out))])
+    emulator.bundle_firmware(out)
+    tests = [f"qtest-x86_64/{test}" for test in _qtests(out)]
+    check.run(["pyvenv/bin/meson", "test", "--no-rebuild", "--print-errorlogs", *tests], cwd=out)
+
+
+def _qtests(out: Path) -> list[str]:
+    """The tests that this QEMU has."""
+    known = proc.output(["ninja", "-C", out, "-t", "targets", "all"])
+    return [test for test in QTESTS if f"tests/qtest/{test}: " in known]
+
+
+def _qemu_steps(report: Report, pristine: Path, work: Path) -> None:
+    emulator.build()  # for its firmware
+    tree_of, configs = work / "qemu-steps", qemu_tree.PATCHES / "configs"
+    shutil.copytree(pristine, tree_of, symlinks=True)
+    shutil.copytree(configs, tree_of / "configs/devices/x86_64-softmmu", dirs_exist_ok=True)
+    with (work / "git-log-qemu").open("w", encoding="utf-8") as log:
+        for patch in qemu_tree.patches("base"):
+            with patch.open("rb") as text:
+                proc.logged(["patch", "-d", tree_of, "-p1", "--force"], log, stdin=text)
+        tree = Tree(tree_of, author(), log)
+        for name in qemu.names():
+            line = f"QEMU with {name} and what is before it compiles and passes its own tests"
+            report.check(line, _qemu_step, tree, work / "qemu-out", name)

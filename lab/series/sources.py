@@ -26,6 +26,24 @@ def with_headers(files: Iterable[Path]) -> list[Path]:
     return seen
 
 
+def conditional(text: str, macro: str, defined: bool) -> str:
+    """A source without the #ifdef MACRO, #else and #endif of one macro, and without the lines between them that are not
+    compiled; another condition may not be between them. The macro's definition goes, too, with the line above it."""
+    kept, inside, keep = [], False, True
+    text = re.sub(rf"^.*\n#define {macro}\n\n?", "", text, flags=re.MULTILINE)
+    for line in text.splitlines(keepends=True):
+        word = line.strip()
+        if word == f"#ifdef {macro}":
+            inside, keep = True, defined
+        elif inside and word == "#else":
+            keep = not defined
+        elif inside and word.startswith("#endif"):
+            inside, keep = False, True
+        elif keep:
+            kept.append(line)
+    return "".join(kept)
+
+
 def shared(folder: str) -> list[Path]:
     """The sources and headers in vmcb or kvm/engine."""
     return sorted((TOP / folder).glob("lwp_*.[ch]"))

@@ -41,7 +41,7 @@ class Tree:
     """A folder whose present content is the base."""
 
     def __init__(self, path: Path, who: Author, log: IO[str]):
-        self.path, self.log = path, log
+        self.path, self.who, self.log = path, who, log
         self.env = {
             "GIT_CONFIG_GLOBAL": "/dev/null",
             "GIT_CONFIG_NOSYSTEM": "1",
@@ -70,6 +70,11 @@ class Tree:
         self.git("am", "-q", patch)
         self.git("commit", "-q", "--amend", "--reset-author", "-s", "--no-edit")
 
+    def amend(self) -> None:
+        """Add all changes to the last commit."""
+        self.git("add", "-A", "-f", ".")
+        self.git("commit", "-q", "--amend", "--no-edit")
+
     def add_files(self, place: str, files: Iterable[Path]) -> None:
         """Copy the files that a folder lacks."""
         folder = self.path / place
@@ -78,9 +83,9 @@ class Tree:
             if not (folder / file.name).exists():
                 shutil.copy(file, folder)
 
-    def write(self, cover: Path, place: Path) -> None:
-        """Write the patches since the base with a cover letter, whose first line is its subject."""
+    def write(self, cover: Path, place: Path, since: str = "base") -> None:
+        """Write the patches since a tag with a cover letter, whose first line is its subject."""
         place.mkdir(parents=True, exist_ok=True)
         self.git("config", "branch.series.description", cover.read_text(encoding="utf-8").rstrip("\n"))
         options = ("--cover-letter", "--cover-from-description=subject", "--no-signature")
-        self.git("format-patch", "-q", *options, "-o", place.resolve(), "base")
+        self.git("format-patch", "-q", *options, "-o", place.resolve(), since)

@@ -5,9 +5,9 @@ import argparse
 from pathlib import Path
 
 from lab.building import meson, qemu, tools
-from lab.common.places import FIRMWARE, temporary
+from lab.common.places import temporary
 from lab.common.report import Check, Report
-from lab.common.steps import build_lock, jobs_count, make_dir
+from lab.common.steps import build_lock, jobs_count
 from lab.start import deps
 from lab.testing.junit import tally
 
@@ -15,16 +15,6 @@ from lab.testing.junit import tally
 def add_options(parser: argparse.ArgumentParser) -> None:
     """It has none."""
     del parser
-
-
-def _firmware(out: Path) -> None:
-    """QEMU's tests look for firmware where an installed QEMU would have it, below the build directory."""
-    bundle = out / "qemu-bundle/usr/local/share/qemu"
-    make_dir(bundle)
-    for file in FIRMWARE.iterdir():
-        link = bundle / file.name
-        link.unlink(missing_ok=True)
-        link.symlink_to(file)
 
 
 def _meson_test(report: Report, out: Path, title: str, *words: str) -> None:
@@ -50,9 +40,10 @@ def main(args: argparse.Namespace) -> int:
     out, report = qemu.out_dir("full"), Report(temporary())
     with build_lock("qemu-full"):
         meson.fetch()
-        _firmware(out)
+        qemu.bundle_firmware(out)
         _meson_test(report, out, "unit tests", "--suite", "unit")
         _meson_test(report, out, "CPUID compatibility", "qtest-x86_64/test-x86-cpuid-compat")
+        _meson_test(report, out, "LWP", "qtest-x86_64/lwp-test")
         make = ["nice", "-n", "10", "make", "run-tcg-tests-x86_64-softmmu"]
         report.check("QEMU: TCG system tests", lambda check: check.run(make, cwd=out))
     return report.end()

@@ -152,7 +152,7 @@ UNLIKE: tuple[tuple[str, object], ...] = (
 
 def _plug(machine: Vm, **properties: object) -> str:
     free = [slot for slot in machine.do("query-hotpluggable-cpus") if "qom-path" not in slot]
-    return machine.refused("device_add", driver=free[0]["type"], id="more", **free[0]["props"], **properties)
+    return machine.refused("device_add", **{"driver": free[0]["type"], "id": "more", **free[0]["props"], **properties})
 
 
 def _unlike_cpus(check: Check) -> None:
@@ -327,6 +327,108 @@ def _hostile_contexts(check: Check) -> None:
     check.want("contexts come after a CPU that has one" in text, f"status {status}")
 
 
+def _enums(check: Check) -> None:
+    """lwp-rev and its like have types of their own, and refuse what is not in them."""
+    with Vm(check, [*command(LWP), *STOPPED]) as machine:
+        path = machine.do("query-cpus-fast")[0]["qom-path"]
+        types = {entry["name"]: entry["type"] for entry in machine.do("qom-list", path=path)}
+        for name, kind in ENUMS:
+            check.want(types.get(name) == kind, f"{name} is of type {types.get(name)}")
+    for name, _ in ENUMS:
+        argv = [*command(f"{LWP},{name}=strange"), *STOPPED]
+        status, text = check.text(["timeout", str(PATIENCE), *argv], stderr=True)
+        says = f"Parameter '{name}' does not accept value 'strange'"
+        check.want(status == 1 and says in text and text.count("\n") == 1, f"it does not say {says}: {text}")
+
+
+ENUMS = (
+    ("lwp-rev", "X86LwpRevision"), ("lwp-context", "X86LwpContext"), ("lwp-profile", "X86LwpProfile"),
+    ("lwp-delivery", "X86LwpDelivery"),
+)
+
+
+def _stats(machine: Vm, target: str, *names: str) -> dict[str, int]:
+    wanted: dict[str, object] = {"provider": "lwp", **({"names": list(names)} if names else {})}
+    found = machine.do("query-stats", target=target, providers=[wanted])
+    return {entry["name"]: entry["value"] for part in found for entry in part["stats"]}
+
+
+def _query_stats(check: Check) -> None:
+    """query-stats says what the properties of the CPU say."""
+    with Vm(check, command(LWP, *_flat_words(3000))) as machine:
+        while not machine.cpu("lwp-stat-records"):
+            pass
+        machine.do("stop")
+        records, created = machine.cpu("lwp-stat-records"), machine.cpu("lwp-stat-contexts-created")
+        check.want(_stats(machine, "vcpu").get("records") == records, f"not {records} records")
+        check.want(_stats(machine, "vm").get("contexts-created") == created > 0, f"not {created} contexts")
+        check.want(list(_stats(machine, "vcpu", "missed")) == ["missed"], "a name does not choose")
+        schemas = {part["target"]: part["stats"] for part in machine.do("query-stats-schemas", provider="lwp")}
+        for target in ("vcpu", "vm"):
+            known = {entry["name"] for entry in schemas[target]}
+            check.want(known == set(_stats(machine, target)), f"the schema of {target} has {known}")
+    with Vm(check, [*command("EPYC,check=off"), *STOPPED]) as machine:
+        check.want(not machine.do("query-stats", target="vcpu"), "a machine without LWP has statistics of it")
+
+
+def _unavailable(check: Check) -> None:
+    """What is taken away from a CPU is among what it lacks, so that enforce refuses it."""
+    for cpu, lacks in ((LWP, True), (f"{LWP},lwp-context=os", False), ("EPYC,check=off", False)):
+        with Vm(check, [*command(cpu), *STOPPED]) as machine:
+            check.want(("fsgsbase" in machine.cpu("unavailable-features")) == lacks, f"{cpu}: fsgsbase")
+            check.want(machine.cpu("fsgsbase") != lacks, f"{cpu}: fsgsbase")
+    with Vm(check, [*command("EPYC,check=off,+perfctr-core"), *STOPPED]) as machine:
+        check.want("perfctr-core" in machine.cpu("unavailable-features"), "perfctr-core without pmu=on")
+    with Vm(check, [*command(PMU), *STOPPED]) as machine:
+        check.want("perfctr-core" not in machine.cpu("unavailable-features"), "perfctr-core with pmu=on")
+
+
+def _never_default(check: Check) -> None:
+    """No model has LWP or counters unless it is asked for, on the oldest machine and on the newest. So machine types
+    need no compatibility properties for them."""
+    with Vm(check, [*command("EPYC"), *STOPPED]) as machine:
+        names = sorted(entry["name"] for entry in machine.do("query-machines") if entry["name"].startswith("pc-q35-"))
+        models = [entry["name"] for entry in machine.do("query-cpu-definitions") if entry["name"] not in SPECIAL]
+    version = re.compile(r"[0-9]+")
+    names.sort(key=lambda name: [int(number) for number in version.findall(name)])
+    check.want(len(names) > 1 and len(models) > 50, f"{len(names)} machines, {len(models)} models")
+    for name in (names[0], names[-1]):
+        argv = [name if word == "q35" else word for word in command("EPYC")]
+        with Vm(check, [*argv, *STOPPED]) as machine:
+            for model in models:
+                found = machine.do("query-cpu-model-expansion", type="full", model={"name": model})
+                props = found["model"]["props"]
+                for feature in ("lwp", "pmu", "perfctr-core", "perfmon-v2"):
+                    check.want(not props.get(feature), f"{name}, {model}: {feature}")
+
+
+SPECIAL = ("host", "max", "base")  # max has what is possible, but LWP
+
+
+def _failed_realize(check: Check) -> None:
+    """A CPU that is refused late is forgotten: it is in no list, and its place is free."""
+    with Vm(check, [*command(LWP, "-smp", "1,maxcpus=2"), *STOPPED]) as machine:
+        for _ in range(20):
+            said = _plug(machine, **{"phys-bits": 99})
+            check.want("phys-bits should be between" in said, f"'{said}'")
+            check.want(len(machine.do("query-cpus-fast")) == 1, "it is there")
+        check.want(not _plug(machine), "there is no place for another")
+        check.want(len(machine.do("query-cpus-fast")) == 2, "it is not there")
+        machine.save(check.work / "stream")
+
+
+def _plug_profiled(check: Check) -> None:
+    """CPUs come while a program is profiled, which loses nothing."""
+    with Vm(check, command(LWP, *_flat_words(9000), "-smp", "1,maxcpus=4")) as machine:
+        for _ in range(3):
+            before = machine.cpu("lwp-stat-records")
+            check.want(not _plug(machine, id=f"more{before}"), "a CPU is refused")
+            while machine.cpu("lwp-stat-records") == before:
+                check.want(machine.child.poll() is None, "the program has ended too soon")
+        check.want(len(machine.do("query-cpus-fast")) == 4, "they are not there")
+        check.want(proc.wait(machine.child) == FLAT_PASSED, "the guest's test has failed")
+
+
 CHECKS: tuple[tuple[str, str, Callable[[Check], None]], ...] = (
     *((f"qemu-{case.name}", f"QEMU refuses: {case.says}", partial(_refused, case)) for case in REFUSED),
     ("qemu-max-icount", "-cpu max goes with -icount, without counters", _max_icount),
@@ -338,6 +440,12 @@ CHECKS: tuple[tuple[str, str, Callable[[Check], None]], ...] = (
     ("qemu-pmu-loaded", "after a load no counter counts that is not enabled", _pmu_loaded),
     ("qemu-hostile-flags", "a stream cannot set flags of translated code", _hostile_flags),
     ("qemu-hostile-contexts", "a stream cannot take away a context that is live", _hostile_contexts),
+    ("qemu-enums", "properties that are enumerations have types, and refuse other words", _enums),
+    ("qemu-query-stats", "query-stats has the statistics of LWP", _query_stats),
+    ("qemu-unavailable", "features that are taken away are unavailable features", _unavailable),
+    ("qemu-never-default", "no model of any machine type has LWP or counters by default", _never_default),
+    ("qemu-failed-realize", "a CPU whose realize fails late is forgotten", _failed_realize),
+    ("qemu-plug-profiled", "CPUs are plugged while a program is profiled", _plug_profiled),
 )
 
 

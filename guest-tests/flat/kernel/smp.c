@@ -49,22 +49,27 @@ void ap_main(void)
 	}
 }
 
-void smp_start(void)
+static void start(u32 i)
 {
 	u64 spins;
+
+	boot_stack_top = boot_cpu_area[i] + CPU_AREA_SIZE;
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	apic_start((u8)i, AP_TRAMPOLINE / PAGE_SIZE);
+	for (spins = 0; running == i; spins++) {
+		if (spins == START_SPINS)
+			bail("processor %u did not start", i);
+		pause();
+	}
+}
+
+void smp_start(void)
+{
 	u32 i;
 
 	memcpy((void *)AP_TRAMPOLINE, ap_trampoline, (size_t)(ap_trampoline_end - ap_trampoline));
-	for (i = running; i < count; i++) {
-		boot_stack_top = boot_cpu_area[i] + CPU_AREA_SIZE;
-		__atomic_thread_fence(__ATOMIC_SEQ_CST);
-		apic_start((u8)i, AP_TRAMPOLINE / PAGE_SIZE);
-		for (spins = 0; running == i; spins++) {
-			if (spins == START_SPINS)
-				bail("processor %u did not start", i);
-			pause();
-		}
-	}
+	for (i = running; i < count; i++)
+		start(i);
 }
 
 void smp_init_others(void)

@@ -110,6 +110,11 @@ static inline void outb(u16 port, u8 v)
 	asm volatile("outb %0, %1" : : "a"(v), "Nd"(port));
 }
 
+static inline void outl(u16 port, u32 v)
+{
+	asm volatile("outl %0, %1" : : "a"(v), "Nd"(port));
+}
+
 static inline u8 inb(u16 port)
 {
 	u8 v;

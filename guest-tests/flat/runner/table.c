@@ -100,12 +100,14 @@ const struct run runs[] = {
 	/* Five-level paging, which the processors that KVM is tested on lack. */
 	{ "la57", .cpu = LWP ",+la57", .needs = NEED_TCG },
 	{ "la57_collect", "context_collect", LWP ",+la57,lwp-context-age=1", .needs = NEED_TCG },
+	{ "cpu_unplug", .cpu = LWP, .cpus = 2, .needs = NEED_TCG },
 	/* The program that `./vlwp test migrate` moves. */
 	{ "migrate", .cpu = LWP },
 	{ "context_smp", .cpu = LWP, .cpus = 2 },
 	{ "context_smp_3", "context_smp", LWP, .cpus = 3 },
 	/* A page table in a device, which KVM does not walk. */
-	{ "context_mmio", "mmio_tables", LWP, .cpus = 2, .needs = NEED_TCG, .timeout = 30 },
+	{ "context_mmio", "mmio_tables", LWP, .cpus = 2, .needs = NEED_TCG },
+	{ "context_mmio_svm", "mmio_tables", LWP ",+svm", .cpus = 2, .needs = NEED_TCG },
 	/* Contexts switched by the guest's OS; and what was above, under such an OS. */
 	{ "os_xcr0", .cpu = OS, .needs = NEED_OS_CONTEXT },
 	{ "os_xsave", .cpu = OS, .args = "context=os", .needs = NEED_OS_CONTEXT },

@@ -102,6 +102,35 @@ static void test_counts(struct lwp *l)
 		       REC_IRE(win_run_2));
 }
 
+/*
+ * The next thread's GS base is written to GS itself, and KernelGSBase has that of the thread before. In the kernel either
+ * may be the program's; at CPL 3 it is GS.
+ */
+static void test_gs_itself(struct lwp *l)
+{
+	switch_thread(GS_ONE);
+	report_eq(query(l), CB_VA, "the first thread's LWP is on");
+	wrmsr(MSR_GS_BASE, GS_TWO);
+	l->u.r.rip = (u64)win_query;
+	lwp_resume(l);
+	report_eq(l->u.r.rbx, 0, "without SWAPGS another thread runs, which has no LWP");
+	wrmsr(MSR_GS_BASE, KERNEL_GS);
+	report_eq(query(l), CB_VA, "and with SWAPGS the first");
+}
+
+/* As long as the kernel has not executed SWAPGS, the program's GS base is in GS. */
+static void test_before_swapgs(struct lwp *l)
+{
+	switch_thread(GS_ONE);
+	report_eq(query(l), CB_VA, "the first thread's LWP is on");
+	swapgs();
+	write_cr3(l->cr3);
+	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "CR3 as before: its context stays live");
+	swapgs();
+	write_cr3(l->cr3);
+	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "behind SWAPGS, too");
+}
+
 FLAT_TEST(context_windows)
 {
 	u64 per_cpu = rdmsr(MSR_KERNEL_GS_BASE);
@@ -112,6 +141,8 @@ FLAT_TEST(context_windows)
 	wrmsr(MSR_GS_BASE, KERNEL_GS);
 	test_threads(&l);
 	test_counts(&l);
+	test_gs_itself(&l);
+	test_before_swapgs(&l);
 	wrmsr(MSR_GS_BASE, 0);
 	wrmsr(MSR_KERNEL_GS_BASE, per_cpu);
 	wrmsr(MSR_FS_BASE, 0);

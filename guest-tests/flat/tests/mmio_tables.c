@@ -2,10 +2,12 @@
 /*
  * The page table of a block lies in a device: the HPET's main counter, which is a plain register while the HPET is
  * off. Walks then take QEMU's big lock, and marking an entry as accessed stops all processors. Contexts whose memory
- * is compared (two processors), and RDMSR of LWPMSR1, which writes the block (rev=2007), get along with that.
+ * is compared (two processors), and RDMSR of LWPMSR1, which writes the block (rev=2007), get along with that. The
+ * other processor writes FS base, or (with SVM) CR3 by #VMEXIT, which QEMU does with its big lock held.
  */
 #include "lwp_fixture.h"
 #include "smp.h"
+#include "svm.h"
 #include "test.h"
 #include "x86.h"
 
@@ -20,13 +22,14 @@
 #define HERE_FS 0x1000ul
 #define ELSEWHERE_FS 0x2000ul
 
-extern char mmt_on[], mmt_code[];
+extern char mmt_on[], mmt_code[], mmt_guest[];
 
 USER_CODE("mmt_on: llwpcb %rax\n"
 	  "user_exit\n"
 	  "mmt_code: nop\n"
 	  "nop\n"
-	  "user_exit\n");
+	  "user_exit\n"
+	  "mmt_guest: vmmcall\n");
 
 static volatile bool over;
 static volatile u32 others_turns;
@@ -78,6 +81,20 @@ static void write_fs(void *arg)
 	}
 }
 
+static void vmexits(void *arg)
+{
+	struct guest g;
+
+	(void)arg;
+	svm_init();
+	guest_init(&g, kernel_cr3(), (u64)mmt_guest, STACK_TOP, false);
+	while (!over) {
+		lwp_put64(g.vmcb + VMCB_RIP, (u64)mmt_guest);
+		guest_vmrun(&g);
+		others_turns++;
+	}
+}
+
 /* The other processor has not just been stopped: it is in its loop. */
 static void let_it_run(void)
 {
@@ -93,7 +110,7 @@ static void test_contexts(struct lwp *l)
 
 	wrmsr(MSR_FS_BASE, HERE_FS);
 	load_far(l, EV_IRE, mmt_on);
-	smp_run(1, write_fs, NULL);
+	smp_run(1, svm_present() ? vmexits : write_fs, NULL);
 	for (i = 0; i < ROUNDS; i++) {
 		wrmsr(MSR_FS_BASE, ELSEWHERE_FS);
 		forget_far(l);

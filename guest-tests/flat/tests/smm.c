@@ -82,11 +82,6 @@ USER_CODE("smi_code: llwpcb %rax\n"
 	  "smi_last: slwpcb %rbx\n"
 	  "user_exit\n");
 
-static void outl(u16 port, u32 v)
-{
-	asm volatile("outl %0, %1" : : "a"(v), "Nd"(port));
-}
-
 static u32 inl(u16 port)
 {
 	u32 v;

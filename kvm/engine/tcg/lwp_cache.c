@@ -53,7 +53,7 @@ const char *lwp_cache_wrong(const struct lwp_cache_geometry *g, u32 *level)
 			return wrong;
 		here = i < LWP_CACHE_LEVELS ? g->level[i].latency : g->ram_latency;
 		if (here < latency || here > LWP_CACHE_LATENCY_MAX)
-			return "has a latency of 1 to 65535 cycles, and no less than a nearer level";
+			return "has a latency of 1 to 65535, and no less than a nearer level";
 		latency = here;
 	}
 	return NULL;

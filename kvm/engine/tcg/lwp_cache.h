@@ -3,9 +3,10 @@
  * A model of the data caches, for data cache misses under TCG (43724-719). KVM's part does not have
  * it.
  *
- * Up to three levels of sets and ways with lines of 64 bytes. Each level replaces the least recently
- * used line of a set; a level keeps its lines whatever the others do. Only loads touch the model;
- * they say linear addresses. So the same loads miss the same lines, wherever a program's pages lie.
+ * Up to three levels of sets and ways with lines of 64 bytes. Each level replaces the least
+ * recently used line of a set; a level keeps its lines whatever the others do. Only loads touch the
+ * model; they say linear addresses. So the same loads miss the same lines, wherever a program's
+ * pages lie.
  */
 #ifndef LWP_CACHE_H
 #define LWP_CACHE_H
@@ -33,7 +34,10 @@ struct lwp_cache_geometry {
 /* The numbers of a core of an EPYC 7001. */
 extern const struct lwp_cache_geometry lwp_cache_epyc;
 
-/* What is wrong with a geometry, in words that follow its name; NULL: nothing. *level: with which, RAM last. */
+/*
+ * What is wrong with a geometry, in words that follow a level's name; NULL: nothing. *level: with
+ * which level, RAM last.
+ */
 const char *lwp_cache_wrong(const struct lwp_cache_geometry *g, u32 *level);
 
 /* A set of a level; its lines, the most recently used first, are in `line`. */
@@ -62,7 +66,7 @@ u32 lwp_cache_l1d_sets(const struct lwp_cache *c);
  */
 bool lwp_cache_has(const struct lwp_cache *c, u64 line, struct lwp_miss *miss);
 
-/* A load of this line: it is the most recently used one of its set in L1D and where it was found. */
+/* A load of this line: it becomes the most recently used one of its set, up to where it was found. */
 void lwp_cache_load(struct lwp_cache *c, u64 line);
 
 #endif

@@ -4,6 +4,7 @@
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
+#include "qapi/qapi-types-misc-target.h"
 #include "qapi/visitor.h"
 #include "qom/object.h"
 #include "cpu.h"
@@ -47,20 +48,26 @@ static uint32_t lwp_lacking_in(X86CPU *cpu)
 /* A property that has one of two values. */
 typedef struct LWPChoice {
     const char *name;
-    const char *value[2];
+    const char *type;
+    const QEnumLookup *lookup;
     size_t offset;          /* of a bool or uint8_t in X86LWPProps */
     const char *text;
     size_t given;           /* of a bool: set by the user; 0 = not recorded */
 } LWPChoice;
 
+QEMU_BUILD_BUG_ON(X86_LWP_REVISION_43724 != LWP_REV_43724);
+QEMU_BUILD_BUG_ON(X86_LWP_REVISION_2007 != LWP_REV_2007);
+
 static const LWPChoice lwp_choices[] = {
-    { "lwp-rev", { "43724", "2007" }, offsetof(X86LWPProps, rev),
-      "revision of LWP" },
-    { "lwp-context", { "auto", "os" }, offsetof(X86LWPProps, os_context),
+    { "lwp-rev", "X86LwpRevision", &X86LwpRevision_lookup,
+      offsetof(X86LWPProps, rev), "revision of LWP" },
+    { "lwp-context", "X86LwpContext", &X86LwpContext_lookup,
+      offsetof(X86LWPProps, os_context),
       "who tells one thread's profile from another's" },
-    { "lwp-profile", { "full", "fam15h" }, offsetof(X86LWPProps, fam15h),
-      "numbers of the CPUID leaf" },
-    { "lwp-delivery", { "exact", "prompt" }, offsetof(X86LWPProps, prompt),
+    { "lwp-profile", "X86LwpProfile", &X86LwpProfile_lookup,
+      offsetof(X86LWPProps, fam15h), "numbers of the CPUID leaf" },
+    { "lwp-delivery", "X86LwpDelivery", &X86LwpDelivery_lookup,
+      offsetof(X86LWPProps, prompt),
       "which instruction a record names (default: prompt if KVM can, else exact)",
       offsetof(X86LWPProps, delivery_given) },
 };
@@ -148,10 +155,9 @@ static void lwp_get_choice(Object *obj, Visitor *v, const char *name,
                            void *opaque, Error **errp)
 {
     const LWPChoice *c = opaque;
-    uint8_t *field = (uint8_t *)&X86_CPU(obj)->lwp_props + c->offset;
-    char *value = (char *)c->value[*field];
+    int value = *((uint8_t *)&X86_CPU(obj)->lwp_props + c->offset);
 
-    visit_type_str(v, name, &value, errp);
+    visit_type_enum(v, name, &value, c->lookup, errp);
 }
 
 static void lwp_set_choice(Object *obj, Visitor *v, const char *name,
@@ -159,24 +165,16 @@ static void lwp_set_choice(Object *obj, Visitor *v, const char *name,
 {
     const LWPChoice *c = opaque;
     uint8_t *field = (uint8_t *)&X86_CPU(obj)->lwp_props + c->offset;
-    g_autofree char *value = NULL;
-    int i;
+    int value;
 
     if (!x86_lwp_settable(obj, name, errp) ||
-        !visit_type_str(v, name, &value, errp)) {
+        !visit_type_enum(v, name, &value, c->lookup, errp)) {
         return;
     }
-    for (i = 0; i < ARRAY_SIZE(c->value); i++) {
-        if (g_str_equal(value, c->value[i])) {
-            *field = i;
-            if (c->given) {
-                *(bool *)((void *)&X86_CPU(obj)->lwp_props + c->given) = true;
-            }
-            return;
-        }
+    *field = value;
+    if (c->given) {
+        *(bool *)((void *)&X86_CPU(obj)->lwp_props + c->given) = true;
     }
-    error_setg(errp, "%s is '%s' or '%s', not '%s'", name, c->value[0],
-               c->value[1], value);
 }
 
 uint32_t x86_lwp_context_age(const X86LWPProps *p)
@@ -232,57 +230,6 @@ static void lwp_set_vmcb(Object *obj, bool value, Error **errp)
     }
 }
 
-/* Statistics for tests and users: lwp-stat-records ... */
-typedef struct LWPStat {
-    const char *name;
-    size_t offset;          /* of a u64 in struct lwp_stats or lwp_ctx_stats */
-    bool context;           /* of the whole machine */
-    const char *text;
-} LWPStat;
-
-#define LWP_STAT(n, field, text) \
-    { "lwp-stat-" n, offsetof(struct lwp_stats, field), false, text }
-#define LWP_CTX_STAT(n, field, text) \
-    { "lwp-stat-contexts-" n, offsetof(struct lwp_ctx_stats, field), true, \
-      text }
-
-static const LWPStat lwp_stats[] = {
-    LWP_STAT("records", records, "records stored"),
-    LWP_STAT("missed", missed, "records that found the ring full"),
-    LWP_STAT("faults", faults, "page faults raised by stores"),
-    LWP_STAT("interrupts", interrupts, "threshold interrupts"),
-    LWP_STAT("turned-off", turned_off, "blocks or rings that were not RAM"),
-    LWP_CTX_STAT("created", created, "contexts begun by LLWPCB"),
-    LWP_CTX_STAT("parked", parked, "contexts parked"),
-    LWP_CTX_STAT("resumed", resumed, "contexts found again"),
-    LWP_CTX_STAT("taken-over", taken_over, "contexts taken from another vCPU"),
-    LWP_CTX_STAT("dropped", dropped, "contexts that did not verify"),
-    LWP_CTX_STAT("collected", collected, "contexts whose program was gone"),
-    LWP_CTX_STAT("evicted", evicted, "contexts that found the table full"),
-    LWP_CTX_STAT("unreadable", unreadable, "lookups that could not read"),
-};
-
-static void lwp_get_stat(Object *obj, Visitor *v, const char *name,
-                         void *opaque, Error **errp)
-{
-    const LWPStat *stat = opaque;
-    X86LWP *lwp = X86_CPU(obj)->env.lwp;
-    struct lwp_ctx_stats contexts;
-    const void *from = NULL;
-    uint64_t value = 0;
-
-    if (lwp && stat->context) {
-        contexts = x86_lwp_accel->context_stats();
-        from = &contexts;
-    } else if (lwp) {
-        from = &lwp->engine.stats;
-    }
-    if (from) {
-        value = *(const uint64_t *)(from + stat->offset);
-    }
-    visit_type_uint64(v, name, &value, errp);
-}
-
 void x86_lwp_class_init(ObjectClass *oc)
 {
     const struct lwp_feature *f;
@@ -296,7 +243,7 @@ void x86_lwp_class_init(ObjectClass *oc)
     for (i = 0; i < ARRAY_SIZE(lwp_choices); i++) {
         const LWPChoice *c = &lwp_choices[i];
 
-        object_class_property_add(oc, c->name, "str", lwp_get_choice,
+        object_class_property_add(oc, c->name, c->type, lwp_get_choice,
                                   lwp_set_choice, NULL, (void *)c);
         object_class_property_set_description(oc, c->name, c->text);
     }
@@ -315,13 +262,7 @@ void x86_lwp_class_init(ObjectClass *oc)
 #ifdef CONFIG_TCG
     x86_lwp_tcg_debug_class_init(oc);
 #endif
-    for (i = 0; i < ARRAY_SIZE(lwp_stats); i++) {
-        const LWPStat *stat = &lwp_stats[i];
-
-        object_class_property_add(oc, stat->name, "uint64", lwp_get_stat,
-                                  NULL, NULL, (void *)stat);
-        object_class_property_set_description(oc, stat->name, stat->text);
-    }
+    x86_lwp_stats_class_init(oc);
 }
 
 const char *x86_lwp_feature_name(uint32_t rev, uint32_t bit, const char **text)
@@ -445,7 +386,10 @@ bool x86_lwp_expand_features(X86CPU *cpu, Error **errp)
                        "base; use lwp-context=os or leave fsgsbase out");
             return false;
         }
-        env->features[FEAT_7_0_EBX] &= ~CPUID_7_0_EBX_FSGSBASE;
+        /* A CPU that must have all of its model's features is refused. */
+        mark_unavailable_features(cpu, FEAT_7_0_EBX,
+                                  env->features[FEAT_7_0_EBX] &
+                                  CPUID_7_0_EBX_FSGSBASE, NULL);
     }
     if (p->vmcb && !(env->features[FEAT_8000_0001_ECX] & CPUID_EXT3_SVM)) {
         error_setg(errp, "lwp-vmcb=on needs svm=on");

@@ -193,6 +193,7 @@ void x86_lwp_realize(X86CPU *cpu)
         x86_lwp_context_init(x86_lwp_context_age(&cpu->lwp_props) * 1000ull);
     }
     x86_lwp_agree_init(cpu);
+    x86_lwp_stats_init();
     x86_lwp_accel = &tcg_lwp_accel;
     x86_lwp_make_cache(cpu, lwp);
     x86_lwp_free(env);

@@ -39,9 +39,6 @@ struct X86LWP {
     bool llwpcb_faulted;    /* the last step was a #PF by LLWPCB */
 };
 
-/* CNH is one per instruction; RNH, the reference clock, is a multiple of it. */
-#define X86_LWP_RNH_PER_CNH 2
-
 static inline bool x86_lwp_auto(const X86LWP *lwp)
 {
     return lwp->engine.auto_context;
@@ -79,7 +76,7 @@ bool x86_lwp_suspended(CPUX86State *env);
  */
 bool x86_lwp_raise(CPUX86State *env, const struct lwp_exc *exc, uintptr_t ra);
 
-/* tcg-lwp-count.c */
+/* tcg-lwp.c, and pmu/tcg-count.c */
 
 /*
  * How many instructions and branches from now the engine's next event is due,

@@ -48,7 +48,7 @@ static void pmu_get_number(Object *obj, Visitor *v, const char *name,
 {
     const PMUNumber *n = opaque;
 
-    visit_type_uint32(v, name, (void *)&X86_CPU(obj)->lwp_props.pmu_props +
+    visit_type_uint32(v, name, (void *)&X86_CPU(obj)->amd_pmu_props +
                       n->offset, errp);
 }
 
@@ -58,14 +58,14 @@ static void pmu_set_number(Object *obj, Visitor *v, const char *name,
     const PMUNumber *n = opaque;
 
     if (pmu_settable(obj, name, errp)) {
-        visit_type_uint32(v, name, (void *)&X86_CPU(obj)->lwp_props.pmu_props +
+        visit_type_uint32(v, name, (void *)&X86_CPU(obj)->amd_pmu_props +
                           n->offset, errp);
     }
 }
 
 static char *pmu_get_skid(Object *obj, Error **errp)
 {
-    const X86PMUProps *p = &X86_CPU(obj)->lwp_props.pmu_props;
+    const X86PMUProps *p = &X86_CPU(obj)->amd_pmu_props;
 
     if (p->skid == X86_PMU_SKID_FIXED) {
         return g_strdup_printf("%u", p->skid_insns);
@@ -78,7 +78,7 @@ static char *pmu_get_skid(Object *obj, Error **errp)
 
 static void pmu_set_skid(Object *obj, const char *value, Error **errp)
 {
-    X86PMUProps *p = &X86_CPU(obj)->lwp_props.pmu_props;
+    X86PMUProps *p = &X86_CPU(obj)->amd_pmu_props;
     unsigned int n;
     const char *rest;
     int i;
@@ -138,6 +138,17 @@ static bool pmu_wanted(X86CPU *cpu)
            !(cpu->max_features && icount_enabled());
 }
 
+/* What the user wants in vain is unavailable; a model may have it. */
+static void pmu_lacks(X86CPU *cpu, FeatureWord w, uint64_t feature)
+{
+    CPUX86State *env = &cpu->env;
+
+    mark_unavailable_features(cpu, w, env->features[w] & feature &
+                              env->user_features[w],
+                              "This feature needs pmu=on");
+    env->features[w] &= ~feature;
+}
+
 bool x86_pmu_expand_features(X86CPU *cpu, Error **errp)
 {
     CPUX86State *env = &cpu->env;
@@ -146,8 +157,8 @@ bool x86_pmu_expand_features(X86CPU *cpu, Error **errp)
         return true;
     }
     if (!pmu_wanted(cpu)) {
-        env->features[FEAT_8000_0001_ECX] &= ~CPUID_EXT3_PERFCORE;
-        env->features[FEAT_8000_0022_EAX] &= ~CPUID_8000_0022_EAX_PERFMON_V2;
+        pmu_lacks(cpu, FEAT_8000_0001_ECX, CPUID_EXT3_PERFCORE);
+        pmu_lacks(cpu, FEAT_8000_0022_EAX, CPUID_8000_0022_EAX_PERFMON_V2);
         return true;
     }
     if ((env->features[FEAT_8000_0022_EAX] & CPUID_8000_0022_EAX_PERFMON_V2) &&
@@ -172,21 +183,21 @@ bool x86_pmu_check(X86CPU *cpu, Error **errp)
 void x86_pmu_realize(X86CPU *cpu)
 {
     if (tcg_enabled() && pmu_wanted(cpu)) {
-        g_free(cpu->lwp_props.pmu);
-        cpu->lwp_props.pmu = g_new0(X86PMU, 1);
+        g_free(cpu->amd_pmu);
+        cpu->amd_pmu = g_new0(X86PMU, 1);
     }
 }
 
 void x86_pmu_finalize(X86CPU *cpu)
 {
-    g_clear_pointer(&cpu->lwp_props.pmu, g_free);
+    g_clear_pointer(&cpu->amd_pmu, g_free);
 }
 
 /* The global control allows all counters; none is enabled. */
 void x86_pmu_reset(X86CPU *cpu)
 {
-    if (cpu->lwp_props.pmu) {
-        *cpu->lwp_props.pmu = (X86PMU) {
+    if (cpu->amd_pmu) {
+        *cpu->amd_pmu = (X86PMU) {
             .global_ctl = (1ull << X86_PMU_COUNTERS) - 1,
         };
     }
@@ -194,7 +205,7 @@ void x86_pmu_reset(X86CPU *cpu)
 
 bool x86_pmu_cpuid(X86CPU *cpu, uint32_t *eax, uint32_t *ebx)
 {
-    if (!cpu->lwp_props.pmu) {
+    if (!cpu->amd_pmu) {
         return false;
     }
     *eax = cpu->env.features[FEAT_8000_0022_EAX];
@@ -204,7 +215,7 @@ bool x86_pmu_cpuid(X86CPU *cpu, uint32_t *eax, uint32_t *ebx)
 
 static bool pmu_needed(void *opaque)
 {
-    return X86_CPU(opaque)->lwp_props.pmu;
+    return X86_CPU(opaque)->amd_pmu;
 }
 
 static int pmu_pre_save(void *opaque)
@@ -254,7 +265,7 @@ const VMStateDescription vmstate_x86_pmu = {
     .pre_save = pmu_pre_save,
     .post_load = pmu_post_load,
     .fields = (const VMStateField[]) {
-        VMSTATE_STRUCT_POINTER(lwp_props.pmu, X86CPU, vmstate_pmu_state,
+        VMSTATE_STRUCT_POINTER(amd_pmu, X86CPU, vmstate_pmu_state,
                                X86PMU),
         VMSTATE_END_OF_LIST()
     }

@@ -11,7 +11,6 @@
 #include "qemu/main-loop.h"
 #include "cpu.h"
 #include "hw/i386/apic.h"
-#include "lwp/tcg-lwp.h"
 #include "pmu/x86-pmu.h"
 
 #define MSR_LEGACY_CTL    0xc0010000 /* 4 PERF_CTL, then 4 PERF_CTR */
@@ -60,7 +59,7 @@ typedef struct PMUEvents {
 
 static X86PMU *pmu_of(CPUX86State *env)
 {
-    return env_archcpu(env)->lwp_props.pmu;
+    return env_archcpu(env)->amd_pmu;
 }
 
 static bool pmu_v2(CPUX86State *env)
@@ -153,7 +152,7 @@ static void pmu_overflow(CPUX86State *env, X86PMU *pmu, int n)
     if (!(pmu->ctl[n] & CTL_INT) || pmu->skid_left) {
         return;
     }
-    pmu->skid_left = x86_pmu_next_skid(&env_archcpu(env)->lwp_props.pmu_props,
+    pmu->skid_left = x86_pmu_next_skid(&env_archcpu(env)->amd_pmu_props,
                                        pmu);
     if (!pmu->skid_left && !pmu->held) {
         pmu_deliver(env);
@@ -331,15 +330,14 @@ static void pmu_overcount(CPUX86State *env, uint32_t insns, uint32_t far)
 void x86_pmu_enter_mode(CPUX86State *env, bool ring)
 {
     if (ring) {
-        pmu_overcount(env, env_archcpu(env)->lwp_props.
-                           pmu_props.overcount_ring, 0);
+        pmu_overcount(env, env_archcpu(env)->amd_pmu_props.overcount_ring, 0);
     }
     x86_lwp_update(env);
 }
 
 void x86_pmu_vmrun(CPUX86State *env)
 {
-    const X86PMUProps *props = &env_archcpu(env)->lwp_props.pmu_props;
+    const X86PMUProps *props = &env_archcpu(env)->amd_pmu_props;
 
     pmu_overcount(env, props->overcount_vmrun, props->overcount_far);
 }

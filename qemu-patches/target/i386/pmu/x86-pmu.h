@@ -3,12 +3,14 @@
  * AMD's core performance counters under TCG: declarations for the rest of
  * target/i386.
  *
- * They share the counting of LWP (lwp/tcg-lwp-count.c): translated code
- * subtracts the instructions of a TB from a budget.  tcg-pmu.c gets the numbers
- * of instructions and branches that have retired.
+ * Translated code subtracts the instructions of a TB from a budget
+ * (tcg-count.c).  tcg-pmu.c gets the numbers of instructions and branches that
+ * have retired.
  */
 #ifndef X86_PMU_H
 #define X86_PMU_H
+
+#include "pmu/x86-count.h"
 
 #define X86_PMU_COUNTERS 6
 

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Counting under TCG, of retired instructions and branches: what generated code
+ * and its helpers share.
+ */
+#ifndef X86_COUNT_H
+#define X86_COUNT_H
+
+/* How translated code counts: HF_LWP_MODE_MASK of the TB flags. */
+typedef enum X86LWPMode {
+    X86_LWP_MODE_OFF,
+    X86_LWP_MODE_COUNT,   /* a TB subtracts its cost from the budget */
+    X86_LWP_MODE_CLASSES, /* the same, and counts branches by class */
+    X86_LWP_MODE_LAST,    /* the same, but a helper retires the branch */
+    X86_LWP_MODE_FIND,    /* instructions count one by one up to the due one */
+    X86_LWP_MODE_STEP,    /* a helper before and after each instruction */
+} X86LWPMode;
+
+static inline bool x86_lwp_mode_counts(X86LWPMode mode)
+{
+    return mode >= X86_LWP_MODE_COUNT && mode <= X86_LWP_MODE_LAST;
+}
+
+/*
+ * X86LWPCount.left: instructions and branches that may retire before a helper
+ * has to be called.  A bit above each number is 0, unless the number has been
+ * exceeded.  So one subtraction and one test do for both.
+ */
+#define X86_LWP_LEFT_INSN         1
+#define X86_LWP_LEFT_INSNS        0x0001ffffu
+#define X86_LWP_LEFT_BRANCH_SHIFT 18
+#define X86_LWP_LEFT_BRANCH       (1u << X86_LWP_LEFT_BRANCH_SHIFT)
+#define X86_LWP_LEFT_BRANCHES     0x1fffu /* after the shift */
+#define X86_LWP_LEFT_GUARDS       0x80020000u
+
+/* Where insn_start has what a fault gives back to X86LWPCount.left. */
+#define X86_LWP_GIVE_BACK_SHIFT 8
+
+/*
+ * First the fields that generated code uses, then those that only tcg-count.c
+ * uses.
+ */
+typedef struct X86LWPCount {
+    uint32_t left;          /* X86_LWP_LEFT_* */
+    uint32_t tb_flags;      /* the mode, part of the TB key at CPL 3 */
+    uint32_t kernel_flags;  /* the same below CPL 3 */
+    /* Since the last fold, by X86_LWP_BRANCH_*; [0]: conditional and taken. */
+    uint32_t branches[5];
+    uint64_t insn;          /* linear address of the instruction to retire */
+
+    uint32_t folded;        /* value of left at the last fold */
+#ifdef X86_WITH_LWP
+    bool replaced;          /* the instruction has changed the LWP block */
+#endif
+    bool pmu;               /* performance counters are counting */
+} X86LWPCount;
+
+/*
+ * Argument of helper_lwp_retire(): the class of the branch, whether the
+ * branch was taken, whether the instruction began below CPL 3, whether it is a
+ * far transfer, whether it began at CPL 0, whether it begins or ends in an
+ * interrupt shadow, and its length if its address was not saved.  Other
+ * helpers that retire an instruction get the same, and X86_LWP_RETIRES if they
+ * have to.
+ */
+#define X86_LWP_BRANCH_CLASS 7
+#define X86_LWP_BRANCH_TAKEN 8
+#define X86_LWP_KERNEL       16
+#define X86_LWP_FAR          32
+#define X86_LWP_CPL0         64
+#define X86_LWP_RETIRES      128
+#define X86_LWP_SHADOW       256
+#define X86_LWP_LENGTH_SHIFT 9
+
+/* What those who count want of translated code. */
+#define X86_LWP_WANTS_COUNT   1 /* instructions or branches are counted */
+#define X86_LWP_WANTS_CLASSES 2 /* branches are counted by class */
+#define X86_LWP_WANTS_STEP    4 /* there is work before each instruction */
+#ifdef X86_WITH_LWP
+#define X86_LWP_WANTS_LOADS   8 /* data cache misses are counted */
+#endif
+
+/* [0] of X86LWPCount.branches */
+#define X86_LWP_BRANCH_TAKEN_CONDITIONAL 0
+
+/* The classes; 0: no branch */
+#define X86_LWP_BRANCH_CONDITIONAL   1
+#define X86_LWP_BRANCH_RELATIVE      2
+#define X86_LWP_BRANCH_CALL_RELATIVE 3
+#define X86_LWP_BRANCH_ABSOLUTE      4
+
+/* One instruction is one cycle; the reference clock is a multiple of it. */
+#define X86_LWP_RNH_PER_CNH 2
+
+#ifndef CONFIG_USER_ONLY
+
+/*
+ * Give those who count the counts of what has retired since the last call, in
+ * the mode that the CPU is in.
+ */
+void x86_lwp_fold(CPUArchState *env);
+/*
+ * To be called last by code that may have changed what they want: folds, then
+ * derives the TB flags and the budget.
+ */
+void x86_lwp_update(CPUArchState *env);
+
+#endif /* !CONFIG_USER_ONLY */
+#endif
