@@ -66,7 +66,7 @@ u32 lwp_cache_l1d_sets(const struct lwp_cache *c);
  */
 bool lwp_cache_has(const struct lwp_cache *c, u64 line, struct lwp_miss *miss);
 
-/* A load of this line: it becomes the most recently used one of its set, up to where it was found. */
+/* A load of this line: it is the most recently used one of its set, up to where it was found. */
 void lwp_cache_load(struct lwp_cache *c, u64 line);
 
 #endif
