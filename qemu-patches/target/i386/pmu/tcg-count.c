@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Counting under TCG.  Translated
- * code subtracts the cost of a TB from a budget (translate-count.c.inc); when a
- * TB exceeds the budget, it calls the helpers in this file.  They choose the
- * mode in which the due instruction is found (X86LWPMode).
+ * Counting under TCG.  Translated code subtracts the cost of a TB from a budget
+ * (translate-count.c.inc); when a TB exceeds the budget, it calls the helpers in
+ * this file.  They choose the mode in which the due instruction is found
+ * (X86LWPMode).
  */
 #include "qemu/osdep.h"
 #include "cpu.h"
