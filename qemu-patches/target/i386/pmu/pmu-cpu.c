@@ -138,17 +138,6 @@ static bool pmu_wanted(X86CPU *cpu)
            !(cpu->max_features && icount_enabled());
 }
 
-/* What the user wants in vain is unavailable; a model may have it. */
-static void pmu_lacks(X86CPU *cpu, FeatureWord w, uint64_t feature)
-{
-    CPUX86State *env = &cpu->env;
-
-    mark_unavailable_features(cpu, w, env->features[w] & feature &
-                              env->user_features[w],
-                              "This feature needs pmu=on");
-    env->features[w] &= ~feature;
-}
-
 bool x86_pmu_expand_features(X86CPU *cpu, Error **errp)
 {
     CPUX86State *env = &cpu->env;
@@ -157,8 +146,12 @@ bool x86_pmu_expand_features(X86CPU *cpu, Error **errp)
         return true;
     }
     if (!pmu_wanted(cpu)) {
-        pmu_lacks(cpu, FEAT_8000_0001_ECX, CPUID_EXT3_PERFCORE);
-        pmu_lacks(cpu, FEAT_8000_0022_EAX, CPUID_8000_0022_EAX_PERFMON_V2);
+        /*
+         * Without a word: libvirt's host-model names what -cpu max has, and
+         * does not say pmu=on.
+         */
+        env->features[FEAT_8000_0001_ECX] &= ~CPUID_EXT3_PERFCORE;
+        env->features[FEAT_8000_0022_EAX] &= ~CPUID_8000_0022_EAX_PERFMON_V2;
         return true;
     }
     if ((env->features[FEAT_8000_0022_EAX] & CPUID_8000_0022_EAX_PERFMON_V2) &&
