@@ -26,6 +26,8 @@ EXPECTED = ["does MAINTAINERS need updating"]
 EXPECTED_QEMU = [
     *("code indent should never use tabs", "braces .. are necessary", "line over [89]0 char"),
     *("Macros with complex values", "architecture specific defines", r"-decode-the-LWP-instructions\.patch:"),
+    # The numbers that user space and KVM share.
+    "unacceptable licenses 'GPL-2.0-or-later-WITH-Linux-syscall-note'",
 ]
 
 
@@ -65,6 +67,11 @@ def as_built(check: Check, pristine: Path) -> None:
         if sources.conditional(text, qemu_tree.WITH_LWP, True) != (place / name).read_text(encoding="utf-8"):
             differ.append(str(name))
     check.want(not differ, f"not as built: {' '.join(differ)}")
+    folder = place / "target/i386/lwp"
+    texts = [file.read_text(encoding="utf-8") for file in sorted(folder.iterdir())]
+    wanted = {name for text in texts for name in sources.INCLUDE.findall(text)}
+    missing = sorted(name for name in wanted if not (folder / name).is_file())
+    check.want(not missing, f"included and not there: {' '.join(missing)}")
 
 
 def alone(check: Check, pristine: Path) -> None:

@@ -59,7 +59,7 @@ def _lwp(tree: Tree) -> None:
         ("qemu-1-data-structures", sources.with_headers(sources.in_qemu("vmcb"))),
         ("qemu-2-state-machine", sources.with_headers(
             sources.in_qemu("kvm/engine") + sources.in_qemu("kvm/engine/tcg"))),
-        ("qemu-4-glue", sorted((PATCHES / LWP).iterdir())),
+        ("qemu-4-glue", sources.with_headers(sorted((PATCHES / LWP).iterdir()))),
     )
     for message, files in topics:
         tree.add_files(LWP, files)

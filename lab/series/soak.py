@@ -154,6 +154,7 @@ def _qtests(out: Path) -> list[str]:
 
 def _qemu_steps(report: Report, pristine: Path, work: Path) -> None:
     emulator.build()  # for its firmware
+    meson.fetch()
     tree_of, configs = work / "qemu-steps", qemu_tree.PATCHES / "configs"
     shutil.copytree(pristine, tree_of, symlinks=True)
     shutil.copytree(configs, tree_of / "configs/devices/x86_64-softmmu", dirs_exist_ok=True)
