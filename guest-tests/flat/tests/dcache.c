@@ -24,8 +24,9 @@ extern char dc_stride[], dc_stride_1[], dc_set[], dc_set_1[], dc_set_2[], dc_set
 	dc_stack_1[], dc_stack_2[], dc_rep[], dc_rep_1[], dc_rep_2[], dc_x87[], dc_x87_1[],
 	dc_x87_2[], dc_x87_3[], dc_due[], dc_due_1[], dc_due_2[], dc_period[], dc_period_1[],
 	dc_again[], dc_again_0[], dc_again_1[], dc_vector[], dc_vector_1[], dc_vector_2[],
-	dc_vector_3[], dc_vector_4[], dc_vector_5[], dc_vector_6[], dc_vector_7[], dc_odd[],
-	dc_odd_1[], dc_readonly[], dc_readonly_1[], dc_readonly_2[];
+	dc_vector_3[], dc_vector_4[], dc_vector_5[], dc_vector_6[], dc_vector_7[], dc_flush[],
+	dc_bytes[], dc_bytes_1[], dc_odd[], dc_odd_1[], dc_readonly[], dc_readonly_1[],
+	dc_readonly_2[];
 
 USER_CODE(
 	"dc_stride: llwpcb %rax\n"
@@ -178,6 +179,17 @@ USER_CODE(
 	"slwpcb %rbx\n"
 	"user_exit\n"
 
+	"dc_flush: slwpcb %rbx\n"
+	"user_exit\n"
+
+	/* Eight lines of bytes. */
+	"dc_bytes: llwpcb %rax\n"
+	"mov %rdi, %rsi\n"
+	"mov $512, %ecx\n"
+	"dc_bytes_1: rep lodsb\n"
+	"slwpcb %rbx\n"
+	"user_exit\n"
+
 	/* LLWPCB empties the model. */
 	"dc_again: llwpcb %rax\n"
 	"dc_again_0: mov (%rdi), %edx\n"
@@ -310,6 +322,34 @@ static void faults_later(struct lwp *l)
 	as_protect(l->cr3, DATA_VA, PAGE_USER_RW);
 }
 
+/* The counter of a program that faults, without a record. */
+static u32 left_after_fault(struct lwp *l, const char *code)
+{
+	struct block b = { .event = { { event_dme(), 1000, 5 } } };
+
+	lwp_prepare(l, &b, code);
+	l->u.r.rbp = DATA_VA + DATA_PAGES * PAGE_SIZE;
+	user_run(&l->u);
+	l->u.r.rip = (u64)dc_flush;
+	lwp_resume(l);
+	return cb_counter(l, rev07() ? 1 : EV_DME);
+}
+
+static void counts(struct lwp *l)
+{
+	struct block b = { .event = { { event_dme(), 100, 1 } } };
+
+	report_eq(left_after_fault(l, dc_fault), 4,
+		  "of two loads the one that faults is not counted");
+	report_eq(left_after_fault(l, dc_odd), 5, "nor is MOVAPS of an odd address");
+	lwp_go(l, &b, dc_bytes);
+	EXPECT_RECORDS(l, "a string of eight lines has one record",
+		       ram(dc_bytes_1, rev07() ? 0 : LINE));
+	/* 43724: 1 - 8 is 6 below the limit; 2007 stays at 0. */
+	report_eq(cb_counter(l, rev07() ? 1 : EV_DME), rev07() ? 100 : 100 - 6,
+		  "all of its misses are counted");
+}
+
 static void vectors(struct lwp *l)
 {
 	write_cr4(read_cr4() | CR4_OSXSAVE);
@@ -407,6 +447,7 @@ FLAT_TEST(dcache)
 	faults(&l);
 	faults_later(&l);
 	vectors(&l);
+	counts(&l);
 	periods(&l);
 	filters(&l);
 	if (rev07())
