@@ -3,8 +3,8 @@
  * Steps over branches (DEBUGCTL.BTF): the records are those of single steps, with fewer steps; nothing that lies
  * between two branches lets the due instruction pass, nor sees RFLAGS.TF.
  *
- * The argument says whether they are wanted: on, off. The counters' interrupts are on time, and the margin is MARGIN
- * events, so that these are stepped.
+ * The argument says whether they are wanted: on, off. The counters' interrupts come at most 90 instructions late, and
+ * the margin is MARGIN events, so that these are stepped.
  */
 #include <signal.h>
 #include <string.h>

@@ -2,10 +2,14 @@
 /*
  * `prompt` delivery with counters whose interrupts come late by thousands of instructions: records and missed
  * events together are the periods that have passed, whatever the period, and no record names an instruction
- * that the program has not reached.
+ * that the program has not reached. And a thread whose kernel switches without an exit counts nothing for another.
  */
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include "counted.h"
+
+#define LSTAR 0xc0000082u
+#define KERNEL_GS_BASE 0xc0000102u
 
 /* r8d rounds of 8 instructions, 5 of which branch; one more jump at the end. SYSCALL does not count. */
 PROGRAM(rounds, "1:	nop\n" /* 5 */
@@ -85,6 +89,53 @@ static void samples(u32 event, u32 periods, u32 period)
 	vm_free(vm);
 }
 
+/*
+ * Two threads by GS base, as 64-bit Windows has them. SYSCALL goes to a kernel in the guest, which returns to the
+ * thread whose GS base is in r8. The second runs 5,001 instructions; the first four: NOPs and a MOV.
+ */
+PROGRAM(threads, "	nop\n"
+		 "	mov $0x2000, %r8d\n"
+		 "	syscall\n"
+		 "	mov $5000, %ecx\n"
+		 "1:	loop 1b\n"
+		 "	mov $0x1000, %r8d\n"
+		 "	syscall\n"
+		 "	nop\n"
+		 "	nop\n");
+
+extern const u8 kernel[], kernel_end[];
+asm(".pushsection .text\n"
+    "kernel:\n"
+    "	swapgs\n"
+    "	mov %rcx, %r9\n"
+    "	mov $0xc0000102, %ecx\n"
+    "	mov %r8d, %eax\n"
+    "	xor %edx, %edx\n"
+    "	wrmsr\n"
+    "	mov %r9, %rcx\n"
+    "	swapgs\n"
+    "	sysretq\n"
+    "kernel_end:\n"
+    ".popsection\n");
+
+static void a_switch_of_gs_base_needs_no_exit_of_its_own(void)
+{
+	struct kvm_sregs s;
+
+	begin_delivery(threads, threads_end, 1, LWP_F_IRE);
+	event_each(2, 1000000);
+	memcpy(vm->mem + VM_DATA, kernel, (size_t)(kernel_end - kernel));
+	vm_set_msr(v, LSTAR, VM_DATA);
+	vm_set_msr(v, KERNEL_GS_BASE, 0x40000000);
+	vm_get_sregs(v, &s);
+	s.gs.base = 0x1000;
+	ioctl(v->fd, KVM_SET_SREGS, &s);
+	run_to_end();
+	is(v->regs.rax, VM_BLOCK, "the first thread ends with its block");
+	is(1000000 - 1 - block_counter(vm, 2), 4, "which counts nothing of the second");
+	vm_free(vm);
+}
+
 int main(void)
 {
 	static const struct {
@@ -99,5 +150,6 @@ int main(void)
 		samples(2, runs[i].periods, runs[i].period);
 		samples(3, runs[i].periods, runs[i].period);
 	}
+	a_switch_of_gs_base_needs_no_exit_of_its_own();
 	return done();
 }
