@@ -253,8 +253,8 @@ void svm_lwp_source_left(struct kvm_vcpu *vcpu, u64 left[LWP_KINDS])
 }
 
 /*
- * Arm the source for steps over branches, if it is not. It interrupts only at an event that is due,
- * so the interrupts' lateness is not to be learned from these. False: it cannot count now.
+ * Arm the source for steps over branches, if it is not. It is read at each exit and is not to
+ * interrupt, so nothing is to be learned of the interrupts' lateness. False: it cannot count now.
  */
 bool svm_lwp_source_arm_branches(struct kvm_vcpu *vcpu, const u64 left[LWP_KINDS])
 {

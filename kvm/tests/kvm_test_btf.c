@@ -3,8 +3,8 @@
  * Steps over branches (DEBUGCTL.BTF): the records are those of single steps, with fewer steps; nothing that lies
  * between two branches lets the due instruction pass, nor sees RFLAGS.TF.
  *
- * The argument says whether they are wanted: on, off. The counters' interrupts come at most 90 instructions late, and
- * the margin is MARGIN events, so that these are stepped.
+ * The argument says whether they are wanted: on, off. The counters' interrupts are on time, and the margin is MARGIN
+ * events, so that these are stepped.
  */
 #include <signal.h>
 #include <string.h>
@@ -189,6 +189,37 @@ static void nothing_between_two_branches_lets_the_due_one_pass(void)
 	vm_free(vm);
 }
 
+/*
+ * A fault in a straight line, which a handler in the guest deals with: 22 of a round count, number n > 2
+ * as the (n - 3) % 22-th.
+ */
+PROGRAM(faults, "	mov $600, %r8d\n"
+		"	xor %ebx, %ebx\n"
+		"1:	div %ebx\n" /* 13 */
+		"	.fill 20, 1, 0x90\n" /* 15 */
+		"	dec %r8d\n" /* 35 */
+		"	jnz 1b\n"); /* 38 */
+
+static void the_return_from_a_fault_is_noticed(void)
+{
+	u32 i, wrong = 0;
+
+	begin_delivery(faults, faults_end, 0, LWP_F_IRE);
+	vm_handler(vm, 0, skip_div, skip_div_end);
+	event_each(2, PERIOD);
+	run_to_end();
+	is(block_head(vm), 13, "13 records of 13,202 instructions");
+	for (i = 1; i <= 13; i++) {
+		u32 place = (PERIOD * i - 3) % 22;
+
+		wrong += ring_record(vm, i - 1).address !=
+			 (u64)VM_CODE + (place < 20 ? 15 + place : 35 + 3 * (place - 20));
+	}
+	is(wrong, 0, "each names its instruction, after 600 faults");
+	is(vm_stat(v, "lwp_overshoots"), 0, "no overshoot");
+	vm_free(vm);
+}
+
 /* The program sets TF itself for one round: five traps, one after each instruction. */
 PROGRAM(own, "	mov $1000, %ecx\n"
 	     "1:	nop\n"
@@ -277,6 +308,7 @@ int main(int argc, char **argv)
 	each_place_of_a_straight_line_can_be_due();
 	pushf_sees_no_tf();
 	nothing_between_two_branches_lets_the_due_one_pass();
+	the_return_from_a_fault_is_noticed();
 	the_guests_own_steps_are_over_instructions();
 	the_guest_has_no_btf();
 	the_host_has_no_btf_either();

@@ -62,7 +62,7 @@ const struct kvm_program kvm_programs[] = {
 			    PMU ",pmu-overcount-ring=20,pmu-overcount-vmrun=300",
 			    PERF,
 			    { "on" } },
-			  { "late", "its interrupts come late", PMU SKID("90"), PERF, { "on" } },
+			  { "right", "a counter that is right", PMU, PERF, { "on" } },
 			  { "off", "by a parameter", PMU, PERF " lwp_branch_steps=0", { "off" } },
 			  /* Family 16h has no row in lwp_cpu.c. */
 			  { "row",
