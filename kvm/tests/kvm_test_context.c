@@ -6,27 +6,10 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include "kvm_vm.h"
+#include "texts.h"
 
 #define FS_BASE 0xc0000100u
 #define KERNEL_GS_BASE 0xc0000102u
-
-/* The program stops with SYSCALL between its parts; the test plays the guest's kernel. */
-extern const u8 parts[], parts_end[];
-asm(".pushsection .text\n"
-    "parts:\n"
-    "	llwpcb %rbx\n"
-    "	nop\n"
-    "	nop\n"
-    "	syscall\n"
-    "	nop\n"
-    "	nop\n"
-    "	nop\n"
-    "	syscall\n"
-    "	nop\n"
-    "	slwpcb %rax\n"
-    "	int $0x80\n"
-    "parts_end:\n"
-    ".popsection\n");
 
 static struct vm *vm;
 static struct vcpu *v;
@@ -65,22 +48,7 @@ static void another_fs_base_is_another_thread(void)
 	vm_free(vm);
 }
 
-/* A kernel that goes back to the program as 64-bit Windows does, to the thread with GS base r8. */
-extern const u8 windows[], windows_end[];
-asm(".pushsection .text\n"
-    "windows:\n"
-    "	swapgs\n"
-    "	mov %rcx, %r9\n"
-    "	mov $0xc0000102, %ecx\n"
-    "	mov %r8d, %eax\n"
-    "	xor %edx, %edx\n"
-    "	wrmsr\n"
-    "	mov %r9, %rcx\n"
-    "	swapgs\n"
-    "	sysretq\n"
-    "windows_end:\n"
-    ".popsection\n");
-
+/* The guest's kernel goes back to the program, as the thread with this GS base. */
 static int run_as(u64 gs)
 {
 	v->regs.rip = VM_DATA;

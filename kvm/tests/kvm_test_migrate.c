@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include "kvm_vm.h"
+#include "texts.h"
 #include "lwp_state.h"
 
 #define FS_BASE 0xc0000100u
@@ -150,23 +151,6 @@ static void nothing_is_lost_when_the_vm_migrates_all_the_time(void)
 	is(block_counter(vm, 2), 2, "and the rest in the counter");
 	vm_free(vm);
 }
-
-extern const u8 parts[], parts_end[];
-asm(".pushsection .text\n"
-    "parts:\n"
-    "	llwpcb %rbx\n"
-    "	nop\n"
-    "	nop\n"
-    "	syscall\n"
-    "	nop\n"
-    "	nop\n"
-    "	nop\n"
-    "	syscall\n"
-    "	nop\n"
-    "	slwpcb %rax\n"
-    "	int $0x80\n"
-    "parts_end:\n"
-    ".popsection\n");
 
 /* While the block cannot be read, a lookup leaves the context parked and nothing counts. */
 static void saving_takes_no_context_away(void)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include "counted.h"
+#include "texts.h"
 
 #define LSTAR 0xc0000082u
 #define KERNEL_GS_BASE 0xc0000102u
@@ -103,28 +104,13 @@ PROGRAM(threads, "	nop\n"
 		 "	nop\n"
 		 "	nop\n");
 
-extern const u8 kernel[], kernel_end[];
-asm(".pushsection .text\n"
-    "kernel:\n"
-    "	swapgs\n"
-    "	mov %rcx, %r9\n"
-    "	mov $0xc0000102, %ecx\n"
-    "	mov %r8d, %eax\n"
-    "	xor %edx, %edx\n"
-    "	wrmsr\n"
-    "	mov %r9, %rcx\n"
-    "	swapgs\n"
-    "	sysretq\n"
-    "kernel_end:\n"
-    ".popsection\n");
-
 static void a_switch_of_gs_base_needs_no_exit_of_its_own(void)
 {
 	struct kvm_sregs s;
 
 	begin_delivery(threads, threads_end, 1, LWP_F_IRE);
 	event_each(2, 1000000);
-	memcpy(vm->mem + VM_DATA, kernel, (size_t)(kernel_end - kernel));
+	memcpy(vm->mem + VM_DATA, windows, (size_t)(windows_end - windows));
 	vm_set_msr(v, LSTAR, VM_DATA);
 	vm_set_msr(v, KERNEL_GS_BASE, 0x40000000);
 	vm_get_sregs(v, &s);

@@ -10,24 +10,7 @@
 #include <sys/ioctl.h>
 #include <sys/time.h>
 #include "counted.h"
-
-PROGRAM(straight, "	nop\n" /* 5 */
-		  "	push %rdx\n" /* 6 */
-		  "	pop %rcx\n" /* 7 */
-		  "	mov $3, %ecx\n" /* 8 */
-		  "1:	nop\n" /* 13 */
-		  "	loop 1b\n" /* 14 */
-		  "	nop\n"); /* 16 */
-
-PROGRAM(flags, "	stc\n" /* 5 */
-	       "	pushf\n" /* 6 */
-	       "	pop %r8\n" /* 7 */
-	       "	push $0x46\n" /* 9 */
-	       "	popf\n" /* 11 */
-	       "	jnz 1f\n" /* 12 */
-	       "	pushf\n" /* 14 */
-	       "	pop %r9\n" /* 15 */
-	       "1:	nop\n"); /* 17 */
+#include "texts.h"
 
 static void pushf_image_has_no_tf(void)
 {

@@ -4,6 +4,7 @@ KASAN, UBSAN, lockdep and PROVE_RCU, one is PREEMPT_RT and tells who sleeps wher
 KCSAN."""
 
 import argparse
+import filecmp
 import hashlib
 import re
 import shutil
@@ -29,7 +30,9 @@ WORK = BUILD / "kvm-debug"
 SOURCE = WORK / "source"
 CONFIG = LAB / "soaks/kvm-debug.config"
 DATED = re.compile(rb"^(From|Date:) .*$", re.MULTILINE)  # lines that are new in each export
-TSC = LAB / "soaks/kvm-debug-tsc.patch"
+TOUCHED = re.compile(r"^\+\+\+ b/(.*)$", re.MULTILINE)
+# What Debian's source has besides the series.
+CHANGES = [LAB / "soaks/kvm-debug-tsc.patch", LAB / "soaks/kvm-debug-avic.patch"]
 # Of all kernels: what L1 needs and what is tested.
 WANTED = "PROVE_LOCKING DEBUG_ATOMIC_SLEEP KVM_AMD_LWP KVM_AMD_LWP_FAKE 9P_FS OVERLAY_FS VIRTIO_CONSOLE".split()
 
@@ -86,14 +89,14 @@ def _run(log: IO[str], *argv: proc.Word, **options: object) -> None:
 
 
 def _patches() -> list[Path]:
-    """What the source has besides Debian's: the series without its notes, and our change."""
+    """What the source has besides Debian's: the series without its notes, and our changes."""
     series = sorted((WORK / "series/linux").glob("*.patch"))
-    return [patch for patch in series if not patch.name.startswith("0000-")] + [TSC]
+    return [patch for patch in series if not patch.name.startswith("0000-")] + CHANGES
 
 
 def _lay_out(whole: Path, log: IO[str]) -> None:
-    """The whole source with the exported series in it. What has not changed is not laid out again, for the patches
-    touch headers that most files include."""
+    """The whole source with the exported series in it. A file that is as before keeps its time, for the patches touch
+    headers that most files include."""
     laid_out = WORK / "laid-out"
     shutil.rmtree(WORK / "series", ignore_errors=True)
     _run(log, TOP / "vlwp", "export", WORK / "series")
@@ -102,12 +105,19 @@ def _lay_out(whole: Path, log: IO[str]) -> None:
     if laid_out.is_file() and laid_out.read_text(encoding="utf-8") == stamp:
         return
     laid_out.unlink(missing_ok=True)
-    shutil.rmtree(SOURCE, ignore_errors=True)
+    before = WORK / "before"
+    shutil.rmtree(before, ignore_errors=True)
+    if SOURCE.is_dir():
+        SOURCE.rename(before)
     _run(log, "cp", "-al", whole, SOURCE)
     for path in _patches():
         with path.open("rb") as text:
             options = ("-p1", "--fuzz=0", "--force", "-s", "--no-backup-if-mismatch")
             _run(log, "patch", "-d", SOURCE, *options, stdin=text)
+    for name in {name for path in _patches() for name in TOUCHED.findall(path.read_text(encoding="utf-8"))}:
+        old, new = before / name, SOURCE / name
+        if old.is_file() and new.is_file() and filecmp.cmp(old, new, shallow=False):
+            shutil.copystat(old, new)
     laid_out.write_text(stamp, encoding="utf-8")
 
 
