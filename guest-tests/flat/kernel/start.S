@@ -194,4 +194,18 @@ ap_gdt_pointer:
 	.long boot_gdt
 ap_trampoline_end:
 
+	/* Where smp_park() sends a processor, instead of the trampoline: it tells that it is there, and halts. */
+	.globl ap_park, ap_parked, ap_park_end
+	.code16
+ap_park:
+	cli
+	mov %cs, %ax
+	mov %ax, %ds
+	movb $1, (ap_parked - ap_park)
+1:	hlt
+	jmp 1b
+ap_parked:
+	.byte 0
+ap_park_end:
+
 	.section .note.GNU-stack, "", @progbits

@@ -34,6 +34,8 @@ _Static_assert(sizeof(struct kept) <= IMAGE_AT - KEPT_AT, "the copy of the image
 static struct kept *const kept = (struct kept *)KEPT_AT;
 /* In .data, so that it is put back for each row. */
 static volatile bool taken __attribute__((section(".data")));
+/* Another processor has ended the row; the first is told by NMI. */
+static volatile bool abandoned;
 
 extern char user_text_start[], image_loaded_end[];
 extern u32 boot_la57;
@@ -260,6 +262,11 @@ bool suite_is_on(void)
 	return taken;
 }
 
+bool suite_is_abandoned(void)
+{
+	return abandoned;
+}
+
 void suite_begin_row(char *line, size_t size)
 {
 	const char *p, *name, *needs, *which;
@@ -295,7 +302,10 @@ static void quiet(void)
 {
 	u32 i;
 
-	smp_init_others();
+	if (!smp_park()) {
+		taken = false;
+		bail("another processor does not answer: the suite ends here");
+	}
 	if (cpuid_register(0x80000001, 0, 'c') & LWP_CPUID_PRESENT_ECX) {
 		try_wrmsr(LWP_MSR_CBADDR, 0);
 		try_wrmsr(LWP_MSR_CFG, kept->cfg);
@@ -315,9 +325,10 @@ static void quiet(void)
 void suite_next(void)
 {
 	if (cpu_index()) {
-		taken = false;
-		print("\n# suite: stops, another processor than the first has failed\n");
-		report_leave(FLAT_EXIT_BROKEN);
+		abandoned = true;
+		apic_send_nmi(0);
+		for (;;)
+			asm volatile("cli; hlt");
 	}
 	write_cr3(kernel_cr3());
 	quiet();

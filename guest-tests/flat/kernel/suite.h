@@ -20,7 +20,10 @@ _Noreturn void suite_take(const char *text, size_t size, const char *only, const
 bool suite_is_on(void);
 /* The row that is next: its command line goes into `line`. Ends the suite if there is none. */
 void suite_begin_row(char *line, size_t size);
-/* The row is over: on to the next. */
+/* The row is over: on to the next. On another processor than the first: that one is told by NMI. */
 _Noreturn void suite_next(void);
+
+/* Has another processor ended the row? */
+bool suite_is_abandoned(void);
 
 #endif

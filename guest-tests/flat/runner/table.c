@@ -137,6 +137,7 @@ const struct run runs[] = {
 	{ "os_smm", "smm", OS, "context=os", .needs = NEED_OS_CONTEXT, OF_MACHINE },
 	/* SVM guests: none with auto contexts; with LWP in the VMCB VMLOAD and VMSAVE switch it. */
 	{ "svm_auto", .cpu = LWP ",+svm,+npt", .hidden = true },
+	{ "svm_cr8", .cpu = "+svm" },
 	{ "svm_switch", .cpu = VMCB, .args = "context=os", .needs = NEED_VMCB_AREA },
 	{ "svm_hostile", .cpu = VMCB, .args = "context=os", .needs = NEED_VMCB_AREA },
 	/* Performance counters, which only TCG models. */
@@ -166,6 +167,7 @@ const struct run runs[] = {
 	{ "rev07_llwpcb", .cpu = REV07, .args = "rev=2007" },
 	{ "rev07_threshold", .cpu = REV07, .args = "rev=2007" },
 	{ "rev07_events", .cpu = REV07, .args = "rev=2007" },
+	{ "rev07_context", .cpu = REV07, .args = "rev=2007", .hidden = true },
 	{ "rev07_store", .cpu = REV07, .args = "rev=2007" },
 	{ "os_rev07", .cpu = VMCB ",lwp-rev=2007", .args = "rev=2007 context=os",
 	  .needs = NEED_VMCB_AREA },
