@@ -21,7 +21,13 @@ WAYS = ("step", "pmu")
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """What it takes."""
-    parser.add_argument("ways", nargs="*", choices=WAYS, metavar="WAY", help=f"{' or '.join(WAYS)} (default: both)")
+    parser.add_argument("ways", nargs="*", type=_way, metavar="WAY", help=f"{' or '.join(WAYS)} (default: both)")
+
+
+def _way(text: str) -> str:
+    if text not in WAYS:
+        raise argparse.ArgumentTypeError(f"no way '{text}'; there are: {' '.join(WAYS)}")
+    return text
 
 
 def _slowest(report: Report, log: Path) -> None:

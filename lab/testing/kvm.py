@@ -146,6 +146,10 @@ class _Guest:
         """A command."""
         report.check("a command in a Linux guest under KVM", linux_guest.a_command)
 
+    def gs(self, report: Report) -> None:
+        """GS base tells threads apart."""
+        report.check("threads of a Linux guest under KVM that GS base tells apart", linux_guest.by_gs)
+
     def shares(self, report: Report) -> None:
         """The profile."""
         self.profile = linux_guest.Profile(report.work)
@@ -163,6 +167,7 @@ class _Guest:
         """All of them."""
         return [
             Case("guest", "a command in a Linux guest under KVM", self.command),
+            Case("guest/gs", "threads there that GS base tells apart, as under Wine", self.gs),
             Case("guest/profile", "a program there is profiled by the PMU, its shares are right", self.shares),
             Case("guest/pmu", "that takes one interrupt for each record, and hardly a step", self.counted),
         ]
