@@ -38,6 +38,7 @@ SOAKS = (
     Command("migrate", "what test migrate does, ten times as much", "lab.migrate.soak"),
     Command("diff", "random programs leave the same records in TCG and KVM", "lab.soaks.diff"),
     Command("skid", "the same with counters that interrupt late", "lab.soaks.skid"),
+    Command("flat-kvm", "the whole flat suite under KVM, stepped and with counters", "lab.soaks.flat_kvm"),
     Command("hostile", "guests that try to make LWP write where it must not", "lab.soaks.hostile"),
     Command("kvm-linux", "a profile in a Linux guest under KVM, beside the truth", "lab.soaks.kvm_linux"),
     Command("kvm-debug", "kvm/tests on kernels with KASAN, with PREEMPT_RT, with KCSAN", "lab.soaks.kvm_debug"),
@@ -56,10 +57,11 @@ COMMANDS = (
     Command("build", "build what is out of date", "lab.start.build", words="[PART]"),
     Command(
         "install",
-        "install the tools, or KVM's modules",
+        "install the tools, KVM's modules, or the suite",
         parts=(
             Command("tools", "lwprun, lwpctl, lwp.h, man pages, completion", "lab.start.install_tools"),
             Command("kvm", "KVM's modules, through DKMS", "lab.start.install_kvm"),
+            Command("conformance", "the conformance suite, for another machine", "lab.start.install_conformance"),
         ),
     ),
     Command(

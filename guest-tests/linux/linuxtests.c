@@ -32,6 +32,7 @@ static const struct test {
 	{ "fork", "the child of a fork has no LWP, the parent's profile is whole" },
 	{ "two", "two programs on one CPU, each with a complete profile" },
 	{ "threads", "eight threads that move between two CPUs, each with a profile of its own" },
+	{ "gs", "threads with GS bases of their own, and one that changes it, as under Wine" },
 	{ "perf", "Linux's perf on the processor's performance counters" },
 };
 

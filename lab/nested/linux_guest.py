@@ -26,6 +26,13 @@ def a_command(check: Check) -> None:
     check.want((status, out.rstrip("\n")) == (5, text), "wanted: status 5 and the input")
 
 
+def by_gs(check: Check) -> None:
+    """Threads that GS base tells apart: the program of ./vlwp test linux."""
+    command = [VLWP, "shell", "--accel=kvm", "--smp=1", "--", LINUX_PROGRAMS / "linuxtests", "gs"]
+    status, out = check.text(command)
+    check.want(status == 0 and ", 0 failed, 0 skipped" in out, f"status {status}")
+
+
 class Profile:
     """The workload's profile by the PMU, and where its instructions truly are."""
 

@@ -44,6 +44,8 @@ packages()
 	# what hosts and libvirt can do, and two libvirts for the test of migration (no service is started)
 	echo libvirt-dev libxml2-dev libvirt-clients libvirt-daemon libvirt-daemon-driver-qemu
 	# tests, and the programs that they profile
+	# and the image from which the conformance suite boots
+	echo grub-common grub-pc-bin xorriso
 	echo libcriterion-dev clang clang-format libclang-rt-dev llvm binutils gdb perl procps
 	# what the lab itself is checked with
 	echo shellcheck mypy flake8

@@ -17,7 +17,7 @@ from lab.common.say import SKIPPED, Stop
 from lab.nested import diff, flat, here, l1, linux_guest, lwpctl, programs, skid, tap
 from lab.nested.l1 import L1
 from lab.nested.programs import Run
-from lab.testing import seeds
+from lab.testing import conformance, seeds
 from lab.testing.flat import rows
 from lab.testing.part import Case, Part
 
@@ -89,6 +89,11 @@ def _lwpctl(name: str, line: str, function: Callable[[Check, L1], None]) -> Case
     return Case(name, line, lambda report: report.check(line, function, LAB))
 
 
+def _stock_suite() -> Case:
+    line = "the suite that stands alone: the kernel's own KVM has no LWP, and all rows but those of absence are skipped"
+    return Case("conformance-stock", line, lambda report: report.check(line, conformance.stock_kvm, LAB))
+
+
 def _compiles_with_clang(report: Report) -> None:
     """gcc compiles the modules with warnings as errors when they are built."""
     headers = linux.fetch().headers_dir
@@ -141,6 +146,10 @@ class _Guest:
         """A command."""
         report.check("a command in a Linux guest under KVM", linux_guest.a_command)
 
+    def gs(self, report: Report) -> None:
+        """GS base tells threads apart."""
+        report.check("threads of a Linux guest under KVM that GS base tells apart", linux_guest.by_gs)
+
     def shares(self, report: Report) -> None:
         """The profile."""
         self.profile = linux_guest.Profile(report.work)
@@ -158,6 +167,7 @@ class _Guest:
         """All of them."""
         return [
             Case("guest", "a command in a Linux guest under KVM", self.command),
+            Case("guest/gs", "threads there that GS base tells apart, as under Wine", self.gs),
             Case("guest/profile", "a program there is profiled by the PMU, its shares are right", self.shares),
             Case("guest/pmu", "that takes one interrupt for each record, and hardly a step", self.counted),
         ]
@@ -226,7 +236,7 @@ class Kvm(Part):
         lwpctl_cases = [_lwpctl(*row) for row in LWPCTL_CHECKS]
         clang = Case(CLANG, CLANG_LINE, _compiles_with_clang)
         own = [clang, *_programs(), *checks.cases(), *lwpctl_cases]
-        return [*own, *_here(), *_diff(), *_Guest().cases(), *_flat_rows()]
+        return [*own, *_here(), _stock_suite(), *_diff(), *_Guest().cases(), *_flat_rows()]
 
     def run(self, cases: Sequence[Case], report: Report) -> None:
         """One after the other, and the flat suites beside them."""

@@ -23,6 +23,12 @@
 
 #define AP_TRAMPOLINE 0x8000
 
+/* What a loader has in EAX when it is Multiboot2; and suite_restart(). */
+#define MULTIBOOT2_MAGIC 0x36d76289
+#define SUITE_MAGIC 0x666c6174
+/* CPUID 7 ECX: five-level paging. */
+#define BOOT_LA57 0x10000
+
 /* "Vectors" 0..255 are the processor's; user code that comes back by SYSCALL has this one. */
 #define VEC_EXIT_GATE 0x80
 #define VEC_SYSCALL 0x100

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* From start.S to the test that the command line names ("test=NAME cpus=N dump=1"). */
+/*
+ * From start.S to the test that the command line names ("test=NAME cpus=N dump=1"), or to the rows of the file that
+ * the loader has brought ("only=NAME", "from=NAME", or nothing).
+ */
 #include "cpu.h"
+#include "layout.h"
 #include "paging.h"
 #include "report.h"
 #include "smp.h"
+#include "suite.h"
 #include "test.h"
 
 #define PVH_MAGIC 0x336ec578
@@ -13,8 +18,22 @@ struct pvh_start_info {
 	u64 module_list, command_line, rsdp;
 };
 
+struct pvh_module {
+	u64 start, size, command_line, reserved;
+};
+
+struct multiboot_tag {
+	u32 type, size;
+	u32 value[]; /* a string; of a module its start and end, and a string */
+};
+#define MULTIBOOT_TAG_END 0
+#define MULTIBOOT_TAG_COMMAND_LINE 1
+#define MULTIBOOT_TAG_MODULE 3
+
+#define MAPPED_AT_BOOT (1ul << 30)
+
 extern const struct flat_test flat_tests_start[], flat_tests_end[];
-_Noreturn void kernel_main(const struct pvh_start_info *info);
+_Noreturn void kernel_main(const void *info, u32 magic);
 
 static char command_line[256];
 
@@ -61,24 +80,65 @@ bool option_is(const char *name, const char *word)
 	return p && word_is(p, word);
 }
 
-static void copy_command_line(const struct pvh_start_info *info)
+static void copy_command_line(const char *p)
 {
-	const char *p = (const char *)info->command_line;
 	size_t i;
 
-	if (info->magic != PVH_MAGIC)
-		bail("not started by the PVH entry: magic %x", info->magic);
 	for (i = 0; p && p[i] && i < sizeof(command_line) - 1; i++)
 		command_line[i] = p[i];
+	command_line[i] = '\0';
 }
 
-void kernel_main(const struct pvh_start_info *info)
+/* A file that the loader has brought: the rows of a suite. */
+static _Noreturn void take_file(u64 start, u64 size)
+{
+	if (start + size > MAPPED_AT_BOOT)
+		bail("the loader has put the rows above 1 GiB: give the machine less memory");
+	suite_take((const char *)start, size, option("only"), option("from"));
+}
+
+static void read_pvh(const struct pvh_start_info *info)
+{
+	const struct pvh_module *file = (const struct pvh_module *)info->module_list;
+
+	if (info->magic != PVH_MAGIC)
+		bail("started by neither PVH nor Multiboot2: magic %x", info->magic);
+	copy_command_line((const char *)info->command_line);
+	if (info->modules && file)
+		take_file(file->start, file->size);
+}
+
+static void read_multiboot(const char *info)
+{
+	const char *end = info + *(const u32 *)info, *p;
+	const struct multiboot_tag *file = NULL, *tag;
+
+	for (p = info + 8; p < end; p += (tag->size + 7) & ~7u) {
+		tag = (const struct multiboot_tag *)p;
+		if (tag->type == MULTIBOOT_TAG_END)
+			break;
+		if (tag->type == MULTIBOOT_TAG_COMMAND_LINE)
+			copy_command_line((const char *)tag->value);
+		if (tag->type == MULTIBOOT_TAG_MODULE && !file)
+			file = tag;
+	}
+	if (file)
+		take_file(file->value[0], file->value[1] - file->value[0]);
+}
+
+void kernel_main(const void *info, u32 magic)
 {
 	const struct flat_test *t;
 
-	copy_command_line(info);
+	report_init();
+	if (magic == MULTIBOOT2_MAGIC)
+		read_multiboot(info);
+	else if (magic != SUITE_MAGIC)
+		read_pvh(info);
 	paging_init();
 	cpu_init(0);
+	if (suite_is_on())
+		suite_begin_row(command_line, sizeof(command_line));
 	smp_set_count(option_number("cpus", 1));
 	for (t = flat_tests_start; t < flat_tests_end; t++) {
 		if (option_is("test", t->name)) {

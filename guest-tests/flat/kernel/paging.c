@@ -5,8 +5,6 @@
 #include "report.h"
 #include "x86.h"
 
-/* The runner gives at least 64 MiB; what lies above the image up to here is the allocator's. */
-#define PHYS_END (60ul << 20)
 #define IDENTITY_END (1ul << 30)
 #define ENTRIES 512
 

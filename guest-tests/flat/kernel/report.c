@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The reporter: formatting, the serial line, TAP, and the exit device. */
 #include "report.h"
+#include "suite.h"
 #include "x86.h"
 
 #define SERIAL_PORT 0x3f8
@@ -14,6 +15,16 @@
 static char prefix[PREFIX_DEPTH][PREFIX_SIZE];
 static int prefix_depth;
 static unsigned int points, failures;
+
+void report_init(void)
+{
+	/* 115200 baud, 8 bits, no parity; where there is firmware, it may have left the line as it likes. */
+	outb(SERIAL_PORT + 3, 0x80);
+	outb(SERIAL_PORT, 1);
+	outb(SERIAL_PORT + 1, 0);
+	outb(SERIAL_PORT + 3, 3);
+	outb(SERIAL_PORT + 2, 1);
+}
 
 static void serial_put(char c)
 {
@@ -197,8 +208,10 @@ void report_note(const char *fmt, ...)
 	print("\n");
 }
 
-static _Noreturn void leave(enum flat_exit value)
+void report_leave(enum flat_exit value)
 {
+	if (suite_is_on())
+		suite_next();
 	for (;;) {
 		outb(EXIT_PORT, (u8)value);
 		asm volatile("cli; hlt");
@@ -214,11 +227,11 @@ void bail(const char *fmt, ...)
 	vprint(fmt, ap);
 	va_end(ap);
 	print("\n");
-	leave(FLAT_EXIT_BROKEN);
+	report_leave(FLAT_EXIT_BROKEN);
 }
 
 void report_end(void)
 {
 	print("1..%u\n", points);
-	leave(failures ? FLAT_EXIT_FAIL : FLAT_EXIT_PASS);
+	report_leave(failures ? FLAT_EXIT_FAIL : FLAT_EXIT_PASS);
 }

@@ -16,6 +16,9 @@
 /* Exit values given to isa-debug-exit; a process sees 2 * value + 1. */
 enum flat_exit { FLAT_EXIT_PASS = 0, FLAT_EXIT_FAIL = 1, FLAT_EXIT_BROKEN = 2 };
 
+/* Set the serial line up: before anything is printed. */
+void report_init(void);
+
 /* Print to the serial line; %s %c %d %u %x with 0, width, l. */
 void print(const char *fmt, ...) PRINTF_LIKE(1);
 
@@ -37,5 +40,8 @@ void report_note(const char *fmt, ...) PRINTF_LIKE(1);
 _Noreturn void bail(const char *fmt, ...) PRINTF_LIKE(1);
 /* All points are reported: print the plan and end the run. */
 _Noreturn void report_end(void);
+
+/* The run is over; of a suite (suite.h) the row is. */
+_Noreturn void report_leave(enum flat_exit value);
 
 #endif

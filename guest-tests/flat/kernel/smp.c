@@ -9,6 +9,7 @@
 
 /* Far beyond what a loaded host needs, still finite. */
 #define START_SPINS 2000000000ull
+#define PARK_SPINS 1000000ull
 
 static u32 count = 1;
 static volatile u32 running = 1;
@@ -18,6 +19,7 @@ static struct {
 } mailbox[MAX_CPUS];
 
 extern char ap_trampoline[], ap_trampoline_end[];
+extern char ap_park[], ap_parked[], ap_park_end[];
 extern char *boot_stack_top;
 _Noreturn void ap_main(void);
 
@@ -81,6 +83,27 @@ void smp_init_others(void)
 		mailbox[i].fn = NULL;
 	}
 	running = 1;
+}
+
+bool smp_park(void)
+{
+	volatile u8 *parked = (u8 *)AP_TRAMPOLINE + (ap_parked - ap_park);
+	u64 spins;
+	u32 i;
+
+	memcpy((void *)AP_TRAMPOLINE, ap_park, (size_t)(ap_park_end - ap_park));
+	for (i = 1; i < count; i++) {
+		*parked = 0;
+		for (spins = 0; !*parked; spins++) {
+			/* The first may come while INIT is still under way. */
+			if (!(spins % PARK_SPINS))
+				apic_start((u8)i, AP_TRAMPOLINE / PAGE_SIZE);
+			if (spins == START_SPINS)
+				return false;
+			pause();
+		}
+	}
+	return true;
 }
 
 void smp_run(u32 cpu, void (*fn)(void *arg), void *arg)

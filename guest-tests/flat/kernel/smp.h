@@ -13,6 +13,8 @@ extern char boot_cpu_area[MAX_CPUS][CPU_AREA_SIZE];
 void smp_start(void);
 /* INIT of all that were started, whatever they do; smp_start() starts them again. */
 void smp_init_others(void);
+/* The others are in INIT, and nowhere in the kernel, when it returns. false: one does not answer. */
+bool smp_park(void);
 /* Number of processors that the runner promised (cpus=N on the command line, 1 without it). */
 u32 smp_count(void);
 void smp_set_count(u32 count);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From the loader to C. The image is an ELF with a PVH note, so a hypervisor starts it at start32 in
- * 32-bit protected mode, paging off, EBX pointing to the start-of-day structure. The other processors
- * come through the 16-bit trampoline at the end, which smp.c copies below 1 MiB.
+ * From the loader to C. The image is an ELF with a PVH note and a Multiboot2 header, so a hypervisor or GRUB starts
+ * it at start32 in 32-bit protected mode, paging off, EBX pointing to what the loader says; EAX is Multiboot2's magic
+ * if it was that. The other processors come through the 16-bit trampoline at the end, which smp.c copies below 1 MiB.
  */
 #include "layout.h"
 
 #define BOOT_CS 0x08
 #define BOOT_DS 0x10
+#define BOOT_CS32 0x18
 #define CR0_PE 0x1
 #define CR0_MP 0x2
 #define CR0_NE 0x20
@@ -15,11 +16,12 @@
 #define CR0_PG 0x80000000
 #define CR4_PAE 0x20
 #define CR4_LA57 0x1000
-#define CPUID_7_ECX_LA57 0x10000
 #define MSR_EFER 0xc0000080
 #define EFER_LME 0x100
 #define PTE_PRESENT_WRITE 0x3
 #define PTE_LARGE 0x80
+#define MULTIBOOT2_HEADER 0xe85250d6
+#define MULTIBOOT2_I386 0
 #define XEN_ELFNOTE_PHYS32_ENTRY 18
 
 	.section .note.pvh, "a", @note
@@ -28,7 +30,7 @@
 	.asciz "Xen"
 	.quad start32
 
-	/* Enter long mode with the boot page tables, five levels where they exist. Clobbers eax, ecx, edx, edi, esi. */
+	/* Enter long mode with the boot page tables, five levels where they exist and are wanted. Clobbers eax, ecx, edx, edi, esi. */
 .macro enter_long_mode
 	mov %ebx, %esi
 	mov $7, %eax
@@ -37,7 +39,7 @@
 	mov %esi, %ebx
 	mov $CR4_PAE, %eax
 	mov $boot_pml4, %edi
-	test $CPUID_7_ECX_LA57, %ecx
+	test boot_la57, %ecx
 	jz 1f
 	or $CR4_LA57, %eax
 	mov $boot_pml5, %edi
@@ -61,12 +63,21 @@
 	mov %eax, %gs
 .endm
 
+	.section .multiboot, "a"
+	.balign 8
+multiboot:
+	.long MULTIBOOT2_HEADER, MULTIBOOT2_I386, multiboot_end - multiboot
+	.long -(MULTIBOOT2_HEADER + MULTIBOOT2_I386 + multiboot_end - multiboot)
+	.long 0, 8	/* the end of its tags */
+multiboot_end:
+
 	.text
 	.code32
 	.globl start32
 start32:
 	cli
 	cld
+	mov %eax, %ebp
 	lgdt boot_gdt_pointer
 	enter_long_mode
 	ljmp $BOOT_CS, $start64
@@ -75,6 +86,7 @@ start64:
 	load_data_segments
 	mov boot_stack_top, %rsp
 	mov %ebx, %edi
+	mov %ebp, %esi
 	call kernel_main
 
 ap_start64:
@@ -82,18 +94,59 @@ ap_start64:
 	mov boot_stack_top, %rsp
 	call ap_main
 
+	/*
+	 * void suite_restart(u32 kept): put back the pages that are written, as they were loaded, from a copy; then as
+	 * from the loader. The stack is in what is put back.
+	 */
+	.globl suite_restart
+suite_restart:
+	cli
+	cld
+	lgdt boot_gdt_pointer
+	push $BOOT_CS32
+	push $leave_long_mode
+	lretq
+	.code32
+leave_long_mode:
+	mov $BOOT_DS, %eax
+	mov %eax, %ds
+	mov %eax, %es
+	mov %eax, %ss
+	mov $(CR0_NE | CR0_MP | CR0_PE), %eax
+	mov %eax, %cr0
+	xor %eax, %eax
+	mov %eax, %cr4
+	mov %edi, %esi
+	xor %edx, %edx
+	mov $MSR_EFER, %ecx
+	wrmsr
+	mov $user_text_start, %edi
+	mov $image_loaded_end, %ecx
+	sub %edi, %ecx
+	rep movsb
+	mov $image_end, %ecx
+	sub %edi, %ecx
+	rep stosb
+	mov $SUITE_MAGIC, %eax
+	jmp start32
+
 	.data
 	/* Where the processor that starts next finds its stack; smp.c changes it for each. */
 	.globl boot_stack_top
 boot_stack_top:
 	.quad boot_cpu_area + CPU_AREA_SIZE
 
+	/* The bit of CPUID that has five levels used; a suite clears it for rows that are not about them. */
+	.globl boot_la57
+boot_la57:
+	.long BOOT_LA57
+
 	.balign 8
 boot_gdt:
 	.quad 0
 	.quad 0x00af9b000000ffff	/* BOOT_CS: 64-bit code */
 	.quad 0x00cf93000000ffff	/* BOOT_DS */
-	.quad 0x00cf9b000000ffff	/* 32-bit code, for the trampoline */
+	.quad 0x00cf9b000000ffff	/* BOOT_CS32: 32-bit code */
 boot_gdt_pointer:
 	.word . - boot_gdt - 1
 	.quad boot_gdt
@@ -128,7 +181,7 @@ ap_trampoline:
 	lgdtl (ap_gdt_pointer - ap_trampoline)
 	mov $CR0_PE, %eax
 	mov %eax, %cr0
-	ljmpl $0x18, $(AP_TRAMPOLINE + ap_start32 - ap_trampoline)
+	ljmpl $BOOT_CS32, $(AP_TRAMPOLINE + ap_start32 - ap_trampoline)
 	.code32
 ap_start32:
 	mov $BOOT_DS, %eax
@@ -140,5 +193,19 @@ ap_gdt_pointer:
 	.word 31
 	.long boot_gdt
 ap_trampoline_end:
+
+	/* Where smp_park() sends a processor, instead of the trampoline: it tells that it is there, and halts. */
+	.globl ap_park, ap_parked, ap_park_end
+	.code16
+ap_park:
+	cli
+	mov %cs, %ax
+	mov %ax, %ds
+	movb $1, (ap_parked - ap_park)
+1:	hlt
+	jmp 1b
+ap_parked:
+	.byte 0
+ap_park_end:
 
 	.section .note.GNU-stack, "", @progbits

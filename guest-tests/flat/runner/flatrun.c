@@ -10,7 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "child.h"
+#include "judge.h"
 #include "machine.h"
+#include "manifest.h"
 #include "flatrun_options.h"
 #include "table.h"
 #include "tap.h"
@@ -286,11 +288,38 @@ static bool in_path(const char *program)
 	return found;
 }
 
+/* --judge: the exit status. */
+static int judge_log(const char *path)
+{
+	FILE *log = fopen(path, "r");
+	enum judgement result;
+
+	/* A directory opens, and cannot be read. */
+	if (!log || (fgetc(log) == EOF && ferror(log))) {
+		fprintf(stderr, "flatrun: cannot read %s: %s\n", path, strerror(errno));
+		return EXIT_USAGE;
+	}
+	rewind(log);
+	result = judge(log, stdout);
+	fclose(log);
+	if (result == JUDGED_NO_LOG)
+		fprintf(stderr,
+			"flatrun: %s: no row begins there; it should be the serial log of the suite\n",
+			path);
+	return result == JUDGED_PASS ? 0 : result == JUDGED_SKIP ? EXIT_SKIPPED : 1;
+}
+
 int main(int argc, char **argv)
 {
 	struct sigaction sa = { .sa_handler = on_signal };
 
 	options_parse(argc, argv);
+	if (opt.judge)
+		return judge_log(opt.judge);
+	if (opt.rows || opt.manifest) {
+		(opt.rows ? manifest_rows : manifest_json)(stdout);
+		return 0;
+	}
 	if (opt.list)
 		return list();
 	if (opt.print)

@@ -29,6 +29,9 @@ static void usage(FILE *to)
 		"  --dump DIR         store the ring contents of each run in DIR/RUN.dump\n"
 		"  --args WORDS       more words for the test, as 'seed=7 count=1000'\n"
 		"  --timeout-factor N stretch every time limit, 1..100 (nested machines)\n"
+		"  --judge LOG        judge a serial log of the suite that stands alone, and run nothing\n"
+		"  --rows             print the rows that the suite's kernel takes as a file\n"
+		"  --manifest         print them as JSON, with the CPUID that each needs\n"
 		"\nThe last line is \"N passed, N failed, N skipped\", test points; a run that is broken is\n"
 		"called an error and counts as one failure. Exit status: 0, 1 failures, 2 usage, 77 nothing to\n"
 		"run with.\n");
@@ -92,6 +95,9 @@ void options_parse(int argc, char **argv)
 		DUMP,
 		ARGS,
 		FACTOR,
+		JUDGE,
+		ROWS,
+		MANIFEST,
 		HELP
 	};
 	static const struct option options[] = {
@@ -107,6 +113,9 @@ void options_parse(int argc, char **argv)
 		{ "dump", required_argument, NULL, DUMP },
 		{ "args", required_argument, NULL, ARGS },
 		{ "timeout-factor", required_argument, NULL, FACTOR },
+		{ "judge", required_argument, NULL, JUDGE },
+		{ "rows", no_argument, NULL, ROWS },
+		{ "manifest", no_argument, NULL, MANIFEST },
 		{ "help", no_argument, NULL, HELP },
 		{ NULL, 0, NULL, 0 },
 	};
@@ -153,6 +162,15 @@ void options_parse(int argc, char **argv)
 			break;
 		case FACTOR:
 			opt.factor = number("--timeout-factor", optarg, 100);
+			break;
+		case JUDGE:
+			opt.judge = optarg;
+			break;
+		case ROWS:
+			opt.rows = true;
+			break;
+		case MANIFEST:
+			opt.manifest = true;
 			break;
 		case HELP:
 			usage(stdout);

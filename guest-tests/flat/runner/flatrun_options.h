@@ -20,7 +20,8 @@ struct options {
 	unsigned int patterns;
 	unsigned int jobs; /* 1..MAX_JOBS */
 	unsigned int factor; /* of every time limit */
-	bool list, print, verbose;
+	const char *judge; /* a serial log, NULL: run */
+	bool list, print, verbose, rows, manifest;
 };
 
 extern struct options opt;

@@ -29,6 +29,10 @@ struct run {
 	bool hold; /* accesses of the guest are held: kernel/hold.h */
 	unsigned int needs; /* enum need */
 	unsigned int timeout; /* seconds, 0: DEFAULT_TIMEOUT */
+	/* The suite without the lab (manifest.h): */
+	const char *lab; /* why the row is not in it, NULL: it is */
+	bool absence; /* it is about processors without LWP */
+	bool hidden; /* it is about state of LWP that the guest's system does not switch */
 };
 
 #define DEFAULT_TIMEOUT 90

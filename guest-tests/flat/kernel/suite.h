@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Many rows in one boot, for a machine that nobody starts anew for each: the rows are the lines of a file that the
+ * loader has put into memory. After each row the kernel puts itself back as it was loaded. The lines:
+ *
+ *	need NAME LEAF SUBLEAF REGISTER MASK VALUE	CPUID must have VALUE in the bits of MASK; numbers in hex
+ *	row NAME NEEDS WORDS				NEEDS: names with commas, or -; WORDS: the row's command line
+ */
+#ifndef FLAT_SUITE_H
+#define FLAT_SUITE_H
+
+#include "lwp_types.h"
+
+/*
+ * Take the file, and begin with its first row: from the loader's state, before paging_init(). `only` and `from` are
+ * names of rows, NULL: all, from the first on.
+ */
+_Noreturn void suite_take(const char *text, size_t size, const char *only, const char *from);
+/* Are there rows? */
+bool suite_is_on(void);
+/* The row that is next: its command line goes into `line`. Ends the suite if there is none. */
+void suite_begin_row(char *line, size_t size);
+/* The row is over: on to the next. On another processor than the first: that one is told by NMI. */
+_Noreturn void suite_next(void);
+
+/* Has another processor ended the row? */
+bool suite_is_abandoned(void);
+
+#endif

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Write the conformance suite into DIR, for another hypervisor or a real machine: a kernel, its rows, an image for a
+CD or a USB stick, a manifest of what each row needs, flatrun, and a page that says how to run and judge them."""
+
+import argparse
+import json
+import shutil
+from pathlib import Path
+from typing import IO, Any
+
+from lab.building import tools
+from lab.common import proc
+from lab.common.places import FLATRUN, HOST, TOP
+from lab.common.say import Died, say
+from lab.common.steps import step
+from lab.start import deps
+
+KERNEL = HOST / "guest-tests/flat/flat.elf"
+PAGE = TOP / "guest-tests/flat/conformance.md"
+IMAGE = "conformance.iso"
+HEAD = """\
+serial --unit=0 --speed=115200
+terminal_input console serial
+terminal_output console serial
+set timeout=5
+set default=0
+"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """What it takes."""
+    parser.add_argument("directory", metavar="DIR", type=Path, help="is made if it is not there")
+
+
+def _entry(title: str, words: str) -> str:
+    lines = (f"multiboot2 /boot/flat.elf {words}".rstrip(), "module2 /boot/rows.txt rows.txt")
+    return f'menuentry "{title}" {{\n' + "".join(f"\t{line}\n" for line in lines) + "}\n"
+
+
+def menu(manifest: dict[str, Any]) -> str:
+    """GRUB's menu: all rows, the rows from one on, one row."""
+    names = [row["row"] for row in manifest["rows"]]
+    begins = "".join(_entry(f"from {name} on", f"from={name}") for name in names)
+    single = "".join(_entry(name, f"only={name}") for name in names)
+    return f"{HEAD}{_entry('all rows', '')}submenu \"one row\" {{\n{single}}}\nsubmenu \"go on\" {{\n{begins}}}\n"
+
+
+def _image(place: Path, log: IO[str]) -> None:
+    tree = place / "iso"
+    (tree / "boot/grub").mkdir(parents=True)
+    try:
+        for name in ("flat.elf", "rows.txt"):
+            shutil.copy(place / name, tree / "boot" / name)
+        manifest = json.loads((place / "manifest.json").read_text(encoding="utf-8"))
+        (tree / "boot/grub/grub.cfg").write_text(menu(manifest), encoding="utf-8")
+        # For BIOS: a machine of family 15h has one, and that leaves memory as it is.
+        command = ["grub-mkrescue", "-d", "/usr/lib/grub/i386-pc", "-o", str(place / IMAGE), str(tree)]
+        if proc.logged(command, log):
+            raise Died(f"grub-mkrescue cannot write {place / IMAGE}")
+    finally:
+        shutil.rmtree(tree)
+
+
+def install(place: Path) -> None:
+    """Write it; what it takes is built."""
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        for file in (KERNEL, FLATRUN):
+            shutil.copy(file, place)
+        shutil.copyfile(PAGE, place / "README.md")
+        for name, option in (("rows.txt", "--rows"), ("manifest.json", "--manifest")):
+            (place / name).write_text(proc.output([FLATRUN, option]), encoding="utf-8")
+    except OSError as err:
+        raise Died(f"{err.filename or place}: cannot write this file: {err.strerror}") from err
+    step(f"writing {place / IMAGE}", "conformance-iso", lambda log: _image(place, log))
+
+
+def main(args: argparse.Namespace) -> None:
+    """The command."""
+    deps.ensure()
+    tools.build()
+    install(args.directory)
+    say(f"the suite is in {args.directory}; start with README.md there")
