@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * AMD's core performance counters under TCG: CPU properties, CPUID, reset and
- * migration.
+ * Performance counters under TCG: CPU properties, CPUID, reset and migration.
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
@@ -48,7 +47,7 @@ static void pmu_get_number(Object *obj, Visitor *v, const char *name,
 {
     const PMUNumber *n = opaque;
 
-    visit_type_uint32(v, name, (void *)&X86_CPU(obj)->amd_pmu_props +
+    visit_type_uint32(v, name, (void *)&X86_CPU(obj)->tcg_pmu_props +
                       n->offset, errp);
 }
 
@@ -58,14 +57,14 @@ static void pmu_set_number(Object *obj, Visitor *v, const char *name,
     const PMUNumber *n = opaque;
 
     if (pmu_settable(obj, name, errp)) {
-        visit_type_uint32(v, name, (void *)&X86_CPU(obj)->amd_pmu_props +
+        visit_type_uint32(v, name, (void *)&X86_CPU(obj)->tcg_pmu_props +
                           n->offset, errp);
     }
 }
 
 static char *pmu_get_skid(Object *obj, Error **errp)
 {
-    const X86PMUProps *p = &X86_CPU(obj)->amd_pmu_props;
+    const X86PMUProps *p = &X86_CPU(obj)->tcg_pmu_props;
 
     if (p->skid == X86_PMU_SKID_FIXED) {
         return g_strdup_printf("%u", p->skid_insns);
@@ -78,7 +77,7 @@ static char *pmu_get_skid(Object *obj, Error **errp)
 
 static void pmu_set_skid(Object *obj, const char *value, Error **errp)
 {
-    X86PMUProps *p = &X86_CPU(obj)->amd_pmu_props;
+    X86PMUProps *p = &X86_CPU(obj)->tcg_pmu_props;
     unsigned int n;
     const char *rest;
     int i;
@@ -176,39 +175,45 @@ bool x86_pmu_check(X86CPU *cpu, Error **errp)
 void x86_pmu_realize(X86CPU *cpu)
 {
     if (tcg_enabled() && pmu_wanted(cpu)) {
-        g_free(cpu->amd_pmu);
-        cpu->amd_pmu = g_new0(X86PMU, 1);
+        g_free(cpu->tcg_pmu);
+        cpu->tcg_pmu = g_new0(X86PMU, 1);
+        cpu->tcg_pmu->vendor = &x86_pmu_amd;
+        cpu->tcg_pmu->counters = X86_PMU_AMD_COUNTERS;
+        cpu->tcg_pmu->mask = MAKE_64BIT_MASK(0, 48);
     }
 }
 
 void x86_pmu_finalize(X86CPU *cpu)
 {
-    g_clear_pointer(&cpu->amd_pmu, g_free);
+    g_clear_pointer(&cpu->tcg_pmu, g_free);
 }
 
-/* The global control allows all counters; none is enabled. */
 void x86_pmu_reset(X86CPU *cpu)
 {
-    if (cpu->amd_pmu) {
-        *cpu->amd_pmu = (X86PMU) {
-            .global_ctl = (1ull << X86_PMU_COUNTERS) - 1,
-        };
+    X86PMU *pmu = cpu->tcg_pmu;
+
+    if (pmu) {
+        memset(&pmu->start_reset_fields, 0,
+               offsetof(X86PMU, end_reset_fields) -
+               offsetof(X86PMU, start_reset_fields));
+        pmu->vendor->reset(&cpu->env, pmu);
+        pmu->vendor->derive(&cpu->env, pmu);
     }
 }
 
 bool x86_pmu_cpuid(X86CPU *cpu, uint32_t *eax, uint32_t *ebx)
 {
-    if (!cpu->amd_pmu) {
+    if (!cpu->tcg_pmu) {
         return false;
     }
     *eax = cpu->env.features[FEAT_8000_0022_EAX];
-    *ebx = *eax ? X86_PMU_COUNTERS : 0;
+    *ebx = *eax ? X86_PMU_AMD_COUNTERS : 0;
     return true;
 }
 
 static bool pmu_needed(void *opaque)
 {
-    return X86_CPU(opaque)->amd_pmu;
+    return X86_CPU(opaque)->tcg_pmu;
 }
 
 static int pmu_pre_save(void *opaque)
@@ -237,8 +242,8 @@ static const VMStateDescription vmstate_pmu_state = {
     .version_id = 1,
     .minimum_version_id = 1,
     .fields = (const VMStateField[]) {
-        VMSTATE_UINT64_ARRAY(ctl, X86PMU, X86_PMU_COUNTERS),
-        VMSTATE_UINT64_ARRAY(ctr, X86PMU, X86_PMU_COUNTERS),
+        VMSTATE_UINT64_ARRAY(ctl, X86PMU, X86_PMU_AMD_COUNTERS),
+        VMSTATE_UINT64_ARRAY(ctr, X86PMU, X86_PMU_AMD_COUNTERS),
         VMSTATE_UINT64(global_ctl, X86PMU),
         VMSTATE_UINT64(global_status, X86PMU),
         VMSTATE_UINT64(skid_left, X86PMU),
@@ -258,7 +263,7 @@ const VMStateDescription vmstate_x86_pmu = {
     .pre_save = pmu_pre_save,
     .post_load = pmu_post_load,
     .fields = (const VMStateField[]) {
-        VMSTATE_STRUCT_POINTER(amd_pmu, X86CPU, vmstate_pmu_state,
+        VMSTATE_STRUCT_POINTER(tcg_pmu, X86CPU, vmstate_pmu_state,
                                X86PMU),
         VMSTATE_END_OF_LIST()
     }

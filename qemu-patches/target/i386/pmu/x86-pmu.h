@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * AMD's core performance counters under TCG: declarations for the rest of
- * target/i386.
+ * Performance counters under TCG: declarations for the rest of target/i386.
  *
  * Translated code subtracts the instructions of a TB from a budget
  * (tcg-count.c).  tcg-pmu.c gets the numbers of instructions and branches that
- * have retired.
+ * have retired, and counts events.  Which counter counts which event is what a
+ * vendor's registers say: tcg-pmu-amd.c.
  */
 #ifndef X86_PMU_H
 #define X86_PMU_H
 
 #include "pmu/x86-count.h"
 
-#define X86_PMU_COUNTERS 6
+#define X86_PMU_AMD_COUNTERS 6
+#define X86_PMU_MAX_COUNTERS X86_PMU_AMD_COUNTERS
 
 /* What happens to an overflow interrupt. */
 typedef enum X86PMUSkid {
@@ -31,9 +32,71 @@ typedef struct X86PMUProps {
     uint32_t overcount_far;   /* far transfers overcounted per VMRUN */
 } X86PMUProps;
 
-typedef struct X86PMU {
-    uint64_t ctl[X86_PMU_COUNTERS];
-    uint64_t ctr[X86_PMU_COUNTERS];
+/* The events that have a model.  One cycle is one instruction. */
+typedef enum X86PMUEvent {
+    X86_PMU_EVENT_NONE,        /* never happens */
+    X86_PMU_EVENT_CYCLES,
+    X86_PMU_EVENT_REFERENCE,   /* cycles of the reference clock */
+    X86_PMU_EVENT_INSNS,
+    X86_PMU_EVENT_BRANCHES,    /* far transfers included, as in TAKEN */
+    X86_PMU_EVENT_TAKEN,
+    X86_PMU_EVENT_CONDITIONAL,
+    X86_PMU_EVENT_FAR,         /* interrupts and exceptions included */
+} X86PMUEvent;
+
+/* Where a counter counts. */
+#define X86_PMU_USER   1 /* at CPL 1 to 3 */
+#define X86_PMU_KERNEL 2 /* at CPL 0 */
+#define X86_PMU_GUEST  4 /* in an SVM guest */
+#define X86_PMU_HOST   8 /* elsewhere */
+
+/* What a counter does, derived from the vendor's registers. */
+typedef struct X86PMUCounter {
+    uint64_t *value;
+    X86PMUEvent event;
+    uint32_t where;           /* X86_PMU_USER ..., 0: it does not count */
+    uint8_t cmask;            /* 0: events count, not cycles with events */
+    bool invert;
+    bool interrupts;          /* its overflow does */
+    bool exact;               /* its overflow is seen when it happens */
+} X86PMUCounter;
+
+typedef struct X86PMU X86PMU;
+
+/* How a vendor's registers look. */
+typedef struct X86PMUVendor {
+    void (*reset)(CPUArchState *env, X86PMU *pmu);
+    /* Registers have changed: derive pmu->counter[]. */
+    void (*derive)(CPUArchState *env, X86PMU *pmu);
+    /* Counter n has overflowed. */
+    void (*overflow)(CPUArchState *env, X86PMU *pmu, int n);
+    /* An overflow interrupts. */
+    void (*deliver)(CPUArchState *env, X86PMU *pmu);
+    /* False: not an MSR of the counters; *gp: raise #GP(0). */
+    bool (*rdmsr)(CPUArchState *env, X86PMU *pmu, uint32_t msr,
+                  uint64_t *value, bool *gp);
+    bool (*wrmsr)(CPUArchState *env, X86PMU *pmu, uint32_t msr, uint64_t value,
+                  bool *gp);
+    /* False: #GP(0) */
+    bool (*rdpmc)(CPUArchState *env, X86PMU *pmu, uint32_t index,
+                  uint64_t *value);
+} X86PMUVendor;
+
+struct X86PMU {
+    /* What stays for the life of the CPU. */
+    const X86PMUVendor *vendor;
+    int counters;
+    uint64_t mask;            /* the bits of a counter */
+
+    /* Derived. */
+    X86PMUCounter counter[X86_PMU_MAX_COUNTERS];
+
+    /* From here on, reset clears. */
+    struct {} start_reset_fields;
+
+    /* AMD's registers */
+    uint64_t ctl[X86_PMU_AMD_COUNTERS];
+    uint64_t ctr[X86_PMU_AMD_COUNTERS];
     uint64_t global_ctl;
     uint64_t global_status;
 
@@ -43,7 +106,9 @@ typedef struct X86PMU {
     uint32_t held;            /* interrupts that wait for the next #VMEXIT */
     uint64_t skid_seed;
     uint32_t skid_number;     /* overflows so far */
-} X86PMU;
+
+    struct {} end_reset_fields;
+};
 
 #ifndef CONFIG_USER_ONLY
 
@@ -63,10 +128,13 @@ extern const VMStateDescription vmstate_x86_pmu;
 /* pmu-skid.c: instructions from an overflow to its interrupt; may be 0 */
 uint64_t x86_pmu_next_skid(const X86PMUProps *props, X86PMU *pmu);
 
+/* tcg-pmu-amd.c */
+extern const X86PMUVendor x86_pmu_amd;
+
 /* tcg-pmu.c */
 
 /* True: the MSR belongs to the counters and is done; *gp: raise #GP(0). */
-bool x86_pmu_rdmsr(CPUArchState *env, uint32_t msr, uint64_t *value);
+bool x86_pmu_rdmsr(CPUArchState *env, uint32_t msr, uint64_t *value, bool *gp);
 bool x86_pmu_wrmsr(CPUArchState *env, uint32_t msr, uint64_t value, bool *gp);
 /* RDPMC; false: #GP(0) */
 bool x86_pmu_rdpmc(CPUArchState *env, uint32_t index, uint64_t *value);
