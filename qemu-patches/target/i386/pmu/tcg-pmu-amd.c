@@ -116,6 +116,15 @@ static void amd_deliver(CPUX86State *env, X86PMU *pmu)
     apic_deliver_pmi(env_archcpu(env)->apic_state, false);
 }
 
+static void amd_cpuid(CPUX86State *env, X86PMU *pmu, uint32_t index,
+                      uint32_t *regs)
+{
+    if (index == 0x80000022 && env->features[FEAT_8000_0022_EAX]) {
+        regs[0] = env->features[FEAT_8000_0022_EAX];
+        regs[1] = pmu->counters;
+    }
+}
+
 /* Find the register of an MSR: counter n, and PERF_CTL or PERF_CTR. */
 static bool amd_decode(CPUX86State *env, uint32_t msr, int *n, bool *ctl)
 {
@@ -206,6 +215,7 @@ const X86PMUVendor x86_pmu_amd = {
     .derive = amd_derive,
     .overflow = amd_overflow,
     .deliver = amd_deliver,
+    .cpuid = amd_cpuid,
     .rdmsr = amd_rdmsr,
     .wrmsr = amd_wrmsr,
     .rdpmc = amd_rdpmc,

@@ -20,7 +20,8 @@
 /* Numbers of events that have happened. */
 typedef struct PMUEvents {
     int64_t insns;
-    uint32_t near, conditional, taken, far;
+    uint32_t near, conditional, taken, taken_conditional, far;
+    uint32_t far_insns;  /* those of far that are instructions */
     uint32_t far_excess; /* counted too many, of far only */
 } PMUEvents;
 
@@ -65,6 +66,18 @@ static int64_t pmu_increment(const X86PMUCounter *c, const PMUEvents *e)
         break;
     case X86_PMU_EVENT_CONDITIONAL:
         n = e->conditional;
+        break;
+    case X86_PMU_EVENT_BRANCH_INSNS:
+        n = e->near + e->far_insns;
+        break;
+    case X86_PMU_EVENT_FAR_INSNS:
+        n = e->far_insns;
+        break;
+    case X86_PMU_EVENT_TAKEN_NEAR:
+        n = e->taken;
+        break;
+    case X86_PMU_EVENT_TAKEN_CONDITIONAL:
+        n = e->taken_conditional;
         break;
     case X86_PMU_EVENT_NONE:
         return 0;
@@ -143,6 +156,10 @@ static void pmu_happened(CPUX86State *env, const PMUEvents *e, bool user)
             pmu_add(env, pmu, n, add);
         }
     }
+    if (pmu->rederive) {
+        pmu->rederive = false;
+        pmu->vendor->derive(env, pmu);
+    }
 }
 
 /* PERF_CTL's USR counts at CPL 1 to 3, OS at CPL 0. */
@@ -157,6 +174,7 @@ void x86_pmu_count(CPUX86State *env, int32_t insns, const uint32_t *branches)
         .insns = insns,
         .conditional = branches[X86_LWP_BRANCH_CONDITIONAL],
         .taken = branches[X86_LWP_BRANCH_TAKEN_CONDITIONAL],
+        .taken_conditional = branches[X86_LWP_BRANCH_TAKEN_CONDITIONAL],
     };
     uint32_t always = branches[X86_LWP_BRANCH_RELATIVE] +
                       branches[X86_LWP_BRANCH_CALL_RELATIVE] +
@@ -178,14 +196,17 @@ void x86_pmu_retire(CPUX86State *env, uint32_t info)
         .conditional = class == X86_LWP_BRANCH_CONDITIONAL,
         .taken = class && (info & X86_LWP_BRANCH_TAKEN),
         .far = !!(info & X86_LWP_FAR),
+        .far_insns = !!(info & X86_LWP_FAR),
     };
+
+    e.taken_conditional = e.conditional && e.taken;
 
     pmu_happened(env, &e, !(info & X86_LWP_CPL0));
 }
 
 void x86_pmu_interrupt(CPUX86State *env, bool insn)
 {
-    PMUEvents e = { .insns = insn, .far = 1 };
+    PMUEvents e = { .insns = insn, .far = 1, .far_insns = insn };
 
     if (env->lwp_count.pmu) {
         x86_lwp_fold(env);
@@ -228,6 +249,10 @@ uint32_t x86_pmu_wants(CPUX86State *env, uint64_t *insns, uint64_t *branches)
         case X86_PMU_EVENT_TAKEN:
         case X86_PMU_EVENT_CONDITIONAL:
         case X86_PMU_EVENT_FAR:
+        case X86_PMU_EVENT_BRANCH_INSNS:
+        case X86_PMU_EVENT_FAR_INSNS:
+        case X86_PMU_EVENT_TAKEN_NEAR:
+        case X86_PMU_EVENT_TAKEN_CONDITIONAL:
             /* With INV, cycles without a branch count. */
             *branches = MIN(*branches, left);
             if (c->invert) {

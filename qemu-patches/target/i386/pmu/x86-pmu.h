@@ -5,7 +5,7 @@
  * Translated code subtracts the instructions of a TB from a budget
  * (tcg-count.c).  tcg-pmu.c gets the numbers of instructions and branches that
  * have retired, and counts events.  Which counter counts which event is what a
- * vendor's registers say: tcg-pmu-amd.c.
+ * vendor's registers say: tcg-pmu-amd.c, tcg-pmu-intel.c.
  */
 #ifndef X86_PMU_H
 #define X86_PMU_H
@@ -13,7 +13,9 @@
 #include "pmu/x86-count.h"
 
 #define X86_PMU_AMD_COUNTERS 6
-#define X86_PMU_MAX_COUNTERS X86_PMU_AMD_COUNTERS
+#define X86_PMU_INTEL_GP 8     /* of variable function, at most */
+#define X86_PMU_INTEL_FIXED 3
+#define X86_PMU_MAX_COUNTERS (X86_PMU_INTEL_GP + X86_PMU_INTEL_FIXED)
 
 /* What happens to an overflow interrupt. */
 typedef enum X86PMUSkid {
@@ -30,6 +32,7 @@ typedef struct X86PMUProps {
     uint32_t overcount_vmrun; /* instructions overcounted per VMRUN */
     uint32_t overcount_ring;  /* the same per change of the CPL to or from 3 */
     uint32_t overcount_far;   /* far transfers overcounted per VMRUN */
+    uint8_t version;          /* of Intel's, 0: that of the CPU model */
 } X86PMUProps;
 
 /* The events that have a model.  One cycle is one instruction. */
@@ -42,6 +45,10 @@ typedef enum X86PMUEvent {
     X86_PMU_EVENT_TAKEN,
     X86_PMU_EVENT_CONDITIONAL,
     X86_PMU_EVENT_FAR,         /* interrupts and exceptions included */
+    X86_PMU_EVENT_BRANCH_INSNS, /* without interrupts and exceptions */
+    X86_PMU_EVENT_FAR_INSNS,
+    X86_PMU_EVENT_TAKEN_NEAR,
+    X86_PMU_EVENT_TAKEN_CONDITIONAL,
 } X86PMUEvent;
 
 /* Where a counter counts. */
@@ -72,6 +79,9 @@ typedef struct X86PMUVendor {
     void (*overflow)(CPUArchState *env, X86PMU *pmu, int n);
     /* An overflow interrupts. */
     void (*deliver)(CPUArchState *env, X86PMU *pmu);
+    /* EAX to EDX of a leaf; those of a leaf that it does not know stay 0. */
+    void (*cpuid)(CPUArchState *env, X86PMU *pmu, uint32_t index,
+                  uint32_t *regs);
     /* False: not an MSR of the counters; *gp: raise #GP(0). */
     bool (*rdmsr)(CPUArchState *env, X86PMU *pmu, uint32_t msr,
                   uint64_t *value, bool *gp);
@@ -87,9 +97,12 @@ struct X86PMU {
     const X86PMUVendor *vendor;
     int counters;
     uint64_t mask;            /* the bits of a counter */
+    int version;              /* of Intel's, 0: AMD's */
+    int fixed;                /* how many of Intel's are fixed */
 
     /* Derived. */
     X86PMUCounter counter[X86_PMU_MAX_COUNTERS];
+    bool rederive;            /* an interrupt has changed the registers */
 
     /* From here on, reset clears. */
     struct {} start_reset_fields;
@@ -121,15 +134,30 @@ bool x86_pmu_check(X86CPU *cpu, Error **errp);
 void x86_pmu_realize(X86CPU *cpu);
 void x86_pmu_finalize(X86CPU *cpu);
 void x86_pmu_reset(X86CPU *cpu);
-/* Leaf 8000_0022; false: this CPU has no counters of TCG's */
-bool x86_pmu_cpuid(X86CPU *cpu, uint32_t *eax, uint32_t *ebx);
+/* INIT: Intel's registers stay. */
+void x86_pmu_init(X86CPU *cpu);
+/* A leaf of the counters; false: this CPU has no counters of TCG's */
+bool x86_pmu_cpuid(X86CPU *cpu, uint32_t index, uint32_t *eax, uint32_t *ebx,
+                   uint32_t *ecx, uint32_t *edx);
+/* Before Intel's registers are saved and loaded, and after. */
+int x86_pmu_pre_save(void *opaque);
+int x86_pmu_pre_load(void *opaque);
+int x86_pmu_post_load(void *opaque, int version_id);
 extern const VMStateDescription vmstate_x86_pmu;
+extern const VMStateDescription vmstate_x86_pmu_late;
 
 /* pmu-skid.c: instructions from an overflow to its interrupt; may be 0 */
 uint64_t x86_pmu_next_skid(const X86PMUProps *props, X86PMU *pmu);
 
 /* tcg-pmu-amd.c */
 extern const X86PMUVendor x86_pmu_amd;
+
+/* tcg-pmu-intel.c */
+extern const X86PMUVendor x86_pmu_intel;
+/* The bits of IA32_DEBUGCTL that are there with the counters. */
+uint64_t x86_pmu_debugctl(CPUArchState *env);
+/* IA32_MISC_ENABLE with its read-only bits. */
+uint64_t x86_pmu_misc_enable(CPUArchState *env, uint64_t value);
 
 /* tcg-pmu.c */
 
