@@ -58,6 +58,11 @@ void apic_set_lvtpc(u32 value)
 	*apic_reg(APIC_LVTPC) = value;
 }
 
+u32 apic_lvtpc(void)
+{
+	return *apic_reg(APIC_LVTPC);
+}
+
 void apic_send_nmi(u8 id)
 {
 	send(id, ICR_NMI);

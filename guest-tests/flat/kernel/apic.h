@@ -15,6 +15,7 @@ void apic_send(u8 id, u8 vector);
 void apic_send_nmi(u8 id);
 /* The local vector table's entry of the performance counters. */
 void apic_set_lvtpc(u32 value);
+u32 apic_lvtpc(void);
 /* INIT: the processor waits for a start-up IPI. */
 void apic_init_cpu(u8 id);
 /* INIT, then a start-up IPI: real mode at page * 4096. */

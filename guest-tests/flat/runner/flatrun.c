@@ -40,6 +40,11 @@ struct command {
 	const char *argv[MACHINE_MAX_ARGS];
 };
 
+static const char *model_of(const struct run *r)
+{
+	return r->model ? r->model : cpu_model;
+}
+
 static const char *test_of(const struct run *r)
 {
 	return r->test ? r->test : r->name;
@@ -59,7 +64,7 @@ static void command_of(const struct run *r, struct command *c)
 		.hold = r->hold ? opt.preload : NULL,
 	};
 
-	snprintf(c->cpu, sizeof(c->cpu), "%s%s%s", cpu_model, r->cpu ? "," : "",
+	snprintf(c->cpu, sizeof(c->cpu), "%s%s%s", model_of(r), r->cpu ? "," : "",
 		 r->cpu ? r->cpu : "");
 	snprintf(c->append, sizeof(c->append), "test=%s cpus=%u%s%s%s%s%s", test_of(r), m.cpus,
 		 opt.dump ? " dump=1" : "", r->args ? " " : "", r->args ? r->args : "",
@@ -247,8 +252,8 @@ static int list(void)
 
 	for (i = 0; i < run_count; i++) {
 		if (options_select(&runs[i]))
-			printf("%-28s %s%s%s%s\n", runs[i].name, cpu_model, runs[i].cpu ? "," : "",
-			       runs[i].cpu ? runs[i].cpu : "",
+			printf("%-28s %s%s%s%s\n", runs[i].name, model_of(&runs[i]),
+			       runs[i].cpu ? "," : "", runs[i].cpu ? runs[i].cpu : "",
 			       runs[i].needs & ~offers(opt.accel) ? " (skipped here)" : "");
 	}
 	return 0;

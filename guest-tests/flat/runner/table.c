@@ -11,6 +11,7 @@ const char cpu_model[] = "EPYC";
 #define OS "+lwp,lwp-context=os" EXACT
 #define VMCB "+lwp,lwp-context=os,lwp-vmcb=on,+svm,+npt,+v-vmsave-vmload" EXACT
 #define PMU "pmu=on,+perfctr-core,+perfmon-v2"
+#define PMU_INTEL "check=off,pmu=on"
 #define NO_CLOCKS LWP ",lwp-cnh=off,lwp-rnh=off"
 #define CACHES \
 	",lwp-dme=on,lwp-cache-l1d=512/2/4,lwp-cache-l2=2K/4/12,lwp-cache-l3=8K/8/39,lwp-cache-ram=200"
@@ -159,6 +160,32 @@ const struct run runs[] = {
 	{ "pmu_svm", .cpu = PMU ",+svm", .needs = NEED_TCG },
 	{ "pmu_svm_overcount", "pmu_svm", PMU ",+svm,pmu-overcount-ring=20,pmu-overcount-vmrun=300",
 	  "overcount=1", .needs = NEED_TCG, OF_SETTING },
+	/* Intel's, by version. */
+	{ "pmu_intel_v1", "pmu_intel", PMU_INTEL ",pmu-version=1", "version=1 gp=4 width=48",
+	  .model = "Nehalem", .needs = NEED_TCG, OF_QEMU },
+	{ "pmu_intel_v2", "pmu_intel", PMU_INTEL, "version=2 gp=2 width=40", .model = "Penryn",
+	  .needs = NEED_TCG, OF_QEMU },
+	{ "pmu_intel_v3", "pmu_intel", PMU_INTEL ",pmu-version=3", "version=3 gp=4 width=48",
+	  .model = "Haswell", .needs = NEED_TCG, OF_QEMU },
+	{ "pmu_intel_v4", "pmu_intel", PMU_INTEL, "version=4 gp=4 width=48",
+	  .model = "Skylake-Client", .needs = NEED_TCG, OF_QEMU },
+	{ "pmu_intel_v5", "pmu_intel", PMU_INTEL, "version=5 gp=8 width=48",
+	  .model = "SapphireRapids", .needs = NEED_TCG, OF_QEMU },
+	{ "pmu_intel_count", .cpu = PMU_INTEL, .model = "Skylake-Client", .needs = NEED_TCG,
+	  OF_QEMU },
+	{ "pmu_intel_count_v1", "pmu_intel_count", PMU_INTEL ",pmu-version=1", .model = "Nehalem",
+	  .needs = NEED_TCG, OF_QEMU },
+	{ "pmu_intel_count_v5", "pmu_intel_count", PMU_INTEL, .model = "SapphireRapids",
+	  .needs = NEED_TCG, OF_QEMU },
+	{ "pmu_intel_overflow", .cpu = PMU_INTEL, .model = "Skylake-Client", .needs = NEED_TCG,
+	  OF_QEMU },
+	{ "pmu_intel_overflow_v1", "pmu_intel_overflow", PMU_INTEL ",pmu-version=1",
+	  .model = "Nehalem", .needs = NEED_TCG, OF_QEMU },
+	{ "pmu_intel_overflow_v2", "pmu_intel_overflow", PMU_INTEL, .model = "Nehalem",
+	  .needs = NEED_TCG, OF_QEMU },
+	{ "pmu_intel_overflow_skid", "pmu_intel_overflow", PMU_INTEL ",pmu-skid=13", "skid=13",
+	  .model = "Skylake-Client", .needs = NEED_TCG, OF_QEMU },
+	{ "pmu_intel_off", .model = "Skylake-Client", .needs = NEED_TCG, OF_QEMU },
 	/* Stepping by taken branches, of which KVM keeps the bit from its guests. */
 	{ "btf", .cpu = "+svm", .needs = NEED_TCG, OF_QEMU },
 	/* The 2007 proposal. */

@@ -24,6 +24,7 @@ struct run {
 	const char *test; /* FLAT_TEST() in the image; NULL: the same as name */
 	const char *cpu; /* QEMU CPU properties behind the model, NULL: none */
 	const char *args; /* more words for the test, NULL: none */
+	const char *model; /* NULL: cpu_model */
 	unsigned int cpus; /* 0: one */
 	bool resets; /* the test resets the machine */
 	bool hold; /* accesses of the guest are held: kernel/hold.h */
@@ -40,7 +41,7 @@ struct run {
 extern const struct run runs[];
 extern const size_t run_count;
 
-/* The CPU model of every run. */
+/* The CPU model of a run that names none. */
 extern const char cpu_model[];
 
 /* Bits of enum need that the accelerator "tcg" or "kvm" offers; 0 for any other name. */

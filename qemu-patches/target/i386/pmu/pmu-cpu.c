@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * AMD's core performance counters under TCG: CPU properties, CPUID, reset and
- * migration.
+ * Performance counters under TCG: CPU properties, CPUID, reset and migration.
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
@@ -28,6 +27,39 @@ static const PMUNumber pmu_numbers[] = {
       "far transfers counted too many per VMRUN" },
 };
 
+#define INTEL_MAX_VERSION 5
+
+/*
+ * Leaf 0Ah of Intel's models.  Version 3 only adds AnyThread, of which there is
+ * no model, so the models with version 3 have 2.
+ */
+typedef struct IntelModel {
+    uint8_t first, last;      /* models of family 6 */
+    uint8_t version, counters, fixed, width;
+} IntelModel;
+
+static const IntelModel intel_models[] = {
+    { 0x0e, 0x0e, 1, 2, 0, 40 },                   /* Core Duo */
+    { 0x0f, 0x19, 2, 2, X86_PMU_INTEL_FIXED, 40 }, /* Core 2 */
+    { 0x1c, 0x1c, 2, 2, X86_PMU_INTEL_FIXED, 40 }, /* Atom */
+    { 0x1d, 0x1d, 2, 2, X86_PMU_INTEL_FIXED, 40 }, /* Core 2 */
+    { 0x4e, 0x4e, 4, 4, X86_PMU_INTEL_FIXED, 48 }, /* Skylake */
+    { 0x55, 0x55, 4, 4, X86_PMU_INTEL_FIXED, 48 },
+    { 0x5c, 0x5c, 4, 4, X86_PMU_INTEL_FIXED, 48 }, /* Goldmont */
+    { 0x5e, 0x5f, 4, 4, X86_PMU_INTEL_FIXED, 48 }, /* Skylake, Goldmont */
+    { 0x6a, 0x6c, 5, 8, X86_PMU_INTEL_FIXED, 48 }, /* Ice Lake */
+    { 0x7a, 0x7a, 4, 4, X86_PMU_INTEL_FIXED, 48 }, /* Goldmont */
+    { 0x7d, 0x7e, 5, 8, X86_PMU_INTEL_FIXED, 48 }, /* Ice Lake */
+    { 0x85, 0x85, 2, 2, X86_PMU_INTEL_FIXED, 40 }, /* Knights Mill */
+    { 0x86, 0x86, 5, 4, X86_PMU_INTEL_FIXED, 48 }, /* Snow Ridge */
+    { 0x8e, 0x8e, 4, 4, X86_PMU_INTEL_FIXED, 48 }, /* Kaby Lake */
+    { 0x8c, 0x8d, 5, 8, X86_PMU_INTEL_FIXED, 48 }, /* Tiger Lake */
+    { 0x8f, 0x8f, 5, 8, X86_PMU_INTEL_FIXED, 48 }, /* Sapphire Rapids */
+    { 0x9e, 0x9e, 4, 4, X86_PMU_INTEL_FIXED, 48 }, /* Kaby Lake */
+    { 0xad, 0xdd, 5, 8, X86_PMU_INTEL_FIXED, 48 }, /* Granite Rapids on */
+    { 0x1a, 0xff, 2, 4, X86_PMU_INTEL_FIXED, 48 }, /* Nehalem on, others */
+};
+
 static const char *const pmu_presets[] = {
     [X86_PMU_SKID_ZEN2] = "zen2",
     [X86_PMU_SKID_ZEN3] = "zen3",
@@ -48,7 +80,7 @@ static void pmu_get_number(Object *obj, Visitor *v, const char *name,
 {
     const PMUNumber *n = opaque;
 
-    visit_type_uint32(v, name, (void *)&X86_CPU(obj)->amd_pmu_props +
+    visit_type_uint32(v, name, (void *)&X86_CPU(obj)->tcg_pmu_props +
                       n->offset, errp);
 }
 
@@ -58,14 +90,14 @@ static void pmu_set_number(Object *obj, Visitor *v, const char *name,
     const PMUNumber *n = opaque;
 
     if (pmu_settable(obj, name, errp)) {
-        visit_type_uint32(v, name, (void *)&X86_CPU(obj)->amd_pmu_props +
+        visit_type_uint32(v, name, (void *)&X86_CPU(obj)->tcg_pmu_props +
                           n->offset, errp);
     }
 }
 
 static char *pmu_get_skid(Object *obj, Error **errp)
 {
-    const X86PMUProps *p = &X86_CPU(obj)->amd_pmu_props;
+    const X86PMUProps *p = &X86_CPU(obj)->tcg_pmu_props;
 
     if (p->skid == X86_PMU_SKID_FIXED) {
         return g_strdup_printf("%u", p->skid_insns);
@@ -78,7 +110,7 @@ static char *pmu_get_skid(Object *obj, Error **errp)
 
 static void pmu_set_skid(Object *obj, const char *value, Error **errp)
 {
-    X86PMUProps *p = &X86_CPU(obj)->amd_pmu_props;
+    X86PMUProps *p = &X86_CPU(obj)->tcg_pmu_props;
     unsigned int n;
     const char *rest;
     int i;
@@ -105,6 +137,28 @@ static void pmu_set_skid(Object *obj, const char *value, Error **errp)
                "adversarial, of which /N makes an N-th, not '%s'", value);
 }
 
+static void pmu_get_version(Object *obj, Visitor *v, const char *name,
+                            void *opaque, Error **errp)
+{
+    visit_type_uint8(v, name, &X86_CPU(obj)->tcg_pmu_props.version, errp);
+}
+
+static void pmu_set_version(Object *obj, Visitor *v, const char *name,
+                            void *opaque, Error **errp)
+{
+    uint8_t version;
+
+    if (!pmu_settable(obj, name, errp) ||
+        !visit_type_uint8(v, name, &version, errp)) {
+        return;
+    }
+    if (version > INTEL_MAX_VERSION) {
+        error_setg(errp, "%s is at most %d", name, INTEL_MAX_VERSION);
+        return;
+    }
+    X86_CPU(obj)->tcg_pmu_props.version = version;
+}
+
 static bool pmu_get_counting(Object *obj, Error **errp)
 {
     return X86_CPU(obj)->env.lwp_count.pmu;
@@ -122,6 +176,11 @@ void x86_pmu_class_init(ObjectClass *oc)
     object_class_property_add_str(oc, "pmu-skid", pmu_get_skid, pmu_set_skid);
     object_class_property_set_description(oc, "pmu-skid", "how late the "
                                           "interrupt of a counter comes (TCG)");
+    object_class_property_add(oc, "pmu-version", "uint8", pmu_get_version,
+                              pmu_set_version, NULL, NULL);
+    object_class_property_set_description(oc, "pmu-version", "version of "
+                                          "Intel's performance monitoring "
+                                          "(TCG), 0: the model's");
     for (i = 0; i < ARRAY_SIZE(pmu_numbers); i++) {
         const PMUNumber *n = &pmu_numbers[i];
 
@@ -131,11 +190,54 @@ void x86_pmu_class_init(ObjectClass *oc)
     }
 }
 
+/* What an Intel CPU has, or NULL. */
+static const IntelModel *pmu_intel_model(X86CPU *cpu)
+{
+    uint32_t eax = cpu->env.cpuid_version;
+    int family = (eax >> 8 & 0xf) + (eax >> 20 & 0xff);
+    int model = (eax >> 4 & 0xf) | (eax >> 12 & 0xf0);
+    int i;
+
+    if (!IS_INTEL_CPU(&cpu->env) || family != 6) {
+        return NULL;
+    }
+    for (i = 0; i < ARRAY_SIZE(intel_models); i++) {
+        if (model >= intel_models[i].first && model <= intel_models[i].last) {
+            return &intel_models[i];
+        }
+    }
+    return NULL;
+}
+
 /* -cpu max has them where they are possible. */
 static bool pmu_wanted(X86CPU *cpu)
 {
-    return cpu->enable_pmu && IS_AMD_CPU(&cpu->env) &&
+    return cpu->enable_pmu &&
+           (IS_AMD_CPU(&cpu->env) || pmu_intel_model(cpu)) &&
            !(cpu->max_features && icount_enabled());
+}
+
+static int pmu_intel_version(X86CPU *cpu)
+{
+    int version = cpu->tcg_pmu_props.version;
+
+    return version ? version : pmu_intel_model(cpu)->version;
+}
+
+/* IA32_PERF_CAPABILITIES, with full-width writes from version 4 on */
+static void pmu_expand_intel(X86CPU *cpu)
+{
+    CPUX86State *env = &cpu->env;
+
+    if (pmu_intel_version(cpu) >= 4) {
+        env->features[FEAT_1_ECX] |= CPUID_EXT_PDCM &
+                                     ~env->user_features[FEAT_1_ECX];
+        env->features[FEAT_PERF_CAPABILITIES] |=
+            PERF_CAP_FULL_WRITE & ~env->user_features[FEAT_PERF_CAPABILITIES];
+    }
+    if (!(env->features[FEAT_1_ECX] & CPUID_EXT_PDCM)) {
+        env->features[FEAT_PERF_CAPABILITIES] &= ~PERF_CAP_FULL_WRITE;
+    }
 }
 
 bool x86_pmu_expand_features(X86CPU *cpu, Error **errp)
@@ -145,7 +247,14 @@ bool x86_pmu_expand_features(X86CPU *cpu, Error **errp)
     if (!tcg_enabled()) {
         return true;
     }
-    if (!pmu_wanted(cpu)) {
+    if (pmu_wanted(cpu) && IS_INTEL_CPU(env)) {
+        pmu_expand_intel(cpu);
+    } else {
+        /* No model has it, but -cpu max has all that TCG has. */
+        env->features[FEAT_1_ECX] &= ~CPUID_EXT_PDCM;
+        env->features[FEAT_PERF_CAPABILITIES] &= ~PERF_CAP_FULL_WRITE;
+    }
+    if (!pmu_wanted(cpu) || !IS_AMD_CPU(env)) {
         /*
          * Without a word: libvirt's host-model names what -cpu max has, and
          * does not say pmu=on.
@@ -173,59 +282,110 @@ bool x86_pmu_check(X86CPU *cpu, Error **errp)
     return true;
 }
 
+static void pmu_realize_intel(X86CPU *cpu, X86PMU *pmu)
+{
+    const IntelModel *model = pmu_intel_model(cpu);
+
+    pmu->vendor = &x86_pmu_intel;
+    pmu->version = pmu_intel_version(cpu);
+    pmu->fixed = pmu->version > 1 ? X86_PMU_INTEL_FIXED : 0;
+    pmu->counters = model->counters + pmu->fixed;
+    pmu->mask = MAKE_64BIT_MASK(0, model->width);
+}
+
 void x86_pmu_realize(X86CPU *cpu)
 {
-    if (tcg_enabled() && pmu_wanted(cpu)) {
-        g_free(cpu->amd_pmu);
-        cpu->amd_pmu = g_new0(X86PMU, 1);
+    X86PMU *pmu;
+
+    if (!tcg_enabled() || !pmu_wanted(cpu)) {
+        return;
+    }
+    g_free(cpu->tcg_pmu);
+    pmu = g_new0(X86PMU, 1);
+    cpu->tcg_pmu = pmu;
+    if (IS_INTEL_CPU(&cpu->env)) {
+        pmu_realize_intel(cpu, pmu);
+    } else {
+        pmu->vendor = &x86_pmu_amd;
+        pmu->counters = X86_PMU_AMD_COUNTERS;
+        pmu->mask = MAKE_64BIT_MASK(0, 48);
     }
 }
 
 void x86_pmu_finalize(X86CPU *cpu)
 {
-    g_clear_pointer(&cpu->amd_pmu, g_free);
+    g_clear_pointer(&cpu->tcg_pmu, g_free);
 }
 
-/* The global control allows all counters; none is enabled. */
 void x86_pmu_reset(X86CPU *cpu)
 {
-    if (cpu->amd_pmu) {
-        *cpu->amd_pmu = (X86PMU) {
-            .global_ctl = (1ull << X86_PMU_COUNTERS) - 1,
-        };
+    X86PMU *pmu = cpu->tcg_pmu;
+
+    if (pmu) {
+        memset(&pmu->start_reset_fields, 0,
+               offsetof(X86PMU, end_reset_fields) -
+               offsetof(X86PMU, start_reset_fields));
+        pmu->vendor->reset(&cpu->env, pmu);
+        pmu->vendor->derive(&cpu->env, pmu);
     }
 }
 
-bool x86_pmu_cpuid(X86CPU *cpu, uint32_t *eax, uint32_t *ebx)
+void x86_pmu_init(X86CPU *cpu)
 {
-    if (!cpu->amd_pmu) {
+    if (tcg_enabled() && cpu->tcg_pmu) {
+        x86_pmu_changed(&cpu->env);
+    }
+}
+
+bool x86_pmu_cpuid(X86CPU *cpu, uint32_t index, uint32_t *eax, uint32_t *ebx,
+                   uint32_t *ecx, uint32_t *edx)
+{
+    uint32_t regs[4] = { 0 };
+
+    if (!cpu->tcg_pmu) {
         return false;
     }
-    *eax = cpu->env.features[FEAT_8000_0022_EAX];
-    *ebx = *eax ? X86_PMU_COUNTERS : 0;
+    cpu->tcg_pmu->vendor->cpuid(&cpu->env, cpu->tcg_pmu, index, regs);
+    *eax = regs[0];
+    *ebx = regs[1];
+    *ecx = regs[2];
+    *edx = regs[3];
     return true;
 }
 
 static bool pmu_needed(void *opaque)
 {
-    return X86_CPU(opaque)->amd_pmu;
+    X86CPU *cpu = opaque;
+
+    return cpu->tcg_pmu && IS_AMD_CPU(&cpu->env);
 }
 
-static int pmu_pre_save(void *opaque)
+int x86_pmu_pre_save(void *opaque)
 {
     X86CPU *cpu = opaque;
 
-    if (tcg_enabled()) {
+    if (tcg_enabled() && cpu->tcg_pmu) {
         x86_lwp_fold(&cpu->env);
     }
     return 0;
 }
 
-static int pmu_post_load(void *opaque, int version_id)
+/* A stream without the registers means that all of them are 0. */
+int x86_pmu_pre_load(void *opaque)
 {
     X86CPU *cpu = opaque;
 
     if (tcg_enabled()) {
+        cpu->env.msr_global_ctrl = 0;
+    }
+    return 0;
+}
+
+int x86_pmu_post_load(void *opaque, int version_id)
+{
+    X86CPU *cpu = opaque;
+
+    if (tcg_enabled() && cpu->tcg_pmu) {
         cpu->env.lwp_count.left = cpu->env.lwp_count.folded;
         x86_pmu_changed(&cpu->env);
     }
@@ -237,8 +397,8 @@ static const VMStateDescription vmstate_pmu_state = {
     .version_id = 1,
     .minimum_version_id = 1,
     .fields = (const VMStateField[]) {
-        VMSTATE_UINT64_ARRAY(ctl, X86PMU, X86_PMU_COUNTERS),
-        VMSTATE_UINT64_ARRAY(ctr, X86PMU, X86_PMU_COUNTERS),
+        VMSTATE_UINT64_ARRAY(ctl, X86PMU, X86_PMU_AMD_COUNTERS),
+        VMSTATE_UINT64_ARRAY(ctr, X86PMU, X86_PMU_AMD_COUNTERS),
         VMSTATE_UINT64(global_ctl, X86PMU),
         VMSTATE_UINT64(global_status, X86PMU),
         VMSTATE_UINT64(skid_left, X86PMU),
@@ -255,10 +415,47 @@ const VMStateDescription vmstate_x86_pmu = {
     .version_id = 1,
     .minimum_version_id = 1,
     .needed = pmu_needed,
-    .pre_save = pmu_pre_save,
-    .post_load = pmu_post_load,
+    .pre_save = x86_pmu_pre_save,
+    .post_load = x86_pmu_post_load,
     .fields = (const VMStateField[]) {
-        VMSTATE_STRUCT_POINTER(amd_pmu, X86CPU, vmstate_pmu_state,
+        VMSTATE_STRUCT_POINTER(tcg_pmu, X86CPU, vmstate_pmu_state,
+                               X86PMU),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+/* Interrupts of Intel's counters that are still to come; pmu-skid's draws. */
+static bool pmu_late_needed(void *opaque)
+{
+    X86CPU *cpu = opaque;
+    X86PMU *pmu = cpu->tcg_pmu;
+
+    return pmu && !IS_AMD_CPU(&cpu->env) &&
+           (pmu->skid_left || pmu->held || pmu->skid_number);
+}
+
+static const VMStateDescription vmstate_pmu_late_state = {
+    .name = "cpu/tcg_pmu_late/state",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT64(skid_left, X86PMU),
+        VMSTATE_UINT32(burst, X86PMU),
+        VMSTATE_UINT32(held, X86PMU),
+        VMSTATE_UINT64(skid_seed, X86PMU),
+        VMSTATE_UINT32(skid_number, X86PMU),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+const VMStateDescription vmstate_x86_pmu_late = {
+    .name = "cpu/tcg_pmu_late",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .needed = pmu_late_needed,
+    .post_load = x86_pmu_post_load,
+    .fields = (const VMStateField[]) {
+        VMSTATE_STRUCT_POINTER(tcg_pmu, X86CPU, vmstate_pmu_late_state,
                                X86PMU),
         VMSTATE_END_OF_LIST()
     }

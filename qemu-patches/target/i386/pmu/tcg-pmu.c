@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * AMD's core performance counters under TCG: MSRs, what counts, overflow.
+ * Performance counters under TCG: what counts, overflow, interrupts.
  *
  * An instruction or branch counts in the mode (CPL, SVM guest or host) in which
  * it begins, a far transfer in the mode that it leaves.  WRMSR, RDMSR and RDPMC
@@ -10,149 +10,102 @@
 #include "qemu/osdep.h"
 #include "qemu/main-loop.h"
 #include "cpu.h"
-#include "hw/i386/apic.h"
 #include "pmu/x86-pmu.h"
-
-#define MSR_LEGACY_CTL    0xc0010000 /* 4 PERF_CTL, then 4 PERF_CTR */
-#define MSR_LEGACY_CTR    0xc0010004
-#define LEGACY_COUNTERS   4
-#define MSR_CORE          0xc0010200 /* 6 pairs of PERF_CTL, PERF_CTR */
-#define MSR_GLOBAL_STATUS 0xc0000300
-#define MSR_GLOBAL_CTL    0xc0000301
-#define MSR_GLOBAL_CLEAR  0xc0000302
-
-#define CTL_USR         (1ull << 16)
-#define CTL_OS          (1ull << 17)
-#define CTL_INT         (1ull << 20)
-#define CTL_EN          (1ull << 22)
-#define CTL_INV         (1ull << 23)
-#define CTL_CMASK_SHIFT 24
-#define CTL_GUEST_ONLY  (1ull << 40)
-#define CTL_HOST_ONLY   (1ull << 41)
-/* The other bits are reserved and stay zero. */
-#define CTL_VALID       0x0000030fffd7ffffull
-#define CTR_MASK        ((1ull << 48) - 1)
 
 #define NEVER UINT64_MAX
 
 /* Instructions between the interrupts of a burst. */
 #define BURST_GAP 500
 
-/* PERF_CTL[35:32,7:0]; all other events never count. */
-enum {
-    EVENT_CYCLES = 0x076,
-    EVENT_INSNS = 0x0c0,
-    EVENT_BRANCHES = 0x0c2,
-    EVENT_MISPREDICTED = 0x0c3,
-    EVENT_TAKEN = 0x0c4,
-    EVENT_FAR = 0x0c6,
-    EVENT_CONDITIONAL = 0x0d1,
-    EVENT_REFERENCE = 0x120,
-};
-
 /* Numbers of events that have happened. */
 typedef struct PMUEvents {
     int64_t insns;
-    uint32_t near, conditional, taken, far;
+    uint32_t near, conditional, taken, taken_conditional, far;
+    uint32_t far_insns;  /* those of far that are instructions */
     uint32_t far_excess; /* counted too many, of far only */
 } PMUEvents;
 
 static X86PMU *pmu_of(CPUX86State *env)
 {
-    return env_archcpu(env)->amd_pmu;
+    return env_archcpu(env)->tcg_pmu;
 }
 
-static bool pmu_v2(CPUX86State *env)
+/* Does the counter count in this mode? */
+static bool pmu_counts(CPUX86State *env, const X86PMUCounter *c, bool user)
 {
-    return env->features[FEAT_8000_0022_EAX] & CPUID_8000_0022_EAX_PERFMON_V2;
-}
+    bool guest = (env->hflags & HF_GUEST_MASK) && (env->efer & MSR_EFER_SVME);
 
-static uint32_t pmu_event(uint64_t ctl)
-{
-    return (ctl & 0xff) | (ctl >> 24 & 0xf00);
-}
-
-static bool pmu_enabled(CPUX86State *env, const X86PMU *pmu, int n)
-{
-    return (pmu->ctl[n] & CTL_EN) &&
-           (!pmu_v2(env) || (pmu->global_ctl >> n & 1));
-}
-
-/* Does counter n count in this mode? */
-static bool pmu_counts(CPUX86State *env, const X86PMU *pmu, int n, bool user)
-{
-    uint64_t ctl = pmu->ctl[n];
-    bool guest = env->hflags & HF_GUEST_MASK;
-
-    if (!pmu_enabled(env, pmu, n) || !(ctl & (user ? CTL_USR : CTL_OS))) {
-        return false;
-    }
-    if (!(ctl & CTL_GUEST_ONLY) == !(ctl & CTL_HOST_ONLY)) {
-        return true;
-    }
-    if (ctl & CTL_GUEST_ONLY) {
-        return guest && (env->efer & MSR_EFER_SVME);
-    }
-    return !guest;
+    return (c->where & (user ? X86_PMU_USER : X86_PMU_KERNEL)) &&
+           (c->where & (guest ? X86_PMU_GUEST : X86_PMU_HOST));
 }
 
 /*
  * CounterMask compares with the events of one cycle, which is one instruction:
  * never more than one.  Edge detection has no effect.
  */
-static int64_t pmu_increment(uint64_t ctl, const PMUEvents *e)
+static int64_t pmu_increment(const X86PMUCounter *c, const PMUEvents *e)
 {
-    uint32_t cmask = ctl >> CTL_CMASK_SHIFT & 0xff;
     int64_t n = 0;
 
-    switch (pmu_event(ctl)) {
-    case EVENT_CYCLES:
-    case EVENT_INSNS:
+    switch (c->event) {
+    case X86_PMU_EVENT_CYCLES:
+    case X86_PMU_EVENT_INSNS:
         n = e->insns;
         break;
-    case EVENT_REFERENCE:
+    case X86_PMU_EVENT_REFERENCE:
         n = e->insns * X86_LWP_RNH_PER_CNH;
         break;
-    case EVENT_BRANCHES:
+    case X86_PMU_EVENT_BRANCHES:
         n = e->near + e->far;
         break;
-    case EVENT_TAKEN:
+    case X86_PMU_EVENT_TAKEN:
         n = e->taken + e->far;
         break;
-    case EVENT_FAR:
+    case X86_PMU_EVENT_FAR:
         n = e->far + e->far_excess;
         break;
-    case EVENT_CONDITIONAL:
+    case X86_PMU_EVENT_CONDITIONAL:
         n = e->conditional;
         break;
-    case EVENT_MISPREDICTED: /* the predictor is perfect */
-    default:
+    case X86_PMU_EVENT_BRANCH_INSNS:
+        n = e->near + e->far_insns;
+        break;
+    case X86_PMU_EVENT_FAR_INSNS:
+        n = e->far_insns;
+        break;
+    case X86_PMU_EVENT_TAKEN_NEAR:
+        n = e->taken;
+        break;
+    case X86_PMU_EVENT_TAKEN_CONDITIONAL:
+        n = e->taken_conditional;
+        break;
+    case X86_PMU_EVENT_NONE:
         return 0;
     }
-    if (!cmask) {
+    if (!c->cmask) {
         return n;
     }
-    if (ctl & CTL_INV) {
-        return cmask == 1 ? e->insns - n : e->insns;
+    if (c->invert) {
+        return c->cmask == 1 ? e->insns - n : e->insns;
     }
-    return cmask == 1 ? n : 0;
+    return c->cmask == 1 ? n : 0;
 }
 
 static void pmu_deliver(CPUX86State *env)
 {
+    X86PMU *pmu = pmu_of(env);
+
     BQL_LOCK_GUARD();
-    apic_deliver_pmi(env_archcpu(env)->apic_state);
+    pmu->vendor->deliver(env, pmu);
 }
 
 static void pmu_overflow(CPUX86State *env, X86PMU *pmu, int n)
 {
-    if (pmu_v2(env)) {
-        pmu->global_status |= 1ull << n;
-    }
-    if (!(pmu->ctl[n] & CTL_INT) || pmu->skid_left) {
+    pmu->vendor->overflow(env, pmu, n);
+    if (!pmu->counter[n].interrupts || pmu->skid_left) {
         return;
     }
-    pmu->skid_left = x86_pmu_next_skid(&env_archcpu(env)->amd_pmu_props,
+    pmu->skid_left = x86_pmu_next_skid(&env_archcpu(env)->tcg_pmu_props,
                                        pmu);
     if (!pmu->skid_left && !pmu->held) {
         pmu_deliver(env);
@@ -164,10 +117,10 @@ static void pmu_overflow(CPUX86State *env, X86PMU *pmu, int n)
 
 static void pmu_add(CPUX86State *env, X86PMU *pmu, int n, int64_t add)
 {
-    uint64_t sum = pmu->ctr[n] + add;
+    uint64_t sum = *pmu->counter[n].value + add;
 
-    pmu->ctr[n] = sum & CTR_MASK;
-    if (add > 0 && sum > CTR_MASK) {
+    *pmu->counter[n].value = sum & pmu->mask;
+    if (add > 0 && sum > pmu->mask) {
         pmu_overflow(env, pmu, n);
     }
 }
@@ -196,12 +149,16 @@ static void pmu_happened(CPUX86State *env, const PMUEvents *e, bool user)
     int n;
 
     pmu_pass(env, pmu, e->insns);
-    for (n = 0; n < X86_PMU_COUNTERS; n++) {
-        int64_t add = pmu_increment(pmu->ctl[n], e);
+    for (n = 0; n < pmu->counters; n++) {
+        int64_t add = pmu_increment(&pmu->counter[n], e);
 
-        if (add && pmu_counts(env, pmu, n, user)) {
+        if (add && pmu_counts(env, &pmu->counter[n], user)) {
             pmu_add(env, pmu, n, add);
         }
+    }
+    if (pmu->rederive) {
+        pmu->rederive = false;
+        pmu->vendor->derive(env, pmu);
     }
 }
 
@@ -217,6 +174,7 @@ void x86_pmu_count(CPUX86State *env, int32_t insns, const uint32_t *branches)
         .insns = insns,
         .conditional = branches[X86_LWP_BRANCH_CONDITIONAL],
         .taken = branches[X86_LWP_BRANCH_TAKEN_CONDITIONAL],
+        .taken_conditional = branches[X86_LWP_BRANCH_TAKEN_CONDITIONAL],
     };
     uint32_t always = branches[X86_LWP_BRANCH_RELATIVE] +
                       branches[X86_LWP_BRANCH_CALL_RELATIVE] +
@@ -238,14 +196,17 @@ void x86_pmu_retire(CPUX86State *env, uint32_t info)
         .conditional = class == X86_LWP_BRANCH_CONDITIONAL,
         .taken = class && (info & X86_LWP_BRANCH_TAKEN),
         .far = !!(info & X86_LWP_FAR),
+        .far_insns = !!(info & X86_LWP_FAR),
     };
+
+    e.taken_conditional = e.conditional && e.taken;
 
     pmu_happened(env, &e, !(info & X86_LWP_CPL0));
 }
 
 void x86_pmu_interrupt(CPUX86State *env, bool insn)
 {
-    PMUEvents e = { .insns = insn, .far = 1 };
+    PMUEvents e = { .insns = insn, .far = 1, .far_insns = insn };
 
     if (env->lwp_count.pmu) {
         x86_lwp_fold(env);
@@ -265,35 +226,41 @@ uint32_t x86_pmu_wants(CPUX86State *env, uint64_t *insns, uint64_t *branches)
         flags |= X86_LWP_WANTS_COUNT;
         *insns = pmu->skid_left;
     }
-    for (n = 0; n < X86_PMU_COUNTERS; n++) {
-        uint64_t ctl = pmu->ctl[n];
-        uint64_t left = ctl & CTL_INT || pmu_v2(env) ?
-                        CTR_MASK + 1 - pmu->ctr[n] : NEVER;
+    for (n = 0; n < pmu->counters; n++) {
+        const X86PMUCounter *c = &pmu->counter[n];
+        uint64_t left;
 
-        if (!pmu_counts(env, pmu, n, pmu_user(env))) {
+        if (!pmu_counts(env, c, pmu_user(env))) {
             continue;
         }
-        switch (pmu_event(ctl)) {
-        case EVENT_CYCLES:
-        case EVENT_INSNS:
+        left = c->exact ? pmu->mask + 1 - *c->value : NEVER;
+        switch (c->event) {
+        case X86_PMU_EVENT_CYCLES:
+        case X86_PMU_EVENT_INSNS:
             *insns = MIN(*insns, left);
             flags |= X86_LWP_WANTS_COUNT;
             break;
-        case EVENT_REFERENCE:
+        case X86_PMU_EVENT_REFERENCE:
             left = DIV_ROUND_UP(left, X86_LWP_RNH_PER_CNH);
             *insns = MIN(*insns, left);
             flags |= X86_LWP_WANTS_COUNT;
             break;
-        case EVENT_BRANCHES:
-        case EVENT_TAKEN:
-        case EVENT_CONDITIONAL:
-        case EVENT_FAR:
+        case X86_PMU_EVENT_BRANCHES:
+        case X86_PMU_EVENT_TAKEN:
+        case X86_PMU_EVENT_CONDITIONAL:
+        case X86_PMU_EVENT_FAR:
+        case X86_PMU_EVENT_BRANCH_INSNS:
+        case X86_PMU_EVENT_FAR_INSNS:
+        case X86_PMU_EVENT_TAKEN_NEAR:
+        case X86_PMU_EVENT_TAKEN_CONDITIONAL:
             /* With INV, cycles without a branch count. */
             *branches = MIN(*branches, left);
-            if (ctl & CTL_INV) {
+            if (c->invert) {
                 *insns = MIN(*insns, left);
             }
             flags |= X86_LWP_WANTS_COUNT | X86_LWP_WANTS_CLASSES;
+            break;
+        case X86_PMU_EVENT_NONE:
             break;
         }
     }
@@ -306,8 +273,9 @@ void x86_pmu_changed(CPUX86State *env)
     bool any = pmu->skid_left || pmu->held;
     int n;
 
-    for (n = 0; n < X86_PMU_COUNTERS; n++) {
-        any |= pmu_enabled(env, pmu, n);
+    pmu->vendor->derive(env, pmu);
+    for (n = 0; n < pmu->counters; n++) {
+        any |= pmu->counter[n].where != 0;
     }
     env->lwp_count.pmu = any;
     x86_lwp_update(env);
@@ -330,14 +298,14 @@ static void pmu_overcount(CPUX86State *env, uint32_t insns, uint32_t far)
 void x86_pmu_enter_mode(CPUX86State *env, bool ring)
 {
     if (ring) {
-        pmu_overcount(env, env_archcpu(env)->amd_pmu_props.overcount_ring, 0);
+        pmu_overcount(env, env_archcpu(env)->tcg_pmu_props.overcount_ring, 0);
     }
     x86_lwp_update(env);
 }
 
 void x86_pmu_vmrun(CPUX86State *env)
 {
-    const X86PMUProps *props = &env_archcpu(env)->amd_pmu_props;
+    const X86PMUProps *props = &env_archcpu(env)->tcg_pmu_props;
 
     pmu_overcount(env, props->overcount_vmrun, props->overcount_far);
 }
@@ -352,87 +320,27 @@ void x86_pmu_vmexit(CPUX86State *env)
     }
 }
 
-/* Find the register of an MSR: counter n, and PERF_CTL or PERF_CTR. */
-static bool pmu_decode(CPUX86State *env, uint32_t msr, int *n, bool *ctl)
-{
-    uint32_t core = msr - MSR_CORE;
-
-    if (msr >= MSR_LEGACY_CTL && msr < MSR_LEGACY_CTR + LEGACY_COUNTERS) {
-        *n = msr & (LEGACY_COUNTERS - 1);
-        *ctl = msr < MSR_LEGACY_CTR;
-        return true;
-    }
-    if (core < 2 * X86_PMU_COUNTERS &&
-        (env->features[FEAT_8000_0001_ECX] & CPUID_EXT3_PERFCORE)) {
-        *n = core / 2;
-        *ctl = !(core & 1);
-        return true;
-    }
-    return false;
-}
-
-static bool pmu_global(CPUX86State *env, uint32_t msr)
-{
-    return msr >= MSR_GLOBAL_STATUS && msr <= MSR_GLOBAL_CLEAR && pmu_v2(env);
-}
-
-bool x86_pmu_rdmsr(CPUX86State *env, uint32_t msr, uint64_t *value)
+bool x86_pmu_rdmsr(CPUX86State *env, uint32_t msr, uint64_t *value, bool *gp)
 {
     X86PMU *pmu = pmu_of(env);
-    bool ctl;
-    int n;
 
     if (!pmu) {
         return false;
     }
-    if (pmu_decode(env, msr, &n, &ctl)) {
-        x86_lwp_fold(env);
-        *value = ctl ? pmu->ctl[n] : pmu->ctr[n];
-        return true;
-    }
-    if (!pmu_global(env, msr)) {
-        return false;
-    }
     x86_lwp_fold(env);
-    *value = 0;
-    if (msr == MSR_GLOBAL_STATUS) {
-        *value = pmu->global_status;
-    } else if (msr == MSR_GLOBAL_CTL) {
-        *value = pmu->global_ctl;
-    }
-    return true;
+    return pmu->vendor->rdmsr(env, pmu, msr, value, gp);
 }
 
 bool x86_pmu_wrmsr(CPUX86State *env, uint32_t msr, uint64_t value, bool *gp)
 {
     X86PMU *pmu = pmu_of(env);
-    uint64_t all = (1ull << X86_PMU_COUNTERS) - 1;
-    bool ctl;
-    int n;
 
     if (!pmu) {
         return false;
     }
-    if (pmu_decode(env, msr, &n, &ctl)) {
-        x86_lwp_fold(env);
-        if (ctl) {
-            pmu->ctl[n] = value & CTL_VALID;
-        } else {
-            pmu->ctr[n] = value & CTR_MASK;
-        }
-        x86_pmu_changed(env);
-        return true;
-    }
-    if (!pmu_global(env, msr)) {
-        return false;
-    }
     x86_lwp_fold(env);
-    if (msr == MSR_GLOBAL_CTL) {
-        pmu->global_ctl = value & all;
-    } else if (msr == MSR_GLOBAL_CLEAR) {
-        pmu->global_status &= ~value;
-    } else {
-        *gp = true; /* the status is read-only */
+    if (!pmu->vendor->wrmsr(env, pmu, msr, value, gp)) {
+        return false;
     }
     x86_pmu_changed(env);
     return true;
@@ -441,12 +349,10 @@ bool x86_pmu_wrmsr(CPUX86State *env, uint32_t msr, uint64_t value, bool *gp)
 bool x86_pmu_rdpmc(CPUX86State *env, uint32_t index, uint64_t *value)
 {
     X86PMU *pmu = pmu_of(env);
-    bool core = env->features[FEAT_8000_0001_ECX] & CPUID_EXT3_PERFCORE;
 
-    if (!pmu || index >= (core ? X86_PMU_COUNTERS : LEGACY_COUNTERS)) {
+    if (!pmu) {
         return false;
     }
     x86_lwp_fold(env);
-    *value = pmu->ctr[index];
-    return true;
+    return pmu->vendor->rdpmc(env, pmu, index, value);
 }

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * AMD's core performance counters under TCG: declarations for the rest of
- * target/i386.
+ * Performance counters under TCG: declarations for the rest of target/i386.
  *
  * Translated code subtracts the instructions of a TB from a budget
  * (tcg-count.c).  tcg-pmu.c gets the numbers of instructions and branches that
- * have retired.
+ * have retired, and counts events.  Which counter counts which event is what a
+ * vendor's registers say: tcg-pmu-amd.c, tcg-pmu-intel.c.
  */
 #ifndef X86_PMU_H
 #define X86_PMU_H
 
 #include "pmu/x86-count.h"
 
-#define X86_PMU_COUNTERS 6
+#define X86_PMU_AMD_COUNTERS 6
+#define X86_PMU_INTEL_GP 8     /* of variable function, at most */
+#define X86_PMU_INTEL_FIXED 3
+#define X86_PMU_MAX_COUNTERS (X86_PMU_INTEL_GP + X86_PMU_INTEL_FIXED)
 
 /* What happens to an overflow interrupt. */
 typedef enum X86PMUSkid {
@@ -29,11 +32,84 @@ typedef struct X86PMUProps {
     uint32_t overcount_vmrun; /* instructions overcounted per VMRUN */
     uint32_t overcount_ring;  /* the same per change of the CPL to or from 3 */
     uint32_t overcount_far;   /* far transfers overcounted per VMRUN */
+    uint8_t version;          /* of Intel's, 0: that of the CPU model */
 } X86PMUProps;
 
-typedef struct X86PMU {
-    uint64_t ctl[X86_PMU_COUNTERS];
-    uint64_t ctr[X86_PMU_COUNTERS];
+/* The events that have a model.  One cycle is one instruction. */
+typedef enum X86PMUEvent {
+    X86_PMU_EVENT_NONE,        /* never happens */
+    X86_PMU_EVENT_CYCLES,
+    X86_PMU_EVENT_REFERENCE,   /* cycles of the reference clock */
+    X86_PMU_EVENT_INSNS,
+    X86_PMU_EVENT_BRANCHES,    /* far transfers included, as in TAKEN */
+    X86_PMU_EVENT_TAKEN,
+    X86_PMU_EVENT_CONDITIONAL,
+    X86_PMU_EVENT_FAR,         /* interrupts and exceptions included */
+    X86_PMU_EVENT_BRANCH_INSNS, /* without interrupts and exceptions */
+    X86_PMU_EVENT_FAR_INSNS,
+    X86_PMU_EVENT_TAKEN_NEAR,
+    X86_PMU_EVENT_TAKEN_CONDITIONAL,
+} X86PMUEvent;
+
+/* Where a counter counts. */
+#define X86_PMU_USER   1 /* at CPL 1 to 3 */
+#define X86_PMU_KERNEL 2 /* at CPL 0 */
+#define X86_PMU_GUEST  4 /* in an SVM guest */
+#define X86_PMU_HOST   8 /* elsewhere */
+
+/* What a counter does, derived from the vendor's registers. */
+typedef struct X86PMUCounter {
+    uint64_t *value;
+    X86PMUEvent event;
+    uint32_t where;           /* X86_PMU_USER ..., 0: it does not count */
+    uint8_t cmask;            /* 0: events count, not cycles with events */
+    bool invert;
+    bool interrupts;          /* its overflow does */
+    bool exact;               /* its overflow is seen when it happens */
+} X86PMUCounter;
+
+typedef struct X86PMU X86PMU;
+
+/* How a vendor's registers look. */
+typedef struct X86PMUVendor {
+    void (*reset)(CPUArchState *env, X86PMU *pmu);
+    /* Registers have changed: derive pmu->counter[]. */
+    void (*derive)(CPUArchState *env, X86PMU *pmu);
+    /* Counter n has overflowed. */
+    void (*overflow)(CPUArchState *env, X86PMU *pmu, int n);
+    /* An overflow interrupts. */
+    void (*deliver)(CPUArchState *env, X86PMU *pmu);
+    /* EAX to EDX of a leaf; those of a leaf that it does not know stay 0. */
+    void (*cpuid)(CPUArchState *env, X86PMU *pmu, uint32_t index,
+                  uint32_t *regs);
+    /* False: not an MSR of the counters; *gp: raise #GP(0). */
+    bool (*rdmsr)(CPUArchState *env, X86PMU *pmu, uint32_t msr,
+                  uint64_t *value, bool *gp);
+    bool (*wrmsr)(CPUArchState *env, X86PMU *pmu, uint32_t msr, uint64_t value,
+                  bool *gp);
+    /* False: #GP(0) */
+    bool (*rdpmc)(CPUArchState *env, X86PMU *pmu, uint32_t index,
+                  uint64_t *value);
+} X86PMUVendor;
+
+struct X86PMU {
+    /* What stays for the life of the CPU. */
+    const X86PMUVendor *vendor;
+    int counters;
+    uint64_t mask;            /* the bits of a counter */
+    int version;              /* of Intel's, 0: AMD's */
+    int fixed;                /* how many of Intel's are fixed */
+
+    /* Derived. */
+    X86PMUCounter counter[X86_PMU_MAX_COUNTERS];
+    bool rederive;            /* an interrupt has changed the registers */
+
+    /* From here on, reset clears. */
+    struct {} start_reset_fields;
+
+    /* AMD's registers */
+    uint64_t ctl[X86_PMU_AMD_COUNTERS];
+    uint64_t ctr[X86_PMU_AMD_COUNTERS];
     uint64_t global_ctl;
     uint64_t global_status;
 
@@ -43,7 +119,9 @@ typedef struct X86PMU {
     uint32_t held;            /* interrupts that wait for the next #VMEXIT */
     uint64_t skid_seed;
     uint32_t skid_number;     /* overflows so far */
-} X86PMU;
+
+    struct {} end_reset_fields;
+};
 
 #ifndef CONFIG_USER_ONLY
 
@@ -56,17 +134,35 @@ bool x86_pmu_check(X86CPU *cpu, Error **errp);
 void x86_pmu_realize(X86CPU *cpu);
 void x86_pmu_finalize(X86CPU *cpu);
 void x86_pmu_reset(X86CPU *cpu);
-/* Leaf 8000_0022; false: this CPU has no counters of TCG's */
-bool x86_pmu_cpuid(X86CPU *cpu, uint32_t *eax, uint32_t *ebx);
+/* INIT: Intel's registers stay. */
+void x86_pmu_init(X86CPU *cpu);
+/* A leaf of the counters; false: this CPU has no counters of TCG's */
+bool x86_pmu_cpuid(X86CPU *cpu, uint32_t index, uint32_t *eax, uint32_t *ebx,
+                   uint32_t *ecx, uint32_t *edx);
+/* Before Intel's registers are saved and loaded, and after. */
+int x86_pmu_pre_save(void *opaque);
+int x86_pmu_pre_load(void *opaque);
+int x86_pmu_post_load(void *opaque, int version_id);
 extern const VMStateDescription vmstate_x86_pmu;
+extern const VMStateDescription vmstate_x86_pmu_late;
 
 /* pmu-skid.c: instructions from an overflow to its interrupt; may be 0 */
 uint64_t x86_pmu_next_skid(const X86PMUProps *props, X86PMU *pmu);
 
+/* tcg-pmu-amd.c */
+extern const X86PMUVendor x86_pmu_amd;
+
+/* tcg-pmu-intel.c */
+extern const X86PMUVendor x86_pmu_intel;
+/* The bits of IA32_DEBUGCTL that are there with the counters. */
+uint64_t x86_pmu_debugctl(CPUArchState *env);
+/* IA32_MISC_ENABLE with its read-only bits. */
+uint64_t x86_pmu_misc_enable(CPUArchState *env, uint64_t value);
+
 /* tcg-pmu.c */
 
 /* True: the MSR belongs to the counters and is done; *gp: raise #GP(0). */
-bool x86_pmu_rdmsr(CPUArchState *env, uint32_t msr, uint64_t *value);
+bool x86_pmu_rdmsr(CPUArchState *env, uint32_t msr, uint64_t *value, bool *gp);
 bool x86_pmu_wrmsr(CPUArchState *env, uint32_t msr, uint64_t value, bool *gp);
 /* RDPMC; false: #GP(0) */
 bool x86_pmu_rdpmc(CPUArchState *env, uint32_t index, uint64_t *value);

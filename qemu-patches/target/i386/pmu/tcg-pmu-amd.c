@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * AMD's core performance counters under TCG: their registers.
+ */
+#include "qemu/osdep.h"
+#include "cpu.h"
+#include "hw/i386/apic.h"
+#include "pmu/x86-pmu.h"
+
+#define MSR_LEGACY_CTL    0xc0010000 /* 4 PERF_CTL, then 4 PERF_CTR */
+#define MSR_LEGACY_CTR    0xc0010004
+#define LEGACY_COUNTERS   4
+#define MSR_CORE          0xc0010200 /* 6 pairs of PERF_CTL, PERF_CTR */
+#define MSR_GLOBAL_STATUS 0xc0000300
+#define MSR_GLOBAL_CTL    0xc0000301
+#define MSR_GLOBAL_CLEAR  0xc0000302
+
+#define CTL_USR         (1ull << 16)
+#define CTL_OS          (1ull << 17)
+#define CTL_INT         (1ull << 20)
+#define CTL_EN          (1ull << 22)
+#define CTL_INV         (1ull << 23)
+#define CTL_CMASK_SHIFT 24
+#define CTL_GUEST_ONLY  (1ull << 40)
+#define CTL_HOST_ONLY   (1ull << 41)
+/* The other bits are reserved and stay zero. */
+#define CTL_VALID       0x0000030fffd7ffffull
+
+#define ALL_COUNTERS ((1ull << X86_PMU_AMD_COUNTERS) - 1)
+
+static bool amd_v2(CPUX86State *env)
+{
+    return env->features[FEAT_8000_0022_EAX] & CPUID_8000_0022_EAX_PERFMON_V2;
+}
+
+/* The event of PERF_CTL[35:32,7:0]. */
+static X86PMUEvent amd_event(uint64_t ctl)
+{
+    switch ((ctl & 0xff) | (ctl >> 24 & 0xf00)) {
+    case 0x076:
+        return X86_PMU_EVENT_CYCLES;
+    case 0x0c0:
+        return X86_PMU_EVENT_INSNS;
+    case 0x0c2:
+        return X86_PMU_EVENT_BRANCHES;
+    case 0x0c4:
+        return X86_PMU_EVENT_TAKEN;
+    case 0x0c6:
+        return X86_PMU_EVENT_FAR;
+    case 0x0d1:
+        return X86_PMU_EVENT_CONDITIONAL;
+    case 0x120:
+        return X86_PMU_EVENT_REFERENCE;
+    case 0x0c3: /* mispredicted branches: the predictor is perfect */
+    default:
+        return X86_PMU_EVENT_NONE;
+    }
+}
+
+static uint32_t amd_where(CPUX86State *env, const X86PMU *pmu, int n)
+{
+    uint64_t ctl = pmu->ctl[n];
+    uint32_t where = 0;
+
+    if (!(ctl & CTL_EN) || (amd_v2(env) && !(pmu->global_ctl >> n & 1))) {
+        return 0;
+    }
+    if (ctl & CTL_USR) {
+        where |= X86_PMU_USER;
+    }
+    if (ctl & CTL_OS) {
+        where |= X86_PMU_KERNEL;
+    }
+    if (!(ctl & CTL_GUEST_ONLY) == !(ctl & CTL_HOST_ONLY)) {
+        where |= X86_PMU_GUEST | X86_PMU_HOST;
+    } else {
+        where |= ctl & CTL_GUEST_ONLY ? X86_PMU_GUEST : X86_PMU_HOST;
+    }
+    return where;
+}
+
+static void amd_derive(CPUX86State *env, X86PMU *pmu)
+{
+    int n;
+
+    for (n = 0; n < pmu->counters; n++) {
+        uint64_t ctl = pmu->ctl[n];
+
+        pmu->counter[n] = (X86PMUCounter) {
+            .value = &pmu->ctr[n],
+            .event = amd_event(ctl),
+            .where = amd_where(env, pmu, n),
+            .cmask = ctl >> CTL_CMASK_SHIFT,
+            .invert = ctl & CTL_INV,
+            .interrupts = ctl & CTL_INT,
+            .exact = (ctl & CTL_INT) || amd_v2(env),
+        };
+    }
+}
+
+/* The global control allows all counters; none is enabled. */
+static void amd_reset(CPUX86State *env, X86PMU *pmu)
+{
+    pmu->global_ctl = ALL_COUNTERS;
+}
+
+static void amd_overflow(CPUX86State *env, X86PMU *pmu, int n)
+{
+    if (amd_v2(env)) {
+        pmu->global_status |= 1ull << n;
+    }
+}
+
+static void amd_deliver(CPUX86State *env, X86PMU *pmu)
+{
+    apic_deliver_pmi(env_archcpu(env)->apic_state, false);
+}
+
+static void amd_cpuid(CPUX86State *env, X86PMU *pmu, uint32_t index,
+                      uint32_t *regs)
+{
+    if (index == 0x80000022 && env->features[FEAT_8000_0022_EAX]) {
+        regs[0] = env->features[FEAT_8000_0022_EAX];
+        regs[1] = pmu->counters;
+    }
+}
+
+/* Find the register of an MSR: counter n, and PERF_CTL or PERF_CTR. */
+static bool amd_decode(CPUX86State *env, uint32_t msr, int *n, bool *ctl)
+{
+    uint32_t core = msr - MSR_CORE;
+
+    if (msr >= MSR_LEGACY_CTL && msr < MSR_LEGACY_CTR + LEGACY_COUNTERS) {
+        *n = msr & (LEGACY_COUNTERS - 1);
+        *ctl = msr < MSR_LEGACY_CTR;
+        return true;
+    }
+    if (core < 2 * X86_PMU_AMD_COUNTERS &&
+        (env->features[FEAT_8000_0001_ECX] & CPUID_EXT3_PERFCORE)) {
+        *n = core / 2;
+        *ctl = !(core & 1);
+        return true;
+    }
+    return false;
+}
+
+static bool amd_global(CPUX86State *env, uint32_t msr)
+{
+    return msr >= MSR_GLOBAL_STATUS && msr <= MSR_GLOBAL_CLEAR && amd_v2(env);
+}
+
+static bool amd_rdmsr(CPUX86State *env, X86PMU *pmu, uint32_t msr,
+                      uint64_t *value, bool *gp)
+{
+    bool ctl;
+    int n;
+
+    if (amd_decode(env, msr, &n, &ctl)) {
+        *value = ctl ? pmu->ctl[n] : pmu->ctr[n];
+        return true;
+    }
+    if (!amd_global(env, msr)) {
+        return false;
+    }
+    *value = 0;
+    if (msr == MSR_GLOBAL_STATUS) {
+        *value = pmu->global_status;
+    } else if (msr == MSR_GLOBAL_CTL) {
+        *value = pmu->global_ctl;
+    }
+    return true;
+}
+
+static bool amd_wrmsr(CPUX86State *env, X86PMU *pmu, uint32_t msr,
+                      uint64_t value, bool *gp)
+{
+    bool ctl;
+    int n;
+
+    if (amd_decode(env, msr, &n, &ctl)) {
+        if (ctl) {
+            pmu->ctl[n] = value & CTL_VALID;
+        } else {
+            pmu->ctr[n] = value & pmu->mask;
+        }
+        return true;
+    }
+    if (!amd_global(env, msr)) {
+        return false;
+    }
+    if (msr == MSR_GLOBAL_CTL) {
+        pmu->global_ctl = value & ALL_COUNTERS;
+    } else if (msr == MSR_GLOBAL_CLEAR) {
+        pmu->global_status &= ~value;
+    } else {
+        *gp = true; /* the status is read-only */
+    }
+    return true;
+}
+
+static bool amd_rdpmc(CPUX86State *env, X86PMU *pmu, uint32_t index,
+                      uint64_t *value)
+{
+    bool core = env->features[FEAT_8000_0001_ECX] & CPUID_EXT3_PERFCORE;
+
+    if (index >= (core ? X86_PMU_AMD_COUNTERS : LEGACY_COUNTERS)) {
+        return false;
+    }
+    *value = pmu->ctr[index];
+    return true;
+}
+
+const X86PMUVendor x86_pmu_amd = {
+    .reset = amd_reset,
+    .derive = amd_derive,
+    .overflow = amd_overflow,
+    .deliver = amd_deliver,
+    .cpuid = amd_cpuid,
+    .rdmsr = amd_rdmsr,
+    .wrmsr = amd_wrmsr,
+    .rdpmc = amd_rdpmc,
+};
