@@ -150,7 +150,8 @@ UNLIKE: tuple[tuple[str, object], ...] = (
 )
 
 
-def _plug(machine: Vm, **properties: object) -> str:
+def plug(machine: Vm, **properties: object) -> str:
+    """One more CPU. Result: why it is refused, empty if it is not."""
     free = [slot for slot in machine.do("query-hotpluggable-cpus") if "qom-path" not in slot]
     return machine.refused("device_add", **{"driver": free[0]["type"], "id": "more", **free[0]["props"], **properties})
 
@@ -159,15 +160,15 @@ def _unlike_cpus(check: Check) -> None:
     """Hot plug refuses a CPU with another LWP, a hundred times too, and takes one with the same."""
     with Vm(check, [*command(LWP, "-smp", "1,maxcpus=2"), *STOPPED]) as machine:
         for name, value in UNLIKE:
-            said = _plug(machine, **{name: value})
+            said = plug(machine, **{name: value})
             check.want("must be the same for all CPUs" in said, f"{name}: '{said}'")
         for _ in range(100):
-            _plug(machine, lwp=False)
-        check.want(not _plug(machine), "one with the same is refused")
+            plug(machine, lwp=False)
+        check.want(not plug(machine), "one with the same is refused")
         check.want(len(machine.do("query-cpus-fast")) == 2, "it is not there")
         machine.save(check.work / "stream")
     with Vm(check, [*command("EPYC,check=off", "-smp", "1,maxcpus=2"), *STOPPED]) as machine:
-        check.want("must be the same for all CPUs" in _plug(machine, lwp=True), "LWP beside a CPU without it")
+        check.want("must be the same for all CPUs" in plug(machine, lwp=True), "LWP beside a CPU without it")
 
 
 def _level(check: Check) -> None:
@@ -410,10 +411,10 @@ def _failed_realize(check: Check) -> None:
     """A CPU that is refused late is forgotten: it is in no list, and its place is free."""
     with Vm(check, [*command(LWP, "-smp", "1,maxcpus=2"), *STOPPED]) as machine:
         for _ in range(20):
-            said = _plug(machine, **{"phys-bits": 99})
+            said = plug(machine, **{"phys-bits": 99})
             check.want("phys-bits should be between" in said, f"'{said}'")
             check.want(len(machine.do("query-cpus-fast")) == 1, "it is there")
-        check.want(not _plug(machine), "there is no place for another")
+        check.want(not plug(machine), "there is no place for another")
         check.want(len(machine.do("query-cpus-fast")) == 2, "it is not there")
         machine.save(check.work / "stream")
 
@@ -423,7 +424,7 @@ def _plug_profiled(check: Check) -> None:
     with Vm(check, command(LWP, *_flat_words(9000), "-smp", "1,maxcpus=4")) as machine:
         for _ in range(3):
             before = machine.cpu("lwp-stat-records")
-            check.want(not _plug(machine, id=f"more{before}"), "a CPU is refused")
+            check.want(not plug(machine, id=f"more{before}"), "a CPU is refused")
             while machine.cpu("lwp-stat-records") == before:
                 check.want(machine.child.poll() is None, "the program has ended too soon")
         check.want(len(machine.do("query-cpus-fast")) == 4, "they are not there")

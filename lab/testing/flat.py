@@ -12,7 +12,7 @@ from lab.checks import qemu_warnings
 from lab.checks.sources import problems
 from lab.common import places, proc
 from lab.common.report import Check, Report
-from lab.testing import conformance, debug, emulator
+from lab.testing import conformance, debug, emulator, snapshots
 from lab.testing.part import Case, Part, quoted
 
 TESTS = places.TOP / "guest-tests/flat/tests"
@@ -79,7 +79,7 @@ class Flat(Part):
             Case(NO_TCG, NO_TCG_LINE, _compiles_without_tcg),
         ]
         of_rows = [Case(row.name, row.line(), _run(row), quoted(row.command), _gdb(row)) for row in rows()]
-        return [*own, *emulator.cases(), *conformance.cases(), *of_rows]
+        return [*own, *emulator.cases(), *conformance.cases(), *snapshots.cases(), *of_rows]
 
     def run(self, cases: Sequence[Case], report: Report) -> None:
         """All rows in one flatrun, which runs several at a time."""
