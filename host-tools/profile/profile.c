@@ -13,13 +13,14 @@
 #include "lwp_rev.h"
 #include "lwpctl.h"
 #include "memory.h"
+#include "printable.h"
 #include "profile.h"
 
 #define NEVER UINT64_MAX
 
 static char *text(struct lwpdata_bytes bytes)
 {
-	return copy_string(bytes.data, bytes.size);
+	return printable(bytes.data, bytes.size);
 }
 
 /* ---- Sections ------------------------------------------------------------------------------- */
@@ -28,7 +29,9 @@ static void add_object(struct profile *p, const struct lwpdata_object *object)
 {
 	p->objects = grow(p->objects, p->nr_objects, &p->object_room, sizeof(*p->objects));
 	p->objects[p->nr_objects++] = (struct profile_object){
-		.path = text(object->path),
+		.path = copy_string(object->path.data, object->path.size),
+		.name = text(object->path),
+		.size = object->size,
 		.flags = object->flags,
 		.build_id = object->build_id,
 	};
@@ -186,7 +189,7 @@ static void add_section(struct profile *p, const struct lwpdata_section *s, uint
 
 static bool map_file(struct profile *p)
 {
-	int fd = open(p->path, O_RDONLY | O_CLOEXEC);
+	int fd = open(p->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0) {
@@ -238,8 +241,10 @@ bool profile_load(struct profile *p, const char *path)
 
 void profile_free(struct profile *p)
 {
-	for (size_t i = 0; i < p->nr_objects; i++)
+	for (size_t i = 0; i < p->nr_objects; i++) {
 		free(p->objects[i].path);
+		free(p->objects[i].name);
+	}
 	for (size_t i = 0; i < p->nr_processes; i++) {
 		free(p->processes[i].comm);
 		free(p->processes[i].exe);

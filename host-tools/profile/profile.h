@@ -11,7 +11,9 @@
 #include "ranges.h"
 
 struct profile_object {
-	char *path;
+	char *path; /* as the guest had it: whatever bytes that are */
+	char *name; /* the same, printable */
+	uint64_t size; /* bytes of the file, 0: not known */
 	uint32_t flags; /* LWPDATA_OBJECT_* */
 	struct lwpdata_bytes build_id;
 	struct lwpdata_bytes image; /* the vDSO's contents */
@@ -29,7 +31,7 @@ struct profile_process {
 	uint32_t pid, parent;
 	uint32_t how; /* LWPDATA_END_* */
 	bool ended;
-	char *comm, *exe;
+	char *comm, *exe; /* printable */
 	struct ranges maps; /* items are indices of profile.maps */
 	struct lwpdata_bytes perf_map;
 	bool perf_map_cut;
@@ -39,7 +41,7 @@ struct profile_thread {
 	uint32_t process, tid;
 	uint32_t flags; /* LWPDATA_THREAD_* */
 	bool ended;
-	char *comm;
+	char *comm; /* printable */
 	uint32_t initial[LWPDATA_MAX_EVENTS], final[LWPDATA_MAX_EVENTS];
 	uint64_t records, missed;
 	uint64_t per_event[LWPDATA_MAX_EVENTS]; /* records of each event in CONFIG's order */

@@ -12,12 +12,12 @@
 static bool same(const struct count *a, const struct count *b)
 {
 	return a->address == b->address && a->map == b->map && a->thread == b->thread &&
-	       a->event_id == b->event_id;
+	       a->event_id == b->event_id && a->target == b->target;
 }
 
 static struct count *find(struct count *table, size_t size, const struct count *key)
 {
-	uint64_t hash = hash_mix(hash_mix(key->address, key->map),
+	uint64_t hash = hash_mix(hash_mix(key->address + key->target * 31, key->map),
 				 (uint64_t)key->thread << 8 | key->event_id);
 	size_t i = hash & (size - 1);
 
@@ -39,14 +39,17 @@ static void enlarge(struct tally *t)
 	t->size = size;
 }
 
-void misses_add(struct misses *to, const struct misses *more)
+void detail_add(struct detail *to, const struct detail *more)
 {
 	to->latency += more->latency;
+	to->taken += more->taken;
+	to->predicted += more->predicted;
+	to->right += more->right;
 	for (size_t i = 0; i < LWP_SOURCES; i++)
 		to->from[i] += more->from[i];
 }
 
-static void add(struct tally *t, const struct count *key, const struct misses *misses)
+static void add(struct tally *t, const struct count *key, const struct detail *detail)
 {
 	struct count *place;
 
@@ -58,22 +61,27 @@ static void add(struct tally *t, const struct count *key, const struct misses *m
 		t->nr++;
 	}
 	place->samples++;
-	misses_add(&place->misses, misses);
+	detail_add(&place->detail, detail);
 	t->per_event[key->event_id]++;
 }
 
-static struct misses misses_of(const struct lwp_rev *rev, const struct lwp_record *record)
+static struct detail detail_of(const struct lwp_rev *rev, const struct lwp_record *record)
 {
-	struct misses misses = { 0 };
+	struct detail detail = { 0 };
 
-	if (record->event_id != rev->event_id[LWP_KIND_DME])
-		return misses;
-	misses.latency = record->data1;
-	misses.from[record->flags >> LWP_RECORD_SRC_SHIFT] = 1;
-	return misses;
+	if (record->event_id == rev->event_id[LWP_KIND_DME]) {
+		detail.latency = record->data1;
+		detail.from[record->flags >> LWP_RECORD_SRC_SHIFT] = 1;
+	} else if (record->event_id == rev->event_id[LWP_KIND_BRE]) {
+		detail.taken = !!(record->flags & LWP_RECORD_TKN);
+		detail.predicted = !!(record->flags & LWP_RECORD_PRV);
+		detail.right = detail.predicted && record->flags & LWP_RECORD_PRD;
+	}
+	return detail;
 }
 
-static void add_batch(struct tally *t, const struct profile *p, const struct profile_batch *batch)
+static void add_batch(struct tally *t, const struct profile *p, const struct profile_batch *batch,
+		      bool targets)
 {
 	uint32_t process = p->threads[batch->thread].process;
 	const struct lwp_rev *rev = lwp_rev_get(p->config.revision);
@@ -81,25 +89,30 @@ static void add_batch(struct tally *t, const struct profile *p, const struct pro
 
 	for (uint32_t i = 0; i < batch->count; i++) {
 		struct lwp_record record;
-		struct misses misses;
+		struct detail detail;
 
 		lwp_record_decode(batch->data + (size_t)i * LWP_RECORD_SIZE, &record);
 		key.event_id = record.event_id;
 		key.address = record.address;
+		key.target = targets && record.event_id == rev->event_id[LWP_KIND_BRE] ?
+				     record.data2 :
+				     0;
 		/* Neighbours are mostly in one mapping, present while the batch was. */
 		if (key.map == SIZE_MAX || record.address < p->maps[key.map].start ||
 		    record.address >= p->maps[key.map].end)
 			key.map = profile_find_map(p, process, batch->section, record.address);
-		misses = misses_of(rev, &record);
-		add(t, &key, &misses);
+		detail = detail_of(rev, &record);
+		add(t, &key, &detail);
 	}
 }
 
-void tally_profile(struct tally *t, const struct profile *p)
+void tally_profile(struct tally *t, const struct profile *p, const struct filter *filter,
+		   bool targets)
 {
 	*t = (struct tally){ 0 };
 	for (size_t i = 0; i < p->nr_batches; i++)
-		add_batch(t, p, &p->batches[i]);
+		if (filter_batch(filter, p, &p->batches[i]))
+			add_batch(t, p, &p->batches[i], targets);
 }
 
 void tally_free(struct tally *t)
