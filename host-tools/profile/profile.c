@@ -106,16 +106,16 @@ static void end_thread(struct profile *p, const struct lwpdata_thread_end *end)
 }
 
 static void count_events(const struct profile *p, struct profile_thread *thread,
-			 const struct lwpdata_records *records)
+			 const uint8_t *data, uint32_t count)
 {
 	uint8_t index[256];
 
 	memset(index, LWPDATA_MAX_EVENTS, sizeof(index));
 	for (uint32_t e = p->config.nr_events; e-- > 0;)
 		index[p->config.events[e].event_id] = (uint8_t)e;
-	for (uint32_t i = 0; i < records->count; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		/* EventId is the first byte. */
-		uint8_t e = index[records->data[(size_t)i * LWPDATA_RECORD_SIZE]];
+		uint8_t e = index[data[(size_t)i * LWPDATA_RECORD_SIZE]];
 
 		if (e < LWPDATA_MAX_EVENTS)
 			thread->per_event[e]++;
@@ -135,7 +135,26 @@ static void add_batch(struct profile *p, const struct lwpdata_records *records, 
 		.data = records->data,
 	};
 	thread->records += records->count;
-	count_events(p, thread, records);
+	count_events(p, thread, records->data, records->count);
+}
+
+static void add_window(struct profile *p, const struct lwpdata_window *window, uint64_t section)
+{
+	struct profile_thread *thread = &p->threads[window->thread];
+
+	p->windows = grow(p->windows, p->nr_windows, &p->window_room, sizeof(*p->windows));
+	p->windows[p->nr_windows++] = (struct profile_window){
+		.thread = window->thread,
+		.count = window->count,
+		.flags = window->flags,
+		.section = section,
+		.time = window->time,
+		.weight = window->weight,
+		.data = window->data,
+	};
+	thread->windows++;
+	thread->records += window->count;
+	count_events(p, thread, window->data, window->count);
 }
 
 static void add_section(struct profile *p, const struct lwpdata_section *s, uint64_t number)
@@ -161,6 +180,9 @@ static void add_section(struct profile *p, const struct lwpdata_section *s, uint
 		break;
 	case LWPDATA_RECORDS:
 		add_batch(p, &s->records, number);
+		break;
+	case LWPDATA_WINDOW:
+		add_window(p, &s->window, number);
 		break;
 	case LWPDATA_THREAD_END:
 		end_thread(p, &s->thread_end);
@@ -257,6 +279,7 @@ void profile_free(struct profile *p)
 	free(p->threads);
 	free(p->maps);
 	free(p->batches);
+	free(p->windows);
 	if (p->file)
 		munmap(p->file, p->size);
 }

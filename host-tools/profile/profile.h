@@ -44,7 +44,9 @@ struct profile_thread {
 	char *comm; /* printable */
 	uint32_t initial[LWPDATA_MAX_EVENTS], final[LWPDATA_MAX_EVENTS];
 	uint64_t records, missed;
-	uint64_t per_event[LWPDATA_MAX_EVENTS]; /* records of each event in CONFIG's order */
+	/* Records of each event in CONFIG's order, in windows too. */
+	uint64_t per_event[LWPDATA_MAX_EVENTS];
+	uint64_t windows; /* how many */
 };
 
 /* Records that were taken from a ring together. */
@@ -52,6 +54,15 @@ struct profile_batch {
 	uint32_t thread, count;
 	uint64_t section; /* number of their section: what was mapped then */
 	uint64_t time;
+	const uint8_t *data;
+};
+
+/* Branches of a thread that retired one after the other, with none between them left out. */
+struct profile_window {
+	uint32_t thread, count, flags; /* LWPDATA_WINDOW_* */
+	uint64_t section; /* number of their section: what was mapped then */
+	uint64_t time;
+	uint64_t weight; /* branches that it stands for, its own included */
 	const uint8_t *data;
 };
 
@@ -66,8 +77,9 @@ struct profile {
 	struct profile_thread *threads;
 	struct profile_map *maps;
 	struct profile_batch *batches;
-	size_t nr_objects, nr_processes, nr_threads, nr_maps, nr_batches;
-	size_t object_room, process_room, thread_room, map_room, batch_room;
+	struct profile_window *windows; /* in the file's order */
+	size_t nr_objects, nr_processes, nr_threads, nr_maps, nr_batches, nr_windows;
+	size_t object_room, process_room, thread_room, map_room, batch_room, window_room;
 };
 
 /* Read all of a file. On an error, one line is printed and false returned. */

@@ -108,6 +108,37 @@ static void expect_object(size_t batch, uint64_t address, const char *name)
 	cr_expect(eq(str, (char *)object_of(batch, address), (char *)name));
 }
 
+/* ---- Windows -------------------------------------------------------------------------------- */
+
+Test(profile, windows_keep_their_order_and_count_as_records)
+{
+	const struct lwpdata_window window = { .thread = 0, .time = 9, .weight = 50, .flags = 1 };
+	const struct lwp_record record = { .event_id = 3, .address = 0x1800 };
+	uint8_t bytes[2 * LWP_RECORD_SIZE];
+
+	lwp_record_encode(&record, bytes);
+	lwp_record_encode(&record, bytes + LWP_RECORD_SIZE);
+	begin(2, 0, 0);
+	lwpdata_write_thread(writer, &(struct lwpdata_thread){ .comm = TEXT("t") }, 2);
+	add_records(0, 1, 0x1800);
+	lwpdata_write_window(writer, &window, bytes, sizeof(bytes), NULL, 0);
+	add_records(0, 1, 0x1800);
+	load();
+	cr_assert(eq(sz, profile.nr_windows, 1));
+	cr_assert(eq(sz, profile.nr_batches, 2));
+	cr_expect(lt(u64, profile.batches[0].section, profile.windows[0].section));
+	cr_expect(lt(u64, profile.windows[0].section, profile.batches[1].section));
+	cr_expect(eq(u32, profile.windows[0].count, 2));
+	cr_expect(eq(u64, profile.windows[0].weight, 50));
+	cr_expect(eq(u64, profile.windows[0].time, 9));
+	cr_expect(eq(u32, profile.windows[0].flags, LWPDATA_WINDOW_CONTINUES));
+	cr_expect(eq(int, memcmp(profile.windows[0].data, bytes, sizeof(bytes)), 0));
+	cr_expect(eq(u64, profile.threads[0].windows, 1));
+	cr_expect(eq(u64, profile.threads[0].records, 4));
+	cr_expect(eq(u64, profile.threads[0].per_event[1], 2));
+	profile_free(&profile);
+}
+
 /* ---- Mappings in time ----------------------------------------------------------------------- */
 
 Test(profile, an_address_belongs_to_what_was_mapped_then)
