@@ -42,6 +42,7 @@ static void add_process(struct profile *p, const struct lwpdata_process *process
 	p->processes = grow(p->processes, p->nr_processes, &p->process_room, sizeof(*p->processes));
 	p->processes[p->nr_processes++] = (struct profile_process){
 		.pid = process->pid,
+		.time = process->time,
 		.parent = process->parent,
 		.comm = text(process->comm),
 		.exe = text(process->exe),
@@ -59,6 +60,7 @@ static void add_map(struct profile *p, const struct lwpdata_map *map, uint64_t s
 		.offset = map->offset,
 		.from = section,
 		.to = NEVER,
+		.time = map->time,
 	};
 	ranges_add(&p->processes[map->process].maps, map->start, map->end, p->nr_maps++);
 }
@@ -86,6 +88,7 @@ static void add_thread(struct profile *p, const struct lwpdata_thread *thread)
 	*new = (struct profile_thread){
 		.process = thread->process,
 		.tid = thread->tid,
+		.time = thread->time,
 		.comm = text(thread->comm),
 	};
 	memcpy(new->initial, thread->initial, sizeof(new->initial));

@@ -25,10 +25,12 @@ struct profile_map {
 	uint32_t process;
 	uint64_t start, end, offset;
 	uint64_t from, to;
+	uint64_t time; /* when it was noticed */
 };
 
 struct profile_process {
 	uint32_t pid, parent;
+	uint64_t time; /* of its start */
 	uint32_t how; /* LWPDATA_END_* */
 	bool ended;
 	char *comm, *exe; /* printable */
@@ -39,6 +41,7 @@ struct profile_process {
 
 struct profile_thread {
 	uint32_t process, tid;
+	uint64_t time; /* of its start */
 	uint32_t flags; /* LWPDATA_THREAD_* */
 	bool ended;
 	char *comm; /* printable */

@@ -63,12 +63,19 @@ static const char *keep(struct resolver *r, const char *text)
 	return kept;
 }
 
+/* "NAME@plt" is the stub of a function whose name may be mangled. */
 static const char *keep_name(struct resolver *r, const char *name)
 {
-	char *source = r->mangled ? NULL : demangle(name);
-	const char *kept = keep(r, source ?: name);
+	const char *at = strchr(name, '@'), *kept;
+	char *function = copy_string(name, at ? (size_t)(at - name) : strlen(name)), *text;
+	char *source = r->mangled ? NULL : demangle(function);
 
+	if (asprintf(&text, "%s%s", source ?: function, at ?: "") < 0)
+		text = must(NULL);
+	kept = keep(r, text);
+	free(text);
 	free(source);
+	free(function);
 	return kept;
 }
 

@@ -576,6 +576,15 @@ bool symbols_line(const struct symbols *s, uint64_t offset, const char **file, i
 	return *file && *line > 0;
 }
 
+bool symbols_first_line(const struct symbols *s, uint64_t address, int *line)
+{
+	size_t place = SIZE_MAX;
+	const struct range *range = s->module ? ranges_next(&s->ranges, address, &place) : NULL;
+	Dwfl_Line *found = range ? dwfl_module_getsrc(s->module, range->start + s->bias) : NULL;
+
+	return found && dwfl_lineinfo(found, NULL, line, NULL, NULL, NULL);
+}
+
 void symbols_free(struct symbols *s)
 {
 	for (size_t i = 0; i < s->nr; i++)

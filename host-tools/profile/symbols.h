@@ -54,6 +54,9 @@ unsigned int symbols_inlined(const struct symbols *symbols, uint64_t offset, con
 /* The file's bytes at one of its own addresses, as many as `*size` says; NULL if it has none there. */
 const uint8_t *symbols_code(const struct symbols *symbols, uint64_t address, uint64_t *size);
 
+/* The source line on which the function begins that an address of the file lies in; false if not known. */
+bool symbols_first_line(const struct symbols *symbols, uint64_t address, int *line);
+
 /* Source file and line of an offset in the file; false if not known. *file lives as `symbols`. */
 bool symbols_line(const struct symbols *symbols, uint64_t offset, const char **file, int *line);
 

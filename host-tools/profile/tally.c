@@ -80,39 +80,106 @@ static struct detail detail_of(const struct lwp_rev *rev, const struct lwp_recor
 	return detail;
 }
 
-static void add_batch(struct tally *t, const struct profile *p, const struct profile_batch *batch,
-		      bool targets)
+/* ---- Walking -------------------------------------------------------------------------------- */
+
+struct walk {
+	const struct profile *profile;
+	const struct filter *filter;
+	bool targets;
+	void (*take)(void *to, const struct sample *sample);
+	void *to;
+	uint64_t *before; /* time of each thread's last batch */
+};
+
+static void walk_batch(struct walk *w, const struct profile_batch *batch, bool in_window)
 {
+	const struct profile *p = w->profile;
 	uint32_t process = p->threads[batch->thread].process;
-	const struct lwp_rev *rev = lwp_rev_get(p->config.revision);
-	struct count key = { .thread = batch->thread, .map = SIZE_MAX };
+	uint32_t branches = lwp_rev_get(p->config.revision)->event_id[LWP_KIND_BRE];
+	uint64_t before = w->before[batch->thread];
+	double step = batch->time > before ? (double)(batch->time - before) / batch->count : 0;
+	struct lwp_record record;
+	struct sample sample = { .record = &record,
+				 .in_window = in_window,
+				 .key = { .thread = batch->thread, .map = SIZE_MAX } };
+	struct count *key = &sample.key;
 
+	w->before[batch->thread] = batch->time;
+	if (!filter_batch(w->filter, p, batch))
+		return;
 	for (uint32_t i = 0; i < batch->count; i++) {
-		struct lwp_record record;
-		struct detail detail;
-
 		lwp_record_decode(batch->data + (size_t)i * LWP_RECORD_SIZE, &record);
-		key.event_id = record.event_id;
-		key.address = record.address;
-		key.target = targets && record.event_id == rev->event_id[LWP_KIND_BRE] ?
-				     record.data2 :
-				     0;
+		key->event_id = record.event_id;
+		key->address = record.address;
+		key->target = w->targets && record.event_id == branches ? record.data2 : 0;
 		/* Neighbours are mostly in one mapping, present while the batch was. */
-		if (key.map == SIZE_MAX || record.address < p->maps[key.map].start ||
-		    record.address >= p->maps[key.map].end)
-			key.map = profile_find_map(p, process, batch->section, record.address);
-		detail = detail_of(rev, &record);
-		add(t, &key, &detail);
+		if (key->map == SIZE_MAX || record.address < p->maps[key->map].start ||
+		    record.address >= p->maps[key->map].end)
+			key->map = profile_find_map(p, process, batch->section, record.address);
+		sample.time = batch->time - (uint64_t)(step * (batch->count - 1 - i));
+		w->take(w->to, &sample);
 	}
+}
+
+struct profile_batch window_batch(const struct profile_window *window)
+{
+	return (struct profile_batch){
+		.thread = window->thread,
+		.count = window->count,
+		.section = window->section,
+		.time = window->time,
+		.data = window->data,
+	};
+}
+
+void tally_walk(const struct profile *p, const struct filter *filter, bool targets,
+		void (*take)(void *to, const struct sample *sample), void *to)
+{
+	struct walk w = { p, filter, targets, take, to, NULL };
+	size_t b = 0, n = 0;
+
+	w.before = must(calloc(p->nr_threads + 1, sizeof(*w.before)));
+	for (size_t i = 0; i < p->nr_threads; i++)
+		w.before[i] = p->threads[i].time;
+	while (b < p->nr_batches || n < p->nr_windows) {
+		struct profile_batch window;
+
+		if (n == p->nr_windows ||
+		    (b < p->nr_batches && p->batches[b].section < p->windows[n].section)) {
+			walk_batch(&w, &p->batches[b++], false);
+			continue;
+		}
+		window = window_batch(&p->windows[n++]);
+		walk_batch(&w, &window, true);
+	}
+	free(w.before);
+}
+
+struct counting {
+	struct tally *tally;
+	const struct lwp_rev *rev;
+};
+
+static void count_sample(void *to, const struct sample *sample)
+{
+	const struct counting *counting = to;
+	const struct detail detail = detail_of(counting->rev, sample->record);
+
+	add(counting->tally, &sample->key, &detail);
 }
 
 void tally_profile(struct tally *t, const struct profile *p, const struct filter *filter,
 		   bool targets)
 {
+	struct counting counting = { t, lwp_rev_get(p->config.revision) };
+
 	*t = (struct tally){ 0 };
-	for (size_t i = 0; i < p->nr_batches; i++)
-		if (filter_batch(filter, p, &p->batches[i]))
-			add_batch(t, p, &p->batches[i], targets);
+	tally_walk(p, filter, targets, count_sample, &counting);
+}
+
+const struct count *tally_find(const struct tally *t, const struct count *key)
+{
+	return t->size ? find(t->table, t->size, key) : key;
 }
 
 void tally_free(struct tally *t)

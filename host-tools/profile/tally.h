@@ -39,6 +39,27 @@ struct tally {
 void tally_profile(struct tally *tally, const struct profile *profile, const struct filter *filter,
 		   bool targets);
 
+/* A record with what it was resolved to; `time` is in ns, as exact as the draining of the rings. */
+struct sample {
+	const struct lwp_record *record;
+	struct count key; /* its place in the tally */
+	bool in_window;
+	uint64_t time;
+};
+
+/*
+ * All records that a filter wants, batch by batch in the file's order, those of windows too. The records of a batch are
+ * spread evenly over the time since the thread's batch before.
+ */
+void tally_walk(const struct profile *profile, const struct filter *filter, bool targets,
+		void (*take)(void *to, const struct sample *sample), void *to);
+
+/* A window as a batch: its records, and when they were taken. */
+struct profile_batch window_batch(const struct profile_window *window);
+
+/* Where a record counts: a place of the table; one without samples if it is not counted. */
+const struct count *tally_find(const struct tally *tally, const struct count *key);
+
 void tally_free(struct tally *tally);
 
 #endif

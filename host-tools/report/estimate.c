@@ -9,8 +9,8 @@
 #include "lwpctl_report.h"
 #include "memory.h"
 
-/* Events between two records, on average; the low `random` bits of each reload are random. */
-static double mean_period(const struct lwpdata_config *config, uint32_t e)
+/* The low `random` bits of each reload are random. */
+double report_period(const struct lwpdata_config *config, uint32_t e)
 {
 	uint32_t mask = (1u << config->random) - 1;
 	double interval = config->events[e].interval;
@@ -28,7 +28,7 @@ static double sign_extended(uint32_t counter)
 
 struct estimate report_estimate(const struct profile *p, uint32_t e)
 {
-	double period = mean_period(&p->config, e);
+	double period = report_period(&p->config, e);
 	struct estimate estimate = { .exact = p->config.random == 0 };
 
 	for (size_t i = 0; i < p->nr_threads; i++) {
@@ -48,12 +48,17 @@ struct estimate report_estimate(const struct profile *p, uint32_t e)
 	return estimate;
 }
 
+/* Between windows everything is missed, which is what they are for. */
 double report_missed_share(const struct profile *p)
 {
-	uint64_t missed = profile_missed(p), records = 0;
+	uint64_t missed = 0, records = 0;
 
-	for (size_t i = 0; i < p->nr_threads; i++)
+	for (size_t i = 0; i < p->nr_threads; i++) {
+		if (p->threads[i].windows)
+			continue;
+		missed += p->threads[i].missed;
 		records += p->threads[i].records;
+	}
 	return missed ? (double)missed / ((double)missed + (double)records) : 0;
 }
 

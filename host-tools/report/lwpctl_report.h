@@ -29,7 +29,9 @@ struct estimate {
 	bool exact; /* no random intervals, nothing missed, all counters known */
 };
 
-/* `e` is the event's index in CONFIG. */
+/* Events between two records, on average. `e` is the event's index in CONFIG, here and below. */
+double report_period(const struct lwpdata_config *config, uint32_t e);
+
 struct estimate report_estimate(const struct profile *profile, uint32_t e);
 
 /* Samples of all events that have no symbol, and the object that has most of them. */

@@ -49,6 +49,7 @@ void samples_locate(struct samples *samples, struct resolver *r, const struct ta
 		    const struct filter *filter)
 {
 	*samples = (struct samples){ .list = must(calloc(tally->nr + 1, sizeof(*samples->list))) };
+	samples->index = must(calloc(tally->size + 1, sizeof(*samples->index)));
 	for (size_t i = 0; i < tally->size; i++) {
 		struct located *located = &samples->list[samples->nr];
 		const struct count *count = &tally->table[i];
@@ -61,12 +62,22 @@ void samples_locate(struct samples *samples, struct resolver *r, const struct ta
 		if (!filter_place(filter, located->place.object, located->place.symbol))
 			continue;
 		samples->per_event[count->event_id] += count->samples;
-		samples->nr++;
+		samples->index[i] = ++samples->nr;
 	}
+}
+
+const struct located *samples_find(const struct samples *samples, const struct tally *tally,
+				   const struct count *key)
+{
+	const struct count *place = tally_find(tally, key);
+	size_t index = place->samples ? samples->index[place - tally->table] : 0;
+
+	return index ? &samples->list[index - 1] : NULL;
 }
 
 void samples_free(struct samples *samples)
 {
+	free(samples->index);
 	free(samples->list);
 }
 

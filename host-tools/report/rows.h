@@ -67,10 +67,14 @@ struct located {
 struct samples {
 	struct located *list;
 	size_t nr;
+	size_t *index; /* of the list plus 1, by the place in the tally's table */
 	uint64_t per_event[256]; /* by EventId */
 };
 void samples_locate(struct samples *samples, struct resolver *resolver, const struct tally *tally,
 		    const struct filter *filter);
+/* Where a record lies; NULL if it is not wanted. */
+const struct located *samples_find(const struct samples *samples, const struct tally *tally,
+				   const struct count *key);
 void samples_free(struct samples *samples);
 
 enum order {

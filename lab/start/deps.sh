@@ -45,6 +45,8 @@ packages()
 	echo libvirt-dev libxml2-dev libvirt-clients libvirt-daemon libvirt-daemon-driver-qemu
 	# tests, and the programs that they profile
 	echo libcriterion-dev clang clang-format libclang-rt-dev llvm binutils gdb perl procps
+	# what reads profiles in the formats of others
+	echo linux-perf valgrind protobuf-compiler
 	# what the lab itself is checked with
 	echo shellcheck mypy flake8
 }
