@@ -13,7 +13,7 @@
 #define LWPDATA_MAGIC "LWPDATA\n"
 #define LWPDATA_MAGIC_SIZE 8
 #define LWPDATA_MAJOR 1
-#define LWPDATA_MINOR 0
+#define LWPDATA_MINOR 1
 #define LWPDATA_PREAMBLE_SIZE 16
 #define LWPDATA_SECTION_HEADER_SIZE 16
 #define LWPDATA_ALIGN 8
@@ -29,6 +29,7 @@
 #define LWPDATA_NONE 0xffffffffu
 
 /* Section types. An unknown type with bit 31 set may be skipped, another one may not. */
+#define LWPDATA_OPTIONAL 0x80000000u
 enum lwpdata_type {
 	LWPDATA_CONFIG = 1,
 	LWPDATA_OBJECT = 2,
@@ -43,8 +44,8 @@ enum lwpdata_type {
 	LWPDATA_IMAGE = 11,
 	LWPDATA_STATS = 12,
 	LWPDATA_END = 13,
+	LWPDATA_WINDOW = LWPDATA_OPTIONAL | 14, /* since 1.1 */
 };
-#define LWPDATA_OPTIONAL 0x80000000u
 
 /* A run of bytes inside the file; text is UTF-8 or whatever the guest had, without a NUL. */
 struct lwpdata_bytes {
@@ -126,6 +127,17 @@ struct lwpdata_records {
 	uint64_t time; /* when they were taken out of the ring */
 	const uint8_t *data; /* count records of LWPDATA_RECORD_SIZE bytes */
 };
+
+/* Branches of a thread that retired one after the other, with none between them left out. */
+struct lwpdata_window {
+	uint32_t thread;
+	uint32_t count; /* records, at least 1 */
+	uint64_t time; /* when they were taken out of the ring */
+	uint64_t weight; /* branches that it stands for, its own included */
+	uint32_t flags; /* LWPDATA_WINDOW_* */
+	const uint8_t *data; /* count records of LWPDATA_RECORD_SIZE bytes, all of one event */
+};
+#define LWPDATA_WINDOW_CONTINUES 1u /* nothing is between the thread's window before and this one */
 
 struct lwpdata_thread_end {
 	uint32_t thread;
@@ -211,7 +223,12 @@ int lwpdata_write_records(struct lwpdata_writer *w, uint32_t thread, uint64_t ti
 			  const void *first, size_t first_size, const void *second,
 			  size_t second_size);
 
-/* Records written so far. */
+/* A window (its `data` is not used), whose records are in two pieces as above. */
+int lwpdata_write_window(struct lwpdata_writer *w, const struct lwpdata_window *window,
+			 const void *first, size_t first_size, const void *second,
+			 size_t second_size);
+
+/* Records written so far, those of windows not included. */
 uint64_t lwpdata_written_records(const struct lwpdata_writer *w);
 
 /* End the file and give it its name: 0, or -errno and there is no file. Frees the writer. */
@@ -239,6 +256,7 @@ struct lwpdata_section {
 		struct lwpdata_unmap unmap;
 		struct lwpdata_thread thread;
 		struct lwpdata_records records;
+		struct lwpdata_window window;
 		struct lwpdata_thread_end thread_end;
 		struct lwpdata_process_end process_end;
 		struct lwpdata_perf_map perf_map;
@@ -255,6 +273,7 @@ struct lwpdata_reader {
 	uint32_t chain; /* CRC over all sections' CRCs */
 	uint32_t nr_objects, nr_processes, nr_threads; /* seen so far: references must be below */
 	uint32_t nr_events;
+	uint8_t event_ids[LWPDATA_MAX_EVENTS]; /* CONFIG's */
 	bool ended;
 };
 

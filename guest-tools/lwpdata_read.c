@@ -48,6 +48,8 @@ static const char *section_name(uint32_t type)
 		[LWPDATA_END] = "END",
 	};
 
+	if (type == LWPDATA_WINDOW)
+		return "WINDOW";
 	return type && type < sizeof(names) / sizeof(names[0]) ? names[type] : "unknown";
 }
 
@@ -152,6 +154,7 @@ static void read_config(struct lwpdata_reader *r, struct cursor *c, struct lwpda
 		config->events[i].event_id = take32(c);
 		if (!config->events[i].event_id || config->events[i].event_id > 255)
 			bad(c, "an EventId is 1 to 255");
+		r->event_ids[i] = (uint8_t)config->events[i].event_id;
 		config->events[i].interval = take32_below(c, 1u << 25, "an interval has 25 bits");
 	}
 	config->tool = take_text(c);
@@ -283,6 +286,38 @@ static void read_records(struct lwpdata_reader *r, struct cursor *c,
 	r->records += records->count;
 }
 
+/* The records of a window are of one event, which is one of CONFIG's. */
+static void check_window_records(struct lwpdata_reader *r, struct cursor *c,
+				 const struct lwpdata_window *window)
+{
+	uint32_t i = 0;
+
+	while (i < r->nr_events && r->event_ids[i] != window->data[0])
+		i++;
+	if (i == r->nr_events)
+		bad(c, "a window of an event that the file does not have");
+	for (i = 1; i < window->count && !c->bad; i++)
+		if (window->data[(size_t)i * LWPDATA_RECORD_SIZE] != window->data[0])
+			bad(c, "a window with records of two events");
+}
+
+static void read_window(struct lwpdata_reader *r, struct cursor *c, struct lwpdata_window *window)
+{
+	window->thread = take_thread(r, c);
+	window->count = take32(c);
+	if (!c->bad && !window->count)
+		bad(c, "a window without records");
+	window->time = take64(c);
+	window->weight = take64(c);
+	if (!c->bad && window->weight < window->count)
+		bad(c, "a window that stands for less than its records");
+	window->flags = take32(c);
+	take_zero(c);
+	window->data = take(c, (uint64_t)window->count * LWPDATA_RECORD_SIZE);
+	if (!c->bad)
+		check_window_records(r, c, window);
+}
+
 static void read_process_end(struct lwpdata_reader *r, struct cursor *c,
 			     struct lwpdata_process_end *end)
 {
@@ -353,6 +388,9 @@ static void read_payload(struct lwpdata_reader *r, struct cursor *c, struct lwpd
 		break;
 	case LWPDATA_RECORDS:
 		read_records(r, c, &s->records);
+		break;
+	case LWPDATA_WINDOW:
+		read_window(r, c, &s->window);
 		break;
 	case LWPDATA_THREAD_END:
 		read_thread_end(r, c, &s->thread_end);

@@ -20,6 +20,8 @@
 
 /* What stands before the records of a RECORDS section. */
 #define LWPDATA_RECORDS_HEAD_SIZE 16
+/* What stands before the records of a WINDOW section. */
+#define LWPDATA_WINDOW_HEAD_SIZE 32
 
 static inline uint16_t lwpdata_get16(const uint8_t *p)
 {

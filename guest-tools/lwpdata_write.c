@@ -358,6 +358,26 @@ int lwpdata_write_records(struct lwpdata_writer *w, uint32_t thread, uint64_t ti
 	return write_section(w, LWPDATA_RECORDS, pieces, sizeof(pieces) / sizeof(pieces[0]));
 }
 
+int lwpdata_write_window(struct lwpdata_writer *w, const struct lwpdata_window *window,
+			 const void *first, size_t first_size, const void *second,
+			 size_t second_size)
+{
+	uint8_t head[LWPDATA_WINDOW_HEAD_SIZE];
+	const struct piece pieces[] = {
+		{ head, sizeof(head) },
+		{ first, first_size },
+		{ second, second_size },
+	};
+
+	lwpdata_put32(head, window->thread);
+	lwpdata_put32(head + 4, (uint32_t)((first_size + second_size) / LWPDATA_RECORD_SIZE));
+	lwpdata_put64(head + 8, window->time);
+	lwpdata_put64(head + 16, window->weight);
+	lwpdata_put32(head + 24, window->flags);
+	lwpdata_put32(head + 28, 0);
+	return write_section(w, LWPDATA_WINDOW, pieces, sizeof(pieces) / sizeof(pieces[0]));
+}
+
 uint64_t lwpdata_written_records(const struct lwpdata_writer *w)
 {
 	return w->records;

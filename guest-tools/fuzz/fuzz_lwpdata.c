@@ -100,6 +100,14 @@ static void check_section(const struct lwpdata_reader *r, const struct lwpdata_s
 		check_bytes(r, (struct lwpdata_bytes){ s->records.data,
 						       (size_t)s->records.count * 32 });
 		break;
+	case LWPDATA_WINDOW:
+		CHECK(s->window.thread < r->nr_threads && s->window.count);
+		CHECK(s->window.weight >= s->window.count);
+		check_bytes(r,
+			    (struct lwpdata_bytes){ s->window.data, (size_t)s->window.count * 32 });
+		for (uint32_t i = 0; i < s->window.count; i++)
+			CHECK(s->window.data[(size_t)i * 32] == s->window.data[0]);
+		break;
 	case LWPDATA_THREAD:
 		CHECK(s->thread.process < r->nr_processes);
 		check_bytes(r, s->thread.comm);

@@ -47,12 +47,17 @@ static inline void sample_write(struct lwpdata_writer *w)
 						       { 5, 6 }, TEXT("renamed") };
 	const struct lwpdata_process_end process_end = { 0, LWPDATA_END_EXEC, 1007 };
 	const struct lwpdata_perf_map perf_map = { 0, 0, TEXT("1000 10 name\n") };
+	const struct lwpdata_window window = {
+		.thread = 0, .time = 1004, .weight = 1000, .flags = LWPDATA_WINDOW_CONTINUES
+	};
 	const struct lwpdata_image image = { 0, TEXT("\177ELF") };
 	const struct lwpdata_stats stats = { 1, 2, 3, 4, 5, 6, 7 };
-	uint8_t records[3 * LWPDATA_RECORD_SIZE];
+	uint8_t records[3 * LWPDATA_RECORD_SIZE], branches[3 * LWPDATA_RECORD_SIZE];
 
 	for (size_t i = 0; i < sizeof(records); i++)
-		records[i] = (uint8_t)(i + 1);
+		records[i] = branches[i] = (uint8_t)(i + 1);
+	for (size_t i = 0; i < sizeof(branches); i += LWPDATA_RECORD_SIZE)
+		branches[i] = 3;
 	lwpdata_write_config(w, &config);
 	lwpdata_write_object(w, &object);
 	lwpdata_write_process(w, &process);
@@ -61,6 +66,7 @@ static inline void sample_write(struct lwpdata_writer *w)
 	lwpdata_write_thread(w, &thread, 2);
 	/* As from a ring that wraps after its first record. */
 	lwpdata_write_records(w, 0, 1003, records, 32, records + 32, 64);
+	lwpdata_write_window(w, &window, branches, 64, branches + 64, 32);
 	lwpdata_write_thread_end(w, &thread_end, 2);
 	lwpdata_write_unmap(w, &unmap);
 	lwpdata_write_perf_map(w, &perf_map);
@@ -68,6 +74,6 @@ static inline void sample_write(struct lwpdata_writer *w)
 	lwpdata_write_stats(w, &stats);
 }
 
-#define SAMPLE_SECTIONS 13 /* END included */
+#define SAMPLE_SECTIONS 14 /* END included */
 
 #endif

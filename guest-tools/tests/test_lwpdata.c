@@ -162,6 +162,14 @@ static void expect_thread(struct lwpdata_reader *r, struct lwpdata_section *s)
 	cr_expect(eq(u64, s->records.time, 1003));
 	for (unsigned int i = 0; i < 96; i++)
 		cr_expect(eq(u8, s->records.data[i], (uint8_t)(i + 1)));
+	next(r, s, LWPDATA_WINDOW);
+	cr_expect(eq(u32, s->window.thread, 0));
+	cr_expect(eq(u32, s->window.count, 3));
+	cr_expect(eq(u64, s->window.time, 1004));
+	cr_expect(eq(u64, s->window.weight, 1000));
+	cr_expect(eq(u32, s->window.flags, LWPDATA_WINDOW_CONTINUES));
+	for (unsigned int i = 0; i < 96; i++)
+		cr_expect(eq(u8, s->window.data[i], i % 32 ? (uint8_t)(i + 1) : 3));
 	next(r, s, LWPDATA_THREAD_END);
 	cr_expect(eq(u32, s->thread_end.flags, LWPDATA_THREAD_FLUSHED));
 	cr_expect(eq(u64, s->thread_end.records, 3));
@@ -200,7 +208,7 @@ Test(lwpdata, every_field_is_read_as_written)
 Test(lwpdata, the_first_bytes_are_as_documented)
 {
 	static const uint8_t expected[32] = {
-		/* preamble: magic, version 1.0, zero */
+		/* preamble: magic, version 1.1, zero */
 		'L',
 		'W',
 		'P',
@@ -211,7 +219,7 @@ Test(lwpdata, the_first_bytes_are_as_documented)
 		'\n',
 		1,
 		0,
-		0,
+		1,
 		0,
 		0,
 		0,
@@ -386,6 +394,57 @@ Test(lwpdata, counts_must_fit_their_section)
 	expect_error("too short");
 	change(LWPDATA_THREAD, 20, 3);
 	expect_error("number of counters");
+}
+
+Test(lwpdata, a_window_is_consecutive_records_of_one_event)
+{
+	change(LWPDATA_WINDOW, 0, 1);
+	expect_error("WINDOW: refers to a thread that was not introduced");
+	change(LWPDATA_WINDOW, 4, 0);
+	expect_error("window without records");
+	change(LWPDATA_WINDOW, 4, 4);
+	expect_error("too short");
+	change(LWPDATA_WINDOW, 4, 2);
+	expect_error("longer than its contents");
+	change(LWPDATA_WINDOW, 16, 2);
+	expect_error("stands for less than its records");
+	change(LWPDATA_WINDOW, 16, 3);
+	expect_error("not those that were written");
+	change(LWPDATA_WINDOW, 28, 1);
+	expect_error("reserved");
+	change(LWPDATA_WINDOW, 32 + 2 * 32, 2);
+	expect_error("records of two events");
+	change(LWPDATA_WINDOW, 32, 2);
+	expect_error("records of two events");
+	change(LWPDATA_WINDOW, 32, 4);
+	expect_error("an event that the file does not have");
+}
+
+/* What version 1.0 had: the same sections without windows. */
+Test(lwpdata, files_of_version_1_0_are_read)
+{
+	struct lwpdata_writer *w = begin();
+	const struct lwpdata_config config = { .nr_events = 1, .events = { { 2, 9 } } };
+
+	lwpdata_write_config(w, &config);
+	end(w);
+	file[LWPDATA_PREAMBLE_MINOR] = 0;
+	cr_expect(eq(int, read_all(size), 0));
+}
+
+/* A reader of version 1.0 passes over windows: they are not among the records that END counts. */
+Test(lwpdata, the_end_does_not_count_the_records_of_windows)
+{
+	struct lwpdata_section s = { 0 };
+	struct lwpdata_reader r;
+
+	make_sample();
+	cr_assert(lwpdata_open(&r, file, size, &error));
+	while (lwpdata_next(&r, &s, &error) > 0)
+		;
+	cr_expect(r.ended);
+	cr_expect(eq(u64, r.records, 3));
+	cr_expect(eq(u32, LWPDATA_WINDOW & LWPDATA_OPTIONAL, LWPDATA_OPTIONAL));
 }
 
 /* STATS is seven numbers of 8 bytes. */

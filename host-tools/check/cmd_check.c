@@ -3,8 +3,10 @@
  * lwpctl check: does a libvirt domain see the same LWP on each of these hosts?
  */
 #include <argp.h>
+#include <stdlib.h>
 
 #include "lwpctl.h"
+#include "printable.h"
 #include "host_set.h"
 #include "source.h"
 
@@ -56,27 +58,42 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static bool judge(const struct arguments *a, const struct domain *domain,
-		  const struct hostcaps *hosts)
+static bool say(const struct arguments *a, const struct domain *domain,
+		const struct hostcaps *hosts, const char *name)
 {
 	char why[WHY_SIZE];
 	const char *trap;
+	bool good = true;
 
 	for (unsigned int i = 0; (trap = domain_trap(domain, i)); i++)
 		complain("%s: warning: %s", a->domain, trap);
 	if (!domain->settings.lwp) {
-		printf("yes: %s has no LWP\n", domain->name);
+		printf("yes: %s has no LWP\n", name);
 		return true;
 	}
-	if (host_set_fits(&domain->settings, hosts, a->nr, why)) {
-		printf("yes: %s has the same LWP on", domain->name);
-		for (size_t i = 0; i < a->nr; i++)
-			printf("%s %s", i ? "," : "", hosts[i].name);
-		putchar('\n');
-		return true;
-	}
-	printf("no: %s\n", why);
-	return false;
+	/* All hosts that fail, a line each. */
+	for (size_t i = 0; i < a->nr; i++)
+		if (!host_set_fits_beside(&domain->settings, &hosts[0], &hosts[i], why)) {
+			printf("no: %s\n", why);
+			good = false;
+		}
+	if (!good)
+		return false;
+	printf("yes: %s has the same LWP on", name);
+	for (size_t i = 0; i < a->nr; i++)
+		printf("%s %s", i ? "," : "", hostcaps_label(&hosts[i]));
+	putchar('\n');
+	return true;
+}
+
+static bool judge(const struct arguments *a, const struct domain *domain,
+		  const struct hostcaps *hosts)
+{
+	char *name = printable_string(domain->name);
+	bool good = say(a, domain, hosts, name);
+
+	free(name);
+	return good;
 }
 
 static int run(int argc, char **argv)

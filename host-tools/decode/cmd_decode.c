@@ -120,18 +120,45 @@ static void print_record(const struct lwp_rev *rev, const uint8_t *bytes)
 
 /* ---- Files ---------------------------------------------------------------------------------- */
 
-static void decode_profile(const struct profile *p)
+static void print_thread(const struct profile *p, uint32_t thread)
+{
+	printf("%" PRIu32 "/%" PRIu32 " ", p->processes[p->threads[thread].process].pid,
+	       p->threads[thread].tid);
+}
+
+static void print_records(const struct profile *p, uint32_t thread, const uint8_t *data,
+			  uint32_t count)
 {
 	const struct lwp_rev *rev = lwp_rev_get(p->config.revision);
 
-	for (size_t b = 0; b < p->nr_batches; b++) {
-		const struct profile_batch *batch = &p->batches[b];
-		const struct profile_thread *thread = &p->threads[batch->thread];
+	for (uint32_t i = 0; i < count; i++) {
+		print_thread(p, thread);
+		print_record(rev, data + (size_t)i * LWP_RECORD_SIZE);
+	}
+}
 
-		for (uint32_t i = 0; i < batch->count; i++) {
-			printf("%" PRIu32 "/%" PRIu32 " ", p->processes[thread->process].pid,
-			       thread->tid);
-			print_record(rev, batch->data + (size_t)i * LWP_RECORD_SIZE);
+static void print_window(const struct profile *p, const struct profile_window *window)
+{
+	print_thread(p, window->thread);
+	printf("window of %" PRIu32 " records for %" PRIu64 "%s\n", window->count, window->weight,
+	       window->flags & LWPDATA_WINDOW_CONTINUES ? ", continues" : "");
+	print_records(p, window->thread, window->data, window->count);
+}
+
+/* Records and windows in the order of the file. */
+static void decode_profile(const struct profile *p)
+{
+	size_t b = 0, w = 0;
+
+	while (b < p->nr_batches || w < p->nr_windows) {
+		const struct profile_batch *batch = &p->batches[b];
+
+		if (w == p->nr_windows ||
+		    (b < p->nr_batches && batch->section < p->windows[w].section)) {
+			print_records(p, batch->thread, batch->data, batch->count);
+			b++;
+		} else {
+			print_window(p, &p->windows[w++]);
 		}
 	}
 }

@@ -8,7 +8,7 @@
 static bool lacks(const struct hostcaps *host, char why[WHY_SIZE], const char *field,
 		  const char *what)
 {
-	snprintf(why, WHY_SIZE, "%s: %s: %s", host->name, field, what);
+	snprintf(why, WHY_SIZE, "%.200s: %s: %.200s", hostcaps_label(host), field, what);
 	return false;
 }
 
@@ -33,6 +33,37 @@ static void shrink(struct lwp_caps *caps, u32 max_events)
 		lwp_caps_set_max_events(caps, max_events);
 }
 
+/* Have these two alone nothing in common? */
+static bool differs_in_numbers(const struct hostcaps *a, const struct hostcaps *b, u32 rev)
+{
+	struct lwp_caps caps = a->rev[rev].caps, other = b->rev[rev].caps;
+
+	shrink(&caps, other.max_events);
+	shrink(&other, caps.max_events);
+	return lwp_caps_intersect(&caps, &other) != LWP_CAPS_OK;
+}
+
+static bool differs_in_delivery(const struct hostcaps *a, const struct hostcaps *b, u32 rev)
+{
+	return !(a->rev[rev].deliveries & b->rev[rev].deliveries);
+}
+
+/* Names the first host that host `i` has nothing in common with. */
+static bool irreconcilable(const struct hostcaps *hosts, size_t i, u32 rev, char why[WHY_SIZE],
+			   const char *field,
+			   bool (*differ)(const struct hostcaps *, const struct hostcaps *, u32))
+{
+	char what[WHY_SIZE / 2] = "cannot be reconciled with all hosts before it together";
+
+	for (size_t j = 0; j < i; j++)
+		if (differ(&hosts[j], &hosts[i], rev)) {
+			snprintf(what, sizeof(what), "cannot be reconciled with %.150s",
+				 hostcaps_label(&hosts[j]));
+			break;
+		}
+	return lacks(&hosts[i], why, field, what);
+}
+
 static bool intersect(const struct hostcaps *hosts, size_t nr, u32 rev, struct lwp_caps *caps,
 		      char why[WHY_SIZE])
 {
@@ -52,8 +83,8 @@ static bool intersect(const struct hostcaps *hosts, size_t nr, u32 rev, struct l
 		shrink(&one, max_events);
 		field = lwp_caps_intersect(caps, &one);
 		if (field != LWP_CAPS_OK)
-			return lacks(&hosts[i], why, lwp_caps_field_name(field),
-				     "cannot be reconciled with the hosts before it");
+			return irreconcilable(hosts, i, rev, why, lwp_caps_field_name(field),
+					      differs_in_numbers);
 	}
 	return true;
 }
@@ -114,8 +145,8 @@ bool host_set_baseline(const struct hostcaps *hosts, size_t nr, const struct wis
 			return false;
 		deliveries &= hosts[i].rev[wish->rev].deliveries;
 		if (!deliveries)
-			return lacks(&hosts[i], why, "lwp-delivery",
-				     "cannot be reconciled with the hosts before it");
+			return irreconcilable(hosts, i, wish->rev, why, "lwp-delivery",
+					      differs_in_delivery);
 	}
 	if (!intersect(hosts, nr, wish->rev, caps, why))
 		return false;
@@ -132,27 +163,32 @@ bool host_set_baseline(const struct hostcaps *hosts, size_t nr, const struct wis
 	return choose_profile(s, caps, why);
 }
 
-bool host_set_fits(const struct settings *s, const struct hostcaps *hosts, size_t nr,
-		   char why[WHY_SIZE])
+bool host_set_fits_beside(const struct settings *s, const struct hostcaps *first,
+			  const struct hostcaps *host, char why[WHY_SIZE])
 {
-	struct lwp_caps first, caps;
+	struct lwp_caps there, caps;
 	char field[WHY_SIZE];
 
 	if (!s->lwp)
 		return true;
-	for (size_t i = 0; i < nr; i++) {
-		if (!settings_apply(s, &hosts[i], &caps, field)) {
-			snprintf(why, WHY_SIZE, "%s: %.400s", hosts[i].name, field);
-			return false;
-		}
-		if (!i)
-			first = caps;
-		if (caps_differ(&first, hosts[0].name, &caps, hosts[i].name, field)) {
-			snprintf(why, WHY_SIZE,
-				 "%s: %.300s; set it in the domain (lwpctl baseline)",
-				 hosts[i].name, field);
-			return false;
-		}
+	if (!settings_apply(s, host, &caps, field)) {
+		snprintf(why, WHY_SIZE, "%.150s: %.300s", hostcaps_label(host), field);
+		return false;
 	}
+	/* A host that has no such LWP has been named for itself. */
+	if (!settings_apply(s, first, &there, field) ||
+	    !caps_differ(&there, first->name, &caps, host->name, field))
+		return true;
+	snprintf(why, WHY_SIZE, "%.150s: %.290s; set it in the domain (lwpctl baseline)",
+		 hostcaps_label(host), field);
+	return false;
+}
+
+bool host_set_fits(const struct settings *s, const struct hostcaps *hosts, size_t nr,
+		   char why[WHY_SIZE])
+{
+	for (size_t i = 0; i < nr; i++)
+		if (!host_set_fits_beside(s, &hosts[0], &hosts[i], why))
+			return false;
 	return true;
 }

@@ -25,4 +25,8 @@ bool host_set_baseline(const struct hostcaps *hosts, size_t nr, const struct wis
 bool host_set_fits(const struct settings *settings, const struct hostcaps *hosts, size_t nr,
 		   char why[WHY_SIZE]);
 
+/* The same of one host: does the guest see there what it sees on @first? */
+bool host_set_fits_beside(const struct settings *settings, const struct hostcaps *first,
+			  const struct hostcaps *host, char why[WHY_SIZE]);
+
 #endif

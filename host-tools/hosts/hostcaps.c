@@ -7,6 +7,11 @@
 #include "hostcaps.h"
 #include "memory.h"
 
+const char *hostcaps_label(const struct hostcaps *host)
+{
+	return host->label ?: host->name;
+}
+
 bool hostcaps_any(const struct hostcaps *host)
 {
 	for (u32 rev = 0; rev < LWP_REVS; rev++)
@@ -18,6 +23,7 @@ bool hostcaps_any(const struct hostcaps *host)
 void hostcaps_free(struct hostcaps *host)
 {
 	free(host->name);
+	free(host->label);
 	free(host->source);
 	free(host->reason);
 	free(host->host_model);

@@ -22,12 +22,16 @@ struct host_rev {
 };
 
 struct hostcaps {
-	char *name; /* of the host, for messages */
+	char *name; /* of the host */
+	char *label; /* for messages: where two have one name, with their files; NULL: the name */
 	char *source; /* who said so */
 	char *reason; /* why it has no LWP, or NULL */
 	char *host_model; /* the <cpu> element that libvirt offers, or NULL */
 	struct host_rev rev[LWP_REVS];
 };
+
+/* What messages call it. */
+const char *hostcaps_label(const struct hostcaps *host);
 
 /* Has it LWP of any revision? */
 bool hostcaps_any(const struct hostcaps *host);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "memory.h"
+#include "printable.h"
 #include "source.h"
 
 bool source_host(struct hostcaps *host, const char *from, const struct how *how)
@@ -21,6 +22,41 @@ void source_hosts_free(struct hostcaps *hosts, size_t nr)
 	free(hosts);
 }
 
+struct named {
+	struct hostcaps *host;
+	const char *from;
+};
+
+static int by_name(const void *a, const void *b)
+{
+	const struct named *x = a, *y = b;
+
+	return strcmp(x->host->name, y->host->name);
+}
+
+/* Hosts of one name are told apart by where they were read from. */
+static void label(struct hostcaps *hosts, char *const names[], size_t nr)
+{
+	struct named *list = must(calloc(nr + 1, sizeof(*list)));
+
+	for (size_t i = 0; i < nr; i++)
+		list[i] = (struct named){ &hosts[i], names[i] };
+	qsort(list, nr, sizeof(*list), by_name);
+	for (size_t i = 0; i < nr; i++) {
+		bool alone = (!i || by_name(&list[i - 1], &list[i])) &&
+			     (i + 1 == nr || by_name(&list[i], &list[i + 1]));
+		char *from;
+
+		if (alone)
+			continue;
+		from = printable_string(list[i].from);
+		if (asprintf(&list[i].host->label, "%s (%s)", list[i].host->name, from) < 0)
+			list[i].host->label = must(NULL);
+		free(from);
+	}
+	free(list);
+}
+
 struct hostcaps *source_hosts(char *const names[], size_t nr, const struct how *how)
 {
 	struct hostcaps *hosts = must(calloc(nr, sizeof(*hosts)));
@@ -31,6 +67,7 @@ struct hostcaps *source_hosts(char *const names[], size_t nr, const struct how *
 		source_hosts_free(hosts, nr);
 		return NULL;
 	}
+	label(hosts, names, nr);
 	return hosts;
 }
 

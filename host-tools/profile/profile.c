@@ -13,13 +13,14 @@
 #include "lwp_rev.h"
 #include "lwpctl.h"
 #include "memory.h"
+#include "printable.h"
 #include "profile.h"
 
 #define NEVER UINT64_MAX
 
 static char *text(struct lwpdata_bytes bytes)
 {
-	return copy_string(bytes.data, bytes.size);
+	return printable(bytes.data, bytes.size);
 }
 
 /* ---- Sections ------------------------------------------------------------------------------- */
@@ -28,7 +29,9 @@ static void add_object(struct profile *p, const struct lwpdata_object *object)
 {
 	p->objects = grow(p->objects, p->nr_objects, &p->object_room, sizeof(*p->objects));
 	p->objects[p->nr_objects++] = (struct profile_object){
-		.path = text(object->path),
+		.path = copy_string(object->path.data, object->path.size),
+		.name = text(object->path),
+		.size = object->size,
 		.flags = object->flags,
 		.build_id = object->build_id,
 	};
@@ -39,6 +42,7 @@ static void add_process(struct profile *p, const struct lwpdata_process *process
 	p->processes = grow(p->processes, p->nr_processes, &p->process_room, sizeof(*p->processes));
 	p->processes[p->nr_processes++] = (struct profile_process){
 		.pid = process->pid,
+		.time = process->time,
 		.parent = process->parent,
 		.comm = text(process->comm),
 		.exe = text(process->exe),
@@ -56,6 +60,7 @@ static void add_map(struct profile *p, const struct lwpdata_map *map, uint64_t s
 		.offset = map->offset,
 		.from = section,
 		.to = NEVER,
+		.time = map->time,
 	};
 	ranges_add(&p->processes[map->process].maps, map->start, map->end, p->nr_maps++);
 }
@@ -83,6 +88,7 @@ static void add_thread(struct profile *p, const struct lwpdata_thread *thread)
 	*new = (struct profile_thread){
 		.process = thread->process,
 		.tid = thread->tid,
+		.time = thread->time,
 		.comm = text(thread->comm),
 	};
 	memcpy(new->initial, thread->initial, sizeof(new->initial));
@@ -103,16 +109,16 @@ static void end_thread(struct profile *p, const struct lwpdata_thread_end *end)
 }
 
 static void count_events(const struct profile *p, struct profile_thread *thread,
-			 const struct lwpdata_records *records)
+			 const uint8_t *data, uint32_t count)
 {
 	uint8_t index[256];
 
 	memset(index, LWPDATA_MAX_EVENTS, sizeof(index));
 	for (uint32_t e = p->config.nr_events; e-- > 0;)
 		index[p->config.events[e].event_id] = (uint8_t)e;
-	for (uint32_t i = 0; i < records->count; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		/* EventId is the first byte. */
-		uint8_t e = index[records->data[(size_t)i * LWPDATA_RECORD_SIZE]];
+		uint8_t e = index[data[(size_t)i * LWPDATA_RECORD_SIZE]];
 
 		if (e < LWPDATA_MAX_EVENTS)
 			thread->per_event[e]++;
@@ -132,7 +138,26 @@ static void add_batch(struct profile *p, const struct lwpdata_records *records, 
 		.data = records->data,
 	};
 	thread->records += records->count;
-	count_events(p, thread, records);
+	count_events(p, thread, records->data, records->count);
+}
+
+static void add_window(struct profile *p, const struct lwpdata_window *window, uint64_t section)
+{
+	struct profile_thread *thread = &p->threads[window->thread];
+
+	p->windows = grow(p->windows, p->nr_windows, &p->window_room, sizeof(*p->windows));
+	p->windows[p->nr_windows++] = (struct profile_window){
+		.thread = window->thread,
+		.count = window->count,
+		.flags = window->flags,
+		.section = section,
+		.time = window->time,
+		.weight = window->weight,
+		.data = window->data,
+	};
+	thread->windows++;
+	thread->records += window->count;
+	count_events(p, thread, window->data, window->count);
 }
 
 static void add_section(struct profile *p, const struct lwpdata_section *s, uint64_t number)
@@ -158,6 +183,9 @@ static void add_section(struct profile *p, const struct lwpdata_section *s, uint
 		break;
 	case LWPDATA_RECORDS:
 		add_batch(p, &s->records, number);
+		break;
+	case LWPDATA_WINDOW:
+		add_window(p, &s->window, number);
 		break;
 	case LWPDATA_THREAD_END:
 		end_thread(p, &s->thread_end);
@@ -186,7 +214,7 @@ static void add_section(struct profile *p, const struct lwpdata_section *s, uint
 
 static bool map_file(struct profile *p)
 {
-	int fd = open(p->path, O_RDONLY | O_CLOEXEC);
+	int fd = open(p->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0) {
@@ -238,8 +266,10 @@ bool profile_load(struct profile *p, const char *path)
 
 void profile_free(struct profile *p)
 {
-	for (size_t i = 0; i < p->nr_objects; i++)
+	for (size_t i = 0; i < p->nr_objects; i++) {
 		free(p->objects[i].path);
+		free(p->objects[i].name);
+	}
 	for (size_t i = 0; i < p->nr_processes; i++) {
 		free(p->processes[i].comm);
 		free(p->processes[i].exe);
@@ -252,6 +282,7 @@ void profile_free(struct profile *p)
 	free(p->threads);
 	free(p->maps);
 	free(p->batches);
+	free(p->windows);
 	if (p->file)
 		munmap(p->file, p->size);
 }

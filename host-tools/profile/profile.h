@@ -11,7 +11,9 @@
 #include "ranges.h"
 
 struct profile_object {
-	char *path;
+	char *path; /* as the guest had it: whatever bytes that are */
+	char *name; /* the same, printable */
+	uint64_t size; /* bytes of the file, 0: not known */
 	uint32_t flags; /* LWPDATA_OBJECT_* */
 	struct lwpdata_bytes build_id;
 	struct lwpdata_bytes image; /* the vDSO's contents */
@@ -23,13 +25,15 @@ struct profile_map {
 	uint32_t process;
 	uint64_t start, end, offset;
 	uint64_t from, to;
+	uint64_t time; /* when it was noticed */
 };
 
 struct profile_process {
 	uint32_t pid, parent;
+	uint64_t time; /* of its start */
 	uint32_t how; /* LWPDATA_END_* */
 	bool ended;
-	char *comm, *exe;
+	char *comm, *exe; /* printable */
 	struct ranges maps; /* items are indices of profile.maps */
 	struct lwpdata_bytes perf_map;
 	bool perf_map_cut;
@@ -37,12 +41,15 @@ struct profile_process {
 
 struct profile_thread {
 	uint32_t process, tid;
+	uint64_t time; /* of its start */
 	uint32_t flags; /* LWPDATA_THREAD_* */
 	bool ended;
-	char *comm;
+	char *comm; /* printable */
 	uint32_t initial[LWPDATA_MAX_EVENTS], final[LWPDATA_MAX_EVENTS];
 	uint64_t records, missed;
-	uint64_t per_event[LWPDATA_MAX_EVENTS]; /* records of each event in CONFIG's order */
+	/* Records of each event in CONFIG's order, in windows too. */
+	uint64_t per_event[LWPDATA_MAX_EVENTS];
+	uint64_t windows; /* how many */
 };
 
 /* Records that were taken from a ring together. */
@@ -50,6 +57,15 @@ struct profile_batch {
 	uint32_t thread, count;
 	uint64_t section; /* number of their section: what was mapped then */
 	uint64_t time;
+	const uint8_t *data;
+};
+
+/* Branches of a thread that retired one after the other, with none between them left out. */
+struct profile_window {
+	uint32_t thread, count, flags; /* LWPDATA_WINDOW_* */
+	uint64_t section; /* number of their section: what was mapped then */
+	uint64_t time;
+	uint64_t weight; /* branches that it stands for, its own included */
 	const uint8_t *data;
 };
 
@@ -64,8 +80,9 @@ struct profile {
 	struct profile_thread *threads;
 	struct profile_map *maps;
 	struct profile_batch *batches;
-	size_t nr_objects, nr_processes, nr_threads, nr_maps, nr_batches;
-	size_t object_room, process_room, thread_room, map_room, batch_room;
+	struct profile_window *windows; /* in the file's order */
+	size_t nr_objects, nr_processes, nr_threads, nr_maps, nr_batches, nr_windows;
+	size_t object_room, process_room, thread_room, map_room, batch_room, window_room;
 };
 
 /* Read all of a file. On an error, one line is printed and false returned. */

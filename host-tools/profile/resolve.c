@@ -2,12 +2,16 @@
 /*
  * From an address in a process to names.
  */
+#include <inttypes.h>
 #include <string.h>
 
+#include "demangle.h"
 #include "memory.h"
+#include "printable.h"
 #include "resolve.h"
 
 #define PROFILER "[lwprun]"
+#define INLINED_MAX 32 /* functions in one another */
 #define DELETED " (deleted)"
 
 void resolver_init(struct resolver *r, const struct profile *profile, const char *sysroot,
@@ -18,7 +22,7 @@ void resolver_init(struct resolver *r, const struct profile *profile, const char
 	r->perf_maps = must(calloc(profile->nr_processes + 1, sizeof(*r->perf_maps)));
 }
 
-static struct symbols *open_object(struct resolver *r, uint32_t id)
+struct symbols *resolver_object(struct resolver *r, uint32_t id)
 {
 	const struct profile_object *object = &r->profile->objects[id];
 	size_t length = strlen(object->path), tail = strlen(DELETED);
@@ -29,7 +33,8 @@ static struct symbols *open_object(struct resolver *r, uint32_t id)
 		if (length > tail && !strcmp(object->path + length - tail, DELETED))
 			length -= tail;
 		path = copy_string(object->path, length);
-		r->objects[id] = symbols_open(r->sysroot, path, object->build_id, object->image);
+		r->objects[id] = symbols_open(r->sysroot, path, object->size, object->build_id,
+					      object->image);
 		free(path);
 	}
 	return r->objects[id];
@@ -46,14 +51,99 @@ static const char *name_in_perf_map(struct resolver *r, uint32_t process, uint64
 	return symbols_name(r->perf_maps[process], address);
 }
 
+/* ---- Names ---------------------------------------------------------------------------------- */
+
+/* The one printable copy. Names come from files and from programs of the guest. */
+static const char *keep(struct resolver *r, const char *text)
+{
+	char *shown = printable_string(text);
+	const char *kept = intern(&r->strings, shown);
+
+	free(shown);
+	return kept;
+}
+
+/* "NAME@plt" is the stub of a function whose name may be mangled. */
+static const char *keep_name(struct resolver *r, const char *name)
+{
+	const char *at = strchr(name, '@'), *kept;
+	char *function = copy_string(name, at ? (size_t)(at - name) : strlen(name)), *text;
+	char *source = r->mangled ? NULL : demangle(function);
+
+	if (asprintf(&text, "%s%s", source ?: function, at ?: "") < 0)
+		text = must(NULL);
+	kept = keep(r, text);
+	free(text);
+	free(source);
+	free(function);
+	return kept;
+}
+
+const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static const char *object_and_address(struct resolver *r, const char *object, uint64_t address)
+{
+	const char *kept;
+	char *text;
+
+	if (asprintf(&text, "%s+%#" PRIx64, last_part(object), address) < 0)
+		text = must(NULL);
+	kept = intern(&r->strings, text);
+	free(text);
+	return kept;
+}
+
+static void add_inlined(struct resolver *r, const struct symbols *symbols, uint64_t offset,
+			struct place *place)
+{
+	const char *names[INLINED_MAX];
+	unsigned int nr = symbols_inlined(symbols, offset, names, INLINED_MAX);
+	struct inlined *inlined;
+
+	if (!nr)
+		return;
+	inlined = must(malloc(sizeof(*inlined) + nr * sizeof(inlined->names[0])));
+	inlined->nr = nr;
+	for (unsigned int i = 0; i < nr; i++)
+		inlined->names[i] = keep_name(r, names[i]);
+	r->all_inlined =
+		grow(r->all_inlined, r->nr_inlined, &r->inlined_room, sizeof(*r->all_inlined));
+	r->all_inlined[r->nr_inlined++] = inlined;
+	place->inlined = inlined;
+}
+
+/* ---- Places --------------------------------------------------------------------------------- */
+
 /* Memory that no ELF file is behind: only a perf map can have names for it. */
 static void resolve_anonymous(struct resolver *r, uint32_t process, const char *object,
 			      uint64_t address, struct place *place)
 {
 	const char *name = name_in_perf_map(r, process, address);
 
-	place->symbol = intern(&r->strings, name ?: NO_SYMBOL);
+	place->named = name;
+	place->symbol = keep(r, name ?: NO_SYMBOL);
 	place->object = intern(&r->strings, name ? "[jit]" : object);
+	place->address = address;
+}
+
+static void resolve_symbol(struct resolver *r, const struct symbols *symbols, uint64_t offset,
+			   struct place *place)
+{
+	const char *name = symbols_name(symbols, offset);
+	uint64_t start, end;
+
+	place->named = name;
+	if (name)
+		place->symbol = keep_name(r, name);
+	else if (symbols_unnamed(symbols, offset, &start, &end))
+		place->symbol = object_and_address(r, place->object, start);
+	else
+		place->symbol = intern(&r->strings, NO_SYMBOL);
 }
 
 void resolve(struct resolver *r, uint32_t process, size_t map_index, uint64_t address,
@@ -61,7 +151,7 @@ void resolve(struct resolver *r, uint32_t process, size_t map_index, uint64_t ad
 {
 	const struct profile_map *map;
 	struct symbols *symbols;
-	const char *name, *file;
+	const char *file;
 	uint64_t offset;
 
 	*place = (struct place){ .object_id = LWPDATA_NONE };
@@ -74,24 +164,28 @@ void resolve(struct resolver *r, uint32_t process, size_t map_index, uint64_t ad
 		resolve_anonymous(r, process, "[anon]", address, place);
 		return;
 	}
-	symbols = open_object(r, map->object);
+	symbols = resolver_object(r, map->object);
 	offset = address - map->start + map->offset;
-	name = symbols_name(symbols, offset);
 	/* Code that a compiler put into a mapped file of its own. */
-	if (symbols_problem(symbols) && (name = name_in_perf_map(r, process, address))) {
+	if (symbols_problem(symbols) && name_in_perf_map(r, process, address)) {
 		resolve_anonymous(r, process, "[jit]", address, place);
 		return;
 	}
 	place->object_id = map->object;
-	place->object = intern(&r->strings, r->profile->objects[map->object].path);
-	place->symbol = intern(&r->strings, name ?: NO_SYMBOL);
+	place->object = intern(&r->strings, r->profile->objects[map->object].name);
+	if (!symbols_address(symbols, offset, &place->address))
+		place->address = offset;
 	/* What little of lwprun's own library was counted is not the program's. */
 	if (r->profile->objects[map->object].flags & LWPDATA_OBJECT_PROFILER) {
 		place->symbol = intern(&r->strings, PROFILER);
+		place->named = true;
 		return;
 	}
+	resolve_symbol(r, symbols, offset, place);
 	if (r->lines && symbols_line(symbols, offset, &file, &place->line))
-		place->file = intern(&r->strings, file);
+		place->file = keep(r, file);
+	if (r->inlines)
+		add_inlined(r, symbols, offset, place);
 }
 
 const char *resolver_problem(const struct resolver *r, uint32_t object)
@@ -107,6 +201,9 @@ void resolver_free(struct resolver *r)
 	for (size_t i = 0; i < r->profile->nr_processes; i++)
 		if (r->perf_maps[i])
 			symbols_free(r->perf_maps[i]);
+	for (size_t i = 0; i < r->nr_inlined; i++)
+		free(r->all_inlined[i]);
+	free(r->all_inlined);
 	free(r->objects);
 	free(r->perf_maps);
 	intern_free(&r->strings);

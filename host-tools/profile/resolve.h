@@ -12,11 +12,20 @@
 
 #define NO_SYMBOL "[no symbol]"
 
+/* Functions that were inlined at a place, the innermost first. */
+struct inlined {
+	unsigned int nr;
+	const char *names[];
+};
+
 struct place {
-	const char *symbol; /* NO_SYMBOL if there is none */
+	const char *symbol; /* a name; OBJECT+ADDRESS of a function without one; NO_SYMBOL */
+	bool named; /* it is a name */
+	const struct inlined *inlined; /* NULL: none, or not asked for */
 	const char *object; /* path, "[vdso]", "[jit]", "[anon]" or "[unmapped]" */
 	const char *file; /* source file, NULL if not known */
 	int line;
+	uint64_t address; /* that of the file; without one that of the process */
 	uint32_t object_id; /* LWPDATA_NONE for those in brackets but [vdso] */
 };
 
@@ -24,6 +33,10 @@ struct resolver {
 	const struct profile *profile;
 	const char *sysroot;
 	bool lines; /* look source lines up */
+	bool inlines; /* and what was inlined */
+	bool mangled; /* leave names of C++ and Rust as they are in the file */
+	struct inlined **all_inlined;
+	size_t nr_inlined, inlined_room;
 	struct symbols **objects; /* opened when first needed */
 	struct symbols **perf_maps; /* one a process */
 	struct intern strings;
@@ -31,6 +44,12 @@ struct resolver {
 
 void resolver_init(struct resolver *r, const struct profile *profile, const char *sysroot,
 		   bool lines);
+
+/* The file's path without its directories. */
+const char *last_part(const char *path);
+
+/* Symbols of an object, opened if they were not yet. */
+struct symbols *resolver_object(struct resolver *r, uint32_t id);
 
 /* `map` as profile_find_map() gave it. Equal strings in results are equal pointers. */
 void resolve(struct resolver *r, uint32_t process, size_t map, uint64_t address,

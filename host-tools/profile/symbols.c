@@ -3,6 +3,7 @@
  * Symbols and source lines of one object, through elfutils. An address is covered by a symbol only if
  * it lies within the symbol's size; a symbol without a size reaches to the next symbol of its section.
  */
+#include <dwarf.h>
 #include <elfutils/libdwelf.h>
 #include <elfutils/libdwfl.h>
 #include <errno.h>
@@ -11,14 +12,17 @@
 #include <limits.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "frames.h"
 #include "memory.h"
 #include "plt.h"
 #include "ranges.h"
 #include "symbols.h"
 
 /* Where Debian and others keep detached debug files. */
+#define VERSION_HIDDEN 0x8000 /* of an entry of .gnu.version */
 #define DEBUG_DIR "/usr/lib/debug/.build-id"
 
 struct symbol {
@@ -28,12 +32,22 @@ struct symbol {
 	uint8_t rank; /* the best name of one address is shown: higher is better */
 };
 
+/* A symbol of a version that is not the default: linkers no longer use it. */
+struct hidden {
+	const char *name;
+	uint64_t start;
+};
+
 struct symbols {
 	struct symbol *list;
 	size_t nr, room;
 	struct ranges ranges; /* items are indices of list */
+	struct ranges unnamed; /* functions by .eh_frame */
+	struct hidden *hidden;
+	size_t nr_hidden, hidden_room;
 	char *problem;
 	bool is_elf;
+	bool detached; /* a debug file: it has no code */
 	Dwfl *dwfl;
 	Dwfl_Module *module;
 	GElf_Addr bias; /* dwfl's addresses minus the file's */
@@ -69,17 +83,43 @@ static void add_stub(void *to, const char *name, uint64_t start, uint64_t size)
 
 /* ---- Which of several names ----------------------------------------------------------------- */
 
-/* Sized before unsized, functions before labels, global before local, few underscores before many. */
-static uint8_t rank_of(const GElf_Sym *sym, const char *name)
+static int compare_hidden(const void *a, const void *b)
+{
+	const struct hidden *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+/* "name@VERSION" in some tables; in .dynsym a bit of .gnu.version says it. */
+static bool is_hidden(const struct symbols *s, uint64_t start, const char *name)
+{
+	const struct hidden wanted = { name, start };
+	const char *at = strchr(name, '@');
+
+	if (at)
+		return at[1] != '@';
+	return s->nr_hidden &&
+	       bsearch(&wanted, s->hidden, s->nr_hidden, sizeof(wanted), compare_hidden);
+}
+
+/*
+ * Sized before unsized, functions before labels, global before local, default versions before others, few
+ * underscores before many.
+ */
+static uint8_t rank_of(const GElf_Sym *sym, const char *name, bool hidden)
 {
 	size_t underscores = strspn(name, "_");
 	uint8_t rank = 0;
 
 	if (sym->st_size)
-		rank |= 1 << 4;
+		rank |= 1 << 5;
 	if (GELF_ST_TYPE(sym->st_info) != STT_NOTYPE)
-		rank |= 1 << 3;
+		rank |= 1 << 4;
 	if (GELF_ST_BIND(sym->st_info) != STB_LOCAL)
+		rank |= 1 << 3;
+	if (!hidden)
 		rank |= 1 << 2;
 	return rank | (uint8_t)(underscores < 3 ? 3 - underscores : 0);
 }
@@ -131,6 +171,46 @@ static bool is_code(const GElf_Sym *sym, const char *name)
 	       (type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE);
 }
 
+/* The symbols of .dynsym whose version is marked as hidden. */
+static void find_hidden(struct symbols *s)
+{
+	Elf_Scn *scn = NULL, *symbols_scn;
+	GElf_Shdr sh, symbols_sh;
+
+	while ((scn = elf_nextscn(s->elf, scn))) {
+		Elf_Data *versions, *data;
+		GElf_Versym version;
+		GElf_Sym sym;
+
+		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_GNU_versym)
+			continue;
+		symbols_scn = elf_getscn(s->elf, sh.sh_link);
+		versions = elf_getdata(scn, NULL);
+		data = symbols_scn ? elf_getdata(symbols_scn, NULL) : NULL;
+		if (!versions || !data || !gelf_getshdr(symbols_scn, &symbols_sh))
+			continue;
+		for (int i = 0; gelf_getversym(versions, i, &version) && gelf_getsym(data, i, &sym);
+		     i++) {
+			const char *name = elf_strptr(s->elf, symbols_sh.sh_link, sym.st_name);
+
+			if (!(version & VERSION_HIDDEN) || !name)
+				continue;
+			s->hidden =
+				grow(s->hidden, s->nr_hidden, &s->hidden_room, sizeof(*s->hidden));
+			s->hidden[s->nr_hidden++] = (struct hidden){ name, sym.st_value };
+		}
+	}
+	if (s->nr_hidden)
+		qsort(s->hidden, s->nr_hidden, sizeof(*s->hidden), compare_hidden);
+}
+
+static void add_frame(void *to, uint64_t start, uint64_t end)
+{
+	struct symbols *s = to;
+
+	ranges_add(&s->unnamed, start, end, 0);
+}
+
 static void add_elf_symbols(struct symbols *s)
 {
 	int nr = dwfl_module_getsymtab(s->module);
@@ -144,7 +224,7 @@ static void add_elf_symbols(struct symbols *s)
 
 		if (is_code(&sym, name))
 			add_symbol(s, name, address - s->bias, sym.st_size, section,
-				   rank_of(&sym, name));
+				   rank_of(&sym, name, is_hidden(s, address - s->bias, name)));
 	}
 }
 
@@ -208,9 +288,10 @@ static void set_problem(struct symbols *s, const char *what)
 }
 
 /* A descriptor of the file to use, or -1 with the problem set. */
-static int choose_file(struct symbols *s, const char *sysroot, const char *path,
+static int choose_file(struct symbols *s, const char *sysroot, const char *path, uint64_t size,
 		       struct lwpdata_bytes build_id)
 {
+	struct stat st;
 	const char *problem = NULL;
 	char *full;
 	int fd, debug;
@@ -223,11 +304,14 @@ static int choose_file(struct symbols *s, const char *sysroot, const char *path,
 		problem = strerror(errno);
 	else if (build_id.size && !has_build_id(fd, build_id))
 		problem = "another build-id than the program that was profiled";
+	else if (!build_id.size && size && !fstat(fd, &st) && (uint64_t)st.st_size != size)
+		problem = "another size than the program that was profiled, which has no build-id";
 	if (!problem)
 		return fd;
 	debug = build_id.size ? open_debug_file(sysroot, build_id) : -1;
 	if (debug < 0)
 		set_problem(s, problem);
+	s->detached = true;
 	if (fd >= 0)
 		close(fd);
 	return debug;
@@ -266,14 +350,14 @@ static bool open_elf(struct symbols *s, const char *path, int fd)
 	return s->elf != NULL;
 }
 
-struct symbols *symbols_open(const char *sysroot, const char *path, struct lwpdata_bytes build_id,
-			     struct lwpdata_bytes image)
+struct symbols *symbols_open(const char *sysroot, const char *path, uint64_t size,
+			     struct lwpdata_bytes build_id, struct lwpdata_bytes image)
 {
 	struct symbols *s = must(calloc(1, sizeof(*s)));
 	int fd;
 
 	elf_version(EV_CURRENT);
-	fd = image.size ? image_file(image) : choose_file(s, sysroot, path, build_id);
+	fd = image.size ? image_file(image) : choose_file(s, sysroot, path, size, build_id);
 	s->is_elf = true;
 	if (fd < 0 && !s->problem)
 		set_problem(s, strerror(errno));
@@ -283,8 +367,11 @@ struct symbols *symbols_open(const char *sysroot, const char *path, struct lwpda
 		set_problem(s, dwfl_errmsg(-1) ?: "not an ELF file");
 		return s;
 	}
+	find_hidden(s);
 	add_elf_symbols(s);
 	plt_stubs(s->elf, add_stub, s);
+	frame_ranges(s->elf, add_frame, s);
+	ranges_sort(&s->unnamed);
 	build_ranges(s);
 	return s;
 }
@@ -330,7 +417,7 @@ const char *symbols_problem(const struct symbols *s)
 	return s->problem;
 }
 
-static const char *name_in_perf_map(const struct symbols *s, uint64_t address)
+static const struct symbol *find_in_perf_map(const struct symbols *s, uint64_t address)
 {
 	const struct range *range;
 	size_t place = SIZE_MAX, latest = SIZE_MAX;
@@ -338,21 +425,141 @@ static const char *name_in_perf_map(const struct symbols *s, uint64_t address)
 	while ((range = ranges_next(&s->ranges, address, &place)))
 		if (latest == SIZE_MAX || range->item > latest)
 			latest = range->item;
-	return latest == SIZE_MAX ? NULL : s->list[latest].name;
+	return latest == SIZE_MAX ? NULL : &s->list[latest];
 }
 
-const char *symbols_name(const struct symbols *s, uint64_t offset)
+bool symbols_address(const struct symbols *s, uint64_t offset, uint64_t *address)
+{
+	return s->elf && to_address(s, offset, address);
+}
+
+static const struct symbol *find_symbol(const struct symbols *s, uint64_t offset)
 {
 	const struct range *range;
 	size_t place = SIZE_MAX;
 	uint64_t address;
 
 	if (!s->is_elf)
-		return name_in_perf_map(s, offset);
+		return find_in_perf_map(s, offset);
 	if (s->problem || !to_address(s, offset, &address))
 		return NULL;
 	range = ranges_next(&s->ranges, address, &place);
-	return range ? s->list[range->item].name : NULL;
+	return range ? &s->list[range->item] : NULL;
+}
+
+const char *symbols_name(const struct symbols *s, uint64_t offset)
+{
+	const struct symbol *symbol = find_symbol(s, offset);
+
+	return symbol ? symbol->name : NULL;
+}
+
+bool symbols_range(const struct symbols *s, uint64_t offset, uint64_t *start, uint64_t *end)
+{
+	const struct symbol *symbol = find_symbol(s, offset);
+
+	if (!symbol)
+		return symbols_unnamed(s, offset, start, end);
+	*start = symbol->start;
+	*end = symbol->start + symbol->size;
+	return true;
+}
+
+bool symbols_unnamed(const struct symbols *s, uint64_t offset, uint64_t *start, uint64_t *end)
+{
+	const struct range *range;
+	size_t place = SIZE_MAX;
+	uint64_t address;
+
+	if (!symbols_address(s, offset, &address))
+		return false;
+	range = ranges_next(&s->unnamed, address, &place);
+	if (!range)
+		return false;
+	*start = range->start;
+	*end = range->end;
+	return true;
+}
+
+const uint8_t *symbols_code(const struct symbols *s, uint64_t address, uint64_t *size)
+{
+	size_t nr, raw_size;
+	const char *raw = s->elf && !s->detached ? elf_rawfile(s->elf, &raw_size) : NULL;
+
+	if (!raw || elf_getphdrnum(s->elf, &nr) < 0)
+		return NULL;
+	for (size_t i = 0; i < nr; i++) {
+		uint64_t skip, left;
+		GElf_Phdr ph;
+
+		if (!gelf_getphdr(s->elf, (int)i, &ph) || ph.p_type != PT_LOAD ||
+		    address < ph.p_vaddr || address - ph.p_vaddr >= ph.p_filesz)
+			continue;
+		skip = address - ph.p_vaddr;
+		if (ph.p_offset > raw_size || skip >= raw_size - ph.p_offset)
+			return NULL;
+		left = ph.p_filesz - skip;
+		if (left > raw_size - ph.p_offset - skip)
+			left = raw_size - ph.p_offset - skip;
+		if (*size > left)
+			*size = left;
+		return (const uint8_t *)raw + ph.p_offset + skip;
+	}
+	return NULL;
+}
+
+/* ---- Inlined functions ---------------------------------------------------------------------- */
+
+static const char *name_of_die(Dwarf_Die *die)
+{
+	Dwarf_Attribute attribute;
+
+	if (!dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute) &&
+	    !dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute) &&
+	    !dwarf_attr_integrate(die, DW_AT_name, &attribute))
+		return NULL;
+	return dwarf_formstring(&attribute);
+}
+
+/* The scopes of `address` within its unit: those that really contain it, not where an inlined function was written. */
+static int find_scopes(Dwarf_Die *unit, Dwarf_Addr address, Dwarf_Die **scopes)
+{
+	Dwarf_Die *written;
+	int nr = dwarf_getscopes(unit, address, &written);
+
+	*scopes = NULL;
+	if (nr <= 0)
+		return 0;
+	nr = dwarf_getscopes_die(&written[0], scopes);
+	free(written);
+	return nr;
+}
+
+unsigned int symbols_inlined(const struct symbols *s, uint64_t offset, const char *names[],
+			     unsigned int max)
+{
+	Dwarf_Addr bias;
+	Dwarf_Die *unit, *scopes;
+	unsigned int n = 0;
+	uint64_t address;
+	int nr;
+
+	if (!s->module || !to_address(s, offset, &address))
+		return 0;
+	unit = dwfl_module_addrdie(s->module, address + s->bias, &bias);
+	nr = unit ? find_scopes(unit, address + s->bias - bias, &scopes) : 0;
+	for (int i = 0; i < nr && n < max; i++) {
+		const char *name;
+
+		if (dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine)
+			continue;
+		name = name_of_die(&scopes[i]);
+		if (name)
+			names[n++] = name;
+	}
+	if (nr > 0)
+		free(scopes);
+	return n;
 }
 
 bool symbols_line(const struct symbols *s, uint64_t offset, const char **file, int *line)
@@ -369,12 +576,23 @@ bool symbols_line(const struct symbols *s, uint64_t offset, const char **file, i
 	return *file && *line > 0;
 }
 
+bool symbols_first_line(const struct symbols *s, uint64_t address, int *line)
+{
+	size_t place = SIZE_MAX;
+	const struct range *range = s->module ? ranges_next(&s->ranges, address, &place) : NULL;
+	Dwfl_Line *found = range ? dwfl_module_getsrc(s->module, range->start + s->bias) : NULL;
+
+	return found && dwfl_lineinfo(found, NULL, line, NULL, NULL, NULL);
+}
+
 void symbols_free(struct symbols *s)
 {
 	for (size_t i = 0; i < s->nr; i++)
 		free(s->list[i].name);
 	free(s->list);
 	ranges_free(&s->ranges);
+	ranges_free(&s->unnamed);
+	free(s->hidden);
 	if (s->dwfl)
 		dwfl_end(s->dwfl);
 	free(s->problem);

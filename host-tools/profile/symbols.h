@@ -13,10 +13,11 @@ struct symbols;
 /*
  * Open the file of an object. `path` is looked up below `sysroot` ("" for the host's root); `image`, if
  * not empty, is used in its place. The file is used if its build-id is `build_id`; if not, a separate
- * debug file of that build-id is, if there is one. Always returns an object; see symbols_problem().
+ * debug file of that build-id is, if there is one. Without a build-id its size must be `size` (0: not known).
+ * Always returns an object; see symbols_problem().
  */
-struct symbols *symbols_open(const char *sysroot, const char *path, struct lwpdata_bytes build_id,
-			     struct lwpdata_bytes image);
+struct symbols *symbols_open(const char *sysroot, const char *path, uint64_t size,
+			     struct lwpdata_bytes build_id, struct lwpdata_bytes image);
 
 /* Symbols from the text of a /tmp/perf-PID.map. Addresses are those of the process. */
 struct symbols *symbols_open_perf_map(struct lwpdata_bytes text);
@@ -29,6 +30,32 @@ const char *symbols_problem(const struct symbols *symbols);
  * Stubs of the procedure linkage table are called NAME@plt. The string lives as long as `symbols`.
  */
 const char *symbols_name(const struct symbols *symbols, uint64_t offset);
+
+/* The address that the file itself gives to an offset; false if no loaded segment has it. */
+bool symbols_address(const struct symbols *symbols, uint64_t offset, uint64_t *address);
+
+/*
+ * The function without a name that an offset lies in, by .eh_frame: its range in the file's own addresses. False
+ * if there is none.
+ */
+bool symbols_unnamed(const struct symbols *symbols, uint64_t offset, uint64_t *start,
+		     uint64_t *end);
+
+/* The range of the symbol that symbols_name() names, in the file's own addresses (perf map: the process's). */
+bool symbols_range(const struct symbols *symbols, uint64_t offset, uint64_t *start, uint64_t *end);
+
+/*
+ * Functions that were inlined at an offset, the innermost first, by debugging information: fills up to `max` names
+ * and returns their number. The names live as long as `symbols`.
+ */
+unsigned int symbols_inlined(const struct symbols *symbols, uint64_t offset, const char *names[],
+			     unsigned int max);
+
+/* The file's bytes at one of its own addresses, as many as `*size` says; NULL if it has none there. */
+const uint8_t *symbols_code(const struct symbols *symbols, uint64_t address, uint64_t *size);
+
+/* The source line on which the function begins that an address of the file lies in; false if not known. */
+bool symbols_first_line(const struct symbols *symbols, uint64_t address, int *line);
 
 /* Source file and line of an offset in the file; false if not known. *file lives as `symbols`. */
 bool symbols_line(const struct symbols *symbols, uint64_t offset, const char **file, int *line);

@@ -12,12 +12,12 @@
 static bool same(const struct count *a, const struct count *b)
 {
 	return a->address == b->address && a->map == b->map && a->thread == b->thread &&
-	       a->event_id == b->event_id;
+	       a->event_id == b->event_id && a->target == b->target;
 }
 
 static struct count *find(struct count *table, size_t size, const struct count *key)
 {
-	uint64_t hash = hash_mix(hash_mix(key->address, key->map),
+	uint64_t hash = hash_mix(hash_mix(key->address + key->target * 31, key->map),
 				 (uint64_t)key->thread << 8 | key->event_id);
 	size_t i = hash & (size - 1);
 
@@ -39,14 +39,17 @@ static void enlarge(struct tally *t)
 	t->size = size;
 }
 
-void misses_add(struct misses *to, const struct misses *more)
+void detail_add(struct detail *to, const struct detail *more)
 {
 	to->latency += more->latency;
+	to->taken += more->taken;
+	to->predicted += more->predicted;
+	to->right += more->right;
 	for (size_t i = 0; i < LWP_SOURCES; i++)
 		to->from[i] += more->from[i];
 }
 
-static void add(struct tally *t, const struct count *key, const struct misses *misses)
+static void add(struct tally *t, const struct count *key, const struct detail *detail)
 {
 	struct count *place;
 
@@ -58,48 +61,125 @@ static void add(struct tally *t, const struct count *key, const struct misses *m
 		t->nr++;
 	}
 	place->samples++;
-	misses_add(&place->misses, misses);
+	detail_add(&place->detail, detail);
 	t->per_event[key->event_id]++;
 }
 
-static struct misses misses_of(const struct lwp_rev *rev, const struct lwp_record *record)
+static struct detail detail_of(const struct lwp_rev *rev, const struct lwp_record *record)
 {
-	struct misses misses = { 0 };
+	struct detail detail = { 0 };
 
-	if (record->event_id != rev->event_id[LWP_KIND_DME])
-		return misses;
-	misses.latency = record->data1;
-	misses.from[record->flags >> LWP_RECORD_SRC_SHIFT] = 1;
-	return misses;
+	if (record->event_id == rev->event_id[LWP_KIND_DME]) {
+		detail.latency = record->data1;
+		detail.from[record->flags >> LWP_RECORD_SRC_SHIFT] = 1;
+	} else if (record->event_id == rev->event_id[LWP_KIND_BRE]) {
+		detail.taken = !!(record->flags & LWP_RECORD_TKN);
+		detail.predicted = !!(record->flags & LWP_RECORD_PRV);
+		detail.right = detail.predicted && record->flags & LWP_RECORD_PRD;
+	}
+	return detail;
 }
 
-static void add_batch(struct tally *t, const struct profile *p, const struct profile_batch *batch)
+/* ---- Walking -------------------------------------------------------------------------------- */
+
+struct walk {
+	const struct profile *profile;
+	const struct filter *filter;
+	bool targets;
+	void (*take)(void *to, const struct sample *sample);
+	void *to;
+	uint64_t *before; /* time of each thread's last batch */
+};
+
+static void walk_batch(struct walk *w, const struct profile_batch *batch, bool in_window)
 {
+	const struct profile *p = w->profile;
 	uint32_t process = p->threads[batch->thread].process;
-	const struct lwp_rev *rev = lwp_rev_get(p->config.revision);
-	struct count key = { .thread = batch->thread, .map = SIZE_MAX };
+	uint32_t branches = lwp_rev_get(p->config.revision)->event_id[LWP_KIND_BRE];
+	uint64_t before = w->before[batch->thread];
+	double step = batch->time > before ? (double)(batch->time - before) / batch->count : 0;
+	struct lwp_record record;
+	struct sample sample = { .record = &record,
+				 .in_window = in_window,
+				 .key = { .thread = batch->thread, .map = SIZE_MAX } };
+	struct count *key = &sample.key;
 
+	w->before[batch->thread] = batch->time;
+	if (!filter_batch(w->filter, p, batch))
+		return;
 	for (uint32_t i = 0; i < batch->count; i++) {
-		struct lwp_record record;
-		struct misses misses;
-
 		lwp_record_decode(batch->data + (size_t)i * LWP_RECORD_SIZE, &record);
-		key.event_id = record.event_id;
-		key.address = record.address;
+		key->event_id = record.event_id;
+		key->address = record.address;
+		key->target = w->targets && record.event_id == branches ? record.data2 : 0;
 		/* Neighbours are mostly in one mapping, present while the batch was. */
-		if (key.map == SIZE_MAX || record.address < p->maps[key.map].start ||
-		    record.address >= p->maps[key.map].end)
-			key.map = profile_find_map(p, process, batch->section, record.address);
-		misses = misses_of(rev, &record);
-		add(t, &key, &misses);
+		if (key->map == SIZE_MAX || record.address < p->maps[key->map].start ||
+		    record.address >= p->maps[key->map].end)
+			key->map = profile_find_map(p, process, batch->section, record.address);
+		sample.time = batch->time - (uint64_t)(step * (batch->count - 1 - i));
+		w->take(w->to, &sample);
 	}
 }
 
-void tally_profile(struct tally *t, const struct profile *p)
+struct profile_batch window_batch(const struct profile_window *window)
 {
+	return (struct profile_batch){
+		.thread = window->thread,
+		.count = window->count,
+		.section = window->section,
+		.time = window->time,
+		.data = window->data,
+	};
+}
+
+void tally_walk(const struct profile *p, const struct filter *filter, bool targets,
+		void (*take)(void *to, const struct sample *sample), void *to)
+{
+	struct walk w = { p, filter, targets, take, to, NULL };
+	size_t b = 0, n = 0;
+
+	w.before = must(calloc(p->nr_threads + 1, sizeof(*w.before)));
+	for (size_t i = 0; i < p->nr_threads; i++)
+		w.before[i] = p->threads[i].time;
+	while (b < p->nr_batches || n < p->nr_windows) {
+		struct profile_batch window;
+
+		if (n == p->nr_windows ||
+		    (b < p->nr_batches && p->batches[b].section < p->windows[n].section)) {
+			walk_batch(&w, &p->batches[b++], false);
+			continue;
+		}
+		window = window_batch(&p->windows[n++]);
+		walk_batch(&w, &window, true);
+	}
+	free(w.before);
+}
+
+struct counting {
+	struct tally *tally;
+	const struct lwp_rev *rev;
+};
+
+static void count_sample(void *to, const struct sample *sample)
+{
+	const struct counting *counting = to;
+	const struct detail detail = detail_of(counting->rev, sample->record);
+
+	add(counting->tally, &sample->key, &detail);
+}
+
+void tally_profile(struct tally *t, const struct profile *p, const struct filter *filter,
+		   bool targets)
+{
+	struct counting counting = { t, lwp_rev_get(p->config.revision) };
+
 	*t = (struct tally){ 0 };
-	for (size_t i = 0; i < p->nr_batches; i++)
-		add_batch(t, p, &p->batches[i]);
+	tally_walk(p, filter, targets, count_sample, &counting);
+}
+
+const struct count *tally_find(const struct tally *t, const struct count *key)
+{
+	return t->size ? find(t->table, t->size, key) : key;
 }
 
 void tally_free(struct tally *t)

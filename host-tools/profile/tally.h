@@ -7,19 +7,23 @@
 #include <stdint.h>
 
 #include "lwp_record.h"
+#include "filter.h"
 #include "profile.h"
 
-/* What records of data cache misses tell; all 0 for other events. */
-struct misses {
+/* What records of data cache misses and of branches tell; all 0 for other events. */
+struct detail {
 	uint64_t latency; /* cycles, of all together */
 	uint64_t from[LWP_SOURCES]; /* by enum lwp_data_source */
+	uint64_t taken; /* branches */
+	uint64_t predicted, right; /* branches whose prediction is known, and was right */
 };
-void misses_add(struct misses *to, const struct misses *more);
+void detail_add(struct detail *to, const struct detail *more);
 
 struct count {
 	uint64_t samples; /* 0: an empty place of the table */
-	struct misses misses;
+	struct detail detail;
 	uint64_t address;
+	uint64_t target; /* of a branch, if they are told apart; else 0 */
 	size_t map; /* index of profile.maps, SIZE_MAX if there was no mapping */
 	uint32_t thread;
 	uint8_t event_id;
@@ -31,8 +35,30 @@ struct tally {
 	uint64_t per_event[256]; /* samples by EventId */
 };
 
-/* Count all records of a profile. */
-void tally_profile(struct tally *tally, const struct profile *profile);
+/* Count the records of a profile that a filter wants; branches also by target, if `targets`. */
+void tally_profile(struct tally *tally, const struct profile *profile, const struct filter *filter,
+		   bool targets);
+
+/* A record with what it was resolved to; `time` is in ns, as exact as the draining of the rings. */
+struct sample {
+	const struct lwp_record *record;
+	struct count key; /* its place in the tally */
+	bool in_window;
+	uint64_t time;
+};
+
+/*
+ * All records that a filter wants, batch by batch in the file's order, those of windows too. The records of a batch are
+ * spread evenly over the time since the thread's batch before.
+ */
+void tally_walk(const struct profile *profile, const struct filter *filter, bool targets,
+		void (*take)(void *to, const struct sample *sample), void *to);
+
+/* A window as a batch: its records, and when they were taken. */
+struct profile_batch window_batch(const struct profile_window *window);
+
+/* Where a record counts: a place of the table; one without samples if it is not counted. */
+const struct count *tally_find(const struct tally *tally, const struct count *key);
 
 void tally_free(struct tally *tally);
 

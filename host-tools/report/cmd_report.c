@@ -22,27 +22,25 @@ static const struct format {
 };
 
 struct arguments {
-	const char *file, *name, *sysroot;
+	struct view_options view;
+	const char *file, *name;
 	const struct format *format;
 	struct grouping by;
 	uint64_t limit;
-	uint32_t kind;
 	enum order order;
-	bool lines;
+	bool wide;
 };
 
 enum {
-	OPTION_SYSROOT = 0x100,
-	OPTION_NO_LINES,
-	OPTION_NAME,
+	OPTION_NAME = 0x100,
+	OPTION_WIDE,
 };
 
 static const struct argp_option options[] = {
 	{ "by", 'b', "KEY[,KEY...]", 0,
-	  "one table grouped by these: symbol, object, thread, process, line, address "
-	  "(default: by symbol, by object and by thread)",
+	  "one table grouped by these: symbol, object, thread, process, line, address, "
+	  "target (default: by symbol, by object and by thread)",
 	  0 },
-	{ "event", 'e', "EVENT", 0, "only this event", 0 },
 	{ "format", 'f', "FORMAT", 0,
 	  "what to print: "
 #define REPORT_FORMAT(name, text) #name ", "
@@ -53,9 +51,8 @@ static const struct argp_option options[] = {
 	{ "limit", 'l', "N", 0, "rows of each table, 0 for all (default: 20)", 0 },
 	{ "name", OPTION_NAME, "TEXT", 0,
 	  "name the data so in the head instead of by its file; empty: not at all", 0 },
-	{ "no-lines", OPTION_NO_LINES, NULL, 0, "do not look source lines up", 0 },
 	{ "sort", 's', "ORDER", 0, "rows by samples (default) or name", 0 },
-	{ "sysroot", OPTION_SYSROOT, "DIR", 0, "look the guest's files up below DIR", 0 },
+	{ "wide", OPTION_WIDE, NULL, 0, "names in full, however long", 0 },
 	{ 0 },
 };
 
@@ -82,17 +79,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct arguments *a = state->input;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &a->view;
+		return 0;
 	case 'b':
 		if (!grouping_parse(&a->by, arg))
 			argp_failure(state, LWPCTL_USAGE, 0,
 				     "'%s' is not a list of symbol, object, thread, process, "
-				     "line, address",
+				     "line, address, target",
 				     arg);
-		return 0;
-	case 'e':
-		a->kind = lwpdata_event_by_name(arg, strlen(arg));
-		if (!a->kind)
-			argp_failure(state, LWPCTL_USAGE, 0, "unknown event '%s'", arg);
 		return 0;
 	case 'f':
 		parse_format(state, a, arg);
@@ -112,11 +107,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_NAME:
 		a->name = arg;
 		return 0;
-	case OPTION_NO_LINES:
-		a->lines = false;
-		return 0;
-	case OPTION_SYSROOT:
-		a->sysroot = arg;
+	case OPTION_WIDE:
+		a->wide = true;
 		return 0;
 	case ARGP_KEY_ARG:
 		if (a->file)
@@ -128,54 +120,46 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static void report(const struct arguments *a, const struct profile *profile)
+static void report(const struct arguments *a, struct view *view)
 {
-	struct resolver resolver;
-	struct located *located;
-	struct tally tally;
-	struct report r;
-
-	tally_profile(&tally, profile);
-	resolver_init(&resolver, profile, a->sysroot, a->lines);
-	located = locate_all(&resolver, &tally);
-	r = (struct report){
-		.profile = profile,
-		.resolver = &resolver,
-		.tally = &tally,
-		.located = located,
+	const struct report r = {
+		.profile = &view->profile,
+		.resolver = &view->resolver,
+		.samples = &view->samples,
 		.by = a->by,
 		.order = a->order,
-		.name = a->name ?: profile->path,
+		.name = a->name ?: view->profile.path,
 		.limit = a->limit,
-		.kind = a->kind,
+		.kind = a->view.kind,
+		.filtered = filter_any(&a->view.filter),
+		.wide = a->wide,
 	};
+
 	a->format->print(&r);
-	free(located);
-	resolver_free(&resolver);
-	tally_free(&tally);
 }
 
 static int run(int argc, char **argv)
 {
+	static const struct argp_child children[] = { { &view_argp, 0, NULL, 0 }, { 0 } };
 	static const struct argp argp = {
 		.options = options,
+		.children = children,
 		.parser = parse,
 		.args_doc = "[FILE]",
 		.doc = "Show where the samples of a profile lie.\vFILE is what lwprun wrote "
 		       "(default: lwp.data).",
 	};
-	struct arguments a = {
-		.sysroot = "", .format = formats, .limit = DEFAULT_LIMIT, .lines = true
-	};
-	struct profile profile;
-	bool loaded;
+	struct arguments a = { .view = VIEW_OPTIONS, .format = formats, .limit = DEFAULT_LIMIT };
+	struct view view;
+	bool good;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &a);
-	loaded = profile_load(&profile, a.file ?: "lwp.data");
-	if (loaded)
-		report(&a, &profile);
-	profile_free(&profile);
-	return loaded ? LWPCTL_OK : LWPCTL_FAILED;
+	a.view.targets = grouping_has(&a.by, KEY_TARGET);
+	good = view_open(&view, a.file ?: "lwp.data", &a.view);
+	if (good)
+		report(&a, &view);
+	view_close(&view);
+	return good ? LWPCTL_OK : LWPCTL_FAILED;
 }
 
 const struct command cmd_report = {

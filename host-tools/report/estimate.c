@@ -9,8 +9,8 @@
 #include "lwpctl_report.h"
 #include "memory.h"
 
-/* Events between two records, on average; the low `random` bits of each reload are random. */
-static double mean_period(const struct lwpdata_config *config, uint32_t e)
+/* The low `random` bits of each reload are random. */
+double report_period(const struct lwpdata_config *config, uint32_t e)
 {
 	uint32_t mask = (1u << config->random) - 1;
 	double interval = config->events[e].interval;
@@ -28,7 +28,7 @@ static double sign_extended(uint32_t counter)
 
 struct estimate report_estimate(const struct profile *p, uint32_t e)
 {
-	double period = mean_period(&p->config, e);
+	double period = report_period(&p->config, e);
 	struct estimate estimate = { .exact = p->config.random == 0 };
 
 	for (size_t i = 0; i < p->nr_threads; i++) {
@@ -48,13 +48,18 @@ struct estimate report_estimate(const struct profile *p, uint32_t e)
 	return estimate;
 }
 
-uint64_t report_missed(const struct profile *p)
+/* Between windows everything is missed, which is what they are for. */
+double report_missed_share(const struct profile *p)
 {
-	uint64_t missed = 0;
+	uint64_t missed = 0, records = 0;
 
-	for (size_t i = 0; i < p->nr_threads; i++)
+	for (size_t i = 0; i < p->nr_threads; i++) {
+		if (p->threads[i].windows)
+			continue;
 		missed += p->threads[i].missed;
-	return missed;
+		records += p->threads[i].records;
+	}
+	return missed ? (double)missed / ((double)missed + (double)records) : 0;
 }
 
 static bool configured(const struct profile *p, uint32_t event_id)
@@ -78,7 +83,7 @@ uint32_t report_event(const struct report *report, uint32_t i)
 		if (wanted(report, p->config.events[e].event_id) && i-- == 0)
 			return p->config.events[e].event_id;
 	for (uint32_t id = 1; id < 256; id++)
-		if (report->tally->per_event[id] && !configured(p, id) && wanted(report, id) &&
+		if (report->samples->per_event[id] && !configured(p, id) && wanted(report, id) &&
 		    i-- == 0)
 			return id;
 	return 0;
@@ -91,13 +96,13 @@ struct unnamed report_unnamed(const struct report *report)
 	struct unnamed unnamed = { 0 };
 	uint64_t most = 0;
 
-	for (size_t i = 0; i < report->tally->nr; i++) {
-		const struct place *place = &report->located[i].place;
-		uint64_t samples = report->located[i].count->samples;
+	for (size_t i = 0; i < report->samples->nr; i++) {
+		const struct place *place = &report->samples->list[i].place;
+		uint64_t samples = report->samples->list[i].count->samples;
 		uint32_t id = place->object_id < p->nr_objects ? place->object_id : p->nr_objects;
 
 		unnamed.total += samples;
-		if (strcmp(place->symbol, NO_SYMBOL))
+		if (place->named)
 			continue;
 		unnamed.samples += samples;
 		of[id] += samples;

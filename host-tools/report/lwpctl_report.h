@@ -8,12 +8,14 @@
 #include "resolve.h"
 #include "rows.h"
 #include "tally.h"
+#include "view.h"
 
 struct report {
 	const struct profile *profile;
 	struct resolver *resolver;
-	const struct tally *tally;
-	const struct located *located;
+	const struct samples *samples;
+	bool filtered; /* something was left out: the whole profile's totals do not hold */
+	bool wide; /* names in full, however long */
 	struct grouping by; /* nr 0: by symbol, by object and by thread */
 	enum order order;
 	const char *name; /* of the data, in the head of a report for people; "": none */
@@ -27,7 +29,9 @@ struct estimate {
 	bool exact; /* no random intervals, nothing missed, all counters known */
 };
 
-/* `e` is the event's index in CONFIG. */
+/* Events between two records, on average. `e` is the event's index in CONFIG, here and below. */
+double report_period(const struct lwpdata_config *config, uint32_t e);
+
 struct estimate report_estimate(const struct profile *profile, uint32_t e);
 
 /* Samples of all events that have no symbol, and the object that has most of them. */
@@ -38,8 +42,9 @@ struct unnamed {
 
 struct unnamed report_unnamed(const struct report *report);
 
-/* Missed events of all threads; they are not told apart by event. */
-uint64_t report_missed(const struct profile *profile);
+/* The share of all events that was missed, 0..1. From REPORT_BIASED on, shares are not to be trusted. */
+double report_missed_share(const struct profile *profile);
+#define REPORT_BIASED 0.01
 
 /* The report's event `i`: EventIds in CONFIG's order, then others that records have. 0 = no more. */
 uint32_t report_event(const struct report *report, uint32_t i);

@@ -5,25 +5,36 @@
 #include <inttypes.h>
 #include <json-c/json.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "lwp_names.h"
 #include "lwp_rev.h"
 #include "memory.h"
 #include "lwpctl_report.h"
+#include "printable.h"
 
 static struct json_object *number(uint64_t value)
 {
 	return must(json_object_new_uint64(value));
 }
 
+/* JSON is UTF-8, names of files and programs are any bytes. */
 static struct json_object *string(const char *text)
 {
-	return must(json_object_new_string(text));
+	char *shown = printable_string(text);
+	struct json_object *json = must(json_object_new_string(shown));
+
+	free(shown);
+	return json;
 }
 
 static struct json_object *bytes(struct lwpdata_bytes text)
 {
-	return must(json_object_new_string_len((const char *)text.data, (int)text.size));
+	char *shown = printable(text.data, text.size);
+	struct json_object *json = must(json_object_new_string(shown));
+
+	free(shown);
+	return json;
 }
 
 static struct json_object *object(void)
@@ -42,23 +53,31 @@ static void add_misses(struct json_object *item, const struct row *row)
 	struct json_object *from = object();
 
 	for (enum lwp_data_source s = 0; s < LWP_SOURCES; s++)
-		if (row->misses.from[s] && lwp_source_name(s))
+		if (row->detail.from[s] && lwp_source_name(s))
 			json_object_object_add(from, lwp_source_name(s),
-					       number(row->misses.from[s]));
+					       number(row->detail.from[s]));
 	json_object_object_add(
 		item, "latency",
-		json_object_new_double((double)row->misses.latency / (double)row->samples));
+		json_object_new_double((double)row->detail.latency / (double)row->samples));
 	json_object_object_add(item, "from", from);
+}
+
+static void add_branches(struct json_object *item, const struct row *row)
+{
+	json_object_object_add(item, "taken", number(row->detail.taken));
+	json_object_object_add(item, "predictions_known", number(row->detail.predicted));
+	json_object_object_add(item, "mispredicted",
+			       number(row->detail.predicted - row->detail.right));
 }
 
 static struct json_object *rows_json(const struct report *report, const struct grouping *by,
 				     uint32_t event_id)
 {
+	uint32_t kind = profile_kind(report->profile, event_id);
 	struct json_object *list = array();
 	struct rows rows;
 
-	rows_make(&rows, report->resolver, report->tally, report->located, by, (uint8_t)event_id,
-		  report->order);
+	rows_make(&rows, report->resolver, report->samples, by, (uint8_t)event_id, report->order);
 	for (size_t i = 0; i < rows.nr && (!report->limit || i < report->limit); i++) {
 		const struct row *row = &rows.list[i];
 		struct json_object *item = object();
@@ -70,9 +89,13 @@ static struct json_object *rows_json(const struct report *report, const struct g
 		json_object_object_add(
 			item, "share",
 			json_object_new_double((double)row->samples / (double)rows.samples));
-		if (event_id ==
-		    lwp_rev_get(report->profile->config.revision)->event_id[LWP_KIND_DME])
+		json_object_object_add(
+			item, "share_error",
+			json_object_new_double(share_error(row->samples, rows.samples)));
+		if (kind == LWP_KIND_DME)
 			add_misses(item, row);
+		if (kind == LWP_KIND_BRE)
+			add_branches(item, row);
 		if (row->file) {
 			json_object_object_add(item, "source_file", string(row->file));
 			json_object_object_add(item, "source_line", number((uint64_t)row->line));
@@ -110,14 +133,16 @@ static struct json_object *event_json(const struct report *report, uint32_t even
 
 	json_object_object_add(event, "event", string(profile_event_name(p, event_id)));
 	json_object_object_add(event, "event_id", number(event_id));
-	json_object_object_add(event, "samples", number(report->tally->per_event[event_id]));
+	json_object_object_add(event, "samples", number(report->samples->per_event[event_id]));
 	for (uint32_t e = 0; e < p->config.nr_events; e++) {
 		struct estimate estimate;
 
 		if (p->config.events[e].event_id != event_id)
 			continue;
-		estimate = report_estimate(p, e);
 		json_object_object_add(event, "interval", number(p->config.events[e].interval));
+		if (report->filtered)
+			continue;
+		estimate = report_estimate(p, e);
 		json_object_object_add(event, "counted", json_object_new_double(estimate.events));
 		json_object_object_add(event, "counted_exactly",
 				       json_object_new_boolean(estimate.exact));
@@ -197,7 +222,9 @@ static struct json_object *losses_json(const struct profile *p)
 	const struct lwpdata_stats *s = &p->stats;
 	struct json_object *losses = object();
 
-	json_object_object_add(losses, "missed_events", number(report_missed(p)));
+	json_object_object_add(losses, "missed_events", number(profile_missed(p)));
+	json_object_object_add(losses, "missed_share",
+			       json_object_new_double(report_missed_share(p)));
 	json_object_object_add(losses, "rings_filled", number(s->rings_filled));
 	json_object_object_add(losses, "rings_damaged", number(s->rings_damaged));
 	json_object_object_add(losses, "contexts_evicted", number(s->contexts_lost));
@@ -219,7 +246,7 @@ static struct json_object *problems_json(const struct report *report)
 		if (!problem)
 			continue;
 		item = object();
-		json_object_object_add(item, "object", string(report->profile->objects[id].path));
+		json_object_object_add(item, "object", string(report->profile->objects[id].name));
 		json_object_object_add(item, "problem", string(problem));
 		json_object_array_add(list, item);
 	}

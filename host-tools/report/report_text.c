@@ -4,12 +4,14 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "lwp_names.h"
 #include "lwp_rev.h"
 #include "lwpctl_report.h"
+#include "printable.h"
 
 #define HINT_PERCENT 30 /* of samples without a symbol, from which on a hint is of use */
 
@@ -20,14 +22,42 @@
 static const char *const headings[NR_KEYS] = {
 	[KEY_SYMBOL] = "Symbol",   [KEY_OBJECT] = "Object",    [KEY_THREAD] = "Thread (pid/tid)",
 	[KEY_PROCESS] = "Process", [KEY_LINE] = "Source line", [KEY_ADDRESS] = "Address",
+	[KEY_TARGET] = "Target",
 };
 
 /* What a label looks like in a column: files without their directories. */
 static const char *shown(enum key key, const char *label)
 {
-	const char *slash = key == KEY_OBJECT || key == KEY_LINE ? strrchr(label, '/') : NULL;
+	return key == KEY_OBJECT || key == KEY_LINE ? last_part(label) : label;
+}
 
-	return slash ? slash + 1 : label;
+/* How many columns of a terminal it takes. */
+static size_t columns(const char *text)
+{
+	size_t n = 0;
+
+	for (; *text; text++)
+		n += ((unsigned char)*text & 0xc0) != 0x80;
+	return n;
+}
+
+/* In `width` columns (0: as many as it takes), cut if it is longer than `most`. */
+static void print_cell(const char *text, size_t width, size_t most)
+{
+	static const char cut[] = "...";
+	size_t n = columns(text);
+
+	if (n <= most) {
+		printf("  %s%*s", text, n < width ? (int)(width - n) : 0, "");
+		return;
+	}
+	fputs("  ", stdout);
+	for (size_t left = most - (sizeof(cut) - 1); *text; text++) {
+		if (((unsigned char)*text & 0xc0) != 0x80 && !left--)
+			break;
+		putchar(*text);
+	}
+	fputs(cut, stdout);
 }
 
 static uint64_t limited(const struct report *report, const struct rows *rows)
@@ -35,18 +65,23 @@ static uint64_t limited(const struct report *report, const struct rows *rows)
 	return report->limit && report->limit < rows->nr ? report->limit : rows->nr;
 }
 
-static int column_width(const struct report *report, const struct rows *rows,
-			const struct grouping *by, size_t k)
+static size_t column_max(const struct report *report)
+{
+	return report->wide ? SIZE_MAX : COLUMN_MAX;
+}
+
+static size_t column_width(const struct report *report, const struct rows *rows,
+			   const struct grouping *by, size_t k)
 {
 	size_t width = strlen(headings[by->keys[k]]);
 
 	for (uint64_t i = 0; i < limited(report, rows); i++) {
-		size_t length = strlen(shown(by->keys[k], rows->list[i].labels[k]));
+		size_t length = columns(shown(by->keys[k], rows->list[i].labels[k]));
 
 		if (length > width)
 			width = length;
 	}
-	return (int)(width < COLUMN_MAX ? width : COLUMN_MAX);
+	return width < column_max(report) ? width : column_max(report);
 }
 
 static bool shows_source(const struct rows *rows, const struct grouping *by)
@@ -71,48 +106,83 @@ static void print_misses(const struct row *row)
 	const char *name;
 
 	for (enum lwp_data_source s = 0; s < LWP_SOURCES; s++)
-		if (row->misses.from[s] > row->misses.from[most])
+		if (row->detail.from[s] > row->detail.from[most])
 			most = s;
 	name = lwp_source_name(most);
-	printf(" %8.0f  %-6s %3.0f%%", (double)row->misses.latency / (double)row->samples,
-	       name ? name : "?", 100.0 * (double)row->misses.from[most] / (double)row->samples);
+	printf(" %8.0f  %-6s %3.0f%%", (double)row->detail.latency / (double)row->samples,
+	       name ? name : "?", 100.0 * (double)row->detail.from[most] / (double)row->samples);
 }
 
-static bool is_misses(const struct report *report, uint32_t event_id)
+/* How many of the branches were taken, and how many of those with a known prediction were mispredicted. */
+static void print_branches(const struct row *row)
 {
-	return event_id == lwp_rev_get(report->profile->config.revision)->event_id[LWP_KIND_DME];
+	const struct detail *d = &row->detail;
+
+	printf("  %5.1f%%", 100.0 * (double)d->taken / (double)row->samples);
+	if (d->predicted)
+		printf("  %5.1f%%",
+		       100.0 * (double)(d->predicted - d->right) / (double)d->predicted);
+	else
+		fputs("       -", stdout);
+}
+
+/* Columns that rows of one kind of event have of their own. */
+static const struct columns {
+	uint32_t kind;
+	const char *heading;
+	void (*print)(const struct row *row);
+} own_columns[] = {
+	{ LWP_KIND_DME, "  Latency  Mostly from", print_misses },
+	{ LWP_KIND_BRE, "   Taken   Wrong", print_branches },
+};
+
+static const struct columns *columns_of(const struct report *report, uint32_t event_id)
+{
+	uint32_t kind = profile_kind(report->profile, event_id);
+
+	for (size_t i = 0; i < sizeof(own_columns) / sizeof(own_columns[0]); i++)
+		if (own_columns[i].kind == kind)
+			return &own_columns[i];
+	return NULL;
+}
+
+static void print_row(const struct report *report, const struct rows *rows, const struct row *row,
+		      const struct grouping *by, const size_t width[NR_KEYS])
+{
+	for (size_t k = 0; k < by->nr; k++)
+		print_cell(shown(by->keys[k], row->labels[k]),
+			   k + 1 < by->nr || row->file ? width[k] : 0, column_max(report));
+	if (row->file && shows_source(rows, by))
+		printf("  %s:%d", shown(KEY_LINE, row->file), row->line);
+	putchar('\n');
 }
 
 static void print_table(const struct report *report, const struct rows *rows,
-			const struct grouping *by, bool misses)
+			const struct grouping *by, const struct columns *own)
 {
 	bool source = shows_source(rows, by);
 	uint64_t nr = limited(report, rows), rest = rows->samples;
-	int width[NR_KEYS];
+	size_t width[NR_KEYS];
 
-	printf("\n  Share    Samples%s", misses ? "  Latency  Mostly from" : "");
+	printf("\n  Share  95%% +/-    Samples%s", own ? own->heading : "");
 	for (size_t k = 0; k < by->nr; k++) {
 		width[k] = k + 1 < by->nr || source ? column_width(report, rows, by, k) : 0;
-		printf("  %-*s", width[k], headings[by->keys[k]]);
+		print_cell(headings[by->keys[k]], width[k], SIZE_MAX);
 	}
 	puts(source ? "  Hottest line" : "");
 	for (uint64_t i = 0; i < nr; i++) {
 		const struct row *row = &rows->list[i];
 
 		rest -= row->samples;
-		printf("%6.2f%% %10" PRIu64, 100.0 * (double)row->samples / (double)rows->samples,
-		       row->samples);
-		if (misses)
-			print_misses(row);
-		for (size_t k = 0; k < by->nr; k++)
-			printf("  %-*s", k + 1 < by->nr || row->file ? width[k] : 0,
-			       shown(by->keys[k], row->labels[k]));
-		if (source && row->file)
-			printf("  %s:%d", shown(KEY_LINE, row->file), row->line);
-		putchar('\n');
+		printf("%6.2f%% %7.2f%% %10" PRIu64,
+		       100.0 * (double)row->samples / (double)rows->samples,
+		       100.0 * share_error(row->samples, rows->samples), row->samples);
+		if (own)
+			own->print(row);
+		print_row(report, rows, row, by, width);
 	}
 	if (rest)
-		printf("%6.2f%% %10" PRIu64 "  ... %" PRIu64 " more\n",
+		printf("%6.2f%%          %10" PRIu64 "  ... %" PRIu64 " more\n",
 		       100.0 * (double)rest / (double)rows->samples, rest, rows->nr - nr);
 }
 
@@ -129,9 +199,9 @@ static void print_tables(const struct report *report, uint32_t event_id)
 	for (size_t i = 0; i < nr; i++) {
 		struct rows rows;
 
-		rows_make(&rows, report->resolver, report->tally, report->located, &by[i],
-			  (uint8_t)event_id, report->order);
-		print_table(report, &rows, &by[i], is_misses(report, event_id));
+		rows_make(&rows, report->resolver, report->samples, &by[i], (uint8_t)event_id,
+			  report->order);
+		print_table(report, &rows, &by[i], columns_of(report, event_id));
 		rows_free(&rows);
 	}
 }
@@ -145,27 +215,49 @@ static void print_head(const struct report *report)
 	char date[64] = "";
 	struct tm tm;
 
-	if (*report->name)
-		printf("%s: ", report->name);
-	for (uint32_t i = 0; i < p->config.nr_args; i++) {
-		struct lwpdata_bytes arg = lwpdata_arg(&p->config, i);
+	char *name = printable_string(report->name);
+	char *kernel = printable(p->config.kernel.data, p->config.kernel.size);
 
-		printf("%s%.*s", i ? " " : "", (int)arg.size, (const char *)arg.data);
+	if (*name)
+		printf("%s: ", name);
+	for (uint32_t i = 0; i < p->config.nr_args; i++) {
+		struct lwpdata_bytes bytes = lwpdata_arg(&p->config, i);
+		char *arg = printable(bytes.data, bytes.size);
+
+		printf("%s%s", i ? " " : "", arg);
+		free(arg);
 	}
 	if (gmtime_r(&start, &tm))
 		strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S UTC", &tm);
-	printf("\n%s, Linux %.*s, LWP %s; %zu program%s, %zu thread%s\n", date,
-	       (int)p->config.kernel.size, (const char *)p->config.kernel.data,
+	printf("\n%s, Linux %s, LWP %s; %zu program%s, %zu thread%s\n", date, kernel,
 	       lwp_rev_get(p->config.revision)->name, p->nr_processes,
 	       p->nr_processes == 1 ? "" : "s", p->nr_threads, p->nr_threads == 1 ? "" : "s");
+	free(kernel);
+	free(name);
+}
+
+/* What fills a ring is not what runs long: functions that run while it is full lose all of their samples. */
+static void print_bias(const struct report *report)
+{
+	const struct profile *p = report->profile;
+	double share = report_missed_share(p);
+
+	if (share < REPORT_BIASED)
+		return;
+	printf("\nBIASED: %.0f%% of the events were missed because rings were full, and the shares below are\n"
+	       "wrong by an unknown amount. Record again with a larger --ring-size (it was %" PRIu32
+	       " bytes) or\nlonger intervals.\n",
+	       100.0 * share, p->config.ring_size);
 }
 
 static void print_event_head(const struct report *report, uint32_t event_id)
 {
 	const struct profile *p = report->profile;
 
-	printf("\n%s: %" PRIu64 " samples", profile_event_name(p, event_id),
-	       report->tally->per_event[event_id]);
+	uint64_t samples = report->samples->per_event[event_id];
+
+	printf("\n%s: %" PRIu64 " sample%s", profile_event_name(p, event_id), samples,
+	       samples == 1 ? "" : "s");
 	for (uint32_t e = 0; e < p->config.nr_events; e++) {
 		struct estimate estimate;
 
@@ -175,17 +267,19 @@ static void print_event_head(const struct report *report, uint32_t event_id)
 		printf(", interval %" PRIu32, p->config.events[e].interval);
 		if (p->config.random)
 			printf(" with %" PRIu32 " random bits", p->config.random);
-		printf(", %s %.0f counted", estimate.exact ? "exactly" : "about", estimate.events);
+		if (!report->filtered)
+			printf(", %s %.0f counted", estimate.exact ? "exactly" : "about",
+			       estimate.events);
 	}
 	putchar('\n');
 }
 
 /* ---- Below the tables ----------------------------------------------------------------------- */
 
-static void note(uint64_t number, const char *what)
+static void note(uint64_t number, const char *what, const char *why)
 {
 	if (number)
-		printf("%" PRIu64 " %s\n", number, what);
+		printf("%" PRIu64 " %s%s %s\n", number, what, number == 1 ? "" : "s", why);
 }
 
 static void print_losses(const struct profile *p)
@@ -196,14 +290,15 @@ static void print_losses(const struct profile *p)
 
 	printf("\nMissed events: %" PRIu64 " (in %" PRIu64 " rings that filled up). "
 	       "Contexts dropped: %" PRIu64 ", evicted: %" PRIu64 ".\n",
-	       report_missed(p), stats->rings_filled, dropped, stats->contexts_lost);
-	note(stats->threads_no_slot, "threads were not profiled: more at once than --max-threads");
-	note(stats->threads_no_memory, "threads were not profiled: no memory for their rings");
-	note(stats->processes_refused, "processes were not profiled: lwprun could not see them");
-	note(stats->rings_damaged, "threads were profiled in part: the program wrote into the "
-				   "control block");
-	note(stats->execs_unfollowed, "times a program ran that cannot be profiled (static, "
-				      "set-user-ID ...)");
+	       profile_missed(p), stats->rings_filled, dropped, stats->contexts_lost);
+	note(stats->threads_no_slot, "thread", "not profiled: more at once than --max-threads");
+	note(stats->threads_no_memory, "thread", "not profiled: no memory for the ring");
+	note(stats->processes_refused, "time",
+	     "a process was not profiled: lwprun could not see it");
+	note(stats->rings_damaged, "thread",
+	     "profiled in part: the program wrote into the control block");
+	note(stats->execs_unfollowed, "time",
+	     "a program ran that cannot be profiled (static, set-user-ID ...)");
 }
 
 /* What to do when much of the report has no names. */
@@ -226,7 +321,7 @@ static void print_problems(const struct report *report)
 		const char *problem = resolver_problem(report->resolver, id);
 
 		if (problem)
-			printf("No symbols of %s: %s\n", p->objects[id].path, problem);
+			printf("No symbols of %s: %s\n", p->objects[id].name, problem);
 	}
 	for (size_t i = 0; i < p->nr_processes; i++)
 		if (p->processes[i].perf_map_cut)
@@ -240,9 +335,10 @@ void report_text(const struct report *report)
 	uint32_t event_id;
 
 	print_head(report);
+	print_bias(report);
 	for (uint32_t i = 0; (event_id = report_event(report, i)); i++) {
 		print_event_head(report, event_id);
-		if (report->tally->per_event[event_id])
+		if (report->samples->per_event[event_id])
 			print_tables(report, event_id);
 	}
 	print_losses(report->profile);

@@ -3,6 +3,7 @@
  * Samples grouped by what the user asked for.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "hash.h"
@@ -12,9 +13,10 @@
 const char *const key_names[NR_KEYS] = {
 	[KEY_SYMBOL] = "symbol",   [KEY_OBJECT] = "object", [KEY_THREAD] = "thread",
 	[KEY_PROCESS] = "process", [KEY_LINE] = "line",	    [KEY_ADDRESS] = "address",
+	[KEY_TARGET] = "target",
 };
 
-static bool has_key(const struct grouping *grouping, enum key key)
+bool grouping_has(const struct grouping *grouping, enum key key)
 {
 	for (size_t i = 0; i < grouping->nr; i++)
 		if (grouping->keys[i] == key)
@@ -32,7 +34,7 @@ bool grouping_parse(struct grouping *grouping, const char *text)
 		while (key < NR_KEYS && (strlen(key_names[key]) != length ||
 					 strncmp(key_names[key], text, length) != 0))
 			key++;
-		if (key == NR_KEYS || has_key(grouping, key))
+		if (key == NR_KEYS || grouping_has(grouping, key))
 			return false;
 		grouping->keys[grouping->nr++] = key;
 		if (!text[length])
@@ -43,22 +45,72 @@ bool grouping_parse(struct grouping *grouping, const char *text)
 
 /* ---- Places --------------------------------------------------------------------------------- */
 
-struct located *locate_all(struct resolver *r, const struct tally *tally)
+void samples_locate(struct samples *samples, struct resolver *r, const struct tally *tally,
+		    const struct filter *filter)
 {
-	struct located *all = must(calloc(tally->nr + 1, sizeof(*all)));
-	size_t nr = 0;
-
+	*samples = (struct samples){ .list = must(calloc(tally->nr + 1, sizeof(*samples->list))) };
+	samples->index = must(calloc(tally->size + 1, sizeof(*samples->index)));
 	for (size_t i = 0; i < tally->size; i++) {
+		struct located *located = &samples->list[samples->nr];
 		const struct count *count = &tally->table[i];
 
 		if (!count->samples)
 			continue;
-		all[nr].count = count;
+		located->count = count;
 		resolve(r, r->profile->threads[count->thread].process, count->map, count->address,
-			&all[nr].place);
-		nr++;
+			&located->place);
+		if (!filter_place(filter, located->place.object, located->place.symbol))
+			continue;
+		samples->per_event[count->event_id] += count->samples;
+		samples->index[i] = ++samples->nr;
 	}
-	return all;
+}
+
+const struct located *samples_find(const struct samples *samples, const struct tally *tally,
+				   const struct count *key)
+{
+	const struct count *place = tally_find(tally, key);
+	size_t index = place->samples ? samples->index[place - tally->table] : 0;
+
+	return index ? &samples->list[index - 1] : NULL;
+}
+
+void samples_free(struct samples *samples)
+{
+	free(samples->index);
+	free(samples->list);
+}
+
+/* Object and address, where there is an object: they are the same in every run. */
+static char *address_label(const struct place *place)
+{
+	char *text;
+	int n;
+
+	if (place->object[0] == '[')
+		n = asprintf(&text, "%#" PRIx64, place->address);
+	else
+		n = asprintf(&text, "%s+%#" PRIx64, last_part(place->object), place->address);
+	return n < 0 ? must(NULL) : text;
+}
+
+static char *target_label(struct resolver *r, const struct count *count)
+{
+	uint32_t process = r->profile->threads[count->thread].process;
+	struct place place;
+	size_t map;
+	char *text;
+
+	if (!count->target)
+		return copy_string("-", 1);
+	map = profile_find_map(r->profile, process, UINT64_MAX - 1, count->target);
+	resolve(r, process, map, count->target, &place);
+	if (!place.named)
+		return address_label(&place);
+	if (asprintf(&text, "%s %s+%#" PRIx64, place.symbol, last_part(place.object),
+		     place.address) < 0)
+		text = must(NULL);
+	return text;
 }
 
 static const char *label_of(struct resolver *r, const struct located *l, enum key key)
@@ -71,7 +123,7 @@ static const char *label_of(struct resolver *r, const struct located *l, enum ke
 
 	switch (key) {
 	case KEY_SYMBOL:
-		return l->place.symbol;
+		return l->place.inlined ? l->place.inlined->names[0] : l->place.symbol;
 	case KEY_OBJECT:
 		return l->place.object;
 	case KEY_THREAD:
@@ -85,8 +137,11 @@ static const char *label_of(struct resolver *r, const struct located *l, enum ke
 		n = l->place.file ? asprintf(&text, "%s:%d", l->place.file, l->place.line) :
 				    asprintf(&text, "[no line]");
 		break;
+	case KEY_TARGET:
+		text = target_label(r, l->count);
+		break;
 	default:
-		n = asprintf(&text, "%#" PRIx64, l->count->address);
+		text = address_label(&l->place);
 		break;
 	}
 	label = intern(&r->strings, n < 0 ? must(NULL) : text);
@@ -194,7 +249,7 @@ static void merge_lines(const struct rows *fine, struct rows *rows, size_t label
 		memcpy(key.labels, from->labels, sizeof(key.labels));
 		row = row_for(&finder, &key);
 		row->samples += from->samples;
-		misses_add(&row->misses, &from->misses);
+		detail_add(&row->detail, &from->detail);
 		if (from->file && from->samples > row->line_samples) {
 			row->file = from->file;
 			row->line = from->line;
@@ -204,16 +259,15 @@ static void merge_lines(const struct rows *fine, struct rows *rows, size_t label
 	free(finder.table);
 }
 
-void rows_make(struct rows *rows, struct resolver *r, const struct tally *tally,
-	       const struct located *located, const struct grouping *grouping, uint8_t event_id,
-	       enum order order)
+void rows_make(struct rows *rows, struct resolver *r, const struct samples *samples,
+	       const struct grouping *grouping, uint8_t event_id, enum order order)
 {
 	struct rows fine = { 0 };
 	struct finder finder = { .labels = grouping->nr, .by_line = true, .rows = &fine };
 
 	*rows = (struct rows){ 0 };
-	for (size_t i = 0; i < tally->nr; i++) {
-		const struct located *l = &located[i];
+	for (size_t i = 0; i < samples->nr; i++) {
+		const struct located *l = &samples->list[i];
 		struct row key = { .file = l->place.file, .line = l->place.line }, *row;
 
 		if (l->count->event_id != event_id)
@@ -222,13 +276,21 @@ void rows_make(struct rows *rows, struct resolver *r, const struct tally *tally,
 			key.labels[k] = label_of(r, l, grouping->keys[k]);
 		row = row_for(&finder, &key);
 		row->samples += l->count->samples;
-		misses_add(&row->misses, &l->count->misses);
+		detail_add(&row->detail, &l->count->detail);
 		rows->samples += l->count->samples;
 	}
 	free(finder.table);
 	merge_lines(&fine, rows, grouping->nr);
 	rows_free(&fine);
 	sort_rows(rows, order);
+}
+
+double share_error(uint64_t samples, uint64_t all)
+{
+	static const double deviations = 1.96;
+	double share = (double)samples / (double)all;
+
+	return deviations * sqrt(share * (1 - share) / (double)all);
 }
 
 void rows_free(struct rows *rows)

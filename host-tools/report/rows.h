@@ -17,6 +17,7 @@ enum key {
 	KEY_PROCESS,
 	KEY_LINE,
 	KEY_ADDRESS,
+	KEY_TARGET, /* of a branch */
 	NR_KEYS,
 };
 extern const char *const key_names[NR_KEYS];
@@ -29,16 +30,23 @@ struct grouping {
 
 /* "symbol,thread" and the like. False for an unknown or repeated name. */
 bool grouping_parse(struct grouping *grouping, const char *text);
+bool grouping_has(const struct grouping *grouping, enum key key);
 
 struct row {
 	uint64_t samples;
-	struct misses misses;
+	struct detail detail;
 	const char *labels[NR_KEYS]; /* in the grouping's order */
 	/* The source line of the row with most samples, if rows have symbols. */
 	const char *file;
 	int line;
 	uint64_t line_samples;
 };
+
+/*
+ * How far a share may be from the true one: half of the interval in which it lies in 95 of 100 profiles, if samples
+ * fall independently of each other.
+ */
+double share_error(uint64_t samples, uint64_t all);
 
 struct rows {
 	struct row *list;
@@ -54,17 +62,29 @@ struct located {
 	const struct count *count;
 	struct place place;
 };
-struct located *locate_all(struct resolver *resolver, const struct tally *tally);
+
+/* The samples of a tally that a filter wants, resolved. */
+struct samples {
+	struct located *list;
+	size_t nr;
+	size_t *index; /* of the list plus 1, by the place in the tally's table */
+	uint64_t per_event[256]; /* by EventId */
+};
+void samples_locate(struct samples *samples, struct resolver *resolver, const struct tally *tally,
+		    const struct filter *filter);
+/* Where a record lies; NULL if it is not wanted. */
+const struct located *samples_find(const struct samples *samples, const struct tally *tally,
+				   const struct count *key);
+void samples_free(struct samples *samples);
 
 enum order {
 	ORDER_SAMPLES, /* most first */
 	ORDER_NAME, /* by the labels, column after column */
 };
 
-/* Group the samples of one EventId. `located` has tally->nr items. */
-void rows_make(struct rows *rows, struct resolver *resolver, const struct tally *tally,
-	       const struct located *located, const struct grouping *grouping, uint8_t event_id,
-	       enum order order);
+/* Group the samples of one EventId. */
+void rows_make(struct rows *rows, struct resolver *resolver, const struct samples *samples,
+	       const struct grouping *grouping, uint8_t event_id, enum order order);
 
 void rows_free(struct rows *rows);
 

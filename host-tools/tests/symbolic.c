@@ -16,6 +16,23 @@ static __attribute__((noinline, used)) int symbolic_static(int x)
 	return symbolic_public(x) * 3;
 }
 
+/* Two functions that are inlined into one another, and a label in the inner one. */
+static inline __attribute__((always_inline)) int symbolic_innermost(int x)
+{
+	__asm__ volatile(".globl symbolic_in_innermost\nsymbolic_in_innermost: nop" : "+r"(x));
+	return x * 5;
+}
+
+static inline __attribute__((always_inline)) int symbolic_inner(int x)
+{
+	return symbolic_innermost(x + 1) + 2;
+}
+
+__attribute__((noinline, used)) static int symbolic_outer(int x)
+{
+	return symbolic_inner(x);
+}
+
 /* A label without a size, and one of 4 bytes within 8 that belong to no symbol. */
 __asm__(".pushsection .text.unsized, \"ax\", @progbits\n"
 	".globl symbolic_unsized\n"
@@ -34,5 +51,6 @@ struct symbolic_addresses symbolic_addresses(void)
 		.local = (const char *)symbolic_static,
 		.unsized = symbolic_unsized,
 		.sized = symbolic_sized,
+		.inlined = symbolic_in_innermost,
 	};
 }

@@ -6,10 +6,10 @@
 int symbolic_elsewhere(int x); /* in the test program: called through the procedure linkage table */
 int __symbolic_public(int x);
 int symbolic_public(int x);
-extern const char symbolic_unsized[], symbolic_sized[];
+extern const char symbolic_unsized[], symbolic_sized[], symbolic_in_innermost[];
 
 struct symbolic_addresses {
-	const char *function, *local, *unsized, *sized;
+	const char *function, *local, *unsized, *sized, *inlined;
 };
 struct symbolic_addresses symbolic_addresses(void);
 

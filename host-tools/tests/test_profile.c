@@ -108,6 +108,37 @@ static void expect_object(size_t batch, uint64_t address, const char *name)
 	cr_expect(eq(str, (char *)object_of(batch, address), (char *)name));
 }
 
+/* ---- Windows -------------------------------------------------------------------------------- */
+
+Test(profile, windows_keep_their_order_and_count_as_records)
+{
+	const struct lwpdata_window window = { .thread = 0, .time = 9, .weight = 50, .flags = 1 };
+	const struct lwp_record record = { .event_id = 3, .address = 0x1800 };
+	uint8_t bytes[2 * LWP_RECORD_SIZE];
+
+	lwp_record_encode(&record, bytes);
+	lwp_record_encode(&record, bytes + LWP_RECORD_SIZE);
+	begin(2, 0, 0);
+	lwpdata_write_thread(writer, &(struct lwpdata_thread){ .comm = TEXT("t") }, 2);
+	add_records(0, 1, 0x1800);
+	lwpdata_write_window(writer, &window, bytes, sizeof(bytes), NULL, 0);
+	add_records(0, 1, 0x1800);
+	load();
+	cr_assert(eq(sz, profile.nr_windows, 1));
+	cr_assert(eq(sz, profile.nr_batches, 2));
+	cr_expect(lt(u64, profile.batches[0].section, profile.windows[0].section));
+	cr_expect(lt(u64, profile.windows[0].section, profile.batches[1].section));
+	cr_expect(eq(u32, profile.windows[0].count, 2));
+	cr_expect(eq(u64, profile.windows[0].weight, 50));
+	cr_expect(eq(u64, profile.windows[0].time, 9));
+	cr_expect(eq(u32, profile.windows[0].flags, LWPDATA_WINDOW_CONTINUES));
+	cr_expect(eq(int, memcmp(profile.windows[0].data, bytes, sizeof(bytes)), 0));
+	cr_expect(eq(u64, profile.threads[0].windows, 1));
+	cr_expect(eq(u64, profile.threads[0].records, 4));
+	cr_expect(eq(u64, profile.threads[0].per_event[1], 2));
+	profile_free(&profile);
+}
+
 /* ---- Mappings in time ----------------------------------------------------------------------- */
 
 Test(profile, an_address_belongs_to_what_was_mapped_then)
@@ -166,7 +197,7 @@ Test(profile, events_are_known_exactly_from_flushed_counters)
 	/* (3 + 2) * 100 + 49 - 19 */
 	cr_expect(estimate.exact);
 	cr_expect(eq(dbl, estimate.events, 530));
-	cr_expect(eq(u64, report_missed(&profile), 2));
+	cr_expect(eq(u64, profile_missed(&profile), 2));
 	profile_free(&profile);
 }
 
@@ -220,17 +251,20 @@ Test(profile, random_bits_make_a_mean_interval)
 static struct rows rows;
 static struct resolver resolver;
 static struct tally tally;
-static struct located *located;
+static struct samples samples;
+
+static struct filter filter;
+static uint8_t event_id = 2;
 
 static void group_in(const char *by, enum order order)
 {
 	struct grouping grouping;
 
 	cr_assert(grouping_parse(&grouping, by));
-	tally_profile(&tally, &profile);
+	tally_profile(&tally, &profile, &filter, grouping_has(&grouping, KEY_TARGET));
 	resolver_init(&resolver, &profile, "", true);
-	located = locate_all(&resolver, &tally);
-	rows_make(&rows, &resolver, &tally, located, &grouping, 2, order);
+	samples_locate(&samples, &resolver, &tally, &filter);
+	rows_make(&rows, &resolver, &samples, &grouping, event_id, order);
 }
 
 static void group(const char *by)
@@ -241,16 +275,16 @@ static void group(const char *by)
 static void ungroup(void)
 {
 	rows_free(&rows);
-	free(located);
+	samples_free(&samples);
 	resolver_free(&resolver);
 	tally_free(&tally);
 	profile_free(&profile);
 }
 
-static void expect_row(size_t i, uint64_t samples, const char *first, const char *second)
+static void expect_row(size_t i, uint64_t number, const char *first, const char *second)
 {
 	cr_assert(lt(sz, i, rows.nr));
-	cr_expect(eq(u64, rows.list[i].samples, samples));
+	cr_expect(eq(u64, rows.list[i].samples, number));
 	cr_expect(eq(str, (char *)rows.list[i].labels[0], (char *)first));
 	if (second)
 		cr_expect(eq(str, (char *)rows.list[i].labels[1], (char *)second));
@@ -292,12 +326,12 @@ Test(profile, samples_are_grouped_by_object_and_symbol)
 
 Test(profile, samples_without_symbols_are_counted_and_their_object_is_named)
 {
-	struct report report = { .profile = &profile, .tally = &tally };
+	struct report report = { .profile = &profile };
 	struct unnamed unnamed;
 
 	make_groups();
 	group("object");
-	report.located = located;
+	report.samples = &samples;
 	unnamed = report_unnamed(&report);
 	cr_expect(eq(u64, unnamed.samples, 18));
 	cr_expect(eq(u64, unnamed.total, 25));
@@ -307,7 +341,7 @@ Test(profile, samples_without_symbols_are_counted_and_their_object_is_named)
 
 Test(profile, samples_without_symbols_that_lie_in_no_object_name_none)
 {
-	struct report report = { .profile = &profile, .tally = &tally };
+	struct report report = { .profile = &profile };
 	struct unnamed unnamed;
 
 	begin(1, 99, 0);
@@ -316,7 +350,7 @@ Test(profile, samples_without_symbols_that_lie_in_no_object_name_none)
 	add_records(0, 3, 0x5800);
 	load();
 	group("object");
-	report.located = located;
+	report.samples = &samples;
 	unnamed = report_unnamed(&report);
 	cr_expect(eq(u64, unnamed.samples, 3));
 	cr_expect(unnamed.object == NULL);
@@ -335,7 +369,7 @@ Test(profile, samples_are_grouped_by_thread_and_address)
 	make_groups();
 	group("address,process");
 	cr_expect(eq(sz, rows.nr, 5));
-	expect_row(0, 10, "0x1800", "prog 100");
+	expect_row(0, 10, "object+0x800", "prog 100");
 	expect_row(4, 1, "0x9000", "prog 100");
 	ungroup();
 }
@@ -355,8 +389,8 @@ Test(profile, groupings_are_lists_of_different_keys)
 {
 	struct grouping by;
 
-	cr_expect(grouping_parse(&by, "symbol,object,thread,process,line,address"));
-	cr_expect(eq(sz, by.nr, 6));
+	cr_expect(grouping_parse(&by, "symbol,object,thread,process,line,address,target"));
+	cr_expect(eq(sz, by.nr, 7));
 	cr_expect(not(grouping_parse(&by, "")));
 	cr_expect(not(grouping_parse(&by, "symbol,")));
 	cr_expect(not(grouping_parse(&by, "symbol,symbol")));
@@ -378,4 +412,157 @@ Test(profile, a_damaged_file_is_not_loaded)
 	unlink(path);
 	cr_expect(not(profile_load(&profile, path)));
 	profile_free(&profile);
+}
+
+/* ---- Names of the guest --------------------------------------------------------------------- */
+
+#define ESCAPE "\x1b[31m"
+
+Test(profile, text_of_the_guest_cannot_act_on_a_terminal)
+{
+	const struct lwpdata_perf_map jit = { 0, 0, TEXT("5000 100 a" ESCAPE "b\xff\n") };
+
+	begin(1, 99, 0);
+	add_object(0, "/bad\n" ESCAPE "object");
+	add_map(0, 0x1000, 0x2000);
+	add_map(LWPDATA_NONE, 0x5000, 0x6000);
+	add_thread(0, 0);
+	add_records(0, 2, 0x1800);
+	add_records(0, 1, 0x5010);
+	lwpdata_write_perf_map(writer, &jit);
+	load();
+	group("object,symbol");
+	expect_row(0, 2, "/bad\\x0a\\x1b[31mobject", "[no symbol]");
+	expect_row(1, 1, "[jit]", "a\\x1b[31mb\\xff");
+	ungroup();
+}
+
+/* ---- Filters -------------------------------------------------------------------------------- */
+
+static void expect_filtered(uint64_t wanted)
+{
+	make_groups();
+	group("object");
+	cr_expect(eq(u64, rows.samples, wanted));
+	cr_expect(eq(u64, samples.per_event[2], wanted));
+	ungroup();
+	strcpy(path, "/tmp/test_profile.XXXXXX");
+	filter = (struct filter){ 0 };
+}
+
+Test(profile, samples_are_filtered_by_process_thread_object_and_symbol)
+{
+	filter.thread = "101";
+	expect_filtered(14);
+	filter.thread = "work*";
+	expect_filtered(25);
+	filter.process = "prog";
+	expect_filtered(25);
+	filter.process = "101";
+	expect_filtered(0);
+	filter.object = "object";
+	expect_filtered(15);
+	filter.object = "/nonexistent/object";
+	expect_filtered(15);
+	filter.symbol = "comp?led";
+	expect_filtered(7);
+	filter.symbol = "compile";
+	expect_filtered(0);
+}
+
+Test(profile, samples_are_filtered_by_the_time_at_which_they_were_taken)
+{
+	uint8_t bytes[LWP_RECORD_SIZE];
+	const struct lwp_record record = { .event_id = 2, .address = 0x1000 };
+
+	begin(1, 99, 0);
+	add_thread(0, 0);
+	lwp_record_encode(&record, bytes);
+	for (uint64_t time = 1; time <= 4; time++)
+		lwpdata_write_records(writer, 0, time * 500000000, bytes, sizeof(bytes), NULL, 0);
+	load();
+	cr_expect(filter_seconds("1", &filter.from));
+	cr_expect(filter_seconds("2", &filter.until));
+	cr_expect(eq(u64, filter.until, 2000000000));
+	group("object");
+	cr_expect(eq(u64, rows.samples, 2)); /* 1.0 and 1.5 s */
+	ungroup();
+	cr_expect(not(filter_seconds("-1", &filter.from)));
+	cr_expect(not(filter_seconds("1s", &filter.from)));
+	cr_expect(not(filter_seconds("nan", &filter.from)));
+	cr_expect(not(filter_seconds("", &filter.from)));
+}
+
+/* ---- Branches, errors, losses --------------------------------------------------------------- */
+
+static void add_branch(uint64_t target, uint16_t flags)
+{
+	uint8_t bytes[LWP_RECORD_SIZE];
+	const struct lwp_record record = {
+		.event_id = 3, .address = 0x1010, .data2 = target, .flags = flags
+	};
+
+	lwp_record_encode(&record, bytes);
+	lwpdata_write_records(writer, 0, 0, bytes, sizeof(bytes), NULL, 0);
+}
+
+Test(profile, branches_have_their_taken_share_and_their_mispredictions)
+{
+	begin(1, 99, 0);
+	add_object(0, "/object");
+	add_map(0, 0x1000, 0x2000);
+	add_thread(0, 0);
+	add_branch(0x1800, LWP_RECORD_TKN | LWP_RECORD_PRV);
+	add_branch(0x1800, LWP_RECORD_TKN | LWP_RECORD_PRV | LWP_RECORD_PRD);
+	add_branch(0x1012, 0);
+	load();
+	event_id = 3;
+	group("address");
+	expect_row(0, 3, "object+0x10", NULL);
+	cr_expect(eq(u64, rows.list[0].detail.taken, 2));
+	cr_expect(eq(u64, rows.list[0].detail.predicted, 2));
+	cr_expect(eq(u64, rows.list[0].detail.right, 1));
+	rows_free(&rows);
+	samples_free(&samples);
+	resolver_free(&resolver);
+	tally_free(&tally);
+	group("address,target");
+	cr_expect(eq(sz, rows.nr, 2));
+	expect_row(0, 2, "object+0x10", "object+0x800");
+	expect_row(1, 1, "object+0x10", "object+0x12");
+	ungroup();
+}
+
+Test(profile, a_share_has_its_error)
+{
+	/* 1.96 * sqrt(0.5 * 0.5 / 100) and 1.96 * sqrt(0.0002 * 0.9998 / 5000) */
+	cr_expect(epsilon_eq(dbl, share_error(50, 100), 0.098, 1e-6));
+	cr_expect(epsilon_eq(dbl, share_error(1, 5000), 0.000392, 1e-6));
+	cr_expect(eq(dbl, share_error(7, 7), 0));
+}
+
+Test(profile, missed_events_are_a_share_of_all)
+{
+	begin(1, 99, 0);
+	add_thread(0, 0);
+	add_records(0, 3, 0x1000);
+	end_thread(0, 0, 9, 0);
+	load();
+	cr_expect(eq(dbl, report_missed_share(&profile), 0.75));
+	profile_free(&profile);
+}
+
+Test(profile, a_file_of_another_size_without_build_id_is_another_file)
+{
+	const struct lwpdata_object passwd = { .id = 0, .path = TEXT("/etc/passwd"), .size = 1 };
+
+	begin(1, 99, 0);
+	lwpdata_write_object(writer, &passwd);
+	add_map(0, 0x1000, 0x2000);
+	add_thread(0, 0);
+	add_records(0, 1, 0x1800);
+	load();
+	group("object");
+	cr_expect(strstr(resolver_problem(&resolver, 0), "another size") != NULL);
+	ungroup();
 }

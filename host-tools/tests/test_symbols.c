@@ -4,6 +4,7 @@
  */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
+#include <dlfcn.h>
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -49,7 +50,7 @@ static void set_up(void)
 {
 	addresses = symbolic_addresses();
 	offset_of(addresses.function);
-	symbols = symbols_open("", library, none, none);
+	symbols = symbols_open("", library, 0, none, none);
 }
 
 static void tear_down(void)
@@ -115,7 +116,7 @@ Test(symbols, lines_come_from_debugging_information)
 Test(symbols, another_build_id_is_another_file)
 {
 	static const struct lwpdata_bytes other = { (const uint8_t *)"0123456789", 10 };
-	struct symbols *s = symbols_open("", library, other, none);
+	struct symbols *s = symbols_open("", library, 0, other, none);
 
 	cr_assert(symbols_problem(s) != NULL);
 	cr_expect(strstr(symbols_problem(s), "another build-id") != NULL);
@@ -156,7 +157,7 @@ Test(symbols, a_debug_file_of_the_build_id_serves_for_a_file_that_is_gone)
 		 "d=%s/usr/lib/debug/.build-id; mkdir -p $d/%.2s && cp %s $d/%s.debug", root, name,
 		 library, name);
 	cr_assert(eq(int, system(command), 0));
-	s = symbols_open(root, "/gone.so", id, none);
+	s = symbols_open(root, "/gone.so", 0, id, none);
 	found = symbols_name(s, offset_of(addresses.function));
 	cr_expect(eq(str, (char *)(found ?: "none"), (char *)"symbolic_public"));
 	symbols_free(s);
@@ -166,9 +167,9 @@ Test(symbols, a_debug_file_of_the_build_id_serves_for_a_file_that_is_gone)
 
 Test(symbols, problems_are_said)
 {
-	struct symbols *gone = symbols_open("", "/nonexistent", none, none);
-	struct symbols *text = symbols_open("", "/etc/passwd", none, none);
-	struct symbols *directory = symbols_open("", "/etc", none, none);
+	struct symbols *gone = symbols_open("", "/nonexistent", 0, none, none);
+	struct symbols *text = symbols_open("", "/etc/passwd", 0, none, none);
+	struct symbols *directory = symbols_open("", "/etc", 0, none, none);
 
 	cr_expect(eq(str, (char *)symbols_problem(gone), (char *)"No such file or directory"));
 	cr_expect(symbols_problem(text) != NULL);
@@ -198,7 +199,7 @@ Test(symbols, an_image_serves_as_a_file)
 	fclose(maps);
 	if (!image.size)
 		cr_skip_test("no vDSO here");
-	s = symbols_open("", "[vdso]", none, image);
+	s = symbols_open("", "[vdso]", 0, none, image);
 	for (uint64_t at = 0; at < image.size && !found; at += 4) {
 		const char *name = symbols_name(s, at);
 
@@ -206,6 +207,94 @@ Test(symbols, an_image_serves_as_a_file)
 	}
 	cr_expect(found);
 	symbols_free(s);
+}
+
+/* ---- Stripped files, names of versions, inlined functions ----------------------------------- */
+
+/* The system's C library, stripped as Debian does it, without the debug file that may lie elsewhere. */
+static char *copy_of_libc(void)
+{
+	static char copy[] = "/tmp/test_symbols_libc.XXXXXX";
+	char command[8192], own[sizeof(library)];
+
+	strcpy(copy + sizeof(copy) - 7, "XXXXXX");
+	close(mkstemp(copy));
+	strcpy(own, library);
+	offset_of(dlsym(dlopen("libc.so.6", RTLD_LAZY), "free"));
+	snprintf(command, sizeof(command), "objcopy -S -R .note.gnu.build-id %s %s", library, copy);
+	strcpy(library, own);
+	cr_assert(eq(int, system(command), 0));
+	return copy;
+}
+
+/* File offset of a function of the C library. */
+static uint64_t offset_in_libc(const void *function)
+{
+	char kept[sizeof(library)];
+	uint64_t offset;
+
+	strcpy(kept, library);
+	offset = offset_of(function);
+	strcpy(library, kept);
+	return offset;
+}
+
+Test(symbols, the_default_version_names_an_address)
+{
+	const char *copy = copy_of_libc(), *name;
+	struct symbols *s = symbols_open("", copy, 0, none, none);
+
+	unlink(copy);
+	/* cfree@GLIBC_2.2.5 has the same address. */
+	name = symbols_name(s, offset_in_libc(dlsym(dlopen("libc.so.6", RTLD_LAZY), "free")));
+	cr_expect(eq(str, (char *)(name ?: "none"), (char *)"free"));
+	symbols_free(s);
+}
+
+Test(symbols, stripped_functions_have_their_ranges_from_eh_frame)
+{
+	char path[] = "/tmp/test_symbols_stripped.XXXXXX", command[8192];
+	uint64_t start = 0, end = 0, want, offset = offset_of(addresses.local);
+	struct symbols *s;
+
+	close(mkstemp(path));
+	snprintf(command, sizeof(command), "objcopy -S -R .note.gnu.build-id %s %s", library, path);
+	cr_assert(eq(int, system(command), 0));
+	s = symbols_open("", path, 0, none, none);
+	cr_expect(symbols_name(s, offset) == NULL);
+	cr_assert(symbols_unnamed(s, offset + 2, &start, &end));
+	cr_assert(symbols_address(s, offset, &want));
+	cr_expect(eq(u64, start, want));
+	cr_expect(gt(u64, end, start + 2));
+	/* What no description covers stays without. */
+	cr_expect(not(symbols_unnamed(s, offset_of(addresses.sized), &start, &end)));
+	symbols_free(s);
+	unlink(path);
+}
+
+Test(symbols, inlined_functions_are_named_the_innermost_first)
+{
+	const char *names[4] = { "none", "none", "none", "none" };
+	uint64_t offset = offset_of(addresses.inlined);
+
+	cr_assert(eq(uint, symbols_inlined(symbols, offset, names, 4), 2));
+	cr_expect(eq(str, (char *)names[0], (char *)"symbolic_innermost"));
+	cr_expect(eq(str, (char *)names[1], (char *)"symbolic_inner"));
+	cr_expect(eq(uint, symbols_inlined(symbols, offset, names, 1), 1));
+	cr_expect(eq(uint, symbols_inlined(symbols, offset_of(addresses.sized), names, 4), 0));
+}
+
+Test(symbols, code_is_that_of_the_file)
+{
+	uint64_t address, size = 16;
+	const uint8_t *code;
+
+	cr_assert(symbols_address(symbols, offset_of(addresses.function), &address));
+	code = symbols_code(symbols, address, &size);
+	cr_assert(code != NULL);
+	cr_expect(eq(u64, size, 16));
+	cr_expect(eq(int, memcmp(code, addresses.function, 16), 0));
+	cr_expect(symbols_code(symbols, UINT64_MAX, &size) == NULL);
 }
 
 /* ---- perf maps ------------------------------------------------------------------------------ */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * words TEMPLATE: print a template, with each @WORD@ replaced by names from vmcb/lwp_events.h or report/formats.h.
+ * words TEMPLATE: print a template, with each @WORD@ replaced by names from vmcb/lwp_events.h or
+ * the formats.h of report/ and export/.
  * Meson makes man pages, completion and libvirt's CPU map with it.
  */
 #include <stdio.h>
@@ -66,31 +67,55 @@ static void print_cpu_map(void)
 		       lwp_feature_flag(f, LWP_REV_43724));
 }
 
-/* "text json" */
-static void print_report_formats(void)
-{
-	const char *const names[] = {
-#define REPORT_FORMAT(name, text) #name,
-#include "formats.h"
-	};
+struct format {
+	const char *name, *text;
+};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		printf("%s%s", i ? " " : "", names[i]);
+static const struct format report_formats[] = {
+#define REPORT_FORMAT(name, text) { #name, (text) },
+#include "../report/formats.h"
+	{ 0 },
+};
+
+static const struct format export_formats[] = {
+#define EXPORT_FORMAT(name, text) { #name, (text) },
+#include "../export/formats.h"
+	{ 0 },
+};
+
+/* "text json" */
+static void print_formats(const struct format *formats)
+{
+	for (const struct format *f = formats; f->name; f++)
+		printf("%s%s", f == formats ? "" : " ", f->name);
 }
 
 /* "text: tables ...; json: ..." */
+static void print_formats_troff(const struct format *formats, const char *first)
+{
+	for (const struct format *f = formats; f->name; f++)
+		printf("%s.BR %s :\n%s%s", f == formats ? "" : ";\n", f->name, f->text,
+		       f == formats ? first : "");
+}
+
+static void print_report_formats(void)
+{
+	print_formats(report_formats);
+}
+
 static void print_report_formats_troff(void)
 {
-	static const struct {
-		const char *name, *text;
-	} formats[] = {
-#define REPORT_FORMAT(name, text) { #name, (text) },
-#include "formats.h"
-	};
+	print_formats_troff(report_formats, " (the default)");
+}
 
-	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
-		printf("%s.BR %s :\n%s%s", i ? ";\n" : "", formats[i].name, formats[i].text,
-		       i ? "" : " (the default)");
+static void print_export_formats(void)
+{
+	print_formats(export_formats);
+}
+
+static void print_export_formats_troff(void)
+{
+	print_formats_troff(export_formats, "");
 }
 
 static const struct {
@@ -103,6 +128,8 @@ static const struct {
 	{ "CPU_MAP", print_cpu_map },
 	{ "REPORT_FORMATS", print_report_formats },
 	{ "REPORT_FORMATS_TROFF", print_report_formats_troff },
+	{ "EXPORT_FORMATS", print_export_formats },
+	{ "EXPORT_FORMATS_TROFF", print_export_formats_troff },
 };
 
 /* Replace @NAME@ at @at; returns the text behind it, NULL if the name is unknown. */

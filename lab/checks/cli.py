@@ -35,7 +35,10 @@ REFUSED: tuple[tuple[str, int, str, str], ...] = (
     ("too little memory", 2, "memory is 256", "shell --memory=1"),
     ("a program that is not there", 1, "no such program", "run -- /nowhere/program"),
     ("a program that is not there, under KVM", 1, "no such program", "run --accel=kvm -- /nowhere/program"),
+    ("a file that is no program", 1, "not executable", "run -- /etc/passwd"),
+    ("a directory for a program", 1, "a directory", "run -- /etc"),
     ("a data file that cannot be written", 1, "cannot write this file", "run --data=/nowhere/data"),
+    ("an option that the report has not", 2, "unrecognized option '--frob'", "run --report=--frob -- /bin/true"),
     ("an export without a directory", 2, "DIR", "export"),
 )
 

@@ -9,14 +9,22 @@ from lab.common.say import Died
 
 def writable(path: Path) -> None:
     """A file that will be written can be written."""
+    new = not path.exists()
     try:
         with path.open("ab"):
             pass
+        if new:
+            path.unlink()
     except OSError as err:
         raise Died(f"{path}: cannot write this file: {err.strerror}") from err
 
 
 def program(name: str) -> None:
     """A program that will be run in a guest is on this machine."""
-    if not shutil.which(name):
-        raise Died(f"{name}: there is no such program on this machine")
+    if shutil.which(name):
+        return
+    if Path(name).is_dir():
+        raise Died(f"{name}: this is a directory, not a program")
+    if Path(name).is_file():
+        raise Died(f"{name}: this file is not executable")
+    raise Died(f"{name}: there is no such program on this machine")

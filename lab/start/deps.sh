@@ -40,13 +40,15 @@ packages()
 	echo libglib2.0-dev libfdt-dev zlib1g-dev libattr1-dev libcap-ng-dev
 	echo seabios ipxe-qemu
 	# the recording and the report
-	echo libdw-dev libelf-dev libjson-c-dev
+	echo libdw-dev libelf-dev libjson-c-dev libiberty-dev libcapstone-dev
 	# what hosts and libvirt can do, and two libvirts for the test of migration (no service is started)
 	echo libvirt-dev libxml2-dev libvirt-clients libvirt-daemon libvirt-daemon-driver-qemu
 	# tests, and the programs that they profile
 	# and the image from which the conformance suite boots
 	echo grub-common grub-pc-bin xorriso
 	echo libcriterion-dev clang clang-format libclang-rt-dev llvm binutils gdb perl procps
+	# what reads profiles in the formats of others
+	echo linux-perf valgrind protobuf-compiler
 	# what the lab itself is checked with
 	echo shellcheck mypy flake8
 }

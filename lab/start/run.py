@@ -4,17 +4,21 @@ hot functions."""
 
 import argparse
 import shutil
+import subprocess
+from collections.abc import Sequence
 from pathlib import Path
+from subprocess import DEVNULL, PIPE
 
 from lab.common import proc
 from lab.common.places import LINUX_PROGRAMS, LWPCTL, LWPRUN, user_name
-from lab.common.say import Died, say
+from lab.common.say import Died, Usage, say
 from lab.guest import machine
 from lab.guest.files import program, writable
 from lab.guest.vm import GUEST_SHARE, run_directory
 from lab.start import deps
 
 TAKES_PROGRAM = "program"
+WRONG_USAGE = 2  # exit status of lwpctl
 
 # The bundled program is short, so that its truth can be counted instruction by instruction: it wants a short
 # interval, and a ring for all records of it.
@@ -38,7 +42,24 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="ARG",
         help="an option for lwpctl report, as --report=--json (may be repeated)",
     )
+    parser.add_argument(
+        "--report-file", type=Path, metavar="FILE", help="write the report to FILE; the program has the output"
+    )
     parser.add_argument("--data", type=Path, metavar="FILE", help="keep the recorded data in FILE")
+
+
+def _refuse_options(options: Sequence[str]) -> None:
+    """Options that the report does not know end the command before the run: the profile would be lost."""
+    child = subprocess.run([LWPCTL, "report", *options, "/dev/null"], stdout=DEVNULL, stderr=PIPE, check=False)
+    if child.returncode == WRONG_USAGE:
+        raise Usage("--report: " + child.stderr.decode(errors="replace").splitlines()[0])
+
+
+def _report(command: Sequence[str], path: Path | None) -> bool:
+    if not path:
+        return proc.call([LWPCTL, *command]) == 0
+    with path.open("wb") as out:
+        return proc.call([LWPCTL, *command], stdout=out) == 0
 
 
 def main(args: argparse.Namespace) -> int:
@@ -48,8 +69,11 @@ def main(args: argparse.Namespace) -> int:
         program(args.program[0])
     if args.data:
         writable(args.data)
+    if args.report_file:
+        writable(args.report_file)
     deps.ensure()
     machine.prepare(guest)
+    _refuse_options(args.report)
     options, profiled = args.lwprun, args.program
     if not profiled:
         profiled = [str(LINUX_PROGRAMS / "workload")]
@@ -70,8 +94,10 @@ def main(args: argparse.Namespace) -> int:
             except OSError as err:
                 raise Died(f"{args.data}: cannot write this file: {err.strerror}") from err
         name = args.data or ""  # the file in the private directory is nothing to the user
-        if proc.call([LWPCTL, "report", f"--name={name}", *args.report, data]):
+        if not _report(["report", f"--name={name}", *args.report, str(data)], args.report_file):
             return 1
+        if guest.accel != "kvm" and any("cycles" in option for option in options):
+            print("TCG has no clock cycles: a cycle is an instruction here.", flush=True)
         if guest.accel == "kvm" and guest.stats and guest.stats.is_file():
             print(machine.how_counted(guest.stats), flush=True)
     if status:

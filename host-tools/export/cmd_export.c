@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * lwpctl export: a profile in the formats of other tools.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "export.h"
+#include "lwpctl.h"
+#include "lwpctl_report.h"
+#include "memory.h"
+
+static const struct format {
+	const char *name;
+	bool (*write)(struct export *e);
+} formats[] = {
+#define EXPORT_FORMAT(name, text) { #name, export_##name },
+#include "formats.h"
+	{ 0 },
+};
+
+struct arguments {
+	struct view_options view;
+	const struct format *format;
+	const char *file, *output;
+};
+
+static const struct argp_option options[] = {
+	{ "format", 'f', "FORMAT", 0,
+	  "what to write: "
+#define EXPORT_FORMAT(name, text) #name ", "
+#include "formats.h"
+	  "each as lwpctl(1) describes it",
+	  0 },
+	{ "output", 'o', "FILE", 0, "write to FILE (default: standard output)", 0 },
+	{ 0 },
+};
+
+static void parse_format(struct argp_state *state, struct arguments *a, const char *name)
+{
+	for (a->format = formats; a->format->name; a->format++)
+		if (!strcmp(a->format->name, name))
+			return;
+	argp_failure(state, LWPCTL_USAGE, 0, "there is no format '%s'; see --help", name);
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &a->view;
+		return 0;
+	case 'f':
+		parse_format(state, a, arg);
+		return 0;
+	case 'o':
+		a->output = arg;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (a->file)
+			argp_failure(state, LWPCTL_USAGE, 0, "more than one file: '%s'", arg);
+		a->file = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (!a->format)
+			argp_failure(state, LWPCTL_USAGE, 0, "it needs --format; see --help");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* ---- What formats share --------------------------------------------------------------------- */
+
+/* Branches for each record of a window; 0 if the event has no windows. */
+static uint64_t window_period(const struct profile *p, uint32_t event_id)
+{
+	double weight = 0, records = 0;
+
+	for (size_t i = 0; i < p->nr_windows; i++)
+		if (p->windows[i].data[0] == event_id) {
+			weight += (double)p->windows[i].weight;
+			records += p->windows[i].count;
+		}
+	return records ? (uint64_t)(weight / records + 0.5) : 0;
+}
+
+uint64_t export_period(const struct profile *p, uint32_t event_id)
+{
+	uint64_t weight = window_period(p, event_id);
+
+	if (weight)
+		return weight;
+	for (uint32_t e = 0; e < p->config.nr_events; e++)
+		if (p->config.events[e].event_id == event_id) {
+			double period = report_period(&p->config, e);
+
+			return period < 1 ? 1 : (uint64_t)(period + 0.5);
+		}
+	return 1;
+}
+
+unsigned int export_stack(const struct export *e, const struct located *l, const char *names[],
+			  unsigned int max)
+{
+	const struct profile *p = &e->view->profile;
+	const struct inlined *inlined = l->place.inlined;
+	unsigned int n = 0;
+
+	names[n++] = p->processes[p->threads[l->count->thread].process].comm;
+	names[n++] = l->place.symbol;
+	for (unsigned int i = inlined ? inlined->nr : 0; i-- > 0 && n < max;)
+		names[n++] = inlined->names[i];
+	return n;
+}
+
+uint32_t export_object(const struct export *e)
+{
+	const struct profile *p = &e->view->profile;
+	const char *wanted = e->options->filter.object;
+
+	for (uint32_t i = 0; i < p->nr_objects; i++) {
+		const char *name = p->objects[i].name;
+
+		if (wanted ? !strcmp(name, wanted) || !strcmp(last_part(name), wanted) :
+			     p->nr_processes && !strcmp(name, p->processes[0].exe))
+			return i;
+	}
+	complain("%s: this format is about one object, which --object names", p->path);
+	return LWPDATA_NONE;
+}
+
+static uint32_t first_event(const struct view *view)
+{
+	const struct profile *p = &view->profile;
+
+	return p->config.nr_events ? p->config.events[0].event_id : 0;
+}
+
+/* ---- The command ---------------------------------------------------------------------------- */
+
+static bool write_to(const struct arguments *a, struct view *view, FILE *out)
+{
+	struct export e = {
+		.out = out,
+		.view = view,
+		.options = &a->view,
+		.event_id = a->view.kind ? view_event(view, a->view.kind) : first_event(view),
+	};
+
+	return a->format->write(&e);
+}
+
+/* A file that cannot be written whole does not stay. */
+static bool export(const struct arguments *a, struct view *view)
+{
+	FILE *out = a->output ? fopen(a->output, "we") : stdout;
+	bool good;
+
+	if (!out) {
+		complain("%s: %s", a->output, strerror(errno));
+		return false;
+	}
+	good = write_to(a, view, out);
+	if (out == stdout)
+		return good;
+	if (fclose(out) && good) {
+		complain("%s: %s", a->output, strerror(errno));
+		good = false;
+	}
+	if (!good)
+		unlink(a->output);
+	return good;
+}
+
+static int run(int argc, char **argv)
+{
+	static const struct argp_child children[] = { { &view_argp, 0, NULL, 0 }, { 0 } };
+	static const struct argp argp = {
+		.options = options,
+		.children = children,
+		.parser = parse,
+		.args_doc = "[FILE]",
+		.doc = "Write a profile as other tools read it.\vFILE is what lwprun wrote (default: "
+		       "lwp.data). A format with room for one event takes the first, or --event.",
+	};
+	struct arguments a = { .view = VIEW_OPTIONS };
+	struct view view;
+	bool good;
+
+	argp_parse(&argp, argc, argv, 0, NULL, &a);
+	a.view.targets = true;
+	good = view_open(&view, a.file ?: "lwp.data", &a.view) && export(&a, &view);
+	view_close(&view);
+	return good ? LWPCTL_OK : LWPCTL_FAILED;
+}
+
+const struct command cmd_export = {
+	.name = "export",
+	.summary = "write a profile in the formats of other tools",
+	.run = run,
+};

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What lwpctl export writes, in each of its formats (formats.h). */
+#ifndef LWPCTL_EXPORT_H
+#define LWPCTL_EXPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "view.h"
+
+struct export
+{
+	FILE *out;
+	struct view *view;
+	const struct view_options *options;
+	uint32_t event_id; /* the one event of formats that have room for one */
+};
+
+/* How many events a sample of this EventId stands for: a whole number, at least 1. */
+uint64_t export_period(const struct profile *profile, uint32_t event_id);
+
+/*
+ * The stack of a sample as names, the outermost first: process, the function, and what is inlined in it. Returns
+ * their number, at most `max`.
+ */
+unsigned int export_stack(const struct export *e, const struct located *located,
+			  const char *names[], unsigned int max);
+#define EXPORT_STACK_MAX 40
+
+/*
+ * The object that an export of one object is about: --object, or the first program's. LWPDATA_NONE after one line if
+ * there is none.
+ */
+uint32_t export_object(const struct export *e);
+
+/* Each returns false after one line. */
+#define EXPORT_FORMAT(name, text) bool export_##name(struct export *e);
+#include "formats.h"
+
+#endif

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Pre-aggregated branches for perf2bolt -pa: B FROM TO COUNT MISPREDICTIONS, F FROM TO COUNT, in hexadecimal.
+ */
+#include <inttypes.h>
+
+#include "edges.h"
+
+static uint64_t whole(double number)
+{
+	return number < 1 ? 1 : (uint64_t)(number + 0.5);
+}
+
+bool export_bolt(struct export *e)
+{
+	uint32_t object = export_object(e);
+	struct edges edges = { 0 };
+	bool good = object != LWPDATA_NONE && edges_make(&edges, e, object);
+
+	for (size_t i = 0; good && i < edges.nr_taken; i++) {
+		const struct edge *x = &edges.taken[i];
+
+		fprintf(e->out, "B %" PRIx64 " %" PRIx64 " %" PRIu64 " %.0f\n", x->from, x->to,
+			whole(x->number), x->wrong);
+	}
+	for (size_t i = 0; good && i < edges.nr_runs; i++) {
+		const struct edge *x = &edges.runs[i];
+
+		fprintf(e->out, "F %" PRIx64 " %" PRIx64 " %" PRIu64 "\n", x->from, x->to,
+			whole(x->number));
+	}
+	edges_free(&edges);
+	return good;
+}

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * profile.proto of pprof, gzipped. Two values a sample: samples/count, which go build -pgo wants, and the events
+ * that they stand for.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "export.h"
+#include "hash.h"
+#include "memory.h"
+
+#define GZIP_WINDOW (15 + 16) /* zlib's largest window, with gzip's head */
+
+/* Numbers of fields in profile.proto. */
+enum {
+	PROFILE_SAMPLE_TYPE = 1,
+	PROFILE_SAMPLE,
+	PROFILE_MAPPING,
+	PROFILE_LOCATION,
+	PROFILE_FUNCTION,
+	PROFILE_STRING_TABLE,
+	PROFILE_TIME_NANOS = 9,
+	PROFILE_PERIOD_TYPE = 11,
+	PROFILE_PERIOD,
+};
+enum { VALUE_TYPE = 1, VALUE_UNIT };
+enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE };
+enum {
+	MAPPING_ID = 1,
+	MAPPING_START,
+	MAPPING_LIMIT,
+	MAPPING_OFFSET,
+	MAPPING_FILE,
+	MAPPING_BUILD_ID,
+	MAPPING_FUNCTIONS
+};
+enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS, LOCATION_LINE };
+enum { LINE_FUNCTION = 1, LINE_LINE };
+enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE, FUNCTION_START };
+
+enum { WIRE_VARINT = 0, WIRE_BYTES = 2 };
+
+/* A message that grows. */
+struct message {
+	uint8_t *bytes;
+	size_t size, room;
+};
+
+static void put_bytes(struct message *m, const void *bytes, size_t size)
+{
+	if (m->size + size > m->room) {
+		m->room = 2 * (m->size + size) + 64;
+		m->bytes = must(realloc(m->bytes, m->room));
+	}
+	if (size)
+		memcpy(m->bytes + m->size, bytes, size);
+	m->size += size;
+}
+
+static void put_varint(struct message *m, uint64_t value)
+{
+	uint8_t bytes[10];
+	size_t n = 0;
+
+	for (; value >= 0x80; value >>= 7)
+		bytes[n++] = (uint8_t)(value | 0x80);
+	bytes[n++] = (uint8_t)value;
+	put_bytes(m, bytes, n);
+}
+
+static void put_field(struct message *m, unsigned int field, uint64_t value)
+{
+	put_varint(m, field << 3 | WIRE_VARINT);
+	put_varint(m, value);
+}
+
+static void put_text(struct message *m, unsigned int field, const void *bytes, size_t size)
+{
+	put_varint(m, field << 3 | WIRE_BYTES);
+	put_varint(m, size);
+	put_bytes(m, bytes, size);
+}
+
+/* A message within another; it is empty again afterwards. */
+static void put_message(struct message *m, unsigned int field, struct message *inner)
+{
+	put_text(m, field, inner->bytes, inner->size);
+	inner->size = 0;
+}
+
+/* ---- Numbers for strings, functions and locations -------------------------------------------- */
+
+struct numbers {
+	struct number {
+		uint64_t key;
+		const char *a, *b;
+		size_t number;
+	} * table; /* open addressing; number 0: empty */
+	size_t nr, size;
+};
+
+static struct number *find(const struct numbers *n, const struct number *key)
+{
+	size_t i = hash_mix(hash_mix((uintptr_t)key->a, (uintptr_t)key->b), key->key) &
+		   (n->size - 1);
+
+	while (n->table[i].number &&
+	       (n->table[i].a != key->a || n->table[i].b != key->b || n->table[i].key != key->key))
+		i = (i + 1) & (n->size - 1);
+	return &n->table[i];
+}
+
+/* The number of (a, b, key), from 1; `*added`: it is new. */
+static size_t number_of(struct numbers *n, const char *a, const char *b, uint64_t key, bool *added)
+{
+	const struct number wanted = { key, a, b, 0 };
+	struct number *place;
+
+	if (2 * n->nr >= n->size) {
+		struct numbers larger = { .size = n->size ? 2 * n->size : 1024, .nr = n->nr };
+
+		larger.table = must(calloc(larger.size, sizeof(*larger.table)));
+		for (size_t i = 0; i < n->size; i++)
+			if (n->table[i].number)
+				*find(&larger, &n->table[i]) = n->table[i];
+		free(n->table);
+		*n = larger;
+	}
+	place = find(n, &wanted);
+	*added = !place->number;
+	if (*added) {
+		*place = wanted;
+		place->number = ++n->nr;
+	}
+	return place->number;
+}
+
+struct writer {
+	struct export *e;
+	struct message profile, one, two;
+	struct numbers strings, functions, locations;
+};
+
+/* Its index in the string table, which begins with "". Strings are known by their pointers. */
+static size_t string(struct writer *w, const char *text)
+{
+	bool added;
+	size_t number;
+
+	if (!*text)
+		return 0;
+	number = number_of(&w->strings, text, NULL, 0, &added);
+	if (added)
+		put_text(&w->profile, PROFILE_STRING_TABLE, text, strlen(text));
+	return number;
+}
+
+static void put_value_type(struct writer *w, unsigned int field, const char *type, const char *unit)
+{
+	put_field(&w->one, VALUE_TYPE, string(w, type));
+	put_field(&w->one, VALUE_UNIT, string(w, unit));
+	put_message(&w->profile, field, &w->one);
+}
+
+/* Mappings in the order of the profile, from 1. */
+static void put_mappings(struct writer *w)
+{
+	const struct profile *p = &w->e->view->profile;
+
+	for (size_t i = 0; i < p->nr_maps; i++) {
+		const struct profile_map *map = &p->maps[i];
+
+		put_field(&w->one, MAPPING_ID, i + 1);
+		put_field(&w->one, MAPPING_START, map->start);
+		put_field(&w->one, MAPPING_LIMIT, map->end);
+		put_field(&w->one, MAPPING_OFFSET, map->offset);
+		if (map->object != LWPDATA_NONE) {
+			struct lwpdata_bytes id = p->objects[map->object].build_id;
+			char hex[2 * LWPDATA_MAX_BUILD_ID + 1] = "";
+
+			for (size_t k = 0; k < id.size && k < LWPDATA_MAX_BUILD_ID; k++)
+				sprintf(hex + 2 * k, "%02x", id.data[k]);
+			put_field(&w->one, MAPPING_FILE, string(w, p->objects[map->object].name));
+			if (*hex)
+				put_field(&w->one, MAPPING_BUILD_ID,
+					  string(w, intern(&w->e->view->resolver.strings, hex)));
+		}
+		put_field(&w->one, MAPPING_FUNCTIONS, 1);
+		put_message(&w->profile, PROFILE_MAPPING, &w->one);
+	}
+}
+
+static size_t function(struct writer *w, const char *name, const struct place *place)
+{
+	const char *file = place->file ?: "";
+	bool added;
+	size_t number = number_of(&w->functions, name, file, 0, &added);
+	int line = 0;
+
+	if (!added)
+		return number;
+	if (place->object_id != LWPDATA_NONE)
+		symbols_first_line(resolver_object(&w->e->view->resolver, place->object_id),
+				   place->address, &line);
+	put_field(&w->one, FUNCTION_ID, number);
+	put_field(&w->one, FUNCTION_NAME, string(w, name));
+	put_field(&w->one, FUNCTION_SYSTEM_NAME, string(w, name));
+	put_field(&w->one, FUNCTION_FILE, string(w, file));
+	put_field(&w->one, FUNCTION_START, (uint64_t)line);
+	put_message(&w->profile, PROFILE_FUNCTION, &w->one);
+	return number;
+}
+
+static size_t location(struct writer *w, const struct located *l)
+{
+	const struct place *place = &l->place;
+	const struct inlined *inlined = place->inlined;
+	unsigned int nr = inlined ? inlined->nr : 0;
+	size_t functions[EXPORT_STACK_MAX], number;
+	bool added;
+
+	number = number_of(&w->locations, place->symbol, place->object,
+			   l->count->address ^ l->count->map << 48, &added);
+	if (!added)
+		return number;
+	for (unsigned int i = 0; i < nr; i++)
+		functions[i] = function(w, inlined->names[i], place);
+	functions[nr] = function(w, place->symbol, place);
+	put_field(&w->two, LOCATION_ID, number);
+	if (l->count->map != SIZE_MAX)
+		put_field(&w->two, LOCATION_MAPPING, l->count->map + 1);
+	put_field(&w->two, LOCATION_ADDRESS, l->count->address);
+	for (unsigned int i = 0; i <= nr; i++) {
+		put_field(&w->one, LINE_FUNCTION, functions[i]);
+		put_field(&w->one, LINE_LINE, i ? 0 : (uint64_t)place->line);
+		put_message(&w->two, LOCATION_LINE, &w->one);
+	}
+	put_message(&w->profile, PROFILE_LOCATION, &w->two);
+	return number;
+}
+
+static void put_sample(struct writer *w, const struct located *l)
+{
+	uint64_t period = export_period(&w->e->view->profile, l->count->event_id);
+
+	put_varint(&w->one, location(w, l));
+	put_message(&w->two, SAMPLE_LOCATION, &w->one);
+	put_varint(&w->one, l->count->samples);
+	put_varint(&w->one, l->count->samples * period);
+	put_message(&w->two, SAMPLE_VALUE, &w->one);
+	put_message(&w->profile, PROFILE_SAMPLE, &w->two);
+}
+
+static bool put_gzipped(FILE *to, const struct message *m)
+{
+	z_stream z = { .next_in = m->bytes, .avail_in = (uInt)m->size };
+	uint8_t out[16384];
+	int status;
+
+	if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, 8, Z_DEFAULT_STRATEGY))
+		must(NULL);
+	do {
+		z.next_out = out;
+		z.avail_out = sizeof(out);
+		status = deflate(&z, Z_FINISH);
+		fwrite(out, 1, sizeof(out) - z.avail_out, to);
+	} while (status == Z_OK);
+	deflateEnd(&z);
+	return status == Z_STREAM_END;
+}
+
+bool export_pprof(struct export *e)
+{
+	const struct profile *p = &e->view->profile;
+	const struct samples *samples = &e->view->samples;
+	const char *event = intern(&e->view->resolver.strings, profile_event_name(p, e->event_id));
+	static const char samples_type[] = "samples", count[] = "count";
+	struct writer w = { .e = e };
+	bool good;
+
+	put_text(&w.profile, PROFILE_STRING_TABLE, "", 0);
+	put_value_type(&w, PROFILE_SAMPLE_TYPE, samples_type, count);
+	put_value_type(&w, PROFILE_SAMPLE_TYPE, event, count);
+	put_value_type(&w, PROFILE_PERIOD_TYPE, event, count);
+	put_field(&w.profile, PROFILE_PERIOD, export_period(p, e->event_id));
+	put_field(&w.profile, PROFILE_TIME_NANOS, p->config.start_realtime);
+	put_mappings(&w);
+	for (size_t i = 0; i < samples->nr; i++)
+		if (samples->list[i].count->event_id == e->event_id)
+			put_sample(&w, &samples->list[i]);
+	good = put_gzipped(e->out, &w.profile);
+	free(w.profile.bytes);
+	free(w.one.bytes);
+	free(w.two.bytes);
+	free(w.strings.table);
+	free(w.functions.table);
+	free(w.locations.table);
+	return good;
+}

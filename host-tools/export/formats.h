@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The formats of lwpctl export. A format is a row here, a file export_NAME.c with bool export_NAME(struct export *),
+ * and that file's name in meson.build. A file that includes this one defines EXPORT_FORMAT(name, text) before.
+ */
+/* clang-format off */
+EXPORT_FORMAT(perf, "perf.data of Linux perf, for perf report, script and annotate, hotspot, perf2bolt and llvm\\-profgen")
+EXPORT_FORMAT(callgrind, "the profile of callgrind, for KCachegrind and callgrind_annotate")
+EXPORT_FORMAT(pprof, "profile.proto, gzipped, for pprof and go build \\-pgo")
+EXPORT_FORMAT(collapsed, "a line for each stack, for FlameGraph and speedscope")
+EXPORT_FORMAT(firefox, "the processed format of the Firefox Profiler")
+EXPORT_FORMAT(chrome, "trace events with samples, for Perfetto and chrome://tracing")
+EXPORT_FORMAT(csv, "a line for each address, or each branch and its target")
+EXPORT_FORMAT(bolt, "pre\\-aggregated branches of one object, for perf2bolt \\-pa")
+EXPORT_FORMAT(llvm, "ranges and branches of one object, for llvm\\-profgen \\-\\-unsymbolized\\-profile")
+EXPORT_FORMAT(afdo, "ranges, addresses and branches of one object, for create_gcov \\-\\-profiler=text")
+/* clang-format on */
+#undef EXPORT_FORMAT

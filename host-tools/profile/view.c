@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A profile with its samples counted and resolved.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lwp_rev.h"
+#include "lwpctl.h"
+#include "memory.h"
+#include "view.h"
+
+/* ---- Options -------------------------------------------------------------------------------- */
+
+enum {
+	OPTION_SYSROOT = 0x400,
+	OPTION_NO_LINES,
+	OPTION_INLINE,
+	OPTION_MANGLED,
+	OPTION_PROCESS,
+	OPTION_THREAD,
+	OPTION_OBJECT,
+	OPTION_SYMBOL,
+	OPTION_FROM,
+	OPTION_UNTIL,
+};
+
+static const struct argp_option options[] = {
+	{ "event", 'e', "EVENT", 0, "only this event", 0 },
+	{ "process", OPTION_PROCESS, "NAME|PID", 0, "only samples of this process", 1 },
+	{ "thread", OPTION_THREAD, "NAME|TID", 0, "only samples of this thread", 1 },
+	{ "object", OPTION_OBJECT, "FILE", 0, "only samples in this object", 1 },
+	{ "symbol", OPTION_SYMBOL, "NAME", 0,
+	  "only samples of this symbol; names may be patterns, as 'str*'", 1 },
+	{ "from", OPTION_FROM, "SECONDS", 0, "only samples from this time after the start on", 1 },
+	{ "until", OPTION_UNTIL, "SECONDS", 0, "only samples before this time after the start", 1 },
+	{ "inline", OPTION_INLINE, NULL, 0, "name inlined functions, not what they are inlined in",
+	  2 },
+	{ "mangled", OPTION_MANGLED, NULL, 0, "names of C++ and Rust as they are in the file", 2 },
+	{ "no-lines", OPTION_NO_LINES, NULL, 0, "do not look source lines up", 2 },
+	{ "sysroot", OPTION_SYSROOT, "DIR", 0, "look the guest's files up below DIR", 2 },
+	{ 0 },
+};
+
+static void parse_time(struct argp_state *state, const char *text, uint64_t *ns)
+{
+	if (!filter_seconds(text, ns))
+		argp_failure(state, LWPCTL_USAGE, 0, "'%s' is no time in seconds", text);
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct view_options *o = state->input;
+
+	switch (key) {
+	case 'e':
+		o->kind = lwpdata_event_by_name(arg, strlen(arg));
+		if (!o->kind)
+			argp_failure(state, LWPCTL_USAGE, 0, "unknown event '%s'", arg);
+		return 0;
+	case OPTION_PROCESS:
+		o->filter.process = arg;
+		return 0;
+	case OPTION_THREAD:
+		o->filter.thread = arg;
+		return 0;
+	case OPTION_OBJECT:
+		o->filter.object = arg;
+		return 0;
+	case OPTION_SYMBOL:
+		o->filter.symbol = arg;
+		return 0;
+	case OPTION_FROM:
+		parse_time(state, arg, &o->filter.from);
+		return 0;
+	case OPTION_UNTIL:
+		parse_time(state, arg, &o->filter.until);
+		return 0;
+	case OPTION_INLINE:
+		o->inlines = true;
+		return 0;
+	case OPTION_MANGLED:
+		o->mangled = true;
+		return 0;
+	case OPTION_NO_LINES:
+		o->lines = false;
+		return 0;
+	case OPTION_SYSROOT:
+		o->sysroot = arg;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+const struct argp view_argp = { .options = options, .parser = parse };
+
+/* ---- Views ---------------------------------------------------------------------------------- */
+
+/* The profile has an event that is asked for: it was recorded, or there are records of it. */
+static bool check_event(const struct view *v, uint32_t kind)
+{
+	const struct profile *p = &v->profile;
+	char have[256] = "";
+
+	if (!kind || view_event(v, kind))
+		return true;
+	for (uint32_t e = 0; e < p->config.nr_events; e++) {
+		size_t length = strlen(have);
+
+		snprintf(have + length, sizeof(have) - length, "%s%s", e ? ", " : "",
+			 profile_event_name(p, p->config.events[e].event_id));
+	}
+	complain("%s: the profile has no %s; it has %s", p->path, lwpdata_event_name(kind),
+		 *have ? have : "no event");
+	return false;
+}
+
+bool view_open(struct view *v, const char *path, const struct view_options *o)
+{
+	*v = (struct view){ 0 };
+	if (!profile_load(&v->profile, path))
+		return false;
+	tally_profile(&v->tally, &v->profile, &o->filter, o->targets);
+	if (!check_event(v, o->kind))
+		return false;
+	resolver_init(&v->resolver, &v->profile, o->sysroot, o->lines);
+	v->resolver.inlines = o->inlines;
+	v->resolver.mangled = o->mangled;
+	samples_locate(&v->samples, &v->resolver, &v->tally, &o->filter);
+	return true;
+}
+
+void view_close(struct view *v)
+{
+	samples_free(&v->samples);
+	if (v->resolver.profile)
+		resolver_free(&v->resolver);
+	tally_free(&v->tally);
+	profile_free(&v->profile);
+}
+
+uint32_t view_event(const struct view *v, uint32_t kind)
+{
+	const struct profile *p = &v->profile;
+
+	for (uint32_t e = 0; e < p->config.nr_events; e++)
+		if (profile_kind(p, p->config.events[e].event_id) == kind)
+			return p->config.events[e].event_id;
+	for (uint32_t id = 1; id < 256; id++)
+		if (v->tally.per_event[id] && profile_kind(p, id) == kind)
+			return id;
+	return 0;
+}
+
+uint64_t profile_missed(const struct profile *p)
+{
+	uint64_t missed = 0;
+
+	for (size_t i = 0; i < p->nr_threads; i++)
+		missed += p->threads[i].missed;
+	return missed;
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * sample_profile [--windows] FILE: writes a small profile of this very program, in which all numbers are known. Tests
+ * of the exports read it through other people's programs.
+ *
+ * Instructions, interval 99: 30 samples in sample_hot, 10 in sample_cold, 4 in the loop of sample_cold's second thread.
+ * Branches, interval 9: sample_hot's conditional jump, 6 taken and 2 not; the call of sample_cold, 5. With --windows
+ * there are two windows of 4 branches in place of these, which stand for 100 and 300.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lwp_record.h"
+#include "lwpdata.h"
+
+#define TEXT(literal) ((struct lwpdata_bytes){ (const uint8_t *)(literal), sizeof(literal) - 1 })
+#define PID 4242
+
+/* A loop with a jump back, and a call. The table has the instructions that the records are of. */
+__asm__(".pushsection .text.sample, \"ax\", @progbits\n"
+	".type sample_hot, @function\n"
+	"sample_hot: xor %eax, %eax\n"
+	".Lloop: inc %eax\n"
+	"cmp $7, %eax\n"
+	".Ljump: jne .Lloop\n"
+	".Lcall: call sample_cold\n"
+	".Lafter: ret\n"
+	".size sample_hot, . - sample_hot\n"
+	".type sample_cold, @function\n"
+	"sample_cold: nop\n"
+	".Lsecond: nop\n"
+	".Lreturn: ret\n"
+	".size sample_cold, . - sample_cold\n"
+	".popsection\n"
+	".pushsection .data.rel.ro.sample, \"aw\", @progbits\n"
+	".balign 8\n"
+	"sample_table: .quad .Lloop, .Ljump, .Lcall, .Lafter, sample_cold, .Lsecond, .Lreturn\n"
+	".popsection\n");
+extern const uint64_t sample_table[];
+enum { LOOP, JUMP, CALL, AFTER, COLD, SECOND, RETURN };
+
+enum { INSTRUCTIONS = 2, BRANCHES = 3 };
+
+static struct lwpdata_writer *writer;
+static uint64_t now = 1000000000;
+
+static void write_map(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	char line[5000], path[4096];
+	uint64_t start, end, offset;
+
+	while (maps && fgets(line, sizeof(line), maps)) {
+		struct lwpdata_object object = { 0 };
+		struct lwpdata_map map = { 0 };
+
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %*s %4095s", &start,
+			   &end, &offset, path) != 4 ||
+		    sample_table[LOOP] < start || sample_table[LOOP] >= end)
+			continue;
+		object.path = (struct lwpdata_bytes){ (const uint8_t *)path, strlen(path) };
+		map.start = start;
+		map.end = end;
+		map.offset = offset;
+		map.time = now;
+		lwpdata_write_object(writer, &object);
+		lwpdata_write_process(writer,
+				      &(struct lwpdata_process){ .parent = LWPDATA_NONE,
+								 .pid = PID,
+								 .time = now,
+								 .comm = TEXT("sam;ple \"\x1b[31m"),
+								 .exe = object.path });
+		lwpdata_write_map(writer, &map);
+	}
+	if (maps)
+		fclose(maps);
+}
+
+static void encode(uint8_t *to, uint8_t event, int from, int target, bool taken)
+{
+	const struct lwp_record record = {
+		.event_id = event,
+		.flags = taken ? LWP_RECORD_TKN : 0,
+		.address = sample_table[from],
+		.data2 = target < 0 ? 0 : sample_table[target],
+	};
+
+	lwp_record_encode(&record, to);
+}
+
+static void records(uint32_t thread, unsigned int number, uint8_t event, int from, int target,
+		    bool taken)
+{
+	uint8_t bytes[64 * LWP_RECORD_SIZE];
+
+	now += 1000000;
+	for (unsigned int i = 0; i < number; i++)
+		encode(bytes + i * LWP_RECORD_SIZE, event, from, target, taken);
+	lwpdata_write_records(writer, thread, now, bytes, number * LWP_RECORD_SIZE, NULL, 0);
+}
+
+/* The loop back, out of the loop and into the function, back from it. */
+static void window(uint64_t weight)
+{
+	const struct lwpdata_window window = {
+		.thread = 0, .count = 4, .time = now, .weight = weight
+	};
+	uint8_t bytes[4 * LWP_RECORD_SIZE];
+
+	encode(bytes, BRANCHES, JUMP, LOOP, true);
+	encode(bytes + LWP_RECORD_SIZE, BRANCHES, JUMP, CALL, false);
+	encode(bytes + 2 * LWP_RECORD_SIZE, BRANCHES, CALL, COLD, true);
+	encode(bytes + 3 * LWP_RECORD_SIZE, BRANCHES, RETURN, AFTER, true);
+	now += 1000000;
+	lwpdata_write_window(writer, &window, bytes, sizeof(bytes), NULL, 0);
+}
+
+int main(int argc, char **argv)
+{
+	bool windows = argc == 3 && !strcmp(argv[1], "--windows");
+	const struct lwpdata_bytes arguments[] = { TEXT("sample"), TEXT("a\nb") };
+	const struct lwpdata_config config = {
+		.nr_events = 2,
+		.events = { { INSTRUCTIONS, 99 }, { BRANCHES, windows ? 0 : 9 } },
+		.ring_size = 4096,
+		.tool = TEXT("sample"),
+		.kernel = TEXT("6.12"),
+		.start_monotonic = now,
+		.nr_args = 2,
+		.args = arguments,
+	};
+
+	writer = argc == 2 || windows ? lwpdata_create(argv[argc - 1]) : NULL;
+	if (!writer)
+		return 1;
+	lwpdata_write_config(writer, &config);
+	write_map();
+	for (uint32_t i = 0; i < 2; i++)
+		lwpdata_write_thread(writer,
+				     &(struct lwpdata_thread){ .id = i,
+							       .tid = PID + i,
+							       .time = now,
+							       .comm = TEXT("thr\xff"
+									    "ead") },
+				     2);
+	records(0, 30, INSTRUCTIONS, LOOP, -1, false);
+	records(0, 10, INSTRUCTIONS, COLD, -1, false);
+	records(1, 4, INSTRUCTIONS, SECOND, -1, false);
+	if (windows) {
+		window(100);
+		window(300);
+	} else {
+		records(0, 6, BRANCHES, JUMP, LOOP, true);
+		records(0, 2, BRANCHES, JUMP, CALL, false);
+		records(0, 5, BRANCHES, CALL, COLD, true);
+	}
+	return lwpdata_finish(writer) ? 1 : 0;
+}

@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The exports of lwpctl, read by the tools whose formats they are where Debian has those, else by the formats'
+rules. The profile is that of host-tools/tests/sample_profile.c, whose numbers are literal here."""
+
+import csv
+import gzip
+import json
+import re
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from lab.building import meson
+from lab.common.places import BUILD, TOP
+from lab.common.report import Check, Report
+
+OUT = BUILD / "host-asan"
+LWPCTL = OUT / "host-tools/lwpctl"
+SAMPLE = OUT / "host-tools/tests/sample_profile"
+SCHEMA = TOP / "lab/testing/profile.proto"
+
+# 30 samples of sample_hot and 14 of sample_cold stand for 100 instructions each; 13 of branches for 10.
+HOT, COLD, BRANCHES = 3000, 1400, 130
+PROCESS = r'sam;ple "\x1b[31m'  # printable; the file has the escape character
+
+
+def _export(check: Check, name: str, *options: str, windows: bool = False) -> Path:
+    """The sample in a format."""
+    data, out = check.work / "sample.data", check.work / f"sample.{name}"
+    check.run([SAMPLE, *(["--windows"] if windows else []), data])
+    check.run([LWPCTL, "export", f"--format={name}", *options, "-o", out, data])
+    return out
+
+
+def _tool(check: Check, argv: Sequence[str | Path]) -> str:
+    """The output of somebody else's tool, which `./vlwp deps` installs."""
+    check.want(shutil.which(str(argv[0])), f"there is no {argv[0]} on this machine: ./vlwp deps installs it")
+    status, text = check.text(argv)
+    check.want(status == 0, f"{argv[0]} ends with status {status}")
+    return text
+
+
+def _shares(text: str) -> dict[str, float]:
+    """Symbol: percent, from perf report."""
+    found = re.findall(r"^ +([0-9.]+)% .*\[\.\] (\w+)", text, re.MULTILINE)
+    return {symbol: float(share) for share, symbol in found}
+
+
+def _perf(check: Check) -> None:
+    """perf report has the samples, symbols and threads."""
+    out = _export(check, "perf")
+    command = ["perf", "report", "--stdio", "--no-children", "-g", "none", "--sort=symbol", "-i", out]
+    shares = _shares(_tool(check, command).partition("of event 'branches'")[0])
+    check.want(shares == {"sample_hot": 68.18, "sample_cold": 31.82}, f"shares {shares}")
+    script = _tool(check, ["perf", "script", "-F", "comm,tid,event,period,ip,sym", "-i", out])
+    check.want(len(re.findall(r" 100 +instructions", script)) == 44, "not 44 samples of 100 instructions")
+    check.want(len(re.findall(r" 10 +branches", script)) == 13, "not 13 samples of 10 branches")
+    check.want(r"thr\xffead" in script and "\x1b" not in script, "the thread's name is not printable")
+
+
+def _perf_windows(check: Check) -> None:
+    """perf report has the branches of windows, with their two ends."""
+    out = _export(check, "perf", windows=True)
+    report = _tool(check, ["perf", "report", "--stdio", "--sort=symbol_from,symbol_to", "-i", out])
+    ends = re.findall(r"% +\[\.\] (\w+) +\[\.\] (\w+)", report)
+    wanted = [("sample_cold", "sample_hot"), ("sample_hot", "sample_cold"), ("sample_hot", "sample_hot")]
+    check.want(sorted(ends) == wanted, f"branches {ends}")
+    script = _tool(check, ["perf", "script", "-F", "period,brstack", "-i", out])
+    stacks = [line for line in script.splitlines() if line.count("0x") == 6]
+    check.want(sorted(line.split()[0] for line in stacks) == ["100", "300"], "not two stacks of 3 taken branches")
+
+
+def _callgrind(check: Check) -> None:
+    """callgrind_annotate has the totals; jumps and calls have their counts."""
+    out = _export(check, "callgrind")
+    text = out.read_text(encoding="utf-8")
+    check.want(re.search(r"^jcnd=60/80 ", text, re.MULTILINE), "no jump that was taken 60 of 80 times")
+    check.want(re.search(r"^cfn=sample_cold\ncalls=50 ", text, re.MULTILINE), "no 50 calls of sample_cold")
+    report = _tool(check, ["callgrind_annotate", "--auto=no", "--threshold=100", out])
+    total = re.search(r"^ *([0-9,]+) .* ([0-9,]+) \(.*PROGRAM TOTALS", report, re.MULTILINE)
+    check.want(total and total.groups() == (f"{HOT + COLD:,}", str(BRANCHES)), "the totals are others")
+    for name, cost in (("sample_hot", HOT), ("sample_cold", COLD)):
+        check.want(re.search(rf"^ *{cost:,} .*:{name} ", report, re.MULTILINE), f"{name} has not {cost}")
+
+
+def _pprof(check: Check) -> None:
+    """protoc decodes it by the schema; values and names are the profile's."""
+    out = _export(check, "pprof")
+    raw = check.work / "sample.pb"
+    raw.write_bytes(gzip.decompress(out.read_bytes()))
+    check.want(shutil.which("protoc"), "there is no protoc on this machine: ./vlwp deps installs it")
+    command = ["protoc", f"--proto_path={SCHEMA.parent}", "--decode=perftools.profiles.Profile", SCHEMA]
+    with raw.open("rb") as file:
+        status, text = check.text(command, stdin=file)
+    check.want(status == 0, f"protoc ends with status {status}")
+    check.want(not re.search(r"^ *\d+:", text, re.MULTILINE), "there are fields that the schema has not")
+    values = [int(value) for value in re.findall(r"^  value: (\d+)", text, re.MULTILINE)]
+    check.want(sum(values[::2]) == 44 and sum(values[1::2]) == HOT + COLD, f"values {values}")
+    table = re.findall(r'^string_table: "(.*)"', text, re.MULTILINE)
+    check.want(table[:3] == ["", "samples", "count"], f"the string table begins {table[:3]}")
+    check.want({"sample_hot", "sample_cold", "instructions"} < set(table), f"strings {table}")
+    locations = re.findall(r"^  location_id: (\d+)", text, re.MULTILINE)
+    known = re.findall(r"^location \{\n  id: (\d+)", text, re.MULTILINE)
+    check.want(locations and set(locations) <= set(known), "a sample has a location that is not there")
+
+
+def _collapsed(check: Check) -> None:
+    """A line for each stack, as FlameGraph and speedscope split it."""
+    lines = _export(check, "collapsed").read_text(encoding="utf-8").splitlines()
+    process = PROCESS.replace(";", ":")
+    wanted = [f"{process};sample_cold {COLD}", f"{process};sample_hot {HOT}"]
+    check.want(lines == wanted, f"lines {lines}")
+
+
+def _frames(thread: dict[str, Any], stack: int | None) -> list[str]:
+    """The names of a stack in the Firefox Profiler's tables, the innermost first."""
+    names = []
+    while stack is not None:
+        frame = thread["stackTable"]["frame"][stack]
+        function = thread["frameTable"]["func"][frame]
+        names.append(thread["stringArray"][thread["funcTable"]["name"][function]])
+        stack = thread["stackTable"]["prefix"][stack]
+    return names
+
+
+def _firefox(check: Check) -> None:
+    """Every table has the rows that it says, and samples lead to their stacks."""
+    profile = json.loads(_export(check, "firefox").read_text(encoding="utf-8"))
+    counts: dict[str, int] = {}
+    for thread in profile["threads"]:
+        for name in ("samples", "stackTable", "frameTable", "funcTable", "resourceTable", "nativeSymbols", "markers"):
+            table = thread[name]
+            lengths = {len(column) for column in table.values() if isinstance(column, list)}
+            check.want(lengths == {table["length"]}, f"{name} has columns of {lengths} rows")
+        check.want(thread["samples"]["time"] == sorted(thread["samples"]["time"]), "times go back")
+        for stack, weight in zip(thread["samples"]["stack"], thread["samples"]["weight"]):
+            names = _frames(thread, stack)
+            check.want(names[1:] == [PROCESS], f"a stack of {names}")
+            counts[names[0]] = counts.get(names[0], 0) + weight
+    check.want(counts == {"sample_hot": HOT, "sample_cold": COLD}, f"samples {counts}")
+
+
+def _chrome(check: Check) -> None:
+    """Samples lead to frames, and these to their parents."""
+    trace = json.loads(_export(check, "chrome").read_text(encoding="utf-8"))
+    frames, counts = trace["stackFrames"], {}
+    for sample in trace["samples"]:
+        frame = frames[sample["sf"]]
+        check.want(frames[frame["parent"]]["name"] == PROCESS, "a frame without its process")
+        counts[frame["name"]] = counts.get(frame["name"], 0) + sample["weight"]
+    check.want(counts == {"sample_hot": HOT, "sample_cold": COLD}, f"samples {counts}")
+    check.want({event["ph"] for event in trace["traceEvents"]} == {"M"}, "there are other events than names")
+
+
+def _csv(check: Check) -> None:
+    """Rows add up."""
+    with _export(check, "csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, strict=True))
+    sums: dict[str, int] = {}
+    for row in rows:
+        key = row["event"] if row["event"] == "branches" else row["symbol"]
+        sums[key] = sums.get(key, 0) + int(row["events"])
+    check.want(sums == {"sample_hot": HOT, "sample_cold": COLD, "branches": BRANCHES}, f"sums {sums}")
+    check.want(sum(int(row["taken"]) for row in rows) == 11, "not 11 taken branches")
+    check.want({row["process"] for row in rows} == {PROCESS}, "the process has another name")
+
+
+def _offsets(check: Check) -> list[int]:
+    """Addresses of the labels of the sample: .Lloop, .Ljump, .Lcall, .Lafter, sample_cold, .Lreturn."""
+    _, text = check.text(["nm", SAMPLE])
+    names = {name: int(address, 16) for address, name in re.findall(r"^(\w+) . (sample_\w+)$", text, re.MULTILINE)}
+    hot, cold = names["sample_hot"], names["sample_cold"]
+    return [hot + 2, hot + 7, hot + 9, hot + 14, cold, cold + 2]
+
+
+def _compilers(check: Check) -> None:
+    """Ranges and branches of windows: 8 records stand for 400 branches, so that each was executed 100 times."""
+    loop, jump, call, after, cold, back = _offsets(check)
+    runs, taken = [(loop, call), (cold, back)], [(jump, loop), (call, cold), (back, after)]
+    bolt = _export(check, "bolt", windows=True).read_text(encoding="utf-8").splitlines()
+    wanted = [f"B {a:x} {b:x} 100 0" for a, b in taken] + [f"F {a:x} {b:x} 100" for a, b in runs]
+    check.want(bolt == wanted, f"bolt: {bolt}")
+    ranges = ["2"] + [f"{a:x}-{b:x}:100" for a, b in runs]
+    branches = ["3"] + [f"{a:x}->{b:x}:100" for a, b in taken]
+    llvm = _export(check, "llvm", windows=True).read_text(encoding="utf-8").splitlines()
+    check.want(llvm == ranges + branches, f"llvm: {llvm}")
+    afdo = _export(check, "afdo", windows=True).read_text(encoding="utf-8").splitlines()
+    check.want(afdo == ranges + ["0"] + branches, f"afdo: {afdo}")
+
+
+def _refused(check: Check) -> None:
+    """What cannot be exported is refused in one line, and leaves no file."""
+    data, out = check.work / "sample.data", check.work / "none"
+    check.run([SAMPLE, data])
+    for options, text in (
+        (["--format=llvm"], "record windows"),
+        (["--format=bolt", "--object=nothing"], "--object names"),
+        (["--format=perf", "--event=cycles"], "the profile has no cycles; it has instructions, branches"),
+    ):
+        status, said = check.text([LWPCTL, "export", *options, "-o", out, data], stderr=True)
+        check.want(status == 1 and said.count("\n") == 1 and text in said, f"{options}: status {status}, {said!r}")
+        check.want(not out.exists(), f"{options} leaves a file")
+
+
+CHECKS: tuple[tuple[str, Callable[[Check], None]], ...] = (
+    ("perf: report and script have the samples", _perf),
+    ("perf: windows are branch stacks", _perf_windows),
+    ("callgrind: callgrind_annotate has the totals", _callgrind),
+    ("pprof: protoc decodes it by the schema", _pprof),
+    ("collapsed: a line for each stack", _collapsed),
+    ("firefox: the tables fit together", _firefox),
+    ("chrome: samples have their stacks", _chrome),
+    ("csv: rows add up", _csv),
+    ("bolt, llvm, afdo: ranges and branches of windows", _compilers),
+    ("what cannot be exported is refused", _refused),
+)
+
+
+def _build(check: Check) -> None:
+    check.run(meson.ninja(OUT, *(str(path.relative_to(OUT)) for path in (LWPCTL, SAMPLE))))
+
+
+def run(report: Report) -> None:
+    """All of them."""
+    if report.check("lwpctl and the sample build", _build):
+        for name, function in CHECKS:
+            report.check(f"export {name}", function)
