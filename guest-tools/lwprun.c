@@ -78,7 +78,8 @@ static void release_signals(const sigset_t *old)
 
 static void catch_signals(void)
 {
-	struct sigaction child = { .sa_handler = child_changed, .sa_flags = SA_RESTART };
+	struct sigaction child = { .sa_handler = child_changed,
+				   .sa_flags = SA_RESTART | SA_NOCLDSTOP };
 	struct sigaction other = { .sa_sigaction = forward, .sa_flags = SA_RESTART | SA_SIGINFO };
 
 	sigaction(SIGCHLD, &child, NULL);
@@ -261,7 +262,7 @@ static void write_config(struct lwpdata_writer *writer, const struct options *op
 	config.kernel = text(system.release);
 	for (uint32_t i = 0; i < options->nr_events; i++) {
 		config.events[i].event_id = leaf->rev->event_id[options->events[i].event_id];
-		config.events[i].interval = options->events[i].interval;
+		config.events[i].interval = pool->interval[i];
 	}
 	for (int i = 0; i < options->argc; i++)
 		args[i] = text(options->argv[i]);
@@ -289,6 +290,20 @@ static int supervise(struct supervisor *s, const struct options *options, const 
 	return status;
 }
 
+static void summarize_windows(const struct supervisor *s)
+{
+	fprintf(stderr, "lwprun: %llu windows of %llu branches, which stand for %llu%s\n",
+		(unsigned long long)s->nr_windows, (unsigned long long)s->window_branches,
+		(unsigned long long)s->window_weight,
+		s->windows == WINDOWS_ALL && !s->stats.rings_filled ? ": the trace is complete" :
+								      "");
+	if (s->windows == WINDOWS_ALL && s->stats.rings_filled)
+		fprintf(stderr,
+			"lwprun: the trace is not complete: %llu rings filled up; try a larger "
+			"--ring-size\n",
+			(unsigned long long)s->stats.rings_filled);
+}
+
 static void summarize(const struct supervisor *s, const struct options *options, uint64_t records)
 {
 	const struct lwpdata_stats *stats = &s->stats;
@@ -296,7 +311,9 @@ static void summarize(const struct supervisor *s, const struct options *options,
 	fprintf(stderr, "lwprun: %llu records of %u thread%s in %u program%s: %s\n",
 		(unsigned long long)records, s->nr_threads, s->nr_threads == 1 ? "" : "s",
 		s->nr_processes, s->nr_processes == 1 ? "" : "s", options->output);
-	if (stats->rings_filled)
+	if (s->windows)
+		summarize_windows(s);
+	else if (stats->rings_filled)
 		fprintf(stderr,
 			"lwprun: %llu rings filled up and missed events; try a larger "
 			"--ring-size or interval\n",
@@ -357,6 +374,7 @@ int main(int argc, char **argv)
 		die(LWPRUN_USAGE, "%s", why);
 	description.seed = options.seed;
 	description.follow = options.follow;
+	description.guard = options.windows == WINDOWS_ALL;
 	find_library(library);
 	elf_version(EV_CURRENT);
 
@@ -369,7 +387,7 @@ int main(int argc, char **argv)
 	bell = &pool->bell;
 	write_config(writer, &options, &leaf, pool);
 	fstat(pool_fd, &st);
-	if (!supervise_init(&s, pool, st.st_ino, &leaf, writer, library)) {
+	if (!supervise_init(&s, pool, st.st_ino, &leaf, &options, writer, library)) {
 		lwpdata_abandon(writer);
 		die(LWPRUN_FAILED, "no memory for the rings of %u threads", pool->nr_slots);
 	}

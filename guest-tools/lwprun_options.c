@@ -14,11 +14,21 @@
 #define DEFAULT_THREADS 1024
 /* Low bits of each reload that are drawn at random: loops cannot fall into step with the interval. */
 #define DEFAULT_RANDOM 6
+/* A ring for every branch: what a thread does while lwprun writes must fit. */
+#define DEFAULT_RING_ALL (16 * 1024 * 1024)
+#define DEFAULT_WINDOW 128 /* branches */
+#define DEFAULT_WINDOW_PERIOD 1000000ull /* ns */
+#define WINDOW_MIN 2
+#define WINDOW_MAX (1 << 20)
+#define WINDOW_PERIOD_MAX (3600 * 1000000000ull)
+/* Neither given nor a value. */
+#define NOT_GIVEN UINT32_MAX
 
 enum {
 	OPTION_SEED = 0x100,
 	OPTION_MAX_THREADS,
 	OPTION_WAIT,
+	OPTION_WINDOWS,
 };
 
 const char *argp_program_version = "lwprun (vlwp) " LWPRUN_VERSION;
@@ -38,8 +48,13 @@ static const char description[] =
 static const struct argp_option argp_options[] = {
 	{ "event", 'e', "EVENT[:INTERVAL][,...]", 0,
 	  "events to take records of (default: instructions:100003)", 0 },
+	{ "windows", OPTION_WINDOWS, "N[:PERIOD]|all", OPTION_ARG_OPTIONAL,
+	  "record N consecutive branches every PERIOD (number and us, ms or s; default: 128:1ms), or "
+	  "all branches",
+	  0 },
 	{ "ring-size", 'm', "BYTES", 0,
-	  "ring of each thread, with suffix K or M if wanted (default: 256K)", 0 },
+	  "ring of each thread, with suffix K or M if wanted (default: 256K; for all branches 16M)",
+	  0 },
 	{ "random", 'r', "BITS", 0,
 	  "low bits of each interval drawn at random, 0 to 15 (default: 6)", 0 },
 	{ "output", 'o', "FILE", 0, "the profile (default: lwp.data)", 0 },
@@ -150,6 +165,50 @@ static uint32_t parse_ring(struct argp_state *state, const char *text)
 	return (uint32_t)value;
 }
 
+/* A number of us, ms (also without a unit) or s, in ns; 0 if it is none. */
+static uint64_t parse_period(const char *text)
+{
+	static const struct {
+		const char *name;
+		uint64_t ns;
+	} units[] = { { "us", 1000 }, { "ms", 1000000 }, { "", 1000000 }, { "s", 1000000000 } };
+	const char *end;
+	uint64_t value;
+
+	if (!parse_number(text, &end, &value))
+		return 0;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (!strcmp(end, units[i].name) && value <= WINDOW_PERIOD_MAX / units[i].ns)
+			return value * units[i].ns;
+	return 0;
+}
+
+/* N[:PERIOD], "all", or nothing (NULL) */
+static void parse_windows(struct argp_state *state, struct options *options, char *text)
+{
+	char *colon = text ? strchr(text, ':') : NULL;
+	uint32_t records = DEFAULT_WINDOW;
+
+	options->windows = WINDOWS_SAMPLED;
+	if (text && !strcmp(text, "all")) {
+		options->windows = WINDOWS_ALL;
+		return;
+	}
+	if (colon) {
+		*colon = '\0';
+		options->window_period = parse_period(colon + 1);
+		if (!options->window_period)
+			argp_failure(state, LWPRUN_USAGE, 0,
+				     "period '%s' is not a number of us, ms or s up to an hour",
+				     colon + 1);
+	}
+	if (text)
+		records = (uint32_t)number_in(state, "window of branches", text, WINDOW_MIN,
+					      WINDOW_MAX);
+	/* One place in a ring is never used. */
+	options->window_ring = (records + 1) * (uint32_t)sizeof(struct lwp_event);
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct options *options = state->input;
@@ -176,6 +235,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_WAIT:
 		options->wait = true;
 		return 0;
+	case OPTION_WINDOWS:
+		parse_windows(state, options, arg);
+		return 0;
 	case OPTION_MAX_THREADS:
 		options->max_threads =
 			(uint32_t)number_in(state, "max-threads", arg, 1, POOL_MAX_SLOTS);
@@ -197,6 +259,51 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
+static void fail(const char *message)
+{
+	fprintf(stderr, "%s: %s\n", program_invocation_short_name, message);
+	exit(LWPRUN_USAGE);
+}
+
+/* Every branch, and nothing else. */
+static void choose_windows(struct options *options)
+{
+	bool sampled = options->windows == WINDOWS_SAMPLED;
+
+	if (options->nr_events)
+		fail("--event does not go with --windows: of two events that are due at once LWP "
+		     "records one, and the window would have a hole");
+	if (sampled && options->ring_size)
+		fail("--ring-size does not go with --windows, whose N is the size of the ring");
+	if (options->random != NOT_GIVEN && options->random)
+		fail("--random does not go with --windows, which has every branch");
+	if (!sampled && options->ring_size % (POOL_GUARD_PARTS * POOL_PAGE))
+		fail("--windows=all wants a --ring-size that is a multiple of 32K");
+	if (sampled)
+		options->ring_size = options->window_ring;
+	else if (!options->ring_size)
+		options->ring_size = DEFAULT_RING_ALL;
+	options->nr_events = 1;
+	options->events[0].event_id = LWP_EVENT_BRANCH;
+	options->events[0].interval = 0;
+	options->random = 0;
+}
+
+static void choose_defaults(struct options *options)
+{
+	if (options->windows)
+		choose_windows(options);
+	if (!options->ring_size)
+		options->ring_size = DEFAULT_RING;
+	if (options->random == NOT_GIVEN)
+		options->random = DEFAULT_RANDOM;
+	if (!options->nr_events) {
+		options->nr_events = 1;
+		options->events[0].event_id = LWP_EVENT_INSTRUCTION;
+		options->events[0].interval = default_interval(LWP_EVENT_INSTRUCTION);
+	}
+}
+
 void options_parse(struct options *options, int argc, char **argv)
 {
 	static char text[2048];
@@ -210,17 +317,13 @@ void options_parse(struct options *options, int argc, char **argv)
 	snprintf(text, sizeof(text), description, event_list());
 
 	*options = (struct options){
-		.ring_size = DEFAULT_RING,
-		.random = DEFAULT_RANDOM,
+		.random = NOT_GIVEN,
+		.window_period = DEFAULT_WINDOW_PERIOD,
 		.max_threads = DEFAULT_THREADS,
 		.output = "lwp.data",
 		.follow = true,
 	};
 	argp_err_exit_status = LWPRUN_USAGE;
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, options);
-	if (!options->nr_events) {
-		options->nr_events = 1;
-		options->events[0].event_id = LWP_EVENT_INSTRUCTION;
-		options->events[0].interval = default_interval(LWP_EVENT_INSTRUCTION);
-	}
+	choose_defaults(options);
 }

@@ -15,11 +15,21 @@ enum {
 	LWPRUN_SKIPPED = 77,
 };
 
+/* Windows of consecutive branches instead of single records of them. */
+enum windows {
+	WINDOWS_NONE,
+	WINDOWS_SAMPLED, /* one now and then */
+	WINDOWS_ALL, /* every branch */
+};
+
 struct options {
 	uint32_t nr_events;
 	struct lwpdata_event events[LWPDATA_MAX_EVENTS]; /* ids are LWP_KIND_* */
 	uint32_t ring_size; /* bytes, a multiple of 32 */
 	uint32_t random; /* 0..15 */
+	enum windows windows;
+	uint32_t window_ring; /* bytes of a ring that holds one sampled window */
+	uint64_t window_period; /* ns from one sampled window to the next, on average */
 	uint64_t seed;
 	uint32_t max_threads;
 	const char *output;

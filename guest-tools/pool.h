@@ -19,7 +19,7 @@
 #define POOL_ENV "LWPRUN_POOL"
 
 #define POOL_MAGIC 0x6c6f6f7070776cull
-#define POOL_VERSION 1
+#define POOL_VERSION 2
 #define POOL_PAGE 4096
 #define POOL_MAX_EVENTS 16
 #define POOL_TEMPLATE_SIZE 2048
@@ -41,7 +41,7 @@ struct pool {
 	uint32_t counter_offset[POOL_MAX_EVENTS]; /* of each event's EventCounter in the block */
 	uint32_t interval[POOL_MAX_EVENTS];
 	uint32_t counter_min; /* the first counters are drawn from counter_min..interval */
-	uint32_t reserved;
+	uint32_t guard; /* rings are guarded: a thread waits where it would overwrite records */
 	uint64_t seed; /* of the first counters */
 	int32_t lwprun_pid;
 	uint32_t follow; /* profile forked and exec'ed processes too */
@@ -77,6 +77,7 @@ enum pool_request {
 	POOL_REQUEST_ATTACH_FORK = 2, /* a forked process: the same */
 	POOL_REQUEST_RESCAN = 3, /* empty the process's rings, then look at its mappings again */
 	POOL_REQUEST_REFUSED = 4, /* answer: do not profile */
+	POOL_REQUEST_GUARD = 5, /* guard this slot's ring, as ATTACH does for the first */
 };
 
 /* pool_slot.flags */
@@ -89,13 +90,17 @@ struct pool_slot {
 	uint32_t request; /* enum pool_request; futex */
 	uint32_t tid;
 	uint32_t flags;
-	uint32_t reserved;
+	int32_t guard_fd; /* ATTACH: the process's userfaultfd for all areas, -1 if it has none */
 	char comm[16];
 	uint32_t initial[POOL_MAX_EVENTS]; /* EventCounters at the first LLWPCB */
-	uint8_t pad[16];
+	uint64_t ring_address; /* in the process */
+	uint8_t pad[8];
 };
 
 _Static_assert(sizeof(struct pool_slot) == 128, "two cache lines");
+
+/* A ring that is guarded has this many parts, of which one may not be written to. */
+#define POOL_GUARD_PARTS 8
 
 static inline uint64_t pool_owner(uint32_t pid, enum pool_state state)
 {

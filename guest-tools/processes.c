@@ -27,6 +27,7 @@ struct process {
 	uint32_t id;
 	pid_t pid;
 	int pidfd; /* -1: none, ask kill(2) */
+	int guard_fd; /* its userfaultfd; -1: none */
 	struct mappings mappings;
 	uint64_t sweep_at, sweep_interval; /* ns */
 	bool replaced; /* exec'ed something that has not asked for a slot, or not yet */
@@ -61,6 +62,18 @@ struct process *process_find(const struct supervisor *s, pid_t pid)
 uint32_t process_id(const struct process *process)
 {
 	return process->id;
+}
+
+int process_guard(const struct process *process)
+{
+	return process->guard_fd;
+}
+
+void process_drop_guard(struct process *process)
+{
+	if (process->guard_fd >= 0)
+		close(process->guard_fd);
+	process->guard_fd = -1;
 }
 
 /* ---- Coming --------------------------------------------------------------------------------- */
@@ -102,6 +115,12 @@ static void write_process(struct supervisor *s, const struct process *process, u
 static void end_process(struct supervisor *s, struct process *process, uint32_t how,
 			uint32_t keep_slot);
 
+/* When lwprun ends, by whatever, no copy is left and the program goes on. */
+static int copy_guard(int pidfd, int32_t fd)
+{
+	return pidfd >= 0 && fd >= 0 ? (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0) : -1;
+}
+
 struct process *process_attach(struct supervisor *s, pid_t pid, bool by_exec, uint32_t i)
 {
 	static const struct mappings none;
@@ -128,6 +147,7 @@ struct process *process_attach(struct supervisor *s, pid_t pid, bool by_exec, ui
 	process->id = s->nr_processes++;
 	process->pid = pid;
 	process->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	process->guard_fd = copy_guard(process->pidfd, pool_slot(s->pool, i)->guard_fd);
 	process->sweep_interval = SWEEP_MIN;
 	process->sweep_at = supervise_now() + SWEEP_MIN;
 	process->next = s->processes;
@@ -301,6 +321,7 @@ static void end_process(struct supervisor *s, struct process *process, uint32_t 
 	for (link = &s->processes; *link != process; link = &(*link)->next)
 		;
 	*link = process->next;
+	process_drop_guard(process);
 	if (process->pidfd >= 0)
 		close(process->pidfd);
 	mappings_free(&process->mappings);

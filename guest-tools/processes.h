@@ -17,6 +17,10 @@ uint32_t process_id(const struct process *process);
  */
 struct process *process_attach(struct supervisor *s, pid_t pid, bool by_exec, uint32_t i);
 
+/* Our copy of its userfaultfd, -1 if its rings have no guard; and do without from now on. */
+int process_guard(const struct process *process);
+void process_drop_guard(struct process *process);
+
 /* Empty the process's rings, then note how its mappings changed. */
 enum mappings_owner process_rescan(struct supervisor *s, struct process *process);
 

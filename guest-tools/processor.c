@@ -75,6 +75,12 @@ static bool fill_events(const struct leaf *leaf, const struct options *options, 
 				 lwpdata_event_name(event->event_id), names);
 			return false;
 		}
+		/* Every branch: the shortest interval that there is. */
+		if (options->windows && i == 0) {
+			fill_slot(leaf, pool, i, id, lowest);
+			flags |= LWP_BIT(id);
+			continue;
+		}
 		if (event->interval < lowest) {
 			snprintf(why, size, "the interval of %s must be at least %u here",
 				 lwpdata_event_name(event->event_id), lowest);

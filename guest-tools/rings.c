@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The rings of threads: taking records out, and writing the end of a thread. */
+#include <linux/userfaultfd.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 #include "lwp_cb.h"
 #include "lwp_record.h"
@@ -49,13 +51,17 @@ bool ring_introduce(struct supervisor *s, uint32_t i)
 	uint64_t owner = __atomic_load_n(&slot->owner, __ATOMIC_ACQUIRE);
 	struct lwpdata_thread thread;
 
+	uint32_t guard = ring->guard;
+
 	if (ring->known)
 		return true;
 	memset(ring, 0, sizeof(*ring));
+	ring->guard = guard;
 	ring->process = process_find(s, (pid_t)pool_owner_pid(owner));
 	if (!ring->process)
 		return false;
 	ring->known = true;
+	ring->broken = true;
 	ring->incarnation = slot->incarnation;
 	ring->thread = s->nr_threads++;
 	copy_comm(ring->comm, slot->comm);
@@ -90,6 +96,139 @@ unsigned int ring_progress(struct supervisor *s, uint32_t i)
 	return (unsigned int)((uint64_t)progress * 100 / s->pool->ring_size);
 }
 
+/* Give everything before `head` back to LWP. */
+static void move_tail(struct supervisor *s, uint32_t i, uint32_t head)
+{
+	s->rings[i].tail = head;
+	__atomic_store_n((uint32_t *)(void *)(pool_block(s->pool, i) + s->tail_offset), head,
+			 __ATOMIC_SEQ_CST);
+}
+
+/* ---- Guards: for a complete trace a thread waits where it would overwrite records ------------- */
+
+static bool protect(const struct supervisor *s, uint32_t i, uint32_t part, bool on)
+{
+	const struct ring *ring = &s->rings[i];
+	uint64_t size = s->pool->ring_size / POOL_GUARD_PARTS;
+	struct uffdio_writeprotect range = {
+		.range = { pool_slot(s->pool, i)->ring_address + part * size, size },
+		.mode = on ? UFFDIO_WRITEPROTECT_MODE_WP : 0,
+	};
+
+	return ioctl(process_guard(ring->process), UFFDIO_WRITEPROTECT, &range) == 0;
+}
+
+void ring_guard(struct supervisor *s, uint32_t i, struct process *process)
+{
+	struct ring *ring = &s->rings[i];
+
+	ring->process = process;
+	ring->guard = POOL_GUARD_PARTS - 1;
+	if (process_guard(process) >= 0 && !protect(s, i, ring->guard, true))
+		process_drop_guard(process);
+}
+
+/* The part before that of the tail is the guard; a thread that waits at the old one can go on. */
+static void move_guard(struct supervisor *s, uint32_t i)
+{
+	struct ring *ring = &s->rings[i];
+	uint32_t part = ring->tail / (s->pool->ring_size / POOL_GUARD_PARTS);
+	uint32_t guard = (part + POOL_GUARD_PARTS - 1) % POOL_GUARD_PARTS;
+
+	if (guard == ring->guard || process_guard(ring->process) < 0)
+		return;
+	if (!protect(s, i, guard, true) || !protect(s, i, ring->guard, false))
+		process_drop_guard(ring->process);
+	ring->guard = guard;
+}
+
+/* ---- Windows -------------------------------------------------------------------------------- */
+
+/*
+ * Write the records in `bytes` as a window that stands for `missed` further branches; what the program
+ * inserted, and other events, are no part of it and become a RECORDS section.
+ */
+static void write_window(struct supervisor *s, struct ring *ring, uint8_t *bytes, uint32_t size,
+			 uint64_t missed)
+{
+	uint8_t *others = s->window_copy + s->pool->ring_size;
+	uint32_t branches = 0, other = 0;
+	struct lwpdata_window window = {
+		.thread = ring->thread,
+		.time = supervise_now(),
+		.flags = ring->broken ? 0 : LWPDATA_WINDOW_CONTINUES,
+	};
+
+	for (uint32_t at = 0; at < size; at += LWP_RECORD_SIZE) {
+		bool branch = bytes[at] == s->window_event;
+		uint8_t *to = branch ? bytes + branches : others + other;
+
+		if (to != bytes + at)
+			memcpy(to, bytes + at, LWP_RECORD_SIZE);
+		*(branch ? &branches : &other) += LWP_RECORD_SIZE;
+	}
+	ring->records += size / LWP_RECORD_SIZE;
+	if (other)
+		lwpdata_write_records(s->writer, ring->thread, window.time, others, other, NULL, 0);
+	if (!branches)
+		return;
+	window.weight = branches / LWP_RECORD_SIZE + missed;
+	lwpdata_write_window(s->writer, &window, bytes, branches, NULL, 0);
+	ring->broken = missed != 0;
+	s->nr_windows++;
+	s->window_branches += branches / LWP_RECORD_SIZE;
+	s->window_weight += window.weight;
+}
+
+/*
+ * Take all that lies before `head`. A ring misses records only while it is full, which it is with its
+ * head a record before its tail. If it was not full when its head was read and yet missed some until
+ * its tail was moved, they are missing at that place, in what is taken the next time.
+ */
+static void take_windows(struct supervisor *s, uint32_t i, uint32_t head, uint32_t used)
+{
+	struct ring *ring = &s->rings[i];
+	uint32_t old_tail = ring->tail, full = s->pool->ring_size - LWP_RECORD_SIZE;
+	uint32_t first = head >= old_tail ? used : s->pool->ring_size - old_tail;
+	uint8_t *copy = s->window_copy;
+	struct ring_gap gap = ring->gap;
+	uint64_t missed;
+
+	memcpy(copy, pool_ring(s->pool, i) + old_tail, first);
+	memcpy(copy + first, pool_ring(s->pool, i), used - first);
+	move_tail(s, i, head);
+	missed = block_get64(s, i, LWP_CB_MISSED);
+	ring->gap = (struct ring_gap){
+		.is = missed != ring->missed && used != full,
+		.at = (old_tail + full) % s->pool->ring_size,
+		.missed = missed - ring->missed,
+	};
+	if (gap.is) {
+		uint32_t before = distance(s, old_tail, gap.at);
+
+		write_window(s, ring, copy, before, gap.missed);
+		ring->broken = true;
+		copy += before;
+		used -= before;
+	}
+	write_window(s, ring, copy, used, ring->gap.is ? 0 : missed - ring->missed);
+	ring->missed = missed;
+}
+
+/*
+ * A sampled window is taken when it is due and whole; of a complete trace as much as there is.
+ */
+static void drain_windows(struct supervisor *s, uint32_t i, uint32_t head, uint32_t used,
+			  bool force)
+{
+	bool whole = used == s->pool->ring_size - LWP_RECORD_SIZE;
+
+	if (s->windows == WINDOWS_SAMPLED && !force && !(whole && s->windows_due))
+		return;
+	take_windows(s, i, head, used);
+	move_guard(s, i);
+}
+
 void ring_drain(struct supervisor *s, uint32_t i, bool force)
 {
 	struct ring *ring = &s->rings[i];
@@ -104,15 +243,19 @@ void ring_drain(struct supervisor *s, uint32_t i, bool force)
 		return;
 	}
 	used = distance(s, ring->tail, head);
-	if (!used || (!force && used < s->pool->ring_size / 8))
+	if (!used)
+		return;
+	if (s->windows) {
+		drain_windows(s, i, head, used, force);
+		return;
+	}
+	if (!force && used < s->pool->ring_size / 8)
 		return;
 	first = head >= ring->tail ? used : s->pool->ring_size - ring->tail;
 	lwpdata_write_records(s->writer, ring->thread, supervise_now(), bytes + ring->tail, first,
 			      bytes, used - first);
 	ring->records += used / LWP_RECORD_SIZE;
-	ring->tail = head;
-	__atomic_store_n((uint32_t *)(void *)(pool_block(s->pool, i) + s->tail_offset), head,
-			 __ATOMIC_RELEASE);
+	move_tail(s, i, head);
 }
 
 void ring_finish(struct supervisor *s, uint32_t i, bool gone)
@@ -141,6 +284,8 @@ void ring_finish(struct supervisor *s, uint32_t i, bool gone)
 		s->stats.rings_filled += end.missed != 0;
 		s->stats.contexts_lost += (end.flags & LWPDATA_THREAD_LOST) != 0;
 	}
+	if (s->rings[i].process && process_guard(ring->process) >= 0)
+		protect(s, i, ring->guard, false);
 	if (gone)
 		memset(pool_block(s->pool, i), 0, s->pool->block_size);
 	ring->known = false;

@@ -11,6 +11,9 @@
  */
 bool ring_introduce(struct supervisor *s, uint32_t i);
 
+/* A thread of this process is about to start on slot i: guard the end of its ring, if it has a guard. */
+void ring_guard(struct supervisor *s, uint32_t i, struct process *process);
+
 /* How much of slot i's ring LWP has filled since the last call, in percent. */
 unsigned int ring_progress(struct supervisor *s, uint32_t i);
 

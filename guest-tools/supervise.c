@@ -29,7 +29,8 @@ uint64_t supervise_now(void)
 }
 
 bool supervise_init(struct supervisor *s, struct pool *pool, ino_t pool_inode,
-		    const struct leaf *leaf, struct lwpdata_writer *writer, const char *library)
+		    const struct leaf *leaf, const struct options *options,
+		    struct lwpdata_writer *writer, const char *library)
 {
 	struct timespec now;
 
@@ -43,8 +44,14 @@ bool supervise_init(struct supervisor *s, struct pool *pool, ino_t pool_inode,
 		.rings = calloc(pool->nr_slots, sizeof(struct ring)),
 		.objects = { .profiler = library },
 		.period = PERIOD_FIRST,
+		.windows = options->windows,
+		.window_event = leaf->rev->event_id[LWP_KIND_BRE],
+		.window_period = options->window_period,
+		.window_random = options->seed,
 	};
-	return s->rings;
+	if (s->windows)
+		s->window_copy = malloc(2 * (size_t)pool->ring_size);
+	return s->rings && (!s->windows || s->window_copy);
 }
 
 static void wake(uint32_t *word)
@@ -67,7 +74,15 @@ static void serve_request(struct supervisor *s, uint32_t i, uint32_t request, ui
 	case POOL_REQUEST_ATTACH_EXEC:
 	case POOL_REQUEST_ATTACH_FORK:
 		process = process_attach(s, (pid_t)pid, request == POOL_REQUEST_ATTACH_EXEC, i);
+		if (process)
+			ring_guard(s, i, process);
 		answer(slot, process ? POOL_REQUEST_NONE : POOL_REQUEST_REFUSED);
+		break;
+	case POOL_REQUEST_GUARD:
+		process = process_find(s, (pid_t)pid);
+		if (process)
+			ring_guard(s, i, process);
+		answer(slot, POOL_REQUEST_NONE);
 		break;
 	case POOL_REQUEST_RESCAN:
 		process = process_find(s, (pid_t)pid);
@@ -113,6 +128,41 @@ static void serve_slot(struct supervisor *s, uint32_t i)
 	}
 }
 
+/*
+ * Is it time for windows? The period varies from half to one and a half, so that no loop of the program
+ * stays in step with it.
+ */
+static bool windows_due(struct supervisor *s)
+{
+	uint64_t now = supervise_now();
+
+	if (s->windows != WINDOWS_SAMPLED || now < s->window_at)
+		return false;
+	/* xorshift64*; its state must not be 0. */
+	s->window_random = s->window_random ?: 1;
+	s->window_random ^= s->window_random >> 12;
+	s->window_random ^= s->window_random << 25;
+	s->window_random ^= s->window_random >> 27;
+	s->window_at = now + s->window_period / 2 +
+		       (s->window_random * 0x2545f4914f6cdd1dull >> 1) % s->window_period;
+	return true;
+}
+
+/* Time until the next round: what rings need, or until a window is due. */
+static uint64_t until_next(const struct supervisor *s)
+{
+	uint64_t now = supervise_now();
+
+	/* A thread that has filled half of its ring since the last round may wait already. */
+	if (s->windows == WINDOWS_ALL)
+		return s->filled >= 50 ? 1 : PERIOD_MIN;
+	if (s->windows == WINDOWS_NONE)
+		return s->period;
+	if (s->window_at > now + PERIOD_MAX)
+		return PERIOD_MAX;
+	return s->window_at > now ? s->window_at - now : 1;
+}
+
 void supervise_round(struct supervisor *s)
 {
 	uint32_t slots = __atomic_load_n(&s->pool->high_water, __ATOMIC_SEQ_CST);
@@ -120,6 +170,7 @@ void supervise_round(struct supervisor *s)
 
 	if (slots > s->pool->nr_slots)
 		slots = s->pool->nr_slots;
+	s->windows_due = windows_due(s);
 	for (uint32_t i = 0; i < slots; i++) {
 		unsigned int percent = ring_progress(s, i);
 
@@ -128,6 +179,7 @@ void supervise_round(struct supervisor *s)
 		serve_slot(s, i);
 	}
 	processes_check(s);
+	s->filled = filled;
 	if (filled >= 25 && s->period / 2 >= PERIOD_MIN)
 		s->period /= 2;
 	else if (filled < 6 && s->period * 2 <= PERIOD_MAX)
@@ -136,9 +188,10 @@ void supervise_round(struct supervisor *s)
 
 void supervise_sleep(struct supervisor *s, uint32_t bell)
 {
+	uint64_t period = until_next(s);
 	const struct timespec timeout = {
-		.tv_sec = (time_t)(s->period / NS_PER_S),
-		.tv_nsec = (long)(s->period % NS_PER_S),
+		.tv_sec = (time_t)(period / NS_PER_S),
+		.tv_nsec = (long)(period % NS_PER_S),
 	};
 
 	syscall(SYS_futex, &s->pool->bell, FUTEX_WAIT, bell, &timeout, NULL, 0);
@@ -161,5 +214,6 @@ void supervise_finish(struct supervisor *s)
 	s->stats.threads_no_memory = s->pool->threads_no_memory;
 	lwpdata_write_stats(s->writer, &s->stats);
 	objects_free(&s->objects);
+	free(s->window_copy);
 	free(s->rings);
 }

@@ -10,10 +10,18 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "lwprun_options.h"
 #include "processor.h"
 #include "lwpdata.h"
 #include "mappings.h"
 #include "pool.h"
+
+/* A place in a ring before which branches are missing. */
+struct ring_gap {
+	bool is;
+	uint32_t at; /* bytes */
+	uint64_t missed;
+};
 
 /* What lwprun knows of a slot's present user. */
 struct ring {
@@ -25,6 +33,10 @@ struct ring {
 	uint32_t tail; /* bytes */
 	uint32_t seen_head; /* when last looked at */
 	uint64_t records;
+	uint64_t missed; /* MissedEvents when the last window was taken */
+	struct ring_gap gap; /* in what is taken next */
+	uint32_t guard; /* the part of the ring that may not be written to */
+	bool broken; /* something is missing between the last window and the next */
 	char comm[16];
 };
 
@@ -40,8 +52,18 @@ struct supervisor {
 	struct objects objects;
 	uint32_t nr_processes, nr_threads; /* ids given so far */
 	uint32_t dl_calls; /* as last seen in the pool */
+	unsigned int filled; /* the most that a ring has filled in the last round, percent */
 	uint64_t period; /* ns between looks at the rings */
 	struct lwpdata_stats stats;
+
+	enum windows windows;
+	uint32_t window_event; /* EventId of branches */
+	uint64_t window_period; /* ns between sampled windows, on average */
+	uint64_t window_at; /* when the next is due */
+	bool windows_due; /* in this round */
+	uint64_t window_random; /* state of what varies the period */
+	uint8_t *window_copy; /* room for the contents of a ring, twice */
+	uint64_t nr_windows, window_branches, window_weight;
 };
 
 /* Now, CLOCK_MONOTONIC, in ns. */
@@ -49,7 +71,8 @@ uint64_t supervise_now(void);
 
 /* Returns false without memory. */
 bool supervise_init(struct supervisor *s, struct pool *pool, ino_t pool_inode,
-		    const struct leaf *leaf, struct lwpdata_writer *writer, const char *library);
+		    const struct leaf *leaf, const struct options *options,
+		    struct lwpdata_writer *writer, const char *library);
 
 /*
  * One round: answer requests, empty rings that have filled to an eighth, note threads and processes

@@ -5,8 +5,11 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <fcntl.h>
 #include <linux/futex.h>
+#include <linux/userfaultfd.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -168,6 +171,7 @@ static bool prepare_slot(int32_t i)
 	slot->incarnation = __atomic_fetch_add(&slots_pool->incarnations, 1, __ATOMIC_RELAXED);
 	slot->tid = (uint32_t)syscall(SYS_gettid);
 	slot->flags = 0;
+	slot->ring_address = base;
 	prctl(PR_GET_NAME, slot->comm);
 	memcpy(block, slots_pool->template, slots_pool->block_size);
 	memcpy(block + slots_pool->base_offset, &base, sizeof(base));
@@ -187,6 +191,45 @@ static void give_back(int32_t i)
 	__atomic_store_n(&slot_of(i)->owner, 0, __ATOMIC_RELEASE);
 }
 
+/*
+ * A userfaultfd with which lwprun, and only lwprun, can make this process wait where it would write into
+ * the areas. -1: this system has none, and a thread that is too fast loses records.
+ */
+static int32_t make_guard(void)
+{
+	struct uffdio_api api = {
+		.api = UFFD_API,
+		.features = UFFD_FEATURE_PAGEFAULT_FLAG_WP | UFFD_FEATURE_WP_HUGETLBFS_SHMEM,
+	};
+	struct uffdio_register areas = {
+		.range = { (uintptr_t)slots_pool + slots_pool->areas_offset,
+			   slots_pool->size - slots_pool->areas_offset },
+		.mode = UFFDIO_REGISTER_MODE_WP,
+	};
+	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY);
+
+	if (fd < 0)
+		return -1;
+	if (ioctl(fd, UFFDIO_API, &api) < 0 || ioctl(fd, UFFDIO_REGISTER, &areas) < 0) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+/* Have lwprun take this process in, with a guard if rings have one. It keeps a copy of the descriptor. */
+static bool attach_process(int32_t i, enum pool_request attach)
+{
+	struct pool_slot *slot = slot_of(i);
+	bool done;
+
+	slot->guard_fd = slots_pool->guard ? make_guard() : -1;
+	done = slot_request(i, attach);
+	if (slot->guard_fd >= 0)
+		close(slot->guard_fd);
+	return done;
+}
+
 int32_t slot_take(enum pool_request attach)
 {
 	uint32_t pid = current_pid();
@@ -199,12 +242,14 @@ int32_t slot_take(enum pool_request attach)
 		return -1;
 	}
 	if (attached_pid != pid) {
-		if (!slot_request(i, attach)) {
+		if (!attach_process(i, attach)) {
 			give_back(i);
 			slots_pool = NULL;
 			return -1;
 		}
 		attached_pid = pid;
+	} else if (slots_pool->guard) {
+		slot_request(i, POOL_REQUEST_GUARD);
 	}
 	slot_set_state(i, POOL_LIVE);
 	return i;

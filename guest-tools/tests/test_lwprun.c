@@ -6,12 +6,14 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -518,6 +520,68 @@ Test(lwprun, what_goes_with_the_guest_is_copied)
 	cr_expect(have_vdso);
 	snprintf(path, sizeof(path), "/tmp/perf-%u.map", run.processes[0].pid);
 	cr_expect(eq(int, unlink(path), 0));
+}
+
+/* ---- Windows -------------------------------------------------------------------------------- */
+
+static bool have_userfaultfd(void)
+{
+	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+/* 30 times as much as the ring holds; the program cannot know that it waits. */
+Test(lwprun, for_a_complete_trace_the_program_waits)
+{
+	if (!have_userfaultfd())
+		cr_skip("no userfaultfd here");
+	lwprun("-q", "--windows=all", "-m", "32K", VICTIM, "records", "30000", "7", NULL);
+	cr_expect(eq(int, run.status, 7), "%s", run.errors);
+	cr_expect(eq(u64, run.threads[0].missed, 0));
+	/* The fake's records are no branches: they are no part of a window. */
+	cr_expect(eq(u64, run.records, 30000));
+	cr_expect(eq(u64, run.threads[0].end_records, 30000));
+}
+
+Test(lwprun, threads_and_children_of_a_complete_trace_wait_each_for_itself)
+{
+	if (!have_userfaultfd())
+		cr_skip("no userfaultfd here");
+	lwprun("-q", "--windows=all", "-m", "32K", VICTIM, "threads", NULL);
+	cr_expect(eq(u64, run.records, 100 * (1 + 2 + 3 + 4 + 5 + 6 + 7 + 8)));
+	cr_expect(eq(u64, run.stats.rings_filled, 0));
+	lwprun("-q", "--windows=all", "-m", "32K", VICTIM, "fork", NULL);
+	cr_expect(eq(u64, run.stats.rings_filled, 0));
+	cr_expect(eq(u64, run.stats.threads_no_memory, 0));
+}
+
+Test(lwprun, windows_have_every_branch_and_nothing_else)
+{
+	static const char *const wrong[][2] = {
+		{ "-ebranches", "--event does not go with" },
+		{ "-einstructions", "--event does not go with" },
+		{ "-m64K", "--ring-size does not go with" },
+		{ "-r1", "--random does not go with" },
+		{ "--windows=1", "window of branches '1'" },
+		{ "--windows=x", "window of branches 'x'" },
+		{ "--windows=8:", "period ''" },
+		{ "--windows=8:0ms", "period '0ms'" },
+		{ "--windows=8:5min", "period '5min'" },
+		{ "--windows=8:3601s", "period '3601s'" },
+	};
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		lwprun("--windows", wrong[i][0], VICTIM, "records", "1", NULL);
+		cr_expect(eq(int, run.status, 2), "%s", wrong[i][0]);
+		cr_expect(strstr(run.errors, wrong[i][1]) != NULL, "%s", run.errors);
+		cr_expect(not(run.have_file));
+	}
+	lwprun("--windows=all", "-m4K", VICTIM, "records", "1", NULL);
+	cr_expect(eq(int, run.status, 2));
+	cr_expect(strstr(run.errors, "multiple of 32K") != NULL, "%s", run.errors);
 }
 
 /* ---- Refusals: one line --------------------------------------------------------------------- */

@@ -101,6 +101,25 @@ class Truth:
         check.want(status == 0, f"lwpctl ends with status {status}")
 
 
+WINDOWS = {
+    "--windows=31:300us": (),
+    "--windows": (),
+    "--windows=all": ("--complete",),
+}
+
+
+def _windows(report: Report) -> None:
+    """Windows of the workload are paths in it; all of them are all its branches."""
+    workload = LINUX_PROGRAMS / "workload"
+    for option, complete in WINDOWS.items():
+        data = report.work / "windows.data"
+        command = [VLWP, "run", f"--lwprun={option}", f"--data={data}", "--", str(workload), str(seeds.draw()), "2000"]
+        if report.check(f"the workload is profiled with {option}", lambda check, words: check.run(words), command):
+            verdicts = report.work / "windows"
+            tee([LINUX_PROGRAMS / "windowcheck", data, workload, *complete], verdicts)
+            report.add_closing(verdicts.read_text(encoding="utf-8"), "windowcheck")
+
+
 class Linux(Part):
     """Programs in guests, pmcbench, a profile, and what ./vlwp shell promises."""
 
@@ -123,6 +142,7 @@ class Linux(Part):
         ]
         own = [
             Case("pmcbench", "pmcbench's tables are what its snippets are made of", _pmcbench),
+            Case("windows", "windows of branches are paths in the program, and all of them the whole trace", _windows),
             Case("profile", "the profile of the workload has the shares of the truth", self._profile),
         ]
         return [*programs, *own, *(_boot_case(*row) for row in guests.CHECKS)]
