@@ -47,6 +47,7 @@ SOAKS = (
     Command("builds", "QEMU without TCG, for 32 bits, for programs, by clang, with ASan", "lab.soaks.builds"),
     Command("series", "the series on Debian's and upstream's sources", "lab.series.soak"),
     Command("dkms", "install kvm in fresh Debian systems", "lab.soaks.dkms"),
+    Command("packages", "the Debian packages, built and installed in fresh systems", "lab.soaks.packages"),
 )
 
 COMMANDS = (
@@ -73,6 +74,7 @@ COMMANDS = (
         ),
     ),
     Command("export", "write the patch series", "lab.series.export", words="DIR"),
+    Command("package", "build the Debian packages", "lab.start.package", words="DIR"),
     Command("bench", "measure speed and cost", parts=BENCHES),
     Command("soak", "tests that take hours", parts=SOAKS),
 )

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""QEMU from Debian's source package, in four flavours: "vlwp", with the sources and hooks of LWP; "base",
-without; "full", patched and with all devices, for QEMU's own tests; "mutants", the patched one once more, for
-`soak mutants-qemu` to spoil."""
+"""QEMU from Debian's source package, in five flavours: "vlwp", with the sources and hooks of LWP; "base",
+without; "full", patched and with all devices, for QEMU's own tests; "package", the same with what a host's users
+want besides; "mutants", the patched one once more, for `soak mutants-qemu` to spoil."""
 
 import hashlib
 import os
@@ -24,6 +24,11 @@ CONFIGURE = (
     "--without-default-devices --with-devices-x86_64=vlwp"
 ).split()
 FEW_DEVICES = CONFIGURE[-2:]
+# What a package has besides: what libvirt asks of an emulator, network without root, fast disks, a remote display.
+FOR_A_PACKAGE = (
+    "--enable-seccomp --enable-slirp --enable-linux-aio --enable-numa --enable-vnc --enable-vhost-net "
+    "--enable-pixman --enable-vhost-user --enable-tpm --enable-zstd"
+).split()
 
 ROMS = ("kvmvapic", "linuxboot", "linuxboot_dma", "multiboot", "multiboot_dma", "pvh")
 
@@ -35,7 +40,9 @@ def out_dir(flavour: str) -> Path:
 
 def _configure(flavour: str, tree: Path, out: Path) -> list[str]:
     make_dir(out)
-    options = [word for word in CONFIGURE if flavour != "full" or word not in FEW_DEVICES]
+    options = [word for word in CONFIGURE if flavour not in ("full", "package") or word not in FEW_DEVICES]
+    if flavour == "package":
+        options += FOR_A_PACKAGE
     flags = f"--extra-cflags={qemu_pch.FLAGS} {qemu_share.flags(SRC)}"
     if flavour == "mutants":
         options.append("--disable-werror")  # a fault may leave something unused

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from lab.common import proc
 
-FLAVOURS = ("vlwp", "base", "full", "mutants")
+FLAVOURS = ("vlwp", "base", "full", "package", "mutants")
 
 
 def flags(sources: Path) -> str:

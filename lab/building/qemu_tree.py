@@ -45,32 +45,60 @@ def fetch() -> Path:
         return _fetch()
 
 
+def tarball() -> Path:
+    """The source as a tarball: the user's (VLWP_QEMU_TARBALL), or the archive's."""
+    given = os.environ.get("VLWP_QEMU_TARBALL")
+    with build_lock("qemu-source"):
+        return Path(given) if given else _download()
+
+
+def _download() -> Path:
+    """The tarball of the archive, which has a name with the version."""
+    have = [p for p in DL.glob("qemu_*.orig.tar.xz") if bases.qemu_base().serves("1:" + p.name.removeprefix("qemu_"))]
+    if have and stamped("qemu-source") in ("", bases.qemu_base().version):
+        return max(have, key=lambda p: p.stat().st_mtime)
+    version = wanted_version()
+    step(
+        f"downloading the source of QEMU {version.removeprefix('1:')} (35 MB)",
+        "qemu-download",
+        lambda log: print(*archive.source_package(f"qemu={version}"), file=log),
+    )
+    upstream = version.removeprefix("1:").rpartition("-")[0]
+    return DL / f"qemu_{upstream}.orig.tar.xz"
+
+
+def _unpacked(place: Path, series: str) -> Path:
+    """A folder that has QEMU's source already."""
+    try:
+        version = (place / "VERSION").read_text(encoding="utf-8").strip()
+    except OSError as err:
+        raise Died(f"{place}: this is no source of QEMU: {err.strerror}: VERSION") from err
+    if not version.startswith(f"{series}."):
+        raise Died(f"{place}: the base is QEMU {series}.x, this is {version}")
+    return place
+
+
 def _fetch() -> Path:
     series = bases.qemu_base().series
     make_dir(SRC)
     given = os.environ.get("VLWP_QEMU_TARBALL")
+    if given and Path(given).is_dir():
+        return _unpacked(Path(given), series)
     if given:
-        tarball, name = Path(given), "upstream"
+        source, name = Path(given), "upstream"
     else:
         found = [p for p in SRC.glob(f"qemu-{series}.*") if p.suffix != ".new"]
         if found and stamped("qemu-source") in ("", bases.qemu_base().version):
             return max(found, key=lambda p: int(p.name.rpartition(".")[2]))
-        version, name = wanted_version(), "qemu"
-        step(
-            f"downloading the source of QEMU {version.removeprefix('1:')} (35 MB)",
-            "qemu-download",
-            lambda log: print(*archive.source_package(f"qemu={version}"), file=log),
-        )
-        upstream = version.removeprefix("1:").rpartition("-")[0]
-        tarball = DL / f"qemu_{upstream}.orig.tar.xz"
-    if not os.access(tarball, os.R_OK):
-        raise Died(f"{tarball}: cannot read this tarball")
-    match = re.match(rf"qemu[-_]({re.escape(series)}\.\d+)", tarball.name)
+        source, name = _download(), "qemu"
+    if not os.access(source, os.R_OK):
+        raise Died(f"{source}: cannot read this tarball")
+    match = re.match(rf"qemu[-_]({re.escape(series)}\.\d+)", source.name)
     if not match:
-        raise Died(f"{tarball}: the base is QEMU {series}.x, the name must be qemu-{series}.N.tar.xz")
+        raise Died(f"{source}: the base is QEMU {series}.x, the name must be qemu-{series}.N.tar.xz")
     place = SRC / f"{name}-{match[1]}"
     if not place.is_dir():
-        step(f"unpacking {tarball.name}", "qemu-unpack", lambda log: _unpack(tarball, place), about=15)
+        step(f"unpacking {source.name}", "qemu-unpack", lambda log: _unpack(source, place), about=15)
     if not given:
         stamp("qemu-source", bases.qemu_base().version)
     return place

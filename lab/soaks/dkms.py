@@ -32,7 +32,7 @@ def _in_clone(root: Path, command: str) -> list[str]:
     return enter(root, f"cd /home/vlwp; {command}")
 
 
-def _kernels(root: Path) -> list[str]:
+def kernels_of(root: Path) -> list[str]:
     """The kernels of the base whose headers the system can install, oldest first."""
     prefix = f"linux-headers-{linux_base().series}."
     names = proc.output(_in_clone(root, f"apt-get update -q >/dev/null; apt-cache pkgnames {prefix}"))
@@ -88,7 +88,7 @@ def _loads(check: Check, root: Path, version: str) -> None:
 
 def _suite(report: Report, suite: str) -> None:
     with fresh_root.fresh_root(suite) as root:
-        kernels = _kernels(root)
+        kernels = kernels_of(root)
         if not kernels:
             raise Died(f"{suite} has no headers of a {linux_base().series} kernel")
         for version in kernels[-OLDEST:]:

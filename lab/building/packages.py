@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What debian/rules needs of the lab: QEMU with LWP as a package has it, the DKMS package of KVM's modules."""
+
+import argparse
+import shutil
+from pathlib import Path
+
+from lab.building import dkms, qemu
+from lab.common.bases import linux_base
+from lab.common.steps import make_dir
+
+FLAVOUR = "package"
+PLACE = "usr/lib/vlwp"  # beside the distribution's QEMU
+PROGRAM = "qemu-system-x86_64"
+# Firmware of other packages, which vlwp-qemu depends on.
+FIRMWARE = ("/usr/share/seabios/*.bin", "/usr/lib/ipxe/qemu/*.rom")
+
+
+def _install_qemu(root: Path) -> None:
+    """The emulator looks for its firmware in ../share/qemu."""
+    out, place = qemu.out_dir(FLAVOUR), root / PLACE
+    make_dir(place / "bin", place / "share/qemu")
+    shutil.copy(out / PROGRAM, place / "bin")
+    for rom in qemu.ROMS:
+        shutil.copy(out / f"pc-bios/optionrom/{rom}.bin", place / "share/qemu")
+    for pattern in FIRMWARE:
+        for file in sorted(Path("/").glob(pattern[1:])):
+            (place / "share/qemu" / file.name).symlink_to(file)
+
+
+def _install_dkms(root: Path) -> None:
+    place = root / dkms.source().relative_to("/")
+    make_dir(place.parent)
+    dkms.write_package(place)
+
+
+def _substvars() -> None:
+    """The packages of the kernel that the modules are made for."""
+    base = linux_base()
+    headers = base.source.replace("-source-", "-headers-") + "-amd64"
+    print(f"vlwp:KernelSource={base.source}")
+    print(f"vlwp:KernelHeaders={headers} | linux-headers-amd64")
+
+
+def main() -> None:
+    """The command that debian/rules calls."""
+    parser = argparse.ArgumentParser(prog="lab.building.packages", description=__doc__)
+    parser.add_argument("what", choices=("build-qemu", "install-qemu", "install-dkms", "substvars"))
+    parser.add_argument("root", nargs="?", type=Path, help="the package's files go there")
+    args = parser.parse_args()
+    if args.what == "build-qemu":
+        qemu.build(FLAVOUR)
+    elif args.what == "install-qemu":
+        _install_qemu(args.root)
+    elif args.what == "install-dkms":
+        _install_dkms(args.root)
+    else:
+        _substvars()
+
+
+if __name__ == "__main__":
+    main()

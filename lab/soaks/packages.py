@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The Debian packages in fresh Debian systems: built in one, looked at by lintian, installed and removed in another.
+There the packaged QEMU runs a guest under libvirt, and DKMS builds the modules, which load in the nested lab."""
+
+import argparse
+import lzma
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from lab.building import kernel, tools
+from lab.common import archive, proc
+from lab.common.bases import linux_base
+from lab.common.places import BUILD, HOST, KVM_PROGRAMS, LAB, temporary
+from lab.common.report import Check, Report
+from lab.common.say import Died
+from lab.guest.vm import run_directory
+from lab.nested import l1
+from lab.soaks import fresh_root
+from lab.soaks.dkms import kernels_of
+from lab.soaks.fresh_root import enter
+from lab.start import deps
+
+NAMES = ("liblwp-dev", "vlwp-dkms", "vlwp-guest-tools", "vlwp-qemu", "vlwp-tools")
+EMULATOR = "/usr/lib/vlwp/bin/qemu-system-x86_64"
+DOMAIN = LAB / "soaks/packages-domain.xml"
+FLAT = HOST / "guest-tests/flat/flat.elf"
+# What a Debian system must have to build them, besides what debian/control says.
+TO_BUILD = ("git", "dpkg-dev", "lintian")
+LIBVIRT = "libvirt-daemon-system libvirt-daemon-driver-qemu libvirt-clients"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """What it takes."""
+    parser.add_argument("suites", nargs="*", metavar="SUITE", help="bookworm, trixie; default both")
+
+
+def _apt(words: str) -> str:
+    return f"DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends {words}"
+
+
+def _builds(check: Check, root: Path, place: Path) -> None:
+    check.run(enter(root, f"apt-get -q update; {_apt('build-dep /home/vlwp')}"))
+    check.run(enter(root, "cd /home/vlwp; ./vlwp package /home/packages"))
+    for file in (root / "home/packages").glob("*.deb"):
+        shutil.copy(file, place)
+    names = sorted(file.name.partition("_")[0] for file in place.glob("*.deb") if "-dbgsym_" not in file.name)
+    check.want(names == sorted(NAMES), f"there are: {' '.join(names)}")
+
+
+def _lintian(check: Check, root: Path) -> None:
+    """No error and no warning."""
+    check.run(enter(root, "cd /home/packages; lintian --fail-on error,warning *.changes *.dsc"))
+
+
+def _installs(check: Check, root: Path, place: Path) -> None:
+    target = root / "home/packages"
+    target.mkdir()
+    for name in NAMES:
+        for file in place.glob(f"{name}_*.deb"):
+            shutil.copy(file, target)
+    kernel_source = linux_base().source
+    headers = f"linux-headers-{kernels_of(root)[-1]}"
+    check.run(enter(root, _apt(f"install {headers} {kernel_source} {LIBVIRT}")))
+    check.run(enter(root, _apt("install /home/packages/*.deb")))
+    for command in ("lwpctl --version", "lwprun --version", f"{EMULATOR} --version"):
+        check.run(enter(root, command))
+    check.run(enter(root, f"lwpctl caps --qemu={EMULATOR} --accel=tcg"))
+
+
+def _runs_under_libvirt(check: Check, root: Path) -> None:
+    """A guest without a disk: the flat test kernel, which says in its serial port whether LWP works."""
+    shutil.copy(FLAT, root / "home/flat.elf")
+    shutil.copy(DOMAIN, root / "home/domain.xml")
+    check.run(enter(root, "bash /home/under-libvirt.sh"))
+
+
+def _modules_load(check: Check, root: Path) -> None:
+    """What DKMS has built when the package was installed."""
+    place = root / "home/modules"
+    place.mkdir()
+    for name in ("kvm", "kvm-amd"):
+        found = list((root / f"lib/modules/{kernel.version()}/updates/dkms").glob(f"{name}.ko*"))
+        check.want(len(found) == 1, f"{name}: {len(found)} modules")
+        data = found[0].read_bytes()
+        (place / f"{name}.ko").write_bytes(lzma.decompress(data) if found[0].suffix == ".xz" else data)
+    with run_directory() as run:
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": check.log, "stderr": check.log}
+        status = l1.boot(l1.L1(modules=place), run, [KVM_PROGRAMS / "kvm_test_abi"], **pipes)
+    check.want(status == 0, f"kvm_test_abi ends with status {status}")
+
+
+def _removes(check: Check, root: Path) -> None:
+    """Nothing of ours is left."""
+    check.run(enter(root, _apt(f"purge {' '.join(NAMES)}")))
+    left = proc.output(["find", root / "usr", root / "lib/modules", root / "var/lib/dkms", "-path", "*lwp*"])
+    check.want(not left.strip(), f"left: {left}")
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    """For the packages, from one system to the other."""
+    with tempfile.TemporaryDirectory(prefix="packages.", dir=BUILD) as name:
+        yield Path(name)
+
+
+def _suite(report: Report, suite: str) -> None:
+    with _folder() as place:
+        with fresh_root.fresh_root(suite, TO_BUILD) as root:
+            report.check(f"{suite}: the packages build", _builds, root, place)
+            report.check(f"{suite}: lintian is content", _lintian, root)
+        with fresh_root.fresh_root(suite) as root:
+            shutil.copy(LAB / "soaks/under-libvirt.sh", root / "home")
+            report.check(f"{suite}: they install", _installs, root, place)
+            report.check(f"{suite}: the packaged QEMU runs a guest under libvirt", _runs_under_libvirt, root)
+            if suite == archive.debian_codename():  # whose kernel is that of the lab's guests
+                report.check(f"{suite}: the modules load in the lab", _modules_load, root)
+            report.check(f"{suite}: they are removed", _removes, root)
+
+
+def main(args: argparse.Namespace) -> int:
+    """The command."""
+    fresh_root.require("soak packages")
+    unknown = set(args.suites) - set(archive.RELEASES)
+    if unknown:
+        raise Died(f"soak packages: no suite {' '.join(unknown)}; there are: {' '.join(archive.RELEASES)}")
+    deps.ensure()
+    tools.build()
+    l1.prepare()
+    report = Report(temporary())
+    for suite in args.suites or archive.RELEASES:
+        _suite(report, suite)
+    return report.end()

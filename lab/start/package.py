@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Build the Debian packages: the source package, with QEMU's source as a component, and from it the binary packages."""
+
+import argparse
+import shutil
+import subprocess
+from pathlib import Path
+from typing import IO
+
+from lab.building import dkms, qemu_tree
+from lab.checks import sources
+from lab.common import proc
+from lab.common.places import BUILD, TOP
+from lab.common.say import Died, say
+from lab.common.steps import build_lock, make_dir, need_space, step
+
+WORK = BUILD / "package"
+RESULTS = ("*.deb", "*.dsc", "*.tar.xz", "*.buildinfo", "*.changes")
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """What it takes."""
+    parser.add_argument("dir", type=Path, metavar="DIR", help="a new directory")
+
+
+def _need_packages() -> None:
+    """Debian's tools and what debian/control wants."""
+    if not shutil.which("dpkg-checkbuilddeps"):
+        raise Died("package needs dpkg-dev: apt-get install dpkg-dev")
+    argv = ["dpkg-checkbuilddeps", str(TOP / "debian/control")]
+    run = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    if run.returncode:
+        lacking = run.stderr.strip().rpartition("dependencies: ")[2]
+        raise Died(f"package needs {lacking}: apt-get build-dep {TOP}")
+
+
+def _logged(log: IO[str], *argv: proc.Word, **options: object) -> None:
+    if proc.logged(argv, log, **options):
+        raise Died(f"{argv[0]} failed")
+
+
+def _lay_out(tree: Path, upstream: str, log: IO[str]) -> None:
+    """The tree of the source package, and beside it the two tarballs that dpkg-source wants."""
+    shutil.rmtree(WORK / "source", ignore_errors=True)
+    for name in sources.files():
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(TOP / name, tree / name, follow_symlinks=False)
+    orig = f"{tree.parent}/vlwp_{upstream}.orig"
+    _logged(log, "tar", "-C", tree.parent, "--exclude=./debian", "-cJf", f"{orig}.tar.xz", tree.name)
+    tarball = qemu_tree.tarball()
+    shutil.copy(tarball, f"{orig}-qemu.tar.xz")
+    (tree / "qemu").mkdir()
+    _logged(log, "tar", "-C", tree / "qemu", "-xf", tarball, "--strip-components=1")
+
+
+def main(args: argparse.Namespace) -> None:
+    """The command."""
+    place: Path = args.dir
+    if place.exists() and (not place.is_dir() or any(place.iterdir())):
+        raise Died(f"{place}: is there and not empty: name a new directory")
+    _need_packages()
+    need_space(5000)
+    make_dir(place, WORK)
+    tree = WORK / f"source/vlwp-{dkms.version()}"
+    with build_lock("package"):
+        step("laying out the source package", "package-source", lambda log: _lay_out(tree, dkms.version(), log))
+        step("packing it", "package-pack", ["dpkg-source", "-b", str(tree)], cwd=tree.parent)
+        build = ["env", f"VLWP_BUILD_DIR={WORK / 'build'}", "dpkg-buildpackage", "-us", "-uc", "-b"]
+        step("building the packages", "package-build", build, about=600, cwd=tree)
+        for pattern in RESULTS:
+            for file in sorted(tree.parent.glob(pattern)):
+                shutil.copy(file, place)
+    for file in sorted(place.glob("*.deb")):
+        say(f"{file}: apt-get install {file}")
