@@ -14,7 +14,7 @@ from pathlib import Path
 from lab.building import kernel, tools
 from lab.common import archive, proc
 from lab.common.bases import linux_base
-from lab.common.places import BUILD, HOST, KVM_PROGRAMS, LAB, temporary
+from lab.common.places import BUILD, KVM_PROGRAMS, LAB, temporary
 from lab.common.report import Check, Report
 from lab.common.say import Died
 from lab.guest.vm import run_directory
@@ -24,10 +24,10 @@ from lab.soaks.dkms import kernels_of
 from lab.soaks.fresh_root import enter
 from lab.start import deps
 
-NAMES = ("liblwp-dev", "vlwp-dkms", "vlwp-guest-tools", "vlwp-qemu", "vlwp-tools")
+NAMES = ("liblwp-dev", "liblwp1", "vlwp-conformance", "vlwp-dkms", "vlwp-guest-tools", "vlwp-qemu", "vlwp-tools")
 EMULATOR = "/usr/lib/vlwp/bin/qemu-system-x86_64"
 DOMAIN = LAB / "soaks/packages-domain.xml"
-FLAT = HOST / "guest-tests/flat/flat.elf"
+FLAT = "usr/share/vlwp/conformance/flat.elf"
 # What a Debian system must have to build them, besides what debian/control says.
 TO_BUILD = ("git", "dpkg-dev", "lintian")
 LIBVIRT = "libvirt-daemon-system libvirt-daemon-driver-qemu libvirt-clients"
@@ -73,7 +73,7 @@ def _installs(check: Check, root: Path, place: Path) -> None:
 
 def _runs_under_libvirt(check: Check, root: Path) -> None:
     """A guest without a disk: the flat test kernel, which says in its serial port whether LWP works."""
-    shutil.copy(FLAT, root / "home/flat.elf")
+    shutil.copy(root / FLAT, root / "home/flat.elf")
     shutil.copy(DOMAIN, root / "home/domain.xml")
     check.run(enter(root, "bash /home/under-libvirt.sh"))
 

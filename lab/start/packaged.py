@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What debian/rules needs of the lab: QEMU with LWP as a package has it, the DKMS package of KVM's modules."""
+"""What debian/rules needs of the lab: QEMU with LWP as a package has it, the DKMS package of KVM's modules, the
+conformance suite."""
 
 import argparse
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
-from lab.building import dkms, qemu
+from lab.building import dkms, qemu, tools
 from lab.common.bases import linux_base
 from lab.common.steps import make_dir
+from lab.start import install_conformance
 
 FLAVOUR = "package"
 PLACE = "usr/lib/vlwp"  # beside the distribution's QEMU
@@ -34,6 +37,11 @@ def _install_dkms(root: Path) -> None:
     dkms.write_package(place)
 
 
+def _install_conformance(root: Path) -> None:
+    tools.build()
+    install_conformance.install(root / "usr/share/vlwp/conformance")
+
+
 def _substvars() -> None:
     """The packages of the kernel that the modules are made for."""
     base = linux_base()
@@ -42,20 +50,22 @@ def _substvars() -> None:
     print(f"vlwp:KernelHeaders={headers} | linux-headers-amd64")
 
 
+WORK: dict[str, Callable[[Path], None]] = {
+    "build-qemu": lambda _: qemu.build(FLAVOUR),
+    "install-qemu": _install_qemu,
+    "install-dkms": _install_dkms,
+    "install-conformance": _install_conformance,
+    "substvars": lambda _: _substvars(),
+}
+
+
 def main() -> None:
     """The command that debian/rules calls."""
-    parser = argparse.ArgumentParser(prog="lab.building.packages", description=__doc__)
-    parser.add_argument("what", choices=("build-qemu", "install-qemu", "install-dkms", "substvars"))
-    parser.add_argument("root", nargs="?", type=Path, help="the package's files go there")
+    parser = argparse.ArgumentParser(prog="lab.start.packaged", description=__doc__)
+    parser.add_argument("what", choices=tuple(WORK))
+    parser.add_argument("root", nargs="?", type=Path, default=Path("debian/tmp"), help="the package's files go there")
     args = parser.parse_args()
-    if args.what == "build-qemu":
-        qemu.build(FLAVOUR)
-    elif args.what == "install-qemu":
-        _install_qemu(args.root)
-    elif args.what == "install-dkms":
-        _install_dkms(args.root)
-    else:
-        _substvars()
+    WORK[args.what](args.root)
 
 
 if __name__ == "__main__":
