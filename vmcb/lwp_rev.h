@@ -67,6 +67,7 @@ struct lwp_rev {
 	/* due at 0 and stays there (2007); else due below 0, keeps counting */
 	bool freezes_at_zero;
 	s32 min_interval;
+	u8 latency_gap; /* a latency of n bits is at most 2^n - latency_gap */
 	bool off_without_events; /* no event left after masking: LWP goes off (2007) */
 
 	/* ring */

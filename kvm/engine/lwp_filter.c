@@ -62,10 +62,10 @@ bool lwp_ip_passes(const struct lwp_engine *e, u64 address)
 	return e->st.filters & LWP_FILTER_IPI ? !inside : inside;
 }
 
-/* A latency as the latency counter shows it: saturated, low bits rounded away. */
+/* A latency as the latency counter shows it: saturated, low bits rounded away (2007-712). */
 static u32 latency_seen(const struct lwp_engine *e, u32 latency)
 {
-	u32 max = (u32)(((u64)1 << lwp_caps_latency_max(&e->caps)) - 1);
+	u32 max = (u32)(((u64)1 << lwp_caps_latency_max(&e->caps)) - e->rev->latency_gap);
 
 	if (latency > max)
 		latency = max;

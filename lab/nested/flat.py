@@ -5,12 +5,19 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from lab.common import proc
 from lab.common.report import CLOSING, Report
 from lab.nested import l1
 from lab.nested.l1 import L1
 from lab.testing.flat import flatrun, only
 
 COMPLAINT = "nested lab: L1's kernel complains"  # in-l1.sh
+
+
+def offered() -> list[str]:
+    """The rows that KVM offers what they need."""
+    lines = proc.output(flatrun("--list", accel="kvm")).splitlines()
+    return [line.split()[0] for line in lines if not line.endswith("(skipped here)")]
 
 
 def command(rows: Sequence[str]) -> list[str]:

@@ -28,7 +28,7 @@ def a_command(check: Check) -> None:
 
 def by_gs(check: Check) -> None:
     """Threads that GS base tells apart: the program of ./vlwp test linux."""
-    command = [VLWP, "shell", "--accel=kvm", "--smp=1", "--", LINUX_PROGRAMS / "linuxtests", "gs"]
+    command = [str(VLWP), "shell", "--accel=kvm", "--smp=1", "--", str(LINUX_PROGRAMS / "linuxtests"), "gs"]
     status, out = check.text(command)
     check.want(status == 0 and ", 0 failed, 0 skipped" in out, f"status {status}")
 

@@ -3,11 +3,12 @@
 `./vlwp test kvm` runs a part of the second, drawn by lot. The slowest rows are named at the end."""
 
 import argparse
+import fnmatch
 import re
 from pathlib import Path
 
 from lab.common.report import Report
-from lab.common.say import say
+from lab.common.say import Usage, say
 from lab.guest.vm import run_directory
 from lab.nested import flat, l1, skid
 from lab.nested.l1 import L1
@@ -21,13 +22,10 @@ WAYS = ("step", "pmu")
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """What it takes."""
-    parser.add_argument("ways", nargs="*", type=_way, metavar="WAY", help=f"{' or '.join(WAYS)} (default: both)")
-
-
-def _way(text: str) -> str:
-    if text not in WAYS:
-        raise argparse.ArgumentTypeError(f"no way '{text}'; there are: {' '.join(WAYS)}")
-    return text
+    parser.add_argument(
+        "words", nargs="*", metavar="WAY|ROW",
+        help=f"{' or '.join(WAYS)} (default: both); rows, or patterns of their names (default: all)",
+    )
 
 
 def _slowest(report: Report, log: Path) -> None:
@@ -40,19 +38,24 @@ def _slowest(report: Report, log: Path) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """The command."""
+    ways = [word for word in args.words if word in WAYS] or list(WAYS)
+    rows = [word for word in args.words if word not in WAYS]
     deps.ensure()
     l1.prepare()
+    for row in rows:
+        if not fnmatch.filter(flat.offered(), row):
+            raise Usage(f"soak flat-kvm: no row '{row}' that KVM runs; './vlwp test flat --list' names them")
     counted = skid.SKIDS["0"]
     with run_directory() as run:
         report = Report(run)
-        for way in args.ways or WAYS:
+        for way in ways:
             say(f"the flat suite under KVM: {way} ...")
             if way == "step":
-                flat.run(run, [], L1())
+                flat.run(run, rows, L1())
                 flat.results(report, "flat suite, stepped", run / "flat/log")
                 _slowest(report, run / "flat/log")
             else:
-                skid.run_flat(run, counted, ROWS, L1())
+                skid.run_flat(run, counted, rows or ROWS, L1())
                 skid.flat_results(report, counted)
                 _slowest(report, run / f"{counted.directory}-flat/log")
         return report.end()

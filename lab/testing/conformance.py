@@ -34,6 +34,7 @@ PROCESSORS = (
     "EPYC,check=off,lwp=on,lwp-context=os,lwp-vmcb=on,+svm,+npt,+v-vmsave-vmload",
     "EPYC,check=off,lwp=on,lwp-min-buffer=4,lwp-max-events=2",
     "EPYC,check=off,lwp=on,lwp-rev=2007",
+    "EPYC,check=off,lwp=on,lwp-rev=2007,lwp-max-events=1",
     "EPYC,check=off,lwp=on,lwp-rev=2007,lwp-context=os,lwp-vmcb=on,+svm,+npt,+v-vmsave-vmload",
 )
 RESULT = re.compile(r"(ok|not ok) \d+ - (\w+)(?:: (.*)| # SKIP (.*))?$")

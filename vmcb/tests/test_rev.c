@@ -76,6 +76,8 @@ Test(rev, counting_rules_differ)
 	cr_expect(proposal->freezes_at_zero);
 	cr_expect(eq(i32, shipped->min_interval, 0));
 	cr_expect(eq(i32, proposal->min_interval, 1));
+	cr_expect(eq(i32, shipped->latency_gap, 1));
+	cr_expect(eq(i32, proposal->latency_gap, 16));
 	cr_expect(not(shipped->off_without_events));
 	cr_expect(proposal->off_without_events);
 	cr_expect(not(shipped->threshold_equals));

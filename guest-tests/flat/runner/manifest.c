@@ -14,6 +14,8 @@ static const struct cpuid_need needs[] = {
 	  "the control block of 43724: events from byte 128, records of 32 bytes" },
 	{ "lwp-2007", 0x8000001c, 0, "ebx", 0xffffffff, 0x01032040,
 	  "the control block of 2007, with 3 slots" },
+	{ "one-slot", 0x8000001c, 0, "ebx", 0xffffffff, 0x01012030,
+	  "the control block of 2007, with one slot" },
 	{ "all-events", 0x8000001c, 0, "ebx", 0x00ff00ff, 0x00060016, "EventIds up to 6" },
 	{ "all-features", 0x8000001c, 0, "edx", 0xe000000f, 0xe000000f,
 	  "LWPVAL, instructions, branches, continuous mode, time stamp, interrupt" },
@@ -89,7 +91,7 @@ static void add_leaf(struct found *f, const struct run *r)
 	bool fam15h = has_property(r, "lwp-profile=fam15h");
 
 	if (has_property(r, "lwp-rev=2007")) {
-		add(f, "lwp-2007");
+		add(f, has_property(r, "lwp-max-events=1") ? "one-slot" : "lwp-2007");
 		return;
 	}
 	add(f, "lwp-43724");

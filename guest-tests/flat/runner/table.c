@@ -16,6 +16,7 @@ const char cpu_model[] = "EPYC";
 #define CACHES \
 	",lwp-dme=on,lwp-cache-l1d=512/2/4,lwp-cache-l2=2K/4/12,lwp-cache-l3=8K/8/39,lwp-cache-ram=200"
 #define LATENCY ",lwp-dme=on,lwp-latency-max=10,lwp-latency-rounding=4,lwp-cache-ram=5000"
+#define LATENCY_2007 ",lwp-dme=on,lwp-latency-max=10,lwp-cache-ram=5000"
 #define REV07 "+lwp,lwp-rev=2007" EXACT
 
 /* Why a row is not in the suite without the lab. */
@@ -46,6 +47,7 @@ const struct run runs[] = {
 	{ "leaf_bits", "leaf", NO_CLOCKS ",lwp-bre=off,lwp-cont=off,lwp-ptsc=off", "want=bits",
 	  OF_QEMU },
 	{ "leaf_2007", "leaf", REV07, "want=2007", OF_QEMU },
+	{ "leaf_2007_slots", "leaf", REV07 ",lwp-max-events=1", "want=2007slots", OF_QEMU },
 	{ "leaf_dcache", "leaf", LWP CACHES ",lwp-latency-max=12,lwp-latency-rounding=2",
 	  "want=dcache", .needs = NEED_DCACHE, OF_QEMU },
 	{ "leaf_2007_dcache", "leaf", REV07 CACHES, "want=2007dcache", .needs = NEED_DCACHE,
@@ -138,7 +140,7 @@ const struct run runs[] = {
 	{ "os_smm", "smm", OS, "context=os", .needs = NEED_OS_CONTEXT, OF_MACHINE },
 	/* SVM guests: none with auto contexts; with LWP in the VMCB VMLOAD and VMSAVE switch it. */
 	{ "svm_auto", .cpu = LWP ",+svm,+npt", .hidden = true },
-	{ "svm_cr8", .cpu = "+svm" },
+	{ "svm_cr8", .cpu = "+svm", OF_QEMU },
 	{ "svm_switch", .cpu = VMCB, .args = "context=os", .needs = NEED_VMCB_AREA },
 	{ "svm_hostile", .cpu = VMCB, .args = "context=os", .needs = NEED_VMCB_AREA },
 	/* Performance counters, which only TCG models. */
@@ -195,10 +197,13 @@ const struct run runs[] = {
 	{ "rev07_threshold", .cpu = REV07, .args = "rev=2007" },
 	{ "rev07_events", .cpu = REV07, .args = "rev=2007" },
 	{ "rev07_context", .cpu = REV07, .args = "rev=2007", .hidden = true },
+	{ "rev07_slots", .cpu = REV07 ",lwp-max-events=1", .args = "rev=2007" },
 	{ "rev07_store", .cpu = REV07, .args = "rev=2007" },
 	{ "os_rev07", .cpu = VMCB ",lwp-rev=2007", .args = "rev=2007 context=os",
 	  .needs = NEED_VMCB_AREA },
 	{ "rev07_dcache", "dcache", REV07 CACHES, "rev=2007", .needs = NEED_DCACHE, OF_SETTING },
+	{ "rev07_dcache_latency", "dcache", REV07 LATENCY_2007, "rev=2007 want=latency",
+	  .needs = NEED_DCACHE, OF_SETTING },
 };
 const size_t run_count = sizeof(runs) / sizeof(runs[0]);
 

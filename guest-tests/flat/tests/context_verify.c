@@ -119,6 +119,31 @@ static void test_reused_cr3(struct lwp *l)
 	report_eq(lwp_touch(), 0, "and does not come back");
 }
 
+/* A record that has not been stored goes with its context, although the block is put right later. */
+static void test_pending(struct lwp *l)
+{
+	start(l);
+	write_cr3(l->cr3);
+	lwp_touch();
+	as_protect(l->cr3, RING_VA, PAGE_NONE);
+	l->u.r.rip = (u64)ver_more;
+	user_run(&l->u);
+	expect_store_fault(l, PF_WRITE | PF_USER, RING_VA + 2 * RECORD_SIZE, (u64)ver_more + 1,
+			   "a record is pending");
+	write_cr3(elsewhere);
+	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
+	l->cb[9] ^= 0x40;
+	write_cr3(l->cr3);
+	report_eq(lwp_touch(), 0, "BufferBase: the context goes");
+	l->cb[9] ^= 0x40;
+	write_cr3(elsewhere);
+	write_cr3(l->cr3);
+	report_eq(lwp_touch(), 0, "and does not come back");
+	lwp_resume(l);
+	report(cb_head(l) == 2 * RECORD_SIZE && ring_untouched(l, 2),
+	       "its pending record is not stored");
+}
+
 FLAT_TEST(context_verify)
 {
 	struct lwp l;
@@ -127,5 +152,6 @@ FLAT_TEST(context_verify)
 	elsewhere = as_new();
 	test_changes(&l);
 	test_unreadable(&l);
+	test_pending(&l);
 	test_reused_cr3(&l);
 }

@@ -26,7 +26,7 @@ extern char dc_stride[], dc_stride_1[], dc_set[], dc_set_1[], dc_set_2[], dc_set
 	dc_again[], dc_again_0[], dc_again_1[], dc_vector[], dc_vector_1[], dc_vector_2[],
 	dc_vector_3[], dc_vector_4[], dc_vector_5[], dc_vector_6[], dc_vector_7[], dc_flush[],
 	dc_bytes[], dc_bytes_1[], dc_odd[], dc_odd_1[], dc_readonly[], dc_readonly_1[],
-	dc_readonly_2[];
+	dc_readonly_2[], dc_twice[];
 
 USER_CODE(
 	"dc_stride: llwpcb %rax\n"
@@ -187,6 +187,17 @@ USER_CODE(
 	"mov %rdi, %rsi\n"
 	"mov $512, %ecx\n"
 	"dc_bytes_1: rep lodsb\n"
+	"slwpcb %rbx\n"
+	"user_exit\n"
+
+	/* The same string of two lines twice, by the same instruction. */
+	"dc_twice: llwpcb %rax\n"
+	"mov $2, %edx\n"
+	"1: mov %rdi, %rsi\n"
+	"mov $128, %ecx\n"
+	"rep lodsb\n"
+	"dec %edx\n"
+	"jnz 1b\n"
 	"slwpcb %rbx\n"
 	"user_exit\n"
 
@@ -382,6 +393,12 @@ static void stepped(struct lwp *l)
 	l->u.r.rsi = 64;
 	lwp_resume(l);
 	expect_records(l, want, n, "stepped, the same loads miss");
+
+	/* 0 - 2 is 1 below the limit. */
+	b.event[0] = (struct block_event){ EV_DME, 1000, 0 };
+	lwp_go(l, &b, dc_twice);
+	report_eq(cb_head(l), RECORD_SIZE, "stepped, a string that is repeated has one record");
+	report_eq(cb_counter(l, EV_DME), 999, "and when it is executed again, none of its misses");
 }
 
 static void periods(struct lwp *l)
@@ -425,9 +442,18 @@ static void filters(struct lwp *l)
 	expect_no_records(l, "nothing comes from other processors or devices");
 }
 
-/* LwpLatencyMax 10, LwpLatencyRnd 4, and a RAM of 5,000 cycles. */
+/* LwpLatencyMax 10, LwpLatencyRnd 4, and a RAM of 5,000 cycles; 2007-712: 2^10 - 16. */
 static void latency(struct lwp *l)
 {
+	struct block b = every(0);
+
+	lwp_prepare(l, &b, dc_period);
+	l->u.r.rsi = 2;
+	lwp_resume(l);
+	EXPECT_RECORDS(l, "a latency above the counter's maximum is that, rounded",
+		       miss(dc_period_1, 0, 1008, RAM_HIT), miss(dc_period_1, LINE, 1008, RAM_HIT));
+	if (rev07())
+		return;
 	go(l, dc_again);
 	EXPECT_RECORDS(l, "a latency is saturated by LwpLatencyMax and rounded by LwpLatencyRnd",
 		       miss(dc_again_0, 0, 1008, RAM_HIT), miss(dc_again_1, 0, 1008, RAM_HIT));

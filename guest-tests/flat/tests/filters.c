@@ -7,6 +7,8 @@
 #include "test.h"
 #include "x86.h"
 
+#define NMB (1u << 25)
+#define NPB (1u << 26)
 #define NRB (1u << 27)
 #define NCB (1u << 28)
 #define NAB (1u << 29)
@@ -72,6 +74,11 @@ static void test_branches(struct lwp *l)
 	EXPECT_RECORDS(l, "NRB and NAB: only Jcc", jcc);
 	go(l, NRB | NCB | NAB);
 	expect_no_records(l, "all three: none");
+	/* 43724-724 */
+	go(l, NMB);
+	EXPECT_RECORDS(l, "NMB: all, because predictions are not known", jcc, jmp, call, ret, ind);
+	go(l, NPB);
+	EXPECT_RECORDS(l, "NPB: all", jcc, jmp, call, ret, ind);
 	lwp_go(l, &second, flt_code);
 	EXPECT_RECORDS(l, "what is filtered does not decrement the counter", call, ind);
 }

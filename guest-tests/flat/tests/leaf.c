@@ -36,6 +36,8 @@ static const struct {
 	/* lwp-dme=on, 12 bits of latency, 2 of them rounded; data address, levels, latency filter. */
 	{ "dcache", { 0x6000007f, 0x80062016, 0xe00102ac, 0xe000007f } },
 	{ "2007dcache", { 0x0000000f, 0x01032040, 0xc0000030, 0x0000001f } },
+	/* lwp-max-events=1: one slot, 48 bytes; all events are there. */
+	{ "2007slots", { 0x00000007, 0x01012030, 0x00000000, 0x0000000f } },
 	{ "2007", { 0x00000007, 0x01032040, 0x00000000, 0x0000000f } },
 };
 

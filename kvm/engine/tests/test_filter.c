@@ -205,6 +205,17 @@ Test(filter, a_minimum_above_the_latency_counter_is_its_maximum)
 	cr_expect(miss_counted(5000, LWP_SRC_DRAM));
 }
 
+Test(filter, a_latency_of_2007_is_at_most_16_below_the_power_of_two)
+{
+	with_filters(LWP_REV_2007, 255); /* 4080 cycles */
+	caps.latency_max = 10;
+	start_engine(true, LWP_DELIVERY_EXACT);
+	enable(BLOCK);
+	cr_expect(not(miss_counted(1007, LWP_SRC_DRAM)));
+	cr_expect(miss_counted(1008, LWP_SRC_DRAM));
+	cr_expect(miss_counted(5000, LWP_SRC_DRAM));
+}
+
 /* Which sources count: L3 1, remote 2, DRAM 4, other 8, unknown 10h. */
 static u32 sources(void)
 {

@@ -60,6 +60,7 @@ Test(manifest, every_property_of_the_rows_is_known)
 		"lwp-rev=2007",
 		"lwp-profile=fam15h",
 		"lwp-max-events=2",
+		"lwp-max-events=1",
 		"lwp-min-buffer=4",
 	};
 	size_t i, k;
