@@ -11,7 +11,7 @@ from lab.common.places import LINUX_PROGRAMS, LWPCTL, TOP
 from lab.common.report import Check, Report, tee
 from lab.guest import machine
 from lab.guest.vm import run_directory
-from lab.testing import debug, guests, pmcbench, seeds
+from lab.testing import debug, guests, plugging, pmcbench, seeds
 from lab.testing.part import Case, Part, quoted
 
 VLWP = TOP / "vlwp"
@@ -143,6 +143,7 @@ class Linux(Part):
         own = [
             Case("pmcbench", "pmcbench's tables are what its snippets are made of", _pmcbench),
             Case("windows", "windows of branches are paths in the program, and all of them the whole trace", _windows),
+            Case("plug", plugging.LINE, lambda report: report.check(plugging.LINE, plugging.profiled)),
             Case("profile", "the profile of the workload has the shares of the truth", self._profile),
         ]
         return [*programs, *own, *(_boot_case(*row) for row in guests.CHECKS)]
