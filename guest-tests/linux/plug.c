@@ -126,7 +126,8 @@ int main(void)
 		bring_online();
 		there = rounds_pass(worker);
 		pthread_mutex_lock(&reporting);
-		tap(there > 0, "turn %d: %u rounds have records of the processor that came", turn, there);
+		tap(there > 0, "turn %d: %u rounds have records of the processor that came", turn,
+		    there);
 		pthread_mutex_unlock(&reporting);
 	}
 	over = true;
