@@ -13,7 +13,7 @@ from lab.common.places import LINUX_PROGRAMS, LWPCTL, TOP
 from lab.common.report import Check, Report, tee
 from lab.guest import machine
 from lab.guest.vm import run_directory
-from lab.testing import debug, guests, plugging, pmcbench, seeds
+from lab.testing import caches, debug, guests, plugging, pmcbench, seeds
 from lab.testing.part import Case, Part, quoted
 
 VLWP = TOP / "vlwp"
@@ -159,6 +159,7 @@ class Linux(Part):
             Case("pmcbench", "pmcbench's tables are what its snippets are made of", _pmcbench),
             Case("windows", "windows of branches are paths in the program, and all of them the whole trace", _windows),
             Case("misses", MISSES_LINE, lambda report: report.check(MISSES_LINE, _misses)),
+            Case("cachegrind", caches.LINE, caches.run),
             Case("plug", plugging.LINE, lambda report: report.check(plugging.LINE, plugging.profiled)),
             Case("profile", "the profile of the workload has the shares of the truth", self._profile),
         ]
