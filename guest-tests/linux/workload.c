@@ -36,10 +36,13 @@ static uint64_t rng(void)
 static uint8_t bytes[4096], copy[4096];
 static uint32_t words[256];
 static double a[12][12], b[12][12], c[12][12];
+
+/* A line each, and eight times as many as a data cache of 32 KiB has: a chase misses nearly always, all else nearly never. */
+#define NODES 4096
 static struct node {
 	struct node *next;
 	uint64_t value;
-} nodes[512];
+} __attribute__((aligned(64))) nodes[NODES];
 
 HOT uint64_t hot_crc(uint64_t x)
 {
@@ -101,7 +104,7 @@ HOT uint64_t hot_sieve(uint64_t x)
 
 HOT uint64_t hot_chase(uint64_t x)
 {
-	const struct node *n = &nodes[x % 512];
+	const struct node *n = &nodes[x % NODES];
 	uint64_t sum = 0;
 
 	for (int i = 0; i < 512; i++) {
@@ -234,9 +237,9 @@ static void prepare(void)
 		a[i / 12][i % 12] = (double)(i % 7);
 		b[i / 12][i % 12] = (double)(i % 5);
 	}
-	for (int i = 0; i < 512; i++) {
-		nodes[i].next = &nodes[(i * 197 + 31) % 512];
-		nodes[i].value = rng();
+	for (int i = 0; i < NODES; i++) {
+		nodes[i].next = &nodes[(i * 197 + 31) % NODES];
+		nodes[i].value = words[i % 256];
 	}
 }
 

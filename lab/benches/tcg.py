@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What LWP costs under TCG: the CPU time of one load on unpatched QEMU, patched, LWP off, armed at intervals from
-1,000,000 to 100, with a record of each branch, and beside QEMU's own instruction counting plugin; of stores beside
-code; of switches between 1, 100 and 1,000 profiled threads; and of two programs in a Linux guest."""
+1,000,000 to 100, with a record of each branch, with data cache misses, and beside QEMU's own plugins that count
+instructions and model caches; of stores beside code; of switches between 1, 100 and 1,000 profiled threads; and of
+programs in a Linux guest, of which one switches between 2 and 1,000 profiled threads."""
 
 import argparse
 
@@ -14,6 +15,7 @@ from lab.common.steps import step
 from lab.start import deps
 
 PLUGIN = "tests/tcg/plugins/libinsn.so"
+CACHE = "contrib/plugins/libcache.so"
 NUMBERS = r" +(?P<ratio>[0-9.]+) +(?P<least>[0-9.]+) +(?P<greatest>[0-9.]+)"
 ROW = rf"^(?P<configuration>\S.*?) {{2,}}(?P<seconds>[0-9.]+){NUMBERS}$"
 
@@ -32,11 +34,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def _flatbench(args: argparse.Namespace) -> list[proc.Word]:
     """The command line that measures bare guests."""
     base = qemu.out_dir("base")
-    step("building the plugin to compare with", "bench-plugin", meson.ninja(base, PLUGIN))
+    step("building the plugins to compare with", "bench-plugin", meson.ninja(base, PLUGIN, CACHE))
     command: list[proc.Word] = [places.HOST / "guest-tests/flat/flatbench"]
     command += ["--base", places.qemu_base(), "--patched", places.qemu()]
     command += ["--firmware", places.FIRMWARE, "--image", places.HOST / "guest-tests/flat/flat.elf"]
-    command += ["--plugin", base / PLUGIN]
+    command += ["--plugin", base / PLUGIN, "--cache", base / CACHE]
     for name in ("turns", "rounds"):
         if getattr(args, name):
             command += [f"--{name}", str(getattr(args, name))]

@@ -31,6 +31,8 @@ LOADS = {
     "workload": f"{LINUX_PROGRAMS}/workload 1 120000",
     "perl": f"env PERL_HASH_SEED=0 /usr/bin/perl -e '{PERL}'",
 }
+SWITCHES = 200000
+THREADS = {f"{threads} threads": f"{LINUX_PROGRAMS}/switches {threads} {SWITCHES}" for threads in (2, 1000)}
 
 
 @dataclass(frozen=True)
@@ -40,12 +42,13 @@ class Way:
     name: str
     patched: bool = True
     event: str = ""  # lwprun's --event, empty: nothing is recorded
+    ring: str = "4M"
 
     def command(self, load: str) -> str:
         """What the guest executes."""
         if not self.event:
             return load
-        return f"{LWPRUN} --event={self.event} --ring-size=4M -o /tmp/bench.data -- {load}"
+        return f"{LWPRUN} --event={self.event} --ring-size={self.ring} -o /tmp/bench.data -- {load}"
 
 
 WAYS = [Way("unpatched QEMU", patched=False), Way("lwp present, off")]
@@ -54,6 +57,8 @@ WAYS += [
     for event in ("instructions", "branches")
     for interval in (1000000, 10000, 1000)
 ]
+# Of the two numbers of threads the ratios must be alike: a switch does not cost more among many contexts.
+THREAD_WAYS = [*WAYS[:2], Way("instructions, interval 1000000", event="instructions:1000000", ring="64K")]
 
 
 class Guest:
@@ -126,12 +131,13 @@ def _guests() -> Iterator[dict[bool, Guest]]:
 def measure(turns: int) -> list[dict[str, Value]]:
     """Run all programs in all ways."""
     kernel.build()
-    rows = [Row(load, way) for load in LOADS for way in WAYS]
+    loads = {**LOADS, **THREADS}
+    rows = [Row(load, way) for load in loads for way in (WAYS if load in LOADS else THREAD_WAYS)]
     with _guests() as guests:
         for turn in range(-1, turns):  # the first one reads files and translates the kernel
             base = 0.0
             for row in rows:
-                seconds = guests[row.way.patched].measure(row.way.command(LOADS[row.load]))
+                seconds = guests[row.way.patched].measure(row.way.command(loads[row.load]))
                 base = base if row.way.patched else seconds
                 if turn >= 0:
                     row.seconds.append(seconds)

@@ -57,7 +57,11 @@ ASAN = Other(
     "asan", "QEMU with ASan and UBSan", (),
     ("--enable-asan", "--enable-ubsan", "--extra-cflags=-fno-sanitize-recover=undefined"), "qemu-system-x86_64",
 )
-ALL = (NO_TCG, I386, USER, CLANG, ASAN)
+# The runtime of TSan does not see __longjmp_chk(), which _FORTIFY_SOURCE makes of siglongjmp().
+TSAN = Other(
+    "tsan", "QEMU with TSan", (), ("--enable-tsan", "--extra-cflags=-g1 -D_FORTIFY_SOURCE=0"), "qemu-system-x86_64",
+)
+ALL = (NO_TCG, I386, USER, CLANG, ASAN, TSAN)
 
 
 def _command(other: Other) -> list[str]:

@@ -43,8 +43,8 @@ const char *const *flat_machine(const char *qemu, const char *cpu, const char *a
 /* The same with opt.into. */
 const char *const *flat_destination(const char *cpu, const char *append, const char *const *extra);
 
-/* The program that goes through all states of the engine, in three machines. */
-#define PROGRAMS 3
+/* The program that goes through all states of the engine, in four machines. */
+#define PROGRAMS 4
 extern const struct program {
 	const char *name, *cpu, *append;
 	unsigned int share; /* of ten points */

@@ -2,6 +2,7 @@
 """The patched QEMU, configured in other ways: it compiles, links, and starts."""
 
 import argparse
+import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -64,6 +65,7 @@ def _user(check: Check, program: Path) -> None:
 
 
 SLOWER = ("--timeout-factor", "10")
+MUCH_SLOWER = ("--timeout-factor", "30")
 # Leaks are not looked for: QEMU leaves at its end what it has allocated. qemu-expansions counts the blocks of LWP.
 # libhold.so is loaded before the library of ASan, which replaces none of the functions that it has.
 SANITIZER = {
@@ -82,8 +84,45 @@ def _asan(check: Check, program: Path) -> None:
     check.run(runs.command("fuzz", work, jobs_count(), *fuzz), env=SANITIZER)
 
 
+# Rows with several processors.
+SMP = (
+    "self_smp", "code_patch", "realmode", "async", "legacy", "init", "os_init", "os_smp", "context_smp",
+    "context_smp_3", "context_mmio", "pmu_modes",
+)
+KNOWN = places.TOP / "lab/soaks/tsan-known.list"
+ENTRY = re.compile(r"^(access|within) (\w+): .", re.MULTILINE)
+
+
+def races(text: str) -> list[str]:
+    """The reports of TSan, each whole."""
+    found = re.findall(r"^WARNING: ThreadSanitizer:.*?^=+$", text, re.MULTILINE | re.DOTALL)
+    return [report for report in found if isinstance(report, str)]
+
+
+def known(report: str, entries: Sequence[tuple[str, str]]) -> bool:
+    """Does an entry of the list name a function of one of the two accesses?"""
+    accesses = report[:report.find("Location is")]
+    return any(
+        re.search(rf"^ +#{'0' if kind == 'access' else '[0-9]+'} {name} ", accesses, re.MULTILINE)
+        for kind, name in entries
+    )
+
+
+def _tsan(check: Check, program: Path) -> None:
+    """The rows with several processors, without a race but those that the list has with a reason."""
+    logs = check.work / "tsan"
+    logs.mkdir()
+    words = f"log_path={logs}/log:exitcode=0:history_size=7"
+    check.run(["setarch", "-R", *_flatrun(program, *MUCH_SLOWER, *_only(SMP))], env={"TSAN_OPTIONS": words})
+    found = [report for log in sorted(logs.iterdir()) for report in races(log.read_text(errors="replace"))]
+    entries = [(match[1], match[2]) for match in ENTRY.finditer(KNOWN.read_text(encoding="ascii"))]
+    new = [report for report in found if not known(report, entries)]
+    check.say(f"{len(found)} reports, {len(new)} of them not known")
+    check.want(not new, "the first is:\n" + "".join(new[:1]))
+
+
 STARTS: dict[str, Callable[[Check, Path], None]] = {
-    "no-tcg": _no_tcg, "i386": _i386, "user": _user, "clang": _flat, "asan": _asan,
+    "no-tcg": _no_tcg, "i386": _i386, "user": _user, "clang": _flat, "asan": _asan, "tsan": _tsan,
 }
 
 

@@ -33,34 +33,30 @@ def command(cpu: str, *words: str, accel: str = "tcg") -> list[str]:
     return [str(places.qemu()), *machine, "-L", str(places.FIRMWARE), *words]
 
 
-class Vm:
-    """A machine with its monitor. It ends with the block."""
+class Monitor:
+    """A monitor that QEMU connects to: add `words` to its command line, start it, accept()."""
 
-    def __init__(self, check: Check, argv: Sequence[str], env: dict[str, str] | None = None):
-        self.check, self.path = check, check.work / "monitor"
-        self.path.unlink(missing_ok=True)
-        server = socket.socket(socket.AF_UNIX)
-        server.bind(str(self.path))
-        server.listen(1)
-        server.settimeout(PATIENCE)
-        chardev = f"socket,id=monitor,path={self.path}"
-        check.log.flush()
-        self.child = proc.start(
-            [*argv, "-chardev", chardev, "-mon", "chardev=monitor,mode=control"],
-            env=env, stdin=subprocess.DEVNULL, stdout=check.log, stderr=subprocess.STDOUT,
-        )
-        with server:
-            self.socket = server.accept()[0]
+    def __init__(self, check: Check):
+        self.check = check
+        path = check.work / "monitor"
+        path.unlink(missing_ok=True)
+        self.words = ["-chardev", f"socket,id=control,path={path}", "-mon", "chardev=control,mode=control"]
+        self.server = socket.socket(socket.AF_UNIX)
+        self.server.bind(str(path))
+        self.server.listen(1)
+        self.server.settimeout(PATIENCE)
+
+    def accept(self) -> None:
+        """QEMU has been started."""
+        with self.server:
+            self.socket = self.server.accept()[0]
         self.socket.settimeout(PATIENCE)
         self.lines = self.socket.makefile("r", encoding="utf-8")
         self.lines.readline()
         self.do("qmp_capabilities")
 
-    def __enter__(self) -> "Vm":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        proc.end(self.child)
+    def close(self) -> None:
+        """QEMU has ended."""
         self.lines.close()
         self.socket.close()
 
@@ -98,6 +94,29 @@ class Vm:
         while self.do("query-migrate").get("status") not in ("completed", "failed"):
             pass
         self.check.want(self.do("query-migrate")["status"] == "completed", "the migration has failed")
+
+
+class Vm(Monitor):
+    """A machine with its monitor. It ends with the block."""
+
+    def __init__(self, check: Check, argv: Sequence[str], env: dict[str, str] | None = None):
+        super().__init__(check)
+        check.log.flush()
+        self.child = proc.start(
+            [*argv, *self.words], env=env, stdin=subprocess.DEVNULL, stdout=check.log, stderr=subprocess.STDOUT,
+        )
+        self.accept()
+
+    def __enter__(self) -> "Vm":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+    def end(self) -> None:
+        """The process ends."""
+        proc.end(self.child)
+        self.close()
 
 
 @dataclass(frozen=True)
@@ -150,7 +169,7 @@ UNLIKE: tuple[tuple[str, object], ...] = (
 )
 
 
-def plug(machine: Vm, **properties: object) -> str:
+def plug(machine: Monitor, **properties: object) -> str:
     """One more CPU. Result: why it is refused, empty if it is not."""
     free = [slot for slot in machine.do("query-hotpluggable-cpus") if "qom-path" not in slot]
     return machine.refused("device_add", **{"driver": free[0]["type"], "id": "more", **free[0]["props"], **properties})
@@ -431,6 +450,21 @@ def _plug_profiled(check: Check) -> None:
         check.want(proc.wait(machine.child) == FLAT_PASSED, "the guest's test has failed")
 
 
+def _replugged(check: Check) -> None:
+    """A CPU is plugged after one was unplugged, on which a program was profiled."""
+    stub_at, behind = check.work / "gdb", _symbol("lwp_touch")
+    stub_at.unlink(missing_ok=True)
+    words = [*FLAT, "-smp", "2", "-append", "test=cpu_unplug cpus=2", "-gdb", f"unix:{stub_at},server=on,wait=off"]
+    with Vm(check, [*command(LWP, *words), *STOPPED]) as machine:
+        stub = Stub(stub_at)
+        check.want(stub.ask(f"Z1,{behind:x},1") == "OK" and stub.ask("c").startswith("T05"), "it does not stop")
+        check.want(stub.ask(f"z1,{behind:x},1") == "OK", "no breakpoint")
+        check.want(len(machine.do("query-cpus-fast")) == 1, "the CPU has not gone")
+        check.want(not plug(machine), "there is no place for another")
+        machine.do("cont")
+        check.want(proc.wait(machine.child) == FLAT_PASSED, "the guest's test has failed")
+
+
 CHECKS: tuple[tuple[str, str, Callable[[Check], None]], ...] = (
     *((f"qemu-{case.name}", f"QEMU refuses: {case.says}", partial(_refused, case)) for case in REFUSED),
     ("qemu-max-icount", "-cpu max goes with -icount, without counters", _max_icount),
@@ -447,6 +481,7 @@ CHECKS: tuple[tuple[str, str, Callable[[Check], None]], ...] = (
     ("qemu-unavailable", "features that are taken away are unavailable features", _unavailable),
     ("qemu-never-default", "no model of any machine type has LWP or counters by default", _never_default),
     ("qemu-failed-realize", "a CPU whose realize fails late is forgotten", _failed_realize),
+    ("qemu-replug", "a CPU is plugged after one was unplugged", _replugged),
     ("qemu-plug-profiled", "CPUs are plugged while a program is profiled", _plug_profiled),
 )
 

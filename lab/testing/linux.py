@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """./vlwp test linux: programs in a Linux guest: known code, threads, and a profile beside the truth."""
 
+import json
+import re
 import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,7 +13,7 @@ from lab.common.places import LINUX_PROGRAMS, LWPCTL, TOP
 from lab.common.report import Check, Report, tee
 from lab.guest import machine
 from lab.guest.vm import run_directory
-from lab.testing import debug, guests, pmcbench, seeds
+from lab.testing import caches, debug, guests, plugging, pmcbench, seeds
 from lab.testing.part import Case, Part, quoted
 
 VLWP = TOP / "vlwp"
@@ -120,6 +122,19 @@ def _windows(report: Report) -> None:
             report.add_closing(verdicts.read_text(encoding="utf-8"), "windowcheck")
 
 
+MISSES_LINE = "data cache misses of the bundled workload name its pointer chase first"
+MISSES = ("run", "--lwprun=--event=dcache-misses:1009", "--report=--json")
+
+
+def _misses(check: Check) -> None:
+    """Whatever the seed: its pointer chase is the only function whose data is no cache's size."""
+    status, text = check.text([VLWP, *MISSES])
+    found = re.search(r"^\{.*", text, re.MULTILINE | re.DOTALL)
+    assert found
+    first = json.loads(found[0])["events"][0]["symbols"][0]
+    check.want(status == 0 and first["symbol"] == "hot_chase", f"status {status}, first is {first}")
+
+
 class Linux(Part):
     """Programs in guests, pmcbench, a profile, and what ./vlwp shell promises."""
 
@@ -143,6 +158,9 @@ class Linux(Part):
         own = [
             Case("pmcbench", "pmcbench's tables are what its snippets are made of", _pmcbench),
             Case("windows", "windows of branches are paths in the program, and all of them the whole trace", _windows),
+            Case("misses", MISSES_LINE, lambda report: report.check(MISSES_LINE, _misses)),
+            Case("cachegrind", caches.LINE, caches.run),
+            Case("plug", plugging.LINE, lambda report: report.check(plugging.LINE, plugging.profiled)),
             Case("profile", "the profile of the workload has the shares of the truth", self._profile),
         ]
         return [*programs, *own, *(_boot_case(*row) for row in guests.CHECKS)]

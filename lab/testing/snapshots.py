@@ -49,7 +49,7 @@ class Snapshots:
 
     def end(self) -> None:
         """The process ends."""
-        self.vm.__exit__()
+        self.vm.end()
 
     def _ended(self) -> str:
         """A job is over. Result: why it has failed, empty if it has not."""

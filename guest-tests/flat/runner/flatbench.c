@@ -18,7 +18,7 @@
 #include "machine.h"
 
 static struct {
-	const char *base, *patched, *firmware, *image, *plugin;
+	const char *base, *patched, *firmware, *image, *plugin, *cache;
 	unsigned int rounds, turns;
 } opt = { .rounds = 60000, .turns = 7 };
 
@@ -34,6 +34,7 @@ static const struct config {
 	unsigned int base; /* MIXED ...: which configuration has the same load on unpatched QEMU */
 	unsigned int part; /* of the rounds, 0 = 1: one in so many, because each takes long */
 	const char *plugin; /* arguments of the insn plugin, NULL: none */
+	bool cache; /* the cache plugin */
 	unsigned int cpus; /* 0: one */
 } configs[] = {
 	[MIXED] = { "unpatched QEMU", false, "EPYC", "", MIXED },
@@ -59,6 +60,10 @@ static const struct config {
 	{ "both, interval 1000", true, LWP, " interval=1000 event=5", MIXED },
 	{ "unpatched, insn plugin inline", false, "EPYC", "", MIXED, 1, "inline=on" },
 	{ "unpatched, insn plugin callback", false, "EPYC", "", MIXED, 16, "inline=off" },
+	{ "caches present, off", true, LWP ",lwp-dme=on", "", MIXED },
+	{ "data cache misses, interval 1009", true, LWP ",lwp-dme=on", " interval=1009 event=4",
+	  MIXED },
+	{ "unpatched, cache plugin", false, "EPYC", "", MIXED, 64, .cache = true },
 	{ "stores beside code, patched", true, "EPYC", " beside=1", STORES, .cpus = 2 },
 	{ "1 thread, profiled", true, LWP, " threads=1 interval=1000000", THREADS_1 },
 	{ "100 threads, profiled", true, LWP, " threads=100 interval=1000000", THREADS_100 },
@@ -71,7 +76,7 @@ static _Noreturn void usage(int status)
 {
 	fprintf(status ? stderr : stdout,
 		"usage: flatbench --base QEMU --patched QEMU --firmware DIR --image FLAT.ELF --plugin LIBINSN.SO\n"
-		"                 [--rounds N] [--turns N]\n"
+		"                 --cache LIBCACHE.SO [--rounds N] [--turns N]\n"
 		"Compare the CPU time of one load under TCG with and without LWP.\n");
 	exit(status);
 }
@@ -88,7 +93,9 @@ static double run(const struct config *c, unsigned int rounds)
 		.cpu = c->cpu,
 		.image = opt.image,
 		.append = append,
-		.plugin = c->plugin ? plugin : NULL,
+		.plugin = c->plugin ? plugin :
+			  c->cache  ? opt.cache :
+				      NULL,
 		.cpus = c->cpus ? c->cpus : 1,
 	};
 	struct rusage usage;
@@ -172,6 +179,7 @@ static void parse(int argc, char **argv)
 		{ "firmware", required_argument, NULL, 'f' },
 		{ "image", required_argument, NULL, 'i' },
 		{ "plugin", required_argument, NULL, 'g' },
+		{ "cache", required_argument, NULL, 'c' },
 		{ "rounds", required_argument, NULL, 'r' },
 		{ "turns", required_argument, NULL, 't' },
 		{ "help", no_argument, NULL, 'h' },
@@ -196,6 +204,9 @@ static void parse(int argc, char **argv)
 		case 'g':
 			opt.plugin = optarg;
 			break;
+		case 'c':
+			opt.cache = optarg;
+			break;
 		case 'r':
 			opt.rounds = number(optarg);
 			break;
@@ -213,7 +224,7 @@ static void parse(int argc, char **argv)
 		exit(2);
 	}
 	if (optind < argc || !opt.base || !opt.patched || !opt.firmware || !opt.image ||
-	    !opt.plugin)
+	    !opt.plugin || !opt.cache)
 		usage(2);
 }
 

@@ -117,6 +117,9 @@ const struct run runs[] = {
 	{ "cpu_unplug", .cpu = LWP, .cpus = 2, .needs = NEED_TCG, OF_MACHINE },
 	/* The program that `./vlwp test migrate` moves. */
 	{ "migrate", .cpu = LWP, OF_TOOL },
+	{ "migrate_dcache", "migrate",
+	  LWP ",lwp-dme=on,lwp-cache-l1d=4K/1/4,lwp-cache-l2=none,lwp-cache-l3=none", "dcache=1",
+	  .needs = NEED_DCACHE, OF_TOOL },
 	{ "context_smp", .cpu = LWP, .cpus = 2, .hidden = true },
 	{ "context_smp_3", "context_smp", LWP, .cpus = 3, .hidden = true },
 	/* A page table in a device, which KVM does not walk. */

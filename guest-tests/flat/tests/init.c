@@ -10,12 +10,13 @@
 
 extern char ini_start[], ini_spin[], ini_run[], ini_query[];
 
+/* The loop is slow: its event must not become due while processor 0 waits for its host. */
 USER_CODE("ini_start: llwpcb %rax\n"
 	  "nop\n"
 	  "user_exit\n"
 	  "ini_spin: llwpcb %rax\n"
 	  "movl $1, (%rdi)\n"
-	  "1: pause\n" /* slow: the event must not become due while processor 0 waits for its host */
+	  "1: pause\n"
 	  "jmp 1b\n"
 	  "ini_run: nop\n"
 	  "user_exit\n"

@@ -13,7 +13,8 @@
 #define SECOND_RING (RING_VA + 2 * PAGE_SIZE)
 #define RECORDS(n) ((n) * (u32)RECORD_SIZE)
 
-extern char mg_run[], mg_loop[], mg_on[], mg_nop[], mg_nops[], mg_handler[], mg_slwpcb[];
+extern char mg_run[], mg_loop[], mg_on[], mg_nop[], mg_nops[], mg_handler[], mg_slwpcb[],
+	mg_misses[];
 
 /* rax = block, rsi = rounds of 5 instructions, the last of which is a branch */
 USER_CODE("mg_run: llwpcb %rax\n"
@@ -32,6 +33,14 @@ USER_CODE("mg_run: llwpcb %rax\n"
 	  "mg_handler: .fill 3, 1, 0x90\n"
 	  "user_exit\n"
 	  "mg_slwpcb: slwpcb %rbx\n"
+	  "user_exit\n"
+	  /* rdi = two pages, rsi = rounds of 5 instructions, each of which loads the next line */
+	  "mg_misses: llwpcb %rax\n"
+	  "1: mov (%rdi,%rdx), %rcx\n"
+	  "add $64, %edx\n"
+	  "and $0x1fff, %edx\n"
+	  "dec %esi\n"
+	  "jnz 1b\n"
 	  "user_exit\n");
 
 /* What is left of a part when it is over. */
@@ -207,6 +216,47 @@ static void threads(struct lwp *l, u32 turns)
 	wrmsr(MSR_FS_BASE, 0);
 }
 
+/*
+ * Each load misses, whatever was loaded before: there is one cache of one page with one way. So the records are
+ * those of the undisturbed run although a machine that is loaded begins with an empty model.
+ */
+static void misses(struct lwp *l, const char *name, const struct block *b, u32 rounds, u32 events)
+{
+	lwp_prepare(l, b, mg_misses);
+	l->u.r.rdi = DATA_VA;
+	l->u.r.rdx = 0;
+	l->u.r.rsi = rounds;
+	lwp_resume(l);
+	finish(l, name, events);
+}
+
+static void all_misses(struct lwp *l)
+{
+	static const struct block seldom = { .size = RECORDS(512), .event = { { EV_DME, 6, 6 } } };
+	static const struct block each = { .size = RECORDS(1024), .event = { { EV_DME, 0, 0 } } };
+	static const struct block full = { .size = RECORDS(32), .event = { { EV_DME, 3, 3 } } };
+	static const struct block with = {
+		.size = RECORDS(512),
+		.event = { { EV_IRE, 60, 60 }, { EV_DME, 12, 12 } },
+	};
+
+	misses(l, "misses", &seldom, 700, 700 / 7);
+	misses(l, "each miss", &each, 300, 300);
+	misses(l, "misses, ring full", &full, 400, 400 / 4);
+	misses(l, "misses and instructions", &with, 650, 3251 / 61 + 650 / 13);
+}
+
+static void print_results(void)
+{
+	for (u32 i = 0; i < result_count; i++) {
+		const struct result *r = &results[i];
+
+		report_note("%s: head %x, missed %lu, counters %x %x %x, block and ring %lx",
+			    r->name, r->head, r->missed, r->counter[0], r->counter[1],
+			    r->counter[2], r->hash);
+	}
+}
+
 FLAT_TEST(migrate)
 {
 	static const struct block counting = {
@@ -219,6 +269,11 @@ FLAT_TEST(migrate)
 	struct lwp l;
 
 	lwp_init(&l);
+	if (option_number("dcache", 0)) {
+		all_misses(&l);
+		print_results();
+		return;
+	}
 	loop(&l, "counting", &counting, 600, 3000 / 61 + (rev07() ? 0 : 600 / 13));
 	loop(&l, "ring full", &full, 300, 1500 / 4);
 	loop(&l, "threshold", &reached, 300, 1500 / 60);
@@ -228,11 +283,5 @@ FLAT_TEST(migrate)
 	llwpcb_faulting(&l, 1000);
 	if (!option_is("context", "os"))
 		threads(&l, 40);
-	for (u32 i = 0; i < result_count; i++) {
-		const struct result *r = &results[i];
-
-		report_note("%s: head %x, missed %lu, counters %x %x %x, block and ring %lx",
-			    r->name, r->head, r->missed, r->counter[0], r->counter[1],
-			    r->counter[2], r->hash);
-	}
+	print_results();
 }
