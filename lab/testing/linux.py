@@ -17,6 +17,8 @@ from lab.testing.part import Case, Part, quoted
 VLWP = TOP / "vlwp"
 LINUXTESTS = LINUX_PROGRAMS / "linuxtests"
 WITH_COUNTERS = ("--smp=2", "--cpu=pmu=on,+perfctr-core,+perfmon-v2")
+# Intel's, in the versions 2, 4 and 5: what Linux says of them at boot.
+INTEL = (("Penryn", "Core2 events"), ("Skylake-Client", "Skylake events"), ("SapphireRapids", "Sapphire Rapids events"))
 SIZE = 4000  # thousand instructions: enough for 20,000 records, few enough to step through
 CONTEXTS = 10  # that the programs create, at least
 LOST = ("dropped", "evicted", "unreadable")
@@ -72,6 +74,20 @@ def _pmcbench(report: Report) -> None:
     if report.check("pmcbench measures in a guest with counters", pmcbench.tables, report.work):
         name = "four NOPs are 4 instructions and no branch, by RDPMC and in LWP's records"
         report.check(name, pmcbench.right, report.work)
+
+
+def _intel(check: Check, model: str, events: str) -> None:
+    """Linux finds Intel's counters, and perf on them passes."""
+    script = 'dmesg | grep "Performance Events"; exec "$0" perf'
+    command: list[str | Path] = [VLWP, "shell", "--smp=2", f"--model={model}", "--cpu=pmu=on", "--", "/bin/sh", "-c", script, LINUXTESTS]
+    status, out = check.text(command)
+    check.want(events in out, f"Linux does not say {events}")
+    check.want(status == 0, f"status {status}")
+
+
+def _intel_case(model: str, events: str) -> Case:
+    line = f"perf counts and samples with Intel's counters of {model}"
+    return Case(f"intel/{model}", line, lambda report: report.check(line, _intel, model, events))
 
 
 class Truth:
@@ -145,7 +161,8 @@ class Linux(Part):
             Case("windows", "windows of branches are paths in the program, and all of them the whole trace", _windows),
             Case("profile", "the profile of the workload has the shares of the truth", self._profile),
         ]
-        return [*programs, *own, *(_boot_case(*row) for row in guests.CHECKS)]
+        intel = [_intel_case(*row) for row in INTEL]
+        return [*programs, *own, *intel, *(_boot_case(*row) for row in guests.CHECKS)]
 
     def run(self, cases: Sequence[Case], report: Report) -> None:
         """Programs run together in one guest; those for counters in one that has them."""
