@@ -11,7 +11,7 @@ from lab.common.places import LINUX_PROGRAMS, LWPCTL, TOP
 from lab.common.report import Check, Report, tee
 from lab.guest import machine
 from lab.guest.vm import run_directory
-from lab.testing import debug, guests, pmcbench, seeds
+from lab.testing import debug, guests, pmcbench, rr, seeds
 from lab.testing.part import Case, Part, quoted
 
 VLWP = TOP / "vlwp"
@@ -79,15 +79,10 @@ def _pmcbench(report: Report) -> None:
 def _intel(check: Check, model: str, events: str) -> None:
     """Linux finds Intel's counters, and perf on them passes."""
     script = 'dmesg | grep "Performance Events"; exec "$0" perf'
-    command: list[str | Path] = [VLWP, "shell", "--smp=2", f"--model={model}", "--cpu=pmu=on", "--", "/bin/sh", "-c", script, LINUXTESTS]
-    status, out = check.text(command)
+    shell: list[str | Path] = [VLWP, "shell", "--smp=2", f"--model={model}", "--cpu=pmu=on", "--"]
+    status, out = check.text([*shell, "/bin/sh", "-c", script, LINUXTESTS])
     check.want(events in out, f"Linux does not say {events}")
     check.want(status == 0, f"status {status}")
-
-
-def _intel_case(model: str, events: str) -> Case:
-    line = f"perf counts and samples with Intel's counters of {model}"
-    return Case(f"intel/{model}", line, lambda report: report.check(line, _intel, model, events))
 
 
 class Truth:
@@ -159,9 +154,13 @@ class Linux(Part):
         own = [
             Case("pmcbench", "pmcbench's tables are what its snippets are made of", _pmcbench),
             Case("windows", "windows of branches are paths in the program, and all of them the whole trace", _windows),
+            _simple("measurement", "pmcbench repeats a measurement of four NOPs on Zen 2", pmcbench.measurement),
+            _simple("unmodelled", "pmcbench refuses an event of which TCG has no model", pmcbench.refused),
+            *(_simple(f"rr/{name}", line, rr.works, options) for name, line, options in rr.RUNS),
             Case("profile", "the profile of the workload has the shares of the truth", self._profile),
         ]
-        intel = [_intel_case(*row) for row in INTEL]
+        line = "perf counts and samples with Intel's counters of {}"
+        intel = [_simple(f"intel/{row[0]}", line.format(row[0]), _intel, *row) for row in INTEL]
         return [*programs, *own, *intel, *(_boot_case(*row) for row in guests.CHECKS)]
 
     def run(self, cases: Sequence[Case], report: Report) -> None:
@@ -190,6 +189,10 @@ class Linux(Part):
 
 def _one_program(name: str) -> Callable[[Report], object]:
     return lambda report: _in_guest(report, [name], WITH_COUNTERS if name == "perf" else ["--smp=2"])
+
+
+def _simple(name: str, line: str, function: Callable[..., None], *args: object) -> Case:
+    return Case(name, line, lambda report: report.check(line, function, *args))
 
 
 def _boot_case(name: str, line: str, function: Callable[..., None], args: tuple[object, ...]) -> Case:
