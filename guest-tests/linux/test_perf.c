@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Linux's own perf on the performance counters of the processor: instructions and branches of CPL 3 are exact (what
- * a longer loop adds is known; a branch counter counts interrupts too, so they are taken off), and a sampling counter
+ * a longer loop adds is known; far transfers, to which AMD's counters add interrupts, are taken off), and a sampling counter
  * gives its samples, each in the loop.
  */
 #include <asm/unistd.h>
+#include <cpuid.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,10 +20,19 @@
 #define PERIOD 99991ull
 #define DATA_PAGES 64
 #define PAGE 4096ull
-#define AMD_FAR_TRANSFERS 0xc6
+#define AMD_FAR_TRANSFERS 0xc6 /* interrupts included */
+#define INTEL_FAR_BRANCHES 0x40c4
 
 extern const uint8_t perf_loop_begin[], perf_loop_end[];
 void perf_loop(uint64_t n);
+
+static bool is_intel(void)
+{
+	unsigned int eax, ebx, ecx, edx;
+
+	__cpuid(0, eax, ebx, ecx, edx);
+	return ebx == signature_INTEL_ebx;
+}
 
 /* n turns of two instructions, one of them a branch. */
 asm(".pushsection .text\n"
@@ -68,7 +78,8 @@ static struct counts measure(uint64_t turns)
 {
 	int insns = counter(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, 0, -1);
 	int branches = counter(PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS, 0, insns);
-	int far = counter(PERF_TYPE_RAW, AMD_FAR_TRANSFERS, 0, insns);
+	int far = counter(PERF_TYPE_RAW, is_intel() ? INTEL_FAR_BRANCHES : AMD_FAR_TRANSFERS, 0,
+			  insns);
 	struct counts c;
 
 	if (insns < 0 || branches < 0 || far < 0)

@@ -19,6 +19,8 @@ from lab.guest.files import writable
 from lab.guest.vm import GUEST_SHARE, KERNEL_ARGS, common_arguments, vmrun
 from lab.nested import l1
 
+LWP_MODEL = "EPYC"  # the CPU model with which guests have LWP
+
 
 @dataclass
 class Machine:
@@ -28,6 +30,7 @@ class Machine:
     smp: int = 2
     memory: int = 1024  # MiB
     cpu: str = ""  # more CPU properties
+    model: str = LWP_MODEL  # another one has no LWP
     stats: Path | None = None
     kvm_amd: str = ""  # kvm-amd's parameters in the lab
     in_lab: bool = field(default=False, init=False)
@@ -113,7 +116,8 @@ def qemu_command(machine: Machine, run: Path, kernel_args: str = "") -> list[str
     accel = "tcg,thread=multi" if machine.accel == "tcg" else machine.accel
     fewer_events = "lwp-profile=" in machine.cpu or "lwp-max-events=" in machine.cpu
     caches = "" if machine.accel != "tcg" or fewer_events else ",lwp-dme=on"
-    cpu = f"EPYC,-fsgsbase,+lwp{caches}" + (f",{machine.cpu}" if machine.cpu else "")
+    model = f"{LWP_MODEL},-fsgsbase,+lwp{caches}" if machine.model == LWP_MODEL else f"{machine.model},check=off"
+    cpu = model + (f",{machine.cpu}" if machine.cpu else "")
     own = ["-accel", accel, "-cpu", cpu, "-append", f"{KERNEL_ARGS} {kernel_args}".strip()]
     return [str(places.qemu()), *common_arguments(run, machine.smp, machine.memory), *own]
 

@@ -46,7 +46,7 @@ packages()
 	# tests, and the programs that they profile
 	# and the image from which the conformance suite boots
 	echo grub-common grub-pc-bin xorriso
-	echo libcriterion-dev clang clang-format libclang-rt-dev llvm binutils gdb perl procps
+	echo libcriterion-dev clang clang-format libclang-rt-dev llvm binutils gdb perl procps rr
 	# what reads profiles in the formats of others
 	echo linux-perf valgrind protobuf-compiler
 	# what the lab itself is checked with

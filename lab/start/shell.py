@@ -4,6 +4,7 @@ terminal."""
 
 import argparse
 
+from lab.common.say import Usage
 from lab.guest import machine
 from lab.guest.vm import run_directory
 from lab.start import deps
@@ -14,11 +15,20 @@ TAKES_PROGRAM = "command"
 def add_options(parser: argparse.ArgumentParser) -> None:
     """What it takes."""
     machine.add_options(parser)
+    parser.add_argument(
+        "--model",
+        default=machine.LWP_MODEL,
+        metavar="NAME",
+        help=f"its CPU model under TCG (default {machine.LWP_MODEL}, with LWP; the others have none)",
+    )
 
 
 def main(args: argparse.Namespace) -> int:
     """The command."""
     guest = machine.from_options(args)
+    guest.model = args.model
+    if guest.model != machine.LWP_MODEL and guest.accel != "tcg":
+        raise Usage("--model is for TCG: use it without --accel=kvm")
     deps.ensure()
     machine.prepare(guest)
     with run_directory() as run:

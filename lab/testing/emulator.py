@@ -131,6 +131,8 @@ class Refused:
 
 REFUSED = (
     Refused("lwp-icount", LWP, ("-icount", "shift=0"), "lwp=on cannot be combined with -icount"),
+    Refused("pmu-ipc", f"{PMU},pmu-ipc=0", (), "pmu-ipc is 1 to 16"),
+    Refused("pmu-version", f"{PMU},pmu-version=6", (), "pmu-version is at most 5"),
     Refused("pmu-icount", PMU, ("-icount", "shift=0"), "pmu=on cannot be combined with -icount"),
     Refused("int-no-apic", f"{LWP},-apic,lwp-int=on", (), "lwp-int=on needs apic=on"),
     Refused("cache-word", f"{LWP},lwp-dme=on,lwp-cache-l1d=32K", (),
@@ -293,6 +295,38 @@ def _pmu_loaded(check: Check) -> None:
     with Vm(check, [*_incoming(PMU, path), *STOPPED]) as machine:
         machine.migrated()
         check.want(not machine.cpu("x-pmu-counting"), "they count after a load")
+
+
+INTEL = "Skylake-Client,check=off,pmu=on"
+INTEL_STATE = b"cpu/msr_architectural_pmu"
+# Its fields, numbers of 64 bits: control of the fixed counters, global control, status, overflow control, three fixed
+# counters, eighteen counters, eighteen selects.
+INTEL_FIELDS = 4 + 3 + 18 + 18
+INTEL_CONTROL, INTEL_SELECT = 1, 4 + 3 + 18
+INSTRUCTIONS = 1 << 22 | 1 << 17 | 0xC0  # EN, OS
+
+
+def _pmu_intel(check: Check) -> None:
+    """Intel's counters are in QEMU's own subsection, and count after the load of a stream that has them enabled, as a
+    KVM host sends it."""
+    path, again = check.work / "stream", check.work / "again"
+    with Vm(check, [*command(INTEL), *STOPPED]) as machine:
+        machine.save(path)
+    stream = bytearray(path.read_bytes())
+    at = stream.index(INTEL_STATE) + len(INTEL_STATE) + 4  # behind the version
+    fields = [int.from_bytes(stream[at + 8 * n:at + 8 * n + 8], "big") for n in range(INTEL_FIELDS)]
+    check.want(fields[INTEL_CONTROL] == 15 and not any(fields[INTEL_CONTROL + 1:]), f"at reset: {fields}")
+    fields[INTEL_SELECT] = INSTRUCTIONS
+    stream[at:at + 8 * INTEL_FIELDS] = b"".join(field.to_bytes(8, "big") for field in fields)
+    path.write_bytes(stream)
+    with Vm(check, [*_incoming(INTEL, path), *STOPPED]) as machine:
+        machine.migrated()
+        check.want(machine.cpu("x-pmu-counting"), "they do not count after the load")
+        machine.save(again)
+    saved = again.read_bytes()
+    at = saved.index(INTEL_STATE) + len(INTEL_STATE) + 4
+    found = [int.from_bytes(saved[at + 8 * n:at + 8 * n + 8], "big") for n in range(INTEL_FIELDS)]
+    check.want(found == fields, f"saved again: {found}")
 
 
 def _section(stream: bytes, name: bytes) -> tuple[int, int]:
@@ -474,6 +508,7 @@ CHECKS: tuple[tuple[str, str, Callable[[Check], None]], ...] = (
     ("qemu-same-code", "without LWP translated code is that of unpatched QEMU", same_code.same_code),
     ("qemu-stepi", "each stepi of a debugger executes an instruction of a profiled program", _stepi),
     ("qemu-pmu-loaded", "after a load no counter counts that is not enabled", _pmu_loaded),
+    ("qemu-pmu-intel", "Intel's counters are in the stream as a KVM host sends them", _pmu_intel),
     ("qemu-hostile-flags", "a stream cannot set flags of translated code", _hostile_flags),
     ("qemu-hostile-contexts", "a stream cannot take away a context that is live", _hostile_contexts),
     ("qemu-enums", "properties that are enumerations have types, and refuse other words", _enums),

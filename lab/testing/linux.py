@@ -13,12 +13,14 @@ from lab.common.places import LINUX_PROGRAMS, LWPCTL, TOP
 from lab.common.report import Check, Report, tee
 from lab.guest import machine
 from lab.guest.vm import run_directory
-from lab.testing import caches, debug, guests, plugging, pmcbench, seeds
+from lab.testing import caches, debug, guests, plugging, pmcbench, rr, seeds
 from lab.testing.part import Case, Part, quoted
 
 VLWP = TOP / "vlwp"
 LINUXTESTS = LINUX_PROGRAMS / "linuxtests"
 WITH_COUNTERS = ("--smp=2", "--cpu=pmu=on,+perfctr-core,+perfmon-v2")
+# Intel's, in the versions 2, 4 and 5: what Linux says of them at boot.
+INTEL = (("Penryn", "Core2 events"), ("Skylake-Client", "Skylake events"), ("SapphireRapids", "Sapphire Rapids events"))
 SIZE = 4000  # thousand instructions: enough for 20,000 records, few enough to step through
 CONTEXTS = 10  # that the programs create, at least
 LOST = ("dropped", "evicted", "unreadable")
@@ -74,6 +76,15 @@ def _pmcbench(report: Report) -> None:
     if report.check("pmcbench measures in a guest with counters", pmcbench.tables, report.work):
         name = "four NOPs are 4 instructions and no branch, by RDPMC and in LWP's records"
         report.check(name, pmcbench.right, report.work)
+
+
+def _intel(check: Check, model: str, events: str) -> None:
+    """Linux finds Intel's counters, and perf on them passes."""
+    script = 'dmesg | grep "Performance Events"; exec "$0" perf'
+    shell: list[str | Path] = [VLWP, "shell", "--smp=2", f"--model={model}", "--cpu=pmu=on", "--"]
+    status, out = check.text([*shell, "/bin/sh", "-c", script, LINUXTESTS])
+    check.want(events in out, f"Linux does not say {events}")
+    check.want(status == 0, f"status {status}")
 
 
 class Truth:
@@ -161,9 +172,14 @@ class Linux(Part):
             Case("misses", MISSES_LINE, lambda report: report.check(MISSES_LINE, _misses)),
             Case("cachegrind", caches.LINE, caches.run),
             Case("plug", plugging.LINE, lambda report: report.check(plugging.LINE, plugging.profiled)),
+            _simple("measurement", "pmcbench repeats a measurement of four NOPs on Zen 2", pmcbench.measurement),
+            _simple("unmodelled", "pmcbench refuses an event of which TCG has no model", pmcbench.refused),
+            *(_simple(f"rr/{name}", line, rr.works, options) for name, line, options in rr.RUNS),
             Case("profile", "the profile of the workload has the shares of the truth", self._profile),
         ]
-        return [*programs, *own, *(_boot_case(*row) for row in guests.CHECKS)]
+        line = "perf counts and samples with Intel's counters of {}"
+        intel = [_simple(f"intel/{row[0]}", line.format(row[0]), _intel, *row) for row in INTEL]
+        return [*programs, *own, *intel, *(_boot_case(*row) for row in guests.CHECKS)]
 
     def run(self, cases: Sequence[Case], report: Report) -> None:
         """Programs run together in one guest; those for counters in one that has them."""
@@ -191,6 +207,10 @@ class Linux(Part):
 
 def _one_program(name: str) -> Callable[[Report], object]:
     return lambda report: _in_guest(report, [name], WITH_COUNTERS if name == "perf" else ["--smp=2"])
+
+
+def _simple(name: str, line: str, function: Callable[..., None], *args: object) -> Case:
+    return Case(name, line, lambda report: report.check(line, function, *args))
 
 
 def _boot_case(name: str, line: str, function: Callable[..., None], args: tuple[object, ...]) -> Case:

@@ -8,6 +8,7 @@ from lab.common.places import LINUX_PROGRAMS, TOP
 from lab.common.report import Check
 
 GUEST = ("--smp=2", "--cpu=pmu=on,+perfctr-core,+perfmon-v2")
+WIDE = ("--smp=2", "--cpu=pmu=on,+perfctr-core,+perfmon-v2,pmu-ipc=4")
 RUNS = 2000
 
 SCRIPT = """
@@ -72,3 +73,27 @@ def right(check: Check, work: Path) -> None:
     wanted = {key: [value] * (3 if key[1] == "instructions" else 1) for key, value in WANTED.items()}
     differ = {key: (found.get(key), value) for key, value in wanted.items() if found.get(key) != value}
     check.want(not differ and found.keys() == wanted.keys(), f"measured, wanted: {differ or found.keys()}")
+
+
+# A measurement of four NOPs on Zen 2: six events at once, the code out of the caches.
+SIX = {"ops": 4, "dispatched": 4, "instructions": 4, "cycles": 1, "interrupts": 0, "smis": 0}
+
+
+def measurement(check: Check) -> None:
+    """The differences between the most frequent values are those of the measurement."""
+    program = str(LINUX_PROGRAMS / "pmcbench/pmcbench")
+    options = [f"--event={','.join(SIX)}", "--flush", "--runs=4096"]
+    status, out = check.text([str(TOP / "vlwp"), "shell", *WIDE, "--", program, *options])
+    check.want(status == 0, f"status {status}")
+    rows = [line.split() for line in out.splitlines()]
+    found = {row[0]: int(row[8]) for row in rows if len(row) == 10 and row[0] in SIX}
+    check.want(found == SIX, f"measured: {found}, wanted: {SIX}")
+
+
+def refused(check: Check) -> None:
+    """An event of which TCG has no model is refused in words."""
+    program = str(LINUX_PROGRAMS / "pmcbench/pmcbench")
+    command = [str(TOP / "vlwp"), "shell", *GUEST, "--", program, "--event=instructions,r0729"]
+    status, out = check.text(command, stderr=True)
+    check.want(status == 77, f"status {status}")
+    check.want("no model of event r0729" in out, "the event is not named")

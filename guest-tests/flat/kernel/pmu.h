@@ -22,6 +22,7 @@
 #define PERF_GUEST_ONLY (1ul << 40)
 #define PERF_HOST_ONLY (1ul << 41)
 
+#define PERF_SMIS 0x2bul
 #define PERF_CYCLES 0x76ul
 #define PERF_INSNS 0xc0ul
 #define PERF_BRANCHES 0xc2ul

@@ -165,6 +165,10 @@ const struct run runs[] = {
 	{ "pmu_svm", .cpu = PMU ",+svm", .needs = NEED_TCG },
 	{ "pmu_svm_overcount", "pmu_svm", PMU ",+svm,pmu-overcount-ring=20,pmu-overcount-vmrun=300",
 	  "overcount=1", .needs = NEED_TCG, OF_SETTING },
+	{ "pmu_smi", "smm", LWP "," PMU, .needs = NEED_TCG, OF_MACHINE },
+	{ "pmu_events", .cpu = PMU, .needs = NEED_TCG },
+	{ "pmu_events_ipc", "pmu_events", PMU ",pmu-ipc=4", "ipc=4", .needs = NEED_TCG,
+	  OF_SETTING },
 	/* Intel's, by version. */
 	{ "pmu_intel_v1", "pmu_intel", PMU_INTEL ",pmu-version=1", "version=1 gp=4 width=48",
 	  .model = "Nehalem", .needs = NEED_TCG, OF_QEMU },
@@ -190,6 +194,8 @@ const struct run runs[] = {
 	  .needs = NEED_TCG, OF_QEMU },
 	{ "pmu_intel_overflow_skid", "pmu_intel_overflow", PMU_INTEL ",pmu-skid=13", "skid=13",
 	  .model = "Skylake-Client", .needs = NEED_TCG, OF_QEMU },
+	{ "pmu_intel_init", .cpu = PMU_INTEL, .cpus = 2, .model = "Skylake-Client",
+	  .needs = NEED_TCG, OF_QEMU },
 	{ "pmu_intel_off", .model = "Skylake-Client", .needs = NEED_TCG, OF_QEMU },
 	/* Stepping by taken branches, of which KVM keeps the bit from its guests. */
 	{ "btf", .cpu = "+svm", .needs = NEED_TCG, OF_QEMU },

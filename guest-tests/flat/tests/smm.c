@@ -5,6 +5,7 @@
  * 43724-921).
  */
 #include "lwp_fixture.h"
+#include "pmu.h"
 #include "test.h"
 #include "x86.h"
 
@@ -166,9 +167,13 @@ FLAT_TEST(smm)
 	struct lwp l;
 
 	lwp_init(&l);
+	if (pmu_present())
+		pmu_start(0, PERF_SMIS | PERF_USR | PERF_OS, 0);
 	run(&l, &far);
 	report_eq(cb_counter(&l, EV_IRE), 46, "the program's four instructions are counted");
 	run(&l, &every);
 	EXPECT_RECORDS(&l, "each has one record", REC_IRE(smi_1), REC_IRE(smi_out), REC_IRE(smi_2),
 		       REC_IRE(smi_3), REC_IRE(smi_last));
+	if (pmu_present())
+		report_eq(pmu_stop(0), 2, "a counter of SMIs has both");
 }

@@ -5,6 +5,7 @@
  * a run says nothing.
  */
 #include <asm/unistd.h>
+#include <cpuid.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdatomic.h>
@@ -15,6 +16,7 @@
 #include "pmcbench.h"
 
 #define WARM_UP 32 /* runs that touch and translate what the others use */
+#define HYPERVISOR (1u << 31) /* leaf 1 ECX */
 #define GIVE_UP 100 /* disturbed runs for each good one, at most */
 
 /* What the routine works on: in its instructions all of it is an 8-bit displacement. */
@@ -65,10 +67,61 @@ static _Noreturn void cannot_open(const struct options *options, unsigned int n)
 	quit(STATUS_FAILED, "perf_event_open for %s: %s", name, strerror(errno));
 }
 
+/* QEMU's TCG says who it is at leaf 4000_0000h. */
+static bool in_tcg(void)
+{
+	unsigned int eax, ebx = 0, ecx = 0, edx = 0;
+	char name[13] = "";
+
+	__cpuid(1, eax, ebx, ecx, edx);
+	if (!(ecx & HYPERVISOR))
+		return false;
+	__cpuid(0x40000000, eax, ebx, ecx, edx);
+	memcpy(name, &ebx, 4);
+	memcpy(name + 4, &ecx, 4);
+	memcpy(name + 8, &edx, 4);
+	return !strcmp(name, "TCGTCGTCGTCG");
+}
+
+/* What QEMU's TCG has a model of. All other events stay 0 there. */
+static bool modelled(unsigned int select)
+{
+	switch (select & 0xff) {
+	case 0xaa:
+		return select & 0x300;
+	case 0x2b:
+	case 0x2c:
+	case 0x76:
+	case 0xc0:
+	case 0xc1:
+	case 0xc2:
+	case 0xc3:
+	case 0xc4:
+	case 0xc6:
+	case 0xd1:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void refuse_unmodelled(const struct options *options)
+{
+	for (unsigned int i = 0; i < options->nr_events; i++) {
+		const struct event *e = &options->events[i];
+
+		if (!modelled(e->select))
+			quit(STATUS_SKIPPED, "QEMU's TCG has no model of event %s: it would stay 0",
+			     e->name);
+	}
+}
+
 void counters_open(const struct options *options)
 {
 	int group = -1;
 
+	if (in_tcg())
+		refuse_unmodelled(options);
 	for (unsigned int i = 0; i < options->nr_events; i++) {
 		int fd = open_event(&options->events[i], group);
 
@@ -116,6 +169,8 @@ static bool run(routine_fn routine, const struct options *options, struct readin
 	uint32_t lock[MAX_EVENTS];
 	bool undisturbed = true;
 
+	if (options->flush)
+		routine_flush(routine);
 	for (unsigned int i = 0; i < options->nr_events; i++) {
 		lock[i] = page[i]->lock;
 		atomic_signal_fence(memory_order_seq_cst);

@@ -30,6 +30,7 @@ struct options {
 	struct snippet snippet;
 	unsigned int runs;
 	unsigned int cpu;
+	bool flush; /* the code from the caches before each run */
 	bool lwp; /* count LWP's records instead of reading counters */
 };
 
@@ -60,8 +61,10 @@ void routine_begin(struct routine *r);
 void routine_add(struct routine *r, const void *bytes, size_t size);
 /* LFENCE, the snippet, LFENCE; what rdi held is there again behind it. */
 void routine_add_fenced(struct routine *r, const struct snippet *snippet);
-/* Makes it executable; void (*)(void *argument), argument in rdi. */
 typedef void (*routine_fn)(void *argument);
+/* CLFLUSH of all its code. */
+void routine_flush(routine_fn fn);
+/* Makes it executable; void (*)(void *argument), argument in rdi. */
 routine_fn routine_end(struct routine *r);
 
 /*

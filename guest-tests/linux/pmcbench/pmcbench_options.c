@@ -12,11 +12,13 @@
 #define MOST_RUNS 10000000
 #define MOST_CODE 4096
 
-enum { OPTION_CPU = 0x100, OPTION_CODE, OPTION_LWP, OPTION_LIST };
+enum { OPTION_CPU = 0x100, OPTION_CODE, OPTION_LWP, OPTION_LIST, OPTION_FLUSH };
 
 static const struct event events[] = {
-	{ "instructions", 0xc0 }, { "branches", 0xc2 }, { "taken", 0xc4 },  { "conditional", 0xd1 },
-	{ "mispredicted", 0xc3 }, { "far", 0xc6 },	{ "cycles", 0x76 },
+	{ "instructions", 0xc0 }, { "branches", 0xc2 },	    { "taken", 0xc4 },
+	{ "conditional", 0xd1 },  { "mispredicted", 0xc3 }, { "far", 0xc6 },
+	{ "cycles", 0x76 },	  { "ops", 0xc1 },	    { "dispatched", 0x3aa },
+	{ "interrupts", 0x2c },	  { "smis", 0x2b },
 };
 #define NR_EVENTS (sizeof(events) / sizeof(events[0]))
 
@@ -24,8 +26,8 @@ static const char description[] =
 	"Measure a snippet of code: its events at CPL 3, by RDPMC before and behind it, with LFENCE on both sides, over "
 	"many runs that are pinned to one CPU. The table shows the least, the most frequent and the largest value, beside "
 	"those of an empty snippet (the floor), and how the snippet's values are distributed."
-	"\vEVENT is one of instructions, branches, taken, conditional, mispredicted, far, cycles, which are AMD's C0h, "
-	"C2h, C4h, D1h, C3h, C6h and 76h, or rXXXX, UnitMask and EventSelect in hexadecimal; far transfers (interrupts "
+	"\vEVENT is one of instructions, branches, taken, conditional, mispredicted, far, cycles, ops, dispatched (ops), "
+	"interrupts, smis, which are AMD's C0h, C2h, C4h, D1h, C3h, C6h, 76h, C1h, 03AAh, 2Ch and 2Bh, or rXXXX, UnitMask and EventSelect in hexadecimal; far transfers (interrupts "
 	"too) count as branches. A machine has four or six counters, and a group takes all that it needs at once.\n"
 	"\n"
 	"With --lwp the table is filled from the records of Lightweight Profiling: of instructions, branches, taken.\n"
@@ -41,6 +43,7 @@ static const struct argp_option argp_options[] = {
 	{ "list", OPTION_LIST, NULL, 0, "the snippets that there are", 0 },
 	{ "runs", 'n', "N", 0, "number of runs (default: 10000)", 0 },
 	{ "cpu", OPTION_CPU, "N", 0, "on this CPU (default: 0)", 0 },
+	{ "flush", OPTION_FLUSH, NULL, 0, "CLFLUSH the measured code before each run", 0 },
 	{ "lwp", OPTION_LWP, NULL, 0, "count LWP's records", 0 },
 	{ 0 },
 };
@@ -146,6 +149,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPTION_CPU:
 		options->cpu = number_in(state, "CPU", arg, 0, CPU_SETSIZE - 1);
+		return 0;
+	case OPTION_FLUSH:
+		options->flush = true;
 		return 0;
 	case OPTION_LWP:
 		options->lwp = true;

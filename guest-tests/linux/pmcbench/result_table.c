@@ -70,12 +70,13 @@ static void print_row(const char *name, struct summary floor, struct summary s)
 	       (long long)s.mode - floor.mode, (long long)s.max - floor.max);
 }
 
-static void print_distribution(const char *name, const uint32_t *value, unsigned int n)
+static void print_distribution(const char *of, const char *name, const uint32_t *value,
+			       unsigned int n)
 {
 	unsigned int bins, others = n;
 	struct bin *bin = distribution(value, n, &bins);
 
-	printf("%s:", name);
+	printf("%s%s:", of, name);
 	for (unsigned int i = 0; i < bins && i < MOST_SHOWN; i++) {
 		printf("%s %u in %u", i ? "," : "", bin[i].value, bin[i].count);
 		others -= bin[i].count;
@@ -105,5 +106,7 @@ void table_print(const struct options *options, struct samples *floor, struct sa
 	}
 	putchar('\n');
 	for (unsigned int i = 0; i < options->nr_events; i++)
-		print_distribution(options->events[i].name, snippet->value[i], n);
+		print_distribution("floor ", options->events[i].name, floor->value[i], n);
+	for (unsigned int i = 0; i < options->nr_events; i++)
+		print_distribution("", options->events[i].name, snippet->value[i], n);
 }

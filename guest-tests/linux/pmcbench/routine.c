@@ -7,6 +7,7 @@
 #include "pmcbench.h"
 
 #define ROUTINE_SIZE 65536
+#define CACHE_LINE 64
 
 void routine_begin(struct routine *r)
 {
@@ -45,4 +46,14 @@ routine_fn routine_end(struct routine *r)
 		quit(STATUS_FAILED, "code may not be executed: %s", strerror(errno));
 	memcpy(&fn, &r->memory, sizeof(fn));
 	return fn;
+}
+
+void routine_flush(routine_fn fn)
+{
+	const uint8_t *code;
+
+	memcpy(&code, &fn, sizeof(code));
+	for (size_t at = 0; at < ROUTINE_SIZE; at += CACHE_LINE)
+		asm volatile("clflush %0" : : "m"(code[at]));
+	asm volatile("mfence" : : : "memory");
 }

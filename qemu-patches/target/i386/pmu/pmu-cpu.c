@@ -28,6 +28,7 @@ static const PMUNumber pmu_numbers[] = {
 };
 
 #define INTEL_MAX_VERSION 5
+#define MAX_IPC 16
 
 /*
  * Leaf 0Ah of Intel's models.  Version 3 only adds AnyThread, of which there is
@@ -159,6 +160,30 @@ static void pmu_set_version(Object *obj, Visitor *v, const char *name,
     X86_CPU(obj)->tcg_pmu_props.version = version;
 }
 
+static void pmu_get_ipc(Object *obj, Visitor *v, const char *name,
+                        void *opaque, Error **errp)
+{
+    uint8_t ipc = MAX(X86_CPU(obj)->tcg_pmu_props.ipc, 1);
+
+    visit_type_uint8(v, name, &ipc, errp);
+}
+
+static void pmu_set_ipc(Object *obj, Visitor *v, const char *name,
+                        void *opaque, Error **errp)
+{
+    uint8_t ipc;
+
+    if (!pmu_settable(obj, name, errp) ||
+        !visit_type_uint8(v, name, &ipc, errp)) {
+        return;
+    }
+    if (!ipc || ipc > MAX_IPC) {
+        error_setg(errp, "%s is 1 to %d", name, MAX_IPC);
+        return;
+    }
+    X86_CPU(obj)->tcg_pmu_props.ipc = ipc;
+}
+
 static bool pmu_get_counting(Object *obj, Error **errp)
 {
     return X86_CPU(obj)->env.lwp_count.pmu;
@@ -181,6 +206,10 @@ void x86_pmu_class_init(ObjectClass *oc)
     object_class_property_set_description(oc, "pmu-version", "version of "
                                           "Intel's performance monitoring "
                                           "(TCG), 0: the model's");
+    object_class_property_add(oc, "pmu-ipc", "uint8", pmu_get_ipc, pmu_set_ipc,
+                              NULL, NULL);
+    object_class_property_set_description(oc, "pmu-ipc", "instructions in a "
+                                          "cycle of the counters (TCG)");
     for (i = 0; i < ARRAY_SIZE(pmu_numbers); i++) {
         const PMUNumber *n = &pmu_numbers[i];
 
@@ -273,6 +302,9 @@ bool x86_pmu_expand_features(X86CPU *cpu, Error **errp)
 
 bool x86_pmu_check(X86CPU *cpu, Error **errp)
 {
+    if (!cpu->tcg_pmu_props.ipc) {
+        cpu->tcg_pmu_props.ipc = 1;
+    }
     if (tcg_enabled() && icount_enabled() && pmu_wanted(cpu)) {
         error_setg(errp, "pmu=on cannot be combined with -icount or "
                    "record/replay: both count instructions in translated "
@@ -456,6 +488,50 @@ const VMStateDescription vmstate_x86_pmu_late = {
     .post_load = x86_pmu_post_load,
     .fields = (const VMStateField[]) {
         VMSTATE_STRUCT_POINTER(tcg_pmu, X86CPU, vmstate_pmu_late_state,
+                               X86PMU),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+/* A cycle or an edge that has begun. */
+static bool pmu_cycle_needed(void *opaque)
+{
+    X86PMU *pmu = X86_CPU(opaque)->tcg_pmu;
+
+    return pmu && (pmu->phase || pmu->asserted);
+}
+
+static int pmu_cycle_post_load(void *opaque, int version_id)
+{
+    X86CPU *cpu = opaque;
+    X86PMU *pmu = cpu->tcg_pmu;
+
+    if (!pmu) {
+        return -EINVAL;
+    }
+    pmu->phase %= MAX(cpu->tcg_pmu_props.ipc, 1);
+    return x86_pmu_post_load(opaque, version_id);
+}
+
+static const VMStateDescription vmstate_pmu_cycle_state = {
+    .name = "cpu/tcg_pmu_cycle/state",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32(phase, X86PMU),
+        VMSTATE_UINT32(asserted, X86PMU),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+const VMStateDescription vmstate_x86_pmu_cycle = {
+    .name = "cpu/tcg_pmu_cycle",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .needed = pmu_cycle_needed,
+    .post_load = pmu_cycle_post_load,
+    .fields = (const VMStateField[]) {
+        VMSTATE_STRUCT_POINTER(tcg_pmu, X86CPU, vmstate_pmu_cycle_state,
                                X86PMU),
         VMSTATE_END_OF_LIST()
     }

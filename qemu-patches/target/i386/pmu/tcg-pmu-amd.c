@@ -17,6 +17,7 @@
 
 #define CTL_USR         (1ull << 16)
 #define CTL_OS          (1ull << 17)
+#define CTL_EDGE        (1ull << 18)
 #define CTL_INT         (1ull << 20)
 #define CTL_EN          (1ull << 22)
 #define CTL_INV         (1ull << 23)
@@ -25,6 +26,9 @@
 #define CTL_HOST_ONLY   (1ull << 41)
 /* The other bits are reserved and stay zero. */
 #define CTL_VALID       0x0000030fffd7ffffull
+
+/* Unit masks of event AAh */
+#define DISPATCHED_UNITS 0x300
 
 #define ALL_COUNTERS ((1ull << X86_PMU_AMD_COUNTERS) - 1)
 
@@ -37,9 +41,17 @@ static bool amd_v2(CPUX86State *env)
 static X86PMUEvent amd_event(uint64_t ctl)
 {
     switch ((ctl & 0xff) | (ctl >> 24 & 0xf00)) {
+    case 0x02b:
+        return X86_PMU_EVENT_SMIS;
+    case 0x02c:
+        return X86_PMU_EVENT_INTERRUPTS;
     case 0x076:
         return X86_PMU_EVENT_CYCLES;
+    case 0x0aa: /* dispatched ops, by who decoded them */
+        return ctl & DISPATCHED_UNITS ? X86_PMU_EVENT_INSNS :
+                                        X86_PMU_EVENT_NONE;
     case 0x0c0:
+    case 0x0c1: /* ops: an instruction is one */
         return X86_PMU_EVENT_INSNS;
     case 0x0c2:
         return X86_PMU_EVENT_BRANCHES;
@@ -92,6 +104,7 @@ static void amd_derive(CPUX86State *env, X86PMU *pmu)
             .where = amd_where(env, pmu, n),
             .cmask = ctl >> CTL_CMASK_SHIFT,
             .invert = ctl & CTL_INV,
+            .edge = ctl & CTL_EDGE,
             .interrupts = ctl & CTL_INT,
             .exact = (ctl & CTL_INT) || amd_v2(env),
         };

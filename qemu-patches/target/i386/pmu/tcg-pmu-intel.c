@@ -20,6 +20,7 @@ QEMU_BUILD_BUG_ON(X86_PMU_INTEL_GP > MAX_GP_COUNTERS);
 
 #define SEL_USR         (1ull << 16)
 #define SEL_OS          (1ull << 17)
+#define SEL_EDGE        (1ull << 18)
 #define SEL_INT         (1ull << 20)
 #define SEL_EN          (1ull << 22)
 #define SEL_INV         (1ull << 23)
@@ -147,6 +148,7 @@ static void intel_derive_gp(CPUX86State *env, X86PMU *pmu, int n)
         .where = on ? intel_where(sel & SEL_USR, sel & SEL_OS) : 0,
         .cmask = sel >> SEL_CMASK_SHIFT,
         .invert = sel & SEL_INV,
+        .edge = sel & SEL_EDGE,
         .interrupts = sel & SEL_INT,
         .exact = (sel & SEL_INT) || intel_version(pmu, VERSION_GLOBAL),
     };

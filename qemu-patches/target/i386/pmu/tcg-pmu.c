@@ -5,7 +5,8 @@
  * An instruction or branch counts in the mode (CPL, SVM guest or host) in which
  * it begins, a far transfer in the mode that it leaves.  WRMSR, RDMSR and RDPMC
  * use the counters without themselves, and count if the counter is enabled
- * after them.  VMRUN does not count.  One cycle is one instruction.
+ * after them.  VMRUN does not count.  An interrupt from outside and an SMI count
+ * in the mode that they interrupt.
  */
 #include "qemu/osdep.h"
 #include "qemu/main-loop.h"
@@ -20,8 +21,10 @@
 /* Numbers of events that have happened. */
 typedef struct PMUEvents {
     int64_t insns;
+    int64_t cycles;      /* that begin */
     uint32_t near, conditional, taken, taken_conditional, far;
     uint32_t far_insns;  /* those of far that are instructions */
+    uint32_t interrupts, smis;
     uint32_t far_excess; /* counted too many, of far only */
 } PMUEvents;
 
@@ -39,56 +42,105 @@ static bool pmu_counts(CPUX86State *env, const X86PMUCounter *c, bool user)
            (c->where & (guest ? X86_PMU_GUEST : X86_PMU_HOST));
 }
 
+static int64_t pmu_events(const X86PMUCounter *c, const PMUEvents *e)
+{
+    switch (c->event) {
+    case X86_PMU_EVENT_CYCLES:
+        return e->cycles;
+    case X86_PMU_EVENT_INSNS:
+        return e->insns;
+    case X86_PMU_EVENT_REFERENCE:
+        return e->cycles * X86_LWP_RNH_PER_CNH;
+    case X86_PMU_EVENT_BRANCHES:
+        return e->near + e->far;
+    case X86_PMU_EVENT_TAKEN:
+        return e->taken + e->far;
+    case X86_PMU_EVENT_FAR:
+        return e->far + e->far_excess;
+    case X86_PMU_EVENT_CONDITIONAL:
+        return e->conditional;
+    case X86_PMU_EVENT_BRANCH_INSNS:
+        return e->near + e->far_insns;
+    case X86_PMU_EVENT_FAR_INSNS:
+        return e->far_insns;
+    case X86_PMU_EVENT_TAKEN_NEAR:
+        return e->taken;
+    case X86_PMU_EVENT_TAKEN_CONDITIONAL:
+        return e->taken_conditional;
+    case X86_PMU_EVENT_INTERRUPTS:
+        return e->interrupts;
+    case X86_PMU_EVENT_SMIS:
+        return e->smis;
+    case X86_PMU_EVENT_NONE:
+        break;
+    }
+    return 0;
+}
+
 /*
- * CounterMask compares with the events of one cycle, which is one instruction:
- * never more than one.  Edge detection has no effect.
+ * CounterMask compares with the events of one cycle where cycles count, of one
+ * instruction elsewhere: never more than one, but of the reference clock.
  */
 static int64_t pmu_increment(const X86PMUCounter *c, const PMUEvents *e)
 {
-    int64_t n = 0;
+    int64_t n = pmu_events(c, e), all = e->insns, hits;
 
-    switch (c->event) {
-    case X86_PMU_EVENT_CYCLES:
-    case X86_PMU_EVENT_INSNS:
-        n = e->insns;
-        break;
-    case X86_PMU_EVENT_REFERENCE:
-        n = e->insns * X86_LWP_RNH_PER_CNH;
-        break;
-    case X86_PMU_EVENT_BRANCHES:
-        n = e->near + e->far;
-        break;
-    case X86_PMU_EVENT_TAKEN:
-        n = e->taken + e->far;
-        break;
-    case X86_PMU_EVENT_FAR:
-        n = e->far + e->far_excess;
-        break;
-    case X86_PMU_EVENT_CONDITIONAL:
-        n = e->conditional;
-        break;
-    case X86_PMU_EVENT_BRANCH_INSNS:
-        n = e->near + e->far_insns;
-        break;
-    case X86_PMU_EVENT_FAR_INSNS:
-        n = e->far_insns;
-        break;
-    case X86_PMU_EVENT_TAKEN_NEAR:
-        n = e->taken;
-        break;
-    case X86_PMU_EVENT_TAKEN_CONDITIONAL:
-        n = e->taken_conditional;
-        break;
-    case X86_PMU_EVENT_NONE:
-        return 0;
-    }
     if (!c->cmask) {
         return n;
     }
-    if (c->invert) {
-        return c->cmask == 1 ? e->insns - n : e->insns;
+    hits = c->cmask == 1 ? n : 0;
+    if (c->event == X86_PMU_EVENT_CYCLES) {
+        all = e->cycles;
+    } else if (c->event == X86_PMU_EVENT_REFERENCE) {
+        all = e->cycles;
+        hits = c->cmask <= X86_LWP_RNH_PER_CNH ? all : 0;
     }
-    return c->cmask == 1 ? n : 0;
+    return c->invert ? all - hits : hits;
+}
+
+/* The same with edge detection; e is of one instruction, which is stepped. */
+static int64_t pmu_edge(X86PMU *pmu, int n, const PMUEvents *e)
+{
+    bool before = pmu->asserted >> n & 1;
+    bool now = pmu_increment(&pmu->counter[n], e) > 0;
+
+    if (now || e->insns) {
+        pmu->asserted = deposit32(pmu->asserted, n, 1, now);
+    }
+    return now && !before;
+}
+
+/* Cycles that have begun with so many instructions, which may be negative. */
+static int64_t pmu_begun(int64_t insns, int64_t ipc)
+{
+    const int64_t bias = X86_LWP_LEFT_INSNS;
+
+    return (insns + bias * ipc + ipc - 1) / ipc - bias;
+}
+
+/*
+ * A cycle counts when it begins, and takes pmu-ipc instructions.  RDPMC, WRMSR
+ * and a change of the mode end it sooner, so that the numbers do not depend on
+ * what came before.
+ */
+static void pmu_set_cycles(CPUX86State *env, X86PMU *pmu, PMUEvents *e)
+{
+    int64_t ipc = env_archcpu(env)->tcg_pmu_props.ipc;
+    int64_t end = pmu->phase + e->insns;
+
+    e->cycles = pmu_begun(end, ipc) - pmu_begun(pmu->phase, ipc);
+    pmu->phase = (end + ipc * X86_LWP_LEFT_INSNS) % ipc;
+}
+
+/* Instructions to the beginning of the cycle after so many. */
+static uint64_t pmu_insns_to(CPUX86State *env, X86PMU *pmu, uint64_t cycles)
+{
+    uint32_t ipc = env_archcpu(env)->tcg_pmu_props.ipc;
+
+    if (cycles == NEVER) {
+        return NEVER;
+    }
+    return (pmu->phase ? ipc - pmu->phase : 0) + (cycles - 1) * ipc + 1;
 }
 
 static void pmu_deliver(CPUX86State *env)
@@ -143,16 +195,22 @@ static void pmu_pass(CPUX86State *env, X86PMU *pmu, int64_t insns)
     pmu_deliver(env);
 }
 
-static void pmu_happened(CPUX86State *env, const PMUEvents *e, bool user)
+static void pmu_happened(CPUX86State *env, PMUEvents *e, bool user)
 {
     X86PMU *pmu = pmu_of(env);
     int n;
 
     pmu_pass(env, pmu, e->insns);
+    pmu_set_cycles(env, pmu, e);
     for (n = 0; n < pmu->counters; n++) {
-        int64_t add = pmu_increment(&pmu->counter[n], e);
+        const X86PMUCounter *c = &pmu->counter[n];
+        int64_t add;
 
-        if (add && pmu_counts(env, &pmu->counter[n], user)) {
+        if (!pmu_counts(env, c, user)) {
+            continue;
+        }
+        add = c->edge ? pmu_edge(pmu, n, e) : pmu_increment(c, e);
+        if (add) {
             pmu_add(env, pmu, n, add);
         }
     }
@@ -204,15 +262,26 @@ void x86_pmu_retire(CPUX86State *env, uint32_t info)
     pmu_happened(env, &e, !(info & X86_LWP_CPL0));
 }
 
-void x86_pmu_interrupt(CPUX86State *env, bool insn)
+void x86_pmu_interrupt(CPUX86State *env, bool insn, bool hard)
 {
-    PMUEvents e = { .insns = insn, .far = 1, .far_insns = insn };
+    PMUEvents e = {
+        .insns = insn, .far = 1, .far_insns = insn, .interrupts = hard,
+    };
 
     if (env->lwp_count.pmu) {
         x86_lwp_fold(env);
         pmu_happened(env, &e, pmu_user(env));
         x86_lwp_update(env);
     }
+}
+
+void x86_pmu_smi(CPUX86State *env)
+{
+    PMUEvents e = { .smis = 1 };
+
+    x86_lwp_fold(env);
+    pmu_happened(env, &e, pmu_user(env));
+    x86_lwp_update(env);
 }
 
 uint32_t x86_pmu_wants(CPUX86State *env, uint64_t *insns, uint64_t *branches)
@@ -234,14 +303,22 @@ uint32_t x86_pmu_wants(CPUX86State *env, uint64_t *insns, uint64_t *branches)
             continue;
         }
         left = c->exact ? pmu->mask + 1 - *c->value : NEVER;
+        if (c->edge) {
+            flags |= X86_LWP_WANTS_STEP;
+        }
         switch (c->event) {
         case X86_PMU_EVENT_CYCLES:
+            left = pmu_insns_to(env, pmu, left);
+            *insns = MIN(*insns, left);
+            flags |= X86_LWP_WANTS_COUNT;
+            break;
         case X86_PMU_EVENT_INSNS:
             *insns = MIN(*insns, left);
             flags |= X86_LWP_WANTS_COUNT;
             break;
         case X86_PMU_EVENT_REFERENCE:
             left = DIV_ROUND_UP(left, X86_LWP_RNH_PER_CNH);
+            left = pmu_insns_to(env, pmu, left);
             *insns = MIN(*insns, left);
             flags |= X86_LWP_WANTS_COUNT;
             break;
@@ -260,6 +337,8 @@ uint32_t x86_pmu_wants(CPUX86State *env, uint64_t *insns, uint64_t *branches)
             }
             flags |= X86_LWP_WANTS_COUNT | X86_LWP_WANTS_CLASSES;
             break;
+        case X86_PMU_EVENT_INTERRUPTS:
+        case X86_PMU_EVENT_SMIS:
         case X86_PMU_EVENT_NONE:
             break;
         }
@@ -275,7 +354,12 @@ void x86_pmu_changed(CPUX86State *env)
 
     pmu->vendor->derive(env, pmu);
     for (n = 0; n < pmu->counters; n++) {
-        any |= pmu->counter[n].where != 0;
+        const X86PMUCounter *c = &pmu->counter[n];
+
+        any |= c->where != 0;
+        if (!c->where || !c->edge) {
+            pmu->asserted &= ~(1u << n);
+        }
     }
     env->lwp_count.pmu = any;
     x86_lwp_update(env);
@@ -283,7 +367,10 @@ void x86_pmu_changed(CPUX86State *env)
 
 void x86_pmu_leave_mode(CPUX86State *env)
 {
+    X86PMU *pmu = pmu_of(env);
+
     x86_lwp_fold(env);
+    pmu->phase = 0;
 }
 
 static void pmu_overcount(CPUX86State *env, uint32_t insns, uint32_t far)
@@ -297,8 +384,17 @@ static void pmu_overcount(CPUX86State *env, uint32_t insns, uint32_t far)
 
 void x86_pmu_enter_mode(CPUX86State *env, bool ring)
 {
+    X86PMU *pmu = pmu_of(env);
+    int n;
+
     if (ring) {
         pmu_overcount(env, env_archcpu(env)->tcg_pmu_props.overcount_ring, 0);
+    }
+    /* Where a counter does not count its events have ended. */
+    for (n = 0; pmu->asserted && n < pmu->counters; n++) {
+        if (!pmu_counts(env, &pmu->counter[n], pmu_user(env))) {
+            pmu->asserted &= ~(1u << n);
+        }
     }
     x86_lwp_update(env);
 }
@@ -342,6 +438,7 @@ bool x86_pmu_wrmsr(CPUX86State *env, uint32_t msr, uint64_t value, bool *gp)
     if (!pmu->vendor->wrmsr(env, pmu, msr, value, gp)) {
         return false;
     }
+    pmu->phase = 0;
     x86_pmu_changed(env);
     return true;
 }
@@ -354,5 +451,9 @@ bool x86_pmu_rdpmc(CPUX86State *env, uint32_t index, uint64_t *value)
         return false;
     }
     x86_lwp_fold(env);
+    if (pmu->phase) {
+        pmu->phase = 0;
+        x86_lwp_update(env); /* overflows come sooner */
+    }
     return pmu->vendor->rdpmc(env, pmu, index, value);
 }

@@ -33,9 +33,10 @@ typedef struct X86PMUProps {
     uint32_t overcount_ring;  /* the same per change of the CPL to or from 3 */
     uint32_t overcount_far;   /* far transfers overcounted per VMRUN */
     uint8_t version;          /* of Intel's, 0: that of the CPU model */
+    uint8_t ipc;              /* instructions in a cycle, at least 1 */
 } X86PMUProps;
 
-/* The events that have a model.  One cycle is one instruction. */
+/* The events that have a model.  A cycle is pmu-ipc instructions. */
 typedef enum X86PMUEvent {
     X86_PMU_EVENT_NONE,        /* never happens */
     X86_PMU_EVENT_CYCLES,
@@ -49,6 +50,8 @@ typedef enum X86PMUEvent {
     X86_PMU_EVENT_FAR_INSNS,
     X86_PMU_EVENT_TAKEN_NEAR,
     X86_PMU_EVENT_TAKEN_CONDITIONAL,
+    X86_PMU_EVENT_INTERRUPTS,  /* NMIs included */
+    X86_PMU_EVENT_SMIS,
 } X86PMUEvent;
 
 /* Where a counter counts. */
@@ -64,6 +67,7 @@ typedef struct X86PMUCounter {
     uint32_t where;           /* X86_PMU_USER ..., 0: it does not count */
     uint8_t cmask;            /* 0: events count, not cycles with events */
     bool invert;
+    bool edge;                /* count where the events begin */
     bool interrupts;          /* its overflow does */
     bool exact;               /* its overflow is seen when it happens */
 } X86PMUCounter;
@@ -120,6 +124,9 @@ struct X86PMU {
     uint64_t skid_seed;
     uint32_t skid_number;     /* overflows so far */
 
+    uint32_t phase;           /* instructions of the cycle, below pmu-ipc */
+    uint32_t asserted;        /* counters with edge: the events are going on */
+
     struct {} end_reset_fields;
 };
 
@@ -145,6 +152,7 @@ int x86_pmu_pre_load(void *opaque);
 int x86_pmu_post_load(void *opaque, int version_id);
 extern const VMStateDescription vmstate_x86_pmu;
 extern const VMStateDescription vmstate_x86_pmu_late;
+extern const VMStateDescription vmstate_x86_pmu_cycle;
 
 /* pmu-skid.c: instructions from an overflow to its interrupt; may be 0 */
 uint64_t x86_pmu_next_skid(const X86PMUProps *props, X86PMU *pmu);
@@ -177,8 +185,12 @@ void x86_pmu_changed(CPUArchState *env);
 void x86_pmu_count(CPUArchState *env, int32_t insns, const uint32_t *branches);
 /* One instruction has retired; `info' as for helper_lwp_retire(). */
 void x86_pmu_retire(CPUArchState *env, uint32_t info);
-/* An interrupt or exception is delivered; `insn': INT n and the like. */
-void x86_pmu_interrupt(CPUArchState *env, bool insn);
+/*
+ * An interrupt or exception is delivered; `insn': INT n and the like; @hard: an
+ * interrupt from outside.
+ */
+void x86_pmu_interrupt(CPUArchState *env, bool insn, bool hard);
+void x86_pmu_smi(CPUArchState *env);
 /* X86_LWP_WANTS_* and distances that the counters ask for in the current mode. */
 uint32_t x86_pmu_wants(CPUArchState *env, uint64_t *insns, uint64_t *branches);
 

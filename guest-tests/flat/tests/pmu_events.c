@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * AMD's counters: the events of a known measurement (ops, dispatched ops, instructions, cycles, interrupts, SMIs),
+ * edge detection, and cycles of several instructions (ipc=N on the command line, as pmu-ipc).
+ */
+#include "apic.h"
+#include "lwp_fixture.h"
+#include "pmu.h"
+#include "test.h"
+
+#define VECTOR 0x53u
+#define PERF_EDGE (1ul << 18)
+#define PERF_OPS 0xc1ul
+#define PERF_DISPATCHED 0xaaul
+#define PERF_INTERRUPTS 0x2cul
+#define UNITS(n) ((u64)(n) << 8)
+#define FOUR "nop\nnop\nnop\nnop\n"
+
+extern char pme_code[], pme_runs[];
+
+USER_CODE(/* 12 + INT = 13 instructions */
+	  "pme_code: " FOUR FOUR FOUR "user_exit\n"
+	  /* NOP, two jumps in a row, NOP, a jump, INT: branches begin three times, jumps twice. */
+	  "pme_runs: nop\n"
+	  "jmp 1f\n"
+	  "1: jmp 2f\n"
+	  "2: nop\n"
+	  "jmp 3f\n"
+	  "3: nop\n"
+	  "user_exit\n");
+
+static u32 ipc;
+static u32 count;
+
+static void on_vector(struct regs *r)
+{
+	(void)r;
+	count++;
+	apic_eoi();
+}
+
+static u64 counted(u64 ctl, const char *code)
+{
+	struct user u;
+
+	user_init64(&u, (u64)code, STACK_TOP);
+	pmu_start(0, ctl, 0);
+	user_run(&u);
+	return pmu_stop(0);
+}
+
+static void test_events(void)
+{
+	report_eq(counted(PERF_OPS | PERF_USR, pme_code), 13, "ops: one per instruction");
+	report_eq(counted(PERF_DISPATCHED | UNITS(3) | PERF_USR, pme_code), 13,
+		  "dispatched ops: the same");
+	report_eq(counted(PERF_DISPATCHED | PERF_USR, pme_code), 0, "of no unit: none");
+	report_eq(counted(PERF_CYCLES | PERF_USR, pme_code), (13 + ipc - 1) / ipc,
+		  "cycles: the last one is cut by the change of mode");
+	report_eq(counted(PERF_REFERENCE | PERF_USR, pme_code), 2 * ((13 + ipc - 1) / ipc),
+		  "reference cycles: two per cycle");
+	report_eq(counted(PERF_CYCLES | PERF_USR | PERF_CMASK(2), pme_code), 0,
+		  "CounterMask 2 of cycles: never");
+	report_eq(counted(PERF_REFERENCE | PERF_USR | PERF_CMASK(2), pme_code),
+		  (13 + ipc - 1) / ipc, "CounterMask 2 of reference cycles: each cycle once");
+}
+
+static void test_interrupts(void)
+{
+	irq_set_handler(VECTOR, on_vector);
+	pmu_start(0, PERF_INTERRUPTS | PERF_OS, 0);
+	pmu_start(1, PERF_INTERRUPTS | PERF_USR, 0);
+	apic_send(apic_id(), VECTOR);
+	asm volatile("sti; nop; nop; cli" : : : "memory");
+	apic_send(apic_id(), VECTOR);
+	asm volatile("sti; nop; nop; cli" : : : "memory");
+	report_eq(count, 2, "two interrupts arrive");
+	report_eq(pmu_stop(0), 2, "interrupts taken at CPL 0");
+	report_eq(pmu_stop(1), 0, "not at CPL 3");
+	report_eq(counted(PERF_INTERRUPTS | PERF_USR, pme_code), 0, "INT n is no interrupt");
+}
+
+static void test_edge(void)
+{
+	report_eq(counted(PERF_BRANCHES | PERF_USR, pme_runs), 4, "branches: three jumps, INT");
+	report_eq(counted(PERF_BRANCHES | PERF_EDGE | PERF_USR, pme_runs), 3,
+		  "edge: they begin three times");
+	report_eq(counted(PERF_CONDITIONAL | PERF_EDGE | PERF_USR, pme_runs), 0,
+		  "edge of what never happens: 0");
+	report_eq(counted(PERF_INSNS | PERF_EDGE | PERF_USR, pme_code), 1,
+		  "instructions begin once, and a second time after another mode");
+	report_eq(counted(PERF_BRANCHES | PERF_CMASK(1) | PERF_INV | PERF_EDGE | PERF_USR,
+			  pme_runs),
+		  3, "edge, inverted: the stretches without branches");
+}
+
+/* From RDPMC to RDPMC: MOV, and n NOPs. */
+#define BETWEEN(nops)                                         \
+	({                                                    \
+		u32 first, last;                              \
+		asm volatile("rdpmc\n"                        \
+			     "mov %%eax, %1\n" nops "rdpmc\n" \
+			     : "=&a"(last), "=&r"(first)      \
+			     : "c"(0)                         \
+			     : "rdx");                        \
+		last - first;                                 \
+	})
+
+static void test_cycles(void)
+{
+	u32 floor, four;
+
+	pmu_start(0, PERF_CYCLES | PERF_OS, 0);
+	floor = BETWEEN("");
+	four = BETWEEN(FOUR);
+	pmu_stop(0);
+	report_eq(floor, (2 + ipc - 1) / ipc, "RDPMC, MOV: whole cycles");
+	report_eq(four, (6 + ipc - 1) / ipc, "RDPMC, MOV, four NOPs: whole cycles");
+	if (ipc == 4)
+		report_eq(four - floor, 1, "four NOPs are one cycle");
+}
+
+static u64 seen;
+
+static void on_overflow(struct regs *r)
+{
+	seen = r->rip;
+}
+
+/* The overflow of a cycle counter comes behind the first instruction of a cycle. */
+static void test_overflow(void)
+{
+	struct user u;
+
+	irq_set_handler(VEC_NMI, on_overflow);
+	apic_set_lvtpc(0x400);
+	user_init64(&u, (u64)pme_code, STACK_TOP);
+	pmu_start(0, PERF_CYCLES | PERF_USR | PERF_INT, -3ul);
+	user_run(&u);
+	pmu_stop(0);
+	report_eq(seen, (u64)pme_code + 2 * ipc + 1,
+		  "the third cycle overflows: behind its first instruction");
+}
+
+FLAT_TEST(pmu_events)
+{
+	struct lwp l;
+
+	ipc = option_number("ipc", 1);
+	lwp_map(&l, kernel_cr3());
+	test_events();
+	test_interrupts();
+	test_edge();
+	test_cycles();
+	test_overflow();
+}
