@@ -3,13 +3,11 @@
  * lwpctl html: a profile as one page that needs nothing else. This file writes the data, page.html draws them.
  */
 #include <argp.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "export.h"
 #include "lwp_names.h"
@@ -17,6 +15,7 @@
 #include "lwpctl.h"
 #include "lwpctl_report.h"
 #include "memory.h"
+#include "output.h"
 #include "page.h"
 #include "printable.h"
 #include "stacks.h"
@@ -486,19 +485,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static bool write_file(const struct arguments *a, struct view *view)
 {
-	FILE *out = a->output ? fopen(a->output, "we") : stdout;
+	FILE *out = output_open(a->output);
 
-	if (!out) {
-		complain("%s: %s", a->output, strerror(errno));
-		return false;
-	}
-	write_page(a, view, out);
-	if (out != stdout && fclose(out)) {
-		complain("%s: %s", a->output, strerror(errno));
-		unlink(a->output);
-		return false;
-	}
-	return true;
+	return out && output_close(out, a->output, write_page(a, view, out));
 }
 
 static int run(int argc, char **argv)

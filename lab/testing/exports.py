@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The exports of lwpctl, read by the tools whose formats they are where Debian has those, else by the formats'
-rules. The profile is that of host-tools/tests/sample_profile.c, whose numbers are literal here."""
+"""What lwpctl makes of a profile: exports, read by the tools whose formats they are where Debian has those, else by
+the formats' rules; the page; and its other commands. The profile is that of host-tools/tests/sample_profile.c, whose numbers are literal here."""
 
 import csv
 import gzip
@@ -241,6 +241,53 @@ def _html_drawn(check: Check) -> None:
                 check.want(text in body, f"{width} columns: no {text}")
 
 
+def _annotate(check: Check) -> None:
+    """Each instruction with its share of the function's samples, and how often its branch was taken."""
+    data = check.work / "sample.data"
+    check.run([SAMPLE, data])
+    status, text = check.text([LWPCTL, "annotate", "sample_hot", data])
+    check.want(status == 0, f"lwpctl ends with status {status}")
+    rows = [line.split() for line in text.splitlines() if re.search(r"[0-9a-f]+: ", line)]
+    shown = [row[: row.index(word)] + [row[row.index(word) + 1]] for row in rows for word in row if word.endswith(":")]
+    wanted = [["xorl"], ["100.00%", "incl"], ["cmpl"], ["61.54%", "75.0%", "jne"], ["38.46%", "100.0%", "callq"]]
+    check.want(shown == [*wanted, ["retq"]], f"rows {shown}")
+    status, text = check.text([LWPCTL, "annotate", "nothing", data], stderr=True)
+    check.want(status == 1 and "no samples of nothing" in text, "a function without samples is not refused")
+
+
+def _diff(check: Check) -> None:
+    """A profile does not differ from itself; against one thread of it the other's function has another share."""
+    data = check.work / "sample.data"
+    check.run([SAMPLE, data])
+    _, text = check.text([LWPCTL, "diff", data, data])
+    same = "44 and 44 samples" in text and "no difference that is more than chance" in text
+    check.want(same, "it differs from itself")
+    _, text = check.text([LWPCTL, "diff", "--all", data, data])
+    rows = re.findall(r"^ *(68.18|31.82)% +\1% +\+0.00%.* (\w+)  \(sample_profile\)$", text, re.MULTILINE)
+    check.want(sorted(rows) == [("31.82", "sample_cold"), ("68.18", "sample_hot")], f"rows {rows}")
+
+
+def _merge(check: Check) -> None:
+    """Samples, processes and windows of all files, and an object once; files of other events are refused."""
+    first, windows, out = (check.work / name for name in ("sample.data", "windows.data", "merged.data"))
+    check.run([SAMPLE, first])
+    check.run([SAMPLE, "--windows", windows])
+    check.run([LWPCTL, "merge", "-o", out, first, first, first])
+    status, text = check.text([LWPCTL, "report", "--json", out])
+    report = json.loads(text)
+    check.want([event["samples"] for event in report["events"]] == [3 * 44, 3 * 13], "samples")
+    check.want([event["counted"] for event in report["events"]] == [3 * (HOT + COLD), 3 * BRANCHES], "counts")
+    check.want(len(report["programs"]) == 3 and len(report["threads"]) == 6, "programs and threads")
+    check.want(out.read_bytes().count(bytes(SAMPLE)) == 1 + 3, "the object is there more than once")  # and the 3 exes
+    check.run([LWPCTL, "merge", "-o", out, windows, windows])
+    status, text = check.text([LWPCTL, "decode", out])
+    check.want(text.count("window of 4 records for 100") == 2, "windows are lost")
+    out.unlink()
+    status, text = check.text([LWPCTL, "merge", "-o", out, first, windows], stderr=True)
+    check.want(status == 1 and "other events or intervals" in text, "another interval is not refused")
+    check.want(not out.exists(), "a refused merge leaves a file")
+
+
 def _refused(check: Check) -> None:
     """What cannot be exported is refused in one line, and leaves no file."""
     data, out = check.work / "sample.data", check.work / "none"
@@ -267,6 +314,9 @@ CHECKS: tuple[tuple[str, Callable[[Check], None]], ...] = (
     ("bolt, llvm, afdo: ranges and branches of windows", _compilers),
     ("html: the page has all it needs, and the numbers", _html),
     ("html: Chromium draws it", _html_drawn),
+    ("annotate: instructions have their samples", _annotate),
+    ("diff: a profile does not differ from itself", _diff),
+    ("merge: files add up", _merge),
     ("what cannot be exported is refused", _refused),
 )
 
@@ -279,4 +329,4 @@ def run(report: Report) -> None:
     """All of them."""
     if report.check("lwpctl and the sample build", _build):
         for name, function in CHECKS:
-            report.check(f"export {name}", function)
+            report.check(f"lwpctl {name}", function)
