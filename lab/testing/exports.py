@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What lwpctl makes of a profile: exports, read by the tools whose formats they are where Debian has those, else by
-the formats' rules; the page; and its other commands. The profile is that of host-tools/tests/sample_profile.c, whose numbers are literal here."""
+the formats' rules; the page; and its other commands. The profile is that of host-tools/tests/sample_profile.c, whose
+numbers are literal here."""
 
 import csv
 import gzip
