@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "lwpdata_wire.h"
+#include "sign.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -21,44 +22,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 			abort();                                                                 \
 		}                                                                                \
 	} while (0)
-
-static void sign(uint8_t *section, uint64_t payload, uint32_t *chain)
-{
-	uint32_t crc = lwpdata_header_crc(section);
-	uint8_t link[4];
-
-	crc = (uint32_t)crc32_z(crc, section + LWPDATA_SECTION_HEADER_SIZE, payload);
-	lwpdata_put32(section + LWPDATA_HEADER_CRC, crc);
-	lwpdata_put32(link, crc);
-	*chain = (uint32_t)crc32_z(*chain, link, sizeof(link));
-}
-
-/* What a writer would have made of these sections. */
-static void make_right(uint8_t *file, size_t size)
-{
-	uint64_t at = LWPDATA_PREAMBLE_SIZE, sections = 0, records = 0;
-	uint32_t chain = 0;
-
-	while (at + LWPDATA_SECTION_HEADER_SIZE <= size) {
-		uint8_t *section = file + at, *payload = section + LWPDATA_SECTION_HEADER_SIZE;
-		uint64_t left = size - at - LWPDATA_SECTION_HEADER_SIZE;
-		uint64_t length = lwpdata_get64(section + LWPDATA_HEADER_SIZE);
-
-		if (length > left || lwpdata_padding(length) > left - length)
-			return;
-		memset(payload + length, 0, lwpdata_padding(length));
-		if (lwpdata_get32(section) == LWPDATA_END && length == 24) {
-			lwpdata_put64(payload, sections);
-			lwpdata_put64(payload + 8, records);
-			lwpdata_put32(payload + 16, chain);
-		}
-		if (lwpdata_get32(section) == LWPDATA_RECORDS && length >= 8)
-			records += lwpdata_get32(payload + 4);
-		sign(section, length, &chain);
-		sections++;
-		at += LWPDATA_SECTION_HEADER_SIZE + length + lwpdata_padding(length);
-	}
-}
 
 static void check_bytes(const struct lwpdata_reader *r, struct lwpdata_bytes bytes)
 {

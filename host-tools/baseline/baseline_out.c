@@ -147,7 +147,8 @@ json_object *baseline_json(const struct settings *s, const struct lwp_caps *caps
 	if (fclose(words))
 		must(NULL);
 	for (size_t i = 0; i < nr; i++)
-		json_object_array_add(names, must(json_object_new_string(hostcaps_label(&hosts[i]))));
+		json_object_array_add(names,
+				      must(json_object_new_string(hostcaps_label(&hosts[i]))));
 	add_property(props, "lwp", "on");
 	if (s->fsgsbase == 0)
 		add_property(props, "fsgsbase", "off");

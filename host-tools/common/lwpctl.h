@@ -16,7 +16,8 @@ struct command {
 	int (*run)(int argc, char **argv); /* argv[0] is "lwpctl NAME"; returns the exit status */
 };
 
-extern const struct command cmd_baseline, cmd_caps, cmd_check, cmd_decode, cmd_explain, cmd_export, cmd_report;
+extern const struct command cmd_annotate, cmd_baseline, cmd_caps, cmd_check, cmd_decode, cmd_diff,
+	cmd_explain, cmd_export, cmd_html, cmd_merge, cmd_report;
 
 /* Who complains: "lwpctl" unless a program says otherwise. NULL: nobody, and nothing is said. */
 extern const char *complain_as;

@@ -3,15 +3,14 @@
  * lwpctl export: a profile in the formats of other tools.
  */
 #include <argp.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "export.h"
 #include "lwpctl.h"
 #include "lwpctl_report.h"
 #include "memory.h"
+#include "output.h"
 
 static const struct format {
 	const char *name;
@@ -156,26 +155,11 @@ static bool write_to(const struct arguments *a, struct view *view, FILE *out)
 	return a->format->write(&e);
 }
 
-/* A file that cannot be written whole does not stay. */
 static bool export(const struct arguments *a, struct view *view)
 {
-	FILE *out = a->output ? fopen(a->output, "we") : stdout;
-	bool good;
+	FILE *out = output_open(a->output);
 
-	if (!out) {
-		complain("%s: %s", a->output, strerror(errno));
-		return false;
-	}
-	good = write_to(a, view, out);
-	if (out == stdout)
-		return good;
-	if (fclose(out) && good) {
-		complain("%s: %s", a->output, strerror(errno));
-		good = false;
-	}
-	if (!good)
-		unlink(a->output);
-	return good;
+	return out && output_close(out, a->output, write_to(a, view, out));
 }
 
 static int run(int argc, char **argv)

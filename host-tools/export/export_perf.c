@@ -234,12 +234,17 @@ static void add_sample(struct writer *w, uint32_t thread, uint32_t event_id, uin
 	put64(w, time);
 	put_pair(w, cpu, 0);
 	put64(w, period);
-	/* perf script prints the form that others fold only for a sample with a stack. */
-	put64(w, 2);
-	put64(w, (uint64_t)PERF_CONTEXT_USER);
-	put64(w, address);
-	if (p->nr_windows && event_id == w->branches)
+	/*
+	 * perf script prints the form that others fold only for a sample with a stack; perf2bolt reads the branches
+	 * only of one without.
+	 */
+	if (p->nr_windows && event_id == w->branches) {
 		put_stack(w, stack, nr);
+	} else {
+		put64(w, 2);
+		put64(w, (uint64_t)PERF_CONTEXT_USER);
+		put64(w, address);
+	}
 	end(w);
 }
 
@@ -372,6 +377,7 @@ static struct file_attr attr_of(const struct writer *w, size_t k, uint64_t ids)
 	struct file_attr out = { .ids = { ids + k * sizeof(uint64_t), sizeof(uint64_t) } };
 
 	if (p->nr_windows && w->events[k] == w->branches) {
+		attr.sample_type &= ~(uint64_t)PERF_SAMPLE_CALLCHAIN;
 		attr.sample_type |= PERF_SAMPLE_BRANCH_STACK;
 		attr.branch_sample_type = PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_USER;
 	}

@@ -298,11 +298,16 @@ static int choose_file(struct symbols *s, const char *sysroot, const char *path,
 
 	if (asprintf(&full, "%s%s", sysroot, path) < 0)
 		full = must(NULL);
-	fd = open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	free(full);
+	/* The guest chose the path: a device may not even be opened. */
+	fd = !stat(full, &st) && S_ISREG(st.st_mode) ?
+		     open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK) :
+		     -1;
 	if (fd < 0)
-		problem = strerror(errno);
-	else if (build_id.size && !has_build_id(fd, build_id))
+		problem = stat(full, &st)     ? strerror(errno) :
+			  S_ISREG(st.st_mode) ? "cannot be read" :
+						"not a regular file";
+	free(full);
+	if (!problem && build_id.size && !has_build_id(fd, build_id))
 		problem = "another build-id than the program that was profiled";
 	else if (!build_id.size && size && !fstat(fd, &st) && (uint64_t)st.st_size != size)
 		problem = "another size than the program that was profiled, which has no build-id";
@@ -454,14 +459,19 @@ const char *symbols_name(const struct symbols *s, uint64_t offset)
 	return symbol ? symbol->name : NULL;
 }
 
-bool symbols_range(const struct symbols *s, uint64_t offset, uint64_t *start, uint64_t *end)
+bool symbols_range_at(const struct symbols *s, uint64_t address, uint64_t *start, uint64_t *end)
 {
-	const struct symbol *symbol = find_symbol(s, offset);
+	size_t place = SIZE_MAX;
+	const struct range *range = s->elf ? ranges_next(&s->ranges, address, &place) : NULL;
 
-	if (!symbol)
-		return symbols_unnamed(s, offset, start, end);
-	*start = symbol->start;
-	*end = symbol->start + symbol->size;
+	if (!range && s->elf) {
+		place = SIZE_MAX;
+		range = ranges_next(&s->unnamed, address, &place);
+	}
+	if (!range)
+		return false;
+	*start = range->start;
+	*end = range->end;
 	return true;
 }
 

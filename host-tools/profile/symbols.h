@@ -41,8 +41,9 @@ bool symbols_address(const struct symbols *symbols, uint64_t offset, uint64_t *a
 bool symbols_unnamed(const struct symbols *symbols, uint64_t offset, uint64_t *start,
 		     uint64_t *end);
 
-/* The range of the symbol that symbols_name() names, in the file's own addresses (perf map: the process's). */
-bool symbols_range(const struct symbols *symbols, uint64_t offset, uint64_t *start, uint64_t *end);
+/* The range of the function, named or not, that one of the file's own addresses lies in. */
+bool symbols_range_at(const struct symbols *symbols, uint64_t address, uint64_t *start,
+		      uint64_t *end);
 
 /*
  * Functions that were inlined at an offset, the innermost first, by debugging information: fills up to `max` names

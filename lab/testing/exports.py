@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The exports of lwpctl, read by the tools whose formats they are where Debian has those, else by the formats'
-rules. The profile is that of host-tools/tests/sample_profile.c, whose numbers are literal here."""
+"""What lwpctl makes of a profile: exports, read by the tools whose formats they are where Debian has those, else by
+the formats' rules; the page; and its other commands. The profile is that of host-tools/tests/sample_profile.c, whose
+numbers are literal here."""
 
 import csv
 import gzip
@@ -50,7 +51,8 @@ def _shares(text: str) -> dict[str, float]:
 def _perf(check: Check) -> None:
     """perf report has the samples, symbols and threads."""
     out = _export(check, "perf")
-    command = ["perf", "report", "--stdio", "--no-children", "-g", "none", "--sort=symbol", "-i", out]
+    options = ["--no-children", "-g", "none", "--sort=symbol"]
+    command: list[str | Path] = ["perf", "report", "--stdio", *options, "-i", out]
     shares = _shares(_tool(check, command).partition("of event 'branches'")[0])
     check.want(shares == {"sample_hot": 68.18, "sample_cold": 31.82}, f"shares {shares}")
     script = _tool(check, ["perf", "script", "-F", "comm,tid,event,period,ip,sym", "-i", out])
@@ -90,7 +92,8 @@ def _pprof(check: Check) -> None:
     raw = check.work / "sample.pb"
     raw.write_bytes(gzip.decompress(out.read_bytes()))
     check.want(shutil.which("protoc"), "there is no protoc on this machine: ./vlwp deps installs it")
-    command = ["protoc", f"--proto_path={SCHEMA.parent}", "--decode=perftools.profiles.Profile", SCHEMA]
+    message = "--decode=perftools.profiles.Profile"
+    command: list[str | Path] = ["protoc", f"--proto_path={SCHEMA.parent}", message, SCHEMA]
     with raw.open("rb") as file:
         status, text = check.text(command, stdin=file)
     check.want(status == 0, f"protoc ends with status {status}")
@@ -144,7 +147,8 @@ def _firefox(check: Check) -> None:
 def _chrome(check: Check) -> None:
     """Samples lead to frames, and these to their parents."""
     trace = json.loads(_export(check, "chrome").read_text(encoding="utf-8"))
-    frames, counts = trace["stackFrames"], {}
+    frames = trace["stackFrames"]
+    counts: dict[str, int] = {}
     for sample in trace["samples"]:
         frame = frames[sample["sf"]]
         check.want(frames[frame["parent"]]["name"] == PROCESS, "a frame without its process")
@@ -189,6 +193,102 @@ def _compilers(check: Check) -> None:
     check.want(afdo == ranges + ["0"] + branches, f"afdo: {afdo}")
 
 
+def _page(check: Check) -> tuple[Path, str]:
+    data, out = check.work / "sample.data", check.work / "sample.html"
+    check.run([SAMPLE, data])
+    check.run([LWPCTL, "html", "-o", out, data])
+    return out, out.read_text(encoding="utf-8")
+
+
+def _html(check: Check) -> None:
+    """The page names nothing outside of it; its data add up, and nothing of the guest ends the script."""
+    _, text = _page(check)
+    loading = re.search(r"<(link|img|iframe|object|embed)\b|\bsrc=|\bhref=|@import|url\(", text)
+    check.want(not loading, f"it loads something: {loading}")
+    check.want("default-src 'none'" in text, "it has no policy that keeps it from loading")
+    script = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
+    check.want(script, "it has no data")
+    data = json.loads(script.group(1) if script else "")
+    check.want(data["command"] == r"sample a\x0ab", f"the command is {data['command']}")
+    event, branches = data["events"]
+    check.want(sum(stack[3] for stack in event["stacks"]) == 44, "stacks do not add up")
+    check.want(sum(sum(thread["counts"]) for thread in event["threads"]) == 44, "times do not add up")
+    rows = [(row["symbol"], row["samples"]) for row in event["rows"]]
+    check.want(rows == [("sample_hot", 30), ("sample_cold", 14)], f"rows {rows}")
+    biased = [(row["samples"], row["taken"]) for row in branches["branches"]]
+    check.want(biased == [(8, 6)], f"branches {biased}")
+
+
+def _html_drawn(check: Check) -> None:
+    """A browser draws it, in both schemes and at two widths, without an error."""
+    out, _ = _page(check)
+    browser = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+    if not browser:
+        check.say("no Chromium here: the page is not drawn")
+        return
+    for width in (1280, 420):
+        for scheme in ("0", "1"):  # dark, light
+            status, dom = check.text(
+                [
+                    *(browser, "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000"),
+                    *("--enable-logging=stderr", f"--window-size={width},900"),
+                    *(f"--blink-settings=preferredColorScheme={scheme}", "--dump-dom", f"file://{out}"),
+                ],
+                stderr=True,
+            )
+            check.want(status == 0 and "CONSOLE" not in dom, f"{width} columns: status {status}, or an error")
+            body = dom.partition("<main")[2].partition("</main>")[0]
+            for text in ("68.18%", "31.82%", "sample_hot", "44 samples of instructions", "<rect"):
+                check.want(text in body, f"{width} columns: no {text}")
+
+
+def _annotate(check: Check) -> None:
+    """Each instruction with its share of the function's samples, and how often its branch was taken."""
+    data = check.work / "sample.data"
+    check.run([SAMPLE, data])
+    status, text = check.text([LWPCTL, "annotate", "sample_hot", data])
+    check.want(status == 0, f"lwpctl ends with status {status}")
+    rows = [line.split() for line in text.splitlines() if re.search(r"[0-9a-f]+: ", line)]
+    shown = [row[: row.index(word)] + [row[row.index(word) + 1]] for row in rows for word in row if word.endswith(":")]
+    wanted = [["xorl"], ["100.00%", "incl"], ["cmpl"], ["61.54%", "75.0%", "jne"], ["38.46%", "100.0%", "callq"]]
+    check.want(shown == [*wanted, ["retq"]], f"rows {shown}")
+    status, text = check.text([LWPCTL, "annotate", "nothing", data], stderr=True)
+    check.want(status == 1 and "no samples of nothing" in text, "a function without samples is not refused")
+
+
+def _diff(check: Check) -> None:
+    """A profile does not differ from itself; against one thread of it the other's function has another share."""
+    data = check.work / "sample.data"
+    check.run([SAMPLE, data])
+    _, text = check.text([LWPCTL, "diff", data, data])
+    same = "44 and 44 samples" in text and "no difference that is more than chance" in text
+    check.want(same, "it differs from itself")
+    _, text = check.text([LWPCTL, "diff", "--all", data, data])
+    rows = re.findall(r"^ *(68.18|31.82)% +\1% +\+0.00%.* (\w+)  \(sample_profile\)$", text, re.MULTILINE)
+    check.want(sorted(rows) == [("31.82", "sample_cold"), ("68.18", "sample_hot")], f"rows {rows}")
+
+
+def _merge(check: Check) -> None:
+    """Samples, processes and windows of all files, and an object once; files of other events are refused."""
+    first, windows, out = (check.work / name for name in ("sample.data", "windows.data", "merged.data"))
+    check.run([SAMPLE, first])
+    check.run([SAMPLE, "--windows", windows])
+    check.run([LWPCTL, "merge", "-o", out, first, first, first])
+    status, text = check.text([LWPCTL, "report", "--json", out])
+    report = json.loads(text)
+    check.want([event["samples"] for event in report["events"]] == [3 * 44, 3 * 13], "samples")
+    check.want([event["counted"] for event in report["events"]] == [3 * (HOT + COLD), 3 * BRANCHES], "counts")
+    check.want(len(report["programs"]) == 3 and len(report["threads"]) == 6, "programs and threads")
+    check.want(out.read_bytes().count(bytes(SAMPLE)) == 1 + 3, "the object is there more than once")  # and the 3 exes
+    check.run([LWPCTL, "merge", "-o", out, windows, windows])
+    status, text = check.text([LWPCTL, "decode", out])
+    check.want(text.count("window of 4 records for 100") == 2, "windows are lost")
+    out.unlink()
+    status, text = check.text([LWPCTL, "merge", "-o", out, first, windows], stderr=True)
+    check.want(status == 1 and "other events or intervals" in text, "another interval is not refused")
+    check.want(not out.exists(), "a refused merge leaves a file")
+
+
 def _refused(check: Check) -> None:
     """What cannot be exported is refused in one line, and leaves no file."""
     data, out = check.work / "sample.data", check.work / "none"
@@ -213,6 +313,11 @@ CHECKS: tuple[tuple[str, Callable[[Check], None]], ...] = (
     ("chrome: samples have their stacks", _chrome),
     ("csv: rows add up", _csv),
     ("bolt, llvm, afdo: ranges and branches of windows", _compilers),
+    ("html: the page has all it needs, and the numbers", _html),
+    ("html: Chromium draws it", _html_drawn),
+    ("annotate: instructions have their samples", _annotate),
+    ("diff: a profile does not differ from itself", _diff),
+    ("merge: files add up", _merge),
     ("what cannot be exported is refused", _refused),
 )
 
@@ -225,4 +330,4 @@ def run(report: Report) -> None:
     """All of them."""
     if report.check("lwpctl and the sample build", _build):
         for name, function in CHECKS:
-            report.check(f"export {name}", function)
+            report.check(f"lwpctl {name}", function)

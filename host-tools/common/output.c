@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Where a command writes to.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lwpctl.h"
+#include "output.h"
+
+FILE *output_open(const char *path)
+{
+	FILE *out = path ? fopen(path, "we") : stdout;
+
+	if (!out)
+		complain("%s: %s", path, strerror(errno));
+	return out;
+}
+
+bool output_close(FILE *out, const char *path, bool good)
+{
+	struct stat st;
+	bool regular;
+
+	/* lwpctl.c looks after the standard output. */
+	if (out == stdout)
+		return good;
+	regular = !fstat(fileno(out), &st) && S_ISREG(st.st_mode);
+	if (fclose(out) && good) {
+		complain("%s: %s", path, strerror(errno));
+		good = false;
+	}
+	if (!good && regular)
+		unlink(path);
+	return good;
+}

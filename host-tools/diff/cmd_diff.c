@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * lwpctl diff: which functions have another share in a second profile.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compare.h"
+#include "lwpctl.h"
+#include "view.h"
+
+#define DEFAULT_LIMIT 20
+
+struct arguments {
+	struct view_options view;
+	const char *files[2];
+	size_t nr;
+	uint64_t limit;
+	bool all;
+};
+
+static const struct argp_option options[] = {
+	{ "all", 'a', NULL, 0, "differences that may be chance, too", 0 },
+	{ "limit", 'l', "N", 0, "rows, 0 for all (default: 20)", 0 },
+	{ 0 },
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+	char *end;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &a->view;
+		return 0;
+	case 'a':
+		a->all = true;
+		return 0;
+	case 'l':
+		errno = 0;
+		a->limit = strtoull(arg, &end, 10);
+		if (errno || end == arg || *end || *arg == '-')
+			argp_failure(state, LWPCTL_USAGE, 0, "limit '%s' is not a number", arg);
+		return 0;
+	case ARGP_KEY_ARG:
+		if (a->nr == 2)
+			argp_failure(state, LWPCTL_USAGE, 0, "more than two files: '%s'", arg);
+		a->files[a->nr++] = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (a->nr != 2)
+			argp_failure(state, LWPCTL_USAGE, 0, "it needs two files");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static void print_changes(const struct arguments *a, const struct changes *c, const char *event)
+{
+	uint64_t shown = 0;
+	size_t chance = 0;
+
+	printf("%s: %" PRIu64 " and %" PRIu64 " samples\n\n", event, c->samples[0], c->samples[1]);
+	puts("  Before    After   Change  95% +/-  Chance  Symbol  (object)");
+	for (size_t i = 0; i < c->nr; i++) {
+		const struct change *x = &c->list[i];
+
+		if (!a->all && !change_significant(x, c->nr)) {
+			chance++;
+			continue;
+		}
+		if (a->limit && shown == a->limit)
+			continue;
+		shown++;
+		printf("%7.2f%% %7.2f%% %+7.2f%% %7.2f%% %7.1g  %s  (%s)\n", 100 * x->share[0],
+		       100 * x->share[1], 100 * (x->share[1] - x->share[0]), 100 * x->error, x->p,
+		       x->symbol, x->object);
+	}
+	if (!shown)
+		puts("        no difference that is more than chance");
+	if (chance)
+		printf("%zu of %zu differences may be chance\n", chance, c->nr);
+}
+
+static bool compare(const struct arguments *a, struct view views[2])
+{
+	static const struct grouping by = { .keys = { KEY_SYMBOL, KEY_OBJECT }, .nr = 2 };
+	const struct lwpdata_config *config = &views[0].profile.config;
+	struct rows rows[2];
+	struct changes changes;
+	uint32_t kind = a->view.kind, event_id;
+
+	if (!kind && config->nr_events)
+		kind = profile_kind(&views[0].profile, config->events[0].event_id);
+	for (size_t i = 0; i < 2; i++) {
+		event_id = kind ? view_event(&views[i], kind) : 0;
+		if (!event_id) {
+			complain("%s: the profile has no %s", a->files[i],
+				 lwpdata_event_name(kind) ?: "event");
+			return false;
+		}
+	}
+	for (size_t i = 0; i < 2; i++)
+		rows_make(&rows[i], &views[i].resolver, &views[i].samples, &by,
+			  (uint8_t)view_event(&views[i], kind), ORDER_SAMPLES);
+	changes_make(&changes, &rows[0], &rows[1]);
+	print_changes(a, &changes, lwpdata_event_name(kind));
+	changes_free(&changes);
+	rows_free(&rows[0]);
+	rows_free(&rows[1]);
+	return true;
+}
+
+static int run(int argc, char **argv)
+{
+	static const struct argp_child children[] = { { &view_argp, 0, NULL, 0 }, { 0 } };
+	static const struct argp argp = {
+		.options = options,
+		.children = children,
+		.parser = parse,
+		.args_doc = "BEFORE AFTER",
+		.doc = "Show which functions have another share of the samples in a second profile, as far "
+		       "as it is more than chance.\vBEFORE and AFTER are what lwprun wrote.",
+	};
+	struct arguments a = { .view = VIEW_OPTIONS, .limit = DEFAULT_LIMIT };
+	struct view views[2] = { 0 };
+	bool good;
+
+	argp_parse(&argp, argc, argv, 0, NULL, &a);
+	a.view.lines = false;
+	good = view_open(&views[0], a.files[0], &a.view) &&
+	       view_open(&views[1], a.files[1], &a.view) && compare(&a, views);
+	view_close(&views[0]);
+	view_close(&views[1]);
+	return good ? LWPCTL_OK : LWPCTL_FAILED;
+}
+
+const struct command cmd_diff = {
+	.name = "diff",
+	.summary = "show which functions have another share in a second profile",
+	.run = run,
+};

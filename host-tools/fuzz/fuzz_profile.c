@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * All commands that read a profile, on arbitrary files. The first byte says whether checksums are made right (bit 0),
+ * and which command reads the file; the rest is the file. Nothing may crash, hang or leak, and what is written to the
+ * standard output goes to /dev/null.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "lwpctl.h"
+#include "sign.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+
+/* No file of this machine is looked into. */
+#define NOWHERE "--sysroot=/nonexistent"
+#define WORDS_MAX 5
+
+static const struct {
+	const struct command *command;
+	const char *words[WORDS_MAX];
+} runs[] = {
+	{ &cmd_report, { "--limit=0", "--inline" } },
+	{ &cmd_report, { "--json", "--by=thread,address,target" } },
+	{ &cmd_report, { "--thread=1*", "--until=1", "--symbol=*" } },
+	{ &cmd_html, { "--source", "--inline" } },
+	{ &cmd_diff, { "--all", "FILE" } },
+	{ &cmd_annotate, { "*" } },
+#define EXPORT_FORMAT(name, text) { &cmd_export, { "--format=" #name } },
+#include "../export/formats.h"
+};
+#define NR_RUNS (sizeof(runs) / sizeof(runs[0]))
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	(void)argc;
+	(void)argv;
+	complain_as = NULL;
+	return freopen("/dev/null", "w", stdout) ? 0 : 1;
+}
+
+static void run(size_t n, const char *path)
+{
+	char *words[WORDS_MAX + 4], name[] = "fuzz";
+	int nr = 0;
+
+	words[nr++] = name;
+	words[nr++] = strdup(NOWHERE);
+	for (size_t i = 0; i < WORDS_MAX && runs[n].words[i]; i++)
+		words[nr++] = strdup(strcmp(runs[n].words[i], "FILE") ? runs[n].words[i] : path);
+	words[nr++] = strdup(path);
+	words[nr] = NULL;
+	runs[n].command->run(nr, words);
+	/* argp may have put them into another order. */
+	for (int i = 0; i < nr; i++)
+		if (words[i] != name)
+			free(words[i]);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char path[64];
+	uint8_t *file;
+	int fd;
+
+	if (size < 2)
+		return 0;
+	file = malloc(size - 1);
+	fd = memfd_create("profile", MFD_CLOEXEC);
+	if (!file || fd < 0)
+		abort();
+	memcpy(file, data + 1, size - 1);
+	if (data[0] & 1)
+		make_right(file, size - 1);
+	if (write(fd, file, size - 1) != (ssize_t)(size - 1))
+		abort();
+	free(file);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	run((size_t)(data[0] >> 1) % NR_RUNS, path);
+	close(fd);
+	return 0;
+}

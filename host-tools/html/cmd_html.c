@@ -1,0 +1,518 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * lwpctl html: a profile as one page that needs nothing else. This file writes the data, page.html draws them.
+ */
+#include <argp.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "export.h"
+#include "lwp_names.h"
+#include "lwp_rev.h"
+#include "lwpctl.h"
+#include "lwpctl_report.h"
+#include "memory.h"
+#include "output.h"
+#include "page.h"
+#include "printable.h"
+#include "stacks.h"
+
+/* What has room on a page that people read, and opens at once. */
+#define ROWS_MAX 300
+#define LINES_MAX 60
+#define STACKS_MAX 4000
+#define THREADS_MAX 32
+#define BUCKETS 240
+#define SOURCE_LINE_MAX 200
+
+#define DATA_MARK "@DATA@"
+
+struct arguments {
+	struct view_options view;
+	const char *file, *output;
+	bool source;
+};
+
+struct writer {
+	struct export e;
+	FILE *out;
+	bool source;
+	bool filtered;
+};
+
+static void put_pair(FILE *out, const char *key, const char *text)
+{
+	fprintf(out, "\"%s\":", key);
+	put_json_string(out, text);
+}
+
+/* ---- Functions, lines, branches ------------------------------------------------------------- */
+
+static void put_functions(const struct writer *w, const struct rows *rows)
+{
+	fputs("\"rows\":[", w->out);
+	for (size_t i = 0; i < rows->nr && i < ROWS_MAX; i++) {
+		const struct row *row = &rows->list[i];
+
+		fprintf(w->out, "%s{", i ? "," : "");
+		put_pair(w->out, "symbol", row->labels[0]);
+		fputc(',', w->out);
+		put_pair(w->out, "object", last_part(row->labels[1]));
+		fprintf(w->out,
+			",\"samples\":%" PRIu64 ",\"error\":%.6f,\"taken\":%" PRIu64
+			",\"latency\":%" PRIu64 ",\"line\":",
+			row->samples, share_error(row->samples, rows->samples), row->detail.taken,
+			row->detail.latency);
+		if (row->file) {
+			char *line;
+
+			if (asprintf(&line, "%s:%d", last_part(row->file), row->line) < 0)
+				line = must(NULL);
+			put_json_string(w->out, line);
+			free(line);
+		} else {
+			fputs("\"\"", w->out);
+		}
+		fputc('}', w->out);
+	}
+	fprintf(w->out, "],\"more\":%zu,", rows->nr > ROWS_MAX ? rows->nr - ROWS_MAX : 0);
+}
+
+/* A line of a source file of this machine; empty if it is not to be had. */
+static char *source_line(const char *sysroot, const char *path, int wanted)
+{
+	char *full, *line = NULL, *shown = NULL;
+	size_t room = 0;
+	struct stat st;
+	FILE *file;
+
+	if (asprintf(&full, "%s%s", sysroot, path) < 0)
+		full = must(NULL);
+	file = path[0] == '/' && !stat(full, &st) && S_ISREG(st.st_mode) ? fopen(full, "re") : NULL;
+	free(full);
+	for (int n = 1; file && n <= wanted && getline(&line, &room, file) >= 0; n++)
+		if (n == wanted) {
+			for (char *c = line; *c; c++)
+				*c = *c == '\t' ? ' ' : *c;
+			shown = printable(line, strnlen(line, SOURCE_LINE_MAX) -
+							(strchr(line, '\n') ? 1 : 0));
+		}
+	if (file)
+		fclose(file);
+	free(line);
+	return shown ?: copy_string("", 0);
+}
+
+static void put_source(const struct writer *w, const char *label)
+{
+	const char *colon = strrchr(label, ':');
+	char *path = copy_string(label, colon ? (size_t)(colon - label) : 0);
+	char *text = w->source && colon ?
+			     source_line(w->e.options->sysroot, path, atoi(colon + 1)) :
+			     copy_string("", 0);
+
+	put_pair(w->out, "source", text + strspn(text, " "));
+	free(text);
+	free(path);
+}
+
+static void put_lines(const struct writer *w, const struct rows *rows)
+{
+	size_t n = 0;
+
+	fputs("\"lines\":[", w->out);
+	for (size_t i = 0; i < rows->nr && n < LINES_MAX; i++) {
+		const struct row *row = &rows->list[i];
+
+		if (!row->file)
+			continue;
+		fprintf(w->out, "%s{", n++ ? "," : "");
+		put_pair(w->out, "line", row->labels[0]);
+		fputc(',', w->out);
+		put_pair(w->out, "symbol", row->labels[1]);
+		fprintf(w->out, ",\"samples\":%" PRIu64 ",", row->samples);
+		put_source(w, row->labels[0]);
+		fputc('}', w->out);
+	}
+	fputs("],", w->out);
+}
+
+/* Branches that are sometimes taken and sometimes not. */
+static void put_branches(const struct writer *w, const struct rows *rows, bool branches)
+{
+	size_t n = 0;
+
+	fputs("\"branches\":[", w->out);
+	for (size_t i = 0; branches && i < rows->nr && n < LINES_MAX; i++) {
+		const struct row *row = &rows->list[i];
+
+		if (!row->detail.taken || row->detail.taken == row->samples)
+			continue;
+		fprintf(w->out, "%s{", n++ ? "," : "");
+		put_pair(w->out, "address", row->labels[0]);
+		fputc(',', w->out);
+		put_pair(w->out, "symbol", row->labels[1]);
+		fputc(',', w->out);
+		put_pair(w->out, "line", row->file ? row->labels[2] : "");
+		fprintf(w->out,
+			",\"samples\":%" PRIu64 ",\"taken\":%" PRIu64 ",\"predicted\":%" PRIu64
+			",\"right\":%" PRIu64 "}",
+			row->samples, row->detail.taken, row->detail.predicted, row->detail.right);
+	}
+	fputs("],", w->out);
+}
+
+static void put_sources(const struct writer *w, const struct rows *rows, bool misses)
+{
+	const char *before = "";
+
+	fputs("\"sources\":[", w->out);
+	for (enum lwp_data_source s = 0; misses && s < LWP_SOURCES; s++) {
+		uint64_t samples = 0;
+
+		for (size_t i = 0; i < rows->nr; i++)
+			samples += rows->list[i].detail.from[s];
+		if (!samples || !lwp_source_name(s))
+			continue;
+		fprintf(w->out, "%s{", before);
+		put_pair(w->out, "name", lwp_source_name(s));
+		fprintf(w->out, ",\"samples\":%" PRIu64 "}", samples);
+		before = ",";
+	}
+	fputs("],", w->out);
+}
+
+static void put_tables(struct writer *w)
+{
+	static const struct grouping by_function = { .keys = { KEY_SYMBOL, KEY_OBJECT }, .nr = 2 };
+	static const struct grouping by_line = { .keys = { KEY_LINE, KEY_SYMBOL }, .nr = 2 };
+	static const struct grouping by_address = { .keys = { KEY_ADDRESS, KEY_SYMBOL, KEY_LINE },
+						    .nr = 3 };
+	struct view *view = w->e.view;
+	uint32_t kind = profile_kind(&view->profile, w->e.event_id);
+	uint8_t event_id = (uint8_t)w->e.event_id;
+	struct rows rows;
+
+	rows_make(&rows, &view->resolver, &view->samples, &by_function, event_id, ORDER_SAMPLES);
+	put_functions(w, &rows);
+	put_sources(w, &rows, kind == LWP_KIND_DME);
+	rows_free(&rows);
+	rows_make(&rows, &view->resolver, &view->samples, &by_line, event_id, ORDER_SAMPLES);
+	put_lines(w, &rows);
+	rows_free(&rows);
+	rows_make(&rows, &view->resolver, &view->samples, &by_address, event_id, ORDER_SAMPLES);
+	put_branches(w, &rows, kind == LWP_KIND_BRE);
+	rows_free(&rows);
+}
+
+/* ---- Stacks --------------------------------------------------------------------------------- */
+
+/* The samples that a stack must have, with what it calls, so that no more than STACKS_MAX are written. */
+static uint64_t least_samples(const uint64_t *totals, size_t nr)
+{
+	uint64_t least = 1;
+
+	for (;; least *= 2) {
+		size_t n = 0;
+
+		for (size_t i = 1; i < nr; i++)
+			n += totals[i] >= least;
+		if (n <= STACKS_MAX)
+			return least;
+	}
+}
+
+/* What is left out counts for its parent. */
+static void put_stacks(struct writer *w)
+{
+	struct stacks s;
+	uint64_t *totals, *own, least;
+	size_t *number, n = 1;
+
+	stacks_make(&s, &w->e);
+	totals = must(calloc(s.nr, sizeof(*totals)));
+	own = must(calloc(s.nr, sizeof(*own)));
+	number = must(calloc(s.nr, sizeof(*number)));
+	for (size_t i = s.nr; i-- > 1;) {
+		own[i] = s.list[i].samples;
+		totals[i] += own[i];
+		totals[s.list[i].parent] += totals[i];
+	}
+	least = least_samples(totals, s.nr);
+	for (size_t i = s.nr; i-- > 1;)
+		if (totals[i] < least)
+			own[s.list[i].parent] += own[i];
+	fprintf(w->out, "\"stacks\":[[\"\",\"\",0,%" PRIu64 "]", own[0]);
+	for (size_t i = 1; i < s.nr; i++) {
+		if (totals[i] < least)
+			continue;
+		number[i] = n++;
+		fputs(",[", w->out);
+		put_json_string(w->out, s.list[i].name);
+		fputc(',', w->out);
+		put_json_string(w->out, last_part(s.list[i].object));
+		fprintf(w->out, ",%zu,%" PRIu64 "]", number[s.list[i].parent], own[i]);
+	}
+	fputs("],", w->out);
+	free(totals);
+	free(own);
+	free(number);
+	stacks_free(&s);
+}
+
+/* ---- Time ----------------------------------------------------------------------------------- */
+
+struct lane {
+	size_t thread;
+	uint64_t samples, counts[BUCKETS];
+};
+
+struct lanes {
+	const struct writer *w;
+	struct lane *list; /* one a thread */
+	uint64_t start, length;
+};
+
+static uint64_t profile_length(const struct profile *p)
+{
+	uint64_t end = p->config.start_monotonic + 1;
+
+	for (size_t i = 0; i < p->nr_batches; i++)
+		if (p->batches[i].time > end)
+			end = p->batches[i].time;
+	for (size_t i = 0; i < p->nr_windows; i++)
+		if (p->windows[i].time > end)
+			end = p->windows[i].time;
+	return end - p->config.start_monotonic;
+}
+
+static void add_to_lane(void *to, const struct sample *sample)
+{
+	struct lanes *l = to;
+	const struct view *view = l->w->e.view;
+	struct lane *lane = &l->list[sample->key.thread];
+	uint64_t since = sample->time > l->start ? sample->time - l->start : 0;
+	size_t bucket = (size_t)((double)since / (double)l->length * BUCKETS);
+
+	if (sample->key.event_id != l->w->e.event_id ||
+	    !samples_find(&view->samples, &view->tally, &sample->key))
+		return;
+	lane->counts[bucket < BUCKETS ? bucket : BUCKETS - 1]++;
+	lane->samples++;
+}
+
+static int compare_lanes(const void *a, const void *b)
+{
+	const struct lane *x = a, *y = b;
+
+	if (x->samples != y->samples)
+		return x->samples > y->samples ? -1 : 1;
+	return x->thread < y->thread ? -1 : 1;
+}
+
+static void put_lane(const struct writer *w, const struct lane *lane)
+{
+	const struct profile *p = &w->e.view->profile;
+	const struct profile_thread *thread = &p->threads[lane->thread];
+	char *name;
+
+	if (asprintf(&name, "%s %" PRIu32 "/%" PRIu32, thread->comm,
+		     p->processes[thread->process].pid, thread->tid) < 0)
+		name = must(NULL);
+	fputc('{', w->out);
+	put_pair(w->out, "name", name);
+	fprintf(w->out, ",\"samples\":%" PRIu64 ",\"counts\":[", lane->samples);
+	for (size_t i = 0; i < BUCKETS; i++)
+		fprintf(w->out, "%s%" PRIu64, i ? "," : "", lane->counts[i]);
+	fputs("]}", w->out);
+	free(name);
+}
+
+static void put_lanes(const struct writer *w)
+{
+	const struct profile *p = &w->e.view->profile;
+	struct lanes l = { w, must(calloc(p->nr_threads + 1, sizeof(*l.list))),
+			   p->config.start_monotonic, profile_length(p) };
+	size_t nr = 0;
+
+	for (size_t i = 0; i < p->nr_threads; i++)
+		l.list[i].thread = i;
+	tally_walk(p, &w->e.options->filter, w->e.options->targets, add_to_lane, &l);
+	if (p->nr_threads)
+		qsort(l.list, p->nr_threads, sizeof(*l.list), compare_lanes);
+	fprintf(w->out, "\"buckets\":%d,\"threads\":[", BUCKETS);
+	while (nr < p->nr_threads && l.list[nr].samples)
+		nr++;
+	for (size_t i = 0; i < nr && i < THREADS_MAX; i++) {
+		if (i)
+			fputc(',', w->out);
+		put_lane(w, &l.list[i]);
+	}
+	fprintf(w->out, "],\"moreThreads\":%zu", nr > THREADS_MAX ? nr - THREADS_MAX : 0);
+	free(l.list);
+}
+
+/* ---- The data ------------------------------------------------------------------------------- */
+
+static void put_event(struct writer *w, uint32_t event_id)
+{
+	const struct profile *p = &w->e.view->profile;
+
+	w->e.event_id = event_id;
+	fputc('{', w->out);
+	put_pair(w->out, "name", profile_event_name(p, event_id));
+	fputc(',', w->out);
+	put_pair(w->out, "kind", lwpdata_event_name(profile_kind(p, event_id)) ?: "");
+	fprintf(w->out, ",\"samples\":%" PRIu64 ",\"period\":%" PRIu64 ",",
+		w->e.view->samples.per_event[event_id], export_period(p, event_id));
+	for (uint32_t e = 0; e < p->config.nr_events && !w->filtered; e++)
+		if (p->config.events[e].event_id == event_id) {
+			struct estimate estimate = report_estimate(p, e);
+
+			fprintf(w->out, "\"counted\":%.0f,\"exact\":%s,", estimate.events,
+				estimate.exact ? "true" : "false");
+			break;
+		}
+	put_tables(w);
+	put_stacks(w);
+	put_lanes(w);
+	fputc('}', w->out);
+}
+
+static void put_command(const struct writer *w)
+{
+	const struct profile *p = &w->e.view->profile;
+	char *text = NULL, *shown;
+	size_t size;
+	FILE *to = must(open_memstream(&text, &size));
+
+	for (uint32_t i = 0; i < p->config.nr_args; i++) {
+		struct lwpdata_bytes arg = lwpdata_arg(&p->config, i);
+
+		fprintf(to, "%s%.*s", i ? " " : "", (int)arg.size, (const char *)arg.data);
+	}
+	if (fclose(to))
+		must(NULL);
+	shown = printable(text, size);
+	put_pair(w->out, "command", shown);
+	free(shown);
+	free(text);
+}
+
+static void put_data(struct writer *w)
+{
+	const struct profile *p = &w->e.view->profile;
+	struct report report = { .profile = p,
+				 .samples = &w->e.view->samples,
+				 .kind = w->e.options->kind };
+	time_t start = (time_t)(p->config.start_realtime / 1000000000u);
+	char *kernel = printable(p->config.kernel.data, p->config.kernel.size), date[64] = "";
+	uint32_t event_id;
+	struct tm tm;
+
+	if (gmtime_r(&start, &tm))
+		strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S UTC", &tm);
+	fputc('{', w->out);
+	put_command(w);
+	fputc(',', w->out);
+	put_pair(w->out, "date", date);
+	fputc(',', w->out);
+	put_pair(w->out, "kernel", kernel);
+	fputc(',', w->out);
+	put_pair(w->out, "revision", lwp_rev_get(p->config.revision)->name);
+	fprintf(w->out,
+		",\"programs\":%zu,\"threads\":%zu,\"missed\":%.6f,\"seconds\":%.6f,\"inlined\":%s,"
+		"\"events\":[",
+		p->nr_processes, p->nr_threads, report_missed_share(p),
+		(double)profile_length(p) / 1e9, w->e.options->inlines ? "true" : "false");
+	for (uint32_t i = 0; (event_id = report_event(&report, i)); i++) {
+		if (i)
+			fputc(',', w->out);
+		put_event(w, event_id);
+	}
+	fputs("]}", w->out);
+	free(kernel);
+}
+
+static bool write_page(const struct arguments *a, struct view *view, FILE *out)
+{
+	const char *mark = strstr(page, DATA_MARK);
+	struct writer w = { .e = { .out = out, .view = view, .options = &a->view },
+			    .out = out,
+			    .source = a->source,
+			    .filtered = filter_any(&a->view.filter) };
+
+	fwrite(page, (size_t)(mark - page), 1, out);
+	put_data(&w);
+	fputs(mark + strlen(DATA_MARK), out);
+	return true;
+}
+
+/* ---- The command ---------------------------------------------------------------------------- */
+
+static const struct argp_option options[] = {
+	{ "output", 'o', "FILE", 0, "write to FILE (default: standard output)", 0 },
+	{ "source", 's', NULL, 0, "put the text of the hottest source lines on the page", 0 },
+	{ 0 },
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &a->view;
+		return 0;
+	case 'o':
+		a->output = arg;
+		return 0;
+	case 's':
+		a->source = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (a->file)
+			argp_failure(state, LWPCTL_USAGE, 0, "more than one file: '%s'", arg);
+		a->file = arg;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static bool write_file(const struct arguments *a, struct view *view)
+{
+	FILE *out = output_open(a->output);
+
+	return out && output_close(out, a->output, write_page(a, view, out));
+}
+
+static int run(int argc, char **argv)
+{
+	static const struct argp_child children[] = { { &view_argp, 0, NULL, 0 }, { 0 } };
+	static const struct argp argp = {
+		.options = options,
+		.children = children,
+		.parser = parse,
+		.args_doc = "[FILE]",
+		.doc = "Write a profile as one page of HTML that needs nothing else: stacks, threads over "
+		       "time, functions, lines, branches.\vFILE is what lwprun wrote (default: lwp.data).",
+	};
+	struct arguments a = { .view = VIEW_OPTIONS };
+	struct view view;
+	bool good;
+
+	argp_parse(&argp, argc, argv, 0, NULL, &a);
+	good = view_open(&view, a.file ?: "lwp.data", &a.view) && write_file(&a, &view);
+	view_close(&view);
+	return good ? LWPCTL_OK : LWPCTL_FAILED;
+}
+
+const struct command cmd_html = {
+	.name = "html",
+	.summary = "write a profile as one page of HTML",
+	.run = run,
+};

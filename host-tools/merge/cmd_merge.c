@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * lwpctl merge: several profiles as one. Sections are copied as they are read, with new ids and times; what stays in
+ * memory is one file's ids, and one entry for each object.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "hash.h"
+#include "lwpctl.h"
+#include "lwpdata.h"
+#include "memory.h"
+
+struct arguments {
+	const char *output;
+	char **files;
+	size_t nr;
+};
+
+/* An object that is in the output: files of one path, build-id and size are one. */
+struct object {
+	char *key; /* path, zero byte, build-id, size */
+	size_t size;
+};
+
+struct merger {
+	struct lwpdata_writer *writer;
+	struct lwpdata_config config; /* of the first file, whose mapping stays */
+	struct lwpdata_stats stats;
+	struct object *objects;
+	size_t nr_objects, object_room;
+	uint32_t *table; /* of objects, by id plus 1; open addressing */
+	size_t size;
+	uint32_t nr_processes, nr_threads; /* in the output */
+	/* The file at hand: */
+	const char *path;
+	uint32_t *object_ids; /* new ids */
+	size_t nr_ids, id_room;
+	uint32_t first_process, first_thread;
+	uint64_t start; /* its start_monotonic */
+};
+
+/* ---- Objects -------------------------------------------------------------------------------- */
+
+static uint32_t *find(const struct merger *m, const struct object *wanted)
+{
+	size_t i = hash_bytes(wanted->key, wanted->size) & (m->size - 1);
+
+	while (m->table[i]) {
+		const struct object *o = &m->objects[m->table[i] - 1];
+
+		if (o->size == wanted->size && !memcmp(o->key, wanted->key, o->size))
+			break;
+		i = (i + 1) & (m->size - 1);
+	}
+	return &m->table[i];
+}
+
+static void enlarge(struct merger *m)
+{
+	free(m->table);
+	m->size = m->size ? 2 * m->size : 256;
+	m->table = must(calloc(m->size, sizeof(*m->table)));
+	for (size_t i = 0; i < m->nr_objects; i++)
+		*find(m, &m->objects[i]) = (uint32_t)i + 1;
+}
+
+static struct object key_of(const struct lwpdata_object *object)
+{
+	struct object key = { .size = object->path.size + 1 + object->build_id.size + 8 };
+	char *at = key.key = must(malloc(key.size));
+
+	memcpy(at, object->path.data, object->path.size);
+	at += object->path.size;
+	*at++ = '\0';
+	if (object->build_id.size)
+		memcpy(at, object->build_id.data, object->build_id.size);
+	memcpy(at + object->build_id.size, &object->size, 8);
+	return key;
+}
+
+static int add_object(struct merger *m, struct lwpdata_object *object)
+{
+	struct object key = key_of(object);
+	uint32_t *place;
+	int status = 0;
+
+	if (2 * m->nr_objects >= m->size)
+		enlarge(m);
+	place = find(m, &key);
+	if (*place) {
+		free(key.key);
+	} else {
+		m->objects = grow(m->objects, m->nr_objects, &m->object_room, sizeof(*m->objects));
+		m->objects[m->nr_objects++] = key;
+		*place = (uint32_t)m->nr_objects;
+		object->id = *place - 1;
+		status = lwpdata_write_object(m->writer, object);
+	}
+	m->object_ids = grow(m->object_ids, m->nr_ids, &m->id_room, sizeof(*m->object_ids));
+	m->object_ids[m->nr_ids++] = *place - 1;
+	return status;
+}
+
+/* ---- Sections ------------------------------------------------------------------------------- */
+
+/* All files begin together, at the start of the first. */
+static uint64_t moved(const struct merger *m, uint64_t time)
+{
+	return time - m->start + m->config.start_monotonic;
+}
+
+static void add_stats(struct lwpdata_stats *to, const struct lwpdata_stats *more)
+{
+	to->threads_no_slot += more->threads_no_slot;
+	to->threads_no_memory += more->threads_no_memory;
+	to->processes_refused += more->processes_refused;
+	to->execs_unfollowed += more->execs_unfollowed;
+	to->contexts_lost += more->contexts_lost;
+	to->rings_filled += more->rings_filled;
+	to->rings_damaged += more->rings_damaged;
+}
+
+static int copy(struct merger *m, struct lwpdata_section *s)
+{
+	switch (s->type) {
+	case LWPDATA_OBJECT:
+		return add_object(m, &s->object);
+	case LWPDATA_PROCESS:
+		s->process.id = m->nr_processes++;
+		if (s->process.parent != LWPDATA_NONE)
+			s->process.parent += m->first_process;
+		s->process.time = moved(m, s->process.time);
+		return lwpdata_write_process(m->writer, &s->process);
+	case LWPDATA_MAP:
+		s->map.process += m->first_process;
+		if (s->map.object != LWPDATA_NONE)
+			s->map.object = m->object_ids[s->map.object];
+		s->map.time = moved(m, s->map.time);
+		return lwpdata_write_map(m->writer, &s->map);
+	case LWPDATA_UNMAP:
+		s->unmap.process += m->first_process;
+		s->unmap.time = moved(m, s->unmap.time);
+		return lwpdata_write_unmap(m->writer, &s->unmap);
+	case LWPDATA_THREAD:
+		s->thread.id = m->nr_threads++;
+		s->thread.process += m->first_process;
+		s->thread.time = moved(m, s->thread.time);
+		return lwpdata_write_thread(m->writer, &s->thread, m->config.nr_events);
+	case LWPDATA_RECORDS:
+		return lwpdata_write_records(m->writer, s->records.thread + m->first_thread,
+					     moved(m, s->records.time), s->records.data,
+					     (size_t)s->records.count * LWPDATA_RECORD_SIZE, NULL,
+					     0);
+	case LWPDATA_WINDOW:
+		s->window.thread += m->first_thread;
+		s->window.time = moved(m, s->window.time);
+		return lwpdata_write_window(m->writer, &s->window, s->window.data,
+					    (size_t)s->window.count * LWPDATA_RECORD_SIZE, NULL, 0);
+	case LWPDATA_THREAD_END:
+		s->thread_end.thread += m->first_thread;
+		s->thread_end.time = moved(m, s->thread_end.time);
+		return lwpdata_write_thread_end(m->writer, &s->thread_end, m->config.nr_events);
+	case LWPDATA_PROCESS_END:
+		s->process_end.process += m->first_process;
+		s->process_end.time = moved(m, s->process_end.time);
+		return lwpdata_write_process_end(m->writer, &s->process_end);
+	case LWPDATA_PERF_MAP:
+		s->perf_map.process += m->first_process;
+		return lwpdata_write_perf_map(m->writer, &s->perf_map);
+	case LWPDATA_IMAGE:
+		s->image.object = m->object_ids[s->image.object];
+		return lwpdata_write_image(m->writer, &s->image);
+	case LWPDATA_STATS:
+		add_stats(&m->stats, &s->stats);
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+/* Records of two files count together only if they stand for the same. */
+static bool same_events(const struct merger *m, const struct lwpdata_config *config)
+{
+	const struct lwpdata_config *first = &m->config;
+	bool same = config->revision == first->revision && config->random == first->random &&
+		    config->nr_events == first->nr_events;
+
+	for (uint32_t e = 0; same && e < config->nr_events; e++)
+		same = config->events[e].event_id == first->events[e].event_id &&
+		       config->events[e].interval == first->events[e].interval;
+	if (!same)
+		complain("%s: other events or intervals than in the first file", m->path);
+	return same;
+}
+
+static bool begin_output(struct merger *m, const char *output, const struct lwpdata_config *config)
+{
+	static struct lwpdata_bytes args[LWPDATA_MAX_ARGS];
+	int status;
+
+	m->config = *config;
+	for (uint32_t i = 0; i < config->nr_args; i++)
+		args[i] = lwpdata_arg(config, i);
+	m->config.args = args;
+	m->writer = lwpdata_create(output);
+	if (!m->writer) {
+		complain("%s: %s", output, strerror(errno));
+		return false;
+	}
+	status = lwpdata_write_config(m->writer, &m->config);
+	if (status)
+		complain("%s: %s", output, strerror(-status));
+	return !status;
+}
+
+/* ---- Files ---------------------------------------------------------------------------------- */
+
+static bool copy_sections(struct merger *m, const char *output, const void *data, size_t size)
+{
+	struct lwpdata_section section;
+	struct lwpdata_reader reader;
+	struct lwpdata_error error;
+	int more = lwpdata_open(&reader, data, size, &error) ? 1 : -1, status;
+
+	m->nr_ids = 0;
+	m->first_process = m->nr_processes;
+	m->first_thread = m->nr_threads;
+	while (more > 0 && (more = lwpdata_next(&reader, &section, &error)) > 0) {
+		if (section.type == LWPDATA_CONFIG) {
+			m->start = section.config.start_monotonic;
+			if (m->writer ? !same_events(m, &section.config) :
+					!begin_output(m, output, &section.config))
+				return false;
+			continue;
+		}
+		status = copy(m, &section);
+		if (status) {
+			complain("%s: %s", output, strerror(-status));
+			return false;
+		}
+	}
+	if (more < 0)
+		complain("%s: offset %" PRIu64 ": %s", m->path, error.offset, error.text);
+	return more == 0;
+}
+
+/* The first file's mapping stays: its CONFIG has pointers into it. */
+static bool merge_file(struct merger *m, const char *output, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+	void *data;
+	bool good, first = !m->writer;
+
+	m->path = path;
+	if (fd < 0 || fstat(fd, &st)) {
+		complain("%s: %s", path, strerror(errno));
+		if (fd >= 0)
+			close(fd);
+		return false;
+	}
+	if (!S_ISREG(st.st_mode) || !st.st_size) {
+		complain("%s: %s", path, S_ISREG(st.st_mode) ? "empty" : "not a regular file");
+		close(fd);
+		return false;
+	}
+	data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	close(fd);
+	if (data == MAP_FAILED) {
+		complain("%s: %s", path, strerror(errno));
+		return false;
+	}
+	madvise(data, (size_t)st.st_size, MADV_SEQUENTIAL);
+	good = copy_sections(m, output, data, (size_t)st.st_size);
+	if (first)
+		madvise(data, (size_t)st.st_size, MADV_DONTNEED);
+	else
+		munmap(data, (size_t)st.st_size);
+	return good;
+}
+
+static int merge(const struct arguments *a)
+{
+	struct merger m = { 0 };
+	bool good = true;
+	int status;
+
+	for (size_t i = 0; good && i < a->nr; i++)
+		good = merge_file(&m, a->output, a->files[i]);
+	if (good)
+		lwpdata_write_stats(m.writer, &m.stats);
+	if (good) {
+		status = lwpdata_finish(m.writer);
+		if (status)
+			complain("%s: %s", a->output, strerror(-status));
+		good = !status;
+	} else if (m.writer) {
+		lwpdata_abandon(m.writer);
+	}
+	for (size_t i = 0; i < m.nr_objects; i++)
+		free(m.objects[i].key);
+	free(m.objects);
+	free(m.table);
+	free(m.object_ids);
+	return good ? LWPCTL_OK : LWPCTL_FAILED;
+}
+
+static const struct argp_option options[] = {
+	{ "output", 'o', "FILE", 0, "write to FILE (default: lwp.data)", 0 },
+	{ 0 },
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+
+	switch (key) {
+	case 'o':
+		a->output = arg;
+		return 0;
+	case ARGP_KEY_ARGS:
+		a->files = state->argv + state->next;
+		a->nr = (size_t)(state->argc - state->next);
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		argp_failure(state, LWPCTL_USAGE, 0, "it needs the files to put together");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static int run(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.args_doc = "FILE...",
+		.doc = "Put profiles of the same events together, as of many guests.\vFILE is what lwprun "
+		       "wrote. The command and the date are those of the first.",
+	};
+	struct arguments a = { .output = "lwp.data" };
+
+	argp_parse(&argp, argc, argv, 0, NULL, &a);
+	return merge(&a);
+}
+
+const struct command cmd_merge = {
+	.name = "merge",
+	.summary = "put profiles of many guests together",
+	.run = run,
+};
