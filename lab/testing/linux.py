@@ -123,6 +123,25 @@ def _windows(report: Report) -> None:
             report.add_closing(verdicts.read_text(encoding="utf-8"), "windowcheck")
 
 
+ASAN_PROGRAM = """#include <stdlib.h>
+int main(void) { char *p = malloc(8); for (volatile int i = 0; i < 300000; i++) p[i % 8] = 1; free(p); return 7; }
+"""
+
+
+def _asan(report: Report) -> None:
+    report.check("a program with AddressSanitizer is profiled, and its status is run's", _asan_program)
+
+
+def _asan_program(check: Check) -> None:
+    """gcc links the sanitizer's library dynamically, which wants to be the first."""
+    source, built, data = (check.work / f"asan{end}" for end in (".c", "", ".data"))
+    source.write_text(ASAN_PROGRAM, encoding="ascii")
+    check.run(["gcc", "-fsanitize=address", source, "-o", built])
+    status, text = check.text([VLWP, "run", f"--data={data}", "--", str(built)], stderr=True)
+    check.want(status == 7, f"status {status}, wanted 7")
+    check.want(": 1 program, 1 thread" in text or "of 1 thread in 1 program" in text, "it was not profiled")
+
+
 def _counts(check: Check, *options: str) -> dict[str, Any]:
     """What `count --json` says."""
     status, text = check.text([VLWP, "count", "--json", *options])
@@ -186,6 +205,7 @@ class Linux(Part):
         own = [
             Case("pmcbench", "pmcbench's tables are what its snippets are made of", _pmcbench),
             Case("windows", "windows of branches are paths in the program, and all of them the whole trace", _windows),
+            Case("asan", "a program with AddressSanitizer is profiled, and its status is that of run", _asan),
             Case("count", "./vlwp count is exact, the same in each run, and keeps limits", _count),
             Case("profile", "the profile of the workload has the shares of the truth", self._profile),
         ]

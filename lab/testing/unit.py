@@ -59,7 +59,7 @@ def _header_user(check: Check, cc: str, language: str, standard: str) -> None:
     program, library = check.work / f"user-{cc}{standard}", HOST / "guest-tools/liblwp"
     folders = [f"-I{TOP / name}" for name in ("guest-tools", "guest-tools/liblwp")]
     warnings = ["-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers"]
-    sources = ["-x", language, standard, HEADER_USER, "-x", "none", library / "liblwp.a"]
+    sources: list[proc.Word] = ["-x", language, standard, HEADER_USER, "-x", "none", library / "liblwp.a"]
     check.run([cc, "-O2", *warnings, *folders, *sources, "-lpthread", "-o", program])
     check.run([program])
 
