@@ -20,8 +20,8 @@ from lab.start import deps
 
 PROGRAMS: tuple[tuple[str, ...], ...] = (
     ("/usr/bin/sha256sum", "/usr/bin/perl"),
-    ("/usr/bin/xz", "-kc", "/usr/bin/perl"),
-    ("/usr/bin/perl", "-e", "$x += $_ * $_ for 1 .. 3000000; print $x"),
+    ("/usr/bin/xz", "-kc", "/usr/share/common-licenses/GPL-3"),
+    ("/usr/bin/perl", "-e", "$x += $_ * $_ for 1 .. 300000; print $x"),
 )
 
 
@@ -70,12 +70,12 @@ def main(args: argparse.Namespace) -> int:
     if not shutil.which("valgrind"):
         raise Skip("valgrind is not installed")
     deps.ensure()
-    rows = [_measure(words) for words in PROGRAMS]
     if args.json:
-        print_json("count", rows)
+        print_json("count", [_measure(words) for words in PROGRAMS])
         return 0
     print(f"{'program':12}{'LWP':>14}{'callgrind':>14}{'difference':>12}{'LWP s':>8}{'boot s':>8}{'callgrind s':>13}")
-    for row in rows:
+    for words in PROGRAMS:
+        row = _measure(words)
         print(f"{row['program']:12}{row['lwp']:14}{row['callgrind']:14}{row['difference']:12}", end="")
-        print(f"{row['lwp_seconds']:8}{row['boot_seconds']:8}{row['callgrind_seconds']:13}")
+        print(f"{row['lwp_seconds']:8}{row['boot_seconds']:8}{row['callgrind_seconds']:13}", flush=True)
     return 0
