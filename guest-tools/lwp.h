@@ -7,7 +7,9 @@
  *
  * In short: ask lwp_query(), fill a struct lwp_block (lwp_block_init(), lwp_block_event()), start with
  * lwp_llwpcb(block), read records with lwp_ring_peek() and lwp_ring_pop(), stop with lwp_llwpcb(NULL).
- * examples/selfprofile.c does all of it. LWP belongs to the thread that executes LLWPCB.
+ * examples/selfprofile.c does all of it. LWP belongs to the thread that executes LLWPCB, and must be
+ * stopped before that thread ends and before its block or ring are freed: until then the processor writes
+ * there, whoever has the memory. liblwp (liblwp.h) sees to that by itself.
  */
 #ifndef VLWP_LWP_H
 #define VLWP_LWP_H
@@ -93,9 +95,14 @@ struct lwp_event {
 #define LWP_EVENT_FUSED 0x1000 /* branch was fused with the instruction before */
 #define LWP_EVENT_DATA_ADDRESS_VALID 0x1000 /* cache miss: data2 is an address */
 
-_Static_assert(sizeof(struct lwp_block) == 88, "LWPCB, fixed part");
-_Static_assert(offsetof(struct lwp_block, tail_offset) == 64, "BufferTailOffset");
-_Static_assert(sizeof(struct lwp_event) == 32, "event record");
+#ifdef __cplusplus
+#define LWP_STATIC_ASSERT_ static_assert
+#else
+#define LWP_STATIC_ASSERT_ _Static_assert
+#endif
+LWP_STATIC_ASSERT_(sizeof(struct lwp_block) == 88, "LWPCB, fixed part");
+LWP_STATIC_ASSERT_(offsetof(struct lwp_block, tail_offset) == 64, "BufferTailOffset");
+LWP_STATIC_ASSERT_(sizeof(struct lwp_event) == 32, "event record");
 
 /*
  * Ask CPUID. Returns false, and *features all zero, if this program cannot use LWP now (no LWP in the

@@ -150,6 +150,7 @@ struct lwpdata_thread_end {
 };
 #define LWPDATA_THREAD_FLUSHED 1u /* the counters were flushed: final[] is exact */
 #define LWPDATA_THREAD_LOST 2u /* LWP had gone off or elsewhere by itself: context evicted */
+#define LWPDATA_THREAD_OTHER 8u /* with LOST: the program uses LWP itself (since 1.1) */
 #define LWPDATA_THREAD_DAMAGED 4u /* the program overwrote the block: head offset not usable */
 
 struct lwpdata_process_end {

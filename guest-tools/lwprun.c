@@ -332,6 +332,10 @@ static void summarize(const struct supervisor *s, const struct options *options,
 			"lwprun: %llu times a program ran that cannot be profiled (static, "
 			"set-user-ID ...)\n",
 			(unsigned long long)stats->execs_unfollowed);
+	if (s->nr_others)
+		fprintf(stderr,
+			"lwprun: %llu threads use LWP themselves and were not profiled from then on\n",
+			(unsigned long long)s->nr_others);
 	if (stats->contexts_lost)
 		fprintf(stderr, "lwprun: LWP went off by itself in %llu threads\n",
 			(unsigned long long)stats->contexts_lost);

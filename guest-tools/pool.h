@@ -83,6 +83,7 @@ enum pool_request {
 /* pool_slot.flags */
 #define POOL_SLOT_FLUSHED 1u /* the block has the thread's last counters */
 #define POOL_SLOT_LOST 2u /* LWP was off, or on another block, when it should have been on */
+#define POOL_SLOT_OTHER 4u /* it was on another block: the program uses LWP itself */
 
 struct pool_slot {
 	uint64_t owner;

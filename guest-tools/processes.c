@@ -201,25 +201,6 @@ static pid_t living_thread(const struct supervisor *s, const struct process *pro
 	return process->pid;
 }
 
-enum mappings_owner process_rescan(struct supervisor *s, struct process *process)
-{
-	enum mappings_owner owner;
-	struct mappings now = { 0 };
-
-	for_slots(s, process, drain);
-	owner = mappings_read(&now, process->pid, living_thread(s, process), s->pool_inode,
-			      &s->objects, s->writer);
-	if (owner == MAPPINGS_OURS) {
-		mappings_write_changes(&process->mappings, &now, process->id, supervise_now(),
-				       s->writer);
-		mappings_free(&process->mappings);
-		process->mappings = now;
-	} else {
-		mappings_free(&now);
-	}
-	return owner;
-}
-
 /* The names that a living thread has now; a program usually sets them after the start. */
 static void refresh_name(struct supervisor *s, uint32_t i)
 {
@@ -233,6 +214,26 @@ static void refresh_name(struct supervisor *s, uint32_t i)
 	read_line(path, comm, sizeof(comm));
 	if (comm[0])
 		snprintf(ring->comm, sizeof(ring->comm), "%.15s", comm);
+}
+
+enum mappings_owner process_rescan(struct supervisor *s, struct process *process)
+{
+	enum mappings_owner owner;
+	struct mappings now = { 0 };
+
+	for_slots(s, process, drain);
+	owner = mappings_read(&now, process->pid, living_thread(s, process), s->pool_inode,
+			      &s->objects, s->writer);
+	if (owner == MAPPINGS_OURS) {
+		mappings_write_changes(&process->mappings, &now, process->id, supervise_now(),
+				       s->writer);
+		mappings_free(&process->mappings);
+		process->mappings = now;
+		for_slots(s, process, refresh_name);
+	} else {
+		mappings_free(&now);
+	}
+	return owner;
 }
 
 /* ---- Ending --------------------------------------------------------------------------------- */
@@ -344,7 +345,6 @@ static void sweep(struct supervisor *s, struct process *process, uint64_t now)
 		process->sweep_interval *= 2;
 	switch (process_rescan(s, process)) {
 	case MAPPINGS_OURS:
-		for_slots(s, process, refresh_name);
 		break;
 	case MAPPINGS_FOREIGN:
 		/*

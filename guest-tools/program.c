@@ -122,8 +122,8 @@ static bool check_elf(struct check *c, int fd, const char *path, const Elf64_Ehd
 			return check_interpreter(c, fd, path, &ph);
 	}
 	return refuse(c,
-		      "%s: statically linked; only dynamically linked programs can be profiled "
-		      "from outside",
+		      "%s: statically linked, so nothing can be preloaded into it; link it against "
+		      "liblwp (lwp(3)), with which it profiles itself",
 		      path);
 }
 

@@ -266,11 +266,14 @@ void ring_finish(struct supervisor *s, uint32_t i, bool gone)
 
 	if (ring_introduce(s, i)) {
 		ring_drain(s, i, true);
-		copy_comm(ring->comm, slot->comm);
+		/* Only a thread that ended by itself has left its last name; others were looked at. */
+		if (pool_owner_state(slot->owner) == POOL_DONE)
+			copy_comm(ring->comm, slot->comm);
 		end = (struct lwpdata_thread_end){
 			.thread = ring->thread,
 			.flags = (slot->flags & POOL_SLOT_FLUSHED ? LWPDATA_THREAD_FLUSHED : 0) |
 				 (slot->flags & POOL_SLOT_LOST ? LWPDATA_THREAD_LOST : 0) |
+				 (slot->flags & POOL_SLOT_OTHER ? LWPDATA_THREAD_OTHER : 0) |
 				 (ring->damaged ? LWPDATA_THREAD_DAMAGED : 0),
 			.time = supervise_now(),
 			.records = ring->records,
@@ -282,7 +285,10 @@ void ring_finish(struct supervisor *s, uint32_t i, bool gone)
 				       LWP_COUNTER_MASK;
 		lwpdata_write_thread_end(s->writer, &end, s->pool->nr_events);
 		s->stats.rings_filled += end.missed != 0;
-		s->stats.contexts_lost += (end.flags & LWPDATA_THREAD_LOST) != 0;
+		s->nr_others += (end.flags & LWPDATA_THREAD_OTHER) != 0;
+		s->stats.contexts_lost +=
+			(end.flags & (LWPDATA_THREAD_LOST | LWPDATA_THREAD_OTHER)) ==
+			LWPDATA_THREAD_LOST;
 	}
 	if (s->rings[i].process && process_guard(ring->process) >= 0)
 		protect(s, i, ring->guard, false);

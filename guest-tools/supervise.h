@@ -51,6 +51,7 @@ struct supervisor {
 	struct process *processes; /* those that live */
 	struct objects objects;
 	uint32_t nr_processes, nr_threads; /* ids given so far */
+	uint64_t nr_others; /* threads that use LWP themselves */
 	uint32_t dl_calls; /* as last seen in the pool */
 	unsigned int filled; /* the most that a ring has filled in the last round, percent */
 	uint64_t period; /* ns between looks at the rings */

@@ -25,6 +25,7 @@ BENCHES = (
     Command("kvm", "what a record costs under KVM, in the nested lab", "lab.benches.kvm"),
     Command("engine", "what counting and storing cost in the engine, in ns", "lab.benches.engine"),
     Command("contexts", "what a switch of contexts costs, against their number, in ns", "lab.benches.contexts"),
+    Command("count", "exact counts and their time, beside callgrind", "lab.benches.count"),
     Command("migrate", "downtime and total time of a live migration", "lab.benches.migrate"),
 )
 
@@ -36,6 +37,7 @@ SOAKS = (
     Command("mutants-qemu", "faults in QEMU's glue that flat tests must notice", "lab.mutants.qemu"),
     Command("mutants-kvm", "faults in KVM's glue that kvm/tests must notice", "lab.mutants.kvm"),
     Command("migrate", "what test migrate does, ten times as much", "lab.migrate.soak"),
+    Command("count", "20 programs count the same in 5 runs each", "lab.soaks.count"),
     Command("diff", "random programs leave the same records in TCG and KVM", "lab.soaks.diff"),
     Command("skid", "the same with counters that interrupt late", "lab.soaks.skid"),
     Command("flat-kvm", "the whole flat suite under KVM, stepped and with counters", "lab.soaks.flat_kvm"),
@@ -53,6 +55,7 @@ SOAKS = (
 
 COMMANDS = (
     Command("run", "profile PROGRAM in a guest that has LWP", "lab.start.run", words="[-- PROGRAM ARG...]"),
+    Command("count", "count what PROGRAM executes, exactly", "lab.start.count", words="-- PROGRAM ARG..."),
     Command("shell", "a shell, or one command, in such a guest", "lab.start.shell", words="[-- COMMAND ARG...]"),
     Command("test", "run the tests; --list names them", "lab.start.test", words="[PART [NAME...]]"),
     Command("deps", "install the Debian packages that are missing", "lab.start.deps"),

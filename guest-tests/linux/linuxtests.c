@@ -33,6 +33,7 @@ static const struct test {
 	{ "two", "two programs on one CPU, each with a complete profile" },
 	{ "threads", "eight threads that move between two CPUs, each with a profile of its own" },
 	{ "gs", "threads with GS bases of their own, and one that changes it, as under Wine" },
+	{ "liblwp", "the library: errors, counts, marks, windows, ends of threads and children" },
 	{ "perf", "Linux's perf on the processor's performance counters" },
 };
 

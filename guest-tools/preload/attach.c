@@ -56,11 +56,14 @@ static inline void go(void)
 /* Stop LWP if it runs on our slot; true if it did. That it does not although it should is noted. */
 static bool stop(void)
 {
+	void *block;
+
 	if (!is_on)
 		return false;
+	block = slwpcb();
 	is_on = false;
-	if (slwpcb() != slot_block(my_slot)) {
-		slot_of(my_slot)->flags |= POOL_SLOT_LOST;
+	if (block != slot_block(my_slot)) {
+		slot_of(my_slot)->flags |= POOL_SLOT_LOST | (block ? POOL_SLOT_OTHER : 0);
 		return false;
 	}
 	llwpcb(NULL);

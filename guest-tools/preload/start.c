@@ -90,6 +90,17 @@ static void prepare_children(const char *env)
 		preload_pool_env = strdup(env);
 }
 
+/*
+ * AddressSanitizer, where a program links it dynamically, ends the program if another library is loaded
+ * before it. This one does no harm there: its functions call the next of their name. A program that has
+ * options of its own wants verify_asan_link_order=0 in them.
+ */
+INTERPOSED const char *__asan_default_options(void);
+INTERPOSED const char *__asan_default_options(void)
+{
+	return "verify_asan_link_order=0";
+}
+
 __attribute__((constructor)) static void start(int argc, char **argv, char **envp)
 {
 	const char *env = find_env(envp, POOL_ENV);

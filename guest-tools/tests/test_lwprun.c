@@ -301,6 +301,21 @@ Test(lwprun, a_context_that_went_is_counted)
 	cr_expect(eq(u64, run.records, 3));
 }
 
+Test(lwprun, a_program_that_uses_lwp_itself_is_not_evicted)
+{
+	lwprun(VICTIM, "own", NULL);
+	cr_expect(eq(u64, run.stats.contexts_lost, 0));
+	cr_expect(eq(u32, run.threads[0].flags, LWPDATA_THREAD_LOST | LWPDATA_THREAD_OTHER));
+	cr_expect(strstr(run.errors, "use LWP themselves") != NULL, "%s", run.errors);
+}
+
+Test(lwprun, threads_that_live_at_exit_have_their_last_names)
+{
+	lwprun("-q", VICTIM, "late-name", NULL);
+	cr_assert(eq(u32, run.nr_threads, 2));
+	cr_expect(eq(str, run.threads[1].comm, (char *)"late"));
+}
+
 /* ---- Processes ------------------------------------------------------------------------------ */
 
 Test(lwprun, a_fork_child_has_its_own_ring)

@@ -52,6 +52,34 @@ static int do_records(char **argv)
 	return argv[1] ? atoi(argv[1]) : 0;
 }
 
+/* A block of the program's own. */
+static int do_own(char **argv)
+{
+	static _Alignas(64) char block[2048];
+
+	__asm__ volatile(".byte 0x8f, 0xe9, 0xf8, 0x12, 0xc0" : : "a"(block) : "memory");
+	return 0;
+}
+
+static void *takes_name(void *ready)
+{
+	prctl(PR_SET_NAME, "late");
+	pthread_barrier_wait(ready);
+	pause();
+	return NULL;
+}
+
+static int do_late_name(char **argv)
+{
+	pthread_barrier_t ready;
+	pthread_t thread;
+
+	pthread_barrier_init(&ready, NULL, 2);
+	must(pthread_create(&thread, NULL, takes_name, &ready) == 0, "pthread_create");
+	pthread_barrier_wait(&ready);
+	return 0;
+}
+
 /* Thread i stores 100 * (i + 1) records; half of them end by pthread_exit. */
 static void *thread(void *arg)
 {
@@ -344,6 +372,8 @@ static const struct {
 	{ "crash", do_crash },
 	{ "quick-exit", do_quick_exit },
 	{ "evict", do_evict },
+	{ "own", do_own },
+	{ "late-name", do_late_name },
 	{ "dlopen", do_dlopen },
 	{ "untouched", do_untouched },
 	{ "signal", do_signal },

@@ -12,6 +12,9 @@ DEFAULT_LICENCE = "GPL-2.0-or-later"
 # Files for other people's programs, and the kernel's interface to user space.
 OTHER_LICENCES = {
     "guest-tools/lwp.h": "MIT",
+    "guest-tools/liblwp/liblwp.h": "MIT",
+    "guest-tools/liblwp/liblwp.c": "MIT",
+    "guest-tools/liblwp/meson.build": "MIT",
     "lwp_kvm.h": "GPL-2.0-or-later WITH Linux-syscall-note",
 }
 SHELL_LINES = 150  # of a shell script, at most

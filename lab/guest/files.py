@@ -9,14 +9,24 @@ from lab.common.say import Died
 
 def writable(path: Path) -> None:
     """A file that will be written can be written."""
-    new = not path.exists()
     try:
+        new = not path.exists()
         with path.open("ab"):
             pass
         if new:
             path.unlink()
     except OSError as err:
         raise Died(f"{path}: cannot write this file: {err.strerror}") from err
+
+
+def copy(source: Path, to: Path) -> None:
+    """Copy a file; what could not be copied whole is removed, unless it is no regular file."""
+    try:
+        shutil.copyfile(source, to)
+    except OSError as err:
+        if to.is_file():
+            to.unlink(missing_ok=True)
+        raise Died(f"{to}: cannot write this file: {err.strerror}") from err
 
 
 def program(name: str) -> None:

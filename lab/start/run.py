@@ -3,7 +3,7 @@
 hot functions."""
 
 import argparse
-import shutil
+import signal
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +13,7 @@ from lab.common import proc
 from lab.common.places import LINUX_PROGRAMS, LWPCTL, LWPRUN, user_name
 from lab.common.say import Died, Usage, say
 from lab.guest import machine
-from lab.guest.files import program, writable
+from lab.guest.files import copy, program, writable
 from lab.guest.vm import GUEST_SHARE, run_directory
 from lab.start import deps
 
@@ -28,6 +28,7 @@ BUNDLED_OPTIONS = ["--event=instructions:191", "--ring-size=4M"]
 def add_options(parser: argparse.ArgumentParser) -> None:
     """What it takes."""
     machine.add_options(parser)
+    parser.epilog = f"{parser.epilog} The program is root there. Exit status: the program's; 1 if it was not profiled."
     parser.add_argument(
         "--lwprun",
         action="append",
@@ -62,6 +63,14 @@ def _report(command: Sequence[str], path: Path | None) -> bool:
         return proc.call([LWPCTL, *command], stdout=out) == 0
 
 
+def how_ended(status: int) -> str:
+    """What an exit status that is not 0 says, as a shell has it."""
+    try:
+        return f"was ended by {signal.Signals(status - 128).name}"
+    except ValueError:
+        return f"ended with status {status}"
+
+
 def main(args: argparse.Namespace) -> int:
     """The command."""
     guest = machine.from_options(args)
@@ -89,10 +98,7 @@ def main(args: argparse.Namespace) -> int:
         if not data.is_file() or not data.stat().st_size:
             raise Died(f"nothing was recorded: lwprun ended with status {status}")
         if args.data:
-            try:
-                shutil.copyfile(data, args.data)
-            except OSError as err:
-                raise Died(f"{args.data}: cannot write this file: {err.strerror}") from err
+            copy(data, args.data)
         name = args.data or ""  # the file in the private directory is nothing to the user
         if not _report(["report", f"--name={name}", *args.report, str(data)], args.report_file):
             return 1
@@ -101,5 +107,5 @@ def main(args: argparse.Namespace) -> int:
         if guest.accel == "kvm" and guest.stats and guest.stats.is_file():
             print(machine.how_counted(guest.stats), flush=True)
     if status:
-        raise Died(f"{profiled[0]} ended with status {status}")
-    return 0
+        say(f"{profiled[0]} {how_ended(status)}")
+    return status

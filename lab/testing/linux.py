@@ -6,6 +6,7 @@ import re
 import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from lab.building import kernel, qemu, tools
 from lab.common import proc
@@ -146,6 +147,65 @@ def _misses(check: Check) -> None:
     check.want(status == 0 and first["symbol"] == "hot_chase", f"status {status}, first is {first}")
 
 
+ASAN_PROGRAM = """#include <stdlib.h>
+int main(void) { char *p = malloc(8); for (volatile int i = 0; i < 300000; i++) p[i % 8] = 1; free(p); return 7; }
+"""
+
+
+def _asan(report: Report) -> None:
+    report.check("a program with AddressSanitizer is profiled, and its status is run's", _asan_program)
+
+
+def _asan_program(check: Check) -> None:
+    """gcc links the sanitizer's library dynamically, which wants to be the first."""
+    source, built, data = (check.work / f"asan{end}" for end in (".c", "", ".data"))
+    source.write_text(ASAN_PROGRAM, encoding="ascii")
+    check.run(["gcc", "-fsanitize=address", source, "-o", built])
+    status, text = check.text([VLWP, "run", f"--data={data}", "--", str(built)], stderr=True)
+    check.want(status == 7, f"status {status}, wanted 7")
+    check.want(": 1 program, 1 thread" in text or "of 1 thread in 1 program" in text, "it was not profiled")
+
+
+def _counts(check: Check, *options: str) -> dict[str, Any]:
+    """What `count --json` says."""
+    status, text = check.text([VLWP, "count", "--json", *options])
+    check.want(status == 0, f"count ends with status {status}")
+    return dict(json.loads(text[text.index("{"):]))
+
+
+def _counts_are_exact(check: Check) -> None:
+    """The larger of two workloads has as many more instructions as steptruth counts, in each run. The seed is fixed:
+    printing another result would take other instructions of the C library, which steptruth does not count."""
+    counted, truth = [], []
+    for size in ("300", "600"):
+        words = [str(LINUX_PROGRAMS / "workload"), "1", size]
+        runs = _counts(check, "--repeat=2", "--", *words)["runs"]
+        check.say(runs)
+        check.want(runs[0]["instructions"] == runs[1]["instructions"], "two runs differ in their instructions")
+        check.want(runs[0]["branches"] == runs[1]["branches"], "two runs differ in their branches")
+        counted.append(runs[0]["instructions"])
+        lines = proc.output([LINUX_PROGRAMS / "steptruth", *words], stderr=subprocess.DEVNULL).splitlines()
+        rows = [line.split() for line in lines if re.match(r"\d+ \S+$", line)]
+        truth.append(sum(int(number) for number, name in rows if not name.startswith("[")))
+    check.say(f"counted {counted}, truth {truth}")
+    check.want(counted[1] - counted[0] == truth[1] - truth[0], "not the truth")
+
+
+def _taken_are_branches(check: Check) -> None:
+    """Taken branches are some of the branches, and a limit that is exceeded is status 1 and a line."""
+    words = ["--taken", "--max=branches:1000", "--json", "--", str(LINUX_PROGRAMS / "workload"), "1", "300"]
+    status, text = check.text([VLWP, "count", *words], stderr=True)
+    check.want(status == 1, f"status {status} with a limit exceeded")
+    check.want("are more than 1000" in text, "no line about the limit")
+    match = re.search(r'"branches": (\d+),.*?"taken-branches": (\d+)', text, re.DOTALL)
+    check.want(match and 0 < int(match[2]) < int(match[1]), "taken branches are not a part of the branches")
+
+
+def _count(report: Report) -> None:
+    report.check("count: exact, and the same in two runs", _counts_are_exact)
+    report.check("count: taken branches, and a limit that is exceeded", _taken_are_branches)
+
+
 class Linux(Part):
     """Programs in guests, pmcbench, a profile, and what ./vlwp shell promises."""
 
@@ -175,6 +235,8 @@ class Linux(Part):
             _simple("measurement", "pmcbench repeats a measurement of four NOPs on Zen 2", pmcbench.measurement),
             _simple("unmodelled", "pmcbench refuses an event of which TCG has no model", pmcbench.refused),
             *(_simple(f"rr/{name}", line, rr.works, options) for name, line, options in rr.RUNS),
+            Case("asan", "a program with AddressSanitizer is profiled, and its status is that of run", _asan),
+            Case("count", "./vlwp count is exact, the same in each run, and keeps limits", _count),
             Case("profile", "the profile of the workload has the shares of the truth", self._profile),
         ]
         line = "perf counts and samples with Intel's counters of {}"

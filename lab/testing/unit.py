@@ -12,7 +12,7 @@ from lab.building import meson, tools
 from lab.checks import cli, sources
 from lab.common import proc
 from lab.common.beside import side_by_side
-from lab.common.places import BUILD, TOP
+from lab.common.places import BUILD, HOST, TOP
 from lab.common.report import Check, Report, log_of, tail
 from lab.common.steps import jobs_count, step
 from lab.testing import exports, fuzz, seeds
@@ -37,6 +37,31 @@ def _clean_build(check: Check, cc: str) -> None:
     shutil.rmtree(out, ignore_errors=True)
     check.run(meson.setup(out, ["--werror"], cc))
     check.run(meson.ninja(out))
+
+
+HEADER_USER = TOP / "guest-tools/tests/liblwp_user.c"
+HEADER_COMPILERS = (
+    ("gcc", "c", "-std=c11"),
+    ("clang", "c", "-std=c11"),
+    ("g++", "c++", "-std=c++11"),
+    ("clang++", "c++", "-std=c++11"),
+    ("g++", "c++", "-std=c++20"),
+)
+
+
+def _headers(report: Report) -> None:
+    """liblwp as its users build with it. This machine has no LWP, and the program must notice."""
+    for cc, language, standard in HEADER_COMPILERS:
+        report.check(f"lwp.h and liblwp.h: {cc} {standard}", _header_user, cc, language, standard)
+
+
+def _header_user(check: Check, cc: str, language: str, standard: str) -> None:
+    program, library = check.work / f"user-{cc}{standard}", HOST / "guest-tools/liblwp"
+    folders = [f"-I{TOP / name}" for name in ("guest-tools", "guest-tools/liblwp")]
+    warnings = ["-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers"]
+    sources: list[proc.Word] = ["-x", language, standard, HEADER_USER, "-x", "none", library / "liblwp.a"]
+    check.run([cc, "-O2", *warnings, *folders, *sources, "-lpthread", "-o", program])
+    check.run([program])
 
 
 def _sanitizer_build(check: Check) -> None:
@@ -115,6 +140,7 @@ class Unit(Part):
         ]
         tests = [Case("tests", "all unit tests under AddressSanitizer and UBSan", _unit_tests)]
         style = [
+            Case("headers", "lwp.h and liblwp.h as C and C++, by gcc and clang", _headers),
             Case("style", "the tree follows .clang-format", sources.clang_format),
             _case("licences", "every source file has its SPDX line", sources.spdx),
             _case("shell", "the scripts are clean for bash and shellcheck, and short", sources.shell),

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Unit tests of count.py and trace.py: what counters and windows amount to."""
+
+import argparse
+import contextlib
+import struct
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+
+from lab.common.say import Died
+from lab.start import count, trace
+
+KIND_CONFIG = 1
+
+
+def thread(initial: int, final: int, records: int = 0, **changed: Any) -> dict[str, Any]:
+    """A thread as lwpctl reports it, with one counter."""
+    counter = {"event": "branches", "records": records, "initial": initial, "final": final}
+    return {"tid": 7, "name": "t", "program": 0, "missed": 0, "lost": False, "counters": [counter], **changed}
+
+
+class Counted(unittest.TestCase):
+    """From a counter to a number of events."""
+
+    def test_a_counter_counts_down(self) -> None:
+        """Without a record it is the difference."""
+        self.assertEqual(count.counted(thread(1000, 900), "branches"), 100)
+
+    def test_each_record_is_a_whole_interval(self) -> None:
+        """Every 2^25 events."""
+        self.assertEqual(count.counted(thread(1000, 900, records=2), "branches"), 2 * 33554432 + 100)
+
+    def test_a_counter_below_zero_is_signed(self) -> None:
+        """3FFFFFEh is -2: two events are still due."""
+        self.assertEqual(count.counted(thread(1000, 0x3FFFFFE), "branches"), 1002)
+
+    def test_what_is_not_known_is_refused(self) -> None:
+        """A thread that was killed, missed events or lost its context."""
+        killed = thread(1000, 900)
+        del killed["counters"][0]["final"]
+        for wrong in (killed, thread(1000, 900, missed=1), thread(1000, 900, lost=True)):
+            with self.assertRaises(Died):
+                count.counted(wrong, "branches")
+
+
+def run(number: int) -> count.Run:
+    """A run of one thread."""
+    counts = {"branches": number}
+    return count.Run(counts, [{"program": 0, "name": "t", "tid": 7, "counts": counts}])
+
+
+class Limits(unittest.TestCase):
+    """--max=EVENT:N"""
+
+    def test_the_limit_itself_is_allowed(self) -> None:
+        """More than it is not."""
+        self.assertEqual(count.exceeded([run(5)], [("branches", 5)]), [])
+        self.assertEqual(count.exceeded([run(5), run(6)], [("branches", 5)]), ["branches: 6 are more than 5"])
+
+    def test_a_limit_that_is_none_is_refused(self) -> None:
+        """An event that is not counted, or no number."""
+        options = argparse.ArgumentParser(exit_on_error=False)
+        count.add_options(options)
+        for text in ("cycles:5", "branches", "branches:-1", "branches:x"):
+            with self.assertRaises((argparse.ArgumentError, SystemExit)):
+                with contextlib.redirect_stderr(None):
+                    options.parse_args([f"--max={text}"])
+
+    def test_runs_that_differ_are_told(self) -> None:
+        """And those that do not."""
+        self.assertIn("branches: not the same in all 2 runs: 5 to 6", count.table([run(6), run(5)]))
+        self.assertIn("are the same in all 2 runs.", count.table([run(5), run(5)]))
+
+
+class Trace(unittest.TestCase):
+    """A file of windows."""
+
+    def taken(self, missed: int) -> int:
+        """A window of three records, of which two were taken; a RECORDS section's are not counted."""
+        flags = (0x8000, 0x0000, 0xB000)
+        records = b"".join(struct.pack("<BBHIQQQ", 3, 0, flag, 0, 1, 2, 0) for flag in flags)
+        window = struct.pack("<IIQQII", 0, 3, 0, 3, 1, 0) + records
+        end = struct.pack("<IIQQQ", 0, 1, 0, 3, missed)
+        content = b"LWPDATA\n" + bytes(8)
+        for kind, payload in ((KIND_CONFIG, b"odd"), (trace.WINDOW, window), (7, records), (trace.THREAD_END, end)):
+            content += struct.pack("<IIQ", kind, 0, len(payload)) + payload + bytes(-len(payload) % 8)
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "data").write_bytes(content)
+            return trace.taken(Path(folder) / "data")
+
+    def test_taken_branches_have_tkn(self) -> None:
+        """Whatever other flags they have."""
+        self.assertEqual(self.taken(0), 2)
+
+    def test_a_trace_with_missed_events_is_refused(self) -> None:
+        """It is not complete."""
+        with self.assertRaises(Died):
+            self.taken(1)
+
+
+if __name__ == "__main__":
+    unittest.main()
