@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from subprocess import DEVNULL, PIPE
 
+from lab.building import tools
 from lab.common import proc
 from lab.common.places import LINUX_PROGRAMS, LWPCTL, LWPRUN, user_name
 from lab.common.say import Died, Usage, say
@@ -81,8 +82,10 @@ def main(args: argparse.Namespace) -> int:
     if args.report_file:
         writable(args.report_file)
     deps.ensure()
+    if args.report:
+        tools.build()
+        _refuse_options(args.report)
     machine.prepare(guest)
-    _refuse_options(args.report)
     options, profiled = args.lwprun, args.program
     if not profiled:
         profiled = [str(LINUX_PROGRAMS / "workload")]
