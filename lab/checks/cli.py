@@ -34,8 +34,6 @@ REFUSED: tuple[tuple[str, int, str, str], ...] = (
     ("no processors", 2, "number of processors", "shell --smp=0"),
     ("too little memory", 2, "memory is 256", "shell --memory=1"),
     ("a program that is not there", 1, "no such program", "run -- /nowhere/program"),
-    ("a directory as a program", 1, "this is a directory", "run -- /usr/bin"),
-    ("a program that is not executable", 1, "this file is not executable", "run -- /etc/passwd"),
     ("a count without a program", 1, "Give a program after --", "count"),
     ("a limit that is none", 2, "is not EVENT:N", "count --max=cycles:1 -- /bin/true"),
     ("no runs", 2, "number of runs", "count --repeat=0 -- /bin/true"),
