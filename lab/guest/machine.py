@@ -85,7 +85,7 @@ def kvm_has_lwp() -> bool:
 
 def from_options(args: argparse.Namespace) -> Machine:
     """The guest that the user's options describe. Whatever can be known to fail is refused here."""
-    machine = Machine(args.accel, args.smp, args.memory, args.cpu or "", args.stats, args.kvm_amd)
+    machine = Machine(args.accel, args.smp, args.memory, args.cpu or "", stats=args.stats, kvm_amd=args.kvm_amd)
     if machine.stats:
         writable(machine.stats)
     given = os.environ.get("VLWP_QEMU")
