@@ -204,9 +204,9 @@ void x86_lwp_unrealize(X86CPU *cpu)
 {
     CPUX86State *env = &cpu->env;
 
+    /* A vCPU that takes a context over may still look at this one's state. */
     if (env->lwp) {
         x86_lwp_context_park(env);
-        x86_lwp_free(env);
     }
 }
 
