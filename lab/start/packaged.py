@@ -39,7 +39,7 @@ def _install_dkms(root: Path) -> None:
 
 def _install_conformance(root: Path) -> None:
     tools.build()
-    install_conformance.install(root / "usr/share/vlwp/conformance")
+    install_conformance.install(root / "usr/lib/vlwp/conformance")
 
 
 def _substvars() -> None:
