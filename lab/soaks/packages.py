@@ -96,7 +96,8 @@ def _modules_load(check: Check, root: Path) -> None:
 def _removes(check: Check, root: Path) -> None:
     """Nothing of ours is left."""
     check.run(enter(root, _apt(f"purge {' '.join(NAMES)}")))
-    left = proc.output(["find", root / "usr", root / "lib/modules", root / "var/lib/dkms", "-path", "*lwp*"])
+    places = [root / "usr", root / "lib/modules", root / "var/lib/dkms"]
+    left = proc.output(["find", *places, "-name", "*vlwp*", "-o", "-name", "liblwp*", "-o", "-path", "*/dkms/kvm*"])
     check.want(not left.strip(), f"left: {left}")
 
 
