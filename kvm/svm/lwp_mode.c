@@ -12,7 +12,7 @@
  *  STEP     any    run     -       off   any     STEP    -        -       -
  *  BRANCH   any    run     -       off   any     BRANCH  -        AT_INT  PASS
  *  IRET     IRET   run     -       off   IRET    PASS    -        -       -
- *  VMRUN    any    run     -       -     -       -       -        -       -
+ *  VMRUN    any    run     VMRUN   -     -       -       -        -       -
  *  EMULATE  any    run     -       off   any     -       -        -       -
  *  AT_IRET  IRET   run     -       off   IRET    -       -        -       -
  *  AT_INT   once   run     -       off   once    -       -        -       -
@@ -23,6 +23,7 @@
  * context is awaited from another vCPU. once: any but COUNT and BRANCH, because the source is
  * stopped for the instruction that is next. LWP: one of the four instructions was executed.
  * IRET, INT n: intercepted; an IRET at CPL 3 is as INT n. RESET and INIT lead to OFF.
+ * VMRUN, nested: an entry that KVM has given up, because it has something else to do first.
  * A state that counts nothing is parked and resumed in OFF. User space may set rIP in IRET and
  * AT_IRET; then `any` follows.
  *

@@ -23,7 +23,7 @@
 
 /*
  * A mode, and for each event the modes that may follow: the first letters of OFF, PASS, COUNT, STEP, BRANCH, IRET,
- * VMRUN, EMULATE; A: AT_IRET; X: AT_INT. NULL: the event cannot come, lwp_mode.c says why.
+ * VMRUN, EMULATE; A: AT_IRET; X: AT_INT. NULL: the event cannot come, lwp_mode.c says why. `?` first: it seldom comes.
  */
 enum { ENTER, INJECT, NESTED, PARK, RESUME, DB, IRET, INT, INSN, EVENTS };
 static const char *const events[EVENTS] = { "enter", "inject", "nested", "park", "resume",
@@ -40,7 +40,7 @@ static const struct {
 	{ 's', "step", { ANY, "pc", NULL, "op", ANY, "s" } },
 	{ 'b', "branch", { ANY, "pc", NULL, "op", ANY, "b", NULL, "X", "p" } },
 	{ 'i', "iret", { "i", "pc", NULL, "op", "opi", "p" } },
-	{ 'v', "vmrun", { ANY, "pc" } },
+	{ 'v', "vmrun", { ANY, "pc", "?v" } },
 	{ 'e', "emulate", { ANY, "pc", NULL, "op", ANY } },
 	{ 'A', "at-iret", { "i", "pc", NULL, "op", "opi" } },
 	{ 'X', "at-int", { "opsie", "pc", NULL, "op", "opsie" } },
@@ -98,7 +98,7 @@ static u32 unseen(bool say)
 		for (e = 0; e < EVENTS; e++) {
 			for (to = 0; to < ROWS && !seen[i][e][to]; to++)
 				;
-			if (!table[i].to[e] || to < ROWS)
+			if (!table[i].to[e] || *table[i].to[e] == '?' || to < ROWS)
 				continue;
 			n++;
 			if (say)
