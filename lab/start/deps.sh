@@ -43,9 +43,9 @@ packages()
 	echo libdw-dev libelf-dev libjson-c-dev libiberty-dev libcapstone-dev
 	# what hosts and libvirt can do, and two libvirts for the test of migration (no service is started)
 	echo libvirt-dev libxml2-dev libvirt-clients libvirt-daemon libvirt-daemon-driver-qemu
-	# tests, and the programs that they profile
-	# and the image from which the conformance suite boots
+	# the image from which the conformance suite boots
 	echo grub-common grub-pc-bin xorriso
+	# tests, and the programs that they profile
 	echo libcriterion-dev clang clang-format libclang-rt-dev llvm binutils gdb perl procps rr
 	# what reads profiles in the formats of others
 	echo linux-perf valgrind protobuf-compiler
