@@ -16,7 +16,7 @@
 #define UNITS(n) ((u64)(n) << 8)
 #define FOUR "nop\nnop\nnop\nnop\n"
 
-extern char pme_code[], pme_runs[];
+extern char pme_code[], pme_runs[], pme_exit[], pme_ud[];
 
 USER_CODE(/* 12 + INT = 13 instructions */
 	  "pme_code: " FOUR FOUR FOUR "user_exit\n"
@@ -27,7 +27,8 @@ USER_CODE(/* 12 + INT = 13 instructions */
 	  "2: nop\n"
 	  "jmp 3f\n"
 	  "3: nop\n"
-	  "user_exit\n");
+	  "pme_exit: user_exit\n"
+	  "pme_ud: nop\nnop\nnop\nud2\n");
 
 static u32 ipc;
 static u32 count;
@@ -106,9 +107,46 @@ static void test_edge(void)
 		last - first;                                 \
 	})
 
+/* Cycles of one instruction at CPL 3, behind some at CPL 0, where another counter counts. */
+#define ENTERED(nops)                                      \
+	({                                                 \
+		struct user u;                             \
+		user_init64(&u, (u64)pme_exit, STACK_TOP); \
+		pmu_start(1, PERF_CYCLES | PERF_OS, 0);    \
+		pmu_start(0, PERF_CYCLES | PERF_USR, 0);   \
+		asm volatile(nops);                        \
+		user_run(&u);                              \
+		pmu_stop(1);                               \
+		pmu_stop(0);                               \
+	})
+
+/* Cycles at CPL 0 behind so many NOPs at CPL 3, which end in an exception; `more` changes how many instructions run. */
+static u64 behind(u32 nops, u32 more)
+{
+	struct user u;
+
+	user_init64(&u, (u64)pme_ud + 3 - nops, STACK_TOP);
+	pmu_start(1, PERF_CYCLES | PERF_USR, 0);
+	pmu_start(0, PERF_CYCLES | PERF_OS, 0);
+	user_run(&u);
+	while (more--)
+		asm volatile("nop");
+	pmu_stop(1);
+	return pmu_stop(0);
+}
+
 static void test_cycles(void)
 {
-	u32 floor, four;
+	u32 floor, four, nops, more;
+
+	report_eq(ENTERED("") + ENTERED("nop\n") + ENTERED("nop\nnop\n") +
+			  ENTERED("nop\nnop\nnop\n"),
+		  4, "a cycle begins at CPL 3, whatever has run at CPL 0");
+	for (nops = 1; nops < 4; nops++) {
+		for (more = 0; more < 4; more++)
+			report_eq(behind(nops, more) - behind(0, more), 0,
+				  "an exception ends a cycle of CPL 3");
+	}
 
 	pmu_start(0, PERF_CYCLES | PERF_OS, 0);
 	floor = BETWEEN("");

@@ -260,6 +260,10 @@ void x86_pmu_retire(CPUX86State *env, uint32_t info)
     e.taken_conditional = e.conditional && e.taken;
 
     pmu_happened(env, &e, !(info & X86_LWP_CPL0));
+    if (pmu_user(env) == !!(info & X86_LWP_CPL0)) {
+        /* It has left the mode that it counts for. */
+        pmu_of(env)->phase = 0;
+    }
 }
 
 void x86_pmu_interrupt(CPUX86State *env, bool insn, bool hard)
