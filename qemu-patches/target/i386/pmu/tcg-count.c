@@ -37,6 +37,14 @@ QEMU_BUILD_BUG_ON(X86_LWP_BRANCH_CALL_RELATIVE != LWP_BRANCH_CALL_RELATIVE);
 QEMU_BUILD_BUG_ON(X86_LWP_BRANCH_ABSOLUTE != LWP_BRANCH_ABSOLUTE);
 #endif
 
+uint64_t x86_lwp_linear(CPUX86State *env, target_ulong eip)
+{
+    if (env->hflags & HF_CS64_MASK) {
+        return eip;
+    }
+    return (uint32_t)(env->segs[R_CS].base + eip);
+}
+
 /* The mode of translated code in the ring that the CPU is in. */
 static X86LWPMode lwp_mode(CPUX86State *env)
 {
@@ -164,7 +172,7 @@ static X86LWPMode lwp_choose_mode(uint32_t wants, uint64_t insns,
     if (insns == 1) {
         return X86_LWP_MODE_FIND;
     }
-    if (branches == 1) {
+    if (branches == 1 || (wants & X86_LWP_WANTS_LAST)) {
         return X86_LWP_MODE_LAST;
     }
     return wants & X86_LWP_WANTS_CLASSES ? X86_LWP_MODE_CLASSES :
@@ -402,11 +410,13 @@ void x86_lwp_fetch_fault(CPUX86State *env)
  */
 void helper_lwp_boundary(CPUX86State *env)
 {
-#ifdef X86_WITH_LWP
     uint64_t rip = x86_lwp_linear(env, env->eip);
+#ifdef X86_WITH_LWP
     bool user = (env->hflags & HF_CPL_MASK) == 3;
+#endif
 
     env->lwp_count.insn = rip;
+#ifdef X86_WITH_LWP
     if (env->lwp && user) {
         /* The last instruction may have faulted behind its loads. */
         env->lwp->notes = 0;

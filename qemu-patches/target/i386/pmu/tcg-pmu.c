@@ -259,6 +259,7 @@ void x86_pmu_retire(CPUX86State *env, uint32_t info)
 
     e.taken_conditional = e.conditional && e.taken;
 
+    x86_lbr_retire(env, pmu_of(env), info);
     pmu_happened(env, &e, !(info & X86_LWP_CPL0));
     if (pmu_user(env) == !!(info & X86_LWP_CPL0)) {
         /* It has left the mode that it counts for. */
@@ -274,9 +275,15 @@ void x86_pmu_interrupt(CPUX86State *env, bool insn, bool hard)
 
     if (env->lwp_count.pmu) {
         x86_lwp_fold(env);
+        x86_lbr_interrupt(env, pmu_of(env));
         pmu_happened(env, &e, pmu_user(env));
         x86_lwp_update(env);
     }
+}
+
+void x86_pmu_interrupted(CPUX86State *env)
+{
+    x86_lbr_interrupted(env, pmu_of(env));
 }
 
 void x86_pmu_smi(CPUX86State *env)
@@ -291,7 +298,7 @@ void x86_pmu_smi(CPUX86State *env)
 uint32_t x86_pmu_wants(CPUX86State *env, uint64_t *insns, uint64_t *branches)
 {
     X86PMU *pmu = pmu_of(env);
-    uint32_t flags = 0;
+    uint32_t flags = x86_lbr_wants(env, pmu);
     int n;
 
     *insns = *branches = NEVER;
@@ -353,7 +360,7 @@ uint32_t x86_pmu_wants(CPUX86State *env, uint64_t *insns, uint64_t *branches)
 void x86_pmu_changed(CPUX86State *env)
 {
     X86PMU *pmu = pmu_of(env);
-    bool any = pmu->skid_left || pmu->held;
+    bool any = pmu->skid_left || pmu->held || x86_lbr_on(pmu);
     int n;
 
     pmu->vendor->derive(env, pmu);
@@ -418,6 +425,13 @@ void x86_pmu_vmexit(CPUX86State *env)
         pmu->held = 0;
         pmu_deliver(env);
     }
+}
+
+uint64_t x86_pmu_debugctl(CPUX86State *env)
+{
+    X86PMU *pmu = pmu_of(env);
+
+    return pmu ? pmu->vendor->debugctl(env, pmu) : 0;
 }
 
 bool x86_pmu_rdmsr(CPUX86State *env, uint32_t msr, uint64_t *value, bool *gp)
