@@ -288,10 +288,15 @@ bool x86_pmu_expand_features(X86CPU *cpu, Error **errp)
          * Without a word: libvirt's host-model names what -cpu max has, and
          * does not say pmu=on.
          */
-        env->features[FEAT_8000_0001_ECX] &= ~CPUID_EXT3_PERFCORE;
+        env->features[FEAT_8000_0001_ECX] &=
+            ~(CPUID_EXT3_PERFCORE | CPUID_EXT3_IBS | CPUID_EXT3_EXTAPIC);
         env->features[FEAT_8000_0008_EBX] &= ~CPUID_8000_0008_EBX_IRPERF;
         env->features[FEAT_8000_0022_EAX] = 0;
         return true;
+    }
+    if (env->features[FEAT_8000_0001_ECX] & CPUID_EXT3_IBS) {
+        /* Its interrupt is described there. */
+        env->features[FEAT_8000_0001_ECX] |= CPUID_EXT3_EXTAPIC;
     }
     if (cpu->max_features) {
         /* Linux switches it on, and then everything is counted. */

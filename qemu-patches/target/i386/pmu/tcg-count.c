@@ -60,7 +60,12 @@ static void lwp_set_mode(X86LWPCount *c, X86LWPMode mode)
 
     c->kernel_flags = c->pmu ? flags : 0;
 #ifdef X86_WITH_LWP
-    flags |= c->tb_flags & HF_LWP_LOAD_MASK;
+    if (c->notes) {
+        c->kernel_flags |= HF_LWP_LOAD_MASK;
+    }
+    if (c->notes || c->loads) {
+        flags |= HF_LWP_LOAD_MASK;
+    }
 #endif
     c->tb_flags = flags;
 }
@@ -193,8 +198,9 @@ void x86_lwp_update(CPUX86State *env)
 #endif
     wants = count_wants(env, &insns, &branches);
 #ifdef X86_WITH_LWP
-    c->tb_flags = wants & X86_LWP_WANTS_LOADS ? HF_LWP_LOAD_MASK : 0;
+    c->loads = wants & X86_LWP_WANTS_LOADS;
 #endif
+    c->notes = wants & X86_LWP_WANTS_NOTES;
     lwp_set_mode(c, lwp_choose_mode(wants, insns, branches));
     insns = MIN(insns - 1, LWP_MAX_INSNS);
 #ifdef X86_WITH_LWP
@@ -416,6 +422,9 @@ void helper_lwp_boundary(CPUX86State *env)
 #endif
 
     env->lwp_count.insn = rip;
+    if (env->lwp_count.notes) {
+        x86_ibs_begin(env_archcpu(env)->tcg_pmu);
+    }
 #ifdef X86_WITH_LWP
     if (env->lwp && user) {
         /* The last instruction may have faulted behind its loads. */

@@ -170,6 +170,10 @@ static void amd_deliver(CPUX86State *env, X86PMU *pmu)
 static void amd_cpuid(CPUX86State *env, X86PMU *pmu, uint32_t index,
                       uint32_t *regs)
 {
+    if (index == 0x8000001b &&
+        (env->features[FEAT_8000_0001_ECX] & CPUID_EXT3_IBS)) {
+        regs[0] = x86_ibs_caps();
+    }
     if (index == 0x80000022 && env->features[FEAT_8000_0022_EAX]) {
         regs[0] = env->features[FEAT_8000_0022_EAX];
         regs[1] = X86_PMU_AMD_COUNTERS;
@@ -224,7 +228,8 @@ static bool amd_rdmsr(CPUX86State *env, X86PMU *pmu, uint32_t msr,
         *value = msr == MSR_IRPERF ? pmu->irperf : env->msr_hwcr;
         return true;
     }
-    if (x86_lbr_rdmsr(env, pmu, msr, value)) {
+    if (x86_lbr_rdmsr(env, pmu, msr, value) ||
+        x86_ibs_rdmsr(env, pmu, msr, value)) {
         return true;
     }
     if (!amd_global(env, msr)) {
@@ -261,7 +266,8 @@ static bool amd_wrmsr(CPUX86State *env, X86PMU *pmu, uint32_t msr,
         env->msr_hwcr = value & HWCR_IRPERF_EN;
         return true;
     }
-    if (x86_lbr_wrmsr(env, pmu, msr, value, gp)) {
+    if (x86_lbr_wrmsr(env, pmu, msr, value, gp) ||
+        x86_ibs_wrmsr(env, pmu, msr, value, gp)) {
         return true;
     }
     if (!amd_global(env, msr)) {

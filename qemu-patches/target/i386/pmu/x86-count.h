@@ -51,7 +51,9 @@ typedef struct X86LWPCount {
     uint32_t folded;        /* value of left at the last fold */
 #ifdef X86_WITH_LWP
     bool replaced;          /* the instruction has changed the LWP block */
+    bool loads;             /* data cache misses are counted, at CPL 3 */
 #endif
+    bool notes;             /* the instruction that is next is a sample */
     bool pmu;               /* performance counters are counting */
 } X86LWPCount;
 
@@ -80,8 +82,9 @@ typedef struct X86LWPCount {
 #define X86_LWP_WANTS_CLASSES 2 /* branches are counted by class */
 #define X86_LWP_WANTS_STEP    4 /* there is work before each instruction */
 #define X86_LWP_WANTS_LAST    8 /* a helper retires each branch */
+#define X86_LWP_WANTS_NOTES   16 /* loads and stores of a step are noted */
 #ifdef X86_WITH_LWP
-#define X86_LWP_WANTS_LOADS   16 /* data cache misses are counted */
+#define X86_LWP_WANTS_LOADS   32 /* data cache misses are counted */
 #endif
 
 /* [0] of X86LWPCount.branches */

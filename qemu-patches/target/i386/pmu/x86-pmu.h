@@ -83,6 +83,23 @@ typedef struct X86LBR {
     uint64_t interrupted;     /* where the interrupt came that is delivered */
 } X86LBR;
 
+/* AMD's instruction-based sampling of ops */
+typedef struct X86IBS {
+    uint64_t op_ctl;
+    uint64_t op_rip;
+    uint64_t op_data;
+    uint64_t op_data2;
+    uint64_t op_data3;
+    uint64_t dc_lin;
+    uint64_t dc_phys;
+    uint64_t br_target;
+    uint64_t seed;            /* of the random bits */
+    struct {
+        uint64_t address;     /* of the first load or store */
+        uint64_t data2, data3;
+    } note;                   /* the instruction that is stepped */
+} X86IBS;
+
 /* Bits of AMD's global status, beside those of the counters */
 #define X86_PMU_AMD_LBR_FROZEN (1ull << 58)
 #define X86_PMU_AMD_PMC_FROZEN (1ull << 59)
@@ -135,6 +152,7 @@ struct X86PMU {
     uint64_t global_status;
     uint64_t irperf;          /* instructions retired, while HWCR[30] */
     X86LBR lbr;
+    X86IBS ibs;
 
     /* Delayed interrupt: instructions until it comes, 0 = none. */
     uint64_t skid_left;
@@ -176,6 +194,8 @@ extern const VMStateDescription vmstate_x86_pmu_cycle;
 
 /* pmu-skid.c: instructions from an overflow to its interrupt; may be 0 */
 uint64_t x86_pmu_next_skid(const X86PMUProps *props, X86PMU *pmu);
+/* A pseudo-random number below a limit; 0: the first seed. */
+uint32_t x86_pmu_random(uint64_t *seed, uint32_t below);
 
 /* tcg-pmu-amd.c */
 extern const X86PMUVendor x86_pmu_amd;
@@ -184,6 +204,35 @@ extern const X86PMUVendor x86_pmu_amd;
 extern const X86PMUVendor x86_pmu_intel;
 /* IA32_MISC_ENABLE with its read-only bits. */
 uint64_t x86_pmu_misc_enable(CPUArchState *env, uint64_t value);
+
+/* tcg-ibs.c */
+
+/* Leaf 8000_001B EAX */
+uint32_t x86_ibs_caps(void);
+/* Is there going to be a sample? */
+bool x86_ibs_on(const X86PMU *pmu);
+/*
+ * The same; cycles or instructions that pass before it: 0, it is the next
+ * instruction that retires.
+ */
+bool x86_ibs_left(const X86PMU *pmu, bool *cycles, uint64_t *left);
+/* They have passed. */
+void x86_ibs_count(X86PMU *pmu, int64_t insns, int64_t cycles);
+/* An instruction retires, as for x86_pmu_retire(): is it the sample? */
+void x86_ibs_retire(CPUArchState *env, X86PMU *pmu, uint64_t rip,
+                    uint32_t info);
+/* A stepped instruction begins; it loads or stores. */
+void x86_ibs_begin(X86PMU *pmu);
+void x86_ibs_access(X86PMU *pmu, uint64_t address, uint32_t size, bool store,
+                    bool locked);
+/* The load missed L1D; @l2, @dram: who has served it, else L3. */
+void x86_ibs_missed(X86PMU *pmu, uint32_t latency, bool l2, bool dram);
+/* True: the MSR belongs to IBS and is done; *gp: raise #GP(0). */
+bool x86_ibs_rdmsr(CPUArchState *env, X86PMU *pmu, uint32_t msr,
+                   uint64_t *value);
+bool x86_ibs_wrmsr(CPUArchState *env, X86PMU *pmu, uint32_t msr,
+                   uint64_t value, bool *gp);
+extern const VMStateDescription vmstate_x86_ibs;
 
 /* tcg-lbr.c */
 
