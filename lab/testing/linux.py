@@ -20,8 +20,8 @@ from lab.testing.part import Case, Part, quoted
 VLWP = TOP / "vlwp"
 LINUXTESTS = LINUX_PROGRAMS / "linuxtests"
 PLAIN = ("--smp=2",)
-WITH_COUNTERS = ("--smp=2", "--cpu=pmu=on,+perfctr-core,+perfmon-v2,+amd-lbr-v2,+amd-lbr-pmc-freeze")
-NEED_COUNTERS = ("perf", "lbr")
+WITH_COUNTERS = ("--smp=2", "--cpu=pmu=on,+perfctr-core,+perfmon-v2,+amd-lbr-v2,+amd-lbr-pmc-freeze,+ibs")
+NEED_COUNTERS = ("perf", "lbr", "ibs")
 # Intel's, in the versions 2, 4 and 5: what Linux says of them at boot.
 INTEL = (("Penryn", "Core2 events"), ("Skylake-Client", "Skylake events"), ("SapphireRapids", "Sapphire Rapids events"))
 SIZE = 4000  # thousand instructions: enough for 20,000 records, few enough to step through
