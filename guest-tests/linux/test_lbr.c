@@ -98,15 +98,6 @@ static int stacks(void)
 	return (int)syscall(__NR_perf_event_open, &attr, 0, -1, -1, 0);
 }
 
-/* Linux lowers the rate of samples where an NMI takes long. */
-static void allow(const char *path, const char *text)
-{
-	FILE *f = fopen(path, "w");
-
-	if (!f || fputs(text, f) < 0 || fclose(f))
-		tap_error("cannot write %s", path);
-}
-
 /* The taken branches of LWP's ring, in order. */
 static void read_trace(const struct lwptest *t)
 {
@@ -209,8 +200,7 @@ int main(void)
 		return 0;
 	}
 	close(fd);
-	allow("/proc/sys/kernel/perf_event_max_sample_rate", "100000");
-	allow("/proc/sys/kernel/perf_cpu_time_max_percent", "0");
+	lwptest_any_rate();
 	fd = stacks();
 	head = mmap(NULL, (1 + DATA_PAGES) * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (fd < 0 || head == MAP_FAILED)
