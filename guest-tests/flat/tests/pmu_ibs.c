@@ -72,11 +72,11 @@ static u64 data[8] __attribute__((aligned(64)));
 static u64 stack; /* RSP before the call */
 
 /*
- * The sample is the instruction with number n behind the WRMSR that switches IBS on: CALL (0), then the code.
+ * The sample is the instruction with number n behind the WRMSR that switches IBS on: CALL (0), then the code. WRMSR counts.
  */
 static __attribute__((noinline, noclone)) void sample(u32 n, u64 mode)
 {
-	u64 ctl = OP_EN | mode | 1 | OP_COUNT(MAX - n);
+	u64 ctl = OP_EN | mode | 1 | OP_COUNT(MAX - 1 - n);
 
 	asm volatile("mov %%rsp, %0\n"
 		     "wrmsr\n"
@@ -194,7 +194,7 @@ static void test_interrupt(void)
 }
 
 /* Where at CPL 3 the sample is, with the count beginning at n. */
-static u64 user_sample(u32 n)
+static __attribute__((noinline, noclone)) u64 user_sample(u32 n)
 {
 	struct user u;
 
@@ -217,14 +217,111 @@ static void test_user(void)
 	report_eq(user_sample(101), first - 101, "by 101");
 }
 
+/* ---- All at the same time ---- */
+
+#define MSR_LBR_SELECT 0xc000010eu
+#define MSR_DBG_EXTN_CFG 0xc000010fu
+#define MSR_LBR_FROM(n) (0xc0010300u + 2 * (n))
+#define LBRV2EN (1ul << 6)
+#define SAMPLES 64u
+enum { WITH_IBS = 1, WITH_COUNTER = 2, WITH_LBR = 4, WITH_LWP = 8, WITH_ALL = 15 };
+
+extern char ibs_mix[];
+
+USER_CODE("ibs_mix: llwpcb %rax\n"
+	  "mov $200, %ecx\n"
+	  "1: mov (%rdi), %edx\n"
+	  "add %edx, 4(%rdi)\n"
+	  "call 2f\n"
+	  "dec %ecx\n"
+	  "jnz 1b\n"
+	  "slwpcb %rbx\n"
+	  "user_exit\n"
+	  "2: ret\n");
+
+static struct streams {
+	u64 rip[SAMPLES];
+	u32 samples;
+	u64 count;
+	u64 lbr[32];
+	u32 records;
+	u8 ring[64 * RECORD_SIZE];
+} alone, together;
+
+static struct streams *now;
+static u64 again;
+
+static void on_sample(struct regs *r)
+{
+	(void)r;
+	if (now->samples < SAMPLES)
+		now->rip[now->samples++] = rdmsr(MSR_OP_RIP);
+	wrmsr(MSR_OP_CTL, again);
+}
+
+/* The streams of the recorders that `with` names; each register is written in any case. */
+static void record(struct lwp *l, struct streams *s, u32 with)
+{
+	static const struct block b = { .event = { { EV_IRE, 16, 16 }, { EV_BRE, 28, 28 } } };
+	u32 n;
+
+	now = s;
+	lwp_prepare(l, &b, ibs_mix);
+	if (!(with & WITH_LWP))
+		l->u.r.rax = 0;
+	again = with & WITH_IBS ? OP_EN | OP_OPS | 5 : 0;
+	wrmsr(MSR_LBR_SELECT, 1u | 1u << 8); /* no kernel, no far branches */
+	wrmsr(MSR_DBG_EXTN_CFG, with & WITH_LBR ? LBRV2EN : 0);
+	pmu_start(0, with & WITH_COUNTER ? PERF_CONDITIONAL | PERF_USR : 0, 0);
+	wrmsr(MSR_OP_CTL, again);
+	lwp_resume(l);
+	wrmsr(MSR_OP_CTL, 0);
+	wrmsr(MSR_DBG_EXTN_CFG, 0);
+	if (with & WITH_COUNTER)
+		s->count = pmu_stop(0);
+	else
+		pmu_stop(0);
+	for (n = 0; n < 32 && (with & WITH_LBR); n++)
+		s->lbr[n] = rdmsr(MSR_LBR_FROM(0) + n);
+	if (with & WITH_LWP) {
+		s->records = cb_head(l) / RECORD_SIZE;
+		memcpy(s->ring, l->ring, sizeof(s->ring));
+	}
+}
+
+static void test_together(struct lwp *l)
+{
+	irq_set_handler(VEC_NMI, on_sample);
+	apic_write(APIC_EXT_LVT(IBS_LVT), LVT_NMI);
+	record(l, &alone, WITH_IBS);
+	record(l, &alone, WITH_COUNTER);
+	record(l, &alone, WITH_LBR);
+	record(l, &alone, WITH_LWP);
+	record(l, &together, WITH_ALL);
+	apic_write(APIC_EXT_LVT(IBS_LVT), LVT_MASKED);
+	report(alone.samples > 10 && alone.records > 50, "there are samples and records");
+	report_eq(together.samples, alone.samples, "samples beside the others: as many");
+	report(!memcmp(together.rip, alone.rip, sizeof(alone.rip)), "of the same instructions");
+	report_eq(together.count, alone.count, "a counter beside the others");
+	report(!memcmp(together.lbr, alone.lbr, sizeof(alone.lbr)), "last branches, too");
+	report_eq(together.records, alone.records, "LWP's records, too");
+	report(!memcmp(together.ring, alone.ring, sizeof(alone.ring)), "byte for byte");
+}
+
 FLAT_TEST(pmu_ibs)
 {
 	struct lwp l;
+	bool lwp = cpuid(0x80000001, 0).c & LWP_CPUID_PRESENT_ECX;
 
-	lwp_map(&l, kernel_cr3());
+	if (lwp)
+		lwp_init(&l);
+	else
+		lwp_map(&l, kernel_cr3());
 	test_registers();
 	test_ops(OP_OPS, "ops");
 	test_ops(0, "cycles");
 	test_interrupt();
 	test_user();
+	if (lwp)
+		test_together(&l);
 }

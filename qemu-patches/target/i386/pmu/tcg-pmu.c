@@ -472,6 +472,9 @@ bool x86_pmu_rdmsr(CPUX86State *env, uint32_t msr, uint64_t *value, bool *gp)
 bool x86_pmu_wrmsr(CPUX86State *env, uint32_t msr, uint64_t value, bool *gp)
 {
     X86PMU *pmu = pmu_of(env);
+    /* Does helper_lwp_retire() retire the WRMSR? */
+    bool retires = env->lwp_count.kernel_flags >> HF_LWP_MODE_SHIFT;
+    PMUEvents e = { .insns = 1 };
 
     if (!pmu) {
         return false;
@@ -482,6 +485,11 @@ bool x86_pmu_wrmsr(CPUX86State *env, uint32_t msr, uint64_t value, bool *gp)
     }
     pmu->phase = 0;
     x86_pmu_changed(env);
+    if (!retires && env->lwp_count.pmu && !*gp) {
+        /* What it has enabled counts it. */
+        pmu_happened(env, &e, pmu_user(env));
+        x86_lwp_update(env);
+    }
     return true;
 }
 
