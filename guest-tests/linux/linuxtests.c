@@ -35,6 +35,9 @@ static const struct test {
 	{ "gs", "threads with GS bases of their own, and one that changes it, as under Wine" },
 	{ "liblwp", "the library: errors, counts, marks, windows, ends of threads and children" },
 	{ "perf", "Linux's perf on the processor's performance counters" },
+	{ "ibs",
+	  "perf's samples of ops in a known loop are even, and say what each instruction is" },
+	{ "lbr", "perf's branch stacks are stretches of LWP's trace of all branches" },
 };
 
 static struct {

@@ -55,6 +55,22 @@ void tap_error(const char *format, ...)
 	exit(1);
 }
 
+static void set(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	if (!f || fputs(text, f) < 0 || fclose(f))
+		tap_error("cannot write %s", path);
+}
+
+/* Without a limit of the time (0) the rate cannot be written. */
+void lwptest_any_rate(void)
+{
+	set("/proc/sys/kernel/perf_cpu_time_max_percent", "25");
+	set("/proc/sys/kernel/perf_event_max_sample_rate", "100000");
+	set("/proc/sys/kernel/perf_cpu_time_max_percent", "0");
+}
+
 void lwptest_need(unsigned int event)
 {
 	unsigned int eax, ebx, ecx, edx;

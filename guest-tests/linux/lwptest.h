@@ -24,6 +24,9 @@ int tap_done(void);
 /* The test or its environment is broken (not LWP): says so and exits with 1. */
 _Noreturn void tap_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Linux lowers the rate of perf's samples where an NMI takes long, as in an emulator: from now on it does not. */
+void lwptest_any_rate(void);
+
 /* ---- LWP ---- */
 
 struct lwptest {

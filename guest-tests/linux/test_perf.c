@@ -109,21 +109,6 @@ static void test_counting(void)
 		 (unsigned long long)a.far, (unsigned long long)b.far);
 }
 
-static void set(const char *path, const char *text)
-{
-	FILE *f = fopen(path, "w");
-
-	if (!f || fputs(text, f) < 0 || fclose(f))
-		tap_error("cannot write %s", path);
-}
-
-/* Linux lowers the rate of samples where an NMI takes long, as in an emulator. */
-static void sample_at_any_cost(void)
-{
-	set("/proc/sys/kernel/perf_event_max_sample_rate", "100000");
-	set("/proc/sys/kernel/perf_cpu_time_max_percent", "0");
-}
-
 static void test_sampling(void)
 {
 	int fd = counter(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, PERIOD, -1);
@@ -171,7 +156,7 @@ int main(void)
 	}
 	close(fd);
 	test_counting();
-	sample_at_any_cost();
+	lwptest_any_rate();
 	test_sampling();
 	return tap_done();
 }

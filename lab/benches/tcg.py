@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What LWP costs under TCG: the CPU time of one load on unpatched QEMU, patched, LWP off, armed at intervals from
-1,000,000 to 100, with a record of each branch, with data cache misses, and beside QEMU's own plugins that count
-instructions and model caches; of stores beside code; of switches between 1, 100 and 1,000 profiled threads; and of
-programs in a Linux guest, of which one switches between 2 and 1,000 profiled threads."""
+1,000,000 to 100, with a record of each branch, with data cache misses, with performance counters, and beside QEMU's own
+plugins that count instructions and model caches; of stores beside code; of switches between 1, 100 and 1,000 profiled
+threads; and of programs in a Linux guest, of which one switches between 2 and 1,000 profiled threads."""
 
 import argparse
 

@@ -19,7 +19,9 @@ from lab.testing.part import Case, Part, quoted
 
 VLWP = TOP / "vlwp"
 LINUXTESTS = LINUX_PROGRAMS / "linuxtests"
-WITH_COUNTERS = ("--smp=2", "--cpu=pmu=on,+perfctr-core,+perfmon-v2")
+PLAIN = ("--smp=2",)
+WITH_COUNTERS = ("--smp=2", "--cpu=pmu=on,+perfctr-core,+perfmon-v2,+amd-lbr-v2,+amd-lbr-pmc-freeze,+ibs")
+NEED_COUNTERS = ("perf", "lbr", "ibs")
 # Intel's, in the versions 2, 4 and 5: what Linux says of them at boot.
 INTEL = (("Penryn", "Core2 events"), ("Skylake-Client", "Skylake events"), ("SapphireRapids", "Sapphire Rapids events"))
 SIZE = 4000  # thousand instructions: enough for 20,000 records, few enough to step through
@@ -33,8 +35,12 @@ def _programs() -> list[tuple[str, str]]:
     return [(name, text.strip()) for name, _, text in (line.partition(" ") for line in lines)]
 
 
+def _options(name: str) -> Sequence[str]:
+    return WITH_COUNTERS if name in NEED_COUNTERS else PLAIN
+
+
 def _guest_command(name: str) -> list[str]:
-    options = WITH_COUNTERS if name == "perf" else ("--smp=2",)
+    options = _options(name)
     return proc.words([VLWP, "shell", *options, "--", LINUXTESTS, name])
 
 
@@ -250,8 +256,9 @@ class Linux(Part):
         names = [case.name.removeprefix("programs/") for case in cases if case.name.startswith("programs/")]
         if len(names) > 1:
             _programs_together(report, names)
-            if "perf" in names:
-                _in_guest(report, ["perf"], WITH_COUNTERS)
+            counting = [name for name in names if name in NEED_COUNTERS]
+            if counting:
+                _in_guest(report, counting, WITH_COUNTERS)
         for case in cases:
             if len(names) == 1 or not case.name.startswith("programs/"):
                 case.run(report)
@@ -268,7 +275,7 @@ class Linux(Part):
 
 
 def _one_program(name: str) -> Callable[[Report], object]:
-    return lambda report: _in_guest(report, [name], WITH_COUNTERS if name == "perf" else ["--smp=2"])
+    return lambda report: _in_guest(report, [name], _options(name))
 
 
 def _simple(name: str, line: str, function: Callable[..., None], *args: object) -> Case:

@@ -129,12 +129,17 @@ class Row:
 INIT_POINTS = (
     "ini_start", "smp_init_others", "smp_start", "ini_query", "ini_spin", "smp_init_others", "smp_start", "ini_query",
 )
+COUNTERS = "EPYC,check=off,pmu=on,+perfctr-core,+perfmon-v2,+amd-lbr-v2,+amd-lbr-pmc-freeze,+ibs"
 ROWS = (
     Row("init", "snapshots around INIT of a CPU with a live context", LWP, "test=init cpus=2", INIT_POINTS),
     Row("os-init", "snapshots around INIT of a CPU, whose system switches LWP", OS, "test=init cpus=2 context=os",
         INIT_POINTS),
     Row("unplug", "snapshots before and after a CPU with a live context is taken away", LWP,
         "test=cpu_unplug cpus=2", ("cup_start", "cup_spin", "lwp_touch", "cup_store"), 2),
+    Row("lbr", "snapshots while branches are recorded", COUNTERS, "test=pmu_lbr cpus=1",
+        ("lbr_back", "lbr_jcc", "lbr_f", "lbr_ud")),
+    Row("ibs", "snapshots while IBS counts, and of its registers", COUNTERS, "test=pmu_ibs cpus=1",
+        ("ibs_3", "ibs_8", "ibs_fill")),
 )
 
 

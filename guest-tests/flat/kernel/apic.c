@@ -38,6 +38,16 @@ void apic_init(void)
 	*apic_reg(APIC_SVR) = SVR_ENABLE | SPURIOUS_VECTOR;
 }
 
+u32 apic_read(u32 offset)
+{
+	return *apic_reg(offset);
+}
+
+void apic_write(u32 offset, u32 value)
+{
+	*apic_reg(offset) = value;
+}
+
 void apic_eoi(void)
 {
 	*apic_reg(APIC_EOI) = 0;

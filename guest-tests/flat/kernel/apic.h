@@ -8,6 +8,9 @@
 #define APIC_BASE 0xfee00000ul
 
 void apic_init(void);
+/* A register, by its offset. */
+u32 apic_read(u32 offset);
+void apic_write(u32 offset, u32 value);
 void apic_eoi(void);
 u8 apic_id(void);
 /* Fixed interrupt to the processor with this APIC id (its own: a self-IPI). */

@@ -12,6 +12,7 @@
 #define MSR_GLOBAL_STATUS 0xc0000300u
 #define MSR_GLOBAL_CTL 0xc0000301u
 #define MSR_GLOBAL_CLEAR 0xc0000302u
+#define MSR_GLOBAL_SET 0xc0000303u
 
 #define PERF_USR (1ul << 16)
 #define PERF_OS (1ul << 17)

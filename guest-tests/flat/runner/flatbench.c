@@ -26,6 +26,7 @@ static struct {
 enum { MIXED, STORES, THREADS_1, THREADS_100, THREADS_1000 };
 
 #define LWP "EPYC,+lwp"
+#define COUNTERS "EPYC,check=off,pmu=on,+perfctr-core,+perfmon-v2,+amd-lbr-v2,+ibs"
 static const struct config {
 	const char *name;
 	bool patched;
@@ -64,6 +65,10 @@ static const struct config {
 	{ "data cache misses, interval 1009", true, LWP ",lwp-dme=on", " interval=1009 event=4",
 	  MIXED },
 	{ "unpatched, cache plugin", false, "EPYC", "", MIXED, 64, .cache = true },
+	{ "counters present, off", true, COUNTERS, "", MIXED },
+	{ "a counter of instructions", true, COUNTERS, " counter=192", MIXED },
+	{ "a counter of branches", true, COUNTERS, " counter=194", MIXED },
+	{ "last branches", true, COUNTERS, " lbr=1", MIXED },
 	{ "stores beside code, patched", true, "EPYC", " beside=1", STORES, .cpus = 2 },
 	{ "1 thread, profiled", true, LWP, " threads=1 interval=1000000", THREADS_1 },
 	{ "100 threads, profiled", true, LWP, " threads=100 interval=1000000", THREADS_100 },

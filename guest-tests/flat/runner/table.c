@@ -11,6 +11,7 @@ const char cpu_model[] = "EPYC";
 #define OS "+lwp,lwp-context=os" EXACT
 #define VMCB "+lwp,lwp-context=os,lwp-vmcb=on,+svm,+npt,+v-vmsave-vmload" EXACT
 #define PMU "pmu=on,+perfctr-core,+perfmon-v2"
+#define LBR PMU ",+amd-lbr-v2,+amd-lbr-pmc-freeze"
 #define PMU_INTEL "check=off,pmu=on"
 #define NO_CLOCKS LWP ",lwp-cnh=off,lwp-rnh=off"
 #define CACHES \
@@ -169,6 +170,11 @@ const struct run runs[] = {
 	{ "pmu_events", .cpu = PMU, .needs = NEED_TCG },
 	{ "pmu_events_ipc", "pmu_events", PMU ",pmu-ipc=4", "ipc=4", .needs = NEED_TCG,
 	  OF_SETTING },
+	{ "pmu_irperf", .cpu = PMU ",+irperf", .needs = NEED_TCG },
+	{ "pmu_lbr", .cpu = LBR, .needs = NEED_TCG },
+	{ "pmu_lbr_lwp", "pmu_lbr", LBR ",+lwp", .needs = NEED_TCG },
+	{ "pmu_ibs", .cpu = PMU ",+ibs", .needs = NEED_TCG },
+	{ "pmu_ibs_lwp", "pmu_ibs", PMU ",+ibs,+lwp,lwp-dme=on", .needs = NEED_TCG },
 	/* Intel's, by version. */
 	{ "pmu_intel_v1", "pmu_intel", PMU_INTEL ",pmu-version=1", "version=1 gp=4 width=48",
 	  .model = "Nehalem", .needs = NEED_TCG, OF_QEMU },

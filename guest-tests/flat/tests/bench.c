@@ -3,10 +3,12 @@
  * A load for flatbench: mixed integer code at CPL 3 (checksum, sorting, pointer chase, matrix), the same
  * instructions at every run. rounds=N says how much; interval=N profiles it (0: LWP is not touched, so it
  * also runs without), event=2|3 says what is counted, event=5 both. Other loads: beside=1, stores into the page of
- * the code that makes them; threads=N, switches between N threads, profiled if interval=N.
+ * the code that makes them; threads=N, switches between N threads, profiled if interval=N. counter=EVENT: a counter
+ * counts it, in all modes; lbr=1: branches are recorded.
  */
 #include "lwp_fixture.h"
 #include "paging.h"
+#include "pmu.h"
 #include "test.h"
 #include "x86.h"
 
@@ -195,6 +197,19 @@ static struct block profile(u32 interval, u32 event)
 	return b;
 }
 
+#define MSR_DBG_EXTN_CFG 0xc000010fu
+#define LBRV2EN (1ul << 6)
+
+static void start_counters(void)
+{
+	u32 event = option_number("counter", 0);
+
+	if (event)
+		pmu_start(0, event | PERF_USR | PERF_OS, 0);
+	if (option_number("lbr", 0))
+		wrmsr(MSR_DBG_EXTN_CFG, LBRV2EN);
+}
+
 FLAT_TEST(bench)
 {
 	u32 interval = option_number("interval", 0), event = option_number("event", EV_IRE);
@@ -209,6 +224,7 @@ FLAT_TEST(bench)
 		switches(option_number("threads", 0), option_number("rounds", 1), interval);
 		return;
 	}
+	start_counters();
 	_Static_assert(sizeof(struct load) <= DATA_PAGES * PAGE_SIZE, "data pages hold the load");
 	if (interval) {
 		lwp_init(&l);

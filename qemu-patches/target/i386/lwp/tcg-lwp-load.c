@@ -156,12 +156,40 @@ static void load(CPUX86State *env, uint64_t address, uint32_t size,
     }
 }
 
+/* Does LWP look at loads of this instruction? */
+static bool load_counts(CPUX86State *env)
+{
+    return env->lwp_count.loads && (env->hflags & HF_CPL_MASK) == 3;
+}
+
+/* The instruction is a sample of IBS. */
+static void load_sampled(CPUX86State *env, uint64_t address, uint32_t info)
+{
+    X86PMU *pmu = env_archcpu(env)->tcg_pmu;
+    uint32_t size = info & X86_LWP_LOAD_SIZE;
+    bool store = info & X86_LWP_LOAD_STORE;
+    struct lwp_miss miss;
+
+    x86_ibs_access(pmu, address, size, store, info & X86_LWP_LOAD_LOCKED);
+    if (!store && load_counts(env) &&
+        load_misses(env->lwp, address, lines_of(address, size), &miss)) {
+        x86_ibs_missed(pmu, miss.latency, miss.source == LWP_SRC_NONE,
+                       miss.source == LWP_SRC_DRAM);
+    }
+}
+
 void helper_lwp_load(CPUX86State *env, target_ulong address, uint32_t info)
 {
     uint32_t size = info & X86_LWP_LOAD_SIZE;
 
     /* The load itself raises #GP. */
     if ((info & X86_LWP_LOAD_ALIGNED) && (address & (size - 1))) {
+        return;
+    }
+    if (env->lwp_count.notes) {
+        load_sampled(env, address, info);
+    }
+    if (!load_counts(env) || (info & X86_LWP_LOAD_STORE)) {
         return;
     }
     load(env, address, size,
@@ -175,7 +203,10 @@ void x86_lwp_load(CPUX86State *env, uint64_t address, uint32_t size,
     uint32_t stepped = flags >> HF_LWP_MODE_SHIFT == X86_LWP_MODE_STEP ?
                        X86_LWP_LOAD_STEPPED : 0;
 
-    if (!(flags & HF_LWP_LOAD_MASK) || (env->hflags & HF_CPL_MASK) != 3) {
+    if (env->lwp_count.notes) {
+        load_sampled(env, address, MIN(size, X86_LWP_LOAD_SIZE));
+    }
+    if (!load_counts(env)) {
         return;
     }
     if (size <= LWP_LINE) {
@@ -185,6 +216,14 @@ void x86_lwp_load(CPUX86State *env, uint64_t address, uint32_t size,
     for (; size; size -= here, address += here) {
         here = MIN(size, LWP_LINE - (address & (LWP_LINE - 1)));
         load(env, address, here, stepped, ra);
+    }
+}
+
+void x86_lwp_store(CPUX86State *env, uint64_t address, uint32_t size)
+{
+    if (env->lwp_count.notes) {
+        load_sampled(env, address, MIN(size, X86_LWP_LOAD_SIZE) |
+                                   X86_LWP_LOAD_STORE);
     }
 }
 

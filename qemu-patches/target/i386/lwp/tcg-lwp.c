@@ -14,14 +14,6 @@
 #include "lwp/lwp-vmstate.h"
 #include "lwp/tcg-lwp.h"
 
-uint64_t x86_lwp_linear(CPUX86State *env, target_ulong eip)
-{
-    if (env->hflags & HF_CS64_MASK) {
-        return eip;
-    }
-    return (uint32_t)(env->segs[R_CS].base + eip);
-}
-
 uint8_t x86_lwp_va_bits(CPUX86State *env)
 {
     return env->cr[4] & CR4_LA57_MASK ? 57 : 48;

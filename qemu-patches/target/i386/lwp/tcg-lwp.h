@@ -54,9 +54,6 @@ static inline bool x86_lwp_counts(const struct lwp_engine *e,
 
 /* tcg-lwp.c */
 
-/* Linear address of an offset in the running code segment. */
-uint64_t x86_lwp_linear(CPUX86State *env, target_ulong eip);
-
 /* The width of linear addresses now; is a range canonical for that width? */
 uint8_t x86_lwp_va_bits(CPUX86State *env);
 bool x86_lwp_canonical(uint64_t address, uint32_t len, uint8_t va_bits);

@@ -45,6 +45,8 @@ typedef struct X86LWPLoads {
 #define X86_LWP_LOAD_ALIGNED 0x100
 #define X86_LWP_LOAD_STEPPED 0x200
 #define X86_LWP_LOAD_REPEATED 0x400 /* stepped, and with REP */
+#define X86_LWP_LOAD_STORE    0x800 /* it is a store */
+#define X86_LWP_LOAD_LOCKED   0x1000 /* and a store, with LOCK */
 
 /* Last argument of helper_lwpins() and helper_lwpval(): imm16, and */
 #define X86_LWP_OPERAND_MEMORY 0x10000
@@ -139,6 +141,8 @@ void x86_lwp_user_entered(CPUArchState *env);
  */
 void x86_lwp_load(CPUArchState *env, uint64_t address, uint32_t size,
                   uintptr_t ra);
+/* It is going to store. */
+void x86_lwp_store(CPUArchState *env, uint64_t address, uint32_t size);
 
 /* RSM has restored the state and left SMM. */
 void x86_lwp_smm_left(CPUArchState *env);
@@ -153,6 +157,11 @@ void x86_lwp_fetch_fault(CPUArchState *env);
 
 static inline void x86_lwp_load(CPUArchState *env, uint64_t address,
                                 uint32_t size, uintptr_t ra)
+{
+}
+
+static inline void x86_lwp_store(CPUArchState *env, uint64_t address,
+                                 uint32_t size)
 {
 }
 

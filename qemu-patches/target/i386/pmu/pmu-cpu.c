@@ -288,13 +288,29 @@ bool x86_pmu_expand_features(X86CPU *cpu, Error **errp)
          * Without a word: libvirt's host-model names what -cpu max has, and
          * does not say pmu=on.
          */
-        env->features[FEAT_8000_0001_ECX] &= ~CPUID_EXT3_PERFCORE;
-        env->features[FEAT_8000_0022_EAX] &= ~CPUID_8000_0022_EAX_PERFMON_V2;
+        env->features[FEAT_8000_0001_ECX] &=
+            ~(CPUID_EXT3_PERFCORE | CPUID_EXT3_IBS | CPUID_EXT3_EXTAPIC);
+        env->features[FEAT_8000_0008_EBX] &= ~CPUID_8000_0008_EBX_IRPERF;
+        env->features[FEAT_8000_0022_EAX] = 0;
         return true;
+    }
+    if (env->features[FEAT_8000_0001_ECX] & CPUID_EXT3_IBS) {
+        /* Its interrupt is described there. */
+        env->features[FEAT_8000_0001_ECX] |= CPUID_EXT3_EXTAPIC;
+    }
+    if (cpu->max_features) {
+        /* Linux switches it on, and then everything is counted. */
+        env->features[FEAT_8000_0008_EBX] &=
+            ~CPUID_8000_0008_EBX_IRPERF | env->user_features[FEAT_8000_0008_EBX];
     }
     if ((env->features[FEAT_8000_0022_EAX] & CPUID_8000_0022_EAX_PERFMON_V2) &&
         !(env->features[FEAT_8000_0001_ECX] & CPUID_EXT3_PERFCORE)) {
         error_setg(errp, "perfmon-v2=on needs perfctr-core=on");
+        return false;
+    }
+    if ((env->features[FEAT_8000_0022_EAX] & CPUID_8000_0022_EAX_FREEZE) &&
+        !(env->features[FEAT_8000_0022_EAX] & CPUID_8000_0022_EAX_PERFMON_V2)) {
+        error_setg(errp, "amd-lbr-pmc-freeze=on needs perfmon-v2=on");
         return false;
     }
     return true;
@@ -339,7 +355,7 @@ void x86_pmu_realize(X86CPU *cpu)
         pmu_realize_intel(cpu, pmu);
     } else {
         pmu->vendor = &x86_pmu_amd;
-        pmu->counters = X86_PMU_AMD_COUNTERS;
+        pmu->counters = X86_PMU_AMD_COUNTERS + 1; /* IRPERF */
         pmu->mask = MAKE_64BIT_MASK(0, 48);
     }
 }
@@ -451,6 +467,37 @@ const VMStateDescription vmstate_x86_pmu = {
     .post_load = x86_pmu_post_load,
     .fields = (const VMStateField[]) {
         VMSTATE_STRUCT_POINTER(tcg_pmu, X86CPU, vmstate_pmu_state,
+                               X86PMU),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+static bool pmu_irperf_needed(void *opaque)
+{
+    X86CPU *cpu = opaque;
+
+    return cpu->tcg_pmu && cpu->tcg_pmu->irperf;
+}
+
+static const VMStateDescription vmstate_pmu_irperf_state = {
+    .name = "cpu/amd_irperf/state",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT64(irperf, X86PMU),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+const VMStateDescription vmstate_x86_pmu_irperf = {
+    .name = "cpu/amd_irperf",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .needed = pmu_irperf_needed,
+    .pre_save = x86_pmu_pre_save,
+    .post_load = x86_pmu_post_load,
+    .fields = (const VMStateField[]) {
+        VMSTATE_STRUCT_POINTER(tcg_pmu, X86CPU, vmstate_pmu_irperf_state,
                                X86PMU),
         VMSTATE_END_OF_LIST()
     }

@@ -30,20 +30,20 @@ static const PMUQuantile zen3[] = {
 };
 
 /* xorshift64*, by Marsaglia and Vigna */
-static uint32_t pmu_random(X86PMU *pmu, uint32_t below)
+uint32_t x86_pmu_random(uint64_t *seed, uint32_t below)
 {
-    uint64_t x = pmu->skid_seed ? pmu->skid_seed : 0x9e3779b97f4a7c15;
+    uint64_t x = *seed ? *seed : 0x9e3779b97f4a7c15;
 
     x ^= x >> 12;
     x ^= x << 25;
     x ^= x >> 27;
-    pmu->skid_seed = x;
+    *seed = x;
     return (x * 0x2545f4914f6cdd1d >> 32) % below;
 }
 
 static uint32_t pmu_draw(X86PMU *pmu, const PMUQuantile *q)
 {
-    uint32_t share = pmu_random(pmu, 1000001);
+    uint32_t share = x86_pmu_random(&pmu->skid_seed, 1000001);
 
     while (share > q[1].share) {
         q++;

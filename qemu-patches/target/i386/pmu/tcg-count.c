@@ -37,6 +37,14 @@ QEMU_BUILD_BUG_ON(X86_LWP_BRANCH_CALL_RELATIVE != LWP_BRANCH_CALL_RELATIVE);
 QEMU_BUILD_BUG_ON(X86_LWP_BRANCH_ABSOLUTE != LWP_BRANCH_ABSOLUTE);
 #endif
 
+uint64_t x86_lwp_linear(CPUX86State *env, target_ulong eip)
+{
+    if (env->hflags & HF_CS64_MASK) {
+        return eip;
+    }
+    return (uint32_t)(env->segs[R_CS].base + eip);
+}
+
 /* The mode of translated code in the ring that the CPU is in. */
 static X86LWPMode lwp_mode(CPUX86State *env)
 {
@@ -52,7 +60,12 @@ static void lwp_set_mode(X86LWPCount *c, X86LWPMode mode)
 
     c->kernel_flags = c->pmu ? flags : 0;
 #ifdef X86_WITH_LWP
-    flags |= c->tb_flags & HF_LWP_LOAD_MASK;
+    if (c->notes) {
+        c->kernel_flags |= HF_LWP_LOAD_MASK;
+    }
+    if (c->notes || c->loads) {
+        flags |= HF_LWP_LOAD_MASK;
+    }
 #endif
     c->tb_flags = flags;
 }
@@ -164,7 +177,7 @@ static X86LWPMode lwp_choose_mode(uint32_t wants, uint64_t insns,
     if (insns == 1) {
         return X86_LWP_MODE_FIND;
     }
-    if (branches == 1) {
+    if (branches == 1 || (wants & X86_LWP_WANTS_LAST)) {
         return X86_LWP_MODE_LAST;
     }
     return wants & X86_LWP_WANTS_CLASSES ? X86_LWP_MODE_CLASSES :
@@ -185,8 +198,9 @@ void x86_lwp_update(CPUX86State *env)
 #endif
     wants = count_wants(env, &insns, &branches);
 #ifdef X86_WITH_LWP
-    c->tb_flags = wants & X86_LWP_WANTS_LOADS ? HF_LWP_LOAD_MASK : 0;
+    c->loads = wants & X86_LWP_WANTS_LOADS;
 #endif
+    c->notes = wants & X86_LWP_WANTS_NOTES;
     lwp_set_mode(c, lwp_choose_mode(wants, insns, branches));
     insns = MIN(insns - 1, LWP_MAX_INSNS);
 #ifdef X86_WITH_LWP
@@ -402,11 +416,16 @@ void x86_lwp_fetch_fault(CPUX86State *env)
  */
 void helper_lwp_boundary(CPUX86State *env)
 {
-#ifdef X86_WITH_LWP
     uint64_t rip = x86_lwp_linear(env, env->eip);
+#ifdef X86_WITH_LWP
     bool user = (env->hflags & HF_CPL_MASK) == 3;
+#endif
 
     env->lwp_count.insn = rip;
+    if (env->lwp_count.notes) {
+        x86_ibs_begin(env_archcpu(env)->tcg_pmu);
+    }
+#ifdef X86_WITH_LWP
     if (env->lwp && user) {
         /* The last instruction may have faulted behind its loads. */
         env->lwp->notes = 0;

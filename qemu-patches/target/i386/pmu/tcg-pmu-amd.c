@@ -14,6 +14,8 @@
 #define MSR_GLOBAL_STATUS 0xc0000300
 #define MSR_GLOBAL_CTL    0xc0000301
 #define MSR_GLOBAL_CLEAR  0xc0000302
+#define MSR_GLOBAL_SET    0xc0000303
+#define MSR_IRPERF        0xc00000e9
 
 #define CTL_USR         (1ull << 16)
 #define CTL_OS          (1ull << 17)
@@ -27,14 +29,32 @@
 /* The other bits are reserved and stay zero. */
 #define CTL_VALID       0x0000030fffd7ffffull
 
+/* Leaf 8000_0022 EBX */
+#define LBR_SIZE_SHIFT  4
+
 /* Unit masks of event AAh */
 #define DISPATCHED_UNITS 0x300
+
+#define HWCR_IRPERF_EN   (1ull << 30)
+
+/* The counter behind those of PERF_CTL counts instructions for IRPERF. */
+#define IRPERF X86_PMU_AMD_COUNTERS
 
 #define ALL_COUNTERS ((1ull << X86_PMU_AMD_COUNTERS) - 1)
 
 static bool amd_v2(CPUX86State *env)
 {
     return env->features[FEAT_8000_0022_EAX] & CPUID_8000_0022_EAX_PERFMON_V2;
+}
+
+static bool amd_freezes(CPUX86State *env)
+{
+    return env->features[FEAT_8000_0022_EAX] & CPUID_8000_0022_EAX_FREEZE;
+}
+
+static bool amd_irperf(CPUX86State *env)
+{
+    return env->features[FEAT_8000_0008_EBX] & CPUID_8000_0008_EBX_IRPERF;
 }
 
 /* The event of PERF_CTL[35:32,7:0]. */
@@ -74,7 +94,8 @@ static uint32_t amd_where(CPUX86State *env, const X86PMU *pmu, int n)
     uint64_t ctl = pmu->ctl[n];
     uint32_t where = 0;
 
-    if (!(ctl & CTL_EN) || (amd_v2(env) && !(pmu->global_ctl >> n & 1))) {
+    if (!(ctl & CTL_EN) || (amd_v2(env) && !(pmu->global_ctl >> n & 1)) ||
+        (pmu->global_status & X86_PMU_AMD_PMC_FROZEN)) {
         return 0;
     }
     if (ctl & CTL_USR) {
@@ -95,7 +116,7 @@ static void amd_derive(CPUX86State *env, X86PMU *pmu)
 {
     int n;
 
-    for (n = 0; n < pmu->counters; n++) {
+    for (n = 0; n < X86_PMU_AMD_COUNTERS; n++) {
         uint64_t ctl = pmu->ctl[n];
 
         pmu->counter[n] = (X86PMUCounter) {
@@ -109,6 +130,13 @@ static void amd_derive(CPUX86State *env, X86PMU *pmu)
             .exact = (ctl & CTL_INT) || amd_v2(env),
         };
     }
+    pmu->counter[IRPERF] = (X86PMUCounter) {
+        .value = &pmu->irperf,
+        .event = X86_PMU_EVENT_INSNS,
+        .where = amd_irperf(env) && (env->msr_hwcr & HWCR_IRPERF_EN) ?
+                 X86_PMU_USER | X86_PMU_KERNEL | X86_PMU_GUEST | X86_PMU_HOST :
+                 0,
+    };
 }
 
 /* The global control allows all counters; none is enabled. */
@@ -119,22 +147,39 @@ static void amd_reset(CPUX86State *env, X86PMU *pmu)
 
 static void amd_overflow(CPUX86State *env, X86PMU *pmu, int n)
 {
-    if (amd_v2(env)) {
+    if (amd_v2(env) && n != IRPERF) {
         pmu->global_status |= 1ull << n;
     }
 }
 
+/* The interrupt may stop the counters and the stack of branches. */
 static void amd_deliver(CPUX86State *env, X86PMU *pmu)
 {
+    if (amd_freezes(env)) {
+        if (env->msr_debugctl & DEBUGCTL_FREEZE_LBR) {
+            pmu->global_status |= X86_PMU_AMD_LBR_FROZEN;
+        }
+        if (env->msr_debugctl & DEBUGCTL_FREEZE_PERFMON) {
+            pmu->global_status |= X86_PMU_AMD_PMC_FROZEN;
+            pmu->rederive = true;
+        }
+    }
     apic_deliver_pmi(env_archcpu(env)->apic_state, false);
 }
 
 static void amd_cpuid(CPUX86State *env, X86PMU *pmu, uint32_t index,
                       uint32_t *regs)
 {
+    if (index == 0x8000001b &&
+        (env->features[FEAT_8000_0001_ECX] & CPUID_EXT3_IBS)) {
+        regs[0] = x86_ibs_caps();
+    }
     if (index == 0x80000022 && env->features[FEAT_8000_0022_EAX]) {
         regs[0] = env->features[FEAT_8000_0022_EAX];
-        regs[1] = pmu->counters;
+        regs[1] = X86_PMU_AMD_COUNTERS;
+        if (regs[0] & CPUID_8000_0022_EAX_LBR_V2) {
+            regs[1] |= X86_LBR_ENTRIES << LBR_SIZE_SHIFT;
+        }
     }
 }
 
@@ -159,7 +204,14 @@ static bool amd_decode(CPUX86State *env, uint32_t msr, int *n, bool *ctl)
 
 static bool amd_global(CPUX86State *env, uint32_t msr)
 {
-    return msr >= MSR_GLOBAL_STATUS && msr <= MSR_GLOBAL_CLEAR && amd_v2(env);
+    return msr >= MSR_GLOBAL_STATUS && msr <= MSR_GLOBAL_SET && amd_v2(env);
+}
+
+/* The bits that the global status can have. */
+static uint64_t amd_status_bits(CPUX86State *env)
+{
+    return ALL_COUNTERS | (amd_freezes(env) ? X86_PMU_AMD_LBR_FROZEN |
+                                              X86_PMU_AMD_PMC_FROZEN : 0);
 }
 
 static bool amd_rdmsr(CPUX86State *env, X86PMU *pmu, uint32_t msr,
@@ -170,6 +222,14 @@ static bool amd_rdmsr(CPUX86State *env, X86PMU *pmu, uint32_t msr,
 
     if (amd_decode(env, msr, &n, &ctl)) {
         *value = ctl ? pmu->ctl[n] : pmu->ctr[n];
+        return true;
+    }
+    if (amd_irperf(env) && (msr == MSR_IRPERF || msr == MSR_K7_HWCR)) {
+        *value = msr == MSR_IRPERF ? pmu->irperf : env->msr_hwcr;
+        return true;
+    }
+    if (x86_lbr_rdmsr(env, pmu, msr, value) ||
+        x86_ibs_rdmsr(env, pmu, msr, value)) {
         return true;
     }
     if (!amd_global(env, msr)) {
@@ -198,6 +258,18 @@ static bool amd_wrmsr(CPUX86State *env, X86PMU *pmu, uint32_t msr,
         }
         return true;
     }
+    if (amd_irperf(env) && msr == MSR_IRPERF) {
+        *gp = true;
+        return true;
+    }
+    if (amd_irperf(env) && msr == MSR_K7_HWCR) {
+        env->msr_hwcr = value & HWCR_IRPERF_EN;
+        return true;
+    }
+    if (x86_lbr_wrmsr(env, pmu, msr, value, gp) ||
+        x86_ibs_wrmsr(env, pmu, msr, value, gp)) {
+        return true;
+    }
     if (!amd_global(env, msr)) {
         return false;
     }
@@ -205,6 +277,8 @@ static bool amd_wrmsr(CPUX86State *env, X86PMU *pmu, uint32_t msr,
         pmu->global_ctl = value & ALL_COUNTERS;
     } else if (msr == MSR_GLOBAL_CLEAR) {
         pmu->global_status &= ~value;
+    } else if (msr == MSR_GLOBAL_SET) {
+        pmu->global_status |= value & amd_status_bits(env);
     } else {
         *gp = true; /* the status is read-only */
     }
@@ -223,6 +297,11 @@ static bool amd_rdpmc(CPUX86State *env, X86PMU *pmu, uint32_t index,
     return true;
 }
 
+static uint64_t amd_debugctl(CPUX86State *env, X86PMU *pmu)
+{
+    return amd_freezes(env) ? DEBUGCTL_FREEZE_LBR | DEBUGCTL_FREEZE_PERFMON : 0;
+}
+
 const X86PMUVendor x86_pmu_amd = {
     .reset = amd_reset,
     .derive = amd_derive,
@@ -231,5 +310,6 @@ const X86PMUVendor x86_pmu_amd = {
     .cpuid = amd_cpuid,
     .rdmsr = amd_rdmsr,
     .wrmsr = amd_wrmsr,
+    .debugctl = amd_debugctl,
     .rdpmc = amd_rdpmc,
 };

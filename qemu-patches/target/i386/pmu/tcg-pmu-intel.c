@@ -498,6 +498,11 @@ static bool intel_rdpmc(CPUX86State *env, X86PMU *pmu, uint32_t index,
     return false;
 }
 
+static uint64_t intel_debugctl(CPUX86State *env, X86PMU *pmu)
+{
+    return intel_version(pmu, VERSION_GLOBAL) ? DEBUGCTL_FREEZE_PERFMON : 0;
+}
+
 const X86PMUVendor x86_pmu_intel = {
     .reset = intel_reset,
     .derive = intel_derive,
@@ -506,16 +511,9 @@ const X86PMUVendor x86_pmu_intel = {
     .cpuid = intel_cpuid,
     .rdmsr = intel_rdmsr,
     .wrmsr = intel_wrmsr,
+    .debugctl = intel_debugctl,
     .rdpmc = intel_rdpmc,
 };
-
-uint64_t x86_pmu_debugctl(CPUX86State *env)
-{
-    X86PMU *pmu = env_archcpu(env)->tcg_pmu;
-
-    return pmu && intel_version(pmu, VERSION_GLOBAL) ?
-           DEBUGCTL_FREEZE_PERFMON : 0;
-}
 
 uint64_t x86_pmu_misc_enable(CPUX86State *env, uint64_t value)
 {

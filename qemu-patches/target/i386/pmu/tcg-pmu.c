@@ -202,6 +202,7 @@ static void pmu_happened(CPUX86State *env, PMUEvents *e, bool user)
 
     pmu_pass(env, pmu, e->insns);
     pmu_set_cycles(env, pmu, e);
+    x86_ibs_count(pmu, e->insns, e->cycles);
     for (n = 0; n < pmu->counters; n++) {
         const X86PMUCounter *c = &pmu->counter[n];
         int64_t add;
@@ -259,6 +260,8 @@ void x86_pmu_retire(CPUX86State *env, uint32_t info)
 
     e.taken_conditional = e.conditional && e.taken;
 
+    x86_lbr_retire(env, pmu_of(env), info);
+    x86_ibs_retire(env, pmu_of(env), env->lwp_count.insn, info);
     pmu_happened(env, &e, !(info & X86_LWP_CPL0));
     if (pmu_user(env) == !!(info & X86_LWP_CPL0)) {
         /* It has left the mode that it counts for. */
@@ -274,9 +277,19 @@ void x86_pmu_interrupt(CPUX86State *env, bool insn, bool hard)
 
     if (env->lwp_count.pmu) {
         x86_lwp_fold(env);
+        x86_lbr_interrupt(env, pmu_of(env));
+        if (insn) {
+            x86_ibs_retire(env, pmu_of(env), x86_lwp_linear(env, env->eip),
+                           X86_LWP_FAR);
+        }
         pmu_happened(env, &e, pmu_user(env));
         x86_lwp_update(env);
     }
+}
+
+void x86_pmu_interrupted(CPUX86State *env)
+{
+    x86_lbr_interrupted(env, pmu_of(env));
 }
 
 void x86_pmu_smi(CPUX86State *env)
@@ -288,10 +301,26 @@ void x86_pmu_smi(CPUX86State *env)
     x86_lwp_update(env);
 }
 
+/* X86_LWP_WANTS_* and distance of IBS */
+static uint32_t pmu_sample(CPUX86State *env, X86PMU *pmu, uint64_t *insns)
+{
+    bool cycles;
+    uint64_t left;
+
+    if (!x86_ibs_left(pmu, &cycles, &left)) {
+        return 0;
+    }
+    if (!left) {
+        return X86_LWP_WANTS_COUNT | X86_LWP_WANTS_STEP | X86_LWP_WANTS_NOTES;
+    }
+    *insns = MIN(*insns, cycles ? pmu_insns_to(env, pmu, left) : left);
+    return X86_LWP_WANTS_COUNT;
+}
+
 uint32_t x86_pmu_wants(CPUX86State *env, uint64_t *insns, uint64_t *branches)
 {
     X86PMU *pmu = pmu_of(env);
-    uint32_t flags = 0;
+    uint32_t flags = x86_lbr_wants(env, pmu);
     int n;
 
     *insns = *branches = NEVER;
@@ -299,6 +328,7 @@ uint32_t x86_pmu_wants(CPUX86State *env, uint64_t *insns, uint64_t *branches)
         flags |= X86_LWP_WANTS_COUNT;
         *insns = pmu->skid_left;
     }
+    flags |= pmu_sample(env, pmu, insns);
     for (n = 0; n < pmu->counters; n++) {
         const X86PMUCounter *c = &pmu->counter[n];
         uint64_t left;
@@ -353,7 +383,8 @@ uint32_t x86_pmu_wants(CPUX86State *env, uint64_t *insns, uint64_t *branches)
 void x86_pmu_changed(CPUX86State *env)
 {
     X86PMU *pmu = pmu_of(env);
-    bool any = pmu->skid_left || pmu->held;
+    bool any = pmu->skid_left || pmu->held || x86_lbr_on(pmu) ||
+               x86_ibs_on(pmu);
     int n;
 
     pmu->vendor->derive(env, pmu);
@@ -420,6 +451,13 @@ void x86_pmu_vmexit(CPUX86State *env)
     }
 }
 
+uint64_t x86_pmu_debugctl(CPUX86State *env)
+{
+    X86PMU *pmu = pmu_of(env);
+
+    return pmu ? pmu->vendor->debugctl(env, pmu) : 0;
+}
+
 bool x86_pmu_rdmsr(CPUX86State *env, uint32_t msr, uint64_t *value, bool *gp)
 {
     X86PMU *pmu = pmu_of(env);
@@ -434,6 +472,9 @@ bool x86_pmu_rdmsr(CPUX86State *env, uint32_t msr, uint64_t *value, bool *gp)
 bool x86_pmu_wrmsr(CPUX86State *env, uint32_t msr, uint64_t value, bool *gp)
 {
     X86PMU *pmu = pmu_of(env);
+    /* Does helper_lwp_retire() retire the WRMSR? */
+    bool retires = env->lwp_count.kernel_flags >> HF_LWP_MODE_SHIFT;
+    PMUEvents e = { .insns = 1 };
 
     if (!pmu) {
         return false;
@@ -444,6 +485,11 @@ bool x86_pmu_wrmsr(CPUX86State *env, uint32_t msr, uint64_t value, bool *gp)
     }
     pmu->phase = 0;
     x86_pmu_changed(env);
+    if (!retires && env->lwp_count.pmu && !*gp) {
+        /* What it has enabled counts it. */
+        pmu_happened(env, &e, pmu_user(env));
+        x86_lwp_update(env);
+    }
     return true;
 }
 

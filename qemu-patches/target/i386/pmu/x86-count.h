@@ -51,7 +51,9 @@ typedef struct X86LWPCount {
     uint32_t folded;        /* value of left at the last fold */
 #ifdef X86_WITH_LWP
     bool replaced;          /* the instruction has changed the LWP block */
+    bool loads;             /* data cache misses are counted, at CPL 3 */
 #endif
+    bool notes;             /* the instruction that is next is a sample */
     bool pmu;               /* performance counters are counting */
 } X86LWPCount;
 
@@ -59,9 +61,10 @@ typedef struct X86LWPCount {
  * Argument of helper_lwp_retire(): the class of the branch, whether the
  * branch was taken, whether the instruction began below CPL 3, whether it is a
  * far transfer, whether it began at CPL 0, whether it begins or ends in an
- * interrupt shadow, and its length if its address was not saved.  Other
- * helpers that retire an instruction get the same, and X86_LWP_RETIRES if they
- * have to.
+ * interrupt shadow, whether a branch by address is a call or a return, and the
+ * length of the instruction if its address was not saved, which that of a branch
+ * is.  Other helpers that retire an instruction get the same, and
+ * X86_LWP_RETIRES if they have to.
  */
 #define X86_LWP_BRANCH_CLASS 7
 #define X86_LWP_BRANCH_TAKEN 8
@@ -70,14 +73,18 @@ typedef struct X86LWPCount {
 #define X86_LWP_CPL0         64
 #define X86_LWP_RETIRES      128
 #define X86_LWP_SHADOW       256
-#define X86_LWP_LENGTH_SHIFT 9
+#define X86_LWP_CALL         512
+#define X86_LWP_RET          1024
+#define X86_LWP_LENGTH_SHIFT 11
 
 /* What those who count want of translated code. */
 #define X86_LWP_WANTS_COUNT   1 /* instructions or branches are counted */
 #define X86_LWP_WANTS_CLASSES 2 /* branches are counted by class */
 #define X86_LWP_WANTS_STEP    4 /* there is work before each instruction */
+#define X86_LWP_WANTS_LAST    8 /* a helper retires each branch */
+#define X86_LWP_WANTS_NOTES   16 /* loads and stores of a step are noted */
 #ifdef X86_WITH_LWP
-#define X86_LWP_WANTS_LOADS   8 /* data cache misses are counted */
+#define X86_LWP_WANTS_LOADS   32 /* data cache misses are counted */
 #endif
 
 /* [0] of X86LWPCount.branches */
@@ -93,6 +100,9 @@ typedef struct X86LWPCount {
 #define X86_LWP_RNH_PER_CNH 2
 
 #ifndef CONFIG_USER_ONLY
+
+/* Linear address of an offset in the running code segment. */
+uint64_t x86_lwp_linear(CPUArchState *env, target_ulong eip);
 
 /*
  * Give those who count the counts of what has retired since the last call, in

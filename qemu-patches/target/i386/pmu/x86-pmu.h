@@ -15,6 +15,7 @@
 #define X86_PMU_AMD_COUNTERS 6
 #define X86_PMU_INTEL_GP 8     /* of variable function, at most */
 #define X86_PMU_INTEL_FIXED 3
+#define X86_LBR_ENTRIES 16
 #define X86_PMU_MAX_COUNTERS (X86_PMU_INTEL_GP + X86_PMU_INTEL_FIXED)
 
 /* What happens to an overflow interrupt. */
@@ -72,6 +73,37 @@ typedef struct X86PMUCounter {
     bool exact;               /* its overflow is seen when it happens */
 } X86PMUCounter;
 
+/* AMD's last branch records */
+typedef struct X86LBR {
+    uint64_t select;          /* branches that are not recorded */
+    uint64_t extn_cfg;
+    uint32_t top;             /* index of the youngest entry */
+    uint64_t from[X86_LBR_ENTRIES];
+    uint64_t to[X86_LBR_ENTRIES];
+    uint64_t interrupted;     /* where the interrupt came that is delivered */
+} X86LBR;
+
+/* AMD's instruction-based sampling of ops */
+typedef struct X86IBS {
+    uint64_t op_ctl;
+    uint64_t op_rip;
+    uint64_t op_data;
+    uint64_t op_data2;
+    uint64_t op_data3;
+    uint64_t dc_lin;
+    uint64_t dc_phys;
+    uint64_t br_target;
+    uint64_t seed;            /* of the random bits */
+    struct {
+        uint64_t address;     /* of the first load or store */
+        uint64_t data2, data3;
+    } note;                   /* the instruction that is stepped */
+} X86IBS;
+
+/* Bits of AMD's global status, beside those of the counters */
+#define X86_PMU_AMD_LBR_FROZEN (1ull << 58)
+#define X86_PMU_AMD_PMC_FROZEN (1ull << 59)
+
 typedef struct X86PMU X86PMU;
 
 /* How a vendor's registers look. */
@@ -91,6 +123,8 @@ typedef struct X86PMUVendor {
                   uint64_t *value, bool *gp);
     bool (*wrmsr)(CPUArchState *env, X86PMU *pmu, uint32_t msr, uint64_t value,
                   bool *gp);
+    /* The bits of IA32_DEBUGCTL that there are. */
+    uint64_t (*debugctl)(CPUArchState *env, X86PMU *pmu);
     /* False: #GP(0) */
     bool (*rdpmc)(CPUArchState *env, X86PMU *pmu, uint32_t index,
                   uint64_t *value);
@@ -116,6 +150,9 @@ struct X86PMU {
     uint64_t ctr[X86_PMU_AMD_COUNTERS];
     uint64_t global_ctl;
     uint64_t global_status;
+    uint64_t irperf;          /* instructions retired, while HWCR[30] */
+    X86LBR lbr;
+    X86IBS ibs;
 
     /* Delayed interrupt: instructions until it comes, 0 = none. */
     uint64_t skid_left;
@@ -151,23 +188,74 @@ int x86_pmu_pre_save(void *opaque);
 int x86_pmu_pre_load(void *opaque);
 int x86_pmu_post_load(void *opaque, int version_id);
 extern const VMStateDescription vmstate_x86_pmu;
+extern const VMStateDescription vmstate_x86_pmu_irperf;
 extern const VMStateDescription vmstate_x86_pmu_late;
 extern const VMStateDescription vmstate_x86_pmu_cycle;
 
 /* pmu-skid.c: instructions from an overflow to its interrupt; may be 0 */
 uint64_t x86_pmu_next_skid(const X86PMUProps *props, X86PMU *pmu);
+/* A pseudo-random number below a limit; 0: the first seed. */
+uint32_t x86_pmu_random(uint64_t *seed, uint32_t below);
 
 /* tcg-pmu-amd.c */
 extern const X86PMUVendor x86_pmu_amd;
 
 /* tcg-pmu-intel.c */
 extern const X86PMUVendor x86_pmu_intel;
-/* The bits of IA32_DEBUGCTL that are there with the counters. */
-uint64_t x86_pmu_debugctl(CPUArchState *env);
 /* IA32_MISC_ENABLE with its read-only bits. */
 uint64_t x86_pmu_misc_enable(CPUArchState *env, uint64_t value);
 
+/* tcg-ibs.c */
+
+/* Leaf 8000_001B EAX */
+uint32_t x86_ibs_caps(void);
+/* Is there going to be a sample? */
+bool x86_ibs_on(const X86PMU *pmu);
+/*
+ * The same; cycles or instructions that pass before it: 0, it is the next
+ * instruction that retires.
+ */
+bool x86_ibs_left(const X86PMU *pmu, bool *cycles, uint64_t *left);
+/* They have passed. */
+void x86_ibs_count(X86PMU *pmu, int64_t insns, int64_t cycles);
+/* An instruction retires, as for x86_pmu_retire(): is it the sample? */
+void x86_ibs_retire(CPUArchState *env, X86PMU *pmu, uint64_t rip,
+                    uint32_t info);
+/* A stepped instruction begins; it loads or stores. */
+void x86_ibs_begin(X86PMU *pmu);
+void x86_ibs_access(X86PMU *pmu, uint64_t address, uint32_t size, bool store,
+                    bool locked);
+/* The load missed L1D; @l2, @dram: who has served it, else L3. */
+void x86_ibs_missed(X86PMU *pmu, uint32_t latency, bool l2, bool dram);
+/* True: the MSR belongs to IBS and is done; *gp: raise #GP(0). */
+bool x86_ibs_rdmsr(CPUArchState *env, X86PMU *pmu, uint32_t msr,
+                   uint64_t *value);
+bool x86_ibs_wrmsr(CPUArchState *env, X86PMU *pmu, uint32_t msr,
+                   uint64_t value, bool *gp);
+extern const VMStateDescription vmstate_x86_ibs;
+
+/* tcg-lbr.c */
+
+/* Does the stack record? */
+bool x86_lbr_on(const X86PMU *pmu);
+/* X86_LWP_WANTS_* in the current mode */
+uint32_t x86_lbr_wants(CPUArchState *env, const X86PMU *pmu);
+/* An instruction has retired, as for x86_pmu_retire(). */
+void x86_lbr_retire(CPUArchState *env, X86PMU *pmu, uint32_t info);
+/* An interrupt or exception is going to be delivered; it has been. */
+void x86_lbr_interrupt(CPUArchState *env, X86PMU *pmu);
+void x86_lbr_interrupted(CPUArchState *env, X86PMU *pmu);
+/* True: the MSR belongs to the stack and is done; *gp: raise #GP(0). */
+bool x86_lbr_rdmsr(CPUArchState *env, X86PMU *pmu, uint32_t msr,
+                   uint64_t *value);
+bool x86_lbr_wrmsr(CPUArchState *env, X86PMU *pmu, uint32_t msr,
+                   uint64_t value, bool *gp);
+extern const VMStateDescription vmstate_x86_lbr;
+
 /* tcg-pmu.c */
+
+/* The bits of IA32_DEBUGCTL that are there with the counters. */
+uint64_t x86_pmu_debugctl(CPUArchState *env);
 
 /* True: the MSR belongs to the counters and is done; *gp: raise #GP(0). */
 bool x86_pmu_rdmsr(CPUArchState *env, uint32_t msr, uint64_t *value, bool *gp);
@@ -190,6 +278,8 @@ void x86_pmu_retire(CPUArchState *env, uint32_t info);
  * interrupt from outside.
  */
 void x86_pmu_interrupt(CPUArchState *env, bool insn, bool hard);
+/* It has been delivered: EIP is that of its handler. */
+void x86_pmu_interrupted(CPUArchState *env);
 void x86_pmu_smi(CPUArchState *env);
 /* X86_LWP_WANTS_* and distances that the counters ask for in the current mode. */
 uint32_t x86_pmu_wants(CPUArchState *env, uint64_t *insns, uint64_t *branches);

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * AMD's instruction-based sampling of ops, under TCG.
+ *
+ * An instruction is one op.  When the count of cycles or instructions reaches
+ * the maximum, the next instruction that retires is the sample.  It runs in a
+ * TB of its own (X86_LWP_MODE_STEP), whose loads and stores are noted.  The
+ * interrupt comes right behind it.  Then the low seven bits of the count are
+ * random (xorshift64*, the same in every run), and it stands still until
+ * software clears IbsOpVal.  All modes count, SVM guests included.
+ *
+ * Latencies: an op retires one cycle after it is tagged, and when it is
+ * complete; a load that misses, as many cycles later as its miss takes.  There
+ * is no model of the TLBs: none misses, and each page has 4 KiB.
+ */
+#include "qemu/osdep.h"
+#include "qemu/cutils.h"
+#include "qemu/host-utils.h"
+#include "qemu/main-loop.h"
+#include "cpu.h"
+#include "hw/i386/apic.h"
+#include "migration/vmstate.h"
+#include "pmu/x86-pmu.h"
+
+#define MSR_OP_CTL    0xc0011033
+#define MSR_OP_RIP    0xc0011034
+#define MSR_OP_DATA   0xc0011035
+#define MSR_OP_DATA2  0xc0011036
+#define MSR_OP_DATA3  0xc0011037
+#define MSR_DC_LIN    0xc0011038
+#define MSR_DC_PHYS   0xc0011039
+#define MSR_CTL       0xc001103a
+#define MSR_BR_TARGET 0xc001103b
+
+/* Leaf 8000_001B EAX */
+#define CAPS_VALID       (1 << 0)
+#define CAPS_OP          (1 << 2)
+#define CAPS_RDWR_COUNT  (1 << 3)
+#define CAPS_OP_COUNT    (1 << 4)
+#define CAPS_BR_TARGET   (1 << 5)
+#define CAPS_COUNT_EXT   (1 << 6)
+
+/* IBS_OP_CTL */
+#define OP_MAX_BITS      16 /* bits 19:4 of the maximum */
+#define OP_MAX_SHIFT     4
+#define OP_EN            (1ull << 17)
+#define OP_VAL           (1ull << 18)
+#define OP_COUNTS_OPS    (1ull << 19)
+#define OP_MAX_EXT       20 /* bits 26:20 */
+#define OP_MAX_EXT_BITS  7
+#define OP_COUNT         32
+#define OP_COUNT_BITS    27
+#define OP_CTL_VALID     0x07ffffff07feffffull
+#define RANDOM_COUNT     128
+
+/* IBS_OP_DATA */
+#define DATA_TAG_TO_RET  16
+#define DATA_RETURN      (1ull << 34)
+#define DATA_TAKEN       (1ull << 35)
+#define DATA_BRANCH      (1ull << 37)
+
+/* IBS_OP_DATA2: who had the data */
+#define DATA2_CACHE      2
+#define DATA2_DRAM       3
+
+/* IBS_OP_DATA3 */
+#define DATA3_LOAD       (1ull << 0)
+#define DATA3_STORE      (1ull << 1)
+#define DATA3_MISS       (1ull << 7)
+#define DATA3_MISALIGNED (1ull << 8)
+#define DATA3_LOCKED     (1ull << 15)
+#define DATA3_LINEAR     (1ull << 17)
+#define DATA3_PHYSICAL   (1ull << 18)
+#define DATA3_L2_MISS    (1ull << 20)
+#define DATA3_WIDTH      22
+#define DATA3_LATENCY    32
+
+/* IBS_CTL: the entry of the extended local vector table */
+#define CTL_LVT          1
+#define CTL_LVT_VALID    (1ull << 8)
+
+static bool ibs_has(CPUX86State *env)
+{
+    return env->features[FEAT_8000_0001_ECX] & CPUID_EXT3_IBS;
+}
+
+static uint64_t ibs_max(const X86IBS *ibs)
+{
+    return (extract64(ibs->op_ctl, 0, OP_MAX_BITS) << OP_MAX_SHIFT) |
+           (extract64(ibs->op_ctl, OP_MAX_EXT, OP_MAX_EXT_BITS) <<
+            (OP_MAX_SHIFT + OP_MAX_BITS));
+}
+
+static uint64_t ibs_at(const X86IBS *ibs)
+{
+    return extract64(ibs->op_ctl, OP_COUNT, OP_COUNT_BITS);
+}
+
+static void ibs_set_at(X86IBS *ibs, uint64_t count)
+{
+    ibs->op_ctl = deposit64(ibs->op_ctl, OP_COUNT, OP_COUNT_BITS, count);
+}
+
+bool x86_ibs_on(const X86PMU *pmu)
+{
+    return (pmu->ibs.op_ctl & OP_EN) && !(pmu->ibs.op_ctl & OP_VAL) &&
+           ibs_max(&pmu->ibs);
+}
+
+bool x86_ibs_left(const X86PMU *pmu, bool *cycles, uint64_t *left)
+{
+    const X86IBS *ibs = &pmu->ibs;
+
+    if (!x86_ibs_on(pmu)) {
+        return false;
+    }
+    *cycles = !(ibs->op_ctl & OP_COUNTS_OPS);
+    *left = ibs_max(ibs) - MIN(ibs_at(ibs), ibs_max(ibs));
+    return true;
+}
+
+void x86_ibs_count(X86PMU *pmu, int64_t insns, int64_t cycles)
+{
+    X86IBS *ibs = &pmu->ibs;
+    uint64_t max = ibs_max(ibs), at = ibs_at(ibs);
+    int64_t add = ibs->op_ctl & OP_COUNTS_OPS ? insns : cycles;
+
+    if (x86_ibs_on(pmu) && at < max) {
+        ibs_set_at(ibs, MIN(MAX((int64_t)at + add, 0), max));
+    }
+}
+
+static void ibs_branch(CPUX86State *env, X86IBS *ibs, uint32_t info)
+{
+    if (!(info & (X86_LWP_BRANCH_CLASS | X86_LWP_FAR))) {
+        return;
+    }
+    ibs->op_data |= DATA_BRANCH;
+    if (info & X86_LWP_RET) {
+        ibs->op_data |= DATA_RETURN;
+    }
+    if (info & (X86_LWP_BRANCH_TAKEN | X86_LWP_FAR)) {
+        ibs->op_data |= DATA_TAKEN;
+        ibs->br_target = x86_lwp_linear(env, env->eip);
+    }
+}
+
+/* What the loads and stores of the instruction have noted. */
+static void ibs_data(CPUX86State *env, X86IBS *ibs)
+{
+    CPUState *cs = env_cpu(env);
+    vaddr page = ibs->note.address & TARGET_PAGE_MASK;
+    hwaddr physical;
+
+    ibs->op_data2 = ibs->note.data2;
+    ibs->op_data3 = ibs->note.data3;
+    if (!(ibs->op_data3 & (DATA3_LOAD | DATA3_STORE))) {
+        return;
+    }
+    ibs->dc_lin = ibs->note.address;
+    ibs->op_data3 |= DATA3_LINEAR;
+    physical = cpu_get_phys_page_debug(cs, page);
+    if (physical != -1) {
+        ibs->dc_phys = physical | (ibs->note.address & ~TARGET_PAGE_MASK);
+        ibs->op_data3 |= DATA3_PHYSICAL;
+    }
+    ibs->op_data += extract64(ibs->op_data3, DATA3_LATENCY, 16) <<
+                    DATA_TAG_TO_RET;
+}
+
+void x86_ibs_begin(X86PMU *pmu)
+{
+    memset(&pmu->ibs.note, 0, sizeof(pmu->ibs.note));
+}
+
+void x86_ibs_retire(CPUX86State *env, X86PMU *pmu, uint64_t rip, uint32_t info)
+{
+    X86IBS *ibs = &pmu->ibs;
+
+    if (!x86_ibs_on(pmu) || ibs_at(ibs) < ibs_max(ibs)) {
+        return;
+    }
+    ibs->op_rip = rip;
+    ibs->op_data = 1ull << DATA_TAG_TO_RET;
+    ibs->br_target = ibs->dc_lin = ibs->dc_phys = 0;
+    ibs_branch(env, ibs, info);
+    ibs_data(env, ibs);
+    ibs->op_ctl |= OP_VAL;
+    ibs_set_at(ibs, x86_pmu_random(&ibs->seed, RANDOM_COUNT));
+    x86_ibs_begin(pmu);
+    BQL_LOCK_GUARD();
+    apic_deliver_extended(env_archcpu(env)->apic_state, CTL_LVT);
+}
+
+void x86_ibs_access(X86PMU *pmu, uint64_t address, uint32_t size, bool store,
+                    bool locked)
+{
+    X86IBS *ibs = &pmu->ibs;
+    uint64_t *data3 = &ibs->note.data3;
+
+    if (!*data3) {
+        ibs->note.address = address;
+        if (is_power_of_2(size)) {
+            *data3 |= (ctz32(size) + 1ull) << DATA3_WIDTH;
+            *data3 |= address & (size - 1) ? DATA3_MISALIGNED : 0;
+        }
+    }
+    *data3 |= store ? DATA3_STORE : DATA3_LOAD;
+    if (locked) {
+        *data3 |= DATA3_STORE | DATA3_LOCKED;
+    }
+}
+
+void x86_ibs_missed(X86PMU *pmu, uint32_t latency, bool l2, bool dram)
+{
+    X86IBS *ibs = &pmu->ibs;
+
+    if (ibs->note.data3 & DATA3_MISS) {
+        return;
+    }
+    ibs->note.data3 |= DATA3_MISS |
+                       (uint64_t)MIN(latency, UINT16_MAX) << DATA3_LATENCY;
+    if (!l2) {
+        ibs->note.data3 |= DATA3_L2_MISS;
+        ibs->note.data2 = dram ? DATA2_DRAM : DATA2_CACHE;
+    }
+}
+
+uint32_t x86_ibs_caps(void)
+{
+    return CAPS_VALID | CAPS_OP | CAPS_RDWR_COUNT | CAPS_OP_COUNT |
+           CAPS_BR_TARGET | CAPS_COUNT_EXT;
+}
+
+/* The register of an MSR, or NULL. */
+static uint64_t *ibs_register(X86IBS *ibs, uint32_t msr)
+{
+    switch (msr) {
+    case MSR_OP_CTL:
+        return &ibs->op_ctl;
+    case MSR_OP_RIP:
+        return &ibs->op_rip;
+    case MSR_OP_DATA:
+        return &ibs->op_data;
+    case MSR_OP_DATA2:
+        return &ibs->op_data2;
+    case MSR_OP_DATA3:
+        return &ibs->op_data3;
+    case MSR_DC_LIN:
+        return &ibs->dc_lin;
+    case MSR_DC_PHYS:
+        return &ibs->dc_phys;
+    case MSR_BR_TARGET:
+        return &ibs->br_target;
+    default:
+        return NULL;
+    }
+}
+
+bool x86_ibs_rdmsr(CPUX86State *env, X86PMU *pmu, uint32_t msr,
+                   uint64_t *value)
+{
+    const uint64_t *reg = ibs_register(&pmu->ibs, msr);
+
+    if (!ibs_has(env) || (!reg && msr != MSR_CTL)) {
+        return false;
+    }
+    *value = reg ? *reg : CTL_LVT_VALID | CTL_LVT;
+    return true;
+}
+
+bool x86_ibs_wrmsr(CPUX86State *env, X86PMU *pmu, uint32_t msr,
+                   uint64_t value, bool *gp)
+{
+    uint64_t *reg = ibs_register(&pmu->ibs, msr);
+
+    if (!ibs_has(env) || (!reg && msr != MSR_CTL)) {
+        return false;
+    }
+    if (reg) {
+        *reg = msr == MSR_OP_CTL ? value & OP_CTL_VALID : value;
+    } else {
+        *gp = true; /* firmware's, read-only */
+    }
+    return true;
+}
+
+static bool ibs_needed(void *opaque)
+{
+    X86CPU *cpu = opaque;
+
+    return cpu->tcg_pmu && ibs_has(&cpu->env) &&
+           !buffer_is_zero(&cpu->tcg_pmu->ibs, sizeof(X86IBS));
+}
+
+static int ibs_post_load(void *opaque, int version_id)
+{
+    X86CPU *cpu = opaque;
+
+    if (!cpu->tcg_pmu || !ibs_has(&cpu->env)) {
+        return -EINVAL;
+    }
+    cpu->tcg_pmu->ibs.op_ctl &= OP_CTL_VALID;
+    return x86_pmu_post_load(opaque, version_id);
+}
+
+static const VMStateDescription vmstate_ibs_state = {
+    .name = "cpu/amd_ibs/state",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT64(ibs.op_ctl, X86PMU),
+        VMSTATE_UINT64(ibs.op_rip, X86PMU),
+        VMSTATE_UINT64(ibs.op_data, X86PMU),
+        VMSTATE_UINT64(ibs.op_data2, X86PMU),
+        VMSTATE_UINT64(ibs.op_data3, X86PMU),
+        VMSTATE_UINT64(ibs.dc_lin, X86PMU),
+        VMSTATE_UINT64(ibs.dc_phys, X86PMU),
+        VMSTATE_UINT64(ibs.br_target, X86PMU),
+        VMSTATE_UINT64(ibs.seed, X86PMU),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+const VMStateDescription vmstate_x86_ibs = {
+    .name = "cpu/amd_ibs",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .needed = ibs_needed,
+    .pre_save = x86_pmu_pre_save,
+    .post_load = ibs_post_load,
+    .fields = (const VMStateField[]) {
+        VMSTATE_STRUCT_POINTER(tcg_pmu, X86CPU, vmstate_ibs_state, X86PMU),
+        VMSTATE_END_OF_LIST()
+    }
+};

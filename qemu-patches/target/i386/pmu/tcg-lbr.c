@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * AMD's last branch records, version 2, under TCG: a stack of the branches that
+ * were taken last.
+ *
+ * While the stack records, helper_lwp_retire() retires each branch
+ * (X86_LWP_WANTS_LAST).  Interrupts and exceptions are far branches from the
+ * instruction that they interrupt, or from the one that is next.  Addresses are
+ * linear.  No branch is predicted wrongly or speculative.
+ */
+#include "qemu/osdep.h"
+#include "qemu/cutils.h"
+#include "cpu.h"
+#include "migration/vmstate.h"
+#include "pmu/x86-pmu.h"
+
+#define MSR_SELECT   0xc000010e
+#define MSR_EXTN_CFG 0xc000010f
+#define MSR_STACK    0xc0010300 /* pairs of from, to; the youngest first */
+
+/* Branches that are not recorded */
+#define SELECT_KERNEL        (1 << 0) /* that end at CPL 0 */
+#define SELECT_USER          (1 << 1) /* that end at CPL 1 to 3 */
+#define SELECT_CONDITIONAL   (1 << 2)
+#define SELECT_CALL_RELATIVE (1 << 3)
+#define SELECT_CALL_ABSOLUTE (1 << 4)
+#define SELECT_RET           (1 << 5)
+#define SELECT_JMP_ABSOLUTE  (1 << 6)
+#define SELECT_JMP_RELATIVE  (1 << 7)
+#define SELECT_FAR           (1 << 8)
+#define SELECT_VALID         0x1ff
+
+#define EXTN_CFG_LBRV2EN     (1 << 6)
+
+/* An address has 58 bits; the bits above extend the sign. */
+#define FROM_ADDRESS 0x7fffffffffffffffull
+#define TO_ADDRESS   0x1fffffffffffffffull
+#define TO_VALID     (1ull << 63)
+
+static bool lbr_has(CPUX86State *env)
+{
+    return env->features[FEAT_8000_0022_EAX] & CPUID_8000_0022_EAX_LBR_V2;
+}
+
+bool x86_lbr_on(const X86PMU *pmu)
+{
+    return (pmu->lbr.extn_cfg & EXTN_CFG_LBRV2EN) &&
+           !(pmu->global_status & X86_PMU_AMD_LBR_FROZEN);
+}
+
+uint32_t x86_lbr_wants(CPUX86State *env, const X86PMU *pmu)
+{
+    uint32_t select = env->hflags & HF_CPL_MASK ? SELECT_USER : SELECT_KERNEL;
+
+    if (!x86_lbr_on(pmu)) {
+        return 0;
+    }
+    /* A far branch may end at another CPL: a helper retires it in any mode. */
+    return X86_LWP_WANTS_COUNT |
+           (pmu->lbr.select & select ? 0 : X86_LWP_WANTS_LAST);
+}
+
+/* The filter that a branch falls under. */
+static uint32_t lbr_filter(uint32_t info)
+{
+    switch (info & X86_LWP_BRANCH_CLASS) {
+    case X86_LWP_BRANCH_CONDITIONAL:
+        return SELECT_CONDITIONAL;
+    case X86_LWP_BRANCH_RELATIVE:
+        return SELECT_JMP_RELATIVE;
+    case X86_LWP_BRANCH_CALL_RELATIVE:
+        return SELECT_CALL_RELATIVE;
+    case X86_LWP_BRANCH_ABSOLUTE:
+        if (info & X86_LWP_RET) {
+            return SELECT_RET;
+        }
+        return info & X86_LWP_CALL ? SELECT_CALL_ABSOLUTE :
+                                     SELECT_JMP_ABSOLUTE;
+    default:
+        return SELECT_FAR;
+    }
+}
+
+/* A branch has been taken, into the mode that the CPU is in. */
+static void lbr_push(CPUX86State *env, X86PMU *pmu, uint32_t filter,
+                     uint64_t from)
+{
+    X86LBR *lbr = &pmu->lbr;
+    uint64_t to = x86_lwp_linear(env, env->eip);
+
+    filter |= env->hflags & HF_CPL_MASK ? SELECT_USER : SELECT_KERNEL;
+    if (lbr->select & filter) {
+        return;
+    }
+    lbr->top = (lbr->top + 1) % X86_LBR_ENTRIES;
+    lbr->from[lbr->top] = from & FROM_ADDRESS;
+    lbr->to[lbr->top] = (to & TO_ADDRESS) | TO_VALID;
+}
+
+void x86_lbr_retire(CPUX86State *env, X86PMU *pmu, uint32_t info)
+{
+    bool near = (info & X86_LWP_BRANCH_CLASS) && (info & X86_LWP_BRANCH_TAKEN);
+
+    if ((near || (info & X86_LWP_FAR)) && x86_lbr_on(pmu)) {
+        lbr_push(env, pmu, lbr_filter(info), env->lwp_count.insn);
+    }
+}
+
+void x86_lbr_interrupt(CPUX86State *env, X86PMU *pmu)
+{
+    pmu->lbr.interrupted = x86_lwp_linear(env, env->eip);
+}
+
+void x86_lbr_interrupted(CPUX86State *env, X86PMU *pmu)
+{
+    if (x86_lbr_on(pmu)) {
+        lbr_push(env, pmu, SELECT_FAR, pmu->lbr.interrupted);
+    }
+}
+
+/* The register of an MSR, or NULL; *valid: its bits. */
+static uint64_t *lbr_register(CPUX86State *env, X86PMU *pmu, uint32_t msr,
+                              uint64_t *valid)
+{
+    X86LBR *lbr = &pmu->lbr;
+    uint32_t n = msr - MSR_STACK;
+
+    *valid = UINT64_MAX;
+    if (!lbr_has(env)) {
+        return NULL;
+    }
+    if (msr == MSR_SELECT) {
+        *valid = SELECT_VALID;
+        return &lbr->select;
+    }
+    if (msr == MSR_EXTN_CFG) {
+        *valid = EXTN_CFG_LBRV2EN;
+        return &lbr->extn_cfg;
+    }
+    if (n < 2 * X86_LBR_ENTRIES) {
+        uint32_t i = (lbr->top - n / 2) % X86_LBR_ENTRIES;
+
+        return n & 1 ? &lbr->to[i] : &lbr->from[i];
+    }
+    return NULL;
+}
+
+bool x86_lbr_rdmsr(CPUX86State *env, X86PMU *pmu, uint32_t msr,
+                   uint64_t *value)
+{
+    uint64_t valid;
+    const uint64_t *reg = lbr_register(env, pmu, msr, &valid);
+
+    if (reg) {
+        *value = *reg;
+    }
+    return reg;
+}
+
+bool x86_lbr_wrmsr(CPUX86State *env, X86PMU *pmu, uint32_t msr,
+                   uint64_t value, bool *gp)
+{
+    uint64_t valid;
+    uint64_t *reg = lbr_register(env, pmu, msr, &valid);
+
+    if (reg) {
+        if (value & ~valid) {
+            *gp = true;
+        } else {
+            *reg = value;
+        }
+    }
+    return reg;
+}
+
+static bool lbr_needed(void *opaque)
+{
+    X86CPU *cpu = opaque;
+
+    return cpu->tcg_pmu && lbr_has(&cpu->env) &&
+           !buffer_is_zero(&cpu->tcg_pmu->lbr, sizeof(X86LBR));
+}
+
+static int lbr_post_load(void *opaque, int version_id)
+{
+    X86CPU *cpu = opaque;
+
+    if (!cpu->tcg_pmu || cpu->tcg_pmu->lbr.top >= X86_LBR_ENTRIES) {
+        return -EINVAL;
+    }
+    return x86_pmu_post_load(opaque, version_id);
+}
+
+static const VMStateDescription vmstate_lbr_state = {
+    .name = "cpu/amd_lbr/state",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT64(lbr.select, X86PMU),
+        VMSTATE_UINT64(lbr.extn_cfg, X86PMU),
+        VMSTATE_UINT32(lbr.top, X86PMU),
+        VMSTATE_UINT64_ARRAY(lbr.from, X86PMU, X86_LBR_ENTRIES),
+        VMSTATE_UINT64_ARRAY(lbr.to, X86PMU, X86_LBR_ENTRIES),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+const VMStateDescription vmstate_x86_lbr = {
+    .name = "cpu/amd_lbr",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .needed = lbr_needed,
+    .post_load = lbr_post_load,
+    .fields = (const VMStateField[]) {
+        VMSTATE_STRUCT_POINTER(tcg_pmu, X86CPU, vmstate_lbr_state, X86PMU),
+        VMSTATE_END_OF_LIST()
+    }
+};
