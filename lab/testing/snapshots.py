@@ -16,6 +16,8 @@ from lab.testing.emulator import FLAT, FLAT_PASSED, IMAGE, LWP, STOPPED, Stub, V
 from lab.testing.part import Case
 
 OS = f"{LWP},lwp-context=os"
+# Of the flat test dcache.
+CACHES = f"{LWP},lwp-dme=on,lwp-cache-l1d=512/2/4,lwp-cache-l2=2K/4/12,lwp-cache-l3=8K/8/39"
 IMAGE_BYTES = 256 << 20
 # What a machine without a CPU says of one that has it.
 CPU_IS_MISSING = "Unknown savevm section or instance 'cpu_common' 1"
@@ -135,6 +137,9 @@ ROWS = (
         INIT_POINTS),
     Row("unplug", "snapshots before and after a CPU with a live context is taken away", LWP,
         "test=cpu_unplug cpus=2", ("cup_start", "cup_spin", "lwp_touch", "cup_store"), 2),
+    # A walk through new lines: what the process has loaded behind the snapshot misses again behind loadvm.
+    Row("dcache", "snapshots of a program whose data cache misses are counted", CACHES, "test=dcache cpus=1",
+        ("dc_stride_1",) * 4),
 )
 
 
