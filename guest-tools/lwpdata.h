@@ -13,7 +13,7 @@
 #define LWPDATA_MAGIC "LWPDATA\n"
 #define LWPDATA_MAGIC_SIZE 8
 #define LWPDATA_MAJOR 1
-#define LWPDATA_MINOR 1
+#define LWPDATA_MINOR 2
 #define LWPDATA_PREAMBLE_SIZE 16
 #define LWPDATA_SECTION_HEADER_SIZE 16
 #define LWPDATA_ALIGN 8
@@ -45,6 +45,8 @@ enum lwpdata_type {
 	LWPDATA_STATS = 12,
 	LWPDATA_END = 13,
 	LWPDATA_WINDOW = LWPDATA_OPTIONAL | 14, /* since 1.1 */
+	LWPDATA_DATA_MAP = LWPDATA_OPTIONAL | 15, /* since 1.2 */
+	LWPDATA_DATA_UNMAP = LWPDATA_OPTIONAL | 16, /* since 1.2 */
 };
 
 /* A run of bytes inside the file; text is UTF-8 or whatever the guest had, without a NUL. */
@@ -104,6 +106,13 @@ struct lwpdata_map {
 	uint64_t time;
 	uint64_t start, end; /* guest addresses, start < end */
 	uint64_t offset; /* in the file, of `start` */
+};
+
+/* Memory that is not executable: what a data address lies in. Its DATA_UNMAP is a struct lwpdata_unmap. */
+struct lwpdata_data_map {
+	struct lwpdata_map map;
+	struct lwpdata_bytes
+		name; /* the kernel's, of memory without an object: "[heap]"; or empty */
 };
 
 struct lwpdata_unmap {
@@ -210,6 +219,8 @@ int lwpdata_write_object(struct lwpdata_writer *w, const struct lwpdata_object *
 int lwpdata_write_process(struct lwpdata_writer *w, const struct lwpdata_process *process);
 int lwpdata_write_map(struct lwpdata_writer *w, const struct lwpdata_map *map);
 int lwpdata_write_unmap(struct lwpdata_writer *w, const struct lwpdata_unmap *unmap);
+int lwpdata_write_data_map(struct lwpdata_writer *w, const struct lwpdata_data_map *map);
+int lwpdata_write_data_unmap(struct lwpdata_writer *w, const struct lwpdata_unmap *unmap);
 int lwpdata_write_thread(struct lwpdata_writer *w, const struct lwpdata_thread *thread,
 			 uint32_t nr_events);
 int lwpdata_write_thread_end(struct lwpdata_writer *w, const struct lwpdata_thread_end *end,
@@ -254,7 +265,8 @@ struct lwpdata_section {
 		struct lwpdata_object object;
 		struct lwpdata_process process;
 		struct lwpdata_map map;
-		struct lwpdata_unmap unmap;
+		struct lwpdata_data_map data_map;
+		struct lwpdata_unmap unmap; /* DATA_UNMAP too */
 		struct lwpdata_thread thread;
 		struct lwpdata_records records;
 		struct lwpdata_window window;

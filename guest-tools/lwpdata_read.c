@@ -48,8 +48,19 @@ static const char *section_name(uint32_t type)
 		[LWPDATA_END] = "END",
 	};
 
-	if (type == LWPDATA_WINDOW)
-		return "WINDOW";
+	static const char *const optional[] = {
+		[LWPDATA_WINDOW - LWPDATA_OPTIONAL] = "WINDOW",
+		[LWPDATA_DATA_MAP - LWPDATA_OPTIONAL] = "DATA_MAP",
+		[LWPDATA_DATA_UNMAP - LWPDATA_OPTIONAL] = "DATA_UNMAP",
+	};
+	const char *name = NULL;
+
+	if (type & LWPDATA_OPTIONAL) {
+		type &= ~LWPDATA_OPTIONAL;
+		if (type < sizeof(optional) / sizeof(optional[0]))
+			name = optional[type];
+		return name ? name : "unknown";
+	}
 	return type && type < sizeof(names) / sizeof(names[0]) ? names[type] : "unknown";
 }
 
@@ -233,6 +244,12 @@ static void read_map(struct lwpdata_reader *r, struct cursor *c, struct lwpdata_
 	map->offset = take64(c);
 }
 
+static void read_data_map(struct lwpdata_reader *r, struct cursor *c, struct lwpdata_data_map *map)
+{
+	read_map(r, c, &map->map);
+	map->name = take_text(c);
+}
+
 static void read_unmap(struct lwpdata_reader *r, struct cursor *c, struct lwpdata_unmap *unmap)
 {
 	unmap->process = take_process(r, c);
@@ -380,7 +397,11 @@ static void read_payload(struct lwpdata_reader *r, struct cursor *c, struct lwpd
 	case LWPDATA_MAP:
 		read_map(r, c, &s->map);
 		break;
+	case LWPDATA_DATA_MAP:
+		read_data_map(r, c, &s->data_map);
+		break;
 	case LWPDATA_UNMAP:
+	case LWPDATA_DATA_UNMAP:
 		read_unmap(r, c, &s->unmap);
 		break;
 	case LWPDATA_THREAD:

@@ -250,7 +250,7 @@ int lwpdata_write_process(struct lwpdata_writer *w, const struct lwpdata_process
 	return write_built(w, LWPDATA_PROCESS);
 }
 
-int lwpdata_write_map(struct lwpdata_writer *w, const struct lwpdata_map *map)
+static void put_map(struct lwpdata_writer *w, const struct lwpdata_map *map)
 {
 	put32(w, map->process);
 	put32(w, map->object);
@@ -258,17 +258,40 @@ int lwpdata_write_map(struct lwpdata_writer *w, const struct lwpdata_map *map)
 	put64(w, map->start);
 	put64(w, map->end);
 	put64(w, map->offset);
-	return write_built(w, LWPDATA_MAP);
 }
 
-int lwpdata_write_unmap(struct lwpdata_writer *w, const struct lwpdata_unmap *unmap)
+static void put_unmap(struct lwpdata_writer *w, const struct lwpdata_unmap *unmap)
 {
 	put32(w, unmap->process);
 	put32(w, 0);
 	put64(w, unmap->time);
 	put64(w, unmap->start);
 	put64(w, unmap->end);
+}
+
+int lwpdata_write_map(struct lwpdata_writer *w, const struct lwpdata_map *map)
+{
+	put_map(w, map);
+	return write_built(w, LWPDATA_MAP);
+}
+
+int lwpdata_write_unmap(struct lwpdata_writer *w, const struct lwpdata_unmap *unmap)
+{
+	put_unmap(w, unmap);
 	return write_built(w, LWPDATA_UNMAP);
+}
+
+int lwpdata_write_data_map(struct lwpdata_writer *w, const struct lwpdata_data_map *map)
+{
+	put_map(w, &map->map);
+	put_string(w, map->name);
+	return write_built(w, LWPDATA_DATA_MAP);
+}
+
+int lwpdata_write_data_unmap(struct lwpdata_writer *w, const struct lwpdata_unmap *unmap)
+{
+	put_unmap(w, unmap);
+	return write_built(w, LWPDATA_DATA_UNMAP);
 }
 
 static void put_counters(struct lwpdata_writer *w, const uint32_t *counters, uint32_t nr)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The executable mappings of a process, as /proc tells them, and the files behind them. */
+/* The mappings of a process, as /proc tells them, and the files behind them. */
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>
 #include <libelf.h>
@@ -46,6 +46,16 @@ static bool parse_line(char *text, struct line *line)
 
 /* ---- Objects -------------------------------------------------------------------------------- */
 
+/* A device may not even be opened: that may do something. */
+static int open_file(const char *name)
+{
+	struct stat st;
+
+	if (stat(name, &st) < 0 || !S_ISREG(st.st_mode))
+		return -1;
+	return open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+}
+
 /* The mapped file itself where the kernel lets us, else what now has its name. */
 static int open_object(pid_t pid, const struct line *line)
 {
@@ -53,11 +63,11 @@ static int open_object(pid_t pid, const struct line *line)
 	int fd;
 
 	snprintf(name, sizeof(name), "/proc/%d/map_files/%lx-%lx", pid, line->start, line->end);
-	fd = open(name, O_RDONLY | O_CLOEXEC);
+	fd = open_file(name);
 	if (fd >= 0)
 		return fd;
 	snprintf(name, sizeof(name), "/proc/%d/root%s", pid, line->path);
-	return open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	return open_file(name);
 }
 
 /* Copies a file's build-id to `id`; returns its length, 0 if it has none. */
@@ -164,6 +174,9 @@ void objects_free(struct objects *objects)
 {
 	for (size_t i = 0; i < objects->nr; i++)
 		free(objects->list[i].path);
+	for (size_t i = 0; i < objects->nr_names; i++)
+		free(objects->names[i]);
+	free(objects->names);
 	free(objects->list);
 }
 
@@ -173,6 +186,24 @@ void objects_free(struct objects *objects)
 static bool is_object(const struct line *line)
 {
 	return line->inode || !strcmp(line->path, VDSO);
+}
+
+static const char *keep_name(struct objects *objects, const char *name)
+{
+	char *copy;
+
+	if (!*name)
+		return NULL;
+	for (size_t i = 0; i < objects->nr_names; i++)
+		if (!strcmp(objects->names[i], name))
+			return objects->names[i];
+	copy = strdup(name);
+	if (!copy)
+		return NULL;
+	objects->names = make_room(objects->names, objects->nr_names, &objects->names_room,
+				   sizeof(*objects->names));
+	objects->names[objects->nr_names++] = copy;
+	return copy;
 }
 
 static void add_mapping(struct mappings *into, pid_t pid, const struct line *line,
@@ -186,6 +217,14 @@ static void add_mapping(struct mappings *into, pid_t pid, const struct line *lin
 	mapping->end = line->end;
 	mapping->offset = line->offset;
 	mapping->object = is_object(line) ? find_object(objects, pid, line, writer) : LWPDATA_NONE;
+	mapping->data = !strchr(line->perms, 'x');
+	mapping->name = mapping->data && !is_object(line) ? keep_name(objects, line->path) : NULL;
+}
+
+/* Without data, code only. What cannot be read or written holds no data: guard pages, reserved memory. */
+static bool is_wanted(const struct line *line, const struct objects *objects)
+{
+	return strchr(line->perms, 'x') || (objects->with_data && strpbrk(line->perms, "rw"));
 }
 
 enum mappings_owner mappings_read(struct mappings *into, pid_t pid, pid_t tid, ino_t pool_inode,
@@ -209,7 +248,7 @@ enum mappings_owner mappings_read(struct mappings *into, pid_t pid, pid_t tid, i
 			continue;
 		has_pool |= line.inode == pool_inode && !strncmp(line.path, "/memfd:", 7);
 		complete |= !strcmp(line.path, STACK);
-		if (strchr(line.perms, 'x'))
+		if (is_wanted(&line, objects))
 			add_mapping(into, pid, &line, objects, writer);
 	}
 	free(text);
@@ -228,7 +267,7 @@ void mappings_free(struct mappings *mappings)
 static bool same(const struct mapping *a, const struct mapping *b)
 {
 	return a->start == b->start && a->end == b->end && a->offset == b->offset &&
-	       a->object == b->object;
+	       a->object == b->object && a->data == b->data && a->name == b->name;
 }
 
 /* Is `mapping` in `all`? Both lists are walked in order: *from keeps the place. */
@@ -239,36 +278,53 @@ static bool contains(const struct mappings *all, size_t *from, const struct mapp
 	return *from < all->nr && same(&all->list[*from], mapping);
 }
 
-void mappings_write_changes(const struct mappings *old, const struct mappings *now,
-			    uint32_t process, uint64_t time, struct lwpdata_writer *writer)
+static void write_map(const struct mapping *m, uint32_t process, uint64_t time,
+		      struct lwpdata_writer *writer)
 {
-	size_t from = 0;
-
-	for (size_t i = 0; i < old->nr; i++) {
-		const struct mapping *m = &old->list[i];
-		const struct lwpdata_unmap unmap = {
-			.process = process,
-			.time = time,
-			.start = m->start,
-			.end = m->end,
-		};
-
-		if (!contains(now, &from, m))
-			lwpdata_write_unmap(writer, &unmap);
-	}
-	from = 0;
-	for (size_t i = 0; i < now->nr; i++) {
-		const struct mapping *m = &now->list[i];
-		const struct lwpdata_map map = {
+	const struct lwpdata_data_map data = {
+		.map = {
 			.process = process,
 			.object = m->object,
 			.time = time,
 			.start = m->start,
 			.end = m->end,
 			.offset = m->offset,
-		};
+		},
+		.name = { (const uint8_t *)m->name, m->name ? strlen(m->name) : 0 },
+	};
 
-		if (!contains(old, &from, m))
-			lwpdata_write_map(writer, &map);
-	}
+	if (m->data)
+		lwpdata_write_data_map(writer, &data);
+	else
+		lwpdata_write_map(writer, &data.map);
+}
+
+static void write_unmap(const struct mapping *m, uint32_t process, uint64_t time,
+			struct lwpdata_writer *writer)
+{
+	const struct lwpdata_unmap unmap = {
+		.process = process,
+		.time = time,
+		.start = m->start,
+		.end = m->end,
+	};
+
+	if (m->data)
+		lwpdata_write_data_unmap(writer, &unmap);
+	else
+		lwpdata_write_unmap(writer, &unmap);
+}
+
+void mappings_write_changes(const struct mappings *old, const struct mappings *now,
+			    uint32_t process, uint64_t time, struct lwpdata_writer *writer)
+{
+	size_t from = 0;
+
+	for (size_t i = 0; i < old->nr; i++)
+		if (!contains(now, &from, &old->list[i]))
+			write_unmap(&old->list[i], process, time, writer);
+	from = 0;
+	for (size_t i = 0; i < now->nr; i++)
+		if (!contains(old, &from, &now->list[i]))
+			write_map(&now->list[i], process, time, writer);
 }

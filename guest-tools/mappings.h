@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The executable mappings of a process, as /proc tells them, and the files behind them. */
+/* The mappings of a process, as /proc tells them, and the files behind them. */
 #ifndef LWPRUN_MAPPINGS_H
 #define LWPRUN_MAPPINGS_H
 
@@ -13,6 +13,9 @@
 struct mapping {
 	uint64_t start, end, offset;
 	uint32_t object; /* LWPDATA_NONE: anonymous */
+	bool data; /* not executable */
+	const char *
+		name; /* of data without an object; NULL: it has none. Equal names are one pointer */
 };
 
 /* Sorted by start, as the kernel lists them. */
@@ -26,6 +29,9 @@ struct objects {
 	struct object *list;
 	size_t nr, room;
 	const char *profiler; /* path of our own library */
+	bool with_data; /* mappings of data are read too */
+	char **names; /* of mappings of data */
+	size_t nr_names, names_room;
 };
 
 enum mappings_owner {
@@ -35,7 +41,7 @@ enum mappings_owner {
 };
 
 /*
- * Read the mappings of a thread of a process into *into (emptied first). New files are appended to
+ * Read the executable mappings of a thread of a process, and those of data if `objects` wants them, into *into (emptied first). New files are appended to
  * `objects` and to the profile. pool_inode: that of the pool.
  */
 enum mappings_owner mappings_read(struct mappings *into, pid_t pid, pid_t tid, ino_t pool_inode,
@@ -43,7 +49,7 @@ enum mappings_owner mappings_read(struct mappings *into, pid_t pid, pid_t tid, i
 
 void mappings_free(struct mappings *mappings);
 
-/* Write what differs between `old` and `now` as UNMAP and MAP sections. */
+/* Write what differs between `old` and `now`: what went, then what came. */
 void mappings_write_changes(const struct mappings *old, const struct mappings *now,
 			    uint32_t process, uint64_t time, struct lwpdata_writer *writer);
 

@@ -19,6 +19,8 @@
 /* Time in ns until mappings are read again: first often, then seldom. */
 #define SWEEP_MIN 50000000ull
 #define SWEEP_MAX 1000000000ull
+/* Least time between two readings when rings fill. */
+#define SWEEP_FULL 10000000ull
 /* As much of a JIT's symbol file as is taken. */
 #define PERF_MAP_MAX (64u << 20)
 
@@ -29,7 +31,7 @@ struct process {
 	int pidfd; /* -1: none, ask kill(2) */
 	int guard_fd; /* its userfaultfd; -1: none */
 	struct mappings mappings;
-	uint64_t sweep_at, sweep_interval; /* ns */
+	uint64_t swept_at, sweep_at, sweep_interval; /* ns */
 	bool replaced; /* exec'ed something that has not asked for a slot, or not yet */
 };
 
@@ -338,8 +340,15 @@ static bool has_ended(const struct process *process)
 	return poll(&poll_fd, 1, 0) > 0;
 }
 
+void process_look_soon(struct process *process)
+{
+	if (process->sweep_at > process->swept_at + SWEEP_FULL)
+		process->sweep_at = process->swept_at + SWEEP_FULL;
+}
+
 static void sweep(struct supervisor *s, struct process *process, uint64_t now)
 {
+	process->swept_at = now;
 	process->sweep_at = now + process->sweep_interval;
 	if (process->sweep_interval < SWEEP_MAX)
 		process->sweep_interval *= 2;

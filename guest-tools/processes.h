@@ -24,6 +24,9 @@ void process_drop_guard(struct process *process);
 /* Empty the process's rings, then note how its mappings changed. */
 enum mappings_owner process_rescan(struct supervisor *s, struct process *process);
 
+/* Records were taken: look at the process's mappings in this round, if that was not just done. */
+void process_look_soon(struct process *process);
+
 /* Note processes that ended and look at mappings whose turn it is. */
 void processes_check(struct supervisor *s);
 

@@ -229,33 +229,34 @@ static void drain_windows(struct supervisor *s, uint32_t i, uint32_t head, uint3
 	move_guard(s, i);
 }
 
-void ring_drain(struct supervisor *s, uint32_t i, bool force)
+bool ring_drain(struct supervisor *s, uint32_t i, bool force)
 {
 	struct ring *ring = &s->rings[i];
 	unsigned char *bytes = pool_ring(s->pool, i);
 	uint32_t head, used, first;
 
 	if (ring->damaged)
-		return;
+		return false;
 	if (!get_head(s, i, &head)) {
 		ring->damaged = true;
 		s->stats.rings_damaged++;
-		return;
+		return false;
 	}
 	used = distance(s, ring->tail, head);
 	if (!used)
-		return;
+		return false;
 	if (s->windows) {
 		drain_windows(s, i, head, used, force);
-		return;
+		return true;
 	}
 	if (!force && used < s->pool->ring_size / 8)
-		return;
+		return false;
 	first = head >= ring->tail ? used : s->pool->ring_size - ring->tail;
 	lwpdata_write_records(s->writer, ring->thread, supervise_now(), bytes + ring->tail, first,
 			      bytes, used - first);
 	ring->records += used / LWP_RECORD_SIZE;
 	move_tail(s, i, head);
+	return true;
 }
 
 void ring_finish(struct supervisor *s, uint32_t i, bool gone)

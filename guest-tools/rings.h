@@ -17,8 +17,8 @@ void ring_guard(struct supervisor *s, uint32_t i, struct process *process);
 /* How much of slot i's ring LWP has filled since the last call, in percent. */
 unsigned int ring_progress(struct supervisor *s, uint32_t i);
 
-/* Move records from the ring to the profile, if there are many, or all of them if `force`. */
-void ring_drain(struct supervisor *s, uint32_t i, bool force);
+/* Move records from the ring to the profile, if there are many, or all of them if `force`. False: none were. */
+bool ring_drain(struct supervisor *s, uint32_t i, bool force);
 
 /*
  * Last records, last counters. If the thread is gone its block is wiped, so that a context that the

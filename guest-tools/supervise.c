@@ -28,6 +28,15 @@ uint64_t supervise_now(void)
 	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
+/* Records of data cache misses have data addresses: what these lie in goes into the profile. */
+static bool has_misses(const struct options *options)
+{
+	for (uint32_t e = 0; e < options->nr_events; e++)
+		if (options->events[e].event_id == LWP_KIND_DME)
+			return true;
+	return false;
+}
+
 bool supervise_init(struct supervisor *s, struct pool *pool, ino_t pool_inode,
 		    const struct leaf *leaf, const struct options *options,
 		    struct lwpdata_writer *writer, const char *library)
@@ -42,7 +51,7 @@ bool supervise_init(struct supervisor *s, struct pool *pool, ino_t pool_inode,
 		.tail_offset = leaf->rev->cb_tail_offset,
 		.started_realtime = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec,
 		.rings = calloc(pool->nr_slots, sizeof(struct ring)),
-		.objects = { .profiler = library },
+		.objects = { .profiler = library, .with_data = has_misses(options) },
 		.period = PERIOD_FIRST,
 		.windows = options->windows,
 		.window_event = leaf->rev->event_id[LWP_KIND_BRE],
@@ -116,8 +125,10 @@ static void serve_slot(struct supervisor *s, uint32_t i)
 	switch (pool_owner_state(owner)) {
 	case POOL_LIVE:
 	case POOL_EXECING:
-		if (ring_introduce(s, i))
-			ring_drain(s, i, false);
+		if (!ring_introduce(s, i))
+			break;
+		if (ring_drain(s, i, false) && s->objects.with_data)
+			process_look_soon(s->rings[i].process);
 		break;
 	case POOL_DONE:
 		ring_finish(s, i, true);

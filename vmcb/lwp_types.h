@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The few things on which vmcb/ and kvm/engine/ stand: fixed-width types, little-endian access,
- * a write barrier. The same source compiles in the Linux kernel, in QEMU and in user space.
+ * a write barrier, words that are read without a lock. The same source compiles in the Linux
+ * kernel, in QEMU and in user space.
  */
 #ifndef LWP_TYPES_H
 #define LWP_TYPES_H
 
 #ifdef __KERNEL__
 #include <linux/build_bug.h>
+#include <linux/compiler.h>
 #include <linux/stddef.h>
 #include <linux/string.h>
 #include <linux/types.h>
 #include <asm/barrier.h>
 /* A record before the head that shows it: the program may read the ring on another CPU. */
 #define lwp_wmb() smp_wmb()
+#define lwp_read_once(word) READ_ONCE(word)
+#define lwp_write_once(word, value) WRITE_ONCE(word, value)
 #else
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,6 +30,8 @@ typedef uint64_t u64;
 typedef int32_t s32;
 typedef int64_t s64;
 #define lwp_wmb() __atomic_thread_fence(__ATOMIC_RELEASE)
+#define lwp_read_once(word) __atomic_load_n(&(word), __ATOMIC_RELAXED)
+#define lwp_write_once(word, value) __atomic_store_n(&(word), value, __ATOMIC_RELAXED)
 #endif
 
 #define LWP_BIT(n) ((u32)1 << (n))

@@ -58,6 +58,16 @@ static void check_section(const struct lwpdata_reader *r, const struct lwpdata_s
 		CHECK(s->map.process < r->nr_processes && s->map.start < s->map.end);
 		CHECK(s->map.object < r->nr_objects || s->map.object == LWPDATA_NONE);
 		break;
+	case LWPDATA_DATA_MAP:
+		CHECK(s->data_map.map.process < r->nr_processes);
+		CHECK(s->data_map.map.start < s->data_map.map.end);
+		CHECK(s->data_map.map.object < r->nr_objects ||
+		      s->data_map.map.object == LWPDATA_NONE);
+		check_bytes(r, s->data_map.name);
+		break;
+	case LWPDATA_DATA_UNMAP:
+		CHECK(s->unmap.process < r->nr_processes && s->unmap.start < s->unmap.end);
+		break;
 	case LWPDATA_RECORDS:
 		CHECK(s->records.thread < r->nr_threads);
 		check_bytes(r, (struct lwpdata_bytes){ s->records.data,

@@ -172,11 +172,15 @@ bool preload_exec_begin(bool *was_on)
 {
 	int saved_errno = errno;
 	bool mine = slot_is_mine(my_slot);
+	uint64_t signals;
 
 	if (mine) {
 		*was_on = stop();
 		if (*was_on)
 			slot_of(my_slot)->flags |= POOL_SLOT_FLUSHED;
+		block_signals(&signals);
+		slot_request(my_slot, POOL_REQUEST_RESCAN);
+		restore_signals(&signals);
 		slot_set_state(my_slot, POOL_EXECING);
 	}
 	errno = saved_errno;

@@ -54,7 +54,7 @@ void preload_resume(const struct preload_pause *pause);
 /* Between pause and resume: have lwprun empty the rings and read the mappings; returns when done. */
 void preload_rescan(void);
 
-/* Before an exec: flush and stop LWP. False: there is nothing to do, in particular not ... */
+/* Before an exec: flush and stop LWP, and let lwprun see the mappings. False: there is nothing to do, in particular not ... */
 bool preload_exec_begin(bool *was_on);
 /* ... after an exec that failed: resume. */
 void preload_exec_failed(bool was_on);

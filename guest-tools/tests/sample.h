@@ -42,6 +42,11 @@ static inline void sample_write(struct lwpdata_writer *w)
 	};
 	const struct lwpdata_map map = { 0, 0, 1001, 0x1000, 0x3000, 0x200 };
 	const struct lwpdata_unmap unmap = { 0, 1006, 0x1000, 0x3000 };
+	const struct lwpdata_data_map data_map = { { 0, 0, 1001, 0x3000, 0x4000, 0x2000 },
+						   TEXT("") };
+	const struct lwpdata_data_map heap = { { 0, LWPDATA_NONE, 1001, 0x5000, 0x9000, 0 },
+					       TEXT("[heap]") };
+	const struct lwpdata_unmap data_unmap = { 0, 1006, 0x5000, 0x9000 };
 	const struct lwpdata_thread thread = { 0, 0, 78, 1002, { 99, 100 }, TEXT("worker") };
 	const struct lwpdata_thread_end thread_end = { 0,	 LWPDATA_THREAD_FLUSHED, 1005, 3, 4,
 						       { 5, 6 }, TEXT("renamed") };
@@ -62,6 +67,8 @@ static inline void sample_write(struct lwpdata_writer *w)
 	lwpdata_write_object(w, &object);
 	lwpdata_write_process(w, &process);
 	lwpdata_write_map(w, &map);
+	lwpdata_write_data_map(w, &data_map);
+	lwpdata_write_data_map(w, &heap);
 	lwpdata_write_image(w, &image);
 	lwpdata_write_thread(w, &thread, 2);
 	/* As from a ring that wraps after its first record. */
@@ -69,11 +76,12 @@ static inline void sample_write(struct lwpdata_writer *w)
 	lwpdata_write_window(w, &window, branches, 64, branches + 64, 32);
 	lwpdata_write_thread_end(w, &thread_end, 2);
 	lwpdata_write_unmap(w, &unmap);
+	lwpdata_write_data_unmap(w, &data_unmap);
 	lwpdata_write_perf_map(w, &perf_map);
 	lwpdata_write_process_end(w, &process_end);
 	lwpdata_write_stats(w, &stats);
 }
 
-#define SAMPLE_SECTIONS 14 /* END included */
+#define SAMPLE_SECTIONS 17 /* END included */
 
 #endif

@@ -143,6 +143,16 @@ static void expect_places(struct lwpdata_reader *r, struct lwpdata_section *s)
 	cr_expect(eq(u64, s->map.start, 0x1000));
 	cr_expect(eq(u64, s->map.end, 0x3000));
 	cr_expect(eq(u64, s->map.offset, 0x200));
+	next(r, s, LWPDATA_DATA_MAP);
+	cr_expect(eq(u32, s->data_map.map.object, 0));
+	cr_expect(eq(u64, s->data_map.map.start, 0x3000));
+	cr_expect(eq(u64, s->data_map.map.end, 0x4000));
+	cr_expect(eq(u64, s->data_map.map.offset, 0x2000));
+	expect_text(s->data_map.name, "");
+	next(r, s, LWPDATA_DATA_MAP);
+	cr_expect(eq(u32, s->data_map.map.object, LWPDATA_NONE));
+	cr_expect(eq(u64, s->data_map.map.time, 1001));
+	expect_text(s->data_map.name, "[heap]");
 	next(r, s, LWPDATA_IMAGE);
 	expect_text(s->image.bytes, "\177ELF");
 }
@@ -193,6 +203,9 @@ Test(lwpdata, every_field_is_read_as_written)
 	next(&r, &s, LWPDATA_UNMAP);
 	cr_expect(eq(u64, s.unmap.start, 0x1000));
 	cr_expect(eq(u64, s.unmap.end, 0x3000));
+	next(&r, &s, LWPDATA_DATA_UNMAP);
+	cr_expect(eq(u64, s.unmap.start, 0x5000));
+	cr_expect(eq(u64, s.unmap.end, 0x9000));
 	next(&r, &s, LWPDATA_PERF_MAP);
 	expect_text(s.perf_map.text, "1000 10 name\n");
 	next(&r, &s, LWPDATA_PROCESS_END);
@@ -208,7 +221,7 @@ Test(lwpdata, every_field_is_read_as_written)
 Test(lwpdata, the_first_bytes_are_as_documented)
 {
 	static const uint8_t expected[32] = {
-		/* preamble: magic, version 1.1, zero */
+		/* preamble: magic, version 1.2, zero */
 		'L',
 		'W',
 		'P',
@@ -219,7 +232,7 @@ Test(lwpdata, the_first_bytes_are_as_documented)
 		'\n',
 		1,
 		0,
-		1,
+		2,
 		0,
 		0,
 		0,
@@ -372,6 +385,22 @@ Test(lwpdata, references_to_what_is_not_there_are_refused)
 	expect_error("parent that was not introduced");
 	change(LWPDATA_IMAGE, 0, 1);
 	expect_error("object that was not introduced");
+}
+
+Test(lwpdata, a_mapping_of_data_is_checked_as_one_of_code)
+{
+	change(LWPDATA_DATA_MAP, 0, 1);
+	expect_error("DATA_MAP: refers to a process that was not introduced");
+	change(LWPDATA_DATA_MAP, 4, 1);
+	expect_error("DATA_MAP: refers to an object that was not introduced");
+	change(LWPDATA_DATA_MAP, 16, 0x4000);
+	expect_error("range ends before it starts");
+	change(LWPDATA_DATA_MAP, 40, 1);
+	expect_error("too short");
+	change(LWPDATA_DATA_UNMAP, 0, 1);
+	expect_error("DATA_UNMAP: refers to a process that was not introduced");
+	change(LWPDATA_DATA_UNMAP, 4, 1);
+	expect_error("reserved");
 }
 
 Test(lwpdata, ids_count_from_zero)

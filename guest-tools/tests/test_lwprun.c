@@ -40,6 +40,9 @@ static struct {
 		uint64_t records, missed, end_records;
 	} threads[MAX];
 	struct lwpdata_stats stats;
+	uint32_t program_object;
+	unsigned int data_maps, data_unmaps;
+	unsigned int heaps, stacks, program_data; /* of these data_maps */
 } run;
 
 static char directory[64], data_path[128];
@@ -50,6 +53,20 @@ static void copy_text(char *to, size_t size, struct lwpdata_bytes text)
 }
 
 /* ---- Reading what came out ------------------------------------------------------------------ */
+
+static bool is_text(struct lwpdata_bytes bytes, const char *text)
+{
+	return bytes.size == strlen(text) && !memcmp(bytes.data, text, bytes.size);
+}
+
+static void take_data_map(const struct lwpdata_data_map *m)
+{
+	run.data_maps++;
+	run.heaps += is_text(m->name, "[heap]");
+	run.stacks += is_text(m->name, "[stack]");
+	run.program_data += m->map.object == run.program_object;
+	cr_expect(m->map.object == LWPDATA_NONE || !m->name.size);
+}
 
 static void take_section(const struct lwpdata_section *s)
 {
@@ -85,6 +102,16 @@ static void take_section(const struct lwpdata_section *s)
 		break;
 	case LWPDATA_STATS:
 		run.stats = s->stats;
+		break;
+	case LWPDATA_OBJECT:
+		if (is_text(s->object.path, getenv("VICTIM")))
+			run.program_object = s->object.id;
+		break;
+	case LWPDATA_DATA_MAP:
+		take_data_map(&s->data_map);
+		break;
+	case LWPDATA_DATA_UNMAP:
+		run.data_unmaps++;
 		break;
 	default:
 		break;
@@ -146,6 +173,7 @@ static void run_program(const char *const argv[])
 	pid_t pid;
 
 	memset(&run, 0, sizeof(run));
+	run.program_object = LWPDATA_NONE - 1;
 	cr_assert(eq(int, pipe(pipes), 0));
 	pid = fork();
 	if (pid == 0) {
@@ -314,6 +342,37 @@ Test(lwprun, threads_that_live_at_exit_have_their_last_names)
 	lwprun("-q", VICTIM, "late-name", NULL);
 	cr_assert(eq(u32, run.nr_threads, 2));
 	cr_expect(eq(str, run.threads[1].comm, (char *)"late"));
+}
+
+/* ---- What data addresses lie in -------------------------------------------------------------- */
+
+Test(lwprun, mappings_of_data_are_recorded_with_data_cache_misses)
+{
+	lwprun("-q", "--event=dcache-misses:1009", VICTIM, "grow", NULL);
+	cr_expect(eq(int, run.status, 0));
+	cr_expect(eq(u32, run.stacks, 1));
+	/* Read-only data, relocated data, data; a linker may join two of these. */
+	cr_expect(ge(u32, run.program_data, 2));
+	/* As it was at the start and, since it has grown to another end, at the end. */
+	cr_expect(ge(u32, run.heaps, 2));
+	cr_expect(ge(u32, run.data_unmaps, 1));
+}
+
+Test(lwprun, mappings_of_data_are_seen_a_last_time_before_exec)
+{
+	lwprun("-q", "--event=dcache-misses:1009", VICTIM, "grow", "exec", NULL);
+	cr_expect(eq(int, run.status, 0));
+	cr_expect(eq(u32, run.nr_processes, 2));
+	/* The first program's at its start and at its end, the second's. */
+	cr_expect(ge(u32, run.heaps, 3));
+}
+
+Test(lwprun, mappings_of_data_are_not_recorded_without_data_cache_misses)
+{
+	lwprun("-q", "--event=instructions:1009", VICTIM, "grow", NULL);
+	cr_expect(eq(int, run.status, 0));
+	cr_expect(eq(u32, run.data_maps, 0));
+	cr_expect(eq(u32, run.data_unmaps, 0));
 }
 
 /* ---- Processes ------------------------------------------------------------------------------ */

@@ -140,6 +140,15 @@ static int do_many(char **argv)
 	return 0;
 }
 
+/* The heap grows by a MiB right before the end, or before an exec. */
+static int do_grow(char **argv)
+{
+	must(sbrk(1 << 20) != (void *)-1, "sbrk");
+	if (argv[0])
+		execlp(self, "victim", "records", "1", (char *)NULL);
+	return 0;
+}
+
 static int do_fork(char **argv)
 {
 	pid_t pid;
@@ -362,6 +371,7 @@ static const struct {
 	{ "threads", do_threads },
 	{ "many", do_many },
 	{ "fork", do_fork },
+	{ "grow", do_grow },
 	{ "orphan", do_orphan },
 	{ "exec", do_exec },
 	{ "exec-clean", do_exec_clean },

@@ -11,21 +11,23 @@
 #include "lwp_names.h"
 #include "lwp_record.h"
 #include "lwpctl.h"
-#include "profile.h"
+#include "resolve.h"
 
 struct arguments {
-	const char *file;
+	const char *file, *sysroot;
 	const struct lwp_rev *rev; /* of a raw file */
 	bool raw;
 };
 
 enum {
 	OPTION_REV = 0x100,
+	OPTION_SYSROOT,
 };
 
 static const struct argp_option options[] = {
 	{ "raw", 'r', NULL, 0, "FILE is records and nothing else, as they lie in a ring", 0 },
 	{ "lwp-rev", OPTION_REV, "REV", 0, "of a raw file: 43724 (default) or 2007", 0 },
+	{ "sysroot", OPTION_SYSROOT, "DIR", 0, "look the guest's files up below DIR", 0 },
 	{ 0 },
 };
 
@@ -44,6 +46,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 				     "revision '%s' is neither 43724 nor "
 				     "2007",
 				     arg);
+		return 0;
+	case OPTION_SYSROOT:
+		a->sysroot = arg;
 		return 0;
 	case ARGP_KEY_ARG:
 		if (a->file)
@@ -74,16 +79,38 @@ static void print_branch(const struct lwp_record *record)
 		fputs(" FUS", stdout);
 }
 
-static void print_cache_miss(const struct lwp_record *record)
+/* The profile that a record is of; NULL for a raw file. */
+struct context {
+	struct resolver *resolver;
+	uint32_t process;
+	uint64_t section;
+};
+
+/* What the data address lies in: "in=OBJECT SECTION" or "in=VARIABLE+0xOFFSET OBJECT SECTION". */
+static void print_data_place(const struct context *c, uint64_t address)
+{
+	struct data_place place;
+
+	resolve_data(c->resolver, c->process, c->section, address, &place);
+	fputs(" in=", stdout);
+	if (strcmp(place.variable, NO_VARIABLE) != 0)
+		printf("%s+%#" PRIx64 " ", place.variable, place.offset);
+	fputs(place.name, stdout);
+}
+
+static void print_cache_miss(const struct lwp_record *record, const struct context *c)
 {
 	const char *source = lwp_source_name(record->flags >> LWP_RECORD_SRC_SHIFT);
 
 	printf(" latency=%" PRIu32 " source=%s", record->data1, source ? source : "reserved");
-	if (record->flags & LWP_RECORD_DAV)
+	if (record->flags & LWP_RECORD_DAV) {
 		printf(" data=%#" PRIx64, record->data2);
+		if (c && c->resolver->profile->has_data)
+			print_data_place(c, record->data2);
+	}
 }
 
-static void print_record(const struct lwp_rev *rev, const uint8_t *bytes)
+static void print_record(const struct lwp_rev *rev, const uint8_t *bytes, const struct context *c)
 {
 	struct lwp_record record;
 	const char *name;
@@ -102,7 +129,7 @@ static void print_record(const struct lwp_rev *rev, const uint8_t *bytes)
 		print_branch(&record);
 		break;
 	case LWP_KIND_DME:
-		print_cache_miss(&record);
+		print_cache_miss(&record, c);
 		break;
 	case LWP_KIND_IRE:
 	case LWP_KIND_CNH:
@@ -126,28 +153,33 @@ static void print_thread(const struct profile *p, uint32_t thread)
 	       p->threads[thread].tid);
 }
 
-static void print_records(const struct profile *p, uint32_t thread, const uint8_t *data,
-			  uint32_t count)
+static void print_records(struct resolver *r, uint32_t thread, uint64_t section,
+			  const uint8_t *data, uint32_t count)
 {
+	const struct profile *p = r->profile;
 	const struct lwp_rev *rev = lwp_rev_get(p->config.revision);
+	const struct context context = { r, p->threads[thread].process, section };
 
 	for (uint32_t i = 0; i < count; i++) {
 		print_thread(p, thread);
-		print_record(rev, data + (size_t)i * LWP_RECORD_SIZE);
+		print_record(rev, data + (size_t)i * LWP_RECORD_SIZE, &context);
 	}
 }
 
-static void print_window(const struct profile *p, const struct profile_window *window)
+static void print_window(struct resolver *r, const struct profile_window *window)
 {
+	const struct profile *p = r->profile;
+
 	print_thread(p, window->thread);
 	printf("window of %" PRIu32 " records for %" PRIu64 "%s\n", window->count, window->weight,
 	       window->flags & LWPDATA_WINDOW_CONTINUES ? ", continues" : "");
-	print_records(p, window->thread, window->data, window->count);
+	print_records(r, window->thread, window->section, window->data, window->count);
 }
 
 /* Records and windows in the order of the file. */
-static void decode_profile(const struct profile *p)
+static void decode_profile(struct resolver *r)
 {
+	const struct profile *p = r->profile;
 	size_t b = 0, w = 0;
 
 	while (b < p->nr_batches || w < p->nr_windows) {
@@ -155,10 +187,10 @@ static void decode_profile(const struct profile *p)
 
 		if (w == p->nr_windows ||
 		    (b < p->nr_batches && batch->section < p->windows[w].section)) {
-			print_records(p, batch->thread, batch->data, batch->count);
+			print_records(r, batch->thread, batch->section, batch->data, batch->count);
 			b++;
 		} else {
-			print_window(p, &p->windows[w++]);
+			print_window(r, &p->windows[w++]);
 		}
 	}
 }
@@ -173,7 +205,7 @@ static int decode_raw(const char *path, const struct lwp_rev *rev)
 	if (!file)
 		return complain("%s: %s", path, strerror(errno));
 	while ((n = fread(record, 1, sizeof(record), file)) == sizeof(record)) {
-		print_record(rev, record);
+		print_record(rev, record, NULL);
 		offset += n;
 	}
 	if (ferror(file)) {
@@ -197,7 +229,8 @@ static int run(int argc, char **argv)
 		.doc = "Print the records of a profile, one a line, with the process and thread "
 		       "they come from.\vFILE is what lwprun wrote (default: lwp.data).",
 	};
-	struct arguments a = { .rev = lwp_rev_get(LWP_REV_43724) };
+	struct arguments a = { .rev = lwp_rev_get(LWP_REV_43724), .sysroot = "" };
+	struct resolver resolver;
 	struct profile profile;
 	bool loaded;
 
@@ -209,8 +242,11 @@ static int run(int argc, char **argv)
 	if (a.raw)
 		return decode_raw(a.file, a.rev);
 	loaded = profile_load(&profile, a.file ?: "lwp.data");
-	if (loaded)
-		decode_profile(&profile);
+	if (loaded) {
+		resolver_init(&resolver, &profile, a.sysroot, false);
+		decode_profile(&resolver);
+		resolver_free(&resolver);
+	}
 	profile_free(&profile);
 	return loaded ? LWPCTL_OK : LWPCTL_FAILED;
 }

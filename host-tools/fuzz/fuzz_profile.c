@@ -33,6 +33,8 @@ static const struct {
 	{ &cmd_annotate, { "*" } },
 #define EXPORT_FORMAT(name, text) { &cmd_export, { "--format=" #name } },
 #include "../export/formats.h"
+	{ &cmd_report, { "--by=symbol,variable,data" } },
+	{ &cmd_decode, { NULL } },
 };
 #define NR_RUNS (sizeof(runs) / sizeof(runs[0]))
 

@@ -128,6 +128,20 @@ static void add_stats(struct lwpdata_stats *to, const struct lwpdata_stats *more
 	to->rings_damaged += more->rings_damaged;
 }
 
+static void move_map(struct merger *m, struct lwpdata_map *map)
+{
+	map->process += m->first_process;
+	if (map->object != LWPDATA_NONE)
+		map->object = m->object_ids[map->object];
+	map->time = moved(m, map->time);
+}
+
+static void move_unmap(struct merger *m, struct lwpdata_unmap *unmap)
+{
+	unmap->process += m->first_process;
+	unmap->time = moved(m, unmap->time);
+}
+
 static int copy(struct merger *m, struct lwpdata_section *s)
 {
 	switch (s->type) {
@@ -140,15 +154,17 @@ static int copy(struct merger *m, struct lwpdata_section *s)
 		s->process.time = moved(m, s->process.time);
 		return lwpdata_write_process(m->writer, &s->process);
 	case LWPDATA_MAP:
-		s->map.process += m->first_process;
-		if (s->map.object != LWPDATA_NONE)
-			s->map.object = m->object_ids[s->map.object];
-		s->map.time = moved(m, s->map.time);
+		move_map(m, &s->map);
 		return lwpdata_write_map(m->writer, &s->map);
 	case LWPDATA_UNMAP:
-		s->unmap.process += m->first_process;
-		s->unmap.time = moved(m, s->unmap.time);
+		move_unmap(m, &s->unmap);
 		return lwpdata_write_unmap(m->writer, &s->unmap);
+	case LWPDATA_DATA_MAP:
+		move_map(m, &s->data_map.map);
+		return lwpdata_write_data_map(m->writer, &s->data_map);
+	case LWPDATA_DATA_UNMAP:
+		move_unmap(m, &s->unmap);
+		return lwpdata_write_data_unmap(m->writer, &s->unmap);
 	case LWPDATA_THREAD:
 		s->thread.id = m->nr_threads++;
 		s->thread.process += m->first_process;

@@ -49,7 +49,7 @@ static void add_process(struct profile *p, const struct lwpdata_process *process
 	};
 }
 
-static void add_map(struct profile *p, const struct lwpdata_map *map, uint64_t section)
+static void new_map(struct profile *p, const struct lwpdata_map *map, uint64_t section)
 {
 	p->maps = grow(p->maps, p->nr_maps, &p->map_room, sizeof(*p->maps));
 	p->maps[p->nr_maps] = (struct profile_map){
@@ -62,17 +62,34 @@ static void add_map(struct profile *p, const struct lwpdata_map *map, uint64_t s
 		.to = NEVER,
 		.time = map->time,
 	};
-	ranges_add(&p->processes[map->process].maps, map->start, map->end, p->nr_maps++);
+	ranges_add(&p->processes[map->process].all_maps, map->start, map->end, p->nr_maps++);
 }
 
-static void end_map(struct profile *p, const struct lwpdata_unmap *unmap, uint64_t section)
+static void add_map(struct profile *p, const struct lwpdata_map *map, uint64_t section)
 {
-	const struct ranges *maps = &p->processes[unmap->process].maps;
+	new_map(p, map, section);
+	ranges_add(&p->processes[map->process].maps, map->start, map->end, p->nr_maps - 1);
+}
+
+static void add_data_map(struct profile *p, const struct lwpdata_data_map *data, uint64_t section)
+{
+	new_map(p, &data->map, section);
+	if (data->map.object == LWPDATA_NONE && data->name.size)
+		p->maps[p->nr_maps - 1].name = text(data->name);
+	p->maps[p->nr_maps - 1].data = true;
+	p->has_data = true;
+}
+
+static void end_map(struct profile *p, const struct lwpdata_unmap *unmap, uint64_t section,
+		    bool data)
+{
+	const struct ranges *maps = &p->processes[unmap->process].all_maps;
 
 	for (size_t i = maps->nr; i-- > 0;) {
 		struct profile_map *map = &p->maps[maps->list[i].item];
 
-		if (map->start == unmap->start && map->end == unmap->end && map->to == NEVER) {
+		if (map->start == unmap->start && map->end == unmap->end && map->to == NEVER &&
+		    map->data == data) {
 			map->to = section;
 			return;
 		}
@@ -175,8 +192,12 @@ static void add_section(struct profile *p, const struct lwpdata_section *s, uint
 	case LWPDATA_MAP:
 		add_map(p, &s->map, number);
 		break;
+	case LWPDATA_DATA_MAP:
+		add_data_map(p, &s->data_map, number);
+		break;
 	case LWPDATA_UNMAP:
-		end_map(p, &s->unmap, number);
+	case LWPDATA_DATA_UNMAP:
+		end_map(p, &s->unmap, number, s->type == LWPDATA_DATA_UNMAP);
 		break;
 	case LWPDATA_THREAD:
 		add_thread(p, &s->thread);
@@ -259,8 +280,10 @@ bool profile_load(struct profile *p, const char *path)
 		complain("%s: offset %" PRIu64 ": %s", path, error.offset, error.text);
 		return false;
 	}
-	for (size_t i = 0; i < p->nr_processes; i++)
+	for (size_t i = 0; i < p->nr_processes; i++) {
 		ranges_sort(&p->processes[i].maps);
+		ranges_sort(&p->processes[i].all_maps);
+	}
 	return true;
 }
 
@@ -274,7 +297,10 @@ void profile_free(struct profile *p)
 		free(p->processes[i].comm);
 		free(p->processes[i].exe);
 		ranges_free(&p->processes[i].maps);
+		ranges_free(&p->processes[i].all_maps);
 	}
+	for (size_t i = 0; i < p->nr_maps; i++)
+		free(p->maps[i].name);
 	for (size_t i = 0; i < p->nr_threads; i++)
 		free(p->threads[i].comm);
 	free(p->objects);
@@ -289,10 +315,9 @@ void profile_free(struct profile *p)
 
 /* ---- Questions ------------------------------------------------------------------------------ */
 
-size_t profile_find_map(const struct profile *p, uint32_t process, uint64_t section,
-			uint64_t address)
+static size_t find(const struct profile *p, const struct ranges *maps, uint64_t section,
+		   uint64_t address)
 {
-	const struct ranges *maps = &p->processes[process].maps;
 	size_t later = SIZE_MAX, earlier = SIZE_MAX, place = SIZE_MAX;
 	const struct range *range;
 
@@ -307,6 +332,18 @@ size_t profile_find_map(const struct profile *p, uint32_t process, uint64_t sect
 			earlier = range->item;
 	}
 	return later != SIZE_MAX ? later : earlier;
+}
+
+size_t profile_find_map(const struct profile *p, uint32_t process, uint64_t section,
+			uint64_t address)
+{
+	return find(p, &p->processes[process].maps, section, address);
+}
+
+size_t profile_find_data(const struct profile *p, uint32_t process, uint64_t section,
+			 uint64_t address)
+{
+	return find(p, &p->processes[process].all_maps, section, address);
 }
 
 uint32_t profile_kind(const struct profile *p, uint32_t event_id)

@@ -19,13 +19,15 @@ struct profile_object {
 	struct lwpdata_bytes image; /* the vDSO's contents */
 };
 
-/* A mapping, present from section number `from` to before `to`. */
+/* A mapping of code or data, present from section number `from` to before `to`. */
 struct profile_map {
 	uint32_t object; /* LWPDATA_NONE: anonymous */
 	uint32_t process;
 	uint64_t start, end, offset;
+	bool data; /* not executable */
 	uint64_t from, to;
 	uint64_t time; /* when it was noticed */
+	char *name; /* of data without an object, printable: "[heap]"; NULL: none */
 };
 
 struct profile_process {
@@ -34,7 +36,8 @@ struct profile_process {
 	uint32_t how; /* LWPDATA_END_* */
 	bool ended;
 	char *comm, *exe; /* printable */
-	struct ranges maps; /* items are indices of profile.maps */
+	struct ranges maps; /* those of code; items are indices of profile.maps */
+	struct ranges all_maps; /* those of data too */
 	struct lwpdata_bytes perf_map;
 	bool perf_map_cut;
 };
@@ -82,6 +85,7 @@ struct profile {
 	struct profile_batch *batches;
 	struct profile_window *windows; /* in the file's order */
 	size_t nr_objects, nr_processes, nr_threads, nr_maps, nr_batches, nr_windows;
+	bool has_data; /* mappings of data were recorded */
 	size_t object_room, process_room, thread_room, map_room, batch_room, window_room;
 };
 
@@ -97,6 +101,10 @@ void profile_free(struct profile *profile);
  */
 size_t profile_find_map(const struct profile *profile, uint32_t process, uint64_t section,
 			uint64_t address);
+
+/* The same for an address of data: mappings of code count as well. */
+size_t profile_find_data(const struct profile *profile, uint32_t process, uint64_t section,
+			 uint64_t address);
 
 /* What is counted (LWP_KIND_*, or LWP_EVENT_ID_INS) by the EventId of a record; 0 if it is none. */
 uint32_t profile_kind(const struct profile *profile, uint32_t event_id);

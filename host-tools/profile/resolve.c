@@ -19,6 +19,7 @@ void resolver_init(struct resolver *r, const struct profile *profile, const char
 {
 	*r = (struct resolver){ .profile = profile, .sysroot = sysroot, .lines = lines };
 	r->objects = must(calloc(profile->nr_objects + 1, sizeof(*r->objects)));
+	r->has_code = must(calloc(profile->nr_objects + 1, sizeof(*r->has_code)));
 	r->perf_maps = must(calloc(profile->nr_processes + 1, sizeof(*r->perf_maps)));
 }
 
@@ -164,6 +165,7 @@ void resolve(struct resolver *r, uint32_t process, size_t map_index, uint64_t ad
 		resolve_anonymous(r, process, "[anon]", address, place);
 		return;
 	}
+	r->has_code[map->object] = true;
 	symbols = resolver_object(r, map->object);
 	offset = address - map->start + map->offset;
 	/* Code that a compiler put into a mapped file of its own. */
@@ -188,9 +190,84 @@ void resolve(struct resolver *r, uint32_t process, size_t map_index, uint64_t ad
 		add_inlined(r, symbols, offset, place);
 }
 
+/* ---- Data ----------------------------------------------------------------------------------- */
+
+/* "OBJECT SECTION"; the object alone if its file does not say which section. */
+static const char *object_and_section(struct resolver *r, uint32_t object, const char *section)
+{
+	const char *name = r->profile->objects[object].name, *kept;
+	char *text;
+
+	if (!section)
+		return intern(&r->strings, name);
+	if (asprintf(&text, "%s %s", name, section) < 0)
+		text = must(NULL);
+	kept = keep(r, text);
+	free(text);
+	return kept;
+}
+
+/* `offset` is in the object's file, or behind it in its .bss: false if there it is not. */
+static bool resolve_object_data(struct resolver *r, uint32_t object, uint64_t offset,
+				struct data_place *place)
+{
+	struct symbols *symbols = resolver_object(r, object);
+	uint64_t address, start;
+	const char *variable;
+
+	if (!symbols_data_address(symbols, offset, &address))
+		return false;
+	place->name = object_and_section(r, object, symbols_section(symbols, address));
+	variable = symbols_variable(symbols, address, &start);
+	if (variable) {
+		place->variable = keep_name(r, variable);
+		place->offset = address - start;
+	}
+	return true;
+}
+
+/* Nameless memory right behind an object may be the rest of its .bss. */
+static bool resolve_bss(struct resolver *r, uint32_t process, uint64_t section,
+			const struct profile_map *map, uint64_t address, struct data_place *place)
+{
+	size_t before = profile_find_data(r->profile, process, section, map->start - 1);
+	const struct profile_map *file;
+
+	if (before == SIZE_MAX)
+		return false;
+	file = &r->profile->maps[before];
+	return file->object != LWPDATA_NONE && file->end == map->start &&
+	       resolve_object_data(r, file->object, address - file->start + file->offset, place);
+}
+
+void resolve_data(struct resolver *r, uint32_t process, uint64_t section, uint64_t address,
+		  struct data_place *place)
+{
+	size_t index = profile_find_data(r->profile, process, section, address);
+	const struct profile_map *map;
+
+	*place = (struct data_place){ .variable = intern(&r->strings, NO_VARIABLE) };
+	if (index == SIZE_MAX) {
+		place->name = intern(&r->strings, "[unmapped]");
+		place->offset = address;
+		return;
+	}
+	map = &r->profile->maps[index];
+	place->offset = address - map->start;
+	if (map->object != LWPDATA_NONE) {
+		if (!resolve_object_data(r, map->object, place->offset + map->offset, place))
+			place->name = object_and_section(r, map->object, NULL);
+	} else if (map->name) {
+		place->name = intern(&r->strings, map->name);
+	} else if (!resolve_bss(r, process, section, map, address, place)) {
+		place->name = intern(&r->strings, "[anon]");
+	}
+}
+
 const char *resolver_problem(const struct resolver *r, uint32_t object)
 {
-	return r->objects[object] ? symbols_problem(r->objects[object]) : NULL;
+	return r->objects[object] && r->has_code[object] ? symbols_problem(r->objects[object]) :
+							   NULL;
 }
 
 void resolver_free(struct resolver *r)
@@ -205,6 +282,8 @@ void resolver_free(struct resolver *r)
 		free(r->all_inlined[i]);
 	free(r->all_inlined);
 	free(r->objects);
+	free(r->has_code);
+	data_places_free(&r->data);
 	free(r->perf_maps);
 	intern_free(&r->strings);
 }

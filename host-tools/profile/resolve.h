@@ -11,6 +11,7 @@
 #include "symbols.h"
 
 #define NO_SYMBOL "[no symbol]"
+#define NO_VARIABLE "-"
 
 /* Functions that were inlined at a place, the innermost first. */
 struct inlined {
@@ -29,6 +30,23 @@ struct place {
 	uint32_t object_id; /* LWPDATA_NONE for those in brackets but [vdso] */
 };
 
+/* What a data address lies in. */
+struct data_place {
+	const char *
+		name; /* "OBJECT SECTION", the object alone, "[heap]", "[stack]", "[anon]", "[unmapped]" ... */
+	const char *variable; /* "-": none is known */
+	uint64_t offset; /* in the variable; without one in the mapping */
+};
+
+/* All that were seen, but for their offsets, each with its number from 1 on. */
+struct data_places {
+	struct data_place *list;
+	size_t nr, room;
+	uint32_t *table; /* of numbers; open addressing */
+	size_t size;
+	struct cached *cache;
+};
+
 struct resolver {
 	const struct profile *profile;
 	const char *sysroot;
@@ -38,7 +56,9 @@ struct resolver {
 	struct inlined **all_inlined;
 	size_t nr_inlined, inlined_room;
 	struct symbols **objects; /* opened when first needed */
+	bool *has_code; /* objects that samples lie in, as code */
 	struct symbols **perf_maps; /* one a process */
+	struct data_places data;
 	struct intern strings;
 };
 
@@ -55,7 +75,19 @@ struct symbols *resolver_object(struct resolver *r, uint32_t id);
 void resolve(struct resolver *r, uint32_t process, size_t map, uint64_t address,
 	     struct place *place);
 
-/* Why an object that was looked into has no symbols, NULL if it has. */
+/* What an address of data lay in when section `section` was written. Equal strings are equal pointers here too. */
+void resolve_data(struct resolver *r, uint32_t process, uint64_t section, uint64_t address,
+		  struct data_place *place);
+
+/* The same as a number, which is equal for places with equal strings. */
+uint32_t data_number(struct resolver *r, uint32_t process, uint64_t section, uint64_t address);
+
+/* What a number stands for, but for the offset; NULL for 0. */
+const struct data_place *data_place(const struct resolver *r, uint32_t number);
+
+void data_places_free(struct data_places *places);
+
+/* Why an object that code was looked up in has no symbols, NULL if it has. */
 const char *resolver_problem(const struct resolver *r, uint32_t object);
 
 void resolver_free(struct resolver *r);

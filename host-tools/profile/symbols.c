@@ -43,6 +43,10 @@ struct symbols {
 	size_t nr, room;
 	struct ranges ranges; /* items are indices of list */
 	struct ranges unnamed; /* functions by .eh_frame */
+	struct symbol *variables; /* looked for when first asked for */
+	struct ranges variable_ranges; /* items are indices of variables */
+	size_t nr_variables, variable_room;
+	bool has_variables;
 	struct hidden *hidden;
 	size_t nr_hidden, hidden_room;
 	char *problem;
@@ -518,6 +522,112 @@ const uint8_t *symbols_code(const struct symbols *s, uint64_t address, uint64_t 
 	return NULL;
 }
 
+/* ---- Variables ------------------------------------------------------------------------------ */
+
+bool symbols_data_address(const struct symbols *s, uint64_t offset, uint64_t *address)
+{
+	size_t nr;
+
+	if (!s->elf)
+		return false;
+	if (to_address(s, offset, address))
+		return true;
+	if (elf_getphdrnum(s->elf, &nr) < 0)
+		return false;
+	for (size_t i = 0; i < nr; i++) {
+		GElf_Phdr ph;
+
+		if (gelf_getphdr(s->elf, (int)i, &ph) && ph.p_type == PT_LOAD &&
+		    offset >= ph.p_offset && offset - ph.p_offset < ph.p_memsz) {
+			*address = offset - ph.p_offset + ph.p_vaddr;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool is_variable(const GElf_Sym *sym, const char *name)
+{
+	unsigned int type = GELF_ST_TYPE(sym->st_info);
+
+	return sym->st_shndx != SHN_UNDEF && sym->st_shndx != SHN_ABS && sym->st_size && name &&
+	       *name && (type == STT_OBJECT || type == STT_COMMON);
+}
+
+/* All of them, the best of several names of an address in the last place. */
+static void find_variables(struct symbols *s)
+{
+	int nr = s->module ? dwfl_module_getsymtab(s->module) : 0;
+	size_t kept = 0;
+
+	for (int i = 1; i < nr; i++) {
+		GElf_Sym sym;
+		GElf_Addr address;
+		const char *name =
+			dwfl_module_getsym_info(s->module, i, &sym, &address, NULL, NULL, NULL);
+
+		if (!is_variable(&sym, name))
+			continue;
+		s->variables = grow(s->variables, s->nr_variables, &s->variable_room,
+				    sizeof(*s->variables));
+		s->variables[s->nr_variables++] = (struct symbol){
+			.name = copy_string(name, strcspn(name, "@")),
+			.start = address - s->bias,
+			.size = sym.st_size,
+			.rank = rank_of(&sym, name, is_hidden(s, address - s->bias, name)),
+		};
+	}
+	if (s->nr_variables)
+		qsort(s->variables, s->nr_variables, sizeof(*s->variables), compare_symbols);
+	for (size_t i = 0; i < s->nr_variables; i++) {
+		struct symbol *v = &s->variables[i];
+
+		if (kept && s->variables[kept - 1].start == v->start) {
+			free(v->name);
+			continue;
+		}
+		ranges_add(&s->variable_ranges, v->start, v->start + v->size, kept);
+		s->variables[kept++] = *v;
+	}
+	s->nr_variables = kept;
+	ranges_sort(&s->variable_ranges);
+}
+
+const char *symbols_variable(struct symbols *s, uint64_t address, uint64_t *start)
+{
+	const struct range *range;
+	size_t place = SIZE_MAX;
+
+	if (!s->has_variables && s->is_elf && !s->problem)
+		find_variables(s);
+	s->has_variables = true;
+	range = ranges_next(&s->variable_ranges, address, &place);
+	if (!range)
+		return NULL;
+	*start = range->start;
+	return s->variables[range->item].name;
+}
+
+const char *symbols_section(const struct symbols *s, uint64_t address)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+	size_t names;
+
+	if (!s->elf || elf_getshdrstrndx(s->elf, &names) < 0)
+		return NULL;
+	while ((scn = elf_nextscn(s->elf, scn))) {
+		bool tls_bss = gelf_getshdr(scn, &sh) && sh.sh_flags & SHF_TLS &&
+			       sh.sh_type == SHT_NOBITS;
+
+		/* .tbss takes no memory of the file's own. */
+		if (sh.sh_flags & SHF_ALLOC && !tls_bss && address >= sh.sh_addr &&
+		    address - sh.sh_addr < sh.sh_size)
+			return elf_strptr(s->elf, names, sh.sh_name);
+	}
+	return NULL;
+}
+
 /* ---- Inlined functions ---------------------------------------------------------------------- */
 
 static const char *name_of_die(Dwarf_Die *die)
@@ -602,6 +712,10 @@ void symbols_free(struct symbols *s)
 	free(s->list);
 	ranges_free(&s->ranges);
 	ranges_free(&s->unnamed);
+	for (size_t i = 0; i < s->nr_variables; i++)
+		free(s->variables[i].name);
+	free(s->variables);
+	ranges_free(&s->variable_ranges);
 	free(s->hidden);
 	if (s->dwfl)
 		dwfl_end(s->dwfl);

@@ -46,6 +46,18 @@ bool symbols_range_at(const struct symbols *symbols, uint64_t address, uint64_t 
 		      uint64_t *end);
 
 /*
+ * The address of the file for an offset of memory that it is mapped to: as symbols_address(), but memory behind a
+ * segment's bytes is its .bss, which may reach beyond the file's mapping.
+ */
+bool symbols_data_address(const struct symbols *symbols, uint64_t offset, uint64_t *address);
+
+/* Name of the variable that one of the file's own addresses lies in, and its start; NULL if no symbol covers it. */
+const char *symbols_variable(struct symbols *symbols, uint64_t address, uint64_t *start);
+
+/* Name of the section that one of the file's own addresses lies in; NULL if there is none. */
+const char *symbols_section(const struct symbols *symbols, uint64_t address);
+
+/*
  * Functions that were inlined at an offset, the innermost first, by debugging information: fills up to `max` names
  * and returns their number. The names live as long as `symbols`.
  */

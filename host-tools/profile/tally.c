@@ -12,13 +12,14 @@
 static bool same(const struct count *a, const struct count *b)
 {
 	return a->address == b->address && a->map == b->map && a->thread == b->thread &&
-	       a->event_id == b->event_id && a->target == b->target;
+	       a->event_id == b->event_id && a->target == b->target && a->data == b->data;
 }
 
 static struct count *find(struct count *table, size_t size, const struct count *key)
 {
-	uint64_t hash = hash_mix(hash_mix(key->address + key->target * 31, key->map),
-				 (uint64_t)key->thread << 8 | key->event_id);
+	uint64_t hash =
+		hash_mix(hash_mix(key->address + key->target * 31 + key->data * 37ull, key->map),
+			 (uint64_t)key->thread << 8 | key->event_id);
 	size_t i = hash & (size - 1);
 
 	while (table[i].samples && !same(&table[i], key))
@@ -101,6 +102,7 @@ static void walk_batch(struct walk *w, const struct profile_batch *batch, bool i
 	struct lwp_record record;
 	struct sample sample = { .record = &record,
 				 .in_window = in_window,
+				 .section = batch->section,
 				 .key = { .thread = batch->thread, .map = SIZE_MAX } };
 	struct count *key = &sample.key;
 
@@ -158,20 +160,35 @@ void tally_walk(const struct profile *p, const struct filter *filter, bool targe
 struct counting {
 	struct tally *tally;
 	const struct lwp_rev *rev;
+	struct resolver *data;
 };
+
+/* A number for what the data address of a miss lies in; 0 for what is none or has none. */
+static uint32_t data_of(const struct counting *counting, const struct sample *sample)
+{
+	struct resolver *r = counting->data;
+
+	if (!r || sample->record->event_id != counting->rev->event_id[LWP_KIND_DME] ||
+	    !(sample->record->flags & LWP_RECORD_DAV))
+		return 0;
+	return data_number(r, r->profile->threads[sample->key.thread].process, sample->section,
+			   sample->record->data2);
+}
 
 static void count_sample(void *to, const struct sample *sample)
 {
 	const struct counting *counting = to;
 	const struct detail detail = detail_of(counting->rev, sample->record);
+	struct count key = sample->key;
 
-	add(counting->tally, &sample->key, &detail);
+	key.data = data_of(counting, sample);
+	add(counting->tally, &key, &detail);
 }
 
 void tally_profile(struct tally *t, const struct profile *p, const struct filter *filter,
-		   bool targets)
+		   bool targets, struct resolver *data)
 {
-	struct counting counting = { t, lwp_rev_get(p->config.revision) };
+	struct counting counting = { t, lwp_rev_get(p->config.revision), data };
 
 	*t = (struct tally){ 0 };
 	tally_walk(p, filter, targets, count_sample, &counting);

@@ -9,6 +9,7 @@
 #include "lwp_record.h"
 #include "filter.h"
 #include "profile.h"
+#include "resolve.h"
 
 /* What records of data cache misses and of branches tell; all 0 for other events. */
 struct detail {
@@ -25,6 +26,8 @@ struct count {
 	uint64_t address;
 	uint64_t target; /* of a branch, if they are told apart; else 0 */
 	size_t map; /* index of profile.maps, SIZE_MAX if there was no mapping */
+	uint32_t
+		data; /* of a data cache miss: a number of data_number(), 0 if they are not told apart */
 	uint32_t thread;
 	uint8_t event_id;
 };
@@ -35,15 +38,19 @@ struct tally {
 	uint64_t per_event[256]; /* samples by EventId */
 };
 
-/* Count the records of a profile that a filter wants; branches also by target, if `targets`. */
+/*
+ * Count the records of a profile that a filter wants; branches also by target, if `targets`; data cache misses also by
+ * what the data address lies in, if there is a resolver.
+ */
 void tally_profile(struct tally *tally, const struct profile *profile, const struct filter *filter,
-		   bool targets);
+		   bool targets, struct resolver *data);
 
 /* A record with what it was resolved to; `time` is in ns, as exact as the draining of the rings. */
 struct sample {
 	const struct lwp_record *record;
 	struct count key; /* its place in the tally */
 	bool in_window;
+	uint64_t section; /* number of its section in the file */
 	uint64_t time;
 };
 

@@ -121,12 +121,13 @@ bool view_open(struct view *v, const char *path, const struct view_options *o)
 	*v = (struct view){ 0 };
 	if (!profile_load(&v->profile, path))
 		return false;
-	tally_profile(&v->tally, &v->profile, &o->filter, o->targets);
-	if (!check_event(v, o->kind))
-		return false;
 	resolver_init(&v->resolver, &v->profile, o->sysroot, o->lines);
 	v->resolver.inlines = o->inlines;
 	v->resolver.mangled = o->mangled;
+	tally_profile(&v->tally, &v->profile, &o->filter, o->targets,
+		      o->data && v->profile.has_data ? &v->resolver : NULL);
+	if (!check_event(v, o->kind))
+		return false;
 	samples_locate(&v->samples, &v->resolver, &v->tally, &o->filter);
 	return true;
 }

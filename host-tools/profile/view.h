@@ -16,6 +16,7 @@ struct view_options {
 	uint32_t kind; /* only this event, as profile_kind() says; 0 = all */
 	bool lines, inlines, mangled;
 	bool targets; /* tell branches apart by their targets */
+	bool data; /* and data cache misses by what they missed */
 };
 
 /* Options of one of these commands begin with these. */

@@ -39,7 +39,8 @@ enum {
 static const struct argp_option options[] = {
 	{ "by", 'b', "KEY[,KEY...]", 0,
 	  "one table grouped by these: symbol, object, thread, process, line, address, "
-	  "target (default: by symbol, by object and by thread)",
+	  "target, variable, data (default: by symbol, by object and by thread, and data cache misses by "
+	  "symbol, variable, data)",
 	  0 },
 	{ "format", 'f', "FORMAT", 0,
 	  "what to print: "
@@ -86,7 +87,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (!grouping_parse(&a->by, arg))
 			argp_failure(state, LWPCTL_USAGE, 0,
 				     "'%s' is not a list of symbol, object, thread, process, "
-				     "line, address, target",
+				     "line, address, target, variable, data",
 				     arg);
 		return 0;
 	case 'f':
@@ -155,6 +156,8 @@ static int run(int argc, char **argv)
 
 	argp_parse(&argp, argc, argv, 0, NULL, &a);
 	a.view.targets = grouping_has(&a.by, KEY_TARGET);
+	a.view.data = !a.by.nr || grouping_has(&a.by, KEY_VARIABLE) ||
+		      grouping_has(&a.by, KEY_DATA);
 	good = view_open(&view, a.file ?: "lwp.data", &a.view);
 	if (good)
 		report(&a, &view);

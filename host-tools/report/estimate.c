@@ -89,6 +89,11 @@ uint32_t report_event(const struct report *report, uint32_t i)
 	return 0;
 }
 
+bool report_has_data(const struct report *report, uint32_t event_id)
+{
+	return report->profile->has_data && profile_kind(report->profile, event_id) == LWP_KIND_DME;
+}
+
 struct unnamed report_unnamed(const struct report *report)
 {
 	const struct profile *p = report->profile;

@@ -49,6 +49,9 @@ double report_missed_share(const struct profile *profile);
 /* The report's event `i`: EventIds in CONFIG's order, then others that records have. 0 = no more. */
 uint32_t report_event(const struct report *report, uint32_t i);
 
+/* Do records of this event have data addresses, and is it known what was mapped there? */
+bool report_has_data(const struct report *report, uint32_t event_id);
+
 /* report_text(), report_json(): print the report. */
 #define REPORT_FORMAT(name, text) void report_##name(const struct report *report);
 #include "formats.h"

@@ -115,13 +115,15 @@ static void add_tables(const struct report *report, struct json_object *event, u
 		{ "symbols", { .keys = { KEY_SYMBOL, KEY_OBJECT }, .nr = 2 } },
 		{ "objects", { .keys = { KEY_OBJECT }, .nr = 1 } },
 		{ "threads", { .keys = { KEY_THREAD }, .nr = 1 } },
+		{ "data", { .keys = { KEY_SYMBOL, KEY_VARIABLE, KEY_DATA }, .nr = 3 } },
 	};
+	size_t nr = sizeof(usual) / sizeof(usual[0]) - !report_has_data(report, event_id);
 
 	if (report->by.nr) {
 		json_object_object_add(event, "rows", rows_json(report, &report->by, event_id));
 		return;
 	}
-	for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
+	for (size_t i = 0; i < nr; i++)
 		json_object_object_add(event, usual[i].name,
 				       rows_json(report, &usual[i].by, event_id));
 }

@@ -17,18 +17,20 @@
 
 /* A column is as wide as its longest text, up to this. */
 #define COLUMN_MAX 44
-#define TABLES 3
+#define TABLES 4
 
 static const char *const headings[NR_KEYS] = {
-	[KEY_SYMBOL] = "Symbol",   [KEY_OBJECT] = "Object",    [KEY_THREAD] = "Thread (pid/tid)",
-	[KEY_PROCESS] = "Process", [KEY_LINE] = "Source line", [KEY_ADDRESS] = "Address",
-	[KEY_TARGET] = "Target",
+	[KEY_SYMBOL] = "Symbol",   [KEY_OBJECT] = "Object",	[KEY_THREAD] = "Thread (pid/tid)",
+	[KEY_PROCESS] = "Process", [KEY_LINE] = "Source line",	[KEY_ADDRESS] = "Address",
+	[KEY_TARGET] = "Target",   [KEY_VARIABLE] = "Variable", [KEY_DATA] = "Data",
 };
 
 /* What a label looks like in a column: files without their directories. */
 static const char *shown(enum key key, const char *label)
 {
-	return key == KEY_OBJECT || key == KEY_LINE ? last_part(label) : label;
+	if (key == KEY_DATA && label[0] != '/')
+		return label;
+	return key == KEY_OBJECT || key == KEY_LINE || key == KEY_DATA ? last_part(label) : label;
 }
 
 /* How many columns of a terminal it takes. */
@@ -192,9 +194,10 @@ static void print_tables(const struct report *report, uint32_t event_id)
 		{ .keys = { KEY_SYMBOL, KEY_OBJECT }, .nr = 2 },
 		{ .keys = { KEY_OBJECT }, .nr = 1 },
 		{ .keys = { KEY_THREAD }, .nr = 1 },
+		{ .keys = { KEY_SYMBOL, KEY_VARIABLE, KEY_DATA }, .nr = 3 },
 	};
 	const struct grouping *by = report->by.nr ? &report->by : usual;
-	size_t nr = report->by.nr ? 1 : TABLES;
+	size_t nr = report->by.nr ? 1 : TABLES - !report_has_data(report, event_id);
 
 	for (size_t i = 0; i < nr; i++) {
 		struct rows rows;

@@ -11,9 +11,9 @@
 #include "rows.h"
 
 const char *const key_names[NR_KEYS] = {
-	[KEY_SYMBOL] = "symbol",   [KEY_OBJECT] = "object", [KEY_THREAD] = "thread",
-	[KEY_PROCESS] = "process", [KEY_LINE] = "line",	    [KEY_ADDRESS] = "address",
-	[KEY_TARGET] = "target",
+	[KEY_SYMBOL] = "symbol",   [KEY_OBJECT] = "object",	[KEY_THREAD] = "thread",
+	[KEY_PROCESS] = "process", [KEY_LINE] = "line",		[KEY_ADDRESS] = "address",
+	[KEY_TARGET] = "target",   [KEY_VARIABLE] = "variable", [KEY_DATA] = "data",
 };
 
 bool grouping_has(const struct grouping *grouping, enum key key)
@@ -117,6 +117,7 @@ static const char *label_of(struct resolver *r, const struct located *l, enum ke
 {
 	const struct profile_thread *thread = &r->profile->threads[l->count->thread];
 	const struct profile_process *process = &r->profile->processes[thread->process];
+	const struct data_place *data;
 	char *text = NULL;
 	const char *label;
 	int n = 0;
@@ -137,6 +138,12 @@ static const char *label_of(struct resolver *r, const struct located *l, enum ke
 		n = l->place.file ? asprintf(&text, "%s:%d", l->place.file, l->place.line) :
 				    asprintf(&text, "[no line]");
 		break;
+	case KEY_VARIABLE:
+	case KEY_DATA:
+		data = data_place(r, l->count->data);
+		if (data)
+			return key == KEY_DATA ? data->name : data->variable;
+		return intern(&r->strings, NO_VARIABLE);
 	case KEY_TARGET:
 		text = target_label(r, l->count);
 		break;

@@ -18,6 +18,8 @@ enum key {
 	KEY_LINE,
 	KEY_ADDRESS,
 	KEY_TARGET, /* of a branch */
+	KEY_VARIABLE, /* that a data cache miss wanted */
+	KEY_DATA, /* the section or mapping of it */
 	NR_KEYS,
 };
 extern const char *const key_names[NR_KEYS];

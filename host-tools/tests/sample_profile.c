@@ -137,6 +137,11 @@ int main(int argc, char **argv)
 		return 1;
 	lwpdata_write_config(writer, &config);
 	write_map();
+	lwpdata_write_data_map(
+		writer,
+		&(struct lwpdata_data_map){
+			{ .object = LWPDATA_NONE, .start = 0x1000, .end = 0x2000, .time = now },
+			TEXT("[heap]") });
 	for (uint32_t i = 0; i < 2; i++)
 		lwpdata_write_thread(writer,
 				     &(struct lwpdata_thread){ .id = i,

@@ -16,6 +16,11 @@ static __attribute__((noinline, used)) int symbolic_static(int x)
 	return symbolic_public(x) * 3;
 }
 
+/* Variables of three sections, the last with more than the last page of the file holds. */
+const int symbolic_constants[100] = { 1 };
+static int symbolic_counts[100] __attribute__((used)) = { 1 };
+char symbolic_room[1 << 20];
+
 /* Two functions that are inlined into one another, and a label in the inner one. */
 static inline __attribute__((always_inline)) int symbolic_innermost(int x)
 {
@@ -52,5 +57,9 @@ struct symbolic_addresses symbolic_addresses(void)
 		.unsized = symbolic_unsized,
 		.sized = symbolic_sized,
 		.inlined = symbolic_in_innermost,
+		.constants = (const char *)symbolic_constants,
+		.counts = (const char *)symbolic_counts,
+		.room = symbolic_room,
+		.room_size = sizeof(symbolic_room),
 	};
 }

@@ -10,6 +10,8 @@ extern const char symbolic_unsized[], symbolic_sized[], symbolic_in_innermost[];
 
 struct symbolic_addresses {
 	const char *function, *local, *unsized, *sized, *inlined;
+	const char *constants, *counts, *room;
+	unsigned long room_size;
 };
 struct symbolic_addresses symbolic_addresses(void);
 

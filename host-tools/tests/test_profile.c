@@ -261,8 +261,8 @@ static void group_in(const char *by, enum order order)
 	struct grouping grouping;
 
 	cr_assert(grouping_parse(&grouping, by));
-	tally_profile(&tally, &profile, &filter, grouping_has(&grouping, KEY_TARGET));
 	resolver_init(&resolver, &profile, "", true);
+	tally_profile(&tally, &profile, &filter, grouping_has(&grouping, KEY_TARGET), &resolver);
 	samples_locate(&samples, &resolver, &tally, &filter);
 	rows_make(&rows, &resolver, &samples, &grouping, event_id, order);
 }
@@ -389,8 +389,9 @@ Test(profile, groupings_are_lists_of_different_keys)
 {
 	struct grouping by;
 
-	cr_expect(grouping_parse(&by, "symbol,object,thread,process,line,address,target"));
-	cr_expect(eq(sz, by.nr, 7));
+	cr_expect(grouping_parse(&by,
+				 "symbol,object,thread,process,line,address,target,variable,data"));
+	cr_expect(eq(sz, by.nr, 9));
 	cr_expect(not(grouping_parse(&by, "")));
 	cr_expect(not(grouping_parse(&by, "symbol,")));
 	cr_expect(not(grouping_parse(&by, "symbol,symbol")));
@@ -491,6 +492,103 @@ Test(profile, samples_are_filtered_by_the_time_at_which_they_were_taken)
 	cr_expect(not(filter_seconds("1s", &filter.from)));
 	cr_expect(not(filter_seconds("nan", &filter.from)));
 	cr_expect(not(filter_seconds("", &filter.from)));
+}
+
+/* ---- Data ----------------------------------------------------------------------------------- */
+
+static void add_data_map(uint32_t object, uint64_t start, uint64_t end, const char *name)
+{
+	const struct lwpdata_data_map map = { { 0, object, 0, start, end, 0 },
+					      { (const uint8_t *)name, strlen(name) } };
+
+	lwpdata_write_data_map(writer, &map);
+}
+
+static void add_miss(uint64_t data, uint16_t flags)
+{
+	uint8_t bytes[LWP_RECORD_SIZE];
+	const struct lwp_record record = {
+		.event_id = 4, .address = 0x1010, .data2 = data, .flags = flags
+	};
+
+	lwp_record_encode(&record, bytes);
+	lwpdata_write_records(writer, 0, 0, bytes, sizeof(bytes), NULL, 0);
+}
+
+Test(profile, misses_are_grouped_by_what_the_data_lies_in)
+{
+	begin(1, 99, 0);
+	add_object(0, "/nonexistent/object");
+	add_map(LWPDATA_NONE, 0x1000, 0x1100);
+	add_map(0, 0x1100, 0x2000);
+	add_data_map(0, 0x2000, 0x3000, "");
+	add_data_map(LWPDATA_NONE, 0x5000, 0x6000, "[heap]");
+	add_data_map(LWPDATA_NONE, 0x7000, 0x8000, "");
+	add_thread(0, 0);
+	for (int i = 0; i < 5; i++)
+		add_miss(0x5000 + 64 * i, LWP_RECORD_DAV);
+	for (int i = 0; i < 4; i++)
+		add_miss(0x7000 + 64 * i, LWP_RECORD_DAV);
+	for (int i = 0; i < 3; i++)
+		add_miss(0x2000 + 64 * i, LWP_RECORD_DAV);
+	/* Constants beside code; what was never mapped; a record that has no data address. */
+	add_miss(0x1800, LWP_RECORD_DAV);
+	add_miss(0x1840, LWP_RECORD_DAV);
+	add_miss(0x9000, LWP_RECORD_DAV);
+	add_miss(0x5000, 0);
+	load();
+	cr_expect(profile.has_data);
+	event_id = 4;
+	group("data,variable");
+	cr_expect(eq(sz, rows.nr, 5));
+	expect_row(0, 5, "/nonexistent/object", "-");
+	expect_row(1, 5, "[heap]", "-");
+	expect_row(2, 4, "[anon]", "-");
+	expect_row(3, 1, "-", "-");
+	expect_row(4, 1, "[unmapped]", "-");
+	/* Five addresses in the heap are one count: what tells records apart is what is shown. */
+	cr_expect(eq(sz, tally.nr, 5));
+	/* The file was not looked into for code. */
+	cr_expect(resolver_problem(&resolver, 0) == NULL);
+	ungroup();
+}
+
+Test(profile, data_belongs_to_what_was_mapped_then)
+{
+	const struct lwpdata_unmap unmap = { 0, 0, 0x5000, 0x6000 };
+
+	begin(1, 99, 0);
+	add_object(0, "/nonexistent/object");
+	add_thread(0, 0);
+	add_data_map(LWPDATA_NONE, 0x5000, 0x6000, "[heap]");
+	add_miss(0x5000, LWP_RECORD_DAV);
+	lwpdata_write_data_unmap(writer, &unmap);
+	add_map(0, 0x5000, 0x6000);
+	add_miss(0x5000, LWP_RECORD_DAV);
+	add_unmap(0x5000, 0x6000);
+	add_data_map(LWPDATA_NONE, 0x5000, 0x6000, "[stack]");
+	add_miss(0x5000, LWP_RECORD_DAV);
+	load();
+	event_id = 4;
+	group("data");
+	cr_expect(eq(sz, rows.nr, 3));
+	expect_row(0, 1, "/nonexistent/object", NULL);
+	expect_row(1, 1, "[heap]", NULL);
+	expect_row(2, 1, "[stack]", NULL);
+	ungroup();
+}
+
+/* Of a profile that has no mappings of data, and of code: code is looked up in mappings of code alone. */
+Test(profile, an_address_of_code_does_not_lie_in_data)
+{
+	begin(1, 99, 0);
+	add_thread(0, 0);
+	add_data_map(LWPDATA_NONE, 0x1000, 0x2000, "[heap]");
+	add_records(0, 1, 0x1800);
+	load();
+	group("object");
+	expect_row(0, 1, "[unmapped]", NULL);
+	ungroup();
 }
 
 /* ---- Branches, errors, losses --------------------------------------------------------------- */

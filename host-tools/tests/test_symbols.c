@@ -101,6 +101,39 @@ Test(symbols, stubs_are_named_after_what_they_call)
 	expect_name((const char *)code + i + 5 + displacement, "symbolic_elsewhere@plt");
 }
 
+/* Of data: the name of its variable and section, and how far in the variable it is. */
+static void expect_data(uint64_t offset, const char *name, const char *section, uint64_t in)
+{
+	uint64_t address = 0, start = 0;
+	const char *found;
+
+	cr_assert(symbols_data_address(symbols, offset, &address));
+	found = symbols_section(symbols, address);
+	cr_expect(eq(str, (char *)(found ?: "none"), (char *)section));
+	found = symbols_variable(symbols, address, &start);
+	cr_expect(eq(str, (char *)(found ?: "none"), (char *)name));
+	if (found)
+		cr_expect(eq(u64, address - start, in));
+}
+
+Test(symbols, variables_and_their_sections_have_names)
+{
+	uint64_t room = offset_of(addresses.counts) + (uint64_t)(addresses.room - addresses.counts);
+	uint64_t address;
+
+	expect_data(offset_of(addresses.constants), "symbolic_constants", ".rodata", 0);
+	expect_data(offset_of(addresses.constants + 399), "symbolic_constants", ".rodata", 399);
+	expect_data(offset_of(addresses.counts + 8), "symbolic_counts", ".data", 8);
+	/* What the file has no bytes for, in its last page and behind its mapping. */
+	expect_data(room, "symbolic_room", ".bss", 0);
+	expect_data(room + addresses.room_size - 1, "symbolic_room", ".bss",
+		    addresses.room_size - 1);
+	cr_expect(not(symbols_data_address(symbols, room + 2 * addresses.room_size, &address)));
+	/* A function is no variable. */
+	cr_assert(symbols_data_address(symbols, offset_of(addresses.function), &address));
+	cr_expect(symbols_variable(symbols, address, &address) == NULL);
+}
+
 Test(symbols, lines_come_from_debugging_information)
 {
 	const char *file = "";

@@ -110,10 +110,12 @@ struct lwp_ctx_key lwp_ctx_make_key(enum lwp_paging paging, u64 cr3, bool code64
 
 bool lwp_ctx_key_equal(const struct lwp_ctx_key *a, const struct lwp_ctx_key *b);
 
-/* Is there any context? Without one, CR3 and FS-base writes need not be noticed. */
+/*
+ * Is there any context? Without one, CR3 and FS-base writes need not be noticed. It needs no lock.
+ */
 static inline bool lwp_ctx_any(const struct lwp_ctx_table *t)
 {
-	return t->used != 0;
+	return lwp_read_once(t->used) != 0;
 }
 
 /*

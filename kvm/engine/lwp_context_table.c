@@ -228,7 +228,7 @@ void lwp_ctx_table_reset(struct lwp_ctx_table *t)
 	t->free_entry = 0;
 	t->free_space = 0;
 	t->largest = 0;
-	t->used = 0;
+	lwp_write_once(t->used, 0);
 }
 
 /* Take an entry out of the lists of parked ones, and its space out of that of its size. */
@@ -273,7 +273,7 @@ struct lwp_ctx *lwp_ctx_add(struct lwp_ctx_table *t, const struct lwp_ctx_key *k
 	space_unlist(t, ctx->space);
 	t->space[ctx->space].contexts++;
 	list(t, ctx, now);
-	t->used++;
+	lwp_write_once(t->used, t->used + 1);
 	return ctx;
 }
 
@@ -293,7 +293,7 @@ void lwp_ctx_remove(struct lwp_ctx_table *t, struct lwp_ctx *ctx)
 	memset(ctx, 0, sizeof(*ctx));
 	ctx->chain = t->free_entry;
 	t->free_entry = i;
-	t->used--;
+	lwp_write_once(t->used, t->used - 1);
 }
 
 void lwp_ctx_hold(struct lwp_ctx_table *t, struct lwp_ctx *ctx, s32 holder, u64 now)

@@ -33,7 +33,7 @@ void svm_lwp_collect_init(struct kvm_svm_lwp *vm)
 /* Is it time to ask the table whether anything is to be looked at? Read without the lock. */
 bool svm_lwp_collect_due(struct kvm_svm_lwp *vm)
 {
-	return READ_ONCE(vm->table.used) && vm->table.age &&
+	return lwp_ctx_any(&vm->table) && vm->table.age &&
 	       time_after_eq(jiffies, READ_ONCE(vm->look_at));
 }
 

@@ -28,6 +28,7 @@ class Other:
     options: tuple[str, ...]
     program: str
     cc: str = "gcc"
+    libraries: tuple[str, ...] = ()  # plugins that its test needs
 
     @property
     def out(self) -> Path:
@@ -48,8 +49,9 @@ I386 = Other(
 )
 USER = Other(
     "user", "qemu-x86_64, for programs",
-    (X86_64, *FEW_DEVICES, "--enable-system", "--disable-user", "--enable-kvm", "--enable-virtfs", "--enable-plugins"),
+    (X86_64, *FEW_DEVICES, "--enable-system", "--disable-user", "--enable-kvm", "--enable-virtfs"),
     ("--target-list=x86_64-linux-user", "--enable-user", "--disable-system"), "qemu-x86_64",
+    libraries=("contrib/plugins/libcache.so",),
 )
 CLANG = Other("clang", "QEMU by clang", (), (), "qemu-system-x86_64", "clang")
 # Undefined behaviour ends the program, as a wrong address does.
@@ -92,9 +94,9 @@ def _ninja(other: Other, check: Check, targets: Sequence[str]) -> None:
 
 
 def link(other: Other, check: Check) -> Path:
-    """Compile and link its program."""
+    """Compile and link its program and libraries."""
     configure(other)
-    _ninja(other, check, [other.program])
+    _ninja(other, check, [other.program, *other.libraries])
     return other.out / other.program
 
 

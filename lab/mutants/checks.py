@@ -12,6 +12,7 @@ from lab.mutants.source import Tree, words
 
 FLAT_TABLE = "guest-tests/flat/runner/table.c"
 KVM_TABLE = "kvm/tests/programs.c"
+EMULATOR, SNAPSHOTS, SNAPSHOT = "lab/testing/emulator.py", "lab/testing/snapshots.py", "qemu-snapshot-"
 
 
 @cache
@@ -32,15 +33,19 @@ def _kvm_test_exists(top: Path, test: Test) -> bool:
     return f' "{program}" ' in _tokens(top / KVM_TABLE)
 
 
-def _flat_row_exists(top: Path, test: Test) -> bool:
-    """A row of the table of the flat tests."""
+def _flat_test_exists(top: Path, test: Test) -> bool:
+    """A row of the table of the flat tests, or a check of QEMU itself."""
+    if test.program == "check":
+        snapshot = test.name.startswith(SNAPSHOT)
+        name, file = (test.name.removeprefix(SNAPSHOT), SNAPSHOTS) if snapshot else (test.name, EMULATOR)
+        return (top / file).is_file() and f'"{name}"' in (top / file).read_text(encoding="utf-8")
     return test.program == "flat" and f' {{ "{test.name}" ' in _tokens(top / FLAT_TABLE)
 
 
 CHECKED: tuple[tuple[FaultList, Callable[[Path, Test], bool]], ...] = (
     (UNIT, _unit_test_exists),
     (KVM, _kvm_test_exists),
-    (QEMU, _flat_row_exists),
+    (QEMU, _flat_test_exists),
 )
 
 

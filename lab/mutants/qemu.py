@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Put each fault of lab/mutants/qemu.list into a copy of QEMU and see that the flat tests that it
-names fail."""
+names fail: runs of the flat kernel (`flat`), and checks of `./vlwp test flat` (`check`)."""
 
 import argparse
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from lab.building import qemu, tools
 from lab.common import proc
-from lab.common.places import BUILD, FIRMWARE, FLATRUN, SRC
+from lab.common.places import BUILD, FIRMWARE, FLATRUN, SRC, TOP
 from lab.common.say import Died
 from lab.common.steps import build_lock, jobs_count, make_dir
 from lab.mutants import patched, soak
@@ -55,10 +56,17 @@ class Qemu:
 
     def red(self, test: Test) -> bool:
         """Make a run of the flat tests. Does it fail?"""
+        if test.program == "check":
+            return self._check_fails(test.name)
         emulator = ["--qemu", str(self.out / "qemu-system-x86_64"), "--firmware", str(FIRMWARE)]
         options = ["--accel", "tcg", "--only", test.name]
         with self.test_log.open("w", encoding="utf-8") as log:
             return proc.logged([FLATRUN, *emulator, *options], log) != 0
+
+    def _check_fails(self, name: str) -> bool:
+        env = {**os.environ, "VLWP_QEMU": str(self.out / "qemu-system-x86_64")}
+        with self.test_log.open("w", encoding="utf-8") as log:
+            return proc.logged([TOP / "vlwp", "test", "flat", name], log, env=env) != 0
 
 
 def main(args: argparse.Namespace) -> int:

@@ -15,6 +15,8 @@ FILES = {
     "qemu-patches/target/h.c": "int h(void) { return 1; }\n",
     "qemu-patches/patches/0001-f.patch": "--- a/accel/k.c\n+++ b/accel/k.c\n@@ -1 +1 @@\n-old(2);\n+new(1);\n",
     "guest-tests/flat/runner/table.c": '{ "row", .cpu = LWP },\n',
+    "lab/testing/emulator.py": 'CHECKS = (("qemu-level", 1),)',
+    "lab/testing/snapshots.py": 'CHECKS = (("plug", 1),)',
     "lab/mutants/unit.list": "in: f\nchange: 1 => 2\nred: vmcb/tests/test_f f::is_1\n",
     "lab/mutants/kvm.list": "in: g\nchange: 1 => 2\nred: kvm_test_g a line\n",
     "lab/mutants/qemu.list": "in: h\nchange: 1 => 2\nred: flat row\n",
@@ -49,6 +51,12 @@ class Problems(unittest.TestCase):
                 "lab/mutants/qemu.list:1: there is no test 'flat row'",
             ],
         )
+
+    def test_a_check_of_qemu(self) -> None:
+        for name, exists in (("qemu-level", True), ("qemu-snapshot-plug", True), ("qemu-plug", False)):
+            found = self.problems(qemu_list=f"in: h\nchange: 1 => 2\nred: check {name}\n")
+            wanted = [] if exists else [f"lab/mutants/qemu.list:1: there is no test 'check {name}'"]
+            self.assertEqual(found, wanted)
 
     def test_a_fault_in_what_a_patch_adds_to_upstream(self) -> None:
         fault = "in: accel/k.c:k\nchange: {} => 0\nred: flat row\n"

@@ -62,9 +62,9 @@ def _script(text: str) -> list[str]:
     return ["/bin/sh", "-euc", text, "-", str(places.LWPCTL), str(places.qemu())]
 
 
-def _emulator() -> list[str]:
+def _emulator(cpu: str = "EPYC,+lwp") -> list[str]:
     """QEMU with LWP and nothing else."""
-    machine = ["-accel", "kvm", "-machine", "q35", "-cpu", "EPYC,+lwp", "-nodefaults", "-display", "none"]
+    machine = ["-accel", "kvm", "-machine", "q35", "-cpu", cpu, "-nodefaults", "-display", "none"]
     return [str(places.qemu()), *machine, "-L", str(places.FIRMWARE)]
 
 
@@ -74,6 +74,15 @@ def refused(check: Check, lab: L1) -> None:
     lines = [line for line in lines if NO_FEATURE not in line]
     check.want(status, "QEMU starts")
     check.want(len(lines) == 1 and "KVM on this host has no LWP" in lines[0], "the refusal is not the one line")
+
+
+def refused_misses(check: Check, lab: L1) -> None:
+    """Data cache misses are refused where KVM has LWP, in one line."""
+    status, lines = _output(check, "misses", lab, _emulator("EPYC,+lwp,lwp-dme=on"))
+    lines = [line for line in lines if NO_FEATURE not in line]
+    check.want(status, "QEMU starts")
+    says = "lwp-dme=on: KVM on this host has no data cache miss records"
+    check.want(len(lines) == 1 and says in lines[0], "the refusal is not the one line")
 
 
 def same_caps(check: Check, lab: L1) -> None:

@@ -3,6 +3,8 @@
 
 import argparse
 import re
+import shutil
+import tempfile
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -15,7 +17,7 @@ from lab.common.say import Usage
 from lab.common.steps import jobs_count
 from lab.migrate import runs
 from lab.start import deps
-from lab.testing import seeds
+from lab.testing import caches, seeds
 
 NAMES = " ".join(other.name for other in qemu_other.ALL)
 
@@ -59,9 +61,11 @@ def _i386(check: Check, program: Path) -> None:
 
 
 def _user(check: Check, program: Path) -> None:
-    """A program runs, and has no LWP."""
+    """A program runs, and has no LWP. Its cache plugin is a second simulator beside which LWP's caches stand."""
     status, text = check.text([program, "/bin/echo", "it runs"])
     check.want(status == 0 and text == "it runs\n", "the program does not run")
+    if shutil.which("valgrind"):
+        caches.plugin_agrees(check, program, program.parent / qemu_other.USER.libraries[0])
 
 
 SLOWER = ("--timeout-factor", "10")
@@ -137,8 +141,9 @@ def main(args: argparse.Namespace) -> int:
         raise Usage(f"soak builds: no build '{unknown[0]}'; there are: {NAMES}")
     deps.ensure()
     tools.build()
-    report = Report(places.temporary())
-    for other in qemu_other.ALL:
-        if not args.names or other.name in args.names:
-            report.check(f"{other.line}: it compiles, links and starts", partial(_one, other))
-    return report.end()
+    with tempfile.TemporaryDirectory(prefix="vlwp-builds-", dir=places.temporary()) as work:
+        report = Report(Path(work))
+        for other in qemu_other.ALL:
+            if not args.names or other.name in args.names:
+                report.check(f"{other.line}: it compiles, links and starts", partial(_one, other))
+        return report.end()

@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The model of the data caches beside an independent simulator, valgrind's cachegrind, on the same program
-(guest-tests/linux/cachewalk.c) with the same L1D.
+"""The model of the data caches beside independent simulators, valgrind's cachegrind and QEMU's cache plugin, on the
+same program (guest-tests/linux/cachewalk.c) with the same L1D.
 
-They differ in one rule: a store brings its line into cachegrind's cache, and does nothing to ours. So there is no
-tolerance. valgrind's lackey says which addresses the program loads from and stores to; an LRU cache of a few lines of
-Python must miss like LWP without the stores, and like cachegrind with them."""
+They differ in one rule: a store brings its line into their caches, and does nothing to ours. So there is no tolerance.
+valgrind's lackey says which addresses the program loads from and stores to; an LRU cache of a few lines of Python must
+miss like LWP without the stores, and like the others with them. The plugin is of QEMU's own source and counts the
+misses of each instruction, of stores too; it runs in qemu-x86_64, because a whole machine's accesses would count
+otherwise (`./vlwp soak builds user`)."""
 
 import re
 import shutil
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
 
 from lab.common import proc
 from lab.common.places import LINUX_PROGRAMS, TOP
@@ -33,35 +38,49 @@ class Symbol:
         return self.start <= address < self.start + self.size
 
 
-def _accesses(check: Check) -> list[tuple[str, int]]:
-    """What the walk does to the table: L or S and where."""
+class Access(NamedTuple):
+    """One of the walk to the table."""
+
+    kind: str  # L or S
+    offset: int  # in the table
+    instruction: int  # its address
+
+
+def _accesses(check: Check) -> list[Access]:
+    """What the walk does to the table."""
     walk, table, log = Symbol("walk"), Symbol("table"), check.work / "lackey"
     check.run(["valgrind", "--tool=lackey", "--trace-mem=yes", f"--log-file={log}", PROGRAM])
-    inside, found = False, []
+    inside, at, found = False, 0, []
     for line in log.read_text(encoding="ascii").splitlines():
         match = re.fullmatch(r"(I | L| S| M) +([0-9a-f]+),\d+", line)
         if match and match[1] == "I ":
-            inside = int(match[2], 16) in walk
+            at = int(match[2], 16)
+            inside = at in walk
         elif match and inside and int(match[2], 16) in table:
-            found.append((match[1].strip(), int(match[2], 16) - table.start))
+            found.append(Access(match[1].strip(), int(match[2], 16) - table.start, at))
     return found
 
 
-def _misses(accesses: list[tuple[str, int]], start: int, stores: bool) -> list[int]:
-    """The loads that an LRU cache misses, which stores fill or not."""
+def _missed(accesses: list[Access], start: int, stores: bool) -> list[Access]:
+    """What misses an LRU cache, with or without the stores."""
     sets: list[list[int]] = [[] for _ in range(SETS)]
     missed = []
-    for kind, offset in accesses:
-        line = (start + offset) // LINE_SIZE
+    for access in accesses:
+        line = (start + access.offset) // LINE_SIZE
         ways = sets[line % SETS]
-        if kind == "S" and not stores:
+        if access.kind == "S" and not stores:
             continue
         if line in ways:
             ways.remove(line)
-        elif kind != "S":
-            missed.append(offset)
+        else:
+            missed.append(access)
         sets[line % SETS] = [line, *ways][:WAYS]
     return missed
+
+
+def _misses(accesses: list[Access], start: int, stores: bool) -> list[int]:
+    """The loads that an LRU cache misses, which stores fill or not."""
+    return [access.offset for access in _missed(accesses, start, stores) if access.kind != "S"]
 
 
 def _cachegrind(check: Check) -> int:
@@ -92,6 +111,23 @@ def same(check: Check) -> None:
     check.want(len(rounds) == 3 and all(lwp == without for lwp in rounds), "LWP misses other loads")
     # RET loads from the stack.
     check.want(theirs - len(with_stores) in (0, 1), "cachegrind misses other loads")
+
+
+def plugin_agrees(check: Check, emulator: Path, plugin: Path) -> None:
+    """Each instruction of the walk misses in QEMU's cache plugin as often as in an LRU cache with stores."""
+    accesses, start, walk = _accesses(check), Symbol("table").start, Symbol("walk")
+    wanted = Counter(access.instruction for access in _missed(accesses, start, True))
+    log = check.work / "plugin"
+    geometry = f"dcachesize={SIZE},dassoc={WAYS},dblksize={LINE_SIZE},evict=lru,limit=100000"
+    check.run([emulator, "-plugin", f"{plugin},{geometry}", "-d", "plugin", "-D", log, PROGRAM])
+    text = log.read_text(encoding="utf-8").partition("address, data misses")[2].partition("address, fetch misses")[0]
+    rows = re.findall(r"^0x([0-9a-f]+)[^,]*, (\d+),", text, re.MULTILINE)
+    found = Counter({int(at, 16): int(misses) for at, misses in rows if int(at, 16) in walk and int(misses)})
+    loads = sum(found[at] for at in {access.instruction for access in accesses if access.kind != "S"})
+    check.say(f"plugin: {loads} loads and {found.total() - loads} others miss, LRU with stores {wanted.total()} in all")
+    check.say(f"LWP, without stores: {len(_misses(accesses, start, False))} loads")
+    # RET loads from the stack.
+    check.want(not wanted - found and (found - wanted).total() in (0, 1), f"the plugin has {found}, LRU {wanted}")
 
 
 def run(report: Report) -> None:

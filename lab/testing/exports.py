@@ -280,6 +280,7 @@ def _merge(check: Check) -> None:
     check.want([event["counted"] for event in report["events"]] == [3 * (HOT + COLD), 3 * BRANCHES], "counts")
     check.want(len(report["programs"]) == 3 and len(report["threads"]) == 6, "programs and threads")
     check.want(out.read_bytes().count(bytes(SAMPLE)) == 1 + 3, "the object is there more than once")  # and the 3 exes
+    check.want(out.read_bytes().count(b"[heap]") == 3, "mappings of data are lost")
     check.run([LWPCTL, "merge", "-o", out, windows, windows])
     status, text = check.text([LWPCTL, "decode", out])
     check.want(text.count("window of 4 records for 100") == 2, "windows are lost")

@@ -38,6 +38,7 @@ NOT_DRAWN = ("code_patch", "leaf_counted", "bench", "bench_profiled", "bench_sto
 PROGRAMS = {"0": 50, "500": 15}  # random ones, for each skid
 LWPCTL_CHECKS: tuple[tuple[str, str, Callable[[Check, L1], None]], ...] = (
     ("refused-stock", "+lwp on a host without it fails with one line", lwpctl.refused),
+    ("refused-misses", "lwp-dme=on fails with one line under KVM, which has LWP", lwpctl.refused_misses),
     (
         "lwpctl-caps",
         "lwpctl says the same of /dev/kvm and of QEMU with KVM, and it is what KVM announces",

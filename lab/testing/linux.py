@@ -140,17 +140,80 @@ def _windows(report: Report) -> None:
             report.add_closing(verdicts.read_text(encoding="utf-8"), "windowcheck")
 
 
-MISSES_LINE = "data cache misses of the bundled workload name its pointer chase first"
+MISSES_LINE = "data cache misses of the bundled workload name its pointer chase and its nodes first"
 MISSES = ("run", "--lwprun=--event=dcache-misses:1009", "--report=--json")
+
+
+def _event(text: str) -> dict[str, Any]:
+    """The first event of a report in JSON, behind what `run` says."""
+    found = re.search(r"^\{.*", text, re.MULTILINE | re.DOTALL)
+    assert found
+    event: dict[str, Any] = json.loads(found[0])["events"][0]
+    return event
 
 
 def _misses(check: Check) -> None:
     """Whatever the seed: its pointer chase is the only function whose data is no cache's size."""
     status, text = check.text([VLWP, *MISSES])
-    found = re.search(r"^\{.*", text, re.MULTILINE | re.DOTALL)
-    assert found
-    first = json.loads(found[0])["events"][0]["symbols"][0]
+    event = _event(text)
+    first, data = event["symbols"][0], event["data"][0]
     check.want(status == 0 and first["symbol"] == "hot_chase", f"status {status}, first is {first}")
+    where = (data["symbol"], data["variable"], data["data"].rpartition("/")[2])
+    check.want(where == ("hot_chase", "nodes", "workload .bss"), f"first data is {data}")
+
+
+# Walks of memory of each kind, eight times as large as a data cache of 32 KiB; each node is a line.
+WALKS = """#include <alloca.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#define SIZE (256 << 10)
+#define WALK(name) __attribute__((noinline)) static void walk_##name(volatile char *p) \\
+    { for (int round = 0; round < 20; round++) for (int i = 0; i < SIZE; i += 64) p[i]; }
+WALK(heap) WALK(stack) WALK(anonymous) WALK(file) WALK(data) WALK(constants) WALK(late)
+static char filled[SIZE] = { 1 };
+static const char constant[SIZE] = { 1 };
+int main(int argc, char **argv)
+{
+    char *heap = NULL, *stack = alloca(SIZE);
+    for (int i = 0; i < SIZE / 4096; i++) { char *p = malloc(4096); if (!heap) heap = p; }
+    walk_heap(heap);
+    walk_stack(stack);
+    walk_anonymous(mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    walk_file(mmap(NULL, SIZE, PROT_READ, MAP_PRIVATE, open(argv[1], O_RDONLY), 0));
+    walk_data(filled);
+    walk_constants((char *)constant);
+    for (int i = 0; i < SIZE / 4096; i++) { char *p = malloc(4096); if (!i) heap = p; }
+    walk_late(heap);
+    return 0;
+}
+"""
+PLACES = {
+    "walk_heap": ("-", "[heap]"), "walk_stack": ("-", "[stack]"), "walk_anonymous": ("-", "[anon]"),
+    "walk_file": ("-", "numbers"), "walk_data": ("filled", "walks .data"),
+    "walk_constants": ("constant", "walks .rodata"), "walk_late": ("-", "[heap]"),
+}
+DATA_LINE = "what a data cache miss wanted is named: variable and section, heap, stack, file, nameless memory"
+
+
+def _data(check: Check) -> None:
+    """Each walk misses in memory of one kind alone; the last in a heap that has just grown."""
+    source, built, numbers, data = (check.work / name for name in ("walks.c", "walks", "numbers", "walks.lwp"))
+    source.write_text(WALKS, encoding="ascii")
+    numbers.write_bytes(bytes(256 << 10))
+    check.run(["gcc", "-O1", source, "-o", built])
+    command = [str(VLWP), *MISSES, f"--data={data}", "--", str(built), str(numbers)]
+    status, text = check.text(command)
+    found = {
+        row["symbol"]: (row["variable"], row["data"].rpartition("/")[2])
+        for row in reversed(_event(text)["data"]) if row["symbol"].startswith("walk_")
+    }
+    check.want(status == 0 and found == PLACES, f"status {status}, {found}")
+    _, text = check.text([LWPCTL, "decode", data])
+    for pattern in (r"in=\[heap\]$", r"in=filled\+0x[0-9a-f]+ .*/walks \.data$", r"in=.*/numbers$"):
+        check.want(re.search(pattern, text, re.MULTILINE), f"decode has no {pattern}")
+    _, text = check.text([LWPCTL, "report", "--by=data", data])
+    check.want(" walks .data\n" in text, "report --by=data has no walks .data")
 
 
 ASAN_PROGRAM = """#include <stdlib.h>
@@ -236,6 +299,7 @@ class Linux(Part):
             Case("pmcbench", "pmcbench's tables are what its snippets are made of", _pmcbench),
             Case("windows", "windows of branches are paths in the program, and all of them the whole trace", _windows),
             Case("misses", MISSES_LINE, lambda report: report.check(MISSES_LINE, _misses)),
+            Case("data", DATA_LINE, lambda report: report.check(DATA_LINE, _data)),
             Case("cachegrind", caches.LINE, caches.run),
             Case("plug", plugging.LINE, lambda report: report.check(plugging.LINE, plugging.profiled)),
             _simple("measurement", "pmcbench repeats a measurement of four NOPs on Zen 2", pmcbench.measurement),

@@ -86,8 +86,8 @@ def _same(check: Check, base: dict[Block, set[tuple[str, ...]]], cpu: str) -> No
 
 
 def same_code(check: Check) -> None:
-    """Without lwp, and with lwp that no program switches on."""
+    """Without lwp, and with lwp that no program switches on, with a model of caches too."""
     qemu.build("base")
     base = _translations(check, places.qemu_base(), "EPYC,check=off")
-    for cpu in ("EPYC,check=off", "EPYC,check=off,lwp=on"):
+    for cpu in ("EPYC,check=off", "EPYC,check=off,lwp=on", "EPYC,check=off,lwp=on,lwp-dme=on"):
         _same(check, base, cpu)

@@ -16,6 +16,8 @@ from lab.testing.emulator import FLAT, FLAT_PASSED, IMAGE, LWP, STOPPED, Stub, V
 from lab.testing.part import Case
 
 OS = f"{LWP},lwp-context=os"
+# Of the flat test dcache.
+CACHES = f"{LWP},lwp-dme=on,lwp-cache-l1d=512/2/4,lwp-cache-l2=2K/4/12,lwp-cache-l3=8K/8/39"
 IMAGE_BYTES = 256 << 20
 # What a machine without a CPU says of one that has it.
 CPU_IS_MISSING = "Unknown savevm section or instance 'cpu_common' 1"
@@ -85,9 +87,11 @@ class Snapshots:
 
     def run_to(self, symbol: str) -> None:
         """To where the test comes to this symbol the next time."""
-        if self.at:
-            self.check.want(self.stub.ask(f"z1,{self.at},1") == "OK", "no breakpoint")
-        self.at = f"{address_of(symbol):x}"
+        before, self.at = self.at, f"{address_of(symbol):x}"
+        if before:
+            self.check.want(self.stub.ask(f"z1,{before},1") == "OK", "no breakpoint")
+        if before == self.at:  # it is there now, and a breakpoint there would stop it at once
+            self.check.want(self.stub.ask("s").startswith("T05"), "no step")
         self.check.want(self.stub.ask(f"Z1,{self.at},1") == "OK", "no breakpoint")
         self.check.want(self.stub.ask("c").startswith("T05"), f"it does not come to {symbol}")
 
@@ -140,6 +144,9 @@ ROWS = (
         ("lbr_back", "lbr_jcc", "lbr_f", "lbr_ud")),
     Row("ibs", "snapshots while IBS counts, and of its registers", COUNTERS, "test=pmu_ibs cpus=1",
         ("ibs_3", "ibs_8", "ibs_fill")),
+    # A walk through new lines: what the process has loaded behind the snapshot misses again behind loadvm.
+    Row("dcache", "snapshots of a program whose data cache misses are counted", CACHES, "test=dcache cpus=1",
+        ("dc_stride_1",) * 4),
 )
 
 

@@ -131,6 +131,18 @@ static void test_before_swapgs(struct lwp *l)
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "behind SWAPGS, too");
 }
 
+/* The kernel has chosen the next thread and has not entered it yet. */
+static void test_in_kernel(struct lwp *l)
+{
+	switch_thread(GS_ONE);
+	report_eq(query(l), CB_VA, "the first thread's LWP is on");
+	switch_thread(GS_TWO);
+	report_eq(rdmsr(LWP_MSR_CBADDR), 0,
+		  "KernelGSBase of the next thread: LWP of the first is off in the kernel");
+	switch_thread(GS_ONE);
+	report_eq(query(l), CB_VA, "back before CPL 3: it is on there");
+}
+
 FLAT_TEST(context_windows)
 {
 	u64 per_cpu = rdmsr(MSR_KERNEL_GS_BASE);
@@ -143,6 +155,7 @@ FLAT_TEST(context_windows)
 	test_counts(&l);
 	test_gs_itself(&l);
 	test_before_swapgs(&l);
+	test_in_kernel(&l);
 	wrmsr(MSR_GS_BASE, 0);
 	wrmsr(MSR_KERNEL_GS_BASE, per_cpu);
 	wrmsr(MSR_FS_BASE, 0);

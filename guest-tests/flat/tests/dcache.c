@@ -12,6 +12,9 @@
 #define L1D_WAY (4 * LINE) /* lines this far apart are in one set */
 #define L2_WAY (8 * LINE)
 
+#define IOAPIC 0xfec00000ul
+#define DEVICE_VA (USER_BASE + 0x50000)
+
 #define DAV 0x1000
 #define L2_HIT 0
 #define L3_HIT (1 << 13)
@@ -26,7 +29,7 @@ extern char dc_stride[], dc_stride_1[], dc_set[], dc_set_1[], dc_set_2[], dc_set
 	dc_again[], dc_again_0[], dc_again_1[], dc_vector[], dc_vector_1[], dc_vector_2[],
 	dc_vector_3[], dc_vector_4[], dc_vector_5[], dc_vector_6[], dc_vector_7[], dc_flush[],
 	dc_bytes[], dc_bytes_1[], dc_odd[], dc_odd_1[], dc_readonly[], dc_readonly_1[],
-	dc_readonly_2[], dc_twice[];
+	dc_readonly_2[], dc_twice[], dc_device[], dc_device_1[], dc_own[], dc_own_1[], dc_own_2[];
 
 USER_CODE(
 	"dc_stride: llwpcb %rax\n"
@@ -179,6 +182,22 @@ USER_CODE(
 	"slwpcb %rbx\n"
 	"user_exit\n"
 
+	/* A register of a device, twice; then memory. */
+	"dc_device: llwpcb %rax\n"
+	"mov (%rbp), %edx\n"
+	"mov (%rbp), %edx\n"
+	"dc_device_1: mov (%rdi), %edx\n"
+	"slwpcb %rbx\n"
+	"user_exit\n"
+
+	/* What LWP itself has read and written: a line of the block, and the ring's first, with the record of that load. */
+	"dc_own: mov %rax, %rsi\n"
+	"llwpcb %rax\n"
+	"dc_own_1: mov (%rsi), %edx\n"
+	"dc_own_2: mov (%rbp), %edx\n"
+	"slwpcb %rbx\n"
+	"user_exit\n"
+
 	"dc_flush: slwpcb %rbx\n"
 	"user_exit\n"
 
@@ -295,6 +314,23 @@ static void loads(struct lwp *l)
 	go(l, dc_x87);
 	EXPECT_RECORDS(l, "loads of the x87 count, its stores do not", ram(dc_x87_1, 0),
 		       ram(dc_x87_2, LINE), ram(dc_x87_3, 3 * LINE));
+}
+
+/* What LWP and devices do is no load of the program's memory. The register is the IOAPIC's, with no side effect. */
+static void others(struct lwp *l)
+{
+	struct block b = every(0);
+
+	as_map(l->cr3, DEVICE_VA, IOAPIC, 1, PAGE_USER_RW);
+	lwp_prepare(l, &b, dc_device);
+	l->u.r.rbp = DEVICE_VA;
+	lwp_resume(l);
+	EXPECT_RECORDS(l, "loads of a device count nothing", ram(dc_device_1, 0));
+	lwp_prepare(l, &b, dc_own);
+	l->u.r.rbp = RING_VA;
+	lwp_resume(l);
+	EXPECT_RECORDS(l, "LWP's own accesses bring nothing in", ram(dc_own_1, CB_VA - DATA_VA),
+		       ram(dc_own_2, RING_VA - DATA_VA));
 }
 
 /* A load that faults counts nothing, and does so again when it is repeated. */
@@ -470,6 +506,7 @@ FLAT_TEST(dcache)
 	}
 	walks(&l);
 	loads(&l);
+	others(&l);
 	faults(&l);
 	faults_later(&l);
 	vectors(&l);

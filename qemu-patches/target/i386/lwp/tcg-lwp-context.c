@@ -323,7 +323,6 @@ bool x86_lwp_context_resume(CPUX86State *env, const struct lwp_ctx_key *key)
 {
     X86LWP *lwp = env->lwp;
 
-    x86_lwp_empty_cache(env);
     QEMU_LOCK_GUARD(&contexts.lock);
     lwp->live = lwp_ctx_resume(&contexts.table, &lwp->engine, lwp_cpu(env),
                                key);

@@ -42,8 +42,8 @@ static const char *lwp_wire_load(X86CPU *cpu, const struct lwp_state *st)
     };
 
     env->lwp_count.left = env->lwp_count.folded;
+    /* The CPU comes from a reset, so the model of its caches is empty. */
     lwp_engine_load(&lwp->engine, st);
-    x86_lwp_empty_cache(env);
     lwp->engine.xcr0_lwp = x86_lwp_enabled(env);
     lwp->entered = wire->entered;
     lwp->lookup = wire->lookup;
