@@ -161,6 +161,27 @@ struct block *blocks_find(struct blocks *b, uint32_t process, size_t map, uint64
 	return &b->list[number];
 }
 
+void blocks_instructions(const struct blocks *b, const struct block *block,
+			 void (*see)(void *to, const struct block *block, uint64_t address),
+			 void *to)
+{
+	uint64_t size = block->end - block->begin + LWP_INSN_MAX_LENGTH;
+	const uint8_t *code;
+	struct lwp_insn insn;
+
+	if (block->state != BLOCK_DECODED)
+		return;
+	code = symbols_code(resolver_object(b->resolver, block->object), block->address, &size);
+	for (uint64_t at = 0; code && at <= block->end - block->begin; at += insn.length) {
+		uint64_t left = size - at < LWP_INSN_MAX_LENGTH ? size - at : LWP_INSN_MAX_LENGTH;
+
+		if (lwp_insn_decode(code + at, (unsigned int)left, LWP_CODE64, &insn) !=
+		    LWP_DECODE_OK)
+			return;
+		see(to, block, block->begin + at);
+	}
+}
+
 void blocks_free(struct blocks *b)
 {
 	keys_free(&b->keys);

@@ -56,6 +56,11 @@ void blocks_init(struct blocks *blocks, struct resolver *resolver);
 struct block *blocks_find(struct blocks *blocks, uint32_t process, size_t map, uint64_t begin,
 			  uint64_t end);
 
+/* The address in the process of each instruction of a block that was decoded. */
+void blocks_instructions(const struct blocks *blocks, const struct block *block,
+			 void (*see)(void *to, const struct block *block, uint64_t address),
+			 void *to);
+
 void blocks_free(struct blocks *blocks);
 
 #endif
