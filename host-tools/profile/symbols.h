@@ -45,6 +45,9 @@ bool symbols_unnamed(const struct symbols *symbols, uint64_t offset, uint64_t *s
 bool symbols_range_at(const struct symbols *symbols, uint64_t address, uint64_t *start,
 		      uint64_t *end);
 
+/* Is one of the file's own addresses in a stub of the procedure linkage table? */
+bool symbols_stub_at(const struct symbols *symbols, uint64_t address);
+
 /*
  * Functions that were inlined at an offset, the innermost first, by debugging information: fills up to `max` names
  * and returns their number. The names live as long as `symbols`.
