@@ -42,6 +42,7 @@ SOAKS = (
     Command("skid", "the same with counters that interrupt late", "lab.soaks.skid"),
     Command("flat-kvm", "the whole flat suite under KVM, stepped and with counters", "lab.soaks.flat_kvm"),
     Command("rr", "Debian's rr replays twenty programs in guests with counters", "lab.soaks.rr"),
+    Command("pgo", "Lua rebuilt by gcc, clang and BOLT with a profile of a guest", "lab.soaks.pgo"),
     Command("hostile", "guests that try to make LWP write where it must not", "lab.soaks.hostile"),
     Command("kvm-linux", "a profile in a Linux guest under KVM, beside the truth", "lab.soaks.kvm_linux"),
     Command("kvm-debug", "kvm/tests on kernels with KASAN, with PREEMPT_RT, with KCSAN", "lab.soaks.kvm_debug"),
