@@ -83,12 +83,12 @@ def _gcc_sampled(check: Check, program: Program, work: Path, data: Path) -> None
 
 
 def _gcc_instrumented(check: Check, program: Program, work: Path) -> None:
-    _compile(check, "gcc", program, work / "counting", "-fprofile-generate")
-    _run(check, program, work / "counting")
-    # gcc looks for it under the name of the output.
-    stem = program.source.stem
-    (work / f"counting-{stem}.gcda").rename(work / f"instrumented-{stem}.gcda")
-    _compile(check, "gcc", program, work / "instrumented", "-fprofile-use", "-Wno-missing-profile")
+    # gcc finds the counts of a function under the name of the output.
+    out = work / "instrumented"
+    _compile(check, "gcc", program, out, "-fprofile-generate")
+    _run(check, program, out)
+    check.want((work / f"instrumented-{program.source.stem}.gcda").exists(), "nothing was counted")
+    _compile(check, "gcc", program, out, "-fprofile-use", "-Wno-missing-profile")
 
 
 # ---- clang ---------------------------------------------------------------------------------------
@@ -185,8 +185,8 @@ def seconds(program: Program, built: Path) -> float:
 
 
 def share(base: float, sampled: float, instrumented: float) -> float:
-    """Which part of what the instrumented profile saves the sampled one saves; 0 if that saves nothing."""
-    return (base - sampled) / (base - instrumented) if base > instrumented else 0
+    """Which part of what the instrumented profile saves the sampled one saves; 0 if that is less than a hundredth."""
+    return (base - sampled) / (base - instrumented) if base - instrumented > base / 100 else 0
 
 
 LINE = "gcc -fauto-profile makes a program faster with windows of branches"
