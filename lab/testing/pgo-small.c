@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A small interpreter for a test of optimisers (lab/testing/pgo.py): a profile tells them that two of its eight operations
- * are nearly all that is executed, and that what checks them never fails.
+ * are nearly all that is executed, and that its numbers are negative.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #define STACK 64
 
 struct machine {
-	long stack[STACK], counter;
+	long stack[STACK], counter, negative, positive;
 	int top;
 };
 
@@ -19,23 +19,28 @@ static void fail(const char *why)
 	exit(1);
 }
 
-static void push(struct machine *m, long value)
+static __attribute__((noinline)) void push(struct machine *m, long value)
 {
 	if (m->top == STACK)
 		fail("the stack is full");
-	if (value == -1)
-		printf("minus one at %d\n", m->top);
-	m->stack[m->top++] = value;
+	/* Compilers guess that numbers are seldom negative. */
+	if (value < 0) {
+		m->negative += 3;
+		m->stack[m->top++] = value ^ (m->negative & 4);
+	} else {
+		m->positive += 5;
+		m->stack[m->top++] = value ^ (m->positive & 8);
+	}
 }
 
-static long pop(struct machine *m)
+static __attribute__((noinline)) long pop(struct machine *m)
 {
 	if (!m->top)
 		fail("the stack is empty");
 	return m->stack[--m->top];
 }
 
-static void execute(struct machine *m, int operation)
+static __attribute__((noinline)) void execute(struct machine *m, int operation)
 {
 	switch (operation) {
 	case 0:
@@ -67,7 +72,7 @@ static void execute(struct machine *m, int operation)
 int main(int argc, char **argv)
 {
 	long times = argc > 1 ? atol(argv[1]) : 1000;
-	struct machine m = { .top = 0 };
+	struct machine m = { .counter = -1000000000 };
 
 	execute(&m, 2);
 	for (long i = 0; i < times; i++) {
