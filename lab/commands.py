@@ -26,6 +26,7 @@ BENCHES = (
     Command("engine", "what counting and storing cost in the engine, in ns", "lab.benches.engine"),
     Command("contexts", "what a switch of contexts costs, against their number, in ns", "lab.benches.contexts"),
     Command("count", "exact counts and their time, beside callgrind", "lab.benches.count"),
+    Command("fleet", "lwpctl merge of 1,000 profiles, lwpctl baseline over 100,000 hosts", "lab.benches.fleet"),
     Command("migrate", "downtime and total time of a live migration", "lab.benches.migrate"),
 )
 
@@ -42,6 +43,7 @@ SOAKS = (
     Command("skid", "the same with counters that interrupt late", "lab.soaks.skid"),
     Command("flat-kvm", "the whole flat suite under KVM, stepped and with counters", "lab.soaks.flat_kvm"),
     Command("rr", "Debian's rr replays twenty programs in guests with counters", "lab.soaks.rr"),
+    Command("pgo", "Lua rebuilt by gcc, clang and BOLT with a profile of a guest", "lab.soaks.pgo"),
     Command("hostile", "guests that try to make LWP write where it must not", "lab.soaks.hostile"),
     Command("kvm-linux", "a profile in a Linux guest under KVM, beside the truth", "lab.soaks.kvm_linux"),
     Command("kvm-debug", "kvm/tests on kernels with KASAN, with PREEMPT_RT, with KCSAN", "lab.soaks.kvm_debug"),

@@ -57,17 +57,26 @@ static bool add_taken(struct builder *b, uint32_t process, uint64_t section,
 	return true;
 }
 
+/* Is `from` in another function than `to`? */
+static bool from_elsewhere(const struct builder *b, uint64_t from, uint64_t to)
+{
+	uint64_t start, end;
+
+	return !symbols_range_at(b->symbols, to, &start, &end) || from < start || from >= end;
+}
+
 static void add_window(struct builder *b, const struct profile_window *window)
 {
 	const struct profile *p = &b->e->view->profile;
 	uint32_t process = p->threads[window->thread].process;
 	double weight = (double)window->weight / window->count;
 	uint64_t begin = 0, from;
-	bool running = false;
+	bool running = false, entered = false;
 
 	for (uint32_t i = 0; i < window->count; i++) {
 		struct lwp_record record;
 		struct edge edge;
+		bool inside;
 
 		lwp_record_decode(window->data + (size_t)i * LWP_RECORD_SIZE, &record);
 		if (!(record.flags & LWP_RECORD_TKN))
@@ -75,9 +84,13 @@ static void add_window(struct builder *b, const struct profile_window *window)
 		if (running && place(b, process, window->section, record.address, &from) &&
 		    from >= begin && from - begin < RUN_MAX)
 			add(&b->edges->runs, &b->edges->nr_runs, &b->edges->runs_room,
-			    &(struct edge){ .from = begin, .to = from, .number = weight });
-		add_taken(b, process, window->section, &record, weight, &edge);
+			    &(struct edge){ .from = begin,
+					    .to = from,
+					    .number = weight,
+					    .entered = entered });
+		inside = add_taken(b, process, window->section, &record, weight, &edge);
 		running = place(b, process, window->section, record.data2, &begin);
+		entered = running && (!inside || from_elsewhere(b, edge.from, begin));
 	}
 }
 
@@ -102,7 +115,9 @@ static int compare(const void *a, const void *b)
 
 	if (x->from != y->from)
 		return x->from < y->from ? -1 : 1;
-	return x->to < y->to ? -1 : x->to > y->to;
+	if (x->to != y->to)
+		return x->to < y->to ? -1 : 1;
+	return x->entered - y->entered;
 }
 
 static size_t merge(struct edge *list, size_t nr)
@@ -152,6 +167,13 @@ bool edges_make(struct edges *edges, struct export *e, uint32_t object)
 	complain("%s: no taken branches in %s%s%s", p->path, p->objects[object].name,
 		 symbols_problem(b.symbols) ? ": " : "", symbols_problem(b.symbols) ?: "");
 	return false;
+}
+
+void edges_join_runs(struct edges *edges)
+{
+	for (size_t i = 0; i < edges->nr_runs; i++)
+		edges->runs[i].entered = false;
+	edges->nr_runs = merge(edges->runs, edges->nr_runs);
 }
 
 void edges_free(struct edges *edges)

@@ -36,34 +36,47 @@ struct writer {
 	struct export *e;
 	struct stacks *stacks;
 	const char *before;
-	uint64_t weight;
 };
+
+static void put_event(struct writer *w, uint32_t thread, uint8_t core_id, uint64_t time,
+		      size_t stack, uint64_t weight)
+{
+	const struct profile *p = &w->e->view->profile;
+
+	fprintf(w->e->out,
+		"%s\n{\"cpu\":%u,\"tid\":%" PRIu32 ",\"ts\":%.3f,\"name\":\"%s\",\"sf\":\"%zu\","
+		"\"weight\":%" PRIu64 "}",
+		w->before, core_id, p->threads[thread].tid,
+		(double)(int64_t)(time - p->config.start_monotonic) / 1000, w->stacks->unit, stack,
+		weight);
+	w->before = ",";
+}
 
 static void put_sample(void *to, const struct sample *sample)
 {
 	struct writer *w = to;
 	struct export *e = w->e;
 	const struct located *l = samples_find(&e->view->samples, &e->view->tally, &sample->key);
-	const struct profile *p = &e->view->profile;
 
-	if (!l || sample->key.event_id != e->event_id)
-		return;
-	fprintf(e->out,
-		"%s\n{\"cpu\":%u,\"tid\":%" PRIu32 ",\"ts\":%.3f,\"name\":\"%s\",\"sf\":\"%zu\","
-		"\"weight\":%" PRIu64 "}",
-		w->before, sample->record->core_id, p->threads[sample->key.thread].tid,
-		(double)(int64_t)(sample->time - p->config.start_monotonic) / 1000,
-		profile_event_name(p, e->event_id), stacks_of(w->stacks, l), w->weight);
-	w->before = ",";
+	if (l && sample->key.event_id == e->event_id)
+		put_event(w, sample->key.thread, sample->record->core_id, sample->time,
+			  stacks_of(w->stacks, l), w->stacks->period);
+}
+
+static void put_steps(struct writer *w)
+{
+	for (size_t i = 0; i < w->stacks->nr_steps; i++) {
+		const struct stack_step *step = &w->stacks->steps[i];
+
+		put_event(w, step->thread, step->core_id, step->time, step->stack,
+			  step->instructions);
+	}
 }
 
 bool export_chrome(struct export *e)
 {
 	struct stacks stacks;
-	struct writer w = { .e = e,
-			    .stacks = &stacks,
-			    .before = "",
-			    .weight = export_period(&e->view->profile, e->event_id) };
+	struct writer w = { .e = e, .stacks = &stacks, .before = "" };
 
 	stacks_make(&stacks, e);
 	fputs("{\"traceEvents\":[", e->out);
@@ -79,7 +92,11 @@ bool export_chrome(struct export *e)
 		fputc('}', e->out);
 	}
 	fputs("},\n\"samples\":[", e->out);
-	tally_walk(&e->view->profile, &e->options->filter, e->options->targets, put_sample, &w);
+	if (stacks_of_windows(e))
+		put_steps(&w);
+	else
+		tally_walk(&e->view->profile, &e->options->filter, e->options->targets, put_sample,
+			   &w);
 	fputs("]}\n", e->out);
 	stacks_free(&stacks);
 	return true;

@@ -9,6 +9,7 @@
 
 #include "export.h"
 #include "memory.h"
+#include "stacks.h"
 
 struct line {
 	char *stack;
@@ -22,19 +23,22 @@ static void put_frame(FILE *to, const char *name)
 		fputc(*name == ';' ? ':' : *name, to);
 }
 
-static char *stack_of(const struct export *e, const struct located *l)
+static void put_stack(FILE *to, const struct stacks *s, size_t i)
 {
-	const char *names[EXPORT_STACK_MAX];
-	unsigned int n = export_stack(e, l, names, EXPORT_STACK_MAX);
+	if (s->list[i].parent) {
+		put_stack(to, s, s->list[i].parent);
+		fputc(';', to);
+	}
+	put_frame(to, s->list[i].name);
+}
+
+static char *text_of(const struct stacks *s, size_t i)
+{
 	char *text = NULL;
 	size_t size;
 	FILE *to = must(open_memstream(&text, &size));
 
-	for (unsigned int i = 0; i < n; i++) {
-		if (i)
-			fputc(';', to);
-		put_frame(to, names[i]);
-	}
+	put_stack(to, s, i);
 	if (fclose(to))
 		must(NULL);
 	return text;
@@ -49,26 +53,28 @@ static int compare(const void *a, const void *b)
 
 bool export_collapsed(struct export *e)
 {
-	const struct samples *samples = &e->view->samples;
-	uint64_t period = export_period(&e->view->profile, e->event_id), sum = 0;
-	struct line *lines = must(calloc(samples->nr + 1, sizeof(*lines)));
+	struct stacks stacks;
+	struct line *lines;
+	uint64_t sum = 0;
 	size_t nr = 0;
 
-	for (size_t i = 0; i < samples->nr; i++)
-		if (samples->list[i].count->event_id == e->event_id)
-			lines[nr++] = (struct line){ stack_of(e, &samples->list[i]),
-						     samples->list[i].count->samples };
+	stacks_make(&stacks, e);
+	lines = must(calloc(stacks.nr, sizeof(*lines)));
+	for (size_t i = 1; i < stacks.nr; i++)
+		if (stacks.list[i].samples)
+			lines[nr++] = (struct line){ text_of(&stacks, i), stacks.list[i].samples };
 	if (nr)
 		qsort(lines, nr, sizeof(*lines), compare);
 	for (size_t i = 0; i < nr; i++) {
 		sum += lines[i].samples;
 		if (i + 1 == nr || strcmp(lines[i].stack, lines[i + 1].stack)) {
-			fprintf(e->out, "%s %" PRIu64 "\n", lines[i].stack, sum * period);
+			fprintf(e->out, "%s %" PRIu64 "\n", lines[i].stack, sum * stacks.period);
 			sum = 0;
 		}
 	}
 	for (size_t i = 0; i < nr; i++)
 		free(lines[i].stack);
 	free(lines);
+	stacks_free(&stacks);
 	return true;
 }

@@ -18,6 +18,7 @@
 struct timed {
 	uint64_t time;
 	size_t stack;
+	uint64_t weight;
 };
 
 struct timeline {
@@ -41,7 +42,19 @@ static void collect(void *to, const struct sample *sample)
 	if (!l || sample->key.event_id != c->e->event_id)
 		return;
 	t->list = grow(t->list, t->nr, &t->room, sizeof(*t->list));
-	t->list[t->nr++] = (struct timed){ sample->time, stacks_of(c->stacks, l) };
+	t->list[t->nr++] =
+		(struct timed){ sample->time, stacks_of(c->stacks, l), c->stacks->period };
+}
+
+static void collect_steps(struct collector *c)
+{
+	for (size_t i = 0; i < c->stacks->nr_steps; i++) {
+		const struct stack_step *step = &c->stacks->steps[i];
+		struct timeline *t = &c->threads[step->thread];
+
+		t->list = grow(t->list, t->nr, &t->room, sizeof(*t->list));
+		t->list[t->nr++] = (struct timed){ step->time, step->stack, step->instructions };
+	}
 }
 
 static double milliseconds(const struct profile *p, uint64_t time)
@@ -170,7 +183,6 @@ static int compare(const void *a, const void *b)
 static void put_samples(struct export *e, struct timeline *t)
 {
 	const struct profile *p = &e->view->profile;
-	uint64_t period = export_period(p, e->event_id);
 
 	if (t->nr)
 		qsort(t->list, t->nr, sizeof(*t->list), compare);
@@ -182,7 +194,7 @@ static void put_samples(struct export *e, struct timeline *t)
 		fprintf(e->out, "%s%.6f", i ? "," : "", milliseconds(p, t->list[i].time));
 	fputs("],\"weight\":[", e->out);
 	for (size_t i = 0; i < t->nr; i++)
-		fprintf(e->out, "%s%" PRIu64, i ? "," : "", period);
+		fprintf(e->out, "%s%" PRIu64, i ? "," : "", t->list[i].weight);
 	fprintf(e->out, "],\"weightType\":\"samples\",\"length\":%zu}}", t->nr);
 }
 
@@ -215,7 +227,10 @@ bool export_firefox(struct export *e)
 	struct collector c = { e, &stacks, must(calloc(p->nr_threads + 1, sizeof(*c.threads))) };
 
 	stacks_make(&stacks, e);
-	tally_walk(p, &e->options->filter, e->options->targets, collect, &c);
+	if (stacks_of_windows(e))
+		collect_steps(&c);
+	else
+		tally_walk(p, &e->options->filter, e->options->targets, collect, &c);
 	fprintf(e->out,
 		"{\"meta\":{\"version\":29,\"preprocessedProfileVersion\":%d,\"processType\":0,"
 		"\"interval\":1,\"startTime\":%.3f,\"stackwalk\":0,\"debug\":false,"

@@ -26,6 +26,7 @@ static bool put(struct export *e, const char *between)
 		good = false;
 	}
 	if (good) {
+		edges_join_runs(&edges);
 		fprintf(e->out, "%zu\n", edges.nr_runs);
 		for (size_t i = 0; i < edges.nr_runs; i++)
 			fprintf(e->out, "%" PRIx64 "-%" PRIx64 ":%" PRIu64 "\n", edges.runs[i].from,

@@ -11,6 +11,7 @@
 #include "export.h"
 #include "hash.h"
 #include "memory.h"
+#include "stacks.h"
 
 #define GZIP_WINDOW (15 + 16) /* zlib's largest window, with gzip's head */
 
@@ -254,6 +255,48 @@ static void put_sample(struct writer *w, const struct located *l)
 	put_message(&w->profile, PROFILE_SAMPLE, &w->two);
 }
 
+/* ---- Windows -------------------------------------------------------------------------------- */
+
+/* A function of a stack: no address tells it apart. */
+static size_t stack_location(struct writer *w, const struct stack *stack)
+{
+	const struct place nowhere = { .file = stack->file, .object_id = LWPDATA_NONE };
+	size_t number, called;
+	bool added;
+
+	number = number_of(&w->locations, stack->name, stack->object, 0, &added);
+	if (!added)
+		return number;
+	called = function(w, stack->name, &nowhere);
+	put_field(&w->two, LOCATION_ID, number);
+	put_field(&w->one, LINE_FUNCTION, called);
+	put_message(&w->two, LOCATION_LINE, &w->one);
+	put_message(&w->profile, PROFILE_LOCATION, &w->two);
+	return number;
+}
+
+/* The innermost first, without the process. */
+static void put_stack(struct writer *w, const struct stacks *s, size_t i)
+{
+	struct message locations = { 0 };
+
+	for (size_t at = i; s->list[at].parent; at = s->list[at].parent)
+		put_varint(&locations, stack_location(w, &s->list[at]));
+	put_message(&w->two, SAMPLE_LOCATION, &locations);
+	put_varint(&w->one, s->list[i].samples);
+	put_varint(&w->one, s->list[i].samples);
+	put_message(&w->two, SAMPLE_VALUE, &w->one);
+	put_message(&w->profile, PROFILE_SAMPLE, &w->two);
+	free(locations.bytes);
+}
+
+static void put_stacks(struct writer *w, const struct stacks *s)
+{
+	for (size_t i = 1; i < s->nr; i++)
+		if (s->list[i].samples)
+			put_stack(w, s, i);
+}
+
 static bool put_gzipped(FILE *to, const struct message *m)
 {
 	z_stream z = { .next_in = m->bytes, .avail_in = (uInt)m->size };
@@ -272,26 +315,39 @@ static bool put_gzipped(FILE *to, const struct message *m)
 	return status == Z_STREAM_END;
 }
 
+static void put_samples(struct writer *w)
+{
+	const struct samples *samples = &w->e->view->samples;
+
+	for (size_t i = 0; i < samples->nr; i++)
+		if (samples->list[i].count->event_id == w->e->event_id)
+			put_sample(w, &samples->list[i]);
+}
+
 bool export_pprof(struct export *e)
 {
 	const struct profile *p = &e->view->profile;
-	const struct samples *samples = &e->view->samples;
-	const char *event = intern(&e->view->resolver.strings, profile_event_name(p, e->event_id));
 	static const char samples_type[] = "samples", count[] = "count";
 	struct writer w = { .e = e };
+	struct stacks s;
+	const char *unit;
 	bool good;
 
+	stacks_make(&s, e);
+	unit = intern(&e->view->resolver.strings, s.unit);
 	put_text(&w.profile, PROFILE_STRING_TABLE, "", 0);
 	put_value_type(&w, PROFILE_SAMPLE_TYPE, samples_type, count);
-	put_value_type(&w, PROFILE_SAMPLE_TYPE, event, count);
-	put_value_type(&w, PROFILE_PERIOD_TYPE, event, count);
-	put_field(&w.profile, PROFILE_PERIOD, export_period(p, e->event_id));
+	put_value_type(&w, PROFILE_SAMPLE_TYPE, unit, count);
+	put_value_type(&w, PROFILE_PERIOD_TYPE, unit, count);
+	put_field(&w.profile, PROFILE_PERIOD, s.period);
 	put_field(&w.profile, PROFILE_TIME_NANOS, p->config.start_realtime);
 	put_mappings(&w);
-	for (size_t i = 0; i < samples->nr; i++)
-		if (samples->list[i].count->event_id == e->event_id)
-			put_sample(&w, &samples->list[i]);
+	if (stacks_of_windows(e))
+		put_stacks(&w, &s);
+	else
+		put_samples(&w);
 	good = put_gzipped(e->out, &w.profile);
+	stacks_free(&s);
 	free(w.profile.bytes);
 	free(w.one.bytes);
 	free(w.two.bytes);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The stacks of samples as a tree: each stack is a frame and the stack that it is called from. */
+/*
+ * The stacks of samples as a tree: each stack is a frame and the stack that it is called from. Windows of branches tell
+ * callers, and what counts is instructions; single records tell none, and what counts is samples.
+ */
 #ifndef LWPCTL_STACKS_H
 #define LWPCTL_STACKS_H
 
@@ -11,7 +14,16 @@ struct stack {
 	const char *file; /* NULL: not known */
 	int line;
 	size_t parent; /* index, always smaller than its own; 0: none */
-	uint64_t samples; /* of the event of the export, in this very stack */
+	uint64_t samples; /* in this very stack, of the event; with windows: instructions */
+};
+
+/* A taken branch of a window: what ran up to it. */
+struct stack_step {
+	uint64_t time;
+	uint32_t thread;
+	uint8_t core_id;
+	size_t stack;
+	uint64_t instructions;
 };
 
 struct stacks {
@@ -20,12 +32,19 @@ struct stacks {
 	size_t nr, room;
 	size_t *table, size; /* open addressing */
 	size_t *of; /* by the index of a sample's place in the view */
+	struct stack_step *steps; /* with windows, in the file's order; else NULL */
+	size_t nr_steps, step_room;
+	uint64_t period; /* events that one of `samples` stands for */
+	const char *unit; /* of these events */
 };
+
+/* Is the export's event that of windows? */
+bool stacks_of_windows(const struct export *e);
 
 /* The stacks of all samples of the export's event. */
 void stacks_make(struct stacks *stacks, const struct export *e);
 
-/* The stack of a sample, by its index; 0 if it has none. */
+/* The stack of a single sample, by its index; 0 if it has none. */
 size_t stacks_of(const struct stacks *stacks, const struct located *located);
 
 void stacks_free(struct stacks *stacks);

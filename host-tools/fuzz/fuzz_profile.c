@@ -28,6 +28,8 @@ static const struct {
 	{ &cmd_report, { "--limit=0", "--inline" } },
 	{ &cmd_report, { "--json", "--by=thread,address,target" } },
 	{ &cmd_report, { "--thread=1*", "--until=1", "--symbol=*" } },
+	{ &cmd_report, { "--exact", "--calls", "--loops" } },
+	{ &cmd_report, { "--calls", "--loops", "--json" } },
 	{ &cmd_html, { "--source", "--inline" } },
 	{ &cmd_diff, { "--all", "FILE" } },
 	{ &cmd_annotate, { "*" } },

@@ -9,6 +9,7 @@
 
 #include "lwpctl.h"
 #include "lwpctl_report.h"
+#include "report_calls.h"
 
 #define DEFAULT_LIMIT 20
 
@@ -29,11 +30,15 @@ struct arguments {
 	uint64_t limit;
 	enum order order;
 	bool wide;
+	struct calls_report calls;
 };
 
 enum {
 	OPTION_NAME = 0x100,
 	OPTION_WIDE,
+	OPTION_EXACT,
+	OPTION_CALLS,
+	OPTION_LOOPS,
 };
 
 static const struct argp_option options[] = {
@@ -53,6 +58,11 @@ static const struct argp_option options[] = {
 	{ "name", OPTION_NAME, "TEXT", 0,
 	  "name the data so in the head instead of by its file; empty: not at all", 0 },
 	{ "sort", 's', "ORDER", 0, "rows by samples (default) or name", 0 },
+	{ "exact", OPTION_EXACT, NULL, 0,
+	  "the instructions of each function, which a complete trace tells (lwprun --windows=all)",
+	  0 },
+	{ "calls", OPTION_CALLS, NULL, 0, "callers and callees, which windows tell", 0 },
+	{ "loops", OPTION_LOOPS, NULL, 0, "how often loops go around, which windows tell", 0 },
 	{ "wide", OPTION_WIDE, NULL, 0, "names in full, however long", 0 },
 	{ 0 },
 };
@@ -111,6 +121,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_WIDE:
 		a->wide = true;
 		return 0;
+	case OPTION_EXACT:
+		a->calls.exact = true;
+		return 0;
+	case OPTION_CALLS:
+		a->calls.calls = true;
+		return 0;
+	case OPTION_LOOPS:
+		a->calls.loops = true;
+		return 0;
 	case ARGP_KEY_ARG:
 		if (a->file)
 			argp_failure(state, LWPCTL_USAGE, 0, "more than one file: '%s'", arg);
@@ -139,6 +158,14 @@ static void report(const struct arguments *a, struct view *view)
 	a->format->print(&r);
 }
 
+static bool report_windows(struct arguments *a, struct view *view)
+{
+	a->calls.json = !strcmp(a->format->name, "json");
+	a->calls.wide = a->wide;
+	a->calls.limit = a->limit;
+	return calls_report(&a->calls, view, &a->view.filter);
+}
+
 static int run(int argc, char **argv)
 {
 	static const struct argp_child children[] = { { &view_argp, 0, NULL, 0 }, { 0 } };
@@ -159,7 +186,9 @@ static int run(int argc, char **argv)
 	a.view.data = !a.by.nr || grouping_has(&a.by, KEY_VARIABLE) ||
 		      grouping_has(&a.by, KEY_DATA);
 	good = view_open(&view, a.file ?: "lwp.data", &a.view);
-	if (good)
+	if (good && calls_report_any(&a.calls))
+		good = report_windows(&a, &view);
+	else if (good)
 		report(&a, &view);
 	view_close(&view);
 	return good ? LWPCTL_OK : LWPCTL_FAILED;

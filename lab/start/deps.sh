@@ -48,7 +48,7 @@ packages()
 	# tests, and the programs that they profile
 	echo libcriterion-dev clang clang-format libclang-rt-dev llvm binutils gdb perl procps rr
 	# what reads profiles in the formats of others
-	echo linux-perf valgrind protobuf-compiler
+	echo linux-perf valgrind protobuf-compiler autofdo
 	# what the lab itself is checked with
 	echo shellcheck mypy flake8
 }

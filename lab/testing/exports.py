@@ -25,6 +25,11 @@ SCHEMA = TOP / "lab/testing/profile.proto"
 HOT, COLD, BRANCHES = 3000, 1400, 130
 PROCESS = r'sam;ple "\x1b[31m'  # printable; the file has the escape character
 
+# Two windows of 4 branches stand for 100 and 300: their runs count 25 and 75 times. The first run of each is not
+# seen, the second branch is not taken: 4 instructions of sample_hot, the last of which calls, and 3 of sample_cold.
+W_HOT, W_COLD, W_CALLS, W_BRANCHES = 400, 300, 100, 400
+BELOW = "[below the window]"
+
 
 def _export(check: Check, name: str, *options: str, windows: bool = False) -> Path:
     """The sample in a format."""
@@ -116,6 +121,70 @@ def _collapsed(check: Check) -> None:
     check.want(lines == wanted, f"lines {lines}")
 
 
+def _callgrind_windows(check: Check) -> None:
+    """Windows tell the instructions of each address, and what a call cost until it returned."""
+    out = _export(check, "callgrind", "--event=branches", windows=True)
+    report = _tool(check, ["callgrind_annotate", "--auto=no", "--tree=calling", "--threshold=100", out])
+    total = re.search(r"^ *([0-9,]+) .* ([0-9,]+) \(.*PROGRAM TOTALS", report, re.MULTILINE)
+    check.want(total and total.groups() == (str(W_HOT + W_COLD), str(W_BRANCHES)), "the totals are others")
+    check.want(re.search(rf"^ *{W_HOT} .*\* .*:sample_hot ", report, re.MULTILINE), f"sample_hot has not {W_HOT}")
+    call = re.search(rf"^ *{W_COLD} .*> .*:sample_cold \({W_CALLS}x\)", report, re.MULTILINE)
+    check.want(call, f"sample_cold is not called {W_CALLS} times for {W_COLD} instructions")
+
+
+def _stacks_windows(check: Check) -> None:
+    """Windows tell stacks: sample_hot calls sample_cold, and nobody saw what calls sample_hot."""
+    options = "--event=branches"
+    process = PROCESS.replace(";", ":")
+    lines = _export(check, "collapsed", options, windows=True).read_text(encoding="utf-8").splitlines()
+    hot = f"{process};{BELOW};sample_hot"
+    check.want(lines == [f"{hot} {W_HOT}", f"{hot};sample_cold {W_COLD}"], f"lines {lines}")
+    stacks = {("sample_hot", BELOW, PROCESS): W_HOT, ("sample_cold", "sample_hot", BELOW, PROCESS): W_COLD}
+
+    profile = json.loads(_export(check, "firefox", options, windows=True).read_text(encoding="utf-8"))
+    found: dict[tuple[str, ...], int] = {}
+    for thread in profile["threads"]:
+        for stack, weight in zip(thread["samples"]["stack"], thread["samples"]["weight"]):
+            names = tuple(_frames(thread, stack))
+            found[names] = found.get(names, 0) + weight
+    check.want({names: n for names, n in found.items() if n} == stacks, f"firefox: {found}")
+
+    trace = json.loads(_export(check, "chrome", options, windows=True).read_text(encoding="utf-8"))
+    found = {}
+    for sample in trace["samples"]:
+        names, at = (), sample["sf"]
+        while at:
+            frame = trace["stackFrames"][at]
+            names, at = (*names, frame["name"]), frame.get("parent")
+        found[names] = found.get(names, 0) + sample["weight"]
+    check.want({names: n for names, n in found.items() if n} == stacks, f"chrome: {found}")
+
+    raw = check.work / "windows.pb"
+    raw.write_bytes(gzip.decompress(_export(check, "pprof", options, windows=True).read_bytes()))
+    message = "--decode=perftools.profiles.Profile"
+    command: list[str | Path] = ["protoc", f"--proto_path={SCHEMA.parent}", message, SCHEMA]
+    with raw.open("rb") as file:
+        _, text = check.text(command, stdin=file)
+    samples = re.findall(r"^sample \{\n((?:  location_id: \d+\n)+)  value: (\d+)", text, re.MULTILINE)
+    depths = sorted((where.count("location_id"), int(value)) for where, value in samples)
+    check.want(depths == [(2, W_HOT), (3, W_COLD)], f"pprof: {depths}")
+
+
+def _windows_report(check: Check) -> None:
+    """Callers and callees; a trace with gaps is not exact."""
+    data = check.work / "sample.data"
+    check.run([SAMPLE, "--windows", data])
+    status, text = check.text([LWPCTL, "report", "--calls", "--json", data])
+    keys = ("caller", "callee", "calls", "instructions")
+    calls = [tuple(call[key] for key in keys) for call in json.loads(text)["calls"]]
+    check.want(status == 0 and calls == [("sample_hot", "sample_cold", W_CALLS, W_COLD)], f"calls {calls}")
+    status, text = check.text([LWPCTL, "report", "--exact", data], stderr=True)
+    check.want(status == 1 and "no complete trace: its windows do not continue" in text, f"status {status}: {text!r}")
+    check.run([SAMPLE, data])
+    status, text = check.text([LWPCTL, "report", "--loops", data], stderr=True)
+    check.want(status == 1 and "it has no windows of branches; record with lwprun --windows" in text, text)
+
+
 def _frames(thread: dict[str, Any], stack: int | None) -> list[str]:
     """The names of a stack in the Firefox Profiler's tables, the innermost first."""
     names = []
@@ -183,7 +252,8 @@ def _compilers(check: Check) -> None:
     loop, jump, call, after, cold, back = _offsets(check)
     runs, taken = [(loop, call), (cold, back)], [(jump, loop), (call, cold), (back, after)]
     bolt = _export(check, "bolt", windows=True).read_text(encoding="utf-8").splitlines()
-    wanted = [f"B {a:x} {b:x} 100 0" for a, b in taken] + [f"F {a:x} {b:x} 100" for a, b in runs]
+    # sample_cold's run is entered by a call from another function.
+    wanted = [f"B {a:x} {b:x} 100 0" for a, b in taken] + [f"{k} {a:x} {b:x} 100" for k, (a, b) in zip("Ff", runs)]
     check.want(bolt == wanted, f"bolt: {bolt}")
     ranges = ["2"] + [f"{a:x}-{b:x}:100" for a, b in runs]
     branches = ["3"] + [f"{a:x}->{b:x}:100" for a, b in taken]
@@ -308,6 +378,9 @@ CHECKS: tuple[tuple[str, Callable[[Check], None]], ...] = (
     ("perf: report and script have the samples", _perf),
     ("perf: windows are branch stacks", _perf_windows),
     ("callgrind: callgrind_annotate has the totals", _callgrind),
+    ("callgrind: windows tell instructions and the cost of calls", _callgrind_windows),
+    ("collapsed, firefox, chrome, pprof: windows tell stacks", _stacks_windows),
+    ("report: windows tell callers and callees", _windows_report),
     ("pprof: protoc decodes it by the schema", _pprof),
     ("collapsed: a line for each stack", _collapsed),
     ("firefox: the tables fit together", _firefox),

@@ -14,7 +14,7 @@ from lab.common.places import LINUX_PROGRAMS, LWPCTL, TOP
 from lab.common.report import Check, Report, tee
 from lab.guest import machine
 from lab.guest.vm import run_directory
-from lab.testing import caches, debug, guests, plugging, pmcbench, rr, seeds
+from lab.testing import caches, calls, debug, guests, pgo, plugging, pmcbench, rr, seeds
 from lab.testing.part import Case, Part, quoted
 
 VLWP = TOP / "vlwp"
@@ -301,6 +301,8 @@ class Linux(Part):
             Case("misses", MISSES_LINE, lambda report: report.check(MISSES_LINE, _misses)),
             Case("data", DATA_LINE, lambda report: report.check(DATA_LINE, _data)),
             Case("cachegrind", caches.LINE, caches.run),
+            Case("callgrind", calls.LINE, calls.run),
+            Case("pgo", pgo.LINE, pgo.run),
             Case("plug", plugging.LINE, lambda report: report.check(plugging.LINE, plugging.profiled)),
             _simple("measurement", "pmcbench repeats a measurement of four NOPs on Zen 2", pmcbench.measurement),
             _simple("unmodelled", "pmcbench refuses an event of which TCG has no model", pmcbench.refused),

@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What windows of branches tell: instructions of each function, callers and callees, loops.
+ */
+#include <inttypes.h>
+#include <json-c/json.h>
+
+#include "calls.h"
+#include "lwpctl.h"
+#include "memory.h"
+#include "report_calls.h"
+
+/* A function, or a call, or a loop: by its number, in the order of a table. */
+struct ranked {
+	size_t number;
+	double weight;
+};
+
+struct table {
+	struct ranked *list;
+	size_t nr;
+};
+
+struct printer {
+	const struct calls_report *what;
+	struct view *view;
+	struct calls *calls;
+	double *inclusive; /* instructions, by function */
+	double *called; /* times, by function */
+};
+
+bool calls_report_any(const struct calls_report *what)
+{
+	return what->exact || what->calls || what->loops;
+}
+
+/* ---- Tables --------------------------------------------------------------------------------- */
+
+static int compare(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+
+	if (x->weight != y->weight)
+		return x->weight > y->weight ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static struct table table_make(size_t room)
+{
+	return (struct table){ .list = must(calloc(room + 1, sizeof(struct ranked))) };
+}
+
+static void table_add(struct table *t, size_t number, double weight)
+{
+	t->list[t->nr++] = (struct ranked){ number, weight };
+}
+
+static void table_sort(struct table *t)
+{
+	if (t->nr)
+		qsort(t->list, t->nr, sizeof(*t->list), compare);
+}
+
+static size_t limited(const struct printer *p, size_t nr)
+{
+	return p->what->limit && p->what->limit < nr ? p->what->limit : nr;
+}
+
+/* By the instructions of each, its own or with those of what it called. */
+static struct table functions(const struct printer *p, bool inclusive)
+{
+	const struct blocks *b = &p->calls->blocks;
+	struct table t = table_make(b->nr_functions);
+
+	for (size_t i = 0; i < b->nr_functions; i++) {
+		double own = b->functions[i].instructions;
+
+		if (own > 0 || p->inclusive[i] > 0)
+			table_add(&t, i, inclusive ? p->inclusive[i] : own);
+	}
+	table_sort(&t);
+	return t;
+}
+
+/* Calls that are made by a function, or of it: those of one pair of functions are one row. */
+static struct table calls_of(const struct printer *p, size_t function, bool by_it)
+{
+	const struct calls *c = p->calls;
+	struct table t = table_make(c->nr_calls);
+
+	for (size_t i = 0; i < c->nr_calls; i++) {
+		const struct call *call = &c->calls[i];
+		size_t k = 0;
+
+		if ((by_it ? call->caller : call->callee) != function)
+			continue;
+		for (; k < t.nr; k++) {
+			const struct call *other = &c->calls[t.list[k].number];
+
+			if (other->caller == call->caller && other->callee == call->callee)
+				break;
+		}
+		if (k == t.nr)
+			table_add(&t, i, 0);
+		t.list[k].weight += call->number;
+	}
+	table_sort(&t);
+	return t;
+}
+
+/* The instructions of all calls of a pair. */
+static double pair_instructions(const struct calls *c, const struct call *pair)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < c->nr_calls; i++)
+		if (c->calls[i].caller == pair->caller && c->calls[i].callee == pair->callee)
+			sum += c->calls[i].instructions;
+	return sum;
+}
+
+/* By how often their bodies ran. */
+static struct table loops(const struct printer *p)
+{
+	const struct loops *l = &p->calls->loops;
+	struct table t = table_make(l->nr);
+
+	for (size_t i = 0; i < l->nr; i++)
+		if (l->list[i].entered > 0)
+			table_add(&t, i, l->list[i].trips);
+	table_sort(&t);
+	return t;
+}
+
+static const struct place *place_of(const struct printer *p, size_t function)
+{
+	return &p->calls->blocks.functions[function].place;
+}
+
+/* ---- For people ----------------------------------------------------------------------------- */
+
+static void print_name(const struct printer *p, size_t function)
+{
+	const struct place *place = place_of(p, function);
+
+	printf("  %s  (%s)", place->symbol, last_part(place->object));
+}
+
+static void print_functions(const struct printer *p)
+{
+	struct table t = functions(p, false);
+	double all = p->calls->instructions, rest = all;
+
+	printf("\nexactly %.0f instructions in %zu functions\n", all, t.nr);
+	puts("\n  Share  Instructions  With callees       Calls  Symbol");
+	for (size_t i = 0; i < limited(p, t.nr); i++) {
+		size_t number = t.list[i].number;
+
+		printf("%6.2f%%  %12.0f  %12.0f  %10.0f",
+		       all > 0 ? 100 * t.list[i].weight / all : 0, t.list[i].weight,
+		       p->inclusive[number], p->called[number]);
+		print_name(p, number);
+		putchar('\n');
+		rest -= t.list[i].weight;
+	}
+	if (limited(p, t.nr) < t.nr)
+		printf("%6.2f%%  %12.0f  ... %zu more\n", all > 0 ? 100 * rest / all : 0, rest,
+		       t.nr - limited(p, t.nr));
+	free(t.list);
+}
+
+static void print_pairs(const struct printer *p, size_t function, bool by_it)
+{
+	struct table t = calls_of(p, function, by_it);
+	size_t nr = limited(p, t.nr);
+
+	for (size_t i = 0; i < nr; i++) {
+		const struct call *call = &p->calls->calls[t.list[i].number];
+
+		printf("  %s %10.0f times %12.0f instructions", by_it ? "calls    " : "called by",
+		       t.list[i].weight, pair_instructions(p->calls, call));
+		print_name(p, by_it ? call->callee : call->caller);
+		putchar('\n');
+	}
+	if (nr < t.nr)
+		printf("  ... %zu more\n", t.nr - nr);
+	free(t.list);
+}
+
+static void print_calls(const struct printer *p)
+{
+	struct table t = functions(p, true);
+	double all = p->calls->instructions;
+
+	puts("\nCallers and callees, by the instructions of a function and what it called");
+	for (size_t i = 0; i < limited(p, t.nr); i++) {
+		size_t number = t.list[i].number;
+
+		printf("\n%6.2f%%", all > 0 ? 100 * p->inclusive[number] / all : 0);
+		print_name(p, number);
+		putchar('\n');
+		print_pairs(p, number, false);
+		print_pairs(p, number, true);
+	}
+	free(t.list);
+}
+
+static void resolve_loop(const struct printer *p, const struct loop *loop, struct place *place)
+{
+	const struct profile *profile = &p->view->profile;
+
+	resolve(&p->view->resolver, profile->maps[loop->map].process, loop->map, loop->begin,
+		place);
+}
+
+static void print_loops(const struct printer *p)
+{
+	struct table t = loops(p);
+	size_t nr = limited(p, t.nr);
+
+	puts("\nLoops, by how often their bodies ran\n\n       Trips     Entered        Mean       Least"
+	     "        Most  Loop");
+	for (size_t i = 0; i < nr; i++) {
+		const struct loop *loop = &p->calls->loops.list[t.list[i].number];
+		struct place place;
+
+		resolve_loop(p, loop, &place);
+		printf("%12.0f %11.0f %11.1f %11" PRIu64 " %11" PRIu64 "  %s  (%s+%#" PRIx64 ")",
+		       loop->trips, loop->entered, loop->trips / loop->entered, loop->least,
+		       loop->most, place_of(p, loop->function)->symbol, last_part(place.object),
+		       place.address);
+		if (place.file)
+			printf("  %s:%d", last_part(place.file), place.line);
+		putchar('\n');
+	}
+	if (nr < t.nr)
+		printf("... %zu more\n", t.nr - nr);
+	free(t.list);
+}
+
+static void print_text(const struct printer *p)
+{
+	if (p->what->exact)
+		print_functions(p);
+	if (p->what->calls)
+		print_calls(p);
+	if (p->what->loops)
+		print_loops(p);
+	if (p->calls->unknown > 0)
+		printf("\n%.0f runs went through code that is in no file: their instructions are not "
+		       "counted.\n",
+		       p->calls->unknown);
+	if (p->calls->broken > 0)
+		printf("\n%.0f runs were broken off by signals, or continued after them.\n",
+		       p->calls->broken);
+}
+
+/* ---- For programs --------------------------------------------------------------------------- */
+
+static void add_number(struct json_object *to, const char *name, double value)
+{
+	struct json_object *number = value == (double)(uint64_t)value ?
+					     json_object_new_uint64((uint64_t)value) :
+					     json_object_new_double(value);
+
+	json_object_object_add(to, name, must(number));
+}
+
+static void add_text(struct json_object *to, const char *name, const char *text)
+{
+	json_object_object_add(to, name, must(json_object_new_string(text)));
+}
+
+static struct json_object *functions_json(const struct printer *p)
+{
+	struct json_object *list = must(json_object_new_array());
+	struct table t = functions(p, false);
+
+	for (size_t i = 0; i < limited(p, t.nr); i++) {
+		struct json_object *item = must(json_object_new_object());
+		const struct place *place = place_of(p, t.list[i].number);
+
+		add_text(item, "symbol", place->symbol);
+		add_text(item, "object", place->object);
+		add_number(item, "instructions", t.list[i].weight);
+		add_number(item, "with_callees", p->inclusive[t.list[i].number]);
+		add_number(item, "calls", p->called[t.list[i].number]);
+		json_object_array_add(list, item);
+	}
+	free(t.list);
+	return list;
+}
+
+static struct json_object *calls_json(const struct printer *p)
+{
+	struct json_object *list = must(json_object_new_array());
+	const struct calls *c = p->calls;
+
+	for (size_t i = 0; i < c->nr_calls; i++) {
+		struct json_object *item = must(json_object_new_object());
+		const struct call *call = &c->calls[i];
+
+		add_text(item, "caller", place_of(p, call->caller)->symbol);
+		add_text(item, "caller_object", place_of(p, call->caller)->object);
+		add_number(item, "address", (double)call->address);
+		add_text(item, "callee", place_of(p, call->callee)->symbol);
+		add_text(item, "callee_object", place_of(p, call->callee)->object);
+		add_number(item, "calls", call->number);
+		add_number(item, "instructions", call->instructions);
+		json_object_array_add(list, item);
+	}
+	return list;
+}
+
+static struct json_object *loops_json(const struct printer *p)
+{
+	struct json_object *list = must(json_object_new_array());
+	struct table t = loops(p);
+
+	for (size_t i = 0; i < limited(p, t.nr); i++) {
+		const struct loop *loop = &p->calls->loops.list[t.list[i].number];
+		struct json_object *item = must(json_object_new_object());
+		struct place place;
+
+		resolve_loop(p, loop, &place);
+		add_text(item, "symbol", place_of(p, loop->function)->symbol);
+		add_text(item, "object", place.object);
+		add_number(item, "address", (double)place.address);
+		if (place.file) {
+			add_text(item, "source_file", place.file);
+			add_number(item, "source_line", place.line);
+		}
+		add_number(item, "trips", loop->trips);
+		add_number(item, "entered", loop->entered);
+		add_number(item, "least", (double)loop->least);
+		add_number(item, "most", (double)loop->most);
+		json_object_array_add(list, item);
+	}
+	free(t.list);
+	return list;
+}
+
+static void print_json(const struct printer *p)
+{
+	struct json_object *root = must(json_object_new_object());
+
+	add_text(root, "file", p->view->profile.path);
+	add_number(root, "instructions", p->calls->instructions);
+	add_number(root, "runs_without_code", p->calls->unknown);
+	add_number(root, "runs_broken_off", p->calls->broken);
+	if (p->what->exact)
+		json_object_object_add(root, "functions", functions_json(p));
+	if (p->what->calls)
+		json_object_object_add(root, "calls", calls_json(p));
+	if (p->what->loops)
+		json_object_object_add(root, "loops", loops_json(p));
+	puts(json_object_to_json_string_ext(root, JSON_C_TO_STRING_PRETTY |
+							  JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(root);
+}
+
+/* ---- Both ----------------------------------------------------------------------------------- */
+
+static double *count_calls(const struct calls *c)
+{
+	double *called = must(calloc(c->blocks.nr_functions + 1, sizeof(*called)));
+
+	for (size_t i = 0; i < c->nr_calls; i++)
+		called[c->calls[i].callee] += c->calls[i].number;
+	return called;
+}
+
+static bool windows_tell(const struct calls_report *what, const struct profile *profile,
+			 const struct filter *filter)
+{
+	const char *why;
+	bool complete = calls_complete(profile, filter, &why);
+
+	if (complete || (!what->exact && profile->nr_windows))
+		return true;
+	if (what->exact && profile->nr_windows)
+		complain("%s: this is no complete trace: %s; record with lwprun --windows=all",
+			 profile->path, why);
+	else
+		complain("%s: %s; record with lwprun --windows%s", profile->path, why,
+			 what->exact ? "=all" : "");
+	return false;
+}
+
+bool calls_report(const struct calls_report *what, struct view *view, const struct filter *filter)
+{
+	struct calls calls;
+	struct printer p = { what, view, &calls, NULL, NULL };
+
+	if (!windows_tell(what, &view->profile, filter))
+		return false;
+	calls_make(&calls, &view->resolver, filter, NULL, NULL);
+	p.inclusive = calls_inclusive(&calls);
+	p.called = count_calls(&calls);
+	if (what->json)
+		print_json(&p);
+	else
+		print_text(&p);
+	free(p.inclusive);
+	free(p.called);
+	calls_free(&calls);
+	return true;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What windows of branches tell: instructions of each function, callers and callees, loops. */
+#ifndef LWPCTL_REPORT_CALLS_H
+#define LWPCTL_REPORT_CALLS_H
+
+#include <stdbool.h>
+
+#include "view.h"
+
+struct calls_report {
+	bool exact; /* instructions of each function: the trace must be complete */
+	bool calls; /* callers and callees of each function */
+	bool loops;
+	bool json, wide;
+	uint64_t limit; /* rows, 0: all */
+};
+
+/* Is any of it asked for? */
+bool calls_report_any(const struct calls_report *what);
+
+/* Prints it. False after one line: the windows do not tell. */
+bool calls_report(const struct calls_report *what, struct view *view, const struct filter *filter);
+
+#endif
