@@ -14,7 +14,7 @@ from lab.common.places import LINUX_PROGRAMS, LWPCTL, TOP
 from lab.common.report import Check, Report, tee
 from lab.guest import machine
 from lab.guest.vm import run_directory
-from lab.testing import caches, coverage_map, debug, examples, guests, plugging, pmcbench, rr, seeds
+from lab.testing import caches, coverage_map, debug, examples, followed, guests, plugging, pmcbench, rr, seeds
 from lab.testing.part import Case, Part, quoted
 
 VLWP = TOP / "vlwp"
@@ -232,6 +232,7 @@ class Linux(Part):
             Case("misses", MISSES_LINE, lambda report: report.check(MISSES_LINE, _misses)),
             Case("tracejit", examples.LINE, examples.run),
             _simple("edges", coverage_map.LINE, coverage_map.known_edges),
+            Case("followed", followed.LINE, followed.run),
             Case("cachegrind", caches.LINE, caches.run),
             Case("plug", plugging.LINE, lambda report: report.check(plugging.LINE, plugging.profiled)),
             _simple("measurement", "pmcbench repeats a measurement of four NOPs on Zen 2", pmcbench.measurement),
