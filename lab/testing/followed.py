@@ -28,7 +28,7 @@ kill -TERM "$program"; wait "$program"; echo "status $?"; cat /tmp/out
 
 
 def _report(text: str) -> dict[str, Any]:
-    return dict(json.loads(text[text.index("\n{") :]))
+    return dict(json.loads(text[text.index("\n{"):]))
 
 
 def _samples(report: dict[str, Any]) -> dict[str, int]:
@@ -40,8 +40,8 @@ def _samples(report: dict[str, Any]) -> dict[str, int]:
 def _static(check: Check) -> None:
     """Each function has its instructions, in a thread or process of its own, and what the program sees is right."""
     data: Path = check.work / "lwp.data"
-    command = [VLWP, "run", f"--lwprun=--event={EVENT}", f"--data={data}", "--report=--json", "--", STATIC]
-    status, text = check.text([*command])
+    options = [f"--lwprun=--event={EVENT}", f"--data={data}", "--report=--json"]
+    status, text = check.text([VLWP, "run", *options, "--", STATIC])
     check.want(status == 5, f"status {status}, wanted 5")
     report = _report(text)
     for name, samples in _samples(report).items():
