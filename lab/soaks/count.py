@@ -26,7 +26,10 @@ def main(_args: argparse.Namespace) -> None:
         line = f"{shlex.join(words)} || :"
         command: list[proc.Word] = [TOP / "vlwp", "count", "--json", f"--repeat={RUNS}", "--", "/bin/sh", "-c", line]
         # A program's own output comes first, and may be binary.
-        run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True)
+        run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+        if run.returncode:
+            said = run.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+            raise Died(f"{line}: count ends with status {run.returncode}: {said}")
         text = run.stdout.decode(errors="replace")
         result = json.loads(text[text.rindex('{\n  "command"'):])
         for event in ("instructions", "branches"):

@@ -14,7 +14,7 @@ from lab.common.places import LINUX_PROGRAMS, LWPCTL, TOP
 from lab.common.report import Check, Report, tee
 from lab.guest import machine
 from lab.guest.vm import run_directory
-from lab.testing import caches, coverage_map, debug, examples, followed, guests, plugging, pmcbench, rr, seeds
+from lab.testing import caches, cases, coverage_map, debug, examples, followed, guests, plugging, pmcbench, rr, seeds
 from lab.testing.part import Case, Part, quoted
 
 VLWP = TOP / "vlwp"
@@ -238,6 +238,7 @@ class Linux(Part):
             _simple("measurement", "pmcbench repeats a measurement of four NOPs on Zen 2", pmcbench.measurement),
             _simple("unmodelled", "pmcbench refuses an event of which TCG has no model", pmcbench.refused),
             *(_simple(f"rr/{name}", line, rr.works, options) for name, line, options in rr.RUNS),
+            *(_simple(f"case/{name}", line, cases.holds, name, wanted) for name, line, wanted in cases.CASES),
             Case("asan", "a program with AddressSanitizer is profiled, and its status is that of run", _asan),
             Case("count", "./vlwp count is exact, the same in each run, and keeps limits", _count),
             Case("profile", "the profile of the workload has the shares of the truth", self._profile),
