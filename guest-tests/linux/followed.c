@@ -18,10 +18,11 @@
 extern char **environ;
 static volatile sig_atomic_t signals, ends;
 
-#define WORK(name)                                                        \
-	static __attribute__((noipa)) void name(unsigned long n)          \
-	{                                                                 \
-		__asm__ volatile("1: dec %0; jnz 1b" : "+r"(n) : : "cc"); \
+/* The name in the code keeps the compiler from making one function of all of them. */
+#define WORK(name)                                                                     \
+	static __attribute__((noinline)) void name(unsigned long n)                    \
+	{                                                                              \
+		__asm__ volatile("# " #name "\n1: dec %0; jnz 1b" : "+r"(n) : : "cc"); \
 	}
 WORK(work_main)
 WORK(work_thread)
