@@ -62,7 +62,8 @@ struct lwp_block {
 	uint64_t buffer_base;
 	uint32_t head_offset; /* written by LWP */
 	uint32_t reserved0;
-	uint64_t missed_events; /* written by LWP */
+	/* Written by LWP; read at once in 32-bit code too. */
+	__attribute__((aligned(8))) uint64_t missed_events;
 	uint32_t threshold;
 	uint32_t filters;
 	uint64_t base_ip;

@@ -2,7 +2,7 @@
 /*
  * lwprun: profile a program with LWP, from inside a guest (or on a processor that has it). It makes the
  * pool, runs the program with liblwprun.so preloaded, empties the rings until the program has ended,
- * and leaves as the program did.
+ * and leaves as the program did. What preloads nothing, and what runs already, is stopped by ptrace(2).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "processor.h"
+#include "inject.h"
 #include "lwprun_options.h"
 #include "program.h"
 #include "supervise.h"
@@ -33,6 +34,7 @@ static const int forwarded_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUS
 
 /* For signal handlers. */
 static volatile pid_t program_pid;
+static volatile sig_atomic_t interrupted; /* with --pid: what ends the profile */
 static uint32_t *bell;
 
 static void __attribute__((format(printf, 2, 3), noreturn)) die(int status, const char *format, ...)
@@ -76,11 +78,19 @@ static void release_signals(const sigset_t *old)
 	sigprocmask(SIG_SETMASK, old, NULL);
 }
 
-static void catch_signals(void)
+static void interrupt(int sig, siginfo_t *info, void *context)
+{
+	interrupted = 1;
+	child_changed(sig);
+}
+
+/* Threads that are traced stop all the time. */
+static void catch_signals(bool attached, bool traced)
 {
 	struct sigaction child = { .sa_handler = child_changed,
-				   .sa_flags = SA_RESTART | SA_NOCLDSTOP };
-	struct sigaction other = { .sa_sigaction = forward, .sa_flags = SA_RESTART | SA_SIGINFO };
+				   .sa_flags = SA_RESTART | (traced ? 0 : SA_NOCLDSTOP) };
+	struct sigaction other = { .sa_sigaction = attached ? interrupt : forward,
+				   .sa_flags = SA_RESTART | SA_SIGINFO };
 
 	sigaction(SIGCHLD, &child, NULL);
 	for (size_t i = 0; i < NR_FORWARDED; i++) {
@@ -194,20 +204,45 @@ static void set_environment(char *assignment, const char *library)
 	free(value);
 }
 
-/* Run it; an exec that fails is told through a pipe that exec closes. */
-static pid_t start_program(const struct options *options, const char *path, char *assignment,
-			   const char *library, const sigset_t *signals)
+/* A child's: wait until it may exec. */
+static void wait_for_word(const int pipe[2])
 {
-	int report[2], error = 0;
+	char word;
+
+	close(pipe[1]);
+	if (read(pipe[0], &word, 1) != 1)
+		_exit(LWPRUN_FAILED);
+}
+
+/* The child waits for a word, so that the injector has it before it execs. */
+static bool give_word(const int pipe[2], struct injector *injector, pid_t pid)
+{
+	bool followed = inject_follow(injector, pid) && write(pipe[1], "", 1) == 1;
+	int error = errno;
+
+	close(pipe[0]);
+	close(pipe[1]);
+	errno = error;
+	return followed;
+}
+
+/* Run it; an exec that fails is told through a pipe that exec closes. An injector: without a library. */
+static pid_t start_program(const struct options *options, const char *path, char *assignment,
+			   const char *library, struct injector *injector, const sigset_t *signals)
+{
+	int report[2], word[2], error = 0;
 	pid_t pid;
 
-	if (pipe2(report, O_CLOEXEC) < 0)
+	if (pipe2(report, O_CLOEXEC) < 0 || pipe2(word, O_CLOEXEC) < 0)
 		die(LWPRUN_FAILED, "cannot make a pipe: %s", strerror(errno));
 	pid = fork();
 	if (pid < 0)
 		die(LWPRUN_FAILED, "cannot fork: %s", strerror(errno));
 	if (pid == 0) {
-		set_environment(assignment, library);
+		if (injector)
+			wait_for_word(word);
+		else
+			set_environment(assignment, library);
 		release_signals(signals);
 		execv(path, options->argv);
 		error = errno;
@@ -216,7 +251,9 @@ static pid_t start_program(const struct options *options, const char *path, char
 		_exit(LWPRUN_FAILED);
 	}
 	close(report[1]);
-	if (read(report[0], &error, sizeof(error)) == sizeof(error)) {
+	if (injector && !give_word(word, injector, pid))
+		error = errno;
+	if (error || read(report[0], &error, sizeof(error)) == sizeof(error)) {
 		waitpid(pid, NULL, 0);
 		errno = error;
 		pid = -1;
@@ -235,7 +272,7 @@ static struct lwpdata_bytes text(const char *string)
 static void write_config(struct lwpdata_writer *writer, const struct options *options,
 			 const struct leaf *leaf, const struct pool *pool)
 {
-	struct lwpdata_bytes *args = calloc((size_t)options->argc, sizeof(*args));
+	struct lwpdata_bytes *args = calloc((size_t)options->argc + 1, sizeof(*args));
 	struct lwpdata_config config = {
 		.revision = leaf->rev->id,
 		.nr_events = options->nr_events,
@@ -272,22 +309,44 @@ static void write_config(struct lwpdata_writer *writer, const struct options *op
 
 /* ---- All together --------------------------------------------------------------------------- */
 
+/* Has the program ended? */
+static bool has_ended(struct injector *injector, int *status)
+{
+	if (injector)
+		return inject_events(injector, program_pid, status) || interrupted;
+	return waitpid(program_pid, status, WNOHANG) == program_pid;
+}
+
 /* Until the program has ended (and, if so asked, all that came of it). Returns its wait status. */
-static int supervise(struct supervisor *s, const struct options *options, const char *assignment)
+static int supervise(struct supervisor *s, const struct options *options, const char *assignment,
+		     struct injector *injector)
 {
 	bool ended = false;
 	int status = 0;
 
-	while (!ended || (options->wait && supervise_busy(s, assignment))) {
+	while (!ended || (options->wait && !interrupted && supervise_busy(s, assignment))) {
 		uint32_t rung = __atomic_load_n(&s->pool->bell, __ATOMIC_SEQ_CST);
 
 		supervise_round(s);
-		if (!ended && waitpid(program_pid, &status, WNOHANG) == program_pid)
+		if (!ended && has_ended(injector, &status))
 			ended = true;
-		else
+		else if (ended && injector)
+			inject_events(injector, 0, &(int){ 0 });
+		if (!ended || options->wait)
 			supervise_sleep(s, rung);
 	}
 	return status;
+}
+
+/* The last records, and LWP off where it was switched on from outside. */
+static void finish(struct supervisor *s, struct injector *injector)
+{
+	if (injector)
+		inject_stop(injector);
+	supervise_finish(s);
+	if (injector)
+		inject_detach(injector);
+	inject_free(injector);
 }
 
 static void summarize_windows(const struct supervisor *s)
@@ -342,16 +401,68 @@ static void summarize(const struct supervisor *s, const struct options *options,
 }
 
 /* A program that is there and can be profiled, or the end. */
-static char *checked_program(const struct options *options)
+static char *checked_program(const struct options *options, bool *preloads)
 {
 	char *path = program_find(options->argv[0]);
 	char why[2 * PATH_MAX];
 
 	if (!path)
 		die(LWPRUN_FAILED, "cannot run '%s': %s", options->argv[0], strerror(errno));
-	if (!program_check(path, why, sizeof(why)))
+	if (!program_check(path, preloads, why, sizeof(why)))
 		die(LWPRUN_FAILED, "%s", why);
+	if (!*preloads && options->windows == WINDOWS_ALL)
+		die(LWPRUN_FAILED,
+		    "%s: nothing can be preloaded into it, as --windows=all wants; link it against "
+		    "liblwp (lwp(3)), with which it profiles itself",
+		    path);
 	return path;
+}
+
+/* The words of a process that runs. */
+static void name_process(struct options *options)
+{
+	static char text[4096];
+	static char *words[64];
+	char path[64];
+	size_t used = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", options->pid);
+	file = fopen(path, "re");
+	if (!file)
+		die(LWPRUN_FAILED, "process %d: %s", options->pid, strerror(errno));
+	used = fread(text, 1, sizeof(text) - 1, file);
+	fclose(file);
+	for (char *word = text; word < text + used && options->argc < 63; word += strlen(word) + 1)
+		words[options->argc++] = word;
+	options->argv = words;
+}
+
+/* Starts the program, or attaches to the process. On a failure it ends. */
+static void begin(struct options *options, const char *path, char *assignment, const char *library,
+		  struct injector *injector, struct lwpdata_writer *writer)
+{
+	char why[256];
+	sigset_t signals;
+	int error;
+
+	hold_signals(&signals);
+	if (options->pid) {
+		program_pid = options->pid;
+		if (!inject_attach(injector, options->pid, why, sizeof(why))) {
+			lwpdata_abandon(writer);
+			die(LWPRUN_FAILED, "%s", why);
+		}
+	} else {
+		program_pid = start_program(options, path, assignment, library, injector, &signals);
+		if (program_pid < 0) {
+			error = errno;
+			lwpdata_abandon(writer);
+			die(LWPRUN_FAILED, "cannot run '%s': %s", path, strerror(error));
+		}
+	}
+	catch_signals(options->pid, injector != NULL);
+	release_signals(&signals);
 }
 
 int main(int argc, char **argv)
@@ -362,16 +473,20 @@ int main(int argc, char **argv)
 	const char *reason;
 	struct options options;
 	struct supervisor s;
+	struct injector *injector = NULL;
 	struct pool *pool;
-	sigset_t signals;
 	struct leaf leaf;
 	struct stat st;
 	uint64_t records;
 	int pool_fd, status, error;
-	char *path, *assignment;
+	char *path = NULL, *assignment;
+	bool preloads = false;
 
 	options_parse(&options, argc, argv);
-	path = checked_program(&options);
+	if (options.pid)
+		name_process(&options);
+	else
+		path = checked_program(&options, &preloads);
 	if (!leaf_query(&leaf, &reason))
 		die(LWPRUN_SKIPPED, "%s", reason);
 	if (!leaf_fill_pool(&leaf, &options, &description, why, sizeof(why)))
@@ -396,18 +511,12 @@ int main(int argc, char **argv)
 		die(LWPRUN_FAILED, "no memory for the rings of %u threads", pool->nr_slots);
 	}
 
-	hold_signals(&signals);
-	program_pid = start_program(&options, path, assignment, library, &signals);
-	if (program_pid < 0) {
-		error = errno;
-		lwpdata_abandon(writer);
-		die(LWPRUN_FAILED, "cannot run '%s': %s", path, strerror(error));
-	}
-	catch_signals();
-	release_signals(&signals);
+	if (!preloads)
+		injector = inject_new(&s, pool_fd, options.follow);
+	begin(&options, path, assignment, library, injector, writer);
 	free(path);
-	status = supervise(&s, &options, assignment);
-	supervise_finish(&s);
+	status = supervise(&s, &options, assignment, injector);
+	finish(&s, injector);
 	free(assignment);
 	records = lwpdata_written_records(writer);
 	error = lwpdata_finish(writer);

@@ -21,6 +21,7 @@
 #define WINDOW_MIN 2
 #define WINDOW_MAX (1 << 20)
 #define WINDOW_PERIOD_MAX (3600 * 1000000000ull)
+#define PID_LIMIT (1 << 22) /* of Linux */
 /* Neither given nor a value. */
 #define NOT_GIVEN UINT32_MAX
 
@@ -58,6 +59,8 @@ static const struct argp_option argp_options[] = {
 	{ "random", 'r', "BITS", 0,
 	  "low bits of each interval drawn at random, 0 to 15 (default: 6)", 0 },
 	{ "output", 'o', "FILE", 0, "the profile (default: lwp.data)", 0 },
+	{ "pid", 'p', "PID", 0,
+	  "profile the process PID, which runs already, until it ends or lwprun gets a signal", 0 },
 	{ "no-follow", 'n', NULL, 0,
 	  "only PROGRAM and its threads, not the processes that it starts", 0 },
 	{ "wait", OPTION_WAIT, NULL, 0, "profile until all processes have ended, not just PROGRAM",
@@ -226,6 +229,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'o':
 		options->output = arg;
 		return 0;
+	case 'p':
+		options->pid = (pid_t)number_in(state, "process", arg, 1, PID_LIMIT);
+		return 0;
 	case 'n':
 		options->follow = false;
 		return 0;
@@ -252,6 +258,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		state->next = state->argc;
 		return 0;
 	case ARGP_KEY_NO_ARGS:
+		if (options->pid)
+			return 0;
 		argp_failure(state, LWPRUN_USAGE, 0, "no program to run");
 		return EINVAL;
 	default:
@@ -310,7 +318,7 @@ void options_parse(struct options *options, int argc, char **argv)
 	static const struct argp argp = {
 		.options = argp_options,
 		.parser = parse,
-		.args_doc = "PROGRAM [ARG...]",
+		.args_doc = "PROGRAM [ARG...]\n--pid=PID",
 		.doc = text,
 	};
 
@@ -325,5 +333,10 @@ void options_parse(struct options *options, int argc, char **argv)
 	};
 	argp_err_exit_status = LWPRUN_USAGE;
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, options);
+	if (options->pid && options->argc)
+		fail("--pid does not go with a program");
+	if (options->pid && options->windows == WINDOWS_ALL)
+		fail("--pid does not go with --windows=all: nothing makes the process wait for its "
+		     "records to be written");
 	choose_defaults(options);
 }

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "lwpdata.h"
 
@@ -36,6 +37,7 @@ struct options {
 	bool follow;
 	bool wait; /* for all processes, not just the first */
 	bool quiet;
+	pid_t pid; /* a process that runs already, 0: PROGRAM */
 	int argc;
 	char **argv; /* PROGRAM ARGS..., NULL-terminated */
 };

@@ -14,6 +14,7 @@
 #define LWPRUN_POOL_H
 
 #include <stdint.h>
+#include <string.h>
 
 /* Environment: where the pool can be opened. */
 #define POOL_ENV "LWPRUN_POOL"
@@ -137,6 +138,43 @@ static inline unsigned char *pool_block(struct pool *pool, uint32_t i)
 static inline unsigned char *pool_ring(struct pool *pool, uint32_t i)
 {
 	return pool_area(pool, i) + POOL_PAGE;
+}
+
+/* A well-mixed number, the same for the same inputs (splitmix64). */
+static inline uint64_t pool_mix(uint64_t x)
+{
+	x += 0x9e3779b97f4a7c15ull;
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebull;
+	return x ^ x >> 31;
+}
+
+/*
+ * The first counters are drawn evenly from all that the interval allows: a thread that ends before its
+ * first interval is over leaves a record with the right probability, so that a program which is many
+ * short processes is seen.
+ */
+static inline uint32_t pool_first_counter(const struct pool *pool, uint64_t incarnation,
+					  uint32_t event)
+{
+	uint64_t random = pool_mix(pool->seed ^ pool_mix(incarnation * POOL_MAX_EVENTS + event));
+	uint64_t choices = (uint64_t)pool->interval[event] + 1 - pool->counter_min;
+
+	return pool->counter_min + (uint32_t)(random % choices);
+}
+
+/* A control block, and the slot's initial counters, from the template and what the slot says. */
+static inline void pool_fill_block(const struct pool *pool, unsigned char *block,
+				   struct pool_slot *slot)
+{
+	memcpy(block, pool->template, pool->block_size);
+	memcpy(block + pool->base_offset, &slot->ring_address, sizeof(slot->ring_address));
+	if (pool->unique_offset)
+		memcpy(block + pool->unique_offset, &slot->incarnation, sizeof(slot->incarnation));
+	for (uint32_t e = 0; e < pool->nr_events; e++) {
+		slot->initial[e] = pool_first_counter(pool, slot->incarnation, e);
+		memcpy(block + pool->counter_offset[e], &slot->initial[e], sizeof(uint32_t));
+	}
 }
 
 #endif

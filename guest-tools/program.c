@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Finding the program to run, and refusing what a preloaded library cannot profile. */
+/* Finding the program to run, and how it can be profiled. */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -52,6 +52,7 @@ char *program_find(const char *name)
 struct check {
 	char *why;
 	size_t size;
+	bool preloads;
 };
 
 static bool __attribute__((format(printf, 2, 3))) refuse(struct check *c, const char *format, ...)
@@ -97,11 +98,7 @@ static bool check_interpreter(struct check *c, int fd, const char *path, const E
 		return refuse(c, "%s: damaged ELF file (PT_INTERP)", path);
 	name = strrchr(loader, '/');
 	name = name ? name + 1 : loader;
-	if (strcmp(name, GLIBC_LOADER) != 0)
-		return refuse(c,
-			      "%s: its loader is %s, only programs of the GNU C library (%s) "
-			      "can be profiled",
-			      path, loader, GLIBC_LOADER);
+	c->preloads = !strcmp(name, GLIBC_LOADER);
 	return true;
 }
 
@@ -109,7 +106,10 @@ static bool check_elf(struct check *c, int fd, const char *path, const Elf64_Ehd
 {
 	if (eh->e_ident[EI_CLASS] != ELFCLASS64 || eh->e_ident[EI_DATA] != ELFDATA2LSB ||
 	    eh->e_machine != EM_X86_64)
-		return refuse(c, "%s: not a 64-bit x86 program", path);
+		return refuse(c,
+			      "%s: not a 64-bit x86 program; a 32-bit one can be linked against "
+			      "liblwp (lwp(3)), with which it profiles itself",
+			      path);
 	if (eh->e_phentsize != sizeof(Elf64_Phdr))
 		return refuse(c, "%s: damaged ELF file (e_phentsize)", path);
 	for (unsigned int i = 0; i < eh->e_phnum; i++) {
@@ -121,10 +121,7 @@ static bool check_elf(struct check *c, int fd, const char *path, const Elf64_Ehd
 		if (ph.p_type == PT_INTERP)
 			return check_interpreter(c, fd, path, &ph);
 	}
-	return refuse(c,
-		      "%s: statically linked, so nothing can be preloaded into it; link it against "
-		      "liblwp (lwp(3)), with which it profiles itself",
-		      path);
+	return true;
 }
 
 static bool check_file(struct check *c, const char *path, int depth);
@@ -171,9 +168,11 @@ static bool check_file(struct check *c, const char *path, int depth)
 	return good;
 }
 
-bool program_check(const char *path, char *why, size_t size)
+bool program_check(const char *path, bool *preloads, char *why, size_t size)
 {
-	struct check c = { why, size };
+	struct check c = { .why = why, .size = size };
+	bool good = check_file(&c, path, 0);
 
-	return check_file(&c, path, 0);
+	*preloads = c.preloads;
+	return good;
 }

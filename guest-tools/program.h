@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Finding the program to run, and refusing what a preloaded library cannot profile. */
+/* Finding the program to run, and how it can be profiled. */
 #ifndef LWPRUN_PROGRAM_H
 #define LWPRUN_PROGRAM_H
 
@@ -12,10 +12,11 @@
 char *program_find(const char *name);
 
 /*
- * Would `path` load liblwprun.so? Follows #! lines. False with one sentence in `why` for a program
- * that is not executable, statically linked, set-user-ID, set-group-ID or with file capabilities (the
- * loader then ignores LD_PRELOAD), of another architecture, or for another C library's loader.
+ * Can `path` be profiled? Follows #! lines. *preloads: it loads liblwprun.so; if not, it is static or for another C
+ * library's loader, and wants inject.h. False with one sentence in `why` for a program that is not executable,
+ * set-user-ID, set-group-ID or with file capabilities (the system then lets nobody interfere), or of another
+ * architecture.
  */
-bool program_check(const char *path, char *why, size_t size);
+bool program_check(const char *path, bool *preloads, char *why, size_t size);
 
 #endif

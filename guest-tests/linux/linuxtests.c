@@ -34,6 +34,7 @@ static const struct test {
 	{ "threads", "eight threads that move between two CPUs, each with a profile of its own" },
 	{ "gs", "threads with GS bases of their own, and one that changes it, as under Wine" },
 	{ "liblwp", "the library: errors, counts, marks, windows, ends of threads and children" },
+	{ "liblwp_32", "the same in 32 bits" },
 	{ "perf", "Linux's perf on the processor's performance counters" },
 	{ "ibs",
 	  "perf's samples of ops in a known loop are even, and say what each instruction is" },

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * liblwp in a guest: errors, counts of known code, marks, windows, and the ends of threads and children.
+ * liblwp in a guest, in 64 and in 32 bits: errors, counts of known code, marks, windows, and the ends of threads and children.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -15,10 +15,13 @@
 #define RING 4096u
 
 /* Two instructions a turn, of which one is a branch. */
-static __attribute__((noinline)) void turns(uint64_t n)
+static __attribute__((noinline)) void turns(uintptr_t n)
 {
-	__asm__ volatile("1: decq %0; jnz 1b" : "+r"(n) : : "cc");
+	__asm__ volatile("1: dec %0; jnz 1b" : "+r"(n) : : "cc");
 }
+
+/* In 32-bit code LWPINS has a register of 32 bits. */
+#define MARK ((uintptr_t)0x123456789abcull)
 
 static struct lwp_session *opened(unsigned int event_id, uint32_t interval, uint32_t ring)
 {
@@ -69,7 +72,7 @@ static void states_are_kept(void)
 }
 
 /* What start and stop themselves cost is the same in both runs. */
-static uint64_t count_of(unsigned int event_id, uint32_t interval, uint32_t ring, uint64_t n)
+static uint64_t count_of(unsigned int event_id, uint32_t interval, uint32_t ring, uintptr_t n)
 {
 	struct lwp_session *session = opened(event_id, interval, ring);
 	uint64_t count = 0;
@@ -114,7 +117,7 @@ static void marks_come_in_order(void)
 	tap(lwp_poll(session) == 3, "three marks wait");
 	tap(lwp_drain(session, events, 2) == 2 && lwp_drain(session, events + 2, 6) == 1,
 	    "they are drained");
-	tap(events[0].event_id == LWP_EVENT_INSERTED && events[0].data2 == 0x123456789abcull &&
+	tap(events[0].event_id == LWP_EVENT_INSERTED && events[0].data2 == MARK &&
 		    events[2].data1 == 2,
 	    "with their contents, in order");
 	lwp_close(session);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* liblwp: sessions of LWP, which end with their threads. */
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>

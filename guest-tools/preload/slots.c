@@ -135,34 +135,11 @@ static int32_t claim_slot(uint32_t pid)
 	}
 }
 
-/* A well-mixed number, the same for the same inputs (splitmix64). */
-static uint64_t mix(uint64_t x)
-{
-	x += 0x9e3779b97f4a7c15ull;
-	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
-	x = (x ^ x >> 27) * 0x94d049bb133111ebull;
-	return x ^ x >> 31;
-}
-
-/*
- * The first counters are drawn evenly from all that the interval allows: a thread that ends before its
- * first interval is over leaves a record with the right probability, so that a program which is many
- * short processes is seen.
- */
-static uint32_t first_counter(uint64_t incarnation, uint32_t event)
-{
-	uint64_t random = mix(slots_pool->seed ^ mix(incarnation * POOL_MAX_EVENTS + event));
-	uint64_t choices = (uint64_t)slots_pool->interval[event] + 1 - slots_pool->counter_min;
-
-	return slots_pool->counter_min + (uint32_t)(random % choices);
-}
-
 /* Fill slot and block. All of the area is made present, so that LWP's stores do not fault. */
 static bool prepare_slot(int32_t i)
 {
 	struct pool_slot *slot = slot_of(i);
 	unsigned char *block = slot_block(i);
-	uint64_t base = (uintptr_t)pool_ring(slots_pool, (uint32_t)i);
 
 	if (madvise(block, slots_pool->area_size, MADV_POPULATE_WRITE) < 0) {
 		__atomic_fetch_add(&slots_pool->threads_no_memory, 1, __ATOMIC_RELAXED);
@@ -171,17 +148,9 @@ static bool prepare_slot(int32_t i)
 	slot->incarnation = __atomic_fetch_add(&slots_pool->incarnations, 1, __ATOMIC_RELAXED);
 	slot->tid = (uint32_t)syscall(SYS_gettid);
 	slot->flags = 0;
-	slot->ring_address = base;
+	slot->ring_address = (uintptr_t)pool_ring(slots_pool, (uint32_t)i);
 	prctl(PR_GET_NAME, slot->comm);
-	memcpy(block, slots_pool->template, slots_pool->block_size);
-	memcpy(block + slots_pool->base_offset, &base, sizeof(base));
-	if (slots_pool->unique_offset)
-		memcpy(block + slots_pool->unique_offset, &slot->incarnation,
-		       sizeof(slot->incarnation));
-	for (uint32_t e = 0; e < slots_pool->nr_events; e++) {
-		slot->initial[e] = first_counter(slot->incarnation, e);
-		memcpy(block + slots_pool->counter_offset[e], &slot->initial[e], sizeof(uint32_t));
-	}
+	pool_fill_block(slots_pool, block, slot);
 	return true;
 }
 

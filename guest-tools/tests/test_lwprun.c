@@ -668,10 +668,45 @@ static void expect_refusal(int status, const char *words)
 	cr_expect(not(run.have_file));
 }
 
-Test(lwprun, a_static_program_is_refused)
+Test(lwprun, a_static_program_cannot_wait_for_its_records_to_be_written)
 {
-	lwprun(getenv("STATIC_PROGRAM"), NULL);
-	expect_refusal(1, "statically linked");
+	lwprun("--windows=all", getenv("STATIC_PROGRAM"), NULL);
+	expect_refusal(1, "nothing can be preloaded into it");
+	expect_refusal(1, "liblwp");
+}
+
+Test(lwprun, what_cannot_be_attached_to_is_refused)
+{
+	/* One more than Linux has. */
+	lwprun("--pid=4194305", NULL);
+	expect_refusal(2, "1 to 4194304");
+	lwprun("--pid=0", NULL);
+	expect_refusal(2, "1 to 4194304");
+	lwprun("--pid=4194304", NULL);
+	expect_refusal(1, "process 4194304: No such file or directory");
+	lwprun("--pid=1", VICTIM, "records", "1", NULL);
+	expect_refusal(2, "--pid does not go with a program");
+	lwprun("--pid=1", "--windows=all", NULL);
+	expect_refusal(2, "--pid does not go with --windows=all");
+}
+
+Test(lwprun, a_32_bit_program_is_told_of_liblwp)
+{
+	char path[128];
+	/* The begin of an ELF file of class 32. */
+	const char head[64] = "\x7f"
+			      "ELF\x01\x01\x01";
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/program32", directory);
+	file = fopen(path, "w");
+	fwrite(head, 1, sizeof(head), file);
+	fclose(file);
+	chmod(path, 0755);
+	lwprun(path, NULL);
+	expect_refusal(1, "not a 64-bit x86 program");
+	expect_refusal(1, "liblwp");
+	unlink(path);
 }
 
 Test(lwprun, a_set_user_id_program_is_refused)
@@ -699,8 +734,8 @@ Test(lwprun, the_interpreter_of_a_script_is_followed)
 	fprintf(file, "#!%s\n", getenv("STATIC_PROGRAM"));
 	fclose(file);
 	chmod(path, 0755);
-	lwprun(path, NULL);
-	expect_refusal(1, "statically linked");
+	lwprun("--windows=all", path, NULL);
+	expect_refusal(1, "nothing can be preloaded into it");
 	file = fopen(path, "w");
 	fputs("#!/bin/sh\nexit 9\n", file);
 	fclose(file);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * sample_profile [--windows] FILE: writes a small profile of this very program, in which all numbers are known. Tests
+ * sample_profile [--windows | --complete] FILE: writes a small profile of this very program, in which all numbers are known. Tests
  * of the exports read it through other people's programs.
  *
  * Instructions, interval 99: 30 samples in sample_hot, 10 in sample_cold, 4 in the loop of sample_cold's second thread.
  * Branches, interval 9: sample_hot's conditional jump, 6 taken and 2 not; the call of sample_cold, 5. With --windows
- * there are two windows of 4 branches in place of these, which stand for 100 and 300.
+ * there are two windows of 4 branches in place of these, which stand for 100 and 300; with --complete for themselves.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -119,7 +119,8 @@ static void window(uint64_t weight)
 
 int main(int argc, char **argv)
 {
-	bool windows = argc == 3 && !strcmp(argv[1], "--windows");
+	bool complete = argc == 3 && !strcmp(argv[1], "--complete");
+	bool windows = complete || (argc == 3 && !strcmp(argv[1], "--windows"));
 	const struct lwpdata_bytes arguments[] = { TEXT("sample"), TEXT("a\nb") };
 	const struct lwpdata_config config = {
 		.nr_events = 2,
@@ -154,8 +155,8 @@ int main(int argc, char **argv)
 	records(0, 10, INSTRUCTIONS, COLD, -1, false);
 	records(1, 4, INSTRUCTIONS, SECOND, -1, false);
 	if (windows) {
-		window(100);
-		window(300);
+		window(complete ? 4 : 100);
+		window(complete ? 4 : 300);
 	} else {
 		records(0, 6, BRANCHES, JUMP, LOOP, true);
 		records(0, 2, BRANCHES, JUMP, CALL, false);

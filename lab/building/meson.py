@@ -2,6 +2,7 @@
 """Meson and Ninja: the tools that QEMU's build needs and Debian 12 does not have, and build directories
 of this repository."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -32,8 +33,12 @@ def fetch() -> None:
 
 
 def configured(out: Path) -> bool:
-    """Is this a build directory of this source folder?"""
-    return (out / "build.ninja").is_file()
+    """Is this a build directory, and not the copy of one, which names its old place?"""
+    try:
+        info = json.loads((out / "meson-info/meson-info.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return (out / "build.ninja").is_file() and Path(info["directories"]["build"]).resolve() == out.resolve()
 
 
 def setup(out: Path, options: Sequence[str], cc: str = "gcc") -> list[str]:

@@ -2,6 +2,7 @@
 """The tree's own files, and the checks that only read them."""
 
 import re
+from fnmatch import fnmatchcase
 
 from lab.common import proc
 from lab.common.places import PYTHON, TOP
@@ -12,9 +13,8 @@ DEFAULT_LICENCE = "GPL-2.0-or-later"
 # Files for other people's programs, and the kernel's interface to user space.
 OTHER_LICENCES = {
     "guest-tools/lwp.h": "MIT",
-    "guest-tools/liblwp/liblwp.h": "MIT",
-    "guest-tools/liblwp/liblwp.c": "MIT",
-    "guest-tools/liblwp/meson.build": "MIT",
+    "guest-tools/liblwp/*": "MIT",
+    "guest-tools/examples/tracejit/*": "MIT",
     "lwp_kvm.h": "GPL-2.0-or-later WITH Linux-syscall-note",
 }
 SHELL_LINES = 150  # of a shell script, at most
@@ -50,7 +50,7 @@ def spdx(check: Check) -> None:
         if name.endswith((".md", ".txt")):
             continue
         found = LICENCE.search("\n".join(_text(name).splitlines()[:3]))
-        wanted = next((text for end, text in OTHER_LICENCES.items() if name.endswith(end)), DEFAULT_LICENCE)
+        wanted = next((text for end, text in OTHER_LICENCES.items() if fnmatchcase(name, f"*{end}")), DEFAULT_LICENCE)
         if not found or found[1].strip() != wanted:
             bad.append(f"{name}: {found[1] if found else 'no SPDX line'}, wanted {wanted}")
     check.say("\n".join(bad))

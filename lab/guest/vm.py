@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What every machine that the lab boots shares: L1 of the nested lab, and guests with LWP."""
 
+import fcntl
 import os
 import shutil
 import tempfile
@@ -21,16 +22,34 @@ KERNEL_ARGS = "console=ttyS0 loglevel=4 panic=-1 no_timer_check tsc=reliable now
 KERNEL_ARGS += " mitigations=off cryptomgr.notests"
 
 
+LOCK = "lock"  # held for as long as the directory is in use
+
+
+def _sweep(name: str) -> None:
+    """Remove the directories of runs that were killed."""
+    for lock in Path(tempfile.gettempdir()).glob(f"{name}.*/{LOCK}"):
+        try:
+            with lock.open("r+b") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(lock.parent, ignore_errors=True)
+        except OSError:
+            continue  # it is in use, gone, or somebody else's
+
+
 @contextmanager
 def run_directory(name: str = "vlwp") -> Iterator[Path]:
     """A private directory for one run, with the share/ that the guest has at GUEST_SHARE."""
+    _sweep(name)
     try:
         run = Path(tempfile.mkdtemp(prefix=f"{name}."))
     except OSError as err:
         raise Died(f"cannot create a directory in {places.temporary()}: {err.strerror}") from err
     try:
-        (run / "share").mkdir()
-        yield run
+        with (run / "unlocked").open("wb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            (run / "unlocked").rename(run / LOCK)
+            (run / "share").mkdir()
+            yield run
     finally:
         shutil.rmtree(run, ignore_errors=True)
 

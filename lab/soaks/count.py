@@ -25,7 +25,12 @@ def main(_args: argparse.Namespace) -> None:
         # diff(1) ends with 1 if files differ.
         line = f"{shlex.join(words)} || :"
         command: list[proc.Word] = [TOP / "vlwp", "count", "--json", f"--repeat={RUNS}", "--", "/bin/sh", "-c", line]
-        text = proc.output(command, stderr=subprocess.DEVNULL)
+        # A program's own output comes first, and may be binary.
+        run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+        if run.returncode:
+            said = run.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+            raise Died(f"{line}: count ends with status {run.returncode}: {said}")
+        text = run.stdout.decode(errors="replace")
         result = json.loads(text[text.rindex('{\n  "command"'):])
         for event in ("instructions", "branches"):
             numbers = [run[event] for run in result["runs"]]

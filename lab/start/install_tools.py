@@ -40,6 +40,7 @@ def main(args: argparse.Namespace) -> None:
         if meson.configured(out):
             command = ["meson", "configure", str(out), f"-Dprefix={args.prefix}"]
         else:
+            shutil.rmtree(out, ignore_errors=True)
             command = ["meson", "setup", str(out), str(TOP), f"-Dprefix={args.prefix}", "-Dtests=disabled"]
         step(f"configuring for {args.prefix}", "install-configure", command)
         place = os.environ.get("DESTDIR", "") + args.prefix

@@ -14,7 +14,9 @@ from lab.common.places import LINUX_PROGRAMS, LWPCTL, TOP
 from lab.common.report import Check, Report, tee
 from lab.guest import machine
 from lab.guest.vm import run_directory
-from lab.testing import caches, calls, debug, guests, pgo, plugging, pmcbench, rr, seeds
+from lab.testing import (
+    caches, calls, cases, coverage_map, debug, examples, followed, guests, pgo, plugging, pmcbench, rr, seeds,
+)
 from lab.testing.part import Case, Part, quoted
 
 VLWP = TOP / "vlwp"
@@ -300,6 +302,9 @@ class Linux(Part):
             Case("windows", "windows of branches are paths in the program, and all of them the whole trace", _windows),
             Case("misses", MISSES_LINE, lambda report: report.check(MISSES_LINE, _misses)),
             Case("data", DATA_LINE, lambda report: report.check(DATA_LINE, _data)),
+            Case("tracejit", examples.LINE, examples.run),
+            _simple("edges", coverage_map.LINE, coverage_map.known_edges),
+            Case("followed", followed.LINE, followed.run),
             Case("cachegrind", caches.LINE, caches.run),
             Case("callgrind", calls.LINE, calls.run),
             Case("pgo", pgo.LINE, pgo.run),
@@ -307,6 +312,7 @@ class Linux(Part):
             _simple("measurement", "pmcbench repeats a measurement of four NOPs on Zen 2", pmcbench.measurement),
             _simple("unmodelled", "pmcbench refuses an event of which TCG has no model", pmcbench.refused),
             *(_simple(f"rr/{name}", line, rr.works, options) for name, line, options in rr.RUNS),
+            *(_simple(f"case/{name}", line, cases.holds, name, wanted) for name, line, wanted in cases.CASES),
             Case("asan", "a program with AddressSanitizer is profiled, and its status is that of run", _asan),
             Case("count", "./vlwp count is exact, the same in each run, and keeps limits", _count),
             Case("profile", "the profile of the workload has the shares of the truth", self._profile),

@@ -15,7 +15,7 @@ from lab.common.beside import side_by_side
 from lab.common.places import BUILD, HOST, TOP
 from lab.common.report import Check, Report, log_of, tail
 from lab.common.steps import jobs_count, step
-from lab.testing import exports, fuzz, seeds
+from lab.testing import completions, exports, fuzz, seeds
 from lab.testing.junit import tally
 from lab.testing.part import Case, Part, quoted
 
@@ -150,6 +150,7 @@ class Unit(Part):
         ]
         fuzzers = [_fuzz_case(target) for target in fuzz.targets()]
         last = [
+            Case("completion", completions.LINE, lambda report: report.check(completions.LINE, completions.check)),
             Case("exports", "profiles in other tools' formats, read by those tools", exports.run),
             _case("mutants", f"one of {SHARE} faults in the shared code turns its test red", _mutants),
             Case("cli", "what ./vlwp says to bad input", cli.run),

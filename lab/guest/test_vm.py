@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Tests of the directories of runs."""
+
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+from lab.guest import vm
+
+
+class RunDirectory(unittest.TestCase):
+    """What a run leaves in the temporary directory."""
+
+    def setUp(self) -> None:
+        place = tempfile.TemporaryDirectory()
+        self.addCleanup(place.cleanup)
+        self.place = Path(place.name)
+        patch = mock.patch.object(tempfile, "tempdir", place.name)
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def test_nothing_is_left(self) -> None:
+        with vm.run_directory() as run:
+            self.assertTrue((run / "share").is_dir())
+        self.assertEqual(list(self.place.iterdir()), [])
+
+    def test_the_next_run_removes_what_a_killed_one_left(self) -> None:
+        killed = self.place / "vlwp.killed"
+        (killed / "share").mkdir(parents=True)
+        (killed / vm.LOCK).touch()
+        with vm.run_directory():
+            self.assertFalse(killed.exists())
+
+    def test_a_run_that_goes_on_keeps_its_directory(self) -> None:
+        with vm.run_directory() as first, vm.run_directory() as second:
+            self.assertTrue((first / "share").is_dir() and (second / "share").is_dir())
+
+    def test_other_directories_stay(self) -> None:
+        other = self.place / "vlwp.other"
+        other.mkdir()
+        with vm.run_directory():
+            pass
+        self.assertTrue(other.is_dir())

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Completion for bash and zsh: each option that a program has is in it, and no other."""
+
+import re
+import shutil
+from pathlib import Path
+
+from lab.common import proc
+from lab.common.places import HOST, LWPCTL, LWPRUN
+from lab.common.report import Check
+
+LINE = "completion for bash and zsh has the options of --help"
+WORDS = HOST / "host-tools/words"
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
+
+
+def _commands() -> list[str]:
+    """Of lwpctl."""
+    text = proc.output([LWPCTL, "--help"])
+    return re.findall(r"^  ([a-z]+) ", text, re.MULTILINE)
+
+
+def _options(*program: str | Path) -> set[str]:
+    """Every option in the list that --help prints."""
+    lines = proc.output([*program, "--help"]).splitlines()
+    found = [OPTION.findall(line[:29]) for line in lines if re.match(r" +-", line)]
+    return {option for options in found for option in options}
+
+
+def check(check: Check) -> None:
+    """Of both programs, in both shells."""
+    wanted: dict[str, set[str]] = {"lwprun": _options(LWPRUN), "lwpctl": set()}
+    for command in _commands():
+        wanted["lwpctl"] |= _options(LWPCTL, command)
+    for name, options in wanted.items():
+        for shell, file in (("bash", WORDS / name), ("zsh", WORDS / f"_{name}")):
+            text = file.read_text(encoding="utf-8")
+            missing = sorted(options - set(OPTION.findall(text)))
+            check.want(len(options) > 8 and not missing, f"{shell}, {name}: no {missing}")
+            check.want("@" not in text.replace("$@", "").replace("[@]", ""), f"{shell}, {name}: an open word")
+            if shutil.which(shell):
+                check.run([shell, "-n", file])
