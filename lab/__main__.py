@@ -6,6 +6,10 @@ from pathlib import Path
 
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-from lab.dispatch import main  # noqa: E402  (the path must be set first)
+from lab.common import bases  # noqa: E402  (the path must be set first)
+
+bases.choose(sys.argv[1:])  # the modules below have directories of the chosen bases
+
+from lab.dispatch import main  # noqa: E402
 
 sys.exit(main(sys.argv[1:]))

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from lab.commands import COMMANDS, Command, find
-from lab.common import proc
+from lab.common import bases, proc
 from lab.common.say import Stop, Usage, say
 from lab.common.steps import jobs_count
 
@@ -65,6 +65,10 @@ def _call(name: str, command: Command, argv: Sequence[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     module.add_options(parser)
+    takes_base = getattr(module, "TAKES_BASE", False)
+    if takes_base:
+        text = f"kernel and QEMU to build, of: {', '.join(bases.names())}"
+        parser.add_argument("--base", metavar="BASES", default="", help=text)
     words, program = _split(argv)
     takes_program = getattr(module, "TAKES_PROGRAM", "")
     if takes_program:
@@ -79,6 +83,8 @@ def _call(name: str, command: Command, argv: Sequence[str]) -> int:
     if program == []:
         raise Usage(f"{name}: no {takes_program} after --")
     args.program = program or []
+    for choice in [*bases.WRONG, *([args.base] if takes_base and args.base else [])]:
+        bases.check(choice)
     jobs_count()  # a wrong VLWP_JOBS ends everything here
     return int(module.main(args) or 0)
 

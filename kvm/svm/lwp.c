@@ -11,6 +11,7 @@
 #include "svm.h"
 #include "cpuid.h"
 #include "lapic.h"
+#include "lwp_compat.h"
 #include "lwp_inside.h"
 
 #define CREATE_TRACE_POINTS
@@ -251,6 +252,14 @@ static bool svm_lwp_can(const struct lwp_caps *caps)
 	return lwp_caps_covers(&host, caps) == LWP_CAPS_OK;
 }
 
+/* Does the guest's CPUID say that there is LWP? KVM's own capabilities do not name it. */
+static bool svm_lwp_announced(struct kvm_vcpu *vcpu)
+{
+	struct kvm_cpuid_entry2 *entry = kvm_find_cpuid_entry(vcpu, 0x80000001);
+
+	return entry && cpuid_entry_has(entry, X86_FEATURE_LWP);
+}
+
 /*
  * Why the vCPU gets no LWP with its CPUID, KVM_LWP_REFUSED_*. For KVM_LWP_REFUSED_NOT, *caps is the
  * LWP that its CPUID announces.
@@ -263,11 +272,11 @@ static u32 svm_lwp_judge(struct kvm_vcpu *vcpu, struct lwp_caps *caps)
 	struct lwp_leaf leaf;
 
 	entry = kvm_find_cpuid_entry(vcpu, LWP_CPUID_LEAF);
-	if (!entry || !guest_cpuid_has(vcpu, X86_FEATURE_LWP))
+	if (!entry || !svm_lwp_announced(vcpu))
 		return KVM_LWP_REFUSED_CPUID;
 	if (!vm->asked)
 		return KVM_LWP_REFUSED_POLICY;
-	if (sev_guest(vcpu->kvm))
+	if (lwp_encrypted(vcpu->kvm))
 		return KVM_LWP_REFUSED_ENCRYPTED;
 	if (!lapic_in_kernel(vcpu))
 		return KVM_LWP_REFUSED_APIC;
@@ -280,7 +289,7 @@ static u32 svm_lwp_judge(struct kvm_vcpu *vcpu, struct lwp_caps *caps)
 	if (auto_context && caps->ecx_features & LWP_ECX_VMCB_AREA)
 		return KVM_LWP_REFUSED_LEAF;
 	/* WRFSBASE and WRGSBASE have no intercept: a profile would go on in another thread. */
-	if (auto_context && guest_cpuid_has(vcpu, X86_FEATURE_FSGSBASE))
+	if (auto_context && lwp_guest_has(vcpu, X86_FEATURE_FSGSBASE))
 		return KVM_LWP_REFUSED_FSGSBASE;
 	return KVM_LWP_REFUSED_NOT;
 }
@@ -337,7 +346,7 @@ u32 svm_lwp_refusal(struct kvm_vcpu *vcpu)
 {
 	if (!enable_lwp)
 		return KVM_LWP_REFUSED_HOST;
-	return sev_guest(vcpu->kvm) ? KVM_LWP_REFUSED_ENCRYPTED : to_svm(vcpu)->lwp.refusal;
+	return lwp_encrypted(vcpu->kvm) ? KVM_LWP_REFUSED_ENCRYPTED : to_svm(vcpu)->lwp.refusal;
 }
 
 /*

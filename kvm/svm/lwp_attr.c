@@ -7,6 +7,7 @@
 
 #include "svm.h"
 #include "cpuid.h"
+#include "lwp_compat.h"
 #include "lwp_inside.h"
 
 static_assert(LWP_REV_43724 == KVM_LWP_REV_43724 && LWP_REV_2007 == KVM_LWP_REV_2007);
@@ -16,7 +17,7 @@ static_assert((int)LWP_DELIVERY_PROMPT == KVM_LWP_DELIVERY_PROMPT);
 /* KVM_CHECK_EXTENSION; kvm may be NULL. */
 int svm_lwp_extension(struct kvm *kvm)
 {
-	if (!enable_lwp || (kvm && sev_guest(kvm)))
+	if (!enable_lwp || (kvm && lwp_encrypted(kvm)))
 		return 0;
 	return KVM_LWP_HAS_43724 | KVM_LWP_HAS_2007 | KVM_LWP_HAS_AUTO | KVM_LWP_HAS_OS |
 	       KVM_LWP_HAS_EXACT | (svm_lwp_source_prompt() ? KVM_LWP_HAS_PROMPT : 0) |
@@ -46,7 +47,7 @@ static int svm_lwp_set_policy(struct kvm *kvm, const void __user *from)
 
 	guard(mutex)(&kvm->lock);
 	/* The state of an encrypted VM may have moved here. */
-	if (sev_guest(kvm))
+	if (lwp_encrypted(kvm))
 		return -ENXIO;
 	if (kvm->created_vcpus)
 		return vm->asked && !memcmp(&vm->policy, &policy, sizeof(policy)) ? 0 : -EBUSY;
@@ -297,14 +298,14 @@ int svm_lwp_vcpu_attr(struct kvm_vcpu *vcpu, unsigned int ioctl, struct kvm_devi
 		return -ENXIO;
 	switch (attr->attr) {
 	case KVM_LWP_VCPU_IMAGE:
-		if (!to_svm(vcpu)->lwp.enabled || sev_guest(vcpu->kvm))
+		if (!to_svm(vcpu)->lwp.enabled || lwp_encrypted(vcpu->kvm))
 			return -ENXIO;
 		if (ioctl == KVM_HAS_DEVICE_ATTR)
 			return 0;
 		return ioctl == KVM_GET_DEVICE_ATTR ? svm_lwp_get_image(vcpu, addr) :
 						      svm_lwp_set_image(vcpu, addr);
 	case KVM_LWP_VCPU_LIVE:
-		if (!to_svm(vcpu)->lwp.enabled || sev_guest(vcpu->kvm))
+		if (!to_svm(vcpu)->lwp.enabled || lwp_encrypted(vcpu->kvm))
 			return -ENXIO;
 		if (ioctl == KVM_HAS_DEVICE_ATTR)
 			return 0;

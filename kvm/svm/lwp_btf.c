@@ -21,6 +21,7 @@
 
 #include "svm.h"
 #include "x86.h"
+#include "lwp_compat.h"
 #include "lwp_inside.h"
 
 /* Fewer events than this are stepped. */
@@ -39,11 +40,11 @@ static bool svm_lwp_btf_kept(void)
 	u64 old, now;
 
 	guard(irqsave)();
-	if (rdmsrl_safe(MSR_IA32_DEBUGCTLMSR, &old) ||
-	    wrmsrl_safe(MSR_IA32_DEBUGCTLMSR, old | DEBUGCTLMSR_BTF))
+	if (rdmsrq_safe(MSR_IA32_DEBUGCTLMSR, &old) ||
+	    wrmsrq_safe(MSR_IA32_DEBUGCTLMSR, old | DEBUGCTLMSR_BTF))
 		return false;
-	rdmsrl(MSR_IA32_DEBUGCTLMSR, now);
-	wrmsrl(MSR_IA32_DEBUGCTLMSR, old);
+	rdmsrq(MSR_IA32_DEBUGCTLMSR, now);
+	wrmsrq(MSR_IA32_DEBUGCTLMSR, old);
 	return now == (old | DEBUGCTLMSR_BTF);
 }
 
@@ -70,7 +71,7 @@ static bool svm_lwp_btf_possible(struct kvm_vcpu *vcpu)
 	       !svm_lwp_clock_steps(&svm->lwp.engine) && !is_guest_mode(vcpu) &&
 	       !(vmcb->save.rflags & X86_EFLAGS_TF) &&
 	       !(vmcb->control.int_state & SVM_INTERRUPT_SHADOW_MASK) &&
-	       !(vmcb->control.virt_ext & LBR_CTL_ENABLE_MASK);
+	       !lwp_branches_recorded(vmcb);
 }
 
 /* Events that have passed since the last entry; ~0: not counted. */

@@ -25,6 +25,7 @@
 #include <asm/msr.h>
 
 #include "svm.h"
+#include "lwp_compat.h"
 #include "lwp_inside.h"
 
 #define LS_CFG_SPEC_LOCK_MAP_DISABLE BIT_ULL(54)
@@ -80,6 +81,6 @@ void svm_lwp_cpu_warn(void)
 		pr_info("LWP: %s may count too many retired instructions (errata 990, 1291)\n",
 			cpu->name);
 	if (cpu->spec_lock_map &&
-	    (rdmsrl_safe(MSR_AMD64_LS_CFG, &ls_cfg) || !(ls_cfg & LS_CFG_SPEC_LOCK_MAP_DISABLE)))
+	    (rdmsrq_safe(MSR_AMD64_LS_CFG, &ls_cfg) || !(ls_cfg & LS_CFG_SPEC_LOCK_MAP_DISABLE)))
 		pr_warn("LWP: locked instructions may count more than once, as MSR C001_1020 bit 54 is clear\n");
 }

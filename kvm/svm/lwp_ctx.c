@@ -23,6 +23,7 @@
 #include "svm.h"
 #include "smm.h"
 #include "x86.h"
+#include "lwp_compat.h"
 #include "lwp_inside.h"
 #include "lwp_trace.h"
 
@@ -108,6 +109,15 @@ bool svm_lwp_idle(struct kvm_vcpu *vcpu)
 	return lwp->watching && !lwp->lookup && !svm_lwp_moved(vcpu);
 }
 
+/* The intercepts of writes of FS base and KernelGSBase, which KVM itself passes through. */
+void svm_lwp_recalc_msr_intercepts(struct kvm_vcpu *vcpu)
+{
+	bool on = to_svm(vcpu)->lwp.watching;
+
+	lwp_intercept_msr_writes(vcpu, MSR_FS_BASE, on);
+	lwp_intercept_msr_writes(vcpu, MSR_KERNEL_GS_BASE, on);
+}
+
 /* Switch the intercepts of writes of CR3, FS base and KernelGSBase on or off. */
 void svm_lwp_watch(struct kvm_vcpu *vcpu, bool on)
 {
@@ -116,8 +126,7 @@ void svm_lwp_watch(struct kvm_vcpu *vcpu, bool on)
 	if (svm->lwp.watching == on)
 		return;
 	svm->lwp.watching = on;
-	set_msr_interception(vcpu, svm->msrpm, MSR_FS_BASE, 1, !on);
-	set_msr_interception(vcpu, svm->msrpm, MSR_KERNEL_GS_BASE, 1, !on);
+	svm_lwp_recalc_msr_intercepts(vcpu);
 	if (!npt_enabled)
 		return;
 	svm_lwp_intercept(svm, INTERCEPT_CR, BIT(INTERCEPT_CR3_WRITE), on);

@@ -7,6 +7,7 @@
 #include "svm.h"
 #include "lapic.h"
 #include "x86.h"
+#include "lwp_compat.h"
 #include "lwp_inside.h"
 #include "lwp/lwp_segment.h"
 #include "lwp/lwp_xop.h"
@@ -20,9 +21,7 @@ static u32 svm_lwp_first_len(const struct lwp_span *span)
 
 static gpa_t svm_lwp_walk(struct kvm_vcpu *vcpu, u64 gva, u64 access, struct x86_exception *e)
 {
-	struct kvm_mmu *mmu = vcpu->arch.walk_mmu;
-
-	return mmu->gva_to_gpa(vcpu, mmu, gva, access, e);
+	return lwp_gva_to_gpa(vcpu, gva, access, e);
 }
 
 static bool svm_lwp_is_ram(struct kvm_vcpu *vcpu, gpa_t gpa, bool write)

@@ -13,6 +13,7 @@
 #include "cpuid.h"
 #include "smm.h"
 #include "x86.h"
+#include "lwp_compat.h"
 #include "lwp_inside.h"
 
 static bool svm_lwp_range_reachable(u64 start, u64 size, u8 bits)
@@ -25,7 +26,7 @@ static bool svm_lwp_range_reachable(u64 start, u64 size, u8 bits)
 static bool svm_lwp_reachable(struct kvm_vcpu *vcpu, const struct lwp_state *st)
 {
 	u32 cb_size = to_svm(vcpu)->lwp.engine.caps.cb_size;
-	u8 bits = guest_cpuid_has(vcpu, X86_FEATURE_LA57) ? 57 : 48;
+	u8 bits = lwp_guest_has(vcpu, X86_FEATURE_LA57) ? 57 : 48;
 
 	return !lwp_state_on(st) ||
 	       (svm_lwp_range_reachable(st->cb_addr, cb_size, bits) &&

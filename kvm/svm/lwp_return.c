@@ -9,6 +9,7 @@
 #include "svm.h"
 #include "x86.h"
 #include "pmu.h"
+#include "lwp_compat.h"
 #include "lwp_inside.h"
 
 /* MSR STAR has the base of SYSRET's selectors; these are at fixed distances from it. */
@@ -147,8 +148,7 @@ bool svm_lwp_sysret(struct kvm_vcpu *vcpu, int *r)
 		return true;
 	}
 	/* The guest's own counters, as for each instruction that KVM completes. */
-	kvm_pmu_trigger_event(vcpu, kvm_pmu_eventsel.INSTRUCTIONS_RETIRED);
-	kvm_pmu_trigger_event(vcpu, kvm_pmu_eventsel.BRANCH_INSTRUCTIONS_RETIRED);
+	lwp_pmu_branch_retired(vcpu);
 	if (is_long_mode(vcpu)) {
 		rflags = kvm_register_read_raw(vcpu, VCPU_REGS_R11) & SYSRET_RFLAGS;
 		svm_lwp_load_cs(svm, wide ? star + SYSRET_CS64 : star, wide);

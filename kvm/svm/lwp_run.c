@@ -5,6 +5,7 @@
  */
 #include "svm.h"
 #include "x86.h"
+#include "lwp_compat.h"
 #include "lwp_inside.h"
 #include "lwp_trace.h"
 
@@ -149,7 +150,7 @@ static enum svm_lwp_mode svm_lwp_choose(struct kvm_vcpu *vcpu, const char **even
 		svm_lwp_source_stop(vcpu);
 		return LWP_MODE_OFF;
 	}
-	if (svm->nested.nested_run_pending) {
+	if (lwp_nested_run_pending(svm)) {
 		*event = "nested";
 		return LWP_MODE_VMRUN;
 	}

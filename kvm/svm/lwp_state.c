@@ -8,6 +8,7 @@
 #include "cpuid.h"
 #include "smm.h"
 #include "x86.h"
+#include "lwp_compat.h"
 #include "lwp_inside.h"
 
 /*
@@ -19,7 +20,7 @@ void svm_lwp_intercept(struct vcpu_svm *svm, int word, u32 bits, bool on)
 	if ((svm->extra_intercepts[word] & bits) == (on ? bits : 0))
 		return;
 	svm->extra_intercepts[word] ^= bits;
-	recalc_intercepts(svm);
+	lwp_intercepts_changed(svm);
 }
 
 /* Is this exception intercepted for LWP only? */
@@ -63,7 +64,7 @@ void svm_lwp_update_avail(struct kvm_vcpu *vcpu)
 	if (vcpu->arch.lwp_avail == avail)
 		return;
 	vcpu->arch.lwp_avail = avail;
-	kvm_update_cpuid_runtime(vcpu);
+	lwp_cpuid_changed(vcpu);
 }
 
 /* Add what the engine has counted since the last call to the vCPU's statistics. */

@@ -194,6 +194,9 @@ int svm_lwp_set_msr(struct kvm_vcpu *vcpu, struct msr_data *msr);
 bool svm_lwp_msr_raised(struct kvm_vcpu *vcpu);
 bool svm_lwp_asked(struct kvm *kvm);
 
+/* The intercepts of MSRs: lwp_ctx.c */
+void svm_lwp_recalc_msr_intercepts(struct kvm_vcpu *vcpu);
+
 /* User space: lwp_attr.c */
 int svm_lwp_extension(struct kvm *kvm);
 int svm_lwp_vm_attr(struct kvm *kvm, unsigned int ioctl, struct kvm_device_attr *attr);

@@ -44,6 +44,7 @@ ROW += r" +(?P<slowdown>[\d.]+) +(?P<missed>\d+) +(?P<overshoots>\d+) +(?P<steps
 SWITCH_ROW = r"^(?P<how>two|two profiled|all profiled) +(?P<threads>\d+) +(?P<exits_per_switch>[\d.]+)"
 SWITCH_ROW += r" +(?P<slowdown>[\d.]+)$"
 REASON = re.compile(r"^\{ exit_reason: *(?:0x)?([0-9a-f]+) *\} *hitcount: *(\d+)")
+TAKES_BASE = True
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

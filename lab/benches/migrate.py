@@ -18,6 +18,7 @@ from lab.start import deps
 MOST = 50
 ROW = re.compile(r"^(\S.*?) +(\d+) +([\d.]+) +(\d+) +([\d.]+)$", re.MULTILINE)
 COLUMNS = ("guest", "downtime_ms", "downtime_ratio", "total_ms", "total_ratio")
+TAKES_BASE = True
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -18,6 +18,7 @@ PLUGIN = "tests/tcg/plugins/libinsn.so"
 CACHE = "contrib/plugins/libcache.so"
 NUMBERS = r" +(?P<ratio>[0-9.]+) +(?P<least>[0-9.]+) +(?P<greatest>[0-9.]+)"
 ROW = rf"^(?P<configuration>\S.*?) {{2,}}(?P<seconds>[0-9.]+){NUMBERS}$"
+TAKES_BASE = True
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -6,6 +6,7 @@ import lzma
 import os
 import re
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
@@ -17,18 +18,19 @@ from lab.common.steps import build_lock, fresh, hash_of, make_dir, need_space, s
 
 MODULES = ("virtio_pci", "virtio_console", "9pnet_virtio", "9p", "overlay")
 SYSROOT = GUEST / "sysroot"
+STAMP = bases.of_linux("kernel")
 
 
 def version() -> str:
     """The guest kernel's version as by uname -r."""
-    for config in (SYSROOT / "boot").glob("config-*"):
-        return config.name.removeprefix("config-")
+    for place in (SYSROOT / "lib/modules").glob("*"):
+        return place.name
     raise Died(f"{SYSROOT} has no kernel: remove it and build again")
 
 
 def package_file() -> Path:
-    """The kernel's package file, as it was downloaded."""
-    return DL / stamped("kernel")
+    """The package file that has the kernel's image, as it was downloaded."""
+    return DL / stamped(STAMP)
 
 
 def modules_dir() -> Path:
@@ -36,19 +38,29 @@ def modules_dir() -> Path:
     return SYSROOT / "lib/modules" / version()
 
 
-def _fetch() -> Path:
+def _packages() -> list[str]:
+    """The package of the kernel's image; since Linux 7 also those of the modules and of the lists of what is built in."""
     base = bases.linux_base()
+    if base.suite:
+        image = archive.newest(rf"linux-binary-{re.escape(base.series)}[.][0-9]+[+]deb[0-9]+-amd64")
+        return [image.replace("binary", part, 1) for part in ("binary", "modules", "base")] if image else []
     image = archive.dependency(base.image[archive.debian_codename()], base.image_pattern)
-    if not image:
-        raise Died(f"the Debian archive has no linux-image-{base.series} for this machine")
-    say(f"downloading {image} (107 MB) ...")
-    return archive.package(image)
+    return [image] if image else []
 
 
-def _unpack(file: Path) -> None:
+def _fetch() -> list[Path]:
+    names = _packages()
+    if not names:
+        raise Died(f"the Debian archive has no kernel {bases.linux_base().series} for this machine")
+    say(f"downloading {' and '.join(names)} (about 110 MB) ...")
+    return [archive.package(name) for name in names]
+
+
+def _unpack(files: Sequence[Path]) -> None:
     shutil.rmtree(SYSROOT, ignore_errors=True)
     make_dir(GUEST)
-    proc.output(["dpkg", "-x", file, SYSROOT])
+    for file in files:
+        proc.output(["dpkg", "-x", file, SYSROOT])
     if not (SYSROOT / "lib").exists():
         (SYSROOT / "lib").symlink_to("usr/lib")
     proc.output(["depmod", "-b", SYSROOT, version()], env={"PATH": os.environ["PATH"] + ":/usr/sbin:/sbin"})
@@ -89,6 +101,12 @@ def pack(tree: Path, archive_file: Path, log: IO[str]) -> None:
     new.rename(archive_file)
 
 
+def _image() -> Path:
+    """The compressed kernel: in /boot, or beside the modules since Linux 7."""
+    places = (SYSROOT / "boot" / f"vmlinuz-{version()}", modules_dir() / "vmlinuz")
+    return next(place for place in places if place.is_file())
+
+
 def _make(log: IO[str]) -> None:
     tree = GUEST / "initramfs"
     shutil.rmtree(tree, ignore_errors=True)
@@ -97,7 +115,7 @@ def _make(log: IO[str]) -> None:
     pack(tree, GUEST / "initramfs.cpio", log)
     new = GUEST / "vmlinux.new"
     with new.open("wb") as out:
-        if proc.call([HOST / "lab/guest/unvmlinuz", SYSROOT / "boot" / f"vmlinuz-{version()}"], stdout=out, stderr=log):
+        if proc.call([HOST / "lab/guest/unvmlinuz", _image()], stdout=out, stderr=log):
             raise Died("the kernel's image cannot be unpacked")
     new.rename(GUEST / "vmlinux")
     (GUEST / "version").write_text(version() + "\n", encoding="utf-8")
@@ -106,16 +124,16 @@ def _make(log: IO[str]) -> None:
 def build() -> None:
     """Make what a guest boots from, if it is out of date."""
     tools.build(everything=False)
-    with build_lock("guest"):
+    with build_lock(GUEST.name):
         key = hash_of("lab/building/kernel.py", "lab/bases.toml")
         key += " " + hash_of(HOST / "lab/guest/guest-init")
-        if fresh("guest", key) and (GUEST / "vmlinux").is_file():
+        if fresh(GUEST.name, key) and (GUEST / "vmlinux").is_file():
             return
         need_space(800)
-        have = re.search(bases.linux_base().image_pattern, stamped("kernel"))
-        if not have or not (SYSROOT / "boot").is_dir():
-            file = _fetch()
-            step("unpacking the guest's kernel", "guest-unpack", lambda log: _unpack(file), about=15)
-            stamp("kernel", file.name)
+        have = re.search(bases.linux_base().image_pattern, stamped(STAMP))
+        if not have or not (SYSROOT / "lib/modules").is_dir():
+            files = _fetch()
+            step("unpacking the guest's kernel", "guest-unpack", lambda log: _unpack(files), about=15)
+            stamp(STAMP, files[0].name)
         step("building the guest's initramfs", "guest-initramfs", _make)
-        stamp("guest", key)
+        stamp(GUEST.name, key)

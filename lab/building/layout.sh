@@ -34,7 +34,7 @@ apply()
 		patch -d "$stage" -p1 --fuzz=0 --force --no-backup-if-mismatch <"$patch"
 	done
 	mkdir -p "$svm/lwp"
-	cp "$sources"/kvm/svm/lwp*.[ch] "$svm/"
+	cp "$sources"/kvm/svm/lwp*.[ch] "$patches"/lwp_compat.h "$svm/"
 	cp "$sources"/vmcb/lwp_*.[ch] "$sources"/kvm/engine/lwp_*.[ch] "$svm/lwp/"
 	mv "$svm/lwp/lwp_kvm.h" "$stage/arch/x86/include/uapi/asm/kvm_lwp.h"
 }

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from lab.building import kernel
+from lab.building import kbuild, kernel
 from lab.common import archive, bases, proc
 from lab.common.places import DL, KVM, LAB, SRC, TOP
 from lab.common.say import Died, say
@@ -43,7 +43,7 @@ def fetch() -> Linux:
     abi, version = kernel.version(), archive.package_version(kernel.package_file())
     linux = Linux(abi, version, SRC / f"linux-{version}", SRC / f"headers-{abi}")
     make_dir(SRC)
-    with build_lock("linux-source"):
+    with build_lock(bases.of_linux("linux-source")):
         if not linux.headers.is_dir():
             _fetch_headers(linux)
         if not linux.pristine.is_dir():
@@ -66,6 +66,10 @@ def _fetch_headers(linux: Linux) -> None:
     text = makefile.read_text(encoding="utf-8")
     makefile.write_text(text.replace("/usr/src/", f"{linux.headers}/usr/src/"), encoding="utf-8")
     new.rename(linux.headers)
+    if not kbuild.runs_here(linux.headers_dir):
+        whole, work = fetch_all(linux), SRC / f"kbuild-{linux.abi}"
+        title = f"building kbuild's programs of Linux {linux.version} for this machine"
+        step(title, "linux-kbuild", lambda log: kbuild.adapt(linux.headers_dir, whole, work, log), about=90)
 
 
 def _unpack(file: Path, place: Path, parts: list[str] | None = None) -> None:
@@ -86,7 +90,10 @@ def fetch_all(linux: Linux) -> Path:
     """The whole source, unpacked."""
     place = SRC / f"linux-all-{linux.version}"
     if not place.is_dir():
-        file = DL / f"{bases.linux_base().source}_{linux.version}_all.deb"
+        source = bases.linux_base().source
+        file = DL / f"{source}_{linux.version}_all.deb"
+        if not file.is_file():
+            archive.package(f"{source}={linux.version}")
         step(f"unpacking all of Linux {linux.version}", "linux-all", lambda log: _unpack(file, place, []), about=90)
     return place
 
@@ -102,6 +109,8 @@ def make_command(linux: Linux, tree: Path, werror: bool = True) -> list[str]:
     """The command that compiles both modules in a tree that lay_out() made; warnings are errors."""
     show = "include .kernelvariables\nshow:\n\t@echo $(CC)\n"
     cc = proc.output(["make", "-s", "-C", linux.headers_dir, "-f", "-", "show"], input=show, stdin=None).strip()
+    if not shutil.which(cc.split()[-1]):
+        cc = "gcc"  # headers of a newer Debian's kernel, see kbuild.py
     return [
         *("make", "-C", str(linux.headers_dir), f"M={tree}/arch/x86/kvm", f"CC={compiler(cc)}"),
         *("CONFIG_KVM_INTEL=n", "CONFIG_KVM_AMD_LWP_FAKE=y", "CONFIG_DEBUG_INFO_BTF_MODULES="),
@@ -119,14 +128,14 @@ def strip_modules(tree: Path, place: Path) -> None:
 def build() -> None:
     """kvm.ko and kvm-amd.ko with LWP for the guests' stock kernel, in build/kvm, if they are out of date."""
     kernel.build()
-    with build_lock("kvm"):
+    with build_lock(KVM.name):
         inputs = ("lab/building/linux.py", "lab/building/layout.sh", "kvm/svm", "kvm/patches", "vmcb", "kvm/engine")
         key = f"{hash_of(*inputs)} {kernel.version()}"
-        if fresh("kvm", key) and all((KVM / f"{module}.ko").is_file() for module in MODULES):
+        if fresh(KVM.name, key) and all((KVM / f"{module}.ko").is_file() for module in MODULES):
             return
         need_space(1500)
         linux = fetch()
         step("applying the patches of KVM", "kvm-patches", lambda log: lay_out(linux, KVM, log))
         step("compiling kvm.ko and kvm-amd.ko", "kvm-compile", make_command(linux, KVM / "tree"), about=90)
         strip_modules(KVM / "tree", KVM)
-        stamp("kvm", key)
+        stamp(KVM.name, key)

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import IO
 
 from lab.building import meson, qemu_pch, qemu_share, qemu_tree
-from lab.common import proc
-from lab.common.places import BUILD, FIRMWARE, PYTHON, SRC
+from lab.common import bases, proc
+from lab.common.places import BUILD, FIRMWARE, PYTHON, SRC, TOP
 from lab.common.say import Died
 from lab.common.steps import build_lock, compiler, fresh, hash_of, jobs_count, make_dir, need_space, stamp, step
 
@@ -35,7 +35,12 @@ ROMS = ("kvmvapic", "linuxboot", "linuxboot_dma", "multiboot", "multiboot_dma", 
 
 def out_dir(flavour: str) -> Path:
     """The build directory of a flavour."""
-    return BUILD / ("qemu" if flavour == "vlwp" else f"qemu-{flavour}")
+    return BUILD / bases.of_qemu("qemu" if flavour == "vlwp" else f"qemu-{flavour}")
+
+
+def tree_dir(flavour: str) -> Path:
+    """The patched source of a flavour."""
+    return SRC / bases.of_qemu(f"qemu-{flavour}")
 
 
 def _configure(flavour: str, tree: Path, out: Path) -> list[str]:
@@ -43,7 +48,8 @@ def _configure(flavour: str, tree: Path, out: Path) -> list[str]:
     options = [word for word in CONFIGURE if flavour not in ("full", "package") or word not in FEW_DEVICES]
     if flavour == "package":
         options += FOR_A_PACKAGE
-    flags = f"--extra-cflags={qemu_pch.FLAGS} {qemu_share.flags(SRC)}"
+    trees = [tree_dir(name).name for name in qemu_share.FLAVOURS]
+    flags = f"--extra-cflags={qemu_pch.FLAGS} {qemu_share.flags(SRC, trees)}"
     if flavour == "mutants":
         options.append("--disable-werror")  # a fault may leave something unused
     debug = [] if os.environ.get("VLWP_QEMU_DEBUG") else ["--disable-debug-info"]
@@ -59,11 +65,11 @@ def _compile(flavour: str, tree: Path, out: Path) -> None:
         qemu_pch.refresh(out, tree)
         if flavour != "vlwp" and out_dir("vlwp").is_dir():
             # Not while it changes.
-            with build_lock("qemu-vlwp"):
-                found = qemu_share.prepare((out_dir("vlwp"), SRC / "qemu-vlwp"), (out, tree))
+            with build_lock(tree_dir("vlwp").name):
+                found = qemu_share.prepare((out_dir("vlwp"), tree_dir("vlwp")), (out, tree))
             path = f"{found}:{path}" if found else path
     command = ["env", f"PATH={path}", "nice", "-n", "10", *ninja, "qemu-system-x86_64"]
-    step(f"compiling QEMU ({flavour})", f"qemu-{flavour}-compile", command, about=100)
+    step(f"compiling QEMU ({bases.of_qemu(flavour)})", f"{tree.name}-compile", command, about=100)
 
 
 def _firmware(out: Path, log: IO[str]) -> None:
@@ -102,23 +108,24 @@ def build(flavour: str = "vlwp") -> None:
     out = out_dir(flavour)
     inputs = [f"lab/building/{name}.py" for name in ("qemu", "qemu_tree", "qemu_pch", "qemu_share")]
     inputs += ["lab/bases.toml", "qemu-patches/packaging", "qemu-patches/configs"]
+    inputs += [str(path.relative_to(TOP)) for path in [qemu_tree.own() / qemu_tree.PACKAGING] if path.is_dir()]
     if flavour != "base":
         inputs += ["vmcb", "kvm/engine", "qemu-patches"]
-    with build_lock(f"qemu-{flavour}"):
+    tree, name = tree_dir(flavour), bases.of_qemu(flavour)
+    with build_lock(tree.name):
         key = f"{hash_of(*inputs)} {os.environ.get('VLWP_QEMU_TARBALL', '')}"
         key += " debug" if os.environ.get("VLWP_QEMU_DEBUG") else ""
-        if fresh(f"qemu-{flavour}", key) and (out / "qemu-system-x86_64").is_file():
+        if fresh(tree.name, key) and (out / "qemu-system-x86_64").is_file():
             return
         need_space(2500)
         meson.fetch()
         pristine = qemu_tree.fetch()
-        tree = SRC / f"qemu-{flavour}"
         qemu_tree.sync(flavour, pristine, tree)
         configured = hashlib.sha256(f"{pristine}\n{_configure(flavour, tree, out)}".encode()).hexdigest()
-        if not fresh(f"configure-{flavour}", configured) or not meson.configured(out):
+        if not fresh(f"configure-{name}", configured) or not meson.configured(out):
             command = _configure(flavour, tree, out)
-            step(f"configuring QEMU ({flavour})", f"qemu-{flavour}-configure", command, about=25, cwd=out)
-            stamp(f"configure-{flavour}", configured)
+            step(f"configuring QEMU ({name})", f"{tree.name}-configure", command, about=25, cwd=out)
+            stamp(f"configure-{name}", configured)
         _compile(flavour, tree, out)
-        step("building option ROMs", f"qemu-{flavour}-firmware", lambda log: _firmware(out, log))
-        stamp(f"qemu-{flavour}", key)
+        step("building option ROMs", f"{tree.name}-firmware", lambda log: _firmware(out, log))
+        stamp(tree.name, key)

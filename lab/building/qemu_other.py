@@ -10,12 +10,12 @@ from pathlib import Path
 
 from lab.building import meson, qemu, qemu_tree
 from lab.checks.qemu_warnings import OURS
-from lab.common import proc
-from lab.common.places import BUILD, PYTHON, SRC
+from lab.common import bases, proc
+from lab.common.places import BUILD, PYTHON
 from lab.common.report import Check
 from lab.common.steps import build_lock, compiler, fresh, hash_of, jobs_count, make_dir, stamp, step
 
-TREE = SRC / "qemu-other"
+FLAVOUR = "other"
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Other:
     @property
     def out(self) -> Path:
         """Its build directory."""
-        return BUILD / f"qemu-other-{self.name}"
+        return BUILD / bases.of_qemu(f"qemu-other-{self.name}")
 
 
 X86_64 = "--target-list=x86_64-softmmu"
@@ -69,27 +69,28 @@ ALL = (NO_TCG, I386, USER, CLANG, ASAN, TSAN)
 def _command(other: Other) -> list[str]:
     words = [word for word in qemu.CONFIGURE if word not in other.without]
     tools = [f"--cc={compiler(other.cc)}", f"--python={PYTHON}", "--disable-debug-info"]
-    return [str(TREE / "configure"), *tools, *words, *other.options]
+    return [str(qemu.tree_dir(FLAVOUR) / "configure"), *tools, *words, *other.options]
 
 
 def configure(other: Other) -> None:
     """Make its build directory, if it is out of date."""
     meson.fetch()
     make_dir(other.out)
-    with build_lock("qemu-other"):
+    tree = qemu.tree_dir(FLAVOUR)
+    with build_lock(tree.name):
         sources = hash_of("lab/building/qemu_tree.py", "lab/bases.toml", "vmcb", "kvm/engine", "qemu-patches")
-        if not fresh("qemu-other", sources) or not TREE.is_dir():
-            qemu_tree.sync("other", qemu_tree.fetch(), TREE)
-            stamp("qemu-other", sources)
+        if not fresh(tree.name, sources) or not tree.is_dir():
+            qemu_tree.sync(FLAVOUR, qemu_tree.fetch(), tree)
+            stamp(tree.name, sources)
     key = hash_of("lab/building/qemu.py", "lab/building/qemu_other.py", "qemu-patches/packaging")
-    if not fresh(f"configure-other-{other.name}", key) or not meson.configured(other.out):
-        log = f"qemu-other-{other.name}-configure"
-        step(f"configuring {other.line}", log, _command(other), about=25, cwd=other.out)
-        stamp(f"configure-other-{other.name}", key)
+    configured = bases.of_qemu(f"configure-other-{other.name}")
+    if not fresh(configured, key) or not meson.configured(other.out):
+        step(f"configuring {other.line}", f"{other.out.name}-configure", _command(other), about=25, cwd=other.out)
+        stamp(configured, key)
 
 
 def _ninja(other: Other, check: Check, targets: Sequence[str]) -> None:
-    with build_lock(f"qemu-other-{other.name}"):
+    with build_lock(other.out.name):
         check.run(["nice", "-n", "10", "ninja", "-C", other.out, "-j", str(jobs_count()), *targets])
 
 

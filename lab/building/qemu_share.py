@@ -11,7 +11,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -20,9 +20,9 @@ from lab.common import proc
 FLAVOURS = ("vlwp", "base", "full", "package", "mutants")
 
 
-def flags(sources: Path) -> str:
+def flags(sources: Path, trees: Sequence[str]) -> str:
     """For configure's --extra-cflags: __FILE__ is the same in the trees of all flavours, which lie in one folder."""
-    places = [place for name in FLAVOURS for place in (f"../src/qemu-{name}/", f"{sources}/qemu-{name}/")]
+    places = [place for name in trees for place in (f"../src/{name}/", f"{sources}/{name}/")]
     return " ".join(f"-fmacro-prefix-map={place}=" for place in places)
 
 

@@ -15,8 +15,11 @@ from lab.common.say import Died
 from lab.common.steps import build_lock, fresh, make_dir, stamp, stamped, step
 
 PATCHES = TOP / "qemu-patches"
-# The series, each on what is before it: fixes of QEMU itself, AMD's performance counters, LWP.
+# The series, each on what is before it: fixes of QEMU itself, performance counters, LWP.
 SERIES = ("1-fixes", "2-pmu", "3-lwp")
+NEW = ("target", "docs", "tests")  # folders with new files
+PACKAGING = "packaging"
+DROPPED = "dropped"
 # Code of the counters that is for LWP. What is built here has it; the series for the counters is written without.
 WITH_LWP = "X86_WITH_LWP"
 
@@ -55,7 +58,7 @@ def tarball() -> Path:
 def _download() -> Path:
     """The tarball of the archive, which has a name with the version."""
     have = [p for p in DL.glob("qemu_*.orig.tar.xz") if bases.qemu_base().serves("1:" + p.name.removeprefix("qemu_"))]
-    if have and stamped("qemu-source") in ("", bases.qemu_base().version):
+    if have and stamped(bases.of_qemu("qemu-source")) in ("", bases.qemu_base().version):
         return max(have, key=lambda p: p.stat().st_mtime)
     version = wanted_version()
     step(
@@ -88,7 +91,7 @@ def _fetch() -> Path:
         source, name = Path(given), "upstream"
     else:
         found = [p for p in SRC.glob(f"qemu-{series}.*") if p.suffix != ".new"]
-        if found and stamped("qemu-source") in ("", bases.qemu_base().version):
+        if found and stamped(bases.of_qemu("qemu-source")) in ("", bases.qemu_base().version):
             return max(found, key=lambda p: int(p.name.rpartition(".")[2]))
         source, name = _download(), "qemu"
     if not os.access(source, os.R_OK):
@@ -100,14 +103,34 @@ def _fetch() -> Path:
     if not place.is_dir():
         step(f"unpacking {source.name}", "qemu-unpack", lambda log: _unpack(source, place), about=15)
     if not given:
-        stamp("qemu-source", bases.qemu_base().version)
+        stamp(bases.of_qemu("qemu-source"), bases.qemu_base().version)
     return place
+
+
+def own() -> Path:
+    """What the chosen base has for itself: patches in place of the default base's of the same name, new files, and
+    DROPPED, the patches that it needs no longer."""
+    return PATCHES / "bases" / bases.qemu_base().series
+
+
+def _dropped() -> set[str]:
+    """The names, as "1-fixes/0001-NAME.patch", that stand at the beginnings of the file's lines, with reasons."""
+    file = own() / DROPPED
+    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
+    return {line.split(":", 1)[0] for line in lines if not line.startswith("#")}
+
+
+def series(folder: str) -> list[Path]:
+    """The patches of one of SERIES or of PACKAGING for the chosen base, in order."""
+    common = PATCHES / folder if folder == PACKAGING else PATCHES / "patches" / folder
+    found = {patch.name: patch for place in (common, own() / folder) for patch in place.glob("*.patch")}
+    return [found[name] for name in sorted(found) if f"{folder}/{name}" not in _dropped()]
 
 
 def patches(flavour: str) -> list[Path]:
     """The patches of a flavour, in order."""
-    dirs = ["packaging"] if flavour == "base" else ["packaging", *(f"patches/{series}" for series in SERIES)]
-    return [patch for name in dirs for patch in sorted((PATCHES / name).glob("*.patch"))]
+    folders = [PACKAGING] if flavour == "base" else [PACKAGING, *SERIES]
+    return [patch for folder in folders for patch in series(folder)]
 
 
 def changed_files(patch: Path) -> list[str]:
@@ -118,8 +141,9 @@ def changed_files(patch: Path) -> list[str]:
 def _new_files(stage: Path) -> None:
     """What exists upstream nowhere: the shared sources, flat in one folder, and QEMU's own part of LWP."""
     lwp = stage / "target/i386/lwp"
-    for folder in ("target", "docs", "tests"):
-        shutil.copytree(PATCHES / folder, stage / folder, dirs_exist_ok=True)
+    for name in NEW:
+        shutil.copytree(PATCHES / name, stage / name, dirs_exist_ok=True)
+    shutil.copytree(own() / "target", stage / "target", dirs_exist_ok=True)
     for folder in ("vmcb", "kvm/engine", "kvm/engine/tcg"):
         for file in (TOP / folder).glob("lwp_*.[ch]"):
             shutil.copy2(file, lwp)
@@ -150,13 +174,14 @@ def _names(folder: Path) -> set[str]:
 
 def sync(flavour: str, pristine: Path, tree: Path) -> None:
     """Make a tree the pristine source plus the files in which a flavour differs from it."""
-    stage, listing = SRC / f"stage-{flavour}", SRC / f"stage-{flavour}.list"
+    what = bases.of_qemu(flavour)
+    stage, listing = SRC / f"stage-{what}", SRC / f"stage-{what}.list"
     step(
-        f"applying the patches of QEMU ({flavour})",
-        f"qemu-{flavour}-patches",
+        f"applying the patches of QEMU ({what})",
+        f"qemu-{what}-patches",
         lambda log: staged(flavour, pristine, stage, log),
     )
-    if not fresh(f"tree-{flavour}", str(pristine)) or not tree.is_dir():
+    if not fresh(f"tree-{what}", str(pristine)) or not tree.is_dir():
         shutil.rmtree(tree, ignore_errors=True)
         shutil.copytree(pristine, tree, symlinks=True)
         listing.unlink(missing_ok=True)
@@ -172,4 +197,4 @@ def sync(flavour: str, pristine: Path, tree: Path) -> None:
             (tree / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(stage / name, tree / name)
     listing.write_text("\n".join(sorted(names)) + "\n", encoding="utf-8")
-    stamp(f"tree-{flavour}", str(pristine))
+    stamp(f"tree-{what}", str(pristine))

@@ -43,6 +43,8 @@ REFUSED: tuple[tuple[str, int, str, str], ...] = (
     ("a data file that cannot be written", 1, "cannot write this file", "run --data=/nowhere/data"),
     ("an option that the report has not", 2, "unrecognized option '--frob'", "run --report=--frob -- /bin/true"),
     ("an export without a directory", 2, "DIR", "export"),
+    ("a base that is not there", 2, "no base 'qemu-9'; there are: linux-", "build qemu --base=qemu-9"),
+    ("two QEMUs", 2, "one kernel and one QEMU at most", "test flat --base=qemu-10.0,qemu-10.2"),
 )
 
 # The same with something in the environment: (variable, value, ...)
@@ -56,6 +58,7 @@ REFUSED_WITH: tuple[tuple[str, str, str, int, str, str], ...] = (
         *(1, "cannot read this tarball", "build qemu"),
     ),
     ("VLWP_QEMU", "/nowhere/qemu", "an emulator that is not there", 1, "no program there", "shell -- true"),
+    ("VLWP_BASE", "nonsense", "a base in the environment", 2, "no base 'nonsense'", "build tools"),
     ("VLWP_JOBS", "many", "a number of compilers that is none", 1, "number from 1", "build tools"),
 )
 

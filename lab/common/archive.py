@@ -52,11 +52,12 @@ def _write_sources() -> None:
         raise Died(f"apt on this machine has no source for {codename} main: add one to /etc/apt/sources.list")
     by, source = f"[signed-by={KEYRING}]", bases.qemu_base().suite
     lines = [f"deb {by} {main} {codename} main", f"deb-src {by} {main} {source} main"]
-    if codename == "bookworm":
-        lines.append(f"deb {by} {main} bookworm-backports main")
+    suites = {"bookworm-backports" if codename == "bookworm" else "", bases.linux_base().suite}
+    lines += [f"deb {by} {main} {suite} main" for suite in sorted(suites - {""})]
     if security:
         lines.append(f"deb {by} {security} {codename}-security main")
-        lines.append(f"deb-src {by} {security} {source}-security main")
+        if source in RELEASES:
+            lines.append(f"deb-src {by} {security} {source}-security main")
     (STATE / "sources.list").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
@@ -134,6 +135,12 @@ def source_versions(name: str) -> list[str]:
     text = query("apt-cache", "showsrc", "--only-source", name)
     versions = set(re.findall(r"^Version: (.*)$", text, re.MULTILINE))
     return proc.output(["sort", "-V"], input="\n".join(versions), stdin=None).split() if versions else []
+
+
+def newest(pattern: str) -> str:
+    """The binary package with the greatest of the names that match a regular expression, "" if there is none."""
+    names = [name for name in query("apt-cache", "pkgnames").split() if re.fullmatch(pattern, name)]
+    return proc.output(["sort", "-V"], input="\n".join(names), stdin=None).split()[-1] if names else ""
 
 
 def dependency(name: str, pattern: str) -> str:

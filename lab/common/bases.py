@@ -1,13 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The kernel and the QEMU that everything is built from: lab/bases.toml."""
+"""The kernel and the QEMU that everything is built from: lab/bases.toml, and the user's choice among them."""
 
+import itertools
+import os
 import re
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
-from lab.common.places import LAB
+from lab.common.say import Usage
+
+CHOICE = "VLWP_BASE"  # as given to --base; a ./vlwp that we start has the same
+KINDS = ("linux", "qemu")
+WRONG: list[str] = []  # a choice that choose() did not take
+FILE = Path(__file__).resolve().parents[1] / "bases.toml"
 
 
 @dataclass(frozen=True)
@@ -17,11 +26,12 @@ class LinuxBase:
     series: str
     source: str
     image: dict[str, str]
+    suite: str = ""
 
     @property
     def image_pattern(self) -> str:
         """What the package of a stock kernel of this base is called, as a regular expression."""
-        return rf"^linux-image-{re.escape(self.series)}[.]"
+        return rf"^linux-(image|binary)-{re.escape(self.series)}[.]"
 
     def serves(self, kernel: str) -> bool:
         """Is a kernel, named as by uname -r, one of this base?"""
@@ -43,17 +53,75 @@ class QemuBase:
 
 @cache
 def _read() -> dict[str, Any]:
-    with (LAB / "bases.toml").open("rb") as file:
+    with FILE.open("rb") as file:
         return tomllib.load(file)
+
+
+def names() -> list[str]:
+    """All bases, as --base wants them."""
+    return [f"{kind}-{series}" for kind in KINDS for series in _read()[kind]]
+
+
+def check(text: str) -> str:
+    """The user's choice, bases with commas between them; one that is not there is an error."""
+    known = names()
+    chosen = text.split(",")
+    for name in chosen:
+        if name not in known:
+            raise Usage(f"--base={text}: no base '{name}'; there are: {' '.join(known)}")
+    kinds = [name.partition("-")[0] for name in chosen]
+    if len(set(kinds)) < len(kinds):
+        raise Usage(f"--base={text}: one kernel and one QEMU at most")
+    return text
+
+
+def choose(words: Sequence[str]) -> None:
+    """Take the choice from a command line if it is a right one; the command says what is wrong with another."""
+    options = list(itertools.takewhile(lambda word: word != "--", words))
+    for word, following in zip(options, [*options[1:], ""], strict=True):
+        if word == "--base" or word.startswith("--base="):
+            os.environ[CHOICE] = following if word == "--base" else word.removeprefix("--base=")
+    try:
+        check(os.environ.get(CHOICE) or default_pair())
+    except Usage:
+        WRONG.append(os.environ.pop(CHOICE))
+
+
+def _series(kind: str) -> str:
+    text = os.environ.get(CHOICE, "")
+    chosen = dict(name.split("-", 1) for name in (check(text).split(",") if text else ()))
+    return str(chosen.get(kind) or _read()["default"][kind])
 
 
 def linux_base() -> LinuxBase:
     """The kernel that is built against."""
-    series = _read()["default"]["linux"]
+    series = _series("linux")
     return LinuxBase(series, **_read()["linux"][series])
 
 
 def qemu_base() -> QemuBase:
     """The QEMU that is built."""
-    series = _read()["default"]["qemu"]
+    series = _series("qemu")
     return QemuBase(series, **_read()["qemu"][series])
+
+
+def default_qemu() -> str:
+    """The series of the QEMU whose patches serve for all bases that have none of their own."""
+    return str(_read()["default"]["qemu"])
+
+
+def default_pair() -> str:
+    """What is built if nobody chooses, as for --base."""
+    return ",".join(f"{kind}-{_read()['default'][kind]}" for kind in KINDS)
+
+
+def of_linux(name: str) -> str:
+    """What a directory, lock or stamp of the chosen kernel is called, if that of the default is called so."""
+    series = _series("linux")
+    return name if series == _read()["default"]["linux"] else f"{name}-{series}"
+
+
+def of_qemu(name: str, series: str = "") -> str:
+    """What a directory, lock or stamp of a QEMU (the chosen one) is called, if that of the default is called so."""
+    series = series or _series("qemu")
+    return name if series == default_qemu() else f"{name}-{series}"

@@ -6,14 +6,16 @@ import pwd
 import tempfile
 from pathlib import Path
 
+from lab.common import bases
+
 TOP = Path(__file__).resolve().parents[2]
 LAB = TOP / "lab"
 BUILD = Path(os.path.abspath(os.environ.get("VLWP_BUILD_DIR") or TOP / "build"))
 os.environ["VLWP_BUILD_DIR"] = str(BUILD)  # a ./vlwp that we start may be in another directory
 HOST = BUILD / "host"  # what Meson builds for this machine and for guests
 FIRMWARE = BUILD / "firmware"
-GUEST = BUILD / "guest"
-KVM = BUILD / "kvm"
+GUEST = BUILD / bases.of_linux("guest")
+KVM = BUILD / bases.of_linux("kvm")
 SRC = BUILD / "src"  # unpacked sources
 DL = BUILD / "dl"  # packages from the archive
 LOG = BUILD / "log"
@@ -36,12 +38,12 @@ def user_name() -> str:
 
 def qemu() -> Path:
     """The emulator: the one that was built here, or the user's (VLWP_QEMU)."""
-    return Path(os.environ.get("VLWP_QEMU") or BUILD / "qemu/qemu-system-x86_64")
+    return Path(os.environ.get("VLWP_QEMU") or BUILD / bases.of_qemu("qemu") / "qemu-system-x86_64")
 
 
 def qemu_base() -> Path:
     """The unpatched emulator of the same version."""
-    return BUILD / "qemu-base/qemu-system-x86_64"
+    return BUILD / bases.of_qemu("qemu-base") / "qemu-system-x86_64"
 
 
 def temporary() -> Path:

@@ -42,9 +42,9 @@ static void measure(const struct config *c, unsigned int turn, struct times *t)
 	char uri[512];
 
 	snprintf(uri, sizeof(uri), "unix:%s/socket", opt.work);
-	guest_start(&vm, "source", c->cpu, c->init, false);
+	guest_start(&vm, "source", opt.qemu, c->cpu, c->init, false);
 	guest_rounds(1);
-	guest_start(&next, "destination", c->cpu, c->init, true);
+	guest_start(&next, "destination", opt.into_qemu, c->cpu, c->init, true);
 	vm_capability(&vm, "return-path");
 	vm_capability(&next, "return-path");
 	vm_do(&next, "migrate-incoming", "{\"uri\":\"%s\"}", uri);

@@ -79,17 +79,18 @@ void guest_rounds(unsigned int rounds)
 	} while (!enough && !heard.wrong);
 }
 
-void guest_start(struct vm *vm, const char *name, const char *cpu, const char *init, bool incoming)
+void guest_start(struct vm *vm, const char *name, const char *qemu, const char *cpu,
+		 const char *init, bool incoming)
 {
 	char model[128], append[256], log[512];
 	const char *argv[] = {
-		opt.qemu,
+		qemu,
 		"-L",
 		opt.firmware,
 		"-accel",
 		strcmp(opt.accel, "tcg") ? opt.accel : "tcg,thread=multi",
 		"-machine",
-		"q35",
+		opt.machine ? opt.machine : "q35",
 		"-cpu",
 		model,
 		"-smp",

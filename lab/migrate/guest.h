@@ -17,7 +17,8 @@ extern struct heard {
 } heard;
 
 /* @cpu: properties behind the model; @init: arguments of init, ""; @incoming: wait for migrate-incoming */
-void guest_start(struct vm *vm, const char *name, const char *cpu, const char *init, bool incoming);
+void guest_start(struct vm *vm, const char *name, const char *qemu, const char *cpu,
+		 const char *init, bool incoming);
 /* Listen until each thread has ended @rounds more rounds, or one was wrong. */
 void guest_rounds(unsigned int rounds);
 

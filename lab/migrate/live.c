@@ -40,8 +40,8 @@ static bool has_userfaultfd(void)
 	return true;
 }
 
-/* Over to a fresh process, which takes the place of *vm. */
-static bool hop(struct vm *vm, const struct way *way)
+/* Over to a fresh process of an emulator, which takes the place of *vm. */
+static bool hop(struct vm *vm, const char *qemu, const struct way *way)
 {
 	struct vm next;
 	char uri[512];
@@ -50,7 +50,7 @@ static bool hop(struct vm *vm, const struct way *way)
 	snprintf(uri, sizeof(uri), "unix:%s/socket", opt.work);
 	if (way->tcp)
 		snprintf(uri, sizeof(uri), "tcp:127.0.0.1:%d", 20000 + (int)(getpid() % 20000));
-	guest_start(&next, "destination", "+lwp", "", true);
+	guest_start(&next, "destination", qemu, "+lwp", "", true);
 	vm_capability(vm, way->capability);
 	vm_capability(&next, way->capability);
 	vm_do(&next, "migrate-incoming", "{\"uri\":\"%s\"}", uri);
@@ -88,11 +88,12 @@ void test_live(void)
 		skipped("postcopy: userfaultfd needs root, or vm.unprivileged_userfaultfd=1");
 		count--;
 	}
-	guest_start(&vm, "source", "+lwp", "", false);
+	guest_start(&vm, "source", opt.qemu, "+lwp", "", false);
 	guest_rounds(1);
 	for (i = 0; i < opt.count && hops == i && !heard.wrong; i++) {
 		way = &ways[i % count];
-		hops += hop(&vm, way);
+		/* There and back. */
+		hops += hop(&vm, i % 2 ? opt.qemu : opt.into_qemu, way);
 		if (hops != i + 1) {
 			printf("# migration %u (%s) failed\n", i + 1, way->name);
 			break;

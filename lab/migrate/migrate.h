@@ -14,6 +14,7 @@ struct options {
 	const char *kernel, *initrd; /* Linux, whose init is guest-tests/linux/live */
 	const char *accel; /* of the flat machine, and of the Linux guest */
 	const char *into; /* of the one that takes a save up; NULL: the same */
+	const char *into_qemu; /* its emulator; qemu if none is named */
 	const char *machine; /* its type, NULL: the current q35 */
 	const char *properties; /* more of the flat machine's CPU; NULL: none */
 	const char *role; /* of this host in a pair: first or second */
@@ -40,7 +41,7 @@ void draw_from(uint64_t seed);
  */
 const char *const *flat_machine(const char *qemu, const char *cpu, const char *append,
 				const char *const *extra);
-/* The same with opt.into. */
+/* The same with opt.into and opt.into_qemu. */
 const char *const *flat_destination(const char *cpu, const char *append, const char *const *extra);
 
 /* The program that goes through all states of the engine, in four machines. */

@@ -108,14 +108,14 @@ const char *const *flat_machine(const char *qemu, const char *cpu, const char *a
 
 const char *const *flat_destination(const char *cpu, const char *append, const char *const *extra)
 {
-	return machine_of(opt.qemu, opt.into ? opt.into : opt.accel, cpu, append, extra);
+	return machine_of(opt.into_qemu, opt.into ? opt.into : opt.accel, cpu, append, extra);
 }
 
 static _Noreturn void usage(int status)
 {
 	fprintf(status ? stderr : stdout,
 		"usage: migratetest --qemu=QEMU --base=QEMU --firmware=DIR --flat=FLAT.ELF --work=DIR\n"
-		"                   --kernel=VMLINUX --initrd=CPIO [--accel=tcg|kvm] [--into=tcg|kvm] [--role=first|second] [--machine=TYPE] [--cpu=PROPERTIES] [--seed=N] [--count=N] [--jobs=N] points|moments|snapshot|mismatch|fuzz|live|pair|pit|bench\n"
+		"                   --kernel=VMLINUX --initrd=CPIO [--accel=tcg|kvm] [--into=tcg|kvm] [--into-qemu=QEMU] [--role=first|second] [--machine=TYPE] [--cpu=PROPERTIES] [--seed=N] [--count=N] [--jobs=N] points|moments|snapshot|mismatch|fuzz|live|pair|pit|bench\n"
 		"Test migration of machines with LWP; --base is an unpatched QEMU.\n");
 	exit(status);
 }
@@ -147,6 +147,7 @@ static void parse(int argc, char **argv)
 		{ "accel", required_argument, NULL, 'a' },
 		{ "role", required_argument, NULL, 'r' },
 		{ "into", required_argument, NULL, 't' },
+		{ "into-qemu", required_argument, NULL, 'n' },
 		{ "machine", required_argument, NULL, 'm' },
 		{ "cpu", required_argument, NULL, 'p' },
 		{ "work", required_argument, NULL, 'w' },
@@ -188,6 +189,9 @@ static void parse(int argc, char **argv)
 		case 't':
 			opt.into = optarg;
 			break;
+		case 'n':
+			opt.into_qemu = optarg;
+			break;
 		case 'm':
 			opt.machine = optarg;
 			break;
@@ -216,6 +220,8 @@ static void parse(int argc, char **argv)
 	if (!opt.qemu || !opt.base || !opt.firmware || !opt.flat || !opt.kernel || !opt.initrd ||
 	    !opt.work || !opt.jobs)
 		usage(2);
+	if (!opt.into_qemu)
+		opt.into_qemu = opt.qemu;
 	if (!seeded && getrandom(&opt.seed, sizeof(opt.seed), 0) != sizeof(opt.seed)) {
 		perror("migratetest: getrandom");
 		exit(1);

@@ -117,7 +117,7 @@ static bool leave(struct vm *vm, int talk, const char *other)
 
 static bool arrive(struct vm *vm, int talk, const char *self)
 {
-	guest_start(vm, "destination", "+lwp", "short", true);
+	guest_start(vm, "destination", opt.into_qemu, "+lwp", "short", true);
 	vm_capability(vm, "return-path");
 	vm_do(vm, "migrate-incoming", "{\"uri\":\"tcp:%s:%d\"}", self, MIGRATE_PORT);
 	say(talk);
@@ -134,7 +134,7 @@ void test_pair(void)
 
 	network_up(self);
 	if (first) {
-		guest_start(&vm, "source", "+lwp", "short", false);
+		guest_start(&vm, "source", opt.qemu, "+lwp", "short", false);
 		guest_rounds(1);
 	}
 	talk = first ? wait_for_second() : find_first();

@@ -16,6 +16,8 @@ from lab.series import linux, qemu
 from lab.series.tree import Author, Tree, author
 from lab.start import deps
 
+TAKES_BASE = True
+
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """What it takes."""
@@ -43,7 +45,7 @@ def export(place: Path, who: Author) -> None:
         shutil.copytree(kernel.pristine, work / "linux", symlinks=True)
         title = f"exporting the series for Linux {kernel.version}"
         step(title, "export-linux", lambda log: _linux(work / "linux", who, place / "linux", log), about=5)
-        copy_touched(emulator, sorted((qemu_tree.PATCHES / "patches").rglob("*.patch")), work / "qemu")
+        copy_touched(emulator, [patch for name in qemu_tree.SERIES for patch in qemu_tree.series(name)], work / "qemu")
         title = f"exporting the series for QEMU {emulator.name.rpartition('-')[2]}"
         step(title, "export-qemu", lambda log: qemu.make(Tree(work / "qemu", who, log), place), about=5)
     for series in ("linux", *qemu.names()):

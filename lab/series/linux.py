@@ -21,7 +21,7 @@ FAKE = "lwp_fake.c"  # has a symbol of Kconfig of its own
 # The glue: the message of each commit, and the files of kvm/svm that it brings. The symbol of Kconfig by which they are
 # compiled comes behind the hooks. A file that is in no row is an error.
 GLUE: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("linux-5-state", ("lwp_svm.h", "lwp_inside.h", "lwp_trace.h", "lwp_state.c", "lwp.c")),
+    ("linux-5-state", ("lwp_svm.h", "lwp_inside.h", "lwp_compat.h", "lwp_trace.h", "lwp_state.c", "lwp.c")),
     ("linux-6-instructions", ("lwp_mem.c", "lwp_emul.c")),
     (
         "linux-7-steps",
@@ -55,7 +55,7 @@ def _name_objects(tree: Tree) -> None:
 
 def _glue(tree: Tree) -> None:
     """The commits that bring the files of kvm/svm."""
-    files = {file.name: file for file in (TOP / "kvm/svm").glob("lwp*.[ch]")}
+    files = {file.name: file for place in (TOP / "kvm/svm", patches_dir()) for file in place.glob("lwp*.[ch]")}
     left = set(files) - {name for _, names in GLUE for name in names}
     if left:
         raise Died(f"lab/series/linux.py: no row of GLUE has {' '.join(sorted(left))}")

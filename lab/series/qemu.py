@@ -5,7 +5,7 @@ one commit a topic, then the hooks."""
 from collections.abc import Callable
 from pathlib import Path
 
-from lab.building.qemu_tree import PATCHES, SERIES, WITH_LWP, changed_files
+from lab.building.qemu_tree import PATCHES, SERIES, WITH_LWP, changed_files, own, series
 from lab.series import sources
 from lab.series.tree import Tree
 
@@ -30,14 +30,14 @@ def names() -> list[str]:
 
 def patches(folder: str) -> list[Path]:
     """The hooks of a series."""
-    return sorted((PATCHES / "patches" / folder).glob("*.patch"))
+    return series(folder)
 
 
 def _counting(tree: Tree, with_lwp: bool) -> None:
     """The new files of the counters. Code for LWP comes with LWP."""
     folder = tree.path / PMU
     folder.mkdir(parents=True, exist_ok=True)
-    for file in sorted((PATCHES / PMU).iterdir()):
+    for file in sorted([*(PATCHES / PMU).iterdir(), *(own() / PMU).iterdir()]):
         text = sources.conditional(file.read_text(encoding="utf-8"), WITH_LWP, with_lwp)
         (folder / file.name).write_text(text, encoding="utf-8")
 

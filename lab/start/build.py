@@ -18,6 +18,7 @@ PARTS: dict[str, tuple[Callable[[], None], str]] = {
     "tools": (tools.build, "lwprun, lwpctl, the programs that run in guests"),
     "kvm": (linux.build, "kvm.ko and kvm-amd.ko with LWP for the guests' stock kernel, in build/kvm"),
 }
+TAKES_BASE = True
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

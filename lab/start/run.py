@@ -19,6 +19,7 @@ from lab.guest.vm import GUEST_SHARE, run_directory
 from lab.start import deps
 
 TAKES_PROGRAM = "program"
+TAKES_BASE = True
 WRONG_USAGE = 2  # exit status of lwpctl
 
 # The bundled program is short, so that its truth can be counted instruction by instruction: it wants a short

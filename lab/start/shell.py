@@ -10,6 +10,7 @@ from lab.guest.vm import run_directory
 from lab.start import deps
 
 TAKES_PROGRAM = "command"
+TAKES_BASE = True
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

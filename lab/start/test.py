@@ -25,6 +25,7 @@ PARTS = {
     "migrate": ("lab.migrate.part", "save, restore and migrate guests with LWP; refuse what does not fit"),
     "libvirt": ("lab.libvirt.part", "two hosts with libvirt: baseline, live migration, what is refused"),
 }
+TAKES_BASE = True
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -14,9 +14,7 @@
  */
 #include "qemu/osdep.h"
 #include "cpu.h"
-#include "exec/address-spaces.h"
-#include "exec/exec-all.h"
-#include "exec/memory.h"
+#include "pmu/qemu-compat.h"
 #include "hw/core/cpu.h"
 #include "qemu/guest-random.h"
 #include "qemu/lockable.h"

@@ -6,8 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "cpu.h"
-#include "exec/cpu_ldst.h"
-#include "exec/exec-all.h"
+#include "pmu/qemu-compat.h"
 #include "exec/helper-proto.h"
 #include "tcg/helper-tcg.h"
 #include "lwp/tcg-lwp.h"

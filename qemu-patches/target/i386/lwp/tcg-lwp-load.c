@@ -15,8 +15,8 @@
  */
 #include "qemu/osdep.h"
 #include "cpu.h"
-#include "exec/cpu_ldst.h"
-#include "exec/exec-all.h"
+#include "exec/target_page.h"
+#include "pmu/qemu-compat.h"
 #include "exec/helper-proto.h"
 #include "lwp/tcg-lwp.h"
 

@@ -7,7 +7,7 @@
 #include "qemu/main-loop.h"
 #include "qemu/units.h"
 #include "cpu.h"
-#include "exec/exec-all.h"
+#include "pmu/qemu-compat.h"
 #include "hw/i386/apic.h"
 #include "tcg/helper-tcg.h"
 #include "lwp/lwp-agree.h"

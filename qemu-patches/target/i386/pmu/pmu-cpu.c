@@ -8,7 +8,7 @@
 #include "qemu/cutils.h"
 #include "cpu.h"
 #include "migration/vmstate.h"
-#include "system/cpu-timers.h"
+#include "pmu/qemu-compat.h"
 #include "system/tcg.h"
 #include "pmu/x86-pmu.h"
 
@@ -243,7 +243,7 @@ static bool pmu_wanted(X86CPU *cpu)
 {
     return cpu->enable_pmu &&
            (IS_AMD_CPU(&cpu->env) || pmu_intel_model(cpu)) &&
-           !(cpu->max_features && icount_enabled());
+           !(x86_cpu_takes_all(cpu) && icount_enabled());
 }
 
 static int pmu_intel_version(X86CPU *cpu)
@@ -298,7 +298,7 @@ bool x86_pmu_expand_features(X86CPU *cpu, Error **errp)
         /* Its interrupt is described there. */
         env->features[FEAT_8000_0001_ECX] |= CPUID_EXT3_EXTAPIC;
     }
-    if (cpu->max_features) {
+    if (x86_cpu_takes_all(cpu)) {
         /* Linux switches it on, and then everything is counted. */
         env->features[FEAT_8000_0008_EBX] &=
             ~CPUID_8000_0008_EBX_IRPERF | env->user_features[FEAT_8000_0008_EBX];

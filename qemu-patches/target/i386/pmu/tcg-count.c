@@ -7,7 +7,7 @@
  */
 #include "qemu/osdep.h"
 #include "cpu.h"
-#include "exec/exec-all.h"
+#include "pmu/qemu-compat.h"
 #include "exec/helper-proto.h"
 #include "accel/tcg/internal-common.h"
 #include "accel/tcg/tb-context.h"

@@ -18,6 +18,7 @@
 #include "qemu/host-utils.h"
 #include "qemu/main-loop.h"
 #include "cpu.h"
+#include "exec/target_page.h"
 #include "hw/i386/apic.h"
 #include "migration/vmstate.h"
 #include "pmu/x86-pmu.h"

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What kernels have elsewhere or call otherwise: Linux 7.3. Each function is there for all kernels
+ * that vlwp supports.
+ */
+#ifndef __KVM_X86_SVM_LWP_COMPAT_H
+#define __KVM_X86_SVM_LWP_COMPAT_H
+
+#include <asm/msr.h>
+
+#include "cpuid.h"
+#include "pmu.h"
+#include "svm.h"
+
+/* Intercept a guest's writes of an MSR that KVM passes through, or do not. */
+static inline void lwp_intercept_msr_writes(struct kvm_vcpu *vcpu, u32 msr, bool on)
+{
+	svm_set_intercept_for_msr(vcpu, msr, MSR_TYPE_W, on);
+}
+
+/* svm->intercepts or svm->extra_intercepts have changed. */
+static inline void lwp_intercepts_changed(struct vcpu_svm *svm)
+{
+	svm_mark_intercepts_dirty(svm);
+}
+
+/* What the guest's CPUID says of the vCPU's state has changed. */
+static inline void lwp_cpuid_changed(struct kvm_vcpu *vcpu)
+{
+	vcpu->arch.cpuid_dynamic_bits_dirty = true;
+}
+
+/* May the guest use a feature that KVM knows? */
+static __always_inline bool lwp_guest_has(struct kvm_vcpu *vcpu, unsigned int x86_feature)
+{
+	return guest_cpu_cap_has(vcpu, x86_feature);
+}
+
+/* Is the guest's memory encrypted? */
+static inline bool lwp_encrypted(struct kvm *kvm)
+{
+#ifdef CONFIG_KVM_AMD_SEV
+	return ____sev_guest(kvm);
+#else
+	return false;
+#endif
+}
+
+/* Does the processor record branches for the guest, so that DEBUGCTL is in the VMCB? */
+static inline bool lwp_branches_recorded(const struct vmcb *vmcb)
+{
+	return vmcb->control.misc_ctl2 & SVM_MISC2_ENABLE_V_LBR;
+}
+
+/* Walk the running guest's page tables, a nested guest's through its hypervisor's. */
+static inline gpa_t lwp_gva_to_gpa(struct kvm_vcpu *vcpu, u64 gva, u64 access,
+				   struct x86_exception *e)
+{
+	struct kvm_pagewalk *walk = &vcpu->arch.gva_walk;
+
+	return walk->gva_to_gpa(vcpu, walk, gva, access, e);
+}
+
+/* The guest's own counters count a branch that KVM has completed. */
+static inline void lwp_pmu_branch_retired(struct kvm_vcpu *vcpu)
+{
+	kvm_pmu_instruction_retired(vcpu);
+	kvm_pmu_branch_retired(vcpu);
+}
+
+/* A VMRUN of the guest waits for the next entry. */
+static inline bool lwp_nested_run_pending(const struct vcpu_svm *svm)
+{
+	return svm->vcpu.arch.nested_run_pending;
+}
+
+#endif

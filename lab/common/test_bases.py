@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Tests of the choice among the bases."""
+
+import os
+import unittest
+from unittest import mock
+
+from lab.building import qemu_tree
+from lab.common import bases
+from lab.common.say import Usage
+from lab.soaks.bases import combinations
+
+
+class Choice(unittest.TestCase):
+    """--base and what it leaves open."""
+
+    def test_default(self) -> None:
+        """Without a choice directories have no suffix."""
+        with mock.patch.dict(os.environ):
+            os.environ.pop(bases.CHOICE, None)
+            self.assertEqual(bases.qemu_base().series, bases.default_qemu())
+            self.assertEqual(bases.of_qemu("qemu"), "qemu")
+
+    def test_qemu_alone(self) -> None:
+        """The kernel stays the default one."""
+        with mock.patch.dict(os.environ, {bases.CHOICE: "qemu-10.2"}):
+            self.assertEqual(bases.qemu_base().version, "1:10.2.2+ds-1")
+            self.assertEqual(bases.linux_base().series, "6.12")
+            self.assertEqual(bases.of_qemu("qemu-base"), "qemu-base-10.2")
+            self.assertEqual(bases.of_qemu("qemu", "10.0"), "qemu")
+
+    def test_refused(self) -> None:
+        """What is not there, and two of a kind."""
+        for text in ("qemu-9", "", "10.2", "qemu-10.2,", "qemu-10.0,qemu-10.2", "linux-6.12,linux-7.3"):
+            with self.subTest(text), self.assertRaises(Usage):
+                bases.check(text)
+
+    def test_combinations(self) -> None:
+        """The default one is not tried again."""
+        wanted = ["linux-6.12,qemu-10.2", "linux-7.3,qemu-10.0", "linux-7.3,qemu-10.2"]
+        self.assertEqual(combinations(), wanted)
+
+    def test_words(self) -> None:
+        """The command line chooses, but not behind "--"; a wrong choice is left to the command to refuse."""
+        for words, wanted in (
+            (["test", "kvm", "--base=linux-7.3"], "7.3"),
+            (["run", "--base", "qemu-10.2,linux-7.3"], "7.3"),
+            (["run", "--", "--base=linux-7.3"], "6.12"),
+            (["run", "--base=linux-9"], "6.12"),
+        ):
+            with self.subTest(words), mock.patch.dict(os.environ):
+                os.environ.pop(bases.CHOICE, None)
+                bases.choose(words)
+                self.assertEqual(bases.linux_base().series, wanted)
+        self.assertEqual(bases.WRONG, ["linux-9"])
+        bases.WRONG.clear()
+
+
+class Patches(unittest.TestCase):
+    """Which patches a base has."""
+
+    def test_own_instead(self) -> None:
+        """A base's own patch takes the place of the one of its name, in order; dropped ones are not there."""
+        common = [patch.name for patch in qemu_tree.series("1-fixes")]
+        with mock.patch.dict(os.environ, {bases.CHOICE: "qemu-10.2"}):
+            patches = qemu_tree.series("1-fixes")
+        self.assertEqual([patch.name for patch in patches], [name for name in common if not name.startswith("0011-")])
+        places = {patch.name[:4]: patch.parent.parent.name for patch in patches}
+        self.assertEqual((places["0001"], places["0007"]), ("10.2", "patches"))
+
+    def test_dropped_are_there(self) -> None:
+        """A name in the file of dropped patches that no patch has is a mistake."""
+        with mock.patch.dict(os.environ, {bases.CHOICE: "qemu-10.2"}):
+            file = qemu_tree.own() / qemu_tree.DROPPED
+        names = [line.split(":")[0] for line in file.read_text(encoding="utf-8").splitlines() if line[0] != "#"]
+        self.assertTrue(names)
+        for name in names:
+            self.assertTrue((qemu_tree.PATCHES / "patches" / name).is_file(), name)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What other versions of QEMU have elsewhere or call otherwise: QEMU 10.0.
+ */
+#ifndef I386_PMU_QEMU_COMPAT_H
+#define I386_PMU_QEMU_COMPAT_H
+
+#include "cpu.h"
+#include "exec/cpu_ldst.h"
+#include "exec/exec-all.h"
+#include "qapi/qapi-types-misc-target.h"
+#include "system/cpu-timers.h"
+#ifndef CONFIG_USER_ONLY
+#include "exec/address-spaces.h"
+#include "exec/memory.h"
+#endif
+
+/* Does the CPU's model take all that the accelerator has ("max")? */
+static inline bool x86_cpu_takes_all(X86CPU *cpu)
+{
+    return cpu->max_features;
+}
+
+#endif
