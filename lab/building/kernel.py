@@ -39,7 +39,7 @@ def modules_dir() -> Path:
 
 
 def _packages() -> list[str]:
-    """The package of the kernel's image; since Linux 7 also those of the modules and of the lists of what is built in."""
+    """The package of the image; since Linux 7 also those of the modules and of the lists of what is built in."""
     base = bases.linux_base()
     if base.suite:
         image = archive.newest(rf"linux-binary-{re.escape(base.series)}[.][0-9]+[+]deb[0-9]+-amd64")
