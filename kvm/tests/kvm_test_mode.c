@@ -180,8 +180,11 @@ static bool turn(void)
 	struct itimerval timer = {};
 	int stop;
 
-	/* The timer may go off before KVM_RUN, and then does again. */
-	timer.it_value.tv_usec = 50 + rand() % 1000;
+	/*
+	 * The timer may go off before KVM_RUN, and then does again. As often short as long, because kernels
+	 * that look for mistakes are slow.
+	 */
+	timer.it_value.tv_usec = (50 << rand() % 7) + rand() % 50;
 	timer.it_interval = timer.it_value;
 	setitimer(ITIMER_REAL, &timer, NULL);
 	stop = vm_run_interruptible(vm, v);
@@ -202,7 +205,7 @@ static void switches_and_interrupts_come_at_any_moment(void)
 	bool goes = true;
 
 	begin_delivery(storm, storm_end, 0, LWP_F_IRE | LWP_F_CONT);
-	event_each(2, 150);
+	event_each(2, 151); /* prime: an event is due at each place of the program's loop */
 	vm_handler(vm, VECTOR, handler, handler_end);
 	vm_handler(vm, NMI, handler, handler_end);
 	for (thread = PROFILED; thread--;)
