@@ -5,13 +5,13 @@
  */
 #include <asm/unistd.h>
 #include <linux/perf_event.h>
-#include <x86gprintrin.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <x86intrin.h>
 
 #include "lwptest.h"
 
