@@ -37,6 +37,11 @@ static const struct cpuid_need needs[] = {
 	{ "vls", 0x8000000a, 0, "edx", 0x8000, 0x8000, "virtual VMLOAD and VMSAVE" },
 	{ "perfctr-core", 0x80000001, 0, "ecx", 0x00800000, 0x00800000, "6 core counters" },
 	{ "perfmon-v2", 0x80000022, 0, "eax", 0x1, 0x1, "PerfMonV2" },
+	{ "irperf", 0x80000008, 0, "ebx", 0x2, 0x2, "the counter of retired instructions" },
+	{ "lbr", 0x80000022, 0, "eax", 0x2, 0x2, "last branch records, version 2" },
+	{ "lbr-freeze", 0x80000022, 0, "eax", 0x4, 0x4,
+	  "they freeze with the counters' interrupts" },
+	{ "ibs", 0x80000001, 0, "ecx", 0x400, 0x400, "instruction-based sampling" },
 	{ "monitor", 1, 0, "ecx", 0x8, 0x8, "MONITOR and MWAIT" },
 	{ "la57", 7, 0, "ecx", 0x10000, 0x10000, "five-level paging" },
 };
@@ -54,6 +59,10 @@ static const struct {
 	{ "+v-vmsave-vmload", "vls" },
 	{ "+perfctr-core", "perfctr-core" },
 	{ "+perfmon-v2", "perfmon-v2" },
+	{ "+irperf", "irperf" },
+	{ "+amd-lbr-v2", "lbr" },
+	{ "+amd-lbr-pmc-freeze", "lbr-freeze" },
+	{ "+ibs", "ibs" },
 	{ "+monitor", "monitor" },
 	{ "+la57", "la57" },
 };

@@ -174,7 +174,7 @@ const struct run runs[] = {
 	{ "pmu_lbr", .cpu = LBR, .needs = NEED_TCG },
 	{ "pmu_lbr_lwp", "pmu_lbr", LBR ",+lwp", .needs = NEED_TCG },
 	{ "pmu_ibs", .cpu = PMU ",+ibs", .needs = NEED_TCG },
-	{ "pmu_ibs_lwp", "pmu_ibs", PMU ",+ibs,+lwp,lwp-dme=on", .needs = NEED_TCG },
+	{ "pmu_ibs_lwp", "pmu_ibs", PMU ",+ibs,+lwp,lwp-dme=on", .needs = NEED_TCG, OF_SETTING },
 	/* Intel's, by version. */
 	{ "pmu_intel_v1", "pmu_intel", PMU_INTEL ",pmu-version=1", "version=1 gp=4 width=48",
 	  .model = "Nehalem", .needs = NEED_TCG, OF_QEMU },
