@@ -41,6 +41,9 @@ done
 """
 
 
+Function = dict[str, Any]  # symbol, object, instructions, with_callees, calls
+
+
 @dataclass
 class Run:
     """What one run of the program counted: event, number; and the same of each thread."""
@@ -71,6 +74,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--taken",
         action="store_true",
         help=f"count {TAKEN} too, in one more run whose every branch is recorded (32 bytes each)",
+    )
+    parser.add_argument(
+        "--by", choices=("function",), metavar="function",
+        help="the instructions and calls of each function too, from such a run",
     )
 
 
@@ -166,19 +173,30 @@ def _record(
         raise Died(f"nothing was counted: status {status}{what}")
 
 
-def count(guest: machine.Machine, words: Sequence[str], repeat: int, taken: bool) -> list[Run]:
+def count(guest: machine.Machine, words: Sequence[str], repeat: int) -> list[Run]:
     """Run the program so many times in one guest."""
     intervals = ",".join(f"{event}:{INTERVAL}" for event in _events(guest))
     with run_directory() as run:
         _record(guest, [f"--event={intervals}", "--random=0"], repeat, words, run)
-        runs = [_read(run / f"share/data.{i}", run / f"share/status.{i}") for i in range(1, repeat + 1)]
-    if taken:
-        with run_directory() as run:
-            _record(guest, ["--windows=all"], 1, words, run, stdout=subprocess.DEVNULL)
-            number = trace.taken(run / "share/data.1")
-        for one in runs:
-            one.total[TAKEN] = number
-    return runs
+        return [_read(run / f"share/data.{i}", run / f"share/status.{i}") for i in range(1, repeat + 1)]
+
+
+def traced(guest: machine.Machine, words: Sequence[str], taken: bool, by: bool) -> tuple[int, list[Function]]:
+    """One more run, whose every branch is recorded: taken branches, and what each function executed, if wanted."""
+    with run_directory() as run:
+        _record(guest, ["--windows=all"], 1, words, run, stdout=subprocess.DEVNULL)
+        data = run / "share/data.1"
+        report = json.loads(proc.output([LWPCTL, "report", "--exact", "--json", "--limit=0", data])) if by else {}
+        return trace.taken(data) if taken else 0, report.get("functions", [])
+
+
+def functions_table(functions: Sequence[Function]) -> str:
+    """Instructions, those of callees with them, and calls of each function, the greatest first."""
+    rows = [["instructions", "with callees", "calls", "function"]]
+    for row in functions:
+        numbers = [str(row[key]) for key in ("instructions", "with_callees", "calls")]
+        rows.append([*numbers, f"{row['symbol']}  {row['object']}"])
+    return "\n".join("  ".join([*(word.rjust(15) for word in row[:3]), row[3]]) for row in rows)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -191,7 +209,12 @@ def main(args: argparse.Namespace) -> int:
     deps.ensure()
     machine.prepare(guest)
     say(f"counting {shlex.join(args.program)}, {args.repeat} times ...")
-    runs = count(guest, args.program, args.repeat, taken)
+    runs = count(guest, args.program, args.repeat)
+    functions: list[Function] = []
+    if taken or args.by:
+        number, functions = traced(guest, args.program, taken, bool(args.by))
+        for run in runs:
+            run.total.update({TAKEN: number} if taken else {})
     missing = [event for event, _ in args.max if event not in runs[0].total]
     if missing:
         raise Died(f"this guest does not count {missing[0]}")
@@ -201,10 +224,13 @@ def main(args: argparse.Namespace) -> int:
             "runs": [run.total for run in runs],
             "same": {event: same(runs, event) for event in runs[0].total},
             "threads": runs[0].threads,
+            **({"functions": functions} if args.by else {}),
         }
         print(json.dumps(result, indent=2))
     else:
         print(table(runs))
+        if args.by:
+            print(f"\n{functions_table(functions)}")
     over = exceeded(runs, args.max)
     for line in over:
         say(line)

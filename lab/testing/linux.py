@@ -272,9 +272,26 @@ def _taken_are_branches(check: Check) -> None:
     check.want(match and 0 < int(match[2]) < int(match[1]), "taken branches are not a part of the branches")
 
 
+def _functions_are_the_truth(check: Check) -> None:
+    """Each function of the program has as many instructions as steptruth counts, and all of them together are no more
+    than the counters say."""
+    words = [str(LINUX_PROGRAMS / "workload"), "1", "300"]
+    result = _counts(check, "--by=function", "--", *words)
+    functions = [row for row in result["functions"] if row["object"].endswith("/workload")]
+    got = {row["symbol"]: row["instructions"] for row in functions}
+    lines = proc.output([LINUX_PROGRAMS / "steptruth", *words], stderr=subprocess.DEVNULL).splitlines()
+    truth = {row[1]: int(row[0]) for row in map(str.split, lines) if len(row) == 2 and row[0].isdigit()}
+    hot = [name for name in truth if name.startswith("hot_")]
+    check.say(f"counted {got}, truth {truth}")
+    check.want(hot and all(got.get(name) == truth[name] for name in hot), "not the truth")
+    total = sum(row["instructions"] for row in result["functions"])
+    check.want(0 < total <= result["runs"][0]["instructions"], f"{total} instructions in all functions")
+
+
 def _count(report: Report) -> None:
     report.check("count: exact, and the same in two runs", _counts_are_exact)
     report.check("count: taken branches, and a limit that is exceeded", _taken_are_branches)
+    report.check("count --by=function: what each function executes is the truth", _functions_are_the_truth)
 
 
 class Linux(Part):
