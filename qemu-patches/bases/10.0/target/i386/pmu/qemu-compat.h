@@ -6,10 +6,12 @@
 #define I386_PMU_QEMU_COMPAT_H
 
 #include "cpu.h"
-#include "exec/cpu_ldst.h"
-#include "exec/exec-all.h"
 #include "qapi/qapi-types-misc-target.h"
 #include "system/cpu-timers.h"
+#ifdef CONFIG_TCG
+#include "exec/cpu_ldst.h"
+#include "exec/exec-all.h"
+#endif
 #ifndef CONFIG_USER_ONLY
 #include "exec/address-spaces.h"
 #include "exec/memory.h"

@@ -5,12 +5,14 @@
 #ifndef I386_PMU_QEMU_COMPAT_H
 #define I386_PMU_QEMU_COMPAT_H
 
-#include "accel/tcg/cpu-ldst.h"
-#include "accel/tcg/probe.h"
 #include "cpu.h"
 #include "exec/icount.h"
 #include "exec/tlb-flags.h"
 #include "qapi/qapi-types-misc-i386.h"
+#ifdef CONFIG_TCG
+#include "accel/tcg/cpu-ldst.h"
+#include "accel/tcg/probe.h"
+#endif
 #ifndef CONFIG_USER_ONLY
 #include "system/address-spaces.h"
 #include "system/memory.h"
