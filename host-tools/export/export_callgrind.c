@@ -255,7 +255,7 @@ static void put_costs(const struct writer *w, const struct entry *first, const s
 
 static void put_entries(struct writer *w, uint64_t totals[])
 {
-	const struct entry *last = w->entries + w->nr, *end;
+	const struct entry *last = w->entries ? w->entries + w->nr : NULL, *end;
 	const char *file = NULL;
 
 	for (const struct entry *x = w->entries; x < last; x = end) {
