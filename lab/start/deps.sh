@@ -36,6 +36,8 @@ packages()
 	# compilers; the 32-bit libraries are for QEMU's option ROMs and for 32-bit tests
 	echo gcc g++ libc6-dev "lib32gcc-$gcc-dev" libc6-dev-i386 make ninja-build pkg-config
 	echo python3 python3-venv bison flex
+	# kbuild's programs, for headers of a newer Debian's kernel
+	echo bc libssl-dev
 	# QEMU and its firmware
 	echo libglib2.0-dev libfdt-dev zlib1g-dev libattr1-dev libcap-ng-dev
 	echo seabios ipxe-qemu
