@@ -6,7 +6,7 @@ import os
 import re
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ class LinuxBase:
 
     series: str
     source: str
-    image: dict[str, str]
+    image: dict[str, str] = field(default_factory=dict)
     suite: str = ""
 
     @property
