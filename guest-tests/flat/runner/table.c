@@ -74,6 +74,7 @@ const struct run runs[] = {
 	{ "io_break", .cpu = LWP, .needs = NEED_IO_BREAK },
 	{ "ire_sweep", .cpu = LWP },
 	{ "budget", .cpu = LWP },
+	{ "find_mmio", .cpu = LWP },
 	{ "async", .cpu = LWP, .cpus = 2, .needs = NEED_SPEED },
 	{ "async_short", "async", LWP, "turns=600", .cpus = 2, .needs = NEED_KVM, OF_SETTING },
 	{ "bre", .cpu = LWP },
