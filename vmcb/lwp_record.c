@@ -8,10 +8,9 @@ _Static_assert(LWP_RECORD_TIMESTAMP + sizeof(u64) == LWP_RECORD_SIZE, "a record 
 
 void lwp_record_encode(const struct lwp_record *rec, u8 out[LWP_RECORD_SIZE])
 {
-	out[LWP_RECORD_EVENT_ID] = rec->event_id;
-	out[LWP_RECORD_CORE_ID] = rec->core_id;
-	lwp_put16(out + LWP_RECORD_FLAGS, rec->flags);
-	lwp_put32(out + LWP_RECORD_DATA1, rec->data1);
+	/* EventId, CoreId, Flags and Data1 are the bytes of one word. */
+	lwp_put64(out, rec->event_id | (u32)rec->core_id << 8 | (u32)rec->flags << 16 |
+			       (u64)rec->data1 << 32);
 	lwp_put64(out + LWP_RECORD_ADDRESS, rec->address);
 	lwp_put64(out + LWP_RECORD_DATA2, rec->data2);
 	lwp_put64(out + LWP_RECORD_TIMESTAMP, rec->timestamp);

@@ -18,6 +18,8 @@
 #define lwp_wmb() smp_wmb()
 #define lwp_read_once(word) READ_ONCE(word)
 #define lwp_write_once(word, value) WRITE_ONCE(word, value)
+/* A variable that -ftrivial-auto-var-init leaves alone: it is big, and written before it is read. */
+#define lwp_uninitialized __uninitialized
 #else
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,6 +34,11 @@ typedef int64_t s64;
 #define lwp_wmb() __atomic_thread_fence(__ATOMIC_RELEASE)
 #define lwp_read_once(word) __atomic_load_n(&(word), __ATOMIC_RELAXED)
 #define lwp_write_once(word, value) __atomic_store_n(&(word), value, __ATOMIC_RELAXED)
+#if __has_attribute(uninitialized)
+#define lwp_uninitialized __attribute__((uninitialized))
+#else
+#define lwp_uninitialized
+#endif
 #endif
 
 #define LWP_BIT(n) ((u32)1 << (n))

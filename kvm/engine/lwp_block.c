@@ -16,7 +16,7 @@ enum lwp_mem_result lwp_read_block(struct lwp_engine *e, u64 linear, bool write,
 
 	if (result != LWP_MEM_OK)
 		return result;
-	return e->ops->mem.read(e->vcpu, span, 0, image, lwp_block_bytes(&e->caps));
+	return lwp_read(e, span, 0, image, lwp_block_bytes(&e->caps));
 }
 
 /*
@@ -54,7 +54,7 @@ static enum lwp_block_verdict judge(const struct lwp_engine *e, enum lwp_cb_verd
 static enum lwp_mem_result write_field(struct lwp_engine *e, const struct lwp_span *span,
 				       const u8 *image, u32 at, u32 len)
 {
-	return e->ops->mem.write(e->vcpu, span, at, image + at, len);
+	return lwp_write(e, span, at, image + at, len);
 }
 
 /* The fields that lwp_cb_write_back() may have changed. */
@@ -132,7 +132,7 @@ enum lwp_mem_result lwp_write_head(struct lwp_engine *e, const struct lwp_span *
 	if (!lwp_constants_known(e->constant))
 		lwp_ctx_constants(&e->caps, image, e->constant);
 	memcpy(e->constant + LWP_CTX_CONST_HEAD, head, sizeof(head));
-	return e->ops->mem.write(e->vcpu, span, LWP_CB_HEAD, head, sizeof(head));
+	return lwp_write(e, span, LWP_CB_HEAD, head, sizeof(head));
 }
 
 static enum lwp_mem_result flush_counter(struct lwp_engine *e, const struct lwp_span *span,
@@ -148,7 +148,7 @@ static enum lwp_mem_result flush_counter(struct lwp_engine *e, const struct lwp_
 	at = lwp_cb_slot_offset(&e->caps, (u32)slot) + LWP_CB_SLOT_COUNTER;
 	word = lwp_get32(image + at) & ~LWP_COUNTER_MASK;
 	lwp_put32(bytes, word | ((u32)e->st.counter[id - 1] & LWP_COUNTER_MASK));
-	return e->ops->mem.write(e->vcpu, span, at, bytes, sizeof(bytes));
+	return lwp_write(e, span, at, bytes, sizeof(bytes));
 }
 
 enum lwp_mem_result lwp_block_flush(struct lwp_engine *e, struct lwp_fault *fault)

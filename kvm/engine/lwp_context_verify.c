@@ -43,7 +43,7 @@ static enum lwp_ctx_verdict record_intact(struct lwp_engine *e, const struct lwp
 		return LWP_CTX_INTACT;
 	result = lwp_map(e, &span, gva, LWP_RECORD_SIZE, false, &fault);
 	if (result == LWP_MEM_OK)
-		result = e->ops->mem.read(e->vcpu, &span, 0, record, sizeof(record));
+		result = lwp_read(e, &span, 0, record, sizeof(record));
 	if (result != LWP_MEM_OK)
 		return unread(result);
 	return lwp_record_hash(record) == saved->last_hash ? LWP_CTX_INTACT : LWP_CTX_CHANGED;

@@ -94,10 +94,9 @@ bool lwp_count_event(struct lwp_engine *e, u32 id, u64 n)
 	return count_event(e, id, n);
 }
 
-void lwp_gather(struct lwp_engine *e, u32 id, const struct lwp_retired *r)
+void lwp_record_of(const struct lwp_engine *e, u32 id, const struct lwp_retired *r,
+		   struct lwp_record *rec)
 {
-	struct lwp_record *rec = &e->st.pending;
-
 	lwp_record_begin(e, (u8)id, r->address, rec);
 	switch (e->rev->kind[id]) {
 	case LWP_KIND_BRE:
@@ -110,6 +109,11 @@ void lwp_gather(struct lwp_engine *e, u32 id, const struct lwp_retired *r)
 	default:
 		break;
 	}
+}
+
+void lwp_gather(struct lwp_engine *e, u32 id, const struct lwp_retired *r)
+{
+	lwp_record_of(e, id, r, &e->st.pending);
 	e->st.flags |= LWP_STATE_RELOAD;
 }
 

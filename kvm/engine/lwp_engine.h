@@ -32,6 +32,8 @@ struct lwp_span {
 	u64 gva; /* linear address */
 	u32 len; /* 1..LWP_CB_MAX_SIZE bytes */
 	u64 page[2]; /* the source's handles of the one or two pages */
+	/* where the whole range lies, if the source lets the engine access it there; else NULL */
+	u8 *direct;
 };
 
 struct lwp_fault {
@@ -48,7 +50,8 @@ struct lwp_fault {
  * (offset and length within it) and only what map() found, even if the guest's tables have changed
  * since; they return LWP_MEM_NOT_RAM if the memory behind it has gone. `from` and `to` lie outside
  * struct lwp_engine: Linux copies between user memory and a vCPU's own structure only by a list. A
- * span lives until the engine's function returns.
+ * span lives until the engine's function returns. If map() sets span->direct, the engine accesses
+ * the range there and does not call read() and write() for it.
  */
 struct lwp_mem_ops {
 	enum lwp_mem_result (*map)(void *vcpu, struct lwp_span *span, bool write,

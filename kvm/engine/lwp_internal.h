@@ -101,6 +101,10 @@ static inline s32 lwp_due_limit(const struct lwp_engine *e)
  */
 bool lwp_count_event(struct lwp_engine *e, u32 id, u64 n);
 
+/* The record of an event that is due with r. */
+void lwp_record_of(const struct lwp_engine *e, u32 id, const struct lwp_retired *r,
+		   struct lwp_record *rec);
+
 /* Gather the record of an event that is due with r. The pending slot is free. */
 void lwp_gather(struct lwp_engine *e, u32 id, const struct lwp_retired *r);
 
@@ -147,6 +151,46 @@ static inline enum lwp_mem_result lwp_map(struct lwp_engine *e, struct lwp_span 
 	return e->ops->mem.map(e->vcpu, span, write, fault);
 }
 
+/* Read bytes of a mapped span, once. */
+static inline enum lwp_mem_result lwp_read(struct lwp_engine *e, const struct lwp_span *span,
+					   u32 offset, void *to, u32 len)
+{
+	if (!span->direct)
+		return e->ops->mem.read(e->vcpu, span, offset, to, len);
+	memcpy(to, span->direct + offset, len);
+	return LWP_MEM_OK;
+}
+
+/* Aligned words are written as words: another vCPU may read them meanwhile. */
+static inline void lwp_write_direct(u8 *to, const void *from, u32 len)
+{
+	typedef u32 __attribute__((__may_alias__)) word32;
+	typedef u64 __attribute__((__may_alias__)) word64;
+	word32 low;
+	word64 both;
+
+	if (len == sizeof(low) && !((unsigned long)to % sizeof(low))) {
+		memcpy(&low, from, sizeof(low));
+		lwp_write_once(*(word32 *)to, low);
+	} else if (len == sizeof(both) && sizeof(void *) == 8 &&
+		   !((unsigned long)to % sizeof(both))) {
+		memcpy(&both, from, sizeof(both));
+		lwp_write_once(*(word64 *)to, both);
+	} else {
+		memcpy(to, from, len);
+	}
+}
+
+/* Write bytes of a span that is mapped for writing. */
+static inline enum lwp_mem_result lwp_write(struct lwp_engine *e, const struct lwp_span *span,
+					    u32 offset, const void *from, u32 len)
+{
+	if (!span->direct)
+		return e->ops->mem.write(e->vcpu, span, offset, from, len);
+	lwp_write_direct(span->direct + offset, from, len);
+	return LWP_MEM_OK;
+}
+
 /* Map the whole block of `e` (address `linear`) and copy its lwp_block_bytes(), once. */
 enum lwp_mem_result lwp_read_block(struct lwp_engine *e, u64 linear, bool write,
 				   struct lwp_span *span, u8 image[LWP_BLOCK_BYTES_MAX],
@@ -178,6 +222,28 @@ enum lwp_mem_result lwp_block_flush(struct lwp_engine *e, struct lwp_fault *faul
 
 /* Read BaseIP and LimitIP again. */
 enum lwp_mem_result lwp_block_read_ip(struct lwp_engine *e, struct lwp_fault *fault);
+
+/* The store of one record. */
+struct lwp_txn {
+	struct lwp_span block, slot;
+	u8 image[LWP_BLOCK_BYTES_MAX]; /* the block as read */
+	u64 missed; /* MissedEvents */
+};
+
+/* Map the slot at the head for writing. */
+static inline enum lwp_mem_result lwp_map_slot(struct lwp_engine *e, struct lwp_txn *t,
+					       struct lwp_fault *fault)
+{
+	return lwp_map(e, &t->slot, e->st.base + e->st.head, LWP_RECORD_SIZE, true, fault);
+}
+
+/*
+ * Write a record, and the head or MissedEvents. Both spans are mapped for writing; of the image,
+ * tail and threshold are needed. A full ring gets the record in the slot at the head, which stays
+ * (43724-803).
+ */
+enum lwp_mem_result lwp_commit(struct lwp_engine *e, struct lwp_txn *t,
+			       const struct lwp_record *rec, bool *full);
 
 /* Store the pending record, reloading its counter. */
 enum lwp_mem_result lwp_store_pending(struct lwp_engine *e, struct lwp_fault *fault);

@@ -21,18 +21,6 @@
  */
 #include "lwp_internal.h"
 
-struct lwp_txn {
-	struct lwp_span block, slot;
-	u8 image[LWP_BLOCK_BYTES_MAX]; /* the block as read */
-	u64 missed; /* MissedEvents */
-};
-
-static enum lwp_mem_result map_slot(struct lwp_engine *e, struct lwp_txn *t,
-				    struct lwp_fault *fault)
-{
-	return lwp_map(e, &t->slot, e->st.base + e->st.head, LWP_RECORD_SIZE, true, fault);
-}
-
 /*
  * Map the block, and copy it once. The fields before the tail of 2007 are known: LWP wrote the
  * head, and the others are constant. They are only copied if they are to be remembered for
@@ -47,8 +35,7 @@ static enum lwp_mem_result copy_block(struct lwp_engine *e, struct lwp_txn *t,
 	result = lwp_map(e, &t->block, e->st.cb_addr, e->caps.cb_size, true, fault);
 	if (result != LWP_MEM_OK)
 		return result;
-	return e->ops->mem.read(e->vcpu, &t->block, from, t->image + from,
-				lwp_block_bytes(&e->caps) - from);
+	return lwp_read(e, &t->block, from, t->image + from, lwp_block_bytes(&e->caps) - from);
 }
 
 /* Map and copy the block. CR2 of a #PF is the lowest missing byte of block and slot. */
@@ -63,7 +50,7 @@ static enum lwp_mem_result open_block(struct lwp_engine *e, struct lwp_txn *t,
 		t->missed = lwp_get64(t->image + LWP_CB_MISSED);
 	if (result != LWP_MEM_FAULT)
 		return result;
-	slot = map_slot(e, t, &other);
+	slot = lwp_map_slot(e, t, &other);
 	if (slot == LWP_MEM_NOT_RAM)
 		return slot;
 	if (slot == LWP_MEM_FAULT && other.addr < fault->addr)
@@ -78,7 +65,7 @@ static enum lwp_mem_result add_missed(struct lwp_engine *e, struct lwp_txn *t, u
 	t->missed += n;
 	e->stats.missed += n;
 	lwp_put64(bytes, t->missed);
-	return e->ops->mem.write(e->vcpu, &t->block, LWP_CB_MISSED, bytes, sizeof(bytes));
+	return lwp_write(e, &t->block, LWP_CB_MISSED, bytes, sizeof(bytes));
 }
 
 /*
@@ -140,27 +127,34 @@ static void threshold(struct lwp_engine *e, const struct lwp_txn *t, u32 tail)
 	}
 }
 
-/*
- * Both spans are mapped. A full ring gets the record in the slot at the head, which stays
- * (43724-803).
- */
-static enum lwp_mem_result commit(struct lwp_engine *e, struct lwp_txn *t,
-				  const struct lwp_record *rec, bool *full)
+static enum lwp_mem_result write_record(struct lwp_engine *e, const struct lwp_txn *t,
+					const struct lwp_record *rec)
+{
+	u8 bytes[LWP_RECORD_SIZE];
+
+	if (t->slot.direct) {
+		lwp_record_encode(rec, t->slot.direct);
+		return LWP_MEM_OK;
+	}
+	lwp_record_encode(rec, bytes);
+	return lwp_write(e, &t->slot, 0, bytes, sizeof(bytes));
+}
+
+enum lwp_mem_result lwp_commit(struct lwp_engine *e, struct lwp_txn *t,
+			       const struct lwp_record *rec, bool *full)
 {
 	u32 next = e->st.head + LWP_RECORD_SIZE;
 	u32 tail = ring_tail(e, t);
 	enum lwp_mem_result result;
-	u8 bytes[LWP_RECORD_SIZE];
 
 	if (next >= e->st.size)
 		next = 0;
 	*full = next == tail && !lwp_flag_active(e, LWP_F_CONT);
-	lwp_record_encode(rec, bytes);
-	result = e->ops->mem.write(e->vcpu, &t->slot, 0, bytes, sizeof(bytes));
+	result = write_record(e, t, rec);
 	if (result != LWP_MEM_OK)
 		return result;
 	e->stats.records++;
-	memcpy(e->last_record, bytes, sizeof(bytes));
+	lwp_record_encode(rec, e->last_record);
 	e->last_stored = true;
 	e->last_offset = e->st.head;
 	/* A reader that sees the new head sees the record. */
@@ -186,18 +180,18 @@ static enum lwp_mem_result reload_pending(struct lwp_engine *e, struct lwp_txn *
 enum lwp_mem_result lwp_store_pending(struct lwp_engine *e, struct lwp_fault *fault)
 {
 	enum lwp_mem_result result;
-	struct lwp_txn t;
+	struct lwp_txn t lwp_uninitialized;
 	bool full;
 
 	result = open_block(e, &t, fault);
 	if (result == LWP_MEM_OK && !e->rev->freezes_at_zero)
 		result = reload_pending(e, &t);
 	if (result == LWP_MEM_OK)
-		result = map_slot(e, &t, fault);
+		result = lwp_map_slot(e, &t, fault);
 	if (result == LWP_MEM_OK && e->rev->freezes_at_zero)
 		result = reload_pending(e, &t);
 	if (result == LWP_MEM_OK)
-		result = commit(e, &t, &e->st.pending, &full);
+		result = lwp_commit(e, &t, &e->st.pending, &full);
 	if (result != LWP_MEM_OK)
 		return result;
 	memset(&e->st.pending, 0, sizeof(e->st.pending));
@@ -211,14 +205,14 @@ enum lwp_mem_result lwp_store_sample(struct lwp_engine *e, const struct lwp_reco
 				     struct lwp_fault *fault)
 {
 	enum lwp_mem_result result;
-	struct lwp_txn t;
+	struct lwp_txn t lwp_uninitialized;
 
 	result = open_block(e, &t, fault);
 	if (result == LWP_MEM_OK)
-		result = map_slot(e, &t, fault);
+		result = lwp_map_slot(e, &t, fault);
 	if (result == LWP_MEM_OK && with_reload)
 		result = reload(e, &t, rec->event_id, counter, false);
 	if (result == LWP_MEM_OK)
-		result = commit(e, &t, rec, full);
+		result = lwp_commit(e, &t, rec, full);
 	return result;
 }

@@ -60,6 +60,8 @@ static enum lwp_mem_result map(void *vcpu, struct lwp_span *span, bool write,
 			return LWP_MEM_NOT_RAM;
 		span->page[page - first] = page + (write ? SPAN_WRITE : 0);
 	}
+	if (guest.direct && first == last)
+		span->direct = bytes(span->gva);
 	return LWP_MEM_OK;
 }
 

@@ -37,6 +37,7 @@ struct overshot {
 struct fake_guest {
 	u8 mem[MEM_PAGES * PAGE];
 	u8 perm[MEM_PAGES];
+	bool direct; /* map() lets the engine access what lies in one page */
 	int maps; /* calls of map() so far */
 	int fail_map; /* the call of map() that faults although the pages are there; -1 = none */
 	int fail_write,

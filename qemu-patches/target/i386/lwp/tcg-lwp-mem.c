@@ -16,6 +16,29 @@ int x86_lwp_mmu_index(CPUX86State *env)
     return env->hflags & HF_LMA_MASK ? MMU_USER64_IDX : MMU_USER32_IDX;
 }
 
+/*
+ * The host address of a range in one page if the TLB has it, as RAM that
+ * generated code would access itself: mapped with user rights, no code beside
+ * it, not logged, not watched.  NULL: nothing is known.
+ */
+static uint8_t *lwp_tlb_hit(CPUX86State *env, uint64_t gva, uint32_t len,
+                            bool write)
+{
+    const CPUTLBDescFast *tlb =
+        &env_cpu(env)->neg.tlb.f[x86_lwp_mmu_index(env)];
+    uintptr_t index = (gva >> TARGET_PAGE_BITS) << CPU_TLB_ENTRY_BITS;
+    const CPUTLBEntry *entry = (void *)tlb->table + (index & tlb->mask);
+    uint64_t page = write ? qatomic_read(&entry->addr_write) :
+                            entry->addr_read;
+
+    /* Flags of the entry make its address differ. */
+    if (page != (gva & TARGET_PAGE_MASK) ||
+        len > TARGET_PAGE_SIZE - (gva & ~TARGET_PAGE_MASK)) {
+        return NULL;
+    }
+    return (uint8_t *)(uintptr_t)(gva + entry->addend);
+}
+
 /* Look up one page of a span: its host address, 0 if there is none. */
 static enum lwp_mem_result lwp_map_page(CPUX86State *env, uint64_t gva,
                                         uint32_t len, bool write,
@@ -52,6 +75,10 @@ static enum lwp_mem_result lwp_map(void *vcpu, struct lwp_span *span,
     uint32_t first = lwp_first_part(span);
     enum lwp_mem_result r;
 
+    span->direct = lwp_tlb_hit(env, span->gva, span->len, write);
+    if (span->direct) {
+        return LWP_MEM_OK;
+    }
     r = lwp_map_page(env, span->gva, first, write, &span->page[0], fault);
     if (r == LWP_MEM_OK && first < span->len) {
         r = lwp_map_page(env, span->gva + first, span->len - first, write,

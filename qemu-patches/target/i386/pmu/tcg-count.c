@@ -12,6 +12,7 @@
 #include "accel/tcg/internal-common.h"
 #include "accel/tcg/tb-context.h"
 #ifdef X86_WITH_LWP
+#include "lwp/lwp_trace.h"
 #include "lwp/tcg-lwp.h"
 #endif
 #include "pmu/x86-pmu.h"
@@ -184,6 +185,19 @@ static X86LWPMode lwp_choose_mode(uint32_t wants, uint64_t insns,
                                            X86_LWP_MODE_COUNT;
 }
 
+#ifdef X86_WITH_LWP
+/*
+ * Are records of branches all that is wanted, and is each branch due?  Then
+ * lwp_trace_branch() changes nothing that x86_lwp_update() looks at.
+ */
+static bool lwp_steady(CPUX86State *env, uint32_t wants, uint64_t insns)
+{
+    return env->lwp && lwp_mode(env) == X86_LWP_MODE_LAST &&
+           wants == X86_LWP_WANTS_COUNT && insns == NEVER &&
+           !env->lwp_count.pmu && !env->lwp->stop_at;
+}
+#endif
+
 void x86_lwp_update(CPUX86State *env)
 {
     X86LWPCount *c = &env->lwp_count;
@@ -202,6 +216,9 @@ void x86_lwp_update(CPUX86State *env)
 #endif
     c->notes = wants & X86_LWP_WANTS_NOTES;
     lwp_set_mode(c, lwp_choose_mode(wants, insns, branches));
+#ifdef X86_WITH_LWP
+    c->steady = lwp_steady(env, wants, insns);
+#endif
     insns = MIN(insns - 1, LWP_MAX_INSNS);
 #ifdef X86_WITH_LWP
     if (env->lwp) {
@@ -286,8 +303,8 @@ static void lwp_store(CPUX86State *env, uint64_t rip)
 
 /*
  * At the end of an instruction that its TB has not counted.  EIP is that of
- * the next one.  Returns whether a TB in mode FIND may go on: it still counts,
- * nothing has changed its code, and nothing asks to leave it.
+ * the next one.  A TB in mode FIND may go on if it still counts, nothing has
+ * changed its code, and nothing asks to leave it.
  */
 uint32_t helper_lwp_retire(CPUX86State *env, uint32_t info)
 {
@@ -308,6 +325,15 @@ uint32_t helper_lwp_retire(CPUX86State *env, uint32_t info)
     unsigned changes = qatomic_read(&tb_ctx.tb_phys_invalidate_count);
     X86LWPMode mode;
 
+#ifdef X86_WITH_LWP
+    if (counted && env->lwp_count.steady && r.branch &&
+        !(info & X86_LWP_SHADOW) && lwp_store_now(env) &&
+        lwp_trace_branch(&env->lwp->engine, &r)) {
+        env->lwp->entered = false;
+        env->lwp->steps++;
+        return X86_LWP_SAME_FLAGS;
+    }
+#endif
     x86_lwp_fold(env);
 #ifdef X86_WITH_LWP
     if (counted) {

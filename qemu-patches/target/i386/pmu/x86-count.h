@@ -52,6 +52,7 @@ typedef struct X86LWPCount {
 #ifdef X86_WITH_LWP
     bool replaced;          /* the instruction has changed the LWP block */
     bool loads;             /* data cache misses are counted, at CPL 3 */
+    bool steady;            /* each branch is due, and nothing else is wanted */
 #endif
     bool notes;             /* the instruction that is next is a sample */
     bool pmu;               /* performance counters are counting */
@@ -76,6 +77,10 @@ typedef struct X86LWPCount {
 #define X86_LWP_CALL         512
 #define X86_LWP_RET          1024
 #define X86_LWP_LENGTH_SHIFT 11
+
+/* Result of helper_lwp_retire(). */
+#define X86_LWP_GOES_ON    1 /* a TB in mode FIND may go on */
+#define X86_LWP_SAME_FLAGS 2 /* the flags of the next TB are those of this one */
 
 /* What those who count want of translated code. */
 #define X86_LWP_WANTS_COUNT   1 /* instructions or branches are counted */

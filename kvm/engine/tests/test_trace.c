@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Records of all branches: lwp_trace_branch() does what lwp_retire() and lwp_boundary() do, or nothing. */
+#include "fake_guest.h"
+#include "lwp_record.h"
+#include "lwp_trace.h"
+
+static const struct lwp_retired jump = {
+	.address = 0x400000,
+	.branch = LWP_BRANCH_CONDITIONAL,
+	.taken = true,
+	.target = 0x400100,
+};
+
+/* Each branch makes a record. */
+static void every_branch(u32 flags)
+{
+	start(LWP_REV_43724);
+	lwp_engine_write_cfg(&eng, 0x00004200e000000cull); /* vector 42h, all modes */
+	put32(BLOCK, flags);
+	set_event(BLOCK, 3, 0, 0);
+	guest.direct = true;
+}
+
+/* A block whose constant fields are known, as they are after the first store. */
+static void enable_and_store(void)
+{
+	enable(BLOCK);
+	branch(0x400000, LWP_BRANCH_RELATIVE, true, 0x400200);
+}
+
+/* Nothing is done for `r`. */
+static void expect_left(const struct lwp_retired *r)
+{
+	static struct fake_guest memory;
+	static struct lwp_engine before;
+
+	memory = guest;
+	before = eng;
+	cr_expect(not(lwp_trace_branch(&eng, r)));
+	cr_expect(zero(int, memcmp(memory.mem, guest.mem, sizeof(guest.mem))));
+	cr_expect(zero(int, memcmp(&before, &eng, sizeof(eng))));
+	cr_expect(eq(u32, memory.interrupts, guest.interrupts));
+}
+
+Test(trace, a_branch_is_stored_at_once)
+{
+	struct lwp_record rec;
+
+	every_branch(0);
+	enable_and_store();
+	cr_expect(lwp_trace_branch(&eng, &jump));
+	rec = record(1);
+	cr_expect(eq(u8, rec.event_id, 3));
+	cr_expect(eq(u32, rec.flags, LWP_RECORD_TKN));
+	cr_expect(eq(u64, rec.address, 0x400000));
+	cr_expect(eq(u64, rec.data2, 0x400100));
+	expect_head(64);
+	cr_expect(eq(u64, eng.stats.records, 2));
+	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_BRE), 1));
+}
+
+/* One of both ways; the program takes records now and then. */
+static void one_branch(u32 i, bool at_once, u32 *stored)
+{
+	struct lwp_retired r = jump;
+	struct lwp_exc exc;
+
+	r.address += 16 * i;
+	r.taken = i % 3;
+	r.branch = LWP_BRANCH_CONDITIONAL + i % 4;
+	guest.clock = 1000 + 7 * i;
+	if (i % 41 == 40)
+		put32(BLOCK + 64, get32(BLOCK + 16));
+	if (i % 97 == 96)
+		put32(BLOCK + 64, 32 * (i % 64) + 8); /* breaks the protocol */
+	if (at_once && lwp_trace_branch(&eng, &r))
+		++*stored;
+	else
+		expect_exc(retire(&r, &exc), NONE);
+}
+
+/* Both ways leave the same memory and the same engine. */
+static void compare(u32 flags, u32 threshold)
+{
+	static struct fake_guest other;
+	static struct lwp_engine engine;
+	u32 i, stored = 0;
+
+	every_branch(flags);
+	put32(BLOCK + 32, threshold);
+	enable(BLOCK);
+	for (i = 0; i < 500; i++)
+		one_branch(i, false, NULL);
+	other = guest;
+	engine = eng;
+
+	every_branch(flags);
+	put32(BLOCK + 32, threshold);
+	enable(BLOCK);
+	for (i = 0; i < 500; i++)
+		one_branch(i, true, &stored);
+	cr_expect(ge(u32, stored, 499));
+	cr_expect(zero(int, memcmp(other.mem, guest.mem, sizeof(guest.mem))));
+	cr_expect(zero(int, memcmp(&engine, &eng, sizeof(eng))));
+	cr_expect(eq(u32, other.interrupts, guest.interrupts));
+}
+
+Test(trace, leaves_what_the_general_way_leaves)
+{
+	compare(0, 0);
+	compare(F_CONT, 0);
+	compare(F_PTSC, 0);
+	compare(F_INT | F_CONT, 320);
+	cr_expect(gt(u32, guest.interrupts, 0));
+	compare(F_INT, 320);
+	cr_expect(gt(u32, guest.interrupts, 0));
+	cr_expect(gt(u64, get64(BLOCK + 24), 0));
+}
+
+Test(trace, leaves_an_interval)
+{
+	every_branch(0);
+	enable_and_store();
+	set_event(BLOCK, 3, 1, 0);
+	expect_left(&jump);
+}
+
+Test(trace, leaves_a_counter_that_is_not_due)
+{
+	every_branch(0);
+	set_event(BLOCK, 3, 0, 1);
+	enable(BLOCK);
+	expect_left(&jump);
+	branch(0x400000, LWP_BRANCH_RELATIVE, true, 0x400200);
+	branch(0x400000, LWP_BRANCH_RELATIVE, true, 0x400200);
+	cr_expect(lwp_trace_branch(&eng, &jump));
+}
+
+Test(trace, leaves_other_events)
+{
+	every_branch(0);
+	set_event(BLOCK, 2, 1000, 1000);
+	enable_and_store();
+	expect_left(&jump);
+}
+
+Test(trace, leaves_a_filtered_branch)
+{
+	every_branch(0);
+	put32(BLOCK + 36, LWP_FILTER_NCB);
+	enable_and_store();
+	expect_left(&jump);
+}
+
+Test(trace, leaves_an_ip_filter)
+{
+	every_branch(0);
+	put32(BLOCK + 36, LWP_FILTER_IPF);
+	put64(BLOCK + 40, 0);
+	put64(BLOCK + 48, ~0ull);
+	enable_and_store();
+	expect_left(&jump);
+}
+
+Test(trace, leaves_random_intervals)
+{
+	every_branch(0);
+	put32(BLOCK + 4, RING_SIZE | 1u << 28);
+	enable_and_store();
+	expect_left(&jump);
+}
+
+Test(trace, leaves_a_pending_record)
+{
+	every_branch(0);
+	enable_and_store();
+	lwp_retire(&eng, &jump);
+	expect_left(&jump);
+}
+
+Test(trace, leaves_2007)
+{
+	start(LWP_REV_2007);
+	set_event(BLOCK, 2, 0, 0);
+	guest.direct = true;
+	enable_and_store();
+	expect_left(&jump);
+}
+
+Test(trace, leaves_an_engine_that_is_off)
+{
+	every_branch(0);
+	expect_left(&jump);
+}
+
+Test(trace, leaves_memory_that_is_not_at_hand)
+{
+	every_branch(0);
+	enable_and_store();
+	guest.direct = false;
+	expect_left(&jump);
+}
+
+/* The #PF is that of the general way. */
+Test(trace, leaves_a_slot_that_is_not_there)
+{
+	every_branch(0);
+	enable_and_store();
+	set_permission(RING, 0);
+	expect_left(&jump);
+}
+
+/* What LWP writes of the block lies in two pages. */
+Test(trace, leaves_a_block_in_two_pages)
+{
+	every_branch(0);
+	make_block(BLOCK + PAGE - 64, RING);
+	set_event(BLOCK + PAGE - 64, 3, 0, 0);
+	enable(BLOCK + PAGE - 64);
+	branch(0x400000, LWP_BRANCH_RELATIVE, true, 0x400200);
+	expect_left(&jump);
+}
