@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 #include "counted.h"
 #include "hyper.h"
@@ -152,15 +153,27 @@ asm(".pushsection .text\n"
     "handler_end:\n"
     ".popsection\n");
 
+/* How long a few exits take, in microseconds: kernels that look for mistakes are slow. */
+static u32 moment = 50;
+
 static void on_signal(int sig)
 {
 	(void)sig;
+}
+
+static u32 microseconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (u32)(now.tv_sec * 1000000 + now.tv_nsec / 1000);
 }
 
 /* A thread's block and ring; it is profiled from its LLWPCB on. */
 static void begin_thread(u32 thread)
 {
 	u64 block = VM_BLOCK + 0x1000 * thread;
+	u32 start;
 
 	memmove(vm->mem + block, vm->mem + VM_BLOCK, 0x1000);
 	lwp_put64(vm->mem + block + LWP_CB_BASE, VM_RING + 0x10000 * thread);
@@ -171,7 +184,9 @@ static void begin_thread(u32 thread)
 	vm_set_msr(v, FS_BASE, 0x1000 * (thread + 1));
 	v->regs.rbx = block;
 	vm_set_regs(v);
+	start = microseconds();
 	is(vm_run(vm, v), VM_SYSCALL, "a thread is profiled");
+	moment = (microseconds() - start) / 8 % 10000 + 20;
 }
 
 /* The guest runs for a moment; then interrupts and another thread come to it. */
@@ -180,11 +195,8 @@ static bool turn(void)
 	struct itimerval timer = {};
 	int stop;
 
-	/*
-	 * The timer may go off before KVM_RUN, and then does again. As often short as long, because kernels
-	 * that look for mistakes are slow.
-	 */
-	timer.it_value.tv_usec = (50 << rand() % 7) + rand() % 50;
+	/* The timer may go off before KVM_RUN, and then does again. As often short as long. */
+	timer.it_value.tv_usec = (moment << rand() % 7) + rand() % moment;
 	timer.it_interval = timer.it_value;
 	setitimer(ITIMER_REAL, &timer, NULL);
 	stop = vm_run_interruptible(vm, v);
@@ -210,6 +222,7 @@ static void switches_and_interrupts_come_at_any_moment(void)
 	vm_handler(vm, NMI, handler, handler_end);
 	for (thread = PROFILED; thread--;)
 		begin_thread(thread);
+	diag("a moment is %u us", moment);
 	sigaction(SIGALRM, &sa, NULL);
 	for (looks = 0; goes && looks < LOOKS && unseen(false); looks++) {
 		for (turns = 0; goes && turns < TURNS; turns++)
