@@ -25,7 +25,7 @@ static uint8_t *lwp_tlb_hit(CPUX86State *env, uint64_t gva, uint32_t len,
                             bool write)
 {
     const CPUTLBDescFast *tlb =
-        &env_cpu(env)->neg.tlb.f[x86_lwp_mmu_index(env)];
+        cpu_tlb_fast(env_cpu(env), x86_lwp_mmu_index(env));
     uintptr_t index = (gva >> TARGET_PAGE_BITS) << CPU_TLB_ENTRY_BITS;
     const CPUTLBEntry *entry = (void *)tlb->table + (index & tlb->mask);
     uint64_t page = write ? qatomic_read(&entry->addr_write) :

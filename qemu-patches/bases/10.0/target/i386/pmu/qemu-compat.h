@@ -23,4 +23,12 @@ static inline bool x86_cpu_takes_all(X86CPU *cpu)
     return cpu->max_features;
 }
 
+#if defined(CONFIG_TCG) && !defined(CONFIG_USER_ONLY)
+/* The part of the TLB of an MMU mode that generated code uses. */
+static inline CPUTLBDescFast *cpu_tlb_fast(CPUState *cpu, int mmu_idx)
+{
+    return &cpu->neg.tlb.f[mmu_idx];
+}
+#endif
+
 #endif
