@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 from lab.building import linux
-from lab.common.bases import linux_base
+from lab.common.bases import linux_bases
 from lab.common.places import TOP
 from lab.common.say import Died
 
@@ -35,10 +35,13 @@ def need_root(what: str) -> None:
 
 
 def write_package(place: Path) -> None:
-    """The sources as DKMS takes them. @VERSION@, @BASE@ and @SOURCE@ in its files are filled in."""
-    base = linux_base()
-    words = {"@VERSION@": version(), "@BASE@": base.series, "@SOURCE@": base.source}
-    words["@BASE_PATTERN@"] = base.series.replace(".", "\\.")
+    """The sources as DKMS takes them, for the kernels of all bases. @WORDS@ in its files are filled in."""
+    bases = linux_bases()
+    words = {
+        "@VERSION@": version(),
+        "@BASES@": " and ".join(base.series for base in bases),
+        "@PATTERN@": "|".join(re.escape(base.series) for base in bases),
+    }
     try:
         for folder in ("kvm/svm", "kvm/patches", "kvm/engine", "vmcb"):
             shutil.copytree(TOP / folder, place / folder, ignore=LEFT_OUT)

@@ -3,6 +3,7 @@
 
 import itertools
 import os
+import platform
 import re
 import tomllib
 from collections.abc import Sequence
@@ -87,10 +88,41 @@ def choose(words: Sequence[str]) -> None:
         WRONG.append(os.environ.pop(CHOICE))
 
 
+def linux_bases() -> list[LinuxBase]:
+    """All kernels that there are patches for."""
+    return [LinuxBase(series, **values) for series, values in _read()["linux"].items()]
+
+
+def other_kernels() -> list[str]:
+    """The series of the kernels that are not chosen."""
+    return [base.series for base in linux_bases() if base.series != _series("linux")]
+
+
+def base_of(kernel: str) -> LinuxBase | None:
+    """The base of a kernel that is named as by uname -r."""
+    return next((base for base in linux_bases() if base.serves(kernel)), None)
+
+
+def running_kernel() -> tuple[str, str]:
+    """The code name of this machine's Debian, and its kernel as by uname -r."""
+    try:
+        codename = platform.freedesktop_os_release().get("VERSION_CODENAME", "")
+    except OSError:
+        codename = ""
+    return codename, os.uname().release
+
+
+def _default(kind: str) -> str:
+    """The series if nobody chooses one. On Debian 13 the kernel is the one that is running, if it is a base's."""
+    codename, release = running_kernel() if kind == "linux" else ("", "")
+    running = base_of(release) if codename == "trixie" else None
+    return running.series if running else str(_read()["default"][kind])
+
+
 def _series(kind: str) -> str:
     text = os.environ.get(CHOICE, "")
     chosen = dict(name.split("-", 1) for name in (check(text).split(",") if text else ()))
-    return str(chosen.get(kind) or _read()["default"][kind])
+    return str(chosen.get(kind) or _default(kind))
 
 
 def linux_base() -> LinuxBase:
@@ -112,12 +144,12 @@ def default_qemu() -> str:
 
 def default_pair() -> str:
     """What is built if nobody chooses, as for --base."""
-    return ",".join(f"{kind}-{_read()['default'][kind]}" for kind in KINDS)
+    return ",".join(f"{kind}-{_default(kind)}" for kind in KINDS)
 
 
-def of_linux(name: str) -> str:
-    """What a directory, lock or stamp of the chosen kernel is called, if that of the default is called so."""
-    series = _series("linux")
+def of_linux(name: str, series: str = "") -> str:
+    """What a directory, lock or stamp of a kernel (the chosen one) is called, if that of the default is called so."""
+    series = series or _series("linux")
     return name if series == _read()["default"]["linux"] else f"{name}-{series}"
 
 

@@ -2,17 +2,70 @@
 """Tests of the choice among the bases."""
 
 import os
+import re
+import tempfile
 import unittest
+from pathlib import Path
 from unittest import mock
 
-from lab.building import qemu_tree
+from lab.building import dkms, qemu_tree
 from lab.common import bases
-from lab.common.say import Usage
+from lab.common.say import Died, Usage
 from lab.soaks.bases import combinations
+from lab.start import install_kvm
+
+
+def _runs(codename: str, release: str) -> "mock._patch[mock.Mock]":
+    """This machine's Debian and its kernel, pretended."""
+    return mock.patch.object(bases, "running_kernel", return_value=(codename, release))
 
 
 class Choice(unittest.TestCase):
     """--base and what it leaves open."""
+
+    def setUp(self) -> None:
+        """On Debian 13 the running kernel makes a difference."""
+        other = _runs("bookworm", "6.1.0-56-amd64")
+        other.start()
+        self.addCleanup(other.stop)
+
+    def test_running_kernel(self) -> None:
+        """On Debian 13 the default is the kernel that is running, if it is one of the bases; --base is stronger."""
+        for codename, release, wanted in (
+            ("trixie", "7.3.4+deb13-amd64", "7.3"),
+            ("trixie", "6.12.90+deb13-amd64", "6.12"),
+            ("trixie", "7.30.1+deb13-amd64", "6.12"),
+            ("bookworm", "7.3.4+deb13-amd64", "6.12"),
+        ):
+            with self.subTest(release), _runs(codename, release), mock.patch.dict(os.environ):
+                os.environ.pop(bases.CHOICE, None)
+                self.assertEqual(bases.linux_base().series, wanted)
+                self.assertEqual(bases.default_pair(), f"linux-{wanted},qemu-10.0")
+                self.assertEqual(bases.of_linux("kvm"), "kvm" if wanted == "6.12" else f"kvm-{wanted}")
+                os.environ[bases.CHOICE] = "linux-6.12"
+                self.assertEqual(bases.linux_base().series, "6.12")
+
+    def test_dkms(self) -> None:
+        """DKMS's package is for the kernels of all bases; it derives the source's name from the kernel's."""
+        with tempfile.TemporaryDirectory() as work:
+            dkms.write_package(Path(work))
+            conf, prepare = ((Path(work) / name).read_text(encoding="utf-8") for name in ("dkms.conf", "prepare"))
+            for base in bases.linux_bases():
+                self.assertEqual(base.source, f"linux-source-{base.series}")
+                self.assertTrue((Path(work) / "kvm/patches" / base.series / "lwp_compat.h").is_file())
+        pattern = r"^(6\.12|7\.3)\."
+        self.assertIn(f'BUILD_EXCLUSIVE_KERNEL="{pattern}"', conf)
+        self.assertIn(f"[[ $kernel =~ {pattern} ]] || die", prepare)
+        self.assertFalse(re.findall("@[A-Z]+@", conf + prepare))
+
+    def test_install_kvm(self) -> None:
+        """It takes the base of the kernel, whatever --base says, and names the bases if there is none."""
+        with mock.patch.dict(os.environ, {bases.CHOICE: "linux-6.12"}):
+            self.assertEqual(install_kvm.base_for("7.3.4+deb13-amd64").source, "linux-source-7.3")
+            self.assertEqual(install_kvm.base_for("6.12.90+deb13-amd64").source, "linux-source-6.12")
+            for kernel in ("6.1.0-56-amd64", "7.4.1+deb13-amd64"):
+                with self.assertRaisesRegex(Died, f"kernel {kernel[0]}.*Debian's 6.12 and 7.3 kernels"):
+                    install_kvm.base_for(kernel)
 
     def test_default(self) -> None:
         """Without a choice directories have no suffix."""

@@ -28,9 +28,9 @@ def require(what: str) -> None:
     need_space(SPACE)
 
 
-def _make(place: Path, suite: str, packages: Sequence[str]) -> list[str]:
-    """The command that makes a minimal system with main and security only, and the proxy settings of this machine's
-    apt if it has any. The addresses are those of this machine's own suite."""
+def _make(place: Path, suite: str, packages: Sequence[str], more: Sequence[str]) -> list[str]:
+    """The command that makes a minimal system with main, security and more suites only, and the proxy settings of this
+    machine's apt if it has any. The addresses are those of this machine's own suite."""
     own = archive.debian_codename()
     main, security = archive.archive_address(own), archive.archive_address(f"{own}-security")
     packages = [*packages, "ca-certificates"]
@@ -39,16 +39,20 @@ def _make(place: Path, suite: str, packages: Sequence[str]) -> list[str]:
         *("mmdebstrap", "--variant=minbase", f"--include={','.join(packages)}"),
         *(f"--aptopt={line}" for line in settings),
         *(suite, str(place), f"deb {main} {suite} main", f"deb {security} {suite}-security main"),
+        *(f"deb {main} {name} main" for name in more),
     ]
 
 
 @contextmanager
-def fresh_root(suite: str, packages: Sequence[str] = ("git",), keep: bool = False) -> Iterator[Path]:
-    """A minimal Debian of a suite with a clone of what is committed here in /home/vlwp."""
+def fresh_root(
+    suite: str, packages: Sequence[str] = ("git",), keep: bool = False, more: Sequence[str] = ()
+) -> Iterator[Path]:
+    """A minimal Debian of a suite, whose apt knows more suites, with a clone of what is committed here in
+    /home/vlwp."""
     root = Path(tempfile.mkdtemp(prefix="fresh.", dir=BUILD))
     root.chmod(0o755)
     try:
-        step(f"making a minimal {suite}", "fresh-root", _make(root, suite, packages), about=60)
+        step(f"making a minimal {suite}", "fresh-root", _make(root, suite, packages, more), about=60)
         (root / "etc/resolv.conf").unlink(missing_ok=True)
         shutil.copy("/etc/resolv.conf", root / "etc/resolv.conf")
         if proc.call(["git", "clone", "-q", "--no-hardlinks", TOP, root / "home/vlwp"]):

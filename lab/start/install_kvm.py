@@ -8,8 +8,7 @@ import re
 from pathlib import Path
 
 from lab.building import dkms
-from lab.common import proc
-from lab.common.bases import linux_base
+from lab.common import bases, proc
 from lab.common.places import LOG
 from lab.common.say import Died, say
 from lab.common.steps import make_dir
@@ -40,11 +39,19 @@ def _first(pattern: str, *files: Path) -> str:
     return ""
 
 
+def base_for(kernel: str) -> bases.LinuxBase:
+    """The base whose patches and source a kernel needs, named as by uname -r."""
+    base = bases.base_of(kernel)
+    if not base:
+        known = " and ".join(each.series for each in bases.linux_bases())
+        raise Died(f"kernel {kernel}: the modules are for Debian's {known} kernels; boot one, or name one")
+    return base
+
+
 def main(args: argparse.Namespace) -> None:
     """The command."""
-    kernel, base = args.kernel, linux_base()
-    if not base.serves(kernel):
-        raise Died(f"kernel {kernel}: the modules are for Debian's {base.series} kernels; boot one, or name one")
+    kernel = args.kernel
+    base = base_for(kernel)
     dkms.need_root("install kvm")
     make_dir(LOG)
     path = LOG / "install-kvm"

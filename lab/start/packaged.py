@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from lab.building import dkms, qemu, tools
-from lab.common.bases import linux_base
+from lab.common.bases import linux_bases
 from lab.common.steps import make_dir
 from lab.start import install_conformance
 
@@ -43,11 +43,11 @@ def _install_conformance(root: Path) -> None:
 
 
 def _substvars() -> None:
-    """The packages of the kernel that the modules are made for."""
-    base = linux_base()
-    headers = base.source.replace("-source-", "-headers-") + "-amd64"
-    print(f"vlwp:KernelSource={base.source}")
-    print(f"vlwp:KernelHeaders={headers} | linux-headers-amd64")
+    """The packages of the kernels that the modules are made for."""
+    kernel_sources = [base.source for base in linux_bases()]
+    headers = [source.replace("-source-", "-headers-") + "-amd64" for source in kernel_sources]
+    print(f"vlwp:KernelSource={' | '.join(kernel_sources)}")
+    print(f"vlwp:KernelHeaders={' | '.join([*headers, 'linux-headers-amd64'])}")
 
 
 WORK: dict[str, Callable[[Path], None]] = {
