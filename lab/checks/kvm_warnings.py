@@ -12,18 +12,21 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 # Options of code generation are gcc's own in large part. These few change what the sources mean.
-MEANING = ("-fshort-wchar", "-funsigned-char", "-m64", "-mcmodel=kernel", "-fcf-protection=branch")
+MEANING = ("-fshort-wchar", "-funsigned-char", "-m64", "-mcmodel=kernel", "-fcf-protection=branch", "-fms-extensions")
 # Kbuild switches these off for clang, or the kernel's own headers cause them.
 CLANG_ONLY = (
     "-Wno-duplicate-decl-specifier",
     "-Wno-enum-enum-conversion",
     "-Wno-frame-address",
     "-Wno-gnu",
+    "-Wno-microsoft-anon-tag",
     "-Wno-unknown-warning-option",
 )
+# clang 14 takes the guards in newer kernels' headers for unused variables. gcc looks for those.
+GUARDS = "-Wno-unused-variable"
 COMMAND = re.compile(r"^savedcmd_\S+ := (.*)$", re.MULTILINE)
-OURS = re.compile(r"/svm/lwp(_\w+\.c|\.c|/\w+\.c)$")
-CHANGED = ("svm/svm.c", "svm/nested.c", "svm/sev.c", "svm/avic.c", "x86.c", "cpuid.c", "lapic.c")
+OURS = re.compile(r"(^|/)svm/lwp(_\w+\.c|\.c|/\w+\.c)$")
+CHANGED = re.compile(r"(^|/)kvm/(svm/(svm|nested|sev|avic)|x86|msrs|regs|cpuid|lapic)\.c$")
 
 
 def _words(saved: Path) -> list[str]:
@@ -34,8 +37,7 @@ def _words(saved: Path) -> list[str]:
 def commands(kvm: Path) -> list[list[str]]:
     """The compiler's command lines of our sources below arch/x86/kvm of a tree in which the modules were built."""
     found = [words for saved in sorted(kvm.rglob(".*.o.cmd")) if (words := _words(saved))]
-    changed = tuple(f"/{name}" for name in CHANGED)
-    return [words for words in found if OURS.search(words[-1]) or words[-1].endswith(changed)]
+    return [words for words in found if OURS.search(words[-1]) or CHANGED.search(str(kvm / words[-1]))]
 
 
 def _clang(words: list[str]) -> list[str]:
@@ -48,7 +50,9 @@ def problems(kvm: Path, headers: Path) -> list[str]:
     """What clang says, one string for each source that it refuses."""
 
     def says(words: list[str]) -> str:
-        done = subprocess.run(_clang(words), cwd=headers, text=True, capture_output=True, check=False)
+        # Newer kernels compile in the modules' folder.
+        command, place = (_clang(words), headers) if words[-1].startswith("/") else ([*_clang(words), GUARDS], kvm)
+        done = subprocess.run(command, cwd=place, text=True, capture_output=True, check=False)
         return done.stderr if done.returncode else ""
 
     found = commands(kvm)
