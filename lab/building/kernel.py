@@ -12,8 +12,8 @@ from typing import IO
 
 from lab.building import tools
 from lab.common import archive, bases, proc
-from lab.common.places import DL, GUEST, HOST
-from lab.common.say import Died, say
+from lab.common.places import DL, GUEST, HOST, guest_of
+from lab.common.say import Died, Skip, say
 from lab.common.steps import build_lock, fresh, hash_of, make_dir, need_space, stamp, stamped, step
 
 MODULES = ("virtio_pci", "virtio_console", "9pnet_virtio", "9p", "overlay")
@@ -21,11 +21,12 @@ SYSROOT = GUEST / "sysroot"
 STAMP = bases.of_linux("kernel")
 
 
-def version() -> str:
-    """The guest kernel's version as by uname -r."""
-    for place in (SYSROOT / "lib/modules").glob("*"):
+def version(series: str = "") -> str:
+    """The version as by uname -r of the guest kernel of a base (the chosen one)."""
+    sysroot = guest_of(series) / "sysroot"
+    for place in (sysroot / "lib/modules").glob("*"):
         return place.name
-    raise Died(f"{SYSROOT} has no kernel: remove it and build again")
+    raise Died(f"{sysroot} has no kernel: remove it and build again")
 
 
 def package_file() -> Path:
@@ -33,9 +34,9 @@ def package_file() -> Path:
     return DL / stamped(STAMP)
 
 
-def modules_dir() -> Path:
-    """The stock modules of the guest's kernel."""
-    return SYSROOT / "lib/modules" / version()
+def modules_dir(series: str = "") -> Path:
+    """The stock modules of that kernel."""
+    return guest_of(series) / "sysroot/lib/modules" / version(series)
 
 
 def _packages() -> list[str]:
@@ -51,7 +52,9 @@ def _packages() -> list[str]:
 def _fetch() -> list[Path]:
     names = _packages()
     if not names:
-        raise Died(f"the Debian archive has no kernel {bases.linux_base().series} for this machine")
+        # A base that is not the default one need not be had everywhere.
+        lack = f"the Debian archive has no kernel {bases.linux_base().series} for this machine"
+        raise Skip(lack) if STAMP != "kernel" else Died(lack)
     say(f"downloading {' and '.join(names)} (about 110 MB) ...")
     return [archive.package(name) for name in names]
 

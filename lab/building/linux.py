@@ -2,8 +2,11 @@
 """KVM's sources from Debian's linux-source package, the stock kernel headers, and a tree in which kvm.ko and
 kvm-amd.ko build against them as external modules."""
 
+import os
+import re
 import shutil
-from dataclasses import dataclass
+import tarfile
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
@@ -13,6 +16,7 @@ from lab.common.places import DL, KVM, LAB, SRC, TOP
 from lab.common.say import Died, say
 from lab.common.steps import build_lock, compiler, fresh, hash_of, jobs_count, make_dir, need_space, stamp, step
 
+TARBALL = "VLWP_LINUX_TARBALL"  # an upstream tarball of the base instead of Debian's source
 LAYOUT = LAB / "building/layout.sh"
 MODULES = ("kvm", "kvm-amd")
 
@@ -43,9 +47,12 @@ def fetch() -> Linux:
     abi, version = kernel.version(), archive.package_version(kernel.package_file())
     linux = Linux(abi, version, SRC / f"linux-{version}", SRC / f"headers-{abi}")
     make_dir(SRC)
+    given = os.environ.get(TARBALL)
     with build_lock(bases.of_linux("linux-source")):
         if not linux.headers.is_dir():
             _fetch_headers(linux)
+        if given:
+            return _of_tarball(linux, Path(given))
         if not linux.pristine.is_dir():
             source = bases.linux_base().source
             say(f"downloading {source} (153 MB) ...")
@@ -53,6 +60,43 @@ def fetch() -> Linux:
             title = f"unpacking the source of KVM {version}"
             step(title, "linux-unpack", lambda log: _unpack(file, linux.pristine), about=20)
     return linux
+
+
+def _tarball_version(file: Path) -> str:
+    """The version in the name of an upstream tarball, which must be one of the base."""
+    series = bases.linux_base().series
+    if not os.access(file, os.R_OK):
+        raise Died(f"{file}: cannot read this tarball")
+    match = re.match(rf"linux[-_]({re.escape(series)}(\.\d+)?)\.(orig\.)?tar", file.name)
+    if not match:
+        raise Died(f"{file}: the base is Linux {series}.y, the name must be linux-{series}.N.tar.xz")
+    return match[1]
+
+
+def _of_tarball(linux: Linux, file: Path) -> Linux:
+    """KVM's source of an upstream tarball, beside Debian's headers: the modules are for the guests' stock kernel."""
+    version = _tarball_version(file)
+    place = SRC / f"linux-upstream-{version}"
+    if not place.is_dir():
+        title = f"unpacking the source of KVM {version}"
+        step(title, "linux-unpack", lambda log: _unpack_tarball(file, place), about=20)
+    return replace(linux, version=version, pristine=place)
+
+
+def _unpack_tarball(file: Path, place: Path) -> None:
+    """The parts that layout.sh takes."""
+    try:
+        with tarfile.open(file, "r|*") as tar:
+            first = tar.next()
+    except tarfile.TarError as err:
+        raise Died(f"{file}: this is no tarball: {err}") from err
+    top = first.name.split("/")[0] if first else ""
+    parts = [f"{top}/{part}" for part in proc.output([LAYOUT, "--parts"]).split()]
+    new = place.with_name(place.name + ".new")
+    shutil.rmtree(new, ignore_errors=True)
+    new.mkdir(parents=True)
+    proc.output(["tar", "-xf", file, "-C", new, "--strip-components=1", *parts])
+    new.rename(place)
 
 
 def _fetch_headers(linux: Linux) -> None:
@@ -101,8 +145,12 @@ def fetch_all(linux: Linux) -> Path:
 def lay_out(linux: Linux, out: Path, log: IO[str]) -> None:
     """A patched tree in out/stage, and out/tree in which the modules build."""
     make_dir(out)
+    log.flush()
+    begin = Path(log.name).stat().st_size
     if proc.logged([LAYOUT, TOP, linux.pristine, patches_dir(), out], log):
-        raise Died(f"the patches in {patches_dir()} do not apply to Linux {linux.version}")
+        told = Path(log.name).read_bytes()[begin:].decode("utf-8", "replace")
+        tried = re.findall(r"^(\S+\.patch)$", told, re.MULTILINE)
+        raise Died(f"{tried[-1] if tried else 'the tree'} does not apply to Linux {linux.version}")
 
 
 def make_command(linux: Linux, tree: Path, werror: bool = True) -> list[str]:
@@ -130,7 +178,7 @@ def build() -> None:
     kernel.build()
     with build_lock(KVM.name):
         inputs = ("lab/building/linux.py", "lab/building/layout.sh", "kvm/svm", "kvm/patches", "vmcb", "kvm/engine")
-        key = f"{hash_of(*inputs)} {kernel.version()}"
+        key = f"{hash_of(*inputs)} {kernel.version()} {os.environ.get(TARBALL, '')}".rstrip()
         if fresh(KVM.name, key) and all((KVM / f"{module}.ko").is_file() for module in MODULES):
             return
         need_space(1500)

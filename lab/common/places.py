@@ -14,7 +14,7 @@ BUILD = Path(os.path.abspath(os.environ.get("VLWP_BUILD_DIR") or TOP / "build"))
 os.environ["VLWP_BUILD_DIR"] = str(BUILD)  # a ./vlwp that we start may be in another directory
 HOST = BUILD / "host"  # what Meson builds for this machine and for guests
 FIRMWARE = BUILD / "firmware"
-GUEST = BUILD / bases.of_linux("guest")
+GUEST = BUILD / bases.of_linux("guest")  # of the chosen kernel
 KVM = BUILD / bases.of_linux("kvm")
 SRC = BUILD / "src"  # unpacked sources
 DL = BUILD / "dl"  # packages from the archive
@@ -26,6 +26,16 @@ LWPRUN = HOST / "guest-tools/lwprun"
 FLATRUN = HOST / "guest-tests/flat/flatrun"
 LINUX_PROGRAMS = HOST / "guest-tests/linux"
 KVM_PROGRAMS = HOST / "kvm/tests"
+
+
+def guest_of(series: str = "") -> Path:
+    """What guests with the kernel of a base (the chosen one) boot from."""
+    return BUILD / bases.of_linux("guest", series)
+
+
+def kvm_of(series: str = "") -> Path:
+    """KVM's modules for that kernel."""
+    return BUILD / bases.of_linux("kvm", series)
 
 
 def user_name() -> str:

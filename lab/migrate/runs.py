@@ -11,9 +11,10 @@ from functools import partial
 from pathlib import Path
 
 from lab.building import kernel, qemu
-from lab.common import places, proc
+from lab.common import bases, places, proc
 from lab.common.beside import side_by_side
 from lab.common.report import Report, tail, tee
+from lab.common.say import Skip
 from lab.common.steps import build_lock, jobs_count, make_dir
 from lab.guest.vm import GUEST_SHARE
 from lab.nested import l1
@@ -49,6 +50,7 @@ class Run:
     part: str = ""  # of migratetest; empty: as the run is called
     options: tuple[str, ...] = ()
     in_test: bool = True
+    other_kernel: bool = False  # the second of two hosts has the kernel of another base
 
 
 def prepare() -> None:
@@ -140,26 +142,36 @@ def attributes(run: Run, task: Task) -> None:
         task.report.not_ok(f"{run.name}: status {status}: the kernel of L1 complains")
 
 
-def _host(role: str, other: str, run: Run, task: Task) -> None:
-    """One of two L1 machines that a datagram socket links."""
+def _host(role: str, other: str, linux: str, run: Run, task: Task) -> None:
+    """One of two L1 machines that a datagram socket links; linux: the base of its kernel."""
     sockets = {name: task.work / f"{name}.socket" for name in (role, other)}
     local = f"local.type=unix,local.path={sockets[role]}"
-    lab = l1.L1(memory=1536, devices=[
+    lab = l1.L1(linux=linux, memory=1536, devices=[
         *("-netdev", f"dgram,id=link,{local},remote.type=unix,remote.path={sockets[other]}"),
         *("-device", f"virtio-net-pci,netdev=link,mac=52:54:00:00:00:0{len(role)}"),
     ])
     options = [*options_of(run, task.count, task.seed), f"--role={role}"]
-    l1.boot_logged(lab, task.work / role, command(run.name, L1_WORK, 1, *options))
+    l1.boot_logged(lab, task.work / role, command(run.part or run.name, L1_WORK, 1, *options))
+
+
+def _linked(run: Run, task: Task, second: str) -> None:
+    """Between two L1 machines that are linked; the second has the kernel of a base."""
+    hosts = (("first", "second", ""), ("second", "first", second))
+    side_by_side([partial(_host, *host, run, task) for host in hosts], len(hosts))
+    for role, _, linux in hosts:
+        log = task.work / role / "log"
+        if run.other_kernel:
+            task.report.line(f"The {role} host has Linux {kernel.version(linux)}:")
+        task.report.line(log.read_text(encoding="utf-8", errors="replace").rstrip("\n"))
+        _result(task.report, role, log, log)
 
 
 def pair(run: Run, task: Task) -> None:
-    """Between two L1 machines that are linked."""
-    roles = ("first", "second")
-    side_by_side([partial(_host, role, other, run, task) for role, other in (roles, roles[::-1])], len(roles))
-    for role in roles:
-        log = task.work / role / "log"
-        task.report.line(log.read_text(encoding="utf-8", errors="replace").rstrip("\n"))
-        _result(task.report, role, log, log)
+    """Between two L1 machines: of the same kernel, or of the chosen one and each other one."""
+    for linux in bases.other_kernels() if run.other_kernel else [""]:
+        if linux:
+            l1.prepare_kernel(linux)
+        _linked(run, task, linux)
 
 
 KVM = "--accel=kvm"
@@ -178,6 +190,8 @@ RUNS = (
         (KVM, "--into=tcg", *ACROSS), in_test=False),
     Run("attributes", "damaged images and context arrays for KVM", attributes, 1000, 10000),
     Run("pair", "live migrations between two L1 machines", pair, 2, 10, "", (KVM,)),
+    Run("pair-kernels", "live migrations between L1 machines of two kernels, there and back", pair, 2, 10, "pair",
+        (KVM,), other_kernel=True),
 )
 
 
@@ -188,5 +202,7 @@ def execute(run: Run, report: Report, count: int | None, seed: int) -> None:
     work.mkdir()
     try:
         run.do(run, Task(report, work, count, seed))
+    except Skip as err:
+        report.skip(f"{run.name}: {err}")
     except (OSError, subprocess.SubprocessError) as err:
         report.not_ok(f"{run.name}: {err}")

@@ -11,6 +11,7 @@ from typing import Any
 
 from lab.building import kernel, linux, qemu, tools
 from lab.common import places, proc
+from lab.common.say import SKIPPED, Died, Skip
 from lab.guest import vm
 
 IN_L1 = places.LAB / "nested/in-l1.sh"
@@ -25,7 +26,8 @@ class L1:
     cpu: str = "EPYC"
     kvm_amd: str = ""  # parameters of kvm-amd
     stock: bool = False  # the kernel's own modules instead of ours
-    modules: Path = places.KVM  # the folder of our modules
+    linux: str = ""  # the base of its kernel, if not the chosen one
+    modules: Path | None = None  # the folder of our modules, if not those of that base
     kernel_dir: Path | None = None  # vmlinux and initramfs.cpio of a kernel that has KVM built in
     kernel_args: str = ""  # more of them
     limit: float | None = None  # seconds after which it is given up
@@ -40,17 +42,24 @@ def prepare() -> None:
     qemu.ensure()
 
 
+def prepare_kernel(series: str) -> None:
+    """Build KVM's modules for the kernel of another base, and what boots it."""
+    status = proc.call([places.TOP / "vlwp", "build", "kvm", f"--base=linux-{series}"])
+    if status:
+        raise (Skip if status == SKIPPED else Died)(f"there is no KVM for Linux {series}: './vlwp build kvm' says why")
+
+
 def command_line(lab: L1, run: Path, command: Sequence[proc.Word]) -> list[str]:
     """The command line that runs a command in L1; run is a private directory with share/."""
     emulator = [
         str(places.qemu()),
-        *vm.common_arguments(run, lab.smp, lab.memory, lab.kernel_dir or places.GUEST),
+        *vm.common_arguments(run, lab.smp, lab.memory, lab.kernel_dir or places.guest_of(lab.linux)),
         *("-accel", "tcg,thread=multi", "-cpu", f"{lab.cpu},-lwp"),
         *("-append", f"{vm.KERNEL_ARGS} {lab.kernel_args}".strip()),
         *lab.devices,
     ]
-    modules = "none" if lab.kernel_dir else "stock" if lab.stock else str(lab.modules)
-    return vm.vmrun(run, emulator, [str(IN_L1), modules, lab.kvm_amd, *proc.words(command)])
+    modules = "none" if lab.kernel_dir else "stock" if lab.stock else str(lab.modules or places.kvm_of(lab.linux))
+    return vm.vmrun(run, emulator, [str(IN_L1), modules, lab.kvm_amd, *proc.words(command)], linux=lab.linux)
 
 
 def shown(lab: L1, command: Sequence[proc.Word]) -> str:

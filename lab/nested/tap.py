@@ -2,7 +2,7 @@
 """What the programs of kvm/tests print: TAP."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lab.common.report import Report, tail
@@ -55,8 +55,8 @@ def command(run: Run) -> list[str]:
     return [*run.command(), *([str(seeds.draw())] if run.result == "seeded-tap" else [])]
 
 
-def boot(report: Report, run: Run) -> None:
-    """Run a program in a machine of its own and report its results."""
-    place = report.work / run.directory
-    status = l1.boot_logged(run.lab(), place, command(run))
-    judge(report, run.title, place / "log", status)
+def boot(report: Report, run: Run, linux: str = "") -> None:
+    """Run a program in a machine of its own, with the kernel of a base (the chosen one), and report its results."""
+    place = report.work / f"{run.directory}{linux}"
+    status = l1.boot_logged(replace(run.lab(), linux=linux), place, command(run))
+    judge(report, f"{run.title}, Linux {linux}" if linux else run.title, place / "log", status)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The tests on each combination of the bases in lab/bases.toml that is not the default one, and guests that are
-profiled while they go from one base's QEMU to another's: saved and restored at points of a program, and live, there and
-back."""
+profiled while they go from one base's QEMU to another's, saved and restored at points of a program, and live, there and
+back; and live between hosts of either kernel."""
 
 import argparse
 import itertools
@@ -24,6 +24,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "parts", nargs="*", choices=[*PARTS, "across", []], metavar="PART",
         help=f"of {' '.join(PARTS)} (those parts of the test), across (between the bases); default all",
     )
+    pairs = combinations()
+    parser.add_argument("--only", choices=pairs, metavar="BASES", help=f"the parts with one pair: {' '.join(pairs)}")
 
 
 def combinations() -> list[str]:
@@ -35,6 +37,11 @@ def combinations() -> list[str]:
 
 def _passes(check: Check, base: str, part: str) -> None:
     check.run([places.TOP / "vlwp", "test", part, f"--base={base}"])
+
+
+def _goes_to_other_kernels(check: Check) -> None:
+    """Live, there and back, between two hosts of the nested lab."""
+    check.run([places.TOP / "vlwp", "soak", "migrate", "pair-kernels"])
 
 
 def _goes(check: Check, source: str, destination: str) -> None:
@@ -55,16 +62,18 @@ def _goes(check: Check, source: str, destination: str) -> None:
 def main(args: argparse.Namespace) -> int:
     """The command."""
     deps.ensure()
-    wanted = args.parts or [*PARTS, "across"]
+    wanted = args.parts or [*PARTS, *([] if args.only else ["across"])]
     if "across" in wanted:
         runs.prepare()
     with run_directory() as run:
         report = Report(Path(run))
-        for base, part in itertools.product(combinations(), PARTS):
+        for base, part in itertools.product([args.only] if args.only else combinations(), PARTS):
             if part in wanted:
                 report.check(f"{base}: test {part}", _passes, base, part)
         series = [name.removeprefix("qemu-") for name in bases.names() if name.startswith("qemu-")]
         for source, destination in itertools.permutations(series, 2):
             if "across" in wanted:
                 report.check(f"profiled guests go from QEMU {source} to {destination}", _goes, source, destination)
+        if "across" in wanted:
+            report.check("profiled guests go from one kernel's KVM to the other's and back", _goes_to_other_kernels)
         return report.end()

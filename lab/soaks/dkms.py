@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""'./vlwp install kvm' in fresh Debian systems, with the current and an older kernel of the base; the modules load in
-the nested lab."""
+"""'./vlwp install kvm' in fresh Debian systems, with the current and an older kernel of each base that they have; the
+modules load in the nested lab."""
 
 import argparse
 import lzma
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from lab.building import dkms, kernel
 from lab.common import archive, proc
-from lab.common.bases import linux_base
+from lab.common.bases import LinuxBase, linux_base, linux_bases
 from lab.common.places import KVM_PROGRAMS, temporary
 from lab.common.report import Check, Report
 from lab.common.say import Died
@@ -26,17 +26,19 @@ OLDEST = 2  # how many kernels of a suite, counted from the newest
 def add_options(parser: argparse.ArgumentParser) -> None:
     """What it takes."""
     parser.add_argument("suites", nargs="*", metavar="SUITE", help="bookworm, trixie; default both")
+    known = [base.series for base in linux_bases()]
+    parser.add_argument("--only", choices=known, metavar="KERNEL", help=f"of {' '.join(known)}; default all")
 
 
 def _in_clone(root: Path, command: str) -> list[str]:
     return enter(root, f"cd /home/vlwp; {command}")
 
 
-def kernels_of(root: Path) -> list[str]:
-    """The kernels of the base whose headers the system can install, oldest first."""
-    prefix = f"linux-headers-{linux_base().series}."
-    names = proc.output(_in_clone(root, f"apt-get update -q >/dev/null; apt-cache pkgnames {prefix}"))
-    found = re.findall(rf"^linux-headers-({re.escape(linux_base().series)}\.\d+\+deb\d+-amd64)$", names, re.MULTILINE)
+def kernels_of(root: Path, base: LinuxBase | None = None) -> list[str]:
+    """The kernels of a base (the chosen one) whose headers the system can install, oldest first."""
+    series = (base or linux_base()).series
+    names = proc.output(_in_clone(root, f"apt-get update -q >/dev/null; apt-cache pkgnames linux-headers-{series}."))
+    found = re.findall(rf"^linux-headers-({re.escape(series)}\.\d+\+deb\d+-amd64)$", names, re.MULTILINE)
     return proc.output(["sort", "-V"], input="\n".join(found), stdin=None).split()
 
 
@@ -56,7 +58,7 @@ def _installs(check: Check, root: Path, version: str) -> None:
 
 def _needs_the_same_source(check: Check, root: Path, version: str) -> None:
     """One clear line when the kernel's source is of another version."""
-    source = linux_base().source
+    source = f"linux-source-{'.'.join(version.split('.')[:2])}"
     script = f"dpkg -r --force-depends {source} >/dev/null; version=$(echo /usr/src/{dkms.NAME}-*); "
     script += f"dkms build --force {dkms.NAME}/${{version#*{dkms.NAME}-}} -k {version} 2>&1 || true; "
     script += f"cat {dkms.TREES}/*/build/make.log || true"
@@ -71,8 +73,8 @@ def _uninstalls(check: Check, root: Path, version: str) -> None:
     check.want(check.call(_in_clone(root, "./vlwp uninstall kvm")) != 0, "it can be uninstalled twice")
 
 
-def _loads(check: Check, root: Path, version: str) -> None:
-    """The kernel of the lab's guests is that of this machine's suite."""
+def _loads(check: Check, root: Path, version: str, base: LinuxBase) -> None:
+    """It is the kernel of the lab's guests."""
     place = root / "modules"
     place.mkdir(exist_ok=True)
     for name in ("kvm", "kvm-amd"):
@@ -80,22 +82,33 @@ def _loads(check: Check, root: Path, version: str) -> None:
         data = module.read_bytes()
         (place / f"{name}.ko").write_bytes(lzma.decompress(data) if module.suffix == ".xz" else data)
     with run_directory() as run:
-        lab = l1.L1(modules=place)
+        lab = l1.L1(modules=place, linux=base.series)
         pipes = {"stdin": subprocess.DEVNULL, "stdout": check.log, "stderr": check.log}
         status = l1.boot(lab, run, [KVM_PROGRAMS / "kvm_test_abi"], **pipes)
     check.want(status == 0, f"kvm_test_abi ends with status {status}")
 
 
-def _suite(report: Report, suite: str) -> None:
-    with fresh_root.fresh_root(suite) as root:
-        kernels = kernels_of(root)
-        if not kernels:
-            raise Died(f"{suite} has no headers of a {linux_base().series} kernel")
-        for version in kernels[-OLDEST:]:
-            report.check(f"{suite}: install kvm {version}", _installs, root, version)
-            if version == kernel.version():
-                report.check(f"{suite}: the modules load on {version}", _loads, root, version)
-        report.check(f"{suite}: one clear line without the kernel's source", _needs_the_same_source, root, kernels[-1])
+def _bases_of(suite: str) -> list[LinuxBase]:
+    """Those that a release has, or its backports."""
+    return [base for base in linux_bases() if base.suite in ("", f"{suite}-backports")]
+
+
+def _suite(report: Report, suite: str, only: str) -> None:
+    bases = [base for base in _bases_of(suite) if only in ("", base.series)]
+    if not bases:
+        return
+    kernels: list[str] = []
+    with fresh_root.fresh_root(suite, more=sorted({base.suite for base in bases} - {""})) as root:
+        for base in bases:
+            kernels = kernels_of(root, base)
+            if not kernels:
+                raise Died(f"{suite} has no headers of a {base.series} kernel")
+            for version in kernels[-OLDEST:]:
+                report.check(f"{suite}: install kvm {version}", _installs, root, version)
+                if version == kernel.version(base.series):
+                    report.check(f"{suite}: the modules load on {version}", _loads, root, version, base)
+        line = f"{suite}: one clear line without the kernel's source"
+        report.check(line, _needs_the_same_source, root, kernels[-1])
         report.check(f"{suite}: uninstall kvm", _uninstalls, root, kernels[-1])
 
 
@@ -107,7 +120,9 @@ def main(args: argparse.Namespace) -> int:
         raise Died(f"soak dkms: no suite {' '.join(unknown)}; there are: {' '.join(archive.RELEASES)}")
     deps.ensure()
     l1.prepare()
+    for base in linux_bases():
+        l1.prepare_kernel(base.series)
     report = Report(temporary())
     for suite in args.suites or archive.RELEASES:
-        _suite(report, suite)
+        _suite(report, suite, args.only or "")
     return report.end()

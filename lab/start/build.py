@@ -2,6 +2,7 @@
 """Build what is out of date; without a name, everything that 'run' needs.
 
   VLWP_QEMU_TARBALL=FILE: take an upstream tarball of QEMU's base instead of Debian's source
+  VLWP_LINUX_TARBALL=FILE: take KVM from an upstream tarball of the kernel's base
   VLWP_BUILD_DIR=DIR: build there instead of in ./build
   VLWP_JOBS=N: the number of compilers at once instead of one a processor"""
 

@@ -11,6 +11,7 @@ from functools import partial
 from lab.building import linux, tools
 from lab.checks import kvm_warnings
 from lab.checks.sources import problems
+from lab.common import bases
 from lab.common.beside import beside
 from lab.common.places import KVM
 from lab.common.report import Check, Report
@@ -36,6 +37,7 @@ COUNTING = "ire ire_edges ire_special ire_sweep budget bre bre_forms filters seg
 DRAWN = 8
 NOT_DRAWN = ("code_patch", "leaf_counted", "bench", "bench_profiled", "bench_stores")
 PROGRAMS = {"0": 50, "500": 15}  # random ones, for each skid
+ON_OTHER_KERNEL = 3  # programs; soak bases runs all
 LWPCTL_CHECKS: tuple[tuple[str, str, Callable[[Check, L1], None]], ...] = (
     ("refused-stock", "+lwp on a host without it fails with one line", lwpctl.refused),
     ("refused-misses", "lwp-dme=on fails with one line under KVM, which has LWP", lwpctl.refused_misses),
@@ -89,6 +91,25 @@ def _programs() -> list[Case]:
     """The runs of the table; what takes its time comes last."""
     order = ("tap", "exits", "seeded-tap")
     return [_program(run) for run in sorted(programs.runs(), key=lambda run: order.index(run.result))]
+
+
+def _on_other_kernel(series: str, report: Report) -> None:
+    """Some of the programs, by lot, with KVM of another base."""
+    l1.prepare_kernel(series)
+    seed = seeds.draw()
+    able = [run for run in programs.runs() if run.result != "exits"]
+    chosen = random.Random(seed).sample(able, ON_OTHER_KERNEL)
+    names = " ".join(run.name for run in chosen)
+    again = f"again with: ./vlwp test kvm --base=linux-{series} {names}"
+    report.line(f"Linux {series}: seed {seed} draws {names}; {again}")
+    for run in chosen:
+        tap.boot(report, run, series)
+
+
+def _other_kernels() -> list[Case]:
+    line = f"{ON_OTHER_KERNEL} of the programs, by lot, with KVM of Linux"
+    series = bases.other_kernels()
+    return [Case(f"linux-{name}", f"{line} {name}", partial(_on_other_kernel, name)) for name in series]
 
 
 def _lwpctl(name: str, line: str, function: Callable[[Check, L1], None]) -> Case:
@@ -255,7 +276,7 @@ class Kvm(Part):
 
         lwpctl_cases = [_lwpctl(*row) for row in LWPCTL_CHECKS]
         clang = Case(CLANG, CLANG_LINE, _compiles_with_clang)
-        own = [clang, *_programs(), *checks.cases(), *lwpctl_cases]
+        own = [clang, *_programs(), *_other_kernels(), *checks.cases(), *lwpctl_cases]
         return [*own, *_here(), _stock_suite(), *_diff(), *_Guest().cases(), *_flat_rows()]
 
     def run(self, cases: Sequence[Case], report: Report) -> None:
