@@ -14,6 +14,7 @@ from lab.common.places import DL, SRC, TOP
 from lab.common.say import Died
 from lab.common.steps import build_lock, fresh, make_dir, stamp, stamped, step
 
+TARBALL = "VLWP_QEMU_TARBALL"  # an upstream tarball of the base instead of Debian's source
 PATCHES = TOP / "qemu-patches"
 # The series, each on what is before it: fixes of QEMU itself, performance counters, LWP.
 SERIES = ("1-fixes", "2-pmu", "3-lwp")
@@ -50,7 +51,7 @@ def fetch() -> Path:
 
 def tarball() -> Path:
     """The source as a tarball: the user's (VLWP_QEMU_TARBALL), or the archive's."""
-    given = os.environ.get("VLWP_QEMU_TARBALL")
+    given = os.environ.get(TARBALL)
     with build_lock("qemu-source"):
         return Path(given) if given else _download()
 
@@ -84,7 +85,7 @@ def _unpacked(place: Path, series: str) -> Path:
 def _fetch() -> Path:
     series = bases.qemu_base().series
     make_dir(SRC)
-    given = os.environ.get("VLWP_QEMU_TARBALL")
+    given = os.environ.get(TARBALL)
     if given and Path(given).is_dir():
         return _unpacked(Path(given), series)
     if given:

@@ -57,10 +57,11 @@ def run_directory(name: str = "vlwp") -> Iterator[Path]:
 def vmrun(
     run: Path, qemu_command: Sequence[str], command: Sequence[str], *options: str, linux: str = ""
 ) -> list[str]:
-    """The command line that runs one command in the guest that a QEMU command line makes; more options of vmrun;
-    linux: the base of the guest's kernel. The console of a guest that dies stays in build/log."""
+    """The command line that runs one command in the guest that a QEMU command line makes; more options of
+    vmrun; linux: the base of the guest's kernel. The console of a guest that dies stays in build/log."""
     options += (f"--cwd={os.getcwd()}", f"--log={run}/qemu.log", f"--console={run}/console")
-    options += (f"--modules={kernel.modules_dir(linux)}", f"--keep-console={places.LOG}/console-{os.getpid()}-{run.name}")
+    options += (f"--modules={kernel.modules_dir(linux)}",)
+    options += (f"--keep-console={places.LOG}/console-{os.getpid()}-{run.name}",)
     return [str(places.HOST / "lab/guest/vmrun"), *options, *qemu_command, "--", *command]
 
 

@@ -13,7 +13,7 @@ from lab.building import qemu_tree
 from lab.common import proc
 from lab.common.places import TOP
 from lab.common.report import Check, Report
-from lab.series import qemu, sources
+from lab.series import qemu, sources, tarballs
 from lab.series.export import copy_touched
 from lab.series.tree import Tree, author
 from lab.testing.part import Case
@@ -144,12 +144,17 @@ ROWS: tuple[tuple[str, str, Callable[[Check], object]], ...] = (
         lambda c: checkpatch(c, qemu.names(), _qemu(), [*EXPECTED, *EXPECTED_QEMU]),
     ),
     ("signed-off", "export: whoever exports may sign off", signed_by_another),
+    ("linux-tarball", "the patches apply to an upstream tarball of Linux, or one is named", tarballs.linux_tarball),
+    ("qemu-tarball", "the patches apply to an upstream tarball of QEMU, or one is named", tarballs.qemu_tarball),
     ("full-directory", "export: a directory with files is left alone", not_into_a_full_directory),
 )
 
 
+WITHOUT_SERIES = (written, tarballs.linux_tarball, tarballs.qemu_tarball)
+
+
 def _run(line: str, function: Callable[[Check], object], report: Report) -> None:
-    if function is not written and not (report.work / "series").is_dir():
+    if function not in WITHOUT_SERIES and not (report.work / "series").is_dir():
         report.check(ROWS[0][1], written)
     report.check(line, function)
 
