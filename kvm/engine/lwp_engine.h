@@ -40,7 +40,7 @@ struct lwp_fault {
 	u64 addr; /* CR2: lowest byte that is missing */
 	/* from the source's page walk (user; write, if it was for writing) */
 	u32 error_code;
-	u64 opaque[2]; /* the source's own: returned in lwp_exc, and not read */
+	u64 opaque[3]; /* the source's own: returned in lwp_exc, and not read */
 };
 
 /*

@@ -35,7 +35,7 @@ static bool svm_lwp_is_ram(struct kvm_vcpu *vcpu, gpa_t gpa, bool write)
 
 /*
  * The engine's fault by the one of a page walk. A nested guest's may be one in the tables of its
- * hypervisor; its guest-physical address goes through the engine as an opaque.
+ * hypervisor; its guest-physical address and whole error code go through the engine as opaques.
  */
 static void svm_lwp_fault(struct lwp_fault *fault, const struct x86_exception *e, u64 gva)
 {
@@ -43,6 +43,7 @@ static void svm_lwp_fault(struct lwp_fault *fault, const struct x86_exception *e
 	fault->error_code = e->error_code;
 	fault->opaque[0] = e->nested_page_fault;
 	fault->opaque[1] = e->address;
+	fault->opaque[2] = e->error_code;
 }
 
 /* The reverse. */
@@ -51,7 +52,7 @@ struct x86_exception svm_lwp_page_fault(const struct lwp_fault *fault)
 	struct x86_exception e = {
 		.vector = PF_VECTOR,
 		.error_code_valid = true,
-		.error_code = fault->error_code,
+		.error_code = fault->opaque[0] ? fault->opaque[2] : fault->error_code,
 		.nested_page_fault = fault->opaque[0],
 		.address = fault->opaque[0] ? fault->opaque[1] : fault->addr,
 	};
