@@ -52,6 +52,7 @@ static struct json_object *run_json(const struct kvm_program *p, unsigned int in
 	add_string(o, "program", p->name);
 	add_string(o, "name", t.name);
 	add_string(o, "line", t.line);
+	add_string(o, "since", p->since);
 	add_string(o, "result", kvm_result_word(p->result));
 	add_string(o, "cpu", r->cpu);
 	add_string(o, "kvm_amd", r->kvm_amd);

@@ -18,7 +18,7 @@ const struct kvm_program kvm_programs[] = {
 	{
 		"kvm_exits",
 		"a guest that does not use LWP exits, and takes memory, as with the kernel's own modules",
-		KVM_RESULT_EXITS,
+		.result = KVM_RESULT_EXITS,
 		.runs = { { "idle", "it has LWP", CPU, NULL, { "5", "idle" } },
 			  { "stranger",
 			    "its VMM does not know LWP",
@@ -35,7 +35,7 @@ const struct kvm_program kvm_programs[] = {
 	{
 		"kvm_hostile",
 		"hostile guests and hostile user space reach no memory but their own",
-		KVM_RESULT_SEEDED_TAP,
+		.result = KVM_RESULT_SEEDED_TAP,
 		.runs = { { .cpu = CPU, .args = { "60" }, .smp = 2 } },
 	},
 	{
@@ -110,6 +110,13 @@ const struct kvm_program kvm_programs[] = {
 		"kvm_test_insn",
 		"LLWPCB, SLWPCB, LWPINS and LWPVAL: records, flags, rIP, faults",
 		.runs = { { .cpu = CPU } },
+	},
+	{
+		"kvm_test_mediated",
+		"LWP beside mediated vPMUs: it steps while one is there, and keeps no VM from one",
+		.since = "7.3",
+		.runs = { { .cpu = PMU SIX ",perfmon-v2=on",
+			    .kvm_amd = PERF " enable_mediated_pmu=1" } },
 	},
 	{
 		"kvm_test_migrate",

@@ -29,6 +29,7 @@ struct kvm_run {
 struct kvm_program {
 	const char *name; /* the executable's, "kvm_" and the name of the runs */
 	const char *line; /* one line of description */
+	const char *since; /* the first kernel that has what it tests, as "7.3"; NULL: all have */
 	enum kvm_result result;
 	unsigned int single; /* index of the run for those who run each program once */
 	struct kvm_run runs[KVM_MAX_RUNS]; /* those with a cpu */

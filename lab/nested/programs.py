@@ -5,7 +5,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from lab.common import proc
+from lab.common import bases, proc
 from lab.common.places import KVM_PROGRAMS
 from lab.nested.l1 import L1
 
@@ -17,6 +17,7 @@ class Run:
     program: str
     name: str  # unique: as "test_perf/skid-500"
     line: str  # one line of description
+    since: str  # the series of the first kernel that has what it tests; "": all have
     result: str  # "tap", "seeded-tap": TAP with a seed behind the arguments, or "exits"
     cpu: str
     kvm_amd: str  # parameters of kvm-amd
@@ -45,9 +46,15 @@ class Run:
         return self.name.replace("/", "-")
 
 
-def runs() -> list[Run]:
-    """All runs, in the order of the table."""
-    return [_run(**row) for row in json.loads(proc.output([KVM_PROGRAMS / "kvmruns", "--runs"]))]
+def _number(series: str) -> list[int]:
+    return [int(part) for part in series.split(".")]
+
+
+def runs(kernel: str = "") -> list[Run]:
+    """All runs that a kernel can have, the chosen one or that of a base, in the order of the table."""
+    series = kernel or bases.linux_base().series
+    rows = [_run(**row) for row in json.loads(proc.output([KVM_PROGRAMS / "kvmruns", "--runs"]))]
+    return [run for run in rows if not run.since or _number(run.since) <= _number(series)]
 
 
 def _run(args: list[str], **others: Any) -> Run:
