@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import IO
 
 from lab.benches.output import Value, add_json_option, print_json, rows_of
@@ -17,11 +17,12 @@ from lab.common.places import KVM_PROGRAMS, LAB, LINUX_PROGRAMS
 from lab.common.say import Died
 from lab.guest import machine, vm
 from lab.guest.machine import Machine
-from lab.nested import l1
+from lab.nested import l1, programs
 from lab.nested.l1 import L1
 from lab.start import deps
 
 IN_L1 = LAB / "nested/bench-l1.sh"
+MEDIATED = "test_mediated"  # a program of the kernels that have mediated vPMUs
 MILLIONS = 10  # instructions in the Linux guest
 WANTED = 4  # times the exits of a prompt record, that perf costs at least
 # By the exit codes of the VMCB.
@@ -159,6 +160,14 @@ def _bare_guest(lab: L1, command: Sequence[str], out: IO[str]) -> str:
     return "".join(lines)
 
 
+def _beside_mediated(lab: L1, command: Sequence[str], out: IO[str]) -> list[dict[str, Value]]:
+    """The same in a guest that has the processor's counters itself, where the kernel can give it these: LWP steps,
+    promptly no more than its budget."""
+    print("\nthe same with a mediated vPMU (enable_mediated_pmu=1):", file=out, flush=True)
+    lab = replace(lab, cpu=f"{lab.cpu},+perfmon-v2", kvm_amd=f"{lab.kvm_amd} enable_mediated_pmu=1")
+    return rows_of(_bare_guest(lab, command, out), ROW)
+
+
 def _linux_guest(lab: L1, period: int, show: bool, out: IO[str]) -> list[dict[str, Value]]:
     """The costs in a Linux guest; the table is shown on out. Result: its rows."""
     rows: list[dict[str, Value]] = []
@@ -198,9 +207,11 @@ def main(args: argparse.Namespace) -> None:
     options = ["--exits"] if args.exits else []
     samples = [str(KVM_PROGRAMS / "kvm_bench"), *options, str(args.period), str(args.rounds)]
     bare = rows_of(_bare_guest(lab, samples, out), ROW)
+    beside = _beside_mediated(lab, samples, out) if any(run.name == MEDIATED for run in programs.runs()) else []
     print(file=out)
     switches = rows_of(_bare_guest(lab, [str(KVM_PROGRAMS / "kvm_bench_switch")], out), SWITCH_ROW)
     rows: list[dict[str, Value]] = [{"guest": "bare", **row} for row in [*bare, *switches]]
+    rows += [{"guest": "mediated", **row} for row in beside]
     rows += [{"guest": "linux", **row} for row in _linux_guest(lab, args.period, args.exits, out)]
     if args.json:
         print_json("kvm", rows)
