@@ -15,6 +15,8 @@ from lab.common import bases
 from lab.common.places import SRC
 from lab.common.report import Check
 from lab.common.say import Died
+from lab.series import linux as series
+from lab.series.tree import Tree, author
 
 NEWER = 999  # the point release that the tarballs claim to be
 ADDED = "/* A newer point release has a line more. */\n"
@@ -106,6 +108,7 @@ def linux_tarball(check: Check) -> None:
     with _given(linux.TARBALL, tarball, SRC / f"linux-upstream-{version}"):
         found = linux.fetch()
         _refused(check, spoiled, lambda: linux.lay_out(found, check.work / "linux-bad", check.log))
+    _refused(check, spoiled, lambda: series.make(Tree(tree, author(), check.log)))  # as export does
 
 
 def qemu_tarball(check: Check) -> None:

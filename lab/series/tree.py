@@ -4,6 +4,7 @@ configuration says."""
 
 import re
 import shutil
+import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import IO
 from lab.building.linux import patches_dir
 from lab.common import proc
 from lab.common.places import LAB
-from lab.common.say import Usage
+from lab.common.say import Died, Usage
 
 MESSAGES = LAB / "series/messages"
 
@@ -67,7 +68,10 @@ class Tree:
 
     def hook(self, patch: Path) -> None:
         """A patch of hooks. Offsets are allowed, fuzz is not."""
-        self.git("am", "-q", patch)
+        try:
+            self.git("am", "-q", patch)
+        except subprocess.CalledProcessError as err:
+            raise Died(f"{patch.name} does not apply to this source") from err
         self.git("commit", "-q", "--amend", "--reset-author", "-s", "--no-edit")
 
     def amend(self) -> None:
