@@ -240,6 +240,9 @@ int lwpdata_write_window(struct lwpdata_writer *w, const struct lwpdata_window *
 			 const void *first, size_t first_size, const void *second,
 			 size_t second_size);
 
+/* Put what was written so far into the file, which still has its temporary name. */
+int lwpdata_flush(struct lwpdata_writer *w);
+
 /* Records written so far, those of windows not included. */
 uint64_t lwpdata_written_records(const struct lwpdata_writer *w);
 
@@ -293,6 +296,12 @@ struct lwpdata_reader {
 /* Begin to read `size` bytes at `data`, which must stay. False with *error filled. */
 bool lwpdata_open(struct lwpdata_reader *r, const void *data, uint64_t size,
 		  struct lwpdata_error *error);
+
+/*
+ * Is the next section there as a whole? A file that grows has it later; set `size` to what there is then. The error of
+ * lwpdata_next() is that of a damaged file only if it is.
+ */
+bool lwpdata_whole(const struct lwpdata_reader *r);
 
 /*
  * The next section: 1, 0 after the last one of a complete file, -1 with *error filled. Ids and

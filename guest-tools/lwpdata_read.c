@@ -506,6 +506,17 @@ static bool check_section(struct lwpdata_reader *r, uint64_t *size, uint32_t *cr
 	return true;
 }
 
+bool lwpdata_whole(const struct lwpdata_reader *r)
+{
+	uint64_t left = r->size - r->offset, size;
+
+	if (left < LWPDATA_SECTION_HEADER_SIZE)
+		return false;
+	left -= LWPDATA_SECTION_HEADER_SIZE;
+	size = lwpdata_get64(r->data + r->offset + LWPDATA_HEADER_SIZE);
+	return size <= left && lwpdata_padding(size) <= left - size;
+}
+
 int lwpdata_next(struct lwpdata_reader *r, struct lwpdata_section *s, struct lwpdata_error *error)
 {
 	struct cursor c = { .error = error };

@@ -401,6 +401,12 @@ int lwpdata_write_window(struct lwpdata_writer *w, const struct lwpdata_window *
 	return write_section(w, LWPDATA_WINDOW, pieces, sizeof(pieces) / sizeof(pieces[0]));
 }
 
+int lwpdata_flush(struct lwpdata_writer *w)
+{
+	flush(w);
+	return w->error;
+}
+
 uint64_t lwpdata_written_records(const struct lwpdata_writer *w)
 {
 	return w->records;

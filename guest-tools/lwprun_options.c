@@ -18,6 +18,7 @@
 #define DEFAULT_RING_ALL (16 * 1024 * 1024)
 #define DEFAULT_WINDOW 128 /* branches */
 #define DEFAULT_WINDOW_PERIOD 1000000ull /* ns */
+#define LIVE_PERIOD 1000000000ull /* ns */
 #define WINDOW_MIN 2
 #define WINDOW_MAX (1 << 20)
 #define WINDOW_PERIOD_MAX (3600 * 1000000000ull)
@@ -30,6 +31,7 @@ enum {
 	OPTION_MAX_THREADS,
 	OPTION_WAIT,
 	OPTION_WINDOWS,
+	OPTION_LIVE,
 };
 
 const char *argp_program_version = "lwprun (vlwp) " LWPRUN_VERSION;
@@ -59,6 +61,8 @@ static const struct argp_option argp_options[] = {
 	{ "random", 'r', "BITS", 0,
 	  "low bits of each interval drawn at random, 0 to 15 (default: 6)", 0 },
 	{ "output", 'o', "FILE", 0, "the profile (default: lwp.data)", 0 },
+	{ "live", OPTION_LIVE, "PERIOD", OPTION_ARG_OPTIONAL,
+	  "put records into the file after PERIOD at the latest (default: 1s), for lwpctl top", 0 },
 	{ "pid", 'p', "PID", 0,
 	  "profile the process PID, which runs already, until it ends or lwprun gets a signal", 0 },
 	{ "no-follow", 'n', NULL, 0,
@@ -228,6 +232,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'o':
 		options->output = arg;
+		return 0;
+	case OPTION_LIVE:
+		options->live = arg ? parse_period(arg) : LIVE_PERIOD;
+		if (!options->live)
+			argp_failure(state, LWPRUN_USAGE, 0,
+				     "period '%s' is not a number of us, ms or s up to an hour",
+				     arg);
 		return 0;
 	case 'p':
 		options->pid = (pid_t)number_in(state, "process", arg, 1, PID_LIMIT);

@@ -30,6 +30,7 @@ struct options {
 	uint32_t random; /* 0..15 */
 	enum windows windows;
 	uint32_t window_ring; /* bytes of a ring that holds one sampled window */
+	uint64_t live; /* ns until records are in the file, at the latest; 0: when rings fill */
 	uint64_t window_period; /* ns from one sampled window to the next, on average */
 	uint64_t seed;
 	uint32_t max_threads;

@@ -53,6 +53,7 @@ bool supervise_init(struct supervisor *s, struct pool *pool, ino_t pool_inode,
 		.rings = calloc(pool->nr_slots, sizeof(struct ring)),
 		.objects = { .profiler = library, .with_data = has_misses(options) },
 		.period = PERIOD_FIRST,
+		.live = options->live,
 		.windows = options->windows,
 		.window_event = leaf->rev->event_id[LWP_KIND_BRE],
 		.window_period = options->window_period,
@@ -127,7 +128,8 @@ static void serve_slot(struct supervisor *s, uint32_t i)
 	case POOL_EXECING:
 		if (!ring_introduce(s, i))
 			break;
-		if (ring_drain(s, i, false) && s->objects.with_data)
+		/* A window is taken when it is due. */
+		if (ring_drain(s, i, s->live_due && !s->windows) && s->objects.with_data)
 			process_look_soon(s->rings[i].process);
 		break;
 	case POOL_DONE:
@@ -159,6 +161,17 @@ static bool windows_due(struct supervisor *s)
 	return true;
 }
 
+/* Is it time to show what was recorded to those who read the file while it grows? */
+static bool live_due(struct supervisor *s)
+{
+	uint64_t now = supervise_now();
+
+	if (!s->live || now < s->live_at)
+		return false;
+	s->live_at = now + s->live;
+	return true;
+}
+
 /* Time until the next round: what rings need, or until a window is due. */
 static uint64_t until_next(const struct supervisor *s)
 {
@@ -182,6 +195,7 @@ void supervise_round(struct supervisor *s)
 	if (slots > s->pool->nr_slots)
 		slots = s->pool->nr_slots;
 	s->windows_due = windows_due(s);
+	s->live_due = live_due(s);
 	for (uint32_t i = 0; i < slots; i++) {
 		unsigned int percent = ring_progress(s, i);
 
@@ -190,6 +204,8 @@ void supervise_round(struct supervisor *s)
 		serve_slot(s, i);
 	}
 	processes_check(s);
+	if (s->live_due)
+		lwpdata_flush(s->writer);
 	s->filled = filled;
 	if (filled >= 25 && s->period / 2 >= PERIOD_MIN)
 		s->period /= 2;

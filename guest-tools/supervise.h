@@ -60,6 +60,9 @@ struct supervisor {
 	enum windows windows;
 	uint32_t window_event; /* EventId of branches */
 	uint64_t window_period; /* ns between sampled windows, on average */
+	uint64_t live; /* ns between rounds that empty all rings into the file, 0: there are none */
+	uint64_t live_at; /* when the next is due */
+	bool live_due; /* this round is one */
 	uint64_t window_at; /* when the next is due */
 	bool windows_due; /* in this round */
 	uint64_t window_random; /* state of what varies the period */

@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -14,7 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "fake_lwp.h"
@@ -50,6 +53,28 @@ static int do_records(char **argv)
 {
 	records((unsigned int)atoi(argv[0]));
 	return argv[1] ? atoi(argv[1]) : 0;
+}
+
+/* 10 records. Then waits until a file PATH.* has them: 1 if that takes longer than 20 s. */
+static int do_live(char **argv)
+{
+	const struct timespec moment = { .tv_nsec = 10000000 };
+	char pattern[256];
+
+	snprintf(pattern, sizeof(pattern), "%s.*", argv[0]);
+	records(10);
+	for (int i = 0; i < 2000; i++) {
+		struct stat st = { 0 };
+		glob_t found;
+
+		if (!glob(pattern, 0, NULL, &found))
+			stat(found.gl_pathv[0], &st);
+		globfree(&found);
+		if (st.st_size > 10 * 32)
+			return 0;
+		nanosleep(&moment, NULL);
+	}
+	return 1;
 }
 
 /* A block of the program's own. */
@@ -368,6 +393,7 @@ static const struct {
 	int (*run)(char **argv);
 } modes[] = {
 	{ "records", do_records },
+	{ "live", do_live },
 	{ "threads", do_threads },
 	{ "many", do_many },
 	{ "fork", do_fork },
