@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include "export.h"
@@ -18,6 +17,7 @@
 #include "output.h"
 #include "page.h"
 #include "printable.h"
+#include "source_text.h"
 #include "stacks.h"
 
 /* What has room on a page that people read, and opens at once. */
@@ -40,6 +40,7 @@ struct writer {
 	struct export e;
 	FILE *out;
 	bool source;
+	struct sources sources;
 	bool filtered;
 };
 
@@ -81,45 +82,16 @@ static void put_functions(const struct writer *w, const struct rows *rows)
 	fprintf(w->out, "],\"more\":%zu,", rows->nr > ROWS_MAX ? rows->nr - ROWS_MAX : 0);
 }
 
-/* A line of a source file of this machine; empty if it is not to be had. */
-static char *source_line(const char *sysroot, const char *path, int wanted)
+static void put_source(struct writer *w, const struct row *row)
 {
-	char *full, *line = NULL, *shown = NULL;
-	size_t room = 0;
-	struct stat st;
-	FILE *file;
+	char *text = w->source ? sources_line(&w->sources, row->file, row->line, SOURCE_LINE_MAX) :
+				 NULL;
 
-	if (asprintf(&full, "%s%s", sysroot, path) < 0)
-		full = must(NULL);
-	file = path[0] == '/' && !stat(full, &st) && S_ISREG(st.st_mode) ? fopen(full, "re") : NULL;
-	free(full);
-	for (int n = 1; file && n <= wanted && getline(&line, &room, file) >= 0; n++)
-		if (n == wanted) {
-			for (char *c = line; *c; c++)
-				*c = *c == '\t' ? ' ' : *c;
-			shown = printable(line, strnlen(line, SOURCE_LINE_MAX) -
-							(strchr(line, '\n') ? 1 : 0));
-		}
-	if (file)
-		fclose(file);
-	free(line);
-	return shown ?: copy_string("", 0);
-}
-
-static void put_source(const struct writer *w, const char *label)
-{
-	const char *colon = strrchr(label, ':');
-	char *path = copy_string(label, colon ? (size_t)(colon - label) : 0);
-	char *text = w->source && colon ?
-			     source_line(w->e.options->sysroot, path, atoi(colon + 1)) :
-			     copy_string("", 0);
-
-	put_pair(w->out, "source", text + strspn(text, " "));
+	put_pair(w->out, "source", text ? text + strspn(text, " ") : "");
 	free(text);
-	free(path);
 }
 
-static void put_lines(const struct writer *w, const struct rows *rows)
+static void put_lines(struct writer *w, const struct rows *rows)
 {
 	size_t n = 0;
 
@@ -134,7 +106,7 @@ static void put_lines(const struct writer *w, const struct rows *rows)
 		fputc(',', w->out);
 		put_pair(w->out, "symbol", row->labels[1]);
 		fprintf(w->out, ",\"samples\":%" PRIu64 ",", row->samples);
-		put_source(w, row->labels[0]);
+		put_source(w, row);
 		fputc('}', w->out);
 	}
 	fputs("],", w->out);
@@ -443,11 +415,13 @@ static bool write_page(const struct arguments *a, struct view *view, FILE *out)
 	struct writer w = { .e = { .out = out, .view = view, .options = &a->view },
 			    .out = out,
 			    .source = a->source,
+			    .sources = { .sysroot = a->view.sysroot },
 			    .filtered = filter_any(&a->view.filter) };
 
 	fwrite(page, (size_t)(mark - page), 1, out);
 	put_data(&w);
 	fputs(mark + strlen(DATA_MARK), out);
+	sources_free(&w.sources);
 	return true;
 }
 

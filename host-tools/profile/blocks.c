@@ -25,7 +25,8 @@ static size_t add_function(struct blocks *b, const struct block *block, uint32_t
 		keys_number(&b->function_keys, (uintptr_t)place.symbol, (uintptr_t)place.object, 0);
 	if (number == b->nr_functions) {
 		b->functions = grow(b->functions, number, &b->function_room, sizeof(*b->functions));
-		b->functions[b->nr_functions++] = (struct function){ .place = place };
+		b->functions[b->nr_functions++] =
+			(struct function){ .place = place, .seen = address, .map = block->map };
 	}
 	return number;
 }

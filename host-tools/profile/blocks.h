@@ -9,6 +9,8 @@
 
 struct function {
 	struct place place; /* of the first address that was seen in it */
+	uint64_t seen; /* that address, in the process */
+	size_t map; /* and its mapping, as profile_find_map() gave it */
 	double instructions; /* the user's */
 };
 

@@ -177,7 +177,7 @@ static void add_window(struct profile *p, const struct lwpdata_window *window, u
 	count_events(p, thread, window->data, window->count);
 }
 
-static void add_section(struct profile *p, const struct lwpdata_section *s, uint64_t number)
+void profile_add(struct profile *p, const struct lwpdata_section *s, uint64_t number)
 {
 	switch (s->type) {
 	case LWPDATA_CONFIG:
@@ -231,6 +231,14 @@ static void add_section(struct profile *p, const struct lwpdata_section *s, uint
 	}
 }
 
+void profile_sort(struct profile *p)
+{
+	for (size_t i = 0; i < p->nr_processes; i++) {
+		ranges_sort(&p->processes[i].maps);
+		ranges_sort(&p->processes[i].all_maps);
+	}
+}
+
 /* ---- The file ------------------------------------------------------------------------------- */
 
 static bool map_file(struct profile *p)
@@ -274,16 +282,13 @@ bool profile_load(struct profile *p, const char *path)
 	while (more > 0) {
 		more = lwpdata_next(&reader, &section, &error);
 		if (more > 0)
-			add_section(p, &section, reader.sections);
+			profile_add(p, &section, reader.sections);
 	}
 	if (more < 0) {
 		complain("%s: offset %" PRIu64 ": %s", path, error.offset, error.text);
 		return false;
 	}
-	for (size_t i = 0; i < p->nr_processes; i++) {
-		ranges_sort(&p->processes[i].maps);
-		ranges_sort(&p->processes[i].all_maps);
-	}
+	profile_sort(p);
 	return true;
 }
 

@@ -92,6 +92,12 @@ struct profile {
 /* Read all of a file. On an error, one line is printed and false returned. */
 bool profile_load(struct profile *profile, const char *path);
 
+/* One more section, `number` in the file counted from 1. */
+void profile_add(struct profile *profile, const struct lwpdata_section *section, uint64_t number);
+
+/* After the last of them, before addresses are looked up. */
+void profile_sort(struct profile *profile);
+
 void profile_free(struct profile *profile);
 
 /*

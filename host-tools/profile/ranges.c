@@ -8,9 +8,8 @@
 void ranges_add(struct ranges *ranges, uint64_t start, uint64_t end, size_t item)
 {
 	ranges->list = grow(ranges->list, ranges->nr, &ranges->room, sizeof(*ranges->list));
-	/* Until they are sorted, `highest` has the order of adding. */
 	ranges->list[ranges->nr] =
-		(struct range){ .start = start, .end = end, .highest = ranges->nr, .item = item };
+		(struct range){ .start = start, .end = end, .item = item, .order = ranges->nr };
 	ranges->nr++;
 }
 
@@ -20,7 +19,7 @@ static int compare(const void *a, const void *b)
 
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
-	return x->highest < y->highest ? -1 : 1;
+	return x->order < y->order ? -1 : 1;
 }
 
 void ranges_sort(struct ranges *ranges)

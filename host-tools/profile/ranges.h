@@ -10,6 +10,7 @@ struct range {
 	uint64_t start, end; /* [start, end) */
 	uint64_t highest; /* end of this one and all before it; kept by ranges_sort() */
 	size_t item; /* the user's */
+	size_t order; /* in which they were added */
 };
 
 struct ranges {
@@ -17,7 +18,7 @@ struct ranges {
 	size_t nr, room;
 };
 
-/* Add [start, end). Call ranges_sort() before looking anything up. */
+/* Add [start, end), at any time. Call ranges_sort() before looking anything up. */
 void ranges_add(struct ranges *ranges, uint64_t start, uint64_t end, size_t item);
 
 /* Sort by start; equal starts keep the order in which they were added. */

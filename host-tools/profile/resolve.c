@@ -18,9 +18,28 @@ void resolver_init(struct resolver *r, const struct profile *profile, const char
 		   bool lines)
 {
 	*r = (struct resolver){ .profile = profile, .sysroot = sysroot, .lines = lines };
-	r->objects = must(calloc(profile->nr_objects + 1, sizeof(*r->objects)));
-	r->has_code = must(calloc(profile->nr_objects + 1, sizeof(*r->has_code)));
-	r->perf_maps = must(calloc(profile->nr_processes + 1, sizeof(*r->perf_maps)));
+	resolver_update(r);
+}
+
+/* `nr` + 1 items, so that there is one; those from `had` on are zero. */
+static void *enlarge(void *list, size_t had, size_t nr, size_t item)
+{
+	char *bytes = must(reallocarray(list, nr + 1, item));
+
+	memset(bytes + had * item, 0, (nr + 1 - had) * item);
+	return bytes;
+}
+
+void resolver_update(struct resolver *r)
+{
+	const struct profile *p = r->profile;
+
+	r->objects = enlarge(r->objects, r->nr_objects, p->nr_objects, sizeof(*r->objects));
+	r->has_code = enlarge(r->has_code, r->nr_objects, p->nr_objects, sizeof(*r->has_code));
+	r->perf_maps =
+		enlarge(r->perf_maps, r->nr_processes, p->nr_processes, sizeof(*r->perf_maps));
+	r->nr_objects = p->nr_objects;
+	r->nr_processes = p->nr_processes;
 }
 
 struct symbols *resolver_object(struct resolver *r, uint32_t id)
@@ -41,15 +60,20 @@ struct symbols *resolver_object(struct resolver *r, uint32_t id)
 	return r->objects[id];
 }
 
-static const char *name_in_perf_map(struct resolver *r, uint32_t process, uint64_t address)
+struct symbols *resolver_perf_map(struct resolver *r, uint32_t process)
 {
 	const struct profile_process *p = &r->profile->processes[process];
 
-	if (!p->perf_map.size)
-		return NULL;
-	if (!r->perf_maps[process])
+	if (p->perf_map.size && !r->perf_maps[process])
 		r->perf_maps[process] = symbols_open_perf_map(p->perf_map);
-	return symbols_name(r->perf_maps[process], address);
+	return r->perf_maps[process];
+}
+
+static const char *name_in_perf_map(struct resolver *r, uint32_t process, uint64_t address)
+{
+	const struct symbols *symbols = resolver_perf_map(r, process);
+
+	return symbols ? symbols_name(symbols, address) : NULL;
 }
 
 /* ---- Names ---------------------------------------------------------------------------------- */
@@ -118,6 +142,42 @@ static void add_inlined(struct resolver *r, const struct symbols *symbols, uint6
 	place->inlined = inlined;
 }
 
+/* A path without the parts "." and "..", in place. */
+static void shorten(char *path)
+{
+	char *to = path;
+
+	for (const char *from = path; *from;) {
+		size_t length = strcspn(from + 1, "/") + 1; /* with the slash before it */
+
+		if (length == 3 && !strncmp(from, "/..", length)) {
+			while (to > path && *--to != '/')
+				;
+		} else if (length > 1 && (length != 2 || from[1] != '.')) {
+			memmove(to, from, length);
+			to += length;
+		}
+		from += length;
+	}
+	*to = '\0';
+}
+
+/* The path of a source file, absolute if the compiler's folder is known. */
+static const char *keep_path(struct resolver *r, const char *folder, const char *file)
+{
+	const char *kept;
+	char *path;
+
+	if (file[0] == '/' || !folder || folder[0] != '/')
+		return keep(r, file);
+	if (asprintf(&path, "%s/%s", folder, file) < 0)
+		path = must(NULL);
+	shorten(path);
+	kept = keep(r, path);
+	free(path);
+	return kept;
+}
+
 /* ---- Places --------------------------------------------------------------------------------- */
 
 /* Memory that no ELF file is behind: only a perf map can have names for it. */
@@ -152,7 +212,7 @@ void resolve(struct resolver *r, uint32_t process, size_t map_index, uint64_t ad
 {
 	const struct profile_map *map;
 	struct symbols *symbols;
-	const char *file;
+	const char *folder, *file;
 	uint64_t offset;
 
 	*place = (struct place){ .object_id = LWPDATA_NONE };
@@ -184,8 +244,8 @@ void resolve(struct resolver *r, uint32_t process, size_t map_index, uint64_t ad
 		return;
 	}
 	resolve_symbol(r, symbols, offset, place);
-	if (r->lines && symbols_line(symbols, offset, &file, &place->line))
-		place->file = keep(r, file);
+	if (r->lines && symbols_line(symbols, offset, &folder, &file, &place->line))
+		place->file = keep_path(r, folder, file);
 	if (r->inlines)
 		add_inlined(r, symbols, offset, place);
 }
@@ -272,10 +332,10 @@ const char *resolver_problem(const struct resolver *r, uint32_t object)
 
 void resolver_free(struct resolver *r)
 {
-	for (size_t i = 0; i < r->profile->nr_objects; i++)
+	for (size_t i = 0; i < r->nr_objects; i++)
 		if (r->objects[i])
 			symbols_free(r->objects[i]);
-	for (size_t i = 0; i < r->profile->nr_processes; i++)
+	for (size_t i = 0; i < r->nr_processes; i++)
 		if (r->perf_maps[i])
 			symbols_free(r->perf_maps[i]);
 	for (size_t i = 0; i < r->nr_inlined; i++)

@@ -58,6 +58,7 @@ struct resolver {
 	struct symbols **objects; /* opened when first needed */
 	bool *has_code; /* objects that samples lie in, as code */
 	struct symbols **perf_maps; /* one a process */
+	size_t nr_objects, nr_processes; /* that these have room for */
 	struct data_places data;
 	struct intern strings;
 };
@@ -65,11 +66,17 @@ struct resolver {
 void resolver_init(struct resolver *r, const struct profile *profile, const char *sysroot,
 		   bool lines);
 
+/* The profile has got more objects and processes. */
+void resolver_update(struct resolver *r);
+
 /* The file's path without its directories. */
 const char *last_part(const char *path);
 
 /* Symbols of an object, opened if they were not yet. */
 struct symbols *resolver_object(struct resolver *r, uint32_t id);
+
+/* The names of a process's compiled code; NULL if it has none. */
+struct symbols *resolver_perf_map(struct resolver *r, uint32_t process);
 
 /* `map` as profile_find_map() gave it. Equal strings in results are equal pointers. */
 void resolve(struct resolver *r, uint32_t process, size_t map, uint64_t address,

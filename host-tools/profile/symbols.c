@@ -437,6 +437,14 @@ static const struct symbol *find_in_perf_map(const struct symbols *s, uint64_t a
 	return latest == SIZE_MAX ? NULL : &s->list[latest];
 }
 
+void symbols_each(const struct symbols *s,
+		  void (*see)(void *to, const char *name, uint64_t start, uint64_t size), void *to)
+{
+	for (size_t i = 0; i < s->nr; i++)
+		if (find_in_perf_map(s, s->list[i].start) == &s->list[i])
+			see(to, s->list[i].name, s->list[i].start, s->list[i].size);
+}
+
 bool symbols_address(const struct symbols *s, uint64_t offset, uint64_t *address)
 {
 	return s->elf && to_address(s, offset, address);
@@ -691,7 +699,8 @@ unsigned int symbols_inlined(const struct symbols *s, uint64_t offset, const cha
 	return n;
 }
 
-bool symbols_line(const struct symbols *s, uint64_t offset, const char **file, int *line)
+bool symbols_line(const struct symbols *s, uint64_t offset, const char **folder, const char **file,
+		  int *line)
 {
 	uint64_t address;
 	Dwfl_Line *found;
@@ -702,6 +711,7 @@ bool symbols_line(const struct symbols *s, uint64_t offset, const char **file, i
 	if (!found)
 		return false;
 	*file = dwfl_lineinfo(found, NULL, line, NULL, NULL, NULL);
+	*folder = dwfl_line_comp_dir(found);
 	return *file && *line > 0;
 }
 

@@ -25,6 +25,10 @@ struct symbols *symbols_open_perf_map(struct lwpdata_bytes text);
 /* Why the file could not be used, in a few words; NULL if it could. */
 const char *symbols_problem(const struct symbols *symbols);
 
+/* Calls `see` with each function of a perf map that no later one lies over the beginning of. */
+void symbols_each(const struct symbols *symbols,
+		  void (*see)(void *to, const char *name, uint64_t start, uint64_t size), void *to);
+
 /*
  * Name of what lies at an offset in the file (perf map: at an address); NULL if no symbol covers it.
  * Stubs of the procedure linkage table are called NAME@plt. The string lives as long as `symbols`.
@@ -73,8 +77,12 @@ const uint8_t *symbols_code(const struct symbols *symbols, uint64_t address, uin
 /* The source line on which the function begins that an address of the file lies in; false if not known. */
 bool symbols_first_line(const struct symbols *symbols, uint64_t address, int *line);
 
-/* Source file and line of an offset in the file; false if not known. *file lives as `symbols`. */
-bool symbols_line(const struct symbols *symbols, uint64_t offset, const char **file, int *line);
+/*
+ * Source file and line of an offset in the file; false if not known. A relative *file is below *folder, in which the
+ * compiler ran (NULL: not known). Both live as `symbols`.
+ */
+bool symbols_line(const struct symbols *symbols, uint64_t offset, const char **folder,
+		  const char **file, int *line);
 
 void symbols_free(struct symbols *symbols);
 

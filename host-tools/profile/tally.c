@@ -185,13 +185,19 @@ static void count_sample(void *to, const struct sample *sample)
 	add(counting->tally, &key, &detail);
 }
 
-void tally_profile(struct tally *t, const struct profile *p, const struct filter *filter,
-		   bool targets, struct resolver *data)
+void tally_add(struct tally *t, const struct profile *p, const struct filter *filter, bool targets,
+	       struct resolver *data)
 {
 	struct counting counting = { t, lwp_rev_get(p->config.revision), data };
 
-	*t = (struct tally){ 0 };
 	tally_walk(p, filter, targets, count_sample, &counting);
+}
+
+void tally_profile(struct tally *t, const struct profile *p, const struct filter *filter,
+		   bool targets, struct resolver *data)
+{
+	*t = (struct tally){ 0 };
+	tally_add(t, p, filter, targets, data);
 }
 
 const struct count *tally_find(const struct tally *t, const struct count *key)

@@ -45,6 +45,10 @@ struct tally {
 void tally_profile(struct tally *tally, const struct profile *profile, const struct filter *filter,
 		   bool targets, struct resolver *data);
 
+/* The same, added to what is counted already. */
+void tally_add(struct tally *tally, const struct profile *profile, const struct filter *filter,
+	       bool targets, struct resolver *data);
+
 /* A record with what it was resolved to; `time` is in ns, as exact as the draining of the rings. */
 struct sample {
 	const struct lwp_record *record;

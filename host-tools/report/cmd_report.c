@@ -29,7 +29,7 @@ struct arguments {
 	struct grouping by;
 	uint64_t limit;
 	enum order order;
-	bool wide;
+	bool wide, source;
 	struct calls_report calls;
 };
 
@@ -39,6 +39,7 @@ enum {
 	OPTION_EXACT,
 	OPTION_CALLS,
 	OPTION_LOOPS,
+	OPTION_SOURCE,
 };
 
 static const struct argp_option options[] = {
@@ -63,6 +64,7 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "calls", OPTION_CALLS, NULL, 0, "callers and callees, which windows tell", 0 },
 	{ "loops", OPTION_LOOPS, NULL, 0, "how often loops go around, which windows tell", 0 },
+	{ "source", OPTION_SOURCE, NULL, 0, "the hottest lines of source with their text", 0 },
 	{ "wide", OPTION_WIDE, NULL, 0, "names in full, however long", 0 },
 	{ 0 },
 };
@@ -121,6 +123,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_WIDE:
 		a->wide = true;
 		return 0;
+	case OPTION_SOURCE:
+		a->source = true;
+		return 0;
 	case OPTION_EXACT:
 		a->calls.exact = true;
 		return 0;
@@ -134,6 +139,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (a->file)
 			argp_failure(state, LWPCTL_USAGE, 0, "more than one file: '%s'", arg);
 		a->file = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (a->source && (a->by.nr || calls_report_any(&a->calls) || !a->view.lines))
+			argp_failure(
+				state, LWPCTL_USAGE, 0,
+				"--source is a report of its own, not with --by, --exact, --calls, "
+				"--loops, --no-lines");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -153,6 +165,7 @@ static void report(const struct arguments *a, struct view *view)
 		.kind = a->view.kind,
 		.filtered = filter_any(&a->view.filter),
 		.wide = a->wide,
+		.source = a->source,
 	};
 
 	a->format->print(&r);

@@ -16,6 +16,7 @@ struct report {
 	const struct samples *samples;
 	bool filtered; /* something was left out: the whole profile's totals do not hold */
 	bool wide; /* names in full, however long */
+	bool source; /* lines of source with their text in place of the tables */
 	struct grouping by; /* nr 0: by symbol, by object and by thread */
 	enum order order;
 	const char *name; /* of the data, in the head of a report for people; "": none */

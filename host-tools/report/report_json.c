@@ -12,6 +12,7 @@
 #include "memory.h"
 #include "lwpctl_report.h"
 #include "printable.h"
+#include "report_source.h"
 
 static struct json_object *number(uint64_t value)
 {
@@ -119,6 +120,10 @@ static void add_tables(const struct report *report, struct json_object *event, u
 	};
 	size_t nr = sizeof(usual) / sizeof(usual[0]) - !report_has_data(report, event_id);
 
+	if (report->source) {
+		json_object_object_add(event, "lines", source_json(report, event_id));
+		return;
+	}
 	if (report->by.nr) {
 		json_object_object_add(event, "rows", rows_json(report, &report->by, event_id));
 		return;

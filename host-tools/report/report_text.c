@@ -12,6 +12,7 @@
 #include "lwp_rev.h"
 #include "lwpctl_report.h"
 #include "printable.h"
+#include "report_source.h"
 
 #define HINT_PERCENT 30 /* of samples without a symbol, from which on a hint is of use */
 
@@ -341,7 +342,11 @@ void report_text(const struct report *report)
 	print_bias(report);
 	for (uint32_t i = 0; (event_id = report_event(report, i)); i++) {
 		print_event_head(report, event_id);
-		if (report->samples->per_event[event_id])
+		if (!report->samples->per_event[event_id])
+			continue;
+		if (report->source)
+			source_print(report, event_id);
+		else
 			print_tables(report, event_id);
 	}
 	print_losses(report->profile);

@@ -48,6 +48,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--report-file", type=Path, metavar="FILE", help="write the report to FILE; the program has the output"
     )
+    parser.add_argument(
+        "--live", action="store_true", help="say which command shows the profile in another terminal while it grows"
+    )
     parser.add_argument("--data", type=Path, metavar="FILE", help="keep the recorded data in FILE")
 
 
@@ -96,6 +99,9 @@ def main(args: argparse.Namespace) -> int:
             guest.stats = run / "stats"
         memory = f"{guest.smp} processors, {guest.memory} MiB"
         say(f"booting a guest ({memory}) that sees files as {user_name()} can read them ...")
+        if args.live:
+            options = ["--live", *options]
+            say(f"in another terminal: {LWPCTL} top {run}/share/lwp.data")
         record = [str(LWPRUN), *options, "-o", f"{GUEST_SHARE}/lwp.data", "--", *profiled]
         status = machine.boot(guest, run, record)
         data = run / "share/lwp.data"

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * lwpctl report --source: the hottest lines with their text, file by file.
+ */
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "memory.h"
+#include "report_source.h"
+#include "source_text.h"
+
+#define AROUND 2 /* lines above and below a hot one */
+#define LINE_MAX_BYTES 120 /* of a line, without --wide */
+#define LINE_MAX_WIDE 4096
+
+/* The lines of one event. */
+struct lines {
+	const struct report *report;
+	struct sources sources;
+	struct rows rows; /* by line, most samples first */
+	struct row **hot; /* those that are shown, by file and line */
+	size_t nr;
+};
+
+/* A file with hot lines: hot[first] to before hot[end]. */
+struct file {
+	size_t first, end;
+	uint64_t samples; /* of all of its lines */
+};
+
+static size_t most(const struct report *report)
+{
+	return report->wide ? LINE_MAX_WIDE : LINE_MAX_BYTES;
+}
+
+/* ---- Which lines ---------------------------------------------------------------------------- */
+
+static int by_file(const void *a, const void *b)
+{
+	const struct row *x = *(struct row *const *)a, *y = *(struct row *const *)b;
+	int order = strcmp(x->file, y->file);
+
+	return order ? order : (x->line > y->line) - (x->line < y->line);
+}
+
+static void lines_make(struct lines *l, const struct report *report, uint32_t event_id)
+{
+	static const struct grouping by_line = { .keys = { KEY_LINE }, .nr = 1 };
+
+	*l = (struct lines){ .report = report,
+			     .sources = { .sysroot = report->resolver->sysroot } };
+	rows_make(&l->rows, report->resolver, report->samples, &by_line, (uint8_t)event_id,
+		  ORDER_SAMPLES);
+	l->hot = must(calloc(l->rows.nr + 1, sizeof(struct row *)));
+	for (size_t i = 0; i < l->rows.nr && (!report->limit || l->nr < report->limit); i++)
+		if (l->rows.list[i].file)
+			l->hot[l->nr++] = &l->rows.list[i];
+}
+
+static void lines_free(struct lines *l)
+{
+	free(l->hot);
+	rows_free(&l->rows);
+	sources_free(&l->sources);
+}
+
+static double percent(const struct lines *l, uint64_t samples)
+{
+	return 100.0 * (double)samples / (double)l->rows.samples;
+}
+
+/* ---- Text ----------------------------------------------------------------------------------- */
+
+/* `row` NULL: a line without samples. */
+static void print_line(struct lines *l, const char *file, int line, const struct row *row)
+{
+	char *text = sources_line(&l->sources, file, line, most(l->report));
+
+	if (!text && !row)
+		return;
+	if (row)
+		printf("%6.2f%% %7.2f%% %10" PRIu64, percent(l, row->samples),
+		       100.0 * share_error(row->samples, l->rows.samples), row->samples);
+	else
+		printf("%26s", "");
+	printf(" %6d%s%s\n", line, text && *text ? "  " : "", text ?: "");
+	free(text);
+}
+
+/* All of a line's samples, hot or not. */
+static const struct row *row_of(const struct lines *l, const char *file, int line)
+{
+	for (size_t i = 0; i < l->rows.nr; i++)
+		if (l->rows.list[i].file == file && l->rows.list[i].line == line)
+			return &l->rows.list[i];
+	return NULL;
+}
+
+static void print_file(struct lines *l, const struct file *file)
+{
+	const char *path = l->hot[file->first]->file;
+	int next = 1; /* the first line that was not printed yet */
+
+	printf("\n%s: %.2f%%\n  Share  95%% +/-    Samples   Line  Source\n", path,
+	       percent(l, file->samples));
+	for (size_t i = file->first; i < file->end; i++) {
+		int hot = l->hot[i]->line, from = hot - AROUND > next ? hot - AROUND : next;
+		int until = i + 1 < file->end && l->hot[i + 1]->line - AROUND <= hot + AROUND ?
+				    l->hot[i + 1]->line - AROUND - 1 :
+				    hot + AROUND;
+
+		if (until < hot)
+			until = hot;
+		if (i > file->first && from > next)
+			printf("%33s\n", "...");
+		for (int line = from; line <= until; line++)
+			print_line(l, path, line, row_of(l, path, line));
+		next = until + 1;
+	}
+}
+
+static uint64_t samples_of(const struct lines *l, const char *file)
+{
+	uint64_t samples = 0;
+
+	for (size_t i = 0; i < l->rows.nr; i++)
+		if (l->rows.list[i].file == file)
+			samples += l->rows.list[i].samples;
+	return samples;
+}
+
+static int hottest_first(const void *a, const void *b)
+{
+	const struct file *x = a, *y = b;
+
+	if (x->samples != y->samples)
+		return x->samples > y->samples ? -1 : 1;
+	return x->first < y->first ? -1 : 1;
+}
+
+static void print_files(struct lines *l)
+{
+	struct file *files = NULL;
+	size_t nr = 0, room = 0;
+
+	if (l->nr)
+		qsort(l->hot, l->nr, sizeof(*l->hot), by_file);
+	for (size_t i = 0; i < l->nr; i++) {
+		if (!i || l->hot[i]->file != l->hot[i - 1]->file) {
+			files = grow(files, nr, &room, sizeof(*files));
+			files[nr++] = (struct file){ .first = i };
+		}
+		files[nr - 1].end = i + 1;
+	}
+	for (size_t i = 0; i < nr; i++)
+		files[i].samples = samples_of(l, l->hot[files[i].first]->file);
+	if (nr)
+		qsort(files, nr, sizeof(*files), hottest_first);
+	for (size_t i = 0; i < nr; i++)
+		print_file(l, &files[i]);
+	free(files);
+}
+
+/* What the lines above leave out. */
+static void print_rest(const struct lines *l)
+{
+	uint64_t nowhere = 0, rest = l->rows.samples;
+
+	for (size_t i = 0; i < l->rows.nr; i++)
+		if (!l->rows.list[i].file)
+			nowhere += l->rows.list[i].samples;
+	for (size_t i = 0; i < l->nr; i++)
+		rest -= l->hot[i]->samples;
+	rest -= nowhere;
+	if (rest)
+		printf("\n%6.2f%% in other lines\n", percent(l, rest));
+	if (nowhere)
+		printf("%s%6.2f%% in code without line numbers: debugging information helps\n",
+		       rest ? "" : "\n", percent(l, nowhere));
+}
+
+void source_print(const struct report *report, uint32_t event_id)
+{
+	struct lines l;
+
+	lines_make(&l, report, event_id);
+	print_files(&l);
+	print_rest(&l);
+	lines_free(&l);
+}
+
+/* ---- JSON ----------------------------------------------------------------------------------- */
+
+static void add_string(struct json_object *to, const char *key, const char *text)
+{
+	json_object_object_add(to, key, text ? must(json_object_new_string(text)) : NULL);
+}
+
+static void add_number(struct json_object *to, const char *key, uint64_t number)
+{
+	json_object_object_add(to, key, must(json_object_new_uint64(number)));
+}
+
+static struct json_object *line_json(struct lines *l, const struct row *row)
+{
+	struct json_object *item = must(json_object_new_object());
+	char *text = sources_line(&l->sources, row->file, row->line, LINE_MAX_WIDE);
+
+	add_string(item, "source_file", row->file);
+	add_number(item, "source_line", (uint64_t)row->line);
+	add_number(item, "samples", row->samples);
+	json_object_object_add(item, "share",
+			       json_object_new_double(percent(l, row->samples) / 100));
+	json_object_object_add(item, "share_error",
+			       json_object_new_double(share_error(row->samples, l->rows.samples)));
+	add_string(item, "text", text);
+	free(text);
+	return item;
+}
+
+struct json_object *source_json(const struct report *report, uint32_t event_id)
+{
+	struct json_object *list = must(json_object_new_array());
+	struct lines l;
+
+	lines_make(&l, report, event_id);
+	for (size_t i = 0; i < l.nr; i++)
+		json_object_array_add(list, line_json(&l, l.hot[i]));
+	lines_free(&l);
+	return list;
+}
