@@ -147,6 +147,7 @@ static bool write_to(const struct arguments *a, struct view *view, FILE *out)
 {
 	struct export e = {
 		.out = out,
+		.output = a->output,
 		.view = view,
 		.options = &a->view,
 		.event_id = a->view.kind ? view_event(view, a->view.kind) : first_event(view),

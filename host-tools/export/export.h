@@ -12,6 +12,7 @@
 struct export
 {
 	FILE *out;
+	const char *output; /* its name, NULL: the standard output */
 	struct view *view;
 	const struct view_options *options;
 	uint32_t event_id; /* the one event of formats that have room for one */

@@ -42,11 +42,14 @@ static void put_event(struct writer *w, uint32_t thread, uint8_t core_id, uint64
 		      size_t stack, uint64_t weight)
 {
 	const struct profile *p = &w->e->view->profile;
+	const struct profile_thread *t = &p->threads[thread];
 
+	/* The form has no pid here; speedscope wants one. */
 	fprintf(w->e->out,
-		"%s\n{\"cpu\":%u,\"tid\":%" PRIu32 ",\"ts\":%.3f,\"name\":\"%s\",\"sf\":\"%zu\","
+		"%s\n{\"cpu\":%u,\"pid\":%" PRIu32 ",\"tid\":%" PRIu32
+		",\"ts\":%.3f,\"name\":\"%s\",\"sf\":\"%zu\","
 		"\"weight\":%" PRIu64 "}",
-		w->before, core_id, p->threads[thread].tid,
+		w->before, core_id, p->processes[t->process].pid, t->tid,
 		(double)(int64_t)(time - p->config.start_monotonic) / 1000, w->stacks->unit, stack,
 		weight);
 	w->before = ",";

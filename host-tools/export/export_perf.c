@@ -8,8 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calls.h"
 #include "export.h"
+#include "jitted.h"
 #include "lwp_rev.h"
+#include "lwpctl.h"
 #include "memory.h"
 #include "printable.h"
 
@@ -73,6 +76,9 @@ struct writer {
 	uint32_t events[LWPDATA_MAX_EVENTS];
 	size_t nr_events;
 	uint32_t branches; /* EventId */
+	struct jitted jitted;
+	bool stacks; /* call stacks of windows instead of branch stacks */
+	const struct calls *calls; /* with stacks */
 };
 
 /* ---- Records -------------------------------------------------------------------------------- */
@@ -174,18 +180,19 @@ static void add_map(struct writer *w, const struct profile_map *map)
 	const struct profile *p = &w->e->view->profile;
 	const struct profile_process *process = &p->processes[map->process];
 	uint64_t time = replaces(p, map) ? map->time : process->time;
+	const char *image = w->jitted.paths[map - p->maps];
 	const char *name = map->object == LWPDATA_NONE ? "//anon" : p->objects[map->object].path;
 
 	begin(w, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER, time);
 	put_pair(w, process->pid, process->pid);
 	put64(w, map->start);
 	put64(w, map->end - map->start);
-	put64(w, map->offset);
+	put64(w, image ? JITTED_OFFSET : map->offset);
 	put_pair(w, 0, 0); /* device */
-	put64(w, map->object == LWPDATA_NONE ? 0 : (uint64_t)map->object + 1); /* inode */
+	put64(w, map->object == LWPDATA_NONE || image ? 0 : (uint64_t)map->object + 1); /* inode */
 	put64(w, 0);
 	put_pair(w, 5, 2); /* PROT_READ | PROT_EXEC, MAP_PRIVATE */
-	put_name(w, name);
+	put_name(w, image ?: name);
 	put_id(w, process->pid, process->pid, time);
 	end(w);
 }
@@ -202,6 +209,11 @@ static uint64_t identifier(const struct writer *w, uint32_t event_id)
 static bool has_event(const struct writer *w, uint32_t event_id)
 {
 	return identifier(w, event_id) < FIRST_ID + w->nr_events;
+}
+
+static bool has_branch_stacks(const struct writer *w)
+{
+	return !w->stacks && w->e->view->profile.nr_windows;
 }
 
 struct taken {
@@ -238,7 +250,7 @@ static void add_sample(struct writer *w, uint32_t thread, uint32_t event_id, uin
 	 * perf script prints the form that others fold only for a sample with a stack; perf2bolt reads the branches
 	 * only of one without.
 	 */
-	if (p->nr_windows && event_id == w->branches) {
+	if (has_branch_stacks(w) && event_id == w->branches) {
 		put_stack(w, stack, nr);
 	} else {
 		put64(w, 2);
@@ -260,6 +272,110 @@ static void take(void *to, const struct sample *sample)
 		   sample->time, sample->record->core_id,
 		   export_period(&view->profile, sample->key.event_id), NULL, 0);
 }
+
+/* ---- Call stacks ---------------------------------------------------------------------------- */
+
+/* The address of a function in a process; 0: it is not mapped there. */
+static uint64_t address_in(const struct profile *p, const struct function *function,
+			   uint32_t process)
+{
+	const struct profile_map *seen;
+	uint64_t offset;
+
+	if (function->map == SIZE_MAX)
+		return function->seen;
+	seen = &p->maps[function->map];
+	if (seen->process == process)
+		return function->seen;
+	offset = function->seen - seen->start + seen->offset;
+	for (size_t i = 0; i < p->nr_maps; i++) {
+		const struct profile_map *map = &p->maps[i];
+
+		if (map->process == process && map->object == seen->object && !map->data &&
+		    map->object != LWPDATA_NONE && offset >= map->offset &&
+		    offset - map->offset < map->end - map->start)
+			return map->start + offset - map->offset;
+	}
+	return 0;
+}
+
+/* The functions of a chain from the innermost on, as addresses. What is below a window has none. */
+static size_t chain_addresses(const struct writer *w, size_t chain, uint32_t process,
+			      uint64_t addresses[CHAIN_MAX + 1])
+{
+	size_t nr = 0;
+
+	for (; chain; chain = w->calls->chains[chain].caller) {
+		size_t function = w->calls->chains[chain].function;
+		uint64_t address = function == NO_FUNCTION ?
+					   0 :
+					   address_in(&w->e->view->profile,
+						      &w->calls->blocks.functions[function],
+						      process);
+
+		if (address)
+			addresses[nr++] = address;
+	}
+	return nr;
+}
+
+/* Instructions of a thread in one chain, one step after the other. */
+static void add_call_stack(struct writer *w, const struct call_step *step)
+{
+	const struct profile *p = &w->e->view->profile;
+	const struct profile_thread *t = &p->threads[step->thread];
+	uint64_t addresses[CHAIN_MAX + 1];
+	size_t nr = chain_addresses(w, step->chain, t->process, addresses);
+
+	if (!nr || step->instructions < 0.5)
+		return;
+	begin(w, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, step->time);
+	put64(w, FIRST_ID);
+	put64(w, addresses[0]);
+	put_pair(w, p->processes[t->process].pid, t->tid);
+	put64(w, step->time);
+	put_pair(w, step->core_id, 0);
+	put64(w, (uint64_t)(step->instructions + 0.5));
+	put64(w, nr + 1);
+	put64(w, (uint64_t)PERF_CONTEXT_USER);
+	put(w, addresses, nr * sizeof(addresses[0]));
+	end(w);
+}
+
+struct call_steps {
+	struct call_step *list;
+	size_t nr, room;
+};
+
+/* Runs in the same chain, one after the other, are one sample. */
+static void take_step(void *to, const struct call_step *step)
+{
+	struct call_steps *s = to;
+	struct call_step *last = s->nr ? &s->list[s->nr - 1] : NULL;
+
+	if (last && last->thread == step->thread && last->chain == step->chain) {
+		last->instructions += step->instructions;
+		return;
+	}
+	s->list = grow(s->list, s->nr, &s->room, sizeof(*s->list));
+	s->list[s->nr++] = *step;
+}
+
+static void add_call_stacks(struct writer *w)
+{
+	struct call_steps steps = { 0 };
+	struct calls calls;
+
+	calls_make(&calls, &w->e->view->resolver, &w->e->options->filter, take_step, &steps);
+	w->calls = &calls;
+	for (size_t i = 0; i < steps.nr; i++)
+		add_call_stack(w, &steps.list[i]);
+	free(steps.list);
+	calls_free(&calls);
+	w->calls = NULL;
+}
+
+/* ---- All records ---------------------------------------------------------------------------- */
 
 /* The taken branches of a window as stacks; each begins with the last branch of the one before. */
 static void add_window(struct writer *w, const struct profile_window *window)
@@ -318,6 +434,10 @@ static void add_all(struct writer *w)
 		add_fork(w, pid, pid, thread->tid, thread->time);
 		add_comm(w, pid, thread->tid, thread->comm, thread->time);
 	}
+	if (w->stacks) {
+		add_call_stacks(w);
+		return;
+	}
 	tally_walk(p, &w->e->options->filter, w->e->options->targets, take, w);
 	for (size_t i = 0; i < p->nr_windows; i++) {
 		const struct profile_batch batch = window_batch(&p->windows[i]);
@@ -361,8 +481,8 @@ static struct file_attr attr_of(const struct writer *w, size_t k, uint64_t ids)
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_HARDWARE,
 		.size = ATTR_SIZE,
-		.config = hardware_event(profile_kind(p, w->events[k])),
-		.sample_period = export_period(p, w->events[k]),
+		.config = hardware_event(w->stacks ? LWP_KIND_IRE : profile_kind(p, w->events[k])),
+		.sample_period = w->stacks ? 1 : export_period(p, w->events[k]),
 		.sample_type = SAMPLE_TYPE,
 		.read_format = PERF_FORMAT_ID,
 		.exclude_kernel = 1,
@@ -376,7 +496,7 @@ static struct file_attr attr_of(const struct writer *w, size_t k, uint64_t ids)
 	};
 	struct file_attr out = { .ids = { ids + k * sizeof(uint64_t), sizeof(uint64_t) } };
 
-	if (p->nr_windows && w->events[k] == w->branches) {
+	if (has_branch_stacks(w) && w->events[k] == w->branches) {
 		attr.sample_type &= ~(uint64_t)PERF_SAMPLE_CALLCHAIN;
 		attr.sample_type |= PERF_SAMPLE_BRANCH_STACK;
 		attr.branch_sample_type = PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_USER;
@@ -423,6 +543,14 @@ static void put_string(FILE *to, const char *text)
 #define BUILD_ID_MAX 20
 #define BUILD_ID_ROOM 24
 
+static bool has_build_ids(const struct profile *p)
+{
+	for (uint32_t i = 0; i < p->nr_objects; i++)
+		if (p->objects[i].build_id.size)
+			return true;
+	return false;
+}
+
 static void put_build_ids(const struct profile *p, FILE *to)
 {
 	for (uint32_t i = 0; i < p->nr_objects; i++) {
@@ -465,7 +593,8 @@ static void put_event_names(const struct writer *w, uint64_t ids, FILE *to)
 
 		fwrite(attr.attr, ATTR_SIZE, 1, to);
 		fwrite(&one, sizeof(one), 1, to);
-		put_string(to, profile_event_name(&w->e->view->profile, w->events[k]));
+		put_string(to, w->stacks ? "instructions" :
+					   profile_event_name(&w->e->view->profile, w->events[k]));
 		fwrite(&id, sizeof(id), 1, to);
 	}
 }
@@ -476,9 +605,12 @@ static void make_features(const struct writer *w, struct features *f, uint64_t i
 	char *kernel = printable(p->config.kernel.data, p->config.kernel.size);
 
 	f->to = must(open_memstream(&f->bytes, &f->size));
-	begin_feature(f, FEATURE_BUILD_ID);
-	put_build_ids(p, f->to);
-	end_feature(f);
+	/* hotspot warns of a section that is empty. */
+	if (has_build_ids(p)) {
+		begin_feature(f, FEATURE_BUILD_ID);
+		put_build_ids(p, f->to);
+		end_feature(f);
+	}
 	begin_feature(f, FEATURE_OSRELEASE);
 	put_string(f->to, kernel);
 	end_feature(f);
@@ -488,7 +620,7 @@ static void make_features(const struct writer *w, struct features *f, uint64_t i
 	begin_feature(f, FEATURE_EVENT_DESC);
 	put_event_names(w, ids, f->to);
 	end_feature(f);
-	if (p->nr_windows) {
+	if (has_branch_stacks(w)) {
 		begin_feature(f, FEATURE_BRANCH_STACK);
 		end_feature(f);
 	}
@@ -533,6 +665,22 @@ static void put_file(const struct writer *w)
 	free(f.bytes);
 }
 
+static bool export_with(struct writer *w)
+{
+	bool good = jitted_write(&w->jitted, w->e, w->e->output);
+
+	if (good) {
+		add_all(w);
+		if (w->nr)
+			qsort(w->records, w->nr, sizeof(*w->records), compare);
+		put_file(w);
+	}
+	jitted_free(&w->jitted);
+	free(w->records);
+	free(w->bytes);
+	return good;
+}
+
 bool export_perf(struct export *e)
 {
 	const struct profile *p = &e->view->profile;
@@ -545,11 +693,21 @@ bool export_perf(struct export *e)
 		if (!has_event(&w, id) && (!e->options->kind || id == e->event_id))
 			w.events[w.nr_events++] = id;
 	}
-	add_all(&w);
-	if (w.nr)
-		qsort(w.records, w.nr, sizeof(*w.records), compare);
-	put_file(&w);
-	free(w.records);
-	free(w.bytes);
-	return true;
+	return export_with(&w);
+}
+
+bool export_perfcalls(struct export *e)
+{
+	const struct profile *p = &e->view->profile;
+	struct writer w = { .e = e,
+			    .stacks = true,
+			    .branches = lwp_rev_get(p->config.revision)->event_id[LWP_KIND_BRE] };
+
+	if (!p->nr_windows) {
+		complain("%s: it has no windows of branches; record with lwprun --windows",
+			 p->path);
+		return false;
+	}
+	w.events[w.nr_events++] = w.branches;
+	return export_with(&w);
 }

@@ -5,6 +5,7 @@
  */
 /* clang-format off */
 EXPORT_FORMAT(perf, "perf.data of Linux perf, for perf report, script and annotate, hotspot, perf2bolt and llvm\\-profgen")
+EXPORT_FORMAT(perfcalls, "the same with the call stacks of windows in place of their branches, for perf report \\-g and hotspot")
 EXPORT_FORMAT(callgrind, "the profile of callgrind, for KCachegrind and callgrind_annotate")
 EXPORT_FORMAT(pprof, "profile.proto, gzipped, for pprof and go build \\-pgo")
 EXPORT_FORMAT(collapsed, "a line for each stack, for FlameGraph and speedscope")

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * sample_profile [--windows | --complete] FILE: writes a small profile of this very program, in which all numbers are known. Tests
+ * sample_profile [--windows | --complete | --jit] FILE: writes a small profile of this very program, in which all numbers are known. Tests
  * of the exports read it through other people's programs.
  *
  * Instructions, interval 99: 30 samples in sample_hot, 10 in sample_cold, 4 in the loop of sample_cold's second thread.
  * Branches, interval 9: sample_hot's conditional jump, 6 taken and 2 not; the call of sample_cold, 5. With --windows
  * there are two windows of 4 branches in place of these, which stand for 100 and 300; with --complete for themselves.
+ * With --jit 3 samples of instructions more lie in "first one" and 2 in "second", which a just-in-time compiler made.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,26 +19,36 @@
 #define TEXT(literal) ((struct lwpdata_bytes){ (const uint8_t *)(literal), sizeof(literal) - 1 })
 #define PID 4242
 
-/* A loop with a jump back, and a call. The table has the instructions that the records are of. */
-__asm__(".pushsection .text.sample, \"ax\", @progbits\n"
-	".type sample_hot, @function\n"
-	"sample_hot: xor %eax, %eax\n"
-	".Lloop: inc %eax\n"
-	"cmp $7, %eax\n"
-	".Ljump: jne .Lloop\n"
-	".Lcall: call sample_cold\n"
-	".Lafter: ret\n"
-	".size sample_hot, . - sample_hot\n"
-	".type sample_cold, @function\n"
-	"sample_cold: nop\n"
-	".Lsecond: nop\n"
-	".Lreturn: ret\n"
-	".size sample_cold, . - sample_cold\n"
-	".popsection\n"
-	".pushsection .data.rel.ro.sample, \"aw\", @progbits\n"
-	".balign 8\n"
-	"sample_table: .quad .Lloop, .Ljump, .Lcall, .Lafter, sample_cold, .Lsecond, .Lreturn\n"
-	".popsection\n");
+#define TEXT_OF_(x) #x
+#define TEXT_OF(x) TEXT_OF_(x)
+#define HERE ".loc 1 " TEXT_OF(__LINE__) "\n" /* what follows is of this line */
+
+/*
+ * A loop with a jump back, and a call. The table has the instructions that the records are of. The assembly stands in a
+ * function because the file has its number 1 only there.
+ */
+static void __attribute__((used)) code(void)
+{
+	__asm__(".pushsection .text.sample, \"ax\", @progbits\n"
+		".type sample_hot, @function\n"
+		"sample_hot: " HERE "xor %eax, %eax\n" /* sample_hot */
+		".Lloop: " HERE "inc %eax\n" /* sample_hot goes around */
+		"cmp $7, %eax\n"
+		".Ljump: " HERE "jne .Lloop\n"
+		".Lcall: call sample_cold\n"
+		".Lafter: ret\n"
+		".size sample_hot, . - sample_hot\n"
+		".type sample_cold, @function\n"
+		"sample_cold: " HERE "nop\n" /* sample_cold begins */
+		".Lsecond: " HERE "nop\n"
+		".Lreturn: ret\n"
+		".size sample_cold, . - sample_cold\n"
+		".popsection\n"
+		".pushsection .data.rel.ro.sample, \"aw\", @progbits\n"
+		".balign 8\n"
+		"sample_table: .quad .Lloop, .Ljump, .Lcall, .Lafter, sample_cold, .Lsecond, .Lreturn\n"
+		".popsection\n");
+}
 extern const uint64_t sample_table[];
 enum { LOOP, JUMP, CALL, AFTER, COLD, SECOND, RETURN };
 
@@ -117,8 +128,34 @@ static void window(uint64_t weight)
 	lwpdata_write_window(writer, &window, bytes, sizeof(bytes), NULL, 0);
 }
 
+#define JIT 0x70000000ull
+
+static void write_jitted(void)
+{
+	static const int offsets[] = { 0x10, 0x10, 0x3f, 0x40, 0x50 };
+	uint8_t bytes[sizeof(offsets) / sizeof(offsets[0]) * LWP_RECORD_SIZE];
+
+	for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
+		const struct lwp_record record = { .event_id = INSTRUCTIONS,
+						   .address = JIT + (uint64_t)offsets[i] };
+
+		lwp_record_encode(&record, bytes + i * LWP_RECORD_SIZE);
+	}
+	lwpdata_write_map(writer, &(struct lwpdata_map){ .object = LWPDATA_NONE,
+							 .start = JIT,
+							 .end = JIT + 0x1000,
+							 .time = now });
+	lwpdata_write_records(writer, 0, now, bytes, sizeof(bytes), NULL, 0);
+	lwpdata_write_perf_map(
+		writer, &(struct lwpdata_perf_map){ .text = TEXT("70000000 80 first of all\n"
+								 "70000000 40 first one\n"
+								 "70000040 20 second\n"
+								 "60000000 20 elsewhere\n") });
+}
+
 int main(int argc, char **argv)
 {
+	bool jit = argc == 3 && !strcmp(argv[1], "--jit");
 	bool complete = argc == 3 && !strcmp(argv[1], "--complete");
 	bool windows = complete || (argc == 3 && !strcmp(argv[1], "--windows"));
 	const struct lwpdata_bytes arguments[] = { TEXT("sample"), TEXT("a\nb") };
@@ -133,7 +170,7 @@ int main(int argc, char **argv)
 		.args = arguments,
 	};
 
-	writer = argc == 2 || windows ? lwpdata_create(argv[argc - 1]) : NULL;
+	writer = argc == 2 || windows || jit ? lwpdata_create(argv[argc - 1]) : NULL;
 	if (!writer)
 		return 1;
 	lwpdata_write_config(writer, &config);
@@ -162,5 +199,7 @@ int main(int argc, char **argv)
 		records(0, 2, BRANCHES, JUMP, CALL, false);
 		records(0, 5, BRANCHES, CALL, COLD, true);
 	}
+	if (jit)
+		write_jitted();
 	return lwpdata_finish(writer) ? 1 : 0;
 }

@@ -3,11 +3,14 @@
 the formats' rules; the page; and its other commands. The profile is that of host-tools/tests/sample_profile.c, whose
 numbers are literal here."""
 
+import base64
 import csv
 import gzip
 import json
 import re
 import shutil
+import struct
+import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -76,6 +79,40 @@ def _perf_windows(check: Check) -> None:
     script = _tool(check, ["perf", "script", "-F", "period,brstack", "-i", out])
     stacks = [line for line in script.splitlines() if line.count("0x") == 6]
     check.want(sorted(line.split()[0] for line in stacks) == ["100", "300"], "not two stacks of 3 taken branches")
+
+
+def _perf_jitted(check: Check) -> None:
+    """perf finds the names of compiled code in ELF images beside the file, wherever that is read."""
+    data, folder = check.work / "jit.data", check.work / "folder"
+    folder.mkdir()
+    check.run([SAMPLE, "--jit", data])
+    options = ["--format=perf", "--event=instructions", "-o", "folder/perf.data"]
+    check.run([LWPCTL, "export", *options, data], cwd=check.work)
+    images = [path.name for path in folder.glob("jitted-*")]
+    check.want(len(images) == 1 and re.fullmatch(r"jitted-4242-\d+\.so", images[0]), f"images {images}")
+    script = _tool(check, ["perf", "script", "-F", "ip,sym,dso", "-i", folder / "perf.data"])
+    found = re.findall(rf"^\s*\w+ (.*) \({re.escape(str(folder / images[0]))}\)$", script, re.MULTILINE)
+    check.want(found == ["first one"] * 3 + ["second"] * 2, f"samples {found}")
+    symbols = _tool(check, ["readelf", "-sW", folder / images[0]])
+    check.want("elsewhere" not in symbols and "first of all" not in symbols, "names of no code of the mapping")
+    status, text = check.text([LWPCTL, "export", "--format=perf", "-o", check.work / "no/perf.data", data], stderr=True)
+    check.want(status == 1 and text.count("\n") == 1, f"a folder that is not there: {text!r}")
+
+
+def _perf_calls(check: Check) -> None:
+    """perf report has the call stacks of windows: instructions with those that were called."""
+    out = _export(check, "perfcalls", windows=True)
+    options = ["--children", "-g", "none", "--sort=symbol", "--fields=overhead_children,overhead,symbol"]
+    report = _tool(check, ["perf", "report", "--stdio", *options, "-i", out])
+    shares = re.findall(r"^ +([0-9.]+)% +([0-9.]+)% +\[\.\] (\w+)", report, re.MULTILINE)
+    all_of = W_HOT + W_COLD
+    hot, cold = f"{100 * W_HOT / all_of:.2f}", f"{100 * W_COLD / all_of:.2f}"
+    check.want(sorted(shares) == [("100.00", hot, "sample_hot"), (cold, cold, "sample_cold")], f"shares {shares}")
+    check.want("of event 'instructions'" in report, "another event")
+    data, none = check.work / "plain.data", check.work / "none"
+    check.run([SAMPLE, data])
+    status, text = check.text([LWPCTL, "export", "--format=perfcalls", "-o", none, data], stderr=True)
+    check.want(status == 1 and "lwprun --windows" in text and not none.exists(), "no windows: not refused")
 
 
 def _callgrind(check: Check) -> None:
@@ -224,6 +261,34 @@ def _chrome(check: Check) -> None:
         counts[frame["name"]] = counts.get(frame["name"], 0) + sample["weight"]
     check.want(counts == {"sample_hot": HOT, "sample_cold": COLD}, f"samples {counts}")
     check.want({event["ph"] for event in trace["traceEvents"]} == {"M"}, "there are other events than names")
+
+
+SPEEDSCOPE = (
+    ("collapsed", HOT, COLD), ("pprof", HOT, COLD), ("firefox", None, None), ("chrome", None, None),
+)
+
+
+def _speedscope(check: Check) -> None:
+    """speedscope (npm) reads it in a browser: its table has the functions, and their costs where it shows these."""
+    browser = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+    program = shutil.which("speedscope")
+    if not browser or not program:
+        check.say("no Chromium or no speedscope here (npm install -g speedscope)")
+        return
+    page = Path(program).resolve().parents[1] / "dist/release/index.html"
+    for name, hot, cold in SPEEDSCOPE:
+        content = base64.b64encode(_export(check, name).read_bytes()).decode()
+        script = check.work / "speedscope.js"
+        script.write_text(f'speedscope.loadFileFromBase64("sample.{name}", "{content}")', encoding="ascii")
+        options = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=8000", "--dump-dom"]
+        address = f"file://{page}#localProfilePath={script}&view=sandwich"
+        _, dom = check.text([browser, *options, "--allow-file-access-from-files", address])
+        text = re.sub(r"(<[^>]*>)+", "|", dom)
+        check.want(f"|sample.{name} - speedscope|" in text, f"{name}: it was not read")
+        for symbol, cost in (("sample_hot", hot), ("sample_cold", cold)):
+            wanted = rf"\|{cost:,} \(\d+%\)\|{symbol}\|" if cost else rf"\|{symbol}\|"
+            check.want(re.search(wanted, text), f"{name}: {symbol} is not there with {cost}")
+        check.want("NaN" not in text, f"{name}: something is no number")
 
 
 def _csv(check: Check) -> None:
@@ -385,6 +450,75 @@ def _merge(check: Check) -> None:
     check.want(not out.exists(), "a refused merge leaves a file")
 
 
+def _lines_of(words: Sequence[str]) -> list[int]:
+    """The lines of the sample's source with these words, counted from 1."""
+    text = (TOP / "host-tools/tests/sample_profile.c").read_text(encoding="utf-8").splitlines()
+    return [number + 1 for word in words for number, line in enumerate(text) if word in line]
+
+
+def _source(check: Check) -> None:
+    """The hottest lines with their text, each once, those around them, and how many samples they have."""
+    data = check.work / "sample.data"
+    check.run([SAMPLE, data])
+    loop, cold = _lines_of(("/* sample_hot goes around", "sample_cold begins"))
+    second = cold + 1
+    status, text = check.text([LWPCTL, "report", "--source", "--event=instructions", "--wide", data])
+    rows = re.findall(r"^ *(?:([0-9.]+)% +[0-9.]+% +(\d+) +)?(\d+)  (.*)$", text, re.MULTILINE)
+    hot = [(share, int(number), int(line)) for share, number, line, _ in rows if share]
+    check.want(status == 0 and hot == [("68.18", 30, loop), ("22.73", 10, cold), ("9.09", 4, second)], f"hot {hot}")
+    shown = [int(line) for _, _, line, _ in rows]
+    check.want(shown == [*range(loop - 2, loop + 3), *range(cold - 2, second + 3)], f"lines {shown}")
+    source = {int(line): words for _, _, line, words in rows}
+    check.want("/* sample_hot goes around */" in source[loop], "the text")
+    check.want(re.match(r" {16}\S", source[loop]), "two tabs are not 16 columns")
+    check.want(re.search(r"sample_profile\.c: 100\.00%$", text, re.MULTILINE), "the file's share")
+    status, text = check.text([LWPCTL, "report", "--source", "--json", "--limit=1", data])
+    lines = json.loads(text)["events"][0]["lines"]
+    found = [(line["source_line"], line["samples"], "goes around" in line["text"]) for line in lines]
+    check.want(status == 0 and found == [(loop, 30, True)], f"JSON: {found}")
+    status, text = check.text([LWPCTL, "report", "--source", "--by=line", data], stderr=True)
+    check.want(status == 2 and "--source is a report of its own" in text, "--by is not refused")
+
+
+def _frames_of(text: str) -> list[list[tuple[str, ...]]]:
+    """Now, altogether, samples and symbol of each row of each frame of lwpctl top."""
+    row = r"^ *([0-9.]+)% +([0-9.]+)% +(\d+)  (\w+)  \(sample_profile\)$"
+    return [re.findall(row, frame, re.MULTILINE) for frame in text.split("Symbol  (object)")[1:]]
+
+
+def _top(check: Check) -> None:
+    """A file that grows, under the name that it has until it is complete: what is new, and all together. It ends with
+    the file."""
+    data, growing = check.work / "sample.data", check.work / "live.data.AbCdEf"
+    check.run([SAMPLE, data])
+    whole = data.read_bytes()
+    # RECORDS sections: 30 of sample_hot, then 10 and 4 of sample_cold. The size stands in the middle of a header.
+    cut = whole.index(struct.pack("<Q", 16 + 10 * 32)) + 3
+    growing.write_bytes(whole[:cut])
+    command: list[str | Path] = [LWPCTL, "top", "--delay=0.05", check.work / "live.data"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as top:
+        assert top.stdout
+        text = ""
+        while "sample_hot" not in text:
+            text += top.stdout.readline()
+        with growing.open("ab") as file:
+            file.write(whole[cut:])
+        growing.rename(check.work / "live.data")
+        text += top.stdout.read()
+        status = top.wait()
+    check.say(text)
+    frames = _frames_of(text)
+    hot, both = [("100.00", "100.00", "30", "sample_hot")], ("0.00", "68.18", "30", "sample_hot")
+    check.want(status == 0 and hot in frames, f"status {status}, no frame with sample_hot alone")
+    check.want(frames[-1] == [("100.00", "31.82", "14", "sample_cold"), both], f"the last frame is {frames[-1]}")
+    check.want("at the end, 44 samples of instructions, 14 of them new" in text, "not the whole file")
+    damaged = bytearray(whole)
+    damaged[cut + 40] ^= 1
+    growing.write_bytes(damaged)
+    status, text = check.text([LWPCTL, "top", growing], stderr=True)
+    check.want(status == 1 and "RECORDS: damaged" in text, f"a damaged file: status {status}, {text!r}")
+
+
 def _refused(check: Check) -> None:
     """What cannot be exported is refused in one line, and leaves no file."""
     data, out = check.work / "sample.data", check.work / "none"
@@ -402,6 +536,8 @@ def _refused(check: Check) -> None:
 CHECKS: tuple[tuple[str, Callable[[Check], None]], ...] = (
     ("perf: report and script have the samples", _perf),
     ("perf: windows are branch stacks", _perf_windows),
+    ("perf: compiled code has its names in ELF images", _perf_jitted),
+    ("perfcalls: perf report has the call stacks", _perf_calls),
     ("callgrind: callgrind_annotate has the totals", _callgrind),
     ("callgrind: windows tell instructions and the cost of calls", _callgrind_windows),
     ("collapsed, firefox, chrome, pprof: windows tell stacks", _stacks_windows),
@@ -410,6 +546,7 @@ CHECKS: tuple[tuple[str, Callable[[Check], None]], ...] = (
     ("collapsed: a line for each stack", _collapsed),
     ("firefox: the tables fit together", _firefox),
     ("chrome: samples have their stacks", _chrome),
+    ("collapsed, pprof, firefox, chrome: speedscope reads them", _speedscope),
     ("csv: rows add up", _csv),
     ("bolt, llvm, afdo: ranges and branches of windows", _compilers),
     ("afl: the edges of a complete trace", _afl),
@@ -418,6 +555,8 @@ CHECKS: tuple[tuple[str, Callable[[Check], None]], ...] = (
     ("annotate: instructions have their samples", _annotate),
     ("diff: a profile does not differ from itself", _diff),
     ("merge: files add up", _merge),
+    ("report --source: lines have their text", _source),
+    ("top: a file that grows", _top),
     ("what cannot be exported is refused", _refused),
 )
 
