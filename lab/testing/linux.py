@@ -15,7 +15,8 @@ from lab.common.report import Check, Report, tee
 from lab.guest import machine
 from lab.guest.vm import run_directory
 from lab.testing import (
-    caches, calls, cases, coverage_map, debug, examples, followed, guests, pgo, plugging, pmcbench, rr, seeds,
+    caches, calls, cases, coverage_map, debug, examples, followed, guests, judged, live, pgo, plugging, pmcbench, rr,
+    seeds,
 )
 from lab.testing.part import Case, Part, quoted
 
@@ -117,7 +118,7 @@ class Truth:
 
     def _profile(self, check: Check) -> None:
         options = ["--lwprun=--event=instructions:191", "--lwprun=--ring-size=4M", f"--data={self.work}/data"]
-        check.run([VLWP, "run", *options, "--", *self.words])
+        live.follow(check, options, self.words)
         status, text = check.text([LWPCTL, "report", "--json", self.work / "data"])
         (self.work / "report.json").write_text(text, encoding="utf-8")
         check.want(status == 0, f"lwpctl ends with status {status}")
@@ -324,6 +325,7 @@ class Linux(Part):
             Case("followed", followed.LINE, followed.run),
             Case("cachegrind", caches.LINE, caches.run),
             Case("callgrind", calls.LINE, calls.run),
+            Case("judged", judged.line_of(judged.SUBJECTS[0]), judged.run),
             Case("pgo", pgo.LINE, pgo.run),
             Case("plug", plugging.LINE, lambda report: report.check(plugging.LINE, plugging.profiled)),
             _simple("measurement", "pmcbench repeats a measurement of four NOPs on Zen 2", pmcbench.measurement),
@@ -360,7 +362,7 @@ class Linux(Part):
 
     def _profile(self, report: Report) -> None:
         truth = self.truth or self._begin_truth(report)
-        truth.shares_are_right(report, "the workload is profiled")
+        truth.shares_are_right(report, "the workload is profiled, and lwpctl top shows it meanwhile")
 
 
 def _one_program(name: str) -> Callable[[Report], object]:

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Profiles beside valgrind's callgrind, which simulates the same program: the order of the hottest functions, and how
+many instructions there are altogether. Functions are the frame descriptions of .eh_frame, which stripped programs have
+too. The C library and the loader are left out: they see another processor under valgrind and choose other functions,
+callgrind counts each turn of their repeated string instructions, and the loader's first work is before lwprun's."""
+
+import csv
+import json
+import re
+import shlex
+import shutil
+import struct
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab.common.places import LWPCTL, TOP
+from lab.common.report import Check, Report
+
+INTERVAL = 61  # a prime number: a sample every so many instructions
+TOP_FUNCTIONS = 20
+CORRELATION = 0.97  # Spearman's, at least
+TOTALS = 0.001  # of the instructions, how far they may be apart
+NOT_COMPARED = re.compile(r"/(libc|libm|ld-linux-x86-64|liblwprun|vgpreload\w*)[-.\w]*$|^[^/]|^$")
+HASH_SEEDS = {"PERL_HASH_SEED": "0", "PYTHONHASHSEED": "0"}
+
+Costs = dict[tuple[str, int], int]  # by object and function
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A program and its arguments."""
+
+    name: str
+    words: tuple[str, ...]
+
+
+# Little of it is in the C library.
+PERL = r"""for my $i (1 .. 20000) { $s = ($s * 31 + $i) % 65521; $w{$s % 700} += $i & 7; $n++ if $i =~ /7\d*3/;
+$l[$i % 900] = $s ^ $i } @l = sort { $a <=> $b or $i <=> $j } @l; print "$n $l[77] ", scalar keys %w"""
+SUBJECTS = (Subject("perl", ("/usr/bin/perl", "-e", PERL)),)
+
+
+# ---- Functions -----------------------------------------------------------------------------------
+
+
+def function_starts(path: Path) -> list[int]:
+    """Where functions begin, from the table of .eh_frame_hdr: sorted, in the file's own addresses."""
+    data = path.read_bytes()
+    (headers,) = struct.unpack_from("<Q", data, 32)
+    size, number = struct.unpack_from("<HH", data, 54)
+    for at in range(headers, headers + size * number, size):
+        kind, _, offset, address = struct.unpack_from("<IIQQ", data, at)
+        if kind == 0x6474E550:  # PT_GNU_EH_FRAME
+            break
+    else:
+        return []
+    version, pointer, count, table = struct.unpack_from("<4B", data, offset)
+    # The frames' address of 4 bytes, a number of 4 bytes, pairs of 4 bytes relative to the table.
+    if (version, pointer & 0x0F, count, table) != (1, 0x0B, 0x03, 0x3B):
+        return []
+    (entries,) = struct.unpack_from("<I", data, offset + 8)
+    return sorted(address + struct.unpack_from("<i", data, offset + 12 + 8 * i)[0] for i in range(entries))
+
+
+class Functions:
+    """The functions of all objects."""
+
+    def __init__(self) -> None:
+        self.starts: dict[str, list[int]] = {}
+
+    def start(self, path: str, address: int) -> int:
+        """Where the function begins that an address of a file is in; 0 if there is none."""
+        if path not in self.starts:
+            self.starts[path] = function_starts(Path(path))
+        place = bisect_right(self.starts[path], address)
+        return self.starts[path][place - 1] if place else 0
+
+
+def _canonical(path: str) -> str:
+    return str(Path(path).resolve()) if path.startswith("/") else path
+
+
+# ---- Both ----------------------------------------------------------------------------------------
+
+
+def _callgrind(check: Check, subject: Subject, functions: Functions) -> Costs:
+    """Instructions of each function."""
+    out = check.work / f"{subject.name}.callgrind"
+    options = ["--dump-instr=yes", "--dump-line=no", "--compress-strings=no", "--compress-pos=no"]
+    command = ["valgrind", "-q", "--tool=callgrind", *options, f"--callgrind-out-file={out}", *subject.words]
+    check.run(command, env=HASH_SEEDS)
+    costs: Costs = {}
+    path, is_call = "", False
+    with out.open(encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            if line.startswith("ob="):
+                path = _canonical(line[3:].strip())
+            elif line.startswith("calls="):
+                is_call = True  # the next line has what was called
+            elif line.startswith("0x"):
+                if not is_call and not NOT_COMPARED.search(path):
+                    address, cost = line.split()
+                    key = path, functions.start(path, int(address, 16))
+                    costs[key] = costs.get(key, 0) + int(cost)
+                is_call = False
+    return costs
+
+
+def _profile(check: Check, subject: Subject) -> Path:
+    """In a guest, with all that lwprun can say of how much was counted. What the program prints is nobody's."""
+    data = check.work / f"{subject.name}.data"
+    options = [f"--lwprun=--event=instructions:{INTERVAL - 1}", "--lwprun=--random=0", "--lwprun=--ring-size=64M"]
+    seeds = " ".join(f"{name}={value}" for name, value in HASH_SEEDS.items())
+    line = f"{seeds} {shlex.join(subject.words)} >/dev/null"
+    words: list[str | Path] = [TOP / "vlwp", "run", *options, f"--data={data}", "--report-file=/dev/null"]
+    check.run([*words, "--", "/bin/sh", "-c", line])
+    return data
+
+
+def _sampled(check: Check, subject: Subject, data: Path, functions: Functions) -> tuple[Costs, int]:
+    """The same of a profile; all instructions are exact but for those of what is left out."""
+    status, text = check.text([LWPCTL, "report", "--json", "--limit=1", data])
+    check.want(status == 0, f"lwpctl ends with status {status}")
+    name = Path(subject.words[0]).name[:15]
+    (thread,) = [thread for thread in json.loads(text)["threads"] if thread["name"] == name]
+    (counter,) = thread["counters"]
+    check.want(not thread["missed"], f"{thread['missed']} samples were missed")
+    # Counters have 26 bits and a sign.
+    left = (counter["final"] + (1 << 25)) % (1 << 26) - (1 << 25)
+    total = counter["records"] * INTERVAL + counter["initial"] - left
+    out = check.work / f"{subject.name}.csv"
+    check.run([LWPCTL, "export", "--format=csv", "--no-lines", f"--thread={thread['tid']}", "-o", out, data])
+    costs: Costs = {}
+    with out.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            path, cost = _canonical(row["object"]), int(row["samples"]) * INTERVAL
+            if NOT_COMPARED.search(path):
+                total -= cost
+                continue
+            key = path, functions.start(path, int(row["address"], 16))
+            costs[key] = costs.get(key, 0) + cost
+    return costs, total
+
+
+# ---- The judgement -------------------------------------------------------------------------------
+
+
+def _ranks(values: Sequence[int]) -> list[float]:
+    """From 1 for the greatest; equal ones have the mean of theirs."""
+    return [
+        sum(other > value for other in values) + (sum(other == value for other in values) + 1) / 2 for value in values
+    ]
+
+
+def spearman(left: Sequence[int], right: Sequence[int]) -> float:
+    """The correlation of the ranks of two lists."""
+    x, y = _ranks(left), _ranks(right)
+    mean = (len(x) + 1) / 2
+    both = sum((a - mean) * (b - mean) for a, b in zip(x, y))
+    squares = sum((a - mean) ** 2 for a in x) * sum((b - mean) ** 2 for b in y)
+    return float(both / squares**0.5)
+
+
+def holds(check: Check, subject: Subject, report: Report | None = None) -> None:
+    """The profile of a program is callgrind's."""
+    functions = Functions()
+    truth = _callgrind(check, subject, functions)
+    costs, total = _sampled(check, subject, _profile(check, subject), functions)
+    hottest = sorted(truth, key=lambda key: -truth[key])[:TOP_FUNCTIONS]
+    for path, start in hottest:
+        check.say(f"{truth[path, start]:12} {costs.get((path, start), 0):12} {path}+{start:#x}")
+    order = spearman([truth[key] for key in hottest], [costs.get(key, 0) for key in hottest])
+    wanted = sum(truth.values())
+    apart = total / wanted - 1
+    line = f"{subject.name}: {wanted:,} instructions, {apart:+.3%}; ranks of {len(hottest)} functions: {order:.3f}"
+    check.say(line)
+    if report:
+        report.line(line, 8)
+    check.want(len(hottest) == TOP_FUNCTIONS, f"{subject.name} has no {TOP_FUNCTIONS} functions")
+    check.want(order >= CORRELATION, f"the functions are in another order: {order:.3f}")
+    check.want(abs(apart) <= TOTALS, f"{total:,} instructions, callgrind has {wanted:,}")
+
+
+def line_of(subject: Subject) -> str:
+    """What is checked."""
+    return f"{subject.name}: functions in callgrind's order, and as many instructions"
+
+
+def run(report: Report) -> None:
+    """It needs valgrind."""
+    for subject in SUBJECTS:
+        if shutil.which("valgrind"):
+            report.check(line_of(subject), holds, subject)
+        else:
+            report.skip(f"{line_of(subject)}: valgrind is not installed")
