@@ -22,7 +22,7 @@ struct arguments {
 	size_t nr;
 	struct wish wish;
 	enum format format;
-	const char *model, *uri;
+	const char *model, *uri, *qemu;
 	struct how how;
 };
 
@@ -31,13 +31,18 @@ enum {
 	OPTION_CONTEXT,
 	OPTION_ACCEL,
 	OPTION_EMULATOR,
+	OPTION_QEMU,
 };
+
+/* What QEMU and libvirt call models by. */
+#define MODEL_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."
 
 static const struct argp_option options[] = {
 	{ "format", 'f', "FORMAT", 0,
 	  "cpu (default): the argument of QEMU's -cpu; libvirt: <cpu> and <qemu:commandline>; json",
 	  0 },
 	{ "model", 'm', "MODEL", 0, "CPU model of the output (default: EPYC)", 0 },
+	{ "qemu", OPTION_QEMU, "PROGRAM", 0, "ask this QEMU whether it has the model", 0 },
 	{ "connect", 'c', "URI", LIBVIRT_OPTION,
 	  "let this libvirt compute the rest of the <cpu> from what the hosts' libvirts offer", 0 },
 	{ "lwp-rev", OPTION_REV, "REV", 0, "43724 (default) or 2007", 0 },
@@ -70,7 +75,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->format = format_of(arg, state);
 		return 0;
 	case 'm':
+		if (!*arg || arg[strspn(arg, MODEL_CHARACTERS)])
+			argp_failure(state, LWPCTL_USAGE, 0, "'%s' is not the name of a CPU model",
+				     arg);
 		a->model = arg;
+		return 0;
+	case OPTION_QEMU:
+		a->qemu = arg;
 		return 0;
 	case 'c':
 		a->uri = arg;
@@ -176,6 +187,8 @@ static int run(int argc, char **argv)
 	bool good;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &a);
+	if (a.qemu && !qemu_has_model(a.qemu, a.model))
+		return LWPCTL_FAILED;
 	hosts = source_hosts(a.names, a.nr, &a.how);
 	if (!hosts)
 		return LWPCTL_FAILED;

@@ -72,31 +72,32 @@ static json_object *ask(void *opaque, const struct question *q, char why[WHY_SIZ
 	return props;
 }
 
-static bool ask_all(struct hostcaps *host, const char *program, int fd, int errors)
+/* ---- A QEMU that is started for a moment ----------------------------------------------------- */
+
+/* `talk` asks what is wanted of it. It returns false after one line, as these do. */
+static bool talk_to(const char *program, int fd, int errors,
+		    bool (*talk)(void *to, struct qmp *qmp), void *to)
 {
 	char line[WHY_SIZE];
 	struct qmp qmp = { 0 };
 	bool good = false;
 
-	if (qmp_open(&qmp, fd)) {
+	if (qmp_open(&qmp, fd))
 		complain("%s: expected a QEMU, but: %s", program, last_line(errors, line));
-	} else {
-		hostcaps_ask(host, ask, &qmp);
-		good = true;
-	}
+	else
+		good = talk(to, &qmp);
 	qmp_close(&qmp);
 	return good;
 }
 
-bool hostcaps_from_qemu(struct hostcaps *host, const char *program, const char *accel)
+static bool with_qemu(const char *program, const char *accel,
+		      bool (*talk)(void *to, struct qmp *qmp), void *to)
 {
 	struct timeval patience = { .tv_sec = PATIENCE_SECONDS };
 	int pair[2], errors = memfd_create("errors", MFD_CLOEXEC), status;
-	char name[HOST_NAME_MAX + 1] = "";
 	bool good;
 	pid_t pid;
 
-	memset(host, 0, sizeof(*host));
 	if (errors < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair)) {
 		complain("%s: cannot start it: %s", program, strerror(errno));
 		return false;
@@ -110,13 +111,64 @@ bool hostcaps_from_qemu(struct hostcaps *host, const char *program, const char *
 	if (!pid)
 		become(program, accel, pair[1], errors);
 	close(pair[1]);
-	gethostname(name, sizeof(name) - 1);
-	host->name = copy_string(name, strlen(name));
-	if (asprintf(&host->source, "%s, accelerator %s", program, accel) < 0)
-		must(NULL);
-	good = ask_all(host, program, pair[0], errors);
+	good = talk_to(program, pair[0], errors, talk, to);
 	kill(pid, SIGKILL);
 	waitpid(pid, &status, 0);
 	close(errors);
 	return good;
+}
+
+/* ---- What hosts can give --------------------------------------------------------------------- */
+
+static bool ask_all(void *host, struct qmp *qmp)
+{
+	hostcaps_ask(host, ask, qmp);
+	return true;
+}
+
+bool hostcaps_from_qemu(struct hostcaps *host, const char *program, const char *accel)
+{
+	char name[HOST_NAME_MAX + 1] = "";
+
+	memset(host, 0, sizeof(*host));
+	gethostname(name, sizeof(name) - 1);
+	host->name = copy_string(name, strlen(name));
+	if (asprintf(&host->source, "%s, accelerator %s", program, accel) < 0)
+		must(NULL);
+	return with_qemu(program, accel, ask_all, host);
+}
+
+/* ---- CPU models ------------------------------------------------------------------------------ */
+
+struct model {
+	const char *program, *name;
+};
+
+static bool look_for(void *to, struct qmp *qmp)
+{
+	const struct model *model = to;
+	json_object *models = qmp_call(qmp, "query-cpu-definitions", NULL);
+	bool found = false;
+
+	if (!models) {
+		complain("%s: %s", model->program, qmp->error);
+		return false;
+	}
+	for (size_t i = 0; !found && i < json_object_array_length(models); i++) {
+		json_object *name = NULL;
+
+		json_object_object_get_ex(json_object_array_get_idx(models, i), "name", &name);
+		found = name && !strcmp(json_object_get_string(name), model->name);
+	}
+	json_object_put(models);
+	if (!found)
+		complain("%s has no CPU model '%s'", model->program, model->name);
+	return found;
+}
+
+bool qemu_has_model(const char *program, const char *name)
+{
+	struct model model = { program, name };
+
+	return with_qemu(program, "tcg", look_for, &model);
 }

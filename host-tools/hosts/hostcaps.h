@@ -56,6 +56,9 @@ void hostcaps_print(const struct hostcaps *host, FILE *to);
 bool hostcaps_from_kvm(struct hostcaps *host, const char *path);
 /* A QEMU program, started with accelerator @accel ("kvm", "tcg") for a moment. */
 bool hostcaps_from_qemu(struct hostcaps *host, const char *program, const char *accel);
+
+/* Does a QEMU have a CPU model of this name? False after one line. */
+bool qemu_has_model(const char *program, const char *name);
 /*
  * A running libvirt: a domain that never runs is started for a moment, for each thing that is asked.
  * @emulator NULL: libvirt's default.

@@ -499,6 +499,21 @@ def _replugged(check: Check) -> None:
         check.want(proc.wait(machine.child) == FLAT_PASSED, "the guest's test has failed")
 
 
+def _models(check: Check) -> None:
+    """lwpctl baseline refuses a model that QEMU does not have, and what is no name of one."""
+    host = check.work / "host"
+    status, text = check.text([places.LWPCTL, "caps", f"--qemu={places.qemu()}", "--json"])
+    host.write_text(text, encoding="utf-8")
+    check.want(status == 0, f"caps ends with status {status}")
+    for model, wanted, words in (
+        ("EPYC-v2", 0, "EPYC-v2,lwp=on"), ("NoSuch", 1, "has no CPU model 'NoSuch'"),
+        ("EPYC,+foo", 2, "is not the name of a CPU model"), ("", 2, "is not the name of a CPU model"),
+    ):
+        command: list[str | Path] = [places.LWPCTL, "baseline", f"--qemu={places.qemu()}", f"--model={model}", host]
+        status, text = check.text(command, stderr=True)
+        check.want(status == wanted and words in text, f"{model}: status {status}, {text!r}")
+
+
 CHECKS: tuple[tuple[str, str, Callable[[Check], None]], ...] = (
     *((f"qemu-{case.name}", f"QEMU refuses: {case.says}", partial(_refused, case)) for case in REFUSED),
     ("qemu-max-icount", "-cpu max goes with -icount, without counters", _max_icount),
@@ -506,6 +521,7 @@ CHECKS: tuple[tuple[str, str, Callable[[Check], None]], ...] = (
     ("qemu-level", "PerfMonV2 raises the level of CPUID for TCG only", _level),
     ("qemu-expansions", "query-cpu-model-expansion with lwp=on keeps no memory", _expansions),
     ("qemu-same-code", "without LWP translated code is that of unpatched QEMU", same_code.same_code),
+    ("qemu-models", "lwpctl baseline refuses a CPU model that QEMU does not have", _models),
     ("qemu-stepi", "each stepi of a debugger executes an instruction of a profiled program", _stepi),
     ("qemu-pmu-loaded", "after a load no counter counts that is not enabled", _pmu_loaded),
     ("qemu-pmu-intel", "Intel's counters are in the stream as a KVM host sends them", _pmu_intel),

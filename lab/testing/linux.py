@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -238,61 +239,65 @@ def _asan_program(check: Check) -> None:
     check.want(": 1 program, 1 thread" in text or "of 1 thread in 1 program" in text, "it was not profiled")
 
 
-def _counts(check: Check, *options: str) -> dict[str, Any]:
-    """What `count --json` says."""
-    status, text = check.text([VLWP, "count", "--json", *options])
-    check.want(status == 0, f"count ends with status {status}")
-    return dict(json.loads(text[text.index("{"):]))
+@dataclass
+class Counted:
+    """What `count --json` says of a run of the workload, and what steptruth counts: instructions of each function."""
+
+    result: dict[str, Any]
+    text: str
+    truth: dict[str, int]
 
 
-def _counts_are_exact(check: Check) -> None:
-    """The larger of two workloads has as many more instructions as steptruth counts, in each run. The seed is fixed:
-    printing another result would take other instructions of the C library, which steptruth does not count."""
-    counted, truth = [], []
-    for size in ("300", "600"):
-        words = [str(LINUX_PROGRAMS / "workload"), "1", size]
-        runs = _counts(check, "--repeat=2", "--", *words)["runs"]
-        check.say(runs)
-        check.want(runs[0]["instructions"] == runs[1]["instructions"], "two runs differ in their instructions")
-        check.want(runs[0]["branches"] == runs[1]["branches"], "two runs differ in their branches")
-        counted.append(runs[0]["instructions"])
-        lines = proc.output([LINUX_PROGRAMS / "steptruth", *words], stderr=subprocess.DEVNULL).splitlines()
-        rows = [line.split() for line in lines if re.match(r"\d+ \S+$", line)]
-        truth.append(sum(int(number) for number, name in rows if not name.startswith("[")))
-    check.say(f"counted {counted}, truth {truth}")
-    check.want(counted[1] - counted[0] == truth[1] - truth[0], "not the truth")
-
-
-def _taken_are_branches(check: Check) -> None:
-    """Taken branches are some of the branches, and a limit that is exceeded is status 1 and a line."""
-    words = ["--taken", "--max=branches:1000", "--json", "--", str(LINUX_PROGRAMS / "workload"), "1", "300"]
-    status, text = check.text([VLWP, "count", *words], stderr=True)
-    check.want(status == 1, f"status {status} with a limit exceeded")
-    check.want("are more than 1000" in text, "no line about the limit")
-    match = re.search(r'"branches": (\d+),.*?"taken-branches": (\d+)', text, re.DOTALL)
-    check.want(match and 0 < int(match[2]) < int(match[1]), "taken branches are not a part of the branches")
-
-
-def _functions_are_the_truth(check: Check) -> None:
-    """Each function of the program has as many instructions as steptruth counts, and all of them together are no more
-    than the counters say."""
-    words = [str(LINUX_PROGRAMS / "workload"), "1", "300"]
-    result = _counts(check, "--by=function", "--", *words)
-    functions = [row for row in result["functions"] if row["object"].endswith("/workload")]
-    got = {row["symbol"]: row["instructions"] for row in functions}
+def _counted(check: Check, size: int, wanted: int, *options: str) -> Counted:
+    """The seed is fixed: printing another result would take other instructions of the C library, which steptruth does
+    not count."""
+    words = [str(LINUX_PROGRAMS / "workload"), "1", str(size)]
+    status, text = check.text([VLWP, "count", "--json", *options, "--", *words], stderr=True)
+    check.want(status == wanted, f"count ends with status {status}, wanted {wanted}")
+    found = re.search(r"^\{.*^\}", text, re.MULTILINE | re.DOTALL)
+    check.want(found, "count says nothing")
     lines = proc.output([LINUX_PROGRAMS / "steptruth", *words], stderr=subprocess.DEVNULL).splitlines()
     truth = {row[1]: int(row[0]) for row in map(str.split, lines) if len(row) == 2 and row[0].isdigit()}
-    hot = [name for name in truth if name.startswith("hot_")]
-    check.say(f"counted {got}, truth {truth}")
-    check.want(hot and all(got.get(name) == truth[name] for name in hot), "not the truth")
-    total = sum(row["instructions"] for row in result["functions"])
-    check.want(0 < total <= result["runs"][0]["instructions"], f"{total} instructions in all functions")
+    return Counted(json.loads(found[0] if found else ""), text, truth)
+
+
+def _counts_are_exact(check: Check, counted: list[Counted]) -> None:
+    """The larger of two workloads has as many more instructions as steptruth counts, and two runs have the same."""
+    counted.append(_counted(check, 300, 1, "--repeat=2", "--taken", "--by=function", "--max=branches:1000"))
+    small, large = counted[0], _counted(check, 600, 0)
+    first, second = small.result["runs"]
+    for event in ("instructions", "branches"):
+        check.want(first[event] == second[event], f"two runs differ in their {event}: {first}, {second}")
+    own = [sum(n for name, n in one.truth.items() if not name.startswith("[")) for one in (small, large)]
+    more = large.result["runs"][0]["instructions"] - first["instructions"]
+    check.want(more == own[1] - own[0], f"{more} instructions more, the truth is {own[1] - own[0]}")
+
+
+def _taken_are_branches(check: Check, counted: Counted) -> None:
+    """Taken branches are some of the branches, and a limit that is exceeded is status 1 and a line."""
+    run = counted.result["runs"][0]
+    check.want("are more than 1000" in counted.text, "no line about the limit")
+    check.want(0 < run["taken-branches"] < run["branches"], f"taken branches are not a part of the branches: {run}")
+
+
+def _functions_are_the_truth(check: Check, counted: Counted) -> None:
+    """Each function of the program has as many instructions as steptruth counts, and all of them together are no more
+    than the counters say."""
+    functions = counted.result["functions"]
+    got = {row["symbol"]: row["instructions"] for row in functions if row["object"].endswith("/workload")}
+    hot = [name for name in counted.truth if name.startswith("hot_")]
+    check.say(f"counted {got}, truth {counted.truth}")
+    check.want(hot and all(got.get(name) == counted.truth[name] for name in hot), "not the truth")
+    total = sum(row["instructions"] for row in functions)
+    check.want(0 < total <= counted.result["runs"][0]["instructions"], f"{total} instructions in all functions")
 
 
 def _count(report: Report) -> None:
-    report.check("count: exact, and the same in two runs", _counts_are_exact)
-    report.check("count: taken branches, and a limit that is exceeded", _taken_are_branches)
-    report.check("count --by=function: what each function executes is the truth", _functions_are_the_truth)
+    counted: list[Counted] = []
+    if report.check("count: exact, and the same in two runs", _counts_are_exact, counted):
+        report.check("count: taken branches, and a limit that is exceeded", _taken_are_branches, counted[0])
+        line = "count --by=function: what each function executes is the truth"
+        report.check(line, _functions_are_the_truth, counted[0])
 
 
 class Linux(Part):
