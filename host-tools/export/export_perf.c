@@ -25,6 +25,7 @@
 /* perf's own records and features, which no header of the kernel has. */
 enum {
 	FEATURE_BUILD_ID = 2,
+	FEATURE_HOSTNAME = 3,
 	FEATURE_OSRELEASE = 4,
 	FEATURE_ARCH = 6,
 	FEATURE_EVENT_DESC = 12,
@@ -507,7 +508,7 @@ static struct file_attr attr_of(const struct writer *w, size_t k, uint64_t ids)
 
 /* A section of a feature goes where the file ends. */
 struct features {
-	struct section list[5];
+	struct section list[6];
 	size_t nr;
 	uint64_t bits, at;
 	char *bytes;
@@ -611,6 +612,10 @@ static void make_features(const struct writer *w, struct features *f, uint64_t i
 		put_build_ids(p, f->to);
 		end_feature(f);
 	}
+	/* Readers tell by its bit in which order the bytes are. */
+	begin_feature(f, FEATURE_HOSTNAME);
+	put_string(f->to, "guest");
+	end_feature(f);
 	begin_feature(f, FEATURE_OSRELEASE);
 	put_string(f->to, kernel);
 	end_feature(f);

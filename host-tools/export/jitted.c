@@ -72,7 +72,8 @@ static bool collect(struct image *i, struct export *e, const struct profile_map 
 static void put(FILE *out, const struct image *i)
 {
 	const size_t symbols_size = i->nr * sizeof(*i->symbols);
-	const Elf64_Off symbols_at = sizeof(Elf64_Ehdr), strings_at = symbols_at + symbols_size,
+	const Elf64_Off symbols_at = sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr),
+			strings_at = symbols_at + symbols_size,
 			names_at = strings_at + i->names_size,
 			sections_at = (names_at + sizeof(section_names) + 7) / 8 * 8;
 	const Elf64_Ehdr head = {
@@ -81,11 +82,24 @@ static void put(FILE *out, const struct image *i)
 		.e_type = ET_DYN,
 		.e_machine = EM_X86_64,
 		.e_version = EV_CURRENT,
+		.e_phoff = sizeof(head),
+		.e_phentsize = sizeof(Elf64_Phdr),
+		.e_phnum = 1,
 		.e_shoff = sections_at,
 		.e_ehsize = sizeof(head),
 		.e_shentsize = sizeof(Elf64_Shdr),
 		.e_shnum = NR_SECTIONS,
 		.e_shstrndx = SECTION_NAMES,
+	};
+	/* hotspot refuses a file without. */
+	const Elf64_Phdr segment = {
+		.p_type = PT_LOAD,
+		.p_flags = PF_R | PF_X,
+		.p_offset = JITTED_OFFSET,
+		.p_vaddr = JITTED_OFFSET,
+		.p_paddr = JITTED_OFFSET,
+		.p_memsz = i->map->end - i->map->start,
+		.p_align = JITTED_OFFSET,
 	};
 	Elf64_Shdr sections[NR_SECTIONS] = {
 		[SECTION_TEXT] = { .sh_type = SHT_NOBITS,
@@ -114,6 +128,7 @@ static void put(FILE *out, const struct image *i)
 	for (size_t k = 0; k < NR_SECTIONS; k++)
 		sections[k].sh_name = name_at[k];
 	fwrite(&head, sizeof(head), 1, out);
+	fwrite(&segment, sizeof(segment), 1, out);
 	fwrite(i->symbols, symbols_size, 1, out);
 	fwrite(i->names, i->names_size, 1, out);
 	fwrite(section_names, sizeof(section_names), 1, out);
