@@ -11,10 +11,12 @@
 #include "lwp_rev.h"
 #include "lwpctl.h"
 #include "memory.h"
+#include "source_text.h"
 #include "view.h"
 
 /* A function that is longer is shown up to here. */
 #define CODE_MAX (1024 * 1024)
+#define SOURCE_LINE_MAX 200
 
 struct arguments {
 	struct view_options view;
@@ -40,6 +42,7 @@ struct function {
 	size_t nr_events;
 	struct line *lines;
 	size_t nr, room;
+	struct sources sources;
 };
 
 /* ---- Counting ------------------------------------------------------------------------------- */
@@ -191,17 +194,22 @@ static const struct line *line_at(const struct function *f, uint64_t address)
 	return f->nr ? bsearch(&wanted, f->lines, f->nr, sizeof(wanted), compare_lines) : NULL;
 }
 
-/* The line's place, where it is another than before. */
-static void print_source(const struct line *line, const char **file, int *number)
+/* The line's place and text, where it is another than before. */
+static void print_source(struct function *f, const struct line *line, const char **file,
+			 int *number)
 {
+	char *text;
+
 	if (!line || !line->file || (*file == line->file && *number == line->number))
 		return;
 	*file = line->file;
 	*number = line->number;
-	printf("%s:%d\n", line->file, line->number);
+	text = sources_line(&f->sources, line->file, line->number, SOURCE_LINE_MAX);
+	printf("%s:%d%s%s\n", line->file, line->number, text && *text ? "  " : "", text ?: "");
+	free(text);
 }
 
-static void print_code(const struct function *f, csh capstone, const uint8_t *code, size_t size)
+static void print_code(struct function *f, csh capstone, const uint8_t *code, size_t size)
 {
 	cs_insn *insn = must(cs_malloc(capstone));
 	uint64_t address = f->start;
@@ -212,7 +220,7 @@ static void print_code(const struct function *f, csh capstone, const uint8_t *co
 		const struct line *line = line_at(f, address);
 		uint64_t at = address;
 
-		print_source(line, &file, &number);
+		print_source(f, line, &file, &number);
 		print_counts(f, line);
 		if (cs_disasm_iter(capstone, &code, &size, &address, insn)) {
 			printf("  %8" PRIx64 ":  %-8s %s\n", at, insn->mnemonic, insn->op_str);
@@ -227,13 +235,13 @@ static void print_code(const struct function *f, csh capstone, const uint8_t *co
 }
 
 /* Without code, the addresses that have samples. */
-static void print_addresses(const struct function *f)
+static void print_addresses(struct function *f)
 {
 	const char *file = NULL;
 	int number = 0;
 
 	for (size_t i = 0; i < f->nr; i++) {
-		print_source(&f->lines[i], &file, &number);
+		print_source(f, &f->lines[i], &file, &number);
 		print_counts(f, &f->lines[i]);
 		printf("  %8" PRIx64 ":\n", f->lines[i].address);
 	}
@@ -322,9 +330,11 @@ static int run(int argc, char **argv)
 	argp_parse(&argp, argc, argv, 0, NULL, &a);
 	a.view.filter.symbol = a.symbol;
 	f.view = &view;
+	f.sources.sysroot = a.view.sysroot;
 	good = view_open(&view, a.file ?: "lwp.data", &a.view) &&
 	       collect(&f, a.symbol, a.view.kind) && annotate(&f);
 	free(f.lines);
+	sources_free(&f.sources);
 	view_close(&view);
 	return good ? LWPCTL_OK : LWPCTL_FAILED;
 }

@@ -408,10 +408,11 @@ def _annotate(check: Check) -> None:
     check.run([SAMPLE, data])
     status, text = check.text([LWPCTL, "annotate", "sample_hot", data])
     check.want(status == 0, f"lwpctl ends with status {status}")
-    rows = [line.split() for line in text.splitlines() if re.search(r"[0-9a-f]+: ", line)]
+    rows = [line.split() for line in text.splitlines() if re.search(r"[0-9a-f]+: ", line) and line[0] != "/"]
     shown = [row[: row.index(word)] + [row[row.index(word) + 1]] for row in rows for word in row if word.endswith(":")]
     wanted = [["xorl"], ["100.00%", "incl"], ["cmpl"], ["61.54%", "75.0%", "jne"], ["38.46%", "100.0%", "callq"]]
     check.want(shown == [*wanted, ["retq"]], f"rows {shown}")
+    check.want(re.search(r"^/.*sample_profile\.c:\d+ .*sample_hot goes around", text, re.MULTILINE), "no source")
     status, text = check.text([LWPCTL, "annotate", "nothing", data], stderr=True)
     check.want(status == 1 and "no samples of nothing" in text, "a function without samples is not refused")
 
