@@ -100,6 +100,13 @@ def from_options(args: argparse.Namespace) -> Machine:
     return machine
 
 
+def patience(smp: int, processors: int) -> str:
+    """What to tell a user who waits for a guest with more processors than the machine has; empty: nothing."""
+    if smp <= 2 * processors:
+        return ""
+    return f"{smp} processors on the {processors} of this machine: the guest takes its time to boot, minutes for 64"
+
+
 def prepare(machine: Machine) -> None:
     """Build what the guest needs, if it is out of date."""
     if machine.in_lab:
@@ -108,6 +115,9 @@ def prepare(machine: Machine) -> None:
     tools.build(everything=False)
     kernel.build()
     qemu.ensure()
+    waiting = patience(machine.smp, os.cpu_count() or 1)
+    if waiting:
+        say(waiting)
 
 
 def qemu_command(machine: Machine, run: Path, kernel_args: str = "") -> list[str]:

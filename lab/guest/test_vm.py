@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Tests of the directories of runs."""
+"""Tests of the directories of runs, and of what is said of guests."""
 
 import tempfile
 import unittest
 from pathlib import Path
 from unittest import mock
 
-from lab.guest import vm
+from lab.guest import machine, vm
 
 
 class RunDirectory(unittest.TestCase):
@@ -42,3 +42,13 @@ class RunDirectory(unittest.TestCase):
         with vm.run_directory():
             pass
         self.assertTrue(other.is_dir())
+
+
+class Patience(unittest.TestCase):
+    """What is said before a guest that takes long to boot."""
+
+    def test_many_processors_on_few_are_said_to_take_long(self) -> None:
+        self.assertIn("64 processors on the 2", machine.patience(64, 2))
+
+    def test_a_usual_guest_is_booted_without_a_word(self) -> None:
+        self.assertEqual([machine.patience(2, 2), machine.patience(4, 2)], ["", ""])
