@@ -18,14 +18,14 @@ from lab.testing import judged
 
 
 SQL = """CREATE TABLE t(a INTEGER PRIMARY KEY, b, c);
-WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 6000)
 INSERT INTO t SELECT i, i * 7919 % 1009, hex(i * i) FROM n;
 CREATE INDEX x ON t(b);
 SELECT b, count(*), sum(length(c)) FROM t GROUP BY b ORDER BY 3 DESC, 1 LIMIT 5;
 SELECT count(*) FROM t AS x JOIN t AS y ON x.b = y.b WHERE x.a < 300;"""
 PYTHON = """import json
 words = {}
-for i in range(6000):
+for i in range(2500):
     words.setdefault(str(i * 7919 % 997), []).append([i, hex(i), i / 7])
 text = json.dumps(sorted(words.items()))
 print(len(json.loads(text)), sum(map(len, text.split(","))))"""
@@ -39,7 +39,7 @@ def _sqlite(_check: Check) -> judged.Subject:
 def _xz(check: Check) -> judged.Subject:
     """A file whose content is the same everywhere."""
     text = check.work / "text"
-    text.write_bytes(b"".join(b"%d %x\n" % (i * i % 7919, i * 104729) for i in range(20000)))
+    text.write_bytes(b"".join(b"%d %x\n" % (i * i % 7919, i * 104729) for i in range(6000)))
     return judged.Subject("xz", ("/usr/bin/xz", "-6", "-T1", "-c", str(text)))
 
 

@@ -111,7 +111,8 @@ def _callgrind(check: Check, subject: Subject, functions: Functions) -> Costs:
 def _profile(check: Check, subject: Subject) -> Path:
     """In a guest, with all that lwprun can say of how much was counted. What the program prints is nobody's."""
     data = check.work / f"{subject.name}.data"
-    options = [f"--lwprun=--event=instructions:{INTERVAL - 1}", "--lwprun=--random=0", "--lwprun=--ring-size=64M"]
+    options = [f"--lwprun=--event=instructions:{INTERVAL - 1}", "--lwprun=--random=0", "--lwprun=--ring-size=255M"]
+    options.append("--lwprun=--max-threads=4")
     seeds = " ".join(f"{name}={value}" for name, value in HASH_SEEDS.items())
     line = f"{seeds} {shlex.join(subject.words)} >/dev/null"
     words: list[str | Path] = [TOP / "vlwp", "run", *options, f"--data={data}", "--report-file=/dev/null"]
