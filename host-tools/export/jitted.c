@@ -99,7 +99,7 @@ static void put(FILE *out, const struct image *i)
 		.p_vaddr = JITTED_OFFSET,
 		.p_paddr = JITTED_OFFSET,
 		.p_memsz = i->map->end - i->map->start,
-		.p_align = JITTED_OFFSET,
+		.p_align = JITTED_ALIGN,
 	};
 	Elf64_Shdr sections[NR_SECTIONS] = {
 		[SECTION_TEXT] = { .sh_type = SHT_NOBITS,

@@ -5,7 +5,9 @@
 
 #include "export.h"
 
-#define JITTED_OFFSET 0x1000 /* of the code in an image, and its address there */
+/* Of the code in an image, and its address there. hotspot wants a mapping of the beginning of a file. */
+#define JITTED_OFFSET 0
+#define JITTED_ALIGN 4096
 
 /* The images of a profile, by the index of profile.maps; NULL: the mapping has none. */
 struct jitted {

@@ -99,6 +99,28 @@ def _perf_jitted(check: Check) -> None:
     check.want(status == 1 and text.count("\n") == 1, f"a folder that is not there: {text!r}")
 
 
+HOTSPOT = Path("/usr/lib/x86_64-linux-gnu/libexec/hotspot-perfparser")
+
+
+def _hotspot(check: Check) -> None:
+    """hotspot's parser has the names, those of compiled code too, and nothing to complain of."""
+    if not HOTSPOT.exists():
+        check.say("no hotspot here")
+        return
+    data, out = check.work / "sample.data", check.work / "hotspot"
+    for mode, form, names in (
+        ("--jit", "perf", ("sample_hot", "sample_cold", "first one", "second")),
+        ("--windows", "perfcalls", ("sample_hot", "sample_cold")),
+    ):
+        check.run([SAMPLE, mode, data])
+        check.run([LWPCTL, "export", f"--format={form}", "-o", check.work / "perf.data", data])
+        status, text = check.text([HOTSPOT, "--input", check.work / "perf.data", "--output", out], stderr=True)
+        check.want(status == 0, f"{form}: status {status}")
+        check.want(not text.replace("FINISHED_ROUND detected. Switching to automatic buffering", "").strip(), text)
+        found = out.read_bytes()
+        check.want(all(name.encode() in found for name in names), f"{form}: not all of {names}")
+
+
 def _perf_calls(check: Check) -> None:
     """perf report has the call stacks of windows: instructions with those that were called."""
     out = _export(check, "perfcalls", windows=True)
@@ -539,6 +561,7 @@ CHECKS: tuple[tuple[str, Callable[[Check], None]], ...] = (
     ("perf: windows are branch stacks", _perf_windows),
     ("perf: compiled code has its names in ELF images", _perf_jitted),
     ("perfcalls: perf report has the call stacks", _perf_calls),
+    ("perf, perfcalls: hotspot reads them", _hotspot),
     ("callgrind: callgrind_annotate has the totals", _callgrind),
     ("callgrind: windows tell instructions and the cost of calls", _callgrind_windows),
     ("collapsed, firefox, chrome, pprof: windows tell stacks", _stacks_windows),
