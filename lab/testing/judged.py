@@ -2,7 +2,7 @@
 """Profiles beside valgrind's callgrind, which simulates the same program: the order of the hottest functions, and how
 many instructions there are altogether. Functions are the frame descriptions of .eh_frame, which stripped programs have
 too. The C library and the loader are left out: they see another processor under valgrind and choose other functions,
-callgrind counts each turn of their repeated string instructions, and the loader's first work is before lwprun's."""
+and the loader's first work is before lwprun's. A repeated string instruction is one instruction."""
 
 import csv
 import json
@@ -24,6 +24,10 @@ TOP_FUNCTIONS = 20
 CORRELATION = 0.97  # Spearman's, at least
 TOTALS = 0.001  # of the instructions, how far they may be apart
 NOT_COMPARED = re.compile(r"/(libc|libm|ld-linux-x86-64|liblwprun|vgpreload\w*)[-.\w]*$|^[^/]|^$")
+# A repeated string instruction, of which callgrind counts each turn.
+REPEATED = re.compile(rb"[\xf2\xf3][\x40-\x4f]?[\xa4-\xa7\xaa-\xaf]")
+LONGEST = 15  # bytes of an instruction
+PT_LOAD, PT_GNU_EH_FRAME = 1, 0x6474E550
 HASH_SEEDS = {"PERL_HASH_SEED": "0", "PYTHONHASHSEED": "0"}
 
 Costs = dict[tuple[str, int], int]  # by object and function
@@ -46,37 +50,54 @@ SUBJECTS = (Subject("perl", ("/usr/bin/perl", "-e", PERL)),)
 # ---- Functions -----------------------------------------------------------------------------------
 
 
-def function_starts(path: Path) -> list[int]:
-    """Where functions begin, from the table of .eh_frame_hdr: sorted, in the file's own addresses."""
-    data = path.read_bytes()
-    (headers,) = struct.unpack_from("<Q", data, 32)
-    size, number = struct.unpack_from("<HH", data, 54)
-    for at in range(headers, headers + size * number, size):
-        kind, _, offset, address = struct.unpack_from("<IIQQ", data, at)
-        if kind == 0x6474E550:  # PT_GNU_EH_FRAME
-            break
-    else:
-        return []
-    version, pointer, count, table = struct.unpack_from("<4B", data, offset)
-    # The frames' address of 4 bytes, a number of 4 bytes, pairs of 4 bytes relative to the table.
-    if (version, pointer & 0x0F, count, table) != (1, 0x0B, 0x03, 0x3B):
-        return []
-    (entries,) = struct.unpack_from("<I", data, offset + 8)
-    return sorted(address + struct.unpack_from("<i", data, offset + 12 + 8 * i)[0] for i in range(entries))
+class Object:
+    """An ELF file of 64 bits: where its functions begin, from the table of .eh_frame_hdr, and its code."""
+
+    def __init__(self, path: Path):
+        self.data = path.read_bytes()
+        self.segments: list[tuple[int, int, int]] = []  # offset, address, size
+        self.starts: list[int] = []
+        (headers,) = struct.unpack_from("<Q", self.data, 32)
+        size, number = struct.unpack_from("<HH", self.data, 54)
+        for at in range(headers, headers + size * number, size):
+            kind, _, offset, address, _, length = struct.unpack_from("<IIQQQQ", self.data, at)
+            if kind == PT_LOAD:
+                self.segments.append((offset, address, length))
+            elif kind == PT_GNU_EH_FRAME:
+                self.starts = self._table(offset, address)
+
+    def _table(self, offset: int, address: int) -> list[int]:
+        """The frames' address of 4 bytes, a number of 4 bytes, pairs of 4 bytes relative to the section."""
+        version, pointer, count, table = struct.unpack_from("<4B", self.data, offset)
+        if (version, pointer & 0x0F, count, table) != (1, 0x0B, 0x03, 0x3B):
+            return []
+        (number,) = struct.unpack_from("<I", self.data, offset + 8)
+        return sorted(address + struct.unpack_from("<i", self.data, offset + 12 + 8 * i)[0] for i in range(number))
+
+    def start(self, address: int) -> int:
+        """Where the function begins that an address of the file is in; 0 if there is none."""
+        place = bisect_right(self.starts, address)
+        return self.starts[place - 1] if place else 0
+
+    def repeats(self, address: int) -> bool:
+        """Is the instruction there a repeated string instruction?"""
+        for offset, start, size in self.segments:
+            if start <= address < start + size:
+                return bool(REPEATED.match(self.data, offset + address - start))
+        return False
 
 
 class Functions:
     """The functions of all objects."""
 
     def __init__(self) -> None:
-        self.starts: dict[str, list[int]] = {}
+        self.objects: dict[str, Object] = {}
 
-    def start(self, path: str, address: int) -> int:
-        """Where the function begins that an address of a file is in; 0 if there is none."""
-        if path not in self.starts:
-            self.starts[path] = function_starts(Path(path))
-        place = bisect_right(self.starts[path], address)
-        return self.starts[path][place - 1] if place else 0
+    def of(self, path: str) -> Object:
+        """A file, read once."""
+        if path not in self.objects:
+            self.objects[path] = Object(Path(path))
+        return self.objects[path]
 
 
 def _canonical(path: str) -> str:
@@ -86,13 +107,25 @@ def _canonical(path: str) -> str:
 # ---- Both ----------------------------------------------------------------------------------------
 
 
+def _once(costs: dict[int, int], at: int) -> int:
+    """How often an instruction was executed that callgrind has counted more than once: no more than its neighbours."""
+    before = next((costs[other] for other in range(at - 1, at - LONGEST - 1, -1) if other in costs), None)
+    after = next((costs[other] for other in range(at + 1, at + LONGEST + 1) if other in costs), None)
+    return min(cost for cost in (costs[at], before, after) if cost is not None)
+
+
 def _callgrind(check: Check, subject: Subject, functions: Functions) -> Costs:
     """Instructions of each function."""
     out = check.work / f"{subject.name}.callgrind"
     options = ["--dump-instr=yes", "--dump-line=no", "--compress-strings=no", "--compress-pos=no"]
     command = ["valgrind", "-q", "--tool=callgrind", *options, f"--callgrind-out-file={out}", *subject.words]
     check.run(command, env=HASH_SEEDS)
-    costs: Costs = {}
+    return of_callgrind(out, functions)
+
+
+def of_callgrind(out: Path, functions: Functions) -> Costs:
+    """The same of callgrind's file."""
+    objects: dict[str, dict[int, int]] = {}
     path, is_call = "", False
     with out.open(encoding="utf-8", errors="replace") as lines:
         for line in lines:
@@ -103,9 +136,15 @@ def _callgrind(check: Check, subject: Subject, functions: Functions) -> Costs:
             elif line.startswith("0x"):
                 if not is_call and not NOT_COMPARED.search(path):
                     address, cost = line.split()
-                    key = path, functions.start(path, int(address, 16))
-                    costs[key] = costs.get(key, 0) + int(cost)
+                    at = int(address, 16)
+                    objects.setdefault(path, {})[at] = objects.get(path, {}).get(at, 0) + int(cost)
                 is_call = False
+    costs: Costs = {}
+    for path, addresses in objects.items():
+        file = functions.of(path)
+        for at, cost in addresses.items():
+            key = path, file.start(at)
+            costs[key] = costs.get(key, 0) + (_once(addresses, at) if file.repeats(at) else cost)
     return costs
 
 
@@ -138,7 +177,7 @@ def _sampled(check: Check, subject: Subject, data: Path, functions: Functions) -
         for row in csv.DictReader(file):
             path = _canonical(row["object"])
             if not NOT_COMPARED.search(path):
-                key = path, functions.start(path, int(row["address"], 16))
+                key = path, functions.of(path).start(int(row["address"], 16))
                 samples[key] = samples.get(key, 0) + int(row["samples"])
     return {key: round(number * period) for key, number in samples.items()}
 
