@@ -45,7 +45,7 @@ def _xz(check: Check) -> judged.Subject:
 
 def _python(_check: Check) -> judged.Subject:
     # The name of the file, not of the link: what the kernel calls the thread.
-    return judged.Subject("python3", (str(Path("/usr/bin/python3").resolve()), "-S", "-E", "-c", PYTHON))
+    return judged.Subject("python3", (str(Path("/usr/bin/python3").resolve()), "-S", "-s", "-c", PYTHON))
 
 
 def _gcc(check: Check) -> judged.Subject:
