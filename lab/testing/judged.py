@@ -142,9 +142,9 @@ def of_callgrind(out: Path, functions: Functions) -> Costs:
     costs: Costs = {}
     for path, addresses in objects.items():
         file = functions.of(path)
-        for at, cost in addresses.items():
+        for at, counted in addresses.items():
             key = path, file.start(at)
-            costs[key] = costs.get(key, 0) + (_once(addresses, at) if file.repeats(at) else cost)
+            costs[key] = costs.get(key, 0) + (_once(addresses, at) if file.repeats(at) else counted)
     return costs
 
 
