@@ -174,6 +174,7 @@ const struct run runs[] = {
 	{ "pmu_irperf", .cpu = PMU ",+irperf", .needs = NEED_TCG },
 	{ "pmu_lbr", .cpu = LBR, .needs = NEED_TCG },
 	{ "pmu_lbr_lwp", "pmu_lbr", LBR ",+lwp", .needs = NEED_TCG },
+	{ "pmu_lbr_svm", .cpu = LBR ",+svm,+lbrv", .needs = NEED_TCG },
 	{ "pmu_ibs", .cpu = PMU ",+ibs", .needs = NEED_TCG },
 	{ "pmu_ibs_lwp", "pmu_ibs", PMU ",+ibs,+lwp,lwp-dme=on", .needs = NEED_TCG, OF_SETTING },
 	/* Intel's, by version. */

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * AMD's instruction-based sampling of ops: the leaf, the registers, the extended local vector table; which instruction
- * is the sample, what its registers say of branches, loads and stores, its interrupt, and the random bits.
+ * AMD's instruction-based sampling of ops and fetches: the leaf, the registers, the extended local vector table; which
+ * instruction is the sample, what its registers say of branches, loads and stores, its interrupt, and the random bits.
  */
 #include "apic.h"
 #include "lwp_fixture.h"
 #include "pmu.h"
 #include "test.h"
 
+#define MSR_FETCH_CTL 0xc0011030u
+#define MSR_FETCH_LIN 0xc0011031u
+#define MSR_FETCH_PHYS 0xc0011032u
 #define MSR_OP_CTL 0xc0011033u
 #define MSR_OP_RIP 0xc0011034u
 #define MSR_OP_DATA 0xc0011035u
@@ -22,6 +25,13 @@
 #define OP_OPS (1ul << 19)
 #define OP_COUNT(n) ((u64)(n) << 32)
 #define MAX 16u /* IbsOpMaxCnt 1 */
+
+#define FETCH_EN (1ul << 48)
+#define FETCH_VAL (1ul << 49)
+#define FETCH_COMPLETE (1ul << 50)
+#define FETCH_PHYSICAL (1ul << 52)
+#define FETCH_RANDOM (1ul << 57)
+#define FETCH_COUNT(n) ((u64)(n) << 16)
 
 #define LATENCY (1ul << 16) /* tag to retire */
 #define RETURN (1ul << 34)
@@ -115,7 +125,7 @@ static void test_registers(void)
 
 	report(cpuid(0x80000001, 0).c & 1u << 10, "8000_0001 ECX[10]: IBS");
 	report(cpuid(0x80000001, 0).c & 1u << 3, "ECX[3]: extended APIC registers");
-	report_eq(cpuid(0x8000001b, 0).a, 0x7d, "8000_001B EAX");
+	report_eq(cpuid(0x8000001b, 0).a, 0x7f, "8000_001B EAX");
 	report_eq(rdmsr(MSR_IBS_CTL), 0x101, "IBS_CTL: entry 1, valid");
 	report_eq(try_wrmsr(MSR_IBS_CTL, 0x101), FAULT(VEC_GP, 0), "it cannot be written");
 	wrmsr(MSR_OP_CTL, ~OP_EN);
@@ -215,6 +225,49 @@ static void test_user(void)
 	report_eq(pmu_stop(0), FILL + 1, "a counter beside it counts as alone");
 	report_eq(user_sample(100), first - 100, "a count that is ahead by 100");
 	report_eq(user_sample(101), first - 101, "by 101");
+}
+
+/* The same of fetches; the count has a granularity of 16. */
+static __attribute__((noinline, noclone)) u64 user_fetch(u64 bits)
+{
+	struct user u;
+
+	user_init64(&u, (u64)ibs_fill, STACK_TOP);
+	wrmsr(MSR_FETCH_CTL, FETCH_EN | 128 | bits);
+	user_run(&u);
+	return rdmsr(MSR_FETCH_LIN);
+}
+
+static void test_fetch(void)
+{
+	u32 n, draws = 0;
+	u64 first, results = FETCH_EN | FETCH_VAL | FETCH_COMPLETE | FETCH_PHYSICAL |
+			     FETCH_COUNT(128) | 128;
+
+	wrmsr(MSR_FETCH_CTL, ~FETCH_EN);
+	report_eq(rdmsr(MSR_FETCH_CTL), 0x3ffffffffffffffful & ~FETCH_EN, "IBS_FETCH_CTL");
+	wrmsr(MSR_FETCH_CTL, 0);
+	first = user_fetch(0);
+	report(first > (u64)ibs_fill + 1000 && first < (u64)ibs_fill + 2048,
+	       "fetches of all modes");
+	report_eq(rdmsr(MSR_FETCH_CTL), results, "valid, complete, no miss, the count at its end");
+	report_eq(rdmsr(MSR_FETCH_PHYS) % PAGE_SIZE, first % PAGE_SIZE, "its physical address");
+	report_eq(*(u8 *)rdmsr(MSR_FETCH_PHYS), 0x90, "where a NOP lies");
+	report_eq(user_fetch(FETCH_COUNT(3)), first - 48, "a count that is ahead by 48");
+	nmis = 0;
+	apic_write(APIC_EXT_LVT(IBS_LVT), LVT_NMI);
+	user_fetch(0);
+	report_eq(nmis, 1, "an NMI");
+	report_eq(seen, first + 1, "behind the instruction");
+	for (n = 0; n < 8; n++) {
+		u64 ahead = first - user_fetch(FETCH_RANDOM);
+
+		report(ahead < 16, "IbsRandEn: ahead by %lu, less than 16", ahead);
+		draws |= 1u << (ahead & 15);
+	}
+	report(draws & (draws - 1), "which is not always the same");
+	apic_write(APIC_EXT_LVT(IBS_LVT), LVT_MASKED);
+	wrmsr(MSR_FETCH_CTL, 0);
 }
 
 /* ---- All at the same time ---- */
@@ -322,6 +375,7 @@ FLAT_TEST(pmu_ibs)
 	test_ops(0, "cycles");
 	test_interrupt();
 	test_user();
+	test_fetch();
 	if (lwp)
 		test_together(&l);
 }

@@ -292,7 +292,11 @@ bool x86_pmu_expand_features(X86CPU *cpu, Error **errp)
             ~(CPUID_EXT3_PERFCORE | CPUID_EXT3_IBS | CPUID_EXT3_EXTAPIC);
         env->features[FEAT_8000_0008_EBX] &= ~CPUID_8000_0008_EBX_IRPERF;
         env->features[FEAT_8000_0022_EAX] = 0;
+        env->features[FEAT_SVM] &= ~CPUID_SVM_LBRV;
         return true;
+    }
+    if (!(env->features[FEAT_8000_0022_EAX] & CPUID_8000_0022_EAX_LBR_V2)) {
+        env->features[FEAT_SVM] &= ~CPUID_SVM_LBRV;
     }
     if (env->features[FEAT_8000_0001_ECX] & CPUID_EXT3_IBS) {
         /* Its interrupt is described there. */

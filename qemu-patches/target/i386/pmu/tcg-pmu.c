@@ -304,17 +304,28 @@ void x86_pmu_smi(CPUX86State *env)
 /* X86_LWP_WANTS_* and distance of IBS */
 static uint32_t pmu_sample(CPUX86State *env, X86PMU *pmu, uint64_t *insns)
 {
+    uint32_t flags = 0;
     bool cycles;
     uint64_t left;
 
-    if (!x86_ibs_left(pmu, &cycles, &left)) {
-        return 0;
+    if (x86_ibs_fetches_left(pmu, &left)) {
+        flags |= X86_LWP_WANTS_COUNT;
+        if (left) {
+            *insns = MIN(*insns, left);
+        } else {
+            flags |= X86_LWP_WANTS_STEP;
+        }
     }
-    if (!left) {
-        return X86_LWP_WANTS_COUNT | X86_LWP_WANTS_STEP | X86_LWP_WANTS_NOTES;
+    if (x86_ibs_left(pmu, &cycles, &left)) {
+        flags |= X86_LWP_WANTS_COUNT;
+        if (left) {
+            left = cycles ? pmu_insns_to(env, pmu, left) : left;
+            *insns = MIN(*insns, left);
+        } else {
+            flags |= X86_LWP_WANTS_STEP | X86_LWP_WANTS_NOTES;
+        }
     }
-    *insns = MIN(*insns, cycles ? pmu_insns_to(env, pmu, left) : left);
-    return X86_LWP_WANTS_COUNT;
+    return flags;
 }
 
 uint32_t x86_pmu_wants(CPUX86State *env, uint64_t *insns, uint64_t *branches)
@@ -384,7 +395,7 @@ void x86_pmu_changed(CPUX86State *env)
 {
     X86PMU *pmu = pmu_of(env);
     bool any = pmu->skid_left || pmu->held || x86_lbr_on(pmu) ||
-               x86_ibs_on(pmu);
+               x86_ibs_on(pmu) || x86_ibs_fetches(pmu);
     int n;
 
     pmu->vendor->derive(env, pmu);

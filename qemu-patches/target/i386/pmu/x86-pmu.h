@@ -83,8 +83,12 @@ typedef struct X86LBR {
     uint64_t interrupted;     /* where the interrupt came that is delivered */
 } X86LBR;
 
-/* AMD's instruction-based sampling of ops */
+/* AMD's instruction-based sampling */
 typedef struct X86IBS {
+    uint64_t fetch_ctl;
+    uint64_t fetch_lin;
+    uint64_t fetch_phys;
+    uint32_t fetch_low;       /* bits 3:0 of the count */
     uint64_t op_ctl;
     uint64_t op_rip;
     uint64_t op_data;
@@ -216,6 +220,9 @@ bool x86_ibs_on(const X86PMU *pmu);
  * instruction that retires.
  */
 bool x86_ibs_left(const X86PMU *pmu, bool *cycles, uint64_t *left);
+/* The same of fetches: instructions that pass before the sample. */
+bool x86_ibs_fetches(const X86PMU *pmu);
+bool x86_ibs_fetches_left(const X86PMU *pmu, uint64_t *left);
 /* They have passed. */
 void x86_ibs_count(X86PMU *pmu, int64_t insns, int64_t cycles);
 /* An instruction retires, as for x86_pmu_retire(): is it the sample? */
@@ -250,6 +257,9 @@ bool x86_lbr_rdmsr(CPUArchState *env, X86PMU *pmu, uint32_t msr,
                    uint64_t *value);
 bool x86_lbr_wrmsr(CPUArchState *env, X86PMU *pmu, uint32_t msr,
                    uint64_t value, bool *gp);
+/* LBR virtualization: in VMRUN, the guest begins; in #VMEXIT, it ends. */
+void x86_lbr_vmrun(CPUArchState *env);
+void x86_lbr_vmexit(CPUArchState *env);
 extern const VMStateDescription vmstate_x86_lbr;
 
 /* tcg-pmu.c */
