@@ -176,6 +176,10 @@ const struct run runs[] = {
 	{ "pmu_lbr_lwp", "pmu_lbr", LBR ",+lwp", .needs = NEED_TCG },
 	{ "pmu_lbr_svm", .cpu = LBR ",+svm,+lbrv", .needs = NEED_TCG },
 	{ "pmu_ibs", .cpu = PMU ",+ibs", .needs = NEED_TCG },
+	{ "pmu_ibs_cache", "pmu_ibs",
+	  PMU ",+ibs,ibs-cache=on,lwp-cache-l1d=512/2/4,lwp-cache-l2=2K/4/12,"
+	      "lwp-cache-l3=8K/8/39,lwp-cache-ram=200",
+	  "cache=1", .needs = NEED_TCG, OF_SETTING },
 	{ "pmu_ibs_lwp", "pmu_ibs", PMU ",+ibs,+lwp,lwp-dme=on", .needs = NEED_TCG, OF_SETTING },
 	/* Intel's, by version. */
 	{ "pmu_intel_v1", "pmu_intel", PMU_INTEL ",pmu-version=1", "version=1 gp=4 width=48",

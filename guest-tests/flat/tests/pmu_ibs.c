@@ -270,6 +270,83 @@ static void test_fetch(void)
 	wrmsr(MSR_FETCH_CTL, 0);
 }
 
+/* ---- Misses ---- */
+
+#define MISS (1ul << 7)
+#define L2_MISS (1ul << 20)
+#define MISS_LATENCY(n) ((u64)(n) << 32)
+#define FROM_CACHE 2u
+#define FROM_RAM 3u
+#define LATENCY_L2 12u
+#define LATENCY_L3 39u
+#define LATENCY_RAM 200u
+
+/* All of these lines are in set 0 of L1D (2 ways), of L2 (4 ways) and of L3, but for 512 and 1536, in set 8 of L3. */
+extern char ibs_loads[];
+asm(".pushsection .text\n"
+    "ibs_loads:\n"
+    "mov (%rdi), %eax\n"
+    "mov 512(%rdi), %eax\n"
+    "mov 1024(%rdi), %eax\n"
+    "mov (%rdi), %eax\n"
+    "mov 1536(%rdi), %eax\n"
+    "mov 2048(%rdi), %eax\n"
+    "mov 512(%rdi), %eax\n"
+    "mov 512(%rdi), %eax\n"
+    "ret\n"
+    ".popsection\n");
+
+static const struct load {
+	u64 data3;
+	u32 source, latency;
+	u32 offset;
+	const char *what;
+} loads[] = {
+	{ MISS | L2_MISS, FROM_RAM, LATENCY_RAM, 0, "the first of a line: RAM" },
+	{ MISS | L2_MISS, FROM_RAM, LATENCY_RAM, 512, "of another: RAM" },
+	{ MISS | L2_MISS, FROM_RAM, LATENCY_RAM, 1024, "of a third: RAM" },
+	{ MISS, 0, LATENCY_L2, 0, "the third line in two ways of L1D: L2" },
+	{ MISS | L2_MISS, FROM_RAM, LATENCY_RAM, 1536, "of a fourth: RAM" },
+	{ MISS | L2_MISS, FROM_RAM, LATENCY_RAM, 2048, "of a fifth: RAM" },
+	{ MISS | L2_MISS, FROM_CACHE, LATENCY_L3, 512, "the fifth line in four ways of L2: L3" },
+	{ 0, 0, 0, 512, "again: L1D" },
+};
+#define LOADS (sizeof(loads) / sizeof(loads[0]))
+
+static u8 lines[PAGE_SIZE] __attribute__((aligned(PAGE_SIZE)));
+
+/* IBS is switched on, which empties the model; then CALL, and the loads. */
+static __attribute__((noinline, noclone)) void sample_load(u32 n)
+{
+	u64 ctl = OP_EN | OP_OPS | 1 | OP_COUNT(MAX - 1 - (n + 1));
+	u32 low = (u32)ctl;
+
+	wrmsr(MSR_OP_CTL, 0);
+	asm volatile("wrmsr\n"
+		     "call ibs_loads\n"
+		     : "+a"(low)
+		     : "c"(MSR_OP_CTL), "d"((u32)(ctl >> 32)), "D"(lines)
+		     : "memory", "cc");
+}
+
+static void test_misses(void)
+{
+	u32 n;
+
+	for (n = 0; n < LOADS; n++) {
+		const struct load *l = &loads[n];
+
+		sample_load(n);
+		report_eq(rdmsr(MSR_OP_DATA3),
+			  LOAD | BYTES_4 | LINEAR | PHYSICAL | l->data3 | MISS_LATENCY(l->latency),
+			  "%s", l->what);
+		report_eq(rdmsr(MSR_OP_DATA2), l->source, "load %u: the source", n);
+		report_eq(rdmsr(MSR_DC_LIN), (u64)lines + l->offset, "the address");
+		report_eq(rdmsr(MSR_OP_DATA), LATENCY * (1 + l->latency), "tag to retire");
+	}
+	wrmsr(MSR_OP_CTL, 0);
+}
+
 /* ---- All at the same time ---- */
 
 #define MSR_LBR_SELECT 0xc000010eu
@@ -370,6 +447,10 @@ FLAT_TEST(pmu_ibs)
 		lwp_init(&l);
 	else
 		lwp_map(&l, kernel_cr3());
+	if (option_number("cache", 0)) {
+		test_misses();
+		return;
+	}
 	test_registers();
 	test_ops(OP_OPS, "ops");
 	test_ops(0, "cycles");

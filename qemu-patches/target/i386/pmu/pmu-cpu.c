@@ -362,10 +362,18 @@ void x86_pmu_realize(X86CPU *cpu)
         pmu->counters = X86_PMU_AMD_COUNTERS + 1; /* IRPERF */
         pmu->mask = MAKE_64BIT_MASK(0, 48);
     }
+#ifdef X86_WITH_LWP
+    x86_lwp_make_ibs_cache(cpu);
+#endif
 }
 
 void x86_pmu_finalize(X86CPU *cpu)
 {
+#ifdef X86_WITH_LWP
+    if (cpu->tcg_pmu) {
+        g_free(cpu->tcg_pmu->cache);
+    }
+#endif
     g_clear_pointer(&cpu->tcg_pmu, g_free);
 }
 
@@ -377,6 +385,9 @@ void x86_pmu_reset(X86CPU *cpu)
         memset(&pmu->start_reset_fields, 0,
                offsetof(X86PMU, end_reset_fields) -
                offsetof(X86PMU, start_reset_fields));
+#ifdef X86_WITH_LWP
+        x86_lwp_empty_ibs_cache(&cpu->env);
+#endif
         pmu->vendor->reset(&cpu->env, pmu);
         pmu->vendor->derive(&cpu->env, pmu);
     }

@@ -61,10 +61,10 @@ static void lwp_set_mode(X86LWPCount *c, X86LWPMode mode)
 
     c->kernel_flags = c->pmu ? flags : 0;
 #ifdef X86_WITH_LWP
-    if (c->notes) {
+    if (c->notes || c->model) {
         c->kernel_flags |= HF_LWP_LOAD_MASK;
     }
-    if (c->notes || c->loads) {
+    if (c->notes || c->loads || c->model) {
         flags |= HF_LWP_LOAD_MASK;
     }
 #endif
@@ -213,6 +213,7 @@ void x86_lwp_update(CPUX86State *env)
     wants = count_wants(env, &insns, &branches);
 #ifdef X86_WITH_LWP
     c->loads = wants & X86_LWP_WANTS_LOADS;
+    c->model = wants & X86_LWP_WANTS_MODEL;
 #endif
     c->notes = wants & X86_LWP_WANTS_NOTES;
     lwp_set_mode(c, lwp_choose_mode(wants, insns, branches));

@@ -10,8 +10,10 @@
  * software clears IbsOpVal.  All modes count, SVM guests included.
  *
  * Latencies: an op retires one cycle after it is tagged, and when it is
- * complete; a load that misses, as many cycles later as its miss takes.  There
- * is no model of the TLBs: none misses, and each page has 4 KiB.
+ * complete; a load that misses, as many cycles later as its miss takes.  Loads
+ * miss by the model of LWP while it counts misses, or by one of IBS alone
+ * (ibs-cache), which sees all loads while ops are sampled.  There is no model
+ * of the TLBs: none misses, and each page has 4 KiB.
  *
  * A fetch is that of one instruction that retires, whole and from the
  * instruction cache, without a latency.  Behind a sample the count stays at
@@ -379,6 +381,11 @@ bool x86_ibs_wrmsr(CPUX86State *env, X86PMU *pmu, uint32_t msr,
         *gp = true; /* firmware's, read-only */
         break;
     case MSR_OP_CTL:
+#ifdef X86_WITH_LWP
+        if (value & ~*reg & OP_EN) {
+            x86_lwp_empty_ibs_cache(env);
+        }
+#endif
         *reg = value & OP_CTL_VALID;
         break;
     case MSR_FETCH_CTL:
@@ -408,6 +415,9 @@ static int ibs_post_load(void *opaque, int version_id)
     if (!cpu->tcg_pmu || !ibs_has(&cpu->env)) {
         return -EINVAL;
     }
+#ifdef X86_WITH_LWP
+    x86_lwp_empty_ibs_cache(&cpu->env);
+#endif
     cpu->tcg_pmu->ibs.op_ctl &= OP_CTL_VALID;
     cpu->tcg_pmu->ibs.fetch_ctl &= FETCH_CTL_VALID;
     cpu->tcg_pmu->ibs.fetch_low &= (1 << FETCH_LOW_BITS) - 1;

@@ -318,6 +318,9 @@ static uint32_t pmu_sample(CPUX86State *env, X86PMU *pmu, uint64_t *insns)
     }
     if (x86_ibs_left(pmu, &cycles, &left)) {
         flags |= X86_LWP_WANTS_COUNT;
+#ifdef X86_WITH_LWP
+        flags |= pmu->cache ? X86_LWP_WANTS_MODEL : 0;
+#endif
         if (left) {
             left = cycles ? pmu_insns_to(env, pmu, left) : left;
             *insns = MIN(*insns, left);

@@ -141,6 +141,9 @@ struct X86PMU {
     uint64_t mask;            /* the bits of a counter */
     int version;              /* of Intel's, 0: AMD's */
     int fixed;                /* how many of Intel's are fixed */
+#ifdef X86_WITH_LWP
+    struct lwp_cache *cache;  /* of IBS alone: ibs-cache */
+#endif
 
     /* Derived. */
     X86PMUCounter counter[X86_PMU_MAX_COUNTERS];
