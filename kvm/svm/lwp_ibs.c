@@ -146,8 +146,8 @@ static bool svm_lwp_ibs_get(struct svm_lwp_ibs *ibs)
 		svm_lwp_event_put(&ibs->event);
 	if (ibs->event)
 		return true;
-	ibs->event = perf_event_create_kernel_counter(&attr, -1, current, svm_lwp_ibs_overflow,
-						      ibs);
+	ibs->event =
+		perf_event_create_kernel_counter(&attr, -1, current, svm_lwp_ibs_overflow, ibs);
 	if (!IS_ERR(ibs->event))
 		return true;
 	ibs->event = NULL;
@@ -170,8 +170,8 @@ const char *svm_lwp_ibs_setup(void)
 		return "lwp_dme must be off or ibs";
 	if (lwp_ibs_period % 16 || lwp_ibs_period < PERIOD_LEAST || lwp_ibs_period > PERIOD_MOST)
 		return "lwp_ibs_period must be a multiple of 16 from 1024 to 1048560";
-	offered = boot_cpu_has(X86_FEATURE_IBS) &&
-		  cpuid_eax(CAPS_LEAF) & IBS_CAPS_RDWROPCNT && svm_lwp_ibs_get(&ibs);
+	offered = boot_cpu_has(X86_FEATURE_IBS) && cpuid_eax(CAPS_LEAF) & IBS_CAPS_RDWROPCNT &&
+		  svm_lwp_ibs_get(&ibs);
 	svm_lwp_event_put(&ibs.event);
 	return offered ? NULL : "this host has no instruction-based sampling for lwp_dme=ibs";
 }
