@@ -171,6 +171,7 @@ const struct run runs[] = {
 	{ "pmu_events", .cpu = PMU, .needs = NEED_TCG },
 	{ "pmu_events_ipc", "pmu_events", PMU ",pmu-ipc=4", "ipc=4", .needs = NEED_TCG,
 	  OF_SETTING },
+	{ "pmu_predictor", .cpu = PMU ",pmu-predictor=2bit", .needs = NEED_TCG, OF_SETTING },
 	{ "pmu_irperf", .cpu = PMU ",+irperf", .needs = NEED_TCG },
 	{ "pmu_lbr", .cpu = LBR, .needs = NEED_TCG },
 	{ "pmu_lbr_lwp", "pmu_lbr", LBR ",+lwp", .needs = NEED_TCG },

@@ -184,6 +184,29 @@ static void pmu_set_ipc(Object *obj, Visitor *v, const char *name,
     X86_CPU(obj)->tcg_pmu_props.ipc = ipc;
 }
 
+static const char *const pmu_predictors[] = { "perfect", "2bit" };
+
+static char *pmu_get_predictor(Object *obj, Error **errp)
+{
+    return g_strdup(pmu_predictors[X86_CPU(obj)->tcg_pmu_props.predicts]);
+}
+
+static void pmu_set_predictor(Object *obj, const char *value, Error **errp)
+{
+    int i;
+
+    if (!pmu_settable(obj, "pmu-predictor", errp)) {
+        return;
+    }
+    for (i = 0; i < ARRAY_SIZE(pmu_predictors); i++) {
+        if (g_str_equal(value, pmu_predictors[i])) {
+            X86_CPU(obj)->tcg_pmu_props.predicts = i;
+            return;
+        }
+    }
+    error_setg(errp, "pmu-predictor is perfect or 2bit, not '%s'", value);
+}
+
 static bool pmu_get_counting(Object *obj, Error **errp)
 {
     return X86_CPU(obj)->env.lwp_count.pmu;
@@ -210,6 +233,11 @@ void x86_pmu_class_init(ObjectClass *oc)
                               NULL, NULL);
     object_class_property_set_description(oc, "pmu-ipc", "instructions in a "
                                           "cycle of the counters (TCG)");
+    object_class_property_add_str(oc, "pmu-predictor", pmu_get_predictor,
+                                  pmu_set_predictor);
+    object_class_property_set_description(oc, "pmu-predictor", "how branches "
+                                          "are predicted for the counters "
+                                          "(TCG): perfect, 2bit");
     for (i = 0; i < ARRAY_SIZE(pmu_numbers); i++) {
         const PMUNumber *n = &pmu_numbers[i];
 
@@ -360,6 +388,7 @@ void x86_pmu_realize(X86CPU *cpu)
     } else {
         pmu->vendor = &x86_pmu_amd;
         pmu->counters = X86_PMU_AMD_COUNTERS + 1; /* IRPERF */
+        pmu->predicts = cpu->tcg_pmu_props.predicts;
         pmu->mask = MAKE_64BIT_MASK(0, 48);
     }
 #ifdef X86_WITH_LWP

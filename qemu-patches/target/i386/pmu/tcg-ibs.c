@@ -304,6 +304,20 @@ void x86_ibs_access(X86PMU *pmu, uint64_t address, uint32_t size, bool store,
     }
 }
 
+uint32_t x86_ibs_accesses(const X86PMU *pmu)
+{
+    switch (pmu->ibs.note.data3 & (DATA3_LOAD | DATA3_STORE)) {
+    case DATA3_LOAD:
+        return X86_PMU_LOADS;
+    case DATA3_STORE:
+        return X86_PMU_STORES;
+    case DATA3_LOAD | DATA3_STORE:
+        return X86_PMU_LOAD_STORES;
+    default:
+        return 0;
+    }
+}
+
 void x86_ibs_missed(X86PMU *pmu, uint32_t latency, bool l2, bool dram)
 {
     X86IBS *ibs = &pmu->ibs;

@@ -24,6 +24,8 @@ typedef struct PMUEvents {
     int64_t cycles;      /* that begin */
     uint32_t near, conditional, taken, taken_conditional, far;
     uint32_t far_insns;  /* those of far that are instructions */
+    uint32_t mispredicted;
+    uint32_t accesses;   /* X86_PMU_LOADS, ...: what the instruction does */
     uint32_t interrupts, smis;
     uint32_t far_excess; /* counted too many, of far only */
 } PMUEvents;
@@ -67,6 +69,10 @@ static int64_t pmu_events(const X86PMUCounter *c, const PMUEvents *e)
         return e->taken;
     case X86_PMU_EVENT_TAKEN_CONDITIONAL:
         return e->taken_conditional;
+    case X86_PMU_EVENT_MISPREDICTED:
+        return e->mispredicted;
+    case X86_PMU_EVENT_ACCESSES:
+        return !!(e->accesses & c->units);
     case X86_PMU_EVENT_INTERRUPTS:
         return e->interrupts;
     case X86_PMU_EVENT_SMIS:
@@ -246,6 +252,38 @@ void x86_pmu_count(CPUX86State *env, int32_t insns, const uint32_t *branches)
     }
 }
 
+/* Does a counter count an event in this mode? */
+static bool pmu_counting(CPUX86State *env, const X86PMU *pmu,
+                         X86PMUEvent event, bool user)
+{
+    int n;
+
+    for (n = 0; n < pmu->counters; n++) {
+        const X86PMUCounter *c = &pmu->counter[n];
+
+        if (c->event == event && pmu_counts(env, c, user)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What only a helper sees of an instruction: predictions and accesses. */
+static void pmu_look(CPUX86State *env, X86PMU *pmu, uint32_t info,
+                     PMUEvents *e)
+{
+    bool user = !(info & X86_LWP_CPL0);
+
+    if (pmu->predicts &&
+        pmu_counting(env, pmu, X86_PMU_EVENT_MISPREDICTED, user)) {
+        e->mispredicted = x86_predictor_misses(pmu, info, env->lwp_count.insn,
+                                               x86_lwp_linear(env, env->eip));
+    }
+    if (env->lwp_count.notes) {
+        e->accesses = x86_ibs_accesses(pmu);
+    }
+}
+
 void x86_pmu_retire(CPUX86State *env, uint32_t info)
 {
     uint32_t class = info & X86_LWP_BRANCH_CLASS;
@@ -260,8 +298,12 @@ void x86_pmu_retire(CPUX86State *env, uint32_t info)
 
     e.taken_conditional = e.conditional && e.taken;
 
+    pmu_look(env, pmu_of(env), info, &e);
     x86_lbr_retire(env, pmu_of(env), info);
     x86_ibs_retire(env, pmu_of(env), env->lwp_count.insn, info);
+    if (env->lwp_count.notes) {
+        x86_ibs_begin(pmu_of(env));
+    }
     pmu_happened(env, &e, !(info & X86_LWP_CPL0));
     if (pmu_user(env) == !!(info & X86_LWP_CPL0)) {
         /* It has left the mode that it counts for. */
@@ -384,6 +426,17 @@ uint32_t x86_pmu_wants(CPUX86State *env, uint64_t *insns, uint64_t *branches)
                 *insns = MIN(*insns, left);
             }
             flags |= X86_LWP_WANTS_COUNT | X86_LWP_WANTS_CLASSES;
+            break;
+        case X86_PMU_EVENT_MISPREDICTED:
+            *branches = MIN(*branches, left);
+            if (c->invert) {
+                *insns = MIN(*insns, left);
+            }
+            flags |= X86_LWP_WANTS_COUNT | X86_LWP_WANTS_LAST;
+            break;
+        case X86_PMU_EVENT_ACCESSES:
+            flags |= X86_LWP_WANTS_COUNT | X86_LWP_WANTS_STEP |
+                     X86_LWP_WANTS_NOTES;
             break;
         case X86_PMU_EVENT_INTERRUPTS:
         case X86_PMU_EVENT_SMIS:

@@ -35,6 +35,7 @@ typedef struct X86PMUProps {
     uint32_t overcount_far;   /* far transfers overcounted per VMRUN */
     uint8_t version;          /* of Intel's, 0: that of the CPU model */
     uint8_t ipc;              /* instructions in a cycle, at least 1 */
+    bool predicts;            /* by a simple predictor, else perfectly */
 } X86PMUProps;
 
 /* The events that have a model.  A cycle is pmu-ipc instructions. */
@@ -51,9 +52,16 @@ typedef enum X86PMUEvent {
     X86_PMU_EVENT_FAR_INSNS,
     X86_PMU_EVENT_TAKEN_NEAR,
     X86_PMU_EVENT_TAKEN_CONDITIONAL,
+    X86_PMU_EVENT_MISPREDICTED, /* near, by pmu-predictor */
+    X86_PMU_EVENT_ACCESSES,    /* instructions that load, store or do both */
     X86_PMU_EVENT_INTERRUPTS,  /* NMIs included */
     X86_PMU_EVENT_SMIS,
 } X86PMUEvent;
+
+/* What of X86_PMU_EVENT_ACCESSES: unit masks of AMD's event. */
+#define X86_PMU_LOADS       1
+#define X86_PMU_STORES      2
+#define X86_PMU_LOAD_STORES 4
 
 /* Where a counter counts. */
 #define X86_PMU_USER   1 /* at CPL 1 to 3 */
@@ -65,6 +73,7 @@ typedef enum X86PMUEvent {
 typedef struct X86PMUCounter {
     uint64_t *value;
     X86PMUEvent event;
+    uint32_t units;           /* of ACCESSES: X86_PMU_LOADS ... */
     uint32_t where;           /* X86_PMU_USER ..., 0: it does not count */
     uint8_t cmask;            /* 0: events count, not cycles with events */
     bool invert;
@@ -82,6 +91,15 @@ typedef struct X86LBR {
     uint64_t to[X86_LBR_ENTRIES];
     uint64_t interrupted;     /* where the interrupt came that is delivered */
 } X86LBR;
+
+#define X86_PREDICTOR_COUNTERS 1024
+#define X86_PREDICTOR_TARGETS 256
+
+/* The simple predictor of branches, see tcg-predictor.c */
+typedef struct X86Predictor {
+    uint8_t counter[X86_PREDICTOR_COUNTERS]; /* 0 to 3, by address */
+    uint64_t target[X86_PREDICTOR_TARGETS];  /* the last one, by address */
+} X86Predictor;
 
 /* AMD's instruction-based sampling */
 typedef struct X86IBS {
@@ -141,6 +159,7 @@ struct X86PMU {
     uint64_t mask;            /* the bits of a counter */
     int version;              /* of Intel's, 0: AMD's */
     int fixed;                /* how many of Intel's are fixed */
+    bool predicts;            /* by the simple predictor */
 #ifdef X86_WITH_LWP
     struct lwp_cache *cache;  /* of IBS alone: ibs-cache */
 #endif
@@ -160,6 +179,7 @@ struct X86PMU {
     uint64_t irperf;          /* instructions retired, while HWCR[30] */
     X86LBR lbr;
     X86IBS ibs;
+    X86Predictor predictor;
 
     /* Delayed interrupt: instructions until it comes, 0 = none. */
     uint64_t skid_left;
@@ -243,6 +263,16 @@ bool x86_ibs_rdmsr(CPUArchState *env, X86PMU *pmu, uint32_t msr,
 bool x86_ibs_wrmsr(CPUArchState *env, X86PMU *pmu, uint32_t msr,
                    uint64_t value, bool *gp);
 extern const VMStateDescription vmstate_x86_ibs;
+
+/* X86_PMU_LOADS, ... of the instruction that is stepped, or 0 */
+uint32_t x86_ibs_accesses(const X86PMU *pmu);
+
+/* tcg-predictor.c */
+
+/* A branch retires, as for x86_pmu_retire(): was it predicted wrongly? */
+bool x86_predictor_misses(X86PMU *pmu, uint32_t info, uint64_t from,
+                          uint64_t to);
+extern const VMStateDescription vmstate_x86_predictor;
 
 /* tcg-lbr.c */
 
