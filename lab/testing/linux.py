@@ -15,7 +15,7 @@ from lab.common.report import Check, Report, tee
 from lab.guest import machine
 from lab.guest.vm import run_directory
 from lab.testing import (
-    caches, calls, cases, coverage_map, debug, examples, followed, guests, pgo, plugging, pmcbench, rr, seeds,
+    caches, calls, cases, coverage_map, debug, derived, examples, followed, guests, pgo, plugging, pmcbench, rr, seeds,
 )
 from lab.testing.part import Case, Part, quoted
 
@@ -324,6 +324,7 @@ class Linux(Part):
             Case("followed", followed.LINE, followed.run),
             Case("cachegrind", caches.LINE, caches.run),
             Case("callgrind", calls.LINE, calls.run),
+            _simple("ibs-derived", derived.LINE, derived.run),
             Case("pgo", pgo.LINE, pgo.run),
             Case("plug", plugging.LINE, lambda report: report.check(plugging.LINE, plugging.profiled)),
             _simple("measurement", "pmcbench repeats a measurement of four NOPs on Zen 2", pmcbench.measurement),
