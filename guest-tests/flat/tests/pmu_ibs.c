@@ -55,6 +55,7 @@
 #define FILL 4000u
 
 extern char ibs_call[], ibs_code[], ibs_fill[];
+extern char ibs32_fill[], ibs32_load[], ibs32_jmp[], ibs32_rest[];
 extern char ibs_0[], ibs_1[], ibs_2[], ibs_3[], ibs_4[], ibs_5[], ibs_6[], ibs_7[], ibs_8[],
 	ibs_9[], ibs_10[], ibs_11[];
 
@@ -76,7 +77,15 @@ asm(".pushsection .text\n"
     ".popsection\n");
 
 USER_CODE("ibs_fill: .fill 4000, 1, 0x90\n"
-	  "user_exit\n");
+	  "user_exit\n"
+	  ".code32\n"
+	  "ibs32_fill: .fill 1500, 1, 0x90\n"
+	  "ibs32_load: mov -8(%esp), %eax\n"
+	  "ibs32_jmp: jmp ibs32_rest\n"
+	  "nop\n"
+	  "ibs32_rest: .fill 1000, 1, 0x90\n"
+	  "user_exit\n"
+	  ".code64\n");
 
 static u64 data[8] __attribute__((aligned(64)));
 static u64 stack; /* RSP before the call */
@@ -225,6 +234,32 @@ static void test_user(void)
 	report_eq(pmu_stop(0), FILL + 1, "a counter beside it counts as alone");
 	report_eq(user_sample(100), first - 100, "a count that is ahead by 100");
 	report_eq(user_sample(101), first - 101, "by 101");
+}
+
+#define BEFORE_REST 1502u /* instructions */
+
+static __attribute__((noinline, noclone)) u64 sample32(u32 n)
+{
+	struct user u;
+
+	user_init32(&u, (u32)(u64)ibs32_fill, STACK_TOP);
+	wrmsr(MSR_OP_CTL, OP_EN | OP_OPS | 128 | OP_COUNT(n));
+	user_run(&u);
+	return rdmsr(MSR_OP_RIP);
+}
+
+static void test_code32(void)
+{
+	u64 first = sample32(0) - (u64)ibs32_rest + BEFORE_REST;
+
+	report(first >= BEFORE_REST && first < 2048, "32-bit code: a sample in the NOPs");
+	report_eq(sample32((u32)first - (BEFORE_REST - 2)), (u64)ibs32_load, "a load");
+	report_eq(rdmsr(MSR_OP_DATA3), LOAD | BYTES_4 | LINEAR | PHYSICAL, "its data");
+	report_eq(rdmsr(MSR_DC_LIN), STACK_TOP - 8, "its address");
+	report_eq(sample32((u32)first - (BEFORE_REST - 1)), (u64)ibs32_jmp, "a branch");
+	report_eq(rdmsr(MSR_OP_DATA), BRANCH | TAKEN | LATENCY, "taken");
+	report_eq(rdmsr(MSR_BR_TARGET), (u64)ibs32_rest, "its target");
+	wrmsr(MSR_OP_CTL, 0);
 }
 
 /* The same of fetches; the count has a granularity of 16. */
@@ -456,6 +491,7 @@ FLAT_TEST(pmu_ibs)
 	test_ops(0, "cycles");
 	test_interrupt();
 	test_user();
+	test_code32();
 	test_fetch();
 	if (lwp)
 		test_together(&l);
