@@ -30,8 +30,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rounds", type=number(1, 1000000), metavar="N", help="how long the bare guest's load is")
     parser.add_argument("--guest", choices=("bare", "linux"), help="only the loads of this guest (default both)")
     parser.add_argument(
-        "--only", metavar="TEXT", help="of the bare guest only the configurations whose names have this text, and those "
-        "with which they are compared",
+        "--only", metavar="TEXT",
+        help="of the bare guest only the configurations whose names have this text, and what they are compared with",
     )
     add_json_option(parser)
 

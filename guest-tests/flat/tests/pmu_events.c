@@ -29,7 +29,7 @@ USER_CODE(/* 12 + INT = 13 instructions */
 	  "3: nop\n"
 	  "pme_exit: user_exit\n"
 	  "pme_ud: nop\nnop\nnop\nud2\n"
-	  /* Loads: MOV, POP, RET. Stores: MOV, PUSH, CALL, STOSB. Both: ADD, LOCK ADD, MOVSB, REP MOVSB. */
+	  /* Loads: MOV, POP, RET, MOV SS. Stores: MOV, PUSH, CALL, STOSB, MOV. Both: ADD, LOCK ADD, MOVSB, REP MOVSB. */
 	  "pme_memory: lea -64(%rsp), %rsi\n"
 	  "lea -128(%rsp), %rdi\n"
 	  "mov (%rsi), %eax\n"
@@ -43,6 +43,8 @@ USER_CODE(/* 12 + INT = 13 instructions */
 	  "movsb\n"
 	  "mov $3, %ecx\n"
 	  "rep movsb\n"
+	  "mov %ss, -16(%rsp)\n"
+	  "mov -16(%rsp), %ss\n" /* holds interrupts off behind the next one */
 	  "nop\n"
 	  "user_exit\n"
 	  "1: ret\n");
@@ -106,10 +108,10 @@ static void test_accesses(void)
 {
 	struct user u;
 
-	report_eq(accesses(LOADS), 3, "29h: instructions that load");
-	report_eq(accesses(STORES), 4, "that store");
+	report_eq(accesses(LOADS), 4, "29h: instructions that load");
+	report_eq(accesses(STORES), 5, "that store");
 	report_eq(accesses(LOAD_STORES), 4, "that do both, a repeated one once");
-	report_eq(accesses(LOADS | STORES | LOAD_STORES), 11, "all");
+	report_eq(accesses(LOADS | STORES | LOAD_STORES), 13, "all");
 	report_eq(accesses(0), 0, "of no unit: none");
 
 	irq_set_handler(VEC_NMI, on_nmi);
@@ -118,8 +120,8 @@ static void test_accesses(void)
 	pmu_start(1, PERF_INSNS | PERF_USR, 0);
 	pmu_start(0, PERF_ACCESSES | STORES | PERF_USR | PERF_INT, -1ul);
 	user_run(&u);
-	report_eq(pmu_stop(1), 16, "a counter of instructions beside it");
-	report_eq(pmu_stop(0), 3, "an overflow with the first store");
+	report_eq(pmu_stop(1), 18, "a counter of instructions beside it");
+	report_eq(pmu_stop(0), 4, "an overflow with the first store");
 	report_eq(nmis, 1, "an interrupt");
 	report_eq(*(const u8 *)seen, 0x83, "behind it: ADD is next");
 	apic_set_lvtpc(0x10000);

@@ -379,6 +379,8 @@ static void test_misses(void)
 		report_eq(rdmsr(MSR_DC_LIN), (u64)lines + l->offset, "the address");
 		report_eq(rdmsr(MSR_OP_DATA), LATENCY * (1 + l->latency), "tag to retire");
 	}
+	sample_load(0);
+	report_eq(rdmsr(MSR_OP_DATA2), FROM_RAM, "the first line is in RAM each time");
 	wrmsr(MSR_OP_CTL, 0);
 }
 

@@ -140,10 +140,10 @@ static void test_shared_stack(struct guest *g)
 	fill_host();
 	fill_guest(g);
 	lwp_put64(g->vmcb + VMCB_RIP, (u64)lvs_user);
-	lwp_put64(g->vmcb + VMCB_VIRTUAL, 0);
+	lwp_put64(g->vmcb + VMCB_VIRTUAL, VIRTUAL_VMLOAD_VMSAVE);
 	lwp_put64(g->vmcb + VMCB_DBG_EXTN_CFG, LBRV2EN);
 	guest_vmrun(g);
-	report_eq(rdmsr(MSR_LBR_FROM(0)), 100, "B8h is 0: the VMCB switches nothing on");
+	report_eq(rdmsr(MSR_LBR_FROM(0)), 100, "B8h bit 0 is 0: the VMCB switches nothing on");
 	lwp_put64(g->vmcb + VMCB_RIP, (u64)lvs_user);
 	wrmsr(MSR_LBR_SELECT, NO_KERNEL);
 	wrmsr(MSR_DBG_EXTN_CFG, LBRV2EN);

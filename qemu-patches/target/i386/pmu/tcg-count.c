@@ -119,10 +119,8 @@ void x86_lwp_fold(CPUX86State *env)
     X86LWPCount *c = &env->lwp_count;
     int32_t insns = (c->folded & X86_LWP_LEFT_INSNS) -
                     (c->left & X86_LWP_LEFT_INSNS);
-#ifdef X86_WITH_LWP
     int32_t branches = (c->folded >> X86_LWP_LEFT_BRANCH_SHIFT) -
                        (c->left >> X86_LWP_LEFT_BRANCH_SHIFT);
-#endif
 
     if (c->folded == c->left) {
         return;
@@ -135,7 +133,7 @@ void x86_lwp_fold(CPUX86State *env)
     }
 #endif
     if (c->pmu) {
-        x86_pmu_count(env, insns, c->branches);
+        x86_pmu_count(env, insns, branches, c->branches);
     }
     memset(c->branches, 0, sizeof(c->branches));
 }

@@ -22,7 +22,8 @@
 typedef struct PMUEvents {
     int64_t insns;
     int64_t cycles;      /* that begin */
-    uint32_t near, conditional, taken, taken_conditional, far;
+    int64_t near;
+    uint32_t conditional, taken, taken_conditional, far;
     uint32_t far_insns;  /* those of far that are instructions */
     uint32_t mispredicted;
     uint32_t accesses;   /* X86_PMU_LOADS, ...: what the instruction does */
@@ -233,10 +234,12 @@ static bool pmu_user(CPUX86State *env)
     return env->hflags & HF_CPL_MASK;
 }
 
-void x86_pmu_count(CPUX86State *env, int32_t insns, const uint32_t *branches)
+void x86_pmu_count(CPUX86State *env, int32_t insns, int32_t near,
+                   const uint32_t *branches)
 {
     PMUEvents e = {
         .insns = insns,
+        .near = near,
         .conditional = branches[X86_LWP_BRANCH_CONDITIONAL],
         .taken = branches[X86_LWP_BRANCH_TAKEN_CONDITIONAL],
         .taken_conditional = branches[X86_LWP_BRANCH_TAKEN_CONDITIONAL],
@@ -245,7 +248,6 @@ void x86_pmu_count(CPUX86State *env, int32_t insns, const uint32_t *branches)
                       branches[X86_LWP_BRANCH_CALL_RELATIVE] +
                       branches[X86_LWP_BRANCH_ABSOLUTE];
 
-    e.near = e.conditional + always;
     e.taken += always;
     if (e.insns || e.near) {
         pmu_happened(env, &e, pmu_user(env));
@@ -412,20 +414,22 @@ uint32_t x86_pmu_wants(CPUX86State *env, uint64_t *insns, uint64_t *branches)
             *insns = MIN(*insns, left);
             flags |= X86_LWP_WANTS_COUNT;
             break;
-        case X86_PMU_EVENT_BRANCHES:
         case X86_PMU_EVENT_TAKEN:
         case X86_PMU_EVENT_CONDITIONAL:
+        case X86_PMU_EVENT_TAKEN_NEAR:
+        case X86_PMU_EVENT_TAKEN_CONDITIONAL:
+            flags |= X86_LWP_WANTS_CLASSES;
+            /* fall through */
+        case X86_PMU_EVENT_BRANCHES:
         case X86_PMU_EVENT_FAR:
         case X86_PMU_EVENT_BRANCH_INSNS:
         case X86_PMU_EVENT_FAR_INSNS:
-        case X86_PMU_EVENT_TAKEN_NEAR:
-        case X86_PMU_EVENT_TAKEN_CONDITIONAL:
             /* With INV, cycles without a branch count. */
             *branches = MIN(*branches, left);
             if (c->invert) {
                 *insns = MIN(*insns, left);
             }
-            flags |= X86_LWP_WANTS_COUNT | X86_LWP_WANTS_CLASSES;
+            flags |= X86_LWP_WANTS_COUNT;
             break;
         case X86_PMU_EVENT_MISPREDICTED:
             *branches = MIN(*branches, left);

@@ -310,10 +310,12 @@ bool x86_pmu_rdpmc(CPUArchState *env, uint32_t index, uint64_t *value);
 void x86_pmu_changed(CPUArchState *env);
 
 /*
- * Instructions of a TB have retired in the current mode, their near branches
- * by X86LWPCount.branches.  `insns' is negative when too many were counted.
+ * Instructions and near branches of TBs have retired in the current mode, by
+ * class if someone wants the classes: X86LWPCount.branches.  The numbers are
+ * negative when too many were counted.
  */
-void x86_pmu_count(CPUArchState *env, int32_t insns, const uint32_t *branches);
+void x86_pmu_count(CPUArchState *env, int32_t insns, int32_t near,
+                   const uint32_t *branches);
 /* One instruction has retired; `info' as for helper_lwp_retire(). */
 void x86_pmu_retire(CPUArchState *env, uint32_t info);
 /*
