@@ -69,7 +69,7 @@ static bool svm_lwp_ibs_counts(u64 ctl)
 
 static u64 svm_lwp_ibs_at(u64 ctl)
 {
-	return (ctl & IBS_OP_CUR_CNT) >> 32;
+	return ((union ibs_op_ctl){ .val = ctl }).opcurcnt;
 }
 
 static u64 svm_lwp_ibs_max(u64 ctl)

@@ -7,6 +7,7 @@
 #define __KVM_X86_SVM_LWP_COMPAT_H
 
 #include <asm/amd/ibs.h>
+#include <asm/cpuid/api.h>
 #include <asm/msr.h>
 
 #include "cpuid.h"
