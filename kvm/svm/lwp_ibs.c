@@ -3,11 +3,11 @@
  * Data cache misses (EventId 4; 2007: 3), sampled by AMD's instruction-based sampling: lwp_dme=ibs.
  *
  * No performance counter says which load missed. IBS tags an op every lwp_ibs_period ops and says
- * what became of it. A tagged load of the guest at CPL 3 that missed L1D stands for the ops that the
- * guest has executed since its last sample: the counter of EventId 4 falls by their number, and the
- * record, if one is due, has the load's own address, data address, latency and source. So the count
- * is an estimate without a bias; its standard deviation is at most the period times the square root
- * of the samples.
+ * what became of it. A tagged load of the guest at CPL 3 that missed L1D stands for the ops that
+ * the guest has executed since its last sample: the counter of EventId 4 falls by their number, and
+ * the record, if one is due, has the load's own address, data address, latency and source. So the
+ * count is an estimate without a bias; its standard deviation is at most the period times the
+ * square root of the samples.
  *
  * perf's PMU ibs_op has no way to leave out the host (it refuses exclude_host), so the host's ops
  * count too. After each sample come those of its NMI, of KVM and of VM-Entry, which are never
@@ -15,10 +15,10 @@
  * large by them. So KVM reads IBS's count at VM-Entry and after #VMEXIT and adds up what is the
  * guest's; the few ops between these reads and the guest are in it.
  *
- * A sample is the guest's if its NMI came between VM-Entry and the end of #VMEXIT. It is one of CPL 3
- * if the guest left at CPL 3 and the op's rIP is not in the upper half, where kernels are. What is
- * lost: a tagged load right before an exit or a system call, if its NMI comes behind that; what
- * passes while perf throttles or others use IBS.
+ * A sample is the guest's if its NMI came between VM-Entry and the end of #VMEXIT. It is one of
+ * CPL 3 if the guest left at CPL 3 and the op's rIP is not in the upper half, where kernels are.
+ * What is lost: a tagged load right before an exit or a system call, if its NMI comes behind that;
+ * what passes while perf throttles or others use IBS.
  *
  * The event counts between the first instruction at CPL 3 and svm_lwp_source_stop().
  */
