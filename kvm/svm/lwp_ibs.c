@@ -207,24 +207,27 @@ void svm_lwp_ibs_check(struct kvm_vcpu *vcpu)
 	WRITE_ONCE(ibs->missed, false);
 }
 
+/*
+ * Bring the engine's counter up to date, wherever the vCPU is. Called by any thread. perf keeps the
+ * rest of the period, so the ops since the last sample belong to the next.
+ */
+void svm_lwp_ibs_stop(struct kvm_vcpu *vcpu)
+{
+	struct svm_lwp_ibs *ibs = &to_svm(vcpu)->lwp.ibs;
+
+	svm_lwp_ibs_check(vcpu);
+	if (ibs->running)
+		perf_event_disable(ibs->event);
+	ibs->running = false;
+}
+
 /* Stop, and discard a sample. */
 void svm_lwp_ibs_drop(struct kvm_vcpu *vcpu)
 {
 	struct svm_lwp_ibs *ibs = &to_svm(vcpu)->lwp.ibs;
 
-	if (ibs->running)
-		perf_event_disable(ibs->event);
-	ibs->running = false;
-	ibs->ops = 0;
-	WRITE_ONCE(ibs->sampled, false);
 	WRITE_ONCE(ibs->missed, false);
-}
-
-/* Bring the engine's counter up to date, wherever the vCPU is. Called by any thread. */
-void svm_lwp_ibs_stop(struct kvm_vcpu *vcpu)
-{
-	svm_lwp_ibs_check(vcpu);
-	svm_lwp_ibs_drop(vcpu);
+	svm_lwp_ibs_stop(vcpu);
 }
 
 /* Others have IBS: try again later. */
