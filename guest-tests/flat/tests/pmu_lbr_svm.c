@@ -104,6 +104,7 @@ static void guest_has(struct guest *g, bool ret)
 static void test_own_stacks(struct guest *g)
 {
 	fill_host();
+	wrmsr(MSR_LBR_SELECT, 0);
 	wrmsr(MSR_DEBUGCTL, FREEZE_PMC);
 	fill_guest(g);
 	lwp_put64(g->vmcb + VMCB_VIRTUAL, LBR_VIRTUAL);
