@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Linux's ibs_op on the processor's instruction-based sampling: the samples of a known loop name its instructions, each
- * as often as the others, and say of each what it is: branch, taken, return, load, store, width and address.
+ * as often as the others, and say of each what it is: branch, taken, return, load, store, width and address. The same of
+ * ibs_fetch, whose samples have the address of the instruction.
  */
 #include <asm/unistd.h>
 #include <linux/perf_event.h>
@@ -14,7 +15,10 @@
 
 #include "lwptest.h"
 
-#define TYPE "/sys/bus/event_source/devices/ibs_op/type"
+#define TYPE "/sys/bus/event_source/devices/%s/type"
+#define RANDOM_FETCH (1ull << 57)
+#define FETCHED (3ull << 49) /* valid, complete */
+#define FETCHED_PHYSICAL (1ull << 52)
 #define COUNT_OPS (1u << 19)
 #define PERIOD 64016u /* a multiple of 16; the processor draws the low bits */
 #define TURNS 5000000ul
@@ -37,7 +41,14 @@ struct sample {
 	struct perf_event_header h;
 	uint64_t ip;
 	uint32_t size, caps;
-	uint64_t ctl, rip, data, data2, data3, linear, physical, target;
+	union {
+		struct {
+			uint64_t ctl, rip, data, data2, data3, linear, physical, target;
+		};
+		struct {
+			uint64_t ctl, linear, physical;
+		} fetch;
+	};
 } __attribute__((packed));
 
 extern const uint8_t ibs_1[], ibs_2[], ibs_3[], ibs_4[], ibs_5[], ibs_6[], ibs_7[], ibs_8[],
@@ -82,21 +93,24 @@ static const struct insn {
 static uint64_t memory[8];
 static uint64_t seen[INSNS];
 
-static int open_ibs(void)
+static int open_ibs(const char *pmu, uint64_t config)
 {
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
-		.config = COUNT_OPS,
+		.config = config,
 		.disabled = 1,
 		.sample_period = PERIOD,
 		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_RAW,
 	};
-	FILE *f = fopen(TYPE, "r");
+	char type[80];
+	FILE *f;
 
+	snprintf(type, sizeof(type), TYPE, pmu);
+	f = fopen(type, "r");
 	if (!f)
 		return -1;
 	if (fscanf(f, "%u", &attr.type) != 1)
-		tap_error("cannot read " TYPE);
+		tap_error("cannot read %s", type);
 	fclose(f);
 	return (int)syscall(__NR_perf_event_open, &attr, 0, -1, -1, 0);
 }
@@ -113,11 +127,16 @@ static bool is_right(const struct sample *s, const struct insn *i)
 }
 
 /* Counts the samples of the loop. Result: how many are wrong. */
-static uint64_t judge(const struct sample *s)
+static uint64_t judge(const struct sample *s, bool fetches)
 {
 	for (size_t i = 0; i < INSNS; i++) {
 		if (s->ip == (uintptr_t)insns[i].ip) {
 			seen[i]++;
+			if (fetches)
+				return s->fetch.linear != s->ip ||
+				       (s->fetch.ctl & (FETCHED | FETCHED_PHYSICAL)) !=
+					       (FETCHED | FETCHED_PHYSICAL) ||
+				       (s->fetch.physical ^ s->ip) % PAGE;
 			if (is_right(s, &insns[i]))
 				return 0;
 			tap_note("ibs_%zu: data %llx, data3 %llx, address %llx, target %llx", i + 1,
@@ -129,12 +148,13 @@ static uint64_t judge(const struct sample *s)
 	return 0;
 }
 
-static void test_samples(const struct perf_event_mmap_page *head)
+static void test_samples(const struct perf_event_mmap_page *head, bool fetches)
 {
 	const uint8_t *data = (const uint8_t *)head + PAGE;
 	uint64_t pos = 0, all = 0, wrong = 0, lost = 0, most = 0, least = UINT64_MAX;
 	double mean;
 
+	memset(seen, 0, sizeof(seen));
 	while (pos < head->data_head) {
 		struct sample s = { 0 };
 
@@ -142,7 +162,7 @@ static void test_samples(const struct perf_event_mmap_page *head)
 			((uint8_t *)&s)[i] = data[(pos + i) % (DATA_PAGES * PAGE)];
 		pos += s.h.size;
 		if (s.h.type == PERF_RECORD_SAMPLE)
-			wrong += judge(&s);
+			wrong += judge(&s, fetches);
 		else
 			lost++;
 	}
@@ -152,10 +172,12 @@ static void test_samples(const struct perf_event_mmap_page *head)
 		least = seen[i] < least ? seen[i] : least;
 	}
 	mean = (double)all / INSNS;
-	tap_note("%llu samples of the loop, %llu to %llu of each instruction, %llu other records",
-		 (unsigned long long)all, (unsigned long long)least, (unsigned long long)most,
-		 (unsigned long long)lost);
-	tap(!wrong, "each sample says what its instruction is");
+	tap_note(
+		"%s: %llu samples of the loop, %llu to %llu of each instruction, %llu other records",
+		fetches ? "fetches" : "ops", (unsigned long long)all, (unsigned long long)least,
+		(unsigned long long)most, (unsigned long long)lost);
+	tap(!wrong,
+	    fetches ? "each fetch has its address" : "each sample says what its instruction is");
 	/*
 	 * A period begins in Linux's handler of the sample before, whose last instructions belong to it; the random
 	 * bits shorten it by 64 on average.
@@ -165,10 +187,25 @@ static void test_samples(const struct perf_event_mmap_page *head)
 	    "each instruction is sampled as often as the others");
 }
 
+static void sample(const char *pmu, uint64_t config, bool fetches)
+{
+	int fd = open_ibs(pmu, config);
+	struct perf_event_mmap_page *head =
+		mmap(NULL, (1 + DATA_PAGES) * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (fd < 0 || head == MAP_FAILED)
+		tap_error("cannot map the samples of %s", pmu);
+	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	ibs_loop(TURNS, memory);
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	test_samples(head, fetches);
+	munmap(head, (1 + DATA_PAGES) * PAGE);
+	close(fd);
+}
+
 int main(void)
 {
-	struct perf_event_mmap_page *head;
-	int fd = open_ibs();
+	int fd = open_ibs("ibs_op", COUNT_OPS);
 
 	if (fd < 0) {
 		puts("ok 1 # SKIP this machine has no IBS\n1..1");
@@ -176,14 +213,7 @@ int main(void)
 	}
 	close(fd);
 	lwptest_any_rate();
-	fd = open_ibs();
-	head = mmap(NULL, (1 + DATA_PAGES) * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (fd < 0 || head == MAP_FAILED)
-		tap_error("cannot map the samples");
-	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-	ibs_loop(TURNS, memory);
-	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
-	test_samples(head);
-	close(fd);
+	sample("ibs_op", COUNT_OPS, false);
+	sample("ibs_fetch", RANDOM_FETCH, true);
 	return tap_done();
 }

@@ -340,6 +340,12 @@ void lwp_retired_missed(struct lwp_engine *e, struct lwp_retired *r, const struc
 void lwp_pass(struct lwp_engine *e, enum lwp_kind kind, u64 n, const struct lwp_retired *next);
 
 /*
+ * For sampled misses: the load at `address` missed, and stands for n misses, all of which count if
+ * it passes the filters. If one of them was due, the record is late, and is that of this load.
+ */
+void lwp_pass_miss(struct lwp_engine *e, u64 n, u64 address, const struct lwp_miss *miss);
+
+/*
  * Has the next branch to take a late record? Then every instruction is to be stepped and passed to
  * lwp_retire(); lwp_budget() does not know of these branches.
  */

@@ -89,6 +89,14 @@ void lwp_pass(struct lwp_engine *e, enum lwp_kind kind, u64 n, const struct lwp_
 		pass_unnamed(e, kind, n);
 }
 
+void lwp_pass_miss(struct lwp_engine *e, u64 n, u64 address, const struct lwp_miss *miss)
+{
+	struct lwp_retired r = { .address = address, .miss = *miss };
+
+	if (lwp_miss_counted(e, miss) && lwp_ip_passes(e, address))
+		lwp_pass(e, LWP_KIND_DME, n, &r);
+}
+
 /* The branch r retires, for which late branches have waited. */
 static void settle_branch(struct lwp_engine *e, const struct lwp_retired *r)
 {

@@ -40,7 +40,7 @@ MODULE_PARM_DESC(lwp_min_buffer,
 /* The LWP that this host offers, by LWP_REV_*. Decided once, at hardware setup. */
 static struct lwp_caps host_caps[LWP_REVS];
 
-/* Can the host count this event? It cannot count data cache misses. */
+/* Can the host count this event? */
 static bool svm_lwp_can_count(const struct lwp_rev *rev, u32 event_id)
 {
 	switch (rev->kind[event_id]) {
@@ -51,6 +51,8 @@ static bool svm_lwp_can_count(const struct lwp_rev *rev, u32 event_id)
 	case LWP_KIND_CNH:
 	case LWP_KIND_RNH:
 		return svm_lwp_source_clocks(rev->kind[event_id]);
+	case LWP_KIND_DME:
+		return svm_lwp_ibs_offered();
 	default:
 		return false;
 	}
@@ -86,6 +88,8 @@ static const char *svm_lwp_parameters(void)
 	u32 rev;
 
 	BUILD_BUG_ON(LWP_LAST_EVENT_ID != 6);
+	if (!wrong)
+		wrong = svm_lwp_ibs_setup();
 	if (wrong)
 		return wrong;
 	svm_lwp_btf_setup();

@@ -158,6 +158,19 @@ void svm_lwp_clock_check(struct kvm_vcpu *vcpu);
 void svm_lwp_clock_run(struct kvm_vcpu *vcpu);
 void svm_lwp_clock_stepped(struct kvm_vcpu *vcpu, struct lwp_retired *r);
 
+/* lwp_ibs.c: called with svm_lwp.lock held, except the first three and around VMRUN */
+const char *svm_lwp_ibs_setup(void);
+bool svm_lwp_ibs_offered(void);
+void svm_lwp_ibs_free(struct kvm_vcpu *vcpu);
+bool svm_lwp_ibs_running(struct kvm_vcpu *vcpu);
+bool svm_lwp_ibs_wanted(const struct lwp_engine *e);
+void svm_lwp_ibs_check(struct kvm_vcpu *vcpu);
+void svm_lwp_ibs_drop(struct kvm_vcpu *vcpu);
+void svm_lwp_ibs_stop(struct kvm_vcpu *vcpu);
+void svm_lwp_ibs_run(struct kvm_vcpu *vcpu);
+void svm_lwp_ibs_entering(struct vcpu_svm *svm);
+void svm_lwp_ibs_exited(struct vcpu_svm *svm);
+
 /* lwp_perf.c */
 extern const struct svm_lwp_source svm_lwp_perf;
 void svm_lwp_perf_free(struct kvm_vcpu *vcpu);

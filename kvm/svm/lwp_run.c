@@ -21,8 +21,8 @@ static bool svm_lwp_active(struct svm_lwp *lwp)
 	const struct lwp_engine *e = &lwp->engine;
 
 	return lwp_engine_on(e) && lwp_engine_avail(e) &&
-	       (svm_lwp_steps(e) || svm_lwp_clock_wanted(e) || e->st.pending.event_id ||
-		lwp_state_deferred(&e->st) || !e->ip_valid);
+	       (svm_lwp_steps(e) || svm_lwp_clock_wanted(e) || svm_lwp_ibs_wanted(e) ||
+		e->st.pending.event_id || lwp_state_deferred(&e->st) || !e->ip_valid);
 }
 
 /*
@@ -123,9 +123,12 @@ static enum svm_lwp_mode svm_lwp_choose_user(struct kvm_vcpu *vcpu, bool *again)
 	else
 		svm_lwp_source_check(vcpu);
 	svm_lwp_clock_check(vcpu);
+	svm_lwp_ibs_check(vcpu);
 	*again = svm_lwp_boundary(vcpu);
-	if (!*again)
+	if (!*again) {
 		svm_lwp_clock_run(vcpu);
+		svm_lwp_ibs_run(vcpu);
+	}
 	if (*again || !svm_lwp_steps(&lwp->engine) || (!uncounted && svm_lwp_source_counts(vcpu)) ||
 	    !svm_lwp_budget_left(vcpu))
 		return svm_lwp_unstepped(vcpu);

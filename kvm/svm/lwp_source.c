@@ -90,7 +90,8 @@ static void svm_lwp_source_release_idle(struct work_struct *work)
 	unsigned long idle_at;
 
 	guard(mutex)(&lwp->lock);
-	if (lwp->perf.running || svm_lwp_clock_running(&svm->vcpu))
+	if (lwp->perf.running || svm_lwp_clock_running(&svm->vcpu) ||
+	    svm_lwp_ibs_running(&svm->vcpu))
 		lwp->perf.used = jiffies;
 	idle_at = lwp->perf.used + SVM_LWP_PERF_IDLE;
 	if (time_before(jiffies, idle_at)) {
@@ -99,6 +100,7 @@ static void svm_lwp_source_release_idle(struct work_struct *work)
 	}
 	svm_lwp_perf_free(&svm->vcpu);
 	svm_lwp_clock_free(&svm->vcpu);
+	svm_lwp_ibs_free(&svm->vcpu);
 }
 
 void svm_lwp_source_init(struct kvm_vcpu *vcpu)
@@ -120,6 +122,7 @@ void svm_lwp_source_free(struct kvm_vcpu *vcpu)
 	cancel_delayed_work_sync(&to_svm(vcpu)->lwp.perf.release_idle);
 	svm_lwp_perf_free(vcpu);
 	svm_lwp_clock_free(vcpu);
+	svm_lwp_ibs_free(vcpu);
 }
 
 /* Can the source be read while it counts? */
@@ -323,6 +326,7 @@ void svm_lwp_source_drop(struct kvm_vcpu *vcpu)
 	u64 passed[LWP_KINDS];
 
 	svm_lwp_clock_drop(vcpu);
+	svm_lwp_ibs_drop(vcpu);
 	svm_lwp_source_idle(vcpu);
 	if (!lwp->counting)
 		return;
@@ -357,6 +361,7 @@ void svm_lwp_source_stop(struct kvm_vcpu *vcpu)
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
 
 	svm_lwp_clock_stop(vcpu);
+	svm_lwp_ibs_stop(vcpu);
 	if (lwp->counting)
 		svm_lwp_source_read(vcpu, false);
 	lwp_pass(&lwp->engine, LWP_KIND_BRE, 0, NULL);

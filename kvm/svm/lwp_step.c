@@ -34,8 +34,10 @@ void svm_lwp_before_run(struct vcpu_svm *svm)
 	 */
 	if (exit_at_once)
 		smp_send_reschedule(svm->vcpu.cpu);
-	if (lwp->mode != LWP_MODE_OFF)
+	if (lwp->mode != LWP_MODE_OFF) {
 		svm_lwp_source_entering(&svm->vcpu);
+		svm_lwp_ibs_entering(svm);
+	}
 	if (!svm_lwp_mode_steps(lwp->mode))
 		return;
 	lwp->others_tf = svm->vmcb->save.rflags & X86_EFLAGS_TF;
@@ -53,8 +55,10 @@ void svm_lwp_after_run(struct vcpu_svm *svm)
 
 	lwp->exit_user = svm_lwp_user_mode(svm);
 	lwp->exit_ip = svm->vmcb->save.rip;
-	if (lwp->mode != LWP_MODE_OFF)
+	if (lwp->mode != LWP_MODE_OFF) {
 		svm_lwp_source_exited(&svm->vcpu);
+		svm_lwp_ibs_exited(svm);
+	}
 	svm_lwp_btf_exited(svm);
 	if (!svm_lwp_mode_steps(lwp->mode) || (lwp->mode == LWP_MODE_IRET && svm_lwp_stepped(svm)))
 		return;

@@ -85,6 +85,22 @@ struct svm_lwp_clock {
 	unsigned long retry; /* earliest retry, in jiffies */
 };
 
+/* Data cache misses, sampled: lwp_ibs.c */
+struct svm_lwp_ibs {
+	struct perf_event *event; /* NULL until needed */
+	bool running;
+	bool failed; /* others had IBS; see retry */
+	unsigned long retry; /* earliest retry, in jiffies */
+	bool inside; /* from VM-Entry to the end of #VMEXIT; read in NMI context */
+	bool sampled; /* in this entry; written in NMI context */
+	bool missed; /* the sample was a load that missed; written in NMI context */
+	u64 address; /* of the load */
+	struct lwp_miss miss;
+	u64 weight; /* the ops that it stands for */
+	u64 ops; /* the guest's since its last sample */
+	u64 ctl; /* IBS_OP_CTL at VM-Entry */
+};
+
 struct svm_lwp_fake {
 	u64 count[LWP_KINDS];
 	u64 after[LWP_KINDS];
@@ -137,6 +153,7 @@ struct svm_lwp {
 	struct svm_lwp_fake fake;
 	struct svm_lwp_perf perf;
 	struct svm_lwp_clock clock;
+	struct svm_lwp_ibs ibs;
 	struct svm_lwp_btf btf;
 
 	/* The vCPU's own business: only its thread uses these. */

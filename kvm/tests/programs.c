@@ -107,6 +107,13 @@ const struct kvm_program kvm_programs[] = {
 			  { "perf", "performance counters", PMU, PERF " lwp_margin=2" } },
 	},
 	{
+		"kvm_test_ibs",
+		"data cache misses by instruction-based sampling: the estimate, records, filters",
+		.runs = { { .cpu = PMU SIX ",ibs=on,ibs-cache=on",
+			    .kvm_amd = "lwp_dme=ibs lwp_ibs_period=8192",
+			    .args = { "8192" } } },
+	},
+	{
 		"kvm_test_insn",
 		"LLWPCB, SLWPCB, LWPINS and LWPVAL: records, flags, rIP, faults",
 		.runs = { { .cpu = CPU } },
@@ -143,7 +150,14 @@ const struct kvm_program kvm_programs[] = {
 			  { "perf", "perf without a PMU", CPU, PERF, { "1" } },
 			  { "contexts", "no contexts", CPU, "lwp_contexts=0", { "1" } },
 			  { "events", "too many events", CPU, "lwp_max_events=7", { "1" } },
-			  { "buffer", "a buffer too large", CPU, "lwp_min_buffer=256", { "1" } } },
+			  { "buffer", "a buffer too large", CPU, "lwp_min_buffer=256", { "1" } },
+			  { "dme", "no such way to count misses", CPU, "lwp_dme=pmc", { "1" } },
+			  { "ibs", "no IBS", PMU, "lwp_dme=ibs", { "1" } },
+			  { "period",
+			    "an odd period",
+			    PMU ",ibs=on",
+			    "lwp_dme=ibs lwp_ibs_period=2001",
+			    { "1" } } },
 	},
 	{
 		/* The counter overcounts at each entry of a guest and at each return to CPL 3. */

@@ -12,7 +12,7 @@ enum kvm_result {
 	KVM_RESULT_EXITS, /* the lines "# exits": the same with the kernel's own modules */
 };
 
-#define KVM_MAX_RUNS 6
+#define KVM_MAX_RUNS 9
 #define KVM_MAX_ARGS 4
 
 /* One run in L1, the machine that QEMU in TCG emulates. */

@@ -29,6 +29,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--rounds", type=number(1, 1000000), metavar="N", help="how long the bare guest's load is")
     parser.add_argument("--guest", choices=("bare", "linux"), help="only the loads of this guest (default both)")
+    parser.add_argument(
+        "--only", metavar="TEXT",
+        help="of the bare guest only the configurations whose names have this text, and what they are compared with",
+    )
     add_json_option(parser)
 
 
@@ -40,7 +44,7 @@ def _flatbench(args: argparse.Namespace) -> list[proc.Word]:
     command += ["--base", places.qemu_base(), "--patched", places.qemu()]
     command += ["--firmware", places.FIRMWARE, "--image", places.HOST / "guest-tests/flat/flat.elf"]
     command += ["--plugin", base / PLUGIN, "--cache", base / CACHE]
-    for name in ("turns", "rounds"):
+    for name in ("turns", "rounds", "only"):
         if getattr(args, name):
             command += [f"--{name}", str(getattr(args, name))]
     return command

@@ -30,7 +30,7 @@ COUNTERS = "+perfctr-core,+perfmon-v2,pmu=on,+monitor"
 # The processors between which every row of the manifest runs.
 PROCESSORS = (
     f"EPYC,check=off,lwp=on,+svm,+npt,+la57,{COUNTERS}",
-    f"EPYC,check=off,lwp=on,+irperf,+amd-lbr-v2,+amd-lbr-pmc-freeze,+ibs,{COUNTERS}",
+    f"EPYC,check=off,lwp=on,+svm,+lbrv,+irperf,+amd-lbr-v2,+amd-lbr-pmc-freeze,+ibs,{COUNTERS}",
     "EPYC,check=off,lwp=on,lwp-profile=fam15h",
     "EPYC,check=off,lwp=on,lwp-context=os,lwp-vmcb=on,+svm,+npt,+v-vmsave-vmload",
     "EPYC,check=off,lwp=on,lwp-min-buffer=4,lwp-max-events=2",

@@ -16,8 +16,8 @@ from lab.common.report import Check, Report, tee
 from lab.guest import machine
 from lab.guest.vm import run_directory
 from lab.testing import (
-    caches, calls, cases, coverage_map, debug, examples, followed, guests, judged, live, pgo, plugging, pmcbench, rr,
-    seeds,
+    caches, calls, cases, coverage_map, debug, derived, examples, followed, guests, judged, live, pgo, plugging, pmcbench,
+    rr, seeds,
 )
 from lab.testing.part import Case, Part, quoted
 
@@ -331,6 +331,7 @@ class Linux(Part):
             Case("cachegrind", caches.LINE, caches.run),
             Case("callgrind", calls.LINE, calls.run),
             Case("judged", judged.line_of(judged.SUBJECTS[0]), judged.run),
+            _simple("ibs-derived", derived.LINE, derived.run),
             Case("pgo", pgo.LINE, pgo.run),
             Case("plug", plugging.LINE, lambda report: report.check(plugging.LINE, plugging.profiled)),
             _simple("measurement", "pmcbench repeats a measurement of four NOPs on Zen 2", pmcbench.measurement),

@@ -142,6 +142,8 @@ ROWS = (
         "test=cpu_unplug cpus=2", ("cup_start", "cup_spin", "lwp_touch", "cup_store"), 2),
     Row("lbr", "snapshots while branches are recorded", COUNTERS, "test=pmu_lbr cpus=1",
         ("lbr_back", "lbr_jcc", "lbr_f", "lbr_ud")),
+    Row("predictor", "snapshots while branches are predicted", f"{COUNTERS},pmu-predictor=2bit",
+        "test=pmu_predictor cpus=1", ("prd_same", "prd_targets", "prd_top")),
     Row("ibs", "snapshots while IBS counts, and of its registers", COUNTERS, "test=pmu_ibs cpus=1",
         ("ibs_3", "ibs_8", "ibs_fill")),
     # A walk through new lines: what the process has loaded behind the snapshot misses again behind loadvm.

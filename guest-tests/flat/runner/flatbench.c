@@ -18,7 +18,7 @@
 #include "machine.h"
 
 static struct {
-	const char *base, *patched, *firmware, *image, *plugin, *cache;
+	const char *base, *patched, *firmware, *image, *plugin, *cache, *only;
 	unsigned int rounds, turns;
 } opt = { .rounds = 60000, .turns = 7 };
 
@@ -81,9 +81,21 @@ static _Noreturn void usage(int status)
 {
 	fprintf(status ? stderr : stdout,
 		"usage: flatbench --base QEMU --patched QEMU --firmware DIR --image FLAT.ELF --plugin LIBINSN.SO\n"
-		"                 --cache LIBCACHE.SO [--rounds N] [--turns N]\n"
+		"                 --cache LIBCACHE.SO [--rounds N] [--turns N] [--only TEXT]\n"
 		"Compare the CPU time of one load under TCG with and without LWP.\n");
 	exit(status);
+}
+
+/* Is it to be measured, because its name has the text of --only, or because others are compared with it? */
+static bool wanted(size_t i)
+{
+	if (!opt.only || strstr(configs[i].name, opt.only))
+		return true;
+	for (size_t other = 0; other < CONFIGS; other++) {
+		if (other != i && configs[other].base == i && strstr(configs[other].name, opt.only))
+			return true;
+	}
+	return false;
 }
 
 /* Runs one configuration; its CPU time (user and system) in seconds. */
@@ -187,6 +199,7 @@ static void parse(int argc, char **argv)
 		{ "cache", required_argument, NULL, 'c' },
 		{ "rounds", required_argument, NULL, 'r' },
 		{ "turns", required_argument, NULL, 't' },
+		{ "only", required_argument, NULL, 'o' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
@@ -218,6 +231,9 @@ static void parse(int argc, char **argv)
 		case 't':
 			opt.turns = number(optarg);
 			break;
+		case 'o':
+			opt.only = optarg;
+			break;
 		case 'h':
 			usage(0);
 		default:
@@ -241,6 +257,8 @@ int main(int argc, char **argv)
 	for (unsigned int turn = 0; turn < opt.turns; turn++) {
 		/* Those of unpatched QEMU come first. */
 		for (size_t i = 0; i < CONFIGS; i++) {
+			if (!wanted(i))
+				continue;
 			seconds[i][turn] = measure(&configs[i]);
 			ratio[i][turn] = seconds[i][turn] / seconds[configs[i].base][turn];
 		}
@@ -248,7 +266,9 @@ int main(int argc, char **argv)
 	printf("CPU time without the boot, median of %u turns; ratio to unpatched QEMU in the same turn\n\n",
 	       opt.turns);
 	printf("%-34s %9s %7s %7s %8s\n", "configuration", "seconds", "ratio", "least", "greatest");
-	for (size_t i = 0; i < CONFIGS; i++)
-		print(&configs[i], seconds[i], ratio[i]);
+	for (size_t i = 0; i < CONFIGS; i++) {
+		if (wanted(i))
+			print(&configs[i], seconds[i], ratio[i]);
+	}
 	return 0;
 }

@@ -171,10 +171,16 @@ const struct run runs[] = {
 	{ "pmu_events", .cpu = PMU, .needs = NEED_TCG },
 	{ "pmu_events_ipc", "pmu_events", PMU ",pmu-ipc=4", "ipc=4", .needs = NEED_TCG,
 	  OF_SETTING },
+	{ "pmu_predictor", .cpu = PMU ",pmu-predictor=2bit", .needs = NEED_TCG, OF_SETTING },
 	{ "pmu_irperf", .cpu = PMU ",+irperf", .needs = NEED_TCG },
 	{ "pmu_lbr", .cpu = LBR, .needs = NEED_TCG },
 	{ "pmu_lbr_lwp", "pmu_lbr", LBR ",+lwp", .needs = NEED_TCG },
+	{ "pmu_lbr_svm", .cpu = LBR ",+svm,+lbrv", .needs = NEED_TCG },
 	{ "pmu_ibs", .cpu = PMU ",+ibs", .needs = NEED_TCG },
+	{ "pmu_ibs_cache", "pmu_ibs",
+	  PMU ",+ibs,ibs-cache=on,lwp-cache-l1d=512/2/4,lwp-cache-l2=2K/4/12,"
+	      "lwp-cache-l3=8K/8/39,lwp-cache-ram=200",
+	  "cache=1", .needs = NEED_TCG, OF_SETTING },
 	{ "pmu_ibs_lwp", "pmu_ibs", PMU ",+ibs,+lwp,lwp-dme=on", .needs = NEED_TCG, OF_SETTING },
 	/* Intel's, by version. */
 	{ "pmu_intel_v1", "pmu_intel", PMU_INTEL ",pmu-version=1", "version=1 gp=4 width=48",

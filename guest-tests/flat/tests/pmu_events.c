@@ -16,7 +16,7 @@
 #define UNITS(n) ((u64)(n) << 8)
 #define FOUR "nop\nnop\nnop\nnop\n"
 
-extern char pme_code[], pme_runs[], pme_exit[], pme_ud[];
+extern char pme_code[], pme_runs[], pme_exit[], pme_ud[], pme_memory[];
 
 USER_CODE(/* 12 + INT = 13 instructions */
 	  "pme_code: " FOUR FOUR FOUR "user_exit\n"
@@ -28,7 +28,26 @@ USER_CODE(/* 12 + INT = 13 instructions */
 	  "jmp 3f\n"
 	  "3: nop\n"
 	  "pme_exit: user_exit\n"
-	  "pme_ud: nop\nnop\nnop\nud2\n");
+	  "pme_ud: nop\nnop\nnop\nud2\n"
+	  /* Loads: MOV, POP, RET, MOV SS. Stores: MOV, PUSH, CALL, STOSB, MOV. Both: ADD, LOCK ADD, MOVSB, REP MOVSB. */
+	  "pme_memory: lea -64(%rsp), %rsi\n"
+	  "lea -128(%rsp), %rdi\n"
+	  "mov (%rsi), %eax\n"
+	  "mov %eax, 8(%rsi)\n"
+	  "addl $1, (%rsi)\n"
+	  "lock addl $1, (%rsi)\n"
+	  "push %rax\n"
+	  "pop %rax\n"
+	  "call 1f\n"
+	  "stosb\n"
+	  "movsb\n"
+	  "mov $3, %ecx\n"
+	  "rep movsb\n"
+	  "mov %ss, -16(%rsp)\n"
+	  "mov -16(%rsp), %ss\n" /* holds interrupts off behind the next one */
+	  "nop\n"
+	  "user_exit\n"
+	  "1: ret\n");
 
 static u32 ipc;
 static u32 count;
@@ -64,6 +83,48 @@ static void test_events(void)
 		  "CounterMask 2 of cycles: never");
 	report_eq(counted(PERF_REFERENCE | PERF_USR | PERF_CMASK(2), pme_code),
 		  (13 + ipc - 1) / ipc, "CounterMask 2 of reference cycles: each cycle once");
+}
+
+#define PERF_ACCESSES 0x29ul
+#define LOADS UNITS(1)
+#define STORES UNITS(2)
+#define LOAD_STORES UNITS(4)
+
+static u64 accesses(u64 units)
+{
+	return counted(PERF_ACCESSES | units | PERF_USR, pme_memory);
+}
+
+static u32 nmis;
+static u64 seen;
+
+static void on_nmi(struct regs *r)
+{
+	nmis++;
+	seen = r->rip;
+}
+
+static void test_accesses(void)
+{
+	struct user u;
+
+	report_eq(accesses(LOADS), 4, "29h: instructions that load");
+	report_eq(accesses(STORES), 5, "that store");
+	report_eq(accesses(LOAD_STORES), 4, "that do both, a repeated one once");
+	report_eq(accesses(LOADS | STORES | LOAD_STORES), 13, "all");
+	report_eq(accesses(0), 0, "of no unit: none");
+
+	irq_set_handler(VEC_NMI, on_nmi);
+	apic_set_lvtpc(0x400);
+	user_init64(&u, (u64)pme_memory, STACK_TOP);
+	pmu_start(1, PERF_INSNS | PERF_USR, 0);
+	pmu_start(0, PERF_ACCESSES | STORES | PERF_USR | PERF_INT, -1ul);
+	user_run(&u);
+	report_eq(pmu_stop(1), 18, "a counter of instructions beside it");
+	report_eq(pmu_stop(0), 4, "an overflow with the first store");
+	report_eq(nmis, 1, "an interrupt");
+	report_eq(*(const u8 *)seen, 0x83, "behind it: ADD is next");
+	apic_set_lvtpc(0x10000);
 }
 
 static void test_interrupts(void)
@@ -188,6 +249,7 @@ FLAT_TEST(pmu_events)
 	lwp_map(&l, kernel_cr3());
 	test_events();
 	test_interrupts();
+	test_accesses();
 	test_edge();
 	test_cycles();
 	test_overflow();

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * AMD's instruction-based sampling of ops: the leaf, the registers, the extended local vector table; which instruction
- * is the sample, what its registers say of branches, loads and stores, its interrupt, and the random bits.
+ * AMD's instruction-based sampling of ops and fetches: the leaf, the registers, the extended local vector table; which
+ * instruction is the sample, what its registers say of branches, loads and stores, its interrupt, and the random bits.
  */
 #include "apic.h"
 #include "lwp_fixture.h"
 #include "pmu.h"
 #include "test.h"
 
+#define MSR_FETCH_CTL 0xc0011030u
+#define MSR_FETCH_LIN 0xc0011031u
+#define MSR_FETCH_PHYS 0xc0011032u
 #define MSR_OP_CTL 0xc0011033u
 #define MSR_OP_RIP 0xc0011034u
 #define MSR_OP_DATA 0xc0011035u
@@ -22,6 +25,13 @@
 #define OP_OPS (1ul << 19)
 #define OP_COUNT(n) ((u64)(n) << 32)
 #define MAX 16u /* IbsOpMaxCnt 1 */
+
+#define FETCH_EN (1ul << 48)
+#define FETCH_VAL (1ul << 49)
+#define FETCH_COMPLETE (1ul << 50)
+#define FETCH_PHYSICAL (1ul << 52)
+#define FETCH_RANDOM (1ul << 57)
+#define FETCH_COUNT(n) ((u64)(n) << 16)
 
 #define LATENCY (1ul << 16) /* tag to retire */
 #define RETURN (1ul << 34)
@@ -45,6 +55,7 @@
 #define FILL 4000u
 
 extern char ibs_call[], ibs_code[], ibs_fill[];
+extern char ibs32_fill[], ibs32_load[], ibs32_jmp[], ibs32_rest[];
 extern char ibs_0[], ibs_1[], ibs_2[], ibs_3[], ibs_4[], ibs_5[], ibs_6[], ibs_7[], ibs_8[],
 	ibs_9[], ibs_10[], ibs_11[];
 
@@ -66,7 +77,15 @@ asm(".pushsection .text\n"
     ".popsection\n");
 
 USER_CODE("ibs_fill: .fill 4000, 1, 0x90\n"
-	  "user_exit\n");
+	  "user_exit\n"
+	  ".code32\n"
+	  "ibs32_fill: .fill 1500, 1, 0x90\n"
+	  "ibs32_load: mov -8(%esp), %eax\n"
+	  "ibs32_jmp: jmp ibs32_rest\n"
+	  "nop\n"
+	  "ibs32_rest: .fill 1000, 1, 0x90\n"
+	  "user_exit\n"
+	  ".code64\n");
 
 static u64 data[8] __attribute__((aligned(64)));
 static u64 stack; /* RSP before the call */
@@ -115,7 +134,7 @@ static void test_registers(void)
 
 	report(cpuid(0x80000001, 0).c & 1u << 10, "8000_0001 ECX[10]: IBS");
 	report(cpuid(0x80000001, 0).c & 1u << 3, "ECX[3]: extended APIC registers");
-	report_eq(cpuid(0x8000001b, 0).a, 0x7d, "8000_001B EAX");
+	report_eq(cpuid(0x8000001b, 0).a, 0x7f, "8000_001B EAX");
 	report_eq(rdmsr(MSR_IBS_CTL), 0x101, "IBS_CTL: entry 1, valid");
 	report_eq(try_wrmsr(MSR_IBS_CTL, 0x101), FAULT(VEC_GP, 0), "it cannot be written");
 	wrmsr(MSR_OP_CTL, ~OP_EN);
@@ -215,6 +234,154 @@ static void test_user(void)
 	report_eq(pmu_stop(0), FILL + 1, "a counter beside it counts as alone");
 	report_eq(user_sample(100), first - 100, "a count that is ahead by 100");
 	report_eq(user_sample(101), first - 101, "by 101");
+}
+
+#define BEFORE_REST 1502u /* instructions */
+
+static __attribute__((noinline, noclone)) u64 sample32(u32 n)
+{
+	struct user u;
+
+	user_init32(&u, (u32)(u64)ibs32_fill, STACK_TOP);
+	wrmsr(MSR_OP_CTL, OP_EN | OP_OPS | 128 | OP_COUNT(n));
+	user_run(&u);
+	return rdmsr(MSR_OP_RIP);
+}
+
+static void test_code32(void)
+{
+	u64 first = sample32(0) - (u64)ibs32_rest + BEFORE_REST;
+
+	report(first >= BEFORE_REST && first < 2048, "32-bit code: a sample in the NOPs");
+	report_eq(sample32((u32)first - (BEFORE_REST - 2)), (u64)ibs32_load, "a load");
+	report_eq(rdmsr(MSR_OP_DATA3), LOAD | BYTES_4 | LINEAR | PHYSICAL, "its data");
+	report_eq(rdmsr(MSR_DC_LIN), STACK_TOP - 8, "its address");
+	report_eq(sample32((u32)first - (BEFORE_REST - 1)), (u64)ibs32_jmp, "a branch");
+	report_eq(rdmsr(MSR_OP_DATA), BRANCH | TAKEN | LATENCY, "taken");
+	report_eq(rdmsr(MSR_BR_TARGET), (u64)ibs32_rest, "its target");
+	wrmsr(MSR_OP_CTL, 0);
+}
+
+/* The same of fetches; the count has a granularity of 16. */
+static __attribute__((noinline, noclone)) u64 user_fetch(u64 bits)
+{
+	struct user u;
+
+	user_init64(&u, (u64)ibs_fill, STACK_TOP);
+	wrmsr(MSR_FETCH_CTL, FETCH_EN | 128 | bits);
+	user_run(&u);
+	return rdmsr(MSR_FETCH_LIN);
+}
+
+static void test_fetch(void)
+{
+	u32 n, draws = 0;
+	u64 first, results = FETCH_EN | FETCH_VAL | FETCH_COMPLETE | FETCH_PHYSICAL |
+			     FETCH_COUNT(128) | 128;
+
+	wrmsr(MSR_FETCH_CTL, ~FETCH_EN);
+	report_eq(rdmsr(MSR_FETCH_CTL), 0x3ffffffffffffffful & ~FETCH_EN, "IBS_FETCH_CTL");
+	wrmsr(MSR_FETCH_CTL, 0);
+	first = user_fetch(0);
+	report(first > (u64)ibs_fill + 1000 && first < (u64)ibs_fill + 2048,
+	       "fetches of all modes");
+	report_eq(rdmsr(MSR_FETCH_CTL), results, "valid, complete, no miss, the count at its end");
+	report_eq(rdmsr(MSR_FETCH_PHYS) % PAGE_SIZE, first % PAGE_SIZE, "its physical address");
+	report_eq(*(u8 *)rdmsr(MSR_FETCH_PHYS), 0x90, "where a NOP lies");
+	report_eq(user_fetch(FETCH_COUNT(3)), first - 48, "a count that is ahead by 48");
+	nmis = 0;
+	apic_write(APIC_EXT_LVT(IBS_LVT), LVT_NMI);
+	user_fetch(0);
+	report_eq(nmis, 1, "an NMI");
+	report_eq(seen, first + 1, "behind the instruction");
+	for (n = 0; n < 8; n++) {
+		u64 ahead = first - user_fetch(FETCH_RANDOM);
+
+		report(ahead < 16, "IbsRandEn: ahead by %lu, less than 16", ahead);
+		draws |= 1u << (ahead & 15);
+	}
+	report(draws & (draws - 1), "which is not always the same");
+	apic_write(APIC_EXT_LVT(IBS_LVT), LVT_MASKED);
+	wrmsr(MSR_FETCH_CTL, 0);
+}
+
+/* ---- Misses ---- */
+
+#define MISS (1ul << 7)
+#define L2_MISS (1ul << 20)
+#define MISS_LATENCY(n) ((u64)(n) << 32)
+#define FROM_CACHE 2u
+#define FROM_RAM 3u
+#define LATENCY_L2 12u
+#define LATENCY_L3 39u
+#define LATENCY_RAM 200u
+
+/* All of these lines are in set 0 of L1D (2 ways), of L2 (4 ways) and of L3, but for 512 and 1536, in set 8 of L3. */
+extern char ibs_loads[];
+asm(".pushsection .text\n"
+    "ibs_loads:\n"
+    "mov (%rdi), %eax\n"
+    "mov 512(%rdi), %eax\n"
+    "mov 1024(%rdi), %eax\n"
+    "mov (%rdi), %eax\n"
+    "mov 1536(%rdi), %eax\n"
+    "mov 2048(%rdi), %eax\n"
+    "mov 512(%rdi), %eax\n"
+    "mov 512(%rdi), %eax\n"
+    "ret\n"
+    ".popsection\n");
+
+static const struct load {
+	u64 data3;
+	u32 source, latency;
+	u32 offset;
+	const char *what;
+} loads[] = {
+	{ MISS | L2_MISS, FROM_RAM, LATENCY_RAM, 0, "the first of a line: RAM" },
+	{ MISS | L2_MISS, FROM_RAM, LATENCY_RAM, 512, "of another: RAM" },
+	{ MISS | L2_MISS, FROM_RAM, LATENCY_RAM, 1024, "of a third: RAM" },
+	{ MISS, 0, LATENCY_L2, 0, "the third line in two ways of L1D: L2" },
+	{ MISS | L2_MISS, FROM_RAM, LATENCY_RAM, 1536, "of a fourth: RAM" },
+	{ MISS | L2_MISS, FROM_RAM, LATENCY_RAM, 2048, "of a fifth: RAM" },
+	{ MISS | L2_MISS, FROM_CACHE, LATENCY_L3, 512, "the fifth line in four ways of L2: L3" },
+	{ 0, 0, 0, 512, "again: L1D" },
+};
+#define LOADS (sizeof(loads) / sizeof(loads[0]))
+
+static u8 lines[PAGE_SIZE] __attribute__((aligned(PAGE_SIZE)));
+
+/* IBS is switched on, which empties the model; then CALL, and the loads. */
+static __attribute__((noinline, noclone)) void sample_load(u32 n)
+{
+	u64 ctl = OP_EN | OP_OPS | 1 | OP_COUNT(MAX - 1 - (n + 1));
+	u32 low = (u32)ctl;
+
+	wrmsr(MSR_OP_CTL, 0);
+	asm volatile("wrmsr\n"
+		     "call ibs_loads\n"
+		     : "+a"(low)
+		     : "c"(MSR_OP_CTL), "d"((u32)(ctl >> 32)), "D"(lines)
+		     : "memory", "cc");
+}
+
+static void test_misses(void)
+{
+	u32 n;
+
+	for (n = 0; n < LOADS; n++) {
+		const struct load *l = &loads[n];
+
+		sample_load(n);
+		report_eq(rdmsr(MSR_OP_DATA3),
+			  LOAD | BYTES_4 | LINEAR | PHYSICAL | l->data3 | MISS_LATENCY(l->latency),
+			  "%s", l->what);
+		report_eq(rdmsr(MSR_OP_DATA2), l->source, "load %u: the source", n);
+		report_eq(rdmsr(MSR_DC_LIN), (u64)lines + l->offset, "the address");
+		report_eq(rdmsr(MSR_OP_DATA), LATENCY * (1 + l->latency), "tag to retire");
+	}
+	sample_load(0);
+	report_eq(rdmsr(MSR_OP_DATA2), FROM_RAM, "the first line is in RAM each time");
+	wrmsr(MSR_OP_CTL, 0);
 }
 
 /* ---- All at the same time ---- */
@@ -317,11 +484,17 @@ FLAT_TEST(pmu_ibs)
 		lwp_init(&l);
 	else
 		lwp_map(&l, kernel_cr3());
+	if (option_number("cache", 0)) {
+		test_misses();
+		return;
+	}
 	test_registers();
 	test_ops(OP_OPS, "ops");
 	test_ops(0, "cycles");
 	test_interrupt();
 	test_user();
+	test_code32();
+	test_fetch();
 	if (lwp)
 		test_together(&l);
 }

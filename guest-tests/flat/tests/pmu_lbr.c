@@ -35,7 +35,7 @@
 
 extern char lbr_code[], lbr_jmp[], lbr_call[], lbr_back[], lbr_f[], lbr_callm[], lbr_g[],
 	lbr_there[], lbr_jmpm[], lbr_jcc[], lbr_j[], lbr_end[], lbr_exit[], lbr_loop[], lbr_jnz[],
-	lbr_loop_end[], lbr_ud[];
+	lbr_loop_end[], lbr_ud[], lbr32[], lbr32_call[], lbr32_back[], lbr32_f[];
 
 USER_CODE("lbr_code: nop\n"
 	  "lbr_jmp: jmp lbr_call\n"
@@ -58,7 +58,14 @@ USER_CODE("lbr_code: nop\n"
 	  "dec %ecx\n"
 	  "lbr_jnz: jnz 1b\n"
 	  "lbr_loop_end: user_exit\n"
-	  "lbr_ud: ud2\n");
+	  "lbr_ud: ud2\n"
+	  ".code32\n"
+	  "lbr32: jmp lbr32_call\n"
+	  "nop\n"
+	  "lbr32_call: call lbr32_f\n"
+	  "lbr32_back: user_exit\n"
+	  "lbr32_f: ret\n"
+	  ".code64\n");
 
 #define LOOP_TOP ((u64)lbr_loop + 5) /* behind MOV */
 
@@ -80,7 +87,7 @@ static const struct branch {
 
 static struct user u;
 
-static void run(const char *code, u32 select)
+static void run_prepared(u32 select)
 {
 	u32 n;
 
@@ -88,11 +95,16 @@ static void run(const char *code, u32 select)
 		wrmsr(MSR_LBR_FROM(n), 0);
 		wrmsr(MSR_LBR_TO(n), 0);
 	}
-	user_init64(&u, (u64)code, STACK_TOP);
 	wrmsr(MSR_LBR_SELECT, select);
 	wrmsr(MSR_DBG_EXTN_CFG, LBRV2EN);
 	user_run(&u);
 	wrmsr(MSR_DBG_EXTN_CFG, 0);
+}
+
+static void run(const char *code, u32 select)
+{
+	user_init64(&u, (u64)code, STACK_TOP);
+	run_prepared(select);
 }
 
 static void test_registers(void)
@@ -155,6 +167,18 @@ static void test_filters(void)
 	test_filter(NO_FAR, "no far ones");
 	run(lbr_code, NO_KERNEL | NO_USER);
 	report_eq(rdmsr(MSR_LBR_TO(0)), 0, "no mode: none");
+}
+
+static void test_code32(void)
+{
+	user_init32(&u, (u32)(u64)lbr32, STACK_TOP);
+	run_prepared(NO_KERNEL);
+	report_eq(rdmsr(MSR_LBR_FROM(0)), (u64)lbr32_f, "32-bit code: FROM0 is RET");
+	report_eq(rdmsr(MSR_LBR_TO(0)), (u64)lbr32_back | VALID, "TO0");
+	report_eq(rdmsr(MSR_LBR_FROM(1)), (u64)lbr32_call, "FROM1 is CALL");
+	report_eq(rdmsr(MSR_LBR_TO(1)), (u64)lbr32_f | VALID, "TO1");
+	report_eq(rdmsr(MSR_LBR_FROM(2)), (u64)lbr32, "FROM2 is JMP");
+	report_eq(rdmsr(MSR_LBR_TO(3)), (u64)lbr32 | VALID, "TO3: the kernel's IRET");
 }
 
 static u64 gate(u32 vector)
@@ -291,6 +315,7 @@ FLAT_TEST(pmu_lbr)
 	lwp_map(&l, kernel_cr3());
 	test_registers();
 	test_filters();
+	test_code32();
 	test_interrupts();
 	test_many();
 	test_counts();

@@ -87,6 +87,8 @@ static bool in_tcg(void)
 static bool modelled(unsigned int select)
 {
 	switch (select & 0xff) {
+	case 0x29:
+		return select & 0x700;
 	case 0xaa:
 		return select & 0x300;
 	case 0x2b:

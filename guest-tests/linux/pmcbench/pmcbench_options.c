@@ -18,7 +18,8 @@ static const struct event events[] = {
 	{ "instructions", 0xc0 }, { "branches", 0xc2 },	    { "taken", 0xc4 },
 	{ "conditional", 0xd1 },  { "mispredicted", 0xc3 }, { "far", 0xc6 },
 	{ "cycles", 0x76 },	  { "ops", 0xc1 },	    { "dispatched", 0x3aa },
-	{ "interrupts", 0x2c },	  { "smis", 0x2b },
+	{ "interrupts", 0x2c },	  { "smis", 0x2b },	    { "loads", 0x129 },
+	{ "stores", 0x229 },	  { "load-stores", 0x429 },
 };
 #define NR_EVENTS (sizeof(events) / sizeof(events[0]))
 
@@ -27,7 +28,7 @@ static const char description[] =
 	"many runs that are pinned to one CPU. The table shows the least, the most frequent and the largest value, beside "
 	"those of an empty snippet (the floor), and how the snippet's values are distributed."
 	"\vEVENT is one of instructions, branches, taken, conditional, mispredicted, far, cycles, ops, dispatched (ops), "
-	"interrupts, smis, which are AMD's C0h, C2h, C4h, D1h, C3h, C6h, 76h, C1h, 03AAh, 2Ch and 2Bh, or rXXXX, UnitMask and EventSelect in hexadecimal; far transfers (interrupts "
+	"interrupts, smis, loads, stores, load-stores, which are AMD's C0h, C2h, C4h, D1h, C3h, C6h, 76h, C1h, 03AAh, 2Ch, 2Bh, 0129h, 0229h and 0429h, or rXXXX, UnitMask and EventSelect in hexadecimal; far transfers (interrupts "
 	"too) count as branches. A machine has four or six counters, and a group takes all that it needs at once.\n"
 	"\n"
 	"With --lwp the table is filled from the records of Lightweight Profiling: of instructions, branches, taken.\n"

@@ -283,3 +283,47 @@ Test(missed, a_miss_of_an_instruction_that_is_filtered_is_not_counted)
 	lwp_retired_missed(&eng, &r, &first);
 	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_DME), 2));
 }
+
+/* ---- misses that are sampled ---- */
+
+/* An engine that counts misses, with these filters. */
+static void sampled(u32 filters, u32 counter)
+{
+	start(LWP_REV_43724);
+	start_engine(true, LWP_DELIVERY_PROMPT);
+	set_event(BLOCK, 4, 1000, counter);
+	put32(BLOCK + LWP_CB_FILTERS, filters);
+	put64(BLOCK + LWP_CB_BASE_IP, 0x500000);
+	put64(BLOCK + LWP_CB_LIMIT_IP, 0x500010);
+	enable(BLOCK);
+}
+
+Test(missed, a_sample_stands_for_its_period)
+{
+	sampled(0, 999);
+	lwp_pass_miss(&eng, 300, 0x400000, &first);
+	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_DME), 700));
+	cr_expect(eq(u32, eng.st.pending.event_id, 0));
+}
+
+Test(missed, the_record_of_a_sample_is_that_of_its_load)
+{
+	sampled(0, 250);
+	lwp_pass_miss(&eng, 300, 0x400000, &first);
+	cr_expect(eq(u32, eng.st.pending.event_id, 4));
+	cr_expect(eq(u64, eng.st.pending.address, 0x400000));
+	cr_expect(eq(u64, eng.st.pending.data2, first.address));
+	cr_expect(eq(u32, eng.st.pending.data1, first.latency));
+}
+
+Test(missed, a_sample_that_is_filtered_counts_nothing)
+{
+	sampled(3, 999); /* 48 cycles */
+	lwp_pass_miss(&eng, 300, 0x400000, &second);
+	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_DME), 1000));
+	sampled(LWP_FILTER_IPF, 999);
+	lwp_pass_miss(&eng, 300, 0x400000, &first);
+	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_DME), 1000));
+	lwp_pass_miss(&eng, 300, 0x500000, &first);
+	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_DME), 700));
+}

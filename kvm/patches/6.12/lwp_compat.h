@@ -6,6 +6,7 @@
 #ifndef __KVM_X86_SVM_LWP_COMPAT_H
 #define __KVM_X86_SVM_LWP_COMPAT_H
 
+#include <asm/amd-ibs.h>
 #include <asm/msr.h>
 
 #include "cpuid.h"

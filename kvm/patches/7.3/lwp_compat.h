@@ -6,6 +6,8 @@
 #ifndef __KVM_X86_SVM_LWP_COMPAT_H
 #define __KVM_X86_SVM_LWP_COMPAT_H
 
+#include <asm/amd/ibs.h>
+#include <asm/cpuid/api.h>
 #include <asm/msr.h>
 
 #include "cpuid.h"

@@ -8,6 +8,7 @@
 #include "qapi/error.h"
 #include "qapi/visitor.h"
 #include "qom/object.h"
+#include "system/tcg.h"
 #include "cpu.h"
 #include "lwp/lwp-cpu.h"
 #include "lwp_cache.h"
@@ -107,9 +108,26 @@ static void lwp_set_ram(Object *obj, Visitor *v, const char *name,
     }
 }
 
+static bool lwp_get_ibs_cache(Object *obj, Error **errp)
+{
+    return X86_CPU(obj)->lwp_props.ibs_cache;
+}
+
+static void lwp_set_ibs_cache(Object *obj, bool value, Error **errp)
+{
+    if (x86_lwp_settable(obj, "ibs-cache", errp)) {
+        X86_CPU(obj)->lwp_props.ibs_cache = value;
+    }
+}
+
 void x86_lwp_cache_class_init(ObjectClass *oc)
 {
     uintptr_t i;
+
+    object_class_property_add_bool(oc, "ibs-cache", lwp_get_ibs_cache,
+                                   lwp_set_ibs_cache);
+    object_class_property_set_description(oc, "ibs-cache", "IBS has a model of "
+                                          "the data caches, without LWP (TCG)");
 
     for (i = 0; i < LWP_CACHE_LEVELS; i++) {
         object_class_property_add(oc, lwp_cache_names[i], "str", lwp_get_level,
@@ -123,15 +141,24 @@ void x86_lwp_cache_class_init(ObjectClass *oc)
         "latency of a load that no modelled data cache serves");
 }
 
+static bool lwp_cache_right(const struct lwp_cache_geometry *g, Error **errp)
+{
+    uint32_t level;
+    const char *wrong = lwp_cache_wrong(g, &level);
+
+    if (wrong) {
+        error_setg(errp, "%s: a data cache %s", lwp_cache_names[level], wrong);
+    }
+    return !wrong;
+}
+
 bool x86_lwp_cache_check(const X86LWPProps *p, const struct lwp_caps *caps,
                          Error **errp)
 {
     struct lwp_cache_geometry g = lwp_cache_of(p);
     bool has = lwp_caps_has(caps, LWP_KIND_DME);
-    const char *wrong;
-    uint32_t level;
 
-    if (p->cache && !has) {
+    if (p->cache && !has && !p->ibs_cache) {
         error_setg(errp, "lwp-cache-* need lwp-dme=on");
         return false;
     }
@@ -139,12 +166,27 @@ bool x86_lwp_cache_check(const X86LWPProps *p, const struct lwp_caps *caps,
         error_setg(errp, "lwp-dme=on needs lwp-latency-max=10 to 31");
         return false;
     }
-    wrong = lwp_cache_wrong(&g, &level);
-    if (wrong) {
-        error_setg(errp, "%s: a data cache %s", lwp_cache_names[level], wrong);
+    return lwp_cache_right(&g, errp);
+}
+
+bool x86_lwp_ibs_cache_check(X86CPU *cpu, Error **errp)
+{
+    struct lwp_cache_geometry g = lwp_cache_of(&cpu->lwp_props);
+
+    if (!cpu->lwp_props.ibs_cache) {
+        return true;
+    }
+    if (!tcg_enabled() ||
+        !(cpu->env.features[FEAT_8000_0001_ECX] & CPUID_EXT3_IBS)) {
+        error_setg(errp, "ibs-cache=on needs TCG, pmu=on and ibs=on");
         return false;
     }
-    return true;
+    if (cpu->lwp_caps && lwp_caps_has(cpu->lwp_caps, LWP_KIND_DME)) {
+        error_setg(errp, "ibs-cache=on is for CPUs without lwp-dme=on: with it "
+                   "IBS has the model of LWP");
+        return false;
+    }
+    return lwp_cache_right(&g, errp);
 }
 
 bool x86_lwp_cache_alike(const X86LWPProps *p, const X86LWPProps *q)

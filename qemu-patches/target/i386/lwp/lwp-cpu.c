@@ -452,6 +452,9 @@ bool x86_lwp_check(X86CPU *cpu, Error **errp)
                    "code; leave one of them out");
         return false;
     }
+    if (!x86_lwp_ibs_cache_check(cpu, errp)) {
+        return false;
+    }
     CPU_FOREACH(other) {
         if (!lwp_alike(cpu, X86_CPU(other))) {
             error_setg(errp, "lwp and lwp-* must be the same for all CPUs, "

@@ -12,6 +12,9 @@
  * repeated, so the miss counts once.  A miss that is due changes nothing: the
  * instruction starts again, in a TB of its own.  There the loads are noted
  * and carried out when the instruction retires.
+ *
+ * IBS can have a model of its own (ibs-cache), on a CPU that does not count
+ * misses for LWP: it sees all loads, in every mode, while ops are sampled.
  */
 #include "qemu/osdep.h"
 #include "cpu.h"
@@ -60,13 +63,13 @@ static bool load_reads_ram(CPUX86State *env, uint64_t address, uint32_t size,
  * The first miss of a load.  False: all lines are in L1D.  *@miss names the
  * lowest byte that missed.
  */
-static bool load_misses(X86LWP *lwp, uint64_t address, LWPLines lines,
-                        struct lwp_miss *miss)
+static bool load_misses(const struct lwp_cache *cache, uint64_t address,
+                        LWPLines lines, struct lwp_miss *miss)
 {
     uint64_t line;
 
     for (line = lines.first; line <= lines.last; line++) {
-        if (!lwp_cache_has(lwp->cache, line, miss)) {
+        if (!lwp_cache_has(cache, line, miss)) {
             miss->address = MAX(address, line << LWP_CACHE_LINE_BITS);
             return true;
         }
@@ -75,12 +78,12 @@ static bool load_misses(X86LWP *lwp, uint64_t address, LWPLines lines,
 }
 
 /* The load takes place. */
-static void load_done(CPUX86State *env, LWPLines lines)
+static void load_done(CPUX86State *env, struct lwp_cache *cache, LWPLines lines)
 {
     uint64_t line;
 
     for (line = lines.first; line <= lines.last; line++) {
-        lwp_cache_load(env->lwp->cache, line);
+        lwp_cache_load(cache, line);
         env->lwp_loads.recent[line & (env->lwp_loads.sets - 1)] = line;
     }
 }
@@ -103,13 +106,13 @@ static void load_now(CPUX86State *env, uint64_t address, uint32_t size,
     struct lwp_retired r = { 0 };
     struct lwp_miss miss;
 
-    if (load_misses(env->lwp, address, lines, &miss)) {
+    if (load_misses(env->lwp->cache, address, lines, &miss)) {
         lwp_retired_missed(&env->lwp->engine, &r, &miss);
         if (r.misses) {
             load_due(env, ra);
         }
     }
-    load_done(env, lines);
+    load_done(env, env->lwp->cache, lines);
 }
 
 /* More loads than one instruction can have are not noted. */
@@ -135,10 +138,10 @@ static void load_repeated(CPUX86State *env, uint64_t address, uint32_t size)
             .address = env->lwp_count.insn
         };
     }
-    if (load_misses(lwp, address, lines, &miss)) {
+    if (load_misses(lwp->cache, address, lines, &miss)) {
         lwp_retired_missed(&lwp->engine, &lwp->repeated, &miss);
     }
-    load_done(env, lines);
+    load_done(env, lwp->cache, lines);
 }
 
 static void load(CPUX86State *env, uint64_t address, uint32_t size,
@@ -162,17 +165,37 @@ static bool load_counts(CPUX86State *env)
     return env->lwp_count.loads && (env->hflags & HF_CPL_MASK) == 3;
 }
 
+/* The model that knows whether a load misses, or NULL */
+static struct lwp_cache *load_model(CPUX86State *env)
+{
+    if (env->lwp_count.model) {
+        return env_archcpu(env)->tcg_pmu->cache;
+    }
+    return load_counts(env) ? env->lwp->cache : NULL;
+}
+
+/* IBS's own model sees the load. */
+static void load_modelled(CPUX86State *env, uint64_t address, uint32_t size,
+                          uintptr_t ra)
+{
+    if (load_reads_ram(env, address, size, ra)) {
+        load_done(env, env_archcpu(env)->tcg_pmu->cache,
+                  lines_of(address, size));
+    }
+}
+
 /* The instruction is a sample of IBS. */
 static void load_sampled(CPUX86State *env, uint64_t address, uint32_t info)
 {
     X86PMU *pmu = env_archcpu(env)->tcg_pmu;
     uint32_t size = info & X86_LWP_LOAD_SIZE;
     bool store = info & X86_LWP_LOAD_STORE;
+    struct lwp_cache *model = load_model(env);
     struct lwp_miss miss;
 
     x86_ibs_access(pmu, address, size, store, info & X86_LWP_LOAD_LOCKED);
-    if (!store && load_counts(env) &&
-        load_misses(env->lwp, address, lines_of(address, size), &miss)) {
+    if (!store && model &&
+        load_misses(model, address, lines_of(address, size), &miss)) {
         x86_ibs_missed(pmu, miss.latency, miss.source == LWP_SRC_NONE,
                        miss.source == LWP_SRC_DRAM);
     }
@@ -189,7 +212,14 @@ void helper_lwp_load(CPUX86State *env, target_ulong address, uint32_t info)
     if (env->lwp_count.notes) {
         load_sampled(env, address, info);
     }
-    if (!load_counts(env) || (info & X86_LWP_LOAD_STORE)) {
+    if (info & X86_LWP_LOAD_STORE) {
+        return;
+    }
+    if (env->lwp_count.model) {
+        load_modelled(env, address, size, GETPC());
+        return;
+    }
+    if (!load_counts(env)) {
         return;
     }
     load(env, address, size,
@@ -205,6 +235,10 @@ void x86_lwp_load(CPUX86State *env, uint64_t address, uint32_t size,
 
     if (env->lwp_count.notes) {
         load_sampled(env, address, MIN(size, X86_LWP_LOAD_SIZE));
+    }
+    if (env->lwp_count.model) {
+        load_modelled(env, address, size, ra);
+        return;
     }
     if (!load_counts(env)) {
         return;
@@ -241,10 +275,10 @@ void x86_lwp_retire_loads(CPUX86State *env, struct lwp_retired *r)
         uint64_t address = lwp->note[i].address;
         LWPLines lines = lines_of(address, lwp->note[i].size);
 
-        if (load_misses(lwp, address, lines, &miss)) {
+        if (load_misses(lwp->cache, address, lines, &miss)) {
             lwp_retired_missed(&lwp->engine, r, &miss);
         }
-        load_done(env, lines);
+        load_done(env, lwp->cache, lines);
     }
 }
 
@@ -255,29 +289,54 @@ void x86_lwp_forget_loads(CPUX86State *env)
     env->lwp->load_due = false;
 }
 
-void x86_lwp_empty_cache(CPUX86State *env)
+static void load_empty(CPUX86State *env, struct lwp_cache *cache)
 {
-    struct lwp_cache *cache = env->lwp->cache;
     X86LWPLoads *loads = &env->lwp_loads;
 
-    if (cache) {
-        lwp_cache_empty(cache);
-        loads->sets = MIN(lwp_cache_l1d_sets(cache), ARRAY_SIZE(loads->recent));
-        memset(loads->recent, 0xff, sizeof(loads->recent));
+    lwp_cache_empty(cache);
+    loads->sets = MIN(lwp_cache_l1d_sets(cache), ARRAY_SIZE(loads->recent));
+    memset(loads->recent, 0xff, sizeof(loads->recent));
+}
+
+void x86_lwp_empty_cache(CPUX86State *env)
+{
+    if (env->lwp->cache) {
+        load_empty(env, env->lwp->cache);
         x86_lwp_forget_loads(env);
+    }
+}
+
+void x86_lwp_empty_ibs_cache(CPUX86State *env)
+{
+    X86PMU *pmu = env_archcpu(env)->tcg_pmu;
+
+    if (pmu->cache) {
+        load_empty(env, pmu->cache);
+    }
+}
+
+static struct lwp_cache *cache_new(const struct lwp_cache_geometry *g)
+{
+    struct lwp_cache *cache;
+
+    if (!g) {
+        g = &lwp_cache_epyc;
+    }
+    cache = g_malloc(sizeof(*cache) + lwp_cache_bytes(g));
+    lwp_cache_init(cache, g, cache + 1);
+    return cache;
+}
+
+void x86_lwp_make_ibs_cache(X86CPU *cpu)
+{
+    if (cpu->lwp_props.ibs_cache) {
+        cpu->tcg_pmu->cache = cache_new(cpu->lwp_props.cache);
     }
 }
 
 void x86_lwp_make_cache(X86CPU *cpu, X86LWP *lwp)
 {
-    const struct lwp_cache_geometry *g = cpu->lwp_props.cache;
-
-    if (!lwp_caps_has(cpu->lwp_caps, LWP_KIND_DME)) {
-        return;
+    if (lwp_caps_has(cpu->lwp_caps, LWP_KIND_DME)) {
+        lwp->cache = cache_new(cpu->lwp_props.cache);
     }
-    if (!g) {
-        g = &lwp_cache_epyc;
-    }
-    lwp->cache = g_malloc(sizeof(*lwp->cache) + lwp_cache_bytes(g));
-    lwp_cache_init(lwp->cache, g, lwp->cache + 1);
 }

@@ -31,6 +31,7 @@ typedef struct X86LWPProps {
     bool prompt;
     bool delivery_given;    /* else prompt is KVM's default */
     bool vmcb;
+    bool ibs_cache;         /* IBS has a model of the caches, without LWP */
     struct lwp_cache_geometry *cache; /* NULL: that of the model */
 } X86LWPProps;
 
@@ -134,6 +135,13 @@ void x86_lwp_thread_changed(CPUArchState *env);
 
 /* CPL has just become 3. */
 void x86_lwp_user_entered(CPUArchState *env);
+
+/*
+ * tcg-lwp-load.c: the model of the caches that IBS has with ibs-cache: make it
+ * for a CPU that has it, and empty it.
+ */
+void x86_lwp_make_ibs_cache(X86CPU *cpu);
+void x86_lwp_empty_ibs_cache(CPUArchState *env);
 
 /*
  * tcg-lwp-load.c: a helper is going to load this many bytes of the program,

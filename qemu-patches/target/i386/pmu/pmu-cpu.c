@@ -184,6 +184,29 @@ static void pmu_set_ipc(Object *obj, Visitor *v, const char *name,
     X86_CPU(obj)->tcg_pmu_props.ipc = ipc;
 }
 
+static const char *const pmu_predictors[] = { "perfect", "2bit" };
+
+static char *pmu_get_predictor(Object *obj, Error **errp)
+{
+    return g_strdup(pmu_predictors[X86_CPU(obj)->tcg_pmu_props.predicts]);
+}
+
+static void pmu_set_predictor(Object *obj, const char *value, Error **errp)
+{
+    int i;
+
+    if (!pmu_settable(obj, "pmu-predictor", errp)) {
+        return;
+    }
+    for (i = 0; i < ARRAY_SIZE(pmu_predictors); i++) {
+        if (g_str_equal(value, pmu_predictors[i])) {
+            X86_CPU(obj)->tcg_pmu_props.predicts = i;
+            return;
+        }
+    }
+    error_setg(errp, "pmu-predictor is perfect or 2bit, not '%s'", value);
+}
+
 static bool pmu_get_counting(Object *obj, Error **errp)
 {
     return X86_CPU(obj)->env.lwp_count.pmu;
@@ -210,6 +233,11 @@ void x86_pmu_class_init(ObjectClass *oc)
                               NULL, NULL);
     object_class_property_set_description(oc, "pmu-ipc", "instructions in a "
                                           "cycle of the counters (TCG)");
+    object_class_property_add_str(oc, "pmu-predictor", pmu_get_predictor,
+                                  pmu_set_predictor);
+    object_class_property_set_description(oc, "pmu-predictor", "how branches "
+                                          "are predicted for the counters "
+                                          "(TCG): perfect, 2bit");
     for (i = 0; i < ARRAY_SIZE(pmu_numbers); i++) {
         const PMUNumber *n = &pmu_numbers[i];
 
@@ -292,7 +320,11 @@ bool x86_pmu_expand_features(X86CPU *cpu, Error **errp)
             ~(CPUID_EXT3_PERFCORE | CPUID_EXT3_IBS | CPUID_EXT3_EXTAPIC);
         env->features[FEAT_8000_0008_EBX] &= ~CPUID_8000_0008_EBX_IRPERF;
         env->features[FEAT_8000_0022_EAX] = 0;
+        env->features[FEAT_SVM] &= ~CPUID_SVM_LBRV;
         return true;
+    }
+    if (!(env->features[FEAT_8000_0022_EAX] & CPUID_8000_0022_EAX_LBR_V2)) {
+        env->features[FEAT_SVM] &= ~CPUID_SVM_LBRV;
     }
     if (env->features[FEAT_8000_0001_ECX] & CPUID_EXT3_IBS) {
         /* Its interrupt is described there. */
@@ -356,12 +388,21 @@ void x86_pmu_realize(X86CPU *cpu)
     } else {
         pmu->vendor = &x86_pmu_amd;
         pmu->counters = X86_PMU_AMD_COUNTERS + 1; /* IRPERF */
+        pmu->predicts = cpu->tcg_pmu_props.predicts;
         pmu->mask = MAKE_64BIT_MASK(0, 48);
     }
+#ifdef X86_WITH_LWP
+    x86_lwp_make_ibs_cache(cpu);
+#endif
 }
 
 void x86_pmu_finalize(X86CPU *cpu)
 {
+#ifdef X86_WITH_LWP
+    if (cpu->tcg_pmu) {
+        g_free(cpu->tcg_pmu->cache);
+    }
+#endif
     g_clear_pointer(&cpu->tcg_pmu, g_free);
 }
 
@@ -373,6 +414,9 @@ void x86_pmu_reset(X86CPU *cpu)
         memset(&pmu->start_reset_fields, 0,
                offsetof(X86PMU, end_reset_fields) -
                offsetof(X86PMU, start_reset_fields));
+#ifdef X86_WITH_LWP
+        x86_lwp_empty_ibs_cache(&cpu->env);
+#endif
         pmu->vendor->reset(&cpu->env, pmu);
         pmu->vendor->derive(&cpu->env, pmu);
     }

@@ -61,10 +61,10 @@ static void lwp_set_mode(X86LWPCount *c, X86LWPMode mode)
 
     c->kernel_flags = c->pmu ? flags : 0;
 #ifdef X86_WITH_LWP
-    if (c->notes) {
+    if (c->notes || c->model) {
         c->kernel_flags |= HF_LWP_LOAD_MASK;
     }
-    if (c->notes || c->loads) {
+    if (c->notes || c->loads || c->model) {
         flags |= HF_LWP_LOAD_MASK;
     }
 #endif
@@ -119,10 +119,8 @@ void x86_lwp_fold(CPUX86State *env)
     X86LWPCount *c = &env->lwp_count;
     int32_t insns = (c->folded & X86_LWP_LEFT_INSNS) -
                     (c->left & X86_LWP_LEFT_INSNS);
-#ifdef X86_WITH_LWP
     int32_t branches = (c->folded >> X86_LWP_LEFT_BRANCH_SHIFT) -
                        (c->left >> X86_LWP_LEFT_BRANCH_SHIFT);
-#endif
 
     if (c->folded == c->left) {
         return;
@@ -135,7 +133,7 @@ void x86_lwp_fold(CPUX86State *env)
     }
 #endif
     if (c->pmu) {
-        x86_pmu_count(env, insns, c->branches);
+        x86_pmu_count(env, insns, branches, c->branches);
     }
     memset(c->branches, 0, sizeof(c->branches));
 }
@@ -213,6 +211,7 @@ void x86_lwp_update(CPUX86State *env)
     wants = count_wants(env, &insns, &branches);
 #ifdef X86_WITH_LWP
     c->loads = wants & X86_LWP_WANTS_LOADS;
+    c->model = wants & X86_LWP_WANTS_MODEL;
 #endif
     c->notes = wants & X86_LWP_WANTS_NOTES;
     lwp_set_mode(c, lwp_choose_mode(wants, insns, branches));

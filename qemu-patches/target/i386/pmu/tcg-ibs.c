@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * AMD's instruction-based sampling of ops, under TCG.
+ * AMD's instruction-based sampling of ops and of fetches, under TCG.
  *
  * An instruction is one op.  When the count of cycles or instructions reaches
  * the maximum, the next instruction that retires is the sample.  It runs in a
@@ -10,8 +10,15 @@
  * software clears IbsOpVal.  All modes count, SVM guests included.
  *
  * Latencies: an op retires one cycle after it is tagged, and when it is
- * complete; a load that misses, as many cycles later as its miss takes.  There
- * is no model of the TLBs: none misses, and each page has 4 KiB.
+ * complete; a load that misses, as many cycles later as its miss takes.  Loads
+ * miss by the model of LWP while it counts misses, or by one of IBS alone
+ * (ibs-cache), which sees all loads while ops are sampled.  There is no model
+ * of the TLBs: none misses, and each page has 4 KiB.
+ *
+ * A fetch is that of one instruction that retires, whole and from the
+ * instruction cache, without a latency.  Behind a sample the count stays at
+ * the maximum until software writes it; with IbsRandEn the write draws the low
+ * four bits, which no register shows.
  */
 #include "qemu/osdep.h"
 #include "qemu/cutils.h"
@@ -23,6 +30,9 @@
 #include "migration/vmstate.h"
 #include "pmu/x86-pmu.h"
 
+#define MSR_FETCH_CTL  0xc0011030
+#define MSR_FETCH_LIN  0xc0011031
+#define MSR_FETCH_PHYS 0xc0011032
 #define MSR_OP_CTL    0xc0011033
 #define MSR_OP_RIP    0xc0011034
 #define MSR_OP_DATA   0xc0011035
@@ -35,11 +45,23 @@
 
 /* Leaf 8000_001B EAX */
 #define CAPS_VALID       (1 << 0)
+#define CAPS_FETCH       (1 << 1)
 #define CAPS_OP          (1 << 2)
 #define CAPS_RDWR_COUNT  (1 << 3)
 #define CAPS_OP_COUNT    (1 << 4)
 #define CAPS_BR_TARGET   (1 << 5)
 #define CAPS_COUNT_EXT   (1 << 6)
+
+/* IBS_FETCH_CTL; maximum and count have bits 19:4. */
+#define FETCH_COUNT_BITS 16
+#define FETCH_COUNT      16
+#define FETCH_LOW_BITS   4
+#define FETCH_EN         (1ull << 48)
+#define FETCH_VAL        (1ull << 49)
+#define FETCH_COMPLETE   (1ull << 50)
+#define FETCH_PHYSICAL   (1ull << 52)
+#define FETCH_RANDOM     (1ull << 57)
+#define FETCH_CTL_VALID  0x3fffffffffffffffull
 
 /* IBS_OP_CTL */
 #define OP_MAX_BITS      16 /* bits 19:4 of the maximum */
@@ -120,6 +142,48 @@ bool x86_ibs_left(const X86PMU *pmu, bool *cycles, uint64_t *left)
     return true;
 }
 
+static uint64_t fetch_max(const X86IBS *ibs)
+{
+    return extract64(ibs->fetch_ctl, 0, FETCH_COUNT_BITS) << FETCH_LOW_BITS;
+}
+
+static uint64_t fetch_at(const X86IBS *ibs)
+{
+    return (extract64(ibs->fetch_ctl, FETCH_COUNT, FETCH_COUNT_BITS) <<
+            FETCH_LOW_BITS) | ibs->fetch_low;
+}
+
+static void fetch_set_at(X86IBS *ibs, uint64_t count)
+{
+    ibs->fetch_low = extract64(count, 0, FETCH_LOW_BITS);
+    ibs->fetch_ctl = deposit64(ibs->fetch_ctl, FETCH_COUNT, FETCH_COUNT_BITS,
+                               count >> FETCH_LOW_BITS);
+}
+
+bool x86_ibs_fetches(const X86PMU *pmu)
+{
+    return (pmu->ibs.fetch_ctl & FETCH_EN) &&
+           !(pmu->ibs.fetch_ctl & FETCH_VAL) && fetch_max(&pmu->ibs);
+}
+
+bool x86_ibs_fetches_left(const X86PMU *pmu, uint64_t *left)
+{
+    uint64_t max = fetch_max(&pmu->ibs);
+
+    *left = max - MIN(fetch_at(&pmu->ibs), max);
+    return x86_ibs_fetches(pmu);
+}
+
+static void fetch_count(X86PMU *pmu, int64_t insns)
+{
+    X86IBS *ibs = &pmu->ibs;
+    uint64_t max = fetch_max(ibs), at = fetch_at(ibs);
+
+    if (x86_ibs_fetches(pmu) && at < max) {
+        fetch_set_at(ibs, MIN(MAX((int64_t)at + insns, 0), max));
+    }
+}
+
 void x86_ibs_count(X86PMU *pmu, int64_t insns, int64_t cycles)
 {
     X86IBS *ibs = &pmu->ibs;
@@ -129,6 +193,40 @@ void x86_ibs_count(X86PMU *pmu, int64_t insns, int64_t cycles)
     if (x86_ibs_on(pmu) && at < max) {
         ibs_set_at(ibs, MIN(MAX((int64_t)at + add, 0), max));
     }
+    fetch_count(pmu, insns);
+}
+
+static bool ibs_physical(CPUX86State *env, uint64_t linear, uint64_t *physical)
+{
+    hwaddr page = cpu_get_phys_page_debug(env_cpu(env),
+                                          linear & TARGET_PAGE_MASK);
+
+    if (page == -1) {
+        return false;
+    }
+    *physical = page | (linear & ~TARGET_PAGE_MASK);
+    return true;
+}
+
+static void ibs_deliver(CPUX86State *env)
+{
+    BQL_LOCK_GUARD();
+    apic_deliver_extended(env_archcpu(env)->apic_state, CTL_LVT);
+}
+
+static void fetch_retire(CPUX86State *env, X86PMU *pmu, uint64_t rip)
+{
+    X86IBS *ibs = &pmu->ibs;
+
+    if (!x86_ibs_fetches(pmu) || fetch_at(ibs) < fetch_max(ibs)) {
+        return;
+    }
+    ibs->fetch_lin = rip;
+    ibs->fetch_ctl |= FETCH_VAL | FETCH_COMPLETE;
+    if (ibs_physical(env, rip, &ibs->fetch_phys)) {
+        ibs->fetch_ctl |= FETCH_PHYSICAL;
+    }
+    ibs_deliver(env);
 }
 
 static void ibs_branch(CPUX86State *env, X86IBS *ibs, uint32_t info)
@@ -149,10 +247,6 @@ static void ibs_branch(CPUX86State *env, X86IBS *ibs, uint32_t info)
 /* What the loads and stores of the instruction have noted. */
 static void ibs_data(CPUX86State *env, X86IBS *ibs)
 {
-    CPUState *cs = env_cpu(env);
-    vaddr page = ibs->note.address & TARGET_PAGE_MASK;
-    hwaddr physical;
-
     ibs->op_data2 = ibs->note.data2;
     ibs->op_data3 = ibs->note.data3;
     if (!(ibs->op_data3 & (DATA3_LOAD | DATA3_STORE))) {
@@ -160,9 +254,7 @@ static void ibs_data(CPUX86State *env, X86IBS *ibs)
     }
     ibs->dc_lin = ibs->note.address;
     ibs->op_data3 |= DATA3_LINEAR;
-    physical = cpu_get_phys_page_debug(cs, page);
-    if (physical != -1) {
-        ibs->dc_phys = physical | (ibs->note.address & ~TARGET_PAGE_MASK);
+    if (ibs_physical(env, ibs->note.address, &ibs->dc_phys)) {
         ibs->op_data3 |= DATA3_PHYSICAL;
     }
     ibs->op_data += extract64(ibs->op_data3, DATA3_LATENCY, 16) <<
@@ -178,6 +270,7 @@ void x86_ibs_retire(CPUX86State *env, X86PMU *pmu, uint64_t rip, uint32_t info)
 {
     X86IBS *ibs = &pmu->ibs;
 
+    fetch_retire(env, pmu, rip);
     if (!x86_ibs_on(pmu) || ibs_at(ibs) < ibs_max(ibs)) {
         return;
     }
@@ -189,8 +282,7 @@ void x86_ibs_retire(CPUX86State *env, X86PMU *pmu, uint64_t rip, uint32_t info)
     ibs->op_ctl |= OP_VAL;
     ibs_set_at(ibs, x86_pmu_random(&ibs->seed, RANDOM_COUNT));
     x86_ibs_begin(pmu);
-    BQL_LOCK_GUARD();
-    apic_deliver_extended(env_archcpu(env)->apic_state, CTL_LVT);
+    ibs_deliver(env);
 }
 
 void x86_ibs_access(X86PMU *pmu, uint64_t address, uint32_t size, bool store,
@@ -212,6 +304,20 @@ void x86_ibs_access(X86PMU *pmu, uint64_t address, uint32_t size, bool store,
     }
 }
 
+uint32_t x86_ibs_accesses(const X86PMU *pmu)
+{
+    switch (pmu->ibs.note.data3 & (DATA3_LOAD | DATA3_STORE)) {
+    case DATA3_LOAD:
+        return X86_PMU_LOADS;
+    case DATA3_STORE:
+        return X86_PMU_STORES;
+    case DATA3_LOAD | DATA3_STORE:
+        return X86_PMU_LOAD_STORES;
+    default:
+        return 0;
+    }
+}
+
 void x86_ibs_missed(X86PMU *pmu, uint32_t latency, bool l2, bool dram)
 {
     X86IBS *ibs = &pmu->ibs;
@@ -229,7 +335,7 @@ void x86_ibs_missed(X86PMU *pmu, uint32_t latency, bool l2, bool dram)
 
 uint32_t x86_ibs_caps(void)
 {
-    return CAPS_VALID | CAPS_OP | CAPS_RDWR_COUNT | CAPS_OP_COUNT |
+    return CAPS_VALID | CAPS_FETCH | CAPS_OP | CAPS_RDWR_COUNT | CAPS_OP_COUNT |
            CAPS_BR_TARGET | CAPS_COUNT_EXT;
 }
 
@@ -237,6 +343,12 @@ uint32_t x86_ibs_caps(void)
 static uint64_t *ibs_register(X86IBS *ibs, uint32_t msr)
 {
     switch (msr) {
+    case MSR_FETCH_CTL:
+        return &ibs->fetch_ctl;
+    case MSR_FETCH_LIN:
+        return &ibs->fetch_lin;
+    case MSR_FETCH_PHYS:
+        return &ibs->fetch_phys;
     case MSR_OP_CTL:
         return &ibs->op_ctl;
     case MSR_OP_RIP:
@@ -278,10 +390,26 @@ bool x86_ibs_wrmsr(CPUX86State *env, X86PMU *pmu, uint32_t msr,
     if (!ibs_has(env) || (!reg && msr != MSR_CTL)) {
         return false;
     }
-    if (reg) {
-        *reg = msr == MSR_OP_CTL ? value & OP_CTL_VALID : value;
-    } else {
+    switch (msr) {
+    case MSR_CTL:
         *gp = true; /* firmware's, read-only */
+        break;
+    case MSR_OP_CTL:
+#ifdef X86_WITH_LWP
+        if (value & ~*reg & OP_EN) {
+            x86_lwp_empty_ibs_cache(env);
+        }
+#endif
+        *reg = value & OP_CTL_VALID;
+        break;
+    case MSR_FETCH_CTL:
+        *reg = value & FETCH_CTL_VALID;
+        pmu->ibs.fetch_low = value & FETCH_RANDOM ?
+            x86_pmu_random(&pmu->ibs.seed, 1 << FETCH_LOW_BITS) : 0;
+        break;
+    default:
+        *reg = value;
+        break;
     }
     return true;
 }
@@ -301,7 +429,12 @@ static int ibs_post_load(void *opaque, int version_id)
     if (!cpu->tcg_pmu || !ibs_has(&cpu->env)) {
         return -EINVAL;
     }
+#ifdef X86_WITH_LWP
+    x86_lwp_empty_ibs_cache(&cpu->env);
+#endif
     cpu->tcg_pmu->ibs.op_ctl &= OP_CTL_VALID;
+    cpu->tcg_pmu->ibs.fetch_ctl &= FETCH_CTL_VALID;
+    cpu->tcg_pmu->ibs.fetch_low &= (1 << FETCH_LOW_BITS) - 1;
     return x86_pmu_post_load(opaque, version_id);
 }
 
@@ -310,6 +443,10 @@ static const VMStateDescription vmstate_ibs_state = {
     .version_id = 1,
     .minimum_version_id = 1,
     .fields = (const VMStateField[]) {
+        VMSTATE_UINT64(ibs.fetch_ctl, X86PMU),
+        VMSTATE_UINT64(ibs.fetch_lin, X86PMU),
+        VMSTATE_UINT64(ibs.fetch_phys, X86PMU),
+        VMSTATE_UINT32(ibs.fetch_low, X86PMU),
         VMSTATE_UINT64(ibs.op_ctl, X86PMU),
         VMSTATE_UINT64(ibs.op_rip, X86PMU),
         VMSTATE_UINT64(ibs.op_data, X86PMU),

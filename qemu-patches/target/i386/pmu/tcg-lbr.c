@@ -7,12 +7,17 @@
  * (X86_LWP_WANTS_LAST).  Interrupts and exceptions are far branches from the
  * instruction that they interrupt, or from the one that is next.  Addresses are
  * linear.  No branch is predicted wrongly or speculative.
+ *
+ * With LBR virtualization VMRUN exchanges the stack, LBR_SELECT, DBG_EXTN_CFG
+ * and DEBUGCTL for those of the VMCB, and #VMEXIT exchanges them again.  The
+ * hypervisor's lie in the host save area meanwhile.
  */
 #include "qemu/osdep.h"
 #include "qemu/cutils.h"
 #include "cpu.h"
 #include "migration/vmstate.h"
 #include "pmu/x86-pmu.h"
+#include "svm.h"
 
 #define MSR_SELECT   0xc000010e
 #define MSR_EXTN_CFG 0xc000010f
@@ -171,6 +176,82 @@ bool x86_lbr_wrmsr(CPUX86State *env, X86PMU *pmu, uint32_t msr,
         }
     }
     return reg;
+}
+
+/* Does the SVM guest, or the one that begins, have a stack of its own? */
+static bool lbr_virtualized(CPUX86State *env)
+{
+    return env_archcpu(env)->tcg_pmu && lbr_has(env) &&
+           (x86_ldq_phys(env_cpu(env),
+                         env->vm_vmcb + offsetof(struct vmcb,
+                                                 control.lbr_ctl)) &
+            V_LBR_ENABLED_MASK);
+}
+
+static void lbr_save(CPUX86State *env, const X86LBR *lbr, uint64_t vmcb)
+{
+    CPUState *cs = env_cpu(env);
+    uint64_t stack = vmcb + offsetof(struct vmcb, save.lbr_stack);
+    uint32_t n;
+
+    x86_stq_phys(cs, vmcb + offsetof(struct vmcb, save.dbgctl),
+                 env->msr_debugctl);
+    x86_stq_phys(cs, vmcb + offsetof(struct vmcb, save.dbg_extn_cfg),
+                 lbr->extn_cfg);
+    x86_stq_phys(cs, vmcb + offsetof(struct vmcb, save.lbr_select),
+                 lbr->select);
+    for (n = 0; n < X86_LBR_ENTRIES; n++, stack += 16) {
+        uint32_t i = (lbr->top - n) % X86_LBR_ENTRIES;
+
+        x86_stq_phys(cs, stack, lbr->from[i]);
+        x86_stq_phys(cs, stack + 8, lbr->to[i]);
+    }
+}
+
+static void lbr_load(CPUX86State *env, X86LBR *lbr, uint64_t vmcb)
+{
+    CPUState *cs = env_cpu(env);
+    uint64_t stack = vmcb + offsetof(struct vmcb, save.lbr_stack);
+    uint32_t n;
+
+    env->msr_debugctl =
+        x86_ldq_phys(cs, vmcb + offsetof(struct vmcb, save.dbgctl)) &
+        (DEBUGCTL_BTF | x86_pmu_debugctl(env));
+    lbr->extn_cfg =
+        x86_ldq_phys(cs, vmcb + offsetof(struct vmcb, save.dbg_extn_cfg)) &
+        EXTN_CFG_LBRV2EN;
+    lbr->select =
+        x86_ldq_phys(cs, vmcb + offsetof(struct vmcb, save.lbr_select)) &
+        SELECT_VALID;
+    lbr->top = X86_LBR_ENTRIES - 1;
+    for (n = 0; n < X86_LBR_ENTRIES; n++, stack += 16) {
+        lbr->from[lbr->top - n] = x86_ldq_phys(cs, stack);
+        lbr->to[lbr->top - n] = x86_ldq_phys(cs, stack + 8);
+    }
+}
+
+static void lbr_exchange(CPUX86State *env, uint64_t save, uint64_t load)
+{
+    X86PMU *pmu = env_archcpu(env)->tcg_pmu;
+
+    lbr_save(env, &pmu->lbr, save);
+    lbr_load(env, &pmu->lbr, load);
+    x86_pmu_changed(env);
+}
+
+void x86_lbr_vmrun(CPUX86State *env)
+{
+    if (lbr_virtualized(env)) {
+        lbr_exchange(env, env->vm_hsave, env->vm_vmcb);
+    }
+}
+
+void x86_lbr_vmexit(CPUX86State *env)
+{
+    /* A VMRUN that is refused before the guest begins has exchanged nothing. */
+    if ((env->hflags & HF_GUEST_MASK) && lbr_virtualized(env)) {
+        lbr_exchange(env, env->vm_vmcb, env->vm_hsave);
+    }
 }
 
 static bool lbr_needed(void *opaque)

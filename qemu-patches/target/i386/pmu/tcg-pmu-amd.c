@@ -17,6 +17,7 @@
 #define MSR_GLOBAL_SET    0xc0000303
 #define MSR_IRPERF        0xc00000e9
 
+#define CTL_UNITS_SHIFT 8
 #define CTL_USR         (1ull << 16)
 #define CTL_OS          (1ull << 17)
 #define CTL_EDGE        (1ull << 18)
@@ -34,6 +35,8 @@
 
 /* Unit masks of event AAh */
 #define DISPATCHED_UNITS 0x300
+/* Those of event 29h */
+#define ACCESS_UNITS (X86_PMU_LOADS | X86_PMU_STORES | X86_PMU_LOAD_STORES)
 
 #define HWCR_IRPERF_EN   (1ull << 30)
 
@@ -58,9 +61,13 @@ static bool amd_irperf(CPUX86State *env)
 }
 
 /* The event of PERF_CTL[35:32,7:0]. */
-static X86PMUEvent amd_event(uint64_t ctl)
+static X86PMUEvent amd_event(const X86PMU *pmu, uint64_t ctl)
 {
     switch ((ctl & 0xff) | (ctl >> 24 & 0xf00)) {
+#ifdef X86_WITH_LWP
+    case 0x029: /* loads, stores, both: by unit masks */
+        return X86_PMU_EVENT_ACCESSES;
+#endif
     case 0x02b:
         return X86_PMU_EVENT_SMIS;
     case 0x02c:
@@ -83,7 +90,9 @@ static X86PMUEvent amd_event(uint64_t ctl)
         return X86_PMU_EVENT_CONDITIONAL;
     case 0x120:
         return X86_PMU_EVENT_REFERENCE;
-    case 0x0c3: /* mispredicted branches: the predictor is perfect */
+    case 0x0c3: /* mispredicted branches */
+        return pmu->predicts ? X86_PMU_EVENT_MISPREDICTED :
+                               X86_PMU_EVENT_NONE;
     default:
         return X86_PMU_EVENT_NONE;
     }
@@ -121,7 +130,8 @@ static void amd_derive(CPUX86State *env, X86PMU *pmu)
 
         pmu->counter[n] = (X86PMUCounter) {
             .value = &pmu->ctr[n],
-            .event = amd_event(ctl),
+            .event = amd_event(pmu, ctl),
+            .units = ctl >> CTL_UNITS_SHIFT & ACCESS_UNITS,
             .where = amd_where(env, pmu, n),
             .cmask = ctl >> CTL_CMASK_SHIFT,
             .invert = ctl & CTL_INV,

@@ -22,8 +22,11 @@
 typedef struct PMUEvents {
     int64_t insns;
     int64_t cycles;      /* that begin */
-    uint32_t near, conditional, taken, taken_conditional, far;
+    int64_t near;
+    uint32_t conditional, taken, taken_conditional, far;
     uint32_t far_insns;  /* those of far that are instructions */
+    uint32_t mispredicted;
+    uint32_t accesses;   /* X86_PMU_LOADS, ...: what the instruction does */
     uint32_t interrupts, smis;
     uint32_t far_excess; /* counted too many, of far only */
 } PMUEvents;
@@ -67,6 +70,10 @@ static int64_t pmu_events(const X86PMUCounter *c, const PMUEvents *e)
         return e->taken;
     case X86_PMU_EVENT_TAKEN_CONDITIONAL:
         return e->taken_conditional;
+    case X86_PMU_EVENT_MISPREDICTED:
+        return e->mispredicted;
+    case X86_PMU_EVENT_ACCESSES:
+        return !!(e->accesses & c->units);
     case X86_PMU_EVENT_INTERRUPTS:
         return e->interrupts;
     case X86_PMU_EVENT_SMIS:
@@ -227,10 +234,12 @@ static bool pmu_user(CPUX86State *env)
     return env->hflags & HF_CPL_MASK;
 }
 
-void x86_pmu_count(CPUX86State *env, int32_t insns, const uint32_t *branches)
+void x86_pmu_count(CPUX86State *env, int32_t insns, int32_t near,
+                   const uint32_t *branches)
 {
     PMUEvents e = {
         .insns = insns,
+        .near = near,
         .conditional = branches[X86_LWP_BRANCH_CONDITIONAL],
         .taken = branches[X86_LWP_BRANCH_TAKEN_CONDITIONAL],
         .taken_conditional = branches[X86_LWP_BRANCH_TAKEN_CONDITIONAL],
@@ -239,10 +248,41 @@ void x86_pmu_count(CPUX86State *env, int32_t insns, const uint32_t *branches)
                       branches[X86_LWP_BRANCH_CALL_RELATIVE] +
                       branches[X86_LWP_BRANCH_ABSOLUTE];
 
-    e.near = e.conditional + always;
     e.taken += always;
     if (e.insns || e.near) {
         pmu_happened(env, &e, pmu_user(env));
+    }
+}
+
+/* Does a counter count an event in this mode? */
+static bool pmu_counting(CPUX86State *env, const X86PMU *pmu,
+                         X86PMUEvent event, bool user)
+{
+    int n;
+
+    for (n = 0; n < pmu->counters; n++) {
+        const X86PMUCounter *c = &pmu->counter[n];
+
+        if (c->event == event && pmu_counts(env, c, user)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What only a helper sees of an instruction: predictions and accesses. */
+static void pmu_look(CPUX86State *env, X86PMU *pmu, uint32_t info,
+                     PMUEvents *e)
+{
+    bool user = !(info & X86_LWP_CPL0);
+
+    if (pmu->predicts &&
+        pmu_counting(env, pmu, X86_PMU_EVENT_MISPREDICTED, user)) {
+        e->mispredicted = x86_predictor_misses(pmu, info, env->lwp_count.insn,
+                                               x86_lwp_linear(env, env->eip));
+    }
+    if (env->lwp_count.notes) {
+        e->accesses = x86_ibs_accesses(pmu);
     }
 }
 
@@ -260,8 +300,12 @@ void x86_pmu_retire(CPUX86State *env, uint32_t info)
 
     e.taken_conditional = e.conditional && e.taken;
 
+    pmu_look(env, pmu_of(env), info, &e);
     x86_lbr_retire(env, pmu_of(env), info);
     x86_ibs_retire(env, pmu_of(env), env->lwp_count.insn, info);
+    if (env->lwp_count.notes) {
+        x86_ibs_begin(pmu_of(env));
+    }
     pmu_happened(env, &e, !(info & X86_LWP_CPL0));
     if (pmu_user(env) == !!(info & X86_LWP_CPL0)) {
         /* It has left the mode that it counts for. */
@@ -304,17 +348,31 @@ void x86_pmu_smi(CPUX86State *env)
 /* X86_LWP_WANTS_* and distance of IBS */
 static uint32_t pmu_sample(CPUX86State *env, X86PMU *pmu, uint64_t *insns)
 {
+    uint32_t flags = 0;
     bool cycles;
     uint64_t left;
 
-    if (!x86_ibs_left(pmu, &cycles, &left)) {
-        return 0;
+    if (x86_ibs_fetches_left(pmu, &left)) {
+        flags |= X86_LWP_WANTS_COUNT;
+        if (left) {
+            *insns = MIN(*insns, left);
+        } else {
+            flags |= X86_LWP_WANTS_STEP;
+        }
     }
-    if (!left) {
-        return X86_LWP_WANTS_COUNT | X86_LWP_WANTS_STEP | X86_LWP_WANTS_NOTES;
+    if (x86_ibs_left(pmu, &cycles, &left)) {
+        flags |= X86_LWP_WANTS_COUNT;
+#ifdef X86_WITH_LWP
+        flags |= pmu->cache ? X86_LWP_WANTS_MODEL : 0;
+#endif
+        if (left) {
+            left = cycles ? pmu_insns_to(env, pmu, left) : left;
+            *insns = MIN(*insns, left);
+        } else {
+            flags |= X86_LWP_WANTS_STEP | X86_LWP_WANTS_NOTES;
+        }
     }
-    *insns = MIN(*insns, cycles ? pmu_insns_to(env, pmu, left) : left);
-    return X86_LWP_WANTS_COUNT;
+    return flags;
 }
 
 uint32_t x86_pmu_wants(CPUX86State *env, uint64_t *insns, uint64_t *branches)
@@ -356,20 +414,33 @@ uint32_t x86_pmu_wants(CPUX86State *env, uint64_t *insns, uint64_t *branches)
             *insns = MIN(*insns, left);
             flags |= X86_LWP_WANTS_COUNT;
             break;
-        case X86_PMU_EVENT_BRANCHES:
         case X86_PMU_EVENT_TAKEN:
         case X86_PMU_EVENT_CONDITIONAL:
+        case X86_PMU_EVENT_TAKEN_NEAR:
+        case X86_PMU_EVENT_TAKEN_CONDITIONAL:
+            flags |= X86_LWP_WANTS_CLASSES;
+            /* fall through */
+        case X86_PMU_EVENT_BRANCHES:
         case X86_PMU_EVENT_FAR:
         case X86_PMU_EVENT_BRANCH_INSNS:
         case X86_PMU_EVENT_FAR_INSNS:
-        case X86_PMU_EVENT_TAKEN_NEAR:
-        case X86_PMU_EVENT_TAKEN_CONDITIONAL:
             /* With INV, cycles without a branch count. */
             *branches = MIN(*branches, left);
             if (c->invert) {
                 *insns = MIN(*insns, left);
             }
-            flags |= X86_LWP_WANTS_COUNT | X86_LWP_WANTS_CLASSES;
+            flags |= X86_LWP_WANTS_COUNT;
+            break;
+        case X86_PMU_EVENT_MISPREDICTED:
+            *branches = MIN(*branches, left);
+            if (c->invert) {
+                *insns = MIN(*insns, left);
+            }
+            flags |= X86_LWP_WANTS_COUNT | X86_LWP_WANTS_LAST;
+            break;
+        case X86_PMU_EVENT_ACCESSES:
+            flags |= X86_LWP_WANTS_COUNT | X86_LWP_WANTS_STEP |
+                     X86_LWP_WANTS_NOTES;
             break;
         case X86_PMU_EVENT_INTERRUPTS:
         case X86_PMU_EVENT_SMIS:
@@ -384,7 +455,7 @@ void x86_pmu_changed(CPUX86State *env)
 {
     X86PMU *pmu = pmu_of(env);
     bool any = pmu->skid_left || pmu->held || x86_lbr_on(pmu) ||
-               x86_ibs_on(pmu);
+               x86_ibs_on(pmu) || x86_ibs_fetches(pmu);
     int n;
 
     pmu->vendor->derive(env, pmu);

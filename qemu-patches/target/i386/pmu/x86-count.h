@@ -53,6 +53,7 @@ typedef struct X86LWPCount {
     bool replaced;          /* the instruction has changed the LWP block */
     bool loads;             /* data cache misses are counted, at CPL 3 */
     bool steady;            /* each branch is due, and nothing else is wanted */
+    bool model;             /* IBS's own model sees loads, in every mode */
 #endif
     bool notes;             /* the instruction that is next is a sample */
     bool pmu;               /* performance counters are counting */
@@ -90,6 +91,7 @@ typedef struct X86LWPCount {
 #define X86_LWP_WANTS_NOTES   16 /* loads and stores of a step are noted */
 #ifdef X86_WITH_LWP
 #define X86_LWP_WANTS_LOADS   32 /* data cache misses are counted */
+#define X86_LWP_WANTS_MODEL   64 /* IBS's own model sees all loads */
 #endif
 
 /* [0] of X86LWPCount.branches */

@@ -35,6 +35,7 @@ typedef struct X86PMUProps {
     uint32_t overcount_far;   /* far transfers overcounted per VMRUN */
     uint8_t version;          /* of Intel's, 0: that of the CPU model */
     uint8_t ipc;              /* instructions in a cycle, at least 1 */
+    bool predicts;            /* by a simple predictor, else perfectly */
 } X86PMUProps;
 
 /* The events that have a model.  A cycle is pmu-ipc instructions. */
@@ -51,9 +52,16 @@ typedef enum X86PMUEvent {
     X86_PMU_EVENT_FAR_INSNS,
     X86_PMU_EVENT_TAKEN_NEAR,
     X86_PMU_EVENT_TAKEN_CONDITIONAL,
+    X86_PMU_EVENT_MISPREDICTED, /* near, by pmu-predictor */
+    X86_PMU_EVENT_ACCESSES,    /* instructions that load, store or do both */
     X86_PMU_EVENT_INTERRUPTS,  /* NMIs included */
     X86_PMU_EVENT_SMIS,
 } X86PMUEvent;
+
+/* What of X86_PMU_EVENT_ACCESSES: unit masks of AMD's event. */
+#define X86_PMU_LOADS       1
+#define X86_PMU_STORES      2
+#define X86_PMU_LOAD_STORES 4
 
 /* Where a counter counts. */
 #define X86_PMU_USER   1 /* at CPL 1 to 3 */
@@ -65,6 +73,7 @@ typedef enum X86PMUEvent {
 typedef struct X86PMUCounter {
     uint64_t *value;
     X86PMUEvent event;
+    uint32_t units;           /* of ACCESSES: X86_PMU_LOADS ... */
     uint32_t where;           /* X86_PMU_USER ..., 0: it does not count */
     uint8_t cmask;            /* 0: events count, not cycles with events */
     bool invert;
@@ -83,8 +92,21 @@ typedef struct X86LBR {
     uint64_t interrupted;     /* where the interrupt came that is delivered */
 } X86LBR;
 
-/* AMD's instruction-based sampling of ops */
+#define X86_PREDICTOR_COUNTERS 1024
+#define X86_PREDICTOR_TARGETS 256
+
+/* The simple predictor of branches, see tcg-predictor.c */
+typedef struct X86Predictor {
+    uint8_t counter[X86_PREDICTOR_COUNTERS]; /* 0 to 3, by address */
+    uint64_t target[X86_PREDICTOR_TARGETS];  /* the last one, by address */
+} X86Predictor;
+
+/* AMD's instruction-based sampling */
 typedef struct X86IBS {
+    uint64_t fetch_ctl;
+    uint64_t fetch_lin;
+    uint64_t fetch_phys;
+    uint32_t fetch_low;       /* bits 3:0 of the count */
     uint64_t op_ctl;
     uint64_t op_rip;
     uint64_t op_data;
@@ -137,6 +159,10 @@ struct X86PMU {
     uint64_t mask;            /* the bits of a counter */
     int version;              /* of Intel's, 0: AMD's */
     int fixed;                /* how many of Intel's are fixed */
+    bool predicts;            /* by the simple predictor */
+#ifdef X86_WITH_LWP
+    struct lwp_cache *cache;  /* of IBS alone: ibs-cache */
+#endif
 
     /* Derived. */
     X86PMUCounter counter[X86_PMU_MAX_COUNTERS];
@@ -153,6 +179,7 @@ struct X86PMU {
     uint64_t irperf;          /* instructions retired, while HWCR[30] */
     X86LBR lbr;
     X86IBS ibs;
+    X86Predictor predictor;
 
     /* Delayed interrupt: instructions until it comes, 0 = none. */
     uint64_t skid_left;
@@ -216,6 +243,9 @@ bool x86_ibs_on(const X86PMU *pmu);
  * instruction that retires.
  */
 bool x86_ibs_left(const X86PMU *pmu, bool *cycles, uint64_t *left);
+/* The same of fetches: instructions that pass before the sample. */
+bool x86_ibs_fetches(const X86PMU *pmu);
+bool x86_ibs_fetches_left(const X86PMU *pmu, uint64_t *left);
 /* They have passed. */
 void x86_ibs_count(X86PMU *pmu, int64_t insns, int64_t cycles);
 /* An instruction retires, as for x86_pmu_retire(): is it the sample? */
@@ -234,6 +264,16 @@ bool x86_ibs_wrmsr(CPUArchState *env, X86PMU *pmu, uint32_t msr,
                    uint64_t value, bool *gp);
 extern const VMStateDescription vmstate_x86_ibs;
 
+/* X86_PMU_LOADS, ... of the instruction that is stepped, or 0 */
+uint32_t x86_ibs_accesses(const X86PMU *pmu);
+
+/* tcg-predictor.c */
+
+/* A branch retires, as for x86_pmu_retire(): was it predicted wrongly? */
+bool x86_predictor_misses(X86PMU *pmu, uint32_t info, uint64_t from,
+                          uint64_t to);
+extern const VMStateDescription vmstate_x86_predictor;
+
 /* tcg-lbr.c */
 
 /* Does the stack record? */
@@ -250,6 +290,9 @@ bool x86_lbr_rdmsr(CPUArchState *env, X86PMU *pmu, uint32_t msr,
                    uint64_t *value);
 bool x86_lbr_wrmsr(CPUArchState *env, X86PMU *pmu, uint32_t msr,
                    uint64_t value, bool *gp);
+/* LBR virtualization: in VMRUN, the guest begins; in #VMEXIT, it ends. */
+void x86_lbr_vmrun(CPUArchState *env);
+void x86_lbr_vmexit(CPUArchState *env);
 extern const VMStateDescription vmstate_x86_lbr;
 
 /* tcg-pmu.c */
@@ -267,10 +310,12 @@ bool x86_pmu_rdpmc(CPUArchState *env, uint32_t index, uint64_t *value);
 void x86_pmu_changed(CPUArchState *env);
 
 /*
- * Instructions of a TB have retired in the current mode, their near branches
- * by X86LWPCount.branches.  `insns' is negative when too many were counted.
+ * Instructions and near branches of TBs have retired in the current mode, by
+ * class if someone wants the classes: X86LWPCount.branches.  The numbers are
+ * negative when too many were counted.
  */
-void x86_pmu_count(CPUArchState *env, int32_t insns, const uint32_t *branches);
+void x86_pmu_count(CPUArchState *env, int32_t insns, int32_t near,
+                   const uint32_t *branches);
 /* One instruction has retired; `info' as for helper_lwp_retire(). */
 void x86_pmu_retire(CPUArchState *env, uint32_t info);
 /*

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Data cache misses (EventId 4) by instruction-based sampling, lwp_dme=ibs. The guest walks over twice as many lines as
+ * L1D has, again and again: each load misses L1D and hits L2, in the lab's model (least recently used) and nearly so on
+ * processors. So the number of misses is the number of loads, and the estimate must lie within three standard
+ * deviations of it. The argument is lwp_ibs_period.
+ */
+#include <linux/perf_event.h>
+#include <math.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "counted.h"
+
+#define DME 4
+#define REST 0x1ffffff /* the highest counter */
+#define LINE 64
+#define LINES 1024
+#define TURNS 3000
+#define MISSES (LINES * TURNS)
+#define L2_LATENCY 12 /* of the lab's model */
+
+/* The load is at offset 20. */
+#define LOAD 20
+PROGRAM(walk, "	mov $3000, %ecx\n"
+	      "1:	mov $0x300000, %esi\n"
+	      "	mov $1024, %edx\n"
+	      "2:	mov (%rsi), %eax\n"
+	      "	add $64, %esi\n"
+	      "	dec %edx\n"
+	      "	jnz 2b\n"
+	      "	dec %ecx\n"
+	      "	jnz 1b\n");
+
+static double period; /* of a sample, as KVM counts it */
+
+static void begin_walk(void)
+{
+	begin_delivery(walk, walk_end, 1, LWP_F_DME);
+	block_event(vm, DME, REST, REST);
+}
+
+static double estimate(void)
+{
+	return REST - block_counter(vm, DME);
+}
+
+/* A load is each fourth instruction: the samples that are one have a binomial distribution. */
+static void the_estimate_is_right(void)
+{
+	double samples, deviation;
+
+	begin_walk();
+	run_to_end();
+	samples = (double)vm_stat(v, "lwp_counter_irqs");
+	deviation = MISSES * sqrt(3 / (4 * samples));
+	diag("%u misses, estimated %.0f from %.0f samples of %.0f ops; standard deviation %.0f",
+	     MISSES, estimate(), samples, estimate() / samples, deviation);
+	ok(samples > 100, "there are samples");
+	ok(fabs(estimate() - MISSES) < 3 * deviation, "within three standard deviations");
+	ok(estimate() < samples * period, "none stands for the ops of the host");
+	is(vm_stat(v, "lwp_steps"), 0, "no step");
+	is(block_head(vm), 0, "no record before the event is due");
+	vm_free(vm);
+}
+
+static bool is_walk(struct lwp_record r)
+{
+	return r.event_id == DME && r.address == VM_CODE + LOAD && r.data2 >= VM_DATA &&
+	       r.data2 < VM_DATA + LINES * LINE && r.data2 % LINE == 0;
+}
+
+static void records_are_those_of_sampled_loads(void)
+{
+	u32 i, wrong = 0, lines = 0, latency = 0;
+
+	begin_delivery(walk, walk_end, 1, LWP_F_DME);
+	event_each(DME, 50000);
+	run_to_end();
+	for (i = 0; i < block_head(vm); i++) {
+		struct lwp_record r = ring_record(vm, i);
+
+		wrong += !is_walk(r);
+		lines += i && r.data2 != ring_record(vm, 0).data2;
+		latency += r.data1 != L2_LATENCY;
+	}
+	ok(block_head(vm) + missed() >= MISSES / 50000 / 2, "%u records, %llu missed",
+	   block_head(vm), (unsigned long long)missed());
+	is(wrong, 0, "each names the load, and a line of the walk");
+	ok(lines > 0, "of several lines");
+	ok(latency <= block_head(vm) / 10, "with the latency of L2, but %u", latency);
+	vm_free(vm);
+}
+
+/* The model is emptied when IBS is switched on, so some loads miss L2. */
+static void filtered(u32 filters, u64 base, u64 limit, bool counts, const char *what)
+{
+	begin_walk();
+	lwp_put32(vm->mem + VM_BLOCK + LWP_CB_FILTERS, filters);
+	lwp_put64(vm->mem + VM_BLOCK + LWP_CB_BASE_IP, base);
+	lwp_put64(vm->mem + VM_BLOCK + LWP_CB_LIMIT_IP, limit);
+	run_to_end();
+	ok((estimate() > MISSES / 10) == counts, "%s: %.0f", what, estimate());
+	vm_free(vm);
+}
+
+static void filters_hold(void)
+{
+	u64 load = VM_CODE + LOAD;
+
+	filtered(1, 0, 0, false, "a latency of 16 or more: hardly any");
+	filtered(LWP_FILTER_IPF, load, load, true, "the address of the load");
+	filtered(LWP_FILTER_IPF, load + 1, load + 9, false, "other addresses: none");
+}
+
+/* Misses of a program without EventId 4 cost no sample. */
+static void only_who_counts_is_sampled(void)
+{
+	begin_delivery(walk, walk_end, 1, 0);
+	run_to_end();
+	is(vm_stat(v, "lwp_counter_irqs"), 0, "without the event: no sample");
+	vm_free(vm);
+}
+
+static int open_ibs(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_RAW,
+		.size = sizeof(attr),
+		.config = 0xc1,
+		.precise_ip = 2,
+		.sample_period = 1 << 20,
+		.pinned = 1,
+	};
+	cpu_set_t cpu_0;
+
+	CPU_ZERO(&cpu_0);
+	CPU_SET(0, &cpu_0);
+	sched_setaffinity(0, sizeof(cpu_0), &cpu_0);
+	return (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, 0);
+}
+
+static void without_ibs_nothing_is_counted(void)
+{
+	int fd = open_ibs();
+
+	begin_walk();
+	run_to_end();
+	ok(fd >= 0 && vm_stat(v, "lwp_no_counter") > 0, "another has IBS: none for KVM");
+	is(estimate(), 0, "no miss is counted");
+	vm_free(vm);
+	close(fd);
+	begin_walk();
+	run_to_end();
+	ok(estimate() > 0, "all are, once it is free: %.0f", estimate());
+	vm_free(vm);
+}
+
+int main(int argc, char **argv)
+{
+	FILE *f = fopen("/proc/sys/kernel/perf_cpu_time_max_percent", "w");
+
+	if (argc != 2 || !parameter_is("lwp_dme", "ibs") ||
+	    !parameter_is("lwp_ibs_period", argv[1]))
+		skip_all("kvm-amd is not loaded with lwp_dme=ibs lwp_ibs_period=PERIOD");
+	/* perf samples less if its handlers take long, as they do in the emulated machine. */
+	if (f) {
+		fputs("0", f);
+		fclose(f);
+	}
+	period = atoi(argv[1]);
+	the_estimate_is_right();
+	records_are_those_of_sampled_loads();
+	filters_hold();
+	only_who_counts_is_sampled();
+	without_ibs_nothing_is_counted();
+	return done();
+}
