@@ -16,8 +16,8 @@ from lab.common.report import Check, Report, tee
 from lab.guest import machine
 from lab.guest.vm import run_directory
 from lab.testing import (
-    caches, calls, cases, coverage_map, debug, derived, examples, followed, guests, judged, live, pgo, plugging, pmcbench,
-    rr, seeds,
+    caches, calls, cases, coverage_map, debug, derived, examples, followed, guests, judged, live, pgo, plugging,
+    pmcbench, rr, seeds,
 )
 from lab.testing.part import Case, Part, quoted
 
