@@ -4,7 +4,7 @@ root is needed: it is the libvirt of a user (qemu:///session) in name spaces tha
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,8 +54,13 @@ UNPATCHED = State(patched=False)
 class Host:
     """One host."""
 
-    def __init__(self, work: Path, name: str, number: int, cpu_map: bool):
+    def __init__(
+        self, work: Path, name: str, number: int, *, cpu_map: bool = False, first: State = State(),
+        daemon: Sequence[Path] = (),
+    ):
         self.name, self.number, self.cpu_map = name, number, cpu_map
+        self.first = first  # what its libvirt sees of QEMU, and remembers
+        self.daemon = daemon  # the command that is its libvirtd, if that is not the machine's
         self.dir = work / name
         self.log = self.dir / "libvirtd.log"
         self.state = State()
@@ -88,7 +93,7 @@ class Host:
             offers.write_text(text, encoding="utf-8")
 
     def up(self, check: Check) -> None:
-        """Start it, if it has not been started; libvirt looks at its QEMU, which is the patched one then."""
+        """Start it, if it has not been started; libvirt looks at its QEMU, as it is at first."""
         if self.broken:
             raise Failure(f"host {self.name} is not there: its libvirtd did not start")
         if self.started:
@@ -96,8 +101,8 @@ class Host:
         self.broken = True
         say(f"starting host {self.name} ...")
         self._configure()
-        self.set(State())
-        if check.call(["unshare", "-mu", START, self.name, self.dir]):
+        self.set(self.first)
+        if check.call(["unshare", "-mu", START, self.name, self.dir, *self.daemon]):
             log = tail(self.log, 1) if self.log.is_file() else []
             raise Failure(f"the libvirtd of host {self.name} does not start: {' '.join(log)}")
         self.broken, self.started = False, True

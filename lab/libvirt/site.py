@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the cases work with: hosts A and B, hosts C and D whose CPU map knows LWP, the small domain, and lwpctl. A
-host is started when the first case uses it."""
+"""What the cases work with: hosts A and B, hosts C and D whose CPU map knows LWP, hosts E, F and G with the patched
+libvirt, the small domain, and lwpctl. A host is started when the first case uses it."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lab.building import libvirt
 from lab.common import proc
 from lab.common.places import LWPCTL
 from lab.common.report import Check, Report
@@ -25,7 +26,14 @@ class Site:
         self.work = work
         self.length = length  # of a round of the guest that is profiled, in thousands of instructions
         self.small = Small(work)
-        self.hosts = {name: Host(work, name, number, name in "CD") for number, name in enumerate("ABCD", 1)}
+        self.hosts = {name: Host(work, name, number, cpu_map=name in "CD") for number, name in enumerate("ABCD", 1)}
+
+    def add_patched(self, series: str) -> None:
+        """Hosts E, F and G with the patched libvirt; G offers less."""
+        found = next(one for one in libvirt.known() if one.series == series)
+        for number, name in enumerate("EFG", 5):
+            first = REDUCED if name == "G" else State()
+            self.hosts[name] = Host(self.work, name, number, first=first, daemon=(found.run, found.daemon))
 
     def host(self, check: Check, name: str, state: State = State()) -> Host:
         """A host that runs and is like this."""

@@ -43,7 +43,8 @@ class Small:
         host.do(check, "create", self.write(domains.text_of(domains.small(domains.settings(properties)))))
         self._runs = wanted
 
-    def _migrate(self, check: Check, source: Host, target: Host, options: Sequence[str]) -> tuple[int, str]:
+    def move(self, check: Check, source: Host, target: Host, options: Sequence[str]) -> tuple[int, str]:
+        """Try to migrate it. Result: as check.text()."""
         words = ("--live", *options, NAME, target.uri, "--migrateuri", f"unix://{self.work}/move")
         return source.virsh(check, "migrate", *words, stderr=True)
 
@@ -53,7 +54,7 @@ class Small:
         """It does not get to the target and still runs at the source; the target's QEMU or virsh says the text. Options
         are those of virsh migrate; --p2p: the source's libvirt does it, not virsh."""
         runs, self._runs = self._runs, ()
-        status, said = self._migrate(check, source, target, options)
+        status, said = self.move(check, source, target, options)
         check.want(status, "it has moved")
         check.want(source.state_of(check, NAME) == "running", "it does not run any more where it was")
         check.want(not target.state_of(check, NAME), "it is where it must not be")
@@ -64,7 +65,7 @@ class Small:
         """It moves to the target and comes back."""
         runs, self._runs = self._runs, ()
         for one, other, options in ((source, target, ("--p2p",)), (target, source, ())):
-            status, _ = self._migrate(check, one, other, options)
+            status, _ = self.move(check, one, other, options)
             check.want(status == 0, f"it does not move from {one.name} to {other.name}")
         self._runs = runs
 

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The patched libvirt: its series applies to the archive's source, libvirt's own tests pass, and hosts that have it
+stand beside hosts with this machine's libvirt."""
+
+import argparse
+
+from lab.building import libvirt, meson
+from lab.building.libvirt import Libvirt
+from lab.common.places import DL
+from lab.common.report import Check, Report
+from lab.common.say import Died
+from lab.common.steps import jobs_count
+from lab.guest.vm import run_directory
+from lab.libvirt import part
+from lab.libvirt.cases import PATCHED
+from lab.start import deps
+
+BESIDE = "-unpatched"  # ends the names of cases that need an unpatched libvirt of the same version
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """What it takes."""
+    names = " ".join(one.series for one in libvirt.known())
+    parser.add_argument("series", nargs="*", metavar="VERSION", help=f"of {names}; default this machine's")
+    parser.add_argument("--only", metavar="CASE", help="of the cases with hosts those with this in their names")
+
+
+def _own_tests(check: Check, one: Libvirt) -> None:
+    meson.fetch()
+    words = ["--no-rebuild", "--print-errorlogs", "--num-processes", str(jobs_count()), "--timeout-multiplier", "10"]
+    check.run(["nice", "-n", "10", "meson", "test", "-C", one.out, *words, *libvirt.tests(one)])
+
+
+def _debian(check: Check, one: Libvirt) -> None:
+    """Debian changes none of the files that the series changes, so it applies to Debian's source, too."""
+    libvirt.fetch(one)
+    packaging = max(DL.glob(f"libvirt_{one.series}.*.debian.tar.xz"))
+    theirs = libvirt.changed_by(packaging)
+    ours = libvirt.changed(one)
+    check.say(f"{len(theirs)} files changed by Debian, {len(ours)} by us")
+    check.want(theirs and ours, "nothing is changed")
+    check.want(not theirs & ours, f"changed by both: {' '.join(sorted(theirs & ours))}")
+
+
+def _series(report: Report, one: Libvirt, only: str | None) -> None:
+    cases = [row.name for row in PATCHED if not only or only in row.name]
+    if one != libvirt.own():
+        cases = [name for name in cases if not name.endswith(BESIDE)]
+    if not only:
+        report.check(f"libvirt {one.series}: Debian changes none of the files that the series changes", _debian, one)
+        report.check(f"libvirt {one.series}: its own tests", _own_tests, one)
+    part.inside(cases, report, f"--patched={one.series}")
+
+
+def main(args: argparse.Namespace) -> int:
+    """The command."""
+    known = {one.series: one for one in libvirt.known()}
+    wrong = [name for name in args.series if name not in known]
+    if wrong:
+        raise Died(f"soak libvirt: no patches for {' '.join(wrong)}; there are: {' '.join(known)}")
+    deps.ensure()
+    part.PART.prepare()
+    with run_directory("vlwp-libvirt") as work:
+        report = Report(work)
+        for series in args.series or [libvirt.own().series]:
+            libvirt.build(known[series])
+            _series(report, known[series], args.only)
+        return report.end()
