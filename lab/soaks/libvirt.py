@@ -13,6 +13,10 @@ from lab.common.steps import jobs_count
 from lab.guest.vm import run_directory
 from lab.libvirt import part
 from lab.libvirt.cases import PATCHED
+from lab.series import checks
+from lab.series import libvirt as series
+from lab.series.export import copy_touched
+from lab.series.tree import Tree, author
 from lab.start import deps
 
 BESIDE = "-unpatched"  # ends the names of cases that need an unpatched libvirt of the same version
@@ -23,6 +27,19 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     names = " ".join(one.series for one in libvirt.known())
     parser.add_argument("series", nargs="*", metavar="VERSION", help=f"of {names}; default this machine's")
     parser.add_argument("--only", metavar="CASE", help="of the cases with hosts those with this in their names")
+
+
+def _applies(check: Check, one: Libvirt) -> None:
+    """What ./vlwp export writes makes what is built here of the files that it touches."""
+    series.write(check.work / one.name, author())
+    patches = checks.patches_in(check.work / one.name / one.name)
+    place, pristine = check.work / f"tree-{one.name}", libvirt.fetch(one)
+    copy_touched(pristine, patches, place)
+    tree = Tree(place, author(), check.log)
+    tree.git("am", *patches)
+    files = [file.relative_to(place) for file in place.rglob("*") if file.is_file() and ".git" not in file.parts]
+    differ = [str(name) for name in files if (place / name).read_bytes() != (one.tree / name).read_bytes()]
+    check.want(files and not differ, f"not as built: {' '.join(differ)}")
 
 
 def _own_tests(check: Check, one: Libvirt) -> None:
@@ -47,6 +64,7 @@ def _series(report: Report, one: Libvirt, only: str | None) -> None:
     if one != libvirt.own():
         cases = [name for name in cases if not name.endswith(BESIDE)]
     if not only:
+        report.check(f"libvirt {one.series}: the series applies with git am", _applies, one)
         report.check(f"libvirt {one.series}: Debian changes none of the files that the series changes", _debian, one)
         report.check(f"libvirt {one.series}: its own tests", _own_tests, one)
     part.inside(cases, report, f"--patched={one.series}")
@@ -62,7 +80,7 @@ def main(args: argparse.Namespace) -> int:
     part.PART.prepare()
     with run_directory("vlwp-libvirt") as work:
         report = Report(work)
-        for series in args.series or [libvirt.own().series]:
-            libvirt.build(known[series])
-            _series(report, known[series], args.only)
+        for name in args.series or [libvirt.own().series]:
+            libvirt.build(known[name])
+            _series(report, known[name], args.only)
         return report.end()
