@@ -5,7 +5,6 @@ library, and libvirt's own tests. It is run from its build directory and never i
 import re
 import shutil
 import subprocess
-import tarfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -26,14 +25,17 @@ CONFIGURE = (
     "-Dcapng=enabled -Dattr=enabled -Dqemu_user=root -Dqemu_group=root -Dbuildtype=debugoptimized -Doptimization=1 "
     "-Ddebug=false"
 ).split()
-OPTIONS = {"9.0": ("-Dyajl=enabled",), "11.3": ("-Djson_c=enabled",)}
+OPTIONS = {"9.0": ("-Dyajl=enabled",), "11.3": ("-Djson_c=enabled", "-Dlibnl=enabled")}
 # What it needs besides the packages of './vlwp deps'.
 PACKAGES = {
     "9.0": ("libgnutls28-dev", "libtirpc-dev", "libxml2-utils", "libyajl-dev", "rpcsvc-proto", "xsltproc"),
-    "11.3": ("libgnutls28-dev", "libtirpc-dev", "libxml2-utils", "rpcsvc-proto", "xsltproc"),
+    "11.3": (
+        *("libgnutls28-dev", "libnl-3-dev", "libnl-route-3-dev", "libtirpc-dev", "libxml2-utils"),
+        *("rpcsvc-proto", "xsltproc"),
+    ),
 }
 
-PROGRAMS = ("src/libvirtd", "src/libvirt_driver_qemu.so")
+PROGRAMS = ("src/libvirtd", "src/virtqemud", "src/libvirt_driver_qemu.so")
 # libvirt's own tests of what the patches touch.
 TESTS = (
     *("cputest", "genericxml2xmltest", "virschematest", "qemucapabilitiestest", "qemucapabilitiesnumbering"),
@@ -72,6 +74,11 @@ class Libvirt:
     def daemon(self) -> Path:
         """libvirtd."""
         return self.out / "src/libvirtd"
+
+    @property
+    def modular(self) -> Path:
+        """The modular daemon of the QEMU driver."""
+        return self.out / "src/virtqemud"
 
     def patches(self) -> list[Path]:
         """The series, in order."""
@@ -130,19 +137,6 @@ def fetch(libvirt: Libvirt) -> Path:
         tarball = DL / f"libvirt_{upstream}.orig.tar.xz"
         step(f"unpacking {tarball.name}", f"{libvirt.name}-unpack", lambda log: _unpack(tarball, place), about=5)
         return place
-
-
-def changed(libvirt: Libvirt) -> set[str]:
-    """The existing files that the series changes."""
-    return {name for patch in libvirt.patches() for name in qemu_tree.changed_files(patch)}
-
-
-def changed_by(packaging: Path) -> set[str]:
-    """The existing files that the patches of a Debian package (debian.tar.xz) change."""
-    with tarfile.open(packaging) as tar:
-        names = [name for name in tar.getnames() if re.fullmatch(r"debian/patches/.*\.patch", name)]
-        texts = [file.read().decode("utf-8", "replace") for name in names if (file := tar.extractfile(name))]
-    return {name for text in texts for name in re.findall(r"^--- a/([^\t\n]*)", text, re.MULTILINE)}
 
 
 def _patched(libvirt: Libvirt, pristine: Path, log: IO[str]) -> None:

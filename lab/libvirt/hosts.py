@@ -69,7 +69,8 @@ class Host:
     @property
     def uri(self) -> str:
         """Where virsh finds it."""
-        return f"qemu+unix:///session?socket={self.dir}/run/libvirt/libvirt-sock"
+        socket = "virtqemud-sock" if self.daemon and self.daemon[-1].name == "virtqemud" else "libvirt-sock"
+        return f"qemu+unix:///session?socket={self.dir}/run/libvirt/{socket}"
 
     def qemu_log(self, domain: str) -> Path:
         """What a domain's QEMU says."""

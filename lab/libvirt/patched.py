@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The patched libvirt: hosts E and F have it, and G, which offers less. The domains say their LWP in words of libvirt,
-and no host has the hook."""
+"""The patched libvirt: hosts E and F (its modular daemon) have it, and G, which offers less. The domains say their LWP
+in words of libvirt, and no host has the hook."""
 
 from collections.abc import Mapping, Sequence
 from xml.etree import ElementTree

@@ -29,11 +29,12 @@ class Site:
         self.hosts = {name: Host(work, name, number, cpu_map=name in "CD") for number, name in enumerate("ABCD", 1)}
 
     def add_patched(self, series: str) -> None:
-        """Hosts E, F and G with the patched libvirt; G offers less."""
+        """Hosts E, F and G with the patched libvirt; F's is the modular daemon, and G offers less."""
         found = next(one for one in libvirt.known() if one.series == series)
         for number, name in enumerate("EFG", 5):
+            daemon = found.modular if name == "F" else found.daemon
             first = REDUCED if name == "G" else State()
-            self.hosts[name] = Host(self.work, name, number, first=first, daemon=(found.run, found.daemon))
+            self.hosts[name] = Host(self.work, name, number, first=first, daemon=(found.run, daemon))
 
     def host(self, check: Check, name: str, state: State = State()) -> Host:
         """A host that runs and is like this."""

@@ -3,8 +3,9 @@
 stand beside hosts with this machine's libvirt."""
 
 import argparse
+import tarfile
 
-from lab.building import libvirt, meson
+from lab.building import libvirt, meson, qemu_tree
 from lab.building.libvirt import Libvirt
 from lab.common.places import DL
 from lab.common.report import Check, Report
@@ -16,6 +17,7 @@ from lab.libvirt.cases import PATCHED
 from lab.series import checks
 from lab.series import libvirt as series
 from lab.series.export import copy_touched
+from lab.series.soak import series_file
 from lab.series.tree import Tree, author
 from lab.start import deps
 
@@ -49,14 +51,18 @@ def _own_tests(check: Check, one: Libvirt) -> None:
 
 
 def _debian(check: Check, one: Libvirt) -> None:
-    """Debian changes none of the files that the series changes, so it applies to Debian's source, too."""
-    libvirt.fetch(one)
-    packaging = max(DL.glob(f"libvirt_{one.series}.*.debian.tar.xz"))
-    theirs = libvirt.changed_by(packaging)
-    ours = libvirt.changed(one)
-    check.say(f"{len(theirs)} files changed by Debian, {len(ours)} by us")
-    check.want(theirs and ours, "nothing is changed")
-    check.want(not theirs & ours, f"changed by both: {' '.join(sorted(theirs & ours))}")
+    """On top of Debian's own patches, with offsets and without fuzz."""
+    pristine, place = libvirt.fetch(one), check.work / f"debian-{one.name}"
+    place.mkdir()
+    with tarfile.open(max(DL.glob(f"libvirt_{one.series}.*.debian.tar.xz"))) as tar:
+        tar.extractall(place)
+    theirs = series_file(place / "debian/patches")
+    check.want(theirs, "Debian has no patches")
+    copy_touched(pristine, [*theirs, *one.patches()], place)
+    for patch in theirs:
+        with patch.open("rb") as text:
+            check.run(["patch", "-d", place, "-p1", "-f", "-s", "--no-backup-if-mismatch"], stdin=text)
+    qemu_tree.apply(one.patches(), pristine, place, check.log)
 
 
 def _series(report: Report, one: Libvirt, only: str | None) -> None:
@@ -65,7 +71,7 @@ def _series(report: Report, one: Libvirt, only: str | None) -> None:
         cases = [name for name in cases if not name.endswith(BESIDE)]
     if not only:
         report.check(f"libvirt {one.series}: the series applies with git am", _applies, one)
-        report.check(f"libvirt {one.series}: Debian changes none of the files that the series changes", _debian, one)
+        report.check(f"libvirt {one.series}: the series applies to Debian's source", _debian, one)
         report.check(f"libvirt {one.series}: its own tests", _own_tests, one)
     part.inside(cases, report, f"--patched={one.series}")
 
