@@ -56,11 +56,12 @@ class Host:
 
     def __init__(
         self, work: Path, name: str, number: int, *, cpu_map: bool = False, first: State = State(),
-        daemon: Sequence[Path] = (),
+        daemon: Sequence[Path] = (Path("libvirtd"),), root: Path | None = None,
     ):
         self.name, self.number, self.cpu_map = name, number, cpu_map
         self.first = first  # what its libvirt sees of QEMU, and remembers
-        self.daemon = daemon  # the command that is its libvirtd, if that is not the machine's
+        self.daemon = daemon  # the command that is its libvirtd
+        self.root = root  # the Debian system whose libvirt it is, if that is not the machine's
         self.dir = work / name
         self.log = self.dir / "libvirtd.log"
         self.state = State()
@@ -69,7 +70,7 @@ class Host:
     @property
     def uri(self) -> str:
         """Where virsh finds it."""
-        socket = "virtqemud-sock" if self.daemon and self.daemon[-1].name == "virtqemud" else "libvirt-sock"
+        socket = "virtqemud-sock" if self.daemon[-1].name == "virtqemud" else "libvirt-sock"
         return f"qemu+unix:///session?socket={self.dir}/run/libvirt/{socket}"
 
     def qemu_log(self, domain: str) -> Path:
@@ -103,7 +104,8 @@ class Host:
         say(f"starting host {self.name} ...")
         self._configure()
         self.set(self.first)
-        if check.call(["unshare", "-mu", START, self.name, self.dir, *self.daemon]):
+        shared = ":".join(str(path) for path in (places.TOP, places.BUILD, self.dir.parent))
+        if check.call(["unshare", "-mu", START, self.name, self.dir, self.root or "", shared, *self.daemon]):
             log = tail(self.log, 1) if self.log.is_file() else []
             raise Failure(f"the libvirtd of host {self.name} does not start: {' '.join(log)}")
         self.broken, self.started = False, True
@@ -119,10 +121,9 @@ class Host:
         if self.cpu_map:
             self._make_cpu_map(self.dir / "cpu_map")
 
-    @staticmethod
-    def _make_cpu_map(place: Path) -> None:
+    def _make_cpu_map(self, place: Path) -> None:
         """The CPU map that knows the bits of LWP, as docs/libvirt.md says how."""
-        shutil.copytree(CPU_MAP, place)
+        shutil.copytree(self.root / CPU_MAP.relative_to("/") if self.root else CPU_MAP, place)
         shutil.copy(LWP_MAP, place)
         index = place / "index.xml"
         text, features = index.read_text(encoding="utf-8"), INCLUDE.format("x86_features.xml")

@@ -29,7 +29,7 @@ def reap(child: int) -> int:
 def run(args: argparse.Namespace) -> int:
     """The cases. Result: the exit status."""
     begin = time.monotonic()
-    report, site = Report(args.work), Site(args.work, args.length)
+    report, site = Report(args.work), Site(args.work, args.length, args.root)
     if args.patched:
         site.add_patched(args.patched)
     for row in PATCHED if args.patched else ROWS:
@@ -38,6 +38,8 @@ def run(args: argparse.Namespace) -> int:
     version = proc.output(["virsh", "--version"]).strip()
     started = sum(host.started for host in site.hosts.values())
     hosts = {2: "two hosts", 3: "three hosts", 4: "four hosts"}.get(started, f"{started} hosts")
+    if args.root:
+        version = f"of {args.root}"
     report.line(f"{hosts} with libvirt {args.patched or version}: {time.monotonic() - begin:.0f} s", 8)
     return report.end()
 
@@ -48,6 +50,7 @@ def main() -> int:
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--length", type=int, required=True)
     parser.add_argument("--patched", default="", help="the cases of the patched libvirt of this series")
+    parser.add_argument("--root", type=Path, help="the Debian system whose libvirt the hosts have")
     parser.add_argument("names", nargs="+")
     args = parser.parse_args()
     child = os.fork()

@@ -22,11 +22,14 @@ REDUCED = State(lwp=("lwp-max-events=3", "lwp-ptsc=off", "lwp-min-buffer=4"))
 class Site:
     """All hosts of a test."""
 
-    def __init__(self, work: Path, length: int):
+    def __init__(self, work: Path, length: int, root: Path | None = None):
+        """root: the Debian system whose libvirt the hosts have, if that is not the machine's."""
         self.work = work
         self.length = length  # of a round of the guest that is profiled, in thousands of instructions
         self.small = Small(work)
-        self.hosts = {name: Host(work, name, number, cpu_map=name in "CD") for number, name in enumerate("ABCD", 1)}
+        self.hosts = {
+            name: Host(work, name, number, cpu_map=name in "CD", root=root) for number, name in enumerate("ABCD", 1)
+        }
 
     def add_patched(self, series: str) -> None:
         """Hosts E, F and G with the patched libvirt; F's is the modular daemon, and G offers less."""

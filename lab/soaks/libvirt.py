@@ -1,33 +1,45 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The patched libvirt: its series applies to the archive's source, libvirt's own tests pass, and hosts that have it
-stand beside hosts with this machine's libvirt."""
+stand beside hosts with this machine's libvirt. And the unpatched libvirt of another Debian suite, from a root of its
+own: what ./vlwp test libvirt runs."""
 
 import argparse
 import tarfile
 
 from lab.building import libvirt, meson, qemu_tree
 from lab.building.libvirt import Libvirt
+from lab.common import proc
 from lab.common.places import DL
 from lab.common.report import Check, Report
 from lab.common.say import Died
 from lab.common.steps import jobs_count
 from lab.guest.vm import run_directory
 from lab.libvirt import part
-from lab.libvirt.cases import PATCHED
+from lab.libvirt.cases import PATCHED, ROWS
 from lab.series import checks
 from lab.series import libvirt as series
 from lab.series.export import copy_touched
 from lab.series.soak import series_file
 from lab.series.tree import Tree, author
+from lab.soaks import fresh_root
 from lab.start import deps
 
 BESIDE = "-unpatched"  # ends the names of cases that need an unpatched libvirt of the same version
 
 
+# Debian's, and what is installed of them in a root of its own. QEMU and lwpctl are built here.
+SUITES = ("trixie", "forky", "sid")
+IN_ROOT = (
+    *("libvirt-daemon", "libvirt-daemon-driver-qemu", "libvirt-clients"),
+    *("libfdt1", "libattr1", "libcap-ng0", "libjson-c5"),
+)
+
+
 def add_options(parser: argparse.ArgumentParser) -> None:
     """What it takes."""
     names = " ".join(one.series for one in libvirt.known())
-    parser.add_argument("series", nargs="*", metavar="VERSION", help=f"of {names}; default this machine's")
+    text = f"a patched one, of {names} (default this machine's); an unpatched one, of {' '.join(SUITES)}"
+    parser.add_argument("which", nargs="*", metavar="VERSION|SUITE", help=text)
     parser.add_argument("--only", metavar="CASE", help="of the cases with hosts those with this in their names")
 
 
@@ -76,17 +88,29 @@ def _series(report: Report, one: Libvirt, only: str | None) -> None:
     part.inside(cases, report, f"--patched={one.series}")
 
 
+def _unpatched(report: Report, suite: str, only: str | None) -> None:
+    """What ./vlwp test libvirt runs, with the libvirt of a suite."""
+    fresh_root.require("soak libvirt")
+    names = [row.name for row in ROWS if not only or only in row.name]
+    with fresh_root.fresh_root(suite, IN_ROOT) as root:
+        proc.output(fresh_root.enter(root, "useradd --uid 1000 tester"))  # as whom start-host.sh runs it
+        part.inside(names, report, f"--root={root}")
+
+
 def main(args: argparse.Namespace) -> int:
     """The command."""
     known = {one.series: one for one in libvirt.known()}
-    wrong = [name for name in args.series if name not in known]
+    wrong = [name for name in args.which if name not in known and name not in SUITES]
     if wrong:
-        raise Died(f"soak libvirt: no patches for {' '.join(wrong)}; there are: {' '.join(known)}")
+        raise Died(f"soak libvirt: there is no {' '.join(wrong)}; there are: {' '.join([*known, *SUITES])}")
     deps.ensure()
     part.PART.prepare()
     with run_directory("vlwp-libvirt") as work:
         report = Report(work)
-        for name in args.series or [libvirt.own().series]:
-            libvirt.build(known[name])
-            _series(report, known[name], args.only)
+        for name in args.which or [libvirt.own().series]:
+            if name in SUITES:
+                _unpatched(report, name, args.only)
+            else:
+                libvirt.build(known[name])
+                _series(report, known[name], args.only)
         return report.end()
