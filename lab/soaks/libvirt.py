@@ -4,11 +4,14 @@ stand beside hosts with this machine's libvirt. And the unpatched libvirt of ano
 own: what ./vlwp test libvirt runs."""
 
 import argparse
+import re
+import shutil
 import tarfile
+from pathlib import Path
 
 from lab.building import libvirt, meson, qemu_tree
 from lab.building.libvirt import Libvirt
-from lab.common import proc
+from lab.common import places, proc
 from lab.common.places import DL
 from lab.common.report import Check, Report
 from lab.common.say import Died
@@ -16,6 +19,7 @@ from lab.common.steps import jobs_count
 from lab.guest.vm import run_directory
 from lab.libvirt import part
 from lab.libvirt.cases import PATCHED, ROWS
+from lab.libvirt.hosts import HOOK
 from lab.series import checks
 from lab.series import libvirt as series
 from lab.series.export import copy_touched
@@ -88,12 +92,22 @@ def _series(report: Report, one: Libvirt, only: str | None) -> None:
     part.inside(cases, report, f"--patched={one.series}")
 
 
+def _add_libraries(root: Path) -> None:
+    """Libraries of what is built here that a newer Debian has under other names."""
+    libraries = proc.output(["ldd", HOOK, places.qemu(), places.qemu_base()])
+    for name in sorted(set(re.findall(r"^\t.* => (/\S+) \(", libraries, re.MULTILINE))):
+        if not (root / name.lstrip("/")).exists():
+            shutil.copy(name, root / "usr/local/lib")
+    proc.output(fresh_root.enter(root, "ldconfig"))
+
+
 def _unpatched(report: Report, suite: str, only: str | None) -> None:
     """What ./vlwp test libvirt runs, with the libvirt of a suite."""
     fresh_root.require("soak libvirt")
     names = [row.name for row in ROWS if not only or only in row.name]
     with fresh_root.fresh_root(suite, IN_ROOT) as root:
         proc.output(fresh_root.enter(root, "useradd --uid 1000 tester"))  # as whom start-host.sh runs it
+        _add_libraries(root)
         part.inside(names, report, f"--root={root}")
 
 
