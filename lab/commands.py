@@ -50,6 +50,7 @@ SOAKS = (
     Command("kvm-debug", "kvm/tests on kernels with KASAN, with PREEMPT_RT, with KCSAN", "lab.soaks.kvm_debug"),
     Command("selftests", "the kernel's KVM selftests, stock modules beside ours", "lab.soaks.selftests"),
     Command("qemu", "QEMU's own tests on the patched QEMU", "lab.soaks.qemu"),
+    Command("libvirt", "the patched libvirt, and that of newer Debian suites", "lab.soaks.libvirt"),
     Command("builds", "QEMU without TCG, for 32 bits, for programs, by clang, with ASan, TSan", "lab.soaks.builds"),
     Command("bases", "the tests with other kernels and QEMUs, and migration between them", "lab.soaks.bases"),
     Command("series", "the series on Debian's and upstream's sources", "lab.series.soak"),

@@ -157,7 +157,12 @@ def staged(flavour: str, pristine: Path, stage: Path, log: IO[str]) -> None:
         shutil.copytree(PATCHES / "configs", stage / f"configs/devices/{target}-softmmu")
     if flavour != "base":
         _new_files(stage)
-    for patch in patches(flavour):
+    apply(patches(flavour), pristine, stage, log)
+
+
+def apply(series_of: list[Path], pristine: Path, stage: Path, log: IO[str]) -> None:
+    """Put what patches make of the files of a pristine source into a folder, without fuzz."""
+    for patch in series_of:
         for name in changed_files(patch):
             if (pristine / name).is_file() and not (stage / name).exists():
                 (stage / name).parent.mkdir(parents=True, exist_ok=True)
@@ -186,6 +191,12 @@ def sync(flavour: str, pristine: Path, tree: Path) -> None:
         shutil.rmtree(tree, ignore_errors=True)
         shutil.copytree(pristine, tree, symlinks=True)
         listing.unlink(missing_ok=True)
+    lay_over(stage, listing, pristine, tree)
+    stamp(f"tree-{what}", str(pristine))
+
+
+def lay_over(stage: Path, listing: Path, pristine: Path, tree: Path) -> None:
+    """Make a tree the pristine source with the files of a folder; the listing says which it had before."""
     names = _names(stage)
     before = set(listing.read_text(encoding="utf-8").split("\n")) - {""} if listing.is_file() else set()
     for name in before - names:  # no longer staged: back to the pristine one, or gone
@@ -198,4 +209,3 @@ def sync(flavour: str, pristine: Path, tree: Path) -> None:
             (tree / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(stage / name, tree / name)
     listing.write_text("\n".join(sorted(names)) + "\n", encoding="utf-8")
-    stamp(f"tree-{what}", str(pristine))

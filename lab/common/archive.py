@@ -45,19 +45,28 @@ def archive_address(suite: str) -> str:
     return ""
 
 
+_SOURCES: set[str] = set()  # suites whose source packages are wanted besides QEMU's
+
+
+def add_sources(suite: str) -> None:
+    """From now on there are the source packages of a Debian release, too."""
+    if suite not in _SOURCES:
+        _SOURCES.add(suite)
+        update.cache_clear()
+
+
 def _write_sources() -> None:
     codename = debian_codename()
     main, security = archive_address(codename), archive_address(f"{codename}-security")
     if not main:
         raise Died(f"apt on this machine has no source for {codename} main: add one to /etc/apt/sources.list")
-    by, source = f"[signed-by={KEYRING}]", bases.qemu_base().suite
-    lines = [f"deb {by} {main} {codename} main", f"deb-src {by} {main} {source} main"]
+    by, sources = f"[signed-by={KEYRING}]", sorted({bases.qemu_base().suite, *_SOURCES})
+    lines = [f"deb {by} {main} {codename} main", *(f"deb-src {by} {main} {source} main" for source in sources)]
     suites = {"bookworm-backports" if codename == "bookworm" else "", bases.linux_base().suite}
     lines += [f"deb {by} {main} {suite} main" for suite in sorted(suites - {""})]
     if security:
         lines.append(f"deb {by} {security} {codename}-security main")
-        if source in RELEASES:
-            lines.append(f"deb-src {by} {security} {source}-security main")
+        lines += [f"deb-src {by} {security} {source}-security main" for source in sources if source in RELEASES]
     (STATE / "sources.list").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 

@@ -142,6 +142,11 @@ def default_qemu() -> str:
     return str(_read()["default"]["qemu"])
 
 
+def libvirts() -> dict[str, str]:
+    """The series of libvirt that there are patches for, oldest first, and the Debian release that has each."""
+    return {series: str(table["suite"]) for series, table in _read()["libvirt"].items()}
+
+
 def default_pair() -> str:
     """What is built if nobody chooses, as for --base."""
     return ",".join(f"{kind}-{_default(kind)}" for kind in KINDS)

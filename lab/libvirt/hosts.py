@@ -4,7 +4,7 @@ root is needed: it is the libvirt of a user (qemu:///session) in name spaces tha
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,8 +54,14 @@ UNPATCHED = State(patched=False)
 class Host:
     """One host."""
 
-    def __init__(self, work: Path, name: str, number: int, cpu_map: bool):
+    def __init__(
+        self, work: Path, name: str, number: int, *, cpu_map: bool = False, first: State = State(),
+        daemon: Sequence[Path] = (Path("libvirtd"),), root: Path | None = None,
+    ):
         self.name, self.number, self.cpu_map = name, number, cpu_map
+        self.first = first  # what its libvirt sees of QEMU, and remembers
+        self.daemon = daemon  # the command that is its libvirtd
+        self.root = root  # the Debian system whose libvirt it is, if that is not the machine's
         self.dir = work / name
         self.log = self.dir / "libvirtd.log"
         self.state = State()
@@ -64,7 +70,8 @@ class Host:
     @property
     def uri(self) -> str:
         """Where virsh finds it."""
-        return f"qemu+unix:///session?socket={self.dir}/run/libvirt/libvirt-sock"
+        socket = "virtqemud-sock" if self.daemon[-1].name == "virtqemud" else "libvirt-sock"
+        return f"qemu+unix:///session?socket={self.dir}/run/libvirt/{socket}"
 
     def qemu_log(self, domain: str) -> Path:
         """What a domain's QEMU says."""
@@ -88,7 +95,7 @@ class Host:
             offers.write_text(text, encoding="utf-8")
 
     def up(self, check: Check) -> None:
-        """Start it, if it has not been started; libvirt looks at its QEMU, which is the patched one then."""
+        """Start it, if it has not been started; libvirt looks at its QEMU, as it is at first."""
         if self.broken:
             raise Failure(f"host {self.name} is not there: its libvirtd did not start")
         if self.started:
@@ -96,8 +103,9 @@ class Host:
         self.broken = True
         say(f"starting host {self.name} ...")
         self._configure()
-        self.set(State())
-        if check.call(["unshare", "-mu", START, self.name, self.dir]):
+        self.set(self.first)
+        shared = ":".join(str(path) for path in (places.TOP, places.BUILD, self.dir.parent))
+        if check.call(["unshare", "-mu", START, self.name, self.dir, self.root or "", shared, *self.daemon]):
             log = tail(self.log, 1) if self.log.is_file() else []
             raise Failure(f"the libvirtd of host {self.name} does not start: {' '.join(log)}")
         self.broken, self.started = False, True
@@ -113,10 +121,9 @@ class Host:
         if self.cpu_map:
             self._make_cpu_map(self.dir / "cpu_map")
 
-    @staticmethod
-    def _make_cpu_map(place: Path) -> None:
+    def _make_cpu_map(self, place: Path) -> None:
         """The CPU map that knows the bits of LWP, as docs/libvirt.md says how."""
-        shutil.copytree(CPU_MAP, place)
+        shutil.copytree(self.root / CPU_MAP.relative_to("/") if self.root else CPU_MAP, place)
         shutil.copy(LWP_MAP, place)
         index = place / "index.xml"
         text, features = index.read_text(encoding="utf-8"), INCLUDE.format("x86_features.xml")

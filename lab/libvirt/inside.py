@@ -11,7 +11,7 @@ sys.path[0] = str(Path(__file__).resolve().parents[2])
 
 from lab.common import proc  # noqa: E402  (the path must be set first)
 from lab.common.report import Report  # noqa: E402
-from lab.libvirt.cases import ROWS  # noqa: E402
+from lab.libvirt.cases import PATCHED, ROWS  # noqa: E402
 from lab.libvirt.site import Site  # noqa: E402
 
 
@@ -29,14 +29,18 @@ def reap(child: int) -> int:
 def run(args: argparse.Namespace) -> int:
     """The cases. Result: the exit status."""
     begin = time.monotonic()
-    report, site = Report(args.work), Site(args.work, args.length)
-    for row in ROWS:
+    report, site = Report(args.work), Site(args.work, args.length, args.root)
+    if args.patched:
+        site.add_patched(args.patched)
+    for row in PATCHED if args.patched else ROWS:
         if row.name in args.names:
             row.run(report, site)
     version = proc.output(["virsh", "--version"]).strip()
     started = sum(host.started for host in site.hosts.values())
-    hosts = {2: "two hosts", 3: "three hosts", 4: "four hosts"}.get(started, "one host")
-    report.line(f"{hosts} with libvirt {version}: {time.monotonic() - begin:.0f} s", 8)
+    hosts = {2: "two hosts", 3: "three hosts", 4: "four hosts"}.get(started, f"{started} hosts")
+    if args.root:
+        version = f"of {args.root}"
+    report.line(f"{hosts} with libvirt {args.patched or version}: {time.monotonic() - begin:.0f} s", 8)
     return report.end()
 
 
@@ -45,6 +49,8 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--length", type=int, required=True)
+    parser.add_argument("--patched", default="", help="the cases of the patched libvirt of this series")
+    parser.add_argument("--root", type=Path, help="the Debian system whose libvirt the hosts have")
     parser.add_argument("names", nargs="+")
     args = parser.parse_args()
     child = os.fork()

@@ -59,31 +59,32 @@ class Libvirt(Part):
         return [Case(row.name, row.line, self._run_one(row.name), f"./vlwp test libvirt {row.name}") for row in ROWS]
 
     def _run_one(self, name: str) -> Callable[[Report], object]:
-        return lambda report: self._inside([name], report)
+        return lambda report: inside([name], report)
 
     def run(self, cases: Sequence[Case], report: Report) -> None:
         """All with the same hosts."""
-        self._inside([case.name for case in cases], report)
+        inside([case.name for case in cases], report)
 
-    @staticmethod
-    def _inside(names: Sequence[str], report: Report) -> None:
-        lack = missing()
-        if lack:
-            raise Skip(lack)
-        program: list[proc.Word] = [places.PYTHON, "-B", "-s", INSIDE]
-        program += [f"--work={report.work}", f"--length={round_length()}", *names]
-        argv: list[proc.Word] = [*UNSHARE, "--propagation", "private", "--kill-child", *program]
-        child = proc.start(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, errors="replace")
-        assert child.stdout
-        last = ""
-        try:
-            for last in child.stdout:
-                report.line(last.rstrip("\n"))
-        finally:
-            if child.poll() is None and not last.endswith("skipped\n"):
-                child.kill()  # unshare does not heed SIGTERM; its end is that of all in the name spaces
-            proc.wait(child)
-        report.add_closing(last, "test libvirt")
+
+def inside(names: Sequence[str], report: Report, *words: str) -> None:
+    """Cases by their names, in name spaces; words for inside.py before them."""
+    lack = missing()
+    if lack:
+        raise Skip(lack)
+    program: list[proc.Word] = [places.PYTHON, "-B", "-s", INSIDE]
+    program += [f"--work={report.work}", f"--length={round_length()}", *words, *names]
+    argv: list[proc.Word] = [*UNSHARE, "--propagation", "private", "--kill-child", *program]
+    child = proc.start(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, errors="replace")
+    assert child.stdout
+    last = ""
+    try:
+        for last in child.stdout:
+            report.line(last.rstrip("\n"))
+    finally:
+        if child.poll() is None and not last.endswith("skipped\n"):
+            child.kill()  # unshare does not heed SIGTERM; its end is that of all in the name spaces
+        proc.wait(child)
+    report.add_closing(last, "test libvirt")
 
 
 PART = Libvirt()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the cases work with: hosts A and B, hosts C and D whose CPU map knows LWP, the small domain, and lwpctl. A
-host is started when the first case uses it."""
+"""What the cases work with: hosts A and B, hosts C and D whose CPU map knows LWP, hosts E, F and G with the patched
+libvirt, the small domain, and lwpctl. A host is started when the first case uses it."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lab.building import libvirt
 from lab.common import proc
 from lab.common.places import LWPCTL
 from lab.common.report import Check, Report
@@ -21,11 +22,22 @@ REDUCED = State(lwp=("lwp-max-events=3", "lwp-ptsc=off", "lwp-min-buffer=4"))
 class Site:
     """All hosts of a test."""
 
-    def __init__(self, work: Path, length: int):
+    def __init__(self, work: Path, length: int, root: Path | None = None):
+        """root: the Debian system whose libvirt the hosts have, if that is not the machine's."""
         self.work = work
         self.length = length  # of a round of the guest that is profiled, in thousands of instructions
         self.small = Small(work)
-        self.hosts = {name: Host(work, name, number, name in "CD") for number, name in enumerate("ABCD", 1)}
+        self.hosts = {
+            name: Host(work, name, number, cpu_map=name in "CD", root=root) for number, name in enumerate("ABCD", 1)
+        }
+
+    def add_patched(self, series: str) -> None:
+        """Hosts E, F and G with the patched libvirt; F's is the modular daemon, and G offers less."""
+        found = next(one for one in libvirt.known() if one.series == series)
+        for number, name in enumerate("EFG", 5):
+            daemon = found.modular if name == "F" else found.daemon
+            first = REDUCED if name == "G" else State()
+            self.hosts[name] = Host(self.work, name, number, first=first, daemon=(found.run, daemon))
 
     def host(self, check: Check, name: str, state: State = State()) -> Host:
         """A host that runs and is like this."""

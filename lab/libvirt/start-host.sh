@@ -2,14 +2,29 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # Start the libvirtd of a host in name spaces that it has for itself, and return when it answers.
-# unshare -mu start-host.sh NAME DIR: the host's name; the folder with its libvirtd.conf, etc/, config/, cache/, data/,
-# home/, run/ and, if it has one of its own, cpu_map/
+# unshare -mu start-host.sh NAME DIR ROOT PLACES COMMAND...: the host's name; the folder with its libvirtd.conf, etc/,
+# config/, cache/, data/, home/, run/ and, if it has one of its own, cpu_map/; the Debian system that it runs in, "" for
+# this machine's; folders that both have, with colons between them; what is its libvirtd
 set -euo pipefail
 
-name=$1 dir=$2
+name=$1 dir=$2 root=$3 places=$4
+shift 4
 hostname "$name"
+if [[ $root ]]; then
+	mount --bind "$root" "$root"
+	IFS=: read -r -a shared <<<"$places"
+	for place in /dev /proc /sys "${shared[@]}"; do
+		mkdir -p "$root$place"
+		mount --rbind "$place" "$root$place"
+	done
+	cd "$root"
+	mkdir -p .outside
+	pivot_root . .outside
+	umount -l /.outside
+	cd /
+fi
 mount --bind "$dir/etc" /etc/libvirt
 [[ ! -d $dir/cpu_map ]] || mount --bind "$dir/cpu_map" /usr/share/libvirt/cpu_map
 export HOME=$dir/home XDG_CONFIG_HOME=$dir/config XDG_RUNTIME_DIR=$dir/run XDG_CACHE_HOME=$dir/cache \
 	XDG_DATA_HOME=$dir/data PATH=$PATH:/usr/sbin
-exec unshare -U --map-user=1000 --map-group=1000 libvirtd -d -f "$dir/libvirtd.conf" -p "$dir/pid"
+exec unshare -U --map-user=1000 --map-group=1000 "$@" -d -f "$dir/libvirtd.conf" -p "$dir/pid"

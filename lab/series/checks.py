@@ -13,7 +13,7 @@ from lab.building import qemu_tree
 from lab.common import proc
 from lab.common.places import TOP
 from lab.common.report import Check, Report
-from lab.series import qemu, sources, tarballs
+from lab.series import libvirt, qemu, sources, tarballs
 from lab.series.export import copy_touched
 from lab.series.tree import Tree, author
 from lab.testing.part import Case
@@ -103,7 +103,7 @@ def signed_by_another(check: Check) -> None:
     """Whoever exports may sign off."""
     place = check.work / "other"
     check.run([VLWP, "export", f"--as={TESTER}", place])
-    patches = [patch for name in ("linux", *qemu.names()) for patch in patches_in(place / name)]
+    patches = [patch for name in ("linux", *qemu.names(), *libvirt.names()) for patch in patches_in(place / name)]
     check.want(patches, "there is no series")
     for patch in patches:
         signed = re.findall("^Signed-off-by: (.*)$", patch.read_text(encoding="utf-8"), re.MULTILINE)

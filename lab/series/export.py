@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Write the patch series, one for Linux into DIR/linux and three for QEMU into DIR/qemu-*, with cover letters."""
+"""Write the patch series with cover letters: one for Linux into DIR/linux, three for QEMU into DIR/qemu-*, one for each
+libvirt into DIR/libvirt-*."""
 
 import argparse
 import shutil
@@ -12,7 +13,7 @@ from lab.building import qemu_tree, tools
 from lab.building.meson import fetch
 from lab.common.say import Died, say
 from lab.common.steps import make_dir, step
-from lab.series import linux, qemu
+from lab.series import libvirt, linux, qemu
 from lab.series.tree import Author, Tree, author
 from lab.start import deps
 
@@ -48,7 +49,8 @@ def export(place: Path, who: Author) -> None:
         copy_touched(emulator, [patch for name in qemu_tree.SERIES for patch in qemu_tree.series(name)], work / "qemu")
         title = f"exporting the series for QEMU {emulator.name.rpartition('-')[2]}"
         step(title, "export-qemu", lambda log: qemu.make(Tree(work / "qemu", who, log), place), about=5)
-    for series in ("linux", *qemu.names()):
+    libvirt.write(place, who)
+    for series in ("linux", *qemu.names(), *libvirt.names()):
         say(f"{place}/{series}: {len(list((place / series).glob('*.patch')))} files for git am")
 
 

@@ -48,7 +48,7 @@ def _download_changes(version: str, work: Path, log: IO[str]) -> None:
     raise Died(f"the archive has no source package of Linux {series} up to {limit}")
 
 
-def _series_file(folder: Path) -> list[Path]:
+def series_file(folder: Path) -> list[Path]:
     """The patches that a folder debian/patches applies, in order."""
     lines = (folder / "series").read_text(encoding="utf-8").splitlines()
     return [folder / line.split()[0] for line in lines if line.strip() and not line.startswith("#")]
@@ -60,7 +60,7 @@ def _changed(patches: list[Path]) -> set[str]:
 
 def _upstream_is_the_same(check: Check, work: Path) -> None:
     """None of the files that the series changes is one that Debian changes."""
-    theirs = _series_file(work / "debian/patches")
+    theirs = series_file(work / "debian/patches")
     check.say(f"{len(theirs)} patches of Debian")
     check.want(len(theirs) >= DEBIAN_CHANGES, "too few")
     both = _changed(theirs) & _changed(checks.patches_in(check.work / "series/linux"))
@@ -72,7 +72,7 @@ def _debian_qemu(check: Check, pristine: Path, place: Path) -> None:
     shutil.copytree(pristine, place, symlinks=True)
     with tarfile.open(next(iter(DL.glob("qemu_*.debian.tar.xz")))) as tar:
         tar.extractall(place)
-    for patch in _series_file(place / "debian/patches"):
+    for patch in series_file(place / "debian/patches"):
         with patch.open("rb") as text:
             check.run(["patch", "-d", place, "-p1", "-f", "-s", "--no-backup-if-mismatch"], stdin=text)
 

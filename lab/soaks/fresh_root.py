@@ -29,8 +29,8 @@ def require(what: str) -> None:
 
 
 def _make(place: Path, suite: str, packages: Sequence[str], more: Sequence[str]) -> list[str]:
-    """The command that makes a minimal system with main, security and more suites only, and the proxy settings of this
-    machine's apt if it has any. The addresses are those of this machine's own suite."""
+    """The command that makes a minimal system with main, security if it is a release, and more suites only, and the
+    proxy settings of this machine's apt if it has any. The addresses are those of this machine's own suite."""
     own = archive.debian_codename()
     main, security = archive.archive_address(own), archive.archive_address(f"{own}-security")
     packages = [*packages, "ca-certificates"]
@@ -38,7 +38,10 @@ def _make(place: Path, suite: str, packages: Sequence[str], more: Sequence[str])
     return [
         *("mmdebstrap", "--variant=minbase", f"--include={','.join(packages)}"),
         *(f"--aptopt={line}" for line in settings),
-        *(suite, str(place), f"deb {main} {suite} main", f"deb {security} {suite}-security main"),
+        # Snapshots and mirrors keep lists of suites that change daily beyond their dates.
+        *(() if suite in archive.RELEASES else ('--aptopt=Acquire::Check-Valid-Until "false"',)),
+        *(suite, str(place), f"deb {main} {suite} main"),
+        *([f"deb {security} {suite}-security main"] if suite in archive.RELEASES else []),
         *(f"deb {main} {name} main" for name in more),
     ]
 

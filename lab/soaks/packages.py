@@ -71,10 +71,32 @@ def _installs(check: Check, root: Path, place: Path) -> None:
     check.run(enter(root, f"lwpctl caps --qemu={EMULATOR} --accel=tcg"))
 
 
+HOOK = "/etc/libvirt/hooks/qemu.d/lwp"
+# What docs/install.md tells to do on hosts before the first guest runs, with TCG.
+PAGE = (
+    f"mkdir -p {HOOK.rpartition('/')[0]}; ln -s /usr/libexec/vlwp/libvirt-hook-qemu {HOOK}",
+    f"lwpctl caps --json --accel=tcg --qemu={EMULATOR} >/home/HOST-A.json; cp /home/HOST-A.json /home/HOST-B.json",
+    "lwpctl baseline --format=libvirt --model=EPYC /home/HOST-A.json /home/HOST-B.json",
+    "lwpctl check /home/domain.xml /home/HOST-A.json /home/HOST-B.json",
+    f"{HOOK} flat prepare begin - </home/domain.xml",
+)
+
+
+def _page(check: Check, root: Path) -> None:
+    """What docs/install.md tells between the packages and the first guest; the hook refuses what no host offers."""
+    shutil.copy(DOMAIN, root / "home/domain.xml")
+    for command in PAGE:
+        check.run(enter(root, command))
+    text = DOMAIN.read_text(encoding="utf-8")
+    before = "<qemu:commandline>"
+    many = text.replace(before, f"{before}<qemu:arg value='-global'/><qemu:arg value='x86_64-cpu.lwp-rev=9'/>")
+    (root / "home/many.xml").write_text(many, encoding="utf-8")
+    check.want(check.call(enter(root, f"{HOOK} flat prepare begin - </home/many.xml")), "the hook lets it pass")
+
+
 def _runs_under_libvirt(check: Check, root: Path) -> None:
     """A guest without a disk: the flat test kernel, which says in its serial port whether LWP works."""
     shutil.copy(root / FLAT, root / "home/flat.elf")
-    shutil.copy(DOMAIN, root / "home/domain.xml")
     check.run(enter(root, "bash /home/under-libvirt.sh"))
 
 
@@ -116,6 +138,7 @@ def _suite(report: Report, suite: str) -> None:
         with fresh_root.fresh_root(suite) as root:
             shutil.copy(LAB / "soaks/under-libvirt.sh", root / "home")
             report.check(f"{suite}: they install", _installs, root, place)
+            report.check(f"{suite}: the commands of docs/install.md for hosts and pools", _page, root)
             report.check(f"{suite}: the packaged QEMU runs a guest under libvirt", _runs_under_libvirt, root)
             if suite == archive.debian_codename():  # whose kernel is that of the lab's guests
                 report.check(f"{suite}: the modules load in the lab", _modules_load, root)

@@ -9,7 +9,7 @@
 import argparse
 from collections.abc import Callable
 
-from lab.building import kernel, linux, qemu, tools
+from lab.building import kernel, libvirt, linux, qemu, tools
 from lab.start import deps
 
 PARTS: dict[str, tuple[Callable[[], None], str]] = {
@@ -17,6 +17,7 @@ PARTS: dict[str, tuple[Callable[[], None], str]] = {
     "qemu-base": (lambda: qemu.build("base"), "the same QEMU without LWP, for comparisons"),
     "guest": (kernel.build, "the guest's kernel and initramfs"),
     "tools": (tools.build, "lwprun, lwpctl, the programs that run in guests"),
+    "libvirt": (lambda: libvirt.build(libvirt.own()), "libvirt with LWP, that of this Debian release"),
     "kvm": (linux.build, "kvm.ko and kvm-amd.ko with LWP for the guests' stock kernel, in build/kvm"),
 }
 TAKES_BASE = True
