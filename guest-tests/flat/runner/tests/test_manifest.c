@@ -54,6 +54,7 @@ Test(manifest, every_property_of_the_rows_is_known)
 		"+irperf",
 		"+amd-lbr-v2",
 		"+amd-lbr-pmc-freeze",
+		"+lbrv",
 		"+ibs",
 		"+monitor",
 		"+la57",

@@ -410,7 +410,7 @@ void x86_pmu_reset(X86CPU *cpu)
 {
     X86PMU *pmu = cpu->tcg_pmu;
 
-    if (pmu) {
+    if (tcg_enabled() && pmu) {
         memset(&pmu->start_reset_fields, 0,
                offsetof(X86PMU, end_reset_fields) -
                offsetof(X86PMU, start_reset_fields));
