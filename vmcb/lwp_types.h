@@ -18,7 +18,7 @@
 #define lwp_wmb() smp_wmb()
 #define lwp_read_once(word) READ_ONCE(word)
 #define lwp_write_once(word, value) WRITE_ONCE(word, value)
-/* A variable that -ftrivial-auto-var-init leaves alone: it is big, and written before it is read. */
+/* -ftrivial-auto-var-init leaves the variable alone: it is big, and written before it is read. */
 #define lwp_uninitialized __uninitialized
 #else
 #include <stdbool.h>

@@ -265,8 +265,8 @@ static bool svm_lwp_announced(struct kvm_vcpu *vcpu)
 }
 
 /*
- * While a program is profiled, KVM completes its SYSCALL and SYSRET. The emulator refuses SYSCALL of
- * a program with a shadow stack, which would end the VM, and SYSRET would have to restore SSP.
+ * While a program is profiled, KVM completes its SYSCALL and SYSRET. The emulator refuses SYSCALL
+ * of a program with a shadow stack, which would end the VM, and SYSRET would have to restore SSP.
  */
 static bool svm_lwp_shadow_stacks(struct kvm_vcpu *vcpu)
 {
