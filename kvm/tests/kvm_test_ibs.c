@@ -34,6 +34,17 @@ PROGRAM(walk, "	mov $3000, %ecx\n"
 	      "	dec %ecx\n"
 	      "	jnz 1b\n");
 
+/* The same loads of one line. */
+PROGRAM(stay, "	mov $3000, %ecx\n"
+	      "1:	mov $0x300000, %esi\n"
+	      "	mov $1024, %edx\n"
+	      "2:	mov (%rsi), %eax\n"
+	      "	add $0, %esi\n"
+	      "	dec %edx\n"
+	      "	jnz 2b\n"
+	      "	dec %ecx\n"
+	      "	jnz 1b\n");
+
 static double period; /* of a sample, as KVM counts it */
 
 static void begin_walk(void)
@@ -63,6 +74,15 @@ static void the_estimate_is_right(void)
 	ok(estimate() < samples * period, "none stands for the ops of the host");
 	is(vm_stat(v, "lwp_steps"), 0, "no step");
 	is(block_head(vm), 0, "no record before the event is due");
+	vm_free(vm);
+}
+
+static void loads_that_hit_do_not_count(void)
+{
+	begin_delivery(stay, stay_end, 1, LWP_F_DME);
+	block_event(vm, DME, REST, REST);
+	run_to_end();
+	ok(estimate() < MISSES / 100, "loads that hit do not count: %.0f", estimate());
 	vm_free(vm);
 }
 
@@ -115,10 +135,11 @@ static void filters_hold(void)
 	filtered(LWP_FILTER_IPF, load + 1, load + 9, false, "other addresses: none");
 }
 
-/* Misses of a program without EventId 4 cost no sample. */
+/* Misses of a program that counts something else cost no sample. */
 static void only_who_counts_is_sampled(void)
 {
-	begin_delivery(walk, walk_end, 1, 0);
+	begin_delivery(walk, walk_end, 1, LWP_F_IRE);
+	block_event(vm, 2, REST, REST);
 	run_to_end();
 	is(vm_stat(v, "lwp_counter_irqs"), 0, "without the event: no sample");
 	vm_free(vm);
@@ -172,6 +193,7 @@ int main(int argc, char **argv)
 	}
 	period = atoi(argv[1]);
 	the_estimate_is_right();
+	loads_that_hit_do_not_count();
 	records_are_those_of_sampled_loads();
 	filters_hold();
 	only_who_counts_is_sampled();

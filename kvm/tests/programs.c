@@ -154,9 +154,9 @@ const struct kvm_program kvm_programs[] = {
 			  { "dme", "no such way to count misses", CPU, "lwp_dme=pmc", { "1" } },
 			  { "ibs", "no IBS", PMU, "lwp_dme=ibs", { "1" } },
 			  { "period",
-			    "an odd period",
-			    PMU ",ibs=on",
-			    "lwp_dme=ibs lwp_ibs_period=2001",
+			    "a period too short",
+			    PMU SIX ",ibs=on",
+			    "lwp_dme=ibs lwp_ibs_period=512",
 			    { "1" } } },
 	},
 	{
