@@ -358,9 +358,12 @@ uint32_t helper_lwp_retire(CPUX86State *env, uint32_t info)
     x86_lwp_update(env);
 #endif
     mode = lwp_mode(env);
-    return (x86_lwp_mode_counts(mode) || mode == X86_LWP_MODE_FIND) &&
-           changes == qatomic_read(&tb_ctx.tb_phys_invalidate_count) &&
-           !lwp_exit_requested(env);
+    if ((x86_lwp_mode_counts(mode) || mode == X86_LWP_MODE_FIND) &&
+        changes == qatomic_read(&tb_ctx.tb_phys_invalidate_count) &&
+        !lwp_exit_requested(env)) {
+        return X86_LWP_GOES_ON;
+    }
+    return 0;
 }
 
 /*
