@@ -29,8 +29,6 @@ struct arguments {
 enum {
 	OPTION_REV = 0x100,
 	OPTION_CONTEXT,
-	OPTION_ACCEL,
-	OPTION_EMULATOR,
 	OPTION_QEMU,
 };
 
@@ -47,10 +45,6 @@ static const struct argp_option options[] = {
 	  "let this libvirt compute the rest of the <cpu> from what the hosts' libvirts offer", 0 },
 	{ "lwp-rev", OPTION_REV, "REV", 0, "43724 (default) or 2007", 0 },
 	{ "lwp-context", OPTION_CONTEXT, "KIND", 0, "auto (default) or os", 0 },
-	{ "accel", OPTION_ACCEL, "kvm|tcg", 0, "accelerator of libvirt's guests (default: tcg)",
-	  0 },
-	{ "emulator", OPTION_EMULATOR, "PROGRAM", LIBVIRT_OPTION,
-	  "QEMU of libvirt (default: its choice)", 0 },
 	{ 0 },
 };
 
@@ -71,6 +65,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	const struct lwp_rev *rev;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &a->how;
+		return 0;
 	case 'f':
 		a->format = format_of(arg, state);
 		return 0;
@@ -99,15 +96,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (a->wish.context < 0)
 			argp_failure(state, LWPCTL_USAGE, 0,
 				     "--lwp-context is auto or os, not '%s'", arg);
-		return 0;
-	case OPTION_ACCEL:
-		if (strcmp(arg, "kvm") && strcmp(arg, "tcg"))
-			argp_failure(state, LWPCTL_USAGE, 0, "--accel is kvm or tcg, not '%s'",
-				     arg);
-		a->how.accel = arg;
-		return 0;
-	case OPTION_EMULATOR:
-		a->how.emulator = arg;
 		return 0;
 	case ARGP_KEY_ARGS:
 		a->names = state->argv + state->next;
@@ -171,8 +159,10 @@ static bool print(const struct arguments *a, const struct hostcaps *hosts, const
 
 static int run(int argc, char **argv)
 {
+	static const struct argp_child children[] = { { &how_argp, 0, NULL, 0 }, { 0 } };
 	static const struct argp argp = {
 		.options = options,
+		.children = children,
 		.parser = parse,
 		.args_doc = "HOST...",
 		.doc = "Print the LWP that all hosts can give: AND of the features, minimum of the "

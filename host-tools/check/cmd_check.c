@@ -17,31 +17,13 @@ struct arguments {
 	struct how how;
 };
 
-enum {
-	OPTION_ACCEL = 0x100,
-	OPTION_EMULATOR,
-};
-
-static const struct argp_option options[] = {
-	{ "accel", OPTION_ACCEL, "kvm|tcg", 0, "accelerator of libvirt's guests (default: tcg)",
-	  0 },
-	{ "emulator", OPTION_EMULATOR, "PROGRAM", 0, "QEMU of libvirt (default: its choice)", 0 },
-	{ 0 },
-};
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *a = state->input;
 
 	switch (key) {
-	case OPTION_ACCEL:
-		if (strcmp(arg, "kvm") && strcmp(arg, "tcg"))
-			argp_failure(state, LWPCTL_USAGE, 0, "--accel is kvm or tcg, not '%s'",
-				     arg);
-		a->how.accel = arg;
-		return 0;
-	case OPTION_EMULATOR:
-		a->how.emulator = arg;
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &a->how;
 		return 0;
 	case ARGP_KEY_ARGS:
 		a->domain = state->argv[state->next];
@@ -98,8 +80,9 @@ static bool judge(const struct arguments *a, const struct domain *domain,
 
 static int run(int argc, char **argv)
 {
+	static const struct argp_child children[] = { { &how_argp, 0, NULL, 0 }, { 0 } };
 	static const struct argp argp = {
-		.options = options,
+		.children = children,
 		.parser = parse,
 		.args_doc = "DOMAIN HOST...",
 		.doc = "Say whether a libvirt domain sees the same LWP on each host, and can so be "

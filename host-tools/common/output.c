@@ -22,14 +22,17 @@ FILE *output_open(const char *path)
 bool output_close(FILE *out, const char *path, bool good)
 {
 	struct stat st;
-	bool regular;
+	bool regular, lost;
 
 	/* lwpctl.c looks after the standard output. */
 	if (out == stdout)
 		return good;
 	regular = !fstat(fileno(out), &st) && S_ISREG(st.st_mode);
-	if (fclose(out) && good) {
-		complain("%s: %s", path, strerror(errno));
+	/* What failed before the last bytes has set errno long ago. */
+	errno = 0;
+	lost = ferror(out);
+	if ((fclose(out) || lost) && good) {
+		complain("%s: %s", path, errno ? strerror(errno) : "cannot write this file");
 		good = false;
 	}
 	if (!good && regular)

@@ -4,9 +4,44 @@
  */
 #include <stdlib.h>
 
+#include "lwpctl.h"
 #include "memory.h"
 #include "printable.h"
 #include "source.h"
+
+enum {
+	OPTION_ACCEL = 0x200,
+	OPTION_EMULATOR,
+};
+
+static const struct argp_option how_options[] = {
+	{ "accel", OPTION_ACCEL, "kvm|tcg", 0, "accelerator of libvirt's guests (default: tcg)",
+	  0 },
+	{ "emulator", OPTION_EMULATOR, "PROGRAM", LIBVIRT_OPTION,
+	  "QEMU of libvirt (default: its choice)", 0 },
+	{ 0 },
+};
+
+static error_t parse_how(int key, char *arg, struct argp_state *state)
+{
+	struct how *how = state->input;
+
+	switch (key) {
+	case OPTION_ACCEL:
+		if (strcmp(arg, "kvm") && strcmp(arg, "tcg"))
+			argp_failure(state, LWPCTL_USAGE, 0, "--accel is kvm or tcg, not '%s'",
+				     arg);
+		how->accel = arg;
+		return 0;
+	case OPTION_EMULATOR:
+		how->emulator = arg;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+const struct argp how_argp = { .options = how_options, .parser = parse_how };
 
 bool source_host(struct hostcaps *host, const char *from, const struct how *how)
 {

@@ -3,6 +3,8 @@
 #ifndef LWPCTL_SOURCE_H
 #define LWPCTL_SOURCE_H
 
+#include <argp.h>
+
 #include "domain.h"
 #include "hostcaps.h"
 
@@ -18,6 +20,8 @@ struct how {
 	const char *emulator; /* NULL: libvirt's default */
 	const char *accel;
 };
+/* Its options, --accel and --emulator; the input is a struct how. */
+extern const struct argp how_argp;
 
 /*
  * A host: FILE, "-" for standard input is not one, or a libvirt URI (with "://"). Returns true, or false after

@@ -505,6 +505,8 @@ bool calls_complete(const struct profile *p, const struct filter *filter, const 
 			continue;
 		if (p->threads[window->thread].missed)
 			*why = "branches were missed";
+		else if (p->threads[window->thread].flags & LWPDATA_THREAD_LOST)
+			*why = "LWP went off before a thread's end";
 		else if (seen[window->thread] && !(window->flags & LWPDATA_WINDOW_CONTINUES))
 			*why = "its windows do not continue one another";
 		seen[window->thread] = true;

@@ -134,6 +134,14 @@ static bool dropped(const struct follow *f)
 	return true;
 }
 
+/* Does what there is begin as a profile does? */
+static bool may_become(const struct follow *f, uint64_t size)
+{
+	const size_t length = size < LWPDATA_MAGIC_SIZE ? (size_t)size : LWPDATA_MAGIC_SIZE;
+
+	return !memcmp(f->profile.file, LWPDATA_MAGIC, length);
+}
+
 int follow_more(struct follow *f)
 {
 	struct lwpdata_section section;
@@ -143,7 +151,7 @@ int follow_more(struct follow *f)
 
 	if (!look(f, &size))
 		return -1;
-	if (!f->begun && size >= LWPDATA_PREAMBLE_SIZE) {
+	if (!f->begun && size && (size >= LWPDATA_PREAMBLE_SIZE || !may_become(f, size))) {
 		if (!lwpdata_open(&f->reader, f->profile.file, size, &error))
 			return bad(f, &error);
 		f->begun = true;

@@ -75,6 +75,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPTION_UNTIL:
 		parse_time(state, arg, &o->filter.until);
+		if (!o->filter.until)
+			argp_failure(state, LWPCTL_USAGE, 0, "no sample lies before the start");
 		return 0;
 	case OPTION_INLINE:
 		o->inlines = true;

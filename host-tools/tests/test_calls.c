@@ -392,3 +392,14 @@ Test(calls, a_trace_with_missed_branches_is_not_complete)
 {
 	cr_expect(not(complete(1, 1)));
 }
+
+Test(calls, a_trace_that_ends_before_its_thread_is_not_complete)
+{
+	static const struct filter all;
+	const char *why;
+
+	cr_expect(complete(1, 0));
+	profile.threads[0].flags = LWPDATA_THREAD_LOST;
+	cr_assert(not(calls_complete(&profile, &all, &why)));
+	cr_expect(eq(str, (char *)why, (char *)"LWP went off before a thread's end"));
+}
