@@ -349,13 +349,22 @@ static void finish(struct supervisor *s, struct injector *injector)
 	inject_free(injector);
 }
 
+/* Every branch of every thread is in the file. What is missing has a line of its own. */
+static bool trace_complete(const struct supervisor *s)
+{
+	const struct lwpdata_stats *stats = &s->stats;
+
+	return s->windows == WINDOWS_ALL && !stats->rings_filled && !stats->rings_damaged &&
+	       !stats->contexts_lost && !stats->threads_no_slot && !stats->threads_no_memory &&
+	       !stats->processes_refused && !stats->execs_unfollowed && !s->nr_others;
+}
+
 static void summarize_windows(const struct supervisor *s)
 {
 	fprintf(stderr, "lwprun: %llu windows of %llu branches, which stand for %llu%s\n",
 		(unsigned long long)s->nr_windows, (unsigned long long)s->window_branches,
 		(unsigned long long)s->window_weight,
-		s->windows == WINDOWS_ALL && !s->stats.rings_filled ? ": the trace is complete" :
-								      "");
+		trace_complete(s) ? ": the trace is complete" : "");
 	if (s->windows == WINDOWS_ALL && s->stats.rings_filled)
 		fprintf(stderr,
 			"lwprun: the trace is not complete: %llu rings filled up; try a larger "

@@ -223,7 +223,7 @@ static void drain_windows(struct supervisor *s, uint32_t i, uint32_t head, uint3
 {
 	bool whole = used == s->pool->ring_size - LWP_RECORD_SIZE;
 
-	if (s->windows == WINDOWS_SAMPLED && !force && !(whole && s->windows_due))
+	if (s->windows == WINDOWS_SAMPLED && !force && !(whole && s->rounds.windows_due))
 		return;
 	take_windows(s, i, head, used);
 	move_guard(s, i);

@@ -14,11 +14,6 @@
 #include "supervise.h"
 
 #define NS_PER_S 1000000000ull
-#define NS_PER_MS 1000000ull
-/* Between looks at the rings: short when they fill fast, long when little happens. */
-#define PERIOD_MIN (1 * NS_PER_MS)
-#define PERIOD_MAX (64 * NS_PER_MS)
-#define PERIOD_FIRST (8 * NS_PER_MS)
 
 uint64_t supervise_now(void)
 {
@@ -52,13 +47,10 @@ bool supervise_init(struct supervisor *s, struct pool *pool, ino_t pool_inode,
 		.started_realtime = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec,
 		.rings = calloc(pool->nr_slots, sizeof(struct ring)),
 		.objects = { .profiler = library, .with_data = has_misses(options) },
-		.period = PERIOD_FIRST,
-		.live = options->live,
 		.windows = options->windows,
 		.window_event = leaf->rev->event_id[LWP_KIND_BRE],
-		.window_period = options->window_period,
-		.window_random = options->seed,
 	};
+	rounds_init(&s->rounds, options);
 	if (s->windows)
 		s->window_copy = malloc(2 * (size_t)pool->ring_size);
 	return s->rings && (!s->windows || s->window_copy);
@@ -129,7 +121,7 @@ static void serve_slot(struct supervisor *s, uint32_t i)
 		if (!ring_introduce(s, i))
 			break;
 		/* A window is taken when it is due. */
-		if (ring_drain(s, i, s->live_due && !s->windows) && s->objects.with_data)
+		if (ring_drain(s, i, s->rounds.live_due && !s->windows) && s->objects.with_data)
 			process_look_soon(s->rings[i].process);
 		break;
 	case POOL_DONE:
@@ -141,52 +133,6 @@ static void serve_slot(struct supervisor *s, uint32_t i)
 	}
 }
 
-/*
- * Is it time for windows? The period varies from half to one and a half, so that no loop of the program
- * stays in step with it.
- */
-static bool windows_due(struct supervisor *s)
-{
-	uint64_t now = supervise_now();
-
-	if (s->windows != WINDOWS_SAMPLED || now < s->window_at)
-		return false;
-	/* xorshift64*; its state must not be 0. */
-	s->window_random = s->window_random ?: 1;
-	s->window_random ^= s->window_random >> 12;
-	s->window_random ^= s->window_random << 25;
-	s->window_random ^= s->window_random >> 27;
-	s->window_at = now + s->window_period / 2 +
-		       (s->window_random * 0x2545f4914f6cdd1dull >> 1) % s->window_period;
-	return true;
-}
-
-/* Is it time to show what was recorded to those who read the file while it grows? */
-static bool live_due(struct supervisor *s)
-{
-	uint64_t now = supervise_now();
-
-	if (!s->live || now < s->live_at)
-		return false;
-	s->live_at = now + s->live;
-	return true;
-}
-
-/* Time until the next round: what rings need, or until a window is due. */
-static uint64_t until_next(const struct supervisor *s)
-{
-	uint64_t now = supervise_now();
-
-	/* A thread that has filled half of its ring since the last round may wait already. */
-	if (s->windows == WINDOWS_ALL)
-		return s->filled >= 50 ? 1 : PERIOD_MIN;
-	if (s->windows == WINDOWS_NONE)
-		return s->period;
-	if (s->window_at > now + PERIOD_MAX)
-		return PERIOD_MAX;
-	return s->window_at > now ? s->window_at - now : 1;
-}
-
 void supervise_round(struct supervisor *s)
 {
 	uint32_t slots = __atomic_load_n(&s->pool->high_water, __ATOMIC_SEQ_CST);
@@ -194,8 +140,7 @@ void supervise_round(struct supervisor *s)
 
 	if (slots > s->pool->nr_slots)
 		slots = s->pool->nr_slots;
-	s->windows_due = windows_due(s);
-	s->live_due = live_due(s);
+	rounds_begin(&s->rounds, supervise_now());
 	for (uint32_t i = 0; i < slots; i++) {
 		unsigned int percent = ring_progress(s, i);
 
@@ -204,18 +149,14 @@ void supervise_round(struct supervisor *s)
 		serve_slot(s, i);
 	}
 	processes_check(s);
-	if (s->live_due)
+	if (s->rounds.live_due)
 		lwpdata_flush(s->writer);
-	s->filled = filled;
-	if (filled >= 25 && s->period / 2 >= PERIOD_MIN)
-		s->period /= 2;
-	else if (filled < 6 && s->period * 2 <= PERIOD_MAX)
-		s->period *= 2;
+	rounds_end(&s->rounds, filled);
 }
 
 void supervise_sleep(struct supervisor *s, uint32_t bell)
 {
-	uint64_t period = until_next(s);
+	uint64_t period = rounds_until_next(&s->rounds, supervise_now());
 	const struct timespec timeout = {
 		.tv_sec = (time_t)(period / NS_PER_S),
 		.tv_nsec = (long)(period % NS_PER_S),

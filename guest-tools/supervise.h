@@ -15,6 +15,7 @@
 #include "lwpdata.h"
 #include "mappings.h"
 #include "pool.h"
+#include "rounds.h"
 
 /* A place in a ring before which branches are missing. */
 struct ring_gap {
@@ -53,19 +54,11 @@ struct supervisor {
 	uint32_t nr_processes, nr_threads; /* ids given so far */
 	uint64_t nr_others; /* threads that use LWP themselves */
 	uint32_t dl_calls; /* as last seen in the pool */
-	unsigned int filled; /* the most that a ring has filled in the last round, percent */
-	uint64_t period; /* ns between looks at the rings */
+	struct rounds rounds;
 	struct lwpdata_stats stats;
 
 	enum windows windows;
 	uint32_t window_event; /* EventId of branches */
-	uint64_t window_period; /* ns between sampled windows, on average */
-	uint64_t live; /* ns between rounds that empty all rings into the file, 0: there are none */
-	uint64_t live_at; /* when the next is due */
-	bool live_due; /* this round is one */
-	uint64_t window_at; /* when the next is due */
-	bool windows_due; /* in this round */
-	uint64_t window_random; /* state of what varies the period */
 	uint8_t *window_copy; /* room for the contents of a ring, twice */
 	uint64_t nr_windows, window_branches, window_weight;
 };

@@ -121,6 +121,11 @@ static int map_session(struct lwp_session *session, uint32_t ring_size)
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	if (memory == MAP_FAILED)
 		return LWP_ERROR_MEMORY;
+	/*
+	 * The kernel takes memory out of the page tables while it makes a huge page of it, and LWP
+	 * pauses if the thread comes to a processor meanwhile. A kernel without huge pages refuses.
+	 */
+	madvise(memory, session->bytes, MADV_NOHUGEPAGE);
 	session->block = memory;
 	lwp_block_init(session->block, &session->features, (unsigned char *)memory + PAGE,
 		       ring_size, session->random);

@@ -438,6 +438,21 @@ Test(lwprun, threads_and_children_of_a_complete_trace_wait_each_for_itself)
 	cr_expect(eq(u64, run.stats.threads_no_memory, 0));
 }
 
+Test(lwprun, a_trace_is_complete_only_if_nothing_is_missing)
+{
+	static const char said[] = "the trace is complete";
+
+	if (!have_userfaultfd())
+		cr_skip("no userfaultfd here");
+	lwprun("--windows=all", VICTIM, "records", "10", NULL);
+	cr_expect(strstr(run.errors, said) != NULL, "%s", run.errors);
+	lwprun("--windows=all", VICTIM, "evict", NULL);
+	cr_expect(eq(u64, run.stats.contexts_lost, 1));
+	cr_expect(strstr(run.errors, said) == NULL, "%s", run.errors);
+	lwprun("--windows=all", VICTIM, "own", NULL);
+	cr_expect(strstr(run.errors, said) == NULL, "%s", run.errors);
+}
+
 Test(lwprun, windows_have_every_branch_and_nothing_else)
 {
 	static const char *const wrong[][2] = {

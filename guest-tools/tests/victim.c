@@ -11,6 +11,8 @@
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,26 +57,39 @@ static int do_records(char **argv)
 	return argv[1] ? atoi(argv[1]) : 0;
 }
 
-/* 10 records. Then waits until a file PATH.* has them: 1 if that takes longer than 20 s. */
+/* Size of the file PATTERN; 0: it is not there yet. */
+static off_t size_of(const char *pattern)
+{
+	struct stat st = { 0 };
+	glob_t found;
+
+	if (!glob(pattern, 0, NULL, &found))
+		stat(found.gl_pathv[0], &st);
+	globfree(&found);
+	return st.st_size;
+}
+
+/* Waits until that is more than `size`. False if it takes longer than 20 s. */
+static bool wait_for_more(const char *pattern, off_t size)
+{
+	const struct timespec moment = { .tv_nsec = 1000000 };
+
+	for (int i = 0; i < 20000; i++) {
+		if (size_of(pattern) > size)
+			return true;
+		nanosleep(&moment, NULL);
+	}
+	return false;
+}
+
+/* 10 records. Then waits until a file PATH.* has them: 1 if that takes too long. */
 static int do_live(char **argv)
 {
-	const struct timespec moment = { .tv_nsec = 10000000 };
 	char pattern[256];
 
 	snprintf(pattern, sizeof(pattern), "%s.*", argv[0]);
 	records(10);
-	for (int i = 0; i < 2000; i++) {
-		struct stat st = { 0 };
-		glob_t found;
-
-		if (!glob(pattern, 0, NULL, &found))
-			stat(found.gl_pathv[0], &st);
-		globfree(&found);
-		if (st.st_size > 10 * 32)
-			return 0;
-		nanosleep(&moment, NULL);
-	}
-	return 1;
+	return !wait_for_more(pattern, 10 * 32);
 }
 
 /* A block of the program's own. */

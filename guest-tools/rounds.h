@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* When lwprun looks at the rings again, and what is due then. Times are CLOCK_MONOTONIC in ns. */
+#ifndef LWPRUN_ROUNDS_H
+#define LWPRUN_ROUNDS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lwprun_options.h"
+
+#define ROUNDS_MS 1000000ull
+/* Between looks at the rings: short when they fill fast, long when little happens. */
+#define ROUNDS_PERIOD_MIN (1 * ROUNDS_MS)
+#define ROUNDS_PERIOD_MAX (64 * ROUNDS_MS)
+
+struct rounds {
+	uint64_t period; /* between looks at the rings */
+	unsigned int filled; /* the most that a ring has filled in the last round, percent */
+	uint64_t live; /* between rounds that empty all rings into the file, 0: there are none */
+	uint64_t live_at; /* when the next is due */
+	bool live_due; /* this round is one */
+	enum windows windows;
+	uint64_t window_period; /* between sampled windows, on average */
+	uint64_t window_at; /* when the next is due */
+	bool windows_due; /* in this round */
+	uint64_t window_random; /* state of what varies the period */
+};
+
+/* Before the first round. */
+void rounds_init(struct rounds *r, const struct options *options);
+
+/* A round begins: sets live_due and windows_due, and when they are due again. */
+void rounds_begin(struct rounds *r, uint64_t now);
+
+/* It has ended. filled: the most that a ring has filled since the last one, percent. */
+void rounds_end(struct rounds *r, unsigned int filled);
+
+/* Time until the next round, from 1 to ROUNDS_PERIOD_MAX. */
+uint64_t rounds_until_next(const struct rounds *r, uint64_t now);
+
+#endif
