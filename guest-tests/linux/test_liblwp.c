@@ -2,9 +2,11 @@
 /*
  * liblwp in a guest, in 64 and in 32 bits: errors, counts of known code, marks, windows, and the ends of threads and children.
  */
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,6 +24,12 @@ static __attribute__((noinline)) void turns(uintptr_t n)
 
 /* In 32-bit code LWPINS has a register of 32 bits. */
 #define MARK ((uintptr_t)0x123456789abcull)
+
+#define HUGE_PAGE (2u << 20)
+
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
 
 static struct lwp_session *opened(unsigned int event_id, uint32_t interval, uint32_t ring)
 {
@@ -192,6 +200,22 @@ static void *closes(void *session)
 		       NULL;
 }
 
+/* What khugepaged does with a program's memory at any time would take the session away for a moment. */
+static void its_memory_stays_in_small_pages(void)
+{
+	struct lwp_session *session = opened(2, 999999, 2 * HUGE_PAGE);
+	uintptr_t block, huge;
+
+	lwp_start(session);
+	block = (uintptr_t)lwp_slwpcb();
+	lwp_stop(session);
+	huge = (block + HUGE_PAGE - 1) & -(uintptr_t)HUGE_PAGE;
+	errno = 0;
+	tap(block && madvise((void *)huge, HUGE_PAGE, MADV_COLLAPSE) && errno == EINVAL,
+	    "its memory is no huge page (%s)", strerror(errno));
+	lwp_close(session);
+}
+
 static void others_do_not_stop_it(void)
 {
 	struct lwp_session *session = opened(2, 999, 0);
@@ -237,6 +261,7 @@ int main(void)
 	marks_come_in_order();
 	windows_are_consecutive();
 	a_thread_that_ends_stops();
+	its_memory_stays_in_small_pages();
 	others_do_not_stop_it();
 	a_child_has_none();
 	return tap_done();

@@ -14,8 +14,8 @@ const char cpu_model[] = "EPYC";
 #define LBR PMU ",+amd-lbr-v2,+amd-lbr-pmc-freeze"
 #define PMU_INTEL "check=off,pmu=on"
 #define NO_CLOCKS LWP ",lwp-cnh=off,lwp-rnh=off"
-#define CACHES \
-	",lwp-dme=on,lwp-cache-l1d=512/2/4,lwp-cache-l2=2K/4/12,lwp-cache-l3=8K/8/39,lwp-cache-ram=200"
+#define SMALL ",lwp-cache-l1d=512/2/4,lwp-cache-l2=2K/4/12,lwp-cache-l3=8K/8/39,lwp-cache-ram=200"
+#define CACHES ",lwp-dme=on" SMALL
 #define LATENCY ",lwp-dme=on,lwp-latency-max=10,lwp-latency-rounding=4,lwp-cache-ram=5000"
 #define LATENCY_2007 ",lwp-dme=on,lwp-latency-max=10,lwp-cache-ram=5000"
 #define REV07 "+lwp,lwp-rev=2007" EXACT
@@ -151,6 +151,7 @@ const struct run runs[] = {
 	/* Performance counters, which only TCG models. */
 	{ "pmu_count", .cpu = PMU, .needs = NEED_TCG },
 	{ "pmu_modes", .cpu = PMU ",+monitor", .cpus = 2, .needs = NEED_TCG },
+	{ "pmu_trace", .cpu = PMU ",+lwp", .needs = NEED_TCG },
 	{ "pmu_overflow", .cpu = PMU, .needs = NEED_TCG },
 	{ "pmu_overflow_v1", "pmu_overflow", "pmu=on,+perfctr-core", .needs = NEED_TCG },
 	{ "pmu_overflow_lwp", "pmu_overflow", PMU ",+lwp", .needs = NEED_TCG },
@@ -177,10 +178,13 @@ const struct run runs[] = {
 	{ "pmu_lbr_lwp", "pmu_lbr", LBR ",+lwp", .needs = NEED_TCG },
 	{ "pmu_lbr_svm", .cpu = LBR ",+svm,+lbrv", .needs = NEED_TCG },
 	{ "pmu_ibs", .cpu = PMU ",+ibs", .needs = NEED_TCG },
-	{ "pmu_ibs_cache", "pmu_ibs",
-	  PMU ",+ibs,ibs-cache=on,lwp-cache-l1d=512/2/4,lwp-cache-l2=2K/4/12,"
-	      "lwp-cache-l3=8K/8/39,lwp-cache-ram=200",
-	  "cache=1", .needs = NEED_TCG, OF_SETTING },
+	{ "pmu_ibs_cache", .cpu = PMU ",+ibs,ibs-cache=on" SMALL, .needs = NEED_TCG, OF_SETTING },
+	{ "pmu_ibs_dcache", "pmu_ibs_cache", PMU ",+ibs," LWP CACHES, "model=lwp",
+	  .needs = NEED_TCG, OF_SETTING },
+	{ "pmu_ibs_dcache_own", "pmu_ibs_cache", PMU ",+ibs,ibs-cache=on," LWP CACHES, "model=both",
+	  .needs = NEED_TCG, OF_SETTING },
+	{ "pmu_ibs_dcache_paused", "pmu_ibs_cache", PMU ",+ibs,ibs-cache=on," LWP ",lwp-dme=on",
+	  "model=paused", .needs = NEED_TCG, OF_SETTING },
 	{ "pmu_ibs_lwp", "pmu_ibs", PMU ",+ibs,+lwp,lwp-dme=on", .needs = NEED_TCG, OF_SETTING },
 	/* Intel's, by version. */
 	{ "pmu_intel_v1", "pmu_intel", PMU_INTEL ",pmu-version=1", "version=1 gp=4 width=48",

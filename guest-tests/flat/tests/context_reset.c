@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Machine reset turns LWP off (43724-214) and drops all `auto` contexts: after one, with the same memory at the same place and the same
- * key, nothing is found. The test resets the machine once; its own state lies above the memory
- * that the kernel allocates from.
+ * Machine reset turns LWP off (43724-214) and drops all `auto` contexts, also of threads that do not run: after one, with
+ * the same memory at the same place and the same key, nothing is found. The test resets the machine once; its own state
+ * lies above the memory that the kernel allocates from.
  */
 #include "lwp_fixture.h"
 #include "test.h"
@@ -26,6 +26,17 @@ struct kept {
 
 static const struct block every = { .event = { { EV_IRE, 0, 0 } } };
 
+/* The thread's context waits for it. */
+static void switch_away(void)
+{
+	struct lwp other;
+
+	lwp_map(&other, as_new());
+	write_cr3(other.cr3);
+	if (lwp_touch())
+		bail("another address space has LWP on");
+}
+
 static void before(struct lwp *l, struct kept *kept)
 {
 	lwp_go(l, &every, crs_start);
@@ -36,6 +47,8 @@ static void before(struct lwp *l, struct kept *kept)
 	memcpy(kept->cb, l->cb, PAGE_SIZE);
 	memcpy(kept->ring, l->ring, PAGE_SIZE);
 	kept->magic = MAGIC;
+	if (!option_is("context", "os"))
+		switch_away();
 	wrmsr(LWP_MSR_CFG, 0);
 	outb(RESET_PORT, RESET_FULL);
 	for (;;)

@@ -10,7 +10,7 @@
 
 #define ROUNDS 200u
 
-extern char csm_start[], csm_1[], csm_2[], csm_spin[], csm32_start[], csm32_1[];
+extern char csm_start[], csm_1[], csm_2[], csm_spin[], csm32_start[], csm32_1[], csm32_spin[];
 
 USER_CODE("csm_start: llwpcb %rax\n"
 	  "user_exit\n"
@@ -22,6 +22,13 @@ USER_CODE("csm_start: llwpcb %rax\n"
 	  "user_exit\n"
 	  "csm32_1: nop\n"
 	  "nop\n"
+	  "user_exit\n"
+	  "csm32_spin: movl $1, (%edi)\n"
+	  "1: cmpl $2, (%edi)\n"
+	  "jne 1b\n"
+	  "slwpcb %eax\n"
+	  "xor %ecx, %ecx\n"
+	  "llwpcb %ecx\n"
 	  "user_exit\n"
 	  ".code64\n"
 	  "csm_spin: movl $1, (%rdi)\n"
@@ -165,6 +172,35 @@ static void test_kick(struct lwp *l)
 	write_cr3(elsewhere);
 }
 
+/*
+ * Two threads of one program in 32-bit code, which have one context. One takes it from the other, which runs user
+ * code, and ends. No register of the key is written where the other runs; its next instruction of LWP finds the context.
+ * That thread ends LWP: lwp_stop() runs 64-bit code, which has another context.
+ */
+static void test_taken_at_cpl3(struct lwp *l)
+{
+	static const struct block quiet = { .event = { { EV_IRE, 0x1ffffff, 0x1ffffff } } };
+	volatile u32 *flag = (volatile u32 *)l->data;
+	struct lwp first;
+	struct visit v = { &first, csm32_spin, 0 };
+
+	write_cr3(l->cr3);
+	lwp_go32(l, &quiet, csm32_start);
+	*flag = 0;
+	first = *l;
+	first.u.r.rax = 0;
+	smp_run(1, visit_32, &v);
+	while (*flag != 1)
+		pause();
+	l->u.r.rip = (u64)csm32_1;
+	lwp_resume(l);
+	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "32-bit code: taken from a thread at CPL 3");
+	*flag = 2;
+	smp_wait(1);
+	report_eq(first.u.r.rax, CB_VA, "whose SLWPCB finds it again");
+	write_cr3(elsewhere);
+}
+
 FLAT_TEST(context_smp)
 {
 	struct lwp l;
@@ -177,4 +213,5 @@ FLAT_TEST(context_smp)
 	test_idle(&l);
 	test_many(&l);
 	test_kick(&l);
+	test_taken_at_cpl3(&l);
 }

@@ -7,17 +7,22 @@
 #include "test.h"
 #include "x86.h"
 
-extern char ver_start[], ver_1[], ver_2[], ver_more[];
+extern char ver_start[], ver_1[], ver_2[], ver_more[], ver_slwpcb[];
 
 USER_CODE("ver_start: llwpcb %rax\n"
 	  "ver_1: nop\n"
 	  "ver_2: nop\n"
 	  "user_exit\n"
 	  "ver_more: nop\n"
+	  "user_exit\n"
+	  "ver_slwpcb: mov %rbx, (%rcx)\n"
+	  "slwpcb %rax\n"
 	  "user_exit\n");
 
 static const struct block every = { .event = { { EV_IRE, 0, 0 } } };
 static u64 elsewhere;
+
+#define TABLE_VA (USER_BASE + 0x80000) /* a page table, as user memory */
 
 /* Two records, then away from the address space. */
 static void start(struct lwp *l)
@@ -104,6 +109,37 @@ static void test_unreadable(struct lwp *l)
 	expect_kept(l, "ring there at the next switch");
 }
 
+/* The address space stays: its memory is looked at again when the program, or one of LWP's instructions, runs. */
+static void test_readable_again(struct lwp *l)
+{
+	u64 *pte = as_pte(l->cr3, CB_VA), block;
+
+	start(l);
+	as_protect(l->cr3, CB_VA, PAGE_NONE);
+	write_cr3(l->cr3);
+	report_eq(lwp_touch(), 0, "block not there: LWP is off");
+	as_protect(l->cr3, CB_VA, PAGE_USER_RW);
+	report_eq(lwp_touch(), CB_VA, "block there when the program runs again");
+	l->u.r.rip = (u64)ver_more;
+	lwp_resume(l);
+	expect_record(l, 2, (struct rec)REC_IRE(ver_more), "and the context goes on");
+	lwp_stop();
+
+	/* The program itself puts the entry back. */
+	start(l);
+	block = *pte;
+	as_protect(l->cr3, CB_VA, PAGE_NONE);
+	as_map(l->cr3, TABLE_VA, (u64)pte & PTE_ADDRESS, 1, PAGE_USER_RW);
+	write_cr3(l->cr3);
+	l->u.r.rip = (u64)ver_slwpcb;
+	l->u.r.rbx = block;
+	l->u.r.rcx = TABLE_VA + ((u64)pte & (PAGE_SIZE - 1));
+	lwp_resume(l);
+	report_eq(l->u.r.rax, CB_VA, "block there before SLWPCB, which finds the context");
+	report_eq(lwp_touch(), CB_VA, "as does the program behind it");
+	lwp_stop();
+}
+
 /* The page tables were given to another program: same CR3, other memory. */
 static void test_reused_cr3(struct lwp *l)
 {
@@ -152,6 +188,7 @@ FLAT_TEST(context_verify)
 	elsewhere = as_new();
 	test_changes(&l);
 	test_unreadable(&l);
+	test_readable_again(&l);
 	test_pending(&l);
 	test_reused_cr3(&l);
 }

@@ -3,7 +3,8 @@
  * The page table of a block lies in a device: the HPET's main counter, which is a plain register while the HPET is
  * off. Walks then take QEMU's big lock, and marking an entry as accessed stops all processors. Contexts whose memory
  * is compared (two processors), and RDMSR of LWPMSR1, which writes the block (rev=2007), get along with that. The
- * other processor writes FS base, or (with SVM) CR3 by #VMEXIT, which QEMU does with its big lock held.
+ * other processor writes FS base, or (with SVM) CR3 by #VMEXIT, which QEMU does with its big lock held. A locked
+ * access gets along with it, too.
  */
 #include "lwp_fixture.h"
 #include "smp.h"
@@ -142,6 +143,17 @@ static void test_rdmsr(struct lwp *l)
 	wrmsr(LWP_MSR_CBADDR, 0);
 }
 
+/* QEMU executes a locked access that is not aligned while it stops the other processors; the walk stops them too. */
+static void test_locked(struct lwp *l)
+{
+	u32 before = lwp_get32(l->cb + 1);
+
+	forget_far(l);
+	asm volatile("lock incl (%0)" : : "r"(FAR_CB_VA + 1) : "memory", "cc");
+	report_eq(lwp_get32(l->cb + 1), before + 1, "a locked access through the table");
+	report_eq(*hpet(HPET_COUNTER) & (PTE_A | PTE_D), PTE_A | PTE_D, "marks its entry");
+}
+
 FLAT_TEST(mmio_tables)
 {
 	struct lwp l;
@@ -150,6 +162,7 @@ FLAT_TEST(mmio_tables)
 		smp_start();
 	lwp_init(&l);
 	map_far(&l);
+	test_locked(&l);
 	if (rev07())
 		test_rdmsr(&l);
 	else

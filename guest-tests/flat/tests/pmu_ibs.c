@@ -4,54 +4,13 @@
  * instruction is the sample, what its registers say of branches, loads and stores, its interrupt, and the random bits.
  */
 #include "apic.h"
+#include "ibs.h"
 #include "lwp_fixture.h"
 #include "pmu.h"
 #include "test.h"
 
-#define MSR_FETCH_CTL 0xc0011030u
-#define MSR_FETCH_LIN 0xc0011031u
-#define MSR_FETCH_PHYS 0xc0011032u
-#define MSR_OP_CTL 0xc0011033u
-#define MSR_OP_RIP 0xc0011034u
-#define MSR_OP_DATA 0xc0011035u
-#define MSR_OP_DATA2 0xc0011036u
-#define MSR_OP_DATA3 0xc0011037u
-#define MSR_DC_LIN 0xc0011038u
-#define MSR_DC_PHYS 0xc0011039u
-#define MSR_IBS_CTL 0xc001103au
-#define MSR_BR_TARGET 0xc001103bu
-#define OP_EN (1ul << 17)
-#define OP_VAL (1ul << 18)
-#define OP_OPS (1ul << 19)
-#define OP_COUNT(n) ((u64)(n) << 32)
-#define MAX 16u /* IbsOpMaxCnt 1 */
-
-#define FETCH_EN (1ul << 48)
-#define FETCH_VAL (1ul << 49)
-#define FETCH_COMPLETE (1ul << 50)
-#define FETCH_PHYSICAL (1ul << 52)
-#define FETCH_RANDOM (1ul << 57)
-#define FETCH_COUNT(n) ((u64)(n) << 16)
-
-#define LATENCY (1ul << 16) /* tag to retire */
-#define RETURN (1ul << 34)
-#define TAKEN (1ul << 35)
-#define BRANCH (1ul << 37)
-#define LOAD 1ul
-#define STORE 2ul
-#define MISALIGNED (1ul << 8)
-#define LOCKED (1ul << 15)
-#define LINEAR (1ul << 17)
-#define PHYSICAL (1ul << 18)
-#define BYTES_4 (3ul << 22)
-#define BYTES_8 (4ul << 22)
-
 #define APIC_VERSION 0x30u
 #define APIC_EXT_FEATURES 0x400u
-#define APIC_EXT_LVT(n) (0x500u + 0x10 * (n))
-#define LVT_NMI 0x400u
-#define LVT_MASKED 0x10000u
-#define IBS_LVT 1u
 #define FILL 4000u
 
 extern char ibs_call[], ibs_code[], ibs_fill[];
@@ -174,6 +133,32 @@ static void test_ops(u64 mode, const char *what)
 		report_eq(rdmsr(MSR_BR_TARGET), (u64)op->target, "op %u: IBS_BR_TARGET", i);
 	}
 	wrmsr(MSR_OP_CTL, 0);
+}
+
+/* A maximum of (5 << 20) + 16. */
+static void test_maximum(void)
+{
+	sample(1, OP_OPS | OP_MAX_EXT(5));
+	report(!(rdmsr(MSR_OP_CTL) & OP_VAL), "the maximum has bits 26:20: no sample at 16");
+	sample(1, OP_OPS | OP_MAX_EXT(5) | OP_COUNT(5u << 20));
+	report_eq(rdmsr(MSR_OP_RIP), (u64)ibs_0, "but as far behind them");
+	wrmsr(MSR_OP_CTL, 0);
+}
+
+/* Both samples wait; a counter counts. */
+static void test_waiting(void)
+{
+	pmu_start(0, PERF_INSNS | PERF_OS, 0);
+	wrmsr(MSR_OP_CTL, OP_EN | OP_VAL | OP_OPS | 128 | OP_COUNT(5));
+	wrmsr(MSR_FETCH_CTL, FETCH_EN | FETCH_VAL | 128 | FETCH_COUNT(5));
+	asm volatile(".fill 100, 1, 0x90");
+	report(pmu_stop(0) > 100, "a counter counts");
+	report_eq(rdmsr(MSR_OP_CTL), OP_EN | OP_VAL | OP_OPS | 128 | OP_COUNT(5),
+		  "while IbsOpVal is set, the count of ops stands still");
+	report_eq(rdmsr(MSR_FETCH_CTL), FETCH_EN | FETCH_VAL | 128 | FETCH_COUNT(5),
+		  "while IbsFetchVal is set, that of fetches");
+	wrmsr(MSR_OP_CTL, 0);
+	wrmsr(MSR_FETCH_CTL, 0);
 }
 
 static u32 nmis;
@@ -305,85 +290,6 @@ static void test_fetch(void)
 	wrmsr(MSR_FETCH_CTL, 0);
 }
 
-/* ---- Misses ---- */
-
-#define MISS (1ul << 7)
-#define L2_MISS (1ul << 20)
-#define MISS_LATENCY(n) ((u64)(n) << 32)
-#define FROM_CACHE 2u
-#define FROM_RAM 3u
-#define LATENCY_L2 12u
-#define LATENCY_L3 39u
-#define LATENCY_RAM 200u
-
-/* All of these lines are in set 0 of L1D (2 ways), of L2 (4 ways) and of L3, but for 512 and 1536, in set 8 of L3. */
-extern char ibs_loads[];
-asm(".pushsection .text\n"
-    "ibs_loads:\n"
-    "mov (%rdi), %eax\n"
-    "mov 512(%rdi), %eax\n"
-    "mov 1024(%rdi), %eax\n"
-    "mov (%rdi), %eax\n"
-    "mov 1536(%rdi), %eax\n"
-    "mov 2048(%rdi), %eax\n"
-    "mov 512(%rdi), %eax\n"
-    "mov 512(%rdi), %eax\n"
-    "ret\n"
-    ".popsection\n");
-
-static const struct load {
-	u64 data3;
-	u32 source, latency;
-	u32 offset;
-	const char *what;
-} loads[] = {
-	{ MISS | L2_MISS, FROM_RAM, LATENCY_RAM, 0, "the first of a line: RAM" },
-	{ MISS | L2_MISS, FROM_RAM, LATENCY_RAM, 512, "of another: RAM" },
-	{ MISS | L2_MISS, FROM_RAM, LATENCY_RAM, 1024, "of a third: RAM" },
-	{ MISS, 0, LATENCY_L2, 0, "the third line in two ways of L1D: L2" },
-	{ MISS | L2_MISS, FROM_RAM, LATENCY_RAM, 1536, "of a fourth: RAM" },
-	{ MISS | L2_MISS, FROM_RAM, LATENCY_RAM, 2048, "of a fifth: RAM" },
-	{ MISS | L2_MISS, FROM_CACHE, LATENCY_L3, 512, "the fifth line in four ways of L2: L3" },
-	{ 0, 0, 0, 512, "again: L1D" },
-};
-#define LOADS (sizeof(loads) / sizeof(loads[0]))
-
-static u8 lines[PAGE_SIZE] __attribute__((aligned(PAGE_SIZE)));
-
-/* IBS is switched on, which empties the model; then CALL, and the loads. */
-static __attribute__((noinline, noclone)) void sample_load(u32 n)
-{
-	u64 ctl = OP_EN | OP_OPS | 1 | OP_COUNT(MAX - 1 - (n + 1));
-	u32 low = (u32)ctl;
-
-	wrmsr(MSR_OP_CTL, 0);
-	asm volatile("wrmsr\n"
-		     "call ibs_loads\n"
-		     : "+a"(low)
-		     : "c"(MSR_OP_CTL), "d"((u32)(ctl >> 32)), "D"(lines)
-		     : "memory", "cc");
-}
-
-static void test_misses(void)
-{
-	u32 n;
-
-	for (n = 0; n < LOADS; n++) {
-		const struct load *l = &loads[n];
-
-		sample_load(n);
-		report_eq(rdmsr(MSR_OP_DATA3),
-			  LOAD | BYTES_4 | LINEAR | PHYSICAL | l->data3 | MISS_LATENCY(l->latency),
-			  "%s", l->what);
-		report_eq(rdmsr(MSR_OP_DATA2), l->source, "load %u: the source", n);
-		report_eq(rdmsr(MSR_DC_LIN), (u64)lines + l->offset, "the address");
-		report_eq(rdmsr(MSR_OP_DATA), LATENCY * (1 + l->latency), "tag to retire");
-	}
-	sample_load(0);
-	report_eq(rdmsr(MSR_OP_DATA2), FROM_RAM, "the first line is in RAM each time");
-	wrmsr(MSR_OP_CTL, 0);
-}
-
 /* ---- All at the same time ---- */
 
 #define MSR_LBR_SELECT 0xc000010eu
@@ -484,13 +390,11 @@ FLAT_TEST(pmu_ibs)
 		lwp_init(&l);
 	else
 		lwp_map(&l, kernel_cr3());
-	if (option_number("cache", 0)) {
-		test_misses();
-		return;
-	}
 	test_registers();
 	test_ops(OP_OPS, "ops");
 	test_ops(0, "cycles");
+	test_maximum();
+	test_waiting();
 	test_interrupt();
 	test_user();
 	test_code32();

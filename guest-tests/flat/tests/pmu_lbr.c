@@ -225,6 +225,12 @@ static void test_many(void)
 	user_init64(&u, (u64)lbr_code, STACK_TOP);
 	user_run(&u);
 	report_eq(rdmsr(MSR_LBR_FROM(0)), (u64)lbr_jnz, "LBRV2EN clear: nothing is added");
+	user_init64(&u, (u64)lbr_code, STACK_TOP);
+	wrmsr(MSR_LBR_SELECT, 0);
+	pmu_start(0, PERF_INSNS | PERF_USR | PERF_OS, 0);
+	user_run(&u);
+	pmu_stop(0);
+	report_eq(rdmsr(MSR_LBR_FROM(0)), (u64)lbr_jnz, "nor by interrupts while a counter counts");
 }
 
 static u32 nmis;

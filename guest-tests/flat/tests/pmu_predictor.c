@@ -11,8 +11,8 @@
 #define LVT_NMI 0x400u
 #define PERF_EDGE (1ul << 18)
 
-extern char prd_loop[], prd_alternate[], prd_same[], prd_targets[], prd_direct[], prd_late[],
-	prd_top[];
+extern char prd_loop[], prd_alternate[], prd_same[], prd_targets[], prd_two[], prd_direct[],
+	prd_late[], prd_top[];
 
 USER_CODE(/* JNZ is taken nine times. */
 	  "prd_loop: mov $10, %ecx\n"
@@ -44,6 +44,15 @@ USER_CODE(/* JNZ is taken nine times. */
 	  "user_exit\n"
 	  "2: ret\n"
 	  "3: ret\n"
+	  /* Two jumps, each with one target, three times; JNZ is taken twice. */
+	  "prd_two: mov $3, %ecx\n"
+	  "lea 2f(%rip), %rax\n"
+	  "lea 3f(%rip), %rdx\n"
+	  "1: jmp *%rax\n"
+	  "2: jmp *%rdx\n"
+	  "3: dec %ecx\n"
+	  "jnz 1b\n"
+	  "user_exit\n"
 	  "prd_direct: call 1f\n"
 	  "jmp 2f\n"
 	  "1: ret\n"
@@ -89,6 +98,8 @@ FLAT_TEST(pmu_predictor)
 	report_eq(mispredicted(prd_same), 1 + 3, "a jump with one target: the first");
 	report_eq(mispredicted(prd_same), 2, "again: only JNZ, taken with 1, and not with 3");
 	report_eq(mispredicted(prd_targets), 4 + 3, "a call with two targets in turns: each");
+	report_eq(mispredicted(prd_two), 2 + 3,
+		  "two jumps, each with one target: the first of each");
 	report_eq(mispredicted(prd_direct), 0, "direct branches and returns: none");
 	report_eq(counted(PERF_BRANCHES | PERF_USR, 0, prd_targets), 4 + 4 + 4 + 1,
 		  "branches: CALL, RET, JNZ, INT");

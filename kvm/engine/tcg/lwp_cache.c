@@ -169,6 +169,11 @@ bool lwp_cache_has(const struct lwp_cache *c, u64 line, struct lwp_miss *miss)
 	return false;
 }
 
+bool lwp_cache_newest(const struct lwp_cache *c, u64 line)
+{
+	return find(c, 0, line) == 0;
+}
+
 void lwp_cache_load(struct lwp_cache *c, u64 line)
 {
 	bool found = false;

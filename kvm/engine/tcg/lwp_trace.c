@@ -13,10 +13,10 @@ static bool ready(const struct lwp_engine *e, u32 id, const struct lwp_retired *
 {
 	const struct lwp_state *st = &e->st;
 
-	return !e->rev->freezes_at_zero && (lwp_active(e) & EVENT_MASK(e)) == LWP_BIT(id) &&
-	       !st->counter[id - 1] && !st->pending.event_id && !(st->flags & LWP_STATE_BITS) &&
-	       !st->random && !lwp_owes(e) && !lwp_ip_filter_on(e) &&
-	       lwp_constants_known(e->constant) && lwp_branch_passes(e, r->branch);
+	return (lwp_active(e) & EVENT_MASK(e)) == LWP_BIT(id) && !st->counter[id - 1] &&
+	       !st->pending.event_id && !(st->flags & LWP_STATE_BITS) && !st->random &&
+	       !lwp_owes(e) && !lwp_ip_filter_on(e) && lwp_constants_known(e->constant) &&
+	       lwp_branch_passes(e, r->branch);
 }
 
 /* Map block and slot where the engine can access them; nothing else has been done if it cannot. */

@@ -55,6 +55,23 @@ Test(cache, the_line_not_used_longest_gives_way)
 	cr_expect(eq(u32, load(2), 12));
 }
 
+Test(cache, the_newest_line_is_the_one_used_last_in_its_set)
+{
+	make(&small);
+	load(0);
+	load(1);
+	load(2);
+	cr_expect(lwp_cache_newest(&cache, 2));
+	cr_expect(lwp_cache_newest(&cache, 1));
+	cr_expect(not(lwp_cache_newest(&cache, 0)));
+	cr_expect(not(lwp_cache_newest(&cache, 4)));
+	load(0);
+	cr_expect(lwp_cache_newest(&cache, 0));
+	cr_expect(not(lwp_cache_newest(&cache, 2)));
+	lwp_cache_empty(&cache);
+	cr_expect(not(lwp_cache_newest(&cache, 0)));
+}
+
 Test(cache, lines_of_another_set_do_not_push_out)
 {
 	make(&small);

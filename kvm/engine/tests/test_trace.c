@@ -176,14 +176,20 @@ Test(trace, leaves_a_pending_record)
 	enable_and_store();
 	lwp_retire(&eng, &jump);
 	expect_left(&jump);
+	/* A restored record of LWPINS reloads no counter, and leaves no other mark than itself. */
+	enable_and_store();
+	eng.st.pending.event_id = LWP_EVENT_ID_INS;
+	expect_left(&jump);
 }
 
+/* An interval of 2007 is at least 1, also if restored state has a counter of zero. */
 Test(trace, leaves_2007)
 {
 	start(LWP_REV_2007);
 	set_event(BLOCK, 2, 0, 0);
 	guest.direct = true;
 	enable_and_store();
+	eng.st.counter[1] = 0;
 	expect_left(&jump);
 }
 

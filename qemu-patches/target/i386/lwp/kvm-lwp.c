@@ -123,7 +123,6 @@ static const char *lwp_refusal(X86CPU *cpu)
         [KVM_LWP_REFUSED_HOST] = "the host has no memory for it",
         [KVM_LWP_REFUSED_FSGSBASE] = "its CPUID has FSGSBASE",
         [KVM_LWP_REFUSED_POLICY] = "KVM was not asked for it",
-        [KVM_LWP_REFUSED_SHSTK] = "its CPUID has shadow stacks",
     };
     uint32_t status = 0;
 

@@ -127,7 +127,7 @@ void x86_lwp_cache_class_init(ObjectClass *oc)
     object_class_property_add_bool(oc, "ibs-cache", lwp_get_ibs_cache,
                                    lwp_set_ibs_cache);
     object_class_property_set_description(oc, "ibs-cache", "IBS has a model of "
-                                          "the data caches, without LWP (TCG)");
+                                          "the data caches for itself (TCG)");
 
     for (i = 0; i < LWP_CACHE_LEVELS; i++) {
         object_class_property_add(oc, lwp_cache_names[i], "str", lwp_get_level,
@@ -179,11 +179,6 @@ bool x86_lwp_ibs_cache_check(X86CPU *cpu, Error **errp)
     if (!tcg_enabled() ||
         !(cpu->env.features[FEAT_8000_0001_ECX] & CPUID_EXT3_IBS)) {
         error_setg(errp, "ibs-cache=on needs TCG, pmu=on and ibs=on");
-        return false;
-    }
-    if (cpu->lwp_caps && lwp_caps_has(cpu->lwp_caps, LWP_KIND_DME)) {
-        error_setg(errp, "ibs-cache=on is for CPUs without lwp-dme=on: with it "
-                   "IBS has the model of LWP");
         return false;
     }
     return lwp_cache_right(&g, errp);

@@ -169,7 +169,7 @@ static void lwp_park(CPUX86State *env)
 {
     X86LWP *lwp = env->lwp;
 
-    x86_lwp_fold(env);
+    x86_cnt_fold(env);
     lwp_ctx_park(&contexts.table, &lwp->engine, lwp_cpu(env), lwp_now());
     lwp->live = false;
 }
@@ -190,7 +190,7 @@ void x86_lwp_context_park(CPUX86State *env)
             lwp_park(env);
         }
         lwp->lookup = true;
-        x86_lwp_update(env);
+        x86_cnt_update(env);
     }
 }
 
@@ -210,7 +210,7 @@ void x86_lwp_thread_changed(CPUX86State *env)
         }
         lwp->lookup = !lwp->live;
     }
-    x86_lwp_update(env);
+    x86_cnt_update(env);
 }
 
 /*
@@ -228,7 +228,7 @@ static void lwp_take_over(CPUState *cs, run_on_cpu_data data)
         env = cpu_env(holder);
         x86_lwp_context_park(env);
         env->lwp->lookup = (env->hflags & HF_CPL_MASK) != 3;
-        x86_lwp_update(env);
+        x86_cnt_update(env);
     }
 }
 
@@ -273,9 +273,10 @@ void x86_lwp_lookup(CPUX86State *env, uintptr_t ra)
         lwp->live_key = key;
     }
     lwp->lookup = found == LWP_CTX_BUSY;
+    lwp->unreadable = found == LWP_CTX_UNREADABLE;
     lwp->live = found == LWP_CTX_RESUMED;
     x86_lwp_empty_cache(env);
-    x86_lwp_update(env);
+    x86_cnt_update(env);
     if (found == LWP_CTX_BUSY) {
         async_safe_run_on_cpu(cs, lwp_take_over,
                               RUN_ON_CPU_HOST_INT(look.holder));
@@ -284,11 +285,22 @@ void x86_lwp_lookup(CPUX86State *env, uintptr_t ra)
     }
 }
 
+static bool lwp_may_be_parked(const X86LWP *lwp)
+{
+    return x86_lwp_auto(lwp) && !lwp->live && lwp_ctx_any(&contexts.table);
+}
+
 void x86_lwp_before_llwpcb(CPUX86State *env, uintptr_t ra)
 {
-    X86LWP *lwp = env->lwp;
+    if (lwp_may_be_parked(env->lwp)) {
+        x86_lwp_lookup(env, ra);
+    }
+}
 
-    if (x86_lwp_auto(lwp) && !lwp->live && lwp_ctx_any(&contexts.table)) {
+void x86_lwp_before_insn(CPUX86State *env, uintptr_t ra)
+{
+    if (lwp_may_be_parked(env->lwp) && (env->hflags & HF_CPL_MASK) == 3 &&
+        (env->lwp->unreadable || !(env->hflags & HF_CS64_MASK))) {
         x86_lwp_lookup(env, ra);
     }
 }
@@ -306,14 +318,15 @@ void x86_lwp_after_llwpcb(CPUX86State *env)
     }
 }
 
-void x86_lwp_context_check_gs(CPUX86State *env)
+void x86_lwp_context_user_entered(CPUX86State *env)
 {
     X86LWP *lwp = env->lwp;
+    bool moved = lwp->live && !(lwp->live_key.flags & LWP_CTX_32BIT) &&
+                 lwp->live_key.gs != env->segs[R_GS].base;
 
-    if (lwp->live && !(lwp->live_key.flags & LWP_CTX_32BIT) &&
-        lwp->live_key.gs != env->segs[R_GS].base) {
+    if (moved || lwp->unreadable) {
         lwp->lookup = true;
-        x86_lwp_update(env);
+        x86_cnt_update(env);
     }
 }
 
@@ -335,7 +348,7 @@ uint8_t *x86_lwp_context_save(const struct lwp_caps *caps, size_t *size)
     uint8_t *to;
 
     CPU_FOREACH(cs) {
-        x86_lwp_fold(cpu_env(cs));
+        x86_cnt_fold(cpu_env(cs));
     }
     QEMU_LOCK_GUARD(&contexts.lock);
     CPU_FOREACH(cs) {

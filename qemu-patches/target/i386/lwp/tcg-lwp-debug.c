@@ -5,7 +5,7 @@
  * A step is an instruction that retires under LWP, a #PF raised by LWP's own
  * accesses, or an entry to CPL 3 with a store outstanding.  The machine stops
  * after the step.  Translated code does not change; only its budget is
- * smaller, so that helper_lwp_retire() counts the step.
+ * smaller, so that helper_cnt_retire() counts the step.
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
@@ -58,7 +58,7 @@ static void lwp_set_stop(Object *obj, Visitor *v, const char *name,
         return;
     }
     env->lwp->stop_at = value;
-    x86_lwp_update(env);
+    x86_cnt_update(env);
 }
 
 void x86_lwp_tcg_debug_class_init(ObjectClass *oc)

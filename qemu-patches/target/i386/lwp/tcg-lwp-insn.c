@@ -50,7 +50,7 @@ static void lwp_check(CPUX86State *env, uintptr_t ra)
     if (!env->lwp || x86_lwp_suspended(env)) {
         raise_exception_ra(env, EXCP06_ILLOP, ra);
     }
-    x86_lwp_fold(env);
+    x86_cnt_fold(env);
 }
 
 /* Returns the new value of rAX. */
@@ -68,15 +68,15 @@ target_ulong helper_llwpcb(CPUX86State *env, target_ulong ea, uint32_t w)
         lwp_llwpcb(&lwp->engine, ea, &ds, env->hflags & HF_CPL_MASK, &old,
                    &exc);
         x86_lwp_after_llwpcb(env);
-        x86_lwp_update(env);
+        x86_cnt_update(env);
         lwp->llwpcb_faulted = exc.kind == LWP_EXC_PF;
     } while (!x86_lwp_raise(env, &exc, GETPC()));
 
     /* LWP does not count LLWPCB; the performance counters do. */
-    if (env->lwp_count.pmu) {
+    if (env->x86_count.pmu) {
         x86_pmu_retire(env, (env->hflags & HF_CPL_MASK) == 3 ? 0 :
-                       X86_LWP_KERNEL);
-        x86_lwp_update(env);
+                       X86_CNT_KERNEL);
+        x86_cnt_update(env);
     }
     if (!lwp->engine.rev->llwpcb_returns_old) {
         return env->regs[R_EAX];
@@ -91,13 +91,14 @@ target_ulong helper_slwpcb(CPUX86State *env)
     uint64_t ea;
 
     lwp_check(env, GETPC());
+    x86_lwp_before_insn(env, GETPC());
     ds = lwp_ds(env);
     do {
         lwp_slwpcb(&env->lwp->engine, &ds, &ea, &exc);
-        x86_lwp_update(env);
+        x86_cnt_update(env);
     } while (!x86_lwp_raise(env, &exc, GETPC()));
 
-    x86_lwp_retire_insn(env, x86_lwp_linear(env, env->eip));
+    x86_lwp_retire_insn(env, x86_cnt_linear(env, env->eip));
     return ea;
 }
 
@@ -144,7 +145,7 @@ static struct lwp_sample lwp_operands(CPUX86State *env, uint64_t address,
     }
     do {
         reads = lwp_sample_settle(&env->lwp->engine, address, &exc);
-        x86_lwp_update(env);
+        x86_cnt_update(env);
     } while (!x86_lwp_raise(env, &exc, ra));
     if (reads) {
         s.data1 = lwp_load(env, rm, info, ra);
@@ -155,19 +156,20 @@ static struct lwp_sample lwp_operands(CPUX86State *env, uint64_t address,
 uint32_t helper_lwpins(CPUX86State *env, target_ulong data2, target_ulong rm,
                        uint32_t info)
 {
-    uint64_t address = x86_lwp_linear(env, env->eip);
+    uint64_t address = x86_cnt_linear(env, env->eip);
     struct lwp_engine *e;
     struct lwp_sample s;
     struct lwp_exc exc;
     bool cf;
 
     lwp_check(env, GETPC());
+    x86_lwp_before_insn(env, GETPC());
     e = &env->lwp->engine;
     s = lwp_operands(env, address, data2, rm, info, lwp_ins_reads(e),
                      GETPC());
     do {
         lwp_ins(e, &s, &cf, &exc);
-        x86_lwp_update(env);
+        x86_cnt_update(env);
     } while (!x86_lwp_raise(env, &exc, GETPC()));
 
     x86_lwp_retire_insn(env, address);
@@ -177,18 +179,19 @@ uint32_t helper_lwpins(CPUX86State *env, target_ulong data2, target_ulong rm,
 void helper_lwpval(CPUX86State *env, target_ulong data2, target_ulong rm,
                    uint32_t info)
 {
-    uint64_t address = x86_lwp_linear(env, env->eip);
+    uint64_t address = x86_cnt_linear(env, env->eip);
     struct lwp_engine *e;
     struct lwp_sample s;
     struct lwp_exc exc;
 
     lwp_check(env, GETPC());
+    x86_lwp_before_insn(env, GETPC());
     e = &env->lwp->engine;
     s = lwp_operands(env, address, data2, rm, info,
                      lwp_val_reads(e, address), GETPC());
     do {
         lwp_val(e, &s, &exc);
-        x86_lwp_update(env);
+        x86_cnt_update(env);
     } while (!x86_lwp_raise(env, &exc, GETPC()));
 
     x86_lwp_retire_insn(env, address);

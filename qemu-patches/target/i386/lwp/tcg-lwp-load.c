@@ -13,8 +13,9 @@
  * instruction starts again, in a TB of its own.  There the loads are noted
  * and carried out when the instruction retires.
  *
- * IBS can have a model of its own (ibs-cache), on a CPU that does not count
- * misses for LWP: it sees all loads, in every mode, while ops are sampled.
+ * IBS can have a model of its own (ibs-cache), of the same caches: it sees all
+ * loads, in every mode, while ops are sampled.  Without it a sample is asked of
+ * LWP's model.  Neither model sees what the other is told.
  */
 #include "qemu/osdep.h"
 #include "cpu.h"
@@ -24,6 +25,7 @@
 #include "lwp/tcg-lwp.h"
 
 #define LWP_LINE (1u << LWP_CACHE_LINE_BITS)
+#define NO_LINE UINT64_MAX /* no address has this number */
 
 /* Lines of a load, as addresses divided by 64; two if it crosses. */
 typedef struct LWPLines {
@@ -77,14 +79,29 @@ static bool load_misses(const struct lwp_cache *cache, uint64_t address,
     return false;
 }
 
+/*
+ * Would a load of the line change no model?  Each may have seen loads that the
+ * other has not.
+ */
+static bool load_changes_nothing(CPUX86State *env, uint64_t line)
+{
+    X86PMU *pmu = env_archcpu(env)->tcg_pmu;
+
+    return (!env->lwp || !env->lwp->cache ||
+            lwp_cache_newest(env->lwp->cache, line)) &&
+           (!pmu || !pmu->cache || lwp_cache_newest(pmu->cache, line));
+}
+
 /* The load takes place. */
 static void load_done(CPUX86State *env, struct lwp_cache *cache, LWPLines lines)
 {
+    X86LWPLoads *loads = &env->lwp_loads;
     uint64_t line;
 
     for (line = lines.first; line <= lines.last; line++) {
         lwp_cache_load(cache, line);
-        env->lwp_loads.recent[line & (env->lwp_loads.sets - 1)] = line;
+        loads->recent[line & (loads->sets - 1)] =
+            load_changes_nothing(env, line) ? line : NO_LINE;
     }
 }
 
@@ -95,7 +112,7 @@ static G_NORETURN void load_due(CPUX86State *env, uintptr_t ra)
 
     cpu_restore_state(cs, ra);
     env->lwp->load_due = true;
-    x86_lwp_update(env);
+    x86_cnt_update(env);
     cpu_loop_exit_noexc(cs);
 }
 
@@ -133,9 +150,9 @@ static void load_repeated(CPUX86State *env, uint64_t address, uint32_t size)
     LWPLines lines = lines_of(address, size);
     struct lwp_miss miss;
 
-    if (lwp->repeated.address != env->lwp_count.insn) {
+    if (lwp->repeated.address != env->x86_count.insn) {
         lwp->repeated = (struct lwp_retired) {
-            .address = env->lwp_count.insn
+            .address = env->x86_count.insn
         };
     }
     if (load_misses(lwp->cache, address, lines, &miss)) {
@@ -162,13 +179,13 @@ static void load(CPUX86State *env, uint64_t address, uint32_t size,
 /* Does LWP look at loads of this instruction? */
 static bool load_counts(CPUX86State *env)
 {
-    return env->lwp_count.loads && (env->hflags & HF_CPL_MASK) == 3;
+    return env->x86_count.loads && (env->hflags & HF_CPL_MASK) == 3;
 }
 
 /* The model that knows whether a load misses, or NULL */
 static struct lwp_cache *load_model(CPUX86State *env)
 {
-    if (env->lwp_count.model) {
+    if (env->x86_count.model) {
         return env_archcpu(env)->tcg_pmu->cache;
     }
     return load_counts(env) ? env->lwp->cache : NULL;
@@ -209,40 +226,30 @@ void helper_lwp_load(CPUX86State *env, target_ulong address, uint32_t info)
     if ((info & X86_LWP_LOAD_ALIGNED) && (address & (size - 1))) {
         return;
     }
-    if (env->lwp_count.notes) {
+    if (env->x86_count.notes) {
         load_sampled(env, address, info);
     }
     if (info & X86_LWP_LOAD_STORE) {
         return;
     }
-    if (env->lwp_count.model) {
+    /* LWP first: a miss that is due starts the instruction again. */
+    if (load_counts(env)) {
+        load(env, address, size,
+             info & (X86_LWP_LOAD_STEPPED | X86_LWP_LOAD_REPEATED), GETPC());
+    }
+    if (env->x86_count.model) {
         load_modelled(env, address, size, GETPC());
-        return;
     }
-    if (!load_counts(env)) {
-        return;
-    }
-    load(env, address, size,
-         info & (X86_LWP_LOAD_STEPPED | X86_LWP_LOAD_REPEATED), GETPC());
 }
 
-void x86_lwp_load(CPUX86State *env, uint64_t address, uint32_t size,
-                  uintptr_t ra)
+/* A load of any size, of an instruction that counts for LWP */
+static void load_area(CPUX86State *env, uint64_t address, uint32_t size,
+                      uintptr_t ra)
 {
-    uint32_t flags = env->lwp_count.tb_flags, here;
-    uint32_t stepped = flags >> HF_LWP_MODE_SHIFT == X86_LWP_MODE_STEP ?
+    uint32_t flags = env->x86_count.tb_flags, here;
+    uint32_t stepped = flags >> HF_CNT_MODE_SHIFT == X86_CNT_MODE_STEP ?
                        X86_LWP_LOAD_STEPPED : 0;
 
-    if (env->lwp_count.notes) {
-        load_sampled(env, address, MIN(size, X86_LWP_LOAD_SIZE));
-    }
-    if (env->lwp_count.model) {
-        load_modelled(env, address, size, ra);
-        return;
-    }
-    if (!load_counts(env)) {
-        return;
-    }
     if (size <= LWP_LINE) {
         load(env, address, size, stepped, ra);
         return;
@@ -253,9 +260,23 @@ void x86_lwp_load(CPUX86State *env, uint64_t address, uint32_t size,
     }
 }
 
+void x86_lwp_load(CPUX86State *env, uint64_t address, uint32_t size,
+                  uintptr_t ra)
+{
+    if (env->x86_count.notes) {
+        load_sampled(env, address, MIN(size, X86_LWP_LOAD_SIZE));
+    }
+    if (load_counts(env)) {
+        load_area(env, address, size, ra);
+    }
+    if (env->x86_count.model) {
+        load_modelled(env, address, size, ra);
+    }
+}
+
 void x86_lwp_store(CPUX86State *env, uint64_t address, uint32_t size)
 {
-    if (env->lwp_count.notes) {
+    if (env->x86_count.notes) {
         load_sampled(env, address, MIN(size, X86_LWP_LOAD_SIZE) |
                                    X86_LWP_LOAD_STORE);
     }

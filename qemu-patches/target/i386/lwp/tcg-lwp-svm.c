@@ -52,14 +52,14 @@ void x86_lwp_vmload(CPUX86State *env, uint64_t vmcb, int mmu_idx)
         image.words[i] = cpu_to_le64(
             cpu_ldq_mmuidx_ra(env, vmcb + LWP_VMCB_OFFSET + i * 8, mmu_idx, 0));
     }
-    x86_lwp_fold(env);
+    x86_cnt_fold(env);
     if (lwp_state_decode(image.bytes, &e->caps, &st) ||
         !lwp_reachable(env, &st)) {
         memset(&st, 0, sizeof(st));
     }
     lwp_engine_load(e, &st);
     x86_lwp_empty_cache(env);
-    x86_lwp_update(env);
+    x86_cnt_update(env);
 }
 
 void x86_lwp_vmsave(CPUX86State *env, uint64_t vmcb, int mmu_idx)
@@ -71,7 +71,7 @@ void x86_lwp_vmsave(CPUX86State *env, uint64_t vmcb, int mmu_idx)
     if (!lwp_in_vmcb(env)) {
         return;
     }
-    x86_lwp_fold(env);
+    x86_cnt_fold(env);
     lwp_state_encode(&e->st, &e->caps, image.bytes);
     for (i = 0; i < ARRAY_SIZE(image.words); i++) {
         cpu_stq_mmuidx_ra(env, vmcb + LWP_VMCB_OFFSET + i * 8,

@@ -15,10 +15,10 @@ static int lwp_wire_save(X86CPU *cpu)
     X86LWP *lwp = env->lwp;
     X86LWPWire *wire = &cpu->lwp_wire;
 
-    x86_lwp_fold(env);
+    x86_cnt_fold(env);
     lwp_state_encode(&lwp->engine.st, &lwp->engine.caps, wire->image);
     wire->entered = lwp->entered;
-    wire->lookup = lwp->lookup;
+    wire->lookup = lwp->lookup || lwp->unreadable;
     wire->live = lwp->live;
     if (lwp->live) {
         wire->cr3 = lwp->live_key.cr3;
@@ -41,7 +41,7 @@ static const char *lwp_wire_load(X86CPU *cpu, const struct lwp_state *st)
         .flags = wire->key_flags,
     };
 
-    env->lwp_count.left = env->lwp_count.folded;
+    env->x86_count.left = env->x86_count.folded;
     /* The CPU comes from a reset, so the model of its caches is empty. */
     lwp_engine_load(&lwp->engine, st);
     lwp->engine.xcr0_lwp = x86_lwp_enabled(env);
@@ -51,7 +51,7 @@ static const char *lwp_wire_load(X86CPU *cpu, const struct lwp_state *st)
     if (wire->live && !x86_lwp_context_resume(env, &key)) {
         return "its context is live on another CPU";
     }
-    x86_lwp_update(env);
+    x86_cnt_update(env);
     return NULL;
 }
 

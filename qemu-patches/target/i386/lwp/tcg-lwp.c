@@ -63,7 +63,7 @@ static void lwp_distance(const struct lwp_engine *e, uint64_t *insns,
     uint64_t rnh = lwp_distance_of(e, LWP_KIND_RNH);
 
     if (rnh != LWP_BUDGET_NEVER) {
-        rnh = DIV_ROUND_UP(rnh, X86_LWP_RNH_PER_CNH);
+        rnh = DIV_ROUND_UP(rnh, X86_CNT_REF_PER_CYC);
     }
     *insns = MIN(MIN(ire, cnh), rnh);
     *branches = lwp_distance_of(e, LWP_KIND_BRE);
@@ -88,37 +88,37 @@ uint32_t x86_lwp_wants(CPUX86State *env, uint64_t *insns, uint64_t *branches)
         return 0;
     }
     if (lwp->lookup) {
-        return X86_LWP_WANTS_STEP;
+        return X86_CNT_WANTS_STEP;
     }
     if (!lwp_engine_on(e)) {
         return 0;
     }
     if (lwp_boundary_wanted(e, 0, false) ||
         (lwp->entered && lwp_outstanding(e))) {
-        flags |= X86_LWP_WANTS_STEP;
+        flags |= X86_CNT_WANTS_STEP;
     }
 
     lwp_distance(e, insns, branches);
     /* An event that is due counts on while its record waits. */
     if (x86_lwp_counts(e, LWP_KIND_BRE)) {
-        flags |= X86_LWP_WANTS_COUNT;
+        flags |= X86_CNT_WANTS_COUNT;
         if (!lwp_all_branches(e)) {
-            flags |= X86_LWP_WANTS_CLASSES;
+            flags |= X86_CNT_WANTS_CLASSES;
         }
     }
     if (x86_lwp_counts(e, LWP_KIND_DME)) {
-        flags |= X86_LWP_WANTS_LOADS | X86_LWP_WANTS_COUNT;
+        flags |= X86_CNT_WANTS_LOADS | X86_CNT_WANTS_COUNT;
         if (lwp->load_due) {
-            flags |= X86_LWP_WANTS_STEP;
+            flags |= X86_CNT_WANTS_STEP;
         }
     }
     if (x86_lwp_counts(e, LWP_KIND_IRE) ||
         x86_lwp_counts(e, LWP_KIND_CNH) ||
         x86_lwp_counts(e, LWP_KIND_RNH)) {
-        flags |= X86_LWP_WANTS_COUNT;
+        flags |= X86_CNT_WANTS_COUNT;
     }
-    if ((flags & X86_LWP_WANTS_COUNT) && lwp_ip_filtered(e)) {
-        flags |= X86_LWP_WANTS_STEP;
+    if ((flags & X86_CNT_WANTS_COUNT) && lwp_ip_filtered(e)) {
+        flags |= X86_CNT_WANTS_STEP;
     }
     return flags;
 }
@@ -212,13 +212,14 @@ void x86_lwp_reset(X86CPU *cpu)
     }
     lwp_engine_reset(&lwp->engine, cpu->apic_id);
     lwp->engine.xcr0_lwp = false;
-    env->lwp_count.folded = env->lwp_count.left;
+    env->x86_count.folded = env->x86_count.left;
     lwp->steps = 0;
     lwp->llwpcb_faulted = false;
     lwp->entered = false;
     lwp->lookup = false;
+    lwp->unreadable = false;
     x86_lwp_empty_cache(env);
-    x86_lwp_update(env);
+    x86_cnt_update(env);
 }
 
 /* The MSRs have the block's linear address. */
@@ -236,7 +237,7 @@ void x86_lwp_wrmsr(CPUX86State *env, uint32_t msr, uint64_t value,
     struct lwp_ds ds = lwp_flat;
     uint64_t old;
 
-    x86_lwp_fold(env);
+    x86_cnt_fold(env);
     if (msr == LWP_MSR_CFG) {
         if (!lwp_engine_write_cfg(e, value)) {
             exc.kind = LWP_EXC_GP;
@@ -251,10 +252,10 @@ void x86_lwp_wrmsr(CPUX86State *env, uint32_t msr, uint64_t value,
         do {
             lwp_llwpcb(e, value, &ds, env->hflags & HF_CPL_MASK, &old, &exc);
             x86_lwp_after_llwpcb(env);
-            x86_lwp_update(env);
+            x86_cnt_update(env);
         } while (!x86_lwp_raise(env, &exc, ra));
     }
-    x86_lwp_update(env);
+    x86_cnt_update(env);
     x86_lwp_raise(env, &exc, ra);
 }
 
@@ -272,10 +273,10 @@ uint64_t x86_lwp_rdmsr(CPUX86State *env, uint32_t msr, uintptr_t ra)
         return e->st.cb_addr;
     }
     ds.va_bits = x86_lwp_va_bits(env);
-    x86_lwp_fold(env);
+    x86_cnt_fold(env);
     do {
         lwp_slwpcb(e, &ds, &value, &exc);
-        x86_lwp_update(env);
+        x86_cnt_update(env);
     } while (!x86_lwp_raise(env, &exc, ra));
     return value;
 }
@@ -290,9 +291,9 @@ void x86_lwp_xcr0_changed(CPUX86State *env)
     struct lwp_engine *e = &env->lwp->engine;
 
     if (e->xcr0_lwp != x86_lwp_enabled(env)) {
-        x86_lwp_fold(env);
+        x86_cnt_fold(env);
         e->xcr0_lwp = !e->xcr0_lwp;
-        x86_lwp_update(env);
+        x86_cnt_update(env);
     }
 }
 
@@ -305,7 +306,7 @@ void x86_lwp_xsave(CPUX86State *env, uint8_t image[128])
 {
     QEMU_BUILD_BUG_ON(LWP_XSAVE_SIZE != 128);
 
-    x86_lwp_fold(env);
+    x86_cnt_fold(env);
     lwp_state_encode_xsave(&env->lwp->engine.st, image);
 }
 
@@ -316,7 +317,7 @@ void x86_lwp_xrstor(CPUX86State *env, const uint8_t *image)
     struct lwp_state st = e->st;
     uint8_t bits = x86_lwp_va_bits(env);
 
-    x86_lwp_fold(env);
+    x86_cnt_fold(env);
     if (!image ||
         lwp_state_decode_xsave(image, &e->caps, lwp_engine_avail(e), &st) ||
         !x86_lwp_canonical(st.cb_addr, e->caps.cb_size, bits) ||
@@ -328,7 +329,7 @@ void x86_lwp_xrstor(CPUX86State *env, const uint8_t *image)
     }
     lwp_engine_load(e, &st);
     x86_lwp_empty_cache(env);
-    x86_lwp_update(env);
+    x86_cnt_update(env);
 }
 
 void x86_lwp_user_entered(CPUX86State *env)
@@ -339,10 +340,10 @@ void x86_lwp_user_entered(CPUX86State *env)
         return;
     }
     lwp->entered = true;
-    x86_lwp_context_check_gs(env);
+    x86_lwp_context_user_entered(env);
     if (lwp_outstanding(&lwp->engine)) {
         x86_lwp_step(env);
-        x86_lwp_update(env);
+        x86_cnt_update(env);
     }
 }
 
@@ -352,5 +353,5 @@ void x86_lwp_smm_left(CPUX86State *env)
     if ((env->hflags & HF_CPL_MASK) == 3) {
         x86_lwp_user_entered(env);
     }
-    x86_lwp_update(env);
+    x86_cnt_update(env);
 }

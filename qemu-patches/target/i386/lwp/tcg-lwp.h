@@ -25,6 +25,7 @@ struct X86LWP {
     bool live;      /* the engine's state is the live context of this vCPU */
     struct lwp_ctx_key live_key; /* its key */
     bool lookup;    /* look for a context before the next insn at CPL 3 */
+    bool unreadable; /* that of the thread could not be read: look again */
 
     /* lwp-dme, see tcg-lwp-load.c */
     struct lwp_cache *cache;    /* NULL: no data cache misses */
@@ -77,7 +78,7 @@ bool x86_lwp_raise(CPUX86State *env, const struct lwp_exc *exc, uintptr_t ra);
 
 /*
  * How many instructions and branches from now the engine's next event is due,
- * at least 1 (LWP_BUDGET_NEVER: none).  Returns X86_LWP_WANTS_*.
+ * at least 1 (LWP_BUDGET_NEVER: none).  Returns X86_CNT_WANTS_*.
  */
 uint32_t x86_lwp_wants(CPUX86State *env, uint64_t *insns, uint64_t *branches);
 
@@ -120,12 +121,21 @@ void x86_lwp_lookup(CPUX86State *env, uintptr_t ra);
 void x86_lwp_before_llwpcb(CPUX86State *env, uintptr_t ra);
 void x86_lwp_after_llwpcb(CPUX86State *env);
 
+/*
+ * Before another LWP instruction (the same): look again for a context that could
+ * not be read, and for one that another thread of 32-bit code has taken.
+ */
+void x86_lwp_before_insn(CPUX86State *env, uintptr_t ra);
+
 /* Drop the live context (the engine is off); park it (turns the engine off). */
 void x86_lwp_context_drop(CPUX86State *env);
 void x86_lwp_context_park(CPUX86State *env);
 
-/* CPL has just become 3: is the live context still that of the thread? */
-void x86_lwp_context_check_gs(CPUX86State *env);
+/*
+ * CPL has just become 3: is the live context still that of the thread?  Look
+ * again for one that could not be read.
+ */
+void x86_lwp_context_user_entered(CPUX86State *env);
 
 /*
  * After a load: the context of a key, which was live on this vCPU when the

@@ -31,7 +31,7 @@ typedef struct X86LWPProps {
     bool prompt;
     bool delivery_given;    /* else prompt is KVM's default */
     bool vmcb;
-    bool ibs_cache;         /* IBS has a model of the caches, without LWP */
+    bool ibs_cache;         /* IBS has a model of the caches for itself */
     struct lwp_cache_geometry *cache; /* NULL: that of the model */
 } X86LWPProps;
 

@@ -209,7 +209,7 @@ static void pmu_set_predictor(Object *obj, const char *value, Error **errp)
 
 static bool pmu_get_counting(Object *obj, Error **errp)
 {
-    return X86_CPU(obj)->env.lwp_count.pmu;
+    return X86_CPU(obj)->env.x86_count.pmu;
 }
 
 void x86_pmu_class_init(ObjectClass *oc)
@@ -457,7 +457,7 @@ int x86_pmu_pre_save(void *opaque)
     X86CPU *cpu = opaque;
 
     if (tcg_enabled() && cpu->tcg_pmu) {
-        x86_lwp_fold(&cpu->env);
+        x86_cnt_fold(&cpu->env);
     }
     return 0;
 }
@@ -478,7 +478,7 @@ int x86_pmu_post_load(void *opaque, int version_id)
     X86CPU *cpu = opaque;
 
     if (tcg_enabled() && cpu->tcg_pmu) {
-        cpu->env.lwp_count.left = cpu->env.lwp_count.folded;
+        cpu->env.x86_count.left = cpu->env.x86_count.folded;
         x86_pmu_changed(&cpu->env);
     }
     return 0;

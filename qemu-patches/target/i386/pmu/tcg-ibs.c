@@ -4,16 +4,15 @@
  *
  * An instruction is one op.  When the count of cycles or instructions reaches
  * the maximum, the next instruction that retires is the sample.  It runs in a
- * TB of its own (X86_LWP_MODE_STEP), whose loads and stores are noted.  The
+ * TB of its own (X86_CNT_MODE_STEP), whose loads and stores are noted.  The
  * interrupt comes right behind it.  Then the low seven bits of the count are
  * random (xorshift64*, the same in every run), and it stands still until
  * software clears IbsOpVal.  All modes count, SVM guests included.
  *
  * Latencies: an op retires one cycle after it is tagged, and when it is
  * complete; a load that misses, as many cycles later as its miss takes.  Loads
- * miss by the model of LWP while it counts misses, or by one of IBS alone
- * (ibs-cache), which sees all loads while ops are sampled.  There is no model
- * of the TLBs: none misses, and each page has 4 KiB.
+ * miss by a model of the data caches, if the CPU has one.  There is no model of
+ * the TLBs: none misses, and each page has 4 KiB.
  *
  * A fetch is that of one instruction that retires, whole and from the
  * instruction cache, without a latency.  Behind a sample the count stays at
@@ -231,16 +230,16 @@ static void fetch_retire(CPUX86State *env, X86PMU *pmu, uint64_t rip)
 
 static void ibs_branch(CPUX86State *env, X86IBS *ibs, uint32_t info)
 {
-    if (!(info & (X86_LWP_BRANCH_CLASS | X86_LWP_FAR))) {
+    if (!(info & (X86_CNT_BRANCH_CLASS | X86_CNT_FAR))) {
         return;
     }
     ibs->op_data |= DATA_BRANCH;
-    if (info & X86_LWP_RET) {
+    if (info & X86_CNT_RET) {
         ibs->op_data |= DATA_RETURN;
     }
-    if (info & (X86_LWP_BRANCH_TAKEN | X86_LWP_FAR)) {
+    if (info & (X86_CNT_BRANCH_TAKEN | X86_CNT_FAR)) {
         ibs->op_data |= DATA_TAKEN;
-        ibs->br_target = x86_lwp_linear(env, env->eip);
+        ibs->br_target = x86_cnt_linear(env, env->eip);
     }
 }
 

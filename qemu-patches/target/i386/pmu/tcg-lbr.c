@@ -3,8 +3,8 @@
  * AMD's last branch records, version 2, under TCG: a stack of the branches that
  * were taken last.
  *
- * While the stack records, helper_lwp_retire() retires each branch
- * (X86_LWP_WANTS_LAST).  Interrupts and exceptions are far branches from the
+ * While the stack records, helper_cnt_retire() retires each branch
+ * (X86_CNT_WANTS_LAST).  Interrupts and exceptions are far branches from the
  * instruction that they interrupt, or from the one that is next.  Addresses are
  * linear.  No branch is predicted wrongly or speculative.
  *
@@ -61,25 +61,25 @@ uint32_t x86_lbr_wants(CPUX86State *env, const X86PMU *pmu)
         return 0;
     }
     /* A far branch may end at another CPL: a helper retires it in any mode. */
-    return X86_LWP_WANTS_COUNT |
-           (pmu->lbr.select & select ? 0 : X86_LWP_WANTS_LAST);
+    return X86_CNT_WANTS_COUNT |
+           (pmu->lbr.select & select ? 0 : X86_CNT_WANTS_LAST);
 }
 
 /* The filter that a branch falls under. */
 static uint32_t lbr_filter(uint32_t info)
 {
-    switch (info & X86_LWP_BRANCH_CLASS) {
-    case X86_LWP_BRANCH_CONDITIONAL:
+    switch (info & X86_CNT_BRANCH_CLASS) {
+    case X86_CNT_BRANCH_CONDITIONAL:
         return SELECT_CONDITIONAL;
-    case X86_LWP_BRANCH_RELATIVE:
+    case X86_CNT_BRANCH_RELATIVE:
         return SELECT_JMP_RELATIVE;
-    case X86_LWP_BRANCH_CALL_RELATIVE:
+    case X86_CNT_BRANCH_CALL_RELATIVE:
         return SELECT_CALL_RELATIVE;
-    case X86_LWP_BRANCH_ABSOLUTE:
-        if (info & X86_LWP_RET) {
+    case X86_CNT_BRANCH_ABSOLUTE:
+        if (info & X86_CNT_RET) {
             return SELECT_RET;
         }
-        return info & X86_LWP_CALL ? SELECT_CALL_ABSOLUTE :
+        return info & X86_CNT_CALL ? SELECT_CALL_ABSOLUTE :
                                      SELECT_JMP_ABSOLUTE;
     default:
         return SELECT_FAR;
@@ -91,7 +91,7 @@ static void lbr_push(CPUX86State *env, X86PMU *pmu, uint32_t filter,
                      uint64_t from)
 {
     X86LBR *lbr = &pmu->lbr;
-    uint64_t to = x86_lwp_linear(env, env->eip);
+    uint64_t to = x86_cnt_linear(env, env->eip);
 
     filter |= env->hflags & HF_CPL_MASK ? SELECT_USER : SELECT_KERNEL;
     if (lbr->select & filter) {
@@ -104,16 +104,16 @@ static void lbr_push(CPUX86State *env, X86PMU *pmu, uint32_t filter,
 
 void x86_lbr_retire(CPUX86State *env, X86PMU *pmu, uint32_t info)
 {
-    bool near = (info & X86_LWP_BRANCH_CLASS) && (info & X86_LWP_BRANCH_TAKEN);
+    bool near = (info & X86_CNT_BRANCH_CLASS) && (info & X86_CNT_BRANCH_TAKEN);
 
-    if ((near || (info & X86_LWP_FAR)) && x86_lbr_on(pmu)) {
-        lbr_push(env, pmu, lbr_filter(info), env->lwp_count.insn);
+    if ((near || (info & X86_CNT_FAR)) && x86_lbr_on(pmu)) {
+        lbr_push(env, pmu, lbr_filter(info), env->x86_count.insn);
     }
 }
 
 void x86_lbr_interrupt(CPUX86State *env, X86PMU *pmu)
 {
-    pmu->lbr.interrupted = x86_lwp_linear(env, env->eip);
+    pmu->lbr.interrupted = x86_cnt_linear(env, env->eip);
 }
 
 void x86_lbr_interrupted(CPUX86State *env, X86PMU *pmu)

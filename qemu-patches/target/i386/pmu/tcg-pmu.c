@@ -53,7 +53,7 @@ static int64_t pmu_events(const X86PMUCounter *c, const PMUEvents *e)
     case X86_PMU_EVENT_INSNS:
         return e->insns;
     case X86_PMU_EVENT_REFERENCE:
-        return e->cycles * X86_LWP_RNH_PER_CNH;
+        return e->cycles * X86_CNT_REF_PER_CYC;
     case X86_PMU_EVENT_BRANCHES:
         return e->near + e->far;
     case X86_PMU_EVENT_TAKEN:
@@ -100,7 +100,7 @@ static int64_t pmu_increment(const X86PMUCounter *c, const PMUEvents *e)
         all = e->cycles;
     } else if (c->event == X86_PMU_EVENT_REFERENCE) {
         all = e->cycles;
-        hits = c->cmask <= X86_LWP_RNH_PER_CNH ? all : 0;
+        hits = c->cmask <= X86_CNT_REF_PER_CYC ? all : 0;
     }
     return c->invert ? all - hits : hits;
 }
@@ -120,7 +120,7 @@ static int64_t pmu_edge(X86PMU *pmu, int n, const PMUEvents *e)
 /* Cycles that have begun with so many instructions, which may be negative. */
 static int64_t pmu_begun(int64_t insns, int64_t ipc)
 {
-    const int64_t bias = X86_LWP_LEFT_INSNS;
+    const int64_t bias = X86_CNT_LEFT_INSNS;
 
     return (insns + bias * ipc + ipc - 1) / ipc - bias;
 }
@@ -136,7 +136,7 @@ static void pmu_set_cycles(CPUX86State *env, X86PMU *pmu, PMUEvents *e)
     int64_t end = pmu->phase + e->insns;
 
     e->cycles = pmu_begun(end, ipc) - pmu_begun(pmu->phase, ipc);
-    pmu->phase = (end + ipc * X86_LWP_LEFT_INSNS) % ipc;
+    pmu->phase = (end + ipc * X86_CNT_LEFT_INSNS) % ipc;
 }
 
 /* Instructions to the beginning of the cycle after so many. */
@@ -240,13 +240,13 @@ void x86_pmu_count(CPUX86State *env, int32_t insns, int32_t near,
     PMUEvents e = {
         .insns = insns,
         .near = near,
-        .conditional = branches[X86_LWP_BRANCH_CONDITIONAL],
-        .taken = branches[X86_LWP_BRANCH_TAKEN_CONDITIONAL],
-        .taken_conditional = branches[X86_LWP_BRANCH_TAKEN_CONDITIONAL],
+        .conditional = branches[X86_CNT_BRANCH_CONDITIONAL],
+        .taken = branches[X86_CNT_BRANCH_TAKEN_CONDITIONAL],
+        .taken_conditional = branches[X86_CNT_BRANCH_TAKEN_CONDITIONAL],
     };
-    uint32_t always = branches[X86_LWP_BRANCH_RELATIVE] +
-                      branches[X86_LWP_BRANCH_CALL_RELATIVE] +
-                      branches[X86_LWP_BRANCH_ABSOLUTE];
+    uint32_t always = branches[X86_CNT_BRANCH_RELATIVE] +
+                      branches[X86_CNT_BRANCH_CALL_RELATIVE] +
+                      branches[X86_CNT_BRANCH_ABSOLUTE];
 
     e.taken += always;
     if (e.insns || e.near) {
@@ -274,40 +274,40 @@ static bool pmu_counting(CPUX86State *env, const X86PMU *pmu,
 static void pmu_look(CPUX86State *env, X86PMU *pmu, uint32_t info,
                      PMUEvents *e)
 {
-    bool user = !(info & X86_LWP_CPL0);
+    bool user = !(info & X86_CNT_CPL0);
 
     if (pmu->predicts &&
         pmu_counting(env, pmu, X86_PMU_EVENT_MISPREDICTED, user)) {
-        e->mispredicted = x86_predictor_misses(pmu, info, env->lwp_count.insn,
-                                               x86_lwp_linear(env, env->eip));
+        e->mispredicted = x86_predictor_misses(pmu, info, env->x86_count.insn,
+                                               x86_cnt_linear(env, env->eip));
     }
-    if (env->lwp_count.notes) {
+    if (env->x86_count.notes) {
         e->accesses = x86_ibs_accesses(pmu);
     }
 }
 
 void x86_pmu_retire(CPUX86State *env, uint32_t info)
 {
-    uint32_t class = info & X86_LWP_BRANCH_CLASS;
+    uint32_t class = info & X86_CNT_BRANCH_CLASS;
     PMUEvents e = {
         .insns = 1,
         .near = class != 0,
-        .conditional = class == X86_LWP_BRANCH_CONDITIONAL,
-        .taken = class && (info & X86_LWP_BRANCH_TAKEN),
-        .far = !!(info & X86_LWP_FAR),
-        .far_insns = !!(info & X86_LWP_FAR),
+        .conditional = class == X86_CNT_BRANCH_CONDITIONAL,
+        .taken = class && (info & X86_CNT_BRANCH_TAKEN),
+        .far = !!(info & X86_CNT_FAR),
+        .far_insns = !!(info & X86_CNT_FAR),
     };
 
     e.taken_conditional = e.conditional && e.taken;
 
     pmu_look(env, pmu_of(env), info, &e);
     x86_lbr_retire(env, pmu_of(env), info);
-    x86_ibs_retire(env, pmu_of(env), env->lwp_count.insn, info);
-    if (env->lwp_count.notes) {
+    x86_ibs_retire(env, pmu_of(env), env->x86_count.insn, info);
+    if (env->x86_count.notes) {
         x86_ibs_begin(pmu_of(env));
     }
-    pmu_happened(env, &e, !(info & X86_LWP_CPL0));
-    if (pmu_user(env) == !!(info & X86_LWP_CPL0)) {
+    pmu_happened(env, &e, !(info & X86_CNT_CPL0));
+    if (pmu_user(env) == !!(info & X86_CNT_CPL0)) {
         /* It has left the mode that it counts for. */
         pmu_of(env)->phase = 0;
     }
@@ -319,15 +319,15 @@ void x86_pmu_interrupt(CPUX86State *env, bool insn, bool hard)
         .insns = insn, .far = 1, .far_insns = insn, .interrupts = hard,
     };
 
-    if (env->lwp_count.pmu) {
-        x86_lwp_fold(env);
+    if (env->x86_count.pmu) {
+        x86_cnt_fold(env);
         x86_lbr_interrupt(env, pmu_of(env));
         if (insn) {
-            x86_ibs_retire(env, pmu_of(env), x86_lwp_linear(env, env->eip),
-                           X86_LWP_FAR);
+            x86_ibs_retire(env, pmu_of(env), x86_cnt_linear(env, env->eip),
+                           X86_CNT_FAR);
         }
         pmu_happened(env, &e, pmu_user(env));
-        x86_lwp_update(env);
+        x86_cnt_update(env);
     }
 }
 
@@ -340,12 +340,12 @@ void x86_pmu_smi(CPUX86State *env)
 {
     PMUEvents e = { .smis = 1 };
 
-    x86_lwp_fold(env);
+    x86_cnt_fold(env);
     pmu_happened(env, &e, pmu_user(env));
-    x86_lwp_update(env);
+    x86_cnt_update(env);
 }
 
-/* X86_LWP_WANTS_* and distance of IBS */
+/* X86_CNT_WANTS_* and distance of IBS */
 static uint32_t pmu_sample(CPUX86State *env, X86PMU *pmu, uint64_t *insns)
 {
     uint32_t flags = 0;
@@ -353,23 +353,23 @@ static uint32_t pmu_sample(CPUX86State *env, X86PMU *pmu, uint64_t *insns)
     uint64_t left;
 
     if (x86_ibs_fetches_left(pmu, &left)) {
-        flags |= X86_LWP_WANTS_COUNT;
+        flags |= X86_CNT_WANTS_COUNT;
         if (left) {
             *insns = MIN(*insns, left);
         } else {
-            flags |= X86_LWP_WANTS_STEP;
+            flags |= X86_CNT_WANTS_STEP;
         }
     }
     if (x86_ibs_left(pmu, &cycles, &left)) {
-        flags |= X86_LWP_WANTS_COUNT;
+        flags |= X86_CNT_WANTS_COUNT;
 #ifdef X86_WITH_LWP
-        flags |= pmu->cache ? X86_LWP_WANTS_MODEL : 0;
+        flags |= pmu->cache ? X86_CNT_WANTS_MODEL : 0;
 #endif
         if (left) {
             left = cycles ? pmu_insns_to(env, pmu, left) : left;
             *insns = MIN(*insns, left);
         } else {
-            flags |= X86_LWP_WANTS_STEP | X86_LWP_WANTS_NOTES;
+            flags |= X86_CNT_WANTS_STEP | X86_CNT_WANTS_NOTES;
         }
     }
     return flags;
@@ -383,7 +383,7 @@ uint32_t x86_pmu_wants(CPUX86State *env, uint64_t *insns, uint64_t *branches)
 
     *insns = *branches = NEVER;
     if (pmu->skid_left) {
-        flags |= X86_LWP_WANTS_COUNT;
+        flags |= X86_CNT_WANTS_COUNT;
         *insns = pmu->skid_left;
     }
     flags |= pmu_sample(env, pmu, insns);
@@ -396,29 +396,29 @@ uint32_t x86_pmu_wants(CPUX86State *env, uint64_t *insns, uint64_t *branches)
         }
         left = c->exact ? pmu->mask + 1 - *c->value : NEVER;
         if (c->edge) {
-            flags |= X86_LWP_WANTS_STEP;
+            flags |= X86_CNT_WANTS_STEP;
         }
         switch (c->event) {
         case X86_PMU_EVENT_CYCLES:
             left = pmu_insns_to(env, pmu, left);
             *insns = MIN(*insns, left);
-            flags |= X86_LWP_WANTS_COUNT;
+            flags |= X86_CNT_WANTS_COUNT;
             break;
         case X86_PMU_EVENT_INSNS:
             *insns = MIN(*insns, left);
-            flags |= X86_LWP_WANTS_COUNT;
+            flags |= X86_CNT_WANTS_COUNT;
             break;
         case X86_PMU_EVENT_REFERENCE:
-            left = DIV_ROUND_UP(left, X86_LWP_RNH_PER_CNH);
+            left = DIV_ROUND_UP(left, X86_CNT_REF_PER_CYC);
             left = pmu_insns_to(env, pmu, left);
             *insns = MIN(*insns, left);
-            flags |= X86_LWP_WANTS_COUNT;
+            flags |= X86_CNT_WANTS_COUNT;
             break;
         case X86_PMU_EVENT_TAKEN:
         case X86_PMU_EVENT_CONDITIONAL:
         case X86_PMU_EVENT_TAKEN_NEAR:
         case X86_PMU_EVENT_TAKEN_CONDITIONAL:
-            flags |= X86_LWP_WANTS_CLASSES;
+            flags |= X86_CNT_WANTS_CLASSES;
             /* fall through */
         case X86_PMU_EVENT_BRANCHES:
         case X86_PMU_EVENT_FAR:
@@ -429,18 +429,18 @@ uint32_t x86_pmu_wants(CPUX86State *env, uint64_t *insns, uint64_t *branches)
             if (c->invert) {
                 *insns = MIN(*insns, left);
             }
-            flags |= X86_LWP_WANTS_COUNT;
+            flags |= X86_CNT_WANTS_COUNT;
             break;
         case X86_PMU_EVENT_MISPREDICTED:
             *branches = MIN(*branches, left);
             if (c->invert) {
                 *insns = MIN(*insns, left);
             }
-            flags |= X86_LWP_WANTS_COUNT | X86_LWP_WANTS_LAST;
+            flags |= X86_CNT_WANTS_COUNT | X86_CNT_WANTS_LAST;
             break;
         case X86_PMU_EVENT_ACCESSES:
-            flags |= X86_LWP_WANTS_COUNT | X86_LWP_WANTS_STEP |
-                     X86_LWP_WANTS_NOTES;
+            flags |= X86_CNT_WANTS_COUNT | X86_CNT_WANTS_STEP |
+                     X86_CNT_WANTS_NOTES;
             break;
         case X86_PMU_EVENT_INTERRUPTS:
         case X86_PMU_EVENT_SMIS:
@@ -467,15 +467,15 @@ void x86_pmu_changed(CPUX86State *env)
             pmu->asserted &= ~(1u << n);
         }
     }
-    env->lwp_count.pmu = any;
-    x86_lwp_update(env);
+    env->x86_count.pmu = any;
+    x86_cnt_update(env);
 }
 
 void x86_pmu_leave_mode(CPUX86State *env)
 {
     X86PMU *pmu = pmu_of(env);
 
-    x86_lwp_fold(env);
+    x86_cnt_fold(env);
     pmu->phase = 0;
 }
 
@@ -502,7 +502,7 @@ void x86_pmu_enter_mode(CPUX86State *env, bool ring)
             pmu->asserted &= ~(1u << n);
         }
     }
-    x86_lwp_update(env);
+    x86_cnt_update(env);
 }
 
 void x86_pmu_vmrun(CPUX86State *env)
@@ -536,30 +536,30 @@ bool x86_pmu_rdmsr(CPUX86State *env, uint32_t msr, uint64_t *value, bool *gp)
     if (!pmu) {
         return false;
     }
-    x86_lwp_fold(env);
+    x86_cnt_fold(env);
     return pmu->vendor->rdmsr(env, pmu, msr, value, gp);
 }
 
 bool x86_pmu_wrmsr(CPUX86State *env, uint32_t msr, uint64_t value, bool *gp)
 {
     X86PMU *pmu = pmu_of(env);
-    /* Does helper_lwp_retire() retire the WRMSR? */
-    bool retires = env->lwp_count.kernel_flags >> HF_LWP_MODE_SHIFT;
+    /* Does helper_cnt_retire() retire the WRMSR? */
+    bool retires = env->x86_count.kernel_flags >> HF_CNT_MODE_SHIFT;
     PMUEvents e = { .insns = 1 };
 
     if (!pmu) {
         return false;
     }
-    x86_lwp_fold(env);
+    x86_cnt_fold(env);
     if (!pmu->vendor->wrmsr(env, pmu, msr, value, gp)) {
         return false;
     }
     pmu->phase = 0;
     x86_pmu_changed(env);
-    if (!retires && env->lwp_count.pmu && !*gp) {
+    if (!retires && env->x86_count.pmu && !*gp) {
         /* What it has enabled counts it. */
         pmu_happened(env, &e, pmu_user(env));
-        x86_lwp_update(env);
+        x86_cnt_update(env);
     }
     return true;
 }
@@ -571,10 +571,10 @@ bool x86_pmu_rdpmc(CPUX86State *env, uint32_t index, uint64_t *value)
     if (!pmu) {
         return false;
     }
-    x86_lwp_fold(env);
+    x86_cnt_fold(env);
     if (pmu->phase) {
         pmu->phase = 0;
-        x86_lwp_update(env); /* overflows come sooner */
+        x86_cnt_update(env); /* overflows come sooner */
     }
     return pmu->vendor->rdpmc(env, pmu, index, value);
 }

@@ -44,12 +44,12 @@ static bool predict_target(X86Predictor *p, uint64_t from, uint64_t to)
 bool x86_predictor_misses(X86PMU *pmu, uint32_t info, uint64_t from,
                           uint64_t to)
 {
-    switch (info & X86_LWP_BRANCH_CLASS) {
-    case X86_LWP_BRANCH_CONDITIONAL:
+    switch (info & X86_CNT_BRANCH_CLASS) {
+    case X86_CNT_BRANCH_CONDITIONAL:
         return predict_condition(&pmu->predictor, from,
-                                 info & X86_LWP_BRANCH_TAKEN);
-    case X86_LWP_BRANCH_ABSOLUTE:
-        return !(info & X86_LWP_RET) &&
+                                 info & X86_CNT_BRANCH_TAKEN);
+    case X86_CNT_BRANCH_ABSOLUTE:
+        return !(info & X86_CNT_RET) &&
                predict_target(&pmu->predictor, from, to);
     default:
         return false;

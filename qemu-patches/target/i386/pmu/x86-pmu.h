@@ -278,7 +278,7 @@ extern const VMStateDescription vmstate_x86_predictor;
 
 /* Does the stack record? */
 bool x86_lbr_on(const X86PMU *pmu);
-/* X86_LWP_WANTS_* in the current mode */
+/* X86_CNT_WANTS_* in the current mode */
 uint32_t x86_lbr_wants(CPUArchState *env, const X86PMU *pmu);
 /* An instruction has retired, as for x86_pmu_retire(). */
 void x86_lbr_retire(CPUArchState *env, X86PMU *pmu, uint32_t info);
@@ -311,12 +311,12 @@ void x86_pmu_changed(CPUArchState *env);
 
 /*
  * Instructions and near branches of TBs have retired in the current mode, by
- * class if someone wants the classes: X86LWPCount.branches.  The numbers are
+ * class if someone wants the classes: X86CntState.branches.  The numbers are
  * negative when too many were counted.
  */
 void x86_pmu_count(CPUArchState *env, int32_t insns, int32_t near,
                    const uint32_t *branches);
-/* One instruction has retired; `info' as for helper_lwp_retire(). */
+/* One instruction has retired; `info' as for helper_cnt_retire(). */
 void x86_pmu_retire(CPUArchState *env, uint32_t info);
 /*
  * An interrupt or exception is delivered; `insn': INT n and the like; @hard: an
@@ -326,7 +326,7 @@ void x86_pmu_interrupt(CPUArchState *env, bool insn, bool hard);
 /* It has been delivered: EIP is that of its handler. */
 void x86_pmu_interrupted(CPUArchState *env);
 void x86_pmu_smi(CPUArchState *env);
-/* X86_LWP_WANTS_* and distances that the counters ask for in the current mode. */
+/* X86_CNT_WANTS_* and distances that the counters ask for in the current mode. */
 uint32_t x86_pmu_wants(CPUArchState *env, uint64_t *insns, uint64_t *branches);
 
 /* The CPL changes: before, and after; @ring: to or from 3. */
