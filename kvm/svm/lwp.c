@@ -265,17 +265,6 @@ static bool svm_lwp_announced(struct kvm_vcpu *vcpu)
 }
 
 /*
- * While a program is profiled, KVM completes its SYSCALL and SYSRET. The emulator refuses SYSCALL
- * of a program with a shadow stack, which would end the VM, and SYSRET would have to restore SSP.
- */
-static bool svm_lwp_shadow_stacks(struct kvm_vcpu *vcpu)
-{
-	struct kvm_cpuid_entry2 *entry = kvm_find_cpuid_entry_index(vcpu, 7, 0);
-
-	return entry && cpuid_entry_has(entry, X86_FEATURE_SHSTK);
-}
-
-/*
  * Why the vCPU gets no LWP with its CPUID, KVM_LWP_REFUSED_*. For KVM_LWP_REFUSED_NOT, *caps is the
  * LWP that its CPUID announces.
  */
@@ -306,8 +295,6 @@ static u32 svm_lwp_judge(struct kvm_vcpu *vcpu, struct lwp_caps *caps)
 	/* WRFSBASE and WRGSBASE have no intercept: a profile would go on in another thread. */
 	if (auto_context && lwp_guest_has(vcpu, X86_FEATURE_FSGSBASE))
 		return KVM_LWP_REFUSED_FSGSBASE;
-	if (svm_lwp_shadow_stacks(vcpu))
-		return KVM_LWP_REFUSED_SHSTK;
 	return KVM_LWP_REFUSED_NOT;
 }
 
@@ -319,7 +306,6 @@ static const char *const refusals[] = {
 	[KVM_LWP_REFUSED_HOST] = "no memory, or LWP of kvm_amd is off",
 	[KVM_LWP_REFUSED_FSGSBASE] = "FSGSBASE switches threads unseen",
 	[KVM_LWP_REFUSED_POLICY] = "user space has not asked for it",
-	[KVM_LWP_REFUSED_SHSTK] = "a program with a shadow stack cannot be stepped",
 };
 
 /* CPUID announces LWP and the vCPU has none. KVM_LWP_VCPU_STATUS tells user space why. */
@@ -383,7 +369,7 @@ static bool svm_lwp_execute_cbaddr(struct kvm_vcpu *vcpu, u64 *value, bool write
 	u64 old;
 
 	if (write) {
-		svm_lwp_ctx_before_llwpcb(vcpu);
+		svm_lwp_ctx_before_insn(vcpu, true);
 		lwp_llwpcb(e, *value, &flat, 0, &old, &exc);
 	} else {
 		lwp_slwpcb(e, &flat, value, &exc);

@@ -294,15 +294,18 @@ static enum lwp_ctx_found svm_lwp_find(struct kvm_vcpu *vcpu, const struct lwp_c
 /*
  * Look up the context of the running thread. At CPL 0 KVM cannot tell whether the thread runs
  * 64-bit or 32-bit code, nor whether its GS base is still in KernelGSBase: it tries all keys. True:
- * the context is live on another vCPU.
+ * the context is live on another vCPU. A context whose memory cannot be read is noted; the guest's
+ * kernel may be moving it.
  */
 static bool svm_lwp_lookup(struct kvm_vcpu *vcpu, bool take)
 {
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
 	struct lwp_ctx_key keys[3];
 	enum lwp_ctx_found found;
 	bool busy = false;
 	int n = 0, i;
 
+	lwp->unreadable = false;
 	if (is_long_mode(vcpu)) {
 		keys[n++] = svm_lwp_key(vcpu, true, svm_lwp_gs(vcpu));
 		if (svm_lwp_save(vcpu)->gs.base != keys[0].gs)
@@ -314,6 +317,7 @@ static bool svm_lwp_lookup(struct kvm_vcpu *vcpu, bool take)
 		if (found == LWP_CTX_RESUMED)
 			return false;
 		busy |= found == LWP_CTX_BUSY;
+		lwp->unreadable |= found == LWP_CTX_UNREADABLE;
 	}
 	return busy;
 }
@@ -384,10 +388,13 @@ static void svm_lwp_sync_auto(struct kvm_vcpu *vcpu)
 	 * at CPL 0 takes nothing either: an idle kernel may still have the CR3 and FS base of a
 	 * thread that runs elsewhere by now. At CPL 3 they belong to the running thread.
 	 */
-	if (lwp->lookup && !lwp->live && svm_lwp_any(vcpu))
+	if (lwp->lookup && !lwp->live && svm_lwp_any(vcpu)) {
 		lwp->lookup = svm_lwp_lookup(vcpu, watched && user) && watched && !user;
-	else
+		lwp->lookup |= lwp->unreadable;
+	} else {
 		lwp->lookup = false;
+		lwp->unreadable = false;
+	}
 }
 
 /* Does the vCPU take a context from another vCPU when the guest returns to CPL 3? */
@@ -450,13 +457,19 @@ const char *svm_lwp_ctx_sync(struct kvm_vcpu *vcpu)
 	return live && !lwp->live ? "park" : "enter";
 }
 
-/* LLWPCB first flushes the state of the running thread; resume it if it is parked. */
-void svm_lwp_ctx_before_llwpcb(struct kvm_vcpu *vcpu)
+/*
+ * LLWPCB first flushes the state of the running thread; resume it if it is parked. The other
+ * instructions look again for one that could not be read, and for one that another thread of 32-bit
+ * code has taken.
+ */
+void svm_lwp_ctx_before_insn(struct kvm_vcpu *vcpu, bool llwpcb)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
 	struct lwp_ctx_key key;
 
 	if (!lwp->engine.auto_context || lwp_engine_on(&lwp->engine) || !svm_lwp_any(vcpu))
+		return;
+	if (!llwpcb && !lwp->unreadable && is_64_bit_mode(vcpu))
 		return;
 	key = svm_lwp_key_now(vcpu, svm_lwp_insn_gs(vcpu));
 	svm_lwp_find(vcpu, &key, true);

@@ -29,7 +29,6 @@ static void svm_lwp_llwpcb(struct kvm_vcpu *vcpu, const struct lwp_xop *xop, str
 	struct lwp_ds ds = svm_lwp_ds(vcpu);
 	u64 old;
 
-	svm_lwp_ctx_before_llwpcb(vcpu);
 	lwp_llwpcb(e, ea, &ds, svm->vmcb->save.cpl, &old, exc);
 	if (exc->kind == LWP_EXC_NONE && e->rev->llwpcb_returns_old)
 		svm_lwp_write_reg(vcpu, xop, VCPU_REGS_RAX, old);
@@ -112,6 +111,7 @@ static int svm_lwp_execute(struct kvm_vcpu *vcpu, const struct lwp_xop *xop)
 		svm_lwp_source_stop_user(vcpu);
 	else
 		svm_lwp_source_stop(vcpu);
+	svm_lwp_ctx_before_insn(vcpu, xop->op == LWP_XOP_LLWPCB);
 	switch (xop->op) {
 	case LWP_XOP_LLWPCB:
 		svm_lwp_llwpcb(vcpu, xop, &exc);
@@ -147,8 +147,8 @@ static int svm_lwp_execute(struct kvm_vcpu *vcpu, const struct lwp_xop *xop)
 }
 
 /*
- * #UD was intercepted. True: an LWP instruction or SYSRET raised it and it is handled; *r is the
- * result of the exit handler.
+ * #UD was intercepted. True: an LWP instruction raised it, or a SYSRET or SYSCALL that KVM has to
+ * complete, and it is handled; *r is the result of the exit handler.
  */
 bool svm_lwp_ud(struct kvm_vcpu *vcpu, int *r)
 {
@@ -175,7 +175,7 @@ bool svm_lwp_ud(struct kvm_vcpu *vcpu, int *r)
 		kvm_queue_exception_e(vcpu, GP_VECTOR, 0);
 		return true;
 	case LWP_DECODE_NOT_OURS:
-		return svm_lwp_sysret(vcpu, r);
+		return svm_lwp_sysret(vcpu, r) || svm_lwp_syscall(vcpu, r);
 	default:
 		return false;
 	}

@@ -12,8 +12,9 @@
  * perf's PMU ibs_op has no way to leave out the host (it refuses exclude_host), so the host's ops
  * count too. After each sample come those of its NMI, of KVM and of VM-Entry, which are never
  * sampled as they begin the period. If a sample stood for a whole period, the estimate would be too
- * large by them. So KVM reads IBS's count at VM-Entry and after #VMEXIT and adds up what is the
- * guest's; the few ops between these reads and the guest are in it.
+ * large by them. So KVM reads IBS's count right before VMRUN and right after #VMEXIT and adds up
+ * what is the guest's; the few ops between these reads and the guest are in it. The reads lie where
+ * the kernel may not trace, as what it does before (lockdep, context tracking) can be many ops.
  *
  * A sample is the guest's if its NMI came between VM-Entry and the end of #VMEXIT. It is one of
  * CPL 3 if the guest left at CPL 3 and the op's rIP is not in the upper half, where kernels are.
@@ -52,14 +53,6 @@ MODULE_PARM_DESC(lwp_ibs_period, "lwp_dme=ibs: ops from sample to sample, a mult
 enum svm_lwp_ibs_reg { OP_CTL, OP_RIP, OP_DATA, OP_DATA2, OP_DATA3, DC_LIN, REGS };
 
 static bool offered;
-
-static u64 svm_lwp_ibs_ctl(void)
-{
-	u64 ctl;
-
-	rdmsrq(MSR_AMD64_IBSOPCTL, ctl);
-	return ctl;
-}
 
 /* Does it count, and how far has it come? */
 static bool svm_lwp_ibs_counts(u64 ctl)
@@ -273,34 +266,48 @@ void svm_lwp_ibs_run(struct kvm_vcpu *vcpu)
 		svm_lwp_ibs_fail(vcpu);
 }
 
-/* Around VMRUN, IRQs off and without the lock. */
+/* Around VMRUN, GIF clear and without the lock. */
 void svm_lwp_ibs_entering(struct vcpu_svm *svm)
 {
 	struct svm_lwp_ibs *ibs = &svm->lwp.ibs;
 
-	if (!READ_ONCE(ibs->running))
-		return;
-	ibs->ctl = svm_lwp_ibs_ctl();
-	WRITE_ONCE(ibs->inside, svm_lwp_ibs_counts(ibs->ctl));
+	if (READ_ONCE(ibs->running))
+		WRITE_ONCE(ibs->inside, svm_lwp_ibs_counts(__rdmsr(MSR_AMD64_IBSOPCTL)));
 }
 
-/* An NMI of the guest has been handled. */
+noinstr void svm_lwp_enter_noinstr(struct vcpu_svm *svm)
+{
+	struct svm_lwp_ibs *ibs = &svm->lwp.ibs;
+
+	if (READ_ONCE(ibs->inside))
+		ibs->entered = __rdmsr(MSR_AMD64_IBSOPCTL);
+}
+
+noinstr void svm_lwp_leave_noinstr(struct vcpu_svm *svm)
+{
+	struct svm_lwp_ibs *ibs = &svm->lwp.ibs;
+
+	if (READ_ONCE(ibs->inside))
+		ibs->left = __rdmsr(MSR_AMD64_IBSOPCTL);
+}
+
+/* An NMI of the guest has been handled. A sample that came after #VMEXIT was the host's. */
 void svm_lwp_ibs_exited(struct vcpu_svm *svm)
 {
 	struct svm_lwp_ibs *ibs = &svm->lwp.ibs;
-	u64 now;
 
 	if (!READ_ONCE(ibs->inside))
 		return;
 	WRITE_ONCE(ibs->inside, false);
-	now = svm_lwp_ibs_ctl();
-	if (READ_ONCE(ibs->sampled)) {
-		ibs->weight = ibs->ops + svm_lwp_ibs_max(ibs->ctl) - svm_lwp_ibs_at(ibs->ctl);
+	if (svm_lwp_ibs_counts(ibs->left)) {
+		if (svm_lwp_ibs_at(ibs->left) > svm_lwp_ibs_at(ibs->entered))
+			ibs->ops += svm_lwp_ibs_at(ibs->left) - svm_lwp_ibs_at(ibs->entered);
+	} else if (READ_ONCE(ibs->sampled)) {
+		ibs->weight =
+			ibs->ops + svm_lwp_ibs_max(ibs->entered) - svm_lwp_ibs_at(ibs->entered);
 		ibs->ops = 0;
-		WRITE_ONCE(ibs->sampled, false);
 		if (!svm_lwp_user_mode(svm))
 			WRITE_ONCE(ibs->missed, false);
-	} else if (svm_lwp_ibs_counts(now) && svm_lwp_ibs_at(now) > svm_lwp_ibs_at(ibs->ctl)) {
-		ibs->ops += svm_lwp_ibs_at(now) - svm_lwp_ibs_at(ibs->ctl);
 	}
+	WRITE_ONCE(ibs->sampled, false);
 }

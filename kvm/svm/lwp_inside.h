@@ -209,7 +209,7 @@ void svm_lwp_trace_context(struct kvm_vcpu *vcpu, const char *what, const struct
 void svm_lwp_ctx_leave(struct kvm_vcpu *vcpu, bool drop);
 bool svm_lwp_ctx_awaited(struct kvm_vcpu *vcpu);
 const char *svm_lwp_ctx_sync(struct kvm_vcpu *vcpu);
-void svm_lwp_ctx_before_llwpcb(struct kvm_vcpu *vcpu);
+void svm_lwp_ctx_before_insn(struct kvm_vcpu *vcpu, bool llwpcb);
 void svm_lwp_ctx_changed(struct kvm_vcpu *vcpu);
 void svm_lwp_ctx_park(struct kvm_vcpu *vcpu);
 void svm_lwp_ctx_refresh(struct kvm_vcpu *vcpu);
@@ -238,6 +238,9 @@ int svm_lwp_emulate(struct kvm_vcpu *vcpu);
 void svm_lwp_avic_init(struct kvm *kvm);
 void svm_lwp_avic_stop(struct kvm *kvm);
 void svm_lwp_trap_return(struct kvm_vcpu *vcpu, bool on);
+
+/* lwp_syscall.c */
+bool svm_lwp_syscall(struct kvm_vcpu *vcpu, int *r);
 bool svm_lwp_sysret(struct kvm_vcpu *vcpu, int *r);
 
 /* lwp_btf.c */

@@ -22,7 +22,7 @@
  * engine has lost its state, or has got another one. off: OFF, or PASS if the running thread's
  * context is awaited from another vCPU. once: any but COUNT and BRANCH, because the source is
  * stopped for the instruction that is next. LWP: one of the four instructions was executed.
- * IRET, INT n: intercepted; an IRET at CPL 3 is as INT n. RESET and INIT lead to OFF.
+ * IRET, INT n: intercepted; in COUNT an IRET at CPL 3 is as INT n. RESET and INIT lead to OFF.
  * VMRUN, nested: an entry that KVM has given up, because it has something else to do first.
  * A state that counts nothing is parked and resumed in OFF. User space may set rIP in IRET and
  * AT_IRET; then `any` follows.
@@ -34,6 +34,7 @@
  * are not entered.
  */
 #include "svm.h"
+#include "lwp_compat.h"
 #include "lwp_inside.h"
 #include "lwp_trace.h"
 
@@ -43,7 +44,8 @@
  */
 #define LWP_EXCEPTIONS                                                                        \
 	(BIT(DE_VECTOR) | BIT(BR_VECTOR) | BIT(NM_VECTOR) | BIT(TS_VECTOR) | BIT(NP_VECTOR) | \
-	 BIT(SS_VECTOR) | BIT(GP_VECTOR) | BIT(PF_VECTOR) | BIT(MF_VECTOR) | BIT(XM_VECTOR))
+	 BIT(SS_VECTOR) | BIT(GP_VECTOR) | BIT(PF_VECTOR) | BIT(MF_VECTOR) | BIT(XM_VECTOR) | \
+	 BIT(CP_VECTOR))
 
 /* Software interrupts that the counter would count wrongly; INT n and ICEBP have other words. */
 #define SOFTWARE_EXCEPTIONS (BIT(BP_VECTOR) | BIT(OF_VECTOR))
@@ -101,8 +103,8 @@ bool svm_lwp_software_int(struct kvm_vcpu *vcpu, u32 exit_code)
 }
 
 /*
- * IRET was intercepted. It is stepped over at the next entry, unless an event comes first. One at
- * CPL 3 would be counted as a return to it. True: it was intercepted for LWP.
+ * IRET was intercepted. It is stepped over at the next entry, unless an event comes first. A
+ * counter would count one at CPL 3 as a return to it. True: it was intercepted for LWP.
  */
 bool svm_lwp_iret(struct kvm_vcpu *vcpu)
 {
@@ -113,8 +115,8 @@ bool svm_lwp_iret(struct kvm_vcpu *vcpu)
 	if (lwp->mode == LWP_MODE_OFF)
 		return false;
 	lwp->iret_ip = kvm_rip_read(vcpu);
-	if (lwp->exit_user)
-		mode = svm_lwp_mode_counts(lwp->mode) ? LWP_MODE_AT_INT : lwp->mode;
+	if (lwp->exit_user && svm_lwp_mode_counts(lwp->mode))
+		mode = LWP_MODE_AT_INT;
 	svm_lwp_set_mode(svm, "iret", mode);
 	return true;
 }

@@ -114,7 +114,8 @@ static enum svm_lwp_mode svm_lwp_choose_user(struct kvm_vcpu *vcpu, bool *again)
 {
 	struct vcpu_svm *svm = to_svm(vcpu);
 	struct svm_lwp *lwp = &svm->lwp;
-	bool uncounted = lwp->mode == LWP_MODE_AT_INT;
+	bool iret = lwp->mode == LWP_MODE_AT_IRET && kvm_rip_read(vcpu) == lwp->iret_ip;
+	bool uncounted = iret || lwp->mode == LWP_MODE_AT_INT;
 
 	if (svm_lwp_source_active(vcpu) && svm->vmcb->control.int_state & SVM_INTERRUPT_SHADOW_MASK)
 		lwp->ss_shadow = true;
@@ -129,9 +130,10 @@ static enum svm_lwp_mode svm_lwp_choose_user(struct kvm_vcpu *vcpu, bool *again)
 		svm_lwp_clock_run(vcpu);
 		svm_lwp_ibs_run(vcpu);
 	}
+	/* Even if nothing counts: an IRET at CPL 3 would be intercepted again. */
 	if (*again || !svm_lwp_steps(&lwp->engine) || (!uncounted && svm_lwp_source_counts(vcpu)) ||
 	    !svm_lwp_budget_left(vcpu))
-		return svm_lwp_unstepped(vcpu);
+		return iret ? LWP_MODE_IRET : svm_lwp_unstepped(vcpu);
 	if (!uncounted && svm_lwp_btf_step(vcpu))
 		return LWP_MODE_BRANCH;
 	svm_lwp_look(vcpu);

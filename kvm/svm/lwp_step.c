@@ -13,10 +13,12 @@
 
 #include "svm.h"
 #include "x86.h"
+#include "lwp_compat.h"
 #include "lwp_inside.h"
 
-#define LWP_ERROR_CODE \
-	(BIT(TS_VECTOR) | BIT(NP_VECTOR) | BIT(SS_VECTOR) | BIT(GP_VECTOR) | BIT(PF_VECTOR))
+#define LWP_ERROR_CODE                                                                        \
+	(BIT(TS_VECTOR) | BIT(NP_VECTOR) | BIT(SS_VECTOR) | BIT(GP_VECTOR) | BIT(PF_VECTOR) | \
+	 BIT(CP_VECTOR))
 
 /* IRQs are off, nothing can come between this and VMRUN. */
 void svm_lwp_before_run(struct vcpu_svm *svm)

@@ -98,7 +98,7 @@ struct svm_lwp_ibs {
 	struct lwp_miss miss;
 	u64 weight; /* the ops that it stands for */
 	u64 ops; /* the guest's since its last sample */
-	u64 ctl; /* IBS_OP_CTL at VM-Entry */
+	u64 entered, left; /* IBS_OP_CTL right before VMRUN and right after #VMEXIT */
 };
 
 struct svm_lwp_fake {
@@ -131,6 +131,7 @@ struct svm_lwp {
 	/* Contexts, see lwp_ctx.c */
 	bool watching; /* writes of CR3, FS base and KernelGSBase are intercepted */
 	bool lookup; /* the running thread may have a parked context: look it up */
+	bool unreadable; /* the last lookup found one that cannot be read: lookup stays set */
 	bool taken; /* another vCPU has taken the live context: look it up when below CPL 3 */
 	bool resume; /* os: LWP_CBADDR was written; look for a parked state with that pointer */
 	bool live; /* the engine's state is the context of live_key */
@@ -223,6 +224,9 @@ int svm_lwp_vcpu_attr(struct kvm_vcpu *vcpu, unsigned int ioctl, struct kvm_devi
 bool svm_lwp_enter(struct kvm_vcpu *vcpu, int *r);
 void svm_lwp_before_run(struct vcpu_svm *svm);
 void svm_lwp_after_run(struct vcpu_svm *svm);
+/* Nearest to VMRUN and #VMEXIT, where nothing may be traced: lwp_ibs.c */
+void svm_lwp_enter_noinstr(struct vcpu_svm *svm);
+void svm_lwp_leave_noinstr(struct vcpu_svm *svm);
 u64 svm_lwp_efer(struct vcpu_svm *svm, u64 efer);
 
 /* Exits: lwp_step.c, lwp_mode.c, lwp_emul.c */

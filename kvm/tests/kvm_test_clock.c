@@ -6,12 +6,14 @@
  * With the argument "rnh" the processor must have a counter of reference clocks, else none.
  */
 #include <string.h>
+#include <unistd.h>
 #include "host_counters.h"
 #include "counted.h"
 
 #define CNH 5
 #define RNH 6
 #define CLOCKS_LEAST 1000 /* between two stops of the guest */
+#define SECONDS 20 /* many times what a short program takes */
 #define REST 0x1ffffff /* the highest counter */
 
 /* 1 and 20,000 times 3 instructions, at offsets 10, 11 and 13. */
@@ -202,6 +204,31 @@ static u32 offered(void)
 	return edx;
 }
 
+/* IRET within CPL 3, in 64-bit code: five words, the new RSP is the old one. */
+PROGRAM(iret, "	mov %rsp, %rcx\n"
+	      "	mov %ss, %eax\n"
+	      "	push %rax\n"
+	      "	push %rcx\n"
+	      "	pushfq\n"
+	      "	mov %cs, %eax\n"
+	      "	push %rax\n"
+	      "	lea 1f(%rip), %rax\n"
+	      "	push %rax\n"
+	      "	iretq\n"
+	      "1:	nop\n"
+	      "	mov $0x200000, %ebx\n");
+
+/* An intercept of IRET notices returns to CPL 3. The one from CPL 3 must come past it, though nothing is stepped. */
+static void an_iret_of_the_program_is_executed(void)
+{
+	begin_delivery(iret, iret_end, 0, LWP_F_CNH);
+	rest_of(CNH);
+	alarm(SECONDS);
+	is(vm_run_interruptible(vm, v), VM_DONE, "IRET at CPL 3 is executed");
+	alarm(0);
+	vm_free(vm);
+}
+
 int main(int argc, char **argv)
 {
 	bool rnh = argc > 1 && !strcmp(argv[1], "rnh");
@@ -220,6 +247,7 @@ int main(int argc, char **argv)
 	clocks_and_instructions_are_counted_at_once();
 	an_ip_filter_asks_where_a_clock_passed();
 	clocks_of_the_kernel_do_not_count();
+	an_iret_of_the_program_is_executed();
 	without_a_counter_no_clock_is_counted();
 	return done();
 }

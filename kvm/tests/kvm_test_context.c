@@ -191,6 +191,36 @@ static void a_state_whose_block_is_gone_is_dropped(void)
 	vm_free(vm);
 }
 
+/* A kernel that is about to go back to the program. */
+extern const u8 returns[], returns_end[];
+asm(".pushsection .text\n"
+    "returns:\n"
+    "	out %al, $0x50\n"
+    "	sysretq\n"
+    "returns_end:\n"
+    ".popsection\n");
+
+/* As while the guest's kernel moves the page: the thread does not have to be switched again. */
+static void a_state_whose_block_cannot_be_read_comes_back(void)
+{
+	begin();
+	is(vm_run(vm, v), VM_SYSCALL, "first part");
+	vm_set_msr(v, FS_BASE, 0x2000);
+	is(vm_run(vm, v), VM_SYSCALL, "second part, as another thread");
+	memcpy(vm->mem + VM_DATA, returns, (size_t)(returns_end - returns));
+	vm_map(vm, VM_BLOCK, false);
+	vm_set_msr(v, FS_BASE, 0x1000);
+	v->regs.rip = VM_DATA;
+	vm_set_regs(v);
+	is(vm_run(vm, v), 0x50, "a kernel about to go back to the first thread");
+	is(vm_get_msr(v, LWP_MSR_CBADDR), 0, "whose block cannot be read");
+	vm_remap(vm, VM_BLOCK, VM_BLOCK);
+	ok(vm_finish(vm, v), "third part, with the block there again");
+	is(v->regs.rax, VM_BLOCK, "the thread has its block");
+	is(1000 - block_counter(vm, 2), 3, "and its third NOP counts");
+	vm_free(vm);
+}
+
 /* The guest switches with MOV CR3 and WRMSR itself: both are noticed. */
 static void guest_writes_of_cr3_and_fs_base_are_noticed(void)
 {
@@ -251,6 +281,7 @@ int main(void)
 	a_thread_takes_its_context_to_another_vcpu();
 	an_idle_kernel_takes_no_context_away();
 	a_state_whose_block_is_gone_is_dropped();
+	a_state_whose_block_cannot_be_read_comes_back();
 	guest_writes_of_cr3_and_fs_base_are_noticed();
 	a_write_of_cr3_alone_is_noticed();
 	return done();

@@ -3,7 +3,6 @@
  * The host's perf events are held while a program is profiled, and some two seconds longer: with a mediated vPMU a host
  * starts no VM with counters while there is an event that counts guests. Probes of the kernel count the events.
  */
-#include <stdio.h>
 #include <unistd.h>
 #include "counted.h"
 #include "tracing.h"
@@ -20,30 +19,9 @@ PROGRAM(profiled, "	mov $20000, %ecx\n"
 		  "	xor %edx, %edx\n"
 		  "	llwpcb %rdx\n");
 
-static void set_probes(void)
-{
-	trace_write("kprobe_events", "p:" MADE " perf_event_create_kernel_counter");
-	trace_write("kprobe_events", "p:" GONE " perf_event_release_kernel");
-	trace_write("events/kprobes/enable", "1");
-}
-
-static unsigned int hits(const char *probe)
-{
-	FILE *f = trace_open("kprobe_profile");
-	unsigned int found = 0, n;
-	char line[256], name[64];
-
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "%63s %u", name, &n) == 2 && !strcmp(name, probe))
-			found = n;
-	if (f)
-		fclose(f);
-	return found;
-}
-
 static unsigned int events(void)
 {
-	return hits(MADE) - hits(GONE);
+	return probe_hits(MADE) - probe_hits(GONE);
 }
 
 static bool released(void)
@@ -72,7 +50,8 @@ int main(void)
 {
 	if (!parameter_is("lwp_source", "perf"))
 		skip_all("kvm-amd is not loaded with lwp_source=perf");
-	set_probes();
+	probe(MADE, "perf_event_create_kernel_counter");
+	probe(GONE, "perf_event_release_kernel");
 	begin_delivery(profiled, profiled_end, 1, LWP_F_IRE | LWP_F_BRE);
 	is(events(), 0, "a VM that profiles nothing has no event");
 	profile();

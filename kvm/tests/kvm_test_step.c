@@ -71,10 +71,33 @@ static void a_store_that_faults_is_retried_at_its_rip(void)
 	vm_free(vm);
 }
 
+/* IRET within CPL 3, in 64-bit code: five words, the new RSP is the old one. */
+PROGRAM(iret, "	mov %rsp, %rcx\n" /* 5 */
+	      "	mov %ss, %eax\n" /* 8 */
+	      "	push %rax\n" /* 10 */
+	      "	push %rcx\n" /* 11 */
+	      "	pushfq\n" /* 12 */
+	      "	mov %cs, %eax\n" /* 13 */
+	      "	push %rax\n" /* 15 */
+	      "	lea 1f(%rip), %rax\n" /* 16 */
+	      "	push %rax\n" /* 23 */
+	      "	iretq\n" /* 24 */
+	      "1:	nop\n" /* 26 */
+	      "	mov $0x200000, %ebx\n"); /* 27; slwpcb 32 */
+
+static void an_iret_of_the_program_counts(void)
+{
+	begin(iret, iret_end, 2);
+	run_to_end();
+	COUNTED("IRET at CPL 3", 5, 8, 10, 11, 12, 13, 15, 16, 23, 24, 26, 27, 32);
+	vm_free(vm);
+}
+
 int main(void)
 {
 	every_instruction_counts_once();
 	every_branch_has_direction_and_target();
 	a_store_that_faults_is_retried_at_its_rip();
+	an_iret_of_the_program_counts();
 	return done();
 }

@@ -139,7 +139,7 @@ void vm_remap(struct vm *vm, u64 addr, u64 physical)
 
 static bool has_error_code(int vector)
 {
-	return vector == 8 || (vector >= 10 && vector <= 14) || vector == 17;
+	return vector == 8 || (vector >= 10 && vector <= 14) || vector == 17 || vector == 21;
 }
 
 static void write_entry(struct vm *vm, int vector)

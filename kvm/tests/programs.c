@@ -11,6 +11,9 @@
 /* Six counters: three for LWP, three for the guest. */
 #define SIX ",perfctr-core=on"
 
+/* A processor with shadow stacks; Linux takes XSAVES from older ones. */
+#define CET CPU ",family=25,model=17,xsaves=on,shstk=on"
+
 #define PERF "lwp_source=perf"
 #define FAKE "lwp_source=fake"
 
@@ -198,6 +201,14 @@ const struct kvm_program kvm_programs[] = {
 		.runs = { { .cpu = CPU, .smp = 2 } },
 	},
 	{
+		/* The processor of a QEMU of its own has them: lab/nested/qemu-cet.patch. */
+		"kvm_test_shstk",
+		"programs with shadow stacks: SSP at system calls, records, #CP",
+		.since = "7.3",
+		.runs = { { "step", "every instruction is stepped", CET },
+			  { "perf", "performance counters", CET ",pmu=on", PERF } },
+	},
+	{
 		"kvm_test_source",
 		"exact and prompt delivery with the fake source, which interrupts late",
 		.runs = { { .cpu = CPU, .kvm_amd = FAKE } },
@@ -219,6 +230,11 @@ const struct kvm_program kvm_programs[] = {
 	{
 		"kvm_test_threshold",
 		"the threshold interrupt",
+		.runs = { { .cpu = CPU } },
+	},
+	{
+		"kvm_test_unused",
+		"where no VM has LWP nothing of it runs at a VM-Entry",
 		.runs = { { .cpu = CPU } },
 	},
 	{

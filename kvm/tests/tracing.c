@@ -41,3 +41,26 @@ void trace_clear(void)
 	if (fd >= 0)
 		close(fd);
 }
+
+void probe(const char *name, const char *function)
+{
+	char line[MOST_PATH];
+
+	snprintf(line, sizeof(line), "p:%s %s", name, function);
+	trace_write("kprobe_events", line);
+	trace_write("events/kprobes/enable", "1");
+}
+
+unsigned int probe_hits(const char *name)
+{
+	FILE *f = trace_open("kprobe_profile");
+	unsigned int found = 0, n;
+	char line[256], its_name[64];
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%63s %u", its_name, &n) == 2 && !strcmp(its_name, name))
+			found = n;
+	if (f)
+		fclose(f);
+	return found;
+}

@@ -10,9 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from lab.building import linux
-from lab.common import proc
+from lab.common import bases, proc
 from lab.common.places import BUILD
-from lab.common.say import Died
+from lab.common.say import Died, Usage, say
 from lab.common.steps import build_lock, make_dir, step
 from lab.guest import vm
 from lab.mutants import soak
@@ -23,7 +23,20 @@ from lab.start import deps
 PLAN = re.compile(r"^1\.\.", re.MULTILINE)
 LIMIT = 300  # seconds for a program; what hangs fails
 
+TAKES_BASE = True
 add_options = soak.add_options
+
+
+def _able(faults: Sequence[Fault]) -> list[Fault]:
+    """Those whose programs the chosen kernel can run: others are for that of another base."""
+    here = {run.program for run in programs.runs()}
+    others = {run.program for series in bases.other_kernels() for run in programs.runs(series)} - here
+    able = [fault for fault in faults if not any(test.program.partition("/")[0] in others for test in fault.tests)]
+    if len(able) < len(faults):
+        say(f"{len(faults) - len(able)} faults are for another kernel: see --base")
+    if not able:
+        raise Usage("soak mutants-kvm: there is no fault to try with this kernel")
+    return able
 
 
 class Kvm:
@@ -39,9 +52,9 @@ class Kvm:
     def prepare(self, faults: Sequence[Fault]) -> None:
         """Make the copy, and see that every test that the faults name exists and passes."""
         make_dir(self.work)
-        title, log_name = "laying out a copy of the modules' tree", "mutants-kvm-tree"
-        step(title, log_name, lambda log: linux.lay_out(self.linux, self.work, log))
-        step("building the modules without a fault", "mutants-kvm-compile", self._make())
+        title = "laying out a copy of the modules' tree"
+        step(title, f"{self.work.name}-tree", lambda log: linux.lay_out(self.linux, self.work, log))
+        step("building the modules without a fault", f"{self.work.name}-compile", self._make())
         linux.strip_modules(self.work / "tree", self.work)
         for program in soak.programs(faults):
             if program not in self.runs:
@@ -93,7 +106,8 @@ def main(args: argparse.Namespace) -> int:
         return soak.show(faults)
     deps.ensure()
     l1.prepare()
-    with build_lock("mutants-kvm"):
-        builder = Kvm(BUILD / "mutants-kvm")
+    faults, name = _able(faults), bases.of_linux("mutants-kvm")
+    with build_lock(name):
+        builder = Kvm(BUILD / name)
         builder.prepare(faults)
         return soak.run(faults, KVM, builder)

@@ -13,6 +13,8 @@
 #include "pmu.h"
 #include "svm.h"
 
+#define CP_VECTOR 21
+
 #define rdmsrq rdmsrl
 #define rdmsrq_safe rdmsrl_safe
 #define wrmsrq wrmsrl
@@ -68,6 +70,30 @@ static inline void lwp_pmu_branch_retired(struct kvm_vcpu *vcpu)
 {
 	kvm_pmu_trigger_event(vcpu, kvm_pmu_eventsel.INSTRUCTIONS_RETIRED);
 	kvm_pmu_trigger_event(vcpu, kvm_pmu_eventsel.BRANCH_INSTRUCTIONS_RETIRED);
+}
+
+/* Have programs of the guest shadow stacks, or has its kernel? This KVM gives none to guests. */
+static inline bool lwp_has_shstk(struct kvm_vcpu *vcpu, bool user)
+{
+	return false;
+}
+
+static inline u64 lwp_ssp(struct kvm_vcpu *vcpu)
+{
+	return 0;
+}
+
+static inline void lwp_set_ssp(struct kvm_vcpu *vcpu, u64 ssp)
+{
+}
+
+static inline u64 lwp_pl3_ssp(struct kvm_vcpu *vcpu)
+{
+	return 0;
+}
+
+static inline void lwp_set_pl3_ssp(struct kvm_vcpu *vcpu, u64 ssp)
+{
 }
 
 /* A VMRUN of the guest waits for the next entry. */

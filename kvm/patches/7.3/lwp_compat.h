@@ -70,6 +70,43 @@ static inline void lwp_pmu_branch_retired(struct kvm_vcpu *vcpu)
 	kvm_pmu_branch_retired(vcpu);
 }
 
+/* Have programs of the guest shadow stacks, or has its kernel? */
+static inline bool lwp_has_shstk(struct kvm_vcpu *vcpu, bool user)
+{
+	u64 cet;
+
+	return guest_cpu_cap_has(vcpu, X86_FEATURE_SHSTK) &&
+	       kvm_is_cr4_bit_set(vcpu, X86_CR4_CET) &&
+	       !__kvm_emulate_msr_read(vcpu, user ? MSR_IA32_U_CET : MSR_IA32_S_CET, &cet) &&
+	       cet & CET_SHSTK_EN;
+}
+
+/* The shadow stack pointer, for a guest that has shadow stacks. */
+static inline u64 lwp_ssp(struct kvm_vcpu *vcpu)
+{
+	return to_svm(vcpu)->vmcb->save.ssp;
+}
+
+static inline void lwp_set_ssp(struct kvm_vcpu *vcpu, u64 ssp)
+{
+	to_svm(vcpu)->vmcb->save.ssp = ssp;
+	vmcb_mark_dirty(to_svm(vcpu)->vmcb, VMCB_CET);
+}
+
+/* That of the program while the guest's kernel runs. */
+static inline u64 lwp_pl3_ssp(struct kvm_vcpu *vcpu)
+{
+	u64 ssp = 0;
+
+	__kvm_emulate_msr_read(vcpu, MSR_IA32_PL3_SSP, &ssp);
+	return ssp;
+}
+
+static inline void lwp_set_pl3_ssp(struct kvm_vcpu *vcpu, u64 ssp)
+{
+	__kvm_emulate_msr_write(vcpu, MSR_IA32_PL3_SSP, ssp);
+}
+
 /* A VMRUN of the guest waits for the next entry. */
 static inline bool lwp_nested_run_pending(const struct vcpu_svm *svm)
 {
