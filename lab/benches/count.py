@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Exact counts beside callgrind's: instructions and the time of one run, for programs that take a while. callgrind
 counts the dynamic loader's work from its start, which LWP does not, and each turn of a repeated string instruction,
-which is one instruction."""
+which is one instruction. The times of both are taken in turns; the ratio is that of a turn."""
 
 import argparse
 import json
 import shlex
 import shutil
+import statistics
 import subprocess
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from lab.benches.output import Value, add_json_option, print_json
 from lab.common import proc
+from lab.common.options import number
 from lab.common.places import TOP
 from lab.common.say import Skip
 from lab.start import deps
@@ -25,23 +28,29 @@ PROGRAMS: tuple[tuple[str, ...], ...] = (
 )
 
 MORE = 20  # runs in one guest, so that the time of its boot, which varies, does not count
+CALLGRIND = 5  # runs in a turn
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """What it takes."""
+    parser.add_argument(
+        "--turns", type=number(1, 100), metavar="N", default=3,
+        help="how often each is measured, in turns (default 3); the medians count, least and greatest ratio are shown",
+    )
     add_json_option(parser)
 
 
-def _callgrind(words: tuple[str, ...]) -> tuple[int, float]:
-    """Instructions and seconds."""
+def _callgrind(words: tuple[str, ...], runs: int) -> tuple[int, float]:
+    """Instructions, and the seconds of a run."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out"
         command = ["valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={out}", *words]
         began = time.monotonic()
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for _ in range(runs):
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         seconds = time.monotonic() - began
         totals = [line for line in out.read_text(encoding="utf-8").splitlines() if line.startswith("totals: ")]
-    return int(totals[0].split()[1]), seconds
+    return int(totals[0].split()[1]), seconds / runs
 
 
 def _lwp(words: tuple[str, ...], runs: int) -> tuple[int, float]:
@@ -55,16 +64,34 @@ def _lwp(words: tuple[str, ...], runs: int) -> tuple[int, float]:
     return int(last[-1]["counts"]["instructions"]), time.monotonic() - began
 
 
-def _measure(words: tuple[str, ...]) -> dict[str, Value]:
-    counted, with_boot = _lwp(words, 1)
-    _, many = _lwp(words, 1 + MORE)
-    truth, callgrind = _callgrind(words)
-    seconds = (many - with_boot) / MORE
+def _measure(words: tuple[str, ...], turns: int) -> dict[str, Value]:
+    lwp, boot, callgrind = [], [], []
+    for _ in range(turns):
+        counted, with_boot = _lwp(words, 1)
+        _, many = _lwp(words, 1 + MORE)
+        lwp.append((many - with_boot) / MORE)
+        boot.append(with_boot - lwp[-1])
+        truth, seconds = _callgrind(words, CALLGRIND)
+        callgrind.append(seconds)
+    ratios = [theirs / ours for theirs, ours in zip(callgrind, lwp, strict=True)]
     return {
         "program": Path(words[0]).name, "lwp": counted, "callgrind": truth, "difference": counted - truth,
-        "lwp_seconds": round(seconds, 2), "boot_seconds": round(with_boot - seconds, 2),
-        "callgrind_seconds": round(callgrind, 2),
+        "lwp_seconds": round(statistics.median(lwp), 3), "boot_seconds": round(statistics.median(boot), 2),
+        "callgrind_seconds": round(statistics.median(callgrind), 3),
+        "ratio": round(statistics.median(ratios), 2),
+        "least": round(min(ratios), 2), "greatest": round(max(ratios), 2),
     }
+
+
+COLUMNS = (
+    ("program", "program", 12), ("lwp", "LWP", 14), ("callgrind", "callgrind", 14), ("difference", "difference", 12),
+    ("lwp_seconds", "LWP s", 8), ("boot_seconds", "boot s", 8), ("callgrind_seconds", "callgrind s", 13),
+    ("ratio", "callgrind/LWP", 15), ("least", "least", 8), ("greatest", "greatest", 10),
+)
+
+
+def _line(values: Sequence[Value]) -> str:
+    return "".join(f"{value:{width}}" for value, (_, _, width) in zip(values, COLUMNS, strict=True))
 
 
 def main(args: argparse.Namespace) -> int:
@@ -73,11 +100,10 @@ def main(args: argparse.Namespace) -> int:
         raise Skip("valgrind is not installed")
     deps.ensure()
     if args.json:
-        print_json("count", [_measure(words) for words in PROGRAMS])
+        print_json("count", [_measure(words, args.turns) for words in PROGRAMS])
         return 0
-    print(f"{'program':12}{'LWP':>14}{'callgrind':>14}{'difference':>12}{'LWP s':>8}{'boot s':>8}{'callgrind s':>13}")
+    print("".join(f"{title:{'<' if at == 0 else '>'}{width}}" for at, (_, title, width) in enumerate(COLUMNS)))
     for words in PROGRAMS:
-        row = _measure(words)
-        print(f"{row['program']:12}{row['lwp']:14}{row['callgrind']:14}{row['difference']:12}", end="")
-        print(f"{row['lwp_seconds']:8}{row['boot_seconds']:8}{row['callgrind_seconds']:13}", flush=True)
+        row = _measure(words, args.turns)
+        print(_line([row[key] for key, _, _ in COLUMNS]), flush=True)
     return 0

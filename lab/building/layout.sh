@@ -59,8 +59,11 @@ external()
 		-e "s,\$(srctree)/virt/kvm,\$(src)/../../../virt/kvm," \
 		-e "1i LINUXINCLUDE := $include -I\$(src)/../../../include/uapi \$(LINUXINCLUDE)" \
 		"$new/arch/x86/kvm/Makefile"
-	! grep -q KVM_AMD_LWP "$stage/arch/x86/kvm/Kconfig" ||
+	if grep -q KVM_AMD_LWP "$stage/arch/x86/kvm/Kconfig"; then
 		sed -i "1i CONFIG_KVM_AMD_LWP := y\nccflags-y += -DCONFIG_KVM_AMD_LWP=1\n$FAKE" "$new/arch/x86/kvm/Makefile"
+	else
+		sed -i "1i override CONFIG_KVM_AMD_LWP_FAKE :=" "$new/arch/x86/kvm/Makefile"
+	fi
 	(cd "$new" && find . -type f) | while read -r header; do
 		cmp -s "$new/$header" "$out/tree/$header" && continue
 		mkdir -p "$out/tree/$(dirname -- "$header")"

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import tarfile
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
@@ -18,6 +19,8 @@ from lab.common.steps import build_lock, compiler, fresh, hash_of, jobs_count, m
 
 TARBALL = "VLWP_LINUX_TARBALL"  # an upstream tarball of the base instead of Debian's source
 LAYOUT = LAB / "building/layout.sh"
+# What the series needs beside the parts that layout.sh takes: files that it changes, and who maintains them.
+SERIES_PARTS = ("tools/testing/selftests/kvm", "MAINTAINERS", "scripts/get_maintainer.pl")
 MODULES = ("kvm", "kvm-amd")
 
 
@@ -83,19 +86,19 @@ def _of_tarball(linux: Linux, file: Path) -> Linux:
     return replace(linux, version=version, pristine=place)
 
 
-def _unpack_tarball(file: Path, place: Path) -> None:
-    """The parts that layout.sh takes."""
+def _unpack_tarball(file: Path, place: Path, parts: list[str] | None = None) -> None:
+    """Unpack the parts that layout.sh takes, or what is named ("": everything)."""
     try:
         with tarfile.open(file, "r|*") as tar:
             first = tar.next()
     except tarfile.TarError as err:
         raise Died(f"{file}: this is no tarball: {err}") from err
     top = first.name.split("/")[0] if first else ""
-    parts = [f"{top}/{part}" for part in proc.output([LAYOUT, "--parts"]).split()]
+    wanted = proc.output([LAYOUT, "--parts"]).split() if parts is None else parts
     new = place.with_name(place.name + ".new")
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True)
-    proc.output(["tar", "-xf", file, "-C", new, "--strip-components=1", *parts])
+    proc.output(["tar", "-xf", file, "-C", new, "--strip-components=1", *(f"{top}/{part}" for part in wanted)])
     new.rename(place)
 
 
@@ -119,14 +122,14 @@ def _fetch_headers(linux: Linux) -> None:
 def _unpack(file: Path, place: Path, parts: list[str] | None = None) -> None:
     """Unpack the parts that layout.sh takes, or what is named ("": everything)."""
     source = bases.linux_base().source
-    if parts is None:
-        parts = [f"{source}/{part}" for part in proc.output([LAYOUT, "--parts"]).split()]
+    wanted = proc.output([LAYOUT, "--parts"]).split() if parts is None else parts
     new = place.with_name(place.name + ".new")
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True)
     script = 'dpkg --fsys-tarfile "$0" | tar -xf - -O "./usr/src/$1.tar.xz" | '
     script += 'tar -xJf - -C "$2" --strip-components=1 "${@:3}"'
-    proc.output(["bash", "-o", "pipefail", "-c", script, file, source, new, *parts])
+    members = [f"{source}/{part}" for part in wanted]
+    proc.output(["bash", "-o", "pipefail", "-c", script, file, source, new, *members])
     new.rename(place)
 
 
@@ -134,12 +137,43 @@ def fetch_all(linux: Linux) -> Path:
     """The whole source, unpacked."""
     place = SRC / f"linux-all-{linux.version}"
     if not place.is_dir():
-        source = bases.linux_base().source
-        file = DL / f"{source}_{linux.version}_all.deb"
-        if not file.is_file():
-            archive.package(f"{source}={linux.version}")
-        step(f"unpacking all of Linux {linux.version}", "linux-all", lambda log: _unpack(file, place, []), about=90)
+        unpack = _unpacker(linux)
+        step(f"unpacking all of Linux {linux.version}", "linux-all", lambda log: unpack(place, [""]), about=90)
     return place
+
+
+def _unpacker(linux: Linux) -> Callable[[Path, list[str]], None]:
+    """What unpacks parts of the source into a folder."""
+    given = os.environ.get(TARBALL)
+    if given:
+        tarball = Path(given)
+        return lambda place, parts: _unpack_tarball(tarball, place, parts)
+    source = bases.linux_base().source
+    file = DL / f"{source}_{linux.version}_all.deb"
+    if not file.is_file():
+        archive.package(f"{source}={linux.version}")
+    return lambda place, parts: _unpack(file, place, parts)
+
+
+def fetch_series() -> Linux:
+    """fetch(), with the parts that the series needs."""
+    linux = fetch()
+    with build_lock(bases.of_linux("linux-source")):
+        missing = [part for part in SERIES_PARTS if not (linux.pristine / part).exists()]
+        if missing:
+            title = f"unpacking more of Linux {linux.version}"
+            step(title, "linux-more", lambda log: _unpack_more(linux, missing), about=20)
+    return linux
+
+
+def _unpack_more(linux: Linux, parts: list[str]) -> None:
+    """Add parts to the unpacked source."""
+    more = linux.pristine.with_name(f"{linux.pristine.name}.more")
+    _unpacker(linux)(more, parts)
+    for part in parts:
+        (linux.pristine / part).parent.mkdir(parents=True, exist_ok=True)
+        (more / part).rename(linux.pristine / part)
+    shutil.rmtree(more)
 
 
 def lay_out(linux: Linux, out: Path, log: IO[str]) -> None:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""QEMU from Debian's source package, in five flavours: "vlwp", with the sources and hooks of LWP; "base",
+"""QEMU from Debian's source package, in six flavours: "vlwp", with the sources and hooks of LWP; "base",
 without; "full", patched and with all devices, for QEMU's own tests; "package", the same with what a host's users
-want besides; "mutants", the patched one once more, for `soak mutants-qemu` to spoil."""
+want besides; "mutants", the patched one once more, for `soak mutants-qemu` to spoil; "cet", the patched one with
+shadow stacks, for the nested lab."""
 
 import hashlib
 import os

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from lab.common import proc
 
-FLAVOURS = ("vlwp", "base", "full", "package", "mutants")
+FLAVOURS = ("vlwp", "base", "full", "package", "mutants", "cet")
 
 
 def flags(sources: Path, trees: Sequence[str]) -> str:

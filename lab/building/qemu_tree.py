@@ -21,6 +21,8 @@ SERIES = ("1-fixes", "2-pmu", "3-lwp")
 NEW = ("target", "docs", "tests")  # folders with new files
 PACKAGING = "packaging"
 DROPPED = "dropped"
+# What processors of the nested lab have besides, in a flavour of its own: shadow stacks.
+CET, LAB = "cet", "lab"
 # Code of the counters that is for LWP. What is built here has it; the series for the counters is written without.
 WITH_LWP = "X86_WITH_LWP"
 
@@ -122,7 +124,7 @@ def _dropped() -> set[str]:
 
 
 def series(folder: str) -> list[Path]:
-    """The patches of one of SERIES or of PACKAGING for the chosen base, in order."""
+    """The patches of one of SERIES, of PACKAGING or of LAB for the chosen base, in order."""
     common = PATCHES / folder if folder == PACKAGING else PATCHES / "patches" / folder
     found = {patch.name: patch for place in (common, own() / folder) for patch in place.glob("*.patch")}
     return [found[name] for name in sorted(found) if f"{folder}/{name}" not in _dropped()]
@@ -131,6 +133,7 @@ def series(folder: str) -> list[Path]:
 def patches(flavour: str) -> list[Path]:
     """The patches of a flavour, in order."""
     folders = [PACKAGING] if flavour == "base" else [PACKAGING, *SERIES]
+    folders += [LAB] if flavour == CET else []
     return [patch for folder in folders for patch in series(folder)]
 
 

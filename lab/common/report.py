@@ -3,10 +3,10 @@
 
 import re
 import subprocess
-import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -70,11 +70,30 @@ class Report:
         self.work = work  # a private directory of the part
         self.passed = self.failed = self.skipped = 0
         self._lock = threading.RLock()
+        self._kept: list[str] | None = None
+
+    @contextmanager
+    def apart(self, name: str) -> Iterator["Report"]:
+        """A report for a test that runs beside others: it has a directory of its own, and its lines and sums come
+        together when the with block ends."""
+        other = Report(self.work / name)
+        make_dir(other.work)
+        other._kept = []
+        try:
+            yield other
+        finally:
+            with self._lock:
+                self.add(other.passed, other.failed, other.skipped)
+                for line in other._kept:
+                    self.line(line)
 
     def line(self, text: str, indent: int = 0) -> None:
         """A line for the reader that is no result."""
         with self._lock:
-            print(" " * indent + text, flush=True)
+            if self._kept is None:
+                print(" " * indent + text, flush=True)
+            else:
+                self._kept.append(" " * indent + text)
 
     def ok(self, name: str) -> None:
         """A check has passed."""
@@ -109,6 +128,10 @@ class Report:
             return False
         self.add(*(int(number) for number in found[-1]))
         return True
+
+    def tee(self, argv: Sequence[proc.Word], path: Path, **options: Any) -> int:
+        """Run a command, its standard output among the lines and in a file. Result: its exit status."""
+        return _copy(argv, path, lambda line: self.line(line.rstrip("\n")), options)
 
     def check(self, name: str, function: Callable[..., object], *args: Any) -> bool:
         """One check: function(Check, *args), which fails by returning False or by raising Failure. The end of
@@ -152,12 +175,15 @@ def tail(path: Path, count: int = SHOWN) -> list[str]:
 
 def tee(argv: Sequence[proc.Word], path: Path, **options: Any) -> int:
     """Run a command, show its standard output and keep it in a file. Result: its exit status."""
+    return _copy(argv, path, lambda line: print(line, end="", flush=True), options)
+
+
+def _copy(argv: Sequence[proc.Word], path: Path, show: Callable[[str], None], options: dict[str, Any]) -> int:
     options.setdefault("stdin", subprocess.DEVNULL)
     child = proc.start(argv, stdout=subprocess.PIPE, text=True, errors="replace", **options)
     assert child.stdout
     with path.open("w", encoding="utf-8") as copy:
         for line in child.stdout:
-            sys.stdout.write(line)
-            sys.stdout.flush()
+            show(line)
             copy.write(line)
     return proc.wait(child)

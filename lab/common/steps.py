@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,7 +20,7 @@ from lab.common.places import BUILD, LOG, TOP
 from lab.common.say import Died, say
 
 HEARTBEAT = 30  # seconds without a message after which a step says that it is alive
-WORTH_TELLING = 2  # seconds; shorter steps are not reported
+WORTH_TELLING = 2  # seconds; shorter steps and waits are not reported
 LINE_LIMIT = 200  # columns of an error that are shown
 ERROR = re.compile(r"(\berror\b|^E: |\bfatal\b|No such file|undefined reference)", re.IGNORECASE)
 PROGRESS = re.compile(r"^\[(\d+)/(\d+)\]")
@@ -212,6 +213,11 @@ def build_lock(part: str) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            say(f"waiting for another build of '{part}' in {BUILD} ...")
-            fcntl.flock(file, fcntl.LOCK_EX)
+            # Two commands at once look in turn whether there is anything to build: not worth a word.
+            told = threading.Timer(WORTH_TELLING, say, [f"waiting for another build of '{part}' in {BUILD} ..."])
+            told.start()
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX)
+            finally:
+                told.cancel()
         yield

@@ -100,6 +100,14 @@ def from_options(args: argparse.Namespace) -> Machine:
     return machine
 
 
+def deliver_windows(guest: Machine, options: Sequence[str]) -> None:
+    """Under KVM windows of branches want exact delivery: prompt delivery steps so many instructions in a second, and
+    counts no others. docs/kvm.md"""
+    windows = any(option.startswith("--windows") for option in options)
+    if guest.accel == "kvm" and windows and "lwp-delivery=" not in guest.cpu:
+        guest.cpu = ",".join(filter(None, [guest.cpu, "lwp-delivery=exact"]))
+
+
 def patience(smp: int, processors: int) -> str:
     """What to tell a user who waits for a guest with more processors than the machine has; empty: nothing."""
     if smp <= 2 * processors:

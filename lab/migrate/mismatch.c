@@ -62,10 +62,8 @@ static const struct pair {
 	  false },
 	{ "VMCB area missing", "+lwp,lwp-context=os,lwp-vmcb=on", "+lwp,lwp-context=os",
 	  "start both with lwp-vmcb=off", false, false },
-	{ "destination without LWP", "+lwp", NULL, "Unknown savevm section or instance 'x86-lwp'",
-	  false, false },
-	{ "unpatched destination", "+lwp", NULL, "Unknown savevm section or instance 'x86-lwp'",
-	  true, false },
+	{ "destination without LWP", "+lwp", NULL, "section or instance 'x86-lwp'", false, false },
+	{ "unpatched destination", "+lwp", NULL, "section or instance 'x86-lwp'", true, false },
 	{ "source without LWP", NULL, "+lwp", "comes without LWP and has it here", false, true },
 };
 

@@ -26,6 +26,7 @@ class L1:
     cpu: str = "EPYC"
     kvm_amd: str = ""  # parameters of kvm-amd
     stock: bool = False  # the kernel's own modules instead of ours
+    flavour: str = "vlwp"  # of QEMU, for L0
     linux: str = ""  # the base of its kernel, if not the chosen one
     modules: Path | None = None  # the folder of our modules, if not those of that base
     kernel_dir: Path | None = None  # vmlinux and initramfs.cpio of a kernel that has KVM built in
@@ -52,7 +53,7 @@ def prepare_kernel(series: str) -> None:
 def command_line(lab: L1, run: Path, command: Sequence[proc.Word]) -> list[str]:
     """The command line that runs a command in L1; run is a private directory with share/."""
     emulator = [
-        str(places.qemu()),
+        str(places.qemu() if lab.flavour == "vlwp" else qemu.out_dir(lab.flavour) / places.qemu_base().name),
         *vm.common_arguments(run, lab.smp, lab.memory, lab.kernel_dir or places.guest_of(lab.linux)),
         *("-accel", "tcg,thread=multi", "-cpu", f"{lab.cpu},-lwp"),
         *("-append", f"{vm.KERNEL_ARGS} {lab.kernel_args}".strip()),
@@ -77,6 +78,8 @@ def start(lab: L1, run: Path, command: Sequence[proc.Word], **options: Any) -> "
 
 def boot(lab: L1, run: Path, command: Sequence[proc.Word], **stdio: Any) -> int:
     """Run a command in L1. Result: its exit status, 124 when it did not end within the limit."""
+    if lab.flavour != "vlwp":
+        qemu.build(lab.flavour)
     (run / "share").mkdir(parents=True, exist_ok=True)
     line = command_line(lab, run, command)
     return proc.call(line, env={"VLWP_SHARE": vm.GUEST_SHARE}, as_user=True, limit=lab.limit, **stdio)

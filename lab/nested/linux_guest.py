@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A Linux guest under KVM: a command in it, and a profile beside the truth."""
+"""A Linux guest under KVM: a command in it, threads, windows of branches, and a profile beside the truth."""
 
+import shutil
 from pathlib import Path
 
 from lab.common import proc
-from lab.common.places import LINUX_PROGRAMS, LWPCTL, TOP
+from lab.common.places import LINUX_PROGRAMS, LWPCTL, LWPRUN, TOP
 from lab.common.report import Check
+from lab.guest import machine
 from lab.guest.machine import totals
+from lab.guest.vm import GUEST_SHARE, run_directory
 from lab.testing.linux import Truth
 
 VLWP = TOP / "vlwp"
@@ -15,22 +18,64 @@ FEW = 20000  # records
 COMPLETE = ("Missed events: 0 ", " Contexts dropped: 0, evicted: 0.")
 
 
-def a_command(check: Check) -> None:
-    """Input, output and exit status of a command pass through both machines."""
-    text = "through two machines"
-    given = check.work / "input"
-    given.write_text(text + "\n", encoding="utf-8")
-    command = [str(VLWP), "shell", "--accel=kvm", "--smp=1", "--", "/bin/sh", "-c", "cat; exit 5"]
-    with given.open("rb") as stdin:
-        status, out = check.text(command, stdin=stdin)
-    check.want((status, out.rstrip("\n")) == (5, text), "wanted: status 5 and the input")
+# Of one boot, with the share's files as results: what the check of a command wants, threads with GS bases of their own,
+# and windows of branches.
+SCRIPT = """cat
+$1/linuxtests gs >$2/gs 2>&1
+$3 --windows=31:100ms -o $2/sampled -- $1/paths >$2/windows.log 2>&1
+$3 --windows=all -o $2/all -- $1/paths >>$2/windows.log 2>&1
+exit 5
+"""
+TEXT = "through two machines"
+# windowcheck's option. Every branch is due, so that KVM steps; with `exact` delivery it does so without limit.
+WINDOWS: dict[str, tuple[str, ...]] = {"sampled": (), "all": ("--complete",)}
+PATHS = LINUX_PROGRAMS / "paths"
 
 
-def by_gs(check: Check) -> None:
-    """Threads that GS base tells apart: the program of ./vlwp test linux."""
-    command = [str(VLWP), "shell", "--accel=kvm", "--smp=1", "--", str(LINUX_PROGRAMS / "linuxtests"), "gs"]
-    status, out = check.text(command)
-    check.want(status == 0 and ", 0 failed, 0 skipped" in out, f"status {status}")
+class Session:
+    """What several checks want of a guest, in one boot."""
+
+    def __init__(self, work: Path):
+        self.work = work
+        self.status = -1
+
+    def boot(self, check: Check) -> None:
+        """Boot, unless a check before has."""
+        if self.status >= 0:
+            return
+        guest = machine.Machine("kvm", smp=1, cpu="lwp-delivery=exact")
+        guest.in_lab = not machine.kvm_has_lwp()
+        given = self.work / "input"
+        given.write_text(TEXT + "\n", encoding="utf-8")
+        command = ["/bin/sh", "-c", SCRIPT, "sh", str(LINUX_PROGRAMS), GUEST_SHARE, str(LWPRUN)]
+        with run_directory() as run, given.open("rb") as stdin, (self.work / "output").open("wb") as out:
+            self.status = machine.boot(guest, run, command, stdin=stdin, stdout=out, stderr=check.log)
+            for name in ("gs", "windows.log", *WINDOWS):
+                if (run / "share" / name).is_file():
+                    shutil.copy(run / "share" / name, self.work)
+
+    def text(self, check: Check, name: str) -> str:
+        """A file of the share, which is also shown if the check fails."""
+        self.boot(check)
+        text = (self.work / name).read_text(encoding="utf-8", errors="replace")
+        check.say(text)
+        return text
+
+    def a_command(self, check: Check) -> None:
+        """Input, output and exit status of a command pass through both machines."""
+        text = self.text(check, "output")
+        check.want((self.status, text.rstrip("\n")) == (5, TEXT), f"status {self.status}, wanted 5 and the input")
+
+    def by_gs(self, check: Check) -> None:
+        """Threads that GS base tells apart: the program of ./vlwp test linux."""
+        check.want(", 0 failed, 0 skipped" in self.text(check, "gs"), "not passed")
+
+    def windows(self, check: Check) -> None:
+        """Windows are paths in a program, and all of them its complete trace."""
+        said = self.text(check, "windows.log")
+        check.want(said.count("the trace is complete") == 1, "lwprun does not say that the trace is complete")
+        for name, options in WINDOWS.items():
+            check.run([LINUX_PROGRAMS / "windowcheck", self.work / name, PATHS, *options])
 
 
 class Profile:

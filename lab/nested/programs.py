@@ -5,9 +5,12 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from lab.building import qemu_tree
 from lab.common import bases, proc
 from lab.common.places import KVM_PROGRAMS
 from lab.nested.l1 import L1
+
+SHADOW_STACKS = "shstk=on"  # what QEMU without our patch for the lab does not have
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,8 @@ class Run:
 
     def lab(self) -> L1:
         """The machine."""
-        return L1(smp=self.smp, cpu=self.cpu, kvm_amd=self.kvm_amd, limit=self.limit)
+        flavour = qemu_tree.CET if SHADOW_STACKS in self.cpu else "vlwp"
+        return L1(smp=self.smp, cpu=self.cpu, kvm_amd=self.kvm_amd, limit=self.limit, flavour=flavour)
 
     def command(self) -> list[str]:
         """The command line in L1."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Write the patch series with cover letters: one for Linux into DIR/linux, three for QEMU into DIR/qemu-*, one for each
-libvirt into DIR/libvirt-*."""
+libvirt into DIR/libvirt-*. The file maintainers in a folder of Linux and QEMU says whom each patch is for."""
 
 import argparse
 import shutil
@@ -13,7 +13,7 @@ from lab.building import qemu_tree, tools
 from lab.building.meson import fetch
 from lab.common.say import Died, say
 from lab.common.steps import make_dir, step
-from lab.series import libvirt, linux, qemu
+from lab.series import libvirt, linux, maintainers, qemu
 from lab.series.tree import Author, Tree, author
 from lab.start import deps
 
@@ -42,16 +42,24 @@ def export(place: Path, who: Author) -> None:
     tools.build()
     fetch()
     with tempfile.TemporaryDirectory(prefix="vlwp-export.") as name:
-        work, kernel, emulator = Path(name), linux_source.fetch(), qemu_tree.fetch()
+        work, kernel, emulator = Path(name), linux_source.fetch_series(), qemu_tree.fetch()
         shutil.copytree(kernel.pristine, work / "linux", symlinks=True)
         title = f"exporting the series for Linux {kernel.version}"
         step(title, "export-linux", lambda log: _linux(work / "linux", who, place / "linux", log), about=5)
         copy_touched(emulator, [patch for name in qemu_tree.SERIES for patch in qemu_tree.series(name)], work / "qemu")
         title = f"exporting the series for QEMU {emulator.name.rpartition('-')[2]}"
         step(title, "export-qemu", lambda log: qemu.make(Tree(work / "qemu", who, log), place), about=5)
+        title = "asking who maintains what they change"
+        step(title, "export-to", lambda _: _to(kernel.pristine, emulator, place), about=10)
     libvirt.write(place, who)
     for series in ("linux", *qemu.names(), *libvirt.names()):
         say(f"{place}/{series}: {len(list((place / series).glob('*.patch')))} files for git am")
+
+
+def _to(kernel: Path, emulator: Path, place: Path) -> None:
+    maintainers.write(kernel, place / "linux", ["--no-tree"])
+    for name in qemu.names():
+        maintainers.write(emulator, place / name)
 
 
 def _linux(work: Path, who: Author, place: Path, log: IO[str]) -> None:

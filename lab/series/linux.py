@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The series for Linux: new files first, one commit a topic, then the hooks."""
+"""The series for Linux: new files first, one commit a topic, then the hooks, at the end the selftest."""
 
 import re
 import shutil
 import textwrap
+from pathlib import Path
 
 from lab.building.linux import patches_dir
 from lab.common.places import TOP
@@ -16,6 +17,7 @@ UAPI = "arch/x86/include/uapi/asm"
 MAKEFILE = "arch/x86/kvm/Makefile"
 COVER = TOP / "kvm/patches/cover-letter"
 WIDTH = 50  # of the objects in a line of the Makefile
+SELFTESTS = "tools/testing/selftests/kvm"
 FAKE = "lwp_fake.c"  # has a symbol of Kconfig of its own
 
 # The glue: the message of each commit, and the files of kvm/svm that it brings. The symbol of Kconfig by which they are
@@ -27,7 +29,7 @@ GLUE: tuple[tuple[str, tuple[str, ...]], ...] = (
         "linux-7-steps",
         ("lwp_mode.c", "lwp_step.c", "lwp_run.c", "lwp_btf.c", "lwp_next.c", "lwp_speed.c", "lwp_budget.c"),
     ),
-    ("linux-8-return-trap", ("lwp_return.c",)),
+    ("linux-8-return-trap", ("lwp_return.c", "lwp_syscall.c")),
     ("linux-9-contexts", ("lwp_ctx.c", "lwp_collect.c")),
     ("linux-10-counters", ("lwp_source.c", "lwp_cpu.c", "lwp_event.c", "lwp_overcount.c", "lwp_perf.c")),
     ("linux-11-clocks", ("lwp_clock.c",)),
@@ -86,6 +88,22 @@ def _hooks(tree: Tree) -> None:
         tree.git("commit", "-q", "-F", path)
 
 
+def selftest_folder(tree: Path) -> Path:
+    """Where a kernel has KVM's selftests of x86: the folder's name has changed."""
+    folders = (tree / SELFTESTS / name for name in ("x86", "x86_64"))
+    return next(folder for folder in folders if folder.is_dir())
+
+
+def _selftests(tree: Tree) -> None:
+    """The selftest, with the Makefile's line, and what an older kernel's library of selftests lacks."""
+    own = TOP / "kvm/selftests"
+    for patch in sorted((own / patches_dir().name).glob("*.patch")):
+        tree.hook(patch)
+    files = [file for place in (own, own / patches_dir().name) for file in sorted(place.glob("*.[ch]"))]
+    tree.add_files(str(selftest_folder(tree.path).relative_to(tree.path)), files)
+    tree.amend()
+
+
 def make(tree: Tree) -> None:
     """The commits on a kernel tree, or on the part of one that the modules need."""
     shared = [file for file in sources.shared("vmcb") if file.name != "lwp_kvm.h"]
@@ -104,3 +122,4 @@ def make(tree: Tree) -> None:
     tree.commit("linux-4-uapi")
     _glue(tree)
     _hooks(tree)
+    _selftests(tree)

@@ -90,7 +90,7 @@ def _a_line_more(tree: Path, patches: list[Path]) -> None:
 
 def linux_tarball(check: Check) -> None:
     """KVM's source of a tarball; the headers stay Debian's."""
-    pristine = linux.fetch().pristine
+    pristine = linux.fetch_series().pristine
     version = f"{bases.linux_base().series}.{NEWER}"
     tree, tarball = check.work / "linux-tree", check.work / f"linux-{version}.tar"
     shutil.copytree(pristine, tree)

@@ -29,6 +29,17 @@ class Conditional(unittest.TestCase):
         """Only what is compiled without it stays."""
         self.assertEqual(conditional(TEXT, "M", False), "a\nwithout\n#ifdef OTHER\nb\n#endif\nc\n")
 
+    def test_another_condition_inside(self) -> None:
+        """Another condition between the lines goes or stays as a whole."""
+        text = "#ifdef M\n#if OTHER > 1\na\n#else\nb\n#endif\nc\n#else\n#ifdef OTHER\nd\n#endif\n#endif\ne\n"
+        self.assertEqual(conditional(text, "M", True), "#if OTHER > 1\na\n#else\nb\n#endif\nc\ne\n")
+        self.assertEqual(conditional(text, "M", False), "#ifdef OTHER\nd\n#endif\ne\n")
+
+    def test_inside_another_condition(self) -> None:
+        """So does another condition around them."""
+        text = "#ifdef OTHER\na\n#ifdef M\nb\n#else\nc\n#endif\n#else\nd\n#endif\n"
+        self.assertEqual(conditional(text, "M", True), "#ifdef OTHER\na\nb\n#else\nd\n#endif\n")
+
     def test_definition(self) -> None:
         """The definition goes, with its comment."""
         self.assertEqual(conditional("a\n\n/* why */\n#define M\n\nb\n", "M", True), "a\n\nb\n")

@@ -52,7 +52,7 @@ def _goes(check: Check, source: str, destination: str) -> None:
         emulators.append(places.BUILD / bases.of_qemu("qemu", series) / "qemu-system-x86_64")
     options = [f"--into-qemu={emulators[1]}", f"--machine=pc-q35-{bases.default_qemu()}"]
     for part, count in (("points", POINTS), ("live", HOPS)):
-        work = check.work / part
+        work = check.work / f"{source}-to-{destination}-{part}"
         work.mkdir()
         # The last word of an option that is given twice counts.
         command = runs.command(part, work, jobs_count(), f"--qemu={emulators[0]}", f"--count={count}", *options)

@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 from lab.building import dkms, kernel
-from lab.common import archive, proc
+from lab.common import proc
 from lab.common.bases import LinuxBase, linux_base, linux_bases
 from lab.common.places import KVM_PROGRAMS, temporary
 from lab.common.report import Check, Report
@@ -25,7 +25,7 @@ OLDEST = 2  # how many kernels of a suite, counted from the newest
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """What it takes."""
-    parser.add_argument("suites", nargs="*", metavar="SUITE", help="bookworm, trixie; default both")
+    fresh_root.add_suites(parser)
     known = [base.series for base in linux_bases()]
     parser.add_argument("--only", choices=known, metavar="KERNEL", help=f"of {' '.join(known)}; default all")
 
@@ -114,15 +114,12 @@ def _suite(report: Report, suite: str, only: str) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """The command."""
-    fresh_root.require("soak dkms")
-    unknown = set(args.suites) - set(archive.RELEASES)
-    if unknown:
-        raise Died(f"soak dkms: no suite {' '.join(unknown)}; there are: {' '.join(archive.RELEASES)}")
+    suites = fresh_root.chosen("soak dkms", args.suites)
     deps.ensure()
     l1.prepare()
     for base in linux_bases():
         l1.prepare_kernel(base.series)
     report = Report(temporary())
-    for suite in args.suites or archive.RELEASES:
+    for suite in suites:
         _suite(report, suite, args.only or "")
     return report.end()

@@ -8,12 +8,10 @@ import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from lab.building import kernel, qemu, tools
 from lab.common import proc
 from lab.common.places import TOP
-from lab.common.report import Check, Report
-from lab.guest.vm import run_directory
-from lab.start import deps
+from lab.common.report import Check
+from lab.soaks import in_guests
 from lab.testing import judged
 
 
@@ -67,18 +65,12 @@ SUBJECTS: Sequence[tuple[str, Callable[[Check], judged.Subject]]] = (
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """What it takes."""
-    names = [name for name, _ in SUBJECTS]
-    parser.add_argument("subjects", nargs="*", choices=[*names, []], metavar="NAME", help=f"of {' '.join(names)} (all)")
+    in_guests.add_names(parser, "subjects", [name for name, _ in SUBJECTS])
 
 
 def main(args: argparse.Namespace) -> int:
     """The command."""
-    deps.ensure()
-    tools.build()
-    kernel.build()
-    qemu.ensure()
-    with run_directory() as run:
-        report = Report(run)
+    with in_guests.prepared() as report:
         for name, subject in SUBJECTS:
             if args.subjects and name not in args.subjects:
                 continue

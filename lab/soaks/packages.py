@@ -16,7 +16,6 @@ from lab.common import archive, proc
 from lab.common.bases import linux_base
 from lab.common.places import BUILD, KVM_PROGRAMS, LAB, temporary
 from lab.common.report import Check, Report
-from lab.common.say import Died
 from lab.guest.vm import run_directory
 from lab.nested import l1
 from lab.soaks import fresh_root
@@ -35,7 +34,7 @@ LIBVIRT = "libvirt-daemon-system libvirt-daemon-driver-qemu libvirt-clients"
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """What it takes."""
-    parser.add_argument("suites", nargs="*", metavar="SUITE", help="bookworm, trixie; default both")
+    fresh_root.add_suites(parser)
 
 
 def _apt(words: str) -> str:
@@ -44,7 +43,8 @@ def _apt(words: str) -> str:
 
 def _builds(check: Check, root: Path, place: Path) -> None:
     check.run(enter(root, f"apt-get -q update; {_apt('build-dep /home/vlwp')}"))
-    check.run(enter(root, "cd /home/vlwp; ./vlwp package /home/packages"))
+    log = "build/log/package-build"  # which goes with the system
+    check.run(enter(root, f"cd /home/vlwp; ./vlwp package /home/packages || {{ tail -n 300 {log}; false; }}"))
     for file in (root / "home/packages").glob("*.deb"):
         shutil.copy(file, place)
     names = sorted(file.name.partition("_")[0] for file in place.glob("*.deb") if "-dbgsym_" not in file.name)
@@ -133,7 +133,8 @@ def _folder() -> Iterator[Path]:
 def _suite(report: Report, suite: str) -> None:
     with _folder() as place:
         with fresh_root.fresh_root(suite, TO_BUILD) as root:
-            report.check(f"{suite}: the packages build", _builds, root, place)
+            if not report.check(f"{suite}: the packages build", _builds, root, place):
+                return  # all else would fail for that
             report.check(f"{suite}: lintian is content", _lintian, root)
         with fresh_root.fresh_root(suite) as root:
             shutil.copy(LAB / "soaks/under-libvirt.sh", root / "home")
@@ -147,14 +148,11 @@ def _suite(report: Report, suite: str) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """The command."""
-    fresh_root.require("soak packages")
-    unknown = set(args.suites) - set(archive.RELEASES)
-    if unknown:
-        raise Died(f"soak packages: no suite {' '.join(unknown)}; there are: {' '.join(archive.RELEASES)}")
+    suites = fresh_root.chosen("soak packages", args.suites)
     deps.ensure()
     tools.build()
     l1.prepare()
     report = Report(temporary())
-    for suite in args.suites or archive.RELEASES:
+    for suite in suites:
         _suite(report, suite)
     return report.end()

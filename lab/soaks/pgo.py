@@ -7,12 +7,10 @@ import argparse
 import shutil
 from pathlib import Path
 
-from lab.building import kernel, qemu, tools
 from lab.common import archive
 from lab.common.places import TOP
 from lab.common.report import Check, Report
-from lab.guest.vm import run_directory
-from lab.start import deps
+from lab.soaks import in_guests
 from lab.testing import pgo
 
 SOURCE = "lua5.4"
@@ -24,9 +22,7 @@ RUNS = ("base", "sampled", "instrumented")
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """What it takes."""
-    names = [optimiser.name for optimiser in pgo.OPTIMISERS]
-    text = f"of {' '.join(names)} (all)"
-    parser.add_argument("optimisers", nargs="*", choices=[*names, []], metavar="NAME", help=text)
+    in_guests.add_names(parser, "optimisers", [optimiser.name for optimiser in pgo.OPTIMISERS])
 
 
 def _unpack(check: Check) -> None:
@@ -58,13 +54,8 @@ def _try(check: Check, report: Report, optimiser: pgo.Optimiser, shares: list[fl
 
 def main(args: argparse.Namespace) -> int:
     """The command."""
-    deps.ensure()
-    tools.build()
-    kernel.build()
-    qemu.ensure()
     shares: list[float] = []
-    with run_directory() as run:
-        report = Report(run)
+    with in_guests.prepared() as report:
         if not report.check(f"the source of {SOURCE}", _unpack):
             return report.end()
         report.line("before; with a profile of LWP; with an instrumented one", 8)

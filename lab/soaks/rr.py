@@ -4,10 +4,7 @@ Intel's counters."""
 
 import argparse
 
-from lab.building import kernel, qemu, tools
-from lab.common.report import Report
-from lab.guest.vm import run_directory
-from lab.start import deps
+from lab.soaks import in_guests
 from lab.testing import rr
 
 SQL = "import sqlite3; d = sqlite3.connect('/tmp/d'); d.execute('create table if not exists t (n)'); " \
@@ -36,18 +33,12 @@ PROGRAMS = (
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """What it takes."""
-    names = [name for name, *_ in rr.RUNS]
-    parser.add_argument("runs", nargs="*", choices=[*names, []], metavar="RUN", help=f"of {' '.join(names)} (all)")
+    in_guests.add_names(parser, "runs", [name for name, *_ in rr.RUNS], "RUN")
 
 
 def main(args: argparse.Namespace) -> int:
     """The command."""
-    deps.ensure()
-    tools.build()
-    kernel.build()
-    qemu.ensure()
-    with run_directory() as run:
-        report = Report(run)
+    with in_guests.prepared() as report:
         for name, line, options in rr.RUNS:
             if not args.runs or name in args.runs:
                 report.check(f"{line}: {len(PROGRAMS)} programs", rr.replays, options, PROGRAMS)

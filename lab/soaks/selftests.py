@@ -5,12 +5,14 @@ import argparse
 import os
 import shutil
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from lab.building import linux
 from lab.common import proc
+from lab.common.options import number
 from lab.common.places import BUILD, LAB
 from lab.common.say import Died
 from lab.common.steps import build_lock, fresh, jobs_count, make_dir, need_space, stamp, step
@@ -28,7 +30,10 @@ MISSING = "missing"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """It takes none."""
+    """What it takes."""
+    parser.add_argument("names", nargs="*", metavar="TEXT", help="only selftests whose names contain TEXT")
+    limit = "of each (120); the status of one that takes longer is 124"
+    parser.add_argument("--limit", type=number(1, 3600), default=120, metavar="SECONDS", help=limit)
 
 
 def _build(source: Path, log: IO[str]) -> None:
@@ -49,13 +54,13 @@ def _build(source: Path, log: IO[str]) -> None:
         raise Died(f"fewer than {FEWEST} tests build")
 
 
-def _run(stock: bool) -> None:
+def _run(stock: bool, limit: int, names: Sequence[str]) -> None:
     """Run them in L1; what each has said is in WORK/logs-STOCK."""
     output, logs = WORK / f"output-{int(stock)}", WORK / f"logs-{int(stock)}"
     with run_directory() as run, output.open("w", encoding="utf-8") as out:
         (run / "share/logs").mkdir()
         lab = L1(smp=2, memory=3072, stock=stock)
-        l1.boot(lab, run, [IN_L1, RUN, f"{GUEST_SHARE}/logs"], stdin=subprocess.DEVNULL, stdout=out)
+        l1.boot(lab, run, [IN_L1, RUN, f"{GUEST_SHARE}/logs", str(limit), *names], stdin=subprocess.DEVNULL, stdout=out)
         shutil.rmtree(logs, ignore_errors=True)
         shutil.copytree(run / "share/logs", logs)
     if "all done" not in output.read_text(encoding="utf-8").splitlines():
@@ -99,7 +104,7 @@ def _tell(tests: list[Compared]) -> int:
     return int(differ > 0 or not tests)
 
 
-def main(_args: argparse.Namespace) -> int:
+def main(args: argparse.Namespace) -> int:
     """The command."""
     deps.ensure()
     l1.prepare()
@@ -110,7 +115,8 @@ def main(_args: argparse.Namespace) -> int:
         if not fresh("selftests", base.version):
             step("building the KVM selftests", "selftests-build", lambda log: _build(whole, log))
             stamp("selftests", base.version)
-        step("running them with the kernel's own modules", "selftests-stock", lambda log: _run(True))
-        step("running them with ours", "selftests-ours", lambda log: _run(False))
+        stock = "running them with the kernel's own modules"
+        step(stock, "selftests-stock", lambda log: _run(True, args.limit, args.names))
+        step("running them with ours", "selftests-ours", lambda log: _run(False, args.limit, args.names))
         output = [results((WORK / f"output-{n}").read_text(encoding="utf-8")) for n in (1, 0)]
         return _tell(compare(*output))

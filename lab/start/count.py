@@ -183,8 +183,10 @@ def count(guest: machine.Machine, words: Sequence[str], repeat: int) -> list[Run
 
 def traced(guest: machine.Machine, words: Sequence[str], taken: bool, by: bool) -> tuple[int, list[Function]]:
     """One more run, whose every branch is recorded: taken branches, and what each function executed, if wanted."""
+    options = ["--windows=all"]
+    machine.deliver_windows(guest, options)
     with run_directory() as run:
-        _record(guest, ["--windows=all"], 1, words, run, stdout=subprocess.DEVNULL)
+        _record(guest, options, 1, words, run, stdout=subprocess.DEVNULL)
         data = run / "share/data.1"
         report = json.loads(proc.output([LWPCTL, "report", "--exact", "--json", "--limit=0", data])) if by else {}
         return trace.taken(data) if taken else 0, report.get("functions", [])

@@ -51,6 +51,8 @@ packages()
 	echo libcriterion-dev clang clang-format libclang-rt-dev llvm binutils gdb perl procps rr
 	# what reads profiles in the formats of others
 	echo linux-perf valgrind protobuf-compiler autofdo
+	# the kernel's selftest; what the series are checked with
+	echo uuid-dev sparse python3-sphinx python3-yaml
 	# what the lab itself is checked with
 	echo shellcheck mypy flake8
 }

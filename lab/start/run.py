@@ -89,8 +89,9 @@ def main(args: argparse.Namespace) -> int:
     if args.report:
         tools.build()
         _refuse_options(args.report)
-    machine.prepare(guest)
     options, profiled = args.lwprun, args.program
+    machine.deliver_windows(guest, options)
+    machine.prepare(guest)
     if not profiled:
         profiled = [str(LINUX_PROGRAMS / "workload")]
         options = options or BUNDLED_OPTIONS

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Completion for bash and zsh: each option that a program has is in it, and no other."""
+"""Completion for bash and zsh, and the man pages: each option that a program has is in them."""
 
 import re
 import shutil
@@ -9,7 +9,7 @@ from lab.common import proc
 from lab.common.places import HOST, LWPCTL, LWPRUN
 from lab.common.report import Check
 
-LINE = "completion for bash and zsh has the options of --help"
+LINE = "completion for bash and zsh has the options of --help, and so have the man pages"
 WORDS = HOST / "host-tools/words"
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 
@@ -27,6 +27,24 @@ def _options(*program: str | Path) -> set[str]:
     return {option for options in found for option in options}
 
 
+# The options of all commands that read a profile stand in the section of the first.
+COMMON = "These options are also those of the other commands that read a profile:"
+
+
+def _man(check: Check) -> None:
+    """Each option stands in the section of its command."""
+    texts = {name: (WORDS / f"{name}.1").read_text(encoding="utf-8") for name in ("lwprun", "lwpctl")}
+    pages = {name: text.replace("\\-", "-") for name, text in texts.items()}
+    common = pages["lwpctl"].partition(COMMON)[2].partition(".SS ")[0]
+    found = {"lwprun": (pages["lwprun"], _options(LWPRUN))}
+    for command in _commands():
+        section = pages["lwpctl"].partition(f".SS lwpctl {command}\n")[2].partition("\n.S")[0]
+        found[command] = section + common, _options(LWPCTL, command)
+    for name, (text, options) in found.items():
+        missing = options - set(OPTION.findall(text)) - {"--help", "--usage", "--version"}
+        check.want(not missing, f"{name}: the man page has no {sorted(missing)}")
+
+
 def check(check: Check) -> None:
     """Of both programs, in both shells."""
     wanted: dict[str, set[str]] = {"lwprun": _options(LWPRUN), "lwpctl": set()}
@@ -40,3 +58,4 @@ def check(check: Check) -> None:
             check.want("@" not in text.replace("$@", "").replace("[@]", ""), f"{shell}, {name}: an open word")
             if shutil.which(shell):
                 check.run([shell, "-n", file])
+    _man(check)

@@ -11,7 +11,7 @@ from lab.common.report import Check
 
 LINE = "IBS: derived events are counts over the raw samples, and perf's own counts"
 # IBS has a model of the caches of its own.
-GUEST = ("--smp=1", "--cpu=pmu=on,+perfctr-core,+ibs,lwp-dme=off,ibs-cache=on")
+GUEST = ("--smp=1", "--cpu=pmu=on,+perfctr-core,+ibs,ibs-cache=on")
 SCRIPT = r"""
 sysctl -q -w kernel.perf_event_paranoid=-1 kernel.perf_cpu_time_max_percent=0
 record() { perf record -q -R -d -W -c 10000 -o /tmp/ibs.data "$@" > /dev/null 2>&1; }

@@ -137,8 +137,6 @@ REFUSED = (
     Refused("pmu-icount", PMU, ("-icount", "shift=0"), "pmu=on cannot be combined with -icount"),
     Refused("int-no-apic", f"{LWP},-apic,lwp-int=on", (), "lwp-int=on needs apic=on"),
     Refused("ibs-cache", f"{PMU},ibs-cache=on", (), "ibs-cache=on needs TCG, pmu=on and ibs=on"),
-    Refused("ibs-cache-lwp", f"{PMU},ibs=on,ibs-cache=on,lwp=on,lwp-dme=on", (),
-            "ibs-cache=on is for CPUs without lwp-dme=on"),
     Refused("ibs-cache-word", f"{PMU},ibs=on,ibs-cache=on,lwp-cache-ram=3", (),
             "lwp-cache-ram: a data cache has a latency"),
     Refused("cache-word", f"{LWP},lwp-dme=on,lwp-cache-l1d=32K", (),

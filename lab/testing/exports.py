@@ -1,45 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What lwpctl makes of a profile: exports, read by the tools whose formats they are where Debian has those, else by
-the formats' rules; the page; and its other commands. The profile is that of host-tools/tests/sample_profile.c, whose
-numbers are literal here."""
+the formats' rules; the page; and its other commands. The profile is that of sample.py."""
 
-import base64
 import csv
 import gzip
 import json
 import re
 import shutil
-import struct
-import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from lab.building import meson
-from lab.common.places import BUILD, TOP
+from lab.common.places import TOP
 from lab.common.report import Check, Report
+from lab.testing import bad_input, growing, viewers
+from lab.testing.sample import (
+    BELOW, BRANCHES, COLD, HOT, LWPCTL, OUT, PROCESS, SAMPLE, W_BRANCHES, W_CALLS, W_COLD, W_HOT, export,
+)
 
-OUT = BUILD / "host-asan"
-LWPCTL = OUT / "host-tools/lwpctl"
-SAMPLE = OUT / "host-tools/tests/sample_profile"
 SCHEMA = TOP / "lab/testing/profile.proto"
-
-# 30 samples of sample_hot and 14 of sample_cold stand for 100 instructions each; 13 of branches for 10.
-HOT, COLD, BRANCHES = 3000, 1400, 130
-PROCESS = r'sam;ple "\x1b[31m'  # printable; the file has the escape character
-
-# Two windows of 4 branches stand for 100 and 300: their runs count 25 and 75 times. The first run of each is not
-# seen, the second branch is not taken: 4 instructions of sample_hot, the last of which calls, and 3 of sample_cold.
-W_HOT, W_COLD, W_CALLS, W_BRANCHES = 400, 300, 100, 400
-BELOW = "[below the window]"
-
-
-def _export(check: Check, name: str, *options: str, windows: bool = False) -> Path:
-    """The sample in a format."""
-    data, out = check.work / "sample.data", check.work / f"sample.{name}"
-    check.run([SAMPLE, *(["--windows"] if windows else []), data])
-    check.run([LWPCTL, "export", f"--format={name}", *options, "-o", out, data])
-    return out
 
 
 def _tool(check: Check, argv: Sequence[str | Path]) -> str:
@@ -58,7 +38,7 @@ def _shares(text: str) -> dict[str, float]:
 
 def _perf(check: Check) -> None:
     """perf report has the samples, symbols and threads."""
-    out = _export(check, "perf")
+    out = export(check, "perf")
     options = ["--no-children", "-g", "none", "--sort=symbol"]
     command: list[str | Path] = ["perf", "report", "--stdio", *options, "-i", out]
     shares = _shares(_tool(check, command).partition("of event 'branches'")[0])
@@ -71,7 +51,7 @@ def _perf(check: Check) -> None:
 
 def _perf_windows(check: Check) -> None:
     """perf report has the branches of windows, with their two ends."""
-    out = _export(check, "perf", windows=True)
+    out = export(check, "perf", windows=True)
     report = _tool(check, ["perf", "report", "--stdio", "--sort=symbol_from,symbol_to", "-i", out])
     ends = re.findall(r"% +\[\.\] (\w+) +\[\.\] (\w+)", report)
     wanted = [("sample_cold", "sample_hot"), ("sample_hot", "sample_cold"), ("sample_hot", "sample_hot")]
@@ -99,31 +79,9 @@ def _perf_jitted(check: Check) -> None:
     check.want(status == 1 and text.count("\n") == 1, f"a folder that is not there: {text!r}")
 
 
-HOTSPOT = Path("/usr/lib/x86_64-linux-gnu/libexec/hotspot-perfparser")
-
-
-def _hotspot(check: Check) -> None:
-    """hotspot's parser has the names, those of compiled code too, and nothing to complain of."""
-    if not HOTSPOT.exists():
-        check.say("no hotspot here")
-        return
-    data, out = check.work / "sample.data", check.work / "hotspot"
-    for mode, form, names in (
-        ("--jit", "perf", ("sample_hot", "sample_cold", "first one", "second")),
-        ("--windows", "perfcalls", ("sample_hot", "sample_cold")),
-    ):
-        check.run([SAMPLE, mode, data])
-        check.run([LWPCTL, "export", f"--format={form}", "-o", check.work / "perf.data", data])
-        status, text = check.text([HOTSPOT, "--input", check.work / "perf.data", "--output", out], stderr=True)
-        check.want(status == 0, f"{form}: status {status}")
-        check.want(not text.replace("FINISHED_ROUND detected. Switching to automatic buffering", "").strip(), text)
-        found = out.read_bytes()
-        check.want(all(name.encode() in found for name in names), f"{form}: not all of {names}")
-
-
 def _perf_calls(check: Check) -> None:
     """perf report has the call stacks of windows: instructions with those that were called."""
-    out = _export(check, "perfcalls", windows=True)
+    out = export(check, "perfcalls", windows=True)
     options = ["--children", "-g", "none", "--sort=symbol", "--fields=overhead_children,overhead,symbol"]
     report = _tool(check, ["perf", "report", "--stdio", *options, "-i", out])
     shares = re.findall(r"^ +([0-9.]+)% +([0-9.]+)% +\[\.\] (\w+)", report, re.MULTILINE)
@@ -131,6 +89,9 @@ def _perf_calls(check: Check) -> None:
     hot, cold = f"{100 * W_HOT / all_of:.2f}", f"{100 * W_COLD / all_of:.2f}"
     check.want(sorted(shares) == [("100.00", hot, "sample_hot"), (cold, cold, "sample_cold")], f"shares {shares}")
     check.want("of event 'instructions'" in report, "another event")
+    event = _tool(check, ["perf", "evlist", "-v", "-i", out])
+    good = re.search(r"config: 0x1\b", event) and re.search(r"sample_period, sample_freq }: 1,", event)
+    check.want(good, "not instructions, each of which counts")
     data, none = check.work / "plain.data", check.work / "none"
     check.run([SAMPLE, data])
     status, text = check.text([LWPCTL, "export", "--format=perfcalls", "-o", none, data], stderr=True)
@@ -139,7 +100,7 @@ def _perf_calls(check: Check) -> None:
 
 def _callgrind(check: Check) -> None:
     """callgrind_annotate has the totals; jumps and calls have their counts."""
-    out = _export(check, "callgrind")
+    out = export(check, "callgrind")
     text = out.read_text(encoding="utf-8")
     check.want(re.search(r"^jcnd=60/80 ", text, re.MULTILINE), "no jump that was taken 60 of 80 times")
     check.want(re.search(r"^cfn=sample_cold\ncalls=50 ", text, re.MULTILINE), "no 50 calls of sample_cold")
@@ -152,7 +113,7 @@ def _callgrind(check: Check) -> None:
 
 def _pprof(check: Check) -> None:
     """protoc decodes it by the schema; values and names are the profile's."""
-    out = _export(check, "pprof")
+    out = export(check, "pprof")
     raw = check.work / "sample.pb"
     raw.write_bytes(gzip.decompress(out.read_bytes()))
     check.want(shutil.which("protoc"), "there is no protoc on this machine: ./vlwp deps installs it")
@@ -174,7 +135,7 @@ def _pprof(check: Check) -> None:
 
 def _collapsed(check: Check) -> None:
     """A line for each stack, as FlameGraph and speedscope split it."""
-    lines = _export(check, "collapsed").read_text(encoding="utf-8").splitlines()
+    lines = export(check, "collapsed").read_text(encoding="utf-8").splitlines()
     process = PROCESS.replace(";", ":")
     wanted = [f"{process};sample_cold {COLD}", f"{process};sample_hot {HOT}"]
     check.want(lines == wanted, f"lines {lines}")
@@ -182,7 +143,7 @@ def _collapsed(check: Check) -> None:
 
 def _callgrind_windows(check: Check) -> None:
     """Windows tell the instructions of each address, and what a call cost until it returned."""
-    out = _export(check, "callgrind", "--event=branches", windows=True)
+    out = export(check, "callgrind", "--event=branches", windows=True)
     report = _tool(check, ["callgrind_annotate", "--auto=no", "--tree=calling", "--threshold=100", out])
     total = re.search(r"^ *([0-9,]+) .* ([0-9,]+) \(.*PROGRAM TOTALS", report, re.MULTILINE)
     check.want(total and total.groups() == (str(W_HOT + W_COLD), str(W_BRANCHES)), "the totals are others")
@@ -195,12 +156,12 @@ def _stacks_windows(check: Check) -> None:
     """Windows tell stacks: sample_hot calls sample_cold, and nobody saw what calls sample_hot."""
     options = "--event=branches"
     process = PROCESS.replace(";", ":")
-    lines = _export(check, "collapsed", options, windows=True).read_text(encoding="utf-8").splitlines()
+    lines = export(check, "collapsed", options, windows=True).read_text(encoding="utf-8").splitlines()
     hot = f"{process};{BELOW};sample_hot"
     check.want(lines == [f"{hot} {W_HOT}", f"{hot};sample_cold {W_COLD}"], f"lines {lines}")
     stacks = {("sample_hot", BELOW, PROCESS): W_HOT, ("sample_cold", "sample_hot", BELOW, PROCESS): W_COLD}
 
-    profile = json.loads(_export(check, "firefox", options, windows=True).read_text(encoding="utf-8"))
+    profile = json.loads(export(check, "firefox", options, windows=True).read_text(encoding="utf-8"))
     found: dict[tuple[str, ...], int] = {}
     for thread in profile["threads"]:
         for stack, weight in zip(thread["samples"]["stack"], thread["samples"]["weight"]):
@@ -208,7 +169,7 @@ def _stacks_windows(check: Check) -> None:
             found[names] = found.get(names, 0) + weight
     check.want({names: n for names, n in found.items() if n} == stacks, f"firefox: {found}")
 
-    trace = json.loads(_export(check, "chrome", options, windows=True).read_text(encoding="utf-8"))
+    trace = json.loads(export(check, "chrome", options, windows=True).read_text(encoding="utf-8"))
     found = {}
     for sample in trace["samples"]:
         names, at = (), sample["sf"]
@@ -219,7 +180,7 @@ def _stacks_windows(check: Check) -> None:
     check.want({names: n for names, n in found.items() if n} == stacks, f"chrome: {found}")
 
     raw = check.work / "windows.pb"
-    raw.write_bytes(gzip.decompress(_export(check, "pprof", options, windows=True).read_bytes()))
+    raw.write_bytes(gzip.decompress(export(check, "pprof", options, windows=True).read_bytes()))
     message = "--decode=perftools.profiles.Profile"
     command: list[str | Path] = ["protoc", f"--proto_path={SCHEMA.parent}", message, SCHEMA]
     with raw.open("rb") as file:
@@ -244,10 +205,13 @@ def _windows_report(check: Check) -> None:
     check.want(status == 1 and "it has no windows of branches; record with lwprun --windows" in text, text)
 
 
+DEEPEST = 100  # stack: a cycle ends there
+
+
 def _frames(thread: dict[str, Any], stack: int | None) -> list[str]:
     """The names of a stack in the Firefox Profiler's tables, the innermost first."""
-    names = []
-    while stack is not None:
+    names: list[str] = []
+    while stack is not None and len(names) < DEEPEST:
         frame = thread["stackTable"]["frame"][stack]
         function = thread["frameTable"]["func"][frame]
         names.append(thread["stringArray"][thread["funcTable"]["name"][function]])
@@ -255,14 +219,28 @@ def _frames(thread: dict[str, Any], stack: int | None) -> list[str]:
     return names
 
 
+# The columns of version 47 of the processed format: src/types/profile.js in the Firefox Profiler's sources.
+FIREFOX_TABLES = {
+    "samples": "stack time weight",
+    "stackTable": "frame category subcategory prefix",
+    "frameTable": "address inlineDepth category subcategory func nativeSymbol innerWindowID implementation line column",
+    "funcTable": "name isJS relevantForJS resource fileName lineNumber columnNumber",
+    "resourceTable": "lib name host type",
+    "nativeSymbols": "libIndex address name functionSize",
+    "markers": "data name startTime endTime phase category",
+}
+
+
 def _firefox(check: Check) -> None:
-    """Every table has the rows that it says, and samples lead to their stacks."""
-    profile = json.loads(_export(check, "firefox").read_text(encoding="utf-8"))
+    """Every table has its columns, and the rows that it says, and samples lead to their stacks."""
+    profile = json.loads(export(check, "firefox").read_text(encoding="utf-8"))
     counts: dict[str, int] = {}
     for thread in profile["threads"]:
-        for name in ("samples", "stackTable", "frameTable", "funcTable", "resourceTable", "nativeSymbols", "markers"):
+        for name, columns in FIREFOX_TABLES.items():
             table = thread[name]
-            lengths = {len(column) for column in table.values() if isinstance(column, list)}
+            found = {column for column, rows in table.items() if isinstance(rows, list)}
+            check.want(found == set(columns.split()), f"{name} has the columns {found}")
+            lengths = {len(table[column]) for column in found}
             check.want(lengths == {table["length"]}, f"{name} has columns of {lengths} rows")
         check.want(thread["samples"]["time"] == sorted(thread["samples"]["time"]), "times go back")
         for stack, weight in zip(thread["samples"]["stack"], thread["samples"]["weight"]):
@@ -274,7 +252,7 @@ def _firefox(check: Check) -> None:
 
 def _chrome(check: Check) -> None:
     """Samples lead to frames, and these to their parents."""
-    trace = json.loads(_export(check, "chrome").read_text(encoding="utf-8"))
+    trace = json.loads(export(check, "chrome").read_text(encoding="utf-8"))
     frames = trace["stackFrames"]
     counts: dict[str, int] = {}
     for sample in trace["samples"]:
@@ -285,37 +263,9 @@ def _chrome(check: Check) -> None:
     check.want({event["ph"] for event in trace["traceEvents"]} == {"M"}, "there are other events than names")
 
 
-# In Chrome's form costs are times. What is not recognised is a dialog, which nobody answers.
-SPEEDSCOPE = (("collapsed", HOT, COLD), ("pprof", HOT, COLD), ("chrome", None, None))
-DIALOG = 120  # seconds
-
-
-def _speedscope(check: Check) -> None:
-    """speedscope (npm) reads it in a browser: its table has the functions, and their costs where it shows these."""
-    browser = shutil.which("chromium-headless-shell") or shutil.which("chromium")
-    program = shutil.which("speedscope")
-    if not browser or not program:
-        check.say("no Chromium or no speedscope here (npm install -g speedscope)")
-        return
-    page = Path(program).resolve().parents[1] / "dist/release/index.html"
-    for name, hot, cold in SPEEDSCOPE:
-        content = base64.b64encode(_export(check, name).read_bytes()).decode()
-        script = check.work / "speedscope.js"
-        script.write_text(f'speedscope.loadFileFromBase64("sample.{name}", "{content}")', encoding="ascii")
-        options = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=8000", "--dump-dom"]
-        address = f"file://{page}#localProfilePath={script}&view=sandwich"
-        _, dom = check.text(["timeout", str(DIALOG), browser, *options, "--allow-file-access-from-files", address])
-        text = re.sub(r"(<[^>]*>)+", "|", dom)
-        check.want(f"|sample.{name} - speedscope|" in text, f"{name}: it was not read")
-        for symbol, cost in (("sample_hot", hot), ("sample_cold", cold)):
-            wanted = rf"\|{cost:,} \(\d+%\)\|{symbol}\|" if cost else rf"\|{symbol}\|"
-            check.want(re.search(wanted, text), f"{name}: {symbol} is not there with {cost}")
-        check.want("NaN" not in text, f"{name}: something is no number")
-
-
 def _csv(check: Check) -> None:
     """Rows add up."""
-    with _export(check, "csv").open(encoding="utf-8", newline="") as file:
+    with export(check, "csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, strict=True))
     sums: dict[str, int] = {}
     for row in rows:
@@ -338,15 +288,15 @@ def _compilers(check: Check) -> None:
     """Ranges and branches of windows: 8 records stand for 400 branches, so that each was executed 100 times."""
     loop, jump, call, after, cold, back = _offsets(check)
     runs, taken = [(loop, call), (cold, back)], [(jump, loop), (call, cold), (back, after)]
-    bolt = _export(check, "bolt", windows=True).read_text(encoding="utf-8").splitlines()
+    bolt = export(check, "bolt", windows=True).read_text(encoding="utf-8").splitlines()
     # sample_cold's run is entered by a call from another function.
     wanted = [f"B {a:x} {b:x} 100 0" for a, b in taken] + [f"{k} {a:x} {b:x} 100" for k, (a, b) in zip("Ff", runs)]
     check.want(bolt == wanted, f"bolt: {bolt}")
     ranges = ["2"] + [f"{a:x}-{b:x}:100" for a, b in runs]
     branches = ["3"] + [f"{a:x}->{b:x}:100" for a, b in taken]
-    llvm = _export(check, "llvm", windows=True).read_text(encoding="utf-8").splitlines()
+    llvm = export(check, "llvm", windows=True).read_text(encoding="utf-8").splitlines()
     check.want(llvm == ranges + branches, f"llvm: {llvm}")
-    afdo = _export(check, "afdo", windows=True).read_text(encoding="utf-8").splitlines()
+    afdo = export(check, "afdo", windows=True).read_text(encoding="utf-8").splitlines()
     check.want(afdo == ranges + ["0"] + branches, f"afdo: {afdo}")
 
 
@@ -503,45 +453,6 @@ def _source(check: Check) -> None:
     check.want(status == 2 and "--source is a report of its own" in text, "--by is not refused")
 
 
-def _frames_of(text: str) -> list[list[tuple[str, ...]]]:
-    """Now, altogether, samples and symbol of each row of each frame of lwpctl top."""
-    row = r"^ *([0-9.]+)% +([0-9.]+)% +(\d+)  (\w+)  \(sample_profile\)$"
-    return [re.findall(row, frame, re.MULTILINE) for frame in text.split("Symbol  (object)")[1:]]
-
-
-def _top(check: Check) -> None:
-    """A file that grows, under the name that it has until it is complete: what is new, and all together. It ends with
-    the file."""
-    data, growing = check.work / "sample.data", check.work / "live.data.AbCdEf"
-    check.run([SAMPLE, data])
-    whole = data.read_bytes()
-    # RECORDS sections: 30 of sample_hot, then 10 and 4 of sample_cold. The size stands in the middle of a header.
-    cut = whole.index(struct.pack("<Q", 16 + 10 * 32)) + 3
-    growing.write_bytes(whole[:cut])
-    command: list[str | Path] = [LWPCTL, "top", "--delay=0.05", check.work / "live.data"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as top:
-        assert top.stdout
-        text = ""
-        while "sample_hot" not in text:
-            text += top.stdout.readline()
-        with growing.open("ab") as file:
-            file.write(whole[cut:])
-        growing.rename(check.work / "live.data")
-        text += top.stdout.read()
-        status = top.wait()
-    check.say(text)
-    frames = _frames_of(text)
-    hot, both = [("100.00", "100.00", "30", "sample_hot")], ("0.00", "68.18", "30", "sample_hot")
-    check.want(status == 0 and hot in frames, f"status {status}, no frame with sample_hot alone")
-    check.want(frames[-1] == [("100.00", "31.82", "14", "sample_cold"), both], f"the last frame is {frames[-1]}")
-    check.want("at the end, 44 samples of instructions, 14 of them new" in text, "not the whole file")
-    damaged = bytearray(whole)
-    damaged[cut + 40] ^= 1
-    growing.write_bytes(damaged)
-    status, text = check.text([LWPCTL, "top", growing], stderr=True)
-    check.want(status == 1 and "RECORDS: damaged" in text, f"a damaged file: status {status}, {text!r}")
-
-
 def _refused(check: Check) -> None:
     """What cannot be exported is refused in one line, and leaves no file."""
     data, out = check.work / "sample.data", check.work / "none"
@@ -561,7 +472,7 @@ CHECKS: tuple[tuple[str, Callable[[Check], None]], ...] = (
     ("perf: windows are branch stacks", _perf_windows),
     ("perf: compiled code has its names in ELF images", _perf_jitted),
     ("perfcalls: perf report has the call stacks", _perf_calls),
-    ("perf, perfcalls: hotspot reads them", _hotspot),
+    ("perf, perfcalls: hotspot reads them", viewers.hotspot),
     ("callgrind: callgrind_annotate has the totals", _callgrind),
     ("callgrind: windows tell instructions and the cost of calls", _callgrind_windows),
     ("collapsed, firefox, chrome, pprof: windows tell stacks", _stacks_windows),
@@ -569,8 +480,9 @@ CHECKS: tuple[tuple[str, Callable[[Check], None]], ...] = (
     ("pprof: protoc decodes it by the schema", _pprof),
     ("collapsed: a line for each stack", _collapsed),
     ("firefox: the tables fit together", _firefox),
+    ("firefox: the Firefox Profiler reads it", viewers.firefox),
     ("chrome: samples have their stacks", _chrome),
-    ("collapsed, pprof, chrome: speedscope reads them", _speedscope),
+    ("collapsed, pprof, chrome: speedscope reads them", viewers.speedscope),
     ("csv: rows add up", _csv),
     ("bolt, llvm, afdo: ranges and branches of windows", _compilers),
     ("afl: the edges of a complete trace", _afl),
@@ -580,8 +492,9 @@ CHECKS: tuple[tuple[str, Callable[[Check], None]], ...] = (
     ("diff: a profile does not differ from itself", _diff),
     ("merge: files add up", _merge),
     ("report --source: lines have their text", _source),
-    ("top: a file that grows", _top),
+    *growing.CHECKS,
     ("what cannot be exported is refused", _refused),
+    *bad_input.CHECKS,
 )
 
 

@@ -87,7 +87,7 @@ class Flat(Part):
         names = [case.name for case in cases if case.name in known]
         for case in cases:
             if case.name not in known:
-                case.run(report)
+                case.go(report)
         if names:
             _flatrun([] if len(names) == len(rows()) else only(names), report)
 

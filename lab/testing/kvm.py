@@ -4,7 +4,6 @@
 import random
 import re
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from statistics import median
@@ -13,16 +12,16 @@ from lab.building import linux, tools
 from lab.checks import kvm_warnings
 from lab.checks.sources import problems
 from lab.common import bases
-from lab.common.beside import beside
+from lab.common.beside import side_by_side
 from lab.common.places import KVM
 from lab.common.report import Check, Report
-from lab.common.say import SKIPPED, Stop
+from lab.common.steps import jobs_count
 from lab.nested import diff, flat, here, l1, linux_guest, lwpctl, programs, skid, tap
 from lab.nested.l1 import L1
 from lab.nested.programs import Run
 from lab.testing import conformance, seeds
 from lab.testing.flat import rows
-from lab.testing.part import Case, Part
+from lab.testing.part import Case, Part, apart
 
 # Many times what a machine runs: one that hangs is a failure, not the end of the test.
 LAB = L1(smp=2, limit=1500)
@@ -31,6 +30,10 @@ CLANG = "compile-clang"
 CLANG_LINE = "KVM's part of LWP compiles with clang and warnings as errors"
 ROW = "flat/"  # before the name of a row of the flat suite
 COUNTED = "flat-skid-0"
+# How the names of cases begin that share what the first of them has written.
+TOGETHER = ("export/", "guest")
+# At once: each has processors and gigabytes of its own.
+LABS = 2
 # Rows of the flat suite that count and sample.
 COUNTING = "ire ire_edges ire_special ire_sweep budget bre bre_forms filters segments simultaneous ring random".split()
 # Of the other rows so many are drawn to run with counters; soak flat-kvm runs all. Not these: they have nothing to do
@@ -170,18 +173,29 @@ def _diff() -> list[Case]:
 
 
 class _Guest:
-    """The checks in a Linux guest; two of them are about one profile."""
+    """The checks in a Linux guest: three of one boot, two about one profile."""
 
     def __init__(self) -> None:
         self.profile: linux_guest.Profile | None = None
+        self.session: linux_guest.Session | None = None
+
+    def _booted(self, report: Report) -> linux_guest.Session:
+        self.session = self.session or linux_guest.Session(report.work)
+        return self.session
 
     def command(self, report: Report) -> None:
         """A command."""
-        report.check("a command in a Linux guest under KVM", linux_guest.a_command)
+        report.check("a command in a Linux guest under KVM", self._booted(report).a_command)
 
     def gs(self, report: Report) -> None:
         """GS base tells threads apart."""
-        report.check("threads of a Linux guest under KVM that GS base tells apart", linux_guest.by_gs)
+        line = "threads of a Linux guest under KVM that GS base tells apart"
+        report.check(line, self._booted(report).by_gs)
+
+    def windows(self, report: Report) -> None:
+        """Windows of branches."""
+        line = "windows of branches in a Linux guest under KVM are paths, and all of them the whole trace"
+        report.check(line, self._booted(report).windows)
 
     def shares(self, report: Report) -> None:
         """The profile."""
@@ -201,6 +215,7 @@ class _Guest:
         return [
             Case("guest", "a command in a Linux guest under KVM", self.command),
             Case("guest/gs", "threads there that GS base tells apart, as under Wine", self.gs),
+            Case("guest/windows", "windows of branches there are paths, and all of them the whole trace", self.windows),
             Case("guest/profile", "a program there is profiled by the PMU, its shares are right", self.shares),
             Case("guest/pmu", "that takes one interrupt for each record, and hardly a step", self.counted),
         ]
@@ -286,26 +301,26 @@ class Kvm(Part):
         return [*own, *_here(), _stock_suite(), *_diff(), *_Guest().cases(), *_flat_rows()]
 
     def run(self, cases: Sequence[Case], report: Report) -> None:
-        """One after the other, and the flat suites beside them."""
+        """On all processors; one begins with the flat suites, which take longest."""
         suites = _FlatSuites(cases, report)
-        others = [case for case in cases if case.name != COUNTED and not case.name.startswith(ROW)]
-        with ExitStack() as stack:
-            if suites.rows or suites.counted:
-                stack.enter_context(beside(suites.run))
-            for case in others:
-                _run(case, report)
+        works: list[Callable[[], object]] = [partial(apart, group, report) for group in _groups(cases)]
+        if suites.rows or suites.counted:
+            works.insert(0, suites.run)
+        if len(works) == 1 and len(cases) == 1:
+            cases[0].go(report)
+            return
+        side_by_side(works, min(jobs_count(), LABS))
         suites.results()
 
 
-def _run(case: Case, report: Report) -> None:
-    """Run a case; one that cannot be carried out does not end the others."""
-    try:
-        case.run(report)
-    except Stop as err:
-        if err.status == SKIPPED:
-            report.skip(f"{case.name}: {err}")
-        else:
-            report.not_ok(f"{case.name}: {err}")
+def _groups(cases: Sequence[Case]) -> list[list[Case]]:
+    """The cases that are no rows of the flat suite. Those that share files come one after the other."""
+    groups: dict[str, list[Case]] = {}
+    for case in cases:
+        if case.name != COUNTED and not case.name.startswith(ROW):
+            key = next((start for start in TOGETHER if case.name.startswith(start)), case.name)
+            groups.setdefault(key, []).append(case)
+    return list(groups.values())
 
 
 PART = Kvm()

@@ -90,7 +90,7 @@ class KvmHere(Part):
 
     def run(self, cases: Sequence[Case], report: Report) -> None:
         for case in cases:
-            case.run(report)
+            case.go(report)
         for line in _page(self.results):
             report.line(line)
 

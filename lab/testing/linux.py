@@ -6,20 +6,23 @@ import re
 import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from lab.building import kernel, qemu, tools
 from lab.common import proc
+from lab.common.beside import side_by_side
 from lab.common.places import LINUX_PROGRAMS, LWPCTL, TOP
-from lab.common.report import Check, Report, tee
+from lab.common.report import Check, Report
+from lab.common.steps import jobs_count
 from lab.guest import machine
 from lab.guest.vm import run_directory
 from lab.testing import (
     caches, calls, cases, coverage_map, debug, derived, examples, followed, guests, judged, live, pgo, plugging,
     pmcbench, rr, seeds,
 )
-from lab.testing.part import Case, Part, quoted
+from lab.testing.part import Case, Part, apart, quoted
 
 VLWP = TOP / "vlwp"
 LINUXTESTS = LINUX_PROGRAMS / "linuxtests"
@@ -52,7 +55,7 @@ def _in_guest(report: Report, names: Sequence[str], options: Sequence[str]) -> N
     """Test programs in one guest; linuxtests counts."""
     log = report.work / "linuxtests"
     with (report.work / "log").open("a", encoding="utf-8") as errors:
-        tee([VLWP, "shell", *options, "--", LINUXTESTS, *names], log, stderr=errors)
+        report.tee([VLWP, "shell", *options, "--", LINUXTESTS, *names], log, stderr=errors)
     report.add_closing(log.read_text(encoding="utf-8"), "linuxtests")
 
 
@@ -113,8 +116,8 @@ class Truth:
         if proc.wait(self.child):
             report.not_ok("steptruth", (self.work / "truth.log").read_text(encoding="utf-8").splitlines()[-1:])
         elif profiled:
-            shares = self.work / "shares"
-            tee([LINUX_PROGRAMS / "sharecheck", self.work / "truth", self.work / "report.json", *options], shares)
+            shares, judge = self.work / "shares", LINUX_PROGRAMS / "sharecheck"
+            report.tee([judge, self.work / "truth", self.work / "report.json", *options], shares)
             report.add_closing(shares.read_text(encoding="utf-8"), "sharecheck")
 
     def _profile(self, check: Check) -> None:
@@ -140,7 +143,7 @@ def _windows(report: Report) -> None:
         command = [VLWP, "run", f"--lwprun={option}", f"--data={data}", "--", str(workload), str(seeds.draw()), "2000"]
         if report.check(f"the workload is profiled with {option}", lambda check, words: check.run(words), command):
             verdicts = report.work / "windows"
-            tee([LINUX_PROGRAMS / "windowcheck", data, workload, *complete], verdicts)
+            report.tee([LINUX_PROGRAMS / "windowcheck", data, workload, *complete], verdicts)
             report.add_closing(verdicts.read_text(encoding="utf-8"), "windowcheck")
 
 
@@ -305,9 +308,6 @@ class Linux(Part):
 
     name = "linux"
 
-    def __init__(self) -> None:
-        self.truth: Truth | None = None  # is being counted while other cases run
-
     def prepare_names(self) -> None:
         tools.build()
 
@@ -320,7 +320,10 @@ class Linux(Part):
             Case(f"programs/{name}", text, _one_program(name), quoted(_guest_command(name)), _gdb(name))
             for name, text in _programs()
         ]
-        own = [
+        own = [  # long ones first
+            Case("profile", "the profile of the workload has the shares of the truth", _profile),
+            Case("count", "./vlwp count is exact, the same in each run, and keeps limits", _count),
+            Case("pgo", pgo.LINE, pgo.run),
             Case("pmcbench", "pmcbench's tables are what its snippets are made of", _pmcbench),
             Case("windows", "windows of branches are paths in the program, and all of them the whole trace", _windows),
             Case("misses", MISSES_LINE, lambda report: report.check(MISSES_LINE, _misses)),
@@ -332,43 +335,41 @@ class Linux(Part):
             Case("callgrind", calls.LINE, calls.run),
             Case("judged", judged.line_of(judged.SUBJECTS[0]), judged.run),
             _simple("ibs-derived", derived.LINE, derived.run),
-            Case("pgo", pgo.LINE, pgo.run),
             Case("plug", plugging.LINE, lambda report: report.check(plugging.LINE, plugging.profiled)),
             _simple("measurement", "pmcbench repeats a measurement of four NOPs on Zen 2", pmcbench.measurement),
             _simple("unmodelled", "pmcbench refuses an event of which TCG has no model", pmcbench.refused),
             *(_simple(f"rr/{name}", line, rr.works, options) for name, line, options in rr.RUNS),
             *(_simple(f"case/{name}", line, cases.holds, name, wanted) for name, line, wanted in cases.CASES),
             Case("asan", "a program with AddressSanitizer is profiled, and its status is that of run", _asan),
-            Case("count", "./vlwp count is exact, the same in each run, and keeps limits", _count),
-            Case("profile", "the profile of the workload has the shares of the truth", self._profile),
         ]
         line = "perf counts and samples with Intel's counters of {}"
         intel = [_simple(f"intel/{row[0]}", line.format(row[0]), _intel, *row) for row in INTEL]
         return [*programs, *own, *intel, *(_boot_case(*row) for row in guests.CHECKS)]
 
     def run(self, cases: Sequence[Case], report: Report) -> None:
-        """Programs run together in one guest; those for counters in one that has them."""
-        if any(case.name == "profile" for case in cases):
-            self._begin_truth(report)
+        """Most programs run together in one guest, those for counters in one that has them; the rest side by side."""
         names = [case.name.removeprefix("programs/") for case in cases if case.name.startswith("programs/")]
+        rest = [case for case in cases if len(names) == 1 or not case.name.startswith("programs/")]
         if len(names) > 1:
-            _programs_together(report, names)
-            counting = [name for name in names if name in NEED_COUNTERS]
-            if counting:
-                _in_guest(report, counting, WITH_COUNTERS)
-        for case in cases:
-            if len(names) == 1 or not case.name.startswith("programs/"):
-                case.run(report)
+            # Alone: beside other guests it was seen once that a context could not be read for a while.
+            _all_programs(names, report)
+        if len(rest) == 1:
+            rest[0].go(report)
+        else:
+            side_by_side([partial(apart, [case], report) for case in rest], jobs_count())
 
-    def _begin_truth(self, report: Report) -> Truth:
-        seed = seeds.draw()
-        report.line(f"workload: seed {seed}")
-        self.truth = Truth(report.work, seed)
-        return self.truth
 
-    def _profile(self, report: Report) -> None:
-        truth = self.truth or self._begin_truth(report)
-        truth.shares_are_right(report, "the workload is profiled, and lwpctl top shows it meanwhile")
+def _all_programs(names: Sequence[str], report: Report) -> None:
+    _programs_together(report, names)
+    counting = [name for name in names if name in NEED_COUNTERS]
+    if counting:
+        _in_guest(report, counting, WITH_COUNTERS)
+
+
+def _profile(report: Report) -> None:
+    seed = seeds.draw()
+    report.line(f"workload: seed {seed}")
+    Truth(report.work, seed).shares_are_right(report, "the workload is profiled, and lwpctl top shows it meanwhile")
 
 
 def _one_program(name: str) -> Callable[[Report], object]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from lab.common.report import Report
+from lab.common.say import SKIPPED, Stop
 
 
 def quoted(argv: Sequence[object]) -> str:
@@ -30,12 +31,30 @@ class Case:
         """Is it meant by a name, a part of a name, or a pattern as of a shell?"""
         return pattern in self.name or fnmatch.fnmatchcase(self.name, pattern)
 
+    def go(self, report: Report) -> None:
+        """Run it. One that cannot be carried out does not end the others."""
+        try:
+            self.run(report)
+        except Stop as err:
+            if err.status == SKIPPED:
+                report.skip(f"{self.name}: {err}")
+            else:
+                report.not_ok(f"{self.name}: {err}")
+
     def shown(self) -> str:
         """What --print shows."""
         if self.command:
             return self.command if isinstance(self.command, str) else self.command()
         code = getattr(getattr(self.run, "func", self.run), "__code__", None)
         return f"# {code.co_filename}:{code.co_firstlineno}" if code else f"# {self.run}"
+
+
+def apart(cases: Sequence[Case], report: Report) -> None:
+    """Run cases one after the other beside others: their files lie in a directory of their own, their lines come
+    together."""
+    with report.apart(cases[0].name.replace("/", "-")) as own:
+        for case in cases:
+            case.go(own)
 
 
 class Part:
@@ -57,7 +76,7 @@ class Part:
     def run(self, cases: Sequence[Case], report: Report) -> None:
         """Run the chosen cases."""
         for case in cases:
-            case.run(report)
+            case.go(report)
 
 
 def choose(cases: Sequence[Case], names: Sequence[str]) -> list[Case]:

@@ -176,7 +176,7 @@ class Unit(Part):
                 if case is fuzzers[0]:
                     _side_by_side(report, fuzzers)
             elif not ("tests" in chosen and case.name.startswith("tests/")):
-                case.run(report)
+                case.go(report)
 
 
 def _one_program(name: str) -> Callable[[Report], object]:

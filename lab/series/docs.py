@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The documents of the series: `make htmldocs` and Sphinx have nothing against them."""
+
+import re
+from collections import Counter
+from pathlib import Path
+
+from lab.building import linux
+from lab.building.qemu_tree import PATCHES
+from lab.common import proc
+from lab.common.report import Check
+from lab.series import selftest
+
+FOLDER = "virt/kvm"
+LINE = re.compile(r"^(\S+\.rst):\d+: (WARNING|ERROR|SEVERE|CRITICAL): (.*)$", re.MULTILINE)
+PAGE = "docs/system/i386/lwp.rst"
+
+
+def warnings(text: str) -> Counter[str]:
+    """What Sphinx warns of, without the numbers of lines."""
+    return Counter(f"{Path(name).name}: {what}: {rest}" for name, what, rest in LINE.findall(text))
+
+
+def _htmldocs(check: Check, tree: Path, out: Path) -> Counter[str]:
+    command: list[proc.Word] = ["make", "-C", tree, f"O={out}", "ARCH=x86_64", f"SPHINXDIRS={FOLDER}", "htmldocs"]
+    status, text = check.text(command, stderr=True)
+    check.want(status == 0, f"make htmldocs ends with status {status}")
+    return warnings(text)
+
+
+def of_linux(check: Check) -> None:
+    """With the series there are no warnings that there were not before."""
+    tree, out = selftest.whole_tree(check), check.work / "htmldocs"
+    before = _htmldocs(check, linux.fetch_all(linux.fetch_series()), check.work / "htmldocs-base")
+    new = _htmldocs(check, tree, out) - before
+    check.want(not new, "\n".join(new))
+    pages = "".join(page.read_text(encoding="utf-8") for page in out.rglob("*.html"))
+    left = [name for name in ("KVM_CAP_X86_LWP", "KVM_LWP_VM_POLICY", "KVM_LWP_VCPU_LIVE") if name not in pages]
+    check.want(not left, f"not in the pages: {' '.join(left)}")
+
+
+def of_qemu(check: Check) -> None:
+    """QEMU's page of LWP, by itself; warnings are errors."""
+    out = check.work / "qemu-docs"
+    page = PATCHES / PAGE
+    options = ["-q", "-W", "--keep-going", "-n", "-C", "-D", f"master_doc={page.stem}", "-b", "html"]
+    check.run(["sphinx-build", *options, page.parent, out])
+    check.want("lwp-context" in (out / f"{page.stem}.html").read_text(encoding="utf-8"), "the page is empty")

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The KVM selftest of the series for Linux: it compiles within the kernel's source, and passes in the nested lab."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from lab.building import linux
+from lab.common import proc
+from lab.common.report import Check
+from lab.common.steps import jobs_count
+from lab.guest.vm import run_directory
+from lab.nested import l1, tap
+from lab.nested.l1 import L1
+from lab.series.export import copy_touched
+from lab.series.linux import SELFTESTS, selftest_folder
+from lab.series.tree import Tree, author
+
+NAME = "svm_lwp_test"
+PLAN = re.compile(r"^1\.\.(\d+)$", re.MULTILINE)
+WARNED = re.compile(rf"^.*\b{NAME}\b.*(?:warning|error): .*$", re.MULTILINE)
+
+
+def overlay(lower: Path, upper: Path, place: Path) -> None:
+    """A folder with the files of `upper`, and links to what else `lower` has."""
+    place.mkdir(parents=True)
+    below = {file.name for file in lower.iterdir()} if lower.is_dir() else set()
+    for name in below | {file.name for file in upper.iterdir()} - {".git"}:
+        if (upper / name).is_dir():
+            overlay(lower / name, upper / name, place / name)
+        elif (upper / name).is_file():
+            shutil.copy(upper / name, place / name)
+        else:
+            (place / name).symlink_to(lower / name)
+
+
+def whole_tree(check: Check) -> Path:
+    """The whole source of the kernel, with the series."""
+    place = check.work / "linux-whole"
+    if not place.is_dir():
+        source = linux.fetch_series()
+        patches = sorted((check.work / "series/linux").glob("*.patch"))[1:]
+        touched = check.work / "linux-touched"
+        copy_touched(source.pristine, patches, touched)
+        Tree(touched, author(), check.log).git("am", *patches)
+        overlay(linux.fetch_all(source), touched, place)
+    return place
+
+
+def _program(check: Check) -> Path:
+    return check.work / "selftests" / selftest_folder(check.work / "linux-whole").name / NAME
+
+
+def compiles(check: Check) -> None:
+    """With the kernel's own Makefiles and headers; a warning is an error."""
+    tree, headers, tests = whole_tree(check), check.work / "headers", check.work / "selftests"
+    program, jobs = _program(check), f"-j{jobs_count()}"
+    check.run(["make", "-s", jobs, "-C", tree, f"O={headers}", "ARCH=x86_64", "headers"])
+    include = headers / "usr/include"
+    settings = [f"OUTPUT={tests}", f"LINUX_HDR_PATH={include}", f"KHDR_INCLUDES=-isystem {include}"]
+    flags = "LDFLAGS=-pthread -static -no-pie"  # L1 need not have the same libraries
+    make: list[proc.Word] = ["make", jobs, "-C", tree / SELFTESTS, "ARCH=x86_64", *settings, flags, program]
+    status, out = check.text(make, stderr=True)
+    warned = "\n".join(WARNED.findall(out))
+    check.want(status == 0 and not warned, warned or f"make ends with status {status}")
+    makefile = "".join(file.read_text(encoding="utf-8") for file in (tree / SELFTESTS).glob("Makefile*"))
+    check.want(f"+= {program.parent.name}/{NAME}\n" in makefile, "no Makefile names it: `make` would leave it out")
+
+
+def passes(check: Check) -> None:
+    """It runs to its end in L1, and nothing fails or is skipped."""
+    if not (check.work / "linux-whole").is_dir() or not _program(check).is_file():
+        compiles(check)
+    l1.prepare()
+    with run_directory() as run:
+        program = run / NAME
+        shutil.copy(_program(check), program)
+        output = check.work / "selftest-output"
+        with output.open("w", encoding="utf-8") as out:
+            lab = L1(smp=2, limit=1500)
+            status = l1.boot(lab, run, [program], stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
+    text = output.read_text(encoding="utf-8", errors="replace")
+    check.say(text)
+    found, plan = tap.read(text), PLAN.search(text)
+    check.want(plan is not None and status == 0, f"it ends with status {status}")
+    assert plan
+    skipped = text.count("# SKIP")
+    check.want(found.passed == int(plan[1]) and not skipped, f"{found.passed} of {plan[1]} pass, {skipped} are skipped")
