@@ -2,7 +2,6 @@
 /* The Linux guest whose init is guest-tests/linux/live_guest.c. */
 #include "guest.h"
 #include "migrate.h"
-#include "port.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -56,6 +55,24 @@ static bool hear_within(int patience)
 			hear_line(line);
 	}
 	return true;
+}
+
+/* All that was said by guests that are gone is in the pipe. */
+static void hear_the_rest(void)
+{
+	while (hear_within(0))
+		;
+}
+
+void guest_left(struct port_lines *begun)
+{
+	hear_the_rest();
+	*begun = port.lines;
+}
+
+void guest_came(const struct port_lines *begun)
+{
+	port.lines = *begun;
 }
 
 static void hear(void)
@@ -121,9 +138,7 @@ void guest_start(struct vm *vm, const char *name, const char *qemu, const char *
 		snprintf(port.path, sizeof(port.path), "/proc/self/fd/%d", port.pipe[1]);
 	}
 	if (!incoming) {
-		/* The guests before it are gone: all that they have said is in the pipe. */
-		while (hear_within(0))
-			;
+		hear_the_rest();
 		port_begin(&port.lines);
 	}
 	snprintf(model, sizeof(model), "EPYC,-fsgsbase,%s", cpu);

@@ -3,7 +3,7 @@
  * Live migration between two hosts, each of which runs this program, one with --role=first, one with
  * --role=second: the guest of live.c, with short rounds, goes there and back over the network between them.
  * Between two migrations each thread ends at least one round, which it says on the serial port of the host that
- * it is on; no round may be wrong.
+ * it is on; no round may be wrong. A line that it begins on one host and ends on the other is a line, too.
  */
 #include "guest.h"
 #include "migrate.h"
@@ -102,6 +102,27 @@ static void hear(int talk)
 		broken("the other host has gone");
 }
 
+/* The guest says the rest of its line on the other host. */
+static void say_line(int talk)
+{
+	struct port_lines begun;
+
+	guest_left(&begun);
+	if (send(talk, &begun, sizeof(begun), 0) != sizeof(begun))
+		broken("the other host has gone");
+}
+
+static void hear_line(int talk)
+{
+	struct pollfd p = { talk, POLLIN, 0 };
+	struct port_lines begun;
+
+	if (poll(&p, 1, VM_PATIENCE * 1000) != 1 ||
+	    recv(talk, &begun, sizeof(begun), MSG_WAITALL) != sizeof(begun))
+		broken("the other host has gone");
+	guest_came(&begun);
+}
+
 static bool leave(struct vm *vm, int talk, const char *other)
 {
 	bool done;
@@ -112,16 +133,21 @@ static bool leave(struct vm *vm, int talk, const char *other)
 	vm_do(vm, "migrate", "{\"uri\":\"tcp:%s:%d\"}", other, MIGRATE_PORT);
 	done = vm_migrated(vm);
 	vm_kill(vm);
+	say_line(talk);
 	return done;
 }
 
 static bool arrive(struct vm *vm, int talk, const char *self)
 {
+	bool done;
+
 	guest_start(vm, "destination", opt.into_qemu, "+lwp", "short", true);
 	vm_capability(vm, "return-path");
 	vm_do(vm, "migrate-incoming", "{\"uri\":\"tcp:%s:%d\"}", self, MIGRATE_PORT);
 	say(talk);
-	return vm_migrated(vm) && vm_is(vm, "running");
+	done = vm_migrated(vm) && vm_is(vm, "running");
+	hear_line(talk);
+	return done;
 }
 
 void test_pair(void)

@@ -37,6 +37,19 @@ Test(port, what_a_machine_that_is_gone_has_begun_is_no_part_of_the_next_ones_lin
 	cr_assert_str_eq(take(&port, "1.1 1 ok\r\n"), "1.1 1 ok");
 }
 
+/* Each host hears what is said there; what was begun goes with the machine. */
+Test(port, a_line_that_is_begun_on_one_host_ends_on_the_other)
+{
+	struct port_lines here = { .length = 0 }, there = { .length = 0 };
+
+	cr_assert_null(take(&here, "0.1 14"));
+	there = here;
+	cr_assert_str_eq(take(&there, " ok\r\n"), "0.1 14 ok");
+	cr_assert_null(take(&there, "1.0 9 o"));
+	here = there;
+	cr_assert_str_eq(take(&here, "k\r\n"), "1.0 9 ok");
+}
+
 Test(port, a_line_that_is_too_long_is_cut)
 {
 	struct port_lines port = { .length = 0 };
