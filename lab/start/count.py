@@ -14,7 +14,7 @@ from typing import Any
 
 from lab.common import proc
 from lab.common.places import LWPCTL, LWPRUN
-from lab.common.say import Died, say
+from lab.common.say import Died, Usage, say
 from lab.guest import machine
 from lab.guest.files import program
 from lab.guest.vm import GUEST_SHARE, run_directory
@@ -63,6 +63,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="JSON instead of a table")
     parser.add_argument("--repeat", type=_repeat, default=1, metavar="N", help="run it N times, all in one guest")
     parser.add_argument(
+        "--events",
+        type=_chosen,
+        metavar="EVENT,...",
+        help=f"count these only, of {', '.join(EVENTS)} (default: all); without {MISSES} a program runs faster",
+    )
+    parser.add_argument(
         "--max",
         type=_limit,
         action="append",
@@ -85,6 +91,14 @@ def _repeat(text: str) -> int:
     if not re.fullmatch(r"[1-9]\d{0,2}", text):
         raise argparse.ArgumentTypeError("the number of runs is 1 to 999")
     return int(text)
+
+
+def _chosen(text: str) -> tuple[str, ...]:
+    words = text.split(",")
+    unknown = [word for word in words if word not in EVENTS]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"no event '{unknown[0]}'; there are: {', '.join(EVENTS)}")
+    return tuple(event for event in EVENTS if event in words)
 
 
 def _limit(text: str) -> tuple[str, int]:
@@ -145,14 +159,21 @@ def table(runs: Sequence[Run]) -> str:
         if not same(runs, event):
             numbers = sorted(run.total[event] for run in runs)
             lines.append(f"{event}: not the same in all {len(runs)} runs: {numbers[0]} to {numbers[-1]}")
-    if len(runs) > 1 and all(same(runs, event) for event in events if event != MISSES):
-        lines.append(f"Instructions and branches are the same in all {len(runs)} runs.")
+    exact = [event for event in events if event in EVENTS and event != MISSES]
+    if len(runs) > 1 and exact and all(same(runs, event) for event in events if event != MISSES):
+        lines.append(f"{' and '.join(exact).capitalize()} are the same in all {len(runs)} runs.")
     return "\n".join(lines)
 
 
-def _events(guest: machine.Machine) -> tuple[str, ...]:
-    """Without caches there are no misses to count."""
-    return EVENTS if guest.accel == "tcg" and "lwp-" not in guest.cpu else EVENTS[:2]
+def events_of(guest: machine.Machine, chosen: tuple[str, ...], limits: Sequence[tuple[str, int]]) -> tuple[str, ...]:
+    """What is counted: what the user has chosen, or all that the guest has."""
+    caches = guest.accel == "tcg" and "lwp-" not in guest.cpu
+    if chosen and not caches and MISSES in chosen:
+        raise Died(f"this guest has no caches: it does not count {MISSES}")
+    left_out = [event for event, _ in limits if chosen and event in EVENTS and event not in chosen]
+    if left_out:
+        raise Usage(f"--max is for {left_out[0]}, which --events leaves out")
+    return chosen or (EVENTS if caches else EVENTS[:2])
 
 
 def _read(data: Path, status: Path) -> Run:
@@ -173,9 +194,9 @@ def _record(
         raise Died(f"nothing was counted: status {status}{what}")
 
 
-def count(guest: machine.Machine, words: Sequence[str], repeat: int) -> list[Run]:
+def count(guest: machine.Machine, events: Sequence[str], words: Sequence[str], repeat: int) -> list[Run]:
     """Run the program so many times in one guest."""
-    intervals = ",".join(f"{event}:{INTERVAL}" for event in _events(guest))
+    intervals = ",".join(f"{event}:{INTERVAL}" for event in events)
     with run_directory() as run:
         _record(guest, [f"--event={intervals}", "--random=0"], repeat, words, run)
         return [_read(run / f"share/data.{i}", run / f"share/status.{i}") for i in range(1, repeat + 1)]
@@ -207,11 +228,12 @@ def main(args: argparse.Namespace) -> int:
     if not args.program:
         raise Died("count what? Give a program after --")
     program(args.program[0])
+    events = events_of(guest, args.events or (), args.max)
     taken = args.taken or any(event == TAKEN for event, _ in args.max)
     deps.ensure()
     machine.prepare(guest)
     say(f"counting {shlex.join(args.program)}, {args.repeat} times ...")
-    runs = count(guest, args.program, args.repeat)
+    runs = count(guest, events, args.program, args.repeat)
     functions: list[Function] = []
     if taken or args.by:
         number, functions = traced(guest, args.program, taken, bool(args.by))

@@ -9,7 +9,8 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from lab.common.say import Died
+from lab.common.say import Died, Usage
+from lab.guest.machine import Machine
 from lab.start import count, trace
 
 KIND_CONFIG = 1
@@ -72,6 +73,38 @@ class Limits(unittest.TestCase):
         """And those that do not."""
         self.assertIn("branches: not the same in all 2 runs: 5 to 6", count.table([run(6), run(5)]))
         self.assertIn("are the same in all 2 runs.", count.table([run(5), run(5)]))
+
+    def test_what_is_not_counted_is_not_told(self) -> None:
+        """Misses are never said to be the same."""
+        self.assertIn("\nBranches are the same in all 2 runs.", count.table([run(5), run(5)]))
+        misses = count.Run({count.MISSES: 5}, [])
+        self.assertNotIn("same", count.table([misses, misses]))
+
+
+class Events(unittest.TestCase):
+    """--events=EVENT,..."""
+
+    def test_all_that_the_guest_has(self) -> None:
+        """Only TCG has caches, and not every profile of it."""
+        guests = ((Machine(), count.EVENTS), (Machine("kvm"), count.EVENTS[:2]),
+                  (Machine(cpu="lwp-rev=2007"), count.EVENTS[:2]))
+        for guest, events in guests:
+            self.assertEqual(count.events_of(guest, (), []), events)
+
+    def test_the_users_choice(self) -> None:
+        """In the order of the table, each once."""
+        options = argparse.ArgumentParser()
+        count.add_options(options)
+        args = options.parse_args(["--events=branches,instructions,branches"])
+        self.assertEqual(count.events_of(Machine(), args.events, []), ("instructions", "branches"))
+
+    def test_what_is_not_there_is_refused(self) -> None:
+        """Misses without caches, and a limit of what is not counted."""
+        with self.assertRaises(Died):
+            count.events_of(Machine("kvm"), (count.MISSES,), [])
+        with self.assertRaises(Usage):
+            count.events_of(Machine(), ("branches",), [("instructions", 1)])
+        self.assertEqual(count.events_of(Machine(), ("branches",), [("branches", 1), (count.TAKEN, 1)]), ("branches",))
 
 
 class Trace(unittest.TestCase):
