@@ -28,17 +28,22 @@ MISSES = "dcache-misses"
 EVENTS = ("instructions", "branches", MISSES)
 TAKEN = "taken-branches"
 
-# Addresses are not drawn at random, and the output of every run is a file: a program may count otherwise.
+# The output of every run is a file: a program may count otherwise. Between the runs the shell starts no programs, which
+# take long in an emulated guest.
 SCRIPT = """
-n=$1 share=$2; shift 2
-for i in $(seq "$n"); do
-    setarch -R "$@" >"$share/out.$i"
+n=$1 share=$2 lwprun=$3; shift 3
+i=0
+while [ $i -lt "$n" ]; do
+    i=$((i + 1))
+    "$lwprun" -o "$share/data.$i" "$@" >"$share/out"
     echo $? >"$share/status.$i"
-    mv "$share/lwp.data" "$share/data.$i" || exit 3
-    [ "$i" != 1 ] || cat "$share/out.1"
-    rm "$share/out.$i"
+    [ -f "$share/data.$i" ] || exit 3
+    [ $i != 1 ] || cat "$share/out"
 done
+rm "$share/out"
 """
+# Addresses are not drawn at random.
+SHELL = ("setarch", "-R", "/bin/sh", "-c", SCRIPT, "-")
 
 
 Function = dict[str, Any]  # symbol, object, instructions, with_callees, calls
@@ -186,8 +191,8 @@ def _read(data: Path, status: Path) -> Run:
 def _record(
     guest: machine.Machine, options: Sequence[str], repeat: int, words: Sequence[str], run: Path, **stdio: Any
 ) -> None:
-    command = [str(LWPRUN), "--quiet", "-o", f"{GUEST_SHARE}/lwp.data", *options, "--", *words]
-    status = machine.boot(guest, run, ["/bin/sh", "-c", SCRIPT, "-", str(repeat), GUEST_SHARE, *command], **stdio)
+    command = [*SHELL, str(repeat), GUEST_SHARE, str(LWPRUN), "--quiet", *options, "--", *words]
+    status = machine.boot(guest, run, command, **stdio)
     if status:
         ended = run / "share/status.1"
         what = f" (lwprun: {ended.read_text(encoding='ascii').strip()})" if ended.is_file() else ""
