@@ -40,7 +40,7 @@ REFUSED: tuple[tuple[str, int, str, str], ...] = (
     ("no event", 2, "no event ''", "count --events= -- /bin/true"),
     ("a limit of what is not counted", 2, "which --events leaves out",
      "count --events=branches --max=instructions:1 -- /bin/true"),
-    ("misses without caches", 1, "does not count dcache-misses",
+    ("misses of a guest that may have no caches", 1, "dcache-misses are counted under TCG only",
      "count --events=dcache-misses --cpu=lwp-rev=2007 -- /bin/true"),
     ("no runs", 2, "number of runs", "count --repeat=0 -- /bin/true"),
     ("a program that is not there, under KVM", 1, "no such program", "run --accel=kvm -- /nowhere/program"),

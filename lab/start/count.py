@@ -171,10 +171,11 @@ def table(runs: Sequence[Run]) -> str:
 
 
 def events_of(guest: machine.Machine, chosen: tuple[str, ...], limits: Sequence[tuple[str, int]]) -> tuple[str, ...]:
-    """What is counted: what the user has chosen, or all that the guest has."""
+    """What is counted: what the user has chosen, or all that the guest is known to have. With LWP properties of the
+    user's it may have no caches."""
     caches = guest.accel == "tcg" and "lwp-" not in guest.cpu
     if chosen and not caches and MISSES in chosen:
-        raise Died(f"this guest has no caches: it does not count {MISSES}")
+        raise Died(f"{MISSES} are counted under TCG only, and without lwp- properties in --cpu")
     left_out = [event for event, _ in limits if chosen and event in EVENTS and event not in chosen]
     if left_out:
         raise Usage(f"--max is for {left_out[0]}, which --events leaves out")
