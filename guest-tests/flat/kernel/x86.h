@@ -18,9 +18,11 @@
 
 #define RFLAGS_CF 0x001ul
 #define RFLAGS_FIXED 0x002ul
+#define RFLAGS_PF 0x004ul
 #define RFLAGS_ZF 0x040ul
 #define RFLAGS_TF 0x100ul
 #define RFLAGS_IF 0x200ul
+#define RFLAGS_DF 0x400ul
 #define RFLAGS_STATUS 0x8d5ul
 
 #define VEC_DE 0
