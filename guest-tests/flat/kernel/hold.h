@@ -35,4 +35,12 @@ struct hold {
 	u32 expired; /* host: 1 if something was held for that long */
 };
 
+/* The rest is the guest's. */
+extern volatile struct hold *const hold;
+
+/* Wait for the host's library; bails without it. */
+void hold_init(void);
+/* From now on: what the next access to the page (of the kernel's memory) meets. */
+void hold_watch(const void *page, enum hold_what what, u32 limit_ms);
+
 #endif

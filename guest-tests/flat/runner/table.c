@@ -34,6 +34,7 @@ const struct run runs[] = {
 	/* The emulator itself: code that another processor changes. */
 	{ "code_patch", .cpus = 2, OF_QEMU },
 	{ "code_held", .cpus = 2, .hold = true, .needs = NEED_TCG, OF_QEMU },
+	{ "code_apart", .cpu = LWP, .cpus = 2, .hold = true, .needs = NEED_TCG, OF_QEMU },
 	/* Instructions that it executes while all other processors wait. */
 	{ "lock_split", .cpus = 2, OF_QEMU },
 	{ "alone", .cpu = LWP, .cpus = 2, OF_QEMU },

@@ -12,7 +12,6 @@
 #include "test.h"
 #include "x86.h"
 
-#define PRESENT_SPINS 2000000000ull
 /* What another processor waits for is held for a while. What none waits for is released long before this. */
 #define WHILE_MS 500
 #define LONG_MS 20000
@@ -42,7 +41,6 @@ struct store {
 	bool waits; /* the other processor's fetch waits for the store */
 };
 
-static volatile struct hold *const hold = (void *)HOLD_ADDRESS;
 static u8 *code;
 static volatile bool stored;
 
@@ -141,13 +139,8 @@ static const struct store unnoticed[] = {
 
 static void watch(u32 page, enum hold_what what, u32 limit_ms)
 {
-	hold->page = (u64)code + page * PAGE_SIZE;
-	hold->limit_ms = limit_ms;
-	hold->held = hold->release = hold->expired = 0;
 	stored = false;
-	hold->what = what;
-	while (hold->what != HOLD_NOTHING)
-		pause();
+	hold_watch(code + page * PAGE_SIZE, what, limit_ms);
 }
 
 static u64 call(u32 function)
@@ -291,15 +284,7 @@ static void quadword_is_fetched_whole(void)
 
 FLAT_TEST(code_held)
 {
-	u64 spins;
-
-	*hold = (struct hold){ 0 };
-	hold->ready = HOLD_READY;
-	for (spins = 0; !hold->present; spins++) {
-		if (spins == PRESENT_SPINS)
-			bail("the host does not hold accesses: the run needs .hold");
-		pause();
-	}
+	hold_init();
 	smp_start();
 	stores_that_are_noticed();
 	stores_that_are_not_noticed();

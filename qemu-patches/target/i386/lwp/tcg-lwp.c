@@ -8,6 +8,7 @@
 #include "qemu/units.h"
 #include "cpu.h"
 #include "pmu/qemu-compat.h"
+#include "exec/cputlb.h"
 #include "hw/i386/apic.h"
 #include "tcg/helper-tcg.h"
 #include "lwp/lwp-agree.h"
@@ -127,6 +128,8 @@ bool x86_lwp_raise(CPUX86State *env, const struct lwp_exc *exc, uintptr_t ra)
 {
     switch (exc->kind) {
     case LWP_EXC_NONE:
+        /* Code may be translated elsewhere without waiting for us. */
+        tlb_host_stores_done(env_cpu(env));
         return true;
     case LWP_EXC_UD:
         raise_exception_ra(env, EXCP06_ILLOP, ra);
