@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What LWP costs under TCG: the CPU time of one load on unpatched QEMU, patched, LWP off, armed at intervals from
 1,000,000 to 100, with a record of each branch, with data cache misses, with performance counters, and beside QEMU's own
-plugins that count instructions and model caches; of stores beside code; of switches between 1, 100 and 1,000 profiled
+plugins that count instructions and model caches; of stores beside code; of 1, 2 and 4 vCPUs that write code and execute
+it, with how often one had to run alone; of switches between 1, 100 and 1,000 profiled
 threads; and of programs in a Linux guest, of which one switches between 2 and 1,000 profiled threads."""
 
 import argparse
@@ -16,7 +17,7 @@ from lab.start import deps
 
 PLUGIN = "tests/tcg/plugins/libinsn.so"
 CACHE = "contrib/plugins/libcache.so"
-NUMBERS = r" +(?P<ratio>[0-9.]+) +(?P<least>[0-9.]+) +(?P<greatest>[0-9.]+)"
+NUMBERS = r" +(?P<ratio>[0-9.]+) +(?P<least>[0-9.]+) +(?P<greatest>[0-9.]+)(?: +(?P<alone>[0-9.]+))?"
 ROW = rf"^(?P<configuration>\S.*?) {{2,}}(?P<seconds>[0-9.]+){NUMBERS}$"
 TAKES_BASE = True
 

@@ -2,7 +2,8 @@
 /*
  * flatbench: what LWP, and the fixes of QEMU in front of it, cost under TCG. Runs the same load of the test
  * kernel in several configurations, taking turns, and prints the CPU time of each as a ratio to the unpatched
- * emulator: the median of the turns, and the least and the greatest ratio.
+ * emulator: the median of the turns, and the least and the greatest ratio. Of loads on several vCPUs it says how often
+ * all others had to wait for one, which the patched emulator tells behind one more run.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,7 +25,7 @@ static struct {
 } opt = { .rounds = 60000, .turns = 7 };
 
 /* The configurations of unpatched QEMU, with which the others are compared, by their loads. */
-enum { MIXED, STORES, THREADS_1, THREADS_100, THREADS_1000 };
+enum { MIXED, STORES, THREADS_1, THREADS_100, THREADS_1000, JIT_1, JIT_2, JIT_4 };
 
 #define LWP "EPYC,+lwp"
 #define COUNTERS "EPYC,check=off,pmu=on,+perfctr-core,+perfmon-v2,+amd-lbr-v2,+ibs"
@@ -37,6 +39,7 @@ static const struct config {
 	const char *plugin; /* arguments of the insn plugin, NULL: none */
 	bool cache; /* the cache plugin */
 	unsigned int cpus; /* 0: one */
+	bool alone; /* count how often one vCPU has to run alone */
 } configs[] = {
 	[MIXED] = { "unpatched QEMU", false, "EPYC", "", MIXED },
 	[STORES] = { "stores beside code, unpatched", false, "EPYC", " beside=1", STORES,
@@ -45,6 +48,9 @@ static const struct config {
 	[THREADS_100] = { "100 threads, unpatched", false, "EPYC", " threads=100", THREADS_100 },
 	[THREADS_1000] = { "1000 threads, unpatched", false, "EPYC", " threads=1000",
 			   THREADS_1000 },
+	[JIT_1] = { "code written, 1 vCPU, unpatched", false, "EPYC", " jit=1", JIT_1 },
+	[JIT_2] = { "code written, 2 vCPUs, unpatched", false, "EPYC", " jit=1", JIT_2, .cpus = 2 },
+	[JIT_4] = { "code written, 4 vCPUs, unpatched", false, "EPYC", " jit=1", JIT_4, .cpus = 4 },
 	{ "patched, without lwp", true, "EPYC", "", MIXED },
 	{ "lwp present, off", true, LWP, "", MIXED },
 	{ "instructions, interval 1000000", true, LWP, " interval=1000000", MIXED },
@@ -73,9 +79,18 @@ static const struct config {
 	{ "1 thread, profiled", true, LWP, " threads=1 interval=1000000", THREADS_1 },
 	{ "100 threads, profiled", true, LWP, " threads=100 interval=1000000", THREADS_100 },
 	{ "1000 threads, profiled", true, LWP, " threads=1000 interval=1000000", THREADS_1000 },
+	{ "code written, 1 vCPU, patched", true, LWP, " jit=1", JIT_1 },
+	{ "code written, 1 vCPU, profiled", true, LWP, " jit=1 interval=997", JIT_1 },
+	{ "code written, 2 vCPUs, patched", true, LWP, " jit=1", JIT_2, .cpus = 2, .alone = true },
+	{ "code written, 2 vCPUs, profiled", true, LWP, " jit=1 interval=997", JIT_2, .cpus = 2,
+	  .alone = true },
+	{ "code written, 4 vCPUs, patched", true, LWP, " jit=1", JIT_4, .cpus = 4, .alone = true },
+	{ "code written, 4 vCPUs, profiled", true, LWP, " jit=1 interval=997", JIT_4, .cpus = 4,
+	  .alone = true },
 };
 #define CONFIGS (sizeof(configs) / sizeof(configs[0]))
 #define MAX_TURNS 1000
+#define MONITOR_LINE 65536
 
 static _Noreturn void usage(int status)
 {
@@ -98,8 +113,18 @@ static bool wanted(size_t i)
 	return false;
 }
 
-/* Runs one configuration; its CPU time (user and system) in seconds. */
-static double run(const struct config *c, unsigned int rounds)
+/* The end of a child that has run a configuration. The kernel leaves with 0, which isa-debug-exit makes 1. */
+static void ended(const struct config *c, int status, int wanted_status)
+{
+	if (WIFEXITED(status) && WEXITSTATUS(status) == wanted_status)
+		return;
+	fprintf(stderr, "flatbench: '%s' does not run: it exited with %d\n", c->name,
+		WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+	exit(1);
+}
+
+/* Starts one configuration, with more words for the emulator (NULL: none). */
+static pid_t start(const struct config *c, unsigned int rounds, const char *const *words)
 {
 	char append[128], plugin[4096], smp[16];
 	const char *argv[MACHINE_MAX_ARGS];
@@ -115,14 +140,18 @@ static double run(const struct config *c, unsigned int rounds)
 				      NULL,
 		.cpus = c->cpus ? c->cpus : 1,
 	};
-	struct rusage usage;
-	int status = 0;
 	pid_t pid;
 
 	snprintf(append, sizeof(append), "test=bench cpus=%u rounds=%u%s", m.cpus, rounds, c->args);
 	if (c->plugin)
 		snprintf(plugin, sizeof(plugin), "%s,%s", opt.plugin, c->plugin);
 	machine_command(&m, smp, argv);
+	for (unsigned int n = 0; words && *words; n++) {
+		if (!argv[n]) {
+			argv[n] = *words++;
+			argv[n + 1] = NULL;
+		}
+	}
 	pid = fork();
 	if (!pid) {
 		int null = open("/dev/null", O_RDWR);
@@ -132,15 +161,68 @@ static double run(const struct config *c, unsigned int rounds)
 		execv(argv[0], (char *const *)argv);
 		_exit(127);
 	}
-	/* The kernel leaves with 0, which isa-debug-exit makes 1. */
-	if (pid < 0 || wait4(pid, &status, 0, &usage) != pid || !WIFEXITED(status) ||
-	    WEXITSTATUS(status) != 1) {
-		fprintf(stderr, "flatbench: '%s' does not run: %s exited with %d\n", c->name,
-			argv[0], WIFEXITED(status) ? WEXITSTATUS(status) : -1);
-		exit(1);
-	}
+	return pid;
+}
+
+/* Runs one configuration; its CPU time (user and system) in seconds. */
+static double run(const struct config *c, unsigned int rounds)
+{
+	pid_t pid = start(c, rounds, NULL);
+	struct rusage usage;
+	int status = 0;
+
+	if (pid < 0 || wait4(pid, &status, 0, &usage) != pid)
+		status = -1;
+	ended(c, status, 1);
 	return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
 	       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
+
+/* The line of the monitor that has a text; NULL: the emulator has ended. */
+static const char *wait_for(FILE *monitor, const char *text, char line[MONITOR_LINE])
+{
+	const char *found = NULL;
+
+	while (!found && fgets(line, MONITOR_LINE, monitor))
+		found = strstr(line, text);
+	return found;
+}
+
+/* How often a vCPU ran alone in one run of a configuration. The machine stops where the guest ends. */
+static unsigned long times_alone(const struct config *c)
+{
+	static const char count[] = "Instructions alone ";
+	static char line[MONITOR_LINE];
+	char chardev[64];
+	const char *const words[] = { "-action", "shutdown=pause", "-chardev",
+				      chardev,	 "-mon",	   "chardev=control,mode=control",
+				      NULL };
+	unsigned long times = 0;
+	int status = 0, ends[2];
+	const char *found;
+	FILE *monitor;
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) || fcntl(ends[0], F_SETFD, FD_CLOEXEC)) {
+		perror("flatbench: socketpair");
+		exit(1);
+	}
+	snprintf(chardev, sizeof(chardev), "socket,id=control,fd=%d", ends[1]);
+	pid = start(c, opt.rounds, words);
+	close(ends[1]);
+	monitor = fdopen(ends[0], "r");
+	dprintf(ends[0], "{\"execute\": \"qmp_capabilities\"}\n");
+	if (wait_for(monitor, "\"SHUTDOWN\"", line)) {
+		dprintf(ends[0], "{\"execute\": \"x-query-jit\"}\n");
+		found = wait_for(monitor, count, line);
+		times = found ? strtoul(found + strlen(count), NULL, 10) : 0;
+		dprintf(ends[0], "{\"execute\": \"quit\"}\n");
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		status = -1;
+	fclose(monitor);
+	ended(c, status, 1);
+	return times;
 }
 
 static int compare(const void *a, const void *b)
@@ -170,8 +252,11 @@ static void print(const struct config *c, double *seconds, double *ratio)
 {
 	double time = median(seconds, opt.turns), middle = median(ratio, opt.turns);
 
-	printf("%-34s %9.3f %7.3f %7.3f %8.3f\n", c->name, time, middle, ratio[0],
+	printf("%-34s %9.3f %7.3f %7.3f %8.3f", c->name, time, middle, ratio[0],
 	       ratio[opt.turns - 1]);
+	if (c->alone)
+		printf(" %12.0f", (double)times_alone(c) / time);
+	putchar('\n');
 }
 
 static unsigned int number(const char *arg)
@@ -265,7 +350,8 @@ int main(int argc, char **argv)
 	}
 	printf("CPU time without the boot, median of %u turns; ratio to unpatched QEMU in the same turn\n\n",
 	       opt.turns);
-	printf("%-34s %9s %7s %7s %8s\n", "configuration", "seconds", "ratio", "least", "greatest");
+	printf("%-34s %9s %7s %7s %8s %12s\n", "configuration", "seconds", "ratio", "least",
+	       "greatest", "alone/second");
 	for (size_t i = 0; i < CONFIGS; i++) {
 		if (wanted(i))
 			print(&configs[i], seconds[i], ratio[i]);

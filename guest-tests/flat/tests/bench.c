@@ -9,6 +9,7 @@
 #include "lwp_fixture.h"
 #include "paging.h"
 #include "pmu.h"
+#include "smp.h"
 #include "test.h"
 #include "x86.h"
 
@@ -184,6 +185,73 @@ static void switches(u32 threads, u32 rounds, u32 interval)
 	}
 }
 
+#define JIT_VA (USER_BASE + 0x100000)
+#define JIT_PAGES 8
+#define JIT_SLOT 64u
+
+extern char bench_jit[], bench_jit_profiled[];
+/* rdi = a slot of the first page, rsi = rounds; r8d = the sum of what the functions return. */
+USER_CODE("bench_jit_profiled: llwpcb %rax\n"
+	  "bench_jit: mov %esi, %ebx\n"
+	  "and $7, %ebx\n"
+	  "shl $12, %ebx\n"
+	  "add %rdi, %rbx\n"
+	  "movb $0xb8, (%rbx)\n" /* mov $imm32, %eax; ret */
+	  "mov %esi, 1(%rbx)\n"
+	  "movb $0xc3, 5(%rbx)\n"
+	  "call *%rbx\n"
+	  "add %eax, %r8d\n"
+	  "dec %esi\n"
+	  "jnz bench_jit\n"
+	  "user_exit\n");
+
+static u32 jit_rounds, jit_interval;
+static u8 *jit_areas;
+static u32 jit_sum[MAX_CPUS];
+
+/* On each processor: a thread of its own, with a stack, a block and a ring. */
+static void write_and_execute(void *unused)
+{
+	u32 cpu = cpu_index();
+	struct block b = { .flags = LWP_F_CONT,
+			   .base = AREA_VA + cpu * AREA_SIZE + AREA_RING,
+			   .size = 32 * RECORD_SIZE,
+			   .event = { { EV_IRE, jit_interval - 1, jit_interval - 1 } } };
+	struct lwp l = { .cr3 = kernel_cr3(), .cb = jit_areas + cpu * AREA_SIZE };
+
+	user_init64(&l.u, (u64)(jit_interval ? bench_jit_profiled : bench_jit),
+		    AREA_VA + cpu * AREA_SIZE + AREA_RING);
+	wrmsr(MSR_FS_BASE, FS_OF(cpu));
+	if (jit_interval)
+		block_write(&l, &b);
+	l.u.r.rax = AREA_VA + cpu * AREA_SIZE;
+	l.u.r.rdi = JIT_VA + cpu * JIT_SLOT;
+	l.u.r.rsi = jit_rounds;
+	lwp_resume(&l);
+	jit_sum[cpu] = (u32)l.u.r.r8;
+}
+
+static void jit(u32 rounds, u32 interval)
+{
+	u32 cpu, pages = MAX_CPUS * AREA_SIZE / PAGE_SIZE;
+
+	jit_areas = as_alloc(kernel_cr3(), AREA_VA, pages, PAGE_USER_RW);
+	as_alloc(kernel_cr3(), JIT_VA, JIT_PAGES, PAGE_USER_RW);
+	jit_rounds = rounds / smp_count() + 1;
+	jit_interval = interval;
+	if (interval)
+		lwp_enable();
+	smp_start();
+	for (cpu = 1; cpu < smp_count(); cpu++)
+		smp_run(cpu, write_and_execute, NULL);
+	write_and_execute(NULL);
+	for (cpu = 1; cpu < smp_count(); cpu++)
+		smp_wait(cpu);
+	for (cpu = 0; cpu < smp_count(); cpu++)
+		report_eq(jit_sum[cpu], (u32)((u64)jit_rounds * (jit_rounds + 1) / 2),
+			  "each function was executed as it was written");
+}
+
 /* The counters at first are those of a whole interval. */
 static struct block profile(u32 interval, u32 event)
 {
@@ -222,6 +290,10 @@ FLAT_TEST(bench)
 	}
 	if (option_number("threads", 0)) {
 		switches(option_number("threads", 0), option_number("rounds", 1), interval);
+		return;
+	}
+	if (option_number("jit", 0)) {
+		jit(option_number("rounds", 1), interval);
 		return;
 	}
 	start_counters();
