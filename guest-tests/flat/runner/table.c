@@ -132,6 +132,7 @@ const struct run runs[] = {
 	{ "context_mmio", "mmio_tables", LWP, .cpus = 2, .needs = NEED_TCG, OF_MACHINE },
 	{ "context_mmio_svm", "mmio_tables", LWP ",+svm", .cpus = 2, .needs = NEED_TCG,
 	  OF_MACHINE },
+	{ "find_mmio_table", "mmio_tables", LWP, "what=ring", .needs = NEED_TCG, OF_MACHINE },
 	/* Contexts switched by the guest's OS; and what was above, under such an OS. */
 	{ "os_xcr0", .cpu = OS, .needs = NEED_OS_CONTEXT },
 	{ "os_xsave", .cpu = OS, .args = "context=os", .needs = NEED_OS_CONTEXT },

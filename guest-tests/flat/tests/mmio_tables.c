@@ -4,7 +4,8 @@
  * off. Walks then take QEMU's big lock, and marking an entry as accessed stops all processors. Contexts whose memory
  * is compared (two processors), and RDMSR of LWPMSR1, which writes the block (rev=2007), get along with that. The
  * other processor writes FS base, or (with SVM) CR3 by #VMEXIT, which QEMU does with its big lock held. A locked
- * access gets along with it, too.
+ * access gets along with it, too; and so does the record of an instruction in the middle of translated code
+ * (what=ring), which an emulator stores there.
  */
 #include "lwp_fixture.h"
 #include "smp.h"
@@ -18,19 +19,27 @@
 #define HPET_COUNTER 0xf0
 /* Its table maps 2 MiB, of which the counter is one entry. */
 #define TABLE_VA (USER_BASE + 0x800000ul)
-#define FAR_CB_VA (TABLE_VA + HPET_COUNTER / 8 * PAGE_SIZE)
+#define FAR_VA (TABLE_VA + HPET_COUNTER / 8 * PAGE_SIZE)
 #define ROUNDS 2000u
 #define HERE_FS 0x1000ul
 #define ELSEWHERE_FS 0x2000ul
 
-extern char mmt_on[], mmt_code[], mmt_guest[];
+extern char mmt_on[], mmt_code[], mmt_guest[], mmt_find[], mmt_loop[];
 
 USER_CODE("mmt_on: llwpcb %rax\n"
 	  "user_exit\n"
 	  "mmt_code: nop\n"
 	  "nop\n"
 	  "user_exit\n"
-	  "mmt_guest: vmmcall\n");
+	  "mmt_guest: vmmcall\n"
+	  "mmt_find: llwpcb %rax\n"
+	  "mmt_loop: nop\n"
+	  "nop\n"
+	  "nop\n"
+	  "dec %esi\n"
+	  "jnz mmt_loop\n"
+	  "slwpcb %rbx\n"
+	  "user_exit\n");
 
 static volatile bool over;
 static volatile u32 others_turns;
@@ -40,7 +49,7 @@ static volatile u64 *hpet(u32 offset)
 	return (volatile u64 *)(HPET_VA + offset);
 }
 
-/* The block also has the address FAR_CB_VA; its entry is in the counter. */
+/* The block, or the ring, also has the address FAR_VA; its entry is in the counter. */
 static void map_far(struct lwp *l)
 {
 	u64 *directory;
@@ -53,10 +62,10 @@ static void map_far(struct lwp *l)
 }
 
 /* Neither accessed nor dirty, and not in any TLB. */
-static void forget_far(struct lwp *l)
+static void forget_far(struct lwp *l, const u8 *page)
 {
 	*(volatile u32 *)hpet(HPET_COUNTER + 4) = 0;
-	*(volatile u32 *)hpet(HPET_COUNTER) = (u32)(u64)l->cb | (u32)PAGE_USER_RW;
+	*(volatile u32 *)hpet(HPET_COUNTER) = (u32)(u64)page | (u32)PAGE_USER_RW;
 	write_cr3(l->cr3);
 }
 
@@ -65,8 +74,8 @@ static void load_far(struct lwp *l, u8 id, const char *code)
 	const struct block b = { .event = { { id, 1000000, 1000000 } } };
 
 	lwp_prepare(l, &b, code);
-	forget_far(l);
-	l->u.r.rax = FAR_CB_VA;
+	forget_far(l, l->cb);
+	l->u.r.rax = FAR_VA;
 	lwp_resume(l);
 }
 
@@ -114,12 +123,12 @@ static void test_contexts(struct lwp *l)
 	smp_run(1, svm_present() ? vmexits : write_fs, NULL);
 	for (i = 0; i < ROUNDS; i++) {
 		wrmsr(MSR_FS_BASE, ELSEWHERE_FS);
-		forget_far(l);
+		forget_far(l, l->cb);
 		wrmsr(MSR_FS_BASE, HERE_FS);
 		l->u.r.rip = (u64)mmt_code;
 		let_it_run();
 		lwp_resume(l);
-		found += rdmsr(LWP_MSR_CBADDR) == FAR_CB_VA;
+		found += rdmsr(LWP_MSR_CBADDR) == FAR_VA;
 	}
 	over = true;
 	smp_wait(1);
@@ -134,11 +143,11 @@ static void test_rdmsr(struct lwp *l)
 	load_far(l, EV07_IRE, mmt_on);
 	l->u.r.rip = (u64)mmt_code;
 	lwp_resume(l);
-	forget_far(l);
+	forget_far(l, l->cb);
 	first = rdmsr(LWP_MSR_CBADDR);
 	second = rdmsr(LWP_MSR_CBADDR);
-	report_eq(first, FAR_CB_VA, "RDMSR returns the block's address");
-	report_eq(second, FAR_CB_VA, "twice");
+	report_eq(first, FAR_VA, "RDMSR returns the block's address");
+	report_eq(second, FAR_VA, "twice");
 	report_eq(cb_counter(l, 1), 999998 & 0x3ffffff, "and has written the counter");
 	wrmsr(LWP_MSR_CBADDR, 0);
 }
@@ -148,10 +157,27 @@ static void test_locked(struct lwp *l)
 {
 	u32 before = lwp_get32(l->cb + 1);
 
-	forget_far(l);
-	asm volatile("lock incl (%0)" : : "r"(FAR_CB_VA + 1) : "memory", "cc");
+	forget_far(l, l->cb);
+	asm volatile("lock incl (%0)" : : "r"(FAR_VA + 1) : "memory", "cc");
 	report_eq(lwp_get32(l->cb + 1), before + 1, "a locked access through the table");
 	report_eq(*hpet(HPET_COUNTER) & (PTE_A | PTE_D), PTE_A | PTE_D, "marks its entry");
+}
+
+/* Period 4 in a loop of 5 instructions, of which the last ends the translated code: each of them is due in turn. */
+static void test_ring(struct lwp *l)
+{
+	static const struct block b = { .base = FAR_VA, .event = { { EV_IRE, 3, 3 } } };
+	static const u8 offsets[] = { 3, 2, 1, 0, 5 };
+	u32 i;
+
+	lwp_prepare(l, &b, mmt_find);
+	l->u.r.rsi = 40;
+	forget_far(l, l->ring);
+	lwp_resume(l);
+	report_eq(cb_head(l), 50 * RECORD_SIZE, "200 instructions, each fourth has a record");
+	for (i = 0; i < 50; i++)
+		expect_record(l, i, (struct rec)REC_IRE(mmt_loop + offsets[i % 5]), "record %u", i);
+	report_eq(l->u.r.rbx, CB_VA, "LWP is still on");
 }
 
 FLAT_TEST(mmio_tables)
@@ -163,7 +189,9 @@ FLAT_TEST(mmio_tables)
 	lwp_init(&l);
 	map_far(&l);
 	test_locked(&l);
-	if (rev07())
+	if (option_is("what", "ring"))
+		test_ring(&l);
+	else if (rev07())
 		test_rdmsr(&l);
 	else
 		test_contexts(&l);

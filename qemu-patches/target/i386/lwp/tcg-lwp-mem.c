@@ -75,6 +75,8 @@ static enum lwp_mem_result lwp_map(void *vcpu, struct lwp_span *span,
     uint32_t first = lwp_first_part(span);
     enum lwp_mem_result r;
 
+    /* A page table may lie in a device, and there is no TB to start again. */
+    assert(env_cpu(env)->neg.can_do_io);
     span->direct = lwp_tlb_hit(env, span->gva, span->len, write);
     if (span->direct) {
         return LWP_MEM_OK;
