@@ -151,6 +151,7 @@ const struct run runs[] = {
 	/* SVM guests: none with auto contexts; with LWP in the VMCB VMLOAD and VMSAVE switch it. */
 	{ "svm_auto", .cpu = LWP ",+svm,+npt", .hidden = true },
 	{ "svm_cr8", .cpu = "+svm", OF_QEMU },
+	{ "svm_mmio", .cpu = VMCB, .needs = NEED_TCG, OF_QEMU },
 	{ "svm_switch", .cpu = VMCB, .args = "context=os", .needs = NEED_VMCB_AREA },
 	{ "svm_hostile", .cpu = VMCB, .args = "context=os", .needs = NEED_VMCB_AREA },
 	/* Performance counters, which only TCG models. */
