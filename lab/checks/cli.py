@@ -6,11 +6,15 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from lab.commands import COMMANDS
 from lab.common.bases import qemu_base
+from lab.common.beside import side_by_side
 from lab.common.places import TOP
 from lab.common.report import Check, Report
+from lab.common.say import SKIPPED
+from lab.common.steps import jobs_count
 
 VLWP = str(TOP / "vlwp")
 HELP_LINES, HELP_COLUMNS = 30, 80
@@ -86,16 +90,43 @@ def help_fits(check: Check) -> None:
 
 
 def help_everywhere(check: Check) -> None:
-    """Every command and part answers --help, and `help NAME`, and starts nothing: not even a build directory."""
-    with tempfile.TemporaryDirectory() as work:
+    """Every command and part answers --help, and `help NAME`, and starts nothing: not even a build directory. They are
+    called through a symbolic link in another directory."""
+    with tempfile.TemporaryDirectory() as work, tempfile.TemporaryDirectory() as away:
         env = {"VLWP_BUILD_DIR": f"{work}/build"}
+        os.symlink(VLWP, f"{away}/link")
         for command in COMMANDS:
             for words in [[command.name], *([command.name, part.name] for part in command.parts)]:
-                status, out = check.text([VLWP, *words, "--help"], env=env)
+                status, out = check.text(["./link", *words, "--help"], env=env, cwd=away)
                 check.want(status == 0 and out.startswith("usage: ./vlwp " + " ".join(words)), f"{words}: no help")
             status, again = check.text([VLWP, "help", command.name], env=env)
             check.want(status == 0 and f"./vlwp {command.name}" in again, f"help {command.name}")
         check.want(not os.listdir(work), "help has started something")
+
+
+def never_a_traceback(check: Check) -> None:
+    """Every command with no word and a wrong one, through a symbolic link in another directory, with each standard
+    stream closed in turn. Nothing can be built there, so what needs no word ends early, too."""
+    lines = [[command.name] for command in COMMANDS]
+    lines += [[command.name, part.name] for command in COMMANDS for part in command.parts]
+    lines += [[*line, "frobnicate"] for line in lines]
+    lines.remove(["uninstall", "kvm"])  # root would have it done
+    lines += [[], ["--", "x"], ["--base"], ["help", "frobnicate"], ["--help"]]
+    with tempfile.TemporaryDirectory() as work:
+        os.symlink(VLWP, f"{work}/link")
+        calls = [partial(_ends_well, check, work, line, number % 3) for number, line in enumerate(lines)]
+        side_by_side(calls, jobs_count())
+
+
+def _ends_well(check: Check, work: str, words: Sequence[str], closed: int) -> None:
+    env = {**os.environ, "VLWP_BUILD_DIR": "/proc/nowhere"}
+    argv = ["bash", "-c", f'exec "$@" {closed}>&-', "-", "./link", *words]
+    run = subprocess.run(argv, cwd=work, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    check.say(f"{words}, {closed} closed: {run.returncode}\n{run.stdout}{run.stderr}")
+    allowed = (0,) if "--help" in words or words == ["deps"] else (1, 2, SKIPPED)
+    told = run.stdout + run.stderr or words == ["deps"] or closed
+    right = run.returncode in allowed and told and "Traceback" not in run.stderr
+    check.want(right, f"./vlwp {' '.join(words)}, {closed} closed: status {run.returncode}")
 
 
 def without_network(check: Check) -> None:
@@ -130,6 +161,7 @@ def run(report: Report) -> None:
         report.check(f"cli: {what}", refused, status, text, words.split(), {variable: value})
     report.check("cli: the overview of help fits a screen", help_fits)
     report.check("cli: every command answers --help and starts nothing", help_everywhere)
+    report.check("cli: no command ends with a traceback", never_a_traceback)
     report.check("cli: deps is quick when nothing is missing", quick_deps)
     if subprocess.run(["unshare", "-rn", "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
         report.check("cli: a build without network", without_network)

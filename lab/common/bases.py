@@ -79,7 +79,7 @@ def check(text: str) -> str:
 def choose(words: Sequence[str]) -> None:
     """Take the choice from a command line if it is a right one; the command says what is wrong with another."""
     options = list(itertools.takewhile(lambda word: word != "--", words))
-    for word, following in zip(options, [*options[1:], ""], strict=True):
+    for word, following in zip(options, [*options, ""][1:], strict=True):
         if word == "--base" or word.startswith("--base="):
             os.environ[CHOICE] = following if word == "--base" else word.removeprefix("--base=")
     try:
