@@ -99,6 +99,22 @@ static void split(struct blocks *b, struct block *block, uint32_t process, uint6
 		add_piece(b, block, function);
 }
 
+/* Does LWP count it? Those here end at another CPL; a program goes on after them without a branch. */
+static bool counts(const struct lwp_insn *insn)
+{
+	switch (insn->kind) {
+	case LWP_INSN_SYSCALL:
+	case LWP_INSN_SYSENTER:
+	case LWP_INSN_INT:
+	case LWP_INSN_INT3:
+	case LWP_INSN_ICEBP:
+	case LWP_INSN_LLWPCB: /* by definition */
+		return false;
+	default:
+		return true;
+	}
+}
+
 /* False if no straight run leads from the beginning to the branch. */
 static bool decode(struct blocks *b, struct block *block, uint32_t process, const uint8_t *code,
 		   uint64_t size)
@@ -115,8 +131,8 @@ static bool decode(struct blocks *b, struct block *block, uint32_t process, cons
 		    LWP_DECODE_OK)
 			return false;
 		split(b, block, process, at, &until);
-		b->pieces[b->nr_pieces - 1].instructions++;
-		block->instructions++;
+		b->pieces[b->nr_pieces - 1].instructions += counts(&insn);
+		block->instructions += counts(&insn);
 		if (at >= length)
 			break;
 		if (lwp_insn_is_branch(&insn) && !lwp_insn_is_conditional(&insn))
@@ -179,7 +195,8 @@ void blocks_instructions(const struct blocks *b, const struct block *block,
 		if (lwp_insn_decode(code + at, (unsigned int)left, LWP_CODE64, &insn) !=
 		    LWP_DECODE_OK)
 			return;
-		see(to, block, block->begin + at);
+		if (counts(&insn))
+			see(to, block, block->begin + at);
 	}
 }
 

@@ -48,12 +48,24 @@ __asm__(".pushsection .text.calls, \"ax\", @progbits\n"
 	"restorer: mov $15, %eax\n"
 	"syscall\n"
 	".size restorer, . - restorer\n"
+	".type leaver, @function\n"
+	"leaver: nop\n"
+	"syscall\n"
+	"int $0x80\n"
+	"int3\n"
+	"sysenter\n"
+	".byte 0xf1\n" /* ICEBP */
+	"llwpcb %rax\n"
+	"slwpcb %rax\n"
+	".Lc_leaver_return: ret\n"
+	".size leaver, . - leaver\n"
 	".popsection\n"
 	".pushsection .data.rel.ro.calls, \"aw\", @progbits\n"
 	".balign 8\n"
 	"calls_table: .quad outer, .Lc_again, .Lc_call, .Lc_after, .Lc_back, .Lc_return\n"
 	".quad inner, .Lc_loop, .Lc_jump, .Lc_inner_return, .Lc_tail\n"
 	".quad last, .Lc_last_return, handler, .Lc_handler_return, restorer\n"
+	".quad leaver, .Lc_leaver_return\n"
 	".popsection\n");
 extern const uint64_t calls_table[];
 enum {
@@ -73,6 +85,8 @@ enum {
 	HANDLER,
 	HANDLER_RETURN,
 	RESTORER,
+	LEAVER,
+	LEAVER_RETURN,
 	ELSEWHERE, /* an address that is in no mapping */
 };
 enum { BRANCHES = 3 };
@@ -224,6 +238,16 @@ Test(calls, a_run_counts_from_the_target_of_a_branch_to_the_next_branch)
 	cr_expect(eq(dbl, own("inner"), 4 + 4));
 	cr_expect(eq(dbl, own("outer"), 2));
 	cr_expect(eq(dbl, calls.instructions, 10));
+	cr_expect(eq(dbl, calls.broken, 0));
+}
+
+/* docs/design.md, "Counting": NOP, SLWPCB and RET do. */
+Test(calls, instructions_that_leave_the_program_and_llwpcb_do_not_count)
+{
+	begin();
+	WINDOW(2, 0, { CALL, LEAVER }, { LEAVER_RETURN, AFTER });
+	follow(0);
+	cr_expect(eq(dbl, own("leaver"), 3));
 	cr_expect(eq(dbl, calls.broken, 0));
 }
 
