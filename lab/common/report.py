@@ -12,7 +12,7 @@ from typing import IO, Any
 
 from lab.common import proc
 from lab.common.places import LOG
-from lab.common.say import Stop
+from lab.common.say import Stop, alive, told
 from lab.common.steps import make_dir
 
 SHOWN = 25  # lines of a failed check's log
@@ -91,6 +91,7 @@ class Report:
         """A line for the reader that is no result."""
         with self._lock:
             if self._kept is None:
+                told()
                 print(" " * indent + text, flush=True)
             else:
                 self._kept.append(" " * indent + text)
@@ -138,7 +139,7 @@ class Report:
         its log is shown when it fails. Result: has it passed?"""
         make_dir(LOG)
         path = log_of(name)
-        with path.open("w", encoding="utf-8", errors="replace") as log:
+        with path.open("w", encoding="utf-8", errors="replace") as log, alive(name):
             try:
                 passed = function(Check(log, self.work), *args) is not False
             except (Failure, Stop, OSError, subprocess.SubprocessError) as err:

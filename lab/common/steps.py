@@ -17,9 +17,8 @@ from typing import IO
 
 from lab.common import proc
 from lab.common.places import BUILD, LOG, TOP
-from lab.common.say import Died, say
+from lab.common.say import Died, alive, duration, say
 
-HEARTBEAT = 30  # seconds without a message after which a step says that it is alive
 WORTH_TELLING = 2  # seconds; shorter steps and waits are not reported
 LINE_LIMIT = 200  # columns of an error that are shown
 ERROR = re.compile(r"(\berror\b|^E: |\bfatal\b|No such file|undefined reference)", re.IGNORECASE)
@@ -67,33 +66,28 @@ def compiler(name: str = "gcc") -> str:
 
 
 class _Progress:
-    """What the user sees of a step: quarters of what Ninja counts, a sign of life, the time it took."""
+    """What the user sees of a step: how far Ninja is, and the time it took. Off a terminal alive() tells."""
 
     def __init__(self, title: str, about: int):
-        self.title, self.quarter, self.percent = title, 0, 0
-        self.begin = self.told = time.monotonic()
+        self.title, self.percent = title, 0
+        self.begin = time.monotonic()
         self.terminal = sys.stderr.isatty()
         say(f"{title} ..." + (f" (about {duration(about)})" if about else ""))
 
     def line(self, line: str) -> None:
         """Look at a line of the build's output."""
         match = PROGRESS.match(line)
-        now = time.monotonic()
         if match and int(match[2]):
             self.percent = 100 * int(match[1]) // int(match[2])
             if self.terminal:
                 print(f"\rvlwp: {self.title}: {self.percent:3}% ", end="", file=sys.stderr, flush=True)
-            elif self.percent // 25 > self.quarter:
-                self.quarter = self.percent // 25
-                self.tell(now)
-        elif now - self.told >= HEARTBEAT and not self.terminal:
-            self.tell(now)
 
-    def tell(self, now: float) -> None:
-        """Say how far it is."""
-        self.told = now
-        far = f"{self.percent}%" if self.percent else "running"
-        say(f"{self.title}: {far}, {duration(now - self.begin)}")
+    def far(self) -> str:
+        """How far it is, and how long it will take at this speed."""
+        if not self.percent:
+            return ""
+        left = self.took() * (100 - self.percent) / self.percent
+        return f"{self.percent}%, about {duration(left)} left"
 
     def end(self) -> None:
         """Clear the line of a terminal."""
@@ -105,12 +99,6 @@ class _Progress:
         return time.monotonic() - self.begin
 
 
-def duration(seconds: float) -> str:
-    """Seconds for people."""
-    whole = int(seconds + 0.5)
-    return f"{whole} s" if whole < 100 else f"{whole // 60} min {whole % 60} s"
-
-
 def step(title: str, log_name: str, work: Work, *, about: int = 0, cwd: Path | None = None) -> None:
     """Do one step of a build: a command, or a function that gets the log to write to and raises Died or
     subprocess.CalledProcessError. Shows progress and the expected time (about, in seconds); when the
@@ -119,7 +107,7 @@ def step(title: str, log_name: str, work: Work, *, about: int = 0, cwd: Path | N
     make_dir(LOG)
     progress = _Progress(title, about)
     reason = "failed"
-    with log_path.open("w", encoding="utf-8", errors="replace") as log:
+    with log_path.open("w", encoding="utf-8", errors="replace") as log, alive(title, progress.far):
         try:
             if callable(work):
                 work(log)

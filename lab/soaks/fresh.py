@@ -9,8 +9,7 @@ import argparse
 import time
 
 from lab.common import archive, proc
-from lab.common.say import Died, say
-from lab.common.steps import duration
+from lab.common.say import Died, duration, say
 from lab.soaks import fresh_root
 from lab.start.test import PARTS
 

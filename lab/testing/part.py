@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from lab.common.report import Report
-from lab.common.say import SKIPPED, Stop
+from lab.common.say import SKIPPED, Stop, alive
 
 
 def quoted(argv: Sequence[object]) -> str:
@@ -34,7 +34,8 @@ class Case:
     def go(self, report: Report) -> None:
         """Run it. One that cannot be carried out does not end the others."""
         try:
-            self.run(report)
+            with alive(self.name):
+                self.run(report)
         except Stop as err:
             if err.status == SKIPPED:
                 report.skip(f"{self.name}: {err}")

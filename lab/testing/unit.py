@@ -95,7 +95,7 @@ def _unit_tests(report: Report, names: Sequence[str] = ()) -> None:
 def _side_by_side(report: Report, fuzzers: Sequence[Case]) -> None:
     if not report.check("the fuzzers build with clang", fuzz.compile_all):
         return
-    side_by_side([partial(case.run, report) for case in fuzzers], jobs_count())
+    side_by_side([partial(case.go, report) for case in fuzzers], jobs_count())
 
 
 def _mutants(check: Check) -> None:
