@@ -13,7 +13,7 @@ from typing import IO
 from lab.building import tools
 from lab.common import archive, bases, proc
 from lab.common.places import DL, GUEST, HOST, guest_of
-from lab.common.say import Died, Skip, say
+from lab.common.say import Died, Skip
 from lab.common.steps import build_lock, fresh, hash_of, make_dir, need_space, stamp, stamped, step
 
 MODULES = ("virtio_pci", "virtio_console", "9pnet_virtio", "9p", "overlay")
@@ -55,7 +55,6 @@ def _fetch() -> list[Path]:
         # A base that is not the default one need not be had everywhere.
         lack = f"the Debian archive has no kernel {bases.linux_base().series} for this machine"
         raise Skip(lack) if STAMP != "kernel" else Died(lack)
-    say(f"downloading {' and '.join(names)} (about 110 MB) ...")
     return [archive.package(name) for name in names]
 
 

@@ -3,18 +3,20 @@
 addresses are those of the machine's apt configuration. The machine's own apt is not touched."""
 
 import fcntl
+import hashlib
 import os
 import platform
 import re
 import shutil
 import subprocess
-import tempfile
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
 from lab.common import bases, proc
 from lab.common.places import BUILD, DL, LOG, user_name
-from lab.common.say import Died, say
+from lab.common.say import Died, alive, say
 from lab.common.steps import make_dir
 
 STATE = BUILD / "apt"
@@ -84,6 +86,14 @@ def _apt(tool: str, *args: str) -> list[str]:
     return [tool, *(f"-o{name}={value}" for name, value in options.items()), "-q", *args]
 
 
+@contextmanager
+def _lock() -> Iterator[None]:
+    """One at a time uses the private apt."""
+    with (BUILD / ".lock-archive").open("w", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 @cache
 def update() -> None:
     """Fetch the private package lists, once in a run of this program."""
@@ -91,15 +101,14 @@ def update() -> None:
     _write_sources()
     say("reading the package lists of the Debian archive ...")
     log_path = LOG / "apt-update"
-    with (BUILD / ".lock-archive").open("w", encoding="utf-8") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        with log_path.open("w", encoding="utf-8") as log:
-            status = proc.logged(_apt("apt-get", "update"), log)
+    with _lock(), alive("reading the package lists"), log_path.open("w", encoding="utf-8") as log:
+        status = proc.logged(_apt("apt-get", "update"), log)
     if status:
         errors = re.findall(r"^[EW]:.*", log_path.read_text(encoding="utf-8"), re.MULTILINE)
         for line in errors[:3]:
             say(f"    {line}")
-        raise Died(f"cannot read the Debian archive: check the network (details in {log_path})")
+        hint = "" if any(re.search("expired|not valid", line) for line in errors) else "check the network; "
+        raise Died(f"cannot read the Debian archive ({hint}details in {log_path})")
 
 
 def query(tool: str, *args: str) -> str:
@@ -112,21 +121,43 @@ def query(tool: str, *args: str) -> str:
     return run.stdout if run.returncode == 0 else ""
 
 
+def _is(file: Path, digest: str) -> bool:
+    """Is this the whole file?"""
+    if not file.is_file():
+        return False
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest() == digest
+
+
 def fetch(tool_args: list[str], what: str) -> list[Path]:
-    """Let apt-get fetch files, move them into build/dl. Result: their places there."""
+    """Let apt-get fetch files into build/dl; what is there is not fetched again, and a download that was interrupted is
+    continued. Result: their places there."""
     update()
-    log_path = LOG / "apt-fetch"
-    with tempfile.TemporaryDirectory(prefix=".fetch.", dir=DL) as name:
-        with log_path.open("w", encoding="utf-8") as log:
-            status = proc.logged(_apt("apt-get", *tool_args), log, cwd=name)
-        if status:
-            error = re.search(r"^E:.*", log_path.read_text(encoding="utf-8"), re.MULTILINE)
-            raise Died(f"cannot download {what}: {error[0] if error else 'apt-get failed'}")
-        files = []
-        for file in sorted(Path(name).iterdir()):
-            shutil.move(file, DL / file.name)
-            files.append(DL / file.name)
-    return files
+    text = query("apt-get", *tool_args, "--print-uris")
+    rows = re.findall(r"^'\S+' (\S+) (\d+) SHA256:([0-9a-f]{64})", text, re.MULTILINE)
+    digests = {name: digest for name, _, digest in rows}
+    with _lock():
+        if not digests or not all(_is(DL / name, digest) for name, digest in digests.items()):
+            mib = sum(int(size) for _, size, _ in rows) >> 20
+            say(f"downloading {what}{f' ({mib} MiB)' if mib else ''} ...")
+            digests.update(dict.fromkeys(_download(tool_args, what, digests), ""))
+    return sorted(DL / name for name in digests)
+
+
+def _download(tool_args: list[str], what: str, wanted: Collection[str]) -> list[str]:
+    """Download, and move the files that are wanted (without any: all) into build/dl. Result: their names."""
+    place, log_path = DL / ".fetch", LOG / "apt-fetch"  # apt-get continues what it finds there, and in its cache
+    make_dir(place)
+    with log_path.open("w", encoding="utf-8") as log, alive(f"downloading {what}"):
+        status = proc.logged(_apt("apt-get", *tool_args), log, cwd=place)
+    if status:
+        error = re.search(r"^E:.*", log_path.read_text(encoding="utf-8"), re.MULTILINE)
+        raise Died(f"cannot download {what}: {error[0] if error else 'apt-get failed'}")
+    files = [file for file in place.iterdir() if not wanted or file.name in wanted]
+    for file in files:
+        shutil.move(file, DL / file.name)
+    shutil.rmtree(place)
+    return [file.name for file in files]
 
 
 def package(name: str) -> Path:
