@@ -13,8 +13,8 @@ from typing import IO
 
 from lab.building import kbuild, kernel
 from lab.common import archive, bases, proc
-from lab.common.places import DL, KVM, LAB, SRC, TOP
-from lab.common.say import Died, say
+from lab.common.places import KVM, LAB, SRC, TOP
+from lab.common.say import Died
 from lab.common.steps import build_lock, compiler, fresh, hash_of, jobs_count, make_dir, need_space, stamp, step
 
 TARBALL = "VLWP_LINUX_TARBALL"  # an upstream tarball of the base instead of Debian's source
@@ -54,12 +54,11 @@ def fetch() -> Linux:
     with build_lock(bases.of_linux("linux-source")):
         if not linux.headers.is_dir():
             _fetch_headers(linux)
+        make_movable(linux.headers_dir / "Makefile")  # it has named the place where it was unpacked
         if given:
             return _of_tarball(linux, Path(given))
         if not linux.pristine.is_dir():
-            source = bases.linux_base().source
-            say(f"downloading {source} (153 MB) ...")
-            file = archive.package(f"{source}={version}")
+            file = archive.package(f"{bases.linux_base().source}={version}")
             title = f"unpacking the source of KVM {version}"
             step(title, "linux-unpack", lambda log: _unpack(file, linux.pristine), about=20)
     return linux
@@ -89,7 +88,7 @@ def _of_tarball(linux: Linux, file: Path) -> Linux:
 def _unpack_tarball(file: Path, place: Path, parts: list[str] | None = None) -> None:
     """Unpack the parts that layout.sh takes, or what is named ("": everything)."""
     try:
-        with tarfile.open(file, "r|*") as tar:
+        with tarfile.open(str(file), "r|*") as tar:  # mypy of Debian 13 wants a str
             first = tar.next()
     except tarfile.TarError as err:
         raise Died(f"{file}: this is no tarball: {err}") from err
@@ -102,17 +101,21 @@ def _unpack_tarball(file: Path, place: Path, parts: list[str] | None = None) -> 
     new.rename(place)
 
 
+def make_movable(makefile: Path) -> None:
+    """Let the makefile of headers include that of the common headers beside them, wherever they lie."""
+    text = makefile.read_text(encoding="utf-8")
+    beside = "$(dir $(lastword $(MAKEFILE_LIST)))../"
+    makefile.write_text(re.sub(r"(?<=include )\S*/usr/src/", lambda _: beside, text), encoding="utf-8")
+
+
 def _fetch_headers(linux: Linux) -> None:
     new = linux.headers.with_name(linux.headers.name + ".new")
     shutil.rmtree(new, ignore_errors=True)
     base = linux.abi.removesuffix("-amd64")
     for name in (f"linux-headers-{linux.abi}", f"linux-headers-{base}-common", f"linux-kbuild-{base}"):
-        say(f"downloading {name} ...")
         proc.output(["dpkg", "-x", archive.package(f"{name}={linux.version}"), new])
-    makefile = new / f"usr/src/linux-headers-{linux.abi}/Makefile"
-    text = makefile.read_text(encoding="utf-8")
-    makefile.write_text(text.replace("/usr/src/", f"{linux.headers}/usr/src/"), encoding="utf-8")
     new.rename(linux.headers)
+    make_movable(linux.headers_dir / "Makefile")
     if not kbuild.runs_here(linux.headers_dir):
         whole, work = fetch_all(linux), SRC / f"kbuild-{linux.abi}"
         title = f"building kbuild's programs of Linux {linux.version} for this machine"
@@ -149,9 +152,7 @@ def _unpacker(linux: Linux) -> Callable[[Path, list[str]], None]:
         tarball = Path(given)
         return lambda place, parts: _unpack_tarball(tarball, place, parts)
     source = bases.linux_base().source
-    file = DL / f"{source}_{linux.version}_all.deb"
-    if not file.is_file():
-        archive.package(f"{source}={linux.version}")
+    file = archive.package(f"{source}={linux.version}")
     return lambda place, parts: _unpack(file, place, parts)
 
 

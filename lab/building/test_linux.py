@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The headers of the guests' kernel."""
+
+import tempfile
+import unittest
+from pathlib import Path
+
+from lab.building import linux
+from lab.common import proc
+
+
+class Headers(unittest.TestCase):
+    """Their makefile includes that of the common headers."""
+
+    def test_headers_that_were_moved_build(self) -> None:
+        """Both that of the package and one that names the old place."""
+        for old in ("", "/home/ann/build/src/headers-6.12.1-amd64"):
+            with tempfile.TemporaryDirectory() as work:
+                files = {"amd64": f"include {old}/usr/src/common/Makefile\n", "common": "it:\n\t@echo $(X)\n"}
+                for name, text in files.items():
+                    (Path(work) / "first/usr/src" / name).mkdir(parents=True)
+                    (Path(work) / "first/usr/src" / name / "Makefile").write_text(text, encoding="ascii")
+                linux.make_movable(Path(work) / "first/usr/src/amd64/Makefile")
+                linux.make_movable(Path(work) / "first/usr/src/amd64/Makefile")
+                (Path(work) / "first").rename(Path(work) / "second")
+                built = proc.output(["make", "-s", "-C", f"{work}/second/usr/src/amd64", "X=yes"])
+                self.assertEqual(built, "yes\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
