@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """./vlwp test unit: warnings, unit tests under sanitizers, fuzzers, style, citations, the lab itself."""
 
+import os
 import shutil
 import subprocess
 import xml.etree.ElementTree as ElementTree
@@ -64,6 +65,11 @@ def _header_user(check: Check, cc: str, language: str, standard: str) -> None:
     check.run([program])
 
 
+def multiplier(load: float, processors: int) -> int:
+    """Of Meson's timeouts, which are for an idle machine: a test's share of a processor shrinks as the load grows."""
+    return 1 + int(load / processors)
+
+
 def _sanitizer_build(check: Check) -> None:
     check.run(meson.ninja(ASAN, "meson-test-prereq"))
 
@@ -75,6 +81,7 @@ def _unit_tests(report: Report, names: Sequence[str] = ()) -> None:
     log = log_of("unit-tests")
     with log.open("w", encoding="utf-8") as out:
         command = ["meson", "test", "-C", str(ASAN), "--no-rebuild", "--print-errorlogs", *NO_KVM, *names]
+        command += ["-t", str(multiplier(os.getloadavg()[0], len(os.sched_getaffinity(0))))]
         status = proc.logged(command, out, env=SANITIZERS)
     try:
         passed, failed, skipped = tally(ASAN / "meson-logs/testlog.junit.xml")
