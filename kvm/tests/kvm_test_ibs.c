@@ -2,8 +2,9 @@
 /*
  * Data cache misses (EventId 4) by instruction-based sampling, lwp_dme=ibs. The guest walks over twice as many lines as
  * L1D has, again and again: each load misses L1D and hits L2, in the lab's model (least recently used) and nearly so on
- * processors. So the number of misses is the number of loads, and the estimate must lie within three standard
- * deviations of it. The argument is lwp_ibs_period.
+ * processors. So the number of misses is the number of loads, and the estimate must lie within five standard
+ * deviations of it. A right estimate is beyond five in one of 1.7 million runs, beyond three in one of 370; the
+ * samples cannot be seeded. The argument is lwp_ibs_period.
  */
 #include <linux/perf_event.h>
 #include <math.h>
@@ -20,6 +21,7 @@
 #define LINES 1024
 #define TURNS 3000
 #define MISSES (LINES * TURNS)
+#define DEVIATIONS 5
 #define L2_LATENCY 12 /* of the lab's model */
 
 /* The load is at offset 20. */
@@ -70,8 +72,8 @@ static void the_estimate_is_right(void)
 	diag("%u misses, estimated %.0f from %.0f samples of %.0f ops; standard deviation %.0f",
 	     MISSES, estimate(), samples, estimate() / samples, deviation);
 	ok(samples > 100, "there are samples");
-	ok(samples && fabs(estimate() - MISSES) < 3 * deviation,
-	   "within three standard deviations");
+	ok(samples && fabs(estimate() - MISSES) < DEVIATIONS * deviation,
+	   "within five standard deviations");
 	ok(estimate() < samples * period, "none stands for the ops of the host");
 	is(vm_stat(v, "lwp_steps"), 0, "no step");
 	is(block_head(vm), 0, "no record before the event is due");
