@@ -88,7 +88,7 @@ def _of_tarball(linux: Linux, file: Path) -> Linux:
 def _unpack_tarball(file: Path, place: Path, parts: list[str] | None = None) -> None:
     """Unpack the parts that layout.sh takes, or what is named ("": everything)."""
     try:
-        with tarfile.open(str(file), "r|*") as tar:  # mypy of Debian 13 wants a str
+        with tarfile.open(file, mode="r|*") as tar:
             first = tar.next()
     except tarfile.TarError as err:
         raise Died(f"{file}: this is no tarball: {err}") from err
