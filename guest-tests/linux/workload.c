@@ -3,9 +3,9 @@
  * The bundled workload: ten hot functions in a mix that is drawn from a seed, so that nobody can know the
  * profile beforehand. What the mix really is, steptruth counts instruction by instruction.
  *
- *	workload [SEED [THOUSANDS]]
+ *	workload [SEED [THOUSANDS [FILE]]]
  *
- * runs about THOUSANDS thousand instructions (default 6000). The hot functions call no library function:
+ * runs about THOUSANDS thousand instructions (default 6000), then waits until there is a FILE. The hot functions call no library function:
  * the instruction count depends on the seed alone, not on the processor.
  */
 #include <errno.h>
@@ -259,9 +259,9 @@ int main(int argc, char **argv)
 	if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
 		return 1;
 	seed %= 1000000000;
-	if (argc > 3 || (argc > 1 && !number(argv[1], &seed)) ||
+	if (argc > 4 || (argc > 1 && !number(argv[1], &seed)) ||
 	    (argc > 2 && !number(argv[2], &thousands))) {
-		say("usage: workload [SEED [THOUSANDS OF INSTRUCTIONS]]\n");
+		say("usage: workload [SEED [THOUSANDS OF INSTRUCTIONS [FILE]]]\n");
 		return 2;
 	}
 	say("workload: seed ");
@@ -278,6 +278,8 @@ int main(int argc, char **argv)
 		while (rounds--)
 			sum += hot[i].run(rounds);
 	}
+	while (argc > 3 && access(argv[3], F_OK))
+		usleep(200000);
 	say("workload: result ");
 	say_number(sum);
 	say("\n");
