@@ -84,8 +84,8 @@ class _Progress:
 
     def far(self) -> str:
         """How far it is, and how long it will take at this speed."""
-        if not self.percent:
-            return ""
+        if self.percent < 5:  # too little to tell the speed
+            return f"{self.percent}%" if self.percent else ""
         left = self.took() * (100 - self.percent) / self.percent
         return f"{self.percent}%, about {duration(left)} left"
 
@@ -205,7 +205,8 @@ def build_lock(part: str) -> Iterator[None]:
             told = threading.Timer(WORTH_TELLING, say, [f"waiting for another build of '{part}' in {BUILD} ..."])
             told.start()
             try:
-                fcntl.flock(file, fcntl.LOCK_EX)
+                with alive(f"waiting for another build of '{part}'"):
+                    fcntl.flock(file, fcntl.LOCK_EX)
             finally:
                 told.cancel()
         yield

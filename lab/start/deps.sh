@@ -142,4 +142,4 @@ fi
 make_log
 say "missing packages: ${lacking[*]}"
 apt "reading the package lists" deps-update update
-apt "installing ${#lacking[@]} packages (about 2 min)" deps-install install --no-install-recommends "${lacking[@]}"
+apt "installing packages (${#lacking[@]})" deps-install install --no-install-recommends "${lacking[@]}"
