@@ -70,6 +70,7 @@ void lwp_count(struct lwp_engine *e, enum lwp_kind kind, u64 n)
 	budget = budget_of(e, id);
 	if (n >= budget)
 		n = budget - 1;
+	e->stats.counted[kind] += n;
 	e->st.counter[id - 1] = count_down(e, e->st.counter[id - 1], n);
 }
 
@@ -80,6 +81,7 @@ static inline bool count_event(struct lwp_engine *e, u32 id, u64 n)
 	s32 after = count_down(e, before, n);
 
 	e->st.counter[id - 1] = after;
+	e->stats.counted[e->rev->kind[id]] += n;
 	if (after > lwp_due_limit(e))
 		return false;
 	if (e->st.pending.event_id && before > lwp_due_limit(e)) {

@@ -91,6 +91,8 @@ struct lwp_stats {
 	u64 faults; /* #PF raised by LWP's own accesses */
 	u64 turned_off; /* LWP switched off because block or ring was not RAM or no longer valid */
 	u64 interrupts; /* threshold interrupts */
+	/* By kind: what the counters of all blocks have counted, whatever became of the blocks. */
+	u64 counted[LWP_KINDS];
 };
 
 /*

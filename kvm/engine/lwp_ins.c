@@ -185,6 +185,7 @@ void lwp_val(struct lwp_engine *e, const struct lwp_sample *s, struct lwp_exc *e
 		return;
 	if (e->st.counter[id - 1] > 0) {
 		e->st.counter[id - 1]--;
+		e->stats.counted[LWP_KIND_VAL]++;
 		return;
 	}
 	if (!lwp_settle(e, s->address, exc) || !lwp_engine_on(e))
@@ -193,5 +194,6 @@ void lwp_val(struct lwp_engine *e, const struct lwp_sample *s, struct lwp_exc *e
 	if (counter > LWP_COUNTER_MIN)
 		counter--;
 	sample_record(e, (u8)id, s, &rec);
-	lwp_access_done(e, lwp_store_sample(e, &rec, true, counter, &full, &exc->fault), exc);
+	if (lwp_access_done(e, lwp_store_sample(e, &rec, true, counter, &full, &exc->fault), exc))
+		e->stats.counted[LWP_KIND_VAL]++;
 }

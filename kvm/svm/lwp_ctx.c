@@ -179,6 +179,7 @@ static void svm_lwp_park_live(struct kvm_vcpu *vcpu)
 	struct kvm_svm_lwp *vm = svm_lwp_vm(vcpu);
 
 	svm_lwp_source_stop(vcpu);
+	svm_lwp_account(vcpu);
 	mutex_lock(&vm->lock);
 	lwp_ctx_park(&vm->table, &lwp->engine, vcpu->vcpu_idx, svm_lwp_now());
 	mutex_unlock(&vm->lock);

@@ -72,13 +72,23 @@ void svm_lwp_account(struct kvm_vcpu *vcpu)
 {
 	const struct lwp_stats *now = &to_svm(vcpu)->lwp.engine.stats;
 	struct lwp_stats *seen = &to_svm(vcpu)->lwp.seen;
+	u64 counted[LWP_KINDS];
+	u32 kind;
 
+	for (kind = 0; kind < LWP_KINDS; kind++)
+		counted[kind] = now->counted[kind] - seen->counted[kind];
 	vcpu->stat.lwp_records += now->records - seen->records;
 	vcpu->stat.lwp_missed += now->missed - seen->missed;
 	vcpu->stat.lwp_overshoots += now->overshoots - seen->overshoots;
 	vcpu->stat.lwp_faults += now->faults - seen->faults;
 	vcpu->stat.lwp_threshold_irqs += now->interrupts - seen->interrupts;
 	vcpu->stat.lwp_turned_off += now->turned_off - seen->turned_off;
+	vcpu->stat.lwp_counted_values += counted[LWP_KIND_VAL];
+	vcpu->stat.lwp_counted_instructions += counted[LWP_KIND_IRE];
+	vcpu->stat.lwp_counted_branches += counted[LWP_KIND_BRE];
+	vcpu->stat.lwp_counted_dcache_misses += counted[LWP_KIND_DME];
+	vcpu->stat.lwp_counted_cycles += counted[LWP_KIND_CNH];
+	vcpu->stat.lwp_counted_ref_cycles += counted[LWP_KIND_RNH];
 	*seen = *now;
 }
 

@@ -53,5 +53,6 @@ bool lwp_trace_branch(struct lwp_engine *e, const struct lwp_retired *r)
 	lwp_record_of(e, id, r, &rec);
 	/* Spans that are accessed directly do not fail. */
 	lwp_commit(e, &t, &rec, &full);
+	e->stats.counted[LWP_KIND_BRE]++;
 	return true;
 }

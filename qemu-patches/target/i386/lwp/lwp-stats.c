@@ -18,15 +18,17 @@ typedef struct LWPStat {
     const char *name;
     size_t offset;          /* of a u64 in struct lwp_stats or lwp_ctx_stats */
     bool context;           /* of the whole machine */
+    bool folded;            /* translated code has a part of it */
     const char *text;
 } LWPStat;
 
 #define LWP_STAT_PREFIX "lwp-stat-"
 #define LWP_STAT(n, field, text) \
-    { LWP_STAT_PREFIX n, offsetof(struct lwp_stats, field), false, text }
+    { LWP_STAT_PREFIX n, offsetof(struct lwp_stats, field), false, false, \
+      text }
 #define LWP_CTX_STAT(n, field, text) \
     { LWP_STAT_PREFIX "contexts-" n, offsetof(struct lwp_ctx_stats, field), true, \
-      text }
+      false, text }
 
 static const LWPStat lwp_stats[] = {
     LWP_STAT("records", records, "records stored"),
@@ -34,6 +36,10 @@ static const LWPStat lwp_stats[] = {
     LWP_STAT("faults", faults, "page faults raised by stores"),
     LWP_STAT("interrupts", interrupts, "threshold interrupts"),
     LWP_STAT("turned-off", turned_off, "blocks or rings that were not RAM"),
+#define LWP_EVENT(kind, id, event, interval, property, records, text) \
+    { LWP_STAT_PREFIX "counted-" event, \
+      offsetof(struct lwp_stats, counted[LWP_KIND_##kind]), false, true, text },
+#include "lwp_events.h"
     LWP_CTX_STAT("created", created, "contexts begun by LLWPCB"),
     LWP_CTX_STAT("parked", parked, "contexts parked"),
     LWP_CTX_STAT("resumed", resumed, "contexts found again"),
@@ -43,6 +49,11 @@ static const LWPStat lwp_stats[] = {
     LWP_CTX_STAT("evicted", evicted, "contexts that found the table full"),
     LWP_CTX_STAT("unreadable", unreadable, "lookups that could not read"),
 };
+
+static void lwp_fold(CPUState *cs, run_on_cpu_data data)
+{
+    x86_cnt_fold(cpu_env(cs));
+}
 
 static uint64_t lwp_stat_value(X86CPU *cpu, const LWPStat *stat)
 {
@@ -55,6 +66,9 @@ static uint64_t lwp_stat_value(X86CPU *cpu, const LWPStat *stat)
     if (stat->context) {
         contexts = x86_lwp_accel->context_stats();
         return *(const uint64_t *)((const void *)&contexts + stat->offset);
+    }
+    if (stat->folded && x86_lwp_accel == &tcg_lwp_accel) {
+        run_on_cpu(CPU(cpu), lwp_fold, RUN_ON_CPU_NULL);
     }
     return *(const uint64_t *)((const void *)&lwp->engine.stats +
                                stat->offset);
