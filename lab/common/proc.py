@@ -107,6 +107,27 @@ def call(
     return wait(child)
 
 
+def call_passing(argv: Sequence[Word], **options: Any) -> tuple[int, int]:
+    """Run a command that gives the first SIGINT or SIGTERM to a program of its own, and ends at the second. Options are
+    those of start(). Result: as wait(), and the first signal, 0 if there was none."""
+    passed = [0]
+
+    def give(number: int, _frame: FrameType | None) -> None:
+        passed[0] = passed[0] or number
+        child.send_signal(number)
+
+    child = start(argv, **options)
+    old = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        for number, handler in old.items():
+            if handler is not signal.SIG_IGN:
+                signal.signal(number, give)
+        return wait(child), passed[0]
+    finally:
+        for number, handler in old.items():
+            signal.signal(number, handler)
+
+
 def logged(argv: Sequence[Word], log: IO[str], **options: Any) -> int:
     """Run a command without input, with its output appended to a log. Result: as call()."""
     log.flush()

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Guest init, second half: take one command from the host (see proto.h), run it on pipes or on a
- * terminal, hand back its output and exit status. Static, the only program of the initramfs.
+ * Guest init, second half: take a command from the host (see proto.h), run it on pipes or on a
+ * terminal, hand back its output and exit status, and take the next one. Static, the only program of the
+ * initramfs.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -164,10 +165,21 @@ static void take_size(const struct frame *frame)
 	request.size.ws_col = size.columns;
 }
 
+static void forget(char **list, size_t *count)
+{
+	while (*count)
+		free(list[--*count]);
+	memset(list, 0, (MAX_STRINGS + 1) * sizeof(*list));
+}
+
 static void take_request(void)
 {
 	struct frame frame;
 
+	forget(request.argv, &request.argc);
+	forget(request.envp, &request.envc);
+	free(request.cwd);
+	request.cwd = NULL;
 	do {
 		frame = read_frame();
 		switch (frame.type) {
@@ -216,7 +228,7 @@ static _Noreturn void run_command(void)
 struct command {
 	pid_t pid;
 	int in, out, err;
-	/* input that the command has not taken yet; until it has, no frame is read */
+	/* input that the command has not taken yet */
 	char *input;
 	size_t input_length;
 };
@@ -257,14 +269,18 @@ static void start_on_pipes(struct command *c)
 	c->err = err[0];
 }
 
-/* forward - pass on what @fd has now; false when it has come to its end */
-static bool forward(int fd, uint32_t type)
+/* forward - pass on what @fd has now; at its end it is closed, but a terminal stays open for input */
+static void forward(int *fd, uint32_t type)
 {
-	ssize_t n = read(fd, data, FRAME_MAX_DATA);
+	ssize_t n = read(*fd, data, FRAME_MAX_DATA);
 
 	if (n > 0)
 		send_frame(type, data, (size_t)n);
-	return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
+	if (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)))
+		return;
+	if (!request.terminal)
+		close(*fd);
+	*fd = -1;
 }
 
 static void end_input(struct command *c)
@@ -275,18 +291,61 @@ static void end_input(struct command *c)
 	c->input_length = 0;
 }
 
+/* relatives - parent and process group of a process in /proc; false: it has gone */
+static bool relatives(pid_t pid, pid_t *up, pid_t *group)
+{
+	char path[64], line[512] = "", *after;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	if (!fgets(line, sizeof(line), f))
+		line[0] = '\0';
+	fclose(f);
+	after = strrchr(line, ')'); /* behind its name, which may be anything */
+	return after && sscanf(after + 1, " %*c %d %d", up, group) == 2;
+}
+
+/*
+ * pass_signal - give it to the command. That is lwprun, which gives it to its own child. As from a
+ * terminal, SIGINT also goes to the other processes of the group.
+ */
+static void pass_signal(pid_t command, int number)
+{
+	DIR *proc = number == SIGINT ? opendir("/proc") : NULL;
+	pid_t pid, up, group;
+	struct dirent *entry;
+
+	while (proc && (entry = readdir(proc))) {
+		pid = atoi(entry->d_name);
+		if (pid > 0 && pid != command && relatives(pid, &up, &group) && group == command &&
+		    up != command)
+			kill(pid, number);
+	}
+	if (proc)
+		closedir(proc);
+	kill(command, number);
+}
+
 static void take_frame(struct command *c)
 {
 	struct frame frame = read_frame();
 
+	if (frame.type == FRAME_SIGNAL && frame.length == 1)
+		pass_signal(c->pid, data[0]);
 	if (c->in < 0)
 		return;
 	if (frame.type == FRAME_SIZE && request.terminal) {
 		take_size(&frame);
 		ioctl(c->in, TIOCSWINSZ, &request.size);
 	} else if (frame.type == FRAME_STDIN && frame.length) {
-		memcpy(c->input, data, frame.length);
-		c->input_length = frame.length;
+		c->input = realloc(c->input, c->input_length + frame.length);
+		if (!c->input)
+			trouble("out of memory");
+		memcpy(c->input + c->input_length, data, frame.length);
+		c->input_length += frame.length;
 	} else if (frame.type == FRAME_STDIN) {
 		end_input(c);
 	}
@@ -299,6 +358,8 @@ static void give_input(struct command *c)
 	if (n > 0) {
 		c->input_length -= (size_t)n;
 		memmove(c->input, c->input + n, c->input_length);
+		if (!c->input_length)
+			send_frame(FRAME_TAKEN, NULL, 0);
 	} else if (errno != EAGAIN && errno != EINTR) {
 		end_input(c);
 	}
@@ -338,24 +399,21 @@ static int serve(struct command *c, int signals)
 	int status = 0;
 
 	fcntl(c->in, F_SETFL, O_NONBLOCK);
-	c->input = malloc(FRAME_MAX_DATA);
-	if (!c->input)
-		trouble("out of memory");
 	for (;;) {
 		struct pollfd fds[] = {
 			{ signals, POLLIN, 0 },
 			{ c->out, POLLIN, 0 },
 			{ c->err, POLLIN, 0 },
-			{ c->input_length ? -1 : port, POLLIN, 0 },
+			{ port, POLLIN, 0 },
 			{ c->input_length ? c->in : -1, POLLOUT, 0 },
 		};
 
 		if (poll(fds, sizeof(fds) / sizeof(fds[0]), -1) < 0)
 			continue;
-		if (fds[1].revents && !forward(c->out, FRAME_STDOUT))
-			c->out = -1;
-		if (fds[2].revents && !forward(c->err, FRAME_STDERR))
-			c->err = -1;
+		if (fds[1].revents)
+			forward(&c->out, FRAME_STDOUT);
+		if (fds[2].revents)
+			forward(&c->err, FRAME_STDERR);
 		if (fds[4].revents)
 			give_input(c);
 		if (fds[3].revents)
@@ -369,12 +427,47 @@ static int serve(struct command *c, int signals)
 	return status;
 }
 
-int main(void)
+/* end_all - whatever the command has left behind ends with it */
+static void end_all(void)
+{
+	kill(-1, SIGKILL);
+	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
+		;
+}
+
+static void close_all(struct command *c)
+{
+	close(c->in);
+	if (c->out != c->in)
+		close(c->out);
+	close(c->err);
+	free(c->input);
+}
+
+/* run - one command, as the host asks for it */
+static void run(int signals)
 {
 	struct command command = { 0 };
 	unsigned char code;
+	int status;
+
+	take_request();
+	if (request.terminal)
+		start_on_terminal(&command);
+	else
+		start_on_pipes(&command);
+	status = serve(&command, signals);
+	end_all();
+	close_all(&command);
+	sync();
+	code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	send_frame(FRAME_EXIT, &code, 1);
+}
+
+int main(void)
+{
 	sigset_t child;
-	int status, signals;
+	int signals;
 
 	signal(SIGPIPE, SIG_IGN);
 	mount_early();
@@ -383,17 +476,11 @@ int main(void)
 	mount_root();
 	name_machine();
 	send_frame(FRAME_HELLO, NULL, 0);
-	take_request();
 
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &child, NULL);
 	signals = signalfd(-1, &child, SFD_CLOEXEC);
-	if (request.terminal)
-		start_on_terminal(&command);
-	else
-		start_on_pipes(&command);
-	status = serve(&command, signals);
-	code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-	stop(FRAME_EXIT, &code, 1);
+	for (;;)
+		run(signals);
 }

@@ -33,6 +33,9 @@ class Machine:
     model: str = LWP_MODEL  # another one has no LWP
     stats: Path | None = None
     kvm_amd: str = ""  # kvm-amd's parameters in the lab
+    runs: int = 0  # how often the command runs, if its statistics after each run are wanted, in STATS.1 ...
+    passes: bool = False  # the first SIGINT or SIGTERM is for the command, which is lwprun
+    passed: int = field(default=0, init=False)  # that signal
     in_lab: bool = field(default=False, init=False)
 
 
@@ -143,6 +146,8 @@ def qemu_command(machine: Machine, run: Path, kernel_args: str = "") -> list[str
 def command_line(machine: Machine, run: Path, command: Sequence[str]) -> list[str]:
     """The command line that runs a command in a guest, without the lab around it."""
     options = [f"--stats={machine.stats}"] if machine.stats else []
+    options += [f"--runs={machine.runs}"] if machine.runs else []
+    options += ["--pass-signals"] if machine.passes else []
     return vmrun(run, qemu_command(machine, run), command, *options)
 
 
@@ -151,12 +156,17 @@ def boot(machine: Machine, run: Path, command: Sequence[str], **stdio: Any) -> i
     (as subprocess.Popen takes them)."""
     if machine.in_lab:
         return _boot_in_lab(machine, run, command, **stdio)
-    return proc.call(command_line(machine, run, command), env={"VLWP_SHARE": GUEST_SHARE}, as_user=True, **stdio)
+    stdio = {**stdio, "env": {"VLWP_SHARE": GUEST_SHARE}, "as_user": True}
+    line = command_line(machine, run, command)
+    if not machine.passes:
+        return proc.call(line, **stdio)
+    status, machine.passed = proc.call_passing(line, **stdio)
+    return status
 
 
 def _boot_in_lab(machine: Machine, run: Path, command: Sequence[str], **stdio: Any) -> int:
     """The same in a guest of the lab, whose machine has a PMU."""
-    inner = Machine("kvm", machine.smp, machine.memory, machine.cpu)
+    inner = Machine("kvm", machine.smp, machine.memory, machine.cpu, runs=machine.runs)
     inner.stats = Path(GUEST_SHARE, "stats") if machine.stats else None
     lab = l1.L1(smp=1, memory=machine.memory + 1024, cpu="EPYC,pmu=on,+perfctr-core", kvm_amd=machine.kvm_amd)
     status = l1.boot(lab, run, inner_command(inner, command), **stdio)

@@ -18,14 +18,16 @@ enum frame_type {
 	FRAME_STDERR = 'R',
 	FRAME_EXIT = 'X', /* one byte: exit status as a shell would give it */
 	FRAME_TROUBLE = 'T', /* text: the guest could not be set up */
+	FRAME_TAKEN = 'K', /* the command has taken all input so far, and wants more */
 	/* host to guest */
 	FRAME_ARG = 'A', /* one argument of the command */
 	FRAME_ENV = 'E', /* one NAME=VALUE */
 	FRAME_CWD = 'C', /* working directory */
 	FRAME_MODULES = 'M', /* where the guest kernel's modules lie on the host */
 	FRAME_SIZE = 'W', /* struct term_size; before FRAME_GO it asks for a terminal */
-	FRAME_GO = 'G', /* start the command */
+	FRAME_GO = 'G', /* start the command; after its FRAME_EXIT another one may follow */
 	FRAME_STDIN = 'I', /* no data: end of file */
+	FRAME_SIGNAL = 'S', /* one byte: a signal for the command */
 };
 
 struct frame {

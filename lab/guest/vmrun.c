@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * vmrun [--cwd=DIR] [--modules=DIR] [--log=FILE] [--console=FILE] [--keep-console=FILE] [--stats=FILE]
- *       [--no-boot-limit] QEMU ARG... -- COMMAND ARG...
+ *       [--no-boot-limit] [--runs=N] [--pass-signals] QEMU ARG... -- COMMAND ARG...
  *
  * Start a guest whose init speaks proto.h, run one command in it, pass standard input, output and
  * error through, and end with the command's exit status. With a terminal on both sides the command
@@ -11,10 +11,17 @@
  * When the guest dies, the reason is looked for in both, and the whole console is copied to
  * --keep-console. --stats takes the CPUs' LWP statistics when the command has ended, as
  * qmp_lwp_stats() writes them. --no-boot-limit: a guest that is debugged may take its time.
+ *
+ * --runs=N runs the command N times in that guest, with VLWP_RUN=1, 2 ... in its environment. Nothing is
+ * left of a run when the next one starts. --stats takes FILE.1, FILE.2 ... after each, with a line
+ * "run status N". The exit status is that of the first run that failed.
+ *
+ * --pass-signals: the first SIGINT or SIGTERM goes to the command, and no run follows; the second ends us.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -27,6 +34,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <termios.h>
+#include <time.h>
 #include <unistd.h>
 #include "proto.h"
 #include "qmp.h"
@@ -35,9 +43,18 @@
 #define MAX_QEMU_ARGS 256
 
 #define BOOT_SECONDS 300
+/* timeout(1) sends a signal to its child and to its child's process group: we get it more than once. */
+#define SAME_SIGNAL_MS 500
 
 static const char *cwd, *modules, *log_path, *console_path, *kept_path, *stats_path;
-static bool no_boot_limit;
+static bool no_boot_limit, pass_signals;
+static int runs, run = 1; /* runs 0: --runs was not given */
+static int first_status;
+static char **command;
+static bool terminal; /* the command has one, which is ours */
+static pid_t parent;
+static int64_t passed_ms; /* when a signal was passed on; 0: none */
+static bool up, input_open = true, input_taken = true;
 static int link_fd = -1, qmp_fd = -1;
 static pid_t qemu;
 static bool raw;
@@ -156,20 +173,24 @@ static void start_qemu(char **args, int count, const sigset_t *old)
 }
 
 /* write_stats - what the CPUs counted, while they are still there */
-static void write_stats(void)
+static void write_stats(int status)
 {
-	struct qmp q;
+	static struct qmp q;
+	char path[PATH_MAX];
 	FILE *to;
 
 	if (!stats_path)
 		return;
-	to = fopen(stats_path, "w");
+	snprintf(path, sizeof(path), runs ? "%s.%d" : "%s", stats_path, run);
+	to = fopen(path, "w");
 	if (!to)
-		fail(stats_path, strerror(errno));
-	if (qmp_open(&q, qmp_fd) || qmp_lwp_stats(&q, to))
+		fail(path, strerror(errno));
+	if ((!q.stream && qmp_open(&q, qmp_fd)) || qmp_lwp_stats(&q, to))
 		fail("no statistics", q.error);
+	if (runs)
+		fprintf(to, "run status %d\n", status);
 	if (fclose(to))
-		fail(stats_path, strerror(errno));
+		fail(path, strerror(errno));
 }
 
 /*
@@ -220,17 +241,20 @@ static void queue_size(void)
 	queue_frame(FRAME_SIZE, &size, sizeof(size));
 }
 
-static void queue_request(char **argv, bool terminal)
+static void queue_request(void)
 {
-	char **e;
+	char **s, number[32];
 
-	for (; *argv; argv++)
-		queue_string(FRAME_ARG, *argv);
-	for (e = environ; *e; e++)
-		queue_string(FRAME_ENV, *e);
+	for (s = command; *s; s++)
+		queue_string(FRAME_ARG, *s);
+	for (s = environ; *s; s++)
+		queue_string(FRAME_ENV, *s);
+	snprintf(number, sizeof(number), "VLWP_RUN=%d", run);
+	if (runs)
+		queue_string(FRAME_ENV, number);
 	if (cwd)
 		queue_string(FRAME_CWD, cwd);
-	if (modules)
+	if (modules && run == 1)
 		queue_string(FRAME_MODULES, modules);
 	if (terminal)
 		queue_size();
@@ -354,7 +378,20 @@ static void receive(void *buffer, size_t length)
 	}
 }
 
-static void take_frame(bool terminal)
+static void end_run(int status)
+{
+	write_stats(status);
+	if (!first_status)
+		first_status = status;
+	if (run >= runs || passed_ms)
+		quit(first_status);
+	run++;
+	input_open = true;
+	input_taken = true;
+	queue_request();
+}
+
+static void take_frame(void)
 {
 	static char data[FRAME_MAX_DATA + 1];
 	struct frame frame;
@@ -367,6 +404,7 @@ static void take_frame(bool terminal)
 	switch (frame.type) {
 	case FRAME_HELLO:
 		alarm(0);
+		up = true;
 		if (terminal)
 			enter_raw_mode();
 		break;
@@ -378,16 +416,19 @@ static void take_frame(bool terminal)
 		break;
 	case FRAME_TROUBLE:
 		fail("guest", data);
+	case FRAME_TAKEN:
+		input_taken = true;
+		break;
 	case FRAME_EXIT:
-		write_stats();
-		quit((unsigned char)data[0]);
+		end_run((unsigned char)data[0]);
+		break;
 	}
 }
 
 /* take_input - pass on what the user gives; false at its end */
-static bool take_input(bool terminal)
+static bool take_input(void)
 {
-	char bytes[4096];
+	static char bytes[FRAME_MAX_DATA];
 	ssize_t n = read(STDIN_FILENO, bytes, sizeof(bytes));
 
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
@@ -395,7 +436,36 @@ static bool take_input(bool terminal)
 	if (terminal && n > 0 && memchr(bytes, ESCAPE_CHARACTER, (size_t)n))
 		fail("the guest was ended by Ctrl-]", NULL);
 	queue_frame(FRAME_STDIN, bytes, n > 0 ? (size_t)n : 0);
+	input_taken = false;
 	return n > 0;
+}
+
+/*
+ * wants_input - what the command has not taken stays with us, so that a signal does not wait behind it; but
+ * a terminal is read always, for its escape character
+ */
+static bool wants_input(void)
+{
+	return input_open && (terminal ? queue.length < FRAME_MAX_DATA : input_taken);
+}
+
+/* pass_signal - true: the command gets it, or has got it already */
+static bool pass_signal(uint32_t number)
+{
+	char byte = (char)number;
+	struct timespec now;
+	int64_t ms;
+
+	/* The death of our parent is a SIGTERM, too. */
+	if (!pass_signals || !up || (number != SIGINT && number != SIGTERM) || getppid() != parent)
+		return false;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	ms = now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	if (passed_ms)
+		return ms - passed_ms < SAME_SIGNAL_MS;
+	passed_ms = ms;
+	queue_frame(FRAME_SIGNAL, &byte, 1);
+	return true;
 }
 
 static void take_signal(int fd)
@@ -408,19 +478,17 @@ static void take_signal(int fd)
 		queue_size();
 	else if (info.ssi_signo == SIGALRM)
 		fail_guest("the guest does not come up");
-	else
+	else if (!pass_signal(info.ssi_signo))
 		die_of((int)info.ssi_signo);
 }
 
-static _Noreturn void converse(int signals, bool terminal)
+static _Noreturn void converse(int signals)
 {
-	bool open = true;
-
 	for (;;) {
 		struct pollfd fds[] = {
 			{ link_fd, POLLIN | (queue.length ? POLLOUT : 0), 0 },
 			{ signals, POLLIN, 0 },
-			{ open && queue.length < FRAME_MAX_DATA ? STDIN_FILENO : -1, POLLIN, 0 },
+			{ wants_input() ? STDIN_FILENO : -1, POLLIN, 0 },
 		};
 
 		if (poll(fds, sizeof(fds) / sizeof(fds[0]), -1) < 0)
@@ -430,9 +498,9 @@ static _Noreturn void converse(int signals, bool terminal)
 		if (fds[0].revents & POLLOUT)
 			send_queue();
 		if (fds[0].revents & (POLLIN | POLLHUP))
-			take_frame(terminal);
+			take_frame();
 		if (fds[2].revents)
-			open = take_input(terminal);
+			input_open = take_input();
 	}
 }
 
@@ -440,7 +508,8 @@ static _Noreturn void usage(void)
 {
 	fprintf(stderr,
 		"usage: vmrun [--cwd=DIR] [--modules=DIR] [--log=FILE] [--console=FILE] "
-		"[--keep-console=FILE] [--stats=FILE] [--no-boot-limit] QEMU ARG... -- COMMAND ARG...\n");
+		"[--keep-console=FILE] [--stats=FILE] [--no-boot-limit] [--runs=N] [--pass-signals] "
+		"QEMU ARG... -- COMMAND ARG...\n");
 	exit(2);
 }
 
@@ -454,6 +523,8 @@ static void parse_options(int argc, char **argv)
 		{ "keep-console", required_argument, NULL, 'k' },
 		{ "stats", required_argument, NULL, 't' },
 		{ "no-boot-limit", no_argument, NULL, 'n' },
+		{ "runs", required_argument, NULL, 'r' },
+		{ "pass-signals", no_argument, NULL, 'p' },
 		{ 0 },
 	};
 	int option;
@@ -478,6 +549,12 @@ static void parse_options(int argc, char **argv)
 		case 'n':
 			no_boot_limit = true;
 			break;
+		case 'p':
+			pass_signals = true;
+			break;
+		case 'r':
+			runs = atoi(optarg);
+			break;
 		case 't':
 			stats_path = optarg;
 			break;
@@ -489,11 +566,12 @@ static void parse_options(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	bool terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 	sigset_t ours, old;
 	int split, signals;
 
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	parent = getppid();
+	terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 	parse_options(argc, argv);
 	for (split = optind; split < argc && strcmp(argv[split], "--"); split++)
 		;
@@ -515,6 +593,7 @@ int main(int argc, char **argv)
 	start_qemu(argv + optind, split - optind, &old);
 	if (!no_boot_limit)
 		alarm(BOOT_SECONDS);
-	queue_request(argv + split + 1, terminal);
-	converse(signals, terminal);
+	command = argv + split + 1;
+	queue_request();
+	converse(signals);
 }

@@ -30,7 +30,11 @@ BUNDLED_OPTIONS = ["--event=instructions:191", "--ring-size=4M"]
 def add_options(parser: argparse.ArgumentParser) -> None:
     """What it takes."""
     machine.add_options(parser)
-    parser.epilog = f"{parser.epilog} The program is root there. Exit status: the program's; 1 if it was not profiled."
+    parser.epilog = (
+        f"{parser.epilog} The program is root there. The first Ctrl-C or SIGTERM goes to the program, and its profile "
+        "is reported; the second ends the guest, as Ctrl-] does if the guest has the terminal. Exit status: the "
+        "program's; 1 if it was not profiled; 130 after Ctrl-C, 143 after SIGTERM."
+    )
     parser.add_argument(
         "--lwprun",
         action="append",
@@ -79,6 +83,7 @@ def how_ended(status: int) -> str:
 def main(args: argparse.Namespace) -> int:
     """The command."""
     guest = machine.from_options(args)
+    guest.passes = not guest.in_lab
     if args.program:
         program(args.program[0])
     if args.data:
@@ -106,7 +111,10 @@ def main(args: argparse.Namespace) -> int:
         record = [str(LWPRUN), *options, "-o", f"{GUEST_SHARE}/lwp.data", "--", *profiled]
         status = machine.boot(guest, run, record)
         data = run / "share/lwp.data"
-        if not data.is_file() or not data.stat().st_size:
+        recorded = data.is_file() and data.stat().st_size
+        if guest.passed and not recorded:  # it was too early, or there was a second signal
+            return 128 + guest.passed
+        if not recorded:
             raise Died(f"nothing was recorded: lwprun ended with status {status}")
         if args.data:
             copy(data, args.data)
@@ -119,4 +127,4 @@ def main(args: argparse.Namespace) -> int:
             print(machine.how_counted(guest.stats), flush=True)
     if status:
         say(f"{profiled[0]} {how_ended(status)}")
-    return status
+    return 128 + guest.passed if guest.passed else status

@@ -19,8 +19,8 @@ from lab.common.steps import jobs_count
 from lab.guest import machine
 from lab.guest.vm import run_directory
 from lab.testing import (
-    caches, calls, cases, coverage_map, debug, derived, examples, followed, guests, judged, live, pgo, plugging,
-    pmcbench, rr, seeds,
+    caches, calls, cases, coverage_map, debug, derived, examples, followed, guests, interrupted, judged, live, pgo,
+    plugging, pmcbench, rr, seeds,
 )
 from lab.testing.part import Case, Part, apart, quoted
 
@@ -327,6 +327,7 @@ class Linux(Part):
         own = [  # long ones first
             Case("profile", "the profile of the workload has the shares of the truth", _profile),
             Case("count", "./vlwp count is exact, the same in each run, and keeps limits", _count),
+            Case("interrupted", interrupted.LINE, interrupted.run),
             Case("pgo", pgo.LINE, pgo.run),
             Case("pmcbench", "pmcbench's tables are what its snippets are made of", _pmcbench),
             Case("windows", "windows of branches are paths in the program, and all of them the whole trace", _windows),
