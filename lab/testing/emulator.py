@@ -275,7 +275,7 @@ def _stepi(check: Check) -> None:
         check.want(stub.ask("c").startswith("T05"), "it does not stop")
         check.want(stub.rip() == start, f"it stops at {stub.rip():#x}")
         check.want(stub.ask(f"z1,{start:x},1") == "OK", "no breakpoint")
-        last, stuck = start, 0
+        last, stuck, before = start, 0, machine.cpu("lwp-stat-counted-instructions")
         for _ in range(STEPS):
             stub.ask("s")
             now = stub.rip()
@@ -284,6 +284,9 @@ def _stepi(check: Check) -> None:
         check.want(not stuck, f"{stuck} of {STEPS} steps have executed nothing")
         records = machine.cpu("lwp-stat-records") + machine.cpu("lwp-stat-missed")
         check.want(records >= STEPS // (INTERVAL + 1) - 1, f"{records} records")
+        # Also those after the last record; the first step is LLWPCB, which does not count.
+        counted = machine.cpu("lwp-stat-counted-instructions") - before
+        check.want(counted == STEPS - 1, f"{counted} instructions are counted in {STEPS} steps")
 
 
 def _incoming(cpu: str, path: Path, *words: str) -> list[str]:
