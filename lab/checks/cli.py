@@ -37,7 +37,7 @@ REFUSED: tuple[tuple[str, int, str, str], ...] = (
     ("no processors", 2, "number of processors", "shell --smp=0"),
     ("too little memory", 2, "memory is 256", "shell --memory=1"),
     ("a program that is not there", 1, "no such program", "run -- /nowhere/program"),
-    ("a count without a program", 1, "Give a program after --", "count"),
+    ("a count without a program", 2, "Give a program after --", "count"),
     ("a limit that is none", 2, "is not EVENT:N", "count --max=cycles:1 -- /bin/true"),
     ("an event that is none", 2, "no event 'cycles'; there are: ", "count --events=branches,cycles -- /bin/true"),
     ("no event", 2, "no event ''", "count --events= -- /bin/true"),

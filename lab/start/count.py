@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Count what PROGRAM executes in user mode, exactly: instructions, branches, cache misses, of each process and thread.
-Exit status 1 if a limit (--max) is exceeded."""
+"""Count what PROGRAM executes in user mode, exactly: instructions, branches, cache misses, of each process and thread,
+however it ends."""
 
 import argparse
 import json
+import os
 import re
+import select
 import shlex
-import subprocess
+import shutil
+import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +22,7 @@ from lab.guest import machine
 from lab.guest.files import program
 from lab.guest.vm import GUEST_SHARE, run_directory
 from lab.start import deps, trace
+from lab.start.run import how_ended
 
 TAKES_PROGRAM = "program"
 
@@ -28,22 +32,27 @@ MISSES = "dcache-misses"
 EVENTS = ("instructions", "branches", MISSES)
 TAKEN = "taken-branches"
 
-# The output of every run is a file: a program may count otherwise. Between the runs the shell starts no programs, which
-# take long in an emulated guest.
+INPUT = "input"
+MAX_INPUT = 256 << 20  # bytes of standard input that are kept for more than one run
+OVER_LIMIT = 3  # exit status
+
+# Input and output of every run are files: a program may count otherwise. The shell starts nothing but lwprun, and
+# addresses are not drawn at random.
 SCRIPT = """
-n=$1 share=$2 lwprun=$3; shift 3
-i=0
-while [ $i -lt "$n" ]; do
-    i=$((i + 1))
-    "$lwprun" -o "$share/data.$i" "$@" >"$share/out"
-    echo $? >"$share/status.$i"
-    [ -f "$share/data.$i" ] || exit 3
-    [ $i != 1 ] || cat "$share/out"
-done
-rm "$share/out"
+run=$VLWP_RUN share=$1 data=$2 input=$3 lwprun=$4; shift 4; unset VLWP_RUN
+[ -z "$input" ] || exec <"$share/$input"
+exec "$lwprun" -o "$share/$data.$run" "$@" >"$share/out.$((run > 1))"
 """
-# Addresses are not drawn at random.
-SHELL = ("setarch", "-R", "/bin/sh", "-c", SCRIPT, "-")
+SHELL = ("setarch", "-R", "/bin/sh", "-c", SCRIPT, "-", GUEST_SHARE)
+
+# What lwpctl reports of programs and threads that were not counted.
+NOT_COUNTED = {
+    "execs_unfollowed": "programs that cannot be profiled (static, set-user-ID ...)",
+    "processes_refused": "processes in another name space",
+    "threads_no_slot": "threads for which there was no slot",
+    "threads_no_memory": "threads for which there was no memory",
+    "lost": "threads that use LWP themselves, or lost it, from then on",
+}
 
 
 Function = dict[str, Any]  # symbol, object, instructions, with_callees, calls
@@ -51,19 +60,33 @@ Function = dict[str, Any]  # symbol, object, instructions, with_callees, calls
 
 @dataclass
 class Run:
-    """What one run of the program counted: event, number; and the same of each thread."""
+    """What one run of the program counted: event, number; the same of each thread that ended by itself, and of the
+    others together."""
 
     total: dict[str, int]
     threads: list[dict[str, Any]]
+    others: int = 0  # threads that did not: their process ended, or was replaced by exec
+    status: int = 0
+    running: int = 0  # programs that still ran when the first one ended
+    not_counted: dict[str, int] = field(default_factory=dict)
+
+    def rest(self, event: str) -> int:
+        """What the threads that did not end by themselves counted of an event of theirs."""
+        return self.total[event] - sum(int(thread["counts"][event]) for thread in self.threads)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """What it takes."""
     machine.add_options(parser)
     parser.epilog = (
-        "The dynamic loader's work before the library of lwprun is loaded is not counted. Cache misses depend on what "
+        "The dynamic loader's work before the library of lwprun is loaded is not counted, nor are static programs that "
+        "PROGRAM starts. Cache misses depend on what "
         f"is in the caches and differ between runs. Events: {', '.join((*EVENTS, TAKEN))}. The program's standard "
-        "output goes through a file; it is shown once."
+        "output goes through a file; it is shown once. Of more than one run each gets the same standard input, up to "
+        f"{MAX_INPUT >> 20} MiB; a terminal is read on. Programs that still run when PROGRAM ends are counted until "
+        "then, and ended. The first Ctrl-C or SIGTERM goes to PROGRAM, and what it has counted is shown. Exit status: "
+        f"PROGRAM's, of the first run that failed; if none did, {OVER_LIMIT} if a limit is exceeded; 1 if nothing was "
+        "counted; 2 for wrong usage; 130 after Ctrl-C, 143 after SIGTERM."
     )
     parser.add_argument("--json", action="store_true", help="JSON instead of a table")
     parser.add_argument("--repeat", type=_repeat, default=1, metavar="N", help="run it N times, all in one guest")
@@ -79,7 +102,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="EVENT:N",
-        help="end with status 1 if more than N were counted (may be repeated)",
+        help=f"end with status {OVER_LIMIT} if more than N were counted (may be repeated)",
     )
     parser.add_argument(
         "--taken",
@@ -113,28 +136,34 @@ def _limit(text: str) -> tuple[str, int]:
     return event, int(number)
 
 
+def known(thread: dict[str, Any]) -> bool:
+    """Did it end by itself, with its last counts in memory and all of its records in the file?"""
+    return all("final" in counter for counter in thread["counters"]) and not thread["missed"] and not thread["lost"]
+
+
 def counted(thread: dict[str, Any], event: str) -> int:
-    """What a thread counted of an event, from what lwpctl reports of its counter (docs/lwpdata.md)."""
+    """What a known thread counted of an event, from what lwpctl reports of its counter (docs/lwpdata.md)."""
     counter = next(c for c in thread["counters"] if c["event"] == event)
-    if "final" not in counter or thread["missed"] or thread["lost"]:
-        raise Died(f"thread {thread['tid']} ({thread['name']}) did not end by itself: its counters are not known")
     final = int(counter["final"])
     if final >= COUNTER // 2:
         final -= COUNTER
     return int(counter["records"]) * (INTERVAL + 1) + int(counter["initial"]) - final
 
 
-def of_report(report: dict[str, Any]) -> Run:
-    """The counts in what `lwpctl report --json` says."""
-    if any(report["losses"].values()):
-        raise Died(f"not everything was counted: {report['losses']}")
-    events = [event["event"] for event in report["events"]]
-    threads = []
-    for thread in report["threads"]:
-        row = {"program": thread["program"], "name": thread["name"], "tid": thread["tid"]}
-        threads.append({**row, "counts": {event: counted(thread, event) for event in events}})
-    total = {event: sum(thread["counts"][event] for thread in threads) for event in events}
-    return Run(total, threads)
+def of_report(report: dict[str, Any], total: dict[str, int]) -> Run:
+    """A run from what `lwpctl report --json` says, and from what the guest's processors counted in it."""
+    threads = [
+        {
+            "program": thread["program"], "name": thread["name"], "tid": thread["tid"],
+            "counts": {event: counted(thread, event) for event in total},
+        }
+        for thread in report["threads"] if known(thread)
+    ]
+    lost = {"lost": sum(thread["lost"] for thread in report["threads"])}
+    losses = {**report["losses"], **lost}
+    not_counted = {what: losses[what] for what in NOT_COUNTED if losses.get(what)}
+    running = sum(program.get("end") == "running" for program in report["programs"])
+    return Run(total, threads, len(report["threads"]) - len(threads), running=running, not_counted=not_counted)
 
 
 def same(runs: Sequence[Run], event: str) -> bool:
@@ -153,13 +182,20 @@ def table(runs: Sequence[Run]) -> str:
     first = runs[0]
     events = list(first.total)
     rows = [["", *events], ["all", *(f"{first.total[event]}" for event in events)]]
-    if len(first.threads) > 1:
+    if len(first.threads) > 1 or first.others:
         names = [f"program {thread['program']}, {thread['tid']} {thread['name']!a}" for thread in first.threads]
         rows += [
             [name, *(str(thread["counts"][event]) for event in events)] for name, thread in zip(names, first.threads)
         ]
+    if first.others:
+        rest = [str(first.rest(event)) if event in EVENTS else "" for event in events]
+        threads = "1 thread that its" if first.others == 1 else f"{first.others} threads that their"
+        rows.append([f"{threads} process ended", *rest])
     width = max(len(row[0]) for row in rows)
     lines = ["  ".join([row[0].ljust(width), *(word.rjust(15) for word in row[1:])]) for row in rows]
+    if first.running:
+        lines.append(f"Programs that still ran at the end, and are counted until then: {first.running}.")
+    lines += [f"NOT counted: {number} {NOT_COUNTED[what]}." for what, number in first.not_counted.items()]
     for event in events:
         if not same(runs, event):
             numbers = sorted(run.total[event] for run in runs)
@@ -182,41 +218,70 @@ def events_of(guest: machine.Machine, chosen: tuple[str, ...], limits: Sequence[
     return chosen or (EVENTS if caches else EVENTS[:2])
 
 
-def _read(data: Path, status: Path) -> Run:
-    ended = int(status.read_text(encoding="ascii"))
-    if ended:
-        raise Died(f"the program ended with status {ended}")
-    return of_report(json.loads(proc.output([LWPCTL, "report", "--json", data])))
+def keep_input(share: Path) -> str:
+    """The file of the share with the standard input that every run gets; empty: they read a terminal, or none."""
+    if sys.stdin is None or os.isatty(0):
+        return ""
+    if not select.select([0], [], [], 1)[0]:
+        say("waiting for the end of standard input, which every run gets; </dev/null gives none")
+    with (share / INPUT).open("wb") as file:
+        while block := os.read(0, 1 << 20):
+            if file.tell() + len(block) > MAX_INPUT:
+                raise Died(f"standard input: more than {MAX_INPUT >> 20} MiB are too much to give them to several runs")
+            file.write(block)
+    return INPUT
 
 
-def _record(
-    guest: machine.Machine, options: Sequence[str], repeat: int, words: Sequence[str], run: Path, **stdio: Any
-) -> None:
-    command = [*SHELL, str(repeat), GUEST_SHARE, str(LWPRUN), "--quiet", *options, "--", *words]
-    status = machine.boot(guest, run, command, **stdio)
-    if status:
-        ended = run / "share/status.1"
-        what = f" (lwprun: {ended.read_text(encoding='ascii').strip()})" if ended.is_file() else ""
-        raise Died(f"nothing was counted: status {status}{what}")
+def _boot(
+    guest: machine.Machine, run: Path, data: str, options: Sequence[str], words: Sequence[str]
+) -> list[dict[str, int]]:
+    """Run the program guest.runs times in one guest. Result: the statistics of each run that took place."""
+    guest.stats = run / "share" / data
+    kept = INPUT if (run / "share" / INPUT).is_file() else ""
+    machine.boot(guest, run, [*SHELL, f"{data}.lwp", kept, str(LWPRUN), "--quiet", *options, "--", *words])
+    files = [Path(f"{guest.stats}.{i}") for i in range(1, guest.runs + 1)]
+    return [machine.totals(file) for file in files if file.is_file()]
 
 
-def count(guest: machine.Machine, events: Sequence[str], words: Sequence[str], repeat: int) -> list[Run]:
-    """Run the program so many times in one guest."""
+def _report(data: Path, *options: str) -> dict[str, Any]:
+    report: dict[str, Any] = json.loads(proc.output([LWPCTL, "report", "--json", *options, data]))
+    return report
+
+
+def count(guest: machine.Machine, events: Sequence[str], words: Sequence[str], run: Path) -> list[Run]:
+    """Run the program in one guest. Fewer runs than wanted: the user has ended it."""
     intervals = ",".join(f"{event}:{INTERVAL}" for event in events)
-    with run_directory() as run:
-        _record(guest, [f"--event={intervals}", "--random=0"], repeat, words, run)
-        return [_read(run / f"share/data.{i}", run / f"share/status.{i}") for i in range(1, repeat + 1)]
+    before = dict.fromkeys(events, 0)
+    runs = []
+    for i, stats in enumerate(_boot(guest, run, "count", [f"--event={intervals}", "--random=0"], words), 1):
+        after = {event: stats.get(f"counted-{event}", 0) for event in events}
+        data = run / f"share/count.lwp.{i}"
+        total = {event: after[event] - before[event] for event in events}
+        if not data.is_file() and not any(total.values()):
+            raise Died(f"nothing was counted: lwprun ended with status {stats['status']}")
+        # Without the file lwprun was killed with the program: the threads are not known.
+        runs.append(of_report(_report(data), total) if data.is_file() else Run(total, []))
+        runs[-1].status, before = stats["status"], after
+        if guest.accel == "kvm":  # its statistics lag behind while a counter of the host's counts
+            total.update({event: total[event] - min(0, runs[-1].rest(event)) for event in events})
+    return runs
 
 
-def traced(guest: machine.Machine, words: Sequence[str], taken: bool, by: bool) -> tuple[int, list[Function]]:
+def traced(
+    guest: machine.Machine, words: Sequence[str], taken: bool, by: bool, run: Path
+) -> tuple[int, list[Function]]:
     """One more run, whose every branch is recorded: taken branches, and what each function executed, if wanted."""
     options = ["--windows=all"]
     machine.deliver_windows(guest, options)
-    with run_directory() as run:
-        _record(guest, options, 1, words, run, stdout=subprocess.DEVNULL)
-        data = run / "share/data.1"
-        report = json.loads(proc.output([LWPCTL, "report", "--exact", "--json", "--limit=0", data])) if by else {}
-        return trace.taken(data) if taken else 0, report.get("functions", [])
+    guest.runs = 1
+    _boot(guest, run, "trace", options, words)
+    data = run / "share/trace.lwp.1"
+    if guest.passed:
+        return 0, []
+    if not data.is_file():
+        raise Died("no branches were recorded")
+    report = _report(data, "--exact", "--limit=0") if by else {}
+    return trace.taken(data) if taken else 0, report.get("functions", [])
 
 
 def functions_table(functions: Sequence[Function]) -> str:
@@ -228,40 +293,75 @@ def functions_table(functions: Sequence[Function]) -> str:
     return "\n".join("  ".join([*(word.rjust(15) for word in row[:3]), row[3]]) for row in rows)
 
 
+def _show(args: argparse.Namespace, runs: Sequence[Run], functions: Sequence[Function]) -> None:
+    first = runs[0]
+    if not args.json:
+        print(table(runs))
+        if args.by:
+            print(f"\n{functions_table(functions)}")
+        return
+    result = {
+        "command": args.program,
+        "statuses": [run.status for run in runs],
+        "runs": [run.total for run in runs],
+        "same": {event: same(runs, event) for event in first.total},
+        "threads": first.threads,
+        "ended_by_process": {
+            "threads": first.others, "counts": {event: first.rest(event) for event in first.total if event in EVENTS}
+        },
+        "still_running": first.running,
+        "not_counted": first.not_counted,
+        **({"functions": functions} if args.by else {}),
+    }
+    print(json.dumps(result, indent=2))
+
+
+def _count(args: argparse.Namespace, guest: machine.Machine, events: Sequence[str], run: Path) -> int:
+    taken = args.taken or any(event == TAKEN for event, _ in args.max)
+    if args.repeat > 1 or taken or args.by:
+        keep_input(run / "share")
+    say(f"counting {shlex.join(args.program)}, {args.repeat} times ...")
+    guest.runs, guest.passes, user_stats = args.repeat, not guest.in_lab, guest.stats
+    runs = count(guest, events, args.program, run)
+    output = run / "share/out.0"
+    if output.is_file():
+        sys.stdout.flush()
+        with output.open("rb") as file:
+            shutil.copyfileobj(file, sys.stdout.buffer)
+    if user_stats and runs:
+        shutil.copyfile(f"{guest.stats}.{len(runs)}", user_stats)
+    functions: list[Function] = []
+    if (taken or args.by) and runs and not guest.passed:
+        number, functions = traced(guest, args.program, taken, bool(args.by), run)
+        for one in runs:
+            one.total.update({TAKEN: number} if taken and not guest.passed else {})
+    if runs:
+        _show(args, runs, functions)
+    if guest.passed:
+        return 128 + guest.passed
+    if len(runs) < args.repeat:
+        raise Died(f"run {len(runs) + 1} of {args.repeat}: the guest ended before the program")
+    missing = [event for event, _ in args.max if event not in runs[0].total]
+    if missing:
+        raise Died(f"this guest does not count {missing[0]}")
+    over = exceeded(runs, args.max)
+    for line in over:
+        say(line)
+    failed = [one.status for one in runs if one.status]
+    if failed:
+        say(f"{args.program[0]} {how_ended(failed[0])}")
+        return failed[0]
+    return OVER_LIMIT if over else 0
+
+
 def main(args: argparse.Namespace) -> int:
     """The command."""
     guest = machine.from_options(args)
     if not args.program:
-        raise Died("count what? Give a program after --")
+        raise Usage("count what? Give a program after --")
     program(args.program[0])
     events = events_of(guest, args.events or (), args.max)
-    taken = args.taken or any(event == TAKEN for event, _ in args.max)
     deps.ensure()
     machine.prepare(guest)
-    say(f"counting {shlex.join(args.program)}, {args.repeat} times ...")
-    runs = count(guest, events, args.program, args.repeat)
-    functions: list[Function] = []
-    if taken or args.by:
-        number, functions = traced(guest, args.program, taken, bool(args.by))
-        for run in runs:
-            run.total.update({TAKEN: number} if taken else {})
-    missing = [event for event, _ in args.max if event not in runs[0].total]
-    if missing:
-        raise Died(f"this guest does not count {missing[0]}")
-    if args.json:
-        result = {
-            "command": args.program,
-            "runs": [run.total for run in runs],
-            "same": {event: same(runs, event) for event in runs[0].total},
-            "threads": runs[0].threads,
-            **({"functions": functions} if args.by else {}),
-        }
-        print(json.dumps(result, indent=2))
-    else:
-        print(table(runs))
-        if args.by:
-            print(f"\n{functions_table(functions)}")
-    over = exceeded(runs, args.max)
-    for line in over:
-        say(line)
-    return 1 if over else 0
+    with run_directory() as run:
+        return _count(args, guest, events, run)

@@ -3,11 +3,13 @@
 
 import argparse
 import contextlib
+import os
 import struct
 import tempfile
 import unittest
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from lab.common.say import Died, Usage
 from lab.guest.machine import Machine
@@ -37,13 +39,49 @@ class Counted(unittest.TestCase):
         """3FFFFFEh is -2: two events are still due."""
         self.assertEqual(count.counted(thread(1000, 0x3FFFFFE), "branches"), 1002)
 
-    def test_what_is_not_known_is_refused(self) -> None:
-        """A thread that was killed, missed events or lost its context."""
+    def test_what_is_not_known_of_threads_is_the_rest(self) -> None:
+        """A thread that was killed, missed events or lost its context; the processors have counted all of them."""
         killed = thread(1000, 900)
         del killed["counters"][0]["final"]
-        for wrong in (killed, thread(1000, 900, missed=1), thread(1000, 900, lost=True)):
-            with self.assertRaises(Died):
-                count.counted(wrong, "branches")
+        threads = [thread(1000, 900), killed, thread(1000, 900, missed=1), thread(1000, 900, lost=True)]
+        one = count.of_report({"threads": threads, "losses": {"rings_filled": 1}, "programs": []}, {"branches": 450})
+        self.assertEqual((one.total, one.others, one.rest("branches")), ({"branches": 450}, 3, 350))
+        self.assertEqual(one.not_counted, {"lost": 1})
+        self.assertRegex(count.table([one]), r"\n3 threads that their process ended +350\n")
+
+    def test_what_is_not_counted_is_told(self) -> None:
+        """A program that cannot be profiled, and one that still runs."""
+        programs = [{"end": "exit"}, {"end": "running"}]
+        report = {"threads": [thread(1000, 900)], "losses": {"execs_unfollowed": 2}, "programs": programs}
+        text = count.table([count.of_report(report, {"branches": 100})])
+        self.assertIn("NOT counted: 2 programs that cannot be profiled", text)
+        self.assertIn("counted until then: 1.", text)
+
+
+class Inputs(unittest.TestCase):
+    """Standard input for more than one run."""
+
+    def setUp(self) -> None:
+        self.share = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.read, self.write = os.pipe()
+        old = os.dup(0)
+        os.dup2(self.read, 0)
+        for number in (self.read, self.write, old):
+            self.addCleanup(os.close, number)
+        self.addCleanup(os.dup2, old, 0)
+
+    def test_it_is_kept(self) -> None:
+        """All of it."""
+        os.write(self.write, b"line")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), self.write)
+        self.assertEqual(count.keep_input(self.share), count.INPUT)
+        self.assertEqual((self.share / count.INPUT).read_bytes(), b"line")
+
+    def test_too_much_is_refused(self) -> None:
+        """As an endless one is."""
+        os.write(self.write, bytes(100))
+        with mock.patch.object(count, "MAX_INPUT", 99), self.assertRaisesRegex(Died, "standard input: more than"):
+            count.keep_input(self.share)
 
 
 def run(number: int) -> count.Run:

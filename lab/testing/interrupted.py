@@ -2,6 +2,7 @@
 """The first Ctrl-C or SIGTERM goes to the program, and ./vlwp run reports its profile; the second ends the guest."""
 
 import os
+import re
 import signal
 import subprocess
 import time
@@ -85,6 +86,14 @@ def _past_input(check: Check, server: Path) -> None:
     check.want(status == 130, f"status {status}")
 
 
+def _count_shows(check: Check, server: Path) -> None:
+    child = _serve(check, server, command="count")
+    os.killpg(child.pid, signal.SIGINT)
+    status, text = _end(check, child)
+    found = re.search(r"^all +(\d+)", text, re.MULTILINE)
+    check.want(status == 130 and found and int(found[1]) > 100_000, f"status {status}, {found}")
+
+
 def run(report: Report) -> None:
     """All of them."""
     source, server = report.work / "server.c", report.work / "server"
@@ -93,4 +102,5 @@ def run(report: Report) -> None:
     report.check("run: Ctrl-C keeps the profile", _profile_is_kept, server, signal.SIGINT, True)
     report.check("run: SIGTERM keeps the profile", _profile_is_kept, server, signal.SIGTERM, False)
     report.check("run: the second Ctrl-C ends a program that ignores the first", _second_ends, server)
+    report.check("count: Ctrl-C shows what was counted", _count_shows, server)
     report.check("run: Ctrl-C passes input that the program does not read", _past_input, server)

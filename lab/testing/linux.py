@@ -20,7 +20,7 @@ from lab.guest import machine
 from lab.guest.vm import run_directory
 from lab.testing import (
     caches, calls, cases, coverage_map, debug, derived, examples, followed, guests, interrupted, judged, live, pgo,
-    plugging, pmcbench, rr, seeds,
+    plugging, pmcbench, rr, seeds, ways,
 )
 from lab.testing.part import Case, Part, apart, quoted
 
@@ -268,7 +268,7 @@ def _counted(check: Check, size: int, wanted: int, *options: str) -> Counted:
 def _counts_are_exact(check: Check, counted: list[Counted]) -> None:
     """The larger of two workloads has as many more instructions as steptruth counts, whatever else is counted, and two
     runs have the same."""
-    counted.append(_counted(check, 300, 1, "--repeat=2", "--taken", "--by=function", "--max=branches:1000"))
+    counted.append(_counted(check, 300, 3, "--repeat=2", "--taken", "--by=function", "--max=branches:1000"))
     small, large = counted[0], _counted(check, 600, 0, "--events=instructions")
     check.want(list(large.result["runs"][0]) == ["instructions"], f"more is counted: {large.result['runs'][0]}")
     first, second = small.result["runs"]
@@ -280,7 +280,7 @@ def _counts_are_exact(check: Check, counted: list[Counted]) -> None:
 
 
 def _taken_are_branches(check: Check, counted: Counted) -> None:
-    """Taken branches are some of the branches, and a limit that is exceeded is status 1 and a line."""
+    """Taken branches are some of the branches, and a limit that is exceeded is status 3 and a line."""
     run = counted.result["runs"][0]
     check.want("are more than 1000" in counted.text, "no line about the limit")
     check.want(0 < run["taken-branches"] < run["branches"], f"taken branches are not a part of the branches: {run}")
@@ -327,6 +327,7 @@ class Linux(Part):
         own = [  # long ones first
             Case("profile", "the profile of the workload has the shares of the truth", _profile),
             Case("count", "./vlwp count is exact, the same in each run, and keeps limits", _count),
+            Case("ways", ways.LINE, ways.run),
             Case("interrupted", interrupted.LINE, interrupted.run),
             Case("pgo", pgo.LINE, pgo.run),
             Case("pmcbench", "pmcbench's tables are what its snippets are made of", _pmcbench),
