@@ -39,6 +39,7 @@ SOAKS = (
     Command("mutants-kvm", "faults in KVM's glue that kvm/tests must notice", "lab.mutants.kvm"),
     Command("migrate", "what test migrate does, ten times as much", "lab.migrate.soak"),
     Command("count", "20 programs count the same in 5 runs each", "lab.soaks.count"),
+    Command("results", "programs compute the same under lwprun, 1,000 times", "lab.soaks.results"),
     Command("judged", "profiles of perl, sqlite3, xz, python3, gcc beside callgrind", "lab.soaks.judged"),
     Command("diff", "random programs leave the same records in TCG and KVM", "lab.soaks.diff"),
     Command("skid", "the same with counters that interrupt late", "lab.soaks.skid"),

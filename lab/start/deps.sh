@@ -49,6 +49,7 @@ packages()
 	echo grub-common grub-pc-bin xorriso
 	# tests, and the programs that they profile
 	echo libcriterion-dev clang clang-format libclang-rt-dev llvm binutils gdb perl procps rr
+	echo default-jdk-headless luajit nodejs
 	# what reads profiles in the formats of others
 	echo linux-perf valgrind protobuf-compiler autofdo
 	# the kernel's selftest; what the series are checked with

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Unit tests of results.py: what is drawn, and which runs are wrong."""
+
+import tempfile
+import unittest
+from pathlib import Path
+
+from lab.testing.results import EVENTS, INTERVALS, PROGRAMS, Run, Wanted, chunks, draw, judge
+
+RUN = Run(7, "perl", 2, "instructions", 97)
+WANTED = Wanted(0, b"197415\n")
+
+
+class Draws(unittest.TestCase):
+    """Runs of seeds."""
+
+    def test_everything_is_drawn(self) -> None:
+        """Each program, event and number of processors, and intervals between the two bounds; the same again."""
+        runs = [draw(seed, list(PROGRAMS)) for seed in range(500)]
+        self.assertEqual({run.program for run in runs}, set(PROGRAMS))
+        self.assertEqual({run.event for run in runs}, set(EVENTS["tcg"]))
+        self.assertEqual({run.smp for run in runs}, {2, 4})
+        self.assertTrue(all(INTERVALS[0] <= run.interval <= INTERVALS[1] for run in runs if run.event != "windows"))
+        self.assertEqual(runs, [draw(seed, list(PROGRAMS)) for seed in range(500)])
+
+    def test_no_run_is_left_out(self) -> None:
+        """Each is in one part, whose guest has its number of processors."""
+        runs = [draw(seed, list(PROGRAMS)) for seed in range(100)]
+        parts = chunks(runs, 3)
+        self.assertEqual(sorted(run.seed for part in parts for run in part), list(range(100)))
+        for part in parts:
+            self.assertEqual({run.smp for run in part}, {part[0].smp})
+            self.assertLessEqual(len(part), 3 * part[0].smp)
+
+
+class Judged(unittest.TestCase):
+    """What a guest has left of a run."""
+
+    def _judged(self, status: str, out: bytes, err: bytes = b"") -> "str | None":
+        with tempfile.TemporaryDirectory() as name:
+            for kind, data in (("status", status.encode()), ("out", out), ("err", err)):
+                (Path(name) / f"7.{kind}").write_bytes(data)
+            return judge(Path(name), RUN, WANTED)
+
+    def test_output_and_status_are_the_result(self) -> None:
+        """What a program says on its standard error is no part of it."""
+        self.assertEqual(self._judged("0\n", WANTED.output, b"a word"), "")
+        self.assertEqual(self._judged("0\n", b"197416\n"), "status 0: '197416'")
+        self.assertEqual(self._judged("1\n", WANTED.output, b"\n# \x1b[1m\n"), r"status 1: '# \x1b[1m'")
+        self.assertEqual(self._judged("134\n", b""), "status 134: ''")
+
+    def test_a_run_without_status_has_not_ended(self) -> None:
+        """Its output may be whole by then."""
+        self.assertIsNone(self._judged("", WANTED.output))
+        with tempfile.TemporaryDirectory() as name:
+            self.assertIsNone(judge(Path(name), RUN, WANTED))
+
+
+if __name__ == "__main__":
+    unittest.main()
