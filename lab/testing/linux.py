@@ -20,7 +20,7 @@ from lab.guest import machine
 from lab.guest.vm import run_directory
 from lab.testing import (
     caches, calls, cases, coverage_map, debug, derived, examples, followed, guests, interrupted, judged, live, pgo,
-    plugging, pmcbench, rr, seeds, ways,
+    plugging, pmcbench, results, rr, seeds, ways,
 )
 from lab.testing.part import Case, Part, apart, quoted
 
@@ -339,6 +339,7 @@ class Linux(Part):
             Case("followed", followed.LINE, followed.run),
             Case("cachegrind", caches.LINE, caches.run),
             Case("callgrind", calls.LINE, calls.run),
+            Case("results", results.JAVA_LINE, lambda report: report.check(results.JAVA_LINE, results.java)),
             Case("judged", judged.line_of(judged.SUBJECTS[0]), judged.run),
             _simple("ibs-derived", derived.LINE, derived.run),
             Case("plug", plugging.LINE, lambda report: report.check(plugging.LINE, plugging.profiled)),
