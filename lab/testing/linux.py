@@ -339,7 +339,7 @@ class Linux(Part):
             Case("followed", followed.LINE, followed.run),
             Case("cachegrind", caches.LINE, caches.run),
             Case("callgrind", calls.LINE, calls.run),
-            Case("results", results.JAVA_LINE, lambda report: report.check(results.JAVA_LINE, results.java)),
+            Case("results", results.JAVA_LINE, results.java),
             Case("judged", judged.line_of(judged.SUBJECTS[0]), judged.run),
             _simple("ibs-derived", derived.LINE, derived.run),
             Case("plug", plugging.LINE, lambda report: report.check(plugging.LINE, plugging.profiled)),

@@ -16,7 +16,7 @@ from pathlib import Path
 from lab.common import proc
 from lab.common.beside import side_by_side
 from lab.common.places import LINUX_PROGRAMS, LWPRUN, TOP
-from lab.common.report import Check
+from lab.common.report import Check, Report
 from lab.common.say import Died, Skip
 from lab.guest import machine
 from lab.guest.vm import GUEST_SHARE, run_directory
@@ -184,14 +184,18 @@ JAVA_RUNS = 12
 JAVA_LINE = f"java computes the same under lwprun {JAVA_RUNS} times, on two processors of an overloaded host"
 
 
-def java(check: Check) -> None:
+def java(report: Report) -> None:
     """A share of the soak. Code that is written while it runs was executed with lost flags."""
-    if missing(["java"]) or not shutil.which("javac"):
-        raise Skip("there is no java or no javac on this machine: ./vlwp deps installs them")
-    first, told = seeds.draw(), []
-    check.say(f"./vlwp soak results --seed={first} repeats the draw")
-    runs = [draw(seed, ["java"], sizes=[2]) for seed in range(first, first + JAVA_RUNS)]
-    wanted = known(["java"], check.work)
+    lacking = [name for name in ("java", "javac") if not shutil.which(name)]
+    if lacking:
+        raise Skip(f"there is no {' and no '.join(lacking)} on this machine: ./vlwp deps installs them")
+    first = seeds.draw()
+    report.line(f"java under lwprun: seeds from {first}")
+    report.check(JAVA_LINE, _java, [draw(first + at, ["java"], sizes=[2]) for at in range(JAVA_RUNS)])
+
+
+def _java(check: Check, runs: Sequence[Run]) -> None:
+    wanted, told = known(["java"], check.work), []
 
     def tell(run: Run, how: str) -> None:
         told.append(how)
