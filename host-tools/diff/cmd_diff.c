@@ -65,7 +65,8 @@ static void print_changes(const struct arguments *a, const struct changes *c, co
 	uint64_t shown = 0;
 	size_t chance = 0;
 
-	printf("%s: %" PRIu64 " and %" PRIu64 " samples\n\n", event, c->samples[0], c->samples[1]);
+	printf("%s: %" PRIu64 " and %" PRIu64 " %s\n\n", event, c->windows[0] ?: c->samples[0],
+	       c->windows[1] ?: c->samples[1], c->windows[0] ? "windows" : "samples");
 	puts("  Before    After   Change  95% +/-  Chance  Symbol  (object)");
 	for (size_t i = 0; i < c->nr; i++) {
 		const struct change *x = &c->list[i];

@@ -10,7 +10,7 @@
 #include "memory.h"
 
 #define LEVEL 0.05
-#define DEVIATIONS 1.96 /* of a normal distribution: 95% lie within */
+#define MANY 1e15 /* samples: more than any profile has, for a share that is exact */
 
 static int compare_names(const void *a, const void *b)
 {
@@ -34,11 +34,22 @@ static void add(struct changes *c, const struct rows *rows, size_t which)
 		struct change change = { .symbol = row->labels[0],
 					 .object = last_part(row->labels[1]) };
 
-		change.samples[which] = row->samples;
+		change.share[which] = row->share;
+		change.effective[which] = row->effective;
 		c->list = grow(c->list, c->nr, &c->room, sizeof(*c->list));
 		c->list[c->nr++] = change;
 	}
 	c->samples[which] = rows->samples;
+	c->windows[which] = rows->windows;
+}
+
+/* Of two functions with one name: the shares together are at least as exact as the less exact one. */
+static void join(struct change *to, const struct change *more, size_t k)
+{
+	if (!(to->effective[k] > 0) ||
+	    (more->effective[k] > 0 && more->effective[k] < to->effective[k]))
+		to->effective[k] = more->effective[k];
+	to->share[k] += more->share[k];
 }
 
 static void merge(struct changes *c)
@@ -53,29 +64,46 @@ static void merge(struct changes *c)
 			continue;
 		}
 		for (size_t k = 0; k < 2; k++)
-			c->list[kept - 1].samples[k] += c->list[i].samples[k];
+			join(&c->list[kept - 1], &c->list[i], k);
 	}
 	c->nr = kept;
 }
 
-/* The test of two proportions, with the normal distribution for the binomial one. */
-static void judge(struct change *change, const uint64_t all[2])
+/* What a profile that has none of a function would need to tell its share as the other one does. */
+static void fill_in(const struct changes *c, struct change *change, size_t which)
 {
-	double n[2] = { (double)all[0], (double)all[1] }, variance = 0, pooled, z;
+	double mine = (double)(c->windows[which] ?: c->samples[which]);
+	double others = (double)(c->windows[!which] ?: c->samples[!which]);
 
-	for (size_t k = 0; k < 2; k++) {
-		change->share[k] = n[k] > 0 ? (double)change->samples[k] / n[k] : 0;
-		if (n[k] > 0)
-			variance += change->share[k] * (1 - change->share[k]) / n[k];
-	}
-	change->error = DEVIATIONS * sqrt(variance);
+	if (!(change->effective[which] > 0) && mine > 0 && others > 0)
+		change->effective[which] = change->effective[!which] * mine / others;
+}
+
+/* The test of two proportions, of as many samples as each share is as exact as. */
+static void judge(const struct changes *c, struct change *change)
+{
+	uint64_t windows = c->windows[0] + c->windows[1];
+	double variance = 0, pooled, z, parts[2];
+
 	change->p = 1;
-	if (!all[0] || !all[1])
+	for (size_t k = 0; k < 2; k++) {
+		fill_in(c, change, k);
+		if (change->effective[k] > 0)
+			variance +=
+				change->share[k] * (1 - change->share[k]) / change->effective[k];
+	}
+	/* Both together have a degree of freedom less than two that are one. */
+	change->error = deviations(windows > 2 ? windows - 1 : windows) * sqrt(variance);
+	if (!c->samples[0] || !c->samples[1] || (windows && windows < 3))
 		return;
-	pooled = (double)(change->samples[0] + change->samples[1]) / (n[0] + n[1]);
-	z = sqrt(pooled * (1 - pooled) * (1 / n[0] + 1 / n[1]));
+	for (size_t k = 0; k < 2; k++)
+		parts[k] = fmin(change->effective[k], MANY);
+	pooled =
+		(change->share[0] * parts[0] + change->share[1] * parts[1]) / (parts[0] + parts[1]);
+	z = sqrt(pooled * (1 - pooled) * (1 / parts[0] + 1 / parts[1]));
 	if (z > 0)
-		change->p = erfc(fabs(change->share[1] - change->share[0]) / z / sqrt(2));
+		change->p = chance_of(fabs(change->share[1] - change->share[0]) / z,
+				      windows ? windows - 2 : UINT64_MAX);
 }
 
 void changes_make(struct changes *c, const struct rows *before, const struct rows *after)
@@ -85,7 +113,7 @@ void changes_make(struct changes *c, const struct rows *before, const struct row
 	add(c, after, 1);
 	merge(c);
 	for (size_t i = 0; i < c->nr; i++)
-		judge(&c->list[i], c->samples);
+		judge(c, &c->list[i]);
 	if (c->nr)
 		qsort(c->list, c->nr, sizeof(*c->list), compare_differences);
 }

@@ -7,8 +7,8 @@
 
 struct change {
 	const char *symbol, *object; /* the object without its directories */
-	uint64_t samples[2];
 	double share[2];
+	double effective[2]; /* of how many independent samples it would be as exact */
 	double error; /* of the difference of the shares: half of the interval of 95% */
 	double p; /* of a difference as great as this, or greater, if there is none: by chance alone */
 };
@@ -17,6 +17,7 @@ struct changes {
 	struct change *list;
 	size_t nr, room;
 	uint64_t samples[2]; /* altogether */
+	uint64_t windows[2]; /* in which they are */
 };
 
 /*

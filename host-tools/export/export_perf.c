@@ -266,7 +266,7 @@ static void take(void *to, const struct sample *sample)
 	struct writer *w = to;
 	const struct view *view = w->e->view;
 
-	if (sample->in_window || !has_event(w, sample->key.event_id) ||
+	if (sample->window || !has_event(w, sample->key.event_id) ||
 	    !samples_find(&view->samples, &view->tally, &sample->key))
 		return;
 	add_sample(w, sample->key.thread, sample->key.event_id, sample->record->address,

@@ -63,10 +63,11 @@ static void put_functions(const struct writer *w, const struct rows *rows)
 		fputc(',', w->out);
 		put_pair(w->out, "object", last_part(row->labels[1]));
 		fprintf(w->out,
-			",\"samples\":%" PRIu64 ",\"error\":%.6f,\"taken\":%" PRIu64
+			",\"samples\":%" PRIu64 ",\"windows\":%" PRIu64
+			",\"share\":%.6f,\"low\":%.6f,\"high\":%.6f,\"taken\":%" PRIu64
 			",\"latency\":%" PRIu64 ",\"line\":",
-			row->samples, share_error(row->samples, rows->samples), row->detail.taken,
-			row->detail.latency);
+			row->samples, row->windows, row->share, row->interval.low,
+			row->interval.high, row->detail.taken, row->detail.latency);
 		if (row->file) {
 			char *line;
 
@@ -105,7 +106,8 @@ static void put_lines(struct writer *w, const struct rows *rows)
 		put_pair(w->out, "line", row->labels[0]);
 		fputc(',', w->out);
 		put_pair(w->out, "symbol", row->labels[1]);
-		fprintf(w->out, ",\"samples\":%" PRIu64 ",", row->samples);
+		fprintf(w->out, ",\"samples\":%" PRIu64 ",\"share\":%.6f,", row->samples,
+			row->share);
 		put_source(w, row);
 		fputc('}', w->out);
 	}
@@ -130,9 +132,10 @@ static void put_branches(const struct writer *w, const struct rows *rows, bool b
 		fputc(',', w->out);
 		put_pair(w->out, "line", row->file ? row->labels[2] : "");
 		fprintf(w->out,
-			",\"samples\":%" PRIu64 ",\"taken\":%" PRIu64 ",\"predicted\":%" PRIu64
-			",\"right\":%" PRIu64 "}",
-			row->samples, row->detail.taken, row->detail.predicted, row->detail.right);
+			",\"share\":%.6f,\"samples\":%" PRIu64 ",\"taken\":%" PRIu64
+			",\"predicted\":%" PRIu64 ",\"right\":%" PRIu64 "}",
+			row->share, row->samples, row->detail.taken, row->detail.predicted,
+			row->detail.right);
 	}
 	fputs("],", w->out);
 }
@@ -332,14 +335,22 @@ static void put_lanes(const struct writer *w)
 static void put_event(struct writer *w, uint32_t event_id)
 {
 	const struct profile *p = &w->e.view->profile;
+	const struct report report = { .profile = p,
+				       .samples = &w->e.view->samples,
+				       .filtered = w->filtered };
+	char *advice = report_advice(&report, event_id);
 
 	w->e.event_id = event_id;
 	fputc('{', w->out);
 	put_pair(w->out, "name", profile_event_name(p, event_id));
 	fputc(',', w->out);
 	put_pair(w->out, "kind", lwpdata_event_name(profile_kind(p, event_id)) ?: "");
-	fprintf(w->out, ",\"samples\":%" PRIu64 ",\"period\":%" PRIu64 ",",
-		w->e.view->samples.per_event[event_id], export_period(p, event_id));
+	fprintf(w->out, ",\"samples\":%" PRIu64 ",\"windows\":%" PRIu64 ",\"period\":%" PRIu64 ",",
+		w->e.view->samples.per_event[event_id],
+		report_nr_windows(p, &w->e.view->samples, event_id), export_period(p, event_id));
+	put_pair(w->out, "advice", advice ?: "");
+	fputc(',', w->out);
+	free(advice);
 	for (uint32_t e = 0; e < p->config.nr_events && !w->filtered; e++)
 		if (p->config.events[e].event_id == event_id) {
 			struct estimate estimate = report_estimate(p, e);

@@ -50,7 +50,8 @@ void detail_add(struct detail *to, const struct detail *more)
 		to->from[i] += more->from[i];
 }
 
-static void add(struct tally *t, const struct count *key, const struct detail *detail)
+static void add(struct tally *t, const struct count *key, const struct detail *detail,
+		double weight)
 {
 	struct count *place;
 
@@ -62,6 +63,7 @@ static void add(struct tally *t, const struct count *key, const struct detail *d
 		t->nr++;
 	}
 	place->samples++;
+	place->weight += weight;
 	detail_add(&place->detail, detail);
 	t->per_event[key->event_id]++;
 }
@@ -92,7 +94,8 @@ struct walk {
 	uint64_t *before; /* time of each thread's last batch */
 };
 
-static void walk_batch(struct walk *w, const struct profile_batch *batch, bool in_window)
+static void walk_batch(struct walk *w, const struct profile_batch *batch,
+		       const struct profile_window *window)
 {
 	const struct profile *p = w->profile;
 	uint32_t process = p->threads[batch->thread].process;
@@ -101,7 +104,8 @@ static void walk_batch(struct walk *w, const struct profile_batch *batch, bool i
 	double step = batch->time > before ? (double)(batch->time - before) / batch->count : 0;
 	struct lwp_record record;
 	struct sample sample = { .record = &record,
-				 .in_window = in_window,
+				 .window = window,
+				 .weight = window ? (double)window->weight / window->count : 1,
 				 .section = batch->section,
 				 .key = { .thread = batch->thread, .map = SIZE_MAX } };
 	struct count *key = &sample.key;
@@ -148,12 +152,41 @@ void tally_walk(const struct profile *p, const struct filter *filter, bool targe
 
 		if (n == p->nr_windows ||
 		    (b < p->nr_batches && p->batches[b].section < p->windows[n].section)) {
-			walk_batch(&w, &p->batches[b++], false);
+			walk_batch(&w, &p->batches[b++], NULL);
 			continue;
 		}
-		window = window_batch(&p->windows[n++]);
-		walk_batch(&w, &window, true);
+		window = window_batch(&p->windows[n]);
+		walk_batch(&w, &window, &p->windows[n++]);
 	}
+	free(w.before);
+}
+
+static int compare_threads(const void *a, const void *b)
+{
+	const struct profile_window *x = *(const struct profile_window *const *)a;
+	const struct profile_window *y = *(const struct profile_window *const *)b;
+
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+void tally_walk_windows(const struct profile *p, const struct filter *filter, bool targets,
+			void (*take)(void *to, const struct sample *sample), void *to)
+{
+	const struct profile_window **order = must(calloc(p->nr_windows + 1, sizeof(*order)));
+	struct walk w = { p, filter, targets, take, to, NULL };
+
+	w.before = must(calloc(p->nr_threads + 1, sizeof(*w.before)));
+	for (size_t i = 0; i < p->nr_windows; i++)
+		order[i] = &p->windows[i];
+	qsort(order, p->nr_windows, sizeof(*order), compare_threads);
+	for (size_t i = 0; i < p->nr_windows; i++) {
+		const struct profile_batch batch = window_batch(order[i]);
+
+		walk_batch(&w, &batch, order[i]);
+	}
+	free(order);
 	free(w.before);
 }
 
@@ -182,7 +215,7 @@ static void count_sample(void *to, const struct sample *sample)
 	struct count key = sample->key;
 
 	key.data = data_of(counting, sample);
-	add(counting->tally, &key, &detail);
+	add(counting->tally, &key, &detail, sample->weight);
 }
 
 void tally_add(struct tally *t, const struct profile *p, const struct filter *filter, bool targets,
@@ -190,6 +223,7 @@ void tally_add(struct tally *t, const struct profile *p, const struct filter *fi
 {
 	struct counting counting = { t, lwp_rev_get(p->config.revision), data };
 
+	t->targets = targets;
 	tally_walk(p, filter, targets, count_sample, &counting);
 }
 

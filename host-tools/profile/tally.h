@@ -22,6 +22,7 @@ void detail_add(struct detail *to, const struct detail *more);
 
 struct count {
 	uint64_t samples; /* 0: an empty place of the table */
+	double weight; /* what they stand for */
 	struct detail detail;
 	uint64_t address;
 	uint64_t target; /* of a branch, if they are told apart; else 0 */
@@ -36,6 +37,7 @@ struct tally {
 	struct count *table; /* open addressing, a power of two */
 	size_t nr, size;
 	uint64_t per_event[256]; /* samples by EventId */
+	bool targets; /* branches are told apart by them */
 };
 
 /*
@@ -53,7 +55,8 @@ void tally_add(struct tally *tally, const struct profile *profile, const struct 
 struct sample {
 	const struct lwp_record *record;
 	struct count key; /* its place in the tally */
-	bool in_window;
+	const struct profile_window *window; /* NULL: it is in none */
+	double weight; /* of branches that it stands for; 1 in no window */
 	uint64_t section; /* number of its section in the file */
 	uint64_t time;
 };
@@ -64,6 +67,10 @@ struct sample {
  */
 void tally_walk(const struct profile *profile, const struct filter *filter, bool targets,
 		void (*take)(void *to, const struct sample *sample), void *to);
+
+/* The same for windows alone, thread by thread. */
+void tally_walk_windows(const struct profile *profile, const struct filter *filter, bool targets,
+			void (*take)(void *to, const struct sample *sample), void *to);
 
 /* A window as a batch: its records, and when they were taken. */
 struct profile_batch window_batch(const struct profile_window *window);

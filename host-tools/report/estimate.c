@@ -2,12 +2,18 @@
 /*
  * What all formats of the report say: which events there are, and how many of each.
  */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lwp_rev.h"
 #include "lwpctl_report.h"
 #include "memory.h"
+
+#define FEW 100 /* samples, or windows */
+#define ENOUGH 10000
 
 /* The low `random` bits of each reload are random. */
 double report_period(const struct lwpdata_config *config, uint32_t e)
@@ -92,6 +98,87 @@ uint32_t report_event(const struct report *report, uint32_t i)
 bool report_has_data(const struct report *report, uint32_t event_id)
 {
 	return report->profile->has_data && profile_kind(report->profile, event_id) == LWP_KIND_DME;
+}
+
+uint64_t report_nr_windows(const struct profile *p, const struct samples *samples,
+			   uint32_t event_id)
+{
+	const struct profile_window *last = NULL;
+	uint64_t nr = 0;
+
+	if (samples->weight_per_event[event_id] <= (double)samples->per_event[event_id])
+		return 0;
+	for (size_t i = 0; i < p->nr_windows; i++) {
+		const struct profile_window *window = &p->windows[i];
+		const struct profile_batch batch = window_batch(window);
+
+		if (window->data[0] != event_id || !filter_batch(samples->filter, p, &batch))
+			continue;
+		nr += !last || !(window->flags & LWPDATA_WINDOW_CONTINUES);
+		last = window;
+	}
+	return nr;
+}
+
+/* The interval that makes some 10000 samples of so many events, of two digits. */
+static uint32_t wanted_interval(const struct profile *p, double events)
+{
+	double interval = events / ENOUGH - 1,
+	       least = lwp_rev_get(p->config.revision)->min_interval;
+	double unit = 1;
+
+	while (interval / unit >= 100)
+		unit *= 10;
+	interval -= fmod(interval, unit);
+	return interval < least ? (uint32_t)least : (uint32_t)interval;
+}
+
+static char *advice(const struct profile *p, uint32_t e, uint64_t samples, uint64_t windows)
+{
+	double events = report_estimate(p, e).events;
+	const char *name = profile_event_name(p, p->config.events[e].event_id);
+	uint32_t interval = wanted_interval(p, events);
+	char *text;
+	int n;
+
+	if (windows)
+		n = asprintf(&text, "%" PRIu64 " windows are few: record with --windows=64:%.0f",
+			     windows, fmax(64, events / ENOUGH));
+	else if (events < 1)
+		n = asprintf(
+			&text,
+			"No samples: no %s were counted; the program had none, or this processor does "
+			"not count them",
+			name);
+	else if (interval >= p->config.events[e].interval)
+		n = asprintf(&text,
+			     "%" PRIu64
+			     " samples are few, and more there are not: about %.0f %s were counted",
+			     samples, events, name);
+	else
+		n = asprintf(&text,
+			     "%" PRIu64 " samples are few: about %.0f %s were counted; record with "
+			     "--event=%s:%" PRIu32,
+			     samples, events, name, name, interval);
+	return n < 0 ? must(NULL) : text;
+}
+
+char *report_advice(const struct report *report, uint32_t event_id)
+{
+	const struct profile *p = report->profile;
+	uint64_t samples = report->samples->per_event[event_id];
+	uint64_t windows = report_nr_windows(p, report->samples, event_id);
+
+	if ((windows ?: samples) >= FEW)
+		return NULL;
+	if (!p->nr_threads)
+		return strdup("No samples: LWP was not on in any thread");
+	if (report->filtered)
+		return samples ? NULL : strdup("No samples: the options leave out all there are");
+	for (uint32_t e = 0; e < p->config.nr_events; e++)
+		if (p->config.events[e].event_id == event_id)
+			return advice(p, e, samples, windows);
+	return NULL;
 }
 
 struct unnamed report_unnamed(const struct report *report)

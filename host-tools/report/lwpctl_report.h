@@ -43,6 +43,19 @@ struct unnamed {
 
 struct unnamed report_unnamed(const struct report *report);
 
+/*
+ * In how many windows the samples of an event are that a filter wants; 0 if they are in none, or all that happened is
+ * in them.
+ */
+uint64_t report_nr_windows(const struct profile *profile, const struct samples *samples,
+			   uint32_t event_id);
+
+/* One line that says why there are no samples, or few, and what to do; NULL if there is nothing to say. Free it. */
+char *report_advice(const struct report *report, uint32_t event_id);
+
+/* A row's share, its interval, and how many samples or windows it is of. */
+void report_share(const struct row *row, bool windows);
+
 /* The share of all events that was missed, 0..1. From REPORT_BIASED on, shares are not to be trusted. */
 double report_missed_share(const struct profile *profile);
 #define REPORT_BIASED 0.01

@@ -71,6 +71,15 @@ static void add_branches(struct json_object *item, const struct row *row)
 			       number(row->detail.predicted - row->detail.right));
 }
 
+void json_share(struct json_object *item, const struct row *row)
+{
+	if (row->windows)
+		json_object_object_add(item, "windows", number(row->windows));
+	json_object_object_add(item, "share", json_object_new_double(row->share));
+	json_object_object_add(item, "share_low", json_object_new_double(row->interval.low));
+	json_object_object_add(item, "share_high", json_object_new_double(row->interval.high));
+}
+
 static struct json_object *rows_json(const struct report *report, const struct grouping *by,
 				     uint32_t event_id)
 {
@@ -87,12 +96,7 @@ static struct json_object *rows_json(const struct report *report, const struct g
 			json_object_object_add(item, key_names[by->keys[k]],
 					       string(row->labels[k]));
 		json_object_object_add(item, "samples", number(row->samples));
-		json_object_object_add(
-			item, "share",
-			json_object_new_double((double)row->samples / (double)rows.samples));
-		json_object_object_add(
-			item, "share_error",
-			json_object_new_double(share_error(row->samples, rows.samples)));
+		json_share(item, row);
 		if (kind == LWP_KIND_DME)
 			add_misses(item, row);
 		if (kind == LWP_KIND_BRE)
@@ -137,10 +141,17 @@ static struct json_object *event_json(const struct report *report, uint32_t even
 {
 	const struct profile *p = report->profile;
 	struct json_object *event = object();
+	uint64_t windows = report_nr_windows(p, report->samples, event_id);
+	char *advice = report_advice(report, event_id);
 
 	json_object_object_add(event, "event", string(profile_event_name(p, event_id)));
 	json_object_object_add(event, "event_id", number(event_id));
 	json_object_object_add(event, "samples", number(report->samples->per_event[event_id]));
+	if (windows)
+		json_object_object_add(event, "windows", number(windows));
+	if (advice)
+		json_object_object_add(event, "advice", string(advice));
+	free(advice);
 	for (uint32_t e = 0; e < p->config.nr_events; e++) {
 		struct estimate estimate;
 

@@ -11,6 +11,7 @@
 #include "report_source.h"
 #include "source_text.h"
 
+#define NOTHING 1e-9 /* of a share, which is a sum */
 #define AROUND 2 /* lines above and below a hot one */
 #define LINE_MAX_BYTES 120 /* of a line, without --wide */
 #define LINE_MAX_WIDE 4096
@@ -27,7 +28,7 @@ struct lines {
 /* A file with hot lines: hot[first] to before hot[end]. */
 struct file {
 	size_t first, end;
-	uint64_t samples; /* of all of its lines */
+	double share; /* of all of its lines */
 };
 
 static size_t most(const struct report *report)
@@ -66,11 +67,6 @@ static void lines_free(struct lines *l)
 	sources_free(&l->sources);
 }
 
-static double percent(const struct lines *l, uint64_t samples)
-{
-	return 100.0 * (double)samples / (double)l->rows.samples;
-}
-
 /* ---- Text ----------------------------------------------------------------------------------- */
 
 /* `row` NULL: a line without samples. */
@@ -81,10 +77,9 @@ static void print_line(struct lines *l, const char *file, int line, const struct
 	if (!text && !row)
 		return;
 	if (row)
-		printf("%6.2f%% %7.2f%% %10" PRIu64, percent(l, row->samples),
-		       100.0 * share_error(row->samples, l->rows.samples), row->samples);
+		report_share(row, false);
 	else
-		printf("%26s", "");
+		printf("%34s", "");
 	printf(" %6d%s%s\n", line, text && *text ? "  " : "", text ?: "");
 	free(text);
 }
@@ -103,8 +98,8 @@ static void print_file(struct lines *l, const struct file *file)
 	const char *path = l->hot[file->first]->file;
 	int next = 1; /* the first line that was not printed yet */
 
-	printf("\n%s: %.2f%%\n  Share  95%% +/-    Samples   Line  Source\n", path,
-	       percent(l, file->samples));
+	printf("\n%s: %.2f%%\n  Share    95%% interval    Samples   Line  Source\n", path,
+	       100 * file->share);
 	for (size_t i = file->first; i < file->end; i++) {
 		int hot = l->hot[i]->line, from = hot - AROUND > next ? hot - AROUND : next;
 		int until = i + 1 < file->end && l->hot[i + 1]->line - AROUND <= hot + AROUND ?
@@ -121,22 +116,22 @@ static void print_file(struct lines *l, const struct file *file)
 	}
 }
 
-static uint64_t samples_of(const struct lines *l, const char *file)
+static double share_of(const struct lines *l, const char *file)
 {
-	uint64_t samples = 0;
+	double share = 0;
 
 	for (size_t i = 0; i < l->rows.nr; i++)
 		if (l->rows.list[i].file == file)
-			samples += l->rows.list[i].samples;
-	return samples;
+			share += l->rows.list[i].share;
+	return share;
 }
 
 static int hottest_first(const void *a, const void *b)
 {
 	const struct file *x = a, *y = b;
 
-	if (x->samples != y->samples)
-		return x->samples > y->samples ? -1 : 1;
+	if (x->share != y->share)
+		return x->share > y->share ? -1 : 1;
 	return x->first < y->first ? -1 : 1;
 }
 
@@ -155,7 +150,7 @@ static void print_files(struct lines *l)
 		files[nr - 1].end = i + 1;
 	}
 	for (size_t i = 0; i < nr; i++)
-		files[i].samples = samples_of(l, l->hot[files[i].first]->file);
+		files[i].share = share_of(l, l->hot[files[i].first]->file);
 	if (nr)
 		qsort(files, nr, sizeof(*files), hottest_first);
 	for (size_t i = 0; i < nr; i++)
@@ -166,19 +161,19 @@ static void print_files(struct lines *l)
 /* What the lines above leave out. */
 static void print_rest(const struct lines *l)
 {
-	uint64_t nowhere = 0, rest = l->rows.samples;
+	double nowhere = 0, rest = 1;
 
 	for (size_t i = 0; i < l->rows.nr; i++)
 		if (!l->rows.list[i].file)
-			nowhere += l->rows.list[i].samples;
+			nowhere += l->rows.list[i].share;
 	for (size_t i = 0; i < l->nr; i++)
-		rest -= l->hot[i]->samples;
+		rest -= l->hot[i]->share;
 	rest -= nowhere;
-	if (rest)
-		printf("\n%6.2f%% in other lines\n", percent(l, rest));
-	if (nowhere)
+	if (rest > NOTHING)
+		printf("\n%6.2f%% in other lines\n", 100 * rest);
+	if (nowhere > 0)
 		printf("%s%6.2f%% in code without line numbers: debugging information helps\n",
-		       rest ? "" : "\n", percent(l, nowhere));
+		       rest > NOTHING ? "" : "\n", 100 * nowhere);
 }
 
 void source_print(const struct report *report, uint32_t event_id)
@@ -211,10 +206,7 @@ static struct json_object *line_json(struct lines *l, const struct row *row)
 	add_string(item, "source_file", row->file);
 	add_number(item, "source_line", (uint64_t)row->line);
 	add_number(item, "samples", row->samples);
-	json_object_object_add(item, "share",
-			       json_object_new_double(percent(l, row->samples) / 100));
-	json_object_object_add(item, "share_error",
-			       json_object_new_double(share_error(row->samples, l->rows.samples)));
+	json_share(item, row);
 	add_string(item, "text", text);
 	free(text);
 	return item;

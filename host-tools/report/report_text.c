@@ -149,6 +149,16 @@ static const struct columns *columns_of(const struct report *report, uint32_t ev
 	return NULL;
 }
 
+void report_share(const struct row *row, bool windows)
+{
+	printf("%6.2f%%", 100 * row->share);
+	if (row->interval.low == row->interval.high)
+		printf("  %14s", "exact");
+	else
+		printf(" %6.2f -%6.2f%%", 100 * row->interval.low, 100 * row->interval.high);
+	printf(" %10" PRIu64, windows ? row->windows : row->samples);
+}
+
 static void print_row(const struct report *report, const struct rows *rows, const struct row *row,
 		      const struct grouping *by, const size_t width[NR_KEYS])
 {
@@ -164,10 +174,13 @@ static void print_table(const struct report *report, const struct rows *rows,
 			const struct grouping *by, const struct columns *own)
 {
 	bool source = shows_source(rows, by);
-	uint64_t nr = limited(report, rows), rest = rows->samples;
+	bool windows = rows->windows && rows->weight > (double)rows->samples;
+	uint64_t nr = limited(report, rows), samples = rows->samples;
+	double rest = 1;
 	size_t width[NR_KEYS];
 
-	printf("\n  Share  95%% +/-    Samples%s", own ? own->heading : "");
+	printf("\n  Share    95%% interval %10s%s", windows ? "Windows" : "Samples",
+	       own ? own->heading : "");
 	for (size_t k = 0; k < by->nr; k++) {
 		width[k] = k + 1 < by->nr || source ? column_width(report, rows, by, k) : 0;
 		print_cell(headings[by->keys[k]], width[k], SIZE_MAX);
@@ -176,17 +189,18 @@ static void print_table(const struct report *report, const struct rows *rows,
 	for (uint64_t i = 0; i < nr; i++) {
 		const struct row *row = &rows->list[i];
 
-		rest -= row->samples;
-		printf("%6.2f%% %7.2f%% %10" PRIu64,
-		       100.0 * (double)row->samples / (double)rows->samples,
-		       100.0 * share_error(row->samples, rows->samples), row->samples);
+		samples -= row->samples;
+		rest -= row->share;
+		report_share(row, windows);
 		if (own)
 			own->print(row);
 		print_row(report, rows, row, by, width);
 	}
-	if (rest)
-		printf("%6.2f%%          %10" PRIu64 "  ... %" PRIu64 " more\n",
-		       100.0 * (double)rest / (double)rows->samples, rest, rows->nr - nr);
+	if (nr < rows->nr && windows)
+		printf("%6.2f%% %27s ... %" PRIu64 " more\n", 100 * rest, "", rows->nr - nr);
+	else if (nr < rows->nr)
+		printf("%6.2f%% %16s%10" PRIu64 "  ... %" PRIu64 " more\n", 100 * rest, "", samples,
+		       rows->nr - nr);
 }
 
 static void print_tables(const struct report *report, uint32_t event_id)
@@ -259,9 +273,13 @@ static void print_event_head(const struct report *report, uint32_t event_id)
 	const struct profile *p = report->profile;
 
 	uint64_t samples = report->samples->per_event[event_id];
+	uint64_t windows = report_nr_windows(p, report->samples, event_id);
+	char *advice = report_advice(report, event_id);
 
-	printf("\n%s: %" PRIu64 " sample%s", profile_event_name(p, event_id), samples,
-	       samples == 1 ? "" : "s");
+	printf("\n%s: ", profile_event_name(p, event_id));
+	if (windows)
+		printf("%" PRIu64 " window%s of ", windows, windows == 1 ? "" : "s");
+	printf("%" PRIu64 " sample%s", samples, samples == 1 ? "" : "s");
 	for (uint32_t e = 0; e < p->config.nr_events; e++) {
 		struct estimate estimate;
 
@@ -275,7 +293,8 @@ static void print_event_head(const struct report *report, uint32_t event_id)
 			printf(", %s %.0f counted", estimate.exact ? "exactly" : "about",
 			       estimate.events);
 	}
-	putchar('\n');
+	printf("\n%s%s", advice ?: "", advice ? "\n" : "");
+	free(advice);
 }
 
 /* ---- Below the tables ----------------------------------------------------------------------- */
@@ -292,9 +311,14 @@ static void print_losses(const struct profile *p)
 	uint64_t dropped = stats->threads_no_slot + stats->threads_no_memory +
 			   stats->processes_refused + stats->rings_damaged;
 
-	printf("\nMissed events: %" PRIu64 " (in %" PRIu64 " rings that filled up). "
-	       "Contexts dropped: %" PRIu64 ", evicted: %" PRIu64 ".\n",
-	       profile_missed(p), stats->rings_filled, dropped, stats->contexts_lost);
+	if (p->nr_windows && !stats->rings_filled)
+		printf("\nBetween the windows: %" PRIu64 " branches. ", profile_missed(p));
+	else
+		printf("\nMissed events: %" PRIu64 " (in %" PRIu64 " rings that filled up%s). ",
+		       profile_missed(p), stats->rings_filled,
+		       p->nr_windows ? ", and between the windows" : "");
+	printf("Contexts dropped: %" PRIu64 ", evicted: %" PRIu64 ".\n", dropped,
+	       stats->contexts_lost);
 	note(stats->threads_no_slot, "thread", "not profiled: more at once than --max-threads");
 	note(stats->threads_no_memory, "thread", "not profiled: no memory for the ring");
 	note(stats->processes_refused, "time",

@@ -3,9 +3,9 @@
  * Samples grouped by what the user asked for.
  */
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
+#include "clusters.h"
 #include "hash.h"
 #include "memory.h"
 #include "rows.h"
@@ -48,7 +48,9 @@ bool grouping_parse(struct grouping *grouping, const char *text)
 void samples_locate(struct samples *samples, struct resolver *r, const struct tally *tally,
 		    const struct filter *filter)
 {
-	*samples = (struct samples){ .list = must(calloc(tally->nr + 1, sizeof(*samples->list))) };
+	*samples = (struct samples){ .list = must(calloc(tally->nr + 1, sizeof(*samples->list))),
+				     .tally = tally,
+				     .filter = filter };
 	samples->index = must(calloc(tally->size + 1, sizeof(*samples->index)));
 	for (size_t i = 0; i < tally->size; i++) {
 		struct located *located = &samples->list[samples->nr];
@@ -62,6 +64,7 @@ void samples_locate(struct samples *samples, struct resolver *r, const struct ta
 		if (!filter_place(filter, located->place.object, located->place.symbol))
 			continue;
 		samples->per_event[count->event_id] += count->samples;
+		samples->weight_per_event[count->event_id] += count->weight;
 		samples->index[i] = ++samples->nr;
 	}
 }
@@ -232,8 +235,8 @@ static int compare_samples(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
 
-	if (x->samples != y->samples)
-		return x->samples > y->samples ? -1 : 1;
+	if (x->weight != y->weight)
+		return x->weight > y->weight ? -1 : 1;
 	return compare_names(a, b);
 }
 
@@ -244,8 +247,8 @@ static void sort_rows(struct rows *rows, enum order order)
 		      order == ORDER_NAME ? compare_names : compare_samples);
 }
 
-/* Rows that differ only in their line become one, which keeps the line with most samples. */
-static void merge_lines(const struct rows *fine, struct rows *rows, size_t labels)
+/* Rows that differ only in their line become one, which keeps the line with most samples. row_of: of the fine ones. */
+static void merge_lines(const struct rows *fine, struct rows *rows, size_t labels, size_t *row_of)
 {
 	struct finder finder = { .labels = labels, .rows = rows };
 
@@ -255,12 +258,14 @@ static void merge_lines(const struct rows *fine, struct rows *rows, size_t label
 
 		memcpy(key.labels, from->labels, sizeof(key.labels));
 		row = row_for(&finder, &key);
+		row->number = row_of[i] = (size_t)(row - rows->list);
 		row->samples += from->samples;
+		row->weight += from->weight;
 		detail_add(&row->detail, &from->detail);
-		if (from->file && from->samples > row->line_samples) {
+		if (from->file && from->weight > row->line_weight) {
 			row->file = from->file;
 			row->line = from->line;
-			row->line_samples = from->samples;
+			row->line_weight = from->weight;
 		}
 	}
 	free(finder.table);
@@ -271,6 +276,7 @@ void rows_make(struct rows *rows, struct resolver *r, const struct samples *samp
 {
 	struct rows fine = { 0 };
 	struct finder finder = { .labels = grouping->nr, .by_line = true, .rows = &fine };
+	size_t *fine_of = must(calloc(samples->nr + 1, sizeof(*fine_of))), *row_of;
 
 	*rows = (struct rows){ 0 };
 	for (size_t i = 0; i < samples->nr; i++) {
@@ -282,22 +288,23 @@ void rows_make(struct rows *rows, struct resolver *r, const struct samples *samp
 		for (size_t k = 0; k < grouping->nr; k++)
 			key.labels[k] = label_of(r, l, grouping->keys[k]);
 		row = row_for(&finder, &key);
+		fine_of[i] = (size_t)(row - fine.list);
 		row->samples += l->count->samples;
+		row->weight += l->count->weight;
 		detail_add(&row->detail, &l->count->detail);
 		rows->samples += l->count->samples;
+		rows->weight += l->count->weight;
 	}
 	free(finder.table);
-	merge_lines(&fine, rows, grouping->nr);
+	row_of = must(calloc(fine.nr + 1, sizeof(*row_of)));
+	merge_lines(&fine, rows, grouping->nr, row_of);
+	for (size_t i = 0; i < samples->nr; i++)
+		fine_of[i] = row_of[fine_of[i]];
+	rows_judge(rows, r->profile, samples, fine_of, event_id);
+	free(row_of);
+	free(fine_of);
 	rows_free(&fine);
 	sort_rows(rows, order);
-}
-
-double share_error(uint64_t samples, uint64_t all)
-{
-	static const double deviations = 1.96;
-	double share = (double)samples / (double)all;
-
-	return deviations * sqrt(share * (1 - share) / (double)all);
 }
 
 void rows_free(struct rows *rows)

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "intervals.h"
 #include "resolve.h"
 #include "tally.h"
 
@@ -36,24 +37,27 @@ bool grouping_has(const struct grouping *grouping, enum key key);
 
 struct row {
 	uint64_t samples;
+	double weight; /* what they stand for */
+	uint64_t windows; /* that it is in, if samples are in windows */
+	double share; /* by weight */
+	double effective; /* of how many independent samples the share would be as exact */
+	struct interval interval; /* in which the true share lies in 95 of 100 profiles */
+	size_t number; /* in which order rows were made */
 	struct detail detail;
 	const char *labels[NR_KEYS]; /* in the grouping's order */
 	/* The source line of the row with most samples, if rows have symbols. */
 	const char *file;
 	int line;
-	uint64_t line_samples;
+	double line_weight;
 };
-
-/*
- * How far a share may be from the true one: half of the interval in which it lies in 95 of 100 profiles, if samples
- * fall independently of each other.
- */
-double share_error(uint64_t samples, uint64_t all);
 
 struct rows {
 	struct row *list;
 	size_t nr, room;
 	uint64_t samples; /* in all rows */
+	double weight;
+	uint64_t
+		windows; /* in which samples are, 0: in none; those that continue another are one with it */
 };
 
 /*
@@ -69,8 +73,11 @@ struct located {
 struct samples {
 	struct located *list;
 	size_t nr;
+	const struct tally *tally;
+	const struct filter *filter; /* of those that were counted */
 	size_t *index; /* of the list plus 1, by the place in the tally's table */
 	uint64_t per_event[256]; /* by EventId */
+	double weight_per_event[256];
 };
 void samples_locate(struct samples *samples, struct resolver *resolver, const struct tally *tally,
 		    const struct filter *filter);

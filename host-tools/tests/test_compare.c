@@ -12,6 +12,16 @@
 
 static struct changes changes;
 
+static uint64_t windows;
+
+static void share(struct rows *rows)
+{
+	for (size_t i = 0; i < rows->nr; i++) {
+		rows->list[i].share = (double)rows->list[i].samples / (double)rows->samples;
+		rows->list[i].effective = (double)rows->samples;
+	}
+}
+
 static void make(struct row *before, size_t nr_before, struct row *after, size_t nr_after)
 {
 	struct rows x = { .list = before, .nr = nr_before }, y = { .list = after, .nr = nr_after };
@@ -20,7 +30,29 @@ static void make(struct row *before, size_t nr_before, struct row *after, size_t
 		x.samples += before[i].samples;
 	for (size_t i = 0; i < nr_after; i++)
 		y.samples += after[i].samples;
+	share(&x);
+	share(&y);
+	x.windows = y.windows = windows;
 	changes_make(&changes, &x, &y);
+}
+
+/* Each sample is a window of its own. */
+Test(compare, few_windows_tell_less_than_as_many_samples)
+{
+	struct row before[] = { ROW("f", "prog", 2), ROW("g", "prog", 8) };
+	struct row after[] = { ROW("f", "prog", 8), ROW("g", "prog", 2) };
+
+	windows = 10;
+	make(before, 2, after, 2);
+	/* z = 0.6 / sqrt(0.25 * 2 / 10) = 2.6833; with 18 degrees 2 * 0.0076 lie beyond */
+	cr_expect(epsilon_eq(dbl, changes.list[0].p, 0.01518, 1e-4));
+	/* 2.1009 of 18 degrees * sqrt(2 * 0.2 * 0.8 / 10) */
+	cr_expect(epsilon_eq(dbl, changes.list[0].error, 0.37582, 1e-4));
+	changes_free(&changes);
+	windows = 0;
+	make(before, 2, after, 2);
+	cr_expect(epsilon_eq(dbl, changes.list[0].p, 0.00729, 1e-4));
+	changes_free(&changes);
 }
 
 Test(compare, a_difference_has_its_error_and_its_chance)
