@@ -365,10 +365,9 @@ static void summarize_windows(const struct supervisor *s)
 		(unsigned long long)s->nr_windows, (unsigned long long)s->window_branches,
 		(unsigned long long)s->window_weight,
 		trace_complete(s) ? ": the trace is complete" : "");
-	if (s->windows == WINDOWS_ALL && s->stats.rings_filled)
+	if (s->stats.rings_filled)
 		fprintf(stderr,
-			"lwprun: the trace is not complete: %llu rings filled up; try a larger "
-			"--ring-size\n",
+			"lwprun: branches were missed: %llu rings filled up; try a larger --ring-size\n",
 			(unsigned long long)s->stats.rings_filled);
 }
 
@@ -502,7 +501,7 @@ int main(int argc, char **argv)
 		die(LWPRUN_USAGE, "%s", why);
 	description.seed = options.seed;
 	description.follow = options.follow;
-	description.guard = options.windows == WINDOWS_ALL;
+	description.guard = options.windows != WINDOWS_NONE;
 	find_library(library);
 	elf_version(EV_CURRENT);
 

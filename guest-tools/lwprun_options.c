@@ -17,11 +17,14 @@
 /* A ring for every branch: what a thread does while lwprun writes must fit. */
 #define DEFAULT_RING_ALL (16 * 1024 * 1024)
 #define DEFAULT_WINDOW 128 /* branches */
-#define DEFAULT_WINDOW_PERIOD 1000000ull /* ns */
+#define DEFAULT_EVERY 10240 /* branches */
+/* A ring for sampled windows is never full either. */
+#define DEFAULT_RING_SAMPLED (1024 * 1024)
 #define LIVE_PERIOD 1000000000ull /* ns */
 #define WINDOW_MIN 2
 #define WINDOW_MAX (1 << 20)
-#define WINDOW_PERIOD_MAX (3600 * 1000000000ull)
+#define EVERY_MAX (1 << 30)
+#define PERIOD_MAX (3600 * 1000000000ull)
 #define PID_LIMIT (1 << 22) /* of Linux */
 /* Neither given nor a value. */
 #define NOT_GIVEN UINT32_MAX
@@ -51,12 +54,11 @@ static const char description[] =
 static const struct argp_option argp_options[] = {
 	{ "event", 'e', "EVENT[:INTERVAL][,...]", 0,
 	  "events to take records of (default: instructions:100003)", 0 },
-	{ "windows", OPTION_WINDOWS, "N[:PERIOD]|all", OPTION_ARG_OPTIONAL,
-	  "record N consecutive branches every PERIOD (number and us, ms or s; default: 128:1ms), or "
-	  "all branches",
-	  0 },
+	{ "windows", OPTION_WINDOWS, "N[:EVERY]|all", OPTION_ARG_OPTIONAL,
+	  "record N consecutive branches of each EVERY (default: 128:10240), or all branches", 0 },
 	{ "ring-size", 'm', "BYTES", 0,
-	  "ring of each thread, with suffix K or M if wanted (default: 256K; for all branches 16M)",
+	  "ring of each thread, with suffix K or M if wanted (default: 256K; for windows 1M, for all "
+	  "branches 16M)",
 	  0 },
 	{ "random", 'r', "BITS", 0,
 	  "low bits of each interval drawn at random, 0 to 15 (default: 6)", 0 },
@@ -185,35 +187,32 @@ static uint64_t parse_period(const char *text)
 	if (!parse_number(text, &end, &value))
 		return 0;
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-		if (!strcmp(end, units[i].name) && value <= WINDOW_PERIOD_MAX / units[i].ns)
+		if (!strcmp(end, units[i].name) && value <= PERIOD_MAX / units[i].ns)
 			return value * units[i].ns;
 	return 0;
 }
 
-/* N[:PERIOD], "all", or nothing (NULL) */
+/* N[:EVERY], "all", or nothing (NULL) */
 static void parse_windows(struct argp_state *state, struct options *options, char *text)
 {
 	char *colon = text ? strchr(text, ':') : NULL;
-	uint32_t records = DEFAULT_WINDOW;
-
 	options->windows = WINDOWS_SAMPLED;
 	if (text && !strcmp(text, "all")) {
 		options->windows = WINDOWS_ALL;
 		return;
 	}
-	if (colon) {
+	options->window = DEFAULT_WINDOW;
+	options->window_every = DEFAULT_EVERY;
+	if (colon)
 		*colon = '\0';
-		options->window_period = parse_period(colon + 1);
-		if (!options->window_period)
-			argp_failure(state, LWPRUN_USAGE, 0,
-				     "period '%s' is not a number of us, ms or s up to an hour",
-				     colon + 1);
-	}
 	if (text)
-		records = (uint32_t)number_in(state, "window of branches", text, WINDOW_MIN,
-					      WINDOW_MAX);
-	/* One place in a ring is never used. */
-	options->window_ring = (records + 1) * (uint32_t)sizeof(struct lwp_event);
+		options->window = (uint32_t)number_in(state, "window of branches", text, WINDOW_MIN,
+						      WINDOW_MAX);
+	if (colon)
+		options->window_every = (uint32_t)number_in(state, "window's share of branches",
+							    colon + 1, options->window, EVERY_MAX);
+	else if (options->window_every < options->window)
+		options->window_every = options->window;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -292,16 +291,12 @@ static void choose_windows(struct options *options)
 	if (options->nr_events)
 		fail("--event does not go with --windows: of two events that are due at once LWP "
 		     "records one, and the window would have a hole");
-	if (sampled && options->ring_size)
-		fail("--ring-size does not go with --windows, whose N is the size of the ring");
 	if (options->random != NOT_GIVEN && options->random)
 		fail("--random does not go with --windows, which has every branch");
-	if (!sampled && options->ring_size % (POOL_GUARD_PARTS * POOL_PAGE))
-		fail("--windows=all wants a --ring-size that is a multiple of 32K");
-	if (sampled)
-		options->ring_size = options->window_ring;
-	else if (!options->ring_size)
-		options->ring_size = DEFAULT_RING_ALL;
+	if (options->ring_size % (POOL_GUARD_PARTS * POOL_PAGE))
+		fail("--windows wants a --ring-size that is a multiple of 32K");
+	if (!options->ring_size)
+		options->ring_size = sampled ? DEFAULT_RING_SAMPLED : DEFAULT_RING_ALL;
 	options->nr_events = 1;
 	options->events[0].event_id = LWP_EVENT_BRANCH;
 	options->events[0].interval = 0;
@@ -337,7 +332,6 @@ void options_parse(struct options *options, int argc, char **argv)
 
 	*options = (struct options){
 		.random = NOT_GIVEN,
-		.window_period = DEFAULT_WINDOW_PERIOD,
 		.max_threads = DEFAULT_THREADS,
 		.output = "lwp.data",
 		.follow = true,

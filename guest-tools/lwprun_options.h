@@ -19,7 +19,7 @@ enum {
 /* Windows of consecutive branches instead of single records of them. */
 enum windows {
 	WINDOWS_NONE,
-	WINDOWS_SAMPLED, /* one now and then */
+	WINDOWS_SAMPLED, /* one of each so many branches */
 	WINDOWS_ALL, /* every branch */
 };
 
@@ -29,9 +29,9 @@ struct options {
 	uint32_t ring_size; /* bytes, a multiple of 32 */
 	uint32_t random; /* 0..15 */
 	enum windows windows;
-	uint32_t window_ring; /* bytes of a ring that holds one sampled window */
+	uint32_t window; /* branches of a sampled one */
+	uint32_t window_every; /* branches of the stretch that it is drawn from */
 	uint64_t live; /* ns until records are in the file, at the latest; 0: when rings fill */
-	uint64_t window_period; /* ns from one sampled window to the next, on average */
 	uint64_t seed;
 	uint32_t max_threads;
 	const char *output;

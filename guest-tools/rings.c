@@ -64,6 +64,9 @@ bool ring_introduce(struct supervisor *s, uint32_t i)
 	ring->broken = true;
 	ring->incarnation = slot->incarnation;
 	ring->thread = s->nr_threads++;
+	if (s->windows == WINDOWS_SAMPLED)
+		chooser_begin(&ring->chooser, s->window, s->window_every, s->pool->seed,
+			      ring->thread);
 	copy_comm(ring->comm, slot->comm);
 	thread = (struct lwpdata_thread){
 		.id = ring->thread,
@@ -144,8 +147,46 @@ static void move_guard(struct supervisor *s, uint32_t i)
 
 /* ---- Windows -------------------------------------------------------------------------------- */
 
+static void put_window(struct supervisor *s, struct ring *ring, const uint8_t *bytes,
+		       uint64_t branches, uint64_t weight)
+{
+	const struct lwpdata_window window = {
+		.thread = ring->thread,
+		.time = supervise_now(),
+		.flags = ring->broken ? 0 : LWPDATA_WINDOW_CONTINUES,
+		.weight = weight,
+	};
+
+	if (!branches)
+		return;
+	lwpdata_write_window(s->writer, &window, bytes, (uint32_t)branches * LWP_RECORD_SIZE, NULL,
+			     0);
+	s->nr_windows += ring->broken || s->windows == WINDOWS_ALL;
+	ring->broken = false;
+	ring->records += branches;
+	s->window_branches += branches;
+	s->window_weight += weight;
+}
+
+/* Of all branches those that are in windows. */
+static void sample_windows(struct supervisor *s, struct ring *ring, const uint8_t *bytes,
+			   uint64_t left)
+{
+	while (left) {
+		uint64_t pass, taken;
+
+		chooser_step(&ring->chooser, left, &pass, &taken);
+		ring->broken |= pass != 0;
+		ring->left_out += pass;
+		put_window(s, ring, bytes + pass * LWP_RECORD_SIZE, taken,
+			   chooser_weight(&ring->chooser, taken));
+		bytes += (pass + taken) * LWP_RECORD_SIZE;
+		left -= pass + taken;
+	}
+}
+
 /*
- * Write the records in `bytes` as a window that stands for `missed` further branches; what the program
+ * Write the records in `bytes`, behind which `missed` branches are missing, as windows; what the program
  * inserted, and other events, are no part of it and become a RECORDS section.
  */
 static void write_window(struct supervisor *s, struct ring *ring, uint8_t *bytes, uint32_t size,
@@ -153,11 +194,6 @@ static void write_window(struct supervisor *s, struct ring *ring, uint8_t *bytes
 {
 	uint8_t *others = s->window_copy + s->pool->ring_size;
 	uint32_t branches = 0, other = 0;
-	struct lwpdata_window window = {
-		.thread = ring->thread,
-		.time = supervise_now(),
-		.flags = ring->broken ? 0 : LWPDATA_WINDOW_CONTINUES,
-	};
 
 	for (uint32_t at = 0; at < size; at += LWP_RECORD_SIZE) {
 		bool branch = bytes[at] == s->window_event;
@@ -167,17 +203,17 @@ static void write_window(struct supervisor *s, struct ring *ring, uint8_t *bytes
 			memcpy(to, bytes + at, LWP_RECORD_SIZE);
 		*(branch ? &branches : &other) += LWP_RECORD_SIZE;
 	}
-	ring->records += size / LWP_RECORD_SIZE;
+	ring->records += other / LWP_RECORD_SIZE;
+	branches /= LWP_RECORD_SIZE;
 	if (other)
-		lwpdata_write_records(s->writer, ring->thread, window.time, others, other, NULL, 0);
-	if (!branches)
-		return;
-	window.weight = branches / LWP_RECORD_SIZE + missed;
-	lwpdata_write_window(s->writer, &window, bytes, branches, NULL, 0);
-	ring->broken = missed != 0;
-	s->nr_windows++;
-	s->window_branches += branches / LWP_RECORD_SIZE;
-	s->window_weight += window.weight;
+		lwpdata_write_records(s->writer, ring->thread, supervise_now(), others, other, NULL,
+				      0);
+	if (s->windows == WINDOWS_SAMPLED)
+		sample_windows(s, ring, bytes, branches);
+	else
+		put_window(s, ring, bytes, branches, branches + missed);
+	ring->chooser.at += missed;
+	ring->broken |= missed != 0;
 }
 
 /*
@@ -215,20 +251,6 @@ static void take_windows(struct supervisor *s, uint32_t i, uint32_t head, uint32
 	ring->missed = missed;
 }
 
-/*
- * A sampled window is taken when it is due and whole; of a complete trace as much as there is.
- */
-static void drain_windows(struct supervisor *s, uint32_t i, uint32_t head, uint32_t used,
-			  bool force)
-{
-	bool whole = used == s->pool->ring_size - LWP_RECORD_SIZE;
-
-	if (s->windows == WINDOWS_SAMPLED && !force && !(whole && s->rounds.windows_due))
-		return;
-	take_windows(s, i, head, used);
-	move_guard(s, i);
-}
-
 bool ring_drain(struct supervisor *s, uint32_t i, bool force)
 {
 	struct ring *ring = &s->rings[i];
@@ -246,7 +268,8 @@ bool ring_drain(struct supervisor *s, uint32_t i, bool force)
 	if (!used)
 		return false;
 	if (s->windows) {
-		drain_windows(s, i, head, used, force);
+		take_windows(s, i, head, used);
+		move_guard(s, i);
 		return true;
 	}
 	if (!force && used < s->pool->ring_size / 8)
@@ -278,14 +301,14 @@ void ring_finish(struct supervisor *s, uint32_t i, bool gone)
 				 (ring->damaged ? LWPDATA_THREAD_DAMAGED : 0),
 			.time = supervise_now(),
 			.records = ring->records,
-			.missed = block_get64(s, i, LWP_CB_MISSED),
+			.missed = block_get64(s, i, LWP_CB_MISSED) + ring->left_out,
 			.comm = text(ring->comm),
 		};
 		for (uint32_t e = 0; e < s->pool->nr_events; e++)
 			end.final[e] = block_get32(s, i, s->pool->counter_offset[e]) &
 				       LWP_COUNTER_MASK;
 		lwpdata_write_thread_end(s->writer, &end, s->pool->nr_events);
-		s->stats.rings_filled += end.missed != 0;
+		s->stats.rings_filled += end.missed != ring->left_out;
 		s->nr_others += (end.flags & LWPDATA_THREAD_OTHER) != 0;
 		s->stats.contexts_lost +=
 			(end.flags & (LWPDATA_THREAD_LOST | LWPDATA_THREAD_OTHER)) ==

@@ -19,17 +19,13 @@ struct rounds {
 	uint64_t live; /* between rounds that empty all rings into the file, 0: there are none */
 	uint64_t live_at; /* when the next is due */
 	bool live_due; /* this round is one */
-	enum windows windows;
-	uint64_t window_period; /* between sampled windows, on average */
-	uint64_t window_at; /* when the next is due */
-	bool windows_due; /* in this round */
-	uint64_t window_random; /* state of what varies the period */
+	bool windows; /* rings get each branch */
 };
 
 /* Before the first round. */
 void rounds_init(struct rounds *r, const struct options *options);
 
-/* A round begins: sets live_due and windows_due, and when they are due again. */
+/* A round begins: sets live_due, and when it is due again. */
 void rounds_begin(struct rounds *r, uint64_t now);
 
 /* It has ended. filled: the most that a ring has filled since the last one, percent. */

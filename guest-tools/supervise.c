@@ -48,6 +48,8 @@ bool supervise_init(struct supervisor *s, struct pool *pool, ino_t pool_inode,
 		.rings = calloc(pool->nr_slots, sizeof(struct ring)),
 		.objects = { .profiler = library, .with_data = has_misses(options) },
 		.windows = options->windows,
+		.window = options->window,
+		.window_every = options->window_every,
 		.window_event = leaf->rev->event_id[LWP_KIND_BRE],
 	};
 	rounds_init(&s->rounds, options);
@@ -120,8 +122,7 @@ static void serve_slot(struct supervisor *s, uint32_t i)
 	case POOL_EXECING:
 		if (!ring_introduce(s, i))
 			break;
-		/* A window is taken when it is due. */
-		if (ring_drain(s, i, s->rounds.live_due && !s->windows) && s->objects.with_data)
+		if (ring_drain(s, i, s->rounds.live_due) && s->objects.with_data)
 			process_look_soon(s->rings[i].process);
 		break;
 	case POOL_DONE:

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "lwprun_options.h"
+#include "chooser.h"
 #include "processor.h"
 #include "lwpdata.h"
 #include "mappings.h"
@@ -34,7 +35,9 @@ struct ring {
 	uint32_t tail; /* bytes */
 	uint32_t seen_head; /* when last looked at */
 	uint64_t records;
+	uint64_t left_out; /* branches between sampled windows */
 	uint64_t missed; /* MissedEvents when the last window was taken */
+	struct chooser chooser; /* of sampled windows */
 	struct ring_gap gap; /* in what is taken next */
 	uint32_t guard; /* the part of the ring that may not be written to */
 	bool broken; /* something is missing between the last window and the next */
@@ -58,6 +61,8 @@ struct supervisor {
 	struct lwpdata_stats stats;
 
 	enum windows windows;
+	uint32_t window,
+		window_every; /* branches of a sampled one, and of the stretch that it is drawn from */
 	uint32_t window_event; /* EventId of branches */
 	uint8_t *window_copy; /* room for the contents of a ring, twice */
 	uint64_t nr_windows, window_branches, window_weight;

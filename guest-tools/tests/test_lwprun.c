@@ -458,14 +458,13 @@ Test(lwprun, windows_have_every_branch_and_nothing_else)
 	static const char *const wrong[][2] = {
 		{ "-ebranches", "--event does not go with" },
 		{ "-einstructions", "--event does not go with" },
-		{ "-m64K", "--ring-size does not go with" },
+		{ "-m4K", "multiple of 32K" },
 		{ "-r1", "--random does not go with" },
 		{ "--windows=1", "window of branches '1'" },
 		{ "--windows=x", "window of branches 'x'" },
-		{ "--windows=8:", "period ''" },
-		{ "--windows=8:0ms", "period '0ms'" },
-		{ "--windows=8:5min", "period '5min'" },
-		{ "--windows=8:3601s", "period '3601s'" },
+		{ "--windows=8:", "window's share of branches ''" },
+		{ "--windows=8:1ms", "window's share of branches '1ms' is not a number from 8" },
+		{ "--windows=8:7", "window's share of branches '7'" },
 	};
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {

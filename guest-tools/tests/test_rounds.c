@@ -10,13 +10,11 @@
 
 static struct rounds r;
 
-static void start(enum windows windows, uint64_t window_period, uint64_t live)
+static void start(enum windows windows, uint64_t live)
 {
 	const struct options options = {
 		.windows = windows,
-		.window_period = window_period,
 		.live = live,
-		.seed = 1,
 	};
 
 	rounds_init(&r, &options);
@@ -31,7 +29,7 @@ static void round_at(uint64_t now, unsigned int filled)
 
 Test(rounds, come_seldom_while_little_happens)
 {
-	start(WINDOWS_NONE, 0, 0);
+	start(WINDOWS_NONE, 0);
 	for (int i = 0; i < 20; i++)
 		round_at(NOW, 5);
 	cr_expect(eq(u64, rounds_until_next(&r, NOW), 64 * MS));
@@ -39,7 +37,7 @@ Test(rounds, come_seldom_while_little_happens)
 
 Test(rounds, come_often_while_rings_fill_fast)
 {
-	start(WINDOWS_NONE, 0, 0);
+	start(WINDOWS_NONE, 0);
 	for (int i = 0; i < 20; i++)
 		round_at(NOW, 25);
 	cr_expect(eq(u64, rounds_until_next(&r, NOW), 1 * MS));
@@ -49,7 +47,7 @@ Test(rounds, stay_as_they_are_in_between)
 {
 	uint64_t first;
 
-	start(WINDOWS_NONE, 0, 0);
+	start(WINDOWS_NONE, 0);
 	first = rounds_until_next(&r, NOW);
 	round_at(NOW, 6);
 	round_at(NOW, 24);
@@ -59,7 +57,7 @@ Test(rounds, stay_as_they_are_in_between)
 /* Rounds that rings need are 64 ms apart here. */
 Test(rounds, live_records_come_within_the_period)
 {
-	start(WINDOWS_NONE, 0, 2 * MS);
+	start(WINDOWS_NONE, 2 * MS);
 	for (int i = 0; i < 20; i++)
 		round_at(NOW, 0);
 	cr_expect(eq(u64, rounds_until_next(&r, NOW), 2 * MS));
@@ -78,64 +76,22 @@ Test(rounds, live_records_come_within_the_period)
 
 Test(rounds, without_live_records_none_is_for_them)
 {
-	start(WINDOWS_NONE, 0, 0);
+	start(WINDOWS_NONE, 0);
 	rounds_begin(&r, NOW);
 	cr_expect(not(r.live_due));
 }
 
 Test(rounds, a_live_period_longer_than_the_rings_changes_nothing)
 {
-	start(WINDOWS_NONE, 0, 500 * MS);
+	start(WINDOWS_NONE, 500 * MS);
 	round_at(NOW, 25);
 	cr_expect(eq(u64, rounds_until_next(&r, NOW), 4 * MS));
-}
-
-/* From half to one and a half of the period, and not always the same. */
-Test(rounds, sampled_windows_are_a_period_apart_on_average)
-{
-	uint64_t now = NOW, sum = 0, least = UINT64_MAX, most = 0;
-
-	start(WINDOWS_SAMPLED, 10 * MS, 0);
-	rounds_begin(&r, now);
-	cr_expect(r.windows_due);
-	for (int i = 0; i < 1000; i++) {
-		uint64_t wait = rounds_until_next(&r, now);
-
-		rounds_begin(&r, now + wait - 1);
-		cr_assert(not(r.windows_due));
-		now += wait;
-		rounds_begin(&r, now);
-		cr_assert(r.windows_due);
-		sum += wait;
-		least = wait < least ? wait : least;
-		most = wait > most ? wait : most;
-	}
-	cr_expect(ge(u64, least, 5 * MS));
-	cr_expect(lt(u64, most, 15 * MS));
-	cr_expect(gt(u64, most - least, 9 * MS));
-	cr_expect(gt(u64, sum, 9500 * MS));
-	cr_expect(lt(u64, sum, 10500 * MS));
-}
-
-Test(rounds, a_window_that_is_far_away_does_not_hold_up_the_rest)
-{
-	start(WINDOWS_SAMPLED, 10000 * MS, 0);
-	rounds_begin(&r, NOW);
-	cr_expect(eq(u64, rounds_until_next(&r, NOW), 64 * MS));
-}
-
-Test(rounds, a_seed_of_zero_varies_windows_too)
-{
-	start(WINDOWS_SAMPLED, 10 * MS, 0);
-	r.window_random = 0;
-	rounds_begin(&r, NOW);
-	cr_expect(ne(u64, r.window_random, 0));
 }
 
 /* Nothing is missing between windows if rings are emptied before they are full. */
 Test(rounds, rings_of_all_windows_are_emptied_at_once_when_half_full)
 {
-	start(WINDOWS_ALL, 0, 0);
+	start(WINDOWS_ALL, 0);
 	round_at(NOW, 49);
 	cr_expect(eq(u64, rounds_until_next(&r, NOW), 1 * MS));
 	round_at(NOW, 50);

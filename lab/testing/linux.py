@@ -130,7 +130,7 @@ class Truth:
 
 
 WINDOWS = {
-    "--windows=31:300us": (),
+    "--windows=31:3000": (),
     "--windows": (),
     "--windows=all": ("--complete",),
 }
