@@ -2,6 +2,9 @@
 /*
  * Who called whom, from windows of branches.
  */
+#include <math.h>
+#include <string.h>
+
 #include "calls.h"
 #include "lwp_record.h"
 #include "lwp_rev.h"
@@ -58,6 +61,7 @@ struct walker {
 	uint32_t thread, process;
 	uint64_t section;
 	double weight; /* of a branch */
+	double records, branches_all; /* of all windows: what is in them, and what they stand for */
 	size_t map; /* found last */
 };
 
@@ -166,11 +170,72 @@ static void do_return(struct walker *w, struct way *way, uint64_t to)
 		pop(w, way);
 }
 
+/* ---- Entries -------------------------------------------------------------------------------- */
+
+static void count_entry(struct calls *c, size_t caller, size_t callee, double weight)
+{
+	size_t number = keys_number(&c->edge_keys, caller, callee, 0);
+
+	if (number == c->nr_edges) {
+		c->edges = grow(c->edges, number, &c->edge_room, sizeof(*c->edges));
+		c->edges[c->nr_edges++] = (struct edge){ .caller = caller, .callee = callee };
+	}
+	while (callee >= c->nr_entered) {
+		c->entered = must(realloc(c->entered, 2 * (callee + 1) * sizeof(*c->entered)));
+		memset(c->entered + c->nr_entered, 0,
+		       (2 * (callee + 1) - c->nr_entered) * sizeof(*c->entered));
+		c->nr_entered = 2 * (callee + 1);
+	}
+	if (!(c->edges[number].now > 0)) {
+		c->present = grow(c->present, c->nr_present, &c->present_room, sizeof(*c->present));
+		c->present[c->nr_present++] = number;
+	}
+	c->edges[number].now += weight;
+	c->entered[callee].now += weight;
+}
+
+static void end_entries(struct calls *c)
+{
+	for (size_t i = 0; i < c->nr_present; i++) {
+		struct edge *e = &c->edges[c->present[i]];
+
+		e->number += e->now;
+		e->own += e->now * e->now;
+		e->both += e->now * c->entered[e->callee].now;
+		e->now = 0;
+	}
+	for (size_t i = 0; i < c->nr_present; i++) {
+		struct entered *f = &c->entered[c->edges[c->present[i]].callee];
+
+		f->number += f->now;
+		f->own += f->now * f->now;
+		f->now = 0;
+	}
+	c->nr_present = 0;
+}
+
+struct interval edge_interval(const struct calls *c, const struct edge *e)
+{
+	const struct entered *f = &c->entered[e->callee];
+	double p = e->number / f->number, n = (double)c->windows, variance, effective;
+
+	if (!(c->left_out > 0))
+		return share_interval(p, INFINITY, 0);
+	/* As many windows as are full of its entries would be as exact; at least for a sure thing. */
+	effective = f->number * f->number / f->own;
+	variance = c->left_out * n / (n - 1) * (e->own - 2 * p * e->both + p * p * f->own) /
+		   (f->number * f->number);
+	if (n > 1 && variance > 0)
+		effective = p * (1 - p) / variance;
+	return share_interval(p, effective, c->windows);
+}
+
 static void count_call(struct walker *w, struct way *way, struct frame *f, size_t function)
 {
 	struct call *call = find_call(w->calls, &way->made, function);
 
 	call->number += w->weight;
+	count_entry(w->calls, way->made.function, function, w->weight);
 	w->calls->chains[f->chain].calls += w->weight;
 	f->call = (size_t)(call - w->calls->calls);
 }
@@ -423,8 +488,12 @@ static void follow(struct walker *w, const struct profile_window *window, uint64
 	w->section = window->section;
 	w->weight = (double)window->weight / window->count;
 	w->map = SIZE_MAX;
-	if (!(window->flags & LWPDATA_WINDOW_CONTINUES))
+	if (!(window->flags & LWPDATA_WINDOW_CONTINUES)) {
 		forget(w, way);
+		w->calls->windows++;
+	}
+	w->records += window->count;
+	w->branches_all += (double)window->weight;
 	for (uint32_t i = 0; i < window->count; i++) {
 		struct lwp_record record;
 
@@ -433,6 +502,7 @@ static void follow(struct walker *w, const struct profile_window *window, uint64
 			step(w, way, &record,
 			     window->time - (uint64_t)(pace * (window->count - 1 - i)));
 	}
+	end_entries(w->calls);
 }
 
 static bool wanted(const struct profile *p, const struct filter *filter, size_t i)
@@ -489,6 +559,7 @@ void calls_make(struct calls *c, struct resolver *resolver, const struct filter 
 		free(w.ways[i].stack);
 		free(w.ways[i].loops.list);
 	}
+	c->left_out = w.branches_all > w.records ? 1 - w.records / w.branches_all : 0;
 	free(w.ways);
 	free(before);
 }
@@ -544,6 +615,10 @@ void calls_free(struct calls *c)
 	blocks_free(&c->blocks);
 	keys_free(&c->chain_keys);
 	keys_free(&c->call_keys);
+	keys_free(&c->edge_keys);
+	free(c->edges);
+	free(c->entered);
+	free(c->present);
 	loops_free(&c->loops);
 	free(c->chains);
 	free(c->calls);

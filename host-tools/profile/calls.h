@@ -8,6 +8,7 @@
 
 #include "blocks.h"
 #include "filter.h"
+#include "intervals.h"
 #include "loops.h"
 
 /* The name of what calls the first function of a window: no branch tells its callers. */
@@ -36,13 +37,34 @@ struct call {
 	double instructions; /* executed until they returned, or until the windows ended */
 };
 
+/*
+ * How often one function entered another, from wherever in it. Windows show each entry that is in them, and not how long
+ * it lasted: of all entries of the callee this tells the part of one caller's, and how exactly.
+ */
+struct edge {
+	size_t caller, callee;
+	double number, now; /* altogether; in the present window */
+	double own, both; /* sums over windows of number^2, and of number * the callee's */
+};
+
+/* Of a function that is entered: the same sums. */
+struct entered {
+	double number, now, own;
+};
+
 struct calls {
 	struct blocks blocks;
 	struct chain *chains; /* the first is none */
 	struct call *calls;
 	struct loops loops;
+	struct edge *edges;
+	struct entered *entered; /* by function */
+	size_t *present; /* edges of the present window */
 	size_t nr_chains, nr_calls, chain_room, call_room;
-	struct keys chain_keys, call_keys;
+	size_t nr_edges, edge_room, nr_present, present_room, nr_entered;
+	uint64_t windows; /* that those are one with which they continue */
+	double left_out; /* of all branches, the part that is in no window */
+	struct keys chain_keys, call_keys, edge_keys;
 	double instructions; /* altogether */
 	double unknown; /* runs through code that is in no file, whose instructions are not counted */
 	double broken; /* runs that something else than a branch broke off: signals */
@@ -71,6 +93,9 @@ bool calls_complete(const struct profile *profile, const struct filter *filter, 
  * Instructions of each function with all that it called, by function; recursion counts once. The caller frees it.
  */
 double *calls_inclusive(const struct calls *calls);
+
+/* The part of the callee's entries that are the edge's: Wilson's interval, of windows as clusters. */
+struct interval edge_interval(const struct calls *calls, const struct edge *edge);
 
 void calls_free(struct calls *calls);
 

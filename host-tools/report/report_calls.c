@@ -27,6 +27,7 @@ struct printer {
 	struct calls *calls;
 	double *inclusive; /* instructions, by function */
 	double *called; /* times, by function */
+	bool complete; /* the trace is; else outer callers, and what returns later, are not seen */
 };
 
 bool calls_report_any(const struct calls_report *what)
@@ -169,6 +170,22 @@ static void print_functions(const struct printer *p)
 	free(t.list);
 }
 
+/* Of the entries of a function, from its windows, those that one other made. */
+static void print_entries(const struct printer *p, const struct call *call)
+{
+	const struct calls *c = p->calls;
+	struct interval i;
+
+	for (size_t e = 0; e < c->nr_edges; e++) {
+		if (c->edges[e].caller != call->caller || c->edges[e].callee != call->callee)
+			continue;
+		i = edge_interval(c, &c->edges[e]);
+		printf(" %6.2f%% %6.2f -%6.2f%% of its calls",
+		       100 * c->edges[e].number / c->entered[call->callee].number, 100 * i.low,
+		       100 * i.high);
+	}
+}
+
 static void print_pairs(const struct printer *p, size_t function, bool by_it)
 {
 	struct table t = calls_of(p, function, by_it);
@@ -177,8 +194,12 @@ static void print_pairs(const struct printer *p, size_t function, bool by_it)
 	for (size_t i = 0; i < nr; i++) {
 		const struct call *call = &p->calls->calls[t.list[i].number];
 
-		printf("  %s %10.0f times %12.0f instructions", by_it ? "calls    " : "called by",
-		       t.list[i].weight, pair_instructions(p->calls, call));
+		printf("  %s %s%10.0f times", by_it ? "calls    " : "called by",
+		       p->complete ? "" : "about", t.list[i].weight);
+		if (p->complete)
+			printf(" %12.0f instructions", pair_instructions(p->calls, call));
+		else
+			print_entries(p, call);
 		print_name(p, by_it ? call->callee : call->caller);
 		putchar('\n');
 	}
@@ -193,10 +214,15 @@ static void print_calls(const struct printer *p)
 	double all = p->calls->instructions;
 
 	puts("\nCallers and callees, by the instructions of a function and what it called");
+	if (!p->complete)
+		puts("Windows do not show calls that began before them: a share with callees is at least so much.\n"
+		     "Beside a call stands which part of the calls of the function that is called it makes, and the\n"
+		     "95% interval of that.");
 	for (size_t i = 0; i < limited(p, t.nr); i++) {
 		size_t number = t.list[i].number;
 
-		printf("\n%6.2f%%", all > 0 ? 100 * p->inclusive[number] / all : 0);
+		printf("\n%s%6.2f%%", p->complete ? "" : "at least ",
+		       all > 0 ? 100 * p->inclusive[number] / all : 0);
 		print_name(p, number);
 		putchar('\n');
 		print_pairs(p, number, false);
@@ -312,6 +338,31 @@ static struct json_object *calls_json(const struct printer *p)
 	return list;
 }
 
+static struct json_object *callers_json(const struct printer *p)
+{
+	struct json_object *list = must(json_object_new_array());
+	const struct calls *c = p->calls;
+
+	for (size_t i = 0; i < c->nr_edges; i++) {
+		struct json_object *item = must(json_object_new_object());
+		const struct edge *e = &c->edges[i];
+		struct interval interval = edge_interval(c, e);
+
+		add_text(item, "caller", place_of(p, e->caller)->symbol);
+		add_text(item, "callee", place_of(p, e->callee)->symbol);
+		add_number(item, "calls", e->number);
+		json_object_object_add(
+			item, "share",
+			must(json_object_new_double(e->number / c->entered[e->callee].number)));
+		json_object_object_add(item, "share_low",
+				       must(json_object_new_double(interval.low)));
+		json_object_object_add(item, "share_high",
+				       must(json_object_new_double(interval.high)));
+		json_object_array_add(list, item);
+	}
+	return list;
+}
+
 static struct json_object *loops_json(const struct printer *p)
 {
 	struct json_object *list = must(json_object_new_array());
@@ -346,12 +397,15 @@ static void print_json(const struct printer *p)
 
 	add_text(root, "file", p->view->profile.path);
 	add_number(root, "instructions", p->calls->instructions);
+	json_object_object_add(root, "complete", must(json_object_new_boolean(p->complete)));
 	add_number(root, "runs_without_code", p->calls->unknown);
 	add_number(root, "runs_broken_off", p->calls->broken);
 	if (p->what->exact)
 		json_object_object_add(root, "functions", functions_json(p));
 	if (p->what->calls)
 		json_object_object_add(root, "calls", calls_json(p));
+	if (p->what->calls && !p->complete)
+		json_object_object_add(root, "callers", callers_json(p));
 	if (p->what->loops)
 		json_object_object_add(root, "loops", loops_json(p));
 	puts(json_object_to_json_string_ext(root, JSON_C_TO_STRING_PRETTY |
@@ -390,10 +444,12 @@ static bool windows_tell(const struct calls_report *what, const struct profile *
 bool calls_report(const struct calls_report *what, struct view *view, const struct filter *filter)
 {
 	struct calls calls;
-	struct printer p = { what, view, &calls, NULL, NULL };
+	struct printer p = { what, view, &calls, NULL, NULL, false };
+	const char *why;
 
 	if (!windows_tell(what, &view->profile, filter))
 		return false;
+	p.complete = calls_complete(&view->profile, filter, &why);
 	calls_make(&calls, &view->resolver, filter, NULL, NULL);
 	p.inclusive = calls_inclusive(&calls);
 	p.called = count_calls(&calls);

@@ -365,6 +365,45 @@ Test(calls, chains_end_at_a_depth)
 	cr_expect(eq(dbl, with_callees("outer"), 3 * 299));
 }
 
+/* ---- Entries -------------------------------------------------------------------------------- */
+
+/*
+ * 40 windows with one entry of 100 each: the variance of a half is 0.99 * 40 / 39 * 10 * 100^2 / 4000^2, which is that
+ * of 39.394 entries. No call need return.
+ */
+Test(calls, the_part_of_a_caller_is_that_of_the_entries_and_has_an_interval)
+{
+	struct interval i;
+	size_t edges = 0;
+
+	begin();
+	for (int n = 0; n < 20; n++) {
+		WINDOW(300, 0, { CALL, LAST }, { LAST_RETURN, AFTER }, { BACK, AGAIN });
+		WINDOW(300, 0, { INNER_RETURN, INNER }, { TAIL, LAST }, { LAST_RETURN, AFTER });
+	}
+	follow(0);
+	for (size_t e = 0; e < calls.nr_edges; e++) {
+		if (calls.edges[e].callee != function("last"))
+			continue;
+		edges++;
+		cr_expect(epsilon_eq(dbl, calls.edges[e].number, 2000, 1e-6));
+		i = edge_interval(&calls, &calls.edges[e]);
+		cr_expect(epsilon_eq(dbl, i.low, 0.350959, 1e-5));
+		cr_expect(epsilon_eq(dbl, i.high, 0.649041, 1e-5));
+	}
+	cr_expect(eq(sz, edges, 2));
+	cr_expect(eq(u64, calls.windows, 40));
+}
+
+Test(calls, of_a_complete_trace_the_part_of_a_caller_is_exact)
+{
+	begin();
+	WINDOW(3, 0, { CALL, LAST }, { LAST_RETURN, AFTER }, { BACK, AGAIN });
+	follow(0);
+	cr_assert(eq(sz, calls.nr_edges, 1));
+	cr_expect(eq(dbl, edge_interval(&calls, &calls.edges[0]).low, 1));
+}
+
 /* ---- Loops ---------------------------------------------------------------------------------- */
 
 Test(calls, trips_of_a_loop_are_branches_back_and_one)
