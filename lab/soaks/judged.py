@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Profiles of perl, sqlite3, xz, python3 and gcc beside callgrind's: the ranks of the hottest 20 functions, and all
-instructions."""
+instructions; and whether the intervals of windows hold."""
 
 import argparse
 import shutil
@@ -10,8 +10,8 @@ from pathlib import Path
 
 from lab.common import proc
 from lab.common.places import TOP
-from lab.common.report import Check
-from lab.soaks import in_guests
+from lab.common.report import Check, Report
+from lab.soaks import in_guests, judged_windows
 from lab.testing import judged
 
 
@@ -63,9 +63,27 @@ SUBJECTS: Sequence[tuple[str, Callable[[Check], judged.Subject]]] = (
 )
 
 
+WINDOWS = "windows"
+OF_WINDOWS = ("perl", "sqlite3", "xz", "python3")
+
+
+def _windows(report: Report) -> None:
+    found: list[judged_windows.Interval] = []
+    for name, subject in SUBJECTS:
+        if name in OF_WINDOWS:
+            report.check(
+                f"{name}: the true share lies in the interval of windows in 92 to 98% of profiles",
+                lambda check, make: judged_windows.program(
+                    check, judged_windows.trace(check, make(check)), found, report
+                ),
+                subject,
+            )
+    report.check("the same for each tenth of the shares", lambda check: judged_windows.tenths(check, found, report))
+
+
 def add_options(parser: argparse.ArgumentParser) -> None:
     """What it takes."""
-    in_guests.add_names(parser, "subjects", [name for name, _ in SUBJECTS])
+    in_guests.add_names(parser, "subjects", [*(name for name, _ in SUBJECTS), WINDOWS])
 
 
 def main(args: argparse.Namespace) -> int:
@@ -82,4 +100,6 @@ def main(args: argparse.Namespace) -> int:
                 f"{name}: functions in callgrind's order, and as many instructions",
                 lambda check, make: judged.holds(check, make(check), report), subject,
             )
+        if not args.subjects or WINDOWS in args.subjects:
+            _windows(report)
         return report.end()
