@@ -118,7 +118,7 @@ static double squares(const struct moments *m, double xx, double p)
 static void judge(const struct rows *rows, struct row *row, const struct walk *w, double left_out)
 {
 	struct track *t = &w->tracks[row->number];
-	double n = (double)w->nr, p = row->share, variance;
+	double n = (double)w->nr, p = row->share, variance, plain;
 
 	row->windows = t->windows;
 	row->effective = (double)rows->samples;
@@ -128,9 +128,10 @@ static void judge(const struct rows *rows, struct row *row, const struct walk *w
 	if (w->nr < 2 || !(left_out > 0))
 		return;
 	pass_by(w, t, w->nr);
+	/* Both are too great where stretches are unlike, the first if neighbours are, the second if any are. */
 	variance = squares(&t->steps, w->step_sizes, p) / 2;
-	if (t->windows < FEW)
-		variance = fmax(variance, squares(&t->own, w->own_sizes, p));
+	plain = squares(&t->own, w->own_sizes, p);
+	variance = t->windows < FEW ? fmax(variance, plain) : fmin(variance, plain);
 	variance *= left_out * n / (n - 1) / rows->weight / rows->weight;
 	if (variance > 0 && p < 1)
 		row->effective = p * (1 - p) / variance;

@@ -109,7 +109,7 @@ static void print_file(struct lines *l, const struct file *file)
 		if (until < hot)
 			until = hot;
 		if (i > file->first && from > next)
-			printf("%33s\n", "...");
+			printf("%41s\n", "...");
 		for (int line = from; line <= until; line++)
 			print_line(l, path, line, row_of(l, path, line));
 		next = until + 1;

@@ -436,7 +436,7 @@ def _source(check: Check) -> None:
     loop, cold = _lines_of(("/* sample_hot goes around", "sample_cold begins"))
     second = cold + 1
     status, text = check.text([LWPCTL, "report", "--source", "--event=instructions", "--wide", data])
-    rows = re.findall(r"^ *(?:([0-9.]+)% +[0-9.]+% +(\d+) +)?(\d+)  (.*)$", text, re.MULTILINE)
+    rows = re.findall(r"^ *(?:([0-9.]+)% +[0-9.]+ - *[0-9.]+% +(\d+) +)?(\d+)  (.*)$", text, re.MULTILINE)
     hot = [(share, int(number), int(line)) for share, number, line, _ in rows if share]
     check.want(status == 0 and hot == [("68.18", 30, loop), ("22.73", 10, cold), ("9.09", 4, second)], f"hot {hot}")
     shown = [int(line) for _, _, line, _ in rows]
