@@ -42,6 +42,7 @@ SOAKS = (
     Command("results", "programs compute the same under lwprun, 1,000 times", "lab.soaks.results"),
     Command("judged", "profiles of perl, sqlite3, xz, python3, gcc beside callgrind", "lab.soaks.judged"),
     Command("diff", "random programs leave the same records in TCG and KVM", "lab.soaks.diff"),
+    Command("places", "the flat tests with their memory in devices and other odd places", "lab.soaks.places"),
     Command("skid", "the same with counters that interrupt late", "lab.soaks.skid"),
     Command("flat-kvm", "the whole flat suite under KVM, stepped and with counters", "lab.soaks.flat_kvm"),
     Command("rr", "Debian's rr replays twenty programs in guests with counters", "lab.soaks.rr"),

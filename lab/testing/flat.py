@@ -12,7 +12,7 @@ from lab.checks import qemu_warnings
 from lab.checks.sources import problems
 from lab.common import places, proc
 from lab.common.report import Check, Report
-from lab.testing import conformance, debug, emulator, snapshots
+from lab.testing import conformance, debug, emulator, placed, seeds, snapshots
 from lab.testing.part import Case, Part, quoted
 
 TESTS = places.TOP / "guest-tests/flat/tests"
@@ -22,6 +22,8 @@ NO_TCG = "compile-no-tcg"
 NO_TCG_LINE = "QEMU's part of LWP compiles with --disable-tcg, and its names are resolved"
 BITS_32 = "compile-32-bits"
 BITS_32_LINE = "QEMU's part of LWP compiles for a host of 32 bits"
+PLACES_LINE = "a random tenth of ./vlwp soak places, for 20 s: rows whose memory lies in devices and other odd places"
+PLACES_SECONDS = 20
 IMAGE = places.HOST / "guest-tests/flat/flat.elf"
 
 
@@ -61,6 +63,12 @@ def rows() -> list[Row]:
     return [Row(name, test, command) for name, test, *command in lines]
 
 
+def offered() -> list[tuple[str, list[str]]]:
+    """The rows that TCG can run, and their command lines."""
+    skipped = re.findall(r"^(\S+) .*skipped here", proc.output(flatrun("--list")), re.MULTILINE)
+    return [(row.name, row.command) for row in rows() if row.name not in skipped]
+
+
 class Flat(Part):
     """The rows of flatrun's table."""
 
@@ -77,6 +85,7 @@ class Flat(Part):
             Case(CLANG, CLANG_LINE, _compiles_with_clang),
             Case(BITS_32, BITS_32_LINE, _compiles_for_32_bits),
             Case(NO_TCG, NO_TCG_LINE, _compiles_without_tcg),
+            Case("places", PLACES_LINE, _places),
         ]
         of_rows = [Case(row.name, row.line(), _run(row), quoted(row.command), _gdb(row)) for row in rows()]
         return [*own, *emulator.cases(), *conformance.cases(), *snapshots.cases(), *of_rows]
@@ -133,6 +142,12 @@ def _compiles_without_tcg(report: Report) -> None:
         report.check(NO_TCG_LINE, _without_tcg)
     else:
         report.skip(f"{NO_TCG_LINE}: VLWP_QEMU names another emulator, whose sources are not here")
+
+
+def _places(report: Report) -> None:
+    seed = seeds.draw()
+    report.line(f"places: seed {seed}, again with ./vlwp soak places --seed={seed}")
+    placed.run(placed.tenth(placed.cases(offered()), seed), report, PLACES_SECONDS)
 
 
 def _run(row: Row) -> Callable[[Report], object]:

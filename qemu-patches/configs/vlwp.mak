@@ -8,6 +8,8 @@ CONFIG_Q35=y
 CONFIG_HPET=y
 # isa-debug-exit: how the flat test kernel ends.
 CONFIG_ISA_DEBUG=y
+# pc-testdev: memory of a device that keeps what is written.
+CONFIG_ISA_TESTDEV=y
 # What each virtio device here is plugged into.
 CONFIG_VIRTIO_PCI=y
 # The host's files in a guest.

@@ -2,6 +2,7 @@
 /* One processor: GDT, TSS, IDT, SYSCALL; what a trap means; running code at CPL 3. */
 #include "apic.h"
 #include "cpu.h"
+#include "place.h"
 #include "report.h"
 #include "smp.h"
 #include "suite.h"
@@ -218,6 +219,7 @@ void user_run(struct user *u)
 	cpu->user = u;
 	asm volatile("mov %0, %%ds; mov %1, %%es" : : "r"(u->ds), "r"(u->es));
 	user_enter(&u->r, cpu, &cpu->tss, u->enter_by_sysret);
+	place_came_back(u);
 	cpu->user = NULL;
 }
 

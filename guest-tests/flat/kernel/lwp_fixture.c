@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What the LWP tests share. */
 #include "lwp_fixture.h"
+#include "place.h"
 #include "test.h"
 #include "x86.h"
 
@@ -46,10 +47,10 @@ void lwp_enable(void)
 void lwp_map(struct lwp *l, u64 cr3)
 {
 	l->cr3 = cr3;
-	l->cb = as_alloc(cr3, CB_VA, CB_PAGES, PAGE_USER_RW);
-	l->ring = as_alloc(cr3, RING_VA, RING_PAGES, PAGE_USER_RW);
-	l->data = as_alloc(cr3, DATA_VA, DATA_PAGES, PAGE_USER_RW);
-	l->stack = as_alloc(cr3, STACK_VA, STACK_PAGES, PAGE_USER_RW);
+	l->cb = place_map(cr3, CB_VA, CB_PAGES);
+	l->ring = place_map(cr3, RING_VA, RING_PAGES);
+	l->data = place_map(cr3, DATA_VA, DATA_PAGES);
+	l->stack = place_map(cr3, STACK_VA, STACK_PAGES);
 }
 
 void lwp_init(struct lwp *l)

@@ -6,6 +6,7 @@
 #include "cpu.h"
 #include "layout.h"
 #include "paging.h"
+#include "place.h"
 #include "report.h"
 #include "smp.h"
 #include "suite.h"
@@ -143,6 +144,7 @@ void kernel_main(const void *info, u32 magic)
 	for (t = flat_tests_start; t < flat_tests_end; t++) {
 		if (option_is("test", t->name)) {
 			print("\nTAP version 13\n");
+			place_begin();
 			t->run();
 			report_end();
 		}

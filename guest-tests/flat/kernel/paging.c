@@ -2,6 +2,7 @@
 /* Page tables: one last-level entry at a time. */
 #include "apic.h"
 #include "paging.h"
+#include "place.h"
 #include "report.h"
 #include "x86.h"
 
@@ -46,7 +47,10 @@ static u64 *make_entry(u64 cr3, u64 va, int level)
 		if (i == level)
 			return e;
 		if (!(*e & PTE_P))
-			*e = phys_alloc(1, PAGE_SIZE) | PAGE_USER_RW;
+			*e = (i == 2 && va >= USER_BASE && va < USER_END ?
+				      place_table() :
+				      phys_alloc(1, PAGE_SIZE)) |
+			     PAGE_USER_RW;
 		if (*e & PTE_PS)
 			bail("%lx is in a large page", va);
 		table = (u64 *)(*e & PTE_ADDRESS);
@@ -118,6 +122,8 @@ u64 as_new(void)
 	for (va = (u64)user_text_start; va < (u64)user_text_end; va += PAGE_SIZE)
 		as_map(cr3, va, va, 1, PAGE_USER_RO);
 	as_map(cr3, APIC_BASE, APIC_BASE, 1, PAGE_KERNEL_RW | PTE_PCD | PTE_PWT);
+	if (place_device())
+		as_map(cr3, TESTDEV, TESTDEV, TESTDEV_PAGES, PAGE_KERNEL_RW);
 	return cr3;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The reporter: formatting, the serial line, TAP, and the exit device. */
+#include "place.h"
 #include "report.h"
 #include "suite.h"
 #include "x86.h"
@@ -210,6 +211,7 @@ void report_note(const char *fmt, ...)
 
 void report_leave(enum flat_exit value)
 {
+	place_end();
 	if (suite_is_on())
 		suite_next();
 	for (;;) {
