@@ -15,6 +15,5 @@ EXPORT_FORMAT(csv, "a line for each address, or each branch and its target")
 EXPORT_FORMAT(bolt, "pre\\-aggregated branches of one object, for perf2bolt \\-pa")
 EXPORT_FORMAT(llvm, "ranges and branches of one object, for llvm\\-profgen \\-\\-unsymbolized\\-profile")
 EXPORT_FORMAT(afdo, "ranges, addresses and branches of one object, for create_gcov \\-\\-profiler=text")
-EXPORT_FORMAT(afl, "edge coverage of one object, as afl\\-showmap writes it")
 /* clang-format on */
 #undef EXPORT_FORMAT

@@ -300,31 +300,6 @@ def _compilers(check: Check) -> None:
     check.want(afdo == ranges + ["0"] + branches, f"afdo: {afdo}")
 
 
-def _location(address: int) -> int:
-    """The hash of AFL's QEMU mode."""
-    return (address >> 4 ^ address << 8) & 0xFFFF
-
-
-def edge(source: int, target: int | None) -> int:
-    """The number of an edge in AFL's map; without a target the branch is not taken."""
-    return _location(source + 1 if target is None else target) ^ _location(source) >> 1
-
-
-def _afl(check: Check) -> None:
-    """The four edges of a complete trace, each twice; windows that stand for more are refused."""
-    loop, jump, call, after, cold, back = _offsets(check)
-    data, out = check.work / "sample.data", check.work / "map"
-    check.run([SAMPLE, "--complete", data])
-    check.run([LWPCTL, "export", "--format=afl", "-o", out, data])
-    edges = [edge(jump, loop), edge(jump, None), edge(call, cold), edge(back, after)]
-    wanted = sorted(f"{number:06}:2" for number in edges)
-    check.want(out.read_text(encoding="ascii").splitlines() == wanted, f"not the edges {wanted}")
-    for option in ("--windows", ""):
-        check.run([SAMPLE, *([option] if option else []), data])
-        status, said = check.text([LWPCTL, "export", "--format=afl", data], stderr=True)
-        check.want(status == 1 and "--windows=all" in said and said.count("\n") == 1, f"{option}: {said!r}")
-
-
 def _page(check: Check) -> tuple[Path, str]:
     data, out = check.work / "sample.data", check.work / "sample.html"
     check.run([SAMPLE, data])
@@ -485,7 +460,6 @@ CHECKS: tuple[tuple[str, Callable[[Check], None]], ...] = (
     ("collapsed, pprof, chrome: speedscope reads them", viewers.speedscope),
     ("csv: rows add up", _csv),
     ("bolt, llvm, afdo: ranges and branches of windows", _compilers),
-    ("afl: the edges of a complete trace", _afl),
     ("html: the page has all it needs, and the numbers", _html),
     ("html: Chromium draws it", _html_drawn),
     ("annotate: instructions have their samples", _annotate),

@@ -19,8 +19,8 @@ from lab.common.steps import jobs_count
 from lab.guest import machine
 from lab.guest.vm import run_directory
 from lab.testing import (
-    caches, calls, cases, coverage_map, debug, derived, examples, followed, guests, interrupted, judged, live, pgo,
-    plugging, pmcbench, results, rr, seeds, ways,
+    caches, calls, cases, debug, derived, examples, followed, guests, interrupted, judged, live, pgo, plugging,
+    pmcbench, results, rr, seeds, ways,
 )
 from lab.testing.part import Case, Part, apart, quoted
 
@@ -335,7 +335,6 @@ class Linux(Part):
             Case("misses", MISSES_LINE, lambda report: report.check(MISSES_LINE, _misses)),
             Case("data", DATA_LINE, lambda report: report.check(DATA_LINE, _data)),
             Case("tracejit", examples.LINE, examples.run),
-            _simple("edges", coverage_map.LINE, coverage_map.known_edges),
             Case("followed", followed.LINE, followed.run),
             Case("cachegrind", caches.LINE, caches.run),
             Case("callgrind", calls.LINE, calls.run),
