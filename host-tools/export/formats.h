@@ -10,7 +10,6 @@ EXPORT_FORMAT(callgrind, "the profile of callgrind, for KCachegrind and callgrin
 EXPORT_FORMAT(pprof, "profile.proto, gzipped, for pprof and go build \\-pgo")
 EXPORT_FORMAT(collapsed, "a line for each stack, for FlameGraph and speedscope")
 EXPORT_FORMAT(firefox, "the processed format of the Firefox Profiler")
-EXPORT_FORMAT(chrome, "trace events with samples, for Perfetto and chrome://tracing")
 EXPORT_FORMAT(csv, "a line for each address, or each branch and its target")
 EXPORT_FORMAT(bolt, "pre\\-aggregated branches of one object, for perf2bolt \\-pa")
 EXPORT_FORMAT(llvm, "ranges and branches of one object, for llvm\\-profgen \\-\\-unsymbolized\\-profile")

@@ -84,8 +84,7 @@ static void take(void *to, const struct call_step *step)
 	struct stacks *s = to;
 
 	s->steps = grow(s->steps, s->nr_steps, &s->step_room, sizeof(*s->steps));
-	s->steps[s->nr_steps++] = (struct stack_step){ step->time, step->thread, step->core_id,
-						       step->chain,
+	s->steps[s->nr_steps++] = (struct stack_step){ step->time, step->thread, step->chain,
 						       (uint64_t)(step->instructions + 0.5) };
 }
 

@@ -21,7 +21,6 @@ struct stack {
 struct stack_step {
 	uint64_t time;
 	uint32_t thread;
-	uint8_t core_id;
 	size_t stack;
 	uint64_t instructions;
 };

@@ -169,16 +169,6 @@ def _stacks_windows(check: Check) -> None:
             found[names] = found.get(names, 0) + weight
     check.want({names: n for names, n in found.items() if n} == stacks, f"firefox: {found}")
 
-    trace = json.loads(export(check, "chrome", options, windows=True).read_text(encoding="utf-8"))
-    found = {}
-    for sample in trace["samples"]:
-        names, at = (), sample["sf"]
-        while at:
-            frame = trace["stackFrames"][at]
-            names, at = (*names, frame["name"]), frame.get("parent")
-        found[names] = found.get(names, 0) + sample["weight"]
-    check.want({names: n for names, n in found.items() if n} == stacks, f"chrome: {found}")
-
     raw = check.work / "windows.pb"
     raw.write_bytes(gzip.decompress(export(check, "pprof", options, windows=True).read_bytes()))
     message = "--decode=perftools.profiles.Profile"
@@ -248,19 +238,6 @@ def _firefox(check: Check) -> None:
             check.want(names[1:] == [PROCESS], f"a stack of {names}")
             counts[names[0]] = counts.get(names[0], 0) + weight
     check.want(counts == {"sample_hot": HOT, "sample_cold": COLD}, f"samples {counts}")
-
-
-def _chrome(check: Check) -> None:
-    """Samples lead to frames, and these to their parents."""
-    trace = json.loads(export(check, "chrome").read_text(encoding="utf-8"))
-    frames = trace["stackFrames"]
-    counts: dict[str, int] = {}
-    for sample in trace["samples"]:
-        frame = frames[sample["sf"]]
-        check.want(frames[frame["parent"]]["name"] == PROCESS, "a frame without its process")
-        counts[frame["name"]] = counts.get(frame["name"], 0) + sample["weight"]
-    check.want(counts == {"sample_hot": HOT, "sample_cold": COLD}, f"samples {counts}")
-    check.want({event["ph"] for event in trace["traceEvents"]} == {"M"}, "there are other events than names")
 
 
 def _csv(check: Check) -> None:
@@ -450,14 +427,13 @@ CHECKS: tuple[tuple[str, Callable[[Check], None]], ...] = (
     ("perf, perfcalls: hotspot reads them", viewers.hotspot),
     ("callgrind: callgrind_annotate has the totals", _callgrind),
     ("callgrind: windows tell instructions and the cost of calls", _callgrind_windows),
-    ("collapsed, firefox, chrome, pprof: windows tell stacks", _stacks_windows),
+    ("collapsed, firefox, pprof: windows tell stacks", _stacks_windows),
     ("report: windows tell callers and callees", _windows_report),
     ("pprof: protoc decodes it by the schema", _pprof),
     ("collapsed: a line for each stack", _collapsed),
     ("firefox: the tables fit together", _firefox),
     ("firefox: the Firefox Profiler reads it", viewers.firefox),
-    ("chrome: samples have their stacks", _chrome),
-    ("collapsed, pprof, chrome: speedscope reads them", viewers.speedscope),
+    ("collapsed, pprof: speedscope reads them", viewers.speedscope),
     ("csv: rows add up", _csv),
     ("bolt, llvm, afdo: ranges and branches of windows", _compilers),
     ("html: the page has all it needs, and the numbers", _html),

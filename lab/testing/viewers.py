@@ -38,20 +38,18 @@ def hotspot(check: Check) -> None:
         check.want(all(name.encode() in found for name in names), f"{form}: not all of {names}")
 
 
-# In Chrome's form costs are times. What is not recognised is a dialog, which nobody answers.
-SPEEDSCOPE = (("collapsed", HOT, COLD), ("pprof", HOT, COLD), ("chrome", None, None))
-DIALOG = 120  # seconds
+DIALOG = 120  # seconds: what is not recognised is a dialog, which nobody answers
 
 
 def speedscope(check: Check) -> None:
-    """speedscope (npm) reads it in a browser: its table has the functions, and their costs where it shows these."""
+    """speedscope (npm) reads it in a browser: its table has the functions and their costs."""
     browser = shutil.which("chromium-headless-shell") or shutil.which("chromium")
     program = shutil.which("speedscope")
     if not browser or not program:
         check.say("no Chromium or no speedscope here (npm install -g speedscope)")
         return
     page = Path(program).resolve().parents[1] / "dist/release/index.html"
-    for name, hot, cold in SPEEDSCOPE:
+    for name in ("collapsed", "pprof"):
         content = base64.b64encode(export(check, name).read_bytes()).decode()
         script = check.work / "speedscope.js"
         script.write_text(f'speedscope.loadFileFromBase64("sample.{name}", "{content}")', encoding="ascii")
@@ -60,8 +58,8 @@ def speedscope(check: Check) -> None:
         _, dom = check.text(["timeout", str(DIALOG), browser, *options, "--allow-file-access-from-files", address])
         text = re.sub(r"(<[^>]*>)+", "|", dom)
         check.want(f"|sample.{name} - speedscope|" in text, f"{name}: it was not read")
-        for symbol, cost in (("sample_hot", hot), ("sample_cold", cold)):
-            wanted = rf"\|{cost:,} \(\d+%\)\|{symbol}\|" if cost else rf"\|{symbol}\|"
+        for symbol, cost in (("sample_hot", HOT), ("sample_cold", COLD)):
+            wanted = rf"\|{cost:,} \(\d+%\)\|{symbol}\|"
             check.want(re.search(wanted, text), f"{name}: {symbol} is not there with {cost}")
         check.want("NaN" not in text, f"{name}: something is no number")
 
