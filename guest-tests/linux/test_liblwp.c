@@ -131,6 +131,41 @@ static void marks_come_in_order(void)
 	lwp_close(session);
 }
 
+/* Two bits of 7 are random: 5 to 8 values a record, 154 records give or take 2 (sigma). The ring is read while the session runs. */
+static void values_and_branches_share_a_ring(void)
+{
+	static const struct lwp_choice choices[] = { { LWP_EVENT_VALUE, 7 },
+						     { LWP_EVENT_BRANCH, 99 } };
+	unsigned int values = 0, branches = 0, odd = 0;
+	struct lwp_session *session;
+	struct lwp_event events[8];
+	uint64_t count;
+	int64_t nr;
+
+	if (lwp_open(&session, choices, 2, RING, 2))
+		tap_error("lwp_open");
+	lwp_start(session);
+	for (uint32_t i = 0; i < 1000; i++) {
+		lwp_lwpval(MARK + i, i, 5);
+		turns(100);
+		while ((nr = lwp_drain(session, events, 8)) > 0)
+			for (int64_t e = 0; e < nr; e++) {
+				bool value = events[e].event_id == LWP_EVENT_VALUE;
+
+				values += value;
+				branches += events[e].event_id == LWP_EVENT_BRANCH;
+				odd += value && (events[e].data2 != MARK + events[e].data1 ||
+						 events[e].flags != 5);
+			}
+	}
+	lwp_stop(session);
+	tap(values >= 140 && values <= 168 && !odd, "%u of 1000 values", values);
+	tap(branches > 1000, "%u records of 100,000 branches and more", branches);
+	tap(lwp_missed(session) == 0, "none is missed");
+	tap(lwp_count(session, LWP_EVENT_VALUE, &count) == LWP_ERROR_MISSED, "no exact count");
+	lwp_close(session);
+}
+
 static void windows_are_consecutive(void)
 {
 	struct lwp_event events[64];
@@ -259,6 +294,7 @@ int main(void)
 	states_are_kept();
 	counts_are_exact();
 	marks_come_in_order();
+	values_and_branches_share_a_ring();
 	windows_are_consecutive();
 	a_thread_that_ends_stops();
 	its_memory_stays_in_small_pages();
