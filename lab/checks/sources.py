@@ -14,7 +14,7 @@ DEFAULT_LICENCE = "GPL-2.0-or-later"
 OTHER_LICENCES = {
     "guest-tools/lwp.h": "MIT",
     "guest-tools/liblwp/*": "MIT",
-    "guest-tools/examples/tracejit/*": "MIT",
+    "guest-tools/examples/*": "MIT",
     "lwp_kvm.h": "GPL-2.0-or-later WITH Linux-syscall-note",
 }
 SHELL_LINES = 150  # of a shell script, at most

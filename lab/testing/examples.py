@@ -1,64 +1,55 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The example that compiles what LWP finds hot: guest-tools/examples/tracejit."""
+"""The example that people copy, a program that profiles its own threads: guest-tools/examples/selfprofile.c."""
 
 import re
-import subprocess
-import xml.etree.ElementTree as ElementTree
 
-from lab.common import proc
 from lab.common.places import HOST, TOP
 from lab.common.report import Check, Report
 
 VLWP = TOP / "vlwp"
-TRACEJIT = HOST / "guest-tools/examples/tracejit/tracejit"
-PICTURE = TOP / "guest-tools/examples/tracejit/picture.py"
-LINE = "tracejit compiles what LWP finds hot, drops a trace whose bias has turned, and interprets without LWP"
-FASTER = 1.5  # in phases with a bias, at least; on a quiet machine it is 5 and more
+SELFPROFILE = HOST / "guest-tools/selfprofile"
+LINE = "selfprofile profiles each of its threads, and says where there is no LWP"
+RECORD = re.compile(r"^(\w+): event +(\d+) at 0x[0-9a-f]+ flags (\w+) data1 (\d+) data2 (\d+)\r?$", re.MULTILINE)
+VALUE, INSTRUCTION, INSERTED = "1", "2", "255"
+BEGINS = {"first": 0, "second": 100000}
+PHASES, PHASE_VALUES = 3, 20000
+LEAST, MOST = 3, 30  # instructions of a turn: a test, a branch, a sum; compiled without optimisation
+PER_RECORD = 1_000_000  # instructions
 
 
-def _run(check: Check, *options: str) -> str:
-    status, text = check.text([VLWP, "shell", "--smp=1", *options, "--", TRACEJIT])
+def _collatz_steps(n: int) -> int:
+    steps = 0
+    while n != 1:
+        n, steps = 3 * n + 1 if n % 2 else n // 2, steps + 1
+    return steps
+
+
+def _records(check: Check) -> None:
+    """Each thread has marks of its phases, the 1st and the 10,001st of the 20,000 values in each of these, and a record
+    for each million instructions; a turn of its loop takes some."""
+    status, text = check.text([VLWP, "shell", "--smp=2", "--", SELFPROFILE])
     check.want(status == 0, f"status {status}")
-    return text
+    for name, begin in BEGINS.items():
+        check.want(re.search(rf"^{name}: missed events: 0\r?$", text, re.MULTILINE), f"{name}: missed events")
+        found: dict[str, list[tuple[str, int, int]]] = {VALUE: [], INSTRUCTION: [], INSERTED: []}
+        for event, flags, data1, data2 in (record[1:] for record in RECORD.findall(text) if record[0] == name):
+            found[event].append((flags, int(data1), int(data2)))
+        check.want(found[INSERTED] == [("0x1000", 0, phase) for phase in range(PHASES)], f"{name}: {found[INSERTED]}")
+        wanted = [("0x2000", n, _collatz_steps(begin + n)) for n in (1, 10001)] * PHASES
+        check.want(found[VALUE] == wanted, f"{name}: values {found[VALUE]}, wanted {wanted}")
+        turns = PHASES * sum(_collatz_steps(begin + n) for n in range(1, PHASE_VALUES + 1))
+        each = len(found[INSTRUCTION]) * PER_RECORD / turns
+        check.say(f"{name}: {len(found[INSTRUCTION])} records of instructions, {each:.2f} instructions a turn")
+        check.want(LEAST <= each <= MOST, f"{name}: {each} instructions a turn")
 
 
-def _result(check: Check, text: str) -> str:
-    match = re.search(r"^result (-?\d+)", text, re.MULTILINE)
-    check.want(match is not None, "no result")
-    return match[1] if match else ""
-
-
-def _compiles(check: Check) -> None:
-    """It is faster where the loop has a bias, and each way has the result that this machine interprets."""
-    text = _run(check)
-    check.want(_result(check, text) == _result(check, proc.output([TRACEJIT])), "another result than without LWP")
-    compiled, dropped = (sum(map(int, re.findall(rf" {word} (\d+)", text))) for word in ("compiled", "dropped"))
-    check.say(f"compiled {compiled}, dropped {dropped}")
-    check.want(compiled >= 3 and dropped >= 2, "a phase without a trace of its own")
-    times = [float(number) for number in re.findall(r"^phase .* ([\d.]+) times as fast", text, re.MULTILINE)]
-    check.say(f"times as fast, by phase: {times}")
-    check.want(len(times) == 4 and min(times[0], times[1], times[3]) > FASTER, f"not {FASTER} times as fast")
-    _picture_shows(check, text)
-
-
-def _picture_shows(check: Check, text: str) -> None:
-    """Two bars for each slice, a sign for each change."""
-    svg = subprocess.run([PICTURE], input=text, stdout=subprocess.PIPE, text=True, check=True).stdout
-    drawn = [element.get("class") for element in ElementTree.fromstring(svg).iter()]
-    slices = len(re.findall(r"^slice ", text, re.MULTILINE))
-    changes = len(re.findall(r"^slice .* compiled [1-9]", text, re.MULTILINE))
-    # One more of each in the legend.
-    check.want(slices > 0 and drawn.count("i") == slices + 1 == drawn.count("t"), "not two bars for each slice")
-    check.want(changes == len(re.findall('class="k">&#9650;</text>', svg)), "not a sign for each trace")
-
-
-def _interprets(check: Check) -> None:
-    text = _run(check, "--cpu=-lwp")
-    check.want("everything is interpreted" in text, "it does not say that there is no LWP")
-    check.want(_result(check, text) == _result(check, proc.output([TRACEJIT])), "another result")
+def _refuses(check: Check) -> None:
+    """It says so in one line and does not try the instructions."""
+    status, text = check.text([VLWP, "shell", "--cpu=-lwp", "--", SELFPROFILE], stderr=True)
+    check.want(status == 77 and "selfprofile: this processor does not offer LWP" in text, f"status {status}: {text}")
 
 
 def run(report: Report) -> None:
-    """Both."""
-    report.check("tracejit is faster with LWP, and drops what has turned", _compiles)
-    report.check("tracejit without LWP says so and has the same result", _interprets)
+    """With LWP and without."""
+    report.check("selfprofile has the records of each of its threads", _records)
+    report.check("selfprofile without LWP says so", _refuses)

@@ -334,7 +334,7 @@ class Linux(Part):
             Case("windows", "windows of branches are paths in the program, and all of them the whole trace", _windows),
             Case("misses", MISSES_LINE, lambda report: report.check(MISSES_LINE, _misses)),
             Case("data", DATA_LINE, lambda report: report.check(DATA_LINE, _data)),
-            Case("tracejit", examples.LINE, examples.run),
+            Case("selfprofile", examples.LINE, examples.run),
             Case("followed", followed.LINE, followed.run),
             Case("cachegrind", caches.LINE, caches.run),
             Case("callgrind", calls.LINE, calls.run),
