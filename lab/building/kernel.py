@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
-from lab.building import tools
+from lab.building import bzimage, tools
 from lab.common import archive, bases, proc
 from lab.common.places import DL, GUEST, HOST, guest_of
 from lab.common.say import Died, Skip
@@ -116,9 +116,10 @@ def _make(log: IO[str]) -> None:
     shutil.copy2(HOST / "lab/guest/guest-init", tree / "init")
     pack(tree, GUEST / "initramfs.cpio", log)
     new = GUEST / "vmlinux.new"
-    with new.open("wb") as out:
-        if proc.call([HOST / "lab/guest/unvmlinuz", _image()], stdout=out, stderr=log):
-            raise Died("the kernel's image cannot be unpacked")
+    try:
+        new.write_bytes(bzimage.unpack(_image().read_bytes()))
+    except ValueError as err:
+        raise Died(f"{_image()}: {err}: if it is damaged, remove {SYSROOT} and build again") from err
     new.rename(GUEST / "vmlinux")
     (GUEST / "version").write_text(version() + "\n", encoding="utf-8")
 
@@ -127,7 +128,7 @@ def build() -> None:
     """Make what a guest boots from, if it is out of date."""
     tools.build(everything=False)
     with build_lock(GUEST.name):
-        key = hash_of("lab/building/kernel.py", "lab/bases.toml")
+        key = hash_of("lab/building/kernel.py", "lab/building/bzimage.py", "lab/bases.toml")
         key += " " + hash_of(HOST / "lab/guest/guest-init")
         if fresh(GUEST.name, key) and (GUEST / "vmlinux").is_file():
             return
