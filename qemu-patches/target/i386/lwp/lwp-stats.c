@@ -50,11 +50,6 @@ static const LWPStat lwp_stats[] = {
     LWP_CTX_STAT("unreadable", unreadable, "lookups that could not read"),
 };
 
-static void lwp_fold(CPUState *cs, run_on_cpu_data data)
-{
-    x86_cnt_fold(cpu_env(cs));
-}
-
 static uint64_t lwp_stat_value(X86CPU *cpu, const LWPStat *stat)
 {
     X86LWP *lwp = cpu->env.lwp;
@@ -67,8 +62,8 @@ static uint64_t lwp_stat_value(X86CPU *cpu, const LWPStat *stat)
         contexts = x86_lwp_accel->context_stats();
         return *(const uint64_t *)((const void *)&contexts + stat->offset);
     }
-    if (stat->folded && x86_lwp_accel == &tcg_lwp_accel) {
-        run_on_cpu(CPU(cpu), lwp_fold, RUN_ON_CPU_NULL);
+    if (stat->folded && x86_lwp_accel->fold) {
+        x86_lwp_accel->fold(cpu);
     }
     return *(const uint64_t *)((const void *)&lwp->engine.stats +
                                stat->offset);

@@ -26,6 +26,8 @@ typedef struct X86LWPAccel {
                                 const uint8_t *from, size_t size,
                                 uint32_t *index);
     struct lwp_ctx_stats (*context_stats)(void);
+    /* Have the statistics what translated code has counted; NULL: nothing. */
+    void (*fold)(X86CPU *cpu);
     /* lwp-context=os has contexts as well */
     bool os_has_contexts;
 } X86LWPAccel;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * LWP under TCG: a vCPU's state to and from cpu->lwp_wire, for lwp-vmstate.c.
- * Saving changes nothing: a machine that keeps running must run as if it had
- * not been saved.
+ * LWP under TCG: a vCPU's state to and from cpu->lwp_wire, for lwp-vmstate.c,
+ * and what the statistics need.  Saving changes nothing: a machine that keeps
+ * running must run as if it had not been saved.
  */
 #include "qemu/osdep.h"
 #include "cpu.h"
@@ -55,10 +55,21 @@ static const char *lwp_wire_load(X86CPU *cpu, const struct lwp_state *st)
     return NULL;
 }
 
+static void lwp_fold_on_cpu(CPUState *cs, run_on_cpu_data data)
+{
+    x86_cnt_fold(cpu_env(cs));
+}
+
+static void lwp_fold(X86CPU *cpu)
+{
+    run_on_cpu(CPU(cpu), lwp_fold_on_cpu, RUN_ON_CPU_NULL);
+}
+
 const X86LWPAccel tcg_lwp_accel = {
     .wire_save = lwp_wire_save,
     .wire_load = lwp_wire_load,
     .context_save = x86_lwp_context_save,
     .context_load = x86_lwp_context_load,
     .context_stats = x86_lwp_context_stats,
+    .fold = lwp_fold,
 };
