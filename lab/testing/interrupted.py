@@ -37,7 +37,8 @@ PATIENCE = 120
 def _serve(check: Check, server: Path, *words: str, command: str = "run", **stdio: Any) -> "subprocess.Popen[str]":
     """Start a server in a guest, in a process group of its own, and wait until it serves."""
     options = [f"--data={check.work}/data"] if command == "run" else []
-    line: list[proc.Word] = [TOP / "vlwp", command, *options, "--", server, *words]
+    # Whatever started the tests may ignore SIGINT, as a shell has its background commands do.
+    line: list[proc.Word] = ["env", "--default-signal=INT", TOP / "vlwp", command, *options, "--", server, *words]
     stdio = {"stdin": subprocess.DEVNULL, **stdio, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     child = proc.start(line, start_new_session=True, text=True, **stdio)
     assert child.stdout
@@ -78,11 +79,13 @@ def _second_ends(check: Check, server: Path) -> None:
 
 
 def _past_input(check: Check, server: Path) -> None:
-    with subprocess.Popen(["yes"], stdout=subprocess.PIPE) as flood:
+    flood = proc.start(["yes"], stdout=subprocess.PIPE)
+    try:
         child = _serve(check, server, stdin=flood.stdout)
         os.kill(child.pid, signal.SIGINT)
         status, _ = _end(check, child)
-        flood.kill()
+    finally:
+        proc.end(flood)
     check.want(status == 130, f"status {status}")
 
 
