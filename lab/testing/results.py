@@ -76,7 +76,7 @@ class Run:
 
     def options(self) -> list[str]:
         """Those of lwprun."""
-        return [f"--event={self.event}:{self.interval}"] if self.interval else ["--windows=31:300us"]
+        return [f"--event={self.event}:{self.interval}"] if self.interval else ["--windows=31:3100"]
 
 
 @dataclass(frozen=True)
