@@ -145,6 +145,21 @@ static void move_guard(struct supervisor *s, uint32_t i)
 	ring->guard = guard;
 }
 
+/*
+ * A thread that met the old guard while that moved may sleep behind the wake: before it sleeps, Linux asks whether the
+ * page is writable, which a page that is no guard any more is only after its next fault. Such a thread has filled the
+ * ring up to the beginning of a part, and nothing comes.
+ */
+static void wake_thread(const struct supervisor *s, uint32_t i, uint32_t head)
+{
+	const struct ring *ring = &s->rings[i];
+	uint64_t size = s->pool->ring_size / POOL_GUARD_PARTS;
+	struct uffdio_range range = { pool_slot(s->pool, i)->ring_address + head, size };
+
+	if (head % size == 0 && process_guard(ring->process) >= 0)
+		ioctl(process_guard(ring->process), UFFDIO_WAKE, &range);
+}
+
 /* ---- Windows -------------------------------------------------------------------------------- */
 
 static void put_window(struct supervisor *s, struct ring *ring, const uint8_t *bytes,
@@ -265,6 +280,8 @@ bool ring_drain(struct supervisor *s, uint32_t i, bool force)
 		return false;
 	}
 	used = distance(s, ring->tail, head);
+	if (!used && s->windows && ring->process)
+		wake_thread(s, i, head);
 	if (!used)
 		return false;
 	if (s->windows) {
