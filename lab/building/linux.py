@@ -102,10 +102,11 @@ def _unpack_tarball(file: Path, place: Path, parts: list[str] | None = None) -> 
 
 
 def make_movable(makefile: Path) -> None:
-    """Let the makefile of headers include that of the common headers beside them, wherever they lie."""
+    """Let the makefile of headers name its own folder, and that of the common headers beside it, wherever they lie."""
     text = makefile.read_text(encoding="utf-8")
-    beside = "$(dir $(lastword $(MAKEFILE_LIST)))../"
-    makefile.write_text(re.sub(r"(?<=include )\S*/usr/src/", lambda _: beside, text), encoding="utf-8")
+    beside = "$(abspath $(dir $(lastword $(MAKEFILE_LIST)))..)/"
+    text = re.sub(r"(?<=include )\S*/usr/src/", lambda _: beside, text)
+    makefile.write_text(re.sub(r"=\S*/usr/src/", lambda _: f":={beside}", text), encoding="utf-8")
 
 
 def _fetch_headers(linux: Linux) -> None:

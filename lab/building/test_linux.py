@@ -10,13 +10,14 @@ from lab.common import proc
 
 
 class Headers(unittest.TestCase):
-    """Their makefile includes that of the common headers."""
+    """Their makefile includes that of the common headers, and that of Linux 7.3 names its own folder."""
 
     def test_headers_that_were_moved_build(self) -> None:
         """Both that of the package and one that names the old place."""
         for old in ("", "/home/ann/build/src/headers-6.12.1-amd64"):
             with tempfile.TemporaryDirectory() as work:
-                files = {"amd64": f"include {old}/usr/src/common/Makefile\n", "common": "it:\n\t@echo $(X)\n"}
+                named = f"OUT={old}/usr/src/amd64\ninclude {old}/usr/src/common/Makefile\n"
+                files = {"amd64": named, "common": "it:\n\t@echo $(X) $(notdir $(OUT)) $(wildcard $(OUT)/Makefile)\n"}
                 for name, text in files.items():
                     (Path(work) / "first/usr/src" / name).mkdir(parents=True)
                     (Path(work) / "first/usr/src" / name / "Makefile").write_text(text, encoding="ascii")
@@ -24,7 +25,7 @@ class Headers(unittest.TestCase):
                 linux.make_movable(Path(work) / "first/usr/src/amd64/Makefile")
                 (Path(work) / "first").rename(Path(work) / "second")
                 built = proc.output(["make", "-s", "-C", f"{work}/second/usr/src/amd64", "X=yes"])
-                self.assertEqual(built, "yes\n")
+                self.assertEqual(built, f"yes amd64 {work}/second/usr/src/amd64/Makefile\n")
 
 
 if __name__ == "__main__":

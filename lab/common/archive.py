@@ -19,9 +19,13 @@ from lab.common.places import BUILD, DL, LOG, user_name
 from lab.common.say import Died, alive, say
 from lab.common.steps import make_dir
 
-STATE = BUILD / "apt"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 RELEASES = ("bookworm", "trixie")
+
+
+def _state() -> Path:
+    """apt's own: one for each base, whose suites differ, as another command may have another base at the same time."""
+    return BUILD / "apt" / bases.linux_base().suite / bases.qemu_base().suite
 
 
 @cache
@@ -69,15 +73,15 @@ def _write_sources() -> None:
     if security:
         lines.append(f"deb {by} {security} {codename}-security main")
         lines += [f"deb-src {by} {security} {source}-security main" for source in sources if source in RELEASES]
-    (STATE / "sources.list").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (_state() / "sources.list").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def _apt(tool: str, *args: str) -> list[str]:
     options = {
-        "Dir::Etc::sourcelist": STATE / "sources.list",
+        "Dir::Etc::sourcelist": _state() / "sources.list",
         "Dir::Etc::sourceparts": "-",
-        "Dir::State::lists": STATE / "lists",
-        "Dir::Cache": STATE / "cache",
+        "Dir::State::lists": _state() / "lists",
+        "Dir::Cache": _state() / "cache",
         "APT::Sandbox::User": user_name(),
         "APT::Update::Error-Mode": "any",
         "Acquire::Languages": "none",
@@ -97,7 +101,7 @@ def _lock() -> Iterator[None]:
 @cache
 def update() -> None:
     """Fetch the private package lists, once in a run of this program."""
-    make_dir(STATE / "lists/partial", STATE / "cache/archives/partial", DL, LOG)
+    make_dir(_state() / "lists/partial", _state() / "cache/archives/partial", DL, LOG)
     _write_sources()
     say("reading the package lists of the Debian archive ...")
     log_path = LOG / "apt-update"

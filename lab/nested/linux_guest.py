@@ -22,7 +22,7 @@ COMPLETE = ("Missed events: 0 ", " Contexts dropped: 0, evicted: 0.")
 # and windows of branches.
 SCRIPT = """cat
 $1/linuxtests gs >$2/gs 2>&1
-$3 --windows=31:100000 -o $2/sampled -- $1/paths >$2/windows.log 2>&1
+$3 --windows=31:100 -o $2/sampled -- $1/paths >$2/windows.log 2>&1
 $3 --windows=all -o $2/all -- $1/paths >>$2/windows.log 2>&1
 exit 5
 """
