@@ -74,6 +74,11 @@ u32 option_number(const char *name, u32 otherwise)
 	return v;
 }
 
+bool option_given(const char *name)
+{
+	return option(name);
+}
+
 bool option_is(const char *name, const char *word)
 {
 	const char *p = option(name);

@@ -26,8 +26,9 @@ asm(".macro user_exit\n"
     "int $0x80\n"
     ".endm\n");
 
-/* NAME=number on the command line, and whether NAME=word is on it. */
+/* NAME=number on the command line, whether there is NAME= at all, and whether NAME=word is on it. */
 u32 option_number(const char *name, u32 otherwise);
+bool option_given(const char *name);
 bool option_is(const char *name, const char *word);
 
 #endif
