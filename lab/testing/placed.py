@@ -22,9 +22,9 @@ OFF = {"block": "block-hole", "ring": "ring-hole"}
 LEFT_OUT = ("code_", "bench")
 # Parts of rows' names. Loads of a device are no misses; contexts are looked for through tables in RAM only.
 OTHERWISE = {"data": "dcache", "table": "collect"}
-# Rows whose programs read clocks, are interrupted, or have physical addresses in registers; that read their ring, or map
-# block or ring once more, which is then memory beside block-hole and ring-hole; and whose LOCK ADC faults, as a read
-# where QEMU executes it alone, and as a write elsewhere (error code of #PF).
+# Rows whose programs read clocks, are interrupted, or have physical addresses in registers; that read their ring, or
+# map block or ring once more, which is then memory beside block-hole and ring-hole; and whose LOCK ADC faults, as a
+# read where QEMU executes it alone, and as a write elsewhere (error code of #PF).
 DIFFER = (
     "alone", "self_smp", "ire_special", "budget", "async", "context_verify", "dcache", "la57", "find_mmio_table",
     "rev07_dcache",
