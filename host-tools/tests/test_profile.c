@@ -695,8 +695,8 @@ Test(profile, windows_count_by_what_they_stand_for)
 }
 
 /*
- * 640 branches, all of a window alike: 80 samples. Of 79 differences 39 are not 0, so that the variance is
- * 0.99 * 80 / 79 / 2 * 39 / 80^2, which is that of 81.844 samples.
+ * 640 branches, all of a window alike: 80 samples. All 78 differences of differences are 1 or -1, so that the variance is
+ * 0.99 * 80 / 6 / 80^2, which is that of 121.212 samples.
  */
 Test(profile, branches_of_a_window_are_not_independent)
 {
@@ -706,8 +706,39 @@ Test(profile, branches_of_a_window_are_not_independent)
 	load();
 	group("address");
 	cr_expect(eq(u64, rows.windows, 80));
-	cr_expect(epsilon_eq(dbl, rows.list[0].effective, 81.844, 1e-3));
-	expect_share(0, 0.5, 0.394130, 0.605870);
+	cr_expect(epsilon_eq(dbl, rows.list[0].effective, 121.212, 1e-3));
+	expect_share(0, 0.5, 0.412365, 0.587635);
+	ungroup();
+}
+
+/* 0, 0, 1, 1, 2, 2 ... of 32: differences of differences are 1 or -1, so that the variance is 0.99 * 60 / 6 / 1920^2. */
+Test(profile, what_changes_steadily_is_known_better)
+{
+	char window[33] = { 0 };
+
+	begin_windows();
+	for (int i = 0; i < 60; i++) {
+		for (int k = 0; k < 32; k++)
+			window[k] = k < i / 2 ? 'a' : 'b';
+		add_window(window, 3200, 0);
+	}
+	load();
+	group("address");
+	cr_expect(epsilon_eq(dbl, rows.list[1].share, 870 / 1920., 1e-9));
+	cr_expect(epsilon_eq(dbl, rows.list[1].effective, 92272.7, 0.1));
+	ungroup();
+}
+
+/* The variance is 0.99 * 10 / 9 / 2 * 2 / 10^2, that of 8.1818 samples; with 2 degrees of freedom t is 4.3027. */
+Test(profile, a_row_of_one_window_is_known_as_by_three)
+{
+	begin_windows();
+	for (int i = 0; i < 10; i++)
+		add_window(i == 5 ? "aaaa" : "bbbb", 400, 0);
+	load();
+	group("address");
+	cr_expect(epsilon_eq(dbl, rows.list[1].effective, 8.1818, 1e-3));
+	expect_share(1, 0.1, 0.004083, 0.750720);
 	ungroup();
 }
 
