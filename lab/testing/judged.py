@@ -2,21 +2,23 @@
 """Profiles beside valgrind's callgrind, which simulates the same program: the order of the hottest functions, and how
 many instructions there are altogether. Functions are the frame descriptions of .eh_frame, which stripped programs have
 too. The C library and the loader are left out: they see another processor under valgrind and choose other functions,
-and the loader's first work is before lwprun's. A repeated string instruction is one instruction."""
+and the loader's first work is before lwprun's."""
 
 import csv
 import json
 import re
 import shlex
-import shutil
 import struct
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from lab.common.places import LWPCTL, TOP
 from lab.common.report import Check, Report
+from lab.testing import callgrind
 
 # Low bits of each interval are drawn at random, or loops fall into step with it. 65 to 128 instructions: 96.5.
 INTERVAL, RANDOM = 127, 6
@@ -24,10 +26,7 @@ TOP_FUNCTIONS = 20
 CORRELATION = 0.97  # Spearman's, at least
 TOTALS = 0.001  # of the instructions, how far they may be apart
 NOT_COMPARED = re.compile(r"/(libc|libm|ld-linux-x86-64|liblwprun|vgpreload\w*)[-.\w]*$|^[^/]|^$")
-# A repeated string instruction, of which callgrind counts each turn.
-REPEATED = re.compile(rb"[\xf2\xf3][\x40-\x4f]?[\xa4-\xa7\xaa-\xaf]")
-LONGEST = 15  # bytes of an instruction
-PT_LOAD, PT_GNU_EH_FRAME = 1, 0x6474E550
+PT_GNU_EH_FRAME = 0x6474E550
 HASH_SEEDS = {"PERL_HASH_SEED": "0", "PYTHONHASHSEED": "0"}
 
 Costs = dict[tuple[str, int], int]  # by object and function
@@ -51,20 +50,14 @@ SUBJECTS = (Subject("perl", ("/usr/bin/perl", "-e", PERL)),)
 # ---- Functions -----------------------------------------------------------------------------------
 
 
-class Object:
-    """An ELF file of 64 bits: where its functions begin, from the table of .eh_frame_hdr, and its code."""
+class Object(callgrind.Object):
+    """Where the functions of an ELF file begin, from the table of .eh_frame_hdr."""
 
     def __init__(self, path: Path):
-        self.data = path.read_bytes()
-        self.segments: list[tuple[int, int, int]] = []  # offset, address, size
+        super().__init__(path)
         self.starts: list[int] = []
-        (headers,) = struct.unpack_from("<Q", self.data, 32)
-        size, number = struct.unpack_from("<HH", self.data, 54)
-        for at in range(headers, headers + size * number, size):
-            kind, _, offset, address, _, length = struct.unpack_from("<IIQQQQ", self.data, at)
-            if kind == PT_LOAD:
-                self.segments.append((offset, address, length))
-            elif kind == PT_GNU_EH_FRAME:
+        for kind, offset, address, _ in self.headers:
+            if kind == PT_GNU_EH_FRAME:
                 self.starts = self._table(offset, address)
 
     def _table(self, offset: int, address: int) -> list[int]:
@@ -80,73 +73,24 @@ class Object:
         place = bisect_right(self.starts, address)
         return self.starts[place - 1] if place else 0
 
-    def repeats(self, address: int) -> bool:
-        """Is the instruction there a repeated string instruction?"""
-        for offset, start, size in self.segments:
-            if start <= address < start + size:
-                return bool(REPEATED.match(self.data, offset + address - start))
-        return False
 
-
-class Functions:
-    """The functions of all objects."""
-
-    def __init__(self) -> None:
-        self.objects: dict[str, Object] = {}
-
-    def of(self, path: str) -> Object:
-        """A file, read once."""
-        if path not in self.objects:
-            self.objects[path] = Object(Path(path))
-        return self.objects[path]
-
-
-def _canonical(path: str) -> str:
-    return str(Path(path).resolve()) if path.startswith("/") else path
+@cache
+def _object(path: str) -> Object:
+    return Object(Path(path))
 
 
 # ---- Both ----------------------------------------------------------------------------------------
 
 
-def _once(costs: dict[int, int], at: int) -> int:
-    """How often an instruction was executed that callgrind has counted more than once: no more than its neighbours."""
-    before = next((costs[other] for other in range(at - 1, at - LONGEST - 1, -1) if other in costs), None)
-    after = next((costs[other] for other in range(at + 1, at + LONGEST + 1) if other in costs), None)
-    return min(cost for cost in (costs[at], before, after) if cost is not None)
-
-
-def _callgrind(check: Check, subject: Subject, functions: Functions) -> Costs:
-    """Instructions of each function."""
-    out = check.work / f"{subject.name}.callgrind"
-    options = ["--dump-instr=yes", "--dump-line=no", "--compress-strings=no", "--compress-pos=no"]
-    command = ["valgrind", "-q", "--tool=callgrind", *options, f"--callgrind-out-file={out}", *subject.words]
-    check.run(command, env=HASH_SEEDS)
-    return of_callgrind(out, functions)
-
-
-def of_callgrind(out: Path, functions: Functions) -> Costs:
-    """The same of callgrind's file."""
-    objects: dict[str, dict[int, int]] = {}
-    path, is_call = "", False
-    with out.open(encoding="utf-8", errors="replace") as lines:
-        for line in lines:
-            if line.startswith("ob="):
-                path = _canonical(line[3:].strip())
-            elif line.startswith("calls="):
-                is_call = True  # the next line has what was called
-            elif line.startswith("0x"):
-                if not is_call and not NOT_COMPARED.search(path):
-                    address, cost = line.split()
-                    at = int(address, 16)
-                    objects.setdefault(path, {})[at] = objects.get(path, {}).get(at, 0) + int(cost)
-                is_call = False
-    costs: Costs = {}
-    for path, addresses in objects.items():
-        file = functions.of(path)
-        for at, counted in addresses.items():
-            key = path, file.start(at)
-            costs[key] = costs.get(key, 0) + (_once(addresses, at) if file.repeats(at) else counted)
-    return costs
+def _by_function(costs: Mapping[str, Mapping[int, int]]) -> Costs:
+    """What addresses of the objects that are compared have."""
+    found: Costs = {}
+    for path, addresses in costs.items():
+        if not NOT_COMPARED.search(path):
+            for at, number in addresses.items():
+                key = path, _object(path).start(at)
+                found[key] = found.get(key, 0) + number
+    return found
 
 
 def _profile(check: Check, subject: Subject) -> Path:
@@ -161,7 +105,7 @@ def _profile(check: Check, subject: Subject) -> Path:
     return data
 
 
-def _sampled(check: Check, subject: Subject, data: Path, functions: Functions) -> Costs:
+def _sampled(check: Check, subject: Subject, data: Path) -> Costs:
     """The same of a profile."""
     status, text = check.text([LWPCTL, "report", "--json", "--limit=1", data])
     check.want(status == 0, f"lwpctl ends with status {status}")
@@ -173,14 +117,12 @@ def _sampled(check: Check, subject: Subject, data: Path, functions: Functions) -
     period = event["counted"] / event["samples"]
     out = check.work / f"{subject.name}.csv"
     check.run([LWPCTL, "export", "--format=csv", "--no-lines", f"--thread={thread['tid']}", "-o", out, data])
-    samples: Costs = {}
+    samples: dict[str, Counter[int]] = {}
     with out.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
-            path = _canonical(row["object"])
-            if not NOT_COMPARED.search(path):
-                key = path, functions.of(path).start(int(row["address"], 16))
-                samples[key] = samples.get(key, 0) + int(row["samples"])
-    return {key: round(number * period) for key, number in samples.items()}
+            path = callgrind.canonical(row["object"])
+            samples.setdefault(path, Counter())[int(row["address"], 16)] += int(row["samples"])
+    return {key: round(number * period) for key, number in _by_function(samples).items()}
 
 
 # ---- The judgement -------------------------------------------------------------------------------
@@ -204,9 +146,8 @@ def spearman(left: Sequence[int], right: Sequence[int]) -> float:
 
 def holds(check: Check, subject: Subject, report: Report | None = None) -> None:
     """The profile of a program is callgrind's."""
-    functions = Functions()
-    truth = _callgrind(check, subject, functions)
-    costs = _sampled(check, subject, _profile(check, subject), functions)
+    truth = _by_function(callgrind.of(check, subject.words, callgrind.STUBS_IN_CALLERS, HASH_SEEDS).own)
+    costs = _sampled(check, subject, _profile(check, subject))
     hottest = sorted(truth, key=lambda key: -truth[key])[:TOP_FUNCTIONS]
     for path, start in hottest:
         check.say(f"{truth[path, start]:12} {costs.get((path, start), 0):12} {path}+{start:#x}")
@@ -228,9 +169,6 @@ def line_of(subject: Subject) -> str:
 
 
 def run(report: Report) -> None:
-    """It needs valgrind."""
+    """Of all programs."""
     for subject in SUBJECTS:
-        if shutil.which("valgrind"):
-            report.check(line_of(subject), holds, subject)
-        else:
-            report.skip(f"{line_of(subject)}: valgrind is not installed")
+        report.check(line_of(subject), holds, subject)
