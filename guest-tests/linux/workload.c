@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The bundled workload: ten hot functions in a mix that is drawn from a seed, so that nobody can know the
- * profile beforehand. What the mix really is, steptruth counts instruction by instruction.
+ * profile beforehand. What the mix really is, callgrind counts.
  *
  *	workload [SEED [THOUSANDS [FILE]]]
  *

@@ -3,20 +3,13 @@
 with prompt delivery."""
 
 import argparse
-import tempfile
-from pathlib import Path
 
-from lab.building import tools
-from lab.common import proc
 from lab.common.options import seed
-from lab.common.say import Died
 from lab.guest.machine import kvm_has_lwp
 from lab.nested import linux_guest
-from lab.start import deps
+from lab.soaks import in_guests
 from lab.testing import seeds
-from lab.testing.linux import Truth
 
-SIZE = 700  # thousand instructions: enough for 20,000 records of any seed
 WAYS = (("step", "exact"), ("perf", "prompt"))
 
 
@@ -25,22 +18,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("seed", nargs="?", type=seed, metavar="SEED", help="of the program (default: drawn)")
 
 
-def main(args: argparse.Namespace) -> None:
+def main(args: argparse.Namespace) -> int:
     """The command."""
-    deps.ensure()
-    tools.build()
-    seed = seeds.draw() if args.seed is None else args.seed
-    print(f"workload: seed {seed}", flush=True)
-    with tempfile.TemporaryDirectory(prefix="vlwp-kvm-linux.") as name:
-        work = Path(name)
-        truth = Truth(work, seed, SIZE)
-        if proc.wait(truth.child):
-            raise Died((work / "truth.log").read_text(encoding="utf-8", errors="replace").strip())
+    with in_guests.prepared() as report:
+        seed = str(seeds.draw() if args.seed is None else args.seed)
+        report.line(f"workload: seed {seed}")
         for source, delivery in WAYS:
-            print(f"counted by: {source} with delivery {delivery}", flush=True)
             more = [] if kvm_has_lwp() else [f"--kvm-amd=lwp_source={source}"]
-            options = linux_guest.profile_options(delivery, work / "data", more)
-            if proc.call([linux_guest.VLWP, "run", *options, "--", *truth.words]):
-                raise Died("the profile failed")
-            if proc.call(linux_guest.compare_command(work)):
-                raise Died("the shares are not those of the truth")
+            line = f"counted by {source} with delivery {delivery}: the shares are those of the truth"
+            report.check(line, linux_guest.profiled, seed, delivery, more)
+        return report.end()

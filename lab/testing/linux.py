@@ -3,8 +3,7 @@
 
 import json
 import re
-import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,19 +18,22 @@ from lab.common.steps import jobs_count
 from lab.guest import machine
 from lab.guest.vm import run_directory
 from lab.testing import (
-    caches, calls, cases, debug, derived, examples, followed, guests, interrupted, judged, live, pgo, plugging,
-    pmcbench, results, rr, seeds, ways,
+    caches, callgrind, calls, cases, debug, derived, examples, followed, guests, interrupted, judged, live, pgo,
+    plugging, pmcbench, results, rr, seeds, ways,
 )
 from lab.testing.part import Case, Part, apart, quoted
 
 VLWP = TOP / "vlwp"
+WORKLOAD = LINUX_PROGRAMS / "workload"
 LINUXTESTS = LINUX_PROGRAMS / "linuxtests"
 PLAIN = ("--smp=2",)
 WITH_COUNTERS = ("--smp=2", "--cpu=pmu=on,+perfctr-core,+perfmon-v2,+amd-lbr-v2,+amd-lbr-pmc-freeze,+ibs")
 NEED_COUNTERS = ("perf", "lbr", "ibs")
 # Intel's, in the versions 2, 4 and 5: what Linux says of them at boot.
 INTEL = (("Penryn", "Core2 events"), ("Skylake-Client", "Skylake events"), ("SapphireRapids", "Sapphire Rapids events"))
-SIZE = 4000  # thousand instructions: enough for 20,000 records, few enough to step through
+SIZE = 4000  # thousand instructions: enough for the samples
+SAMPLES = 20000  # at least
+TOLERANCE = 0.02  # of a share
 CONTEXTS = 10  # that the programs create, at least
 ENDS = 16  # instructions of lwprun's library before the first branch of a trace and after the last, at most
 LOST = ("dropped", "evicted", "unreadable")
@@ -102,31 +104,32 @@ def _intel(check: Check, model: str, events: str) -> None:
     check.want(status == 0, f"status {status}")
 
 
-class Truth:
-    """The truth about the workload, counted on this machine meanwhile: it executes the same instructions everywhere."""
+def _profiled(check: Check, seed: int) -> None:
+    """What it executes is the same everywhere."""
+    words, data = [str(WORKLOAD), str(seed), str(SIZE)], check.work / "data"
+    live.follow(check, ["--lwprun=--event=instructions:191", "--lwprun=--ring-size=4M", f"--data={data}"], words)
+    shares_are_right(check, words, data)
 
-    def __init__(self, work: Path, seed: int, size: int = SIZE):
-        self.work, self.words = work, [str(LINUX_PROGRAMS / "workload"), str(seed), str(size)]
-        script = 'exec "$0" "$@" 3>"$TRUTH" >"$TRUTH.log" 2>&1'
-        command = ["bash", "-c", script, str(LINUX_PROGRAMS / "steptruth"), *self.words]
-        self.child = proc.start(command, env={"TRUTH": str(work / "truth")}, stdin=subprocess.DEVNULL)
 
-    def shares_are_right(self, report: Report, check_name: str, *options: str) -> None:
-        """Profile the workload in a guest and compare the shares with the truth."""
-        profiled = report.check(check_name, self._profile)
-        if proc.wait(self.child):
-            report.not_ok("steptruth", (self.work / "truth.log").read_text(encoding="utf-8").splitlines()[-1:])
-        elif profiled:
-            shares, judge = self.work / "shares", LINUX_PROGRAMS / "sharecheck"
-            report.tee([judge, self.work / "truth", self.work / "report.json", *options], shares)
-            report.add_closing(shares.read_text(encoding="utf-8"), "sharecheck")
-
-    def _profile(self, check: Check) -> None:
-        options = ["--lwprun=--event=instructions:191", "--lwprun=--ring-size=4M", f"--data={self.work}/data"]
-        live.follow(check, options, self.words)
-        status, text = check.text([LWPCTL, "report", "--json", self.work / "data"])
-        (self.work / "report.json").write_text(text, encoding="utf-8")
-        check.want(status == 0, f"lwpctl ends with status {status}")
+def shares_are_right(check: Check, words: Sequence[str], data: Path, own: bool = False) -> None:
+    """Each function of a program has the share of all instructions that callgrind counts, within 2 points. own: of
+    the instructions in the program's own functions, for short runs, in which the dynamic loader, that runs before LWP
+    is on, has a large part."""
+    costs = callgrind.of(check, words)
+    truth = costs.functions(Path(words[0]))
+    status, text = check.text([LWPCTL, "report", "--json", data])
+    check.want(status == 0, f"lwpctl ends with status {status}")
+    (event,) = [event for event in json.loads(text)["events"] if event["event"] == "instructions"]
+    check.want(event["samples"] >= SAMPLES, f"{event['samples']} samples, fewer than {SAMPLES}")
+    shares = {row["symbol"]: row["share"] for row in event["symbols"] if row["object"] == words[0]}
+    total = sum(truth.values()) if own else costs.total()
+    seen = sum(shares.get(name, 0) for name in truth) if own else 1
+    wrong = []
+    for name, number in truth.items():
+        right, there = number / total, shares.get(name, 0) / seen
+        check.say(f"{name:16} truth {right:6.2%}, profile {there:6.2%}")
+        wrong += [name] * (abs(right - there) > TOLERANCE)
+    check.want(not wrong, f"not the shares of the truth: {' '.join(wrong)}")
 
 
 WINDOWS = {
@@ -138,13 +141,12 @@ WINDOWS = {
 
 def _windows(report: Report) -> None:
     """Windows of the workload are paths in it; all of them are all its branches."""
-    workload = LINUX_PROGRAMS / "workload"
     for option, complete in WINDOWS.items():
         data = report.work / "windows.data"
-        command = [VLWP, "run", f"--lwprun={option}", f"--data={data}", "--", str(workload), str(seeds.draw()), "2000"]
+        command = [VLWP, "run", f"--lwprun={option}", f"--data={data}", "--", str(WORKLOAD), str(seeds.draw()), "2000"]
         if report.check(f"the workload is profiled with {option}", lambda check, words: check.run(words), command):
             verdicts = report.work / "windows"
-            report.tee([LINUX_PROGRAMS / "windowcheck", data, workload, *complete], verdicts)
+            report.tee([LINUX_PROGRAMS / "windowcheck", data, WORKLOAD, *complete], verdicts)
             report.add_closing(verdicts.read_text(encoding="utf-8"), "windowcheck")
 
 
@@ -245,28 +247,26 @@ def _asan_program(check: Check) -> None:
 
 @dataclass
 class Counted:
-    """What `count --json` says of a run of the workload, and what steptruth counts: instructions of each function."""
+    """What `count --json` says of a run of the workload, and what callgrind counts: instructions of each function."""
 
     result: dict[str, Any]
     text: str
-    truth: dict[str, int]
+    truth: Mapping[str, int]
 
 
 def _counted(check: Check, size: int, wanted: int, *options: str) -> Counted:
-    """The seed is fixed: printing another result would take other instructions of the C library, which steptruth does
-    not count."""
-    words = [str(LINUX_PROGRAMS / "workload"), "1", str(size)]
+    """The seed is fixed: printing another result would take other instructions of the C library, which
+    are not compared."""
+    words = [str(WORKLOAD), "1", str(size)]
     status, text = check.text([VLWP, "count", "--json", *options, "--", *words], stderr=True)
     check.want(status == wanted, f"count ends with status {status}, wanted {wanted}")
     found = re.search(r"^\{.*^\}", text, re.MULTILINE | re.DOTALL)
     check.want(found, "count says nothing")
-    lines = proc.output([LINUX_PROGRAMS / "steptruth", *words], stderr=subprocess.DEVNULL).splitlines()
-    truth = {row[1]: int(row[0]) for row in map(str.split, lines) if len(row) == 2 and row[0].isdigit()}
-    return Counted(json.loads(found[0] if found else ""), text, truth)
+    return Counted(json.loads(found[0] if found else ""), text, callgrind.of(check, words).functions(WORKLOAD))
 
 
 def _counts_are_exact(check: Check, counted: list[Counted]) -> None:
-    """The larger of two workloads has as many more instructions as steptruth counts, whatever else is counted, and two
+    """The larger of two workloads has as many more instructions as callgrind counts, whatever else is counted, and two
     runs have the same."""
     counted.append(_counted(check, 300, 3, "--repeat=2", "--taken", "--by=function", "--max=branches:1000"))
     small, large = counted[0], _counted(check, 600, 0, "--events=instructions")
@@ -274,7 +274,7 @@ def _counts_are_exact(check: Check, counted: list[Counted]) -> None:
     first, second = small.result["runs"]
     for event in ("instructions", "branches"):
         check.want(first[event] == second[event], f"two runs differ in their {event}: {first}, {second}")
-    own = [sum(n for name, n in one.truth.items() if not name.startswith("[")) for one in (small, large)]
+    own = [sum(one.truth.values()) for one in (small, large)]
     more = large.result["runs"][0]["instructions"] - first["instructions"]
     check.want(more == own[1] - own[0], f"{more} instructions more, the truth is {own[1] - own[0]}")
 
@@ -287,7 +287,7 @@ def _taken_are_branches(check: Check, counted: Counted) -> None:
 
 
 def _functions_are_the_truth(check: Check, counted: Counted) -> None:
-    """Each function of the program has as many instructions as steptruth counts. All of them together are as many as
+    """Each function of the program has as many instructions as callgrind counts. All of them together are as many as
     the counters say, but for those of lwprun's library before the first branch and after the last: no system call."""
     functions = counted.result["functions"]
     got = {row["symbol"]: row["instructions"] for row in functions if row["object"].endswith("/workload")}
@@ -375,7 +375,8 @@ def _all_programs(names: Sequence[str], report: Report) -> None:
 def _profile(report: Report) -> None:
     seed = seeds.draw()
     report.line(f"workload: seed {seed}")
-    Truth(report.work, seed).shares_are_right(report, "the workload is profiled, and lwpctl top shows it meanwhile")
+    line = "the workload is profiled, lwpctl top shows it meanwhile, and the shares are those of the truth"
+    report.check(line, _profiled, seed)
 
 
 def _one_program(name: str) -> Callable[[Report], object]:
