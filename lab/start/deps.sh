@@ -52,6 +52,8 @@ packages()
 	echo default-jdk-headless luajit nodejs
 	# what reads profiles in the formats of others
 	echo linux-perf valgrind protobuf-compiler autofdo
+	# what decodes instructions beside LWP's decoder
+	echo python3-capstone
 	# the kernel's selftest; what the series are checked with
 	echo uuid-dev sparse python3-sphinx python3-yaml
 	# what the lab itself is checked with

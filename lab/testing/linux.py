@@ -19,7 +19,7 @@ from lab.guest import machine
 from lab.guest.vm import run_directory
 from lab.testing import (
     caches, callgrind, calls, cases, debug, derived, examples, followed, guests, interrupted, judged, live, pgo,
-    plugging, pmcbench, results, rr, seeds, ways,
+    plugging, pmcbench, results, rr, seeds, ways, windows,
 )
 from lab.testing.part import Case, Part, apart, quoted
 
@@ -132,22 +132,20 @@ def shares_are_right(check: Check, words: Sequence[str], data: Path, own: bool =
     check.want(not wrong, f"not the shares of the truth: {' '.join(wrong)}")
 
 
-WINDOWS = {
-    "--windows=31:3000": (),
-    "--windows": (),
-    "--windows=all": ("--complete",),
-}
+WINDOWS_LINE = "windows of branches are paths in the program, and all of them the whole trace"
+WINDOWS = ("--windows=31:3000", "--windows", "--windows=all")
 
 
-def _windows(report: Report) -> None:
-    """Windows of the workload are paths in it; all of them are all its branches."""
-    for option, complete in WINDOWS.items():
-        data = report.work / "windows.data"
-        command = [VLWP, "run", f"--lwprun={option}", f"--data={data}", "--", str(WORKLOAD), str(seeds.draw()), "2000"]
-        if report.check(f"the workload is profiled with {option}", lambda check, words: check.run(words), command):
-            verdicts = report.work / "windows"
-            report.tee([LINUX_PROGRAMS / "windowcheck", data, WORKLOAD, *complete], verdicts)
-            report.add_closing(verdicts.read_text(encoding="utf-8"), "windowcheck")
+def _windows(check: Check, option: str) -> None:
+    """Of the workload. All of them are all its branches."""
+    data = check.work / "windows.data"
+    check.run([VLWP, "run", f"--lwprun={option}", f"--data={data}", "--", str(WORKLOAD), str(seeds.draw()), "2000"])
+    windows.are_paths(check, data, WORKLOAD, option == "--windows=all")
+
+
+def _all_windows(report: Report) -> None:
+    for option in WINDOWS:
+        report.check(f"lwprun {option}: each window is a path in the workload, their weights add up", _windows, option)
 
 
 MISSES_LINE = "data cache misses of the bundled workload name its pointer chase and its nodes first"
@@ -331,7 +329,7 @@ class Linux(Part):
             Case("interrupted", interrupted.LINE, interrupted.run),
             Case("pgo", pgo.LINE, pgo.run),
             Case("pmcbench", "pmcbench's tables are what its snippets are made of", _pmcbench),
-            Case("windows", "windows of branches are paths in the program, and all of them the whole trace", _windows),
+            Case("windows", WINDOWS_LINE, _all_windows),
             Case("misses", MISSES_LINE, lambda report: report.check(MISSES_LINE, _misses)),
             Case("data", DATA_LINE, lambda report: report.check(DATA_LINE, _data)),
             Case("selfprofile", examples.LINE, examples.run),
