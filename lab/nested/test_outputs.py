@@ -4,7 +4,7 @@
 import unittest
 
 from lab.benches.kvm import Part, Table, parts, reasons_line
-from lab.nested import diff, tap
+from lab.nested import diff, late, tap
 from lab.nested.programs import Run
 from lab.soaks.selftests import compare, results
 
@@ -49,6 +49,34 @@ class Records(unittest.TestCase):
 
     def test_another_head_is_another_record(self) -> None:
         self.assertNotEqual(diff.records(PROGRAM.format(2)), diff.records(PROGRAM.format(3)))
+
+
+class Late(unittest.TestCase):
+    """What two runs of a program left, of which the second may be late."""
+
+    want = (PROGRAM + "# record 2 10 0\n# record 3 20 30\n").format(40)
+    late = (PROGRAM + "# record 2 11 0\n# record 3 20 30\n").format(41)
+
+    def wrong(self, tested: str, traced: str, permille: int = 1) -> list[str]:
+        """Beside the first."""
+        return late.compare(self.want, tested, traced, permille)[1]
+
+    def test_a_record_that_differs_is_named_by_an_overshoot(self) -> None:
+        self.assertEqual(self.wrong(self.late, " event 2 names 0x11"), [])
+        for traced in ("", " event 3 names 0x11", " event 2 names 0x10"):
+            self.assertIn("record 0 (event 2, 0x11) is not the reference's", self.wrong(self.late, traced)[0])
+
+    def test_a_lost_record_is_missed_instead(self) -> None:
+        less = self.late.replace("# record 2 11 0\n", "")
+        self.assertEqual(len(self.wrong(less, "")), 1)
+        self.assertEqual(self.wrong(less.replace("missed 0", "missed 1"), ""), [])
+
+    def test_none_may_be_late_at_0_permille(self) -> None:
+        self.assertEqual(len(self.wrong(self.late, " event 2 names 0x11", 0)), 1)
+
+    def test_equal_records_have_equal_rings(self) -> None:
+        self.assertEqual(self.wrong(self.want, ""), [])
+        self.assertEqual(len(self.wrong(self.want.replace("block 3c", "block 3d"), "")), 1)
 
 
 class Costs(unittest.TestCase):
