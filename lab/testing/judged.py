@@ -8,6 +8,7 @@ import csv
 import json
 import re
 import shlex
+import statistics
 import struct
 from bisect import bisect_right
 from collections import Counter
@@ -137,11 +138,7 @@ def _ranks(values: Sequence[int]) -> list[float]:
 
 def spearman(left: Sequence[int], right: Sequence[int]) -> float:
     """The correlation of the ranks of two lists."""
-    x, y = _ranks(left), _ranks(right)
-    mean = (len(x) + 1) / 2
-    both = sum((a - mean) * (b - mean) for a, b in zip(x, y))
-    squares = sum((a - mean) ** 2 for a in x) * sum((b - mean) ** 2 for b in y)
-    return float(both / squares**0.5)
+    return statistics.correlation(_ranks(left), _ranks(right))
 
 
 def holds(check: Check, subject: Subject, report: Report | None = None) -> None:
