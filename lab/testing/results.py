@@ -42,6 +42,9 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
     "gcc": ("gcc", "-O2", "-S", "-o", "-", str(SOURCES / "flags.c")),
     "xz": ("sh", "-c", "xz -1c /bin/sed | xz -dc | sha256sum"),
     "flags": (str(LINUX_PROGRAMS / "flags"),),
+    "perl-short": ("perl", str(SOURCES / "own.pl"), "2000"),
+    "luajit-short": ("luajit", str(SOURCES / "jit.lua"), "2000"),
+    "xz-short": ("sh", "-c", "head -c 16384 /bin/sed | xz -1c | xz -dc | sha256sum"),
 }
 # Code that is written while it runs is where a result was changed before.
 WEIGHTS = {"java": 6, "java-c1": 3, "java-c2": 3}

@@ -3,7 +3,7 @@
 use strict;
 use warnings;
 my (%map, $hash);
-for my $i (0 .. 30000) {
+for my $i (0 .. ($ARGV[0] // 30000)) {
 	$map{'k' . $i % 997} += $i * $i;
 }
 $hash = 0;
