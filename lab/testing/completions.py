@@ -45,17 +45,31 @@ def _man(check: Check) -> None:
         check.want(not missing, f"{name}: the man page has no {sorted(missing)}")
 
 
+# $0: the completion; then the words of a command line, the last of which is not finished.
+BASH = '''source "$0"; compopt() { :; }; COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+"_${1##*/}" "$1"; printf "%s\\n" "${COMPREPLY[@]}"'''
+
+
+def _completed(program: Path, *words: str) -> set[str]:
+    """How bash would go on."""
+    lines = proc.output(["bash", "-c", BASH, WORDS / program.name, program, *words]).splitlines()
+    return {line.removesuffix("=") for line in lines}
+
+
 def check(check: Check) -> None:
     """Of both programs, in both shells."""
-    wanted: dict[str, set[str]] = {"lwprun": _options(LWPRUN), "lwpctl": set()}
-    for command in _commands():
-        wanted["lwpctl"] |= _options(LWPCTL, command)
-    for name, options in wanted.items():
-        for shell, file in (("bash", WORDS / name), ("zsh", WORDS / f"_{name}")):
-            text = file.read_text(encoding="utf-8")
-            missing = sorted(options - set(OPTION.findall(text)))
-            check.want(len(options) > 8 and not missing, f"{shell}, {name}: no {missing}")
-            check.want("@" not in text.replace("$@", "").replace("[@]", ""), f"{shell}, {name}: an open word")
-            if shutil.which(shell):
-                check.run([shell, "-n", file])
+    programs: list[tuple[Path, list[str]]] = [(LWPRUN, []), *((LWPCTL, [command]) for command in _commands())]
+    for program, words in programs:
+        options, found = _options(program, *words), _completed(program, *words, "-")
+        check.want(len(options) > 3 and options == found, f"{program.name} {words}: {sorted(options ^ found)}")
+    for found, wanted in (
+        (_completed(LWPCTL, ""), {*_commands(), "--help", "--version"}),
+        (_completed(LWPRUN, "--event", "=", "ins"), {"instructions"}),
+        (_completed(LWPCTL, "report", "-e", "ins"), {"instructions", "inserted"}),
+        (_completed(LWPCTL, "report", "--format", "=", "j"), {"json"}),
+        (_completed(LWPCTL, "export", "--format", "=", "perfc"), {"perfcalls"}),
+    ):
+        check.want(found == wanted, f"{sorted(found)}, not {sorted(wanted)}")
+    for name in ("_lwprun", "_lwpctl") if shutil.which("zsh") else ():
+        check.run(["zsh", "-n", WORDS / name])
     _man(check)
