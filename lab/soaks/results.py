@@ -8,10 +8,11 @@ import os
 import threading
 from functools import partial
 
-from lab.building import tools
+from lab.building import qemu_tree, tools
 from lab.common import bases, results
 from lab.common.beside import side_by_side
 from lab.common.options import SEED, number, seed
+from lab.common.places import TOP
 from lab.common.say import Died, Usage, say
 from lab.guest import machine
 from lab.guest.vm import run_directory
@@ -23,7 +24,9 @@ from lab.testing.results import (
 
 RUNS = {"tcg": 1000, "kvm": 50}
 EACH = 6  # runs for each processor of a guest; a boot takes as long as one or two of them
-CODE = ("vmcb", "kvm/engine", "qemu-patches", "guest-tools", "guest-tests/linux/results")
+CODE = (
+    "vmcb", "kvm/engine", "qemu-patches/patches", "qemu-patches/target", "guest-tools", "guest-tests/linux/results",
+)
 KVM_CODE = ("kvm/svm", "kvm/patches")
 # In the nested lab a program takes 20 times as long, and with each branch due even longer.
 PROGRAM_SETS = {
@@ -60,7 +63,7 @@ def _programs(args: argparse.Namespace) -> list[str]:
 
 def _code(accel: str) -> str:
     """What the results are of."""
-    folders = CODE if accel == "tcg" else (*CODE, *KVM_CODE)
+    folders = [*CODE, *(KVM_CODE if accel == "kvm" else ()), str(qemu_tree.own().relative_to(TOP))]
     return results.code_of(folders, f"{accel} {bases.of_linux('')} {bases.of_qemu('')}")
 
 
