@@ -13,7 +13,7 @@
 #define LWPDATA_MAGIC "LWPDATA\n"
 #define LWPDATA_MAGIC_SIZE 8
 #define LWPDATA_MAJOR 1
-#define LWPDATA_MINOR 2
+#define LWPDATA_MINOR 3
 #define LWPDATA_PREAMBLE_SIZE 16
 #define LWPDATA_SECTION_HEADER_SIZE 16
 #define LWPDATA_ALIGN 8
@@ -24,6 +24,7 @@
 #define LWPDATA_MAX_ARGS 65536
 #define LWPDATA_MAX_STRING 65535
 #define LWPDATA_MAX_BUILD_ID 64
+#define LWPDATA_MAX_KEPT 31
 
 /* No object, no parent. */
 #define LWPDATA_NONE 0xffffffffu
@@ -44,6 +45,7 @@ enum lwpdata_type {
 	LWPDATA_IMAGE = 11,
 	LWPDATA_STATS = 12,
 	LWPDATA_END = 13,
+	LWPDATA_KEPT = 17, /* since 1.3 */
 	LWPDATA_WINDOW = LWPDATA_OPTIONAL | 14, /* since 1.1 */
 	LWPDATA_DATA_MAP = LWPDATA_OPTIONAL | 15, /* since 1.2 */
 	LWPDATA_DATA_UNMAP = LWPDATA_OPTIONAL | 16, /* since 1.2 */
@@ -135,6 +137,12 @@ struct lwpdata_records {
 	uint32_t count;
 	uint64_t time; /* when they were taken out of the ring */
 	const uint8_t *data; /* count records of LWPDATA_RECORD_SIZE bytes */
+};
+
+/* Of the event's records that come in RECORDS sections, one of 2^bits was kept from here on. */
+struct lwpdata_kept {
+	uint32_t event_id; /* one of CONFIG's */
+	uint32_t bits; /* 0..LWPDATA_MAX_KEPT */
 };
 
 /* Branches of a thread that retired one after the other, with none between them left out. */
@@ -229,6 +237,10 @@ int lwpdata_write_process_end(struct lwpdata_writer *w, const struct lwpdata_pro
 int lwpdata_write_perf_map(struct lwpdata_writer *w, const struct lwpdata_perf_map *map);
 int lwpdata_write_image(struct lwpdata_writer *w, const struct lwpdata_image *image);
 int lwpdata_write_stats(struct lwpdata_writer *w, const struct lwpdata_stats *stats);
+int lwpdata_write_kept(struct lwpdata_writer *w, const struct lwpdata_kept *kept);
+
+/* A whole section of another file, from its header on, which a reader has checked. */
+int lwpdata_write_copy(struct lwpdata_writer *w, const uint8_t *section);
 
 /* Records in two pieces (a ring that wraps): `first` and then `second` bytes, multiples of 32. */
 int lwpdata_write_records(struct lwpdata_writer *w, uint32_t thread, uint64_t time,
@@ -245,6 +257,12 @@ int lwpdata_flush(struct lwpdata_writer *w);
 
 /* Records written so far, those of windows not included. */
 uint64_t lwpdata_written_records(const struct lwpdata_writer *w);
+
+/* Make `error` (-errno) the writer's, if it has none. */
+void lwpdata_fail(struct lwpdata_writer *w, int error);
+
+/* End the file, which keeps its temporary name and is in memory then, until lwpdata_abandon(). NULL on an error. */
+const void *lwpdata_end(struct lwpdata_writer *w, size_t *size);
 
 /* End the file and give it its name: 0, or -errno and there is no file. Frees the writer. */
 int lwpdata_finish(struct lwpdata_writer *w);
@@ -278,6 +296,7 @@ struct lwpdata_section {
 		struct lwpdata_perf_map perf_map;
 		struct lwpdata_image image;
 		struct lwpdata_stats stats;
+		struct lwpdata_kept kept;
 	};
 };
 

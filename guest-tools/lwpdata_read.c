@@ -46,6 +46,7 @@ static const char *section_name(uint32_t type)
 		[LWPDATA_IMAGE] = "IMAGE",
 		[LWPDATA_STATS] = "STATS",
 		[LWPDATA_END] = "END",
+		[LWPDATA_KEPT] = "KEPT",
 	};
 
 	static const char *const optional[] = {
@@ -303,17 +304,29 @@ static void read_records(struct lwpdata_reader *r, struct cursor *c,
 	r->records += records->count;
 }
 
+static bool has_event(const struct lwpdata_reader *r, uint32_t event_id)
+{
+	for (uint32_t i = 0; i < r->nr_events; i++)
+		if (r->event_ids[i] == event_id)
+			return true;
+	return false;
+}
+
+static void read_kept(struct lwpdata_reader *r, struct cursor *c, struct lwpdata_kept *kept)
+{
+	kept->event_id = take32(c);
+	if (!c->bad && !has_event(r, kept->event_id))
+		bad(c, "records kept of an event that the file does not have");
+	kept->bits = take32_below(c, LWPDATA_MAX_KEPT + 1, "too few records are kept");
+}
+
 /* The records of a window are of one event, which is one of CONFIG's. */
 static void check_window_records(struct lwpdata_reader *r, struct cursor *c,
 				 const struct lwpdata_window *window)
 {
-	uint32_t i = 0;
-
-	while (i < r->nr_events && r->event_ids[i] != window->data[0])
-		i++;
-	if (i == r->nr_events)
+	if (!has_event(r, window->data[0]))
 		bad(c, "a window of an event that the file does not have");
-	for (i = 1; i < window->count && !c->bad; i++)
+	for (uint32_t i = 1; i < window->count && !c->bad; i++)
 		if (window->data[(size_t)i * LWPDATA_RECORD_SIZE] != window->data[0])
 			bad(c, "a window with records of two events");
 }
@@ -427,6 +440,9 @@ static void read_payload(struct lwpdata_reader *r, struct cursor *c, struct lwpd
 		break;
 	case LWPDATA_STATS:
 		read_stats(c, &s->stats);
+		break;
+	case LWPDATA_KEPT:
+		read_kept(r, c, &s->kept);
 		break;
 	case LWPDATA_END:
 		read_end(r, c, chain);

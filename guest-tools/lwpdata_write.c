@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -23,10 +24,12 @@ struct lwpdata_writer {
 	size_t used;
 	uint8_t *payload; /* of the section under construction */
 	size_t payload_used, payload_room;
+	void *ended; /* the file, in memory */
+	size_t ended_size;
 	uint8_t buffer[BUFFER_SIZE];
 };
 
-static void fail(struct lwpdata_writer *w, int error)
+void lwpdata_fail(struct lwpdata_writer *w, int error)
 {
 	if (!w->error)
 		w->error = error;
@@ -41,7 +44,7 @@ static void write_all(struct lwpdata_writer *w, const uint8_t *data, size_t size
 			data += n;
 			size -= (size_t)n;
 		} else if (errno != EINTR) {
-			fail(w, -errno);
+			lwpdata_fail(w, -errno);
 			/* A full disk: a part of a profile is useless, so make room at once. */
 			if (ftruncate(w->fd, 0) < 0)
 				return;
@@ -90,7 +93,7 @@ struct lwpdata_writer *lwpdata_create(const char *path)
 	mask = umask(0);
 	umask(mask);
 	if (fchmod(w->fd, 0666 & ~mask) < 0)
-		fail(w, -errno);
+		lwpdata_fail(w, -errno);
 	lwpdata_put16(preamble + LWPDATA_PREAMBLE_MAJOR, LWPDATA_MAJOR);
 	lwpdata_put16(preamble + LWPDATA_PREAMBLE_MINOR, LWPDATA_MINOR);
 	append(w, preamble, sizeof(preamble));
@@ -114,7 +117,7 @@ static void *grow(struct lwpdata_writer *w, size_t size)
 		uint8_t *bigger = realloc(w->payload, room);
 
 		if (!bigger) {
-			fail(w, -ENOMEM);
+			lwpdata_fail(w, -ENOMEM);
 			return NULL;
 		}
 		w->payload = bigger;
@@ -362,6 +365,21 @@ int lwpdata_write_stats(struct lwpdata_writer *w, const struct lwpdata_stats *st
 	return write_built(w, LWPDATA_STATS);
 }
 
+int lwpdata_write_kept(struct lwpdata_writer *w, const struct lwpdata_kept *kept)
+{
+	put32(w, kept->event_id);
+	put32(w, kept->bits);
+	return write_built(w, LWPDATA_KEPT);
+}
+
+int lwpdata_write_copy(struct lwpdata_writer *w, const uint8_t *section)
+{
+	struct piece piece = { section + LWPDATA_SECTION_HEADER_SIZE,
+			       lwpdata_get64(section + LWPDATA_HEADER_SIZE) };
+
+	return write_section(w, lwpdata_get32(section + LWPDATA_HEADER_TYPE), &piece, 1);
+}
+
 int lwpdata_write_records(struct lwpdata_writer *w, uint32_t thread, uint64_t time,
 			  const void *first, size_t first_size, const void *second,
 			  size_t second_size)
@@ -414,28 +432,54 @@ uint64_t lwpdata_written_records(const struct lwpdata_writer *w)
 
 static void release(struct lwpdata_writer *w)
 {
+	if (w->ended)
+		munmap(w->ended, w->ended_size);
 	free(w->payload);
 	free(w->temporary);
 	free(w->path);
 	free(w);
 }
 
-int lwpdata_finish(struct lwpdata_writer *w)
+static void end(struct lwpdata_writer *w)
 {
-	uint32_t chain = w->chain;
-	int error;
-
 	put64(w, w->sections);
 	put64(w, w->records);
-	put32(w, chain);
+	put32(w, w->chain);
 	put32(w, 0);
 	write_built(w, LWPDATA_END);
 	flush(w);
+}
+
+const void *lwpdata_end(struct lwpdata_writer *w, size_t *size)
+{
+	struct stat st;
+	void *file;
+
+	end(w);
+	if (fstat(w->fd, &st) < 0)
+		lwpdata_fail(w, -errno);
+	if (w->error)
+		return NULL;
+	file = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, w->fd, 0);
+	if (file == MAP_FAILED) {
+		lwpdata_fail(w, -errno);
+		return NULL;
+	}
+	w->ended = file;
+	*size = w->ended_size = (size_t)st.st_size;
+	return file;
+}
+
+int lwpdata_finish(struct lwpdata_writer *w)
+{
+	int error;
+
+	end(w);
 	/* Some file systems report a full disk only here. */
 	if (close(w->fd) < 0)
-		fail(w, -errno);
+		lwpdata_fail(w, -errno);
 	if (!w->error && rename(w->temporary, w->path) < 0)
-		fail(w, -errno);
+		lwpdata_fail(w, -errno);
 	error = w->error;
 	if (error)
 		unlink(w->temporary);

@@ -64,6 +64,7 @@ static inline void sample_write(struct lwpdata_writer *w)
 	for (size_t i = 0; i < sizeof(branches); i += LWPDATA_RECORD_SIZE)
 		branches[i] = 3;
 	lwpdata_write_config(w, &config);
+	lwpdata_write_kept(w, &(struct lwpdata_kept){ .event_id = 3, .bits = 4 });
 	lwpdata_write_object(w, &object);
 	lwpdata_write_process(w, &process);
 	lwpdata_write_map(w, &map);
@@ -82,6 +83,6 @@ static inline void sample_write(struct lwpdata_writer *w)
 	lwpdata_write_stats(w, &stats);
 }
 
-#define SAMPLE_SECTIONS 17 /* END included */
+#define SAMPLE_SECTIONS 18 /* END included */
 
 #endif

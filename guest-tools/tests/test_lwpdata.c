@@ -198,6 +198,9 @@ Test(lwpdata, every_field_is_read_as_written)
 	cr_assert(lwpdata_open(&r, file, size, &error));
 	next(&r, &s, LWPDATA_CONFIG);
 	expect_config(&s.config);
+	next(&r, &s, LWPDATA_KEPT);
+	cr_expect(eq(u32, s.kept.event_id, 3));
+	cr_expect(eq(u32, s.kept.bits, 4));
 	expect_places(&r, &s);
 	expect_thread(&r, &s);
 	next(&r, &s, LWPDATA_UNMAP);
@@ -221,7 +224,7 @@ Test(lwpdata, every_field_is_read_as_written)
 Test(lwpdata, the_first_bytes_are_as_documented)
 {
 	static const uint8_t expected[32] = {
-		/* preamble: magic, version 1.2, zero */
+		/* preamble: magic, version 1.3, zero */
 		'L',
 		'W',
 		'P',
@@ -232,7 +235,7 @@ Test(lwpdata, the_first_bytes_are_as_documented)
 		'\n',
 		1,
 		0,
-		2,
+		3,
 		0,
 		0,
 		0,
@@ -365,6 +368,10 @@ Test(lwpdata, numbers_out_of_range_are_refused)
 	expect_error("unknown way");
 	change(LWPDATA_UNMAP, 4, 1);
 	expect_error("reserved");
+	change(LWPDATA_KEPT, 0, 4);
+	expect_error("an event that the file does not have");
+	change(LWPDATA_KEPT, 4, 32);
+	expect_error("too few records");
 }
 
 Test(lwpdata, references_to_what_is_not_there_are_refused)

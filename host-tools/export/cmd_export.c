@@ -97,7 +97,7 @@ uint64_t export_period(const struct profile *p, uint32_t event_id)
 		return weight;
 	for (uint32_t e = 0; e < p->config.nr_events; e++)
 		if (p->config.events[e].event_id == event_id) {
-			double period = report_period(&p->config, e);
+			double period = report_period(p, e);
 
 			return period < 1 ? 1 : (uint64_t)(period + 0.5);
 		}

@@ -139,6 +139,7 @@ static void count_events(const struct profile *p, struct profile_thread *thread,
 
 		if (e < LWPDATA_MAX_EVENTS)
 			thread->per_event[e]++;
+		thread->records += e < LWPDATA_MAX_EVENTS ? 1ull << p->kept[e] : 1;
 	}
 }
 
@@ -154,7 +155,7 @@ static void add_batch(struct profile *p, const struct lwpdata_records *records, 
 		.time = records->time,
 		.data = records->data,
 	};
-	thread->records += records->count;
+	memcpy(p->batches[p->nr_batches - 1].kept, p->kept, sizeof(p->kept));
 	count_events(p, thread, records->data, records->count);
 }
 
@@ -173,7 +174,6 @@ static void add_window(struct profile *p, const struct lwpdata_window *window, u
 		.data = window->data,
 	};
 	thread->windows++;
-	thread->records += window->count;
 	count_events(p, thread, window->data, window->count);
 }
 
@@ -225,6 +225,11 @@ void profile_add(struct profile *p, const struct lwpdata_section *s, uint64_t nu
 		break;
 	case LWPDATA_STATS:
 		p->stats = s->stats;
+		break;
+	case LWPDATA_KEPT:
+		for (uint32_t e = 0; e < p->config.nr_events; e++)
+			if (p->config.events[e].event_id == s->kept.event_id)
+				p->kept[e] = (uint8_t)s->kept.bits;
 		break;
 	default:
 		break;

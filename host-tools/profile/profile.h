@@ -61,6 +61,7 @@ struct profile_batch {
 	uint64_t section; /* number of their section: what was mapped then */
 	uint64_t time;
 	const uint8_t *data;
+	uint8_t kept[LWPDATA_MAX_EVENTS]; /* as the profile's */
 };
 
 /* Branches of a thread that retired one after the other, with none between them left out. */
@@ -77,6 +78,8 @@ struct profile {
 	void *file; /* the file, mapped */
 	size_t size;
 	struct lwpdata_config config;
+	uint8_t kept
+		[LWPDATA_MAX_EVENTS]; /* of an event's records one of 2^kept, in CONFIG's order */
 	struct lwpdata_stats stats;
 	struct profile_object *objects;
 	struct profile_process *processes;

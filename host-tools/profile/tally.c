@@ -94,6 +94,16 @@ struct walk {
 	uint64_t *before; /* time of each thread's last batch */
 };
 
+/* A record stands for those of its event that were not kept. */
+static double stands_for(const struct profile *p, const struct profile_batch *batch,
+			 uint32_t event_id)
+{
+	for (uint32_t e = 0; e < p->config.nr_events; e++)
+		if (p->config.events[e].event_id == event_id)
+			return (double)(1ull << batch->kept[e]);
+	return 1;
+}
+
 static void walk_batch(struct walk *w, const struct profile_batch *batch,
 		       const struct profile_window *window)
 {
@@ -105,7 +115,6 @@ static void walk_batch(struct walk *w, const struct profile_batch *batch,
 	struct lwp_record record;
 	struct sample sample = { .record = &record,
 				 .window = window,
-				 .weight = window ? (double)window->weight / window->count : 1,
 				 .section = batch->section,
 				 .key = { .thread = batch->thread, .map = SIZE_MAX } };
 	struct count *key = &sample.key;
@@ -116,6 +125,8 @@ static void walk_batch(struct walk *w, const struct profile_batch *batch,
 	for (uint32_t i = 0; i < batch->count; i++) {
 		lwp_record_decode(batch->data + (size_t)i * LWP_RECORD_SIZE, &record);
 		key->event_id = record.event_id;
+		sample.weight = window ? (double)window->weight / window->count :
+					 stands_for(p, batch, record.event_id);
 		key->address = record.address;
 		key->target = w->targets && record.event_id == branches ? record.data2 : 0;
 		/* Neighbours are mostly in one mapping, present while the batch was. */

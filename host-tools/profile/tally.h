@@ -56,7 +56,7 @@ struct sample {
 	const struct lwp_record *record;
 	struct count key; /* its place in the tally */
 	const struct profile_window *window; /* NULL: it is in none */
-	double weight; /* of branches that it stands for; 1 in no window */
+	double weight; /* of branches that it stands for; in no window: of records */
 	uint64_t section; /* number of its section in the file */
 	uint64_t time;
 };

@@ -15,8 +15,8 @@
 #define FEW 100 /* samples, or windows */
 #define ENOUGH 10000
 
-/* The low `random` bits of each reload are random. */
-double report_period(const struct lwpdata_config *config, uint32_t e)
+/* Events between two records that LWP stored. The low `random` bits of each reload are random. */
+static double stored_period(const struct lwpdata_config *config, uint32_t e)
 {
 	uint32_t mask = (1u << config->random) - 1;
 	double interval = config->events[e].interval;
@@ -27,6 +27,11 @@ double report_period(const struct lwpdata_config *config, uint32_t e)
 	return config->revision == LWP_REV_2007 ? interval : interval + 1;
 }
 
+double report_period(const struct profile *p, uint32_t e)
+{
+	return ldexp(stored_period(&p->config, e), p->kept[e]);
+}
+
 static double sign_extended(uint32_t counter)
 {
 	return counter > LWP_COUNTER_MAX ? (double)counter - (LWP_COUNTER_MASK + 1.0) : counter;
@@ -34,15 +39,15 @@ static double sign_extended(uint32_t counter)
 
 struct estimate report_estimate(const struct profile *p, uint32_t e)
 {
-	double period = report_period(&p->config, e);
-	struct estimate estimate = { .exact = p->config.random == 0 };
+	double period = report_period(p, e);
+	struct estimate estimate = { .exact = p->config.random == 0 && !p->kept[e] };
 
 	for (size_t i = 0; i < p->nr_threads; i++) {
 		const struct profile_thread *thread = &p->threads[i];
 
 		estimate.events += period * (double)thread->per_event[e];
 		if (p->config.nr_events == 1)
-			estimate.events += period * (double)thread->missed;
+			estimate.events += stored_period(&p->config, e) * (double)thread->missed;
 		else if (thread->missed)
 			estimate.exact = false;
 		if (thread->flags & LWPDATA_THREAD_FLUSHED)

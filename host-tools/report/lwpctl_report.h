@@ -27,11 +27,11 @@ struct report {
 /* How many events the records of one kind stand for. */
 struct estimate {
 	double events;
-	bool exact; /* no random intervals, nothing missed, all counters known */
+	bool exact; /* no random intervals, nothing missed or not kept, all counters known */
 };
 
 /* Events between two records, on average. `e` is the event's index in CONFIG, here and below. */
-double report_period(const struct lwpdata_config *config, uint32_t e);
+double report_period(const struct profile *profile, uint32_t e);
 
 struct estimate report_estimate(const struct profile *profile, uint32_t e);
 

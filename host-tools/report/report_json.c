@@ -158,6 +158,7 @@ static struct json_object *event_json(const struct report *report, uint32_t even
 		if (p->config.events[e].event_id != event_id)
 			continue;
 		json_object_object_add(event, "interval", number(p->config.events[e].interval));
+		json_object_object_add(event, "kept_of", number(1ull << p->kept[e]));
 		if (report->filtered)
 			continue;
 		estimate = report_estimate(p, e);

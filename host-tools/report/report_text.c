@@ -289,6 +289,8 @@ static void print_event_head(const struct report *report, uint32_t event_id)
 		printf(", interval %" PRIu32, p->config.events[e].interval);
 		if (p->config.random)
 			printf(" with %" PRIu32 " random bits", p->config.random);
+		if (p->kept[e])
+			printf(", 1 record of %llu kept", 1ull << p->kept[e]);
 		if (!report->filtered)
 			printf(", %s %.0f counted", estimate.exact ? "exactly" : "about",
 			       estimate.events);

@@ -246,6 +246,25 @@ Test(profile, random_bits_make_a_mean_interval)
 	profile_free(&profile);
 }
 
+Test(profile, a_record_stands_for_those_that_were_not_kept)
+{
+	struct estimate estimate;
+
+	begin(1, 99, 0);
+	lwpdata_write_kept(writer, &(struct lwpdata_kept){ .event_id = 2, .bits = 3 });
+	add_thread(0, 49);
+	add_records(0, 3, 0x1000);
+	end_thread(0, LWPDATA_THREAD_FLUSHED, 8, 19);
+	load();
+	estimate = report_estimate(&profile, 0);
+	/* 3 * 8 + 8 records of 100, and 49 - 19 */
+	cr_expect(eq(dbl, estimate.events, 3230));
+	cr_expect(not(estimate.exact));
+	cr_expect(eq(dbl, report_period(&profile, 0), 800));
+	cr_expect(eq(dbl, report_missed_share(&profile), 0.25));
+	profile_free(&profile);
+}
+
 /* ---- Groups --------------------------------------------------------------------------------- */
 
 static struct rows rows;
@@ -676,6 +695,20 @@ Test(profile, a_share_of_samples_has_wilsons_interval)
 	load();
 	group("address");
 	expect_share(0, 0.5, 0.403830, 0.596170);
+	ungroup();
+}
+
+Test(profile, shares_of_a_file_that_grows_are_of_what_records_stand_for)
+{
+	begin(1, 99, 0);
+	add_thread(0, 0);
+	add_records(0, 20, 0x1000);
+	lwpdata_write_kept(writer, &(struct lwpdata_kept){ .event_id = 2, .bits = 1 });
+	add_records(0, 20, 0x1001);
+	load();
+	group("address");
+	cr_expect(epsilon_eq(dbl, rows.list[0].share, 2.0 / 3, 1e-9));
+	cr_expect(epsilon_eq(dbl, rows.list[1].share, 1.0 / 3, 1e-9));
 	ungroup();
 }
 

@@ -48,7 +48,7 @@ struct top {
 /* A function in both. */
 struct line {
 	const struct row *all;
-	uint64_t now;
+	double now; /* what its new samples stand for */
 };
 
 /* ---- The terminal --------------------------------------------------------------------------- */
@@ -134,13 +134,13 @@ static void put_line(const struct top *top, size_t columns, const char *text)
 	puts(top->screen ? TO_LINE_END : "");
 }
 
-/* Samples of the rows with these labels. */
-static uint64_t samples_of(const struct rows *rows, const struct row *like)
+/* What the samples of the row with these labels stand for. */
+static double weight_of(const struct rows *rows, const struct row *like)
 {
 	for (size_t i = 0; i < rows->nr; i++)
 		if (rows->list[i].labels[0] == like->labels[0] &&
 		    rows->list[i].labels[1] == like->labels[1])
-			return rows->list[i].samples;
+			return rows->list[i].weight;
 	return 0;
 }
 
@@ -151,14 +151,14 @@ static int compare(const void *a, const void *b)
 
 	if (x->now != y->now)
 		return x->now > y->now ? -1 : 1;
-	if (x->all->samples != y->all->samples)
-		return x->all->samples > y->all->samples ? -1 : 1;
+	if (x->all->weight != y->all->weight)
+		return x->all->weight > y->all->weight ? -1 : 1;
 	return x->all < y->all ? -1 : 1;
 }
 
-static double share(uint64_t part, uint64_t whole)
+static double share(double part, double whole)
 {
-	return whole ? 100.0 * (double)part / (double)whole : 0;
+	return whole > 0 ? 100 * part / whole : 0;
 }
 
 static void put_head(const struct top *top, uint32_t event_id, uint64_t all, uint64_t now,
@@ -194,14 +194,14 @@ static void put_rows(const struct top *top, const struct rows *all, const struct
 	struct line *lines = must(calloc(all->nr + 1, sizeof(*lines)));
 
 	for (size_t i = 0; i < all->nr; i++)
-		lines[i] = (struct line){ &all->list[i], samples_of(now, &all->list[i]) };
+		lines[i] = (struct line){ &all->list[i], weight_of(now, &all->list[i]) };
 	qsort(lines, all->nr, sizeof(*lines), compare);
 	for (size_t i = 0; i < all->nr && i < most; i++) {
 		const struct row *row = lines[i].all;
 		char *text;
 
 		if (asprintf(&text, "%6.2f%%     %6.2f%% %10" PRIu64 "  %s  (%s)",
-			     share(lines[i].now, now->samples), share(row->samples, all->samples),
+			     share(lines[i].now, now->weight), share(row->weight, all->weight),
 			     row->samples, row->labels[0], last_part(row->labels[1])) < 0)
 			text = must(NULL);
 		put_line(top, columns, text);
