@@ -17,6 +17,7 @@
 #include "lwpctl.h"
 #include "lwpdata.h"
 #include "memory.h"
+#include "thin.h"
 
 struct arguments {
 	const char *output;
@@ -34,6 +35,8 @@ struct merger {
 	struct lwpdata_writer *writer;
 	struct lwpdata_config config; /* of the first file, whose mapping stays */
 	struct lwpdata_stats stats;
+	struct thin thin; /* as much as the thinnest file is */
+	bool first_pass; /* which looks how thin the files are */
 	struct object *objects;
 	size_t nr_objects, object_room;
 	uint32_t *table; /* of objects, by id plus 1; open addressing */
@@ -171,10 +174,9 @@ static int copy(struct merger *m, struct lwpdata_section *s)
 		s->thread.time = moved(m, s->thread.time);
 		return lwpdata_write_thread(m->writer, &s->thread, m->config.nr_events);
 	case LWPDATA_RECORDS:
-		return lwpdata_write_records(m->writer, s->records.thread + m->first_thread,
-					     moved(m, s->records.time), s->records.data,
-					     (size_t)s->records.count * LWPDATA_RECORD_SIZE, NULL,
-					     0);
+		return thin_records(&m->thin, m->writer, s->records.thread + m->first_thread,
+				    moved(m, s->records.time), s->records.data,
+				    (size_t)s->records.count * LWPDATA_RECORD_SIZE, NULL, 0);
 	case LWPDATA_WINDOW:
 		s->window.thread += m->first_thread;
 		s->window.time = moved(m, s->window.time);
@@ -200,6 +202,24 @@ static int copy(struct merger *m, struct lwpdata_section *s)
 	default:
 		return 0;
 	}
+}
+
+/* Of the file at hand, or in the first pass of the output. */
+static void set_kept(struct merger *m, const struct lwpdata_kept *kept)
+{
+	struct thin_event *e = m->thin.events;
+	uint32_t i = 0;
+
+	while (i < m->thin.nr_events && e[i].event_id != kept->event_id)
+		i++;
+	if (i == LWPDATA_MAX_EVENTS || (i == m->thin.nr_events && !m->first_pass))
+		return; /* the files have other events, which is refused */
+	if (i == m->thin.nr_events)
+		e[m->thin.nr_events++].event_id = kept->event_id;
+	if (!m->first_pass)
+		e[i].from = kept->bits;
+	else if (kept->bits > e[i].bits)
+		e[i].bits = kept->bits;
 }
 
 /* Records of two files count together only if they stand for the same. */
@@ -232,6 +252,7 @@ static bool begin_output(struct merger *m, const char *output, const struct lwpd
 		return false;
 	}
 	status = lwpdata_write_config(m->writer, &m->config);
+	thin_write_kept(&m->thin, m->writer);
 	if (status)
 		complain("%s: %s", output, strerror(-status));
 	return !status;
@@ -249,7 +270,17 @@ static bool copy_sections(struct merger *m, const char *output, const void *data
 	m->nr_ids = 0;
 	m->first_process = m->nr_processes;
 	m->first_thread = m->nr_threads;
+	for (uint32_t i = 0; i < m->thin.nr_events; i++)
+		m->thin.events[i].from = 0;
 	while (more > 0 && (more = lwpdata_next(&reader, &section, &error)) > 0) {
+		if (section.type == LWPDATA_KEPT) {
+			set_kept(m, &section.kept);
+			continue;
+		}
+		if (m->first_pass && section.type != LWPDATA_CONFIG)
+			return true;
+		if (m->first_pass)
+			continue;
 		if (section.type == LWPDATA_CONFIG) {
 			m->start = section.config.start_monotonic;
 			if (m->writer ? !same_events(m, &section.config) :
@@ -274,7 +305,7 @@ static bool merge_file(struct merger *m, const char *output, const char *path)
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
 	void *data;
-	bool good, first = !m->writer;
+	bool good, first = !m->writer && !m->first_pass;
 
 	m->path = path;
 	if (fd < 0 || fstat(fd, &st)) {
@@ -309,6 +340,10 @@ static int merge(const struct arguments *a)
 	bool good = true;
 	int status;
 
+	m.first_pass = true;
+	for (size_t i = 0; good && i < a->nr; i++)
+		good = merge_file(&m, a->output, a->files[i]);
+	m.first_pass = false;
 	for (size_t i = 0; good && i < a->nr; i++)
 		good = merge_file(&m, a->output, a->files[i]);
 	if (good)
@@ -326,6 +361,7 @@ static int merge(const struct arguments *a)
 	free(m.objects);
 	free(m.table);
 	free(m.object_ids);
+	thin_free(&m.thin);
 	return good ? LWPCTL_OK : LWPCTL_FAILED;
 }
 

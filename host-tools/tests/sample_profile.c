@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * sample_profile [--windows | --complete | --jit] FILE: writes a small profile of this very program, in which all numbers are known. Tests
+ * sample_profile [--windows | --complete | --jit | --kept] FILE: writes a small profile of this very program, in which all numbers are known. Tests
  * of the exports read it through other people's programs.
  *
  * Instructions, interval 99: 30 samples in sample_hot, 10 in sample_cold, 4 in the loop of sample_cold's second thread.
  * Branches, interval 9: sample_hot's conditional jump, 6 taken and 2 not; the call of sample_cold, 5. With --windows
  * there are two windows of 4 branches in place of these, which stand for 100 and 300; with --complete for themselves.
  * With --jit 3 samples of instructions more lie in "first one" and 2 in "second", which a just-in-time compiler made.
+ * With --kept each sample of instructions stands for two.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -157,6 +158,7 @@ int main(int argc, char **argv)
 {
 	bool jit = argc == 3 && !strcmp(argv[1], "--jit");
 	bool complete = argc == 3 && !strcmp(argv[1], "--complete");
+	bool kept = argc == 3 && !strcmp(argv[1], "--kept");
 	bool windows = complete || (argc == 3 && !strcmp(argv[1], "--windows"));
 	const struct lwpdata_bytes arguments[] = { TEXT("sample"), TEXT("a\nb") };
 	const struct lwpdata_config config = {
@@ -170,10 +172,12 @@ int main(int argc, char **argv)
 		.args = arguments,
 	};
 
-	writer = argc == 2 || windows || jit ? lwpdata_create(argv[argc - 1]) : NULL;
+	writer = argc == 2 || windows || jit || kept ? lwpdata_create(argv[argc - 1]) : NULL;
 	if (!writer)
 		return 1;
 	lwpdata_write_config(writer, &config);
+	if (kept)
+		lwpdata_write_kept(writer, &(struct lwpdata_kept){ INSTRUCTIONS, 1 });
 	write_map();
 	lwpdata_write_data_map(
 		writer,

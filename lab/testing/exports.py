@@ -369,6 +369,13 @@ def _merge(check: Check) -> None:
     check.run([LWPCTL, "merge", "-o", out, windows, windows])
     status, text = check.text([LWPCTL, "decode", out])
     check.want(text.count("window of 4 records for 100") == 2, "windows are lost")
+    kept = check.work / "kept.data"
+    check.run([SAMPLE, "--kept", kept])
+    check.run([LWPCTL, "merge", "-o", out, first, kept])
+    status, text = check.text([LWPCTL, "report", "--json", out])
+    instructions, branches = json.loads(text)["events"]
+    check.want(abs(instructions["samples"] - (22 + 44)) <= 2 and branches["samples"] == 2 * 13, "not as thin as one is")
+    check.want(instructions["kept_of"] == 2 and instructions["counted"] == 200 * instructions["samples"], "thin counts")
     out.unlink()
     status, text = check.text([LWPCTL, "merge", "-o", out, first, windows], stderr=True)
     check.want(status == 1 and "other events or intervals" in text, "another interval is not refused")
