@@ -526,8 +526,7 @@ int main(int argc, char **argv)
 	status = supervise(&s, &options, assignment, injector);
 	finish(&s, injector);
 	free(assignment);
-	records = lwpdata_written_records(writer);
-	error = lwpdata_finish(writer);
+	error = thin_finish(&s.thin, writer, options.output, &records);
 	if (error)
 		die(LWPRUN_FAILED, "cannot write '%s': %s", options.output, strerror(-error));
 	if (!options.quiet)

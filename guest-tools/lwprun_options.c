@@ -18,8 +18,9 @@
 #define DEFAULT_RING_ALL (16 * 1024 * 1024)
 #define DEFAULT_WINDOW 128 /* branches */
 #define DEFAULT_EVERY 10240 /* branches */
-/* A ring for sampled windows is never full either. */
+/* A ring for sampled windows is never full either. One of the first, short interval outlasts a late look at it. */
 #define DEFAULT_RING_SAMPLED (1024 * 1024)
+#define DEFAULT_RING_THINNED (1024 * 1024)
 #define LIVE_PERIOD 1000000000ull /* ns */
 #define WINDOW_MIN 2
 #define WINDOW_MAX (1 << 20)
@@ -53,12 +54,13 @@ static const char description[] =
 
 static const struct argp_option argp_options[] = {
 	{ "event", 'e', "EVENT[:INTERVAL][,...]", 0,
-	  "events to take records of (default: instructions:100003)", 0 },
+	  "events to take records of (default: instructions); without INTERVAL some 10000 are kept of each",
+	  0 },
 	{ "windows", OPTION_WINDOWS, "N[:EVERY]|all", OPTION_ARG_OPTIONAL,
 	  "record N consecutive branches of each EVERY (default: 128:10240), or all branches", 0 },
 	{ "ring-size", 'm', "BYTES", 0,
-	  "ring of each thread, with suffix K or M if wanted (default: 256K; for windows 1M, for all "
-	  "branches 16M)",
+	  "ring of each thread, with suffix K or M if wanted (default: 256K; without INTERVAL and for "
+	  "windows 1M, for all branches 16M)",
 	  0 },
 	{ "random", 'r', "BITS", 0,
 	  "low bits of each interval drawn at random, 0 to 15 (default: 6)", 0 },
@@ -140,6 +142,8 @@ static void parse_event(struct argp_state *state, struct options *options, char 
 	interval = default_interval(id);
 	if (colon)
 		interval = number_in(state, "interval", colon + 1, 0, LWP_INTERVAL_MAX);
+	else if (id != LWP_EVENT_VALUE) /* each of which the program wants */
+		options->thinned |= 1u << options->nr_events;
 	for (uint32_t i = 0; i < options->nr_events; i++)
 		if (options->events[i].event_id == id)
 			argp_failure(state, LWPRUN_USAGE, 0, "event '%.*s' is given twice",
@@ -307,15 +311,16 @@ static void choose_defaults(struct options *options)
 {
 	if (options->windows)
 		choose_windows(options);
-	if (!options->ring_size)
-		options->ring_size = DEFAULT_RING;
 	if (options->random == NOT_GIVEN)
 		options->random = DEFAULT_RANDOM;
 	if (!options->nr_events) {
 		options->nr_events = 1;
+		options->thinned = 1;
 		options->events[0].event_id = LWP_EVENT_INSTRUCTION;
 		options->events[0].interval = default_interval(LWP_EVENT_INSTRUCTION);
 	}
+	if (!options->ring_size)
+		options->ring_size = options->thinned ? DEFAULT_RING_THINNED : DEFAULT_RING;
 }
 
 void options_parse(struct options *options, int argc, char **argv)

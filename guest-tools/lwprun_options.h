@@ -26,6 +26,7 @@ enum windows {
 struct options {
 	uint32_t nr_events;
 	struct lwpdata_event events[LWPDATA_MAX_EVENTS]; /* ids are LWP_KIND_* */
+	uint32_t thinned; /* bit i: events[i] has no interval of the user's */
 	uint32_t ring_size; /* bytes, a multiple of 32 */
 	uint32_t random; /* 0..15 */
 	enum windows windows;

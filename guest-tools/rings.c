@@ -289,11 +289,12 @@ bool ring_drain(struct supervisor *s, uint32_t i, bool force)
 		move_guard(s, i);
 		return true;
 	}
-	if (!force && used < s->pool->ring_size / 8)
+	/* The ring is as large as it is for bursts where records are thinned. */
+	if (!force && used < s->pool->ring_size / (s->thin.nr_events ? 32 : 8))
 		return false;
 	first = head >= ring->tail ? used : s->pool->ring_size - ring->tail;
-	lwpdata_write_records(s->writer, ring->thread, supervise_now(), bytes + ring->tail, first,
-			      bytes, used - first);
+	thin_records(&s->thin, s->writer, ring->thread, supervise_now(), bytes + ring->tail, first,
+		     bytes, used - first);
 	ring->records += used / LWP_RECORD_SIZE;
 	move_tail(s, i, head);
 	return true;

@@ -7,6 +7,7 @@ void rounds_init(struct rounds *r, const struct options *options)
 {
 	*r = (struct rounds){
 		.period = PERIOD_FIRST,
+		.period_max = options->thinned ? ROUNDS_PERIOD_MAX_SHORT : ROUNDS_PERIOD_MAX,
 		.live = options->live,
 		.windows = options->windows != WINDOWS_NONE,
 	};
@@ -31,7 +32,7 @@ void rounds_end(struct rounds *r, unsigned int filled)
 	r->filled = filled;
 	if (filled >= 25 && r->period / 2 >= ROUNDS_PERIOD_MIN)
 		r->period /= 2;
-	else if (filled < 6 && r->period * 2 <= ROUNDS_PERIOD_MAX)
+	else if (filled < 6 && r->period * 2 <= r->period_max)
 		r->period *= 2;
 }
 

@@ -12,9 +12,11 @@
 /* Between looks at the rings: short when they fill fast, long when little happens. */
 #define ROUNDS_PERIOD_MIN (1 * ROUNDS_MS)
 #define ROUNDS_PERIOD_MAX (64 * ROUNDS_MS)
+/* The interval is as short as lwprun begins with: a burst must not fill a ring. */
+#define ROUNDS_PERIOD_MAX_SHORT (16 * ROUNDS_MS)
 
 struct rounds {
-	uint64_t period; /* between looks at the rings */
+	uint64_t period, period_max; /* between looks at the rings */
 	unsigned int filled; /* the most that a ring has filled in the last round, percent */
 	uint64_t live; /* between rounds that empty all rings into the file, 0: there are none */
 	uint64_t live_at; /* when the next is due */
@@ -31,7 +33,7 @@ void rounds_begin(struct rounds *r, uint64_t now);
 /* It has ended. filled: the most that a ring has filled since the last one, percent. */
 void rounds_end(struct rounds *r, unsigned int filled);
 
-/* Time until the next round, from 1 to ROUNDS_PERIOD_MAX. */
+/* Time until the next round, from 1 to period_max. */
 uint64_t rounds_until_next(const struct rounds *r, uint64_t now);
 
 #endif

@@ -51,7 +51,12 @@ bool supervise_init(struct supervisor *s, struct pool *pool, ino_t pool_inode,
 		.window = options->window,
 		.window_every = options->window_every,
 		.window_event = leaf->rev->event_id[LWP_KIND_BRE],
+		.thin = { .grows = true, .seed = pool->seed },
 	};
+	for (uint32_t e = 0; e < options->nr_events; e++)
+		if (options->thinned & 1u << e)
+			s->thin.events[s->thin.nr_events++].event_id =
+				leaf->rev->event_id[options->events[e].event_id];
 	rounds_init(&s->rounds, options);
 	if (s->windows)
 		s->window_copy = malloc(2 * (size_t)pool->ring_size);

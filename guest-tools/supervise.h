@@ -17,6 +17,7 @@
 #include "mappings.h"
 #include "pool.h"
 #include "rounds.h"
+#include "thin.h"
 
 /* A place in a ring before which branches are missing. */
 struct ring_gap {
@@ -48,6 +49,7 @@ struct supervisor {
 	struct pool *pool;
 	ino_t pool_inode;
 	struct lwpdata_writer *writer;
+	struct thin thin; /* events whose interval the user has not chosen */
 	uint32_t tail_offset; /* of BufferTailOffset in a block */
 	uint64_t started_realtime; /* ns */
 
@@ -77,7 +79,7 @@ bool supervise_init(struct supervisor *s, struct pool *pool, ino_t pool_inode,
 		    struct lwpdata_writer *writer, const char *library);
 
 /*
- * One round: answer requests, empty rings that have filled to an eighth, note threads and processes
+ * One round: answer requests, empty rings that have filled far enough, note threads and processes
  * that ended, look at mappings whose turn it is.
  */
 void supervise_round(struct supervisor *s);

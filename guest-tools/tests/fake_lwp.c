@@ -7,6 +7,7 @@
  */
 #include <signal.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
@@ -81,9 +82,10 @@ void fake_lwp_evict(void)
 void fake_lwp_records(unsigned int n)
 {
 	uint64_t caller = (uintptr_t)__builtin_return_address(0);
+	uint64_t event = getenv("FAKE_LWP_VALUES") ? 1 : 2;
 
 	while (n-- && current()) {
-		uint64_t record[4] = { 2, caller, n, 0 };
+		uint64_t record[4] = { event, caller, n, 0 };
 		uint32_t size = get32(4) & 0x0fffffff, head = get32(16), tail = get32(64);
 		uint32_t next = head + RECORD_SIZE == size ? 0 : head + RECORD_SIZE;
 

@@ -70,6 +70,9 @@ static void take_section(const struct lwpdata_section *s)
 		run.threads[s->thread_end.thread].end_records = s->thread_end.records;
 		run.missed += s->thread_end.missed;
 		break;
+	case LWPDATA_KEPT:
+		run.kept_bits = s->kept.bits;
+		break;
 	case LWPDATA_STATS:
 		run.stats = s->stats;
 		break;

@@ -18,6 +18,7 @@ struct run {
 	bool have_file;
 	unsigned int sections;
 	uint64_t records, missed;
+	uint32_t kept_bits; /* one of 2^kept_bits records was kept */
 	uint32_t nr_processes, nr_threads;
 	struct {
 		char comm[32], exe[512];

@@ -70,7 +70,7 @@ Test(lwprun, every_thread_has_its_own_records)
 Test(lwprun, a_full_ring_loses_records_but_not_their_number)
 {
 	/* 64 records of 32 bytes. */
-	lwprun("-q", "-m", "2048", VICTIM, "records", "300000", NULL);
+	lwprun("-q", "-einstructions:9", "-m", "2048", VICTIM, "records", "300000", NULL);
 	cr_expect(eq(u64, run.records + run.missed, 300000));
 	cr_expect(gt(u64, run.missed, 0));
 	cr_expect(ge(u64, run.records, 63));
@@ -79,10 +79,36 @@ Test(lwprun, a_full_ring_loses_records_but_not_their_number)
 
 Test(lwprun, a_million_records_pass_through)
 {
-	lwprun("-q", "-m", "8M", VICTIM, "records", "1200000", NULL);
+	lwprun("-q", "-einstructions:9", "-m", "8M", VICTIM, "records", "1200000", NULL);
 	cr_expect(eq(u64, run.records + run.missed, 1200000));
 	/* All but the last ring's worth can only be there if it was emptied meanwhile. */
 	cr_expect(ge(u64, run.records, 262143));
+}
+
+static void expect_thinned(const char *event)
+{
+	uint64_t stands_for;
+
+	lwprun("-q", event, "-m", "8M", VICTIM, "records", "1200000", NULL);
+	stands_for = run.records << run.kept_bits;
+	cr_expect(eq(u64, run.threads[0].end_records + run.missed, 1200000));
+	cr_expect(ge(u64, run.records, 9999));
+	cr_expect(le(u64, run.records, 20001));
+	cr_expect(lt(u64, stands_for, run.threads[0].end_records + (1ull << run.kept_bits)));
+	cr_expect(gt(u64, stands_for + (1ull << run.kept_bits), run.threads[0].end_records));
+}
+
+Test(lwprun, without_an_interval_some_10000_samples_are_kept)
+{
+	expect_thinned("--no-follow"); /* no event either */
+	expect_thinned("--event=instructions");
+}
+
+Test(lwprun, all_values_of_the_program_are_kept)
+{
+	setenv("FAKE_LWP_VALUES", "yes", 1);
+	lwprun("-q", "--event=values", "-m", "8M", VICTIM, "records", "30000", NULL);
+	cr_expect(eq(u64, run.records, 30000));
 }
 
 Test(lwprun, a_crash_loses_nothing)

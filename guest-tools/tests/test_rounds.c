@@ -35,6 +35,14 @@ Test(rounds, come_seldom_while_little_happens)
 	cr_expect(eq(u64, rounds_until_next(&r, NOW), 64 * MS));
 }
 
+Test(rounds, come_often_where_the_interval_is_short)
+{
+	rounds_init(&r, &(struct options){ .thinned = 1 });
+	for (int i = 0; i < 20; i++)
+		round_at(NOW, 5);
+	cr_expect(eq(u64, rounds_until_next(&r, NOW), 16 * MS));
+}
+
 Test(rounds, come_often_while_rings_fill_fast)
 {
 	start(WINDOWS_NONE, 0);

@@ -12,7 +12,7 @@ from typing import Any
 from lab.building import kernel, qemu, tools
 from lab.common import proc
 from lab.common.beside import side_by_side
-from lab.common.places import LINUX_PROGRAMS, LWPCTL, TOP
+from lab.common.places import LINUX_PROGRAMS, LWPCTL, LWPRUN, TOP
 from lab.common.report import Check, Report
 from lab.common.steps import jobs_count
 from lab.guest import machine
@@ -149,7 +149,7 @@ def _all_windows(report: Report) -> None:
 
 
 MISSES_LINE = "data cache misses of the bundled workload name its pointer chase and its nodes first"
-MISSES = ("run", "--lwprun=--event=dcache-misses:1009", "--report=--json")
+MISSES = ("run", "--lwprun=--event=dcache-misses", "--report=--json")
 
 
 def _event(text: str) -> dict[str, Any]:
@@ -162,7 +162,8 @@ def _event(text: str) -> dict[str, Any]:
 
 def _misses(check: Check) -> None:
     """Whatever the seed: its pointer chase is the only function whose data is no cache's size."""
-    status, text = check.text([VLWP, *MISSES])
+    words = [str(LINUX_PROGRAMS / "workload"), str(seeds.draw()), "100000"]
+    status, text = check.text([VLWP, *MISSES, "--", *words])
     event = _event(text)
     first, data = event["symbols"][0], event["data"][0]
     check.want(status == 0 and first["symbol"] == "hot_chase", f"status {status}, first is {first}")
@@ -222,6 +223,35 @@ def _data(check: Check) -> None:
         check.want(re.search(pattern, text, re.MULTILINE), f"decode has no {pattern}")
     _, text = check.text([LWPCTL, "report", "--by=data", data])
     check.want(" walks .data\n" in text, "report --by=data has no walks .data")
+
+
+# $1, $2: tool and reader; the rest: the program. The third profile counts completely.
+CHOSEN = """
+lwprun=$1; lwpctl=$2; shift 2
+for options in --event=instructions --event=dcache-misses "--random=0 --event=instructions:100003,dcache-misses:10007"
+do
+    "$lwprun" -q $options -o /tmp/chosen -- "$@" >/dev/null 2>&1 || exit 1
+    "$lwpctl" report --json --limit=1 /tmp/chosen && echo ,
+done
+"""
+CHOSEN_LINE = "without an interval some 10,000 samples come of a rare event as of a common one, and stand for all"
+CHOSEN_RANGE = range(5000, 20001)
+
+
+def _chosen(check: Check) -> None:
+    """585 million instructions and 32 million misses have 29,000 and 143,000 samples with the first intervals. Misses
+    depend on addresses, which are others in each run."""
+    words = [str(LINUX_PROGRAMS / "workload"), "1", "500000"]
+    shell: list[str | Path] = [VLWP, "shell", *PLAIN, "--", "/bin/sh", "-c", CHOSEN, "sh", LWPRUN, LWPCTL]
+    status, text = check.text([*shell, *words])
+    reports = json.loads("[" + text[text.index("{"):].rstrip(",\n") + "]")
+    common, rare, *complete = (event for report in reports for event in report["events"])
+    check.want(status == 0 and all(event["counted_exactly"] for event in complete), f"status {status}, {complete}")
+    for event, truth, most in zip((common, rare), complete, (0.001, 0.02)):
+        samples, far = event["samples"], event["counted"] / truth["counted"] - 1
+        check.say(f"{event['event']}: {samples} samples, 1 of {event['kept_of']}, {far:+.3%} of {truth['counted']:.0f}")
+        check.want(samples in CHOSEN_RANGE and event["kept_of"] > 1, "not some 10,000, or not thinned")
+        check.want(abs(far) < most, f"farther than {most:.1%} from all")
 
 
 ASAN_PROGRAM = """#include <stdlib.h>
@@ -331,6 +361,7 @@ class Linux(Part):
             Case("pmcbench", "pmcbench's tables are what its snippets are made of", _pmcbench),
             Case("windows", WINDOWS_LINE, _all_windows),
             Case("misses", MISSES_LINE, lambda report: report.check(MISSES_LINE, _misses)),
+            Case("chosen", CHOSEN_LINE, lambda report: report.check(CHOSEN_LINE, _chosen)),
             Case("data", DATA_LINE, lambda report: report.check(DATA_LINE, _data)),
             Case("selfprofile", examples.LINE, examples.run),
             Case("followed", followed.LINE, followed.run),

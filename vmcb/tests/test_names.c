@@ -10,11 +10,11 @@ static const struct {
 	u32 flag, flag_2007, interval;
 } expected[] = {
 	{ "lwp-val", "values", 0x00000002, 0, 0 },
-	{ "lwp-ire", "instructions", 0x00000004, 0x00000002, 100003 },
-	{ "lwp-bre", "branches", 0x00000008, 0x00000004, 20011 },
-	{ "lwp-dme", "dcache-misses", 0x00000010, 0x00000008, 1009 },
-	{ "lwp-cnh", "cycles", 0x00000020, 0, 100003 },
-	{ "lwp-rnh", "ref-cycles", 0x00000040, 0, 100003 },
+	{ "lwp-ire", "instructions", 0x00000004, 0x00000002, 20011 },
+	{ "lwp-bre", "branches", 0x00000008, 0x00000004, 4001 },
+	{ "lwp-dme", "dcache-misses", 0x00000010, 0x00000008, 251 },
+	{ "lwp-cnh", "cycles", 0x00000020, 0, 20011 },
+	{ "lwp-rnh", "ref-cycles", 0x00000040, 0, 20011 },
 	{ "lwp-cont", NULL, 0x20000000, 0, 0 },
 	{ "lwp-ptsc", NULL, 0x40000000, 0, 0 },
 	{ "lwp-int", NULL, 0x80000000, 0x80000000, 0 },
