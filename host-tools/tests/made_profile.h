@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Profiles that tests make, record by record, and what lwpctl makes of them. One at a time. */
+#ifndef LWPCTL_MADE_PROFILE_H
+#define LWPCTL_MADE_PROFILE_H
+
+#include "lwp_record.h"
+#include "lwpctl_report.h"
+#include "profile.h"
+#include "rows.h"
+
+#define TEXT(literal) ((struct lwpdata_bytes){ (const uint8_t *)(literal), sizeof(literal) - 1 })
+
+extern char path[];
+extern struct lwpdata_writer *writer;
+extern struct profile profile;
+
+/* A file with instructions, and branches if nr_events is 2, and one process. */
+void begin(uint32_t nr_events, uint32_t interval, uint32_t random);
+
+void add_object(uint32_t id, const char *name);
+
+void add_map(uint32_t object, uint64_t start, uint64_t end);
+
+void add_unmap(uint64_t start, uint64_t end);
+
+void add_thread(uint32_t id, uint32_t initial);
+
+void end_thread(uint32_t id, uint32_t flags, uint64_t missed, uint32_t final);
+
+/* Up to 64 of instructions. */
+void add_records(uint32_t thread, unsigned int n, uint64_t address);
+
+/* End the file and read it. */
+void load(void);
+
+extern struct rows rows;
+extern struct resolver resolver;
+extern struct tally tally;
+extern struct samples samples;
+extern struct filter filter;
+extern uint8_t event_id; /* of the samples that are grouped */
+
+void group_in(const char *by, enum order order);
+
+void group(const char *by);
+
+/* Free everything. */
+void ungroup(void);
+
+/* Samples and labels of a row; second may be NULL. */
+void expect_row(size_t i, uint64_t number, const char *first, const char *second);
+
+#endif
