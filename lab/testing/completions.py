@@ -68,6 +68,7 @@ def check(check: Check) -> None:
         (_completed(LWPCTL, "report", "-e", "ins"), {"instructions", "inserted"}),
         (_completed(LWPCTL, "report", "--format", "=", "j"), {"json"}),
         (_completed(LWPCTL, "export", "--format", "=", "perfc"), {"perfcalls"}),
+        (_completed(LWPCTL, "report", "--wide", "/dev/nul"), {"/dev/null"}),
     ):
         check.want(found == wanted, f"{sorted(found)}, not {sorted(wanted)}")
     for name in ("_lwprun", "_lwpctl") if shutil.which("zsh") else ():
