@@ -78,8 +78,7 @@ struct profile {
 	void *file; /* the file, mapped */
 	size_t size;
 	struct lwpdata_config config;
-	uint8_t kept
-		[LWPDATA_MAX_EVENTS]; /* of an event's records one of 2^kept, in CONFIG's order */
+	uint8_t kept[LWPDATA_MAX_EVENTS]; /* one of 2^kept records; as CONFIG's events */
 	struct lwpdata_stats stats;
 	struct profile_object *objects;
 	struct profile_process *processes;

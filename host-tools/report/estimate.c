@@ -143,12 +143,13 @@ static char *advice(const struct profile *p, uint32_t e, uint64_t samples, uint6
 	double events = report_estimate(p, e).events;
 	const char *name = profile_event_name(p, p->config.events[e].event_id);
 	uint32_t interval = wanted_interval(p, events);
+	const char *are = samples == 1 ? " is" : "s are";
 	char *text;
 	int n;
 
 	if (windows)
-		n = asprintf(&text, "%" PRIu64 " windows are few: record with --windows=64:%.0f",
-			     windows, fmax(64, events / ENOUGH));
+		n = asprintf(&text, "%" PRIu64 " window%s few: record with --windows=64:%.0f",
+			     windows, windows == 1 ? " is" : "s are", fmax(64, events / ENOUGH));
 	else if (events < 1)
 		n = asprintf(
 			&text,
@@ -158,13 +159,13 @@ static char *advice(const struct profile *p, uint32_t e, uint64_t samples, uint6
 	else if (interval >= p->config.events[e].interval)
 		n = asprintf(&text,
 			     "%" PRIu64
-			     " samples are few, and more there are not: about %.0f %s were counted",
-			     samples, events, name);
+			     " sample%s few, and more there are not: about %.0f %s were counted",
+			     samples, are, events, name);
 	else
 		n = asprintf(&text,
-			     "%" PRIu64 " samples are few: about %.0f %s were counted; record with "
+			     "%" PRIu64 " sample%s few: about %.0f %s were counted; record with "
 			     "--event=%s:%" PRIu32,
-			     samples, events, name, name, interval);
+			     samples, are, events, name, name, interval);
 	return n < 0 ? must(NULL) : text;
 }
 

@@ -223,6 +223,6 @@ Test(shares, few_windows_have_advice)
 	add_window("aaab", 1000000, 0);
 	load();
 	group("address");
-	expect_advice("1 windows are few: record with --windows=64:64", false);
+	expect_advice("1 window is few: record with --windows=64:64", false);
 	ungroup();
 }

@@ -42,7 +42,7 @@ static void print_events_troff(void)
 		}
 }
 
-/* "values 0, instructions 100003, ..." */
+/* "values 0, instructions 20011, ..." */
 static void print_intervals_troff(void)
 {
 	const char *before = "";
