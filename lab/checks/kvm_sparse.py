@@ -22,7 +22,7 @@ PARAMETER = re.compile(r"(module_param|MODULE_)")
 
 
 def _sparse(words: list[str]) -> list[str]:
-    rest = [word for word in words[1:] if not word.startswith("-Wp,-MMD")]
+    rest = [word for word in words if not word.startswith("-Wp,-MMD")]
     output = rest.index("-o")
     return ["sparse", *CHECKFLAGS, *MACHINE, *rest[:output], *rest[output + 2:]]
 

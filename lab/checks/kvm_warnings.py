@@ -6,10 +6,11 @@ built, without those of code generation; nothing is linked."""
 
 import os
 import re
-import shlex
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+from lab.common import steps
 
 # Options of code generation are gcc's own in large part. These few change what the sources mean.
 MEANING = ("-fshort-wchar", "-funsigned-char", "-m64", "-mcmodel=kernel", "-fcf-protection=branch", "-fms-extensions")
@@ -31,17 +32,17 @@ CHANGED = re.compile(r"(^|/)kvm/(svm/(svm|nested|sev|avic)|x86|msrs|regs|cpuid|l
 
 def _words(saved: Path) -> list[str]:
     found = COMMAND.search(saved.read_text(encoding="utf-8"))
-    return shlex.split(found[1]) if found else []
+    return steps.arguments(found[1]) if found else []
 
 
 def commands(kvm: Path) -> list[list[str]]:
-    """The compiler's command lines of our sources below arch/x86/kvm of a tree in which the modules were built."""
+    """What is given to the compiler for our sources below arch/x86/kvm of a tree in which the modules were built."""
     found = [words for saved in sorted(kvm.rglob(".*.o.cmd")) if (words := _words(saved))]
     return [words for words in found if OURS.search(words[-1]) or CHANGED.search(str(kvm / words[-1]))]
 
 
 def _clang(words: list[str]) -> list[str]:
-    rest = [word for word in words[1:] if word in MEANING or not word.startswith(("-f", "-m", "-Wp,-MMD", "-pg"))]
+    rest = [word for word in words if word in MEANING or not word.startswith(("-f", "-m", "-Wp,-MMD", "-pg"))]
     output = rest.index("-o")
     return ["clang", *rest[:output], *rest[output + 2:], *CLANG_ONLY, "-Werror", "-fsyntax-only"]
 

@@ -2,7 +2,7 @@
 """What a compiler warns of in QEMU's part of LWP and in the files of target/i386 that the patches change.
 
 The flags are those of a configured QEMU, so nothing is linked or installed: with two processors one compiler takes
-some ten seconds. As a program: qemu_warnings.py BUILD COMPILER..., e.g. 'qemu_warnings.py build/qemu gcc clang'.
+some ten seconds.
 """
 
 import json
@@ -10,10 +10,11 @@ import os
 import re
 import shlex
 import subprocess
-import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+from lab.common import steps
 
 # Sources of ours, and upstream's that the patches change, as they stand in compile_commands.json. The *.c.inc files of
 # both are compiled with tcg/translate.c.
@@ -54,7 +55,7 @@ BITS_64 = ("-m64", "-mcx16", "-msse2")
 
 def command(entry: dict[str, str], compiler: str) -> list[str]:
     """The compiler's command line that only reads the source and takes a warning for an error."""
-    words = iter(shlex.split(entry["command"])[1:])
+    words = iter(steps.arguments(entry["command"]))
     clang = "clang" in compiler
     result = shlex.split(compiler)
     for word in words:
@@ -116,9 +117,3 @@ def _problems(build: Path, line: Callable[[dict[str, str]], list[str]]) -> list[
         return [f"{build}: no source of LWP is compiled here"]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return [text for text in pool.map(says, entries) if text]
-
-
-if __name__ == "__main__":
-    found = [text for compiler in sys.argv[2:] for text in problems(Path(sys.argv[1]), compiler)]
-    print("\n".join(found), end="")
-    sys.exit(bool(found))

@@ -5,6 +5,7 @@ import fcntl
 import hashlib
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -63,6 +64,12 @@ def jobs_count() -> int:
 def compiler(name: str = "gcc") -> str:
     """The C compiler, through ccache where that is installed."""
     return f"ccache {name}" if shutil.which("ccache") else name
+
+
+def arguments(command: str) -> list[str]:
+    """What a command line of such a compiler gives to it."""
+    words = shlex.split(command)
+    return words[2 if Path(words[0]).name == "ccache" else 1:]
 
 
 class _Progress:
