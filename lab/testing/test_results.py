@@ -4,8 +4,9 @@
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
-from lab.testing.results import EVENTS, INTERVALS, PROGRAMS, Run, Wanted, chunks, draw, judge
+from lab.testing.results import EVENTS, INTERVALS, PROGRAMS, Run, Wanted, chunks, draw, judge, missing
 
 RUN = Run(7, "perl", 2, "instructions", 97)
 WANTED = Wanted(0, b"197415\n")
@@ -31,6 +32,17 @@ class Draws(unittest.TestCase):
         for part in parts:
             self.assertEqual({run.smp for run in part}, {part[0].smp})
             self.assertLessEqual(len(part), 3 * part[0].smp)
+
+
+class Missing(unittest.TestCase):
+    """What this machine has to have."""
+
+    def test_a_program_that_is_built_here_is_not_missing(self) -> None:
+        """In a fresh checkout it is built when the others are known to be there."""
+        with mock.patch("shutil.which", return_value=None):
+            self.assertEqual(missing(["flags", "perl", "xz"]), ["perl", "xz"])
+        with mock.patch("shutil.which", return_value="/bin/true"):
+            self.assertEqual(missing(list(PROGRAMS)), [])
 
 
 class Judged(unittest.TestCase):
