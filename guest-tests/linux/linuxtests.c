@@ -78,7 +78,7 @@ static pid_t start(const char *dir, const char *name, FILE **out)
 }
 
 /* What makes a run an error, not a verdict on LWP; NULL if nothing does. */
-static const char *broken(const struct tap *t, int status)
+static const char *broken(const struct tap_sums *t, int status)
 {
 	if (t->bail[0])
 		return t->bail;
@@ -94,7 +94,7 @@ static const char *broken(const struct tap *t, int status)
 
 static void run(const char *dir, const char *name)
 {
-	struct tap t = { 0 };
+	struct tap_sums t = { 0 };
 	char line[1024];
 	const char *why;
 	int status;
@@ -103,7 +103,7 @@ static void run(const char *dir, const char *name)
 
 	while (fgets(line, sizeof(line), out)) {
 		line[strcspn(line, "\n")] = 0;
-		tap_line(&t, line, NULL);
+		tap_line(&t, line);
 		if (!strncmp(line, "not ok", 6))
 			printf("      %s\n", line);
 	}

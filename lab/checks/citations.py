@@ -38,6 +38,7 @@ UNIT_TEST = re.compile(r"^(?:ParameterizedTest|Test|Theory)\(\s*(?:[^,()]*\*\s*\
 UNIT_NAME = re.compile(r"`(\w+)::(\w+|\*)`")
 GUEST_NAMES = re.compile(r"\b(flat|linux|kvm|migrate)((?:,? `\w+`)+)")
 TABLE_ROW = re.compile(r"\{ \"(\w+)\"")
+FLAT_ROW = re.compile(r"\bRow\(\"(\w+)\"")
 PROGRAM_ROW = re.compile(r"\"(kvm_\w+)\"")
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
@@ -170,7 +171,7 @@ def unit_tests(tree: Tree) -> set[tuple[str, str]]:
 def guest_tests(tree: Tree) -> dict[str, set[str]]:
     """The names of the tests that run in guests, by kind."""
     return {
-        "flat": {row for text in tree.named("table.c", "guest-tests/flat/") for row in TABLE_ROW.findall(text)},
+        "flat": {row for text in tree.named("table.py", "guest-tests/flat/") for row in FLAT_ROW.findall(text)},
         "linux": {
             Path(name).stem.removeprefix("test_")
             for name in tree.names

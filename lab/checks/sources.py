@@ -17,6 +17,7 @@ OTHER_LICENCES = {
     "guest-tools/examples/*": "MIT",
     "lwp_kvm.h": "GPL-2.0-or-later WITH Linux-syscall-note",
 }
+FLAT_RUNNER = "guest-tests/flat/runner"  # without the lab
 SHELL_LINES = 150  # of a shell script, at most
 SHELL_LINES_LAB = 2500  # of all shell in lab/, at most
 
@@ -90,15 +91,17 @@ def shell(check: Check) -> None:
 
 
 def python(check: Check) -> None:
-    """The lab's Python is typed and has nothing that the linter finds."""
-    cache = check.work / "mypy"
-    check.run(["mypy", "--strict", "-p", "lab", "--python-executable", PYTHON, "--cache-dir", cache], cwd=TOP)
-    check.run(["flake8", "--max-line-length=120", "lab"], cwd=TOP)
+    """All Python is typed and has nothing that the linter finds."""
+    mypy: list[proc.Word] = ["mypy", "--strict", "--python-executable", PYTHON, "--cache-dir", check.work / "mypy"]
+    runner: list[proc.Word] = sorted((TOP / FLAT_RUNNER).glob("*.py"))
+    check.run([*mypy, *runner], cwd=TOP)
+    check.run([*mypy, "-p", "lab"], cwd=TOP, env={"MYPYPATH": FLAT_RUNNER})
+    check.run(["flake8", "--max-line-length=120", "lab", *runner], cwd=TOP)
 
 
 def python_tests(check: Check) -> None:
-    """The unit tests of the lab's Python."""
-    check.run([PYTHON, "-B", "-m", "unittest", "discover", "-q", "-s", "lab", "-t", ".", "-p", "test_*.py"], cwd=TOP)
+    """The unit tests of all Python."""
+    check.run([PYTHON, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider", "lab", FLAT_RUNNER], cwd=TOP)
 
 
 def problems(check: Check, found: list[str]) -> None:

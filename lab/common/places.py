@@ -23,7 +23,6 @@ LOG = BUILD / "log"
 PYTHON = "/usr/bin/python3"
 LWPCTL = HOST / "host-tools/lwpctl"
 LWPRUN = HOST / "guest-tools/lwprun"
-FLATRUN = HOST / "guest-tests/flat/flatrun"
 LINUX_PROGRAMS = HOST / "guest-tests/linux"
 KVM_PROGRAMS = HOST / "kvm/tests"
 

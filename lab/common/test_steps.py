@@ -14,6 +14,6 @@ class Compiler(unittest.TestCase):
         """As build systems write it, with its path or without. The compiler's own name is none of them."""
         want = ["-DNAME=a b", "-c", "ccache.c"]
         for which in (None, "/usr/bin/ccache"):
-            with mock.patch.object(steps.shutil, "which", return_value=which):
+            with mock.patch("shutil.which", return_value=which):
                 self.assertEqual(steps.arguments(f"{steps.compiler('clang')} '-DNAME=a b' -c ccache.c"), want)
         self.assertEqual(steps.arguments("/usr/bin/ccache gcc '-DNAME=a b' -c ccache.c"), want)

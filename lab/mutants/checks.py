@@ -10,7 +10,7 @@ from lab.mutants import patched
 from lab.mutants.faults import KVM, QEMU, UNIT, FaultError, FaultList, Test, applied, read_list
 from lab.mutants.source import Tree, words
 
-FLAT_TABLE = "guest-tests/flat/runner/table.c"
+FLAT_TABLE = "guest-tests/flat/runner/table.py"
 KVM_TABLE = "kvm/tests/programs.c"
 EMULATOR, SNAPSHOTS, SNAPSHOT = "lab/testing/emulator.py", "lab/testing/snapshots.py", "qemu-snapshot-"
 
@@ -39,7 +39,7 @@ def _flat_test_exists(top: Path, test: Test) -> bool:
         snapshot = test.name.startswith(SNAPSHOT)
         name, file = (test.name.removeprefix(SNAPSHOT), SNAPSHOTS) if snapshot else (test.name, EMULATOR)
         return (top / file).is_file() and f'"{name}"' in (top / file).read_text(encoding="utf-8")
-    return test.program == "flat" and f' {{ "{test.name}" ' in _tokens(top / FLAT_TABLE)
+    return test.program == "flat" and f' Row ( "{test.name}" ' in _tokens(top / FLAT_TABLE)
 
 
 CHECKED: tuple[tuple[FaultList, Callable[[Path, Test], bool]], ...] = (

@@ -9,11 +9,12 @@ from pathlib import Path
 
 from lab.building import qemu, tools
 from lab.common import proc
-from lab.common.places import BUILD, FIRMWARE, FLATRUN, SRC, TOP
+from lab.common.places import BUILD, SRC, TOP
 from lab.common.say import Died
 from lab.common.steps import build_lock, jobs_count, make_dir
 from lab.mutants import patched, soak
 from lab.mutants.faults import QEMU, Fault, Test
+from lab.testing.flat import flatrun, only
 
 FLAVOUR = "mutants"
 PREFIX = "qemu-patches/"
@@ -58,10 +59,9 @@ class Qemu:
         """Make a run of the flat tests. Does it fail?"""
         if test.program == "check":
             return self._check_fails(test.name)
-        emulator = ["--qemu", str(self.out / "qemu-system-x86_64"), "--firmware", str(FIRMWARE)]
-        options = ["--accel", "tcg", "--only", test.name]
+        command = flatrun("--qemu", self.out / "qemu-system-x86_64", *only([test.name]))
         with self.test_log.open("w", encoding="utf-8") as log:
-            return proc.logged([FLATRUN, *emulator, *options], log) != 0
+            return proc.logged(command, log) != 0
 
     def _check_fails(self, name: str) -> bool:
         env = {**os.environ, "VLWP_QEMU": str(self.out / "qemu-system-x86_64")}

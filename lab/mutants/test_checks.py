@@ -14,7 +14,7 @@ FILES = {
     "kvm/tests/programs.c": 'struct program p = { "kvm_test_g" };\n',
     "qemu-patches/target/h.c": "int h(void) { return 1; }\n",
     "qemu-patches/patches/0001-f.patch": "--- a/accel/k.c\n+++ b/accel/k.c\n@@ -1 +1 @@\n-old(2);\n+new(1);\n",
-    "guest-tests/flat/runner/table.c": '{ "row", .cpu = LWP },\n',
+    "guest-tests/flat/runner/table.py": 'Row("row", LWP),\n',
     "lab/testing/emulator.py": 'CHECKS = (("qemu-level", 1),)',
     "lab/testing/snapshots.py": 'CHECKS = (("plug", 1),)',
     "lab/mutants/unit.list": "in: f\nchange: 1 => 2\nred: vmcb/tests/test_f f::is_1\n",
@@ -43,7 +43,7 @@ class Problems(unittest.TestCase):
         self.assertEqual(found, ["lab/mutants/kvm.list:1: '1' occurs not at all in g"])
 
     def test_a_test_that_does_not_exist(self) -> None:
-        found = self.problems(test_f_c="Test(f, is_12)", table_c='{ "other" }')
+        found = self.problems(test_f_c="Test(f, is_12)", table_py='Row("other")')
         self.assertEqual(
             found,
             [

@@ -30,10 +30,10 @@ class Programs:
     count: int
     words: tuple[str, ...] = ()  # more for the programs, as "spin=100" (guest-tests/flat/tests/diff.c)
 
-    def command(self, accel: str, factor: int) -> list[str]:
+    def command(self, accel: str, seconds: int) -> list[str]:
         """flatrun's command line for them."""
         words = " ".join([f"seed={self.seed}", f"first={self.first}", f"count={self.count}", *self.words])
-        options = ("--only", "diff", "--verbose", "--timeout-factor", factor, "--args", words)
+        options = ("--only", "diff", "--verbose", "--seconds", seconds, "--args", words)
         return flatrun(*options, accel=accel)
 
 
@@ -43,9 +43,9 @@ def _run_both(check: Check, programs: Programs, lab: L1, place: Path) -> None:
     place.mkdir(parents=True, exist_ok=True)
     reference = place / "tcg.log"
     with reference.open("w", encoding="utf-8") as log:
-        status = Check(log, place).call(programs.command("tcg", 10))
+        status = Check(log, place).call(programs.command("tcg", 900))
     _want_end(check, "TCG", status, reference)
-    status = l1.boot_logged(lab, place, [TRACE, *programs.command("kvm", 100)])
+    status = l1.boot_logged(lab, place, [TRACE, *programs.command("kvm", 9000)])
     _want_end(check, "KVM", status, place / "log")
 
 

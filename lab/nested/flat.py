@@ -5,24 +5,23 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from lab.common import proc
 from lab.common.report import CLOSING, Report
 from lab.nested import l1
 from lab.nested.l1 import L1
 from lab.testing.flat import flatrun, only
+from lab.testing.suite import ROWS
 
 COMPLAINT = "nested lab: L1's kernel complains"  # in-l1.sh
 
 
 def offered() -> list[str]:
     """The rows that KVM offers what they need."""
-    lines = proc.output(flatrun("--list", accel="kvm")).splitlines()
-    return [line.split()[0] for line in lines if not line.endswith("(skipped here)")]
+    return [row.name for row in ROWS if row.offered("kvm")]
 
 
 def command(rows: Sequence[str]) -> list[str]:
     """The command line of the suite, or of rows of it, in L1."""
-    return flatrun("--jobs", 1, "--timeout-factor", 4, *only(rows), accel="kvm")
+    return flatrun("--jobs", 1, "--seconds", 360, *only(rows), accel="kvm")
 
 
 def run(work: Path, rows: Sequence[str], lab: L1) -> None:

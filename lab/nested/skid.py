@@ -54,7 +54,7 @@ def same_programs(check: Check, skid: Skid, programs: diff.Programs, lab: L1) ->
 
 def flat_command(rows: Sequence[str]) -> list[str]:
     """The command line of the flat suite, or of rows of it, in L1."""
-    return [str(diff.TRACE), *flatrun("--jobs", 1, "--timeout-factor", 8, *only(rows), accel="kvm")]
+    return [str(diff.TRACE), *flatrun("--jobs", 1, "--seconds", 720, *only(rows), accel="kvm")]
 
 
 def run_flat(work: Path, skid: Skid, rows: Sequence[str], lab: L1) -> None:

@@ -17,7 +17,7 @@ from lab.common.say import Usage
 from lab.common.steps import jobs_count
 from lab.migrate import runs
 from lab.start import deps
-from lab.testing import caches, seeds
+from lab.testing import caches, flat, seeds
 
 NAMES = " ".join(other.name for other in qemu_other.ALL)
 
@@ -41,17 +41,12 @@ def _no_tcg(check: Check, program: Path) -> None:
 
 
 def _flatrun(program: Path, *words: str) -> list[str]:
-    emulator = ["--qemu", str(program), "--firmware", str(places.FIRMWARE), "--accel", "tcg"]
-    return [str(places.FLATRUN), *emulator, *words]
-
-
-def _only(names: Sequence[str]) -> list[str]:
-    return [word for name in names for word in ("--only", name)]
+    return [*flat.flatrun(*words), "--qemu", str(program)]
 
 
 def _flat(check: Check, program: Path) -> None:
     """The flat tests of some rows."""
-    check.run(_flatrun(program, *_only(("retry", "bre", "pmu_count"))))
+    check.run(_flatrun(program, *flat.only(("retry", "bre", "pmu_count"))))
 
 
 def _i386(check: Check, program: Path) -> None:
@@ -68,8 +63,8 @@ def _user(check: Check, program: Path) -> None:
         caches.plugin_agrees(check, program, program.parent / qemu_other.USER.libraries[0])
 
 
-SLOWER = ("--timeout-factor", "10")
-MUCH_SLOWER = ("--timeout-factor", "30")
+SLOWER = ("--seconds", "900")
+MUCH_SLOWER = ("--seconds", "2700")
 # Leaks are not looked for: QEMU leaves at its end what it has allocated. qemu-expansions counts the blocks of LWP.
 # libhold.so is loaded before the library of ASan, which replaces none of the functions that it has.
 SANITIZER = {
@@ -117,7 +112,7 @@ def _tsan(check: Check, program: Path) -> None:
     logs = check.work / "tsan"
     logs.mkdir()
     words = f"log_path={logs}/log:exitcode=0:history_size=7"
-    check.run(["setarch", "-R", *_flatrun(program, *MUCH_SLOWER, *_only(SMP))], env={"TSAN_OPTIONS": words})
+    check.run(["setarch", "-R", *_flatrun(program, *MUCH_SLOWER, *flat.only(SMP))], env={"TSAN_OPTIONS": words})
     found = [report for log in sorted(logs.iterdir()) for report in races(log.read_text(errors="replace"))]
     entries = [(match[1], match[2]) for match in ENTRY.finditer(KNOWN.read_text(encoding="ascii"))]
     new = [report for report in found if not known(report, entries)]

@@ -58,6 +58,8 @@ packages()
 	echo uuid-dev sparse python3-sphinx python3-yaml
 	# what the lab itself is checked with
 	echo shellcheck mypy flake8
+	# what runs the tests
+	echo python3-pytest python3-pytest-xdist python3-pytest-timeout
 }
 
 # missing PACKAGE...: those that are not installed

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Write the conformance suite into DIR, for another hypervisor or a real machine: a kernel, its rows, an image for a
-CD or a USB stick, a manifest of what each row needs, flatrun, and a page that says how to run and judge them."""
+CD or a USB stick, a manifest of what each row needs, what judges a log, and a page that says how to do it."""
 
 import argparse
 import json
@@ -10,12 +10,14 @@ from typing import IO, Any
 
 from lab.building import tools
 from lab.common import proc
-from lab.common.places import FLATRUN, HOST, TOP
+from lab.common.places import HOST, TOP
 from lab.common.say import Died, say
 from lab.common.steps import step
 from lab.start import deps
+from lab.testing.suite import RUNNER
 
 KERNEL = HOST / "guest-tests/flat/flat.elf"
+JUDGE = ("judge.py", "table.py")
 PAGE = TOP / "guest-tests/flat/conformance.md"
 IMAGE = "conformance.iso"
 HEAD = """\
@@ -65,11 +67,11 @@ def install(place: Path) -> None:
     """Write it; what it takes is built."""
     try:
         place.mkdir(parents=True, exist_ok=True)
-        for file in (KERNEL, FLATRUN):
+        for file in (KERNEL, *(RUNNER / name for name in JUDGE)):
             shutil.copy(file, place)
         shutil.copyfile(PAGE, place / "README.md")
-        for name, option in (("rows.txt", "--rows"), ("manifest.json", "--manifest")):
-            (place / name).write_text(proc.output([FLATRUN, option]), encoding="utf-8")
+        for name, form in (("rows.txt", "rows"), ("manifest.json", "json")):
+            (place / name).write_text(proc.output([RUNNER / "manifest.py", form]), encoding="utf-8")
     except OSError as err:
         raise Died(f"{err.filename or place}: cannot write this file: {err.strerror}") from err
     step(f"writing {place / IMAGE}", "conformance-iso", lambda log: _image(place, log))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The conformance suite as `./vlwp install conformance` writes it, without the lab's help: booted by unpatched QEMU,
-which has no LWP, and by the patched one; its serial log is judged by the flatrun that lies beside it."""
+which has no LWP, and by the patched one; its serial log is judged by the judge.py that lies beside it."""
 
 import json
 import re
@@ -20,7 +20,7 @@ from lab.testing.part import Case
 
 LIMIT = 240  # seconds: many times what it takes
 END = "# suite: end"
-# What another hypervisor, or a machine, would be started with: nothing of flatrun's.
+# What another hypervisor, or a machine, would be started with: nothing of the lab's.
 MACHINE = ("-machine", "q35", "-m", "64", "-nodefaults", "-no-user-config", "-display", "none", "-serial", "stdio")
 EXIT = ("-device", "isa-debug-exit,iobase=0xf4,iosize=4", "-no-reboot")
 # Rows that a processor without LWP can run.
@@ -66,8 +66,8 @@ def command(emulator: Path, cpu: str, boot: Iterable[str], accel: str = "tcg") -
 
 
 def judged(check: Check, place: Path, log: Path) -> tuple[int, Results]:
-    """What the suite's own flatrun says of a log: its exit status, and the rows."""
-    status, text = check.text([place / "flatrun", "--judge", log])
+    """What the suite's own judge says of a log: its exit status, and the rows."""
+    status, text = check.text([place / "judge.py", log])
     results = {}
     for line in text.splitlines():
         if found := RESULT.match(line):
@@ -163,9 +163,9 @@ def _judge(check: Check) -> None:
         ("without an end", text.replace(END.encode(), b""), 1, "and not its end"),
     ):
         log.write_bytes(data)
-        got, out = check.text([place / "flatrun", "--judge", log], stderr=True)
+        got, out = check.text([place / "judge.py", log], stderr=True)
         check.want(got == wanted and says in out, f"{name}: status {got}")
-    got, out = check.text([place / "flatrun", "--judge", place], stderr=True)
+    got, out = check.text([place / "judge.py", place], stderr=True)
     check.want(got == 2 and out.count("\n") == 1 and "cannot read" in out, f"a directory: status {got}")
 
 
@@ -189,7 +189,7 @@ CHECKS: tuple[tuple[str, str, Callable[[Check], None]], ...] = (
     ("conformance-unmasked", "where LWP is announced and absent, its rows fail and say so", _unmasked),
     ("conformance-lwp", "each of its rows passes on a processor that has what it needs", _with_lwp),
     ("conformance-cd-lwp", "and from its CD", _cd_with_lwp),
-    ("conformance-judge", "flatrun --judge tells logs that are cut, lack lines, or are none", _judge),
+    ("conformance-judge", "judge.py tells logs that are cut, lack lines, or are none", _judge),
 )
 
 

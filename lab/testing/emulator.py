@@ -16,6 +16,7 @@ from lab.common import places, proc
 from lab.common.report import Check, Report
 from lab.testing import same_code
 from lab.testing.part import Case
+from lab.testing.suite import PASSED
 
 IMAGE = places.HOST / "guest-tests/flat/flat.elf"
 PATIENCE = 60  # seconds
@@ -348,7 +349,6 @@ def _ends(check: Check, cpu: str, path: Path, *words: str) -> int:
 
 
 REGISTERS = 18 * 8  # of a CPU's section, before hflags: sixteen, rIP, RFLAGS
-FLAT_PASSED = 1  # 2 * FLAT_EXIT_PASS + 1
 CPU_SECTION = b"cpu"
 
 
@@ -373,7 +373,7 @@ def _hostile_flags(check: Check) -> None:
     stream[at] |= 0xe0
     path.write_bytes(stream)
     status = _ends(check, LWP, path, *_flat_words(3000))
-    check.want(status == FLAT_PASSED, f"the guest ends with status {status}")
+    check.want(status == PASSED, f"the guest ends with status {status}")
 
 
 def _hostile_contexts(check: Check) -> None:
@@ -488,7 +488,7 @@ def _plug_profiled(check: Check) -> None:
             while machine.cpu("lwp-stat-records") == before:
                 check.want(machine.child.poll() is None, "the program has ended too soon")
         check.want(len(machine.do("query-cpus-fast")) == 4, "they are not there")
-        check.want(proc.wait(machine.child) == FLAT_PASSED, "the guest's test has failed")
+        check.want(proc.wait(machine.child) == PASSED, "the guest's test has failed")
 
 
 def _replugged(check: Check) -> None:
@@ -503,7 +503,7 @@ def _replugged(check: Check) -> None:
         check.want(len(machine.do("query-cpus-fast")) == 1, "the CPU has not gone")
         check.want(not plug(machine), "there is no place for another")
         machine.do("cont")
-        check.want(proc.wait(machine.child) == FLAT_PASSED, "the guest's test has failed")
+        check.want(proc.wait(machine.child) == PASSED, "the guest's test has failed")
 
 
 def _models(check: Check) -> None:

@@ -5,7 +5,6 @@ LWP for the other compiler."""
 import re
 import subprocess
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from lab.building import qemu, qemu_other, tools
 from lab.checks import qemu_warnings
@@ -14,6 +13,7 @@ from lab.common import places, proc
 from lab.common.report import Check, Report
 from lab.testing import conformance, debug, emulator, placed, seeds, snapshots
 from lab.testing.part import Case, Part, quoted
+from lab.testing.suite import ROWS, RUNNER, Row
 
 TESTS = places.TOP / "guest-tests/flat/tests"
 CLANG = "compile-clang"
@@ -29,8 +29,8 @@ IMAGE = places.HOST / "guest-tests/flat/flat.elf"
 
 def flatrun(*options: object, accel: str = "tcg") -> list[str]:
     """A command line of flatrun."""
-    emulator = ("--qemu", places.qemu(), "--firmware", places.FIRMWARE, "--accel", accel)
-    return [str(places.FLATRUN), *map(str, emulator), *map(str, options)]
+    emulator = ("--qemu", places.qemu(), "--firmware", places.FIRMWARE, "--image", IMAGE, "--accel", accel)
+    return [str(RUNNER / "flatrun.py"), *map(str, emulator), *map(str, options)]
 
 
 def only(names: Sequence[str]) -> list[str]:
@@ -38,35 +38,23 @@ def only(names: Sequence[str]) -> list[str]:
     return [word for name in names for word in ("--only", name)]
 
 
-@dataclass(frozen=True)
-class Row:
-    """A row of flatrun's table."""
-
-    name: str
-    test: str
-    command: list[str]
-
-    def line(self) -> str:
-        """What the test is about, by the comment at its head, and the processor and words of this row."""
-        head = (TESTS / f"{self.test}.c").read_text(encoding="utf-8")
-        comment = re.search(r"/\*(.*?)\*/", head[head.index("\n"):], re.DOTALL)
-        text = " ".join((comment[1] if comment else "").replace(" *", " ").split())
-        sentence = re.match(r".*?[.;](?= |$)|.*", text)
-        words = self.command[self.command.index("-append") + 1].split()[2:]
-        cpu = self.command[self.command.index("-cpu") + 1]
-        return f"{sentence[0] if sentence else ''} [{' '.join([cpu, *words])}]"
+def line_of(row: Row) -> str:
+    """What the test is about, by the comment at its head, and the processor and words of this row."""
+    head = (TESTS / f"{row.test or row.name}.c").read_text(encoding="utf-8")
+    comment = re.search(r"/\*(.*?)\*/", head[head.index("\n"):], re.DOTALL)
+    text = " ".join((comment[1] if comment else "").replace(" *", " ").split())
+    sentence = re.match(r".*?[.;](?= |$)|.*", text)
+    return f"{sentence[0] if sentence else ''} [{' '.join(filter(None, [row.model, row.cpu, row.args]))}]"
 
 
-def rows() -> list[Row]:
-    """All rows."""
-    lines = [line.split("\t") for line in proc.output(flatrun("--print")).splitlines()]
-    return [Row(name, test, command) for name, test, *command in lines]
+def command(row: Row) -> list[str]:
+    """The command line of a row."""
+    return row.command(places.qemu(), IMAGE, "tcg", places.FIRMWARE)
 
 
 def offered() -> list[tuple[str, list[str]]]:
     """The rows that TCG can run, and their command lines."""
-    skipped = re.findall(r"^(\S+) .*skipped here", proc.output(flatrun("--list")), re.MULTILINE)
-    return [(row.name, row.command) for row in rows() if row.name not in skipped]
+    return [(row.name, command(row)) for row in ROWS if row.offered("tcg")]
 
 
 class Flat(Part):
@@ -87,18 +75,18 @@ class Flat(Part):
             Case(NO_TCG, NO_TCG_LINE, _compiles_without_tcg),
             Case("places", PLACES_LINE, _places),
         ]
-        of_rows = [Case(row.name, row.line(), _run(row), quoted(row.command), _gdb(row)) for row in rows()]
+        of_rows = [Case(row.name, line_of(row), _run(row), quoted(command(row)), _gdb(row)) for row in ROWS]
         return [*own, *emulator.cases(), *conformance.cases(), *snapshots.cases(), *of_rows]
 
     def run(self, cases: Sequence[Case], report: Report) -> None:
         """All rows in one flatrun, which runs several at a time."""
-        known = {row.name for row in rows()}
+        known = {row.name for row in ROWS}
         names = [case.name for case in cases if case.name in known]
         for case in cases:
             if case.name not in known:
                 case.go(report)
         if names:
-            _flatrun([] if len(names) == len(rows()) else only(names), report)
+            _flatrun([] if len(names) == len(ROWS) else only(names), report)
 
 
 def _flatrun(options: Sequence[str], report: Report) -> None:
@@ -155,7 +143,7 @@ def _run(row: Row) -> Callable[[Report], object]:
 
 
 def _gdb(row: Row) -> Callable[[Report], int]:
-    return lambda report: debug.flat(row.command, IMAGE, report.work)
+    return lambda report: debug.flat(command(row), IMAGE, report.work)
 
 
 PART = Flat()

@@ -20,8 +20,9 @@ from lab.nested import diff, flat, here, l1, linux_guest, lwpctl, programs, skid
 from lab.nested.l1 import L1
 from lab.nested.programs import Run
 from lab.testing import conformance, seeds
-from lab.testing.flat import rows
+from lab.testing.flat import line_of
 from lab.testing.part import Case, Part, apart
+from lab.testing.suite import ROWS
 
 # Many times what a machine runs: one that hangs is a failure, not the end of the test.
 LAB = L1(smp=2, limit=1500)
@@ -248,8 +249,8 @@ def _flat_counted(report: Report) -> None:
 
 def _flat_rows() -> list[Case]:
     stepped = [
-        Case(ROW + row.name, row.line(), partial(_flat, [row.name]), _shown(FLAT_LAB, flat.command([row.name])))
-        for row in rows()
+        Case(ROW + row.name, line_of(row), partial(_flat, [row.name]), _shown(FLAT_LAB, flat.command([row.name])))
+        for row in ROWS
     ]
     shown = _shown(skid.SKIDS["0"].lab(FLAT_LAB), skid.flat_command(COUNTING))
     counted = f"rows of the flat suite that count and sample, and {DRAWN} others by lot, with counters"
@@ -263,7 +264,7 @@ class _FlatSuites:
     def __init__(self, cases: Sequence[Case], report: Report):
         self.report = report
         self.rows = [case.name.removeprefix(ROW) for case in cases if case.name.startswith(ROW)]
-        self.all = len(self.rows) == len(rows())
+        self.all = len(self.rows) == len(ROWS)
         self.counted = any(case.name == COUNTED for case in cases)
 
     def run(self) -> None:

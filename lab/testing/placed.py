@@ -12,8 +12,8 @@ from functools import partial
 
 from lab.common.report import Check, Report
 from lab.common.steps import jobs_count
-from lab.testing.emulator import FLAT_PASSED
 from lab.testing.part import Case, quoted
+from lab.testing.suite import FAILED, PASSED
 
 USUAL = ("data", "end", "table", "watched", "written")
 # Places at which LWP goes off, and where the programs compute the same.
@@ -29,7 +29,7 @@ DIFFER = (
     "alone", "self_smp", "ire_special", "budget", "async", "context_verify", "dcache", "la57", "find_mmio_table",
     "rev07_dcache",
 )
-ENDED = (FLAT_PASSED, 3, 5)  # passed, failed, bailed out: the guest has come to its end
+ENDED = (PASSED, FAILED, 5)  # passed, failed, bailed out: the guest has come to its end
 SECONDS = 180
 
 
@@ -54,7 +54,7 @@ def _registers(check: Check, argv: Sequence[str], statuses: Collection[int]) -> 
 def _placed(name: str, command: Sequence[str], place: str, report: Report) -> None:
     def judge(check: Check) -> None:
         otherwise = place in OFF or (place in OTHERWISE and OTHERWISE[place] in name)
-        statuses = ENDED if otherwise else (FLAT_PASSED,)
+        statuses = ENDED if otherwise else (PASSED,)
         there = _registers(check, _argv(command, place), statuses)
         check.want(there or otherwise, "it does not tell the registers of its programs")
         elsewhere = _registers(check, _argv(command, OFF.get(place, "ram")), statuses)

@@ -13,8 +13,9 @@ from pathlib import Path
 
 from lab.common import proc
 from lab.common.report import Check, Report
-from lab.testing.emulator import FLAT, FLAT_PASSED, IMAGE, LWP, STOPPED, Stub, Vm, command, plug
+from lab.testing.emulator import FLAT, IMAGE, LWP, STOPPED, Stub, Vm, command, plug
 from lab.testing.part import Case
+from lab.testing.suite import PASSED
 
 OS = f"{LWP},lwp-context=os"
 # Of the flat test dcache.
@@ -106,9 +107,9 @@ class Snapshots:
         else:
             self.vm.do("cont")
         status = proc.wait(self.vm.child)
-        if status != FLAT_PASSED:
+        if status != PASSED:
             self.check.say(f"status {status}: {(self.check.work / 'serial').read_text(errors='replace')}")
-        return status == FLAT_PASSED
+        return status == PASSED
 
 
 def address_of(symbol: str) -> int:

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What judge.py says of a row's output and ending, and of serial logs, whole, cut and hostile."""
+
+import pytest
+
+from judge import FAILED, PASSED, judge, read, verdict
+
+HEAD = "TAP version 13\n"
+
+
+@pytest.mark.parametrize("text, status, word, why", [
+    pytest.param("ok 1 - a\nok 2 - b # SKIP no c\n1..2\n", PASSED, "pass", "", id="all points ok"),
+    pytest.param("ok 1 - a\r\nnot ok 2 - b\r\n#   note\r\n1..2\r\n", FAILED, "FAIL", "", id="a point not ok"),
+    pytest.param("ok 1 - a # SKIP x\n1..1\n", PASSED, "skip", "", id="nothing but skipped points"),
+    pytest.param("ok 1 - a\n", PASSED, "ERROR", "no plan after 1 points", id="no plan"),
+    pytest.param("ok 1 - a\n1..2\n", PASSED, "ERROR", "1 points, but a plan of 2", id="another plan"),
+    pytest.param("not ok 1 - a\n1..1\n", PASSED, "ERROR", "1 points failed, but status 1", id="status contradicts"),
+    pytest.param("ok 1 - a\n1..1\n", FAILED, "ERROR", "0 points failed, but status 3", id="points contradict"),
+    pytest.param("ok 1 - a\n\nBail out! kernel trap 14\n", 5, "ERROR", "kernel trap 14", id="it bails out"),
+    pytest.param("ok 1 - a\n1..1\n", 0, "ERROR", "QEMU ended with status 0", id="an emulator that fails"),
+    pytest.param("", -11, "ERROR", "QEMU was killed by signal 11", id="an emulator that is killed"),
+    pytest.param("ok 1 - a\n", None, "FAIL", "no end within the time limit, after 1 points", id="it hangs"),
+])
+def test_verdict(text: str, status: int | None, word: str, why: str) -> None:
+    assert verdict(read(HEAD + text), status) == (word, why)
+
+
+@pytest.mark.parametrize("status, why", [
+    (PASSED, "QEMU ended with status 1 before the kernel started"),
+    (None, "the kernel did not start within the time limit"),
+])
+def test_a_kernel_that_never_starts(status: int | None, why: str) -> None:
+    assert verdict(read("SeaBIOS\n"), status) == ("ERROR", why)
+
+
+def test_points_are_counted() -> None:
+    tap = read(f"{HEAD}ok 1 - a\nok 2 - b # SKIP no c\nnot ok 3 - d\n1..3\n")
+    assert (tap.passed, tap.failed, tap.skipped, tap.in_order) == (1, 1, 1, True)
+
+
+def row(name: str, text: str) -> str:
+    """A row of a log."""
+    return f"# row {name}\n{HEAD}{text}"
+
+
+def of(text: str) -> tuple[int, str]:
+    """The judgement of a log."""
+    return judge(text.splitlines(keepends=True))
+
+
+IRE = row("ire", "ok 1 - a\n1..1\n")
+
+
+def test_each_row_is_a_point() -> None:
+    log = "SeaBIOS\n\n# suite: 3 rows\n\n" + row("ire", "ok 1 - a\nok 2 - b\n1..2\n")
+    log += row("bre", "not ok 1 - c\n#   is 1\n1..1\n") + row("ring", "ok 1 - ring # SKIP needs lwp\n1..1\n")
+    text = "TAP version 13\nok 1 - ire\nnot ok 2 - bre: 1 of 1 points\n#   not ok 1 - c\nok 3 - ring # SKIP needs lwp\n"
+    assert of((log + "\n# suite: end\n").replace("\n", "\r\n")) == (1, text + "1..3\n1 passed, 1 failed, 1 skipped\n")
+
+
+def test_rows_of_single_boots_need_no_suite() -> None:
+    assert of(IRE) == (0, "TAP version 13\nok 1 - ire\n1..1\n1 passed, 0 failed, 0 skipped\n")
+
+
+def test_nothing_but_skipped_rows_is_a_skip() -> None:
+    assert of(row("ire", "ok 1 - a # SKIP needs lwp\n1..1\n"))[0] == 77
+
+
+@pytest.mark.parametrize("text", ["", "\n", f"{HEAD}ok 1 - a\n1..1\n"])
+def test_what_has_no_row_is_no_log(text: str) -> None:
+    assert of(text)[1] == ""
+
+
+@pytest.mark.parametrize("text, says", [
+    pytest.param("# suite: 2 rows\n" + row("ire", "ok 1 - a\n"), (
+        "not ok 1 - ire: the row has no end, after 1 points\n",
+        "not ok 2 - the suite: 1 rows of 2 are in the log, and not its end\n"), id="cut"),
+    pytest.param("# suite: 2 rows\n", ("0 rows of 2",), id="cut before the first row"),
+    pytest.param(f"# suite: 2 rows\n{IRE}# suite: end\n", ("not ok 2 - the suite: 1 rows of 2 are in the log\n",),
+                 id="a row is missing"),
+    pytest.param("# suite: 2 rows\n" + row("ire", "ok 1 - a\n") + "# suite: 1 rows\n" + row("bre", "ok 1 - a\n1..1\n")
+                 + "# suite: end\n", ("ok 3 - bre\n", "1 passed, 2 failed"), id="a second boot"),
+    pytest.param(row("ire", "ok 1 - a\nok 3 - c\n1..3\n"), ("lines are missing",), id="a line is missing"),
+    pytest.param(row("ire", "ok 1 - a\nok 1 - a\n1..2\n"), ("lines are missing",), id="a line comes twice"),
+    pytest.param(row("ire", "1..0\n"), ("no points",), id="no points"),
+    pytest.param(row("ire", "ok 1 - a\n\nBail out! kernel trap 14\n"), (
+        "not ok 1 - ire: the test is broken: kernel trap 14\n",), id="it bails out"),
+    pytest.param(row("\033[2J # SKIP x", "ok 1 - a\n1..1\n"), (
+        "not ok 1 - ?[2J ? SKIP x: this judge has no row of this name\n",), id="an unknown row, harmlessly"),
+    pytest.param(row("ire", "".join(f"not ok {n} - x\n" for n in range(1, 5001)) + "1..5000\n"), (
+        "ire: 5000 of 5000 points\n", "0 passed, 1 failed, 0 skipped\n"), id="many failures"),
+])
+def test_fails(text: str, says: tuple[str, ...]) -> None:
+    status, said = of(text)
+    assert status == 1 and len(said.splitlines()) < 30
+    for words in says:
+        assert words in said
+
+
+def test_what_comes_behind_the_plan_is_not_the_rows() -> None:
+    assert of(row("ire", "ok 1 - a\n1..1\nnot ok 2 - firmware\nBail out! no\n"))[0] == 0
