@@ -3,21 +3,22 @@
 first, and then take turns, so that a busy machine is busy for all of them."""
 
 import contextlib
-import statistics
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from lab.benches.output import Value
+from lab.benches.ratios import Row
 from lab.building import kernel
 from lab.common import places, proc
 from lab.common.places import LINUX_PROGRAMS, LWPRUN
 from lab.common.say import Died
 from lab.guest.vm import KERNEL_ARGS, common_arguments, run_directory, vmrun
 
+TITLE = "CPU time of QEMU while a program runs in a Linux guest; lwprun, which records, is part of it"
 MEMORY = 512  # MiB
 # Each line of its input is a command; when it has ended, its status is printed.
 LOOP = 'echo ready; while read -r line; do eval "$line" >/dev/null 2>&1 </dev/null; echo "ended $?"; done'
@@ -98,26 +99,6 @@ class Guest:
         proc.wait(self.child)
 
 
-@dataclass
-class Row:
-    """A program in one way, measured several times."""
-
-    load: str
-    way: Way
-    seconds: list[float] = field(default_factory=list)
-    ratios: list[float] = field(default_factory=list)
-
-    def values(self) -> dict[str, Value]:
-        """The row as flatbench has it."""
-        return {
-            "configuration": f"{self.load}: {self.way.name}",
-            "seconds": round(statistics.median(self.seconds), 3),
-            "ratio": round(statistics.median(self.ratios), 3),
-            "least": round(min(self.ratios), 3),
-            "greatest": round(max(self.ratios), 3),
-        }
-
-
 @contextlib.contextmanager
 def _guests() -> Iterator[dict[bool, Guest]]:
     """A guest on unpatched QEMU and one on ours."""
@@ -132,22 +113,16 @@ def measure(turns: int) -> list[dict[str, Value]]:
     """Run all programs in all ways."""
     kernel.build()
     loads = {**LOADS, **THREADS}
-    rows = [Row(load, way) for load in loads for way in (WAYS if load in LOADS else THREAD_WAYS)]
+    rows = [
+        (load, way, Row(f"{load}: {way.name}"))
+        for load in loads for way in (WAYS if load in LOADS else THREAD_WAYS)
+    ]
     with _guests() as guests:
         for turn in range(-1, turns):  # the first one reads files and translates the kernel
             base = 0.0
-            for row in rows:
-                seconds = guests[row.way.patched].measure(row.way.command(loads[row.load]))
-                base = base if row.way.patched else seconds
+            for load, way, row in rows:
+                seconds = guests[way.patched].measure(way.command(loads[load]))
+                base = base if way.patched else seconds
                 if turn >= 0:
-                    row.seconds.append(seconds)
-                    row.ratios.append(seconds / base)
-    return [row.values() for row in rows]
-
-
-def show(rows: Sequence[dict[str, Value]]) -> None:
-    """The table for people."""
-    print("\nCPU time of QEMU while a program runs in a Linux guest; lwprun, which records, is part of it\n")
-    print(f"{'configuration':<42} {'seconds':>9} {'ratio':>7} {'least':>7} {'greatest':>8}")
-    for row in rows:
-        print("{configuration:<42} {seconds:>9} {ratio:>7} {least:>7} {greatest:>8}".format(**row))
+                    row.add(seconds, base)
+    return [row.values() for _, _, row in rows]
