@@ -15,8 +15,7 @@ from lab.building import meson, qemu
 from lab.common import places, proc
 from lab.common.say import Died
 from lab.common.steps import step
-from lab.testing.flat import IMAGE
-from lab.testing.suite import PASSED, Row as Machine
+from lab.testing.suite import IMAGE, PASSED, Row as Machine
 
 TITLE = "CPU time without the boot; ratio to unpatched QEMU in the same turn"
 PLUGIN = "tests/tcg/plugins/libinsn.so"

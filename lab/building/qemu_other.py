@@ -4,7 +4,7 @@ gcc would take the precompiled headers in that of the build that is used, which 
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,10 +12,10 @@ from lab.building import meson, qemu, qemu_tree
 from lab.checks.qemu_warnings import OURS
 from lab.common import bases, proc
 from lab.common.places import BUILD, PYTHON
-from lab.common.report import Check
 from lab.common.steps import build_lock, compiler, fresh, hash_of, jobs_count, make_dir, stamp, step
 
 FLAVOUR = "other"
+Run = Callable[[Sequence[proc.Word]], object]  # a command that must succeed
 
 
 @dataclass(frozen=True)
@@ -89,24 +89,24 @@ def configure(other: Other) -> None:
         stamp(configured, key)
 
 
-def _ninja(other: Other, check: Check, targets: Sequence[str]) -> None:
+def _ninja(other: Other, run: Run, targets: Sequence[str]) -> None:
     with build_lock(other.out.name):
-        check.run(["nice", "-n", "10", "ninja", "-C", other.out, "-j", str(jobs_count()), *targets])
+        run(["nice", "-n", "10", "ninja", "-C", other.out, "-j", str(jobs_count()), *targets])
 
 
-def link(other: Other, check: Check) -> Path:
+def link(other: Other, run: Run) -> Path:
     """Compile and link its program and libraries."""
     configure(other)
-    _ninja(other, check, [other.program, *other.libraries])
+    _ninja(other, run, [other.program, *other.libraries])
     return other.out / other.program
 
 
-def objects(other: Other, check: Check) -> list[Path]:
+def objects(other: Other, run: Run) -> list[Path]:
     """Compile our sources and those that the patches change."""
     configure(other)
     entries = json.loads((other.out / "compile_commands.json").read_text(encoding="utf-8"))
     names = [entry["output"] for entry in entries if OURS.search(entry["file"]) and "user" not in entry["output"]]
-    _ninja(other, check, names)
+    _ninja(other, run, names)
     return [other.out / name for name in names]
 
 

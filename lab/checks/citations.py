@@ -168,10 +168,17 @@ def unit_tests(tree: Tree) -> set[tuple[str, str]]:
     return tests | {(suite, "*") for suite, _ in tests}
 
 
+def python_tests(tree: Tree, part: str) -> set[str]:
+    """The names of pytest's tests of a part."""
+    texts = [text for name, text in tree.texts.items() if name.startswith(f"lab/tests/{part}/test_")]
+    return {name for text in texts for name in re.findall(r"^def test_(\w+)", text, re.MULTILINE)}
+
+
 def guest_tests(tree: Tree) -> dict[str, set[str]]:
     """The names of the tests that run in guests, by kind."""
     return {
-        "flat": {row for text in tree.named("table.py", "guest-tests/flat/") for row in FLAT_ROW.findall(text)},
+        "flat": python_tests(tree, "flat")
+        | {row for text in tree.named("table.py", "guest-tests/flat/") for row in FLAT_ROW.findall(text)},
         "linux": {
             Path(name).stem.removeprefix("test_")
             for name in tree.names

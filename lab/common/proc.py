@@ -3,6 +3,7 @@
 it has been waited for, and end_all() ends those that are left."""
 
 import os
+import shlex
 import signal
 import subprocess
 import threading
@@ -30,6 +31,11 @@ def words(argv: Sequence[Word]) -> list[str]:
     return [str(word) for word in argv]
 
 
+def quoted(argv: Sequence[Word]) -> str:
+    """A command line as a shell takes it."""
+    return shlex.join(words(argv))
+
+
 def environment(extra: Mapping[str, str] | None) -> dict[str, str] | None:
     """This program's environment with some more variables; None: unchanged."""
     return {**os.environ, **extra} if extra else None
@@ -49,10 +55,11 @@ def start(
     return child
 
 
-def wait(child: "subprocess.Popen[Any]") -> int:
-    """Wait for a child. Result: its exit status, 128 and the number of the signal that killed it."""
+def wait(child: "subprocess.Popen[Any]", limit: float | None = None) -> int:
+    """Wait for a child, which is ended after limit seconds (subprocess.TimeoutExpired). Result: its exit status, or 128
+    and the number of the signal that killed it."""
     try:
-        status: int = child.wait()
+        status: int = child.wait(limit)
     except BaseException:
         end(child)
         raise

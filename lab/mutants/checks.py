@@ -12,7 +12,7 @@ from lab.mutants.source import Tree, words
 
 FLAT_TABLE = "guest-tests/flat/runner/table.py"
 KVM_TABLE = "kvm/tests/programs.c"
-EMULATOR, SNAPSHOTS, SNAPSHOT = "lab/testing/emulator.py", "lab/testing/snapshots.py", "qemu-snapshot-"
+FLAT_TESTS = "lab/tests/flat"
 
 
 @cache
@@ -36,9 +36,9 @@ def _kvm_test_exists(top: Path, test: Test) -> bool:
 def _flat_test_exists(top: Path, test: Test) -> bool:
     """A row of the table of the flat tests, or a check of QEMU itself."""
     if test.program == "check":
-        snapshot = test.name.startswith(SNAPSHOT)
-        name, file = (test.name.removeprefix(SNAPSHOT), SNAPSHOTS) if snapshot else (test.name, EMULATOR)
-        return (top / file).is_file() and f'"{name}"' in (top / file).read_text(encoding="utf-8")
+        name, _, row = test.name.partition("/")
+        texts = [path.read_text(encoding="utf-8") for path in (top / FLAT_TESTS).glob("test_*.py")]
+        return any(f"def test_{name}(" in text and (not row or f'id="{row}"' in text) for text in texts)
     return test.program == "flat" and f' Row ( "{test.name}" ' in _tokens(top / FLAT_TABLE)
 
 

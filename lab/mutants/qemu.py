@@ -14,7 +14,7 @@ from lab.common.say import Died
 from lab.common.steps import build_lock, jobs_count, make_dir
 from lab.mutants import patched, soak
 from lab.mutants.faults import QEMU, Fault, Test
-from lab.testing.flat import flatrun, only
+from lab.testing.suite import flatrun, only
 
 FLAVOUR = "mutants"
 PREFIX = "qemu-patches/"

@@ -15,8 +15,7 @@ FILES = {
     "qemu-patches/target/h.c": "int h(void) { return 1; }\n",
     "qemu-patches/patches/0001-f.patch": "--- a/accel/k.c\n+++ b/accel/k.c\n@@ -1 +1 @@\n-old(2);\n+new(1);\n",
     "guest-tests/flat/runner/table.py": 'Row("row", LWP),\n',
-    "lab/testing/emulator.py": 'CHECKS = (("qemu-level", 1),)',
-    "lab/testing/snapshots.py": 'CHECKS = (("plug", 1),)',
+    "lab/tests/flat/test_qemu.py": 'param(id="row")\ndef test_level(vm):\n',
     "lab/mutants/unit.list": "in: f\nchange: 1 => 2\nred: vmcb/tests/test_f f::is_1\n",
     "lab/mutants/kvm.list": "in: g\nchange: 1 => 2\nred: kvm_test_g a line\n",
     "lab/mutants/qemu.list": "in: h\nchange: 1 => 2\nred: flat row\n",
@@ -53,7 +52,7 @@ class Problems(unittest.TestCase):
         )
 
     def test_a_check_of_qemu(self) -> None:
-        for name, exists in (("qemu-level", True), ("qemu-snapshot-plug", True), ("qemu-plug", False)):
+        for name, exists in (("level", True), ("level/row", True), ("level/other", False), ("plug", False)):
             found = self.problems(qemu_list=f"in: h\nchange: 1 => 2\nred: check {name}\n")
             wanted = [] if exists else [f"lab/mutants/qemu.list:1: there is no test 'check {name}'"]
             self.assertEqual(found, wanted)

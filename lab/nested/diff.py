@@ -12,7 +12,7 @@ from lab.common.places import LAB
 from lab.common.report import Check, Report, log_of, tail
 from lab.nested import l1, late
 from lab.nested.l1 import L1
-from lab.testing.flat import flatrun
+from lab.testing.suite import flatrun
 
 TRACE = LAB / "nested/trace-l1.sh"
 

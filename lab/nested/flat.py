@@ -8,8 +8,7 @@ from pathlib import Path
 from lab.common.report import CLOSING, Report
 from lab.nested import l1
 from lab.nested.l1 import L1
-from lab.testing.flat import flatrun, only
-from lab.testing.suite import ROWS
+from lab.testing.suite import ROWS, flatrun, only
 
 COMPLAINT = "nested lab: L1's kernel complains"  # in-l1.sh
 

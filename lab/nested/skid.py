@@ -8,7 +8,7 @@ from pathlib import Path
 from lab.common.report import Check, Report
 from lab.nested import diff, flat, l1
 from lab.nested.l1 import L1
-from lab.testing.flat import flatrun, only
+from lab.testing.suite import flatrun, only
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ from lab.common.say import Usage
 from lab.common.steps import jobs_count
 from lab.migrate import runs
 from lab.start import deps
-from lab.testing import caches, flat, seeds
+from lab.testing import caches, seeds
+from lab.testing.suite import flatrun, only
 
 NAMES = " ".join(other.name for other in qemu_other.ALL)
 
@@ -41,12 +42,12 @@ def _no_tcg(check: Check, program: Path) -> None:
 
 
 def _flatrun(program: Path, *words: str) -> list[str]:
-    return [*flat.flatrun(*words), "--qemu", str(program)]
+    return [*flatrun(*words), "--qemu", str(program)]
 
 
 def _flat(check: Check, program: Path) -> None:
     """The flat tests of some rows."""
-    check.run(_flatrun(program, *flat.only(("retry", "bre", "pmu_count"))))
+    check.run(_flatrun(program, *only(("retry", "bre", "pmu_count"))))
 
 
 def _i386(check: Check, program: Path) -> None:
@@ -65,7 +66,7 @@ def _user(check: Check, program: Path) -> None:
 
 SLOWER = ("--seconds", "900")
 MUCH_SLOWER = ("--seconds", "2700")
-# Leaks are not looked for: QEMU leaves at its end what it has allocated. qemu-expansions counts the blocks of LWP.
+# Leaks are not looked for: QEMU leaves at its end what it has allocated. test_expansions counts the blocks of LWP.
 # libhold.so is loaded before the library of ASan, which replaces none of the functions that it has.
 SANITIZER = {
     "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1:verify_asan_link_order=0",
@@ -112,7 +113,7 @@ def _tsan(check: Check, program: Path) -> None:
     logs = check.work / "tsan"
     logs.mkdir()
     words = f"log_path={logs}/log:exitcode=0:history_size=7"
-    check.run(["setarch", "-R", *_flatrun(program, *MUCH_SLOWER, *flat.only(SMP))], env={"TSAN_OPTIONS": words})
+    check.run(["setarch", "-R", *_flatrun(program, *MUCH_SLOWER, *only(SMP))], env={"TSAN_OPTIONS": words})
     found = [report for log in sorted(logs.iterdir()) for report in races(log.read_text(errors="replace"))]
     entries = [(match[1], match[2]) for match in ENTRY.finditer(KNOWN.read_text(encoding="ascii"))]
     new = [report for report in found if not known(report, entries)]
@@ -126,7 +127,7 @@ STARTS: dict[str, Callable[[Check, Path], None]] = {
 
 
 def _one(other: Other, check: Check) -> None:
-    STARTS[other.name](check, qemu_other.link(other, check))
+    STARTS[other.name](check, qemu_other.link(other, check.run))
 
 
 def main(args: argparse.Namespace) -> int:

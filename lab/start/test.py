@@ -12,14 +12,15 @@ from pathlib import Path
 
 from lab.common.places import temporary
 from lab.common.report import Report
-from lab.common.say import Died, Skip, Usage, say
+from lab.common.say import Died, Skip, Stop, Usage, say
 from lab.start import deps
+from lab.start.pytest_part import PARTS as PYTEST_PARTS, add_options as add_pytest_options
 from lab.testing.part import Case, Part, choose
 
 # In the order in which they run: fast ones first.
 PARTS = {
     "unit": ("lab.testing.unit", "warnings, unit tests under sanitizers, fuzzers, style, the scripts"),
-    "flat": ("lab.testing.flat", "the bare-metal conformance tests in QEMU"),
+    "flat": ("", PYTEST_PARTS["flat"].summary),
     "linux": ("lab.testing.linux", "programs in a Linux guest, and a profile beside the truth"),
     "kvm": ("lab.testing.kvm", "LWP for KVM guests, in the nested lab"),
     "migrate": ("lab.migrate.part", "save, restore and migrate guests with LWP; refuse what does not fit"),
@@ -36,7 +37,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--print", action="store_true", help="show the command line of each test, and run none")
     parser.add_argument("--gdb", action="store_true", help="flat, linux: start one test's machine stopped, for gdb")
     parser.add_argument("--here", action="store_true", help="kvm: on this machine's own /dev/kvm, with a report")
-    parser.add_argument("--keep", action="store_true", help="leave the files of a part that fails, and say where")
+    add_pytest_options(parser)
 
 
 def _wanted(words: list[str]) -> tuple[list[str], list[str]]:
@@ -55,6 +56,14 @@ def _wanted(words: list[str]) -> tuple[list[str], list[str]]:
     if names and len(parts) > 1:
         raise Usage(f"test: '{names[0]}': names of tests go after one part, not after {len(parts)}")
     return parts or list(PARTS), names
+
+
+def _check(name: str, names: list[str]) -> None:
+    """Each name means a test."""
+    if name in PYTEST_PARTS:
+        PYTEST_PARTS[name].check(names)
+    else:
+        _chosen(_load(name), name, names)
 
 
 def _load(name: str, here: bool = False) -> Part:
@@ -82,9 +91,22 @@ def _debug(cases: list[Case], name: str) -> int:
         return gdb(Report(Path(work)))
 
 
-def _run_part(name: str, names: list[str], args: argparse.Namespace) -> tuple[Report, float]:
-    """Run a part; one that cannot say its sums counts as one failure, or as one skipped test."""
+def _run_part(name: str, names: list[str], args: argparse.Namespace) -> tuple[list[int], float]:
+    """Run a part. Result: passed, failed, skipped, and seconds. One that cannot say its sums is one failure, or one
+    skipped test."""
     begin = time.monotonic()
+    try:
+        numbers = PYTEST_PARTS[name].run(names, args) if name in PYTEST_PARTS else _run_cases(name, names, args)
+    except Skip as err:
+        print(f"skipped {name}: {err}")
+        numbers = [0, 0, 1]
+    except Died as err:
+        print(f"FAILED  {name}: {err}")
+        numbers = [0, 1, 0]
+    return numbers, time.monotonic() - begin
+
+
+def _run_cases(name: str, names: list[str], args: argparse.Namespace) -> list[int]:
     try:
         work = Path(tempfile.mkdtemp(prefix=f"vlwp-{name}."))
     except OSError as err:
@@ -96,11 +118,7 @@ def _run_part(name: str, names: list[str], args: argparse.Namespace) -> tuple[Re
         cases = _chosen(part, name, names)
         part.prepare()
         part.run(cases, report)
-    except Skip as err:
-        report.skip(f"{name}: {err}")
-    except Died as err:
-        report.not_ok(f"{name}: {err}")
-    except Usage:
+    except Stop:
         raise
     except Exception as err:  # pylint: disable=broad-exception-caught
         report.not_ok(f"{name} ended early: {err!r}", traceback.format_exc().splitlines())
@@ -109,7 +127,7 @@ def _run_part(name: str, names: list[str], args: argparse.Namespace) -> tuple[Re
             say(f"the files of '{name}' are in {work}")
         else:
             shutil.rmtree(work, ignore_errors=True)
-    return report, time.monotonic() - begin
+    return [report.passed, report.failed, report.skipped]
 
 
 def main(args: argparse.Namespace) -> int:
@@ -118,27 +136,42 @@ def main(args: argparse.Namespace) -> int:
     if args.here and parts != ["kvm"]:
         raise Usage("test --here is for one part: ./vlwp test kvm --here")
     deps.ensure()
+    for name in parts if names else ():
+        _check(name, names)
     if args.gdb:
         if len(parts) != 1 or parts[0] not in ("flat", "linux"):
             raise Usage("test --gdb is for one test of flat or linux: ./vlwp test --gdb flat NAME")
-        part = _load(parts[0])
-        cases = _chosen(part, parts[0], names)
-        part.prepare()
-        return _debug(cases, parts[0])
+        return _gdb(parts[0], names, args)
     if args.list or args.print:
         for name in parts:
-            for case in _chosen(_load(name, args.here), name, names):
-                print(f"{name} {case.name}: {case.shown() if args.print else case.line}")
+            for line in _told(name, names, args):
+                print(line)
         return 0
     sums, lines = [0, 0, 0], []
     for name in parts:
         print(f"== test {name}", flush=True)
-        report, seconds = _run_part(name, names, args)
-        for i, number in enumerate((report.passed, report.failed, report.skipped)):
-            sums[i] += number
-        lines.append(
-            f"{name:<10} {report.passed:5} passed, {report.failed} failed, {report.skipped} skipped, {seconds:.0f} s"
-        )
+        numbers, seconds = _run_part(name, names, args)
+        sums = [one + other for one, other in zip(sums, numbers, strict=True)]
+        lines.append("{:<10} {:5} passed, {} failed, {} skipped, {:.0f} s".format(name, *numbers, seconds))
     print("\n" + "\n".join(lines))
-    print(f"{sums[0]} passed, {sums[1]} failed, {sums[2]} skipped", flush=True)
+    print("{} passed, {} failed, {} skipped".format(*sums), flush=True)
     return int(sums[1] != 0)
+
+
+def _gdb(name: str, names: list[str], args: argparse.Namespace) -> int:
+    if name in PYTEST_PARTS:
+        if len(PYTEST_PARTS[name].lines("--list", names)) != 1:
+            raise Usage("test --gdb takes the name of one test")
+        return int(PYTEST_PARTS[name].run(names, args)[1] != 0)
+    part = _load(name)
+    cases = _chosen(part, name, names)
+    part.prepare()
+    return _debug(cases, name)
+
+
+def _told(name: str, names: list[str], args: argparse.Namespace) -> list[str]:
+    """What --list and --print show."""
+    if name in PYTEST_PARTS:
+        return PYTEST_PARTS[name].lines("--print" if args.print else "--list", names)
+    cases = _chosen(_load(name, args.here), name, names)
+    return [f"{name} {case.name}: {case.shown() if args.print else case.line}" for case in cases]

@@ -11,7 +11,7 @@ from statistics import median
 from lab.building import linux, tools
 from lab.checks import kvm_warnings
 from lab.checks.sources import problems
-from lab.common import bases
+from lab.common import bases, places
 from lab.common.beside import side_by_side
 from lab.common.places import KVM
 from lab.common.report import Check, Report
@@ -19,10 +19,11 @@ from lab.common.steps import jobs_count
 from lab.nested import diff, flat, here, l1, linux_guest, lwpctl, programs, skid, tap
 from lab.nested.l1 import L1
 from lab.nested.programs import Run
-from lab.testing import conformance, seeds
-from lab.testing.flat import line_of
+from lab.start import install_conformance
+from lab.testing import seeds
 from lab.testing.part import Case, Part, apart
-from lab.testing.suite import ROWS
+from lab.testing.suite import ROWS, line_of
+from lab.tests.flat import test_conformance
 
 # Many times what a machine runs: one that hangs is a failure, not the end of the test.
 LAB = L1(smp=2, limit=1500)
@@ -126,9 +127,20 @@ def _lwpctl(name: str, line: str, function: Callable[[Check, L1], None]) -> Case
     return Case(name, line, lambda report: report.check(line, function, LAB))
 
 
+def _stock_kvm(check: Check, lab: L1) -> None:
+    """KVM with the kernel's own modules, which know nothing of LWP."""
+    place = check.work / "conformance-kvm"
+    install_conformance.install(place)
+    argv = test_conformance.command(places.qemu(), "EPYC,check=off", test_conformance.by_kernel(place), accel="kvm")
+    l1.boot_logged(replace(lab, stock=True), place / "l1", argv)
+    status, results = test_conformance.judged(place, place / "l1/log")
+    check.want(status == 0, f"status {status}")
+    test_conformance.want_absence(place, results)
+
+
 def _stock_suite() -> Case:
     line = "the suite that stands alone: the kernel's own KVM has no LWP, and all rows but those of absence are skipped"
-    return Case("conformance-stock", line, lambda report: report.check(line, conformance.stock_kvm, LAB))
+    return Case("conformance-stock", line, lambda report: report.check(line, _stock_kvm, LAB))
 
 
 def _compiles_with_clang(report: Report) -> None:

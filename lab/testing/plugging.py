@@ -6,10 +6,10 @@ import subprocess
 
 from lab.common import proc
 from lab.common.places import LINUX_PROGRAMS
+from lab.common.qmp import Monitor
 from lab.common.report import Check
 from lab.guest import machine
 from lab.guest.vm import GUEST_SHARE, run_directory, vmrun
-from lab.testing.emulator import Monitor, plug
 
 LINE = "a processor comes and goes while a threaded program is profiled"
 TURNS = 3
@@ -25,27 +25,26 @@ def _qemu(monitor: Monitor, command: list[str]) -> list[str]:
     return [*command[:at], "1,maxcpus=2,sockets=2", *command[at + 1:], "-device", SECOND, *monitor.words]
 
 
-def _turn(monitor: Monitor, text: str) -> None:
+def _turn(check: Check, monitor: Monitor, text: str) -> None:
     """What the program wants."""
-    want = monitor.check.want
     if text == "plug":
-        want(len(monitor.do("query-cpus-fast")) == 1, "the processor has not gone")
-        want(not plug(monitor), "a processor is refused")
+        check.want(len(monitor.do("query-cpus-fast")) == 1, "the processor has not gone")
+        monitor.plug()
     elif text == "unplug":
         monitor.do("device_del", id="more")
     lost = {how: monitor.cpu(f"lwp-stat-contexts-{how}") for how in LOST}
-    want(not any(lost.values()), f"contexts are lost: {lost}")
+    check.want(not any(lost.values()), f"contexts are lost: {lost}")
 
 
 def profiled(check: Check) -> None:
     """Each round of each thread is complete, and no context is lost."""
-    monitor, turns = Monitor(check), 0
+    monitor, turns = Monitor(), 0
     with run_directory() as run:
         command = _qemu(monitor, machine.qemu_command(machine.Machine(smp=1), run))
         line = vmrun(run, command, [str(LINUX_PROGRAMS / "plug")])
         child = proc.start(
             line, env={"VLWP_SHARE": GUEST_SHARE}, as_user=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=check.log, text=True,
+            stderr=check.log, text=True, pass_fds=monitor.passed,
         )
         try:
             assert child.stdout
@@ -53,7 +52,7 @@ def profiled(check: Check) -> None:
             for text in child.stdout:
                 check.say(text.rstrip())
                 if text in ("plug\n", "unplug\n"):
-                    _turn(monitor, text.rstrip())
+                    _turn(check, monitor, text.rstrip())
                     turns += text == "unplug\n"
             status = proc.wait(child)
         finally:

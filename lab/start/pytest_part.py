@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A part of ./vlwp test whose tests are pytest's, in lab/tests/: what it builds, and pytest's command line."""
+
+import argparse
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab.building import qemu, tools
+from lab.common import proc
+from lab.common.options import seed
+from lab.common.places import LAB, PYTHON, TOP, temporary
+from lab.common.say import Died, Usage, alive, say, told
+from lab.common.steps import jobs_count
+
+PYTEST = (PYTHON, "-B", "-m", "pytest")
+NOTHING = 5  # pytest's status: no test was found
+
+
+@dataclass(frozen=True)
+class PytestPart:
+    """A folder of lab/tests/."""
+
+    name: str
+    summary: str
+    prepare: Callable[[], object]
+
+    @property
+    def folder(self) -> str:
+        """Where its tests are."""
+        return str((LAB / "tests" / self.name).relative_to(TOP))
+
+    def lines(self, option: str, names: Sequence[str]) -> list[str]:
+        """What --list or --print says. Nothing is built for it."""
+        command = [*PYTEST, self.folder, "-q", option, *_only(names)]
+        done = subprocess.run(command, cwd=TOP, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        if done.returncode not in (0, NOTHING):
+            raise Died(f"the tests of {self.name} cannot be listed: {done.stdout}{done.stderr}")
+        return re.findall(rf"^{self.name} .*", done.stdout, re.MULTILINE)
+
+    def check(self, names: Sequence[str]) -> None:
+        """Each name means a test."""
+        for name in names:
+            if not self.lines("--list", [name]):
+                raise Usage(f"test {self.name}: no test '{name}'; './vlwp test {self.name} --list' names them")
+
+    def run(self, names: Sequence[str], args: argparse.Namespace, *more: str) -> list[int]:
+        """Run the tests; more: of pytest's words. Result: how many points have passed, failed, and were skipped."""
+        self.prepare()
+        try:
+            work = Path(tempfile.mkdtemp(prefix=f"vlwp-{self.name}."))
+        except OSError as err:
+            raise Died(f"cannot create a directory in {temporary()}: {err.strerror}") from err
+        work.chmod(0o755)
+        sums = work / "sums"
+        places = [self.folder, f"--basetemp={work}/tests", f"--sums={sums}"]
+        command = [*PYTEST, *places, *_only(names), *_pytest(args), *more]
+        failed = True
+        try:
+            status = proc.call([*command, "-s"], cwd=TOP) if args.gdb else _shown(command, self.name)
+            numbers: list[int] = json.loads(sums.read_text(encoding="ascii")) if sums.is_file() else [0, 0, 0]
+            failed = status not in (0, NOTHING)
+            return [numbers[0], max(numbers[1], int(failed)), numbers[2]]
+        finally:
+            if args.keep and failed:
+                say(f"the files of '{self.name}' are in {work}")
+            else:
+                shutil.rmtree(work, ignore_errors=True)
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """pytest's own that a command passes on."""
+    parser.add_argument("--keep", action="store_true", help="leave the files of a part that fails, and say where")
+    parser.add_argument("--seed", type=seed, metavar="N", help="flat: of what is drawn, as a run has printed it")
+    parser.add_argument("-k", metavar="EXPRESSION", help="flat: tests whose names fit, as pytest has it")
+    parser.add_argument("-x", action="store_true", help="flat: end at the first that fails")
+    parser.add_argument("--durations", metavar="N", help="flat: name the N slowest")
+    parser.add_argument("--junitxml", metavar="FILE", help="flat: write the results there, too")
+    parser.set_defaults(gdb=False)
+
+
+def _only(names: Sequence[str]) -> list[str]:
+    return [f"--only={name}" for name in names]
+
+
+def _pytest(args: argparse.Namespace) -> list[str]:
+    """The options that are pytest's own."""
+    words = [f"--color={'yes' if sys.stdout.isatty() else 'no'}"]
+    words += ["--gdb"] if args.gdb else ["-v", "-n", str(jobs_count()), "--dist=loadgroup"]
+    for option in ("-k", "--durations", "--junitxml", "--seed"):
+        value = getattr(args, option.lstrip("-"))
+        words += [f"{option}={value}" if option.startswith("--") else f"{option}{value}"] if value is not None else []
+    return [*words, *(["-x"] if args.x else [])]
+
+
+def _shown(command: Sequence[str], name: str) -> int:
+    """Run it and show what it says. Result: its exit status."""
+    child = proc.start(
+        command, cwd=TOP, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, errors="replace"
+    )
+    assert child.stdout
+    with alive(name):
+        for line in child.stdout:
+            told()
+            print(line, end="", flush=True)
+    return proc.wait(child)
+
+
+def _flat() -> None:
+    tools.build()
+    qemu.ensure()
+    qemu.build("base")
+
+
+PARTS = {part.name: part for part in (PytestPart("flat", "the bare-metal conformance tests in QEMU", _flat),)}

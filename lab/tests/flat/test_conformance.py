@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The conformance suite as it stands alone (./vlwp install conformance): run by unpatched QEMU, which has no LWP, and
+by the patched one; its serial log is judged by the judge.py that lies beside it."""
+
+import json
+import re
+import subprocess
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+
+from lab.building import qemu
+from lab.common import places, proc
+from lab.start import install_conformance
+from lab.tests.conftest import run
+
+LIMIT = 240  # seconds: many times what it takes
+END = "# suite: end"
+# What another hypervisor, or a machine, would be started with: nothing of the lab's.
+MACHINE = ("-machine", "q35", "-m", "64", "-nodefaults", "-no-user-config", "-display", "none", "-serial", "stdio")
+EXIT = ("-device", "isa-debug-exit,iobase=0xf4,iosize=4", "-no-reboot")
+# Rows that a processor without LWP can run.
+WITHOUT_LWP = {"self_user", "self_smp", "absent"}
+IN_REAL_MODE = {"realmode"}  # the instructions raise #UD there, with LWP and without
+COUNTERS = "+perfctr-core,+perfmon-v2,pmu=on,+monitor"
+# The processors between which every row of the manifest runs.
+PROCESSORS = (
+    f"EPYC,check=off,lwp=on,+svm,+npt,+la57,{COUNTERS}",
+    f"EPYC,check=off,lwp=on,+svm,+lbrv,+irperf,+amd-lbr-v2,+amd-lbr-pmc-freeze,+ibs,{COUNTERS}",
+    "EPYC,check=off,lwp=on,lwp-profile=fam15h",
+    "EPYC,check=off,lwp=on,lwp-context=os,lwp-vmcb=on,+svm,+npt,+v-vmsave-vmload",
+    "EPYC,check=off,lwp=on,lwp-min-buffer=4,lwp-max-events=2",
+    "EPYC,check=off,lwp=on,lwp-rev=2007",
+    "EPYC,check=off,lwp=on,lwp-rev=2007,lwp-max-events=1",
+    "EPYC,check=off,lwp=on,lwp-rev=2007,lwp-context=os,lwp-vmcb=on,+svm,+npt,+v-vmsave-vmload",
+)
+RESULT = re.compile(r"(ok|not ok) \d+ - (\w+)(?:: (.*)| # SKIP (.*))?$")
+
+Results = dict[str, tuple[str, str]]  # of each row "ok", "not ok" or "skip", and why
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Path:
+    """Where it is installed."""
+    install_conformance.install(tmp_path / "suite")
+    return tmp_path / "suite"
+
+
+def command(emulator: Path, cpu: str, boot: Iterable[str], accel: str = "tcg") -> list[str]:
+    """The machine."""
+    own = ["-L", str(places.FIRMWARE), "-accel", accel, "-cpu", cpu, "-smp", "3"]
+    return [str(emulator), *own, *MACHINE, *EXIT, *boot]
+
+
+def by_kernel(suite: Path, words: str = "") -> list[str]:
+    """QEMU's options for the kernel and its rows."""
+    return ["-kernel", str(suite / "flat.elf"), "-initrd", str(suite / "rows.txt"), "-append", words]
+
+
+def by_cd(suite: Path) -> list[str]:
+    """The same for its CD, which GRUB boots."""
+    drive = f"file={suite / install_conformance.IMAGE},if=none,id=cd,media=cdrom,readonly=on"
+    return ["-drive", drive, "-device", "ide-cd,drive=cd"]
+
+
+def judged(suite: Path, log: Path) -> tuple[int, Results]:
+    """What the suite's own judge says of a log: its exit status, and the rows."""
+    ended, results = run([suite / "judge.py", log]), {}
+    for line in ended.out.splitlines():
+        if found := RESULT.match(line):
+            word, name, why, skip = found.groups()
+            results[name] = ("skip", skip) if skip else (word, why or "")
+    return ended.status, results
+
+
+def booted(suite: Path, argv: list[str]) -> tuple[int, Results]:
+    """The results of a boot."""
+    log = suite / "log"
+    with log.open("wb") as out:
+        proc.call(argv, limit=LIMIT, stdin=subprocess.DEVNULL, stdout=out)
+    return judged(suite, log)
+
+
+def rows_of(suite: Path) -> dict[str, list[str]]:
+    """The rows of the manifest, and what each needs."""
+    rows = json.loads((suite / "manifest.json").read_text(encoding="utf-8"))["rows"]
+    return {row["row"]: [need["name"] for need in row["cpuid"]] for row in rows}
+
+
+def want_absence(suite: Path, results: Results) -> None:
+    """No row but those of absence has run, and each other says what it needs."""
+    needs = rows_of(suite)
+    assert set(results) == set(needs)
+    for name, (word, why) in results.items():
+        if name in WITHOUT_LWP:
+            assert word == "ok", f"{name}: {why}"
+        elif "lwp" in needs[name]:
+            assert (word, why) == ("skip", "needs lwp"), name
+        else:
+            assert word == "skip" and why.removeprefix("needs ") in needs[name], f"{name}: {word} {why}"
+
+
+@pytest.mark.parametrize("boot", [by_kernel, by_cd], ids=["kernel", "cd"])
+def test_conformance_absent(suite: Path, boot: Callable[[Path], list[str]]) -> None:
+    """Unpatched QEMU has no LWP, and all rows but those of absence are skipped."""
+    qemu.build("base")
+    status, results = booted(suite, command(places.qemu_base(), "EPYC,check=off", boot(suite)))
+    assert status == 0
+    want_absence(suite, results)
+
+
+def test_conformance_unmasked(suite: Path) -> None:
+    """Where LWP is announced and absent, as another hypervisor might, its rows fail and say so."""
+    qemu.build("base")
+    rows = suite / "rows.txt"
+    need = re.compile(r"^(need lwp(?:-43724)?|need all-\w+) (\w+ \w+ \w+) .*", re.MULTILINE)
+    rows.write_text(need.sub(r"\1 \2 0 0", rows.read_text(encoding="utf-8")), encoding="utf-8")
+    status, results = booted(suite, command(places.qemu_base(), "EPYC,check=off", by_kernel(suite)))
+    assert status == 1 and set(results) == set(rows_of(suite))
+    assert {name for name, (word, _) in results.items() if word == "ok"} == WITHOUT_LWP | IN_REAL_MODE
+    failed = [why for word, why in results.values() if word == "not ok"]
+    assert len(failed) > 30
+    for why in failed:
+        assert "this processor has no LWP" in why or "kernel trap" in why
+
+
+def test_conformance_lwp(suite: Path) -> None:
+    """Each row passes on a processor that has what it needs, and fails on none."""
+    rows, ran = set(rows_of(suite)), {"absent"}
+    for cpu in PROCESSORS:
+        status, results = booted(suite, command(places.qemu(), cpu, by_kernel(suite)))
+        assert status == 0 and set(results) == rows, cpu
+        ran |= {name for name, (word, _) in results.items() if word == "ok"}
+    assert ran == rows
+
+
+def test_conformance_cd_lwp(suite: Path) -> None:
+    """From its CD rows run, too."""
+    status, results = booted(suite, command(places.qemu(), "EPYC,check=off,lwp=on", by_cd(suite)))
+    assert status == 0 and results["ire"][0] == "ok"
+
+
+def test_conformance_judge(suite: Path) -> None:
+    """judge.py tells logs that are cut, lack lines, or are none: one line, or the row in which they end."""
+    log = suite / "log"
+    argv = command(places.qemu(), "EPYC,check=off,lwp=on", by_kernel(suite, "only=ire"))
+    assert booted(suite, argv) == (0, {"ire": ("ok", "")})
+    text = log.read_bytes()
+    for data, says in (
+        (b"", "no row begins there"),
+        (bytes(range(256)) * 64, "no row begins there"),
+        (text[: text.index(b"\nok 2")], "not ok 1 - ire: the row has no end, after 1 points"),
+        (text.replace(b"\nok 2", b"\nnot ok 2"), "not ok 1 - ire: 1 of 9 points"),
+        (text.replace(b"\nok 2", b"\nok?2"), "lines are missing"),
+        (text.replace(END.encode(), b""), "and not its end"),
+    ):
+        log.write_bytes(data)
+        ended = run([suite / "judge.py", log])
+        assert ended.status == 1 and says in ended.said
+    ended = run([suite / "judge.py", suite])
+    assert ended.status == 2 and ended.said.count("\n") == 1 and "cannot read" in ended.err

@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What QEMU itself does beside the rows of the flat tests: CPUs that it refuses, what its monitor says, CPUs that come
+and go, its debugger's stub. TCG or no accelerator at all; no guest but the flat kernel."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from lab.common import places
+from lab.tests.conftest import Start, machine, run
+from lab.tests.flat.kernel import LWP, OS, PLAIN, PMU, STOPPED, bench, flat, symbols
+from lab.common.qmp import PATIENCE, Refused, Stub, Vm
+from lab.testing.suite import PASSED
+
+ICOUNT = ("-icount", "shift=0")
+ENUMS = {
+    "lwp-rev": "X86LwpRevision", "lwp-context": "X86LwpContext", "lwp-profile": "X86LwpProfile",
+    "lwp-delivery": "X86LwpDelivery",
+}
+
+
+@pytest.mark.parametrize("cpu, words, says", [
+    pytest.param(LWP, ICOUNT, "lwp=on cannot be combined with -icount", id="lwp-icount"),
+    pytest.param(f"{PMU},pmu-ipc=0", (), "pmu-ipc is 1 to 16", id="pmu-ipc"),
+    pytest.param(f"{PMU},pmu-predictor=3bit", (), "pmu-predictor is perfect or 2bit, not '3bit'", id="pmu-predictor"),
+    pytest.param(f"{PMU},pmu-version=6", (), "pmu-version is at most 5", id="pmu-version"),
+    pytest.param(PMU, ICOUNT, "pmu=on cannot be combined with -icount", id="pmu-icount"),
+    pytest.param(f"{LWP},-apic,lwp-int=on", (), "lwp-int=on needs apic=on", id="int-no-apic"),
+    pytest.param(f"{PMU},ibs-cache=on", (), "ibs-cache=on needs TCG, pmu=on and ibs=on", id="ibs-cache"),
+    pytest.param(f"{PMU},ibs=on,ibs-cache=on,lwp-cache-ram=3", (), "lwp-cache-ram: a data cache has a latency",
+                 id="ibs-cache-word"),
+    pytest.param(f"{LWP},lwp-dme=on,lwp-cache-l1d=32K", (),
+                 "lwp-cache-l1d is SIZE/WAYS/LATENCY as in 32K/8/4, not '32K'", id="cache-word"),
+    pytest.param(f"{LWP},lwp-dme=on,lwp-cache-l1d=none", (), "lwp-cache-l1d is SIZE/WAYS/LATENCY", id="cache-none"),
+    pytest.param(f"{LWP},lwp-dme=on,lwp-cache-l2=96K/8/12", (), "lwp-cache-l2: a data cache has a size of its ways",
+                 id="cache-sets"),
+    pytest.param(f"{LWP},lwp-dme=on,lwp-cache-ram=3", (), "lwp-cache-ram: a data cache has a latency",
+                 id="cache-latency"),
+    pytest.param(f"{LWP},lwp-cache-l2=none", (), "lwp-cache-* need lwp-dme=on", id="cache-unused"),
+    pytest.param(f"{LWP},lwp-profile=fam15h,lwp-dme=on", (), "lwp-dme=on needs lwp-max-events=4 or more",
+                 id="cache-fam15h"),
+    pytest.param(f"{LWP},lwp-rev=2007,lwp-dme=on,lwp-latency-rounding=1", (), "revision 2007 of LWP has none",
+                 id="cache-rounding"),
+    *(pytest.param(f"{LWP},{name}=strange", (), f"Parameter '{name}' does not accept value 'strange'", id=name)
+      for name in ENUMS),
+])
+def test_refused(cpu: str, words: tuple[str, ...], says: str) -> None:
+    """QEMU refuses a combination that cannot be, in one line."""
+    ended = run(machine(cpu, *words, STOPPED), PATIENCE)
+    assert ended.status == 1 and says in ended.err and ended.said.count("\n") == 1
+
+
+@pytest.mark.parametrize("words, has", [(ICOUNT, False), ((), True)], ids=["icount", "without"])
+def test_max_icount(vm: Start, words: tuple[str, ...], has: bool) -> None:
+    """-cpu max has what is possible: with -icount no counters."""
+    assert vm("max", *words, STOPPED).cpu("perfctr-core") == has
+
+
+def refused(it: Vm, says: str, **properties: object) -> None:
+    """One more CPU is refused."""
+    with pytest.raises(Refused, match=says):
+        it.plug(**properties)
+
+
+def taken(it: Vm, tmp_path: Path) -> None:
+    """A second CPU is taken, and the machine can be saved."""
+    it.plug()
+    assert len(it.do("query-cpus-fast")) == 2
+    it.save(tmp_path / "stream")
+
+
+ALIKE = "must be the same for all CPUs"
+
+
+@pytest.mark.parametrize("name, value", [
+    ("lwp", False), ("lwp-rev", "2007"), ("lwp-context", "os"), ("lwp-max-events", 2), ("lwp-val", False),
+    ("lwp-context-age", 7), ("lwp-dme", True),
+])
+def test_unlike_cpus(vm: Start, tmp_path: Path, name: str, value: object) -> None:
+    """QEMU refuses a CPU whose LWP is not that of the others, many times too, and takes one with the same then."""
+    it = vm(LWP, "-smp", "1,maxcpus=2", STOPPED)
+    for _ in range(20):
+        refused(it, ALIKE, **{name: value})
+    taken(it, tmp_path)
+
+
+def test_lwp_beside_a_cpu_without(vm: Start) -> None:
+    """QEMU refuses it."""
+    refused(vm(PLAIN, "-smp", "1,maxcpus=2", STOPPED), ALIKE, lwp=True)
+
+
+def test_failed_realize(vm: Start, tmp_path: Path) -> None:
+    """A CPU that is refused late is forgotten: it is in no list, and its place is free."""
+    it = vm(LWP, "-smp", "1,maxcpus=2", STOPPED)
+    for _ in range(20):
+        refused(it, "phys-bits should be between", **{"phys-bits": 99})
+        assert len(it.do("query-cpus-fast")) == 1
+    taken(it, tmp_path)
+
+
+@pytest.mark.parametrize("accel, level", [("qtest", 0x8000001e), ("tcg", 0x80000022)])
+def test_level(vm: Start, accel: str, level: int) -> None:
+    """PerfMonV2 raises the level of CPUID for TCG only: without, it is as in the version that the patches change."""
+    assert vm(f"{PMU},+perfmon-v2", STOPPED, accel=accel).cpu("xlevel") == level
+
+
+EXPANSIONS = 300
+
+
+def test_expansions(vm: Start, tmp_path: Path) -> None:
+    """query-cpu-model-expansion with lwp=on keeps no memory: struct lwp_caps is freed with a CPU that is never
+    realized."""
+    blocks = []
+    for lwp in (False, True):
+        path = tmp_path / "blocks"  # of malloc, in use at the end
+        it = vm("EPYC", STOPPED, env={
+            "LD_PRELOAD": str(places.HOST / "lab/testing/libsmall-blocks.so"), "SMALL_BLOCKS": str(path)})
+        for _ in range(EXPANSIONS):
+            it.do("query-cpu-model-expansion", type="full", model={"name": "EPYC", "props": {"lwp": lwp}})
+        it.do("quit")
+        assert it.wait() == 0
+        blocks.append(int(path.read_text(encoding="ascii")))
+    assert blocks[1] - blocks[0] < EXPANSIONS // 2, f"{EXPANSIONS} expansions keep {blocks[1] - blocks[0]} blocks"
+
+
+@pytest.mark.parametrize("cpu, feature, unavailable, has", [
+    (LWP, "fsgsbase", True, False), (OS, "fsgsbase", False, True), (PLAIN, "fsgsbase", False, True),
+    # Counters without pmu=on go without a word: libvirt's host-model names what -cpu max has.
+    (f"{PLAIN},+perfctr-core", "perfctr-core", False, False), (PMU, "perfctr-core", False, True),
+])
+def test_unavailable(vm: Start, cpu: str, feature: str, unavailable: bool, has: bool) -> None:
+    """What LWP takes away from a CPU is among what it lacks, so that enforce refuses it."""
+    it = vm(cpu, STOPPED)
+    assert (feature in it.cpu("unavailable-features")) == unavailable
+    assert it.cpu(feature) == has
+
+
+@pytest.mark.parametrize("newest", [False, True], ids=["oldest", "newest"])
+def test_never_default(vm: Start, newest: bool) -> None:
+    """No model has LWP or counters unless it is asked for. So machine types need no compatibility properties."""
+    it = vm("EPYC", STOPPED)
+    kinds = [entry["name"] for entry in it.do("query-machines") if entry["name"].startswith("pc-q35-")]
+    kinds.sort(key=lambda name: [int(number) for number in re.findall("[0-9]+", name)])
+    models = {entry["name"] for entry in it.do("query-cpu-definitions")} - {"host", "max", "base"}  # max: but LWP
+    assert len(kinds) > 1 and len(models) > 50
+    it = vm("EPYC", STOPPED, kind=kinds[-1] if newest else kinds[0])
+    for model in models:
+        props = it.do("query-cpu-model-expansion", type="full", model={"name": model})["model"]["props"]
+        assert not any(props.get(feature) for feature in ("lwp", "pmu", "perfctr-core", "perfmon-v2")), model
+
+
+def test_enums(vm: Start) -> None:
+    """lwp-rev and its like have types of their own."""
+    it = vm(LWP, STOPPED)
+    path = it.do("query-cpus-fast")[0]["qom-path"]
+    types = {entry["name"]: entry["type"] for entry in it.do("qom-list", path=path)}
+    assert {name: types.get(name) for name in ENUMS} == ENUMS
+
+
+@pytest.fixture
+def profiled(vm: Start) -> Vm:
+    """A machine whose program has left records."""
+    it = vm(LWP, *bench(3000))
+    while not it.cpu("lwp-stat-records"):
+        pass
+    return it
+
+
+def test_query_stats(vm: Start, profiled: Vm) -> None:
+    """query-stats says what the properties of the CPU say."""
+    def stats(target: str, **more: object) -> dict[str, int]:
+        parts = profiled.do("query-stats", target=target, providers=[{"provider": "lwp", **more}])
+        return {entry["name"]: entry["value"] for part in parts for entry in part["stats"]}
+
+    profiled.do("stop")
+    assert stats("vcpu")["records"] == profiled.cpu("lwp-stat-records")
+    assert stats("vm")["contexts-created"] == profiled.cpu("lwp-stat-contexts-created") > 0
+    assert list(stats("vcpu", names=["missed"])) == ["missed"]
+    parts = {part["target"]: part["stats"] for part in profiled.do("query-stats-schemas", provider="lwp")}
+    for target in ("vcpu", "vm"):
+        assert {entry["name"] for entry in parts[target]} == set(stats(target))
+    assert not vm(PLAIN, STOPPED).do("query-stats", target="vcpu")
+
+
+def test_plug_profiled(vm: Start) -> None:
+    """CPUs come while a program is profiled, which loses nothing."""
+    it = vm(LWP, *bench(9000), "-smp", "1,maxcpus=4")
+    for _ in range(3):
+        before = it.cpu("lwp-stat-records")
+        it.plug(id=f"more{before}")
+        while it.cpu("lwp-stat-records") == before:
+            assert it.child.poll() is None, "the program has ended too soon"
+    assert len(it.do("query-cpus-fast")) == 4
+    assert it.wait() == PASSED
+
+
+def test_replug(vm: Start, tmp_path: Path) -> None:
+    """A CPU is plugged after one was unplugged, on which a program was profiled."""
+    it = vm(LWP, *flat("test=cpu_unplug cpus=2", "-smp", "2", *Stub.words(tmp_path / "gdb"), STOPPED))
+    Stub(tmp_path / "gdb").run_to(symbols()["lwp_touch"])
+    assert len(it.do("query-cpus-fast")) == 1
+    it.plug()
+    it.do("cont")
+    assert it.wait() == PASSED
+
+
+STEPS, INTERVAL = 400, 10
+
+
+def test_stepi(vm: Start, tmp_path: Path) -> None:
+    """Each stepi of a debugger executes an instruction of a profiled program, whatever LWP has to do before it."""
+    words = flat(f"test=bench cpus=1 rounds=9 interval={INTERVAL}", *Stub.words(tmp_path / "gdb"), STOPPED)
+    it, start = vm(f"{LWP},lwp-delivery=exact", *words), symbols()["bench_profiled"]
+    stub = Stub(tmp_path / "gdb")
+    stub.run_to(start)
+    at, before = [stub.rip()], it.cpu("lwp-stat-counted-instructions")
+    assert at == [start]
+    for _ in range(STEPS):
+        stub.ask("s")
+        at.append(stub.rip())
+    stuck = sum(one == other for one, other in zip(at, at[1:]))
+    assert not stuck, f"{stuck} of {STEPS} steps have executed nothing"
+    assert it.cpu("lwp-stat-records") + it.cpu("lwp-stat-missed") >= STEPS // (INTERVAL + 1) - 1
+    # Also those after the last record; the first step is LLWPCB, which does not count.
+    assert it.cpu("lwp-stat-counted-instructions") - before == STEPS - 1
+
+
+@pytest.mark.parametrize("model, status, words", [
+    ("EPYC-v2", 0, "EPYC-v2,lwp=on"), ("NoSuch", 1, "has no CPU model 'NoSuch'"),
+    ("EPYC,+foo", 2, "is not the name of a CPU model"), ("", 2, "is not the name of a CPU model"),
+])
+def test_models(tmp_path: Path, model: str, status: int, words: str) -> None:
+    """lwpctl baseline refuses a model that QEMU does not have, and what is no name of one."""
+    host, qemu = tmp_path / "host", f"--qemu={places.qemu()}"
+    caps = run([places.LWPCTL, "caps", qemu, "--json"])
+    assert caps.status == 0
+    host.write_text(caps.out, encoding="utf-8")
+    ended = run([places.LWPCTL, "baseline", qemu, f"--model={model}", host])
+    assert ended.status == status and words in ended.said
