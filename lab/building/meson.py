@@ -33,12 +33,14 @@ def fetch() -> None:
 
 
 def configured(out: Path) -> bool:
-    """Is this a build directory, and not the copy of one, which names its old place?"""
+    """Is this a build directory, whose compiler is there, and not the copy of one, which names its old place?"""
     try:
         info = json.loads((out / "meson-info/meson-info.json").read_text(encoding="utf-8"))
+        tools = json.loads((out / "meson-info/intro-compilers.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
-    return (out / "build.ninja").is_file() and Path(info["directories"]["build"]).resolve() == out.resolve()
+    there = shutil.which(tools["host"]["c"]["exelist"][0]) and (out / "build.ninja").is_file()
+    return bool(there and Path(info["directories"]["build"]).resolve() == out.resolve())
 
 
 def setup(out: Path, options: Sequence[str], cc: str = "gcc") -> list[str]:
