@@ -1,23 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Downtime and total time of a live migration, with and without LWP."""
+"""Downtime and total time of a live migration over a unix socket, of a guest of 256 MiB that writes the same amount of
+memory without LWP, with LWP switched off, and with eight profiled threads, taking turns."""
 
 import argparse
 import json
-import re
+import statistics
 import tempfile
 from pathlib import Path
 
-from lab.common import proc
 from lab.common.options import number
-from lab.common.report import CLOSING, tee
-from lab.common.say import Died
-from lab.common.steps import jobs_count
-from lab.migrate import runs
+from lab.migrate.live import LOADS, downtime
+from lab.migrate.machines import Task
 from lab.start import deps
+from lab.start.pytest_part import PARTS
 
 MOST = 50
-ROW = re.compile(r"^(\S.*?) +(\d+) +([\d.]+) +(\d+) +([\d.]+)$", re.MULTILINE)
-COLUMNS = ("guest", "downtime_ms", "downtime_ratio", "total_ms", "total_ratio")
 TAKES_BASE = True
 
 
@@ -30,26 +27,29 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the results as JSON")
 
 
-def rows_of(text: str) -> list[dict[str, str | float]]:
-    """The rows of the table that migratetest prints."""
-    return [{COLUMNS[0]: row[0], **dict(zip(COLUMNS[1:], map(float, row[1:])))} for row in ROW.findall(text)]
+def _rows(turns: int) -> list[dict[str, str | float]]:
+    """Of each load the medians, and their ratios to the first load's."""
+    with tempfile.TemporaryDirectory(prefix="vlwp-migrate.") as work:
+        task = Task(Path(work), 0)
+        measured = [[downtime(task, load) for load in LOADS] for _ in range(turns)]
+    down, total = ([statistics.median(load) for load in zip(*(
+        [times[which] for times in turn] for turn in measured))] for which in (0, 1))
+    return [
+        {"guest": load.name, "downtime_ms": down[at], "downtime_ratio": round(down[at] / down[0], 2),
+         "total_ms": total[at], "total_ratio": round(total[at] / total[0], 2)}
+        for at, load in enumerate(LOADS)
+    ]
 
 
-def main(args: argparse.Namespace) -> int:
+def main(args: argparse.Namespace) -> None:
     """The command."""
     deps.ensure()
-    runs.prepare()
-    with tempfile.TemporaryDirectory(prefix="vlwp-migrate.") as name:
-        work, out = Path(name), Path(name, "out")
-        command = runs.command("bench", work, jobs_count(), f"--count={args.turns}")
-        if args.json:
-            with out.open("w", encoding="utf-8") as log:
-                status = proc.call(command, stdout=log)
-        else:
-            status = tee(command, out)
-        text = out.read_text(encoding="utf-8")
-    if not CLOSING.search(text):
-        raise Died(f"bench migrate: migratetest ended with status {status}")
+    PARTS["migrate"].prepare()
+    rows = _rows(args.turns)
     if args.json:
-        print(json.dumps({"turns": args.turns, "passed": status == 0, "guests": rows_of(text)}, indent=2))
-    return status
+        print(json.dumps({"turns": args.turns, "guests": rows}, indent=2))
+        return
+    print(f"live migration over a unix socket, 256 MiB, median of {args.turns} turns\n")
+    print(f"{'guest':<24} {'downtime ms':>12} {'ratio':>7} {'total ms':>12} {'ratio':>7}")
+    for row in rows:
+        print("{guest:<24} {downtime_ms:>12} {downtime_ratio:>7} {total_ms:>12} {total_ratio:>7}".format(**row))

@@ -37,7 +37,6 @@ ANCHOR = re.compile(r"<a (?:id|name)=\"([^\"]+)\"")
 UNIT_TEST = re.compile(r"^(?:ParameterizedTest|Test|Theory)\(\s*(?:[^,()]*\*\s*\w+\s*,\s*)?(\w+),\s*(\w+)", re.M)
 UNIT_NAME = re.compile(r"`(\w+)::(\w+|\*)`")
 GUEST_NAMES = re.compile(r"\b(flat|linux|kvm|migrate)((?:,? `\w+`)+)")
-TABLE_ROW = re.compile(r"\{ \"(\w+)\"")
 FLAT_ROW = re.compile(r"\bRow\(\"(\w+)\"")
 PROGRAM_ROW = re.compile(r"\"(kvm_\w+)\"")
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
@@ -185,7 +184,7 @@ def guest_tests(tree: Tree) -> dict[str, set[str]]:
             if name.startswith("guest-tests/linux/") and Path(name).match("test_*.c")
         },
         "kvm": {row for text in tree.named("programs.c", "kvm/tests/") for row in PROGRAM_ROW.findall(text)},
-        "migrate": {row for text in tree.named("migratetest.c", "") for row in TABLE_ROW.findall(text)},
+        "migrate": python_tests(tree, "migrate"),
     }
 
 

@@ -6,7 +6,7 @@ import re
 import socket
 import subprocess
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -111,10 +111,18 @@ class Monitor:
             self.do("migrate-set-capabilities", capabilities=[state])
 
     def migrated(self) -> bool:
-        """Has it been sent, or has it loaded what was? False: that failed. Waits for the end."""
-        while (status := self.event("MIGRATION")["data"]["status"]) not in ("completed", "failed"):
-            pass
+        """Has it been sent, or has it loaded what was? False: that failed, maybe with QEMU. Waits for the end."""
+        try:
+            while (status := self.event("MIGRATION")["data"]["status"]) not in ("completed", "failed"):
+                pass
+        except EOFError:
+            return False
         return bool(status == "completed")
+
+    def go(self) -> None:
+        """It runs, maybe to its end, and nobody waits for an answer."""
+        with suppress(EOFError):
+            self.send("cont")
 
     def save(self, path: Path) -> bytearray:
         """Its state as a stream, also in a file."""
@@ -161,9 +169,9 @@ class Vm(Monitor):
     def gone(self) -> str:
         return f"{self.log.stem} has ended with status {self.wait()}: {self.said()}"
 
-    def wait(self) -> int:
-        """Its exit status, when it has ended by itself."""
-        return proc.wait(self.child, PATIENCE)
+    def wait(self, seconds: float = PATIENCE) -> int:
+        """Its exit status, when it has ended by itself; it is ended after so long (subprocess.TimeoutExpired)."""
+        return proc.wait(self.child, seconds)
 
     def kill(self) -> None:
         """It ends."""

@@ -11,8 +11,10 @@ from lab.common import bases, places
 from lab.common.report import Check, Report
 from lab.common.steps import jobs_count
 from lab.guest.vm import run_directory
-from lab.migrate import runs
+from lab.migrate.machines import alone
 from lab.start import deps
+from lab.start.pytest_part import PARTS as TEST_PARTS
+from lab.testing import seeds
 
 PARTS = ("flat", "kvm", "migrate")
 POINTS, HOPS = 100, 10
@@ -41,7 +43,7 @@ def _passes(check: Check, base: str, part: str) -> None:
 
 def _goes_to_other_kernels(check: Check) -> None:
     """Live, there and back, between two hosts of the nested lab."""
-    check.run([places.TOP / "vlwp", "soak", "migrate", "pair-kernels"])
+    check.run([places.TOP / "vlwp", "soak", "migrate", "pair_kernels"])
 
 
 def _goes(check: Check, source: str, destination: str) -> None:
@@ -50,13 +52,9 @@ def _goes(check: Check, source: str, destination: str) -> None:
     for series in (source, destination):
         check.run([places.TOP / "vlwp", "build", "qemu", f"--base=qemu-{series}"])
         emulators.append(places.BUILD / bases.of_qemu("qemu", series) / "qemu-system-x86_64")
-    options = [f"--into-qemu={emulators[1]}", f"--machine=pc-q35-{bases.default_qemu()}"]
+    options = [f"--qemu={emulators[0]}", f"--into-qemu={emulators[1]}", f"--kind=pc-q35-{bases.default_qemu()}"]
     for part, count in (("points", POINTS), ("live", HOPS)):
-        work = check.work / f"{source}-to-{destination}-{part}"
-        work.mkdir()
-        # The last word of an option that is given twice counts.
-        command = runs.command(part, work, jobs_count(), f"--qemu={emulators[0]}", f"--count={count}", *options)
-        check.run(command)
+        check.run(alone(part, f"--count={count}", f"--seed={seeds.draw()}", f"--jobs={jobs_count()}", *options))
 
 
 def main(args: argparse.Namespace) -> int:
@@ -64,7 +62,7 @@ def main(args: argparse.Namespace) -> int:
     deps.ensure()
     wanted = args.parts or [*PARTS, *([] if args.only else ["across"])]
     if "across" in wanted:
-        runs.prepare()
+        TEST_PARTS["migrate"].prepare()
     with run_directory() as run:
         report = Report(Path(run))
         for base, part in itertools.product([args.only] if args.only else combinations(), PARTS):

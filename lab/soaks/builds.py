@@ -15,7 +15,7 @@ from lab.common import places
 from lab.common.report import Check, Report
 from lab.common.say import Usage
 from lab.common.steps import jobs_count
-from lab.migrate import runs
+from lab.migrate.machines import alone
 from lab.start import deps
 from lab.testing import caches, seeds
 from lab.testing.suite import flatrun, only
@@ -78,10 +78,8 @@ DAMAGED = 300  # streams
 def _asan(check: Check, program: Path) -> None:
     """All flat tests, and the fuzzer of migration. What ASan or UBSan finds ends QEMU, and so the test fails."""
     check.run(_flatrun(program, *SLOWER), env=SANITIZER)
-    work = check.work / "damaged"
-    work.mkdir()
-    fuzz = (f"--count={DAMAGED}", f"--seed={seeds.draw()}", f"--qemu={program}")
-    check.run(runs.command("fuzz", work, jobs_count(), *fuzz), env=SANITIZER)
+    fuzz = (f"--count={DAMAGED}", f"--seed={seeds.draw()}", f"--jobs={jobs_count()}", f"--qemu={program}")
+    check.run(alone("fuzz", *fuzz), env=SANITIZER)
 
 
 # Rows with several processors.

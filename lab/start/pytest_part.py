@@ -12,12 +12,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab.building import qemu, tools
+from lab.building import kernel, qemu, tools
 from lab.common import proc
 from lab.common.options import seed
-from lab.common.places import LAB, PYTHON, TOP, temporary
+from lab.common.places import LAB, LINUX_PROGRAMS, LOG, PYTHON, TOP, temporary
 from lab.common.say import Died, Usage, alive, say, told
-from lab.common.steps import jobs_count
+from lab.common.steps import build_lock, jobs_count, make_dir
+from lab.migrate.machines import INITRD
+from lab.nested import l1
 
 PYTEST = (PYTHON, "-B", "-m", "pytest")
 NOTHING = 5  # pytest's status: no test was found
@@ -118,4 +120,17 @@ def _flat() -> None:
     qemu.build("base")
 
 
-PARTS = {part.name: part for part in (PytestPart("flat", "the bare-metal conformance tests in QEMU", _flat),)}
+def _migrate() -> None:
+    l1.prepare()
+    qemu.build("base")
+    tree = INITRD.with_suffix(".root")
+    make_dir(tree, LOG)
+    with build_lock("migrate"), (LOG / "migrate-initrd").open("w", encoding="utf-8") as log:
+        shutil.copy(LINUX_PROGRAMS / "live", tree / "init")
+        kernel.pack(tree, INITRD, log)
+
+
+PARTS = {part.name: part for part in (
+    PytestPart("flat", "the bare-metal conformance tests in QEMU", _flat),
+    PytestPart("migrate", "save, restore and migrate guests with LWP; refuse what does not fit", _migrate),
+)}

@@ -23,7 +23,7 @@ PARTS = {
     "flat": ("", PYTEST_PARTS["flat"].summary),
     "linux": ("lab.testing.linux", "programs in a Linux guest, and a profile beside the truth"),
     "kvm": ("lab.testing.kvm", "LWP for KVM guests, in the nested lab"),
-    "migrate": ("lab.migrate.part", "save, restore and migrate guests with LWP; refuse what does not fit"),
+    "migrate": ("", PYTEST_PARTS["migrate"].summary),
     "libvirt": ("lab.libvirt.part", "two hosts with libvirt: baseline, live migration, what is refused"),
 }
 TAKES_BASE = True

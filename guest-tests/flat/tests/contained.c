@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A program for the test of damaged streams (lab/migrate/fuzz.c): it says where its memory is, and from the first
+ * A program for the test of damaged streams (lab/migrate/fuzz.py): it says where its memory is, and from the first
  * LLWPCB on nothing but LWP writes to any of it, the kernel's own stack excepted. Page walks have nothing to mark,
  * either. A comparison of memory before and after shows what LWP has written.
  *

@@ -13,13 +13,13 @@ import pytest
 
 from lab.testing.suite import PASSED
 from lab.tests.conftest import Start
+from lab.tests.disk import Disk
 from lab.tests.flat.kernel import LWP, OS, PLAIN, PMU, STOPPED, flat, symbols
 from lab.common.qmp import Stub, Vm
 
 # Of the flat test dcache.
 CACHES = f"{LWP},lwp-dme=on,lwp-cache-l1d=512/2/4,lwp-cache-l2=2K/4/12,lwp-cache-l3=8K/8/39"
 COUNTERS = f"{PMU},+perfmon-v2,+amd-lbr-v2,+amd-lbr-pmc-freeze,+ibs"
-IMAGE_BYTES = 256 << 20
 # What a machine without a CPU says of one that has it, as a regular expression: QEMU 10.2 has another order.
 CPU_IS_MISSING = "section or instance '(cpu_common|apic)' 1"
 
@@ -28,40 +28,13 @@ class Snapshots:
     """A machine with a disk for snapshots, and its debugger."""
 
     def __init__(self, vm: Vm, disk: Path, stub: Path, serial: Path):
-        self.vm, self.stub, self.serial, self.at = vm, Stub(stub), serial, ""
-        there = disk.is_file()
-        disk.touch()
-        vm.do("blockdev-add", **{"driver": "file", "node-name": "file", "filename": str(disk)})
-        if not there:
-            options = {"driver": "qcow2", "file": "file", "size": IMAGE_BYTES}
-            vm.do("blockdev-create", **{"job-id": "job", "options": options})
-            self._ended()
-        vm.do("blockdev-add", **{"driver": "qcow2", "node-name": "disk", "file": "file"})
-
-    def _ended(self) -> str:
-        """A job is over. Result: why it has failed, empty if it has not."""
-        while (job := self.vm.do("query-jobs")[0])["status"] != "concluded":
-            self.vm.event("JOB_STATUS_CHANGE")
-        self.vm.do("job-dismiss", id=job["id"])
-        return str(job.get("error", ""))
-
-    def _job(self, name: str, tag: str) -> str:
-        self.vm.do(name, **{"job-id": "job", "tag": tag, "vmstate": "disk", "devices": ["disk"]})
-        return self._ended()
-
-    def save(self, tag: str) -> None:
-        """It must succeed."""
-        assert not self._job("snapshot-save", tag)
-
-    def load(self, tag: str) -> None:
-        """It must succeed."""
-        assert not self._job("snapshot-load", tag)
+        self.vm, self.disk, self.stub, self.serial, self.at = vm, Disk(vm, disk), Stub(stub), serial, ""
 
     def refuses(self, tag: str, why: str) -> None:
         """It is not loaded, for a reason (a regular expression) in one line; QEMU may add another line, with the
         section. QEMU 10.2 has the reason in the job's error. The machine has stopped for good."""
         before = len(self.vm.said())
-        error = self._job("snapshot-load", tag)
+        error = self.disk.job("snapshot-load", tag)
         assert error, f"{tag} is loaded"
         first, *more = self.vm.said()[before:].splitlines() or [error]
         assert re.search(why, first) and all("error while loading state" in line for line in more)
@@ -119,7 +92,7 @@ INIT_POINTS = (
 
 
 def tag(point: int) -> str:
-    """No number: qcow2 takes that for the snapshot's place in its table."""
+    """Of the snapshot at a point."""
     return f"at{point}"
 
 
@@ -148,13 +121,13 @@ def test_snapshot(begin: Begin, cpu: str, append: str, points: tuple[str, ...], 
             it.vm.kill()
             it = start(point - 1)
         if point:
-            it.load(tag(point - 1))
+            it.disk.load(tag(point - 1))
             it.run_to(symbol)
-        it.save(tag(point))
+        it.disk.save(tag(point))
     assert it.passes(), "saved and gone back at each point, the test does not pass"
     for point, symbol in enumerate(points):
         fresh = start(point)
-        fresh.load(tag(point))
+        fresh.disk.load(tag(point))
         assert fresh.passes(), f"{symbol}: loaded by a fresh process, the test does not pass"
 
 
@@ -168,17 +141,17 @@ def test_snapshot_plug(begin: Begin) -> None:
     CPU that is not there is refused, until it is there."""
     it = begin(LWP, *ONE_CPU)
     it.records()
-    it.save("one")
+    it.disk.save("one")
     it.vm.plug()
     it.records()
-    it.save("two")
+    it.disk.save("two")
     for name in ("two", "one", "two", "one"):
         it.records()
-        it.load(name)
+        it.disk.load(name)
     assert it.passes()
     for words, name in ((ONE_CPU, "one"), (TWO_CPUS, "one"), (TWO_CPUS, "two")):
         fresh = begin(LWP, *words)
-        fresh.load(name)
+        fresh.disk.load(name)
         assert fresh.passes()
     begin(LWP, *ONE_CPU).refuses("two", CPU_IS_MISSING)
 
@@ -192,6 +165,6 @@ def test_snapshot_unlike(begin: Begin, cpu: str, says: str) -> None:
     """A machine with another LWP refuses a snapshot as it refuses a migration."""
     it = begin(LWP, *ONE_CPU)
     it.records()
-    it.save("one")
+    it.disk.save("one")
     it.vm.kill()
     begin(cpu, *ONE_CPU).refuses("one", says)
