@@ -89,52 +89,16 @@ json_object *qmp_call(struct qmp *q, const char *command, json_object *arguments
 			json_object_put(answer);
 			return NULL;
 		}
-		json_object_array_add(q->events, answer);
+		json_object_put(answer); /* an event */
 	}
 	fail(q, command, silence(q));
 	return NULL;
-}
-
-static bool is_event(json_object *event, const char *name)
-{
-	json_object *value;
-
-	return name && json_object_object_get_ex(event, "event", &value) &&
-	       !strcmp(json_object_get_string(value), name);
-}
-
-json_object *qmp_event(struct qmp *q, const char *name, const char *other)
-{
-	json_object *event;
-
-	for (;;) {
-		if (json_object_array_length(q->events)) {
-			event = json_object_get(json_object_array_get_idx(q->events, 0));
-			json_object_array_del_idx(q->events, 0, 1);
-		} else {
-			event = read_object(q);
-		}
-		if (!event) {
-			fail(q, name, silence(q));
-			return NULL;
-		}
-		if (is_event(event, name) || is_event(event, other))
-			return event;
-		json_object_put(event);
-	}
-}
-
-void qmp_drop_events(struct qmp *q)
-{
-	json_object_put(q->events);
-	q->events = json_object_new_array();
 }
 
 void qmp_close(struct qmp *q)
 {
 	if (q->stream)
 		fclose(q->stream);
-	json_object_put(q->events);
 	memset(q, 0, sizeof(*q));
 }
 
@@ -143,7 +107,6 @@ int qmp_open(struct qmp *q, int fd)
 	json_object *object;
 
 	q->error[0] = '\0';
-	q->events = json_object_new_array();
 	q->stream = fdopen(fd, "r");
 	if (!q->stream)
 		return fail(q, "fdopen", strerror(errno));

@@ -9,7 +9,6 @@
 
 struct qmp {
 	FILE *stream; /* of the answers */
-	json_object *events; /* array of those that came while something else was waited for */
 	bool late; /* the last wait took longer than the socket's timeout */
 	char error[256]; /* what went wrong, in one line */
 };
@@ -25,22 +24,12 @@ int qmp_open(struct qmp *q, int fd);
 void qmp_close(struct qmp *q);
 
 /*
- * qmp_call - execute @command; events that arrive meanwhile are kept for qmp_event()
+ * qmp_call - execute @command; events that arrive meanwhile are dropped
  * @arguments: an object, which is released, or NULL
  *
  * Returns the value of "return", to be released with json_object_put(), or NULL with @q->error set.
  */
 json_object *qmp_call(struct qmp *q, const char *command, json_object *arguments);
-
-/*
- * qmp_event - wait for one of the events @name or @other (NULL: only @name); others are dropped
- *
- * Returns the event, to be released with json_object_put(), or NULL with @q->error set when QEMU has gone.
- */
-json_object *qmp_event(struct qmp *q, const char *name, const char *other);
-
-/* qmp_drop_events - forget the events that were kept */
-void qmp_drop_events(struct qmp *q);
 
 /*
  * qmp_lwp_stats - write the CPUs' LWP statistics as lines "CPU NAME VALUE", CPU counting from 0
