@@ -183,7 +183,7 @@ def guest_tests(tree: Tree) -> dict[str, set[str]]:
             for name in tree.names
             if name.startswith("guest-tests/linux/") and Path(name).match("test_*.c")
         },
-        "kvm": {row for text in tree.named("programs.c", "kvm/tests/") for row in PROGRAM_ROW.findall(text)},
+        "kvm": {row for text in tree.named("programs.py", "lab/nested/") for row in PROGRAM_ROW.findall(text)},
         "migrate": python_tests(tree, "migrate"),
     }
 

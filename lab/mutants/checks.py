@@ -11,7 +11,7 @@ from lab.mutants.faults import KVM, QEMU, UNIT, FaultError, FaultList, Test, app
 from lab.mutants.source import Tree, words
 
 FLAT_TABLE = "guest-tests/flat/runner/table.py"
-KVM_TABLE = "kvm/tests/programs.c"
+KVM_TABLE = "lab/nested/programs.py"
 FLAT_TESTS = "lab/tests/flat"
 
 

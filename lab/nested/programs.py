@@ -1,53 +1,186 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The runs of the programs in kvm/tests, by the table that kvmruns prints (kvm/tests/programs.c)."""
+"""The programs of kvm/tests: the machine, the modules and the arguments of each run. Adding one: its file (named in
+kvm/tests/meson.build) and one row here."""
 
-import json
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 from lab.building import qemu_tree
-from lab.common import bases, proc
+from lab.common import bases
 from lab.common.places import KVM_PROGRAMS
 from lab.nested.l1 import L1
 
+CPU = "EPYC"
+PMU = f"{CPU},pmu=on"  # a processor with counters
+SIX = ",perfctr-core=on"  # six of them: three for LWP, three for the guest
+SKID_0, SKID_500, SKID_ZEN3 = (f",pmu-skid={by}" for by in ("0", "500", "zen3"))  # how many instructions late they are
+OVER = ",pmu-overcount-ring=20,pmu-overcount-vmrun=300"
 SHADOW_STACKS = "shstk=on"  # what QEMU without our patch for the lab does not have
+CET = f"{CPU},family=25,model=17,xsaves=on,{SHADOW_STACKS}"  # Linux takes XSAVES from older ones
+PERF, FAKE = "lwp_source=perf", "lwp_source=fake"
+# A counter that `exact` stops in time must not make a difference.
+IN_TIME = f"{FAKE} lwp_margin=1"
+PREFIX = "kvm_"
+# Seconds, many times what any run takes: a machine that hangs is a failure, not the end of the test.
+LIMIT = 1500
 
 
 @dataclass(frozen=True)
 class Run:
-    """A program with its arguments, and the machine that it wants."""
+    """A run of a program in L1, the machine that QEMU in TCG emulates. Rows below have it without what Program adds."""
 
-    program: str
-    name: str  # unique: as "test_perf/skid-500"
-    line: str  # one line of description
-    since: str  # the series of the first kernel that has what it tests; "": all have
-    result: str  # "tap", "seeded-tap": TAP with a seed behind the arguments, or "exits"
-    cpu: str
-    kvm_amd: str  # parameters of kvm-amd
-    args: tuple[str, ...]
-    smp: int
-    limit: int  # seconds
-    single: bool  # the run for those who run each program once
+    variant: str = ""  # unique in the program; "": its only run
+    line: str = ""  # what differs from the program's other runs
+    cpu: str = CPU  # of L1's machine, without its "-lwp"
+    kvm_amd: str = ""  # parameters of kvm-amd
+    args: tuple[str, ...] = ()
+    smp: int = 1
+    single: bool = False  # the run for those who run each program once
+    program: str = ""
+    since: str = ""
+    result: str = "tap"
 
-    def lab(self) -> L1:
-        """The machine."""
-        flavour = qemu_tree.CET if SHADOW_STACKS in self.cpu else "vlwp"
-        return L1(smp=self.smp, cpu=self.cpu, kvm_amd=self.kvm_amd, limit=self.limit, flavour=flavour)
-
-    def command(self) -> list[str]:
-        """The command line in L1."""
-        return [str(KVM_PROGRAMS / self.program), *self.args]
+    @property
+    def name(self) -> str:
+        """Unique: as "test_perf/skid-500"."""
+        return self.title.removeprefix(PREFIX)
 
     @property
     def title(self) -> str:
         """The program and, if there are several, which run of it: as "kvm_test_perf/skid-500"."""
-        _, slash, variant = self.name.partition("/")
-        return self.program + slash + variant
+        return "/".join(filter(None, [self.program, self.variant]))
 
     @property
     def directory(self) -> str:
         """A name for a directory of this run."""
         return self.name.replace("/", "-")
+
+    def lab(self) -> L1:
+        """The machine."""
+        flavour = qemu_tree.CET if SHADOW_STACKS in self.cpu else "vlwp"
+        return L1(smp=self.smp, cpu=self.cpu, kvm_amd=self.kvm_amd, limit=LIMIT, flavour=flavour)
+
+    def command(self) -> list[str]:
+        """The command line in L1."""
+        return [str(KVM_PROGRAMS / self.program), *self.args]
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program. result: "tap"; "seeded-tap": a seed may follow the arguments, else it draws one; "exits": the lines
+    "# exits", the same with the kernel's own modules. since: the first kernel that has what it tests; "": all have."""
+
+    name: str
+    line: str
+    runs: tuple[Run, ...] = (Run(),)
+    result: str = "tap"
+    since: str = ""
+
+
+STEP = Run("step", "every instruction is stepped")
+IN_TIME_RUN = Run("fake", "a fake counter stops in time", kvm_amd=IN_TIME)
+PERF_RUN = Run("perf", "performance counters", PMU, f"{PERF} lwp_margin=2")
+
+
+def _skids(cpu: str, late: bool = False) -> tuple[Run, ...]:
+    """late: the second is the run for those who run each program once."""
+    return (
+        Run("skid-0", "interrupts on time", cpu + SKID_0, PERF, ("0",)),
+        Run("skid-500", "interrupts 500 instructions late", cpu + SKID_500, PERF, ("500",), single=late),
+    )
+
+
+def _off(variant: str, line: str, kvm_amd: str, cpu: str = CPU, single: bool = False) -> Run:
+    return Run(variant, line, cpu, kvm_amd, ("1",), single=single)
+
+
+TABLE = (
+    Program("kvm_exits", "a guest that does not use LWP exits, and takes memory, as with the kernel's own modules", (
+        Run("idle", "it has LWP", args=("5", "idle")),
+        Run("stranger", "its VMM does not know LWP", args=("5", "stranger")),
+        Run("beside", "another VM is profiled beside it", args=("5", "beside"), smp=2),
+    ), result="exits"),
+    Program("kvm_hostile", "hostile guests and hostile user space reach no memory but their own",
+            (Run(args=("60",), smp=2),), result="seeded-tap"),
+    Program("kvm_lateness", "how late the interrupts of counters come, in instructions",
+            (Run(cpu=PMU + SKID_ZEN3, kvm_amd=PERF),)),
+    Program("kvm_test_abi", "CPUID, MSRs, capability and attributes, bad input and refusals"),
+    # The emulated processor has no AVIC; KVM only has to believe that there is one.
+    Program("kvm_test_avic", "AVIC is inhibited while a vCPU may step, and only then",
+            (Run(kvm_amd="avic=1 force_avic=1"),)),
+    Program("kvm_test_btf", "steps over branches: records are those of single steps, with fewer steps", (
+        Run("on", "an overcounting counter and BTF", PMU + OVER, PERF, ("on",)),
+        Run("right", "a counter that is right", PMU, PERF, ("on",)),
+        Run("off", "by a parameter", PMU, f"{PERF} lwp_branch_steps=0", ("off",)),
+        # Family 16h has no row in lwp_cpu.c.
+        Run("row", "for an unknown processor", f"{PMU},family=22", PERF, ("off",)),
+    )),
+    Program("kvm_test_clock", "clock events by performance counters", (
+        Run("core", "only the core clock has a counter", PMU, PERF),
+        # A processor for which perf knows reference cycles.
+        Run("rnh", "the reference clock has a counter too", f"{CPU},family=25,model=17,pmu=on{SIX}", PERF, ("rnh",)),
+    )),
+    Program("kvm_test_blocked", "guest memory that user space does not provide yet holds up one vCPU only",
+            (Run(smp=2),)),
+    Program("kvm_test_collect", "a dead program costs its VM nothing soon after, a sleeping one keeps its context",
+            (Run(kvm_amd="lwp_context_age=1"),)),
+    Program("kvm_test_context", "the state follows address space and thread, and os contexts follow the MSR",
+            (STEP, IN_TIME_RUN)),
+    Program("kvm_test_debug", "debuggers of guest and user space work while KVM steps", (STEP, IN_TIME_RUN, PERF_RUN)),
+    Program("kvm_test_ibs", "data cache misses by instruction-based sampling: the estimate, records, filters",
+            (Run(cpu=f"{PMU}{SIX},ibs=on,ibs-cache=on", kvm_amd="lwp_dme=ibs lwp_ibs_period=8192", args=("8192",)),)),
+    Program("kvm_test_insn", "LLWPCB, SLWPCB, LWPINS and LWPVAL: records, flags, rIP, faults"),
+    Program("kvm_test_mediated", "LWP beside mediated vPMUs: it steps while one is there, and keeps no VM from one",
+            (Run(cpu=f"{PMU}{SIX},perfmon-v2=on", kvm_amd=f"{PERF} enable_mediated_pmu=1"),), since="7.3"),
+    Program("kvm_test_migrate", "saving and restoring a VM at any instruction boundary"),
+    Program("kvm_test_mode", "changes of a vCPU's mode are those of the table in svm/lwp_mode.c, and all of them occur",
+            (Run(cpu=PMU + OVER, kvm_amd=PERF),)),
+    Program("kvm_test_nested", "LWP follows VMLOAD and VMSAVE of a hypervisor in the guest"),
+    Program("kvm_test_off", "KVM without LWP: a wrong parameter switches it off with one warning, and KVM works", (
+        Run("switched", "lwp=0", kvm_amd="lwp=0", args=("0",)),
+        _off("source", "no such source", "lwp_source=prf", single=True),
+        _off("perf", "perf without a PMU", PERF),
+        _off("contexts", "no contexts", "lwp_contexts=0"),
+        _off("events", "too many events", "lwp_max_events=7"),
+        _off("buffer", "a buffer too large", "lwp_min_buffer=256"),
+        _off("dme", "no such way to count misses", "lwp_dme=pmc"),
+        _off("ibs", "no IBS", "lwp_dme=ibs", PMU),
+        _off("period", "a period too short", "lwp_dme=ibs lwp_ibs_period=512", f"{PMU}{SIX},ibs=on"),
+    )),
+    # The counter overcounts at each entry of a guest and at each return to CPL 3.
+    Program("kvm_test_overcount", "KVM measures by how much a counter overcounts, and subtracts it", (
+        Run("insns", "of instructions, at entries and at returns", PMU + OVER, PERF),
+        Run("far", "of far transfers, at entries", f"{PMU},pmu-overcount-far=5", PERF, ("far",)),
+    )),
+    Program("kvm_test_perf", "records by performance counters are those of single steps", _skids(PMU, True)),
+    Program("kvm_test_prompt", "prompt delivery with late interrupts: records and missed events are the periods",
+            (Run(cpu=PMU + SKID_ZEN3, kvm_amd=PERF),)),
+    Program("kvm_test_release", "perf events are released soon after a profile has ended",
+            (Run(cpu=PMU, kvm_amd=PERF),)),
+    Program("kvm_test_rewrite", "the emulator executes no other instruction while a program's code is rewritten",
+            (Run(smp=2),)),
+    # The processor of a QEMU of its own has them.
+    Program("kvm_test_shstk", "programs with shadow stacks: SSP at system calls, records, #CP", (
+        Run("step", STEP.line, CET), Run("perf", PERF_RUN.line, f"{CET},pmu=on", PERF),
+    ), since="7.3"),
+    Program("kvm_test_source", "exact and prompt delivery with the fake source, which interrupts late",
+            (Run(kvm_amd=FAKE),)),
+    Program("kvm_test_step", "counting by single steps is exact", (STEP, IN_TIME_RUN)),
+    Program("kvm_test_tf", "the guest never sees the RFLAGS.TF with which KVM steps", (STEP, IN_TIME_RUN, PERF_RUN)),
+    Program("kvm_test_threshold", "the threshold interrupt"),
+    Program("kvm_test_unused", "where no VM has LWP nothing of it runs at a VM-Entry"),
+    Program("kvm_test_vpmu", "the guest's own performance counters and LWP count at the same time", _skids(PMU + SIX)),
+)
+
+
+def _whole(program: Program) -> list[Run]:
+    marked = any(run.single for run in program.runs)
+    return [
+        replace(
+            run, program=program.name, line="; ".join(filter(None, [program.line, run.line])), since=program.since,
+            result=program.result, single=run.single if marked else run is program.runs[0],
+        )
+        for run in program.runs
+    ]
 
 
 def _number(series: str) -> list[int]:
@@ -57,12 +190,8 @@ def _number(series: str) -> list[int]:
 def runs(kernel: str = "") -> list[Run]:
     """All runs that a kernel can have, the chosen one or that of a base, in the order of the table."""
     series = kernel or bases.linux_base().series
-    rows = [_run(**row) for row in json.loads(proc.output([KVM_PROGRAMS / "kvmruns", "--runs"]))]
-    return [run for run in rows if not run.since or _number(run.since) <= _number(series)]
-
-
-def _run(args: list[str], **others: Any) -> Run:
-    return Run(args=tuple(args), **others)
+    every = [run for program in TABLE for run in _whole(program)]
+    return [run for run in every if not run.since or _number(run.since) <= _number(series)]
 
 
 def run_of(program: str) -> Run:

@@ -37,7 +37,7 @@ class TapResults(unittest.TestCase):
         self.assertEqual(tap.read("ok 1 - a\n# seed 5\n").notes, ["# seed 5"])
 
     def test_names(self) -> None:
-        run = Run("kvm_test_tf", "test_tf/perf", "", "", "tap", "EPYC", "", ("1",), 1, 5, False)
+        run = Run("perf", program="kvm_test_tf")
         self.assertEqual((run.title, run.directory), ("kvm_test_tf/perf", "test_tf-perf"))
 
 
