@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lab.common.places import LAB
-from lab.common.report import Check, Report, log_of, tail
+from lab.common.report import Check, tail
 from lab.nested import l1, late
 from lab.nested.l1 import L1
 from lab.testing.suite import flatrun
@@ -93,8 +93,6 @@ def late_records(check: Check, programs: Programs, lab: L1, place: Path, permill
     check.want(reads > programs.count, "the counter was not used")
 
 
-def tell(report: Report, name: str) -> None:
+def summaries(log: Path) -> list[str]:
     """The summaries in the log of a check."""
-    for line in log_of(name).read_text(encoding="utf-8", errors="replace").splitlines():
-        if SUMMARY.search(line):
-            report.line(line)
+    return [line for line in log.read_text(encoding="utf-8", errors="replace").splitlines() if SUMMARY.search(line)]

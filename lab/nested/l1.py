@@ -3,7 +3,10 @@
 kvm.ko and kvm-amd.ko (L1). What L1 runs may use /dev/kvm. docs/design.md#the-lab"""
 
 import shlex
+import shutil
 import subprocess
+import threading
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -50,8 +53,18 @@ def prepare_kernel(series: str) -> None:
         raise (Skip if status == SKIPPED else Died)(f"there is no KVM for Linux {series}: './vlwp build kvm' says why")
 
 
+def modules_of(lab: L1) -> str:
+    """The modules, as in-l1.sh wants them."""
+    return "none" if lab.kernel_dir else "stock" if lab.stock else str(lab.modules or places.kvm_of(lab.linux))
+
+
 def command_line(lab: L1, run: Path, command: Sequence[proc.Word]) -> list[str]:
     """The command line that runs a command in L1; run is a private directory with share/."""
+    return _in_l1(lab, run, [modules_of(lab), lab.kvm_amd, *proc.words(command)])
+
+
+def _in_l1(lab: L1, run: Path, words: list[str]) -> list[str]:
+    """in-l1.sh with these words in L1."""
     emulator = [
         str(places.qemu() if lab.flavour == "vlwp" else qemu.out_dir(lab.flavour) / places.qemu_base().name),
         *vm.common_arguments(run, lab.smp, lab.memory, lab.kernel_dir or places.guest_of(lab.linux)),
@@ -59,8 +72,7 @@ def command_line(lab: L1, run: Path, command: Sequence[proc.Word]) -> list[str]:
         *("-append", f"{vm.KERNEL_ARGS} {lab.kernel_args}".strip()),
         *lab.devices,
     ]
-    modules = "none" if lab.kernel_dir else "stock" if lab.stock else str(lab.modules or places.kvm_of(lab.linux))
-    return vm.vmrun(run, emulator, [str(IN_L1), modules, lab.kvm_amd, *proc.words(command)], linux=lab.linux)
+    return vm.vmrun(run, emulator, [str(IN_L1), *words], linux=lab.linux)
 
 
 def shown(lab: L1, command: Sequence[proc.Word]) -> str:
@@ -90,3 +102,62 @@ def boot_logged(lab: L1, run: Path, command: Sequence[proc.Word]) -> int:
     run.mkdir(parents=True, exist_ok=True)
     with (run / "log").open("wb") as log:
         return boot(lab, run, command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
+
+
+class Session:
+    """An L1 that is kept running: one command after the other, with the modules and parameters that each wants."""
+
+    def __init__(self, lab: L1, run: Path):
+        """run: a private directory."""
+        if lab.flavour != "vlwp":
+            qemu.build(lab.flavour)
+        self.lab, self.run, self.number = lab, run, 0
+        (run / "share").mkdir(parents=True)
+        with (run / "log").open("wb") as log:
+            self.child = proc.start(
+                _in_l1(lab, run, ["serve"]), env={"VLWP_SHARE": vm.GUEST_SHARE}, as_user=True,
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True,
+            )
+
+    def fits(self, lab: L1) -> bool:
+        """Is this the machine, and is it there?"""
+        return self.child.poll() is None and _machine(lab) == _machine(self.lab)
+
+    def do(self, lab: L1, place: Path, command: Sequence[proc.Word]) -> int:
+        """boot_logged() without a boot: a command with the modules and the limit of lab; its output is place/log, its
+        files are in place/share. Result: its exit status, 124 if the limit, or the machine, has ended it."""
+        assert self.child.stdin and self.child.stdout
+        self.number += 1
+        share = self.run / "share" / str(self.number)
+        share.mkdir()
+        script = share / "command"
+        script.write_text(f"#!/bin/bash\nexec {proc.quoted(command)}\n", encoding="utf-8")
+        script.chmod(0o755)
+        alarm = threading.Timer(lab.limit or threading.TIMEOUT_MAX, self.end)
+        alarm.daemon = True
+        alarm.start()
+        try:
+            print(self.number, modules_of(lab), lab.kvm_amd, file=self.child.stdin, flush=True)
+            words = self.child.stdout.readline().split()
+        except BrokenPipeError:
+            words = []
+        alarm.cancel()
+        place.mkdir(parents=True, exist_ok=True)
+        share.rename(place / "share")
+        log = place / "share/log"
+        log.rename(place / "log") if log.exists() else shutil.copy(self.run / "log", place / "log")
+        return int(words[2]) if words[:2] == ["ended", str(self.number)] else 124
+
+    def end(self) -> None:
+        """The machine ends."""
+        proc.end(self.child)
+
+
+def _machine(lab: L1) -> tuple[object, ...]:
+    """What a boot decides."""
+    return lab.smp, lab.memory, lab.cpu, lab.flavour, lab.linux, lab.kernel_dir, lab.kernel_args, tuple(lab.devices)
+
+
+def group_of(lab: L1) -> str:
+    """Tests of one group can share a session."""
+    return f"l1-{zlib.crc32(repr(_machine(lab)).encode()):08x}"

@@ -2,7 +2,6 @@
 """What ./vlwp export promises: the series apply, each patch says what it is, and checkpatch has no complaint but those
 that the cover letter names."""
 
-import functools
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,11 +10,10 @@ from lab.building import linux as linux_source
 from lab.building import qemu_tree
 from lab.common import proc
 from lab.common.places import TOP
-from lab.common.report import Check, Report
+from lab.common.report import Check
 from lab.series import libvirt, maintainers, qemu, selftest, sources, tarballs
 from lab.series.export import copy_touched
 from lab.series.tree import Tree, author
-from lab.testing.part import Case
 
 VLWP = TOP / "vlwp"
 TESTER = "A. Tester <tester@example.org>"
@@ -163,14 +161,3 @@ ROWS: tuple[tuple[str, str, Callable[[Check], object]], ...] = (
 
 
 WITHOUT_SERIES = (written, tarballs.linux_tarball, tarballs.qemu_tarball)
-
-
-def _run(line: str, function: Callable[[Check], object], report: Report) -> None:
-    if function not in WITHOUT_SERIES and not (report.work / "series").is_dir():
-        report.check(ROWS[0][1], written)
-    report.check(line, function)
-
-
-def cases() -> list[Case]:
-    """As cases of a part of the test; those that need the series write it first."""
-    return [Case(f"export/{name}", line, functools.partial(_run, line, function)) for name, line, function in ROWS]

@@ -7,7 +7,7 @@ from functools import partial
 
 from lab.common.beside import beside
 from lab.common.options import number, seed
-from lab.common.report import Report
+from lab.common.report import Report, log_of
 from lab.common.say import say
 from lab.guest.vm import run_directory
 from lab.nested import diff, l1
@@ -43,7 +43,8 @@ def _soak(report: Report, skid: Skid, programs: diff.Programs) -> None:
     name = f"skid {skid.name}: {programs.count} random programs leave the records of TCG, or say which are late"
     with beside(partial(nested.run_flat, report.work, skid, ROWS, L1())):
         report.check(name, nested.same_programs, skid, programs, L1())
-        diff.tell(report, name)
+        for line in diff.summaries(log_of(name)):
+            report.line(line)
     nested.flat_results(report, skid)
 
 

@@ -132,5 +132,6 @@ def _migrate() -> None:
 
 PARTS = {part.name: part for part in (
     PytestPart("flat", "the bare-metal conformance tests in QEMU", _flat),
+    PytestPart("kvm", "LWP for KVM guests, in the nested lab", l1.prepare),
     PytestPart("migrate", "save, restore and migrate guests with LWP; refuse what does not fit", _migrate),
 )}

@@ -22,7 +22,7 @@ PARTS = {
     "unit": ("lab.testing.unit", "warnings, unit tests under sanitizers, fuzzers, style, the scripts"),
     "flat": ("", PYTEST_PARTS["flat"].summary),
     "linux": ("lab.testing.linux", "programs in a Linux guest, and a profile beside the truth"),
-    "kvm": ("lab.testing.kvm", "LWP for KVM guests, in the nested lab"),
+    "kvm": ("", PYTEST_PARTS["kvm"].summary),
     "migrate": ("", PYTEST_PARTS["migrate"].summary),
     "libvirt": ("lab.libvirt.part", "two hosts with libvirt: baseline, live migration, what is refused"),
 }
@@ -58,12 +58,12 @@ def _wanted(words: list[str]) -> tuple[list[str], list[str]]:
     return parts or list(PARTS), names
 
 
-def _check(name: str, names: list[str]) -> None:
+def _check(name: str, names: list[str], here: bool) -> None:
     """Each name means a test."""
-    if name in PYTEST_PARTS:
+    if name in PYTEST_PARTS and not here:
         PYTEST_PARTS[name].check(names)
     else:
-        _chosen(_load(name), name, names)
+        _chosen(_load(name, here), name, names)
 
 
 def _load(name: str, here: bool = False) -> Part:
@@ -96,7 +96,8 @@ def _run_part(name: str, names: list[str], args: argparse.Namespace) -> tuple[li
     skipped test."""
     begin = time.monotonic()
     try:
-        numbers = PYTEST_PARTS[name].run(names, args) if name in PYTEST_PARTS else _run_cases(name, names, args)
+        pytest = name in PYTEST_PARTS and not args.here
+        numbers = PYTEST_PARTS[name].run(names, args) if pytest else _run_cases(name, names, args)
     except Skip as err:
         print(f"skipped {name}: {err}")
         numbers = [0, 0, 1]
@@ -137,7 +138,7 @@ def main(args: argparse.Namespace) -> int:
         raise Usage("test --here is for one part: ./vlwp test kvm --here")
     deps.ensure()
     for name in parts if names else ():
-        _check(name, names)
+        _check(name, names, args.here)
     if args.gdb:
         if len(parts) != 1 or parts[0] not in ("flat", "linux"):
             raise Usage("test --gdb is for one test of flat or linux: ./vlwp test --gdb flat NAME")
@@ -171,7 +172,7 @@ def _gdb(name: str, names: list[str], args: argparse.Namespace) -> int:
 
 def _told(name: str, names: list[str], args: argparse.Namespace) -> list[str]:
     """What --list and --print show."""
-    if name in PYTEST_PARTS:
+    if name in PYTEST_PARTS and not args.here:
         return PYTEST_PARTS[name].lines("--print" if args.print else "--list", names)
     cases = _chosen(_load(name, args.here), name, names)
     return [f"{name} {case.name}: {case.shown() if args.print else case.line}" for case in cases]

@@ -11,6 +11,7 @@ import pytest
 
 from lab.common import places, proc
 from lab.common.qmp import Vm
+from lab.common.report import Check
 
 Start = Callable[..., Vm]
 
@@ -52,6 +53,15 @@ def good(argv: Sequence[proc.Word], **options: Any) -> str:
     ended = run(argv, **options)
     assert ended.status == 0, f"{Path(str(argv[0])).name} ends with status {ended.status}"
     return ended.out
+
+
+@pytest.fixture
+def check(tmp_path: Path) -> Iterator[Check]:
+    """What functions of the lab work with that a soak calls, too."""
+    path = tmp_path / "check.log"
+    with path.open("w", encoding="utf-8", errors="replace") as log:
+        yield Check(log, tmp_path)
+    print(path.read_text(encoding="utf-8", errors="replace"))
 
 
 def machine(cpu: str, *words: proc.Word, qemu: Path | None = None, accel: str = "tcg", kind: str = "q35") -> list[str]:

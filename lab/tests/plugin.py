@@ -70,7 +70,7 @@ def name_of(item: pytest.Item) -> str:
     return str(row.id) if function == "row" else f"{function}/{row.id}"
 
 
-def shows(line: Callable[..., str], command: Callable[..., str] | None = None) -> Callable[[Test], Test]:
+def shows(line: Callable[..., object], command: Callable[..., object] | None = None) -> Callable[[Test], Test]:
     """Decorator: what --list says of a test with these parameters, and the command line that --print shows."""
 
     def mark(function: Test) -> Test:

@@ -40,6 +40,13 @@ class Result:
         return self.tap.failed + bool(self.why)
 
 
+def judged(said: str, errors: str, status: int | None, seconds: float = 0) -> Result:
+    """Of what kernel and emulator have said and of the emulator's status, negative for a signal; None: it was given
+    up."""
+    tap = read(said)
+    return Result(*verdict(tap, status), tap, said.replace("\r", ""), errors, seconds)
+
+
 def run(command: Sequence[str], seconds: float) -> Result:
     """Run a row; the emulator ends with us."""
     begin = time.monotonic()
@@ -54,9 +61,7 @@ def run(command: Sequence[str], seconds: float) -> Result:
             child.kill()
             said, errors = child.communicate()
             status = None
-    tap = read(said)
-    word, why = verdict(tap, status)
-    return Result(word, why, tap, said.replace("\r", ""), errors, time.monotonic() - begin)
+    return judged(said, errors, status, time.monotonic() - begin)
 
 
 def failures(result: Result) -> list[str]:

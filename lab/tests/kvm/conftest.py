@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""L1 of the nested lab, which is kept running from test to test."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from lab.common import proc
+from lab.nested import l1
+from lab.nested.l1 import L1
+
+
+@dataclass(frozen=True)
+class Done:
+    """A command in L1 that has ended."""
+
+    status: int  # 124: it was given up
+    said: str  # its output and errors, and what L1's kernel complains about
+    share: Path  # the files that it has left
+
+
+InL1 = Callable[[L1, Sequence[proc.Word]], Done]
+
+
+class Sessions:
+    """One L1 at a time: another machine takes its place."""
+
+    def __init__(self, factory: pytest.TempPathFactory):
+        self.factory = factory
+        self.session: l1.Session | None = None
+
+    def of(self, lab: L1) -> l1.Session:
+        """The one that fits, booted if it is not there."""
+        if not self.session or not self.session.fits(lab):
+            self.end()
+            self.session = l1.Session(lab, self.factory.mktemp("l1"))
+        return self.session
+
+    def end(self) -> None:
+        """No L1 is left."""
+        if self.session:
+            self.session.end()
+        self.session = None
+
+
+@pytest.fixture(scope="session")
+def sessions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sessions]:
+    """Of this worker."""
+    every = Sessions(tmp_path_factory)
+    yield every
+    every.end()
+
+
+@pytest.fixture
+def in_l1(sessions: Sessions, tmp_path: Path) -> InL1:
+    """Runs a command in the L1 that is wanted."""
+    numbers = iter(range(1000))
+
+    def run(lab: L1, command: Sequence[proc.Word]) -> Done:
+        place = tmp_path / f"l1-{next(numbers)}"
+        status = sessions.of(lab).do(lab, place, command)
+        said = (place / "log").read_text(encoding="utf-8", errors="replace")
+        print(f"$ {proc.quoted(command)}\n{said}[status {status}]")
+        return Done(status, said, place / "share")
+
+    return run

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The flat suite under KVM: every row with each instruction stepped, and those that count and sample, and others by
+lot, with performance counters."""
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from lab.common import places, proc
+from lab.nested import l1
+from lab.nested.diff import TRACE
+from lab.nested.l1 import L1
+from lab.nested.skid import SKIDS
+from lab.testing.suite import IMAGE, ROWS, Row, failures, judged, line_of
+from lab.tests.kvm.conftest import Done, InL1
+from lab.tests.plugin import Points, Tell, shows
+
+LAB = L1(smp=1, limit=720)
+COUNTERS = replace(SKIDS["0"].lab(LAB), limit=1440)
+SECONDS = 360  # for a row
+# Rows of the flat suite that count and sample.
+COUNTING = "ire ire_edges ire_special ire_sweep budget bre bre_forms filters segments simultaneous ring random".split()
+# Of the other rows so many are drawn to run with counters; soak flat-kvm runs all. Not these: they have nothing to do
+# with LWP and take long, or are of hosts without counters.
+DRAWN = 8
+NOT_DRAWN = ("code_patch", "leaf_counted", "bench", "bench_profiled", "bench_stores")
+
+
+def command(row: Row) -> list[str]:
+    """The command line of a row in L1. Its errors are kept apart, so that they are not taken for the guest's output."""
+    emulator = row.command(places.qemu(), IMAGE, "kvm", places.FIRMWARE)
+    return ["timeout", "--signal=KILL", str(SECONDS), "sh", "-c", '"$@" 2>"$VLWP_SHARE/errors"', "-", *emulator]
+
+
+def judge(row: Row, done: Done, points: Points) -> None:
+    """A row's TAP, and what L1's kernel says."""
+    said, _, complaints = done.said.partition("nested lab:")
+    errors = (done.share / "errors").read_text(encoding="utf-8", errors="replace")
+    status = done.status if done.status < 128 else 128 - done.status
+    result = judged(said, errors, None if done.status in (124, 137) else status)
+    points(result.tap.passed, result.failed, result.tap.skipped)
+    assert not result.failed, "\n".join([f"{row.name}: {result.why}", *failures(result)])
+    assert not complaints, complaints
+
+
+@shows(line_of, lambda row: l1.shown(LAB, command(row)))
+@pytest.mark.xdist_group("flat")
+@pytest.mark.parametrize("row", [pytest.param(row, id=row.name) for row in ROWS])
+def test_flat(row: Row, in_l1: InL1, points: Points) -> None:
+    if not row.offered("kvm"):
+        pytest.skip(f"kvm does not offer {row.needs}")
+    judge(row, in_l1(LAB, command(row)), points)
+
+
+def counted() -> list[Row]:
+    """The rows that KVM runs with counters."""
+    return [row for row in ROWS if row.offered("kvm") and row.name not in NOT_DRAWN]
+
+
+def test_flat_counted(in_l1: InL1, seed: int, points: Points, tell: Tell) -> None:
+    """Rows of the flat suite that count and sample, and others by lot, with counters that interrupt on time."""
+    others = sorted(row.name for row in counted() if row.name not in COUNTING)
+    drawn = random.Random(seed).sample(others, DRAWN)
+    tell(f"drawn: {' '.join(drawn)}; again with: ./vlwp soak flat-kvm pmu {' '.join(drawn)}")
+    rows = [row for row in ROWS if row.name in (*COUNTING, *drawn)]
+    script = "status=0; " + "; ".join(
+        f'mkdir "$VLWP_SHARE/{row.name}"; VLWP_SHARE=$VLWP_SHARE/{row.name} {proc.quoted(command(row))} '
+        f'>"$VLWP_SHARE/{row.name}/said"; echo $? >"$VLWP_SHARE/{row.name}/status"' for row in rows
+    )
+    done = in_l1(COUNTERS, [TRACE, "sh", "-c", script])
+    for row in rows:
+        place = done.share / row.name
+        said, status = (place / "said").read_text(errors="replace"), int((place / "status").read_text())
+        judge(row, Done(status, said, place), points)
+    assert done.status == 0, done.said
+    reads = int((done.share / "reads").read_text())
+    tell(f"the counter was read {reads} times")
+    assert reads and not (done.share / "overshoots").read_text(), "records are late, or no counter was used"

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What lwpctl, QEMU, the suite that stands alone and `test kvm --here` say of a host whose KVM has LWP, of one whose
+KVM has none, and of one without KVM."""
+
+import re
+from dataclasses import replace
+from difflib import ndiff
+from pathlib import Path
+
+from lab.common import places, proc
+from lab.nested.l1 import L1
+from lab.start import install_conformance
+from lab.tests.flat import test_conformance as suite
+from lab.tests.kvm.conftest import InL1
+
+LAB = L1(smp=2, limit=1500)
+STOCK = replace(LAB, stock=True)
+# What kvm_test_abi wants the leaf to be. EBX 80062016h: a block of 16h quadwords, events of 32 bytes, 6 of them, from
+# 80h. ECX 20010200h: version 1, rings of 32 records, IP filter. EDX E000000Fh: bits 1 to 3, 29 to 31.
+ANNOUNCED = """\
+revision 43724
+contexts auto, os
+delivery exact
+lwp-val yes (LWPVAL records)
+lwp-ire yes (instruction records)
+lwp-bre yes (branch records)
+lwp-dme no (data cache miss records)
+lwp-cnh no (core clock records)
+lwp-rnh no (reference clock records)
+lwp-cont yes (continuous mode)
+lwp-ptsc yes (time stamps in records)
+lwp-int yes (threshold interrupts)
+lwp-vmcb yes
+lwp-max-events 6
+lwp-min-buffer 1 (32 records)
+latency 0 bits
+control block 176 bytes, events at 128
+filters ip-filtering""".splitlines()
+
+CAPS = """
+"$1" caps >"$VLWP_SHARE/kvm"
+"$1" caps --qemu="$2" --accel=kvm >"$VLWP_SHARE/qemu"
+"""
+
+CAPS_WITHOUT = """
+"$1" caps
+"$1" caps --qemu="$2" --accel=kvm
+rm /dev/kvm
+status=0
+"$1" caps || status=$?
+echo "status $status"
+mknod /dev/kvm c 10 232
+"""
+
+NO_FEATURE = "doesn't support requested feature"  # QEMU's line for each bit that KVM does not offer
+
+
+def script(text: str) -> list[str]:
+    """For a shell."""
+    return ["/bin/sh", "-euc", text, "-", str(places.LWPCTL), str(places.qemu())]
+
+
+def emulator(cpu: str = "EPYC,+lwp") -> list[str]:
+    """QEMU with LWP and nothing else."""
+    machine = ["-accel", "kvm", "-machine", "q35", "-cpu", cpu, "-nodefaults", "-display", "none"]
+    return [str(places.qemu()), *machine, "-L", str(places.FIRMWARE)]
+
+
+def refuses(in_l1: InL1, lab: L1, command: list[str], says: str) -> None:
+    """QEMU does not start, and says why in one line."""
+    done = in_l1(lab, command)
+    lines = [line for line in done.said.splitlines() if NO_FEATURE not in line]
+    assert done.status and len(lines) == 1 and says in lines[0]
+
+
+def test_refused_stock(in_l1: InL1) -> None:
+    """+lwp on a host without it fails with one line."""
+    refuses(in_l1, STOCK, emulator(), "KVM on this host has no LWP")
+
+
+def test_refused_misses(in_l1: InL1) -> None:
+    """lwp-dme=on fails with one line under KVM, which has LWP."""
+    says = "lwp-dme=on: KVM on this host has no data cache miss records"
+    refuses(in_l1, LAB, emulator("EPYC,+lwp,lwp-dme=on"), says)
+
+
+def caps(path: Path) -> list[str]:
+    """The lines but the first, which names the source, with single spaces."""
+    return [" ".join(line.split()) for line in path.read_text(encoding="utf-8").splitlines()[1:]]
+
+
+def test_lwpctl_caps(in_l1: InL1) -> None:
+    """lwpctl says the same of /dev/kvm and of QEMU with KVM, and it is what KVM announces."""
+    done = in_l1(LAB, script(CAPS))
+    assert done.status == 0
+    kvm = caps(done.share / "kvm")
+    assert kvm == caps(done.share / "qemu") and ANNOUNCED[0] in kvm
+    begin = kvm.index(ANNOUNCED[0])
+    said = kvm[begin:begin + len(ANNOUNCED)]
+    assert said == ANNOUNCED, "\n".join(ndiff(ANNOUNCED, said))
+
+
+def test_lwpctl_without(in_l1: InL1) -> None:
+    """lwpctl on a host without LWP, and on one without KVM, says so in one line.
+
+    Exit status 0 for a KVM without LWP, which is no failure, and 1 for no KVM."""
+    lines = in_l1(STOCK, script(CAPS_WITHOUT)).said.splitlines()
+    assert len(lines) == 6 and lines[1] == "no LWP: this KVM has no LWP"
+    assert lines[3].startswith("no LWP: ") and "KVM on this host has no LWP" in lines[3]
+    assert lines[4].startswith("lwpctl: /dev/kvm: No such file or directory; ") and lines[5] == "status 1"
+
+
+def test_delivery(in_l1: InL1) -> None:
+    """QEMU delivers promptly where KVM has counters and its user does not say how."""
+    question = '"arguments": {"path": "/machine/unattached/device[0]", "property": "lwp-delivery"}'
+    asked = ['{"execute": "qmp_capabilities"}', f'{{"execute": "qom-get", {question}}}', '{"execute": "quit"}', ""]
+    command = f"printf %s {proc.quoted([chr(10).join(asked)])} | {proc.quoted([*emulator(), '-S', '-qmp', 'stdio'])}"
+    counters = replace(LAB, cpu="EPYC,pmu=on", kvm_amd="lwp_source=perf")
+    assert '"return": "prompt"' in in_l1(counters, ["/bin/sh", "-c", command]).said
+
+
+def test_conformance_stock(in_l1: InL1, tmp_path: Path) -> None:
+    """The suite that stands alone, where the kernel's own KVM has no LWP: all rows but those of absence are skipped."""
+    place = tmp_path / "suite"
+    install_conformance.install(place)
+    argv = suite.command(places.qemu(), "EPYC,check=off", suite.by_kernel(place), accel="kvm")
+    (place / "log").write_text(in_l1(STOCK, argv).said, encoding="utf-8")
+    status, results = suite.judged(place, place / "log")
+    assert status == 0
+    suite.want_absence(place, results)
+
+
+HERE = L1(memory=2048, cpu="EPYC,pmu=on,pmu-skid=zen3", kvm_amd="lwp_source=perf", limit=1500)
+# Of the programs one that runs, one for another source, and one that measures.
+NAMES = ("lateness", "test_insn", "test_source")
+REPORT = (
+    r"---- LWP under KVM on this machine ----",
+    r"model name +AMD EPYC.*",
+    r"kvm_amd +lwp=Y .*lwp_source=perf.*",
+    r".*counters are treated as those of: Zen",
+    r"    kvm_lateness +\d+ passed, 0 failed",
+    r"        lateness of \d+ interrupts: median \d+, 99% \d+, most \d+ instructions",
+    r"        exact: \d+ of 50 records late, \d+ overshoots, \d+ steps a record",
+    r"    kvm_test_insn +\d+ passed, 0 failed",
+    r"    kvm_test_source +skipped: needs kvm_amd loaded with lwp_source=fake",
+    r"---- end ----",
+)
+COMMAND: list[proc.Word] = [places.TOP / "vlwp", "test", "kvm", "--here", *NAMES]
+
+
+def test_here(in_l1: InL1) -> None:
+    """test kvm --here tests a machine and reports on it: the machine, what was measured, each test, in this order."""
+    done = in_l1(HERE, COMMAND)
+    assert done.status == 0
+    rest = iter(done.said.splitlines())
+    for pattern in REPORT:
+        assert any(re.fullmatch(pattern, line) for line in rest), f"no line {pattern}, or not in this place"
+
+
+def test_here_stock(in_l1: InL1) -> None:
+    """test kvm --here says what is missing where KVM has no LWP, in one line."""
+    done = in_l1(replace(HERE, stock=True, kvm_amd=""), COMMAND)
+    assert done.status == 1
+    assert done.said.count("this machine's kvm_amd has no LWP: './vlwp install kvm'") == 1

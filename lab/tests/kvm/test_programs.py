@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The programs of kvm/tests: each run of the table in a machine that it wants, and some with another kernel's KVM."""
+
+import random
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+from lab.common import bases
+from lab.nested import l1, tap
+from lab.nested.programs import Run, runs
+from lab.tests.kvm.conftest import Done, InL1
+from lab.tests.plugin import Points, Tell, shows
+
+ON_OTHER_KERNEL = 3  # programs; soak bases runs all
+MEMORY = re.compile(r" memory:(\d+)")
+MORE_MEMORY = 4096  # bytes: of the statistics of a VM
+
+
+def params(every: Iterable[Run]) -> list[object]:
+    """Those that can share an L1 are one group."""
+    ordered = sorted(every, key=lambda run: l1.group_of(run.lab()))
+    return [pytest.param(run, id=run.name, marks=pytest.mark.xdist_group(l1.group_of(run.lab()))) for run in ordered]
+
+
+def judge(run: Run, done: Done, points: Points, tell: Tell) -> None:
+    """A program's TAP."""
+    found = tap.read(done.said)
+    points(found.passed, found.failed, 0)
+    for line in found.notes:
+        tell(line)
+    assert found.complete, f"{run.title} ended early:\n{done.said}"
+    assert not found.failed, "\n".join(found.shown)
+    assert done.status == 0, f"status {done.status} without a failed test: L1's kernel complains\n{done.said}"
+
+
+def command(run: Run, seed: int) -> list[str]:
+    """With a seed where it takes one."""
+    return [*run.command(), *([str(seed)] if run.result == "seeded-tap" else [])]
+
+
+@shows(lambda run: run.line, lambda run: l1.shown(run.lab(), run.command()))
+@pytest.mark.parametrize("run", params(run for run in runs() if run.result != "exits"))
+def test_row(run: Run, in_l1: InL1, seed: int, points: Points, tell: Tell) -> None:
+    judge(run, in_l1(run.lab(), command(run, seed)), points, tell)
+
+
+@shows(lambda run: run.line)
+@pytest.mark.parametrize("run", [pytest.param(run, id=run.variant) for run in runs() if run.result == "exits"])
+def test_exits(run: Run, tmp_path: Path) -> None:
+    """A guest that does not use LWP exits as often, and for the same reasons, as with the kernel's own modules. KVM
+    allocates no more for it than for its statistics."""
+    lines, memory = [], []
+    for stock in (False, True):  # each in an L1 of its own, whose kernel has allocated nothing for others
+        place = tmp_path / str(stock)
+        status = l1.boot_logged(replace(run.lab(), stock=stock), place, run.command())
+        text = (place / "log").read_text(encoding="utf-8", errors="replace")
+        assert status == 0, text
+        rounds = [line for line in text.splitlines() if line.startswith("# exits")]
+        lines += rounds
+        # The kernel allocates more now and then, in the first round above all.
+        each = [int(found[1]) for line in rounds if (found := MEMORY.search(line))]
+        memory += [median(each)] if each else []
+    assert len(lines) == 2 * int(run.args[0]) and all(":" in line for line in lines), "rounds are missing"
+    assert len({MEMORY.sub("", line) for line in lines}) == 1, "\n".join(lines)
+    assert not memory or max(memory) - min(memory) <= MORE_MEMORY
+
+
+@pytest.mark.parametrize("series", bases.other_kernels())
+def test_linux(series: str, in_l1: InL1, seed: int, points: Points, tell: Tell) -> None:
+    """Some of the programs with KVM of another kernel: by lot, and those that only it can run."""
+    l1.prepare_kernel(series)
+    here = runs()
+    able = [run for run in runs(series) if run.result != "exits"]
+    drawn = random.Random(seed).sample([run for run in able if run in here], ON_OTHER_KERNEL)
+    drawn += [run for run in able if run not in here]
+    tell(f"again with: ./vlwp test kvm --base=linux-{series} {' '.join(run.name for run in drawn)}")
+    for run in sorted(drawn, key=lambda run: l1.group_of(run.lab())):
+        judge(run, in_l1(replace(run.lab(), linux=series), command(run, seed)), points, tell)
