@@ -10,9 +10,10 @@
  * name: LWP_KIND_name; the specifications call its bit LwpNAME (43724) or LWPNAME (2007)
  * id: EventId of 43724, and its bit in Flags, LWP_CFG, EAX and EDX; 2007's is in lwp_rev.c
  * event: the event's name on lwprun's command line and in reports
- * interval: with which lwprun begins; it then keeps some 10,000 of the records. Instructions, clocks: a program of
- *	100 million has 5,000. Branches: as one in five instructions is one. Misses: as one in a hundred instructions,
- *	and no burst of them fills a ring before lwprun looks. Each LWPVAL has a record.
+ * interval: with which lwprun begins; it then keeps some 10,000 of the records. Instructions,
+ *	clocks: a program of 100 million has 5,000. Branches: as one in five instructions is one.
+ *	Misses: as one in a hundred instructions, and no burst of them fills a ring before lwprun
+ *	looks. Each LWPVAL has a record.
  * property: QEMU's CPU property
  * records, counted: its records and what it counts, in words
  *
