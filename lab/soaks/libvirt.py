@@ -17,9 +17,6 @@ from lab.common.report import Check, Report
 from lab.common.say import Died
 from lab.common.steps import jobs_count
 from lab.guest.vm import run_directory
-from lab.libvirt import part
-from lab.libvirt.cases import PATCHED, ROWS
-from lab.libvirt.hosts import HOOK
 from lab.series import checks
 from lab.series import libvirt as series
 from lab.series.export import copy_touched
@@ -27,9 +24,7 @@ from lab.series.soak import series_file
 from lab.series.tree import Tree, author
 from lab.soaks import fresh_root
 from lab.start import deps
-
-BESIDE = "-unpatched"  # ends the names of cases that need an unpatched libvirt of the same version
-
+from lab.start.pytest_part import PARTS, add_options as add_pytest_options
 
 # Debian's, and what is installed of them in a root of its own. QEMU and lwpctl are built here.
 SUITES = ("trixie", "forky", "sid")
@@ -45,6 +40,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     text = f"a patched one, of {names} (default this machine's); an unpatched one, of {' '.join(SUITES)}"
     parser.add_argument("which", nargs="*", metavar="VERSION|SUITE", help=text)
     parser.add_argument("--only", metavar="CASE", help="of the cases with hosts those with this in their names")
+    add_pytest_options(parser)
 
 
 def _applies(check: Check, one: Libvirt) -> None:
@@ -81,34 +77,39 @@ def _debian(check: Check, one: Libvirt) -> None:
     qemu_tree.apply(one.patches(), pristine, place, check.log)
 
 
-def _series(report: Report, one: Libvirt, only: str | None) -> None:
-    cases = [row.name for row in PATCHED if not only or only in row.name]
-    if one != libvirt.own():
-        cases = [name for name in cases if not name.endswith(BESIDE)]
-    if not only:
+def _hosts(report: Report, args: argparse.Namespace, *words: str) -> None:
+    """The tests with hosts; words are pytest's."""
+    report.add(*PARTS["libvirt"].run([args.only] if args.only else [], args, *words))
+
+
+def _series(report: Report, one: Libvirt, args: argparse.Namespace) -> None:
+    libvirt.build(one)
+    if not args.only:
         report.check(f"libvirt {one.series}: the series applies with git am", _applies, one)
         report.check(f"libvirt {one.series}: the series applies to Debian's source", _debian, one)
         report.check(f"libvirt {one.series}: its own tests", _own_tests, one)
-    part.inside(cases, report, f"--patched={one.series}")
+    # An unpatched libvirt of the same version is this machine's, if any.
+    beside = () if one == libvirt.own() else ("-k", "not unpatched")
+    _hosts(report, args, "-m", "soak", f"--patched={one.series}", *beside)
 
 
 def _add_libraries(root: Path) -> None:
     """Libraries of what is built here that a newer Debian has under other names."""
-    libraries = proc.output(["ldd", HOOK, places.qemu(), places.qemu_base()])
+    hook = places.HOST / "host-tools/libvirt-hook-qemu"
+    libraries = proc.output(["ldd", hook, places.qemu(), places.qemu_base()])
     for name in sorted(set(re.findall(r"^\t.* => (/\S+) \(", libraries, re.MULTILINE))):
         if not (root / name.lstrip("/")).exists():
             shutil.copy(name, root / "usr/local/lib")
     proc.output(fresh_root.enter(root, "ldconfig"))
 
 
-def _unpatched(report: Report, suite: str, only: str | None) -> None:
+def _unpatched(report: Report, suite: str, args: argparse.Namespace) -> None:
     """What ./vlwp test libvirt runs, with the libvirt of a suite."""
     fresh_root.require("soak libvirt")
-    names = [row.name for row in ROWS if not only or only in row.name]
     with fresh_root.fresh_root(suite, IN_ROOT) as root:
         proc.output(fresh_root.enter(root, "useradd --uid 1000 tester"))  # as whom start-host.sh runs it
         _add_libraries(root)
-        part.inside(names, report, f"--root={root}")
+        _hosts(report, args, f"--root={root}")
 
 
 def main(args: argparse.Namespace) -> int:
@@ -118,13 +119,12 @@ def main(args: argparse.Namespace) -> int:
     if wrong:
         raise Died(f"soak libvirt: there is no {' '.join(wrong)}; there are: {' '.join([*known, *SUITES])}")
     deps.ensure()
-    part.PART.prepare()
+    PARTS["libvirt"].prepare()
     with run_directory("vlwp-libvirt") as work:
         report = Report(work)
         for name in args.which or [libvirt.own().series]:
             if name in SUITES:
-                _unpatched(report, name, args.only)
+                _unpatched(report, name, args)
             else:
-                libvirt.build(known[name])
-                _series(report, known[name], args.only)
+                _series(report, known[name], args)
         return report.end()

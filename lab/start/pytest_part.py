@@ -16,10 +16,11 @@ from lab.building import kernel, qemu, tools
 from lab.common import proc
 from lab.common.options import seed
 from lab.common.places import LAB, LINUX_PROGRAMS, LOG, PYTHON, TOP, temporary
-from lab.common.say import Died, Usage, alive, say, told
+from lab.common.say import Died, Skip, Usage, alive, say, told
 from lab.common.steps import build_lock, jobs_count, make_dir
 from lab.migrate.machines import INITRD
 from lab.nested import l1
+from lab.tests.libvirt.spaces import missing
 
 PYTEST = (PYTHON, "-B", "-m", "pytest")
 NOTHING = 5  # pytest's status: no test was found
@@ -130,8 +131,18 @@ def _migrate() -> None:
         kernel.pack(tree, INITRD, log)
 
 
+def _libvirt() -> None:
+    if lack := missing():
+        raise Skip(lack)
+    tools.build()
+    kernel.build()
+    qemu.ensure()
+    qemu.build("base")
+
+
 PARTS = {part.name: part for part in (
     PytestPart("flat", "the bare-metal conformance tests in QEMU", _flat),
     PytestPart("kvm", "LWP for KVM guests, in the nested lab", l1.prepare),
     PytestPart("migrate", "save, restore and migrate guests with LWP; refuse what does not fit", _migrate),
+    PytestPart("libvirt", "two hosts with libvirt: baseline, live migration, what is refused", _libvirt),
 )}

@@ -24,7 +24,7 @@ PARTS = {
     "linux": ("lab.testing.linux", "programs in a Linux guest, and a profile beside the truth"),
     "kvm": ("", PYTEST_PARTS["kvm"].summary),
     "migrate": ("", PYTEST_PARTS["migrate"].summary),
-    "libvirt": ("lab.libvirt.part", "two hosts with libvirt: baseline, live migration, what is refused"),
+    "libvirt": ("", PYTEST_PARTS["libvirt"].summary),
 }
 TAKES_BASE = True
 

@@ -4,17 +4,19 @@ root is needed: it is the libvirt of a user (qemu:///session) in name spaces tha
 
 import json
 import shutil
+import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from lab.common import places
-from lab.common.report import Check, Failure, tail
-from lab.common.say import say
+from lab.common import places, proc
+from lab.tests.conftest import Ended, run
+from lab.tests.libvirt.spaces import UNSHARE
 
-HOOK = places.HOST / "host-tools/libvirt-hook-qemu"
-EMULATOR = places.LAB / "libvirt/emulator.sh"
-START = places.LAB / "libvirt/start-host.sh"
+SMALL = "small"  # the domain without a system
+HERE = Path(__file__).parent
+EMULATOR = HERE / "emulator.sh"
 CPU_MAP = Path("/usr/share/libvirt/cpu_map")
 LWP_MAP = places.HOST / "host-tools/x86_lwp.xml"
 INCLUDE = "<include filename='{}'/>"
@@ -34,7 +36,7 @@ stdio_handler = "file"
 
 @dataclass(frozen=True)
 class State:
-    """What a host has to do with LWP; each case says it of the hosts that it uses."""
+    """What a host has to do with LWP; each test says it of the hosts that it uses."""
 
     lwp: tuple[str, ...] = ()  # NAME=VALUE: what its QEMUs make of lwp when nothing is said
     patched: bool = True  # False: QEMU of the same version without LWP
@@ -48,14 +50,17 @@ class State:
         return words + [word for setting in self.lwp for word in ("-global", f"x86_64-cpu.{setting}")]
 
 
-UNPATCHED = State(patched=False)
+ALL = State()
+NO_HOOK = State(hook=False)
+REDUCED = State(lwp=("lwp-max-events=3", "lwp-ptsc=off", "lwp-min-buffer=4"))  # it offers less
+BARE = State(patched=False, hook=False)  # an unpatched host has no hook
 
 
 class Host:
     """One host."""
 
     def __init__(
-        self, work: Path, name: str, number: int, *, cpu_map: bool = False, first: State = State(),
+        self, work: Path, name: str, number: int, *, cpu_map: bool = False, first: State = ALL,
         daemon: Sequence[Path] = (Path("libvirtd"),), root: Path | None = None,
     ):
         self.name, self.number, self.cpu_map = name, number, cpu_map
@@ -64,8 +69,10 @@ class Host:
         self.root = root  # the Debian system whose libvirt it is, if that is not the machine's
         self.dir = work / name
         self.log = self.dir / "libvirtd.log"
-        self.state = State()
-        self.started = self.broken = False
+        self.qemu_log = self.dir / f"cache/libvirt/qemu/log/{SMALL}.log"  # what QEMU of the small domain says
+        self.state = ALL
+        self.child: subprocess.Popen[Any] | None = None
+        self.started = False
 
     @property
     def uri(self) -> str:
@@ -73,51 +80,49 @@ class Host:
         socket = "virtqemud-sock" if self.daemon[-1].name == "virtqemud" else "libvirt-sock"
         return f"qemu+unix:///session?socket={self.dir}/run/libvirt/{socket}"
 
-    def qemu_log(self, domain: str) -> Path:
-        """What a domain's QEMU says."""
-        return self.dir / "cache/libvirt/qemu/log" / f"{domain}.log"
-
     def set(self, state: State) -> None:
         """From now on it is like this."""
         self.state = state
         etc = self.dir / "etc"
-        (etc / "hooks").mkdir(parents=True, exist_ok=True)
         (etc / "emulator").write_text("".join(f"{word}\n" for word in state.emulator()), encoding="utf-8")
+        (etc / "hooks/qemu").unlink(missing_ok=True)
+        (etc / "lwp-host.json").unlink(missing_ok=True)
         if state.hook:
-            shutil.copy2(HOOK, etc / "hooks/qemu")
-        else:
-            (etc / "hooks/qemu").unlink(missing_ok=True)
-        offers = etc / "lwp-host.json"
-        if state.offers is None:
-            offers.unlink(missing_ok=True)
-        else:
+            shutil.copy2(places.HOST / "host-tools/libvirt-hook-qemu", etc / "hooks/qemu")
+        if state.offers is not None:
             text = state.offers if isinstance(state.offers, str) else json.dumps(state.offers, indent=1)
-            offers.write_text(text, encoding="utf-8")
+            (etc / "lwp-host.json").write_text(text, encoding="utf-8")
 
-    def up(self, check: Check) -> None:
-        """Start it, if it has not been started; libvirt looks at its QEMU, as it is at first."""
-        if self.broken:
-            raise Failure(f"host {self.name} is not there: its libvirtd did not start")
-        if self.started:
-            return
-        self.broken = True
-        say(f"starting host {self.name} ...")
-        self._configure()
-        self.set(self.first)
-        shared = ":".join(str(path) for path in (places.TOP, places.BUILD, self.dir.parent))
-        if check.call(["unshare", "-mu", START, self.name, self.dir, self.root or "", shared, *self.daemon]):
-            log = tail(self.log, 1) if self.log.is_file() else []
-            raise Failure(f"the libvirtd of host {self.name} does not start: {' '.join(log)}")
-        self.broken, self.started = False, True
-        self.capabilities(check)
+    def up(self) -> None:
+        """Start it, if that was not tried; libvirt looks at its QEMU, as it is at first."""
+        if not self.child:
+            self._configure()
+            self.set(self.first)
+            shared = ":".join(str(path) for path in (places.TOP, places.BUILD, self.dir.parent))
+            words: list[proc.Word] = [HERE / "start-host.sh", self.name, self.dir, self.root or "", shared]
+            self.child = proc.start(
+                [*UNSHARE, *words, *self.daemon], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            )
+            assert self.child.stdout
+            self.started = self.child.stdout.readline() == "up\n"
+            if self.started:
+                self.capabilities()
+        log = self.log.read_text(encoding="utf-8") if self.log.is_file() and not self.started else ""
+        assert self.started, f"the libvirtd of host {self.name} does not start: {log}"
+
+    def end(self) -> None:
+        """Its name spaces end, and what runs there."""
+        if self.child:
+            self.child.communicate()
+            proc.wait(self.child)
 
     def _configure(self) -> None:
-        for name in ("etc/hooks", "config/libvirt", "cache", "data", "home"):
+        for name in ("etc/hooks", "libvirt", "cache", "data", "home"):
             (self.dir / name).mkdir(parents=True)
         (self.dir / "run").mkdir(mode=0o700)
         conf = LIBVIRTD_CONF.format(number=self.number, log=self.log)
         (self.dir / "libvirtd.conf").write_text(conf, encoding="utf-8")
-        (self.dir / "config/libvirt/qemu.conf").write_text(QEMU_CONF, encoding="utf-8")
+        (self.dir / "libvirt/qemu.conf").write_text(QEMU_CONF, encoding="utf-8")
         if self.cpu_map:
             self._make_cpu_map(self.dir / "cpu_map")
 
@@ -127,26 +132,29 @@ class Host:
         shutil.copy(LWP_MAP, place)
         index = place / "index.xml"
         text, features = index.read_text(encoding="utf-8"), INCLUDE.format("x86_features.xml")
-        if text.count(features) != 1:
-            raise Failure(f"{CPU_MAP}/index.xml does not have {features} once")
+        assert text.count(features) == 1, f"{CPU_MAP}/index.xml does not have {features} once"
         ours = INCLUDE.format(LWP_MAP.name)
         index.write_text(text.replace(features, f"{features}\n  {ours}"), encoding="utf-8")
 
-    def virsh(self, check: Check, *words: object, stderr: bool = False) -> tuple[int, str]:
-        """A command of virsh. Result: as check.text()."""
-        return check.text(["virsh", "-q", "-c", self.uri, *map(str, words)], stderr=stderr)
+    def virsh(self, *words: object) -> Ended:
+        """A command of virsh."""
+        return run(["virsh", "-q", "-c", self.uri, *map(str, words)])
 
-    def do(self, check: Check, *words: object) -> str:
+    def do(self, *words: object) -> str:
         """A command of virsh that must succeed. Result: its output."""
-        status, text = self.virsh(check, *words)
-        check.want(status == 0, f"host {self.name}: virsh {words[0]} ends with status {status}")
-        return text
+        ended = self.virsh(*words)
+        assert ended.status == 0, f"host {self.name}: virsh {words[0]} ends with status {ended.status}"
+        return ended.out
 
-    def state_of(self, check: Check, domain: str) -> str:
+    def state_of(self, domain: str = SMALL) -> str:
         """What virsh says of a domain: "running", "" if there is none."""
-        status, text = self.virsh(check, "domstate", domain)
-        return text.strip() if status == 0 else ""
+        ended = self.virsh("domstate", domain)
+        return ended.out.strip() if ended.status == 0 else ""
 
-    def capabilities(self, check: Check) -> str:
+    def capabilities(self) -> str:
         """What its libvirt says of its QEMU, in XML."""
-        return self.do(check, "domcapabilities", "--virttype", "qemu", "--emulatorbin", EMULATOR)
+        return self.do("domcapabilities", "--virttype", "qemu", "--emulatorbin", EMULATOR)
+
+    def said(self) -> str:
+        """What QEMU of the small domain has said."""
+        return self.qemu_log.read_text(encoding="utf-8", errors="replace")

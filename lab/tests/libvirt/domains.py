@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
 from lab.common import places
-from lab.libvirt.hosts import EMULATOR
+from lab.tests.libvirt.hosts import EMULATOR, SMALL
 
 QEMU = "http://libvirt.org/schemas/domain/qemu/1.0"
 ElementTree.register_namespace("qemu", QEMU)
@@ -66,7 +66,7 @@ def small(
 ) -> Element:
     """A domain without a system, which has LWP: QEMU's arguments, the policy of lwp, how libvirt checks the CPU, and
     policies of more features."""
-    domain = _domain("small", 2, 16, 1)
+    domain = _domain(SMALL, 2, 16, 1)
     cpu = SubElement(domain, "cpu", mode="custom", match="exact", check=check)
     SubElement(cpu, "model", fallback="forbid").text = "qemu64"
     policies = {"lwp": lwp, **(features or {}), "fsgsbase": "disable", "xsave": "require"}

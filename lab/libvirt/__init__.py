@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: GPL-2.0-or-later
-"""Hosts with libvirt on one machine: a guest that is profiled moves, and what does not fit is refused."""
