@@ -80,11 +80,11 @@ class PytestPart:
 def add_options(parser: argparse.ArgumentParser) -> None:
     """pytest's own that a command passes on."""
     parser.add_argument("--keep", action="store_true", help="leave the files of a part that fails, and say where")
-    parser.add_argument("--seed", type=seed, metavar="N", help="flat: of what is drawn, as a run has printed it")
-    parser.add_argument("-k", metavar="EXPRESSION", help="flat: tests whose names fit, as pytest has it")
-    parser.add_argument("-x", action="store_true", help="flat: end at the first that fails")
-    parser.add_argument("--durations", metavar="N", help="flat: name the N slowest")
-    parser.add_argument("--junitxml", metavar="FILE", help="flat: write the results there, too")
+    parser.add_argument("--seed", type=seed, metavar="N", help="of what is drawn, as a run has printed it")
+    parser.add_argument("-k", metavar="EXPRESSION", help="tests whose names fit, as pytest has it")
+    parser.add_argument("-x", action="store_true", help="end at the first that fails")
+    parser.add_argument("--durations", metavar="N", help="name the N slowest")
+    parser.add_argument("--junitxml", metavar="FILE", help="write the results there, too")
     parser.set_defaults(gdb=False)
 
 
