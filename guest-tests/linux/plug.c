@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Threads are profiled while a processor is plugged and unplugged (lab/testing/plugging.py does that): each round of each
- * thread has a complete profile, and part of the records are of the processor that comes and goes.
+ * Threads are profiled while a processor is plugged and unplugged (lab/tests/linux/test_threads.py does that): each
+ * round of each thread has a complete profile, and part of the records are of the processor that comes and goes.
  *
  * It says "unplug" and "plug" when it wants the second processor to go and to come back, TURNS times each.
  */

@@ -178,7 +178,7 @@ def guest_tests(tree: Tree) -> dict[str, set[str]]:
     return {
         "flat": python_tests(tree, "flat")
         | {row for text in tree.named("table.py", "guest-tests/flat/") for row in FLAT_ROW.findall(text)},
-        "linux": {
+        "linux": python_tests(tree, "linux") | {
             Path(name).stem.removeprefix("test_")
             for name in tree.names
             if name.startswith("guest-tests/linux/") and Path(name).match("test_*.c")

@@ -3,7 +3,6 @@
 
 import argparse
 
-from lab.start import deps
 from lab.start.pytest_part import PARTS, add_options as add_pytest_options
 
 SCALE = 10
@@ -17,8 +16,5 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """The command."""
-    deps.ensure()
     PARTS["migrate"].check(args.names)
-    passed, failed, skipped = PARTS["migrate"].run(args.names, args, "-m", "soak or not soak", f"--scale={SCALE}")
-    print(f"{passed} passed, {failed} failed, {skipped} skipped")
-    return int(failed != 0 or not passed)
+    return PARTS["migrate"].soak(args.names, args, "-m", "soak or not soak", f"--scale={SCALE}")

@@ -5,13 +5,13 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from lab.common.places import LINUX_PROGRAMS, LWPRUN
+from lab.common.places import LINUX_PROGRAMS, LWPRUN, TOP
 from lab.common.report import Check
 from lab.guest import machine
 from lab.guest.machine import totals
 from lab.guest.vm import GUEST_SHARE, run_directory
-from lab.testing import windows
-from lab.testing.linux import VLWP, WORKLOAD, shares_are_right
+from lab.testing import callgrind, windows
+from lab.testing.suite import read
 
 SIZE = 700  # thousand instructions, each a step if it is not the PMU that counts: enough records of any seed
 FEW = 20000  # records
@@ -21,7 +21,7 @@ COMPLETE = ("Missed events: 0 ", " Contexts dropped: 0, evicted: 0.")
 # Of one boot, with the share's files as results: what the check of a command wants, threads with GS bases of their own,
 # and windows of branches.
 SCRIPT = """cat
-$1/linuxtests gs >$2/gs 2>&1
+$1/test_gs >$2/gs 2>&1; echo "status $?" >>$2/gs
 $3 --windows=31:100 -o $2/sampled -- $1/paths >$2/windows.log 2>&1
 $3 --windows=all -o $2/all -- $1/paths >>$2/windows.log 2>&1
 exit 5
@@ -29,7 +29,7 @@ exit 5
 TEXT = "through two machines"
 # Is it complete? Every branch is due, so that KVM steps; with `exact` delivery it does so without limit.
 WINDOWS = {"sampled": False, "all": True}
-PATHS = LINUX_PROGRAMS / "paths"
+PATHS, WORKLOAD = LINUX_PROGRAMS / "paths", LINUX_PROGRAMS / "workload"
 
 
 class Session:
@@ -68,14 +68,16 @@ class Session:
 
     def by_gs(self, check: Check) -> None:
         """Threads that GS base tells apart: the program of ./vlwp test linux."""
-        check.want(", 0 failed, 0 skipped" in self.text(check, "gs"), "not passed")
+        text = self.text(check, "gs")
+        tap = read(text)
+        check.want(tap.plan == tap.passed and text.endswith("\nstatus 0\n"), "not passed")
 
     def windows(self, check: Check) -> None:
         """Windows are paths in a program, and all of them its complete trace."""
         said = self.text(check, "windows.log")
         check.want(said.count("the trace is complete") == 1, "lwprun does not say that the trace is complete")
         for name, complete in WINDOWS.items():
-            windows.are_paths(check, self.work / name, PATHS, complete)
+            check.say(windows.are_paths(self.work / name, PATHS, complete))
 
 
 class Profile:
@@ -111,7 +113,7 @@ def profiled(check: Check, seed: str, delivery: str, more: Sequence[str]) -> str
     data, words = check.work / "data", [str(WORKLOAD), seed, str(SIZE)]
     options = ["--accel=kvm", "--smp=1", f"--cpu=lwp-delivery={delivery}", f"--data={data}", *more]
     options += ["--lwprun=--event=instructions:23", "--lwprun=--ring-size=4M"]
-    status, report = check.text([VLWP, "run", *options, "--", *words])
+    status, report = check.text([TOP / "vlwp", "run", *options, "--", *words])
     check.want(status == 0, f"run ends with status {status}")
-    shares_are_right(check, words, data, own=True)
+    check.say(callgrind.shares(check.work, words, data, own=True))
     return report

@@ -61,7 +61,7 @@ def _user(check: Check, program: Path) -> None:
     status, text = check.text([program, "/bin/echo", "it runs"])
     check.want(status == 0 and text == "it runs\n", "the program does not run")
     if shutil.which("valgrind"):
-        caches.plugin_agrees(check, program, program.parent / qemu_other.USER.libraries[0])
+        check.say(caches.plugin_agrees(check.work, program, program.parent / qemu_other.USER.libraries[0]))
 
 
 SLOWER = ("--seconds", "900")

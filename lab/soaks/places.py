@@ -4,7 +4,6 @@ processor writes (lab/tests/flat/test_places.py)."""
 
 import argparse
 
-from lab.start import deps
 from lab.start.pytest_part import PARTS, add_options as add_pytest_options
 
 
@@ -16,7 +15,4 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """The command."""
-    deps.ensure()
-    passed, failed, skipped = PARTS["flat"].run(args.names, args, "-m", "soak", "-k", "test_place")
-    print(f"{passed} passed, {failed} failed, {skipped} skipped")
-    return int(failed != 0 or not passed)
+    return PARTS["flat"].soak(args.names, args, "-m", "soak", "-k", "test_place")

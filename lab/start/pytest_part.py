@@ -20,6 +20,7 @@ from lab.common.say import Died, Skip, Usage, alive, say, told
 from lab.common.steps import build_lock, jobs_count, make_dir
 from lab.migrate.machines import INITRD
 from lab.nested import l1
+from lab.start import deps
 from lab.tests.libvirt.spaces import missing
 
 PYTEST = (PYTHON, "-B", "-m", "pytest")
@@ -39,9 +40,9 @@ class PytestPart:
         """Where its tests are."""
         return str((LAB / "tests" / self.name).relative_to(TOP))
 
-    def lines(self, option: str, names: Sequence[str]) -> list[str]:
+    def lines(self, names: Sequence[str], *options: str) -> list[str]:
         """What --list or --print says. Nothing is built for it."""
-        command = [*PYTEST, self.folder, "-q", option, *_only(names)]
+        command = [*PYTEST, self.folder, "-q", *options, *_only(names)]
         done = subprocess.run(command, cwd=TOP, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
         if done.returncode not in (0, NOTHING):
             raise Died(f"the tests of {self.name} cannot be listed: {done.stdout}{done.stderr}")
@@ -50,8 +51,23 @@ class PytestPart:
     def check(self, names: Sequence[str]) -> None:
         """Each name means a test."""
         for name in names:
-            if not self.lines("--list", [name]):
+            if not self.lines([name], "--list"):
                 raise Usage(f"test {self.name}: no test '{name}'; './vlwp test {self.name} --list' names them")
+
+    def debug(self, names: Sequence[str], args: argparse.Namespace) -> int:
+        """Start one test's machine stopped. Result: an exit status."""
+        able = self.lines(names, "--list", "--gdb")
+        if len(able) != 1:
+            have = f"{len(able)} match" if able else "no test that runs in a machine of its own matches"
+            raise Usage(f"test {self.name} --gdb takes the name of one test; {have}")
+        return int(self.run(names, args)[1] != 0)
+
+    def soak(self, names: Sequence[str], args: argparse.Namespace, *more: str) -> int:
+        """Some of the tests as a command of their own, those that take hours, too. Result: an exit status."""
+        deps.ensure()
+        passed, failed, skipped = self.run(names, args, *more)
+        print(f"{passed} passed, {failed} failed, {skipped} skipped")
+        return int(failed != 0 or not passed)
 
     def run(self, names: Sequence[str], args: argparse.Namespace, *more: str) -> list[int]:
         """Run the tests; more: of pytest's words. Result: how many points have passed, failed, and were skipped."""
@@ -95,7 +111,7 @@ def _only(names: Sequence[str]) -> list[str]:
 def _pytest(args: argparse.Namespace) -> list[str]:
     """The options that are pytest's own."""
     words = [f"--color={'yes' if sys.stdout.isatty() else 'no'}"]
-    words += ["--gdb"] if args.gdb else ["-v", "-n", str(jobs_count()), "--dist=loadgroup"]
+    words += ["--gdb", "--timeout=0"] if args.gdb else ["-v", "-n", str(jobs_count()), "--dist=loadgroup"]
     for option in ("-k", "--durations", "--junitxml", "--seed"):
         value = getattr(args, option.lstrip("-"))
         words += [f"{option}={value}" if option.startswith("--") else f"{option}{value}"] if value is not None else []
@@ -121,6 +137,12 @@ def _flat() -> None:
     qemu.build("base")
 
 
+def _linux() -> None:
+    tools.build()
+    kernel.build()
+    qemu.ensure()
+
+
 def _migrate() -> None:
     l1.prepare()
     qemu.build("base")
@@ -143,6 +165,7 @@ def _libvirt() -> None:
 PARTS = {part.name: part for part in (
     PytestPart("flat", "the bare-metal conformance tests in QEMU", _flat),
     PytestPart("kvm", "LWP for KVM guests, in the nested lab", l1.prepare),
+    PytestPart("linux", "programs in a Linux guest, and profiles beside the truth", _linux),
     PytestPart("migrate", "save, restore and migrate guests with LWP; refuse what does not fit", _migrate),
     PytestPart("libvirt", "two hosts with libvirt: baseline, live migration, what is refused", _libvirt),
 )}

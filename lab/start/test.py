@@ -21,7 +21,7 @@ from lab.testing.part import Case, Part, choose
 PARTS = {
     "unit": ("lab.testing.unit", "warnings, unit tests under sanitizers, fuzzers, style, the scripts"),
     "flat": ("", PYTEST_PARTS["flat"].summary),
-    "linux": ("lab.testing.linux", "programs in a Linux guest, and a profile beside the truth"),
+    "linux": ("", PYTEST_PARTS["linux"].summary),
     "kvm": ("", PYTEST_PARTS["kvm"].summary),
     "migrate": ("", PYTEST_PARTS["migrate"].summary),
     "libvirt": ("", PYTEST_PARTS["libvirt"].summary),
@@ -80,17 +80,6 @@ def _chosen(part: Part, name: str, names: list[str]) -> list[Case]:
     return choose(cases, names)
 
 
-def _debug(cases: list[Case], name: str) -> int:
-    able = [case for case in cases if case.gdb]
-    if len(able) != 1:
-        have = f"{len(able)} match" if able else f"no test of '{name}' that runs in a machine of its own matches"
-        raise Usage(f"test --gdb takes the name of one test of flat or linux; {have}")
-    gdb = able[0].gdb
-    assert gdb
-    with tempfile.TemporaryDirectory(prefix="vlwp-gdb.") as work:
-        return gdb(Report(Path(work)))
-
-
 def _run_part(name: str, names: list[str], args: argparse.Namespace) -> tuple[list[int], float]:
     """Run a part. Result: passed, failed, skipped, and seconds. One that cannot say its sums is one failure, or one
     skipped test."""
@@ -142,7 +131,7 @@ def main(args: argparse.Namespace) -> int:
     if args.gdb:
         if len(parts) != 1 or parts[0] not in ("flat", "linux"):
             raise Usage("test --gdb is for one test of flat or linux: ./vlwp test --gdb flat NAME")
-        return _gdb(parts[0], names, args)
+        return PYTEST_PARTS[parts[0]].debug(names, args)
     if args.list or args.print:
         for name in parts:
             for line in _told(name, names, args):
@@ -159,20 +148,9 @@ def main(args: argparse.Namespace) -> int:
     return int(sums[1] != 0)
 
 
-def _gdb(name: str, names: list[str], args: argparse.Namespace) -> int:
-    if name in PYTEST_PARTS:
-        if len(PYTEST_PARTS[name].lines("--list", names)) != 1:
-            raise Usage("test --gdb takes the name of one test")
-        return int(PYTEST_PARTS[name].run(names, args)[1] != 0)
-    part = _load(name)
-    cases = _chosen(part, name, names)
-    part.prepare()
-    return _debug(cases, name)
-
-
 def _told(name: str, names: list[str], args: argparse.Namespace) -> list[str]:
     """What --list and --print show."""
     if name in PYTEST_PARTS and not args.here:
-        return PYTEST_PARTS[name].lines("--print" if args.print else "--list", names)
+        return PYTEST_PARTS[name].lines(names, "--print" if args.print else "--list")
     cases = _chosen(_load(name, args.here), name, names)
     return [f"{name} {case.name}: {case.shown() if args.print else case.line}" for case in cases]

@@ -9,16 +9,13 @@ misses of each instruction, of stores too; it runs in qemu-x86_64, because a who
 otherwise (`./vlwp soak builds user`)."""
 
 import re
-import shutil
 from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
 from lab.common import proc
-from lab.common.places import LINUX_PROGRAMS, TOP
-from lab.common.report import Check, Report
+from lab.common.places import LINUX_PROGRAMS
 
-LINE = "data cache misses are those of cachegrind, but for what stores do"
 PROGRAM = LINUX_PROGRAMS / "cachewalk"
 SIZE, WAYS, LINE_SIZE = 32768, 8, 64
 ACCESSES = 20000  # of the walk
@@ -46,10 +43,10 @@ class Access(NamedTuple):
     instruction: int  # its address
 
 
-def _accesses(check: Check) -> list[Access]:
-    """What the walk does to the table."""
-    walk, table, log = Symbol("walk"), Symbol("table"), check.work / "lackey"
-    check.run(["valgrind", "--tool=lackey", "--trace-mem=yes", f"--log-file={log}", PROGRAM])
+def accesses_of(work: Path) -> list[Access]:
+    """What the walk does to the table. Files are in a folder."""
+    walk, table, log = Symbol("walk"), Symbol("table"), work / "lackey"
+    proc.output(["valgrind", "--tool=lackey", "--trace-mem=yes", f"--log-file={log}", PROGRAM])
     inside, at, found = False, 0, []
     for line in log.read_text(encoding="ascii").splitlines():
         match = re.fullmatch(r"(I | L| S| M) +([0-9a-f]+),\d+", line)
@@ -61,8 +58,9 @@ def _accesses(check: Check) -> list[Access]:
     return found
 
 
-def _missed(accesses: list[Access], start: int, stores: bool) -> list[Access]:
+def _missed(accesses: list[Access], stores: bool) -> list[Access]:
     """What misses an LRU cache, with or without the stores."""
+    start = Symbol("table").start
     sets: list[list[int]] = [[] for _ in range(SETS)]
     missed = []
     for access in accesses:
@@ -78,16 +76,16 @@ def _missed(accesses: list[Access], start: int, stores: bool) -> list[Access]:
     return missed
 
 
-def _misses(accesses: list[Access], start: int, stores: bool) -> list[int]:
+def misses(accesses: list[Access], stores: bool) -> list[int]:
     """The loads that an LRU cache misses, which stores fill or not."""
-    return [access.offset for access in _missed(accesses, start, stores) if access.kind != "S"]
+    return [access.offset for access in _missed(accesses, stores) if access.kind != "S"]
 
 
-def _cachegrind(check: Check) -> int:
+def cachegrind(work: Path) -> int:
     """Read misses of L1D in the walk."""
-    out = check.work / "cachegrind"
+    out = work / "cachegrind"
     geometry = f"--D1={SIZE},{WAYS},{LINE_SIZE}"
-    check.run(["valgrind", "--tool=cachegrind", "--cache-sim=yes", geometry, f"--cachegrind-out-file={out}", PROGRAM])
+    proc.output(["valgrind", "--tool=cachegrind", "--cache-sim=yes", geometry, f"--cachegrind-out-file={out}", PROGRAM])
     text = out.read_text(encoding="utf-8")
     found = re.search(r"^events: (.*)$", text, re.MULTILINE)
     assert found
@@ -97,42 +95,19 @@ def _cachegrind(check: Check) -> int:
     return sum(int(line.split()[column]) for line in function[1].splitlines())
 
 
-def same(check: Check) -> None:
-    """Each miss of LWP, and the number of cachegrind's."""
-    accesses, start = _accesses(check), Symbol("table").start
-    without, with_stores = _misses(accesses, start, False), _misses(accesses, start, True)
-    status, text = check.text([TOP / "vlwp", "shell", "--smp=1", "--", str(PROGRAM), "lwp"])
-    rounds = [[int(word) for word in line.split()] for line in text.splitlines()]
-    theirs = _cachegrind(check)
-    check.say(f"{len(accesses)} accesses")
-    check.say(f"misses: LWP {[len(lwp) for lwp in rounds]}, LRU without stores {len(without)}")
-    check.say(f"cachegrind {theirs}, LRU with stores {len(with_stores)}")
-    check.want(status == 0 and len(accesses) == ACCESSES and without != with_stores, "the walk is another")
-    check.want(len(rounds) == 3 and all(lwp == without for lwp in rounds), "LWP misses other loads")
-    # RET loads from the stack.
-    check.want(theirs - len(with_stores) in (0, 1), "cachegrind misses other loads")
-
-
-def plugin_agrees(check: Check, emulator: Path, plugin: Path) -> None:
-    """Each instruction of the walk misses in QEMU's cache plugin as often as in an LRU cache with stores."""
-    accesses, start, walk = _accesses(check), Symbol("table").start, Symbol("walk")
-    wanted = Counter(access.instruction for access in _missed(accesses, start, True))
-    log = check.work / "plugin"
+def plugin_agrees(work: Path, emulator: Path, plugin: Path) -> str:
+    """Each instruction of the walk misses in QEMU's cache plugin as often as in an LRU cache with stores. Result: how
+    often."""
+    accesses, walk = accesses_of(work), Symbol("walk")
+    wanted = Counter(access.instruction for access in _missed(accesses, True))
+    log = work / "plugin"
     geometry = f"dcachesize={SIZE},dassoc={WAYS},dblksize={LINE_SIZE},evict=lru,limit=100000"
-    check.run([emulator, "-plugin", f"{plugin},{geometry}", "-d", "plugin", "-D", log, PROGRAM])
+    proc.output([emulator, "-plugin", f"{plugin},{geometry}", "-d", "plugin", "-D", log, PROGRAM])
     text = log.read_text(encoding="utf-8").partition("address, data misses")[2].partition("address, fetch misses")[0]
     rows = re.findall(r"^0x([0-9a-f]+)[^,]*, (\d+),", text, re.MULTILINE)
-    found = Counter({int(at, 16): int(misses) for at, misses in rows if int(at, 16) in walk and int(misses)})
+    found = Counter({int(at, 16): int(number) for at, number in rows if int(at, 16) in walk and int(number)})
     loads = sum(found[at] for at in {access.instruction for access in accesses if access.kind != "S"})
-    check.say(f"plugin: {loads} loads and {found.total() - loads} others miss, LRU with stores {wanted.total()} in all")
-    check.say(f"LWP, without stores: {len(_misses(accesses, start, False))} loads")
     # RET loads from the stack.
-    check.want(not wanted - found and (found - wanted).total() in (0, 1), f"the plugin has {found}, LRU {wanted}")
-
-
-def run(report: Report) -> None:
-    """It needs valgrind, which nothing else does."""
-    if shutil.which("valgrind"):
-        report.check(LINE, same)
-    else:
-        report.skip(f"{LINE}: valgrind is not installed")
+    assert not wanted - found and (found - wanted).total() in (0, 1), f"the plugin has {found}, LRU {wanted}"
+    return f"plugin: {loads} loads and {found.total() - loads} others miss, LRU with stores {wanted.total()} in all; " \
+        f"LWP, without stores: {len(misses(accesses, stores=False))} loads"

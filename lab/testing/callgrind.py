@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What valgrind's callgrind counts when it simulates a program: the instructions of each function, and its calls. A
-repeated string instruction is one instruction."""
+repeated string instruction is one instruction. And whether a profile has the same shares."""
 
+import json
 import re
 import struct
 from collections import Counter
@@ -11,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 
 from lab.common import proc
-from lab.common.report import Check
+from lab.common.places import LWPCTL
 
 OPTIONS = "--dump-instr=yes --dump-line=no --compress-strings=no --compress-pos=no".split()
 # What the stubs of the procedure linkage table are: functions of no object, or part of the instruction that calls them.
@@ -20,6 +21,8 @@ STUBS_APART, STUBS_IN_CALLERS = "--skip-plt=no", "--skip-plt=yes"
 REPEATED = re.compile(rb"[\xf2\xf3][\x40-\x4f]?[\xa4-\xa7\xaa-\xaf]")
 LONGEST = 15  # bytes of an instruction
 PT_LOAD = 1
+SAMPLES = 20000  # of a profile whose shares are compared, at least
+TOLERANCE = 0.02  # of a share
 
 
 class Object:
@@ -78,12 +81,32 @@ def _around(costs: Mapping[int, int], at: int) -> list[int]:
 
 
 def of(
-    check: Check, words: Sequence[proc.Word], stubs: str = STUBS_APART, env: Mapping[str, str] | None = None
+    work: Path, words: Sequence[proc.Word], stubs: str = STUBS_APART, env: Mapping[str, str] | None = None
 ) -> Costs:
-    """Run a program under callgrind; its output goes into the log."""
-    out = check.work / "callgrind.out"
-    check.run(["valgrind", "-q", "--tool=callgrind", stubs, *OPTIONS, f"--callgrind-out-file={out}", *words], env=env)
+    """Run a program under callgrind, whose file is in a folder. What the program prints is nobody's."""
+    out = work / "callgrind.out"
+    options = [stubs, *OPTIONS, f"--callgrind-out-file={out}"]
+    proc.output(["valgrind", "-q", "--tool=callgrind", *options, *words], env=env, errors="replace")
     return read(out)
+
+
+def shares(work: Path, words: Sequence[str], data: Path, own: bool = False) -> str:
+    """Each function of a program has the share of all instructions in its profile that callgrind counts, within 2
+    points; they are told. own: of the instructions in the program's own functions, for short runs, in which the dynamic
+    loader, that runs before LWP is on, has a large part."""
+    costs = of(work, words)
+    truth = costs.functions(Path(words[0]))
+    report = json.loads(proc.output([LWPCTL, "report", "--json", data]))
+    (event,) = [event for event in report["events"] if event["event"] == "instructions"]
+    assert event["samples"] >= SAMPLES, f"{event['samples']} samples, fewer than {SAMPLES}"
+    profile = {row["symbol"]: row["share"] for row in event["symbols"] if row["object"] == words[0]}
+    total = sum(truth.values()) if own else costs.total()
+    seen = sum(profile.get(name, 0) for name in truth) if own else 1
+    both = {name: (number / total, profile.get(name, 0) / seen) for name, number in truth.items()}
+    text = "\n".join(f"{name:16} truth {right:6.2%}, profile {there:6.2%}" for name, (right, there) in both.items())
+    wrong = [name for name, (right, there) in both.items() if abs(right - there) > TOLERANCE]
+    assert not wrong, f"not the shares of the truth: {' '.join(wrong)}\n{text}"
+    return text
 
 
 @cache

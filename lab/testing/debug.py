@@ -10,7 +10,6 @@ from pathlib import Path
 from lab.common import proc
 from lab.common.say import say
 from lab.guest import machine, vm
-from lab.testing.part import quoted
 
 PIE_BASE = 0x555555554000  # where Linux loads a program when it does not randomise
 
@@ -47,7 +46,7 @@ def announce(script: Path, port: int, lines: Sequence[str], hint: str) -> None:
     text = "\n".join(["set pagination off", f"target remote 127.0.0.1:{port}", *lines])
     script.write_text(text + "\n", encoding="utf-8")
     say("the machine is stopped; in another terminal:")
-    print(f"    {quoted(['gdb', '-x', script])}", file=sys.stderr)
+    print(f"    {proc.quoted(['gdb', '-x', script])}", file=sys.stderr)
     say(hint)
 
 
@@ -60,10 +59,10 @@ def flat(command: Sequence[str], image: Path, work: Path) -> int:
     return proc.call([*command, *gdb_stub(port)])
 
 
-def linux(guest: machine.Machine, program: Path, run: Path, work: Path) -> int:
-    """Start a program of a Linux guest, whose machine is stopped. The guest does not randomise addresses, so the
-    program's symbols are known before it is loaded. Result: its exit status."""
-    port, script = free_port(), work / "gdb-commands"
+def linux(guest: machine.Machine, program: Path, run: Path) -> int:
+    """Start a program of a Linux guest, whose machine is stopped and has its files in a folder. The guest does not
+    randomise addresses, so the program's symbols are known before it is loaded. Result: its exit status."""
+    port, script = free_port(), run / "gdb-commands"
     emulator = [*machine.qemu_command(guest, run, "nokaslr norandmaps"), *gdb_stub(port)]
     lines = [f"add-symbol-file {program} -o {PIE_BASE:#x}", "hbreak main"]
     announce(script, port, lines, "'continue' boots the guest and stops in main() of the program")

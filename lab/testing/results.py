@@ -10,17 +10,13 @@ import shutil
 import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from lab.common import proc
-from lab.common.beside import side_by_side
 from lab.common.places import LINUX_PROGRAMS, LWPRUN, TOP
-from lab.common.report import Check, Report
-from lab.common.say import Died, Skip
+from lab.common.say import Died
 from lab.guest import machine
 from lab.guest.vm import GUEST_SHARE, run_directory
-from lab.testing import seeds
 
 SOURCES = TOP / "guest-tests/linux/results"
 OVERLOAD = 6  # vCPUs for each processor of the host
@@ -182,29 +178,3 @@ def chunks(runs: Sequence[Run], each: int) -> list[list[Run]]:
         same = [run for run in runs if run.smp == smp]
         parts += [same[at:at + each * smp] for at in range(0, len(same), each * smp)]
     return sorted(parts, key=lambda part: part[0].seed)
-
-
-JAVA_RUNS = 12
-JAVA_LINE = f"java computes the same under lwprun {JAVA_RUNS} times, on two processors of an overloaded host"
-
-
-def java(report: Report) -> None:
-    """A share of the soak. Code that is written while it runs was executed with lost flags."""
-    lacking = [name for name in ("java", "javac") if not shutil.which(name)]
-    if lacking:
-        raise Skip(f"there is no {' and no '.join(lacking)} on this machine: ./vlwp deps installs them")
-    first = seeds.draw()
-    report.line(f"java under lwprun: seeds from {first}")
-    report.check(JAVA_LINE, _java, [draw(first + at, ["java"], sizes=[2]) for at in range(JAVA_RUNS)])
-
-
-def _java(check: Check, runs: Sequence[Run]) -> None:
-    wanted, told = known(["java"], check.work), []
-
-    def tell(run: Run, how: str) -> None:
-        told.append(how)
-        check.say(f"{run.seed} {run}: {how or 'right'}")
-
-    guest = machine.Machine(smp=2, memory=GUEST_MEMORY)
-    side_by_side([partial(in_guest, guest, part, check.work, wanted, tell) for part in chunks(runs, 2)], guests_count())
-    check.want(len(told) == JAVA_RUNS and not any(told), f"{sum(map(bool, told))} of {len(told)} runs are wrong")

@@ -12,10 +12,10 @@ RUNNER = places.TOP / "guest-tests/flat/runner"
 sys.path.append(str(RUNNER))
 
 from flatrun import failures, judged, run  # noqa: E402
-from judge import FAILED, PASSED  # noqa: E402
+from judge import FAILED, PASSED, read  # noqa: E402
 from table import ROWS, SECONDS, Row  # noqa: E402
 
-__all__ = ["FAILED", "PASSED", "ROWS", "RUNNER", "SECONDS", "Row", "failures", "judged", "run"]
+__all__ = ["FAILED", "PASSED", "ROWS", "RUNNER", "SECONDS", "Row", "failures", "judged", "read", "run"]
 
 TESTS = places.TOP / "guest-tests/flat/tests"
 IMAGE = places.HOST / "guest-tests/flat/flat.elf"

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from lab.common.report import Check
 from lab.start import trace
 
 OBJECT, MAP = 2, 4
@@ -122,9 +121,10 @@ class Windows:
         return bool(flags & FLUSHED)
 
 
-def are_paths(check: Check, data: Path, program: Path, complete: bool = False) -> None:
+def are_paths(data: Path, program: Path, complete: bool = False) -> str:
     """Weights add up to what the flushed counter says; those of sampled windows do but for one at each end of a thread.
-    If it is complete, there is one run of windows for each thread, and nothing is missing."""
+    If it is complete, there is one run of windows for each thread, and nothing is missing. Result: how many there
+    are."""
     w = Windows(Code(program.read_bytes()))
     name, own = str(program).encode(), None
     for kind, payload in trace.sections(data):
@@ -135,12 +135,13 @@ def are_paths(check: Check, data: Path, program: Path, complete: bool = False) -
         elif kind == trace.WINDOW:
             w.take(payload)
         elif kind == trace.THREAD_END:
-            check.want(w.end(payload), "a thread's counters were not flushed")
-    check.say(f"{w.windows} windows of {w.records} records, {w.checked} in the program, {w.joins} runs between two")
-    check.say(f"weights {w.weight}, counted {w.counted}", *w.wrong[:TOLD])
-    check.want(w.checked and w.joins and not w.wrong, "not every window is a path in the program")
+            assert w.end(payload), "a thread's counters were not flushed"
+    text = f"{w.windows} windows of {w.records} records, {w.checked} in the program, {w.joins} runs between two, " \
+        f"weights {w.weight}, counted {w.counted}"
+    assert w.checked and w.joins and not w.wrong, "\n".join(["not every window is a path:", text, *w.wrong[:TOLD]])
     allowed = 0 if complete else 2 * w.most * w.threads
-    check.want(abs(w.weight - w.counted) <= allowed, "the weights of the windows are not the branches counted")
+    assert abs(w.weight - w.counted) <= allowed, f"the weights of the windows are not the branches counted: {text}"
     if complete:
         whole = w.begun == w.threads and not w.missed and w.records == w.counted
-        check.want(whole, f"the windows are no complete trace: {w.begun} begin, {w.missed} branches are missed")
+        assert whole, f"the windows are no complete trace: {w.begun} begin, {w.missed} branches are missed; {text}"
+    return text

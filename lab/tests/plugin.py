@@ -109,12 +109,14 @@ def chosen(items: list[pytest.Item], only: list[str]) -> list[pytest.Item]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Choose by name."""
-    only = config.getoption("--only")
+    """Choose by name; for gdb, of those that can. Long ones go first."""
+    only, kept = config.getoption("--only"), items
+    if config.getoption("--gdb"):
+        kept = [item for item in kept if "gdb" in getattr(item, "fixturenames", ())]
     if only:
-        kept = chosen(items, only)
-        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
-        items[:] = kept
+        kept = chosen(kept, only)
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = sorted(kept, key=lambda item: not item.get_closest_marker("long"))
 
 
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
@@ -152,6 +154,12 @@ def tell(request: pytest.FixtureRequest) -> Tell:
 def seed(request: pytest.FixtureRequest) -> int:
     """A seed of the test's own, from that of the run."""
     return random.Random(f"{os.environ[SEED_VARIABLE]} {request.node.nodeid}").randint(0, SEED)
+
+
+@pytest.fixture
+def gdb(pytestconfig: pytest.Config) -> bool:
+    """Is the machine of the only test to wait for gdb? For tests that have one of their own."""
+    return bool(pytestconfig.getoption("--gdb"))
 
 
 @pytest.fixture

@@ -12,10 +12,10 @@ from lab.tests.plugin import Points, shows
 
 @shows(line_of, shown)
 @pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])
-def test_row(row: Row, points: Points, tmp_path: Path, pytestconfig: pytest.Config) -> None:
+def test_row(row: Row, points: Points, tmp_path: Path, gdb: bool) -> None:
     if not row.offered("tcg"):
         pytest.skip(f"tcg does not offer {row.needs}")
-    if pytestconfig.getoption("--gdb"):
+    if gdb:
         debug.flat(command(row), IMAGE, tmp_path)
         return
     result = run(command(row), SECONDS)

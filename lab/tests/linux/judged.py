@@ -17,15 +17,16 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from lab.common.places import LWPCTL, TOP
-from lab.common.report import Check, Report
+from lab.common.places import LWPCTL
 from lab.testing import callgrind
+from lab.tests.conftest import good
+from lab.tests.linux.tools import VLWP
+from lab.tests.plugin import Tell
 
 # Low bits of each interval are drawn at random, or loops fall into step with it. 65 to 128 instructions: 96.5.
 INTERVAL, RANDOM = 127, 6
 TOP_FUNCTIONS = 20
 CORRELATION = 0.97  # Spearman's, at least
-TOTALS = 0.001  # of the instructions, how far they may be apart
 NOT_COMPARED = re.compile(r"/(libc|libm|ld-linux-x86-64|liblwprun|vgpreload\w*)[-.\w]*$|^[^/]|^$")
 PT_GNU_EH_FRAME = 0x6474E550
 HASH_SEEDS = {"PERL_HASH_SEED": "0", "PYTHONHASHSEED": "0"}
@@ -35,17 +36,10 @@ Costs = dict[tuple[str, int], int]  # by object and function
 
 @dataclass(frozen=True)
 class Subject:
-    """A program and its arguments."""
+    """A program and its arguments, and how far the instructions may be apart."""
 
-    name: str
     words: tuple[str, ...]
-    totals: float = TOTALS
-
-
-# Little of it is in the C library.
-PERL = r"""for my $i (1 .. 20000) { $s = ($s * 31 + $i) % 65521; $w{$s % 700} += $i & 7; $n++ if $i =~ /7\d*3/;
-$l[$i % 900] = $s ^ $i } @l = sort { $a <=> $b or $i <=> $j } @l; print "$n $l[77] ", scalar keys %w"""
-SUBJECTS = (Subject("perl", ("/usr/bin/perl", "-e", PERL)),)
+    totals: float = 0.001
 
 
 # ---- Functions -----------------------------------------------------------------------------------
@@ -94,30 +88,27 @@ def _by_function(costs: Mapping[str, Mapping[int, int]]) -> Costs:
     return found
 
 
-def _profile(check: Check, subject: Subject) -> Path:
+def _profile(subject: Subject, work: Path) -> Path:
     """In a guest. What the program prints is nobody's."""
-    data = check.work / f"{subject.name}.data"
+    data = work / "data"
     options = [f"--lwprun=--event=instructions:{INTERVAL}", f"--lwprun=--random={RANDOM}"]
     options += ["--lwprun=--ring-size=255M", "--lwprun=--max-threads=4"]
     seeds = " ".join(f"{name}={value}" for name, value in HASH_SEEDS.items())
     line = f"{seeds} {shlex.join(subject.words)} >/dev/null"
-    words: list[str | Path] = [TOP / "vlwp", "run", *options, f"--data={data}", "--report-file=/dev/null"]
-    check.run([*words, "--", "/bin/sh", "-c", line])
+    good([VLWP, "run", *options, f"--data={data}", "--report-file=/dev/null", "--", "/bin/sh", "-c", line])
     return data
 
 
-def _sampled(check: Check, subject: Subject, data: Path) -> Costs:
+def _sampled(subject: Subject, work: Path) -> Costs:
     """The same of a profile."""
-    status, text = check.text([LWPCTL, "report", "--json", "--limit=1", data])
-    check.want(status == 0, f"lwpctl ends with status {status}")
-    report = json.loads(text)
+    data, out = _profile(subject, work), work / "csv"
+    report = json.loads(good([LWPCTL, "report", "--json", "--limit=1", data]))
     name = Path(subject.words[0]).name[:15]
     (thread,) = [thread for thread in report["threads"] if thread["name"] == name]
-    check.want(not thread["missed"], f"{thread['missed']} samples were missed")
+    assert not thread["missed"], f"{thread['missed']} samples were missed"
     (event,) = report["events"]
     period = event["counted"] / event["samples"]
-    out = check.work / f"{subject.name}.csv"
-    check.run([LWPCTL, "export", "--format=csv", "--no-lines", f"--thread={thread['tid']}", "-o", out, data])
+    good([LWPCTL, "export", "--format=csv", "--no-lines", f"--thread={thread['tid']}", "-o", out, data])
     samples: dict[str, Counter[int]] = {}
     with out.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
@@ -141,31 +132,17 @@ def spearman(left: Sequence[int], right: Sequence[int]) -> float:
     return statistics.correlation(_ranks(left), _ranks(right))
 
 
-def holds(check: Check, subject: Subject, report: Report | None = None) -> None:
+def holds(subject: Subject, work: Path, tell: Tell) -> None:
     """The profile of a program is callgrind's."""
-    truth = _by_function(callgrind.of(check, subject.words, callgrind.STUBS_IN_CALLERS, HASH_SEEDS).own)
-    costs = _sampled(check, subject, _profile(check, subject))
+    truth = _by_function(callgrind.of(work, subject.words, callgrind.STUBS_IN_CALLERS, HASH_SEEDS).own)
+    costs = _sampled(subject, work)
     hottest = sorted(truth, key=lambda key: -truth[key])[:TOP_FUNCTIONS]
     for path, start in hottest:
-        check.say(f"{truth[path, start]:12} {costs.get((path, start), 0):12} {path}+{start:#x}")
+        print(f"{truth[path, start]:12} {costs.get((path, start), 0):12} {path}+{start:#x}")
     order = spearman([truth[key] for key in hottest], [costs.get(key, 0) for key in hottest])
     wanted, total = sum(truth.values()), sum(costs.values())
     apart = total / wanted - 1
-    line = f"{subject.name}: {wanted:,} instructions, {apart:+.3%}; ranks of {len(hottest)} functions: {order:.3f}"
-    check.say(line)
-    if report:
-        report.line(line, 8)
-    check.want(len(hottest) == TOP_FUNCTIONS, f"{subject.name} has no {TOP_FUNCTIONS} functions")
-    check.want(order >= CORRELATION, f"the functions are in another order: {order:.3f}")
-    check.want(abs(apart) <= subject.totals, f"{total:,} instructions, callgrind has {wanted:,}")
-
-
-def line_of(subject: Subject) -> str:
-    """What is checked."""
-    return f"{subject.name}: functions in callgrind's order, and as many instructions"
-
-
-def run(report: Report) -> None:
-    """Of all programs."""
-    for subject in SUBJECTS:
-        report.check(line_of(subject), holds, subject)
+    tell(f"{wanted:,} instructions, {apart:+.3%}; ranks of {len(hottest)} functions: {order:.3f}")
+    assert len(hottest) == TOP_FUNCTIONS
+    assert order >= CORRELATION, "the functions are in another order"
+    assert abs(apart) <= subject.totals, f"{total:,} instructions, callgrind has {wanted:,}"

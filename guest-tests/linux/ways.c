@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * ways WAY N: N turns of a loop of two instructions, in a thread or process that ends in one way. Everything else
- * that it executes is the same for every N of as many digits. See ways.py.
+ * that it executes is the same for every N of as many digits. For lab/tests/linux/test_count.py.
  */
 #include <pthread.h>
 #include <signal.h>

@@ -6,10 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from lab.common.places import LINUX_PROGRAMS, TOP
-from lab.common.report import Check
+from lab.common.places import LINUX_PROGRAMS
+from lab.tests.conftest import good
+from lab.tests.linux.tools import VLWP
 
-LINE = "IBS: derived events are counts over the raw samples, and perf's own counts"
 # IBS has a model of the caches of its own.
 GUEST = ("--smp=1", "--cpu=pmu=on,+perfctr-core,+ibs,ibs-cache=on")
 SCRIPT = r"""
@@ -28,6 +28,8 @@ registers
 echo '# perf fetch'
 perf script -F event,ip -i /tmp/ibs.data
 """
+# Events of which there are samples.
+SOME = ("branch", "return", "load", "store", "data cache miss", "L2 hit", "local DRAM", "miss load latency")
 SAMPLE = 9  # PERF_RECORD_SAMPLE
 RAW = 0x30  # in a sample: behind header, IP, IDs, time and address
 PERF = re.compile(r"(?P<addr>[0-9a-f]+) +[0-9a-f]+ \|OP (?P<op>\S+)\|LVL (?P<lvl>[^|]*)\|.*\|TLB (?P<tlb>[^|]*)"
@@ -108,24 +110,17 @@ def _fetches(text: str) -> Counter[str]:
     return found
 
 
-def run(check: Check) -> None:
-    """The two counts of each event are equal, and there is something to count."""
-    shell = [str(TOP / "vlwp"), "shell", *GUEST, "--", "/bin/sh", "-c", SCRIPT, str(LINUX_PROGRAMS)]
-    status, out = check.text(shell)
-    check.want(status == 0, f"status {status}")
+def test_ibs_derived() -> None:
+    """IBS: the two counts of each derived event are equal, and there is something to count."""
+    out = good([VLWP, "shell", *GUEST, "--", "/bin/sh", "-c", SCRIPT, LINUX_PROGRAMS])
     parts = re.split(r"^# (op|perf|fetch|perf fetch)\n", out, flags=re.MULTILINE)
     part = dict(zip(parts[1::2], parts[2::2]))
     ops, perf, fetches = _ops(part["op"]), _perf(part["perf"]), _fetches(part["fetch"])
-    check.say(f"ops: {dict(ops)}")
-    check.say(f"perf: {dict(perf)}")
-    check.say(f"fetches: {dict(fetches)}")
+    print(f"ops: {ops}\nperf: {perf}\nfetches: {fetches}")
     perf["store"] = perf.pop("only store") + ops["load and store"]
-    differ = {name: (ops[name], count) for name, count in perf.items() if ops[name] != count}
-    check.want(not differ, f"over the samples, by perf: {differ}")
-    none = [name for name in ("branch", "return", "load", "store", "data cache miss", "L2 hit", "local DRAM",
-                              "miss load latency") if not ops[name]]
-    check.want(not none, f"there is no sample of {none}")
-    check.want(ops["return"] < ops["taken branch"] < ops["branch"] < ops["all"], "returns, taken and all branches")
-    check.want(ops["tag to retire"] == ops["all"] + ops["miss load latency"], "tag to retire is one cycle and the miss")
+    assert {name: ops[name] for name in perf} == perf
+    assert all(ops[name] for name in SOME), "there is no sample of one"
+    assert ops["return"] < ops["taken branch"] < ops["branch"] < ops["all"]
+    assert ops["tag to retire"] == ops["all"] + ops["miss load latency"], "tag to retire is one cycle and the miss"
     counted = part["perf fetch"].count("ibs_fetch")
-    check.want(counted > 100 and set(fetches.values()) == {counted}, f"perf has {counted} fetches")
+    assert counted > 100 and set(fetches.values()) == {counted}

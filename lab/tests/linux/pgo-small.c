@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A small interpreter for a test of optimisers (lab/testing/pgo.py): a profile tells them that two of its eight operations
- * are nearly all that is executed, and that its numbers are negative.
+ * A small interpreter for a test of optimisers (lab/tests/linux/test_pgo.py): a profile tells them that two of its
+ * eight operations are nearly all that is executed, and that its numbers are negative.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What ./vlwp shell promises: output, exit status, directories, and nothing left behind."""
+
+import os
+import random
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lab.common import proc
+from lab.tests.conftest import run
+from lab.tests.linux.tools import VLWP
+
+RANDOM_BYTES = 3_000_000
+
+
+class Place:
+    """A private directory whose name tells our guests, which keep their files in it, from others."""
+
+    def __init__(self, path: Path):
+        self.path = path
+
+    def guest(self, *command: str) -> list[str]:
+        """The command line of a command in a guest."""
+        return ["env", f"TMPDIR={self.path}", str(VLWP), "shell", "--", *command]
+
+    def script(self, text: str, *words: str) -> list[str]:
+        """The same for a shell script."""
+        return self.guest("/bin/sh", "-c", text, "-", *words)
+
+    def emulators(self) -> list[str]:
+        """The emulators whose command lines name it."""
+        found = []
+        for entry in Path("/proc").glob("[0-9]*"):
+            try:
+                words = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
+            except OSError:
+                continue
+            if words[0].endswith("qemu-system-x86_64") and any(str(self.path) in word for word in words):
+                found.append(f"{entry.name}: {' '.join(words)[:200]}")
+        return found
+
+    def left(self) -> list[str]:
+        """What a guest has left behind."""
+        return self.emulators() + [str(path) for path in self.path.glob("vlwp.*")]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    """An empty one."""
+    return Place(tmp_path)
+
+
+def test_guest_streams(place: Place) -> None:
+    """Output, errors and exit status come back apart."""
+    ended = run(place.script("printf out; printf err >&2; exit 37"))
+    assert (ended.status, ended.out, ended.err) == (37, "out", "err")
+
+
+def test_guest_signal(place: Place) -> None:
+    """Death by a signal is 128 and the signal."""
+    assert run(place.script("kill -SEGV $$")).status == 128 + signal.SIGSEGV
+
+
+def test_guest_bytes(place: Place, seed: int) -> None:
+    """3 MB of random bytes go in and come out."""
+    data = random.Random(seed).randbytes(RANDOM_BYTES)
+    ended = subprocess.run(place.guest("/bin/cat"), input=data, capture_output=True, check=False)
+    assert ended.stdout == data, f"{len(ended.stdout)} bytes came back: {ended.stderr.decode()}"
+
+
+def test_guest_arguments(place: Place) -> None:
+    """Arguments, environment and directory arrive as they are."""
+    words = ["a b", "", "line\nbreak", 'x$y"z']
+    script = 'pwd; printf "%s\\n" "$@" "$VLWP_PROBE"'
+    ended = run(place.script(script, *words), cwd=place.path, env={"VLWP_PROBE": "hello"})
+    assert ended.out == "\n".join([str(place.path), *words, "hello"]) + "\n"
+
+
+def test_guest_writes(place: Place) -> None:
+    """What a guest writes stays in it."""
+    (place.path / "file").write_text("kept\n", encoding="ascii")
+    ended = run(place.script("echo changed >file; echo new >other; cat file"), cwd=place.path)
+    assert ended.out == "changed\n" and (place.path / "file").read_text(encoding="ascii") == "kept\n"
+    assert not (place.path / "other").exists(), "a file is left on the host"
+
+
+def test_guest_no_command(place: Place) -> None:
+    """A command that is not there is one line and status 127."""
+    ended = run(place.guest("/nowhere/program"))
+    assert ended.status == 127
+    assert "/nowhere/program: No such file" in ended.err and ended.err.count("\n") == 1
+
+
+def test_guest_bad_property() -> None:
+    """An unknown CPU property is one line."""
+    ended = run([VLWP, "shell", "--cpu=no-such-property=1", "--", "true"])
+    assert ended.status == 1 and "no-such-property" in ended.said and ended.said.count("\n") == 1
+
+
+def test_guest_dead(place: Place) -> None:
+    """A guest that dies leaves its console, and the message says where."""
+    ended = run(place.script("echo c >/proc/sysrq-trigger; sleep 100"))
+    assert ended.status == 1
+    words = "the console of the guest is in "
+    assert words in ended.said
+    console = Path(ended.said.rpartition(words)[2].split()[0].rstrip(";,."))
+    text = console.read_text(encoding="utf-8", errors="replace")
+    console.unlink()
+    assert "sysrq triggered crash" in text.lower(), "the console does not say why"
+
+
+def test_guest_two(place: Place) -> None:
+    """Two guests at once do not collide."""
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stdin": subprocess.DEVNULL, "text": True}
+    children = [proc.start(place.guest("/bin/echo", word), **pipes) for word in ("first", "second")]
+    assert [child.communicate()[0] for child in children] == ["first\n", "second\n"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "term"])
+def test_guest_ends(number: signal.Signals, place: Place) -> None:
+    """A signal to ./vlwp ends a guest that runs; no process and no file stays.
+
+    The guest says when it runs, so nothing here waits for a time."""
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "stdin": subprocess.DEVNULL}
+    child = proc.start(place.script("echo up; exec sleep 1000"), start_new_session=True, **pipes)
+    assert child.stdout
+    line = child.stdout.readline()
+    assert line == b"up\n" and place.emulators(), f"the guest is not up: {line}"
+    if number == signal.SIGINT:
+        os.killpg(child.pid, number)  # as a terminal does: to the whole group
+    else:
+        child.send_signal(number)
+    proc.wait(child)
+    assert not place.left()

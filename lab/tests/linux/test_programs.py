@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The test programs of guest-tests/linux, which use LWP or the counters themselves and print TAP. Those that are chosen
+run in one guest, one after the other; those that need counters in another."""
+
+import subprocess
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from lab.common import proc
+from lab.common.places import LINUX_PROGRAMS
+from lab.guest import machine
+from lab.testing import debug
+from lab.testing.suite import read
+from lab.tests.conftest import run
+from lab.tests.linux.tools import VLWP
+from lab.tests.plugin import Points, shows
+
+PROGRAMS = {
+    "mlwp": "records of a program that the compiler's intrinsics wrote, gcc -mlwp",
+    "sample": "the documented example of the intrinsics: its records, in order",
+    "sample_32": "the same in 32 bits",
+    "moves": "a thread that moves between two CPUs, of which the other is idle",
+    "moves_32": "the same in 32 bits, where no register names the thread",
+    "known": "known code in one thread, through faults and signals",
+    "segv": "a ring that is taken away while records are due",
+    "fork": "the child of a fork has no LWP, the parent's profile is whole",
+    "two": "two programs on one CPU, each with a complete profile",
+    "threads": "eight threads that move between two CPUs, each with a profile of its own",
+    "gs": "threads with GS bases of their own, and one that changes it, as under Wine",
+    "liblwp": "the library: errors, counts, marks, windows, ends of threads and children",
+    "liblwp_32": "the same in 32 bits",
+    "perf": "Linux's perf on the processor's performance counters",
+    "ibs": "perf's samples of ops in a known loop are even, and say what each instruction is",
+    "lbr": "perf's branch stacks are stretches of LWP's trace of all branches",
+}
+COUNTERS = dict.fromkeys(
+    ("perf", "ibs", "lbr"), "pmu=on,+perfctr-core,+perfmon-v2,+amd-lbr-v2,+amd-lbr-pmc-freeze,+ibs"
+)
+# Intel's, in the versions 2, 4 and 5: what Linux says of them at boot.
+INTEL = (("Penryn", "Core2 events"), ("Skylake-Client", "Skylake events"), ("SapphireRapids", "Sapphire Rapids events"))
+CONTEXTS = 10  # that the programs create, at least
+LIMIT = 120  # seconds that a program may take
+# $0: the folder of the programs; the rest: their names. A result is complete when its status is there.
+LOOP = f"""
+for name; do
+    timeout -k 9 {LIMIT} "$0/test_$name" >"$VLWP_SHARE/$name.out" 2>"$VLWP_SHARE/$name.err"
+    echo $? >"$VLWP_SHARE/$name.status"
+done
+"""
+
+Booted = Callable[[str], Path]
+
+
+def program(name: str) -> Path:
+    """Where it is."""
+    return LINUX_PROGRAMS / f"test_{name}"
+
+
+def shown(name: str) -> str:
+    """Its command line in a guest of its own."""
+    cpu = [f"--cpu={COUNTERS[name]}"] if name in COUNTERS else []
+    return proc.quoted([VLWP, "shell", *cpu, "--", program(name)])
+
+
+def of(item: pytest.Item, function: str) -> bool:
+    """Is it a test of this function?"""
+    return getattr(item, "originalname", "") == function
+
+
+@pytest.fixture(scope="session")
+def booted(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Booted:
+    """Boots a guest whose processor has these properties, once, and runs the chosen programs that need them. Result:
+    the folder with statistics, and a share/ with what each program has left. All run if contexts are counted."""
+    items = request.session.items
+    chosen = [item.callspec.params["name"] for item in items if of(item, "test_programs")]  # type: ignore
+    if any(of(item, "test_contexts") for item in items):
+        chosen = list(PROGRAMS)
+
+    @cache
+    def boot(cpu: str) -> Path:
+        place = tmp_path_factory.mktemp("guest")
+        (place / "share").mkdir()
+        names = [name for name in chosen if COUNTERS.get(name, "") == cpu]
+        command = ["/bin/sh", "-c", LOOP, str(LINUX_PROGRAMS), *names]
+        with (place / "log").open("w", encoding="utf-8") as log:
+            guest = machine.Machine(cpu=cpu, stats=place / "stats")
+            machine.boot(guest, place, command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        return place
+
+    return boot
+
+
+def judge(said: str, status: int, points: Points) -> None:
+    """Every point is ok, and there are as many as it says at its end."""
+    tap = read(said)
+    points(tap.passed, tap.failed, tap.skipped)
+    assert not tap.bail, tap.bail
+    assert status != 124, f"no end within {LIMIT} s"
+    assert tap.plan == tap.points, f"{tap.points} points, but a plan of {tap.plan}, and status {status}"
+    assert (status != 0) == (tap.failed > 0), f"{tap.failed} points failed, but status {status}"
+    assert not tap.failed, "\n".join(tap.notes)
+
+
+@shows(lambda name: PROGRAMS[name], shown)
+@pytest.mark.parametrize("name", [
+    pytest.param(name, marks=pytest.mark.xdist_group("counters" if name in COUNTERS else "programs"))
+    for name in PROGRAMS
+])
+def test_programs(name: str, booted: Booted, points: Points, gdb: bool, tmp_path: Path) -> None:
+    if gdb:
+        (tmp_path / "share").mkdir()
+        debug.linux(machine.Machine(smp=1), program(name), tmp_path)
+        return
+    place = booted(COUNTERS.get(name, ""))
+    print((place / "log").read_text(encoding="utf-8", errors="replace"))
+    said, errors, status = (place / f"share/{name}.{kind}" for kind in ("out", "err", "status"))
+    assert status.is_file() and status.stat().st_size, "the guest has died, or another program in it"
+    print(said.read_text(errors="replace"), errors.read_text(errors="replace"))
+    judge(said.read_text(errors="replace"), int(status.read_text()), points)
+
+
+@pytest.mark.xdist_group("programs")
+@pytest.mark.parametrize("how", ["created", "dropped", "evicted", "unreadable"])
+def test_contexts(how: str, booted: Booted) -> None:
+    """Many threads of the programs are profiled on two processors, and none of their contexts is lost."""
+    rows = [line.split() for line in (booted("") / "stats").read_text(encoding="utf-8").splitlines()]
+    values = [int(value) for _, name, value in rows if name == f"contexts-{how}"]
+    assert len(values) == 2
+    assert values[0] >= CONTEXTS if how == "created" else values == [0, 0], f"{how}: {values}"
+
+
+@pytest.mark.parametrize("model, events", INTEL, ids=[model for model, _ in INTEL])
+def test_intel(model: str, events: str, points: Points) -> None:
+    """Linux finds Intel's counters, and perf counts and samples with them."""
+    script = 'dmesg | grep "Performance Events"; exec "$0"'
+    options = [f"--model={model}", "--cpu=pmu=on"]
+    ended = run([VLWP, "shell", *options, "--", "/bin/sh", "-c", script, program("perf")])
+    assert events in ended.out, f"Linux does not say {events}"
+    judge(ended.out, ended.status, points)
