@@ -5,8 +5,7 @@ import re
 import subprocess
 import threading
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -70,31 +69,12 @@ class Report:
         self.work = work  # a private directory of the part
         self.passed = self.failed = self.skipped = 0
         self._lock = threading.RLock()
-        self._kept: list[str] | None = None
-
-    @contextmanager
-    def apart(self, name: str) -> Iterator["Report"]:
-        """A report for a test that runs beside others: it has a directory of its own, and its lines and sums come
-        together when the with block ends."""
-        other = Report(self.work / name)
-        make_dir(other.work)
-        other._kept = []
-        try:
-            yield other
-        finally:
-            with self._lock:
-                self.add(other.passed, other.failed, other.skipped)
-                for line in other._kept:
-                    self.line(line)
 
     def line(self, text: str, indent: int = 0) -> None:
         """A line for the reader that is no result."""
         with self._lock:
-            if self._kept is None:
-                told()
-                print(" " * indent + text, flush=True)
-            else:
-                self._kept.append(" " * indent + text)
+            told()
+            print(" " * indent + text, flush=True)
 
     def ok(self, name: str) -> None:
         """A check has passed."""
@@ -129,10 +109,6 @@ class Report:
             return False
         self.add(*(int(number) for number in found[-1]))
         return True
-
-    def tee(self, argv: Sequence[proc.Word], path: Path, **options: Any) -> int:
-        """Run a command, its standard output among the lines and in a file. Result: its exit status."""
-        return _copy(argv, path, lambda line: self.line(line.rstrip("\n")), options)
 
     def check(self, name: str, function: Callable[..., object], *args: Any) -> bool:
         """One check: function(Check, *args), which fails by returning False or by raising Failure. The end of
@@ -172,19 +148,3 @@ def log_of(name: str) -> Path:
 def tail(path: Path, count: int = SHOWN) -> list[str]:
     """The last lines of a file."""
     return path.read_text(encoding="utf-8", errors="replace").splitlines()[-count:]
-
-
-def tee(argv: Sequence[proc.Word], path: Path, **options: Any) -> int:
-    """Run a command, show its standard output and keep it in a file. Result: its exit status."""
-    return _copy(argv, path, lambda line: print(line, end="", flush=True), options)
-
-
-def _copy(argv: Sequence[proc.Word], path: Path, show: Callable[[str], None], options: dict[str, Any]) -> int:
-    options.setdefault("stdin", subprocess.DEVNULL)
-    child = proc.start(argv, stdout=subprocess.PIPE, text=True, errors="replace", **options)
-    assert child.stdout
-    with path.open("w", encoding="utf-8") as copy:
-        for line in child.stdout:
-            show(line)
-            copy.write(line)
-    return proc.wait(child)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A part of ./vlwp test: a list of cases that can be named, printed, run alone and, where a case says how, be run
-under gdb. Adding a part: a module with a class, and a row in lab/start/test.py."""
+"""A part of ./vlwp test: a list of cases that can be named, printed, and run alone. Adding a part: a module with a
+class, and a row in lab/start/test.py."""
 
 import fnmatch
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from lab.common.report import Report
 from lab.common.say import SKIPPED, Stop, alive
@@ -25,7 +25,6 @@ class Case:
     run: Callable[[Report], object]
     # What --print shows, or what makes it; empty: the test is code of the lab, and the place of its function is shown.
     command: str | Callable[[], str] = ""
-    gdb: Callable[[Report], int] | None = field(default=None)
 
     def matches(self, pattern: str) -> bool:
         """Is it meant by a name, a part of a name, or a pattern as of a shell?"""
@@ -48,14 +47,6 @@ class Case:
             return self.command if isinstance(self.command, str) else self.command()
         code = getattr(getattr(self.run, "func", self.run), "__code__", None)
         return f"# {code.co_filename}:{code.co_firstlineno}" if code else f"# {self.run}"
-
-
-def apart(cases: Sequence[Case], report: Report) -> None:
-    """Run cases one after the other beside others: their files lie in a directory of their own, their lines come
-    together."""
-    with report.apart(cases[0].name.replace("/", "-")) as own:
-        for case in cases:
-            case.go(own)
 
 
 class Part:
