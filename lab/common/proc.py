@@ -36,6 +36,11 @@ def quoted(argv: Sequence[Word]) -> str:
     return shlex.join(words(argv))
 
 
+def with_us(argv: Sequence[Word], ends: str = "KILL") -> list[str]:
+    """A command line whose command gets a signal when the thread that starts it ends, however that ends."""
+    return ["setpriv", "--pdeathsig", ends, "--", *words(argv)]
+
+
 def environment(extra: Mapping[str, str] | None) -> dict[str, str] | None:
     """This program's environment with some more variables; None: unchanged."""
     return {**os.environ, **extra} if extra else None

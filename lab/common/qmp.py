@@ -151,8 +151,8 @@ class Vm(Monitor):
             errors = files.enter_context(log.open("wb"))
             out = files.enter_context(output.open("wb")) if output else errors
             self.child = proc.start(
-                [*argv, *self.words], env=env, pass_fds=[*self.passed, *fds], stdin=subprocess.DEVNULL, stdout=out,
-                stderr=errors,
+                proc.with_us([*argv, *self.words]), env=env, pass_fds=[*self.passed, *fds], stdin=subprocess.DEVNULL,
+                stdout=out, stderr=errors,
             )
         self.accept()
 

@@ -33,7 +33,7 @@ class Ended:
 def run(argv: Sequence[proc.Word], limit: float | None = None, **options: Any) -> Ended:
     """Run a command without input, its output in the test's log."""
     options = {"stdin": subprocess.DEVNULL, "text": True, "errors": "replace", **options}
-    child = proc.start(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+    child = proc.start(proc.with_us(argv, "TERM"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
     try:
         out, err = child.communicate(timeout=limit)
         status = proc.wait(child)

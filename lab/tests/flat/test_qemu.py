@@ -3,6 +3,8 @@
 and go, its debugger's stub. TCG or no accelerator at all; no guest but the flat kernel."""
 
 import re
+import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -203,6 +205,27 @@ def test_replug(vm: Start, tmp_path: Path) -> None:
     it.plug()
     it.do("cont")
     assert it.wait() == PASSED
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from lab.common.qmp import Vm
+it = Vm(sys.argv[2:], Path(sys.argv[1]))
+print(it.child.pid, flush=True)
+os.kill(os.getpid(), 9)
+"""
+
+
+def test_machine_ends_with_us(tmp_path: Path) -> None:
+    """However who has started it ends."""
+    argv = machine("EPYC", STOPPED)
+    ended = run([places.PYTHON, "-B", "-c", KILLED, tmp_path / "log", *argv], cwd=places.TOP)
+    assert ended.status == 128 + signal.SIGKILL
+    deadline = time.monotonic() + PATIENCE
+    while (status := Path(f"/proc/{int(ended.out)}/status")).exists() and "State:\tZ" not in status.read_text():
+        assert time.monotonic() < deadline, "it is still there"
+        time.sleep(0.01)
 
 
 STEPS, INTERVAL = 400, 10
