@@ -4,10 +4,13 @@ with prompt delivery."""
 
 import argparse
 
+from lab.building import kernel, qemu, tools
 from lab.common.options import seed
+from lab.common.report import Report
 from lab.guest.machine import kvm_has_lwp
+from lab.guest.vm import run_directory
 from lab.nested import linux_guest
-from lab.soaks import in_guests
+from lab.start import deps
 from lab.testing import seeds
 
 WAYS = (("step", "exact"), ("perf", "prompt"))
@@ -20,7 +23,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """The command."""
-    with in_guests.prepared() as report:
+    deps.ensure()
+    tools.build()
+    kernel.build()
+    qemu.ensure()
+    with run_directory() as run:
+        report = Report(run)
         seed = str(seeds.draw() if args.seed is None else args.seed)
         report.line(f"workload: seed {seed}")
         for source, delivery in WAYS:
