@@ -19,9 +19,9 @@ load()
 		;;
 	none) ;;
 	*)
-		modprobe irqbypass && modprobe ccp && insmod "$1/kvm.ko" &&
-			# shellcheck disable=SC2086
-			insmod "$1/kvm-amd.ko" $2
+		modprobe irqbypass && modprobe ccp && insmod "$1/kvm.ko" || return 1
+		# shellcheck disable=SC2086
+		insmod "$1/kvm-amd.ko" $2
 		;;
 	esac || return 1
 	[[ -c /dev/kvm ]] || {
