@@ -3,7 +3,6 @@
 and what a run of the tests finds."""
 
 import random
-import time
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -106,8 +105,3 @@ def ended(vm: Vm, seconds: float = PATIENCE) -> int:
         return GAVE_UP
     finally:
         vm.close()
-
-
-def clock() -> float:
-    """Seconds."""
-    return time.monotonic()

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from lab.common.qmp import Refused, Vm
 from lab.migrate import stepper
-from lab.migrate.machines import Task, clock, ended, output
+from lab.migrate.machines import Task, ended, output
 from lab.testing.suite import PASSED
 
 # Of 1,000 points, at least so many must fall into each state; under KVM of 100.
@@ -194,9 +194,9 @@ def points(task: Task) -> None:
 
 def moments(task: Task) -> None:
     """The same where the clock happens to stop the program, for any accelerator."""
-    program, tried, same, machines, good, begin = PROGRAMS[0], 0, 0, 0, 0, clock()
+    program, tried, same, machines, good, begin = PROGRAMS[0], 0, 0, 0, 0, time.monotonic()
     wanted = results(reference(task, program)[0])
-    part, dice = (clock() - begin) / MOMENTS_EACH, task.dice()
+    part, dice = (time.monotonic() - begin) / MOMENTS_EACH, task.dice()
     while tried < task.count and machines < task.count:
         machines += 1
         vm, save = task.source(program.cpu, program.append, "-S"), task.work / "save"

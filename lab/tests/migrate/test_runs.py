@@ -4,14 +4,13 @@ and in two L1 machines that are linked. --scale does so many times as much."""
 
 import re
 from collections.abc import Callable
-from functools import partial
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from lab.building import kernel
 from lab.common import bases, places, proc
-from lab.common.beside import side_by_side
 from lab.common.steps import jobs_count
 from lab.migrate import fuzz, live, points as program
 from lab.migrate.machines import Task, alone
@@ -61,8 +60,8 @@ def test_live(here: Here) -> None:
     here(live.live, 5)
 
 
-def judge(log: Path, points: Points, tell: Tell) -> None:
-    """What a run in L1 has printed."""
+def judge(status: int, log: Path, points: Points, tell: Tell) -> None:
+    """What a run in L1 has printed, and its status: 1 without a failure says that L1's kernel complains."""
     text = log.read_text(encoding="utf-8", errors="replace")
     for line in text.splitlines()[:-1]:
         tell(line)
@@ -70,6 +69,7 @@ def judge(log: Path, points: Points, tell: Tell) -> None:
     assert found, text
     points(*map(int, found[-1]))
     assert found[-1][1] == "0" and found[-1][0] != "0", text
+    assert status == 0, text
 
 
 @pytest.mark.parametrize("count, options", [
@@ -81,8 +81,7 @@ def test_nested(
 ) -> None:
     """In L1, whose KVM has LWP: points saved and restored by KVM, and from one accelerator to the other."""
     command = alone("points", f"--count={count * scale}", f"--seed={seed}", *options)
-    assert l1.boot_logged(l1.L1(), tmp_path, command) in (0, 1)
-    judge(tmp_path / "log", points, tell)
+    judge(l1.boot_logged(l1.L1(), tmp_path, command), tmp_path / "log", points, tell)
 
 
 def test_attributes(tmp_path: Path, scale: int, seed: int, points: Points, tell: Tell) -> None:
@@ -98,24 +97,25 @@ def test_attributes(tmp_path: Path, scale: int, seed: int, points: Points, tell:
     assert status == 0 and not failed, text
 
 
-def host(role: str, other: str, linux: str, work: Path, count: int, seed: int) -> None:
-    """One of two L1 machines that a datagram socket links; linux: the base of its kernel."""
+def host(role: str, other: str, linux: str, work: Path, count: int, seed: int) -> int:
+    """One of two L1 machines that a datagram socket links; linux: the base of its kernel. Result: its status."""
     sockets = {name: work / f"{name}.socket" for name in (role, other)}
     local = f"local.type=unix,local.path={sockets[role]}"
     lab = l1.L1(linux=linux, memory=1536, devices=[
         *("-netdev", f"dgram,id=link,{local},remote.type=unix,remote.path={sockets[other]}"),
         *("-device", f"virtio-net-pci,netdev=link,mac=52:54:00:00:00:0{len(role)}"),
     ])
-    l1.boot_logged(lab, work / role, alone("pair", f"--count={count}", f"--seed={seed}", KVM, f"--role={role}"))
+    return l1.boot_logged(lab, work / role, alone("pair", f"--count={count}", f"--seed={seed}", KVM, f"--role={role}"))
 
 
 def linked(linux: str, work: Path, count: int, seed: int, points: Points, tell: Tell) -> None:
     """Two of them; linux: the base of the second one's kernel."""
     hosts = (("first", "second", ""), ("second", "first", linux))
-    side_by_side([partial(host, *one, work, count, seed) for one in hosts], len(hosts))
-    for role, _, series in hosts:
+    with ThreadPoolExecutor(len(hosts)) as pool:
+        ends = [pool.submit(host, *one, work, count, seed) for one in hosts]
+    for (role, _, series), end in zip(hosts, ends, strict=True):
         tell(f"The {role} host has Linux {kernel.version(series)}:")
-        judge(work / role / "log", points, tell)
+        judge(end.result(), work / role / "log", points, tell)
 
 
 def test_pair(tmp_path: Path, scale: int, seed: int, points: Points, tell: Tell) -> None:
