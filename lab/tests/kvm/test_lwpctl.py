@@ -10,6 +10,7 @@ from pathlib import Path
 from lab.common import places, proc
 from lab.nested.l1 import L1
 from lab.start import install_conformance
+from lab.tests.conftest import machine
 from lab.tests.flat import test_conformance as suite
 from lab.tests.kvm.conftest import InL1
 
@@ -60,12 +61,6 @@ def script(text: str) -> list[str]:
     return ["/bin/sh", "-euc", text, "-", str(places.LWPCTL), str(places.qemu())]
 
 
-def emulator(cpu: str = "EPYC,+lwp") -> list[str]:
-    """QEMU with LWP and nothing else."""
-    machine = ["-accel", "kvm", "-machine", "q35", "-cpu", cpu, "-nodefaults", "-display", "none"]
-    return [str(places.qemu()), *machine, "-L", str(places.FIRMWARE)]
-
-
 def refuses(in_l1: InL1, lab: L1, command: list[str], says: str) -> None:
     """QEMU does not start, and says why in one line."""
     done = in_l1(lab, command)
@@ -75,13 +70,13 @@ def refuses(in_l1: InL1, lab: L1, command: list[str], says: str) -> None:
 
 def test_refused_stock(in_l1: InL1) -> None:
     """+lwp on a host without it fails with one line."""
-    refuses(in_l1, STOCK, emulator(), "KVM on this host has no LWP")
+    refuses(in_l1, STOCK, machine("EPYC,+lwp", accel="kvm"), "KVM on this host has no LWP")
 
 
 def test_refused_misses(in_l1: InL1) -> None:
     """lwp-dme=on fails with one line under KVM, which has LWP."""
     says = "lwp-dme=on: KVM on this host has no data cache miss records"
-    refuses(in_l1, LAB, emulator("EPYC,+lwp,lwp-dme=on"), says)
+    refuses(in_l1, LAB, machine("EPYC,+lwp,lwp-dme=on", accel="kvm"), says)
 
 
 def caps(path: Path) -> list[str]:
@@ -114,7 +109,8 @@ def test_delivery(in_l1: InL1) -> None:
     """QEMU delivers promptly where KVM has counters and its user does not say how."""
     question = '"arguments": {"path": "/machine/unattached/device[0]", "property": "lwp-delivery"}'
     asked = ['{"execute": "qmp_capabilities"}', f'{{"execute": "qom-get", {question}}}', '{"execute": "quit"}', ""]
-    command = f"printf %s {proc.quoted([chr(10).join(asked)])} | {proc.quoted([*emulator(), '-S', '-qmp', 'stdio'])}"
+    emulator = machine("EPYC,+lwp", "-S", "-qmp", "stdio", accel="kvm")
+    command = f"printf %s {proc.quoted([chr(10).join(asked)])} | {proc.quoted(emulator)}"
     counters = replace(LAB, cpu="EPYC,pmu=on", kvm_amd="lwp_source=perf")
     assert '"return": "prompt"' in in_l1(counters, ["/bin/sh", "-c", command]).said
 
