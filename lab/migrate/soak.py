@@ -16,5 +16,4 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """The command."""
-    PARTS["migrate"].check(args.names)
     return PARTS["migrate"].soak(args.names, args, "-m", "soak or not soak", f"--scale={SCALE}")

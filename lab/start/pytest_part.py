@@ -65,7 +65,10 @@ class PytestPart:
     def soak(self, names: Sequence[str], args: argparse.Namespace, *more: str) -> int:
         """Some of the tests as a command of their own, those that take hours, too. Result: an exit status."""
         deps.ensure()
-        passed, failed, skipped = self.run(names, args, *more)
+        for name in names:
+            if not self.lines([name], "--list", *more):
+                raise Usage(f"soak: no test '{name}' of {self.name} is part of it")
+        passed, failed, skipped = self.run(names, args, *more, "--timeout=0")
         print(f"{passed} passed, {failed} failed, {skipped} skipped")
         return int(failed != 0 or not passed)
 
