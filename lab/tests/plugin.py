@@ -17,6 +17,7 @@ import pytest
 from lab.common import proc
 from lab.common.options import SEED
 
+TESTS = Path(__file__).parent
 SEED_VARIABLE = "VLWP_SEED"  # workers have it, too
 Points = Callable[[int, int, int], None]
 Tell = Callable[[str], None]
@@ -29,6 +30,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--only", action="append", default=[], metavar="NAME", help="a name, a part of one, or a pattern")
     group.addoption("--print", action="store_true", help="the command line of each test; run none")
     group.addoption("--list", action="store_true", help="name the tests with a line each; run none")
+    group.addoption("--here", action="store_true", help="kvm: on this machine's own /dev/kvm, with a report")
+    group.addoption("--replay", metavar="SEED,N", help="kvm diff: of the programs of a seed one alone")
     group.addoption("--gdb", action="store_true", help="start one test's machine stopped, for gdb")
     group.addoption("--seed", type=int, metavar="N", help="of what is drawn")
     group.addoption("--sums", type=Path, metavar="FILE", help="write the numbers of points there")
@@ -49,16 +52,16 @@ def pytest_report_header() -> str:
     return f"seed {os.environ[SEED_VARIABLE]}, again with --seed={os.environ[SEED_VARIABLE]}"
 
 
-def pytest_unconfigure() -> None:
+def pytest_unconfigure(config: pytest.Config) -> None:
     """What a test has started and not ended."""
-    if not os.environ.get("PYTEST_XDIST_WORKER"):
+    if not hasattr(config, "workerinput"):  # of xdist
         os.environ.pop(SEED_VARIABLE, None)
     proc.end_all()
 
 
 def part_of(item: pytest.Item) -> str:
     """The part of ./vlwp test, by the folder."""
-    return item.path.parent.name
+    return item.path.parent.name if TESTS in item.path.parents else "lab"
 
 
 def name_of(item: pytest.Item) -> str:
@@ -205,5 +208,5 @@ class Sums:
     def pytest_sessionfinish(self) -> None:
         """For who adds up several runs."""
         path = self.config.getoption("--sums")
-        if path and not os.environ.get("PYTEST_XDIST_WORKER"):
+        if path and not hasattr(self.config, "workerinput"):
             path.write_text(json.dumps(self.numbers), encoding="ascii")

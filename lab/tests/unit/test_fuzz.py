@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The libFuzzer targets, on their committed corpus and on fresh input. A target fuzz_NAME has its corpus in a folder
+corpus/fuzz_NAME beside its source. Findings stay in build/fuzz/NAME."""
+
+import os
+
+import pytest
+
+from lab.building import meson
+from lab.common import proc
+from lab.common.places import BUILD, TOP
+from lab.common.steps import build_lock, make_dir
+from lab.tests.conftest import good
+from lab.tests.plugin import Tell
+from lab.tests.unit.conftest import FOLDERS
+
+OUT = BUILD / "host-fuzz"
+OPTIONS = ("-Dfuzz=true", "-Db_sanitize=address,undefined", "-Db_lundef=false")
+SECONDS = 20
+SOURCES = [
+    path for folder in FOLDERS for path in sorted((TOP / folder / "fuzz").glob("fuzz_*.c"))
+    if "LLVMFuzzerTest" in path.read_text(encoding="utf-8")
+]
+TARGETS = {path.stem: str(path.relative_to(TOP).with_suffix("")) for path in SOURCES}  # paths of the programs, too
+
+
+@pytest.fixture(scope="session")
+def fuzzers() -> None:
+    """Built with clang."""
+    with build_lock("host-fuzz"):
+        meson.fetch()
+        meson.build(OUT, "the fuzzers", OPTIONS, *TARGETS.values(), cc="clang", about=60)
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_fuzz(name: str, fuzzers: None, seed: int, scale: int, tell: Tell) -> None:
+    """Its corpus, and fresh input."""
+    place, corpus = BUILD / "fuzz" / name, (TOP / TARGETS[name]).parent / "corpus" / name
+    assert corpus.is_dir()
+    make_dir(place / "new")
+    fuzzer: list[proc.Word] = [OUT / TARGETS[name], "-print_final_stats=1", f"-artifact_prefix={place}/"]
+    env = {**os.environ, "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}
+    good([*fuzzer, "-runs=0", corpus], env=env)
+    tell(f"{name} on fresh input for {SECONDS * scale} s, seed {seed}")
+    fresh = [f"-max_total_time={SECONDS * scale}", f"-seed={seed}", "-timeout=25"]
+    good([*fuzzer, *fresh, place / "new", corpus], env=env)

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The unit tests in C, which are Meson's, under AddressSanitizer and UBSan."""
+
+import os
+
+import pytest
+
+from lab.common import proc
+from lab.common.places import TOP
+from lab.common.steps import jobs_count
+from lab.testing.junit import tally
+from lab.tests.conftest import run
+from lab.tests.plugin import Points, shows
+from lab.tests.unit.conftest import ASAN, FOLDERS, SANITIZERS, sanitized
+
+SOURCES = (path for folder in FOLDERS for path in sorted((TOP / folder / "tests").glob("test_*.c")))
+PROGRAMS = {path.stem: str(path.relative_to(TOP).with_suffix("")) for path in SOURCES}
+SUITES = ("--no-suite", "kvm")  # its programs need /dev/kvm with LWP: `test kvm` has them
+
+
+def multiplier(load: float, processors: int) -> int:
+    """Of Meson's timeouts, which are for an idle machine: a test's share of a processor shrinks as the load grows.
+    Other tests of this part run at the same time."""
+    return 2 + int(load / processors)
+
+
+def command(*names: str) -> list[str]:
+    """Meson's command line."""
+    slower = str(multiplier(os.getloadavg()[0], jobs_count()))
+    return ["meson", "test", "-C", str(ASAN), "--no-rebuild", "--print-errorlogs", *SUITES, "-t", slower, *names]
+
+
+def _passes(points: Points, *names: str) -> None:
+    log = ASAN / "meson-logs/testlog.junit.xml"
+    log.unlink(missing_ok=True)
+    ended = run(command(*names), env={**os.environ, **SANITIZERS})
+    points(*tally(log))
+    assert ended.status == 0
+
+
+def _line(name: str) -> str:
+    return f"the program {name}.c" if name else "all unit tests under AddressSanitizer and UBSan"
+
+
+@shows(_line, lambda name: proc.quoted(command(*filter(None, [name]))))
+@pytest.mark.parametrize("name", [
+    pytest.param("", id="all", marks=pytest.mark.long), *(pytest.param(name, id=name) for name in PROGRAMS)
+])
+def test_tests(name: str, points: Points) -> None:
+    """Builds what it takes. One program is run where its name was given: all together are one test."""
+    sanitized(PROGRAMS[name] if name else "meson-test-prereq")
+    _passes(points, *filter(None, [name]))
+
+
+def test_timeouts_scale_with_the_load() -> None:
+    """test_random takes 1.5 s: on two processors at load 15 it was cut off once."""
+    assert multiplier(0.9, 2) == 2 and multiplier(15, 2) == 9

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The tree's own files: licences, style, types, citations, layers, lists of faults."""
+
+import os
+import re
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import pytest
+
+from lab.checks import citations, layers
+from lab.checks.sources import files, text
+from lab.common import proc
+from lab.common.places import PYTHON, TOP
+from lab.mutants import checks
+from lab.tests.conftest import good, run
+
+LICENCE = re.compile(r"SPDX-License-Identifier: (.*?)\s*(\*/)?$", re.MULTILINE)
+DEFAULT_LICENCE = "GPL-2.0-or-later"
+# Files for other people's programs, and the kernel's interface to user space.
+OTHER_LICENCES = {
+    "guest-tools/lwp.h": "MIT",
+    "guest-tools/liblwp/*": "MIT",
+    "guest-tools/examples/*": "MIT",
+    "lwp_kvm.h": "GPL-2.0-or-later WITH Linux-syscall-note",
+}
+FLAT_RUNNER = "guest-tests/flat/runner"  # without the lab
+SHELL_LINES = 150  # of a shell script, at most
+SHELL_LINES_LAB = 2500  # of all shell in lab/, at most
+
+
+def test_licences() -> None:
+    """Every source file says its licence in its first three lines."""
+    for name in files("*.c", "*.h", "*.S", "*.sh", "*.py", "*meson.build", "lab/*", "vlwp"):
+        if not name.endswith((".md", ".txt")):
+            found = LICENCE.search("\n".join(text(name).splitlines()[:3]))
+            wanted = (licence for end, licence in OTHER_LICENCES.items() if fnmatchcase(name, f"*{end}"))
+            assert found and found[1].strip() == next(wanted, DEFAULT_LICENCE), name
+
+
+def test_style() -> None:
+    """The tree follows .clang-format. What clang-format 14 makes of it is the rule; other versions differ in details.
+    The style of what goes into other sources is judged by their checkpatch."""
+    names = ("clang-format-14", "clang-format")
+    able = [name for name in names if "version 14." in run(["sh", "-c", f"{name} --version"]).out]
+    if not able:
+        pytest.skip("needs clang-format 14")
+    good([able[0], "--dry-run", "--Werror", *files("*.c", "*.h", ":!qemu-patches", ":!kvm/selftests")], cwd=TOP)
+
+
+def _scripts() -> list[str]:
+    places = files("vlwp", ".ci/run", "lab", "guest-tests", "host-tools", "kvm/dkms", "docs")
+    heads = ("#!/bin/bash", "#!/bin/sh", "# shellcheck shell=")
+    return [name for name in places if name.endswith(".sh") or text(name).startswith(heads)]
+
+
+def test_shell() -> None:
+    """The scripts are clean for bash and shellcheck, and short."""
+    scripts = _scripts()
+    for name in scripts:
+        good(["bash", "-n", TOP / name])
+    good(["shellcheck", "-x", "-S", "warning", "-P", "SCRIPTDIR", *scripts], cwd=TOP)
+    lines = {name: len(text(name).splitlines()) for name in scripts if name.startswith("lab/")}
+    assert max(lines.values()) <= SHELL_LINES and sum(lines.values()) <= SHELL_LINES_LAB
+
+
+def test_python(tmp_path: Path) -> None:
+    """All Python is typed and has nothing that the linter finds."""
+    mypy: list[proc.Word] = ["mypy", "--strict", "--python-executable", PYTHON, "--cache-dir", tmp_path / "mypy"]
+    runner = sorted((TOP / FLAT_RUNNER).glob("*.py"))
+    good([*mypy, *runner], cwd=TOP)
+    good([*mypy, "-p", "lab"], cwd=TOP, env={**os.environ, "MYPYPATH": FLAT_RUNNER})
+    good(["flake8", "--max-line-length=120", "lab", *runner], cwd=TOP)
+
+
+def test_citations() -> None:
+    """Every citation and every test name in docs/ exists."""
+    assert citations.problems(TOP) == []
+
+
+def test_layers() -> None:
+    """The files of kvm/svm call downwards only."""
+    assert layers.problems(TOP) == []
+
+
+def test_faults() -> None:
+    """Every fault of lab/mutants/ still applies."""
+    assert checks.problems(TOP) == []
+
+
+def test_mutants() -> None:
+    """One of ten faults in the shared code turns its test red."""
+    good([TOP / "vlwp", "soak", "mutants", "--share=10"])
