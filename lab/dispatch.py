@@ -82,7 +82,7 @@ def _call(name: str, command: Command, argv: Sequence[str]) -> int:
         raise Usage(f"{name}: nothing goes after --")
     if program == []:
         raise Usage(f"{name}: no {takes_program} after --")
-    args.program = program or []
+    args.program, args.name = program or [], command.name
     for choice in [*bases.WRONG, *([args.base] if takes_base and args.base else [])]:
         bases.check(choice)
     jobs_count()  # a wrong VLWP_JOBS ends everything here

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Work on another processor while the caller goes on."""
+"""Work in several threads."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 
 from lab.common import proc
 
@@ -19,17 +18,3 @@ def side_by_side(works: Iterable[Callable[[], object]], count: int) -> None:
             proc.end_all()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-
-
-@contextmanager
-def beside(work: Callable[[], object]) -> Iterator[None]:
-    """Run a function in a thread during the with block, whose end waits for it. A signal in the
-    block is the end of the program: the function's children end, too."""
-    with ThreadPoolExecutor(1) as pool:
-        future = pool.submit(work)
-        try:
-            yield
-        except (KeyboardInterrupt, SystemExit):
-            proc.end_all()
-            raise
-        future.result()

@@ -11,7 +11,7 @@ from unittest import mock
 from lab.building import dkms, qemu_tree
 from lab.common import bases
 from lab.common.say import Died, Usage
-from lab.soaks.bases import combinations
+from lab.tests.soak.test_bases import combinations
 from lab.start import install_kvm
 
 

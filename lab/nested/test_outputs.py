@@ -4,9 +4,10 @@
 import unittest
 
 from lab.benches.kvm import Part, Table, parts, reasons_line
-from lab.nested import diff, late, tap
+from lab.nested import tap
 from lab.nested.programs import Run
 from lab.soaks.selftests import compare, results
+from lab.tests.kvm import late, test_diff
 
 PROGRAM = "0x1: # dump program 7: ring 1a2b block 3c memory 4d stops 5 6 head {} missed 0 due 1\n"
 HISTOGRAM = """\
@@ -45,10 +46,10 @@ class Records(unittest.TestCase):
     """What the random programs print."""
 
     def test_what_may_differ_is_left_out(self) -> None:
-        self.assertEqual(diff.records(PROGRAM.format(2)), ["program 7 ring 1a2b block 3c head 2 missed 0 due 1"])
+        self.assertEqual(test_diff.records(PROGRAM.format(2)), ["program 7 ring 1a2b block 3c head 2 missed 0 due 1"])
 
     def test_another_head_is_another_record(self) -> None:
-        self.assertNotEqual(diff.records(PROGRAM.format(2)), diff.records(PROGRAM.format(3)))
+        self.assertNotEqual(test_diff.records(PROGRAM.format(2)), test_diff.records(PROGRAM.format(3)))
 
 
 class Late(unittest.TestCase):

@@ -10,7 +10,7 @@ from lab.building import linux as linux_source
 from lab.building import qemu_tree
 from lab.common import proc
 from lab.common.places import TOP
-from lab.common.report import Check
+from lab.common.check import Check
 from lab.series import libvirt, maintainers, qemu, selftest, sources, tarballs
 from lab.series.export import copy_touched
 from lab.series.tree import Tree, author

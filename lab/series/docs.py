@@ -8,7 +8,7 @@ from pathlib import Path
 from lab.building import linux
 from lab.building.qemu_tree import PATCHES
 from lab.common import proc
-from lab.common.report import Check
+from lab.common.check import Check
 from lab.series import selftest
 
 FOLDER = "virt/kvm"

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from lab.common import proc
-from lab.common.report import Check
+from lab.common.check import Check
 
 FILE = "maintainers"
 ALL = "all"

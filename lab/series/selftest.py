@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lab.building import linux
 from lab.common import proc
-from lab.common.report import Check
+from lab.common.check import Check
 from lab.common.steps import jobs_count
 from lab.guest.vm import run_directory
 from lab.nested import l1, tap

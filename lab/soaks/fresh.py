@@ -11,7 +11,7 @@ import time
 from lab.common import archive, proc
 from lab.common.say import Died, duration, say
 from lab.soaks import fresh_root
-from lab.start.test import PARTS
+from lab.start.pytest_part import PARTS
 
 INSIDE = "/home/vlwp/lab/soaks/fresh-inside.sh"
 

@@ -15,12 +15,13 @@ from pathlib import Path
 from lab.building import kernel, qemu, tools
 from lab.common import proc
 from lab.common.options import seed
-from lab.common.places import LAB, LINUX_PROGRAMS, LOG, PYTHON, TOP, temporary
+from lab.common.places import BUILD, LAB, LINUX_PROGRAMS, LOG, PYTHON, TOP, temporary
 from lab.common.say import Died, Skip, Usage, alive, say, told
 from lab.common.steps import build_lock, jobs_count, make_dir
 from lab.migrate.machines import INITRD
 from lab.nested import l1
 from lab.start import deps
+from lab.tests.kvm import here
 from lab.tests.libvirt.spaces import missing
 
 PYTEST = (PYTHON, "-B", "-m", "pytest")
@@ -29,29 +30,30 @@ NOTHING = 5  # pytest's status: no test was found
 
 @dataclass(frozen=True)
 class PytestPart:
-    """A folder of lab/tests/."""
+    """A folder of lab/tests/, or other words for pytest that mean tests."""
 
     name: str
     summary: str
-    prepare: Callable[[], object]
+    prepare: Callable[[], object] = lambda: None
+    words: tuple[str, ...] = ()
 
     @property
-    def folder(self) -> str:
+    def where(self) -> tuple[str, ...]:
         """Where its tests are."""
-        return str((LAB / "tests" / self.name).relative_to(TOP))
+        return self.words or (str((LAB / "tests" / self.name).relative_to(TOP)),)
 
     def lines(self, names: Sequence[str], *options: str) -> list[str]:
         """What --list or --print says. Nothing is built for it."""
-        command = [*PYTEST, self.folder, "-q", *options, *_only(names)]
+        command = [*PYTEST, *self.where, "-q", *options, *_only(names)]
         done = subprocess.run(command, cwd=TOP, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
         if done.returncode not in (0, NOTHING):
             raise Died(f"the tests of {self.name} cannot be listed: {done.stdout}{done.stderr}")
         return re.findall(rf"^{self.name} .*", done.stdout, re.MULTILINE)
 
-    def check(self, names: Sequence[str]) -> None:
+    def check(self, names: Sequence[str], *options: str) -> None:
         """Each name means a test."""
         for name in names:
-            if not self.lines([name], "--list"):
+            if not self.lines([name], "--list", *options):
                 raise Usage(f"test {self.name}: no test '{name}'; './vlwp test {self.name} --list' names them")
 
     def debug(self, names: Sequence[str], args: argparse.Namespace) -> int:
@@ -74,14 +76,19 @@ class PytestPart:
 
     def run(self, names: Sequence[str], args: argparse.Namespace, *more: str) -> list[int]:
         """Run the tests; more: of pytest's words. Result: how many points have passed, failed, and were skipped."""
-        self.prepare()
+        make_dir(BUILD)
+        if args.here:
+            tools.build()
+            here.require()
+        else:
+            self.prepare()
         try:
             work = Path(tempfile.mkdtemp(prefix=f"vlwp-{self.name}."))
         except OSError as err:
             raise Died(f"cannot create a directory in {temporary()}: {err.strerror}") from err
         work.chmod(0o755)
         sums = work / "sums"
-        places = [self.folder, f"--basetemp={work}/tests", f"--sums={sums}"]
+        places = [*self.where, f"--basetemp={work}/tests", f"--sums={sums}"]
         command = [*PYTEST, *places, *_only(names), *_pytest(args), *more]
         failed = True
         try:
@@ -104,7 +111,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-x", action="store_true", help="end at the first that fails")
     parser.add_argument("--durations", metavar="N", help="name the N slowest")
     parser.add_argument("--junitxml", metavar="FILE", help="write the results there, too")
-    parser.set_defaults(gdb=False)
+    parser.set_defaults(gdb=False, here=False)
 
 
 def _only(names: Sequence[str]) -> list[str]:
@@ -114,7 +121,10 @@ def _only(names: Sequence[str]) -> list[str]:
 def _pytest(args: argparse.Namespace) -> list[str]:
     """The options that are pytest's own."""
     words = [f"--color={'yes' if sys.stdout.isatty() else 'no'}"]
-    words += ["--gdb", "--timeout=0"] if args.gdb else ["-v", "-n", str(jobs_count()), "--dist=loadgroup"]
+    if args.gdb:
+        words += ["--gdb", "--timeout=0"]
+    else:  # what counters of this machine count is measured by one program at a time
+        words += ["-v", "--here"] if args.here else ["-v", "-n", str(jobs_count()), "--dist=loadgroup"]
     for option in ("-k", "--durations", "--junitxml", "--seed"):
         value = getattr(args, option.lstrip("-"))
         words += [f"{option}={value}" if option.startswith("--") else f"{option}{value}"] if value is not None else []
@@ -165,7 +175,13 @@ def _libvirt() -> None:
     qemu.build("base")
 
 
+SOAK = PytestPart("soak", "what needs more than ./vlwp test may ask for")
+# In the order in which they run: fast ones first.
 PARTS = {part.name: part for part in (
+    PytestPart("lab", "the unit tests of the lab's own Python", words=(
+        "lab", "guest-tests/flat/runner", "--ignore=lab/tests",
+    )),
+    PytestPart("unit", "warnings, unit tests under sanitizers, fuzzers, style, the scripts"),
     PytestPart("flat", "the bare-metal conformance tests in QEMU", _flat),
     PytestPart("kvm", "LWP for KVM guests, in the nested lab", l1.prepare),
     PytestPart("linux", "programs in a Linux guest, and profiles beside the truth", _linux),

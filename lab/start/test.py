@@ -3,35 +3,18 @@
 one, or a pattern as of a shell)."""
 
 import argparse
-import importlib
-import shutil
-import tempfile
 import time
-import traceback
-from pathlib import Path
 
-from lab.common.places import temporary
-from lab.common.report import Report
-from lab.common.say import Died, Skip, Stop, Usage, say
+from lab.common.say import Died, Skip, Usage
 from lab.start import deps
-from lab.start.pytest_part import PARTS as PYTEST_PARTS, add_options as add_pytest_options
-from lab.testing.part import Case, Part, choose
+from lab.start.pytest_part import PARTS, add_options as add_pytest_options
 
-# In the order in which they run: fast ones first.
-PARTS = {
-    "unit": ("lab.testing.unit", "warnings, unit tests under sanitizers, fuzzers, style, the scripts"),
-    "flat": ("", PYTEST_PARTS["flat"].summary),
-    "linux": ("", PYTEST_PARTS["linux"].summary),
-    "kvm": ("", PYTEST_PARTS["kvm"].summary),
-    "migrate": ("", PYTEST_PARTS["migrate"].summary),
-    "libvirt": ("", PYTEST_PARTS["libvirt"].summary),
-}
 TAKES_BASE = True
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """What it takes."""
-    parts = "; ".join(f"{name}: {text}" for name, (_, text) in PARTS.items())
+    parts = "; ".join(f"{part.name}: {part.summary}" for part in PARTS.values())
     parser.add_argument("words", nargs="*", metavar="PART [NAME...]", help=f"{parts}; all")
     parser.add_argument("--list", action="store_true", help="name the tests with a line each, and run none")
     parser.add_argument("--print", action="store_true", help="show the command line of each test, and run none")
@@ -58,35 +41,12 @@ def _wanted(words: list[str]) -> tuple[list[str], list[str]]:
     return parts or list(PARTS), names
 
 
-def _check(name: str, names: list[str], here: bool) -> None:
-    """Each name means a test."""
-    if name in PYTEST_PARTS and not here:
-        PYTEST_PARTS[name].check(names)
-    else:
-        _chosen(_load(name, here), name, names)
-
-
-def _load(name: str, here: bool = False) -> Part:
-    part: Part = importlib.import_module("lab.testing.kvm_here" if here else PARTS[name][0]).PART
-    return part
-
-
-def _chosen(part: Part, name: str, names: list[str]) -> list[Case]:
-    part.prepare_names()
-    cases = part.cases()
-    for word in names:
-        if not choose(cases, [word]):
-            raise Usage(f"test {name}: no test '{word}'; './vlwp test {name} --list' names them")
-    return choose(cases, names)
-
-
 def _run_part(name: str, names: list[str], args: argparse.Namespace) -> tuple[list[int], float]:
     """Run a part. Result: passed, failed, skipped, and seconds. One that cannot say its sums is one failure, or one
     skipped test."""
     begin = time.monotonic()
     try:
-        pytest = name in PYTEST_PARTS and not args.here
-        numbers = PYTEST_PARTS[name].run(names, args) if pytest else _run_cases(name, names, args)
+        numbers = PARTS[name].run(names, args)
     except Skip as err:
         print(f"skipped {name}: {err}")
         numbers = [0, 0, 1]
@@ -96,45 +56,22 @@ def _run_part(name: str, names: list[str], args: argparse.Namespace) -> tuple[li
     return numbers, time.monotonic() - begin
 
 
-def _run_cases(name: str, names: list[str], args: argparse.Namespace) -> list[int]:
-    try:
-        work = Path(tempfile.mkdtemp(prefix=f"vlwp-{name}."))
-    except OSError as err:
-        raise Died(f"cannot create a directory in {temporary()}: {err.strerror}") from err
-    work.chmod(0o755)
-    report = Report(work)
-    try:
-        part = _load(name, args.here)
-        cases = _chosen(part, name, names)
-        part.prepare()
-        part.run(cases, report)
-    except Stop:
-        raise
-    except Exception as err:  # pylint: disable=broad-exception-caught
-        report.not_ok(f"{name} ended early: {err!r}", traceback.format_exc().splitlines())
-    finally:
-        if args.keep and report.failed:
-            say(f"the files of '{name}' are in {work}")
-        else:
-            shutil.rmtree(work, ignore_errors=True)
-    return [report.passed, report.failed, report.skipped]
-
-
 def main(args: argparse.Namespace) -> int:
     """The command."""
     parts, names = _wanted(args.words)
     if args.here and parts != ["kvm"]:
         raise Usage("test --here is for one part: ./vlwp test kvm --here")
     deps.ensure()
-    for name in parts if names else ():
-        _check(name, names, args.here)
+    here = ["--here"] if args.here else []
+    if names:
+        PARTS[parts[0]].check(names, *here)
     if args.gdb:
         if len(parts) != 1 or parts[0] not in ("flat", "linux"):
             raise Usage("test --gdb is for one test of flat or linux: ./vlwp test --gdb flat NAME")
-        return PYTEST_PARTS[parts[0]].debug(names, args)
+        return PARTS[parts[0]].debug(names, args)
     if args.list or args.print:
         for name in parts:
-            for line in _told(name, names, args):
+            for line in PARTS[name].lines(names, "--print" if args.print else "--list", *here):
                 print(line)
         return 0
     sums, lines = [0, 0, 0], []
@@ -146,11 +83,3 @@ def main(args: argparse.Namespace) -> int:
     print("\n" + "\n".join(lines))
     print("{} passed, {} failed, {} skipped".format(*sums), flush=True)
     return int(sums[1] != 0)
-
-
-def _told(name: str, names: list[str], args: argparse.Namespace) -> list[str]:
-    """What --list and --print show."""
-    if name in PYTEST_PARTS and not args.here:
-        return PYTEST_PARTS[name].lines(names, "--print" if args.print else "--list")
-    cases = _chosen(_load(name, args.here), name, names)
-    return [f"{name} {case.name}: {case.shown() if args.print else case.line}" for case in cases]

@@ -11,7 +11,7 @@ import pytest
 
 from lab.common import places, proc
 from lab.common.qmp import Vm
-from lab.common.report import Check
+from lab.common.check import Check
 
 Start = Callable[..., Vm]
 

@@ -10,6 +10,9 @@ import pytest
 from lab.common import proc
 from lab.nested import l1
 from lab.nested.l1 import L1
+from lab.nested.programs import Run
+from lab.tests.conftest import run
+from lab.tests.kvm import here
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,19 @@ class Done:
 
 
 InL1 = Callable[[L1, Sequence[proc.Word]], Done]
+OnMachine = Callable[[Run, Sequence[proc.Word]], Done]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The report of this machine."""
+    if config.getoption("--here"):
+        config.pluginmanager.register(here.Page(), "vlwp-here")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """This machine runs the programs."""
+    if config.getoption("--here"):
+        items[:] = [item for item in items if "on_machine" in getattr(item, "fixturenames", ())]
 
 
 class Sessions:
@@ -66,3 +82,19 @@ def in_l1(sessions: Sessions, tmp_path: Path) -> InL1:
         return Done(status, said, place / "share")
 
     return run
+
+
+@pytest.fixture
+def on_machine(pytestconfig: pytest.Config, request: pytest.FixtureRequest, tmp_path: Path) -> OnMachine:
+    """Runs a program of the table in its L1, or with --here on this machine."""
+    if not pytestconfig.getoption("--here"):
+        in_l1: InL1 = request.getfixturevalue("in_l1")
+        return lambda row, command: in_l1(row.lab(), command)
+
+    def on_this(row: Run, command: Sequence[proc.Word]) -> Done:
+        if lack := here.lacks(row):
+            pytest.skip(f"needs {lack}")
+        ended = run(command)
+        return Done(ended.status, ended.said, tmp_path)
+
+    return on_this

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.common.report import Check
+from lab.common.check import Check
 from lab.series.checks import ROWS, WITHOUT_SERIES, written
 from lab.tests.plugin import shows
 

@@ -12,8 +12,8 @@ import pytest
 
 from lab.common import bases
 from lab.nested import l1, tap
-from lab.nested.programs import Run, runs
-from lab.tests.kvm.conftest import Done, InL1
+from lab.nested.programs import Run, run_of, runs
+from lab.tests.kvm.conftest import Done, InL1, OnMachine
 from lab.tests.plugin import Points, Tell, shows
 
 ON_OTHER_KERNEL = 3  # programs; soak bases runs all
@@ -45,8 +45,16 @@ def command(run: Run, seed: int) -> list[str]:
 
 @shows(lambda run: run.line, lambda run: l1.shown(run.lab(), run.command()))
 @pytest.mark.parametrize("run", params(run for run in runs() if run.result != "exits"))
-def test_row(run: Run, in_l1: InL1, seed: int, points: Points, tell: Tell) -> None:
-    judge(run, in_l1(run.lab(), command(run, seed)), points, tell)
+def test_row(run: Run, on_machine: OnMachine, seed: int, points: Points, tell: Tell) -> None:
+    judge(run, on_machine(run, command(run, seed)), points, tell)
+
+
+@pytest.mark.soak
+def test_hostile_for_long(in_l1: InL1, seed: int, scale: int, points: Points, tell: Tell) -> None:
+    """Hostile guests and hostile user space reach no memory but their own, for a minute times the scale."""
+    run = run_of("kvm_hostile")
+    words = [*run.command()[:1], str(60 * scale), str(seed)]
+    judge(run, in_l1(replace(run.lab(), limit=None), words), points, tell)
 
 
 @shows(lambda run: run.line)

@@ -2,36 +2,26 @@
 """Apply the series to Debian's and to plain upstream sources; compile each step of the one for Linux, and QEMU behind
 each of its three, with some of QEMU's own tests; run sparse, and build the documents."""
 
-import argparse
-import re
 import shutil
 import tarfile
 from pathlib import Path
 from typing import IO
+
+import pytest
 
 from lab.building import linux, meson, qemu_tree
 from lab.building import qemu as emulator
 from lab.checks import kvm_sparse
 from lab.common import archive, bases, places, proc
 from lab.common.places import DL, PYTHON
-from lab.common.report import Check, Report
-from lab.common.say import Died, Skip
-from lab.common.steps import compiler, jobs_count, make_dir, step
-from lab.guest.vm import run_directory
+from lab.common.check import Check
+from lab.common.say import Died
+from lab.common.steps import compiler, jobs_count, make_dir
 from lab.series import checks, docs, qemu
 from lab.series.tree import Tree, author
-from lab.start import deps
 
+pytestmark = [pytest.mark.soak, pytest.mark.xdist_group("series")]
 DEBIAN_CHANGES = 20  # patches in Debian's kernel, at least; fewer: they were not found
-
-
-TAKES_BASE = True
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
-    what = "qemu-steps: compile QEMU behind each of its series; sparse; docs: build the documents"
-    parser.add_argument("--only", choices=("qemu-steps", "sparse", "docs"), help=f"nothing else than this ({what})")
 
 
 def _download_changes(version: str, work: Path, log: IO[str]) -> None:
@@ -52,7 +42,7 @@ def _download_changes(version: str, work: Path, log: IO[str]) -> None:
         with tarfile.open(DL / f"linux_{known}.debian.tar.xz") as tar:
             tar.extractall(work)
         return
-    raise Skip(f"the archive has no source package of Linux {series} up to {limit}")
+    pytest.skip(f"needs a source package of Linux {series} up to {limit} in the archive")
 
 
 def series_file(folder: Path) -> list[Path]:
@@ -94,76 +84,62 @@ def _compile_step(check: Check, tree: Tree, source: linux.Linux, patch: Path, ou
     check.run(linux.make_command(source, out / "tree"))
 
 
-def main(args: argparse.Namespace) -> int:
-    """The command."""
-    deps.ensure()
-    if args.only:
-        return _only(args.only)
-    source, pristine = linux.fetch_series(), qemu_tree.fetch()
-    with run_directory("vlwp-series") as work:
-        report = Report(work)
-        report.check("all series are written", checks.written)
-        report.check("checkpatch has nothing against the series for Linux", checks.checkpatch_linux)
-        report.check("checkpatch has nothing against the series for QEMU", checks.checkpatch_qemu)
-        name = f"the series for Linux applies to {bases.linux_base().source} {source.version}"
-        report.check(name, checks.applies, ["linux"], source.pristine)
-        upstream = re.split(r"[-~]", source.version)[0]
-        name = f"upstream {upstream} has the same files: Debian changes none of them"
-        title = "downloading Debian's changes to Linux"
-        try:
-            step(title, "linux-patches", lambda log: _download_changes(source.version, work, log))
-            report.check(name, _upstream_is_the_same, work)
-        except Skip as err:
-            report.skip(f"{name}: {err}")
-        _compile_steps(report, source, work)
-        version = pristine.name.rpartition("-")[2]
-        report.check(f"the series for QEMU apply to upstream {version}", checks.applies, qemu.names(), pristine)
-        debian = work / "qemu-debian"
-        report.check(f"Debian's patches apply to QEMU {version}", _debian_qemu, pristine, debian)
-        report.check("the series for QEMU apply to Debian's source", checks.applies, qemu.names(), debian)
-        _qemu_steps(report, pristine, work)
-        _sparse(report)
-        _docs(report)
-        return report.end()
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the series are, and what is made of them."""
+    return tmp_path_factory.mktemp("series")
 
 
-def _compile_steps(report: Report, source: linux.Linux, work: Path) -> None:
-    shutil.copytree(source.pristine, work / "steps", symlinks=True)
-    with (work / "git-log").open("w", encoding="utf-8") as log:
-        tree = Tree(work / "steps", author(), log)
-        for patch in checks.patches_in(work / "series/linux"):
-            report.check(f"compiles: {patch.name}", _compile_step, tree, source, patch, work / "external")
+@pytest.fixture
+def series(check: Check, place: Path) -> Check:
+    """With all series."""
+    there = Check(check.log, place)
+    if not (place / "series").is_dir():
+        checks.written(there)
+    return there
 
 
-def _only(what: str) -> int:
-    with run_directory("vlwp-series") as work:
-        report = Report(work)
-        if what == "sparse":
-            _sparse(report)
-            return report.end()
-        report.check("all series are written", checks.written)
-        if what == "docs":
-            _docs(report)
-        else:
-            _qemu_steps(report, qemu_tree.fetch(), work)
-        return report.end()
+def test_checkpatch(series: Check) -> None:
+    """checkpatch has nothing against the series for Linux and QEMU."""
+    checks.checkpatch_linux(series)
+    checks.checkpatch_qemu(series)
 
 
-def _sparse(report: Report) -> None:
-    """smatch, which knows more, is not in the archive."""
+def test_linux_applies(series: Check) -> None:
+    """To Debian's source; and upstream has the same files: Debian changes none of them."""
+    source = linux.fetch_series()
+    checks.applies(series, ["linux"], source.pristine)
+    _download_changes(source.version, series.work, series.log)
+    _upstream_is_the_same(series, series.work)
+
+
+def test_linux_steps(series: Check) -> None:
+    """It compiles behind each patch."""
+    source, steps = linux.fetch_series(), series.work / "steps"
+    shutil.copytree(source.pristine, steps, symlinks=True)
+    tree = Tree(steps, author(), series.log)
+    for patch in checks.patches_in(series.work / "series/linux"):
+        _compile_step(series, tree, source, patch, series.work / "external")
+
+
+def test_qemu_applies(series: Check) -> None:
+    """To upstream, and to Debian's source, whose patches apply to upstream."""
+    pristine, debian = qemu_tree.fetch(), series.work / "qemu-debian"
+    checks.applies(series, qemu.names(), pristine)
+    _debian_qemu(series, pristine, debian)
+    checks.applies(series, qemu.names(), debian)
+
+
+def test_sparse() -> None:
+    """sparse has nothing against KVM's part of LWP. smatch, which knows more, is not in the archive."""
     linux.build()
-    tree, headers = places.KVM / "tree/arch/x86/kvm", linux.fetch().headers_dir
-    report.check("sparse has nothing against KVM's part of LWP", lambda check: _none(check, tree, headers))
+    assert kvm_sparse.problems(places.KVM / "tree/arch/x86/kvm", linux.fetch().headers_dir) == []
 
 
-def _none(check: Check, tree: Path, headers: Path) -> None:
-    found = kvm_sparse.problems(tree, headers)
-    check.want(not found, "\n".join(found))
-
-
-def _docs(report: Report) -> None:
-    report.check("make htmldocs has no new warning with the series for Linux", docs.of_linux)
-    report.check("Sphinx has nothing against QEMU's page of LWP", docs.of_qemu)
+def test_docs(series: Check) -> None:
+    """make htmldocs has no new warning with the series for Linux, Sphinx has nothing against QEMU's page of LWP."""
+    docs.of_linux(series)
+    docs.of_qemu(series)
 
 
 # Of QEMU's own, that are fast and need no other device than a build here has.
@@ -191,17 +167,17 @@ def _qtests(out: Path) -> list[str]:
     return [test for test in QTESTS if f"tests/qtest/{test}: " in known]
 
 
-def _qemu_steps(report: Report, pristine: Path, work: Path) -> None:
+def test_qemu_steps(series: Check) -> None:
+    """QEMU behind each of its series compiles and passes its own tests."""
+    pristine = qemu_tree.fetch()
     emulator.build()  # for its firmware
     meson.fetch()
-    tree_of, configs = work / "qemu-steps", qemu_tree.PATCHES / "configs"
+    tree_of, configs = series.work / "qemu-steps", qemu_tree.PATCHES / "configs"
     shutil.copytree(pristine, tree_of, symlinks=True)
     shutil.copytree(configs, tree_of / "configs/devices/x86_64-softmmu", dirs_exist_ok=True)
-    with (work / "git-log-qemu").open("w", encoding="utf-8") as log:
-        for patch in qemu_tree.patches("base"):
-            with patch.open("rb") as text:
-                proc.logged(["patch", "-d", tree_of, "-p1", "--force"], log, stdin=text)
-        tree = Tree(tree_of, author(), log)
-        for name in qemu.names():
-            line = f"QEMU with {name} and what is before it compiles and passes its own tests"
-            report.check(line, _qemu_step, tree, work / "qemu-out", name)
+    for patch in qemu_tree.patches("base"):
+        with patch.open("rb") as text:
+            proc.logged(["patch", "-d", tree_of, "-p1", "--force"], series.log, stdin=text)
+    tree = Tree(tree_of, author(), series.log)
+    for name in qemu.names():
+        _qemu_step(series, tree, series.work / "qemu-out", name)

@@ -3,36 +3,33 @@
 KASAN, UBSAN, lockdep and PROVE_RCU, one is PREEMPT_RT and tells who sleeps where that is forbidden, and one has
 KCSAN."""
 
-import argparse
 import filecmp
 import hashlib
 import re
 import shutil
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import IO
 
+import pytest
+
 from lab.building import kernel, linux
 from lab.common import proc
 from lab.common.places import BUILD, HOST, LAB, TOP
-from lab.common.report import Check, Report
-from lab.common.say import Died, Usage
+from lab.common.say import Died
 from lab.common.steps import build_lock, compiler, jobs_count, make_dir, need_space, step
-from lab.guest.vm import run_directory
 from lab.nested import l1, programs
 from lab.nested.l1 import L1
 from lab.nested.programs import Run
-from lab.start import deps
 
 WORK = BUILD / "kvm-debug"
 SOURCE = WORK / "source"
-CONFIG = LAB / "soaks/kvm-debug.config"
+CONFIG = LAB / "tests/soak/kvm-debug.config"
 DATED = re.compile(rb"^(From|Date:) .*$", re.MULTILINE)  # lines that are new in each export
 TOUCHED = re.compile(r"^\+\+\+ b/(.*)$", re.MULTILINE)
 # What Debian's source has besides the series.
-CHANGES = [LAB / "soaks/kvm-debug-tsc.patch", LAB / "soaks/kvm-debug-avic.patch"]
+CHANGES = [LAB / "tests/soak/kvm-debug-tsc.patch", LAB / "tests/soak/kvm-debug-avic.patch"]
 # Of all kernels: what L1 needs and what is tested.
 WANTED = "PROVE_LOCKING DEBUG_ATOMIC_SLEEP KVM_AMD_LWP KVM_AMD_LWP_FAKE 9P_FS OVERLAY_FS VIRTIO_CONSOLE".split()
 
@@ -73,13 +70,6 @@ KERNELS = {
         Kernel("kcsan", "KCSAN: data races", ("KCSAN",)),
     )
 }
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
-    names = ", ".join(f"{kernel_.name} ({kernel_.about})" for kernel_ in KERNELS.values())
-    parser.add_argument("kernels", nargs="*", metavar="KERNEL", help=f"which kernels, default all: {names}")
-    parser.add_argument("--only", metavar="TEXT", default="", help="only programs whose names contain TEXT")
 
 
 def _run(log: IO[str], *argv: proc.Word, **options: object) -> None:
@@ -143,21 +133,20 @@ def _pack(it: Kernel, log: IO[str]) -> None:
     kernel.pack(tree, it.work / "initramfs.cpio", log)
 
 
-def _build(kernels: Sequence[Kernel]) -> None:
-    """The kernels and their initramfs."""
-    need_space(6000 * len(kernels))
+def _build(it: Kernel) -> None:
+    """A kernel and its initramfs."""
+    need_space(6000)
     base = linux.fetch()
     whole = linux.fetch_all(base)
     make_dir(WORK)
     title = f"laying out Linux {base.version} with the series"
     step(title, "kvm-debug-source", lambda log: _lay_out(whole, log))
-    for it in kernels:
-        make_dir(it.out)
-        log_name = f"kvm-debug-{it.name}"
-        step(f"configuring the kernel ({it.name})", f"{log_name}-configure", partial(_configure, it))
-        compile_it = it.make(f"CC={compiler()}", "-j", str(jobs_count()), "bzImage")
-        step(f"compiling the kernel ({it.name})", f"{log_name}-compile", compile_it)
-        step(f"packing its initramfs ({it.name})", f"{log_name}-pack", partial(_pack, it))
+    make_dir(it.out)
+    log_name = f"kvm-debug-{it.name}"
+    step(f"configuring the kernel ({it.name})", f"{log_name}-configure", partial(_configure, it))
+    compile_it = it.make(f"CC={compiler()}", "-j", str(jobs_count()), "bzImage")
+    step(f"compiling the kernel ({it.name})", f"{log_name}-compile", compile_it)
+    step(f"packing its initramfs ({it.name})", f"{log_name}-pack", partial(_pack, it))
 
 
 def _lab(it: Kernel, run: Run) -> L1:
@@ -166,31 +155,25 @@ def _lab(it: Kernel, run: Run) -> L1:
     return L1(smp=2, memory=4096, cpu=run.cpu, kernel_dir=it.work, kernel_args=parameters)
 
 
-def _passes(check: Check, it: Kernel, run: Run) -> None:
-    """The script that starts it in L1 looks for splats."""
-    place = check.work / f"{it.name}-{run.directory}"
-    status = l1.boot_logged(_lab(it, run), place, run.command())
-    check.say((place / "log").read_text(encoding="utf-8", errors="replace"))
-    check.want(status == 0, f"it ends with status {status}")
-
-
-def _chosen(args: argparse.Namespace) -> list[Kernel]:
-    unknown = [name for name in args.kernels if name not in KERNELS]
-    if unknown:
-        raise Usage(f"soak kvm-debug: there is no kernel '{unknown[0]}': {', '.join(KERNELS)}")
-    return [KERNELS[name] for name in args.kernels or KERNELS]
-
-
-def main(args: argparse.Namespace) -> int:
-    """The command."""
-    kernels = _chosen(args)
-    deps.ensure()
+@pytest.fixture(scope="module")
+def built() -> dict[str, Kernel]:
+    """Those that were built in this run."""
     l1.prepare()
-    with build_lock("kvm-debug"), run_directory() as work:
-        _build(kernels)
-        report = Report(work)
-        for it in kernels:
-            for run in programs.runs():
-                if run.single and run.result == "tap" and args.only in run.program:
-                    report.check(f"{it.name}: {run.program}: all pass, no splat", _passes, it, run)
-        return report.end()
+    return {}
+
+
+RUNS = [run for run in programs.runs() if run.single and run.result == "tap"]
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("run", [pytest.param(run, id=run.program) for run in RUNS])
+@pytest.mark.parametrize("name", KERNELS)
+def test_kvm_debug(name: str, run: Run, built: dict[str, Kernel], tmp_path: Path) -> None:
+    """All pass, no splat: the script that starts it in L1 looks for these."""
+    with build_lock("kvm-debug"):
+        if name not in built:
+            _build(KERNELS[name])
+            built[name] = KERNELS[name]
+        status = l1.boot_logged(_lab(built[name], run), tmp_path, run.command())
+    print((tmp_path / "log").read_text(encoding="utf-8", errors="replace"))
+    assert status == 0

@@ -2,32 +2,24 @@
 """'./vlwp install kvm' in fresh Debian systems, with the current and an older kernel of each base that they have; the
 modules load in the nested lab."""
 
-import argparse
 import lzma
 import re
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from lab.building import dkms, kernel
-from lab.common import proc
+from lab.common import archive, proc
 from lab.common.bases import LinuxBase, linux_base, linux_bases
-from lab.common.places import KVM_PROGRAMS, temporary
-from lab.common.report import Check, Report
-from lab.common.say import Died
+from lab.common.places import KVM_PROGRAMS
+from lab.common.check import Check
 from lab.guest.vm import run_directory
 from lab.nested import l1
 from lab.soaks import fresh_root
 from lab.soaks.fresh_root import enter
-from lab.start import deps
 
 OLDEST = 2  # how many kernels of a suite, counted from the newest
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
-    fresh_root.add_suites(parser)
-    known = [base.series for base in linux_bases()]
-    parser.add_argument("--only", choices=known, metavar="KERNEL", help=f"of {' '.join(known)}; default all")
 
 
 def _in_clone(root: Path, command: str) -> list[str]:
@@ -93,33 +85,22 @@ def _bases_of(suite: str) -> list[LinuxBase]:
     return [base for base in linux_bases() if base.suite in ("", f"{suite}-backports")]
 
 
-def _suite(report: Report, suite: str, only: str) -> None:
-    bases = [base for base in _bases_of(suite) if only in ("", base.series)]
-    if not bases:
-        return
-    kernels: list[str] = []
-    with fresh_root.fresh_root(suite, more=sorted({base.suite for base in bases} - {""})) as root:
-        for base in bases:
-            kernels = kernels_of(root, base)
-            if not kernels:
-                raise Died(f"{suite} has no headers of a {base.series} kernel")
-            for version in kernels[-OLDEST:]:
-                report.check(f"{suite}: install kvm {version}", _installs, root, version)
-                if version == kernel.version(base.series):
-                    report.check(f"{suite}: the modules load on {version}", _loads, root, version, base)
-        line = f"{suite}: one clear line without the kernel's source"
-        report.check(line, _needs_the_same_source, root, kernels[-1])
-        report.check(f"{suite}: uninstall kvm", _uninstalls, root, kernels[-1])
-
-
-def main(args: argparse.Namespace) -> int:
-    """The command."""
-    suites = fresh_root.chosen("soak dkms", args.suites)
-    deps.ensure()
+@pytest.mark.soak
+@pytest.mark.parametrize("suite", archive.RELEASES)
+def test_dkms(suite: str, check: Check) -> None:
+    """Of each base that the suite has the newest and an older kernel; then without the kernel's source; removed."""
+    fresh_root.require("soak dkms")
     l1.prepare()
-    for base in linux_bases():
-        l1.prepare_kernel(base.series)
-    report = Report(temporary())
-    for suite in suites:
-        _suite(report, suite, args.only or "")
-    return report.end()
+    bases = _bases_of(suite)
+    with fresh_root.fresh_root(suite, more=sorted({base.suite for base in bases} - {""})) as root:
+        kernels: list[str] = []
+        for base in bases:
+            l1.prepare_kernel(base.series)
+            kernels = kernels_of(root, base)
+            assert kernels, f"{suite} has no headers of a {base.series} kernel"
+            for version in kernels[-OLDEST:]:
+                _installs(check, root, version)
+                if version == kernel.version(base.series):
+                    _loads(check, root, version, base)
+        _needs_the_same_source(check, root, kernels[-1])
+        _uninstalls(check, root, kernels[-1])

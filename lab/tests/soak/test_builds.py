@@ -1,31 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The patched QEMU, configured in other ways: it compiles, links, and starts."""
 
-import argparse
 import re
 import shutil
-import tempfile
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
+
+import pytest
 
 from lab.building import qemu_other, tools
 from lab.building.qemu_other import Other
 from lab.common import places
-from lab.common.report import Check, Report
-from lab.common.say import Usage
+from lab.common.check import Check
 from lab.common.steps import jobs_count
 from lab.migrate.machines import alone
-from lab.start import deps
 from lab.testing import caches, seeds
 from lab.testing.suite import flatrun, only
-
-NAMES = " ".join(other.name for other in qemu_other.ALL)
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"{NAMES}; default: all")
 
 
 def _machine(program: Path, accel: str, cpu: str, *words: str) -> list[str]:
@@ -87,7 +77,7 @@ SMP = (
     "self_smp", "code_patch", "realmode", "async", "legacy", "init", "os_init", "os_smp", "context_smp",
     "context_smp_3", "context_mmio", "pmu_modes",
 )
-KNOWN = places.TOP / "lab/soaks/tsan-known.list"
+KNOWN = places.TOP / "lab/tests/soak/tsan-known.list"
 ENTRY = re.compile(r"^(access|within) (\w+): .", re.MULTILINE)
 
 
@@ -124,20 +114,9 @@ STARTS: dict[str, Callable[[Check, Path], None]] = {
 }
 
 
-def _one(other: Other, check: Check) -> None:
-    STARTS[other.name](check, qemu_other.link(other, check.run))
-
-
-def main(args: argparse.Namespace) -> int:
-    """The command."""
-    unknown = [name for name in args.names if name not in STARTS]
-    if unknown:
-        raise Usage(f"soak builds: no build '{unknown[0]}'; there are: {NAMES}")
-    deps.ensure()
+@pytest.mark.soak
+@pytest.mark.parametrize("other", [pytest.param(other, id=other.name) for other in qemu_other.ALL])
+def test_builds(other: Other, check: Check) -> None:
+    """It compiles, links and starts."""
     tools.build()
-    with tempfile.TemporaryDirectory(prefix="vlwp-builds-", dir=places.temporary()) as work:
-        report = Report(Path(work))
-        for other in qemu_other.ALL:
-            if not args.names or other.name in args.names:
-                report.check(f"{other.line}: it compiles, links and starts", partial(_one, other))
-        return report.end()
+    STARTS[other.name](check, qemu_other.link(other, check.run))

@@ -2,39 +2,31 @@
 """The Debian packages in fresh Debian systems: built in one, looked at by lintian, installed and removed in another.
 There the packaged QEMU runs a guest under libvirt, and DKMS builds the modules, which load in the nested lab."""
 
-import argparse
 import lzma
 import shutil
 import subprocess
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-from lab.building import kernel, tools
+import pytest
+
+from lab.building import kernel
 from lab.common import archive, proc
 from lab.common.bases import linux_base
-from lab.common.places import BUILD, KVM_PROGRAMS, LAB, temporary
-from lab.common.report import Check, Report
+from lab.common.places import KVM_PROGRAMS, LAB
+from lab.common.check import Check
 from lab.guest.vm import run_directory
 from lab.nested import l1
 from lab.soaks import fresh_root
-from lab.soaks.dkms import kernels_of
+from lab.tests.soak.test_dkms import kernels_of
 from lab.soaks.fresh_root import enter
-from lab.start import deps
 
 NAMES = ("liblwp-dev", "liblwp1", "vlwp-conformance", "vlwp-dkms", "vlwp-guest-tools", "vlwp-qemu", "vlwp-tools")
 EMULATOR = "/usr/lib/vlwp/bin/qemu-system-x86_64"
-DOMAIN = LAB / "soaks/packages-domain.xml"
+DOMAIN = LAB / "tests/soak/packages-domain.xml"
 FLAT = "usr/lib/vlwp/conformance/flat.elf"
 # What a Debian system must have to build them, besides what debian/control says.
 TO_BUILD = ("git", "dpkg-dev", "lintian")
 LIBVIRT = "libvirt-daemon-system libvirt-daemon-driver-qemu libvirt-clients"
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
-    fresh_root.add_suites(parser)
 
 
 def _apt(words: str) -> str:
@@ -123,36 +115,21 @@ def _removes(check: Check, root: Path) -> None:
     check.want(not left.strip(), f"left: {left}")
 
 
-@contextmanager
-def _folder() -> Iterator[Path]:
-    """For the packages, from one system to the other."""
-    with tempfile.TemporaryDirectory(prefix="packages.", dir=BUILD) as name:
-        yield Path(name)
-
-
-def _suite(report: Report, suite: str) -> None:
-    with _folder() as place:
-        with fresh_root.fresh_root(suite, TO_BUILD) as root:
-            if not report.check(f"{suite}: the packages build", _builds, root, place):
-                return  # all else would fail for that
-            report.check(f"{suite}: lintian is content", _lintian, root)
-        with fresh_root.fresh_root(suite) as root:
-            shutil.copy(LAB / "soaks/under-libvirt.sh", root / "home")
-            report.check(f"{suite}: they install", _installs, root, place)
-            report.check(f"{suite}: the commands of docs/install.md for hosts and pools", _page, root)
-            report.check(f"{suite}: the packaged QEMU runs a guest under libvirt", _runs_under_libvirt, root)
-            if suite == archive.debian_codename():  # whose kernel is that of the lab's guests
-                report.check(f"{suite}: the modules load in the lab", _modules_load, root)
-            report.check(f"{suite}: they are removed", _removes, root)
-
-
-def main(args: argparse.Namespace) -> int:
-    """The command."""
-    suites = fresh_root.chosen("soak packages", args.suites)
-    deps.ensure()
-    tools.build()
+@pytest.mark.soak
+@pytest.mark.parametrize("suite", archive.RELEASES)
+def test_packages(suite: str, check: Check, tmp_path: Path) -> None:
+    """They build, lintian is content; in another system they install, the commands of docs/install.md work, a guest
+    runs under libvirt, the modules load, and they are removed."""
+    fresh_root.require("soak packages")
     l1.prepare()
-    report = Report(temporary())
-    for suite in suites:
-        _suite(report, suite)
-    return report.end()
+    with fresh_root.fresh_root(suite, TO_BUILD) as root:
+        _builds(check, root, tmp_path)
+        _lintian(check, root)
+    with fresh_root.fresh_root(suite) as root:
+        shutil.copy(LAB / "tests/soak/under-libvirt.sh", root / "home")
+        _installs(check, root, tmp_path)
+        _page(check, root)
+        _runs_under_libvirt(check, root)
+        if suite == archive.debian_codename():  # whose kernel is that of the lab's guests
+            _modules_load(check, root)
+        _removes(check, root)

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Tests that take hours, and tests that are done so many times as in ./vlwp test."""
+
+import argparse
+from dataclasses import dataclass
+
+from lab.common.options import number
+from lab.common.say import Usage
+from lab.start.pytest_part import PARTS, SOAK, add_options as add_pytest_options
+
+ALL = "soak or not soak"
+
+
+@dataclass(frozen=True)
+class Soak:
+    """Tests of a part. fits: an expression for -k; marked: one for -m; scale: how many times as much as in the test."""
+
+    fits: str = ""
+    part: str = "kvm"
+    marked: str = "soak"
+    scale: int = 1
+
+
+SOAKS = {
+    "bases": Soak("test_bases.py", "soak"),
+    "builds": Soak("test_builds.py", "soak"),
+    "diff": Soak("test_diff and not late and not skid", marked=ALL, scale=20),
+    "dkms": Soak("test_dkms.py", "soak"),
+    "fuzz": Soak("test_fuzz", "unit", ALL, 300),
+    "hostile": Soak("test_hostile", scale=10),
+    "judged": Soak("test_judged.py", "linux", ALL),
+    "kvm-debug": Soak("test_kvm_debug.py", "soak"),
+    "kvm-linux": Soak("test_guest_ways"),
+    "libvirt": Soak("test_libvirt.py", "soak"),
+    "migrate": Soak("", "migrate", ALL, 10),
+    "packages": Soak("test_packages.py", "soak"),
+    "pgo": Soak("test_lua", "linux"),
+    "places": Soak("test_place", "flat"),
+    "qemu": Soak("test_qemu.py", "soak"),
+    "rr": Soak("test_rr", "linux"),
+    "series": Soak("test_series.py", "soak"),
+    "skid": Soak("skid and not late", scale=20),
+}
+TAKES_BASE = True
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """What it takes."""
+    parser.add_argument("names", nargs="*", metavar="NAME", help="as --list has them, parts or patterns; default all")
+    parser.add_argument("--list", action="store_true", help="name the tests with a line each, and run none")
+    parser.add_argument("--scale", type=number(1, 10**6), metavar="N", help="so many times as much as in ./vlwp test")
+    add_pytest_options(parser)
+
+
+def main(args: argparse.Namespace) -> int:
+    """The command."""
+    soak = SOAKS[args.name]
+    part = SOAK if soak.part == "soak" else PARTS[soak.part]
+    if args.k and soak.fits:
+        raise Usage(f"soak {args.name}: -k is taken; names choose")
+    words = ["-m", soak.marked, *(["-k", soak.fits] if soak.fits else []), f"--scale={args.scale or soak.scale}"]
+    if part is SOAK:
+        words.append("-n0")  # each takes the whole machine
+    if not args.list:
+        return part.soak(args.names, args, *words)
+    for line in part.lines(args.names, "--list", *words):
+        print(line)
+    return 0

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The tests on each combination of the bases in lab/bases.toml that is not the default one, and guests that are
+profiled while they go from one base's QEMU to another's, saved and restored at points of a program, and live, there and
+back; and live between hosts of either kernel."""
+
+import itertools
+
+import pytest
+
+from lab.common import bases, places
+from lab.common.steps import jobs_count
+from lab.migrate.machines import alone
+from lab.start.pytest_part import PARTS
+from lab.tests.conftest import good
+
+pytestmark = pytest.mark.soak
+POINTS, HOPS = 100, 10
+VLWP = places.TOP / "vlwp"
+SERIES = [name.removeprefix("qemu-") for name in bases.names() if name.startswith("qemu-")]
+
+
+def combinations() -> list[str]:
+    """All pairs of a kernel and a QEMU but the default one, as for --base."""
+    kinds = [[name for name in bases.names() if name.startswith(f"{kind}-")] for kind in bases.KINDS]
+    pairs = [",".join(pair) for pair in itertools.product(*kinds)]
+    return [pair for pair in pairs if pair != bases.default_pair()]
+
+
+@pytest.mark.parametrize("part", ["flat", "kvm", "migrate"])
+@pytest.mark.parametrize("base", combinations())
+def test_bases(base: str, part: str) -> None:
+    """A part of the test passes."""
+    good([VLWP, "test", part, f"--base={base}"])
+
+
+@pytest.mark.parametrize("source, destination", itertools.permutations(SERIES, 2))
+def test_across(source: str, destination: str, seed: int) -> None:
+    """Profiled guests go from one QEMU to the other, of a machine type that both have: points and hops."""
+    PARTS["migrate"].prepare()
+    emulators = []
+    for series in (source, destination):
+        good([VLWP, "build", "qemu", f"--base=qemu-{series}"])
+        emulators.append(places.BUILD / bases.of_qemu("qemu", series) / "qemu-system-x86_64")
+    options = [f"--qemu={emulators[0]}", f"--into-qemu={emulators[1]}", f"--kind=pc-q35-{bases.default_qemu()}"]
+    for part, count in (("points", POINTS), ("live", HOPS)):
+        good(alone(part, f"--count={count}", f"--seed={seed}", f"--jobs={jobs_count()}", *options))
+
+
+def test_across_kernels() -> None:
+    """Live, there and back, between two hosts of the nested lab with either kernel's KVM."""
+    good([VLWP, "soak", "migrate", "pair_kernels"])
