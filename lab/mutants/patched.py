@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from lab.mutants.source import Source, words
+from lab.mutants import source
+from lab.mutants.source import words
 
 FILE = re.compile(r"^\+\+\+ b/", re.MULTILINE)
 HUNK = re.compile(r"^@@ ", re.MULTILINE)
@@ -30,6 +31,6 @@ def adds(hunks: Sequence[Sequence[str]], wanted: Sequence[str]) -> bool:
     return any(text in f" {' '.join(hunk)} " for hunk in hunks)
 
 
-def sources(copy: Path, files: Sequence[str]) -> list[Source]:
+def sources(copy: Path, files: Sequence[str]) -> list[source.Source]:
     """Those of the files that a copy of upstream has."""
-    return [Source(file, (copy / file).read_text(encoding="utf-8")) for file in files if (copy / file).is_file()]
+    return source.sources(copy, [Path(file) for file in files if (copy / file).is_file()])

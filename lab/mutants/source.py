@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""C sources as tokens, and the definitions at file level: functions, objects, macros, structures,
-enumerations. Comments and white space do not count. This is not a parser of C; it knows the style
-of this repository, of Linux and of QEMU."""
+"""C sources as tokens, and the definitions at file level, as ctags finds them. Comments and white space do not
+count."""
 
+import json
 import re
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
+
+from lab.common import proc
 
 SKIPPED = re.compile(r"(?:\s|\\\n|//[^\n]*|/\*.*?\*/)+", re.DOTALL)
 TOKEN = re.compile(
@@ -20,10 +23,12 @@ TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 DIRECTIVE = re.compile(r"(?:\\\n|/\*.*?\*/|[^\n])*", re.DOTALL)  # the rest of its line
-WORD = re.compile(r"[A-Za-z_]\w*")
 OPEN, CLOSE = frozenset("([{"), frozenset(")]}")
-TAGS = frozenset({"struct", "union", "enum"})
-ATTRIBUTES = frozenset({"__attribute__", "__aligned", "__printf", "_Alignas", "G_GNUC_PRINTF"})
+C_LIKE = (".c", ".h", ".inc")
+# A macro that stands alone, as type_init(f) does, has no semicolon.
+CTAGS = (
+    "ctags", "--output-format=json", "--fields=+neK", "--kinds-c=dfgsuv", "--langmap=c:.c.h.inc", "-Itype_init+", "-o", "-"
+)
 
 
 class Token(NamedTuple):
@@ -70,134 +75,66 @@ def words(text: str) -> list[str]:
     return [token.text for token in tokens(text)]
 
 
-def definitions(found: Sequence[Token]) -> Iterator[Definition]:
-    """The definitions at file level, in the order of the text."""
-    begin = at = 0
-    while at < len(found):
-        if found[at].directive and begin == at:
-            begin = at = _directive_end(found, at)
-            yield from _macro(found, at)
-            continue
-        at, ended = _next(found, begin, at)
-        if ended:
-            name = _name(found[begin:at])
-            if name:
-                yield Definition(name, found[begin:at])
-            begin = at
+@dataclass(frozen=True)
+class Tag:
+    """What ctags says of a definition at file level: its name, and its lines, counted from 1."""
+
+    name: str  # "f", "MACRO", "struct s"
+    line: int
+    end: int  # 0: ctags does not say
 
 
-def _directive_end(found: Sequence[Token], at: int) -> int:
-    """The index behind the directive that begins here."""
-    at += 1
-    while at < len(found) and found[at].directive and found[at].text != "#":
-        at += 1
-    return at
+def tags(files: Sequence[Path]) -> dict[Path, list[Tag]]:
+    """The definitions in C files: functions, objects, macros, structures, unions and enumerations."""
+    found: dict[Path, list[Tag]] = {}
+    for line in proc.output([*CTAGS, *files]).splitlines() if files else ():
+        tag = json.loads(line)
+        name = f"{tag['kind']} {tag['name']}" if tag["kind"] in ("struct", "union", "enum") else tag["name"]
+        if not tag["name"].startswith("__anon"):
+            found.setdefault(Path(tag["path"]), []).append(Tag(name, tag["line"], tag.get("end", 0)))
+    return found
 
 
-def _macro(found: Sequence[Token], end: int) -> Iterator[Definition]:
-    """The macro that the directive before END defines."""
-    begin = end - 1
-    while found[begin].text != "#":
-        begin -= 1
-    if end - begin > 2 and found[begin + 1].text == "define":
-        yield Definition(found[begin + 2].text, found[begin:end])
-
-
-def _group_end(found: Sequence[Token], at: int) -> int:
-    """The index behind the bracket that closes the one here."""
-    depth = 0
-    while at < len(found):
-        if not found[at].directive:
-            depth += (found[at].text in OPEN) - (found[at].text in CLOSE)
-        at += 1
-        if not depth:
-            break
-    return at
-
-
-def _next(found: Sequence[Token], begin: int, at: int) -> tuple[int, bool]:
-    """Go over a token or a bracketed group of the declaration that began at BEGIN. Result: the next
-    index, and whether the declaration has ended."""
-    if found[at].directive or found[at].text not in OPEN:
-        return at + 1, found[at].text == ";" and not found[at].directive
-    end = _group_end(found, at)
-    if found[at].text == "{":
-        return end, _is_function(found[begin:at])
-    follows = found[end].text if end < len(found) else ";"
-    # A macro that stands alone, as type_init(f) does, has no semicolon.
-    alone = found[at].text == "(" and at == begin + 1 and follows not in ("{", ";", "=")
-    return end, alone
-
-
-def _is_function(head: Sequence[Token]) -> bool:
-    """Is what stands before a brace the head of a function?"""
-    shape = [token.text for token in _outside(head)]
-    return "(" in shape and "=" not in shape
-
-
-def _outside(found: Sequence[Token]) -> Iterator[Token]:
-    """The tokens outside of all brackets, and the brackets that open; attributes are left out."""
-    at = 0
-    while at < len(found):
-        if found[at].directive:
+def _end(found: Sequence[Token], first: int) -> int:
+    """Where a definition ends whose end ctags does not say: behind its directive, or its semicolon."""
+    at, depth = first + 1, 0
+    if found[first].directive:
+        while at < len(found) and found[at].directive and found[at].text != "#":
             at += 1
-        elif found[at].text in ATTRIBUTES:
-            at = _group_end(found, at + 1)
-        else:
-            yield found[at]
-            at = _group_end(found, at) if found[at].text in OPEN else at + 1
-
-
-def _name(found: Sequence[Token]) -> str:
-    """What a declaration defines, "" if it only declares."""
-    shape = [token.text for token in _outside(found)]
-    marks = [at for at, text in enumerate(shape) if text in ("{", "=")]
-    if not marks:
-        return ""
-    head = shape[:marks[0]]
-    if "(" in head:
-        return _called(found, head)
-    if shape[marks[0]] == "{" and len(head) > 1 and head[-2] in TAGS:
-        return f"{head[-2]} {head[-1]}"
-    if "=" not in shape:
-        return ""
-    plain = [word for word in shape[:shape.index("=")] if WORD.fullmatch(word)]
-    return plain[-1] if plain else ""
-
-
-def _called(found: Sequence[Token], head: Sequence[str]) -> str:
-    """The name of a function, or of pointers to functions as in `type (*const name[])(...) = {`."""
-    at = next(at for at, token in enumerate(found) if token.text == "(")
-    if found[at + 1].text == "*":
-        return next(
-            token.text
-            for token in found[at + 2:]
-            if WORD.fullmatch(token.text) and token.text != "const"
-        )
-    word = head[head.index("(") - 1] if head.index("(") else ""
-    return word if WORD.fullmatch(word) else ""
+        return at
+    while at < len(found) and (depth or found[at - 1].text != ";"):
+        depth += (found[at].text in OPEN) - (found[at].text in CLOSE)
+        at += 1
+    return at
 
 
 class Source:
     """A file and its definitions."""
 
-    def __init__(self, path: str, text: str):
+    def __init__(self, path: str, text: str, known: Sequence[Tag]):
         self.path, self.text = path, text
         self.definitions: dict[str, list[Definition]] = {}
-        for definition in definitions(tokens(text)):
-            self.definitions.setdefault(definition.name, []).append(definition)
+        found = tokens(text)
+        lines = [0, *(match.end() for match in re.finditer("\n", text)), len(text)]
+        places = [bisect_left(found, line, key=lambda token: token.begin) for line in lines]
+        for tag in known:
+            first = places[tag.line - 1]
+            last = places[tag.end] if tag.end else _end(found, first)
+            self.definitions.setdefault(tag.name, []).append(Definition(tag.name, found[first:last]))
+
+
+def sources(top: Path, files: Sequence[Path]) -> list[Source]:
+    """Files, as paths relative to a folder."""
+    known = tags([top / file for file in files])
+    return [Source(str(file), (top / file).read_text(encoding="utf-8"), known.get(top / file, ())) for file in files]
 
 
 class Tree:
     """The C files below some folders of a repository, with an index of what they define."""
 
     def __init__(self, top: Path, folders: Sequence[str]):
-        self.sources: list[Source] = []
-        for folder in folders:
-            for path in sorted((top / folder).rglob("*")):
-                name = str(path.relative_to(top))
-                if path.suffix in (".c", ".h", ".inc") and not _aside(path.relative_to(top)):
-                    self.sources.append(Source(name, path.read_text(encoding="utf-8")))
+        paths = [path.relative_to(top) for folder in folders for path in sorted((top / folder).rglob("*"))]
+        self.sources = sources(top, [path for path in paths if path.suffix in C_LIKE and not _aside(path)])
 
     def where(self, name: str, file: str = "") -> list[tuple[Source, Definition]]:
         """All definitions of a name; FILE is the end of the path of the file that is meant. A name

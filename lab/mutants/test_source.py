@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Unit tests of source.py: tokens and definitions."""
 
+import tempfile
 import unittest
+from pathlib import Path
 
-from lab.mutants.source import definitions, tokens, words
+from lab.mutants.source import Definition, sources, tokens, words
 
 EXAMPLE = """\
 /* int in_a_comment(void) { return 1; } */
@@ -46,9 +48,18 @@ int *lwp_find(struct point *p, int (*want)(int))
 """
 
 
+def definitions(text: str) -> list[Definition]:
+    """What a text defines, in its order."""
+    with tempfile.TemporaryDirectory() as place:
+        Path(place, "a.c").write_text(text, encoding="utf-8")
+        (source,) = sources(Path(place), [Path("a.c")])
+    found = [definition for same in source.definitions.values() for definition in same]
+    return sorted(found, key=lambda definition: definition.tokens[0].begin)
+
+
 def names(text: str) -> list[str]:
     """What a text defines."""
-    return [definition.name for definition in definitions(tokens(text))]
+    return [definition.name for definition in definitions(text)]
 
 
 class Tokens(unittest.TestCase):
@@ -91,7 +102,7 @@ class Definitions(unittest.TestCase):
         self.assertEqual(names("int f(int a); struct s; extern int x[2]; typedef int t;"), [])
 
     def test_a_definition_has_all_of_its_tokens(self) -> None:
-        found = {d.name: [t.text for t in d.tokens] for d in definitions(tokens(EXAMPLE))}
+        found = {d.name: [t.text for t in d.tokens] for d in definitions(EXAMPLE)}
         self.assertEqual(found["LIMIT"], words("#define LIMIT 10"))
         self.assertEqual(found["origin"][0], "static")
         self.assertEqual(found["origin"][-1], ";")
@@ -99,7 +110,7 @@ class Definitions(unittest.TestCase):
         self.assertEqual(found["lwp_find"][-3:], ["NULL", ";", "}"])
 
     def test_a_run_of_tokens_is_found_wherever_it_occurs(self) -> None:
-        (definition,) = definitions(tokens("int f(void) { return a + a; }"))
+        (definition,) = definitions("int f(void) { return a + a; }")
         self.assertEqual(len(definition.find(["a"])), 2)
         self.assertEqual(len(definition.find(["a", "+"])), 1)
         self.assertEqual(definition.find(["b"]), [])

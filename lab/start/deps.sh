@@ -57,7 +57,7 @@ packages()
 	# the kernel's selftest; what the series are checked with
 	echo uuid-dev sparse python3-sphinx python3-yaml
 	# what the lab itself is checked with
-	echo shellcheck mypy flake8
+	echo shellcheck mypy flake8 universal-ctags
 	# what runs the tests
 	echo python3-pytest python3-pytest-xdist python3-pytest-timeout
 }
