@@ -27,7 +27,8 @@ OPEN, CLOSE = frozenset("([{"), frozenset(")]}")
 C_LIKE = (".c", ".h", ".inc")
 # A macro that stands alone, as type_init(f) does, has no semicolon.
 CTAGS = (
-    "ctags", "--output-format=json", "--fields=+neK", "--kinds-c=dfgsuv", "--langmap=c:.c.h.inc", "-Itype_init+", "-o", "-"
+    "ctags", "--output-format=json", "--fields=+neK", "--kinds-c=dfgsuv", "--langmap=c:.c.h.inc", "-Itype_init+",
+    "-o", "-",
 )
 
 
