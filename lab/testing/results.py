@@ -23,6 +23,7 @@ OVERLOAD = 6  # vCPUs for each processor of the host
 SIZES = (2, 4)  # vCPUs of the guests
 GUEST_MEMORY = 1536  # MiB; half of it is for profiles
 PATIENCE = 3600  # seconds for a program in an emulated guest; node with windows takes 100 on an idle host
+CLOCK = 120  # seconds by which a guest's clock may be wrong: its patience would be another
 SLOW = ("java", "-XX:-UsePerfData", "-cp", "{work}", "Slow")
 
 # Those that notice a planted loss of flags; the sums of the first four need nothing but the program.
@@ -50,11 +51,11 @@ EVENTS = {
 }
 INTERVALS = (97, 10007)
 
-# $1: seconds, $2: the file of commands, a line each. A result is complete when its status is there.
+# $1: seconds, $2: the file of commands, a line each. A run has ended when its status and the guest's time are there.
 SCRIPT = """
 while read -r name line; do
     eval "timeout -k 9 $1 $line" >"$VLWP_SHARE/$name.out" 2>"$VLWP_SHARE/$name.err" </dev/null
-    echo $? >"$VLWP_SHARE/$name.status"
+    echo $? $(date +%s) >"$VLWP_SHARE/$name.status"
     rm -f "/tmp/lwp.$name"
 done <"$2"
 """
@@ -123,10 +124,13 @@ def known(programs: Sequence[str], work: Path) -> dict[str, Wanted]:
 def judge(share: Path, run: Run, wanted: Wanted) -> str | None:
     """How a run that has ended was wrong, in a line; "": it was right; None: it has not ended."""
     path = share / f"{run.seed}.status"
-    text = path.read_text(encoding="ascii").strip() if path.is_file() else ""
+    text = path.read_text(encoding="ascii").split() if path.is_file() else []
     if not text:
         return None
-    got = Wanted(int(text), (share / f"{run.seed}.out").read_bytes())
+    ahead = int(text[1]) - path.stat().st_mtime
+    if abs(ahead) > CLOCK:
+        return f"status {text[0]}, the guest's clock is {ahead:.0f} s ahead"
+    got = Wanted(int(text[0]), (share / f"{run.seed}.out").read_bytes())
     if got == wanted:
         return ""
     said = (share / f"{run.seed}.err").read_bytes() + got.output[:1000]

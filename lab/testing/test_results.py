@@ -2,6 +2,7 @@
 """Unit tests of results.py: what is drawn, and which runs are wrong."""
 
 import tempfile
+import time
 import unittest
 from pathlib import Path
 from unittest import mock
@@ -48,18 +49,25 @@ class Missing(unittest.TestCase):
 class Judged(unittest.TestCase):
     """What a guest has left of a run."""
 
-    def _judged(self, status: str, out: bytes, err: bytes = b"") -> "str | None":
+    def _judged(self, status: str, out: bytes, err: bytes = b"", ahead: float = 0) -> "str | None":
+        text = f"{status} {time.time() + ahead:.0f}\n" if status else ""
         with tempfile.TemporaryDirectory() as name:
-            for kind, data in (("status", status.encode()), ("out", out), ("err", err)):
+            for kind, data in (("status", text.encode()), ("out", out), ("err", err)):
                 (Path(name) / f"7.{kind}").write_bytes(data)
             return judge(Path(name), RUN, WANTED)
 
     def test_output_and_status_are_the_result(self) -> None:
         """What a program says on its standard error is no part of it."""
-        self.assertEqual(self._judged("0\n", WANTED.output, b"a word"), "")
-        self.assertEqual(self._judged("0\n", b"197416\n"), "status 0: '197416'")
-        self.assertEqual(self._judged("1\n", WANTED.output, b"\n# \x1b[1m\n"), r"status 1: '# \x1b[1m'")
-        self.assertEqual(self._judged("134\n", b""), "status 134: ''")
+        self.assertEqual(self._judged("0", WANTED.output, b"a word"), "")
+        self.assertEqual(self._judged("0", b"197416\n"), "status 0: '197416'")
+        self.assertEqual(self._judged("1", WANTED.output, b"\n# \x1b[1m\n"), r"status 1: '# \x1b[1m'")
+        self.assertEqual(self._judged("134", b""), "status 134: ''")
+
+    def test_a_clock_that_is_wrong_is_told(self) -> None:
+        """The guest's patience was another."""
+        self.assertEqual(self._judged("137", b"", ahead=-5), "status 137: ''")
+        told = self._judged("137", b"", ahead=4000)
+        self.assertRegex(told or "", r"^status 137, the guest's clock is (3999|4000|4001) s ahead$")
 
     def test_a_run_without_status_has_not_ended(self) -> None:
         """Its output may be whole by then."""
