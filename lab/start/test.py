@@ -6,7 +6,7 @@ import argparse
 import time
 
 from lab.common.say import Died, Skip, Usage
-from lab.start import deps
+from lab.start import deps, near
 from lab.start.pytest_part import PARTS, add_options as add_pytest_options
 
 TAKES_BASE = True
@@ -18,6 +18,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("words", nargs="*", metavar="PART [NAME...]", help=f"{parts}; all")
     parser.add_argument("--list", action="store_true", help="name the tests with a line each, and run none")
     parser.add_argument("--print", action="store_true", help="show the command line of each test, and run none")
+    parser.add_argument(
+        "--near", nargs="?", const="HEAD", metavar="REV", help="the tests nearest to what has changed since REV (HEAD)"
+    )
     parser.add_argument("--gdb", action="store_true", help="flat, linux: start one test's machine stopped, for gdb")
     parser.add_argument("--here", action="store_true", help="kvm: on this machine's own /dev/kvm, with a report")
     add_pytest_options(parser)
@@ -58,6 +61,8 @@ def _run_part(name: str, names: list[str], args: argparse.Namespace) -> tuple[li
 
 def main(args: argparse.Namespace) -> int:
     """The command."""
+    if args.near:
+        return _near(args)
     parts, names = _wanted(args.words)
     if args.here and parts != ["kvm"]:
         raise Usage("test --here is for one part: ./vlwp test kvm --here")
@@ -74,8 +79,27 @@ def main(args: argparse.Namespace) -> int:
             for line in PARTS[name].lines(names, "--print" if args.print else "--list", *here):
                 print(line)
         return 0
+    return _run([(name, names) for name in parts], args)
+
+
+def _near(args: argparse.Namespace) -> int:
+    """Choose, say what and why, and run that."""
+    if args.words or args.here or args.gdb:
+        raise Usage("test --near chooses by itself: no names, no --here, no --gdb")
+    deps.ensure()
+    found = near.near(args.near)
+    for line in near.told(found):
+        print(line, flush=True)
+    chosen = {part: [name for name in found.names(part) if near.runs(found, part, name)] for part in PARTS}
+    if not any(chosen.values()):
+        print("no test is near to what has changed")
+    return 0 if args.list else _run([(part, names) for part, names in chosen.items() if names], args)
+
+
+def _run(chosen: list[tuple[str, list[str]]], args: argparse.Namespace) -> int:
+    """Run names of parts, and print the sums. Result: the exit status."""
     sums, lines = [0, 0, 0], []
-    for name in parts:
+    for name, names in chosen:
         print(f"== test {name}", flush=True)
         numbers, seconds = _run_part(name, names, args)
         sums = [one + other for one, other in zip(sums, numbers, strict=True)]

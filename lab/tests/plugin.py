@@ -96,10 +96,10 @@ def line_of(item: pytest.Item) -> str:
 
 
 def means(item: pytest.Item, word: str) -> bool:
-    """Is a test meant by a part of its name, or by a pattern of its name or its row's?"""
+    """Is a test meant by a part of its name, by a pattern of its name or its row's, or by its file?"""
     row = getattr(item, "callspec", None)
     name = name_of(item)
-    return word in name or fnmatchcase(name, word) or bool(row and fnmatchcase(row.id, word))
+    return word in name or word == item.path.name or fnmatchcase(name, word) or bool(row and fnmatchcase(row.id, word))
 
 
 def chosen(items: list[pytest.Item], only: list[str]) -> list[pytest.Item]:
