@@ -118,6 +118,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         kept = [item for item in kept if "gdb" in getattr(item, "fixturenames", ())]
     if only:
         kept = chosen(kept, only)
+    whole = {getattr(item, "originalname", "") for item in kept if not item.get_closest_marker("alone")}
+    kept = [item for item in kept if not item.get_closest_marker("alone") or getattr(item, "originalname") not in whole]
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = sorted(kept, key=lambda item: not item.get_closest_marker("long"))
 

@@ -30,13 +30,6 @@ W_HOT, W_COLD, W_CALLS, W_BRANCHES = 400, 300, 100, 400
 BELOW = "[below the window]"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A program of `tests` is not run again."""
-    names = {item.name for item in items}
-    again = "test_tests[all]" in names
-    items[:] = [item for item in items if not again or not item.name.startswith("test_tests[test_")]
-
-
 def sanitized(*targets: str) -> None:
     """Build for this machine with AddressSanitizer and UBSan."""
     with build_lock("host-asan"):

@@ -44,10 +44,10 @@ def _line(name: str) -> str:
 
 @shows(_line, lambda name: proc.quoted(command(*filter(None, [name]))))
 @pytest.mark.parametrize("name", [
-    pytest.param("", id="all", marks=pytest.mark.long), *(pytest.param(name, id=name) for name in PROGRAMS)
+    pytest.param("", id="all", marks=pytest.mark.long), *(pytest.param(name, id=name, marks=pytest.mark.alone) for name in PROGRAMS)
 ])
 def test_tests(name: str, points: Points) -> None:
-    """Builds what it takes. One program is run where its name was given: all together are one test."""
+    """Builds what it takes."""
     sanitized(PROGRAMS[name] if name else "meson-test-prereq")
     _passes(points, *filter(None, [name]))
 
