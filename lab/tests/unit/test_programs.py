@@ -44,7 +44,8 @@ def _line(name: str) -> str:
 
 @shows(_line, lambda name: proc.quoted(command(*filter(None, [name]))))
 @pytest.mark.parametrize("name", [
-    pytest.param("", id="all", marks=pytest.mark.long), *(pytest.param(name, id=name, marks=pytest.mark.alone) for name in PROGRAMS)
+    pytest.param("", id="all", marks=pytest.mark.long),
+    *(pytest.param(name, id=name, marks=pytest.mark.alone) for name in PROGRAMS),
 ])
 def test_tests(name: str, points: Points) -> None:
     """Builds what it takes."""
