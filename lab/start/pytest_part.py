@@ -183,8 +183,8 @@ PARTS = {part.name: part for part in (
     )),
     PytestPart("unit", "warnings, unit tests under sanitizers, fuzzers, style, the scripts"),
     PytestPart("flat", "the bare-metal conformance tests in QEMU", _flat),
-    PytestPart("kvm", "LWP for KVM guests, in the nested lab", l1.prepare),
     PytestPart("linux", "programs in a Linux guest, and profiles beside the truth", _linux),
+    PytestPart("kvm", "LWP for KVM guests, in the nested lab", l1.prepare),
     PytestPart("migrate", "save, restore and migrate guests with LWP; refuse what does not fit", _migrate),
     PytestPart("libvirt", "two hosts with libvirt: baseline, live migration, what is refused", _libvirt),
 )}
