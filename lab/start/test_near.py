@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from lab.common.places import TOP
 from lab.common.say import Usage
 from lab.mutants.source import sources
 from lab.start import near
@@ -67,7 +68,7 @@ def test_quick_parts_run_and_others_where_their_own_has_changed() -> None:
 
 def test_a_function_of_the_engine_leads_to_its_tests(monkeypatch: pytest.MonkeyPatch) -> None:
     """By the lists of faults and the table of rules."""
-    text = (near.TOP / "kvm/engine/lwp_filter.c").read_text(encoding="utf-8").splitlines()
+    text = (TOP / "kvm/engine/lwp_filter.c").read_text(encoding="utf-8").splitlines()
     at = next(number for number, line in enumerate(text, 1) if line.startswith("bool lwp_branch_counted("))
     monkeypatch.setattr(near, "changes", lambda rev: {"kvm/engine/lwp_filter.c": [range(at, at + 1)]})
     found = near.near("HEAD")

@@ -38,6 +38,21 @@ def test_licences() -> None:
             assert found and found[1].strip() == next(wanted, DEFAULT_LICENCE), name
 
 
+def _lines(*patterns: str) -> int:
+    """Of text that is written by hand."""
+    names = [name for name in files(*patterns) if not re.search(r"^LICENSES/|^lab/results/|/corpus/|\.(png|svg|gz)$", name)]
+    return sum((TOP / name).read_bytes().count(b"\n") for name in names)
+
+
+def test_lines() -> None:
+    """The tree has no more lines than lab/lines.max allows: `tree` in all, `lab` in lab/ without the lists of faults."""
+    limits = dict(line.split() for line in text("lab/lines.max").splitlines() if not line.startswith("#"))
+    now = {"tree": _lines(), "lab": _lines("lab", ":!*.list")}
+    print(now)
+    assert limits.keys() == now.keys()
+    assert all(now[name] <= int(limits[name]) for name in now)
+
+
 def test_style() -> None:
     """The tree follows .clang-format. What clang-format 14 makes of it is the rule; other versions differ in details.
     The style of what goes into other sources is judged by their checkpatch."""
