@@ -87,6 +87,7 @@ COMMANDS = (
     Command("package", "build the Debian packages", "lab.start.package", words="DIR"),
     Command("bench", "measure speed and cost", parts=BENCHES),
     Command("soak", "tests that take hours", parts=SOAKS),
+    Command("release", "run what must pass before a release", "lab.start.release"),
 )
 
 
