@@ -37,6 +37,7 @@ SOAKS = (
     Command("mutants", "faults in the shared code that unit tests must notice", "lab.mutants.unit"),
     Command("mutants-qemu", "faults in QEMU's glue that flat tests must notice", "lab.mutants.qemu"),
     Command("mutants-kvm", "faults in KVM's glue that kvm/tests must notice", "lab.mutants.kvm"),
+    Command("kills", "which tests each fault kills, and which are never alone", "lab.mutants.kills"),
     Command("migrate", "what test migrate does, ten times as much", "lab.soaks.by_pytest"),
     Command("count", "20 programs count the same in 5 runs each", "lab.soaks.count"),
     Command("results", "programs compute the same under lwprun, 1,000 times", "lab.soaks.results"),

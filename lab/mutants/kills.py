@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The kill matrix: for each fault of a list all tests of its area, not only those that it names. What no fault kills
+proves nothing that is known; what is never alone red is proven elsewhere, too. Each fault is a line of
+lab/results/kills-AREA; --resume goes on."""
+
+import argparse
+import random
+import re
+import zlib
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+from lab.building import meson, tools
+from lab.common import proc
+from lab.common.options import number
+from lab.common.places import BUILD, TOP
+from lab.common.results import FOLDER, Results
+from lab.common.say import say
+from lab.common.steps import build_lock, hash_of, make_dir
+from lab.mutants import patched, soak
+from lab.mutants.faults import QEMU, UNIT, Fault, FaultList, Test, applied
+from lab.mutants.qemu import Qemu
+from lab.mutants.source import Tree
+from lab.mutants.unit import Unit
+from lab.testing.suite import ROWS, flatrun
+
+TAP = re.compile(r"^(not ok|ok) - (\S+)", re.MULTILINE)
+LEFT_OUT = re.compile("_objdump$|_maps$")  # they compare with objdump for minutes
+ROW = re.compile(r"^(FAIL|ERROR|pass) +(\w+)", re.MULTILINE)
+
+
+class UnitMatrix(Unit):
+    """All programs of vmcb and kvm/engine. One that is not Criterion's is one test."""
+
+    def __init__(self, work: Path):
+        super().__init__(work)
+        sources = [path for folder in UNIT.folders for path in sorted((TOP / folder / "tests").glob("test_*.c"))]
+        names = [str(path.relative_to(TOP).with_suffix("")) for path in sources]
+        self.programs = [name for name in names if not LEFT_OUT.search(name)]
+        self.known: set[str] = set()
+
+    def all_tests(self) -> set[str]:
+        """Each program once."""
+        red: set[str] = set()
+        for program in self.programs:
+            with self.test_log.open("w+", encoding="utf-8", errors="replace") as log:
+                status = proc.logged(self._command(program, "--tap"), log)
+                log.seek(0)
+                told_of = TAP.findall(log.read())
+            failed = {name for how, name in told_of if how == "not ok"}
+            self.known |= {name for _, name in told_of}
+            red |= failed or ({Path(program).name} if status else set())
+        return red
+
+
+class FlatMatrix(Qemu):
+    """All flat rows under TCG."""
+
+    known = {row.name for row in ROWS if row.offered("tcg")}
+
+    def all_tests(self) -> set[str]:
+        """In one run."""
+        with self.test_log.open("w+", encoding="utf-8", errors="replace") as log:
+            proc.logged(flatrun("--qemu", self.out / "qemu-system-x86_64"), log)
+            log.seek(0)
+            ended = {name: how for how, name in ROW.findall(log.read())}
+        return {name for name in self.known if ended.get(name) != "pass"}
+
+
+AREAS: dict[str, tuple[FaultList, Callable[[Path], UnitMatrix | FlatMatrix], str]] = {
+    "unit": (UNIT, UnitMatrix, "mutants"), "flat": (QEMU, FlatMatrix, "mutants-qemu"),
+}
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """What it takes."""
+    parser.add_argument("area", nargs="?", choices=list(AREAS), default="unit", help="whose tests (unit)")
+    parser.add_argument("texts", nargs="*", metavar="TEXT", help="only faults whose place or tests contain TEXT")
+    parser.add_argument("--runs", type=number(1, 10**6), metavar="N", help="so many faults, drawn, and no more")
+    parser.add_argument("--resume", action="store_true", help="faults that were tried on this code count")
+    parser.set_defaults(share=1, seed=None)
+
+
+def _number(fault: Fault) -> int:
+    return zlib.crc32(f"{fault}".encode()) % 10**9
+
+
+def _programs(builder: UnitMatrix | FlatMatrix) -> list[Test]:
+    return [Test(program, "") for program in getattr(builder, "programs", [])]
+
+
+def _try(builder: UnitMatrix | FlatMatrix, tree: Tree, fault: Fault) -> set[str]:
+    """What is red with a fault."""
+    source, text = applied(fault, tree)
+    file = builder.place(source.path)
+    try:
+        file.write_text(text, encoding="utf-8")
+        return {"does-not-compile"} if builder.build(_programs(builder)) else builder.all_tests()
+    finally:
+        file.write_text(source.text, encoding="utf-8")
+
+
+def main(args: argparse.Namespace) -> None:
+    """The command."""
+    listed, make, lock = AREAS[args.area]
+    faults = soak.select(args, listed)
+    tools.build()
+    with build_lock(lock):
+        meson.fetch()
+        make_dir(BUILD / lock)
+        builder = make(BUILD / lock)
+        builder.prepare(faults)
+        tree = Tree(TOP, listed.folders)
+        if isinstance(builder, FlatMatrix):
+            tree.sources += patched.sources(builder.tree, sorted({fault.file for fault in faults}))
+        builder.build(_programs(builder))
+        if always := builder.all_tests():
+            say(f"red without a fault, and left out: {' '.join(sorted(always))}")
+        folders = [*listed.folders, *(["guest-tests/flat"] if args.area == "flat" else [])]
+        done = Results(FOLDER / f"kills-{args.area}", hash_of(*folders)[:12], args.resume)
+        left = [fault for fault in faults if _number(fault) not in done.lines]
+        for fault in random.sample(left, min(args.runs or len(left), len(left))):
+            red = _try(builder, tree, fault) - always
+            named = {test.name or Path(test.program).name for test in fault.tests if test.program != "check"}
+            done.add(_number(fault), named <= red, f"{fault.place} red: {' '.join(sorted(red))}".rstrip())
+            print(f"{fault}: {len(red)} red", flush=True)
+    for line in told(list(done.lines.values()), builder.known):
+        print(line)
+
+
+def told(lines: list[str], known: set[str]) -> list[str]:
+    """What the matrix says: which tests were never red, and which never alone."""
+    reds = [line.partition(" red:")[2].split() for line in lines]
+    every, alone = Counter(name for red in reds for name in red), {red[0] for red in reds if len(red) == 1}
+    never = sorted(set(every) - alone)
+    return [
+        f"{len(lines)} faults; {len(every)} tests were red, {len(alone)} of them alone at least once; "
+        f"{sum(not red for red in reds)} faults were seen by none",
+        f"never red: {' '.join(sorted(known - set(every)))}",
+        f"never alone: {' '.join(never)}",
+    ]
