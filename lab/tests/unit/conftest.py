@@ -14,11 +14,11 @@ from lab.common.steps import build_lock
 from lab.tests.conftest import Ended, good, run
 
 FOLDERS = ("vmcb", "kvm/engine", "guest-tools", "host-tools")  # with tests and fuzzers in C
-ASAN = BUILD / "host-asan"
-ASAN_OPTIONS = ("-Db_sanitize=address,undefined", "-Dtests=enabled")
+TESTS = BUILD / "host-tests"
+OPTIONS = ("-Db_sanitize=address,undefined", "-Dtests=enabled", "--werror")
 SANITIZERS = {"ASAN_OPTIONS": "detect_leaks=1", "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}
-LWPCTL = ASAN / "host-tools/lwpctl"
-SAMPLE = ASAN / "host-tools/tests/sample_profile"
+LWPCTL = TESTS / "host-tools/lwpctl"
+SAMPLE = TESTS / "host-tools/tests/sample_profile"
 
 # Of host-tools/tests/sample_profile.c: 30 samples of sample_hot and 14 of sample_cold stand for 100 instructions each;
 # 13 of branches for 10.
@@ -32,9 +32,9 @@ BELOW = "[below the window]"
 
 def sanitized(*targets: str) -> None:
     """Build for this machine with AddressSanitizer and UBSan."""
-    with build_lock("host-asan"):
+    with build_lock("host-tests"):
         meson.fetch()
-        meson.build(ASAN, "for sanitizers", ASAN_OPTIONS, *targets, about=60)
+        meson.build(TESTS, "the unit tests", OPTIONS, *targets, about=60)
 
 
 class Sample:
@@ -73,7 +73,7 @@ class Sample:
 @pytest.fixture(scope="session")
 def sample_built() -> None:
     """lwpctl and the program that writes the profile."""
-    sanitized(*(str(path.relative_to(ASAN)) for path in (LWPCTL, SAMPLE)))
+    sanitized(*(str(path.relative_to(TESTS)) for path in (LWPCTL, SAMPLE)))
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from lab.common.steps import jobs_count
 from lab.testing.junit import tally
 from lab.tests.conftest import run
 from lab.tests.plugin import Points, shows
-from lab.tests.unit.conftest import ASAN, FOLDERS, SANITIZERS, sanitized
+from lab.tests.unit.conftest import TESTS, FOLDERS, SANITIZERS, sanitized
 
 SOURCES = (path for folder in FOLDERS for path in sorted((TOP / folder / "tests").glob("test_*.c")))
 PROGRAMS = {path.stem: str(path.relative_to(TOP).with_suffix("")) for path in SOURCES}
@@ -27,11 +27,11 @@ def multiplier(load: float, processors: int) -> int:
 def command(*names: str) -> list[str]:
     """Meson's command line."""
     slower = str(multiplier(os.getloadavg()[0], jobs_count()))
-    return ["meson", "test", "-C", str(ASAN), "--no-rebuild", "--print-errorlogs", *SUITES, "-t", slower, *names]
+    return ["meson", "test", "-C", str(TESTS), "--no-rebuild", "--print-errorlogs", *SUITES, "-t", slower, *names]
 
 
 def _passes(points: Points, *names: str) -> None:
-    log = ASAN / "meson-logs/testlog.junit.xml"
+    log = TESTS / "meson-logs/testlog.junit.xml"
     log.unlink(missing_ok=True)
     ended = run(command(*names), env={**os.environ, **SANITIZERS})
     points(*tally(log))
