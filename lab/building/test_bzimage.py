@@ -51,7 +51,3 @@ class Unpack(unittest.TestCase):
         ):
             with self.assertRaisesRegex(ValueError, words):
                 bzimage.unpack(bytes(image))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -26,7 +26,3 @@ class Headers(unittest.TestCase):
                 (Path(work) / "first").rename(Path(work) / "second")
                 built = proc.output(["make", "-s", "-C", f"{work}/second/usr/src/amd64", "X=yes"])
                 self.assertEqual(built, f"yes amd64 {work}/second/usr/src/amd64/Makefile\n")
-
-
-if __name__ == "__main__":
-    unittest.main()

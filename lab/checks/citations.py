@@ -11,7 +11,6 @@
 
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -250,16 +249,3 @@ def problems(top: Path) -> list[str]:
     wrong += link_problems(tree)
     wrong += coverage_problems(tree, defined)
     return wrong
-
-
-def main() -> int:
-    """Check the repository in argv[1], or the one that this file is in."""
-    top = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parents[2]
-    wrong = problems(top)
-    for line in wrong:
-        print(line)
-    return 1 if wrong else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -55,7 +55,3 @@ class Layers(unittest.TestCase):
         """The hooks, or the inside."""
         found = self.problems("", "svm_lwp_low();", hooks="void svm_lwp_low(void);\n")
         self.assertIn("lwp_inside.h: svm_lwp_low() is in lwp_svm.h too", found)
-
-
-if __name__ == "__main__":
-    unittest.main()

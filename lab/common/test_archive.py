@@ -50,7 +50,3 @@ class Fetch(unittest.TestCase):
         self.fetch("printf le >>a.deb")
         self.assertEqual((self.dl / "a.deb").read_bytes(), b"whole")
         self.assertFalse((self.dl / ".fetch").exists())
-
-
-if __name__ == "__main__":
-    unittest.main()

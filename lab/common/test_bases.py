@@ -129,7 +129,3 @@ class Patches(unittest.TestCase):
         self.assertTrue(names)
         for name in names:
             self.assertTrue((qemu_tree.PATCHES / "patches" / name).is_file(), name)
-
-
-if __name__ == "__main__":
-    unittest.main()

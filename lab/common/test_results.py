@@ -74,7 +74,3 @@ class Code(unittest.TestCase):
         codes = {code_of(["vmcb"]), code_of(["vmcb", "kvm/engine"]), code_of(["vmcb"], "qemu-10.2")}
         self.assertEqual(len(codes), 3)
         self.assertEqual(code_of(["vmcb"]), code_of(["vmcb"]))
-
-
-if __name__ == "__main__":
-    unittest.main()

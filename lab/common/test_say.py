@@ -38,7 +38,3 @@ class Alive(unittest.TestCase):
                   mock.patch.object(say, "say", tell), mock.patch.object(steps, "LOG", Path(work)),
                   contextlib.redirect_stderr(io.StringIO())):
                 steps.step("work", "log", ["sh", "-c", script])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -29,7 +29,3 @@ class Windows(unittest.TestCase):
         """TCG is always exact, and single events may be prompt."""
         self.assertEqual(_cpu("tcg", "", "--windows"), "")
         self.assertEqual(_cpu("kvm", "", "--event=branches:7"), "")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -125,7 +125,3 @@ class Words(Work):
         self.assertEqual(soak.programs(faults), ["p", "q"])
         self.assertEqual(soak.names(faults, "p"), ["a", "b"])
         self.assertEqual(soak.names(faults, "q"), [])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -67,7 +67,3 @@ class Problems(unittest.TestCase):
     def test_a_list_that_cannot_be_read(self) -> None:
         found = self.problems(qemu_list="in: h\n")
         self.assertEqual(found, ["lab/mutants/qemu.list:1: this fault lacks change: and red:"])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -98,7 +98,3 @@ class Share(unittest.TestCase):
 
     def test_at_least_one(self) -> None:
         self.assertEqual(len(share([Fault("x.list:1")], 10, 1)), 1)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -155,7 +155,3 @@ class Changes(Files):
     def test_no_fault_is_put_into_a_test(self) -> None:
         self.write("src/tests/test_ring.c", "int in_a_test(void) { return 1; }")
         self.refused("nothing defines 'in_a_test'", "in_a_test", "1")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -58,7 +58,3 @@ class Patched(unittest.TestCase):
         (self.top / "f.c").write_text("int f(void) { return 1; }\n", encoding="utf-8")
         found = patched.sources(self.top, ["f.c", "g.c", ""])
         self.assertEqual([(source.path, list(source.definitions)) for source in found], [("f.c", ["f"])])
-
-
-if __name__ == "__main__":
-    unittest.main()

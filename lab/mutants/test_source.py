@@ -114,7 +114,3 @@ class Definitions(unittest.TestCase):
         self.assertEqual(len(definition.find(["a"])), 2)
         self.assertEqual(len(definition.find(["a", "+"])), 1)
         self.assertEqual(definition.find(["b"]), [])
-
-
-if __name__ == "__main__":
-    unittest.main()

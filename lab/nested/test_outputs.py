@@ -105,7 +105,3 @@ class Selftests(unittest.TestCase):
         rows = [(test.name, test.stock, test.ours) for test in tests]
         self.assertEqual(rows, [("a", "4", "4"), ("b", "0", "missing")])
         self.assertTrue(tests[1].line().endswith("   DIFFERS"))
-
-
-if __name__ == "__main__":
-    unittest.main()

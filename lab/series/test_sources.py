@@ -43,7 +43,3 @@ class Conditional(unittest.TestCase):
     def test_definition(self) -> None:
         """The definition goes, with its comment."""
         self.assertEqual(conditional("a\n\n/* why */\n#define M\n\nb\n", "M", True), "a\n\nb\n")
-
-
-if __name__ == "__main__":
-    unittest.main()

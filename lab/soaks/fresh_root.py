@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A minimal Debian in a folder, and running commands in it as in a machine of its own."""
 
-import argparse
 import os
 import re
 import shutil
@@ -27,20 +26,6 @@ def require(what: str) -> None:
         raise Skip(f"{what} needs mmdebstrap: apt-get install mmdebstrap")
     make_dir(BUILD)
     need_space(SPACE)
-
-
-def add_suites(parser: argparse.ArgumentParser) -> None:
-    """Releases of Debian as arguments."""
-    parser.add_argument("suites", nargs="*", metavar="SUITE", help="bookworm, trixie; default both")
-
-
-def chosen(what: str, suites: Sequence[str]) -> Sequence[str]:
-    """The releases that were asked for, of which this machine can make roots; without any all."""
-    require(what)
-    unknown = set(suites) - set(archive.RELEASES)
-    if unknown:
-        raise Died(f"{what}: no suite {' '.join(unknown)}; there are: {' '.join(archive.RELEASES)}")
-    return suites or list(archive.RELEASES)
 
 
 def _make(place: Path, suite: str, packages: Sequence[str], more: Sequence[str]) -> list[str]:

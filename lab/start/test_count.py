@@ -169,7 +169,3 @@ class Trace(unittest.TestCase):
         """It is not complete."""
         with self.assertRaises(Died):
             self.taken(1)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -66,7 +66,3 @@ class Deps(unittest.TestCase):
         self.deps()
         for place in (self.top / "build", self.top / "build/log"):
             self.assertEqual(place.stat().st_uid, USER)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -74,7 +74,3 @@ class Judged(unittest.TestCase):
         self.assertIsNone(self._judged("", WANTED.output))
         with tempfile.TemporaryDirectory() as name:
             self.assertIsNone(judge(Path(name), RUN, WANTED))
-
-
-if __name__ == "__main__":
-    unittest.main()
