@@ -5,8 +5,6 @@
 - A page of docs/, with or without #section, and a relative link of a Markdown page exist.
 - Nothing cites a page that is not in the repository.
 - docs/spec-coverage.md has a row for each rule, and the tests and places that it names exist.
-
-    citations.py [TOP]      prints what is wrong, a line each, and exits 1 if anything is
 """
 
 import re
