@@ -76,9 +76,12 @@ def _in_l1(lab: L1, run: Path, words: list[str]) -> list[str]:
 
 
 def shown(lab: L1, command: Sequence[proc.Word]) -> str:
-    """The same for a user's shell."""
+    """The same for a user's shell. It names the kernel, which has to be there."""
     run = Path("/tmp/vlwp-l1")
-    line = shlex.join(command_line(lab, run, command))
+    try:
+        line = shlex.join(command_line(lab, run, command))
+    except Died:
+        return "# ./vlwp build guest comes first: the command line has the version of its kernel"
     return f"mkdir -p {run}/share && VLWP_SHARE={vm.GUEST_SHARE} {line}"
 
 
