@@ -119,12 +119,18 @@ Test(lwprun, a_crash_loses_nothing)
 	cr_expect(eq(u32, run.threads[0].flags, 0));
 }
 
-Test(lwprun, quick_exit_is_flushed)
+static void expect_flushed(const char *how)
 {
-	lwprun("-q", VICTIM, "quick-exit", "500", NULL);
+	lwprun("-q", VICTIM, how, "500", NULL);
 	cr_expect(eq(int, run.status, 5));
 	cr_expect(eq(u64, run.records, 500));
 	cr_expect(eq(u32, run.threads[0].flags, LWPDATA_THREAD_FLUSHED));
+}
+
+Test(lwprun, quick_exit_is_flushed)
+{
+	expect_flushed("quick-exit");
+	expect_flushed("exit-at-once");
 }
 
 Test(lwprun, slots_are_used_again)

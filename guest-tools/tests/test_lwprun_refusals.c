@@ -164,6 +164,9 @@ Test(refusals, a_full_disk_leaves_no_file)
 	setrlimit(RLIMIT_FSIZE, &limit);
 	lwprun(VICTIM, "records", "300000", NULL);
 	expect_refusal(1, "cannot write");
+	/* With an interval nothing is thinned at the end. */
+	lwprun("-e", "instructions:1009", VICTIM, "records", "300000", NULL);
+	expect_refusal(1, "cannot write");
 	/* Nor a temporary one: the directory is empty. */
 	cr_expect(eq(int, rmdir(directory), 0));
 }

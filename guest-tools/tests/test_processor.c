@@ -96,6 +96,19 @@ Test(processor, events_that_are_not_there_are_named)
 			     "instructions, branches"));
 }
 
+Test(processor, events_that_the_system_has_not_enabled_are_not_there)
+{
+	struct options o = options(1, LWP_KIND_BRE, 0);
+	struct lwp_leaf regs = fam15h;
+
+	regs.eax &= ~(1u << 3); /* EAX has what LWP_CFG enables, EDX what there is */
+	decode(&regs);
+	cr_expect(not(leaf_fill_pool(&leaf, &o, &pool, why, sizeof(why))));
+	cr_expect(
+		eq(str, why,
+		   (char *)"this processor does not count branches; it has: values, instructions"));
+}
+
 Test(processor, a_ring_has_at_least_the_leafs_minimum)
 {
 	struct options o = options(1, LWP_KIND_IRE, 0);

@@ -326,6 +326,12 @@ static int do_crash(char **argv)
 static int do_quick_exit(char **argv)
 {
 	records((unsigned int)atoi(argv[0]));
+	quick_exit(5);
+}
+
+static int do_exit_at_once(char **argv)
+{
+	records((unsigned int)atoi(argv[0]));
 	_exit(5);
 }
 
@@ -422,6 +428,7 @@ static const struct {
 	{ "static", do_static },
 	{ "crash", do_crash },
 	{ "quick-exit", do_quick_exit },
+	{ "exit-at-once", do_exit_at_once },
 	{ "evict", do_evict },
 	{ "own", do_own },
 	{ "late-name", do_late_name },

@@ -29,7 +29,9 @@ Test(branch, calls_and_returns_are_told_from_jumps)
 	expect("\xe8\xfb\xff\xff\xff", 5, BRANCH_CALL, 0x1000);
 	expect("\xff\xd0", 2, BRANCH_CALL, 0);
 	expect("\x41\xff\xd3", 3, BRANCH_CALL, 0);
+	expect("\xff\x18", 2, BRANCH_CALL, 0); /* far */
 	expect("\xff\xe0", 2, BRANCH_JUMP, 0);
+	expect("\xff\x28", 2, BRANCH_JUMP, 0); /* far */
 	expect("\xf2\xff\x25\x00\x00\x00\x00", 7, BRANCH_JUMP, 0);
 	expect("\xe9\x00\x00\x00\x00", 5, BRANCH_JUMP, 0x1005);
 	expect("\xeb\x80", 2, BRANCH_JUMP, 0xf82);
