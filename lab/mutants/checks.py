@@ -7,12 +7,13 @@ from functools import cache
 from pathlib import Path
 
 from lab.mutants import patched
-from lab.mutants.faults import KVM, QEMU, UNIT, FaultError, FaultList, Test, applied, read_list
+from lab.mutants.faults import KVM, QEMU, TOOLS, UNIT, FaultError, FaultList, Test, applied, read_list
+from lab.mutants.parts import PARTS
 from lab.mutants.source import Tree, words
 
 FLAT_TABLE = "guest-tests/flat/runner/table.py"
 KVM_TABLE = "lab/nested/programs.py"
-FLAT_TESTS = "lab/tests/flat"
+TESTS = "lab/tests"
 
 
 @cache
@@ -33,19 +34,30 @@ def _kvm_test_exists(top: Path, test: Test) -> bool:
     return f' "{program}" ' in _tokens(top / KVM_TABLE)
 
 
-def _flat_test_exists(top: Path, test: Test) -> bool:
-    """A row of the table of the flat tests, or a check of QEMU itself."""
-    if test.program == "check":
-        name, _, row = test.name.partition("/")
-        texts = [path.read_text(encoding="utf-8") for path in (top / FLAT_TESTS).glob("test_*.py")]
-        return any(f"def test_{name}(" in text and (not row or f'id="{row}"' in text) for text in texts)
+def _part_test_exists(top: Path, test: Test) -> bool:
+    """A test of a part of ./vlwp test: FUNCTION, or FUNCTION/ROW of its table."""
+    name, _, row = test.name.partition("/")
+    texts = [path.read_text(encoding="utf-8") for path in (top / TESTS / PARTS[test.program]).glob("test_*.py")]
+    return any(f"def test_{name}(" in text and (not row or f'"{row}"' in text) for text in texts)
+
+
+def _qemu_test_exists(top: Path, test: Test) -> bool:
+    """A row of the table of the flat tests, or a test of a part."""
+    if test.program in PARTS:
+        return _part_test_exists(top, test)
     return test.program == "flat" and f' Row ( "{test.name}" ' in _tokens(top / FLAT_TABLE)
+
+
+def _tools_test_exists(top: Path, test: Test) -> bool:
+    """A Criterion test, or a test of a part."""
+    return (_part_test_exists if test.program in PARTS else _unit_test_exists)(top, test)
 
 
 CHECKED: tuple[tuple[FaultList, Callable[[Path, Test], bool]], ...] = (
     (UNIT, _unit_test_exists),
     (KVM, _kvm_test_exists),
-    (QEMU, _flat_test_exists),
+    (QEMU, _qemu_test_exists),
+    (TOOLS, _tools_test_exists),
 )
 
 

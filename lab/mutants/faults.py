@@ -46,6 +46,8 @@ class FaultList:
 UNIT = FaultList("unit", ("vmcb", "kvm/engine"))
 KVM = FaultList("kvm", ("vmcb", "kvm"))
 QEMU = FaultList("qemu", ("vmcb", "kvm/engine", "qemu-patches/target"), "qemu-patches/patches")
+TOOLS = FaultList("tools", ("guest-tools", "host-tools"))
+LISTS = (UNIT, KVM, QEMU, TOOLS)
 
 
 class FaultError(Exception):

@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Put each fault of lab/mutants/qemu.list into a copy of QEMU and see that the flat tests that it
-names fail: runs of the flat kernel (`flat`), and checks of `./vlwp test flat` (`check`)."""
+"""Put each fault of lab/mutants/qemu.list into a copy of QEMU and see that the tests that it names fail: runs of the
+flat kernel (`flat`), checks of `./vlwp test flat` (`check`), tests of `./vlwp test linux` and `migrate`."""
 
 import argparse
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from lab.building import qemu, tools
 from lab.common import proc
-from lab.common.places import BUILD, SRC, TOP
+from lab.common.places import BUILD, SRC
 from lab.common.say import Died
 from lab.common.steps import build_lock, jobs_count, make_dir
-from lab.mutants import patched, soak
+from lab.mutants import parts, patched, soak
 from lab.mutants.faults import QEMU, Fault, Test
 from lab.testing.suite import flatrun, only
 
@@ -56,17 +55,12 @@ class Qemu:
         return soak.first_error(self.build_log) if failed else ""
 
     def red(self, test: Test) -> bool:
-        """Make a run of the flat tests. Does it fail?"""
-        if test.program == "check":
-            return self._check_fails(test.name)
+        """Run a test. Does it fail?"""
+        if test.program in parts.PARTS:
+            return parts.red(test, self.test_log, "VLWP_QEMU", self.out / "qemu-system-x86_64")
         command = flatrun("--qemu", self.out / "qemu-system-x86_64", *only([test.name]))
         with self.test_log.open("w", encoding="utf-8") as log:
             return proc.logged(command, log) != 0
-
-    def _check_fails(self, name: str) -> bool:
-        env = {**os.environ, "VLWP_QEMU": str(self.out / "qemu-system-x86_64")}
-        with self.test_log.open("w", encoding="utf-8") as log:
-            return proc.logged([TOP / "vlwp", "test", "flat", name], log, env=env) != 0
 
 
 def main(args: argparse.Namespace) -> int:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the three soaks of faults share: options, the choice of faults, the run, copies."""
+"""What the four soaks of faults share: options, the choice of faults, the run, copies."""
 
 import argparse
 import filecmp

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Unit tests of what unit.py, kvm.py and qemu.py do without a compiler: where a file lies in a
+"""Unit tests of what unit.py, tools.py, kvm.py and qemu.py do without a compiler: where a file lies in a
 copy, what a copy keeps, and what the output of a program says."""
 
 import tempfile
@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from lab.mutants import kvm, qemu, soak, unit
+from lab.common.say import Died
+from lab.mutants import kvm, qemu, soak, tools, unit
 from lab.mutants.faults import Fault, Test
 from lab.nested.programs import Run
 
@@ -84,6 +85,29 @@ class KvmPrograms(Work):
 
     def test_a_program_that_does_not_reach_its_end_is_red(self) -> None:
         self.assertTrue(self.red(PASSES.replace("1..2", "")))
+
+
+class Parts(Work):
+    """Tests of ./vlwp test."""
+
+    def red(self, status: int, said: str) -> bool:
+        """Is `linux programs/known` red if it ends like this?"""
+        def logged(command: list[Any], log: Any, env: dict[str, str]) -> int:
+            self.assertEqual(command[1:], ["test", "linux", "programs/known"])
+            self.assertEqual(env["VLWP_BUILD_DIR"], str(self.work / "build"))
+            log.write(said)
+            return status
+
+        with mock.patch("lab.common.proc.logged", logged):
+            return tools.Tools(self.work).red(Test("linux", "programs/known"))
+
+    def test_the_exit_status_decides(self) -> None:
+        self.assertFalse(self.red(0, "1 passed, 0 failed, 0 skipped\n"))
+        self.assertTrue(self.red(1, "0 passed, 1 failed, 0 skipped\n"))
+
+    def test_one_that_is_skipped_proves_nothing(self) -> None:
+        with self.assertRaises(Died):
+            self.red(0, "0 passed, 0 failed, 1 skipped\n")
 
 
 class Copies(Work):

@@ -16,9 +16,13 @@ FILES = {
     "qemu-patches/patches/0001-f.patch": "--- a/accel/k.c\n+++ b/accel/k.c\n@@ -1 +1 @@\n-old(2);\n+new(1);\n",
     "guest-tests/flat/runner/table.py": 'Row("row", LWP),\n',
     "lab/tests/flat/test_qemu.py": 'param(id="row")\ndef test_level(vm):\n',
+    "host-tools/m.c": "int m(void) { return 1; }\n",
+    "host-tools/tests/test_m.c": "Test(m, is_1)\n{\n}\n",
+    "lab/tests/libvirt/test_hook.py": 'param(id="row")\ndef test_hook(site):\n',
     "lab/mutants/unit.list": "in: f\nchange: 1 => 2\nred: vmcb/tests/test_f f::is_1\n",
     "lab/mutants/kvm.list": "in: g\nchange: 1 => 2\nred: kvm_test_g a line\n",
     "lab/mutants/qemu.list": "in: h\nchange: 1 => 2\nred: flat row\n",
+    "lab/mutants/tools.list": "in: m\nchange: 1 => 2\nred: host-tools/tests/test_m m::is_1\nred: libvirt hook/row\n",
 }
 
 
@@ -56,6 +60,11 @@ class Problems(unittest.TestCase):
             found = self.problems(qemu_list=f"in: h\nchange: 1 => 2\nred: check {name}\n")
             wanted = [] if exists else [f"lab/mutants/qemu.list:1: there is no test 'check {name}'"]
             self.assertEqual(found, wanted)
+
+    def test_a_test_of_a_part(self) -> None:
+        for name in ("libvirt hook/other", "libvirt map", "linux hook/row", "host-tools/tests/test_m m::is_2"):
+            found = self.problems(tools_list=f"in: m\nchange: 1 => 2\nred: {name}\n")
+            self.assertEqual(found, [f"lab/mutants/tools.list:1: there is no test '{name}'"])
 
     def test_a_fault_in_what_a_patch_adds_to_upstream(self) -> None:
         fault = "in: accel/k.c:k\nchange: {} => 0\nred: flat row\n"

@@ -4,7 +4,7 @@ tests that it names fail."""
 
 import argparse
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from lab.building import meson
@@ -16,17 +16,20 @@ from lab.mutants import soak
 from lab.mutants.faults import UNIT, Fault, Test
 
 TREE_FILES = ("meson.build", "meson.options")
-READ_BY_MESON = ("guest-tools", "host-tools")  # their build files; nothing of them is compiled
 LEFT_OUT = ("guest_tools", "host_tools", "libvirt", "kvm_tests", "guest_tests", "lab")
-OPTIONS = ("-Dtests=enabled", "-Dbuildtype=plain", "-Dwerror=false", *(f"-D{part}=disabled" for part in LEFT_OUT))
-LIMIT = 30  # seconds for a test; what hangs fails
 PASSED = re.compile(r"^ok - (\S+)", re.MULTILINE)
 
 add_options = soak.add_options
 
 
 class Unit:
-    """A copy of vmcb/ and kvm/engine/ with a Meson build of its own."""
+    """A copy of sources with a Meson build of its own: of vmcb/ and kvm/engine/."""
+
+    listed = UNIT
+    # Of guest-tools/ and host-tools/ Meson reads the build files; nothing of them is compiled.
+    folders: Sequence[str] = (*UNIT.folders, "guest-tools", "host-tools")
+    options: Sequence[str] = ("-Dbuildtype=plain", *(f"-D{part}=disabled" for part in LEFT_OUT))
+    limit = 30  # seconds for a test; what hangs fails
 
     def __init__(self, work: Path):
         self.tree, self.out = work / "tree", work / "obj"
@@ -37,19 +40,24 @@ class Unit:
         make_dir(self.tree)
         for name in TREE_FILES:
             soak.refresh(TOP / name, self.tree / name)
-        for name in (*UNIT.folders, *READ_BY_MESON):
+        for name in self.folders:
             soak.mirror(TOP / name, self.tree / name)
         if not meson.configured(self.out):
-            setup = ["env", f"CC={compiler()}", "meson", "setup", *OPTIONS]
+            setup = ["env", f"CC={compiler()}", "meson", "setup", "-Dtests=enabled", "-Dwerror=false", *self.options]
             folders = [str(self.out), str(self.tree)]
             step("configuring the faults' build", "mutants-configure", setup + folders)
-        programs = soak.programs(faults)
-        compile_all = meson.ninja(self.out, *programs)
+        tests = {test for fault in faults for test in fault.tests}
+        compile_all = meson.ninja(self.out, *self._targets(tests))
         step("building the tests that the list names", "mutants-compile", compile_all)
-        for program in programs:
+        for program in soak.programs(faults):
             self._check_green(program, soak.names(faults, program))
 
+    def _targets(self, tests: Collection[Test]) -> list[str]:
+        """What Ninja builds for tests; nothing is everything."""
+        return sorted({test.program for test in tests})
+
     def _check_green(self, program: str, names: Sequence[str]) -> None:
+        """The tests of a program exist, and all of them pass."""
         with self.test_log.open("w+", encoding="utf-8", errors="replace") as log:
             status = proc.logged(self._command(program, "--tap"), log)
             log.seek(0)
@@ -58,10 +66,11 @@ class Unit:
             raise Died(f"{program} fails without any fault (see {self.test_log})")
         missing = set(names) - set(PASSED.findall(output))
         if missing:
-            raise Died(f"{UNIT.path}: there is no test '{min(missing)}' in {program}")
+            raise Died(f"{self.listed.path}: there is no test '{min(missing)}' in {program}")
 
     def _command(self, program: str, *options: str) -> list[str]:
-        return ["timeout", "--kill-after=5", str(LIMIT), str(self.out / program), *options]
+        """The command line of a program of tests."""
+        return ["timeout", "--kill-after=5", str(self.limit), str(self.out / program), *options]
 
     def place(self, file: str) -> Path:
         """Where a file of this repository lies in the copy."""
@@ -70,7 +79,7 @@ class Unit:
     def build(self, tests: Sequence[Test]) -> str:
         """Build what these tests need. Result: the first error, "" if there is none."""
         with self.build_log.open("w", encoding="utf-8") as log:
-            failed = proc.logged(meson.ninja(self.out, *{test.program for test in tests}), log)
+            failed = proc.logged(meson.ninja(self.out, *self._targets(tests)), log)
         return soak.first_error(self.build_log) if failed else ""
 
     def red(self, test: Test) -> bool:
@@ -80,13 +89,18 @@ class Unit:
             return proc.logged(self._command(test.program, *options), log) != 0
 
 
-def main(args: argparse.Namespace) -> int:
-    """Carry out the command."""
-    faults = soak.select(args, UNIT)
+def tried(args: argparse.Namespace, kind: type[Unit], name: str) -> int:
+    """Carry out a command with a copy of this kind, which lies in a folder of this name."""
+    faults = soak.select(args, kind.listed)
     if args.list:
         return soak.show(faults)
-    with build_lock("mutants"):
+    with build_lock(name):
         meson.fetch()
-        builder = Unit(BUILD / "mutants")
+        builder = kind(BUILD / name)
         builder.prepare(faults)
-        return soak.run(faults, UNIT, builder)
+        return soak.run(faults, kind.listed, builder)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Carry out the command."""
+    return tried(args, Unit, "mutants")

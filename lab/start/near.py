@@ -12,7 +12,8 @@ from lab.checks import citations
 from lab.common import proc
 from lab.common.places import TOP
 from lab.common.say import Usage
-from lab.mutants.faults import KVM, QEMU, UNIT, read_list
+from lab.mutants.faults import LISTS, read_list
+from lab.mutants.parts import PARTS
 from lab.mutants.source import C_LIKE, Source, sources
 
 HUNK = re.compile(r"^@@ -\S+ \+(\d+)(?:,(\d+))? @@", re.MULTILINE)
@@ -79,15 +80,15 @@ def definitions(source: Source, lines: list[range]) -> Iterator[str]:
 
 def _test(program: str, name: str) -> tuple[str, str]:
     """Part and name of a test as a list of faults names it."""
-    if program in ("flat", "check"):
-        return "flat", name
+    if program == "flat" or program in PARTS:
+        return PARTS.get(program, program), name
     if program.startswith("kvm_"):
         return "kvm", program.removeprefix("kvm_")
     return "unit", f"tests/{PurePath(program).name}"
 
 
 def _by_faults(near: Near, changed: set[tuple[str, str]]) -> None:
-    for listed in (UNIT, KVM, QEMU):
+    for listed in LISTS:
         for fault in read_list(TOP / listed.path, str(listed.path)):
             for file, name in changed:
                 if fault.name in (name, PurePath(file).name) and f"/{file}".endswith(f"/{fault.file}"):

@@ -74,3 +74,10 @@ def test_a_function_of_the_engine_leads_to_its_tests(monkeypatch: pytest.MonkeyP
     found = near.near("HEAD")
     assert ("unit", "tests/test_filter") in found.reasons and ("flat", "filters") in found.reasons
     assert "43724-723 is done by lwp_branch_counted" in found.reasons["flat", "filters"]
+
+
+def test_a_test_of_a_list_is_one_of_a_part() -> None:
+    """As ./vlwp test names it."""
+    names = {"flat": "flat", "check": "flat", "linux": "linux", "libvirt": "libvirt"}
+    assert {program: near._test(program, "a")[0] for program in names} == names  # pylint: disable=protected-access
+    assert near._test("host-tools/tests/test_rows", "rows::a") == ("unit", "tests/test_rows")

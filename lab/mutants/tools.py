@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Put each fault of lab/mutants/tools.list into a copy of the tools and see that the tests that it names fail: unit
+tests, and tests of `./vlwp test linux` and `libvirt`, which then find the copy's programs where they find the tools."""
+
+import argparse
+import json
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+from lab.building import kernel, qemu
+from lab.common.places import BUILD, HOST
+from lab.common.say import Died
+from lab.common.steps import make_dir
+from lab.mutants import parts, soak
+from lab.mutants.faults import TOOLS, Test
+from lab.mutants.unit import Unit, tried
+
+add_options = soak.add_options
+
+
+class Tools(Unit):
+    """A copy of all that Meson builds, and a build folder in which it is in place of ours."""
+
+    listed = TOOLS
+    folders = ("vmcb", "kvm", "guest-tools", "host-tools", "guest-tests", "lab")
+    options = ()
+    limit = 120
+
+    def __init__(self, work: Path):
+        super().__init__(work)
+        self.build_dir = work / "build"
+
+    def _read(self, what: str) -> Any:
+        """What Meson says of tests or targets."""
+        return json.loads((self.out / f"meson-info/intro-{what}.json").read_text(encoding="utf-8"))
+
+    def _test(self, program: str) -> Any:
+        return next(test for test in self._read("tests") if test["cmd"][0] == str(self.out / program))
+
+    def _targets(self, tests: Collection[Test]) -> list[str]:
+        """A program of tests, and the programs that it starts; for a part, everything, as `./vlwp test` builds it."""
+        if any(test.program in parts.PARTS for test in tests):
+            return []
+        wanted = {target for test in tests for target in self._test(test.program)["depends"]}
+        files = {target["id"]: Path(target["filename"][0]) for target in self._read("targets")}
+        return sorted(str(files[target].relative_to(self.out)) for target in wanted)
+
+    def _command(self, program: str, *options: str) -> list[str]:
+        words = [f"{name}={value}" for name, value in self._test(program)["env"].items()]
+        return ["env", *words, *super()._command(program, *options)]
+
+    def _check_green(self, program: str, names: Sequence[str]) -> None:
+        if program not in parts.PARTS:
+            super()._check_green(program, names)
+            return
+        kernel.build()
+        qemu.ensure()
+        qemu.build("base")
+        make_dir(self.build_dir)
+        for place in {*BUILD.iterdir(), HOST} - {self.build_dir.parent}:
+            link = self.build_dir / place.name
+            if not link.exists():
+                link.symlink_to(self.out if place == HOST else place)
+        for name in names:
+            if self.red(Test(program, name)):
+                raise Died(f"{program} {name} fails without any fault (see {self.test_log})")
+
+    def red(self, test: Test) -> bool:
+        """Run a test. Does it fail?"""
+        if test.program in parts.PARTS:
+            return parts.red(test, self.test_log, "VLWP_BUILD_DIR", self.build_dir)
+        return super().red(test)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Carry out the command."""
+    return tried(args, Tools, "mutants-tools")
