@@ -124,19 +124,25 @@ def _make(log: IO[str]) -> None:
     (GUEST / "version").write_text(version() + "\n", encoding="utf-8")
 
 
-def build() -> None:
-    """Make what a guest boots from, if it is out of date."""
-    tools.build(everything=False)
-    with build_lock(GUEST.name):
-        key = hash_of("lab/building/kernel.py", "lab/building/bzimage.py", "lab/bases.toml")
-        key += " " + hash_of(HOST / "lab/guest/guest-init")
-        if fresh(GUEST.name, key) and (GUEST / "vmlinux").is_file():
-            return
-        need_space(800)
+def fetch() -> None:
+    """Unpack the guest's kernel, if it is not there. Nothing is compiled for it."""
+    with build_lock(f"{GUEST.name}-kernel"):
         have = re.search(bases.linux_base().image_pattern, stamped(STAMP))
         if not have or not (SYSROOT / "lib/modules").is_dir():
+            need_space(800)
             files = _fetch()
             step("unpacking the guest's kernel", "guest-unpack", lambda log: _unpack(files), about=15)
             stamp(STAMP, files[0].name)
+
+
+def build() -> None:
+    """Make what a guest boots from, if it is out of date."""
+    tools.build(everything=False)
+    fetch()
+    with build_lock(GUEST.name):
+        key = hash_of("lab/building/kernel.py", "lab/building/bzimage.py", "lab/bases.toml")
+        key += f" {hash_of(HOST / 'lab/guest/guest-init')} {version()}"
+        if fresh(GUEST.name, key) and (GUEST / "vmlinux").is_file():
+            return
         step("building the guest's initramfs", "guest-initramfs", _make)
         stamp(GUEST.name, key)

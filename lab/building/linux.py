@@ -46,7 +46,7 @@ class Linux:
 
 def fetch() -> Linux:
     """Source and headers of exactly the version of the guest's kernel."""
-    kernel.build()
+    kernel.fetch()
     abi, version = kernel.version(), archive.package_version(kernel.package_file())
     linux = Linux(abi, version, SRC / f"linux-{version}", SRC / f"headers-{abi}")
     make_dir(SRC)

@@ -60,12 +60,20 @@ def up_to_date(out: Path, *targets: str) -> bool:
     return "no work to do" in run.stdout
 
 
-def build(out: Path, name: str, options: Sequence[str], *targets: str, about: int = 0, cc: str = "gcc") -> None:
-    """Configure a build directory once and compile what is out of date; name is for messages and logs."""
-    log = name.replace(" ", "-").replace("'", "")
+def _log(name: str) -> str:
+    return name.replace(" ", "-").replace("'", "")
+
+
+def configure(out: Path, name: str, options: Sequence[str], cc: str = "gcc") -> None:
+    """Configure a build directory once."""
     if not configured(out):
         if out.exists():
             shutil.rmtree(out)
-        step(f"configuring {name}", f"{log}-configure", setup(out, options, cc), about=15)
+        step(f"configuring {name}", f"{_log(name)}-configure", setup(out, options, cc), about=15)
+
+
+def build(out: Path, name: str, options: Sequence[str], *targets: str, about: int = 0, cc: str = "gcc") -> None:
+    """Configure a build directory once and compile what is out of date; name is for messages and logs."""
+    configure(out, name, options, cc)
     if not up_to_date(out, *targets):
-        step(f"compiling {name}", f"{log}-compile", ninja(out, *targets), about=about)
+        step(f"compiling {name}", f"{_log(name)}-compile", ninja(out, *targets), about=about)

@@ -17,9 +17,19 @@ TO_RUN = (
 )
 
 
+NAME, OPTIONS = "the tools", ("-Dtests=disabled",)
+
+
+def configure() -> None:
+    """Let Meson know what there is; nothing is compiled."""
+    with build_lock("tools"):
+        meson.fetch()
+        meson.configure(HOST, NAME, OPTIONS)
+
+
 def build(everything: bool = True) -> None:
     """Build the tools; not everything: what it takes to run a program in a guest."""
     with build_lock("tools"):
         meson.fetch()
         targets = () if everything else TO_RUN
-        meson.build(HOST, "the tools", ["-Dtests=disabled"], *targets, about=40 if everything else 20)
+        meson.build(HOST, NAME, OPTIONS, *targets, about=40 if everything else 20)

@@ -10,7 +10,6 @@ from typing import IO
 
 from lab.building import linux as linux_source
 from lab.building import qemu_tree, tools
-from lab.building.meson import fetch
 from lab.common.say import Died, say
 from lab.common.steps import make_dir, step
 from lab.series import libvirt, linux, maintainers, qemu
@@ -38,9 +37,8 @@ def main(args: argparse.Namespace) -> None:
 
 
 def export(place: Path, who: Author) -> None:
-    """All series into a folder."""
-    tools.build()
-    fetch()
+    """All series into a folder. Nothing is compiled for it."""
+    tools.configure()
     with tempfile.TemporaryDirectory(prefix="vlwp-export.") as name:
         work, kernel, emulator = Path(name), linux_source.fetch_series(), qemu_tree.fetch()
         shutil.copytree(kernel.pristine, work / "linux", symlinks=True)
