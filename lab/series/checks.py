@@ -9,8 +9,8 @@ from pathlib import Path
 from lab.building import linux as linux_source
 from lab.building import qemu_tree
 from lab.common import proc
-from lab.common.places import TOP
 from lab.common.check import Check
+from lab.common.places import TOP
 from lab.series import libvirt, maintainers, qemu, selftest, sources, tarballs
 from lab.series.export import copy_touched
 from lab.series.tree import Tree, author

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from lab.building import linux, qemu_tree
 from lab.common import bases
-from lab.common.places import SRC
 from lab.common.check import Check
+from lab.common.places import SRC
 from lab.common.say import Died
 from lab.series import linux as series
 from lab.series.tree import Tree, author

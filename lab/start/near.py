@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
+from subprocess import DEVNULL
 
 from lab.checks import citations
 from lab.common import proc
@@ -55,7 +56,7 @@ class Near:
 def changes(rev: str) -> dict[str, list[range]]:
     """The lines of each file that are new or other than in a commit; of a file that git does not know, all."""
     git: list[proc.Word] = ["git", "-C", TOP]
-    if proc.call([*git, "rev-parse", "-q", "--verify", f"{rev}^{{commit}}"], stdout=-3, stderr=-3):
+    if proc.call([*git, "rev-parse", "-q", "--verify", f"{rev}^{{commit}}"], stdout=DEVNULL, stderr=DEVNULL):
         raise Usage(f"test --near: '{rev}' is no commit")
     text = proc.output([*git, "diff", "-U0", "--no-renames", rev])
     found: dict[str, list[range]] = {}
@@ -69,7 +70,7 @@ def changes(rev: str) -> dict[str, list[range]]:
 
 
 def definitions(source: Source, lines: list[range]) -> Iterator[str]:
-    """The names of definitions in which one of the lines is, with the comment above."""
+    """The names of definitions in which one of the lines is."""
     starts = [match.end() for match in re.finditer("\n", source.text)]
     for name, same in source.definitions.items():
         for one in same:

@@ -10,7 +10,8 @@ from lab.common.places import TOP
 from lab.common.say import Usage
 from lab.mutants.source import sources
 from lab.start import near
-from lab.start.near import MOST, Near, changes, definitions, runs
+from lab.start.near import FOLDERS, MOST, Near, changes, definitions, runs
+from lab.start.pytest_part import PARTS
 
 TEXT = "#define A 1\n\nint f(void)\n{\n\treturn A;\n}\n\nint g(void)\n{\n\treturn 2;\n}\n"
 
@@ -64,6 +65,12 @@ def test_quick_parts_run_and_others_where_their_own_has_changed() -> None:
     assert runs(found, "unit", "tests/test_ring") and not runs(found, "kvm", "test_tf")
     found.own.add("kvm")
     assert runs(found, "kvm", "test_tf")
+
+
+@pytest.mark.parametrize("part", sorted({part for _, part, _ in FOLDERS}))
+def test_what_a_folder_leads_to_is_a_test(part: str) -> None:
+    """Each name; one that means none would run nothing."""
+    PARTS[part].check([name for _, where, name in FOLDERS if where == part])
 
 
 def test_a_function_of_the_engine_leads_to_its_tests(monkeypatch: pytest.MonkeyPatch) -> None:

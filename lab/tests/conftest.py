@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from lab.common import places, proc
-from lab.common.qmp import Vm
 from lab.common.check import Check
+from lab.common.qmp import Vm
 
 Start = Callable[..., Vm]
 

@@ -15,9 +15,9 @@ from lab.tests.kvm.conftest import Done, InL1
 from lab.tests.kvm.test_diff import SKIDS, TRACE
 from lab.tests.plugin import Points, Tell, shows
 
-LAB = L1(smp=1, limit=900)
+LAB = L1(smp=1, limit=720)
 COUNTERS = replace(SKIDS["0"].lab(LAB), limit=1440)
-SECONDS = 720  # for a row
+SECONDS = 360  # for a row
 # Rows of the flat suite that count and sample.
 COUNTING = "ire ire_edges ire_special ire_sweep budget bre bre_forms filters segments simultaneous ring random".split()
 # Of the other rows so many are drawn to run with counters; soak skid runs all. Not these: they have nothing to do
@@ -26,10 +26,10 @@ DRAWN = 8
 NOT_DRAWN = ("code_patch", "leaf_counted", "bench", "bench_profiled", "bench_stores")
 
 
-def command(row: Row) -> list[str]:
+def command(row: Row, seconds: int = SECONDS) -> list[str]:
     """The command line of a row in L1. Its errors are kept apart, so that they are not taken for the guest's output."""
     emulator = row.command(places.qemu(), IMAGE, "kvm", places.FIRMWARE)
-    return ["timeout", "--signal=KILL", str(SECONDS), "sh", "-c", '"$@" 2>"$VLWP_SHARE/errors"', "-", *emulator]
+    return ["timeout", "--signal=KILL", str(seconds), "sh", "-c", '"$@" 2>"$VLWP_SHARE/errors"', "-", *emulator]
 
 
 def judge(row: Row, done: Done, points: Points) -> None:
@@ -57,10 +57,10 @@ def counted() -> list[Row]:
     return [row for row in ROWS if row.offered("kvm") and row.name not in NOT_DRAWN]
 
 
-def _in_turn(in_l1: InL1, lab: L1, rows: list[Row]) -> tuple[list[tuple[Row, Done]], Done]:
+def _in_turn(in_l1: InL1, lab: L1, rows: list[Row], seconds: int = SECONDS) -> tuple[list[tuple[Row, Done]], Done]:
     """Rows with counters, one after the other, in one trace. Result: how each has ended, and all."""
     script = "status=0; " + "; ".join(
-        f'mkdir "$VLWP_SHARE/{row.name}"; VLWP_SHARE=$VLWP_SHARE/{row.name} {proc.quoted(command(row))} '
+        f'mkdir "$VLWP_SHARE/{row.name}"; VLWP_SHARE=$VLWP_SHARE/{row.name} {proc.quoted(command(row, seconds))} '
         f'>"$VLWP_SHARE/{row.name}/said"; echo $? >"$VLWP_SHARE/{row.name}/status"' for row in rows
     )
     done = in_l1(lab, [TRACE, "sh", "-c", script])
@@ -97,7 +97,7 @@ def test_flat_counted(in_l1: InL1, seed: int, points: Points, tell: Tell) -> Non
 def test_flat_skid(in_l1: InL1, tell: Tell, name: str) -> None:
     """All rows with counters that interrupt late. As many rows may fail as records may be, and are, late."""
     skid = SKIDS[name]
-    ended, done = _in_turn(in_l1, replace(skid.lab(LAB), limit=None), counted())
+    ended, done = _in_turn(in_l1, replace(skid.lab(LAB), limit=None), counted(), 2 * SECONDS)
     late = _read_and_late(done, tell)
     assert skid.permille or not late
     failed = []

@@ -12,8 +12,8 @@ import pytest
 from lab.building import dkms, kernel
 from lab.common import archive, proc
 from lab.common.bases import LinuxBase, linux_base, linux_bases
-from lab.common.places import KVM_PROGRAMS
 from lab.common.check import Check
+from lab.common.places import KVM_PROGRAMS
 from lab.guest.vm import run_directory
 from lab.nested import l1
 from lab.soaks import fresh_root

@@ -13,8 +13,8 @@ import pytest
 from lab.building import libvirt, meson, qemu_tree
 from lab.building.libvirt import Libvirt
 from lab.common import places, proc
-from lab.common.places import DL
 from lab.common.check import Check
+from lab.common.places import DL
 from lab.common.steps import jobs_count
 from lab.series import checks
 from lab.series import libvirt as series

@@ -12,8 +12,8 @@ import pytest
 from lab.building import kernel
 from lab.common import archive, proc
 from lab.common.bases import linux_base
-from lab.common.places import KVM_PROGRAMS, LAB
 from lab.common.check import Check
+from lab.common.places import KVM_PROGRAMS, LAB
 from lab.guest.vm import run_directory
 from lab.nested import l1
 from lab.soaks import fresh_root

@@ -13,8 +13,8 @@ from lab.building import linux, meson, qemu_tree
 from lab.building import qemu as emulator
 from lab.checks import kvm_sparse
 from lab.common import archive, bases, places, proc
-from lab.common.places import DL, PYTHON
 from lab.common.check import Check
+from lab.common.places import DL, PYTHON
 from lab.common.say import Died
 from lab.common.steps import compiler, jobs_count, make_dir
 from lab.series import checks, docs, qemu

@@ -102,7 +102,7 @@ def test_refused() -> None:
 ])
 def test_refused_with(variable: str, value: str, status: int, text: str, words: str) -> None:
     """Something bad in the environment."""
-    _one_line(run([VLWP, *words.split()], env={**os.environ, variable: value}), status, text)
+    _one_line(run([VLWP, *words.split()], env={variable: value}), status, text)
 
 
 def test_help_fits() -> None:
@@ -137,7 +137,7 @@ def test_never_a_traceback_elsewhere(tmp_path: Path) -> None:
     """Every command through a symbolic link in another directory, with each standard stream closed in turn."""
     (tmp_path / "link").symlink_to(VLWP)
     lines = [[command.name] for command in COMMANDS] + [[], ["--", "x"], ["--base"], ["help", "nothing"], ["--help"]]
-    env = {**os.environ, "VLWP_BUILD_DIR": "/proc/nowhere"}
+    env = {"VLWP_BUILD_DIR": "/proc/nowhere"}
 
     def ends_well(at: int) -> str:
         words, closed = lines[at], at % 3
@@ -168,7 +168,7 @@ def namespaces() -> None:
 
 def test_without_network(namespaces: None, tmp_path: Path) -> None:
     """A build when nothing can be reached, in a network name space without interfaces."""
-    env = {**os.environ, "VLWP_BUILD_DIR": str(tmp_path)}
+    env = {"VLWP_BUILD_DIR": str(tmp_path)}
     ended = run(["unshare", "-rn", VLWP, "build", "qemu"], env=env)
     assert ended.status == 1 and "check the network" in ended.said
 

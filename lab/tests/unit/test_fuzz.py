@@ -2,8 +2,6 @@
 """The libFuzzer targets, on their committed corpus and on fresh input. A target fuzz_NAME has its corpus in a folder
 corpus/fuzz_NAME beside its source. Findings stay in build/fuzz/NAME."""
 
-import os
-
 import pytest
 
 from lab.building import meson
@@ -12,7 +10,7 @@ from lab.common.places import BUILD, TOP
 from lab.common.steps import build_lock, make_dir
 from lab.tests.conftest import good
 from lab.tests.plugin import Tell
-from lab.tests.unit.conftest import FOLDERS
+from lab.tests.unit.conftest import FOLDERS, SANITIZERS
 
 OUT = BUILD / "host-fuzz"
 OPTIONS = ("-Dfuzz=true", "-Db_sanitize=address,undefined", "-Db_lundef=false")
@@ -39,8 +37,7 @@ def test_fuzz(name: str, fuzzers: None, seed: int, scale: int, tell: Tell) -> No
     assert corpus.is_dir()
     make_dir(place / "new")
     fuzzer: list[proc.Word] = [OUT / TARGETS[name], "-print_final_stats=1", f"-artifact_prefix={place}/"]
-    env = {**os.environ, "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}
-    good([*fuzzer, "-runs=0", corpus], env=env)
+    good([*fuzzer, "-runs=0", corpus], env=SANITIZERS)
     tell(f"{name} on fresh input for {SECONDS * scale} s, seed {seed}")
     fresh = [f"-max_total_time={SECONDS * scale}", f"-seed={seed}", "-timeout=25"]
-    good([*fuzzer, *fresh, place / "new", corpus], env=env)
+    good([*fuzzer, *fresh, place / "new", corpus], env=SANITIZERS)

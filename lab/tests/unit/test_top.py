@@ -20,7 +20,7 @@ import pytest
 from lab.common import proc
 from lab.tests.unit.conftest import LWPCTL, Sample
 
-PATIENCE = 60  # seconds: one that does not end, or says nothing, is a failure
+PATIENCE = 30  # seconds: one that does not end, or says nothing, is a failure
 HOT, COLD = "sample_hot", "sample_cold"
 # RECORDS sections: 30 of sample_hot, then 10 and 4 of sample_cold.
 SECOND_SECTION = struct.pack("<Q", 16 + 10 * 32)  # its size, which stands in the middle of its header

@@ -78,7 +78,7 @@ class Firefox:
     def answer(self, *question: str) -> Any:
         """What it says to one question."""
         words = [self.program, *question, "--session=sample", "--json"]
-        return json.loads(good(words, env=proc.environment(self.env)))
+        return json.loads(good(words, env=self.env))
 
     def functions(self) -> dict[str, tuple[int, int]]:
         """Function: its own samples, and those with it in the stack, of all threads."""
