@@ -100,7 +100,7 @@ TABLE = (
         Run("beside", "another VM is profiled beside it", args=("5", "beside"), smp=2),
     ), result="exits"),
     Program("kvm_hostile", "hostile guests and hostile user space reach no memory but their own",
-            (Run(args=("60",), smp=2),), result="seeded-tap"),
+            (Run(args=("20",), smp=2),), result="seeded-tap"),
     Program("kvm_lateness", "how late the interrupts of counters come, in instructions",
             (Run(cpu=PMU + SKID_ZEN3, kvm_amd=PERF),)),
     Program("kvm_test_abi", "CPUID, MSRs, capability and attributes, bad input and refusals"),

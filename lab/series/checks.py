@@ -37,8 +37,8 @@ def patches_in(series: Path) -> list[Path]:
 
 
 def written(check: Check) -> None:
-    """All series, exported into the part's private folder."""
-    check.run([VLWP, "export", check.work / "series"])
+    """All series, exported into the part's private folder, from somebody else than their author."""
+    check.run([VLWP, "export", f"--as={TESTER}", check.work / "series"])
 
 
 def applies(check: Check, names: Sequence[str], pristine: Path) -> None:
@@ -98,9 +98,8 @@ def checkpatch(check: Check, names: Sequence[str], pristine: Path, expected: Seq
 
 def signed_by_another(check: Check) -> None:
     """Whoever exports may sign off."""
-    place = check.work / "other"
-    check.run([VLWP, "export", f"--as={TESTER}", place])
-    patches = [patch for name in ("linux", *qemu.names(), *libvirt.names()) for patch in patches_in(place / name)]
+    names = ("linux", *qemu.names(), *libvirt.names())
+    patches = [patch for name in names for patch in patches_in(check.work / "series" / name)]
     check.want(patches, "there is no series")
     for patch in patches:
         signed = re.findall("^Signed-off-by: (.*)$", patch.read_text(encoding="utf-8"), re.MULTILINE)
