@@ -62,7 +62,7 @@ def main(args: argparse.Namespace) -> int:
     if part is SOAK:
         words.append("-n0")  # each takes the whole machine
     if not args.list:
-        return part.soak(args.names, args, *words)
-    for line in part.lines(args.names, "--list", *words):
+        return part.soak(f"soak {args.name}", args.names, args, *words)
+    for line in part.lines(args.names, "--list", *words, door=f"soak {args.name}"):
         print(line)
     return 0

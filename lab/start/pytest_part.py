@@ -21,7 +21,6 @@ from lab.common.steps import build_lock, jobs_count, make_dir
 from lab.migrate.machines import INITRD
 from lab.nested import l1
 from lab.start import deps
-from lab.tests.kvm import here
 from lab.tests.libvirt.spaces import missing
 
 PYTEST = (PYTHON, "-B", "-m", "pytest")
@@ -42,19 +41,16 @@ class PytestPart:
         """Where its tests are."""
         return self.words or (str((LAB / "tests" / self.name).relative_to(TOP)),)
 
-    def lines(self, names: Sequence[str], *options: str) -> list[str]:
-        """What --list or --print says. Nothing is built for it."""
+    def lines(self, names: Sequence[str], *options: str, door: str = "") -> list[str]:
+        """What --list or --print says; each name means a test. Nothing is built for it. door: the user's command."""
         command = [*PYTEST, *self.where, "-q", *options, *_only(names)]
         done = subprocess.run(command, cwd=TOP, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        if unknown := re.search(r"^ERROR: (no test '.*')$", done.stderr, re.MULTILINE):
+            door = door or f"test {self.name}"
+            raise Usage(f"{door}: {unknown[1]}; './vlwp {door} --list' names them")
         if done.returncode not in (0, NOTHING):
             raise Died(f"the tests of {self.name} cannot be listed: {done.stdout}{done.stderr}")
         return re.findall(rf"^{self.name} .*", done.stdout, re.MULTILINE)
-
-    def check(self, names: Sequence[str], *options: str) -> None:
-        """Each name means a test."""
-        for name in names:
-            if not self.lines([name], "--list", *options):
-                raise Usage(f"test {self.name}: no test '{name}'; './vlwp test {self.name} --list' names them")
 
     def debug(self, names: Sequence[str], args: argparse.Namespace) -> int:
         """Start one test's machine stopped. Result: an exit status."""
@@ -64,12 +60,11 @@ class PytestPart:
             raise Usage(f"test {self.name} --gdb takes the name of one test; {have}")
         return int(self.run(names, args)[1] != 0)
 
-    def soak(self, names: Sequence[str], args: argparse.Namespace, *more: str) -> int:
+    def soak(self, door: str, names: Sequence[str], args: argparse.Namespace, *more: str) -> int:
         """Some of the tests as a command of their own, those that take hours, too. Result: an exit status."""
         deps.ensure()
-        for name in names:
-            if not self.lines([name], "--list", *more):
-                raise Usage(f"soak: no test '{name}' of {self.name} is part of it")
+        if names:
+            self.lines(names, "--list", *more, door=door)
         passed, failed, skipped = self.run(names, args, *more, "--timeout=0")
         print(f"{passed} passed, {failed} failed, {skipped} skipped")
         return int(failed != 0 or not passed)
@@ -79,7 +74,6 @@ class PytestPart:
         make_dir(BUILD)
         if args.here:
             tools.build()
-            here.require()
         else:
             self.prepare()
         try:

@@ -8,6 +8,7 @@ import time
 from lab.common.say import Died, Skip, Usage
 from lab.start import deps, near
 from lab.start.pytest_part import PARTS, add_options as add_pytest_options
+from lab.tests.kvm import here
 
 TAKES_BASE = True
 
@@ -66,18 +67,17 @@ def main(args: argparse.Namespace) -> int:
     parts, names = _wanted(args.words)
     if args.here and parts != ["kvm"]:
         raise Usage("test --here is for one part: ./vlwp test kvm --here")
+    if args.here and not args.list and not args.print:
+        here.require()
     deps.ensure()
-    here = ["--here"] if args.here else []
-    if names:
-        PARTS[parts[0]].check(names, *here)
+    options = ["--print" if args.print else "--list", *(["--here"] if args.here else [])]
+    lines = [PARTS[name].lines(names, *options) for name in (parts if names or args.list or args.print else ())]
     if args.gdb:
         if len(parts) != 1 or parts[0] not in ("flat", "linux"):
             raise Usage("test --gdb is for one test of flat or linux: ./vlwp test --gdb flat NAME")
         return PARTS[parts[0]].debug(names, args)
     if args.list or args.print:
-        for name in parts:
-            for line in PARTS[name].lines(names, "--print" if args.print else "--list", *here):
-                print(line)
+        print("\n".join(line for part in lines for line in part))
         return 0
     return _run([(name, names) for name in parts], args)
 

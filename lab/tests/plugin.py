@@ -19,6 +19,8 @@ from lab.common.options import SEED
 
 TESTS = Path(__file__).parent
 SEED_VARIABLE = "VLWP_SEED"  # workers have it, too
+NO_TEST = "no test"  # of this name
+COVERED = pytest.StashKey[list[pytest.Item]]()  # tests whose work another one does, with that of others
 Points = Callable[[int, int, int], None]
 Tell = Callable[[str], None]
 Test = TypeVar("Test", bound=Callable[..., object])
@@ -119,9 +121,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if only:
         kept = chosen(kept, only)
     whole = {getattr(item, "originalname", "") for item in kept if not item.get_closest_marker("alone")}
-    kept = [item for item in kept if not item.get_closest_marker("alone") or getattr(item, "originalname") not in whole]
+    covered = [item for item in kept if item.get_closest_marker("alone") and getattr(item, "originalname") in whole]
+    config.stash[COVERED] = covered
+    kept = [item for item in kept if item not in covered]
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = sorted(kept, key=lambda item: not item.get_closest_marker("long"))
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """A name that means no test is the user's mistake."""
+    items = session.items + session.config.stash.get(COVERED, [])
+    for word in session.config.getoption("--only") if not session.config.getoption("--gdb") else ():
+        if not chosen(items, [word]):
+            raise pytest.UsageError(f"{NO_TEST} '{word}'")
 
 
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
