@@ -13,9 +13,9 @@ sys.path.append(str(RUNNER))
 
 from flatrun import failures, judged, run  # noqa: E402
 from judge import FAILED, PASSED, read  # noqa: E402
-from table import ROWS, SECONDS, Row  # noqa: E402
+from table import OF_TOOL, ROWS, SECONDS, Row  # noqa: E402
 
-__all__ = ["FAILED", "PASSED", "ROWS", "RUNNER", "SECONDS", "Row", "failures", "judged", "read", "run"]
+__all__ = ["FAILED", "OF_TOOL", "PASSED", "ROWS", "RUNNER", "SECONDS", "Row", "failures", "judged", "read", "run"]
 
 TESTS = places.TOP / "guest-tests/flat/tests"
 IMAGE = places.HOST / "guest-tests/flat/flat.elf"

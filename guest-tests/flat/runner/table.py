@@ -85,12 +85,12 @@ ROWS = (
     Row("self_user"),
     Row("self_smp", cpus=3),
     # The emulator itself: code that another processor changes.
-    Row("code_patch", cpus=2, lab=OF_QEMU),
+    Row("code_patch", cpus=2, needs="tcg", lab=OF_QEMU),
     Row("code_held", cpus=2, hold=True, needs="tcg", lab=OF_QEMU),
     Row("code_apart", LWP, cpus=2, hold=True, needs="tcg", lab=OF_QEMU),
     # Instructions that it executes while all other processors wait.
-    Row("lock_split", cpus=2, lab=OF_QEMU),
-    Row("alone", LWP, cpus=2, lab=OF_QEMU),
+    Row("lock_split", cpus=2, needs="tcg", lab=OF_QEMU),
+    Row("alone", LWP, cpus=2, needs="tcg", lab=OF_QEMU),
     Row("bench", lab=OF_TOOL),
     Row("bench_profiled", LWP, "interval=100", test="bench", lab=OF_TOOL),
     Row("bench_stores", args="beside=1 rounds=1000", test="bench", lab=OF_TOOL),

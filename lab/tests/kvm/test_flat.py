@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The flat suite under KVM: every row with each instruction stepped, and those that count and sample, and others by
+"""The flat suite under KVM: its rows with each instruction stepped, and those that count and sample, and others by
 lot, with performance counters."""
 
 import random
@@ -10,7 +10,7 @@ import pytest
 from lab.common import places, proc
 from lab.nested import l1
 from lab.nested.l1 import L1
-from lab.testing.suite import IMAGE, ROWS, Row, failures, judged, line_of
+from lab.testing.suite import IMAGE, OF_TOOL, ROWS, Row, failures, judged, line_of
 from lab.tests.kvm.conftest import Done, InL1
 from lab.tests.kvm.test_diff import SKIDS, TRACE
 from lab.tests.plugin import Points, Tell, shows
@@ -20,10 +20,12 @@ COUNTERS = replace(SKIDS["0"].lab(LAB), limit=1440)
 SECONDS = 360  # for a row
 # Rows of the flat suite that count and sample.
 COUNTING = "ire ire_edges ire_special ire_sweep budget bre bre_forms filters segments simultaneous ring random".split()
-# Of the other rows so many are drawn to run with counters; soak skid runs all. Not these: they have nothing to do
-# with LWP and take long, or are of hosts without counters.
-DRAWN = 8
-NOT_DRAWN = ("code_patch", "leaf_counted", "bench", "bench_profiled", "bench_stores")
+DRAWN = 8  # of the other rows with counters, by lot; soak skid runs all
+# Loads for other programs, and what only measures a host without counters.
+NOTHING_OF_LWP = ("leaf_counted", *(row.name for row in ROWS if row.lab == OF_TOOL))
+# What an emulator's translated code has to do at each distance of the due instruction; each is a step here. soak
+# flat-kvm has them.
+LONG = ("ire_sweep", "find_mmio")
 
 
 def command(row: Row, seconds: int = SECONDS) -> list[str]:
@@ -45,7 +47,10 @@ def judge(row: Row, done: Done, points: Points) -> None:
 
 @shows(line_of, lambda row: l1.shown(LAB, command(row)))
 @pytest.mark.xdist_group("flat")
-@pytest.mark.parametrize("row", [pytest.param(row, id=row.name) for row in ROWS])
+@pytest.mark.parametrize("row", [
+    pytest.param(row, id=row.name, marks=[pytest.mark.soak] if row.name in LONG else [])
+    for row in ROWS if row.lab != OF_TOOL
+])
 def test_flat(row: Row, in_l1: InL1, points: Points) -> None:
     if not row.offered("kvm"):
         pytest.skip(f"kvm does not offer {row.needs}")
@@ -54,7 +59,7 @@ def test_flat(row: Row, in_l1: InL1, points: Points) -> None:
 
 def counted() -> list[Row]:
     """The rows that KVM runs with counters."""
-    return [row for row in ROWS if row.offered("kvm") and row.name not in NOT_DRAWN]
+    return [row for row in ROWS if row.offered("kvm") and row.name not in NOTHING_OF_LWP]
 
 
 def _in_turn(in_l1: InL1, lab: L1, rows: list[Row], seconds: int = SECONDS) -> tuple[list[tuple[Row, Done]], Done]:
