@@ -27,7 +27,7 @@ SOAKS = {
     "diff": Soak("test_diff and not late and not skid", marked=ALL, scale=20),
     "dkms": Soak("test_dkms.py", "soak"),
     "flat-kvm": Soak("test_flat and not test_flat_counted and not test_flat_skid", marked=ALL),
-    "fuzz": Soak("test_fuzz", "unit", ALL, 300),
+    "fuzz": Soak("test_fuzz", "unit", ALL, 3000),
     "hostile": Soak("test_hostile", scale=10),
     "judged": Soak("test_judged.py", "linux", ALL),
     "kvm-debug": Soak("test_kvm_debug.py", "soak"),
