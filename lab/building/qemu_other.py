@@ -2,14 +2,11 @@
 """The patched QEMU configured in other ways: they have to compile and to link. They have a tree of their own, because
 gcc would take the precompiled headers in that of the build that is used, which have its configuration inside."""
 
-import json
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from lab.building import meson, qemu, qemu_tree
-from lab.checks.qemu_warnings import OURS
 from lab.common import bases, proc
 from lab.common.places import BUILD, PYTHON
 from lab.common.steps import build_lock, compiler, fresh, hash_of, jobs_count, make_dir, stamp, step
@@ -89,38 +86,10 @@ def configure(other: Other) -> None:
         stamp(configured, key)
 
 
-def _ninja(other: Other, run: Run, targets: Sequence[str]) -> None:
-    with build_lock(other.out.name):
-        run(["nice", "-n", "10", "ninja", "-C", other.out, "-j", str(jobs_count()), *targets])
-
-
 def link(other: Other, run: Run) -> Path:
     """Compile and link its program and libraries."""
     configure(other)
-    _ninja(other, run, [other.program, *other.libraries])
+    with build_lock(other.out.name):
+        ninja: list[proc.Word] = ["nice", "-n", "10", "ninja", "-C", other.out, "-j", str(jobs_count())]
+        run([*ninja, other.program, *other.libraries])
     return other.out / other.program
-
-
-def objects(other: Other, run: Run) -> list[Path]:
-    """Compile our sources and those that the patches change."""
-    configure(other)
-    entries = json.loads((other.out / "compile_commands.json").read_text(encoding="utf-8"))
-    names = [entry["output"] for entry in entries if OURS.search(entry["file"]) and "user" not in entry["output"]]
-    _ninja(other, run, names)
-    return [other.out / name for name in names]
-
-
-# What only our sources define.
-OUR_NAMES = re.compile(r"(x86_|kvm_|tcg_|helper_)?(lwp|pmu)_|x86_lwp$|apic_deliver_(fixed|pmi)$")
-
-
-def unresolved(files: Sequence[Path]) -> set[str]:
-    """Our functions and objects that these objects want and none of them has."""
-    wanted, had = set(), set()
-    for line in proc.output(["nm", "--format=posix", *files]).splitlines():
-        name, _, kind = line.partition(" ")
-        if kind.startswith("U"):
-            wanted.add(name)
-        elif kind:
-            had.add(name)
-    return {name for name in wanted - had if OUR_NAMES.match(name)}

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from lab.building import qemu, qemu_other
+from lab.building import qemu
 from lab.checks import qemu_warnings
 from lab.common import places, proc
-from lab.tests.conftest import good, machine, run
+from lab.tests.conftest import machine, run
 from lab.tests.flat.kernel import LWP, PLAIN, flat
 
 
@@ -32,14 +32,6 @@ def test_compile_clang(out: Path) -> None:
 def test_compile_32_bits(out: Path, tmp_path: Path) -> None:
     """QEMU's part of LWP compiles for a host of 32 bits: QEMU 10.0 is built for such hosts, too."""
     assert qemu_warnings.problems_32(out, tmp_path) == []
-
-
-def test_compile_no_tcg(out: Path) -> None:
-    """QEMU's part of LWP compiles with --disable-tcg, and its names are resolved.
-
-    `./vlwp soak builds no-tcg` links it."""
-    missing = qemu_other.unresolved(qemu_other.objects(qemu_other.NO_TCG, good))
-    assert not missing, f"it would not link: {' '.join(sorted(missing))}"
 
 
 Block = tuple[str, str]  # a TB: address and bytes of its guest code
