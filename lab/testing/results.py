@@ -39,6 +39,7 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
     "gcc": ("gcc", "-O2", "-S", "-o", "-", str(SOURCES / "flags.c")),
     "xz": ("sh", "-c", "xz -1c /bin/sed | xz -dc | sha256sum"),
     "flags": (str(LINUX_PROGRAMS / "flags"),),
+    "java-short": (*SLOW, "20", "20000"),
     "perl-short": ("perl", str(SOURCES / "own.pl"), "2000"),
     "luajit-short": ("luajit", str(SOURCES / "jit.lua"), "2000"),
     "xz-short": ("sh", "-c", "head -c 16384 /bin/sed | xz -1c | xz -dc | sha256sum"),

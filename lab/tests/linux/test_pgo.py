@@ -15,7 +15,7 @@ from lab.tests.linux import pgo
 from lab.tests.plugin import Tell
 
 HERE = LAB / "tests/linux"
-SMALL = pgo.Program(HERE / "pgo-small.c", (), ("100000",))
+SMALL = pgo.Program(HERE / "pgo-small.c", (), ("10000",))
 SOURCE = "lua5.4"
 ENOUGH = 0.5  # of the gain of the instrumented profile, for one of them
 # BOLT 19 cannot move the code of computed jumps.
