@@ -4,7 +4,8 @@
  *
  * Length, kind, condition, target and the operand of indirect branches must be what objdump prints. Each
  * file is read as what it is and, since a decoder must cope with any bytes, also as code of the smaller
- * sizes; what objdump takes for no instruction is left out there.
+ * sizes (a C library that nobody names is not: test_insn_maps has every opcode in each size); what objdump
+ * takes for no instruction is left out there.
  *
  * Usage: test_insn_objdump [FILE...]     (ELF files; default: the libraries of this machine)
  * Exit: 0 all agree, 1 something differs, 77 there is no objdump.
@@ -62,7 +63,8 @@ static void default_files(struct files *files)
 			files->name[files->count++] = more[i];
 }
 
-static bool check_file(const char *file)
+/* smaller: also as code of the smaller sizes. */
+static bool check_file(const char *file, bool smaller)
 {
 	static const char *const options[] = { "-d -M i8086", "-d -M i386", "-d -M x86-64" };
 	int bits = native_bits(file);
@@ -70,7 +72,7 @@ static bool check_file(const char *file)
 
 	if (!bits)
 		fprintf(stderr, "%s: not an x86 ELF file\n", file);
-	for (; bits >= LWP_CODE16; bits /= 2) {
+	for (; bits >= LWP_CODE16; bits = smaller ? bits / 2 : 0) {
 		struct comparison c = { .bits = bits, .every = 1 };
 
 		if (!objdump_compare(&c, options[bits / 32], file))
@@ -99,7 +101,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	for (i = 0; i < files.count; i++)
-		if (!check_file(files.name[i]))
+		if (!check_file(files.name[i], argc > 1 || !strstr(files.name[i], "/libc.so")))
 			failed = true;
 	return failed;
 }
