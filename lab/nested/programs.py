@@ -95,9 +95,9 @@ def _off(variant: str, line: str, kvm_amd: str, cpu: str = CPU, single: bool = F
 
 TABLE = (
     Program("kvm_exits", "a guest that does not use LWP exits, and takes memory, as with the kernel's own modules", (
-        Run("idle", "it has LWP", args=("5", "idle")),
-        Run("stranger", "its VMM does not know LWP", args=("5", "stranger")),
-        Run("beside", "another VM is profiled beside it", args=("5", "beside"), smp=2),
+        Run("idle", "it has LWP", args=("3", "idle")),
+        Run("stranger", "its VMM does not know LWP", args=("3", "stranger")),
+        Run("beside", "another VM is profiled beside it", args=("3", "beside"), smp=2),
     ), result="exits"),
     Program("kvm_hostile", "hostile guests and hostile user space reach no memory but their own",
             (Run(args=("20",), smp=2),), result="seeded-tap"),

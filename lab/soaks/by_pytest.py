@@ -24,7 +24,7 @@ class Soak:
 SOAKS = {
     "bases": Soak("test_bases.py", "soak"),
     "builds": Soak("test_builds.py", "soak"),
-    "diff": Soak("test_diff and not late and not skid", marked=ALL, scale=20),
+    "diff": Soak("test_diff and not late and not skid", marked=ALL, scale=40),
     "dkms": Soak("test_dkms.py", "soak"),
     "flat-kvm": Soak("test_flat and not test_flat_counted and not test_flat_skid", marked=ALL),
     "fuzz": Soak("test_fuzz", "unit", ALL, 3000),
@@ -40,7 +40,7 @@ SOAKS = {
     "qemu": Soak("test_qemu.py", "soak"),
     "rr": Soak("test_rr", "linux"),
     "series": Soak("test_series.py", "soak"),
-    "skid": Soak("skid and not late", scale=20),
+    "skid": Soak("skid and not late", scale=40),
 }
 TAKES_BASE = True
 

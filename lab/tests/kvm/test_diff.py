@@ -18,7 +18,7 @@ from lab.tests.plugin import Tell
 
 TRACE = LAB / "nested/trace-l1.sh"
 MACHINE = L1(smp=2, limit=1500)
-COUNT = 50  # programs
+COUNT = 25  # programs
 RECORD = re.compile(r"dump program (\d+): (ring [0-9a-f]* block [0-9a-f]*) .* (head .*)")
 HISTOGRAM = re.compile(r"^ *# *(\d+ .*)", re.MULTILINE)
 
@@ -93,7 +93,7 @@ def programs(pytestconfig: pytest.Config, seed: int, scale: int) -> Programs:
 
 
 def test_diff(programs: Programs, in_l1: InL1, tell: Tell) -> None:
-    """50 random programs leave the same records in TCG and KVM."""
+    """25 random programs leave the same records in TCG and KVM."""
     output, done = _both(programs, MACHINE, in_l1)
     print(", ".join(HISTOGRAM.findall(output)))
     tcg, kvm = records(output), records(done.said)
