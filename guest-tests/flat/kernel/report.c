@@ -6,6 +6,9 @@
 #include "x86.h"
 
 #define SERIAL_PORT 0x3f8
+#define SERIAL_FIFO (SERIAL_PORT + 2)
+#define SERIAL_HAS_FIFO 0xc0
+#define SERIAL_FIFO_SIZE 16
 #define SERIAL_LSR (SERIAL_PORT + 5)
 #define SERIAL_LSR_THRE 0x20
 #define EXIT_PORT 0xf4
@@ -15,7 +18,7 @@
 
 static char prefix[PREFIX_DEPTH][PREFIX_SIZE];
 static int prefix_depth;
-static unsigned int points, failures;
+static unsigned int points, failures, fifo_size = 1;
 
 void report_init(void)
 {
@@ -24,14 +27,28 @@ void report_init(void)
 	outb(SERIAL_PORT, 1);
 	outb(SERIAL_PORT + 1, 0);
 	outb(SERIAL_PORT + 3, 3);
-	outb(SERIAL_PORT + 2, 1);
+	outb(SERIAL_FIFO, 1);
+	fifo_size = (inb(SERIAL_FIFO) & SERIAL_HAS_FIFO) == SERIAL_HAS_FIFO ? SERIAL_FIFO_SIZE : 1;
 }
 
+/*
+ * Each access of the line is an exit of a guest: it is asked whether it is ready once for all that its FIFO takes, or
+ * for the end of a line.
+ */
 static void serial_put(char c)
 {
+	static char line[SERIAL_FIFO_SIZE];
+	static unsigned int n;
+	unsigned int i;
+
+	line[n++] = c;
+	if (c != '\n' && n < fifo_size)
+		return;
 	while (!(inb(SERIAL_LSR) & SERIAL_LSR_THRE))
 		pause();
-	outb(SERIAL_PORT, (u8)c);
+	for (i = 0; i < n; i++)
+		outb(SERIAL_PORT, (u8)line[i]);
+	n = 0;
 }
 
 /* Where formatted text goes: to a buffer, or to the serial line when there is none. */
