@@ -207,8 +207,9 @@ static double of_chain(const char *names)
 		char text[256] = "", longer[256];
 
 		for (size_t at = i; at; at = calls.chains[at].caller) {
-			snprintf(longer, sizeof(longer), "%s%s%s", calls.chains[at].name,
-				 *text ? ";" : "", text);
+			if (snprintf(longer, sizeof(longer), "%s%s%s", calls.chains[at].name,
+				     *text ? ";" : "", text) >= (int)sizeof(longer))
+				return -1;
 			strcpy(text, longer);
 		}
 		if (!strcmp(text, names))

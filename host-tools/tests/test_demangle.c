@@ -46,7 +46,7 @@ Test(demangle, a_name_that_would_be_endless_is_given_up, .timeout = 10)
 	size_t at = (size_t)sprintf(mangled, "_Z1f1AIiiE");
 
 	for (int i = 0; i < 30; i++) {
-		char refer[8];
+		char refer[16];
 
 		/* S1_, S2_ ...: base 36 of the template before */
 		if (!i)

@@ -31,10 +31,7 @@ void report_init(void)
 	fifo_size = (inb(SERIAL_FIFO) & SERIAL_HAS_FIFO) == SERIAL_HAS_FIFO ? SERIAL_FIFO_SIZE : 1;
 }
 
-/*
- * Each access of the line is an exit of a guest: it is asked whether it is ready once for all that its FIFO takes, or
- * for the end of a line.
- */
+/* Each access is an exit of a guest: the line is asked once for all that its FIFO takes, or for the end of a line. */
 static void serial_put(char c)
 {
 	static char line[SERIAL_FIFO_SIZE];
