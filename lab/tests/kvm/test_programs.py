@@ -78,6 +78,7 @@ def test_exits(run: Run, tmp_path: Path) -> None:
     assert not memory or max(memory) - min(memory) <= MORE_MEMORY
 
 
+@pytest.mark.long  # modules are built for it, by one worker
 @pytest.mark.parametrize("series", bases.other_kernels())
 def test_linux(series: str, in_l1: InL1, seed: int, points: Points, tell: Tell) -> None:
     """Some of the programs with KVM of another kernel: by lot, and those that only it can run."""
