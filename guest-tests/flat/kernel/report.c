@@ -31,33 +31,32 @@ void report_init(void)
 	fifo_size = (inb(SERIAL_FIFO) & SERIAL_HAS_FIFO) == SERIAL_HAS_FIFO ? SERIAL_FIFO_SIZE : 1;
 }
 
-/* Each access is an exit of a guest: the line is asked once for all that its FIFO takes, or for the end of a line. */
-static void serial_put(char c)
-{
-	static char line[SERIAL_FIFO_SIZE];
-	static unsigned int n;
-	unsigned int i;
-
-	line[n++] = c;
-	if (c != '\n' && n < fifo_size)
-		return;
-	while (!(inb(SERIAL_LSR) & SERIAL_LSR_THRE))
-		pause();
-	for (i = 0; i < n; i++)
-		outb(SERIAL_PORT, (u8)line[i]);
-	n = 0;
-}
-
 /* Where formatted text goes: to a buffer, or to the serial line when there is none. */
 struct out {
 	char *buf;
 	size_t left;
+	char line[SERIAL_FIFO_SIZE]; /* on the stack: contained.c writes nothing else */
+	unsigned int n;
 };
+
+/* Each access is an exit of a guest: the line is asked once for all that its FIFO takes. */
+static void flush(struct out *o)
+{
+	unsigned int i;
+
+	while (o->n && !(inb(SERIAL_LSR) & SERIAL_LSR_THRE))
+		pause();
+	for (i = 0; i < o->n; i++)
+		outb(SERIAL_PORT, (u8)o->line[i]);
+	o->n = 0;
+}
 
 static void put(struct out *o, char c)
 {
 	if (!o->buf) {
-		serial_put(c);
+		o->line[o->n++] = c;
+		if (o->n >= fifo_size)
+			flush(o);
 	} else if (o->left > 1) {
 		*o->buf++ = c;
 		o->left--;
@@ -127,9 +126,10 @@ static void format(struct out *o, const char *fmt, va_list ap)
 
 static void vprint(const char *fmt, va_list ap)
 {
-	struct out o = { NULL, 0 };
+	struct out o = { .buf = NULL };
 
 	format(&o, fmt, ap);
+	flush(&o);
 }
 
 void print(const char *fmt, ...)
