@@ -19,7 +19,6 @@ from lab.common.options import SEED
 
 TESTS = Path(__file__).parent
 SEED_VARIABLE = "VLWP_SEED"  # workers have it, too
-NO_TEST = "no test"  # of this name
 COVERED = pytest.StashKey[list[pytest.Item]]()  # tests whose work another one does, with that of others
 Points = Callable[[int, int, int], None]
 Tell = Callable[[str], None]
@@ -133,7 +132,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     items = session.items + session.config.stash.get(COVERED, [])
     for word in session.config.getoption("--only") if not session.config.getoption("--gdb") else ():
         if not chosen(items, [word]):
-            raise pytest.UsageError(f"{NO_TEST} '{word}'")
+            raise pytest.UsageError(f"no test '{word}'")  # lab/start/pytest_part.py looks for it
 
 
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
