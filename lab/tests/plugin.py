@@ -120,7 +120,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if only:
         kept = chosen(kept, only)
     whole = {getattr(item, "originalname", "") for item in kept if not item.get_closest_marker("alone")}
-    covered = [item for item in kept if item.get_closest_marker("alone") and getattr(item, "originalname") in whole]
+    alone = [] if config.getoption("--here") else [item for item in kept if item.get_closest_marker("alone")]
+    covered = [item for item in alone if getattr(item, "originalname") in whole]
     config.stash[COVERED] = covered
     kept = [item for item in kept if item not in covered]
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])

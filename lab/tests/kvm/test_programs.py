@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The programs of kvm/tests: each run of the table in a machine that it wants, and some with another kernel's KVM."""
+"""The programs of kvm/tests: each run of the table in a machine that it wants."""
 
-import random
 import re
 from collections.abc import Iterable
 from dataclasses import replace
@@ -10,21 +9,23 @@ from statistics import median
 
 import pytest
 
-from lab.common import bases
 from lab.nested import l1, tap
 from lab.nested.programs import Run, run_of, runs
 from lab.tests.kvm.conftest import Done, InL1, OnMachine
 from lab.tests.plugin import Points, Tell, shows
 
-ON_OTHER_KERNEL = 3  # programs; soak bases runs all
 MEMORY = re.compile(r" memory:(\d+)")
 MORE_MEMORY = 4096  # bytes: of the statistics of a VM
+ALONE = "kvm_lateness"
 
 
 def params(every: Iterable[Run]) -> list[object]:
-    """Those that can share an L1 are one group."""
+    """Those that can share an L1 are one group. test_here runs ALONE on the same machine."""
     ordered = sorted(every, key=lambda run: l1.group_of(run.lab()))
-    return [pytest.param(run, id=run.name, marks=pytest.mark.xdist_group(l1.group_of(run.lab()))) for run in ordered]
+    marks = {run: [pytest.mark.xdist_group(l1.group_of(run.lab()))] for run in ordered}
+    return [
+        pytest.param(run, id=run.name, marks=marks[run] + [pytest.mark.alone] * (run.program == ALONE)) for run in ordered
+    ]
 
 
 def judge(run: Run, done: Done, points: Points, tell: Tell) -> None:
@@ -76,17 +77,3 @@ def test_exits(run: Run, tmp_path: Path) -> None:
     assert len(lines) == 2 * int(run.args[0]) and all(":" in line for line in lines), "rounds are missing"
     assert len({MEMORY.sub("", line) for line in lines}) == 1, "\n".join(lines)
     assert not memory or max(memory) - min(memory) <= MORE_MEMORY
-
-
-@pytest.mark.long  # modules are built for it, by one worker
-@pytest.mark.parametrize("series", bases.other_kernels())
-def test_linux(series: str, in_l1: InL1, seed: int, points: Points, tell: Tell) -> None:
-    """Some of the programs with KVM of another kernel: by lot, and those that only it can run."""
-    l1.prepare_kernel(series)
-    here = runs()
-    able = [run for run in runs(series) if run.result != "exits"]
-    drawn = random.Random(seed).sample([run for run in able if run in here], ON_OTHER_KERNEL)
-    drawn += [run for run in able if run not in here]
-    tell(f"again with: ./vlwp test kvm --base=linux-{series} {' '.join(run.name for run in drawn)}")
-    for run in sorted(drawn, key=lambda run: l1.group_of(run.lab())):
-        judge(run, in_l1(replace(run.lab(), linux=series), command(run, seed)), points, tell)

@@ -125,6 +125,7 @@ def test_pair(tmp_path: Path, scale: int, seed: int, points: Points, tell: Tell)
     linked("", tmp_path, 2 * scale, seed, points, tell)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("linux", bases.other_kernels())
 def test_pair_kernels(linux: str, tmp_path: Path, scale: int, seed: int, points: Points, tell: Tell) -> None:
     """Live migrations between L1 machines of two kernels, there and back."""
