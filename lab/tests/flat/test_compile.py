@@ -29,11 +29,6 @@ def test_compile_clang(out: Path) -> None:
     assert qemu_warnings.problems(out, "clang") == []
 
 
-def test_compile_32_bits(out: Path, tmp_path: Path) -> None:
-    """QEMU's part of LWP compiles for a host of 32 bits: QEMU 10.0 is built for such hosts, too."""
-    assert qemu_warnings.problems_32(out, tmp_path) == []
-
-
 Block = tuple[str, str]  # a TB: address and bytes of its guest code
 Listings = dict[Block, set[tuple[str, ...]]]
 SEPARATOR = bytes([0x90]) * 16

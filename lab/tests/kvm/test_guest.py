@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A Linux guest under KVM: a command in it, threads, windows of branches, and a profile beside the truth; and what the
-sources of KVM promise to a compiler."""
+"""A Linux guest under KVM: a command in it, threads, windows of branches, and a profile beside the truth."""
 
 import subprocess
 from collections.abc import Sequence
@@ -9,9 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.building import linux
-from lab.checks import kvm_warnings
-from lab.common.places import KVM, LINUX_PROGRAMS, LWPRUN, TOP
+from lab.common.places import LINUX_PROGRAMS, LWPRUN, TOP
 from lab.guest import machine
 from lab.guest.machine import totals
 from lab.guest.vm import GUEST_SHARE
@@ -36,11 +33,6 @@ WINDOWS = {"sampled": False, "all": True}
 PATHS, WORKLOAD = LINUX_PROGRAMS / "paths", LINUX_PROGRAMS / "workload"
 # How KVM counts, and its delivery.
 WAYS = (("step", "exact"), ("perf", "prompt"))
-
-
-def test_compile_clang() -> None:
-    """KVM's part of LWP compiles with clang and warnings as errors; gcc compiles the modules so when they are built."""
-    assert kvm_warnings.problems(KVM / "tree/arch/x86/kvm", linux.fetch().headers_dir) == []
 
 
 @dataclass(frozen=True)

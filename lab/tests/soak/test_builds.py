@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The patched QEMU, configured in other ways: it compiles, links, and starts."""
+"""The patched QEMU, configured in other ways: it compiles, links, and starts; KVM with clang."""
 
 import re
 import shutil
@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from lab.building import qemu_other, tools
+from lab.building import linux, qemu, qemu_other, tools
 from lab.building.qemu_other import Other
+from lab.checks import kvm_warnings, qemu_warnings
 from lab.common import places
 from lab.common.check import Check
 from lab.common.steps import jobs_count
@@ -120,3 +121,17 @@ def test_builds(other: Other, check: Check) -> None:
     """It compiles, links and starts."""
     tools.build()
     STARTS[other.name](check, qemu_other.link(other, check.run))
+
+
+@pytest.mark.soak
+def test_builds_32_bits(tmp_path: Path) -> None:
+    """QEMU's part of LWP compiles for a host of 32 bits: QEMU 10.0 is built for such hosts, too."""
+    qemu.build()
+    assert qemu_warnings.problems_32(qemu.out_dir("vlwp"), tmp_path) == []
+
+
+@pytest.mark.soak
+def test_builds_kvm_clang() -> None:
+    """KVM's part of LWP compiles with clang and warnings as errors; gcc compiles the modules so when they are built."""
+    linux.build()
+    assert kvm_warnings.problems(places.KVM / "tree/arch/x86/kvm", linux.fetch().headers_dir) == []
