@@ -35,7 +35,7 @@ SOAKS = {
     "libvirt": Soak("test_libvirt.py", "soak"),
     "migrate": Soak("", "migrate", ALL, 10),
     "packages": Soak("test_packages.py", "soak"),
-    "pgo": Soak("test_lua", "linux"),
+    "pgo": Soak("test_pgo.py", "linux"),
     "places": Soak("test_place", "flat"),
     "qemu": Soak("test_qemu.py", "soak"),
     "rr": Soak("test_rr", "linux"),

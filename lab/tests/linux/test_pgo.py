@@ -29,7 +29,7 @@ def need(optimiser: pgo.Optimiser) -> None:
         pytest.skip(f"there is no {', '.join(gone)}: see autofdo, llvm-19, bolt-19")
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_pgo(tmp_path: Path) -> None:
     """gcc -fauto-profile lays a program out by windows of branches: the small interpreter takes fewer branches
     afterwards, and prints the same."""

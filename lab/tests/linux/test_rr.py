@@ -37,7 +37,7 @@ MORE = (
     "git --version",
     "bash -c 'sleep 1 & wait; echo done'",
 )
-SOME = {"amd": PROGRAMS[2:], "zen2": PROGRAMS[1:3], "intel": (PROGRAMS[0], PROGRAMS[2])}
+SOME = {"zen2": PROGRAMS[1:3], "intel": PROGRAMS[2:3]}
 THREADS = """
 import threading
 total = [0] * 3
@@ -75,9 +75,9 @@ def replayed(name: str, programs: tuple[str, ...]) -> None:
     assert text.count(": recorded and replayed") == len(programs)
 
 
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("name", SOME)
 def test_rr(name: str) -> None:
-    """rr replays threads, and another program, in a guest with such counters; docs/case-rr.md has two more."""
+    """rr replays threads in a guest with such counters; docs/case-rr.md has AMD's on time, too."""
     replayed(name, SOME[name])
 
 
