@@ -198,7 +198,7 @@ def make_command(linux: Linux, tree: Path, werror: bool = True) -> list[str]:
     return [
         *("make", "-C", str(linux.headers_dir), f"M={tree}/arch/x86/kvm", f"CC={compiler(cc)}"),
         *("CONFIG_KVM_INTEL=n", "CONFIG_KVM_AMD_LWP_FAKE=y", "CONFIG_DEBUG_INFO_BTF_MODULES="),
-        f"CONFIG_KVM_WERROR={'y' if werror else ''}",
+        f"CONFIG_KVM_WERROR={'y' if werror else ''}", "KCFLAGS=-g0",
         *("-j", str(jobs_count()), "modules"),
     ]
 
