@@ -15,8 +15,11 @@ from lab.tests.conftest import Ended, good, run
 
 FOLDERS = ("vmcb", "kvm/engine", "guest-tools", "host-tools")  # with tests and fuzzers in C
 TESTS = BUILD / "host-tests"
-# Less optimised than the tools, of which gcc warns when it builds them: half of the time to compile.
-OPTIONS = ("-Db_sanitize=address,undefined", "-Dtests=enabled", "--werror", "-Doptimization=1", "-Dc_args=-g1")
+# With clang, for libFuzzer; less optimised than the tools, which are gcc's: half of the time to compile.
+OPTIONS = (
+    "-Db_sanitize=address,undefined", "-Db_lundef=false", "-Dtests=enabled", "-Dfuzz=true", "--werror",
+    "-Doptimization=1", "-Dc_args=-g1",
+)
 SANITIZERS = {"ASAN_OPTIONS": "detect_leaks=1", "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}
 LWPCTL = TESTS / "host-tools/lwpctl"
 SAMPLE = TESTS / "host-tools/tests/sample_profile"
@@ -35,7 +38,7 @@ def sanitized(*targets: str) -> None:
     """Build for this machine with AddressSanitizer and UBSan."""
     with build_lock("host-tests"):
         meson.fetch()
-        meson.build(TESTS, "the unit tests", OPTIONS, *targets, about=60)
+        meson.build(TESTS, "the unit tests", OPTIONS, *targets, about=60, cc="clang")
 
 
 class Sample:

@@ -4,16 +4,13 @@ corpus/fuzz_NAME beside its source. Findings stay in build/fuzz/NAME."""
 
 import pytest
 
-from lab.building import meson
 from lab.common import proc
 from lab.common.places import BUILD, TOP
-from lab.common.steps import build_lock, make_dir
+from lab.common.steps import make_dir
 from lab.tests.conftest import good
 from lab.tests.plugin import Tell
-from lab.tests.unit.conftest import FOLDERS, SANITIZERS
+from lab.tests.unit.conftest import FOLDERS, SANITIZERS, TESTS, sanitized
 
-OUT = BUILD / "host-fuzz"
-OPTIONS = ("-Dfuzz=true", "-Db_sanitize=address,undefined", "-Db_lundef=false")
 SECONDS = 2
 SOURCES = [
     path for folder in FOLDERS for path in sorted((TOP / folder / "fuzz").glob("fuzz_*.c"))
@@ -24,10 +21,8 @@ TARGETS = {path.stem: str(path.relative_to(TOP).with_suffix("")) for path in SOU
 
 @pytest.fixture(scope="session")
 def fuzzers() -> None:
-    """Built with clang."""
-    with build_lock("host-fuzz"):
-        meson.fetch()
-        meson.build(OUT, "the fuzzers", OPTIONS, *TARGETS.values(), cc="clang", about=60)
+    """Built, as the unit tests are."""
+    sanitized(*TARGETS.values())
 
 
 @pytest.mark.parametrize("name", TARGETS)
@@ -36,7 +31,7 @@ def test_fuzz(name: str, fuzzers: None, seed: int, scale: int, tell: Tell) -> No
     place, corpus = BUILD / "fuzz" / name, (TOP / TARGETS[name]).parent / "corpus" / name
     assert corpus.is_dir()
     make_dir(place / "new")
-    fuzzer: list[proc.Word] = [OUT / TARGETS[name], "-print_final_stats=1", f"-artifact_prefix={place}/"]
+    fuzzer: list[proc.Word] = [TESTS / TARGETS[name], "-print_final_stats=1", f"-artifact_prefix={place}/"]
     good([*fuzzer, "-runs=0", corpus], env=SANITIZERS)
     tell(f"{name} on fresh input for {SECONDS * scale} s, seed {seed}")
     fresh = [f"-max_total_time={SECONDS * scale}", f"-seed={seed}", "-timeout=25"]
