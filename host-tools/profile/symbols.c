@@ -672,10 +672,23 @@ static int find_scopes(Dwarf_Die *unit, Dwarf_Addr address, Dwarf_Die **scopes)
 	return nr;
 }
 
+/* The unit of an address. elfutils before 0.191 finds none where .debug_aranges is missing, as clang leaves it out. */
+static Dwarf_Die *unit_at(const struct symbols *s, Dwarf_Addr *address)
+{
+	Dwarf_Addr bias = 0;
+	Dwarf_Die *unit = dwfl_module_addrdie(s->module, *address + s->bias, &bias);
+
+	if (!unit)
+		while ((unit = dwfl_module_nextcu(s->module, unit, &bias)))
+			if (dwarf_haspc(unit, *address + s->bias - bias) > 0)
+				break;
+	*address += s->bias - bias;
+	return unit;
+}
+
 unsigned int symbols_inlined(const struct symbols *s, uint64_t offset, const char *names[],
 			     unsigned int max)
 {
-	Dwarf_Addr bias;
 	Dwarf_Die *unit, *scopes;
 	unsigned int n = 0;
 	uint64_t address;
@@ -683,8 +696,8 @@ unsigned int symbols_inlined(const struct symbols *s, uint64_t offset, const cha
 
 	if (!s->module || !to_address(s, offset, &address))
 		return 0;
-	unit = dwfl_module_addrdie(s->module, address + s->bias, &bias);
-	nr = unit ? find_scopes(unit, address + s->bias - bias, &scopes) : 0;
+	unit = unit_at(s, &address);
+	nr = unit ? find_scopes(unit, address, &scopes) : 0;
 	for (int i = 0; i < nr && n < max; i++) {
 		const char *name;
 
@@ -702,16 +715,19 @@ unsigned int symbols_inlined(const struct symbols *s, uint64_t offset, const cha
 bool symbols_line(const struct symbols *s, uint64_t offset, const char **folder, const char **file,
 		  int *line)
 {
+	Dwarf_Attribute attribute;
+	Dwarf_Line *found;
+	Dwarf_Die *unit;
 	uint64_t address;
-	Dwfl_Line *found;
 
 	if (!s->module || !to_address(s, offset, &address))
 		return false;
-	found = dwfl_module_getsrc(s->module, address + s->bias);
-	if (!found)
+	unit = unit_at(s, &address);
+	found = dwarf_getsrc_die(unit, address);
+	if (!found || dwarf_lineno(found, line))
 		return false;
-	*file = dwfl_lineinfo(found, NULL, line, NULL, NULL, NULL);
-	*folder = dwfl_line_comp_dir(found);
+	*file = dwarf_linesrc(found, NULL, NULL);
+	*folder = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attribute));
 	return *file && *line > 0;
 }
 
@@ -719,9 +735,10 @@ bool symbols_first_line(const struct symbols *s, uint64_t address, int *line)
 {
 	size_t place = SIZE_MAX;
 	const struct range *range = s->module ? ranges_next(&s->ranges, address, &place) : NULL;
-	Dwfl_Line *found = range ? dwfl_module_getsrc(s->module, range->start + s->bias) : NULL;
+	Dwarf_Addr start = range ? range->start : 0;
+	Dwarf_Line *found = range ? dwarf_getsrc_die(unit_at(s, &start), start) : NULL;
 
-	return found && dwfl_lineinfo(found, NULL, line, NULL, NULL, NULL);
+	return found && !dwarf_lineno(found, line);
 }
 
 void symbols_free(struct symbols *s)

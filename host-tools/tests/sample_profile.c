@@ -22,34 +22,35 @@
 
 #define TEXT_OF_(x) #x
 #define TEXT_OF(x) TEXT_OF_(x)
-#define HERE ".loc 1 " TEXT_OF(__LINE__) "\n" /* what follows is of this line */
+#ifdef __clang__
+#define THIS_FILE "0 "
+#else
+#define THIS_FILE "1 "
+#endif
+#define HERE ".loc " THIS_FILE TEXT_OF(__LINE__) "\n" /* what follows is of this line */
 
-/*
- * A loop with a jump back, and a call. The table has the instructions that the records are of. The assembly stands in a
- * function because the file has its number 1 only there.
- */
-static void __attribute__((used)) code(void)
+/* A loop with a jump back, and a call. The table has the instructions that the records are of. */
+static void __attribute__((naked, used)) sample_hot(void)
 {
-	__asm__(".pushsection .text.sample, \"ax\", @progbits\n"
-		".type sample_hot, @function\n"
-		"sample_hot: " HERE "xor %eax, %eax\n" /* sample_hot */
+	__asm__(".Lhot: " HERE "xor %eax, %eax\n" /* sample_hot */
 		".Lloop: " HERE "inc %eax\n" /* sample_hot goes around */
 		"cmp $7, %eax\n"
 		".Ljump: " HERE "jne .Lloop\n"
 		".Lcall: call sample_cold\n"
-		".Lafter: ret\n"
-		".size sample_hot, . - sample_hot\n"
-		".type sample_cold, @function\n"
-		"sample_cold: " HERE "nop\n" /* sample_cold begins */
-		".Lsecond: " HERE "nop\n"
-		".Lreturn: ret\n"
-		".size sample_cold, . - sample_cold\n"
-		".popsection\n"
-		".pushsection .data.rel.ro.sample, \"aw\", @progbits\n"
-		".balign 8\n"
-		"sample_table: .quad .Lloop, .Ljump, .Lcall, .Lafter, sample_cold, .Lsecond, .Lreturn\n"
-		".popsection\n");
+		".Lafter: ret\n");
 }
+
+static void __attribute__((naked, used)) sample_cold(void)
+{
+	__asm__(".Lcold: " HERE "nop\n" /* sample_cold begins */
+		".Lsecond: " HERE "nop\n"
+		".Lreturn: ret\n");
+}
+
+__asm__(".pushsection .data.rel.ro.sample, \"aw\", @progbits\n"
+	".balign 8\n"
+	"sample_table: .quad .Lloop, .Ljump, .Lcall, .Lafter, sample_cold, .Lsecond, .Lreturn\n"
+	".popsection\n");
 extern const uint64_t sample_table[];
 enum { LOOP, JUMP, CALL, AFTER, COLD, SECOND, RETURN };
 

@@ -60,7 +60,7 @@ Test(host_set, order_of_the_hosts_does_not_matter)
 {
 	struct hostcaps ab[] = { HOST("a", FULL), HOST("b", SMALL) };
 	struct hostcaps ba[] = { HOST("b", SMALL), HOST("a", FULL) };
-	struct settings other;
+	static struct settings other; /* with the same padding */
 
 	cr_assert(host_set_baseline(ab, 2, &usual, &s, &caps, why));
 	cr_assert(host_set_baseline(ba, 2, &usual, &other, &caps, why));

@@ -227,9 +227,9 @@ static void count_new(struct top *top, struct tally *now)
 	const struct profile *p = &top->follow.profile;
 	struct profile new = *p;
 
-	new.batches += top->batches;
+	new.batches = p->nr_batches ? p->batches + top->batches : NULL;
 	new.nr_batches -= top->batches;
-	new.windows += top->windows;
+	new.windows = p->nr_windows ? p->windows + top->windows : NULL;
 	new.nr_windows -= top->windows;
 	top->batches = p->nr_batches;
 	top->windows = p->nr_windows;
