@@ -140,12 +140,6 @@ ROWS: tuple[tuple[str, str, Callable[[Check], object]], ...] = (
     ),
     ("qemu-as-built", "export: what the series for QEMU make is what is built", lambda c: as_built(c, _qemu())),
     ("qemu-alone", "export: fixes and counters are without LWP", alone),
-    ("linux-checkpatch", "export: checkpatch has nothing against the series for Linux", checkpatch_linux),
-    (
-        "qemu-checkpatch",
-        "export: checkpatch has nothing against the series for QEMU but what their cover letters say",
-        checkpatch_qemu,
-    ),
     ("linux-selftest", "export: the KVM selftest compiles within the kernel's source", selftest.compiles),
     ("linux-selftest-run", "export: the KVM selftest passes, with a nested guest too", selftest.passes),
     (

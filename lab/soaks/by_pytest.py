@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from lab.common.options import number
 from lab.common.say import Usage
-from lab.start.pytest_part import PARTS, SOAK, add_options as add_pytest_options
+from lab.start.pytest_part import PARTS, SOAK, UNPATCHED, add_options as add_pytest_options
 
 ALL = "soak or not soak"
 
@@ -31,7 +31,7 @@ SOAKS = {
     "hostile": Soak("test_hostile", scale=10),
     "judged": Soak("test_judged.py", "linux", ALL),
     "kvm-debug": Soak("test_kvm_debug.py", "soak"),
-    "kvm-linux": Soak("test_guest_ways"),
+    "kvm-linux": Soak("TestGuest"),
     "libvirt": Soak("test_libvirt.py", "soak"),
     "migrate": Soak("", "migrate", ALL, 10),
     "packages": Soak("test_packages.py", "soak"),
@@ -41,6 +41,7 @@ SOAKS = {
     "rr": Soak("test_rr", "linux"),
     "series": Soak("test_series.py", "soak"),
     "skid": Soak("skid and not late", scale=40),
+    "unpatched": Soak("", "unpatched", "unpatched"),
 }
 TAKES_BASE = True
 
@@ -56,7 +57,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """The command."""
     soak = SOAKS[args.name]
-    part = SOAK if soak.part == "soak" else PARTS[soak.part]
+    part = {**PARTS, SOAK.name: SOAK, UNPATCHED.name: UNPATCHED}[soak.part]
     if args.k and soak.fits:
         raise Usage(f"soak {args.name}: -k is taken; names choose")
     words = ["-m", soak.marked, *(["-k", soak.fits] if soak.fits else []), f"--scale={args.scale or soak.scale}"]

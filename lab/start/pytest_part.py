@@ -43,14 +43,15 @@ class PytestPart:
 
     def lines(self, names: Sequence[str], *options: str, door: str = "") -> list[str]:
         """What --list or --print says; each name means a test. Nothing is built for it. door: the user's command."""
-        command = [*PYTEST, *self.where, "-q", *options, *_only(names)]
+        command = [*PYTEST, *self.where, "-q", *_only(names), *options]
         done = subprocess.run(command, cwd=TOP, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
         if unknown := re.search(r"^ERROR: (no test '.*')$", done.stderr, re.MULTILINE):
             door = door or f"test {self.name}"
             raise Usage(f"{door}: {unknown[1]}; './vlwp {door} --list' names them")
         if done.returncode not in (0, NOTHING):
             raise Died(f"the tests of {self.name} cannot be listed: {done.stdout}{done.stderr}")
-        return re.findall(rf"^{self.name} .*", done.stdout, re.MULTILINE)
+        parts = "|".join({self.name, *(Path(word).name for word in self.where)})
+        return re.findall(rf"^(?:{parts}) .*", done.stdout, re.MULTILINE)
 
     def debug(self, names: Sequence[str], args: argparse.Namespace) -> int:
         """Start one test's machine stopped. Result: an exit status."""
@@ -109,7 +110,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _only(names: Sequence[str]) -> list[str]:
-    return [f"--only={name}" for name in names]
+    return [*(f"--only={name}" for name in names), *(["-m", "not soak"] if names else [])]
 
 
 def _pytest(args: argparse.Namespace) -> list[str]:
@@ -141,7 +142,6 @@ def _shown(command: Sequence[str], name: str) -> int:
 def _flat() -> None:
     tools.build()
     qemu.ensure()
-    qemu.build("base")
 
 
 def _linux() -> None:
@@ -152,7 +152,6 @@ def _linux() -> None:
 
 def _migrate() -> None:
     l1.prepare()
-    qemu.build("base")
     tree = INITRD.with_suffix(".root")
     make_dir(tree, LOG)
     with build_lock("migrate"), (LOG / "migrate-initrd").open("w", encoding="utf-8") as log:
@@ -163,13 +162,13 @@ def _migrate() -> None:
 def _libvirt() -> None:
     if lack := missing():
         raise Skip(lack)
-    tools.build()
-    kernel.build()
-    qemu.ensure()
-    qemu.build("base")
+    _linux()
 
 
 SOAK = PytestPart("soak", "what needs more than ./vlwp test may ask for")
+UNPATCHED = PytestPart("unpatched", "beside QEMU without LWP", _linux, words=(
+    "lab/tests/flat", "lab/tests/migrate", "lab/tests/libvirt",
+))
 # In the order in which they run: fast ones first.
 PARTS = {part.name: part for part in (
     PytestPart("lab", "the unit tests of the lab's own Python", words=(

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from lab.building import qemu
 from lab.common import places, proc
 from lab.common.check import Check
 from lab.common.qmp import Vm
@@ -53,6 +54,12 @@ def good(argv: Sequence[proc.Word], **options: Any) -> str:
     ended = run(argv, **options)
     assert ended.status == 0, f"{Path(str(argv[0])).name} ends with status {ended.status}"
     return ended.out
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """QEMU without LWP, where it is needed."""
+    if item.get_closest_marker("unpatched"):
+        qemu.build("base")
 
 
 @pytest.fixture

@@ -15,17 +15,11 @@ from lab.tests.conftest import machine, run
 from lab.tests.flat.kernel import LWP, PLAIN, flat
 
 
-@pytest.fixture
-def out() -> Path:
-    """The build folder."""
-    found = qemu.out_dir("vlwp")
-    if not qemu_warnings.compiled(found):
-        pytest.skip("VLWP_QEMU names another emulator, whose sources are not here")
-    return found
-
-
-def test_compile_clang(out: Path) -> None:
+def test_compile_clang() -> None:
     """QEMU's part of LWP compiles with clang and warnings as errors; gcc compiles all of QEMU so when it is built."""
+    out = qemu.out_dir("vlwp")
+    if not qemu_warnings.compiled(out):
+        pytest.skip("VLWP_QEMU names another emulator, whose sources are not here")
     assert qemu_warnings.problems(out, "clang") == []
 
 
@@ -90,10 +84,10 @@ def translations(work: Path, emulator: Path, cpu: str) -> Listings:
 @pytest.fixture(scope="module")
 def unpatched(tmp_path_factory: pytest.TempPathFactory) -> Listings:
     """What unpatched QEMU translates."""
-    qemu.build("base")
     return translations(tmp_path_factory.mktemp("base"), places.qemu_base(), PLAIN)
 
 
+@pytest.mark.unpatched
 @pytest.mark.xdist_group("same_code")
 @pytest.mark.parametrize("cpu", [PLAIN, LWP, f"{LWP},lwp-dme=on"], ids=["without", "off", "caches"])
 def test_same_code(unpatched: Listings, tmp_path: Path, cpu: str) -> None:

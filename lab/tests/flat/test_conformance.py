@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The conformance suite as it stands alone (./vlwp install conformance): run by unpatched QEMU, which has no LWP, and
-by the patched one; its serial log is judged by the judge.py that lies beside it."""
+"""The conformance suite as it stands alone (./vlwp install conformance), on processors with LWP and without; its serial
+log is judged by the judge.py that lies beside it."""
 
 import json
 import re
@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from lab.building import qemu
 from lab.common import places, proc
 from lab.start import install_conformance
 from lab.tests.conftest import run
 
+ABSENT = "EPYC,check=off"
 LIMIT = 240  # seconds: many times what it takes
 END = "# suite: end"
 # What another hypervisor, or a machine, would be started with: nothing of the lab's.
@@ -103,20 +103,18 @@ def want_absence(suite: Path, results: Results) -> None:
 
 @pytest.mark.parametrize("boot", [by_kernel, by_cd], ids=["kernel", "cd"])
 def test_conformance_absent(suite: Path, boot: Callable[[Path], list[str]]) -> None:
-    """Unpatched QEMU has no LWP, and all rows but those of absence are skipped."""
-    qemu.build("base")
-    status, results = booted(suite, command(places.qemu_base(), "EPYC,check=off", boot(suite)))
+    """On a processor without LWP all rows but those of absence are skipped."""
+    status, results = booted(suite, command(places.qemu(), ABSENT, boot(suite)))
     assert status == 0
     want_absence(suite, results)
 
 
 def test_conformance_unmasked(suite: Path) -> None:
     """Where LWP is announced and absent, as another hypervisor might, its rows fail and say so."""
-    qemu.build("base")
     rows = suite / "rows.txt"
     need = re.compile(r"^(need lwp(?:-43724)?|need all-\w+) (\w+ \w+ \w+) .*", re.MULTILINE)
     rows.write_text(need.sub(r"\1 \2 0 0", rows.read_text(encoding="utf-8")), encoding="utf-8")
-    status, results = booted(suite, command(places.qemu_base(), "EPYC,check=off", by_kernel(suite)))
+    status, results = booted(suite, command(places.qemu(), ABSENT, by_kernel(suite)))
     assert status == 1 and set(results) == set(rows_of(suite))
     assert {name for name, (word, _) in results.items() if word == "ok"} == WITHOUT_LWP | IN_REAL_MODE
     failed = [why for word, why in results.values() if word == "not ok"]

@@ -78,16 +78,19 @@ def profiled(tmp_path: Path, seed: int, delivery: str, more: Sequence[str]) -> s
 class TestGuest:
     """Three tests of one boot, and a profile."""
 
+    @pytest.mark.soak
     def test_guest(self, booted: Booted) -> None:
         """Input, output and exit status of a command in a Linux guest under KVM pass through both machines."""
         assert (booted.status, booted.out.rstrip("\n")) == (5, TEXT)
 
+    @pytest.mark.soak
     def test_guest_gs(self, booted: Booted) -> None:
         """Threads there that GS base tells apart, as under Wine."""
         text = booted.text("gs")
         tap = read(text)
         assert tap.plan == tap.passed and text.endswith("\nstatus 0\n")
 
+    @pytest.mark.soak
     def test_guest_windows(self, booted: Booted) -> None:
         """Windows of branches there are paths, and all of them the whole trace."""
         assert booted.text("windows.log").count("the trace is complete") == 1

@@ -8,6 +8,7 @@ import pytest
 
 from lab.building import libvirt
 from lab.tests.libvirt.site import Site
+from lab.tests.libvirt.spaces import missing
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -20,6 +21,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Iterator[Site]:
     """Hosts that are started when they are used, and end with the worker. libvirt's sockets must have short names."""
+    if lack := missing():
+        pytest.skip(lack)
     series = pytestconfig.getoption("--patched")
     patched = next((one for one in libvirt.known() if one.series == series), None)
     it = Site(tmp_path_factory.getbasetemp(), pytestconfig.getoption("--root"), patched)

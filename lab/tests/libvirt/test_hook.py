@@ -88,7 +88,9 @@ TABLE: tuple[tuple[str, tuple[str, ...], State, str], ...] = (
 )
 
 
-@pytest.mark.parametrize("properties, state, says", [row[1:] for row in TABLE], ids=[row[0] for row in TABLE])
+@pytest.mark.parametrize("properties, state, says", [
+    pytest.param(*row[1:], id=row[0], marks=[pytest.mark.unpatched] * (row[0] == "unpatched")) for row in TABLE
+])
 def test_hook(site: Site, properties: Sequence[str], state: State, says: str) -> None:
     """Refused: what the domain says is missing at the destination, or an administrator says so (file-)."""
     a = site.up(site.host("A"), properties)

@@ -56,6 +56,7 @@ def test_refused_by_virsh(site: Site) -> None:
     refused(site, State(), (), State(lwp=("lwp-max-events=3",)), FEWER, (), FAILED)
 
 
+@pytest.mark.unpatched
 @pytest.mark.parametrize("properties, says", [
     pytest.param((), "TCG doesn't support requested feature: CPUID.80000001H:ECX.lwp", id="leaves-open"),
     pytest.param(("lwp-max-events=3",), "lwp-max-events' not found", id="says-number"),

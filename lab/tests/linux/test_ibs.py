@@ -14,15 +14,15 @@ from lab.tests.linux.tools import VLWP
 GUEST = ("--smp=1", "--cpu=pmu=on,+perfctr-core,+ibs,ibs-cache=on")
 SCRIPT = r"""
 sysctl -q -w kernel.perf_event_paranoid=-1 kernel.perf_cpu_time_max_percent=0
-record() { perf record -q -R -d -W -c 10000 -o /tmp/ibs.data "$@" > /dev/null 2>&1; }
+record() { perf record -q -B -N -R -d -W -c 10000 -o /tmp/ibs.data "$@" > /dev/null 2>&1; }
 registers() { perf report -D -i /tmp/ibs.data 2> /dev/null | grep '^\.  00[0-9a-f]*:\|raw event'; }
-record -e ibs_op/cnt_ctl=1/ -- sh -c '"$0/workload" 1 2000; "$0/cachewalk"; "$0/cachewalk"' "$0"
+record -e ibs_op/cnt_ctl=1/ -- sh -c '"$0/workload" 1 500; "$0/cachewalk"' "$0"
 echo '# op'
 registers
 echo '# perf'
 perf script -F event,addr,data_src,weight -i /tmp/ibs.data
 rm /tmp/ibs.data
-record -e ibs_fetch/rand_en=1/ -- "$0/workload" 1 2000
+record -e ibs_fetch/rand_en=1/ -- "$0/workload" 1 1500
 echo '# fetch'
 registers
 echo '# perf fetch'

@@ -58,7 +58,9 @@ MISMATCHES = (
 )
 
 
-@pytest.mark.parametrize("what, source, destination, says", MISMATCHES, ids=[row[0] for row in MISMATCHES])
+@pytest.mark.parametrize("what, source, destination, says", [
+    pytest.param(*row, id=row[0], marks=[pytest.mark.unpatched] * row[0].startswith("unpatched")) for row in MISMATCHES
+])
 def test_mismatch(vm: Start, tmp_path: Path, what: str, source: str, destination: str, says: str) -> None:
     """A destination that does not fit refuses and says why; so does the source; the guest runs on, and has not stopped.
 
@@ -126,6 +128,7 @@ def test_number_alone(vm: Start, tmp_path: Path, name: str) -> None:
     assert refusal(vm, tmp_path / "stream", edit).count(PROFILE) == 1
 
 
+@pytest.mark.unpatched
 @pytest.mark.parametrize("comes", [False, True], ids=["to-unpatched", "from-unpatched"])
 def test_without_lwp(vm: Start, tmp_path: Path, comes: bool) -> None:
     """Without LWP nothing is different, whoever sends."""
