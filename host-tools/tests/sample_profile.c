@@ -35,7 +35,7 @@ static void __attribute__((naked, used)) sample_hot(void)
 	__asm__(".Lhot: " HERE "xor %eax, %eax\n" /* sample_hot */
 		".Lloop: " HERE "inc %eax\n" /* sample_hot goes around */
 		"cmp $7, %eax\n"
-		".Ljump: " HERE "jne .Lloop\n"
+		".Ljump: " HERE ".byte 0x75, .Lloop - .Ljump - 2\n" /* jne, the short one */
 		".Lcall: call sample_cold\n"
 		".Lafter: ret\n");
 }

@@ -60,11 +60,14 @@ Test(host_set, order_of_the_hosts_does_not_matter)
 {
 	struct hostcaps ab[] = { HOST("a", FULL), HOST("b", SMALL) };
 	struct hostcaps ba[] = { HOST("b", SMALL), HOST("a", FULL) };
-	static struct settings other; /* with the same padding */
+	struct settings other;
 
 	cr_assert(host_set_baseline(ab, 2, &usual, &s, &caps, why));
 	cr_assert(host_set_baseline(ba, 2, &usual, &other, &caps, why));
-	cr_expect(eq(int, memcmp(&s, &other, sizeof(s)), 0));
+	cr_expect(eq(int, s.lwp, other.lwp));
+	/* Behind it is padding. */
+	cr_expect(
+		eq(int, memcmp(&s.rev, &other.rev, sizeof(s) - offsetof(struct settings, rev)), 0));
 }
 
 Test(host_set, delivery_is_prompt_where_every_host_offers_it)
