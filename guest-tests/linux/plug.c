@@ -17,7 +17,7 @@
 
 #define IRE 2
 #define THREADS 4
-#define TURNS 3
+#define TURNS 2
 #define ROUNDS 5000
 #define LOOPS 2000
 #define INTERVAL 5000

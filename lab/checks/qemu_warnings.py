@@ -1,16 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a compiler warns of in QEMU's part of LWP and in the files of target/i386 that the patches change.
+"""What gcc says of QEMU's part of LWP, and of the files of target/i386 that the patches change, for a host of 32 bits.
 
-The flags are those of a configured QEMU, so nothing is linked or installed: with two processors one compiler takes
-some ten seconds.
-"""
+The flags are those of a configured QEMU, so nothing is linked or installed."""
 
 import json
 import os
 import re
-import shlex
 import subprocess
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -28,22 +24,6 @@ OURS = re.compile(
     r"|/hw/timer/i8254\w*\.c$"
 )
 
-# What meson.build gives to gcc and clang has not, or has under another name.
-GCC_ONLY = (
-    "-fzero-call-used-regs=",
-    "-ftrivial-auto-var-init=",
-    "-Wimplicit-fallthrough=",
-    "-Wold-style-declaration",
-    "-Wshadow=",
-)
-# meson.build switches these off for clang.
-CLANG_ONLY = (
-    "-Wno-gnu-variable-sized-type-not-at-end",
-    "-Wno-initializer-overrides",
-    "-Wno-string-plus-int",
-    "-Wno-tautological-type-limit-compare",
-    "-Wno-typedef-redefinition",
-)
 # The driver's share of a command line of ninja's: outputs, and precompiled headers, which are one compiler's.
 WITH_VALUE = ("-o", "-MF", "-MQ")
 ALONE = ("-c", "-MD", "-Winvalid-pch", "-fpch-deps")  # gcc 12 dies of -fpch-deps without -MD
@@ -53,26 +33,22 @@ ALONE = ("-c", "-MD", "-Winvalid-pch", "-fpch-deps")  # gcc 12 dies of -fpch-dep
 BITS_64 = ("-m64", "-mcx16", "-msse2")
 
 
-def command(entry: dict[str, str], compiler: str) -> list[str]:
-    """The compiler's command line that only reads the source and takes a warning for an error."""
-    words = iter(steps.arguments(entry["command"]))
-    clang = "clang" in compiler
-    result = shlex.split(compiler)
+def command(entry: dict[str, str]) -> list[str]:
+    """gcc's command line that only reads the source and takes a warning for an error."""
+    words, result = iter(steps.arguments(entry["command"])), ["gcc"]
     for word in words:
         if word in WITH_VALUE:
             next(words)
-        elif word not in ALONE and not (clang and word.startswith(GCC_ONLY)):
+        elif word not in ALONE:
             result.append(word)
-    if clang:
-        result += CLANG_ONLY
-    # gcc finds some mistakes only when it optimises
-    return [*result, "-Werror", *(["-fsyntax-only"] if clang else ["-S", "-o", os.devnull])]
+    # It finds some mistakes only when it optimises.
+    return [*result, "-Werror", "-S", "-o", os.devnull]
 
 
 def command_32(entry: dict[str, str], headers: Path) -> list[str]:
     """gcc's command line for a host of 32 bits, with the headers that configured_32() has made. GLib's are those of a
     host of 64 bits, so warnings say nothing."""
-    words = [word for word in command(entry, "gcc") if word not in BITS_64]
+    words = [word for word in command(entry) if word not in BITS_64]
     multiarch = subprocess.run(["gcc", "-print-multiarch"], text=True, capture_output=True, check=True).stdout.strip()
     system = ["-isystem", f"/usr/include/{multiarch}"]  # behind QEMU's own headers of Linux
     return [words[0], "-iquote", str(headers), *words[1:], *system, "-m32", "-Wno-error"]
@@ -85,23 +61,10 @@ def configured_32(build: Path, headers: Path) -> None:
     (headers / "config-host.h").write_text(text)
 
 
-def compiled(build: Path) -> bool:
-    """Is this a build directory in which QEMU was compiled?"""
-    return (build / "compile_commands.json").is_file()
-
-
-def problems(build: Path, compiler: str) -> list[str]:
-    """What the compiler says, one string for each source that it refuses. Generated headers must be there."""
-    return _problems(build, lambda entry: command(entry, compiler))
-
-
 def problems_32(build: Path, headers: Path) -> list[str]:
-    """The same of gcc for a host of 32 bits; headers is a directory of the caller's."""
+    """What it says for a host of 32 bits, one string for each source that it refuses. Generated headers of the build
+    must be there; headers is a directory of the caller's."""
     configured_32(build, headers)
-    return _problems(build, lambda entry: command_32(entry, headers))
-
-
-def _problems(build: Path, line: Callable[[dict[str, str]], list[str]]) -> list[str]:
     commands = json.loads((build / "compile_commands.json").read_text())
     entries = [
         entry
@@ -110,7 +73,8 @@ def _problems(build: Path, line: Callable[[dict[str, str]], list[str]]) -> list[
     ]
 
     def says(entry: dict[str, str]) -> str:
-        done = subprocess.run(line(entry), cwd=entry["directory"], text=True, capture_output=True, check=False)
+        line = command_32(entry, headers)
+        done = subprocess.run(line, cwd=entry["directory"], text=True, capture_output=True, check=False)
         return done.stderr if done.returncode else ""
 
     if not any("/lwp/" in entry["file"] for entry in entries):

@@ -103,7 +103,7 @@ def test_selfprofile_refuses() -> None:
     assert ended.status == 77 and "selfprofile: this processor does not offer LWP" in ended.said
 
 
-TURNS = 3
+TURNS = 2
 SECOND = "EPYC-x86_64-cpu,id=more,socket-id=1,core-id=0,thread-id=0"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""QEMU's part of LWP for other compilers, hosts and configurations, and the code that it generates."""
+"""The code that QEMU generates where there is no LWP."""
 
 import re
 from collections import defaultdict
@@ -8,19 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from lab.building import qemu
-from lab.checks import qemu_warnings
 from lab.common import places, proc
 from lab.tests.conftest import machine, run
 from lab.tests.flat.kernel import LWP, PLAIN, flat
-
-
-def test_compile_clang() -> None:
-    """QEMU's part of LWP compiles with clang and warnings as errors; gcc compiles all of QEMU so when it is built."""
-    out = qemu.out_dir("vlwp")
-    if not qemu_warnings.compiled(out):
-        pytest.skip("VLWP_QEMU names another emulator, whose sources are not here")
-    assert qemu_warnings.problems(out, "clang") == []
 
 
 Block = tuple[str, str]  # a TB: address and bytes of its guest code
