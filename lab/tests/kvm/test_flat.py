@@ -3,14 +3,16 @@
 lot, with performance counters."""
 
 import random
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from lab.common import places, proc
 from lab.nested import l1
 from lab.nested.l1 import L1
-from lab.testing.suite import IMAGE, OF_TOOL, ROWS, Row, failures, judged, line_of
+from lab.testing.suite import IMAGE, OF_TOOL, ROWS, Row, failures, judged, line_of, read
 from lab.tests.kvm.conftest import Done, InL1
 from lab.tests.kvm.test_diff import SKIDS, TRACE
 from lab.tests.plugin import Points, Tell, shows
@@ -45,16 +47,54 @@ def judge(row: Row, done: Done, points: Points) -> None:
     assert not complaints, complaints
 
 
+Ends = dict[str, Done]  # of rows, by name
+
+
+@pytest.fixture(scope="module")
+def ends() -> Ends:
+    """Of the rows that were booted together."""
+    return {}
+
+
+def boot_together(rows: list[Row], in_l1: InL1, place: Path) -> Ends:
+    """Boot rows of one processor in one machine, as the suite that stands alone has them."""
+    (place / "rows").write_text("".join(f"row {row.name} - {row.words()}\n" for row in rows), encoding="utf-8")
+    row = replace(rows[0], cpus=max(row.cpus for row in rows))
+    done = in_l1(LAB, [*command(row, int(LAB.limit or 0)), "-initrd", str(place / "rows")])
+    said, _, complaints = done.said.partition("nested lab:")
+    parts = re.split(r"^# row (\S+)\r?\n", said, flags=re.MULTILINE)
+    found = dict(zip(parts[1::2], parts[2::2]))
+    print((done.share / "errors").read_text(encoding="utf-8", errors="replace"))
+    return {row.name: replace(done, said=f"{found.get(row.name, '')}{complaints}") for row in rows}
+
+
+def judge_part(row: Row, done: Done, points: Points) -> None:
+    """Its part of what the machine has said, which ends with its plan, or, the last, with the suite."""
+    tap = read(done.said)
+    points(tap.passed, tap.failed, tap.skipped)
+    assert tap.plan == tap.points and not tap.failed and not tap.bail, f"{row.name}: not all points\n{done.said}"
+    assert re.search(r"^1\.\.\d+\s+(# suite: end\s+)?\Z", done.said, re.MULTILINE), f"{row.name}: {done.said}"
+
+
 @shows(line_of, lambda row: l1.shown(LAB, command(row)))
 @pytest.mark.xdist_group("flat")
 @pytest.mark.parametrize("row", [
     pytest.param(row, id=row.name, marks=[pytest.mark.soak] if row.name in LONG else [])
     for row in ROWS if row.lab != OF_TOOL
 ])
-def test_flat(row: Row, in_l1: InL1, points: Points) -> None:
+def test_flat(
+    row: Row, in_l1: InL1, points: Points, ends: Ends, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
     if not row.offered("kvm"):
         pytest.skip(f"kvm does not offer {row.needs}")
-    judge(row, in_l1(LAB, command(row)), points)
+    if row.lab:
+        judge(row, in_l1(LAB, command(row)), points)
+        return
+    if row.name not in ends:
+        rows = [item.callspec.params["row"] for item in request.session.items if item.originalname == "test_flat"]
+        alike = [one for one in rows if one.cpu == row.cpu and one.offered("kvm") and not one.lab]
+        ends.update(boot_together(alike, in_l1, tmp_path))
+    judge_part(row, ends[row.name], points)
 
 
 def counted() -> list[Row]:
