@@ -211,6 +211,8 @@ def strip_modules(tree: Path, place: Path) -> None:
 
 def build() -> None:
     """kvm.ko and kvm-amd.ko with LWP for the guests' stock kernel, in build/kvm, if they are out of date."""
+    if given := os.environ.get(TARBALL):
+        _tarball_version(Path(given))
     kernel.build()
     with build_lock(KVM.name):
         inputs = ("lab/building/linux.py", "lab/building/layout.sh", "kvm/svm", "kvm/patches", "vmcb", "kvm/engine")

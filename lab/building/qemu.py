@@ -106,6 +106,7 @@ def ensure() -> None:
 
 def build(flavour: str = "vlwp") -> None:
     """Build a flavour of QEMU, if it is out of date."""
+    qemu_tree.check_given()
     out = out_dir(flavour)
     inputs = [f"lab/building/{name}.py" for name in ("qemu", "qemu_tree", "qemu_pch", "qemu_share")]
     inputs += ["lab/bases.toml", "qemu-patches/packaging", "qemu-patches/configs"]

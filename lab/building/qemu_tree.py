@@ -80,6 +80,23 @@ def _unpacked(place: Path, series: str) -> Path:
     return place
 
 
+def _version(source: Path, series: str) -> str:
+    """The version in the name of a tarball, which must be there, and one of the base."""
+    if not os.access(source, os.R_OK):
+        raise Died(f"{source}: cannot read this tarball")
+    match = re.match(rf"qemu[-_]({re.escape(series)}\.\d+)", source.name)
+    if not match:
+        raise Died(f"{source}: the base is QEMU {series}.x, the name must be qemu-{series}.N.tar.xz")
+    return match[1]
+
+
+def check_given() -> None:
+    """Refuse a tarball of the user's (VLWP_QEMU_TARBALL) that cannot be one, before anything waits or is built."""
+    given = os.environ.get(TARBALL)
+    if given and not Path(given).is_dir():
+        _version(Path(given), bases.qemu_base().series)
+
+
 def _fetch() -> Path:
     series = bases.qemu_base().series
     make_dir(SRC)
@@ -93,12 +110,7 @@ def _fetch() -> Path:
         if found and stamped(bases.of_qemu("qemu-source")) in ("", bases.qemu_base().version):
             return max(found, key=lambda p: int(p.name.rpartition(".")[2]))
         source, name = _download(), "qemu"
-    if not os.access(source, os.R_OK):
-        raise Died(f"{source}: cannot read this tarball")
-    match = re.match(rf"qemu[-_]({re.escape(series)}\.\d+)", source.name)
-    if not match:
-        raise Died(f"{source}: the base is QEMU {series}.x, the name must be qemu-{series}.N.tar.xz")
-    place = SRC / f"{name}-{match[1]}"
+    place = SRC / f"{name}-{_version(source, series)}"
     if not place.is_dir():
         step(f"unpacking {source.name}", "qemu-unpack", lambda log: _unpack(source, place), about=15)
     if not given:

@@ -166,9 +166,8 @@ def _libvirt() -> None:
 
 
 SOAK = PytestPart("soak", "what needs more than ./vlwp test may ask for")
-UNPATCHED = PytestPart("unpatched", "beside QEMU without LWP", _linux, words=(
-    "lab/tests/flat", "lab/tests/migrate", "lab/tests/libvirt",
-))
+PARTLY = ("lab/tests/flat", "lab/tests/migrate", "lab/tests/libvirt")
+UNPATCHED = PytestPart("unpatched", "beside QEMU without LWP", _linux, PARTLY)
 # In the order in which they run: fast ones first.
 PARTS = {part.name: part for part in (
     PytestPart("lab", "the unit tests of the lab's own Python", words=(

@@ -21,12 +21,10 @@ ALONE = "kvm_lateness"
 
 def params(every: Iterable[Run]) -> list[object]:
     """Those that can share an L1 are one group. test_here runs ALONE on the same machine."""
-    def marks(run: Run) -> list[pytest.MarkDecorator]:
-        alone = [pytest.mark.alone] if run.program == ALONE else []
-        return [pytest.mark.xdist_group(l1.group_of(run.lab())), *alone]
-
     ordered = sorted(every, key=lambda run: l1.group_of(run.lab()))
-    return [pytest.param(run, id=run.name, marks=marks(run)) for run in ordered]
+    return [pytest.param(run, id=run.name, marks=[
+        pytest.mark.xdist_group(l1.group_of(run.lab())), *([pytest.mark.alone] if run.program == ALONE else []),
+    ]) for run in ordered]
 
 
 def judge(run: Run, done: Done, points: Points, tell: Tell) -> None:
