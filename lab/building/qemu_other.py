@@ -25,7 +25,6 @@ class Other:
     options: tuple[str, ...]
     program: str
     cc: str = "gcc"
-    libraries: tuple[str, ...] = ()  # plugins that its test needs
 
     @property
     def out(self) -> Path:
@@ -48,7 +47,6 @@ USER = Other(
     "user", "qemu-x86_64, for programs",
     (X86_64, *FEW_DEVICES, "--enable-system", "--disable-user", "--enable-kvm", "--enable-virtfs"),
     ("--target-list=x86_64-linux-user", "--enable-user", "--disable-system"), "qemu-x86_64",
-    libraries=("contrib/plugins/libcache.so",),
 )
 CLANG = Other("clang", "QEMU by clang", (), (), "qemu-system-x86_64", "clang")
 # Undefined behaviour ends the program, as a wrong address does.
@@ -87,9 +85,9 @@ def configure(other: Other) -> None:
 
 
 def link(other: Other, run: Run) -> Path:
-    """Compile and link its program and libraries."""
+    """Compile and link its program."""
     configure(other)
     with build_lock(other.out.name):
         ninja: list[proc.Word] = ["nice", "-n", "10", "ninja", "-C", other.out, "-j", str(jobs_count())]
-        run([*ninja, other.program, *other.libraries])
+        run([*ninja, other.program])
     return other.out / other.program

@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The model of the data caches beside independent simulators, valgrind's cachegrind and QEMU's cache plugin, on the
-same program (guest-tests/linux/cachewalk.c) with the same L1D.
+"""The model of the data caches beside an independent simulator, valgrind's cachegrind, on the same program
+(guest-tests/linux/cachewalk.c) with the same L1D.
 
-They differ in one rule: a store brings its line into their caches, and does nothing to ours. So there is no tolerance.
-valgrind's lackey says which addresses the program loads from and stores to; an LRU cache of a few lines of Python must
-miss like LWP without the stores, and like the others with them. The plugin is of QEMU's own source and counts the
-misses of each instruction, of stores too; it runs in qemu-x86_64, because a whole machine's accesses would count
-otherwise (`./vlwp soak builds user`)."""
+They differ in one rule: a store brings its line into cachegrind's cache, and does nothing to ours. So there is no
+tolerance. valgrind's lackey says which addresses the program loads from and stores to; an LRU cache of a few lines of
+Python must miss like LWP without the stores, and like cachegrind with them."""
 
 import re
-from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,26 +37,24 @@ class Access(NamedTuple):
 
     kind: str  # L or S
     offset: int  # in the table
-    instruction: int  # its address
 
 
 def accesses_of(work: Path) -> list[Access]:
     """What the walk does to the table. Files are in a folder."""
     walk, table, log = Symbol("walk"), Symbol("table"), work / "lackey"
     proc.output(["valgrind", "--tool=lackey", "--trace-mem=yes", f"--log-file={log}", PROGRAM])
-    inside, at, found = False, 0, []
+    inside, found = False, []
     for line in log.read_text(encoding="ascii").splitlines():
         match = re.fullmatch(r"(I | L| S| M) +([0-9a-f]+),\d+", line)
         if match and match[1] == "I ":
-            at = int(match[2], 16)
-            inside = at in walk
+            inside = int(match[2], 16) in walk
         elif match and inside and int(match[2], 16) in table:
-            found.append(Access(match[1].strip(), int(match[2], 16) - table.start, at))
+            found.append(Access(match[1].strip(), int(match[2], 16) - table.start))
     return found
 
 
-def _missed(accesses: list[Access], stores: bool) -> list[Access]:
-    """What misses an LRU cache, with or without the stores."""
+def misses(accesses: list[Access], stores: bool) -> list[int]:
+    """The loads that an LRU cache misses, which stores fill or not."""
     start = Symbol("table").start
     sets: list[list[int]] = [[] for _ in range(SETS)]
     missed = []
@@ -70,15 +65,10 @@ def _missed(accesses: list[Access], stores: bool) -> list[Access]:
             continue
         if line in ways:
             ways.remove(line)
-        else:
-            missed.append(access)
+        elif access.kind != "S":
+            missed.append(access.offset)
         sets[line % SETS] = [line, *ways][:WAYS]
     return missed
-
-
-def misses(accesses: list[Access], stores: bool) -> list[int]:
-    """The loads that an LRU cache misses, which stores fill or not."""
-    return [access.offset for access in _missed(accesses, stores) if access.kind != "S"]
 
 
 def cachegrind(work: Path) -> int:
@@ -93,21 +83,3 @@ def cachegrind(work: Path) -> int:
     function = re.search(r"^fn=walk\n((?:\d.*\n)+)", text, re.MULTILINE)
     assert function
     return sum(int(line.split()[column]) for line in function[1].splitlines())
-
-
-def plugin_agrees(work: Path, emulator: Path, plugin: Path) -> str:
-    """Each instruction of the walk misses in QEMU's cache plugin as often as in an LRU cache with stores. Result: how
-    often."""
-    accesses, walk = accesses_of(work), Symbol("walk")
-    wanted = Counter(access.instruction for access in _missed(accesses, True))
-    log = work / "plugin"
-    geometry = f"dcachesize={SIZE},dassoc={WAYS},dblksize={LINE_SIZE},evict=lru,limit=100000"
-    proc.output([emulator, "-plugin", f"{plugin},{geometry}", "-d", "plugin", "-D", log, PROGRAM])
-    text = log.read_text(encoding="utf-8").partition("address, data misses")[2].partition("address, fetch misses")[0]
-    rows = re.findall(r"^0x([0-9a-f]+)[^,]*, (\d+),", text, re.MULTILINE)
-    found = Counter({int(at, 16): int(number) for at, number in rows if int(at, 16) in walk and int(number)})
-    loads = sum(found[at] for at in {access.instruction for access in accesses if access.kind != "S"})
-    # RET loads from the stack.
-    assert not wanted - found and (found - wanted).total() in (0, 1), f"the plugin has {found}, LRU {wanted}"
-    return f"plugin: {loads} loads and {found.total() - loads} others miss, LRU with stores {wanted.total()} in all; " \
-        f"LWP, without stores: {len(misses(accesses, stores=False))} loads"

@@ -2,7 +2,6 @@
 """The patched QEMU, configured in other ways: it compiles, links, and starts; KVM with clang."""
 
 import re
-import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from lab.common import places
 from lab.common.check import Check
 from lab.common.steps import jobs_count
 from lab.migrate.machines import alone
-from lab.testing import caches, seeds
+from lab.testing import seeds
 from lab.testing.suite import flatrun, only
 
 
@@ -48,11 +47,9 @@ def _i386(check: Check, program: Path) -> None:
 
 
 def _user(check: Check, program: Path) -> None:
-    """A program runs, and has no LWP. Its cache plugin is a second simulator beside which LWP's caches stand."""
+    """A program runs, and has no LWP."""
     status, text = check.text([program, "/bin/echo", "it runs"])
     check.want(status == 0 and text == "it runs\n", "the program does not run")
-    if shutil.which("valgrind"):
-        check.say(caches.plugin_agrees(check.work, program, program.parent / qemu_other.USER.libraries[0]))
 
 
 SLOWER = ("--seconds", "900")
