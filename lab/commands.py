@@ -46,7 +46,7 @@ SOAKS = (
     Command("diff", "random programs leave the same records in TCG and KVM", "lab.soaks.by_pytest"),
     Command("places", "the flat tests with their memory in devices and other odd places", "lab.soaks.by_pytest"),
     Command("skid", "the same, and the flat suite, with counters that interrupt late", "lab.soaks.by_pytest"),
-    Command("rr", "Debian's rr replays twenty programs in guests with counters", "lab.soaks.by_pytest"),
+    Command("rr", "rr replays twenty programs in guests with counters, perf reads IBS", "lab.soaks.by_pytest"),
     Command("flat-kvm", "the flat suite under KVM, the rows of most steps, too", "lab.soaks.by_pytest"),
     Command("pgo", "Lua rebuilt by gcc, clang and BOLT with a profile of a guest", "lab.soaks.by_pytest"),
     Command("hostile", "guests that try to make LWP write where it must not", "lab.soaks.by_pytest"),

@@ -38,7 +38,7 @@ SOAKS = {
     "pgo": Soak("test_pgo.py", "linux"),
     "places": Soak("test_place", "flat"),
     "qemu": Soak("test_qemu.py", "soak"),
-    "rr": Soak("test_rr", "linux"),
+    "rr": Soak("test_rr or test_ibs", "linux"),
     "series": Soak("test_series.py", "soak"),
     "skid": Soak("skid and not late", scale=40),
     "unpatched": Soak("", "unpatched", "unpatched"),

@@ -6,6 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+import pytest
+
 from lab.common.places import LINUX_PROGRAMS
 from lab.tests.conftest import good
 from lab.tests.linux.tools import VLWP
@@ -110,6 +112,7 @@ def _fetches(text: str) -> Counter[str]:
     return found
 
 
+@pytest.mark.soak
 def test_ibs_derived() -> None:
     """IBS: the two counts of each derived event are equal, and there is something to count."""
     out = good([VLWP, "shell", *GUEST, "--", "/bin/sh", "-c", SCRIPT, LINUX_PROGRAMS])

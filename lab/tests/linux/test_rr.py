@@ -37,7 +37,6 @@ MORE = (
     "git --version",
     "bash -c 'sleep 1 & wait; echo done'",
 )
-SOME = {"zen2": PROGRAMS[1:3], "intel": PROGRAMS[2:3]}
 THREADS = """
 import threading
 total = [0] * 3
@@ -75,10 +74,9 @@ def replayed(name: str, programs: tuple[str, ...]) -> None:
     assert text.count(": recorded and replayed") == len(programs)
 
 
-@pytest.mark.parametrize("name", SOME)
-def test_rr(name: str) -> None:
-    """rr replays threads in a guest with such counters; docs/case-rr.md has AMD's on time, too."""
-    replayed(name, SOME[name])
+def test_rr() -> None:
+    """rr replays threads where interrupts come late; docs/case-rr.md has AMD's on time, and Intel's."""
+    replayed("zen2", PROGRAMS[1:3])
 
 
 @pytest.mark.soak
