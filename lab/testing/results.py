@@ -23,7 +23,7 @@ OVERLOAD = 6  # vCPUs for each processor of the host
 SIZES = (2, 4)  # vCPUs of the guests
 GUEST_MEMORY = 1536  # MiB; half of it is for profiles
 PATIENCE = 3600  # seconds for a program in an emulated guest; node with windows takes 100 on an idle host
-CLOCK = 120  # seconds by which a guest's clock may be wrong: its patience would be another
+CLOCK = 120  # seconds; a guest's clock that is more wrong has another patience, which may be why
 SLOW = ("java", "-XX:-UsePerfData", "-cp", "{work}", "Slow")
 
 # Those that notice a planted loss of flags; the sums of the first four need nothing but the program.
@@ -128,15 +128,14 @@ def judge(share: Path, run: Run, wanted: Wanted) -> str | None:
     text = path.read_text(encoding="ascii").split() if path.is_file() else []
     if not text:
         return None
-    ahead = int(text[1]) - path.stat().st_mtime
-    if abs(ahead) > CLOCK:
-        return f"status {text[0]}, the guest's clock is {ahead:.0f} s ahead"
     got = Wanted(int(text[0]), (share / f"{run.seed}.out").read_bytes())
     if got == wanted:
         return ""
     said = (share / f"{run.seed}.err").read_bytes() + got.output[:1000]
     line = next((line for line in said.decode(errors="replace").splitlines() if re.search(r"\w", line)), "")
-    return f"status {got.status}: {line[:80]!a}"
+    ahead = int(text[1]) - path.stat().st_mtime
+    clock = f", the guest's clock is {ahead:.0f} s ahead" if abs(ahead) > CLOCK else ""
+    return f"status {got.status}{clock}: {line[:80]!a}"
 
 
 def in_guest(

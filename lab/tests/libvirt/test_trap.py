@@ -34,7 +34,8 @@ def test_trap_other_numbers(site: Site) -> None:
     pytest.param(ALL, domains.small(["-global", "x86_64-cpu.lwp-frob=1"]), "there is no property", id="no-property"),
     pytest.param(ALL, domains.small(ENFORCE, check="full"),
                  "guest CPU doesn't match specification: extra features: hypervisor,lahf_lm", id="check-full"),
-    pytest.param(BARE, domains.small(ENFORCE), "TCG doesn't support requested features", id="enforced"),
+    pytest.param(BARE, domains.small(ENFORCE), "TCG doesn't support requested features", id="enforced",
+                 marks=pytest.mark.unpatched),
 ])
 def test_trap(site: Site, state: State, domain: Element, says: str) -> None:
     """Not started: libvirt refuses policy='require' and check='full' by hand; a property that is not there ends in one
@@ -75,6 +76,7 @@ def test_trap_cpu_compare(site: Site) -> None:
     assert ended.status and "incompatible with host CPU" in ended.said, "virsh cpu-compare does not refuse it"
 
 
+@pytest.mark.unpatched
 def test_trap_not_enforced(site: Site) -> None:
     """Without enforce=on a host without LWP starts the domain without LWP."""
     a = site.start(site.host("A", BARE), domains.small(["-no-user-config"]))

@@ -25,7 +25,7 @@ from lab.start.pytest_part import PARTS, PYTEST
 from lab.tests.conftest import good
 from lab.tests.soak.test_series import series_file
 
-pytestmark = pytest.mark.soak
+pytestmark = [pytest.mark.soak, pytest.mark.unpatched]  # hosts without LWP are among them
 patched = pytest.mark.parametrize("one", [pytest.param(one, id=one.series) for one in libvirt.known()])
 # Debian's, and what is installed of them in a root of its own. QEMU and lwpctl are built here.
 SUITES = ("trixie", "forky", "sid")
@@ -108,4 +108,4 @@ def test_unpatched(suite: str) -> None:
     with fresh_root.fresh_root(suite, IN_ROOT) as root:
         proc.output(fresh_root.enter(root, "useradd --uid 1000 tester"))  # as whom start-host.sh runs it
         _add_libraries(root)
-        _hosts(f"--root={root}")
+        _hosts("-m", "not soak", f"--root={root}")
