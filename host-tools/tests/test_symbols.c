@@ -388,3 +388,21 @@ Test(symbols, odd_lines_of_a_perf_map_are_skipped)
 	expect_jit(s, 0, "none");
 	symbols_free(s);
 }
+
+Test(symbols, units_are_found_without_aranges)
+{
+	char path[] = "/tmp/test_symbols_units.XXXXXX", command[8192];
+	const char *file, *folder, *name;
+	struct symbols *s;
+	int line;
+
+	close(mkstemp(path));
+	snprintf(command, sizeof(command), "objcopy -R .debug_aranges %s %s", library, path);
+	cr_assert(eq(int, system(command), 0));
+	s = symbols_open("", path, 0, none, none);
+	cr_expect(symbols_line(s, offset_of(addresses.function + 1), &folder, &file, &line));
+	cr_assert(eq(uint, symbols_inlined(s, offset_of(addresses.inlined), &name, 1), 1));
+	cr_expect(eq(str, (char *)name, (char *)"symbolic_innermost"));
+	symbols_free(s);
+	unlink(path);
+}
