@@ -50,7 +50,7 @@ SOAKS = (
     Command("flat-kvm", "the flat suite under KVM, the rows of most steps, too", "lab.soaks.by_pytest"),
     Command("pgo", "Lua rebuilt by gcc, clang and BOLT with a profile of a guest", "lab.soaks.by_pytest"),
     Command("hostile", "guests that try to make LWP write where it must not", "lab.soaks.by_pytest"),
-    Command("kvm-linux", "a profile in a Linux guest under KVM, beside the truth", "lab.soaks.by_pytest"),
+    Command("kvm-linux", "threads, windows and profiles in a Linux guest under KVM", "lab.soaks.by_pytest"),
     Command("kvm-debug", "kvm/tests on kernels with KASAN, with PREEMPT_RT, with KCSAN", "lab.soaks.by_pytest"),
     Command("selftests", "the kernel's KVM selftests, stock modules beside ours", "lab.soaks.selftests"),
     Command("qemu", "QEMU's own tests on the patched QEMU", "lab.soaks.by_pytest"),

@@ -67,12 +67,8 @@ def fetch() -> Linux:
 def _tarball_version(file: Path) -> str:
     """The version in the name of an upstream tarball, which must be one of the base."""
     series = bases.linux_base().series
-    if not os.access(file, os.R_OK):
-        raise Died(f"{file}: cannot read this tarball")
-    match = re.match(rf"linux[-_]({re.escape(series)}(\.\d+)?)\.(orig\.)?tar", file.name)
-    if not match:
-        raise Died(f"{file}: the base is Linux {series}.y, the name must be linux-{series}.N.tar.xz")
-    return match[1]
+    wanted = f"the base is Linux {series}.y, the name must be linux-{series}.N.tar.xz"
+    return archive.given_version(file, rf"linux[-_]({re.escape(series)}(\.\d+)?)\.(orig\.)?tar", wanted)
 
 
 def _of_tarball(linux: Linux, file: Path) -> Linux:

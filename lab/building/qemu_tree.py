@@ -82,12 +82,8 @@ def _unpacked(place: Path, series: str) -> Path:
 
 def _version(source: Path, series: str) -> str:
     """The version in the name of a tarball, which must be there, and one of the base."""
-    if not os.access(source, os.R_OK):
-        raise Died(f"{source}: cannot read this tarball")
-    match = re.match(rf"qemu[-_]({re.escape(series)}\.\d+)", source.name)
-    if not match:
-        raise Died(f"{source}: the base is QEMU {series}.x, the name must be qemu-{series}.N.tar.xz")
-    return match[1]
+    wanted = f"the base is QEMU {series}.x, the name must be qemu-{series}.N.tar.xz"
+    return archive.given_version(source, rf"qemu[-_]({re.escape(series)}\.\d+)", wanted)
 
 
 def check_given() -> None:

@@ -23,6 +23,16 @@ KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 RELEASES = ("bookworm", "trixie")
 
 
+def given_version(tarball: Path, pattern: str, wanted: str) -> str:
+    """The version in the name of a tarball of the user's, which must be there. wanted: what is said of another name."""
+    if not os.access(tarball, os.R_OK):
+        raise Died(f"{tarball}: cannot read this tarball")
+    match = re.match(pattern, tarball.name)
+    if not match:
+        raise Died(f"{tarball}: {wanted}")
+    return match[1]
+
+
 def _state() -> Path:
     """apt's own: one for each base, whose suites differ, as another command may have another base at the same time."""
     return BUILD / "apt" / bases.linux_base().suite / bases.qemu_base().suite

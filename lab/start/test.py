@@ -7,7 +7,7 @@ import os
 import threading
 import time
 
-from lab.common.say import Died, Skip, Stop, Usage
+from lab.common.say import Died, Skip, Usage
 from lab.start import deps, near
 from lab.start.pytest_part import PARTS, add_options as add_pytest_options
 from lab.tests.kvm import here
@@ -104,7 +104,7 @@ def _prepare(names: list[str]) -> None:
     for name in names:
         try:
             PARTS[name].prepare()
-        except Stop:  # the part says so in its turn
+        except Exception:  # pylint: disable=broad-except  # the part says so in its turn, or all ends
             return
 
 
