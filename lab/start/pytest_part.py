@@ -59,43 +59,73 @@ class PytestPart:
         if len(able) != 1:
             have = f"{len(able)} match" if able else "no test that runs in a machine of its own matches"
             raise Usage(f"test {self.name} --gdb takes the name of one test; {have}")
-        return int(self.run(names, args)[1] != 0)
+        return int(any(sums[1] for sums in run([self], names, args).values()))
 
     def soak(self, door: str, names: Sequence[str], args: argparse.Namespace, *more: str) -> int:
         """Some of the tests as a command of their own, those that take hours, too. Result: an exit status."""
         deps.ensure()
         if names:
             self.lines(names, "--list", *more, door=door)
-        passed, failed, skipped = self.run(names, args, *more, "--timeout=0")
+        passed, failed, skipped, _ = map(sum, zip(*run([self], names, args, *more, "--timeout=0").values()))
         print(f"{passed} passed, {failed} failed, {skipped} skipped")
         return int(failed != 0 or not passed)
 
-    def run(self, names: Sequence[str], args: argparse.Namespace, *more: str) -> list[int]:
-        """Run the tests; more: of pytest's words. Result: how many points have passed, failed, and were skipped."""
-        make_dir(BUILD)
+
+Sums = dict[str, list[float]]  # of each part: passed, failed, skipped, seconds
+
+
+def run(parts: Sequence[PytestPart], names: Sequence[str], args: argparse.Namespace, *more: str) -> Sums:
+    """Run the tests of parts together, so that no processor waits for the last one of a part; more: of pytest's words.
+    A part that cannot run is one failure, or one skipped test. Result: the points, and the share of the time."""
+    make_dir(BUILD)
+    sums: Sums = {}
+    able = [part for part in parts if _prepared(part, args, sums)]
+    if able:
+        sums |= _run(able, names, args, *more)
+    return sums
+
+
+def _prepared(part: PytestPart, args: argparse.Namespace, sums: Sums) -> bool:
+    """Build what it needs. Result: can it run? If not, it is said why, and counted."""
+    try:
         if args.here:
             tools.build()
         else:
-            self.prepare()
-        try:
-            work = Path(tempfile.mkdtemp(prefix=f"vlwp-{self.name}."))
-        except OSError as err:
-            raise Died(f"cannot create a directory in {temporary()}: {err.strerror}") from err
-        work.chmod(0o755)
-        sums = work / "sums"
-        places = [*self.where, f"--basetemp={work}/tests", f"--sums={sums}"]
-        command = [*PYTEST, *places, *_only(names), *_pytest(args), *more]
-        failed = True
-        try:
-            status = proc.call([*command, "-s"], cwd=TOP) if args.gdb else _shown(command, self.name)
-            numbers: list[int] = json.loads(sums.read_text(encoding="ascii")) if sums.is_file() else [0, 0, 0]
-            failed = status not in (0, NOTHING)
-            return [numbers[0], max(numbers[1], int(failed)), numbers[2]]
-        finally:
-            if args.keep and failed:
-                say(f"the files of '{self.name}' are in {work}")
-            else:
-                shutil.rmtree(work, ignore_errors=True)
+            part.prepare()
+        return True
+    except Skip as err:
+        print(f"skipped {part.name}: {err}")
+        sums[part.name] = [0, 0, 1, 0]
+    except Died as err:
+        print(f"FAILED  {part.name}: {err}")
+        sums[part.name] = [0, 1, 0, 0]
+    return False
+
+
+def _run(parts: Sequence[PytestPart], names: Sequence[str], args: argparse.Namespace, *more: str) -> Sums:
+    name = "-".join(part.name for part in parts)
+    try:
+        work = Path(tempfile.mkdtemp(prefix=f"vlwp-{name}."))
+    except OSError as err:
+        raise Died(f"cannot create a directory in {temporary()}: {err.strerror}") from err
+    work.chmod(0o755)
+    places = [*(word for part in parts for word in part.where), f"--basetemp={work}/tests", f"--sums={work}/sums"]
+    command = [*PYTEST, *places, *_only(names), *_pytest(args), *more]
+    failed = True
+    try:
+        status = proc.call([*command, "-s"], cwd=TOP) if args.gdb else _shown(command, name)
+        file = work / "sums"
+        found: Sums = json.loads(file.read_text(encoding="ascii")) if file.is_file() else {}
+        failed = status not in (0, NOTHING)
+        first = found.setdefault(parts[0].name, [0, 0, 0, 0])
+        if failed and not any(sums[1] for sums in found.values()):
+            first[1] = 1
+        return found
+    finally:
+        if args.keep and failed:
+            say(f"the files of '{name}' are in {work}")
+        else:
+            shutil.rmtree(work, ignore_errors=True)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

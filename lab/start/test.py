@@ -7,12 +7,15 @@ import os
 import threading
 import time
 
-from lab.common.say import Died, Skip, Usage
+from lab.common.say import Usage
 from lab.start import deps, near
-from lab.start.pytest_part import PARTS, add_options as add_pytest_options
+from lab.start.pytest_part import PARTS, Sums, add_options as add_pytest_options, run
 from lab.tests.kvm import here
 
 TAKES_BASE = True
+FAST = ("lab", "unit")
+
+Session = tuple[list[str], list[str]]  # parts, and names in them
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -47,21 +50,6 @@ def _wanted(words: list[str]) -> tuple[list[str], list[str]]:
     return parts or list(PARTS), names
 
 
-def _run_part(name: str, names: list[str], args: argparse.Namespace) -> tuple[list[int], float]:
-    """Run a part. Result: passed, failed, skipped, and seconds. One that cannot say its sums is one failure, or one
-    skipped test."""
-    begin = time.monotonic()
-    try:
-        numbers = PARTS[name].run(names, args)
-    except Skip as err:
-        print(f"skipped {name}: {err}")
-        numbers = [0, 0, 1]
-    except Died as err:
-        print(f"FAILED  {name}: {err}")
-        numbers = [0, 1, 0]
-    return numbers, time.monotonic() - begin
-
-
 def main(args: argparse.Namespace) -> int:
     """The command."""
     if args.near:
@@ -81,7 +69,7 @@ def main(args: argparse.Namespace) -> int:
     if args.list or args.print:
         print("\n".join(line for part in lines for line in part))
         return 0
-    return _run([(name, names) for name in parts], args)
+    return _run([([name], names) for name in parts] if names else _sessions(parts), args)
 
 
 def _near(args: argparse.Namespace) -> int:
@@ -95,7 +83,14 @@ def _near(args: argparse.Namespace) -> int:
     chosen = {part: [name for name in found.names(part) if near.runs(found, part, name)] for part in PARTS}
     if not any(chosen.values()):
         print("no test is near to what has changed")
-    return 0 if args.list else _run([(part, names) for part, names in chosen.items() if names], args)
+    return 0 if args.list else _run([([part], names) for part, names in chosen.items() if names], args)
+
+
+def _sessions(parts: list[str]) -> list[Session]:
+    """Fast parts first; then those that need machines, together. What is shortest there ends it."""
+    fast: list[Session] = [([name], []) for name in parts if name in FAST]
+    rest = [name for name in reversed(PARTS) if name in parts and name not in FAST]
+    return fast + ([(rest, [])] if rest else [])
 
 
 def _prepare(names: list[str]) -> None:
@@ -108,15 +103,19 @@ def _prepare(names: list[str]) -> None:
             return
 
 
-def _run(chosen: list[tuple[str, list[str]]], args: argparse.Namespace) -> int:
-    """Run names of parts, and print the sums. Result: the exit status."""
-    sums, lines = [0, 0, 0], []
-    threading.Thread(target=_prepare, args=([name for name, _ in chosen[1:]],), daemon=True).start()
-    for name, names in chosen:
-        print(f"== test {name}", flush=True)
-        numbers, seconds = _run_part(name, names, args)
-        sums = [one + other for one, other in zip(sums, numbers, strict=True)]
-        lines.append("{:<10} {:5} passed, {} failed, {} skipped, {:.0f} s".format(name, *numbers, seconds))
-    print("\n" + "\n".join(lines))
-    print("{} passed, {} failed, {} skipped".format(*sums), flush=True)
-    return int(sums[1] != 0)
+def _run(sessions: list[Session], args: argparse.Namespace) -> int:
+    """Run them, and print the sums. Result: the exit status."""
+    sums: Sums = {}
+    begin = time.monotonic()
+    later = [name for parts, _ in sessions[1:] for name in parts]
+    threading.Thread(target=_prepare, args=(later,), daemon=True).start()
+    for parts, names in sessions:
+        print(f"== test {' '.join(parts)}", flush=True)
+        sums |= run([PARTS[name] for name in parts], names, args)
+    print()
+    for name, numbers in sorted(sums.items(), key=lambda each: [*PARTS].index(each[0])):
+        print("{:<10} {:5} passed, {} failed, {} skipped, {:.0f} s".format(name, *numbers))
+    print(f"{'all':<10} {time.monotonic() - begin:.0f} s, with what was built")
+    passed, failed, skipped, _ = map(sum, zip(*sums.values()))
+    print(f"{passed} passed, {failed} failed, {skipped} skipped", flush=True)
+    return int(failed != 0)

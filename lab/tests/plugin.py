@@ -16,8 +16,9 @@ import pytest
 
 from lab.common import proc
 from lab.common.options import SEED
+from lab.common.places import TOP
 
-TESTS = Path(__file__).parent
+TESTS = TOP / "lab/tests"
 SEED_VARIABLE = "VLWP_SEED"  # workers have it, too
 COVERED = pytest.StashKey[list[pytest.Item]]()  # tests whose work another one does, with that of others
 Points = Callable[[int, int, int], None]
@@ -60,9 +61,9 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     proc.end_all()
 
 
-def part_of(item: pytest.Item) -> str:
-    """The part of ./vlwp test, by the folder."""
-    return item.path.parent.name if TESTS in item.path.parents else "lab"
+def part_of(path: Path) -> str:
+    """The part of ./vlwp test, by a test's file."""
+    return path.parent.name if TESTS in TOP.joinpath(path).parents else "lab"
 
 
 def name_of(item: pytest.Item) -> str:
@@ -139,10 +140,10 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
     """--list and --print run nothing."""
     for item in session.items if session.config.getoption("--list") else ():
-        print(f"{part_of(item)} {name_of(item)}: {line_of(item)}")
+        print(f"{part_of(item.path)} {name_of(item)}: {line_of(item)}")
     for item in session.items if session.config.getoption("--print") else ():
         path, line, _ = item.location
-        print(f"{part_of(item)} {name_of(item)}: {_shown(item, 1) or f'# {path}:{(line or 0) + 1}'}")
+        print(f"{part_of(item.path)} {name_of(item)}: {_shown(item, 1) or f'# {path}:{(line or 0) + 1}'}")
     return True if session.config.getoption("--list") or session.config.getoption("--print") else None
 
 
@@ -186,15 +187,17 @@ def scale(request: pytest.FixtureRequest) -> int:
 
 
 class Sums:
-    """The numbers of points, where results of all workers come together."""
+    """The numbers of points of each part, where results of all workers come together, and its share of the time."""
 
     def __init__(self, config: pytest.Config):
         self.config = config
-        self.numbers = [0, 0, 0]
+        self.parts: dict[str, list[float]] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """A phase of a test has ended."""
         properties: list[tuple[str, Any]] = report.user_properties
+        sums = self.parts.setdefault(part_of(Path(report.nodeid.partition("::")[0])), [0, 0, 0, 0])
+        sums[3] += report.duration / (getattr(self.config.option, "numprocesses", 0) or 1)
         if report.when == "call":
             for text in [value for name, value in properties if name == "tell"]:
                 self._line(f"    {text}")
@@ -207,7 +210,7 @@ class Sums:
                 mine = [0, 0, 1]
             elif not any(mine):
                 mine = [1, 0, 0]
-            self.numbers = [one + other for one, other in zip(self.numbers, mine, strict=True)]
+            sums[:3] = [one + other for one, other in zip(sums, mine)]
 
     def _line(self, text: str) -> None:
         reporter = self.config.pluginmanager.get_plugin("terminalreporter")
@@ -217,10 +220,11 @@ class Sums:
 
     def pytest_terminal_summary(self) -> None:
         """Before what pytest says of tests."""
-        self._line("points: {} passed, {} failed, {} skipped".format(*self.numbers))
+        for part, sums in self.parts.items():
+            self._line("points of {}: {} passed, {} failed, {} skipped".format(part, *sums))
 
     def pytest_sessionfinish(self) -> None:
         """For who adds up several runs."""
         path = self.config.getoption("--sums")
         if path and not hasattr(self.config, "workerinput"):
-            path.write_text(json.dumps(self.numbers), encoding="ascii")
+            path.write_text(json.dumps(self.parts), encoding="ascii")

@@ -61,9 +61,9 @@ class Sessions:
         self.session = None
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def sessions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sessions]:
-    """Of this worker."""
+    """Of this worker. None is left for tests of other parts."""
     every = Sessions(tmp_path_factory)
     yield every
     every.end()
