@@ -49,11 +49,6 @@ class Run:
         """The program and, if there are several, which run of it: as "kvm_test_perf/skid-500"."""
         return "/".join(filter(None, [self.program, self.variant]))
 
-    @property
-    def directory(self) -> str:
-        """A name for a directory of this run."""
-        return self.name.replace("/", "-")
-
     def lab(self) -> L1:
         """The machine."""
         flavour = qemu_tree.CET if SHADOW_STACKS in self.cpu else "vlwp"

@@ -2,27 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # In L1 of the nested lab: run the KVM selftests in DIR one after the other. A line for each: NAME STATUS, where 4 is
-# that it skips itself and 124 that it did not end within LIMIT seconds. With TEXT only those whose names contain one.
-# selftests-l1 DIR LOGS LIMIT [TEXT...]
+# that it skips itself and 124 that it did not end within LIMIT seconds.
+# selftests-l1 DIR LOGS LIMIT
 dir=$1 logs=$2 limit=$3
-shift 3
-
-chosen()
-{
-	local test=$1 text
-
-	shift
-	[[ $# -gt 0 ]] || return 0
-	for text in "$@"; do
-		[[ $test != *"$text"* ]] || return 0
-	done
-	return 1
-}
 
 cd "$dir" || exit 1
 for test in *; do
 	[[ -x $test && -f $test ]] || continue
-	chosen "$test" "$@" || continue
 	status=0
 	timeout --kill-after=5 "$limit" "./$test" >"$logs/$test" 2>&1 </dev/null || status=$?
 	echo "$test $status"

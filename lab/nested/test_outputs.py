@@ -6,7 +6,6 @@ import unittest
 from lab.benches.kvm import Part, Table, parts, reasons_line
 from lab.nested import tap
 from lab.nested.programs import Run
-from lab.soaks.selftests import compare, results
 from lab.tests.kvm import late, test_diff
 
 PROGRAM = "0x1: # dump program 7: ring 1a2b block 3c memory 4d stops 5 6 head {} missed 0 due 1\n"
@@ -39,7 +38,7 @@ class TapResults(unittest.TestCase):
 
     def test_names(self) -> None:
         run = Run("perf", program="kvm_test_tf")
-        self.assertEqual((run.title, run.directory), ("kvm_test_tf/perf", "test_tf-perf"))
+        self.assertEqual(run.title, "kvm_test_tf/perf")
 
 
 class Records(unittest.TestCase):
@@ -95,13 +94,3 @@ class Costs(unittest.TestCase):
         self.assertEqual(rows[2].split(), ["lwp", "prompt", "10", "68", "2.00", "1.0"])
         self.assertEqual(table.row(Part("lwp", 10, 2000, 70)).split()[4], "2.00")
         self.assertIn("4.0 times the exits per sample of lwp prompt, wanted at least 4: reached", table.end()[1])
-
-
-class Selftests(unittest.TestCase):
-    """What selftests-l1.sh prints."""
-
-    def test_a_test_that_only_one_has_differs(self) -> None:
-        tests = compare(results("b 0\na 4\nall done\n"), results("a 4\nall done\n"))
-        rows = [(test.name, test.stock, test.ours) for test in tests]
-        self.assertEqual(rows, [("a", "4", "4"), ("b", "0", "missing")])
-        self.assertTrue(tests[1].line().endswith("   DIFFERS"))

@@ -2,7 +2,6 @@
 """What the tests of Linux guests share: the commands, and reading what they print."""
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +14,10 @@ WORKLOAD = LINUX_PROGRAMS / "workload"
 
 def parted(text: str) -> tuple[dict[str, Any], str]:
     """The JSON in what a command prints, and the rest: what the program and `run` say around it."""
-    found = re.search(r"^\{", text, re.MULTILINE)
-    assert found, "it prints no JSON"
-    document, end = json.JSONDecoder().raw_decode(text, found.start())
-    return document, text[:found.start()] + text[end:]
+    begin = text.find('{\n  "')
+    assert begin >= 0, "it prints no JSON"
+    document, end = json.JSONDecoder().raw_decode(text, begin)
+    return document, text[:begin] + text[end:]
 
 
 def compiled(source: Path, text: str, *options: str) -> Path:

@@ -65,8 +65,8 @@ def _uninstalls(check: Check, root: Path, version: str) -> None:
     check.want(check.call(_in_clone(root, "./vlwp uninstall kvm")) != 0, "it can be uninstalled twice")
 
 
-def _loads(check: Check, root: Path, version: str, base: LinuxBase) -> None:
-    """It is the kernel of the lab's guests."""
+def loads(check: Check, root: Path, version: str, base: LinuxBase) -> None:
+    """What DKMS has built loads; it is the kernel of the lab's guests."""
     place = root / "modules"
     place.mkdir(exist_ok=True)
     for name in ("kvm", "kvm-amd"):
@@ -101,6 +101,6 @@ def test_dkms(suite: str, check: Check) -> None:
             for version in kernels[-OLDEST:]:
                 _installs(check, root, version)
                 if version == kernel.version(base.series):
-                    _loads(check, root, version, base)
+                    loads(check, root, version, base)
         _needs_the_same_source(check, root, kernels[-1])
         _uninstalls(check, root, kernels[-1])

@@ -2,9 +2,7 @@
 """The Debian packages in fresh Debian systems: built in one, looked at by lintian, installed and removed in another.
 There the packaged QEMU runs a guest under libvirt, and DKMS builds the modules, which load in the nested lab."""
 
-import lzma
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -13,11 +11,10 @@ from lab.building import kernel
 from lab.common import archive, proc
 from lab.common.bases import linux_base
 from lab.common.check import Check
-from lab.common.places import KVM_PROGRAMS, LAB
-from lab.guest.vm import run_directory
+from lab.common.places import LAB
 from lab.nested import l1
 from lab.soaks import fresh_root
-from lab.tests.soak.test_dkms import kernels_of
+from lab.tests.soak.test_dkms import kernels_of, loads
 from lab.soaks.fresh_root import enter
 
 NAMES = ("liblwp-dev", "liblwp1", "vlwp-conformance", "vlwp-dkms", "vlwp-guest-tools", "vlwp-qemu", "vlwp-tools")
@@ -92,21 +89,6 @@ def _runs_under_libvirt(check: Check, root: Path) -> None:
     check.run(enter(root, "bash /home/under-libvirt.sh"))
 
 
-def _modules_load(check: Check, root: Path) -> None:
-    """What DKMS has built when the package was installed."""
-    place = root / "home/modules"
-    place.mkdir()
-    for name in ("kvm", "kvm-amd"):
-        found = list((root / f"lib/modules/{kernel.version()}/updates/dkms").glob(f"{name}.ko*"))
-        check.want(len(found) == 1, f"{name}: {len(found)} modules")
-        data = found[0].read_bytes()
-        (place / f"{name}.ko").write_bytes(lzma.decompress(data) if found[0].suffix == ".xz" else data)
-    with run_directory() as run:
-        pipes = {"stdin": subprocess.DEVNULL, "stdout": check.log, "stderr": check.log}
-        status = l1.boot(l1.L1(modules=place), run, [KVM_PROGRAMS / "kvm_test_abi"], **pipes)
-    check.want(status == 0, f"kvm_test_abi ends with status {status}")
-
-
 def _removes(check: Check, root: Path) -> None:
     """Nothing of ours is left."""
     check.run(enter(root, _apt(f"purge {' '.join(NAMES)}")))
@@ -131,5 +113,5 @@ def test_packages(suite: str, check: Check, tmp_path: Path) -> None:
         _page(check, root)
         _runs_under_libvirt(check, root)
         if suite == archive.debian_codename():  # whose kernel is that of the lab's guests
-            _modules_load(check, root)
+            loads(check, root, kernel.version(), linux_base())
         _removes(check, root)
