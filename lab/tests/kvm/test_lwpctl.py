@@ -7,6 +7,8 @@ from dataclasses import replace
 from difflib import ndiff
 from pathlib import Path
 
+import pytest
+
 from lab.common import places, proc
 from lab.nested.l1 import L1
 from lab.start import install_conformance
@@ -115,6 +117,7 @@ def test_delivery(in_l1: InL1) -> None:
     assert '"return": "prompt"' in in_l1(counters, ["/bin/sh", "-c", command]).said
 
 
+@pytest.mark.soak
 def test_conformance_stock(in_l1: InL1, tmp_path: Path) -> None:
     """The suite that stands alone, where the kernel's own KVM has no LWP: all rows but those of absence are skipped."""
     place = tmp_path / "suite"

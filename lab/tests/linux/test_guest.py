@@ -54,10 +54,17 @@ def place(tmp_path: Path) -> Place:
     return Place(tmp_path)
 
 
-def test_guest_streams(place: Place) -> None:
-    """Output, errors and exit status come back apart."""
-    ended = run(place.script("printf out; printf err >&2; exit 37"))
-    assert (ended.status, ended.out, ended.err) == (37, "out", "err")
+def test_guest_command(place: Place) -> None:
+    """Arguments, environment and directory arrive as they are; output, errors and exit status come back apart. What a
+    guest writes stays in it."""
+    words = ["a b", "", "line\nbreak", 'x$y"z']
+    (place.path / "file").write_text("kept\n", encoding="ascii")
+    script = 'pwd; printf "%s\n" "$@" "$VLWP_PROBE"; echo new >file; echo >other; cat file; printf err >&2; exit 37'
+    ended = run(place.script(script, *words), cwd=place.path, env={"VLWP_PROBE": "hello"})
+    assert (ended.status, ended.err) == (37, "err")
+    assert ended.out == "\n".join([str(place.path), *words, "hello", "new"]) + "\n"
+    assert (place.path / "file").read_text(encoding="ascii") == "kept\n"
+    assert not (place.path / "other").exists(), "a file is left on the host"
 
 
 def test_guest_signal(place: Place) -> None:
@@ -70,22 +77,6 @@ def test_guest_bytes(place: Place, seed: int) -> None:
     data = random.Random(seed).randbytes(RANDOM_BYTES)
     ended = subprocess.run(place.guest("/bin/cat"), input=data, capture_output=True, check=False)
     assert ended.stdout == data, f"{len(ended.stdout)} bytes came back: {ended.stderr.decode()}"
-
-
-def test_guest_arguments(place: Place) -> None:
-    """Arguments, environment and directory arrive as they are."""
-    words = ["a b", "", "line\nbreak", 'x$y"z']
-    script = 'pwd; printf "%s\\n" "$@" "$VLWP_PROBE"'
-    ended = run(place.script(script, *words), cwd=place.path, env={"VLWP_PROBE": "hello"})
-    assert ended.out == "\n".join([str(place.path), *words, "hello"]) + "\n"
-
-
-def test_guest_writes(place: Place) -> None:
-    """What a guest writes stays in it."""
-    (place.path / "file").write_text("kept\n", encoding="ascii")
-    ended = run(place.script("echo changed >file; echo new >other; cat file"), cwd=place.path)
-    assert ended.out == "changed\n" and (place.path / "file").read_text(encoding="ascii") == "kept\n"
-    assert not (place.path / "other").exists(), "a file is left on the host"
 
 
 def test_guest_no_command(place: Place) -> None:

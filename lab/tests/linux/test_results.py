@@ -12,12 +12,12 @@ from lab.common.beside import side_by_side
 from lab.guest import machine
 from lab.testing.results import GUEST_MEMORY, Run, chunks, draw, guests_count, in_guest, known
 
-RUNS = 12
+RUNS = 6
 
 
 @pytest.mark.long
 def test_results(tmp_path: Path, seed: int) -> None:
-    """Java computes the same under lwprun 12 times, on two processors of an overloaded host.
+    """Java computes the same under lwprun six times, on two processors of an overloaded host, in about a minute.
 
     Code that is written while it runs was executed with lost flags. Windows take three times as long, and are left to
     ./vlwp soak results."""
