@@ -105,6 +105,8 @@ def _prepare(names: list[str]) -> None:
 
 def _run(sessions: list[Session], args: argparse.Namespace) -> int:
     """Run them, and print the sums. Result: the exit status."""
+    if args.junitxml and len(sessions) > 1:
+        raise Usage("test --junitxml is for one of lab and unit, or for the parts with machines: name them")
     sums: Sums = {}
     begin = time.monotonic()
     later = [name for parts, _ in sessions[1:] for name in parts]

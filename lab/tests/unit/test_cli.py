@@ -31,6 +31,7 @@ REFUSED: tuple[tuple[str, int, str, str], ...] = (
     ("an unknown test", 2, "no test 'nothing'", "test flat nothing"),
     ("a name behind two parts", 2, "after one part", "test flat linux retry"),
     ("a part without machines under gdb", 2, "flat or linux", "test --gdb unit"),
+    ("results of more than one session", 2, "name them", "test lab flat --junitxml=FILE"),
     ("an unknown soak", 2, "no part 'nothing'", "soak nothing"),
     ("a skid that is none", 2, "the skid is a number", "bench kvm --exits soon"),
     ("an unknown option of run", 2, "no option '--frob'", "run --frob"),
