@@ -27,6 +27,7 @@ SOAKS = {
     "count": Soak("test_programs_of_debian", "linux"),
     "diff": Soak("test_diff and not late and not skid", marked=ALL, scale=40),
     "dkms": Soak("test_dkms.py", "soak"),
+    "flat": Soak("test_row", "flat", ALL),
     "flat-kvm": Soak("conformance or test_flat and not test_flat_counted and not test_flat_skid", marked=ALL),
     "fuzz": Soak("test_fuzz", "unit", ALL, 3000),
     "hostile": Soak("test_hostile", scale=10),

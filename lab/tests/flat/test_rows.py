@@ -6,12 +6,14 @@ from pathlib import Path
 import pytest
 
 from lab.testing import debug
-from lab.testing.suite import IMAGE, ROWS, SECONDS, Row, command, failures, line_of, run, shown
+from lab.testing.suite import ELSEWHERE, IMAGE, ROWS, SECONDS, Row, command, failures, line_of, run, shown
 from lab.tests.plugin import Points, shows
 
 
 @shows(line_of, shown)
-@pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])
+@pytest.mark.parametrize("row", [
+    pytest.param(row, id=row.name, marks=[pytest.mark.elsewhere] if row.name in ELSEWHERE else []) for row in ROWS
+])
 def test_row(row: Row, points: Points, tmp_path: Path, gdb: bool) -> None:
     if not row.offered("tcg"):
         pytest.skip(f"tcg does not offer {row.needs}")

@@ -13,7 +13,7 @@ import pytest
 from lab.common import places, proc
 from lab.nested import l1
 from lab.nested.l1 import L1
-from lab.testing.suite import IMAGE, OF_TOOL, ROWS, Row, failures, judged, line_of, read
+from lab.testing.suite import ELSEWHERE, IMAGE, OF_TOOL, ROWS, Row, failures, judged, line_of, read
 from lab.tests.kvm.conftest import Done, InL1
 from lab.tests.kvm.test_diff import SKIDS, TRACE
 from lab.tests.plugin import Points, Tell, shows
@@ -73,8 +73,9 @@ def boot_together(rows: list[Row], in_l1: InL1, place: Path) -> Ends:
 @shows(line_of, lambda row: l1.shown(LAB, command(row)))
 @pytest.mark.xdist_group("flat")
 @pytest.mark.parametrize("row", [
-    pytest.param(row, id=row.name, marks=[pytest.mark.soak] if row.name in LONG else [])
-    for row in ROWS if row.lab != OF_TOOL
+    pytest.param(row, id=row.name, marks=[
+        *([pytest.mark.soak] if row.name in LONG else []), *([pytest.mark.elsewhere] if row.name in ELSEWHERE else []),
+    ]) for row in ROWS if row.lab != OF_TOOL
 ])
 def test_flat(
     row: Row, in_l1: InL1, points: Points, ends: Ends, request: pytest.FixtureRequest, tmp_path: Path

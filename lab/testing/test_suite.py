@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which rows ./vlwp test leaves out (suite.py)."""
+
+import re
+
+from lab.checks.citations import COVERAGE, GUEST_NAMES, UNIT_NAME
+from lab.common.places import TOP
+from lab.mutants.faults import LISTS, read_list
+from lab.testing.suite import ELSEWHERE, OF_TOOL, ROWS
+
+OF_THE_KERNEL = {"self_user", "self_smp"}  # the test kernel itself, of which no rule says anything
+
+
+def test_a_row_that_a_fault_names_or_a_rule_needs_is_run() -> None:
+    """All others are left out: a new row needs a fault that it kills."""
+    faults = [fault for listed in LISTS for fault in read_list(TOP / listed.path, str(listed.path))]
+    needed = {test.name for fault in faults for test in fault.tests if test.program == "flat"}
+    for line in (TOP / COVERAGE).read_text(encoding="utf-8").splitlines():
+        for kind, names in GUEST_NAMES.findall(line) if not UNIT_NAME.search(line) else ():
+            needed |= set(re.findall(r"`(\w+)`", names)) if kind == "flat" else set()
+    assert set(ELSEWHERE) == {row.name for row in ROWS if row.lab != OF_TOOL} - needed - OF_THE_KERNEL
