@@ -16,7 +16,7 @@ from lab.building import kernel
 from lab.common import places, proc
 from lab.common.places import LINUX_PROGRAMS, LWPRUN
 from lab.common.say import Died
-from lab.guest.vm import KERNEL_ARGS, common_arguments, run_directory, vmrun
+from lab.guest.vm import common_arguments, kernel_args, run_directory, vmrun
 
 TITLE = "CPU time of QEMU while a program runs in a Linux guest; lwprun, which records, is part of it"
 MEMORY = 512  # MiB
@@ -68,7 +68,7 @@ class Guest:
     def __init__(self, patched: bool, run: Path):
         qemu = places.qemu() if patched else places.qemu_base()
         cpu = "EPYC,-fsgsbase" + (",+lwp" if patched else "")
-        own = ["-accel", "tcg,thread=multi", "-cpu", cpu, "-append", KERNEL_ARGS]
+        own = ["-accel", "tcg,thread=multi", "-cpu", cpu, "-append", kernel_args()]
         command = vmrun(run, [str(qemu), *common_arguments(run, 1, MEMORY), *own], ["/bin/sh", "-c", LOOP])
         self.child = proc.start(command, as_user=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert self.child.stdin and self.child.stdout

@@ -8,7 +8,7 @@ from lab.common.steps import build_lock
 
 # What `run` and `shell` need of it; everything else is compiled when something asks for it.
 TO_RUN = (
-    "lab/guest/vmrun",
+    "lab/guest/tsc-khz", "lab/guest/vmrun",
     "lab/guest/guest-init",
     "guest-tools/lwprun",
     "guest-tools/liblwprun.so",

@@ -16,7 +16,7 @@ from lab.building import kernel, linux, qemu, tools
 from lab.common import places, proc
 from lab.common.say import Died, Skip, Usage, say
 from lab.guest.files import writable
-from lab.guest.vm import GUEST_SHARE, KERNEL_ARGS, common_arguments, vmrun
+from lab.guest.vm import GUEST_SHARE, common_arguments, kernel_args, vmrun
 from lab.nested import l1
 
 LWP_MODEL = "EPYC"  # the CPU model with which guests have LWP
@@ -131,7 +131,7 @@ def prepare(machine: Machine) -> None:
         say(waiting)
 
 
-def qemu_command(machine: Machine, run: Path, kernel_args: str = "") -> list[str]:
+def qemu_command(machine: Machine, run: Path, more: str = "") -> list[str]:
     """The emulator with a guest that has LWP, and more arguments for the guest's kernel. FSGSBASE is hidden because
     automatic contexts know a thread by its FS base. TCG has data caches, whose misses can be counted."""
     accel = "tcg,thread=multi" if machine.accel == "tcg" else machine.accel
@@ -139,7 +139,7 @@ def qemu_command(machine: Machine, run: Path, kernel_args: str = "") -> list[str
     caches = "" if machine.accel != "tcg" or fewer_events else ",lwp-dme=on"
     model = f"{LWP_MODEL},-fsgsbase,+lwp{caches}" if machine.model == LWP_MODEL else f"{machine.model},check=off"
     cpu = model + (f",{machine.cpu}" if machine.cpu else "")
-    own = ["-accel", accel, "-cpu", cpu, "-append", f"{KERNEL_ARGS} {kernel_args}".strip()]
+    own = ["-accel", accel, "-cpu", cpu, "-append", f"{kernel_args()} {more}".strip()]
     return [str(places.qemu()), *common_arguments(run, machine.smp, machine.memory), *own]
 
 

@@ -7,10 +7,11 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 from lab.building import kernel
-from lab.common import places
+from lab.common import places, proc
 from lab.common.say import Died
 
 GUEST_SHARE = "/run/vlwp"  # where the guest has the directory RUN/share
@@ -20,6 +21,15 @@ GUEST_SHARE = "/run/vlwp"  # where the guest has the directory RUN/share
 KERNEL_ARGS = "console=ttyS0 loglevel=4 panic=-1 no_timer_check tsc=reliable nowatchdog"
 # What costs boot time and protects nothing in a guest that lives for one command.
 KERNEL_ARGS += " mitigations=off cryptomgr.notests initcall_blacklist=jent_mod_init,load_system_certificate_list"
+
+
+@cache
+def kernel_args() -> str:
+    """All of it. Linux is told how fast the TSC runs: what it measures on a busy host may be wrong many times over, and
+    with tsc=reliable nothing would notice a clock that runs so fast."""
+    program = places.HOST / "lab/guest/tsc-khz"
+    khz = proc.output([program]).strip() if program.is_file() else ""
+    return f"{KERNEL_ARGS} tsc_early_khz={khz}" if khz else KERNEL_ARGS
 
 
 LOCK = "lock"  # held for as long as the directory is in use

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from lab.common import places, proc
 from lab.common.qmp import PATIENCE, Vm
+from lab.guest.vm import kernel_args
 from lab.migrate.machines import INITRD, Task
 
 PROCESSES, THREADS = 4, 2
-KERNEL_ARGS = "console=ttyS0 loglevel=3 panic=-1 no_timer_check tsc=reliable nowatchdog mitigations=off"
 ROUND = re.compile(r"(\d+)\.(\d+) (\d+) (.+)")
 
 
@@ -53,7 +53,7 @@ class Guest:
             *(qemu, "-L", places.FIRMWARE, "-accel", accel, "-machine", self.task.kind or "q35"),
             *("-cpu", f"EPYC,-fsgsbase,{cpu}", "-smp", "2", "-m", "256", "-nodefaults", "-no-user-config"),
             *("-display", "none", "-serial", "stdio", "-kernel", places.GUEST / "vmlinux", "-initrd", INITRD),
-            *("-append", f"{KERNEL_ARGS} -- {init}", *(("-incoming", "defer") if incoming else ())),
+            *("-append", f"{kernel_args()} loglevel=3 -- {init}", *(("-incoming", "defer") if incoming else ())),
         ]
         return Vm(argv, self.task.work / f"{name}.log", Path(f"/proc/self/fd/{self.there}"))
 

@@ -69,7 +69,7 @@ def _in_l1(lab: L1, run: Path, words: list[str]) -> list[str]:
         str(places.qemu() if lab.flavour == "vlwp" else qemu.out_dir(lab.flavour) / places.qemu_base().name),
         *vm.common_arguments(run, lab.smp, lab.memory, lab.kernel_dir or places.guest_of(lab.linux)),
         *("-accel", "tcg,thread=multi", "-cpu", f"{lab.cpu},-lwp"),
-        *("-append", f"{vm.KERNEL_ARGS} {lab.kernel_args}".strip()),
+        *("-append", f"{vm.kernel_args()} {lab.kernel_args}".strip()),
         *lab.devices,
     ]
     return vm.vmrun(run, emulator, [str(IN_L1), *words], linux=lab.linux)

@@ -56,13 +56,14 @@ def place(tmp_path: Path) -> Place:
 
 def test_guest_command(place: Place) -> None:
     """Arguments, environment and directory arrive as they are; output, errors and exit status come back apart. What a
-    guest writes stays in it."""
+    guest writes stays in it. Its kernel is told how fast the TSC runs."""
     words = ["a b", "", "line\nbreak", 'x$y"z']
     (place.path / "file").write_text("kept\n", encoding="ascii")
-    script = 'pwd; printf "%s\n" "$@" "$VLWP_PROBE"; echo new >file; echo >other; cat file; printf err >&2; exit 37'
+    script = 'pwd; printf "%s\n" "$@" "$VLWP_PROBE"; echo new >file; echo >other; cat file; printf err >&2'
+    script += "; grep -o tsc_early_khz /proc/cmdline; exit 37"
     ended = run(place.script(script, *words), cwd=place.path, env={"VLWP_PROBE": "hello"})
     assert (ended.status, ended.err) == (37, "err")
-    assert ended.out == "\n".join([str(place.path), *words, "hello", "new"]) + "\n"
+    assert ended.out == "\n".join([str(place.path), *words, "hello", "new", "tsc_early_khz"]) + "\n"
     assert (place.path / "file").read_text(encoding="ascii") == "kept\n"
     assert not (place.path / "other").exists(), "a file is left on the host"
 
