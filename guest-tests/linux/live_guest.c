@@ -35,15 +35,12 @@ static int32_t shorter = 1; /* intervals by so much */
 static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static void say(const char *format, ...)
 {
-	char line[160];
 	va_list args;
-	int length;
 
 	va_start(args, format);
-	length = vsnprintf(line, sizeof(line), format, args);
-	va_end(args);
-	if (write(serial, line, (size_t)length) != length)
+	if (vdprintf(serial, format, args) < 0)
 		_exit(1);
+	va_end(args);
 }
 
 /* What a thread profiles, different for each. */

@@ -23,15 +23,12 @@ static int lines, data;
 static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static void say(const char *format, ...)
 {
-	char line[160];
 	va_list args;
-	int length;
 
 	va_start(args, format);
-	length = vsnprintf(line, sizeof(line), format, args);
-	va_end(args);
-	if (write(lines, line, (size_t)length) != length || tcdrain(lines))
+	if (vdprintf(lines, format, args) < 0 || tcdrain(lines))
 		_exit(1);
+	va_end(args);
 }
 
 static _Noreturn void trouble(const char *what)

@@ -24,7 +24,7 @@ static const struct format {
 struct arguments {
 	struct view_options view;
 	const struct format *format;
-	const char *file, *output;
+	const char *output;
 };
 
 static const struct argp_option options[] = {
@@ -59,11 +59,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'o':
 		a->output = arg;
-		return 0;
-	case ARGP_KEY_ARG:
-		if (a->file)
-			argp_failure(state, LWPCTL_USAGE, 0, "more than one file: '%s'", arg);
-		a->file = arg;
 		return 0;
 	case ARGP_KEY_END:
 		if (!a->format)
@@ -180,7 +175,7 @@ static int run(int argc, char **argv)
 
 	argp_parse(&argp, argc, argv, 0, NULL, &a);
 	a.view.targets = true;
-	good = view_open(&view, a.file ?: "lwp.data", &a.view) && export(&a, &view);
+	good = view_open(&view, a.view.file ?: "lwp.data", &a.view) && export(&a, &view);
 	view_close(&view);
 	return good ? LWPCTL_OK : LWPCTL_FAILED;
 }

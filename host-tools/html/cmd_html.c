@@ -32,7 +32,7 @@
 
 struct arguments {
 	struct view_options view;
-	const char *file, *output;
+	const char *output;
 	bool source;
 };
 
@@ -458,11 +458,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 's':
 		a->source = true;
 		return 0;
-	case ARGP_KEY_ARG:
-		if (a->file)
-			argp_failure(state, LWPCTL_USAGE, 0, "more than one file: '%s'", arg);
-		a->file = arg;
-		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -491,7 +486,7 @@ static int run(int argc, char **argv)
 	bool good;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &a);
-	good = view_open(&view, a.file ?: "lwp.data", &a.view) && write_file(&a, &view);
+	good = view_open(&view, a.view.file ?: "lwp.data", &a.view) && write_file(&a, &view);
 	view_close(&view);
 	return good ? LWPCTL_OK : LWPCTL_FAILED;
 }

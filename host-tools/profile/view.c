@@ -90,6 +90,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_SYSROOT:
 		o->sysroot = arg;
 		return 0;
+	case ARGP_KEY_ARG: /* of commands that have one */
+		if (o->file)
+			argp_failure(state, LWPCTL_USAGE, 0, "more than one file: '%s'", arg);
+		o->file = arg;
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}

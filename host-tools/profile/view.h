@@ -12,6 +12,7 @@
 
 struct view_options {
 	const char *sysroot;
+	const char *file; /* the argument; NULL: there is none */
 	struct filter filter;
 	uint32_t kind; /* only this event, as profile_kind() says; 0 = all */
 	bool lines, inlines, mangled;

@@ -24,7 +24,7 @@ static const struct format {
 
 struct arguments {
 	struct view_options view;
-	const char *file, *name;
+	const char *name;
 	const struct format *format;
 	struct grouping by;
 	uint64_t limit;
@@ -135,11 +135,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_LOOPS:
 		a->calls.loops = true;
 		return 0;
-	case ARGP_KEY_ARG:
-		if (a->file)
-			argp_failure(state, LWPCTL_USAGE, 0, "more than one file: '%s'", arg);
-		a->file = arg;
-		return 0;
 	case ARGP_KEY_END:
 		if (a->source && (a->by.nr || calls_report_any(&a->calls) || !a->view.lines))
 			argp_failure(
@@ -198,7 +193,7 @@ static int run(int argc, char **argv)
 	a.view.targets = grouping_has(&a.by, KEY_TARGET);
 	a.view.data = !a.by.nr || grouping_has(&a.by, KEY_VARIABLE) ||
 		      grouping_has(&a.by, KEY_DATA);
-	good = view_open(&view, a.file ?: "lwp.data", &a.view);
+	good = view_open(&view, a.view.file ?: "lwp.data", &a.view);
 	if (good && calls_report_any(&a.calls))
 		good = report_windows(&a, &view);
 	else if (good)

@@ -29,7 +29,6 @@
 
 struct arguments {
 	struct view_options view;
-	const char *file;
 	double delay; /* seconds */
 	uint64_t frames; /* 0: until the end */
 	uint64_t limit;
@@ -281,7 +280,7 @@ static void put_frame(struct top *top)
 /* Waits for a file to begin. False after one line, or if the user ends it: *good says which. */
 static bool begin(struct top *top, bool *good)
 {
-	const char *path = top->a->file ?: "lwp.data";
+	const char *path = top->a->view.file ?: "lwp.data";
 	bool said = false;
 	int found;
 
@@ -380,11 +379,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'l':
 		a->limit = number(state, arg);
 		a->limited = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		if (a->file)
-			argp_failure(state, LWPCTL_USAGE, 0, "more than one file: '%s'", arg);
-		a->file = arg;
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

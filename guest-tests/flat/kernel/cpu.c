@@ -251,6 +251,17 @@ u32 try_rdmsr(u32 msr, u64 *value)
 	return fault;
 }
 
+u32 try_rdpmc(u32 index)
+{
+	register u32 fault asm("r8") = NO_FAULT;
+
+	asm volatile("1: rdpmc\n2:\n" EX_TABLE("1b", "2b")
+		     : "+r"(fault)
+		     : "c"(index)
+		     : "rax", "rdx");
+	return fault;
+}
+
 u32 try_xsetbv(u32 index, u64 value)
 {
 	register u32 fault asm("r8") = NO_FAULT;

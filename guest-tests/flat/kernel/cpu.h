@@ -57,9 +57,10 @@ void irq_set_handler(u8 vector, irq_handler handler);
 #define FAULT(vector, error) ((u32)(vector) | (u32)(error) << 8)
 #define NO_FAULT 0xffffffffu
 
-/* WRMSR and RDMSR that report their fault (or NO_FAULT). */
+/* WRMSR and the like that report their fault (or NO_FAULT). */
 u32 try_wrmsr(u32 msr, u64 value);
 u32 try_rdmsr(u32 msr, u64 *value);
+u32 try_rdpmc(u32 index);
 u32 try_xsetbv(u32 index, u64 value);
 
 /* CR2 of the last kernel fault. */

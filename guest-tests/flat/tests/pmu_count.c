@@ -171,17 +171,6 @@ static void test_modes(void)
 	write_cr4(read_cr4() & ~CR4_PCE);
 }
 
-static u32 try_rdpmc(u32 index)
-{
-	register u32 fault asm("r8") = NO_FAULT;
-
-	asm volatile("1: rdpmc\n2:\n" EX_TABLE("1b", "2b")
-		     : "+r"(fault)
-		     : "c"(index)
-		     : "rax", "rdx");
-	return fault;
-}
-
 static void test_rdpmc(void)
 {
 	u32 n;

@@ -167,17 +167,6 @@ static void test_streamlined(void)
 	gp_of(MSR_GLOBAL_INUSE, 0, "a write to it");
 }
 
-static u32 try_rdpmc(u32 index)
-{
-	register u32 fault asm("r8") = NO_FAULT;
-
-	asm volatile("1: rdpmc\n2:\n" EX_TABLE("1b", "2b")
-		     : "+r"(fault)
-		     : "c"(index)
-		     : "rax", "rdx");
-	return fault;
-}
-
 static void test_rdpmc(void)
 {
 	u32 n;
