@@ -137,14 +137,6 @@ Test(caps, has_an_event)
 	cr_expect(not(lwp_caps_has(&full, LWP_KIND_NONE)));
 }
 
-/* Flags bits of EventIds 1..n */
-Test(caps, flag_bits_of_events)
-{
-	cr_expect(eq(u32, lwp_caps_event_features(1), 0x2));
-	cr_expect(eq(u32, lwp_caps_event_features(3), 0xe));
-	cr_expect(eq(u32, lwp_caps_event_features(8), 0x1fe));
-}
-
 Test(caps, fewer_events_shrink_the_block_and_drop_features)
 {
 	struct lwp_caps caps = full;

@@ -39,33 +39,6 @@ Test(names, every_feature_has_its_row)
 	cr_expect(lwp_features[NR_EXPECTED].property == NULL);
 }
 
-Test(names, the_kind_of_an_event_is_its_event_id_in_43724)
-{
-	const struct lwp_feature *f;
-
-	for (f = lwp_features; f->property; f++)
-		if (f->event)
-			cr_expect(eq(u8, lwp_rev_get(LWP_REV_43724)->event_id[f->kind], f->kind));
-		else
-			cr_expect(eq(int, f->kind, LWP_KIND_NONE));
-}
-
-Test(names, the_full_profile_has_every_feature_of_the_revision)
-{
-	u32 rev;
-
-	for (rev = 0; rev < LWP_REVS; rev++) {
-		const struct lwp_feature *f;
-		struct lwp_caps caps;
-		u32 all = 0;
-
-		for (f = lwp_features; f->property; f++)
-			all |= lwp_feature_flag(f, rev);
-		lwp_caps_profile(&caps, LWP_PROFILE_FULL, rev);
-		cr_expect(eq(u32, caps.features, all));
-	}
-}
-
 Test(names, a_feature_is_found_by_property_and_by_flag)
 {
 	cr_expect(lwp_feature_by_property("lwp-dme") == &lwp_features[3]);

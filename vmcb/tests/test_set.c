@@ -44,13 +44,6 @@
 		cr_expect(eq(int, lwp_caps_covers(&b, &ab), LWP_CAPS_OK));    \
 	} while (0)
 
-Test(set, equal_hosts_cover_each_other)
-{
-	cr_expect(eq(int, lwp_caps_covers(&full, &full), LWP_CAPS_OK));
-	cr_expect(eq(int, lwp_caps_covers(&fam15h, &fam15h), LWP_CAPS_OK));
-	cr_expect(eq(int, lwp_caps_covers(&full07, &full07), LWP_CAPS_OK));
-}
-
 Test(set, more_covers_less)
 {
 	expect_covers(version, 2, 1, LWP_CAPS_VERSION);
