@@ -90,60 +90,43 @@ Test(operand, forms_of_64_bit_addressing)
 /* B extends the base, X the index: second byte CA (B), AA (X), 8A (both). */
 Test(operand, extended_registers)
 {
+	static const struct {
+		enum lwp_code_bits bits;
+		u8 base, index;
+		struct code code;
+	} forms[] = {
+		/* [r8]; [r12] needs SIB, [r13 + 0] disp8; neither uses the stack segment */
+		{ LWP_CODE64, 8, NONE, CODE(0x8f, 0xca, 0x78, 0x12, 0x00, 0, 0, 0, 0) },
+		{ LWP_CODE64, 12, NONE, CODE(0x8f, 0xca, 0x78, 0x12, 0x04, 0x24, 0, 0, 0, 0) },
+		{ LWP_CODE64, 13, NONE, CODE(0x8f, 0xca, 0x78, 0x12, 0x45, 0, 0, 0, 0, 0) },
+		/* r/m 101b with mod 0 is rIP-relative whatever B says, and SIB base 101b is none */
+		{ LWP_CODE64, IP, NONE, CODE(0x8f, 0xca, 0x78, 0x12, 5, 1, 0, 0, 0, 0, 0, 0, 0) },
+		{ LWP_CODE64, NONE, NONE,
+		  CODE(0x8f, 0xca, 0x78, 0x12, 0x04, 0x25, 1, 0, 0, 0, 0, 0, 0, 0) },
+		/* R12 is an index, although 100b without X is none: [rax + r12*1] */
+		{ LWP_CODE64, 0, 12, CODE(0x8f, 0xaa, 0x78, 0x12, 0x04, 0x20, 0, 0, 0, 0) },
+		/* [r15 + r14*8], of which code that is not 64-bit sees the first eight registers */
+		{ LWP_CODE32, 7, 6, CODE(0x8f, 0x8a, 0x78, 0x12, 0x04, 0xf7, 0, 0, 0, 0) },
+		{ LWP_CODE64, 15, 14, CODE(0x8f, 0x8a, 0x78, 0x12, 0x04, 0xf7, 0, 0, 0, 0) },
+	};
 	struct lwp_xop x;
+	size_t i;
 
-	/* [r8] */
-	cr_expect(eq(int, xop_of(LWP_CODE64, &x, BYTES(0x8f, 0xca, 0x78, 0x12, 0x00, 0, 0, 0, 0)),
-		     LWP_DECODE_OK));
-	cr_expect(eq(int, x.rm.mem.base, 8));
-	/* [r12]: needs SIB; [r13 + 0]: needs disp8; neither uses the stack segment */
-	cr_expect(eq(int,
-		     xop_of(LWP_CODE64, &x, BYTES(0x8f, 0xca, 0x78, 0x12, 0x04, 0x24, 0, 0, 0, 0)),
-		     LWP_DECODE_OK));
-	cr_expect(eq(int, x.rm.mem.base, 12));
-	cr_expect(eq(int, x.rm.mem.index, NONE));
-	cr_expect(eq(int, x.rm.mem.seg, DS));
-	cr_expect(eq(int,
-		     xop_of(LWP_CODE64, &x, BYTES(0x8f, 0xca, 0x78, 0x12, 0x45, 0, 0, 0, 0, 0)),
-		     LWP_DECODE_OK));
-	cr_expect(eq(int, x.rm.mem.base, 13));
-	cr_expect(eq(int, x.rm.mem.seg, DS));
-	/* r/m 101b with mod 0 is rIP-relative whatever B says */
-	cr_expect(eq(int,
-		     xop_of(LWP_CODE64, &x,
-			    BYTES(0x8f, 0xca, 0x78, 0x12, 0x05, 1, 0, 0, 0, 0, 0, 0, 0)),
-		     LWP_DECODE_OK));
-	cr_expect(eq(int, x.rm.mem.base, IP));
-	cr_expect(eq(int, x.length, 13));
-	/* SIB base 101b with mod 0 is no base whatever B says */
-	cr_expect(eq(int,
-		     xop_of(LWP_CODE64, &x,
-			    BYTES(0x8f, 0xca, 0x78, 0x12, 0x04, 0x25, 1, 0, 0, 0, 0, 0, 0, 0)),
-		     LWP_DECODE_OK));
-	cr_expect(eq(int, x.rm.mem.base, NONE));
-	/* R12 is an index, although 100b without X is none: [rax + r12*1] */
-	cr_expect(eq(int,
-		     xop_of(LWP_CODE64, &x, BYTES(0x8f, 0xaa, 0x78, 0x12, 0x04, 0x20, 0, 0, 0, 0)),
-		     LWP_DECODE_OK));
-	cr_expect(eq(int, x.rm.mem.base, 0));
-	cr_expect(eq(int, x.rm.mem.index, 12));
-	/* [r15 + r14*8] */
-	cr_expect(eq(int,
-		     xop_of(LWP_CODE64, &x, BYTES(0x8f, 0x8a, 0x78, 0x12, 0x04, 0xf7, 0, 0, 0, 0)),
-		     LWP_DECODE_OK));
-	cr_expect(eq(int, x.rm.mem.base, 15));
-	cr_expect(eq(int, x.rm.mem.index, 14));
+	for (i = 0; i < COUNT(forms); i++) {
+		const struct code *code = &forms[i].code;
+
+		cr_expect(eq(int, xop_of(forms[i].bits, &x, code->byte, code->count),
+			     LWP_DECODE_OK),
+			  "form %zu", i);
+		cr_expect(eq(int, x.length, code->count), "form %zu", i);
+		cr_expect(eq(int, x.rm.mem.base, forms[i].base), "form %zu", i);
+		cr_expect(eq(int, x.rm.mem.index, forms[i].index), "form %zu", i);
+		cr_expect(eq(int, x.rm.mem.seg, DS), "form %zu", i);
+	}
 	cr_expect(eq(int, x.rm.mem.scale, 3));
-	/* a register operand */
 	cr_expect(eq(int, xop_of(LWP_CODE64, &x, BYTES(0x8f, 0xca, 0x78, 0x12, 0xc7, 0, 0, 0, 0)),
 		     LWP_DECODE_OK));
 	cr_expect(eq(int, x.rm.reg, 15));
-	/* outside 64-bit code the same bytes name the first eight */
-	cr_expect(eq(int,
-		     xop_of(LWP_CODE32, &x, BYTES(0x8f, 0x8a, 0x78, 0x12, 0x04, 0xf7, 0, 0, 0, 0)),
-		     LWP_DECODE_OK));
-	cr_expect(eq(int, x.rm.mem.base, 7));
-	cr_expect(eq(int, x.rm.mem.index, 6));
 }
 
 Test(operand, forms_of_32_bit_addressing)
@@ -239,32 +222,6 @@ Test(operand, addresses)
 		cr_expect(eq(u64, ea.linear, addresses[i].linear), "address %zu", i);
 		cr_expect(eq(int, ea.seg, addresses[i].mem.seg), "address %zu", i);
 	}
-}
-
-Test(operand, values_are_zero_extended_from_their_size)
-{
-	struct lwp_operand memory = { .is_mem = true, .mem = { DS, 3, NONE, 0, 64, 64, 0 } };
-	struct lwp_operand reg = { .reg = 9 };
-	struct cpu cpu;
-	u64 value;
-
-	cpu_init(&cpu, 64);
-	cr_expect(eq(int, lwp_operand_read(&reg, 8, 0, &cpu.access, &value), 0));
-	cr_expect(eq(u64, value, 0x9999999999999999));
-	cr_expect(eq(int, lwp_operand_read(&reg, 4, 0, &cpu.access, &value), 0));
-	cr_expect(eq(u64, value, 0x99999999));
-	cr_expect(eq(int, lwp_operand_read(&reg, 2, 0, &cpu.access, &value), 0));
-	cr_expect(eq(u64, value, 0x9999));
-	cr_expect(eq(u32, cpu.size, 0), "a register operand reads no memory");
-
-	cr_expect(eq(int, lwp_operand_read(&memory, 8, 0, &cpu.access, &value), 0));
-	cr_expect(eq(u64, value, 0x8192a3b4c5d6e7f8));
-	cr_expect(eq(int, lwp_operand_read(&memory, 4, 0, &cpu.access, &value), 0));
-	cr_expect(eq(u64, value, 0xc5d6e7f8));
-	cr_expect(eq(int, lwp_operand_read(&memory, 2, 0, &cpu.access, &value), 0));
-	cr_expect(eq(u64, value, 0xe7f8));
-	cr_expect(eq(u32, cpu.size, 2));
-	cr_expect(eq(u64, cpu.last.linear, 0x3333333333333333));
 }
 
 Test(operand, a_failed_read_is_handed_on)

@@ -14,61 +14,45 @@ static void expect_control(enum lwp_code_bits bits, enum lwp_xop_op op, bool wid
 	cr_expect(eq(int, x.length, 5));
 }
 
-Test(xop, examples_of_the_specification)
+/* LWPINS, LWPVAL with the immediate 12345678h. rm: a register, or LWP_GPR_NONE = [rbx] */
+static void expect_sample(enum lwp_xop_op op, bool wide, int reg, int rm, const u8 *bytes)
 {
 	struct lwp_xop x;
 
+	cr_expect(eq(int, xop_of(LWP_CODE64, &x, bytes, 9), LWP_DECODE_OK));
+	cr_expect(eq(int, x.op, op));
+	cr_expect(eq(int, x.wide, wide));
+	cr_expect(eq(int, x.reg, reg));
+	cr_expect(eq(u32, x.imm, 0x12345678));
+	cr_expect(eq(int, x.length, 9));
+	cr_expect(eq(int, x.rm.is_mem, rm == LWP_GPR_NONE));
+	if (x.rm.is_mem) {
+		cr_expect(eq(int, x.rm.mem.base, LWP_GPR_RBX));
+		cr_expect(eq(int, x.rm.mem.index, LWP_GPR_NONE));
+		cr_expect(eq(int, x.rm.mem.seg, LWP_SEG_DS));
+	} else {
+		cr_expect(eq(int, x.rm.reg, rm));
+	}
+}
+
+#define SAMPLE(...)                                       \
+	(const u8[])                                      \
+	{                                                 \
+		0x8f, __VA_ARGS__, 0x78, 0x56, 0x34, 0x12 \
+	}
+
+Test(xop, examples_of_the_specification)
+{
 	expect_control(LWP_CODE64, LWP_XOP_LLWPCB, false, 0, BYTES(0x8f, 0xe9, 0x78, 0x12, 0xc0));
 	expect_control(LWP_CODE64, LWP_XOP_LLWPCB, true, 0, BYTES(0x8f, 0xe9, 0xf8, 0x12, 0xc0));
 	expect_control(LWP_CODE64, LWP_XOP_LLWPCB, true, 9, BYTES(0x8f, 0xc9, 0xf8, 0x12, 0xc1));
 	expect_control(LWP_CODE64, LWP_XOP_SLWPCB, false, 1, BYTES(0x8f, 0xe9, 0x78, 0x12, 0xc9));
 	expect_control(LWP_CODE64, LWP_XOP_SLWPCB, true, 0, BYTES(0x8f, 0xe9, 0xf8, 0x12, 0xc8));
-
-	/* lwpins edx, ecx, 12345678h */
-	cr_expect(eq(int,
-		     xop_of(LWP_CODE64, &x,
-			    BYTES(0x8f, 0xea, 0x68, 0x12, 0xc1, 0x78, 0x56, 0x34, 0x12)),
-		     LWP_DECODE_OK));
-	cr_expect(eq(int, x.op, LWP_XOP_LWPINS));
-	cr_expect(not(x.wide));
-	cr_expect(eq(int, x.reg, 2));
-	cr_expect(not(x.rm.is_mem));
-	cr_expect(eq(int, x.rm.reg, 1));
-	cr_expect(eq(u32, x.imm, 0x12345678));
-	cr_expect(eq(int, x.length, 9));
-
-	/* lwpins rdx, [rbx], 12345678h */
-	cr_expect(eq(int,
-		     xop_of(LWP_CODE64, &x,
-			    BYTES(0x8f, 0xea, 0xe8, 0x12, 0x03, 0x78, 0x56, 0x34, 0x12)),
-		     LWP_DECODE_OK));
-	cr_expect(eq(int, x.op, LWP_XOP_LWPINS));
-	cr_expect(x.wide);
-	cr_expect(eq(int, x.reg, 2));
-	cr_expect(x.rm.is_mem);
-	cr_expect(eq(int, x.rm.mem.base, LWP_GPR_RBX));
-	cr_expect(eq(int, x.rm.mem.index, LWP_GPR_NONE));
-	cr_expect(eq(int, x.rm.mem.seg, LWP_SEG_DS));
-	cr_expect(eq(int, x.length, 9));
-
-	/* lwpval edx, ecx, 12345678h */
-	cr_expect(eq(int,
-		     xop_of(LWP_CODE64, &x,
-			    BYTES(0x8f, 0xea, 0x68, 0x12, 0xc9, 0x78, 0x56, 0x34, 0x12)),
-		     LWP_DECODE_OK));
-	cr_expect(eq(int, x.op, LWP_XOP_LWPVAL));
-	cr_expect(eq(int, x.reg, 2));
-	cr_expect(eq(int, x.rm.reg, 1));
-
-	/* lwpval r9, r10d, 12345678h */
-	cr_expect(eq(int,
-		     xop_of(LWP_CODE64, &x,
-			    BYTES(0x8f, 0xca, 0xb0, 0x12, 0xca, 0x78, 0x56, 0x34, 0x12)),
-		     LWP_DECODE_OK));
-	cr_expect(eq(int, x.op, LWP_XOP_LWPVAL));
-	cr_expect(x.wide);
-	cr_expect(eq(int, x.reg, 9));
-	cr_expect(eq(int, x.rm.reg, 10));
+	/* lwpins edx, ecx; lwpins rdx, [rbx]; lwpval edx, ecx; lwpval r9, r10d */
+	expect_sample(LWP_XOP_LWPINS, false, 2, 1, SAMPLE(0xea, 0x68, 0x12, 0xc1));
+	expect_sample(LWP_XOP_LWPINS, true, 2, LWP_GPR_NONE, SAMPLE(0xea, 0xe8, 0x12, 0x03));
+	expect_sample(LWP_XOP_LWPVAL, false, 2, 1, SAMPLE(0xea, 0x68, 0x12, 0xc9));
+	expect_sample(LWP_XOP_LWPVAL, true, 9, 10, SAMPLE(0xca, 0xb0, 0x12, 0xca));
 }
 
 /* B extends ModRM.r/m: second byte E9 (B = 0) for rAX..rDI, C9 (B = 1) for R8..R15. */

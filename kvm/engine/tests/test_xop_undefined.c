@@ -135,16 +135,6 @@ Test(xop_undefined, pop_is_not_ours)
 	expect_everywhere(LWP_DECODE_NOT_OURS, BYTES(0x66, 0x8f, 0xc0, 0, 0));
 }
 
-Test(xop_undefined, other_instructions_are_not_ours)
-{
-	expect_everywhere(LWP_DECODE_NOT_OURS, BYTES(0x90, 0, 0, 0, 0));
-	expect_everywhere(LWP_DECODE_NOT_OURS, BYTES(0x0f, 0x0b, 0, 0, 0));
-	expect_everywhere(LWP_DECODE_NOT_OURS, BYTES(0xc4, 0xe9, 0x78, 0x12, 0xc0));
-	expect_everywhere(LWP_DECODE_NOT_OURS, BYTES(0x8f, 0xe8, 0x78, 0x12, 0xc0)); /* map 8 */
-	expect_everywhere(LWP_DECODE_NOT_OURS, BYTES(0x8f, 0xe9, 0x78, 0x01, 0xc8)); /* blcfill */
-	expect_everywhere(LWP_DECODE_NOT_OURS, BYTES(0x8f, 0xea, 0x78, 0x10, 0xc0)); /* bextr */
-}
-
 /* Hardware raises #UD before it fetches what no longer matters; so do we. */
 Test(xop_undefined, known_as_early_as_possible)
 {
