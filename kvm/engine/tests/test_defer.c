@@ -136,19 +136,6 @@ Test(defer, base_ip_and_limit_ip_are_read_again_before_anything_counts)
 	cr_expect(eq(int, guest.writes, 0));
 }
 
-Test(defer, without_an_ip_filter_nothing_is_read_again)
-{
-	struct lwp_state st;
-
-	start(LWP_REV_43724);
-	set_event(BLOCK, 2, 9, 5);
-	enable(BLOCK);
-	st = eng.st;
-	lwp_engine_load(&eng, &st);
-	cr_expect(not(lwp_boundary_wanted(&eng, 0x400000, true)));
-	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_IRE), 6));
-}
-
 Test(defer, reading_them_needs_no_write_access)
 {
 	ip_filtered_from_outside();

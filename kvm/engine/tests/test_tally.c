@@ -20,13 +20,6 @@ Test(tally, more_to_subtract_than_was_counted_is_no_event)
 	cr_expect(eq(u64, lwp_tally(0, ~(u64)0, 7), 7));
 }
 
-Test(tally, more_far_transfers_than_branches_are_no_branch)
-{
-	cr_expect(eq(u64, lwp_tally_branches(20, 19, false, 0), 1));
-	cr_expect(eq(u64, lwp_tally_branches(20, 21, false, 0), 0));
-	cr_expect(eq(u64, lwp_tally_branches(20, 21, false, 3), 3));
-}
-
 Test(tally, without_the_counter_of_far_transfers_no_branch_counts)
 {
 	cr_expect(eq(u64, lwp_tally_branches(20, 5, true, 0), 0));

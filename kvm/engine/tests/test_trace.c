@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Records of all branches: lwp_trace_branch() does what lwp_retire() and lwp_boundary() do, or nothing. */
 #include "fake_guest.h"
-#include "lwp_record.h"
 #include "lwp_trace.h"
 
 static const struct lwp_retired jump = {
@@ -40,23 +39,6 @@ static void expect_left(const struct lwp_retired *r)
 	cr_expect(zero(int, memcmp(memory.mem, guest.mem, sizeof(guest.mem))));
 	cr_expect(zero(int, memcmp(&before, &eng, sizeof(eng))));
 	cr_expect(eq(u32, memory.interrupts, guest.interrupts));
-}
-
-Test(trace, a_branch_is_stored_at_once)
-{
-	struct lwp_record rec;
-
-	every_branch(0);
-	enable_and_store();
-	cr_expect(lwp_trace_branch(&eng, &jump));
-	rec = record(1);
-	cr_expect(eq(u8, rec.event_id, 3));
-	cr_expect(eq(u32, rec.flags, LWP_RECORD_TKN));
-	cr_expect(eq(u64, rec.address, 0x400000));
-	cr_expect(eq(u64, rec.data2, 0x400100));
-	expect_head(64);
-	cr_expect(eq(u64, eng.stats.records, 2));
-	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_BRE), 1));
 }
 
 /* One of both ways; the program takes records now and then. */
@@ -193,26 +175,12 @@ Test(trace, leaves_2007)
 	expect_left(&jump);
 }
 
-Test(trace, leaves_an_engine_that_is_off)
+Test(trace, leaves_a_slot_in_two_pages)
 {
 	every_branch(0);
-	expect_left(&jump);
-}
-
-Test(trace, leaves_memory_that_is_not_at_hand)
-{
-	every_branch(0);
-	enable_and_store();
-	guest.direct = false;
-	expect_left(&jump);
-}
-
-/* The #PF is that of the general way. */
-Test(trace, leaves_a_slot_that_is_not_there)
-{
-	every_branch(0);
-	enable_and_store();
-	set_permission(RING, 0);
+	make_block(BLOCK, RING + PAGE - 16);
+	set_event(BLOCK, 3, 0, 0);
+	enable(BLOCK);
 	expect_left(&jump);
 }
 
