@@ -21,6 +21,7 @@
 #define NX (1ull << 63)
 
 static u8 memory[MEMORY];
+static u64 cr3 = TOP;
 static u64 away; /* a page of memory that cannot be read now */
 static int reads;
 static u64 gpa;
@@ -56,7 +57,7 @@ static void set32(u64 table, u32 index, u32 entry)
 
 static enum lwp_walk_result walk(enum lwp_paging paging, u64 linear)
 {
-	return lwp_walk(&phys, paging, TOP, linear, &gpa);
+	return lwp_walk(&phys, paging, cr3, linear, &gpa);
 }
 
 #define expect_walk(paging, linear, result, address)                                      \
@@ -86,42 +87,31 @@ Test(walk, four_levels)
 Test(walk, five_levels)
 {
 	four_levels();
+	cr3 = FIFTH;
 	set64(FIFTH, 7, TOP | P | U);
-	cr_expect(eq(int,
-		     lwp_walk(&phys, LWP_PAGING_LONG5, FIFTH, AT5(7, 1, 2, 3, 4) + 0xabc, &gpa),
-		     LWP_WALK_OK));
-	cr_expect(eq(u64, gpa, 0x7654321abc));
+	expect_walk(LONG5, AT5(7, 1, 2, 3, 4) + 0xabc, OK, 0x7654321abc);
 	cr_expect(eq(int, reads, 5));
 	/* The upper half. */
 	set64(FIFTH, 511, TOP | P | U);
-	cr_expect(eq(int,
-		     lwp_walk(&phys, LWP_PAGING_LONG5, FIFTH,
-			      0xff00000000000000ull | AT5(255, 1, 2, 3, 4), &gpa),
-		     LWP_WALK_OK));
+	expect_walk(LONG5, 0xff00000000000000ull | AT5(255, 1, 2, 3, 4), OK, 0x7654321000);
 }
 
 Test(walk, pae)
 {
+	u64 linear = 0x80000000 + AT4(0, 0, 5, 6);
+
 	four_levels();
 	/* CR3[31:5]: the four entries lie anywhere at 32 bytes. */
+	cr3 = 0x6020;
 	set64(0x6000, 0x20 / 8 + 2, SECOND | P);
 	set64(SECOND, 5, THIRD | P | U);
 	set64(THIRD, 6, 0x1234567000 | P | U);
-	cr_expect(
-		eq(int,
-		   lwp_walk(&phys, LWP_PAGING_PAE, 0x6020, 0x80000000 + AT4(0, 0, 5, 6) + 1, &gpa),
-		   LWP_WALK_OK));
-	cr_expect(eq(u64, gpa, 0x1234567001));
+	expect_walk(PAE, linear + 1, OK, 0x1234567001);
 	cr_expect(eq(int, reads, 3));
 	set64(SECOND, 5, 0x3f00200000 | P | U | PS);
-	cr_expect(eq(int,
-		     lwp_walk(&phys, LWP_PAGING_PAE, 0x6020, 0x80000000 + AT4(0, 0, 5, 6), &gpa),
-		     LWP_WALK_OK));
-	cr_expect(eq(u64, gpa, 0x3f00206000));
+	expect_walk(PAE, linear, OK, 0x3f00206000);
 	set64(0x6000, 0x20 / 8 + 2, SECOND | P | U); /* reserved there */
-	cr_expect(eq(int,
-		     lwp_walk(&phys, LWP_PAGING_PAE, 0x6020, 0x80000000 + AT4(0, 0, 5, 6), &gpa),
-		     LWP_WALK_NONE));
+	expect_walk(PAE, linear, NONE, 0);
 }
 
 Test(walk, two_levels)
@@ -222,8 +212,8 @@ Test(walk, tables_outside_memory)
 	four_levels();
 	set64(SECOND, 2, 0x7654321000 | P | U);
 	expect_walk(LONG, AT4(1, 2, 3, 4), NONE, 0);
-	cr_expect(
-		eq(int, lwp_walk(&phys, LWP_PAGING_LONG, 0xffffffffff000, 0, &gpa), LWP_WALK_NONE));
+	cr3 = 0xffffffffff000;
+	expect_walk(LONG, 0, NONE, 0);
 }
 
 Test(walk, a_table_that_the_host_has_swapped_out)
