@@ -175,9 +175,3 @@ Test(late, in_2007_nothing_passes_zero)
 	expect_head(32);
 	cr_expect(eq(i32, eng.st.counter[0], 100));
 }
-
-Test(late, nothing_happens_while_off)
-{
-	start(LWP_REV_43724);
-	cr_expect(not(pass(350, 0x401000)));
-}
