@@ -20,6 +20,7 @@ static const struct lwp_ctx_key key = { .cr3 = TABLES, .thread = 0x7f0000000000 
 
 static enum lwp_phys_result read_phys(void *ctx, u64 gpa, void *to, u32 len)
 {
+	cr_assert(gpa / PAGE == (gpa + len - 1) / PAGE);
 	if (gpa >= TABLES && gpa + len <= TABLES + sizeof(tables)) {
 		memcpy(to, tables + (gpa - TABLES), len);
 		return LWP_PHYS_OK;
@@ -56,11 +57,12 @@ static void make_tables(void)
 		map_page(MEM_BASE + i * PAGE);
 }
 
-/* One record is stored, then the context is parked at 1 s. */
+/* One record is stored (of 43724: in two pages), then the context is parked at 1 s. */
 static void parked(u32 rev)
 {
 	start(rev);
 	make_tables();
+	make_block(BLOCK, RING + PAGE - 16);
 	set_event(BLOCK, rev == LWP_REV_2007 ? 1 : 2, 9, 0);
 	lwp_ctx_table_init(&table, table_memory, 2, 1);
 	enable(BLOCK);
@@ -256,14 +258,17 @@ static struct lwp_ctx_look searched(void)
 
 static const struct lwp_ctx_ip no_ip;
 
+#define expect_claim(e, cpu, verdict, found)                                            \
+	cr_expect(eq(int, lwp_ctx_claim(&table, e, cpu, &l, LWP_CTX_##verdict, &no_ip), \
+		     LWP_CTX_##found))
+
 Test(context_look, claimed_if_nothing_has_happened_since)
 {
 	struct lwp_ctx_look l;
 
 	parked(LWP_REV_43724);
 	l = searched();
-	cr_expect(eq(int, lwp_ctx_claim(&table, &eng, 0, &l, LWP_CTX_INTACT, &no_ip),
-		     LWP_CTX_RESUMED));
+	expect_claim(&eng, 0, INTACT, RESUMED);
 	cr_expect(lwp_ctx_live(&table, &eng, 0) != NULL);
 }
 
@@ -275,10 +280,8 @@ Test(context_look, of_two_that_verify_at_once_one_claims)
 	parked(LWP_REV_43724);
 	other = eng;
 	l = searched();
-	cr_expect(eq(int, lwp_ctx_claim(&table, &other, 1, &l, LWP_CTX_INTACT, &no_ip),
-		     LWP_CTX_RESUMED));
-	cr_expect(
-		eq(int, lwp_ctx_claim(&table, &eng, 0, &l, LWP_CTX_INTACT, &no_ip), LWP_CTX_AGAIN));
+	expect_claim(&other, 1, INTACT, RESUMED);
+	expect_claim(&eng, 0, INTACT, AGAIN);
 	cr_expect(not(lwp_engine_on(&eng)));
 	cr_expect(eq(int, lwp_ctx_search(&table, &eng, 0, &key, &l), LWP_CTX_BUSY));
 	cr_expect(eq(i32, l.holder, 1));
@@ -295,8 +298,7 @@ Test(context_look, what_was_resumed_and_parked_meanwhile_is_searched_again)
 	l = searched();
 	lwp_ctx_claim(&table, &other, 1, &l, LWP_CTX_INTACT, &no_ip);
 	lwp_ctx_park(&table, &other, 1, 2000);
-	cr_expect(eq(int, lwp_ctx_claim(&table, &eng, 0, &l, LWP_CTX_CHANGED, &no_ip),
-		     LWP_CTX_AGAIN));
+	expect_claim(&eng, 0, CHANGED, AGAIN);
 	cr_expect(lwp_ctx_any(&table));
 }
 
@@ -307,13 +309,11 @@ Test(context_look, what_was_emptied_and_filled_meanwhile_is_searched_again)
 	parked(LWP_REV_43724);
 	l = searched();
 	lwp_ctx_table_reset(&table);
-	cr_expect(
-		eq(int, lwp_ctx_claim(&table, &eng, 0, &l, LWP_CTX_INTACT, &no_ip), LWP_CTX_AGAIN));
+	expect_claim(&eng, 0, INTACT, AGAIN);
 	enable(BLOCK);
 	cr_assert(lwp_ctx_create(&table, &eng, 0, &key));
 	lwp_ctx_park(&table, &eng, 0, 2000);
-	cr_expect(eq(int, lwp_ctx_claim(&table, &eng, 0, &l, LWP_CTX_CHANGED, &no_ip),
-		     LWP_CTX_AGAIN));
+	expect_claim(&eng, 0, CHANGED, AGAIN);
 	cr_expect(lwp_ctx_any(&table));
 }
 
@@ -329,7 +329,6 @@ Test(context_look, what_was_loaded_again_meanwhile_is_searched_again)
 	cr_assert(lwp_ctx_load(&table, &caps, wire, sizeof(wire), 0, &bad) == NULL);
 	l = searched();
 	cr_assert(lwp_ctx_load(&table, &caps, wire, sizeof(wire), 0, &bad) == NULL);
-	cr_expect(eq(int, lwp_ctx_claim(&table, &eng, 0, &l, LWP_CTX_CHANGED, &no_ip),
-		     LWP_CTX_AGAIN));
+	expect_claim(&eng, 0, CHANGED, AGAIN);
 	cr_expect(lwp_ctx_any(&table));
 }

@@ -67,6 +67,8 @@ static enum lwp_walk_result walk(enum lwp_paging paging, u64 linear)
 			cr_expect(eq(u64, gpa, address));                                 \
 	} while (0)
 
+static const u64 table[] = { TOP, SECOND, THIRD, FOURTH };
+
 static void four_levels(void)
 {
 	memset(memory, 0, sizeof(memory));
@@ -91,8 +93,7 @@ Test(walk, five_levels)
 	set64(FIFTH, 7, TOP | P | U);
 	expect_walk(LONG5, AT5(7, 1, 2, 3, 4) + 0xabc, OK, 0x7654321abc);
 	cr_expect(eq(int, reads, 5));
-	/* The upper half. */
-	set64(FIFTH, 511, TOP | P | U);
+	set64(FIFTH, 511, TOP | P | U); /* the upper half */
 	expect_walk(LONG5, 0xff00000000000000ull | AT5(255, 1, 2, 3, 4), OK, 0x7654321000);
 }
 
@@ -155,7 +156,6 @@ Test(walk, large_pages)
 
 Test(walk, nothing_is_mapped)
 {
-	static const u64 table[] = { TOP, SECOND, THIRD, FOURTH };
 	u32 i;
 
 	for (i = 0; i < 4; i++) {
@@ -168,7 +168,6 @@ Test(walk, nothing_is_mapped)
 /* An entry that is not present and not zero tells the guest's kernel where the page is. */
 Test(walk, swapped_out)
 {
-	static const u64 table[] = { TOP, SECOND, THIRD, FOURTH };
 	u32 i;
 
 	for (i = 0; i < 4; i++) {
@@ -185,7 +184,6 @@ Test(walk, swapped_out)
 
 Test(walk, user_rights_at_every_level)
 {
-	static const u64 table[] = { TOP, SECOND, THIRD, FOURTH };
 	u32 i;
 
 	for (i = 0; i < 4; i++) {
@@ -197,7 +195,6 @@ Test(walk, user_rights_at_every_level)
 
 Test(walk, reserved_address_bits)
 {
-	static const u64 table[] = { TOP, SECOND, THIRD, FOURTH };
 	u32 i;
 
 	for (i = 0; i < 4; i++) {
