@@ -105,7 +105,7 @@ def _prepared(part: PytestPart, args: argparse.Namespace, sums: Sums) -> bool:
 def _run(parts: Sequence[PytestPart], names: Sequence[str], args: argparse.Namespace, *more: str) -> Sums:
     name = "-".join(part.name for part in parts)
     try:
-        work = Path(tempfile.mkdtemp(prefix=f"vlwp-{name}."))
+        work = Path(tempfile.mkdtemp(prefix="vlwp-test."))  # short: sockets are in it
     except OSError as err:
         raise Died(f"cannot create a directory in {temporary()}: {err.strerror}") from err
     work.chmod(0o755)

@@ -41,7 +41,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """One seed for all workers."""
+    """One seed for all workers, which leave no bytecode in the tree."""
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     given = config.getoption("--seed")
     os.environ.setdefault(SEED_VARIABLE, str(random.SystemRandom().randint(0, SEED)))
     if given is not None:

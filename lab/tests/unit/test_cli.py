@@ -138,7 +138,7 @@ def test_never_a_traceback_elsewhere(tmp_path: Path) -> None:
     """Every command through a symbolic link in another directory, with each standard stream closed in turn."""
     (tmp_path / "link").symlink_to(VLWP)
     lines = [[command.name] for command in COMMANDS] + [[], ["--", "x"], ["--base"], ["help", "nothing"], ["--help"]]
-    env = {"VLWP_BUILD_DIR": "/proc/nowhere"}
+    env = {"VLWP_BUILD_DIR": "/proc/nowhere", "PYTHONUNBUFFERED": ""}  # which hides that a stream cannot be flushed
 
     def ends_well(at: int) -> str:
         words, closed = lines[at], at % 3
