@@ -53,35 +53,32 @@ _Static_assert(LWP_EVENT_DATA_ADDRESS_VALID == LWP_RECORD_DAV, "DAV");
 _Static_assert(LWP_INTERVAL_MAX == LWP_COUNTER_MAX, "26 bits, signed");
 _Static_assert(LWP_BLOCK_MAX == LWP_CB_MAX_SIZE, "255 quadwords");
 
-/* The instructions, in a function each so that their bytes can be looked for. Not to be called. */
-void use_llwpcb(struct lwp_block *block);
-struct lwp_block *use_slwpcb(void);
-bool use_lwpins(uint64_t data2, uint32_t data1);
-void use_lwpval(uint64_t data2, uint32_t data1);
+/* The instructions, in a function each so that their bytes can be looked for, also at -O0. Not to be called. */
+#define USE static __attribute__((noinline, flatten))
 
-__attribute__((noinline)) void use_llwpcb(struct lwp_block *block)
+USE void use_llwpcb(struct lwp_block *block)
 {
 	lwp_llwpcb(block);
 }
 
-__attribute__((noinline)) struct lwp_block *use_slwpcb(void)
+USE struct lwp_block *use_slwpcb(void)
 {
 	return lwp_slwpcb();
 }
 
-__attribute__((noinline)) bool use_lwpins(uint64_t data2, uint32_t data1)
+USE bool use_lwpins(uint64_t data2, uint32_t data1)
 {
 	return lwp_lwpins(data2, data1, 0x12345678);
 }
 
-__attribute__((noinline)) void use_lwpval(uint64_t data2, uint32_t data1)
+USE void use_lwpval(uint64_t data2, uint32_t data1)
 {
 	lwp_lwpval(data2, data1, 0x12345678);
 }
 
 static bool contains(const void *function, const char *bytes, size_t size)
 {
-	return memmem(function, 64, bytes, size) != NULL;
+	return memmem(function, 256, bytes, size) != NULL;
 }
 
 Test(lwp_h, instructions_are_encoded_as_specified)
