@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The table of rows: which test, on which virtual processor, and what the host must offer for it; and the virtual
-machine of a row. Adding a test: one file in ../tests (named in ../meson.build) and one row here."""
+machine of a row. Adding a test: one file in ../tests (named in ../meson.build), one row here, and a fault."""
 
 from dataclasses import dataclass
 from pathlib import Path
