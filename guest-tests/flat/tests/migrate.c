@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A program for the test of migration: goes through the states of the engine (counting, due, pending, ring
- * full, threshold reached, faulting, retrying, LLWPCB's own #PF, other threads' contexts), some hundreds of
- * times each, and only then prints what has become of block and ring in each part. Wherever a machine that
- * runs it is stopped, saved and restored, the output must be the same.
+ * full, threshold reached, faulting, retrying, LLWPCB's own #PF, other threads' contexts), often, and only
+ * then prints what has become of block and ring in each part. Wherever a machine that runs it is stopped,
+ * saved and restored, the output must be the same.
  */
 #include "lwp_fixture.h"
 #include "test.h"
@@ -14,7 +14,7 @@
 #define RECORDS(n) ((n) * (u32)RECORD_SIZE)
 
 extern char mg_run[], mg_loop[], mg_on[], mg_nop[], mg_nops[], mg_handler[], mg_slwpcb[],
-	mg_misses[];
+	mg_misses[], mg_spin[], mg_spinning[];
 
 /* rax = block, rsi = rounds of 5 instructions, the last of which is a branch */
 USER_CODE("mg_run: llwpcb %rax\n"
@@ -33,6 +33,11 @@ USER_CODE("mg_run: llwpcb %rax\n"
 	  "mg_handler: .fill 3, 1, 0x90\n"
 	  "user_exit\n"
 	  "mg_slwpcb: slwpcb %rbx\n"
+	  "user_exit\n"
+	  /* rsi = rounds of 2 instructions after the first one */
+	  "mg_spin: nop\n"
+	  "mg_spinning: dec %esi\n"
+	  "jnz mg_spinning\n"
 	  "user_exit\n"
 	  /* rdi = two pages, rsi = rounds of 5 instructions, each of which loads the next line */
 	  "mg_misses: llwpcb %rax\n"
@@ -168,6 +173,33 @@ static void handled(struct lwp *l, u32 rounds)
 	finish(l, "handled", rounds * (rev07() ? 15 : 18) / 10);
 }
 
+/*
+ * A store that has faulted is tried again where it faulted only when CPL 3 is entered there. Here a program
+ * passes that place many times, without a ring and without an entry.
+ */
+static void passing(struct lwp *l, u32 rounds)
+{
+	/* A round: the first 3 instructions, 100 times 2 and the one before, 2 with the store. */
+	static const struct block once = { .event = { { EV_IRE, 205, 2 } } };
+
+	lwp_prepare(l, &once, mg_on);
+	lwp_resume(l);
+	for (u32 i = 0; i < rounds; i++) {
+		protect_ring(l, PAGE_NONE);
+		l->u.r.rip = (u64)mg_spin;
+		l->u.r.rsi = 2;
+		user_run(&l->u);
+		if (l->u.r.rip != (u64)mg_spinning)
+			bail("a store into a ring that is not there did not fault");
+		l->u.r.rsi = 100;
+		run(l, mg_spin);
+		protect_ring(l, PAGE_USER_RW);
+		l->u.r.rsi = 1;
+		run(l, mg_spinning);
+	}
+	finish(l, "passing", rounds);
+}
+
 /* LLWPCB wants the block writable, 2007 only readable: each one faults and is started again. */
 static void llwpcb_faulting(struct lwp *l, u32 rounds)
 {
@@ -280,6 +312,8 @@ FLAT_TEST(migrate)
 	faulting(&l, "faulting", 500);
 	faulting(&l, "faulting again", 500);
 	handled(&l, 100);
+	if (!rev07())
+		passing(&l, 10);
 	llwpcb_faulting(&l, 1000);
 	if (!option_is("context", "os"))
 		threads(&l, 40);
