@@ -18,9 +18,7 @@ LEFT_OUT = shutil.ignore_patterns("tests", "fuzz", "bench")
 
 def version() -> str:
     """The package's version, which is that of this repository."""
-    match = re.search(r"^ *version: '(.*)',$", (TOP / "meson.build").read_text(encoding="utf-8"), re.MULTILINE)
-    assert match
-    return match[1]
+    return (TOP / "VERSION").read_text(encoding="utf-8").strip()
 
 
 def source() -> Path:

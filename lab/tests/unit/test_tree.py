@@ -38,6 +38,13 @@ def test_licences() -> None:
             assert found and found[1].strip() == next(wanted, DEFAULT_LICENCE), name
 
 
+def test_version() -> None:
+    """VERSION is what the changelogs of the repository and of Debian's packages begin with."""
+    version = text("VERSION").strip()
+    assert re.findall(r"^## \[([^]]+)\]", text("CHANGELOG.md"), re.MULTILINE)[0] == version
+    assert text("debian/changelog").startswith(f"vlwp ({version}-")
+
+
 def _lines(*patterns: str) -> int:
     """Of text that is written by hand."""
     names = [name for name in files(*patterns) if not OTHERS.search(name)]
