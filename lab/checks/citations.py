@@ -5,6 +5,7 @@
 - A page of docs/, with or without #section, and a relative link of a Markdown page exist.
 - Nothing cites a page that is not in the repository.
 - docs/spec-coverage.md has a row for each rule, and the tests and places that it names exist.
+- The paths, functions, identifiers and commands of ./vlwp that a page or a cover letter names exist, and the options.
 """
 
 import re
@@ -12,6 +13,8 @@ import subprocess
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
+
+from lab.commands import find
 
 SPEC_PAGES = {"43724": "docs/spec/43724.md", "2007": "docs/spec/2007.md"}
 COVERAGE = "docs/spec-coverage.md"
@@ -39,6 +42,17 @@ PROGRAM_ROW = re.compile(r"\"(kvm_\w+)\"")
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 C_LIKE = (".c", ".h", ".S", ".inc", ".patch")
+
+PAST = "CHANGELOG.md"  # says what was
+SPAN = re.compile(r"`([^`\n]+)`|^ {4}(\S.*)$", re.MULTILINE)
+NAME = re.compile(r"(\w+)\(\)|([a-z]+(?:_[a-z0-9]+)+)")  # what can only be an identifier
+PATH = re.compile(r"\.?[a-z-]+/[a-z0-9_./-]*")  # capitals stand for a name
+OURS = re.compile(r"(?:^|/)(?:vlwp|lwprun|lwpctl|flatrun\.py) ")
+OPTION = re.compile(r"(?<![\w-])--([a-z][\w-]+)")
+COMMAND = re.compile(r"\./vlwp ([a-z]+)(?: ([a-z-]+)\b(?![./*]))?")
+# Of other projects.
+FOREIGN_NAMES = {"kvm_handle_guest_mediated_pmi"}
+FOREIGN_OPTIONS = {"durations", "junitxml", "lf"}
 
 
 def slug(heading: str) -> str:
@@ -239,6 +253,35 @@ def coverage_problems(tree: Tree, defined: set[str]) -> Iterator[str]:
         yield f"{COVERAGE}: no row for {rule}"
 
 
+def _span_problems(span: str, tree: Tree, words: set[str]) -> Iterator[str]:
+    """What a piece of code in a page names and is not there."""
+    named = NAME.fullmatch(span)
+    if named and not {named[1] or named[2], f"test_{named[2]}"} & (words | FOREIGN_NAMES):
+        yield span
+    if PATH.fullmatch(span) and span.split("/")[0] in tree.paths and span.rstrip("/") not in tree.paths:
+        yield span
+    if OURS.search(span):
+        options = OPTION.findall(span.split(" -- ")[0])
+        yield from (f"--{name}" for name in options if name not in words | FOREIGN_OPTIONS)
+    for name, part in COMMAND.findall(span):
+        command = find(name)
+        if name != "help" and not command or command and command.parts and part and not command.part(part):
+            yield f"./vlwp {name} {part}"
+
+
+def name_problems(tree: Tree) -> Iterator[str]:
+    """What pages and cover letters name in code spans."""
+    words: set[str] = set()
+    for name, text in tree.texts.items():
+        if not name.endswith(".md"):
+            words.update(re.findall(r"\w[\w-]*", text), IDENTIFIER.findall(text))
+    for name, text in tree.texts.items():
+        if name.endswith((".md", "cover-letter")) and name != PAST:
+            for match in SPAN.finditer(blanked(text, FENCE)):
+                for missing in _span_problems(match[1] or match[2], tree, words):
+                    yield f"{name}:{line_of(text, match.start())}: there is no {missing}"
+
+
 def problems(top: Path) -> list[str]:
     """What is wrong in the tree, a line each."""
     tree = Tree(top.resolve())
@@ -246,4 +289,5 @@ def problems(top: Path) -> list[str]:
     wrong += citation_problems(tree, defined)
     wrong += link_problems(tree)
     wrong += coverage_problems(tree, defined)
+    wrong += name_problems(tree)
     return wrong
