@@ -206,8 +206,8 @@ static void put_branch(const struct writer *w, const struct entry *first, const 
 /* The file of a function is that of its lowest address. */
 static const char **file_of(struct writer *w, const struct place *place)
 {
-	size_t number = keys_number(&w->function_keys, (uintptr_t)place->symbol,
-				    (uintptr_t)place->object, 0);
+	size_t number = keys_number_of(&w->function_keys, (uintptr_t)place->symbol,
+				       (uintptr_t)place->object, 0);
 
 	if (number == w->nr_files) {
 		w->files = grow(w->files, number, &w->file_room, sizeof(*w->files));
@@ -301,7 +301,7 @@ static void add_samples(struct writer *w)
 static void see(void *to, const struct block *block, uint64_t address)
 {
 	struct writer *w = to;
-	size_t number = keys_number(&w->executed_keys, address, block->map, 0);
+	size_t number = keys_number_of(&w->executed_keys, address, block->map);
 
 	if (number == w->nr_executed) {
 		w->executed = grow(w->executed, number, &w->executed_room, sizeof(*w->executed));

@@ -9,7 +9,6 @@
 #include <zlib.h>
 
 #include "export.h"
-#include "hash.h"
 #include "memory.h"
 #include "stacks.h"
 
@@ -94,55 +93,19 @@ static void put_message(struct message *m, unsigned int field, struct message *i
 
 /* ---- Numbers for strings, functions and locations -------------------------------------------- */
 
-struct numbers {
-	struct number {
-		uint64_t key;
-		const char *a, *b;
-		size_t number;
-	} * table; /* open addressing; number 0: empty */
-	size_t nr, size;
-};
-
-static struct number *find(const struct numbers *n, const struct number *key)
-{
-	size_t i = hash_mix(hash_mix((uintptr_t)key->a, (uintptr_t)key->b), key->key) &
-		   (n->size - 1);
-
-	while (n->table[i].number &&
-	       (n->table[i].a != key->a || n->table[i].b != key->b || n->table[i].key != key->key))
-		i = (i + 1) & (n->size - 1);
-	return &n->table[i];
-}
-
 /* The number of (a, b, key), from 1; `*added`: it is new. */
-static size_t number_of(struct numbers *n, const char *a, const char *b, uint64_t key, bool *added)
+static size_t number_of(struct keys *keys, const char *a, const char *b, uint64_t key, bool *added)
 {
-	const struct number wanted = { key, a, b, 0 };
-	struct number *place;
+	size_t nr = keys->nr, number = keys_number_of(keys, (uintptr_t)a, (uintptr_t)b, key);
 
-	if (2 * n->nr >= n->size) {
-		struct numbers larger = { .size = n->size ? 2 * n->size : 1024, .nr = n->nr };
-
-		larger.table = must(calloc(larger.size, sizeof(*larger.table)));
-		for (size_t i = 0; i < n->size; i++)
-			if (n->table[i].number)
-				*find(&larger, &n->table[i]) = n->table[i];
-		free(n->table);
-		*n = larger;
-	}
-	place = find(n, &wanted);
-	*added = !place->number;
-	if (*added) {
-		*place = wanted;
-		place->number = ++n->nr;
-	}
-	return place->number;
+	*added = number == nr;
+	return number + 1;
 }
 
 struct writer {
 	struct export *e;
 	struct message profile, one, two;
-	struct numbers strings, functions, locations;
+	struct keys strings, functions, locations;
 };
 
 /* Its index in the string table, which begins with "". Strings are known by their pointers. */
@@ -351,8 +314,8 @@ bool export_pprof(struct export *e)
 	free(w.profile.bytes);
 	free(w.one.bytes);
 	free(w.two.bytes);
-	free(w.strings.table);
-	free(w.functions.table);
-	free(w.locations.table);
+	keys_free(&w.strings);
+	keys_free(&w.functions);
+	keys_free(&w.locations);
 	return good;
 }

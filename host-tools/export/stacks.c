@@ -6,50 +6,22 @@
 #include <string.h>
 
 #include "calls.h"
-#include "hash.h"
 #include "lwp_rev.h"
 #include "memory.h"
 #include "stacks.h"
 
-static size_t *find(const struct stacks *s, const struct stack *key)
+/* Names are the same pointers if they are the same. */
+static size_t add(struct stacks *s, const struct stack *stack)
 {
-	size_t i = hash_mix(hash_mix((uintptr_t)key->name, (uintptr_t)key->object), key->parent) &
-		   (s->size - 1);
+	/* Number 0 is the list's first, which is none. */
+	size_t number = 1 + keys_number_of(&s->keys, (uintptr_t)stack->name,
+					   (uintptr_t)stack->object, stack->parent);
 
-	while (s->table[i]) {
-		const struct stack *stack = &s->list[s->table[i]];
-
-		/* Names are the same pointers if they are the same. */
-		if (stack->name == key->name && stack->object == key->object &&
-		    stack->parent == key->parent)
-			break;
-		i = (i + 1) & (s->size - 1);
-	}
-	return &s->table[i];
-}
-
-static void enlarge(struct stacks *s)
-{
-	free(s->table);
-	s->size = s->size ? 2 * s->size : 1024;
-	s->table = must(calloc(s->size, sizeof(*s->table)));
-	for (size_t i = 1; i < s->nr; i++)
-		*find(s, &s->list[i]) = i;
-}
-
-static size_t add(struct stacks *s, const struct stack *key)
-{
-	size_t *place;
-
-	if (2 * s->nr >= s->size)
-		enlarge(s);
-	place = find(s, key);
-	if (!*place) {
+	if (number == s->nr) {
 		s->list = grow(s->list, s->nr, &s->room, sizeof(*s->list));
-		s->list[s->nr] = *key;
-		*place = s->nr++;
+		s->list[s->nr++] = *stack;
 	}
-	return *place;
+	return number;
 }
 
 static size_t add_located(struct stacks *s, const struct located *l)
@@ -136,7 +108,7 @@ static void add_windows(struct stacks *s)
 		if (!wanted(s, &calls, step->stack))
 			continue;
 		process = add(s, &(struct stack){ .name = p->processes[id].comm, .object = "" });
-		number = keys_number(&keys, process, step->stack, 0);
+		number = keys_number_of(&keys, process, step->stack);
 		if (number == nr_known) {
 			known = grow(known, number, &room, sizeof(*known));
 			known[nr_known++] = add_chain(s, &calls, step->stack, process);
@@ -183,7 +155,7 @@ size_t stacks_of(const struct stacks *s, const struct located *located)
 void stacks_free(struct stacks *s)
 {
 	free(s->list);
-	free(s->table);
+	keys_free(&s->keys);
 	free(s->of);
 	free(s->steps);
 }

@@ -29,7 +29,7 @@ struct stacks {
 	const struct export *e;
 	struct stack *list; /* the first is none */
 	size_t nr, room;
-	size_t *table, size; /* open addressing */
+	struct keys keys;
 	size_t *of; /* by the index of a sample's place in the view */
 	struct stack_step *steps; /* with windows, in the file's order; else NULL */
 	size_t nr_steps, step_room;

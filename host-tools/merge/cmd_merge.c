@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "hash.h"
+#include "keys.h"
 #include "lwpctl.h"
 #include "lwpdata.h"
 #include "memory.h"
@@ -27,7 +27,7 @@ struct arguments {
 
 /* An object that is in the output: files of one path, build-id and size are one. */
 struct object {
-	char *key; /* path, zero byte, build-id, size */
+	char *bytes; /* path, zero byte, build-id, size */
 	size_t size;
 };
 
@@ -37,10 +37,7 @@ struct merger {
 	struct lwpdata_stats stats;
 	struct thin thin; /* as much as the thinnest file is */
 	bool first_pass; /* which looks how thin the files are */
-	struct object *objects;
-	size_t nr_objects, object_room;
-	uint32_t *table; /* of objects, by id plus 1; open addressing */
-	size_t size;
+	struct keys objects; /* by id */
 	uint32_t nr_processes, nr_threads; /* in the output */
 	/* The file at hand: */
 	const char *path;
@@ -52,33 +49,10 @@ struct merger {
 
 /* ---- Objects -------------------------------------------------------------------------------- */
 
-static uint32_t *find(const struct merger *m, const struct object *wanted)
-{
-	size_t i = hash_bytes(wanted->key, wanted->size) & (m->size - 1);
-
-	while (m->table[i]) {
-		const struct object *o = &m->objects[m->table[i] - 1];
-
-		if (o->size == wanted->size && !memcmp(o->key, wanted->key, o->size))
-			break;
-		i = (i + 1) & (m->size - 1);
-	}
-	return &m->table[i];
-}
-
-static void enlarge(struct merger *m)
-{
-	free(m->table);
-	m->size = m->size ? 2 * m->size : 256;
-	m->table = must(calloc(m->size, sizeof(*m->table)));
-	for (size_t i = 0; i < m->nr_objects; i++)
-		*find(m, &m->objects[i]) = (uint32_t)i + 1;
-}
-
 static struct object key_of(const struct lwpdata_object *object)
 {
 	struct object key = { .size = object->path.size + 1 + object->build_id.size + 8 };
-	char *at = key.key = must(malloc(key.size));
+	char *at = key.bytes = must(malloc(key.size));
 
 	memcpy(at, object->path.data, object->path.size);
 	at += object->path.size;
@@ -92,23 +66,16 @@ static struct object key_of(const struct lwpdata_object *object)
 static int add_object(struct merger *m, struct lwpdata_object *object)
 {
 	struct object key = key_of(object);
-	uint32_t *place;
+	size_t nr = m->objects.nr, id = keys_number(&m->objects, key.bytes, key.size);
 	int status = 0;
 
-	if (2 * m->nr_objects >= m->size)
-		enlarge(m);
-	place = find(m, &key);
-	if (*place) {
-		free(key.key);
-	} else {
-		m->objects = grow(m->objects, m->nr_objects, &m->object_room, sizeof(*m->objects));
-		m->objects[m->nr_objects++] = key;
-		*place = (uint32_t)m->nr_objects;
-		object->id = *place - 1;
+	free(key.bytes);
+	if (id == nr) {
+		object->id = (uint32_t)id;
 		status = lwpdata_write_object(m->writer, object);
 	}
 	m->object_ids = grow(m->object_ids, m->nr_ids, &m->id_room, sizeof(*m->object_ids));
-	m->object_ids[m->nr_ids++] = *place - 1;
+	m->object_ids[m->nr_ids++] = (uint32_t)id;
 	return status;
 }
 
@@ -356,10 +323,7 @@ static int merge(const struct arguments *a)
 	} else if (m.writer) {
 		lwpdata_abandon(m.writer);
 	}
-	for (size_t i = 0; i < m.nr_objects; i++)
-		free(m.objects[i].key);
-	free(m.objects);
-	free(m.table);
+	keys_free(&m.objects);
 	free(m.object_ids);
 	thin_free(&m.thin);
 	return good ? LWPCTL_OK : LWPCTL_FAILED;

@@ -22,7 +22,7 @@ static size_t add_function(struct blocks *b, const struct block *block, uint32_t
 
 	resolve(b->resolver, process, block->map, address, &place);
 	number =
-		keys_number(&b->function_keys, (uintptr_t)place.symbol, (uintptr_t)place.object, 0);
+		keys_number_of(&b->function_keys, (uintptr_t)place.symbol, (uintptr_t)place.object);
 	if (number == b->nr_functions) {
 		b->functions = grow(b->functions, number, &b->function_room, sizeof(*b->functions));
 		b->functions[b->nr_functions++] =
@@ -167,7 +167,7 @@ struct block *blocks_find(struct blocks *b, uint32_t process, size_t map, uint64
 			  uint64_t end)
 {
 	uint64_t where = map == SIZE_MAX ? ~(uint64_t)process : map;
-	size_t nr = b->keys.nr, number = keys_number(&b->keys, begin, end, where);
+	size_t nr = b->keys.nr, number = keys_number_of(&b->keys, begin, end, where);
 	struct block block = { .map = map, .begin = begin, .end = end, .object = LWPDATA_NONE };
 
 	if (number < nr)

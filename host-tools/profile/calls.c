@@ -81,7 +81,7 @@ static size_t add_chain(struct calls *c, size_t caller, size_t function)
 	}
 	if (function != NO_FUNCTION)
 		name = c->blocks.functions[function].place.symbol;
-	number = keys_number(&c->chain_keys, caller, function, 0) + 1;
+	number = keys_number_of(&c->chain_keys, caller, function) + 1;
 	if (number == c->nr_chains) {
 		c->chains = grow(c->chains, c->nr_chains, &c->chain_room, sizeof(*c->chains));
 		c->chains[c->nr_chains++] = (struct chain){
@@ -93,7 +93,7 @@ static size_t add_chain(struct calls *c, size_t caller, size_t function)
 
 static struct call *find_call(struct calls *c, const struct made *made, size_t callee)
 {
-	size_t number = keys_number(&c->call_keys, made->function, callee, made->site);
+	size_t number = keys_number_of(&c->call_keys, made->function, callee, made->site);
 
 	if (number == c->nr_calls) {
 		c->calls = grow(c->calls, number, &c->call_room, sizeof(*c->calls));
@@ -174,7 +174,7 @@ static void do_return(struct walker *w, struct way *way, uint64_t to)
 
 static void count_entry(struct calls *c, size_t caller, size_t callee, double weight)
 {
-	size_t number = keys_number(&c->edge_keys, caller, callee, 0);
+	size_t number = keys_number_of(&c->edge_keys, caller, callee);
 
 	if (number == c->nr_edges) {
 		c->edges = grow(c->edges, number, &c->edge_room, sizeof(*c->edges));

@@ -2,50 +2,64 @@
 /*
  * A table that numbers keys.
  */
-#include "hash.h"
 #include "keys.h"
 #include "memory.h"
 
-static size_t *find(const struct keys *k, const struct key3 *key)
+#define uthash_fatal(message) must(NULL)
+#include <uthash.h>
+
+struct keyed {
+	UT_hash_handle hh;
+	size_t number;
+	char bytes[];
+};
+
+static struct keyed *find(const struct keys *k, const void *key, size_t size)
 {
-	size_t i = hash_mix(hash_mix(key->a, key->b), key->c) & (k->size - 1);
+	struct keyed *found;
 
-	for (; k->table[i]; i = (i + 1) & (k->size - 1)) {
-		const struct key3 *there = &k->list[k->table[i] - 1];
-
-		if (there->a == key->a && there->b == key->b && there->c == key->c)
-			break;
-	}
-	return &k->table[i];
+	HASH_FIND(hh, k->table, key, size, found);
+	return found;
 }
 
-static void enlarge(struct keys *k)
+static struct keyed *find_or_add(struct keys *k, const void *key, size_t size)
 {
-	free(k->table);
-	k->size = k->size ? 2 * k->size : 1024;
-	k->table = must(calloc(k->size, sizeof(*k->table)));
-	for (size_t i = 0; i < k->nr; i++)
-		*find(k, &k->list[i]) = i + 1;
+	struct keyed *found = find(k, key, size);
+
+	if (found)
+		return found;
+	found = must(malloc(sizeof(*found) + size));
+	memcpy(found->bytes, key, size);
+	found->number = k->nr++;
+	HASH_ADD_KEYPTR(hh, k->table, found->bytes, size, found);
+	return found;
 }
 
-size_t keys_number(struct keys *k, uint64_t a, uint64_t b, uint64_t c)
+size_t keys_number(struct keys *k, const void *key, size_t size)
 {
-	const struct key3 key = { a, b, c };
-	size_t *place;
+	return find_or_add(k, key, size)->number;
+}
 
-	if (2 * k->nr >= k->size)
-		enlarge(k);
-	place = find(k, &key);
-	if (!*place) {
-		k->list = grow(k->list, k->nr, &k->room, sizeof(*k->list));
-		k->list[k->nr++] = key;
-		*place = k->nr;
-	}
-	return *place - 1;
+size_t keys_find(const struct keys *k, const void *key, size_t size)
+{
+	const struct keyed *found = find(k, key, size);
+
+	return found ? found->number : NO_KEY;
+}
+
+const char *intern(struct keys *strings, const char *string)
+{
+	return find_or_add(strings, string, strlen(string) + 1)->bytes;
 }
 
 void keys_free(struct keys *k)
 {
-	free(k->list);
-	free(k->table);
+	struct keyed *at, *next;
+
+	HASH_ITER(hh, k->table, at, next)
+	{
+		HASH_DEL(k->table, at);
+		free(at);
+	}
+	k->nr = 0;
 }

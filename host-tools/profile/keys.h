@@ -3,23 +3,32 @@
 #ifndef LWPCTL_KEYS_H
 #define LWPCTL_KEYS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct key3 {
-	uint64_t a, b, c;
-};
+struct keyed;
 
 struct keys {
-	struct key3 *list; /* by number */
-	size_t nr, room;
-	size_t *table, size; /* open addressing, a power of two: the number plus 1 */
+	struct keyed *table; /* of uthash */
+	size_t nr;
 };
 
+/* A key is bytes; the same bytes are the same key. */
+#define NO_KEY SIZE_MAX
+
 /* The number of a key, from 0; a key that was not there is added, and is then the last. */
-size_t keys_number(struct keys *keys, uint64_t a, uint64_t b, uint64_t c);
+size_t keys_number(struct keys *keys, const void *key, size_t size);
+
+/* The same, but a key that is not there is NO_KEY. */
+size_t keys_find(const struct keys *keys, const void *key, size_t size);
+
+/* The one copy of a string; it lives until keys_free(). Equal strings are the same pointer. */
+const char *intern(struct keys *strings, const char *string);
 
 void keys_free(struct keys *keys);
+
+/* Up to three numbers as a key. */
+#define keys_number_of(keys, ...) \
+	keys_number(keys, (const uint64_t[3]){ __VA_ARGS__ }, sizeof(uint64_t[3]))
 
 #endif

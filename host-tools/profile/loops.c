@@ -59,7 +59,7 @@ void loops_begin(struct loops *loops, struct running_loops *running, size_t firs
 		loops_end(loops, running, running->nr - 1, weight);
 	if (loops_again(running, first, from, to) || running->nr - first == NESTED_MAX)
 		return;
-	number = keys_number(&loops->keys, loop->function, loop->address, 0);
+	number = keys_number_of(&loops->keys, loop->function, loop->address);
 	if (number == loops->nr) {
 		loops->list = grow(loops->list, number, &loops->room, sizeof(*loops->list));
 		loops->list[loops->nr++] = *loop;

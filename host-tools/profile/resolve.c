@@ -345,5 +345,5 @@ void resolver_free(struct resolver *r)
 	free(r->has_code);
 	data_places_free(&r->data);
 	free(r->perf_maps);
-	intern_free(&r->strings);
+	keys_free(&r->strings);
 }

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "intern.h"
+#include "keys.h"
 #include "profile.h"
 #include "symbols.h"
 
@@ -42,8 +42,7 @@ struct data_place {
 struct data_places {
 	struct data_place *list;
 	size_t nr, room;
-	uint32_t *table; /* of numbers; open addressing */
-	size_t size;
+	struct keys keys;
 	struct cached *cache;
 };
 
@@ -60,7 +59,7 @@ struct resolver {
 	struct symbols **perf_maps; /* one a process */
 	size_t nr_objects, nr_processes; /* that these have room for */
 	struct data_places data;
-	struct intern strings;
+	struct keys strings;
 };
 
 void resolver_init(struct resolver *r, const struct profile *profile, const char *sysroot,

@@ -4,40 +4,21 @@
  */
 #include <stdbool.h>
 
-#include "hash.h"
 #include "lwp_rev.h"
 #include "memory.h"
 #include "tally.h"
 
-static bool same(const struct count *a, const struct count *b)
+/* What tells counts apart, without padding. */
+struct tally_key {
+	uint64_t address, target;
+	size_t map;
+	uint32_t data, thread;
+	uint64_t event_id;
+};
+
+static struct tally_key key_of(const struct count *c)
 {
-	return a->address == b->address && a->map == b->map && a->thread == b->thread &&
-	       a->event_id == b->event_id && a->target == b->target && a->data == b->data;
-}
-
-static struct count *find(struct count *table, size_t size, const struct count *key)
-{
-	uint64_t hash =
-		hash_mix(hash_mix(key->address + key->target * 31 + key->data * 37ull, key->map),
-			 (uint64_t)key->thread << 8 | key->event_id);
-	size_t i = hash & (size - 1);
-
-	while (table[i].samples && !same(&table[i], key))
-		i = (i + 1) & (size - 1);
-	return &table[i];
-}
-
-static void enlarge(struct tally *t)
-{
-	size_t size = t->size ? 2 * t->size : 4096;
-	struct count *table = must(calloc(size, sizeof(*table)));
-
-	for (size_t i = 0; i < t->size; i++)
-		if (t->table[i].samples)
-			*find(table, size, &t->table[i]) = t->table[i];
-	free(t->table);
-	t->table = table;
-	t->size = size;
+	return (struct tally_key){ c->address, c->target, c->map, c->data, c->thread, c->event_id };
 }
 
 void detail_add(struct detail *to, const struct detail *more)
@@ -53,15 +34,15 @@ void detail_add(struct detail *to, const struct detail *more)
 static void add(struct tally *t, const struct count *key, const struct detail *detail,
 		double weight)
 {
+	const struct tally_key bytes = key_of(key);
+	size_t number = keys_number(&t->keys, &bytes, sizeof(bytes));
 	struct count *place;
 
-	if (2 * t->nr >= t->size)
-		enlarge(t);
-	place = find(t->table, t->size, key);
-	if (!place->samples) {
-		*place = *key;
-		t->nr++;
+	if (number == t->nr) {
+		t->list = grow(t->list, t->nr, &t->room, sizeof(*t->list));
+		t->list[t->nr++] = *key;
 	}
+	place = &t->list[number];
 	place->samples++;
 	place->weight += weight;
 	detail_add(&place->detail, detail);
@@ -245,12 +226,15 @@ void tally_profile(struct tally *t, const struct profile *p, const struct filter
 	tally_add(t, p, filter, targets, data);
 }
 
-const struct count *tally_find(const struct tally *t, const struct count *key)
+size_t tally_find(const struct tally *t, const struct count *key)
 {
-	return t->size ? find(t->table, t->size, key) : key;
+	const struct tally_key bytes = key_of(key);
+
+	return keys_find(&t->keys, &bytes, sizeof(bytes));
 }
 
 void tally_free(struct tally *t)
 {
-	free(t->table);
+	free(t->list);
+	keys_free(&t->keys);
 }

@@ -21,7 +21,7 @@ struct detail {
 void detail_add(struct detail *to, const struct detail *more);
 
 struct count {
-	uint64_t samples; /* 0: an empty place of the table */
+	uint64_t samples;
 	double weight; /* what they stand for */
 	struct detail detail;
 	uint64_t address;
@@ -34,8 +34,9 @@ struct count {
 };
 
 struct tally {
-	struct count *table; /* open addressing, a power of two */
-	size_t nr, size;
+	struct count *list; /* in the order in which they first came */
+	size_t nr, room;
+	struct keys keys;
 	uint64_t per_event[256]; /* samples by EventId */
 	bool targets; /* branches are told apart by them */
 };
@@ -54,7 +55,7 @@ void tally_add(struct tally *tally, const struct profile *profile, const struct 
 /* A record with what it was resolved to; `time` is in ns, as exact as the draining of the rings. */
 struct sample {
 	const struct lwp_record *record;
-	struct count key; /* its place in the tally */
+	struct count key; /* where it counts in the tally */
 	const struct profile_window *window; /* NULL: it is in none */
 	double weight; /* of branches that it stands for; in no window: of records */
 	uint64_t section; /* number of its section in the file */
@@ -75,8 +76,8 @@ void tally_walk_windows(const struct profile *profile, const struct filter *filt
 /* A window as a batch: its records, and when they were taken. */
 struct profile_batch window_batch(const struct profile_window *window);
 
-/* Where a record counts: a place of the table; one without samples if it is not counted. */
-const struct count *tally_find(const struct tally *tally, const struct count *key);
+/* Where a record counts: its index in the list; NO_KEY if it is not counted. */
+size_t tally_find(const struct tally *tally, const struct count *key);
 
 void tally_free(struct tally *tally);
 

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "clusters.h"
-#include "hash.h"
 #include "memory.h"
 #include "rows.h"
 
@@ -51,13 +50,11 @@ void samples_locate(struct samples *samples, struct resolver *r, const struct ta
 	*samples = (struct samples){ .list = must(calloc(tally->nr + 1, sizeof(*samples->list))),
 				     .tally = tally,
 				     .filter = filter };
-	samples->index = must(calloc(tally->size + 1, sizeof(*samples->index)));
-	for (size_t i = 0; i < tally->size; i++) {
+	samples->index = must(calloc(tally->nr + 1, sizeof(*samples->index)));
+	for (size_t i = 0; i < tally->nr; i++) {
 		struct located *located = &samples->list[samples->nr];
-		const struct count *count = &tally->table[i];
+		const struct count *count = &tally->list[i];
 
-		if (!count->samples)
-			continue;
 		located->count = count;
 		resolve(r, r->profile->threads[count->thread].process, count->map, count->address,
 			&located->place);
@@ -72,8 +69,8 @@ void samples_locate(struct samples *samples, struct resolver *r, const struct ta
 const struct located *samples_find(const struct samples *samples, const struct tally *tally,
 				   const struct count *key)
 {
-	const struct count *place = tally_find(tally, key);
-	size_t index = place->samples ? samples->index[place - tally->table] : 0;
+	size_t place = tally_find(tally, key);
+	size_t index = place == NO_KEY ? 0 : samples->index[place];
 
 	return index ? &samples->list[index - 1] : NULL;
 }
@@ -163,62 +160,29 @@ static const char *label_of(struct resolver *r, const struct located *l, enum ke
 
 /* Finds rows by their labels, which are interned. */
 struct finder {
-	size_t *table; /* index into the list plus 1; open addressing */
-	size_t size, labels;
+	struct keys keys;
 	bool by_line; /* source lines tell rows apart too */
 	struct rows *rows;
 };
 
-static uint64_t hash_labels(const struct finder *f, const struct row *row)
-{
-	uint64_t hash = 0;
-
-	for (size_t i = 0; i < f->labels; i++)
-		hash = hash_mix(hash, (uintptr_t)row->labels[i]);
-	if (f->by_line)
-		hash = hash_mix(hash, (uintptr_t)row->file + (uint64_t)row->line);
-	return hash;
-}
-
-static bool same_labels(const struct finder *f, const struct row *a, const struct row *b)
-{
-	if (f->by_line && (a->file != b->file || a->line != b->line))
-		return false;
-	return !memcmp(a->labels, b->labels, f->labels * sizeof(a->labels[0]));
-}
-
-static size_t *find_row(const struct finder *f, const struct row *row)
-{
-	size_t i = hash_labels(f, row) & (f->size - 1);
-
-	while (f->table[i] && !same_labels(f, &f->rows->list[f->table[i] - 1], row))
-		i = (i + 1) & (f->size - 1);
-	return &f->table[i];
-}
-
-static void enlarge(struct finder *f)
-{
-	free(f->table);
-	f->size = f->size ? 2 * f->size : 1024;
-	f->table = must(calloc(f->size, sizeof(*f->table)));
-	for (size_t i = 0; i < f->rows->nr; i++)
-		*find_row(f, &f->rows->list[i]) = i + 1;
-}
-
 static struct row *row_for(struct finder *f, const struct row *key)
 {
 	struct rows *rows = f->rows;
-	size_t *place;
+	const struct {
+		const char *labels[NR_KEYS];
+		const char *file;
+		uint64_t line;
+	} bytes = { .file = f->by_line ? key->file : NULL,
+		    .line = f->by_line ? (uint64_t)key->line : 0 };
+	size_t number;
 
-	if (2 * rows->nr >= f->size)
-		enlarge(f);
-	place = find_row(f, key);
-	if (!*place) {
+	memcpy((void *)bytes.labels, key->labels, sizeof(bytes.labels));
+	number = keys_number(&f->keys, &bytes, sizeof(bytes));
+	if (number == rows->nr) {
 		rows->list = grow(rows->list, rows->nr, &rows->room, sizeof(*rows->list));
 		rows->list[rows->nr++] = *key;
-		*place = rows->nr;
 	}
-	return &rows->list[*place - 1];
+	return &rows->list[number];
 }
 
 static int compare_names(const void *a, const void *b)
@@ -248,9 +212,9 @@ static void sort_rows(struct rows *rows, enum order order)
 }
 
 /* Rows that differ only in their line become one, which keeps the line with most samples. row_of: of the fine ones. */
-static void merge_lines(const struct rows *fine, struct rows *rows, size_t labels, size_t *row_of)
+static void merge_lines(const struct rows *fine, struct rows *rows, size_t *row_of)
 {
-	struct finder finder = { .labels = labels, .rows = rows };
+	struct finder finder = { .rows = rows };
 
 	for (size_t i = 0; i < fine->nr; i++) {
 		const struct row *from = &fine->list[i];
@@ -268,14 +232,14 @@ static void merge_lines(const struct rows *fine, struct rows *rows, size_t label
 			row->line_weight = from->weight;
 		}
 	}
-	free(finder.table);
+	keys_free(&finder.keys);
 }
 
 void rows_make(struct rows *rows, struct resolver *r, const struct samples *samples,
 	       const struct grouping *grouping, uint8_t event_id, enum order order)
 {
 	struct rows fine = { 0 };
-	struct finder finder = { .labels = grouping->nr, .by_line = true, .rows = &fine };
+	struct finder finder = { .by_line = true, .rows = &fine };
 	size_t *fine_of = must(calloc(samples->nr + 1, sizeof(*fine_of))), *row_of;
 
 	*rows = (struct rows){ 0 };
@@ -295,9 +259,9 @@ void rows_make(struct rows *rows, struct resolver *r, const struct samples *samp
 		rows->samples += l->count->samples;
 		rows->weight += l->count->weight;
 	}
-	free(finder.table);
+	keys_free(&finder.keys);
 	row_of = must(calloc(fine.nr + 1, sizeof(*row_of)));
-	merge_lines(&fine, rows, grouping->nr, row_of);
+	merge_lines(&fine, rows, row_of);
 	for (size_t i = 0; i < samples->nr; i++)
 		fine_of[i] = row_of[fine_of[i]];
 	rows_judge(rows, r->profile, samples, fine_of, event_id);

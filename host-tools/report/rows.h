@@ -75,7 +75,7 @@ struct samples {
 	size_t nr;
 	const struct tally *tally;
 	const struct filter *filter; /* of those that were counted */
-	size_t *index; /* of the list plus 1, by the place in the tally's table */
+	size_t *index; /* of the list plus 1, by the place in the tally's list */
 	uint64_t per_event[256]; /* by EventId */
 	double weight_per_event[256];
 };
