@@ -20,7 +20,7 @@
 
 struct arguments {
 	struct view_options view;
-	const char *symbol, *file;
+	const char *symbol;
 };
 
 /* What was counted at one instruction. */
@@ -294,27 +294,35 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		state->child_inputs[0] = &a->view;
 		return 0;
 	case ARGP_KEY_ARG:
-		if (a->file)
-			argp_failure(state, LWPCTL_USAGE, 0, "more than one file: '%s'", arg);
 		if (a->symbol)
-			a->file = arg;
-		else
-			a->symbol = arg;
+			return ARGP_ERR_UNKNOWN; /* the file, which is the view's */
+		a->symbol = arg;
 		return 0;
 	case ARGP_KEY_END:
 		if (!a->symbol)
 			argp_failure(state, LWPCTL_USAGE, 0, "it needs the name of a function");
+		a->view.filter.symbol = a->symbol;
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
 }
 
+static bool work(void *arguments, struct view *view)
+{
+	const struct arguments *a = arguments;
+	struct function f = { .view = view, .sources.sysroot = a->view.sysroot };
+	bool good = collect(&f, a->symbol, a->view.kind) && annotate(&f);
+
+	free(f.lines);
+	sources_free(&f.sources);
+	return good;
+}
+
 static int run(int argc, char **argv)
 {
-	static const struct argp_child children[] = { { &view_argp, 0, NULL, 0 }, { 0 } };
 	static const struct argp argp = {
-		.children = children,
+		.children = view_children,
 		.parser = parse,
 		.args_doc = "SYMBOL [FILE]",
 		.doc = "Print the instructions of a function with their samples, how often branches were "
@@ -323,20 +331,8 @@ static int run(int argc, char **argv)
 		       "(default: lwp.data).",
 	};
 	struct arguments a = { .view = VIEW_OPTIONS };
-	struct function f = { 0 };
-	struct view view;
-	bool good;
 
-	argp_parse(&argp, argc, argv, 0, NULL, &a);
-	a.view.filter.symbol = a.symbol;
-	f.view = &view;
-	f.sources.sysroot = a.view.sysroot;
-	good = view_open(&view, a.file ?: "lwp.data", &a.view) &&
-	       collect(&f, a.symbol, a.view.kind) && annotate(&f);
-	free(f.lines);
-	sources_free(&f.sources);
-	view_close(&view);
-	return good ? LWPCTL_OK : LWPCTL_FAILED;
+	return view_command(argc, argv, &argp, &a, &a.view, work);
 }
 
 const struct command cmd_annotate = {

@@ -3,7 +3,6 @@
  * lwpctl diff: which functions have another share in a second profile.
  */
 #include <argp.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +30,6 @@ static const struct argp_option options[] = {
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *a = state->input;
-	char *end;
 
 	switch (key) {
 	case ARGP_KEY_INIT:
@@ -41,10 +39,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->all = true;
 		return 0;
 	case 'l':
-		errno = 0;
-		a->limit = strtoull(arg, &end, 10);
-		if (errno || end == arg || *end || *arg == '-')
-			argp_failure(state, LWPCTL_USAGE, 0, "limit '%s' is not a number", arg);
+		a->limit = view_number(state, "limit", arg);
 		return 0;
 	case ARGP_KEY_ARG:
 		if (a->nr == 2)
@@ -119,10 +114,9 @@ static bool compare(const struct arguments *a, struct view views[2])
 
 static int run(int argc, char **argv)
 {
-	static const struct argp_child children[] = { { &view_argp, 0, NULL, 0 }, { 0 } };
 	static const struct argp argp = {
 		.options = options,
-		.children = children,
+		.children = view_children,
 		.parser = parse,
 		.args_doc = "BEFORE AFTER",
 		.doc = "Show which functions have another share of the samples in a second profile, as far "

@@ -151,8 +151,9 @@ static bool write_to(const struct arguments *a, struct view *view, FILE *out)
 	return a->format->write(&e);
 }
 
-static bool export(const struct arguments *a, struct view *view)
+static bool work(void *arguments, struct view *view)
 {
+	const struct arguments *a = arguments;
 	FILE *out = output_open(a->output);
 
 	return out && output_close(out, a->output, write_to(a, view, out));
@@ -160,24 +161,18 @@ static bool export(const struct arguments *a, struct view *view)
 
 static int run(int argc, char **argv)
 {
-	static const struct argp_child children[] = { { &view_argp, 0, NULL, 0 }, { 0 } };
 	static const struct argp argp = {
 		.options = options,
-		.children = children,
+		.children = view_children,
 		.parser = parse,
 		.args_doc = "[FILE]",
 		.doc = "Write a profile as other tools read it.\vFILE is what lwprun wrote (default: "
 		       "lwp.data). A format with room for one event takes the first, or --event.",
 	};
 	struct arguments a = { .view = VIEW_OPTIONS };
-	struct view view;
-	bool good;
 
-	argp_parse(&argp, argc, argv, 0, NULL, &a);
 	a.view.targets = true;
-	good = view_open(&view, a.view.file ?: "lwp.data", &a.view) && export(&a, &view);
-	view_close(&view);
-	return good ? LWPCTL_OK : LWPCTL_FAILED;
+	return view_command(argc, argv, &argp, &a, &a.view, work);
 }
 
 const struct command cmd_export = {

@@ -463,8 +463,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static bool write_file(const struct arguments *a, struct view *view)
+static bool work(void *arguments, struct view *view)
 {
+	const struct arguments *a = arguments;
 	FILE *out = output_open(a->output);
 
 	return out && output_close(out, a->output, write_page(a, view, out));
@@ -472,23 +473,17 @@ static bool write_file(const struct arguments *a, struct view *view)
 
 static int run(int argc, char **argv)
 {
-	static const struct argp_child children[] = { { &view_argp, 0, NULL, 0 }, { 0 } };
 	static const struct argp argp = {
 		.options = options,
-		.children = children,
+		.children = view_children,
 		.parser = parse,
 		.args_doc = "[FILE]",
 		.doc = "Write a profile as one page of HTML that needs nothing else: stacks, threads over "
 		       "time, functions, lines, branches.\vFILE is what lwprun wrote (default: lwp.data).",
 	};
 	struct arguments a = { .view = VIEW_OPTIONS };
-	struct view view;
-	bool good;
 
-	argp_parse(&argp, argc, argv, 0, NULL, &a);
-	good = view_open(&view, a.view.file ?: "lwp.data", &a.view) && write_file(&a, &view);
-	view_close(&view);
-	return good ? LWPCTL_OK : LWPCTL_FAILED;
+	return view_command(argc, argv, &argp, &a, &a.view, work);
 }
 
 const struct command cmd_html = {

@@ -2,6 +2,7 @@
 /*
  * A profile with its samples counted and resolved.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,7 +101,20 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-const struct argp view_argp = { .options = options, .parser = parse };
+static const struct argp view_argp = { .options = options, .parser = parse };
+const struct argp_child view_children[] = { { &view_argp, 0, NULL, 0 }, { 0 } };
+
+uint64_t view_number(struct argp_state *state, const char *what, const char *text)
+{
+	uint64_t value;
+	char *end;
+
+	errno = 0;
+	value = strtoull(text, &end, 10);
+	if (errno || end == text || *end || *text == '-')
+		argp_failure(state, LWPCTL_USAGE, 0, "%s '%s' is not a number", what, text);
+	return value;
+}
 
 /* ---- Views ---------------------------------------------------------------------------------- */
 
@@ -146,6 +160,18 @@ void view_close(struct view *v)
 		resolver_free(&v->resolver);
 	tally_free(&v->tally);
 	profile_free(&v->profile);
+}
+
+int view_command(int argc, char **argv, const struct argp *argp, void *arguments,
+		 struct view_options *o, bool (*work)(void *arguments, struct view *view))
+{
+	struct view view;
+	bool good;
+
+	argp_parse(argp, argc, argv, 0, NULL, arguments);
+	good = view_open(&view, o->file ?: "lwp.data", o) && work(arguments, &view);
+	view_close(&view);
+	return good ? LWPCTL_OK : LWPCTL_FAILED;
 }
 
 uint32_t view_event(const struct view *v, uint32_t kind)

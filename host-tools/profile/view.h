@@ -23,8 +23,8 @@ struct view_options {
 /* Options of one of these commands begin with these. */
 #define VIEW_OPTIONS ((struct view_options){ .sysroot = "", .lines = true })
 
-/* Options for argp; the input is a struct view_options. */
-extern const struct argp view_argp;
+/* The options for argp, as children of a command's; the input of the child is a struct view_options. */
+extern const struct argp_child view_children[];
 
 struct view {
 	struct profile profile;
@@ -39,6 +39,16 @@ struct view {
  */
 bool view_open(struct view *view, const char *path, const struct view_options *options);
 void view_close(struct view *view);
+
+/*
+ * The course of a command that reads one profile: its options, the view of FILE, `work` with it. `arguments` is the input
+ * of its parser, and `options` what is in it for the view. Result: the exit status.
+ */
+int view_command(int argc, char **argv, const struct argp *argp, void *arguments,
+		 struct view_options *options, bool (*work)(void *arguments, struct view *view));
+
+/* An argument that must be a number from 0 on; `what` it is. Ends the program otherwise. */
+uint64_t view_number(struct argp_state *state, const char *what, const char *text);
 
 /* The EventId of a kind, as records have it here; 0 if the profile has none of it. */
 uint32_t view_event(const struct view *view, uint32_t kind);

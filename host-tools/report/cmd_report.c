@@ -3,7 +3,6 @@
  * lwpctl report: where the samples of a profile lie.
  */
 #include <argp.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,16 +68,6 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
-static void parse_limit(struct argp_state *state, struct arguments *a, const char *text)
-{
-	char *end;
-
-	errno = 0;
-	a->limit = strtoull(text, &end, 10);
-	if (errno || end == text || *end || *text == '-')
-		argp_failure(state, LWPCTL_USAGE, 0, "limit '%s' is not a number", text);
-}
-
 static void parse_format(struct argp_state *state, struct arguments *a, const char *name)
 {
 	for (a->format = formats; a->format->name; a->format++)
@@ -109,7 +98,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		parse_format(state, a, "json");
 		return 0;
 	case 'l':
-		parse_limit(state, a, arg);
+		a->limit = view_number(state, "limit", arg);
 		return 0;
 	case 's':
 		a->order = strcmp(arg, "name") == 0 ? ORDER_NAME : ORDER_SAMPLES;
@@ -141,6 +130,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 				state, LWPCTL_USAGE, 0,
 				"--source is a report of its own, not with --by, --exact, --calls, "
 				"--loops, --no-lines");
+		a->view.targets = grouping_has(&a->by, KEY_TARGET);
+		a->view.data = !a->by.nr || grouping_has(&a->by, KEY_VARIABLE) ||
+			       grouping_has(&a->by, KEY_DATA);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -166,40 +158,33 @@ static void report(const struct arguments *a, struct view *view)
 	a->format->print(&r);
 }
 
-static bool report_windows(struct arguments *a, struct view *view)
+static bool work(void *arguments, struct view *view)
 {
-	a->calls.json = !strcmp(a->format->name, "json");
-	a->calls.wide = a->wide;
-	a->calls.limit = a->limit;
-	return calls_report(&a->calls, view, &a->view.filter);
+	struct arguments *a = arguments;
+
+	if (calls_report_any(&a->calls)) {
+		a->calls.json = !strcmp(a->format->name, "json");
+		a->calls.wide = a->wide;
+		a->calls.limit = a->limit;
+		return calls_report(&a->calls, view, &a->view.filter);
+	}
+	report(a, view);
+	return true;
 }
 
 static int run(int argc, char **argv)
 {
-	static const struct argp_child children[] = { { &view_argp, 0, NULL, 0 }, { 0 } };
 	static const struct argp argp = {
 		.options = options,
-		.children = children,
+		.children = view_children,
 		.parser = parse,
 		.args_doc = "[FILE]",
 		.doc = "Show where the samples of a profile lie.\vFILE is what lwprun wrote "
 		       "(default: lwp.data).",
 	};
 	struct arguments a = { .view = VIEW_OPTIONS, .format = formats, .limit = DEFAULT_LIMIT };
-	struct view view;
-	bool good;
 
-	argp_parse(&argp, argc, argv, 0, NULL, &a);
-	a.view.targets = grouping_has(&a.by, KEY_TARGET);
-	a.view.data = !a.by.nr || grouping_has(&a.by, KEY_VARIABLE) ||
-		      grouping_has(&a.by, KEY_DATA);
-	good = view_open(&view, a.view.file ?: "lwp.data", &a.view);
-	if (good && calls_report_any(&a.calls))
-		good = report_windows(&a, &view);
-	else if (good)
-		report(&a, &view);
-	view_close(&view);
-	return good ? LWPCTL_OK : LWPCTL_FAILED;
+	return view_command(argc, argv, &argp, &a, &a.view, work);
 }
 
 const struct command cmd_report = {

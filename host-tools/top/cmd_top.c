@@ -3,7 +3,6 @@
  * lwpctl top: the hottest functions of a program that runs, from the file that lwprun is writing.
  */
 #include <argp.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
@@ -339,18 +338,6 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
-static uint64_t number(struct argp_state *state, const char *text)
-{
-	uint64_t value;
-	char *end;
-
-	errno = 0;
-	value = strtoull(text, &end, 10);
-	if (errno || end == text || *end || *text == '-')
-		argp_failure(state, LWPCTL_USAGE, 0, "'%s' is not a number", text);
-	return value;
-}
-
 static double seconds(struct argp_state *state, const char *text)
 {
 	char *end;
@@ -374,10 +361,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->delay = seconds(state, arg);
 		return 0;
 	case OPTION_FRAMES:
-		a->frames = number(state, arg);
+		a->frames = view_number(state, "number of frames", arg);
 		return 0;
 	case 'l':
-		a->limit = number(state, arg);
+		a->limit = view_number(state, "limit", arg);
 		a->limited = true;
 		return 0;
 	default:
@@ -387,10 +374,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static int run(int argc, char **argv)
 {
-	static const struct argp_child children[] = { { &view_argp, 0, NULL, 0 }, { 0 } };
 	static const struct argp argp = {
 		.options = options,
-		.children = children,
+		.children = view_children,
 		.parser = parse,
 		.args_doc = "[FILE]",
 		.doc = "Show the hottest functions of a program while it runs; 'q' ends it.\vFILE is what "
