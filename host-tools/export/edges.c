@@ -44,25 +44,14 @@ static void add(struct edge **list, size_t *nr, size_t *room, const struct edge 
 }
 
 /* A taken branch with its two ends in the object. */
-static bool add_taken(struct builder *b, uint32_t process, uint64_t section,
-		      const struct lwp_record *record, double weight, struct edge *edge)
+static void add_taken(struct builder *b, uint32_t process, uint64_t section,
+		      const struct lwp_record *record, double weight)
 {
-	bool wrong = record->flags & LWP_RECORD_PRV && !(record->flags & LWP_RECORD_PRD);
+	struct edge edge = { .number = weight };
 
-	*edge = (struct edge){ .number = weight, .wrong = wrong ? weight : 0 };
-	if (!place(b, process, section, record->address, &edge->from) ||
-	    !place(b, process, section, record->data2, &edge->to))
-		return false;
-	add(&b->edges->taken, &b->edges->nr_taken, &b->edges->taken_room, edge);
-	return true;
-}
-
-/* Is `from` in another function than `to`? */
-static bool from_elsewhere(const struct builder *b, uint64_t from, uint64_t to)
-{
-	uint64_t start, end;
-
-	return !symbols_range_at(b->symbols, to, &start, &end) || from < start || from >= end;
+	if (place(b, process, section, record->address, &edge.from) &&
+	    place(b, process, section, record->data2, &edge.to))
+		add(&b->edges->taken, &b->edges->nr_taken, &b->edges->taken_room, &edge);
 }
 
 static void add_window(struct builder *b, const struct profile_window *window)
@@ -71,12 +60,10 @@ static void add_window(struct builder *b, const struct profile_window *window)
 	uint32_t process = p->threads[window->thread].process;
 	double weight = (double)window->weight / window->count;
 	uint64_t begin = 0, from;
-	bool running = false, entered = false;
+	bool running = false;
 
 	for (uint32_t i = 0; i < window->count; i++) {
 		struct lwp_record record;
-		struct edge edge;
-		bool inside;
 
 		lwp_record_decode(window->data + (size_t)i * LWP_RECORD_SIZE, &record);
 		if (!(record.flags & LWP_RECORD_TKN))
@@ -84,13 +71,9 @@ static void add_window(struct builder *b, const struct profile_window *window)
 		if (running && place(b, process, window->section, record.address, &from) &&
 		    from >= begin && from - begin < RUN_MAX)
 			add(&b->edges->runs, &b->edges->nr_runs, &b->edges->runs_room,
-			    &(struct edge){ .from = begin,
-					    .to = from,
-					    .number = weight,
-					    .entered = entered });
-		inside = add_taken(b, process, window->section, &record, weight, &edge);
+			    &(struct edge){ .from = begin, .to = from, .number = weight });
+		add_taken(b, process, window->section, &record, weight);
 		running = place(b, process, window->section, record.data2, &begin);
-		entered = running && (!inside || from_elsewhere(b, edge.from, begin));
 	}
 }
 
@@ -100,12 +83,11 @@ static void add_batch(struct builder *b, const struct profile_batch *batch, doub
 
 	for (uint32_t i = 0; i < batch->count; i++) {
 		struct lwp_record record;
-		struct edge edge;
 
 		lwp_record_decode(batch->data + (size_t)i * LWP_RECORD_SIZE, &record);
 		if (record.event_id == b->branches && record.flags & LWP_RECORD_TKN)
 			add_taken(b, p->threads[batch->thread].process, batch->section, &record,
-				  period, &edge);
+				  period);
 	}
 }
 
@@ -115,9 +97,7 @@ static int compare(const void *a, const void *b)
 
 	if (x->from != y->from)
 		return x->from < y->from ? -1 : 1;
-	if (x->to != y->to)
-		return x->to < y->to ? -1 : 1;
-	return x->entered - y->entered;
+	return x->to < y->to ? -1 : x->to > y->to;
 }
 
 static size_t merge(struct edge *list, size_t nr)
@@ -127,12 +107,10 @@ static size_t merge(struct edge *list, size_t nr)
 	if (nr)
 		qsort(list, nr, sizeof(*list), compare);
 	for (size_t i = 0; i < nr; i++) {
-		if (kept && !compare(&list[kept - 1], &list[i])) {
+		if (kept && !compare(&list[kept - 1], &list[i]))
 			list[kept - 1].number += list[i].number;
-			list[kept - 1].wrong += list[i].wrong;
-		} else {
+		else
 			list[kept++] = list[i];
-		}
 	}
 	return kept;
 }
@@ -167,13 +145,6 @@ bool edges_make(struct edges *edges, struct export *e, uint32_t object)
 	complain("%s: no taken branches in %s%s%s", p->path, p->objects[object].name,
 		 symbols_problem(b.symbols) ? ": " : "", symbols_problem(b.symbols) ?: "");
 	return false;
-}
-
-void edges_join_runs(struct edges *edges)
-{
-	for (size_t i = 0; i < edges->nr_runs; i++)
-		edges->runs[i].entered = false;
-	edges->nr_runs = merge(edges->runs, edges->nr_runs);
 }
 
 void edges_free(struct edges *edges)

@@ -7,13 +7,12 @@
 
 struct edge {
 	uint64_t from, to;
-	double number, wrong; /* executions, mispredictions */
-	bool entered; /* a run: the branch that led to it was in another function, as a call or a return is */
+	double number; /* executions */
 };
 
 struct edges {
 	struct edge *taken; /* branches that were taken, within the object */
-	/* [target of a branch, the next taken branch], twice if entered and not; only windows have them. */
+	/* [target of a branch, the next taken branch]; only windows have them. */
 	struct edge *runs;
 	size_t nr_taken, nr_runs, taken_room, runs_room;
 };
@@ -24,8 +23,6 @@ struct edges {
  * branches in the object.
  */
 bool edges_make(struct edges *edges, struct export *e, uint32_t object);
-/* Of runs only the two ends count. */
-void edges_join_runs(struct edges *edges);
 
 void edges_free(struct edges *edges);
 

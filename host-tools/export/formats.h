@@ -11,8 +11,6 @@ EXPORT_FORMAT(pprof, "profile.proto, gzipped, for pprof and go build \\-pgo")
 EXPORT_FORMAT(collapsed, "a line for each stack, for FlameGraph and speedscope")
 EXPORT_FORMAT(firefox, "the processed format of the Firefox Profiler")
 EXPORT_FORMAT(csv, "a line for each address, or each branch and its target")
-EXPORT_FORMAT(bolt, "pre\\-aggregated branches of one object, for perf2bolt \\-pa")
-EXPORT_FORMAT(llvm, "ranges and branches of one object, for llvm\\-profgen \\-\\-unsymbolized\\-profile")
 EXPORT_FORMAT(afdo, "ranges, addresses and branches of one object, for create_gcov \\-\\-profiler=text")
 /* clang-format on */
 #undef EXPORT_FORMAT

@@ -487,15 +487,6 @@ bool symbols_range_at(const struct symbols *s, uint64_t address, uint64_t *start
 	return true;
 }
 
-bool symbols_stub_at(const struct symbols *s, uint64_t address)
-{
-	size_t place = SIZE_MAX;
-	const struct range *range = s->elf ? ranges_next(&s->ranges, address, &place) : NULL;
-	const char *at = range ? strrchr(s->list[range->item].name, '@') : NULL;
-
-	return at && !strcmp(at, "@plt");
-}
-
 bool symbols_unnamed(const struct symbols *s, uint64_t offset, uint64_t *start, uint64_t *end)
 {
 	const struct range *range;

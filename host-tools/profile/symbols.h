@@ -49,9 +49,6 @@ bool symbols_unnamed(const struct symbols *symbols, uint64_t offset, uint64_t *s
 bool symbols_range_at(const struct symbols *symbols, uint64_t address, uint64_t *start,
 		      uint64_t *end);
 
-/* Is one of the file's own addresses in a stub of the procedure linkage table? */
-bool symbols_stub_at(const struct symbols *symbols, uint64_t address);
-
 /*
  * The address of the file for an offset of memory that it is mapped to: as symbols_address(), but memory behind a
  * segment's bytes is its .bss, which may reach beyond the file's mapping.

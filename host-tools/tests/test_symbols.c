@@ -82,14 +82,6 @@ Test(symbols, what_has_no_size_reaches_to_the_next_symbol)
 	expect_name(addresses.sized, "symbolic_sized");
 }
 
-static void expect_stub(const char *address, bool wanted)
-{
-	uint64_t own = 0;
-
-	cr_assert(symbols_address(symbols, offset_of(address), &own));
-	cr_expect(eq(int, symbols_stub_at(symbols, own), wanted));
-}
-
 Test(symbols, what_is_beyond_a_size_has_no_name)
 {
 	expect_name(addresses.sized + 3, "symbolic_sized");
@@ -107,8 +99,6 @@ Test(symbols, stubs_are_named_after_what_they_call)
 		cr_assert(lt(sz, ++i, 64));
 	memcpy(&displacement, code + i + 1, sizeof(displacement));
 	expect_name((const char *)code + i + 5 + displacement, "symbolic_elsewhere@plt");
-	expect_stub((const char *)code + i + 5 + displacement, true);
-	expect_stub(addresses.function, false);
 }
 
 /* Of data: the name of its variable and section, and how far in the variable it is. */
