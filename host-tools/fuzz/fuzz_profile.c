@@ -34,7 +34,7 @@ static const struct {
 	{ &cmd_diff, { "--all", "FILE" } },
 	{ &cmd_annotate, { "*" } },
 #define EXPORT_FORMAT(name, text) { &cmd_export, { "--format=" #name } },
-#include "../export/formats.h"
+#include "../profile/export/formats.h"
 	{ &cmd_report, { "--by=symbol,variable,data" } },
 	{ &cmd_decode, { NULL } },
 };

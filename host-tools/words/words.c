@@ -73,13 +73,13 @@ struct format {
 
 static const struct format report_formats[] = {
 #define REPORT_FORMAT(name, text) { #name, (text) },
-#include "../report/formats.h"
+#include "../profile/report/formats.h"
 	{ 0 },
 };
 
 static const struct format export_formats[] = {
 #define EXPORT_FORMAT(name, text) { #name, (text) },
-#include "../export/formats.h"
+#include "../profile/export/formats.h"
 	{ 0 },
 };
 
