@@ -69,7 +69,7 @@ COMMANDS = (
     Command("count", "count what PROGRAM executes, exactly", "lab.start.count", words="-- PROGRAM ARG..."),
     Command("shell", "a shell, or one command, in such a guest", "lab.start.shell", words="[-- COMMAND ARG...]"),
     Command("test", "run the tests; --list names them", "lab.start.test", words="[PART [NAME...]]"),
-    Command("deps", "install the Debian packages that are missing", "lab.start.deps"),
+    Command("deps", "install the Debian packages that are missing", "lab.building.deps"),
     Command("build", "build what is out of date", "lab.start.build", words="[PART]"),
     Command(
         "install",

@@ -17,11 +17,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lab.benches.output import Value, add_json_option, print_json
+from lab.building import deps
 from lab.common import proc
 from lab.common.options import number
 from lab.common.places import TOP
 from lab.common.say import Skip
-from lab.start import deps
 
 PROGRAMS: tuple[tuple[str, ...], ...] = (
     ("/usr/bin/sha256sum", "/usr/bin/perl"),

@@ -4,9 +4,8 @@
 import argparse
 
 from lab.benches.output import add_json_option, show
-from lab.building import tools
+from lab.building import tools, deps
 from lab.common.places import HOST
-from lab.start import deps
 
 ROW = r"^(?P<what>.*?) {2,}(?P<ns>[0-9.]+) ns +(?P<ratio>[0-9.]+)$"
 

@@ -13,11 +13,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lab.benches.output import Value, add_json_option, print_json
-from lab.building import qemu, tools
+from lab.building import qemu, tools, deps
 from lab.common import proc
-from lab.common.places import LWPCTL, TOP
-from lab.common.places import qemu as emulator
-from lab.start import deps
+from lab.common.places import LWPCTL, TOP, qemu as emulator
 
 FILES = (250, 500, 1000)
 HOSTS = 100_000

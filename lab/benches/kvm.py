@@ -11,15 +11,15 @@ from dataclasses import dataclass, replace
 from typing import IO
 
 from lab.benches.output import Value, add_json_option, print_json, rows_of
+from lab.building import deps
 from lab.common import proc
 from lab.common.options import number
 from lab.common.places import KVM_PROGRAMS, LAB, LINUX_PROGRAMS
 from lab.common.say import Died
-from lab.guest import machine, vm
-from lab.guest.machine import Machine
-from lab.nested import l1, programs
+from lab.guest import vm
+from lab.nested import machine, l1, programs
 from lab.nested.l1 import L1
-from lab.start import deps
+from lab.nested.machine import Machine
 
 IN_L1 = LAB / "nested/bench-l1.sh"
 MEDIATED = "test_mediated"  # a program of the kernels that have mediated vPMUs

@@ -8,11 +8,11 @@ import statistics
 import tempfile
 from pathlib import Path
 
+from lab.building import deps
 from lab.common.options import number
 from lab.migrate.live import LOADS, downtime
 from lab.migrate.machines import Task
-from lab.start import deps
-from lab.start.pytest_part import PARTS
+from lab.tests.pytest_part import PARTS
 
 MOST = 50
 TAKES_BASE = True

@@ -10,9 +10,8 @@ import argparse
 from lab.benches import tcg_flat, tcg_linux
 from lab.benches.output import Value, add_json_option, print_json
 from lab.benches.ratios import show
-from lab.building import qemu, tools
+from lab.building import qemu, tools, deps
 from lab.common.options import number
-from lab.start import deps
 
 TAKES_BASE = True
 

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from lab.common.places import TOP
-from lab.start.pytest_part import PARTS
+from lab.tests.pytest_part import PARTS
 
 TEXT = (TOP / ".github/workflows/test.yml").read_text(encoding="utf-8")
 LINES = re.findall(r"^ +- run: (\./vlwp .*)$", TEXT, re.MULTILINE)

@@ -6,7 +6,8 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from lab.guest import machine, vm
+from lab.guest import vm
+from lab.nested import machine
 
 
 class RunDirectory(unittest.TestCase):

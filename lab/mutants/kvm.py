@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from lab.building import linux
+from lab.building import linux, deps
 from lab.common import bases, proc
 from lab.common.places import BUILD
 from lab.common.say import Died, Usage, say
@@ -18,7 +18,6 @@ from lab.guest import vm
 from lab.mutants import soak
 from lab.mutants.faults import KVM, Fault, Test
 from lab.nested import l1, programs
-from lab.start import deps
 
 PLAN = re.compile(r"^1\.\.", re.MULTILINE)
 LIMIT = 300  # seconds for a program; what hangs fails

@@ -8,13 +8,11 @@ import tempfile
 from pathlib import Path
 from typing import IO
 
-from lab.building import linux as linux_source
-from lab.building import qemu_tree, tools
+from lab.building import linux as linux_source, qemu_tree, tools, deps
 from lab.common.say import Died, say
 from lab.common.steps import make_dir, step
 from lab.series import libvirt, linux, maintainers, qemu
 from lab.series.tree import Author, Tree, author
-from lab.start import deps
 
 TAKES_BASE = True
 

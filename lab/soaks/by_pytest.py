@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from lab.common.options import number
 from lab.common.say import Usage
-from lab.start.pytest_part import PARTS, SOAK, UNPATCHED, add_options as add_pytest_options
+from lab.tests.pytest_part import PARTS, SOAK, UNPATCHED, add_options as add_pytest_options
 
 ALL = "soak or not soak"
 

@@ -5,12 +5,11 @@ import argparse
 import re
 import shutil
 
-from lab.building import meson
+from lab.building import meson, deps
 from lab.common import proc
 from lab.common.places import BUILD, LOG, TOP
 from lab.common.say import Died, Skip
 from lab.common.steps import build_lock, step
-from lab.start import deps
 
 OUT = BUILD / "coverage"
 # Two programs compare a whole libc and whole opcode maps with objdump: without optimisation they take minutes.

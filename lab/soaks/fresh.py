@@ -10,8 +10,8 @@ import time
 
 from lab.common import archive, proc
 from lab.common.say import Died, duration, say
-from lab.soaks import fresh_root
-from lab.start.pytest_part import PARTS
+from lab.testing import fresh_root
+from lab.tests.pytest_part import PARTS
 
 INSIDE = "/home/vlwp/lab/soaks/fresh-inside.sh"
 

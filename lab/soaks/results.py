@@ -8,15 +8,14 @@ import os
 import threading
 from functools import partial
 
-from lab.building import qemu_tree, tools
+from lab.building import qemu_tree, tools, deps
 from lab.common import bases, results
 from lab.common.beside import side_by_side
 from lab.common.options import SEED, number, seed
 from lab.common.places import TOP
 from lab.common.say import Died, Usage, say
-from lab.guest import machine
 from lab.guest.vm import run_directory
-from lab.start import deps
+from lab.nested import machine
 from lab.testing import seeds
 from lab.testing.results import (
     GUEST_MEMORY, PROGRAMS, SIZES, Run, chunks, draw, guests_count, in_guest, known, missing,

@@ -9,8 +9,7 @@
 import argparse
 from collections.abc import Callable
 
-from lab.building import kernel, libvirt, linux, qemu, tools
-from lab.start import deps
+from lab.building import kernel, libvirt, linux, qemu, tools, deps
 
 PARTS: dict[str, tuple[Callable[[], None], str]] = {
     "qemu": (qemu.build, "QEMU with LWP"),

@@ -15,14 +15,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from lab.building import deps
 from lab.common import proc
 from lab.common.places import LWPCTL, LWPRUN
 from lab.common.say import Died, Usage, say
-from lab.guest import machine
 from lab.guest.files import program
 from lab.guest.vm import GUEST_SHARE, run_directory
-from lab.start import deps, trace
+from lab.nested import machine
 from lab.start.run import how_ended
+from lab.testing import trace
 
 TAKES_PROGRAM = "program"
 

@@ -8,12 +8,11 @@ import shutil
 from pathlib import Path
 from typing import IO, Any
 
-from lab.building import tools
+from lab.building import tools, deps
 from lab.common import proc
 from lab.common.places import HOST, TOP
 from lab.common.say import Died, say
 from lab.common.steps import step
-from lab.start import deps
 from lab.testing.suite import RUNNER
 
 KERNEL = HOST / "guest-tests/flat/flat.elf"

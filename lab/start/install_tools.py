@@ -7,10 +7,9 @@ import os
 import shutil
 from pathlib import Path
 
-from lab.building import meson, tools
+from lab.building import meson, tools, deps
 from lab.common.places import BUILD, TOP
 from lab.common.steps import build_lock, step
-from lab.start import deps
 
 
 def installed_list() -> Path:

@@ -23,8 +23,8 @@ QUICK = ("lab", "unit", "flat")  # others are named; they run where a file of th
 MOST = 12  # flat rows of one run
 # Beginnings of paths, and the tests of all that is there. The words are names as ./vlwp test has them.
 FOLDERS = (
-    ("host-tools/profile/export/", "unit", "test_exports.py"), ("host-tools/profile/report/", "unit", "test_reports.py"),
-    ("host-tools/profile/html/", "unit", "html"), ("host-tools/profile/diff/", "unit", "diff"),
+    ("host-tools/profile/export/", "unit", "test_exports.py"), ("host-tools/profile/html/", "unit", "html"),
+    ("host-tools/profile/report/", "unit", "test_reports.py"), ("host-tools/profile/diff/", "unit", "diff"),
     ("host-tools/", "unit", "test_bad_input.py"), ("host-tools/words", "unit", "test_completion.py"),
     ("guest-tools/", "linux", "profile"), ("guest-tools/", "linux", "ways"), ("guest-tools/", "linux", "threads"),
     ("kvm/svm/", "kvm", "test_insn"), ("kvm/svm/", "kvm", "test_step/step"), ("kvm/patches/", "kvm", "test_abi"),

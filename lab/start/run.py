@@ -9,14 +9,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from subprocess import DEVNULL, PIPE
 
-from lab.building import tools
+from lab.building import tools, deps
 from lab.common import proc
 from lab.common.places import LINUX_PROGRAMS, LWPCTL, LWPRUN, user_name
 from lab.common.say import Died, Usage, say
-from lab.guest import machine
 from lab.guest.files import copy, program, writable
 from lab.guest.vm import GUEST_SHARE, run_directory
-from lab.start import deps
+from lab.nested import machine
 
 TAKES_PROGRAM = "program"
 TAKES_BASE = True

@@ -4,10 +4,10 @@ terminal."""
 
 import argparse
 
+from lab.building import deps
 from lab.common.say import Usage
-from lab.guest import machine
 from lab.guest.vm import run_directory
-from lab.start import deps
+from lab.nested import machine
 
 TAKES_PROGRAM = "command"
 TAKES_BASE = True

@@ -7,10 +7,11 @@ import os
 import threading
 import time
 
+from lab.building import deps
 from lab.common.say import Usage
-from lab.start import deps, near
-from lab.start.pytest_part import PARTS, Sums, add_options as add_pytest_options, run
+from lab.start import near
 from lab.tests.kvm import here
+from lab.tests.pytest_part import PARTS, Sums, add_options as add_pytest_options, run
 
 TAKES_BASE = True
 FAST = ("lab", "unit")

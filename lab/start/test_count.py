@@ -12,8 +12,9 @@ from typing import Any
 from unittest import mock
 
 from lab.common.say import Died, Usage
-from lab.guest.machine import Machine
-from lab.start import count, trace
+from lab.nested.machine import Machine
+from lab.start import count
+from lab.testing import trace
 
 KIND_CONFIG = 1
 

@@ -11,7 +11,7 @@ from lab.common.say import Usage
 from lab.mutants.source import sources
 from lab.start import near
 from lab.start.near import FOLDERS, MOST, Near, changes, definitions, runs
-from lab.start.pytest_part import PARTS
+from lab.tests.pytest_part import PARTS
 
 TEXT = "#define A 1\n\nint f(void)\n{\n\treturn A;\n}\n\nint g(void)\n{\n\treturn 2;\n}\n"
 

@@ -5,7 +5,7 @@ import argparse
 
 from lab.common.say import Died, Skip
 from lab.start import test
-from lab.start.pytest_part import PARTS, PytestPart, run
+from lab.tests.pytest_part import PARTS, PytestPart, run
 
 
 def test_parts_with_machines_run_together() -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from lab.common import proc
 from lab.common.say import say
-from lab.guest import machine, vm
+from lab.guest import vm
+from lab.nested import machine
 
 PIE_BASE = 0x555555554000  # where Linux loads a program when it does not randomise
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from lab.common import proc
 from lab.common.places import LINUX_PROGRAMS, LWPRUN, TOP
 from lab.common.say import Died
-from lab.guest import machine
 from lab.guest.vm import GUEST_SHARE, run_directory
+from lab.nested import machine
 
 SOURCES = TOP / "guest-tests/linux/results"
 OVERLOAD = 6  # vCPUs for each processor of the host

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from lab.start import trace
+from lab.testing import trace
 
 OBJECT, MAP = 2, 4
 FLUSHED = 1  # of THREAD_END

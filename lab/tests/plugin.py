@@ -135,7 +135,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     items = session.items + session.config.stash.get(COVERED, [])
     for word in session.config.getoption("--only") if not session.config.getoption("--gdb") else ():
         if not chosen(items, [word]):
-            raise pytest.UsageError(f"no test '{word}'")  # lab/start/pytest_part.py looks for it
+            raise pytest.UsageError(f"no test '{word}'")  # lab/tests/pytest_part.py looks for it
 
 
 def pytest_runtestloop(session: pytest.Session) -> bool | None:

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from lab.common.places import LINUX_PROGRAMS, LWPRUN, TOP
-from lab.guest import machine
-from lab.guest.machine import totals
 from lab.guest.vm import GUEST_SHARE
+from lab.nested import machine
+from lab.nested.machine import totals
 from lab.testing import callgrind, windows
 from lab.testing.suite import read
 from lab.tests.conftest import good

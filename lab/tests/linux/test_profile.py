@@ -12,8 +12,8 @@ import pytest
 
 from lab.common import proc
 from lab.common.places import LWPCTL, LWPRUN
-from lab.guest import machine
 from lab.guest.vm import GUEST_SHARE
+from lab.nested import machine
 from lab.testing import callgrind, windows
 from lab.tests.conftest import good, run
 from lab.tests.linux.tools import VLWP, WORKLOAD, compiled, parted

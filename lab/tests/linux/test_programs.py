@@ -11,7 +11,7 @@ import pytest
 
 from lab.common import proc
 from lab.common.places import LINUX_PROGRAMS
-from lab.guest import machine
+from lab.nested import machine
 from lab.testing import debug
 from lab.testing.suite import read
 from lab.tests.conftest import run

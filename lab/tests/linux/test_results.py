@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lab.common.beside import side_by_side
-from lab.guest import machine
+from lab.nested import machine
 from lab.testing.results import GUEST_MEMORY, Run, chunks, draw, guests_count, in_guest, known
 
 RUNS = 6

@@ -9,8 +9,8 @@ from typing import Any
 from lab.common import proc
 from lab.common.places import HOST, LINUX_PROGRAMS, LWPCTL, LWPRUN
 from lab.common.qmp import Monitor
-from lab.guest import machine
 from lab.guest.vm import GUEST_SHARE, run_directory, vmrun
+from lab.nested import machine
 from lab.tests.conftest import good, run
 from lab.tests.linux.tools import VLWP, parted
 

@@ -10,8 +10,8 @@ import pytest
 from lab.common import bases, places
 from lab.common.steps import jobs_count
 from lab.migrate.machines import alone
-from lab.start.pytest_part import PARTS
 from lab.tests.conftest import good
+from lab.tests.pytest_part import PARTS
 
 pytestmark = pytest.mark.soak
 POINTS, HOPS = 100, 10

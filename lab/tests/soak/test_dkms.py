@@ -16,8 +16,8 @@ from lab.common.check import Check
 from lab.common.places import KVM_PROGRAMS
 from lab.guest.vm import run_directory
 from lab.nested import l1
-from lab.soaks import fresh_root
-from lab.soaks.fresh_root import enter
+from lab.testing import fresh_root
+from lab.testing.fresh_root import enter
 
 OLDEST = 2  # how many kernels of a suite, counted from the newest
 

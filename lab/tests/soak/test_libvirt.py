@@ -16,13 +16,12 @@ from lab.common import places, proc
 from lab.common.check import Check
 from lab.common.places import DL
 from lab.common.steps import jobs_count
-from lab.series import checks
-from lab.series import libvirt as series
+from lab.series import checks, libvirt as series
 from lab.series.export import copy_touched
 from lab.series.tree import Tree, author
-from lab.soaks import fresh_root
-from lab.start.pytest_part import PARTS, PYTEST
+from lab.testing import fresh_root
 from lab.tests.conftest import good
+from lab.tests.pytest_part import PARTS, PYTEST
 from lab.tests.soak.test_series import series_file
 
 pytestmark = [pytest.mark.soak, pytest.mark.unpatched]  # hosts without LWP are among them

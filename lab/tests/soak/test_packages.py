@@ -12,8 +12,8 @@ from lab.common import archive
 from lab.common.bases import linux_base
 from lab.common.check import Check
 from lab.nested import l1
-from lab.soaks import fresh_root
-from lab.soaks.fresh_root import enter
+from lab.testing import fresh_root
+from lab.testing.fresh_root import enter
 from lab.tests.soak.test_dkms import loads
 
 APT = "DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends"

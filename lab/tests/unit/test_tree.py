@@ -101,7 +101,7 @@ def test_citations() -> None:
 
 
 def test_layers() -> None:
-    """The files of kvm/svm call downwards only."""
+    """Calls go down only: in kvm/svm, from folder to folder, in the lab."""
     assert layers.problems(TOP) == []
 
 

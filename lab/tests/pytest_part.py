@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab.building import kernel, qemu, tools
+from lab.building import kernel, qemu, tools, deps
 from lab.common import proc
 from lab.common.options import seed
 from lab.common.places import BUILD, LAB, LINUX_PROGRAMS, LOG, PYTHON, TOP, temporary
@@ -20,7 +20,6 @@ from lab.common.say import Died, Skip, Usage, alive, say, told
 from lab.common.steps import build_lock, jobs_count, make_dir
 from lab.migrate.machines import INITRD
 from lab.nested import l1
-from lab.start import deps
 from lab.tests.libvirt.spaces import missing
 
 PYTEST = (PYTHON, "-B", "-m", "pytest")

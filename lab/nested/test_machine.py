@@ -3,7 +3,7 @@
 
 import unittest
 
-from lab.guest.machine import Machine, deliver_windows
+from lab.nested.machine import Machine, deliver_windows
 
 
 def _cpu(accel: str, cpu: str, *options: str) -> str:

@@ -20,8 +20,8 @@ class Deps(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.top = Path(folder.name) / "top"
-        (self.top / "lab/start").mkdir(parents=True)
-        shutil.copy(LAB / "start/deps.sh", self.top / "lab/start")
+        (self.top / "lab/building").mkdir(parents=True)
+        shutil.copy(LAB / "building/deps.sh", self.top / "lab/building")
         self.program("dpkg-query", "exit 0")
 
     def program(self, name: str, script: str) -> None:
@@ -34,7 +34,7 @@ class Deps(unittest.TestCase):
     def deps(self, *before: str) -> str:
         """What deps.sh says when it fails."""
         env = {"PATH": f"{self.top}/bin:{os.environ['PATH']}"}
-        argv = [*before, str(self.top / "lab/start/deps.sh")]
+        argv = [*before, str(self.top / "lab/building/deps.sh")]
         run = subprocess.run(argv, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
         self.assertEqual(run.returncode, 1, run.stderr)
         return run.stderr

@@ -18,7 +18,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """The command."""
     del args
-    return proc.call([LAB / "start/deps.sh"])
+    return proc.call([LAB / "building/deps.sh"])
 
 
 def ensure() -> None:

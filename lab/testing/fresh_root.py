@@ -15,7 +15,7 @@ from lab.common.say import Died, Skip, say
 from lab.common.steps import make_dir, need_space, step
 
 SPACE = 9000  # MiB
-ENTER = LAB / "soaks/enter-root.sh"
+ENTER = LAB / "testing/enter-root.sh"
 
 
 def require(what: str) -> None:
