@@ -1,8 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The layers of kvm/svm: a file calls only functions of files that stand above it in lwp_inside.h."""
+"""Calls go down. A file of kvm/svm calls only functions of files that stand above it in lwp_inside.h. What a file of
+another folder includes or imports is in its own folder, or in one that stands before that in FOLDERS or ROOMS."""
 
 import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+
+# From the ground up. A folder stands for those below it that are not named. Tests may use anything.
+FOLDERS = (
+    "vmcb", "kvm/engine", "kvm/engine/tcg", "guest-tools", "host-tools/common", "host-tools/hosts",
+    "host-tools/hosts/*", "host-tools/profile", "host-tools/profile/report", "host-tools/profile/diff",
+    "host-tools/profile/export", "host-tools/profile/*", "host-tools", "guest-tests/flat", "guest-tests/linux",
+)
+APART = ("host-tools/hosts", "host-tools/profile")  # neither uses the other
+ROOMS = (
+    "common", "building", "guest", "nested", "checks", "testing", "migrate", "series", "mutants", "tests", "soaks",
+    "benches", "start",
+)
+TESTS = re.compile(r"/(?:tests|fuzz|bench)/|/test_\w+\.py$")
+INCLUDE = re.compile(r'^#include "(?:.*/)?([^"/]+)"', re.MULTILINE)
+IMPORT = re.compile(r"^from lab\.(\w+)[. ]", re.MULTILINE)
 
 INSIDE = "lwp_inside.h"
 HOOKS = "lwp_svm.h"
@@ -24,8 +41,52 @@ def _calls(code: dict[str, str], home: dict[str, str]) -> set[tuple[str, str]]:
     }
 
 
+def _room(folder: str, rooms: Sequence[str]) -> int:
+    """Where a folder stands among rooms; -1: nowhere."""
+    parents = [str(parent) for parent in Path(folder).parents]
+    names = [folder, *(name for parent in parents for name in (f"{parent}/*", parent))]
+    return next((rooms.index(name) for name in names if name in rooms), -1)
+
+
+def _c_problems(top: Path) -> Iterator[str]:
+    """Headers of folders that stand above."""
+    paths = sorted(path for room in FOLDERS if "*" not in room for path in (top / room).rglob("*.[ch]"))
+    names = {str(path.relative_to(top)) for path in paths}
+    headers: dict[str, set[str]] = {}
+    for name in names:
+        headers.setdefault(Path(name).name, set()).add(str(Path(name).parent))
+    for name in sorted(name for name in names if not TESTS.search(name)):
+        own = str(Path(name).parent)
+        for header in INCLUDE.findall((top / name).read_text(encoding="utf-8")):
+            found = headers.get(header, {own})
+            if own in found:
+                continue
+            if min(_room(folder, FOLDERS) for folder in found) > _room(own, FOLDERS):
+                yield f"{name}: includes {header} of a folder above its own"
+            for half, other in (APART, APART[::-1]):
+                if own.startswith(half) and any(folder.startswith(other) for folder in found):
+                    yield f"{name}: includes {header} of {other}, which {half} does not use"
+
+
+def _python_problems(top: Path) -> Iterator[str]:
+    """Modules of rooms of the lab that stand above."""
+    for path in sorted((top / "lab").glob("*/**/*.py")):
+        name = str(path.relative_to(top))
+        room = path.relative_to(top / "lab").parts[0]
+        if room not in ROOMS:
+            yield f"{name}: {room} is no room: name it in {Path(__file__).name}"
+        elif not TESTS.search(name):
+            for other in IMPORT.findall(path.read_text(encoding="utf-8")):
+                if other in ROOMS and ROOMS.index(other) > ROOMS.index(room):
+                    yield f"{name}: imports {other}, a room above its own"
+
+
 def problems(top: Path) -> list[str]:
     """What is wrong, a line each."""
+    return [*_svm_problems(top), *_c_problems(top), *_python_problems(top)]
+
+
+def _svm_problems(top: Path) -> list[str]:
     svm = top / "kvm/svm"
     inside = (svm / INSIDE).read_text(encoding="utf-8")
     code = {path.name: COMMENT.sub("", path.read_text(encoding="utf-8")) for path in sorted(svm.glob("lwp*.c"))}

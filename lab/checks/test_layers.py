@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The check of the layers of kvm/svm."""
+"""The checks of layers: kvm/svm, folders, the lab."""
 
 import tempfile
 import unittest
@@ -55,3 +55,39 @@ class Layers(unittest.TestCase):
         """The hooks, or the inside."""
         found = self.problems("", "svm_lwp_low();", hooks="void svm_lwp_low(void);\n")
         self.assertIn("lwp_inside.h: svm_lwp_low() is in lwp_svm.h too", found)
+
+
+class Folders(unittest.TestCase):
+    """Trees of two files each."""
+
+    def problems(self, **files: str) -> list[str]:
+        """Of files by their names; kvm/svm is empty."""
+        with tempfile.TemporaryDirectory() as place:
+            for name in ("lwp_inside.h", "lwp_svm.h"):
+                files[f"kvm/svm/{name}"] = ""
+            for name, text in files.items():
+                path = Path(place) / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, encoding="utf-8")
+            return layers.problems(Path(place))
+
+    def test_a_header_of_a_folder_above_is_wrong(self) -> None:
+        """One below is right, and tests may use any."""
+        up = {"vmcb/a.c": '#include "b.h"\n', "kvm/engine/b.h": ""}
+        self.assertEqual(self.problems(**up), ["vmcb/a.c: includes b.h of a folder above its own"])
+        self.assertEqual(self.problems(**{"vmcb/tests/a.c": up["vmcb/a.c"], "kvm/engine/b.h": ""}), [])
+        self.assertEqual(self.problems(**{"kvm/engine/a.c": '#include "b.h"\n', "vmcb/b.h": ""}), [])
+
+    def test_the_halves_of_host_tools_are_apart(self) -> None:
+        """Either way."""
+        for own, other in (("hosts/caps", "profile"), ("profile", "hosts")):
+            found = self.problems(**{f"host-tools/{own}/a.c": '#include "b.h"\n', f"host-tools/{other}/b.h": ""})
+            self.assertIn(f"of host-tools/{other}, which", "\n".join(found))
+
+    def test_a_room_of_the_lab_above_is_wrong(self) -> None:
+        """And one that has no place."""
+        up = {"lab/common/a.py": "from lab.start import b\n", "lab/attic/b.py": ""}
+        self.assertEqual(self.problems(**up), [
+            "lab/attic/b.py: attic is no room: name it in layers.py",
+            "lab/common/a.py: imports start, a room above its own",
+        ])
