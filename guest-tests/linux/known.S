@@ -81,7 +81,7 @@ known_rep_end:
 	llwpcb	%rax
 	ret
 
-/* void known_sequence(void *block, u64 n, u64 turns): LWPINS with the numbers 0..n-1, a loop behind each */
+/* void known_sequence(void *block, u64 n, u64 turns): LWPINS with the numbers 0..n-1, a loop after each */
 	BEGIN	known_sequence
 	mov	%rsi, %rcx
 	xor	%r9d, %r9d

@@ -126,7 +126,7 @@ static bool is_at(const struct sample *s, const struct branch *b)
 		if (e->from != b[i].from || e->to != b[i].to)
 			return false;
 	}
-	/* The sample lies behind the youngest, and not behind the next. */
+	/* The sample lies after the youngest, and not after the next. */
 	return s->ip >= b[s->nr - 1].to && s->ip <= b[s->nr].from;
 }
 

@@ -220,7 +220,7 @@ static void a_thread_that_ends_stops(void)
 	pthread_create(&thread, NULL, forgets_to_stop, session);
 	pthread_join(thread, NULL);
 	before = lwp_poll(session);
-	/* The next thread has the same FS base: without an end LWP would go on in it. */
+	/* The next thread has the same FS base: without an end LWP would continue in it. */
 	pthread_create(&thread, NULL, only_runs, session);
 	pthread_join(thread, &on);
 	tap(before > 0 && !on, "LWP is off in the next thread");

@@ -24,7 +24,7 @@ static void work(void)
 
 /*
  * Work, tell, and do not end: one system call tells and never returns, as nobody empties the pipe. Whatever came
- * behind it would be executed or not, as the scheduler likes.
+ * after it would be executed or not, as the scheduler likes.
  */
 static void *stay(void *unused)
 {

@@ -14,7 +14,7 @@ struct qmp {
 };
 
 /*
- * qmp_open - take over the connected socket @fd and leave the greeting behind
+ * qmp_open - take over the connected socket @fd and read its greeting
  *
  * Returns 0, or -1 with @q->error set.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * What a libvirt domain says of LWP. Properties come from <cpu><feature/></cpu> and from -cpu and -global of
- * <qemu:commandline>, which libvirt puts behind its own arguments and which win.
+ * <qemu:commandline>, which libvirt puts after its own arguments and which win.
  */
 #include <errno.h>
 #include <libxml/parser.h>

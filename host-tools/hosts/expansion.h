@@ -5,7 +5,7 @@
 
 #include "hostcaps.h"
 
-/* What a QEMU is asked for, as properties behind "lwp=on". */
+/* What a QEMU is asked for, as properties after "lwp=on". */
 struct question {
 	u32 rev;
 	int context, delivery; /* index of the word */

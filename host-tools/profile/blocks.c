@@ -99,7 +99,7 @@ static void split(struct blocks *b, struct block *block, uint32_t process, uint6
 		add_piece(b, block, function);
 }
 
-/* Does LWP count it? Those here end at another CPL; a program goes on after them without a branch. */
+/* Does LWP count it? Those here end at another CPL; a program continues after them without a branch. */
 static bool counts(const struct lwp_insn *insn)
 {
 	switch (insn->kind) {

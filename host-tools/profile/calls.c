@@ -134,7 +134,7 @@ static struct frame *top(struct way *way)
 	return way->nr ? &way->stack[way->nr - 1] : NULL;
 }
 
-/* Its function; NO_FUNCTION behind CHAIN_MAX. */
+/* Its function; NO_FUNCTION beyond CHAIN_MAX. */
 static size_t function_of(const struct walker *w, const struct frame *f)
 {
 	return w->calls->chains[f->chain].function;

@@ -24,7 +24,7 @@ void loops_end(struct loops *loops, struct running_loops *running, size_t first,
 	}
 }
 
-/* A run may end behind the branch back that is the farthest so far: there may be one that is farther. */
+/* A run may end after the branch back that is the farthest so far: there may be one that is farther. */
 void loops_run(struct loops *loops, struct running_loops *running, size_t first, uint64_t begin,
 	       uint64_t end, double weight)
 {

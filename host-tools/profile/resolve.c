@@ -180,7 +180,7 @@ static const char *keep_path(struct resolver *r, const char *folder, const char 
 
 /* ---- Places --------------------------------------------------------------------------------- */
 
-/* Memory that no ELF file is behind: only a perf map can have names for it. */
+/* Memory that no ELF file backs: only a perf map can have names for it. */
 static void resolve_anonymous(struct resolver *r, uint32_t process, const char *object,
 			      uint64_t address, struct place *place)
 {
@@ -267,7 +267,7 @@ static const char *object_and_section(struct resolver *r, uint32_t object, const
 	return kept;
 }
 
-/* `offset` is in the object's file, or behind it in its .bss: false if there it is not. */
+/* `offset` is in the object's file, or after it in its .bss: false if there it is not. */
 static bool resolve_object_data(struct resolver *r, uint32_t object, uint64_t offset,
 				struct data_place *place)
 {
@@ -286,7 +286,7 @@ static bool resolve_object_data(struct resolver *r, uint32_t object, uint64_t of
 	return true;
 }
 
-/* Nameless memory right behind an object may be the rest of its .bss. */
+/* Nameless memory right after an object may be the rest of its .bss. */
 static bool resolve_bss(struct resolver *r, uint32_t process, uint64_t section,
 			const struct profile_map *map, uint64_t address, struct data_place *place)
 {

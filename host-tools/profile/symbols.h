@@ -50,7 +50,7 @@ bool symbols_range_at(const struct symbols *symbols, uint64_t address, uint64_t 
 		      uint64_t *end);
 
 /*
- * The address of the file for an offset of memory that it is mapped to: as symbols_address(), but memory behind a
+ * The address of the file for an offset of memory that it is mapped to: as symbols_address(), but memory after a
  * segment's bytes is its .bss, which may reach beyond the file's mapping.
  */
 bool symbols_data_address(const struct symbols *symbols, uint64_t offset, uint64_t *address);

@@ -65,7 +65,7 @@ Test(host_set, order_of_the_hosts_does_not_matter)
 	cr_assert(host_set_baseline(ab, 2, &usual, &s, &caps, why));
 	cr_assert(host_set_baseline(ba, 2, &usual, &other, &caps, why));
 	cr_expect(eq(int, s.lwp, other.lwp));
-	/* Behind it is padding. */
+	/* After it is padding. */
 	cr_expect(
 		eq(int, memcmp(&s.rev, &other.rev, sizeof(s) - offsetof(struct settings, rev)), 0));
 }

@@ -124,7 +124,7 @@ Test(symbols, variables_and_their_sections_have_names)
 	expect_data(offset_of(addresses.constants), "symbolic_constants", ".rodata", 0);
 	expect_data(offset_of(addresses.constants + 399), "symbolic_constants", ".rodata", 399);
 	expect_data(offset_of(addresses.counts + 8), "symbolic_counts", ".data", 8);
-	/* What the file has no bytes for, in its last page and behind its mapping. */
+	/* What the file has no bytes for, in its last page and after its mapping. */
 	expect_data(room, "symbolic_room", ".bss", 0);
 	expect_data(room + addresses.room_size - 1, "symbolic_room", ".bss",
 		    addresses.room_size - 1);

@@ -132,7 +132,7 @@ static const struct {
 	{ "EXPORT_FORMATS_TROFF", print_export_formats_troff },
 };
 
-/* Replace @NAME@ at @at; returns the text behind it, NULL if the name is unknown. */
+/* Replace @NAME@ at @at; returns the text after it, NULL if the name is unknown. */
 static const char *replace(const char *at)
 {
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {

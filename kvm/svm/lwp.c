@@ -292,7 +292,7 @@ static u32 svm_lwp_judge(struct kvm_vcpu *vcpu, struct lwp_caps *caps)
 		return KVM_LWP_REFUSED_LEAF;
 	if (auto_context && caps->ecx_features & LWP_ECX_VMCB_AREA)
 		return KVM_LWP_REFUSED_LEAF;
-	/* WRFSBASE and WRGSBASE have no intercept: a profile would go on in another thread. */
+	/* WRFSBASE and WRGSBASE have no intercept: a profile would continue in another thread. */
 	if (auto_context && lwp_guest_has(vcpu, X86_FEATURE_FSGSBASE))
 		return KVM_LWP_REFUSED_FSGSBASE;
 	return KVM_LWP_REFUSED_NOT;

@@ -6,7 +6,7 @@
  * is due lies in the straight line ahead (lwp_line.h), or when that line needs care.
  *
  * The processor switches DEBUGCTL with LBR virtualization only. Without it the guest runs with what
- * KVM has loaded, which is the guest's value: KVM never gives its guests BTF. So BTF is set behind
+ * KVM has loaded, which is the guest's value: KVM never gives its guests BTF. So BTF is set after
  * the place where svm_vcpu_run() loads the guest's value, and the host's value is written after
  * #VMEXIT. A processor may clear the bit at #DB; it is written at each entry.
  *
@@ -111,7 +111,7 @@ static bool svm_lwp_btf_line(struct kvm_vcpu *vcpu, const u64 left[LWP_KINDS],
 }
 
 /*
- * Is it worth arming the source, if it is not? perf schedules all events of the thread anew for
+ * Is it worth arming the source, if it is not? perf schedules all events of the thread again for
  * that, and a counter of the guest's own with one event left interrupts one late.
  */
 static bool svm_lwp_btf_pays(const struct svm_lwp *lwp, const u64 left[LWP_KINDS])
@@ -140,7 +140,7 @@ bool svm_lwp_btf_step(struct kvm_vcpu *vcpu)
 			return true;
 		}
 	}
-	/* A source that counts in software goes on. */
+	/* A source that counts in software continues. */
 	if (svm_lwp_source_branches(lwp))
 		svm_lwp_source_pause(vcpu);
 	return false;

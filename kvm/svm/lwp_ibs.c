@@ -18,7 +18,7 @@
  *
  * A sample is the guest's if its NMI came between VM-Entry and the end of #VMEXIT. It is one of
  * CPL 3 if the guest left at CPL 3 and the op's rIP is not in the upper half, where kernels are.
- * What is lost: a tagged load right before an exit or a system call, if its NMI comes behind that;
+ * What is lost: a tagged load right before an exit or a system call, if its NMI comes after that;
  * what passes while perf throttles or others use IBS.
  *
  * The event counts between the first instruction at CPL 3 and svm_lwp_source_stop().
@@ -49,7 +49,7 @@ MODULE_PARM_DESC(lwp_ibs_period, "lwp_dme=ibs: ops from sample to sample, a mult
 #define PERIOD_MOST 0xffff0u /* beyond it some processors need several rollovers */
 #define CAPS_LEAF 0x8000001b
 
-/* The registers of a sample, behind IBS's capabilities. */
+/* The registers of a sample, after IBS's capabilities. */
 enum svm_lwp_ibs_reg { OP_CTL, OP_RIP, OP_DATA, OP_DATA2, OP_DATA3, DC_LIN, REGS };
 
 static bool offered;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * LWP state in VMCBs: the 128-byte image at F80h, behind everything that published layouts of the
+ * LWP state in VMCBs: the 128-byte image at F80h, after everything that published layouts of the
  * save area define. The guest's own VMCB holds the image whenever the vCPU is put. In the VMCBs of
  * nested guests VMSAVE writes and VMLOAD reads the image, if the leaf announces that (8000_001C
  * ECX[24]).

@@ -16,7 +16,7 @@ u64 svm_lwp_efer(struct vcpu_svm *svm, u64 efer)
 	return svm->lwp.mode == LWP_MODE_OFF ? efer : efer & ~EFER_SCE;
 }
 
-/* How long AVIC stays inhibited behind the last step, in jiffies. */
+/* How long AVIC stays inhibited after the last step, in jiffies. */
 #define AVIC_DELAY HZ
 
 /*

@@ -50,13 +50,13 @@ struct hyper {
 void hyper_init(struct hyper *h, u32 context, bool area);
 /* The vCPU at CPL 0, at the hypervisor's beginning. */
 void hyper_start(struct hyper *h);
-/* A guest at CPL 3 at linear address rip, with the hypervisor's tables; `npt`: behind nested paging. */
+/* A guest at CPL 3 at linear address rip, with the hypervisor's tables; `npt`: with nested paging. */
 void hyper_guest(struct hyper *h, u32 index, u64 rip, bool npt);
 /* Have the guest run at CPL 0. */
 void hyper_guest_kernel(struct hyper *h, u32 index);
 /* Run a guest until it exits; returns its exit code, or another result of vm_run(). */
 u64 hyper_run(struct hyper *h, u32 index);
-/* Have the guest continue behind its VMMCALL. */
+/* Have the guest continue after its VMMCALL. */
 void hyper_skip_vmmcall(struct hyper *h, u32 index);
 u8 *hyper_vmcb(const struct hyper *h, u32 index);
 u8 *hyper_image(const struct hyper *h, u32 index);

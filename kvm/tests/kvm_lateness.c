@@ -54,7 +54,7 @@ static u32 named(u32 record)
 
 /*
  * How many instructions late the record is. MOV is number 1 of the first period, so each DEC is due; a record that is on
- * time names the JNZ behind it.
+ * time names the JNZ after it.
  */
 static u32 late_by(u32 record)
 {

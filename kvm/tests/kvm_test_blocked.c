@@ -159,7 +159,7 @@ static void verification_holds_up_nobody_else(void)
 	give_back(VM_BLOCK);
 	if (result < 0)
 		joined(free);
-	is(joined(held), VM_DONE, "vCPU 0 goes on when the block is there");
+	is(joined(held), VM_DONE, "vCPU 0 continues when the block is there");
 	is(v->regs.rax, VM_BLOCK, "with its context");
 	vm_free(vm);
 }
@@ -186,7 +186,7 @@ static void a_store_holds_up_nobody_else(void)
 	give_back(VM_RING);
 	if (result < 0)
 		joined(free);
-	is(joined(held), VM_SYSCALL, "vCPU 0 goes on when the ring is there");
+	is(joined(held), VM_SYSCALL, "vCPU 0 continues when the ring is there");
 	vm_free(vm);
 }
 

@@ -121,7 +121,7 @@ static void guests_watchpoint_still_hits(void)
 	vm_set_regs(v);
 	if (ioctl(v->fd, KVM_SET_DEBUGREGS, &d))
 		ok(false, "KVM_SET_DEBUGREGS");
-	debug_register_hits(VM_CODE + 8, "#DB of the guest's watchpoint, behind the instruction");
+	debug_register_hits(VM_CODE + 8, "#DB of the guest's watchpoint, after the instruction");
 	d.dr7 = 0x400;
 	ioctl(v->fd, KVM_SET_DEBUGREGS, &d);
 	run_to_end();

@@ -102,7 +102,7 @@ static void lwpins_faults_and_restarts(void)
 	is(f.error, 6, "error code: user, write, not present");
 	is(s.cr2, VM_RING, "CR2 is the lowest missing byte");
 	vm_map(vm, VM_RING, true);
-	ok(vm_finish(vm, v), "the program goes on");
+	ok(vm_finish(vm, v), "the program continues");
 	is(block_head(vm), 2, "nothing lost, nothing twice");
 	vm_free(vm);
 }

@@ -93,7 +93,7 @@ static void a_profile_keeps_no_vm_from_its_pmu(void)
 	begin_profile(false);
 	profile_by(true, "no VM has a vPMU");
 	other = vm_new_unasked(true);
-	is(make_other(), EBUSY, "right behind a profile a VM gets no vPMU");
+	is(make_other(), EBUSY, "right after a profile a VM gets no vPMU");
 	for (i = 0; i < TENTHS && other_vcpu < 0; i++) {
 		usleep(100000);
 		make_other();
@@ -107,7 +107,7 @@ static void lwp_steps_beside_it_and_returns(void)
 	close(other_vcpu);
 	vm_free(other);
 	usleep(RETRY_US);
-	profile_by(true, "behind it");
+	profile_by(true, "after it");
 	vm_free(vm);
 }
 

@@ -234,7 +234,7 @@ static void a_pointer_that_was_written_finds_its_state(void)
 	move(KVM_LWP_CONTEXT_OS);
 	is(vm_run(vm, v), VM_SYSCALL, "second part in the new VM");
 	ok(vm_finish(vm, v), "third part");
-	is(1000 - block_counter(vm, 2), 6, "its own state goes on: six NOPs counted");
+	is(1000 - block_counter(vm, 2), 6, "its own state continues: six NOPs counted");
 	vm_free(vm);
 }
 

@@ -133,7 +133,7 @@ static int run(const char *command)
 #define LOOKS 150
 
 /*
- * A turn of its outer loop is shorter than the margin, so that a period's steps, which mostly begin behind the INT,
+ * A turn of its outer loop is shorter than the margin, so that a period's steps, which mostly begin after the INT,
  * come to the next one.
  */
 PROGRAM(storm, "	syscall\n"
@@ -257,7 +257,7 @@ asm(".pushsection .text\n"
     "guest_end:\n"
     ".popsection\n");
 
-/* It runs its guest again without VMSAVE, so the source goes on. */
+/* It runs its guest again without VMSAVE, so the source continues. */
 static void a_hypervisor_may_leave_the_state_on(void)
 {
 	struct lwp_state st = { .cfg = LWP_F_IRE };

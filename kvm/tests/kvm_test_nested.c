@@ -132,7 +132,7 @@ static void each_guest_has_the_profile_of_an_unswitched_run(bool npt)
 
 	begin(npt);
 	good = part(0) && part(1) && part(0) && part(1) && part(1) && part(0);
-	ok(good, "two guests take turns%s", npt ? " behind nested paging" : "");
+	ok(good, "two guests take turns%s", npt ? " with nested paging" : "");
 	profile(VM_BLOCK, VM_RING, "seven records of guest 0");
 	profile(BLOCK_B, RING_B, "seven records of guest 1");
 	is(vm_get_msr(h.v, LWP_MSR_CBADDR), 0, "the hypervisor has LWP off");
@@ -414,7 +414,7 @@ static void without_the_bit_nested_guests_have_no_lwp(void)
 	ioctl(h.v->fd, KVM_SET_SREGS, &s);
 	h.v->regs = process;
 	vm_set_regs(h.v);
-	ok(vm_finish(h.vm, h.v), "the process goes on");
+	ok(vm_finish(h.vm, h.v), "the process continues");
 	is(1000 - block_counter(h.vm, 2), 2, "and has counted its own two NOPs");
 	vm_free(h.vm);
 }

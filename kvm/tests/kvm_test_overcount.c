@@ -10,7 +10,7 @@
 #define STOP 0x51 /* port of the handler stop_div */
 
 /*
- * 1 and 2,000 times 4 instructions, and 2,000 faults, whose handler returns behind DIV: number n > 1 is at
+ * 1 and 2,000 times 4 instructions, and 2,000 faults, whose handler returns after DIV: number n > 1 is at
  * offset 11, 15, 16 or 19 as (n - 2) % 4 is 0 to 3.
  */
 PROGRAM(faults, "	mov $2000, %r8d\n" /* 5; 6 bytes */

@@ -86,7 +86,7 @@ static void exact_branches_step_to_the_very_one(void)
 	is(ring_record(vm, 2).flags, LWP_RECORD_TKN, "the 15,000th is taken");
 	is(ring_record(vm, 2).data2, VM_CODE + 10, "its target");
 	is(ring_record(vm, 3).flags, 0, "the 20,000th is not");
-	is(ring_record(vm, 3).data2, VM_CODE + 15, "its target is behind it");
+	is(ring_record(vm, 3).data2, VM_CODE + 15, "its target is after it");
 	is(block_counter(vm, 3), PERIOD - 1, "no other branch");
 	is(vm_stat(v, "lwp_overshoots"), 0, "no overshoot");
 	vm_free(vm);
@@ -107,7 +107,7 @@ static void both_events_share_one_deadline(void)
 		wrong += ring_record(vm, i).event_id != events[i];
 	is(wrong, 0, "in the order of their instructions");
 	is(ring_record(vm, 12).address, VM_CODE + 11, "the 45,000th instruction");
-	is(ring_record(vm, 13).address, VM_CODE + 13, "behind it the 15,000th branch");
+	is(ring_record(vm, 13).address, VM_CODE + 13, "after it the 15,000th branch");
 	is(block_counter(vm, 2), PERIOD - 2, "rest of instructions");
 	is(block_counter(vm, 3), 999, "20,000 - 18,000 of 3,000 branches");
 	is(vm_stat(v, "lwp_overshoots"), 0, "no overshoot");
@@ -190,7 +190,7 @@ static void breakpoints_of_user_space_come_and_go(void)
 
 /*
  * No margin: late interrupts do not change the rate. With an interrupt on time the record names the instruction
- * behind the 5,000th.
+ * after the 5,000th.
  */
 static void prompt_takes_one_interrupt_a_record(void)
 {
@@ -203,7 +203,7 @@ static void prompt_takes_one_interrupt_a_record(void)
 	is(vm_stat(v, "lwp_missed"), 0, "none is missed");
 	is(vm_stat(v, "lwp_overshoots"), 0, "which is no overshoot");
 	if (!skid)
-		COUNTED("the instruction behind", 11, 10, 13, 11, 10, 13, 11, 10, 13, 11, 10, 13);
+		COUNTED("the instruction after", 11, 10, 13, 11, 10, 13, 11, 10, 13, 11, 10, 13);
 	vm_free(vm);
 }
 
@@ -240,7 +240,7 @@ static void prompt_is_on_time_when_its_thread_is_preempted(void)
 	is(stop, VM_DONE, "the program runs to its end");
 	ok(sleeps > 50, "its thread slept %u times", sleeps);
 	is(block_head(vm), SEVENTHS, "each seventh of 60,001 instructions has a record");
-	/* The record names the one that was due if it was stepped, else the one behind it. */
+	/* The record names the one that was due if it was stepped, else the one after it. */
 	for (i = 0; i < SEVENTHS; i++) {
 		u64 offset = ring_record(vm, i).address - VM_CODE;
 		u32 due = 7 * (i + 1);

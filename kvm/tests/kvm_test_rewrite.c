@@ -122,7 +122,7 @@ static void what_the_emulator_decodes_is_compared(void)
 
 /*
  * A RET that KVM's emulator executed, because it was PUSHF when KVM looked, would be no branch for LWP: a quarter of all
- * if the byte is random. What changes behind each of four looks is stepped unseen: (1/4)^4. A PUSHF that the processor
+ * if the byte is random. What changes after each of four looks is stepped unseen: (1/4)^4. A PUSHF that the processor
  * runs, because it was RET when KVM looked, counts as one. docs/kvm.md says so.
  */
 static void a_branch_is_not_emulated_as_something_else(void)
@@ -143,7 +143,7 @@ static void a_branch_is_not_emulated_as_something_else(void)
 		lost += next < from || next >= end;
 	}
 	is(calls, CALLS, "each has a record");
-	ok(lost < CALLS / 50, "and behind it one of its return, but for %u", lost);
+	ok(lost < CALLS / 50, "and after it one of its return, but for %u", lost);
 	vm_free(vm);
 }
 

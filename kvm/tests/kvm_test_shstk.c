@@ -85,7 +85,7 @@ static void system_calls_keep_ssp(void)
 	begin_calls();
 	is(vm_run(vm, v), VM_SYSCALL, "the first system call");
 	is(vm_get_msr(v, PL3_SSP), TOP - 8, "PL3_SSP is the program's SSP");
-	is(v->regs.rcx, VM_CODE + 19, "RCX is the address behind SYSCALL");
+	is(v->regs.rcx, VM_CODE + 19, "RCX is the address after SYSCALL");
 	is(v->regs.r11 & TF, 0, "R11 has no TF");
 	is(lwp_get64(vm->mem + TOP - 8), VM_CODE + 10, "CALL has written its shadow stack");
 	is(vm_run(vm, v), VM_SYSCALL, "the second");
@@ -192,7 +192,7 @@ static void a_32_bit_program_enters_by_cstar(void)
 	is(vm_run(vm, v), VM_SYSCALL, "the system call");
 	vm_get_sregs(v, &s);
 	is(s.cs.l, 1, "the kernel is 64-bit code");
-	is(v->regs.rcx, VM_CODE + 14, "RCX is the address behind SYSCALL");
+	is(v->regs.rcx, VM_CODE + 14, "RCX is the address after SYSCALL");
 	is(vm_get_msr(v, PL3_SSP), TOP - 4, "PL3_SSP is the program's SSP");
 	run_to_end();
 	COUNTED("calls of 32-bit code", 5, 14, 15, 10, 16);
@@ -233,7 +233,7 @@ static void a_legacy_guest_enters_by_star(void)
 	vm_get_sregs(v, &s);
 	is(s.cs.selector, 0x30, "CS");
 	is(s.cs.db, 1, "the kernel is 32-bit code");
-	is(v->regs.rcx, VM_CODE + 14, "ECX is the address behind SYSCALL");
+	is(v->regs.rcx, VM_CODE + 14, "ECX is the address after SYSCALL");
 	is(v->regs.rflags & 0x200, 0, "IF is clear");
 	is(vm_get_msr(v, PL3_SSP), TOP - 4, "PL3_SSP is the program's SSP");
 	run_to_end();

@@ -159,7 +159,7 @@ static void counts_survive_a_switch_in_between(void)
 }
 
 /*
- * The counter is read in the kernel: 20 instructions, 5 more than were due, and 3 branches of 4. The 4th, behind the
+ * The counter is read in the kernel: 20 instructions, 5 more than were due, and 3 branches of 4. The 4th, after the
  * kernel, is due both as the next instruction and as a branch: the former is later, the latter gives way.
  */
 PROGRAM(both, "	jmp 1f\n" /* 5 */
@@ -185,7 +185,7 @@ static void what_gives_way_to_a_late_record_is_late(void)
 	is(vm_run(vm, v), VM_SYSCALL, "after 20 instructions");
 	contexts(KVM_GET_DEVICE_ATTR, entry);
 	run_to_end();
-	COUNTED("the next instruction, and the branch behind it", 30, 32);
+	COUNTED("the next instruction, and the branch after it", 30, 32);
 	is(ring_record(vm, 0).event_id, 2, "the instruction");
 	is(ring_record(vm, 1).event_id, 3, "the branch that gave way");
 	is(vm_stat(v, "lwp_overshoots"), 2, "both are late");

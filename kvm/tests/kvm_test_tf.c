@@ -238,7 +238,7 @@ static void stepping_shares_an_intercept_with_kvm(void)
 	}
 	v->regs.rip = VM_CODE + 13;
 	vm_set_regs(v);
-	is(vm_run(vm, v), 13, "#GP behind a change of EFER.SVME");
+	is(vm_run(vm, v), 13, "#GP after a change of EFER.SVME");
 	is(vm_frame(vm, v, 13).rflags & TF, 0, "no TF in its frame");
 	skip(13, 3);
 	is(vm_run(vm, v), 6, "#UD");

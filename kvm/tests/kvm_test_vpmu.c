@@ -25,7 +25,7 @@ static void start(const u8 *from, const u8 *to, bool lwp, u32 delivery)
 	}
 }
 
-/* 1 and 20,000 times 3 instructions, 20,000 branches; LLWPCB before, SLWPCB and INT 80h behind. */
+/* 1 and 20,000 times 3 instructions, 20,000 branches; LLWPCB before, SLWPCB and INT 80h after. */
 PROGRAM(loop, "	mov $20000, %ecx\n" /* 5 */
 	      "1:	nop\n" /* 10 */
 	      "	dec %ecx\n" /* 11 */
@@ -68,7 +68,7 @@ static void both_count(bool lwp, u32 delivery, const char *what)
 
 /*
  * Number n > 2 of the program is at offset 10, 11 or 13 as n % 3 is 0, 1 or 2. Interrupts that are on time find the
- * instruction behind the 7,000th, 14,000th, ... : 7001 % 3 is 2, 14001 % 3 is 0, 21001 % 3 is 1.
+ * instruction after the 7,000th, 14,000th, ... : 7001 % 3 is 2, 14001 % 3 is 0, 21001 % 3 is 1.
  */
 static void samples_are_right(const char *what)
 {
@@ -83,7 +83,7 @@ static void samples_are_right(const char *what)
 		if (!i)
 			diag("%s: the first is at offset %llu", what, (unsigned long long)at);
 	}
-	is(wrong, 0, skid ? "they lie in the loop" : "they name the instructions behind");
+	is(wrong, 0, skid ? "they lie in the loop" : "they name the instructions after");
 }
 
 static void guest_samples_while_lwp_records(bool lwp, u32 delivery, const char *what)

@@ -15,7 +15,7 @@
 #define RECORDS 32
 #define RING(thread) (VM_DATA + (thread) * (u64)RECORDS * LWP_RECORD_SIZE)
 #define TURN \
-	0x2f0000 /* in guest memory: FS base of the running thread, and behind it the last one's */
+	0x2f0000 /* in guest memory: FS base of the running thread, and after it the last one's */
 #define TURNS 5
 
 /* The program's rounds are in r8d, and one more. */
@@ -64,7 +64,7 @@ static double now(void)
 	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
 }
 
-/* Up to the first SYSCALL of a thread, behind its LLWPCB; block 0: it is not profiled. */
+/* Up to the first SYSCALL of a thread, after its LLWPCB; block 0: it is not profiled. */
 static void begin_thread(u32 thread, u64 block)
 {
 	vm_start(vm, v);

@@ -3,7 +3,7 @@
 #ifndef FLAT_DIFF_H
 #define FLAT_DIFF_H
 
-/* Placed behind what lwp_map() maps (lwp.h). */
+/* Placed after what lwp_map() maps (lwp.h). */
 #define DIFF_CODE_VA 0x40040000
 #define DIFF_CODE_PAGES 4
 #define DIFF_APIC_VA 0x40050000

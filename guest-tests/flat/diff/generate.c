@@ -121,7 +121,7 @@ static void code32(struct diff_program *p, struct diff_random *r, struct snip *s
 	u32 here;
 
 	diff_rows[based ? DIFF_ROW_CODE32_BASE : DIFF_ROW_CODE32]++;
-	here = DIFF_CODE_VA + p->length + 9; /* behind these three */
+	here = DIFF_CODE_VA + p->length + 9; /* after these three */
 	EMIT(p, 0x6a, based ? USER_FREE_CS : USER_CS32); /* push selector */
 	EMIT(p, 0x68); /* push offset */
 	emit32(p, here - (based ? CODE32_BASE : 0));
@@ -207,7 +207,7 @@ static void make_block(struct diff_program *p, struct diff_random *r)
 	u8 id;
 
 	*b = (struct block){ .random = diff_below(r, 3) ? 0 : diff_below(r, 16) };
-	/* Behind a record that was late all intervals would be others. */
+	/* After a record that was late all intervals would be others. */
 	if (p->interval)
 		b->random = 0;
 	for (id = EV_VAL; id <= EV_BRE; id++) {

@@ -15,9 +15,9 @@ enum hold_what {
 	HOLD_NOTHING,
 	/* The next store to the page is held until `release`. */
 	HOLD_STORE,
-	/* The next fetch from the page is held behind its first access, until the page has changed. */
+	/* The next fetch from the page is held after its first access, until the page has changed. */
 	HOLD_FETCH,
-	/* The next store is held until the fetch behind it is, and that until the store is done. */
+	/* The next store is held until the fetch after it is, and that until the store is done. */
 	HOLD_STORE_IN_FETCH,
 };
 

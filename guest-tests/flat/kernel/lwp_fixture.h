@@ -150,8 +150,8 @@ bool ring_untouched(const struct lwp *l, u32 i);
 bool expect_record(const struct lwp *l, u32 i, struct rec want, const char *fmt, ...)
 	PRINTF_LIKE(4);
 /*
- * One point: the ring holds exactly these records from offset 0 on, the head is behind them, and the
- * slot behind them is untouched. With dump=1 on the command line the records go to the serial line.
+ * One point: the ring holds exactly these records from offset 0 on, the head is after them, and the
+ * slot after them is untouched. With dump=1 on the command line the records go to the serial line.
  */
 bool expect_records(const struct lwp *l, const struct rec *want, u32 count, const char *what);
 #define EXPECT_RECORDS(l, what, ...)                           \

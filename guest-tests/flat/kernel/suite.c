@@ -29,7 +29,7 @@ struct kept {
 	u32 size;
 	char text[TEXT_MAX + 1];
 };
-_Static_assert(sizeof(struct kept) <= IMAGE_AT - KEPT_AT, "the copy of the image lies behind it");
+_Static_assert(sizeof(struct kept) <= IMAGE_AT - KEPT_AT, "the copy of the image lies after it");
 
 static struct kept *const kept = (struct kept *)KEPT_AT;
 /* In .data, so that it is put back for each row. */
@@ -46,7 +46,7 @@ static bool is_space(char c)
 	return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* The next word of a line: *p is moved behind it. 0: there is none. */
+/* The next word of a line: *p is moved past it. 0: there is none. */
 static size_t word(const char **p, const char **start)
 {
 	while (is_space(**p))
@@ -78,7 +78,7 @@ static const char *next_line(const char *p)
 	return *p ? p + 1 : p;
 }
 
-/* Behind the word `kind` of the nth line that begins with it, or NULL. */
+/* After the word `kind` of the nth line that begins with it, or NULL. */
 static const char *find(const char *kind, u32 n)
 {
 	const char *p, *start;
@@ -133,7 +133,7 @@ static u32 cpuid_register(u32 leaf, u32 subleaf, char name)
 	return name == 'a' ? id.a : name == 'b' ? id.b : name == 'c' ? id.c : id.d;
 }
 
-/* Does the processor have what the need's line, behind its name, asks for? */
+/* Does the processor have what the need's line, after its name, asks for? */
 static bool meets(const char *p)
 {
 	u32 leaf = hex(&p), subleaf = hex(&p), mask, value;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Many rows in one boot, for a machine that nobody starts anew for each: the rows are the lines of a file that the
+ * Many rows in one boot, for a machine that nobody starts again for each: the rows are the lines of a file that the
  * loader has put into memory. After each row the kernel puts itself back as it was loaded. The lines:
  *
  *	need NAME LEAF SUBLEAF REGISTER MASK VALUE	CPUID must have VALUE in the bits of MASK; numbers in hex

@@ -65,7 +65,7 @@ def run(command: Sequence[str], seconds: float) -> Result:
 
 
 def failures(result: Result) -> list[str]:
-    """The lines that explain a failure: points that are not ok with the notes behind them, and what the emulator says
+    """The lines that explain a failure: points that are not ok with the notes after them, and what the emulator says
     of a row that is broken."""
     lines, show = [], False
     for line in result.said.splitlines():

@@ -2,7 +2,7 @@
 /*
  * A library for LD_PRELOAD that holds a store or an instruction fetch of the guest half way (kernel/hold.h). QEMU's
  * own code is not changed: the guest's page is protected in QEMU's address space, and the handler of the signal
- * waits. To hold a fetch behind its first access, the processor's single step stops QEMU there.
+ * waits. To hold a fetch after its first access, the processor's single step stops QEMU there.
  */
 #include <pthread.h>
 #include <signal.h>

@@ -148,7 +148,7 @@ class _Suite:
             self._end_row()
             self.begun += 1
             self.row = (clean(line.removeprefix("# row ")[:NAME]), Tap())
-        elif self.row and self.row[1].plan is None and not self.row[1].bail:  # what comes behind is not the row's
+        elif self.row and self.row[1].plan is None and not self.row[1].bail:  # what comes after is not the row's
             self.row[1].line(line)
 
     def judge(self, lines: Iterable[str]) -> None:

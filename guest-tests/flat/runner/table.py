@@ -42,7 +42,7 @@ class Row:
     """A row. What is empty or 0 takes the default."""
 
     name: str  # unique
-    cpu: str = ""  # properties of QEMU's CPU behind the model
+    cpu: str = ""  # properties of QEMU's CPU after the model
     args: str = ""  # more words for the test
     test: str = ""  # FLAT_TEST() in the image, if that has not the row's name
     model: str = "EPYC"

@@ -61,7 +61,7 @@ static u8 *const steps[] = { aln_0,  aln_1,  aln_2,  aln_3,  aln_4,  aln_5,  aln
 #define STEPS 22u
 static const u32 branches[] = { 8, 12, 20 };
 
-/* The first JMP, 3 branches, 18 other steps with a JMP each. SLWPCB retires behind that. */
+/* The first JMP, 3 branches, 18 other steps with a JMP each. SLWPCB retires after that. */
 #define INSNS 40u
 #define BRANCHES 22u
 /* All but the first JMP are relative or conditional; without the relative ones 3 are left. */
@@ -86,7 +86,7 @@ static u64 page_of(u32 step)
 	return CODE_VA + step * PAGE_SIZE;
 }
 
-/* JMP or a jump whose opcode is there, at an offset of a step's page, to the next page. Returns the offset behind it. */
+/* JMP or a jump whose opcode is there, at an offset of a step's page, to the next page. Returns the offset after it. */
 static u32 put_displacement(u8 *page, u32 offset)
 {
 	u32 behind = offset + 4, n = (u32)PAGE_SIZE - behind;
@@ -119,7 +119,7 @@ static void write_code(void *arg)
 	}
 }
 
-/* What retires behind LLWPCB, in order. */
+/* What retires after LLWPCB, in order. */
 static void list_insns(void)
 {
 	u32 n = 0, b = 0;
@@ -169,7 +169,7 @@ static u32 run(struct lwp *l, const struct block *b)
 		bail("the program ends with vector %lu at %lx", r->vector, r->rip);
 	wrong |= (faults != PLACES) << 0;
 	wrong |= (r->rdx != 3 || r->rbp != 0 || r->rcx != 0) << 1;
-	/* Behind CMP and STC: CF, ZF, PF. */
+	/* After CMP and STC: CF, ZF, PF. */
 	wrong |= (r->r9 != (RFLAGS_FIXED | RFLAGS_CF | RFLAGS_ZF | RFLAGS_PF | RFLAGS_DF)) << 2;
 	wrong |= (r->rdi != PLACES_VA + STORES_OFFSET - STORES || r->rflags & RFLAGS_DF) << 3;
 	wrong |= (*(u64 *)(places + SPLIT_OFFSET) != 1) << 4;

@@ -37,7 +37,7 @@ USER_CODE(
 	"jnz 1b\n"
 	"slwpcb %rbx\n"
 	"asy_end: user_exit\n"
-	/* Two branches a turn, behind many instructions; and where an interrupt may lead: two branches. */
+	/* Two branches a turn, after many instructions; and where an interrupt may lead: two branches. */
 	"asy_long: llwpcb %rax\n"
 	"1: .fill 40, 1, 0x90\n"
 	"add $3, %ecx\n"

@@ -174,7 +174,7 @@ static void test_guest(u64 cr3)
 	report_eq(lwp_get64(g.vmcb + VMCB_DR6) & DR6_BS, DR6_BS, "with DR6.BS");
 	report_eq(rdmsr(MSR_DEBUGCTL), 0, "an intercepted trap clears BTF too");
 	report_eq(guest_from(&g, RFLAGS_TF), EXIT_DB, "without BTF");
-	report_eq(lwp_get64(g.vmcb + VMCB_RIP), (u64)btf_guest + 1, "behind the first instruction");
+	report_eq(lwp_get64(g.vmcb + VMCB_RIP), (u64)btf_guest + 1, "after the first instruction");
 }
 
 FLAT_TEST(btf)

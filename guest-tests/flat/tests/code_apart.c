@@ -80,13 +80,13 @@ FLAT_TEST(code_apart)
 	lwp_init(&l);
 	held = (u8 *)phys_alloc(1, PAGE_SIZE);
 	translate_meanwhile((void *)(l.cr3 & PTE_ADDRESS), held, store, held,
-			    "code is translated behind a page walk");
+			    "code is translated after a page walk");
 	held = (u8 *)phys_alloc(1, PAGE_SIZE);
 	as_map(l.cr3, HELD_VA, (u64)held, 1, PAGE_USER_RW);
 	lwp_prepare(&l, &b, apt_code);
 	l.u.r.rdi = HELD_VA;
 	translate_meanwhile(l.ring, held, record_and_store, &l,
-			    "code is translated behind the store of a record");
+			    "code is translated after the store of a record");
 	/* Three NOPs and the store. */
 	report_eq(cb_head(&l), 4 * RECORD_SIZE, "records came");
 }

@@ -211,8 +211,8 @@ static void held_store(const struct store *s)
 	call(s->function);
 	hold->release = 1;
 	smp_wait(1);
-	report_eq(call_later(s->function), s->value,
-		  "%s: the new code is executed behind the store", s->name);
+	report_eq(call_later(s->function), s->value, "%s: the new code is executed after the store",
+		  s->name);
 	report_eq(hold->expired, s->waits, "%s: %s", s->name,
 		  s->waits ? "a fetch from the page waits for the store" :
 			     "nothing waits for the store");
@@ -262,7 +262,7 @@ static void store_during_the_fetch(void)
 	smp_wait(1);
 	report_eq(
 		call_later(quadword.function), 2,
-		"the new code is executed behind a store that came while the page's first code was fetched");
+		"the new code is executed after a store that came while the page's first code was fetched");
 }
 
 static void quadword_is_fetched_whole(void)
@@ -277,8 +277,7 @@ static void quadword_is_fetched_whole(void)
 	smp_wait(1);
 	report(value == 1 || value == 2, "an aligned quadword is fetched whole: 1 or 2, it is %lx",
 	       value);
-	report_eq(call_later(quadword.function), 2,
-		  "the new quadword is executed behind the store");
+	report_eq(call_later(quadword.function), 2, "the new quadword is executed after the store");
 	report_eq(hold->expired, 0, "neither the store nor the fetch of the quadword waits");
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Cross-modifying code, as Linux patches a static branch (text_poke_bp()): INT3 over the first byte, then the other
- * bytes, then the first byte, and behind each step every other processor serializes in an interrupt. Another
- * processor that executes the code meets INT3 only while the patching lasts, and never the old instruction behind it.
+ * bytes, then the first byte, and after each step every other processor serializes in an interrupt. Another
+ * processor that executes the code meets INT3 only while the patching lasts, and never the old instruction after it.
  */
 #include "apic.h"
 #include "cpu.h"
@@ -40,7 +40,7 @@ static void on_sync(struct regs *r)
 	apic_eoi();
 }
 
-/* The trap's address lies behind INT3: the program goes on as if it were the NOP. */
+/* The trap's address lies after INT3: the program continues as if it were the NOP. */
 static void on_int3(struct regs *r)
 {
 	traps++;
@@ -115,6 +115,6 @@ FLAT_TEST(code_patch)
 	stop = true;
 	smp_wait(1);
 	report_eq(strays, 0, "INT3 is executed only while the branch is patched");
-	report_eq(old, 0, "the old branch is not executed behind the patching");
+	report_eq(old, 0, "the old branch is not executed after the patching");
 	report_note("%lu calls, INT3 %lu times", calls, traps);
 }

@@ -21,7 +21,7 @@
 #define TRIES 3
 #define ROUNDS 300
 
-/* Groups of pages one behind the other: what lies on a border is in both. */
+/* Groups of pages one after the other: what lies on a border is in both. */
 #define FIELD_VA (USER_BASE + 0x100000)
 #define GROUP_PAGES 4u
 /* Each page begins with a block that could be used, whose ring is in the second half. */

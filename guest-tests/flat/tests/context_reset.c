@@ -41,7 +41,7 @@ static void before(struct lwp *l, struct kept *kept)
 {
 	lwp_go(l, &every, crs_start);
 	if (rdmsr(LWP_MSR_CBADDR) != CB_VA)
-		bail("LWP did not go on");
+		bail("LWP did not continue");
 	kept->cr3 = l->cr3;
 	kept->cfg = rdmsr(LWP_MSR_CFG);
 	memcpy(kept->cb, l->cb, PAGE_SIZE);

@@ -71,7 +71,7 @@ static void test_move(struct lwp *l)
 	report_eq(v.cbaddr, CB_VA, "a parked context is found on another processor");
 	visit(&v);
 	report_eq(v.cbaddr, CB_VA, "and comes back");
-	EXPECT_RECORDS(l, "records go on; CoreId is that of the processor", REC_IRE(csm_1),
+	EXPECT_RECORDS(l, "records continue; CoreId is that of the processor", REC_IRE(csm_1),
 		       REC_IRE(csm_2), on_1[0], on_1[1], REC_IRE(csm_1), REC_IRE(csm_2));
 
 	/* Not parked: processor 0 stays in the address space, in its kernel. */

@@ -50,7 +50,7 @@ static void expect_kept(struct lwp *l, const char *what)
 	report_eq(lwp_touch(), CB_VA, "%s: the context is found", what);
 	l->u.r.rip = (u64)ver_more;
 	lwp_resume(l);
-	expect_record(l, 2, (struct rec)REC_IRE(ver_more), "%s: and goes on", what);
+	expect_record(l, 2, (struct rec)REC_IRE(ver_more), "%s: and continues", what);
 	lwp_stop();
 }
 
@@ -122,7 +122,7 @@ static void test_readable_again(struct lwp *l)
 	report_eq(lwp_touch(), CB_VA, "block there when the program runs again");
 	l->u.r.rip = (u64)ver_more;
 	lwp_resume(l);
-	expect_record(l, 2, (struct rec)REC_IRE(ver_more), "and the context goes on");
+	expect_record(l, 2, (struct rec)REC_IRE(ver_more), "and the context continues");
 	lwp_stop();
 
 	/* The program itself puts the entry back. */
@@ -136,7 +136,7 @@ static void test_readable_again(struct lwp *l)
 	l->u.r.rcx = TABLE_VA + ((u64)pte & (PAGE_SIZE - 1));
 	lwp_resume(l);
 	report_eq(l->u.r.rax, CB_VA, "block there before SLWPCB, which finds the context");
-	report_eq(lwp_touch(), CB_VA, "as does the program behind it");
+	report_eq(lwp_touch(), CB_VA, "as does the program after it");
 	lwp_stop();
 }
 

@@ -128,7 +128,7 @@ static void test_before_swapgs(struct lwp *l)
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "CR3 as before: its context stays live");
 	swapgs();
 	write_cr3(l->cr3);
-	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "behind SWAPGS, too");
+	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "after SWAPGS, too");
 }
 
 /* The kernel has chosen the next thread and has not entered it yet. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A processor is taken away while a profiled program runs on it (ACPI hot plug): the program's context is parked
- * and goes on on another processor (43724-902). Nothing is lost, and the machine can do it with LWP on.
+ * and continues on another processor (43724-902). Nothing is lost, and the machine can do it with LWP on.
  */
 #include "lwp_fixture.h"
 #include "smp.h"

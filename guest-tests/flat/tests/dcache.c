@@ -362,7 +362,7 @@ static void faults_later(struct lwp *l)
 	as_protect(l->cr3, DATA_VA, PAGE_USER_RO);
 	lwp_prepare(l, &b, dc_readonly);
 	user_run(&l->u);
-	expect_fault(l, 14, 7, (u64)dc_readonly_1, "a store faults behind its instruction's load");
+	expect_fault(l, 14, 7, (u64)dc_readonly_1, "a store faults after its instruction's load");
 	l->u.r.rip = (u64)dc_readonly_2;
 	lwp_resume(l);
 	expect_no_records(l, "no other instruction has that miss");

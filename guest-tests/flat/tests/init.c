@@ -41,7 +41,7 @@ static void program(void *arg)
 	user_run(&l->u);
 }
 
-/* After INIT, in the address space of before. */
+/* After INIT, in the same address space. */
 static void look(void *arg)
 {
 	struct lwp *l = arg;

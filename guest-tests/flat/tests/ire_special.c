@@ -36,7 +36,7 @@ USER_CODE("rep_code: llwpcb %rax\n"
 	  "emu_3: rdtsc\n"
 	  "emu_4: pause\n"
 	  "user_exit\n"
-	  /* ebx and ecx: the head as seen in the shadow and behind it. */
+	  /* ebx and ecx: the head as seen in the shadow and after it. */
 	  "ss_code: mov %ss, %edx\n"
 	  "llwpcb %rax\n"
 	  "ss_1: nop\n"
@@ -94,7 +94,7 @@ static void test_shadow(struct lwp *l)
 	lwp_go(l, &second, ss_code);
 	EXPECT_RECORDS(l, "MOV SS counts", REC_IRE(ss_2));
 	report_eq(l->u.r.rbx, 0, "nothing is stored in its shadow");
-	report_eq(l->u.r.rcx, RECORD_SIZE, "it is stored behind it");
+	report_eq(l->u.r.rcx, RECORD_SIZE, "it is stored after it");
 	/* MOV SS is in the slot while the next one is due: that one waits for its next instruction. */
 	lwp_go(l, &every, ss_code);
 	EXPECT_RECORDS(l, "interval 0: the instruction in the shadow finds the slot taken",
@@ -102,7 +102,7 @@ static void test_shadow(struct lwp *l)
 	lwp_go32(l, &first, ss_pop);
 	EXPECT_RECORDS(l, "POP SS counts", REC_IRE(ss_pop_1));
 	report_eq(l->u.r.rbx, 0, "nothing is stored in its shadow");
-	report_eq(l->u.r.rcx, RECORD_SIZE, "it is stored behind it");
+	report_eq(l->u.r.rcx, RECORD_SIZE, "it is stored after it");
 }
 
 /* #DB after an instruction comes before the store; the instruction has retired and counts. */

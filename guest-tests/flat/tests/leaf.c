@@ -30,7 +30,7 @@ static const struct {
 	/* lwp-bre=off,lwp-cont=off,lwp-ptsc=off */
 	{ "bits", { 0x00000007, 0x80062016, 0x20010200, 0x80000007 } },
 	/*
-	 * 2007: EAX Enabled IRE BRE = 0, 1, 2; EDX Available INT IRE BRE = 0..3. 3 slots behind 40
+	 * 2007: EAX Enabled IRE BRE = 0, 1, 2; EDX Available INT IRE BRE = 0..3. 3 slots after 40
 	 * bytes: 64 bytes; version 1.
 	 */
 	/* lwp-dme=on, 12 bits of latency, 2 of them rounded; data address, levels, latency filter. */

@@ -198,7 +198,7 @@ static u32 two_level(void)
 	return (u32)(u64)directory;
 }
 
-/* The second space's table lies 32 bytes behind the first's, in the same page. */
+/* The second space's table lies 32 bytes after the first's, in the same page. */
 static u32 pae(u32 space)
 {
 	static u64 *pointers;

@@ -14,7 +14,7 @@
 
 extern char ls_code[], ls_insn[];
 
-/* What ADC adds is the carry. RAX: the flags behind it. */
+/* What ADC adds is the carry. RAX: the flags after it. */
 USER_CODE("ls_code: push %rbx\n"
 	  "popfq\n"
 	  "ls_insn: lock adcq $0, (%rdi)\n"
@@ -39,7 +39,7 @@ static void test_split(struct lwp *l, u64 flags, u64 sum, u64 flags_behind)
 	as_protect(l->cr3, DATA_VA + PAGE_SIZE, PAGE_USER_RW);
 	user_run(&l->u);
 	report_eq(*split, sum, "ADC has added the carry");
-	report_eq(l->u.r.rax & FLAGS, flags_behind, "flags behind it");
+	report_eq(l->u.r.rax & FLAGS, flags_behind, "flags after it");
 }
 
 FLAT_TEST(lock_split)

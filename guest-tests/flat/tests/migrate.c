@@ -126,7 +126,7 @@ static void protect_ring(const struct lwp *l, u64 rights)
 		as_protect(l->cr3, RING_VA + page * PAGE_SIZE, rights);
 }
 
-/* Every record's store faults; each time the kernel brings the ring and the program goes on. */
+/* Every record's store faults; each time the kernel brings the ring and the program continues. */
 static void faulting(struct lwp *l, const char *name, u32 rounds)
 {
 	static const struct block every = { .size = RECORDS(512), .event = { { EV_IRE, 0, 0 } } };

@@ -79,7 +79,7 @@ static void run(struct lwp *l, const char *code)
 	lwp_resume(l);
 }
 
-/* 43724-208: what LWP_CFG takes away stops at once, and goes on where it was. */
+/* 43724-208: what LWP_CFG takes away stops at once, and continues where it was. */
 static void test_bits(struct lwp *l)
 {
 	static const struct block b = { .event = { { EV_IRE, 100, 50 }, { EV_BRE, 100, 50 } } };
@@ -107,7 +107,7 @@ static void test_bits(struct lwp *l)
 	wrmsr(LWP_MSR_CFG, CFG_RESET);
 	run(l, msr_more);
 	run(l, msr_flush);
-	report_eq(cb_counter(l, EV_IRE), 44, "set again, LWP goes on where it was");
+	report_eq(cb_counter(l, EV_IRE), 44, "set again, LWP continues where it was");
 	report_eq(cb_counter(l, EV_BRE), 47, "with both events");
 	lwp_stop();
 }

@@ -48,12 +48,12 @@ static void run(u64 address, u32 value, u64 flags, const char *what)
 	l.u.r.rflags |= flags;
 	seen_head = ~0u;
 	lwp_resume(&l);
-	report_eq(seen_head, 0, "comes right behind the instruction and does not see its record");
-	EXPECT_RECORDS(&l, "the record is stored behind the handler", REC_IRE(ord_2));
+	report_eq(seen_head, 0, "comes right after the instruction and does not see its record");
+	EXPECT_RECORDS(&l, "the record is stored after the handler", REC_IRE(ord_2));
 	report_pop();
 }
 
-/* The fetch belongs to the next instruction: its fault comes behind the store, and behind the store's own fault. */
+/* The fetch belongs to the next instruction: its fault comes after the store, and after the store's own fault. */
 static void test_fetch(void)
 {
 	static const struct block b = { .event = { { EV_IRE, 100, 0 } } };
@@ -77,7 +77,7 @@ static void test_fetch(void)
 	as_protect(l.cr3, RING_VA, PAGE_USER_RW);
 	user_run(&l.u);
 	report_eq(l.u.cr2, ABSENT_VA, "then that of the fetch");
-	EXPECT_RECORDS(&l, "behind the record", REC_IRE(ord_jump));
+	EXPECT_RECORDS(&l, "after the record", REC_IRE(ord_jump));
 }
 
 FLAT_TEST(order)

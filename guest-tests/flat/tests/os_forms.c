@@ -168,7 +168,7 @@ static void test_rfbm(struct lwp *l)
 	report_eq(cpuid(0xd, 0).b, 0x3c0, "D.0 EBX: 3C0h bytes");
 	clear_area();
 	report_eq(xsave(BV_LWP | 7), NO_FAULT, "XSAVE of all");
-	report_eq(lwp_get64(lwp), CB_VA, "component 62 is at 340h, behind component 2");
+	report_eq(lwp_get64(lwp), CB_VA, "component 62 is at 340h, after component 2");
 	lwp_stop();
 	report_eq(xrstor(BV_LWP | 7), NO_FAULT, "XRSTOR of all");
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "turns LWP on");

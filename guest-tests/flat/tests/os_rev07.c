@@ -73,7 +73,7 @@ static void test_xsave(struct lwp *l)
 	run(l, o07_run);
 	run(l, o07_query);
 	report_eq(l->u.r.rax, CB_VA, "XRSTOR of the area turns it on");
-	report_eq(cb_counter(l, 2), 47, "and the counter goes on: 49, two NOPs");
+	report_eq(cb_counter(l, 2), 47, "and the counter continues: 49, two NOPs");
 	lwp_stop();
 }
 
@@ -126,7 +126,7 @@ static void test_vmcb(struct lwp *l)
 	report_eq(rdmsr(LWP_MSR_CFG), cfg, "VMLOAD has brought back the hypervisor's LWPMSR0");
 	report_eq(guest_run(&g), EXIT_VMMCALL, "VMLOAD loads it again");
 	report_eq(lwp_get64(g.vmcb + VMCB_RAX), CB_VA, "SLWPCB of the guest gives its block");
-	report_eq(cb_counter(l, 2), 47, "and its counter goes on");
+	report_eq(cb_counter(l, 2), 47, "and its counter continues");
 	g.vmcb[AREA_REVISION] = 0;
 	guest_run(&g);
 	report_eq(lwp_get64(g.vmcb + AREA_CFG), 0, "an image of the other revision: LWPMSR0 is 0");

@@ -69,7 +69,7 @@ static void test_move(struct lwp *l)
 	smp_call(1, visit, l);
 	report_eq(others_cbaddr, 0, "LWP of the other processor was off");
 	visit(l);
-	EXPECT_RECORDS(l, "records go on; CoreId is that of the processor", REC_IRE(osm_1),
+	EXPECT_RECORDS(l, "records continue; CoreId is that of the processor", REC_IRE(osm_1),
 		       REC_IRE(osm_2), on_1[0], on_1[1], REC_IRE(osm_1), REC_IRE(osm_2));
 }
 

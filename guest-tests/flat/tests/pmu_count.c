@@ -194,7 +194,7 @@ static void test_global(void)
 	report_eq(counted(PERF_INSNS | PERF_USR, pmc_code), 21, "set again: counts");
 	pmu_start(3, PERF_INSNS | PERF_USR, PERF_MASK - 4);
 	run(pmc_code);
-	report_eq(pmu_stop(3), 16, "five to the overflow, sixteen behind");
+	report_eq(pmu_stop(3), 16, "five to the overflow, sixteen after");
 	report_eq(rdmsr(MSR_GLOBAL_STATUS), 8, "the status has its bit");
 	wrmsr(MSR_GLOBAL_CLEAR, 1);
 	report_eq(rdmsr(MSR_GLOBAL_STATUS), 8, "clearing another bit leaves it");

@@ -44,7 +44,7 @@ USER_CODE(/* 12 + INT = 13 instructions */
 	  "mov $3, %ecx\n"
 	  "rep movsb\n"
 	  "mov %ss, -16(%rsp)\n"
-	  "mov -16(%rsp), %ss\n" /* holds interrupts off behind the next one */
+	  "mov -16(%rsp), %ss\n" /* holds interrupts off after the next one */
 	  "nop\n"
 	  "user_exit\n"
 	  "1: ret\n");
@@ -123,7 +123,7 @@ static void test_accesses(void)
 	report_eq(pmu_stop(1), 18, "a counter of instructions beside it");
 	report_eq(pmu_stop(0), 4, "an overflow with the first store");
 	report_eq(nmis, 1, "an interrupt");
-	report_eq(*(const u8 *)seen, 0x83, "behind it: ADD is next");
+	report_eq(*(const u8 *)seen, 0x83, "after it: ADD is next");
 	apic_set_lvtpc(0x10000);
 }
 
@@ -168,7 +168,7 @@ static void test_edge(void)
 		last - first;                                 \
 	})
 
-/* Cycles of one instruction at CPL 3, behind some at CPL 0, where another counter counts. */
+/* Cycles of one instruction at CPL 3, after some at CPL 0, where another counter counts. */
 #define ENTERED(nops)                                      \
 	({                                                 \
 		struct user u;                             \
@@ -181,7 +181,7 @@ static void test_edge(void)
 		pmu_stop(0);                               \
 	})
 
-/* Cycles at CPL 0 behind so many NOPs at CPL 3, which end in an exception; `more` changes how many instructions run. */
+/* Cycles at CPL 0 after so many NOPs at CPL 3, which end in an exception; `more` changes how many instructions run. */
 static u64 behind(u32 nops, u32 more)
 {
 	struct user u;
@@ -226,7 +226,7 @@ static void on_overflow(struct regs *r)
 	seen = r->rip;
 }
 
-/* The overflow of a cycle counter comes behind the first instruction of a cycle. */
+/* The overflow of a cycle counter comes after the first instruction of a cycle. */
 static void test_overflow(void)
 {
 	struct user u;
@@ -238,7 +238,7 @@ static void test_overflow(void)
 	user_run(&u);
 	pmu_stop(0);
 	report_eq(seen, (u64)pme_code + 2 * ipc + 1,
-		  "the third cycle overflows: behind its first instruction");
+		  "the third cycle overflows: after its first instruction");
 }
 
 FLAT_TEST(pmu_events)

@@ -50,7 +50,7 @@ static u64 data[8] __attribute__((aligned(64)));
 static u64 stack; /* RSP before the call */
 
 /*
- * The sample is the instruction with number n behind the WRMSR that switches IBS on: CALL (0), then the code. WRMSR counts.
+ * The sample is the instruction with number n after the WRMSR that switches IBS on: CALL (0), then the code. WRMSR counts.
  */
 static __attribute__((noinline, noclone)) void sample(u32 n, u64 mode)
 {
@@ -141,7 +141,7 @@ static void test_maximum(void)
 	sample(1, OP_OPS | OP_MAX_EXT(5));
 	report(!(rdmsr(MSR_OP_CTL) & OP_VAL), "the maximum has bits 26:20: no sample at 16");
 	sample(1, OP_OPS | OP_MAX_EXT(5) | OP_COUNT(5u << 20));
-	report_eq(rdmsr(MSR_OP_RIP), (u64)ibs_0, "but as far behind them");
+	report_eq(rdmsr(MSR_OP_RIP), (u64)ibs_0, "but as far after them");
 	wrmsr(MSR_OP_CTL, 0);
 }
 
@@ -181,7 +181,7 @@ static void test_interrupt(void)
 	apic_write(APIC_EXT_LVT(IBS_LVT), LVT_NMI);
 	sample(1, OP_OPS);
 	report_eq(nmis, 1, "an NMI");
-	report_eq(seen, (u64)ibs_1, "behind the sample");
+	report_eq(seen, (u64)ibs_1, "after the sample");
 	for (i = 0; i < 8; i++) {
 		sample(1, OP_OPS);
 		random[i] = rdmsr(MSR_OP_CTL) >> 32;
@@ -278,7 +278,7 @@ static void test_fetch(void)
 	apic_write(APIC_EXT_LVT(IBS_LVT), LVT_NMI);
 	user_fetch(0);
 	report_eq(nmis, 1, "an NMI");
-	report_eq(seen, first + 1, "behind the instruction");
+	report_eq(seen, first + 1, "after the instruction");
 	for (n = 0; n < 8; n++) {
 		u64 ahead = first - user_fetch(FETCH_RANDOM);
 

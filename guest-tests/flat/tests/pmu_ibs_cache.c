@@ -98,7 +98,7 @@ static void test_own(void)
 
 /* ---- LWP's model, at CPL 3 ---- */
 
-#define BEFORE 1000u /* NOPs, so that a count of 2,048 ops from CPL 0 ends behind the loads */
+#define BEFORE 1000u /* NOPs, so that a count of 2,048 ops from CPL 0 ends after the loads */
 #define REST 1500u
 
 extern char ibs_walk[], ibs_walk_loads[], ibs_walk_rest[];
@@ -160,7 +160,7 @@ static void test_shared(struct lwp *l)
 	u64 rest = walk(l, &each, true, 0);
 	u32 n, first = (u32)(rest - (u64)ibs_walk_rest) + FIRST_REST;
 
-	report(first >= FIRST_REST && first < FIRST_REST + REST, "a sample behind the loads");
+	report(first >= FIRST_REST && first < FIRST_REST + REST, "a sample after the loads");
 	for (n = 0; n < LOADS; n++) {
 		u32 count = first - (FIRST_LOAD + n);
 
@@ -291,7 +291,7 @@ USER_CODE("ibs_pause: llwpcb %rax\n"
 	  "slwpcb %rbx\n"
 	  "ibs_pause_rest: .fill 1500, 1, 0x90\n"
 	  "user_exit\n");
-#define SECOND_LOAD (BEFORE + 1) /* number of the instruction behind the first exit */
+#define SECOND_LOAD (BEFORE + 1) /* number of the instruction after the first exit */
 #define PAUSE_REST (SECOND_LOAD + 2)
 
 /* LWP sees a load while IBS waits with a sample; then IBS samples, its count beginning at `count`. */

@@ -56,8 +56,8 @@ static void test_selects(void)
 	report_eq(try_wrmsr(MSR_PERFEVTSEL(0), SEL_PC), NO_FAULT, "pin control is a bit");
 	wrmsr(MSR_PERFEVTSEL(0), 0);
 	if (gp < 8) {
-		no_msr(MSR_PERFEVTSEL(gp), "the select behind the last");
-		no_msr(MSR_PMC(gp), "the counter behind the last");
+		no_msr(MSR_PERFEVTSEL(gp), "the select after the last");
+		no_msr(MSR_PMC(gp), "the counter after the last");
 	}
 }
 
@@ -106,11 +106,11 @@ static void test_fixed(void)
 		gp_of(MSR_FIXED_CTR(n), mask + 1, "a bit above its width");
 		wrmsr(MSR_FIXED_CTR(n), 0);
 	}
-	no_msr(MSR_FIXED_CTR(fixed), "the fixed counter behind the last");
+	no_msr(MSR_FIXED_CTR(fixed), "the fixed counter after the last");
 	wrmsr(MSR_FIXED_CTR_CTRL, 0xbbb);
 	report_eq(rdmsr(MSR_FIXED_CTR_CTRL), 0xbbb, "IA32_FIXED_CTR_CTRL");
 	gp_of(MSR_FIXED_CTR_CTRL, FIXED(0, FIXED_ANY), "AnyThread");
-	gp_of(MSR_FIXED_CTR_CTRL, FIXED(fixed, FIXED_OS), "a fixed counter behind the last");
+	gp_of(MSR_FIXED_CTR_CTRL, FIXED(fixed, FIXED_OS), "a fixed counter after the last");
 	wrmsr(MSR_FIXED_CTR_CTRL, 0);
 }
 
@@ -128,13 +128,13 @@ static void test_global(void)
 		  "IA32_PERF_GLOBAL_CTRL at reset: all but the fixed counters");
 	wrmsr(MSR_GLOBAL_CTRL, all);
 	report_eq(rdmsr(MSR_GLOBAL_CTRL), all, "it has a bit for each counter");
-	gp_of(MSR_GLOBAL_CTRL, 1ul << gp, "a counter behind the last");
-	gp_of(MSR_GLOBAL_CTRL, 1ul << 35, "a fixed counter behind the last");
+	gp_of(MSR_GLOBAL_CTRL, 1ul << gp, "a counter after the last");
+	gp_of(MSR_GLOBAL_CTRL, 1ul << 35, "a fixed counter after the last");
 	report_eq(rdmsr(MSR_GLOBAL_STATUS), 0, "IA32_PERF_GLOBAL_STATUS");
 	gp_of(MSR_GLOBAL_STATUS, 0, "a write to it");
 	report_eq(try_wrmsr(MSR_GLOBAL_OVF_CTRL, all | STATUS_OVF_BUF | STATUS_COND_CHGD), NO_FAULT,
 		  "IA32_PERF_GLOBAL_OVF_CTRL has its bits, OvfBuf and CondChgd");
-	gp_of(MSR_GLOBAL_OVF_CTRL, 1ul << gp, "a counter behind the last");
+	gp_of(MSR_GLOBAL_OVF_CTRL, 1ul << gp, "a counter after the last");
 	gp_of(MSR_GLOBAL_OVF_CTRL, 1ul << 50, "bit 50");
 	report_eq(rdmsr(MSR_GLOBAL_OVF_CTRL), 0, "it reads as 0");
 }
@@ -154,7 +154,7 @@ static void test_streamlined(void)
 	wrmsr(MSR_GLOBAL_OVF_CTRL, 1 | STATUS_CTR_FRZ);
 	report_eq(rdmsr(MSR_GLOBAL_STATUS), GLOBAL_FIXED(1), "RESET clears those that are named");
 	wrmsr(MSR_GLOBAL_OVF_CTRL, GLOBAL_FIXED(1));
-	gp_of(MSR_GLOBAL_STATUS_SET, 1ul << gp, "SET of a counter behind the last");
+	gp_of(MSR_GLOBAL_STATUS_SET, 1ul << gp, "SET of a counter after the last");
 	gp_of(MSR_GLOBAL_STATUS_SET, STATUS_COND_CHGD, "SET of CondChgd");
 	report_eq(rdmsr(MSR_GLOBAL_INUSE), 0, "IA32_PERF_GLOBAL_INUSE: none");
 	wrmsr(MSR_PERFEVTSEL(1), ARCH_INSNS);
@@ -173,11 +173,11 @@ static void test_rdpmc(void)
 
 	for (n = 0; n < gp; n++)
 		report_eq(try_rdpmc(n), NO_FAULT, "RDPMC %u", n);
-	report_eq(try_rdpmc(gp), FAULT(VEC_GP, 0), "RDPMC behind the last: #GP(0)");
+	report_eq(try_rdpmc(gp), FAULT(VEC_GP, 0), "RDPMC after the last: #GP(0)");
 	for (n = 0; n < fixed; n++)
 		report_eq(try_rdpmc(0x40000000 + n), NO_FAULT, "RDPMC 4000_000%u", n);
 	report_eq(try_rdpmc(0x40000000 + fixed), FAULT(VEC_GP, 0),
-		  "RDPMC behind the last fixed: #GP(0)");
+		  "RDPMC after the last fixed: #GP(0)");
 	report_eq(try_rdpmc(0x20000000), FAULT(VEC_GP, 0), "RDPMC of metrics: #GP(0)");
 	report_eq(try_rdpmc(0x80000000), FAULT(VEC_GP, 0), "fast RDPMC: #GP(0)");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* INIT leaves Intel's counters as they are, and those that count go on. */
+/* INIT leaves Intel's counters as they are, and those that count continue. */
 #include "lwp_fixture.h"
 #include "pmu_intel.h"
 #include "smp.h"

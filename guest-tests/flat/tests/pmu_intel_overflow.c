@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Intel's counters: an overflow sets its bit of the global status, and interrupts by LVTPC, behind the very instruction
+ * Intel's counters: an overflow sets its bit of the global status, and interrupts by LVTPC, after the very instruction
  * (skid=N on the command line: N instructions later); LVTPC masks itself; the interrupt freezes the counters if
  * IA32_DEBUGCTL says so.
  */
@@ -64,7 +64,7 @@ static void test_delivery(u32 skid)
 	apic_set_lvtpc(VECTOR);
 	run_from(insns, 5);
 	report_eq(count, 1, "a fixed vector: one interrupt");
-	report_eq(seen, (u64)pio_code + 5 + skid, "behind the fifth instruction");
+	report_eq(seen, (u64)pio_code + 5 + skid, "after the fifth instruction");
 	report_eq(apic_lvtpc(), VECTOR | LVT_MASKED, "LVTPC has masked itself");
 	run_from(insns, 5);
 	report_eq(count, 0, "masked: none");
@@ -100,7 +100,7 @@ static void test_status(void)
 	run();
 	wrmsr(MSR_FIXED_CTR_CTRL, 0);
 	report_eq(count, 1, "a fixed counter: one interrupt");
-	report_eq(seen, (u64)pio_code + 8, "behind the eighth instruction");
+	report_eq(seen, (u64)pio_code + 8, "after the eighth instruction");
 	report_eq(rdmsr(MSR_GLOBAL_STATUS), GLOBAL_FIXED(0), "its status is bit 32");
 	report_eq(rdmsr(MSR_FIXED_CTR(0)), 53, "and it counts on");
 	wrmsr(MSR_GLOBAL_OVF_CTRL, GLOBAL_FIXED(0));

@@ -67,7 +67,7 @@ USER_CODE("lbr_code: nop\n"
 	  "lbr32_f: ret\n"
 	  ".code64\n");
 
-#define LOOP_TOP ((u64)lbr_loop + 5) /* behind MOV */
+#define LOOP_TOP ((u64)lbr_loop + 5) /* after MOV */
 
 static const struct branch {
 	char *from, *to;
@@ -266,16 +266,16 @@ static void test_freeze(void)
 	insns = overflow(0);
 	report_eq(nmis, 1, "the third branch overflows");
 	report_eq(frozen, 1, "the status has the counter");
-	report_eq(rdmsr(MSR_LBR_FROM(0)), (u64)lbr_jcc, "records go on");
+	report_eq(rdmsr(MSR_LBR_FROM(0)), (u64)lbr_jcc, "records continue");
 	report_eq(insns, 13, "counters, too");
 	wrmsr(MSR_GLOBAL_CLEAR, 1);
 
 	insns = overflow(FREEZE_LBR);
 	report_eq(frozen, LBR_FROZEN | 1, "FREEZE_LBRS_ON_PMI: the status says it");
-	report_eq(seen, (u64)lbr_back, "the interrupt comes behind the third");
+	report_eq(seen, (u64)lbr_back, "the interrupt comes after the third");
 	report_eq(rdmsr(MSR_LBR_FROM(0)), (u64)lbr_f, "the youngest is the one that overflowed");
-	report_eq(rdmsr(MSR_LBR_FROM(1)), (u64)lbr_call, "behind the second");
-	report_eq(insns, 13, "counters go on");
+	report_eq(rdmsr(MSR_LBR_FROM(1)), (u64)lbr_call, "after the second");
+	report_eq(insns, 13, "counters continue");
 	run(lbr_code, NO_KERNEL);
 	report_eq(rdmsr(MSR_LBR_TO(0)), 0, "nothing is recorded");
 	wrmsr(MSR_GLOBAL_CLEAR, LBR_FROZEN | 1);
@@ -285,7 +285,7 @@ static void test_freeze(void)
 	insns = overflow(FREEZE_PMC);
 	report_eq(frozen, PMC_FROZEN | 1, "FREEZE_PERFMON_ON_PMI: the status says it");
 	report_eq(insns, 4, "NOP, JMP, CALL, RET: counters stop");
-	report_eq(rdmsr(MSR_LBR_FROM(0)), (u64)lbr_jcc, "records go on");
+	report_eq(rdmsr(MSR_LBR_FROM(0)), (u64)lbr_jcc, "records continue");
 	wrmsr(MSR_GLOBAL_CLEAR, PMC_FROZEN | 1);
 	report_eq(rdmsr(MSR_GLOBAL_STATUS), 0, "cleared");
 }

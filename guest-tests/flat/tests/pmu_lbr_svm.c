@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * LBR virtualization: with bit 0 of the VMCB's B8h an SVM guest records its branches in a stack of its own, which lies
- * in the VMCB; the hypervisor's stack, LBR_SELECT, DBG_EXTN_CFG and DEBUGCTL are as before behind the guest. Without
+ * in the VMCB; the hypervisor's stack, LBR_SELECT, DBG_EXTN_CFG and DEBUGCTL are the same after the guest as before. Without
  * the bit both share one stack. The rules are those of APM volume 2, 15.23 and appendix B.
  */
 #include "lwp_fixture.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * In which mode an instruction counts: USR is CPL 1 to 3, OS is CPL 0; also where an I/O breakpoint traps behind it,
+ * In which mode an instruction counts: USR is CPL 1 to 3, OS is CPL 0; also where an I/O breakpoint traps after it,
  * and for MWAIT shortly before an overflow, where instructions are stepped.
  */
 #include "lwp_fixture.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * AMD's core performance counters: the interrupt of an overflow, through LVTPC, behind the very instruction
+ * AMD's core performance counters: the interrupt of an overflow, through LVTPC, after the very instruction
  * (skid=N on the command line: N instructions later); beside LWP each of the two counts as if alone.
  */
 #include "apic.h"
@@ -71,9 +71,9 @@ static void test_delivery(u32 skid)
 	apic_set_lvtpc(VECTOR);
 	run(pmo_code, insns, 5, RFLAGS_IF);
 	report_eq(count, 1, "a fixed vector: one interrupt");
-	report_eq(seen[0], (u64)pmo_code + 5 + skid, "behind the fifth instruction");
+	report_eq(seen[0], (u64)pmo_code + 5 + skid, "after the fifth instruction");
 	run(pmo_code, insns, 40, RFLAGS_IF);
-	report_eq(seen[0], (u64)pmo_code + 40 + skid, "behind the fortieth");
+	report_eq(seen[0], (u64)pmo_code + 40 + skid, "after the fortieth");
 	run(pmo_code, insns, 5, 0);
 	report_eq(count, 0, "RFLAGS.IF clear: none");
 	let_in();
@@ -89,7 +89,7 @@ static void test_delivery(u32 skid)
 	apic_set_lvtpc(LVT_NMI);
 	run(pmo_code, insns, 5, 0);
 	report_eq(count, 1, "NMI: one, whatever IF");
-	report_eq(seen[0], (u64)pmo_code + 5 + skid, "behind the fifth instruction");
+	report_eq(seen[0], (u64)pmo_code + 5 + skid, "after the fifth instruction");
 }
 
 static void test_branches(void)
@@ -97,7 +97,7 @@ static void test_branches(void)
 	/* 50 turns: the jump of the seventh is taken. */
 	run(pmo_loop, PERF_BRANCHES | PERF_USR | PERF_INT, 7, 0);
 	report_eq(count, 1, "branches: one");
-	report_eq(seen[0], (u64)pmo_loop_top, "behind the seventh, where it led");
+	report_eq(seen[0], (u64)pmo_loop_top, "after the seventh, where it led");
 	run(pmo_loop, PERF_CONDITIONAL | PERF_USR | PERF_INT, 50, 0);
 	report_eq(seen[0], (u64)pmo_loop_end, "the fiftieth is not taken");
 	reload = -10ul;

@@ -114,6 +114,6 @@ FLAT_TEST(pmu_predictor)
 	report_eq(counted(PERF_MISPREDICTED | PERF_USR | PERF_INT, -2ul, prd_late), 1,
 		  "OS has not learnt it: the second overflows, a third follows");
 	report_eq(nmis, 1, "an interrupt");
-	report_eq(seen, (u64)prd_top, "behind the branch");
+	report_eq(seen, (u64)prd_top, "after the branch");
 	report_eq(turns, 8, "in the second turn");
 }

@@ -68,7 +68,7 @@ static void test_bounds(u64 min, u64 max)
 
 static void test_adversarial(void)
 {
-	/* The first on time, the third 20000 late, the fourth 100 late and three more behind it. */
+	/* The first on time, the third 20000 late, the fourth 100 late and three more after it. */
 	run(500000);
 	report(count >= 7, "interrupts come");
 	report_eq(late[0], 0, "the first is on time");

@@ -52,9 +52,9 @@ static void test_exact(struct guest *g)
 	pmu_start(0, insns | PERF_GUEST_ONLY | PERF_INT, -4ul);
 	report_eq(guest_vmrun(g), EXIT_NMI, "overflow in the guest: #VMEXIT(NMI)");
 	report_eq(lwp_get64(g->vmcb + VMCB_RIP), (u64)pms_guest + 4,
-		  "behind the fourth instruction");
+		  "after the fourth instruction");
 	report_eq(nmis, 1, "and the hypervisor has its NMI");
-	report_eq(guest_vmrun(g), EXIT_VMMCALL, "the guest goes on");
+	report_eq(guest_vmrun(g), EXIT_VMMCALL, "the guest continues");
 	report_eq(pmu_stop(0), 6, "and counts on");
 }
 

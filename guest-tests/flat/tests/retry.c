@@ -68,7 +68,7 @@ static void test_store(struct lwp *l)
 	lwp_prepare(l, &every, rt_jump);
 	as_protect(l->cr3, RING_VA, PAGE_NONE);
 	user_run(&l->u);
-	expect_store_fault(l, ABSENT, RING_VA, (u64)rt_j2, "behind a jump: rIP is its target");
+	expect_store_fault(l, ABSENT, RING_VA, (u64)rt_j2, "after a jump: rIP is its target");
 	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
 	lwp_resume(l);
 	EXPECT_RECORDS(l, "stored once", REC_IRE(rt_j1), REC_IRE(rt_j2));
@@ -77,7 +77,7 @@ static void test_store(struct lwp *l)
 static void test_block(struct lwp *l)
 {
 	lwp_prepare(l, &every, rt_code);
-	/* LLWPCB wants it writable; stop behind it. */
+	/* LLWPCB wants it writable; stop after it. */
 	l->u.r.rflags |= RFLAGS_TF;
 	user_run(&l->u);
 	l->u.r.rflags &= ~RFLAGS_TF;
@@ -143,7 +143,7 @@ static void test_handler(struct lwp *l)
 	EXPECT_RECORDS(l, "stored once the page is there", REC_IRE(rt_1));
 	l->u.r.rip = (u64)rt_slwpcb;
 	lwp_resume(l);
-	/* Reloaded with 9 when gathered; three in the handler, two behind. */
+	/* Reloaded with 9 when gathered; three in the handler, two after. */
 	report_eq(cb_counter(l, EV_IRE), 4, "the handler was counted");
 }
 

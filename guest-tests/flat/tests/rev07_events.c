@@ -103,7 +103,7 @@ static void test_freeze(struct lwp *l)
 	EXPECT_RECORDS(l,
 		       "two events at zero: the lowest EventId, the other at its next instruction",
 		       REC07_IRE(e07_s2), REC07_BRE(e07_s4, e07_s5, true));
-	/* 100 when stored, behind s2; s3 s4 s5. */
+	/* 100 when stored, after s2; s3 s4 s5. */
 	report_eq(cb_counter(l, 1), 97, "the counter starts from the interval");
 	report_eq(cb_counter(l, 2), 100, "what waited at zero has no overrun");
 

@@ -103,7 +103,7 @@ static void test_again(struct lwp *l)
 	lwp_go(l, &ire, l07_again);
 	report_eq(l->u.r.rbx, CB_VA, "LLWPCB of the returned address turns LWP on again");
 	/* NOP and XOR; NOP. */
-	report_eq(cb_counter(l, 1), 47, "and the counter goes on where it was");
+	report_eq(cb_counter(l, 1), 47, "and the counter continues where it was");
 }
 
 /* 2007-604, 2007-605, 2007-607: at CPL 0 the pointer is loaded, the block at CPL 3; no flag is changed. */

@@ -24,8 +24,7 @@ FLAT_TEST(rev07_slots)
 	EXPECT_RECORDS(&l, "instructions in it", REC07_IRE(slot_1), REC07_IRE(slot_2),
 		       REC07_IRE(slot_3));
 	lwp_go(&l, &bre, slot_code);
-	EXPECT_RECORDS(&l, "branches in it, and nothing behind it",
-		       REC07_BRE(slot_2, slot_3, true));
+	EXPECT_RECORDS(&l, "branches in it, and nothing after it", REC07_BRE(slot_2, slot_3, true));
 	report_eq(cb_flags(&l), 0x5, "Flags: Enabled BRE");
 	report_eq(cb_counter(&l, 2), 1, "the second slot's bytes are not written");
 }

@@ -55,7 +55,7 @@ static void test_full(struct lwp *l)
 	report_eq(cb_missed(l), 9, "the others are missed");
 	expect_record(l, 30, nop(30), "the last that fits");
 	expect_record(l, 31, nop(39), "the slot at the head has the last of all");
-	report(ring_untouched(l, 32), "nothing is written behind the ring");
+	report(ring_untouched(l, 32), "nothing is written after the ring");
 	report_eq(lwp_get32(l->cb + LWP_CB_SIZE_RANDOM), RING_RECORDS * RECORD_SIZE + 31,
 		  "BufferSize is not rewritten");
 }
@@ -141,7 +141,7 @@ static void test_gone(struct lwp *l)
 	lwp_prepare(l, &b, s07_gone);
 	l->u.r.rbx = CB_VA;
 	lwp_resume(l);
-	EXPECT_RECORDS(l, "an EventId that has gone from its slot: none behind the record",
+	EXPECT_RECORDS(l, "an EventId that has gone from its slot: none after the record",
 		       REC07_IRE(s07_g1));
 	report_eq(l->u.r.rax, CB_VA, "LWP is on all the same");
 }

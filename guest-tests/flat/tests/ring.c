@@ -60,7 +60,7 @@ static void test_full(struct lwp *l)
 	}
 	report(ok, "the first 31 are in order");
 	expect_record(l, 31, nop(39), "the last slot has the last record");
-	report(ring_untouched(l, RING_RECORDS), "nothing is written behind the ring");
+	report(ring_untouched(l, RING_RECORDS), "nothing is written after the ring");
 	report_eq(*as_pte(l->cr3, RING_VA) & (PTE_A | PTE_D), PTE_A | PTE_D,
 		  "the ring's page is accessed and dirty");
 
@@ -150,7 +150,7 @@ static void test_interval(struct lwp *l)
 	static const struct block b = { .event = { { EV_IRE, 1, 1 } } };
 
 	lwp_go(l, &b, ring_change);
-	EXPECT_RECORDS(l, "the interval becomes 3 behind the first record", REC_IRE(ring_c2),
+	EXPECT_RECORDS(l, "the interval becomes 3 after the first record", REC_IRE(ring_c2),
 		       REC_IRE(ring_c4), REC_IRE(ring_c8));
 }
 

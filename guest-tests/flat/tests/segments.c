@@ -189,7 +189,7 @@ static void test_ds_changes(struct lwp *l)
 		  "another DS: SLWPCB returns the address in that one");
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "LWP_CBADDR is as it was");
 	/* Five, then the gate's own; SLWPCB itself. */
-	report_eq(cb_head(l), 6 * RECORD_SIZE, "and records go into the ring of before");
+	report_eq(cb_head(l), 6 * RECORD_SIZE, "and records go into the old ring");
 }
 
 /* 43724-629: an operand beyond the limit of its segment. */

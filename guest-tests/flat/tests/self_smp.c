@@ -75,12 +75,12 @@ FLAT_TEST(self_smp)
 		apic_send((u8)i, IPI_VECTOR);
 		while (!irqs[i])
 			pause();
-		/* Behind the handler again when the loop continues. */
+		/* After the handler again when the loop continues. */
 		for (turns = *memory[i]; *memory[i] - turns < 2;)
 			pause();
 		apic_send_nmi((u8)i);
 		smp_wait(i);
-		report_eq(irqs[i], 1, "processor %u takes an interrupt at CPL 3 and goes on", i);
+		report_eq(irqs[i], 1, "processor %u takes an interrupt at CPL 3 and continues", i);
 		report_eq(jobs[i].u.r.vector, VEC_NMI, "processor %u is stopped by an NMI", i);
 		report(jobs[i].u.r.rip >= (u64)spin && jobs[i].u.r.rip < (u64)spin_end,
 		       "processor %u was in its loop", i);
@@ -93,5 +93,5 @@ FLAT_TEST(self_smp)
 	apic_send(0, IPI_VECTOR);
 	run_job(&jobs[0]);
 	report_eq(irqs[0], 1, "an interrupt to the processor itself comes when CPL 3 allows it");
-	report(user_exited(&jobs[0].u), "and the user code goes on after it");
+	report(user_exited(&jobs[0].u), "and the user code continues after it");
 }

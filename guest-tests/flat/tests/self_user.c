@@ -50,7 +50,7 @@ static void test_exit(void)
 	report(user_exited(&u), "64-bit code leaves by the exit gate");
 	report_eq(u.r.rax, 0x1122334455667788, "registers come back");
 	report_eq(u.r.rbx, STACK_TOP, "the stack pointer is as given");
-	report_eq(u.r.rip, (u64)exit64_gate + 2, "rIP is behind the gate");
+	report_eq(u.r.rip, (u64)exit64_gate + 2, "rIP is after the gate");
 	report_eq(u.r.cs, USER_CS64, "CS has RPL 3");
 
 	user_init32(&u, (u32)(u64)exit32, STACK_TOP);
@@ -97,7 +97,7 @@ static void test_faults(void)
 
 	as_protect(kernel_cr3(), DATA_VA, PAGE_USER_RW);
 	user_run(&u);
-	report(user_exited(&u), "resumed, with the page writable: it goes on to the gate");
+	report(user_exited(&u), "resumed, with the page writable: it continues to the gate");
 	report_eq(*(u32 *)((*as_pte(kernel_cr3(), DATA_VA) & PTE_ADDRESS) + 0x123), 7,
 		  "the store is in memory");
 	report_eq(*as_pte(kernel_cr3(), DATA_VA) & (PTE_A | PTE_D), PTE_A | PTE_D,
@@ -121,7 +121,7 @@ static void test_syscall(void)
 	start(sysc);
 	user_run(&u);
 	report_eq(u.r.vector, VEC_SYSCALL, "SYSCALL comes back as SYSCALL");
-	report_eq(u.r.rip, (u64)sysc_insn + 2, "rIP is behind SYSCALL");
+	report_eq(u.r.rip, (u64)sysc_insn + 2, "rIP is after SYSCALL");
 	report_eq(u.r.rsp, STACK_TOP, "SYSCALL keeps the user stack pointer");
 	u.r.rip = (u64)stack64;
 	u.enter_by_sysret = true;

@@ -66,7 +66,7 @@ static void test_count(struct lwp *l)
 	report_eq(l->u.r.rcx, CB_VA, "on: the 32-bit form returns the low 32 bits, zero-extended");
 	/* 48, then the first SLWPCB; INT is not counted. */
 	report_eq(cb_counter(l, EV_IRE), 47, "SLWPCB counts after it has stored");
-	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "LWP goes on");
+	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "LWP continues");
 	expect_no_records(l, "no event was due");
 }
 
@@ -76,7 +76,7 @@ static void test_flush(struct lwp *l)
 
 	lwp_go(l, &b, slwpcb_flush);
 	EXPECT_RECORDS(l, "a record that is due is in the ring", REC_IRE(slwpcb_flush_1));
-	report_eq(l->u.r.rcx, RECORD_SIZE, "and the head that the program reads is behind it");
+	report_eq(l->u.r.rcx, RECORD_SIZE, "and the head that the program reads is after it");
 }
 
 static void test_fault(struct lwp *l)

@@ -11,7 +11,7 @@
 
 #define RFLAGS_IOPL3 0x3000ul
 
-/* q35: the host bridge's SMRAM register, the LPC bridge's PMBASE, and SMI_EN behind it. */
+/* q35: the host bridge's SMRAM register, the LPC bridge's PMBASE, and SMI_EN after it. */
 #define PCI_ADDRESS 0xcf8
 #define PCI_DATA 0xcfc
 #define PCI_SMRAM 0x8000009cu

@@ -28,7 +28,7 @@ static void write_in_guest(struct guest *g, u64 priority)
 	guest_init(g, kernel_cr3(), (u64)cr8_guest, 0, false);
 	lwp_put64(g->vmcb + VMCB_INTERRUPT, V_IRQ | V_PRIORITY(5) | V_MASKING | V_VECTOR(0x51));
 	lwp_put64(g->vmcb + VMCB_RAX, priority);
-	report_eq(guest_run(g), EXIT_VMMCALL, "CR8 = %lx: the guest goes on", priority);
+	report_eq(guest_run(g), EXIT_VMMCALL, "CR8 = %lx: the guest continues", priority);
 	report_eq(g->r.rbx, priority, "it reads what it has written");
 	report_eq(lwp_get64(g->vmcb + VMCB_INTERRUPT) & (V_TPR | V_IRQ), V_IRQ | priority,
 		  "so does V_TPR, and the interrupt is pending");

@@ -164,7 +164,7 @@ static void test_random(struct guest *g)
 	}
 	report_note("%u of %u images were valid", on, RANDOM_IMAGES);
 	report(on && on < RANDOM_IMAGES, "some random images are valid, some are not");
-	report_eq(other, 0, "the guest goes on, or has a fault of its own");
+	report_eq(other, 0, "the guest continues, or has a fault of its own");
 	report(kernel_page_intact(), "the hypervisor's memory is as it was");
 }
 

@@ -208,7 +208,7 @@ static void test_lwpins(struct lwp *l)
 	l->u.r.rflags |= RFLAGS_IF;
 	lwp_resume(l);
 	report_eq(count, 1, "LWPINS: the record that reaches the threshold interrupts");
-	report_eq(seen[0], (u64)thr_ins_2, "behind LWPINS");
+	report_eq(seen[0], (u64)thr_ins_2, "after LWPINS");
 	report_eq(l->u.r.rflags & RFLAGS_CF, 0, "whose CF is there");
 }
 

@@ -59,7 +59,7 @@ struct routine {
 
 void routine_begin(struct routine *r);
 void routine_add(struct routine *r, const void *bytes, size_t size);
-/* LFENCE, the snippet, LFENCE; what rdi held is there again behind it. */
+/* LFENCE, the snippet, LFENCE; what rdi held is there again after it. */
 void routine_add_fenced(struct routine *r, const struct snippet *snippet);
 typedef void (*routine_fn)(void *argument);
 /* CLFLUSH of all its code. */

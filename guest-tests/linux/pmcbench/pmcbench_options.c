@@ -24,7 +24,7 @@ static const struct event events[] = {
 #define NR_EVENTS (sizeof(events) / sizeof(events[0]))
 
 static const char description[] =
-	"Measure a snippet of code: its events at CPL 3, by RDPMC before and behind it, with LFENCE on both sides, over "
+	"Measure a snippet of code: its events at CPL 3, by RDPMC before and after it, with LFENCE on both sides, over "
 	"many runs that are pinned to one CPU. The table shows the least, the most frequent and the largest value, beside "
 	"those of an empty snippet (the floor), and how the snippet's values are distributed."
 	"\vEVENT is one of instructions, branches, taken, conditional, mispredicted, far, cycles, ops, dispatched (ops), "

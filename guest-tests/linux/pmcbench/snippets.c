@@ -31,10 +31,10 @@ static const struct snippet snippets[] = {
 	ROW(nop100, "100 NOPs"),
 	ROW(jmp, "a JMP over a NOP"),
 	ROW(call, "a CALL, the RET, a JMP"),
-	ROW(loop10, "10 rounds of DEC, JNZ behind a MOV"),
+	ROW(loop10, "10 rounds of DEC, JNZ after a MOV"),
 	ROW(load, "a load"),
-	ROW(rep, "REP STOSQ behind 3 MOVs"),
-	ROW(div, "a DIV behind XOR and 2 MOVs"),
+	ROW(rep, "REP STOSQ after 3 MOVs"),
+	ROW(div, "a DIV after XOR and 2 MOVs"),
 	ROW(cpuid, "CPUID among 2 MOVs and 2 XORs"),
 	ROW(empty, "nothing"),
 };

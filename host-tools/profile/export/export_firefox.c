@@ -118,7 +118,7 @@ static void put_line(FILE *to, const struct stacks *s, size_t i)
 		fputs("null", to);
 }
 
-/* The strings of files stand behind those of names. */
+/* The strings of files stand after those of names. */
 static void put_file(FILE *to, const struct stacks *s, size_t i)
 {
 	if (s->list[i + 1].file)

@@ -162,7 +162,7 @@ static char *folder_of(const char *output)
 	return absolute;
 }
 
-/* What an ELF file is behind has symbols of its own, if it can be used. */
+/* What an ELF file backs has symbols of its own, if it can be used. */
 static bool is_jitted(struct export *e, const struct profile_map *map)
 {
 	if (map->data || !e->view->profile.processes[map->process].perf_map.size)

@@ -142,7 +142,7 @@ static double weight_of(const struct rows *rows, const struct row *like)
 	return 0;
 }
 
-/* The hottest of the last while first, then those of before. */
+/* The hottest of the last while first, then the older ones. */
 static int compare(const void *a, const void *b)
 {
 	const struct line *x = a, *y = b;
