@@ -11,7 +11,7 @@
 static inline void *must(void *memory)
 {
 	if (!memory) {
-		fputs("lwpctl: out of memory\n", stderr);
+		fputs("out of memory\n", stderr);
 		exit(1);
 	}
 	return memory;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lwp_cb.h"
+#include "memory.h"
 #include "settings.h"
 
 #define BUFFER_MAX 255
@@ -188,9 +189,7 @@ enum setting_verdict settings_set_word(struct settings *s, const char *word, cha
 
 	if (*word == '+' || *word == '-')
 		return settings_set(s, word + 1, *word == '+' ? "on" : "off", why);
-	name = equals ? strndup(word, (size_t)(equals - word)) : strdup(word);
-	if (!name)
-		abort();
+	name = copy_string(word, equals ? (size_t)(equals - word) : strlen(word));
 	verdict = settings_set(s, name, equals ? equals + 1 : NULL, why);
 	free(name);
 	return verdict;

@@ -21,8 +21,8 @@
 #include "ranges.h"
 #include "symbols.h"
 
-/* Where Debian and others keep detached debug files. */
 #define VERSION_HIDDEN 0x8000 /* of an entry of .gnu.version */
+/* Where Debian and others keep detached debug files. */
 #define DEBUG_DIR "/usr/lib/debug/.build-id"
 
 struct symbol {
