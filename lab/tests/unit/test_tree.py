@@ -13,6 +13,7 @@ from lab.common import proc
 from lab.common.places import PYTHON, TOP
 from lab.mutants import checks
 from lab.tests.conftest import good, run
+from lab.tests.plugin import Tell
 
 LICENCE = re.compile(r"SPDX-License-Identifier: (.*?)\s*(\*/)?$", re.MULTILINE)
 DEFAULT_LICENCE = "GPL-2.0-or-later"
@@ -25,8 +26,35 @@ OTHER_LICENCES = {
 }
 FLAT_RUNNER = "guest-tests/flat/runner"  # without the lab
 OTHERS = re.compile(r"^LICENSES/|^lab/results/|/corpus/|\.(png|svg)$")  # what has no lines of ours
+# Of a commit.
+SUBJECT, BODY, LINES = 72, 20, 400
+SIZE = re.compile(r"^(\d+|-)\t(\d+|-)\t(.*)\n", re.MULTILINE)
+LOG = ("-M", "--numstat", "--format=%x00%h%x01%s%x01%b")
 SHELL_LINES = 150  # of a shell script, at most
 SHELL_LINES_LAB = 2500  # of all shell in lab/, at most
+
+
+def commit_faults(text: str) -> list[str]:
+    """What CONTRIBUTING.md does not want of commits: as git log --numstat --format=%x00%h%x01%s%x01%b prints them."""
+    found = []
+    for commit in text.split("\0")[1:]:
+        name, subject, rest = commit.split("\1")
+        sizes = SIZE.findall(rest)
+        body = SIZE.sub("", rest).strip()
+        lines = sum(int(added) for added, _, file in sizes if added != "-" and not OTHERS.search(file))
+        changed = sum(int(n) for *numbers, _ in sizes for n in numbers if n != "-")
+        found += [f"{name}: the subject has {len(subject)} columns, more than {SUBJECT}"] * (len(subject) > SUBJECT)
+        found += [f"{name}: {changed} lines change, and no body says why"] * (changed > BODY and not body)
+        found += [f"{name}: {lines} lines are added, more than {LINES} are hard to read"] * (lines > LINES)
+    return found
+
+
+def test_commits(tell: Tell) -> None:
+    """The last commits are small and say why; what is not so is told, since history cannot be changed."""
+    text = f"\0a\1{'s' * 73}\1\n\n21\t0\tx.c\n\0b\1s\1why\n\n401\t0\tx.c\n500\t0\tLICENSES/x\n-\t-\tp.png\n"
+    assert [fault.split(":")[0] for fault in commit_faults(text)] == ["a", "a", "b"]
+    for fault in commit_faults(proc.output(["git", "-C", TOP, "log", "-n", "20", *LOG])):
+        tell(fault)
 
 
 def test_licences() -> None:
