@@ -119,7 +119,10 @@ def _by_rules(near: Near, tree: citations.Tree, names: set[str]) -> None:
 def _by_file(near: Near, tree: citations.Tree, file: str) -> None:
     """A test's own source, one that its name says, and what its folder has."""
     path, why = PurePath(file), file
-    if path.suffix == ".py" and path.parts[0] == "lab":
+    if path.match("host-tools/tests/*.py"):
+        near.add("unit", "python", why)
+        near.add("unit", path.name if path.name.startswith("test_") else "test_reports.py", why)
+    elif path.suffix == ".py" and path.parts[0] == "lab":
         near.add("unit", "python", why)
         if path.parts[:2] == ("lab", "tests") and len(path.parts) > 3:
             near.own.add(path.parts[2])

@@ -64,6 +64,8 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 def part_of(path: Path) -> str:
     """The part of ./vlwp test, by a test's file."""
+    if path.parent.match("host-tools/tests"):
+        return "unit"
     return path.parent.name if TESTS in TOP.joinpath(path).parents else "lab"
 
 

@@ -202,7 +202,9 @@ PARTS = {part.name: part for part in (
     PytestPart("lab", "the unit tests of the lab's own Python", words=(
         "lab", "guest-tests/flat/runner", "--ignore=lab/tests",
     )),
-    PytestPart("unit", "warnings, unit tests under sanitizers, fuzzers, style, the scripts"),
+    PytestPart("unit", "warnings, unit tests under sanitizers, fuzzers, style, the scripts", words=(
+        "lab/tests/unit", "host-tools/tests",
+    )),
     PytestPart("flat", "the bare-metal conformance tests in QEMU", _flat),
     PytestPart("linux", "programs in a Linux guest, and profiles beside the truth", _linux),
     PytestPart("kvm", "LWP for KVM guests, in the nested lab", l1.prepare),

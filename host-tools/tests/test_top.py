@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from lab.common import proc
-from lab.tests.unit.conftest import LWPCTL, Sample
+from sample import LWPCTL, Sample
 
 PATIENCE = 30  # seconds: one that does not end, or says nothing, is a failure
 HOT, COLD = "sample_hot", "sample_cold"

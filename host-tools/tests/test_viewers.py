@@ -14,7 +14,7 @@ import pytest
 
 from lab.common import proc
 from lab.tests.conftest import good, run
-from lab.tests.unit.conftest import BELOW, COLD, HOT, PROCESS, W_COLD, W_HOT, Sample, needs
+from sample import BELOW, COLD, HOT, PROCESS, W_COLD, W_HOT, Sample, needs
 
 HOTSPOT = "/usr/lib/x86_64-linux-gnu/libexec/hotspot-perfparser"
 NOTHING = "FINISHED_ROUND detected. Switching to automatic buffering"  # is no complaint

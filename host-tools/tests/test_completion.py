@@ -8,7 +8,7 @@ import pytest
 
 from lab.common.places import HOST, LWPCTL, LWPRUN
 from lab.tests.conftest import good
-from lab.tests.unit.conftest import needs
+from sample import needs
 
 WORDS = HOST / "host-tools/words"
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lab.common.places import TOP
 from lab.tests.conftest import run
-from lab.tests.unit.conftest import BRANCHES, COLD, HOT, SAMPLE, W_CALLS, W_COLD, Sample, needs
+from sample import BRANCHES, COLD, HOT, SAMPLE, W_CALLS, W_COLD, Sample, needs
 
 
 def _page(sample: Sample) -> Path:

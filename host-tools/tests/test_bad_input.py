@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from lab.tests.conftest import run
-from lab.tests.unit.conftest import LWPCTL, Sample
+from sample import LWPCTL, Sample
 
 FILE, OTHER, OUT = "FILE", "OTHER", "OUT"  # in command lines: the bad one, a good one, and what must not be left
 LIMIT = 60  # seconds

@@ -10,11 +10,11 @@ from typing import Any
 
 from lab.common.places import TOP
 from lab.tests.conftest import good
-from lab.tests.unit.conftest import (
+from sample import (
     BELOW, BRANCHES, COLD, HOT, PROCESS, SAMPLE, W_BRANCHES, W_CALLS, W_COLD, W_HOT, Sample,
 )
 
-SCHEMA = TOP / "lab/tests/unit/profile.proto"
+SCHEMA = TOP / "host-tools/tests/profile.proto"
 DEEPEST = 100  # stack: a cycle ends there
 
 
