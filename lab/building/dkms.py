@@ -13,7 +13,7 @@ from lab.common.say import Died
 
 NAME = "vlwp-kvm"
 TREES = Path("/var/lib/dkms") / NAME
-LEFT_OUT = shutil.ignore_patterns("tests", "fuzz", "bench")
+LEFT_OUT = shutil.ignore_patterns("tests", "fuzz", "bench", "mutants.list", "*.md")
 
 
 def version() -> str:

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from lab.mutants import patched
-from lab.mutants.faults import KVM, QEMU, TOOLS, UNIT, FaultError, FaultList, Test, applied, read_list
+from lab.mutants.faults import KVM, QEMU, TOOLS, UNIT, FaultError, FaultList, Test, applied
 from lab.mutants.parts import PARTS
 from lab.mutants.source import Tree, words
 
@@ -76,7 +76,7 @@ def _problems_of(top: Path, listed: FaultList, exists: Callable[[Path, Test], bo
     found: list[str] = []
     tree = Tree(top, listed.folders)
     upstream = patched.added(top / listed.patches) if listed.patches else {}
-    for fault in read_list(top / listed.path, str(listed.path)):
+    for fault in listed.faults(top):
         if fault.file in upstream:
             if not patched.adds(upstream[fault.file], words(fault.was)):
                 found.append(f"{fault.where}: no patch adds '{fault.was}' to {fault.file}")

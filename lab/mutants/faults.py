@@ -26,27 +26,30 @@ from lab.mutants.source import Definition, Source, Tree, words
 ARROW = re.compile(r"(?:^|\s)=>(?:\s|$)")
 OCCURRENCE = re.compile(r"\s#([1-9])$")
 KEYS = ("in", "change", "red")
-FOLDER = Path("lab/mutants")
+FILE = "mutants.list"
 
 
 @dataclass(frozen=True)
 class FaultList:
-    """A list, and the folders whose definitions its faults are in."""
+    """Lists, which lie beside the code, and the folders whose definitions their faults are in."""
 
     name: str
+    places: Sequence[str]
     folders: Sequence[str]
     patches: str = ""  # the folder of patches that change files of upstream, which a fault names by their whole path
 
-    @property
-    def path(self) -> Path:
-        """The file, relative to the repository."""
-        return FOLDER / f"{self.name}.list"
+    def __str__(self) -> str:
+        return ", ".join(f"{place}/{FILE}" for place in self.places)
+
+    def faults(self, top: Path) -> "list[Fault]":
+        """All of them."""
+        return [fault for place in self.places for fault in read_list(top / place / FILE, f"{place}/{FILE}")]
 
 
-UNIT = FaultList("unit", ("vmcb", "kvm/engine"))
-KVM = FaultList("kvm", ("vmcb", "kvm"))
-QEMU = FaultList("qemu", ("vmcb", "kvm/engine", "qemu-patches/target"), "qemu-patches/patches")
-TOOLS = FaultList("tools", ("guest-tools", "host-tools"))
+UNIT = FaultList("unit", ("vmcb", "kvm/engine"), ("vmcb", "kvm/engine"))
+KVM = FaultList("kvm", ("kvm/svm",), ("vmcb", "kvm"))
+QEMU = FaultList("qemu", ("qemu-patches",), ("vmcb", "kvm/engine", "qemu-patches/target"), "qemu-patches/patches")
+TOOLS = FaultList("tools", ("guest-tools", "host-tools"), ("guest-tools", "host-tools"))
 LISTS = (UNIT, KVM, QEMU, TOOLS)
 
 

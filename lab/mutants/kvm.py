@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Put each fault of lab/mutants/kvm.list into a copy of KVM's modules and see that the programs of
+"""Put each fault of kvm/svm/mutants.list into a copy of KVM's modules and see that the programs of
 kvm/tests that it names fail in the nested lab."""
 
 import argparse
@@ -57,12 +57,12 @@ class Kvm:
         linux.strip_modules(self.work / "tree", self.work)
         for program in soak.programs(faults):
             if program not in self.runs:
-                raise Died(f"{KVM.path}: kvm/tests has no program '{program}'")
+                raise Died(f"{KVM}: kvm/tests has no program '{program}'")
             if self.red(Test(program, "")):
                 raise Died(f"{program} fails without any fault (see {self.test_log})")
             for name in soak.names(faults, program):
                 if not _has_line("ok ", name, self._output()):
-                    raise Died(f"{KVM.path}: there is no test '{name}' in {program}")
+                    raise Died(f"{KVM}: there is no test '{name}' in {program}")
 
     def _make(self) -> list[str]:
         # A fault may leave a variable or a function unused.

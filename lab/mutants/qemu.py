@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Put each fault of lab/mutants/qemu.list into a copy of QEMU and see that the tests that it names fail: runs of the
-flat kernel (`flat`), checks of `./vlwp test flat` (`check`), tests of `./vlwp test linux` and `migrate`."""
+"""Put each fault of qemu-patches/mutants.list into a copy of QEMU; the tests that it names must fail: runs of the flat
+kernel (`flat`), checks of `./vlwp test flat` (`check`), tests of `./vlwp test linux` and `migrate`."""
 
 import argparse
 from collections.abc import Sequence

@@ -14,7 +14,7 @@ from lab.common.options import number
 from lab.common.places import TOP
 from lab.common.say import Died, Usage, say
 from lab.mutants.engine import Builder, Verdict, outcomes, sums
-from lab.mutants.faults import Fault, FaultError, FaultList, chosen, read_list
+from lab.mutants.faults import Fault, FaultError, FaultList, chosen
 from lab.mutants.source import Source, Tree
 
 COMPILER_ERROR = re.compile(r"^.*\berror:.*$", re.MULTILINE)
@@ -35,11 +35,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def select(args: argparse.Namespace, faults: FaultList) -> list[Fault]:
     """The faults that the user asks for."""
     try:
-        fitting = chosen(read_list(TOP / faults.path, str(faults.path)), args.texts)
+        fitting = chosen(faults.faults(TOP), args.texts)
     except FaultError as err:
         raise Died(str(err)) from err
     if not fitting:
-        raise Usage(f"{faults.path}: no fault matches {' '.join(args.texts)}")
+        raise Usage(f"{faults}: no fault matches {' '.join(args.texts)}")
     if args.share == 1:
         return fitting
     seed = random.randrange(1 << 32) if args.seed is None else args.seed
@@ -72,7 +72,7 @@ def run(faults: Sequence[Fault], listed: FaultList, builder: Builder, upstream: 
         counted[outcome.verdict] += 1
     print(sums(counted), flush=True)
     if counted[Verdict.SURVIVED] or counted[Verdict.BROKEN]:
-        raise Died(f"write the test that is missing, or correct {listed.path}")
+        raise Died(f"write the test that is missing, or correct {listed}")
     return 0
 
 

@@ -19,23 +19,33 @@ FILES = {
     "host-tools/m.c": "int m(void) { return 1; }\n",
     "host-tools/tests/test_m.c": "Test(m, is_1)\n{\n}\n",
     "lab/tests/libvirt/test_hook.py": 'param(id="row")\ndef test_hook(site):\n',
-    "lab/mutants/unit.list": "in: f\nchange: 1 => 2\nred: vmcb/tests/test_f f::is_1\n",
-    "lab/mutants/kvm.list": "in: g\nchange: 1 => 2\nred: kvm_test_g a line\n",
-    "lab/mutants/qemu.list": "in: h\nchange: 1 => 2\nred: flat row\n",
-    "lab/mutants/tools.list": "in: m\nchange: 1 => 2\nred: host-tools/tests/test_m m::is_1\nred: libvirt hook/row\n",
+    "kvm/engine/mutants.list": "",
+    "guest-tools/mutants.list": "",
+    "vmcb/mutants.list": "in: f\nchange: 1 => 2\nred: vmcb/tests/test_f f::is_1\n",
+    "kvm/svm/mutants.list": "in: g\nchange: 1 => 2\nred: kvm_test_g a line\n",
+    "qemu-patches/mutants.list": "in: h\nchange: 1 => 2\nred: flat row\n",
+    "host-tools/mutants.list": "in: m\nchange: 1 => 2\nred: host-tools/tests/test_m m::is_1\nred: libvirt hook/row\n",
 }
+
+
+def _word(name: str) -> str:
+    """A file as an argument's name."""
+    folder, _, file = name.rpartition("/")
+    if file == "mutants.list":
+        return {"qemu-patches": "qemu_list", "host-tools": "tools_list"}.get(folder, folder)
+    return file.replace(".", "_")
 
 
 class Problems(unittest.TestCase):
     """A small repository with one fault in each list."""
 
     def problems(self, **changed: str) -> list[str]:
-        """The problems if some files, named as test_f_c for test_f.c, have another text."""
+        """The problems if some files, named as test_f_c for test_f.c, or qemu_list, have another text."""
         with tempfile.TemporaryDirectory() as folder:
             for name, text in FILES.items():
                 path = Path(folder) / name
                 path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(changed.get(path.name.replace(".", "_"), text), encoding="utf-8")
+                path.write_text(changed.get(_word(name), text), encoding="utf-8")
             return problems(Path(folder))
 
     def test_none(self) -> None:
@@ -43,36 +53,36 @@ class Problems(unittest.TestCase):
 
     def test_a_fault_that_does_not_fit(self) -> None:
         found = self.problems(lwp_g_c="int g(void) { return 3; }")
-        self.assertEqual(found, ["lab/mutants/kvm.list:1: '1' occurs not at all in g"])
+        self.assertEqual(found, ["kvm/svm/mutants.list:1: '1' occurs not at all in g"])
 
     def test_a_test_that_does_not_exist(self) -> None:
         found = self.problems(test_f_c="Test(f, is_12)", table_py='Row("other")')
         self.assertEqual(
             found,
             [
-                "lab/mutants/unit.list:1: there is no test 'vmcb/tests/test_f f::is_1'",
-                "lab/mutants/qemu.list:1: there is no test 'flat row'",
+                "vmcb/mutants.list:1: there is no test 'vmcb/tests/test_f f::is_1'",
+                "qemu-patches/mutants.list:1: there is no test 'flat row'",
             ],
         )
 
     def test_a_check_of_qemu(self) -> None:
         for name, exists in (("level", True), ("level/row", True), ("level/other", False), ("plug", False)):
             found = self.problems(qemu_list=f"in: h\nchange: 1 => 2\nred: check {name}\n")
-            wanted = [] if exists else [f"lab/mutants/qemu.list:1: there is no test 'check {name}'"]
+            wanted = [] if exists else [f"qemu-patches/mutants.list:1: there is no test 'check {name}'"]
             self.assertEqual(found, wanted)
 
     def test_a_test_of_a_part(self) -> None:
         for name in ("libvirt hook/other", "libvirt map", "linux hook/row", "host-tools/tests/test_m m::is_2"):
             found = self.problems(tools_list=f"in: m\nchange: 1 => 2\nred: {name}\n")
-            self.assertEqual(found, [f"lab/mutants/tools.list:1: there is no test '{name}'"])
+            self.assertEqual(found, [f"host-tools/mutants.list:1: there is no test '{name}'"])
 
     def test_a_fault_in_what_a_patch_adds_to_upstream(self) -> None:
         fault = "in: accel/k.c:k\nchange: {} => 0\nred: flat row\n"
         self.assertEqual(self.problems(qemu_list=fault.format("new(1)")), [])
         for was in ("old(2)", "new(2)"):
             found = self.problems(qemu_list=fault.format(was))
-            self.assertEqual(found, [f"lab/mutants/qemu.list:1: no patch adds '{was}' to accel/k.c"])
+            self.assertEqual(found, [f"qemu-patches/mutants.list:1: no patch adds '{was}' to accel/k.c"])
 
     def test_a_list_that_cannot_be_read(self) -> None:
         found = self.problems(qemu_list="in: h\n")
-        self.assertEqual(found, ["lab/mutants/qemu.list:1: this fault lacks change: and red:"])
+        self.assertEqual(found, ["qemu-patches/mutants.list:1: this fault lacks change: and red:"])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Put each fault of lab/mutants/tools.list into a copy of the tools and see that the tests that it names fail: unit
-tests, and tests of `./vlwp test linux` and `libvirt`, which then find the copy's programs where they find the tools."""
+"""Put each fault of the lists of guest-tools and host-tools into a copy; the tests that it names must fail: unit tests,
+and tests of `./vlwp test linux` and `libvirt`, which then find the copy's programs where they find the tools."""
 
 import argparse
 import json

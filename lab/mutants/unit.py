@@ -66,7 +66,7 @@ class Unit:
             raise Died(f"{program} fails without any fault (see {self.test_log})")
         missing = set(names) - set(PASSED.findall(output))
         if missing:
-            raise Died(f"{self.listed.path}: there is no test '{min(missing)}' in {program}")
+            raise Died(f"{self.listed}: there is no test '{min(missing)}' in {program}")
 
     def _command(self, program: str, *options: str) -> list[str]:
         """The command line of a program of tests."""

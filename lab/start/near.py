@@ -13,7 +13,7 @@ from lab.checks import citations
 from lab.common import proc
 from lab.common.places import TOP
 from lab.common.say import Usage
-from lab.mutants.faults import LISTS, read_list
+from lab.mutants.faults import LISTS
 from lab.mutants.parts import PARTS
 from lab.mutants.source import C_LIKE, Source, sources
 
@@ -90,7 +90,7 @@ def _test(program: str, name: str) -> tuple[str, str]:
 
 def _by_faults(near: Near, changed: set[tuple[str, str]]) -> None:
     for listed in LISTS:
-        for fault in read_list(TOP / listed.path, str(listed.path)):
+        for fault in listed.faults(TOP):
             for file, name in changed:
                 if fault.name in (name, PurePath(file).name) and f"/{file}".endswith(f"/{fault.file}"):
                     for test in fault.tests:

@@ -5,7 +5,7 @@ import re
 
 from lab.checks.citations import COVERAGE, GUEST_NAMES, UNIT_NAME
 from lab.common.places import TOP
-from lab.mutants.faults import LISTS, read_list
+from lab.mutants.faults import LISTS
 from lab.testing.suite import ELSEWHERE, OF_TOOL, ROWS
 
 OF_THE_KERNEL = {"self_user", "self_smp"}  # the test kernel itself, of which no rule says anything
@@ -13,7 +13,7 @@ OF_THE_KERNEL = {"self_user", "self_smp"}  # the test kernel itself, of which no
 
 def test_a_row_that_a_fault_names_or_a_rule_needs_is_run() -> None:
     """All others are left out: a new row needs a fault that it kills."""
-    faults = [fault for listed in LISTS for fault in read_list(TOP / listed.path, str(listed.path))]
+    faults = [fault for listed in LISTS for fault in listed.faults(TOP)]
     needed = {test.name for fault in faults for test in fault.tests if test.program == "flat"}
     for line in (TOP / COVERAGE).read_text(encoding="utf-8").splitlines():
         for kind, names in GUEST_NAMES.findall(line) if not UNIT_NAME.search(line) else ():

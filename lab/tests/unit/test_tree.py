@@ -136,7 +136,7 @@ def test_layers() -> None:
 
 
 def test_faults() -> None:
-    """Every fault of lab/mutants/ still applies."""
+    """Every mutant still applies."""
     assert checks.problems(TOP) == []
 
 
