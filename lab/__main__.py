@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The program behind ./vlwp: finds the command and calls it."""
+"""The program that ./vlwp starts: finds the command and calls it."""
 
 import sys
 from pathlib import Path

@@ -42,13 +42,13 @@ def overview() -> str:
 
 def parts_of(command: Command) -> str:
     """What help prints of a command that has parts."""
-    lines = [f"usage: ./vlwp {command.name} NAME [...]", f"{command.summary}; --help behind NAME lists its options", ""]
+    lines = [f"usage: ./vlwp {command.name} NAME [...]", f"{command.summary}; --help after NAME lists its options", ""]
     lines += [f"  {part.name:<14} {part.summary}" for part in command.parts]
     return "\n".join(lines)
 
 
 def _split(argv: Sequence[str]) -> tuple[list[str], list[str] | None]:
-    """The words before and behind the first "--"; None: there is no "--"."""
+    """The words before and after the first "--"; None: there is no "--"."""
     words = list(argv)
     if "--" not in words:
         return words, None

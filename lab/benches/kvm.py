@@ -121,7 +121,7 @@ class Table:
         return f"{name:<10} {part.samples:8} {part.exits:10} {cost:>12} {part.time / self.base.time:9.1f}"
 
     def values(self, part: Part) -> dict[str, Value]:
-        """A row for programs, behind row()."""
+        """A row for programs, after row()."""
         found: dict[str, Value] = {"how": part.how, "samples": part.samples, "exits": part.exits}
         if part.samples:
             found["exits_per_sample"] = self.each[part.how]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What LWP, and the fixes of QEMU in front of it, cost under TCG: one load of the test kernel in several
 configurations, taking turns. Of loads on several vCPUs it says how often all others had to wait for one, which the
-patched emulator tells behind one more run."""
+patched emulator tells after one more run."""
 
 import os
 import socket

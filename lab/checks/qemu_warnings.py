@@ -50,7 +50,7 @@ def command_32(entry: dict[str, str], headers: Path) -> list[str]:
     host of 64 bits, so warnings say nothing."""
     words = [word for word in command(entry) if word not in BITS_64]
     multiarch = subprocess.run(["gcc", "-print-multiarch"], text=True, capture_output=True, check=True).stdout.strip()
-    system = ["-isystem", f"/usr/include/{multiarch}"]  # behind QEMU's own headers of Linux
+    system = ["-isystem", f"/usr/include/{multiarch}"]  # after QEMU's own headers of Linux
     return [words[0], "-iquote", str(headers), *words[1:], *system, "-m32", "-Wno-error"]
 
 

@@ -304,7 +304,7 @@ static bool relatives(pid_t pid, pid_t *up, pid_t *group)
 	if (!fgets(line, sizeof(line), f))
 		line[0] = '\0';
 	fclose(f);
-	after = strrchr(line, ')'); /* behind its name, which may be anything */
+	after = strrchr(line, ')'); /* after its name, which may be anything */
 	return after && sscanf(after + 1, " %*c %d %d", up, group) == 2;
 }
 

@@ -441,7 +441,7 @@ static bool take_input(void)
 }
 
 /*
- * wants_input - what the command has not taken stays with us, so that a signal does not wait behind it; but
+ * wants_input - what the command has not taken stays with us, so that a signal does not wait for it; but
  * a terminal is read always, for its escape character
  */
 static bool wants_input(void)

@@ -51,7 +51,7 @@ class Memory:
 
 @dataclass(frozen=True)
 class Place:
-    """Pages one behind the other with the same rights; linear."""
+    """Pages one after the other with the same rights; linear."""
 
     rights: str
     at: int

@@ -43,11 +43,11 @@ BASES = (
 
 @dataclass(frozen=True)
 class Section:
-    """Where a part of LWP lies in a stream: behind its name, with the length before it. What lies behind them is not
+    """Where a part of LWP lies in a stream: after its name, with the length before it. What lies after them is not
     damaged: QEMU believes what others say, as cpu_common of a pending CPU_INTERRUPT_DEBUG."""
 
     name: bytes
-    length: int  # bytes behind the name: version and, of a section, instance; data
+    length: int  # bytes after the name: version and, of a section, instance; data
     counted: bool  # a u32 with the number of further bytes ends them
     weight: int
 
@@ -138,7 +138,7 @@ class Save:
         elif how == 2:
             extreme = dice.choice((0, (1 << 64) - 1, 1 << 63, 1 << 47, 0xfff, 1))
             _put(stream, at, extreme, min(room, 1 << dice.randrange(4)))
-        elif how == 3:  # a ring of another size, and a head near its end: before, at, or behind it
+        elif how == 3:  # a ring of another size, and a head near its end: before, at, or after it
             image, size = dice.choice(self.images)[0], RECORD * (1 + dice.randrange(128))
             _put(stream, image + SIZE_RANDOM, size, 4)
             _put(stream, image + HEAD, size - RECORD * (1 - dice.randrange(3)), 4)
@@ -152,14 +152,14 @@ class Save:
         return place.at + RECORD * dice.randrange(place.size // RECORD)
 
     def _border(self, dice: random.Random) -> int:
-        """The end of a writable place behind which there is one that is not."""
+        """The end of a writable place after which there is one that is not."""
         pairs = zip(self.territory.places, self.territory.places[1:])
         return dice.choice([
             one.at + one.size for one, other in pairs if one.rights == "writable" and other.at == one.at + one.size
         ])
 
     def _redirect_ring(self, dice: random.Random, stream: bytearray, image: int, aim: str) -> None:
-        """Where a record goes first, so that it, or one soon behind it, is what is aimed at."""
+        """Where a record goes first, so that it, or one soon after it, is what is aimed at."""
         if aim == ACROSS:
             at = self._border(dice) - RECORD * dice.randrange(4) - (RECORD // 2 if dice.randrange(2) else 0)
         else:

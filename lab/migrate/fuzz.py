@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Damaged streams: the saves of a profiled program, with bytes changed in what belongs to LWP, are loaded and the
-program goes on to its end. QEMU may refuse or run; it must not crash, and whatever LWP writes must go to block and ring
-of the states that were accepted, through pages that the program may write itself."""
+program continues to its end. QEMU may refuse or run; it must not crash, and whatever LWP writes must go to block and
+ring of the states that were accepted, through pages that the program may write itself."""
 
 import re
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The Linux guest whose init is guest-tests/linux/live_guest.c: starting it, and what its threads say on the serial
-port, which goes on in the next process when the guest is migrated."""
+port, which continues in the next process when the guest is migrated."""
 
 import os
 import re
@@ -44,7 +44,7 @@ class Guest:
         self.rounds = self.wrong = 0
 
     def start(self, name: str, qemu: Path, cpu: str = "+lwp", init: str = "", incoming: bool = False) -> Vm:
-        """A process. cpu: properties behind the model; init: its arguments."""
+        """A process. cpu: properties after the model; init: its arguments."""
         if not incoming:
             self.hear_the_rest()
             self.port.booted()

@@ -16,7 +16,7 @@ from lab.migrate.machines import Task
 
 INTERFACE = b"eth0"
 ADDRESSES = {"first": "10.86.0.1", "second": "10.86.0.2"}
-TALK_PORT, MIGRATE_PORT = 4000, 4001  # the first listens on the one; on both the two agree when to go on
+TALK_PORT, MIGRATE_PORT = 4000, 4001  # the first listens on the one; on both the two agree when to continue
 RETRY = 0.1  # seconds, while the other host is still booting
 SIOCSIFADDR, SIOCSIFFLAGS, UP_AND_RUNNING = 0x8916, 0x8914, 0x41
 LINE = struct.Struct("=H254s")  # what a line was begun with

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Saving and restoring at many points of one program (guest-tests/flat/tests/migrate.c), which goes through all states
-of the engine and prints at its end what is in block and ring. One machine stops at all points, is saved and goes on; a
-fresh process takes each save up and runs to the end. All of them must print what a machine prints that nobody has
+of the engine and prints at its end what is in block and ring. One machine stops at all points, is saved and continues;
+a fresh process takes each save up and runs to the end. All of them must print what a machine prints that nobody has
 disturbed.
 
 Points are steps: under TCG those of the property x-lwp-steps, under KVM exits of the vCPU that LWP has asked for. Half
@@ -84,7 +84,7 @@ class Steps:
             return True
         if not stepper.run(self.vm, stepper.EXIT, step - self.now()):
             return False
-        # What becomes of a pending record is decided right behind: it is stored, or faults.
+        # What becomes of a pending record is decided right after: it is stored, or faults.
         if dice.randrange(2) or "pending" not in self.vm.cpu("x-lwp-state"):
             return True
         return stepper.run(self.vm, stepper.BOUNDARY, 1)
@@ -166,7 +166,7 @@ def _program(task: Task, program: Program, count: int, fell: dict[str, int]) -> 
     same = sum(good for _, _, good in points)
     task.ok(points and same == len(points),
             f"{program.name}: {same} of {len(points)} points over {steps} steps end as the undisturbed run")
-    task.ok(all(work.ends for work in found), f"{program.name}: a machine that was saved and goes on ends so, too")
+    task.ok(all(work.ends for work in found), f"{program.name}: a machine that was saved and continues ends so, too")
     return len(points)
 
 

@@ -18,7 +18,7 @@ TESTS = "lab/tests"
 
 @cache
 def _tokens(path: Path) -> str:
-    """The tokens of a file, with a space before and behind each."""
+    """The tokens of a file, with a space before and after each."""
     return f" {' '.join(words(path.read_text(encoding='utf-8')))} " if path.is_file() else ""
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The kill matrix: for each fault of a list all tests of its area, not only those that it names. What no fault kills
 proves nothing that is known; what is never alone red is proven elsewhere, too. Each fault is a line of
-lab/results/kills-AREA; --resume goes on."""
+lab/results/kills-AREA; --resume continues."""
 
 import argparse
 import random

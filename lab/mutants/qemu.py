@@ -31,7 +31,7 @@ class Qemu:
 
     def prepare(self, faults: Sequence[Fault]) -> None:
         """Make copy and build, and see that every run that the faults name exists and passes."""
-        # An interrupted run leaves a fault behind.
+        # An interrupted run leaves a fault there.
         (BUILD / f"stamp/qemu-{FLAVOUR}").unlink(missing_ok=True)
         qemu.build(FLAVOUR)
         for program in soak.programs(faults):

@@ -97,7 +97,7 @@ def tags(files: Sequence[Path]) -> dict[Path, list[Tag]]:
 
 
 def _end(found: Sequence[Token], first: int) -> int:
-    """Where a definition ends whose end ctags does not say: behind its directive, or its semicolon."""
+    """Where a definition ends whose end ctags does not say: after its directive, or its semicolon."""
     at, depth = first + 1, 0
     if found[first].directive:
         while at < len(found) and found[at].directive and found[at].text != "#":

@@ -12,7 +12,7 @@ class Tap:
     passed: int
     failed: int
     complete: bool  # it has said how many there are
-    shown: list[str]  # what failed, with the two lines behind it
+    shown: list[str]  # what failed, with the two lines after it
     notes: list[str]  # what it draws, and what it measures
 
 

@@ -43,7 +43,7 @@ def menu(manifest: dict[str, Any]) -> str:
     names = [row["row"] for row in manifest["rows"]]
     begins = "".join(_entry(f"from {name} on", f"from={name}") for name in names)
     single = "".join(_entry(name, f"only={name}") for name in names)
-    return f"{HEAD}{_entry('all rows', '')}submenu \"one row\" {{\n{single}}}\nsubmenu \"go on\" {{\n{begins}}}\n"
+    return f"{HEAD}{_entry('all rows', '')}submenu \"one row\" {{\n{single}}}\nsubmenu \"continue\" {{\n{begins}}}\n"
 
 
 def _image(place: Path, log: IO[str]) -> None:

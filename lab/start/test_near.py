@@ -29,7 +29,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("old, new, names", [
     ("return 2", "return 3", ["g"]), ("A 1", "A 2", ["A"]), ("return A;", "return\n\tA;", ["f"]), ("", "", []),
-    ("\n\nint g", "\nint g", ["f"]),  # what was removed stood behind f
+    ("\n\nint g", "\nint g", ["f"]),  # what was removed stood after f
 ])
 def test_the_definitions_of_changed_lines(tree: Path, old: str, new: str, names: list[str]) -> None:
     """Those in which they are, and no other."""

@@ -74,7 +74,7 @@ class Costs:
 
 
 def _around(costs: Mapping[int, int], at: int) -> list[int]:
-    """How often the instructions at, before and behind an address were executed."""
+    """How often the instructions at, before and after an address were executed."""
     before = (costs[other] for other in range(at - 1, at - LONGEST - 1, -1) if other in costs)
     behind = (costs[other] for other in range(at + 1, at + LONGEST + 1) if other in costs)
     return [costs[at], *islice(before, 1), *islice(behind, 1)]

@@ -56,7 +56,7 @@ def flat(command: Sequence[str], image: Path, work: Path) -> int:
     port, script = free_port(), work / "gdb-commands"
     breaks = "\n".join(f"tbreak *0x{address}" for address in instructions(image, "llwpcb"))
     lines = [f"file {image}", "set architecture i386:x86-64", LLWPCB.format(breaks=breaks)]
-    announce(script, port, lines, "then 'llwpcb' runs to the first LLWPCB; 'break FUNCTION' works as ever")
+    announce(script, port, lines, "then 'llwpcb' runs to the first LLWPCB; 'break FUNCTION' works as usual")
     return proc.call(proc.with_us([*command, *gdb_stub(port)]))
 
 

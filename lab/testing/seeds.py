@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Seeds: drawn anew for each run and printed, so that a run can be repeated."""
+"""Seeds: drawn for each run and printed, so that a run can be repeated."""
 
 import random
 

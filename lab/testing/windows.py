@@ -46,7 +46,7 @@ class Code:
         """The instruction at an address of the code."""
         code = self.content[self.offset + address - self.start:][:min(15, self.end - address)]
         for _, length, words, operands in self.decoder.disasm_lite(code, address, 1):
-            name = words.split()[-1]  # behind a prefix, as in "bnd jmp"
+            name = words.split()[-1]  # after a prefix, as in "bnd jmp"
             direct = name in ("jmp", "call") and operands.startswith("0x")
             conditional = name.startswith(("j", "loop")) and name != "jmp"
             is_branch = conditional or name in ("jmp", "call", "ret")
@@ -55,7 +55,7 @@ class Code:
 
     @cache
     def next_branch(self, address: int) -> int | None:
-        """The branch at or behind an address, unless the walk leaves the code."""
+        """The branch at or after an address, unless the walk leaves the code."""
         for _ in range(STEPS):
             insn = self.at(address) if address in self else None
             if not insn or insn.is_branch:
@@ -97,7 +97,7 @@ class Windows:
             after = self.record(bool(flags & trace.TKN), address, target)
 
     def record(self, taken: bool, address: int, target: int) -> int:
-        """A record. Result: where the program goes on, 0 if it is wrong."""
+        """A record. Result: where the program continues, 0 if it is wrong."""
         self.records += 1
         if address not in self.code:
             return target if taken else 0

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Snapshots (savevm, loadvm) of machines whose processors come, go, and get INIT while a program is profiled. A
 debugger stops a flat test at functions or instructions of it. What is saved there ends as the undisturbed test: in the
-process that has saved it, which has gone on meanwhile, and in a fresh one. What cannot be loaded is refused in one
+process that has saved it, which has continued meanwhile, and in a fresh one. What cannot be loaded is refused in one
 line."""
 
 import contextlib
@@ -104,11 +104,11 @@ def tag(point: int) -> str:
     pytest.param(f"{COUNTERS},pmu-predictor=2bit", "test=pmu_predictor cpus=1",
                  ("prd_same", "prd_targets", "prd_top"), 99, id="predictor"),
     pytest.param(COUNTERS, "test=pmu_ibs cpus=1", ("ibs_3", "ibs_8", "ibs_fill"), 99, id="ibs"),
-    # A walk through new lines: what the process has loaded behind the snapshot misses again behind loadvm.
+    # A walk through new lines: what the process has loaded after the snapshot misses again after loadvm.
     pytest.param(CACHES, "test=dcache cpus=1", ("dc_stride_1",) * 4, 99, id="dcache"),
 ])
 def test_snapshot(begin: Begin, cpu: str, append: str, points: tuple[str, ...], gone: int) -> None:
-    """A flat test is saved at each point, goes on to the next, goes back, and passes; a fresh process that loads it
+    """A flat test is saved at each point, continues to the next, goes back, and passes; a fresh process that loads it
     there passes. gone: from this point on the second CPU is not there."""
     def start(point: int) -> Snapshots:
         return begin(cpu, *flat(append, "-smp", "2" if point < gone else "1,maxcpus=2"))

@@ -41,7 +41,7 @@ def test_pmu_loaded(vm: Start, tmp_path: Path) -> None:
 
 
 def fields(stream: bytearray) -> tuple[slice, list[int]]:
-    """Where Intel's counters are in a stream, behind the version of their section, and what they are."""
+    """Where Intel's counters are in a stream, after the version of their section, and what they are."""
     begin = stream.index(INTEL_STATE) + len(INTEL_STATE) + 4
     where = slice(begin, begin + 8 * INTEL_FIELDS)
     return where, [int.from_bytes(stream[at:at + 8], "big") for at in range(where.start, where.stop, 8)]
@@ -86,7 +86,7 @@ def test_hostile_flags(vm: Start, stream: bytearray, tmp_path: Path) -> None:
 
 
 def test_hostile_contexts(vm: Start, stream: bytearray, tmp_path: Path) -> None:
-    """A stream cannot take away a context that is live: contexts that come once more, behind a CPU that has one of
+    """A stream cannot take away a context that is live: contexts that come once more, after a CPU that has one of
     them, are refused."""
     (begin, end), (_, behind) = section(stream, b"x86-lwp-contexts"), section(stream, b"cpu")
     assert end < behind

@@ -75,7 +75,7 @@ def page(results: list[str]) -> list[str]:
 
 
 class Page:
-    """What pytest tells of each program, and the report behind all of them."""
+    """What pytest tells of each program, and the report after all of them."""
 
     def __init__(self) -> None:
         self.results: list[str] = []

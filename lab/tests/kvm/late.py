@@ -15,7 +15,7 @@ Record = tuple[int, ...]  # its first 8 bytes, its address, its target
 
 @dataclass
 class Program:
-    """One, and its records. What is due would have had a record if the program had gone on."""
+    """One, and its records. What is due would have had a record if the program had continued."""
 
     state: tuple[str, ...]
     missed: int

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The flat suite under KVM: its rows with each instruction stepped, and some by lot, of those that count and sample and
-of others, with performance counters."""
+"""The flat suite under KVM: its rows with each instruction stepped, and some at random, of those that count and sample
+and of others, with performance counters."""
 
 import random
 import re
@@ -24,7 +24,7 @@ SECONDS = 360  # for a row
 TOGETHER = 660  # for rows in one boot
 # Rows of the flat suite that count and sample.
 COUNTING = "ire ire_edges ire_special ire_sweep budget bre bre_forms filters segments simultaneous ring random".split()
-DRAWN = 4  # of them, and of the other rows, with counters, by lot; soak skid runs all
+DRAWN = 4  # of them, and of the other rows, with counters, at random; soak skid runs all
 # Loads for other programs, and what only measures a host without counters.
 NOTHING_OF_LWP = ("leaf_counted", *(row.name for row in ROWS if row.lab == OF_TOOL))
 # What an emulator's translated code has to do at each distance of the due instruction; each is a step here. soak

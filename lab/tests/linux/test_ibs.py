@@ -33,7 +33,7 @@ perf script -F event,ip -i /tmp/ibs.data
 # Events of which there are samples.
 SOME = ("branch", "return", "load", "store", "data cache miss", "L2 hit", "local DRAM", "miss load latency")
 SAMPLE = 9  # PERF_RECORD_SAMPLE
-RAW = 0x30  # in a sample: behind header, IP, IDs, time and address
+RAW = 0x30  # in a sample: after header, IP, IDs, time and address
 PERF = re.compile(r"(?P<addr>[0-9a-f]+) +[0-9a-f]+ \|OP (?P<op>\S+)\|LVL (?P<lvl>[^|]*)\|.*\|TLB (?P<tlb>[^|]*)"
                   r"\|LCK (?P<lck>\S+?)\|\S* *\S* +(?P<weight>\d+)")
 

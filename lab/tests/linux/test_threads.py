@@ -50,7 +50,7 @@ def test_followed_static(tmp_path: Path) -> None:
 
 
 def test_followed_attached() -> None:
-    """A process that runs already is profiled, and goes on without lwprun.
+    """A process that runs already is profiled, and continues without lwprun.
 
     It has two threads, whose counters are exact at the end."""
     text = good([VLWP, "shell", "--", "/bin/sh", "-c", ATTACH, "-", FOLLOWED, LWPRUN, EVENT, LWPCTL])

@@ -86,12 +86,12 @@ def test_mismatch(vm: Start, tmp_path: Path, what: str, source: str, destination
     if source and destination:
         assert says in one.do("query-migrate").get("error-desc", ""), "the source does not say why"
     assert late or not stopped, "refused after the guest had stopped"
-    if stopped and one.status() != "running":  # it says that migration has failed, and only then goes on
+    if stopped and one.status() != "running":  # it says that migration has failed, and only then continues
         one.event("RESUME")
     assert one.status() == "running"
 
 
-# Behind the name of the section of what both sides must agree on, its instance and version: bytes, as they stand in
+# After the name of the section of what both sides must agree on, its instance and version: bytes, as they stand in
 # lwp-agree.c. A machine cannot be started with another number of these alone.
 TERMS, PROFILE = b"\7x86-lwp", "start both with the same lwp-profile"
 ALONE = {"version": 3, "event_offset": 5, "event_size": 6, "latency_rnd": 9, "cb_size": 11, "ecx_features": 19}
@@ -138,7 +138,7 @@ def test_without_lwp(vm: Start, tmp_path: Path, comes: bool) -> None:
     assert it.load(tmp_path / "plain") and it.status() == "running"
 
 
-# Behind the name of the PIT's section in a stream: instance and version, irq_disabled, three channels of 32 bytes, and
+# After the name of the PIT's section in a stream: instance and version, irq_disabled, three channels of 32 bytes, and
 # the time of the first one again. Of a channel the count, when it was loaded, when it looks at its output next.
 PIT, COUNT, TIMES = b"\5i8254", 12, (12 + 16, 12 + 24, 12 + 3 * 32)
 LONG = 0x7fffffff  # of 1193182 Hz: half an hour

@@ -13,7 +13,7 @@ LONGEST_RUN = 2000  # steps between saving and going back
 
 
 def test_snapshot(tmp_path: Path, seed: int, scale: int) -> None:
-    """Saved, gone on and gone back ten times, a machine ends as the undisturbed run."""
+    """Saved, continued and restored ten times, a machine ends as the undisturbed run."""
     task, program, count = Task(tmp_path, seed), PROGRAMS[0], 10 * scale
     text, steps = reference(task, program)
     vm, dice = task.source(program.cpu, program.append, "-S"), task.dice()

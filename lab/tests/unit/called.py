@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Command lines, a list of words each, as JSON on standard input: each is carried out in a process of its own, which
-begins behind the start of Python. Prints a list: exit status and output of each."""
+begins after the start of Python. Prints a list: exit status and output of each."""
 
 import importlib
 import json

@@ -29,7 +29,7 @@ REFUSED: tuple[tuple[str, int, str, str], ...] = (
     ("two parts of build", 2, "no argument 'guest'", "build qemu guest"),
     ("an unknown part of test", 2, "no part 'nothing'", "test nothing"),
     ("an unknown test", 2, "no test 'nothing'", "test flat nothing"),
-    ("a name behind two parts", 2, "after one part", "test flat linux retry"),
+    ("a name after two parts", 2, "after one part", "test flat linux retry"),
     ("a part without machines under gdb", 2, "flat or linux", "test --gdb unit"),
     ("results of more than one session", 2, "name them", "test lab flat --junitxml=FILE"),
     ("an unknown soak", 2, "no part 'nothing'", "soak nothing"),
