@@ -8,7 +8,7 @@
 #include "svm.h"
 #include "cpuid.h"
 #include "lwp_compat.h"
-#include "lwp_inside.h"
+#include "lwp_layers.h"
 
 static_assert(LWP_REV_43724 == KVM_LWP_REV_43724 && LWP_REV_2007 == KVM_LWP_REV_2007);
 static_assert((int)LWP_DELIVERY_EXACT == KVM_LWP_DELIVERY_EXACT);

@@ -22,7 +22,7 @@
 #include "svm.h"
 #include "x86.h"
 #include "lwp_compat.h"
-#include "lwp_inside.h"
+#include "lwp_layers.h"
 
 /* Fewer events than this are stepped. */
 #define LEAST_LEFT 16

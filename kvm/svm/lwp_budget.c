@@ -9,7 +9,7 @@
 #include <linux/moduleparam.h>
 
 #include "svm.h"
-#include "lwp_inside.h"
+#include "lwp_layers.h"
 
 static unsigned int lwp_step_budget = 100000;
 module_param(lwp_step_budget, uint, 0644);

@@ -16,7 +16,7 @@
 #include <linux/perf_event.h>
 
 #include "svm.h"
-#include "lwp_inside.h"
+#include "lwp_layers.h"
 
 /* Clocks that the guest runs between two stops at least, however short its interval is. */
 #define CLOCKS_LEAST 1000

@@ -11,7 +11,7 @@
 
 #include "svm.h"
 #include "cpuid.h"
-#include "lwp_inside.h"
+#include "lwp_layers.h"
 
 static unsigned int lwp_context_age = LWP_CTX_AGE_DEFAULT / MSEC_PER_SEC;
 module_param(lwp_context_age, uint, 0444);

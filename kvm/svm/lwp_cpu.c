@@ -26,7 +26,7 @@
 
 #include "svm.h"
 #include "lwp_compat.h"
-#include "lwp_inside.h"
+#include "lwp_layers.h"
 
 #define LS_CFG_SPEC_LOCK_MAP_DISABLE BIT_ULL(54)
 

@@ -24,13 +24,13 @@
 #include "smm.h"
 #include "x86.h"
 #include "lwp_compat.h"
-#include "lwp_inside.h"
+#include "lwp_layers.h"
 #include "lwp_trace.h"
 
 /* Attempts to take a context from another vCPU before it is left to the others. */
 #define LWP_TAKE_TRIES 4
 
-/* How long to wait for a holder's lock, in steps; and how long not at all if that was in vain. */
+/* Poll a holder's lock 100 times, 50 us apart. If that fails, do not poll again for 100 ms. */
 #define LWP_WAITS 100
 #define LWP_WAIT_US 50
 #define LWP_PATIENCE (HZ / 10)

@@ -4,7 +4,7 @@
  */
 #include "svm.h"
 #include "x86.h"
-#include "lwp_inside.h"
+#include "lwp_layers.h"
 #include "lwp/lwp_xop.h"
 #include "lwp_trace.h"
 

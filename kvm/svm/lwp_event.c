@@ -10,7 +10,7 @@
 #include <linux/workqueue.h>
 
 #include "svm.h"
-#include "lwp_inside.h"
+#include "lwp_layers.h"
 
 /* Release the event, if there is one. */
 void svm_lwp_event_put(struct perf_event **event)

@@ -7,7 +7,7 @@
 #include <linux/moduleparam.h>
 
 #include "svm.h"
-#include "lwp_inside.h"
+#include "lwp_layers.h"
 
 #define SKIDS_MAX 64
 

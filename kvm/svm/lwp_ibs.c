@@ -31,7 +31,7 @@
 
 #include "svm.h"
 #include "lwp_compat.h"
-#include "lwp_inside.h"
+#include "lwp_layers.h"
 
 static char *lwp_dme = "off";
 module_param(lwp_dme, charp, 0444);

@@ -8,7 +8,7 @@
 #include "lapic.h"
 #include "x86.h"
 #include "lwp_compat.h"
-#include "lwp_inside.h"
+#include "lwp_layers.h"
 #include "lwp/lwp_segment.h"
 #include "lwp/lwp_xop.h"
 #include "lwp_trace.h"

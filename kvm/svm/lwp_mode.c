@@ -35,7 +35,7 @@
  */
 #include "svm.h"
 #include "lwp_compat.h"
-#include "lwp_inside.h"
+#include "lwp_layers.h"
 #include "lwp_trace.h"
 
 /*

@@ -14,7 +14,7 @@
 #include "smm.h"
 #include "x86.h"
 #include "lwp_compat.h"
-#include "lwp_inside.h"
+#include "lwp_layers.h"
 
 static bool svm_lwp_range_reachable(u64 start, u64 size, u8 bits)
 {

@@ -7,7 +7,7 @@
 
 #include "svm.h"
 #include "x86.h"
-#include "lwp_inside.h"
+#include "lwp_layers.h"
 
 /* How often the next instruction is looked at while another vCPU changes the code. */
 #define LWP_LOOKS 4

@@ -13,7 +13,7 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include "svm.h"
-#include "lwp_inside.h"
+#include "lwp_layers.h"
 
 #define SAMPLES 8
 

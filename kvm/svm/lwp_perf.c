@@ -22,7 +22,7 @@
 #include <linux/workqueue.h>
 
 #include "svm.h"
-#include "lwp_inside.h"
+#include "lwp_layers.h"
 #include "lwp/lwp_tally.h"
 
 /* Events of PERF_CTL. */

@@ -15,7 +15,7 @@
 
 #include "svm.h"
 #include "x86.h"
-#include "lwp_inside.h"
+#include "lwp_layers.h"
 #include "lwp_trace.h"
 
 static char *lwp_source = "auto";

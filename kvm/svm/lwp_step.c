@@ -14,7 +14,7 @@
 #include "svm.h"
 #include "x86.h"
 #include "lwp_compat.h"
-#include "lwp_inside.h"
+#include "lwp_layers.h"
 
 #define LWP_ERROR_CODE                                                                        \
 	(BIT(TS_VECTOR) | BIT(NP_VECTOR) | BIT(SS_VECTOR) | BIT(GP_VECTOR) | BIT(PF_VECTOR) | \

@@ -2,7 +2,7 @@
 /*
  * Lightweight Profiling for SVM guests: the state that kvm_amd keeps for a vCPU and for a VM, and
  * the functions that the rest of kvm_amd calls. The engine, in svm/lwp/, carries out LWP;
- * svm/lwp*.c connect it to the guest, see lwp_inside.h.
+ * svm/lwp*.c connect it to the guest, see lwp_layers.h.
  */
 #ifndef __SVM_LWP_H
 #define __SVM_LWP_H
@@ -199,7 +199,7 @@ static __always_inline bool svm_lwp_used(void)
 	return IS_ENABLED(CONFIG_KVM_AMD_LWP) && static_branch_unlikely(&kvm_lwp_used);
 }
 
-/* Set-up: lwp.c */
+/* Set-up: lwp_vcpu.c */
 void svm_lwp_hardware_setup(void);
 void svm_lwp_vm_init(struct kvm *kvm);
 void svm_lwp_vm_destroy(struct kvm *kvm);
@@ -220,7 +220,7 @@ int svm_lwp_extension(struct kvm *kvm);
 int svm_lwp_vm_attr(struct kvm *kvm, unsigned int ioctl, struct kvm_device_attr *attr);
 int svm_lwp_vcpu_attr(struct kvm_vcpu *vcpu, unsigned int ioctl, struct kvm_device_attr *attr);
 
-/* Before and after VMRUN: lwp_run.c, lwp_step.c; the VMCB's EFER: lwp_return.c */
+/* Before and after VMRUN: lwp_enter.c, lwp_step.c; the VMCB's EFER: lwp_user_return.c */
 bool svm_lwp_enter(struct kvm_vcpu *vcpu, int *r);
 void svm_lwp_before_run(struct vcpu_svm *svm);
 void svm_lwp_after_run(struct vcpu_svm *svm);
@@ -236,11 +236,11 @@ bool svm_lwp_software_int(struct kvm_vcpu *vcpu, u32 exit_code);
 bool svm_lwp_iret(struct kvm_vcpu *vcpu);
 bool svm_lwp_ud(struct kvm_vcpu *vcpu, int *r);
 
-/* KVM has completed an instruction: lwp_speed.c */
+/* KVM has completed an instruction: lwp_adjust.c */
 void svm_lwp_skipped(struct kvm_vcpu *vcpu);
 void svm_lwp_emulated(struct kvm_vcpu *vcpu);
 
-/* The image in VMCBs: lwp_state.c, lwp_nested.c */
+/* The image in VMCBs: lwp_intercept.c, lwp_nested.c */
 bool svm_lwp_in_vmcb(struct kvm_vcpu *vcpu);
 void svm_lwp_put(struct kvm_vcpu *vcpu);
 void svm_lwp_vmload(struct kvm_vcpu *vcpu, const struct vmcb *from);

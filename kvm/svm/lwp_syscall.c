@@ -8,7 +8,7 @@
 #include "x86.h"
 #include "pmu.h"
 #include "lwp_compat.h"
-#include "lwp_inside.h"
+#include "lwp_layers.h"
 
 /* MSR STAR has the selectors' bases; they are at fixed distances from these. */
 #define STAR_SYSCALL_SHIFT 32

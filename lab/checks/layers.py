@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Calls go down. A file of kvm/svm calls only functions of files that stand above it in lwp_inside.h. What a file of
+"""Calls go down. A file of kvm/svm calls only functions of files that stand above it in lwp_layers.h. What a file of
 another folder includes or imports is in its own folder, or in one that stands before that in FOLDERS or ROOMS."""
 
 import re
@@ -21,7 +21,7 @@ TESTS = re.compile(r"/(?:tests|fuzz|bench)/|/test_\w+\.py$")
 INCLUDE = re.compile(r'^#include "(?:.*/)?([^"/]+)"', re.MULTILINE)
 IMPORT = re.compile(r"^from lab\.(\w+)[. ]", re.MULTILINE)
 
-INSIDE = "lwp_inside.h"
+INSIDE = "lwp_layers.h"
 HOOKS = "lwp_svm.h"
 SECTION = re.compile(r"^/\* (lwp\w*\.c)\b", re.MULTILINE)
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)

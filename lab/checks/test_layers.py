@@ -25,7 +25,7 @@ class Layers(unittest.TestCase):
         with tempfile.TemporaryDirectory() as place:
             svm = Path(place) / "kvm/svm"
             svm.mkdir(parents=True)
-            (svm / "lwp_inside.h").write_text(inside, encoding="utf-8")
+            (svm / "lwp_layers.h").write_text(inside, encoding="utf-8")
             (svm / "lwp_svm.h").write_text(hooks, encoding="utf-8")
             (svm / "lwp_low.c").write_text(f"void svm_lwp_low(void)\n{{\n\t{low}\n}}\n", encoding="utf-8")
             (svm / "lwp_high.c").write_text(
@@ -36,7 +36,7 @@ class Layers(unittest.TestCase):
     def test_a_call_downwards_is_right(self) -> None:
         """The lower file's function has a caller, the higher one's none."""
         self.assertEqual(
-            self.problems("", "svm_lwp_low();"), ["lwp_inside.h: svm_lwp_high() is called by no other file"]
+            self.problems("", "svm_lwp_low();"), ["lwp_layers.h: svm_lwp_high() is called by no other file"]
         )
 
     def test_a_call_upwards_is_wrong(self) -> None:
@@ -49,12 +49,12 @@ class Layers(unittest.TestCase):
     def test_a_file_without_a_section_is_wrong(self) -> None:
         """And a section without a file."""
         found = self.problems("", "", inside="/* lwp_low.c */\n/* lwp_gone.c */\n")
-        self.assertEqual(found, ["lwp_inside.h: no section of lwp_high.c", "lwp_inside.h: there is no lwp_gone.c"])
+        self.assertEqual(found, ["lwp_layers.h: no section of lwp_high.c", "lwp_layers.h: there is no lwp_gone.c"])
 
     def test_a_function_is_in_one_header(self) -> None:
         """The hooks, or the inside."""
         found = self.problems("", "svm_lwp_low();", hooks="void svm_lwp_low(void);\n")
-        self.assertIn("lwp_inside.h: svm_lwp_low() is in lwp_svm.h too", found)
+        self.assertIn("lwp_layers.h: svm_lwp_low() is in lwp_svm.h too", found)
 
 
 class Folders(unittest.TestCase):
@@ -63,7 +63,7 @@ class Folders(unittest.TestCase):
     def problems(self, **files: str) -> list[str]:
         """Of files by their names; kvm/svm is empty."""
         with tempfile.TemporaryDirectory() as place:
-            for name in ("lwp_inside.h", "lwp_svm.h"):
+            for name in ("lwp_layers.h", "lwp_svm.h"):
                 files[f"kvm/svm/{name}"] = ""
             for name, text in files.items():
                 path = Path(place) / name

@@ -23,13 +23,13 @@ FAKE = "lwp_fake.c"  # has a symbol of Kconfig of its own
 # The glue: the message of each commit, and the files of kvm/svm that it brings. The symbol of Kconfig by which they are
 # compiled comes behind the hooks. A file that is in no row is an error.
 GLUE: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("linux-5-state", ("lwp_svm.h", "lwp_inside.h", "lwp_compat.h", "lwp_trace.h", "lwp_state.c", "lwp.c")),
+    ("linux-5-state", ("lwp_svm.h", "lwp_layers.h", "lwp_compat.h", "lwp_trace.h", "lwp_intercept.c", "lwp_vcpu.c")),
     ("linux-6-instructions", ("lwp_mem.c", "lwp_emul.c")),
     (
         "linux-7-steps",
-        ("lwp_mode.c", "lwp_step.c", "lwp_run.c", "lwp_btf.c", "lwp_next.c", "lwp_speed.c", "lwp_budget.c"),
+        ("lwp_mode.c", "lwp_step.c", "lwp_enter.c", "lwp_btf.c", "lwp_next.c", "lwp_adjust.c", "lwp_budget.c"),
     ),
-    ("linux-8-return-trap", ("lwp_return.c", "lwp_syscall.c")),
+    ("linux-8-return-trap", ("lwp_user_return.c", "lwp_syscall.c")),
     ("linux-9-contexts", ("lwp_ctx.c", "lwp_collect.c")),
     ("linux-10-counters", ("lwp_source.c", "lwp_cpu.c", "lwp_event.c", "lwp_overcount.c", "lwp_perf.c")),
     ("linux-11-clocks", ("lwp_clock.c",)),

@@ -3,8 +3,8 @@
  * What the files of svm/lwp*.c have of each other. They are layers: a file calls only functions of
  * files that stand above it here.
  */
-#ifndef __SVM_LWP_INSIDE_H
-#define __SVM_LWP_INSIDE_H
+#ifndef __SVM_LWP_LAYERS_H
+#define __SVM_LWP_LAYERS_H
 
 #include "lwp_svm.h"
 
@@ -113,7 +113,7 @@ bool svm_lwp_xop_at_rip(struct kvm_vcpu *vcpu, struct lwp_xop *xop, enum lwp_dec
 struct lwp_access svm_lwp_access(struct svm_lwp_reader *reader, struct kvm_vcpu *vcpu);
 struct lwp_ds svm_lwp_ds(struct kvm_vcpu *vcpu);
 
-/* lwp_state.c */
+/* lwp_intercept.c */
 void svm_lwp_intercept(struct vcpu_svm *svm, int word, u32 bits, bool on);
 bool svm_lwp_excepts(const struct vcpu_svm *svm, u32 vector);
 bool svm_lwp_stepped(const struct vcpu_svm *svm);
@@ -234,7 +234,7 @@ enum svm_lwp_mode svm_lwp_way(struct kvm_vcpu *vcpu, const struct svm_lwp_next *
 enum svm_lwp_mode svm_lwp_confirm(struct kvm_vcpu *vcpu, enum svm_lwp_mode mode);
 int svm_lwp_emulate(struct kvm_vcpu *vcpu);
 
-/* lwp_return.c */
+/* lwp_user_return.c */
 void svm_lwp_avic_init(struct kvm *kvm);
 void svm_lwp_avic_stop(struct kvm *kvm);
 void svm_lwp_trap_return(struct kvm_vcpu *vcpu, bool on);
@@ -250,19 +250,19 @@ void svm_lwp_btf_trapped(struct kvm_vcpu *vcpu);
 void svm_lwp_btf_entering(struct vcpu_svm *svm);
 void svm_lwp_btf_exited(struct vcpu_svm *svm);
 
-/* lwp_speed.c */
+/* lwp_adjust.c */
 void svm_lwp_retired(struct kvm_vcpu *vcpu);
 
 /* lwp_step.c has hooks only */
 
-/* lwp_run.c */
+/* lwp_enter.c */
 void svm_lwp_disarm(struct kvm_vcpu *vcpu);
 
 /* lwp_nested.c has hooks only */
 
 /* lwp_emul.c has hooks only */
 
-/* lwp.c */
+/* lwp_vcpu.c */
 void svm_lwp_leaf(const struct kvm_lwp_policy *policy, struct lwp_leaf *leaf);
 u32 svm_lwp_refusal(struct kvm_vcpu *vcpu);
 

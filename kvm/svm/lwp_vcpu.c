@@ -12,7 +12,7 @@
 #include "cpuid.h"
 #include "lapic.h"
 #include "lwp_compat.h"
-#include "lwp_inside.h"
+#include "lwp_layers.h"
 
 #define CREATE_TRACE_POINTS
 #include "lwp_trace.h"
@@ -193,8 +193,7 @@ void svm_lwp_vcpu_free(struct kvm_vcpu *vcpu)
 
 /*
  * The first vCPU that has LWP allocates the VM's table of contexts. Contexts move between vCPUs, so
- * all vCPUs must announce the same LWP. A vCPU that is the only one may change it; the contexts of
- * before go then.
+ * all vCPUs must announce the same LWP. A VM's only vCPU may change it. Its contexts are then dropped.
  */
 static u32 svm_lwp_join_vm(struct kvm_vcpu *vcpu, const struct lwp_caps *caps)
 {
@@ -325,7 +324,7 @@ void svm_lwp_after_set_cpuid(struct kvm_vcpu *vcpu)
 
 	mutex_lock(&lwp->lock);
 	lwp->refusal = svm_lwp_judge(vcpu, &caps);
-	/* A context that user space has put on this vCPU is of the LWP of before. */
+	/* User space may have restored a context for the old CPUID. Drop it. */
 	if (lwp->live && (lwp->refusal || memcmp(&caps, &lwp->engine.caps, sizeof(caps))))
 		svm_lwp_ctx_leave(vcpu, true);
 	if (!lwp->refusal)

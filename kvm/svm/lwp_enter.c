@@ -6,7 +6,7 @@
 #include "svm.h"
 #include "x86.h"
 #include "lwp_compat.h"
-#include "lwp_inside.h"
+#include "lwp_layers.h"
 #include "lwp_trace.h"
 
 static bool svm_lwp_steps(const struct lwp_engine *e)

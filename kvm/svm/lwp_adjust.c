@@ -9,7 +9,7 @@
  * them. The counter does not see instructions that KVM completes; the source is told of them here.
  */
 #include "svm.h"
-#include "lwp_inside.h"
+#include "lwp_layers.h"
 #include "lwp_trace.h"
 
 /*

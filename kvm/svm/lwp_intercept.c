@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the rest of svm/lwp*.c is built on: the intercepts that KVM has for LWP, what the engine's
- * state asks for, and what the guest and user space see of it: CPUID, exceptions, statistics, the
- * image in the VMCB.
+ * The intercepts that KVM has for LWP, exceptions that LWP raises, statistics, the image in the VMCB.
  */
 #include "svm.h"
 #include "cpuid.h"
 #include "smm.h"
 #include "x86.h"
 #include "lwp_compat.h"
-#include "lwp_inside.h"
+#include "lwp_layers.h"
 
 /*
  * Add bits to, or remove them from, the intercepts that KVM has only for LWP. All of them are there

@@ -8,7 +8,7 @@
  */
 #include "svm.h"
 #include "x86.h"
-#include "lwp_inside.h"
+#include "lwp_layers.h"
 
 /* The value of EFER for the VMCB, from the one that KVM would write. */
 u64 svm_lwp_efer(struct vcpu_svm *svm, u64 efer)
