@@ -26,3 +26,10 @@ def test_a_part_that_cannot_run_is_counted() -> None:
     sums = run([*parts, PytestPart("lab", "", words=("lab/common/test_say.py",))], [], parser.parse_args([]))
     assert (sums["one"][:3], sums["two"][:3]) == ([0, 0, 1], [0, 1, 0])
     assert sums["lab"][0] > 1 and not sums["lab"][1]
+
+
+def test_a_name_means_one_of_the_tests_of_a_soak() -> None:
+    """Not one that has just this name and is none of the soak's (windows)."""
+    words = ("--list", "-m", "soak or not soak", "-k", "test_judged.py")
+    lines = PARTS["linux"].lines(["windows"], *words, door="soak judged")
+    assert [line.split()[1].partition("/")[0] for line in lines] == 4 * ["windows_intervals"] + ["windows_tenths:"]

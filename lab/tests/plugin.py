@@ -116,6 +116,7 @@ def chosen(items: list[pytest.Item], only: list[str]) -> list[pytest.Item]:
     ]
 
 
+@pytest.hookimpl(trylast=True)  # a name means one of those that -k and -m have left
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Choose by name; for gdb, of those that can. Long ones go first."""
     only, kept = config.getoption("--only"), items
