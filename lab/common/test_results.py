@@ -71,6 +71,6 @@ class Code(unittest.TestCase):
 
     def test_sources_and_choice_make_the_code(self) -> None:
         """Other folders and other bases are other code."""
-        codes = {code_of(["vmcb"]), code_of(["vmcb", "kvm/engine"]), code_of(["vmcb"], "qemu-10.2")}
+        codes = {code_of(["vmcb"]), code_of(["vmcb", "kvm/engine"]), code_of(["vmcb"], "qemu-10.9")}
         self.assertEqual(len(codes), 3)
         self.assertEqual(code_of(["vmcb"]), code_of(["vmcb"]))

@@ -20,7 +20,7 @@ from lab.common.qmp import Stub, Vm
 # Of the flat test dcache.
 CACHES = f"{LWP},lwp-dme=on,lwp-cache-l1d=512/2/4,lwp-cache-l2=2K/4/12,lwp-cache-l3=8K/8/39"
 COUNTERS = f"{PMU},+perfmon-v2,+amd-lbr-v2,+amd-lbr-pmc-freeze,+ibs"
-# What a machine without a CPU says of one that has it, as a regular expression: QEMU 10.2 has another order.
+# What a machine without a CPU says of one that has it, as a regular expression: newer QEMUs have another order.
 CPU_IS_MISSING = "section or instance '(cpu_common|apic)' 1"
 
 
@@ -32,7 +32,7 @@ class Snapshots:
 
     def refuses(self, tag: str, why: str) -> None:
         """It is not loaded, for a reason (a regular expression) in one line; QEMU may add another line, with the
-        section. QEMU 10.2 has the reason in the job's error. The machine has stopped for good."""
+        section. Newer QEMUs have the reason in the job's error. The machine has stopped for good."""
         before = len(self.vm.said())
         error = self.disk.job("snapshot-load", tag)
         assert error, f"{tag} is loaded"

@@ -1,22 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The tests on each combination of the bases in lab/bases.toml that is not the default one, and guests that are
-profiled while they go from one base's QEMU to another's, saved and restored at points of a program, and live, there and
-back; and live between hosts of either kernel."""
+profiled while they go from this QEMU to that of an older commit, and back: saved and restored at points of a program,
+and live; and live between hosts of either kernel."""
 
 import itertools
+import shutil
+from pathlib import Path
 
 import pytest
 
-from lab.common import bases, places
-from lab.common.steps import jobs_count
+from lab.common import bases, places, proc
+from lab.common.steps import jobs_count, make_dir
 from lab.migrate.machines import alone
 from lab.tests.conftest import good
 from lab.tests.pytest_part import PARTS
 
 pytestmark = pytest.mark.soak
 POINTS, HOPS = 100, 10
+OLDER = "9c9e036"  # whose streams this tree takes, and that takes those of this tree
 VLWP = places.TOP / "vlwp"
-SERIES = [name.removeprefix("qemu-") for name in bases.names() if name.startswith("qemu-")]
 
 
 def combinations() -> list[str]:
@@ -33,17 +35,30 @@ def test_bases(base: str, part: str) -> None:
     good([VLWP, "test", part, f"--base={base}"])
 
 
-@pytest.mark.parametrize("source, destination", itertools.permutations(SERIES, 2))
-def test_across(source: str, destination: str, seed: int) -> None:
-    """Profiled guests go from one QEMU to the other, of a machine type that both have: points and hops."""
+@pytest.fixture(scope="module")
+def older() -> Path:
+    """The QEMU of an older commit, which its own lab builds."""
+    place = places.BUILD / f"older-{OLDER}"
+    if not place.is_dir():
+        work = place.with_suffix(".new")
+        shutil.rmtree(work, ignore_errors=True)
+        make_dir(work)
+        if proc.call(["git", "-C", places.TOP, "archive", "-o", work / "tree.tar", OLDER]):
+            pytest.skip(f"needs the commit {OLDER} in this repository")
+        good(["tar", "-C", work, "-xf", work / "tree.tar"])
+        work.rename(place)
+    good([place / "vlwp", "build", "qemu"], env={"VLWP_BUILD_DIR": str(place / "build"), bases.CHOICE: ""})
+    return place / "build/qemu/qemu-system-x86_64"
+
+
+@pytest.mark.parametrize("back", [False, True], ids=["there", "back"])
+def test_across(older: Path, back: bool, seed: int) -> None:
+    """Profiled guests go from one QEMU to the other: points and hops."""
     PARTS["migrate"].prepare()
-    emulators = []
-    for series in (source, destination):
-        good([VLWP, "build", "qemu", f"--base=qemu-{series}"])
-        emulators.append(places.BUILD / bases.of_qemu("qemu", series) / "qemu-system-x86_64")
-    options = [f"--qemu={emulators[0]}", f"--into-qemu={emulators[1]}", f"--kind=pc-q35-{bases.default_qemu()}"]
+    source, destination = (older, places.qemu()) if back else (places.qemu(), older)
     for part, count in (("points", POINTS), ("live", HOPS)):
-        good(alone(part, f"--count={count}", f"--seed={seed}", f"--jobs={jobs_count()}", *options))
+        numbers = f"--count={count}", f"--seed={seed}", f"--jobs={jobs_count()}"
+        good(alone(part, *numbers, f"--qemu={source}", f"--into-qemu={destination}"))
 
 
 def test_across_kernels() -> None:
