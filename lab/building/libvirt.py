@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from lab.building import meson, qemu_tree
+from lab.building import meson, overlay, qemu_tree
 from lab.common import archive, bases, proc
 from lab.common.places import BUILD, DL, SRC, TOP
 from lab.common.say import Died
@@ -139,18 +139,24 @@ def fetch(libvirt: Libvirt) -> Path:
         return place
 
 
-def _patched(libvirt: Libvirt, pristine: Path, log: IO[str]) -> None:
-    """Bring the tree in step with the patches; files that stay as they were keep their time stamps."""
-    stage = SRC / f"stage-{libvirt.name}"
+def _stage(libvirt: Libvirt, pristine: Path, stage: Path, log: IO[str]) -> None:
+    """Only the files that the patches change."""
     shutil.rmtree(stage, ignore_errors=True)
     stage.mkdir()
     qemu_tree.apply(libvirt.patches(), pristine, stage, log)
+
+
+def _patched(libvirt: Libvirt, pristine: Path) -> None:
+    """Bring the tree in step with the patches; files that stay as they were keep their time stamps."""
+    stage = SRC / f"stage-{libvirt.name}"
+    title = f"applying the patches of libvirt {libvirt.series}"
+    step(title, f"{libvirt.name}-patches", lambda log: _stage(libvirt, pristine, stage, log))
     if not libvirt.tree.is_dir():
         new = libvirt.tree.with_name(f"{libvirt.name}.new")
         shutil.rmtree(new, ignore_errors=True)
         shutil.copytree(pristine, new, symlinks=True)
         new.rename(libvirt.tree)
-    qemu_tree.lay_over(stage, SRC / f"stage-{libvirt.name}.list", pristine, libvirt.tree)
+    overlay.lay_over(stage, SRC / f"stage-{libvirt.name}.list", pristine, libvirt.tree, libvirt.name)
 
 
 def tests(libvirt: Libvirt) -> list[str]:
@@ -179,9 +185,7 @@ def build(libvirt: Libvirt) -> None:
             raise Died(f"building libvirt needs {' '.join(lacks)}: apt-get install {' '.join(lacks)}")
         need_space(1500)
         meson.fetch()
-        pristine = fetch(libvirt)
-        title = f"applying the patches of libvirt {libvirt.series}"
-        step(title, f"{libvirt.name}-patches", lambda log: _patched(libvirt, pristine, log))
+        _patched(libvirt, fetch(libvirt))
         if not meson.configured(libvirt.out):
             shutil.rmtree(libvirt.out, ignore_errors=True)
             options = [*CONFIGURE, *OPTIONS[libvirt.series]]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
-from lab.building import kbuild, kernel
+from lab.building import kbuild, kernel, overlay
 from lab.common import archive, bases, proc
 from lab.common.places import KVM, LAB, SRC, TOP
 from lab.common.say import Died
@@ -205,6 +205,17 @@ def strip_modules(tree: Path, place: Path) -> None:
         proc.output(["strip", "-g", "-o", place / f"{module}.ko", tree / f"arch/x86/kvm/{module}.ko"])
 
 
+def _bring_in_step(linux: Linux, place: Path) -> None:
+    """Make place/tree what lay_out() makes; what somebody has changed in it is an error."""
+    new, tree = place / "new", place / "tree"
+    shutil.rmtree(new, ignore_errors=True)
+    step("applying the patches of KVM", "kvm-patches", lambda log: lay_out(linux, new, log))
+    if not tree.is_dir():
+        shutil.copytree(new / "tree", tree)
+    overlay.lay_over(new / "tree", place / "tree.list", overlay.NOWHERE, tree, f"linux-{bases.linux_base().series}")
+    shutil.rmtree(new)
+
+
 def build() -> None:
     """kvm.ko and kvm-amd.ko with LWP for the guests' stock kernel, in build/kvm, if they are out of date."""
     if given := os.environ.get(TARBALL):
@@ -217,7 +228,7 @@ def build() -> None:
             return
         need_space(1500)
         linux = fetch()
-        step("applying the patches of KVM", "kvm-patches", lambda log: lay_out(linux, KVM, log))
+        _bring_in_step(linux, KVM)
         step("compiling kvm.ko and kvm-amd.ko", "kvm-compile", make_command(linux, KVM / "tree"), about=90)
         strip_modules(KVM / "tree", KVM)
         stamp(KVM.name, key)

@@ -2,13 +2,13 @@
 """The source trees of QEMU: fetching and unpacking the pristine one, and keeping a patched copy in step with
 this repository in such a way that a file whose content stays keeps its time stamp."""
 
-import filecmp
 import os
 import re
 import shutil
 from pathlib import Path
 from typing import IO
 
+from lab.building import overlay
 from lab.common import archive, bases, proc
 from lab.common.places import DL, SRC, TOP
 from lab.common.say import Died
@@ -23,6 +23,7 @@ PACKAGING = "packaging"
 DROPPED = "dropped"
 # What processors of the nested lab have besides, in a flavour of its own: shadow stacks.
 CET, LAB = "cet", "lab"
+MUTANTS = "mutants"
 # Code of the counters that is for LWP. What is built here has it; the series for the counters is written without.
 WITH_LWP = "X86_WITH_LWP"
 
@@ -181,12 +182,9 @@ def apply(series_of: list[Path], pristine: Path, stage: Path, log: IO[str]) -> N
                 raise Died(f"{patch.name} does not apply to {pristine.name}")
 
 
-def _names(folder: Path) -> set[str]:
-    return {str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file()}
-
-
 def sync(flavour: str, pristine: Path, tree: Path) -> None:
-    """Make a tree the pristine source plus the files in which a flavour differs from it."""
+    """Make a tree the pristine source plus the files in which a flavour differs from it. What somebody has changed in
+    it is an error; but faults may be left in that of MUTANTS."""
     what = bases.of_qemu(flavour)
     stage, listing = SRC / f"stage-{what}", SRC / f"stage-{what}.list"
     step(
@@ -194,25 +192,12 @@ def sync(flavour: str, pristine: Path, tree: Path) -> None:
         f"qemu-{what}-patches",
         lambda log: staged(flavour, pristine, stage, log),
     )
+    patched = "" if flavour == MUTANTS else f"qemu-{bases.qemu_base().series}"
     if not fresh(f"tree-{what}", str(pristine)) or not tree.is_dir():
+        if patched and tree.is_dir():
+            overlay.check_whole(listing, Path(stamped(f"tree-{what}")), tree, patched)
         shutil.rmtree(tree, ignore_errors=True)
         shutil.copytree(pristine, tree, symlinks=True)
         listing.unlink(missing_ok=True)
-    lay_over(stage, listing, pristine, tree)
+    overlay.lay_over(stage, listing, pristine, tree, patched)
     stamp(f"tree-{what}", str(pristine))
-
-
-def lay_over(stage: Path, listing: Path, pristine: Path, tree: Path) -> None:
-    """Make a tree the pristine source with the files of a folder; the listing says which it had before."""
-    names = _names(stage)
-    before = set(listing.read_text(encoding="utf-8").split("\n")) - {""} if listing.is_file() else set()
-    for name in before - names:  # no longer staged: back to the pristine one, or gone
-        if (pristine / name).exists():
-            shutil.copy(pristine / name, tree / name)
-        else:
-            (tree / name).unlink(missing_ok=True)
-    for name in names:
-        if not ((tree / name).is_file() and filecmp.cmp(stage / name, tree / name, shallow=False)):
-            (tree / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(stage / name, tree / name)
-    listing.write_text("\n".join(sorted(names)) + "\n", encoding="utf-8")
