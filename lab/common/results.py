@@ -9,21 +9,32 @@ from pathlib import Path
 
 from lab.common.places import LAB, TOP
 from lab.common.say import Died
-from lab.common.steps import hash_of, make_dir
+from lab.common.steps import make_dir
 
 FOLDER = LAB / "results"
-SOURCES = (".c", ".h", ".inc", ".S", ".patch", ".java", ".js", ".lua", ".pl", ".py")
+SOURCES = (".c", ".h", ".inc", ".S", ".patch", ".diff", ".java", ".js", ".lua", ".pl", ".py")
 HEADER = """# SPDX-License-Identifier: GPL-2.0-or-later
 # CODE SEED right|wrong WHAT; CODE: a hash of the sources that are tested
 """
+# Places, ids and the signature.
+NO_HUNK = re.compile(rb"^(@@ -.*|index [0-9a-f]+\.\..*)\n|^-- \n.*\n", re.MULTILINE)
 LINE = re.compile(r"[0-9a-f]{12} (?P<seed>[0-9]{1,9}) (?P<verdict>right|wrong) [!-~][ -~]*\n")
 
 
 def code_of(folders: Iterable[str], also: str = "") -> str:
-    """The hash of the sources in folders of the repository, without tests of their own; also: what else matters."""
-    found = (path.relative_to(TOP) for folder in folders for path in (TOP / folder).rglob("*"))
-    files = [path for path in found if path.suffix in SOURCES and "tests" not in path.parts[1:]]
-    return hashlib.sha256(f"{hash_of(*files)} {also}".encode()).hexdigest()[:12]
+    """The hash of the sources in folders of the repository, without tests of their own; also: what else matters. Where
+    a source lies does not matter, nor what a patch has besides its hunks."""
+    found = {path for folder in folders for path in (TOP / folder).rglob("*") if path.suffix in SOURCES}
+    files = [path for path in found if "tests" not in path.relative_to(TOP).parts[1:]]
+    parts = sorted(_code(path.name, path.read_bytes()) for path in files)
+    return hashlib.sha256(b"\0".join([*parts, also.encode()])).hexdigest()[:12]
+
+
+def _code(name: str, text: bytes) -> bytes:
+    """What a file has that is compiled or applied."""
+    if not name.endswith(".patch"):
+        return name.encode() + b"\n" + text
+    return NO_HUNK.sub(b"", text.partition(b"\ndiff --git ")[2]).strip()
 
 
 class Results:

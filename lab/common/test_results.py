@@ -4,7 +4,9 @@
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
+from lab.common import results
 from lab.common.results import HEADER, Results, code_of
 from lab.common.say import Died
 
@@ -74,3 +76,20 @@ class Code(unittest.TestCase):
         codes = {code_of(["vmcb"]), code_of(["vmcb", "kvm/engine"]), code_of(["vmcb"], "qemu-10.9")}
         self.assertEqual(len(codes), 3)
         self.assertEqual(code_of(["vmcb"]), code_of(["vmcb"]))
+
+    def test_what_is_around_hunks_is_no_code(self) -> None:
+        """A patch that moves, is renamed, or is written by another git is the same code."""
+        patch = "Subject: a\n---\n%sdiff --git a/f b/f\n%s--- a/f\n+++ b/f\n@@ -%d +%d @@%s\n-a\n+%s\n%s"
+        codes = []
+        for n, words in enumerate((
+            ("", "", 1, 1, "", "b", ""), (" f | 2 +-\n\n", "index 12..34\n", 7, 9, " f()", "b", "-- \n2.39.5\n\n"),
+            ("", "", 1, 1, "", "c", ""),
+        )):
+            with tempfile.TemporaryDirectory() as work:
+                folder = Path(work, str(n))
+                folder.mkdir()
+                (folder / f"000{n}-a.patch").write_text(patch % words, encoding="utf-8")
+                with mock.patch.object(results, "TOP", Path(work)):
+                    codes.append(code_of([str(n)]))
+        self.assertEqual(codes[0], codes[1])
+        self.assertNotEqual(codes[0], codes[2])

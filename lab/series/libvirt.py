@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from lab.building.libvirt import COVER, Libvirt, known
+from lab.common import proc
 from lab.series.tree import Author
 
 
@@ -16,7 +17,7 @@ def names() -> list[str]:
 
 def _cover(one: Libvirt, who: Author, count: int) -> str:
     subject, _, body = COVER.read_text(encoding="utf-8").partition("\n\n")
-    patches = [re.search(r"^Subject: \[PATCH \d+/\d+\] (.*(?:\n .*)*)", text, re.MULTILINE) for text in _texts(one)]
+    patches = [re.search(r"^Subject: \[PATCH\] (.*(?:\n .*)*)", text, re.MULTILINE) for text in _texts(one)]
     log = "\n".join("  " + re.sub(r"\s+", " ", match[1]) for match in patches if match)
     head = f"From {'0' * 40} Mon Sep 17 00:00:00 2001\nFrom: {who.name} <{who.email}>\n"
     return f"{head}Subject: [PATCH 0/{count}] {subject}\n\n{body.rstrip()}\n\n{who.name} ({count}):\n{log}\n"
@@ -26,11 +27,13 @@ def _texts(one: Libvirt) -> list[str]:
     return [patch.read_text(encoding="utf-8") for patch in one.patches()]
 
 
-def _signed(text: str, who: Author) -> str:
-    """A patch from an author, who signs it off."""
+def _signed(text: str, who: Author, number: str) -> str:
+    """A patch from an author, who signs it off, with its number and what it changes."""
+    text = text.replace("\nSubject: [PATCH] ", f"\nSubject: [PATCH {number}] ", 1)
     text = re.sub(r"^From: .*$", lambda _: f"From: {who.name} <{who.email}>", text, count=1, flags=re.MULTILINE)
     message, line, rest = text.partition("\n---\n")
-    return f"{message}\n\nSigned-off-by: {who.name} <{who.email}>{line}{rest}"
+    changes = proc.output(["git", "apply", "--stat", "--summary", "-"], input=text, stdin=None, cwd="/")
+    return f"{message}\n\nSigned-off-by: {who.name} <{who.email}>{line}{changes}\n{rest}"
 
 
 def write(place: Path, who: Author) -> None:
@@ -40,5 +43,5 @@ def write(place: Path, who: Author) -> None:
         folder.mkdir(parents=True)
         patches = one.patches()
         (folder / "0000-cover-letter.patch").write_text(_cover(one, who, len(patches)), encoding="utf-8")
-        for patch, text in zip(patches, _texts(one), strict=True):
-            (folder / patch.name).write_text(_signed(text, who), encoding="utf-8")
+        for n, (patch, text) in enumerate(zip(patches, _texts(one), strict=True), 1):
+            (folder / patch.name).write_text(_signed(text, who, f"{n}/{len(patches)}"), encoding="utf-8")

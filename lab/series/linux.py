@@ -33,10 +33,10 @@ GLUE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("linux-9-contexts", ("lwp_ctx.c", "lwp_collect.c")),
     ("linux-10-counters", ("lwp_source.c", "lwp_cpu.c", "lwp_event.c", "lwp_overcount.c", "lwp_perf.c")),
     ("linux-11-clocks", ("lwp_clock.c",)),
-    ("linux-11a-misses", ("lwp_ibs.c",)),
-    ("linux-12-nested", ("lwp_nested.c",)),
-    ("linux-13-attributes", ("lwp_attr.c",)),
-    ("linux-14-fake", (FAKE,)),
+    ("linux-12-misses", ("lwp_ibs.c",)),
+    ("linux-13-nested", ("lwp_nested.c",)),
+    ("linux-14-attributes", ("lwp_attr.c",)),
+    ("linux-15-fake", (FAKE,)),
 )
 
 
