@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from lab.building import meson, overlay, qemu_tree
+from lab.building.patches import Folder
 from lab.common import archive, bases, proc
 from lab.common.places import BUILD, DL, SRC, TOP
 from lab.common.say import Died
@@ -80,9 +81,14 @@ class Libvirt:
         """The modular daemon of the QEMU driver."""
         return self.out / "src/virtqemud"
 
+    @property
+    def folder(self) -> Folder:
+        """The patches, or how they differ from the default base's."""
+        return Folder("patches", PATCHES / self.series)
+
     def patches(self) -> list[Path]:
         """The series, in order."""
-        return sorted((PATCHES / self.series).glob("*.patch"))
+        return self.folder.files(BUILD / "patches" / self.name)
 
 
 def known() -> list[Libvirt]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from lab.building import kbuild, kernel, overlay
+from lab.building.patches import Folder
 from lab.common import archive, bases, proc
 from lab.common.places import KVM, LAB, SRC, TOP
 from lab.common.say import Died
@@ -20,13 +21,36 @@ from lab.common.steps import build_lock, compiler, fresh, hash_of, jobs_count, m
 TARBALL = "VLWP_LINUX_TARBALL"  # an upstream tarball of the base instead of Debian's source
 LAYOUT = LAB / "building/layout.sh"
 # What the series needs beside the parts that layout.sh takes: files that it changes, and who maintains them.
-SERIES_PARTS = ("tools/testing/selftests/kvm", "MAINTAINERS", "scripts/get_maintainer.pl")
+SELFTESTS = "tools/testing/selftests/kvm"
+SERIES_PARTS = (SELFTESTS, "MAINTAINERS", "scripts/get_maintainer.pl")
 MODULES = ("kvm", "kvm-amd")
 
 
 def patches_dir() -> Path:
     """The hooks into the kernel of the base."""
     return TOP / "kvm/patches" / bases.linux_base().series
+
+
+def folders(series: str) -> tuple[Folder, ...]:
+    """The folders of patches of a base."""
+    return tuple(Folder(name, TOP / "kvm" / name / series) for name in ("patches", "selftests"))
+
+
+def compat(series: str = "") -> Path:
+    """The header of what a kernel (the chosen one) calls otherwise."""
+    return TOP / "kvm/patches" / (series or bases.linux_base().series) / "lwp_compat.h"
+
+
+def selftest_folder(tree: Path) -> Path:
+    """Where a kernel has KVM's selftests of x86: the folder's name has changed."""
+    places = (tree / SELFTESTS / name for name in ("x86", "x86_64"))
+    return next(place for place in places if place.is_dir())
+
+
+def selftest_files() -> list[Path]:
+    """The selftest, and what an older kernel's library of selftests lacks."""
+    own = TOP / "kvm/selftests"
+    return [file for place in (own, own / patches_dir().name) for file in sorted(place.glob("*.[ch]"))]
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import IO
 
 from lab.building import overlay
+from lab.building.patches import Folder
 from lab.common import archive, bases, proc
-from lab.common.places import DL, SRC, TOP
+from lab.common.places import BUILD, DL, SRC, TOP
 from lab.common.say import Died
 from lab.common.steps import build_lock, fresh, make_dir, stamp, stamped, step
 
@@ -18,9 +19,10 @@ TARBALL = "VLWP_QEMU_TARBALL"  # an upstream tarball of the base instead of Debi
 PATCHES = TOP / "qemu-patches"
 # The series, each on what is before it: fixes of QEMU itself, performance counters, LWP.
 SERIES = ("1-fixes", "2-pmu", "3-lwp")
-NEW = ("target", "docs", "tests")  # folders with new files
+# Folders with new files, and where these lie in QEMU's source.
+LWP = "target/i386/lwp"
+NEW = {"target": "target", "docs": "docs", "tests": "tests"}
 PACKAGING = "packaging"
-DROPPED = "dropped"
 # What processors of the nested lab have besides, in a flavour of its own: shadow stacks.
 CET, LAB = "cet", "lab"
 MUTANTS = "mutants"
@@ -116,23 +118,22 @@ def _fetch() -> Path:
 
 
 def own() -> Path:
-    """What the chosen base has for itself: patches in place of the default base's of the same name, new files, and
-    DROPPED, the patches that it needs no longer."""
+    """What the chosen base has for itself: differences from the default base's patches, and new files."""
     return PATCHES / "bases" / bases.qemu_base().series
 
 
-def _dropped() -> set[str]:
-    """The names, as "1-fixes/0001-NAME.patch", that stand at the beginnings of the file's lines, with reasons."""
-    file = own() / DROPPED
-    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
-    return {line.split(":", 1)[0] for line in lines if not line.startswith("#")}
+def folders(series: str = "") -> tuple[Folder, ...]:
+    """The folders of patches of a base (the chosen one), each on what is before it."""
+    series = series or bases.qemu_base().series
+    names = {PACKAGING: PATCHES / PACKAGING, **{name: PATCHES / "patches" / name for name in (*SERIES, LAB)}}
+    mine = None if series == bases.default_qemu() else PATCHES / "bases" / series
+    return tuple(Folder(name, place, mine and mine / name) for name, place in names.items())
 
 
-def series(folder: str) -> list[Path]:
+def series(name: str) -> list[Path]:
     """The patches of one of SERIES, of PACKAGING or of LAB for the chosen base, in order."""
-    common = PATCHES / folder if folder == PACKAGING else PATCHES / "patches" / folder
-    found = {patch.name: patch for place in (common, own() / folder) for patch in place.glob("*.patch")}
-    return [found[name] for name in sorted(found) if f"{folder}/{name}" not in _dropped()]
+    folder = next(folder for folder in folders() if folder.name == name)
+    return folder.files(BUILD / "patches" / f"qemu-{bases.qemu_base().series}")
 
 
 def patches(flavour: str) -> list[Path]:
@@ -147,15 +148,14 @@ def changed_files(patch: Path) -> list[str]:
     return re.findall(r"^--- a/([^\t\n]*)", patch.read_text(encoding="utf-8"), re.MULTILINE)
 
 
-def _new_files(stage: Path) -> None:
-    """What exists upstream nowhere: the shared sources, flat in one folder, and QEMU's own part of LWP."""
-    lwp = stage / "target/i386/lwp"
-    for name in NEW:
-        shutil.copytree(PATCHES / name, stage / name, dirs_exist_ok=True)
-    shutil.copytree(own() / "target", stage / "target", dirs_exist_ok=True)
-    for folder in ("vmcb", "kvm/engine", "kvm/engine/tcg"):
-        for file in (TOP / folder).glob("lwp_*.[ch]"):
-            shutil.copy2(file, lwp)
+def new_files() -> dict[str, Path]:
+    """What exists upstream nowhere, by its place there: the shared sources, flat in one folder, and QEMU's own part."""
+    shared = [file for folder in ("vmcb", "kvm/engine", "kvm/engine/tcg") for file in (TOP / folder).glob("lwp_*.[ch]")]
+    found = {f"{LWP}/{file.name}": file for file in shared}
+    for top in (PATCHES, own()):
+        for folder, place in NEW.items():
+            found |= {f"{place}/{name}": top / folder / name for name in overlay.names(top / folder)}
+    return found
 
 
 def staged(flavour: str, pristine: Path, stage: Path, log: IO[str]) -> None:
@@ -164,7 +164,9 @@ def staged(flavour: str, pristine: Path, stage: Path, log: IO[str]) -> None:
     for target in ("x86_64", "i386"):
         shutil.copytree(PATCHES / "configs", stage / f"configs/devices/{target}-softmmu")
     if flavour != "base":
-        _new_files(stage)
+        for name, file in new_files().items():
+            (stage / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(file, stage / name)
     apply(patches(flavour), pristine, stage, log)
 
 

@@ -137,9 +137,14 @@ def qemu_base() -> QemuBase:
     return QemuBase(series, **_read()["qemu"][series])
 
 
+def default(kind: str) -> str:
+    """The series of the kernel, QEMU or libvirt on which the patches stand; those of others are differences."""
+    return str(_read()["default"][kind])
+
+
 def default_qemu() -> str:
-    """The series of the QEMU whose patches serve for all bases that have none of their own."""
-    return str(_read()["default"]["qemu"])
+    """That of QEMU."""
+    return default("qemu")
 
 
 def libvirts() -> dict[str, str]:

@@ -4,9 +4,8 @@
 import re
 import shutil
 import textwrap
-from pathlib import Path
 
-from lab.building.linux import patches_dir
+from lab.building.linux import patches_dir, selftest_files, selftest_folder
 from lab.common.places import TOP
 from lab.common.say import Died
 from lab.series import sources
@@ -17,7 +16,6 @@ UAPI = "arch/x86/include/uapi/asm"
 MAKEFILE = "arch/x86/kvm/Makefile"
 COVER = TOP / "kvm/patches/cover-letter"
 WIDTH = 50  # of the objects in a line of the Makefile
-SELFTESTS = "tools/testing/selftests/kvm"
 FAKE = "lwp_fake.c"  # has a symbol of Kconfig of its own
 
 # The glue: the message of each commit, and the files of kvm/svm that it brings. The symbol of Kconfig by which they are
@@ -88,19 +86,11 @@ def _hooks(tree: Tree) -> None:
         tree.git("commit", "-q", "-F", path)
 
 
-def selftest_folder(tree: Path) -> Path:
-    """Where a kernel has KVM's selftests of x86: the folder's name has changed."""
-    folders = (tree / SELFTESTS / name for name in ("x86", "x86_64"))
-    return next(folder for folder in folders if folder.is_dir())
-
-
 def _selftests(tree: Tree) -> None:
-    """The selftest, with the Makefile's line, and what an older kernel's library of selftests lacks."""
-    own = TOP / "kvm/selftests"
-    for patch in sorted((own / patches_dir().name).glob("*.patch")):
+    """The selftest, with the Makefile's line."""
+    for patch in sorted((TOP / "kvm/selftests" / patches_dir().name).glob("*.patch")):
         tree.hook(patch)
-    files = [file for place in (own, own / patches_dir().name) for file in sorted(place.glob("*.[ch]"))]
-    tree.add_files(str(selftest_folder(tree.path).relative_to(tree.path)), files)
+    tree.add_files(str(selftest_folder(tree.path).relative_to(tree.path)), selftest_files())
     tree.amend()
 
 

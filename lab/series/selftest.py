@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 from lab.building import linux
+from lab.building.linux import SELFTESTS, selftest_folder
 from lab.common import proc
 from lab.common.check import Check
 from lab.common.steps import jobs_count
@@ -14,7 +15,6 @@ from lab.guest.vm import run_directory
 from lab.nested import l1, tap
 from lab.nested.l1 import L1
 from lab.series.export import copy_touched
-from lab.series.linux import SELFTESTS, selftest_folder
 from lab.series.tree import Tree, author
 
 NAME = "svm_lwp_test"
