@@ -88,6 +88,13 @@ COMMANDS = (
             Command("kvm", "the modules; the kernel's own are used again", "lab.start.uninstall_kvm"),
         ),
     ),
+    Command(
+        "patch",
+        "edit patches as commits",
+        parts=(
+            Command("edit", "a git repository with a commit for each patch", "lab.patch.edit"),
+        ),
+    ),
     Command("export", "write the patch series", "lab.series.export", words="DIR"),
     Command("package", "build the Debian packages", "lab.start.package", words="DIR"),
     Command("bench", "measure speed and cost", parts=BENCHES),

@@ -14,8 +14,8 @@ FOLDERS = (
 )
 APART = ("host-tools/hosts", "host-tools/profile")  # neither uses the other
 ROOMS = (
-    "common", "building", "guest", "nested", "checks", "testing", "migrate", "series", "mutants", "tests", "soaks",
-    "benches", "start",
+    "common", "building", "guest", "nested", "checks", "testing", "migrate", "series", "patch", "mutants", "tests",
+    "soaks", "benches", "start",
 )
 TESTS = re.compile(r"/(?:tests|fuzz|bench)/|/test_\w+\.py$")
 INCLUDE = re.compile(r'^#include "(?:.*/)?([^"/]+)"', re.MULTILINE)
