@@ -90,9 +90,10 @@ COMMANDS = (
     ),
     Command(
         "patch",
-        "edit patches as commits",
+        "edit patches as commits: edit, save",
         parts=(
             Command("edit", "a git repository with a commit for each patch", "lab.patch.edit"),
+            Command("save", "write it back to the patch files", "lab.patch.save"),
         ),
     ),
     Command("export", "write the patch series", "lab.series.export", words="DIR"),

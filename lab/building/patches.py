@@ -9,7 +9,7 @@ place."""
 import difflib
 import re
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import CalledProcessError
@@ -39,7 +39,7 @@ def _places(text: str) -> dict[str, list[tuple[str, str]]]:
 
 def _placed_file(part: str, places: list[tuple[str, str]]) -> str:
     """A file of a patch with places; those of the hunks in the default's patch are known."""
-    known, moved, last = iter(places), 0, 1
+    known, moved, last = iter(places), 0, 2  # in line 1 git wants the file's beginning
 
     def place(hunk: re.Match[str]) -> str:
         nonlocal moved, last
@@ -130,9 +130,9 @@ class Folder:
         _put(place / self.name, {name: text})
         return place / self.name / name
 
-    def store(self, patches: Sequence[tuple[str, str]], whole: bool = False) -> list[Path]:
-        """Make these the patches of the base; each: the subject with dashes, the text. whole: without diffs. Result:
-        the files that have changed."""
+    def store(self, patches: Sequence[tuple[str, str]], whole: Container[str] = ()) -> list[Path]:
+        """Make these the patches of the base; each: the subject with dashes, the text. whole: names of those without
+        diffs. Result: the files that have changed."""
         if not self.own:
             names = (file_name(f"{number:04}", slug) for number, (slug, _) in enumerate(patches, 1))
             return _only(self.default, dict(zip(names, (text for _, text in patches), strict=True)), "*.patch")
@@ -141,9 +141,9 @@ class Folder:
         reasons = self._reasons()
         files = {DROPPED: "".join(f"{name}: {reasons.get(_slug(name), 'SAY WHY')}\n" for name in left)} if left else {}
         for name, text in wanted.items():
-            if whole or name not in default or plain(text) != plain(default[name]):
+            if name in whole or name not in default or plain(text) != plain(default[name]):
                 diff = difference(default.get(name, ""), text)
-                shorter = name in default and not whole and diff.count("\n") < text.count("\n")
+                shorter = name in default and name not in whole and diff.count("\n") < text.count("\n")
                 files |= {name.removesuffix(SUFFIX) + ".diff": diff} if shorter else {name: text}
         return _only(self.own, files, "*")
 

@@ -20,7 +20,10 @@ def test_a_patch_that_does_not_apply(toy: Toy) -> None:
     toy.put("one/0001-first.patch", patch("first", 5).replace("-line 5", "-another line"))
     with pytest.raises(Died, match="'first' does not apply to toy-1.0: .*git am --continue"):
         toy.edit()
+    with pytest.raises(Died, match="git am has not ended"):
+        toy.saved()
     toy.change("line 5\n", "first\n")
     toy.git("add", "file")
     toy.git("am", "-q", "--continue")
-    assert not toy.repo.under_way() and len(toy.repo.log(f"{PRISTINE}..")) == 6
+    assert toy.saved() == ["one/0001-first.patch"]
+    assert toy.texts()["one/0001-first.patch"] == patch("first", 5)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from lab.building.patches import Folder
-from lab.patch import edit
+from lab.patch import edit, save
 from lab.patch.kinds import Series
 from lab.patch.repo import Repo
 from lab.series.tree import Author
@@ -88,6 +88,10 @@ class Toy:
         """Edit a file."""
         file = self.repo.place / name
         file.write_text(file.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+
+    def saved(self) -> list[str]:
+        """Save the default base. Result: the files that have changed."""
+        return sorted(str(path.relative_to(self.top)) for path in save.save(self.base))
 
     def texts(self) -> dict[str, str]:
         """All files of the repository."""
