@@ -90,10 +90,11 @@ COMMANDS = (
     ),
     Command(
         "patch",
-        "edit patches as commits: edit, save",
+        "edit patches as commits: edit, save, rebase",
         parts=(
             Command("edit", "a git repository with a commit for each patch", "lab.patch.edit"),
             Command("save", "write it back to the patch files", "lab.patch.save"),
+            Command("rebase", "move the patches to another release", "lab.patch.rebase"),
         ),
     ),
     Command("export", "write the patch series", "lab.series.export", words="DIR"),

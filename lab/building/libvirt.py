@@ -145,6 +145,17 @@ def fetch(libvirt: Libvirt) -> Path:
         return place
 
 
+def release(given: str) -> Path:
+    """The source of another release: a folder, a tarball, or a version that the archive has."""
+    if Path(given).is_dir():
+        return Path(given)
+    file = archive.upstream_tarball("libvirt", given)
+    place = SRC / f"release-{file.name.partition('.tar')[0]}"
+    if not place.is_dir():
+        step(f"unpacking {file.name}", "libvirt-unpack", lambda log: _unpack(file, place), about=5)
+    return place
+
+
 def _stage(libvirt: Libvirt, pristine: Path, stage: Path, log: IO[str]) -> None:
     """Only the files that the patches change."""
     shutil.rmtree(stage, ignore_errors=True)

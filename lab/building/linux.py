@@ -188,6 +188,21 @@ def fetch_series() -> Linux:
     return linux
 
 
+def release(given: str) -> Path:
+    """The parts of a kernel's source that the series needs, of a folder, or of a tarball, which has all."""
+    file = Path(given)
+    if file.is_dir():
+        return file
+    if not file.is_file():
+        raise Died(f"{given}: no such tarball or folder of Linux")
+    place = SRC / f"release-{file.name.partition('.tar')[0]}"
+    if not place.is_dir():
+        parts = [*proc.output([LAYOUT, "--parts"]).split(), *SERIES_PARTS]
+        title = f"unpacking {file.name}"
+        step(title, "linux-unpack", lambda log: _unpack_tarball(file.absolute(), place, parts), about=60)
+    return place
+
+
 def _unpack_more(linux: Linux, parts: list[str]) -> None:
     """Add parts to the unpacked source."""
     more = linux.pristine.with_name(f"{linux.pristine.name}.more")

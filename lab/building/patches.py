@@ -163,9 +163,10 @@ class Folder:
             raise Died(f"{self.name}: the order of the patches is the default base's: change it there")
         return wanted
 
-    def follow(self, before: Texts, mine: Texts) -> tuple[list[Path], list[str]]:
-        """The default's patches have changed: let this base's follow. before, mine: their texts until then. Result: the
-        files that have changed; patches that keep the text that they had, as the change does not fit."""
+    def follow(self, before: Texts, mine: Texts, moved: bool) -> tuple[list[Path], list[str]]:
+        """The default's patches have changed: let this base's follow. before, mine: their texts until then. moved: the
+        default's are for another source now, the texts stay. Result: the files that have changed; patches that keep the
+        text that they had, as the change does not fit."""
         assert self.own
         default, dropped = _read(self.default), self._reasons()
         old, kept = _renamed(default, before), list[str]()
@@ -174,7 +175,8 @@ class Folder:
         for name, text in default.items():
             was = old.get(name, "")
             if _slug(was) not in dropped:
-                new = mine[was] if before.get(was) == text else self._followed(was, text)
+                same = was in before and (moved or before[was] == text)
+                new = mine[was] if same else self._followed(was, text)
                 kept += [name] if new is None else []
                 wanted.append((_slug(name), mine[was] if new is None else new))
             wanted += also.get(name, [])

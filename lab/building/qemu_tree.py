@@ -117,6 +117,17 @@ def _fetch() -> Path:
     return place
 
 
+def release(given: str) -> Path:
+    """The source of another release: a folder, a tarball, or a version that the archive has."""
+    if Path(given).is_dir():
+        return Path(given)
+    file = archive.upstream_tarball("qemu", given)
+    place = SRC / f"release-{file.name.partition('.tar')[0]}"
+    if not place.is_dir():
+        step(f"unpacking {file.name}", "qemu-unpack", lambda log: _unpack(file, place), about=15)
+    return place
+
+
 def own() -> Path:
     """What the chosen base has for itself: differences from the default base's patches, and new files."""
     return PATCHES / "bases" / bases.qemu_base().series

@@ -21,6 +21,7 @@ from lab.common.steps import make_dir
 
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 RELEASES = ("bookworm", "trixie")
+SUITES = (*RELEASES, "forky", "sid")
 
 
 def given_version(tarball: Path, pattern: str, wanted: str) -> str:
@@ -189,6 +190,26 @@ def source_versions(name: str) -> list[str]:
     text = query("apt-cache", "showsrc", "--only-source", name)
     versions = set(re.findall(r"^Version: (.*)$", text, re.MULTILINE))
     return proc.output(["sort", "-V"], input="\n".join(versions), stdin=None).split() if versions else []
+
+
+def upstream_tarball(name: str, release: str) -> Path:
+    """The tarball of an upstream release in the source package of any suite, or a tarball of the user's."""
+    if Path(release).is_file():
+        return Path(release)
+    for suite in SUITES:
+        add_sources(suite)
+    versions = source_versions(name)
+    found = [one for one in versions if upstream(one) in (release, f"{release}+ds")]
+    if not found:
+        have = " ".join(dict.fromkeys(upstream(one).partition("+")[0] for one in versions))
+        raise Died(f"{name} {release}: no such tarball or folder, and the Debian archive has only {have}")
+    files = source_package(f"{name}={found[-1]}", "--tar-only")
+    return next(file for file in files if ".orig.tar" in file.name)
+
+
+def upstream(version: str) -> str:
+    """The part of a package's version that is upstream's."""
+    return version.partition(":")[2].rpartition("-")[0] if ":" in version else version.rpartition("-")[0]
 
 
 def newest(pattern: str) -> str:

@@ -79,6 +79,7 @@ def make(it: Series, pristine: Path, who: Author) -> None:
         repo.git("reset", "-q", "--hard", PRISTINE)
 
     step(f"putting {pristine.name} under git", f"edit-{it.name}", lambda _: start(), about=15)
+    (repo.dir / "sources").write_text(it.sources(repo.place), encoding="utf-8")
     queue = repo.dir / "queue"
     queue.write_text("".join([*_patches(it, who), _new_files(it, repo, pristine, who)]), encoding="utf-8")
     options = ["-q", "-3", "--keep-non-patch", "--whitespace=nowarn"]
@@ -90,7 +91,7 @@ def make(it: Series, pristine: Path, who: Author) -> None:
             f"'{what}' does not apply to {pristine.name}: in {repo.place} make it apply, 'git add' and "
             f"'git am --continue'; then './vlwp patch save {it.name}'"
         ) from err
-    repo.set_saved()
+    repo.set_saved(it.sources(repo.place))
 
 
 def _patches(it: Series, who: Author) -> list[str]:

@@ -3,6 +3,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 
 from lab.building import libvirt, linux, qemu_tree
@@ -20,6 +21,7 @@ class Series:
     name: str
     folders: tuple[Folder, ...]
     pristine: Callable[[], Path]  # fetches the source of the chosen base
+    release: Callable[[str], Path]  # fetches that of another release
     files: Callable[[Path], Mapping[str, Path]] = lambda _: {}  # of a source: new ones, and where they come from
     mine: Mapping[str, Path] = field(default_factory=dict)  # where those belong that bases have of their own
     homes: tuple[tuple[str, Path], ...] = ()  # where more new files of a folder belong
@@ -34,6 +36,13 @@ class Series:
     def begun(self) -> bool:
         """Are there patches made for it? If not, its patches are the default base's, on the default base's source."""
         return any(not folder.own or folder.own.is_dir() for folder in self.folders)
+
+    def sources(self, source: Path) -> str:
+        """The digests of the files of this repository that are edited, a line each; source: the base's."""
+        folders = [place for folder in self.folders for place in (folder.default, folder.own) if place]
+        files = {*self.files(source).values(), *(file for place in folders for file in place.glob("*.*"))}
+        lines = [f"{file} {sha256(file.read_bytes()).hexdigest()}\n" for file in sorted(files) if file.is_file()]
+        return "".join(lines)
 
     def home(self, name: str) -> Path | None:
         """Where a new file belongs."""
@@ -78,7 +87,7 @@ def again(name: str, words: list[str]) -> int | None:
 
 def _linux(series: str, others: tuple[Series, ...]) -> Series:
     return Series(
-        f"linux-{series}", linux.folders(series), lambda: linux.fetch_series().pristine, _linux_files,
+        f"linux-{series}", linux.folders(series), lambda: linux.fetch_series().pristine, linux.release, _linux_files,
         {f"{SVM}/lwp_compat.h": linux.compat(series)},
         ((SVM, TOP / "kvm/svm"), (f"{SVM}/lwp", TOP / "kvm/engine")), others,
     )
@@ -96,14 +105,14 @@ def _linux_files(source: Path) -> Mapping[str, Path]:
 def _qemu(series: str, others: tuple[Series, ...]) -> Series:
     homes = tuple((place, qemu_tree.PATCHES / folder) for folder, place in qemu_tree.NEW.items())
     return Series(
-        f"qemu-{series}", qemu_tree.folders(series), qemu_tree.fetch,
+        f"qemu-{series}", qemu_tree.folders(series), qemu_tree.fetch, qemu_tree.release,
         lambda _: qemu_tree.new_files(), {}, homes, others,
     )
 
 
 def _libvirt(series: str, others: tuple[Series, ...]) -> Series:
     one = next(one for one in libvirt.known() if one.series == series)
-    return Series(one.name, (one.folder,), lambda: libvirt.fetch(one), others=others)
+    return Series(one.name, (one.folder,), lambda: libvirt.fetch(one), libvirt.release, others=others)
 
 
 MAKERS = {"linux": _linux, "qemu": _qemu, "libvirt": _libvirt}

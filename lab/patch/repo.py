@@ -9,6 +9,7 @@ from lab.common import proc
 from lab.series.tree import Author
 
 BRANCH, PRISTINE, SAVED = "series", "pristine", "refs/vlwp/saved"
+BEFORE = "before"  # the branch before it was put on another source, until it is saved
 # Of the repository itself, so that they hold for the user's own git, too.
 SETTINGS = {
     "gc.auto": "0",
@@ -86,9 +87,18 @@ class Repo:
             ["git", "--git-dir", self.dir, "show", f"{revision}:{name}"], check=True, stdout=subprocess.PIPE
         ).stdout
 
-    def set_saved(self) -> None:
-        """What is there now is in the patch files."""
+    def set_saved(self, sources: str) -> None:
+        """What is there now is in these files of the lab's repository."""
         self.git("update-ref", SAVED, "HEAD")
+        (self.dir / "sources").write_text(sources, encoding="utf-8")
+
+    def changed_since(self, sources: str) -> str:
+        """One of these files that has changed since, or a patch that is new or gone; "" if there is none. Which new
+        files belong to a base that is begun is known only later."""
+        texts = ((self.dir / "sources").read_text(encoding="utf-8"), sources)
+        then, now = (dict(line.rsplit(" ", 1) for line in text.splitlines()) for text in texts)
+        names = [name for name in then.keys() ^ now.keys() if name.endswith((".patch", ".diff"))]
+        return min([*names, *(name for name in then.keys() & now.keys() if then[name] != now[name])], default="")
 
     def saved(self) -> bool:
         """Is nothing there that is not in the patch files?"""

@@ -19,7 +19,7 @@ from lab.common.say import Died, say
 from lab.common.steps import build_lock
 from lab.patch import edit, kinds
 from lab.patch.kinds import Series
-from lab.patch.repo import PRISTINE, Repo
+from lab.patch.repo import BEFORE, PRISTINE, Repo
 
 add_options = edit.add_base
 # What makes a patch's text the same whoever writes it.
@@ -63,27 +63,31 @@ def save(it: Series) -> list[Path]:
     wanted = _by_folder(it, repo, ours, set(files))
     before = [(one.texts(), [other.folders[n].texts() for other in it.others]) for n, one in enumerate(it.folders)]
     changed = [path for folder in it.folders for path in _store(repo, folder, wanted[folder.name])]
+    moved = repo.able("rev-parse", "-q", "--verify", BEFORE)
     for n, (texts, of_others) in enumerate(before):
         for other, mine in zip(it.others, of_others, strict=True):
-            changed += _follow(other, other.folders[n], texts, mine)
+            changed += _follow(other, other.folders[n], texts, mine, moved)
     own = {name: it.mine.get(name, path) for name, path in files.items()}
     changed += [own[name] for name, path in files.items() if _put(repo.place / name, path, own[name])]
-    repo.set_saved()
+    repo.set_saved(it.sources(repo.place))
+    repo.able("tag", "-d", BEFORE)
     return changed
 
 
-def _follow(other: Series, folder: Folder, before: Texts, mine: Texts) -> list[Path]:
+def _follow(other: Series, folder: Folder, before: Texts, mine: Texts, moved: bool) -> list[Path]:
     """Let another base's patches follow those of the default base; say which do not."""
-    moved, kept = folder.follow(before, mine) if folder.own else ([], [])
+    changed, kept = folder.follow(before, mine, moved) if folder.own else ([], [])
     for name in kept:
         say(f"{other.name}: {name} keeps its text, the change does not fit: './vlwp patch edit {other.name}'")
-    return moved
+    return changed
 
 
 def _check(it: Series, repo: Repo) -> None:
     """Is there something whole to save?"""
     if not repo.dir.is_dir():
         raise Died(f"patch save: nobody edits {it.name}: './vlwp patch edit {it.name}' begins")
+    if changed := repo.changed_since(it.sources(repo.place)):
+        raise Died(f"{changed} has changed since 'patch edit': undo that, or move {repo.place} away and edit again")
     if what := repo.under_way():
         raise Died(f"{repo.place}: git {what} has not ended: 'git {what} --continue' or '--abort' there first")
     if dirty := repo.dirty():

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lab.common.say import Died
-from lab.patch import edit, save
+from lab.patch import edit, rebase, save
 from lab.patch.repo import PRISTINE
 from lab.patch.toy import LINES, WHO, Toy, after, edited, patch
 
@@ -55,6 +55,17 @@ class TestAnotherBase:
         toy.git("rebase", "-q", "-i", PRISTINE, todo=after("first", "s/13/XIII/", "-a --amend --no-edit"))
         toy.saved()
         assert self.second(toy) == before and "toy-2: 0002-second.patch keeps its text" in capsys.readouterr().err
+
+    def test_the_default_base_on_another_release_does_not_reach_it(
+        self, toy: Toy, source: Path, tmp_path: Path
+    ) -> None:
+        """Its source is not another one."""
+        before = [folder.texts() for folder in toy.other.folders]
+        toy.edit()
+        rebase.rebase(toy.base, toy.source(tmp_path / "toy-1.1", [line.replace("line 28", "new") for line in LINES]))
+        toy.saved()
+        assert " new\n" in toy.texts()["two/0001-third.patch"]
+        assert [folder.texts() for folder in toy.other.folders] == before
 
     def test_names_follow(self, toy: Toy, source: Path) -> None:
         toy.edit()

@@ -93,6 +93,15 @@ def test_a_commit_that_must_stay(toy: Toy, subject: str, message: str) -> None:
         toy.saved()
 
 
+def test_patches_that_have_changed_meanwhile(toy: Toy) -> None:
+    """A save would undo that."""
+    toy.edit()
+    before = toy.texts()["one/0002-second.patch"]
+    toy.put("one/0002-second.patch", before.replace("Why.", "Because."))
+    with pytest.raises(Died, match="one/0002-second.patch has changed since 'patch edit'"):
+        toy.saved()
+
+
 def test_nobody_edits(toy: Toy) -> None:
     with pytest.raises(Died, match="'./vlwp patch edit toy-1' begins"):
         toy.saved()

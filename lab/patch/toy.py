@@ -49,7 +49,7 @@ class Toy:
         folders = tuple(Folder(name, self.top / name) for name in ("one", "two"))
         own = tuple(Folder(name, self.top / name, self.top / "other" / name) for name in ("one", "two"))
         self.base = Series(
-            "toy-1", folders, lambda: self.pristine,
+            "toy-1", folders, lambda: self.pristine, Path,
             lambda _: {f"new/{file.name}": file for file in (self.top / "new").iterdir()},
             homes=(("new", self.top / "new"),),
         )

@@ -58,6 +58,7 @@ REFUSED: tuple[tuple[str, int, str, str], ...] = (
     ("an export without a directory", 2, "DIR", "export"),
     ("a base that is not there", 2, "no base 'qemu-9'; there are: linux-", "build qemu --base=qemu-9"),
     ("patches of a base that is not there", 2, "no base 'qemu-9'; there are: linux qemu libvirt ", "patch edit qemu-9"),
+    ("a rebase to nothing", 2, "VERSION", "patch rebase qemu"),
     ("two QEMUs", 2, "one kernel and one QEMU at most", "test flat --base=qemu-10.0,qemu-10.0"),
 )
 
