@@ -41,8 +41,10 @@ def write_package(place: Path) -> None:
         "@PATTERN@": "|".join(re.escape(base.series) for base in bases),
     }
     try:
-        for folder in ("kvm/svm", "kvm/patches", "kvm/engine", "vmcb"):
+        for folder in ("kvm/svm", "kvm/engine", "vmcb"):
             shutil.copytree(TOP / folder, place / folder, ignore=LEFT_OUT)
+        for base in bases:
+            linux.write_patches(base.series, place / "kvm/patches" / base.series)
         shutil.copy(linux.LAYOUT, place)
         for name in ("prepare", "dkms.conf"):
             text = (TOP / "kvm/dkms" / name).read_text(encoding="utf-8")

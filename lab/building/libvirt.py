@@ -84,7 +84,8 @@ class Libvirt:
     @property
     def folder(self) -> Folder:
         """The patches, or how they differ from the default base's."""
-        return Folder("patches", PATCHES / self.series)
+        default = self.series == bases.default("libvirt")
+        return Folder("patches", PATCHES, None if default else TOP / "libvirt/bases" / self.series)
 
     def patches(self) -> list[Path]:
         """The series, in order."""
@@ -194,7 +195,7 @@ def _targets(libvirt: Libvirt) -> list[str]:
 def build(libvirt: Libvirt) -> None:
     """Build the daemon and libvirt's own tests, if they are out of date."""
     with build_lock(libvirt.name):
-        key = hash_of("lab/building/libvirt.py", "lab/bases.toml", "libvirt")
+        key = hash_of("lab/building/libvirt.py", "lab/building/patches.py", "lab/bases.toml", "libvirt")
         if fresh(libvirt.name, key) and libvirt.daemon.is_file():
             return
         lacks = lacking(libvirt)

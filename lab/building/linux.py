@@ -14,7 +14,7 @@ from typing import IO
 from lab.building import kbuild, kernel, overlay
 from lab.building.patches import Folder
 from lab.common import archive, bases, proc
-from lab.common.places import KVM, LAB, SRC, TOP
+from lab.common.places import BUILD, KVM, LAB, SRC, TOP
 from lab.common.say import Died
 from lab.common.steps import build_lock, compiler, fresh, hash_of, jobs_count, make_dir, need_space, stamp, step
 
@@ -26,19 +26,35 @@ SERIES_PARTS = (SELFTESTS, "MAINTAINERS", "scripts/get_maintainer.pl")
 MODULES = ("kvm", "kvm-amd")
 
 
-def patches_dir() -> Path:
-    """The hooks into the kernel of the base."""
-    return TOP / "kvm/patches" / bases.linux_base().series
+def own(series: str = "") -> Path | None:
+    """What a base (the chosen one) has besides the default base's patches; None: it is that one."""
+    series = series or bases.linux_base().series
+    return None if series == bases.default("linux") else TOP / "kvm/bases" / series
 
 
-def folders(series: str) -> tuple[Folder, ...]:
-    """The folders of patches of a base."""
-    return tuple(Folder(name, TOP / "kvm" / name / series) for name in ("patches", "selftests"))
+def folders(series: str = "") -> tuple[Folder, ...]:
+    """The folders of patches of a base (the chosen one): the hooks, and what the selftest needs."""
+    mine = own(series)
+    return tuple(Folder(name, TOP / "kvm" / name, mine and mine / name) for name in ("patches", "selftests"))
+
+
+def hooks(number: int = 0) -> list[Path]:
+    """The patches of one of these folders of the chosen base, in order."""
+    return folders()[number].files(BUILD / "patches" / f"linux-{bases.linux_base().series}")
 
 
 def compat(series: str = "") -> Path:
     """The header of what a kernel (the chosen one) calls otherwise."""
-    return TOP / "kvm/patches" / (series or bases.linux_base().series) / "lwp_compat.h"
+    return (own(series) or TOP / "kvm/patches") / "lwp_compat.h"
+
+
+def write_patches(series: str, place: Path) -> None:
+    """The hooks of a base and its header, as layout.sh wants them."""
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir(parents=True)
+    for name, text in folders(series)[0].texts().items():
+        (place / name).write_text(text, encoding="utf-8")
+    shutil.copy(compat(series), place)
 
 
 def selftest_folder(tree: Path) -> Path:
@@ -48,9 +64,10 @@ def selftest_folder(tree: Path) -> Path:
 
 
 def selftest_files() -> list[Path]:
-    """The selftest, and what an older kernel's library of selftests lacks."""
-    own = TOP / "kvm/selftests"
-    return [file for place in (own, own / patches_dir().name) for file in sorted(place.glob("*.[ch]"))]
+    """The selftest, and what a kernel's library of selftests lacks."""
+    tests = TOP / "kvm/selftests"
+    mine = own()
+    return [tests / "svm_lwp_test.c", *sorted((mine / "selftests" if mine else tests).glob("*.h"))]
 
 
 @dataclass(frozen=True)
@@ -216,9 +233,10 @@ def _unpack_more(linux: Linux, parts: list[str]) -> None:
 def lay_out(linux: Linux, out: Path, log: IO[str]) -> None:
     """A patched tree in out/stage, and out/tree in which the modules build."""
     make_dir(out)
+    write_patches(bases.linux_base().series, out / "patches")
     log.flush()
     begin = Path(log.name).stat().st_size
-    if proc.logged([LAYOUT, TOP, linux.pristine, patches_dir(), out], log):
+    if proc.logged([LAYOUT, TOP, linux.pristine, out / "patches", out], log):
         told = Path(log.name).read_bytes()[begin:].decode("utf-8", "replace")
         tried = re.findall(r"^(\S+\.patch)$", told, re.MULTILINE)
         raise Died(f"{tried[-1] if tried else 'the tree'} does not apply to Linux {linux.version}")
@@ -261,7 +279,8 @@ def build() -> None:
         _tarball_version(Path(given))
     kernel.build()
     with build_lock(KVM.name):
-        inputs = ("lab/building/linux.py", "lab/building/layout.sh", "kvm/svm", "kvm/patches", "vmcb", "kvm/engine")
+        folders = (f"kvm/{name}" for name in ("svm", "patches", "bases", "engine"))
+        inputs = (*(f"lab/building/{name}" for name in ("linux.py", "patches.py", "layout.sh")), "vmcb", *folders)
         key = f"{hash_of(*inputs)} {kernel.version()} {os.environ.get(TARBALL, '')}".rstrip()
         if fresh(KVM.name, key) and all((KVM / f"{module}.ko").is_file() for module in MODULES):
             return

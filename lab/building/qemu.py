@@ -108,7 +108,7 @@ def build(flavour: str = "vlwp") -> None:
     """Build a flavour of QEMU, if it is out of date."""
     qemu_tree.check_given()
     out = out_dir(flavour)
-    inputs = [f"lab/building/{name}.py" for name in ("qemu", "qemu_tree", "qemu_pch", "qemu_share")]
+    inputs = [f"lab/building/{name}.py" for name in ("qemu", "qemu_tree", "qemu_pch", "qemu_share", "patches")]
     inputs += ["lab/bases.toml", "qemu-patches/packaging", "qemu-patches/configs"]
     inputs += [str(path.relative_to(TOP)) for path in [qemu_tree.own() / qemu_tree.PACKAGING] if path.is_dir()]
     if flavour != "base":

@@ -8,7 +8,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from lab.building import dkms
+from lab.building import dkms, linux
 from lab.common import bases
 from lab.common.say import Died, Usage
 from lab.tests.soak.test_bases import combinations
@@ -56,7 +56,10 @@ class Choice(unittest.TestCase):
             conf, prepare = ((Path(work) / name).read_text(encoding="utf-8") for name in ("dkms.conf", "prepare"))
             for base in bases.linux_bases():
                 self.assertEqual(base.source, f"linux-source-{base.series}")
-                self.assertTrue((Path(work) / "kvm/patches" / base.series / "lwp_compat.h").is_file())
+                patches = Path(work) / "kvm/patches" / base.series
+                self.assertTrue((patches / "lwp_compat.h").is_file())
+                texts = {file.name: file.read_text("utf-8") for file in patches.glob("*.patch")}
+                self.assertEqual(texts, linux.folders(base.series)[0].texts())
         pattern = r"^(6\.12|7\.3)\."
         self.assertIn(f'BUILD_EXCLUSIVE_KERNEL="{pattern}"', conf)
         self.assertIn(f"[[ $kernel =~ {pattern} ]] || die", prepare)

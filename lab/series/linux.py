@@ -5,7 +5,7 @@ import re
 import shutil
 import textwrap
 
-from lab.building.linux import patches_dir, selftest_files, selftest_folder
+from lab.building.linux import compat, hooks, selftest_files, selftest_folder
 from lab.common.places import TOP
 from lab.common.say import Died
 from lab.series import sources
@@ -56,7 +56,7 @@ def _name_objects(tree: Tree) -> None:
 
 def _glue(tree: Tree) -> None:
     """The commits that bring the files of kvm/svm."""
-    files = {file.name: file for place in (TOP / "kvm/svm", patches_dir()) for file in place.glob("lwp*.[ch]")}
+    files = {file.name: file for file in [*(TOP / "kvm/svm").glob("lwp*.[ch]"), compat()]}
     left = set(files) - {name for _, names in GLUE for name in names}
     if left:
         raise Died(f"lab/series/linux.py: no row of GLUE has {' '.join(sorted(left))}")
@@ -68,7 +68,7 @@ def _glue(tree: Tree) -> None:
 
 def _hooks(tree: Tree) -> None:
     """The hooks. They name the files by a pattern, the series one by one."""
-    for patch in sorted(patches_dir().glob("*.patch")):
+    for patch in hooks():
         text = patch.read_text(encoding="utf-8")
         if f"b/{MAKEFILE}\n" not in text:
             tree.hook(patch)
@@ -88,7 +88,7 @@ def _hooks(tree: Tree) -> None:
 
 def _selftests(tree: Tree) -> None:
     """The selftest, with the Makefile's line."""
-    for patch in sorted((TOP / "kvm/selftests" / patches_dir().name).glob("*.patch")):
+    for patch in hooks(1):
         tree.hook(patch)
     tree.add_files(str(selftest_folder(tree.path).relative_to(tree.path)), selftest_files())
     tree.amend()

@@ -94,7 +94,7 @@ def linux_tarball(check: Check) -> None:
     version = f"{bases.linux_base().series}.{NEWER}"
     tree, tarball = check.work / "linux-tree", check.work / f"linux-{version}.tar"
     shutil.copytree(pristine, tree)
-    patches = sorted(linux.patches_dir().glob("*.patch"))
+    patches = linux.hooks()
     _a_line_more(tree, patches)
     _pack(tree, tarball)
     with _given(linux.TARBALL, tarball, SRC / f"linux-upstream-{version}"):

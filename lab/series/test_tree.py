@@ -3,14 +3,13 @@
 
 import pytest
 
-from lab.building.linux import patches_dir
 from lab.common.say import Usage
-from lab.series.tree import author
+from lab.series.tree import HOOKS, author
 
 
 def test_a_series_is_from_the_author_of_its_hooks() -> None:
     """Where nothing else is said."""
-    first = min(patches_dir().glob("0001-*.patch")).read_text(encoding="utf-8")
+    first = next(HOOKS.glob("0001-*.patch")).read_text(encoding="utf-8")
     who = author()
     assert f"\nFrom: {who.name} <{who.email}>\n" in f"\n{first}"
 

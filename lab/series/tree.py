@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from lab.building.linux import patches_dir
 from lab.common import proc
-from lab.common.places import LAB
+from lab.common.places import LAB, TOP
 from lab.common.say import Died, Usage
 
 MESSAGES = LAB / "series/messages"
+HOOKS = TOP / "kvm/patches"
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Author:
 def author(text: str = "") -> Author:
     """The author in "NAME <EMAIL>"; "": whoever the hooks are from."""
     if not text:
-        first = next(iter(sorted(patches_dir().glob("0001-*.patch"))))
+        first = next(HOOKS.glob("0001-*.patch"))
         match = re.search(r"^From: (.*<.*>)$", first.read_text(encoding="utf-8"), re.MULTILINE)
         text = match[1] if match else ""
     match = re.fullmatch(r"([^<>]*[^<> ]) *<([^<> ]+@[^<> ]+)>", text)

@@ -8,7 +8,7 @@ import os
 import threading
 from functools import partial
 
-from lab.building import qemu_tree, tools, deps
+from lab.building import deps, linux, qemu_tree, tools
 from lab.common import bases, results
 from lab.common.beside import side_by_side
 from lab.common.options import SEED, number, seed
@@ -62,7 +62,8 @@ def _programs(args: argparse.Namespace) -> list[str]:
 
 def _code(accel: str) -> str:
     """What the results are of."""
-    folders = [*CODE, *(KVM_CODE if accel == "kvm" else ()), str(qemu_tree.own().relative_to(TOP))]
+    own = [folder for folder in (qemu_tree.own(), linux.own() if accel == "kvm" else None) if folder]
+    folders = [*CODE, *(KVM_CODE if accel == "kvm" else ()), *(str(folder.relative_to(TOP)) for folder in own)]
     return results.code_of(folders, f"{accel} {bases.of_linux('')} {bases.of_qemu('')}")
 
 
