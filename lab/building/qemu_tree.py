@@ -21,7 +21,8 @@ PATCHES = TOP / "qemu-patches"
 SERIES = ("1-fixes", "2-pmu", "3-lwp")
 # Folders with new files, and where these lie in QEMU's source.
 LWP = "target/i386/lwp"
-NEW = {"target": "target", "docs": "docs", "tests": "tests"}
+COMPAT = "pmu/qemu-compat.h"  # what QEMUs call otherwise
+NEW = {"lwp": LWP, "pmu": "target/i386/pmu", "docs": "docs", "tests": "tests"}
 PACKAGING = "packaging"
 # What processors of the nested lab have besides, in a flavour of its own: shadow stacks.
 CET, LAB = "cet", "lab"
@@ -128,16 +129,17 @@ def release(given: str) -> Path:
     return place
 
 
-def own() -> Path:
-    """What the chosen base has for itself: differences from the default base's patches, and new files."""
-    return PATCHES / "bases" / bases.qemu_base().series
+def own(series: str = "") -> Path | None:
+    """What a base (the chosen one) has for itself: differences from the default base's patches, and new files. None: it
+    is the default base."""
+    series = series or bases.qemu_base().series
+    return None if series == bases.default_qemu() else PATCHES / "bases" / series
 
 
 def folders(series: str = "") -> tuple[Folder, ...]:
     """The folders of patches of a base (the chosen one), each on what is before it."""
-    series = series or bases.qemu_base().series
     names = {PACKAGING: PATCHES / PACKAGING, **{name: PATCHES / "patches" / name for name in (*SERIES, LAB)}}
-    mine = None if series == bases.default_qemu() else PATCHES / "bases" / series
+    mine = own(series)
     return tuple(Folder(name, place, mine and mine / name) for name, place in names.items())
 
 
@@ -163,7 +165,7 @@ def new_files() -> dict[str, Path]:
     """What exists upstream nowhere, by its place there: the shared sources, flat in one folder, and QEMU's own part."""
     shared = [file for folder in ("vmcb", "kvm/engine", "kvm/engine/tcg") for file in (TOP / folder).glob("lwp_*.[ch]")]
     found = {f"{LWP}/{file.name}": file for file in shared}
-    for top in (PATCHES, own()):
+    for top in filter(None, (PATCHES, own())):
         for folder, place in NEW.items():
             found |= {f"{place}/{name}": top / folder / name for name in overlay.names(top / folder)}
     return found

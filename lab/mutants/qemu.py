@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from lab.building import qemu, tools
+from lab.building import qemu, qemu_tree, tools
 from lab.common import proc
 from lab.common.places import BUILD, SRC
 from lab.common.say import Died
@@ -42,9 +42,10 @@ class Qemu:
     def place(self, file: str) -> Path:
         """Where a file of this repository lies in the copy."""
         if file.startswith(PREFIX):
-            return self.tree / file.removeprefix(PREFIX)
+            folder, _, name = file.removeprefix(PREFIX).partition("/")
+            return self.tree / qemu_tree.NEW[folder] / name
         if file.startswith(SHARED):
-            return self.tree / "target/i386/lwp" / Path(file).name
+            return self.tree / qemu_tree.LWP / Path(file).name
         return self.tree / file
 
     def build(self, tests: Sequence[Test]) -> str:

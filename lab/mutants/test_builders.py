@@ -42,7 +42,7 @@ class Places(Work):
     def test_qemu_has_the_shared_code_beside_its_own(self) -> None:
         builder = qemu.Qemu(self.work)
         lwp = builder.tree / "target/i386/lwp"
-        self.assertEqual(builder.place("qemu-patches/target/i386/lwp/tcg-lwp.c"), lwp / "tcg-lwp.c")
+        self.assertEqual(builder.place("qemu-patches/lwp/tcg-lwp.c"), lwp / "tcg-lwp.c")
         self.assertEqual(builder.place("vmcb/lwp_cb.c"), lwp / "lwp_cb.c")
 
     def test_qemu_has_the_files_of_upstream_where_upstream_has_them(self) -> None:

@@ -12,7 +12,7 @@ FILES = {
     "vmcb/tests/test_f.c": "Test(f, is_1)\n{\n}\n",
     "kvm/svm/lwp_g.c": "int g(void) { return 1; }\n",
     "lab/nested/programs.py": 'Program("kvm_test_g")\n',
-    "qemu-patches/target/h.c": "int h(void) { return 1; }\n",
+    "qemu-patches/lwp/h.c": "int h(void) { return 1; }\n",
     "qemu-patches/patches/0001-f.patch": "--- a/accel/k.c\n+++ b/accel/k.c\n@@ -1 +1 @@\n-old(2);\n+new(1);\n",
     "guest-tests/flat/runner/table.py": 'Row("row", LWP),\n',
     "lab/tests/flat/test_qemu.py": 'param(id="row")\ndef test_level(vm):\n',

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from lab.building import libvirt, linux, qemu_tree
 from lab.building.patches import Folder
+from lab.building.qemu_tree import COMPAT
 from lab.common import bases, proc
 from lab.common.places import BUILD, TOP
 from lab.common.say import Usage
@@ -104,9 +105,10 @@ def _linux_files(source: Path) -> Mapping[str, Path]:
 
 def _qemu(series: str, others: tuple[Series, ...]) -> Series:
     homes = tuple((place, qemu_tree.PATCHES / folder) for folder, place in qemu_tree.NEW.items())
+    own = qemu_tree.own(series)
     return Series(
         f"qemu-{series}", qemu_tree.folders(series), qemu_tree.fetch, qemu_tree.release,
-        lambda _: qemu_tree.new_files(), {}, homes, others,
+        lambda _: qemu_tree.new_files(), {f"target/i386/{COMPAT}": own / COMPAT} if own else {}, homes, others,
     )
 
 

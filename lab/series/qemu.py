@@ -5,11 +5,10 @@ one commit a topic, then the hooks."""
 from collections.abc import Callable
 from pathlib import Path
 
-from lab.building.qemu_tree import PATCHES, SERIES, WITH_LWP, changed_files, own, series
+from lab.building.qemu_tree import LWP, PATCHES, SERIES, WITH_LWP, changed_files, new_files, series
 from lab.series import sources
 from lab.series.tree import Tree
 
-LWP = "target/i386/lwp"
 PMU = "target/i386/pmu"
 HEADER = "x86-lwp.h"  # defines WITH_LWP
 # The hook that changes this file switches the compilation of a folder on.
@@ -37,7 +36,7 @@ def _counting(tree: Tree, with_lwp: bool) -> None:
     """The new files of the counters. Code for LWP comes with LWP."""
     folder = tree.path / PMU
     folder.mkdir(parents=True, exist_ok=True)
-    for file in sorted([*(PATCHES / PMU).iterdir(), *(own() / PMU).iterdir()]):
+    for file in (file for name, file in sorted(new_files().items()) if name.startswith(f"{PMU}/")):
         text = sources.conditional(file.read_text(encoding="utf-8"), WITH_LWP, with_lwp)
         (folder / file.name).write_text(text, encoding="utf-8")
 
@@ -59,7 +58,7 @@ def _lwp(tree: Tree) -> None:
         ("qemu-1-data-structures", sources.with_headers(sources.in_qemu("vmcb"))),
         ("qemu-2-state-machine", sources.with_headers(
             sources.in_qemu("kvm/engine") + sources.in_qemu("kvm/engine/tcg"))),
-        ("qemu-4-glue", sources.with_headers(sorted((PATCHES / LWP).iterdir()))),
+        ("qemu-4-glue", sources.with_headers(sorted((PATCHES / "lwp").iterdir()))),
     )
     for message, files in topics:
         tree.add_files(LWP, files)

@@ -65,6 +65,6 @@ def decoders() -> list[Path]:
 
 def in_qemu(folder: str) -> list[Path]:
     """The shared sources in a folder that QEMU compiles."""
-    build = (TOP / "qemu-patches/target/i386/lwp/meson.build").read_text(encoding="utf-8")
+    build = (TOP / "qemu-patches/lwp/meson.build").read_text(encoding="utf-8")
     found = [TOP / folder / name for name in re.findall(r"'(lwp_\w*\.c)'", build)]
     return [file for file in found if file.is_file()]
