@@ -131,9 +131,11 @@ def fetch(libvirt: Libvirt) -> Path:
             return max(found, key=lambda path: int(path.name.rpartition(".")[2]))
         make_dir(SRC)
         archive.add_sources(libvirt.suite)
-        versions = [one for one in archive.source_versions("libvirt") if one.startswith(f"{libvirt.series}.")]
+        known = archive.source_versions("libvirt")
+        versions = [one for one in known if one.startswith(f"{libvirt.series}.")]
         if not versions:
-            raise Died(f"the Debian archive has no libvirt {libvirt.series}.x")
+            says = archive.moved_on(libvirt.suite, "libvirt", libvirt.series, known)
+            raise Died(f"{says}: upstream's libvirt-{libvirt.series}.N.tar.xz helps, unpacked in {SRC}")
         upstream = versions[-1].rpartition("-")[0]
         step(
             f"downloading the source of libvirt {upstream} (9 MB)",

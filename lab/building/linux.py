@@ -99,10 +99,19 @@ def fetch() -> Linux:
         if given:
             return _of_tarball(linux, Path(given))
         if not linux.pristine.is_dir():
-            file = archive.package(f"{bases.linux_base().source}={version}")
+            file = _source(version)
             title = f"unpacking the source of KVM {version}"
             step(title, "linux-unpack", lambda log: _unpack(file, linux.pristine), about=20)
     return linux
+
+
+def _source(version: str) -> Path:
+    """The package of the source, of exactly this version."""
+    try:
+        return archive.package(f"{bases.linux_base().source}={version}")
+    except Died as err:
+        release = archive.upstream(version)
+        raise Died(f"{err}: upstream's linux-{release}.tar.xz helps, {TARBALL}=FILE") from err
 
 
 def _tarball_version(file: Path) -> str:

@@ -12,7 +12,7 @@ from lab.building import overlay
 from lab.building.patches import Folder
 from lab.common import archive, bases, proc
 from lab.common.places import BUILD, DL, SRC, TOP
-from lab.common.say import Died
+from lab.common.say import Died, say
 from lab.common.steps import build_lock, fresh, make_dir, stamp, stamped, step
 
 TARBALL = "VLWP_QEMU_TARBALL"  # an upstream tarball of the base instead of Debian's source
@@ -34,10 +34,18 @@ WITH_LWP = "X86_WITH_LWP"
 def wanted_version() -> str:
     """The wanted version of the source package if the archive has it, else its newest of the base."""
     base = bases.qemu_base()
-    versions = [v for v in archive.source_versions("qemu") if base.serves(v)]
+    known = archive.source_versions("qemu")
+    versions = [version for version in known if base.serves(version)]
     if not versions:
-        raise Died(f"the Debian archive has no QEMU {base.series}.x: set VLWP_QEMU_TARBALL=qemu-{base.series}.N.tar.xz")
+        raise Died(f"{archive.moved_on(base.suite, 'QEMU', base.series, known)}: {_helps()}")
+    if base.version not in versions:
+        say(f"{base.suite} has QEMU {versions[-1]}; the patches are made against {base.version}")
     return base.version if base.version in versions else versions[-1]
+
+
+def _helps() -> str:
+    release = archive.upstream(bases.qemu_base().version).partition("+")[0]
+    return f"upstream's qemu-{release}.tar.xz helps, {TARBALL}=FILE"
 
 
 def _unpack(tarball: Path, place: Path) -> None:
@@ -68,7 +76,10 @@ def _download() -> Path:
     if have and stamped(bases.of_qemu("qemu-source")) in ("", bases.qemu_base().version):
         return max(have, key=lambda p: p.stat().st_mtime)
     version = wanted_version()
-    archive.source_package(f"qemu={version}")
+    try:
+        archive.source_package(f"qemu={version}")
+    except Died as err:
+        raise Died(f"{err}: {_helps()}") from err
     upstream = version.removeprefix("1:").rpartition("-")[0]
     return DL / f"qemu_{upstream}.orig.tar.xz"
 

@@ -207,6 +207,12 @@ def upstream_tarball(name: str, release: str) -> Path:
     return next(file for file in files if ".orig.tar" in file.name)
 
 
+def moved_on(suite: str, what: str, series: str, versions: list[str]) -> str:
+    """What is said when a suite no longer has a base; versions: those that there are."""
+    has = upstream(versions[-1]).partition("+")[0] if versions else "nothing"
+    return f"{suite} has {what} {has} now, and no {series}.x"
+
+
 def upstream(version: str) -> str:
     """The part of a package's version that is upstream's."""
     return version.partition(":")[2].rpartition("-")[0] if ":" in version else version.rpartition("-")[0]
