@@ -48,7 +48,9 @@ class FaultList:
 
 UNIT = FaultList("unit", ("vmcb", "kvm/engine"), ("vmcb", "kvm/engine"))
 KVM = FaultList("kvm", ("kvm/svm",), ("vmcb", "kvm"))
-QEMU = FaultList("qemu", ("qemu-patches",), ("vmcb", "kvm/engine", "qemu-patches/lwp", "qemu-patches/pmu"), "qemu-patches/patches")
+QEMU = FaultList(
+    "qemu", ("qemu-patches",), ("vmcb", "kvm/engine", "qemu-patches/lwp", "qemu-patches/pmu"), "qemu-patches/patches"
+)
 TOOLS = FaultList("tools", ("guest-tools", "host-tools"), ("guest-tools", "host-tools"))
 LISTS = (UNIT, KVM, QEMU, TOOLS)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Put each fault of lab/mutants/unit.list into a copy of the shared code and see that the unit
+"""Put each fault of the lists of vmcb and kvm/engine into a copy of the shared code and see that the unit
 tests that it names fail."""
 
 import argparse

@@ -11,13 +11,13 @@ import shutil
 from pathlib import Path
 from subprocess import CalledProcessError
 
+from lab.building import deps
 from lab.common.say import Died, say
 from lab.common.steps import build_lock, step
 from lab.patch import kinds
 from lab.patch.kinds import Series
 from lab.patch.repo import PRISTINE, Repo
 from lab.series.tree import Author, author
-from lab.start import deps
 
 NEW_FILES = "new files"
 MAIL = """From {zeros} Mon Sep 17 00:00:00 2001

@@ -7,13 +7,13 @@ import argparse
 from pathlib import Path
 from subprocess import CalledProcessError
 
+from lab.building import deps
 from lab.common.say import Died, say
 from lab.common.steps import build_lock
 from lab.patch import edit, kinds
 from lab.patch.kinds import Series
 from lab.patch.repo import BEFORE, BRANCH, PRISTINE
 from lab.series.tree import author
-from lab.start import deps
 
 OLD = "pristine-before"  # the source until then
 

@@ -116,7 +116,6 @@ def chosen(items: list[pytest.Item], only: list[str]) -> list[pytest.Item]:
     ]
 
 
-@pytest.hookimpl(trylast=True)  # a name means one of those that -k and -m have left
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Choose by name; for gdb, of those that can. Long ones go first."""
     only, kept = config.getoption("--only"), items
@@ -131,6 +130,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     kept = [item for item in kept if item not in covered]
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = sorted(kept, key=lambda item: not item.get_closest_marker("long"))
+
+
+# A name means one of the tests that -k and -m have left.
+pytest.hookimpl(trylast=True)(pytest_collection_modifyitems)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
