@@ -18,12 +18,15 @@ HEADER = """# SPDX-License-Identifier: GPL-2.0-or-later
 """
 # Places, ids and the signature.
 NO_HUNK = re.compile(rb"^(@@ -.*|index [0-9a-f]+\.\..*)\n|^-- \n.*\n", re.MULTILINE)
+C_LIKE = (".c", ".h", ".inc")
+# A string or a character, which stays, or a comment.
+COMMENT = re.compile(rb"(\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+')|/\*.*?\*/|//[^\n]*", re.DOTALL)
 LINE = re.compile(r"[0-9a-f]{12} (?P<seed>[0-9]{1,9}) (?P<verdict>right|wrong) [!-~][ -~]*\n")
 
 
 def code_of(folders: Iterable[str], also: str = "") -> str:
     """The hash of the sources in folders of the repository, without tests of their own; also: what else matters. Where
-    a source lies does not matter, nor what a patch has besides its hunks."""
+    a source lies does not matter, nor a comment, nor what a patch has besides its hunks."""
     found = {path for folder in folders for path in (TOP / folder).rglob("*") if path.suffix in SOURCES}
     files = [path for path in found if "tests" not in path.relative_to(TOP).parts[1:]]
     parts = sorted(_code(path.name, path.read_bytes()) for path in files)
@@ -32,13 +35,15 @@ def code_of(folders: Iterable[str], also: str = "") -> str:
 
 def _code(name: str, text: bytes) -> bytes:
     """What a file has that is compiled or applied."""
-    if not name.endswith(".patch"):
-        return name.encode() + b"\n" + text
-    return NO_HUNK.sub(b"", text.partition(b"\ndiff --git ")[2]).strip()
+    if name.endswith(".patch"):
+        return NO_HUNK.sub(b"", text.partition(b"\ndiff --git ")[2]).strip()
+    if name.endswith(C_LIKE):
+        return b" ".join(COMMENT.sub(lambda found: found[1] or b" ", text).split())
+    return text
 
 
 class Results:
-    """The results of one soak with the code of today. Without resume they begin anew."""
+    """The results of one soak with the code of today. Without resume they begin again."""
 
     def __init__(self, path: Path, code: str, resume: bool):
         self.path, self.code = path, code

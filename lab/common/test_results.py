@@ -77,6 +77,13 @@ class Code(unittest.TestCase):
         self.assertEqual(len(codes), 3)
         self.assertEqual(code_of(["vmcb"]), code_of(["vmcb"]))
 
+    def test_a_comment_is_no_code(self) -> None:
+        """Nor is white space; a string is."""
+        texts = ("int f; /* a */\n", "int  f;\n// it's b\n", 'char *f = "/* a */";\n', 'char *f = "/* b */";\n')
+        codes = [results._code("f.c", text.encode()) for text in texts]  # pylint: disable=protected-access
+        self.assertEqual(codes[0], codes[1])
+        self.assertEqual(len({*codes}), 3)
+
     def test_what_is_around_hunks_is_no_code(self) -> None:
         """A patch that moves, is renamed, or is written by another git is the same code."""
         patch = "Subject: a\n---\n%sdiff --git a/f b/f\n%s--- a/f\n+++ b/f\n@@ -%d +%d @@%s\n-a\n+%s\n%s"

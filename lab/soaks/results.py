@@ -24,8 +24,8 @@ from lab.testing.results import (
 RUNS = {"tcg": 1000, "kvm": 50}
 EACH = 6  # runs for each processor of a guest; a boot takes as long as one or two of them
 CODE = (
-    *("vmcb", "kvm/engine", "qemu-patches/patches", "qemu-patches/lwp", "qemu-patches/pmu"),
-    *("guest-tools", "guest-tests/linux/results"),
+    *("vmcb", "kvm/engine", *(f"qemu-patches/patches/{name}" for name in qemu_tree.SERIES)),
+    *("qemu-patches/lwp", "qemu-patches/pmu", "guest-tools", "guest-tests/linux/results"),
 )
 KVM_CODE = ("kvm/svm", "kvm/patches")
 # In the nested lab a program takes 20 times as long, and with each branch due even longer.
