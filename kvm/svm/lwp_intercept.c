@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The intercepts that KVM has for LWP, exceptions that LWP raises, statistics, the image in the VMCB.
+ * The intercepts that KVM has for LWP, exceptions that LWP raises, statistics, the image in the
+ * VMCB.
  */
 #include "svm.h"
 #include "cpuid.h"

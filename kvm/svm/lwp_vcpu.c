@@ -193,7 +193,8 @@ void svm_lwp_vcpu_free(struct kvm_vcpu *vcpu)
 
 /*
  * The first vCPU that has LWP allocates the VM's table of contexts. Contexts move between vCPUs, so
- * all vCPUs must announce the same LWP. A VM's only vCPU may change it. Its contexts are then dropped.
+ * all vCPUs must announce the same LWP. A VM's only vCPU may change it. Its contexts are then
+ * dropped.
  */
 static u32 svm_lwp_join_vm(struct kvm_vcpu *vcpu, const struct lwp_caps *caps)
 {

@@ -92,7 +92,7 @@ def _one_line(ended: Ended, status: int, text: str) -> None:
     assert ended.status == status and len(lines) == 1 and text in lines[0], f"wanted {status}, one line, {text!r}"
 
 
-def test_refused() -> None:
+def test_refused(tools_built: None) -> None:
     """Bad words: each in turn, in one process."""
     lines = [words.split() for _, _, _, words in REFUSED]
     for (what, status, text, _), ended in zip(REFUSED, called(lines, os.environ["VLWP_BUILD_DIR"]), strict=True):
