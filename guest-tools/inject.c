@@ -39,7 +39,7 @@ struct task {
 	enum task_state state;
 	bool shares; /* its parent's memory, as vfork's child: only after exec it is looked at */
 	uint32_t slot;
-	int signal; /* to be delivered when it goes on */
+	int signal; /* to be delivered when it continues */
 };
 
 /* What was mapped into an address space; a forked child has it too. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Profiling what loads no library: static programs, other C libraries, processes that run already. Threads are
- * stopped with ptrace(2), execute a few instructions for lwprun, among them LLWPCB, and go on. New threads,
+ * stopped with ptrace(2), execute a few instructions for lwprun, among them LLWPCB, and continue. New threads,
  * forked processes and exec'ed programs are followed in the same way. 64-bit programs only.
  */
 #ifndef LWPRUN_INJECT_H
@@ -35,7 +35,7 @@ bool inject_events(struct injector *injector, pid_t pid, int *status);
 
 /* Stop LWP in all threads, whose counters are exact then; they stand still until ... */
 void inject_stop(struct injector *injector);
-/* ... they go on without lwprun. */
+/* ... they continue without lwprun. */
 void inject_detach(struct injector *injector);
 
 #endif

@@ -40,7 +40,7 @@ enum {
 
 const char *argp_program_version = "lwprun (vlwp) " LWPRUN_VERSION;
 
-/* What argp prints before and behind the options; %s: the events. */
+/* What argp prints before and after the options; %s: the events. */
 static const char description[] =
 	"Run PROGRAM and profile it, its threads and the processes it starts with LWP, "
 	"AMD's Lightweight Profiling."

@@ -117,7 +117,7 @@ static void write_process(struct supervisor *s, const struct process *process, u
 static void end_process(struct supervisor *s, struct process *process, uint32_t how,
 			uint32_t keep_slot);
 
-/* When lwprun ends, by whatever, no copy is left and the program goes on. */
+/* When lwprun ends, by whatever, no copy is left and the program continues. */
 static int copy_guard(int pidfd, int32_t fd)
 {
 	return pidfd >= 0 && fd >= 0 ? (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0) : -1;

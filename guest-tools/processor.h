@@ -23,7 +23,7 @@ bool leaf_query(struct leaf *leaf, const char **why);
 
 /*
  * Take the registers in leaf->regs apart. They do not say which revision they describe, but only 43724
- * has an event offset in EBX[31:24], and it lies behind the block's fixed part; 2007 has a version there.
+ * has an event offset in EBX[31:24], and it lies after the block's fixed part; 2007 has a version there.
  * False if they describe no LWP that is known.
  */
 bool leaf_decode(struct leaf *leaf);

@@ -131,7 +131,7 @@ void ring_guard(struct supervisor *s, uint32_t i, struct process *process)
 		process_drop_guard(process);
 }
 
-/* The part before that of the tail is the guard; a thread that waits at the old one can go on. */
+/* The part before that of the tail is the guard; a thread that waits at the old one can continue. */
 static void move_guard(struct supervisor *s, uint32_t i)
 {
 	struct ring *ring = &s->rings[i];
@@ -146,7 +146,7 @@ static void move_guard(struct supervisor *s, uint32_t i)
 }
 
 /*
- * A thread that met the old guard while that moved may sleep behind the wake: before it sleeps, Linux asks whether the
+ * A thread that met the old guard while that moved may sleep after the wake: before it sleeps, Linux asks whether the
  * page is writable, which a page that is no guard any more is only after its next fault. Such a thread has filled the
  * ring up to the beginning of a part, and nothing comes.
  */
@@ -201,7 +201,7 @@ static void sample_windows(struct supervisor *s, struct ring *ring, const uint8_
 }
 
 /*
- * Write the records in `bytes`, behind which `missed` branches are missing, as windows; what the program
+ * Write the records in `bytes`, after which `missed` branches are missing, as windows; what the program
  * inserted, and other events, are no part of it and become a RECORDS section.
  */
 static void write_window(struct supervisor *s, struct ring *ring, uint8_t *bytes, uint32_t size,

@@ -33,7 +33,7 @@ int thin_records(struct thin *t, struct lwpdata_writer *w, uint32_t thread, uint
 /* As lwpdata_finish() of the file that will be called `path`; *records: those that it has. */
 int thin_finish(struct thin *t, struct lwpdata_writer *w, const char *path, uint64_t *records);
 
-/* Behind CONFIG: how many are kept, of events of which not all are. */
+/* After CONFIG: how many are kept, of events of which not all are. */
 void thin_write_kept(const struct thin *t, struct lwpdata_writer *w);
 
 void thin_free(struct thin *t);

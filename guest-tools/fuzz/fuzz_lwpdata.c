@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The reader of data files on arbitrary bytes. The first byte says whether checksums and the END section are
- * made right before reading, so that what lies behind them is reached; the rest is the file.
+ * made right before reading, so that what lies after them is reached; the rest is the file.
  *
  * Every byte range in a section lies in the file; ids are in range; records have the counts that the
  * file's end says; reading ends.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Makes checksums and the END section of a damaged data file right, so that what lies behind them is reached. */
+/* Makes checksums and the END section of a damaged data file right, so that what lies after them is reached. */
 #ifndef LWPDATA_SIGN_H
 #define LWPDATA_SIGN_H
 

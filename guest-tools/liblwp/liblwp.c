@@ -14,7 +14,7 @@
 #define COUNTER_SIGN 0x02000000u
 #define COUNTER_RANGE 0x04000000
 
-/* The control block lies in a page of its own, the ring in those behind it. */
+/* The control block lies in a page of its own, the ring in those after it. */
 struct lwp_session {
 	struct lwp_features features;
 	struct lwp_block *block;

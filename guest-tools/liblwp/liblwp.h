@@ -59,7 +59,7 @@ int lwp_open(struct lwp_session **session, const struct lwp_choice *choices, uns
 /* A session for windows of `records` consecutive branches, which lwp_window() takes. */
 int lwp_open_windows(struct lwp_session **session, uint32_t records);
 
-/* Start in this thread, or go on after lwp_stop(). */
+/* Start in this thread, or continue after lwp_stop(). */
 int lwp_start(struct lwp_session *session);
 
 /* Stop in this thread. Records stay. */

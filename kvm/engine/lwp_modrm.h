@@ -15,7 +15,7 @@
 #define LWP_REX_W 0x8
 #define LWP_REX_BASE 0x40 /* 40h..4Fh are REX prefixes in 64-bit code */
 
-/* The map field of a second byte behind 8F that makes it an XOP prefix; below it is POP r/m. */
+/* The map field of a second byte after 8F that makes it an XOP prefix; below it is POP r/m. */
 #define LWP_XOP_MAP_MASK 0x1f
 #define LWP_XOP_MAP_MIN 8
 
@@ -53,7 +53,7 @@ static inline bool lwp_cursor_ok(const struct lwp_cursor *c)
 	return c->status == LWP_DECODE_OK;
 }
 
-/* The next byte; LWP_DECODE_GP behind the 15th, LWP_DECODE_MORE behind the last. */
+/* The next byte; LWP_DECODE_GP after the 15th, LWP_DECODE_MORE after the last. */
 u8 lwp_next8(struct lwp_cursor *c);
 
 /* The byte lwp_next8() would give, without taking it. */
@@ -62,7 +62,7 @@ u8 lwp_peek8(struct lwp_cursor *c);
 /* The next 1, 2, 4 or 8 bytes, sign-extended. */
 s64 lwp_next_signed(struct lwp_cursor *c, unsigned int size);
 
-/* Takes all prefixes and returns the first byte behind them. */
+/* Takes all prefixes and returns the first byte after them. */
 u8 lwp_next_opcode(struct lwp_cursor *c);
 
 /* A prefix that must not stand before VEX, EVEX and XOP. */

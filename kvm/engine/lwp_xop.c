@@ -54,7 +54,7 @@ static void decode_sample(struct lwp_cursor *c, u8 third, struct lwp_xop *xop)
 	xop->imm = (u32)lwp_next_signed(c, 4);
 }
 
-/* Everything behind 8F. */
+/* Everything after 8F. */
 static void decode_xop(struct lwp_cursor *c, struct lwp_xop *xop)
 {
 	u8 second = lwp_next8(c);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Headers of a newer Debian's kernel on this machine: kbuild's programs want that Debian's C library, and the
-configuration that Debian's compiler. The programs are built anew from the kernel's source, and what the compiler here
+configuration that Debian's compiler. The programs are built again from the kernel's source, and what the compiler here
 lacks is not configured."""
 
 import re

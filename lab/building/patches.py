@@ -32,7 +32,7 @@ def plain(text: str) -> str:
 
 
 def _places(text: str) -> dict[str, list[tuple[str, str]]]:
-    """Where the hunks of each file of a patch begin, and what stands behind it."""
+    """Where the hunks of each file of a patch begin, and what stands after it."""
     parts = FILE.split(text)[1:]
     return {part.partition("\n")[0]: PLACE.findall(part) for part in parts}
 

@@ -10,7 +10,7 @@ from lab.building import bzimage
 
 KERNEL = b"\x7fELF" + bytes(range(256)) * 20
 GZIP = gzip.compress(KERNEL)[:-4]  # whose last four bytes are the length already
-# Setup code of one sector behind the boot sector; the payload begins 16 bytes behind it.
+# Setup code of one sector after the boot sector; the payload begins 16 bytes after it.
 SETUP = 1024
 
 

@@ -216,5 +216,5 @@ class Stub:
         assert self.ask(f"z1,{address:x},1") == "OK"
 
     def rip(self) -> int:
-        """The instruction's address: behind sixteen registers of 8 bytes."""
+        """The instruction's address: after sixteen registers of 8 bytes."""
         return int.from_bytes(bytes.fromhex(self.ask("g")[256:272]), "little")

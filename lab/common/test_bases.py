@@ -102,7 +102,7 @@ class Choice(unittest.TestCase):
             self.assertEqual(combinations(), wanted)
 
     def test_words(self) -> None:
-        """The command line chooses, but not behind "--"; a wrong choice is left to the command to refuse."""
+        """The command line chooses, but not after "--"; a wrong choice is left to the command to refuse."""
         for words, wanted in (
             (["test", "kvm", "--base=linux-7.3"], "7.3"),
             (["run", "--base", "qemu-10.0,linux-7.3"], "7.3"),

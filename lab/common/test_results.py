@@ -38,7 +38,7 @@ class Lines(unittest.TestCase):
         self.assertEqual([line.split()[1] for line in results.wrong()], ["2"])
 
     def test_resume_keeps_the_file(self) -> None:
-        """What is added comes behind what is there, and is read again. A seed counts once."""
+        """What is added comes after what is there, and is read again. A seed counts once."""
         results = self._results(GOOD)
         results.add(5, True, "node smp=2")
         results.add(5, True, "node smp=2")

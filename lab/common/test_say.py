@@ -16,7 +16,7 @@ class Alive(unittest.TestCase):
     """What is told of work that says nothing."""
 
     def test_told_after_a_minute_without_a_message(self) -> None:
-        """Not before, and each message begins the time anew. What has ended is not told."""
+        """Not before, and each message begins the time again. What has ended is not told."""
         with say.alive("outer"):
             with say.alive("work", lambda: "half"):
                 say.told()

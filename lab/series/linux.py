@@ -19,7 +19,7 @@ WIDTH = 50  # of the objects in a line of the Makefile
 FAKE = "lwp_fake.c"  # has a symbol of Kconfig of its own
 
 # The glue: the message of each commit, and the files of kvm/svm that it brings. The symbol of Kconfig by which they are
-# compiled comes behind the hooks. A file that is in no row is an error.
+# compiled comes after the hooks. A file that is in no row is an error.
 GLUE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("linux-5-state", ("lwp_svm.h", "lwp_layers.h", "lwp_compat.h", "lwp_trace.h", "lwp_intercept.c", "lwp_vcpu.c")),
     ("linux-6-instructions", ("lwp_mem.c", "lwp_emul.c")),

@@ -96,7 +96,7 @@ void x86_lwp_retire_insn(CPUX86State *env, uint64_t address);
 /* Make the model of the caches if the CPU counts their misses. */
 void x86_lwp_make_cache(X86CPU *cpu, X86LWP *lwp);
 
-/* Another context begins or goes on: all lines are gone. */
+/* Another context begins or continues: all lines are gone. */
 void x86_lwp_empty_cache(CPUX86State *env);
 
 /* The stepped instruction retires, with its loads; it is over. */

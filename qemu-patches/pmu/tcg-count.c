@@ -305,7 +305,7 @@ static void lwp_store(CPUX86State *env, uint64_t rip)
 
 /*
  * At the end of an instruction that its TB has not counted.  EIP is that of
- * the next one.  A TB in mode FIND may go on if it still counts, nothing has
+ * the next one.  A TB in mode FIND may continue if it still counts, nothing has
  * changed its code, and nothing asks to leave it.
  */
 uint32_t helper_cnt_retire(CPUX86State *env, uint32_t info)
@@ -458,7 +458,7 @@ void helper_cnt_boundary(CPUX86State *env)
     }
 #ifdef X86_WITH_LWP
     if (env->lwp && user) {
-        /* The last instruction may have faulted behind its loads. */
+        /* The last instruction may have faulted after its loads. */
         env->lwp->notes = 0;
         lwp_between(env, rip, GETPC());
     }

@@ -5,7 +5,7 @@
  * An instruction is one op.  When the count of cycles or instructions reaches
  * the maximum, the next instruction that retires is the sample.  It runs in a
  * TB of its own (X86_CNT_MODE_STEP), whose loads and stores are noted.  The
- * interrupt comes right behind it.  Then the low seven bits of the count are
+ * interrupt comes right after it.  Then the low seven bits of the count are
  * random (xorshift64*, the same in every run), and it stands still until
  * software clears IbsOpVal.  All modes count, SVM guests included.
  *
@@ -15,7 +15,7 @@
  * the TLBs: none misses, and each page has 4 KiB.
  *
  * A fetch is that of one instruction that retires, whole and from the
- * instruction cache, without a latency.  Behind a sample the count stays at
+ * instruction cache, without a latency.  After a sample the count stays at
  * the maximum until software writes it; with IbsRandEn the write draws the low
  * four bits, which no register shows.
  */

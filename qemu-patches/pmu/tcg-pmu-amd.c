@@ -40,7 +40,7 @@
 
 #define HWCR_IRPERF_EN   (1ull << 30)
 
-/* The counter behind those of PERF_CTL counts instructions for IRPERF. */
+/* The counter after those of PERF_CTL counts instructions for IRPERF. */
 #define IRPERF X86_PMU_AMD_COUNTERS
 
 #define ALL_COUNTERS ((1ull << X86_PMU_AMD_COUNTERS) - 1)

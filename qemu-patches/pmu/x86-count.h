@@ -80,7 +80,7 @@ typedef struct X86CntState {
 #define X86_CNT_LENGTH_SHIFT 11
 
 /* Result of helper_cnt_retire(). */
-#define X86_CNT_GOES_ON    1 /* a TB in mode FIND may go on */
+#define X86_CNT_GOES_ON    1 /* a TB in mode FIND may continue */
 #define X86_CNT_SAME_FLAGS 2 /* the flags of the next TB are those of this one */
 
 /* What those who count want of translated code. */

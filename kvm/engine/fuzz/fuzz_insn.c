@@ -2,7 +2,7 @@
 /*
  * Arbitrary bytes into both decoders. Input: one byte that selects the code size, then the instruction.
  *
- * What must hold: no byte behind count is read (the buffer ends there), no undefined behaviour; a length is
+ * What must hold: no byte beyond count is read (the buffer ends there), no undefined behaviour; a length is
  * 1..15 and within count; MORE only for count < 15; a result for n bytes is the same for the prefix that
  * was used and for anything longer; the two decoders agree on LWP's instructions; address and target of each
  * decoded instruction can be computed.

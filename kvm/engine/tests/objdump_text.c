@@ -143,7 +143,7 @@ static void parse_operands(struct objdump_line *line, const char *name, const ch
 	}
 }
 
-/* The place of the opcode: behind legacy prefixes and, in 64-bit code, REX. */
+/* The place of the opcode: after legacy prefixes and, in 64-bit code, REX. */
 static unsigned int opcode_at(const struct objdump_line *line, enum lwp_code_bits bits)
 {
 	static const char legacy[] = "\x26\x2e\x36\x3e\x64\x65\x66\x67\xf0\xf2\xf3";

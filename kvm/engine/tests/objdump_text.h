@@ -19,7 +19,7 @@ struct objdump_line {
 	bool repeated; /* a rep prefix is shown */
 	bool undefined; /* shown as an instruction, but an encoding that is #UD */
 	u64 target; /* relative branches */
-	char operand[OBJDUMP_OPERAND_MAX]; /* JMP_IND, CALL_IND: text behind the asterisk */
+	char operand[OBJDUMP_OPERAND_MAX]; /* JMP_IND, CALL_IND: text after the asterisk */
 };
 
 /* bits: the code size that objdump was asked for. False: not a line with instruction bytes. */

@@ -171,7 +171,7 @@ Test(context_look, what_is_live_is_never_due)
 	parked(LWP_REV_43724);
 	cr_expect(eq(int, lwp_ctx_find(&table, &eng, 0, &key, &holder), LWP_CTX_RESUMED));
 	cr_expect(not(collect(1000 + 100 * AGE)));
-	/* Parked again: its age begins anew. */
+	/* Parked again: its age begins again. */
 	lwp_ctx_park(&table, &eng, 0, 50000);
 	cr_expect(not(collect(50000 + AGE - 1)));
 	cr_expect(collect(50000 + AGE));

@@ -393,7 +393,7 @@ Test(llwpcb, what_wraps_round_a_32_bit_address_space_is_gp)
 	/* Linear 0 would read as off. */
 	lwp_llwpcb(&eng, 0x1000, &ds, 3, &old, &exc);
 	cr_expect(eq(int, exc.kind, LWP_EXC_GP));
-	/* A block behind the wrap is a plain address; its ring ends where the space does. */
+	/* A block after the wrap is a plain address; its ring ends where the space does. */
 	make_block(BLOCK, 0xc00);
 	lwp_llwpcb(&eng, BLOCK + 0x1000, &ds, 3, &old, &exc);
 	cr_expect(eq(int, exc.kind, LWP_EXC_NONE));

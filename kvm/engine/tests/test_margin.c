@@ -87,7 +87,7 @@ Test(margin, one_interrupt_in_very_many_does_not_spoil_it)
 	cr_expect(eq(u32, m.now, 8000));
 }
 
-/* A window that an overshoot interrupts begins anew: what came before does not shrink the margin. */
+/* A window that an overshoot interrupts begins again: what came before does not shrink the margin. */
 Test(margin, an_overshoot_begins_a_window)
 {
 	lwp_margin_init(&m, 1000, 1, 8000);

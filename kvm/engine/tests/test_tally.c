@@ -26,7 +26,7 @@ Test(tally, without_the_counter_of_far_transfers_no_branch_counts)
 	cr_expect(eq(u64, lwp_tally_branches(20, 0, true, 3), 3));
 }
 
-/* The counts of a lost counter: no record, no missed event, and the rate goes on. */
+/* The counts of a lost counter: no record, no missed event, and the rate continues. */
 Test(tally, a_lost_counter_makes_no_record)
 {
 	struct lwp_retired next = { .address = 0x401000 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What is #UD behind an XOP prefix (43724-607), what is none of ours, and when that is known. */
+/* What is #UD after an XOP prefix (43724-607), what is none of ours, and when that is known. */
 #include "decoder_test.h"
 
 static void expect(enum lwp_code_bits bits, enum lwp_decode want, const u8 *bytes, size_t count)

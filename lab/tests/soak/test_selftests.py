@@ -27,7 +27,7 @@ SKIPS = "4"  # the exit status of a test that skips itself
 
 
 def _build(source: Path, log: IO[str]) -> None:
-    """What does not build without packages that nothing else here needs is left out: make goes on."""
+    """What does not build without packages that nothing else here needs is left out: make continues."""
     headers, tests = WORK / "headers", WORK / "tests"
     make = ["make", "-C", str(source), f"O={headers}", "ARCH=x86_64", "headers"]
     if proc.logged(make, log) == 0:

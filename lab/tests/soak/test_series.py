@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Apply the series to Debian's and to plain upstream sources; compile each step of the one for Linux, and QEMU behind
+"""Apply the series to Debian's and to plain upstream sources; compile each step of the one for Linux, and QEMU after
 each of its three, with some of QEMU's own tests; run sparse, and build the documents."""
 
 import shutil
@@ -114,7 +114,7 @@ def test_linux_applies(series: Check) -> None:
 
 
 def test_linux_steps(series: Check) -> None:
-    """It compiles behind each patch."""
+    """It compiles after each patch."""
     source, steps = linux.fetch_series(), series.work / "steps"
     shutil.copytree(source.pristine, steps, symlinks=True)
     tree = Tree(steps, author(), series.log)
@@ -168,7 +168,7 @@ def _qtests(out: Path) -> list[str]:
 
 
 def test_qemu_steps(series: Check) -> None:
-    """QEMU behind each of its series compiles and passes its own tests."""
+    """QEMU after each of its series compiles and passes its own tests."""
     pristine = qemu_tree.fetch()
     emulator.build()  # for its firmware
     meson.fetch()

@@ -31,6 +31,7 @@ OTHERS = re.compile(r"^LICENSES/|^lab/results/|/corpus/|\.(png|svg)$")  # what h
 SUBJECT, BODY, LINES = 72, 20, 400
 SIZE = re.compile(r"^(\d+|-)\t(\d+|-)\t(.*)\n", re.MULTILINE)
 LOG = ("-M", "--numstat", "--format=%x00%h%x01%s%x01%b")
+IDIOM = re.compile(r"\b(?:of before|by lot|as ever|anew)\b")
 SHELL_LINES = 150  # of a shell script, at most
 SHELL_LINES_LAB = 2500  # of all shell in lab/, at most
 
@@ -72,6 +73,13 @@ def test_version() -> None:
     version = text("VERSION").strip()
     assert re.findall(r"^## \[([^]]+)\]", text("CHANGELOG.md"), re.MULTILINE)[0] == version
     assert text("debian/changelog").startswith(f"vlwp ({version}-")
+
+
+def test_prose() -> None:
+    """Words that are no English in the place where they stood here: say "old", "at random", "as usual", "again"."""
+    for name in files("*.md", "*.c", "*.h", "*.inc", "*.py", "*.list", "*.in", ":!CHANGELOG.md", ":!lab/tests/unit"):
+        if not OTHERS.search(name):
+            assert not IDIOM.findall(text(name)), name
 
 
 def _lines(*patterns: str) -> int:
