@@ -8,6 +8,7 @@ import threading
 import time
 
 from lab.building import deps
+from lab.common.places import BUILD
 from lab.common.say import Usage
 from lab.start import near
 from lab.tests.kvm import here
@@ -15,6 +16,8 @@ from lab.tests.pytest_part import PARTS, Sums, add_options as add_pytest_options
 
 TAKES_BASE = True
 FAST = ("lab", "unit")
+HEADER = """# SPDX-License-Identifier: GPL-2.0-or-later
+# What the last whole ./vlwp test printed. docs/testing.md has its seconds from here."""
 
 Session = tuple[list[str], list[str]]  # parts, and names in them
 
@@ -116,9 +119,12 @@ def _run(sessions: list[Session], args: argparse.Namespace) -> int:
         print(f"== test {' '.join(parts)}", flush=True)
         sums |= run([PARTS[name] for name in parts], names, args)
     print()
-    for name, numbers in sorted(sums.items(), key=lambda each: [*PARTS].index(each[0])):
-        print("{:<10} {:5} passed, {} failed, {} skipped, {:.0f} s".format(name, *numbers))
-    print(f"{'all':<10} {time.monotonic() - begin:.0f} s, with what was built")
+    ordered = sorted(sums.items(), key=lambda each: [*PARTS].index(each[0]))
+    lines = ["{:<10} {:5} passed, {} failed, {} skipped, {:.0f} s".format(name, *numbers) for name, numbers in ordered]
+    lines.append(f"{'all':<10} {time.monotonic() - begin:.0f} s, with what was built")
+    print("\n".join(lines))
+    if {*sums} == {*PARTS} and not any(names for _, names in sessions):
+        (BUILD / "parts").write_text("\n".join([HEADER, *lines, ""]), encoding="ascii")
     passed, failed, skipped, _ = map(sum, zip(*sums.values()))
     print(f"{passed} passed, {failed} failed, {skipped} skipped", flush=True)
     return int(failed != 0)

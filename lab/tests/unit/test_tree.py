@@ -59,6 +59,14 @@ def test_commits(tell: Tell) -> None:
         tell(fault)
 
 
+def test_durations() -> None:
+    """The seconds of parts in docs/testing.md are those that the last whole test wrote."""
+    seconds = dict(re.findall(r"^(\w+) .* (\d+) s$", text("lab/results/parts"), re.MULTILINE))
+    rows = re.findall(r"\| `test (\w+)`(?!.*of these).* (\d+) \|$", text("docs/testing.md"), re.MULTILINE)
+    assert len(rows) > 4
+    assert [(name, number) for name, number in rows if name != "unit" and seconds[name] != number] == []
+
+
 def test_licences() -> None:
     """Every source file says its licence in its first three lines."""
     for name in files("*.c", "*.h", "*.S", "*.sh", "*.py", "*meson.build", "lab/*", "vlwp"):
