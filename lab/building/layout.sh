@@ -69,6 +69,10 @@ external()
 		mkdir -p "$out/tree/$(dirname -- "$header")"
 		cp "$new/$header" "$out/tree/$header"
 	done
+	# What there is no more would be compiled, too.
+	(cd "$out/tree" && find . -name 'lwp*.[ch]') | while read -r header; do
+		[[ -e $new/$header ]] || rm "$out/tree/$header"
+	done
 	rm -rf "$new"
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The headers of the guests' kernel."""
+"""The headers of the guests' kernel; how the modules' tree is laid out."""
 
 import tempfile
 import unittest
@@ -26,3 +26,25 @@ class Headers(unittest.TestCase):
                 (Path(work) / "first").rename(Path(work) / "second")
                 built = proc.output(["make", "-s", "-C", f"{work}/second/usr/src/amd64", "X=yes"])
                 self.assertEqual(built, f"yes amd64 {work}/second/usr/src/amd64/Makefile\n")
+
+
+class Layout(unittest.TestCase):
+    """The tree in which the modules are built."""
+
+    def test_a_source_that_is_gone_is_not_compiled(self) -> None:
+        """One with a new name would be twice there: the Makefile takes every svm/lwp*.c."""
+        with tempfile.TemporaryDirectory() as work:
+            stage, out = Path(work, "stage"), Path(work, "out")
+            svm = stage / "arch/x86/kvm/svm"
+            for folder in (svm, stage / "virt/kvm"):
+                folder.mkdir(parents=True)
+            for name in ("arch/x86/kvm/Makefile", "arch/x86/kvm/Kconfig"):
+                (stage / name).touch()
+            for names in (("lwp_old.c", "lwp_same.c"), ("lwp_new.c", "lwp_same.c")):
+                for file in [*svm.iterdir()]:
+                    file.unlink()
+                for name in names:
+                    (svm / name).touch()
+                proc.output([linux.LAYOUT, "--external", stage, out])
+                found = sorted(file.name for file in (out / "tree/arch/x86/kvm/svm").iterdir())
+                self.assertEqual(found, sorted(names))
