@@ -273,12 +273,14 @@ def strip_modules(tree: Path, place: Path) -> None:
 
 def _bring_in_step(linux: Linux, place: Path) -> None:
     """Make place/tree what lay_out() makes; what somebody has changed in it is an error."""
-    new, tree = place / "new", place / "tree"
+    new, tree, listing = place / "new", place / "tree", place / "tree.list"
     shutil.rmtree(new, ignore_errors=True)
+    if not listing.is_file():  # of an older version, which did not say what it had put there
+        shutil.rmtree(tree, ignore_errors=True)
     step("applying the patches of KVM", "kvm-patches", lambda log: lay_out(linux, new, log))
     if not tree.is_dir():
         shutil.copytree(new / "tree", tree)
-    overlay.lay_over(new / "tree", place / "tree.list", overlay.NOWHERE, tree, f"linux-{bases.linux_base().series}")
+    overlay.lay_over(new / "tree", listing, overlay.NOWHERE, tree, f"linux-{bases.linux_base().series}")
     shutil.rmtree(new)
 
 
