@@ -168,7 +168,7 @@ struct finder {
 static struct row *row_for(struct finder *f, const struct row *key)
 {
 	struct rows *rows = f->rows;
-	const struct {
+	struct {
 		const char *labels[NR_KEYS];
 		const char *file;
 		uint64_t line;
@@ -176,7 +176,7 @@ static struct row *row_for(struct finder *f, const struct row *key)
 		    .line = f->by_line ? (uint64_t)key->line : 0 };
 	size_t number;
 
-	memcpy((void *)bytes.labels, key->labels, sizeof(bytes.labels));
+	memcpy(bytes.labels, key->labels, sizeof(bytes.labels));
 	number = keys_number(&f->keys, &bytes, sizeof(bytes));
 	if (number == rows->nr) {
 		rows->list = grow(rows->list, rows->nr, &rows->room, sizeof(*rows->list));

@@ -10,15 +10,13 @@
 
 /* What tells counts apart, without padding. */
 struct tally_key {
-	uint64_t address, target;
-	size_t map;
+	uint64_t address, target, map, event_id;
 	uint32_t data, thread;
-	uint64_t event_id;
 };
 
 static struct tally_key key_of(const struct count *c)
 {
-	return (struct tally_key){ c->address, c->target, c->map, c->data, c->thread, c->event_id };
+	return (struct tally_key){ c->address, c->target, c->map, c->event_id, c->data, c->thread };
 }
 
 void detail_add(struct detail *to, const struct detail *more)

@@ -212,7 +212,8 @@ static void prompt_takes_one_interrupt_a_record(void)
 	is(block_counter(vm, 2), PERIOD - 1 - 1, "no count is lost");
 	is(vm_stat(v, "lwp_missed"), 0, "none is missed");
 	is(vm_stat(v, "lwp_overshoots"), 0, "which is no overshoot");
-	for (i = 0; !skid && i < 12; i++) {
+	ok(vm_stat(v, "lwp_steps") <= 1, "no step, or one before an event");
+	for (i = 0; i < 12; i++) {
 		u64 address = ring_record(vm, i).address - VM_CODE;
 
 		if (address == loop_offset(PERIOD * (i + 1)))
@@ -220,10 +221,10 @@ static void prompt_takes_one_interrupt_a_record(void)
 		else if (address != loop_offset(PERIOD * (i + 1) + 1))
 			other++;
 	}
-	is(other, 0, "the instruction after");
-	ok(vm_stat(v, "lwp_steps") <= 1, "no step, or one before an event");
-	if (!skid)
-		is(vm_stat(v, "lwp_steps"), stepped, "whose record names it");
+	if (!skid) {
+		is(other, 0, "the instruction after");
+		is(vm_stat(v, "lwp_steps"), stepped, "and a stepped one is named itself");
+	}
 	vm_free(vm);
 }
 
