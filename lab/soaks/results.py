@@ -31,7 +31,7 @@ KVM_CODE = ("kvm/svm", "kvm/patches")
 # In the nested lab a program takes 20 times as long, and with each branch due even longer.
 PROGRAM_SETS = {
     "tcg": tuple(name for name in PROGRAMS if not name.endswith("-short")),
-    "kvm": ("flags", "perl-short", "luajit-short", "xz-short"),
+    "kvm": ("flags", "perl-short", "luajit-short", "xz-short", "sum-short"),
 }
 
 

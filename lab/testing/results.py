@@ -26,6 +26,22 @@ PATIENCE = 3600  # seconds for a program in an emulated guest; node with windows
 CLOCK = 120  # seconds; a guest's clock that is more wrong has another patience, which may be why
 SLOW = ("java", "-XX:-UsePerfData", "-cp", "{work}", "Slow")
 
+# For the nested lab: a line each, of two million instructions; what loads Perl's modules has ten.
+PERL = (
+    "$m{$_ % 29} += $_ * $_ for 0 .. 900;"
+    " for (sort { $m{$a} <=> $m{$b} || $a <=> $b } keys %m) {"
+    ' ($t = "$_=$m{$_}") =~ s/([0-9])([0-9])/$2$1/g; $h = ($h * 31 + unpack("%32C*", $t)) % 4294967291; }'
+    ' print "$h\\n";'
+)
+LUA = (
+    'local bit, hash, sum = require "bit", 0, 0'
+    " local function fib(n) return n < 2 and n or fib(n - 1) + fib(n - 2) end"
+    " for i = 1, 250 do"
+    ' for c in tostring(i % 7 ~= 0 and i / 3 or -i):gmatch "." do hash = bit.bxor(bit.rol(hash, 5), c:byte()) end'
+    " sum = sum + (i % 3 ~= 0 and 1 / i or -i / 7) end"
+    ' print(fib(12), hash, string.format("%.17g", sum))'
+)
+
 # Those that notice a planted loss of flags; the sums of the first four need nothing but the program.
 PROGRAMS: dict[str, tuple[str, ...]] = {
     "java": (*SLOW, "25", "100000"),
@@ -40,16 +56,18 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
     "xz": ("sh", "-c", "xz -1c /bin/sed | xz -dc | sha256sum"),
     "flags": (str(LINUX_PROGRAMS / "flags"),),
     "java-short": (*SLOW, "20", "20000"),
-    "perl-short": ("perl", str(SOURCES / "own.pl"), "2000"),
-    "luajit-short": ("luajit", str(SOURCES / "jit.lua"), "2000"),
-    "xz-short": ("sh", "-c", "head -c 16384 /bin/sed | xz -1c | xz -dc | sha256sum"),
+    "perl-short": ("perl", "-e", PERL),
+    "luajit-short": ("luajit", "-e", LUA),
+    "xz-short": ("sh", "-c", "head -c 4096 /bin/sed | xz -1c | xz -dc | sha256sum"),
+    "sum-short": ("sha256sum", "/etc/debian_version"),
 }
 # Code that is written while it runs is where a result was changed before.
 WEIGHTS = {"java": 6, "java-c1": 3, "java-c2": 3}
 EVENTS = {
     "tcg": ("instructions", "branches", "dcache-misses", "cycles", "ref-cycles", "windows"),
-    "kvm": ("instructions", "branches", "windows"),
+    "kvm": (*("instructions", "branches") * 3, "windows"),
 }
+ALL_BRANCHES = "sum-short"  # windows record each branch, some 10 ms each in the nested lab: one of 50,000 branches
 INTERVALS = (97, 10007)
 
 # $1: seconds, $2: the file of commands, a line each. A run has ended when its status and the guest's time are there.
@@ -95,6 +113,8 @@ def draw(seed: int, programs: Sequence[str], accel: str = "tcg", sizes: Sequence
     event = dice.choice(EVENTS[accel])
     low, high = INTERVALS
     interval = 0 if event == "windows" else round(low * (high / low) ** dice.random())
+    if (accel, event) == ("kvm", "windows"):
+        program = ALL_BRANCHES
     return Run(seed, program, dice.choice(sizes), event, interval)
 
 
