@@ -6,10 +6,10 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+from lab.common.c_source import Tree, words
 from lab.mutants import patched
 from lab.mutants.faults import KVM, QEMU, TOOLS, UNIT, FaultError, FaultList, Test, applied
 from lab.mutants.parts import PARTS
-from lab.mutants.source import Tree, words
 
 FLAT_TABLE = "guest-tests/flat/runner/table.py"
 KVM_TABLE = "lab/nested/programs.py"

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from lab.common.c_source import Tree
 from lab.mutants.faults import Fault, FaultError, Test, applied
-from lab.mutants.source import Tree
 
 
 class Builder(Protocol):

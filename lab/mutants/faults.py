@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from lab.mutants.source import Definition, Source, Tree, words
+from lab.common.c_source import Definition, Source, Tree, words
 
 ARROW = re.compile(r"(?:^|\s)=>(?:\s|$)")
 OCCURRENCE = re.compile(r"\s#([1-9])$")

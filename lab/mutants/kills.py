@@ -13,6 +13,7 @@ from pathlib import Path
 
 from lab.building import meson, tools
 from lab.common import proc
+from lab.common.c_source import Tree
 from lab.common.options import number
 from lab.common.places import BUILD, TOP
 from lab.common.results import FOLDER, Results
@@ -21,7 +22,6 @@ from lab.common.steps import build_lock, hash_of, make_dir
 from lab.mutants import patched, soak
 from lab.mutants.faults import QEMU, UNIT, Fault, FaultList, Test, applied
 from lab.mutants.qemu import Qemu
-from lab.mutants.source import Tree
 from lab.mutants.unit import Unit
 from lab.testing.suite import ROWS, flatrun
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from lab.mutants import source
-from lab.mutants.source import words
+from lab.common import c_source
+from lab.common.c_source import words
 
 FILE = re.compile(r"^\+\+\+ b/", re.MULTILINE)
 HUNK = re.compile(r"^@@ ", re.MULTILINE)
@@ -31,6 +31,6 @@ def adds(hunks: Sequence[Sequence[str]], wanted: Sequence[str]) -> bool:
     return any(text in f" {' '.join(hunk)} " for hunk in hunks)
 
 
-def sources(copy: Path, files: Sequence[str]) -> list[source.Source]:
+def sources(copy: Path, files: Sequence[str]) -> list[c_source.Source]:
     """Those of the files that a copy of upstream has."""
-    return source.sources(copy, [Path(file) for file in files if (copy / file).is_file()])
+    return c_source.sources(copy, [Path(file) for file in files if (copy / file).is_file()])

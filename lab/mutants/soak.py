@@ -10,12 +10,12 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from lab.common.c_source import Source, Tree
 from lab.common.options import number
 from lab.common.places import TOP
 from lab.common.say import Died, Usage, say
 from lab.mutants.engine import Builder, Verdict, outcomes, sums
 from lab.mutants.faults import Fault, FaultError, FaultList, chosen
-from lab.mutants.source import Source, Tree
 
 COMPILER_ERROR = re.compile(r"^.*\berror:.*$", re.MULTILINE)
 

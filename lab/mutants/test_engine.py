@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from lab.common.c_source import Tree
 from lab.mutants.engine import Verdict, judge, outcomes, sums
 from lab.mutants.faults import Fault, Test
 from lab.mutants.soak import share
-from lab.mutants.source import Tree
 
 SOURCE = "int f(int a) { return a + 1; }\n"
 

@@ -5,8 +5,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
+from lab.common.c_source import Tree, words
 from lab.mutants.faults import Fault, FaultError, Test, applied, chosen, read_list
-from lab.mutants.source import Tree, words
 
 LIST = """\
 # A comment.

@@ -5,8 +5,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
+from lab.common.c_source import words
 from lab.mutants import patched
-from lab.mutants.source import words
 
 PATCH = """Subject: [PATCH] a subject
 

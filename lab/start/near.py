@@ -11,11 +11,11 @@ from subprocess import DEVNULL
 
 from lab.checks import citations
 from lab.common import proc
+from lab.common.c_source import C_LIKE, Source, sources
 from lab.common.places import TOP
 from lab.common.say import Usage
 from lab.mutants.faults import LISTS
 from lab.mutants.parts import PARTS
-from lab.mutants.source import C_LIKE, Source, sources
 
 HUNK = re.compile(r"^@@ -\S+ \+(\d+)(?:,(\d+))? @@", re.MULTILINE)
 FILE = re.compile(r"^\+\+\+ b/(.*)\n", re.MULTILINE)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from lab.common.c_source import sources
 from lab.common.places import TOP
 from lab.common.say import Usage
-from lab.mutants.source import sources
 from lab.start import near
 from lab.start.near import FOLDERS, MOST, Near, changes, definitions, runs
 from lab.tests.pytest_part import PARTS

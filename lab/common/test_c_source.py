@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Unit tests of source.py: tokens and definitions."""
+"""unit tests of c_source.py: tokens and definitions."""
 
 import tempfile
 import unittest
 from pathlib import Path
 
-from lab.mutants.source import Definition, sources, tokens, words
+from lab.common.c_source import Definition, sources, tokens, words
 
 EXAMPLE = """\
 /* int in_a_comment(void) { return 1; } */
