@@ -62,6 +62,7 @@ static u32 round_to_record(const struct lwp_caps *caps, u32 bytes)
 	return bytes - bytes % caps->event_size;
 }
 
+/* 43724-406, 43724-408, 43724-409, 2007-407, 2007-408, 2007-410, 2007-804 */
 static void decode_ring(const struct lwp_caps *caps, const u8 *image, struct lwp_cb *cb)
 {
 	const struct lwp_rev *rev = lwp_rev_get(caps->rev);
@@ -78,7 +79,7 @@ static void decode_ring(const struct lwp_caps *caps, const u8 *image, struct lwp
 		cb->threshold = round_to_record(caps, cb->threshold);
 }
 
-/* Returns the flag bits of the events that were granted. */
+/* Returns the flag bits of the events that were granted (43724-411, 2007-416). */
 static u32 decode_events(const struct lwp_caps *caps, u32 granted, const u8 *image,
 			 struct lwp_cb *cb)
 {

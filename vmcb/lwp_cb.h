@@ -29,7 +29,7 @@
 #define LWP_CB_BUFFER_SIZE LWP_MASK(27, 0)
 #define LWP_CB_RANDOM LWP_MASK(31, 28)
 
-/* An event slot is a quadword. */
+/* An event slot is a quadword (43724-413). */
 #define LWP_CB_SLOT_SIZE 8
 #define LWP_CB_SLOT_INTERVAL 0 /* u32: 25:0 EventInterval; 2007: 31:26 EventId */
 #define LWP_CB_SLOT_COUNTER 4 /* u32: 25:0 EventCounter */
@@ -80,13 +80,16 @@ enum lwp_cb_verdict {
 	LWP_CB_NO_EVENTS, /* 2007 only: LWP goes off, Flags = 0 */
 };
 
-/* Bits of Filters that are honoured: defined by the revision and announced by the leaf. */
+/*
+ * Bits of Filters that are honoured: defined by the revision and announced by the leaf (43724-417,
+ * 43724-418, 2007-412, 2007-413).
+ */
 u32 lwp_cb_filters(const struct lwp_caps *caps);
 
-/* Smallest ring in bytes, at least one record. */
+/* Smallest ring in bytes, at least one record (43724-407). */
 u32 lwp_cb_min_ring(const struct lwp_caps *caps);
 
-/* Byte offset of event slot `slot` (0-based) in the block. */
+/* Byte offset of event slot `slot` (0-based) in the block (43724-402, 2007-401, 2007-402). */
 static inline u32 lwp_cb_slot_offset(const struct lwp_caps *caps, u32 slot)
 {
 	u32 first = caps->rev == LWP_REV_2007 ? LWP07_CB_FIXED_SIZE : caps->event_offset;
@@ -99,7 +102,7 @@ int lwp_cb_selected_slot(const struct lwp_caps *caps, const u8 *image, u32 event
 
 /*
  * Slot of an EventId in a block image of caps->cb_size bytes: EventId - 1 in 43724; the earliest
- * slot that selects it in 2007. Returns -1 if no slot has it.
+ * slot that selects it in 2007. Returns -1 if no slot has it (43724-402, 2007-401 to 2007-403).
  */
 static inline int lwp_cb_find_slot(const struct lwp_caps *caps, const u8 *image, u32 event_id)
 {
@@ -116,7 +119,7 @@ static inline int lwp_cb_find_slot(const struct lwp_caps *caps, const u8 *image,
  * Decode and normalise a block of caps->cb_size bytes as LLWPCB does (43724-404 to 43724-412):
  * sizes rounded down, a head outside the ring becomes 0, intervals raised to the minimum,
  * negative counters 0, flags masked with `avail` (EAX of the leaf). *cb is complete also when the
- * verdict is not LWP_CB_OK.
+ * verdict is not LWP_CB_OK (43724-401, 43724-403, 43724-414, 43724-415, 2007-404 to 2007-406).
  */
 enum lwp_cb_verdict lwp_cb_decode(const struct lwp_caps *caps, u32 avail, const u8 *image,
 				  struct lwp_cb *cb);
@@ -127,7 +130,9 @@ static inline s32 lwp_sext26(u32 word)
 	return (s32)(word << 6) / 64;
 }
 
-/* EventInterval of a slot: signed 26 bit, raised to the revision's minimum. */
+/*
+ * EventInterval of a slot: signed 26 bit, raised to the revision's minimum (43724-410, 2007-415).
+ */
 static inline s32 lwp_cb_interval(const struct lwp_caps *caps, u32 interval_word)
 {
 	s32 interval = lwp_sext26(interval_word), least = lwp_rev_get(caps->rev)->min_interval;
@@ -137,7 +142,8 @@ static inline s32 lwp_cb_interval(const struct lwp_caps *caps, u32 interval_word
 
 /*
  * Write back what LLWPCB makes visible: Flags and, in 43724, normalised size, head, threshold,
- * intervals and counters of the enabled events. Reserved and software fields keep their bytes.
+ * intervals and counters of the enabled events. Reserved and software fields keep their bytes
+ * (43724-403, 43724-404, 43724-412, 2007-405, 2007-417).
  */
 void lwp_cb_write_back(const struct lwp_caps *caps, const struct lwp_cb *cb, u8 *image);
 

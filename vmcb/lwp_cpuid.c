@@ -110,6 +110,7 @@ bool lwp_caps_has(const struct lwp_caps *caps, enum lwp_kind kind)
 	return event_id && caps->features & LWP_BIT(event_id);
 }
 
+/* 43724-107 */
 u32 lwp_caps_ecx_features(const struct lwp_caps *caps)
 {
 	if (lwp_caps_has(caps, LWP_KIND_DME))
@@ -171,7 +172,10 @@ bool lwp_caps_valid(const struct lwp_caps *caps)
 	return caps->rev == LWP_REV_2007 ? valid_2007(caps) : valid_43724(caps);
 }
 
-/* 2007: EDX has the interrupt in bit 1 and the events one bit higher than EAX and LWPMSR0. */
+/*
+ * 2007: EDX has the interrupt in bit 1 and the events one bit higher than EAX and LWPMSR0
+ * (2007-102).
+ */
 static u32 edx_encode_2007(u32 features)
 {
 	u32 edx = LWP07_F_ENABLED;
@@ -187,6 +191,7 @@ static u32 edx_encode_2007(u32 features)
 	return edx;
 }
 
+/* 2007-102 */
 static u32 edx_decode_2007(u32 edx)
 {
 	u32 features = 0;

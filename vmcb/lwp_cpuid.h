@@ -52,6 +52,7 @@
 #define LWP_ECX_LATENCY_RND LWP_MASK(8, 6) /* bits */
 #define LWP_ECX_VERSION LWP_MASK(15, 9)
 #define LWP_ECX_MIN_BUFFER LWP_MASK(23, 16) /* units of 32 records */
+/* 43724-116 */
 #define LWP_ECX_VMCB_AREA LWP_BIT(24) /* ours: LWP state in the VMCB save area (docs) */
 #define LWP_ECX_BRANCH_PREDICTION LWP_BIT(28)
 #define LWP_ECX_IP_FILTERING LWP_BIT(29)
@@ -91,14 +92,15 @@ enum lwp_profile {
 
 /*
  * Numbers of a profile in a revision. The caller masks `features` with what its event source can
- * count. LWP_PROFILE_FAM15H exists for 43724 only; for 2007 the result is that of LWP_PROFILE_FULL.
+ * count. LWP_PROFILE_FAM15H exists for 43724 only; for 2007 the result is that of LWP_PROFILE_FULL
+ * (43724-111).
  */
 void lwp_caps_profile(struct lwp_caps *caps, enum lwp_profile profile, u32 rev);
 
 /*
  * Change the highest EventId (43724) or the number of slots (2007), from 1 to the revision's
  * max_event_id: shrinks cb_size and drops the features of events that are gone. Returns false and
- * changes nothing when out of range.
+ * changes nothing when out of range (2007-110).
  */
 bool lwp_caps_set_max_events(struct lwp_caps *caps, u32 max_events);
 
@@ -108,7 +110,8 @@ bool lwp_caps_has(const struct lwp_caps *caps, enum lwp_kind kind);
 /*
  * What the leaf announces about data cache misses depends on whether they are offered at all:
  * without them (a caller masked `features`) latency bits, rounding, data address and cache filters
- * read as zero, as on silicon. These give the numbers as announced; so do all functions below.
+ * read as zero, as on silicon. These give the numbers as announced; so do all functions below
+ * (43724-107).
  */
 u8 lwp_caps_latency_max(const struct lwp_caps *caps);
 u8 lwp_caps_latency_rnd(const struct lwp_caps *caps);
@@ -117,15 +120,22 @@ u32 lwp_caps_ecx_features(const struct lwp_caps *caps);
 /* Flag bits of EventIds 1..max_event_id (1..8). */
 u32 lwp_caps_event_features(u32 max_event_id);
 
-/* Is every number in range and are they consistent with each other (block holds all slots, ...)? */
+/*
+ * Is every number in range and are they consistent with each other (block holds all slots, ...)
+ * (43724-104, 43724-105, 43724-107, 2007-106)?
+ */
 bool lwp_caps_valid(const struct lwp_caps *caps);
 
-/* Registers of the leaf; eax as given (see lwp_avail()). */
+/*
+ * Registers of the leaf; eax as given (see lwp_avail()) (43724-103 to 43724-106, 2007-104,
+ * 2007-105, 2007-108).
+ */
 void lwp_leaf_encode(const struct lwp_caps *caps, u32 eax, struct lwp_leaf *leaf);
 
 /*
  * The reverse. `rev` cannot be read from the leaf and is the caller's knowledge. Returns false when
- * the leaf describes nothing that this implementation could offer (lwp_caps_valid() is false).
+ * the leaf describes nothing that this implementation could offer (lwp_caps_valid() is false)
+ * (43724-103, 43724-104, 43724-106, 2007-103 to 2007-105).
  */
 bool lwp_leaf_decode(const struct lwp_leaf *leaf, u32 rev, struct lwp_caps *caps);
 
@@ -144,7 +154,10 @@ enum lwp_caps_field {
 	LWP_CAPS_FEATURES,
 	LWP_CAPS_ECX_FEATURES,
 };
-/* First field in which `have` cannot give what `need` says; LWP_CAPS_OK if none. */
+/*
+ * First field in which `have` cannot give what `need` says; LWP_CAPS_OK if none (43724-117,
+ * 2007-109).
+ */
 enum lwp_caps_field lwp_caps_covers(const struct lwp_caps *have, const struct lwp_caps *need);
 /* Name of a field as users write it (the QEMU property where there is one), for messages. */
 const char *lwp_caps_field_name(enum lwp_caps_field field);
@@ -153,7 +166,7 @@ const char *lwp_caps_field_name(enum lwp_caps_field field);
  * What a migration set has in common: AND of feature bits, minimum of event count, version and
  * latency bits, maximum of minimum buffer size and latency rounding; revision, event size and
  * offset must agree. Result in *into (in/out). Returns the field that makes the two irreconcilable,
- * else LWP_CAPS_OK.
+ * else LWP_CAPS_OK (43724-117, 2007-106, 2007-109).
  */
 enum lwp_caps_field lwp_caps_intersect(struct lwp_caps *into, const struct lwp_caps *other);
 

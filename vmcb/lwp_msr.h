@@ -15,6 +15,7 @@
 #define LWP_CFG_COREID_SHIFT 32 /* 39:32, copied to CoreId of every record */
 #define LWP_CFG_VECTOR_SHIFT 40 /* 47:40, APIC vector of the threshold interrupt */
 
+/* 43724-205, 2007-204 */
 static inline u8 lwp_cfg_core_id(u64 cfg)
 {
 	return (u8)(cfg >> LWP_CFG_COREID_SHIFT);
@@ -23,6 +24,7 @@ static inline u8 lwp_cfg_core_id(u64 cfg)
 /* Lower ones are exceptions: a local APIC does not accept them. */
 #define LWP_VECTOR_MIN 16
 
+/* 43724-206, 2007-204 */
 static inline u8 lwp_cfg_vector(u64 cfg)
 {
 	return (u8)(cfg >> LWP_CFG_VECTOR_SHIFT);
@@ -30,19 +32,21 @@ static inline u8 lwp_cfg_vector(u64 cfg)
 
 /*
  * WRMSR LWP_CFG. Returns false for #GP(0) (a feature bit that the leaf's EDX lacks, a reserved
- * bit); else *cfg becomes the value as stored, ignored bits kept as they were (zero).
+ * bit); else *cfg becomes the value as stored, ignored bits kept as they were (zero) (43724-201 to
+ * 43724-203, 2007-201, 2007-202).
  */
 bool lwp_cfg_write(const struct lwp_caps *caps, u64 value, u64 *cfg);
 
 /*
  * A value that came from outside (migration, KVM_SET_MSRS): would lwp_cfg_write() store it
- * unchanged?
+ * unchanged (43724-209)?
  */
 bool lwp_cfg_valid(const struct lwp_caps *caps, u64 cfg);
 
 /*
  * Value at reset. In `auto` contexts the firmware's part is played here: every feature but INT,
- * COREID = low byte of the initial APIC id, VECTOR 0. Otherwise 0.
+ * COREID = low byte of the initial APIC id, VECTOR 0. Otherwise 0 (43724-201, 43724-207, 2007-201,
+ * 2007-205).
  */
 u64 lwp_cfg_reset(const struct lwp_caps *caps, bool auto_context, u32 apic_id);
 
@@ -67,12 +71,16 @@ static inline u32 lwp_avail_of(const struct lwp_rev *rev, u32 features, u64 cfg,
 	return allowed | LWP_F_AVAIL;
 }
 
+/* 43724-108, 43724-109, 2007-107 */
 static inline u32 lwp_avail(const struct lwp_caps *caps, u64 cfg, bool auto_context, bool xcr0_lwp)
 {
 	return lwp_avail_of(lwp_rev_get(caps->rev), caps->features, cfg, auto_context, xcr0_lwp);
 }
 
-/* WRMSR LWP_CBADDR where it executes nothing (43724): only 0 may be written; false = #GP(0). */
+/*
+ * WRMSR LWP_CBADDR where it executes nothing (43724): only 0 may be written; false = #GP(0)
+ * (43724-211).
+ */
 static inline bool lwp_cbaddr_write_ok(u64 value)
 {
 	return value == 0;

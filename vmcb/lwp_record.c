@@ -6,6 +6,7 @@
 
 _Static_assert(LWP_RECORD_TIMESTAMP + sizeof(u64) == LWP_RECORD_SIZE, "a record is 32 bytes");
 
+/* 43724-501, 43724-504, 2007-501 */
 void lwp_record_encode(const struct lwp_record *rec, u8 out[LWP_RECORD_SIZE])
 {
 	/* EventId, CoreId, Flags and Data1 are the bytes of one word. */
@@ -16,6 +17,7 @@ void lwp_record_encode(const struct lwp_record *rec, u8 out[LWP_RECORD_SIZE])
 	lwp_put64(out + LWP_RECORD_TIMESTAMP, rec->timestamp);
 }
 
+/* 43724-501, 2007-501 */
 void lwp_record_decode(const u8 in[LWP_RECORD_SIZE], struct lwp_record *rec)
 {
 	rec->event_id = in[LWP_RECORD_EVENT_ID];

@@ -18,7 +18,7 @@
 #define LWP_RECORD_TIMESTAMP 24 /* u64: time stamp where PTSC is active, else 0 */
 
 /* Flags, as bits of the 16-bit field (bit 15 is bit 31 of the first dword). */
-#define LWP_RECORD_TKN 0x8000 /* branch: taken */
+#define LWP_RECORD_TKN 0x8000 /* branch: taken (43724-508) */
 #define LWP_RECORD_PRD 0x4000 /* branch: predicted correctly */
 #define LWP_RECORD_PRV 0x2000 /* branch: PRD is valid */
 #define LWP_RECORD_FUS 0x1000 /* branch: fused pair (43724) */

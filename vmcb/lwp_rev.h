@@ -85,7 +85,7 @@ struct lwp_rev {
 
 extern const struct lwp_rev lwp_revs[LWP_REVS];
 
-/* Descriptor of LWP_REV_*; NULL for another number. */
+/* Descriptor of LWP_REV_*; NULL for another number (43724-502, 2007-502). */
 static inline const struct lwp_rev *lwp_rev_get(u32 id)
 {
 	return id < LWP_REVS ? &lwp_revs[id] : NULL;

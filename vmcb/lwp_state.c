@@ -68,6 +68,7 @@ static void encode_ring(const struct lwp_state *st, u8 *image)
 	lwp_put32(image + LWP_IMAGE_FILTERS, st->filters);
 }
 
+/* 43724-302, 43724-305 */
 void lwp_state_encode_xsave(const struct lwp_state *st, u8 image[LWP_IMAGE_SIZE])
 {
 	u32 i;

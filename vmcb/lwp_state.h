@@ -73,7 +73,7 @@ void lwp_state_off(struct lwp_state *st);
 
 /*
  * Encode all 128 bytes (VMCB, wire). For the XSAVE component use lwp_state_encode_xsave(): bytes
- * 96..127 are written as zero.
+ * 96..127 are written as zero (2007-301).
  */
 void lwp_state_encode(const struct lwp_state *st, const struct lwp_caps *caps,
 		      u8 image[LWP_IMAGE_SIZE]);
@@ -87,7 +87,8 @@ void lwp_state_encode_xsave(const struct lwp_state *st, u8 image[LWP_IMAGE_SIZE]
  *   EventId that cannot be pending, flags without one; counters that are not 26-bit sign-extended;
  *   LWP_CFG bits that WRMSR would refuse; another revision or format; reserved bytes that are not
  *   zero.
- * Returns NULL and fills *st, or a short text that names the field; then *st is LWP off with cfg 0.
+ * Returns NULL and fills *st, or a short text that names the field; then *st is LWP off with cfg 0
+ * (43724-913, 2007-301).
  */
 const char *lwp_state_decode(const u8 image[LWP_IMAGE_SIZE], const struct lwp_caps *caps,
 			     struct lwp_state *st);
@@ -95,7 +96,8 @@ const char *lwp_state_decode(const u8 image[LWP_IMAGE_SIZE], const struct lwp_ca
 /*
  * The same for an XSAVE component: bytes 96..127 are ignored, st->cfg is kept, flags are masked
  * with `avail` instead of refused; reserved flag bits are dropped. A bad image turns LWP off
- * (returns the reason); it never faults (XRSTOR is unprivileged, 43724-312).
+ * (returns the reason); it never faults (XRSTOR is unprivileged, 43724-312) (43724-302, 43724-305,
+ * 43724-309, 43724-311, 43724-316, 2007-304).
  */
 const char *lwp_state_decode_xsave(const u8 image[LWP_IMAGE_SIZE], const struct lwp_caps *caps,
 				   u32 avail, struct lwp_state *st);

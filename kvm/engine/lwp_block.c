@@ -22,7 +22,8 @@ enum lwp_mem_result lwp_read_block(struct lwp_engine *e, u64 linear, bool write,
 /*
  * The ring's linear address. False = #GP(0): outside the segment or not canonical
  * (43724-612). In 2007 BufferBase is a linear address, so DS has no say. A ring that would wrap
- * round the end of a 32-bit address space is refused like one outside the limit.
+ * round the end of a 32-bit address space is refused like one outside the limit (43724-414,
+ * 43724-415, 2007-408, 2007-610).
  */
 static bool ring_linear(const struct lwp_engine *e, const struct lwp_cb *cb,
 			const struct lwp_ds *ds, u64 *linear)
@@ -40,6 +41,7 @@ static bool ring_linear(const struct lwp_engine *e, const struct lwp_cb *cb,
 	       (cb->base >= ds->first && cb->base + cb->size - 1 <= ds->limit);
 }
 
+/* 43724-407, 43724-618, 2007-406, 2007-409 */
 static enum lwp_block_verdict judge(const struct lwp_engine *e, enum lwp_cb_verdict decoded,
 				    const struct lwp_cb *cb, const struct lwp_ds *ds, u64 *ring)
 {
@@ -57,7 +59,7 @@ static enum lwp_mem_result write_field(struct lwp_engine *e, const struct lwp_sp
 	return lwp_write(e, span, at, image + at, len);
 }
 
-/* The fields that lwp_cb_write_back() may have changed. */
+/* The fields that lwp_cb_write_back() may have changed (43724-421). */
 static enum lwp_mem_result write_back(struct lwp_engine *e, const struct lwp_span *span,
 				      const struct lwp_cb *cb, const u8 *image)
 {
@@ -80,6 +82,7 @@ static enum lwp_mem_result write_back(struct lwp_engine *e, const struct lwp_spa
 	return result;
 }
 
+/* 43724-616, 2007-416 */
 static void begin(struct lwp_engine *e, u64 linear, u64 ring, const struct lwp_cb *cb,
 		  const u8 *image)
 {

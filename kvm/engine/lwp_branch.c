@@ -22,6 +22,7 @@ enum {
 	COND_LE,
 };
 
+/* 43724-509 */
 static bool condition_holds(unsigned int cond, u64 rflags)
 {
 	bool less = !(rflags & RFLAGS_SF) != !(rflags & RFLAGS_OF);

@@ -191,6 +191,7 @@ enum lwp_ctx_found lwp_ctx_search(struct lwp_ctx_table *t, struct lwp_engine *e,
 	return LWP_CTX_VERIFY;
 }
 
+/* 43724-904 */
 enum lwp_ctx_found lwp_ctx_claim(struct lwp_ctx_table *t, struct lwp_engine *e, s32 cpu,
 				 const struct lwp_ctx_look *look, enum lwp_ctx_verdict verdict,
 				 const struct lwp_ctx_ip *ip)

@@ -98,12 +98,13 @@ size_t lwp_ctx_table_bytes(u32 size);
  */
 void lwp_ctx_table_init(struct lwp_ctx_table *t, void *memory, u32 size, u64 seed);
 
-/* Machine reset: drop all contexts. lwp_engine_reset() resets the vCPUs' engines. */
+/* Machine reset: drop all contexts. lwp_engine_reset() resets the vCPUs' engines (43724-905). */
 void lwp_ctx_table_reset(struct lwp_ctx_table *t);
 
 /*
  * Key of the running thread. 32-bit code (code64 false) has no thread part. `gs_base` is that of
- * the program, see docs/design.md#contexts for where the processor has it.
+ * the program, see docs/design.md#contexts for where the processor has it (43724-902, 2007-901,
+ * 2007-902).
  */
 struct lwp_ctx_key lwp_ctx_make_key(enum lwp_paging paging, u64 cr3, bool code64, u64 fs_base,
 				    u64 gs_base);
@@ -128,7 +129,7 @@ static inline bool lwp_ctx_any(const struct lwp_ctx_table *t)
 bool lwp_ctx_create(struct lwp_ctx_table *t, struct lwp_engine *e, s32 cpu,
 		    const struct lwp_ctx_key *key);
 
-/* LLWPCB 0, WRMSR or an error switched LWP off on vCPU `cpu`: drop its live context. */
+/* LLWPCB 0, WRMSR or an error switched LWP off on vCPU `cpu`: drop its live context (43724-902). */
 void lwp_ctx_drop_live(struct lwp_ctx_table *t, struct lwp_engine *e, s32 cpu);
 
 /* Key of the context that is live on vCPU `cpu`; NULL if none is. */
@@ -138,7 +139,7 @@ const struct lwp_ctx_key *lwp_ctx_live(const struct lwp_ctx_table *t, const stru
 /*
  * Put the live context of `cpu` back into the table; the engine is off then (but keeps LWP_CFG,
  * which belongs to the vCPU). If LWP has gone off, the context is dropped. No guest memory. `now`:
- * a clock, in ms.
+ * a clock, in ms (43724-902).
  */
 void lwp_ctx_park(struct lwp_ctx_table *t, struct lwp_engine *e, s32 cpu, u64 now);
 
@@ -170,7 +171,7 @@ struct lwp_ctx_look {
  *	and is the last stored record still in its slot?
  * lwp_ctx_claim(), locked: makes it live, or leaves it parked if it could not be read, or drops it
  *	and its pending record without a write. LWP_CTX_AGAIN, and no change, if anything has
- *	happened to the context since the search.
+ *         happened to the context since the search (43724-904).
  */
 enum lwp_ctx_found lwp_ctx_search(struct lwp_ctx_table *t, struct lwp_engine *e, s32 cpu,
 				  const struct lwp_ctx_key *key, struct lwp_ctx_look *look);
@@ -188,7 +189,7 @@ struct lwp_ctx_ip {
 
 /*
  * *ip is filled if the result is LWP_CTX_INTACT. A block that has not been read yet (deferred) has
- * no copies to compare and is intact.
+ * no copies to compare and is intact (43724-904, 2007-305).
  */
 enum lwp_ctx_verdict lwp_ctx_verify(struct lwp_engine *e, const struct lwp_ctx_saved *saved,
 				    struct lwp_ctx_ip *ip);
@@ -199,7 +200,7 @@ enum lwp_ctx_found lwp_ctx_claim(struct lwp_ctx_table *t, struct lwp_engine *e, 
 
 /*
  * The three steps in one, for an owner whose calls nothing runs beside. *holder is set if the
- * result is LWP_CTX_BUSY.
+ * result is LWP_CTX_BUSY (43724-902 to 43724-904, 2007-305).
  */
 enum lwp_ctx_found lwp_ctx_find(struct lwp_ctx_table *t, struct lwp_engine *e, s32 cpu,
 				const struct lwp_ctx_key *key, s32 *holder);

@@ -12,7 +12,7 @@
  * Would a lookup in the context's own address space find block and last record intact? Reads
  * guest-physical memory from the CR3 of its key on; writes nothing and faults nothing. The program
  * may run meanwhile on another vCPU: lwp_ctx_looked() finds that out. `caps` are those of the
- * context's machine.
+ * context's machine (43724-905).
  */
 enum lwp_ctx_fate lwp_ctx_look(const struct lwp_phys *phys, const struct lwp_caps *caps,
 			       const struct lwp_ctx_saved *saved);

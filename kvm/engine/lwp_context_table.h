@@ -12,7 +12,7 @@ static inline u32 lwp_ctx_index(const struct lwp_ctx_table *t, const struct lwp_
 	return (u32)(ctx - t->entry);
 }
 
-/* The entry of a key, or NULL. */
+/* The entry of a key, or NULL (43724-905). */
 struct lwp_ctx *lwp_ctx_by_key(const struct lwp_ctx_table *t, const struct lwp_ctx_key *key);
 
 /*
@@ -39,7 +39,7 @@ void lwp_ctx_look_later(struct lwp_ctx_table *t, struct lwp_ctx *ctx, u64 now);
 
 /*
  * Remove one parked context: of the address spaces with most contexts the one not used for longest,
- * and of that the one not used for longest. False: all are live.
+ * and of that the one not used for longest. False: all are live (43724-905).
  */
 bool lwp_ctx_evict(struct lwp_ctx_table *t);
 

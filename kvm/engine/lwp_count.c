@@ -24,7 +24,7 @@ void lwp_record_begin(const struct lwp_engine *e, u8 event_id, u64 address, stru
 		rec->timestamp = e->ops->timestamp(e->vcpu);
 }
 
-/* The counter after n more events. */
+/* The counter after n more events (43724-703, 43724-705). */
 static s32 count_down(const struct lwp_engine *e, s32 counter, u64 n)
 {
 	s32 lowest = e->rev->freezes_at_zero ? 0 : LWP_COUNTER_MIN;
@@ -74,7 +74,7 @@ void lwp_count(struct lwp_engine *e, enum lwp_kind kind, u64 n)
 	e->st.counter[id - 1] = count_down(e, e->st.counter[id - 1], n);
 }
 
-/* See lwp_count_event(). */
+/* See lwp_count_event() (43724-704, 43724-816, 2007-702). */
 static inline bool count_event(struct lwp_engine *e, u32 id, u64 n)
 {
 	s32 before = e->st.counter[id - 1];
@@ -119,7 +119,7 @@ void lwp_gather(struct lwp_engine *e, u32 id, const struct lwp_retired *r)
 	e->st.flags |= LWP_STATE_RELOAD;
 }
 
-/* How often an instruction counts for a kind that is active. */
+/* How often an instruction counts for a kind that is active (43724-722). */
 static u64 occurrences(const struct lwp_engine *e, enum lwp_kind kind, const struct lwp_retired *r)
 {
 	switch (kind) {

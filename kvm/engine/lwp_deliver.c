@@ -27,7 +27,7 @@ bool lwp_boundary_wanted(const struct lwp_engine *e, u64 rip, bool entered)
 	return entered && (rip == st->retry_rip || !st->retry_rip);
 }
 
-/* A deferred block that is not valid turns LWP off. */
+/* A deferred block that is not valid turns LWP off (43724-311, 2007-605). */
 static enum lwp_mem_result load_block(struct lwp_engine *e, struct lwp_fault *fault)
 {
 	enum lwp_block_verdict verdict = LWP_BLOCK_INVALID;
@@ -54,6 +54,7 @@ static void wait_for_retry(struct lwp_engine *e, u64 rip)
 	e->st.flags |= LWP_STATE_FAULTED;
 }
 
+/* 43724-310, 2007-302, 2007-303 */
 static bool settle_load(struct lwp_engine *e, u64 rip, struct lwp_exc *exc)
 {
 	if (!load_outstanding(e))

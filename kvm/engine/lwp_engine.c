@@ -54,14 +54,18 @@ void lwp_engine_load(struct lwp_engine *e, const struct lwp_state *st)
 /*
  * Bits that are cleared stop their events at once, because every use of the flags is masked with
  * the available features. Without any, LWP is suspended: nothing counts and no memory is
- * touched. The state stays until LWP_CBADDR := 0; if the bits are set again, LWP continues with it.
+ * touched. The state stays until LWP_CBADDR := 0; if the bits are set again, LWP continues with it
+ * (43724-202).
  */
 bool lwp_engine_write_cfg(struct lwp_engine *e, u64 value)
 {
 	return lwp_cfg_write(&e->caps, value, &e->st.cfg);
 }
 
-/* Spec 2.2: WRMSR 0 stops LWP immediately, internal state discarded, nothing flushed. */
+/*
+ * Spec 2.2: WRMSR 0 stops LWP immediately, internal state discarded, nothing flushed (43724-211,
+ * 43724-212).
+ */
 bool lwp_engine_write_cbaddr(struct lwp_engine *e, u64 value)
 {
 	if (!lwp_cbaddr_write_ok(value))

@@ -165,7 +165,7 @@ struct lwp_exc {
 void lwp_engine_init(struct lwp_engine *e, const struct lwp_caps *caps, bool auto_context,
 		     enum lwp_delivery delivery, const struct lwp_vcpu_ops *ops, void *vcpu);
 
-/* RESET and INIT: LWP off, LWP_CFG as lwp_cfg_reset(). */
+/* RESET and INIT: LWP off, LWP_CFG as lwp_cfg_reset() (43724-207, 43724-214). */
 void lwp_engine_reset(struct lwp_engine *e, u32 apic_id);
 
 /*
@@ -174,7 +174,9 @@ void lwp_engine_reset(struct lwp_engine *e, u32 apic_id);
  */
 void lwp_engine_load(struct lwp_engine *e, const struct lwp_state *st);
 
-/* EAX of leaf 8000_001C now; 0 = the four instructions raise #UD. */
+/*
+ * EAX of leaf 8000_001C now; 0 = the four instructions raise #UD (43724-109, 43724-110, 2007-203).
+ */
 static inline u32 lwp_engine_avail(const struct lwp_engine *e)
 {
 	return lwp_avail_of(e->rev, e->caps.features, e->st.cfg, e->auto_context, e->xcr0_lwp);
@@ -198,7 +200,7 @@ bool lwp_engine_write_cbaddr(struct lwp_engine *e, u64 value);
 
 /*
  * Load a block at the next CPL-3 moment (2007 LLWPCB at CPL != 3; KVM's `os` contexts by MSR).
- * `linear` must be canonical and not 0.
+ * `linear` must be canonical and not 0 (2007-207).
  */
 void lwp_engine_defer(struct lwp_engine *e, u64 linear);
 
@@ -225,13 +227,14 @@ struct lwp_ds {
  * On any exception the instruction is restartable and *e is as 43724-614 says (a fault while
  * flushing the old block leaves LWP on; a fault or #GP by the new one leaves it off). Because 2007
  * returns the old pointer, there #PF by the new block leaves the old one on, flushed: the restart
- * returns it again.
+ * returns it again (43724-213, 43724-611, 43724-619, 2007-602, 2007-603).
  */
 void lwp_llwpcb(struct lwp_engine *e, u64 ea, const struct lwp_ds *ds, u8 cpl, u64 *old,
 		struct lwp_exc *exc);
 
 /*
- * SLWPCB: flush, then *result = effective address of the block, not truncated; 0 when LWP is off.
+ * SLWPCB: flush, then *result = effective address of the block, not truncated; 0 when LWP is off
+ * (43724-620, 43724-623, 2007-606).
  */
 void lwp_slwpcb(struct lwp_engine *e, const struct lwp_ds *ds, u64 *result, struct lwp_exc *exc);
 
@@ -256,10 +259,13 @@ bool lwp_val_reads(const struct lwp_engine *e, u64 address);
  */
 bool lwp_sample_settle(struct lwp_engine *e, u64 address, struct lwp_exc *exc);
 
-/* LWPINS; *cf = ring was full (else false: CF is written in any case). */
+/*
+ * LWPINS; *cf = ring was full (else false: CF is written in any case) (43724-624 to 43724-626,
+ * 43724-629, 43724-637).
+ */
 void lwp_ins(struct lwp_engine *e, const struct lwp_sample *s, bool *cf, struct lwp_exc *exc);
 
-/* LWPVAL; a fault leaves the counter as it was. */
+/* LWPVAL; a fault leaves the counter as it was (43724-632, 43724-635, 43724-637). */
 void lwp_val(struct lwp_engine *e, const struct lwp_sample *s, struct lwp_exc *exc);
 
 /* ---- counting; no guest memory ---- */
@@ -305,27 +311,34 @@ u64 lwp_budget(const struct lwp_engine *e, enum lwp_kind kind);
 /* Are events of this kind counted? Not while the block is still to be read. */
 bool lwp_event_active(const struct lwp_engine *e, enum lwp_kind kind);
 
-/* Are branches of this class counted? (BRE is active and the filter lets the class pass.) */
+/*
+ * Are branches of this class counted? (BRE is active and the filter lets the class pass.)
+ * (43724-723, 43724-724, 2007-709).
+ */
 bool lwp_branch_counted(const struct lwp_engine *e, enum lwp_branch_class branch);
 /* Is this miss counted? (DME is active and the latency and cache-level filters let it pass.) */
 bool lwp_miss_counted(const struct lwp_engine *e, const struct lwp_miss *miss);
 /* An IP filter is active: eligibility depends on each instruction's address. */
 bool lwp_ip_filtered(const struct lwp_engine *e);
 
-/* n events of a kind retired and none became due: n < lwp_budget(); any excess is dropped. */
+/*
+ * n events of a kind retired and none became due: n < lwp_budget(); any excess is dropped
+ * (43724-703).
+ */
 void lwp_count(struct lwp_engine *e, enum lwp_kind kind, u64 n);
 
 /*
  * One instruction retired: count all its events, gather at most one record (the due event furthest
  * below its limit, ties to the lowest EventId). Returns true if lwp_boundary() is wanted before the
  * next instruction. While a record is pending nothing is gathered: an event that becomes due then
- * causes a retry of the pending record's store, and is gathered at a later eligible instruction.
+ * causes a retry of the pending record's store, and is gathered at a later eligible instruction
+ * (43724-710, 43724-711, 43724-722, 43724-726, 43724-822, 2007-703, 2007-705).
  */
 bool lwp_retire(struct lwp_engine *e, const struct lwp_retired *r);
 
 /*
  * A data cache miss of an instruction that is going to retire, before lwp_retire() gets it. The
- * miss is counted; if it is due, *r has it, and those that follow.
+ * miss is counted; if it is due, *r has it, and those that follow (43724-719, 2007-710).
  */
 void lwp_retired_missed(struct lwp_engine *e, struct lwp_retired *r, const struct lwp_miss *miss);
 
@@ -337,13 +350,15 @@ void lwp_retired_missed(struct lwp_engine *e, struct lwp_retired *r, const struc
  * eligible instruction. The statistic and ops->overshoot() have it if the delivery is `exact` and
  * the kind is not a clock. n may have any value.
  *
- * lwp_pass(e, LWP_KIND_BRE, 0, NULL) ends the wait of lwp_awaits_branch(), before a state is saved.
+ * lwp_pass(e, LWP_KIND_BRE, 0, NULL) ends the wait of lwp_awaits_branch(), before a state is saved
+ * (43724-823, 43724-824).
  */
 void lwp_pass(struct lwp_engine *e, enum lwp_kind kind, u64 n, const struct lwp_retired *next);
 
 /*
  * For sampled misses: the load at `address` missed, and stands for n misses, all of which count if
- * it passes the filters. If one of them was due, the record is late, and is that of this load.
+ * it passes the filters. If one of them was due, the record is late, and is that of this load
+ * (43724-719, 2007-710).
  */
 void lwp_pass_miss(struct lwp_engine *e, u64 n, u64 address, const struct lwp_miss *miss);
 
@@ -363,7 +378,8 @@ static inline bool lwp_awaits_branch(const struct lwp_engine *e)
  * called? `entered`: CPL 3 was entered just now (return from the kernel, start of a world switch).
  * Yes for a pending record that has not faulted; for one that has faulted, if `entered` and rip is
  * where it faulted, or after another event became due; for a block to load (deferred); and for
- * BaseIP and LimitIP to read again. No while lwp_engine_avail() is 0.
+ * BaseIP and LimitIP to read again. No while lwp_engine_avail() is 0 (43724-208, 43724-816,
+ * 43724-825).
  */
 bool lwp_boundary_wanted(const struct lwp_engine *e, u64 rip, bool entered);
 
@@ -371,7 +387,7 @@ bool lwp_boundary_wanted(const struct lwp_engine *e, u64 rip, bool entered);
  * Load a deferred block (one that is not valid turns LWP off), read BaseIP and LimitIP, store the
  * pending record. *exc is LWP_EXC_NONE or LWP_EXC_PF, raised with the rIP of the next
  * instruction; the record then stays pending and the state remembers rip for the retry. Does
- * nothing when lwp_boundary_wanted() is false.
+ * nothing when lwp_boundary_wanted() is false (43724-813, 2007-302, 2007-303).
  */
 void lwp_boundary(struct lwp_engine *e, u64 rip, bool entered, struct lwp_exc *exc);
 

@@ -72,6 +72,7 @@ static u32 latency_seen(const struct lwp_engine *e, u32 latency)
 	return latency >> lwp_caps_latency_rnd(&e->caps) << lwp_caps_latency_rnd(&e->caps);
 }
 
+/* 43724-727, 2007-711 */
 static bool latency_passes(const struct lwp_engine *e, u32 latency)
 {
 	u32 minimum = lwp_field_get(LWP_FILTER_MIN_LATENCY, e->st.filters) * MIN_LATENCY_CYCLES;
@@ -80,6 +81,7 @@ static bool latency_passes(const struct lwp_engine *e, u32 latency)
 	return latency_seen(e, latency) >= latency_seen(e, minimum);
 }
 
+/* 43724-728 */
 static bool level_passes(const struct lwp_engine *e, u8 source)
 {
 	if (!(e->st.filters & LWP_FILTER_CLF))

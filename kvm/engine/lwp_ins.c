@@ -4,6 +4,7 @@
  */
 #include "lwp_internal.h"
 
+/* 43724-606, 2007-608 */
 static bool undefined(const struct lwp_engine *e, struct lwp_exc *exc)
 {
 	memset(exc, 0, sizeof(*exc));
@@ -14,6 +15,7 @@ static bool undefined(const struct lwp_engine *e, struct lwp_exc *exc)
 
 /* ---- LLWPCB, SLWPCB ---- */
 
+/* 43724-622 */
 static u64 block_effective(const struct lwp_engine *e, const struct lwp_ds *ds)
 {
 	if (!lwp_engine_on(e))
@@ -23,7 +25,7 @@ static u64 block_effective(const struct lwp_engine *e, const struct lwp_ds *ds)
 
 /*
  * Store the pending record, then counters and head. A block that has not been read yet has nothing
- * to flush.
+ * to flush (43724-610, 43724-621, 2007-604).
  */
 static bool flush(struct lwp_engine *e, struct lwp_exc *exc)
 {
@@ -41,7 +43,7 @@ static bool flush(struct lwp_engine *e, struct lwp_exc *exc)
 /*
  * Linear address of the block; false = #GP(0): outside the segment, not canonical, or not aligned.
  * One that would wrap round the end of a 32-bit address space is refused like one outside the
- * limit.
+ * limit (43724-416, 43724-612, 2007-411, 2007-610).
  */
 static bool block_linear(const struct lwp_engine *e, u64 ea, const struct lwp_ds *ds, u64 *linear)
 {
@@ -56,7 +58,10 @@ static bool block_linear(const struct lwp_engine *e, u64 ea, const struct lwp_ds
 	       *linear + size - 1 <= (u32)~0u;
 }
 
-/* A new block (43724-612 to 43724-618). Linear address 0 means off, so no block can lie there. */
+/*
+ * A new block (43724-612 to 43724-618). Linear address 0 means off, so no block can lie there
+ * (2007-605).
+ */
 static void load(struct lwp_engine *e, u64 ea, const struct lwp_ds *ds, u8 cpl, struct lwp_exc *exc)
 {
 	enum lwp_block_verdict verdict = LWP_BLOCK_OFF;
@@ -113,7 +118,7 @@ void lwp_slwpcb(struct lwp_engine *e, const struct lwp_ds *ds, u64 *result, stru
 
 /* ---- LWPINS, LWPVAL ---- */
 
-/* 2007 has neither instruction. */
+/* 2007 has neither instruction (2007-601). */
 static bool sample_undefined(const struct lwp_engine *e, struct lwp_exc *exc)
 {
 	if (!undefined(e, exc) && !e->rev->event_id[LWP_KIND_VAL])
@@ -121,6 +126,7 @@ static bool sample_undefined(const struct lwp_engine *e, struct lwp_exc *exc)
 	return exc->kind == LWP_EXC_UD;
 }
 
+/* 43724-505 */
 static void sample_record(const struct lwp_engine *e, u8 event_id, const struct lwp_sample *s,
 			  struct lwp_record *rec)
 {
@@ -156,7 +162,7 @@ void lwp_ins(struct lwp_engine *e, const struct lwp_sample *s, bool *cf, struct 
 		*cf = full;
 }
 
-/* EventId of LWPVAL if an LWPVAL at `address` counts, else 0. */
+/* EventId of LWPVAL if an LWPVAL at `address` counts, else 0 (43724-630, 43724-726). */
 static u32 val_counted(const struct lwp_engine *e, u64 address)
 {
 	u32 id = e->rev->event_id[LWP_KIND_VAL];
@@ -164,6 +170,7 @@ static u32 val_counted(const struct lwp_engine *e, u64 address)
 	return id && lwp_active(e) & LWP_BIT(id) && lwp_ip_passes(e, address) ? id : 0;
 }
 
+/* 43724-631 */
 bool lwp_val_reads(const struct lwp_engine *e, u64 address)
 {
 	u32 id = val_counted(e, address);

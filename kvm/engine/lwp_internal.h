@@ -46,7 +46,7 @@ static inline bool lwp_block_known(const struct lwp_engine *e)
 
 /*
  * Flags that are active now: granted by LLWPCB, and still allowed by LWP_CFG. 0 while nothing may
- * count: LWP is off or not available, or its block has not been read.
+ * count: LWP is off or not available, or its block has not been read (43724-208).
  */
 static inline u32 lwp_active(const struct lwp_engine *e)
 {
@@ -74,22 +74,25 @@ static inline bool lwp_store_wanted(const struct lwp_engine *e)
 	return e->st.pending.event_id && !(e->st.flags & LWP_STATE_FAULTED) && lwp_engine_avail(e);
 }
 
-/* Does the IP filter let an instruction at `address` pass? LWP is on. */
+/* Does the IP filter let an instruction at `address` pass? LWP is on (43724-725). */
 bool lwp_ip_passes(const struct lwp_engine *e, u64 address);
 
 /* Does the branch filter let a branch pass? Not for LWP_BRANCH_NONE. */
 bool lwp_branch_passes(const struct lwp_engine *e, enum lwp_branch_class branch);
 
-/* Data1, SRC and DAV of a data cache miss record. */
+/* Data1, SRC and DAV of a data cache miss record (43724-511, 43724-512, 2007-507). */
 void lwp_miss_record(const struct lwp_engine *e, const struct lwp_miss *miss,
 		     struct lwp_record *rec);
 
-/* A record with the fields that all events have in common. */
+/*
+ * A record with the fields that all events have in common (43724-205, 43724-504, 43724-514,
+ * 2007-504).
+ */
 void lwp_record_begin(const struct lwp_engine *e, u8 event_id, u64 address, struct lwp_record *rec);
 
 /* ---- counting ---- */
 
-/* The highest value of a counter at which its event is due. */
+/* The highest value of a counter at which its event is due (2007-702). */
 static inline s32 lwp_due_limit(const struct lwp_engine *e)
 {
 	return e->rev->freezes_at_zero ? 0 : -1;
@@ -105,7 +108,10 @@ bool lwp_count_event(struct lwp_engine *e, u32 id, u64 n);
 void lwp_record_of(const struct lwp_engine *e, u32 id, const struct lwp_retired *r,
 		   struct lwp_record *rec);
 
-/* Gather the record of an event that is due with r. The pending slot is free. */
+/*
+ * Gather the record of an event that is due with r. The pending slot is free (43724-506 to
+ * 43724-508, 43724-510, 43724-513, 2007-505, 2007-506).
+ */
 void lwp_gather(struct lwp_engine *e, u32 id, const struct lwp_retired *r);
 
 /* Does the engine owe a record, or may the next one be late? See lwp_late.c. */
@@ -136,7 +142,7 @@ void lwp_engine_off(struct lwp_engine *e);
 /*
  * Turn the result of an access into an architectural one. True: the access succeeded. A #PF is
  * counted and set in *exc, whose fault is filled already; memory that is not RAM turns LWP off
- * without an exception.
+ * without an exception (43724-818).
  */
 bool lwp_access_done(struct lwp_engine *e, enum lwp_mem_result result, struct lwp_exc *exc);
 
@@ -203,11 +209,14 @@ enum lwp_block_verdict {
 	LWP_BLOCK_INVALID, /* #GP(0); LWP is to go off */
 };
 
-/* Take a block: read, check, normalise, write back, begin. ds NULL = flat. */
+/*
+ * Take a block: read, check, normalise, write back, begin. ds NULL = flat (43724-420, 43724-613,
+ * 43724-615, 43724-617, 2007-418, 2007-609).
+ */
 enum lwp_mem_result lwp_block_take(struct lwp_engine *e, u64 linear, const struct lwp_ds *ds,
 				   enum lwp_block_verdict *verdict, struct lwp_fault *fault);
 
-/* Write the head into the block whose copy is `image`, and remember it for contexts. */
+/* Write the head into the block whose copy is `image`, and remember it for contexts (43724-421). */
 enum lwp_mem_result lwp_write_head(struct lwp_engine *e, const struct lwp_span *span,
 				   const u8 *image);
 
@@ -217,10 +226,13 @@ static inline bool lwp_constants_known(const u8 constant[LWP_CTX_CONST_SIZE])
 	return lwp_get32(constant + LWP_CTX_CONST_SIZE_RANDOM);
 }
 
-/* Flush counters and head into the block (SLWPCB). The block must have been read. */
+/*
+ * Flush counters and head into the block (SLWPCB). The block must have been read (43724-421,
+ * 43724-621).
+ */
 enum lwp_mem_result lwp_block_flush(struct lwp_engine *e, struct lwp_fault *fault);
 
-/* Read BaseIP and LimitIP again. */
+/* Read BaseIP and LimitIP again (43724-304, 43724-310). */
 enum lwp_mem_result lwp_block_read_ip(struct lwp_engine *e, struct lwp_fault *fault);
 
 /* The store of one record. */
@@ -240,12 +252,12 @@ static inline enum lwp_mem_result lwp_map_slot(struct lwp_engine *e, struct lwp_
 /*
  * Write a record, and the head or MissedEvents. Both spans are mapped for writing; of the image,
  * tail and threshold are needed. A full ring gets the record in the slot at the head, which stays
- * (43724-803).
+ * (43724-803) (43724-625, 43724-633, 43724-802, 43724-804, 2007-801, 2007-802, 2007-809).
  */
 enum lwp_mem_result lwp_commit(struct lwp_engine *e, struct lwp_txn *t,
 			       const struct lwp_record *rec, bool *full);
 
-/* Store the pending record, reloading its counter. */
+/* Store the pending record, reloading its counter (43724-814, 2007-706, 2007-808). */
 enum lwp_mem_result lwp_store_pending(struct lwp_engine *e, struct lwp_fault *fault);
 
 /*
@@ -260,7 +272,7 @@ enum lwp_mem_result lwp_store_sample(struct lwp_engine *e, const struct lwp_reco
 /*
  * Do what is outstanding, in this order: load a deferred block, read BaseIP and LimitIP, store the
  * pending record. False: it raised #PF (*exc). True: it did not; LWP may have gone off. `rip`: see
- * lwp_state.retry_rip, 0 = not known.
+ * lwp_state.retry_rip, 0 = not known (43724-817, 2007-807).
  */
 bool lwp_settle(struct lwp_engine *e, u64 rip, struct lwp_exc *exc);
 
@@ -276,7 +288,7 @@ static inline u64 lwp_last_hash(const struct lwp_engine *e)
 	return e->last_stored ? lwp_record_hash(e->last_record) : e->last_hash;
 }
 
-/* Interval with its low random bits replaced (43724-706). */
+/* Interval with its low random bits replaced (43724-706, 43724-709, 2007-704). */
 s32 lwp_randomise(const struct lwp_engine *e, u32 event_id, u64 missed, s32 interval);
 
 #endif

@@ -157,6 +157,7 @@ const struct lwp_retired *lwp_late_before(struct lwp_engine *e, const struct lwp
 	return &look->r;
 }
 
+/* 43724-824 */
 void lwp_late_after(struct lwp_engine *e, const struct lwp_late_look *look)
 {
 	u32 i;

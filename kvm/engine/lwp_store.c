@@ -38,7 +38,10 @@ static enum lwp_mem_result copy_block(struct lwp_engine *e, struct lwp_txn *t,
 	return lwp_read(e, &t->block, from, t->image + from, lwp_block_bytes(&e->caps) - from);
 }
 
-/* Map and copy the block. CR2 of a #PF is the lowest missing byte of block and slot. */
+/*
+ * Map and copy the block. CR2 of a #PF is the lowest missing byte of block and slot (43724-814,
+ * 43724-815).
+ */
 static enum lwp_mem_result open_block(struct lwp_engine *e, struct lwp_txn *t,
 				      struct lwp_fault *fault)
 {
@@ -58,6 +61,7 @@ static enum lwp_mem_result open_block(struct lwp_engine *e, struct lwp_txn *t,
 	return result;
 }
 
+/* 43724-803, 43724-807 */
 static enum lwp_mem_result add_missed(struct lwp_engine *e, struct lwp_txn *t, u32 n)
 {
 	u8 bytes[8];
@@ -71,7 +75,8 @@ static enum lwp_mem_result add_missed(struct lwp_engine *e, struct lwp_txn *t, u
 /*
  * Reload the counter of an event that was due with `counter`: interval less overrun, so that the
  * mean rate is kept (43724-707). A record gathered late stands for one period; whole further
- * periods are added to MissedEvents instead of being due one after another.
+ * periods are added to MissedEvents instead of being due one after another (43724-304, 43724-420,
+ * 43724-823, 2007-418, 2007-704, 2007-713).
  */
 static enum lwp_mem_result reload(struct lwp_engine *e, struct lwp_txn *t, u32 id, s32 counter,
 				  bool late)
@@ -101,7 +106,10 @@ static enum lwp_mem_result reload(struct lwp_engine *e, struct lwp_txn *t, u32 i
 	return add_missed(e, t, skipped);
 }
 
-/* BufferTailOffset, corrected if it breaks the protocol (see the choices above). */
+/*
+ * BufferTailOffset, corrected if it breaks the protocol (see the choices above) (43724-304,
+ * 43724-420, 43724-805, 43724-806, 2007-410, 2007-418, 2007-801, 2007-802, 2007-809).
+ */
 static u32 ring_tail(const struct lwp_engine *e, const struct lwp_txn *t)
 {
 	u32 tail = lwp_get32(t->image + e->rev->cb_tail_offset);
@@ -109,6 +117,7 @@ static u32 ring_tail(const struct lwp_engine *e, const struct lwp_txn *t)
 	return tail < e->st.size ? tail - tail % LWP_RECORD_SIZE : 0;
 }
 
+/* 43724-409, 43724-801, 43724-808 to 43724-810, 43724-812, 2007-803, 2007-804 */
 static void threshold(struct lwp_engine *e, const struct lwp_txn *t, u32 tail)
 {
 	u32 limit = lwp_get32(t->image + LWP_CB_THRESHOLD);
@@ -168,6 +177,7 @@ enum lwp_mem_result lwp_commit(struct lwp_engine *e, struct lwp_txn *t,
 	return result;
 }
 
+/* 43724-708, 2007-808 */
 static enum lwp_mem_result reload_pending(struct lwp_engine *e, struct lwp_txn *t)
 {
 	u32 id = e->st.pending.event_id;

@@ -32,7 +32,8 @@ enum lwp_walk_result {
 
 /*
  * Where a linear address lies. With CR0.PG clear that is the address itself. Read access of user
- * code is looked for; protection keys and NX are not looked at. CR4.PSE is taken to be set.
+ * code is looked for; protection keys and NX are not looked at. CR4.PSE is taken to be set
+ * (43724-905).
  */
 enum lwp_walk_result lwp_walk(const struct lwp_phys *phys, enum lwp_paging paging, u64 cr3,
 			      u64 linear, u64 *gpa);

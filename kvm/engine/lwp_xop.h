@@ -43,14 +43,15 @@ struct lwp_xop {
  * LWP_DECODE_NOT_OURS  no XOP prefix (POP r/m included), or another XOP instruction.
  *
  * Outside 64-bit code XOP.W, R, X, B and the top bit of a vvvv that names a register are ignored.
- * In real and virtual-8086 mode there is no XOP prefix, all four are #UD: the caller checks that.
+ * In real and virtual-8086 mode there is no XOP prefix, all four are #UD: the caller checks that
+ * (43724-601, 43724-604, 43724-607).
  */
 enum lwp_decode lwp_xop_decode(const u8 *bytes, unsigned int count, enum lwp_code_bits code_bits,
 			       struct lwp_xop *xop);
 
 /*
  * A register value cut to the width of xop->reg. A value to be written to it is zero-extended the
- * same way.
+ * same way (43724-602).
  */
 static inline u64 lwp_xop_value(const struct lwp_xop *xop, u64 value)
 {

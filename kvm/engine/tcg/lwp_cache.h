@@ -69,7 +69,10 @@ bool lwp_cache_has(const struct lwp_cache *c, u64 line, struct lwp_miss *miss);
 /* Is this line the most recently used one of its set of L1D? Then a load of it changes nothing. */
 bool lwp_cache_newest(const struct lwp_cache *c, u64 line);
 
-/* A load of this line: it is the most recently used one of its set, up to where it was found. */
+/*
+ * A load of this line: it is the most recently used one of its set, up to where it was found
+ * (43724-730).
+ */
 void lwp_cache_load(struct lwp_cache *c, u64 line);
 
 #endif
