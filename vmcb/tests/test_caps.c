@@ -31,7 +31,7 @@ Test(caps, profiles_are_as_written_and_valid)
 	cr_expect(lwp_caps_valid(&full07));
 }
 
-Test(caps, revision_and_record_size)
+Test(caps, revision_and_record_size) /* 43724-104 */
 {
 	expect_invalid(full, rev, 2);
 	expect_invalid(full, event_size, 31);
@@ -47,7 +47,7 @@ Test(caps, number_of_events_is_1_to_8)
 	expect_invalid(full, max_events, 255);
 }
 
-Test(caps, block_holds_all_slots)
+Test(caps, block_holds_all_slots) /* 43724-104 */
 {
 	expect_invalid(full, cb_size, 168); /* 128 + 6 * 8 = 176 */
 	expect_valid(full, cb_size, 184);
@@ -59,7 +59,7 @@ Test(caps, block_holds_all_slots)
 	expect_invalid(full07, cb_size, 256); /* 8 bits of bytes */
 }
 
-Test(caps, event_offset_is_past_the_fixed_part_and_aligned)
+Test(caps, event_offset_is_past_the_fixed_part_and_aligned) /* 43724-104 */
 {
 	expect_valid(full, event_offset, 88);
 	expect_invalid(full, event_offset, 80);
@@ -68,14 +68,14 @@ Test(caps, event_offset_is_past_the_fixed_part_and_aligned)
 	expect_invalid(full07, event_offset, 40);
 }
 
-Test(caps, version_has_7_bits)
+Test(caps, version_has_7_bits) /* 43724-105 */
 {
 	expect_valid(full, version, 127);
 	expect_invalid(full, version, 128);
 	expect_valid(full07, version, 255);
 }
 
-Test(caps, latency_is_0_or_10_to_31_bits)
+Test(caps, latency_is_0_or_10_to_31_bits) /* 43724-107 */
 {
 	expect_invalid(full, latency_max, 0); /* with data cache misses */
 	expect_valid(fam15h, latency_max, 0);
@@ -96,7 +96,7 @@ Test(caps, minimum_ring_is_43724_only)
 	expect_invalid(full07, min_buffer, 1);
 }
 
-Test(caps, only_defined_features)
+Test(caps, only_defined_features) /* 43724-103 */
 {
 	expect_invalid(full, features, 0xe000007f); /* bit 0 is not a feature */
 	expect_invalid(full, features, 0xe00000fe);
@@ -109,7 +109,7 @@ Test(caps, only_defined_features)
 	expect_invalid(full07, ecx_features, 0xe0000020); /* IP filters are 43724's */
 }
 
-Test(caps, no_feature_above_the_highest_event_id)
+Test(caps, no_feature_above_the_highest_event_id) /* 43724-104 */
 {
 	expect_invalid(fam15h, features, 0x8000002e);
 	expect_valid(fam15h, features, 0x80000006);
@@ -137,7 +137,7 @@ Test(caps, has_an_event)
 	cr_expect(not(lwp_caps_has(&full, LWP_KIND_NONE)));
 }
 
-Test(caps, fewer_events_shrink_the_block_and_drop_features)
+Test(caps, fewer_events_shrink_the_block_and_drop_features) /* 43724-104 */
 {
 	struct lwp_caps caps = full;
 
@@ -152,7 +152,7 @@ Test(caps, fewer_events_shrink_the_block_and_drop_features)
 	cr_expect(lwp_caps_valid(&caps));
 }
 
-Test(caps, fewer_slots_of_2007_keep_all_events)
+Test(caps, fewer_slots_of_2007_keep_all_events) /* 2007-110 */
 {
 	struct lwp_caps caps = full07;
 

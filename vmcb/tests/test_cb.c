@@ -25,7 +25,7 @@ static void good_block(u8 image[176])
 	lwp_put32(image + 140, 500);
 }
 
-Test(cb, fields_at_their_offsets)
+Test(cb, fields_at_their_offsets) /* 43724-401 */
 {
 	struct lwp_cb cb;
 	u8 image[176];
@@ -47,7 +47,7 @@ Test(cb, fields_at_their_offsets)
 	cr_expect(eq(u8, cb.slot[2], 2));
 }
 
-Test(cb, slots_are_event_ids)
+Test(cb, slots_are_event_ids) /* 43724-402 */
 {
 	u8 image[176];
 
@@ -63,7 +63,7 @@ Test(cb, slots_are_event_ids)
 	cr_expect(eq(int, lwp_cb_find_slot(&fam15h, image, 4), -1));
 }
 
-Test(cb, slots_follow_the_leaf_event_offset)
+Test(cb, slots_follow_the_leaf_event_offset) /* 43724-402 */
 {
 	struct lwp_caps caps = full;
 	struct lwp_cb cb;
@@ -77,7 +77,7 @@ Test(cb, slots_follow_the_leaf_event_offset)
 	cr_expect(eq(i32, cb.interval[1], 77));
 }
 
-Test(cb, flags_are_flags_and_eax)
+Test(cb, flags_are_flags_and_eax) /* 43724-403 to 43724-405 */
 {
 	struct lwp_cb cb;
 	u8 image[176];
@@ -99,7 +99,7 @@ Test(cb, flags_are_flags_and_eax)
 }
 
 /* LWPINS has no event bit, so LWP stays on without an event. */
-Test(cb, no_event_left_is_still_ok)
+Test(cb, no_event_left_is_still_ok) /* 43724-618 */
 {
 	struct lwp_cb cb;
 	u8 image[176];
@@ -109,7 +109,7 @@ Test(cb, no_event_left_is_still_ok)
 	cr_expect(eq(u32, cb.flags, 0));
 }
 
-Test(cb, size_is_rounded_down_to_records)
+Test(cb, size_is_rounded_down_to_records) /* 43724-406, 2007-407 */
 {
 	struct lwp_cb cb;
 	u8 image[176];
@@ -125,7 +125,7 @@ Test(cb, size_is_rounded_down_to_records)
 }
 
 /* LwpMinBufferSize 1: 32 records of 32 bytes. */
-Test(cb, ring_below_the_minimum_is_refused)
+Test(cb, ring_below_the_minimum_is_refused) /* 43724-407 */
 {
 	struct lwp_caps caps = full;
 	struct lwp_cb cb;
@@ -145,7 +145,7 @@ Test(cb, ring_below_the_minimum_is_refused)
 }
 
 /* A leaf without a minimum still needs a ring that holds one record. */
-Test(cb, ring_holds_at_least_one_record)
+Test(cb, ring_holds_at_least_one_record) /* 43724-407 */
 {
 	struct lwp_caps caps = full;
 	struct lwp_cb cb;
@@ -162,7 +162,7 @@ Test(cb, ring_holds_at_least_one_record)
 	cr_expect(eq(int, lwp_cb_decode(&caps, ALL, image, &cb), LWP_CB_OK));
 }
 
-Test(cb, head_outside_becomes_0_else_rounded)
+Test(cb, head_outside_becomes_0_else_rounded) /* 43724-408, 2007-410 */
 {
 	static const u32 row[][2] = {
 		{ 0, 0 },    { 31, 0 },		{ 32, 32 },	   { 1023, 992 }, { 1024, 0 },
@@ -180,7 +180,7 @@ Test(cb, head_outside_becomes_0_else_rounded)
 	}
 }
 
-Test(cb, threshold_is_rounded_down)
+Test(cb, threshold_is_rounded_down) /* 43724-409 */
 {
 	struct lwp_cb cb;
 	u8 image[176];
@@ -194,7 +194,7 @@ Test(cb, threshold_is_rounded_down)
 	cr_expect(eq(u32, cb.threshold, 0xffffffe0));
 }
 
-Test(cb, interval_is_signed_26_bits_raised_to_0)
+Test(cb, interval_is_signed_26_bits_raised_to_0) /* 43724-410 */
 {
 	struct lwp_cb cb;
 	u8 image[176];
@@ -210,7 +210,7 @@ Test(cb, interval_is_signed_26_bits_raised_to_0)
 	cr_expect(eq(i32, lwp_cb_interval(&full, 1), 1));
 }
 
-Test(cb, negative_counter_becomes_0)
+Test(cb, negative_counter_becomes_0) /* 43724-411 */
 {
 	struct lwp_cb cb;
 	u8 image[176];
@@ -223,7 +223,7 @@ Test(cb, negative_counter_becomes_0)
 	cr_expect(eq(i32, cb.counter[2], 33554431));
 }
 
-Test(cb, filters_only_what_the_leaf_announces)
+Test(cb, filters_only_what_the_leaf_announces) /* 43724-417, 43724-418 */
 {
 	struct lwp_caps caps = full;
 	struct lwp_cb cb;
@@ -245,7 +245,7 @@ Test(cb, filters_only_what_the_leaf_announces)
 }
 
 /* Base, missed events, IP range and tail are taken as they are. */
-Test(cb, base_is_not_rounded)
+Test(cb, base_is_not_rounded) /* 43724-414, 43724-415 */
 {
 	struct lwp_cb cb;
 	u8 image[176];
@@ -256,7 +256,7 @@ Test(cb, base_is_not_rounded)
 	cr_expect(eq(u64, cb.base, 0x700013));
 }
 
-Test(cb, write_back_shows_what_was_normalised)
+Test(cb, write_back_shows_what_was_normalised) /* 43724-421 */
 {
 	u8 image[176], expected[176];
 	struct lwp_cb cb;
@@ -280,7 +280,7 @@ Test(cb, write_back_shows_what_was_normalised)
 	cr_expect(eq(int, memcmp(image, expected, 176), 0));
 }
 
-Test(cb, write_back_leaves_everything_else)
+Test(cb, write_back_leaves_everything_else) /* 43724-412, 43724-421, 43724-422 */
 {
 	u8 image[176], expected[176];
 	struct lwp_cb cb;
@@ -299,7 +299,7 @@ Test(cb, write_back_leaves_everything_else)
 }
 
 /* Fam15h: nothing beyond 128 + 3 * 8 bytes is looked at. */
-Test(cb, only_slots_of_the_leaf)
+Test(cb, only_slots_of_the_leaf) /* 43724-402 */
 {
 	struct lwp_cb cb;
 	u8 image[152];
@@ -312,7 +312,7 @@ Test(cb, only_slots_of_the_leaf)
 }
 
 /* EAX says an event that the block has no slot for (bits above LwpMaxEvents): not enabled. */
-Test(cb, event_without_slot_is_not_enabled)
+Test(cb, event_without_slot_is_not_enabled) /* 43724-402 */
 {
 	struct lwp_caps caps = full;
 	struct lwp_cb cb;

@@ -19,7 +19,7 @@ static void good_block(u8 image[64])
 	lwp_put32(image + 56, 100 | 1u << 26);
 }
 
-Test(cb_2007, slots_name_their_event)
+Test(cb_2007, slots_name_their_event) /* 2007-401, 2007-402 */
 {
 	struct lwp_cb cb;
 	u8 image[64];
@@ -43,14 +43,14 @@ Test(cb_2007, slots_name_their_event)
 	cr_expect(not(cb.enabled[2]));
 }
 
-Test(cb_2007, slots_begin_at_40)
+Test(cb_2007, slots_begin_at_40) /* 2007-401, 2007-402 */
 {
 	cr_expect(eq(u32, lwp_cb_slot_offset(&full07, 0), 40));
 	cr_expect(eq(u32, lwp_cb_slot_offset(&full07, 2), 56));
 }
 
 /* Flags are output: EN, the events being profiled, INT. What software wrote there does not matter. */
-Test(cb_2007, flags_are_output_only)
+Test(cb_2007, flags_are_output_only) /* 2007-405 */
 {
 	struct lwp_cb cb;
 	u8 image[64];
@@ -65,7 +65,7 @@ Test(cb_2007, flags_are_output_only)
 	cr_expect(not(cb.enabled[0]));
 }
 
-Test(cb_2007, earliest_of_duplicate_slots_is_used)
+Test(cb_2007, earliest_of_duplicate_slots_is_used) /* 2007-403 */
 {
 	struct lwp_cb cb;
 	u8 image[64];
@@ -80,7 +80,7 @@ Test(cb_2007, earliest_of_duplicate_slots_is_used)
 	cr_expect(eq(i32, cb.counter[0], 5));
 }
 
-Test(cb_2007, unknown_event_ids_are_ignored)
+Test(cb_2007, unknown_event_ids_are_ignored) /* 2007-404 */
 {
 	struct lwp_cb cb;
 	u8 image[64];
@@ -96,7 +96,7 @@ Test(cb_2007, unknown_event_ids_are_ignored)
 }
 
 /* "If no events are being collected, the Flags word is set to zero and LWP is disabled." */
-Test(cb_2007, no_events_turns_lwp_off_with_flags_zero)
+Test(cb_2007, no_events_turns_lwp_off_with_flags_zero) /* 2007-406 */
 {
 	struct lwp_cb cb;
 	u8 image[64];
@@ -109,7 +109,7 @@ Test(cb_2007, no_events_turns_lwp_off_with_flags_zero)
 	cr_expect(eq(u32, lwp_get32(image), 0));
 }
 
-Test(cb_2007, low_5_bits_of_the_base_are_ignored)
+Test(cb_2007, low_5_bits_of_the_base_are_ignored) /* 2007-408 */
 {
 	struct lwp_cb cb;
 	u8 image[64];
@@ -121,7 +121,7 @@ Test(cb_2007, low_5_bits_of_the_base_are_ignored)
 }
 
 /* There is no minimum but one record; without it LWP stays off. */
-Test(cb_2007, ring_without_a_record_leaves_lwp_off)
+Test(cb_2007, ring_without_a_record_leaves_lwp_off) /* 2007-409 */
 {
 	struct lwp_cb cb;
 	u8 image[64];
@@ -136,7 +136,7 @@ Test(cb_2007, ring_without_a_record_leaves_lwp_off)
 }
 
 /* The compare is for equality: a threshold between two records never matches, so it is not rounded. */
-Test(cb_2007, threshold_is_taken_as_it_is)
+Test(cb_2007, threshold_is_taken_as_it_is) /* 2007-804 */
 {
 	struct lwp_cb cb;
 	u8 image[64];
@@ -148,7 +148,7 @@ Test(cb_2007, threshold_is_taken_as_it_is)
 }
 
 /* Period is the interval, so 0 has no meaning and becomes 1. */
-Test(cb_2007, interval_is_at_least_1)
+Test(cb_2007, interval_is_at_least_1) /* 2007-415 */
 {
 	cr_expect(eq(i32, lwp_cb_interval(&full07, 1u << 26), 1));
 	cr_expect(eq(i32, lwp_cb_interval(&full07, 0x03ffffff), 1));
@@ -157,7 +157,7 @@ Test(cb_2007, interval_is_at_least_1)
 }
 
 /* Latency and level filters as announced; bit 31 is NDB; nothing else. */
-Test(cb_2007, filters_only_what_the_leaf_announces)
+Test(cb_2007, filters_only_what_the_leaf_announces) /* 2007-412, 2007-413 */
 {
 	struct lwp_caps caps = full07;
 
@@ -171,7 +171,7 @@ Test(cb_2007, filters_only_what_the_leaf_announces)
 }
 
 /* No BaseIP and LimitIP: those bytes are event slots. */
-Test(cb_2007, no_ip_range)
+Test(cb_2007, no_ip_range) /* 2007-401, 2007-402 */
 {
 	struct lwp_cb cb;
 	u8 image[64];
@@ -183,7 +183,7 @@ Test(cb_2007, no_ip_range)
 }
 
 /* Only Flags are "Init" fields; EventIds and intervals stay. */
-Test(cb_2007, write_back_changes_flags_only)
+Test(cb_2007, write_back_changes_flags_only) /* 2007-417 */
 {
 	u8 image[64], expected[64];
 	struct lwp_cb cb;

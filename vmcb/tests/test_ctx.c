@@ -80,7 +80,7 @@ Test(ctx, without_a_last_record_no_place)
 	expect_accepted(lwp_ctx_decode(out, &full, &ctx));
 }
 
-Test(ctx, key_of_32_bit_code_has_no_thread_part)
+Test(ctx, key_of_32_bit_code_has_no_thread_part) /* 43724-902 */
 {
 	struct lwp_ctx_saved ctx;
 	u8 entry[240];
@@ -99,7 +99,7 @@ Test(ctx, key_of_32_bit_code_has_no_thread_part)
 	cr_expect(eq(u64, ctx.key.cr3, 0x12345660));
 }
 
-Test(ctx, key_is_page_table_address_bits)
+Test(ctx, key_is_page_table_address_bits) /* 43724-902 */
 {
 	u8 entry[240];
 

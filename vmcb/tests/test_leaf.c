@@ -27,14 +27,14 @@ static bool known(u32 rev, u32 ebx, u32 ecx, u32 edx)
 	return decodes(rev, ebx, ecx, edx, &caps);
 }
 
-Test(leaf, presence_is_8000_0001_ecx_15)
+Test(leaf, presence_is_8000_0001_ecx_15) /* 43724-101, 43724-102, 2007-101 */
 {
 	cr_expect(eq(u32, LWP_CPUID_PRESENT_LEAF, 0x80000001));
 	cr_expect(eq(u32, LWP_CPUID_PRESENT_ECX, 0x8000));
 	cr_expect(eq(u32, LWP_CPUID_LEAF, 0x8000001c));
 }
 
-Test(leaf, fam15h_profile_has_the_registers_of_an_fx_8150)
+Test(leaf, fam15h_profile_has_the_registers_of_an_fx_8150) /* 43724-111 */
 {
 	struct lwp_caps caps;
 
@@ -42,7 +42,7 @@ Test(leaf, fam15h_profile_has_the_registers_of_an_fx_8150)
 	expect_leaf(&caps, 0x80032013, 0x00010200, 0x8000000f);
 }
 
-Test(leaf, full_profile)
+Test(leaf, full_profile) /* 43724-103 to 43724-106 */
 {
 	struct lwp_caps caps;
 
@@ -51,7 +51,7 @@ Test(leaf, full_profile)
 }
 
 /* 2007: size in bytes (64 = 40 + 3 * 8), version in EBX, EDX[1] is the interrupt. */
-Test(leaf, full_profile_of_2007)
+Test(leaf, full_profile_of_2007) /* 2007-104, 2007-105, 2007-108 */
 {
 	struct lwp_caps caps;
 
@@ -61,7 +61,7 @@ Test(leaf, full_profile_of_2007)
 	expect_leaf(&caps, 0x01032040, 0xc0000030, 0x0000001f);
 }
 
-Test(leaf, decode_fam15h)
+Test(leaf, decode_fam15h) /* 43724-111 */
 {
 	struct lwp_caps caps;
 
@@ -80,7 +80,7 @@ Test(leaf, decode_fam15h)
 }
 
 /* Every field at a value of its own: 255 quadwords, offset 88, version 127, minimum 255, rounding 4. */
-Test(leaf, decode_every_field)
+Test(leaf, decode_every_field) /* 43724-103 to 43724-106 */
 {
 	struct lwp_caps caps;
 
@@ -97,7 +97,7 @@ Test(leaf, decode_every_field)
 	expect_leaf(&caps, 0x580820ff, 0xf1ffff3f, 0xe000007f);
 }
 
-Test(leaf, decode_2007)
+Test(leaf, decode_2007) /* 2007-102, 2007-104, 2007-105 */
 {
 	struct lwp_caps caps;
 
@@ -115,7 +115,7 @@ Test(leaf, decode_2007)
 }
 
 /* EDX of 2007 in EAX positions, bit by bit. */
-Test(leaf, edx_of_2007_is_shifted)
+Test(leaf, edx_of_2007_is_shifted) /* 2007-102 */
 {
 	static const struct {
 		u32 edx, features;
@@ -135,14 +135,14 @@ Test(leaf, edx_of_2007_is_shifted)
 	}
 }
 
-Test(leaf, without_avail_bit_nothing_is_described)
+Test(leaf, without_avail_bit_nothing_is_described) /* 43724-103, 2007-103 */
 {
 	cr_expect(not(known(0, 0x80032013, 0x00010200, 0x8000000e)));
 	cr_expect(not(known(1, 0x01032040, 0xc0000030, 0x0000001e)));
 	cr_expect(not(known(0, 0, 0, 0)));
 }
 
-Test(leaf, reserved_bits_are_not_known)
+Test(leaf, reserved_bits_are_not_known) /* 43724-103 */
 {
 	u32 bit;
 
@@ -162,7 +162,7 @@ Test(leaf, unknown_revision_is_refused)
 }
 
 /* A source that cannot count data cache misses masks the feature: nothing about them is announced. */
-Test(leaf, without_cache_misses_their_numbers_read_as_zero)
+Test(leaf, without_cache_misses_their_numbers_read_as_zero) /* 43724-107 */
 {
 	struct lwp_caps caps = full;
 

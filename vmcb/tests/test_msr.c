@@ -22,14 +22,14 @@ static void probe(const struct lwp_caps *caps, u64 *gp, u64 *ignored)
 	}
 }
 
-Test(msr, numbers)
+Test(msr, numbers) /* 43724-201, 43724-210 */
 {
 	cr_expect(eq(u32, LWP_MSR_CFG, 0xc0000105));
 	cr_expect(eq(u32, LWP_MSR_CBADDR, 0xc0000106));
 }
 
 /* As probed on an FX-8150: writable 47:31 and 3:1. */
-Test(msr, cfg_gp_and_ignore_masks_of_fam15h)
+Test(msr, cfg_gp_and_ignore_masks_of_fam15h) /* 43724-202 */
 {
 	u64 gp, ignored;
 
@@ -38,7 +38,7 @@ Test(msr, cfg_gp_and_ignore_masks_of_fam15h)
 	cr_expect(eq(u64, ignored, 0xffff000000000001));
 }
 
-Test(msr, cfg_gp_and_ignore_masks_of_the_full_profile)
+Test(msr, cfg_gp_and_ignore_masks_of_the_full_profile) /* 43724-202 */
 {
 	u64 gp, ignored;
 
@@ -48,7 +48,7 @@ Test(msr, cfg_gp_and_ignore_masks_of_the_full_profile)
 }
 
 /* LWPMSR0: Enabled is real, other bits fault; COREID and VECTOR as in 43724. */
-Test(msr, cfg_gp_mask_of_2007)
+Test(msr, cfg_gp_mask_of_2007) /* 2007-201, 2007-202, 2007-204 */
 {
 	u64 gp, ignored;
 
@@ -57,7 +57,7 @@ Test(msr, cfg_gp_mask_of_2007)
 	cr_expect(eq(u64, ignored, 0));
 }
 
-Test(msr, cfg_bit_of_a_missing_feature_is_gp)
+Test(msr, cfg_bit_of_a_missing_feature_is_gp) /* 43724-202 */
 {
 	u64 cfg = 7;
 
@@ -66,7 +66,7 @@ Test(msr, cfg_bit_of_a_missing_feature_is_gp)
 }
 
 /* A program for silicon writes EDX as it is, with bit 0. */
-Test(msr, cfg_stores_all_but_ignored_bits)
+Test(msr, cfg_stores_all_but_ignored_bits) /* 43724-203 */
 {
 	u64 cfg = 0;
 
@@ -74,13 +74,13 @@ Test(msr, cfg_stores_all_but_ignored_bits)
 	cr_expect(eq(u64, cfg, 0x0000f0078000000e));
 }
 
-Test(msr, core_id_and_vector)
+Test(msr, core_id_and_vector) /* 43724-205, 43724-206, 2007-204 */
 {
 	cr_expect(eq(u8, lwp_cfg_core_id(0x0000f0078000000e), 0x07));
 	cr_expect(eq(u8, lwp_cfg_vector(0x0000f0078000000e), 0xf0));
 }
 
-Test(msr, cfg_from_outside_must_be_one_that_wrmsr_stores)
+Test(msr, cfg_from_outside_must_be_one_that_wrmsr_stores) /* 43724-209 */
 {
 	cr_expect(lwp_cfg_valid(&fam15h, 0x0000ffff8000000e));
 	cr_expect(not(lwp_cfg_valid(&fam15h, 0x000000008000000f)));
@@ -89,21 +89,21 @@ Test(msr, cfg_from_outside_must_be_one_that_wrmsr_stores)
 	cr_expect(lwp_cfg_valid(&full07, 0x0000ffff8000000f));
 }
 
-Test(msr, cfg_reset_in_os_contexts_is_zero)
+Test(msr, cfg_reset_in_os_contexts_is_zero) /* 43724-201, 2007-201 */
 {
 	cr_expect(eq(u64, lwp_cfg_reset(&full, false, 5), 0));
 	cr_expect(eq(u64, lwp_cfg_reset(&full07, false, 5), 0));
 }
 
 /* All but INT; COREID is the low byte of the APIC id; no vector. */
-Test(msr, cfg_reset_in_auto_contexts)
+Test(msr, cfg_reset_in_auto_contexts) /* 43724-207, 2007-205 */
 {
 	cr_expect(eq(u64, lwp_cfg_reset(&full, true, 0x105), 0x000000056000007e));
 	cr_expect(eq(u64, lwp_cfg_reset(&fam15h, true, 255), 0x000000ff0000000e));
 	cr_expect(eq(u64, lwp_cfg_reset(&full07, true, 3), 0x000000030000000f));
 }
 
-Test(msr, eax_needs_xcr0_in_os_contexts)
+Test(msr, eax_needs_xcr0_in_os_contexts) /* 43724-108, 43724-301 */
 {
 	cr_expect(eq(u32, lwp_avail(&full, 0xe000007e, false, false), 0));
 	cr_expect(eq(u32, lwp_avail(&full, 0xe000007e, false, true), 0xe000007f));
@@ -112,19 +112,19 @@ Test(msr, eax_needs_xcr0_in_os_contexts)
 	cr_expect(eq(u32, lwp_avail(&full, 0, false, true), 1));
 }
 
-Test(msr, eax_is_edx_and_cfg_or_1)
+Test(msr, eax_is_edx_and_cfg_or_1) /* 43724-108 */
 {
 	cr_expect(eq(u32, lwp_avail(&fam15h, 0x0000ff008000007e, false, true), 0x8000000f));
 }
 
-Test(msr, eax_in_auto_contexts_needs_a_feature_in_cfg)
+Test(msr, eax_in_auto_contexts_needs_a_feature_in_cfg) /* 43724-109 */
 {
 	cr_expect(eq(u32, lwp_avail(&full, 0, true, false), 0));
 	cr_expect(eq(u32, lwp_avail(&full, 0x0000ffff00000000, true, true), 0));
 	cr_expect(eq(u32, lwp_avail(&full, 0x2, true, false), 3));
 }
 
-Test(msr, eax_of_2007_is_lwpmsr0)
+Test(msr, eax_of_2007_is_lwpmsr0) /* 2007-107 */
 {
 	cr_expect(eq(u32, lwp_avail(&full07, 0x8000000f, false, false), 0x8000000f));
 	cr_expect(eq(u32, lwp_avail(&full07, 0x00000003, true, false), 0x00000003));
@@ -135,7 +135,7 @@ Test(msr, eax_of_2007_is_lwpmsr0)
 }
 
 /* Every bit of a WRMSR LWP_CBADDR raises #GP on silicon. */
-Test(msr, cbaddr_takes_only_zero)
+Test(msr, cbaddr_takes_only_zero) /* 43724-211, 43724-213 */
 {
 	u32 bit;
 

@@ -11,7 +11,7 @@ static const u8 branch_bytes[32] = {
 	0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, /* time stamp */
 };
 
-Test(record, every_byte_has_its_place)
+Test(record, every_byte_has_its_place) /* 43724-501, 43724-504, 2007-501 */
 {
 	struct lwp_record rec = {
 		.event_id = 3,
@@ -29,7 +29,7 @@ Test(record, every_byte_has_its_place)
 	cr_expect(eq(int, memcmp(out, branch_bytes, 32), 0));
 }
 
-Test(record, decode_reads_every_byte)
+Test(record, decode_reads_every_byte) /* 43724-501, 2007-501 */
 {
 	struct lwp_record rec;
 
@@ -44,7 +44,7 @@ Test(record, decode_reads_every_byte)
 }
 
 /* Bits 31, 30, 29, 28 of the first dword. */
-Test(record, flag_bits_of_a_branch)
+Test(record, flag_bits_of_a_branch) /* 43724-508 */
 {
 	cr_expect(eq(u32, (u32)LWP_RECORD_TKN << 16, 0x80000000));
 	cr_expect(eq(u32, (u32)LWP_RECORD_PRD << 16, 0x40000000));
@@ -53,7 +53,7 @@ Test(record, flag_bits_of_a_branch)
 }
 
 /* SRC 31:29, DAV 28: DRAM with a data address is 7000_0000h. */
-Test(record, flag_bits_of_a_cache_miss)
+Test(record, flag_bits_of_a_cache_miss) /* 43724-511, 43724-512, 2007-507 */
 {
 	u16 flags = LWP_SRC_DRAM << LWP_RECORD_SRC_SHIFT | LWP_RECORD_DAV;
 
@@ -63,7 +63,7 @@ Test(record, flag_bits_of_a_cache_miss)
 	cr_expect(eq(u32, (u32)(LWP_SRC_REMOTE << LWP_RECORD_SRC_SHIFT) << 16, 0x40000000));
 }
 
-Test(record, inserted_event_is_255)
+Test(record, inserted_event_is_255) /* 43724-502 */
 {
 	cr_expect(eq(u32, LWP_EVENT_ID_INS, 255));
 }

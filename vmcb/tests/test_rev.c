@@ -20,7 +20,7 @@ Test(rev, found_by_the_name_users_write)
 	cr_expect(eq(ptr, (void *)lwp_rev_by_name(""), NULL));
 }
 
-Test(rev, event_ids_of_43724)
+Test(rev, event_ids_of_43724) /* 43724-502 */
 {
 	static const u8 expected[LWP_KINDS] = { 0, 1, 2, 3, 4, 5, 6 };
 	const struct lwp_rev *rev = lwp_rev_get(0);
@@ -35,7 +35,7 @@ Test(rev, event_ids_of_43724)
 	cr_expect(eq(u8, rev->kind[8], 0));
 }
 
-Test(rev, event_ids_of_2007)
+Test(rev, event_ids_of_2007) /* 2007-502 */
 {
 	const struct lwp_rev *rev = lwp_rev_get(1);
 	static const u8 ids[LWP_KINDS] = { 0, 0, 1, 2, 3, 0, 0 };
@@ -46,7 +46,7 @@ Test(rev, event_ids_of_2007)
 	cr_expect(eq(int, memcmp(rev->kind, kinds, sizeof(kinds)), 0));
 }
 
-Test(rev, control_block_layout_differs)
+Test(rev, control_block_layout_differs) /* 2007-401, 2007-402 */
 {
 	const struct lwp_rev *shipped = lwp_rev_get(0), *proposal = lwp_rev_get(1);
 
@@ -68,7 +68,7 @@ Test(rev, control_block_layout_differs)
 	cr_expect(not(proposal->has_ip_filter));
 }
 
-Test(rev, counting_rules_differ)
+Test(rev, counting_rules_differ) /* 2007-702 */
 {
 	const struct lwp_rev *shipped = lwp_rev_get(0), *proposal = lwp_rev_get(1);
 
@@ -84,7 +84,7 @@ Test(rev, counting_rules_differ)
 	cr_expect(proposal->threshold_equals);
 }
 
-Test(rev, instructions_and_msrs_differ)
+Test(rev, instructions_and_msrs_differ) /* 2007-206 */
 {
 	const struct lwp_rev *shipped = lwp_rev_get(0), *proposal = lwp_rev_get(1);
 
@@ -99,7 +99,7 @@ Test(rev, instructions_and_msrs_differ)
 }
 
 /* 43724: latency 7:0, levels 12:8, branches 29:25, IP 31:30. 2007: the first two and bit 31. */
-Test(rev, filters_defined)
+Test(rev, filters_defined) /* 43724-417, 43724-418 */
 {
 	cr_expect(eq(u32, lwp_rev_get(0)->filters_valid, 0xfe001fff));
 	cr_expect(eq(u32, lwp_rev_get(1)->filters_valid, 0x80001fff));

@@ -44,7 +44,7 @@
 		cr_expect(eq(int, lwp_caps_covers(&b, &ab), LWP_CAPS_OK));    \
 	} while (0)
 
-Test(set, more_covers_less)
+Test(set, more_covers_less) /* 43724-117, 2007-109 */
 {
 	expect_covers(version, 2, 1, LWP_CAPS_VERSION);
 	expect_covers(max_events, 6, 5, LWP_CAPS_MAX_EVENTS);
@@ -53,7 +53,7 @@ Test(set, more_covers_less)
 	expect_covers(latency_rnd, 0, 4, LWP_CAPS_LATENCY_RND);
 }
 
-Test(set, every_feature_bit_matters)
+Test(set, every_feature_bit_matters) /* 43724-117, 2007-109 */
 {
 	static const u8 bits[] = { 1, 2, 3, 5, 6, 29, 30, 31 };
 	u32 i;
@@ -64,7 +64,7 @@ Test(set, every_feature_bit_matters)
 	expect_covers(features, 0xe000007e, 0xe000006e, LWP_CAPS_FEATURES);
 }
 
-Test(set, every_ecx_feature_bit_matters)
+Test(set, every_ecx_feature_bit_matters) /* 43724-116, 43724-117, 2007-109 */
 {
 	static const u8 bits[] = { 5, 24, 28, 29, 30, 31 };
 	u32 i;
@@ -75,7 +75,7 @@ Test(set, every_ecx_feature_bit_matters)
 }
 
 /* What a host says about latency does not matter to a guest without data cache misses. */
-Test(set, latency_matters_only_with_cache_misses)
+Test(set, latency_matters_only_with_cache_misses) /* 43724-117, 2007-109 */
 {
 	struct lwp_caps need = full, have = full;
 
@@ -87,7 +87,7 @@ Test(set, latency_matters_only_with_cache_misses)
 	cr_expect(eq(int, lwp_caps_covers(&have, &need), LWP_CAPS_OK));
 }
 
-Test(set, layouts_must_agree)
+Test(set, layouts_must_agree) /* 43724-117, 2007-109 */
 {
 	expect_irreconcilable(rev, 1, LWP_CAPS_REV);
 	expect_irreconcilable(event_offset, 120, LWP_CAPS_EVENT_OFFSET);
@@ -95,7 +95,7 @@ Test(set, layouts_must_agree)
 	expect_irreconcilable(event_size, 64, LWP_CAPS_EVENT_SIZE);
 }
 
-Test(set, common_numbers)
+Test(set, common_numbers) /* 43724-117, 2007-109 */
 {
 	expect_common(full, version, 3, 2, 2);
 	expect_common(full, max_events, 6, 5, 5);
@@ -106,7 +106,7 @@ Test(set, common_numbers)
 	expect_common(full07, max_events, 3, 2, 2);
 }
 
-Test(set, common_features_are_the_and)
+Test(set, common_features_are_the_and) /* 43724-117, 2007-109 */
 {
 	expect_common(full, features, 0xe000007e, 0x8000001e, 0x8000001e);
 	expect_common(full, features, 0x40000012, 0x20000014, 0x00000010);
@@ -115,7 +115,7 @@ Test(set, common_features_are_the_and)
 }
 
 /* The common highest EventId is 3: events 4..6 of the other host are gone, the rest stays. */
-Test(set, events_above_the_common_highest_id_are_dropped)
+Test(set, events_above_the_common_highest_id_are_dropped) /* 43724-117, 2007-109 */
 {
 	struct lwp_caps a = full, b = full;
 
@@ -132,7 +132,7 @@ Test(set, events_above_the_common_highest_id_are_dropped)
 	cr_expect(eq(u32, a.features, 0xe000001e));
 }
 
-Test(set, slots_of_2007_are_not_events)
+Test(set, slots_of_2007_are_not_events) /* 43724-117, 2007-109, 2007-110 */
 {
 	struct lwp_caps a = full07, b = full07;
 
@@ -142,7 +142,7 @@ Test(set, slots_of_2007_are_not_events)
 	cr_expect(eq(u32, a.features, 0x8000000e));
 }
 
-Test(set, without_common_cache_misses_no_latency)
+Test(set, without_common_cache_misses_no_latency) /* 43724-117, 2007-109 */
 {
 	struct lwp_caps a = full, b = full;
 
@@ -156,7 +156,10 @@ Test(set, without_common_cache_misses_no_latency)
 	cr_expect(lwp_caps_valid(&a));
 }
 
-/* One host filters by level only, the other by latency only: 2007 does not allow that for DME. */
+/*
+ * One host filters by level only, the other by latency only: 2007 does not allow that for DME
+ * (43724-117, 2007-106, 2007-109).
+ */
 Test(set, cache_misses_of_2007_without_common_filter_are_dropped)
 {
 	struct lwp_caps a = full07, b = full07;

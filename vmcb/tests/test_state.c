@@ -4,7 +4,7 @@
 
 static const struct lwp_state off;
 
-Test(state, homes_of_the_image)
+Test(state, homes_of_the_image) /* 43724-114, 43724-302, 43724-912, 2007-907 */
 {
 	cr_expect(eq(u32, LWP_VMCB_OFFSET, 0xf80));
 	cr_expect(eq(u32, LWP_VMCB_SAVE_OFFSET, 0xb80));
@@ -13,7 +13,7 @@ Test(state, homes_of_the_image)
 	cr_expect(eq(u32, LWP_XSAVE_COMPONENT, 62));
 }
 
-Test(state, encode_puts_every_field_in_its_place)
+Test(state, encode_puts_every_field_in_its_place) /* 43724-302, 43724-912, 2007-907 */
 {
 	u8 image[128];
 
@@ -22,7 +22,7 @@ Test(state, encode_puts_every_field_in_its_place)
 	cr_expect(eq(int, memcmp(image, good_image, 128), 0));
 }
 
-Test(state, decode_reads_every_field)
+Test(state, decode_reads_every_field) /* 43724-302 */
 {
 	struct lwp_state st;
 
@@ -30,7 +30,7 @@ Test(state, decode_reads_every_field)
 	expect_same_state(&st, &good_state);
 }
 
-Test(state, decode_2007)
+Test(state, decode_2007) /* 2007-301, 2007-304 */
 {
 	struct lwp_state st;
 	u8 image[128];
@@ -47,7 +47,7 @@ Test(state, decode_2007)
 	cr_expect(eq(int, memcmp(image, good_image_2007, 128), 0));
 }
 
-Test(state, off_forgets_all_but_cfg)
+Test(state, off_forgets_all_but_cfg) /* 43724-214 */
 {
 	struct lwp_state st = good_state, expected = off;
 

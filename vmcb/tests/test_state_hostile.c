@@ -32,7 +32,7 @@ static void expect_refused_64(u32 offset, u64 value, const char *reason)
 	expect_refused(image, &full, reason);
 }
 
-Test(hostile, block_not_canonical)
+Test(hostile, block_not_canonical) /* 43724-312, 43724-913 */
 {
 	static const char why[] = "control block is not canonical";
 
@@ -44,7 +44,7 @@ Test(hostile, block_not_canonical)
 	expect_refused_64(0, 0xffffffffffffffff, why);
 }
 
-Test(hostile, ring_not_canonical)
+Test(hostile, ring_not_canonical) /* 43724-312, 43724-913 */
 {
 	static const char why[] = "buffer is not canonical";
 
@@ -54,21 +54,21 @@ Test(hostile, ring_not_canonical)
 	expect_refused_64(16, 0xfffffffffffffc01, why);
 }
 
-Test(hostile, ring_below_the_minimum)
+Test(hostile, ring_below_the_minimum) /* 43724-312, 43724-913 */
 {
 	expect_refused_32(24, 992, "buffer size is below the minimum");
 	expect_refused_32(24, 0, "buffer size is below the minimum");
 	expect_refused_32(24, 0xf0000000, "buffer size is below the minimum");
 }
 
-Test(hostile, ring_not_a_multiple_of_the_record_size)
+Test(hostile, ring_not_a_multiple_of_the_record_size) /* 43724-312, 43724-913 */
 {
 	expect_refused_32(24, 1025, "buffer size is not a multiple of the record size");
 	expect_refused_32(24, 1040, "buffer size is not a multiple of the record size");
 }
 
 /* 2007: the low 5 bits of BufferBase are ignored, so no LLWPCB leaves them in the state. */
-Test(hostile, ring_of_2007_not_aligned)
+Test(hostile, ring_of_2007_not_aligned) /* 43724-312, 43724-913, 2007-301 */
 {
 	u8 image[128];
 
@@ -79,25 +79,25 @@ Test(hostile, ring_of_2007_not_aligned)
 	expect_refused(image, &full07, "buffer is not aligned");
 }
 
-Test(hostile, head_outside_the_ring)
+Test(hostile, head_outside_the_ring) /* 43724-312, 43724-913 */
 {
 	expect_refused_32(12, 1024, "buffer head is outside the buffer");
 	expect_refused_32(12, 0xffffffe0, "buffer head is outside the buffer");
 }
 
-Test(hostile, head_between_records)
+Test(hostile, head_between_records) /* 43724-312, 43724-913 */
 {
 	expect_refused_32(12, 1, "buffer head is not a multiple of the record size");
 	expect_refused_32(12, 48, "buffer head is not a multiple of the record size");
 }
 
-Test(hostile, filters_that_the_leaf_lacks)
+Test(hostile, filters_that_the_leaf_lacks) /* 43724-312, 43724-913 */
 {
 	expect_refused_32(28, 0x02000000, "filters are not announced"); /* no prediction */
 	expect_refused_32(28, 0x00002000, "filters are not announced"); /* reserved */
 }
 
-Test(hostile, flags_that_the_leaf_lacks)
+Test(hostile, flags_that_the_leaf_lacks) /* 43724-312, 43724-913 */
 {
 	u8 image[128];
 
@@ -109,7 +109,7 @@ Test(hostile, flags_that_the_leaf_lacks)
 	expect_refused(image, &fam15h, "flags are not announced");
 }
 
-Test(hostile, pending_event_that_cannot_be)
+Test(hostile, pending_event_that_cannot_be) /* 43724-312, 43724-913 */
 {
 	static const char why[] = "pending record has an event id that cannot be pending";
 	u8 image[128];
@@ -130,7 +130,7 @@ Test(hostile, pending_event_that_cannot_be)
 	expect_refused(image, &full07, why);
 }
 
-Test(hostile, progress_without_a_pending_record)
+Test(hostile, progress_without_a_pending_record) /* 43724-312, 43724-913 */
 {
 	static const char why[] = "flags tell of a pending record, there is none";
 	u8 image[128];
@@ -146,7 +146,7 @@ Test(hostile, progress_without_a_pending_record)
 	expect_refused(image, &full, why);
 }
 
-Test(hostile, record_without_an_event_id)
+Test(hostile, record_without_an_event_id) /* 43724-312, 43724-913 */
 {
 	u8 image[128];
 
@@ -157,7 +157,7 @@ Test(hostile, record_without_an_event_id)
 	expect_refused(image, &full, "pending record without an event id is not zero");
 }
 
-Test(hostile, counters_of_more_than_26_bits)
+Test(hostile, counters_of_more_than_26_bits) /* 43724-312, 43724-913 */
 {
 	static const char why[] = "counter is not a sign-extended 26-bit number";
 
@@ -167,7 +167,7 @@ Test(hostile, counters_of_more_than_26_bits)
 	expect_refused_32(84, 0x80000000, why);
 }
 
-Test(hostile, counters_of_undefined_events)
+Test(hostile, counters_of_undefined_events) /* 43724-312, 43724-913 */
 {
 	static const char why[] = "counter of an undefined event is not zero";
 	u8 image[128];
@@ -179,7 +179,7 @@ Test(hostile, counters_of_undefined_events)
 	expect_refused(image, &full07, why);
 }
 
-Test(hostile, cfg_that_wrmsr_refuses)
+Test(hostile, cfg_that_wrmsr_refuses) /* 43724-209, 43724-312, 43724-913 */
 {
 	static const char why[] = "LWP_CFG has bits that WRMSR refuses";
 
@@ -188,7 +188,7 @@ Test(hostile, cfg_that_wrmsr_refuses)
 	expect_refused_64(96, 0x0001000000000000, why);
 }
 
-Test(hostile, another_revision)
+Test(hostile, another_revision) /* 43724-312, 43724-913 */
 {
 	u8 image[128];
 
@@ -201,7 +201,7 @@ Test(hostile, another_revision)
 	expect_refused(good_image, &full07, "another revision of LWP");
 }
 
-Test(hostile, another_format)
+Test(hostile, another_format) /* 43724-312, 43724-913 */
 {
 	u8 image[128] = { 0 };
 
@@ -211,7 +211,7 @@ Test(hostile, another_format)
 	expect_refused(image, &full, "unknown format version");
 }
 
-Test(hostile, reserved_bytes)
+Test(hostile, reserved_bytes) /* 43724-312, 43724-913 */
 {
 	static const u8 reserved[] = { 104, 105, 106, 107, 110, 111, 120,
 				       121, 122, 123, 124, 125, 126, 127 };
@@ -225,7 +225,7 @@ Test(hostile, reserved_bytes)
 	}
 }
 
-Test(hostile, off_with_leftovers)
+Test(hostile, off_with_leftovers) /* 43724-312, 43724-913 */
 {
 	u8 image[128];
 	u32 i;
@@ -238,7 +238,7 @@ Test(hostile, off_with_leftovers)
 	}
 }
 
-Test(hostile, retry_address_without_a_faulted_record)
+Test(hostile, retry_address_without_a_faulted_record) /* 43724-312, 43724-913 */
 {
 	u8 image[128];
 
@@ -249,7 +249,7 @@ Test(hostile, retry_address_without_a_faulted_record)
 	expect_refused(image, &full, "retry address without a faulted record");
 }
 
-Test(hostile, retry_address_not_canonical)
+Test(hostile, retry_address_not_canonical) /* 43724-312, 43724-913 */
 {
 	expect_refused_64(112, 0x0100000000000000, "retry address is not canonical");
 }

@@ -23,7 +23,7 @@ static void expect_off(const u8 *image, const char *reason)
 	expect_same_state(&st, &expected);
 }
 
-Test(xsave, component_is_the_first_96_bytes)
+Test(xsave, component_is_the_first_96_bytes) /* 43724-302, 43724-305, 43724-901 */
 {
 	u8 image[128], expected[128];
 
@@ -34,7 +34,7 @@ Test(xsave, component_is_the_first_96_bytes)
 	cr_expect(eq(int, memcmp(image, expected, 128), 0));
 }
 
-Test(xsave, cfg_is_never_loaded)
+Test(xsave, cfg_is_never_loaded) /* 43724-305 */
 {
 	struct lwp_state st, expected = good_state;
 	u8 image[128];
@@ -47,7 +47,7 @@ Test(xsave, cfg_is_never_loaded)
 	expect_same_state(&st, &expected);
 }
 
-Test(xsave, flags_are_masked_by_what_is_available)
+Test(xsave, flags_are_masked_by_what_is_available) /* 43724-309 */
 {
 	struct lwp_state st;
 	u8 image[128];
@@ -60,7 +60,7 @@ Test(xsave, flags_are_masked_by_what_is_available)
 	cr_expect(eq(u32, st.flags, 0xfc00007f)); /* reserved bits 25:7 are dropped */
 }
 
-Test(xsave, progress_without_a_pending_record_is_dropped)
+Test(xsave, progress_without_a_pending_record_is_dropped) /* 43724-316 */
 {
 	struct lwp_state st;
 	u8 image[128];
@@ -74,7 +74,7 @@ Test(xsave, progress_without_a_pending_record_is_dropped)
 	cr_expect(eq(u16, st.pending.flags, 0));
 }
 
-Test(xsave, address_zero_is_off)
+Test(xsave, address_zero_is_off) /* 43724-312 */
 {
 	struct lwp_state st, expected = { .cfg = CFG };
 	u8 image[128];
@@ -85,7 +85,7 @@ Test(xsave, address_zero_is_off)
 	expect_same_state(&st, &expected);
 }
 
-Test(xsave, not_available_is_off)
+Test(xsave, not_available_is_off) /* 43724-312 */
 {
 	struct lwp_state st, expected = { .cfg = CFG };
 
@@ -93,7 +93,7 @@ Test(xsave, not_available_is_off)
 	expect_same_state(&st, &expected);
 }
 
-Test(xsave, block_address_alone_is_deferred)
+Test(xsave, block_address_alone_is_deferred) /* 43724-311 */
 {
 	struct lwp_state st;
 	u8 image[128] = { [0] = 0x40 };
@@ -103,7 +103,7 @@ Test(xsave, block_address_alone_is_deferred)
 	cr_expect(eq(u64, st.cb_addr, 0x40));
 }
 
-Test(xsave, bad_bytes_turn_lwp_off)
+Test(xsave, bad_bytes_turn_lwp_off) /* 43724-312 */
 {
 	static const struct {
 		u8 offset;
