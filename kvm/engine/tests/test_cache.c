@@ -37,7 +37,7 @@ static u8 source(u64 line)
 	return miss.source;
 }
 
-Test(cache, the_line_not_used_longest_gives_way)
+Test(cache, the_line_not_used_longest_gives_way) /* 43724-730 */
 {
 	make(&small);
 	load(0);
@@ -65,7 +65,7 @@ Test(cache, the_newest_line_is_the_one_used_last_in_its_set)
 	cr_expect(not(lwp_cache_newest(&cache, 0)));
 }
 
-Test(cache, each_level_has_its_latency_and_source)
+Test(cache, each_level_has_its_latency_and_source) /* 43724-730 */
 {
 	u64 line;
 
@@ -97,7 +97,7 @@ Test(cache, a_hit_changes_no_level_behind)
 	cr_expect(eq(u32, load(2), 40));
 }
 
-Test(cache, an_emptied_model_has_no_line)
+Test(cache, an_emptied_model_has_no_line) /* 43724-730 */
 {
 	u64 line;
 
@@ -219,7 +219,7 @@ Test(missed, a_miss_that_is_not_due_is_counted)
 	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_DME), 1));
 }
 
-Test(missed, the_record_names_the_miss_that_is_due)
+Test(missed, the_record_names_the_miss_that_is_due) /* 43724-719, 2007-710 */
 {
 	struct lwp_retired r = { .address = 0x400000 };
 
@@ -232,7 +232,7 @@ Test(missed, the_record_names_the_miss_that_is_due)
 	cr_expect(eq(u64, eng.st.pending.data2, second.address));
 }
 
-Test(missed, misses_behind_the_one_that_is_due_are_counted)
+Test(missed, misses_behind_the_one_that_is_due_are_counted) /* 43724-719, 2007-710 */
 {
 	struct lwp_retired r = { .address = 0x400000 };
 
@@ -284,7 +284,7 @@ static void sampled(u32 filters, u32 counter)
 	enable(BLOCK);
 }
 
-Test(missed, a_sample_stands_for_its_period)
+Test(missed, a_sample_stands_for_its_period) /* 43724-719, 2007-710 */
 {
 	sampled(0, 999);
 	lwp_pass_miss(&eng, 300, 0x400000, &first);
@@ -292,7 +292,7 @@ Test(missed, a_sample_stands_for_its_period)
 	cr_expect(eq(u32, eng.st.pending.event_id, 0));
 }
 
-Test(missed, the_record_of_a_sample_is_that_of_its_load)
+Test(missed, the_record_of_a_sample_is_that_of_its_load) /* 43724-719, 2007-710 */
 {
 	sampled(0, 250);
 	lwp_pass_miss(&eng, 300, 0x400000, &first);
@@ -302,7 +302,7 @@ Test(missed, the_record_of_a_sample_is_that_of_its_load)
 	cr_expect(eq(u32, eng.st.pending.data1, first.latency));
 }
 
-Test(missed, a_sample_that_is_filtered_counts_nothing)
+Test(missed, a_sample_that_is_filtered_counts_nothing) /* 43724-719, 2007-710 */
 {
 	sampled(3, 999); /* 48 cycles */
 	lwp_pass_miss(&eng, 300, 0x400000, &second);

@@ -30,7 +30,7 @@ static u64 delivered(u32 n, u32 interval, u32 counter, bool drain)
 	return records;
 }
 
-Test(complete, records_of_an_interval_are_floor_of_n_and_start)
+Test(complete, records_of_an_interval_are_floor_of_n_and_start) /* 43724-821 */
 {
 	cr_expect(eq(u64, delivered(1000, 9, 9, true), 100));
 	cr_expect(eq(u64, delivered(999, 9, 9, true), 99));
@@ -52,7 +52,7 @@ Test(complete, with_a_full_ring_the_rest_is_missed_events)
 	expect_missed(143 - 31);
 }
 
-Test(complete, two_events_at_once_lose_nothing)
+Test(complete, two_events_at_once_lose_nothing) /* 43724-711 */
 {
 	u32 i, ire = 0, bre = 0, tail = 0;
 
@@ -181,12 +181,12 @@ static void every_access_faults(u32 rev, int at_least)
 	}
 }
 
-Test(complete, every_access_of_43724_can_fault_once)
+Test(complete, every_access_of_43724_can_fault_once) /* 43724-821 */
 {
 	every_access_faults(LWP_REV_43724, 90);
 }
 
-Test(complete, every_access_of_2007_can_fault_once)
+Test(complete, every_access_of_2007_can_fault_once) /* 2007-706, 2007-807 */
 {
 	every_access_faults(LWP_REV_2007, 20);
 }

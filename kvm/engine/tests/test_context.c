@@ -33,7 +33,7 @@ static enum lwp_ctx_found find(s32 cpu, const struct lwp_ctx_key *key)
 	return lwp_ctx_find(&table, &eng, cpu, key, &holder);
 }
 
-Test(context, key_of_the_address_space)
+Test(context, key_of_the_address_space) /* 43724-902 */
 {
 	struct lwp_ctx_key key;
 
@@ -47,7 +47,7 @@ Test(context, key_of_the_address_space)
 	cr_expect(eq(u64, key.cr3, 0x23456fe0)); /* CR3[31:5] */
 }
 
-Test(context, code_of_32_bits_has_no_thread_part)
+Test(context, code_of_32_bits_has_no_thread_part) /* 43724-902 */
 {
 	struct lwp_ctx_key a = lwp_ctx_make_key(LWP_PAGING_LONG, 0x1000, false, 1, 0);
 	struct lwp_ctx_key b = lwp_ctx_make_key(LWP_PAGING_LONG, 0x1000, false, 2, 0);
@@ -60,7 +60,7 @@ Test(context, code_of_32_bits_has_no_thread_part)
 }
 
 /* 64-bit Windows keeps its thread block at GS, and FS base is the same for all threads. */
-Test(context, gs_base_is_part_of_the_thread)
+Test(context, gs_base_is_part_of_the_thread) /* 43724-902 */
 {
 	struct lwp_ctx_key a = lwp_ctx_make_key(LWP_PAGING_LONG, 0x1000, true, 0, 0x7ff000);
 	struct lwp_ctx_key b = lwp_ctx_make_key(LWP_PAGING_LONG, 0x1000, true, 0, 0x7fd000);
@@ -77,7 +77,7 @@ Test(context, gs_base_is_part_of_the_thread)
 }
 
 /* The same CR3 means another thing in another way of paging. */
-Test(context, the_way_of_paging_is_part_of_the_key)
+Test(context, the_way_of_paging_is_part_of_the_key) /* 43724-902 */
 {
 	struct lwp_ctx_key four = lwp_ctx_make_key(LWP_PAGING_LONG, 0x1000, true, 0, 0);
 	struct lwp_ctx_key five = lwp_ctx_make_key(LWP_PAGING_LONG5, 0x1000, true, 0, 0);
@@ -89,7 +89,7 @@ Test(context, the_way_of_paging_is_part_of_the_key)
 	cr_expect(eq(u32, off.flags, 9));
 }
 
-Test(context, parked_and_found_again)
+Test(context, parked_and_found_again) /* 43724-902 */
 {
 	start_table();
 	cr_expect(not(lwp_ctx_any(&table)));
@@ -116,7 +116,7 @@ Test(context, parked_and_found_again)
 	cr_expect(eq(u64, table.stats.created, 1));
 }
 
-Test(context, parking_touches_no_memory)
+Test(context, parking_touches_no_memory) /* 43724-902 */
 {
 	start_table();
 	cr_expect(create(BLOCK, 0, &key_a));
@@ -124,7 +124,7 @@ Test(context, parking_touches_no_memory)
 	cr_expect(eq(int, guest.maps, 0));
 }
 
-Test(context, two_programs_on_one_vcpu)
+Test(context, two_programs_on_one_vcpu) /* 43724-902, 2007-901, 2007-902 */
 {
 	start_table();
 	cr_expect(create(BLOCK, 0, &key_a));
@@ -142,7 +142,7 @@ Test(context, two_programs_on_one_vcpu)
 	cr_expect(eq(u64, eng.st.base, RING2));
 }
 
-Test(context, a_pending_record_waits_with_its_context)
+Test(context, a_pending_record_waits_with_its_context) /* 43724-902 */
 {
 	struct lwp_retired r = { .address = 0x400000 };
 	struct lwp_exc exc;
@@ -160,7 +160,7 @@ Test(context, a_pending_record_waits_with_its_context)
 	cr_expect(eq(u64, record(0).address, 0x400000));
 }
 
-Test(context, core_id_is_the_vcpus)
+Test(context, core_id_is_the_vcpus) /* 43724-205, 43724-902 */
 {
 	start_table();
 	cr_expect(create(BLOCK, 0, &key_a));
@@ -171,7 +171,7 @@ Test(context, core_id_is_the_vcpus)
 	cr_expect(eq(u8, record(0).core_id, 9));
 }
 
-Test(context, live_on_another_vcpu_is_busy_until_parked_there)
+Test(context, live_on_another_vcpu_is_busy_until_parked_there) /* 43724-903 */
 {
 	struct lwp_engine other;
 
@@ -209,7 +209,7 @@ Test(context, live_on_the_same_vcpu_goes_on)
 	cr_expect(not(lwp_ctx_any(&table)));
 }
 
-Test(context, switched_off_its_context_goes)
+Test(context, switched_off_its_context_goes) /* 43724-902 */
 {
 	start_table();
 	cr_expect(create(BLOCK, 0, &key_a));
@@ -238,7 +238,7 @@ Test(context, a_new_one_replaces_a_parked_one_of_its_key)
 	cr_expect(eq(u64, eng.st.cb_addr, BLOCK2));
 }
 
-Test(context, one_that_is_live_elsewhere_cannot_be_created_again)
+Test(context, one_that_is_live_elsewhere_cannot_be_created_again) /* 43724-903 */
 {
 	start_table();
 	cr_expect(create(BLOCK, 0, &key_a));
@@ -270,7 +270,7 @@ static bool there(u64 cr3, u64 n)
 	return found;
 }
 
-Test(context, a_full_table_evicts_from_the_address_space_that_has_most)
+Test(context, a_full_table_evicts_from_the_address_space_that_has_most) /* 43724-905 */
 {
 	start_table();
 	parked(0x1000, 1); /* the oldest, but alone */
@@ -287,7 +287,7 @@ Test(context, a_full_table_evicts_from_the_address_space_that_has_most)
 	cr_expect(there(0x3000, 1));
 }
 
-Test(context, of_equals_the_one_not_used_for_longest_goes)
+Test(context, of_equals_the_one_not_used_for_longest_goes) /* 43724-905 */
 {
 	start_table();
 	parked(0x1000, 1);
@@ -300,7 +300,7 @@ Test(context, of_equals_the_one_not_used_for_longest_goes)
 	cr_expect(there(0x1000, 1));
 }
 
-Test(context, what_is_live_is_never_evicted)
+Test(context, what_is_live_is_never_evicted) /* 43724-905 */
 {
 	struct lwp_engine engine[ROOM];
 	u32 i;
@@ -323,7 +323,7 @@ Test(context, what_is_live_is_never_evicted)
 	cr_expect(eq(u64, table.stats.evicted, 1));
 }
 
-Test(context, machine_reset_drops_all)
+Test(context, machine_reset_drops_all) /* 43724-905 */
 {
 	start_table();
 	parked(0x1000, 1);

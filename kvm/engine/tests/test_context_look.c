@@ -108,7 +108,7 @@ Test(context_look, tables_that_are_used_again_go)
 	expect_fate(GOES);
 }
 
-Test(context_look, swapped_pages_are_away)
+Test(context_look, swapped_pages_are_away) /* 43724-905 */
 {
 	parked(LWP_REV_43724);
 	lwp_put64(pte(BLOCK), 0x1234000);
@@ -177,7 +177,7 @@ Test(context_look, what_is_live_is_never_due)
 	cr_expect(collect(50000 + AGE));
 }
 
-Test(context_look, a_dead_program_goes_at_its_first_look)
+Test(context_look, a_dead_program_goes_at_its_first_look) /* 43724-905 */
 {
 	parked(LWP_REV_43724);
 	memset(tables, 0, sizeof(tables));
@@ -187,7 +187,7 @@ Test(context_look, a_dead_program_goes_at_its_first_look)
 	cr_expect(eq(int, guest.writes, 0));
 }
 
-Test(context_look, a_sleeping_program_stays_for_days)
+Test(context_look, a_sleeping_program_stays_for_days) /* 43724-905 */
 {
 	u64 now;
 
@@ -199,7 +199,7 @@ Test(context_look, a_sleeping_program_stays_for_days)
 	cr_expect(eq(int, guest.maps, 0)); /* not through the current tables */
 }
 
-Test(context_look, away_for_an_hour_and_not_longer)
+Test(context_look, away_for_an_hour_and_not_longer) /* 43724-905 */
 {
 	u64 now;
 
@@ -231,7 +231,7 @@ Test(context_look, the_hour_begins_anew_when_the_memory_was_there)
 }
 
 /* The program runs on another vCPU between look and verdict. */
-Test(context_look, what_was_resumed_meanwhile_stays)
+Test(context_look, what_was_resumed_meanwhile_stays) /* 43724-905 */
 {
 	struct lwp_ctx_look l;
 	s32 holder;
@@ -262,7 +262,7 @@ static const struct lwp_ctx_ip no_ip;
 	cr_expect(eq(int, lwp_ctx_claim(&table, e, cpu, &l, LWP_CTX_##verdict, &no_ip), \
 		     LWP_CTX_##found))
 
-Test(context_look, claimed_if_nothing_has_happened_since)
+Test(context_look, claimed_if_nothing_has_happened_since) /* 43724-904 */
 {
 	struct lwp_ctx_look l;
 
@@ -272,7 +272,7 @@ Test(context_look, claimed_if_nothing_has_happened_since)
 	cr_expect(lwp_ctx_live(&table, &eng, 0) != NULL);
 }
 
-Test(context_look, of_two_that_verify_at_once_one_claims)
+Test(context_look, of_two_that_verify_at_once_one_claims) /* 43724-904 */
 {
 	struct lwp_engine other;
 	struct lwp_ctx_look l;
@@ -288,7 +288,7 @@ Test(context_look, of_two_that_verify_at_once_one_claims)
 }
 
 /* The other vCPU ran the program and parked it: the copy is old, its verdict counts for nothing. */
-Test(context_look, what_was_resumed_and_parked_meanwhile_is_searched_again)
+Test(context_look, what_was_resumed_and_parked_meanwhile_is_searched_again) /* 43724-904 */
 {
 	struct lwp_engine other;
 	struct lwp_ctx_look l;
@@ -302,7 +302,7 @@ Test(context_look, what_was_resumed_and_parked_meanwhile_is_searched_again)
 	cr_expect(lwp_ctx_any(&table));
 }
 
-Test(context_look, what_was_emptied_and_filled_meanwhile_is_searched_again)
+Test(context_look, what_was_emptied_and_filled_meanwhile_is_searched_again) /* 43724-904 */
 {
 	struct lwp_ctx_look l;
 

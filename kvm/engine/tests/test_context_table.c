@@ -43,7 +43,7 @@ static void remove_key(u32 n)
 	lwp_ctx_remove(&table, lwp_ctx_by_key(&table, &key));
 }
 
-Test(context_table, finds_each_of_many_and_nothing_else)
+Test(context_table, finds_each_of_many_and_nothing_else) /* 43724-905 */
 {
 	u32 n;
 
@@ -80,7 +80,7 @@ static u32 longest_chain(void)
 }
 
 /* Keys as guests have them: pages that follow each other, thread blocks at one distance. */
-Test(context_table, ordinary_keys_are_spread)
+Test(context_table, ordinary_keys_are_spread) /* 43724-905 */
 {
 	static const u64 distance[] = { 1, 0x40, 0x1000, 0x801000, 0x100000000 };
 	struct lwp_ctx_key key;
@@ -99,7 +99,7 @@ Test(context_table, ordinary_keys_are_spread)
 }
 
 /* Keys that collide under one seed do not under another: who does not know it cannot choose them. */
-Test(context_table, colliding_keys_depend_on_the_seed)
+Test(context_table, colliding_keys_depend_on_the_seed) /* 43724-905 */
 {
 	struct lwp_ctx_key key[64];
 	u32 found = 0, n;
@@ -123,7 +123,7 @@ Test(context_table, colliding_keys_depend_on_the_seed)
 }
 
 /* One more context in the address space that has most, again and again. */
-Test(context_table, a_full_table_keeps_evicting)
+Test(context_table, a_full_table_keeps_evicting) /* 43724-905 */
 {
 	u32 n;
 

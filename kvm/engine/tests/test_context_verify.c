@@ -35,7 +35,7 @@ static enum lwp_ctx_found find(void)
 
 #define expect_found(what) cr_expect(eq(int, find(), LWP_CTX_##what))
 
-Test(context_verify, an_intact_block_is_resumed_without_a_write)
+Test(context_verify, an_intact_block_is_resumed_without_a_write) /* 43724-904 */
 {
 	parked(LWP_REV_43724);
 	set_permission(BLOCK, P_READ); /* reading is enough */
@@ -47,7 +47,7 @@ Test(context_verify, an_intact_block_is_resumed_without_a_write)
 }
 
 /* Each constant field, and the head. */
-Test(context_verify, any_changed_field_drops_the_context)
+Test(context_verify, any_changed_field_drops_the_context) /* 43724-904, 2007-305 */
 {
 	static const u32 offsets[] = { 0, 4, 8, 12, 16, 32, 36, 40, 44, 48, 52 };
 	u32 i;
@@ -63,7 +63,7 @@ Test(context_verify, any_changed_field_drops_the_context)
 	}
 }
 
-Test(context_verify, what_software_or_lwp_changes_is_not_compared)
+Test(context_verify, what_software_or_lwp_changes_is_not_compared) /* 43724-904 */
 {
 	parked(LWP_REV_43724);
 	put32(BLOCK + 64, 64); /* tail */
@@ -73,7 +73,7 @@ Test(context_verify, what_software_or_lwp_changes_is_not_compared)
 	expect_found(RESUMED);
 }
 
-Test(context_verify, in_2007_the_tail_is_not_compared)
+Test(context_verify, in_2007_the_tail_is_not_compared) /* 43724-904 */
 {
 	parked(LWP_REV_2007);
 	put32(BLOCK + 20, 64);
@@ -83,7 +83,7 @@ Test(context_verify, in_2007_the_tail_is_not_compared)
 	expect_found(NONE);
 }
 
-Test(context_verify, the_last_record_must_be_in_its_slot)
+Test(context_verify, the_last_record_must_be_in_its_slot) /* 43724-904 */
 {
 	parked(LWP_REV_43724);
 	put64(RING + 32 + 8, 0x400020);
@@ -112,7 +112,7 @@ Test(context_verify, the_last_record_of_another_context_is_not_its_own)
 	expect_found(RESUMED);
 }
 
-Test(context_verify, in_a_full_ring_the_last_record_is_at_the_head)
+Test(context_verify, in_a_full_ring_the_last_record_is_at_the_head) /* 43724-904 */
 {
 	start(LWP_REV_43724);
 	set_event(BLOCK, 2, 0, 0);
@@ -140,7 +140,7 @@ Test(context_verify, before_the_first_record_only_the_block_is_compared)
 	expect_found(RESUMED);
 }
 
-Test(context_verify, what_cannot_be_read_stays_parked)
+Test(context_verify, what_cannot_be_read_stays_parked) /* 43724-904 */
 {
 	parked(LWP_REV_43724);
 	set_permission(BLOCK, 0);
@@ -167,7 +167,7 @@ Test(context_verify, what_is_not_ram_drops_the_context)
 	cr_expect(eq(u64, table.stats.dropped, 1));
 }
 
-Test(context_verify, a_pending_record_goes_with_a_dropped_context)
+Test(context_verify, a_pending_record_goes_with_a_dropped_context) /* 43724-904 */
 {
 	struct lwp_retired r = { .address = 0x400100 };
 	struct lwp_exc exc;
@@ -184,7 +184,7 @@ Test(context_verify, a_pending_record_goes_with_a_dropped_context)
 	cr_expect(eq(int, guest.writes, 0));
 }
 
-Test(context_verify, the_flushed_head_is_what_is_compared)
+Test(context_verify, the_flushed_head_is_what_is_compared) /* 43724-904 */
 {
 	struct lwp_exc exc;
 	u64 result;

@@ -2,7 +2,7 @@
 /* Counting, budgets and gathering (43724-506 to 43724-511, 43724-703 to 43724-711). */
 #include "fake_guest.h"
 
-Test(count, period_of_43724_is_interval_plus_one)
+Test(count, period_of_43724_is_interval_plus_one) /* 43724-506, 43724-704, 43724-710, 2007-505 */
 {
 	start(LWP_REV_43724);
 	set_event(BLOCK, 2, 4, 4);
@@ -16,7 +16,7 @@ Test(count, period_of_43724_is_interval_plus_one)
 	cr_expect(eq(i32, eng.st.counter[1], 4));
 }
 
-Test(count, period_of_2007_is_the_interval)
+Test(count, period_of_2007_is_the_interval) /* 2007-702, 2007-703 */
 {
 	start(LWP_REV_2007);
 	set_event(BLOCK, 1, 4, 4);
@@ -29,7 +29,7 @@ Test(count, period_of_2007_is_the_interval)
 	cr_expect(eq(i32, eng.st.counter[0], 3));
 }
 
-Test(count, interval_0_records_every_instruction_in_43724_and_1_in_2007)
+Test(count, interval_0_records_every_instruction_in_43724_and_1_in_2007) /* 43724-704 */
 {
 	start(LWP_REV_43724);
 	set_event(BLOCK, 2, 0, 0);
@@ -45,7 +45,7 @@ Test(count, interval_0_records_every_instruction_in_43724_and_1_in_2007)
 	cr_expect(eq(u64, record(4).address, 0x400010));
 }
 
-Test(count, the_longest_period)
+Test(count, the_longest_period) /* 43724-413, 43724-704 */
 {
 	start(LWP_REV_43724);
 	set_event(BLOCK, 2, 0x1ffffff, 0x1ffffff);
@@ -57,7 +57,7 @@ Test(count, the_longest_period)
 	expect_head(32);
 }
 
-Test(count, budget_is_the_number_of_the_event_that_is_due)
+Test(count, budget_is_the_number_of_the_event_that_is_due) /* 43724-703 */
 {
 	start(LWP_REV_43724);
 	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_IRE), LWP_BUDGET_NEVER)); /* off */
@@ -78,7 +78,7 @@ Test(count, budget_is_the_number_of_the_event_that_is_due)
 	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_IRE), 1));
 }
 
-Test(count, more_than_the_budget_allows_is_dropped)
+Test(count, more_than_the_budget_allows_is_dropped) /* 43724-703 */
 {
 	start(LWP_REV_43724);
 	set_event(BLOCK, 2, 99, 4);
@@ -91,7 +91,7 @@ Test(count, more_than_the_budget_allows_is_dropped)
 	cr_expect(eq(i32, eng.st.counter[2], 0));
 }
 
-Test(count, bulk_and_single_steps_agree)
+Test(count, bulk_and_single_steps_agree) /* 43724-703 */
 {
 	start(LWP_REV_43724);
 	set_event(BLOCK, 2, 9, 9);
@@ -104,7 +104,7 @@ Test(count, bulk_and_single_steps_agree)
 	cr_expect(eq(u64, record(1).address, 0x40004c));
 }
 
-Test(count, of_two_due_events_the_one_furthest_below_its_limit)
+Test(count, of_two_due_events_the_one_furthest_below_its_limit) /* 43724-711 */
 {
 	start(LWP_REV_43724);
 	set_event(BLOCK, 2, 99, 0);
@@ -123,7 +123,7 @@ Test(count, of_two_due_events_the_one_furthest_below_its_limit)
 	cr_expect(eq(i32, eng.st.counter[1], 98));
 }
 
-Test(count, ties_go_to_the_lowest_event_id)
+Test(count, ties_go_to_the_lowest_event_id) /* 43724-711 */
 {
 	start(LWP_REV_43724);
 	set_event(BLOCK, 2, 99, 0);
@@ -141,7 +141,7 @@ Test(count, ties_go_to_the_lowest_event_id)
 	cr_expect(eq(i32, eng.st.counter[2], 98));
 }
 
-Test(count, in_2007_the_others_wait_at_zero)
+Test(count, in_2007_the_others_wait_at_zero) /* 2007-705 */
 {
 	start(LWP_REV_2007);
 	set_event(BLOCK, 1, 3, 1);
@@ -158,7 +158,7 @@ Test(count, in_2007_the_others_wait_at_zero)
 	cr_expect(eq(i32, eng.st.counter[0], 2));
 }
 
-Test(count, overrun_is_subtracted_at_reload)
+Test(count, overrun_is_subtracted_at_reload) /* 43724-707 */
 {
 	start(LWP_REV_43724);
 	set_event(BLOCK, 5, 9, 0);
@@ -174,7 +174,7 @@ Test(count, overrun_is_subtracted_at_reload)
 	cr_expect(eq(i32, eng.st.counter[4], 6));
 }
 
-Test(count, an_overrun_beyond_the_interval_is_due_again_at_once)
+Test(count, an_overrun_beyond_the_interval_is_due_again_at_once) /* 43724-707 */
 {
 	struct lwp_retired r = { .address = 0x400000, .rnh = 8 };
 	struct lwp_exc exc;
@@ -194,7 +194,7 @@ Test(count, an_overrun_beyond_the_interval_is_due_again_at_once)
 	expect_missed(0);
 }
 
-Test(count, counters_saturate)
+Test(count, counters_saturate) /* 43724-705 */
 {
 	struct lwp_retired r = { .address = 0x400000, .cnh = 0xffffffff };
 	struct lwp_exc exc;
@@ -210,7 +210,7 @@ Test(count, counters_saturate)
 	cr_expect(eq(i32, eng.st.counter[4], 9 - 0x1ffffff));
 }
 
-Test(count, only_clocks_that_passed_count)
+Test(count, only_clocks_that_passed_count) /* 43724-513, 43724-720 */
 {
 	start(LWP_REV_43724);
 	set_event(BLOCK, 5, 9, 9);
@@ -224,7 +224,7 @@ Test(count, only_clocks_that_passed_count)
 	cr_expect(eq(i32, eng.st.counter[5], 3));
 }
 
-Test(count, branch_records)
+Test(count, branch_records) /* 43724-507, 43724-510, 2007-506 */
 {
 	start(LWP_REV_43724);
 	set_event(BLOCK, 3, 0, 0);
@@ -243,7 +243,7 @@ Test(count, branch_records)
 	cr_expect(eq(u32, get32(RING + 64), 0x80000003));
 }
 
-Test(count, records_carry_core_id_and_time_stamp)
+Test(count, records_carry_core_id_and_time_stamp) /* 43724-217, 43724-514, 2007-504 */
 {
 	start(LWP_REV_43724);
 	lwp_engine_write_cfg(&eng, 0x000000a740000004ull); /* COREID A7h, PTSC, IRE */
@@ -269,7 +269,7 @@ Test(count, records_carry_core_id_and_time_stamp)
 	cr_expect(eq(u64, get64(RING + 88), 0));
 }
 
-Test(count, data_cache_miss_records)
+Test(count, data_cache_miss_records) /* 43724-511, 43724-512, 43724-719, 2007-507, 2007-710 */
 {
 	struct lwp_retired r = { .address = 0x400000,
 				 .misses = 2,
@@ -297,7 +297,7 @@ Test(count, data_cache_miss_records)
 	cr_expect(eq(u64, get64(RING + 48), 0));
 }
 
-Test(count, a_2007_counter_that_is_negative_from_outside_is_due)
+Test(count, a_2007_counter_that_is_negative_from_outside_is_due) /* 2007-702 */
 {
 	start(LWP_REV_2007);
 	set_event(BLOCK, 1, 5, 5);

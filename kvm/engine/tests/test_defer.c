@@ -11,7 +11,7 @@ static void deferred(u32 rev)
 	lwp_engine_defer(&eng, BLOCK);
 }
 
-Test(defer, the_block_is_loaded_before_anything_counts)
+Test(defer, the_block_is_loaded_before_anything_counts) /* 43724-311, 2007-605 */
 {
 	struct lwp_retired r = { .address = 0x400000 };
 
@@ -29,7 +29,7 @@ Test(defer, the_block_is_loaded_before_anything_counts)
 	expect_head(32);
 }
 
-Test(defer, a_missing_block_is_pf_at_cpl_3)
+Test(defer, a_missing_block_is_pf_at_cpl_3) /* 2007-302, 2007-303, 2007-605 */
 {
 	deferred(LWP_REV_2007);
 	set_permission(BLOCK, 0);
@@ -46,7 +46,7 @@ Test(defer, a_missing_block_is_pf_at_cpl_3)
 	cr_expect(eq(i32, eng.st.counter[0], 5));
 }
 
-Test(defer, a_block_that_is_not_valid_switches_off)
+Test(defer, a_block_that_is_not_valid_switches_off) /* 2007-605 */
 {
 	deferred(LWP_REV_43724);
 	put32(BLOCK + 4, 1000);
@@ -68,7 +68,7 @@ Test(defer, a_block_that_is_not_valid_switches_off)
 	cr_expect(eq(u64, eng.stats.turned_off, 1));
 }
 
-Test(defer, buffer_base_is_taken_as_linear)
+Test(defer, buffer_base_is_taken_as_linear) /* 2007-408 */
 {
 	deferred(LWP_REV_43724);
 	expect_exc(boundary(0x400000, true, &exc), NONE);
@@ -77,7 +77,7 @@ Test(defer, buffer_base_is_taken_as_linear)
 	expect_head(32);
 }
 
-Test(defer, a_new_pointer_replaces_what_ran_without_a_flush)
+Test(defer, a_new_pointer_replaces_what_ran_without_a_flush) /* 2007-605 */
 {
 	deferred(LWP_REV_43724);
 	expect_exc(boundary(0x400000, true, &exc), NONE);
@@ -121,7 +121,7 @@ static void ip_filtered_from_outside(void)
 	lwp_engine_load(&eng, &st);
 }
 
-Test(defer, base_ip_and_limit_ip_are_read_again_before_anything_counts)
+Test(defer, base_ip_and_limit_ip_are_read_again_before_anything_counts) /* 43724-304, 43724-310 */
 {
 	ip_filtered_from_outside();
 	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_IRE), LWP_BUDGET_NEVER));
@@ -136,7 +136,7 @@ Test(defer, base_ip_and_limit_ip_are_read_again_before_anything_counts)
 	cr_expect(eq(int, guest.writes, 0));
 }
 
-Test(defer, reading_them_needs_no_write_access)
+Test(defer, reading_them_needs_no_write_access) /* 43724-310 */
 {
 	ip_filtered_from_outside();
 	set_permission(BLOCK, P_READ);
@@ -144,7 +144,7 @@ Test(defer, reading_them_needs_no_write_access)
 	cr_expect(eng.ip_valid);
 }
 
-Test(defer, a_fault_reading_them_lets_a_handler_run)
+Test(defer, a_fault_reading_them_lets_a_handler_run) /* 43724-310 */
 {
 	ip_filtered_from_outside();
 	lwp_record_decode((const u8[32]){ 2 }, &eng.st.pending);

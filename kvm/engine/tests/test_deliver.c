@@ -23,7 +23,7 @@ static enum lwp_exc_kind ring_faults(u32 interval)
 	return first_record(interval);
 }
 
-Test(deliver, a_missing_ring_is_pf_at_the_next_instruction)
+Test(deliver, a_missing_ring_is_pf_at_the_next_instruction) /* 43724-813, 43724-815, 2007-806 */
 {
 	expect_exc(ring_faults(9), PF);
 	cr_expect(eq(u64, exc.fault.addr, RING));
@@ -35,6 +35,7 @@ Test(deliver, a_missing_ring_is_pf_at_the_next_instruction)
 	expect_head(0);
 }
 
+/* 43724-816, 43724-820 */
 Test(deliver, it_is_tried_again_where_it_faulted_when_cpl_3_is_entered_there)
 {
 	expect_exc(ring_faults(9), PF);
@@ -53,7 +54,7 @@ Test(deliver, it_is_tried_again_where_it_faulted_when_cpl_3_is_entered_there)
 	cr_expect(eq(u64, eng.st.retry_rip, 0));
 }
 
-Test(deliver, the_program_runs_and_counts_meanwhile)
+Test(deliver, the_program_runs_and_counts_meanwhile) /* 43724-816 */
 {
 	expect_exc(ring_faults(9), PF);
 	cr_expect(eq(i32, eng.st.counter[1], 9)); /* the reload stays done */
@@ -63,7 +64,7 @@ Test(deliver, the_program_runs_and_counts_meanwhile)
 	cr_expect(eq(u64, eng.stats.faults, 1));
 }
 
-Test(deliver, an_event_that_becomes_due_has_the_old_record_tried_again)
+Test(deliver, an_event_that_becomes_due_has_the_old_record_tried_again) /* 43724-816 */
 {
 	struct lwp_retired r = { .address = 0x600024 };
 
@@ -92,7 +93,7 @@ Test(deliver, an_event_that_becomes_due_has_the_old_record_tried_again)
 	cr_expect(eq(i32, eng.st.counter[1], 9 - 26)); /* -27: 26 below -1 */
 }
 
-Test(deliver, another_events_limit_has_it_tried_again_too)
+Test(deliver, another_events_limit_has_it_tried_again_too) /* 43724-816 */
 {
 	start(LWP_REV_43724);
 	set_permission(RING, 0);
@@ -110,7 +111,7 @@ Test(deliver, another_events_limit_has_it_tried_again_too)
 	cr_expect(eq(i32, eng.st.counter[2], 4));
 }
 
-Test(deliver, llwpcb_slwpcb_and_lwpins_try_it_first)
+Test(deliver, llwpcb_slwpcb_and_lwpins_try_it_first) /* 43724-817 */
 {
 	u64 result;
 	bool cf;
@@ -127,7 +128,7 @@ Test(deliver, llwpcb_slwpcb_and_lwpins_try_it_first)
 	expect_head(32);
 }
 
-Test(deliver, a_missing_block_leaves_the_reload_to_be_done)
+Test(deliver, a_missing_block_leaves_the_reload_to_be_done) /* 43724-708, 43724-816 */
 {
 	struct lwp_retired r = { .address = RIP };
 
@@ -152,7 +153,7 @@ Test(deliver, a_missing_block_leaves_the_reload_to_be_done)
 	cr_expect(eq(i32, eng.st.counter[1], 4)); /* 9 less the 5 that passed */
 }
 
-Test(deliver, cr2_is_the_lowest_missing_byte_of_block_and_record)
+Test(deliver, cr2_is_the_lowest_missing_byte_of_block_and_record) /* 43724-815 */
 {
 	struct lwp_retired r = { .address = RIP };
 
@@ -175,7 +176,7 @@ Test(deliver, cr2_is_the_lowest_missing_byte_of_block_and_record)
 	cr_expect(eq(u32, exc.fault.error_code, 6));
 }
 
-Test(deliver, a_block_across_two_pages_names_the_missing_one)
+Test(deliver, a_block_across_two_pages_names_the_missing_one) /* 43724-815 */
 {
 	struct lwp_retired r = { .address = RIP };
 
@@ -191,7 +192,7 @@ Test(deliver, a_block_across_two_pages_names_the_missing_one)
 	cr_expect(eq(u64, exc.fault.addr, BLOCK + 0xf90));
 }
 
-Test(deliver, a_record_is_all_or_nothing)
+Test(deliver, a_record_is_all_or_nothing) /* 43724-814 */
 {
 	u8 before[MEM_PAGES * PAGE];
 
@@ -202,7 +203,7 @@ Test(deliver, a_record_is_all_or_nothing)
 	cr_expect(eq(int, guest.writes, 0));
 }
 
-Test(deliver, a_block_or_ring_that_is_not_ram_switches_off)
+Test(deliver, a_block_or_ring_that_is_not_ram_switches_off) /* 43724-818 */
 {
 	struct lwp_retired r = { .address = RIP };
 
@@ -227,7 +228,7 @@ Test(deliver, a_block_or_ring_that_is_not_ram_switches_off)
 	cr_expect(eq(u64, eng.stats.turned_off, 3));
 }
 
-Test(deliver, the_interval_is_read_at_each_reload)
+Test(deliver, the_interval_is_read_at_each_reload) /* 43724-304, 43724-419, 43724-420, 2007-418 */
 {
 	start(LWP_REV_43724);
 	expect_exc(first_record(9), NONE);
@@ -239,7 +240,7 @@ Test(deliver, the_interval_is_read_at_each_reload)
 	cr_expect(eq(i32, eng.st.counter[1], 0));
 }
 
-Test(deliver, nothing_is_stored_in_a_shadow)
+Test(deliver, nothing_is_stored_in_a_shadow) /* 43724-715 */
 {
 	struct lwp_retired r = { .address = RIP };
 
@@ -259,7 +260,7 @@ Test(deliver, nothing_is_stored_in_a_shadow)
 	cr_expect(eq(u64, record(1).address, RIP + 8));
 }
 
-Test(deliver, a_pending_record_travels)
+Test(deliver, a_pending_record_travels) /* 43724-821, 43724-912 */
 {
 	u8 image[LWP_IMAGE_SIZE];
 	struct lwp_state st;
@@ -277,7 +278,7 @@ Test(deliver, a_pending_record_travels)
 	cr_expect(eq(i32, eng.st.counter[1], 9));
 }
 
-Test(deliver, after_xrstor_the_place_of_the_retry_is_any_entry)
+Test(deliver, after_xrstor_the_place_of_the_retry_is_any_entry) /* 43724-825 */
 {
 	u8 image[LWP_IMAGE_SIZE];
 
@@ -288,7 +289,7 @@ Test(deliver, after_xrstor_the_place_of_the_retry_is_any_entry)
 	cr_expect(lwp_boundary_wanted(&eng, 0x600000, true));
 }
 
-Test(deliver, a_rip_that_no_image_can_hold_is_not_kept)
+Test(deliver, a_rip_that_no_image_can_hold_is_not_kept) /* 43724-816 */
 {
 	struct lwp_retired r = { .address = RIP };
 
@@ -333,7 +334,7 @@ static bool run_until_off(u32 rev)
 	return !lwp_engine_on(&eng);
 }
 
-Test(deliver, memory_that_goes_away_after_it_was_mapped_switches_off)
+Test(deliver, memory_that_goes_away_after_it_was_mapped_switches_off) /* 43724-814 */
 {
 	u32 rev;
 	int i, writes, reads;
@@ -360,7 +361,7 @@ Test(deliver, memory_that_goes_away_after_it_was_mapped_switches_off)
 
 /* ---- 2007 ---- */
 
-Test(deliver, in_2007_the_counter_is_frozen_until_the_record_is_stored)
+Test(deliver, in_2007_the_counter_is_frozen_until_the_record_is_stored) /* 2007-702, 2007-808 */
 {
 	struct lwp_retired r = { .address = RIP };
 
@@ -382,7 +383,7 @@ Test(deliver, in_2007_the_counter_is_frozen_until_the_record_is_stored)
 	expect_head(32);
 }
 
-Test(deliver, in_2007_an_event_that_reaches_zero_has_the_old_record_tried_again)
+Test(deliver, in_2007_an_event_that_reaches_zero_has_the_old_record_tried_again) /* 43724-816 */
 {
 	struct lwp_retired r = { .address = RIP };
 
@@ -406,7 +407,7 @@ Test(deliver, in_2007_an_event_that_reaches_zero_has_the_old_record_tried_again)
 	cr_expect(eq(u64, record(1).address, 0x700000));
 }
 
-Test(deliver, in_2007_an_event_whose_selector_has_gone_stops)
+Test(deliver, in_2007_an_event_whose_selector_has_gone_stops) /* 2007-414, 2007-713 */
 {
 	start(LWP_REV_2007);
 	set_event(BLOCK, 1, 9, 3);

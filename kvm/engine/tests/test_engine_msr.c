@@ -2,7 +2,7 @@
 /* Reset, LWP_CFG, LWP_CBADDR and what is available (43724-108, 43724-201 to 43724-214). */
 #include "fake_guest.h"
 
-Test(engine_msr, reset_in_auto_presets_all_but_int_and_the_core_id)
+Test(engine_msr, reset_in_auto_presets_all_but_int_and_the_core_id) /* 43724-207 */
 {
 	start(LWP_REV_43724);
 	lwp_engine_reset(&eng, 0x1305);
@@ -11,7 +11,7 @@ Test(engine_msr, reset_in_auto_presets_all_but_int_and_the_core_id)
 	cr_expect(eq(u32, lwp_engine_avail(&eng), 0x6000007f));
 }
 
-Test(engine_msr, reset_in_os_leaves_nothing_available)
+Test(engine_msr, reset_in_os_leaves_nothing_available) /* 43724-108 */
 {
 	start(LWP_REV_43724);
 	start_engine(false, LWP_DELIVERY_EXACT);
@@ -23,7 +23,7 @@ Test(engine_msr, reset_in_os_leaves_nothing_available)
 	cr_expect(eq(u32, lwp_engine_avail(&eng), 0x80000005));
 }
 
-Test(engine_msr, reset_switches_lwp_off)
+Test(engine_msr, reset_switches_lwp_off) /* 43724-214 */
 {
 	start(LWP_REV_43724);
 	set_event(BLOCK, 2, 9, 9);
@@ -34,7 +34,7 @@ Test(engine_msr, reset_switches_lwp_off)
 	cr_expect(eq(int, guest.writes, 0));
 }
 
-Test(engine_msr, cfg_refuses_what_edx_lacks)
+Test(engine_msr, cfg_refuses_what_edx_lacks) /* 43724-202 */
 {
 	start(LWP_REV_43724);
 	cr_expect(not(lwp_engine_write_cfg(&eng, 0x80)));
@@ -45,7 +45,7 @@ Test(engine_msr, cfg_refuses_what_edx_lacks)
 	cr_expect(eq(u64, eng.st.cfg, 0x00002a0700000004ull));
 }
 
-Test(engine_msr, a_cleared_cfg_bit_stops_its_event_at_once)
+Test(engine_msr, a_cleared_cfg_bit_stops_its_event_at_once) /* 43724-208 */
 {
 	start(LWP_REV_43724);
 	set_event(BLOCK, 2, 9, 9);
@@ -62,7 +62,7 @@ Test(engine_msr, a_cleared_cfg_bit_stops_its_event_at_once)
 	expect_head(32);
 }
 
-Test(engine_msr, lwp_is_suspended_while_nothing_is_available)
+Test(engine_msr, lwp_is_suspended_while_nothing_is_available) /* 43724-208 */
 {
 	struct lwp_retired r = { .address = 0x400000 };
 	struct lwp_exc exc;
@@ -91,7 +91,7 @@ Test(engine_msr, lwp_is_suspended_while_nothing_is_available)
 	expect_head(32);
 }
 
-Test(engine_msr, cbaddr_zero_discards_without_a_flush)
+Test(engine_msr, cbaddr_zero_discards_without_a_flush) /* 43724-211, 43724-212 */
 {
 	struct lwp_retired r = { .address = 0x400000 };
 	struct lwp_exc exc;
@@ -111,7 +111,7 @@ Test(engine_msr, cbaddr_zero_discards_without_a_flush)
 	cr_expect(eq(u64, eng.st.cfg, 0x6000007e));
 }
 
-Test(engine_msr, the_enable_bit_of_2007)
+Test(engine_msr, the_enable_bit_of_2007) /* 2007-203, 2007-608 */
 {
 	start(LWP_REV_2007);
 	/* auto: Enabled, IRE, BRE, DME */

@@ -23,7 +23,7 @@ static u32 counted(void)
 	       lwp_branch_counted(&eng, LWP_BRANCH_NONE) << 4;
 }
 
-Test(filter, branch_classes_of_43724)
+Test(filter, branch_classes_of_43724) /* 43724-723 */
 {
 	with_filters(LWP_REV_43724, 0);
 	cr_expect(eq(u32, counted(), 0xf));
@@ -37,7 +37,7 @@ Test(filter, branch_classes_of_43724)
 	cr_expect(eq(u32, counted(), 0x1));
 }
 
-Test(filter, ndb_of_2007_drops_unconditional_relative_jumps_only)
+Test(filter, ndb_of_2007_drops_unconditional_relative_jumps_only) /* 2007-709 */
 {
 	with_filters(LWP_REV_2007, 0);
 	cr_expect(eq(u32, counted(), 0xf));
@@ -48,7 +48,7 @@ Test(filter, ndb_of_2007_drops_unconditional_relative_jumps_only)
 	cr_expect(eq(u32, counted(), 0xf));
 }
 
-Test(filter, no_branch_counts_while_the_event_is_not_active)
+Test(filter, no_branch_counts_while_the_event_is_not_active) /* 43724-723 */
 {
 	start(LWP_REV_43724);
 	cr_expect(eq(u32, counted(), 0));
@@ -57,7 +57,7 @@ Test(filter, no_branch_counts_while_the_event_is_not_active)
 	cr_expect(eq(u32, counted(), 0));
 }
 
-Test(filter, a_filtered_branch_does_not_count)
+Test(filter, a_filtered_branch_does_not_count) /* 43724-722 */
 {
 	with_filters(LWP_REV_43724, 1u << 28);
 	branch(0x400000, LWP_BRANCH_CONDITIONAL, true, 0x400100);
@@ -66,7 +66,7 @@ Test(filter, a_filtered_branch_does_not_count)
 	cr_expect(eq(i32, eng.st.counter[2], 98));
 }
 
-Test(filter, prediction_filters_are_ignored)
+Test(filter, prediction_filters_are_ignored) /* 43724-724 */
 {
 	with_filters(LWP_REV_43724, 3u << 25);
 	cr_expect(eq(u32, eng.st.filters, 0)); /* the leaf's ECX[28] is clear */
@@ -77,7 +77,7 @@ Test(filter, prediction_filters_are_ignored)
 	cr_expect(eq(u32, counted(), 0xf));
 }
 
-Test(filter, ip_range_is_inclusive_at_both_ends)
+Test(filter, ip_range_is_inclusive_at_both_ends) /* 43724-725 */
 {
 	struct lwp_exc exc;
 
@@ -116,7 +116,7 @@ Test(filter, ip_range_is_inclusive_at_both_ends)
 	}
 }
 
-Test(filter, a_filtered_lwpval_does_not_read_its_operand)
+Test(filter, a_filtered_lwpval_does_not_read_its_operand) /* 43724-722, 43724-726 */
 {
 	struct lwp_exc exc;
 
@@ -133,7 +133,7 @@ Test(filter, a_filtered_lwpval_does_not_read_its_operand)
 	expect_head(0);
 }
 
-Test(filter, lwpins_is_not_counted_so_not_filtered)
+Test(filter, lwpins_is_not_counted_so_not_filtered) /* 43724-726 */
 {
 	struct lwp_exc exc;
 	bool cf;
@@ -148,7 +148,7 @@ Test(filter, lwpins_is_not_counted_so_not_filtered)
 	expect_head(32);
 }
 
-Test(filter, ip_filter_inverted)
+Test(filter, ip_filter_inverted) /* 43724-725 */
 {
 	start(LWP_REV_43724);
 	put32(BLOCK + 36, 3u << 30);
@@ -164,7 +164,7 @@ Test(filter, ip_filter_inverted)
 	cr_expect(eq(i32, eng.st.counter[1], 97));
 }
 
-Test(filter, ipi_alone_does_nothing)
+Test(filter, ipi_alone_does_nothing) /* 43724-725 */
 {
 	start(LWP_REV_43724);
 	put32(BLOCK + 36, 1u << 30);
@@ -182,7 +182,7 @@ static bool miss_counted(u32 latency, u8 source)
 	return lwp_miss_counted(&eng, &miss);
 }
 
-Test(filter, minimum_latency_in_units_of_16_cycles)
+Test(filter, minimum_latency_in_units_of_16_cycles) /* 43724-727, 2007-711 */
 {
 	with_filters(LWP_REV_43724, 3);
 	cr_expect(not(miss_counted(47, LWP_SRC_DRAM)));
@@ -194,7 +194,7 @@ Test(filter, minimum_latency_in_units_of_16_cycles)
 	cr_expect(miss_counted(48, LWP_SRC_DRAM));
 }
 
-Test(filter, a_minimum_above_the_latency_counter_is_its_maximum)
+Test(filter, a_minimum_above_the_latency_counter_is_its_maximum) /* 43724-727, 2007-711 */
 {
 	with_filters(LWP_REV_43724, 255); /* 4080 cycles */
 	caps.latency_max = 10;
@@ -205,7 +205,7 @@ Test(filter, a_minimum_above_the_latency_counter_is_its_maximum)
 	cr_expect(miss_counted(5000, LWP_SRC_DRAM));
 }
 
-Test(filter, a_latency_of_2007_is_at_most_16_below_the_power_of_two)
+Test(filter, a_latency_of_2007_is_at_most_16_below_the_power_of_two) /* 2007-712 */
 {
 	with_filters(LWP_REV_2007, 255); /* 4080 cycles */
 	caps.latency_max = 10;
@@ -224,7 +224,7 @@ static u32 sources(void)
 	       miss_counted(99, LWP_SRC_NONE) << 4;
 }
 
-Test(filter, cache_levels)
+Test(filter, cache_levels) /* 43724-728 */
 {
 	with_filters(LWP_REV_43724, 0x1e00); /* CLF is 0: the four bits are ignored */
 	cr_expect(eq(u32, sources(), 0x1f));
@@ -242,7 +242,7 @@ Test(filter, cache_levels)
 	cr_expect(eq(u32, sources(), 0xc));
 }
 
-Test(filter, no_miss_counts_while_the_event_is_not_active)
+Test(filter, no_miss_counts_while_the_event_is_not_active) /* 43724-727, 2007-711 */
 {
 	start(LWP_REV_43724);
 	set_event(BLOCK, 2, 9, 9);
@@ -250,7 +250,7 @@ Test(filter, no_miss_counts_while_the_event_is_not_active)
 	cr_expect(not(miss_counted(99, LWP_SRC_DRAM)));
 }
 
-Test(filter, cache_filters_that_are_not_announced_are_ignored)
+Test(filter, cache_filters_that_are_not_announced_are_ignored) /* 43724-727, 2007-711 */
 {
 	with_filters(LWP_REV_43724, 0x01ff);
 	caps.ecx_features &= ~(LWP_ECX_CACHE_LEVELS | LWP_ECX_CACHE_LATENCY);

@@ -100,7 +100,7 @@ static u8 mode_bit(enum lwp_code_bits bits)
 	return bits == LWP_CODE16 ? IN16 : bits == LWP_CODE32 ? IN32 : IN64;
 }
 
-Test(insn, kinds)
+Test(insn, kinds) /* 43724-702, 43724-717, 2007-708 */
 {
 	struct lwp_insn insn;
 	size_t i, m;
@@ -142,7 +142,7 @@ Test(insn, nothing_with_a_kind_can_be_locked)
 	cr_expect(eq(int, insn_of(LWP_CODE64, &insn, BYTES(0xf0, 0xff, 0x00)), LWP_DECODE_OK));
 }
 
-Test(insn, every_condition)
+Test(insn, every_condition) /* 43724-716, 2007-707 */
 {
 	struct lwp_insn insn;
 	int cond;
@@ -206,7 +206,7 @@ Test(insn, neighbours_are_other)
 	expect_kind(LWP_CODE64, LWP_INSN_OTHER, BYTES(0x8f, 0xe9, 0x78, 0xe2, 0xc0)); /* not loop */
 }
 
-Test(insn, mov_ss_in_all_its_forms)
+Test(insn, mov_ss_in_all_its_forms) /* 43724-715 */
 {
 	static const u8 modrm[] = { 0xd0, 0xd1, 0xd7, 0x10, 0x17 };
 	size_t i;
@@ -220,7 +220,7 @@ Test(insn, mov_ss_in_all_its_forms)
 	expect_kind(LWP_CODE64, LWP_INSN_MOV_SS, BYTES(0x44, 0x8e, 0xd0));
 }
 
-Test(insn, other_loads_of_segment_registers_have_no_shadow)
+Test(insn, other_loads_of_segment_registers_have_no_shadow) /* 43724-715 */
 {
 	expect_kind(LWP_CODE64, LWP_INSN_OTHER, BYTES(0x8e, 0xc0)); /* mov es, eax */
 	expect_kind(LWP_CODE64, LWP_INSN_OTHER, BYTES(0x8e, 0xe8)); /* mov gs, eax */
@@ -229,7 +229,7 @@ Test(insn, other_loads_of_segment_registers_have_no_shadow)
 	expect_kind(LWP_CODE32, LWP_INSN_OTHER, BYTES(0x07)); /* pop es */
 }
 
-Test(insn, string_instructions_tell_element_and_repetition)
+Test(insn, string_instructions_tell_element_and_repetition) /* 43724-714 */
 {
 	struct lwp_insn insn;
 
@@ -278,7 +278,7 @@ Test(insn, flags_image_is_64_bits_in_64_bit_code)
 	cr_expect(eq(int, insn.op_bits, 64));
 }
 
-Test(insn, classes_of_kinds)
+Test(insn, classes_of_kinds) /* 43724-702 */
 {
 	struct lwp_insn insn = { .kind = LWP_INSN_OTHER };
 	int branches = 0, conditional = 0, relative = 0, strings = 0, kind;

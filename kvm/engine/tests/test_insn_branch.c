@@ -33,7 +33,7 @@ static const struct condition conditions[] = {
 	{ 0xf, { 0, SF | OF, CF, PF }, { SF, OF, ZF, ZF | SF | OF } }, /* G */
 };
 
-Test(insn_branch, sixteen_conditions)
+Test(insn_branch, sixteen_conditions) /* 43724-509 */
 {
 	struct lwp_insn insn;
 	size_t i, j;
@@ -56,7 +56,7 @@ Test(insn_branch, sixteen_conditions)
 }
 
 /* JCXZ looks at as many bits of rCX as the address size says. */
-Test(insn_branch, jcxz_by_address_size)
+Test(insn_branch, jcxz_by_address_size) /* 43724-509 */
 {
 	struct lwp_insn insn;
 
@@ -77,7 +77,7 @@ Test(insn_branch, jcxz_by_address_size)
 }
 
 /* LOOP decrements first: 1 ends it, 0 goes round. rcx is the value before. */
-Test(insn_branch, loop_by_count_and_zf)
+Test(insn_branch, loop_by_count_and_zf) /* 43724-509 */
 {
 	struct lwp_insn insn;
 
@@ -102,7 +102,7 @@ Test(insn_branch, loop_by_count_and_zf)
 	cr_expect(not(lwp_insn_taken(&insn, 0, 1)));
 }
 
-Test(insn_branch, unconditional_branches_are_taken_and_others_are_none)
+Test(insn_branch, unconditional_branches_are_taken_and_others_are_none) /* 43724-509 */
 {
 	struct lwp_insn insn;
 
@@ -128,7 +128,7 @@ struct jump {
 	u64 target;
 };
 
-Test(insn_branch, relative_targets)
+Test(insn_branch, relative_targets) /* 43724-507, 43724-718 */
 {
 	static const struct jump jumps[] = {
 		/* jmp to itself, jmp +0 */
@@ -172,7 +172,7 @@ Test(insn_branch, relative_targets)
 	}
 }
 
-Test(insn_branch, next_instruction)
+Test(insn_branch, next_instruction) /* 43724-716 */
 {
 	struct lwp_insn insn;
 
@@ -188,7 +188,7 @@ Test(insn_branch, next_instruction)
 }
 
 /* Register n = 1111111111111111h * n; memory holds f8 e7 d6 c5 b4 a3 92 81. */
-Test(insn_branch, indirect_targets)
+Test(insn_branch, indirect_targets) /* 43724-507, 43724-718 */
 {
 	struct lwp_insn insn;
 	struct cpu cpu;
@@ -232,7 +232,7 @@ Test(insn_branch, indirect_targets)
 	cr_expect(eq(int, lwp_insn_target(&insn, 0, &cpu.access, &target), 7));
 }
 
-Test(insn_branch, return_targets)
+Test(insn_branch, return_targets) /* 43724-507, 43724-718 */
 {
 	struct lwp_insn insn;
 	struct cpu cpu;

@@ -21,7 +21,7 @@ static bool pass(u64 n, u64 rip)
 	return lwp_boundary_wanted(&eng, rip, false);
 }
 
-Test(late, the_record_names_the_instruction_at_the_exit)
+Test(late, the_record_names_the_instruction_at_the_exit) /* 43724-823 */
 {
 	late(LWP_REV_43724, LWP_DELIVERY_PROMPT, 99, 99);
 	cr_expect(pass(103, 0x401000));
@@ -34,7 +34,7 @@ Test(late, the_record_names_the_instruction_at_the_exit)
 	expect_missed(0);
 }
 
-Test(late, whole_periods_that_an_overrun_skipped_are_missed_events)
+Test(late, whole_periods_that_an_overrun_skipped_are_missed_events) /* 43724-823 */
 {
 	late(LWP_REV_43724, LWP_DELIVERY_PROMPT, 99, 99);
 	put64(BLOCK + 24, 1000);
@@ -48,7 +48,7 @@ Test(late, whole_periods_that_an_overrun_skipped_are_missed_events)
 	cr_expect(eq(u64, eng.stats.records, 1));
 }
 
-Test(late, an_overrun_of_exactly_one_period)
+Test(late, an_overrun_of_exactly_one_period) /* 43724-823 */
 {
 	late(LWP_REV_43724, LWP_DELIVERY_PROMPT, 99, 99);
 	cr_expect(pass(199, 0x401000)); /* 99 over: still the first period */
@@ -62,7 +62,7 @@ Test(late, an_overrun_of_exactly_one_period)
 	expect_missed(1);
 }
 
-Test(late, skipped_periods_are_added_even_if_the_ring_is_full)
+Test(late, skipped_periods_are_added_even_if_the_ring_is_full) /* 43724-823 */
 {
 	late(LWP_REV_43724, LWP_DELIVERY_PROMPT, 99, 99);
 	put32(BLOCK + 64, 32);
@@ -72,7 +72,7 @@ Test(late, skipped_periods_are_added_even_if_the_ring_is_full)
 	expect_missed(3);
 }
 
-Test(late, skipped_periods_are_added_once_if_the_ring_faults)
+Test(late, skipped_periods_are_added_once_if_the_ring_faults) /* 43724-823 */
 {
 	late(LWP_REV_43724, LWP_DELIVERY_PROMPT, 99, 99);
 	set_permission(RING, 0);
@@ -87,7 +87,7 @@ Test(late, skipped_periods_are_added_once_if_the_ring_faults)
 	cr_expect(eq(u32, eng.st.flags, F_IRE));
 }
 
-Test(late, an_overshoot_in_exact_is_counted_and_delivered_as_prompt)
+Test(late, an_overshoot_in_exact_is_counted_and_delivered_as_prompt) /* 43724-824 */
 {
 	late(LWP_REV_43724, LWP_DELIVERY_EXACT, 99, 99);
 	cr_expect(pass(350, 0x401000));
@@ -122,7 +122,7 @@ static void clocks(enum lwp_delivery delivery)
 	cr_expect(eq(u64, eng.stats.overshoots, 0));
 }
 
-Test(late, a_clock_record_is_no_overshoot_in_exact)
+Test(late, a_clock_record_is_no_overshoot_in_exact) /* 43724-513, 43724-824 */
 {
 	clocks(LWP_DELIVERY_EXACT);
 	clocks(LWP_DELIVERY_PROMPT);
@@ -139,7 +139,7 @@ Test(late, what_is_not_due_yet_only_counts)
 	cr_expect(not(lwp_awaits_branch(&eng)));
 }
 
-Test(late, beside_a_pending_record_it_has_that_one_tried_again)
+Test(late, beside_a_pending_record_it_has_that_one_tried_again) /* 43724-816 */
 {
 	late(LWP_REV_43724, LWP_DELIVERY_PROMPT, 99, 99);
 	set_permission(RING, 0);
@@ -153,7 +153,7 @@ Test(late, beside_a_pending_record_it_has_that_one_tried_again)
 	cr_expect(eq(u64, record(0).address, 0x401000));
 }
 
-Test(late, the_random_interval_is_the_period_that_is_skipped)
+Test(late, the_random_interval_is_the_period_that_is_skipped) /* 43724-823 */
 {
 	late(LWP_REV_43724, LWP_DELIVERY_PROMPT, 0x40, 0x40);
 	put32(BLOCK + 4, 0x60000000 | RING_SIZE);
@@ -165,7 +165,7 @@ Test(late, the_random_interval_is_the_period_that_is_skipped)
 	cr_expect(eq(i32, eng.st.counter[1], 68));
 }
 
-Test(late, in_2007_nothing_passes_zero)
+Test(late, in_2007_nothing_passes_zero) /* 2007-706 */
 {
 	late(LWP_REV_2007, LWP_DELIVERY_PROMPT, 100, 100);
 	cr_expect(pass(350, 0x401000));

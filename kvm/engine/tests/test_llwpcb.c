@@ -2,7 +2,7 @@
 /* LLWPCB of 43724: enable, disable, switch (43724-609 to 43724-619, 43724-404 to 43724-412). */
 #include "fake_guest.h"
 
-Test(llwpcb, undefined_while_lwp_is_not_available)
+Test(llwpcb, undefined_while_lwp_is_not_available) /* 43724-110, 43724-606 */
 {
 	struct lwp_exc exc;
 	u64 old;
@@ -13,7 +13,7 @@ Test(llwpcb, undefined_while_lwp_is_not_available)
 	cr_expect(eq(int, guest.maps, 0));
 }
 
-Test(llwpcb, counters_start_from_event_counter_not_from_the_interval)
+Test(llwpcb, counters_start_from_event_counter_not_from_the_interval) /* 43724-616, 2007-416 */
 {
 	start(LWP_REV_43724);
 	set_event(BLOCK, 2, 1000, 2);
@@ -26,7 +26,7 @@ Test(llwpcb, counters_start_from_event_counter_not_from_the_interval)
 	cr_expect(eq(u32, eng.st.size, 1024));
 }
 
-Test(llwpcb, a_counter_of_zero_makes_the_next_event_a_record)
+Test(llwpcb, a_counter_of_zero_makes_the_next_event_a_record) /* 43724-411 */
 {
 	start(LWP_REV_43724);
 	set_event(BLOCK, 2, 99, 0);
@@ -36,7 +36,7 @@ Test(llwpcb, a_counter_of_zero_makes_the_next_event_a_record)
 	cr_expect(eq(i32, eng.st.counter[1], 99));
 }
 
-Test(llwpcb, flags_are_masked_with_what_is_available_and_written_back)
+Test(llwpcb, flags_are_masked_with_what_is_available_and_written_back) /* 43724-403, 43724-404 */
 {
 	start(LWP_REV_43724);
 	lwp_engine_write_cfg(&eng, F_IRE | F_VAL);
@@ -47,7 +47,7 @@ Test(llwpcb, flags_are_masked_with_what_is_available_and_written_back)
 	cr_expect(eq(u32, eng.st.flags, 0x00000007));
 }
 
-Test(llwpcb, fields_are_normalised_where_the_program_sees_it)
+Test(llwpcb, fields_are_normalised_where_the_program_sees_it) /* 43724-410 */
 {
 	start(LWP_REV_43724);
 	put32(BLOCK, F_IRE | F_BRE);
@@ -74,7 +74,7 @@ Test(llwpcb, fields_are_normalised_where_the_program_sees_it)
 	cr_expect(eq(u32, eng.st.head, 64));
 }
 
-Test(llwpcb, a_head_outside_the_ring_becomes_zero)
+Test(llwpcb, a_head_outside_the_ring_becomes_zero) /* 43724-408 */
 {
 	start(LWP_REV_43724);
 	put32(BLOCK + 16, 1024);
@@ -83,7 +83,7 @@ Test(llwpcb, a_head_outside_the_ring_becomes_zero)
 	expect_head(0);
 }
 
-Test(llwpcb, only_what_lwp_owns_is_written)
+Test(llwpcb, only_what_lwp_owns_is_written) /* 43724-421 */
 {
 	struct lwp_exc exc;
 	u64 old;
@@ -98,7 +98,7 @@ Test(llwpcb, only_what_lwp_owns_is_written)
 	cr_expect(eq(u64, guest.highest_write, BLOCK + 175));
 }
 
-Test(llwpcb, zero_flushes_and_switches_off)
+Test(llwpcb, zero_flushes_and_switches_off) /* 43724-611 */
 {
 	struct lwp_exc exc;
 	u64 old = 1;
@@ -114,7 +114,7 @@ Test(llwpcb, zero_flushes_and_switches_off)
 	cr_expect(eq(u64, old, 0));
 }
 
-Test(llwpcb, zero_while_off_does_nothing)
+Test(llwpcb, zero_while_off_does_nothing) /* 43724-609 */
 {
 	struct lwp_exc exc;
 	u64 old;
@@ -124,7 +124,7 @@ Test(llwpcb, zero_while_off_does_nothing)
 	cr_expect(eq(int, guest.maps, 0));
 }
 
-Test(llwpcb, the_old_block_is_flushed_as_by_slwpcb)
+Test(llwpcb, the_old_block_is_flushed_as_by_slwpcb) /* 43724-610 */
 {
 	struct lwp_retired r = { .address = 0x400020 };
 
@@ -145,7 +145,7 @@ Test(llwpcb, the_old_block_is_flushed_as_by_slwpcb)
 	cr_expect(eq(i32, eng.st.counter[2], 0));
 }
 
-Test(llwpcb, the_active_block_again_goes_on_from_what_was_flushed)
+Test(llwpcb, the_active_block_again_goes_on_from_what_was_flushed) /* 43724-619 */
 {
 	start(LWP_REV_43724);
 	set_event(BLOCK, 2, 9, 9);
@@ -156,7 +156,7 @@ Test(llwpcb, the_active_block_again_goes_on_from_what_was_flushed)
 	cr_expect(eq(i32, eng.st.counter[1], 5));
 }
 
-Test(llwpcb, a_fault_in_the_old_block_leaves_lwp_on)
+Test(llwpcb, a_fault_in_the_old_block_leaves_lwp_on) /* 43724-610 */
 {
 	struct lwp_exc exc;
 	u64 old;
@@ -177,7 +177,7 @@ Test(llwpcb, a_fault_in_the_old_block_leaves_lwp_on)
 	cr_expect(eq(u32, get32(BLOCK + 140), 7));
 }
 
-Test(llwpcb, a_pending_record_that_cannot_be_stored_leaves_lwp_on)
+Test(llwpcb, a_pending_record_that_cannot_be_stored_leaves_lwp_on) /* 43724-610 */
 {
 	struct lwp_retired r = { .address = 0x400020 };
 	struct lwp_exc exc;
@@ -197,7 +197,7 @@ Test(llwpcb, a_pending_record_that_cannot_be_stored_leaves_lwp_on)
 	expect_head(32);
 }
 
-Test(llwpcb, a_fault_in_the_new_block_leaves_lwp_off)
+Test(llwpcb, a_fault_in_the_new_block_leaves_lwp_off) /* 43724-614 */
 {
 	struct lwp_exc exc;
 	u64 old;
@@ -214,7 +214,7 @@ Test(llwpcb, a_fault_in_the_new_block_leaves_lwp_off)
 	cr_expect(eq(u32, get32(BLOCK + 140), 7));
 }
 
-Test(llwpcb, write_access_to_the_whole_block_is_exercised)
+Test(llwpcb, write_access_to_the_whole_block_is_exercised) /* 43724-613 */
 {
 	struct lwp_exc exc;
 	u64 old;
@@ -228,7 +228,7 @@ Test(llwpcb, write_access_to_the_whole_block_is_exercised)
 	cr_expect(eq(u32, exc.fault.error_code, 7));
 }
 
-Test(llwpcb, the_ring_is_not_touched)
+Test(llwpcb, the_ring_is_not_touched) /* 43724-613 */
 {
 	start(LWP_REV_43724);
 	set_permission(RING, 0);
@@ -236,7 +236,7 @@ Test(llwpcb, the_ring_is_not_touched)
 	cr_expect(lwp_engine_on(&eng));
 }
 
-Test(llwpcb, a_ring_below_the_minimum_is_gp)
+Test(llwpcb, a_ring_below_the_minimum_is_gp) /* 43724-407 */
 {
 	struct lwp_exc exc;
 	u64 old;
@@ -252,7 +252,7 @@ Test(llwpcb, a_ring_below_the_minimum_is_gp)
 	enable(BLOCK);
 }
 
-Test(llwpcb, addresses_that_are_not_canonical_are_gp)
+Test(llwpcb, addresses_that_are_not_canonical_are_gp) /* 43724-612, 2007-610 */
 {
 	struct lwp_exc exc;
 	u64 old;
@@ -272,7 +272,7 @@ Test(llwpcb, addresses_that_are_not_canonical_are_gp)
 	cr_expect(eq(u64, eng.st.base, 0x00007ffffffffc00ull));
 }
 
-Test(llwpcb, five_level_paging_has_57_bits)
+Test(llwpcb, five_level_paging_has_57_bits) /* 43724-612, 2007-610 */
 {
 	struct lwp_ds wide = { .limit = ~(u64)0, .long_mode = true, .va_bits = 57 };
 	struct lwp_exc exc;
@@ -288,6 +288,7 @@ Test(llwpcb, five_level_paging_has_57_bits)
 /* DS of 32-bit code: base 500000h, 64 KiB. The block's addresses are relative to it. */
 static const struct lwp_ds ds32 = { .base = 0x500000, .limit = 0xffff };
 
+/* 43724-414, 43724-415, 43724-609, 43724-615, 43724-617 */
 Test(llwpcb, ds_base_is_added_to_block_and_ring)
 {
 	struct lwp_exc exc;
@@ -311,7 +312,7 @@ Test(llwpcb, ds_base_is_added_to_block_and_ring)
 	cr_expect(eq(u64, result, BLOCK));
 }
 
-Test(llwpcb, outside_the_ds_limit_is_gp)
+Test(llwpcb, outside_the_ds_limit_is_gp) /* 43724-612, 2007-610 */
 {
 	struct lwp_ds ds = { .base = 0x500000, .limit = 0x20af };
 	struct lwp_exc exc;
@@ -338,7 +339,7 @@ Test(llwpcb, outside_the_ds_limit_is_gp)
 }
 
 /* An expand-down DS: the offsets above its limit are valid. */
-Test(llwpcb, below_the_first_offset_of_ds_is_gp)
+Test(llwpcb, below_the_first_offset_of_ds_is_gp) /* 43724-612, 2007-610 */
 {
 	struct lwp_ds ds = { .base = 0x500000, .first = 0x2000, .limit = 0xffff };
 	struct lwp_exc exc;
@@ -363,7 +364,7 @@ Test(llwpcb, below_the_first_offset_of_ds_is_gp)
 }
 
 /* Null, not present, or not writable. */
-Test(llwpcb, a_ds_without_offsets_is_gp)
+Test(llwpcb, a_ds_without_offsets_is_gp) /* 43724-612, 2007-610 */
 {
 	struct lwp_ds ds = { .base = 0, .first = 1, .limit = 0 };
 	struct lwp_exc exc;
@@ -378,7 +379,7 @@ Test(llwpcb, a_ds_without_offsets_is_gp)
 	cr_expect(eq(int, exc.kind, LWP_EXC_NONE));
 }
 
-Test(llwpcb, what_wraps_round_a_32_bit_address_space_is_gp)
+Test(llwpcb, what_wraps_round_a_32_bit_address_space_is_gp) /* 43724-612, 2007-610 */
 {
 	struct lwp_ds ds = { .base = 0xfffff000, .limit = 0xffffffff };
 	struct lwp_exc exc;
@@ -403,7 +404,7 @@ Test(llwpcb, what_wraps_round_a_32_bit_address_space_is_gp)
 	cr_expect(eq(int, exc.kind, LWP_EXC_GP));
 }
 
-Test(llwpcb, no_alignment_is_checked)
+Test(llwpcb, no_alignment_is_checked) /* 43724-416 */
 {
 	start(LWP_REV_43724);
 	make_block(BLOCK + 1, RING + 3);
@@ -413,7 +414,7 @@ Test(llwpcb, no_alignment_is_checked)
 	cr_expect(eq(u32, get32(RING + 3), 2));
 }
 
-Test(llwpcb, without_events_lwp_stays_on)
+Test(llwpcb, without_events_lwp_stays_on) /* 43724-618 */
 {
 	struct lwp_exc exc;
 	bool cf;
@@ -425,7 +426,7 @@ Test(llwpcb, without_events_lwp_stays_on)
 	expect_head(32);
 }
 
-Test(llwpcb, a_block_that_is_not_ram_switches_off_without_an_exception)
+Test(llwpcb, a_block_that_is_not_ram_switches_off_without_an_exception) /* 43724-818 */
 {
 	struct lwp_exc exc;
 	u64 old;
@@ -438,7 +439,7 @@ Test(llwpcb, a_block_that_is_not_ram_switches_off_without_an_exception)
 	cr_expect(eq(u64, eng.stats.turned_off, 1));
 }
 
-Test(llwpcb, an_old_block_that_is_not_ram_does_not_keep_the_new_one_away)
+Test(llwpcb, an_old_block_that_is_not_ram_does_not_keep_the_new_one_away) /* 43724-818 */
 {
 	start(LWP_REV_43724);
 	enable(BLOCK);

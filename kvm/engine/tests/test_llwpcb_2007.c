@@ -2,7 +2,7 @@
 /* LLWPCB and the block of the 2007 proposal (2007-401 to 2007-417, 2007-601 to 2007-610). */
 #include "fake_guest.h"
 
-Test(llwpcb_2007, returns_the_previous_pointer)
+Test(llwpcb_2007, returns_the_previous_pointer) /* 2007-602, 2007-603 */
 {
 	struct lwp_exc exc;
 	u64 old = 1;
@@ -19,7 +19,7 @@ Test(llwpcb_2007, returns_the_previous_pointer)
 	cr_expect(not(lwp_engine_on(&eng)));
 }
 
-Test(llwpcb_2007, flags_tell_what_is_profiled)
+Test(llwpcb_2007, flags_tell_what_is_profiled) /* 2007-405 */
 {
 	start(LWP_REV_2007);
 	lwp_engine_write_cfg(&eng, 0x80000007); /* Enabled, IRE, BRE, INT */
@@ -30,7 +30,7 @@ Test(llwpcb_2007, flags_tell_what_is_profiled)
 	cr_expect(eq(u32, get32(BLOCK), 0x80000003));
 }
 
-Test(llwpcb_2007, only_flags_are_written)
+Test(llwpcb_2007, only_flags_are_written) /* 2007-417 */
 {
 	struct lwp_exc exc;
 	u64 old;
@@ -45,7 +45,7 @@ Test(llwpcb_2007, only_flags_are_written)
 	cr_expect(eq(u32, eng.st.head, 0));
 }
 
-Test(llwpcb_2007, without_events_lwp_goes_off_and_flags_are_zero)
+Test(llwpcb_2007, without_events_lwp_goes_off_and_flags_are_zero) /* 2007-406 */
 {
 	struct lwp_exc exc;
 	u64 old, result = 1;
@@ -63,7 +63,7 @@ Test(llwpcb_2007, without_events_lwp_goes_off_and_flags_are_zero)
 	cr_expect(eq(u64, eng.stats.turned_off, 0));
 }
 
-Test(llwpcb_2007, a_ring_without_a_record_leaves_lwp_off)
+Test(llwpcb_2007, a_ring_without_a_record_leaves_lwp_off) /* 2007-409 */
 {
 	struct lwp_exc exc;
 	u64 old;
@@ -80,7 +80,7 @@ Test(llwpcb_2007, a_ring_without_a_record_leaves_lwp_off)
 	enable(BLOCK);
 }
 
-Test(llwpcb_2007, alignment_of_16_bytes_or_gp)
+Test(llwpcb_2007, alignment_of_16_bytes_or_gp) /* 2007-411 */
 {
 	struct lwp_exc exc;
 	u64 old;
@@ -96,7 +96,7 @@ Test(llwpcb_2007, alignment_of_16_bytes_or_gp)
 	enable(BLOCK + 16);
 }
 
-Test(llwpcb_2007, buffer_base_is_linear_and_its_low_bits_are_ignored)
+Test(llwpcb_2007, buffer_base_is_linear_and_its_low_bits_are_ignored) /* 2007-408 */
 {
 	struct lwp_ds ds = { .base = 0x500000, .limit = 0x2fff };
 	struct lwp_exc exc;
@@ -115,7 +115,7 @@ Test(llwpcb_2007, buffer_base_is_linear_and_its_low_bits_are_ignored)
 	cr_expect(eq(int, exc.kind, LWP_EXC_GP));
 }
 
-Test(llwpcb_2007, the_earliest_of_duplicate_selectors_counts)
+Test(llwpcb_2007, the_earliest_of_duplicate_selectors_counts) /* 2007-403 */
 {
 	start(LWP_REV_2007);
 	put32(BLOCK + 40, 2u << 26 | 100);
@@ -133,6 +133,7 @@ Test(llwpcb_2007, the_earliest_of_duplicate_selectors_counts)
 	cr_expect(eq(i32, eng.st.counter[0], 200));
 }
 
+/* 2007-207, 2007-302, 2007-303, 2007-605 */
 Test(llwpcb_2007, outside_cpl_3_only_the_pointer_is_loaded)
 {
 	struct lwp_exc exc;
@@ -156,7 +157,7 @@ Test(llwpcb_2007, outside_cpl_3_only_the_pointer_is_loaded)
 	cr_expect(not(lwp_engine_on(&eng)));
 }
 
-Test(llwpcb_2007, outside_cpl_3_the_old_block_is_flushed_first)
+Test(llwpcb_2007, outside_cpl_3_the_old_block_is_flushed_first) /* 2007-604 */
 {
 	struct lwp_exc exc;
 	u64 old;
@@ -171,6 +172,7 @@ Test(llwpcb_2007, outside_cpl_3_the_old_block_is_flushed_first)
 	cr_expect(lwp_state_deferred(&eng.st));
 }
 
+/* 2007-602, 2007-609 */
 Test(llwpcb_2007, a_fault_in_the_new_block_keeps_the_old_one_for_the_restart)
 {
 	struct lwp_exc exc;
@@ -193,7 +195,7 @@ Test(llwpcb_2007, a_fault_in_the_new_block_keeps_the_old_one_for_the_restart)
 	cr_expect(eq(u64, eng.st.cb_addr, BLOCK2));
 }
 
-Test(llwpcb_2007, there_is_no_lwpins_and_no_lwpval)
+Test(llwpcb_2007, there_is_no_lwpins_and_no_lwpval) /* 2007-601 */
 {
 	struct lwp_exc exc;
 	bool cf;

@@ -2,7 +2,7 @@
 /* LWPINS and LWPVAL (43724-624 to 43724-637). */
 #include "fake_guest.h"
 
-Test(lwpins, off_clears_cf_and_nothing_else)
+Test(lwpins, off_clears_cf_and_nothing_else) /* 43724-626 */
 {
 	struct lwp_exc exc;
 	bool cf = true;
@@ -14,7 +14,7 @@ Test(lwpins, off_clears_cf_and_nothing_else)
 	cr_expect(eq(int, guest.maps, 0));
 }
 
-Test(lwpins, stores_a_record_without_counter_or_enable_bit)
+Test(lwpins, stores_a_record_without_counter_or_enable_bit) /* 43724-505, 43724-624 */
 {
 	struct lwp_exc exc;
 	bool cf = true;
@@ -36,7 +36,7 @@ Test(lwpins, stores_a_record_without_counter_or_enable_bit)
 	cr_expect(eq(i32, eng.st.counter[1], 9));
 }
 
-Test(lwpins, full_ring_overwrites_the_head_slot_and_sets_cf)
+Test(lwpins, full_ring_overwrites_the_head_slot_and_sets_cf) /* 43724-625, 43724-803 */
 {
 	struct lwp_exc exc;
 	bool cf;
@@ -60,7 +60,7 @@ Test(lwpins, full_ring_overwrites_the_head_slot_and_sets_cf)
 	cr_expect(eq(u64, record(0).data2, 0));
 }
 
-Test(lwpins, a_fault_is_restartable)
+Test(lwpins, a_fault_is_restartable) /* 43724-629 */
 {
 	struct lwp_exc exc;
 	bool cf = true;
@@ -85,7 +85,7 @@ Test(lwpins, a_fault_is_restartable)
 	cr_expect(eq(u64, eng.stats.records, 1));
 }
 
-Test(lwpins, a_pending_record_goes_first)
+Test(lwpins, a_pending_record_goes_first) /* 43724-636 */
 {
 	struct lwp_retired r = { .address = 0x400000 };
 	struct lwp_exc exc;
@@ -106,7 +106,7 @@ Test(lwpins, a_pending_record_goes_first)
 	cr_expect(eq(u8, eng.st.pending.event_id, 0));
 }
 
-Test(lwpins, a_pending_record_goes_before_the_operand)
+Test(lwpins, a_pending_record_goes_before_the_operand) /* 43724-636 */
 {
 	struct lwp_retired r = { .address = 0x400000 };
 	struct lwp_exc exc;
@@ -126,7 +126,7 @@ Test(lwpins, a_pending_record_goes_before_the_operand)
 	cr_expect(eq(u8, eng.st.pending.event_id, 0));
 }
 
-Test(lwpins, a_ring_that_is_not_ram_switches_off)
+Test(lwpins, a_ring_that_is_not_ram_switches_off) /* 43724-818 */
 {
 	struct lwp_exc exc;
 	bool cf = true;
@@ -140,7 +140,7 @@ Test(lwpins, a_ring_that_is_not_ram_switches_off)
 	cr_expect(eq(u64, eng.stats.turned_off, 1));
 }
 
-Test(lwpins, a_pending_record_that_switches_off_ends_it)
+Test(lwpins, a_pending_record_that_switches_off_ends_it) /* 43724-636 */
 {
 	struct lwp_retired r = { .address = 0x400000 };
 	struct lwp_exc exc;
@@ -168,7 +168,7 @@ Test(lwpins, a_pending_record_that_switches_off_ends_it)
 
 /* ---- LWPVAL ---- */
 
-Test(lwpval, off_or_not_enabled_does_nothing)
+Test(lwpval, off_or_not_enabled_does_nothing) /* 43724-630 */
 {
 	struct lwp_exc exc;
 
@@ -182,7 +182,7 @@ Test(lwpval, off_or_not_enabled_does_nothing)
 	expect_head(0);
 }
 
-Test(lwpval, the_kth_samples_when_the_interval_is_k_less_one)
+Test(lwpval, the_kth_samples_when_the_interval_is_k_less_one) /* 43724-631, 43724-632 */
 {
 	struct lwp_exc exc;
 	u32 i;
@@ -205,7 +205,7 @@ Test(lwpval, the_kth_samples_when_the_interval_is_k_less_one)
 	cr_expect(eq(int, guest.maps, 6)); /* block and slot, three times */
 }
 
-Test(lwpval, a_fault_leaves_the_counter_as_it_was)
+Test(lwpval, a_fault_leaves_the_counter_as_it_was) /* 43724-635 */
 {
 	struct lwp_exc exc;
 
@@ -222,7 +222,7 @@ Test(lwpval, a_fault_leaves_the_counter_as_it_was)
 	expect_head(32);
 }
 
-Test(lwpval, a_full_ring_counts_a_missed_event_and_reloads)
+Test(lwpval, a_full_ring_counts_a_missed_event_and_reloads) /* 43724-633, 43724-803 */
 {
 	struct lwp_exc exc;
 
@@ -237,7 +237,7 @@ Test(lwpval, a_full_ring_counts_a_missed_event_and_reloads)
 	cr_expect(eq(i32, eng.st.counter[0], 7));
 }
 
-Test(lwpval, one_that_is_not_due_leaves_a_pending_record_alone)
+Test(lwpval, one_that_is_not_due_leaves_a_pending_record_alone) /* 43724-631, 43724-817 */
 {
 	struct lwp_retired r = { .address = 0x400000 };
 	struct lwp_exc exc;
@@ -258,7 +258,7 @@ Test(lwpval, one_that_is_not_due_leaves_a_pending_record_alone)
 	cr_expect(eq(u8, record(1).event_id, 1));
 }
 
-Test(lwpval, a_counter_below_zero_is_owed_as_overrun)
+Test(lwpval, a_counter_below_zero_is_owed_as_overrun) /* 43724-632 */
 {
 	struct lwp_exc exc;
 

@@ -37,7 +37,7 @@ Test(margin, shrinks_by_at_most_a_quarter_a_window)
 	cr_expect(eq(u32, m.now, 562));
 }
 
-Test(margin, settles_at_five_quarters_of_the_worst)
+Test(margin, settles_at_five_quarters_of_the_worst) /* 43724-822 */
 {
 	lwp_margin_init(&m, 1000, 1, 8000);
 	late(400, 1);
@@ -67,7 +67,7 @@ Test(margin, becomes_one_if_nothing_is_late)
 	cr_expect(eq(u32, m.now, 16));
 }
 
-Test(margin, an_overshoot_raises_it_at_once)
+Test(margin, an_overshoot_raises_it_at_once) /* 43724-822 */
 {
 	lwp_margin_init(&m, 1000, 1, 8000);
 	late(1000, 1); /* exactly the margin is too late */

@@ -45,7 +45,7 @@ static void expect_form(enum lwp_code_bits bits, const struct form *form, size_t
 	cr_expect(eq(i32, x.rm.mem.disp, want->disp), "form %zu", number);
 }
 
-Test(operand, forms_of_64_bit_addressing)
+Test(operand, forms_of_64_bit_addressing) /* 43724-604 */
 {
 	static const struct form forms[] = {
 		{ NO_PREFIX, CODE(0x00), { DS, 0, NONE, 0, 64, 0, 0 } },
@@ -129,7 +129,7 @@ Test(operand, extended_registers)
 	cr_expect(eq(int, x.rm.reg, 15));
 }
 
-Test(operand, forms_of_32_bit_addressing)
+Test(operand, forms_of_32_bit_addressing) /* 43724-604 */
 {
 	static const struct form forms[] = {
 		{ NO_PREFIX, CODE(0x03), { DS, 3, NONE, 0, 32, 0, 0 } },
@@ -152,7 +152,7 @@ Test(operand, forms_of_32_bit_addressing)
 		expect_form(LWP_CODE32, &forms[i], i);
 }
 
-Test(operand, forms_of_16_bit_addressing)
+Test(operand, forms_of_16_bit_addressing) /* 43724-604 */
 {
 	static const struct form forms[] = {
 		{ NO_PREFIX, CODE(0x00), { DS, 3, 6, 0, 16, 0, 0 } }, /* bx + si */
@@ -224,7 +224,7 @@ Test(operand, addresses)
 	}
 }
 
-Test(operand, a_failed_read_is_handed_on)
+Test(operand, a_failed_read_is_handed_on) /* 43724-629 */
 {
 	struct lwp_operand memory = { .is_mem = true, .mem = { DS, 3, NONE, 0, 64, 64, 0 } };
 	struct cpu cpu;

@@ -63,7 +63,7 @@ static void expect_overshoots(u32 n)
 
 /* ---- branches ---- */
 
-Test(owed, a_late_branch_record_names_the_next_branch)
+Test(owed, a_late_branch_record_names_the_next_branch) /* 43724-823 */
 {
 	begin(LWP_DELIVERY_PROMPT);
 	pass_here(LWP_KIND_BRE, 22);
@@ -81,7 +81,7 @@ Test(owed, a_late_branch_record_names_the_next_branch)
 	expect_overshoots(0);
 }
 
-Test(owed, a_late_branch_in_exact_is_an_overshoot_of_that_branch)
+Test(owed, a_late_branch_in_exact_is_an_overshoot_of_that_branch) /* 43724-824 */
 {
 	begin(LWP_DELIVERY_EXACT);
 	pass_here(LWP_KIND_BRE, 22);
@@ -241,7 +241,7 @@ Test(owed, what_is_not_due_passes_unseen_in_time)
 }
 
 /* 250 instructions: the records of the 100th and the 200th are late, and no period is skipped. */
-Test(owed, each_period_that_passed_unseen_gives_a_late_record)
+Test(owed, each_period_that_passed_unseen_gives_a_late_record) /* 43724-824 */
 {
 	begin(LWP_DELIVERY_EXACT);
 	lwp_pass(&eng, LWP_KIND_IRE, 250, NULL);
@@ -257,7 +257,7 @@ Test(owed, each_period_that_passed_unseen_gives_a_late_record)
 	expect_overshoots(2);
 }
 
-Test(owed, an_event_that_is_owed_is_counted_once)
+Test(owed, an_event_that_is_owed_is_counted_once) /* 43724-824 */
 {
 	begin(LWP_DELIVERY_EXACT);
 	lwp_pass(&eng, LWP_KIND_IRE, 100, NULL);
@@ -269,7 +269,7 @@ Test(owed, an_event_that_is_owed_is_counted_once)
 }
 
 /* The branch is the 101st instruction, of which the record is owed, and the 20th branch. */
-Test(owed, what_gives_way_to_a_record_that_is_owed_is_late)
+Test(owed, what_gives_way_to_a_record_that_is_owed_is_late) /* 43724-824 */
 {
 	begin(LWP_DELIVERY_EXACT);
 	lwp_count(&eng, LWP_KIND_BRE, 19);
@@ -456,7 +456,7 @@ static void park_a(void)
 	expect_overshoots(1);
 }
 
-Test(owed, the_next_context_owes_nothing)
+Test(owed, the_next_context_owes_nothing) /* 43724-824 */
 {
 	park_a();
 	enable(BLOCK2);
@@ -468,7 +468,7 @@ Test(owed, the_next_context_owes_nothing)
 	expect_overshoots(1);
 }
 
-Test(owed, a_context_owes_the_same_when_it_is_found_again)
+Test(owed, a_context_owes_the_same_when_it_is_found_again) /* 43724-824 */
 {
 	s32 holder;
 

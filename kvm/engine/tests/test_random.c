@@ -13,14 +13,14 @@ static void with_random(u32 random, u32 interval)
 	enable(BLOCK);
 }
 
-Test(random, none_leaves_the_interval)
+Test(random, none_leaves_the_interval) /* 43724-706 */
 {
 	with_random(0, 0x12345);
 	step(0x400000);
 	cr_expect(eq(i32, eng.st.counter[1], 0x12345));
 }
 
-Test(random, replaces_the_low_bits_by_the_hash)
+Test(random, replaces_the_low_bits_by_the_hash) /* 43724-706 */
 {
 	/* (502000h, 2, 0, 0): a03f880978d02bbah */
 	with_random(6, 0x12340);
@@ -34,7 +34,7 @@ Test(random, replaces_the_low_bits_by_the_hash)
 	cr_expect(eq(i32, eng.st.counter[1], 0xa));
 }
 
-Test(random, depends_on_head_event_missed_and_block)
+Test(random, depends_on_head_event_missed_and_block) /* 43724-709 */
 {
 	with_random(15, 0x8000);
 	step(0x400000);
@@ -58,7 +58,7 @@ Test(random, depends_on_head_event_missed_and_block)
 	cr_expect(eq(i32, eng.st.counter[1], 0xcb15));
 }
 
-Test(random, applies_to_lwpval)
+Test(random, applies_to_lwpval) /* 43724-632 */
 {
 	struct lwp_exc exc;
 
@@ -72,7 +72,7 @@ Test(random, applies_to_lwpval)
 	cr_expect(ne(i32, eng.st.counter[0], 0x100));
 }
 
-Test(random, interval_0_with_6_bits_is_a_spacing_of_1_to_64)
+Test(random, interval_0_with_6_bits_is_a_spacing_of_1_to_64) /* 43724-706 */
 {
 	bool seen[65] = { false };
 	u32 last = 0, i, distinct = 0;
@@ -93,7 +93,7 @@ Test(random, interval_0_with_6_bits_is_a_spacing_of_1_to_64)
 	cr_expect(ge(u32, distinct, 12));
 }
 
-Test(random, the_first_count_is_the_counter_as_given)
+Test(random, the_first_count_is_the_counter_as_given) /* 43724-706 */
 {
 	start(LWP_REV_43724);
 	put32(BLOCK + 4, 0xf0000000 | RING_SIZE);
@@ -102,7 +102,7 @@ Test(random, the_first_count_is_the_counter_as_given)
 	cr_expect(eq(i32, eng.st.counter[1], 0x10));
 }
 
-Test(random, never_below_the_minimum_of_2007)
+Test(random, never_below_the_minimum_of_2007) /* 2007-415, 2007-704 */
 {
 	u32 i;
 

@@ -11,7 +11,7 @@ static void every_instruction(u32 flags)
 	set_event(BLOCK, 2, 0, 0);
 }
 
-Test(ring, records_fill_it_in_order_and_wrap)
+Test(ring, records_fill_it_in_order_and_wrap) /* 43724-801 */
 {
 	every_instruction(0);
 	put32(BLOCK + 16, 960);
@@ -26,7 +26,7 @@ Test(ring, records_fill_it_in_order_and_wrap)
 	expect_missed(0);
 }
 
-Test(ring, holds_one_record_less_than_its_size)
+Test(ring, holds_one_record_less_than_its_size) /* 43724-802, 43724-803, 2007-801, 2007-802 */
 {
 	every_instruction(0);
 	enable(BLOCK);
@@ -47,7 +47,7 @@ Test(ring, holds_one_record_less_than_its_size)
 	cr_expect(eq(u64, eng.stats.records, 33));
 }
 
-Test(ring, the_tail_is_read_again_by_each_store)
+Test(ring, the_tail_is_read_again_by_each_store) /* 43724-420, 43724-805, 2007-418 */
 {
 	every_instruction(0);
 	enable(BLOCK);
@@ -63,7 +63,7 @@ Test(ring, the_tail_is_read_again_by_each_store)
 	cr_expect(eq(u64, record(0).address, 0x500004));
 }
 
-Test(ring, missed_events_count_64_bits)
+Test(ring, missed_events_count_64_bits) /* 43724-807 */
 {
 	every_instruction(0);
 	put32(BLOCK + 64, 32);
@@ -73,7 +73,7 @@ Test(ring, missed_events_count_64_bits)
 	expect_missed(0x100000000ull);
 }
 
-Test(ring, continuous_mode_always_advances)
+Test(ring, continuous_mode_always_advances) /* 43724-804 */
 {
 	every_instruction(F_CONT);
 	put32(BLOCK + 64, 32);
@@ -91,7 +91,7 @@ Test(ring, continuous_mode_always_advances)
 	expect_missed(1);
 }
 
-Test(ring, lwpins_in_continuous_mode_clears_cf)
+Test(ring, lwpins_in_continuous_mode_clears_cf) /* 43724-625 */
 {
 	struct lwp_exc exc;
 	bool cf = true;
@@ -104,7 +104,7 @@ Test(ring, lwpins_in_continuous_mode_clears_cf)
 	expect_head(32);
 }
 
-Test(ring, a_tail_that_breaks_the_protocol_is_read_like_a_bad_head)
+Test(ring, a_tail_that_breaks_the_protocol_is_read_like_a_bad_head) /* 43724-806 */
 {
 	every_instruction(0);
 	put32(BLOCK + 16, 32);
@@ -128,7 +128,7 @@ Test(ring, a_tail_that_breaks_the_protocol_is_read_like_a_bad_head)
 	expect_missed(3);
 }
 
-Test(ring, a_record_may_cross_a_page)
+Test(ring, a_record_may_cross_a_page) /* 43724-814 */
 {
 	every_instruction(0);
 	put64(BLOCK + 8, RING + 0xff0);
@@ -148,7 +148,7 @@ Test(ring, a_record_may_cross_a_page)
 	}
 }
 
-Test(ring, threshold_of_43724_interrupts_from_there_on)
+Test(ring, threshold_of_43724_interrupts_from_there_on) /* 43724-808 */
 {
 	every_instruction(F_INT);
 	put32(BLOCK + 32, 96);
@@ -168,7 +168,7 @@ Test(ring, threshold_of_43724_interrupts_from_there_on)
 	cr_expect(eq(u64, eng.stats.interrupts, 3));
 }
 
-Test(ring, threshold_0_of_43724_interrupts_after_every_record)
+Test(ring, threshold_0_of_43724_interrupts_after_every_record) /* 43724-809 */
 {
 	every_instruction(F_INT);
 	enable(BLOCK);
@@ -176,7 +176,7 @@ Test(ring, threshold_0_of_43724_interrupts_after_every_record)
 	cr_expect(eq(u32, guest.interrupts, 5));
 }
 
-Test(ring, threshold_counts_across_the_wrap)
+Test(ring, threshold_counts_across_the_wrap) /* 43724-801 */
 {
 	every_instruction(F_INT);
 	put32(BLOCK + 16, 960);
@@ -189,7 +189,7 @@ Test(ring, threshold_counts_across_the_wrap)
 	cr_expect(eq(u32, guest.interrupts, 1));
 }
 
-Test(ring, a_threshold_above_the_size_never_interrupts)
+Test(ring, a_threshold_above_the_size_never_interrupts) /* 43724-809 */
 {
 	every_instruction(F_INT);
 	put32(BLOCK + 32, 2048);
@@ -198,7 +198,7 @@ Test(ring, a_threshold_above_the_size_never_interrupts)
 	cr_expect(eq(u32, guest.interrupts, 0));
 }
 
-Test(ring, a_threshold_that_the_program_changed_is_rounded_again)
+Test(ring, a_threshold_that_the_program_changed_is_rounded_again) /* 43724-409 */
 {
 	every_instruction(F_INT);
 	put32(BLOCK + 32, 2048);
@@ -208,7 +208,7 @@ Test(ring, a_threshold_that_the_program_changed_is_rounded_again)
 	cr_expect(eq(u32, guest.interrupts, 1));
 }
 
-Test(ring, a_full_ring_does_not_interrupt)
+Test(ring, a_full_ring_does_not_interrupt) /* 43724-810 */
 {
 	every_instruction(F_INT);
 	put32(BLOCK + 64, 32);
@@ -218,7 +218,7 @@ Test(ring, a_full_ring_does_not_interrupt)
 	cr_expect(eq(u32, guest.interrupts, 0));
 }
 
-Test(ring, no_interrupt_without_flag_cfg_or_vector_source)
+Test(ring, no_interrupt_without_flag_cfg_or_vector_source) /* 43724-808 */
 {
 	struct lwp_vcpu_ops none = guest_ops;
 
@@ -238,7 +238,7 @@ Test(ring, no_interrupt_without_flag_cfg_or_vector_source)
 	cr_expect(eq(u64, eng.stats.interrupts, 0));
 }
 
-Test(ring, a_vector_below_16_never_interrupts)
+Test(ring, a_vector_below_16_never_interrupts) /* 43724-812 */
 {
 	every_instruction(F_INT);
 	lwp_engine_write_cfg(&eng, 0x00000f00e0000004ull);
@@ -260,7 +260,7 @@ static void every_instruction_2007(u32 limit)
 	enable(BLOCK);
 }
 
-Test(ring, threshold_of_2007_interrupts_once_when_crossed)
+Test(ring, threshold_of_2007_interrupts_once_when_crossed) /* 2007-803 */
 {
 	every_instruction_2007(96);
 	steps(0x400000, 2);
@@ -271,14 +271,14 @@ Test(ring, threshold_of_2007_interrupts_once_when_crossed)
 	cr_expect(eq(u32, guest.interrupts, 1));
 }
 
-Test(ring, threshold_0_of_2007_never_interrupts)
+Test(ring, threshold_0_of_2007_never_interrupts) /* 2007-803 */
 {
 	every_instruction_2007(0);
 	steps(0x400000, 40);
 	cr_expect(eq(u32, guest.interrupts, 0));
 }
 
-Test(ring, the_tail_of_2007_lies_beside_the_head)
+Test(ring, the_tail_of_2007_lies_beside_the_head) /* 2007-410, 2007-801, 2007-802, 2007-809 */
 {
 	start(LWP_REV_2007);
 	set_event(BLOCK, 1, 1, 1);
@@ -293,7 +293,7 @@ Test(ring, the_tail_of_2007_lies_beside_the_head)
 	cr_expect(eq(u32, get32(BLOCK + 20), 64));
 }
 
-Test(ring, a_ring_of_one_record_only_misses)
+Test(ring, a_ring_of_one_record_only_misses) /* 43724-802 */
 {
 	start(LWP_REV_2007);
 	set_event(BLOCK, 1, 1, 1);

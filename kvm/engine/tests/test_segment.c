@@ -17,7 +17,7 @@
 #define NOT_PRESENT 0x473
 #define NULL_SEGMENT 0
 
-Test(segment, offsets_by_attributes_and_limit)
+Test(segment, offsets_by_attributes_and_limit) /* 43724-612, 2007-610 */
 {
 	static const struct {
 		u16 attributes;

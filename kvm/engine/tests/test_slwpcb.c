@@ -2,7 +2,7 @@
 /* SLWPCB: flush and query (43724-620 to 43724-623). */
 #include "fake_guest.h"
 
-Test(slwpcb, zero_when_off)
+Test(slwpcb, zero_when_off) /* 43724-620, 43724-622 */
 {
 	struct lwp_exc exc;
 	u64 result = 1;
@@ -13,7 +13,7 @@ Test(slwpcb, zero_when_off)
 	cr_expect(eq(int, guest.maps, 0));
 }
 
-Test(slwpcb, stores_counters_of_active_events_and_the_head)
+Test(slwpcb, stores_counters_of_active_events_and_the_head) /* 43724-621 */
 {
 	struct lwp_exc exc;
 	u64 result;
@@ -42,7 +42,7 @@ Test(slwpcb, stores_counters_of_active_events_and_the_head)
 	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_IRE), 6));
 }
 
-Test(slwpcb, a_pending_record_goes_to_the_ring_first)
+Test(slwpcb, a_pending_record_goes_to_the_ring_first) /* 43724-621 */
 {
 	struct lwp_retired r = { .address = 0x400000 };
 	struct lwp_exc exc;
@@ -59,7 +59,7 @@ Test(slwpcb, a_pending_record_goes_to_the_ring_first)
 	cr_expect(not(lwp_boundary_wanted(&eng, 0x400004, true)));
 }
 
-Test(slwpcb, a_negative_counter_is_26_bits)
+Test(slwpcb, a_negative_counter_is_26_bits) /* 43724-621 */
 {
 	struct lwp_exc exc;
 	u64 result;
@@ -72,7 +72,7 @@ Test(slwpcb, a_negative_counter_is_26_bits)
 	cr_expect(eq(u32, get32(BLOCK + 140), 0x03fffffd));
 }
 
-Test(slwpcb, a_block_that_is_not_writable_is_pf)
+Test(slwpcb, a_block_that_is_not_writable_is_pf) /* 43724-623 */
 {
 	struct lwp_exc exc;
 	u64 result = 1;
@@ -93,7 +93,7 @@ Test(slwpcb, a_block_that_is_not_writable_is_pf)
 	cr_expect(eq(u32, get32(BLOCK + 140), 8));
 }
 
-Test(slwpcb, a_block_that_is_not_ram_reads_as_off)
+Test(slwpcb, a_block_that_is_not_ram_reads_as_off) /* 43724-623 */
 {
 	struct lwp_exc exc;
 	u64 result = 1;
@@ -107,7 +107,7 @@ Test(slwpcb, a_block_that_is_not_ram_reads_as_off)
 	cr_expect(eq(u64, eng.stats.turned_off, 1));
 }
 
-Test(slwpcb, the_slots_of_2007_are_found_by_event_id)
+Test(slwpcb, the_slots_of_2007_are_found_by_event_id) /* 2007-606 */
 {
 	struct lwp_exc exc;
 	u64 result;

@@ -79,14 +79,14 @@ static void four_levels(void)
 	set64(FOURTH, 4, 0x7654321000 | P | U | NX);
 }
 
-Test(walk, four_levels)
+Test(walk, four_levels) /* 43724-905 */
 {
 	four_levels();
 	expect_walk(LONG, AT4(1, 2, 3, 4) + 0xabc, OK, 0x7654321abc);
 	cr_expect(eq(int, reads, 4)); /* every entry once */
 }
 
-Test(walk, five_levels)
+Test(walk, five_levels) /* 43724-905 */
 {
 	four_levels();
 	cr3 = FIFTH;
@@ -97,7 +97,7 @@ Test(walk, five_levels)
 	expect_walk(LONG5, 0xff00000000000000ull | AT5(255, 1, 2, 3, 4), OK, 0x7654321000);
 }
 
-Test(walk, pae)
+Test(walk, pae) /* 43724-905 */
 {
 	u64 linear = 0x80000000 + AT4(0, 0, 5, 6);
 
@@ -115,7 +115,7 @@ Test(walk, pae)
 	expect_walk(PAE, linear, NONE, 0);
 }
 
-Test(walk, two_levels)
+Test(walk, two_levels) /* 43724-905 */
 {
 	set32(TOP, 0x300, SECOND | P | U);
 	set32(SECOND, 0x155, 0xfedcb000 | P | U);
@@ -138,7 +138,7 @@ Test(walk, without_paging_the_address_is_physical)
 	cr_expect(eq(int, reads, 0));
 }
 
-Test(walk, large_pages)
+Test(walk, large_pages) /* 43724-905 */
 {
 	four_levels();
 	set64(THIRD, 3, 0x7654200000 | P | U | PS | 0x1000); /* PAT */
@@ -182,7 +182,7 @@ Test(walk, swapped_out)
 	expect_walk(LEGACY, 0xc0155abc, AWAY, 0);
 }
 
-Test(walk, user_rights_at_every_level)
+Test(walk, user_rights_at_every_level) /* 43724-905 */
 {
 	u32 i;
 
@@ -193,7 +193,7 @@ Test(walk, user_rights_at_every_level)
 	}
 }
 
-Test(walk, reserved_address_bits)
+Test(walk, reserved_address_bits) /* 43724-905 */
 {
 	u32 i;
 
@@ -232,7 +232,7 @@ Test(walk, addresses_that_the_mode_does_not_have)
 }
 
 /* Whatever the tables hold, a walk ends after as many reads as there are levels. */
-Test(walk, any_bytes_end)
+Test(walk, any_bytes_end) /* 43724-905 */
 {
 	u32 seed = 1, turn, i, paging;
 

@@ -41,7 +41,7 @@ static void expect_sample(enum lwp_xop_op op, bool wide, int reg, int rm, const 
 		0x8f, __VA_ARGS__, 0x78, 0x56, 0x34, 0x12 \
 	}
 
-Test(xop, examples_of_the_specification)
+Test(xop, examples_of_the_specification) /* 43724-601 */
 {
 	expect_control(LWP_CODE64, LWP_XOP_LLWPCB, false, 0, BYTES(0x8f, 0xe9, 0x78, 0x12, 0xc0));
 	expect_control(LWP_CODE64, LWP_XOP_LLWPCB, true, 0, BYTES(0x8f, 0xe9, 0xf8, 0x12, 0xc0));
@@ -56,7 +56,7 @@ Test(xop, examples_of_the_specification)
 }
 
 /* B extends ModRM.r/m: second byte E9 (B = 0) for rAX..rDI, C9 (B = 1) for R8..R15. */
-Test(xop, control_operand_is_any_of_16_registers)
+Test(xop, control_operand_is_any_of_16_registers) /* 43724-601 */
 {
 	unsigned int n;
 
@@ -76,7 +76,7 @@ Test(xop, control_operand_is_any_of_16_registers)
 static const u8 third_of_register[16] = { 0xf8, 0xf0, 0xe8, 0xe0, 0xd8, 0xd0, 0xc8, 0xc0,
 					  0xb8, 0xb0, 0xa8, 0xa0, 0x98, 0x90, 0x88, 0x80 };
 
-Test(xop, operand_1_is_any_of_16_registers)
+Test(xop, operand_1_is_any_of_16_registers) /* 43724-601 */
 {
 	struct lwp_xop x;
 	int n;
@@ -101,7 +101,7 @@ Test(xop, operand_1_is_any_of_16_registers)
 }
 
 /* facts: outside 64-bit code vvvv has 3 bits and W is ignored. */
-Test(xop, legacy_code_has_8_registers_of_32_bits)
+Test(xop, legacy_code_has_8_registers_of_32_bits) /* 43724-602, 43724-604 */
 {
 	struct lwp_xop x;
 	int n, m;
@@ -124,7 +124,7 @@ Test(xop, legacy_code_has_8_registers_of_32_bits)
 	}
 }
 
-Test(xop, value_is_cut_to_the_width_of_the_register)
+Test(xop, value_is_cut_to_the_width_of_the_register) /* 43724-602 */
 {
 	struct lwp_xop x = { .wide = true };
 
@@ -133,7 +133,7 @@ Test(xop, value_is_cut_to_the_width_of_the_register)
 	cr_expect(eq(u64, lwp_xop_value(&x, 0x123456789abcdef0), 0x9abcdef0));
 }
 
-Test(xop, immediate_has_4_bytes_and_is_kept_as_encoded)
+Test(xop, immediate_has_4_bytes_and_is_kept_as_encoded) /* 43724-603 */
 {
 	struct lwp_xop x;
 	size_t m;
@@ -156,7 +156,7 @@ static const struct code one_of_each[] = {
 	CODE(0x8f, 0xea, 0x78, 0x12, 0x8c, 0x88, 5, 6, 7, 8, 1, 2, 3, 4),
 };
 
-Test(xop, every_truncation_needs_more)
+Test(xop, every_truncation_needs_more) /* 43724-601 */
 {
 	struct lwp_xop x;
 	unsigned int count;
@@ -169,7 +169,7 @@ Test(xop, every_truncation_needs_more)
 				  "instruction %zu, %u bytes", i, count);
 }
 
-Test(xop, bytes_behind_the_instruction_do_not_matter)
+Test(xop, bytes_behind_the_instruction_do_not_matter) /* 43724-601 */
 {
 	struct lwp_xop x, y;
 	u8 longer[20];
@@ -192,7 +192,7 @@ Test(xop, bytes_behind_the_instruction_do_not_matter)
 }
 
 /* 14 bytes: 8F EA 78 12 ModRM SIB disp32 imm32; a 15th byte may be a prefix, a 16th not. */
-Test(xop, fifteen_bytes_are_the_most)
+Test(xop, fifteen_bytes_are_the_most) /* 43724-601 */
 {
 	struct lwp_xop x;
 	u8 bytes[20] = { 0x64, 0x67, 0x8f, 0xea, 0x78, 0x12, 0x84, 0x24 };

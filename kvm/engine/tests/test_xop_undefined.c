@@ -18,7 +18,7 @@ static void expect_everywhere(enum lwp_decode want, const u8 *bytes, size_t coun
 		expect(all_modes[m], want, bytes, count);
 }
 
-Test(xop_undefined, prefix_66_f2_f3_or_lock_before_xop)
+Test(xop_undefined, prefix_66_f2_f3_or_lock_before_xop) /* 43724-607 */
 {
 	static const u8 bad[] = { 0x66, 0xf2, 0xf3, 0xf0 };
 	size_t i;
@@ -35,7 +35,7 @@ Test(xop_undefined, prefix_66_f2_f3_or_lock_before_xop)
 	}
 }
 
-Test(xop_undefined, rex_before_xop)
+Test(xop_undefined, rex_before_xop) /* 43724-607 */
 {
 	unsigned int rex;
 
@@ -48,7 +48,7 @@ Test(xop_undefined, rex_before_xop)
 	}
 }
 
-Test(xop_undefined, address_size_and_segment_prefixes_are_legal)
+Test(xop_undefined, address_size_and_segment_prefixes_are_legal) /* 43724-607 */
 {
 	static const u8 good[] = { 0x67, 0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65 };
 	size_t i;
@@ -60,7 +60,7 @@ Test(xop_undefined, address_size_and_segment_prefixes_are_legal)
 	}
 }
 
-Test(xop_undefined, control_instructions_take_no_memory)
+Test(xop_undefined, control_instructions_take_no_memory) /* 43724-607 */
 {
 	static const u8 memory[] = { 0x00, 0x40, 0x80, 0x08, 0x48, 0x88 };
 	size_t i;
@@ -69,7 +69,7 @@ Test(xop_undefined, control_instructions_take_no_memory)
 		expect_everywhere(LWP_DECODE_UD, BYTES(0x8f, 0xe9, 0x78, 0x12, memory[i]));
 }
 
-Test(xop_undefined, control_instructions_need_vvvv_1111)
+Test(xop_undefined, control_instructions_need_vvvv_1111) /* 43724-607 */
 {
 	unsigned int third;
 
@@ -80,7 +80,7 @@ Test(xop_undefined, control_instructions_need_vvvv_1111)
 	}
 }
 
-Test(xop_undefined, l_and_pp_are_zero)
+Test(xop_undefined, l_and_pp_are_zero) /* 43724-607 */
 {
 	unsigned int bits;
 
@@ -92,7 +92,7 @@ Test(xop_undefined, l_and_pp_are_zero)
 	}
 }
 
-Test(xop_undefined, modrm_reg_is_0_or_1)
+Test(xop_undefined, modrm_reg_is_0_or_1) /* 43724-607 */
 {
 	unsigned int reg;
 
@@ -115,7 +115,7 @@ Test(xop_undefined, r_bit_is_ignored)
 	cr_expect(eq(int, x.op, LWP_XOP_SLWPCB));
 }
 
-Test(xop_undefined, reserved_maps)
+Test(xop_undefined, reserved_maps) /* 43724-607 */
 {
 	unsigned int map;
 
@@ -123,7 +123,7 @@ Test(xop_undefined, reserved_maps)
 		expect_everywhere(LWP_DECODE_UD, BYTES(0x8f, 0xe0 | map, 0x78, 0x12, 0xc0));
 }
 
-Test(xop_undefined, pop_is_not_ours)
+Test(xop_undefined, pop_is_not_ours) /* 43724-604 */
 {
 	unsigned int modrm;
 
