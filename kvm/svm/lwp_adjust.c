@@ -14,7 +14,7 @@
 
 /*
  * The guest or KVM has completed the instruction in lwp->next; rIP is that of the following one. A
- * repeated string instruction counts when rIP leaves it.
+ * repeated string instruction counts when rIP leaves it (43724-701, 43724-714, 2007-701).
  */
 void svm_lwp_retired(struct kvm_vcpu *vcpu)
 {
@@ -37,7 +37,7 @@ void svm_lwp_retired(struct kvm_vcpu *vcpu)
 	mutex_unlock(&lwp->lock);
 }
 
-/* KVM has completed an instruction that a counter at full speed did not see. */
+/* KVM has completed an instruction that a counter at full speed did not see (43724-713). */
 static void svm_lwp_completed(struct kvm_vcpu *vcpu, enum lwp_branch_class branch)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
@@ -50,7 +50,10 @@ static void svm_lwp_completed(struct kvm_vcpu *vcpu, enum lwp_branch_class branc
 	mutex_unlock(&lwp->lock);
 }
 
-/* KVM has completed an intercepted instruction and advanced rIP. None of these is a branch. */
+/*
+ * KVM has completed an intercepted instruction and advanced rIP. None of these is a branch
+ * (43724-713).
+ */
 void svm_lwp_skipped(struct kvm_vcpu *vcpu)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
@@ -76,7 +79,7 @@ static enum lwp_branch_class svm_lwp_emulated_branch(struct kvm_vcpu *vcpu)
 
 /*
  * KVM's emulator has completed an instruction, or some iterations of a repeated one. A repeated
- * instruction counts when rIP leaves it.
+ * instruction counts when rIP leaves it (43724-713).
  */
 void svm_lwp_emulated(struct kvm_vcpu *vcpu)
 {

@@ -143,6 +143,7 @@ static int svm_lwp_get_contexts(struct kvm *kvm, struct kvm_lwp_contexts __user 
 	return r;
 }
 
+/* 43724-905 */
 static int svm_lwp_set_contexts(struct kvm *kvm, const struct kvm_lwp_contexts __user *arg)
 {
 	struct kvm_svm_lwp *vm = &to_kvm_svm(kvm)->lwp;

@@ -63,7 +63,7 @@ bool svm_lwp_clock_running(struct kvm_vcpu *vcpu)
 	return c->after[0] || c->after[1];
 }
 
-/* Can this host count clocks of this kind? */
+/* Can this host count clocks of this kind (43724-721)? */
 bool svm_lwp_clock_usable(enum lwp_kind kind)
 {
 	struct perf_event *event = NULL;
@@ -130,7 +130,9 @@ static void svm_lwp_clock_read(struct kvm_vcpu *vcpu, bool here)
 	}
 }
 
-/* Bring the engine's counters up to date, wherever the vCPU is. Called by any thread. */
+/*
+ * Bring the engine's counters up to date, wherever the vCPU is. Called by any thread (43724-720).
+ */
 void svm_lwp_clock_stop(struct kvm_vcpu *vcpu)
 {
 	svm_lwp_clock_read(vcpu, false);
@@ -206,7 +208,7 @@ static void svm_lwp_clock_start(struct kvm_vcpu *vcpu)
 
 /*
  * Before the next instruction at CPL 3: start the events. They are started again when the distance
- * to the next record has changed, because a record was stored.
+ * to the next record has changed, because a record was stored (43724-720).
  */
 void svm_lwp_clock_run(struct kvm_vcpu *vcpu)
 {

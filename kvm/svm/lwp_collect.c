@@ -50,7 +50,7 @@ static enum lwp_phys_result svm_lwp_read_phys(void *ctx, u64 gpa, void *to, u32 
 
 /*
  * Look at contexts that are due. One vCPU of the VM does it at a time; between two rounds without
- * work is a quarter of the age.
+ * work is a quarter of the age (43724-905).
  */
 void svm_lwp_collect(struct kvm_vcpu *vcpu)
 {

@@ -132,6 +132,7 @@ void svm_lwp_watch(struct kvm_vcpu *vcpu, bool on)
 	svm_lwp_intercept(svm, INTERCEPT_CR, BIT(INTERCEPT_CR3_WRITE), on);
 }
 
+/* 43724-902 */
 static struct lwp_ctx_key svm_lwp_key(struct kvm_vcpu *vcpu, bool code64, u64 gs)
 {
 	return lwp_ctx_make_key(svm_lwp_paging(vcpu), kvm_read_cr3(vcpu), code64,
@@ -173,6 +174,7 @@ void svm_lwp_trace_context(struct kvm_vcpu *vcpu, const char *what, const struct
 	trace_kvm_lwp_context(vcpu->vcpu_id, what, key->cr3, key->thread);
 }
 
+/* 43724-902 */
 static void svm_lwp_park_live(struct kvm_vcpu *vcpu)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
@@ -199,7 +201,7 @@ void svm_lwp_ctx_leave(struct kvm_vcpu *vcpu, bool drop)
 
 /*
  * Take the lock of a holder. It may sleep with it, for as long as user space wants, in an access to
- * its guest memory: wait for some ms only, and not again soon. Called without locks.
+ * its guest memory: wait for some ms only, and not again soon. Called without locks (43724-904).
  */
 static bool svm_lwp_lock_holder(struct svm_lwp *lwp, struct svm_lwp *holder)
 {
@@ -216,7 +218,9 @@ static bool svm_lwp_lock_holder(struct svm_lwp *lwp, struct svm_lwp *holder)
 	return false;
 }
 
-/* Have `holder` park the context of `key`. Called without locks. False: it cannot now. */
+/*
+ * Have `holder` park the context of `key`. Called without locks. False: it cannot now (43724-903).
+ */
 static bool svm_lwp_take(struct kvm_vcpu *vcpu, s32 holder, const struct lwp_ctx_key *key)
 {
 	struct kvm_vcpu *other = kvm_get_vcpu(vcpu->kvm, holder);
@@ -237,7 +241,10 @@ static bool svm_lwp_take(struct kvm_vcpu *vcpu, s32 holder, const struct lwp_ctx
 	return true;
 }
 
-/* One search for a key; what is found is verified without the table's lock, then claimed. */
+/*
+ * One search for a key; what is found is verified without the table's lock, then claimed
+ * (43724-904).
+ */
 static enum lwp_ctx_found svm_lwp_search(struct kvm_vcpu *vcpu, const struct lwp_ctx_key *key,
 					 s32 *holder)
 {
@@ -296,7 +303,7 @@ static enum lwp_ctx_found svm_lwp_find(struct kvm_vcpu *vcpu, const struct lwp_c
  * Look up the context of the running thread. At CPL 0 KVM cannot tell whether the thread runs
  * 64-bit or 32-bit code, nor whether its GS base is still in KernelGSBase: it tries all keys. True:
  * the context is live on another vCPU. A context whose memory cannot be read is noted; the guest's
- * kernel may be moving it.
+ * kernel may be moving it (43724-902).
  */
 static bool svm_lwp_lookup(struct kvm_vcpu *vcpu, bool take)
 {
@@ -416,7 +423,7 @@ static struct lwp_ctx_key svm_lwp_os_key(struct kvm_vcpu *vcpu, u64 pointer)
 
 /*
  * LWP_CBADDR was written: at CPL 3, resume the state that is parked under that pointer, or load the
- * block.
+ * block (43724-216).
  */
 static void svm_lwp_sync_os(struct kvm_vcpu *vcpu)
 {
@@ -476,7 +483,7 @@ void svm_lwp_ctx_before_insn(struct kvm_vcpu *vcpu, bool llwpcb)
 	svm_lwp_find(vcpu, &key, true);
 }
 
-/* An instruction or an MSR of LWP may have switched LWP on or off. */
+/* An instruction or an MSR of LWP may have switched LWP on or off (43724-902). */
 void svm_lwp_ctx_changed(struct kvm_vcpu *vcpu)
 {
 	svm_lwp_ctx_update(vcpu, svm_lwp_insn_gs(vcpu));
@@ -484,7 +491,7 @@ void svm_lwp_ctx_changed(struct kvm_vcpu *vcpu)
 
 /*
  * os: RDMSR LWP_CBADDR. A block that has not been read yet needs no context: it is read after its
- * pointer is written again.
+ * pointer is written again (43724-216).
  */
 void svm_lwp_ctx_park(struct kvm_vcpu *vcpu)
 {

@@ -16,11 +16,13 @@ static void svm_lwp_inject_read(struct kvm_vcpu *vcpu, struct x86_exception *e)
 		kvm_queue_exception_e(vcpu, e->vector, 0);
 }
 
+/* 43724-622 */
 static void svm_lwp_write_reg(struct kvm_vcpu *vcpu, const struct lwp_xop *xop, u8 reg, u64 value)
 {
 	kvm_register_write_raw(vcpu, reg, lwp_xop_value(xop, value));
 }
 
+/* 43724-609, 2007-601, 2007-602 */
 static void svm_lwp_llwpcb(struct kvm_vcpu *vcpu, const struct lwp_xop *xop, struct lwp_exc *exc)
 {
 	struct vcpu_svm *svm = to_svm(vcpu);
@@ -44,7 +46,10 @@ static void svm_lwp_slwpcb(struct kvm_vcpu *vcpu, const struct lwp_xop *xop, str
 		svm_lwp_write_reg(vcpu, xop, xop->reg, result);
 }
 
-/* LWPINS and LWPVAL. False: the read of the memory operand raised *fault. */
+/*
+ * LWPINS and LWPVAL. False: the read of the memory operand raised *fault (43724-603, 43724-625,
+ * 43724-627, 43724-629, 43724-634).
+ */
 static bool svm_lwp_sample(struct kvm_vcpu *vcpu, const struct lwp_xop *xop, struct lwp_exc *exc,
 			   struct x86_exception *fault)
 {
@@ -98,6 +103,7 @@ static int svm_lwp_complete(struct kvm_vcpu *vcpu, const struct lwp_xop *xop)
 	return kvm_skip_emulated_instruction(vcpu);
 }
 
+/* 43724-628, 43724-712 */
 static int svm_lwp_execute(struct kvm_vcpu *vcpu, const struct lwp_xop *xop)
 {
 	struct lwp_retired retired = { .address = kvm_get_linear_rip(vcpu) };
@@ -148,7 +154,8 @@ static int svm_lwp_execute(struct kvm_vcpu *vcpu, const struct lwp_xop *xop)
 
 /*
  * #UD was intercepted. True: an LWP instruction raised it, or a SYSRET or SYSCALL that KVM has to
- * complete, and it is handled; *r is the result of the exit handler.
+ * complete, and it is handled; *r is the result of the exit handler (43724-605, 43724-606,
+ * 2007-607).
  */
 bool svm_lwp_ud(struct kvm_vcpu *vcpu, int *r)
 {

@@ -15,7 +15,7 @@ static bool svm_lwp_steps(const struct lwp_engine *e)
 				    svm_lwp_counts(e, LWP_KIND_BRE) || svm_lwp_clock_steps(e));
 }
 
-/* Has LWP work to do when the vCPU runs at CPL 3? */
+/* Has LWP work to do when the vCPU runs at CPL 3 (43724-820)? */
 static bool svm_lwp_active(struct svm_lwp *lwp)
 {
 	const struct lwp_engine *e = &lwp->engine;
@@ -44,7 +44,7 @@ static bool svm_lwp_virtual_interrupt(const struct vmcb *vmcb)
 	return c->int_ctl & V_IGN_TPR_MASK || priority > (c->int_ctl & V_TPR_MASK);
 }
 
-/* Will VMRUN deliver an event? The delivery would push RFLAGS.TF. */
+/* Will VMRUN deliver an event? The delivery would push RFLAGS.TF (43724-819, 2007-810). */
 static bool svm_lwp_will_deliver(const struct vcpu_svm *svm)
 {
 	const struct vmcb_control_area *c = &svm->vmcb->control;
@@ -69,7 +69,7 @@ void svm_lwp_disarm(struct kvm_vcpu *vcpu)
 /*
  * Before an instruction at CPL 3, with the lock held: store what is due, or retry a store that has
  * raised #PF (43724-816). True: an exception was queued, and the guest is not to be entered before
- * it is injected.
+ * it is injected (43724-715, 43724-813, 43724-819, 2007-806, 2007-810).
  */
 static bool svm_lwp_boundary(struct kvm_vcpu *vcpu)
 {
@@ -109,7 +109,7 @@ static enum svm_lwp_mode svm_lwp_choose_below(struct kvm_vcpu *vcpu)
 	return svm_lwp_unstepped(vcpu);
 }
 
-/* At CPL 3. *again: see svm_lwp_boundary(). */
+/* At CPL 3. *again: see svm_lwp_boundary() (43724-715). */
 static enum svm_lwp_mode svm_lwp_choose_user(struct kvm_vcpu *vcpu, bool *again)
 {
 	struct vcpu_svm *svm = to_svm(vcpu);

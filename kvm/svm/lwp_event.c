@@ -23,7 +23,7 @@ void svm_lwp_event_put(struct perf_event **event)
 /*
  * Create an event of this thread that counts the guest at CPL 3, or keep *event if it is one. It is
  * stopped. An event without an overflow handler has no period. False: there is none, *event is
- * NULL.
+ * NULL (2007-715).
  */
 bool svm_lwp_event_get(struct perf_event **event, const struct svm_lwp_counter *c, void *context)
 {

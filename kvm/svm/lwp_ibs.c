@@ -187,7 +187,7 @@ bool svm_lwp_ibs_running(struct kvm_vcpu *vcpu)
 	return to_svm(vcpu)->lwp.ibs.running;
 }
 
-/* Give the engine the miss that has been sampled. */
+/* Give the engine the miss that has been sampled (43724-719, 2007-710). */
 void svm_lwp_ibs_check(struct kvm_vcpu *vcpu)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;

@@ -36,7 +36,7 @@ bool svm_lwp_stepped(const struct vcpu_svm *svm)
 	       (svm->vmcb->save.dr6 ^ DR6_ACTIVE_LOW) & DR6_BS;
 }
 
-/* Does the state count events of this kind? */
+/* Does the state count events of this kind (43724-701, 43724-820, 2007-701)? */
 bool svm_lwp_counts(const struct lwp_engine *e, enum lwp_kind kind)
 {
 	u8 id = e->rev->event_id[kind];
@@ -54,7 +54,7 @@ void svm_lwp_pass(struct kvm_vcpu *vcpu, enum lwp_kind kind, u64 n, bool here)
 	lwp_pass(&to_svm(vcpu)->lwp.engine, kind, n, here ? &next : NULL);
 }
 
-/* LWP_CFG may have changed: update the guest's CPUID leaf. */
+/* LWP_CFG may have changed: update the guest's CPUID leaf (43724-109). */
 void svm_lwp_update_avail(struct kvm_vcpu *vcpu)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
@@ -93,7 +93,7 @@ void svm_lwp_account(struct kvm_vcpu *vcpu)
 
 /*
  * Queue the exception that an LWP access or instruction raised. If an access of a nested guest
- * faulted in the tables of its hypervisor, the hypervisor gets the fault.
+ * faulted in the tables of its hypervisor, the hypervisor gets the fault (43724-815).
  */
 void svm_lwp_inject(struct kvm_vcpu *vcpu, const struct lwp_exc *exc)
 {
@@ -122,7 +122,7 @@ u8 *svm_lwp_image(struct vmcb *vmcb)
 	return (u8 *)vmcb + LWP_VMCB_OFFSET;
 }
 
-/* Do the guest's VMLOAD and VMSAVE carry LWP? Then KVM has to intercept them. */
+/* Do the guest's VMLOAD and VMSAVE carry LWP? Then KVM has to intercept them (43724-116). */
 bool svm_lwp_in_vmcb(struct kvm_vcpu *vcpu)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
@@ -132,7 +132,7 @@ bool svm_lwp_in_vmcb(struct kvm_vcpu *vcpu)
 
 /*
  * Has the running code LWP? Code in SMM has not; a nested guest has only if its hypervisor switches
- * the state.
+ * the state (43724-914 to 43724-921).
  */
 bool svm_lwp_here(struct kvm_vcpu *vcpu)
 {
@@ -144,7 +144,8 @@ bool svm_lwp_here(struct kvm_vcpu *vcpu)
  * own thread is put in the middle of a change, it is put again after the change; another thread
  * that takes a context away calls this function after it. Both may do so at once: image_lock makes
  * the later state the last that is written, and whole. The scheduler calls with its own lock held,
- * which interrupts may want, so they are off. The image lacks the counts of a source that is armed.
+ * which interrupts may want, so they are off. The image lacks the counts of a source that is armed
+ * (43724-912, 2007-907).
  */
 void svm_lwp_put(struct kvm_vcpu *vcpu)
 {

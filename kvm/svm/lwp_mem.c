@@ -19,11 +19,13 @@ static u32 svm_lwp_first_len(const struct lwp_span *span)
 	return min_t(u32, span->len, PAGE_SIZE - offset_in_page(span->gva));
 }
 
+/* 43724-608 */
 static gpa_t svm_lwp_walk(struct kvm_vcpu *vcpu, u64 gva, u64 access, struct x86_exception *e)
 {
 	return lwp_gva_to_gpa(vcpu, gva, access, e);
 }
 
+/* 43724-818 */
 static bool svm_lwp_is_ram(struct kvm_vcpu *vcpu, gpa_t gpa, bool write)
 {
 	struct kvm_memory_slot *slot;
@@ -60,6 +62,7 @@ struct x86_exception svm_lwp_page_fault(const struct lwp_fault *fault)
 	return e;
 }
 
+/* 43724-608 */
 static enum lwp_mem_result svm_lwp_map(void *v, struct lwp_span *span, bool write,
 				       struct lwp_fault *fault)
 {
@@ -130,7 +133,8 @@ static enum lwp_mem_result svm_lwp_write(void *vcpu, const struct lwp_span *span
 }
 
 /*
- * The threshold interrupt: fixed, edge, to this vCPU's local APIC. Vectors below 16 do not exist.
+ * The threshold interrupt: fixed, edge, to this vCPU's local APIC. Vectors below 16 do not exist
+ * (43724-206, 43724-811, 2007-805).
  */
 static void svm_lwp_interrupt(void *vcpu, u8 vector)
 {
@@ -144,6 +148,7 @@ static void svm_lwp_interrupt(void *vcpu, u8 vector)
 		kvm_apic_set_irq(vcpu, &irq, NULL);
 }
 
+/* 43724-217 */
 static u64 svm_lwp_timestamp(void *vcpu)
 {
 	return kvm_read_l1_tsc(vcpu, rdtsc());
@@ -382,7 +387,7 @@ struct lwp_access svm_lwp_access(struct svm_lwp_reader *reader, struct kvm_vcpu 
 	return access;
 }
 
-/* The DS segment as LLWPCB and SLWPCB use it; they write to block and ring. */
+/* The DS segment as LLWPCB and SLWPCB use it; they write to block and ring (43724-609). */
 struct lwp_ds svm_lwp_ds(struct kvm_vcpu *vcpu)
 {
 	const struct vmcb_seg *ds = &to_svm(vcpu)->vmcb->save.ds;

@@ -65,7 +65,10 @@ void svm_lwp_set_mode(struct vcpu_svm *svm, const char *event, enum svm_lwp_mode
 	svm->lwp.mode = mode;
 }
 
-/* The intercepts of the mode, and the one of IRET. The NMI window has one of its own for IRET. */
+/*
+ * The intercepts of the mode, and the one of IRET. The NMI window has one of its own for IRET
+ * (43724-702).
+ */
 void svm_lwp_mode_intercepts(struct vcpu_svm *svm, bool iret)
 {
 	bool steps = svm_lwp_mode_steps(svm->lwp.mode);
@@ -86,7 +89,7 @@ bool svm_lwp_requeues(const struct vcpu_svm *svm, u32 vector)
 
 /*
  * True: the exit was for a software interrupt. It runs at the next entry, while the source is
- * stopped.
+ * stopped (43724-702).
  */
 bool svm_lwp_software_int(struct kvm_vcpu *vcpu, u32 exit_code)
 {
@@ -104,7 +107,7 @@ bool svm_lwp_software_int(struct kvm_vcpu *vcpu, u32 exit_code)
 
 /*
  * IRET was intercepted. It is stepped over at the next entry, unless an event comes first. A
- * counter would count one at CPL 3 as a return to it. True: it was intercepted for LWP.
+ * counter would count one at CPL 3 as a return to it. True: it was intercepted for LWP (43724-816).
  */
 bool svm_lwp_iret(struct kvm_vcpu *vcpu)
 {

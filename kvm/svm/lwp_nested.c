@@ -22,7 +22,10 @@ static bool svm_lwp_range_reachable(u64 start, u64 size, u8 bits)
 	       __is_canonical_address(start + size - 1, bits);
 }
 
-/* Are the addresses of a state canonical for this guest? It may turn on five-level paging later. */
+/*
+ * Are the addresses of a state canonical for this guest? It may turn on five-level paging later
+ * (43724-913).
+ */
 static bool svm_lwp_reachable(struct kvm_vcpu *vcpu, const struct lwp_state *st)
 {
 	u32 cb_size = to_svm(vcpu)->lwp.engine.caps.cb_size;
@@ -33,7 +36,10 @@ static bool svm_lwp_reachable(struct kvm_vcpu *vcpu, const struct lwp_state *st)
 		(lwp_state_deferred(st) || svm_lwp_range_reachable(st->base, st->size, bits)));
 }
 
-/* VMLOAD. The guest may have written any bytes: a bad image turns LWP off and clears LWP_CFG. */
+/*
+ * VMLOAD. The guest may have written any bytes: a bad image turns LWP off and clears LWP_CFG
+ * (43724-912, 2007-907).
+ */
 void svm_lwp_vmload(struct kvm_vcpu *vcpu, const struct vmcb *from)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
@@ -57,7 +63,7 @@ void svm_lwp_vmload(struct kvm_vcpu *vcpu, const struct vmcb *from)
 	svm_lwp_update_avail(vcpu);
 }
 
-/* VMSAVE. */
+/* VMSAVE (43724-912, 2007-907). */
 void svm_lwp_vmsave(struct kvm_vcpu *vcpu, struct vmcb *to)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;

@@ -12,7 +12,7 @@
 /* How often the next instruction is looked at while another vCPU changes the code. */
 #define LWP_LOOKS 4
 
-/* Class of a near branch for the engine. */
+/* Class of a near branch for the engine (43724-716, 43724-717, 2007-707, 2007-708). */
 enum lwp_branch_class svm_lwp_branch_class(const struct lwp_insn *insn)
 {
 	if (lwp_insn_is_conditional(insn))
@@ -32,7 +32,8 @@ enum lwp_branch_class svm_lwp_branch_class(const struct lwp_insn *insn)
 }
 
 /*
- * Set how the next instruction counts. If its target cannot be read, the branch itself will fault.
+ * Set how the next instruction counts. If its target cannot be read, the branch itself will fault
+ * (43724-507, 43724-718).
  */
 static void svm_lwp_describe(struct kvm_vcpu *vcpu, struct svm_lwp_next *next)
 {
@@ -57,7 +58,7 @@ static void svm_lwp_describe(struct kvm_vcpu *vcpu, struct svm_lwp_next *next)
 			    (u32)(to_svm(vcpu)->vmcb->save.cs.base + target);
 }
 
-/* Look at the instruction at rIP. */
+/* Look at the instruction at rIP (43724-714, 2007-714). */
 void svm_lwp_look(struct kvm_vcpu *vcpu)
 {
 	struct svm_lwp_next *next = &to_svm(vcpu)->lwp.next;

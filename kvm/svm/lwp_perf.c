@@ -193,7 +193,7 @@ static void svm_lwp_perf_idle(struct kvm_vcpu *vcpu)
 	svm_lwp_perf_measured(&to_svm(vcpu)->lwp.perf);
 }
 
-/* The overcount since arm(): of entries, and of returns to CPL 3. */
+/* The overcount since arm(): of entries, and of returns to CPL 3 (43724-717, 2007-708). */
 static u64 svm_lwp_perf_besides(const struct svm_lwp_perf *p)
 {
 	return p->entries * svm_lwp_overcount_entry() + p->returns;

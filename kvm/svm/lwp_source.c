@@ -137,7 +137,7 @@ bool svm_lwp_source_prompt(void)
 	return source->arm;
 }
 
-/* Can clocks of this kind be counted? That takes a PMU. */
+/* Can clocks of this kind be counted? That takes a PMU (43724-721). */
 bool svm_lwp_source_clocks(enum lwp_kind kind)
 {
 	return source == &svm_lwp_perf && svm_lwp_clock_usable(kind);
@@ -167,7 +167,7 @@ static bool svm_lwp_countable(struct kvm_vcpu *vcpu)
 	return true;
 }
 
-/* The source must interrupt this many events early. */
+/* The source must interrupt this many events early (43724-822). */
 static u64 svm_lwp_margin(struct svm_lwp *lwp, enum lwp_kind kind)
 {
 	unsigned int fixed = READ_ONCE(lwp_margin);

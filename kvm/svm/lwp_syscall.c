@@ -111,7 +111,7 @@ bool svm_lwp_syscall(struct kvm_vcpu *vcpu, int *r)
  * SYSRET of a guest whose EFER.SCE is set, as AMD processors execute it: SS keeps its base, limit
  * and type, and a rIP that is not canonical faults at CPL 3. SS.DPL becomes 3, because KVM derives
  * CPL from it when user space sets the registers. A program that has a shadow stack gets SSP from
- * PL3_SSP. True: the instruction was a SYSRET; *r is the result of the exit handler.
+ * PL3_SSP. True: the instruction was a SYSRET; *r is the result of the exit handler (43724-702).
  */
 bool svm_lwp_sysret(struct kvm_vcpu *vcpu, int *r)
 {

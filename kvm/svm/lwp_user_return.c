@@ -70,7 +70,9 @@ void svm_lwp_avic_stop(struct kvm *kvm)
 		cancel_delayed_work_sync(&to_kvm_svm(kvm)->lwp.allow_avic);
 }
 
-/* Arm or disarm the trap, before the mode becomes another than LWP_MODE_OFF, or that. */
+/*
+ * Arm or disarm the trap, before the mode becomes another than LWP_MODE_OFF, or that (43724-816).
+ */
 void svm_lwp_trap_return(struct kvm_vcpu *vcpu, bool on)
 {
 	struct vcpu_svm *svm = to_svm(vcpu);

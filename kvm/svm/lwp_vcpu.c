@@ -104,7 +104,7 @@ static const char *svm_lwp_parameters(void)
 	return NULL;
 }
 
-/* At load, unless lwp=0. */
+/* At load, unless lwp=0 (43724-101, 2007-101). */
 void svm_lwp_hardware_setup(void)
 {
 	const char *wrong;
@@ -226,7 +226,7 @@ bool svm_lwp_asked(struct kvm *kvm)
 	return to_kvm_svm(kvm)->lwp.asked;
 }
 
-/* RESET and INIT. */
+/* RESET and INIT (43724-207, 43724-214). */
 void svm_lwp_reset(struct kvm_vcpu *vcpu)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
@@ -245,7 +245,7 @@ void svm_lwp_reset(struct kvm_vcpu *vcpu)
 
 /*
  * Does this host offer all that caps announce? Caps may announce fewer events; the control block is
- * then shorter by their slots.
+ * then shorter by their slots (43724-111, 43724-117, 2007-109).
  */
 static bool svm_lwp_can(const struct lwp_caps *caps)
 {
@@ -266,7 +266,7 @@ static bool svm_lwp_announced(struct kvm_vcpu *vcpu)
 
 /*
  * Why the vCPU gets no LWP with its CPUID, KVM_LWP_REFUSED_*. For KVM_LWP_REFUSED_NOT, *caps is the
- * LWP that its CPUID announces.
+ * LWP that its CPUID announces (43724-116, 43724-906).
  */
 static u32 svm_lwp_judge(struct kvm_vcpu *vcpu, struct lwp_caps *caps)
 {
@@ -355,7 +355,8 @@ u32 svm_lwp_refusal(struct kvm_vcpu *vcpu)
 
 /*
  * In the 2007 proposal WRMSR and RDMSR of LWP_CBADDR execute LLWPCB and SLWPCB (2007-206). False =
- * any exception; KVM's MSR exits know #GP(0) only, so svm_lwp_msr_raised() raises the others.
+ * any exception; KVM's MSR exits know #GP(0) only, so svm_lwp_msr_raised() raises the others
+ * (2007-207).
  */
 static bool svm_lwp_execute_cbaddr(struct kvm_vcpu *vcpu, u64 *value, bool write)
 {
@@ -382,7 +383,7 @@ static bool svm_lwp_execute_cbaddr(struct kvm_vcpu *vcpu, u64 *value, bool write
 
 /*
  * RDMSR or WRMSR ends with an exception. True: it was LWP_CBADDR of 2007, and the exception of its
- * LLWPCB or SLWPCB is queued.
+ * LLWPCB or SLWPCB is queued (2007-209).
  */
 bool svm_lwp_msr_raised(struct kvm_vcpu *vcpu)
 {
@@ -403,7 +404,7 @@ static bool svm_lwp_executes_cbaddr(const struct lwp_engine *e, bool host)
 
 /*
  * RDMSR, of a vCPU that has LWP. The read of a guest OS that switches LWP by MSR parks the state; a
- * host-initiated read does not.
+ * host-initiated read does not (43724-204, 43724-210, 43724-315, 2007-208).
  */
 int svm_lwp_get_msr(struct kvm_vcpu *vcpu, struct msr_data *msr)
 {
@@ -422,7 +423,7 @@ int svm_lwp_get_msr(struct kvm_vcpu *vcpu, struct msr_data *msr)
 	return 0;
 }
 
-/* WRMSR LWP_CBADDR; false = #GP(0). */
+/* WRMSR LWP_CBADDR; false = #GP(0) (43724-216). */
 static bool svm_lwp_write_cbaddr(struct kvm_vcpu *vcpu, u64 value, bool host)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
@@ -447,7 +448,7 @@ static bool svm_lwp_write_cbaddr(struct kvm_vcpu *vcpu, u64 value, bool host)
 	return true;
 }
 
-/* WRMSR, of a vCPU that has LWP. */
+/* WRMSR, of a vCPU that has LWP (43724-201, 2007-208). */
 int svm_lwp_set_msr(struct kvm_vcpu *vcpu, struct msr_data *msr)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;

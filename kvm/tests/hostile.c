@@ -3,7 +3,8 @@
  * hostile [SECONDS [SEED]] | attributes COUNT [SEED]: guests that try to make LWP write where it must not, or to
  * disturb the host. Each round is a new VM of a random kind. Memory that a program must not reach has a pattern: the
  * memory of the guest's kernel, of other processes, of another VM, and around the VM's memory in this process. With
- * `attributes` only user space is hostile, until it has set COUNT images, context arrays and live contexts.
+ * `attributes` only user space is hostile, until it has set COUNT images, context arrays and live contexts (43724-419,
+ * 43724-806, 43724-913).
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The interface to user space: CPUID, MSRs, capability, attributes; bad input; refusals.
+ * The interface to user space: CPUID, MSRs, capability, attributes; bad input; refusals (43724-101,
+ * 43724-103 to 43724-106, 43724-109, 43724-112, 43724-115, 43724-117 to 43724-202, 43724-204,
+ * 43724-207, 43724-210, 43724-906, 2007-101, 2007-109).
  */
 #include <errno.h>
 #include <stdlib.h>

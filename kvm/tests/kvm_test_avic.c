@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * AVIC is inhibited while a vCPU may step, and only then. Where the processor has none, kvm-amd's parameter
- * force_avic=1 makes KVM believe that it has: enough to see the inhibit come and go in KVM's tracepoint.
+ * force_avic=1 makes KVM believe that it has: enough to see the inhibit come and go in KVM's
+ * tracepoint (43724-811).
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Guest memory that user space takes its time to provide (userfaultfd, as in the middle of a postcopy migration)
- * holds up the vCPU that needs it, and no other one.
+ * holds up the vCPU that needs it, and no other one (43724-904).
  */
 #include <fcntl.h>
 #include <linux/userfaultfd.h>

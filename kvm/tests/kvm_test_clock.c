@@ -3,7 +3,8 @@
  * Clock events by performance counters. In the lab's processor an instruction takes one core clock and two
  * reference clocks, so all numbers are known.
  *
- * With the argument "rnh" the processor must have a counter of reference clocks, else none.
+ * With the argument "rnh" the processor must have a counter of reference clocks, else none
+ * (43724-513, 43724-720, 43724-721, 43724-725).
  */
 #include <string.h>
 #include <unistd.h>

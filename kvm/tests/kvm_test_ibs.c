@@ -4,7 +4,7 @@
  * L1D has, again and again: each load misses L1D and hits L2, in the lab's model (least recently used) and nearly so on
  * processors. So the number of misses is the number of loads, and the estimate must lie within five standard
  * deviations of it. A right estimate is beyond five in one of 1.7 million runs, beyond three in one of 370; the
- * samples cannot be seeded. The argument is lwp_ibs_period.
+ * samples cannot be seeded. The argument is lwp_ibs_period (43724-719, 2007-710).
  */
 #include <linux/perf_event.h>
 #include <math.h>

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The four instructions at CPL 3 under KVM: enable, query, LWPINS and LWPVAL records, flags and rIP, faults.
+ * The four instructions at CPL 3 under KVM: enable, query, LWPINS and LWPVAL records, flags and
+ * rIP, faults (43724-501, 43724-505, 43724-601 to 43724-603, 43724-606, 43724-607, 43724-611,
+ * 43724-613, 43724-620, 43724-621, 43724-625, 43724-629, 43724-631, 43724-632, 43724-712,
+ * 2007-501).
  */
 #include "kvm_vm.h"
 

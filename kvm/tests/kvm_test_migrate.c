@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Saving and restoring: the test moves everything that user space saves of a VM into a new one, at
- * any instruction boundary and with any contents of the guest's memory.
+ * any instruction boundary and with any contents of the guest's memory (43724-304, 43724-310,
+ * 43724-715).
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,8 @@
  * A hypervisor in the guest: LWP follows VMLOAD and VMSAVE where CPUID 8000_001C ECX[24] says so, and is not
  * there in its guests where it does not.
  *
- * A guest's program has three parts, between them VMMCALL, which the hypervisor intercepts: it does not retire.
+ * A guest's program has three parts, between them VMMCALL, which the hypervisor intercepts: it does
+ * not retire (43724-116, 43724-815, 43724-912 to 43724-914, 2007-907).
  */
 #include <stdlib.h>
 #include <sys/ioctl.h>

@@ -5,7 +5,8 @@
  *
  * The argument is the number of instructions by which the counters' interrupts come late (0). perf adds one when it
  * gives a thread its counter back with one event left, because it never arms for one. `exact` gets a margin of one
- * more than both, so it must never overshoot.
+ * more than both, so it must never overshoot (43724-701, 43724-702, 43724-717, 43724-822, 2007-701,
+ * 2007-708).
  */
 #include <fcntl.h>
 #include <pthread.h>

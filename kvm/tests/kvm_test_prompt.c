@@ -2,7 +2,8 @@
 /*
  * `prompt` delivery with counters whose interrupts come late by thousands of instructions: records and missed
  * events together are the periods that have passed, whatever the period, and no record names an instruction
- * that the program has not reached. And a thread whose kernel switches without an exit counts nothing for another.
+ * that the program has not reached. And a thread whose kernel switches without an exit counts
+ * nothing for another (43724-823).
  */
 #include <stdio.h>
 #include <sys/ioctl.h>

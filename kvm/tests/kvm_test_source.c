@@ -3,7 +3,8 @@
  * `exact` and `prompt` delivery with counters that interrupt late. The source is kvm_amd's own fake; a list says by
  * how many instructions each of its interrupts comes late.
  *
- * The program is 200 NOPs, one byte each from offset 5 on: the n-th instruction is at offset 4 + n.
+ * The program is 200 NOPs, one byte each from offset 5 on: the n-th instruction is at offset 4 + n
+ * (43724-725, 43724-822 to 43724-824).
  */
 #include <stdlib.h>
 #include <sys/ioctl.h>

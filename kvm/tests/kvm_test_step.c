@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Counting by single steps is exact: which instructions count, what their records say, and when a record that
- * could not be stored is stored.
+ * could not be stored is stored (43724-507, 43724-509, 43724-701, 43724-704, 43724-716, 43724-718,
+ * 43724-813, 43724-815, 2007-701).
  */
 #include <sys/ioctl.h>
 #include "counted.h"

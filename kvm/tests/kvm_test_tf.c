@@ -5,7 +5,8 @@
  * interrupts, NMI and SMI push; SYSCALL, SYSENTER, INT n, INT3, INTO, ICEBP; the shadow of MOV SS; repeated
  * strings; instructions that KVM completes; user space that reads registers (kvm_test_debug has the debuggers of
  * guest and user space). KVM completes task gates with the RFLAGS that user space sees; the
- * emulated processor of the nested lab does not intercept them.
+ * emulated processor of the nested lab does not intercept them (43724-604, 43724-702, 43724-713 to
+ * 43724-715, 43724-816, 43724-819, 43724-920, 2007-810).
  */
 #include <sys/ioctl.h>
 #include <sys/time.h>

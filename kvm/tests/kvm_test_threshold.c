@@ -3,7 +3,8 @@
  * The threshold interrupt: after a record is stored and Threshold bytes or more of the ring are in use, vector
  * LWP_CFG[47:40] is requested at the vCPU's local APIC, as any other interrupt is.
  *
- * The program counts 61 instructions (MOV, 60 LOOPs) and stores a record at every 10th: six records.
+ * The program counts 61 instructions (MOV, 60 LOOPs) and stores a record at every 10th: six records
+ * (43724-206, 43724-808, 43724-811, 43724-812).
  */
 #include "counted.h"
 

@@ -2,7 +2,8 @@
 /*
  * The guest's own performance counters and LWP at the same time: each counts what it would count alone.
  *
- * The argument is the number of instructions by which the interrupts of the host's counters come late (0).
+ * The argument is the number of instructions by which the interrupts of the host's counters come
+ * late (0) (2007-715).
  */
 #include <stdio.h>
 #include <stdlib.h>
