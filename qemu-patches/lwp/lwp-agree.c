@@ -110,6 +110,7 @@ static bool lwp_words_agree(const X86LWPTerms *source, const X86LWPTerms *here)
     return true;
 }
 
+/* 43724-117, 2007-109 */
 static bool lwp_numbers_agree(const X86LWPTerms *source,
                               const X86LWPTerms *here)
 {
@@ -131,6 +132,7 @@ static bool lwp_numbers_agree(const X86LWPTerms *source,
     return true;
 }
 
+/* 43724-117, 2007-109 */
 static bool lwp_features_agree(const X86LWPTerms *source,
                                const X86LWPTerms *here)
 {

@@ -222,6 +222,7 @@ static bool lwp_get_vmcb(Object *obj, Error **errp)
     return X86_CPU(obj)->lwp_props.vmcb;
 }
 
+/* 43724-116 */
 static void lwp_set_vmcb(Object *obj, bool value, Error **errp)
 {
     if (x86_lwp_settable(obj, "lwp-vmcb", errp)) {
@@ -350,6 +351,7 @@ static bool lwp_apply_numbers(const X86LWPProps *p, struct lwp_caps *caps,
     return true;
 }
 
+/* 43724-112, 43724-906 */
 bool x86_lwp_expand_features(X86CPU *cpu, Error **errp)
 {
     CPUX86State *env = &cpu->env;
@@ -480,6 +482,7 @@ void x86_lwp_finalize(X86CPU *cpu)
     g_clear_pointer(&cpu->lwp_caps, g_free);
 }
 
+/* 43724-103, 43724-109 */
 void x86_lwp_cpuid(CPUX86State *env, uint32_t *eax, uint32_t *ebx,
                    uint32_t *ecx, uint32_t *edx)
 {

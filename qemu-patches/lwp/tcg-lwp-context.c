@@ -33,6 +33,7 @@ static struct {
     QEMUTimer *timer;
 } contexts;
 
+/* 43724-905 */
 static void lwp_context_machine_reset(void *opaque)
 {
     QEMU_LOCK_GUARD(&contexts.lock);
@@ -63,7 +64,7 @@ static uint64_t lwp_now(void)
     return qemu_clock_get_ms(QEMU_CLOCK_VIRTUAL);
 }
 
-/* In the main thread: look at the contexts that are due. */
+/* In the main thread: look at the contexts that are due (43724-905). */
 static void lwp_context_collect(void *opaque)
 {
     X86CPU *cpu = X86_CPU(first_cpu);
@@ -113,6 +114,7 @@ void x86_lwp_context_init(uint64_t age)
     x86_lwp_contexts_travel();
 }
 
+/* 43724-902 */
 static struct lwp_ctx_key lwp_key(CPUX86State *env, bool code64, uint64_t gs)
 {
     enum lwp_paging paging = LWP_PAGING_LEGACY;
@@ -165,6 +167,7 @@ static bool lwp_live_is_current(CPUX86State *env)
     return lwp_ctx_key_equal(live, &key);
 }
 
+/* 43724-902 */
 static void lwp_park(CPUX86State *env)
 {
     X86LWP *lwp = env->lwp;
@@ -217,7 +220,7 @@ void x86_lwp_thread_changed(CPUX86State *env)
  * All vCPUs are stopped between two TBs: park the context on its holder.  This
  * vCPU finds it before its next instruction at CPL 3.  The thread may come back
  * to a holder that is idle with its CR3, and no register of the key is written
- * then: a holder below CPL 3 looks again.
+ * then: a holder below CPL 3 looks again (43724-903).
  */
 static void lwp_take_over(CPUState *cs, run_on_cpu_data data)
 {
@@ -232,7 +235,7 @@ static void lwp_take_over(CPUState *cs, run_on_cpu_data data)
     }
 }
 
-/* Memory is compared without the lock of the table. */
+/* Memory is compared without the lock of the table (43724-904). */
 static enum lwp_ctx_found lwp_find(CPUX86State *env,
                                    const struct lwp_ctx_key *key,
                                    struct lwp_ctx_look *look)

@@ -19,6 +19,7 @@ static struct lwp_offsets lwp_offsets(const SegmentCache *seg, bool write)
                            (seg->flags >> 12 & 0xf00), seg->limit, write);
 }
 
+/* 43724-609 */
 static struct lwp_ds lwp_ds(CPUX86State *env)
 {
     const SegmentCache *ds = &env->segs[R_DS];
@@ -43,7 +44,8 @@ static struct lwp_ds lwp_ds(CPUX86State *env)
 
 /*
  * #UD without LWP, and in SVM guest mode with `auto'.  The engine checks the
- * other conditions at run time, the decoder the static ones.
+ * other conditions at run time, the decoder the static ones (43724-606,
+ * 2007-607).
  */
 static void lwp_check(CPUX86State *env, uintptr_t ra)
 {
@@ -53,7 +55,7 @@ static void lwp_check(CPUX86State *env, uintptr_t ra)
     x86_cnt_fold(env);
 }
 
-/* Returns the new value of rAX. */
+/* Returns the new value of rAX (43724-609, 43724-712, 2007-601, 2007-602). */
 target_ulong helper_llwpcb(CPUX86State *env, target_ulong ea, uint32_t w)
 {
     X86LWP *lwp = env->lwp;
@@ -84,6 +86,7 @@ target_ulong helper_llwpcb(CPUX86State *env, target_ulong ea, uint32_t w)
     return w ? old : (uint32_t)old;
 }
 
+/* 43724-622 */
 target_ulong helper_slwpcb(CPUX86State *env)
 {
     struct lwp_exc exc;
@@ -102,7 +105,9 @@ target_ulong helper_slwpcb(CPUX86State *env)
     return ea;
 }
 
-/* QEMU checks no segment limits; those of this operand are checked. */
+/*
+ * QEMU checks no segment limits; those of this operand are checked (43724-629).
+ */
 static uint32_t lwp_load(CPUX86State *env, target_ulong address, uint32_t info,
                          uintptr_t ra)
 {
@@ -153,6 +158,7 @@ static struct lwp_sample lwp_operands(CPUX86State *env, uint64_t address,
     return s;
 }
 
+/* 43724-628 */
 uint32_t helper_lwpins(CPUX86State *env, target_ulong data2, target_ulong rm,
                        uint32_t info)
 {

@@ -218,6 +218,7 @@ static void load_sampled(CPUX86State *env, uint64_t address, uint32_t info)
     }
 }
 
+/* 43724-719, 2007-710 */
 void helper_lwp_load(CPUX86State *env, target_ulong address, uint32_t info)
 {
     uint32_t size = info & X86_LWP_LOAD_SIZE;

@@ -39,7 +39,9 @@ static uint8_t *lwp_tlb_hit(CPUX86State *env, uint64_t gva, uint32_t len,
     return (uint8_t *)(uintptr_t)(gva + entry->addend);
 }
 
-/* Look up one page of a span: its host address, 0 if there is none. */
+/*
+ * Look up one page of a span: its host address, 0 if there is none (43724-818).
+ */
 static enum lwp_mem_result lwp_map_page(CPUX86State *env, uint64_t gva,
                                         uint32_t len, bool write,
                                         uint64_t *host,

@@ -22,7 +22,9 @@ static bool lwp_in_vmcb(CPUX86State *env)
     return env->lwp->engine.caps.ecx_features & LWP_ECX_VMCB_AREA;
 }
 
-/* The guest may have wider addresses than the hypervisor at VMLOAD. */
+/*
+ * The guest may have wider addresses than the hypervisor at VMLOAD (43724-913).
+ */
 static bool lwp_reachable(CPUX86State *env, const struct lwp_state *st)
 {
     const struct lwp_caps *caps = &env->lwp->engine.caps;
@@ -36,7 +38,7 @@ static bool lwp_reachable(CPUX86State *env, const struct lwp_state *st)
 
 /*
  * The hypervisor may have written any bytes.  An image that is not valid turns
- * LWP off and clears LWP_CFG.
+ * LWP off and clears LWP_CFG (43724-912, 2007-907).
  */
 void x86_lwp_vmload(CPUX86State *env, uint64_t vmcb, int mmu_idx)
 {
@@ -62,6 +64,7 @@ void x86_lwp_vmload(CPUX86State *env, uint64_t vmcb, int mmu_idx)
     x86_cnt_update(env);
 }
 
+/* 43724-912, 2007-907 */
 void x86_lwp_vmsave(CPUX86State *env, uint64_t vmcb, int mmu_idx)
 {
     struct lwp_engine *e = &env->lwp->engine;

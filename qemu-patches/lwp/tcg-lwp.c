@@ -150,6 +150,7 @@ bool x86_lwp_raise(CPUX86State *env, const struct lwp_exc *exc, uintptr_t ra)
     g_assert_not_reached();
 }
 
+/* 43724-217 */
 static uint64_t lwp_timestamp(void *vcpu)
 {
     CPUX86State *env = vcpu;
@@ -159,7 +160,8 @@ static uint64_t lwp_timestamp(void *vcpu)
 
 /*
  * The TB that stores a record ends there.  So the interrupt is taken before
- * the next instruction if RFLAGS.IF and the APIC's priorities allow it.
+ * the next instruction if RFLAGS.IF and the APIC's priorities allow it
+ * (43724-206, 43724-811, 2007-805).
  */
 static void lwp_interrupt(void *vcpu, uint8_t vector)
 {
@@ -205,6 +207,7 @@ void x86_lwp_unrealize(X86CPU *cpu)
     }
 }
 
+/* 43724-214 */
 void x86_lwp_reset(X86CPU *cpu)
 {
     CPUX86State *env = &cpu->env;
@@ -262,6 +265,7 @@ void x86_lwp_wrmsr(CPUX86State *env, uint32_t msr, uint64_t value,
     x86_lwp_raise(env, &exc, ra);
 }
 
+/* 43724-204, 43724-210, 43724-315, 2007-206 */
 uint64_t x86_lwp_rdmsr(CPUX86State *env, uint32_t msr, uintptr_t ra)
 {
     struct lwp_engine *e = &env->lwp->engine;
@@ -305,6 +309,7 @@ bool x86_lwp_xinuse(CPUX86State *env)
     return lwp_engine_on(&env->lwp->engine);
 }
 
+/* 43724-306, 43724-313, 43724-901 */
 void x86_lwp_xsave(CPUX86State *env, uint8_t image[128])
 {
     QEMU_BUILD_BUG_ON(LWP_XSAVE_SIZE != 128);
@@ -313,6 +318,7 @@ void x86_lwp_xsave(CPUX86State *env, uint8_t image[128])
     lwp_state_encode_xsave(&env->lwp->engine.st, image);
 }
 
+/* 43724-213, 43724-308, 43724-312, 43724-901 */
 void x86_lwp_xrstor(CPUX86State *env, const uint8_t *image)
 {
     X86LWP *lwp = env->lwp;

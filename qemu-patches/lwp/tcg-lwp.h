@@ -64,13 +64,13 @@ bool x86_lwp_enabled(CPUX86State *env);
 
 /*
  * LWP is off in SMM (43724-920), `auto' in SVM guest mode: no instructions, no
- * counting, no stores.
+ * counting, no stores (43724-914, 43724-921).
  */
 bool x86_lwp_suspended(CPUX86State *env);
 
 /*
  * Raise the engine's exception.  Returns true if there is none; false if the
- * reason for a #PF has just gone away: try again.
+ * reason for a #PF has just gone away: try again (43724-815, 2007-209).
  */
 bool x86_lwp_raise(CPUX86State *env, const struct lwp_exc *exc, uintptr_t ra);
 
@@ -88,7 +88,10 @@ uint32_t x86_lwp_wants(CPUX86State *env, uint64_t *insns, uint64_t *branches);
  */
 void x86_lwp_replaced(CPUX86State *env);
 
-/* The instruction at a linear address has retired; it was no branch. */
+/*
+ * The instruction at a linear address has retired; it was no branch (43724-628,
+ * 43724-712).
+ */
 void x86_lwp_retire_insn(CPUX86State *env, uint64_t address);
 
 /* tcg-lwp-load.c */
@@ -96,7 +99,7 @@ void x86_lwp_retire_insn(CPUX86State *env, uint64_t address);
 /* Make the model of the caches if the CPU counts their misses. */
 void x86_lwp_make_cache(X86CPU *cpu, X86LWP *lwp);
 
-/* Another context begins or continues: all lines are gone. */
+/* Another context begins or continues: all lines are gone (43724-730). */
 void x86_lwp_empty_cache(CPUX86State *env);
 
 /* The stepped instruction retires, with its loads; it is over. */
@@ -106,7 +109,7 @@ void x86_lwp_forget_loads(CPUX86State *env);
 /* tcg-lwp-mem.c */
 extern const struct lwp_mem_ops x86_lwp_mem_ops;
 
-/* Index of the MMU mode that has user rights. */
+/* Index of the MMU mode that has user rights (43724-608). */
 int x86_lwp_mmu_index(CPUX86State *env);
 
 /* tcg-lwp-context.c */
@@ -114,7 +117,10 @@ int x86_lwp_mmu_index(CPUX86State *env);
 /* @age: see struct lwp_ctx_table, in ms */
 void x86_lwp_context_init(uint64_t age);
 
-/* Before an instruction at CPL 3, if lwp->lookup is set.  May leave the TB. */
+/*
+ * Before an instruction at CPL 3, if lwp->lookup is set.  May leave the TB
+ * (43724-902).
+ */
 void x86_lwp_lookup(CPUX86State *env, uintptr_t ra);
 
 /* Before LLWPCB (which may have to be started again), and after it. */
@@ -127,7 +133,10 @@ void x86_lwp_after_llwpcb(CPUX86State *env);
  */
 void x86_lwp_before_insn(CPUX86State *env, uintptr_t ra);
 
-/* Drop the live context (the engine is off); park it (turns the engine off). */
+/*
+ * Drop the live context (the engine is off); park it (turns the engine off)
+ * (43724-902).
+ */
 void x86_lwp_context_drop(CPUX86State *env);
 void x86_lwp_context_park(CPUX86State *env);
 

@@ -68,7 +68,7 @@ typedef struct X86LWPWire {
 
 #ifndef CONFIG_USER_ONLY
 
-/* lwp-cpu.c: properties and CPUID */
+/* lwp-cpu.c: properties and CPUID (43724-101, 2007-101). */
 void x86_lwp_class_init(ObjectClass *oc);
 bool x86_lwp_expand_features(X86CPU *cpu, Error **errp);
 void x86_lwp_cpuid(CPUArchState *env, uint32_t *eax, uint32_t *ebx,
@@ -106,7 +106,10 @@ void x86_lwp_realize(X86CPU *cpu);
 void x86_lwp_unrealize(X86CPU *cpu);
 void x86_lwp_reset(X86CPU *cpu);
 
-/* WRMSR and RDMSR of LWP_CFG and LWP_CBADDR; they raise #GP(0) and #PF */
+/*
+ * WRMSR and RDMSR of LWP_CFG and LWP_CBADDR; they raise #GP(0) and #PF
+ * (43724-201, 2007-206, 2007-207).
+ */
 void x86_lwp_wrmsr(CPUArchState *env, uint32_t msr, uint64_t value,
                    uintptr_t ra);
 uint64_t x86_lwp_rdmsr(CPUArchState *env, uint32_t msr, uintptr_t ra);
@@ -115,10 +118,13 @@ uint64_t x86_lwp_rdmsr(CPUArchState *env, uint32_t msr, uintptr_t ra);
 void x86_lwp_debug_class_init(ObjectClass *oc);
 void x86_lwp_tcg_debug_class_init(ObjectClass *oc);
 
-/* XCR0 has been written. */
+/* XCR0 has been written (43724-301). */
 void x86_lwp_xcr0_changed(CPUArchState *env);
 
-/* XSAVE component 62: is it in use; its 128 bytes; load them, NULL: off */
+/*
+ * XSAVE component 62: is it in use; its 128 bytes; load them, NULL: off
+ * (43724-303).
+ */
 bool x86_lwp_xinuse(CPUArchState *env);
 void x86_lwp_xsave(CPUArchState *env, uint8_t image[128]);
 void x86_lwp_xrstor(CPUArchState *env, const uint8_t *image);
@@ -133,7 +139,7 @@ void x86_lwp_vmsave(CPUArchState *env, uint64_t vmcb, int mmu_idx);
 /* CR3, the base of FS or of GS, or KernelGSBase has been written. */
 void x86_lwp_thread_changed(CPUArchState *env);
 
-/* CPL has just become 3. */
+/* CPL has just become 3 (43724-816, 43724-820). */
 void x86_lwp_user_entered(CPUArchState *env);
 
 /*
@@ -152,7 +158,7 @@ void x86_lwp_load(CPUArchState *env, uint64_t address, uint32_t size,
 /* It is going to store. */
 void x86_lwp_store(CPUArchState *env, uint64_t address, uint32_t size);
 
-/* RSM has restored the state and left SMM. */
+/* RSM has restored the state and left SMM (43724-920). */
 void x86_lwp_smm_left(CPUArchState *env);
 
 /*

@@ -93,7 +93,10 @@ static void lwp_count_kind(struct lwp_engine *e, enum lwp_kind kind, int64_t n)
     }
 }
 
-/* The engine's share.  All of these instructions ran at CPL 3. */
+/*
+ * The engine's share.  All of these instructions ran at CPL 3 (43724-720,
+ * 43724-721).
+ */
 static void lwp_fold(CPUX86State *env, int32_t insns, int32_t branches)
 {
     struct lwp_engine *e = &env->lwp->engine;
@@ -141,7 +144,7 @@ void x86_cnt_fold(CPUX86State *env)
     memset(c->branches, 0, sizeof(c->branches));
 }
 
-/* X86_CNT_WANTS_* and distances of all who count, in this ring. */
+/* X86_CNT_WANTS_* and distances of all who count, in this ring (2007-715). */
 static uint32_t count_wants(CPUX86State *env, uint64_t *insns,
                             uint64_t *branches)
 {
@@ -306,7 +309,8 @@ static void lwp_store(CPUX86State *env, uint64_t rip)
 /*
  * At the end of an instruction that its TB has not counted.  EIP is that of
  * the next one.  A TB in mode FIND may continue if it still counts, nothing has
- * changed its code, and nothing asks to leave it.
+ * changed its code, and nothing asks to leave it (43724-507, 43724-701,
+ * 43724-718, 2007-701).
  */
 uint32_t helper_cnt_retire(CPUX86State *env, uint32_t info)
 {
@@ -430,7 +434,8 @@ static void lwp_between(CPUX86State *env, uint64_t rip, uintptr_t ra)
 
 /*
  * Only the fetch of a TB's first instruction comes here: all instructions
- * before it have retired, and EIP is that of the instruction.
+ * before it have retired, and EIP is that of the instruction (43724-819,
+ * 2007-810).
  */
 void x86_lwp_fetch_fault(CPUX86State *env)
 {
@@ -443,7 +448,7 @@ void x86_lwp_fetch_fault(CPUX86State *env)
 
 /*
  * At the start of a TB of one instruction that is stepped, outside interrupt
- * shadows.
+ * shadows (43724-813, 43724-819, 2007-806, 2007-810).
  */
 void helper_cnt_boundary(CPUX86State *env)
 {

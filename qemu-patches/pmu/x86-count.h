@@ -103,12 +103,18 @@ typedef struct X86CntState {
 #define X86_CNT_BRANCH_CALL_RELATIVE 3
 #define X86_CNT_BRANCH_ABSOLUTE      4
 
-/* One instruction is one cycle; the reference clock is a multiple of it. */
+/*
+ * One instruction is one cycle; the reference clock is a multiple of it
+ * (43724-721).
+ */
 #define X86_CNT_REF_PER_CYC 2
 
 #ifndef CONFIG_USER_ONLY
 
-/* Linear address of an offset in the running code segment. */
+/*
+ * Linear address of an offset in the running code segment (43724-503,
+ * 2007-503).
+ */
 uint64_t x86_cnt_linear(CPUArchState *env, target_ulong eip);
 
 /*
