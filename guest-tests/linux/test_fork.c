@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* fork: the child has a new address space, so LWP is off there; the parent's profile is not disturbed. */
+/*
+ * fork: the child has a new address space, so LWP is off there; the parent's profile is not
+ * disturbed (43724-902).
+ */
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Known code in one thread: every record is where the count says, also through faults and signals. */
+/*
+ * Known code in one thread: every record is where the count says, also through faults and signals
+ * (43724-701, 43724-712, 43724-821, 2007-701).
+ */
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A program as it was written for silicon: compiled with gcc -mlwp, the compiler's own intrinsics, the 43724
- * layout spelt out here. Layout, count, order and contents of its LWPVAL and LWPINS records are exact.
+ * layout spelt out here. Layout, count, order and contents of its LWPVAL and LWPINS records are
+ * exact (43724-401, 43724-501, 43724-505, 43724-601, 43724-624, 43724-632, 2007-501).
  */
 #include <stdlib.h>
 #include <string.h>

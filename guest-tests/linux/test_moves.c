@@ -2,7 +2,7 @@
 /*
  * A profiled thread that moves between two processors while its program's other thread sleeps, in 64 and in 32 bits. The
  * processor that it leaves goes idle with the program's CR3, and Linux does not write CR3 when the thread comes back. Each
- * LWPVAL gives its record all the same.
+ * LWPVAL gives its record all the same (43724-632, 43724-903).
  */
 #include <pthread.h>
 #include <sched.h>

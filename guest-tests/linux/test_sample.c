@@ -2,7 +2,8 @@
 /*
  * The documented example of the compilers' intrinsics, in 64 and in 32 bits: EventInterval 9 and EventCounter 0, 31 rounds of
  * LWPVAL, LWPINS in each seventh. 32-bit: 9 records, 4 LWPVAL and 5 LWPINS. 64-bit, which has a second loop of the wide
- * forms: 17, 7 and 10. Without the LWPVAL event 5 and 10 of LWPINS. Their order and contents are checked.
+ * forms: 17, 7 and 10. Without the LWPVAL event 5 and 10 of LWPINS. Their order and contents are
+ * checked (43724-601, 43724-630, 43724-632).
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A ring that is taken away while records are due: the store raises #PF in the program, which sees SIGSEGV
- * with the ring's address, may run a handler meanwhile, and loses nothing.
+ * with the ring's address, may run a handler meanwhile, and loses nothing (43724-815, 43724-816).
  */
 #include <signal.h>
 #include <stdlib.h>

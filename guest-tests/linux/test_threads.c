@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Eight threads on two CPUs, moved from one to the other all the while: each thread's profile is complete
- * and its own.
+ * and its own (43724-821, 43724-902).
  */
 #include <pthread.h>
 #include <sched.h>

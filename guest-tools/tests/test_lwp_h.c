@@ -112,7 +112,7 @@ static struct lwp_block *make_block(void)
 	return block;
 }
 
-Test(lwp_h, a_block_decodes_to_what_was_asked_for)
+Test(lwp_h, a_block_decodes_to_what_was_asked_for) /* 43724-601 */
 {
 	static const struct lwp_caps caps = {
 		.rev = LWP_REV_43724,
@@ -142,7 +142,7 @@ Test(lwp_h, a_block_decodes_to_what_was_asked_for)
 	cr_expect(eq(u8, memory[176], 0xaa));
 }
 
-Test(lwp_h, a_ring_is_empty_when_head_is_tail)
+Test(lwp_h, a_ring_is_empty_when_head_is_tail) /* 43724-601 */
 {
 	struct lwp_block *block = make_block();
 
@@ -150,7 +150,7 @@ Test(lwp_h, a_ring_is_empty_when_head_is_tail)
 	cr_expect(eq(u32, lwp_ring_used(block), 0));
 }
 
-Test(lwp_h, a_ring_is_read_in_order_and_around_its_end)
+Test(lwp_h, a_ring_is_read_in_order_and_around_its_end) /* 43724-601 */
 {
 	struct lwp_block *block = make_block();
 

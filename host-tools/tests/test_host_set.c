@@ -42,7 +42,10 @@ Test(host_set, one_host_is_its_own_baseline_with_everything_said)
 	cr_expect(eq(int, s.profile, NOT_SAID));
 }
 
-/* 6 and 3 events, rings from 1 and 4: 3 events, rings from 4, neither PTSC nor clocks. */
+/*
+ * 6 and 3 events, rings from 1 and 4: 3 events, rings from 4, neither PTSC nor clocks (43724-117,
+ * 2007-109).
+ */
 Test(host_set, baseline_is_the_minimum_of_events_and_the_largest_smallest_ring)
 {
 	struct hostcaps hosts[] = { HOST("a", FULL), HOST("b", SMALL) };

@@ -98,15 +98,16 @@ ROWS = (
     Row("absent", absence=True),
     Row("leaf", LWP, "want=full", needs="clocks", lab=OF_QEMU),
     Row("leaf_no_clocks", NO_CLOCKS, "want=noclocks", test="leaf", lab=OF_QEMU),
-    Row("leaf_counted", LWP, "want=noclocks", test="leaf", needs="kvm", lab=OF_QEMU),
-    Row("leaf_fam15h", FAM15H, "want=fam15h", test="leaf", lab=OF_QEMU),
+    Row("leaf_counted", LWP, "want=noclocks", test="leaf", needs="kvm", lab=OF_QEMU),  # 43724-721
+    Row("leaf_fam15h", FAM15H, "want=fam15h", test="leaf", lab=OF_QEMU),  # 43724-111
     Row("leaf_max_events", f"{LWP},lwp-max-events=2", "want=events2", test="leaf", lab=OF_QEMU),
     Row("leaf_min_buffer", f"{NO_CLOCKS},lwp-min-buffer=4", "want=minbuffer4", test="leaf", lab=OF_QEMU),
     Row("leaf_bits", f"{NO_CLOCKS},lwp-bre=off,lwp-cont=off,lwp-ptsc=off", "want=bits", test="leaf", lab=OF_QEMU),
-    Row("leaf_2007", REV07, "want=2007", test="leaf", lab=OF_QEMU),
-    Row("leaf_2007_slots", f"{REV07},lwp-max-events=1", "want=2007slots", test="leaf", lab=OF_QEMU),
+    Row("leaf_2007", REV07, "want=2007", test="leaf", lab=OF_QEMU),  # 2007-102, 2007-104, 2007-105, 2007-108
+    Row("leaf_2007_slots", f"{REV07},lwp-max-events=1", "want=2007slots", test="leaf", lab=OF_QEMU),  # 2007-110
     Row("leaf_dcache", f"{LWP}{CACHES},lwp-latency-max=12,lwp-latency-rounding=2", "want=dcache", test="leaf",
         needs="dcache", lab=OF_QEMU),
+    # 2007-106
     Row("leaf_2007_dcache", f"{REV07}{CACHES}", "want=2007dcache", test="leaf", needs="dcache", lab=OF_QEMU),
     Row("msr", FAM15H, hidden=True),
     # The four instructions.
@@ -122,7 +123,7 @@ ROWS = (
     Row("cpl0", LWP),
     # Counting and records.
     Row("fields", LWP),
-    Row("fields_fam15h", FAM15H, test="fields"),
+    Row("fields_fam15h", FAM15H, test="fields"),  # 43724-111
     Row("ire", LWP),
     Row("ire_edges", LWP),
     Row("ire_special", LWP),
@@ -131,29 +132,29 @@ ROWS = (
     Row("budget", LWP),
     Row("find_mmio", LWP),
     Row("async", LWP, cpus=2, needs="speed"),
-    Row("async_short", LWP, "turns=600", test="async", cpus=2, needs="kvm", lab=OF_SETTING),
+    Row("async_short", LWP, "turns=600", test="async", cpus=2, needs="kvm", lab=OF_SETTING),  # 43724-701, 2007-701
     Row("bre", LWP),
     Row("bre_forms", LWP),
     Row("filters", LWP),
-    Row("filters_fam15h", FAM15H, test="filters"),
+    Row("filters_fam15h", FAM15H, test="filters"),  # 43724-111
     Row("segments", LWP),
     Row("smm", LWP, lab=OF_MACHINE),
     Row("simultaneous", LWP),
     Row("ptsc", LWP),
     Row("clocks", LWP, needs="clocks"),
     Row("dcache", f"{LWP}{CACHES}", needs="dcache", lab=OF_SETTING),
-    Row("dcache_latency", f"{LWP}{LATENCY}", "want=latency", test="dcache", needs="dcache", lab=OF_SETTING),
+    Row("dcache_latency", f"{LWP}{LATENCY}", "want=latency", test="dcache", needs="dcache", lab=OF_SETTING),  # 2007-712
     # The ring.
     Row("ring", LWP),
     Row("ring_code", LWP),
-    Row("ring_fam15h", FAM15H, test="ring"),
+    Row("ring_fam15h", FAM15H, test="ring"),  # 43724-111
     Row("random", LWP),
     Row("retry", LWP),
     Row("order", LWP),
     Row("not_ram", LWP),
     Row("no_apic", f"{LWP},-apic,{PMU}", needs="tcg", lab=OF_SETTING),
     Row("threshold", LWP),
-    Row("threshold_fam15h", FAM15H, test="threshold"),
+    Row("threshold_fam15h", FAM15H, test="threshold"),  # 43724-111, 43724-811
     Row("os_threshold", OS, "context=os", test="threshold", needs="os-context"),
     # Random programs: `./vlwp soak diff` compares accelerators.
     Row("diff", f"{NO_CLOCKS},lwp-ptsc=off", lab=OF_TOOL),
@@ -177,9 +178,9 @@ ROWS = (
     Row("context_smp", LWP, cpus=2, hidden=True),
     Row("context_smp_3", LWP, test="context_smp", cpus=3, hidden=True),
     # A page table in a device, which KVM does not walk.
-    Row("context_mmio", LWP, test="mmio_tables", cpus=2, needs="tcg", lab=OF_MACHINE),
-    Row("context_mmio_svm", f"{LWP},+svm", test="mmio_tables", cpus=2, needs="tcg", lab=OF_MACHINE),
-    Row("find_mmio_table", LWP, "what=ring", test="mmio_tables", needs="tcg", lab=OF_MACHINE),
+    Row("context_mmio", LWP, test="mmio_tables", cpus=2, needs="tcg", lab=OF_MACHINE),  # 43724-904
+    Row("context_mmio_svm", f"{LWP},+svm", test="mmio_tables", cpus=2, needs="tcg", lab=OF_MACHINE),  # 43724-904
+    Row("find_mmio_table", LWP, "what=ring", test="mmio_tables", needs="tcg", lab=OF_MACHINE),  # 43724-710
     # Contexts switched by the guest's OS; and what was above, under such an OS.
     Row("os_xcr0", OS, needs="os-context"),
     Row("os_xsave", OS, "context=os", needs="os-context"),
@@ -187,11 +188,11 @@ ROWS = (
     Row("os_smp", OS, "context=os", cpus=2, needs="os-context"),
     Row("os_reset", OS, "context=os", test="context_reset", resets=True, needs="os-context", lab=OF_RESET),
     Row("os_hostile", OS, "context=os", needs="os-context"),
-    Row("os_llwpcb", OS, "context=os", test="llwpcb", needs="os-context"),
+    Row("os_llwpcb", OS, "context=os", test="llwpcb", needs="os-context"),  # 43724-901
     Row("os_lwpins", OS, "context=os", test="lwpins", needs="os-context"),
-    Row("os_lwpval", OS, "context=os", test="lwpval", needs="os-context"),
-    Row("os_ire", OS, "context=os", test="ire", needs="os-context"),
-    Row("os_bre", OS, "context=os", test="bre", needs="os-context"),
+    Row("os_lwpval", OS, "context=os", test="lwpval", needs="os-context"),  # 43724-901
+    Row("os_ire", OS, "context=os", test="ire", needs="os-context"),  # 43724-901
+    Row("os_bre", OS, "context=os", test="bre", needs="os-context"),  # 43724-901
     Row("os_retry", OS, "context=os", test="retry", needs="os-context"),
     Row("os_smm", OS, "context=os", test="smm", needs="os-context", lab=OF_MACHINE),
     # SVM guests: none with auto contexts; with LWP in the VMCB VMLOAD and VMSAVE switch it.
@@ -206,7 +207,7 @@ ROWS = (
     Row("pmu_trace", f"{PMU},+lwp", needs="tcg"),
     Row("pmu_overflow", PMU, needs="tcg"),
     Row("pmu_overflow_v1", "pmu=on,+perfctr-core", test="pmu_overflow", needs="tcg"),
-    Row("pmu_overflow_lwp", f"{PMU},+lwp", test="pmu_overflow", needs="tcg"),
+    Row("pmu_overflow_lwp", f"{PMU},+lwp", test="pmu_overflow", needs="tcg"),  # 2007-715
     Row("pmu_overflow_skid", f"{PMU},pmu-skid=13", "skid=13", test="pmu_overflow", needs="tcg", lab=OF_SETTING),
     Row("pmu_skid_zen2", f"{PMU},pmu-skid=zen2", "min=800 max=5043", test="pmu_skid", needs="tcg", lab=OF_SETTING),
     Row("pmu_skid_zen3", f"{PMU},pmu-skid=zen3", "min=1202 max=86738", test="pmu_skid", needs="tcg", lab=OF_SETTING),
@@ -258,7 +259,7 @@ ROWS = (
     Row("btf", "+svm", needs="tcg", lab=OF_QEMU),
     # The 2007 proposal.
     Row("rev07_msr", REV07, "rev=2007", hidden=True),
-    Row("rev07_msr_mmio", REV07, "rev=2007", test="mmio_tables", needs="tcg", lab=OF_MACHINE),
+    Row("rev07_msr_mmio", REV07, "rev=2007", test="mmio_tables", needs="tcg", lab=OF_MACHINE),  # 2007-206
     Row("rev07_llwpcb", REV07, "rev=2007"),
     Row("rev07_threshold", REV07, "rev=2007"),
     Row("rev07_events", REV07, "rev=2007"),
@@ -266,7 +267,8 @@ ROWS = (
     Row("rev07_slots", f"{REV07},lwp-max-events=1", "rev=2007"),
     Row("rev07_store", REV07, "rev=2007"),
     Row("os_rev07", f"{VMCB},lwp-rev=2007", "rev=2007 context=os", needs="vmcb-area"),
+    # 2007-412, 2007-413, 2007-507, 2007-710, 2007-711
     Row("rev07_dcache", f"{REV07}{CACHES}", "rev=2007", test="dcache", needs="dcache", lab=OF_SETTING),
     Row("rev07_dcache_latency", f"{REV07}{LATENCY_2007}", "rev=2007 want=latency", test="dcache", needs="dcache",
-        lab=OF_SETTING),
+        lab=OF_SETTING),  # 2007-712
 )

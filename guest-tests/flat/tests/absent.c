@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A processor without LWP: nothing announced, no MSRs, the four instructions raise #UD. */
+/*
+ * A processor without LWP: nothing announced, no MSRs, the four instructions raise #UD (43724-101,
+ * 43724-102, 43724-606, 2007-101, 2007-208).
+ */
 #include "cpu.h"
 #include "lwp_fixture.h"
 #include "test.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Interrupts that come whenever they come: another processor sends them while a program is profiled that counts its own
- * turns. Records + MissedEvents and the counter that is left are exact, every record lies in the program.
+ * turns. Records + MissedEvents and the counter that is left are exact, every record lies in the
+ * program (43724-701, 43724-821, 2007-701).
  */
 #include "apic.h"
 #include "lwp_fixture.h"

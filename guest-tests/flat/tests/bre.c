@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Branches retired (EventId 3): which instructions are branches, and the address, target and TKN of each.
- * TKN is the evaluated condition, also where target and fall-through are the same.
+ * TKN is the evaluated condition, also where target and fall-through are the same (43724-507 to
+ * 43724-510, 43724-710, 43724-716, 43724-718).
  */
 #include "lwp_fixture.h"
 #include "test.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Branches (EventId 3) in their rarer encodings, and the far transfers that stay at CPL 3: instructions
- * for event 2, no branches for event 3.
+ * for event 2, no branches for event 3 (43724-507, 43724-716, 43724-717, 2007-707, 2007-708).
  */
 #include "lwp_fixture.h"
 #include "test.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Counts while no event is near, so that nothing has to be looked at instruction by instruction: SLWPCB at the
- * end shows exactly how many instructions and branches there were, whatever interrupted them.
+ * end shows exactly how many instructions and branches there were, whatever interrupted them
+ * (43724-621, 43724-631, 43724-701 to 43724-703, 43724-713, 2007-701).
  */
 #include "lwp_fixture.h"
 #include "test.h"

@@ -2,7 +2,7 @@
 /*
  * Clocks not halted (EventIds 5 and 6): records name an instruction of the program, come at the rate of the
  * interval, are only taken at CPL 3, and with TCG the core clock advances by one per instruction, the
- * reference clock by two.
+ * reference clock by two (43724-513, 43724-720, 43724-721).
  */
 #include "lwp_fixture.h"
 #include "test.h"

@@ -2,7 +2,8 @@
 /*
  * Collection of `auto` contexts (docs/design.md#contexts): one that is not used for lwp-context-age seconds
  * goes if its program's memory has gone, and stays if it is there or swapped out. The memory that was taken
- * away is given back as it was before the test looks: a context that is still there would be found.
+ * away is given back as it was before the test looks: a context that is still there would be found
+ * (43724-905).
  */
 #include "lwp_fixture.h"
 #include "test.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * `auto` contexts are bounded in number: one address space with more threads than that loses its own
- * contexts, oldest first, and never those of another.
+ * contexts, oldest first, and never those of another (43724-905).
  */
 #include "lwp_fixture.h"
 #include "test.h"

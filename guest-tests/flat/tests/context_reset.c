@@ -2,7 +2,7 @@
 /*
  * Machine reset turns LWP off (43724-214) and drops all `auto` contexts, also of threads that do not run: after one, with
  * the same memory at the same place and the same key, nothing is found. The test resets the machine once; its own state
- * lies above the memory that the kernel allocates from.
+ * lies above the memory that the kernel allocates from (43724-207, 43724-905).
  */
 #include "lwp_fixture.h"
 #include "test.h"

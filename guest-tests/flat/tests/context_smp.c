@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * `auto` contexts on several processors: a context belongs to the machine and is live on at most one; the
- * processor that meets its key takes it over, from a holder that is running user code, too.
+ * processor that meets its key takes it over, from a holder that is running user code, too
+ * (43724-903).
  */
 #include "lwp_fixture.h"
 #include "smp.h"

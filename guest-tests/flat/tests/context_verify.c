@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A found `auto` context is used only if its block and its last record are still in memory as they were;
- * else it goes, without a write and without a fault. What cannot be read stays parked.
+ * else it goes, without a write and without a fault. What cannot be read stays parked (43724-904,
+ * 2007-305).
  */
 #include "lwp_fixture.h"
 #include "test.h"

@@ -2,7 +2,9 @@
 /*
  * Data cache misses (43724-719; 2007-507): which loads count, with which address, latency and source. The
  * run's caches are small, so that each miss can be counted by hand: L1D has 4 sets of 2 lines and
- * serves in 4 cycles, L2 8 sets of 4 lines in 12, L3 16 sets of 8 lines in 39, RAM in 200.
+ * serves in 4 cycles, L2 8 sets of 4 lines in 12, L3 16 sets of 8 lines in 39, RAM in 200
+ * (43724-417, 43724-418, 43724-511, 43724-512, 43724-727, 43724-728, 43724-730, 2007-710,
+ * 2007-711).
  */
 #include "lwp_fixture.h"
 #include "test.h"

@@ -4,7 +4,7 @@
  * processes switch, interrupts come. What LWP and the program leave in memory is hashed, to be compared with
  * another accelerator: "# dump program N ..." must be the same everywhere (43724-729).
  * seed=N, first=N, count=N; spin=N, interval=N: longer programs and intervals (diff.h); records=1 prints the
- * records; show=1 prints ring, block and all stops in full.
+ * records; show=1 prints ring, block and all stops in full (43724-709, 43724-718, 43724-821).
  */
 #include "apic.h"
 #include "diff.h"

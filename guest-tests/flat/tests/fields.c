@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The 32 bytes of each kind of record (43724-501 to 43724-514), byte by byte, with a CoreId that is not 0. */
+/*
+ * The 32 bytes of each kind of record (43724-501, 43724-502, 43724-504 to 43724-514), byte by byte,
+ * with a CoreId that is not 0 (43724-205, 2007-501, 2007-505).
+ */
 #include "lwp_fixture.h"
 #include "test.h"
 #include "x86.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Filters: NRB, NCB and NAB leave out classes of branches; IPF counts only instructions in
- * [BaseIP, LimitIP], with IPI only those outside. What is filtered does not count.
+ * [BaseIP, LimitIP], with IPI only those outside. What is filtered does not count (43724-417,
+ * 43724-418, 43724-722, 43724-723).
  */
 #include "lwp_fixture.h"
 #include "test.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * INIT of a processor with a live context, in its kernel and at CPL 3: LWP is off, LWP_CFG has its reset value, nothing is
- * flushed and nothing is found again (43724-214, 43724-207). What is parked stays.
+ * flushed and nothing is found again (43724-214, 43724-207). What is parked stays (43724-905).
  */
 #include "lwp_fixture.h"
 #include "smp.h"

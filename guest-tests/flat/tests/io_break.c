@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * I/O breakpoints are traps: an IN or OUT that hits one has retired and counts; REP OUTS traps between its
- * iterations, and counts once, when rIP leaves it.
+ * iterations, and counts once, when rIP leaves it (43724-714).
  */
 #include "lwp_fixture.h"
 #include "test.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Instructions retired (EventId 2) on known code: the period is EventInterval + 1, the first record comes
- * when EventCounter goes below zero, LLWPCB is not counted, INT n is not counted.
+ * when EventCounter goes below zero, LLWPCB is not counted, INT n is not counted (43724-411,
+ * 43724-616, 43724-703, 43724-704, 43724-712).
  */
 #include "lwp_fixture.h"
 #include "test.h"

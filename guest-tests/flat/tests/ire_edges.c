@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Where user code begins and ends: an instruction that faults is not counted until it is restarted and
- * succeeds; SYSCALL, INT n and the returns to CPL 3 are not counted; interrupts lose nothing.
+ * succeeds; SYSCALL, INT n and the returns to CPL 3 are not counted; interrupts lose nothing
+ * (43724-701, 43724-702, 43724-820, 2007-701).
  */
 #include "apic.h"
 #include "lwp_fixture.h"

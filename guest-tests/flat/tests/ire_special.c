@@ -2,7 +2,7 @@
 /*
  * Instructions that are easily counted wrong: REP strings (once, when rIP leaves them), what a hypervisor
  * emulates (once), the shadow of MOV SS and POP SS (counts, nothing is stored in it), the guest's own
- * single steps.
+ * single steps (43724-713 to 43724-715, 2007-714).
  */
 #include "lwp_fixture.h"
 #include "test.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Every interval from 70 to 0 with every start that matters, over straight code and over loops: record k names
- * the instruction with the number start + k * (interval + 1), counted from 0, and no other.
+ * the instruction with the number start + k * (interval + 1), counted from 0, and no other
+ * (43724-616, 43724-704, 43724-710, 43724-822).
  */
 #include "lwp_fixture.h"
 #include "test.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Five-level paging: block and ring may lie where only 57 bits reach (43724-612), a record and its #PF have the whole
- * address, and an `auto` context is found there again.
+ * address, and an `auto` context is found there again (43724-902, 2007-610).
  */
 #include "lwp_fixture.h"
 #include "test.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * CPUID: presence (8000_0001 ECX[15]), reach (8000_0000), the numbers of leaf 8000_001C for what the
- * run configured (want=NAME), and what an OS that knows nothing of LWP must not see (D.0, FSGSBASE).
+ * run configured (want=NAME), and what an OS that knows nothing of LWP must not see (D.0, FSGSBASE)
+ * (43724-101, 43724-103 to 43724-107, 43724-109, 43724-112, 43724-115, 43724-906, 2007-101).
  */
 #include "cpu.h"
 #include "lwp_fixture.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Numbers of the leaf that LLWPCB goes by, with lwp-min-buffer=4 and lwp-max-events=2: the smallest ring,
- * the size of the block, the events that exist.
+ * the size of the block, the events that exist (43724-402 to 43724-404, 43724-407).
  */
 #include "lwp_fixture.h"
 #include "test.h"

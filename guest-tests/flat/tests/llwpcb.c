@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * LLWPCB (43724-609 to 43724-619, 43724-404 to 43724-412): what it loads, what it normalises and writes back,
- * what it refuses, and what is on after it has faulted.
+ * what it refuses, and what is on after it has faulted (43724-401 to 43724-403, 43724-413,
+ * 43724-414, 43724-416, 43724-421, 43724-422, 43724-602, 43724-807, 2007-610).
  */
 #include "lwp_fixture.h"
 #include "test.h"

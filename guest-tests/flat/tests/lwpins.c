@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* LWPINS (43724-624 to 43724-629): record, CF, full ring, and the faults of its operand and of the ring. */
+/*
+ * LWPINS (43724-624 to 43724-629): record, CF, full ring, and the faults of its operand and of the
+ * ring (43724-314, 43724-505, 43724-601 to 43724-603, 43724-712, 43724-803).
+ */
 #include "lwp_fixture.h"
 #include "test.h"
 #include "x86.h"

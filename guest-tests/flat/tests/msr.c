@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * LWP_CFG (C000_0105) and LWP_CBADDR (C000_0106), 43724-201 to 43724-214, with the numbers of the fam15h
- * profile: what WRMSR stores, ignores and refuses, and what it does to leaf 8000_001C and to a running LWP.
+ * profile: what WRMSR stores, ignores and refuses, and what it does to leaf 8000_001C and to a
+ * running LWP (43724-109, 43724-110, 43724-315, 43724-606).
  */
 #include "lwp_fixture.h"
 #include "test.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The order at an instruction boundary (43724-819): the guest's traps first, then NMI and
- * interrupts, then the store of the pending record. A handler that looks must not see the record yet.
+ * interrupts, then the store of the pending record. A handler that looks must not see the record
+ * yet (43724-813, 2007-810).
  */
 #include "apic.h"
 #include "lwp_fixture.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * `os` contexts: the variants of XSAVE and XRSTOR for component 62 (43724-301 to 43724-316), CR4.OSXSAVE, and states
- * that only an image can hold: a block address alone, a negative counter, a pending record without its place.
+ * that only an image can hold: a block address alone, a negative counter, a pending record without
+ * its place (43724-108).
  */
 #include "lwp_fixture.h"
 #include "test.h"

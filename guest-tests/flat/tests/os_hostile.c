@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * `os` contexts: XRSTOR is unprivileged, so component 62 may hold anything. Whatever it holds, user code
- * keeps running or gets a #PF or #GP(0) of its own; nothing is written where user code may not write; LWP_CFG is safe.
+ * keeps running or gets a #PF or #GP(0) of its own; nothing is written where user code may not
+ * write; LWP_CFG is safe (43724-305, 43724-310, 43724-312, 43724-316).
  */
 #include "lwp_fixture.h"
 #include "test.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The 2007 proposal with `os` contexts: the state in XSAVE component 62 (2007-304) and in the VMCB (2007-907), the
- * reset value of LWPMSR0 (2007-201).
+ * reset value of LWPMSR0 (43724-912, 2007-201, 2007-301, 2007-305, 2007-808).
  */
 #include "lwp_fixture.h"
 #include "svm.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * `os` contexts: CPUID leaf D, XCR0[62], and how LWP becomes available (43724-108, 43724-113, 43724-301).
+ * `os` contexts: CPUID leaf D, XCR0[62], and how LWP becomes available (43724-108, 43724-110,
+ * 43724-113, 43724-114, 43724-201, 43724-204, 43724-301, 43724-606).
  */
 #include "lwp_fixture.h"
 #include "test.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * `os` contexts: XSAVE component 62 (43724-302 to 43724-314), byte by byte, and an OS that switches LWP with
- * XSAVE and XRSTOR.
+ * XSAVE and XRSTOR (43724-213, 43724-901).
  */
 #include "lwp_fixture.h"
 #include "test.h"

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Time stamps (PTSC, Flags bit 30): bytes 31:24 of each record, never going back; 0 without the flag. */
+/*
+ * Time stamps (PTSC, Flags bit 30): bytes 31:24 of each record, never going back; 0 without the
+ * flag (43724-217, 43724-403, 43724-404, 43724-514).
+ */
 #include "lwp_fixture.h"
 #include "test.h"
 #include "x86.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Random: a reload takes the interval with its low bits replaced by random ones, so that records of every
- * instruction stream lie between the bounds that follow, and the same program gives the same records.
+ * instruction stream lie between the bounds that follow, and the same program gives the same
+ * records (43724-706, 43724-709).
  */
 #include "lwp_fixture.h"
 #include "test.h"

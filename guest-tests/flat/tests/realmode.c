@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* In real mode the four instructions raise #UD (43724-605): tried by a processor that comes from INIT. */
+/*
+ * In real mode the four instructions raise #UD (43724-605): tried by a processor that comes from
+ * INIT (2007-607).
+ */
 #include "apic.h"
 #include "report.h"
 #include "test.h"

@@ -2,7 +2,8 @@
 /*
  * A record that cannot be stored (43724-814 to 43724-816): #PF with the rIP of the next instruction, user-write
  * error code and CR2 = lowest missing byte; it stays pending, the program may run elsewhere meanwhile, and
- * it is stored when CPL 3 is entered at that rIP again. Nothing is ever written partially.
+ * it is stored when CPL 3 is entered at that rIP again. Nothing is ever written partially
+ * (43724-705, 43724-707, 43724-708, 43724-813).
  */
 #include "lwp_fixture.h"
 #include "test.h"

@@ -2,7 +2,7 @@
 /*
  * `auto` contexts of the 2007 proposal (2007-305): address space and FS base select whose LWP runs. A switch parks one
  * with its counters, a record that is not stored yet among them, and resumes another; a block that has changed in
- * between ends it.
+ * between ends it (2007-901, 2007-902).
  */
 #include "lwp_fixture.h"
 #include "test.h"

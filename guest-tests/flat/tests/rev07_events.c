@@ -2,7 +2,8 @@
 /*
  * 2007-402, 2007-502, 2007-702, 2007-709: EventId 1 instructions, 2 branches; any event in any slot; the
  * period is EventInterval; a counter stops at zero until its record is stored; NDB leaves out unconditional
- * direct jumps only.
+ * direct jumps only (43724-506, 2007-401, 2007-403, 2007-404, 2007-408, 2007-412, 2007-413,
+ * 2007-416, 2007-417, 2007-505, 2007-506, 2007-606, 2007-703 to 2007-705, 2007-707).
  */
 #include "lwp_fixture.h"
 #include "test.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * 2007-602 to 2007-606, 2007-401 to 2007-411: LLWPCB returns the previous pointer in rAX, wants 16-byte
- * alignment, writes what is profiled into Flags, and leaves LWP off when nothing is.
+ * alignment, writes what is profiled into Flags, and leaves LWP off when nothing is (43724-612,
+ * 2007-601, 2007-609).
  */
 #include "lwp_fixture.h"
 #include "test.h"

@@ -2,7 +2,8 @@
 /*
  * 2007-201 to 2007-209: LWPMSR0 has a real enable bit and refuses all bits that are not offered; on LWPMSR1
  * RDMSR does what SLWPCB does and WRMSR what LLWPCB does, at CPL 0: only the pointer is loaded, the rest
- * waits for CPL 3.
+ * waits for CPL 3 (2007-102, 2007-103, 2007-107, 2007-302, 2007-303, 2007-406, 2007-605, 2007-608,
+ * 2007-609).
  */
 #include "lwp_fixture.h"
 #include "test.h"

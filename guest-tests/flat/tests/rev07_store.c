@@ -2,7 +2,8 @@
 /*
  * Ring, reload and faults of the 2007 proposal (2007-407 to 2007-410, 2007-415, 2007-704, 2007-706, 2007-713,
  * 2007-801, 2007-802, 2007-807, 2007-808): fields that are not well formed, a full ring, Random, a counter that is frozen
- * at zero while the ring is missing, a slot that has gone; and the special instructions (2007-714).
+ * at zero while the ring is missing, a slot that has gone; and the special instructions (2007-414,
+ * 2007-714).
  */
 #include "lwp_fixture.h"
 #include "test.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The threshold interrupt of the 2007 proposal (2007-803): when the bytes in the ring become equal to
- * EventRingBufferThreshold, so once for each time it is crossed, and never for 0.
+ * EventRingBufferThreshold, so once for each time it is crossed, and never for 0 (2007-204,
+ * 2007-405, 2007-801, 2007-802, 2007-804 to 2007-806, 2007-809).
  */
 #include "apic.h"
 #include "lwp_fixture.h"

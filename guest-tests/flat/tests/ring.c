@@ -2,7 +2,7 @@
 /*
  * The ring (43724-801 to 43724-807): wrap, capacity of one record less than its size, the slot that is
  * overwritten when it is full, MissedEvents, a tail that software moves or spoils, an interval that it changes,
- * continuous mode.
+ * continuous mode (43724-403, 43724-404, 43724-419, 2007-418).
  */
 #include "lwp_fixture.h"
 #include "test.h"

@@ -2,7 +2,7 @@
 /*
  * Code with a CS base and 16-bit code: addresses in records are linear, CS base added (43724-503); the
  * XOP instructions exist in 16-bit protected-mode code too. The limits and types of DS, and of an operand's
- * segment (43724-612, 43724-629).
+ * segment (43724-604, 43724-612, 43724-629, 2007-503, 2007-610).
  */
 #include "lwp_fixture.h"
 #include "test.h"

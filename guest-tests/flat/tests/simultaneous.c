@@ -2,7 +2,7 @@
 /*
  * Several events due at one instruction (43724): one record, of the event furthest below its limit, ties to
  * the lowest EventId; the others keep counting and take their next eligible instruction; at the reload
- * the overrun is subtracted.
+ * the overrun is subtracted (43724-705, 43724-707, 43724-711).
  */
 #include "lwp_fixture.h"
 #include "test.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * SLWPCB (43724-620 to 43724-623): 0 while off; while on the effective address of the block, after a flush
- * that shows the counters as they were before its own retirement.
+ * that shows the counters as they were before its own retirement (43724-210, 43724-414, 43724-415,
+ * 43724-602, 43724-609, 43724-615, 43724-617, 43724-712).
  */
 #include "lwp_fixture.h"
 #include "test.h"

@@ -2,7 +2,7 @@
 /*
  * System management mode: an SMI in a profiled program, whose handler runs code at CPL 3. LWP is inactive there: that
  * code gives no record, an LWP instruction raises #UD, and the program's profile is as without the SMI (43724-920,
- * 43724-921).
+ * 43724-921) (2007-908).
  */
 #include "lwp_fixture.h"
 #include "pmu.h"

@@ -2,7 +2,7 @@
 /*
  * SVM without LWP in the VMCB. With `auto` contexts an SVM guest has no LWP and counts nothing for the
  * hypervisor's program, even with its CR3 and FS base; VMSAVE does not write the area.
- * A hypervisor can intercept both MSRs (43724-215).
+ * A hypervisor can intercept both MSRs (43724-116, 43724-215, 43724-914).
  */
 #include "lwp_fixture.h"
 #include "svm.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * LWP in the VMCB: VMLOAD takes an image as it is or, where it is not valid, turns LWP off and makes LWP_CFG 0. No
- * bytes reach memory that the guest's user code may not write.
+ * bytes reach memory that the guest's user code may not write (43724-209, 43724-913).
  */
 #include "lwp_fixture.h"
 #include "svm.h"

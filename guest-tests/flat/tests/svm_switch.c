@@ -2,7 +2,7 @@
 /*
  * LWP in the VMCB (43724-912: the 128-byte image at F80h, 8000_001C ECX[24]): VMLOAD loads it, VMSAVE stores
  * it, VMRUN and #VMEXIT leave it alone. A hypervisor that switches two profiled guests: each profile is that
- * of the guest alone.
+ * of the guest alone (43724-116, 43724-910, 43724-911, 2007-907).
  */
 #include "lwp_fixture.h"
 #include "svm.h"

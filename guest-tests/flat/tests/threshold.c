@@ -3,7 +3,7 @@
  * The threshold interrupt of 43724 (43724-808 to 43724-812): a fixed interrupt with the vector of
  * LWP_CFG[47:40] after each advance of the head that leaves Threshold bytes or more in the ring; 0 is always.
  * It comes between two instructions, respects RFLAGS.IF and the task priority, and waits for EOI like any
- * other.
+ * other (43724-206, 43724-208).
  */
 #include "apic.h"
 #include "lwp_fixture.h"

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The forms of the four instructions that exist, and those that raise #UD (43724-601 to 43724-607). */
+/*
+ * The forms of the four instructions that exist, and those that raise #UD (43724-601 to 43724-604,
+ * 43724-607).
+ */
 #include "cpu.h"
 #include "lwp_fixture.h"
 #include "test.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * All third bytes of the XOP prefix (W, vvvv, L, pp) with all values of ModRM.reg, in 64-, 32- and 16-bit code: what
- * has no register in vvvv needs 1111, in each mode; L and pp are zero (43724-601 to 43724-607).
+ * has no register in vvvv needs 1111, in each mode; L and pp are zero (43724-601, 43724-604, 43724-607).
  */
 #include "cpu.h"
 #include "lwp_fixture.h"

@@ -62,7 +62,8 @@ MISMATCHES = (
     pytest.param(*row, id=row[0], marks=[pytest.mark.unpatched] * row[0].startswith("unpatched")) for row in MISMATCHES
 ])
 def test_mismatch(vm: Start, tmp_path: Path, what: str, source: str, destination: str, says: str) -> None:
-    """A destination that does not fit refuses and says why; so does the source; the guest runs on, and has not stopped.
+    """A destination that does not fit refuses and says why; so does the source; the guest runs on, and has not stopped
+    (43724-117, 2007-109).
 
     The source waits for the destination's word (return path)."""
     late = not source  # it has nothing to say early, so it is found when the CPU is loaded

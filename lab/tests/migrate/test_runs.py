@@ -41,7 +41,7 @@ def here(tmp_path: Path, seed: int, scale: int, points: Points, tell: Tell) -> H
 
 
 def test_points(here: Here) -> None:
-    """Save and restore at points of a program, in every state of the engine."""
+    """Save and restore at points of a program, in every state of the engine (43724-821, 2007-301)."""
     here(program.points, 100)
 
 
@@ -51,12 +51,12 @@ def test_moments(here: Here) -> None:
 
 
 def test_fuzz(here: Here, scale: int) -> None:
-    """Damaged streams."""
+    """Damaged streams (43724-209)."""
     here(fuzz.fuzz, 250 if scale == 1 else 1000)
 
 
 def test_live(here: Here) -> None:
-    """Live migrations of a Linux guest that is profiled."""
+    """Live migrations of a Linux guest that is profiled (43724-821)."""
     here(live.live, 5)
 
 
