@@ -234,6 +234,18 @@ void enable(u64 block)
 	guest.maps = 0;
 }
 
+void profile(u32 event_id, u32 interval, u32 counter)
+{
+	set_event(BLOCK, event_id, interval, counter);
+	enable(BLOCK);
+}
+
+void start_profile(u32 rev, u32 event_id, u32 interval, u32 counter)
+{
+	start(rev);
+	profile(event_id, interval, counter);
+}
+
 enum lwp_exc_kind slwpcb(u64 *result, struct lwp_exc *exc)
 {
 	lwp_slwpcb(&eng, &flat, result, exc);

@@ -76,6 +76,9 @@ struct lwp_record record(u32 index); /* in the ring at RING */
 
 /* LLWPCB of `block` in 64-bit code at CPL 3; must work. */
 void enable(u64 block);
+/* set_event() and enable(), of BLOCK; start() before it. */
+void profile(u32 event_id, u32 interval, u32 counter);
+void start_profile(u32 rev, u32 event_id, u32 interval, u32 counter);
 enum lwp_exc_kind llwpcb(u64 ea, u64 *old, struct lwp_exc *exc);
 enum lwp_exc_kind slwpcb(u64 *result, struct lwp_exc *exc);
 enum lwp_exc_kind lwpins(u64 address, u64 data2, u32 data1, u16 flags, bool *cf,

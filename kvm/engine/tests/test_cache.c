@@ -204,9 +204,7 @@ static const struct lwp_miss second = { 0x700040, 39, LWP_SRC_LOCAL_L3 };
 
 static void count_misses(u32 counter)
 {
-	start(LWP_REV_43724);
-	set_event(BLOCK, 4, 1000, counter);
-	enable(BLOCK);
+	start_profile(LWP_REV_43724, 4, 1000, counter);
 }
 
 Test(missed, a_miss_that_is_not_due_is_counted)

@@ -13,8 +13,7 @@ static u64 delivered(u32 n, u32 interval, u32 counter, bool drain)
 
 	start(LWP_REV_43724);
 	set_event(BLOCK, 2, interval, counter);
-	set_event(BLOCK, 3, 0, 0);
-	enable(BLOCK);
+	profile(3, 0, 0);
 	for (i = 0; i < n; i++) {
 		if (i % 3 == 1)
 			branch(0x400000 + i, LWP_BRANCH_CONDITIONAL, i & 1, 0x400800);
@@ -44,9 +43,7 @@ Test(complete, records_of_an_interval_are_floor_of_n_and_start) /* 43724-821 */
 
 Test(complete, with_a_full_ring_the_rest_is_missed_events)
 {
-	start(LWP_REV_43724);
-	set_event(BLOCK, 2, 6, 2);
-	enable(BLOCK);
+	start_profile(LWP_REV_43724, 2, 6, 2);
 	steps(0x400000, 1000);
 	expect_head(992);
 	expect_missed(143 - 31);
@@ -59,8 +56,7 @@ Test(complete, two_events_at_once_lose_nothing) /* 43724-711 */
 	/* Every instruction is a branch, both events have a period of 4: 2000 events each. */
 	start(LWP_REV_43724);
 	set_event(BLOCK, 2, 3, 3);
-	set_event(BLOCK, 3, 3, 3);
-	enable(BLOCK);
+	profile(3, 3, 3);
 	for (i = 0; i < 2000; i++) {
 		branch(0x400000, LWP_BRANCH_RELATIVE, true, 0x400000);
 		for (; tail != get32(BLOCK + 16); tail = (tail + 32) % RING_SIZE)

@@ -4,9 +4,7 @@
 
 Test(count, period_of_43724_is_interval_plus_one) /* 43724-506, 43724-704, 43724-710, 2007-505 */
 {
-	start(LWP_REV_43724);
-	set_event(BLOCK, 2, 4, 4);
-	enable(BLOCK);
+	start_profile(LWP_REV_43724, 2, 4, 4);
 	steps(0x400000, 20);
 	expect_head(4 * 32);
 	cr_expect(eq(u64, record(0).address, 0x400010)); /* instructions 5, 10, 15, 20 */
@@ -18,9 +16,7 @@ Test(count, period_of_43724_is_interval_plus_one) /* 43724-506, 43724-704, 43724
 
 Test(count, period_of_2007_is_the_interval) /* 2007-702, 2007-703 */
 {
-	start(LWP_REV_2007);
-	set_event(BLOCK, 1, 4, 4);
-	enable(BLOCK);
+	start_profile(LWP_REV_2007, 1, 4, 4);
 	steps(0x400000, 9);
 	expect_head(2 * 32);
 	cr_expect(eq(u8, record(0).event_id, 1));
@@ -31,15 +27,11 @@ Test(count, period_of_2007_is_the_interval) /* 2007-702, 2007-703 */
 
 Test(count, interval_0_records_every_instruction_in_43724_and_1_in_2007) /* 43724-704 */
 {
-	start(LWP_REV_43724);
-	set_event(BLOCK, 2, 0, 0);
-	enable(BLOCK);
+	start_profile(LWP_REV_43724, 2, 0, 0);
 	steps(0x400000, 5);
 	expect_head(160);
 	cr_expect(eq(u64, record(4).address, 0x400010));
-	start(LWP_REV_2007);
-	set_event(BLOCK, 1, 1, 1);
-	enable(BLOCK);
+	start_profile(LWP_REV_2007, 1, 1, 1);
 	steps(0x400000, 5);
 	expect_head(160);
 	cr_expect(eq(u64, record(4).address, 0x400010));
@@ -47,9 +39,7 @@ Test(count, interval_0_records_every_instruction_in_43724_and_1_in_2007) /* 4372
 
 Test(count, the_longest_period) /* 43724-413, 43724-704 */
 {
-	start(LWP_REV_43724);
-	set_event(BLOCK, 2, 0x1ffffff, 0x1ffffff);
-	enable(BLOCK);
+	start_profile(LWP_REV_43724, 2, 0x1ffffff, 0x1ffffff);
 	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_IRE), 0x2000000));
 	lwp_count(&eng, LWP_KIND_IRE, 0x1ffffff);
 	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_IRE), 1));
@@ -61,8 +51,7 @@ Test(count, budget_is_the_number_of_the_event_that_is_due) /* 43724-703 */
 {
 	start(LWP_REV_43724);
 	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_IRE), LWP_BUDGET_NEVER)); /* off */
-	set_event(BLOCK, 2, 99, 4);
-	enable(BLOCK);
+	profile(2, 99, 4);
 	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_IRE), 5));
 	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_BRE), LWP_BUDGET_NEVER)); /* not active */
 	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_NONE), LWP_BUDGET_NEVER));
@@ -70,9 +59,7 @@ Test(count, budget_is_the_number_of_the_event_that_is_due) /* 43724-703 */
 	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_IRE), 1));
 	eng.st.counter[1] = -7; /* took no turn yet */
 	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_IRE), 1));
-	start(LWP_REV_2007);
-	set_event(BLOCK, 1, 99, 4);
-	enable(BLOCK);
+	start_profile(LWP_REV_2007, 1, 99, 4);
 	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_IRE), 4));
 	eng.st.counter[0] = 0; /* frozen, its turn comes */
 	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_IRE), 1));
@@ -80,9 +67,7 @@ Test(count, budget_is_the_number_of_the_event_that_is_due) /* 43724-703 */
 
 Test(count, more_than_the_budget_allows_is_dropped) /* 43724-703 */
 {
-	start(LWP_REV_43724);
-	set_event(BLOCK, 2, 99, 4);
-	enable(BLOCK);
+	start_profile(LWP_REV_43724, 2, 99, 4);
 	lwp_count(&eng, LWP_KIND_IRE, 5);
 	cr_expect(eq(i32, eng.st.counter[1], 0));
 	lwp_count(&eng, LWP_KIND_IRE, ~(u64)0);
@@ -93,9 +78,7 @@ Test(count, more_than_the_budget_allows_is_dropped) /* 43724-703 */
 
 Test(count, bulk_and_single_steps_agree) /* 43724-703 */
 {
-	start(LWP_REV_43724);
-	set_event(BLOCK, 2, 9, 9);
-	enable(BLOCK);
+	start_profile(LWP_REV_43724, 2, 9, 9);
 	lwp_count(&eng, LWP_KIND_IRE, 9);
 	step(0x400024);
 	lwp_count(&eng, LWP_KIND_IRE, 9);
@@ -108,8 +91,7 @@ Test(count, of_two_due_events_the_one_furthest_below_its_limit) /* 43724-711 */
 {
 	start(LWP_REV_43724);
 	set_event(BLOCK, 2, 99, 0);
-	set_event(BLOCK, 3, 99, 0);
-	enable(BLOCK);
+	profile(3, 99, 0);
 	eng.st.counter[2] = -1; /* due since the last branch */
 	branch(0x400000, LWP_BRANCH_ABSOLUTE, true, 0x400800);
 	expect_head(32);
@@ -127,8 +109,7 @@ Test(count, ties_go_to_the_lowest_event_id) /* 43724-711 */
 {
 	start(LWP_REV_43724);
 	set_event(BLOCK, 2, 99, 0);
-	set_event(BLOCK, 3, 99, 0);
-	enable(BLOCK);
+	profile(3, 99, 0);
 	branch(0x400000, LWP_BRANCH_ABSOLUTE, true, 0x400800);
 	cr_expect(eq(u8, record(0).event_id, 2));
 	expect_head(32);
@@ -145,8 +126,7 @@ Test(count, in_2007_the_others_wait_at_zero) /* 2007-705 */
 {
 	start(LWP_REV_2007);
 	set_event(BLOCK, 1, 3, 1);
-	set_event(BLOCK, 2, 9, 1);
-	enable(BLOCK);
+	profile(2, 9, 1);
 	branch(0x400000, LWP_BRANCH_ABSOLUTE, true, 0x400800);
 	cr_expect(eq(u8, record(0).event_id, 1));
 	cr_expect(eq(i32, eng.st.counter[0], 3));
@@ -160,9 +140,7 @@ Test(count, in_2007_the_others_wait_at_zero) /* 2007-705 */
 
 Test(count, overrun_is_subtracted_at_reload) /* 43724-707 */
 {
-	start(LWP_REV_43724);
-	set_event(BLOCK, 5, 9, 0);
-	enable(BLOCK);
+	start_profile(LWP_REV_43724, 5, 9, 0);
 	/* A clock event that passes its limit by 3. */
 	{
 		struct lwp_retired r = { .address = 0x400000, .cnh = 4 };
@@ -179,9 +157,7 @@ Test(count, an_overrun_beyond_the_interval_is_due_again_at_once) /* 43724-707 */
 	struct lwp_retired r = { .address = 0x400000, .rnh = 8 };
 	struct lwp_exc exc;
 
-	start(LWP_REV_43724);
-	set_event(BLOCK, 6, 2, 2);
-	enable(BLOCK);
+	start_profile(LWP_REV_43724, 6, 2, 2);
 	cr_expect(eq(int, retire(&r, &exc), LWP_EXC_NONE));
 	cr_expect(eq(i32, eng.st.counter[5], -3)); /* 2 - 8 = -6: overrun 5; 2 - 5 */
 	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_RNH), 1));
@@ -199,9 +175,7 @@ Test(count, counters_saturate) /* 43724-705 */
 	struct lwp_retired r = { .address = 0x400000, .cnh = 0xffffffff };
 	struct lwp_exc exc;
 
-	start(LWP_REV_43724);
-	set_event(BLOCK, 5, 9, 9);
-	enable(BLOCK);
+	start_profile(LWP_REV_43724, 5, 9, 9);
 	cr_expect(lwp_retire(&eng, &r));
 	cr_expect(eq(i32, eng.st.counter[4], -0x2000000));
 	cr_expect(lwp_retire(&eng, &r));
@@ -214,8 +188,7 @@ Test(count, only_clocks_that_passed_count) /* 43724-513, 43724-720 */
 {
 	start(LWP_REV_43724);
 	set_event(BLOCK, 5, 9, 9);
-	set_event(BLOCK, 6, 9, 9);
-	enable(BLOCK);
+	profile(6, 9, 9);
 	steps(0x400000, 3);
 	cr_expect(eq(i32, eng.st.counter[4], 9));
 	cr_expect(eq(i32, eng.st.counter[5], 9));
@@ -226,9 +199,7 @@ Test(count, only_clocks_that_passed_count) /* 43724-513, 43724-720 */
 
 Test(count, branch_records) /* 43724-507, 43724-510, 2007-506 */
 {
-	start(LWP_REV_43724);
-	set_event(BLOCK, 3, 0, 0);
-	enable(BLOCK);
+	start_profile(LWP_REV_43724, 3, 0, 0);
 	branch(0x400000, LWP_BRANCH_CONDITIONAL, true, 0x400100);
 	branch(0x400100, LWP_BRANCH_CONDITIONAL, false, 0x400102);
 	branch(0x400200, LWP_BRANCH_CALL_RELATIVE, true, 0x400300);
@@ -248,8 +219,7 @@ Test(count, records_carry_core_id_and_time_stamp) /* 43724-217, 43724-514, 2007-
 	start(LWP_REV_43724);
 	lwp_engine_write_cfg(&eng, 0x000000a740000004ull); /* COREID A7h, PTSC, IRE */
 	put32(BLOCK, F_PTSC);
-	set_event(BLOCK, 2, 0, 0);
-	enable(BLOCK);
+	profile(2, 0, 0);
 	guest.clock = 0x1234567890;
 	step(0x400000);
 	cr_expect(eq(u32, get32(RING), 0x0000a702));
@@ -276,9 +246,7 @@ Test(count, data_cache_miss_records) /* 43724-511, 43724-512, 43724-719, 2007-50
 				 .miss = { 0x7000f8, 300, LWP_SRC_DRAM } };
 	struct lwp_exc exc;
 
-	start(LWP_REV_43724);
-	set_event(BLOCK, 4, 9, 1);
-	enable(BLOCK);
+	start_profile(LWP_REV_43724, 4, 9, 1);
 	expect_exc(retire(&r, &exc), NONE);
 	cr_expect(eq(u32, get32(RING), 0x70000004)); /* SRC 3, DAV */
 	cr_expect(eq(u32, get32(RING + 4), 300));
@@ -289,8 +257,7 @@ Test(count, data_cache_miss_records) /* 43724-511, 43724-512, 43724-719, 2007-50
 	caps.ecx_features &= ~LWP_ECX_DATA_ADDRESS;
 	caps.latency_rnd = 4;
 	start_engine(true, LWP_DELIVERY_EXACT);
-	set_event(BLOCK, 4, 0, 0);
-	enable(BLOCK);
+	profile(4, 0, 0);
 	expect_exc(retire(&r, &exc), NONE);
 	cr_expect(eq(u32, get32(RING + 32), 0x60000004));
 	cr_expect(eq(u32, get32(RING + 36), 288)); /* 300 rounded to 16 */
@@ -299,9 +266,7 @@ Test(count, data_cache_miss_records) /* 43724-511, 43724-512, 43724-719, 2007-50
 
 Test(count, a_2007_counter_that_is_negative_from_outside_is_due) /* 2007-702 */
 {
-	start(LWP_REV_2007);
-	set_event(BLOCK, 1, 5, 5);
-	enable(BLOCK);
+	start_profile(LWP_REV_2007, 1, 5, 5);
 	eng.st.counter[0] = -4;
 	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_IRE), 1));
 	lwp_count(&eng, LWP_KIND_IRE, 1);

@@ -8,8 +8,7 @@ Test(counted, each_event_once_with_a_record_and_without)
 {
 	start(LWP_REV_43724);
 	set_event(BLOCK, 2, 4, 4);
-	set_event(BLOCK, 3, 9, 9);
-	enable(BLOCK);
+	profile(3, 9, 9);
 	steps(0x400000, 23); /* 4 records */
 	branch(0x400100, LWP_BRANCH_RELATIVE, true, 0x400200);
 	lwp_count(&eng, LWP_KIND_BRE, 7);
@@ -21,9 +20,7 @@ Test(counted, each_event_once_with_a_record_and_without)
 
 Test(counted, what_is_not_active_is_not_counted)
 {
-	start(LWP_REV_43724);
-	set_event(BLOCK, 3, 9, 9);
-	enable(BLOCK);
+	start_profile(LWP_REV_43724, 3, 9, 9);
 	steps(0x400000, 5);
 	lwp_count(&eng, LWP_KIND_IRE, 3);
 	cr_expect(zero(u64, counted(IRE)));
@@ -31,9 +28,7 @@ Test(counted, what_is_not_active_is_not_counted)
 
 Test(counted, what_a_block_loses_stays_counted)
 {
-	start(LWP_REV_43724);
-	set_event(BLOCK, 2, 99, 99);
-	enable(BLOCK);
+	start_profile(LWP_REV_43724, 2, 99, 99);
 	steps(0x400000, 30);
 	lwp_engine_write_cbaddr(&eng, 0); /* nothing is flushed */
 	lwp_engine_reset(&eng, 0);
@@ -50,8 +45,7 @@ Test(counted, events_of_a_late_record_and_of_a_record_that_waits)
 
 	start(LWP_REV_43724);
 	start_engine(true, LWP_DELIVERY_PROMPT);
-	set_event(BLOCK, 2, 99, 99);
-	enable(BLOCK);
+	profile(2, 99, 99);
 	lwp_pass(&eng, LWP_KIND_IRE, 350, &next); /* skips two periods */
 	expect_exc(boundary(0x401000, false, &exc), NONE);
 	cr_expect(eq(u64, counted(IRE), 350));
@@ -66,9 +60,7 @@ Test(counted, a_counter_that_2007_freezes_goes_on)
 	struct lwp_retired r = { .address = 0x400000 };
 	struct lwp_exc exc;
 
-	start(LWP_REV_2007);
-	set_event(BLOCK, 1, 4, 1);
-	enable(BLOCK);
+	start_profile(LWP_REV_2007, 1, 4, 1);
 	set_permission(RING, 0);
 	expect_exc(retire(&r, &exc), PF);
 	lwp_retire(&eng, &r);
@@ -81,9 +73,7 @@ Test(counted, an_lwpval_that_faults_is_counted_when_it_is_done)
 {
 	struct lwp_exc exc;
 
-	start(LWP_REV_43724);
-	set_event(BLOCK, 1, 7, 1);
-	enable(BLOCK);
+	start_profile(LWP_REV_43724, 1, 7, 1);
 	expect_exc(lwpval(0x400000, 1, 2, 3, &exc), NONE);
 	cr_expect(eq(u64, counted(VAL), 1));
 	set_permission(RING, 0);

@@ -113,8 +113,7 @@ static void ip_filtered_from_outside(void)
 	put32(BLOCK + 36, 1u << 31);
 	put64(BLOCK + 40, 0x400100);
 	put64(BLOCK + 48, 0x4001ff);
-	set_event(BLOCK, 2, 9, 5);
-	enable(BLOCK);
+	profile(2, 9, 5);
 	lwp_state_encode(&eng.st, &caps, image);
 	start_engine(true, LWP_DELIVERY_EXACT);
 	cr_expect(lwp_state_decode(image, &caps, &st) == NULL);

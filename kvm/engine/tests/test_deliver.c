@@ -11,8 +11,7 @@ static enum lwp_exc_kind first_record(u32 interval)
 {
 	struct lwp_retired r = { .address = RIP };
 
-	set_event(BLOCK, 2, interval, 0);
-	enable(BLOCK);
+	profile(2, interval, 0);
 	return retire(&r, &exc);
 }
 
@@ -132,9 +131,7 @@ Test(deliver, a_missing_block_leaves_the_reload_to_be_done) /* 43724-708, 43724-
 {
 	struct lwp_retired r = { .address = RIP };
 
-	start(LWP_REV_43724);
-	set_event(BLOCK, 2, 9, 0);
-	enable(BLOCK);
+	start_profile(LWP_REV_43724, 2, 9, 0);
 	set_permission(BLOCK, P_READ);
 	expect_exc(retire(&r, &exc), PF);
 	cr_expect(eq(u64, exc.fault.addr, BLOCK));
@@ -157,9 +154,7 @@ Test(deliver, cr2_is_the_lowest_missing_byte_of_block_and_record) /* 43724-815 *
 {
 	struct lwp_retired r = { .address = RIP };
 
-	start(LWP_REV_43724);
-	set_event(BLOCK, 2, 9, 0);
-	enable(BLOCK);
+	start_profile(LWP_REV_43724, 2, 9, 0);
 	set_permission(BLOCK, 0);
 	set_permission(RING, 0);
 	expect_exc(retire(&r, &exc), PF);
@@ -213,8 +208,7 @@ Test(deliver, a_block_or_ring_that_is_not_ram_switches_off) /* 43724-818 */
 	cr_expect(not(lwp_engine_on(&eng)));
 	cr_expect(eq(u8, eng.st.pending.event_id, 0));
 	cr_expect(eq(u64, eng.stats.turned_off, 1));
-	set_event(BLOCK, 2, 9, 0);
-	enable(BLOCK);
+	profile(2, 9, 0);
 	set_permission(BLOCK, P_READ | P_WRITE | P_ROM);
 	expect_exc(retire(&r, &exc), NONE);
 	cr_expect(not(lwp_engine_on(&eng)));
@@ -245,9 +239,7 @@ Test(deliver, nothing_is_stored_in_a_shadow) /* 43724-715 */
 	struct lwp_retired r = { .address = RIP };
 
 	/* MOV SS counts and is gathered; the source leaves the boundary out. */
-	start(LWP_REV_43724);
-	set_event(BLOCK, 2, 0, 0);
-	enable(BLOCK);
+	start_profile(LWP_REV_43724, 2, 0, 0);
 	cr_expect(lwp_retire(&eng, &r));
 	r.address = RIP + 4;
 	cr_expect(lwp_retire(&eng, &r));
@@ -295,8 +287,7 @@ Test(deliver, a_rip_that_no_image_can_hold_is_not_kept) /* 43724-816 */
 
 	start(LWP_REV_43724);
 	set_permission(RING, 0);
-	set_event(BLOCK, 2, 9, 0);
-	enable(BLOCK);
+	profile(2, 9, 0);
 	cr_expect(lwp_retire(&eng, &r));
 	/* SYSRET to an address that is not canonical. */
 	expect_exc(boundary(0x8000000000000000ull, true, &exc), PF);
@@ -411,8 +402,7 @@ Test(deliver, in_2007_an_event_whose_selector_has_gone_stops) /* 2007-414, 2007-
 {
 	start(LWP_REV_2007);
 	set_event(BLOCK, 1, 9, 3);
-	set_event(BLOCK, 2, 9, 9);
-	enable(BLOCK);
+	profile(2, 9, 9);
 	put32(BLOCK + 40, 9); /* EventId 0 */
 	steps(0x400000, 5);
 	expect_head(32); /* what was due is stored */

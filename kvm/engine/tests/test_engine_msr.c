@@ -25,9 +25,7 @@ Test(engine_msr, reset_in_os_leaves_nothing_available) /* 43724-108 */
 
 Test(engine_msr, reset_switches_lwp_off) /* 43724-214 */
 {
-	start(LWP_REV_43724);
-	set_event(BLOCK, 2, 9, 9);
-	enable(BLOCK);
+	start_profile(LWP_REV_43724, 2, 9, 9);
 	lwp_engine_reset(&eng, 0);
 	cr_expect(not(lwp_engine_on(&eng)));
 	cr_expect(eq(i32, eng.st.counter[1], 0));
@@ -47,9 +45,7 @@ Test(engine_msr, cfg_refuses_what_edx_lacks) /* 43724-202 */
 
 Test(engine_msr, a_cleared_cfg_bit_stops_its_event_at_once) /* 43724-208 */
 {
-	start(LWP_REV_43724);
-	set_event(BLOCK, 2, 9, 9);
-	enable(BLOCK);
+	start_profile(LWP_REV_43724, 2, 9, 9);
 	steps(0x400000, 3);
 	cr_expect(eq(i32, eng.st.counter[1], 6));
 	cr_expect(lwp_engine_write_cfg(&eng, F_BRE));
@@ -69,9 +65,7 @@ Test(engine_msr, lwp_is_suspended_while_nothing_is_available) /* 43724-208 */
 	u64 result;
 	bool cf;
 
-	start(LWP_REV_43724);
-	set_event(BLOCK, 2, 9, 0);
-	enable(BLOCK);
+	start_profile(LWP_REV_43724, 2, 9, 0);
 	cr_expect(lwp_retire(&eng, &r));
 	cr_expect(lwp_engine_write_cfg(&eng, 0));
 	cr_expect(not(lwp_boundary_wanted(&eng, 0x400004, true)));
@@ -96,9 +90,7 @@ Test(engine_msr, cbaddr_zero_discards_without_a_flush) /* 43724-211, 43724-212 *
 	struct lwp_retired r = { .address = 0x400000 };
 	struct lwp_exc exc;
 
-	start(LWP_REV_43724);
-	set_event(BLOCK, 2, 9, 0);
-	enable(BLOCK);
+	start_profile(LWP_REV_43724, 2, 9, 0);
 	cr_expect(lwp_retire(&eng, &r));
 	cr_expect(not(lwp_engine_write_cbaddr(&eng, BLOCK)));
 	cr_expect(lwp_engine_on(&eng));

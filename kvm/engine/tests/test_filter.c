@@ -9,8 +9,7 @@ static void with_filters(u32 rev, u32 filters)
 	start_engine(true, LWP_DELIVERY_EXACT);
 	put32(BLOCK + 36, filters);
 	set_event(BLOCK, rev == LWP_REV_2007 ? 2 : 3, 99, 99);
-	set_event(BLOCK, rev == LWP_REV_2007 ? 3 : 4, 99, 99);
-	enable(BLOCK);
+	profile(rev == LWP_REV_2007 ? 3 : 4, 99, 99);
 }
 
 /* Which classes count: conditional 1, JMP rel 2, CALL rel 4, absolute 8. */
@@ -52,8 +51,7 @@ Test(filter, no_branch_counts_while_the_event_is_not_active) /* 43724-723 */
 {
 	start(LWP_REV_43724);
 	cr_expect(eq(u32, counted(), 0));
-	set_event(BLOCK, 2, 9, 9);
-	enable(BLOCK);
+	profile(2, 9, 9);
 	cr_expect(eq(u32, counted(), 0));
 }
 
@@ -88,8 +86,7 @@ Test(filter, ip_range_is_inclusive_at_both_ends) /* 43724-725 */
 	set_event(BLOCK, 1, 99, 99);
 	set_event(BLOCK, 2, 99, 99);
 	set_event(BLOCK, 3, 99, 99);
-	set_event(BLOCK, 5, 99, 99);
-	enable(BLOCK);
+	profile(5, 99, 99);
 	cr_expect(lwp_ip_filtered(&eng));
 	step(0x4000ff);
 	step(0x400200);
@@ -124,8 +121,7 @@ Test(filter, a_filtered_lwpval_does_not_read_its_operand) /* 43724-722, 43724-72
 	put32(BLOCK + 36, 1u << 31);
 	put64(BLOCK + 40, 0x400100);
 	put64(BLOCK + 48, 0x4001ff);
-	set_event(BLOCK, 1, 99, 0);
-	enable(BLOCK);
+	profile(1, 99, 0);
 	cr_expect(not(lwp_val_reads(&eng, 0x400000)));
 	cr_expect(lwp_val_reads(&eng, 0x400100));
 	expect_exc(lwpval(0x400000, 1, 2, 3, &exc), NONE);
@@ -154,8 +150,7 @@ Test(filter, ip_filter_inverted) /* 43724-725 */
 	put32(BLOCK + 36, 3u << 30);
 	put64(BLOCK + 40, 0x400100);
 	put64(BLOCK + 48, 0x4001ff);
-	set_event(BLOCK, 2, 99, 99);
-	enable(BLOCK);
+	profile(2, 99, 99);
 	step(0x400100);
 	step(0x4001ff);
 	cr_expect(eq(i32, eng.st.counter[1], 99));
@@ -168,8 +163,7 @@ Test(filter, ipi_alone_does_nothing) /* 43724-725 */
 {
 	start(LWP_REV_43724);
 	put32(BLOCK + 36, 1u << 30);
-	set_event(BLOCK, 2, 99, 99);
-	enable(BLOCK);
+	profile(2, 99, 99);
 	cr_expect(not(lwp_ip_filtered(&eng)));
 	step(0x400100);
 	cr_expect(eq(i32, eng.st.counter[1], 98));
@@ -244,9 +238,7 @@ Test(filter, cache_levels) /* 43724-728 */
 
 Test(filter, no_miss_counts_while_the_event_is_not_active) /* 43724-727, 2007-711 */
 {
-	start(LWP_REV_43724);
-	set_event(BLOCK, 2, 9, 9);
-	enable(BLOCK);
+	start_profile(LWP_REV_43724, 2, 9, 9);
 	cr_expect(not(miss_counted(99, LWP_SRC_DRAM)));
 }
 

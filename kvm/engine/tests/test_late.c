@@ -8,8 +8,7 @@ static void late(u32 rev, enum lwp_delivery delivery, u32 interval, u32 counter)
 {
 	start(rev);
 	start_engine(true, delivery);
-	set_event(BLOCK, rev == LWP_REV_2007 ? 1 : 2, interval, counter);
-	enable(BLOCK);
+	profile(rev == LWP_REV_2007 ? 1 : 2, interval, counter);
 }
 
 /* n instructions have passed, and the one at rip is next. Is the boundary wanted? */
@@ -107,8 +106,7 @@ static void clocks(enum lwp_delivery delivery)
 	start(LWP_REV_43724);
 	start_engine(true, delivery);
 	set_event(BLOCK, 5, 99, 99);
-	set_event(BLOCK, 6, 199, 199);
-	enable(BLOCK);
+	profile(6, 199, 199);
 	lwp_pass(&eng, LWP_KIND_CNH, 103, &next);
 	expect_exc(boundary(0x401000, false, &exc), NONE);
 	lwp_pass(&eng, LWP_KIND_RNH, 206, &next);

@@ -2,6 +2,15 @@
 /* LLWPCB of 43724: enable, disable, switch (43724-609 to 43724-619, 43724-404 to 43724-412). */
 #include "fake_guest.h"
 
+/* As llwpcb(), with another DS. */
+static enum lwp_exc_kind llwpcb_in(const struct lwp_ds *ds, u64 ea, struct lwp_exc *exc)
+{
+	u64 old;
+
+	lwp_llwpcb(&eng, ea, ds, 3, &old, exc);
+	return exc->kind;
+}
+
 Test(llwpcb, undefined_while_lwp_is_not_available) /* 43724-110, 43724-606 */
 {
 	struct lwp_exc exc;
@@ -17,8 +26,7 @@ Test(llwpcb, counters_start_from_event_counter_not_from_the_interval) /* 43724-6
 {
 	start(LWP_REV_43724);
 	set_event(BLOCK, 2, 1000, 2);
-	set_event(BLOCK, 3, 500, 0);
-	enable(BLOCK);
+	profile(3, 500, 0);
 	cr_expect(eq(i32, eng.st.counter[1], 2));
 	cr_expect(eq(i32, eng.st.counter[2], 0));
 	cr_expect(eq(u64, eng.st.cb_addr, BLOCK));
@@ -28,9 +36,7 @@ Test(llwpcb, counters_start_from_event_counter_not_from_the_interval) /* 43724-6
 
 Test(llwpcb, a_counter_of_zero_makes_the_next_event_a_record) /* 43724-411 */
 {
-	start(LWP_REV_43724);
-	set_event(BLOCK, 2, 99, 0);
-	enable(BLOCK);
+	start_profile(LWP_REV_43724, 2, 99, 0);
 	step(0x400010);
 	cr_expect(eq(u64, record(0).address, 0x400010));
 	cr_expect(eq(i32, eng.st.counter[1], 99));
@@ -103,9 +109,7 @@ Test(llwpcb, zero_flushes_and_switches_off) /* 43724-611 */
 	struct lwp_exc exc;
 	u64 old = 1;
 
-	start(LWP_REV_43724);
-	set_event(BLOCK, 2, 9, 9);
-	enable(BLOCK);
+	start_profile(LWP_REV_43724, 2, 9, 9);
 	steps(0x400000, 4);
 	expect_exc(llwpcb(0, &old, &exc), NONE);
 	cr_expect(not(lwp_engine_on(&eng)));
@@ -147,9 +151,7 @@ Test(llwpcb, the_old_block_is_flushed_as_by_slwpcb) /* 43724-610 */
 
 Test(llwpcb, the_active_block_again_goes_on_from_what_was_flushed) /* 43724-619 */
 {
-	start(LWP_REV_43724);
-	set_event(BLOCK, 2, 9, 9);
-	enable(BLOCK);
+	start_profile(LWP_REV_43724, 2, 9, 9);
 	steps(0x400000, 4);
 	put32(BLOCK + 140, 2); /* prepared by a mistaken program */
 	enable(BLOCK);
@@ -161,9 +163,7 @@ Test(llwpcb, a_fault_in_the_old_block_leaves_lwp_on) /* 43724-610 */
 	struct lwp_exc exc;
 	u64 old;
 
-	start(LWP_REV_43724);
-	set_event(BLOCK, 2, 9, 9);
-	enable(BLOCK);
+	start_profile(LWP_REV_43724, 2, 9, 9);
 	steps(0x400000, 2);
 	set_permission(BLOCK, P_READ);
 	expect_exc(llwpcb(BLOCK2, &old, &exc), PF);
@@ -183,9 +183,7 @@ Test(llwpcb, a_pending_record_that_cannot_be_stored_leaves_lwp_on) /* 43724-610 
 	struct lwp_exc exc;
 	u64 old;
 
-	start(LWP_REV_43724);
-	set_event(BLOCK, 2, 9, 0);
-	enable(BLOCK);
+	start_profile(LWP_REV_43724, 2, 9, 0);
 	cr_expect(lwp_retire(&eng, &r));
 	set_permission(RING, 0);
 	expect_exc(llwpcb(0, &old, &exc), PF);
@@ -202,9 +200,7 @@ Test(llwpcb, a_fault_in_the_new_block_leaves_lwp_off) /* 43724-614 */
 	struct lwp_exc exc;
 	u64 old;
 
-	start(LWP_REV_43724);
-	set_event(BLOCK, 2, 9, 9);
-	enable(BLOCK);
+	start_profile(LWP_REV_43724, 2, 9, 9);
 	steps(0x400000, 2);
 	set_permission(BLOCK2, 0);
 	expect_exc(llwpcb(BLOCK2 + 8, &old, &exc), PF);
@@ -276,13 +272,10 @@ Test(llwpcb, five_level_paging_has_57_bits) /* 43724-612, 2007-610 */
 {
 	struct lwp_ds wide = { .limit = ~(u64)0, .long_mode = true, .va_bits = 57 };
 	struct lwp_exc exc;
-	u64 old;
 
 	start(LWP_REV_43724);
-	lwp_llwpcb(&eng, 0x0000800000000000ull, &wide, 3, &old, &exc);
-	cr_expect(eq(int, exc.kind, LWP_EXC_PF));
-	lwp_llwpcb(&eng, 0x0100000000000000ull, &wide, 3, &old, &exc);
-	cr_expect(eq(int, exc.kind, LWP_EXC_GP));
+	expect_exc(llwpcb_in(&wide, 0x0000800000000000ull, &exc), PF);
+	expect_exc(llwpcb_in(&wide, 0x0100000000000000ull, &exc), GP);
 }
 
 /* DS of 32-bit code: base 500000h, 64 KiB. The block's addresses are relative to it. */
@@ -292,13 +285,12 @@ static const struct lwp_ds ds32 = { .base = 0x500000, .limit = 0xffff };
 Test(llwpcb, ds_base_is_added_to_block_and_ring)
 {
 	struct lwp_exc exc;
-	u64 old, result;
+	u64 result;
 
 	start(LWP_REV_43724);
 	make_block(BLOCK, 0x4000);
 	set_event(BLOCK, 2, 9, 0);
-	lwp_llwpcb(&eng, 0x2000, &ds32, 3, &old, &exc);
-	cr_expect(eq(int, exc.kind, LWP_EXC_NONE));
+	expect_exc(llwpcb_in(&ds32, 0x2000, &exc), NONE);
 	cr_expect(eq(u64, eng.st.cb_addr, BLOCK));
 	cr_expect(eq(u64, eng.st.base, RING));
 	/* BufferBase itself is not rewritten. */
@@ -316,26 +308,20 @@ Test(llwpcb, outside_the_ds_limit_is_gp) /* 43724-612, 2007-610 */
 {
 	struct lwp_ds ds = { .base = 0x500000, .limit = 0x20af };
 	struct lwp_exc exc;
-	u64 old;
 
 	start(LWP_REV_43724);
 	make_block(BLOCK, 0x1000);
 	/* The block's last byte is at 20AFh. */
-	lwp_llwpcb(&eng, 0x2000, &ds, 3, &old, &exc);
-	cr_expect(eq(int, exc.kind, LWP_EXC_NONE));
-	lwp_llwpcb(&eng, 0x2001, &ds, 3, &old, &exc);
-	cr_expect(eq(int, exc.kind, LWP_EXC_GP));
+	expect_exc(llwpcb_in(&ds, 0x2000, &exc), NONE);
+	expect_exc(llwpcb_in(&ds, 0x2001, &exc), GP);
 	cr_expect(not(lwp_engine_on(&eng)));
 	/* The ring: 1CB0h is the last place where 1024 bytes fit. */
 	make_block(BLOCK, 0x1cb0);
-	lwp_llwpcb(&eng, 0x2000, &ds, 3, &old, &exc);
-	cr_expect(eq(int, exc.kind, LWP_EXC_NONE));
+	expect_exc(llwpcb_in(&ds, 0x2000, &exc), NONE);
 	make_block(BLOCK, 0x1cb1);
-	lwp_llwpcb(&eng, 0x2000, &ds, 3, &old, &exc);
-	cr_expect(eq(int, exc.kind, LWP_EXC_GP));
+	expect_exc(llwpcb_in(&ds, 0x2000, &exc), GP);
 	make_block(BLOCK, 0x100001000ull);
-	lwp_llwpcb(&eng, 0x2000, &ds, 3, &old, &exc);
-	cr_expect(eq(int, exc.kind, LWP_EXC_GP));
+	expect_exc(llwpcb_in(&ds, 0x2000, &exc), GP);
 }
 
 /* An expand-down DS: the offsets above its limit are valid. */
@@ -343,24 +329,19 @@ Test(llwpcb, below_the_first_offset_of_ds_is_gp) /* 43724-612, 2007-610 */
 {
 	struct lwp_ds ds = { .base = 0x500000, .first = 0x2000, .limit = 0xffff };
 	struct lwp_exc exc;
-	u64 old;
 
 	start(LWP_REV_43724);
 	make_block(BLOCK, 0x4000);
-	lwp_llwpcb(&eng, 0x2000, &ds, 3, &old, &exc);
-	cr_expect(eq(int, exc.kind, LWP_EXC_NONE));
+	expect_exc(llwpcb_in(&ds, 0x2000, &exc), NONE);
 	ds.first = 0x2001;
-	lwp_llwpcb(&eng, 0x2000, &ds, 3, &old, &exc);
-	cr_expect(eq(int, exc.kind, LWP_EXC_GP));
+	expect_exc(llwpcb_in(&ds, 0x2000, &exc), GP);
 	cr_expect(not(lwp_engine_on(&eng)));
 	/* The ring. */
 	ds.first = 0x2000;
 	make_block(BLOCK, 0x1fff);
-	lwp_llwpcb(&eng, 0x2000, &ds, 3, &old, &exc);
-	cr_expect(eq(int, exc.kind, LWP_EXC_GP));
+	expect_exc(llwpcb_in(&ds, 0x2000, &exc), GP);
 	make_block(BLOCK, 0x2000);
-	lwp_llwpcb(&eng, 0x2000, &ds, 3, &old, &exc);
-	cr_expect(eq(int, exc.kind, LWP_EXC_NONE));
+	expect_exc(llwpcb_in(&ds, 0x2000, &exc), NONE);
 }
 
 /* Null, not present, or not writable. */
@@ -368,40 +349,31 @@ Test(llwpcb, a_ds_without_offsets_is_gp) /* 43724-612, 2007-610 */
 {
 	struct lwp_ds ds = { .base = 0, .first = 1, .limit = 0 };
 	struct lwp_exc exc;
-	u64 old;
 
 	start(LWP_REV_43724);
 	make_block(BLOCK, 0x1000);
-	lwp_llwpcb(&eng, BLOCK, &ds, 3, &old, &exc);
-	cr_expect(eq(int, exc.kind, LWP_EXC_GP));
+	expect_exc(llwpcb_in(&ds, BLOCK, &exc), GP);
 	/* Address 0 turns LWP off whatever DS is. */
-	lwp_llwpcb(&eng, 0, &ds, 3, &old, &exc);
-	cr_expect(eq(int, exc.kind, LWP_EXC_NONE));
+	expect_exc(llwpcb_in(&ds, 0, &exc), NONE);
 }
 
 Test(llwpcb, what_wraps_round_a_32_bit_address_space_is_gp) /* 43724-612, 2007-610 */
 {
 	struct lwp_ds ds = { .base = 0xfffff000, .limit = 0xffffffff };
 	struct lwp_exc exc;
-	u64 old;
 
 	start(LWP_REV_43724);
-	lwp_llwpcb(&eng, 0xf51, &ds, 3, &old, &exc);
-	cr_expect(eq(int, exc.kind, LWP_EXC_GP));
-	lwp_llwpcb(&eng, 0xf50, &ds, 3, &old, &exc);
-	cr_expect(eq(int, exc.kind, LWP_EXC_PF));
+	expect_exc(llwpcb_in(&ds, 0xf51, &exc), GP);
+	expect_exc(llwpcb_in(&ds, 0xf50, &exc), PF);
 	cr_expect(eq(u64, exc.fault.addr, 0xffffff50));
 	/* Linear 0 would read as off. */
-	lwp_llwpcb(&eng, 0x1000, &ds, 3, &old, &exc);
-	cr_expect(eq(int, exc.kind, LWP_EXC_GP));
+	expect_exc(llwpcb_in(&ds, 0x1000, &exc), GP);
 	/* A block after the wrap is a plain address; its ring ends where the space does. */
 	make_block(BLOCK, 0xc00);
-	lwp_llwpcb(&eng, BLOCK + 0x1000, &ds, 3, &old, &exc);
-	cr_expect(eq(int, exc.kind, LWP_EXC_NONE));
+	expect_exc(llwpcb_in(&ds, BLOCK + 0x1000, &exc), NONE);
 	cr_expect(eq(u64, eng.st.base, 0xfffffc00));
 	make_block(BLOCK, 0xc01);
-	lwp_llwpcb(&eng, BLOCK + 0x1000, &ds, 3, &old, &exc);
-	cr_expect(eq(int, exc.kind, LWP_EXC_GP));
+	expect_exc(llwpcb_in(&ds, BLOCK + 0x1000, &exc), GP);
 }
 
 Test(llwpcb, no_alignment_is_checked) /* 43724-416 */

@@ -162,9 +162,7 @@ Test(llwpcb_2007, outside_cpl_3_the_old_block_is_flushed_first) /* 2007-604 */
 	struct lwp_exc exc;
 	u64 old;
 
-	start(LWP_REV_2007);
-	set_event(BLOCK, 1, 9, 9);
-	enable(BLOCK);
+	start_profile(LWP_REV_2007, 1, 9, 9);
 	steps(0x400000, 2);
 	lwp_llwpcb(&eng, BLOCK2, &flat, 0, &old, &exc);
 	cr_expect(eq(u64, old, BLOCK));
@@ -200,9 +198,7 @@ Test(llwpcb_2007, there_is_no_lwpins_and_no_lwpval) /* 2007-601 */
 	struct lwp_exc exc;
 	bool cf;
 
-	start(LWP_REV_2007);
-	set_event(BLOCK, 1, 9, 9);
-	enable(BLOCK);
+	start_profile(LWP_REV_2007, 1, 9, 9);
 	cr_expect(not(lwp_ins_reads(&eng)));
 	cr_expect(not(lwp_val_reads(&eng, 0x400000)));
 	expect_exc(lwpins(0x400000, 1, 2, 3, &cf, &exc), UD);

@@ -21,8 +21,7 @@ Test(lwpins, stores_a_record_without_counter_or_enable_bit) /* 43724-505, 43724-
 
 	start(LWP_REV_43724);
 	lwp_engine_write_cfg(&eng, 0x0000000500000004ull); /* COREID 5, IRE */
-	set_event(BLOCK, 2, 9, 9);
-	enable(BLOCK);
+	profile(2, 9, 9);
 	cr_expect(lwp_ins_reads(&eng));
 	expect_exc(lwpins(0x401234, 0x1122334455667788ull, 0xaabbccdd, 0x9876, &cf, &exc), NONE);
 	cr_expect(not(cf));
@@ -91,9 +90,7 @@ Test(lwpins, a_pending_record_goes_first) /* 43724-636 */
 	struct lwp_exc exc;
 	bool cf;
 
-	start(LWP_REV_43724);
-	set_event(BLOCK, 2, 9, 0);
-	enable(BLOCK);
+	start_profile(LWP_REV_43724, 2, 9, 0);
 	set_permission(RING, 0);
 	expect_exc(retire(&r, &exc), PF);
 	expect_exc(lwpins(0x400100, 1, 2, 3, &cf, &exc), PF);
@@ -111,9 +108,7 @@ Test(lwpins, a_pending_record_goes_before_the_operand) /* 43724-636 */
 	struct lwp_retired r = { .address = 0x400000 };
 	struct lwp_exc exc;
 
-	start(LWP_REV_43724);
-	set_event(BLOCK, 2, 9, 0);
-	enable(BLOCK);
+	start_profile(LWP_REV_43724, 2, 9, 0);
 	cr_expect(lwp_sample_settle(&eng, 0x400100, &exc));
 	set_permission(RING, 0);
 	expect_exc(retire(&r, &exc), PF);
@@ -148,8 +143,7 @@ Test(lwpins, a_pending_record_that_switches_off_ends_it) /* 43724-636 */
 
 	start(LWP_REV_43724);
 	set_event(BLOCK, 1, 0, 0);
-	set_event(BLOCK, 2, 9, 0);
-	enable(BLOCK);
+	profile(2, 9, 0);
 	cr_expect(lwp_retire(&eng, &r));
 	set_permission(RING, P_READ | P_WRITE | P_ROM);
 	expect_exc(lwpins(0x400004, 1, 2, 3, &cf, &exc), NONE);
@@ -187,9 +181,7 @@ Test(lwpval, the_kth_samples_when_the_interval_is_k_less_one) /* 43724-631, 4372
 	struct lwp_exc exc;
 	u32 i;
 
-	start(LWP_REV_43724);
-	set_event(BLOCK, 1, 2, 2);
-	enable(BLOCK);
+	start_profile(LWP_REV_43724, 1, 2, 2);
 	for (i = 1; i <= 9; i++) {
 		/* The memory operand is read by the one that samples, and by no other. */
 		cr_expect(eq(int, lwp_val_reads(&eng, 0x400000), i % 3 == 0));
@@ -209,9 +201,7 @@ Test(lwpval, a_fault_leaves_the_counter_as_it_was) /* 43724-635 */
 {
 	struct lwp_exc exc;
 
-	start(LWP_REV_43724);
-	set_event(BLOCK, 1, 7, 0);
-	enable(BLOCK);
+	start_profile(LWP_REV_43724, 1, 7, 0);
 	set_permission(RING, 0);
 	expect_exc(lwpval(0x400000, 1, 2, 3, &exc), PF);
 	cr_expect(eq(i32, eng.st.counter[0], 0));
@@ -244,8 +234,7 @@ Test(lwpval, one_that_is_not_due_leaves_a_pending_record_alone) /* 43724-631, 43
 
 	start(LWP_REV_43724);
 	set_event(BLOCK, 1, 7, 1);
-	set_event(BLOCK, 2, 9, 0);
-	enable(BLOCK);
+	profile(2, 9, 0);
 	set_permission(RING, 0);
 	expect_exc(retire(&r, &exc), PF);
 	expect_exc(lwpval(0x400100, 1, 2, 3, &exc), NONE);
@@ -262,9 +251,7 @@ Test(lwpval, a_counter_below_zero_is_owed_as_overrun) /* 43724-632 */
 {
 	struct lwp_exc exc;
 
-	start(LWP_REV_43724);
-	set_event(BLOCK, 1, 7, 0);
-	enable(BLOCK);
+	start_profile(LWP_REV_43724, 1, 7, 0);
 	eng.st.counter[0] = -2; /* from outside */
 	expect_exc(lwpval(0x400000, 1, 2, 3, &exc), NONE);
 	cr_expect(eq(i32, eng.st.counter[0], 5)); /* -3 is 2 below -1 */
@@ -277,9 +264,7 @@ Test(lwpval, is_counted_by_nothing_else)
 {
 	struct lwp_retired r = { .address = 0x400000 };
 
-	start(LWP_REV_43724);
-	set_event(BLOCK, 1, 7, 3);
-	enable(BLOCK);
+	start_profile(LWP_REV_43724, 1, 7, 3);
 	steps(0x400000, 5);
 	lwp_count(&eng, LWP_KIND_VAL, 2);
 	lwp_pass(&eng, LWP_KIND_VAL, 9, &r);

@@ -384,8 +384,7 @@ Test(owed, in_2007_the_counter_waits_at_zero)
 {
 	start(LWP_REV_2007);
 	set_event(BLOCK, 1, 100, 100);
-	set_event(BLOCK, 2, 20, 20);
-	enable(BLOCK);
+	profile(2, 20, 20);
 	lwp_count(&eng, LWP_KIND_BRE, 19);
 	lwp_pass(&eng, LWP_KIND_IRE, 250, NULL);
 	cr_expect(eq(i32, eng.st.counter[0], 0));

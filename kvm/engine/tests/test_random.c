@@ -9,8 +9,7 @@ static void with_random(u32 random, u32 interval)
 {
 	start(LWP_REV_43724);
 	put32(BLOCK + 4, random << 28 | RING_SIZE);
-	set_event(BLOCK, 2, interval, 0);
-	enable(BLOCK);
+	profile(2, interval, 0);
 }
 
 Test(random, none_leaves_the_interval) /* 43724-706 */
@@ -47,8 +46,7 @@ Test(random, depends_on_head_event_missed_and_block) /* 43724-709 */
 	cr_expect(eq(i32, eng.st.counter[1], 0xfcf2));
 	start(LWP_REV_43724);
 	put32(BLOCK + 4, 0xf0000000 | RING_SIZE);
-	set_event(BLOCK, 3, 0x8000, 0);
-	enable(BLOCK);
+	profile(3, 0x8000, 0);
 	branch(0x400000, LWP_BRANCH_RELATIVE, true, 0x400100); /* event 3: ...2408h */
 	cr_expect(eq(i32, eng.st.counter[2], 0xa408));
 	put32(BLOCK2 + 4, 0xf0000000 | RING_SIZE);
@@ -64,8 +62,7 @@ Test(random, applies_to_lwpval) /* 43724-632 */
 
 	start(LWP_REV_43724);
 	put32(BLOCK + 4, 0x40000000 | RING_SIZE);
-	set_event(BLOCK, 1, 0x100, 0);
-	enable(BLOCK);
+	profile(1, 0x100, 0);
 	expect_exc(lwpval(0x400000, 1, 2, 3, &exc), NONE);
 	cr_expect(ge(i32, eng.st.counter[0], 0x100));
 	cr_expect(le(i32, eng.st.counter[0], 0x10f));
@@ -97,8 +94,7 @@ Test(random, the_first_count_is_the_counter_as_given) /* 43724-706 */
 {
 	start(LWP_REV_43724);
 	put32(BLOCK + 4, 0xf0000000 | RING_SIZE);
-	set_event(BLOCK, 2, 0x8000, 0x10);
-	enable(BLOCK);
+	profile(2, 0x8000, 0x10);
 	cr_expect(eq(i32, eng.st.counter[1], 0x10));
 }
 
@@ -108,8 +104,7 @@ Test(random, never_below_the_minimum_of_2007) /* 2007-415, 2007-704 */
 
 	start(LWP_REV_2007);
 	put32(BLOCK + 4, 0x10000000 | RING_SIZE);
-	set_event(BLOCK, 1, 1, 1);
-	enable(BLOCK);
+	profile(1, 1, 1);
 	for (i = 0; i < 200; i++) {
 		put32(BLOCK + 20, get32(BLOCK + 16));
 		step(0x400000);

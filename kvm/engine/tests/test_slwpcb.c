@@ -48,9 +48,7 @@ Test(slwpcb, a_pending_record_goes_to_the_ring_first) /* 43724-621 */
 	struct lwp_exc exc;
 	u64 result;
 
-	start(LWP_REV_43724);
-	set_event(BLOCK, 2, 9, 0);
-	enable(BLOCK);
+	start_profile(LWP_REV_43724, 2, 9, 0);
 	cr_expect(lwp_retire(&eng, &r));
 	expect_exc(slwpcb(&result, &exc), NONE);
 	cr_expect(eq(u64, record(0).address, 0x400000));
@@ -64,9 +62,7 @@ Test(slwpcb, a_negative_counter_is_26_bits) /* 43724-621 */
 	struct lwp_exc exc;
 	u64 result;
 
-	start(LWP_REV_43724);
-	set_event(BLOCK, 2, 9, 9);
-	enable(BLOCK);
+	start_profile(LWP_REV_43724, 2, 9, 9);
 	eng.st.counter[1] = -3;
 	expect_exc(slwpcb(&result, &exc), NONE);
 	cr_expect(eq(u32, get32(BLOCK + 140), 0x03fffffd));
@@ -77,9 +73,7 @@ Test(slwpcb, a_block_that_is_not_writable_is_pf) /* 43724-623 */
 	struct lwp_exc exc;
 	u64 result = 1;
 
-	start(LWP_REV_43724);
-	set_event(BLOCK, 2, 9, 9);
-	enable(BLOCK);
+	start_profile(LWP_REV_43724, 2, 9, 9);
 	step(0x400000);
 	set_permission(BLOCK, P_READ);
 	expect_exc(slwpcb(&result, &exc), PF);

@@ -34,8 +34,7 @@ Test(tally, a_lost_counter_makes_no_record)
 
 	start(LWP_REV_43724);
 	start_engine(true, LWP_DELIVERY_PROMPT);
-	set_event(BLOCK, 3, 19, 19);
-	enable(BLOCK);
+	profile(3, 19, 19);
 	lwp_pass(&eng, LWP_KIND_BRE, lwp_tally_branches(15, 16, false, 0), &next);
 	lwp_pass(&eng, LWP_KIND_BRE, lwp_tally_branches(500, 3, true, 0), &next);
 	branch(0x401000, LWP_BRANCH_RELATIVE, true, 0x402000);

@@ -110,8 +110,7 @@ Test(trace, leaves_an_interval)
 Test(trace, leaves_a_counter_that_is_not_due)
 {
 	every_branch(0);
-	set_event(BLOCK, 3, 0, 1);
-	enable(BLOCK);
+	profile(3, 0, 1);
 	expect_left(&jump);
 	branch(0x400000, LWP_BRANCH_RELATIVE, true, 0x400200);
 	branch(0x400000, LWP_BRANCH_RELATIVE, true, 0x400200);
@@ -179,8 +178,7 @@ Test(trace, leaves_a_slot_in_two_pages)
 {
 	every_branch(0);
 	make_block(BLOCK, RING + PAGE - 16);
-	set_event(BLOCK, 3, 0, 0);
-	enable(BLOCK);
+	profile(3, 0, 0);
 	expect_left(&jump);
 }
 
