@@ -350,110 +350,76 @@ static void change(uint32_t type, size_t offset, uint32_t value)
 	sign(at);
 }
 
+static void refused(uint32_t type, size_t offset, uint32_t value, const char *words)
+{
+	change(type, offset, value);
+	expect_error(words);
+}
+
 Test(lwpdata, numbers_out_of_range_are_refused)
 {
-	change(LWPDATA_CONFIG, 0, 2);
-	expect_error("revision");
-	change(LWPDATA_CONFIG, 4, 17);
-	expect_error("too many events");
-	change(LWPDATA_CONFIG, 4, 0xffffffff);
-	expect_error("too many events");
-	change(LWPDATA_CONFIG, 36, 16);
-	expect_error("Random");
-	change(LWPDATA_CONFIG, 56, 256);
-	expect_error("EventId");
-	change(LWPDATA_CONFIG, 60, 0x2000000);
-	expect_error("25 bits");
-	change(LWPDATA_PROCESS_END, 4, 4);
-	expect_error("unknown way");
-	change(LWPDATA_UNMAP, 4, 1);
-	expect_error("reserved");
-	change(LWPDATA_KEPT, 0, 4);
-	expect_error("an event that the file does not have");
-	change(LWPDATA_KEPT, 4, 32);
-	expect_error("too few records");
+	refused(LWPDATA_CONFIG, 0, 2, "revision");
+	refused(LWPDATA_CONFIG, 4, 17, "too many events");
+	refused(LWPDATA_CONFIG, 4, 0xffffffff, "too many events");
+	refused(LWPDATA_CONFIG, 36, 16, "Random");
+	refused(LWPDATA_CONFIG, 56, 256, "EventId");
+	refused(LWPDATA_CONFIG, 60, 0x2000000, "25 bits");
+	refused(LWPDATA_PROCESS_END, 4, 4, "unknown way");
+	refused(LWPDATA_UNMAP, 4, 1, "reserved");
+	refused(LWPDATA_KEPT, 0, 4, "an event that the file does not have");
+	refused(LWPDATA_KEPT, 4, 32, "too few records");
 }
 
 Test(lwpdata, references_to_what_is_not_there_are_refused)
 {
-	change(LWPDATA_MAP, 0, 1);
-	expect_error("process that was not introduced");
-	change(LWPDATA_MAP, 4, 1);
-	expect_error("object that was not introduced");
-	change(LWPDATA_UNMAP, 0, 1);
-	expect_error("process that was not introduced");
-	change(LWPDATA_THREAD, 4, 1);
-	expect_error("process that was not introduced");
-	change(LWPDATA_RECORDS, 0, 1);
-	expect_error("thread that was not introduced");
-	change(LWPDATA_THREAD_END, 0, 0xffffffff);
-	expect_error("thread that was not introduced");
-	change(LWPDATA_PROCESS, 4, 0);
-	expect_error("parent that was not introduced");
-	change(LWPDATA_IMAGE, 0, 1);
-	expect_error("object that was not introduced");
+	refused(LWPDATA_MAP, 0, 1, "process that was not introduced");
+	refused(LWPDATA_MAP, 4, 1, "object that was not introduced");
+	refused(LWPDATA_UNMAP, 0, 1, "process that was not introduced");
+	refused(LWPDATA_THREAD, 4, 1, "process that was not introduced");
+	refused(LWPDATA_RECORDS, 0, 1, "thread that was not introduced");
+	refused(LWPDATA_THREAD_END, 0, 0xffffffff, "thread that was not introduced");
+	refused(LWPDATA_PROCESS, 4, 0, "parent that was not introduced");
+	refused(LWPDATA_IMAGE, 0, 1, "object that was not introduced");
 }
 
 Test(lwpdata, a_mapping_of_data_is_checked_as_one_of_code)
 {
-	change(LWPDATA_DATA_MAP, 0, 1);
-	expect_error("DATA_MAP: refers to a process that was not introduced");
-	change(LWPDATA_DATA_MAP, 4, 1);
-	expect_error("DATA_MAP: refers to an object that was not introduced");
-	change(LWPDATA_DATA_MAP, 16, 0x4000);
-	expect_error("range ends before it starts");
-	change(LWPDATA_DATA_MAP, 40, 1);
-	expect_error("too short");
-	change(LWPDATA_DATA_UNMAP, 0, 1);
-	expect_error("DATA_UNMAP: refers to a process that was not introduced");
-	change(LWPDATA_DATA_UNMAP, 4, 1);
-	expect_error("reserved");
+	refused(LWPDATA_DATA_MAP, 0, 1, "DATA_MAP: refers to a process that was not introduced");
+	refused(LWPDATA_DATA_MAP, 4, 1, "DATA_MAP: refers to an object that was not introduced");
+	refused(LWPDATA_DATA_MAP, 16, 0x4000, "range ends before it starts");
+	refused(LWPDATA_DATA_MAP, 40, 1, "too short");
+	refused(LWPDATA_DATA_UNMAP, 0, 1,
+		"DATA_UNMAP: refers to a process that was not introduced");
+	refused(LWPDATA_DATA_UNMAP, 4, 1, "reserved");
 }
 
 Test(lwpdata, ids_count_from_zero)
 {
-	change(LWPDATA_OBJECT, 0, 1);
-	expect_error("numbered in order");
-	change(LWPDATA_PROCESS, 0, 1);
-	expect_error("numbered in order");
-	change(LWPDATA_THREAD, 0, 1);
-	expect_error("numbered in order");
+	refused(LWPDATA_OBJECT, 0, 1, "numbered in order");
+	refused(LWPDATA_PROCESS, 0, 1, "numbered in order");
+	refused(LWPDATA_THREAD, 0, 1, "numbered in order");
 }
 
 Test(lwpdata, counts_must_fit_their_section)
 {
-	change(LWPDATA_RECORDS, 4, 4);
-	expect_error("too short");
-	change(LWPDATA_RECORDS, 4, 2);
-	expect_error("longer than its contents");
-	change(LWPDATA_RECORDS, 4, 0xffffffff);
-	expect_error("too short");
-	change(LWPDATA_THREAD, 20, 3);
-	expect_error("number of counters");
+	refused(LWPDATA_RECORDS, 4, 4, "too short");
+	refused(LWPDATA_RECORDS, 4, 2, "longer than its contents");
+	refused(LWPDATA_RECORDS, 4, 0xffffffff, "too short");
+	refused(LWPDATA_THREAD, 20, 3, "number of counters");
 }
 
 Test(lwpdata, a_window_is_consecutive_records_of_one_event)
 {
-	change(LWPDATA_WINDOW, 0, 1);
-	expect_error("WINDOW: refers to a thread that was not introduced");
-	change(LWPDATA_WINDOW, 4, 0);
-	expect_error("window without records");
-	change(LWPDATA_WINDOW, 4, 4);
-	expect_error("too short");
-	change(LWPDATA_WINDOW, 4, 2);
-	expect_error("longer than its contents");
-	change(LWPDATA_WINDOW, 16, 2);
-	expect_error("stands for less than its records");
-	change(LWPDATA_WINDOW, 16, 3);
-	expect_error("not those that were written");
-	change(LWPDATA_WINDOW, 28, 1);
-	expect_error("reserved");
-	change(LWPDATA_WINDOW, 32 + 2 * 32, 2);
-	expect_error("records of two events");
-	change(LWPDATA_WINDOW, 32, 2);
-	expect_error("records of two events");
-	change(LWPDATA_WINDOW, 32, 4);
-	expect_error("an event that the file does not have");
+	refused(LWPDATA_WINDOW, 0, 1, "WINDOW: refers to a thread that was not introduced");
+	refused(LWPDATA_WINDOW, 4, 0, "window without records");
+	refused(LWPDATA_WINDOW, 4, 4, "too short");
+	refused(LWPDATA_WINDOW, 4, 2, "longer than its contents");
+	refused(LWPDATA_WINDOW, 16, 2, "stands for less than its records");
+	refused(LWPDATA_WINDOW, 16, 3, "not those that were written");
+	refused(LWPDATA_WINDOW, 28, 1, "reserved");
+	refused(LWPDATA_WINDOW, 32 + 2 * 32, 2, "records of two events");
+	refused(LWPDATA_WINDOW, 32, 2, "records of two events");
+	refused(LWPDATA_WINDOW, 32, 4, "an event that the file does not have");
 }
 
 /* What version 1.0 had: the same sections without windows. */
@@ -501,28 +467,22 @@ Test(lwpdata, sections_must_hold_all_their_fields)
 
 Test(lwpdata, ranges_must_not_be_empty)
 {
-	change(LWPDATA_MAP, 16, 0x3000);
-	expect_error("ends before it starts");
-	change(LWPDATA_UNMAP, 16, 0x4000);
-	expect_error("ends before it starts");
+	refused(LWPDATA_MAP, 16, 0x3000, "ends before it starts");
+	refused(LWPDATA_UNMAP, 16, 0x4000, "ends before it starts");
 }
 
 Test(lwpdata, texts_have_no_nul)
 {
 	/* OBJECT: id, flags, size, then a length and the path. */
-	change(LWPDATA_OBJECT, 18, 0);
-	expect_error("NUL");
+	refused(LWPDATA_OBJECT, 18, 0, "NUL");
 }
 
 Test(lwpdata, the_end_knows_what_came_before)
 {
-	change(LWPDATA_END, 0, SAMPLE_SECTIONS);
-	expect_error("another number of sections");
-	change(LWPDATA_END, 8, 4);
-	expect_error("another number of records");
+	refused(LWPDATA_END, 0, SAMPLE_SECTIONS, "another number of sections");
+	refused(LWPDATA_END, 8, 4, "another number of records");
 	/* A section replaced by another good one of the same length. */
-	change(LWPDATA_STATS, 0, 8);
-	expect_error("not those that were written");
+	refused(LWPDATA_STATS, 0, 8, "not those that were written");
 }
 
 Test(lwpdata, config_comes_first_and_once)

@@ -20,10 +20,16 @@
 
 TestSuite(lwprun, .init = set_up, .fini = tear_down, .timeout = 60);
 
+/* Running lwprun with these arguments. */
+#define ends(code, ...) (lwprun(__VA_ARGS__, NULL), has_ended(code))
+static void has_ended(int code)
+{
+	cr_expect(eq(int, run.status, code), "%s", run.errors);
+}
+
 Test(lwprun, the_exit_status_is_the_programs)
 {
-	lwprun("-q", VICTIM, "records", "12", "42", NULL);
-	cr_expect(eq(int, run.status, 42));
+	ends(42, "-q", VICTIM, "records", "12", "42");
 	cr_expect(eq(u64, run.records, 12));
 	cr_expect(eq(u32, run.nr_processes, 1));
 	cr_expect(eq(u32, run.nr_threads, 1));
@@ -33,14 +39,12 @@ Test(lwprun, the_exit_status_is_the_programs)
 
 Test(lwprun, errno_mask_and_descriptors_are_the_programs)
 {
-	lwprun("-q", VICTIM, "untouched", NULL);
-	cr_expect(eq(int, run.status, 0), "%s", run.errors);
+	ends(0, "-q", VICTIM, "untouched");
 }
 
 Test(lwprun, a_signal_from_another_process_is_passed_on)
 {
-	lwprun("-q", VICTIM, "signal", NULL);
-	cr_expect(eq(int, run.status, 0));
+	ends(0, "-q", VICTIM, "signal");
 }
 
 /* ---- Nothing is lost ------------------------------------------------------------------------ */
@@ -49,8 +53,7 @@ Test(lwprun, every_thread_has_its_own_records)
 {
 	uint64_t seen = 0;
 
-	lwprun("-q", VICTIM, "threads", NULL);
-	cr_expect(eq(int, run.status, 0));
+	ends(0, "-q", VICTIM, "threads");
 	cr_expect(eq(u32, run.nr_threads, 9));
 	/* 100 + 200 + ... + 800 */
 	cr_expect(eq(u64, run.records, 3600));
@@ -113,16 +116,14 @@ Test(lwprun, all_values_of_the_program_are_kept)
 
 Test(lwprun, a_crash_loses_nothing)
 {
-	lwprun("-q", VICTIM, "crash", "500", NULL);
-	cr_expect(eq(int, run.status, 128 + SIGSEGV));
+	ends(128 + SIGSEGV, "-q", VICTIM, "crash", "500");
 	cr_expect(eq(u64, run.records, 500));
 	cr_expect(eq(u32, run.threads[0].flags, 0));
 }
 
 static void expect_flushed(const char *how)
 {
-	lwprun("-q", VICTIM, how, "500", NULL);
-	cr_expect(eq(int, run.status, 5));
+	ends(5, "-q", VICTIM, how, "500");
 	cr_expect(eq(u64, run.records, 500));
 	cr_expect(eq(u32, run.threads[0].flags, LWPDATA_THREAD_FLUSHED));
 }
@@ -135,8 +136,7 @@ Test(lwprun, quick_exit_is_flushed)
 
 Test(lwprun, slots_are_used_again)
 {
-	lwprun("-q", "--max-threads=3", VICTIM, "many", "60", NULL);
-	cr_expect(eq(int, run.status, 0));
+	ends(0, "-q", "--max-threads=3", VICTIM, "many", "60");
 	cr_expect(eq(u32, run.nr_threads, 61));
 	cr_expect(eq(u64, run.records, 6000));
 	cr_expect(eq(u64, run.stats.threads_no_slot, 0));
@@ -144,8 +144,7 @@ Test(lwprun, slots_are_used_again)
 
 Test(lwprun, threads_beyond_the_maximum_are_counted)
 {
-	lwprun("-q", "--max-threads=1", VICTIM, "threads", NULL);
-	cr_expect(eq(int, run.status, 0));
+	ends(0, "-q", "--max-threads=1", VICTIM, "threads");
 	cr_expect(eq(u64, run.stats.threads_no_slot, 8));
 	cr_expect(eq(u32, run.nr_threads, 1));
 }
@@ -176,8 +175,7 @@ Test(lwprun, threads_that_live_at_exit_have_their_last_names)
 /* Neither the ring nor the buffer before the file fills. */
 Test(lwprun, live_records_are_in_the_file_while_the_program_runs)
 {
-	lwprun("-q", "--live=10ms", VICTIM, "live", data_path, NULL);
-	cr_expect(eq(int, run.status, 0), "%s", run.errors);
+	ends(0, "-q", "--live=10ms", VICTIM, "live", data_path);
 	cr_expect(eq(u64, run.records, 10));
 	cr_expect(eq(u64, run.threads[0].end_records, 10));
 }
@@ -186,8 +184,7 @@ Test(lwprun, live_records_are_in_the_file_while_the_program_runs)
 
 Test(lwprun, mappings_of_data_are_recorded_with_data_cache_misses)
 {
-	lwprun("-q", "--event=dcache-misses:1009", VICTIM, "grow", NULL);
-	cr_expect(eq(int, run.status, 0));
+	ends(0, "-q", "--event=dcache-misses:1009", VICTIM, "grow");
 	cr_expect(eq(u32, run.stacks, 1));
 	/* Read-only data, relocated data, data; a linker may join two of these. */
 	cr_expect(ge(u32, run.program_data, 2));
@@ -198,8 +195,7 @@ Test(lwprun, mappings_of_data_are_recorded_with_data_cache_misses)
 
 Test(lwprun, mappings_of_data_are_seen_a_last_time_before_exec)
 {
-	lwprun("-q", "--event=dcache-misses:1009", VICTIM, "grow", "exec", NULL);
-	cr_expect(eq(int, run.status, 0));
+	ends(0, "-q", "--event=dcache-misses:1009", VICTIM, "grow", "exec");
 	cr_expect(eq(u32, run.nr_processes, 2));
 	/* The first program's at its start and at its end, the second's. */
 	cr_expect(ge(u32, run.heaps, 3));
@@ -207,8 +203,7 @@ Test(lwprun, mappings_of_data_are_seen_a_last_time_before_exec)
 
 Test(lwprun, mappings_of_data_are_not_recorded_without_data_cache_misses)
 {
-	lwprun("-q", "--event=instructions:1009", VICTIM, "grow", NULL);
-	cr_expect(eq(int, run.status, 0));
+	ends(0, "-q", "--event=instructions:1009", VICTIM, "grow");
 	cr_expect(eq(u32, run.data_maps, 0));
 	cr_expect(eq(u32, run.data_unmaps, 0));
 }
@@ -217,8 +212,7 @@ Test(lwprun, mappings_of_data_are_not_recorded_without_data_cache_misses)
 
 Test(lwprun, a_fork_child_has_its_own_ring)
 {
-	lwprun("-q", VICTIM, "fork", NULL);
-	cr_expect(eq(int, run.status, 3));
+	ends(3, "-q", VICTIM, "fork");
 	cr_assert(eq(u32, run.nr_processes, 2));
 	cr_expect(eq(u32, run.processes[1].parent, 0));
 	cr_expect(eq(u32, run.processes[1].origin, LWPDATA_BY_FORK));
@@ -229,16 +223,14 @@ Test(lwprun, a_fork_child_has_its_own_ring)
 
 Test(lwprun, a_clone_with_its_own_memory_has_its_own_ring)
 {
-	lwprun("-q", VICTIM, "clone", NULL);
-	cr_expect(eq(int, run.status, 6));
+	ends(6, "-q", VICTIM, "clone");
 	cr_assert(eq(u32, run.nr_processes, 2));
 	cr_expect(eq(u64, run.processes[1].records, 40));
 }
 
 Test(lwprun, no_follow_is_the_first_process_only)
 {
-	lwprun("-q", "-n", VICTIM, "fork", NULL);
-	cr_expect(eq(int, run.status, 3));
+	ends(3, "-q", "-n", VICTIM, "fork");
 	cr_expect(eq(u32, run.nr_processes, 1));
 	cr_expect(eq(u64, run.records, 10));
 	lwprun("-q", "-n", VICTIM, "spawn", "30", NULL);
@@ -247,8 +239,7 @@ Test(lwprun, no_follow_is_the_first_process_only)
 
 Test(lwprun, exec_starts_anew_and_a_failed_one_goes_on)
 {
-	lwprun("-q", VICTIM, "exec", "30", NULL);
-	cr_expect(eq(int, run.status, 0));
+	ends(0, "-q", VICTIM, "exec", "30");
 	cr_assert(eq(u32, run.nr_processes, 2));
 	cr_expect(eq(u32, run.processes[0].how, LWPDATA_END_EXEC));
 	cr_expect(eq(u32, run.processes[1].origin, LWPDATA_BY_EXEC));
@@ -272,8 +263,7 @@ Test(lwprun, a_program_that_loads_slowly_is_followed)
 /* The first thread's /proc/PID/maps is empty then. */
 Test(lwprun, a_process_lives_on_without_its_first_thread)
 {
-	lwprun("-q", VICTIM, "leaderless", NULL);
-	cr_expect(eq(int, run.status, 0));
+	ends(0, "-q", VICTIM, "leaderless");
 	cr_expect(eq(u32, run.nr_processes, 1));
 	cr_expect(eq(u64, run.records, 100 + 50));
 	cr_expect(eq(u32, run.processes[0].how, LWPDATA_END_EXIT));
@@ -288,8 +278,7 @@ Test(lwprun, exec_with_another_environment_is_followed)
 
 Test(lwprun, a_vfork_child_leaves_its_parent_alone)
 {
-	lwprun("-q", VICTIM, "vfork", "30", NULL);
-	cr_expect(eq(int, run.status, 0));
+	ends(0, "-q", VICTIM, "vfork", "30");
 	cr_assert(eq(u32, run.nr_processes, 2));
 	cr_expect(eq(u64, run.processes[0].records, 7));
 	cr_expect(eq(u32, run.threads[0].flags, LWPDATA_THREAD_FLUSHED));
@@ -304,8 +293,7 @@ Test(lwprun, spawned_programs_are_followed)
 
 Test(lwprun, shells_and_what_they_run_are_followed)
 {
-	lwprun("-q", VICTIM, "system", "30", NULL);
-	cr_expect(eq(int, run.status, 4));
+	ends(4, "-q", VICTIM, "system", "30");
 	/* The victim, the shell, a fork of the shell unless it used vfork, the victim again. */
 	cr_expect(ge(u32, run.nr_processes, 3));
 	cr_expect(eq(u64, run.records, 30));
@@ -313,8 +301,7 @@ Test(lwprun, shells_and_what_they_run_are_followed)
 
 Test(lwprun, wait_waits_for_all)
 {
-	lwprun("-q", "--wait", VICTIM, "orphan", NULL);
-	cr_expect(eq(int, run.status, 0));
+	ends(0, "-q", "--wait", VICTIM, "orphan");
 	cr_expect(eq(u64, run.records, 77));
 }
 
@@ -322,8 +309,7 @@ Test(lwprun, wait_waits_for_all)
 Test(lwprun, wait_waits_for_programs_that_load_slowly)
 {
 	setenv("FAKE_LWP_DELAY", "yes", 1);
-	lwprun("-q", "--wait", "sh", "-c", "\"$0\" spawn 30 leave", VICTIM, NULL);
-	cr_expect(eq(int, run.status, 0));
+	ends(0, "-q", "--wait", "sh", "-c", "\"$0\" spawn 30 leave", VICTIM);
 	cr_expect(eq(u64, run.records, 30));
 }
 
@@ -331,8 +317,7 @@ Test(lwprun, what_still_runs_at_the_end_is_said)
 {
 	unsigned int running = 0;
 
-	lwprun("-q", VICTIM, "orphan", NULL);
-	cr_expect(eq(int, run.status, 0));
+	ends(0, "-q", VICTIM, "orphan");
 	for (uint32_t i = 0; i < run.nr_processes; i++)
 		running += run.processes[i].how == LWPDATA_END_RUNNING;
 	cr_expect(eq(u32, running, 1));
@@ -340,8 +325,7 @@ Test(lwprun, what_still_runs_at_the_end_is_said)
 
 Test(lwprun, a_program_that_cannot_be_followed_is_counted)
 {
-	lwprun("-q", VICTIM, "static", getenv("STATIC_PROGRAM"), NULL);
-	cr_expect(eq(int, run.status, 0));
+	ends(0, "-q", VICTIM, "static", getenv("STATIC_PROGRAM"));
 	cr_expect(eq(u64, run.stats.execs_unfollowed, 1));
 	cr_expect(eq(u32, run.processes[0].how, LWPDATA_END_UNFOLLOWED));
 	cr_expect(eq(u64, run.records, 9));
@@ -399,8 +383,7 @@ static void take_order(const struct lwpdata_section *s)
 
 Test(lwprun, libraries_come_and_go_in_order)
 {
-	lwprun("-q", VICTIM, "dlopen", getenv("PLUGIN_A"), getenv("PLUGIN_B"), NULL);
-	cr_expect(eq(int, run.status, 0), "%s", run.errors);
+	ends(0, "-q", VICTIM, "dlopen", getenv("PLUGIN_A"), getenv("PLUGIN_B"));
 	cr_expect(eq(u64, run.records, 11 + 22));
 	for_sections(take_order);
 	/* Noticed before or after its records were taken, but both before the library goes. */
@@ -450,8 +433,7 @@ Test(lwprun, for_a_complete_trace_the_program_waits)
 {
 	if (!have_userfaultfd())
 		cr_skip("no userfaultfd here");
-	lwprun("-q", "--windows=all", "-m", "32K", VICTIM, "records", "30000", "7", NULL);
-	cr_expect(eq(int, run.status, 7), "%s", run.errors);
+	ends(7, "-q", "--windows=all", "-m", "32K", VICTIM, "records", "30000", "7");
 	cr_expect(eq(u64, run.threads[0].missed, 0));
 	/* The fake's records are no branches: they are no part of a window. */
 	cr_expect(eq(u64, run.records, 30000));
@@ -505,7 +487,6 @@ Test(lwprun, windows_have_every_branch_and_nothing_else)
 		cr_expect(strstr(run.errors, wrong[i][1]) != NULL, "%s", run.errors);
 		cr_expect(not(run.have_file));
 	}
-	lwprun("--windows=all", "-m4K", VICTIM, "records", "1", NULL);
-	cr_expect(eq(int, run.status, 2));
+	ends(2, "--windows=all", "-m4K", VICTIM, "records", "1");
 	cr_expect(strstr(run.errors, "multiple of 32K") != NULL, "%s", run.errors);
 }

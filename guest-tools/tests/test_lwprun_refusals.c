@@ -25,26 +25,23 @@ static void expect_refusal(int status, const char *words)
 	cr_expect(not(run.have_file));
 }
 
+/* Running lwprun with these arguments. */
+#define refused(status, words, ...) (lwprun(__VA_ARGS__, NULL), expect_refusal(status, words))
+
 Test(refusals, a_static_program_cannot_wait_for_its_records_to_be_written)
 {
-	lwprun("--windows=all", getenv("STATIC_PROGRAM"), NULL);
-	expect_refusal(1, "nothing can be preloaded into it");
+	refused(1, "nothing can be preloaded into it", "--windows=all", getenv("STATIC_PROGRAM"));
 	expect_refusal(1, "liblwp");
 }
 
 Test(refusals, what_cannot_be_attached_to_is_refused)
 {
 	/* One more than Linux has. */
-	lwprun("--pid=4194305", NULL);
-	expect_refusal(2, "1 to 4194304");
-	lwprun("--pid=0", NULL);
-	expect_refusal(2, "1 to 4194304");
-	lwprun("--pid=4194304", NULL);
-	expect_refusal(1, "process 4194304: No such file or directory");
-	lwprun("--pid=1", VICTIM, "records", "1", NULL);
-	expect_refusal(2, "--pid does not go with a program");
-	lwprun("--pid=1", "--windows=all", NULL);
-	expect_refusal(2, "--pid does not go with --windows=all");
+	refused(2, "1 to 4194304", "--pid=4194305");
+	refused(2, "1 to 4194304", "--pid=0");
+	refused(1, "process 4194304: No such file or directory", "--pid=4194304");
+	refused(2, "--pid does not go with a program", "--pid=1", VICTIM, "records", "1");
+	refused(2, "--pid does not go with --windows=all", "--pid=1", "--windows=all");
 }
 
 Test(refusals, a_32_bit_program_is_told_of_liblwp)
@@ -60,8 +57,7 @@ Test(refusals, a_32_bit_program_is_told_of_liblwp)
 	fwrite(head, 1, sizeof(head), file);
 	fclose(file);
 	chmod(path, 0755);
-	lwprun(path, NULL);
-	expect_refusal(1, "not a 64-bit x86 program");
+	refused(1, "not a 64-bit x86 program", path);
 	expect_refusal(1, "liblwp");
 	unlink(path);
 }
@@ -73,11 +69,9 @@ Test(refusals, a_set_user_id_program_is_refused)
 	snprintf(path, sizeof(path), "%s/setuid", directory);
 	snprintf(command, sizeof(command), "cp %s %s && chmod 4755 %s", VICTIM, path, path);
 	cr_assert(eq(int, system(command), 0));
-	lwprun(path, "records", "1", NULL);
-	expect_refusal(1, "set-user-ID");
+	refused(1, "set-user-ID", path, "records", "1");
 	chmod(path, 02755);
-	lwprun(path, "records", "1", NULL);
-	expect_refusal(1, "set-group-ID");
+	refused(1, "set-group-ID", path, "records", "1");
 	unlink(path);
 }
 
@@ -91,8 +85,7 @@ Test(refusals, the_interpreter_of_a_script_is_followed)
 	fprintf(file, "#!%s\n", getenv("STATIC_PROGRAM"));
 	fclose(file);
 	chmod(path, 0755);
-	lwprun("--windows=all", path, NULL);
-	expect_refusal(1, "nothing can be preloaded into it");
+	refused(1, "nothing can be preloaded into it", "--windows=all", path);
 	file = fopen(path, "w");
 	fputs("#!/bin/sh\nexit 9\n", file);
 	fclose(file);
@@ -103,40 +96,26 @@ Test(refusals, the_interpreter_of_a_script_is_followed)
 
 Test(refusals, wrong_programs_are_refused)
 {
-	lwprun("/nonexistent", NULL);
-	expect_refusal(1, "No such file");
-	lwprun("/", NULL);
-	expect_refusal(1, "Is a directory");
-	lwprun("-o", "/dev/null", VICTIM, NULL);
-	expect_refusal(1, "not a regular file");
-	lwprun("/etc/passwd", NULL);
-	expect_refusal(1, "Permission denied");
-	lwprun("no-such-program", NULL);
-	expect_refusal(1, "No such file");
+	refused(1, "No such file", "/nonexistent");
+	refused(1, "Is a directory", "/");
+	refused(1, "not a regular file", "-o", "/dev/null", VICTIM);
+	refused(1, "Permission denied", "/etc/passwd");
+	refused(1, "No such file", "no-such-program");
 }
 
 Test(refusals, numbers_out_of_range_are_refused)
 {
 	/* 25 bits: 33554431 is the largest interval. */
-	lwprun("-e", "instructions:33554432", VICTIM, NULL);
-	expect_refusal(2, "0 to 33554431");
-	lwprun("-e", "instructions:-1", VICTIM, NULL);
-	expect_refusal(2, "0 to 33554431");
-	lwprun("-e", "nonsense", VICTIM, NULL);
-	expect_refusal(2, "unknown event");
-	lwprun("-e", "cycles,cycles", VICTIM, NULL);
-	expect_refusal(2, "twice");
-	lwprun("-m", "1000", VICTIM, NULL);
-	expect_refusal(2, "multiple of 32");
+	refused(2, "0 to 33554431", "-e", "instructions:33554432", VICTIM);
+	refused(2, "0 to 33554431", "-e", "instructions:-1", VICTIM);
+	refused(2, "unknown event", "-e", "nonsense", VICTIM);
+	refused(2, "twice", "-e", "cycles,cycles", VICTIM);
+	refused(2, "multiple of 32", "-m", "1000", VICTIM);
 	/* LwpMinBufferSize 1: 32 records. */
-	lwprun("-m", "992", VICTIM, NULL);
-	expect_refusal(2, "1024");
-	lwprun("--live=0s", VICTIM, NULL);
-	expect_refusal(2, "up to an hour");
-	lwprun("-r", "16", VICTIM, NULL);
-	expect_refusal(2, "0 to 15");
-	lwprun("--max-threads=0", VICTIM, NULL);
-	expect_refusal(2, "1 to");
+	refused(2, "1024", "-m", "992", VICTIM);
+	refused(2, "up to an hour", "--live=0s", VICTIM);
+	refused(2, "0 to 15", "-r", "16", VICTIM);
+	refused(2, "1 to", "--max-threads=0", VICTIM);
 }
 
 Test(refusals, a_pool_that_is_too_small_is_said_to_be)
@@ -162,11 +141,9 @@ Test(refusals, a_full_disk_leaves_no_file)
 
 	signal(SIGXFSZ, SIG_IGN);
 	setrlimit(RLIMIT_FSIZE, &limit);
-	lwprun(VICTIM, "records", "300000", NULL);
-	expect_refusal(1, "cannot write");
+	refused(1, "cannot write", VICTIM, "records", "300000");
 	/* With an interval nothing is thinned at the end. */
-	lwprun("-e", "instructions:1009", VICTIM, "records", "300000", NULL);
-	expect_refusal(1, "cannot write");
+	refused(1, "cannot write", "-e", "instructions:1009", VICTIM, "records", "300000");
 	/* Nor a temporary one: the directory is empty. */
 	cr_expect(eq(int, rmdir(directory), 0));
 }
