@@ -27,8 +27,7 @@ OPEN, CLOSE = frozenset("([{"), frozenset(")]}")
 C_LIKE = (".c", ".h", ".inc")
 # A macro that stands alone, as type_init(f) does, has no semicolon.
 CTAGS = (
-    "ctags", "--output-format=json", "--fields=+neK", "--kinds-c=dfgsuv", "--langmap=c:.c.h.inc", "-Itype_init+",
-    "-o", "-",
+    "ctags", "--output-format=json", "--fields=+neK", "--langmap=c:.c.h.inc", "-Itype_init+", "-o", "-",
 )
 
 
@@ -85,10 +84,11 @@ class Tag:
     end: int  # 0: ctags does not say
 
 
-def tags(files: Sequence[Path]) -> dict[Path, list[Tag]]:
-    """The definitions in C files: functions, objects, macros, structures, unions and enumerations."""
+def tags(files: Sequence[Path], also: str = "") -> dict[Path, list[Tag]]:
+    """The definitions in C files: functions, objects, macros, structures, unions and enumerations; also: other kinds,
+    as ctags calls them."""
     found: dict[Path, list[Tag]] = {}
-    for line in proc.output([*CTAGS, *files]).splitlines() if files else ():
+    for line in proc.output([*CTAGS, f"--kinds-c=dfgsuv{also}", *files]).splitlines() if files else ():
         tag = json.loads(line)
         name = f"{tag['kind']} {tag['name']}" if tag["kind"] in ("struct", "union", "enum") else tag["name"]
         if not tag["name"].startswith("__anon"):

@@ -10,6 +10,7 @@ import argparse
 from collections.abc import Callable
 
 from lab.building import kernel, libvirt, linux, qemu, tools, deps
+from lab.checks import coverage
 
 PARTS: dict[str, tuple[Callable[[], None], str]] = {
     "qemu": (qemu.build, "QEMU with LWP"),
@@ -17,6 +18,7 @@ PARTS: dict[str, tuple[Callable[[], None], str]] = {
     "guest": (kernel.build, "the guest's kernel and initramfs"),
     "tools": (tools.build, "lwprun, lwpctl, the programs that run in guests"),
     "libvirt": (lambda: libvirt.build(libvirt.own()), "libvirt with LWP, that of this Debian release"),
+    "coverage": (coverage.write, "docs/spec-coverage.md, of what code and tests cite"),
     "kvm": (linux.build, "kvm.ko and kvm-amd.ko with LWP for the guests' stock kernel, in build/kvm"),
 }
 TAKES_BASE = True
