@@ -105,7 +105,7 @@ def _by_rules(near: Near, tree: citations.Tree, names: set[str]) -> None:
     }
     for line in tree.texts[citations.COVERAGE].splitlines():
         row = citations.cells(line)
-        places = {place for cell in row[1:3] for place in re.findall(r"`(\w+)`", cell)} & names
+        places = {place for cell in row[1:] for place in re.findall(r"`(\w+)`", cell)} & names
         for place in places:
             why = f"{row[0].partition(':')[0]} is done by {place}"
             for pair in citations.UNIT_NAME.findall(line):
