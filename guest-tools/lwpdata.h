@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define LWPDATA_MAGIC "LWPDATA\n"
 #define LWPDATA_MAGIC_SIZE 8
@@ -56,6 +57,11 @@ struct lwpdata_bytes {
 	const uint8_t *data;
 	size_t size;
 };
+
+static inline struct lwpdata_bytes lwpdata_text(const char *string)
+{
+	return (struct lwpdata_bytes){ (const uint8_t *)string, strlen(string) };
+}
 
 struct lwpdata_event {
 	uint32_t event_id; /* EventId, 1..255 */

@@ -264,11 +264,6 @@ static pid_t start_program(const struct options *options, const char *path, char
 
 /* ---- The profile ---------------------------------------------------------------------------- */
 
-static struct lwpdata_bytes text(const char *string)
-{
-	return (struct lwpdata_bytes){ (const uint8_t *)string, strlen(string) };
-}
-
 static void write_config(struct lwpdata_writer *writer, const struct options *options,
 			 const struct leaf *leaf, const struct pool *pool)
 {
@@ -282,7 +277,7 @@ static void write_config(struct lwpdata_writer *writer, const struct options *op
 		.leaf_edx = leaf->regs.edx,
 		.ring_size = pool->ring_size,
 		.random = options->random,
-		.tool = text("lwprun " LWPRUN_VERSION),
+		.tool = lwpdata_text("lwprun " LWPRUN_VERSION),
 		.nr_args = (uint32_t)options->argc,
 		.args = args,
 	};
@@ -296,13 +291,13 @@ static void write_config(struct lwpdata_writer *writer, const struct options *op
 	config.start_monotonic = supervise_now();
 	memcpy(&config.flags, pool->template, sizeof(config.flags));
 	uname(&system);
-	config.kernel = text(system.release);
+	config.kernel = lwpdata_text(system.release);
 	for (uint32_t i = 0; i < options->nr_events; i++) {
 		config.events[i].event_id = leaf->rev->event_id[options->events[i].event_id];
 		config.events[i].interval = pool->interval[i];
 	}
 	for (int i = 0; i < options->argc; i++)
-		args[i] = text(options->argv[i]);
+		args[i] = lwpdata_text(options->argv[i]);
 	lwpdata_write_config(writer, &config);
 	free(args);
 }

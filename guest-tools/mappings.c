@@ -92,7 +92,7 @@ static void write_object(uint32_t id, pid_t pid, const struct line *line, bool p
 	struct lwpdata_object object = {
 		.id = id,
 		.flags = profiler ? LWPDATA_OBJECT_PROFILER : 0,
-		.path = { (const uint8_t *)line->path, strlen(line->path) },
+		.path = lwpdata_text(line->path),
 		.build_id = { build_id, 0 },
 	};
 	struct stat st;
@@ -290,7 +290,7 @@ static void write_map(const struct mapping *m, uint32_t process, uint64_t time,
 			.end = m->end,
 			.offset = m->offset,
 		},
-		.name = { (const uint8_t *)m->name, m->name ? strlen(m->name) : 0 },
+		.name = lwpdata_text(m->name ?: ""),
 	};
 
 	if (m->data)

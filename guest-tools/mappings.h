@@ -14,8 +14,7 @@ struct mapping {
 	uint64_t start, end, offset;
 	uint32_t object; /* LWPDATA_NONE: anonymous */
 	bool data; /* not executable */
-	const char *
-		name; /* of data without an object; NULL: it has none. Equal names are one pointer */
+	const char *name; /* of data without an object, or NULL; equal names are one pointer */
 };
 
 /* Sorted by start, as the kernel lists them. */
@@ -41,8 +40,8 @@ enum mappings_owner {
 };
 
 /*
- * Read the executable mappings of a thread of a process, and those of data if `objects` wants them, into *into (emptied first). New files are appended to
- * `objects` and to the profile. pool_inode: that of the pool.
+ * Read the executable mappings of a thread of a process, and those of data if `objects` wants them, into
+ * *into (emptied first). New files are appended to `objects` and to the profile. pool_inode: that of the pool.
  */
 enum mappings_owner mappings_read(struct mappings *into, pid_t pid, pid_t tid, ino_t pool_inode,
 				  struct objects *objects, struct lwpdata_writer *writer);

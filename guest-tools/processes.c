@@ -35,11 +35,6 @@ struct process {
 	bool replaced; /* exec'ed something that has not asked for a slot, or not yet */
 };
 
-static struct lwpdata_bytes text(const char *string)
-{
-	return (struct lwpdata_bytes){ (const uint8_t *)string, strlen(string) };
-}
-
 /* First line of a file in /proc, without its end. */
 static void read_line(const char *path, char *line, size_t size)
 {
@@ -107,7 +102,7 @@ static void write_process(struct supervisor *s, const struct process *process, u
 
 	snprintf(path, sizeof(path), "/proc/%d/comm", process->pid);
 	read_line(path, comm, sizeof(comm));
-	data.comm = text(comm);
+	data.comm = lwpdata_text(comm);
 	snprintf(path, sizeof(path), "/proc/%d/exe", process->pid);
 	n = readlink(path, exe, sizeof(exe));
 	data.exe = (struct lwpdata_bytes){ (const uint8_t *)exe, n > 0 ? (size_t)n : 0 };

@@ -39,11 +39,6 @@ static void copy_comm(char to[16], const char from[16])
 	to[15] = '\0';
 }
 
-static struct lwpdata_bytes text(const char *string)
-{
-	return (struct lwpdata_bytes){ (const uint8_t *)string, strlen(string) };
-}
-
 bool ring_introduce(struct supervisor *s, uint32_t i)
 {
 	struct pool_slot *slot = pool_slot(s->pool, i);
@@ -73,7 +68,7 @@ bool ring_introduce(struct supervisor *s, uint32_t i)
 		.process = process_id(ring->process),
 		.tid = slot->tid,
 		.time = supervise_now(),
-		.comm = text(ring->comm),
+		.comm = lwpdata_text(ring->comm),
 	};
 	memcpy(thread.initial, slot->initial, sizeof(thread.initial));
 	lwpdata_write_thread(s->writer, &thread, s->pool->nr_events);
@@ -320,7 +315,7 @@ void ring_finish(struct supervisor *s, uint32_t i, bool gone)
 			.time = supervise_now(),
 			.records = ring->records,
 			.missed = block_get64(s, i, LWP_CB_MISSED) + ring->left_out,
-			.comm = text(ring->comm),
+			.comm = lwpdata_text(ring->comm),
 		};
 		for (uint32_t e = 0; e < s->pool->nr_events; e++)
 			end.final[e] = block_get32(s, i, s->pool->counter_offset[e]) &

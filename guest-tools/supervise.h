@@ -63,8 +63,7 @@ struct supervisor {
 	struct lwpdata_stats stats;
 
 	enum windows windows;
-	uint32_t window,
-		window_every; /* branches of a sampled one, and of the stretch that it is drawn from */
+	uint32_t window, window_every; /* branches of a sampled one, and of its stretch */
 	uint32_t window_event; /* EventId of branches */
 	uint8_t *window_copy; /* room for the contents of a ring, twice */
 	uint64_t nr_windows, window_branches, window_weight;
