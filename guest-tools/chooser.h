@@ -7,7 +7,7 @@
 #ifndef LWPRUN_CHOOSER_H
 #define LWPRUN_CHOOSER_H
 
-#include "pool.h"
+#include "splitmix64.h"
 
 struct chooser {
 	uint64_t seed; /* of this thread */
@@ -22,7 +22,7 @@ static inline void chooser_next(struct chooser *c)
 	uint64_t end = c->start + c->window;
 
 	c->stretch++;
-	c->start = c->stretch * c->every + pool_mix(c->seed ^ pool_mix(c->stretch)) % c->every;
+	c->start = c->stretch * c->every + splitmix64(c->seed ^ splitmix64(c->stretch)) % c->every;
 	if (c->start < end)
 		c->start = end;
 }
@@ -32,9 +32,9 @@ static inline void chooser_begin(struct chooser *c, uint32_t window, uint32_t ev
 {
 	*c = (struct chooser){ .window = window,
 			       .every = every,
-			       .seed = pool_mix(seed ^ pool_mix(thread)),
+			       .seed = splitmix64(seed ^ splitmix64(thread)),
 			       .at = window - 1 };
-	c->start = pool_mix(c->seed ^ pool_mix(0)) % every;
+	c->start = splitmix64(c->seed ^ splitmix64(0)) % every;
 }
 
 /* Of the next `left` branches: how many are passed over, and then how many are taken, of one window. */

@@ -2,7 +2,7 @@
 /* The names that users write for events. */
 #include <string.h>
 
-#include "lwp.h"
+#include "lwp_rev.h"
 #include "lwpdata.h"
 
 static const struct {
@@ -11,7 +11,7 @@ static const struct {
 } events[] = {
 #define LWP_EVENT(name_, id_, event_, ...) { (id_), (event_) },
 #include "lwp_events.h"
-	{ LWP_EVENT_INSERTED, "inserted" },
+	{ LWP_EVENT_ID_INS, "inserted" },
 };
 
 #define NR_EVENTS (sizeof(events) / sizeof(events[0]))

@@ -16,6 +16,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "splitmix64.h"
+
 /* Environment: where the pool can be opened. */
 #define POOL_ENV "LWPRUN_POOL"
 
@@ -140,15 +142,6 @@ static inline unsigned char *pool_ring(struct pool *pool, uint32_t i)
 	return pool_area(pool, i) + POOL_PAGE;
 }
 
-/* A well-mixed number, the same for the same inputs (splitmix64). */
-static inline uint64_t pool_mix(uint64_t x)
-{
-	x += 0x9e3779b97f4a7c15ull;
-	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
-	x = (x ^ x >> 27) * 0x94d049bb133111ebull;
-	return x ^ x >> 31;
-}
-
 /*
  * The first counters are drawn evenly from all that the interval allows: a thread that ends before its
  * first interval is over leaves a record with the right probability, so that a program which is many
@@ -157,7 +150,8 @@ static inline uint64_t pool_mix(uint64_t x)
 static inline uint32_t pool_first_counter(const struct pool *pool, uint64_t incarnation,
 					  uint32_t event)
 {
-	uint64_t random = pool_mix(pool->seed ^ pool_mix(incarnation * POOL_MAX_EVENTS + event));
+	uint64_t random =
+		splitmix64(pool->seed ^ splitmix64(incarnation * POOL_MAX_EVENTS + event));
 	uint64_t choices = (uint64_t)pool->interval[event] + 1 - pool->counter_min;
 
 	return pool->counter_min + (uint32_t)(random % choices);

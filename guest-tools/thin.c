@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pool.h"
+#include "splitmix64.h"
 #include "thin.h"
 
 /* Each thread begins at a place of its own, so that a record has the same chance whatever its number in the thread is. */
@@ -17,7 +17,7 @@ static bool has_room(struct thin *t, uint32_t thread, size_t size)
 		if (!more)
 			return false;
 		for (size_t i = t->nr_threads * t->nr_events; i < nr * t->nr_events; i++)
-			more[i] = pool_mix(t->seed ^ pool_mix(i));
+			more[i] = splitmix64(t->seed ^ splitmix64(i));
 		t->at = more;
 		t->nr_threads = nr;
 	}
