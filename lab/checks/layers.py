@@ -8,11 +8,12 @@ from pathlib import Path
 
 # From the ground up. A folder stands for those below it that are not named. Tests may use anything.
 FOLDERS = (
-    "vmcb", "kvm/engine", "kvm/engine/tcg", "guest-tools", "host-tools/common", "host-tools/hosts",
+    "vmcb", "kvm/engine", "kvm/engine/tcg", "guest-tools/lwpdata", "host-tools/common", "host-tools/hosts",
     "host-tools/hosts/*", "host-tools/profile", "host-tools/profile/report", "host-tools/profile/diff",
-    "host-tools/profile/export", "host-tools/profile/*", "host-tools", "guest-tests/flat", "guest-tests/linux",
+    "host-tools/profile/export", "host-tools/profile/*", "host-tools", "guest-tools", "guest-tools/lwprun",
+    "guest-tools/preload", "guest-tests/flat", "guest-tests/linux",
 )
-APART = ("host-tools/hosts", "host-tools/profile")  # neither uses the other
+APART = (("host-tools/hosts", "host-tools/profile"), ("host-tools", "guest-tools/lwprun"))  # neither uses the other
 ROOMS = (
     "common", "building", "guest", "nested", "checks", "testing", "migrate", "series", "patch", "mutants", "tests",
     "soaks", "benches", "start",
@@ -43,8 +44,7 @@ def _calls(code: dict[str, str], home: dict[str, str]) -> set[tuple[str, str]]:
 
 def _room(folder: str, rooms: Sequence[str]) -> int:
     """Where a folder stands among rooms; -1: nowhere."""
-    parents = [str(parent) for parent in Path(folder).parents]
-    names = [folder, *(name for parent in parents for name in (f"{parent}/*", parent))]
+    names = [folder, *(name for parent in Path(folder).parents for name in (f"{parent}/*", str(parent)))]
     return next((rooms.index(name) for name in names if name in rooms), -1)
 
 
@@ -63,7 +63,7 @@ def _c_problems(top: Path) -> Iterator[str]:
                 continue
             if min(_room(folder, FOLDERS) for folder in found) > _room(own, FOLDERS):
                 yield f"{name}: includes {header} of a folder above its own"
-            for half, other in (APART, APART[::-1]):
+            for half, other in (*APART, *(pair[::-1] for pair in APART)):
                 if own.startswith(half) and any(folder.startswith(other) for folder in found):
                     yield f"{name}: includes {header} of {other}, which {half} does not use"
 

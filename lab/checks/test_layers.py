@@ -17,21 +17,27 @@ void svm_lwp_high(int a,
 """
 
 
+def problems_of(files: dict[str, str]) -> list[str]:
+    """Of a tree with these files."""
+    with tempfile.TemporaryDirectory() as place:
+        for name, text in files.items():
+            path = Path(place) / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        return layers.problems(Path(place))
+
+
 class Layers(unittest.TestCase):
     """A tree of two files."""
 
     def problems(self, low: str, high: str, inside: str = INSIDE, hooks: str = "") -> list[str]:
         """Of the files with these functions' bodies."""
-        with tempfile.TemporaryDirectory() as place:
-            svm = Path(place) / "kvm/svm"
-            svm.mkdir(parents=True)
-            (svm / "lwp_layers.h").write_text(inside, encoding="utf-8")
-            (svm / "lwp_svm.h").write_text(hooks, encoding="utf-8")
-            (svm / "lwp_low.c").write_text(f"void svm_lwp_low(void)\n{{\n\t{low}\n}}\n", encoding="utf-8")
-            (svm / "lwp_high.c").write_text(
-                f"void svm_lwp_high(int a,\n\t\t  int b)\n{{\n\t{high}\n}}\n", encoding="utf-8"
-            )
-            return layers.problems(Path(place))
+        return problems_of({
+            "kvm/svm/lwp_layers.h": inside,
+            "kvm/svm/lwp_svm.h": hooks,
+            "kvm/svm/lwp_low.c": f"void svm_lwp_low(void)\n{{\n\t{low}\n}}\n",
+            "kvm/svm/lwp_high.c": f"void svm_lwp_high(int a,\n\t\t  int b)\n{{\n\t{high}\n}}\n",
+        })
 
     def test_a_call_downwards_is_right(self) -> None:
         """The lower file's function has a caller, the higher one's none."""
@@ -62,14 +68,7 @@ class Folders(unittest.TestCase):
 
     def problems(self, **files: str) -> list[str]:
         """Of files by their names; kvm/svm is empty."""
-        with tempfile.TemporaryDirectory() as place:
-            for name in ("lwp_layers.h", "lwp_svm.h"):
-                files[f"kvm/svm/{name}"] = ""
-            for name, text in files.items():
-                path = Path(place) / name
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(text, encoding="utf-8")
-            return layers.problems(Path(place))
+        return problems_of({"kvm/svm/lwp_layers.h": "", "kvm/svm/lwp_svm.h": "", **files})
 
     def test_a_header_of_a_folder_above_is_wrong(self) -> None:
         """One below is right, and tests may use any."""
@@ -79,10 +78,11 @@ class Folders(unittest.TestCase):
         self.assertEqual(self.problems(**{"kvm/engine/a.c": '#include "b.h"\n', "vmcb/b.h": ""}), [])
 
     def test_the_halves_of_host_tools_are_apart(self) -> None:
-        """Either way."""
-        for own, other in (("hosts/caps", "profile"), ("profile", "hosts")):
-            found = self.problems(**{f"host-tools/{own}/a.c": '#include "b.h"\n', f"host-tools/{other}/b.h": ""})
-            self.assertIn(f"of host-tools/{other}, which", "\n".join(found))
+        """Either way; and lwprun."""
+        hosts, profile = "host-tools/hosts", "host-tools/profile"
+        for own, other in ((f"{hosts}/caps", profile), (profile, hosts), ("guest-tools/lwprun", "host-tools")):
+            found = self.problems(**{f"{own}/a.c": '#include "b.h"\n', f"{other}/b.h": ""})
+            self.assertIn(f"of {other}, which", "\n".join(found))
 
     def test_a_room_of_the_lab_above_is_wrong(self) -> None:
         """And one that has no place."""
