@@ -11,7 +11,7 @@ FOLDERS = (
     "vmcb", "kvm/engine", "kvm/engine/tcg", "guest-tools/lwpdata", "host-tools/common", "host-tools/hosts",
     "host-tools/hosts/*", "host-tools/profile", "host-tools/profile/report", "host-tools/profile/diff",
     "host-tools/profile/export", "host-tools/profile/*", "host-tools", "guest-tools", "guest-tools/lwprun",
-    "guest-tools/preload", "guest-tests/flat", "guest-tests/linux",
+    "guest-tools/preload", "guest-tests/flat", "guest-tests/linux", "guest-tests/migrate",
 )
 APART = (("host-tools/hosts", "host-tools/profile"), ("host-tools", "guest-tools/lwprun"))  # neither uses the other
 ROOMS = (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The Linux guest whose init is guest-tests/linux/live_guest.c: starting it, and what its threads say on the serial
+"""The Linux guest whose init is guest-tests/migrate/live_guest.c: starting it, and what its threads say on the serial
 port, which continues in the next process when the guest is migrated."""
 
 import os

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Live migration of a Linux guest in which four processes of two threads profile themselves
-(guest-tests/linux/live_guest.c): from process to process, over and over, by every way that QEMU has; and what it costs.
+(guest-tests/migrate/live_guest.c): from process to process, over and over, by every way of QEMU; and what it costs.
 Between two migrations each thread ends at least one round, which it says on the serial port; no round may be wrong and
 no context lost."""
 

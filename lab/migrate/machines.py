@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Machines that are saved, loaded and moved: the bare guest, and the Linux guest whose init is guest-tests/linux/live;
-and what a run of the tests finds."""
+"""Machines that are saved, loaded and moved: the bare guest, and the Linux guest whose init is
+guest-tests/migrate/live; and what a run of the tests finds."""
 
 import random
 from collections.abc import Sequence

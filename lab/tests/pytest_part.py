@@ -15,7 +15,7 @@ from pathlib import Path
 from lab.building import kernel, qemu, tools, deps
 from lab.common import proc
 from lab.common.options import seed
-from lab.common.places import BUILD, LAB, LINUX_PROGRAMS, LOG, PYTHON, TOP, temporary
+from lab.common.places import BUILD, HOST, LAB, LOG, PYTHON, TOP, temporary
 from lab.common.say import Died, Skip, Usage, alive, say, told
 from lab.common.steps import build_lock, jobs_count, make_dir
 from lab.migrate.machines import INITRD
@@ -184,7 +184,7 @@ def _migrate() -> None:
     tree = INITRD.with_suffix(".root")
     make_dir(tree, LOG)
     with build_lock("migrate"), (LOG / "migrate-initrd").open("w", encoding="utf-8") as log:
-        shutil.copy(LINUX_PROGRAMS / "live", tree / "init")
+        shutil.copy(HOST / "guest-tests/migrate/live", tree / "init")
         kernel.pack(tree, INITRD, log)
 
 

@@ -72,7 +72,7 @@ class Guest:
         libraries = re.findall(r"^\t(?:.* => )?(/\S+) \(", proc.output(["ldd", *programs]), re.MULTILINE)
         places_in = {Path(library): self.root / library.lstrip("/") for library in libraries}
         places_in.update({program: self.root / program.name for program in programs})
-        for file, place in {**places_in, places.LINUX_PROGRAMS / "moving": self.root / "init"}.items():
+        for file, place in {**places_in, places.HOST / "guest-tests/migrate/moving": self.root / "init"}.items():
             place.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(file, place)
         with (self.work / "pack").open("w", encoding="utf-8") as log:
