@@ -33,11 +33,6 @@ struct lwp_ctx_key lwp_ctx_make_key(enum lwp_paging paging, u64 cr3, bool code64
 	return key;
 }
 
-bool lwp_ctx_key_equal(const struct lwp_ctx_key *a, const struct lwp_ctx_key *b)
-{
-	return a->cr3 == b->cr3 && a->thread == b->thread && a->gs == b->gs && a->flags == b->flags;
-}
-
 /* ---- operations of vCPUs ---- */
 
 /* The live entry of a vCPU. The table may have been emptied since its engine noted the index. */

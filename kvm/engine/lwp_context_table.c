@@ -68,6 +68,11 @@ static u32 *key_head(const struct lwp_ctx_table *t, const struct lwp_ctx_key *ke
 	return &t->key_hash[key_hash(t, key) & (t->buckets - 1)];
 }
 
+bool lwp_ctx_key_equal(const struct lwp_ctx_key *a, const struct lwp_ctx_key *b)
+{
+	return a->cr3 == b->cr3 && a->thread == b->thread && a->gs == b->gs && a->flags == b->flags;
+}
+
 struct lwp_ctx *lwp_ctx_by_key(const struct lwp_ctx_table *t, const struct lwp_ctx_key *key)
 {
 	u32 i = *key_head(t, key);
