@@ -144,8 +144,7 @@ static inline u32 active_events(const struct lwp_engine *e)
 	return lwp_active(e) & (LWP_BIT(e->rev->max_event_id + 1) - LWP_BIT(1));
 }
 
-/* Count the events of an instruction, and gather a record of one that is due. */
-static inline void retire(struct lwp_engine *e, const struct lwp_retired *r)
+void lwp_count_retired(struct lwp_engine *e, const struct lwp_retired *r)
 {
 	u32 left = active_events(e);
 	u32 chosen = 0;
@@ -175,20 +174,4 @@ void lwp_retired_missed(struct lwp_engine *e, struct lwp_retired *r, const struc
 		lwp_count(e, LWP_KIND_DME, 1);
 	else if (!r->misses++)
 		r->miss = *miss;
-}
-
-bool lwp_retire(struct lwp_engine *e, const struct lwp_retired *r)
-{
-	bool owes = lwp_owes(e);
-	struct lwp_late_look look;
-
-	if (owes)
-		r = lwp_late_before(e, r, &look);
-	retire(e, r);
-	if (owes)
-		lwp_late_after(e, &look);
-	/* Nearly always there is nothing to store and nothing to read. */
-	if (!e->st.pending.event_id && lwp_block_known(e))
-		return false;
-	return lwp_store_wanted(e) || lwp_boundary_wanted(e, 0, false);
 }

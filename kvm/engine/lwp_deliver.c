@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * When memory is touched between instructions: deferred load, BaseIP and LimitIP, the pending
+ * After an instruction has retired, and between two: deferred load, BaseIP and LimitIP, the pending
  * record, and when each is tried again after a #PF. Source: docs/design.md#delivery.
  */
 #include "lwp_internal.h"
@@ -25,6 +25,22 @@ bool lwp_boundary_wanted(const struct lwp_engine *e, u64 rip, bool entered)
 		return true;
 	/* A state from XRSTOR does not say where its store faulted: retry at any entry. */
 	return entered && (rip == st->retry_rip || !st->retry_rip);
+}
+
+bool lwp_retire(struct lwp_engine *e, const struct lwp_retired *r)
+{
+	bool owes = lwp_owes(e);
+	struct lwp_late_look look;
+
+	if (owes)
+		r = lwp_late_before(e, r, &look);
+	lwp_count_retired(e, r);
+	if (owes)
+		lwp_late_after(e, &look);
+	/* Nearly always there is nothing to store and nothing to read. */
+	if (!e->st.pending.event_id && lwp_block_known(e))
+		return false;
+	return lwp_store_wanted(e) || lwp_boundary_wanted(e, 0, false);
 }
 
 /* A deferred block that is not valid turns LWP off (43724-311, 2007-605). */

@@ -114,6 +114,9 @@ void lwp_record_of(const struct lwp_engine *e, u32 id, const struct lwp_retired 
  */
 void lwp_gather(struct lwp_engine *e, u32 id, const struct lwp_retired *r);
 
+/* Count the events of an instruction, and gather a record of one that is due. */
+void lwp_count_retired(struct lwp_engine *e, const struct lwp_retired *r);
+
 /* Does the engine owe a record, or may the next one be late? See lwp_late.c. */
 static inline bool lwp_owes(const struct lwp_engine *e)
 {
