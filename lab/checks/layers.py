@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Calls go down. A file of kvm/svm calls only functions of files that stand above it in lwp_layers.h. What a file of
-another folder includes or imports is in its own folder, or in one that stands before that in FOLDERS or ROOMS."""
+"""Calls go down. A file of kvm/svm calls only functions of files that stand above it in lwp_layers.h, one of kvm/engine
+only those of files before it in meson.build. What a file of another folder includes or imports is in its own folder, or
+in one that stands before that in FOLDERS or ROOMS."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -26,20 +27,25 @@ INSIDE = "lwp_layers.h"
 HOOKS = "lwp_svm.h"
 SECTION = re.compile(r"^/\* (lwp\w*\.c)\b", re.MULTILINE)
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
-DEFINITION = re.compile(r"^(?!static\b)[a-z][\w *]*?\b(svm_lwp_\w+)\([^;{}]*\)\n\{", re.MULTILINE)
+DEFINITION = re.compile(r"^(?!static\b)[a-z][\w *]*?\b((?:svm_)?lwp_\w+)\([^;{}]*\)\n\{", re.MULTILINE)
 OBJECT = re.compile(r"^const struct \w+ (svm_lwp_\w+) = \{", re.MULTILINE)
 PROTOTYPE = re.compile(r"\b(svm_lwp_\w+)\([^;{}]*\);")
-NAME = re.compile(r"(?<!struct )(?<!enum )\bsvm_lwp_\w+\b")
+NAME = re.compile(r"(?<!struct )(?<!enum )\b(?:svm_)?lwp_\w+\b")
+ENGINE = "kvm/engine"
+SOURCE = re.compile(r"^  '(lwp_\w+\.c)',$", re.MULTILINE)
 
 
-def _calls(code: dict[str, str], home: dict[str, str]) -> set[tuple[str, str]]:
-    """Which file uses which function or object of another one."""
-    return {
-        (file, name)
-        for file, text in code.items()
-        for name in NAME.findall(text)
-        if name in home and home[name] != file
-    }
+def _order(folder: Path, where: str, layers: Sequence[str]) -> tuple[set[str], list[str]]:
+    """What a file has that another file of its folder uses; and what is wrong with the layers, which stand in WHERE."""
+    code = {path.name: COMMENT.sub("", path.read_text(encoding="utf-8")) for path in sorted(folder.glob("lwp*.c"))}
+    home = {name: file for file, text in code.items() for name in DEFINITION.findall(text) + OBJECT.findall(text)}
+    wrong = [f"{where}: does not name {file}" for file in code if file not in layers]
+    wrong += [f"{where}: there is no {file}" for file in layers if file not in code]
+    calls = {(file, name) for file, text in code.items() for name in NAME.findall(text) if home.get(name, file) != file}
+    for file, name in sorted(calls):
+        if {file, home[name]} <= set(layers) and layers.index(home[name]) > layers.index(file):
+            wrong.append(f"{file}: calls {name}() of {home[name]}, a layer above it")
+    return {name for _, name in calls}, wrong
 
 
 def _room(folder: str, rooms: Sequence[str]) -> int:
@@ -83,25 +89,18 @@ def _python_problems(top: Path) -> Iterator[str]:
 
 def problems(top: Path) -> list[str]:
     """What is wrong, a line each."""
-    return [*_svm_problems(top), *_c_problems(top), *_python_problems(top)]
+    return [*_svm_problems(top), *_engine_problems(top), *_c_problems(top), *_python_problems(top)]
+
+
+def _engine_problems(top: Path) -> list[str]:
+    files = SOURCE.findall((top / ENGINE / "meson.build").read_text(encoding="utf-8"))
+    return _order(top / ENGINE, f"{ENGINE}/meson.build", files)[1]
 
 
 def _svm_problems(top: Path) -> list[str]:
     svm = top / "kvm/svm"
     inside = (svm / INSIDE).read_text(encoding="utf-8")
-    code = {path.name: COMMENT.sub("", path.read_text(encoding="utf-8")) for path in sorted(svm.glob("lwp*.c"))}
-    home = {name: file for file, text in code.items() for name in DEFINITION.findall(text) + OBJECT.findall(text)}
-    layers = SECTION.findall(inside)
-    wrong = [f"{INSIDE}: no section of {file}" for file in code if file not in layers]
-    wrong += [f"{INSIDE}: there is no {file}" for file in layers if file not in code]
-    for file, name in sorted(_calls(code, home)):
-        if {file, home[name]} <= set(layers) and layers.index(home[name]) > layers.index(file):
-            wrong.append(f"{file}: calls {name}() of {home[name]}, a layer above it")
-    used = {name for _, name in _calls(code, home)}
-    hooks = set(PROTOTYPE.findall((svm / HOOKS).read_text(encoding="utf-8")))
-    for name in PROTOTYPE.findall(inside):
-        if name not in used:
-            wrong.append(f"{INSIDE}: {name}() is called by no other file")
-        if name in hooks:
-            wrong.append(f"{INSIDE}: {name}() is in {HOOKS} too")
-    return wrong
+    used, wrong = _order(svm, INSIDE, SECTION.findall(inside))
+    hooks, names = PROTOTYPE.findall((svm / HOOKS).read_text(encoding="utf-8")), PROTOTYPE.findall(inside)
+    wrong += [f"{INSIDE}: {name}() is called by no other file" for name in names if name not in used]
+    return wrong + [f"{INSIDE}: {name}() is in {HOOKS} too" for name in names if name in hooks]
