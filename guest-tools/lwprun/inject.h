@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "supervise.h"
+#include "supervisor.h"
 
 struct injector;
 

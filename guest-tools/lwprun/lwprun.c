@@ -288,7 +288,7 @@ static void write_config(struct lwpdata_writer *writer, const struct options *op
 		die(LWPRUN_FAILED, "%s", strerror(errno));
 	clock_gettime(CLOCK_REALTIME, &now);
 	config.start_realtime = (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
-	config.start_monotonic = supervise_now();
+	config.start_monotonic = rounds_now();
 	memcpy(&config.flags, pool->template, sizeof(config.flags));
 	uname(&system);
 	config.kernel = lwpdata_text(system.release);

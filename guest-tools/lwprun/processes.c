@@ -24,17 +24,6 @@
 /* As much of a JIT's symbol file as is taken. */
 #define PERF_MAP_MAX (64u << 20)
 
-struct process {
-	struct process *next;
-	uint32_t id;
-	pid_t pid;
-	int pidfd; /* -1: none, ask kill(2) */
-	int guard_fd; /* its userfaultfd; -1: none */
-	struct mappings mappings;
-	uint64_t swept_at, sweep_at, sweep_interval; /* ns */
-	bool replaced; /* exec'ed something that has not asked for a slot, or not yet */
-};
-
 /* First line of a file in /proc, without its end. */
 static void read_line(const char *path, char *line, size_t size)
 {
@@ -45,32 +34,6 @@ static void read_line(const char *path, char *line, size_t size)
 	line[strcspn(line, "\n")] = '\0';
 	if (fd >= 0)
 		close(fd);
-}
-
-struct process *process_find(const struct supervisor *s, pid_t pid)
-{
-	struct process *p;
-
-	for (p = s->processes; p && p->pid != pid; p = p->next)
-		;
-	return p;
-}
-
-uint32_t process_id(const struct process *process)
-{
-	return process->id;
-}
-
-int process_guard(const struct process *process)
-{
-	return process->guard_fd;
-}
-
-void process_drop_guard(struct process *process)
-{
-	if (process->guard_fd >= 0)
-		close(process->guard_fd);
-	process->guard_fd = -1;
 }
 
 /* ---- Coming --------------------------------------------------------------------------------- */
@@ -96,7 +59,7 @@ static void write_process(struct supervisor *s, const struct process *process, u
 		.parent = parent,
 		.pid = (uint32_t)process->pid,
 		.origin = by_exec ? LWPDATA_BY_EXEC : LWPDATA_BY_FORK,
-		.time = supervise_now(),
+		.time = rounds_now(),
 	};
 	ssize_t n;
 
@@ -146,11 +109,11 @@ struct process *process_attach(struct supervisor *s, pid_t pid, bool by_exec, ui
 	process->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	process->guard_fd = copy_guard(process->pidfd, pool_slot(s->pool, i)->guard_fd);
 	process->sweep_interval = SWEEP_MIN;
-	process->sweep_at = supervise_now() + SWEEP_MIN;
+	process->sweep_at = rounds_now() + SWEEP_MIN;
 	process->next = s->processes;
 	s->processes = process;
 	write_process(s, process, parent_id, by_exec);
-	mappings_write_changes(&none, &process->mappings, process->id, supervise_now(), s->writer);
+	mappings_write_changes(&none, &process->mappings, process->id, rounds_now(), s->writer);
 	return process;
 }
 
@@ -222,7 +185,7 @@ enum mappings_owner process_rescan(struct supervisor *s, struct process *process
 	owner = mappings_read(&now, process->pid, living_thread(s, process), s->pool_inode,
 			      &s->objects, s->writer);
 	if (owner == MAPPINGS_OURS) {
-		mappings_write_changes(&process->mappings, &now, process->id, supervise_now(),
+		mappings_write_changes(&process->mappings, &now, process->id, rounds_now(),
 				       s->writer);
 		mappings_free(&process->mappings);
 		process->mappings = now;
@@ -304,7 +267,7 @@ static void end_process(struct supervisor *s, struct process *process, uint32_t 
 {
 	const struct lwpdata_process_end end = { .process = process->id,
 						 .how = how,
-						 .time = supervise_now() };
+						 .time = rounds_now() };
 	struct process **link;
 
 	for_slots(s, process, how == LWPDATA_END_RUNNING ? finish_running : finish_and_release);
@@ -319,7 +282,7 @@ static void end_process(struct supervisor *s, struct process *process, uint32_t 
 	for (link = &s->processes; *link != process; link = &(*link)->next)
 		;
 	*link = process->next;
-	process_drop_guard(process);
+	ring_drop_guard(process);
 	if (process->pidfd >= 0)
 		close(process->pidfd);
 	mappings_free(&process->mappings);
@@ -366,7 +329,7 @@ static void sweep(struct supervisor *s, struct process *process, uint64_t now)
 void processes_check(struct supervisor *s)
 {
 	uint32_t dl_calls = __atomic_load_n(&s->pool->dl_calls, __ATOMIC_RELAXED);
-	uint64_t now = supervise_now();
+	uint64_t now = rounds_now();
 	struct process *next;
 
 	for (struct process *p = s->processes; p; p = next) {

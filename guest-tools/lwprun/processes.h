@@ -3,23 +3,13 @@
 #ifndef LWPRUN_PROCESSES_H
 #define LWPRUN_PROCESSES_H
 
-#include "supervise.h"
-
-/* The living process of a pid, or NULL. */
-struct process *process_find(const struct supervisor *s, pid_t pid);
-
-/* Its id in the profile. */
-uint32_t process_id(const struct process *process);
+#include "supervisor.h"
 
 /*
  * A program has started in, or a process was forked as, `pid`; it asks through slot i, which it keeps.
  * NULL if it cannot be looked at (another PID name space).
  */
 struct process *process_attach(struct supervisor *s, pid_t pid, bool by_exec, uint32_t i);
-
-/* Our copy of its userfaultfd, -1 if its rings have no guard; and do without from now on. */
-int process_guard(const struct process *process);
-void process_drop_guard(struct process *process);
 
 /* Empty the process's rings, then note how its mappings changed. */
 enum mappings_owner process_rescan(struct supervisor *s, struct process *process);

@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "lwp_cb.h"
 #include "lwp_record.h"
-#include "processes.h"
 #include "rings.h"
 
 static uint32_t block_get32(struct supervisor *s, uint32_t i, uint32_t offset)
@@ -65,9 +65,9 @@ bool ring_introduce(struct supervisor *s, uint32_t i)
 	copy_comm(ring->comm, slot->comm);
 	thread = (struct lwpdata_thread){
 		.id = ring->thread,
-		.process = process_id(ring->process),
+		.process = ring->process->id,
 		.tid = slot->tid,
-		.time = supervise_now(),
+		.time = rounds_now(),
 		.comm = lwpdata_text(ring->comm),
 	};
 	memcpy(thread.initial, slot->initial, sizeof(thread.initial));
@@ -113,7 +113,14 @@ static bool protect(const struct supervisor *s, uint32_t i, uint32_t part, bool 
 		.mode = on ? UFFDIO_WRITEPROTECT_MODE_WP : 0,
 	};
 
-	return ioctl(process_guard(ring->process), UFFDIO_WRITEPROTECT, &range) == 0;
+	return ioctl(ring->process->guard_fd, UFFDIO_WRITEPROTECT, &range) == 0;
+}
+
+void ring_drop_guard(struct process *process)
+{
+	if (process->guard_fd >= 0)
+		close(process->guard_fd);
+	process->guard_fd = -1;
 }
 
 void ring_guard(struct supervisor *s, uint32_t i, struct process *process)
@@ -122,8 +129,8 @@ void ring_guard(struct supervisor *s, uint32_t i, struct process *process)
 
 	ring->process = process;
 	ring->guard = POOL_GUARD_PARTS - 1;
-	if (process_guard(process) >= 0 && !protect(s, i, ring->guard, true))
-		process_drop_guard(process);
+	if (process->guard_fd >= 0 && !protect(s, i, ring->guard, true))
+		ring_drop_guard(process);
 }
 
 /* The part before that of the tail is the guard; a thread that waits at the old one can continue. */
@@ -133,10 +140,10 @@ static void move_guard(struct supervisor *s, uint32_t i)
 	uint32_t part = ring->tail / (s->pool->ring_size / POOL_GUARD_PARTS);
 	uint32_t guard = (part + POOL_GUARD_PARTS - 1) % POOL_GUARD_PARTS;
 
-	if (guard == ring->guard || process_guard(ring->process) < 0)
+	if (guard == ring->guard || ring->process->guard_fd < 0)
 		return;
 	if (!protect(s, i, guard, true) || !protect(s, i, ring->guard, false))
-		process_drop_guard(ring->process);
+		ring_drop_guard(ring->process);
 	ring->guard = guard;
 }
 
@@ -151,8 +158,8 @@ static void wake_thread(const struct supervisor *s, uint32_t i, uint32_t head)
 	uint64_t size = s->pool->ring_size / POOL_GUARD_PARTS;
 	struct uffdio_range range = { pool_slot(s->pool, i)->ring_address + head, size };
 
-	if (head % size == 0 && process_guard(ring->process) >= 0)
-		ioctl(process_guard(ring->process), UFFDIO_WAKE, &range);
+	if (head % size == 0 && ring->process->guard_fd >= 0)
+		ioctl(ring->process->guard_fd, UFFDIO_WAKE, &range);
 }
 
 /* ---- Windows -------------------------------------------------------------------------------- */
@@ -162,7 +169,7 @@ static void put_window(struct supervisor *s, struct ring *ring, const uint8_t *b
 {
 	const struct lwpdata_window window = {
 		.thread = ring->thread,
-		.time = supervise_now(),
+		.time = rounds_now(),
 		.flags = ring->broken ? 0 : LWPDATA_WINDOW_CONTINUES,
 		.weight = weight,
 	};
@@ -216,7 +223,7 @@ static void write_window(struct supervisor *s, struct ring *ring, uint8_t *bytes
 	ring->records += other / LWP_RECORD_SIZE;
 	branches /= LWP_RECORD_SIZE;
 	if (other)
-		lwpdata_write_records(s->writer, ring->thread, supervise_now(), others, other, NULL,
+		lwpdata_write_records(s->writer, ring->thread, rounds_now(), others, other, NULL,
 				      0);
 	if (s->windows == WINDOWS_SAMPLED)
 		sample_windows(s, ring, bytes, branches);
@@ -288,7 +295,7 @@ bool ring_drain(struct supervisor *s, uint32_t i, bool force)
 	if (!force && used < s->pool->ring_size / (s->thin.nr_events ? 32 : 8))
 		return false;
 	first = head >= ring->tail ? used : s->pool->ring_size - ring->tail;
-	thin_records(&s->thin, s->writer, ring->thread, supervise_now(), bytes + ring->tail, first,
+	thin_records(&s->thin, s->writer, ring->thread, rounds_now(), bytes + ring->tail, first,
 		     bytes, used - first);
 	ring->records += used / LWP_RECORD_SIZE;
 	move_tail(s, i, head);
@@ -312,7 +319,7 @@ void ring_finish(struct supervisor *s, uint32_t i, bool gone)
 				 (slot->flags & POOL_SLOT_LOST ? LWPDATA_THREAD_LOST : 0) |
 				 (slot->flags & POOL_SLOT_OTHER ? LWPDATA_THREAD_OTHER : 0) |
 				 (ring->damaged ? LWPDATA_THREAD_DAMAGED : 0),
-			.time = supervise_now(),
+			.time = rounds_now(),
 			.records = ring->records,
 			.missed = block_get64(s, i, LWP_CB_MISSED) + ring->left_out,
 			.comm = lwpdata_text(ring->comm),
@@ -327,7 +334,7 @@ void ring_finish(struct supervisor *s, uint32_t i, bool gone)
 			(end.flags & (LWPDATA_THREAD_LOST | LWPDATA_THREAD_OTHER)) ==
 			LWPDATA_THREAD_LOST;
 	}
-	if (s->rings[i].process && process_guard(ring->process) >= 0)
+	if (s->rings[i].process && ring->process->guard_fd >= 0)
 		protect(s, i, ring->guard, false);
 	if (gone)
 		memset(pool_block(s->pool, i), 0, s->pool->block_size);

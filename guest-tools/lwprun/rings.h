@@ -3,7 +3,7 @@
 #ifndef LWPRUN_RINGS_H
 #define LWPRUN_RINGS_H
 
-#include "supervise.h"
+#include "supervisor.h"
 
 /*
  * Make sure that the thread in slot i is in the profile. False if its process is not known (yet):
@@ -13,6 +13,9 @@ bool ring_introduce(struct supervisor *s, uint32_t i);
 
 /* A thread of this process is about to start on slot i: guard the end of its ring, if it has a guard. */
 void ring_guard(struct supervisor *s, uint32_t i, struct process *process);
+
+/* The rings of a process do without a guard from now on. */
+void ring_drop_guard(struct process *process);
 
 /* How much of slot i's ring LWP has filled since the last call, in percent. */
 unsigned int ring_progress(struct supervisor *s, uint32_t i);

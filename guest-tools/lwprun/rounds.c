@@ -1,7 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <time.h>
+
 #include "rounds.h"
 
 #define PERIOD_FIRST (8 * ROUNDS_MS)
+
+uint64_t rounds_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
+}
 
 void rounds_init(struct rounds *r, const struct options *options)
 {

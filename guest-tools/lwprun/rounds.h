@@ -24,6 +24,9 @@ struct rounds {
 	bool windows; /* rings get each branch */
 };
 
+/* Now. */
+uint64_t rounds_now(void);
+
 /* Before the first round. */
 void rounds_init(struct rounds *r, const struct options *options);
 

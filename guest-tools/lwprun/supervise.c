@@ -15,14 +15,6 @@
 
 #define NS_PER_S 1000000000ull
 
-uint64_t supervise_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
 /* Records of data cache misses have data addresses: what these lie in goes into the profile. */
 static bool has_misses(const struct options *options)
 {
@@ -146,7 +138,7 @@ void supervise_round(struct supervisor *s)
 
 	if (slots > s->pool->nr_slots)
 		slots = s->pool->nr_slots;
-	rounds_begin(&s->rounds, supervise_now());
+	rounds_begin(&s->rounds, rounds_now());
 	for (uint32_t i = 0; i < slots; i++) {
 		unsigned int percent = ring_progress(s, i);
 
@@ -162,7 +154,7 @@ void supervise_round(struct supervisor *s)
 
 void supervise_sleep(struct supervisor *s, uint32_t bell)
 {
-	uint64_t period = rounds_until_next(&s->rounds, supervise_now());
+	uint64_t period = rounds_until_next(&s->rounds, rounds_now());
 	const struct timespec timeout = {
 		.tv_sec = (time_t)(period / NS_PER_S),
 		.tv_nsec = (long)(period % NS_PER_S),
