@@ -32,7 +32,7 @@ OBJECT = re.compile(r"^const struct \w+ (svm_lwp_\w+) = \{", re.MULTILINE)
 PROTOTYPE = re.compile(r"\b(svm_lwp_\w+)\([^;{}]*\);")
 NAME = re.compile(r"(?<!struct )(?<!enum )\b(?:svm_)?lwp_\w+\b")
 ENGINE = "kvm/engine"
-SOURCE = re.compile(r"^  '(lwp_\w+\.c)',$", re.MULTILINE)
+SOURCE = re.compile(r"'(lwp_\w+\.c)'")
 
 
 def _order(folder: Path, where: str, layers: Sequence[str]) -> tuple[set[str], list[str]]:
