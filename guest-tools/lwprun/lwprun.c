@@ -354,16 +354,21 @@ static bool trace_complete(const struct supervisor *s)
 	       !stats->processes_refused && !stats->execs_unfollowed && !s->nr_others;
 }
 
+/* A line of what is missing, if there is any. */
+static void tell(const char *before, uint64_t n, const char *after)
+{
+	if (n)
+		fprintf(stderr, "lwprun: %s%llu %s\n", before, (unsigned long long)n, after);
+}
+
 static void summarize_windows(const struct supervisor *s)
 {
 	fprintf(stderr, "lwprun: %llu windows of %llu branches, which stand for %llu%s\n",
 		(unsigned long long)s->nr_windows, (unsigned long long)s->window_branches,
 		(unsigned long long)s->window_weight,
 		trace_complete(s) ? ": the trace is complete" : "");
-	if (s->stats.rings_filled)
-		fprintf(stderr,
-			"lwprun: branches were missed: %llu rings filled up; try a larger --ring-size\n",
-			(unsigned long long)s->stats.rings_filled);
+	tell("branches were missed: ", s->stats.rings_filled,
+	     "rings filled up; try a larger --ring-size");
 }
 
 static void summarize(const struct supervisor *s, const struct options *options, uint64_t records)
@@ -375,32 +380,16 @@ static void summarize(const struct supervisor *s, const struct options *options,
 		s->nr_processes, s->nr_processes == 1 ? "" : "s", options->output);
 	if (s->windows)
 		summarize_windows(s);
-	else if (stats->rings_filled)
-		fprintf(stderr,
-			"lwprun: %llu rings filled up and missed events; try a larger "
-			"--ring-size or interval\n",
-			(unsigned long long)stats->rings_filled);
-	if (stats->threads_no_slot)
-		fprintf(stderr, "lwprun: %llu threads not profiled; try a larger --max-threads\n",
-			(unsigned long long)stats->threads_no_slot);
-	if (stats->threads_no_memory)
-		fprintf(stderr, "lwprun: %llu threads not profiled: no memory for their rings\n",
-			(unsigned long long)stats->threads_no_memory);
-	if (stats->processes_refused)
-		fprintf(stderr, "lwprun: %llu processes not profiled: in another name space\n",
-			(unsigned long long)stats->processes_refused);
-	if (stats->execs_unfollowed)
-		fprintf(stderr,
-			"lwprun: %llu times a program ran that cannot be profiled (static, "
-			"set-user-ID ...)\n",
-			(unsigned long long)stats->execs_unfollowed);
-	if (s->nr_others)
-		fprintf(stderr,
-			"lwprun: %llu threads use LWP themselves and were not profiled from then on\n",
-			(unsigned long long)s->nr_others);
-	if (stats->contexts_lost)
-		fprintf(stderr, "lwprun: LWP went off by itself in %llu threads\n",
-			(unsigned long long)stats->contexts_lost);
+	else
+		tell("", stats->rings_filled,
+		     "rings filled up and missed events; try a larger --ring-size or interval");
+	tell("", stats->threads_no_slot, "threads not profiled; try a larger --max-threads");
+	tell("", stats->threads_no_memory, "threads not profiled: no memory for their rings");
+	tell("", stats->processes_refused, "processes not profiled: in another name space");
+	tell("", stats->execs_unfollowed,
+	     "times a program ran that cannot be profiled (static, set-user-ID ...)");
+	tell("", s->nr_others, "threads use LWP themselves and were not profiled from then on");
+	tell("LWP went off by itself in ", stats->contexts_lost, "threads");
 }
 
 /* A program that is there and can be profiled, or the end. */
