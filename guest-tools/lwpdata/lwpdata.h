@@ -119,8 +119,7 @@ struct lwpdata_map {
 /* Memory that is not executable: what a data address lies in. Its DATA_UNMAP is a struct lwpdata_unmap. */
 struct lwpdata_data_map {
 	struct lwpdata_map map;
-	struct lwpdata_bytes
-		name; /* the kernel's, of memory without an object: "[heap]"; or empty */
+	struct lwpdata_bytes name; /* the kernel's, of anonymous memory: "[heap]"; or empty */
 };
 
 struct lwpdata_unmap {

@@ -64,18 +64,13 @@ static void forward(int sig, siginfo_t *info, void *context)
 		kill(program_pid, sig);
 }
 
-/* Signals wait from here to release_signals(), so that none is lost before there is a program. */
+/* Signals wait until they are caught, so that none is lost before there is a program. */
 static void hold_signals(sigset_t *old)
 {
 	sigset_t all;
 
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, old);
-}
-
-static void release_signals(const sigset_t *old)
-{
-	sigprocmask(SIG_SETMASK, old, NULL);
 }
 
 static void interrupt(int sig, siginfo_t *info, void *context)
@@ -243,7 +238,7 @@ static pid_t start_program(const struct options *options, const char *path, char
 			wait_for_word(word);
 		else
 			set_environment(assignment, library);
-		release_signals(signals);
+		sigprocmask(SIG_SETMASK, signals, NULL);
 		execv(path, options->argv);
 		error = errno;
 		if (write(report[1], &error, sizeof(error)) < 0)
@@ -454,7 +449,7 @@ static void begin(struct options *options, const char *path, char *assignment, c
 		}
 	}
 	catch_signals(options->pid, injector != NULL);
-	release_signals(&signals);
+	sigprocmask(SIG_SETMASK, &signals, NULL);
 }
 
 int main(int argc, char **argv)

@@ -126,20 +126,15 @@ static inline struct pool_slot *pool_slot(struct pool *pool, uint32_t i)
 	return (struct pool_slot *)(void *)((char *)pool + pool->slots_offset) + i;
 }
 
-static inline unsigned char *pool_area(struct pool *pool, uint32_t i)
+/* The control block lies at the start of the area's first page. */
+static inline unsigned char *pool_block(struct pool *pool, uint32_t i)
 {
 	return (unsigned char *)pool + pool->areas_offset + i * pool->area_size;
 }
 
-/* The control block lies at the start of the area's first page. */
-static inline unsigned char *pool_block(struct pool *pool, uint32_t i)
-{
-	return pool_area(pool, i);
-}
-
 static inline unsigned char *pool_ring(struct pool *pool, uint32_t i)
 {
-	return pool_area(pool, i) + POOL_PAGE;
+	return pool_block(pool, i) + POOL_PAGE;
 }
 
 /*

@@ -45,7 +45,6 @@ bool ring_introduce(struct supervisor *s, uint32_t i)
 	struct ring *ring = &s->rings[i];
 	uint64_t owner = __atomic_load_n(&slot->owner, __ATOMIC_ACQUIRE);
 	struct lwpdata_thread thread;
-
 	uint32_t guard = ring->guard;
 
 	if (ring->known)
