@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The mappings of a process, as /proc tells them, and the files behind them. */
 #include <elfutils/libdwelf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <libelf.h>
 #include <limits.h>
@@ -127,18 +128,19 @@ static void write_vdso(uint32_t id, const struct line *line, struct lwpdata_writ
 		lwpdata_write_image(writer, &image);
 }
 
-static void *make_room(void *list, size_t nr, size_t *room, size_t item)
+/* NULL without memory: then the profile fails, and the program runs on. */
+static void *make_room(void *list, size_t nr, size_t *room, size_t item,
+		       struct lwpdata_writer *writer)
 {
 	void *bigger;
 
 	if (nr < *room)
 		return list;
 	bigger = reallocarray(list, 2 * nr + 64, item);
-	if (!bigger) {
-		perror("lwprun");
-		abort();
-	}
-	*room = 2 * nr + 64;
+	if (bigger)
+		*room = 2 * nr + 64;
+	else
+		lwpdata_fail(writer, -ENOMEM);
 	return bigger;
 }
 
@@ -155,8 +157,11 @@ static uint32_t find_object(struct objects *objects, pid_t pid, const struct lin
 		    object->minor == line->minor && !strcmp(object->path, line->path))
 			return (uint32_t)i;
 	}
-	objects->list = make_room(objects->list, objects->nr, &objects->room, sizeof(*object));
-	object = &objects->list[objects->nr];
+	object = make_room(objects->list, objects->nr, &objects->room, sizeof(*object), writer);
+	if (!object)
+		return LWPDATA_NONE;
+	objects->list = object;
+	object += objects->nr;
 	object->path = strdup(line->path);
 	if (!object->path)
 		return LWPDATA_NONE;
@@ -188,21 +193,24 @@ static bool is_object(const struct line *line)
 	return line->inode || !strcmp(line->path, VDSO);
 }
 
-static const char *keep_name(struct objects *objects, const char *name)
+static const char *keep_name(struct objects *objects, const char *name,
+			     struct lwpdata_writer *writer)
 {
-	char *copy;
+	char **names, *copy;
 
 	if (!*name)
 		return NULL;
 	for (size_t i = 0; i < objects->nr_names; i++)
 		if (!strcmp(objects->names[i], name))
 			return objects->names[i];
-	copy = strdup(name);
-	if (!copy)
+	names = make_room(objects->names, objects->nr_names, &objects->names_room, sizeof(*names),
+			  writer);
+	if (!names)
 		return NULL;
-	objects->names = make_room(objects->names, objects->nr_names, &objects->names_room,
-				   sizeof(*objects->names));
-	objects->names[objects->nr_names++] = copy;
+	objects->names = names;
+	copy = strdup(name);
+	if (copy)
+		names[objects->nr_names++] = copy;
 	return copy;
 }
 
@@ -211,14 +219,18 @@ static void add_mapping(struct mappings *into, pid_t pid, const struct line *lin
 {
 	struct mapping *mapping;
 
-	into->list = make_room(into->list, into->nr, &into->room, sizeof(*mapping));
-	mapping = &into->list[into->nr++];
+	mapping = make_room(into->list, into->nr, &into->room, sizeof(*mapping), writer);
+	if (!mapping)
+		return;
+	into->list = mapping;
+	mapping += into->nr++;
 	mapping->start = line->start;
 	mapping->end = line->end;
 	mapping->offset = line->offset;
 	mapping->object = is_object(line) ? find_object(objects, pid, line, writer) : LWPDATA_NONE;
 	mapping->data = !strchr(line->perms, 'x');
-	mapping->name = mapping->data && !is_object(line) ? keep_name(objects, line->path) : NULL;
+	mapping->name = mapping->data && !is_object(line) ? keep_name(objects, line->path, writer) :
+							    NULL;
 }
 
 /* Without data, code only. What cannot be read or written holds no data: guard pages, reserved memory. */
