@@ -6,25 +6,11 @@
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "pmcbench.h"
-
-void quit(int status, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	fputs("pmcbench: ", stderr);
-	vfprintf(stderr, format, args);
-	fputc('\n', stderr);
-	va_end(args);
-	exit(status);
-}
 
 static void faulted(int sig)
 {

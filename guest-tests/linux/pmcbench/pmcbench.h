@@ -3,9 +3,12 @@
 #ifndef PMCBENCH_H
 #define PMCBENCH_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #define MAX_EVENTS 6
 
@@ -41,7 +44,18 @@ struct samples {
 };
 
 /* One clear line on standard error, and the end. */
-_Noreturn void quit(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static inline _Noreturn void __attribute__((format(printf, 2, 3)))
+quit(int status, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	fputs("pmcbench: ", stderr);
+	vfprintf(stderr, format, args);
+	fputc('\n', stderr);
+	va_end(args);
+	exit(status);
+}
 
 /* pmcbench_options.c: parses the command line, or ends the program. */
 void options_parse(struct options *options, int argc, char **argv);
