@@ -15,7 +15,7 @@ from lab.common.steps import build_lock, compiler, make_dir, step
 from lab.mutants import soak
 from lab.mutants.faults import UNIT, Fault, Test
 
-TREE_FILES = ("meson.build", "meson.options", "VERSION")
+TREE_FILES = ("meson.build", "meson_options.txt", "VERSION")
 LEFT_OUT = ("guest_tools", "host_tools", "libvirt", "kvm_tests", "guest_tests", "lab")
 PASSED = re.compile(r"^ok - (\S+)", re.MULTILINE)
 
