@@ -52,7 +52,7 @@ def _configure(flavour: str, tree: Path, out: Path) -> list[str]:
     trees = [tree_dir(name).name for name in qemu_share.FLAVOURS]
     flags = f"--extra-cflags={qemu_pch.FLAGS} {qemu_share.flags(SRC, trees)}"
     if flavour == "mutants":
-        options.append("--disable-werror")  # a fault may leave something unused
+        options.append("--disable-werror")  # a mutant may leave something unused
     debug = [] if os.environ.get("VLWP_QEMU_DEBUG") else ["--disable-debug-info"]
     return [str(tree / "configure"), "--cc=gcc", f"--python={PYTHON}", flags, *debug, *options]
 

@@ -210,7 +210,7 @@ def apply(series_of: list[Path], pristine: Path, stage: Path, log: IO[str]) -> N
 
 def sync(flavour: str, pristine: Path, tree: Path) -> None:
     """Make a tree the pristine source plus the files in which a flavour differs from it. What somebody has changed in
-    it is an error; but faults may be left in that of MUTANTS."""
+    it is an error; but mutants may be left in that of MUTANTS."""
     what = bases.of_qemu(flavour)
     stage, listing = SRC / f"stage-{what}", SRC / f"stage-{what}.list"
     step(

@@ -109,8 +109,8 @@ def test_a_build_that_was_interrupted(tree: Tree) -> None:
 
 
 def test_a_tree_that_programs_change(tree: Tree) -> None:
-    """Faults that were left there go."""
-    put(tree.tree, a="a fault\n")
+    """Mutants that were left there go."""
+    put(tree.tree, a="a mutant\n")
     tree.lay("", a="patched\n")
     assert tree.text("a") == "patched\n"
 

@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Faults that tests must notice. Each is put into a copy of the sources, and the tests that it
-names must then fail. README.md in this folder says how a fault is written."""
+"""Mutants that tests must notice. Each is put into a copy of the sources, and the tests that it
+names must then fail. README.md in this folder says how a mutant is written."""

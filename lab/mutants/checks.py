@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The check of the lists that needs no build: does every fault fit the sources, and does every test
+"""The check of the lists that needs no build: does every mutant fit the sources, and does every test
 that it names exist? `./vlwp test unit` asks."""
 
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lab.common.c_source import Tree, words
 from lab.mutants import patched
-from lab.mutants.faults import KVM, QEMU, TOOLS, UNIT, FaultError, FaultList, Test, applied
+from lab.mutants.listed import KVM, QEMU, TOOLS, UNIT, MutantError, MutantList, Test, applied
 from lab.mutants.parts import PARTS
 
 FLAT_TABLE = "guest-tests/flat/runner/table.py"
@@ -53,7 +53,7 @@ def _tools_test_exists(top: Path, test: Test) -> bool:
     return (_part_test_exists if test.program in PARTS else _unit_test_exists)(top, test)
 
 
-CHECKED: tuple[tuple[FaultList, Callable[[Path, Test], bool]], ...] = (
+CHECKED: tuple[tuple[MutantList, Callable[[Path, Test], bool]], ...] = (
     (UNIT, _unit_test_exists),
     (KVM, _kvm_test_exists),
     (QEMU, _qemu_test_exists),
@@ -62,30 +62,30 @@ CHECKED: tuple[tuple[FaultList, Callable[[Path, Test], bool]], ...] = (
 
 
 def problems(top: Path) -> list[str]:
-    """What is wrong with the faults of all lists, a line each."""
+    """What is wrong with the mutants of all lists, a line each."""
     found: list[str] = []
     for listed, exists in CHECKED:
         try:
             found += _problems_of(top, listed, exists)
-        except (FaultError, OSError) as err:
+        except (MutantError, OSError) as err:
             found.append(str(err))
     return found
 
 
-def _problems_of(top: Path, listed: FaultList, exists: Callable[[Path, Test], bool]) -> list[str]:
+def _problems_of(top: Path, listed: MutantList, exists: Callable[[Path, Test], bool]) -> list[str]:
     found: list[str] = []
     tree = Tree(top, listed.folders)
     upstream = patched.added(top / listed.patches) if listed.patches else {}
-    for fault in listed.faults(top):
-        if fault.file in upstream:
-            if not patched.adds(upstream[fault.file], words(fault.was)):
-                found.append(f"{fault.where}: no patch adds '{fault.was}' to {fault.file}")
+    for mutant in listed.mutants(top):
+        if mutant.file in upstream:
+            if not patched.adds(upstream[mutant.file], words(mutant.was)):
+                found.append(f"{mutant.where}: no patch adds '{mutant.was}' to {mutant.file}")
         else:
             try:
-                applied(fault, tree)
-            except FaultError as err:
+                applied(mutant, tree)
+            except MutantError as err:
                 found.append(str(err))
-        for test in fault.tests:
+        for test in mutant.tests:
             if not exists(top, test):
-                found.append(f"{fault.where}: there is no test '{test}'")
+                found.append(f"{mutant.where}: there is no test '{test}'")
     return found

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The verdicts. Each fault is put into a copy of the sources, its tests are built and run, and the
+"""The verdicts. Each mutant is put into a copy of the sources, its tests are built and run, and the
 copy is restored. A Builder knows the copy, and how its tests are built and run."""
 
 import enum
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from lab.common.c_source import Tree
-from lab.mutants.faults import Fault, FaultError, Test, applied
+from lab.mutants.listed import Mutant, MutantError, Test, applied
 
 
 class Builder(Protocol):
@@ -27,7 +27,7 @@ class Builder(Protocol):
 
 
 class Verdict(enum.Enum):
-    """What became of a fault."""
+    """What became of a mutant."""
 
     KILLED = "killed"  # every test that it names is red
     SURVIVED = "SURVIVED"  # some test is not
@@ -36,43 +36,43 @@ class Verdict(enum.Enum):
 
 @dataclass(frozen=True)
 class Outcome:
-    """A fault and its verdict."""
+    """A mutant and its verdict."""
 
-    fault: Fault
+    mutant: Mutant
     verdict: Verdict
     reason: str = ""
 
     def __str__(self) -> str:
         reason = f" ({self.reason})" if self.reason else ""
-        return f"{self.verdict.value:<9} {self.fault}{reason}"
+        return f"{self.verdict.value:<9} {self.mutant}{reason}"
 
 
-def judge(fault: Fault, tree: Tree, builder: Builder) -> Outcome:
-    """Try one fault."""
+def judge(mutant: Mutant, tree: Tree, builder: Builder) -> Outcome:
+    """Try one mutant."""
     try:
-        source, text = applied(fault, tree)
-    except FaultError as err:
-        return Outcome(fault, Verdict.BROKEN, str(err))
+        source, text = applied(mutant, tree)
+    except MutantError as err:
+        return Outcome(mutant, Verdict.BROKEN, str(err))
     file = builder.place(source.path)
     try:
         file.write_text(text, encoding="utf-8")
-        error = builder.build(fault.tests)
+        error = builder.build(mutant.tests)
         if error:
-            return Outcome(fault, Verdict.BROKEN, f"does not compile: {error}")
-        green = [test.name or test.program for test in fault.tests if not builder.red(test)]
+            return Outcome(mutant, Verdict.BROKEN, f"does not compile: {error}")
+        green = [test.name or test.program for test in mutant.tests if not builder.red(test)]
     finally:
         file.write_text(source.text, encoding="utf-8")
     if green:
-        return Outcome(fault, Verdict.SURVIVED, f"not noticed by {', '.join(green)}")
-    return Outcome(fault, Verdict.KILLED)
+        return Outcome(mutant, Verdict.SURVIVED, f"not noticed by {', '.join(green)}")
+    return Outcome(mutant, Verdict.KILLED)
 
 
-def outcomes(faults: Sequence[Fault], tree: Tree, builder: Builder) -> Iterator[Outcome]:
-    """Try faults, one after the other."""
-    for fault in faults:
-        yield judge(fault, tree, builder)
+def outcomes(mutants: Sequence[Mutant], tree: Tree, builder: Builder) -> Iterator[Outcome]:
+    """Try mutants, one after the other."""
+    for mutant in mutants:
+        yield judge(mutant, tree, builder)
 
 
 def sums(counted: Counter[Verdict]) -> str:
-    """How many faults have which verdict."""
+    """How many mutants have which verdict."""
     return ", ".join(f"{counted[verdict]} {verdict.value.lower()}" for verdict in Verdict)

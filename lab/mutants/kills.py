@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The kill matrix: for each fault of a list all tests of its area, not only those that it names. What no fault kills
-proves nothing that is known; what is never alone red is proven elsewhere, too. Each fault is a line of
+"""The kill matrix: for each mutant of a list all tests of its area, not only those that it names. What no mutant kills
+proves nothing that is known; what is never alone red is proven elsewhere, too. Each mutant is a line of
 lab/results/kills-AREA; --resume continues."""
 
 import argparse
@@ -20,7 +20,7 @@ from lab.common.results import FOLDER, Results
 from lab.common.say import say
 from lab.common.steps import build_lock, hash_of, make_dir
 from lab.mutants import patched, soak
-from lab.mutants.faults import QEMU, UNIT, Fault, FaultList, Test, applied
+from lab.mutants.listed import QEMU, UNIT, Mutant, MutantList, Test, applied
 from lab.mutants.qemu import Qemu
 from lab.mutants.unit import Unit
 from lab.testing.suite import ROWS, flatrun
@@ -68,7 +68,7 @@ class FlatMatrix(Qemu):
         return {name for name in self.known if ended.get(name) != "pass"}
 
 
-AREAS: dict[str, tuple[FaultList, Callable[[Path], UnitMatrix | FlatMatrix], str]] = {
+AREAS: dict[str, tuple[MutantList, Callable[[Path], UnitMatrix | FlatMatrix], str]] = {
     "unit": (UNIT, UnitMatrix, "mutants"), "flat": (QEMU, FlatMatrix, "mutants-qemu"),
 }
 
@@ -76,23 +76,23 @@ AREAS: dict[str, tuple[FaultList, Callable[[Path], UnitMatrix | FlatMatrix], str
 def add_options(parser: argparse.ArgumentParser) -> None:
     """What it takes."""
     parser.add_argument("area", nargs="?", choices=list(AREAS), default="unit", help="whose tests (unit)")
-    parser.add_argument("texts", nargs="*", metavar="TEXT", help="only faults whose place or tests contain TEXT")
-    parser.add_argument("--runs", type=number(1, 10**6), metavar="N", help="so many faults, drawn, and no more")
-    parser.add_argument("--resume", action="store_true", help="faults that were tried on this code count")
+    parser.add_argument("texts", nargs="*", metavar="TEXT", help="only mutants whose place or tests contain TEXT")
+    parser.add_argument("--runs", type=number(1, 10**6), metavar="N", help="so many mutants, drawn, and no more")
+    parser.add_argument("--resume", action="store_true", help="mutants that were tried on this code count")
     parser.set_defaults(share=1, seed=None)
 
 
-def _number(fault: Fault) -> int:
-    return zlib.crc32(f"{fault}".encode()) % 10**9
+def _number(mutant: Mutant) -> int:
+    return zlib.crc32(f"{mutant}".encode()) % 10**9
 
 
 def _programs(builder: UnitMatrix | FlatMatrix) -> list[Test]:
     return [Test(program, "") for program in getattr(builder, "programs", [])]
 
 
-def _try(builder: UnitMatrix | FlatMatrix, tree: Tree, fault: Fault) -> set[str]:
-    """What is red with a fault."""
-    source, text = applied(fault, tree)
+def _try(builder: UnitMatrix | FlatMatrix, tree: Tree, mutant: Mutant) -> set[str]:
+    """What is red with a mutant."""
+    source, text = applied(mutant, tree)
     file = builder.place(source.path)
     try:
         file.write_text(text, encoding="utf-8")
@@ -104,27 +104,27 @@ def _try(builder: UnitMatrix | FlatMatrix, tree: Tree, fault: Fault) -> set[str]
 def main(args: argparse.Namespace) -> None:
     """The command."""
     listed, make, lock = AREAS[args.area]
-    faults = soak.select(args, listed)
+    mutants = soak.select(args, listed)
     tools.build()
     with build_lock(lock):
         meson.fetch()
         make_dir(BUILD / lock)
         builder = make(BUILD / lock)
-        builder.prepare(faults)
+        builder.prepare(mutants)
         tree = Tree(TOP, listed.folders)
         if isinstance(builder, FlatMatrix):
-            tree.sources += patched.sources(builder.tree, sorted({fault.file for fault in faults}))
+            tree.sources += patched.sources(builder.tree, sorted({mutant.file for mutant in mutants}))
         builder.build(_programs(builder))
         if always := builder.all_tests():
-            say(f"red without a fault, and left out: {' '.join(sorted(always))}")
+            say(f"red without a mutant, and left out: {' '.join(sorted(always))}")
         folders = [*listed.folders, *(["guest-tests/flat"] if args.area == "flat" else [])]
         done = Results(FOLDER / f"kills-{args.area}", hash_of(*folders)[:12], args.resume)
-        left = [fault for fault in faults if _number(fault) not in done.lines]
-        for fault in random.sample(left, min(args.runs or len(left), len(left))):
-            red = _try(builder, tree, fault) - always
-            named = {test.name or Path(test.program).name for test in fault.tests if test.program != "check"}
-            done.add(_number(fault), named <= red, f"{fault.place} red: {' '.join(sorted(red))}".rstrip())
-            print(f"{fault}: {len(red)} red", flush=True)
+        left = [mutant for mutant in mutants if _number(mutant) not in done.lines]
+        for mutant in random.sample(left, min(args.runs or len(left), len(left))):
+            red = _try(builder, tree, mutant) - always
+            named = {test.name or Path(test.program).name for test in mutant.tests if test.program != "check"}
+            done.add(_number(mutant), named <= red, f"{mutant.place} red: {' '.join(sorted(red))}".rstrip())
+            print(f"{mutant}: {len(red)} red", flush=True)
     for line in told(list(done.lines.values()), builder.known):
         print(line)
 
@@ -135,8 +135,8 @@ def told(lines: list[str], known: set[str]) -> list[str]:
     every, alone = Counter(name for red in reds for name in red), {red[0] for red in reds if len(red) == 1}
     never = sorted(set(every) - alone)
     return [
-        f"{len(lines)} faults; {len(every)} tests were red, {len(alone)} of them alone at least once; "
-        f"{sum(not red for red in reds)} faults were seen by none",
+        f"{len(lines)} mutants; {len(every)} tests were red, {len(alone)} of them alone at least once; "
+        f"{sum(not red for red in reds)} mutants were seen by none",
         f"never red: {' '.join(sorted(known - set(every)))}",
         f"never alone: {' '.join(never)}",
     ]

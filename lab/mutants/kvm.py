@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Put each fault of kvm/svm/mutants.list into a copy of KVM's modules and see that the programs of
+"""Put each mutant of kvm/svm/mutants.list into a copy of KVM's modules and see that the programs of
 kvm/tests that it names fail in the nested lab."""
 
 import argparse
@@ -16,7 +16,7 @@ from lab.common.say import Died, Usage, say
 from lab.common.steps import build_lock, make_dir, step
 from lab.guest import vm
 from lab.mutants import soak
-from lab.mutants.faults import KVM, Fault, Test
+from lab.mutants.listed import KVM, Mutant, Test
 from lab.nested import l1, programs
 
 PLAN = re.compile(r"^1\.\.", re.MULTILINE)
@@ -26,15 +26,15 @@ TAKES_BASE = True
 add_options = soak.add_options
 
 
-def _able(faults: Sequence[Fault]) -> list[Fault]:
+def _able(mutants: Sequence[Mutant]) -> list[Mutant]:
     """Those whose programs the chosen kernel can run: others are for that of another base."""
     here = {run.program for run in programs.runs()}
     others = {run.program for series in bases.other_kernels() for run in programs.runs(series)} - here
-    able = [fault for fault in faults if not any(test.program.partition("/")[0] in others for test in fault.tests)]
-    if len(able) < len(faults):
-        say(f"{len(faults) - len(able)} faults are for another kernel: see --base")
+    able = [mutant for mutant in mutants if not any(test.program.partition("/")[0] in others for test in mutant.tests)]
+    if len(able) < len(mutants):
+        say(f"{len(mutants) - len(able)} mutants are for another kernel: see --base")
     if not able:
-        raise Usage("soak mutants-kvm: there is no fault to try with this kernel")
+        raise Usage("soak mutants-kvm: there is no mutant to try with this kernel")
     return able
 
 
@@ -48,24 +48,24 @@ class Kvm:
         runs = programs.runs()
         self.runs = {run.title: run for run in runs} | {run.program: run for run in runs if run.single}
 
-    def prepare(self, faults: Sequence[Fault]) -> None:
-        """Make the copy, and see that every test that the faults name exists and passes."""
+    def prepare(self, mutants: Sequence[Mutant]) -> None:
+        """Make the copy, and see that every test that the mutants name exists and passes."""
         make_dir(self.work)
         title = "laying out a copy of the modules' tree"
         step(title, f"{self.work.name}-tree", lambda log: linux.lay_out(self.linux, self.work, log))
-        step("building the modules without a fault", f"{self.work.name}-compile", self._make())
+        step("building the modules without a mutant", f"{self.work.name}-compile", self._make())
         linux.strip_modules(self.work / "tree", self.work)
-        for program in soak.programs(faults):
+        for program in soak.programs(mutants):
             if program not in self.runs:
                 raise Died(f"{KVM}: kvm/tests has no program '{program}'")
             if self.red(Test(program, "")):
-                raise Died(f"{program} fails without any fault (see {self.test_log})")
-            for name in soak.names(faults, program):
+                raise Died(f"{program} fails without any mutant (see {self.test_log})")
+            for name in soak.names(mutants, program):
                 if not _has_line("ok ", name, self._output()):
                     raise Died(f"{KVM}: there is no test '{name}' in {program}")
 
     def _make(self) -> list[str]:
-        # A fault may leave a variable or a function unused.
+        # A mutant may leave a variable or a function unused.
         return linux.make_command(self.linux, self.work / "tree", werror=False)
 
     def _output(self) -> str:
@@ -100,13 +100,13 @@ def _has_line(begin: str, name: str, output: str) -> bool:
 
 def main(args: argparse.Namespace) -> int:
     """Carry out the command."""
-    faults = soak.select(args, KVM)
+    mutants = soak.select(args, KVM)
     if args.list:
-        return soak.show(faults)
+        return soak.show(mutants)
     deps.ensure()
     l1.prepare()
-    faults, name = _able(faults), bases.of_linux("mutants-kvm")
+    mutants, name = _able(mutants), bases.of_linux("mutants-kvm")
     with build_lock(name):
         builder = Kvm(BUILD / name)
-        builder.prepare(faults)
-        return soak.run(faults, KVM, builder)
+        builder.prepare(mutants)
+        return soak.run(mutants, KVM, builder)

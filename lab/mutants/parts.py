@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Tests of parts of ./vlwp test as a fault names them: `linux programs/known` is ./vlwp test linux programs/known."""
+"""Tests of parts of ./vlwp test as a mutant names them: `linux programs/known` is ./vlwp test linux programs/known."""
 
 import os
 import re
@@ -8,7 +8,7 @@ from pathlib import Path
 from lab.common import proc
 from lab.common.places import TOP
 from lab.common.say import Died
-from lab.mutants.faults import Test
+from lab.mutants.listed import Test
 
 PARTS = {"check": "flat", "linux": "linux", "migrate": "migrate", "libvirt": "libvirt"}  # by the program's name
 NONE = re.compile(r"^0 passed, 0 failed", re.MULTILINE)

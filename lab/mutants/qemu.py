@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Put each fault of qemu-patches/mutants.list into a copy of QEMU; the tests that it names must fail: runs of the flat
+"""Put each mutant of qemu-patches/mutants.list into a copy of QEMU; the tests that it names must fail: runs of the flat
 kernel (`flat`), checks of `./vlwp test flat` (`check`), tests of `./vlwp test linux` and `migrate`."""
 
 import argparse
@@ -12,7 +12,7 @@ from lab.common.places import BUILD, SRC
 from lab.common.say import Died
 from lab.common.steps import build_lock, jobs_count, make_dir
 from lab.mutants import parts, patched, soak
-from lab.mutants.faults import QEMU, Fault, Test
+from lab.mutants.listed import QEMU, Mutant, Test
 from lab.testing.suite import flatrun, only
 
 FLAVOUR = "mutants"
@@ -29,15 +29,15 @@ class Qemu:
         self.tree, self.out = SRC / f"qemu-{FLAVOUR}", qemu.out_dir(FLAVOUR)
         self.build_log, self.test_log = work / "build.log", work / "test.log"
 
-    def prepare(self, faults: Sequence[Fault]) -> None:
-        """Make copy and build, and see that every run that the faults name exists and passes."""
-        # An interrupted run leaves a fault there.
+    def prepare(self, mutants: Sequence[Mutant]) -> None:
+        """Make copy and build, and see that every run that the mutants name exists and passes."""
+        # An interrupted run leaves a mutant there.
         (BUILD / f"stamp/qemu-{FLAVOUR}").unlink(missing_ok=True)
         qemu.build(FLAVOUR)
-        for program in soak.programs(faults):
-            for name in soak.names(faults, program):
+        for program in soak.programs(mutants):
+            for name in soak.names(mutants, program):
                 if self.red(Test(program, name)):
-                    raise Died(f"{name} fails without any fault (see {self.test_log})")
+                    raise Died(f"{name} fails without any mutant (see {self.test_log})")
 
     def place(self, file: str) -> Path:
         """Where a file of this repository lies in the copy."""
@@ -66,14 +66,14 @@ class Qemu:
 
 def main(args: argparse.Namespace) -> int:
     """Carry out the command."""
-    faults = soak.select(args, QEMU)
+    mutants = soak.select(args, QEMU)
     if args.list:
-        return soak.show(faults)
+        return soak.show(mutants)
     tools.build()
     with build_lock("mutants-qemu"):
         work = BUILD / "mutants-qemu"
         make_dir(work)
         builder = Qemu(work)
-        builder.prepare(faults)
-        upstream = sorted({fault.file for fault in faults})
-        return soak.run(faults, QEMU, builder, patched.sources(builder.tree, upstream))
+        builder.prepare(mutants)
+        upstream = sorted({mutant.file for mutant in mutants})
+        return soak.run(mutants, QEMU, builder, patched.sources(builder.tree, upstream))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the four soaks of faults share: options, the choice of faults, the run, copies."""
+"""What the four soaks of mutants share: options, the choice of mutants, the run, copies."""
 
 import argparse
 import filecmp
@@ -15,59 +15,59 @@ from lab.common.options import number
 from lab.common.places import TOP
 from lab.common.say import Died, Usage, say
 from lab.mutants.engine import Builder, Verdict, outcomes, sums
-from lab.mutants.faults import Fault, FaultError, FaultList, chosen
+from lab.mutants.listed import Mutant, MutantError, MutantList, chosen
 
 COMPILER_ERROR = re.compile(r"^.*\berror:.*$", re.MULTILINE)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """The options of all soaks of faults."""
+    """The options of all soaks of mutants."""
     parser.add_argument(
-        "texts", nargs="*", metavar="TEXT", help="only faults whose place or tests contain TEXT"
+        "texts", nargs="*", metavar="TEXT", help="only mutants whose place or tests contain TEXT"
     )
-    parser.add_argument("--list", action="store_true", help="show the faults and try none")
+    parser.add_argument("--list", action="store_true", help="show the mutants and try none")
     parser.add_argument(
-        "--share", type=number(1, 1000), metavar="N", default=1, help="try a random Nth of the faults"
+        "--share", type=number(1, 1000), metavar="N", default=1, help="try a random Nth of the mutants"
     )
     parser.add_argument("--seed", type=int, help="the seed that the choice begins with")
 
 
-def select(args: argparse.Namespace, faults: FaultList) -> list[Fault]:
-    """The faults that the user asks for."""
+def select(args: argparse.Namespace, mutants: MutantList) -> list[Mutant]:
+    """The mutants that the user asks for."""
     try:
-        fitting = chosen(faults.faults(TOP), args.texts)
-    except FaultError as err:
+        fitting = chosen(mutants.mutants(TOP), args.texts)
+    except MutantError as err:
         raise Died(str(err)) from err
     if not fitting:
-        raise Usage(f"{faults}: no fault matches {' '.join(args.texts)}")
+        raise Usage(f"{mutants}: no mutant matches {' '.join(args.texts)}")
     if args.share == 1:
         return fitting
     seed = random.randrange(1 << 32) if args.seed is None else args.seed
-    say(f"--share {args.share} --seed {seed} chooses the same faults again")
+    say(f"--share {args.share} --seed {seed} chooses the same mutants again")
     return share(fitting, args.share, seed)
 
 
-def share(faults: Sequence[Fault], divisor: int, seed: int) -> list[Fault]:
-    """A random part of the faults, at least one, in the order of the list."""
-    count = -(-len(faults) // divisor)
-    picked = random.Random(seed).sample(range(len(faults)), count)
-    return [faults[at] for at in sorted(picked)]
+def share(mutants: Sequence[Mutant], divisor: int, seed: int) -> list[Mutant]:
+    """A random part of the mutants, at least one, in the order of the list."""
+    count = -(-len(mutants) // divisor)
+    picked = random.Random(seed).sample(range(len(mutants)), count)
+    return [mutants[at] for at in sorted(picked)]
 
 
-def show(faults: Sequence[Fault]) -> int:
+def show(mutants: Sequence[Mutant]) -> int:
     """What --list prints."""
-    for fault in faults:
-        print(f"{fault} [{', '.join(map(str, fault.tests))}]")
+    for mutant in mutants:
+        print(f"{mutant} [{', '.join(map(str, mutant.tests))}]")
     return 0
 
 
-def run(faults: Sequence[Fault], listed: FaultList, builder: Builder, upstream: Sequence[Source] = ()) -> int:
-    """Try the faults and print the verdicts. UPSTREAM: patched files of upstream, as the copy has them. Result: the
+def run(mutants: Sequence[Mutant], listed: MutantList, builder: Builder, upstream: Sequence[Source] = ()) -> int:
+    """Try the mutants and print the verdicts. UPSTREAM: patched files of upstream, as the copy has them. Result: the
     exit status."""
     counted: Counter[Verdict] = Counter()
     tree = Tree(TOP, listed.folders)
     tree.sources += upstream
-    for outcome in outcomes(faults, tree, builder):
+    for outcome in outcomes(mutants, tree, builder):
         print(outcome, flush=True)
         counted[outcome.verdict] += 1
     print(sums(counted), flush=True)
@@ -102,12 +102,12 @@ def refresh(file: Path, copy: Path) -> None:
     shutil.copyfile(file, copy)
 
 
-def programs(faults: Sequence[Fault]) -> list[str]:
-    """The test programs that the faults name."""
-    return sorted({test.program for fault in faults for test in fault.tests})
+def programs(mutants: Sequence[Mutant]) -> list[str]:
+    """The test programs that the mutants name."""
+    return sorted({test.program for mutant in mutants for test in mutant.tests})
 
 
-def names(faults: Sequence[Fault], program: str) -> list[str]:
-    """The tests of a program that the faults name."""
-    tests = {test for fault in faults for test in fault.tests}
+def names(mutants: Sequence[Mutant], program: str) -> list[str]:
+    """The tests of a program that the mutants name."""
+    tests = {test for mutant in mutants for test in mutant.tests}
     return sorted(test.name for test in tests if test.program == program and test.name)

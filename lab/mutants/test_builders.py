@@ -10,7 +10,7 @@ from unittest import mock
 
 from lab.common.say import Died
 from lab.mutants import kvm, qemu, soak, tools, unit
-from lab.mutants.faults import Fault, Test
+from lab.mutants.listed import Mutant, Test
 from lab.nested.programs import Run
 
 PASSES = "TAP version 13\nok 1 - CR2 is right\nok 2 - CF is clear\n1..2\n"
@@ -144,8 +144,8 @@ class Words(Work):
         self.assertEqual(soak.first_error(log), "ninja: stopped")
 
     def test_programs_and_their_tests(self) -> None:
-        faults = [Fault("", tests=[Test("p", "b"), Test("q", "")])]
-        faults += [Fault("", tests=[Test("p", "a")])]
-        self.assertEqual(soak.programs(faults), ["p", "q"])
-        self.assertEqual(soak.names(faults, "p"), ["a", "b"])
-        self.assertEqual(soak.names(faults, "q"), [])
+        mutants = [Mutant("", tests=[Test("p", "b"), Test("q", "")])]
+        mutants += [Mutant("", tests=[Test("p", "a")])]
+        self.assertEqual(soak.programs(mutants), ["p", "q"])
+        self.assertEqual(soak.names(mutants, "p"), ["a", "b"])
+        self.assertEqual(soak.names(mutants, "q"), [])

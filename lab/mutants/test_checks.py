@@ -37,7 +37,7 @@ def _word(name: str) -> str:
 
 
 class Problems(unittest.TestCase):
-    """A small repository with one fault in each list."""
+    """A small repository with one mutant in each list."""
 
     def problems(self, **changed: str) -> list[str]:
         """The problems if some files, named as test_f_c for test_f.c, or qemu_list, have another text."""
@@ -77,12 +77,12 @@ class Problems(unittest.TestCase):
             self.assertEqual(found, [f"host-tools/mutants.list:1: there is no test '{name}'"])
 
     def test_a_fault_in_what_a_patch_adds_to_upstream(self) -> None:
-        fault = "in: accel/k.c:k\nchange: {} => 0\nred: flat row\n"
-        self.assertEqual(self.problems(qemu_list=fault.format("new(1)")), [])
+        mutant = "in: accel/k.c:k\nchange: {} => 0\nred: flat row\n"
+        self.assertEqual(self.problems(qemu_list=mutant.format("new(1)")), [])
         for was in ("old(2)", "new(2)"):
-            found = self.problems(qemu_list=fault.format(was))
+            found = self.problems(qemu_list=mutant.format(was))
             self.assertEqual(found, [f"qemu-patches/mutants.list:1: no patch adds '{was}' to accel/k.c"])
 
     def test_a_list_that_cannot_be_read(self) -> None:
         found = self.problems(qemu_list="in: h\n")
-        self.assertEqual(found, ["qemu-patches/mutants.list:1: this fault lacks change: and red:"])
+        self.assertEqual(found, ["qemu-patches/mutants.list:1: this mutant lacks change: and red:"])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lab.common.c_source import Tree
 from lab.mutants.engine import Verdict, judge, outcomes, sums
-from lab.mutants.faults import Fault, Test
+from lab.mutants.listed import Mutant, Test
 from lab.mutants.soak import share
 
 SOURCE = "int f(int a) { return a + 1; }\n"
@@ -37,7 +37,7 @@ class Pretender:
 
 
 class Verdicts(unittest.TestCase):
-    """What is said of a fault."""
+    """What is said of a mutant."""
 
     def setUp(self) -> None:
         folder = tempfile.TemporaryDirectory()
@@ -47,13 +47,13 @@ class Verdicts(unittest.TestCase):
         (top / "src/f.c").write_text(SOURCE, encoding="utf-8")
         self.tree, self.builder = Tree(top, ["src"]), Pretender(top)
 
-    def fault(self, was: str, now: str, *tests: str) -> Fault:
-        """A fault in f()."""
-        return Fault("x.list:1", "", "f", was, 0, now, [Test("p", test) for test in tests])
+    def mutant(self, was: str, now: str, *tests: str) -> Mutant:
+        """A mutant in f()."""
+        return Mutant("x.list:1", "", "f", was, 0, now, [Test("p", test) for test in tests])
 
     def verdict(self, was: str, now: str, *tests: str) -> tuple[Verdict, str]:
         """The verdict on it, and why."""
-        outcome = judge(self.fault(was, now, *tests), self.tree, self.builder)
+        outcome = judge(self.mutant(was, now, *tests), self.tree, self.builder)
         return outcome.verdict, outcome.reason
 
     def test_killed_if_all_tests_are_red(self) -> None:
@@ -77,24 +77,24 @@ class Verdicts(unittest.TestCase):
             self.assertEqual(self.builder.place("src/f.c").read_text(encoding="utf-8"), SOURCE)
 
     def test_the_sums(self) -> None:
-        faults = [self.fault("1", "2", "2"), self.fault("1", "2", "3"), self.fault("+", "-", "-")]
-        found = Counter(outcome.verdict for outcome in outcomes(faults, self.tree, self.builder))
+        mutants = [self.mutant("1", "2", "2"), self.mutant("1", "2", "3"), self.mutant("+", "-", "-")]
+        found = Counter(outcome.verdict for outcome in outcomes(mutants, self.tree, self.builder))
         self.assertEqual(sums(found), "2 killed, 1 survived, 0 broken")
 
 
 class Share(unittest.TestCase):
-    """A random part of the faults."""
+    """A random part of the mutants."""
 
     def test_a_tenth_in_the_order_of_the_list(self) -> None:
-        faults = [Fault(f"x.list:{at}") for at in range(101)]
-        part = share(faults, 10, 7)
+        mutants = [Mutant(f"x.list:{at}") for at in range(101)]
+        part = share(mutants, 10, 7)
         self.assertEqual(len(part), 11)
-        self.assertEqual(part, [fault for fault in faults if fault in part])
+        self.assertEqual(part, [mutant for mutant in mutants if mutant in part])
 
     def test_a_seed_chooses_the_same_again(self) -> None:
-        faults = [Fault(f"x.list:{at}") for at in range(100)]
-        self.assertEqual(share(faults, 10, 7), share(faults, 10, 7))
-        self.assertNotEqual(share(faults, 10, 7), share(faults, 10, 8))
+        mutants = [Mutant(f"x.list:{at}") for at in range(100)]
+        self.assertEqual(share(mutants, 10, 7), share(mutants, 10, 7))
+        self.assertNotEqual(share(mutants, 10, 7), share(mutants, 10, 8))
 
     def test_at_least_one(self) -> None:
-        self.assertEqual(len(share([Fault("x.list:1")], 10, 1)), 1)
+        self.assertEqual(len(share([Mutant("x.list:1")], 10, 1)), 1)

@@ -12,6 +12,6 @@ LINES = [
 def test_what_is_never_red_and_what_never_alone() -> None:
     """Of all tests that are known."""
     assert told(LINES, {"ring::full", "ring::wraps", "cb::odd"}) == [
-        "3 faults; 2 tests were red, 1 of them alone at least once; 1 faults were seen by none",
+        "3 mutants; 2 tests were red, 1 of them alone at least once; 1 mutants were seen by none",
         "never red: cb::odd", "never alone: ring::wraps",
     ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Put each fault of the lists of guest-tools and host-tools into a copy; the tests that it names must fail: unit tests,
+"""Put each mutant of the lists of guest-tools and host-tools into a copy; its tests must fail: unit tests,
 and tests of `./vlwp test linux` and `libvirt`, which then find the copy's programs where they find the tools."""
 
 import argparse
@@ -13,7 +13,7 @@ from lab.common.places import BUILD, HOST
 from lab.common.say import Died
 from lab.common.steps import make_dir
 from lab.mutants import parts, soak
-from lab.mutants.faults import TOOLS, Test
+from lab.mutants.listed import TOOLS, Test
 from lab.mutants.unit import Unit, tried
 
 add_options = soak.add_options
@@ -64,7 +64,7 @@ class Tools(Unit):
                 link.symlink_to(self.out if place == HOST else place)
         for name in names:
             if self.red(Test(program, name)):
-                raise Died(f"{program} {name} fails without any fault (see {self.test_log})")
+                raise Died(f"{program} {name} fails without any mutant (see {self.test_log})")
 
     def red(self, test: Test) -> bool:
         """Run a test. Does it fail?"""

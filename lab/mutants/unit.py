@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Put each fault of the lists of vmcb and kvm/engine into a copy of the shared code and see that the unit
+"""Put each mutant of the lists of vmcb and kvm/engine into a copy of the shared code and see that the unit
 tests that it names fail."""
 
 import argparse
@@ -13,7 +13,7 @@ from lab.common.places import BUILD, TOP
 from lab.common.say import Died
 from lab.common.steps import build_lock, compiler, make_dir, step
 from lab.mutants import soak
-from lab.mutants.faults import UNIT, Fault, Test
+from lab.mutants.listed import UNIT, Mutant, Test
 
 TREE_FILES = ("meson.build", "meson_options.txt", "VERSION")
 LEFT_OUT = ("guest_tools", "host_tools", "libvirt", "kvm_tests", "guest_tests", "lab")
@@ -35,8 +35,8 @@ class Unit:
         self.tree, self.out = work / "tree", work / "obj"
         self.build_log, self.test_log = work / "build.log", work / "test.log"
 
-    def prepare(self, faults: Sequence[Fault]) -> None:
-        """Make copy and build, and see that every test that the faults name exists and passes."""
+    def prepare(self, mutants: Sequence[Mutant]) -> None:
+        """Make copy and build, and see that every test that the mutants name exists and passes."""
         make_dir(self.tree)
         for name in TREE_FILES:
             soak.refresh(TOP / name, self.tree / name)
@@ -45,12 +45,12 @@ class Unit:
         if not meson.configured(self.out):
             setup = ["env", f"CC={compiler()}", "meson", "setup", "-Dtests=enabled", "-Dwerror=false", *self.options]
             folders = [str(self.out), str(self.tree)]
-            step("configuring the faults' build", "mutants-configure", setup + folders)
-        tests = {test for fault in faults for test in fault.tests}
+            step("configuring the mutants' build", "mutants-configure", setup + folders)
+        tests = {test for mutant in mutants for test in mutant.tests}
         compile_all = meson.ninja(self.out, *self._targets(tests))
         step("building the tests that the list names", "mutants-compile", compile_all)
-        for program in soak.programs(faults):
-            self._check_green(program, soak.names(faults, program))
+        for program in soak.programs(mutants):
+            self._check_green(program, soak.names(mutants, program))
 
     def _targets(self, tests: Collection[Test]) -> list[str]:
         """What Ninja builds for tests; nothing is everything."""
@@ -63,7 +63,7 @@ class Unit:
             log.seek(0)
             output = log.read()
         if status:
-            raise Died(f"{program} fails without any fault (see {self.test_log})")
+            raise Died(f"{program} fails without any mutant (see {self.test_log})")
         missing = set(names) - set(PASSED.findall(output))
         if missing:
             raise Died(f"{self.listed}: there is no test '{min(missing)}' in {program}")
@@ -91,14 +91,14 @@ class Unit:
 
 def tried(args: argparse.Namespace, kind: type[Unit], name: str) -> int:
     """Carry out a command with a copy of this kind, which lies in a folder of this name."""
-    faults = soak.select(args, kind.listed)
+    mutants = soak.select(args, kind.listed)
     if args.list:
-        return soak.show(faults)
+        return soak.show(mutants)
     with build_lock(name):
         meson.fetch()
         builder = kind(BUILD / name)
-        builder.prepare(faults)
-        return soak.run(faults, kind.listed, builder)
+        builder.prepare(mutants)
+        return soak.run(mutants, kind.listed, builder)
 
 
 def main(args: argparse.Namespace) -> int:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """./vlwp test --near: the tests that are nearest to what has changed since a commit, and why they are. What leads to a
-test: a fault in a definition that has changed names it as red; the definition stands in a row of docs/spec-coverage.md;
-the file is its own source, or that of its part."""
+test: a mutant of a definition that has changed names it as red; a row of docs/spec-coverage.md has the definition; the
+file is its own source, or that of its part."""
 
 import re
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from lab.common import proc
 from lab.common.c_source import C_LIKE, Source, sources
 from lab.common.places import TOP
 from lab.common.say import Usage
-from lab.mutants.faults import LISTS
+from lab.mutants.listed import LISTS
 from lab.mutants.parts import PARTS
 
 HUNK = re.compile(r"^@@ -\S+ \+(\d+)(?:,(\d+))? @@", re.MULTILINE)
@@ -29,7 +29,7 @@ FOLDERS = (
     ("guest-tools/", "linux", "profile"), ("guest-tools/", "linux", "ways"), ("guest-tools/", "linux", "threads"),
     ("kvm/svm/", "kvm", "test_insn"), ("kvm/svm/", "kvm", "test_step/step"), ("kvm/patches/", "kvm", "test_abi"),
     ("qemu-patches/", "flat", "retry"), ("qemu-patches/", "flat", "bre"), ("qemu-patches/", "flat", "ire"),
-    ("libvirt/", "libvirt", "refused"), ("docs/", "unit", "citations"), ("lab/mutants/", "unit", "faults"),
+    ("libvirt/", "libvirt", "refused"), ("docs/", "unit", "citations"), ("lab/mutants/", "unit", "mutants_fit"),
     ("kvm/svm/", "unit", "layers"),
 )
 
@@ -80,7 +80,7 @@ def definitions(source: Source, lines: list[range]) -> Iterator[str]:
 
 
 def _test(program: str, name: str) -> tuple[str, str]:
-    """Part and name of a test as a list of faults names it."""
+    """Part and name of a test as a list of mutants names it."""
     if program == "flat" or program in PARTS:
         return PARTS.get(program, program), name
     if program.startswith("kvm_"):
@@ -88,13 +88,13 @@ def _test(program: str, name: str) -> tuple[str, str]:
     return "unit", f"tests/{PurePath(program).name}"
 
 
-def _by_faults(near: Near, changed: set[tuple[str, str]]) -> None:
+def _by_mutants(near: Near, changed: set[tuple[str, str]]) -> None:
     for listed in LISTS:
-        for fault in listed.faults(TOP):
+        for mutant in listed.mutants(TOP):
             for file, name in changed:
-                if fault.name in (name, PurePath(file).name) and f"/{file}".endswith(f"/{fault.file}"):
-                    for test in fault.tests:
-                        near.add(*_test(test.program, test.name), f"a fault in {name} ({fault.where})")
+                if mutant.name in (name, PurePath(file).name) and f"/{file}".endswith(f"/{mutant.file}"):
+                    for test in mutant.tests:
+                        near.add(*_test(test.program, test.name), f"a mutant of {name} ({mutant.where})")
 
 
 def _by_rules(near: Near, tree: citations.Tree, names: set[str]) -> None:
@@ -168,7 +168,7 @@ def near(rev: str) -> Near:
     tree, found, changed = citations.Tree(TOP), Near(), changes(rev)
     code = [Path(file) for file in changed if file.endswith(C_LIKE) and (TOP / file).is_file()]
     names = {(source.path, name) for source in sources(TOP, code) for name in definitions(source, changed[source.path])}
-    _by_faults(found, names)
+    _by_mutants(found, names)
     _by_rules(found, tree, {name for _, name in names})
     for file in changed:
         if (TOP / file).is_file():

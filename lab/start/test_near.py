@@ -74,7 +74,7 @@ def test_what_a_folder_leads_to_is_a_test(part: str) -> None:
 
 
 def test_a_function_of_the_engine_leads_to_its_tests(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the lists of faults and the table of rules."""
+    """By the lists of mutants and the table of rules."""
     text = (TOP / "kvm/engine/lwp_filter.c").read_text(encoding="utf-8").splitlines()
     at = next(number for number, line in enumerate(text, 1) if line.startswith("bool lwp_branch_counted("))
     monkeypatch.setattr(near, "changes", lambda rev: {"kvm/engine/lwp_filter.c": [range(at, at + 1)]})

@@ -18,7 +18,7 @@ from table import OF_TOOL, ROWS, SECONDS, Row  # noqa: E402
 __all__ = ["FAILED", "OF_TOOL", "PASSED", "ROWS", "RUNNER", "SECONDS", "Row", "failures", "judged", "read", "run"]
 
 TESTS = places.TOP / "guest-tests/flat/tests"
-# Rows that no fault names and no rule needs, for a unit test proves it, too. They run where they are named, in soak
+# Rows that no mutant names and no rule needs, for a unit test proves it, too. They run where they are named, in soak
 # flat and flat-kvm, and most of them in the suite that stands alone.
 ELSEWHERE = """
     bre_forms context_many context_smp_3 dcache_latency fields fields_fam15h filters_fam15h io_break la57_collect

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The tree's own files: licences, style, types, citations, layers, lists of faults."""
+"""The tree's own files: licences, style, types, citations, layers, lists of mutants."""
 
 import re
 from fnmatch import fnmatchcase
@@ -153,11 +153,11 @@ def test_layers() -> None:
     assert layers.problems(TOP) == []
 
 
-def test_faults() -> None:
+def test_mutants_fit() -> None:
     """Every mutant still applies."""
     assert checks.problems(TOP) == []
 
 
 def test_mutants() -> None:
-    """One of thirty faults in the shared code turns its test red."""
+    """One of thirty mutants of the shared code turns its test red."""
     good([TOP / "vlwp", "soak", "mutants", "--share=30"])

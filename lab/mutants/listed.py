@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Lists of faults: reading one, choosing from it, and putting a fault into the text of a source.
+"""Lists of mutants: reading one, choosing from it, and putting a mutant into the text of a source.
 
-A fault is a paragraph of a list:
+A mutant is a paragraph of a list:
 
     in: lwp_state.c:check_ring
     change: st->head >= st->size => st->head > st->size
@@ -30,33 +30,33 @@ FILE = "mutants.list"
 
 
 @dataclass(frozen=True)
-class FaultList:
-    """Lists, which lie beside the code, and the folders whose definitions their faults are in."""
+class MutantList:
+    """Lists, which lie beside the code, and the folders whose definitions their mutants are in."""
 
     name: str
     places: Sequence[str]
     folders: Sequence[str]
-    patches: str = ""  # the folder of patches that change files of upstream, which a fault names by their whole path
+    patches: str = ""  # the folder of patches that change files of upstream, which a mutant names by their whole path
 
     def __str__(self) -> str:
         return ", ".join(f"{place}/{FILE}" for place in self.places)
 
-    def faults(self, top: Path) -> "list[Fault]":
+    def mutants(self, top: Path) -> "list[Mutant]":
         """All of them."""
-        return [fault for place in self.places for fault in read_list(top / place / FILE, f"{place}/{FILE}")]
+        return [mutant for place in self.places for mutant in read_list(top / place / FILE, f"{place}/{FILE}")]
 
 
-UNIT = FaultList("unit", ("vmcb", "kvm/engine"), ("vmcb", "kvm/engine"))
-KVM = FaultList("kvm", ("kvm/svm",), ("vmcb", "kvm"))
-QEMU = FaultList(
+UNIT = MutantList("unit", ("vmcb", "kvm/engine"), ("vmcb", "kvm/engine"))
+KVM = MutantList("kvm", ("kvm/svm",), ("vmcb", "kvm"))
+QEMU = MutantList(
     "qemu", ("qemu-patches",), ("vmcb", "kvm/engine", "qemu-patches/lwp", "qemu-patches/pmu"), "qemu-patches/patches"
 )
-TOOLS = FaultList("tools", ("guest-tools", "host-tools"), ("guest-tools", "host-tools"))
+TOOLS = MutantList("tools", ("guest-tools", "host-tools"), ("guest-tools", "host-tools"))
 LISTS = (UNIT, KVM, QEMU, TOOLS)
 
 
-class FaultError(Exception):
-    """A list or a fault is wrong: the text says where and why."""
+class MutantError(Exception):
+    """A list or a mutant is wrong: the text says where and why."""
 
 
 class Test(NamedTuple):
@@ -70,8 +70,8 @@ class Test(NamedTuple):
 
 
 @dataclass
-class Fault:
-    """One fault of a list."""
+class Mutant:
+    """One mutant of a list."""
 
     where: str  # FILE:LINE of the list
     file: str = ""  # the end of the path of the source, if the name alone is ambiguous
@@ -102,7 +102,7 @@ class Fault:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines of a list with their numbers, continued ones joined. A line "" ends a fault."""
+    """The lines of a list with their numbers, continued ones joined. A line "" ends a mutant."""
     number, whole = 0, ""
     for at, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         if line.startswith("#"):
@@ -116,86 +116,86 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
     yield number, ""
 
 
-def read_list(path: Path, shown: str = "") -> list[Fault]:
-    """All faults of a list; SHOWN is what messages call the file."""
-    faults: list[Fault] = []
+def read_list(path: Path, shown: str = "") -> list[Mutant]:
+    """All mutants of a list; SHOWN is what messages call the file."""
+    mutants: list[Mutant] = []
     given: set[str] = set()
     for number, line in _lines(path):
         where = f"{shown or path}:{number}"
         if not line:
             if given and given != set(KEYS):
-                raise FaultError(f"{where}: this fault lacks {_missing(given)}")
+                raise MutantError(f"{where}: this mutant lacks {_missing(given)}")
             given = set()
             continue
         key, colon, value = line.partition(":")
         if not colon or key not in KEYS:
-            raise FaultError(f"{where}: a line begins with in:, change:, red: or #")
+            raise MutantError(f"{where}: a line begins with in:, change:, red: or #")
         if key in given and key != "red":
-            raise FaultError(f"{where}: a second {key}: in one fault; an empty line ends a fault")
+            raise MutantError(f"{where}: a second {key}: in one mutant; an empty line ends a mutant")
         if not given:
-            faults.append(Fault(where))
+            mutants.append(Mutant(where))
         given.add(key)
-        _take(faults[-1], key, value.strip(), where)
-    return faults
+        _take(mutants[-1], key, value.strip(), where)
+    return mutants
 
 
 def _missing(given: set[str]) -> str:
     return " and ".join(f"{key}:" for key in KEYS if key not in given)
 
 
-def _take(fault: Fault, key: str, value: str, where: str) -> None:
-    """Take over one line of a fault."""
+def _take(mutant: Mutant, key: str, value: str, where: str) -> None:
+    """Take over one line of a mutant."""
     if not value:
-        raise FaultError(f"{where}: {key}: is empty")
+        raise MutantError(f"{where}: {key}: is empty")
     if key == "in":
-        file, _, fault.name = value.rpartition(":")
-        fault.file = file
+        file, _, mutant.name = value.rpartition(":")
+        mutant.file = file
     elif key == "red":
         program, _, name = value.partition(" ")
-        fault.tests.append(Test(program, name.strip()))
+        mutant.tests.append(Test(program, name.strip()))
     else:
         parts = ARROW.split(value)
         if len(parts) != 2:
-            raise FaultError(f"{where}: a change is written WAS => NOW")
-        fault.was, fault.now = parts[0].strip(), parts[1].strip()
-        occurrence = OCCURRENCE.search(fault.was)
+            raise MutantError(f"{where}: a change is written WAS => NOW")
+        mutant.was, mutant.now = parts[0].strip(), parts[1].strip()
+        occurrence = OCCURRENCE.search(mutant.was)
         if occurrence:
-            fault.occurrence = int(occurrence[1])
-            fault.was = fault.was[:occurrence.start()].strip()
-        if not words(fault.was) or words(fault.was) == words(fault.now):
-            raise FaultError(f"{where}: this change changes nothing")
+            mutant.occurrence = int(occurrence[1])
+            mutant.was = mutant.was[:occurrence.start()].strip()
+        if not words(mutant.was) or words(mutant.was) == words(mutant.now):
+            raise MutantError(f"{where}: this change changes nothing")
 
 
-def chosen(faults: Sequence[Fault], texts: Sequence[str]) -> list[Fault]:
-    """The faults whose place or tests contain one of the texts; without texts, all."""
+def chosen(mutants: Sequence[Mutant], texts: Sequence[str]) -> list[Mutant]:
+    """The mutants whose place or tests contain one of the texts; without texts, all."""
     return [
-        fault
-        for fault in faults
-        if not texts or any(text in fault.named for text in texts)
+        mutant
+        for mutant in mutants
+        if not texts or any(text in mutant.named for text in texts)
     ]
 
 
-def locate(fault: Fault, tree: Tree) -> tuple[Source, Definition]:
-    """The definition in which a fault is."""
-    found = tree.where(fault.name, fault.file)
+def locate(mutant: Mutant, tree: Tree) -> tuple[Source, Definition]:
+    """The definition in which a mutant is."""
+    found = tree.where(mutant.name, mutant.file)
     if not found:
-        raise FaultError(f"{fault.where}: nothing defines '{fault.place}'")
+        raise MutantError(f"{mutant.where}: nothing defines '{mutant.place}'")
     if len(found) > 1:
         paths = ", ".join(source.path for source, _ in found)
-        raise FaultError(f"{fault.where}: '{fault.place}' is defined {len(found)} times: {paths}")
+        raise MutantError(f"{mutant.where}: '{mutant.place}' is defined {len(found)} times: {paths}")
     return found[0]
 
 
-def applied(fault: Fault, tree: Tree) -> tuple[Source, str]:
-    """The source in which a fault is, and its text with the fault."""
-    source, definition = locate(fault, tree)
-    wanted = words(fault.was)
+def applied(mutant: Mutant, tree: Tree) -> tuple[Source, str]:
+    """The source in which a mutant is, and its text with the mutant."""
+    source, definition = locate(mutant, tree)
+    wanted = words(mutant.was)
     found = definition.find(wanted)
-    index = fault.occurrence - 1 if fault.occurrence else 0
-    if index >= len(found) or (len(found) > 1 and not fault.occurrence):
+    index = mutant.occurrence - 1 if mutant.occurrence else 0
+    if index >= len(found) or (len(found) > 1 and not mutant.occurrence):
         times = {0: "not at all", 1: "once"}.get(len(found), f"{len(found)} times")
-        raise FaultError(f"{fault.where}: '{fault.was}' occurs {times} in {fault.place}")
+        raise MutantError(f"{mutant.where}: '{mutant.was}' occurs {times} in {mutant.place}")
     first = definition.tokens[found[index]]
     last = definition.tokens[found[index] + len(wanted) - 1]
     before, after = source.text[:first.begin], source.text[last.end:]
-    return source, f"{before} {fault.now} {after}"
+    return source, f"{before} {mutant.now} {after}"

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Unit tests of faults.py: reading lists, finding the place of a fault, applying it."""
+"""Unit tests of listed.py: reading lists, finding the place of a mutant, applying it."""
 
 import tempfile
 import unittest
 from pathlib import Path
 
 from lab.common.c_source import Tree, words
-from lab.mutants.faults import Fault, FaultError, Test, applied, chosen, read_list
+from lab.mutants.listed import Mutant, MutantError, Test, applied, chosen, read_list
 
 LIST = """\
 # A comment.
@@ -54,13 +54,13 @@ class Files(unittest.TestCase):
 class Lists(Files):
     """The form of a list."""
 
-    def read(self, text: str) -> list[Fault]:
-        """The faults of a list with this text."""
+    def read(self, text: str) -> list[Mutant]:
+        """The mutants of a list with this text."""
         return read_list(self.write("x.list", text), "x.list")
 
     def refused(self, text: str, reason: str) -> None:
         """This list is refused, with FILE:LINE and the reason."""
-        with self.assertRaises(FaultError) as caught:
+        with self.assertRaises(MutantError) as caught:
             self.read(text)
         self.assertEqual(str(caught.exception), reason)
 
@@ -74,13 +74,13 @@ class Lists(Files):
         self.assertEqual([test.name for test in second.tests], ["", "cb::wraps"])
 
     def test_a_fault_is_shown_as_the_list_writes_it(self) -> None:
-        shown = [str(fault) for fault in self.read(LIST)]
+        shown = [str(mutant) for mutant in self.read(LIST)]
         self.assertEqual(shown, ["check: a >= b => a > b", "ring.c:helper: return 1 #2 =>"])
 
     def test_errors_name_file_and_line(self) -> None:
-        self.refused("in: f\nchange: a => b\n", "x.list:2: this fault lacks red:")
+        self.refused("in: f\nchange: a => b\n", "x.list:2: this mutant lacks red:")
         self.refused("in: f\nwas: a\n", "x.list:2: a line begins with in:, change:, red: or #")
-        second = "a second in: in one fault; an empty line ends a fault"
+        second = "a second in: in one mutant; an empty line ends a mutant"
         self.refused("in: f\nin: g\n", f"x.list:2: {second}")
         self.refused("in: f\nchange: a = b\n", "x.list:2: a change is written WAS => NOW")
         self.refused("in: f\nchange: a+b => a + b\n", "x.list:2: this change changes nothing")
@@ -88,26 +88,26 @@ class Lists(Files):
         self.refused("in:\n", "x.list:1: in: is empty")
 
     def test_faults_are_chosen_by_place_or_test(self) -> None:
-        faults = self.read(LIST)
-        self.assertEqual(chosen(faults, []), faults)
-        self.assertEqual(chosen(faults, ["full"]), faults[:1])
-        self.assertEqual(chosen(faults, ["test_cb", "ring::full"]), faults)
-        self.assertEqual(chosen(faults, ["nowhere"]), [])
+        mutants = self.read(LIST)
+        self.assertEqual(chosen(mutants, []), mutants)
+        self.assertEqual(chosen(mutants, ["full"]), mutants[:1])
+        self.assertEqual(chosen(mutants, ["test_cb", "ring::full"]), mutants)
+        self.assertEqual(chosen(mutants, ["nowhere"]), [])
 
 
 class Changes(Files):
-    """Where a fault applies, and what it makes of the text."""
+    """Where a mutant applies, and what it makes of the text."""
 
     def apply(self, name: str, was: str, now: str, *, file: str = "", occurrence: int = 0) -> str:
-        """The text with this fault."""
-        fault = Fault("x.list:1", file, name, was, occurrence, now)
-        return applied(fault, Tree(self.top, ["src"]))[1]
+        """The text with this mutant."""
+        mutant = Mutant("x.list:1", file, name, was, occurrence, now)
+        return applied(mutant, Tree(self.top, ["src"]))[1]
 
     def refused(
         self, reason: str, name: str, was: str, file: str = "", occurrence: int = 0
     ) -> None:
-        """This fault does not fit, for this reason."""
-        with self.assertRaises(FaultError) as caught:
+        """This mutant does not fit, for this reason."""
+        with self.assertRaises(MutantError) as caught:
             self.apply(name, was, "0", file=file, occurrence=occurrence)
         self.assertEqual(str(caught.exception), f"x.list:1: {reason}")
 
