@@ -12,7 +12,7 @@
 #include "accel/tcg/internal-common.h"
 #include "accel/tcg/tb-context.h"
 #ifdef X86_WITH_LWP
-#include "lwp/lwp_trace.h"
+#include "lwp/lwp_branch_trace.h"
 #include "lwp/tcg-lwp.h"
 #endif
 #include "pmu/x86-pmu.h"

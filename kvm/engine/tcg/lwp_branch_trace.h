@@ -2,8 +2,8 @@
 /*
  * Records of all branches, as an event source that executes the program itself stores them.
  */
-#ifndef LWP_TRACE_H
-#define LWP_TRACE_H
+#ifndef LWP_BRANCH_TRACE_H
+#define LWP_BRANCH_TRACE_H
 
 #include "lwp_engine.h"
 

@@ -3,7 +3,7 @@
  * Records of all branches. Whatever is unusual is left to lwp_retire() and lwp_boundary(), which do
  * the same for all events; this is only fast. Source: lwp_store.c, lwp_count.c.
  */
-#include "lwp_trace.h"
+#include "lwp_branch_trace.h"
 #include "lwp_internal.h"
 
 #define EVENT_MASK(e) (LWP_BIT((e)->rev->max_event_id + 1) - LWP_BIT(1))

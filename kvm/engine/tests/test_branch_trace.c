@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Records of all branches: lwp_trace_branch() does what lwp_retire() and lwp_boundary() do, or nothing. */
 #include "fake_guest.h"
-#include "lwp_trace.h"
+#include "lwp_branch_trace.h"
 
 static const struct lwp_retired jump = {
 	.address = 0x400000,
