@@ -543,7 +543,7 @@ int lwpdata_next(struct lwpdata_reader *r, struct lwpdata_section *s, struct lwp
 	if (r->ended && r->offset == r->size)
 		return 0;
 	if (r->ended) {
-		set_error(error, r->offset, "the file goes on after its END section");
+		set_error(error, r->offset, "there is data after the END section");
 		return -1;
 	}
 	if (!check_section(r, &size, &crc, error))

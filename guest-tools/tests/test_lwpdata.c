@@ -300,7 +300,7 @@ Test(lwpdata, bytes_after_the_end_are_refused)
 	make_sample();
 	memset(file + size, 0, 16);
 	size += 16;
-	expect_error("goes on after its END");
+	expect_error("data after the END section");
 }
 
 Test(lwpdata, other_files_and_versions_are_refused)
