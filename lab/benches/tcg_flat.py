@@ -23,6 +23,7 @@ CACHE = "contrib/plugins/libcache.so"
 ROUNDS = 60000
 LWP = "+lwp"
 CACHES = f"{LWP},lwp-dme=on"
+NULL = subprocess.DEVNULL
 COUNTERS = "check=off,pmu=on,+perfctr-core,+perfmon-v2,+amd-lbr-v2,+ibs"
 
 
@@ -104,8 +105,7 @@ def _ended(way: Way, status: int) -> None:
 
 def _run(way: Way, rounds: int) -> float:
     """CPU time, user and system, in seconds."""
-    null = subprocess.DEVNULL
-    child = proc.start(_command(way, rounds), stdin=null, stdout=null, stderr=null)
+    child = proc.start(_command(way, rounds), stdin=NULL, stdout=NULL, stderr=NULL)
     _, status, usage = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
     _ended(way, proc.wait(child))
@@ -122,21 +122,21 @@ def _times_alone(way: Way, rounds: int) -> int:
     """How often a vCPU ran alone in one run. The machine stops where the guest ends."""
     ours, theirs = socket.socketpair()
     words = ["-action", "shutdown=pause", "-chardev", f"socket,id=control,fd={theirs.fileno()}"]
-    null = subprocess.DEVNULL
     child = proc.start(
         [*_command(way, rounds), *words, "-mon", "chardev=control,mode=control"],
-        pass_fds=[theirs.fileno()], stdin=null, stdout=null, stderr=null,
+        pass_fds=[theirs.fileno()], stdin=NULL, stdout=NULL, stderr=NULL,
     )
     theirs.close()
-    times = 0
+    times, asked = 0, False
     with ours, ours.makefile("r", encoding="utf-8") as monitor:
         ours.sendall(b'{"execute": "qmp_capabilities"}\n')
         for line in monitor:
-            if '"SHUTDOWN"' in line:
+            if '"SHUTDOWN"' in line and not asked:  # quit is one, too, after which nothing is read any more
+                asked = True
                 ours.sendall(b'{"execute": "x-query-jit"}\n')
             elif "Instructions alone " in line:
                 times = int(line.partition("Instructions alone ")[2].split("\\n")[0])
-                ours.sendall(b'{"execute": "quit"}\n')
+                ours.sendall(b'{"execute": "quit"}')  # no end of line, which would lie there unread, too
     _ended(way, proc.wait(child))
     return times
 
