@@ -40,8 +40,6 @@ GUEST_NAMES = re.compile(r"\b(flat|linux|kvm|migrate)((?:,? `\w+`)+)")
 FLAT_ROW = re.compile(r"\bRow\(\"(\w+)\"")
 PROGRAM_ROW = re.compile(r"\"(kvm_\w+)\"")
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
-COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
-C_LIKE = (".c", ".h", ".S", ".inc", ".patch")
 
 PAST = "CHANGELOG.md"  # says what was
 SPAN = re.compile(r"`([^`\n]+)`|^ {4}(\S.*)$", re.MULTILINE)
@@ -80,7 +78,6 @@ class Tree:
         self.top = top.resolve()
         self.names = sorted({name for name in output.split("\0") if name and (top / name).is_file()})
         self.paths = set(self.names) | {str(parent) for name in self.names for parent in Path(name).parents}
-        self.base_names = {Path(name).name for name in self.names}
 
     @cached_property
     def texts(self) -> dict[str, str]:

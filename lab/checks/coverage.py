@@ -134,11 +134,6 @@ def gather(tree: Tree, defined: Iterable[str]) -> dict[str, Cites]:
     return found
 
 
-def _order(rule: str) -> tuple[bool, int]:
-    revision, number = rule.split("-")
-    return revision == "2007", int(number)
-
-
 def _trust(text: str) -> Iterator[tuple[str, str]]:
     """Each rule of a page, and the kinds of sources that it stands on; the page says what the words mean."""
     for part in re.split(r"^(?=\*\*|Note\.)", text, flags=re.MULTILINE):
@@ -152,7 +147,8 @@ def _lines(tree: Tree, found: dict[str, Cites]) -> Iterator[str]:
     trust = {rule: marks for page in SPEC_PAGES.values() for rule, marks in _trust(tree.texts[page])}
     for topic in TOPIC.findall(tree.texts[SPEC_PAGES["43724"]]):
         yield from ("", f"## {topic}", "", HEAD, re.sub(r"[\w ]+", "---", HEAD))
-        for rule in sorted((rule for rule in found if rule.split("-")[1][0] == topic[0]), key=_order):
+        of_topic = (rule for rule in found if f"-{topic[0]}" in rule)
+        for rule in sorted(of_topic, key=lambda rule: (rule.startswith("2007"), rule)):
             code, tests = found[rule].code, found[rule].tests
             guest = (f"{kind} {', '.join(names)}" for kind, names in tests.items() if kind != "unit")
             lists = [*(code.get(who, []) for who in CODE), tests.get("unit", [])]

@@ -113,7 +113,7 @@ def draw(seed: int, programs: Sequence[str], accel: str = "tcg", sizes: Sequence
     event = dice.choice(EVENTS[accel])
     low, high = INTERVALS
     interval = 0 if event == "windows" else round(low * (high / low) ** dice.random())
-    if (accel, event) == ("kvm", "windows"):
+    if (accel, event) == ("kvm", "windows") and ALL_BRANCHES in programs:
         program = ALL_BRANCHES
     return Run(seed, program, dice.choice(sizes), event, interval)
 
