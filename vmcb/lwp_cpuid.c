@@ -248,6 +248,8 @@ static void leaf_decode_43724(const struct lwp_leaf *leaf, struct lwp_caps *caps
 bool lwp_leaf_decode(const struct lwp_leaf *leaf, u32 rev, struct lwp_caps *caps)
 {
 	memset(caps, 0, sizeof(*caps));
+	if (rev >= LWP_REVS)
+		return false;
 	caps->rev = (u8)rev;
 	caps->event_size = (u8)lwp_field_get(LWP_EBX_EVENT_SIZE, leaf->ebx);
 	caps->max_events = (u8)lwp_field_get(LWP_EBX_MAX_EVENTS, leaf->ebx);

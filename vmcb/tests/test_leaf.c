@@ -162,6 +162,12 @@ Test(leaf, unknown_revision_is_refused)
 }
 
 /* A source that cannot count data cache misses masks the feature: nothing about them is announced. */
+/* A number that is a revision's in its low byte only; found by the property of the same name. */
+Test(leaf, decodes_or_is_refused) /* 43724-103 */
+{
+	cr_expect(not(known(65536, 3087212588, 14763520, 3221225485)));
+}
+
 Test(leaf, without_cache_misses_their_numbers_read_as_zero) /* 43724-107 */
 {
 	struct lwp_caps caps = full;
