@@ -24,5 +24,6 @@ mkdir -p .outside
 pivot_root . .outside
 umount -l /.outside
 cd /
-exec env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+# Not exec: process 1 is this shell, which waits for what has lost its parent, too.
+env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
 	HOME=/root TERM=dumb LC_ALL=C.UTF-8 bash -euc "$2"
