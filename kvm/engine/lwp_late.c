@@ -20,6 +20,11 @@
 /* More events than any counter of LWP holds. What passes beyond it changes nothing. */
 #define PASSED_MAX ((u64)1 << 32)
 
+static u64 bounded(u64 passed)
+{
+	return passed < PASSED_MAX ? passed : PASSED_MAX;
+}
+
 /* The kinds that can be owed; both revisions have them. */
 static const enum lwp_kind kinds[2] = { LWP_KIND_IRE, LWP_KIND_BRE };
 
@@ -73,8 +78,7 @@ static void gather_late(struct lwp_engine *e, enum lwp_kind kind, u64 n,
 
 void lwp_pass(struct lwp_engine *e, enum lwp_kind kind, u64 n, const struct lwp_retired *next)
 {
-	if (n > PASSED_MAX)
-		n = PASSED_MAX;
+	n = bounded(n);
 	if (kind == LWP_KIND_BRE) {
 		n += e->late.branches;
 		e->late.branches = 0;
@@ -82,7 +86,7 @@ void lwp_pass(struct lwp_engine *e, enum lwp_kind kind, u64 n, const struct lwp_
 	if (n < lwp_budget(e, kind))
 		lwp_count(e, kind, n);
 	else if (next && kind == LWP_KIND_BRE)
-		e->late.branches = n < PASSED_MAX ? n : PASSED_MAX;
+		e->late.branches = bounded(n);
 	else if (next && !e->st.pending.event_id)
 		gather_late(e, kind, n, next);
 	else
@@ -108,7 +112,7 @@ static void settle_branch(struct lwp_engine *e, const struct lwp_retired *r)
 	else if (e->st.pending.event_id)
 		pass_unnamed(e, LWP_KIND_BRE, passed);
 	else if (overshoots(e, LWP_KIND_BRE) && lwp_budget(e, LWP_KIND_IRE) == 1)
-		e->late.branches = passed;
+		e->late.branches = bounded(passed);
 	else
 		gather_late(e, LWP_KIND_BRE, passed, r);
 }
