@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The libFuzzer targets, on their committed corpus and on fresh input. A target fuzz_NAME has its corpus in a folder
-corpus/fuzz_NAME beside its source. Findings stay in build/fuzz/NAME."""
+corpus/fuzz_NAME beside its source; properties, prove_NAME, have none. Findings stay in build/fuzz/NAME."""
+
+import re
 
 import pytest
 
@@ -13,8 +15,8 @@ from lab.tests.unit.conftest import FOLDERS, SANITIZERS, TESTS, sanitized
 
 SECONDS = 2
 SOURCES = [
-    path for folder in FOLDERS for path in sorted((TOP / folder / "fuzz").glob("fuzz_*.c"))
-    if "LLVMFuzzerTest" in path.read_text(encoding="utf-8")
+    path for folder in FOLDERS for path in sorted((TOP / folder).glob("*/*.c"))
+    if re.search(r"LLVMFuzzerTest|^PROPERTY", path.read_text(encoding="utf-8"), re.MULTILINE)
 ]
 TARGETS = {path.stem: str(path.relative_to(TOP).with_suffix("")) for path in SOURCES}  # paths of the programs, too
 
@@ -28,11 +30,12 @@ def fuzzers() -> None:
 @pytest.mark.parametrize("name", TARGETS)
 def test_fuzz(name: str, fuzzers: None, seed: int, scale: int, tell: Tell) -> None:
     """Its corpus, and fresh input."""
-    place, corpus = BUILD / "fuzz" / name, (TOP / TARGETS[name]).parent / "corpus" / name
-    assert corpus.is_dir()
+    place, kept = BUILD / "fuzz" / name, (TOP / TARGETS[name]).parent / "corpus" / name
+    corpus = [kept] if name.startswith("fuzz_") else []
+    assert all(folder.is_dir() for folder in corpus)
     make_dir(place / "new")
     fuzzer: list[proc.Word] = [TESTS / TARGETS[name], "-print_final_stats=1", f"-artifact_prefix={place}/"]
-    good([*fuzzer, "-runs=0", corpus], env=SANITIZERS)
+    good([*fuzzer, "-runs=0", *corpus], env=SANITIZERS)
     tell(f"{name} on fresh input for {SECONDS * scale} s, seed {seed}")
     fresh = [f"-max_total_time={SECONDS * scale}", f"-seed={seed}", "-timeout=25"]
-    good([*fuzzer, *fresh, place / "new", corpus], env=SANITIZERS)
+    good([*fuzzer, *fresh, place / "new", *corpus], env=SANITIZERS)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the fuzz targets of vmcb/ share: a check that ends the run, input bytes, a choice of numbers. */
-#ifndef VMCB_FUZZ_H
-#define VMCB_FUZZ_H
+/* What the fuzz targets share: a check that ends the run, input bytes, a choice of numbers. */
+#ifndef FUZZ_H
+#define FUZZ_H
 
 #include "lwp_cb.h"
 #include "lwp_state.h"
