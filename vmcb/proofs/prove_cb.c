@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The control block: whatever bytes a program has put there, LLWPCB reads none outside, takes
+ * numbers that are in range, and writes back what it owns and no other byte.
+ * Split: any_block_gives_numbers_in_range write_back_touches_only_its_fields
+ *	what_was_written_back_is_taken_as_it_is
+ */
+#include "any_caps.h"
+
+#define BLOCK_BYTES_MAX (248 + LWP_MAX_EVENT_ID * LWP_CB_SLOT_SIZE)
+
+static bool event_ok(const struct lwp_caps *caps, const struct lwp_cb *cb, u32 i)
+{
+	return cb->slot[i] < caps->max_events &&
+	       cb->interval[i] >= lwp_rev_get(caps->rev)->min_interval &&
+	       cb->interval[i] <= LWP_COUNTER_MAX && cb->counter[i] >= 0 &&
+	       cb->counter[i] <= LWP_COUNTER_MAX;
+}
+
+static bool cb_ok(const struct lwp_caps *caps, u32 avail, const struct lwp_cb *cb)
+{
+	u32 slots = 0, i;
+
+	if (cb->size % 32 || cb->size >= 0x10000000 || cb->head % 32 ||
+	    (cb->head && cb->head >= cb->size))
+		return false;
+	if (cb->random > 15 || cb->filters & ~lwp_cb_filters(caps) || cb->flags & ~avail)
+		return false;
+	for (i = 0; i < LWP_MAX_EVENT_ID; i++) {
+		if (!cb->enabled[i] && cb->slot[i])
+			return false;
+		if (!cb->enabled[i])
+			continue;
+		if (!(avail & LWP_BIT(i + 1)) || !event_ok(caps, cb, i) ||
+		    slots & LWP_BIT(cb->slot[i]))
+			return false;
+		slots |= LWP_BIT(cb->slot[i]);
+	}
+	return true;
+}
+
+/* Is byte `at` one that LLWPCB makes visible? */
+static bool owned(const struct lwp_caps *caps, const struct lwp_cb *cb, u32 at)
+{
+	u32 i;
+
+	if (at < 4)
+		return true;
+	if (caps->rev == LWP_REV_2007)
+		return false;
+	if (at < 8 || (at >= 16 && at < 20) || (at >= 32 && at < 36))
+		return true;
+	for (i = 0; i < LWP_MAX_EVENT_ID; i++)
+		if (cb->enabled[i] && at - lwp_cb_slot_offset(caps, cb->slot[i]) < 8)
+			return true;
+	return false;
+}
+
+#define ANY_BLOCK                                                                        \
+	struct lwp_caps caps = any_caps();                                               \
+	u32 avail = any_avail(&caps), size = lwp_cb_slot_offset(&caps, caps.max_events); \
+                                                                                         \
+	assume(avail &LWP_F_AVAIL);                                                      \
+	check("43724-402", size <= BLOCK_BYTES_MAX && size <= caps.cb_size);             \
+	ANY_BYTES(block, size, BLOCK_BYTES_MAX)
+
+PROPERTY(any_block_gives_numbers_in_range)
+{
+	ANY_BLOCK;
+	enum lwp_cb_verdict verdict;
+	struct lwp_cb cb;
+
+	verdict = lwp_cb_decode(&caps, avail, block, &cb);
+	check("43724-406", cb_ok(&caps, avail, &cb));
+	check("43724-407",
+	      (verdict == LWP_CB_RING_TOO_SMALL) == (cb.size < lwp_cb_min_ring(&caps)));
+	if (verdict == LWP_CB_OK)
+		check("43724-408", cb.size >= 32 && cb.head < cb.size);
+	cover(verdict == LWP_CB_OK && cb.enabled[1] && cb.head);
+	cover(verdict == LWP_CB_RING_TOO_SMALL);
+}
+
+/* Of any numbers that a decode can give. */
+PROPERTY(write_back_touches_only_its_fields)
+{
+	ANY_BLOCK;
+	ANY(struct lwp_cb, cb);
+	ANY(u32, at);
+	u8 before;
+	u32 i;
+
+	for (i = 0; i < LWP_MAX_EVENT_ID; i++) {
+		ANY_BOOL(cb.enabled[i]);
+		/* In 43724 slot n is EventId n. */
+		assume(caps.rev == LWP_REV_2007 || !cb.enabled[i] || cb.slot[i] == i);
+	}
+	assume(cb_ok(&caps, avail, &cb) && at < size);
+	before = block[at];
+	lwp_cb_write_back(&caps, &cb, block);
+	check("43724-421", block[at] == before || owned(&caps, &cb, at));
+	cover(block[at] != before);
+}
+
+PROPERTY(what_was_written_back_is_taken_as_it_is)
+{
+	ANY_BLOCK;
+	ANY(u32, i);
+	enum lwp_cb_verdict verdict;
+	struct lwp_cb cb, second;
+
+	verdict = lwp_cb_decode(&caps, avail, block, &cb);
+	lwp_cb_write_back(&caps, &cb, block);
+	check("43724-404", lwp_cb_decode(&caps, avail, block, &second) == verdict);
+	check("43724-404", cb.size == second.size && cb.head == second.head &&
+				   cb.flags == second.flags && cb.threshold == second.threshold &&
+				   cb.filters == second.filters && cb.base == second.base);
+	assume(i < LWP_MAX_EVENT_ID);
+	check("43724-410", cb.enabled[i] == second.enabled[i] && cb.slot[i] == second.slot[i] &&
+				   cb.interval[i] == second.interval[i]);
+	check("43724-411", cb.counter[i] == second.counter[i]);
+	cover(verdict == LWP_CB_OK && cb.enabled[i] && cb.interval[i] == 100);
+}
