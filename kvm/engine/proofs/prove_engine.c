@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The invariant of the engine is kept by each function of its interface: lwp_engine.h but for the
+ * instructions and the boundary, which prove_instructions.c has, and lwp_context.h.
+ */
+#include "any_engine.h"
+
+PROPERTY(init_and_load)
+{
+	struct lwp_caps caps = any_caps();
+	ANY(struct lwp_state, st);
+	ANY(u8, auto_context);
+
+	lwp_engine_init(&e, &caps, auto_context & 1, LWP_DELIVERY_EXACT, &any_ops, NULL);
+	check("43724-214", engine_ok() && !lwp_engine_on(&e));
+	assume(state_ok(&caps, &st) && lwp_cfg_valid(&caps, st.cfg));
+	lwp_engine_load(&e, &st);
+	check("43724-420", engine_ok());
+	check("43724-310",
+	      e.ip_valid || lwp_boundary_wanted(&e, 0, false) || !lwp_engine_avail(&e));
+	cover(e.st.pending.event_id);
+}
+
+PROPERTY(reset)
+{
+	ANY(u32, apic_id);
+
+	any_engine();
+	lwp_engine_reset(&e, apic_id);
+	check("43724-214", engine_ok() && !lwp_engine_on(&e));
+}
+
+PROPERTY(write_of_cfg)
+{
+	ANY(u64, value);
+	u64 cfg;
+
+	any_engine();
+	cfg = e.st.cfg;
+	if (!lwp_engine_write_cfg(&e, value))
+		check("43724-202", e.st.cfg == cfg);
+	check("43724-209", engine_ok());
+	cover(e.st.cfg != cfg);
+}
+
+PROPERTY(write_of_cbaddr)
+{
+	ANY(u64, value);
+
+	any_engine();
+	check("43724-211", lwp_engine_write_cbaddr(&e, value) == !value);
+	check("43724-212", value || !lwp_engine_on(&e));
+	check("43724-212", engine_ok());
+}
+
+PROPERTY(defer)
+{
+	ANY(u64, linear);
+
+	any_engine();
+	assume(linear && range_ok(linear, e.caps.cb_size));
+	lwp_engine_defer(&e, linear);
+	check("2007-207", engine_ok() && lwp_state_deferred(&e.st));
+}
+
+PROPERTY(count)
+{
+	ANY(u8, kind);
+	ANY(u64, n);
+
+	any_engine();
+	assume(kind < LWP_KINDS);
+	check("43724-704", lwp_budget(&e, kind) >= 1);
+	lwp_count(&e, kind, n);
+	check("43724-703", engine_ok());
+	cover(n > 1000 && e.stats.counted[kind]);
+}
+
+PROPERTY(retire)
+{
+	struct lwp_retired r = any_retired();
+	bool pending, wanted;
+
+	any_engine();
+	pending = e.st.pending.event_id;
+	wanted = lwp_retire(&e, &r);
+	check("43724-711", engine_ok());
+	check("43724-813", wanted || pending || !e.st.pending.event_id);
+	cover(!pending && e.st.pending.event_id == LWP_KIND_BRE);
+}
+
+PROPERTY(missed)
+{
+	struct lwp_retired r = any_retired();
+	ANY(struct lwp_miss, miss);
+
+	any_engine();
+	assume(r.misses < 0xffffffff);
+	lwp_retired_missed(&e, &r, &miss);
+	check("43724-719", engine_ok());
+}
+
+PROPERTY(pass)
+{
+	ANY(u8, kind);
+	ANY(u64, n);
+	ANY(u8, named);
+	struct lwp_retired r = any_retired();
+
+	any_engine();
+	assume(kind < LWP_KINDS && kind != LWP_KIND_NONE);
+	lwp_pass(&e, kind, n, named & 1 ? &r : NULL);
+	check("43724-823", engine_ok());
+	cover(e.st.flags & LWP_STATE_LATE && e.st.pending.address == r.address);
+}
+
+PROPERTY(pass_miss)
+{
+	ANY(u64, n);
+	ANY(u64, address);
+	ANY(struct lwp_miss, miss);
+
+	any_engine();
+	lwp_pass_miss(&e, n, address, &miss);
+	check("43724-719", engine_ok());
+}
