@@ -3,6 +3,7 @@
  * Memory, permissions and invariants of the fuzzed guest.
  */
 #include "fuzz_guest.h"
+#include "state_ok.h"
 
 #define SPAN_WRITE ((u64)1 << 60)
 
@@ -174,122 +175,18 @@ void check_exception(const struct lwp_exc *exc, bool may_gp, bool may_ud)
 	}
 }
 
-static void check_round_trip(const struct lwp_engine *e)
-{
-	u8 image[LWP_IMAGE_SIZE], again[LWP_IMAGE_SIZE];
-	struct lwp_state st;
-	const char *reason;
-
-	lwp_state_encode(&e->st, &e->caps, image);
-	reason = lwp_state_decode(image, &e->caps, &st);
-	if (reason)
-		fprintf(stderr, "the engine's own state is refused: %s\n", reason);
-	CHECK(!reason);
-	lwp_state_encode(&st, &e->caps, again);
-	CHECK(!memcmp(image, again, sizeof(image)));
-}
-
 void check_engine(const struct lwp_engine *e)
 {
-	const struct lwp_state *st = &e->st;
-	u32 kind, i;
+	u32 kind;
 
-	for (i = 0; i < LWP_MAX_EVENT_ID; i++)
-		CHECK(st->counter[i] >= LWP_COUNTER_MIN && st->counter[i] <= LWP_COUNTER_MAX);
+	CHECK(state_ok(&e->caps, &e->st));
 	for (kind = 0; kind < LWP_KINDS; kind++)
 		CHECK(lwp_budget(e, (enum lwp_kind)kind) >= 1);
-	if (!lwp_engine_on(e) || lwp_state_deferred(st)) {
-		CHECK(!st->pending.event_id && !(st->flags & LWP_STATE_BITS));
+	if (!lwp_engine_on(e) || lwp_state_deferred(&e->st))
 		CHECK(!e->late.branches && !e->late.owed && !e->late.behind);
-	} else {
-		CHECK(st->size % LWP_RECORD_SIZE == 0 && st->size >= lwp_cb_min_ring(&e->caps));
-		CHECK(st->head < st->size && st->head % LWP_RECORD_SIZE == 0);
-		CHECK(st->pending.event_id || !(st->flags & LWP_STATE_BITS));
+	else
 		CHECK((!e->last_hash && !e->last_stored) ||
-		      (e->last_offset < st->size && e->last_offset % LWP_RECORD_SIZE == 0));
-	}
-	CHECK(st->flags & LWP_STATE_FAULTED || !st->retry_rip);
+		      (e->last_offset < e->st.size && e->last_offset % LWP_RECORD_SIZE == 0));
 	if (e->delivery != LWP_DELIVERY_EXACT)
 		CHECK(!e->late.owed && !e->late.behind && !e->stats.overshoots);
-	check_round_trip(e);
-}
-
-/* A list of indices, forwards and backwards; returns its length. */
-static u32 check_list(const struct lwp_ctx_table *t, const struct lwp_ctx_link *links,
-		      const struct lwp_ctx_list *list)
-{
-	u32 last = LWP_CTX_END, n = 0, i;
-
-	for (i = list->first; i != LWP_CTX_END; i = links[i].next) {
-		CHECK(i < t->size && n < t->size);
-		CHECK(links[i].prev == last);
-		last = i;
-		n++;
-	}
-	CHECK(list->last == last);
-	return n;
-}
-
-/* A space is in the list of its size, and there only, while one of its contexts is parked. */
-static void check_space(const struct lwp_ctx_table *t, u32 s, u32 contexts, u32 parked)
-{
-	const struct lwp_ctx_space *space = &t->space[s];
-	u32 size, i, found = 0;
-
-	CHECK(space->contexts == contexts);
-	CHECK(check_list(t, t->of_space, &space->parked) == parked);
-	for (size = 0; size <= t->size; size++) {
-		check_list(t, t->of_size, &t->by_size[size]);
-		for (i = t->by_size[size].first; i != LWP_CTX_END; i = t->of_size[i].next) {
-			CHECK(size <= t->largest);
-			CHECK(i != s || size == contexts);
-			found += i == s;
-		}
-	}
-	CHECK(found == !!parked);
-}
-
-/* All parked contexts, in the order of their next looks. */
-static void check_parked(const struct lwp_ctx_table *t)
-{
-	u32 parked = 0, i;
-
-	for (i = 0; i < t->size; i++)
-		parked += t->entry[i].used && t->entry[i].holder == LWP_CTX_NOBODY;
-	CHECK(check_list(t, t->of_parked, &t->parked) == parked);
-	for (i = t->parked.first; i != LWP_CTX_END && t->of_parked[i].next != LWP_CTX_END;
-	     i = t->of_parked[i].next)
-		CHECK(t->entry[i].due <= t->entry[t->of_parked[i].next].due);
-}
-
-void check_table(const struct lwp_ctx_table *t)
-{
-	u32 used = 0, i, j;
-
-	for (i = 0; i < t->size; i++) {
-		const struct lwp_ctx *a = &t->entry[i];
-		u32 contexts = 0, parked = 0;
-
-		if (!a->used)
-			continue;
-		used++;
-		CHECK(a->space < t->size && t->space[a->space].cr3 == a->saved.key.cr3);
-		for (j = 0; j < t->size; j++) {
-			const struct lwp_ctx *b = &t->entry[j];
-
-			if (!b->used)
-				continue;
-			CHECK((a->space == b->space) == (a->saved.key.cr3 == b->saved.key.cr3));
-			contexts += a->space == b->space;
-			parked += a->space == b->space && b->holder == LWP_CTX_NOBODY;
-			if (i == j)
-				continue;
-			CHECK(a->stamp != b->stamp && a->stamp <= t->clock);
-			CHECK(!lwp_ctx_key_equal(&a->saved.key, &b->saved.key));
-			CHECK(a->holder == LWP_CTX_NOBODY || a->holder != b->holder);
-		}
-		check_space(t, a->space, contexts, parked);
-	}
-	CHECK(t->used == used);
-	check_parked(t);
 }

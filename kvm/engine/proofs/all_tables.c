@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The context table, by enumeration: all sequences of so many operations with four keys in a table
+ * of four entries. A model checker is slow at pointers and hashes; a processor is not.
+ *
+ *	all_tables OPERATIONS
+ */
+#include "check_table.h"
+#include "fuzz.h"
+#include "lwp_internal.h"
+
+#define SIZE 4
+#define KEYS 4
+#define OPERATIONS 5
+#define DEPTH_MAX 8
+
+/* Two threads of one address space, and two other spaces. */
+static const struct lwp_ctx_key keys[KEYS] = {
+	{ .cr3 = 0x1000 },
+	{ .cr3 = 0x1000, .thread = 8 },
+	{ .cr3 = 0x2000 },
+	{ .cr3 = 0x3000, .gs = 8 },
+};
+
+static struct lwp_ctx_table table;
+static u8 memory[8192], kept[DEPTH_MAX][sizeof(memory)];
+static size_t bytes;
+static unsigned long long sequences;
+
+/* The worst hash: often all keys collide. */
+u64 lwp_mix(u64 hash, u64 number)
+{
+	return hash + number;
+}
+
+/* One goes whose address space has most contexts, of those that have a parked one (43724-905). */
+static bool evict(void)
+{
+	u32 contexts[SIZE], most = 0, i;
+	struct lwp_ctx was[SIZE];
+	bool evicted;
+
+	memcpy(was, table.entry, sizeof(was));
+	for (i = 0; i < SIZE; i++) {
+		contexts[i] = was[i].used ? table.space[was[i].space].contexts : 0;
+		if (was[i].used && was[i].holder == LWP_CTX_NOBODY && contexts[i] > most)
+			most = contexts[i];
+	}
+	evicted = lwp_ctx_evict(&table);
+	CHECK(evicted == (most != 0));
+	for (i = 0; i < SIZE; i++)
+		if (was[i].used && !table.entry[i].used)
+			CHECK(was[i].holder == LWP_CTX_NOBODY && contexts[i] == most);
+	return evicted;
+}
+
+/* A key has a vCPU of its own, which can hold its context. */
+static void operate(const struct lwp_ctx_key *key, u32 operation, u64 now)
+{
+	struct lwp_ctx *ctx = lwp_ctx_by_key(&table, key);
+
+	switch (operation) {
+	case 0:
+		if (!ctx && (table.used < SIZE || evict()))
+			lwp_ctx_add(&table, key, now);
+		break;
+	case 1:
+		if (ctx)
+			lwp_ctx_remove(&table, ctx);
+		break;
+	case 2:
+	case 3:
+		if (ctx)
+			lwp_ctx_hold(&table, ctx,
+				     operation == 2 ? (s32)(key - keys) : LWP_CTX_NOBODY, now);
+		break;
+	default:
+		if (ctx && ctx->holder == LWP_CTX_NOBODY)
+			lwp_ctx_look_later(&table, ctx, now);
+	}
+}
+
+/* All sequences of `left` more operations. */
+static void go_on(u32 left)
+{
+	const struct lwp_ctx_table was = table;
+	u32 i;
+
+	if (!left) {
+		sequences++;
+		return;
+	}
+	memcpy(kept[left - 1], memory, bytes);
+	for (i = 0; i < KEYS * OPERATIONS; i++) {
+		operate(&keys[i % KEYS], i / KEYS, DEPTH_MAX - left);
+		check_table(&table);
+		go_on(left - 1);
+		table = was;
+		memcpy(memory, kept[left - 1], bytes);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	u32 operations = argc == 2 ? (u32)atoi(argv[1]) : 0;
+
+	bytes = lwp_ctx_table_bytes(SIZE);
+	if (operations < 1 || operations > DEPTH_MAX || bytes > sizeof(memory)) {
+		fprintf(stderr, "all_tables OPERATIONS: 1 to %d\n", DEPTH_MAX);
+		return 2;
+	}
+	lwp_ctx_table_init(&table, memory, SIZE, 1);
+	go_on(operations);
+	printf("%llu sequences\n", sequences);
+	return 0;
+}
