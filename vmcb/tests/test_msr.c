@@ -80,15 +80,6 @@ Test(msr, core_id_and_vector) /* 43724-205, 43724-206, 2007-204 */
 	cr_expect(eq(u8, lwp_cfg_vector(0x0000f0078000000e), 0xf0));
 }
 
-Test(msr, cfg_from_outside_must_be_one_that_wrmsr_stores) /* 43724-209 */
-{
-	cr_expect(lwp_cfg_valid(&fam15h, 0x0000ffff8000000e));
-	cr_expect(not(lwp_cfg_valid(&fam15h, 0x000000008000000f)));
-	cr_expect(not(lwp_cfg_valid(&fam15h, 0x0001000000000000)));
-	cr_expect(not(lwp_cfg_valid(&fam15h, 0x10)));
-	cr_expect(lwp_cfg_valid(&full07, 0x0000ffff8000000f));
-}
-
 Test(msr, cfg_reset_in_os_contexts_is_zero) /* 43724-201, 2007-201 */
 {
 	cr_expect(eq(u64, lwp_cfg_reset(&full, false, 5), 0));

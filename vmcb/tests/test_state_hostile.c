@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Images from hostile guests, hypervisors and files: each reason to refuse one (lwp_state.h). */
+/*
+ * Images from hostile guests, hypervisors and files: each reason to refuse one (lwp_state.h). That
+ * whatever is not refused is legal is proved (vmcb/proofs/prove_state.c).
+ */
 #include "state_images.h"
 
 /* Refused with this reason, and LWP is off with nothing kept. */
@@ -14,242 +17,140 @@ static void expect_refused(const u8 *image, const struct lwp_caps *caps, const c
 	expect_same_state(&st, &nothing);
 }
 
-static void expect_refused_32(u32 offset, u32 value, const char *reason)
+/* A quadword, or a dword or byte, of a good image changed. */
+static const struct {
+	u8 offset, size;
+	u64 value;
+	const char *reason;
+} rows[] = {
+	{ 0, 8, 0x0100000000000000, "control block is not canonical" },
+	{ 0, 8, 0xfeffffffffffffff, "control block is not canonical" },
+	{ 0, 8, 0x8000000000000000, "control block is not canonical" },
+	{ 0, 8, 0x00ffffffffffff51, "control block is not canonical" }, /* its last byte */
+	{ 0, 8, 0xffffffffffffff51, "control block is not canonical" }, /* wraps */
+	{ 0, 8, 0xffffffffffffffff, "control block is not canonical" },
+	{ 8, 4, 0x9800008c, "flags are not announced" },
+	{ 8, 4, 0x9a00000c, "flags are not announced" },
+	{ 8, 4, 0x9000000c, "retry address without a faulted record" },
+	{ 12, 4, 1024, "buffer head is outside the buffer" },
+	{ 12, 4, 0xffffffe0, "buffer head is outside the buffer" },
+	{ 12, 4, 1, "buffer head is not a multiple of the record size" },
+	{ 12, 4, 48, "buffer head is not a multiple of the record size" },
+	{ 16, 8, 0x0100000000000000, "buffer is not canonical" },
+	{ 16, 8, 0xfeffffffffffffff, "buffer is not canonical" },
+	{ 16, 8, 0x00fffffffffffc01, "buffer is not canonical" },
+	{ 16, 8, 0xfffffffffffffc01, "buffer is not canonical" },
+	{ 24, 4, 992, "buffer size is below the minimum" },
+	{ 24, 4, 0, "buffer size is below the minimum" },
+	{ 24, 4, 0xf0000000, "buffer size is below the minimum" },
+	{ 24, 4, 1025, "buffer size is not a multiple of the record size" },
+	{ 24, 4, 1040, "buffer size is not a multiple of the record size" },
+	{ 28, 4, 0x02000000, "filters are not announced" }, /* no prediction */
+	{ 28, 4, 0x00002000, "filters are not announced" }, /* reserved */
+	{ 32, 1, 1, "pending record has an event id that cannot be pending" }, /* LWPVAL */
+	{ 32, 1, 7, "pending record has an event id that cannot be pending" },
+	{ 32, 1, 8, "pending record has an event id that cannot be pending" },
+	{ 32, 1, 255, "pending record has an event id that cannot be pending" }, /* LWPINS */
+	{ 64, 4, 0x02000000, "counter is not a sign-extended 26-bit number" },
+	{ 68, 4, 0x03ffffff, "counter is not a sign-extended 26-bit number" },
+	{ 72, 4, 0xfdffffff, "counter is not a sign-extended 26-bit number" },
+	{ 84, 4, 0x80000000, "counter is not a sign-extended 26-bit number" },
+	{ 88, 4, 1, "counter of an undefined event is not zero" },
+	{ 92, 4, 0xffffffff, "counter of an undefined event is not zero" },
+	{ 96, 8, 0x80, "LWP_CFG has bits that WRMSR refuses" },
+	{ 96, 8, 0x1, "LWP_CFG has bits that WRMSR refuses" },
+	{ 96, 8, 0x0001000000000000, "LWP_CFG has bits that WRMSR refuses" },
+	{ 108, 1, 1, "another revision of LWP" },
+	{ 108, 1, 2, "another revision of LWP" },
+	{ 109, 1, 2, "unknown format version" },
+	{ 112, 8, 0x0100000000000000, "retry address is not canonical" },
+};
+
+Test(hostile, each_field_has_its_reason) /* 43724-209, 43724-312, 43724-913 */
+{
+	u8 image[128], bytes[8];
+	u32 i;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		memcpy(image, good_image, 128);
+		lwp_put64(bytes, rows[i].value);
+		memcpy(image + rows[i].offset, bytes, rows[i].size);
+		expect_refused(image, &full, rows[i].reason);
+	}
+}
+
+Test(hostile, leaf_that_offers_less) /* 43724-312, 43724-913 */
 {
 	u8 image[128];
 
 	memcpy(image, good_image, 128);
-	lwp_put32(image + offset, value);
-	expect_refused(image, &full, reason);
-}
-
-static void expect_refused_64(u32 offset, u64 value, const char *reason)
-{
-	u8 image[128];
-
-	memcpy(image, good_image, 128);
-	lwp_put64(image + offset, value);
-	expect_refused(image, &full, reason);
-}
-
-Test(hostile, block_not_canonical) /* 43724-312, 43724-913 */
-{
-	static const char why[] = "control block is not canonical";
-
-	expect_refused_64(0, 0x0100000000000000, why);
-	expect_refused_64(0, 0xfeffffffffffffff, why);
-	expect_refused_64(0, 0x8000000000000000, why);
-	expect_refused_64(0, 0x00ffffffffffff51, why); /* its last byte is one too far */
-	expect_refused_64(0, 0xffffffffffffff51, why); /* wraps */
-	expect_refused_64(0, 0xffffffffffffffff, why);
-}
-
-Test(hostile, ring_not_canonical) /* 43724-312, 43724-913 */
-{
-	static const char why[] = "buffer is not canonical";
-
-	expect_refused_64(16, 0x0100000000000000, why);
-	expect_refused_64(16, 0xfeffffffffffffff, why);
-	expect_refused_64(16, 0x00fffffffffffc01, why);
-	expect_refused_64(16, 0xfffffffffffffc01, why);
-}
-
-Test(hostile, ring_below_the_minimum) /* 43724-312, 43724-913 */
-{
-	expect_refused_32(24, 992, "buffer size is below the minimum");
-	expect_refused_32(24, 0, "buffer size is below the minimum");
-	expect_refused_32(24, 0xf0000000, "buffer size is below the minimum");
-}
-
-Test(hostile, ring_not_a_multiple_of_the_record_size) /* 43724-312, 43724-913 */
-{
-	expect_refused_32(24, 1025, "buffer size is not a multiple of the record size");
-	expect_refused_32(24, 1040, "buffer size is not a multiple of the record size");
-}
-
-/* 2007: the low 5 bits of BufferBase are ignored, so no LLWPCB leaves them in the state. */
-Test(hostile, ring_of_2007_not_aligned) /* 43724-312, 43724-913, 2007-301 */
-{
-	u8 image[128];
-
-	memcpy(image, good_image_2007, 128);
-	image[16] = 0x30; /* 3030h */
-	expect_refused(image, &full07, "buffer is not aligned");
-	image[16] = 0x21;
-	expect_refused(image, &full07, "buffer is not aligned");
-}
-
-Test(hostile, head_outside_the_ring) /* 43724-312, 43724-913 */
-{
-	expect_refused_32(12, 1024, "buffer head is outside the buffer");
-	expect_refused_32(12, 0xffffffe0, "buffer head is outside the buffer");
-}
-
-Test(hostile, head_between_records) /* 43724-312, 43724-913 */
-{
-	expect_refused_32(12, 1, "buffer head is not a multiple of the record size");
-	expect_refused_32(12, 48, "buffer head is not a multiple of the record size");
-}
-
-Test(hostile, filters_that_the_leaf_lacks) /* 43724-312, 43724-913 */
-{
-	expect_refused_32(28, 0x02000000, "filters are not announced"); /* no prediction */
-	expect_refused_32(28, 0x00002000, "filters are not announced"); /* reserved */
-}
-
-Test(hostile, flags_that_the_leaf_lacks) /* 43724-312, 43724-913 */
-{
-	u8 image[128];
-
-	expect_refused_32(8, 0x9800008c, "flags are not announced");
-	expect_refused_32(8, 0x9a00000c, "flags are not announced");
+	image[32] = 4; /* a leaf without cache misses */
+	expect_refused(image, &fam15h, "pending record has an event id that cannot be pending");
 	memcpy(image, good_image, 128);
 	image[84] = image[85] = image[86] = image[87] = 0;
 	image[11] |= 0x40; /* PTSC */
 	expect_refused(image, &fam15h, "flags are not announced");
 }
 
-Test(hostile, pending_event_that_cannot_be) /* 43724-312, 43724-913 */
+/* 2007: the low 5 bits of BufferBase are ignored, so no LLWPCB leaves them in the state. */
+Test(hostile, images_of_2007) /* 43724-312, 43724-913, 2007-301 */
 {
-	static const char why[] = "pending record has an event id that cannot be pending";
 	u8 image[128];
 
-	memcpy(image, good_image, 128);
-	image[32] = 1; /* LWPVAL */
-	expect_refused(image, &full, why);
-	image[32] = 7;
-	expect_refused(image, &full, why);
-	image[32] = 8;
-	expect_refused(image, &full, why);
-	image[32] = 255; /* LWPINS */
-	expect_refused(image, &full, why);
-	image[32] = 4; /* a leaf without cache misses */
-	expect_refused(image, &fam15h, why);
+	memcpy(image, good_image_2007, 128);
+	image[16] = 0x21;
+	expect_refused(image, &full07, "buffer is not aligned");
+	image[16] = 0x30; /* 3030h */
+	expect_refused(image, &full07, "buffer is not aligned");
 	memcpy(image, good_image_2007, 128);
 	image[32] = 4;
-	expect_refused(image, &full07, why);
-}
-
-Test(hostile, progress_without_a_pending_record) /* 43724-312, 43724-913 */
-{
-	static const char why[] = "flags tell of a pending record, there is none";
-	u8 image[128];
-
-	memcpy(image, good_image, 128);
-	memset(image + 32, 0, 32);
-	memset(image + 112, 0, 8);
-	lwp_put32(image + 8, 0x1000000c);
-	expect_refused(image, &full, why);
-	lwp_put32(image + 8, 0x0800000c);
-	expect_refused(image, &full, why);
-	lwp_put32(image + 8, 0x0400000c);
-	expect_refused(image, &full, why);
-}
-
-Test(hostile, record_without_an_event_id) /* 43724-312, 43724-913 */
-{
-	u8 image[128];
-
-	memcpy(image, good_image, 128);
-	image[32] = 0;
-	lwp_put32(image + 8, 0x0000000c);
-	memset(image + 112, 0, 8);
-	expect_refused(image, &full, "pending record without an event id is not zero");
-}
-
-Test(hostile, counters_of_more_than_26_bits) /* 43724-312, 43724-913 */
-{
-	static const char why[] = "counter is not a sign-extended 26-bit number";
-
-	expect_refused_32(64, 0x02000000, why);
-	expect_refused_32(68, 0x03ffffff, why);
-	expect_refused_32(72, 0xfdffffff, why);
-	expect_refused_32(84, 0x80000000, why);
-}
-
-Test(hostile, counters_of_undefined_events) /* 43724-312, 43724-913 */
-{
-	static const char why[] = "counter of an undefined event is not zero";
-	u8 image[128];
-
-	expect_refused_32(88, 1, why);
-	expect_refused_32(92, 0xffffffff, why);
+	expect_refused(image, &full07, "pending record has an event id that cannot be pending");
 	memcpy(image, good_image_2007, 128);
 	lwp_put32(image + 76, 1);
-	expect_refused(image, &full07, why);
-}
-
-Test(hostile, cfg_that_wrmsr_refuses) /* 43724-209, 43724-312, 43724-913 */
-{
-	static const char why[] = "LWP_CFG has bits that WRMSR refuses";
-
-	expect_refused_64(96, 0x80, why);
-	expect_refused_64(96, 0x1, why);
-	expect_refused_64(96, 0x0001000000000000, why);
-}
-
-Test(hostile, another_revision) /* 43724-312, 43724-913 */
-{
-	u8 image[128];
-
-	memcpy(image, good_image, 128);
-	image[108] = 1;
-	expect_refused(image, &full, "another revision of LWP");
-	image[108] = 2;
-	expect_refused(image, &full, "another revision of LWP");
+	expect_refused(image, &full07, "counter of an undefined event is not zero");
 	expect_refused(good_image_2007, &full, "another revision of LWP");
 	expect_refused(good_image, &full07, "another revision of LWP");
 }
 
-Test(hostile, another_format) /* 43724-312, 43724-913 */
+Test(hostile, progress_without_a_pending_record) /* 43724-312, 43724-913 */
 {
-	u8 image[128] = { 0 };
-
-	expect_refused(image, &full, "unknown format version");
-	memcpy(image, good_image, 128);
-	image[109] = 2;
-	expect_refused(image, &full, "unknown format version");
-}
-
-Test(hostile, reserved_bytes) /* 43724-312, 43724-913 */
-{
-	static const u8 reserved[] = { 104, 105, 106, 107, 110, 111, 120,
-				       121, 122, 123, 124, 125, 126, 127 };
+	static const u32 flags[] = { 0x1000000c, 0x0800000c, 0x0400000c };
 	u8 image[128];
 	u32 i;
 
+	memcpy(image, good_image, 128);
+	memset(image + 32, 0, 32);
+	memset(image + 112, 0, 8);
+	for (i = 0; i < 3; i++) {
+		lwp_put32(image + 8, flags[i]);
+		expect_refused(image, &full, "flags tell of a pending record, there is none");
+	}
+	memcpy(image + 32, good_image + 32, 32);
+	image[32] = 0;
+	lwp_put32(image + 8, 0x0000000c);
+	expect_refused(image, &full, "pending record without an event id is not zero");
+}
+
+Test(hostile, bytes_that_must_be_zero) /* 43724-312, 43724-913 */
+{
+	static const u8 reserved[] = { 104, 105, 106, 107, 110, 111, 120,
+				       121, 122, 123, 124, 125, 126, 127 };
+	u8 image[128] = { 0 };
+	u32 i;
+
+	expect_refused(image, &full, "unknown format version");
 	for (i = 0; i < sizeof(reserved); i++) {
 		memcpy(image, good_image, 128);
 		image[reserved[i]] = 0x80;
 		expect_refused(image, &full, "reserved bytes are not zero");
 	}
-}
-
-Test(hostile, off_with_leftovers) /* 43724-312, 43724-913 */
-{
-	u8 image[128];
-	u32 i;
-
-	for (i = 8; i < 96; i++) {
+	for (i = 8; i <= 112; i++) {
 		memset(image, 0, 128);
 		image[109] = 1;
 		image[i] = 1;
-		expect_refused(image, &full, "LWP is off, the rest is not zero");
+		if (i < 96)
+			expect_refused(image, &full, "LWP is off, the rest is not zero");
+		else if (i == 112)
+			expect_refused(image, &full, "retry address without a faulted record");
 	}
-}
-
-Test(hostile, retry_address_without_a_faulted_record) /* 43724-312, 43724-913 */
-{
-	u8 image[128];
-
-	expect_refused_32(8, 0x9000000c, "retry address without a faulted record");
-	memset(image, 0, 128);
-	image[109] = 1;
-	image[112] = 1;
-	expect_refused(image, &full, "retry address without a faulted record");
-}
-
-Test(hostile, retry_address_not_canonical) /* 43724-312, 43724-913 */
-{
-	expect_refused_64(112, 0x0100000000000000, "retry address is not canonical");
 }

@@ -187,17 +187,6 @@ Test(deliver, a_block_across_two_pages_names_the_missing_one) /* 43724-815 */
 	cr_expect(eq(u64, exc.fault.addr, BLOCK + 0xf90));
 }
 
-Test(deliver, a_record_is_all_or_nothing) /* 43724-814 */
-{
-	u8 before[MEM_PAGES * PAGE];
-
-	expect_exc(ring_faults(9), PF);
-	memcpy(before, guest.mem, sizeof(before));
-	expect_exc(boundary(RIP + 4, true, &exc), PF);
-	cr_expect(eq(int, memcmp(before, guest.mem, sizeof(before)), 0));
-	cr_expect(eq(int, guest.writes, 0));
-}
-
 Test(deliver, a_block_or_ring_that_is_not_ram_switches_off) /* 43724-818 */
 {
 	struct lwp_retired r = { .address = RIP };

@@ -23,26 +23,6 @@ Test(engine_msr, reset_in_os_leaves_nothing_available) /* 43724-108 */
 	cr_expect(eq(u32, lwp_engine_avail(&eng), 0x80000005));
 }
 
-Test(engine_msr, reset_switches_lwp_off) /* 43724-214 */
-{
-	start_profile(LWP_REV_43724, 2, 9, 9);
-	lwp_engine_reset(&eng, 0);
-	cr_expect(not(lwp_engine_on(&eng)));
-	cr_expect(eq(i32, eng.st.counter[1], 0));
-	cr_expect(eq(int, guest.writes, 0));
-}
-
-Test(engine_msr, cfg_refuses_what_edx_lacks) /* 43724-202 */
-{
-	start(LWP_REV_43724);
-	cr_expect(not(lwp_engine_write_cfg(&eng, 0x80)));
-	cr_expect(not(lwp_engine_write_cfg(&eng, 0x10000000)));
-	cr_expect(eq(u64, eng.st.cfg, 0x6000007e));
-	/* Bit 0 and 63:48 are ignored. */
-	cr_expect(lwp_engine_write_cfg(&eng, 0xffff2a0700000005ull));
-	cr_expect(eq(u64, eng.st.cfg, 0x00002a0700000004ull));
-}
-
 Test(engine_msr, a_cleared_cfg_bit_stops_its_event_at_once) /* 43724-208 */
 {
 	start_profile(LWP_REV_43724, 2, 9, 9);

@@ -161,38 +161,6 @@ Test(insn_length, of_every_class_of_opcodes)
 	}
 }
 
-Test(insn_length, every_truncation_needs_more)
-{
-	struct lwp_insn insn;
-	unsigned int count;
-	size_t i;
-
-	for (i = 0; i < COUNT(sized); i++)
-		for (count = 0; count < sized[i].code.count; count++)
-			cr_expect(eq(int, insn_of(sized[i].bits, &insn, sized[i].code.byte, count),
-				     LWP_DECODE_MORE),
-				  "row %zu, %u bytes", i, count);
-}
-
-Test(insn_length, bytes_behind_do_not_matter)
-{
-	static const u8 fill[] = { 0x00, 0x66, 0x8f, 0xff };
-	struct lwp_insn insn;
-	u8 longer[24];
-	size_t i, f;
-
-	for (i = 0; i < COUNT(sized); i++) {
-		for (f = 0; f < COUNT(fill); f++) {
-			memset(longer, fill[f], sizeof(longer));
-			memcpy(longer, sized[i].code.byte, sized[i].code.count);
-			cr_expect(eq(int, insn_of(sized[i].bits, &insn, longer, sizeof(longer)),
-				     LWP_DECODE_OK),
-				  "row %zu", i);
-			cr_expect(eq(int, insn.length, sized[i].code.count), "row %zu", i);
-		}
-	}
-}
-
 Test(insn_length, more_than_15_bytes_is_gp)
 {
 	struct lwp_insn insn;

@@ -89,21 +89,6 @@ Test(llwpcb, a_head_outside_the_ring_becomes_zero) /* 43724-408 */
 	expect_head(0);
 }
 
-Test(llwpcb, only_what_lwp_owns_is_written) /* 43724-421 */
-{
-	struct lwp_exc exc;
-	u64 old;
-
-	start(LWP_REV_43724);
-	set_event(BLOCK, 1, 5, 5);
-	set_event(BLOCK, 6, 5, 5);
-	expect_exc(llwpcb(BLOCK, &old, &exc), NONE);
-	/* Flags, size, head, threshold, two slots: nothing beside the tail or MissedEvents is written. */
-	cr_expect(eq(int, guest.writes, 6));
-	cr_expect(eq(u64, guest.lowest_write, BLOCK));
-	cr_expect(eq(u64, guest.highest_write, BLOCK + 175));
-}
-
 Test(llwpcb, zero_flushes_and_switches_off) /* 43724-611 */
 {
 	struct lwp_exc exc;
@@ -116,16 +101,6 @@ Test(llwpcb, zero_flushes_and_switches_off) /* 43724-611 */
 	cr_expect(eq(u32, get32(BLOCK + 140), 5));
 	/* 43724 has no result. */
 	cr_expect(eq(u64, old, 0));
-}
-
-Test(llwpcb, zero_while_off_does_nothing) /* 43724-609 */
-{
-	struct lwp_exc exc;
-	u64 old;
-
-	start(LWP_REV_43724);
-	expect_exc(llwpcb(0, &old, &exc), NONE);
-	cr_expect(eq(int, guest.maps, 0));
 }
 
 Test(llwpcb, the_old_block_is_flushed_as_by_slwpcb) /* 43724-610 */

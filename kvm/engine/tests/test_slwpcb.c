@@ -2,17 +2,6 @@
 /* SLWPCB: flush and query (43724-620 to 43724-623). */
 #include "fake_guest.h"
 
-Test(slwpcb, zero_when_off) /* 43724-620, 43724-622 */
-{
-	struct lwp_exc exc;
-	u64 result = 1;
-
-	start(LWP_REV_43724);
-	expect_exc(slwpcb(&result, &exc), NONE);
-	cr_expect(eq(u64, result, 0));
-	cr_expect(eq(int, guest.maps, 0));
-}
-
 Test(slwpcb, stores_counters_of_active_events_and_the_head) /* 43724-621 */
 {
 	struct lwp_exc exc;
