@@ -33,6 +33,7 @@ BENCHES = (
 SOAKS = (
     Command("fresh", "run and test on a minimal Debian, as root and as a user", "lab.soaks.fresh"),
     Command("fuzz", "fuzz each target for 100 minutes", "lab.soaks.by_pytest"),
+    Command("prove", "all properties of the core, for all inputs", "lab.soaks.by_pytest"),
     Command("coverage", "branch coverage of vmcb/ and kvm/engine/", "lab.soaks.coverage"),
     Command("mutants", "mutants of the shared code that unit tests must notice", "lab.mutants.unit"),
     Command("mutants-tools", "mutants of the tools that their tests must notice", "lab.mutants.tools"),

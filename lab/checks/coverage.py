@@ -2,9 +2,9 @@
 """Which code carries out a rule and which tests prove it: what cites its number (43724-803, or "43724-801 to
 43724-804") in its text or in the comment before it. docs/spec-coverage.md is made of that.
 
-Code is a definition in vmcb/, the engine or the glue, or a patch, which cites in its message. A test is one of
-Criterion; a program of guest-tests/ or kvm/tests/; a row of the flat table, on its line or the one before; or one of
-pytest."""
+Code is a definition in vmcb/, the engine or the glue, or a patch, which cites in its message. A test is a property that
+is proved, or what checks in several of them; one of Criterion; a program of guest-tests/ or kvm/tests/; a row of the
+flat table, on its line or the one before; or one of pytest."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -16,13 +16,14 @@ from lab.common.c_source import C_LIKE, tags
 from lab.common.places import TOP
 
 BEGIN = "<!-- what follows is made by ./vlwp build coverage -->\n"
-HEAD = "| rule | by | both | TCG | KVM | unit tests | in guests |"
+HEAD = "| rule | by | both | TCG | KVM | proved | unit tests | in guests |"
 CODE = {  # who carries it out, and where that lies
     "both": ("vmcb/", "kvm/engine/"),
     "TCG": ("qemu-patches/lwp/", "qemu-patches/pmu/", "qemu-patches/patches/"),
     "KVM": ("kvm/svm/", "kvm/patches/"),
 }
-ASIDE = {"tests", "fuzz", "bench", "lab"}
+KINDS = ("proved", "unit")  # of tests, with a column each
+ASIDE = {"tests", "fuzz", "proofs", "bench", "lab"}
 TABLE = "guest-tests/flat/runner/table.py"
 TO = r"\s+(?:\*\s+)?to\s+(?:\*\s+)?"  # a comment may break there
 CITED = re.compile(rf"({RULE.pattern})(?:{TO}({RULE.pattern}))?")
@@ -36,6 +37,7 @@ PROGRAMS = (
     ("flat", re.compile(r"guest-tests/flat/tests/(\w+)\.c")), ("kvm", re.compile(r"kvm/tests/(\w+)\.c")),
     ("linux", re.compile(r"guest-tests/linux/test_(\w+)\.c")),
 )
+PROOF = re.compile(r"^(?:PROPERTY\((\w+)\)|static [\w *]+\b(\w+)\([^;]*?\))\n\{.*?^\}", re.MULTILINE | re.DOTALL)
 PARTS = re.compile(r"lab/tests/(flat|linux|migrate)/test_\w+\.py")
 
 
@@ -108,6 +110,8 @@ def _tests(tree: Tree) -> Iterator[tuple[str, str, str]]:
     known = guest_tests(tree)
     for name, text in tree.texts.items():
         yield from _unit_tests(name, text)
+        for proof in PROOF.finditer(text) if "/proofs/" in name else ():
+            yield "proved", proof[1] or proof[2], proof[0]
         for kind, pattern in PROGRAMS:
             program = pattern.fullmatch(name)
             for test in (program[1], f"kvm_{program[1]}") if program else ():
@@ -150,8 +154,8 @@ def _lines(tree: Tree, found: dict[str, Cites]) -> Iterator[str]:
         of_topic = (rule for rule in found if f"-{topic[0]}" in rule)
         for rule in sorted(of_topic, key=lambda rule: (rule.startswith("2007"), rule)):
             code, tests = found[rule].code, found[rule].tests
-            guest = (f"{kind} {', '.join(names)}" for kind, names in tests.items() if kind != "unit")
-            lists = [*(code.get(who, []) for who in CODE), tests.get("unit", [])]
+            guest = (f"{kind} {', '.join(names)}" for kind, names in tests.items() if kind not in KINDS)
+            lists = [*(code.get(who, []) for who in CODE), *(tests.get(kind, []) for kind in KINDS)]
             cells = [rule, trust[rule], *(", ".join(names) for names in lists), "; ".join(guest)]
             yield f"| {' | '.join(cells)} |".replace("|  |", "| |").replace("|  |", "| |")
 

@@ -19,7 +19,7 @@ ROOMS = (
     "common", "building", "guest", "nested", "checks", "testing", "migrate", "series", "patch", "mutants", "tests",
     "soaks", "benches", "start",
 )
-TESTS = re.compile(r"/(?:tests|fuzz|bench)/|/test_\w+\.py$")
+TESTS = re.compile(r"/(?:tests|fuzz|proofs|bench)/|/test_\w+\.py$")
 INCLUDE = re.compile(r'^#include "(?:.*/)?([^"/]+)"', re.MULTILINE)
 IMPORT = re.compile(r"^from lab\.(\w+)[. ]", re.MULTILINE)
 

@@ -63,12 +63,22 @@ def archive_address(suite: str) -> str:
 
 
 _SOURCES: set[str] = set()  # suites whose source packages are wanted besides QEMU's
+_BINARIES: set[str] = set()  # and those whose binary packages are, besides the machine's and the kernel's
 
 
 def add_sources(suite: str) -> None:
     """From now on there are the source packages of a Debian release, too."""
-    if suite not in _SOURCES:
-        _SOURCES.add(suite)
+    _add(suite, _SOURCES)
+
+
+def add_binaries(suite: str) -> None:
+    """From now on there are the binary packages of a Debian release, too."""
+    _add(suite, _BINARIES)
+
+
+def _add(suite: str, to: set[str]) -> None:
+    if suite not in to:
+        to.add(suite)
         update.cache_clear()
 
 
@@ -80,6 +90,7 @@ def _write_sources() -> None:
     by, sources = f"[signed-by={KEYRING}]", sorted({bases.qemu_base().suite, *_SOURCES})
     lines = [f"deb {by} {main} {codename} main", *(f"deb-src {by} {main} {source} main" for source in sources)]
     suites = {"bookworm-backports" if codename == "bookworm" else "", bases.linux_base().suite}
+    suites |= _BINARIES - {codename}
     lines += [f"deb {by} {main} {suite} main" for suite in sorted(suites - {""})]
     if security:
         lines.append(f"deb {by} {security} {codename}-security main")

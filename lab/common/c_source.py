@@ -156,4 +156,4 @@ class Tree:
 
 def _aside(path: Path) -> bool:
     """Is this a test, a fuzzer or a bench, where no mutant is put?"""
-    return bool({"tests", "fuzz", "bench"} & set(path.parts))
+    return bool({"tests", "fuzz", "proofs", "bench"} & set(path.parts))

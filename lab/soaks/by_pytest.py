@@ -39,6 +39,7 @@ SOAKS = {
     "packages": Soak("test_packages.py", "soak"),
     "pgo": Soak("test_pgo.py", "linux"),
     "places": Soak("test_place", "flat"),
+    "prove": Soak("", "prove", ALL),
     "qemu": Soak("test_qemu.py", "soak"),
     "rr": Soak("test_rr or test_ibs", "linux"),
     "selftests": Soak("test_selftests.py", "soak"),

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab.building import kernel, qemu, tools, deps
+from lab.building import cbmc, kernel, qemu, tools, deps
 from lab.common import proc
 from lab.common.options import seed
 from lab.common.places import BUILD, HOST, LAB, LOG, PYTHON, TOP, temporary
@@ -205,6 +205,7 @@ PARTS = {part.name: part for part in (
     PytestPart("unit", "warnings, unit tests under sanitizers, fuzzers, style, the scripts", words=(
         "lab/tests/unit", "host-tools/tests",
     )),
+    PytestPart("prove", "properties of the core, for all inputs", cbmc.fetch),
     PytestPart("flat", "the bare-metal conformance tests in QEMU", _flat),
     PytestPart("linux", "programs in a Linux guest, and profiles beside the truth", _linux),
     PytestPart("kvm", "LWP for KVM guests, in the nested lab", l1.prepare),

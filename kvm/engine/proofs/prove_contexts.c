@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * What vCPUs do with the table of contexts keeps the engine's invariant, and what it leaves in the
- * table can be loaded by another host. The table is any of two entries; what prove_table.c shows of
+ * table can be loaded by another host. The table is any of two entries; what all_tables.c shows of
  * it is put in its place.
  * Stands in for: lwp_context_table.c
  * Unwind: 102
  * Split: context_is_found
- * Soak: context_is_found context_is_parked context_is_refreshed context_is_resumed
+ * Soak: context_is_created context_is_found context_is_parked context_is_refreshed context_is_resumed
  */
 #include "any_engine.h"
 #include "lwp_context_table.h"

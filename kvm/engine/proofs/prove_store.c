@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A store: all or nothing. The head stays a multiple of 32 and inside; no byte outside block and
- * ring is accessed; the head or MissedEvents is records, and never both.
+ * ring is accessed; the head or MissedEvents is written, and never both.
+ * Split: store_of_the_pending_record store_of_a_sample
  */
 #include "any_engine.h"
 

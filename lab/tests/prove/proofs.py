@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The properties in prove_*.c, and what CBMC says of one."""
+
+import hashlib
+import json
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from lab.building import cbmc
+from lab.common import proc
+from lab.common.places import BUILD, TOP
+from lab.common.steps import make_dir
+from lab.tests.conftest import good
+
+FOLDERS = (TOP / "vmcb", TOP / "kvm/engine")  # each with what it includes before it
+PLACE = BUILD / "proofs"
+LIMIT = 3600  # seconds for one
+# What 6.6 checks by itself, and pointers that leave their object without an access.
+OPTIONS = ("--unwinding-assertions", "--pointer-overflow-check", "--drop-unused-functions")
+
+
+@dataclass(frozen=True)
+class Split:
+    """The leaves of one run: all, or those of a revision and an LwpEventOffset; or code of 16, 32 or 64 bits."""
+
+    name: str = ""
+    defines: tuple[str, ...] = ()
+
+
+ALL = Split()
+MODES = tuple(Split(f"{bits} bits", (f"-DMODE={bits}",)) for bits in (16, 32, 64))
+LEAVES = (
+    Split("2007", ("-DREV=LWP_REV_2007", "-DOFFSET=0")),
+    *(Split(str(at), ("-DREV=LWP_REV_43724", f"-DOFFSET={at}")) for at in range(88, 256, 8)),
+)
+COMMON = ("2007", "128")  # those that vlwp offers
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of properties. Its first comment may say what is special: `Stands in for` files, `Unwind` loops so often,
+    `Split` properties by leaves or by the `Modes` of code, and properties that are only `Soak`."""
+
+    path: Path
+    folders: tuple[Path, ...] = field(repr=False)
+
+    @cached_property
+    def text(self) -> str:
+        """All of it."""
+        return self.path.read_text(encoding="utf-8")
+
+    def says(self, key: str) -> list[str]:
+        """The words of such a line."""
+        found = re.search(rf"^ \* {key}: ((?:.*\n)(?: \*\t.*\n)*)", self.text, re.MULTILINE)
+        return found[1].replace(" *\t", " ").split() if found else []
+
+    @property
+    def properties(self) -> list[str]:
+        """Their names."""
+        return re.findall(r"^PROPERTY\((\w+)\)", self.text, re.MULTILINE)
+
+    def splits(self, name: str) -> tuple[Split, ...]:
+        """The runs that prove a property."""
+        if name in self.says("Modes"):
+            return MODES
+        return LEAVES if name in self.says("Split") else (ALL,)
+
+    @property
+    def sources(self) -> list[Path]:
+        """What is proved, and the properties."""
+        files = [path for folder in self.folders for path in sorted(folder.glob("lwp_*.c"))]
+        return [self.path, *(path for path in files if path.name not in self.says("Stands in for"))]
+
+    def compiled(self, split: Split) -> Path:
+        """As CBMC takes it."""
+        words = [f"-I{place}" for folder in self.folders for place in (folder, folder / "proofs")]
+        read = [path for folder in self.folders for path in sorted(folder.glob("*.[ch]"))]
+        read += [path for folder in self.folders for path in sorted((folder / "proofs").glob("*.h"))]
+        code = hashlib.sha256(b"\0".join(path.read_bytes() for path in [self.path, *read])).hexdigest()[:12]
+        begin = f"{self.path.stem}-{split.name}-"
+        out = PLACE / f"{begin}{code}.goto"
+        if not out.exists():
+            make_dir(PLACE)
+            for old in PLACE.glob(f"{begin}*.goto"):
+                old.unlink(missing_ok=True)
+            part = out.with_suffix(f".{os.getpid()}")
+            good([*cbmc.command("goto-cc"), "-D__CPROVER__", "-o", part, *words, *split.defines, *self.sources])
+            part.rename(out)
+        return out
+
+
+def files() -> list[File]:
+    """All of the tree."""
+    return [
+        File(path, FOLDERS[:number])
+        for number, folder in enumerate(FOLDERS, 1) for path in sorted((folder / "proofs").glob("prove_*.c"))
+    ]
+
+
+def _asked(file: File, name: str, split: Split, *more: str) -> list[Any]:
+    unwind = (file.says("Unwind") or ["10"])[0]
+    words: list[proc.Word] = [file.compiled(split), "--function", name, "--unwind", unwind, *OPTIONS, "--json-ui"]
+    argv = [*cbmc.command("cbmc"), *words, *more]
+    print(f"$ {' '.join(map(str, argv))}")
+    child = proc.start(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        out, _ = child.communicate(timeout=LIMIT)
+    except BaseException:
+        proc.end(child)
+        raise
+    status = proc.wait(child)
+    assert status in (0, 10), f"{name}: CBMC ends with status {status}: {out[-1000:]}"  # 10: something is false
+    said: list[Any] = json.loads(out)
+    return said
+
+
+def _results(said: list[Any]) -> list[dict[str, Any]]:
+    return [one for part in said for one in part.get("result", [])]
+
+
+def disproved(file: File, name: str, split: Split) -> list[str]:
+    """What of a property does not hold, one line each, with a place for its counterexample; and what is not reached."""
+    results = _results(_asked(file, name, split))
+    covers = {one["property"]: one for one in results if one["description"].startswith("cover: ")}
+    lines = [
+        f"{one['description']}: nothing reaches it" for key, one in covers.items()
+        if key.startswith(f"{name}.") and one["status"] == "SUCCESS"
+    ]
+    for one in results:
+        if one["status"] == "SUCCESS" or one["property"] in covers:
+            continue
+        place = PLACE / f"{file.path.stem}.{name}.input"
+        place.write_bytes(counterexample(_results(_asked(file, name, split, "--trace", "--property", one["property"]))))
+        at = one.get("sourceLocation", {})
+        lines.append(f"{at.get('file')}:{at.get('line')}: {one['description']}; PROPERTY={name} with {place}")
+        break
+    return lines
+
+
+def counterexample(results: list[dict[str, Any]]) -> bytes:
+    """The inputs of the first trace, as the program that libFuzzer runs takes them."""
+    trace = next(one["trace"] for one in results if "trace" in one)
+    return b"".join(
+        bytes(_bytes(value)) for step in trace if step["stepType"] == "input" for value in step["values"]
+    )
+
+
+def _bytes(value: dict[str, Any]) -> Iterator[int]:
+    """The bytes of a value, the lowest first."""
+    for part in (*value.get("members", ()), *value.get("elements", ())):
+        yield from _bytes(part["value"])
+    if "binary" in value:
+        number = int(value["binary"], 2)
+        yield from number.to_bytes(len(value["binary"]) // 8 or 1, "little")

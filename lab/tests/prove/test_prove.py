@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Each property of vmcb/proofs and kvm/engine/proofs holds for all inputs. See docs/proofs.md."""
+
+from collections.abc import Iterator
+
+import pytest
+from _pytest.mark import ParameterSet
+
+from lab.tests.conftest import good
+from lab.tests.plugin import shows
+from lab.tests.prove.proofs import COMMON, LEAVES, File, Split, disproved, files
+from lab.tests.unit.conftest import SANITIZERS, TESTS, sanitized
+
+ALL_TABLES = "kvm/engine/proofs/all_tables"
+
+
+def _runs() -> Iterator[ParameterSet]:
+    for file in files():
+        for name in file.properties:
+            for split in file.splits(name):
+                soak = name in file.says("Soak") or split in LEAVES and split.name not in COMMON
+                words = [name, *([split.name] if split.name else [])]
+                yield pytest.param(file, name, split, id="/".join(words), marks=[pytest.mark.soak] if soak else [])
+
+
+def _line(file: File, name: str, split: Split) -> str:
+    return f"{file.path.name}{f', {split.name}' if split.name else ''}"
+
+
+@shows(_line)
+@pytest.mark.parametrize(("file", "name", "split"), _runs())
+def test_proof(file: File, name: str, split: Split) -> None:
+    """For all inputs."""
+    assert not disproved(file, name, split)
+
+
+@pytest.mark.parametrize("operations", [5, pytest.param(6, marks=pytest.mark.soak)])
+def test_tables(operations: int) -> None:
+    """The table of contexts, after each sequence of operations."""
+    sanitized(ALL_TABLES)
+    assert good([TESTS / ALL_TABLES, operations], env=SANITIZERS) == f"{20 ** operations} sequences\n"
