@@ -38,4 +38,6 @@ def test_fuzz(name: str, fuzzers: None, seed: int, scale: int, tell: Tell) -> No
     good([*fuzzer, "-runs=0", *corpus], env=SANITIZERS)
     tell(f"{name} on fresh input for {SECONDS * scale} s, seed {seed}")
     fresh = [f"-max_total_time={SECONDS * scale}", f"-seed={seed}", "-timeout=25"]
+    if not corpus:  # which is proved; see that it runs
+        fresh.append(f"-runs={10000 * scale}")
     good([*fuzzer, *fresh, place / "new", *corpus], env=SANITIZERS)
