@@ -18,6 +18,7 @@
 		struct lwp_caps a = full, b = full;                      \
 		b.field = value;                                         \
 		cr_expect(eq(int, lwp_caps_covers(&a, &b), verdict));    \
+		cr_expect(eq(int, lwp_caps_covers(&b, &a), verdict));    \
 		cr_expect(eq(int, lwp_caps_intersect(&a, &b), verdict)); \
 	} while (0)
 

@@ -38,4 +38,4 @@ def test_proof(file: File, name: str, split: Split) -> None:
 def test_tables(operations: int) -> None:
     """The table of contexts, after each sequence of operations."""
     sanitized(ALL_TABLES)
-    assert good([TESTS / ALL_TABLES, operations], env=SANITIZERS) == f"{20 ** operations} sequences\n"
+    assert good([TESTS / ALL_TABLES, str(operations)], env=SANITIZERS) == f"{20 ** operations} sequences\n"
