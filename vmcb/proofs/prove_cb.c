@@ -4,6 +4,7 @@
  * numbers that are in range, and writes back what it owns and no other byte.
  * Split: any_block_gives_numbers_in_range write_back_touches_only_its_fields
  *	what_was_written_back_is_taken_as_it_is
+ * Soak: what_was_written_back_is_taken_as_it_is
  */
 #include "any_caps.h"
 

@@ -6,7 +6,8 @@
  * Stands in for: lwp_context_table.c
  * Unwind: 102
  * Split: context_is_found
- * Soak: context_is_created context_is_found context_is_parked context_is_refreshed context_is_resumed
+ * Soak: context_is_created context_is_dropped context_is_found context_is_parked
+ *	context_is_refreshed context_is_resumed
  */
 #include "any_engine.h"
 #include "lwp_context_table.h"

@@ -56,6 +56,6 @@ def test_packages(suite: str, check: Check, tmp_path: Path) -> None:
         check.run(enter(root, "apt-get -q update; autopkgtest -B /home/packages/*.deb /home/vlwp/ -- null"))
         if suite == archive.debian_codename():  # whose kernel is that of the lab's guests
             loads(check, root, kernel.version(), linux_base())
-    with fresh_root.fresh_root(suite, ("git", "piuparts")) as root:
+    with fresh_root.fresh_root(suite, ("debootstrap", "git", "piuparts")) as root:
         shutil.copytree(place, root / "home/packages")
         _leaves_nothing(check, root, suite)
