@@ -15,23 +15,9 @@
 
 /* Our page: each instruction is followed by INT3; then there is room for a path. */
 enum { CODE_SYSCALL = 0, CODE_LLWPCB = 8, CODE_SLWPCB = 16, CODE_PATH = 64 };
-static const uint8_t page[] = {
-	[CODE_SYSCALL] = 0x0f,
-	0x05,
-	0xcc,
-	[CODE_LLWPCB] = 0x8f,
-	0xe9,
-	0xf8,
-	0x12,
-	0xc0,
-	0xcc,
-	[CODE_SLWPCB] = 0x8f,
-	0xe9,
-	0xf8,
-	0x12,
-	0xc8,
-	0xcc,
-};
+static const uint8_t page[24] = "\x0f\x05\xcc\0\0\0\0\0"
+				"\x8f\xe9\xf8\x12\xc0\xcc\0\0"
+				"\x8f\xe9\xf8\x12\xc8\xcc\0"; /* and one more 0 */
 #define WORD sizeof(long)
 
 bool remote_begin(struct remote *r, pid_t tid)

@@ -223,36 +223,12 @@ Test(lwpdata, every_field_is_read_as_written)
 
 Test(lwpdata, the_first_bytes_are_as_documented)
 {
-	static const uint8_t expected[32] = {
-		/* preamble: magic, version 1.3, zero */
-		'L',
-		'W',
-		'P',
-		'D',
-		'A',
-		'T',
-		'A',
-		'\n',
-		1,
-		0,
-		3,
-		0,
-		0,
-		0,
-		0,
-		0,
-		/* CONFIG: type 1, CRC, 12 words, 2 x 2 words, texts of 11 and 4, 1 word, 4, 0, 3 */
-		1,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		0,
-		4 * 10 + 8 * 2 + 16 + 13 + 6 + 4 + 6 + 2 + 5,
-	};
+	/* preamble: magic, version 1.3, zero */
+	static uint8_t expected[32] = "LWPDATA\n\1\0\3\0\0\0\0\0"
+				      "\1"; /* CONFIG: type 1, CRC, size */
 
+	/* 12 words, 2 x 2 words, texts of 11 and 4, 1 word, 4, 0, 3 */
+	expected[24] = 4 * 10 + 8 * 2 + 16 + 13 + 6 + 4 + 6 + 2 + 5;
 	make_sample();
 	memset(file + 20, 0, 4);
 	cr_expect(eq(int, memcmp(file, expected, sizeof(expected)), 0));

@@ -29,7 +29,6 @@ PROPERTY(any_bytes_are_judged)
 	cover(!lwp_caps_valid(&caps));
 }
 
-/* See any_caps(). */
 PROPERTY(splits)
 {
 	struct lwp_caps caps = any_caps();

@@ -8,100 +8,40 @@
 
 #include "vmcb_test.h"
 
+#define LE32(n) (u8)(n), (u8)((u64)(n) >> 8), (u8)((u64)(n) >> 16), (u8)((u64)(n) >> 24)
+#define LE64(n) LE32(n), LE32((u64)(n) >> 32)
+
 /* LWP on: 43724, full profile, a branch record pending that has faulted at 401005h. */
 static const u8 good_image[128] = {
-	[0] = 0x40,
-	0x10,
-	0x60,
-	0x00,
-	0x00,
-	0x7f,
-	0x00,
-	0x00, /* block 7F00_0060_1040h */
-	[8] = 0x0c,
-	0x00,
-	0x00,
-	0x98, /* INT, RELOAD, FAULTED, BRE, IRE */
-	[12] = 0xe0,
-	0x03,
-	0x00,
-	0x00, /* head 992 */
-	[16] = 0x00,
-	0x00,
-	0x70,
-	0x00,
-	0x00,
-	0x7f,
-	0x00,
-	0x00, /* ring 7F00_0070_0000h */
-	[24] = 0x00,
-	0x04,
-	0x00,
-	0xa0, /* size 1024, Random 10 */
-	[28] = 0x00,
-	0x00,
-	0x00,
-	0x18, /* NCB, NRB */
-	[32] = 0x03,
-	0x02,
-	0x00,
-	0x80, /* branch, CoreId 2, TKN */
-	[40] = 0x00,
-	0x10,
-	0x40,
-	0,
-	0,
-	0,
-	0,
-	0, /* 401000h */
-	[48] = 0x00,
-	0x20,
-	0x40,
-	0,
-	0,
-	0,
-	0,
-	0, /* 402000h */
-	[68] = 0xe7,
-	0x03,
-	0x00,
-	0x00, /* event 2: 999 */
-	[72] = 0xfe,
-	0xff,
-	0xff,
-	0xff, /* event 3: -2 */
-	[84] = 0x00,
-	0x00,
-	0x00,
-	0xfe, /* event 6: -2^25 */
-	[96] = 0x0e,
-	0x00,
-	0x00,
-	0x80,
-	0x02,
-	0xf0,
-	0x00,
-	0x00, /* INT, BRE, IRE, VAL; COREID 2, VECTOR F0h */
-	[108] = 0,
-	1, /* 43724, format 1 */
-	[112] = 0x05,
-	0x10,
-	0x40,
-	0,
-	0,
-	0,
-	0,
-	0, /* 401005h */
+	[0] = LE64(0x7f0000601040), /* block */
+	[8] = LE32(0x9800000c), /* INT, RELOAD, FAULTED, BRE, IRE */
+	[12] = LE32(992), /* head */
+	[16] = LE64(0x7f0000700000), /* ring */
+	[24] = LE32(0xa0000400), /* size 1024, Random 10 */
+	[28] = LE32(0x18000000), /* NCB, NRB */
+	[32] = LE32(0x80000203), /* branch, CoreId 2, TKN */
+	[40] = LE64(0x401000),
+	[48] = LE64(0x402000),
+	[68] = LE32(999), /* event 2 */
+	[72] = LE32(-2), /* event 3 */
+	[84] = LE32(-0x2000000), /* event 6 */
+	[96] = LE64(0x0000f0028000000e), /* INT, BRE, IRE, VAL; COREID 2, VECTOR F0h */
+	[108] = 0, /* 43724 */
+	[109] = 1, /* format */
+	[112] = LE64(0x401005),
 };
 
 /* 2007: EN, BRE; nothing pending; a ring of three records; counter of event 2 frozen at 0. */
 static const u8 good_image_2007[128] = {
-	[0] = 0x10,  0x20, 0x00,	0x00, [8] = 0x05, 0x00,
-	0x00,	     0x00, [12] = 0x40, 0x00, 0x00,	  0x00, /* head 64 */
-	[16] = 0x20, 0x30, 0x00,	0x00, /* ring 3020h */
-	[24] = 0x60, 0x00, 0x00,	0x00, /* size 96 */
-	[28] = 0x00, 0x00, 0x00,	0x80, /* NDB */
-	[96] = 0x05, 0x00, 0x00,	0x00, [108] = 1,  1,
+	[0] = LE32(0x2010), /* block */
+	[8] = LE32(5), /* EN, BRE */
+	[12] = LE32(64), /* head */
+	[16] = LE32(0x3020), /* ring */
+	[24] = LE32(96), /* size */
+	[28] = LE32(0x80000000), /* NDB */
+	[96] = LE32(5), /* LWP_CFG */
+	[108] = 1, /* 2007 */
+	[109] = 1, /* format */
 };
 
 static const struct lwp_state good_state = {

@@ -300,29 +300,6 @@ Test(context, of_equals_the_one_not_used_for_longest_goes) /* 43724-905 */
 	cr_expect(there(0x1000, 1));
 }
 
-Test(context, what_is_live_is_never_evicted) /* 43724-905 */
-{
-	struct lwp_engine engine[ROOM];
-	u32 i;
-
-	start_table();
-	for (i = 0; i < ROOM; i++) {
-		struct lwp_ctx_key key = thread(0x1000, i);
-
-		cr_expect(create(BLOCK, (s32)i, &key));
-		engine[i] = eng;
-	}
-	cr_expect(not(create(BLOCK, ROOM, &key_c)));
-	cr_expect(not(lwp_engine_on(&eng)));
-	cr_expect(eq(u64, table.stats.evicted, 0));
-	cr_expect(eq(u32, table.used, ROOM));
-	cr_expect(lwp_ctx_live(&table, &engine[3], 3) != NULL);
-	/* One that is parked makes room. */
-	lwp_ctx_park(&table, &engine[1], 1, 0);
-	cr_expect(create(BLOCK, ROOM, &key_c));
-	cr_expect(eq(u64, table.stats.evicted, 1));
-}
-
 Test(context, machine_reset_drops_all) /* 43724-905 */
 {
 	start_table();
