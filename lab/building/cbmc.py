@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""CBMC, the model checker that proves the properties of vmcb/proofs and kvm/engine/proofs. Debian 13 has it, 12 has
-not: on both 13's packages are unpacked into the build folder and run by their own loader, so that all prove with the
-same program."""
+"""CBMC, the model checker that proves what is in vmcb/proofs and kvm/engine/proofs. Debian 12 has none: on both
+releases 13's packages are unpacked into the build folder and run by their own loader."""
 
 import hashlib
 

@@ -34,6 +34,8 @@ int h; /* 43724-105 */
 int k(void);
 """
 TEST = "/* 43724-103 */\n\nTest(s, one) /* 43724-101 */\n{\n\tf();\n}\n\n/* 43724-102 */\nTest(s, two)\n{\n}\n"
+PROOF = 'static bool ok(u32 a,\n\tu32 b)\n{\n\t/* 43724-102 */\n}\nPROPERTY(holds)\n{\n\t/* 43724-101 */\n}\n'
+PATCH = "It is (43724-101).\n---\ndiff --git a/a b/a\n+/* 43724-102 */\n"
 TABLE = 'ROWS = (\n    Row("a"),  # 43724-103\n    # 43724-104\n    Row("b",\n        test="a"),\n    Row("c"),\n)\n'
 PYTEST = 'def test_p() -> None:\n    """43724-105"""\n\n    assert 1\n\n\ndef test_q() -> None:\n    """None."""\n'
 
@@ -43,9 +45,9 @@ def tree(tmp_path: Path) -> Path:
     """A repository that has each kind of what cites."""
     for name, text in (
         ("docs/spec/43724.md", SPEC), ("docs/spec/2007.md", ""), (COVERAGE, PAGE), ("vmcb/a.c", CODE),
-        ("vmcb/tests/test_a.c", TEST), (coverage.TABLE, TABLE), ("lab/tests/migrate/test_a.py", PYTEST),
-        ("guest-tests/flat/tests/c.c", "/* 43724-106 */\n"), ("guest-tests/flat/tests/helper.c", "/* 43724-106 */\n"),
-        ("kvm/patches/0001-a.patch", "It is (43724-101).\n---\ndiff --git a/a b/a\n+/* 43724-102 */\n"),
+        ("vmcb/tests/test_a.c", TEST), ("vmcb/proofs/prove_a.c", PROOF), (coverage.TABLE, TABLE),
+        *((f"guest-tests/flat/tests/{name}.c", "/* 43724-106 */\n") for name in ("c", "helper")),
+        ("kvm/patches/0001-a.patch", PATCH), ("lab/tests/migrate/test_a.py", PYTEST),
     ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text, encoding="ascii")
@@ -61,8 +63,8 @@ def test_what_cites_a_rule(tree: Path) -> None:
     assert code["2"] == code["3"] == {"both": ["`f`"]} and code["4"] == {"both": ["`g`"]}
     assert code["5"] == {"both": ["`h`"]} and code["6"] == {"both": ["`k`"]}
     assert {rule[-1]: cites.tests for rule, cites in found.items()} == {
-        "1": {"unit": ["`s::one`"]}, "2": {"unit": ["`s::two`"]}, "3": {"flat": ["`a`"]}, "4": {"flat": ["`b`"]},
-        "5": {"migrate": ["`p`"]}, "6": {"flat": ["`c`"]},
+        "1": {"proved": ["`holds`"], "unit": ["`s::one`"]}, "2": {"proved": ["`ok`"], "unit": ["`s::two`"]},
+        "3": {"flat": ["`a`"]}, "4": {"flat": ["`b`"]}, "5": {"migrate": ["`p`"]}, "6": {"flat": ["`c`"]},
     }
 
 
@@ -89,6 +91,6 @@ def test_the_page_made_is_that_of_the_citations(tree: Path, monkeypatch: pytest.
     for _ in range(2):
         coverage.write()
         text = (tree / COVERAGE).read_text(encoding="ascii")
-        assert "| 43724-101 | MS, pub | `A` | | patch patches/0001 | `s::one` | |\n" in text
+        assert "| 43724-101 | MS, pub | `A` | | patch patches/0001 | `holds` | `s::one` | |\n" in text
         assert text.startswith("# Rules\n") and text.count("\n## More\n") == text.count("\n## 1 CPUID\n") == 1
         assert not [*coverage.problems(Tree(tree), rules(Tree(tree))[0])]

@@ -83,11 +83,10 @@ class File:
         read = [path for folder in self.folders for path in sorted(folder.glob("*.[ch]"))]
         read += [path for folder in self.folders for path in sorted((folder / "proofs").glob("*.h"))]
         code = hashlib.sha256(b"\0".join(path.read_bytes() for path in [self.path, *read])).hexdigest()[:12]
-        begin = f"{self.path.stem}-{split.name}-"
-        out = PLACE / f"{begin}{code}.goto"
+        out = PLACE / f"{self.path.stem}-{split.name}-{code}.goto"
         if not out.exists():
             make_dir(PLACE)
-            for old in PLACE.glob(f"{begin}*.goto"):
+            for old in PLACE.glob(f"{self.path.stem}-{split.name}-*.goto"):
                 old.unlink(missing_ok=True)
             part = out.with_suffix(f".{os.getpid()}")
             good([*cbmc.command("goto-cc"), "-D__CPROVER__", "-o", part, *words, *split.defines, *self.sources])
