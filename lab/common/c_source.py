@@ -155,5 +155,5 @@ class Tree:
 
 
 def _aside(path: Path) -> bool:
-    """Is this a test, a fuzzer or a bench, where no mutant is put?"""
+    """Is this a test, a proof, a fuzzer or a bench, where no mutant is put?"""
     return bool({"tests", "fuzz", "proofs", "bench"} & set(path.parts))

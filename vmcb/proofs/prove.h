@@ -18,7 +18,15 @@
 
 #ifdef __CPROVER__
 
-#define PROPERTY(name) void name(void)
+/* Its end must be reached, or nothing would be proved. */
+#define PROPERTY(name)               \
+	static void name##_is(void); \
+	void name(void)              \
+	{                            \
+		name##_is();         \
+		cover("its end");    \
+	}                            \
+	static void name##_is(void)
 #define ANY(type, name) \
 	type name;      \
 	__CPROVER_input(#name, name)
@@ -106,8 +114,14 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	input_left = size;
 	if (!wanted)
 		any_bytes(&skip, 1);
-	for (; wanted ? strcmp(it->name, wanted) : skip--; it = it->next ? it->next : properties)
-		;
+	while (wanted ? strcmp(it->name, wanted) : skip--) {
+		it = it->next;
+		if (!it && wanted) {
+			fprintf(stderr, "there is no property %s\n", wanted);
+			exit(2);
+		}
+		it = it ? it : properties;
+	}
 	if (!setjmp(dropped))
 		it->run();
 	return 0;

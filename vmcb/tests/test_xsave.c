@@ -12,17 +12,6 @@ static const char *load(const u8 *image, u32 avail, struct lwp_state *st)
 	return lwp_state_decode_xsave(image, &full, avail, st);
 }
 
-/* Off, and LWP_CFG is still the one that WRMSR wrote. */
-static void expect_off(const u8 *image, const char *reason)
-{
-	struct lwp_state st, expected = { .cfg = CFG };
-	const char *why = load(image, ALL, &st);
-
-	cr_assert(ne(ptr, (void *)why, NULL), "accepted, expected: %s", reason);
-	cr_expect(eq(str, text(why), text(reason)));
-	expect_same_state(&st, &expected);
-}
-
 Test(xsave, component_is_the_first_96_bytes) /* 43724-302, 43724-305, 43724-901 */
 {
 	u8 image[128], expected[128];
@@ -101,33 +90,4 @@ Test(xsave, block_address_alone_is_deferred) /* 43724-311 */
 	assert_accepted(load(image, ALL, &st));
 	cr_expect(lwp_state_deferred(&st));
 	cr_expect(eq(u64, st.cb_addr, 0x40));
-}
-
-Test(xsave, bad_bytes_turn_lwp_off) /* 43724-312 */
-{
-	static const struct {
-		u8 offset;
-		u32 value;
-		const char *reason;
-	} row[] = {
-		{ 4, 0x01000000, "control block is not canonical" },
-		{ 12, 1024, "buffer head is outside the buffer" },
-		{ 12, 8, "buffer head is not a multiple of the record size" },
-		{ 20, 0x80000000, "buffer is not canonical" },
-		{ 24, 512, "buffer size is below the minimum" },
-		{ 24, 1030, "buffer size is not a multiple of the record size" },
-		{ 28, 0x06000000, "filters are not announced" },
-		{ 32, 1, "pending record has an event id that cannot be pending" },
-		{ 32, 255, "pending record has an event id that cannot be pending" },
-		{ 72, 0x02000000, "counter is not a sign-extended 26-bit number" },
-		{ 92, 1, "counter of an undefined event is not zero" },
-	};
-	u8 image[128];
-	u32 i;
-
-	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
-		memcpy(image, good_image, 128);
-		lwp_put32(image + row[i].offset, row[i].value);
-		expect_off(image, row[i].reason);
-	}
 }

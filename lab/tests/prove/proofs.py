@@ -129,16 +129,14 @@ def disproved(file: File, name: str, split: Split) -> list[str]:
     covers = {one["property"]: one for one in results if one["description"].startswith("cover: ")}
     lines = [
         f"{one['description']}: nothing reaches it" for key, one in covers.items()
-        if key.startswith(f"{name}.") and one["status"] == "SUCCESS"
+        if key.partition(".")[0] in (name, f"{name}_is") and one["status"] == "SUCCESS"
     ]
-    for one in results:
-        if one["status"] == "SUCCESS" or one["property"] in covers:
-            continue
+    false = [one for one in results if one["status"] != "SUCCESS" and one["property"] not in covers]
+    for one in false[:1]:
         place = PLACE / f"{file.path.stem}.{name}.input"
         place.write_bytes(counterexample(_results(_asked(file, name, split, "--trace", "--property", one["property"]))))
         at = one.get("sourceLocation", {})
         lines.append(f"{at.get('file')}:{at.get('line')}: {one['description']}; PROPERTY={name} with {place}")
-        break
     return lines
 
 

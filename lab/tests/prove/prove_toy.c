@@ -25,6 +25,14 @@ PROPERTY(outside)
 	check("43724-101", bytes[at] <= 255);
 }
 
+PROPERTY(empty)
+{
+	ANY(u8, n);
+
+	assume(n < 5 && n > 5);
+	check("43724-101", n < 6);
+}
+
 PROPERTY(unreached)
 {
 	ANY(u8, n);

@@ -44,3 +44,4 @@ def test_outside(toy: File) -> None:
 def test_unreached(toy: File) -> None:
     """What is never true makes a proof empty."""
     assert disproved(toy, "unreached", ALL) == ["cover: n == 5: nothing reaches it"]
+    assert disproved(toy, "empty", ALL) == ['cover: "its end": nothing reaches it']
