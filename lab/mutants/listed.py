@@ -11,7 +11,7 @@ in: the definition; a file before it only if several files define that name.
 change: tokens of the definition that occur in it once, and the tokens that replace them (none: they
   go). "#2" before the arrow means their second occurrence.
 red: a test that must fail, as program and name of the test; more red: lines may follow, then all of
-  them must fail.
+  them must fail. Another change: is another mutant of the same definition.
 An indented line continues the one above; # begins a comment.
 """
 
@@ -130,6 +130,9 @@ def read_list(path: Path, shown: str = "") -> list[Mutant]:
         key, colon, value = line.partition(":")
         if not colon or key not in KEYS:
             raise MutantError(f"{where}: a line begins with in:, change:, red: or #")
+        if key == "change" and {"change", "red"} <= given:
+            mutants.append(Mutant(where, mutants[-1].file, mutants[-1].name))
+            given = {"in"}
         if key in given and key != "red":
             raise MutantError(f"{where}: a second {key}: in one mutant; an empty line ends a mutant")
         if not given:

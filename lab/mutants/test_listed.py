@@ -73,6 +73,12 @@ class Lists(Files):
         self.assertEqual((second.was, second.occurrence, second.now), ("return 1", 2, ""))
         self.assertEqual([test.name for test in second.tests], ["", "cb::wraps"])
 
+    def test_a_second_change_is_another_fault_of_the_definition(self) -> None:
+        first, second = self.read("in: r.c:f\nchange: a => b\nred: t x\nchange: c =>\nred: t y\nred: t z\n")
+        self.assertEqual((first.place, first.change, len(first.tests)), ("r.c:f", "a => b", 1))
+        self.assertEqual((second.place, second.change, len(second.tests)), ("r.c:f", "c =>", 2))
+        self.assertEqual(second.where, "x.list:4")
+
     def test_a_fault_is_shown_as_the_list_writes_it(self) -> None:
         shown = [str(mutant) for mutant in self.read(LIST)]
         self.assertEqual(shown, ["check: a >= b => a > b", "ring.c:helper: return 1 #2 =>"])
@@ -82,6 +88,8 @@ class Lists(Files):
         self.refused("in: f\nwas: a\n", "x.list:2: a line begins with in:, change:, red: or #")
         second = "a second in: in one mutant; an empty line ends a mutant"
         self.refused("in: f\nin: g\n", f"x.list:2: {second}")
+        self.refused("in: f\nchange: a => b\nchange: c => d\n", "x.list:3: a second change: in one mutant; an empty "
+                     "line ends a mutant")
         self.refused("in: f\nchange: a = b\n", "x.list:2: a change is written WAS => NOW")
         self.refused("in: f\nchange: a+b => a + b\n", "x.list:2: this change changes nothing")
         self.refused("in: f\nchange: => b\n", "x.list:2: this change changes nothing")
