@@ -165,8 +165,8 @@ const char *lwp_caps_field_name(enum lwp_caps_field field);
 /*
  * What a migration set has in common: AND of feature bits, minimum of event count, version and
  * latency bits, maximum of minimum buffer size and latency rounding; revision, event size and
- * offset must agree. Result in *into (in/out). Returns the field that makes the two irreconcilable,
- * else LWP_CAPS_OK (43724-117, 2007-106, 2007-109).
+ * offset must agree. Both are valid (lwp_caps_valid). Result in *into (in/out). Returns the field
+ * that makes the two irreconcilable, else LWP_CAPS_OK (43724-117, 2007-106, 2007-109).
  */
 enum lwp_caps_field lwp_caps_intersect(struct lwp_caps *into, const struct lwp_caps *other);
 

@@ -76,7 +76,6 @@ static u8 max_u8(u8 a, u8 b)
 
 enum lwp_caps_field lwp_caps_intersect(struct lwp_caps *into, const struct lwp_caps *other)
 {
-	const struct lwp_rev *rev = lwp_rev_get(into->rev);
 	enum lwp_caps_field layout = layout_mismatch(into, other);
 
 	if (layout != LWP_CAPS_OK)
@@ -89,16 +88,10 @@ enum lwp_caps_field lwp_caps_intersect(struct lwp_caps *into, const struct lwp_c
 	into->latency_rnd = max_u8(lwp_caps_latency_rnd(into), lwp_caps_latency_rnd(other));
 	into->ecx_features = lwp_caps_ecx_features(into) & lwp_caps_ecx_features(other);
 	/*
-	 * 43724: an event above the common highest EventId is gone. 2007: any event fits any slot.
-	 */
-	if (!rev->slot_selects_event)
-		into->features &= ~lwp_caps_event_features(LWP_MAX_EVENT_ID) |
-				  lwp_caps_event_features(into->max_events);
-	/*
 	 * 2007-106: cache misses must be filterable by level or by latency, or they are not
 	 * offered.
 	 */
-	if (rev->id == LWP_REV_2007 &&
+	if (into->rev == LWP_REV_2007 &&
 	    !(into->ecx_features & (LWP_ECX_CACHE_LEVELS | LWP_ECX_CACHE_LATENCY)))
 		into->features &= ~LWP07_F_DME;
 	if (!lwp_caps_has(into, LWP_KIND_DME)) {
