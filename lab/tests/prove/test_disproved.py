@@ -7,18 +7,16 @@ import pytest
 
 from lab.common.places import TOP
 from lab.tests.conftest import good, run
-from lab.tests.prove import proofs
-from lab.tests.prove.proofs import ALL, File, disproved
+from lab.testing.proofs import ALL, File, disproved
 
 FOLDERS = (TOP / "vmcb",)
 SOURCE = TOP / "lab/tests/prove/prove_toy.c"
 
 
 @pytest.fixture(name="toy")
-def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> File:
+def made(tmp_path: Path) -> File:
     """The file; what is made of it goes elsewhere."""
-    monkeypatch.setattr(proofs, "PLACE", tmp_path / "place")
-    return File(SOURCE, FOLDERS)
+    return File(SOURCE, FOLDERS, tmp_path / "place")
 
 
 def test_counterexample(toy: File, tmp_path: Path) -> None:

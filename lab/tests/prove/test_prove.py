@@ -8,7 +8,7 @@ from _pytest.mark import ParameterSet
 
 from lab.tests.conftest import good
 from lab.tests.plugin import shows
-from lab.tests.prove.proofs import COMMON, LEAVES, File, Split, disproved, files
+from lab.testing.proofs import COMMON, LEAVES, File, Split, disproved, files
 from lab.tests.unit.conftest import SANITIZERS, TESTS, sanitized
 
 ALL_TABLES = "kvm/engine/proofs/all_tables"

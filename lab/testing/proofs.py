@@ -16,9 +16,8 @@ from lab.building import cbmc
 from lab.common import proc
 from lab.common.places import BUILD, TOP
 from lab.common.steps import make_dir
-from lab.tests.conftest import good
 
-FOLDERS = (TOP / "vmcb", TOP / "kvm/engine")  # each with what it includes before it
+FOLDERS = ("vmcb", "kvm/engine")  # each with what it includes before it
 PLACE = BUILD / "proofs"
 LIMIT = 3600  # seconds for one
 # What 6.6 checks by itself, and pointers that leave their object without an access.
@@ -49,6 +48,7 @@ class File:
 
     path: Path
     folders: tuple[Path, ...] = field(repr=False)
+    place: Path = field(default=PLACE, repr=False)  # for what is compiled, and counterexamples
 
     @cached_property
     def text(self) -> str:
@@ -83,33 +83,37 @@ class File:
         read = [path for folder in self.folders for path in sorted(folder.glob("*.[ch]"))]
         read += [path for folder in self.folders for path in sorted((folder / "proofs").glob("*.h"))]
         code = hashlib.sha256(b"\0".join(path.read_bytes() for path in [self.path, *read])).hexdigest()[:12]
-        out = PLACE / f"{self.path.stem}-{split.name}-{code}.goto"
+        out = self.place / f"{self.path.stem}-{split.name}-{code}.goto"
         if not out.exists():
-            make_dir(PLACE)
-            for old in PLACE.glob(f"{self.path.stem}-{split.name}-*.goto"):
+            make_dir(self.place)
+            for old in self.place.glob(f"{self.path.stem}-{split.name}-*.goto"):
                 old.unlink(missing_ok=True)
             part = out.with_suffix(f".{os.getpid()}")
-            good([*cbmc.command("goto-cc"), "-D__CPROVER__", "-o", part, *words, *split.defines, *self.sources])
+            proc.output([*cbmc.command("goto-cc"), "-D__CPROVER__", "-o", part, *words, *split.defines, *self.sources])
             part.rename(out)
         return out
 
 
-def files() -> list[File]:
-    """All of the tree."""
+def files(top: Path = TOP, place: Path = PLACE) -> list[File]:
+    """All of a tree."""
+    folders = tuple(top / folder for folder in FOLDERS)
     return [
-        File(path, FOLDERS[:number])
-        for number, folder in enumerate(FOLDERS, 1) for path in sorted((folder / "proofs").glob("prove_*.c"))
+        File(path, folders[:number], place)
+        for number, folder in enumerate(folders, 1) for path in sorted((folder / "proofs").glob("prove_*.c"))
     ]
 
 
-def _asked(file: File, name: str, split: Split, *more: str) -> list[Any]:
+def _command(file: File, name: str, split: Split, *more: str) -> list[proc.Word]:
     unwind = (file.says("Unwind") or ["10"])[0]
-    words: list[proc.Word] = [file.compiled(split), "--function", name, "--unwind", unwind, *OPTIONS, "--json-ui"]
-    argv = [*cbmc.command("cbmc"), *words, *more]
-    print(f"$ {' '.join(map(str, argv))}")
+    words = ("--function", name, "--unwind", unwind, *OPTIONS, "--json-ui", *more)
+    return [*cbmc.command("cbmc"), file.compiled(split), *words]
+
+
+def _asked(file: File, name: str, split: Split, *more: str, limit: float = LIMIT) -> list[Any]:
+    argv = _command(file, name, split, *more)
     child = proc.start(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
-        out, _ = child.communicate(timeout=LIMIT)
+        out, _ = child.communicate(timeout=limit)
     except BaseException:
         proc.end(child)
         raise
@@ -123,17 +127,27 @@ def _results(said: list[Any]) -> list[dict[str, Any]]:
     return [one for part in said for one in part.get("result", [])]
 
 
-def disproved(file: File, name: str, split: Split) -> list[str]:
-    """What of a property does not hold, one line each, with a place for its counterexample; and what is not reached."""
-    results = _results(_asked(file, name, split))
+Lines = list[dict[str, Any]]  # as CBMC tells of each assertion
+
+
+def false(file: File, name: str, split: Split, limit: float = LIMIT) -> tuple[Lines, Lines]:
+    """What of a property does not hold, and what of it nothing reaches; subprocess.TimeoutExpired after limit seconds."""
+    results = _results(_asked(file, name, split, limit=limit))
     covers = {one["property"]: one for one in results if one["description"].startswith("cover: ")}
-    lines = [
-        f"{one['description']}: nothing reaches it" for key, one in covers.items()
+    idle = [
+        one for key, one in covers.items()
         if key.partition(".")[0] in (name, f"{name}_is") and one["status"] == "SUCCESS"
     ]
-    false = [one for one in results if one["status"] != "SUCCESS" and one["property"] not in covers]
-    for one in false[:1]:
-        place = PLACE / f"{file.path.stem}.{name}.input"
+    return [one for one in results if one["status"] != "SUCCESS" and one["property"] not in covers], idle
+
+
+def disproved(file: File, name: str, split: Split) -> list[str]:
+    """What false() says, one line each, the first with a place for its counterexample."""
+    print(f"$ {proc.quoted(_command(file, name, split))}")
+    wrong, idle = false(file, name, split)
+    lines = [f"{one['description']}: nothing reaches it" for one in idle]
+    for one in wrong[:1]:
+        place = file.place / f"{file.path.stem}.{name}.input"
         place.write_bytes(counterexample(_results(_asked(file, name, split, "--trace", "--property", one["property"]))))
         at = one.get("sourceLocation", {})
         lines.append(f"{at.get('file')}:{at.get('line')}: {one['description']}; PROPERTY={name} with {place}")
