@@ -12,6 +12,7 @@
 
 #define STAT_PREFIX "lwp-stat-"
 #define KVM_STAT_PREFIX "lwp_"
+#define LINE_MOST (16u << 20) /* all models of a QEMU are some 100 KB */
 
 static int fail(struct qmp *q, const char *what, const char *why)
 {
@@ -20,14 +21,14 @@ static int fail(struct qmp *q, const char *what, const char *why)
 }
 
 /*
- * One line, the caller's to free; NULL: QEMU has closed the socket, or was silent for longer than the socket's
- * timeout. After a signal the kernel does not resume a call on a socket that has one, not even if the signal
+ * One line, the caller's to free; NULL: it has no end, QEMU has closed the socket, or was silent for longer than the
+ * socket's timeout. After a signal the kernel does not resume a call on a socket that has one, not even if the signal
  * is ignored, as SIGCHLD and SIGCONT are (signal(7)): so this does.
  */
 static char *read_line(struct qmp *q)
 {
 	char *line = NULL;
-	size_t size;
+	size_t size, length = 0;
 	FILE *text = must(open_memstream(&line, &size));
 	int byte;
 
@@ -38,13 +39,13 @@ static char *read_line(struct qmp *q)
 			clearerr(q->stream);
 			continue;
 		}
-		if (byte == EOF || byte == '\n')
+		if (byte == EOF || byte == '\n' || length++ == LINE_MOST)
 			break;
 		putc(byte, text);
 	}
 	q->late = byte == EOF && errno == EAGAIN;
 	fclose(text);
-	if (byte != EOF)
+	if (byte == '\n')
 		return must(line);
 	free(line);
 	return NULL;
@@ -59,15 +60,32 @@ static json_object *read_object(struct qmp *q)
 	return object;
 }
 
+/* A member of an object that is a string; "" if there is none. */
+static const char *text_in(json_object *object, const char *name)
+{
+	json_object *value;
+
+	if (!json_object_object_get_ex(object, name, &value) ||
+	    !json_object_is_type(value, json_type_string))
+		return "";
+	return json_object_get_string(value);
+}
+
+/* How many items what should be an array has. */
+static size_t items(json_object *array)
+{
+	return json_object_is_type(array, json_type_array) ? json_object_array_length(array) : 0;
+}
+
 /* Why nothing came. */
 static const char *silence(const struct qmp *q)
 {
-	return q->late ? "QEMU gives no answer" : "QEMU has ended";
+	return q->late ? "QEMU gives no answer" : "QEMU has ended, or what it says is not QMP";
 }
 
 json_object *qmp_call(struct qmp *q, const char *command, json_object *arguments)
 {
-	json_object *answer, *value, *text, *request = json_object_new_object();
+	json_object *answer, *value, *request = json_object_new_object();
 
 	json_object_object_add(request, "execute", json_object_new_string(command));
 	if (arguments)
@@ -81,11 +99,12 @@ json_object *qmp_call(struct qmp *q, const char *command, json_object *arguments
 		if (json_object_object_get_ex(answer, "return", &value)) {
 			json_object_get(value);
 			json_object_put(answer);
+			if (!value)
+				fail(q, command, "the answer is nothing");
 			return value;
 		}
 		if (json_object_object_get_ex(answer, "error", &value)) {
-			json_object_object_get_ex(value, "desc", &text);
-			fail(q, command, json_object_get_string(text));
+			fail(q, command, text_in(value, "desc"));
 			json_object_put(answer);
 			return NULL;
 		}
@@ -123,6 +142,21 @@ int qmp_open(struct qmp *q, int fd)
 	return 0;
 }
 
+bool qmp_has_model(struct qmp *q, const char *name)
+{
+	json_object *models = qmp_call(q, "query-cpu-definitions", NULL);
+	bool found = false;
+
+	if (!models)
+		return false;
+	for (size_t i = 0; !found && i < items(models); i++)
+		found = !strcmp(text_in(json_object_array_get_idx(models, i), "name"), name);
+	json_object_put(models);
+	if (!found)
+		snprintf(q->error, sizeof(q->error), "there is no CPU model '%s'", name);
+	return found;
+}
+
 static json_object *path_argument(const char *path)
 {
 	json_object *arguments = json_object_new_object();
@@ -134,22 +168,22 @@ static json_object *path_argument(const char *path)
 /* property_stats - what QEMU has counted for the CPU at a QOM @path: properties of the object */
 static int property_stats(struct qmp *q, size_t cpu, const char *path, FILE *to)
 {
-	json_object *list = qmp_call(q, "qom-list", path_argument(path)), *arguments, *name, *value;
+	json_object *list = qmp_call(q, "qom-list", path_argument(path)), *arguments, *value;
 	size_t i;
 
-	for (i = 0; list && i < json_object_array_length(list); i++) {
-		json_object_object_get_ex(json_object_array_get_idx(list, i), "name", &name);
-		if (strncmp(json_object_get_string(name), STAT_PREFIX, strlen(STAT_PREFIX)))
+	for (i = 0; i < items(list); i++) {
+		const char *name = text_in(json_object_array_get_idx(list, i), "name");
+
+		if (strncmp(name, STAT_PREFIX, strlen(STAT_PREFIX)))
 			continue;
 		arguments = path_argument(path);
-		json_object_object_add(arguments, "property", json_object_get(name));
+		json_object_object_add(arguments, "property", json_object_new_string(name));
 		value = qmp_call(q, "qom-get", arguments);
 		if (!value) {
 			json_object_put(list);
 			return -1;
 		}
-		fprintf(to, "%zu %s %" PRIu64 "\n", cpu,
-			json_object_get_string(name) + strlen(STAT_PREFIX),
+		fprintf(to, "%zu %s %" PRIu64 "\n", cpu, name + strlen(STAT_PREFIX),
 			json_object_get_uint64(value));
 		json_object_put(value);
 	}
@@ -168,12 +202,10 @@ static json_object *list_of(json_object *item)
 /* kvm_stat - one statistic of KVM's; the others are not of LWP, and may be lists */
 static void kvm_stat(size_t cpu, json_object *stat, FILE *to)
 {
-	json_object *name, *value;
-	const char *text;
+	const char *text = text_in(stat, "name");
+	json_object *value;
 
-	json_object_object_get_ex(stat, "name", &name);
 	json_object_object_get_ex(stat, "value", &value);
-	text = json_object_get_string(name);
 	if (strncmp(text, KVM_STAT_PREFIX, strlen(KVM_STAT_PREFIX)))
 		return;
 	fprintf(to, "%zu ", cpu);
@@ -194,9 +226,9 @@ static int kvm_stats(struct qmp *q, size_t cpu, const char *path, FILE *to)
 	json_object_object_add(arguments, "vcpus", list_of(json_object_new_string(path)));
 	json_object_object_add(arguments, "providers", list_of(provider));
 	answer = qmp_call(q, "query-stats", arguments);
-	for (i = 0; answer && i < json_object_array_length(answer); i++) {
+	for (i = 0; i < items(answer); i++) {
 		json_object_object_get_ex(json_object_array_get_idx(answer, i), "stats", &stats);
-		for (j = 0; j < json_object_array_length(stats); j++)
+		for (j = 0; j < items(stats); j++)
 			kvm_stat(cpu, json_object_array_get_idx(stats, j), to);
 	}
 	json_object_put(answer);
@@ -215,16 +247,14 @@ static bool runs_in_kvm(struct qmp *q)
 
 int qmp_lwp_stats(struct qmp *q, FILE *to)
 {
-	json_object *cpus = qmp_call(q, "query-cpus-fast", NULL), *qom;
+	json_object *cpus = qmp_call(q, "query-cpus-fast", NULL);
 	bool kvm = runs_in_kvm(q);
 	int status = cpus ? 0 : -1;
 	size_t i;
 
-	for (i = 0; !status && i < json_object_array_length(cpus); i++) {
-		const char *path;
+	for (i = 0; !status && i < items(cpus); i++) {
+		const char *path = text_in(json_object_array_get_idx(cpus, i), "qom-path");
 
-		json_object_object_get_ex(json_object_array_get_idx(cpus, i), "qom-path", &qom);
-		path = json_object_get_string(qom);
 		status = kvm ? kvm_stats(q, i, path, to) : property_stats(q, i, path, to);
 	}
 	json_object_put(cpus);

@@ -31,6 +31,9 @@ void qmp_close(struct qmp *q);
  */
 json_object *qmp_call(struct qmp *q, const char *command, json_object *arguments);
 
+/* qmp_has_model - is there a CPU model @name? False with @q->error set if not, or if QEMU does not say. */
+bool qmp_has_model(struct qmp *q, const char *name);
+
 /*
  * qmp_lwp_stats - write the CPUs' LWP statistics as lines "CPU NAME VALUE", CPU counting from 0
  *

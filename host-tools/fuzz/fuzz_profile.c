@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * All commands that read a profile, on arbitrary files. The first byte says whether checksums are made right (bit 0),
- * and which command reads the file; the rest is the file. Nothing may crash, hang or leak, and what is written to the
- * standard output goes to /dev/null.
+ * and which command reads the file; the rest is the file. Nothing may crash, hang or leak, what merge writes can be read,
+ * and what is written to the standard output goes to /dev/null.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -21,6 +21,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv);
 #define NOWHERE "--sysroot=/nonexistent"
 #define WORDS_MAX 5
 
+static char merged[] = "/tmp/fuzz_profile.XXXXXX"; /* what merge writes, which is a profile again */
+
 static const struct {
 	const struct command *command;
 	const char *words[WORDS_MAX];
@@ -37,39 +39,53 @@ static const struct {
 #include "../profile/export/formats.h"
 	{ &cmd_report, { "--by=symbol,variable,data" } },
 	{ &cmd_decode, { NULL } },
+	{ &cmd_merge, { "FILE" } },
 };
 #define NR_RUNS (sizeof(runs) / sizeof(runs[0]))
+
+static void remove_merged(void)
+{
+	unlink(merged);
+}
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	(void)argc;
 	(void)argv;
 	complain_as = NULL;
-	return freopen("/dev/null", "w", stdout) ? 0 : 1;
+	atexit(remove_merged);
+	return mkstemp(merged) >= 0 && freopen("/dev/null", "w", stdout) ? 0 : 1;
 }
 
-static void run(size_t n, const char *path)
+static int run(size_t n, const char *path)
 {
-	char *words[WORDS_MAX + 4], name[] = "fuzz";
-	int nr = 0;
+	char *words[WORDS_MAX + 5], name[] = "fuzz";
+	int nr = 0, status;
 
 	words[nr++] = name;
-	words[nr++] = strdup(NOWHERE);
+	if (runs[n].command == &cmd_merge) {
+		words[nr++] = strdup("-o");
+		words[nr++] = strdup(merged);
+	} else {
+		words[nr++] = strdup(NOWHERE);
+	}
 	for (size_t i = 0; i < WORDS_MAX && runs[n].words[i]; i++)
 		words[nr++] = strdup(strcmp(runs[n].words[i], "FILE") ? runs[n].words[i] : path);
 	words[nr++] = strdup(path);
 	words[nr] = NULL;
-	runs[n].command->run(nr, words);
+	status = runs[n].command->run(nr, words);
 	/* argp may have put them into another order. */
 	for (int i = 0; i < nr; i++)
 		if (words[i] != name)
 			free(words[i]);
+	return status;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char path[64];
 	uint8_t *file;
+	size_t n;
 	int fd;
 
 	if (size < 2)
@@ -85,7 +101,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	free(file);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	run((size_t)(data[0] >> 1) % NR_RUNS, path);
+	n = (size_t)(data[0] >> 1) % NR_RUNS;
+	if (run(n, path) == LWPCTL_OK && runs[n].command == &cmd_merge &&
+	    run(0, merged) != LWPCTL_OK)
+		abort();
 	close(fd);
 	return 0;
 }

@@ -77,6 +77,7 @@ static bool caps_of(json_object *props, u32 rev, struct lwp_caps *caps, char why
 	u32 features = 0;
 
 	if (json_object_object_get_ex(props, "lwp-profile", &value) &&
+	    json_object_is_type(value, json_type_string) &&
 	    !strcmp(json_object_get_string(value), profile_words[LWP_PROFILE_FAM15H]))
 		profile = LWP_PROFILE_FAM15H;
 	lwp_caps_profile(caps, profile, rev);

@@ -17,6 +17,9 @@ struct question {
  */
 typedef json_object *(*asker)(void *opaque, const struct question *q, char why[WHY_SIZE]);
 
+/* An asker: a QEMU to whom @opaque, a struct qmp, is open. */
+json_object *qemu_ask(void *opaque, const struct question *q, char why[WHY_SIZE]);
+
 #define QUESTION_COMMAND "query-cpu-model-expansion"
 /* The QMP command of a question, to be released. */
 json_object *question_command(const struct question *q);

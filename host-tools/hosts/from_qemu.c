@@ -55,7 +55,7 @@ static const char *last_line(int errors, char text[WHY_SIZE])
 	return line ? line + 1 : text;
 }
 
-static json_object *ask(void *opaque, const struct question *q, char why[WHY_SIZE])
+json_object *qemu_ask(void *opaque, const struct question *q, char why[WHY_SIZE])
 {
 	json_object *command = question_command(q), *arguments, *answer, *props;
 	struct qmp *qmp = opaque;
@@ -122,7 +122,7 @@ static bool with_qemu(const char *program, const char *accel,
 
 static bool ask_all(void *host, struct qmp *qmp)
 {
-	hostcaps_ask(host, ask, qmp);
+	hostcaps_ask(host, qemu_ask, qmp);
 	return true;
 }
 
@@ -147,23 +147,11 @@ struct model {
 static bool look_for(void *to, struct qmp *qmp)
 {
 	const struct model *model = to;
-	json_object *models = qmp_call(qmp, "query-cpu-definitions", NULL);
-	bool found = false;
 
-	if (!models) {
-		complain("%s: %s", model->program, qmp->error);
-		return false;
-	}
-	for (size_t i = 0; !found && i < json_object_array_length(models); i++) {
-		json_object *name = NULL;
-
-		json_object_object_get_ex(json_object_array_get_idx(models, i), "name", &name);
-		found = name && !strcmp(json_object_get_string(name), model->name);
-	}
-	json_object_put(models);
-	if (!found)
-		complain("%s has no CPU model '%s'", model->program, model->name);
-	return found;
+	if (qmp_has_model(qmp, model->name))
+		return true;
+	complain("%s: %s", model->program, qmp->error);
+	return false;
 }
 
 bool qemu_has_model(const char *program, const char *name)

@@ -77,6 +77,75 @@ Test(qmp, silence_and_an_end_are_told_apart)
 	/* The socket's end is seen only by who reads: what was written before went to nobody. */
 	signal(SIGPIPE, SIG_IGN);
 	cr_expect(eq(ptr, qmp_call(&q, "cont", NULL), NULL));
-	cr_expect(eq(str, q.error, (char *)"QMP: cont: QEMU has ended"));
+	cr_expect(
+		eq(str, q.error, (char *)"QMP: cont: QEMU has ended, or what it says is not QMP"));
+	qmp_close(&q);
+}
+
+/* A client that has been greeted, with what QEMU answers after that. */
+static struct qmp greeted(const char *answers)
+{
+	static const char greeting[] = "{\"QMP\": {}}\n{\"return\": {}}\n";
+	int fd = connection(1, 0);
+	struct qmp q;
+
+	cr_assert(ge(long, write(qemu, greeting, strlen(greeting)), 0));
+	cr_assert(ge(long, write(qemu, answers, strlen(answers)), 0));
+	cr_assert(zero(int, qmp_open(&q, fd)), "%s", q.error);
+	return q;
+}
+
+Test(qmp, an_answer_of_another_type_is_none)
+{
+	static const char *const answers[][2] = {
+		{ "{\"return\": null}\n", "QMP: query-cpu-definitions: the answer is nothing" },
+		{ "{\"return\": {}}\n", "there is no CPU model 'max'" },
+		{ "{\"return\": [5, null, {\"name\": [\"max\"]}]}\n",
+		  "there is no CPU model 'max'" },
+		{ "{\"error\": {\"desc\": {}}}\n", "QMP: query-cpu-definitions: " },
+		{ "{\"return\": [}\n",
+		  "QMP: query-cpu-definitions: QEMU has ended, or what it says is not QMP" },
+	};
+
+	for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+		struct qmp q = greeted(answers[i][0]);
+
+		cr_expect(not(qmp_has_model(&q, "max")));
+		cr_expect(eq(str, q.error, (char *)answers[i][1]));
+		qmp_close(&q);
+		close(qemu);
+	}
+}
+
+Test(qmp, statistics_of_another_type_are_none)
+{
+	struct qmp q =
+		greeted("{\"return\": [{\"qom-path\": 1}]}\n{\"return\": {\"enabled\": true}}\n"
+			"{\"return\": [{\"stats\": {}}, {\"stats\": [{\"value\": 1}, 2]}]}\n");
+	char text[16] = "";
+	FILE *to = fmemopen(text, sizeof(text), "w");
+
+	cr_expect(zero(int, qmp_lwp_stats(&q, to)), "%s", q.error);
+	fclose(to);
+	cr_expect(eq(str, text, (char *)""));
+	qmp_close(&q);
+}
+
+Test(qmp, a_line_without_an_end_is_given_up, .timeout = 60)
+{
+	static char junk[1 << 16];
+	struct qmp q = greeted("");
+
+	memset(junk, ' ', sizeof(junk));
+	if (!fork()) {
+		signal(SIGPIPE, SIG_DFL);
+		while (write(qemu, junk, sizeof(junk)) > 0)
+			;
+		_exit(0);
+	}
+	close(qemu);
+	cr_expect(eq(ptr, qmp_call(&q, "stop", NULL), NULL));
+	cr_expect(
+		eq(str, q.error, (char *)"QMP: stop: QEMU has ended, or what it says is not QMP"));
 	qmp_close(&q);
 }

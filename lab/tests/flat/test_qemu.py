@@ -250,7 +250,7 @@ def test_stepi(vm: Start, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("model, status, words", [
-    ("EPYC-v2", 0, "EPYC-v2,lwp=on"), ("NoSuch", 1, "has no CPU model 'NoSuch'"),
+    ("EPYC-v2", 0, "EPYC-v2,lwp=on"), ("NoSuch", 1, "no CPU model 'NoSuch'"),
     ("EPYC,+foo", 2, "is not the name of a CPU model"), ("", 2, "is not the name of a CPU model"),
 ])
 def test_models(tmp_path: Path, model: str, status: int, words: str) -> None:

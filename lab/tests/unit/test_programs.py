@@ -35,6 +35,7 @@ def _passes(points: Points, *names: str) -> None:
     log = TESTS / "meson-logs/testlog.junit.xml"
     log.unlink(missing_ok=True)
     ended = run(command(*names), env=SANITIZERS)
+    assert log.is_file(), f"Meson ends with status {ended.status} before a test"
     points(*tally(log))
     assert ended.status == 0
 
