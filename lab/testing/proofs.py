@@ -131,7 +131,7 @@ Lines = list[dict[str, Any]]  # as CBMC tells of each assertion
 
 
 def false(file: File, name: str, split: Split, limit: float = LIMIT) -> tuple[Lines, Lines]:
-    """What of a property does not hold, and what of it nothing reaches; subprocess.TimeoutExpired after limit seconds."""
+    """What of a property is false, and what of it nothing reaches; subprocess.TimeoutExpired after limit seconds."""
     results = _results(_asked(file, name, split, limit=limit))
     covers = {one["property"]: one for one in results if one["description"].startswith("cover: ")}
     idle = [
