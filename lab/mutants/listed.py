@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Lists of mutants: reading one, choosing from it, and putting a mutant into the text of a source.
 
-A mutant is a paragraph of a list:
+A mutant is two lines of a list, or more:
 
-    in: lwp_state.c:check_ring
-    change: st->head >= st->size => st->head > st->size
+    lwp_state.c:check_ring: st->head >= st->size => st->head > st->size
     red: vmcb/tests/test_state_hostile hostile::head_outside_the_ring
 
-in: the definition; a file before it only if several files define that name.
-change: tokens of the definition that occur in it once, and the tokens that replace them (none: they
-  go). "#2" before the arrow means their second occurrence.
-red: a test that must fail, as program and name of the test; more red: lines may follow, then all of
-  them must fail. Another change: is another mutant of the same definition.
+The first names the definition, with a file before it only if several files define that name; then tokens of the
+definition that occur in it once, and the tokens that replace them (none: they go). "#2" before the arrow means their
+second occurrence.
+red: a test that must fail, as program and name of the test; more red: lines may follow, then all of them must fail.
 An indented line continues the one above; # begins a comment.
 """
 
@@ -25,7 +23,7 @@ from lab.common.c_source import Definition, Source, Tree, words
 
 ARROW = re.compile(r"(?:^|\s)=>(?:\s|$)")
 OCCURRENCE = re.compile(r"\s#([1-9])$")
-KEYS = ("in", "change", "red")
+PLACE = re.compile(r"(?:(?P<file>\S+\.\w+):)?(?P<name>(?:(?:struct|union|enum) )?[\w.]+): ?")
 FILE = "mutants.list"
 
 
@@ -102,71 +100,56 @@ class Mutant:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines of a list with their numbers, continued ones joined. A line "" ends a mutant."""
+    """The lines of a list with their numbers, continued ones joined."""
     number, whole = 0, ""
     for at, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        if line.startswith("#"):
-            continue
         if line[:1].isspace() and line.strip() and whole:
             whole += " " + line.strip()
             continue
+        if whole:
+            yield number, whole
+        number, whole = at, "" if line.startswith("#") else line.strip()
+    if whole:
         yield number, whole
-        number, whole = at, line.strip()
-    yield number, whole
-    yield number, ""
 
 
 def read_list(path: Path, shown: str = "") -> list[Mutant]:
     """All mutants of a list; SHOWN is what messages call the file."""
     mutants: list[Mutant] = []
-    given: set[str] = set()
     for number, line in _lines(path):
         where = f"{shown or path}:{number}"
-        if not line:
-            if given and given != set(KEYS):
-                raise MutantError(f"{where}: this mutant lacks {_missing(given)}")
-            given = set()
-            continue
-        key, colon, value = line.partition(":")
-        if not colon or key not in KEYS:
-            raise MutantError(f"{where}: a line begins with in:, change:, red: or #")
-        if key == "change" and {"change", "red"} <= given:
-            mutants.append(Mutant(where, mutants[-1].file, mutants[-1].name))
-            given = {"in"}
-        if key in given and key != "red":
-            raise MutantError(f"{where}: a second {key}: in one mutant; an empty line ends a mutant")
-        if not given:
-            mutants.append(Mutant(where))
-        given.add(key)
-        _take(mutants[-1], key, value.strip(), where)
+        place = PLACE.match(line)
+        if not place:
+            raise MutantError(f"{where}: a line is PLACE: WAS => NOW, or begins with red: or #")
+        text = line[place.end():].strip()
+        if place["name"] != "red" or place["file"]:
+            _check_last(mutants)
+            mutants.append(Mutant(where, place["file"] or "", place["name"]))
+            _take_change(mutants[-1], text)
+        elif not mutants or not text:
+            raise MutantError(f"{where}: red: takes a test of the mutant before it")
+        else:
+            program, _, name = text.partition(" ")
+            mutants[-1].tests.append(Test(program, name.strip()))
+    _check_last(mutants)
     return mutants
 
 
-def _missing(given: set[str]) -> str:
-    return " and ".join(f"{key}:" for key in KEYS if key not in given)
+def _check_last(mutants: Sequence[Mutant]) -> None:
+    if mutants and not mutants[-1].tests:
+        raise MutantError(f"{mutants[-1].where}: this mutant lacks red:")
 
 
-def _take(mutant: Mutant, key: str, value: str, where: str) -> None:
-    """Take over one line of a mutant."""
-    if not value:
-        raise MutantError(f"{where}: {key}: is empty")
-    if key == "in":
-        file, _, mutant.name = value.rpartition(":")
-        mutant.file = file
-    elif key == "red":
-        program, _, name = value.partition(" ")
-        mutant.tests.append(Test(program, name.strip()))
-    else:
-        parts = ARROW.split(value)
-        if len(parts) != 2:
-            raise MutantError(f"{where}: a change is written WAS => NOW")
-        mutant.was, mutant.now = parts[0].strip(), parts[1].strip()
-        occurrence = OCCURRENCE.search(mutant.was)
-        if occurrence:
-            mutant.occurrence = int(occurrence[1])
-            mutant.was = mutant.was[:occurrence.start()].strip()
-        if not words(mutant.was) or words(mutant.was) == words(mutant.now):
-            raise MutantError(f"{where}: this change changes nothing")
+def _take_change(mutant: Mutant, text: str) -> None:
+    parts = ARROW.split(text)
+    if len(parts) != 2:
+        raise MutantError(f"{mutant.where}: a change is written WAS => NOW")
+    mutant.was, mutant.now = parts[0].strip(), parts[1].strip()
+    if occurrence := OCCURRENCE.search(mutant.was):
+        mutant.occurrence = int(occurrence[1])
+        mutant.was = mutant.was[:occurrence.start()].strip()
+    if not words(mutant.was) or words(mutant.was) == words(mutant.now):
+        raise MutantError(f"{mutant.where}: this change changes nothing")
 
 
 def chosen(mutants: Sequence[Mutant], texts: Sequence[str]) -> list[Mutant]:

@@ -21,10 +21,10 @@ FILES = {
     "lab/tests/libvirt/test_hook.py": 'param(id="row")\ndef test_hook(site):\n',
     "kvm/engine/mutants.list": "",
     "guest-tools/mutants.list": "",
-    "vmcb/mutants.list": "in: f\nchange: 1 => 2\nred: vmcb/tests/test_f f::is_1\n",
-    "kvm/svm/mutants.list": "in: g\nchange: 1 => 2\nred: kvm_test_g a line\n",
-    "qemu-patches/mutants.list": "in: h\nchange: 1 => 2\nred: flat row\n",
-    "host-tools/mutants.list": "in: m\nchange: 1 => 2\nred: host-tools/tests/test_m m::is_1\nred: libvirt hook/row\n",
+    "vmcb/mutants.list": "f: 1 => 2\nred: vmcb/tests/test_f f::is_1\n",
+    "kvm/svm/mutants.list": "g: 1 => 2\nred: kvm_test_g a line\n",
+    "qemu-patches/mutants.list": "h: 1 => 2\nred: flat row\n",
+    "host-tools/mutants.list": "m: 1 => 2\nred: host-tools/tests/test_m m::is_1\nred: libvirt hook/row\n",
 }
 
 
@@ -67,22 +67,22 @@ class Problems(unittest.TestCase):
 
     def test_a_check_of_qemu(self) -> None:
         for name, exists in (("level", True), ("level/row", True), ("level/other", False), ("plug", False)):
-            found = self.problems(qemu_list=f"in: h\nchange: 1 => 2\nred: check {name}\n")
+            found = self.problems(qemu_list=f"h: 1 => 2\nred: check {name}\n")
             wanted = [] if exists else [f"qemu-patches/mutants.list:1: there is no test 'check {name}'"]
             self.assertEqual(found, wanted)
 
     def test_a_test_of_a_part(self) -> None:
         for name in ("libvirt hook/other", "libvirt map", "linux hook/row", "host-tools/tests/test_m m::is_2"):
-            found = self.problems(tools_list=f"in: m\nchange: 1 => 2\nred: {name}\n")
+            found = self.problems(tools_list=f"m: 1 => 2\nred: {name}\n")
             self.assertEqual(found, [f"host-tools/mutants.list:1: there is no test '{name}'"])
 
     def test_a_fault_in_what_a_patch_adds_to_upstream(self) -> None:
-        mutant = "in: accel/k.c:k\nchange: {} => 0\nred: flat row\n"
+        mutant = "accel/k.c:k: {} => 0\nred: flat row\n"
         self.assertEqual(self.problems(qemu_list=mutant.format("new(1)")), [])
         for was in ("old(2)", "new(2)"):
             found = self.problems(qemu_list=mutant.format(was))
             self.assertEqual(found, [f"qemu-patches/mutants.list:1: no patch adds '{was}' to accel/k.c"])
 
     def test_a_list_that_cannot_be_read(self) -> None:
-        found = self.problems(qemu_list="in: h\n")
-        self.assertEqual(found, ["qemu-patches/mutants.list:1: this mutant lacks change: and red:"])
+        found = self.problems(qemu_list="h: 1 => 2\n")
+        self.assertEqual(found, ["qemu-patches/mutants.list:1: this mutant lacks red:"])

@@ -11,13 +11,11 @@ from lab.mutants.listed import Mutant, MutantError, Test, applied, chosen, read_
 LIST = """\
 # A comment.
 
-in: check
-change: a >= b => a > b
+check: a >= b => a > b
 red: tests/test_ring ring::full
 
 # ---- another section ----
-in: ring.c:helper
-change: return
+ring.c:helper: return
     1 #2
     =>
 red: tests/test_ring
@@ -64,7 +62,7 @@ class Lists(Files):
             self.read(text)
         self.assertEqual(str(caught.exception), reason)
 
-    def test_a_fault_is_a_paragraph(self) -> None:
+    def test_a_fault_is_a_place_a_change_and_tests(self) -> None:
         first, second = self.read(LIST)
         self.assertEqual((first.place, first.was, first.now), ("check", "a >= b", "a > b"))
         self.assertEqual(first.tests, [Test("tests/test_ring", "ring::full")])
@@ -73,27 +71,19 @@ class Lists(Files):
         self.assertEqual((second.was, second.occurrence, second.now), ("return 1", 2, ""))
         self.assertEqual([test.name for test in second.tests], ["", "cb::wraps"])
 
-    def test_a_second_change_is_another_fault_of_the_definition(self) -> None:
-        first, second = self.read("in: r.c:f\nchange: a => b\nred: t x\nchange: c =>\nred: t y\nred: t z\n")
-        self.assertEqual((first.place, first.change, len(first.tests)), ("r.c:f", "a => b", 1))
-        self.assertEqual((second.place, second.change, len(second.tests)), ("r.c:f", "c =>", 2))
-        self.assertEqual(second.where, "x.list:4")
-
     def test_a_fault_is_shown_as_the_list_writes_it(self) -> None:
         shown = [str(mutant) for mutant in self.read(LIST)]
         self.assertEqual(shown, ["check: a >= b => a > b", "ring.c:helper: return 1 #2 =>"])
 
     def test_errors_name_file_and_line(self) -> None:
-        self.refused("in: f\nchange: a => b\n", "x.list:2: this mutant lacks red:")
-        self.refused("in: f\nwas: a\n", "x.list:2: a line begins with in:, change:, red: or #")
-        second = "a second in: in one mutant; an empty line ends a mutant"
-        self.refused("in: f\nin: g\n", f"x.list:2: {second}")
-        self.refused("in: f\nchange: a => b\nchange: c => d\n", "x.list:3: a second change: in one mutant; an empty "
-                     "line ends a mutant")
-        self.refused("in: f\nchange: a = b\n", "x.list:2: a change is written WAS => NOW")
-        self.refused("in: f\nchange: a+b => a + b\n", "x.list:2: this change changes nothing")
-        self.refused("in: f\nchange: => b\n", "x.list:2: this change changes nothing")
-        self.refused("in:\n", "x.list:1: in: is empty")
+        self.refused("f: a => b\ng: a => b\nred: t\n", "x.list:1: this mutant lacks red:")
+        self.refused("\nf: a => b\n", "x.list:2: this mutant lacks red:")
+        self.refused("f\nred: t\n", "x.list:1: a line is PLACE: WAS => NOW, or begins with red: or #")
+        self.refused("red: t\n", "x.list:1: red: takes a test of the mutant before it")
+        self.refused("f: a => b\nred:\n", "x.list:2: red: takes a test of the mutant before it")
+        self.refused("f: a = b\n", "x.list:1: a change is written WAS => NOW")
+        self.refused("f: a+b => a + b\n", "x.list:1: this change changes nothing")
+        self.refused("f: => b\n", "x.list:1: this change changes nothing")
 
     def test_faults_are_chosen_by_place_or_test(self) -> None:
         mutants = self.read(LIST)
