@@ -41,6 +41,25 @@ PROPERTY(splits)
 	cover(caps.rev == LWP_REV_2007);
 }
 
+PROPERTY(each_event_has_one_number)
+{
+	ANY(u8, rev_id);
+	ANY(u8, kind);
+	const struct lwp_rev *rev = lwp_rev_get(rev_id);
+	u32 id;
+
+	assume(rev && kind != LWP_KIND_NONE && kind < LWP_KINDS);
+	id = rev->event_id[kind];
+	check("43724-502",
+	      rev->id == rev_id && id <= rev->max_event_id && (!id || rev->kind[id] == kind));
+	check("43724-502", rev_id == LWP_REV_2007 || id == kind);
+	check("2007-502", rev_id != LWP_REV_2007 || id == (kind == LWP_KIND_IRE ? 1 :
+							   kind == LWP_KIND_BRE ? 2 :
+							   kind == LWP_KIND_DME ? 3 :
+										  0));
+	cover(rev_id == LWP_REV_2007 && id == 3);
+}
+
 PROPERTY(intersect_commutes)
 {
 	struct lwp_caps a = any_caps(), b = any_caps(), ab = a, ba = b;
