@@ -29,7 +29,7 @@ SOAKS = {
     "dkms": Soak("test_dkms.py", "soak"),
     "flat": Soak("test_row", "flat", ALL),
     "flat-kvm": Soak("conformance or test_flat and not test_flat_counted and not test_flat_skid", marked=ALL),
-    "fuzz": Soak("test_fuzz", "unit", ALL, 3000),
+    "fuzz": Soak("test_fuzz", "unit", ALL, 6000),
     "hostile": Soak("test_hostile", scale=10),
     "judged": Soak("test_judged.py", "linux", ALL),
     "kvm-debug": Soak("test_kvm_debug.py", "soak"),

@@ -13,7 +13,7 @@ from lab.tests.conftest import good
 from lab.tests.plugin import Tell
 from lab.tests.unit.conftest import FOLDERS, SANITIZERS, TESTS, sanitized
 
-SECONDS = 2
+SECONDS = 1
 SOURCES = [
     path for folder in FOLDERS for path in sorted((TOP / folder).glob("*/*.c"))
     if re.search(r"LLVMFuzzerTest|^PROPERTY", path.read_text(encoding="utf-8"), re.MULTILINE)

@@ -159,5 +159,5 @@ def test_mutants_fit() -> None:
 
 
 def test_mutants() -> None:
-    """One of thirty mutants of the shared code turns its test red."""
-    good([TOP / "vlwp", "soak", "mutants", "--share=30"])
+    """One of sixty mutants of the shared code turns its test red."""
+    good([TOP / "vlwp", "soak", "mutants", "--share=60"])
