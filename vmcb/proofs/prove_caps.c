@@ -24,9 +24,33 @@ static bool covers(const struct lwp_caps *have, const struct lwp_caps *need)
 PROPERTY(any_bytes_are_judged)
 {
 	ANY(struct lwp_caps, caps);
+	u32 events, cache = LWP_ECX_DATA_ADDRESS | LWP_ECX_CACHE_LEVELS | LWP_ECX_CACHE_LATENCY;
+	ANY(u8, kind);
+	bool misses;
 
 	cover(lwp_caps_valid(&caps));
 	cover(!lwp_caps_valid(&caps));
+	if (!lwp_caps_valid(&caps))
+		return;
+	events = LWP_MASK(caps.max_events, 1);
+	misses = caps.features & (caps.rev == LWP_REV_2007 ? LWP07_F_DME : LWP_F_DME);
+	check("43724-104",
+	      caps.max_events >= 1 &&
+		      caps.cb_size >= (caps.rev == LWP_REV_2007 ? 40 : caps.event_offset) +
+					      8 * caps.max_events);
+	check("43724-104", caps.rev == LWP_REV_2007 ||
+				   !(caps.features & LWP_MASK(LWP_MAX_EVENT_ID, 1) & ~events));
+	check("43724-107", !caps.latency_max || caps.latency_max >= 10);
+	check("2007-106", caps.rev == LWP_REV_43724 ||
+				  (!caps.min_buffer &&
+				   (!misses || caps.ecx_features & cache & ~LWP_ECX_DATA_ADDRESS)));
+	assume(kind < LWP_KINDS);
+	check("43724-502",
+	      lwp_caps_has(&caps, kind) ==
+		      (kind &&
+		       caps.features & ~1u & LWP_BIT(lwp_rev_get(caps.rev)->event_id[kind])));
+	check("43724-107", misses || !(lwp_caps_ecx_features(&caps) & cache));
+	cover(misses);
 }
 
 PROPERTY(splits)
@@ -185,6 +209,7 @@ PROPERTY(max_events_can_be_set_or_stay)
 		check("2007-110", n >= 1 && n <= lwp_rev_get(caps.rev)->max_event_id);
 		check("2007-110", caps.max_events == n && lwp_caps_valid(&caps));
 		check("2007-110", !(caps.features & ~before.features));
+		check("2007-110", caps.rev == LWP_REV_43724 || caps.features == before.features);
 		cover(n < before.max_events);
 	} else {
 		check("2007-110", same(&caps, &before));
@@ -228,7 +253,9 @@ PROPERTY(avail_is_within_the_leaf_and_cfg)
 	ANY(u64, cfg);
 	ANY(u8, mode);
 	u32 avail = lwp_avail(&caps, cfg, mode & 1, mode & 2);
+	bool there = caps.rev == LWP_REV_2007 ? cfg & 1 : mode & 1 ? cfg & caps.features : mode & 2;
 
+	check("43724-109", avail == (there ? ((u32)cfg & caps.features) | LWP_F_AVAIL : 0));
 	check("43724-103", !(avail & ~(caps.features | LWP_F_AVAIL)));
 	check("43724-110", avail & LWP_F_AVAIL || !avail);
 	check("43724-109", !(avail & ~LWP_F_AVAIL & ~(u32)cfg));

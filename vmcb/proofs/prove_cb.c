@@ -65,10 +65,19 @@ static bool owned(const struct lwp_caps *caps, const struct lwp_cb *cb, u32 at)
 	check("43724-402", size <= BLOCK_BYTES_MAX && size <= caps.cb_size);             \
 	ANY_BYTES(block, size, BLOCK_BYTES_MAX)
 
+/* Does a slot of 2007 select an event? */
+static bool selects(const struct lwp_caps *caps, const u8 *block, u32 slot, u32 event_id)
+{
+	return block[lwp_cb_slot_offset(caps, slot) + 3] >> 2 == event_id;
+}
+
 PROPERTY(any_block_gives_numbers_in_range)
 {
 	ANY_BLOCK;
+	ANY(u32, i);
+	ANY(u32, slot);
 	enum lwp_cb_verdict verdict;
+	u32 events = 0, raw;
 	struct lwp_cb cb;
 
 	verdict = lwp_cb_decode(&caps, avail, block, &cb);
@@ -77,6 +86,23 @@ PROPERTY(any_block_gives_numbers_in_range)
 	      (verdict == LWP_CB_RING_TOO_SMALL) == (cb.size < lwp_cb_min_ring(&caps)));
 	if (verdict == LWP_CB_OK)
 		check("43724-408", cb.size >= 32 && cb.head < cb.size);
+	for (u32 n = 0; n < LWP_MAX_EVENT_ID; n++)
+		events |= cb.enabled[n] ? LWP_BIT(n + 1) : 0;
+	raw = lwp_get32(block + LWP_CB_THRESHOLD);
+	check("43724-409", cb.threshold == (caps.rev == LWP_REV_2007 ? raw : raw - raw % 32));
+	check("43724-404", caps.rev == LWP_REV_2007 || cb.flags == (lwp_get32(block) & avail));
+	check("2007-405",
+	      caps.rev == LWP_REV_43724 ||
+		      cb.flags == (verdict == LWP_CB_OK ? events | 1 | (avail & LWP07_F_INT) : 0));
+	check("2007-406", (verdict == LWP_CB_NO_EVENTS) == (caps.rev == LWP_REV_2007 && !events &&
+							    cb.size >= lwp_cb_min_ring(&caps)));
+	check("43724-418", !(cb.filters & LWP_FILTER_MIN_LATENCY) ||
+				   lwp_caps_ecx_features(&caps) & LWP_ECX_CACHE_LATENCY);
+	assume(i < LWP_MAX_EVENT_ID);
+	check("2007-403", caps.rev == LWP_REV_43724 || !cb.enabled[i] || slot >= cb.slot[i] ||
+				  !selects(&caps, block, slot, i + 1));
+	check("2007-402", caps.rev == LWP_REV_43724 || !cb.enabled[i] ||
+				  selects(&caps, block, cb.slot[i], i + 1));
 	cover(verdict == LWP_CB_OK && cb.enabled[1] && cb.head);
 	cover(verdict == LWP_CB_RING_TOO_SMALL);
 }
@@ -99,6 +125,9 @@ PROPERTY(write_back_touches_only_its_fields)
 	before = block[at];
 	lwp_cb_write_back(&caps, &cb, block);
 	check("43724-421", block[at] == before || owned(&caps, &cb, at));
+	/* Above the 26 bits of interval and counter. */
+	check("43724-421", caps.rev == LWP_REV_2007 || at < caps.event_offset || at % 4 != 3 ||
+				   (block[at] ^ before) < 4);
 	cover(block[at] != before);
 }
 

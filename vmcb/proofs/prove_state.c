@@ -87,12 +87,40 @@ PROPERTY(any_context_entry_is_refused_or_legal)
 		return;
 	}
 	check("43724-902", lwp_state_on(&ctx.state) && state_ok(&caps, &ctx.state));
+	check("43724-902", !(ctx.key.cr3 & ~0x000fffffffffffe0ull));
+	check("43724-902", !(ctx.key.flags & LWP_CTX_32BIT) || !(ctx.key.thread | ctx.key.gs));
+	check("43724-902", !lwp_get32(ctx.constant + LWP_CTX_CONST_END) &&
+				   !lwp_get64(ctx.constant + LWP_CTX_CONST_END + 4) &&
+				   !lwp_get64(ctx.constant + LWP_CTX_CONST_END + 12));
 	check("43724-904",
 	      ctx.last_offset % 32 == 0 && (!ctx.last_offset || ctx.last_offset < ctx.state.size));
 	lwp_ctx_encode(&ctx, &caps, again);
 	assume(at < LWP_CTX_ENTRY_SIZE);
 	check("43724-902", entry[at] == again[at]);
 	cover(ctx.last_offset && ctx.key.thread);
+}
+
+/* What verification compares: the constants of the block, and the head. */
+PROPERTY(constants_are_the_block_s)
+{
+	struct lwp_caps caps = any_caps();
+	ANY_BYTES(block, LWP_CB_TAIL, LWP_CB_TAIL);
+	ANY(u32, at);
+	u8 out[LWP_CTX_CONST_SIZE];
+
+	lwp_ctx_constants(&caps, block, out);
+	assume(at < 8);
+	check("43724-904", out[LWP_CTX_CONST_BASE + at] == block[LWP_CB_BASE + at]);
+	check("43724-904", out[LWP_CTX_CONST_BASE_IP + at] ==
+				   (caps.rev == LWP_REV_2007 ? 0 : block[LWP_CB_BASE_IP + at]));
+	check("43724-904", out[LWP_CTX_CONST_LIMIT_IP + at] ==
+				   (caps.rev == LWP_REV_2007 ? 0 : block[LWP_CB_LIMIT_IP + at]));
+	at %= 4;
+	check("43724-904", out[LWP_CTX_CONST_FLAGS + at] == block[LWP_CB_FLAGS + at]);
+	check("43724-904", out[LWP_CTX_CONST_SIZE_RANDOM + at] == block[LWP_CB_SIZE_RANDOM + at]);
+	check("43724-904", out[LWP_CTX_CONST_THRESHOLD + at] == block[LWP_CB_THRESHOLD + at]);
+	check("43724-904", out[LWP_CTX_CONST_FILTERS + at] == block[LWP_CB_FILTERS + at]);
+	check("43724-904", out[LWP_CTX_CONST_HEAD + at] == block[LWP_CB_HEAD + at]);
 }
 
 PROPERTY(records_survive_both_ways)

@@ -28,6 +28,7 @@ PROPERTY(reset)
 	any_engine();
 	lwp_engine_reset(&e, apic_id);
 	check("43724-214", engine_ok() && !lwp_engine_on(&e));
+	check("43724-207", !e.auto_context || lwp_cfg_core_id(e.st.cfg) == (u8)apic_id);
 }
 
 PROPERTY(write_of_cfg)
