@@ -36,6 +36,7 @@ SOAKS = (
     Command("prove", "all properties of the core, for all inputs", "lab.soaks.by_pytest"),
     Command("coverage", "branch coverage of vmcb/ and kvm/engine/", "lab.soaks.coverage"),
     Command("mutants", "mutants of the shared code that unit tests must notice", "lab.mutants.unit"),
+    Command("mutants-proofs", "the same mutants, that proofs must notice", "lab.mutants.proofs"),
     Command("mutants-tools", "mutants of the tools that their tests must notice", "lab.mutants.tools"),
     Command("mutants-qemu", "mutants of QEMU's glue that tests in guests must notice", "lab.mutants.qemu"),
     Command("mutants-kvm", "mutants of KVM's glue that kvm/tests must notice", "lab.mutants.kvm"),
