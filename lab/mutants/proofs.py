@@ -45,16 +45,16 @@ class Proofs:
             self.reached += [(file, name, _distances(uses, (path, name))) for name in file.properties]
 
     def asked(self, mutant: Mutant) -> list[tuple[File, str, Split]]:
-        """The nearest properties whose code reaches its definition: of ./vlwp test prove, else the soak's that take one
-        run."""
-        found: dict[tuple[bool, int], list[tuple[File, str, Split]]] = {}
+        """The nearest properties whose code reaches its definition; last those of the soak that take one run."""
+        found: dict[int, list[tuple[bool, File, str, Split]]] = {}
         for file, name, distances in self.reached:
             far = distances.get(mutant.name, -1) if mutant.name.isidentifier() else 0  # a file, or a type: all
             soak = name in file.says("Soak")
             for split in file.splits(name) if far >= 0 else ():
                 if split == ALL or not soak and split.name in COMMON:
-                    found.setdefault((soak, far), []).append((file, name, split))
-        return found[min(found)] if found else []
+                    found.setdefault(far, []).append((soak, file, name, split))
+        nearest = found[min(found)] if found else []
+        return [run[1:] for run in sorted(nearest, key=lambda one: one[0])]
 
     def noticed(self, tree: Tree, mutant: Mutant) -> str:
         """The first property that is false with it, "" if all hold."""

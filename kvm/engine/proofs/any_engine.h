@@ -19,6 +19,8 @@ static struct lwp_engine e;
 
 /* What was written since the beginning. */
 static u32 records, heads, misses;
+/* By how much the last record was late. */
+static u64 overshoot;
 
 enum { SLOT, BLOCK };
 
@@ -115,6 +117,7 @@ static u64 any_timestamp(void *vcpu)
 static void any_overshoot(void *vcpu, enum lwp_kind kind, u64 address, u64 by)
 {
 	check("43724-824", kind == LWP_KIND_IRE || kind == LWP_KIND_BRE);
+	overshoot = by;
 }
 
 static const struct lwp_vcpu_ops any_ops = {
@@ -123,6 +126,8 @@ static const struct lwp_vcpu_ops any_ops = {
 	.timestamp = any_timestamp,
 	.overshoot = any_overshoot,
 };
+/* A source need not have the others. */
+static const struct lwp_vcpu_ops fewer_ops = { .mem = { any_map, any_read, any_write } };
 
 static inline bool late_ok(const struct lwp_late *late)
 {
@@ -142,13 +147,13 @@ static inline bool last_ok(u64 last_hash, u32 last_offset, u32 size, const u8 *c
 static bool engine_ok(void)
 {
 	return state_ok(&e.caps, &e.st) && lwp_cfg_valid(&e.caps, e.st.cfg) && late_ok(&e.late) &&
-	       e.rev == lwp_rev_get(e.caps.rev) && e.ops == &any_ops &&
+	       e.rev == lwp_rev_get(e.caps.rev) && (e.ops == &any_ops || e.ops == &fewer_ops) &&
 	       (e.st.cb_addr || !e.late.branches) && (e.st.size || !e.last_stored) &&
 	       last_ok(e.last_hash, e.last_offset, e.st.size, e.constant);
 }
 
 /* What the source sets up stays; everything else is any that the invariant allows. */
-static void any_engine_of(const struct lwp_caps *caps)
+static void any_engine_of(const struct lwp_caps *caps, const struct lwp_vcpu_ops *ops)
 {
 	ANY_AGAIN(e);
 	ANY_BOOL(e.auto_context);
@@ -158,7 +163,7 @@ static void any_engine_of(const struct lwp_caps *caps)
 	ANY_BOOL(e.last_stored);
 	e.caps = *caps;
 	e.rev = lwp_rev_get(caps->rev);
-	e.ops = &any_ops;
+	e.ops = ops;
 	e.vcpu = NULL;
 	assume(e.delivery == LWP_DELIVERY_EXACT || e.delivery == LWP_DELIVERY_PROMPT);
 	assume(engine_ok());
@@ -167,9 +172,10 @@ static void any_engine_of(const struct lwp_caps *caps)
 static inline void any_engine(void)
 {
 	struct lwp_caps caps = any_caps();
+	ANY(u8, fewer);
 
 	records = heads = misses = 0;
-	any_engine_of(&caps);
+	any_engine_of(&caps, fewer & 1 ? &fewer_ops : &any_ops);
 }
 
 /* The same vCPU after a call: the leaf and what the source sets have stayed. */
@@ -180,7 +186,7 @@ static inline void any_engine_later(void)
 	struct lwp_caps caps = e.caps;
 	u64 cfg = e.st.cfg;
 
-	any_engine_of(&caps);
+	any_engine_of(&caps, e.ops);
 	assume(e.delivery == delivery && e.auto_context == auto_context && e.xcr0_lwp == xcr0_lwp &&
 	       e.st.cfg == cfg);
 }

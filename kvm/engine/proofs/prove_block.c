@@ -44,10 +44,14 @@ PROPERTY(block_flush)
 PROPERTY(block_read_ip)
 {
 	struct lwp_fault fault;
+	enum lwp_mem_result result;
+	bool valid;
 
 	any_engine();
 	assume(e.st.cb_addr);
-	lwp_block_read_ip(&e, &fault);
+	valid = e.ip_valid;
+	result = lwp_block_read_ip(&e, &fault);
+	check("43724-310", e.ip_valid == (valid || result == LWP_MEM_OK));
 	check("43724-310", !records && !misses && !heads);
 	check("43724-420", engine_ok());
 }

@@ -86,6 +86,49 @@ PROPERTY(filters)
 	cover(!lwp_ip_passes(&e, address));
 }
 
+/* Events are active that the block asks for and LWP_CFG still allows, once the block has been read. */
+PROPERTY(active_flags)
+{
+	ANY(u32, flag);
+	u32 flags;
+
+	any_engine();
+	flags = e.st.cb_addr && e.st.size && e.ip_valid ? e.st.flags & lwp_engine_avail(&e) : 0;
+	check("43724-208", lwp_active(&e) == flags);
+	check("43724-208", lwp_flag_active(&e, flag) == !!(flags & flag));
+	cover(flags & LWP_F_INT);
+}
+
+/* A latency as its counter of so many bits shows it. */
+static u64 shown(u64 latency)
+{
+	u64 most = ((u64)1 << lwp_caps_latency_max(&e.caps)) - (freezes() ? 16 : 1);
+	u32 rounding = lwp_caps_latency_rnd(&e.caps);
+
+	return (latency < most ? latency : most) >> rounding << rounding;
+}
+
+PROPERTY(misses_that_count)
+{
+	ANY(struct lwp_miss, miss);
+	u32 filters, levels, least;
+
+	any_engine();
+	filters = e.st.filters;
+	levels = miss.source == LWP_SRC_LOCAL_L3 ? LWP_FILTER_NBC :
+		 miss.source == LWP_SRC_REMOTE	 ? LWP_FILTER_RDC :
+		 miss.source == LWP_SRC_DRAM	 ? LWP_FILTER_RAM :
+		 miss.source == LWP_SRC_OTHER	 ? LWP_FILTER_OTH :
+						   0;
+	least = lwp_field_get(LWP_FILTER_MIN_LATENCY, filters) * 16;
+	check("43724-727",
+	      lwp_miss_counted(&e, &miss) ==
+		      (lwp_event_active(&e, LWP_KIND_DME) && shown(miss.latency) >= shown(least) &&
+		       (!(filters & LWP_FILTER_CLF) || filters & levels)));
+	cover(lwp_miss_counted(&e, &miss) && least > 100);
+	cover(filters & LWP_FILTER_CLF && lwp_miss_counted(&e, &miss));
+}
+
 /* The engine counts what is below the budget, and leaves the event that is due to an instruction. */
 PROPERTY(a_count_stays_below_the_budget)
 {
@@ -138,7 +181,8 @@ PROPERTY(the_event_furthest_below_its_limit_gets_the_record)
 {
 	struct lwp_retired r = any_retired();
 	ANY(u8, id);
-	u32 chosen;
+	bool due = false;
+	u32 chosen, i;
 
 	any_engine();
 	assume(id >= 1 && id <= e.rev->max_event_id && !e.late.branches);
@@ -146,6 +190,10 @@ PROPERTY(the_event_furthest_below_its_limit_gets_the_record)
 	lwp_retire(&e, &r);
 	chosen = e.st.pending.event_id;
 	if (before.st.pending.event_id) {
+		for (i = 0; i < e.rev->max_event_id; i++)
+			due |= before.st.counter[i] > limit() && e.st.counter[i] <= limit();
+		check("43724-816", due == (e.st.flags != before.st.flags) ||
+					   !(before.st.flags & LWP_STATE_FAULTED));
 		check("43724-711", same_record(&e.st.pending, &before.st.pending));
 		return;
 	}
@@ -185,26 +233,42 @@ PROPERTY(a_record_says_what_retired)
 	cover(kind == LWP_KIND_DME && rec->data2);
 }
 
-/* What a late counter tells of passes as well; a record that is late is told once, and only of `exact`. */
+/* What a late counter tells of is counted, or waits for a branch; `exact` tells of a late record once. */
 PROPERTY(what_has_passed_is_counted_or_waits)
 {
 	ANY(u8, kind);
 	ANY(u64, n);
 	ANY(u8, named);
 	struct lwp_retired r = any_retired();
+	u64 total, told;
+	bool waits, gathered;
 
 	any_engine();
 	assume((kind == LWP_KIND_IRE || kind == LWP_KIND_BRE) && lwp_event_active(&e, kind));
 	assume(n < (u64)1 << 31 && e.late.branches < (u64)1 << 31);
 	before = e;
+	total = n + (kind == LWP_KIND_BRE ? e.late.branches : 0);
 	lwp_pass(&e, kind, n, named & 1 ? &r : NULL);
-	if (n < lwp_budget(&before, kind) || e.st.flags & LWP_STATE_LATE || e.late.owed)
-		check("43724-823", passed(&e, kind) == passed(&before, kind) + n);
-	check("43724-824", e.stats.overshoots - before.stats.overshoots <= 1);
+	waits = kind == LWP_KIND_BRE && named & 1;
+	gathered = !waits && named & 1 && !before.st.pending.event_id;
+	told = e.stats.overshoots - before.stats.overshoots;
+	check("43724-823", passed(&e, kind) == passed(&before, kind) + n);
+	if (total < lwp_budget(&before, kind)) {
+		check("43724-824",
+		      !told && !e.late.branches == (kind == LWP_KIND_BRE || !before.late.branches));
+		return;
+	}
+	check("43724-823", !waits || e.late.branches == total);
+	check("43724-823",
+	      !gathered || (e.st.pending.address == r.address && e.st.flags & LWP_STATE_LATE));
+	check("43724-824", !!(e.late.owed & LWP_BIT(kind)) ==
+				   (waits ? !!(before.late.owed & LWP_BIT(kind)) :
+					    !gathered && (e.delivery == LWP_DELIVERY_EXACT ||
+							  before.late.owed & LWP_BIT(kind))));
+	check("43724-824", told == (e.delivery == LWP_DELIVERY_EXACT && !waits &&
+				    !(before.late.owed & LWP_BIT(kind))));
 	check("43724-824",
-	      e.delivery == LWP_DELIVERY_EXACT || e.stats.overshoots == before.stats.overshoots);
-	check("43724-824",
-	      e.stats.overshoots == before.stats.overshoots || !(before.late.owed & LWP_BIT(kind)));
-	cover(e.stats.overshoots != before.stats.overshoots);
+	      !told || e.ops == &fewer_ops || overshoot == total - lwp_budget(&before, kind));
+	cover(told && gathered);
 	cover(e.late.branches > before.late.branches);
 }

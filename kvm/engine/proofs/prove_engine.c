@@ -16,6 +16,8 @@ PROPERTY(init_and_load)
 	assume(state_ok(&caps, &st) && lwp_cfg_valid(&caps, st.cfg));
 	lwp_engine_load(&e, &st);
 	check("43724-420", engine_ok());
+	check("43724-310", e.ip_valid == !(e.st.cb_addr && e.caps.rev == LWP_REV_43724 &&
+					   e.st.filters & LWP_FILTER_IPF));
 	check("43724-310",
 	      e.ip_valid || lwp_boundary_wanted(&e, 0, false) || !lwp_engine_avail(&e));
 	cover(e.st.pending.event_id);
@@ -47,11 +49,32 @@ PROPERTY(write_of_cfg)
 PROPERTY(write_of_cbaddr)
 {
 	ANY(u64, value);
+	ANY(u8, kind);
+	u64 counted;
 
 	any_engine();
+	assume(kind < LWP_KINDS);
+	counted = e.stats.counted[kind];
 	check("43724-211", lwp_engine_write_cbaddr(&e, value) == !value);
 	check("43724-212", value || !lwp_engine_on(&e));
-	check("43724-212", engine_ok());
+	check("43724-212", engine_ok() && e.stats.counted[kind] == counted);
+}
+
+PROPERTY(a_failed_access_is_told)
+{
+	struct lwp_exc exc = { LWP_EXC_NONE };
+	enum lwp_mem_result result = any_result(&exc.fault);
+	u64 faults, turned_off;
+
+	any_engine();
+	faults = e.stats.faults;
+	turned_off = e.stats.turned_off;
+	check("43724-814", lwp_access_done(&e, result, &exc) == (result == LWP_MEM_OK));
+	check("43724-815", (exc.kind == LWP_EXC_PF) == (result == LWP_MEM_FAULT));
+	check("43724-815", e.stats.faults == faults + (result == LWP_MEM_FAULT));
+	check("43724-818", e.stats.turned_off == turned_off + (result == LWP_MEM_NOT_RAM));
+	check("43724-818", result != LWP_MEM_NOT_RAM || !lwp_engine_on(&e));
+	check("43724-818", engine_ok());
 }
 
 PROPERTY(defer)
@@ -87,6 +110,7 @@ PROPERTY(retire)
 	wanted = lwp_retire(&e, &r);
 	check("43724-711", engine_ok());
 	check("43724-813", wanted || pending || !e.st.pending.event_id);
+	check("43724-816", !wanted || !(e.st.flags & LWP_STATE_FAULTED) || !e.ip_valid);
 	cover(!pending && e.st.pending.event_id == LWP_KIND_BRE);
 }
 

@@ -11,7 +11,7 @@
 static u32 accesses;
 static struct lwp_record sample_stored;
 static enum lwp_mem_result sample_result;
-static bool sample_full;
+static bool sample_full, sample_stamped;
 static s32 sample_counter;
 
 enum lwp_mem_result lwp_store_pending(struct lwp_engine *x, struct lwp_fault *fault)
@@ -37,6 +37,7 @@ enum lwp_mem_result lwp_store_sample(struct lwp_engine *x, const struct lwp_reco
 
 	accesses++;
 	sample_stored = *rec;
+	sample_stamped = lwp_flag_active(&e, LWP_F_PTSC);
 	sample_result = result;
 	sample_counter = counter;
 	check("43724-636", x == &e && e.st.size && engine_ok() && rec->event_id);
@@ -178,7 +179,9 @@ PROPERTY(settle)
 
 static bool same_sample(const struct lwp_sample *s)
 {
-	return sample_stored.address == s->address && sample_stored.flags == s->flags &&
+	return sample_stored.core_id == lwp_cfg_core_id(e.st.cfg) &&
+	       (!sample_stored.timestamp || sample_stamped) &&
+	       sample_stored.address == s->address && sample_stored.flags == s->flags &&
 	       sample_stored.data1 == s->data1 && sample_stored.data2 == s->data2;
 }
 
