@@ -3,6 +3,7 @@
  * What counts, to the event: nothing that passes is lost or counted twice, the event furthest below
  * its limit gets the record, and the record says what retired.
  * Soak: an_instruction_counts_once_for_each_event
+ *	the_event_furthest_below_its_limit_gets_the_record
  */
 #include "any_engine.h"
 

@@ -5,21 +5,29 @@
  */
 #include "any_engine.h"
 
-PROPERTY(init_and_load)
+PROPERTY(init)
 {
 	struct lwp_caps caps = any_caps();
-	ANY(struct lwp_state, st);
 	ANY(u8, auto_context);
 
 	lwp_engine_init(&e, &caps, auto_context & 1, LWP_DELIVERY_EXACT, &any_ops, NULL);
 	check("43724-214", engine_ok() && !lwp_engine_on(&e));
-	assume(state_ok(&caps, &st) && lwp_cfg_valid(&caps, st.cfg));
+}
+
+/* Of what was before nothing is left. */
+PROPERTY(load_of_a_state)
+{
+	ANY(struct lwp_state, st);
+
+	any_engine();
+	assume(state_ok(&e.caps, &st) && lwp_cfg_valid(&e.caps, st.cfg));
 	lwp_engine_load(&e, &st);
 	check("43724-420", engine_ok());
 	check("43724-310", e.ip_valid == !(e.st.cb_addr && e.caps.rev == LWP_REV_43724 &&
 					   e.st.filters & LWP_FILTER_IPF));
 	check("43724-310",
 	      e.ip_valid || lwp_boundary_wanted(&e, 0, false) || !lwp_engine_avail(&e));
+	check("43724-824", !lwp_owes(&e) && !e.last_stored && !e.last_hash && !e.load_faulted);
 	cover(e.st.pending.event_id);
 }
 

@@ -8,6 +8,7 @@
  * Unwind: 17
  * Modes: insn_is_bounded insn_with_more_bytes_is_the_same decoders_agree
  * Soak: insn_is_bounded insn_with_more_bytes_is_the_same decoders_agree
+ *	prefixes_are_taken_alike xop_with_more_bytes_is_the_same
  */
 #include "prove.h"
 
