@@ -24,6 +24,7 @@ from lab.testing.proofs import ALL, COMMON, File, Split
 
 PAGE = TOP / "docs/proofs.md"
 REASON = re.compile(r"^\| ((?:`\w+`(?:, )?)+) \|", re.MULTILINE)  # functions, and why
+MOST = 10  # properties that are asked of a mutant
 LIMIT = 300  # seconds for one proof with a mutant; what takes longer has not noticed it
 Node = tuple[str, str]  # a file, and a name that it defines
 
@@ -45,16 +46,16 @@ class Proofs:
             self.reached += [(file, name, _distances(uses, (path, name))) for name in file.properties]
 
     def asked(self, mutant: Mutant) -> list[tuple[File, str, Split]]:
-        """The nearest properties whose code reaches its definition; last those of the soak that take one run."""
-        found: dict[int, list[tuple[bool, File, str, Split]]] = {}
+        """Some of the properties whose code reaches its definition, the nearest first; of the soak those that take one
+        run, after others as near."""
+        found: list[tuple[int, bool, File, str, Split]] = []
         for file, name, distances in self.reached:
             far = distances.get(mutant.name, -1) if mutant.name.isidentifier() else 0  # a file, or a type: all
             soak = name in file.says("Soak")
             for split in file.splits(name) if far >= 0 else ():
                 if split == ALL or not soak and split.name in COMMON:
-                    found.setdefault(far, []).append((soak, file, name, split))
-        nearest = found[min(found)] if found else []
-        return [run[1:] for run in sorted(nearest, key=lambda one: one[0])]
+                    found.append((far, soak, file, name, split))
+        return [run[2:] for run in sorted(found, key=lambda run: run[:2])[:MOST]]
 
     def noticed(self, tree: Tree, mutant: Mutant) -> str:
         """The first property that is false with it, "" if all hold."""
