@@ -3,22 +3,16 @@
  * What lwpctl looks up in the files of a profile's programs. Input: a byte, then an ELF file, or, if the byte is odd, the
  * text of a just-in-time compiler's map. Nothing may crash, hang or leak; what is found is inside the file.
  */
-#include <stdlib.h>
 #include <string.h>
 
+#include "fuzz_check.h"
 #include "symbols.h"
 
-#define CHECK(cond)              \
-	do {                     \
-		if (!(cond))     \
-			abort(); \
-	} while (0)
 #define NAMES_MAX 8
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 const char *__lsan_default_suppressions(void);
 
-/* dwarf_getscopes() of elfutils 0.188 and 0.192 forgets its array when debugging information is damaged. */
+/* dwarf_getscopes() of elfutils 0.188 forgets its array when debugging information is damaged. */
 const char *__lsan_default_suppressions(void)
 {
 	return "leak:libdw.so\n";

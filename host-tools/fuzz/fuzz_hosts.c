@@ -4,19 +4,11 @@
  * leak; a host that is read can be written and read again; the baseline of it alone is one that it fits.
  */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "domain.h"
+#include "fuzz_check.h"
 #include "lwpctl.h"
 #include "host_set.h"
-
-#define CHECK(cond)              \
-	do {                     \
-		if (!(cond))     \
-			abort(); \
-	} while (0)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_host(const struct hostcaps *host)
 {

@@ -4,23 +4,15 @@
  * all that QEMU ever sends. Nothing may crash, hang or leak, and what fails says why.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "expansion.h"
+#include "fuzz_check.h"
 #include "qmp.h"
-
-#define CHECK(cond)              \
-	do {                     \
-		if (!(cond))     \
-			abort(); \
-	} while (0)
 
 /* What a socket takes at once: nobody reads meanwhile. */
 #define SAID_MAX 65536
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void look_for_lwp(struct qmp *q)
 {
