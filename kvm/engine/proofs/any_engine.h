@@ -24,6 +24,20 @@ static u64 overshoot;
 
 enum { SLOT, BLOCK };
 
+/* Two words of a block, of 4 bytes: as they were read, and as they were written last. */
+struct word {
+	u32 at, was, now;
+	bool written;
+};
+
+static struct word watched[2];
+
+static inline void watch(u32 i, u32 at)
+{
+	watched[i].at = at;
+	watched[i].written = false;
+}
+
 static enum lwp_mem_result any_result(struct lwp_fault *fault)
 {
 	ANY(u8, result);
@@ -57,7 +71,7 @@ static enum lwp_mem_result any_map(void *vcpu, struct lwp_span *span, bool write
 static enum lwp_mem_result any_read(void *vcpu, const struct lwp_span *span, u32 offset, void *to,
 				    u32 len)
 {
-	u32 most = accessible((u32)span->page[1]);
+	u32 most = accessible((u32)span->page[1]), i;
 
 	check("43724-402", offset <= most && len <= most - offset);
 #ifdef __CPROVER__
@@ -65,6 +79,9 @@ static enum lwp_mem_result any_read(void *vcpu, const struct lwp_span *span, u32
 #else
 	any_bytes(to, len);
 #endif
+	for (i = 0; i < 2; i++)
+		if (offset <= watched[i].at && len >= 4 && watched[i].at - offset <= len - 4)
+			watched[i].was = lwp_get32((u8 *)to + (watched[i].at - offset));
 	return any_result(NULL) == LWP_MEM_OK ? LWP_MEM_OK : LWP_MEM_NOT_RAM;
 }
 
@@ -85,7 +102,7 @@ static bool owned(u32 offset, u32 len)
 static enum lwp_mem_result any_write(void *vcpu, const struct lwp_span *span, u32 offset,
 				     const void *from, u32 len)
 {
-	u32 kind = (u32)span->page[1], most = accessible(kind);
+	u32 kind = (u32)span->page[1], most = accessible(kind), i;
 
 	check("43724-613", span->page[0]);
 	check("43724-402", offset <= most && len <= most - offset);
@@ -98,6 +115,12 @@ static enum lwp_mem_result any_write(void *vcpu, const struct lwp_span *span, u3
 		heads += offset == LWP_CB_HEAD;
 		if (offset == LWP_CB_HEAD)
 			check("43724-408", lwp_get32(from) % LWP_RECORD_SIZE == 0);
+		for (i = 0; i < 2; i++) {
+			if (watched[i].at < offset || watched[i].at - offset > len - 4)
+				continue;
+			watched[i].now = lwp_get32((const u8 *)from + (watched[i].at - offset));
+			watched[i].written = true;
+		}
 	}
 	return any_result(NULL) == LWP_MEM_OK ? LWP_MEM_OK : LWP_MEM_NOT_RAM;
 }
