@@ -27,6 +27,7 @@
 #include "exec/target_page.h"
 #include "hw/i386/apic.h"
 #include "migration/vmstate.h"
+#include "pmu/qemu-compat.h"
 #include "pmu/x86-pmu.h"
 
 #define MSR_FETCH_CTL  0xc0011030
@@ -195,15 +196,20 @@ void x86_ibs_count(X86PMU *pmu, int64_t insns, int64_t cycles)
     fetch_count(pmu, insns);
 }
 
-static bool ibs_physical(CPUX86State *env, uint64_t linear, uint64_t *physical)
+/* The TLB has the page: the instruction has just accessed it. */
+static bool ibs_physical(CPUX86State *env, uint64_t linear, uint32_t info,
+                         MMUAccessType access, uint64_t *physical)
 {
-    hwaddr page = cpu_get_phys_page_debug(env_cpu(env),
-                                          linear & TARGET_PAGE_MASK);
+    int mmu_idx = x86_mmu_index_pl(env, info & X86_CNT_CPL0 ? 0 : 3);
+    CPUTLBEntryFull *full;
+    void *host;
+    int flags = probe_access_full(env, linear, 1, access, mmu_idx, true, &host,
+                                  &full, 0);
 
-    if (page == -1) {
+    if (flags & TLB_INVALID_MASK) {
         return false;
     }
-    *physical = page | (linear & ~TARGET_PAGE_MASK);
+    *physical = full->phys_addr | (linear & ~TARGET_PAGE_MASK);
     return true;
 }
 
@@ -213,7 +219,8 @@ static void ibs_deliver(CPUX86State *env)
     apic_deliver_extended(env_archcpu(env)->apic_state, CTL_LVT);
 }
 
-static void fetch_retire(CPUX86State *env, X86PMU *pmu, uint64_t rip)
+static void fetch_retire(CPUX86State *env, X86PMU *pmu, uint64_t rip,
+                         uint32_t info)
 {
     X86IBS *ibs = &pmu->ibs;
 
@@ -222,7 +229,7 @@ static void fetch_retire(CPUX86State *env, X86PMU *pmu, uint64_t rip)
     }
     ibs->fetch_lin = rip;
     ibs->fetch_ctl |= FETCH_VAL | FETCH_COMPLETE;
-    if (ibs_physical(env, rip, &ibs->fetch_phys)) {
+    if (ibs_physical(env, rip, info, MMU_INST_FETCH, &ibs->fetch_phys)) {
         ibs->fetch_ctl |= FETCH_PHYSICAL;
     }
     ibs_deliver(env);
@@ -244,7 +251,7 @@ static void ibs_branch(CPUX86State *env, X86IBS *ibs, uint32_t info)
 }
 
 /* What the loads and stores of the instruction have noted. */
-static void ibs_data(CPUX86State *env, X86IBS *ibs)
+static void ibs_data(CPUX86State *env, X86IBS *ibs, uint32_t info)
 {
     ibs->op_data2 = ibs->note.data2;
     ibs->op_data3 = ibs->note.data3;
@@ -253,7 +260,8 @@ static void ibs_data(CPUX86State *env, X86IBS *ibs)
     }
     ibs->dc_lin = ibs->note.address;
     ibs->op_data3 |= DATA3_LINEAR;
-    if (ibs_physical(env, ibs->note.address, &ibs->dc_phys)) {
+    if (ibs_physical(env, ibs->note.address, info, MMU_DATA_LOAD,
+                     &ibs->dc_phys)) {
         ibs->op_data3 |= DATA3_PHYSICAL;
     }
     ibs->op_data += extract64(ibs->op_data3, DATA3_LATENCY, 16) <<
@@ -269,7 +277,7 @@ void x86_ibs_retire(CPUX86State *env, X86PMU *pmu, uint64_t rip, uint32_t info)
 {
     X86IBS *ibs = &pmu->ibs;
 
-    fetch_retire(env, pmu, rip);
+    fetch_retire(env, pmu, rip, info);
     if (!x86_ibs_on(pmu) || ibs_at(ibs) < ibs_max(ibs)) {
         return;
     }
@@ -277,7 +285,7 @@ void x86_ibs_retire(CPUX86State *env, X86PMU *pmu, uint64_t rip, uint32_t info)
     ibs->op_data = 1ull << DATA_TAG_TO_RET;
     ibs->br_target = ibs->dc_lin = ibs->dc_phys = 0;
     ibs_branch(env, ibs, info);
-    ibs_data(env, ibs);
+    ibs_data(env, ibs, info);
     ibs->op_ctl |= OP_VAL;
     ibs_set_at(ibs, x86_pmu_random(&ibs->seed, RANDOM_COUNT));
     x86_ibs_begin(pmu);

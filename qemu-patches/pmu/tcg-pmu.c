@@ -324,7 +324,8 @@ void x86_pmu_interrupt(CPUX86State *env, bool insn, bool hard)
         x86_lbr_interrupt(env, pmu_of(env));
         if (insn) {
             x86_ibs_retire(env, pmu_of(env), x86_cnt_linear(env, env->eip),
-                           X86_CNT_FAR);
+                           X86_CNT_FAR |
+                           (pmu_user(env) ? 0 : X86_CNT_CPL0));
         }
         pmu_happened(env, &e, pmu_user(env));
         x86_cnt_update(env);

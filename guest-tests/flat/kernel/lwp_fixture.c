@@ -2,6 +2,7 @@
 /* What the LWP tests share. */
 #include "lwp_fixture.h"
 #include "place.h"
+#include "svm.h"
 #include "test.h"
 #include "x86.h"
 
@@ -115,6 +116,15 @@ void lwp_stop(void)
 {
 	lwp_touch();
 	wrmsr(LWP_MSR_CBADDR, 0);
+}
+
+void vmcb_lwp_off(u8 *vmcb)
+{
+	u8 *image = vmcb + VMCB_LWP;
+
+	memset(image, 0, 128);
+	lwp_put64(image + 96, cpuid(LWP_CPUID_LEAF, 0).d & ~(LWP_F_AVAIL | LWP_F_INT));
+	image[109] = 1; /* the format; revision 43724 */
 }
 
 static void prepare(struct lwp *l, const struct block *b)

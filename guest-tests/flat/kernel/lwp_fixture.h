@@ -131,6 +131,8 @@ void lwp_resume(struct lwp *l);
 u64 lwp_touch(void);
 /* LWP off for this address space and thread, nothing flushed. */
 void lwp_stop(void);
+/* A guest's LWP off in its VMCB, with all that is offered allowed. */
+void vmcb_lwp_off(u8 *vmcb);
 
 /* Fields of the block at CB_VA. */
 u32 cb_flags(const struct lwp *l);

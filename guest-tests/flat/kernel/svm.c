@@ -80,6 +80,21 @@ void guest_init(struct guest *g, u64 cr3, u64 rip, u64 rsp, bool user)
 	lwp_put64(v + VMCB_RSP, rsp);
 }
 
+u64 guest_nested(struct guest *g)
+{
+	u64 ncr3 = phys_alloc(1, PAGE_SIZE);
+
+	as_map(ncr3, 0, 0, PHYS_END / PAGE_SIZE, PAGE_USER_RW);
+	lwp_put32(g->vmcb + VMCB_NESTED, NESTED_PAGING);
+	lwp_put64(g->vmcb + VMCB_NESTED_CR3, ncr3);
+	return ncr3;
+}
+
+void guest_flush(struct guest *g)
+{
+	g->vmcb[VMCB_TLB_CONTROL] = TLB_FLUSH_ALL;
+}
+
 u64 guest_vmrun(struct guest *g)
 {
 	u64 code;

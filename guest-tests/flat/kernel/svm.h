@@ -44,6 +44,8 @@
 #define VMCB_RAX 0x5f8
 #define VMCB_KERNEL_GS_BASE 0x620
 #define VMCB_PAT 0x668
+/* 43724-912: the image of LWP */
+#define VMCB_LWP 0xf80
 
 #define INTERCEPT3_INTR 0x00000001u
 #define INTERCEPT3_NMI 0x00000002u
@@ -77,6 +79,12 @@ void svm_init(void);
 
 /* A guest that starts 64-bit code at rip with the flat segments of user mode, or of kernel mode. */
 void guest_init(struct guest *g, u64 cr3, u64 rip, u64 rsp, bool user);
+/*
+ * Nested paging for it: all memory below PHYS_END at its own address, in pages of 4 KiB. Returns the nested CR3, of which
+ * as_map() and as_protect() change pages; guest_flush() makes the guest see that.
+ */
+u64 guest_nested(struct guest *g);
+void guest_flush(struct guest *g);
 /* VMRUN between CLGI and STGI; returns the exit code. A VMMCALL that came back is stepped over. */
 u64 guest_vmrun(struct guest *g);
 /*

@@ -200,6 +200,7 @@ ROWS = (
     Row("svm_cr8", "+svm", lab=OF_QEMU),
     Row("svm_mmio", VMCB, needs="tcg", lab=OF_QEMU),
     Row("svm_switch", VMCB, "context=os", needs="vmcb-area"),
+    Row("svm_npt", VMCB, "context=os", needs="vmcb-area"),
     Row("svm_hostile", VMCB, "context=os", needs="vmcb-area"),
     # Performance counters, which only TCG models.
     Row("pmu_count", PMU, needs="tcg"),
@@ -225,6 +226,7 @@ ROWS = (
     Row("pmu_lbr_lwp", f"{LBR},+lwp", test="pmu_lbr", needs="tcg"),
     Row("pmu_lbr_svm", f"{LBR},+svm,+lbrv", needs="tcg"),
     Row("pmu_ibs", f"{PMU},+ibs", needs="tcg"),
+    Row("pmu_ibs_npt", f"{PMU},+ibs,+svm,+npt", needs="tcg"),
     Row("pmu_ibs_cache", f"{PMU},+ibs,ibs-cache=on{SMALL}", needs="tcg", lab=OF_SETTING),
     Row("pmu_ibs_dcache", f"{PMU},+ibs,{LWP}{CACHES}", "model=lwp", test="pmu_ibs_cache", needs="tcg", lab=OF_SETTING),
     Row("pmu_ibs_dcache_own", f"{PMU},+ibs,ibs-cache=on,{LWP}{CACHES}", "model=both", test="pmu_ibs_cache",

@@ -8,7 +8,6 @@
 #include "test.h"
 #include "x86.h"
 
-#define AREA 0xf80
 #define IMAGE 128
 #define RANDOM_IMAGES 2000
 #define KERNEL_FILL 0xa5
@@ -30,14 +29,15 @@ static u8 *saved; /* a VMCB that nobody runs */
 /* VMLOAD of the image, then VMSAVE: the image after both. */
 static void through(u8 *vmcb, const u8 *image)
 {
-	memcpy(vmcb + AREA, image, IMAGE);
+	memcpy(vmcb + VMCB_LWP, image, IMAGE);
 	vmload(vmcb);
 	vmsave(saved);
 }
 
 static bool is_off(void)
 {
-	return !memcmp(saved + AREA, off, IMAGE) && !rdmsr(LWP_MSR_CBADDR) && !rdmsr(LWP_MSR_CFG);
+	return !memcmp(saved + VMCB_LWP, off, IMAGE) && !rdmsr(LWP_MSR_CBADDR) &&
+	       !rdmsr(LWP_MSR_CFG);
 }
 
 static void refused(u8 *vmcb, u32 at, u64 value, u32 bytes, const char *what)
@@ -55,7 +55,7 @@ static void refused(u8 *vmcb, u32 at, u64 value, u32 bytes, const char *what)
 static void test_refused(u8 *vmcb)
 {
 	through(vmcb, good);
-	report(!memcmp(saved + AREA, good, IMAGE), "a good image comes through");
+	report(!memcmp(saved + VMCB_LWP, good, IMAGE), "a good image comes through");
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "and LWP is on");
 	refused(vmcb, 0, 0x0100000000000000, 8, "block not canonical");
 	refused(vmcb, 0, 0x0000800000000000, 8, "block beyond 48 bits");
@@ -94,7 +94,7 @@ static void test_bytes(u8 *vmcb)
 			memcpy(image, good, IMAGE);
 			image[at] ^= flips[i];
 			through(vmcb, image);
-			if (!is_off() && memcmp(saved + AREA, image, IMAGE)) {
+			if (!is_off() && memcmp(saved + VMCB_LWP, image, IMAGE)) {
 				report_note("  byte %u with %x", at, flips[i]);
 				bad++;
 			}
@@ -128,17 +128,17 @@ static void test_kernel_memory(struct guest *g)
 {
 	u64 code;
 
-	memcpy(g->vmcb + AREA, good, IMAGE);
-	lwp_put64(g->vmcb + AREA + 16, (u64)kernel_page);
-	lwp_put32(g->vmcb + AREA + 64 + 4, 0);
+	memcpy(g->vmcb + VMCB_LWP, good, IMAGE);
+	lwp_put64(g->vmcb + VMCB_LWP + 16, (u64)kernel_page);
+	lwp_put32(g->vmcb + VMCB_LWP + 64 + 4, 0);
 	lwp_put64(g->vmcb + VMCB_RIP, (u64)svh_first);
 	code = guest_run(g);
 	report(code == EXIT_EXCEPTION + VEC_PF && lwp_get64(g->vmcb + VMCB_EXIT_INFO_1) & PF_USER &&
 		       lwp_get64(g->vmcb + VMCB_EXIT_INFO_2) == (u64)kernel_page,
 	       "ring in the kernel's memory: #PF with user rights");
-	memcpy(g->vmcb + AREA, good, IMAGE);
-	lwp_put64(g->vmcb + AREA, (u64)kernel_page);
-	lwp_put32(g->vmcb + AREA + 64 + 4, 0);
+	memcpy(g->vmcb + VMCB_LWP, good, IMAGE);
+	lwp_put64(g->vmcb + VMCB_LWP, (u64)kernel_page);
+	lwp_put32(g->vmcb + VMCB_LWP + 64 + 4, 0);
 	lwp_put64(g->vmcb + VMCB_RIP, (u64)svh_first);
 	code = guest_run(g);
 	report(code == EXIT_EXCEPTION + VEC_PF, "block in the kernel's memory: #PF");
@@ -151,14 +151,14 @@ static void test_random(struct guest *g)
 	u64 code;
 
 	for (n = 0; n < RANDOM_IMAGES; n++) {
-		u8 *image = g->vmcb + AREA;
+		u8 *image = g->vmcb + VMCB_LWP;
 
 		memcpy(image, good, IMAGE);
 		for (i = 1 + next_random() % 4; i; i--)
 			image[next_random() % 104] = (u8)next_random();
 		lwp_put64(g->vmcb + VMCB_RIP, (u64)svh_first);
 		code = guest_run(g);
-		on += lwp_get64(g->vmcb + AREA) != 0;
+		on += lwp_get64(g->vmcb + VMCB_LWP) != 0;
 		other += code != EXIT_VMMCALL && code != EXIT_EXCEPTION + VEC_PF &&
 			 code != EXIT_EXCEPTION + VEC_GP;
 	}
@@ -187,15 +187,15 @@ FLAT_TEST(svm_hostile)
 	off[109] = 1;
 
 	guest_init(&g, l.cr3, (u64)svh_code, STACK_TOP, true);
-	lwp_put64(g.vmcb + AREA + 96, 0x7f00000000 | 1u << EV_IRE);
-	g.vmcb[AREA + 109] = 1;
+	lwp_put64(g.vmcb + VMCB_LWP + 96, 0x7f00000000 | 1u << EV_IRE);
+	g.vmcb[VMCB_LWP + 109] = 1;
 	lwp_put64(g.vmcb + VMCB_RAX, CB_VA);
 	report_eq(guest_run(&g), EXIT_VMMCALL, "a guest turns LWP on");
-	memcpy(good, g.vmcb + AREA, IMAGE);
+	memcpy(good, g.vmcb + VMCB_LWP, IMAGE);
 	report_eq(lwp_get32(good + 64 + 4), 49, "its image: EventCounter2 is 50, one NOP");
 
 	vmsave(saved);
-	memcpy(saved + AREA, good, IMAGE);
+	memcpy(saved + VMCB_LWP, good, IMAGE);
 	test_refused(g.vmcb);
 	test_bytes(g.vmcb);
 	test_kernel_memory(&g);

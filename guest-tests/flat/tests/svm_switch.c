@@ -9,10 +9,9 @@
 #include "test.h"
 #include "x86.h"
 
-#define AREA 0xf80
-#define CFG_AT (AREA + 96)
-#define REVISION_AT (AREA + 108)
-#define FORMAT_AT (AREA + 109)
+#define CFG_AT (VMCB_LWP + 96)
+#define REVISION_AT (VMCB_LWP + 108)
+#define FORMAT_AT (VMCB_LWP + 109)
 #define GUESTS 2
 
 extern char svm_a[], svm_b[], svm_ring_gone[], svm_ring_gone_0[], svm_ring_gone_1[], svm_vls[];
@@ -70,15 +69,6 @@ static const struct block profile[GUESTS] = {
 	{ .event = { { EV_BRE, 6, 6 } } },
 };
 
-/* A guest's LWP off, with all that is offered allowed. */
-static void area_off(u8 *vmcb)
-{
-	memset(vmcb + AREA, 0, 128);
-	lwp_put64(vmcb + CFG_AT, cpuid(LWP_CPUID_LEAF, 0).d & ~(LWP_F_AVAIL | LWP_F_INT));
-	vmcb[REVISION_AT] = 0;
-	vmcb[FORMAT_AT] = 1;
-}
-
 static void start(struct vm *m, const struct block *b, const char *code)
 {
 	block_write(&m->l, b);
@@ -86,7 +76,7 @@ static void start(struct vm *m, const struct block *b, const char *code)
 	guest_init(&m->g, m->l.cr3, (u64)code, STACK_TOP, true);
 	lwp_put64(m->g.vmcb + VMCB_RAX, CB_VA);
 	m->g.r.rdi = DATA_VA;
-	area_off(m->g.vmcb);
+	vmcb_lwp_off(m->g.vmcb);
 	m->exits = 0;
 }
 
@@ -166,20 +156,22 @@ static void test_vmrun(void)
 	u8 before[128];
 
 	start(m, &profile[0], svm_a);
-	memset(m->g.vmcb + AREA, 0xa7, 128);
-	memcpy(before, m->g.vmcb + AREA, 128);
+	memset(m->g.vmcb + VMCB_LWP, 0xa7, 128);
+	memcpy(before, m->g.vmcb + VMCB_LWP, 128);
 	report_eq(guest_vmrun(&m->g), EXIT_VMMCALL, "VMRUN without VMLOAD and VMSAVE");
-	report(!memcmp(before, m->g.vmcb + AREA, 128), "#VMEXIT does not write the area");
+	report(!memcmp(before, m->g.vmcb + VMCB_LWP, 128), "#VMEXIT does not write the area");
 	/* RDMSR LWP_CBADDR has to wait: where XSAVE does not switch LWP, it puts the state away. */
 	report_eq(rdmsr(LWP_MSR_CFG), cfg, "and VMRUN has not loaded LWP_CFG");
 	vmsave(m->g.vmcb);
-	report_eq(lwp_get64(m->g.vmcb + AREA), CB_VA,
+	report_eq(lwp_get64(m->g.vmcb + VMCB_LWP), CB_VA,
 		  "nor does it stop LWP, and VMSAVE writes the area: LWPCBAddress");
-	report_eq(lwp_get32(m->g.vmcb + AREA + 8), 1u << EV_IRE, "Flags");
-	report_eq(lwp_get64(m->g.vmcb + AREA + 16), RING_VA, "BufferBase");
-	report_eq(lwp_get32(m->g.vmcb + AREA + 24), DEFAULT_RECORDS * RECORD_SIZE, "BufferSize");
+	report_eq(lwp_get32(m->g.vmcb + VMCB_LWP + 8), 1u << EV_IRE, "Flags");
+	report_eq(lwp_get64(m->g.vmcb + VMCB_LWP + 16), RING_VA, "BufferBase");
+	report_eq(lwp_get32(m->g.vmcb + VMCB_LWP + 24), DEFAULT_RECORDS * RECORD_SIZE,
+		  "BufferSize");
 	/* MOV, ADD, TEST, JNZ */
-	report_eq(lwp_get32(m->g.vmcb + AREA + 64 + 4), 25, "EventCounter2: 29, four instructions");
+	report_eq(lwp_get32(m->g.vmcb + VMCB_LWP + 64 + 4), 25,
+		  "EventCounter2: 29, four instructions");
 	report_eq(lwp_get64(m->g.vmcb + CFG_AT), cfg, "LWP_CFG");
 	report_eq(m->g.vmcb[REVISION_AT] | m->g.vmcb[FORMAT_AT] << 8, 0x100,
 		  "revision 0, format 1");
@@ -200,8 +192,9 @@ static void test_pending(void)
 	report_eq(lwp_get64(m->g.vmcb + VMCB_EXIT_INFO_1), PF_WRITE | PF_USER, "a user's write");
 	report_eq(lwp_get64(m->g.vmcb + VMCB_EXIT_INFO_2), RING_VA, "to the ring");
 	report_eq(lwp_get64(m->g.vmcb + VMCB_RIP), (u64)svm_ring_gone_1, "before the second NOP");
-	report_eq(m->g.vmcb[AREA + 32], EV_IRE, "the record is in the area");
-	report_eq(lwp_get64(m->g.vmcb + AREA + 32 + 8), (u64)svm_ring_gone_0, "with its address");
+	report_eq(m->g.vmcb[VMCB_LWP + 32], EV_IRE, "the record is in the area");
+	report_eq(lwp_get64(m->g.vmcb + VMCB_LWP + 32 + 8), (u64)svm_ring_gone_0,
+		  "with its address");
 	while (!run(&vm[1]))
 		;
 	report_eq(cb_head(&vm[1].l), 63 * RECORD_SIZE, "the other guest's profile is its own");
@@ -214,7 +207,6 @@ static void test_pending(void)
 static void test_virtual(void)
 {
 	struct guest g;
-	u64 ncr3 = phys_alloc(1, PAGE_SIZE), va;
 	u8 *to = (u8 *)phys_alloc(1, PAGE_SIZE), *from = (u8 *)phys_alloc(1, PAGE_SIZE);
 	u32 need = SVM_VIRTUAL_VMLOAD_VMSAVE | SVM_NESTED_PAGING;
 
@@ -222,16 +214,13 @@ static void test_virtual(void)
 		report_skip("8000_000A EDX[15] or EDX[0] is clear", "virtual VMLOAD and VMSAVE");
 		return;
 	}
-	for (va = 0; va < 64ul << 20; va += LARGE_PAGE_SIZE)
-		as_map_large(ncr3, va, va, PAGE_USER_RW);
 	guest_init(&g, kernel_cr3(), (u64)svm_vls, 0, false);
-	area_off(g.vmcb);
+	guest_nested(&g);
+	vmcb_lwp_off(g.vmcb);
 	lwp_put64(g.vmcb + CFG_AT, 1u << EV_BRE);
 	lwp_put64(g.vmcb + VMCB_KERNEL_GS_BASE, 0x123456789a);
-	lwp_put32(g.vmcb + VMCB_NESTED, NESTED_PAGING);
-	lwp_put64(g.vmcb + VMCB_NESTED_CR3, ncr3);
 	lwp_put32(g.vmcb + VMCB_VIRTUAL, VIRTUAL_VMLOAD_VMSAVE);
-	area_off(from);
+	vmcb_lwp_off(from);
 	lwp_put64(from + CFG_AT, 1u << EV_IRE);
 	lwp_put64(from + VMCB_KERNEL_GS_BASE, 0x6789abcdef);
 	g.r.rdi = (u64)to;
