@@ -10,7 +10,6 @@
 #include "qemu/osdep.h"
 #include "qemu/error-report.h"
 #include "cpu.h"
-#include "migration/misc.h"
 #include "migration/vmstate.h"
 #include "system/reset.h"
 #include "lwp/lwp-agree.h"
@@ -70,22 +69,6 @@ static const LWPTerm lwp_terms[] = {
       offsetof(X86LWPTerms, latency_max) },
 };
 
-/*
- * Report it here and to the source, because the user may look at the source
- * only.  A source with LWP always understands migration_incoming_refuse().
- */
-static void G_GNUC_PRINTF(1, 2) lwp_refuse(const char *fmt, ...)
-{
-    g_autofree char *why = NULL;
-    va_list ap;
-
-    va_start(ap, fmt);
-    why = g_strdup_vprintf(fmt, ap);
-    va_end(ap);
-    error_report("%s", why);
-    migration_incoming_refuse(why);
-}
-
 static bool lwp_words_agree(const X86LWPTerms *source, const X86LWPTerms *here)
 {
     int i;
@@ -96,14 +79,14 @@ static bool lwp_words_agree(const X86LWPTerms *source, const X86LWPTerms *here)
         uint8_t ours = *((const uint8_t *)here + w->offset);
 
         if (theirs > 1) {
-            lwp_refuse("LWP: source has an unknown %s (%u), this host %s",
-                       w->property, theirs, w->value[ours]);
+            error_report("LWP: source has an unknown %s (%u), this host %s",
+                         w->property, theirs, w->value[ours]);
             return false;
         }
         if (theirs != ours) {
-            lwp_refuse("LWP: source has %s=%s, this host %s: start both "
-                       "with the same", w->property, w->value[theirs],
-                       w->value[ours]);
+            error_report("LWP: source has %s=%s, this host %s: start both "
+                         "with the same", w->property, w->value[theirs],
+                         w->value[ours]);
             return false;
         }
     }
@@ -123,9 +106,9 @@ static bool lwp_numbers_agree(const X86LWPTerms *source,
         g_autofree char *offer = g_strdup_printf(t->format, theirs);
 
         if (theirs != ours) {
-            lwp_refuse("LWP: source offers %s, this host %u: start both "
-                       "with %s=%u", offer, ours, t->property,
-                       t->larger ? MAX(theirs, ours) : MIN(theirs, ours));
+            error_report("LWP: source offers %s, this host %u: start both "
+                         "with %s=%u", offer, ours, t->property,
+                         t->larger ? MAX(theirs, ours) : MIN(theirs, ours));
             return false;
         }
     }
@@ -146,14 +129,14 @@ static bool lwp_features_agree(const X86LWPTerms *source,
     bit = 1u << ctz32(differ);
     name = x86_lwp_feature_name(here->rev, bit, &text);
     if (!name) {
-        lwp_refuse("LWP: source and this host differ in feature bit %d",
-                   ctz32(differ));
+        error_report("LWP: source and this host differ in feature bit %d",
+                     ctz32(differ));
     } else if (source->features & bit) {
-        lwp_refuse("LWP: source offers %s, this host does not: start both "
-                   "with %s=off", text, name);
+        error_report("LWP: source offers %s, this host does not: start both "
+                     "with %s=off", text, name);
     } else {
-        lwp_refuse("LWP: this host offers %s, source does not: start both "
-                   "with %s=off", text, name);
+        error_report("LWP: this host offers %s, source does not: start both "
+                     "with %s=off", text, name);
     }
     return false;
 }
@@ -171,9 +154,9 @@ static bool lwp_format_agrees(const X86LWPTerms *source,
     if (source->context_format == here->context_format) {
         return true;
     }
-    lwp_refuse("LWP: source sends contexts in format %u, this host takes "
-               "format %u: start both with the same version of QEMU",
-               source->context_format, here->context_format);
+    error_report("LWP: source sends contexts in format %u, this host takes "
+                 "format %u: start both with the same version of QEMU",
+                 source->context_format, here->context_format);
     return false;
 }
 
@@ -188,13 +171,13 @@ static int lwp_terms_post_load(void *opaque, int version_id)
     const X86LWPTerms *source = &agreement.source, *here = &agreement.here;
 
     agreement.agreed = false;
-    if (!lwp_format_agrees(source, here) || !lwp_words_agree(source, here) || !lwp_numbers_agree(source, here) ||
-        !lwp_features_agree(source, here)) {
+    if (!lwp_format_agrees(source, here) || !lwp_words_agree(source, here) ||
+        !lwp_numbers_agree(source, here) || !lwp_features_agree(source, here)) {
         return -EINVAL;
     }
     if ((source->ecx_features ^ here->ecx_features) == LWP_ECX_VMCB_AREA) {
-        lwp_refuse("LWP: source and this host differ in lwp-vmcb: start both "
-                   "with lwp-vmcb=off");
+        error_report("LWP: source and this host differ in lwp-vmcb: start both "
+                     "with lwp-vmcb=off");
         return -EINVAL;
     }
     /* The other numbers have no property of their own. */
@@ -204,12 +187,12 @@ static int lwp_terms_post_load(void *opaque, int version_id)
         source->latency_rnd != here->latency_rnd ||
         source->cb_size != here->cb_size ||
         source->ecx_features != here->ecx_features) {
-        lwp_refuse("LWP: leaf 8000_001C has other numbers at the source "
-                   "(block of %u bytes, version %u, ECX %08x) than on this "
-                   "host (%u, %u, %08x): start both with the same "
-                   "lwp-profile", source->cb_size, source->version,
-                   source->ecx_features, here->cb_size, here->version,
-                   here->ecx_features);
+        error_report("LWP: leaf 8000_001C has other numbers at the source "
+                     "(block of %u bytes, version %u, ECX %08x) than on this "
+                     "host (%u, %u, %08x): start both with the same "
+                     "lwp-profile", source->cb_size, source->version,
+                     source->ecx_features, here->cb_size, here->version,
+                     here->ecx_features);
         return -EINVAL;
     }
     agreement.agreed = true;

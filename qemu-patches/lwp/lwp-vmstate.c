@@ -47,7 +47,11 @@ static int lwp_pre_save(void *opaque)
         return ret;
     }
     wrong = lwp_state_decode(wire->image, cpu->lwp_caps, &st);
-    assert(!wrong);
+    if (wrong) {
+        error_report("LWP state of CPU %d is not valid: %s",
+                     CPU(cpu)->cpu_index, wrong);
+        return -EINVAL;
+    }
     lwp_state_off(&st);
     lwp_state_encode(&st, cpu->lwp_caps, wire->image);
     return 0;

@@ -62,7 +62,7 @@ MISMATCHES = (
     pytest.param(*row, id=row[0], marks=[pytest.mark.unpatched] * row[0].startswith("unpatched")) for row in MISMATCHES
 ])
 def test_mismatch(vm: Start, tmp_path: Path, what: str, source: str, destination: str, says: str) -> None:
-    """A destination that does not fit refuses and says why; so does the source; the guest runs on, and has not stopped
+    """A destination that does not fit refuses and says why; the guest runs on at its source, and has not stopped
     (43724-117, 2007-109).
 
     The source waits for the destination's word (return path)."""
@@ -84,8 +84,6 @@ def test_mismatch(vm: Start, tmp_path: Path, what: str, source: str, destination
     assert event["data"]["status"] == "failed"
     other.wait()
     assert says in other.said()
-    if source and destination:
-        assert says in one.do("query-migrate").get("error-desc", ""), "the source does not say why"
     assert late or not stopped, "refused after the guest had stopped"
     if stopped and one.status() != "running":  # it says that migration has failed, and only then continues
         one.event("RESUME")
@@ -130,12 +128,14 @@ def test_number_alone(vm: Start, tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.unpatched
-@pytest.mark.parametrize("comes", [False, True], ids=["to-unpatched", "from-unpatched"])
-def test_without_lwp(vm: Start, tmp_path: Path, comes: bool) -> None:
-    """Without LWP nothing is different, whoever sends."""
+@pytest.mark.parametrize("comes, properties", [(False, ""), (True, ""), (False, "pmu=on"), (True, "pmu=on")], ids=[
+    "to-unpatched", "from-unpatched", "to-unpatched-counters", "from-unpatched-counters",
+])
+def test_without_lwp(vm: Start, tmp_path: Path, comes: bool, properties: str) -> None:
+    """Without LWP nothing is different, whoever sends; with counters that nothing has used, neither."""
     ours, base = places.qemu(), places.qemu_base()
-    vm(cpu(""), *BENCH, qemu=base if comes else ours).save(tmp_path / "plain")
-    it = vm(cpu(""), *INCOMING, qemu=ours if comes else base)
+    vm(cpu(properties), *BENCH, qemu=base if comes else ours).save(tmp_path / "plain")
+    it = vm(cpu(properties), *INCOMING, qemu=ours if comes else base)
     assert it.load(tmp_path / "plain") and it.status() == "running"
 
 
