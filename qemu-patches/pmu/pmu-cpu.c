@@ -269,7 +269,7 @@ static const IntelModel *pmu_intel_model(X86CPU *cpu)
 /* -cpu max has them where they are possible. */
 static bool pmu_wanted(X86CPU *cpu)
 {
-    return cpu->enable_pmu &&
+    return cpu->enable_pmu && cpu->tcg_pmu_props.offered &&
            (IS_AMD_CPU(&cpu->env) || pmu_intel_model(cpu)) &&
            !(x86_cpu_takes_all(cpu) && icount_enabled());
 }
@@ -348,8 +348,43 @@ bool x86_pmu_expand_features(X86CPU *cpu, Error **errp)
     return true;
 }
 
+/* A setting that has been given, and that these counters do not have. */
+static const char *pmu_idle_setting(X86CPU *cpu)
+{
+    const X86PMUProps *p = &cpu->tcg_pmu_props;
+    bool none = !tcg_enabled() || !pmu_wanted(cpu);
+    int i;
+
+    for (i = 0; none && i < ARRAY_SIZE(pmu_numbers); i++) {
+        if (*(const uint32_t *)((const void *)p + pmu_numbers[i].offset)) {
+            return pmu_numbers[i].name;
+        }
+    }
+    if (none && (p->skid != X86_PMU_SKID_FIXED || p->skid_insns)) {
+        return "pmu-skid";
+    }
+    if (none && p->ipc > 1) {
+        return "pmu-ipc";
+    }
+    if (p->predicts && (none || IS_INTEL_CPU(&cpu->env))) {
+        return "pmu-predictor=2bit";
+    }
+    if (p->version && (none || IS_AMD_CPU(&cpu->env))) {
+        return "pmu-version";
+    }
+    return NULL;
+}
+
 bool x86_pmu_check(X86CPU *cpu, Error **errp)
 {
+    const char *idle = pmu_idle_setting(cpu);
+
+    if (idle) {
+        error_setg(errp, "%s: this CPU has no such counters of TCG; leave it "
+                   "out, or take accel=tcg, pmu=on and a CPU model that has "
+                   "them", idle);
+        return false;
+    }
     if (!cpu->tcg_pmu_props.ipc) {
         cpu->tcg_pmu_props.ipc = 1;
     }
@@ -406,18 +441,25 @@ void x86_pmu_finalize(X86CPU *cpu)
     g_clear_pointer(&cpu->tcg_pmu, g_free);
 }
 
+#define PMU_RESET_BYTES (offsetof(X86PMU, end_reset_fields) - \
+                         offsetof(X86PMU, start_reset_fields))
+
+/* Registers, and what else is of the guest, as reset leaves them. */
+static void pmu_clear(CPUX86State *env, X86PMU *pmu)
+{
+    memset(&pmu->start_reset_fields, 0, PMU_RESET_BYTES);
+    pmu->vendor->reset(env, pmu);
+}
+
 void x86_pmu_reset(X86CPU *cpu)
 {
     X86PMU *pmu = cpu->tcg_pmu;
 
     if (tcg_enabled() && pmu) {
-        memset(&pmu->start_reset_fields, 0,
-               offsetof(X86PMU, end_reset_fields) -
-               offsetof(X86PMU, start_reset_fields));
+        pmu_clear(&cpu->env, pmu);
 #ifdef X86_WITH_LWP
         x86_lwp_empty_ibs_cache(&cpu->env);
 #endif
-        pmu->vendor->reset(&cpu->env, pmu);
         pmu->vendor->derive(&cpu->env, pmu);
     }
 }
@@ -445,11 +487,20 @@ bool x86_pmu_cpuid(X86CPU *cpu, uint32_t index, uint32_t *eax, uint32_t *ebx,
     return true;
 }
 
+/* A machine that has not touched them can go where there are none. */
 static bool pmu_needed(void *opaque)
 {
     X86CPU *cpu = opaque;
+    X86PMU *pmu = cpu->tcg_pmu;
+    g_autofree X86PMU *clear = NULL;
 
-    return cpu->tcg_pmu && IS_AMD_CPU(&cpu->env);
+    if (!pmu || !IS_AMD_CPU(&cpu->env)) {
+        return false;
+    }
+    clear = g_memdup2(pmu, sizeof(*pmu));
+    pmu_clear(&cpu->env, clear);
+    return memcmp(&pmu->start_reset_fields, &clear->start_reset_fields,
+                  PMU_RESET_BYTES);
 }
 
 int x86_pmu_pre_save(void *opaque)

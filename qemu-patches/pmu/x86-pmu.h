@@ -36,6 +36,7 @@ typedef struct X86PMUProps {
     uint8_t version;          /* of Intel's, 0: that of the CPU model */
     uint8_t ipc;              /* instructions in a cycle, at least 1 */
     bool predicts;            /* by a simple predictor, else perfectly */
+    bool offered;             /* false: the machine type is older than they */
 } X86PMUProps;
 
 /* The events that have a model.  A cycle is pmu-ipc instructions. */

@@ -53,6 +53,34 @@ def test_refused(cpu: str, words: tuple[str, ...], says: str) -> None:
     assert ended.status == 1 and says in ended.err and ended.said.count("\n") == 1
 
 
+IDLE = (
+    "pmu-skid=13", "pmu-skid=zen3", "pmu-ipc=2", "pmu-predictor=2bit", "pmu-version=2", "pmu-overcount-vmrun=1",
+    "pmu-overcount-ring=1", "pmu-overcount-far=1",
+)
+
+
+@pytest.mark.parametrize("cpu, setting", [
+    *(pytest.param(PLAIN, setting, id=setting) for setting in IDLE),
+    pytest.param(PMU, "pmu-version=2", id="amd-version"),
+    pytest.param("Haswell,check=off,pmu=on", "pmu-predictor=2bit", id="intel-predictor"),
+])
+def test_idle_setting(cpu: str, setting: str) -> None:
+    """What would have no effect is refused: a setting of counters without counters, or of another vendor's."""
+    ended = run(machine(f"{cpu},{setting}", STOPPED), PATIENCE)
+    assert ended.status == 1 and ended.said.count("\n") == 1
+    assert f"{setting.partition('=')[0]}: this CPU has no such counters of TCG" in ended.err.replace("=2bit", "")
+
+
+@pytest.mark.parametrize("kind, has", [("pc-q35-9.2", False), ("q35", True)], ids=["pc-q35-9.2", "q35"])
+def test_old_machine_type(vm: Start, kind: str, has: bool) -> None:
+    """A machine type that is older than the counters shows with pmu=on the processor that it showed before."""
+    if not has:
+        intel = flat("test=pmu_intel_off cpus=1", "-serial", "stdio")
+        ended = run(machine("Skylake-Client,check=off,pmu=on", *intel, kind=kind), PATIENCE)
+        assert "ok 6 - " in ended.out and "not ok" not in ended.out
+    assert vm(PMU, STOPPED, kind=kind).cpu("perfctr-core") == has
+
+
 @pytest.mark.parametrize("words, has", [(ICOUNT, False), ((), True)], ids=["icount", "without"])
 def test_max_icount(vm: Start, words: tuple[str, ...], has: bool) -> None:
     """-cpu max has what is possible: with -icount no counters."""
@@ -140,7 +168,7 @@ def test_unavailable(vm: Start, cpu: str, feature: str, unavailable: bool, has: 
 
 @pytest.mark.parametrize("newest", [False, True], ids=["oldest", "newest"])
 def test_never_default(vm: Start, newest: bool) -> None:
-    """No model has LWP or counters unless it is asked for. So machine types need no compatibility properties."""
+    """No model has LWP or counters unless it is asked for."""
     it = vm("EPYC", STOPPED)
     kinds = [entry["name"] for entry in it.do("query-machines") if entry["name"].startswith("pc-q35-")]
     kinds.sort(key=lambda name: [int(number) for number in re.findall("[0-9]+", name)])
