@@ -148,10 +148,15 @@ static void svm_lwp_interrupt(void *vcpu, u8 vector)
 		kvm_apic_set_irq(vcpu, &irq, NULL);
 }
 
-/* 43724-217 */
-static u64 svm_lwp_timestamp(void *vcpu)
+/* What RDTSC reads in the guest that runs, nested or not (43724-217). */
+static u64 svm_lwp_timestamp(void *opaque)
 {
-	return kvm_read_l1_tsc(vcpu, rdtsc());
+	struct kvm_vcpu *vcpu = opaque;
+	u64 tsc = rdtsc(), ratio = vcpu->arch.tsc_scaling_ratio;
+
+	if (ratio != kvm_caps.default_tsc_scaling_ratio)
+		tsc = mul_u64_u64_shr(tsc, ratio, kvm_caps.tsc_scaling_ratio_frac_bits);
+	return tsc + vcpu->arch.tsc_offset;
 }
 
 /* The engine's callback, for the trace. */

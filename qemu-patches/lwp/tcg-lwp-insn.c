@@ -105,8 +105,17 @@ target_ulong helper_slwpcb(CPUX86State *env)
     return ea;
 }
 
+static bool lwp_canonical(CPUX86State *env, uint64_t address)
+{
+    uint64_t last = address + sizeof(uint32_t) - 1;
+
+    return address == sextract64(address, 0, x86_lwp_va_bits(env)) &&
+           last == sextract64(last, 0, x86_lwp_va_bits(env));
+}
+
 /*
  * QEMU checks no segment limits; those of this operand are checked (43724-629).
+ * Nor does it tell an address on the stack that is not canonical: #SS(0).
  */
 static uint32_t lwp_load(CPUX86State *env, target_ulong address, uint32_t info,
                          uintptr_t ra)
@@ -122,6 +131,8 @@ static uint32_t lwp_load(CPUX86State *env, target_ulong address, uint32_t info,
             raise_exception_err_ra(env, seg == R_SS ? EXCP0C_STACK : EXCP0D_GPF,
                                    0, ra);
         }
+    } else if (seg == R_SS && !lwp_canonical(env, address)) {
+        raise_exception_err_ra(env, EXCP0C_STACK, 0, ra);
     }
     return cpu_ldl_data_ra(env, address, ra);
 }

@@ -14,7 +14,8 @@
 #define FORMAT_AT (VMCB_LWP + 109)
 #define GUESTS 2
 
-extern char svm_a[], svm_b[], svm_ring_gone[], svm_ring_gone_0[], svm_ring_gone_1[], svm_vls[];
+extern char svm_a[], svm_b[], svm_ring_gone[], svm_ring_gone_0[], svm_ring_gone_1[], svm_time[],
+	svm_vls[];
 
 /* VMMCALL is a yield, with esi = 1 the end. */
 USER_CODE(/* 1 + 200 * 5 instructions before SLWPCB, 25 yields (ecx = 200, 192, ... 8). */
@@ -45,6 +46,16 @@ USER_CODE(/* 1 + 200 * 5 instructions before SLWPCB, 25 yields (ecx = 200, 192, 
 	  "svm_ring_gone: llwpcb %rax\n"
 	  "svm_ring_gone_0: nop\n"
 	  "svm_ring_gone_1: nop\n"
+	  "mov $1, %esi\n"
+	  "vmmcall\n"
+	  "svm_time: rdtsc\n"
+	  "mov %eax, %r8d\n"
+	  "mov %edx, %r9d\n"
+	  "llwpcb %rbx\n"
+	  "lwpins $1, %ecx, %edx\n"
+	  "rdtsc\n"
+	  "mov %eax, %r10d\n"
+	  "mov %edx, %r11d\n"
 	  "mov $1, %esi\n"
 	  "vmmcall\n"
 	  /* At CPL 0 with nested paging: rdi = a page. */
@@ -203,6 +214,23 @@ static void test_pending(void)
 	EXPECT_RECORDS(&m->l, "and the record is in it", REC_IRE(svm_ring_gone_0));
 }
 
+/* The time stamp is that of the guest, as RDTSC reads it there (43724-217). */
+static void test_time(void)
+{
+	static const struct block b = { .flags = LWP_F_PTSC };
+	struct vm *m = &vm[0];
+	struct guest_regs *r = &m->g.r;
+	u64 stamp;
+
+	start(m, &b, svm_time);
+	r->rbx = CB_VA;
+	lwp_put64(m->g.vmcb + VMCB_TSC_OFFSET, 0x0123456789abcdef);
+	report(run(m), "a guest with an offset of its TSC");
+	stamp = ring_record(&m->l, 0).timestamp;
+	report(stamp >= (r->r9 << 32 | r->r8) && stamp <= (r->r11 << 32 | r->r10),
+	       "its record's time stamp lies between what RDTSC reads in it");
+}
+
 /* A kernel guest with nested paging executes both instructions itself. */
 static void test_virtual(void)
 {
@@ -251,5 +279,6 @@ FLAT_TEST(svm_switch)
 	test_switch();
 	test_vmrun();
 	test_pending();
+	test_time();
 	test_virtual();
 }
