@@ -46,14 +46,14 @@ class Proofs:
             self.reached += [(file, name, _distances(uses, (path, name))) for name in file.properties]
 
     def asked(self, mutant: Mutant) -> list[tuple[File, str, Split]]:
-        """Some of the properties whose code reaches its definition, the nearest first; of the soak those that take one
-        run, after others as near."""
+        """Some of the properties whose code reaches its definition, the nearest first; those of the soak after
+        others as near."""
         found: list[tuple[int, bool, File, str, Split]] = []
         for file, name, distances in self.reached:
             far = distances.get(mutant.name, -1) if mutant.name.isidentifier() else 0  # a file, or a type: all
             soak = name in file.says("Soak")
             for split in file.splits(name) if far >= 0 else ():
-                if split == ALL or not soak and split.name in COMMON:
+                if split == ALL or split.name in COMMON:
                     found.append((far, soak, file, name, split))
         return [run[2:] for run in sorted(found, key=lambda run: run[:2])[:MOST]]
 

@@ -32,6 +32,12 @@ struct word {
 
 static struct word watched[2];
 
+/* What is mapped last of each: how it went, and where a fault is. The record that was written last. */
+static enum lwp_mem_result mapped[2];
+static u64 fault_at[2];
+static u8 in_slot[LWP_RECORD_SIZE];
+static u32 interrupts;
+
 static inline void watch(u32 i, u32 at)
 {
 	watched[i].at = at;
@@ -65,7 +71,9 @@ static enum lwp_mem_result any_map(void *vcpu, struct lwp_span *span, bool write
 	check("43724-814", fault != NULL);
 	span->page[0] = write;
 	span->page[1] = kind;
-	return any_result(fault);
+	mapped[kind] = any_result(fault);
+	fault_at[kind] = fault->addr;
+	return mapped[kind];
 }
 
 static enum lwp_mem_result any_read(void *vcpu, const struct lwp_span *span, u32 offset, void *to,
@@ -108,6 +116,7 @@ static enum lwp_mem_result any_write(void *vcpu, const struct lwp_span *span, u3
 	check("43724-402", offset <= most && len <= most - offset);
 	if (kind == SLOT) {
 		check("43724-501", offset == 0 && len == LWP_RECORD_SIZE);
+		memcpy(in_slot, from, LWP_RECORD_SIZE);
 		records++;
 	} else {
 		check("43724-421", owned(offset, len));
@@ -128,6 +137,7 @@ static enum lwp_mem_result any_write(void *vcpu, const struct lwp_span *span, u3
 static void any_interrupt(void *vcpu, u8 vector)
 {
 	check("43724-812", vector >= LWP_VECTOR_MIN);
+	interrupts++;
 }
 
 static u64 any_timestamp(void *vcpu)
@@ -197,7 +207,8 @@ static inline void any_engine(void)
 	struct lwp_caps caps = any_caps();
 	ANY(u8, fewer);
 
-	records = heads = misses = 0;
+	records = heads = misses = interrupts = 0;
+	mapped[SLOT] = mapped[BLOCK] = LWP_MEM_OK;
 	any_engine_of(&caps, fewer & 1 ? &fewer_ops : &any_ops);
 }
 
@@ -212,6 +223,25 @@ static inline void any_engine_later(void)
 	any_engine_of(&caps, e.ops);
 	assume(e.delivery == delivery && e.auto_context == auto_context && e.xcr0_lwp == xcr0_lwp &&
 	       e.st.cfg == cfg);
+}
+
+static inline bool is_2007(void)
+{
+	return e.caps.rev == LWP_REV_2007;
+}
+
+/* A slot of the block is watched. False: there is none of that number. */
+static inline bool watch_slot(u32 slot)
+{
+	watch(0, lwp_cb_slot_offset(&e.caps, slot));
+	watch(1, watched[0].at + 4);
+	return slot < e.caps.max_events && slot < LWP_MAX_EVENT_ID;
+}
+
+/* Its event, when it has been read. */
+static inline u32 event_of(u32 slot)
+{
+	return is_2007() ? watched[0].was >> 26 : slot + 1;
 }
 
 static inline struct lwp_retired any_retired(void)

@@ -2,13 +2,9 @@
 /*
  * Taking a block over, flushing into it, and reading its address range again keep the invariant.
  * Split: block_take block_begins block_flush block_flush_head
+ * Soak: block_begins block_flush_head
  */
 #include "any_engine.h"
-
-static bool is_2007(void)
-{
-	return e.caps.rev == LWP_REV_2007;
-}
 
 /* Of a segment of 32-bit code: does it have the whole ring, which does not wrap round? */
 static bool ring_inside(const struct lwp_ds *ds)
@@ -67,19 +63,6 @@ PROPERTY(block_take)
 	check("43724-420", engine_ok());
 	cover(result == LWP_MEM_OK && verdict == LWP_BLOCK_ON);
 	cover(result == LWP_MEM_OK && verdict != LWP_BLOCK_ON);
-}
-
-/* A slot is watched: its event. */
-static u32 event_of(u32 slot)
-{
-	return is_2007() ? watched[0].was >> 26 : slot + 1;
-}
-
-static bool watch_slot(u32 slot)
-{
-	watch(0, lwp_cb_slot_offset(&e.caps, slot));
-	watch(1, watched[0].at + 4);
-	return slot < e.caps.max_events && slot < LWP_MAX_EVENT_ID;
 }
 
 /* What counter an event of the slot that is watched begins with: the program's, but not below 0. */

@@ -2,7 +2,7 @@
 /*
  * What counts, to the event: nothing that passes is lost or counted twice, the event furthest below
  * its limit gets the record, and the record says what retired.
- * Soak: an_instruction_counts_once_for_each_event
+ * Soak: a_record_says_what_retired an_instruction_counts_once_for_each_event
  *	the_event_furthest_below_its_limit_gets_the_record
  */
 #include "any_engine.h"
@@ -128,6 +128,49 @@ PROPERTY(misses_that_count)
 		       (!(filters & LWP_FILTER_CLF) || filters & levels)));
 	cover(lwp_miss_counted(&e, &miss) && least > 100);
 	cover(filters & LWP_FILTER_CLF && lwp_miss_counted(&e, &miss));
+}
+
+/* A miss that counts is counted below the budget, else it waits for its instruction, the first to be told. */
+PROPERTY(misses_of_an_instruction)
+{
+	ANY(struct lwp_miss, miss);
+	struct lwp_retired r = any_retired();
+	u64 n, first;
+	bool counts, due;
+	u32 told;
+
+	any_engine();
+	counts = lwp_miss_counted(&e, &miss) && lwp_ip_passes(&e, r.address);
+	due = counts && lwp_budget(&e, LWP_KIND_DME) == 1;
+	n = e.stats.counted[LWP_KIND_DME];
+	told = r.misses;
+	assume(told < 1000);
+	first = told ? r.miss.address : miss.address;
+	lwp_retired_missed(&e, &r, &miss);
+	check("43724-719", e.stats.counted[LWP_KIND_DME] == n + (counts && !due));
+	check("43724-719", r.misses == told + due);
+	check("43724-511", !due || r.miss.address == first);
+	cover(due && told);
+}
+
+PROPERTY(misses_that_have_passed)
+{
+	ANY(struct lwp_miss, miss);
+	ANY(u64, n);
+	ANY(u64, address);
+	bool counts;
+
+	any_engine();
+	assume(!e.st.pending.event_id && n < (u64)1 << 31);
+	before = e;
+	counts = lwp_miss_counted(&e, &miss) && lwp_ip_passes(&e, address);
+	lwp_pass_miss(&e, n, address, &miss);
+	check("43724-823", e.stats.counted[LWP_KIND_DME] ==
+				   before.stats.counted[LWP_KIND_DME] + (counts ? n : 0));
+	check("43724-511", !e.st.pending.event_id ||
+				   !(lwp_caps_ecx_features(&e.caps) & LWP_ECX_DATA_ADDRESS) ||
+				   e.st.pending.data2 == miss.address);
+	cover(e.st.pending.event_id);
 }
 
 /* The engine counts what is below the budget, and leaves the event that is due to an instruction. */

@@ -6,9 +6,10 @@
  */
 #include "any_engine.h"
 
-/* The invariant's fields before the call. */
+/* What was before the call. */
 static struct lwp_state old;
-static u64 old_records;
+static u64 old_records, old_counted, old_load_rip;
+static bool old_load_faulted;
 
 static void begin(void)
 {
@@ -16,6 +17,9 @@ static void begin(void)
 	assume(e.st.size);
 	old = e.st;
 	old_records = e.stats.records;
+	old_counted = e.stats.counted[LWP_KIND_VAL];
+	old_load_rip = e.load_rip;
+	old_load_faulted = e.load_faulted;
 }
 
 /* stored: the result was LWP_MEM_OK. */
@@ -23,6 +27,11 @@ static void stored_or_not(bool stored)
 {
 	check("43724-814", records <= 1 && heads <= 1 && misses <= 2);
 	check("43724-420", e.st.size == old.size && e.st.base == old.base);
+	check("43724-631", e.stats.counted[LWP_KIND_VAL] == old_counted);
+	check("43724-816", e.load_rip == old_load_rip && e.load_faulted == old_load_faulted);
+	check("43724-816",
+	      !e.st.pending.event_id || (e.st.retry_rip == old.retry_rip &&
+					 !((e.st.flags ^ old.flags) & LWP_STATE_FAULTED)));
 	check("43724-802", e.st.head == old.head || e.st.head == old.head + LWP_RECORD_SIZE ||
 				   (!e.st.head && old.head + LWP_RECORD_SIZE == old.size));
 	if (stored) {
