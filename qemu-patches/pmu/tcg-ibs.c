@@ -203,9 +203,12 @@ static bool ibs_physical(CPUX86State *env, uint64_t linear, uint32_t info,
     int mmu_idx = x86_mmu_index_pl(env, info & X86_CNT_CPL0 ? 0 : 3);
     CPUTLBEntryFull *full;
     void *host;
-    int flags = probe_access_full(env, linear, 1, access, mmu_idx, true, &host,
-                                  &full, 0);
+    int flags;
 
+    /* If it has lost it, a page table may lie in a device. */
+    assert(env_cpu(env)->neg.can_do_io);
+    flags = probe_access_full(env, linear, 1, access, mmu_idx, true, &host,
+                              &full, 0);
     if (flags & TLB_INVALID_MASK) {
         return false;
     }
