@@ -13,6 +13,7 @@
 #define USER_END 0x80000000ul
 /* The runner gives at least 64 MiB; what lies above the image up to here is the allocator's. */
 #define PHYS_END (60ul << 20)
+#define RAM_END (64ul << 20)
 
 #define PTE_P 0x001ul
 #define PTE_W 0x002ul

@@ -6,7 +6,6 @@
 #include "test.h"
 #include "x86.h"
 
-#define RAM_END (64ul << 20)
 #define END_PAGES ((RAM_END - PHYS_END) / PAGE_SIZE)
 /* Nothing answers there: above the memory of the machine, below the 32-bit devices. */
 #define HOLE 0xa0000000ul

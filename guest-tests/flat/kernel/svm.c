@@ -2,6 +2,7 @@
 /* A small hypervisor: see svm.h. */
 #include "cpu.h"
 #include "paging.h"
+#include "place.h"
 #include "report.h"
 #include "svm.h"
 #include "x86.h"
@@ -84,7 +85,9 @@ u64 guest_nested(struct guest *g)
 {
 	u64 ncr3 = phys_alloc(1, PAGE_SIZE);
 
-	as_map(ncr3, 0, 0, PHYS_END / PAGE_SIZE, PAGE_USER_RW);
+	as_map(ncr3, 0, 0, RAM_END / PAGE_SIZE, PAGE_USER_RW);
+	if (place_device())
+		as_map(ncr3, TESTDEV, TESTDEV, TESTDEV_PAGES, PAGE_USER_RW);
 	lwp_put32(g->vmcb + VMCB_NESTED, NESTED_PAGING);
 	lwp_put64(g->vmcb + VMCB_NESTED_CR3, ncr3);
 	return ncr3;

@@ -81,8 +81,8 @@ void svm_init(void);
 /* A guest that starts 64-bit code at rip with the flat segments of user mode, or of kernel mode. */
 void guest_init(struct guest *g, u64 cr3, u64 rip, u64 rsp, bool user);
 /*
- * Nested paging for it: all memory below PHYS_END at its own address, in pages of 4 KiB. Returns the nested CR3, of which
- * as_map() and as_protect() change pages; guest_flush() makes the guest see that.
+ * Nested paging for it: all memory of a run (place.h) at its own address, in pages of 4 KiB. Returns the nested CR3, of
+ * which as_map() and as_protect() change pages; guest_flush() makes the guest see that.
  */
 u64 guest_nested(struct guest *g);
 void guest_flush(struct guest *g);
