@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The proofs are judged: each mutant of vmcb and kvm/engine must make a property false whose code reaches it, or
 docs/proofs.md says why none notices: then it is only tried if it is named. The nearest properties are asked, as
-./vlwp test proves them. Each mutant is a line of lab/results/mutants-proofs; --resume continues."""
+./vlwp test proves them; of the table of contexts its enumeration is. Each mutant is a line of
+lab/results/mutants-proofs; --resume continues."""
 
 import argparse
 import re
@@ -12,6 +13,7 @@ from pathlib import Path
 from queue import SimpleQueue
 
 from lab.building import cbmc
+from lab.common import proc
 from lab.common.c_source import Tree, sources
 from lab.common.places import BUILD, TOP
 from lab.common.results import FOLDER, Results, code_of
@@ -26,6 +28,9 @@ PAGE = TOP / "docs/proofs.md"
 REASON = re.compile(r"^\| ((?:`\w+`(?:, )?)+) \|", re.MULTILINE)  # functions, and why
 MOST = 10  # properties that are asked of a mutant
 LIMIT = 300  # seconds for one proof with a mutant; what takes longer has not noticed it
+TABLE = "kvm/engine/lwp_context_table.c"  # for which something stands in where properties reach it
+ENUMERATED = ("kvm/engine/proofs/all_tables.c", "kvm/engine/fuzz/check_table.c", TABLE)
+OPERATIONS = 6
 Node = tuple[str, str]  # a file, and a name that it defines
 
 
@@ -34,7 +39,7 @@ class Proofs:
 
     def __init__(self, work: Path):
         self.tree, self.out = work / "tree", work / "proofs"
-        self.reached: list[tuple[File, str, dict[str, int]]] = []
+        self.reached: list[tuple[File, str, dict[Node, int]]] = []
 
     def prepare(self) -> None:
         """Make the copy."""
@@ -45,17 +50,22 @@ class Proofs:
             uses, path = _uses(file, self.tree), str(file.path.relative_to(self.tree))
             self.reached += [(file, name, _distances(uses, (path, name))) for name in file.properties]
 
-    def asked(self, mutant: Mutant) -> list[tuple[File, str, Split]]:
-        """Some of the properties whose code reaches its definition, the nearest first; those of the soak after
-        others as near."""
+    def asked(self, path: str, name: str) -> list[tuple[File, str, Split]]:
+        """Some of the properties whose code reaches a definition in a file, the nearest first; those of the soak
+        after others as near."""
         found: list[tuple[int, bool, File, str, Split]] = []
-        for file, name, distances in self.reached:
-            far = distances.get(mutant.name, -1) if mutant.name.isidentifier() else 0  # a file, or a type: all
-            soak = name in file.says("Soak")
-            for split in file.splits(name) if far >= 0 else ():
+        for file, asked, distances in self.reached:
+            far = distances.get((path, name), -1) if name.isidentifier() else 0  # a file, or a type: all
+            soak = asked in file.says("Soak")
+            for split in file.splits(asked) if far >= 0 else ():
                 if split == ALL or split.name in COMMON:
-                    found.append((far, soak, file, name, split))
+                    found.append((far, soak, file, asked, split))
         return [run[2:] for run in sorted(found, key=lambda run: run[:2])[:MOST]]
+
+    def reach(self, tree: Tree, mutant: Mutant) -> bool:
+        """Is any asked?"""
+        path = applied(mutant, tree)[0].path
+        return path == TABLE or bool(self.asked(path, mutant.name))
 
     def noticed(self, tree: Tree, mutant: Mutant) -> str:
         """The first property that is false with it, "" if all hold."""
@@ -63,9 +73,21 @@ class Proofs:
         place = self.tree / source.path
         place.write_text(text, encoding="utf-8")
         try:
-            return next((name for file, name, split in self.asked(mutant) if _false(file, name, split)), "")
+            if source.path == TABLE:
+                return "" if self._enumerated() else "all_tables"
+            runs = self.asked(source.path, mutant.name)
+            return next((name for file, name, split in runs if _false(file, name, split)), "")
         finally:
             place.write_text(source.text, encoding="utf-8")
+
+    def _enumerated(self) -> bool:
+        """Is the table right after each sequence of operations? That takes half a minute."""
+        make_dir(self.out)
+        out = self.out / "all_tables"
+        words = [f"-I{self.tree / folder}" for folder in (*UNIT.folders, "kvm/engine/fuzz")]
+        words += [str(self.tree / name) for name in ENUMERATED]
+        proc.output(["cc", "-O2", "-fsanitize=address,undefined", "-fno-sanitize-recover", "-o", out, *words])
+        return not proc.call([out, str(OPERATIONS)], limit=LIMIT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def _false(file: File, name: str, split: Split) -> bool:
@@ -95,14 +117,14 @@ def _uses(file: File, top: Path) -> dict[Node, set[Node]]:
     }
 
 
-def _distances(uses: dict[Node, set[Node]], first: Node) -> dict[str, int]:
-    """How many definitions lie between one and each that it reaches, by name."""
+def _distances(uses: dict[Node, set[Node]], first: Node) -> dict[Node, int]:
+    """How many definitions lie between one and each that it reaches."""
     found, new = {first: 0}, {first}
     while new:
         far = max(found.values()) + 1
         new = {used for at in new for used in uses[at]} - set(found)
         found |= dict.fromkeys(new, far)
-    return {name: far for (_, name), far in reversed(found.items())}
+    return found
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -137,7 +159,7 @@ def main(args: argparse.Namespace) -> int:
         pool = ThreadPoolExecutor(jobs_count())
         try:
             told = () if args.texts else _told()
-            asked = {key: one for key, one in keys.items() if one.name not in told and copy.asked(one)}
+            asked = {key: one for key, one in keys.items() if one.name not in told and copy.reach(tree, one)}
             for run in as_completed([pool.submit(judged, key) for key in asked if key not in done.lines]):
                 key, name = run.result()
                 done.add(key, bool(name), f"{keys[key].place} {name or 'unnoticed'}")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from lab.common.c_source import Tree
 from lab.common.say import Died
 from lab.mutants import proofs
 from lab.mutants.listed import Mutant
@@ -27,13 +28,17 @@ def test_distances(tmp_path: Path) -> None:
     file, = files(tmp_path, tmp_path)
     uses = proofs._uses(file, tmp_path)
     first, second = (proofs._distances(uses, ("vmcb/proofs/prove_a.c", name)) for name in file.properties)
-    assert first == {"first": 0, "one": 1, "near": 2, "TWICE": 3, "far": 4}
-    assert second == {"second": 0, "far": 1, "near": 2}
+    a, b = "vmcb/lwp_a.c", "vmcb/lwp_b.c"
+    assert first == {
+        ("vmcb/proofs/prove_a.c", "first"): 0, (a, "one"): 1, (a, "near"): 2, ("vmcb/lwp_a.h", "TWICE"): 3,
+        (b, "far"): 4, (b, "near"): 5
+    }
+    assert second == {("vmcb/proofs/prove_a.c", "second"): 0, (b, "far"): 1, (b, "near"): 2}
     judge = proofs.Proofs(tmp_path)
     judge.reached = [(file, "first", first), (file, "second", second)]
-    assert [name for _, name, _ in judge.asked(Mutant("", "", "far"))] == ["second", "first"]
-    assert [name for _, name, _ in judge.asked(Mutant("", "", "near"))] == ["first", "second"]
-    assert not judge.asked(Mutant("", "", "replaced"))
+    assert [name for _, name, _ in judge.asked(b, "far")] == ["second", "first"]
+    assert [name for _, name, _ in judge.asked(a, "near")] == ["first"]
+    assert not judge.asked("vmcb/lwp_c.c", "replaced")
 
 
 def test_reasons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,3 +49,17 @@ def test_reasons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not proofs._sums(lines)
     with pytest.raises(Died, match="no reason for lwp_a.c:three"):
         proofs._sums([*lines, "0123456789ab 3 wrong lwp_a.c:three unnoticed"])
+
+
+def test_enumerated(tmp_path: Path) -> None:
+    """Of the table of contexts its enumeration is asked."""
+    judge = proofs.Proofs(tmp_path)
+    for name, text in zip(proofs.ENUMERATED, (
+        "int size(void);\nint main(void) { return size() != 3; }\n", "\n", "int size(void) { return 2 + 1; }\n"
+    )):
+        _file(judge.tree, name, text)
+    tree = Tree(judge.tree, ["kvm/engine"])
+    for now, name in ("4", "all_tables"), ("2 + 1", ""):
+        mutant = Mutant("", "", "size", "2 + 1", 0, now)
+        assert judge.reach(tree, mutant)
+        assert judge.noticed(tree, mutant) == name

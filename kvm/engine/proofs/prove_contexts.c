@@ -14,6 +14,7 @@
 
 static struct lwp_ctx entry[2];
 static struct lwp_ctx_table table = { .entry = entry, .size = 2 };
+static const struct lwp_ctx *of_key; /* what was found last */
 
 /* A parked context is one that can be live again. */
 static bool saved_ok(const struct lwp_ctx *ctx)
@@ -40,12 +41,19 @@ struct lwp_ctx *lwp_ctx_by_key(const struct lwp_ctx_table *t, const struct lwp_c
 	ANY(u8, which);
 
 	assume(which <= 2 && (which == 2 || entry[which].used));
+	of_key = which == 2 ? NULL : &entry[which];
 	return which == 2 ? NULL : &entry[which];
+}
+
+/* What a vCPU, here number 0, may change: what it holds, or nobody. */
+static bool may_change(const struct lwp_ctx *ctx)
+{
+	return ctx->used && (ctx->holder == LWP_CTX_NOBODY || !ctx->holder);
 }
 
 void lwp_ctx_remove(struct lwp_ctx_table *t, struct lwp_ctx *ctx)
 {
-	check("43724-905", ctx->used);
+	check("43724-905", may_change(ctx));
 	ctx->used = false;
 }
 
@@ -53,6 +61,7 @@ struct lwp_ctx *lwp_ctx_add(struct lwp_ctx_table *t, const struct lwp_ctx_key *k
 {
 	ANY(u8, which);
 
+	check("43724-905", !of_key || !of_key->used);
 	assume(which < 2 && !entry[which].used);
 	memset(&entry[which], 0, sizeof(entry[which]));
 	entry[which].used = true;
@@ -63,6 +72,7 @@ struct lwp_ctx *lwp_ctx_add(struct lwp_ctx_table *t, const struct lwp_ctx_key *k
 
 void lwp_ctx_hold(struct lwp_ctx_table *t, struct lwp_ctx *ctx, s32 holder, u64 now)
 {
+	check("43724-902", may_change(ctx));
 	ctx->holder = holder;
 }
 

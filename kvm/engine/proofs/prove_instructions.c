@@ -204,6 +204,7 @@ PROPERTY(llwpcb)
 	check("2007-604", old == (exc.kind == LWP_EXC_NONE ? previous : 0));
 	check("43724-611", ea || exc.kind != LWP_EXC_NONE || !lwp_engine_on(&e));
 	check("43724-614", exc.kind != LWP_EXC_GP || !lwp_engine_on(&e));
+	check("43724-610", !avail || !on || deferred || flushes);
 	check("43724-610",
 	      !(flushes & LWP_BIT(LWP_MEM_FAULT)) || (exc.kind == LWP_EXC_PF && lwp_engine_on(&e)));
 	check("2007-604", !is_2007() || exc.kind != LWP_EXC_PF ||
@@ -224,10 +225,13 @@ PROPERTY(slwpcb)
 {
 	struct lwp_ds ds = any_ds();
 	struct lwp_exc exc;
+	bool has_nothing;
 	u64 result;
 
 	begin();
+	has_nothing = !lwp_engine_avail(&e) || !lwp_engine_on(&e) || lwp_state_deferred(&e.st);
 	lwp_slwpcb(&e, &ds, &result, &exc);
+	check("43724-621", has_nothing || flushes);
 	check("43724-623", exc.kind != LWP_EXC_GP);
 	check("43724-620", exc.kind != LWP_EXC_NONE || lwp_engine_on(&e) || !result);
 	check("43724-420", engine_ok());

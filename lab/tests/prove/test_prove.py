@@ -34,7 +34,7 @@ def test_proof(file: File, name: str, split: Split) -> None:
     assert not disproved(file, name, split)
 
 
-@pytest.mark.parametrize("operations", [5, pytest.param(6, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("operations", [5, pytest.param(7, marks=pytest.mark.soak)])
 def test_tables(operations: int) -> None:
     """The table of contexts, after each sequence of operations."""
     sanitized(ALL_TABLES)
