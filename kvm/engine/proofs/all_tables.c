@@ -15,12 +15,12 @@
 #define OPERATIONS 5
 #define DEPTH_MAX 8
 
-/* Two threads of one address space, and two other spaces. */
+/* Two threads of one address space; two of another, which differ in GS only. */
 static const struct lwp_ctx_key keys[KEYS] = {
 	{ .cr3 = 0x1000 },
 	{ .cr3 = 0x1000, .thread = 8 },
 	{ .cr3 = 0x2000 },
-	{ .cr3 = 0x3000, .gs = 8 },
+	{ .cr3 = 0x2000, .gs = 8 },
 };
 
 static struct lwp_ctx_table table;
@@ -69,6 +69,7 @@ static void operate(const struct lwp_ctx_key *key, u32 operation, u64 now)
 {
 	struct lwp_ctx *ctx = lwp_ctx_by_key(&table, key);
 
+	CHECK(!ctx || !memcmp(&ctx->saved.key, key, sizeof(*key)));
 	switch (operation) {
 	case 0:
 		if (!ctx && (table.used < SIZE || evict()))

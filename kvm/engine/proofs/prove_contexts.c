@@ -166,8 +166,11 @@ PROPERTY(context_is_found)
 	check("43724-904", !records && !heads && !misses);
 	check("43724-904", engine_ok() && table_ok());
 	check("43724-903", (found == LWP_CTX_RESUMED) == lwp_engine_on(&e));
+	check("43724-903",
+	      found != LWP_CTX_BUSY || (of_key && of_key->wanted && of_key->holder == holder));
 	cover(found == LWP_CTX_RESUMED && e.last_hash);
 	cover(found == LWP_CTX_UNREADABLE);
+	cover(found == LWP_CTX_BUSY);
 }
 
 PROPERTY(context_is_resumed)

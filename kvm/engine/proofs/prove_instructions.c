@@ -283,15 +283,17 @@ PROPERTY(lwpval)
 	struct lwp_exc exc;
 	u64 counted;
 	s32 counter;
-	bool counts, reads;
+	bool counts, reads, undefined;
 
 	begin();
+	undefined = is_2007() || !lwp_engine_avail(&e);
 	sample_result = LWP_MEM_NOT_RAM;
 	reads = lwp_val_reads(&e, sample.address);
 	counter = e.st.counter[0];
 	counted = e.stats.counted[LWP_KIND_VAL];
 	counts = lwp_event_active(&e, LWP_KIND_VAL) && lwp_ip_passes(&e, sample.address);
 	lwp_val(&e, &sample, &exc);
+	check("2007-601", (exc.kind == LWP_EXC_UD) == undefined);
 	check("43724-630", (counts && counter <= 0) || !accesses);
 	check("43724-631", reads == (counts && counter <= 0));
 	check("43724-631", !reads || e.stats.counted[LWP_KIND_VAL] ==
