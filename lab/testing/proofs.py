@@ -77,13 +77,18 @@ class File:
         files = [path for folder in self.folders for path in sorted(folder.glob("lwp_*.c"))]
         return [self.path, *(path for path in files if path.name not in self.says("Stands in for"))]
 
+    @property
+    def code(self) -> str:
+        """A hash of all that is compiled, and of how."""
+        read = [path for folder in self.folders for path in sorted(folder.glob("*.[ch]"))]
+        read += [path for folder in self.folders for path in sorted((folder / "proofs").glob("*.h"))]
+        texts = [" ".join(OPTIONS).encode(), *(path.read_bytes() for path in [self.path, *read])]
+        return hashlib.sha256(b"\0".join(texts)).hexdigest()[:12]
+
     def compiled(self, split: Split) -> Path:
         """As CBMC takes it."""
         words = [f"-I{place}" for folder in self.folders for place in (folder, folder / "proofs")]
-        read = [path for folder in self.folders for path in sorted(folder.glob("*.[ch]"))]
-        read += [path for folder in self.folders for path in sorted((folder / "proofs").glob("*.h"))]
-        code = hashlib.sha256(b"\0".join(path.read_bytes() for path in [self.path, *read])).hexdigest()[:12]
-        out = self.place / f"{self.path.stem}-{split.name}-{code}.goto"
+        out = self.place / f"{self.path.stem}-{split.name}-{self.code}.goto"
         if not out.exists():
             make_dir(self.place)
             for old in self.place.glob(f"{self.path.stem}-{split.name}-*.goto"):

@@ -36,6 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--replay", metavar="SEED,N", help="kvm diff: of the programs of a seed one alone")
     group.addoption("--gdb", action="store_true", help="start one test's machine stopped, for gdb")
     group.addoption("--seed", type=int, metavar="N", help="of what is drawn")
+    group.addoption("--results", type=Path, metavar="FILE", help="what a test has found on the same code is there")
     group.addoption("--sums", type=Path, metavar="FILE", help="write the numbers of points there")
     group.addoption("--scale", type=int, default=1, metavar="N", help="so many times as much of what is drawn")
 
