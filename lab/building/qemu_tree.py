@@ -21,14 +21,13 @@ PATCHES = TOP / "qemu-patches"
 SERIES = ("1-fixes", "2-pmu", "3-lwp")
 # Folders with new files, and where these lie in QEMU's source.
 LWP = "target/i386/lwp"
-COMPAT = "pmu/qemu-compat.h"  # what QEMUs call otherwise
-NEW = {"lwp": LWP, "pmu": "target/i386/pmu", "docs": "docs", "tests": "tests"}
+COMPAT = "count/qemu-compat.h"  # what QEMUs call otherwise
+COUNT = "target/i386/count"
+NEW = {"count": COUNT, "lwp": LWP, "pmu": "target/i386/pmu", "docs": "docs", "tests": "tests"}
 PACKAGING = "packaging"
 # What processors of the nested lab have besides, in a flavour of its own: shadow stacks.
 CET, LAB = "cet", "lab"
 MUTANTS = "mutants"
-# Code of the counters that is for LWP. What is built here has it; the series for the counters is written without.
-WITH_LWP = "X86_WITH_LWP"
 
 
 def wanted_version() -> str:
@@ -176,6 +175,7 @@ def new_files() -> dict[str, Path]:
     """What exists upstream nowhere, by its place there: the shared sources, flat in one folder, and QEMU's own part."""
     shared = [file for folder in ("vmcb", "kvm/engine", "kvm/engine/tcg") for file in (TOP / folder).glob("lwp_*.[ch]")]
     found = {f"{LWP}/{file.name}": file for file in shared}
+    found |= {f"{COUNT}/{file.name}": file for file in (TOP / "kvm/engine/tcg").glob("x86_*.[ch]")}
     for top in filter(None, (PATCHES, own())):
         for folder, place in NEW.items():
             found |= {f"{place}/{name}": top / folder / name for name in overlay.names(top / folder)}

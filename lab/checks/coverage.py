@@ -19,7 +19,7 @@ BEGIN = "<!-- what follows is made by ./vlwp build coverage -->\n"
 HEAD = "| rule | by | both | TCG | KVM | proved | unit tests | in guests |"
 CODE = {  # who carries it out, and where that lies
     "both": ("vmcb/", "kvm/engine/"),
-    "TCG": ("qemu-patches/lwp/", "qemu-patches/pmu/", "qemu-patches/patches/"),
+    "TCG": ("qemu-patches/count/", "qemu-patches/lwp/", "qemu-patches/pmu/", "qemu-patches/patches/"),
     "KVM": ("kvm/svm/", "kvm/patches/"),
 }
 KINDS = ("proved", "unit")  # of tests, with a column each

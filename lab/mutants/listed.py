@@ -47,7 +47,8 @@ class MutantList:
 UNIT = MutantList("unit", ("vmcb", "kvm/engine"), ("vmcb", "kvm/engine"))
 KVM = MutantList("kvm", ("kvm/svm",), ("vmcb", "kvm"))
 QEMU = MutantList(
-    "qemu", ("qemu-patches",), ("vmcb", "kvm/engine", "qemu-patches/lwp", "qemu-patches/pmu"), "qemu-patches/patches"
+    "qemu", ("qemu-patches",), ("vmcb", "kvm/engine", "qemu-patches/count", "qemu-patches/lwp", "qemu-patches/pmu"),
+    "qemu-patches/patches"
 )
 TOOLS = MutantList("tools", ("guest-tools", "host-tools"), ("guest-tools", "host-tools"))
 LISTS = (UNIT, KVM, QEMU, TOOLS)

@@ -64,7 +64,7 @@ def as_built(check: Check, pristine: Path) -> None:
     differ = []
     for name in files:
         text = (built / name).read_text(encoding="utf-8").replace(qemu.NOBODY, TESTER)  # in MAINTAINERS
-        if sources.conditional(text, qemu_tree.WITH_LWP, True) != (place / name).read_text(encoding="utf-8"):
+        if text != (place / name).read_text(encoding="utf-8"):
             differ.append(str(name))
     check.want(not differ, f"not as built: {' '.join(differ)}")
     folder = place / "target/i386/lwp"
@@ -75,15 +75,11 @@ def as_built(check: Check, pristine: Path) -> None:
 
 
 def alone(check: Check) -> None:
-    """Fixes and counters have no name of LWP's, nor do their messages, and no half of a condition."""
+    """Fixes and counters have no name of LWP's, nor do their messages."""
     for patch in [patch for name in qemu.names()[:-1] for patch in patches_in(check.work / "series" / name)]:
         text = patch.read_text(encoding="utf-8")
         found = [line for line in text.splitlines() if re.search("(?i)(?<!v)lwp", line)]  # not the author's name
         check.want(not found, "\n".join([f"{patch.name} has LWP:", *found]))
-        for file in text.split("\ndiff --git ")[1:]:
-            if "\nnew file mode" in file:
-                begins, ends = (len(re.findall(rf"^\+#{word}", file, re.MULTILINE)) for word in ("if", "endif"))
-                check.want(begins == ends, f"{file.split()[0]}: {begins} conditions, {ends} ends")
 
 
 def checkpatch(check: Check, names: Sequence[str], pristine: Path, expected: Sequence[str]) -> None:

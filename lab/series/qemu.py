@@ -5,14 +5,11 @@ one commit a topic, then the hooks."""
 from collections.abc import Callable
 from pathlib import Path
 
-from lab.building.qemu_tree import LWP, PATCHES, SERIES, WITH_LWP, changed_files, new_files, series
+from lab.building.qemu_tree import COUNT, LWP, PATCHES, SERIES, changed_files, new_files, series
 from lab.series import sources
 from lab.series.tree import Tree
 
-PMU = "target/i386/pmu"
-HEADER = "x86-lwp.h"  # defines WITH_LWP
-# The hook that changes this file switches the compilation of a folder on.
-SWITCH = "target/i386/meson.build"
+COUNTERS = (COUNT, "target/i386/pmu")
 # Hooks that name one new file, which comes with them.
 WITH = {
     "docs/system/target-i386.rst": "docs/system/i386/lwp.rst",
@@ -32,22 +29,15 @@ def patches(folder: str) -> list[Path]:
     return series(folder)
 
 
-def _counting(tree: Tree, with_lwp: bool) -> None:
-    """The new files of the counters. Code for LWP comes with LWP."""
-    folder = tree.path / PMU
-    folder.mkdir(parents=True, exist_ok=True)
-    for file in (file for name, file in sorted(new_files().items()) if name.startswith(f"{PMU}/")):
-        text = sources.conditional(file.read_text(encoding="utf-8"), WITH_LWP, with_lwp)
-        (folder / file.name).write_text(text, encoding="utf-8")
-
-
 def _fixes(tree: Tree) -> None:
     for patch in patches("1-fixes"):
         tree.hook(patch)
 
 
 def _pmu(tree: Tree) -> None:
-    _counting(tree, False)
+    for folder in COUNTERS:
+        files = [file for name, file in sorted(new_files().items()) if name.startswith(f"{folder}/")]
+        tree.add_files(folder, files)
     tree.commit("qemu-3-counters")
     for patch in patches("2-pmu"):
         tree.hook(patch)
@@ -62,9 +52,6 @@ def _lwp(tree: Tree) -> None:
     )
     for message, files in topics:
         tree.add_files(LWP, files)
-        header = tree.path / LWP / HEADER
-        if header.is_file():
-            header.write_text(sources.conditional(header.read_text(encoding="utf-8"), WITH_LWP, True), encoding="utf-8")
         tree.commit(message)
     for patch in patches("3-lwp"):
         tree.hook(patch)
@@ -73,9 +60,6 @@ def _lwp(tree: Tree) -> None:
             if name in WITH:
                 tree.add_files(str(Path(WITH[name]).parent), [PATCHES / WITH[name]])
                 tree.amend()
-        if SWITCH in changed:
-            _counting(tree, True)
-            tree.amend()
         if "MAINTAINERS" in changed:
             file = tree.path / "MAINTAINERS"
             text = file.read_text(encoding="utf-8")

@@ -26,31 +26,6 @@ def with_headers(files: Iterable[Path]) -> list[Path]:
     return seen
 
 
-def conditional(text: str, macro: str, defined: bool) -> str:
-    """A source without the #ifdef MACRO, #else and #endif of one macro, and without the lines between them that are not
-    compiled. Other conditions stay as they are. The macro's definition goes, too, with the line above it."""
-    kept: list[str] = []
-    ours: list[bool] = []  # of each condition that is open: is it that of the macro?
-    keep = True
-    text = re.sub(rf"^.*\n#define {macro}\n\n?", "", text, flags=re.MULTILINE)
-    for line in text.splitlines(keepends=True):
-        word = line.strip()
-        if word.startswith("#if"):
-            ours.append(word == f"#ifdef {macro}")
-            keep = defined if ours[-1] else keep
-            drop = ours[-1]
-        elif word == "#else" and ours and ours[-1]:
-            keep, drop = not defined, True
-        elif word.startswith("#endif"):
-            drop = ours.pop()
-            keep = True if drop else keep
-        else:
-            drop = False
-        if keep and not drop:
-            kept.append(line)
-    return "".join(kept)
-
-
 def shared(folder: str) -> list[Path]:
     """The sources and headers in vmcb or kvm/engine."""
     return sorted((TOP / folder).glob("lwp_*.[ch]"))

@@ -25,7 +25,7 @@ RUNS = {"tcg": 1000, "kvm": 50}
 EACH = 6  # runs for each processor of a guest; a boot takes as long as one or two of them
 CODE = (
     *("vmcb", "kvm/engine", *(f"qemu-patches/patches/{name}" for name in qemu_tree.SERIES)),
-    *("qemu-patches/lwp", "qemu-patches/pmu", "guest-tools", "guest-tests/linux/results"),
+    *("qemu-patches/count", "qemu-patches/lwp", "qemu-patches/pmu", "guest-tools", "guest-tests/linux/results"),
 )
 KVM_CODE = ("kvm/svm", "kvm/patches")
 # In the nested lab a program takes 20 times as long, and with each branch due even longer.

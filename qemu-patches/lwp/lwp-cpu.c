@@ -9,10 +9,11 @@
 #include "cpu.h"
 #include "system/kvm.h"
 #include "system/tcg.h"
-#include "pmu/qemu-compat.h"
+#include "count/qemu-compat.h"
+#include "count/x86-cache-props.h"
 #include "lwp/tcg-lwp.h"
 #include "lwp/kvm-lwp.h"
-#include "lwp/lwp-cpu.h"
+#include "lwp_cpuid.h"
 #include "lwp/lwp-vmstate.h"
 #include "lwp_names.h"
 
@@ -97,15 +98,6 @@ static const LWPNumber lwp_numbers[] = {
       "seconds until a context that is not used is looked at, 0: never" },
 };
 
-bool x86_lwp_settable(Object *obj, const char *name, Error **errp)
-{
-    if (DEVICE(obj)->realized) {
-        error_setg(errp, "%s cannot be changed once the CPU exists", name);
-        return false;
-    }
-    return true;
-}
-
 /* A feature's bit in X86LWPProps: that of 43724's EDX. */
 static uint32_t lwp_prop_bit(const struct lwp_feature *f)
 {
@@ -137,7 +129,7 @@ static void lwp_set_feature(Object *obj, Visitor *v, const char *name,
     X86LWPProps *p = &X86_CPU(obj)->lwp_props;
     bool value;
 
-    if (!x86_lwp_settable(obj, name, errp) ||
+    if (!x86_cnt_settable(obj, name, errp) ||
         !visit_type_bool(v, name, &value, errp)) {
         return;
     }
@@ -166,7 +158,7 @@ static void lwp_set_choice(Object *obj, Visitor *v, const char *name,
     uint8_t *field = (uint8_t *)&X86_CPU(obj)->lwp_props + c->offset;
     int value;
 
-    if (!x86_lwp_settable(obj, name, errp) ||
+    if (!x86_cnt_settable(obj, name, errp) ||
         !visit_type_enum(v, name, &value, c->lookup, errp)) {
         return;
     }
@@ -205,7 +197,7 @@ static void lwp_set_number(Object *obj, Visitor *v, const char *name,
     uint32_t *field = (void *)p + n->offset;
     uint32_t value;
 
-    if (!x86_lwp_settable(obj, name, errp) ||
+    if (!x86_cnt_settable(obj, name, errp) ||
         !visit_type_uint32(v, name, &value, errp)) {
         return;
     }
@@ -225,7 +217,7 @@ static bool lwp_get_vmcb(Object *obj, Error **errp)
 /* 43724-116 */
 static void lwp_set_vmcb(Object *obj, bool value, Error **errp)
 {
-    if (x86_lwp_settable(obj, "lwp-vmcb", errp)) {
+    if (x86_cnt_settable(obj, "lwp-vmcb", errp)) {
         X86_CPU(obj)->lwp_props.vmcb = value;
     }
 }
@@ -257,7 +249,7 @@ void x86_lwp_class_init(ObjectClass *oc)
     object_class_property_add_bool(oc, "lwp-vmcb", lwp_get_vmcb, lwp_set_vmcb);
     object_class_property_set_description(oc, "lwp-vmcb",
                                           "VMLOAD and VMSAVE switch LWP");
-    x86_lwp_cache_class_init(oc);
+    x86_cache_class_init(oc, "lwp-cache", offsetof(X86CPU, lwp_props.cache));
     x86_lwp_debug_class_init(oc);
 #ifdef CONFIG_TCG
     x86_lwp_tcg_debug_class_init(oc);
@@ -351,6 +343,23 @@ static bool lwp_apply_numbers(const X86LWPProps *p, struct lwp_caps *caps,
     return true;
 }
 
+/* Can a CPU with these numbers in the leaf have the caches it was given? */
+static bool lwp_cache_check(const X86LWPProps *p, const struct lwp_caps *caps,
+                            Error **errp)
+{
+    bool has = lwp_caps_has(caps, LWP_KIND_DME);
+
+    if (p->cache && !has) {
+        error_setg(errp, "lwp-cache-* need lwp-dme=on");
+        return false;
+    }
+    if (has && !caps->latency_max) {
+        error_setg(errp, "lwp-dme=on needs lwp-latency-max=10 to 31");
+        return false;
+    }
+    return x86_cache_check("lwp-cache", p->cache, errp);
+}
+
 /* 43724-112, 43724-906 */
 bool x86_lwp_expand_features(X86CPU *cpu, Error **errp)
 {
@@ -414,7 +423,7 @@ bool x86_lwp_expand_features(X86CPU *cpu, Error **errp)
     }
     if (!lwp_apply_numbers(p, &caps, errp) ||
         !lwp_apply_features(cpu, &caps, errp) ||
-        !x86_lwp_cache_check(p, &caps, errp)) {
+        !lwp_cache_check(p, &caps, errp)) {
         return false;
     }
     g_free(cpu->lwp_caps);
@@ -437,7 +446,7 @@ static bool lwp_alike(X86CPU *a, X86CPU *b)
            leaf_a.edx == leaf_b.edx && p->rev == q->rev &&
            p->os_context == q->os_context && p->prompt == q->prompt &&
            x86_lwp_context_age(p) == x86_lwp_context_age(q) &&
-           x86_lwp_cache_alike(p, q);
+           x86_cache_alike(p->cache, q->cache);
 }
 
 /*
@@ -452,9 +461,6 @@ bool x86_lwp_check(X86CPU *cpu, Error **errp)
         error_setg(errp, "lwp=on cannot be combined with -icount or "
                    "record/replay: both count instructions in translated "
                    "code; leave one of them out");
-        return false;
-    }
-    if (!x86_lwp_ibs_cache_check(cpu, errp)) {
         return false;
     }
     CPU_FOREACH(other) {

@@ -14,7 +14,7 @@
  */
 #include "qemu/osdep.h"
 #include "cpu.h"
-#include "pmu/qemu-compat.h"
+#include "count/qemu-compat.h"
 #include "hw/core/cpu.h"
 #include "qemu/guest-random.h"
 #include "qemu/lockable.h"

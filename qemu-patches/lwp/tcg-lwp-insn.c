@@ -6,7 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "cpu.h"
-#include "pmu/qemu-compat.h"
+#include "count/qemu-compat.h"
 #include "exec/helper-proto.h"
 #include "tcg/helper-tcg.h"
 #include "lwp/tcg-lwp.h"
@@ -74,12 +74,10 @@ target_ulong helper_llwpcb(CPUX86State *env, target_ulong ea, uint32_t w)
         lwp->llwpcb_faulted = exc.kind == LWP_EXC_PF;
     } while (!x86_lwp_raise(env, &exc, GETPC()));
 
-    /* LWP does not count LLWPCB; the performance counters do. */
-    if (env->x86_count.pmu) {
-        x86_pmu_retire(env, (env->hflags & HF_CPL_MASK) == 3 ? 0 :
-                       X86_CNT_KERNEL);
-        x86_cnt_update(env);
-    }
+    /* LWP does not count LLWPCB; others do. */
+    lwp->replaced = true;
+    x86_cnt_retire(env, x86_cnt_linear(env, env->eip));
+    lwp->replaced = false;
     if (!lwp->engine.rev->llwpcb_returns_old) {
         return env->regs[R_EAX];
     }
@@ -101,7 +99,7 @@ target_ulong helper_slwpcb(CPUX86State *env)
         x86_cnt_update(env);
     } while (!x86_lwp_raise(env, &exc, GETPC()));
 
-    x86_lwp_retire_insn(env, x86_cnt_linear(env, env->eip));
+    x86_cnt_retire(env, x86_cnt_linear(env, env->eip));
     return ea;
 }
 
@@ -189,7 +187,7 @@ uint32_t helper_lwpins(CPUX86State *env, target_ulong data2, target_ulong rm,
         x86_cnt_update(env);
     } while (!x86_lwp_raise(env, &exc, GETPC()));
 
-    x86_lwp_retire_insn(env, address);
+    x86_cnt_retire(env, address);
     return cf;
 }
 
@@ -211,5 +209,5 @@ void helper_lwpval(CPUX86State *env, target_ulong data2, target_ulong rm,
         x86_cnt_update(env);
     } while (!x86_lwp_raise(env, &exc, GETPC()));
 
-    x86_lwp_retire_insn(env, address);
+    x86_cnt_retire(env, address);
 }

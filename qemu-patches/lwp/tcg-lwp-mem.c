@@ -6,7 +6,7 @@
 #include "qemu/osdep.h"
 #include "cpu.h"
 #include "exec/cputlb.h"
-#include "pmu/qemu-compat.h"
+#include "count/qemu-compat.h"
 #include "exec/target_page.h"
 #include "qemu/atomic.h"
 #include "lwp/tcg-lwp.h"

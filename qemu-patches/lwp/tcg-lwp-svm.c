@@ -6,7 +6,7 @@
 #include "qemu/osdep.h"
 #include "cpu.h"
 #include "exec/target_page.h"
-#include "pmu/qemu-compat.h"
+#include "count/qemu-compat.h"
 #include "lwp/tcg-lwp.h"
 
 QEMU_BUILD_BUG_ON(sizeof(struct vmcb) > LWP_VMCB_OFFSET);

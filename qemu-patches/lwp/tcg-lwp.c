@@ -7,7 +7,7 @@
 #include "qemu/main-loop.h"
 #include "qemu/units.h"
 #include "cpu.h"
-#include "pmu/qemu-compat.h"
+#include "count/qemu-compat.h"
 #include "exec/cputlb.h"
 #include "hw/i386/apic.h"
 #include "tcg/helper-tcg.h"
@@ -34,94 +34,6 @@ bool x86_lwp_suspended(CPUX86State *env)
 {
     return (env->hflags & HF_SMM_MASK) ||
            ((env->hflags & HF_GUEST_MASK) && x86_lwp_auto(env->lwp));
-}
-
-/* Is a store or a load outstanding, which may have to be retried? */
-static bool lwp_outstanding(const struct lwp_engine *e)
-{
-    return e->st.pending.event_id || lwp_state_deferred(&e->st) ||
-           !e->ip_valid;
-}
-
-/* lwp_budget(), with a fast path for kinds that are not counted. */
-static uint64_t lwp_distance_of(const struct lwp_engine *e, enum lwp_kind kind)
-{
-    if (!(e->st.flags & LWP_BIT(e->rev->event_id[kind]))) {
-        return LWP_BUDGET_NEVER;
-    }
-    return lwp_budget(e, kind);
-}
-
-/*
- * In how many instructions and branches from now the next event is due, at
- * least 1; LWP_BUDGET_NEVER: no event.
- */
-static void lwp_distance(const struct lwp_engine *e, uint64_t *insns,
-                         uint64_t *branches)
-{
-    uint64_t ire = lwp_distance_of(e, LWP_KIND_IRE);
-    uint64_t cnh = lwp_distance_of(e, LWP_KIND_CNH);
-    uint64_t rnh = lwp_distance_of(e, LWP_KIND_RNH);
-
-    if (rnh != LWP_BUDGET_NEVER) {
-        rnh = DIV_ROUND_UP(rnh, X86_CNT_REF_PER_CYC);
-    }
-    *insns = MIN(MIN(ire, cnh), rnh);
-    *branches = lwp_distance_of(e, LWP_KIND_BRE);
-}
-
-/* Do branches of all classes count?  No, if any revision has a filter. */
-static bool lwp_all_branches(const struct lwp_engine *e)
-{
-    return !(e->st.filters & (LWP_FILTER_NCB | LWP_FILTER_NRB |
-                              LWP_FILTER_NAB | LWP07_FILTER_NDB));
-}
-
-uint32_t x86_lwp_wants(CPUX86State *env, uint64_t *insns, uint64_t *branches)
-{
-    X86LWP *lwp = env->lwp;
-    struct lwp_engine *e = &lwp->engine;
-    uint32_t flags = 0;
-
-    *insns = LWP_BUDGET_NEVER;
-    *branches = LWP_BUDGET_NEVER;
-    if (x86_lwp_suspended(env)) {
-        return 0;
-    }
-    if (lwp->lookup) {
-        return X86_CNT_WANTS_STEP;
-    }
-    if (!lwp_engine_on(e)) {
-        return 0;
-    }
-    if (lwp_boundary_wanted(e, 0, false) ||
-        (lwp->entered && lwp_outstanding(e))) {
-        flags |= X86_CNT_WANTS_STEP;
-    }
-
-    lwp_distance(e, insns, branches);
-    /* An event that is due counts on while its record waits. */
-    if (x86_lwp_counts(e, LWP_KIND_BRE)) {
-        flags |= X86_CNT_WANTS_COUNT;
-        if (!lwp_all_branches(e)) {
-            flags |= X86_CNT_WANTS_CLASSES;
-        }
-    }
-    if (x86_lwp_counts(e, LWP_KIND_DME)) {
-        flags |= X86_CNT_WANTS_LOADS | X86_CNT_WANTS_COUNT;
-        if (lwp->load_due) {
-            flags |= X86_CNT_WANTS_STEP;
-        }
-    }
-    if (x86_lwp_counts(e, LWP_KIND_IRE) ||
-        x86_lwp_counts(e, LWP_KIND_CNH) ||
-        x86_lwp_counts(e, LWP_KIND_RNH)) {
-        flags |= X86_CNT_WANTS_COUNT;
-    }
-    if ((flags & X86_CNT_WANTS_COUNT) && lwp_ip_filtered(e)) {
-        flags |= X86_CNT_WANTS_STEP;
-    }
-    return flags;
 }
 
 bool x86_lwp_raise(CPUX86State *env, const struct lwp_exc *exc, uintptr_t ra)
@@ -195,6 +107,7 @@ void x86_lwp_realize(X86CPU *cpu)
     x86_lwp_make_cache(cpu, lwp);
     x86_lwp_free(env);
     env->lwp = lwp;
+    x86_cnt_register(&x86_lwp_user);
 }
 
 void x86_lwp_unrealize(X86CPU *cpu)
@@ -350,7 +263,7 @@ void x86_lwp_user_entered(CPUX86State *env)
     }
     lwp->entered = true;
     x86_lwp_context_user_entered(env);
-    if (lwp_outstanding(&lwp->engine)) {
+    if (x86_lwp_outstanding(&lwp->engine)) {
         x86_lwp_step(env);
         x86_cnt_update(env);
     }

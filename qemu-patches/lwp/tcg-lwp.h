@@ -5,7 +5,7 @@
 #ifndef TCG_LWP_H
 #define TCG_LWP_H
 
-#include "lwp_cache.h"
+#include "count/x86-loads.h"
 #include "lwp_context.h"
 
 /* A load of the instruction that is stepped. */
@@ -20,6 +20,7 @@ struct X86LWP {
 
     /* CPL 3 was entered, and no boundary has been processed since. */
     bool entered;
+    bool replaced;  /* the running instruction has changed the block */
 
     /* lwp-context=auto */
     bool live;      /* the engine's state is the live context of this vCPU */
@@ -28,7 +29,8 @@ struct X86LWP {
     bool unreadable; /* that of the thread could not be read: look again */
 
     /* lwp-dme, see tcg-lwp-load.c */
-    struct lwp_cache *cache;    /* NULL: no data cache misses */
+    struct x86_cache *cache;    /* NULL: no data cache misses */
+    bool sees_loads;            /* misses are counted, at CPL 3 */
     bool load_due;              /* the next instruction is stepped */
     struct lwp_retired repeated; /* what it has missed so far, with REP */
     uint32_t notes;
@@ -74,25 +76,19 @@ bool x86_lwp_suspended(CPUX86State *env);
  */
 bool x86_lwp_raise(CPUX86State *env, const struct lwp_exc *exc, uintptr_t ra);
 
-/* tcg-lwp.c, and pmu/tcg-count.c */
+/* tcg-lwp-count.c */
 
-/*
- * How many instructions and branches from now the engine's next event is due,
- * at least 1 (LWP_BUDGET_NEVER: none).  Returns X86_CNT_WANTS_*.
- */
-uint32_t x86_lwp_wants(CPUX86State *env, uint64_t *insns, uint64_t *branches);
+/* LWP among those who count */
+extern const X86CntUser x86_lwp_user;
+
+/* Is a store or a load outstanding, which may have to be retried? */
+bool x86_lwp_outstanding(const struct lwp_engine *e);
 
 /*
  * The running instruction replaces the block under which it began, so it does
  * not count.
  */
 void x86_lwp_replaced(CPUX86State *env);
-
-/*
- * The instruction at a linear address has retired; it was no branch (43724-628,
- * 43724-712).
- */
-void x86_lwp_retire_insn(CPUX86State *env, uint64_t address);
 
 /* tcg-lwp-load.c */
 
@@ -101,6 +97,12 @@ void x86_lwp_make_cache(X86CPU *cpu, X86LWP *lwp);
 
 /* Another context begins or continues: all lines are gone (43724-730). */
 void x86_lwp_empty_cache(CPUX86State *env);
+
+/* The program is going to load: struct X86CntUser has the hook. */
+void x86_lwp_load(CPUX86State *env, uint64_t address, uint32_t size,
+                  uint32_t info, uintptr_t ra);
+/* Does LWP look at loads now? */
+bool x86_lwp_sees_loads(CPUX86State *env);
 
 /* The stepped instruction retires, with its loads; it is over. */
 void x86_lwp_retire_loads(CPUX86State *env, struct lwp_retired *r);
@@ -159,13 +161,13 @@ struct lwp_ctx_stats x86_lwp_context_stats(void);
 /* One step was done; counted instructions of a TB do not call this. */
 void x86_lwp_step(CPUX86State *env);
 
-/* Instructions that may retire before the one after which the machine stops. */
-static inline uint64_t x86_lwp_before_stop(const X86LWP *lwp)
+/* Instructions to the one after which the machine stops, at least 1 */
+static inline uint64_t x86_lwp_to_stop(const X86LWP *lwp)
 {
     if (!lwp->stop_at) {
         return UINT64_MAX;
     }
-    return lwp->stop_at > lwp->steps ? lwp->stop_at - lwp->steps - 1 : 0;
+    return lwp->stop_at > lwp->steps ? lwp->stop_at - lwp->steps : 1;
 }
 
 #endif

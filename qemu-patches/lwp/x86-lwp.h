@@ -8,10 +8,7 @@
 #ifndef X86_LWP_H
 #define X86_LWP_H
 
-/* What is counted is given to LWP, too. */
-#define X86_WITH_LWP
-
-#include "pmu/x86-count.h"
+#include "count/x86-count.h"
 
 /*
  * The CPU properties as the user gave them; x86_lwp_expand_features() turns
@@ -31,23 +28,8 @@ typedef struct X86LWPProps {
     bool prompt;
     bool delivery_given;    /* else prompt is KVM's default */
     bool vmcb;
-    bool ibs_cache;         /* IBS has a model of the caches for itself */
-    struct lwp_cache_geometry *cache; /* NULL: that of the model */
+    struct x86_cache_geometry *cache; /* NULL: x86_cache_epyc */
 } X86LWPProps;
-
-/* Loads, for data cache misses: what generated code looks at. */
-typedef struct X86LWPLoads {
-    uint32_t sets;          /* entries of recent[] that are used, or 0 */
-    uint64_t recent[64];    /* by set of L1D: the line used last */
-} X86LWPLoads;
-
-/* Last argument of helper_lwp_load(): bytes, must the address be aligned? */
-#define X86_LWP_LOAD_SIZE    0xff
-#define X86_LWP_LOAD_ALIGNED 0x100
-#define X86_LWP_LOAD_STEPPED 0x200
-#define X86_LWP_LOAD_REPEATED 0x400 /* stepped, and with REP */
-#define X86_LWP_LOAD_STORE    0x800 /* it is a store */
-#define X86_LWP_LOAD_LOCKED   0x1000 /* and a store, with LOCK */
 
 /* Last argument of helper_lwpins() and helper_lwpval(): imm16, and */
 #define X86_LWP_OPERAND_MEMORY 0x10000
@@ -142,22 +124,6 @@ void x86_lwp_thread_changed(CPUArchState *env);
 /* CPL has just become 3 (43724-816, 43724-820). */
 void x86_lwp_user_entered(CPUArchState *env);
 
-/*
- * tcg-lwp-load.c: the model of the caches that IBS has with ibs-cache: make it
- * for a CPU that has it, and empty it.
- */
-void x86_lwp_make_ibs_cache(X86CPU *cpu);
-void x86_lwp_empty_ibs_cache(CPUArchState *env);
-
-/*
- * tcg-lwp-load.c: a helper is going to load this many bytes of the program,
- * line by line.  May leave the TB.
- */
-void x86_lwp_load(CPUArchState *env, uint64_t address, uint32_t size,
-                  uintptr_t ra);
-/* It is going to store. */
-void x86_lwp_store(CPUArchState *env, uint64_t address, uint32_t size);
-
 /* RSM has restored the state and left SMM (43724-920). */
 void x86_lwp_smm_left(CPUArchState *env);
 
@@ -166,18 +132,6 @@ void x86_lwp_smm_left(CPUArchState *env);
  * raise a #PF of its own, or an interrupt.
  */
 void x86_lwp_fetch_fault(CPUArchState *env);
-
-#else
-
-static inline void x86_lwp_load(CPUArchState *env, uint64_t address,
-                                uint32_t size, uintptr_t ra)
-{
-}
-
-static inline void x86_lwp_store(CPUArchState *env, uint64_t address,
-                                 uint32_t size)
-{
-}
 
 #endif /* !CONFIG_USER_ONLY */
 #endif

@@ -8,7 +8,9 @@
 #include "qemu/cutils.h"
 #include "cpu.h"
 #include "migration/vmstate.h"
-#include "pmu/qemu-compat.h"
+#include "count/qemu-compat.h"
+#include "count/x86-cache-props.h"
+#include "count/x86-loads.h"
 #include "system/tcg.h"
 #include "pmu/x86-pmu.h"
 
@@ -67,15 +69,6 @@ static const char *const pmu_presets[] = {
     [X86_PMU_SKID_ADVERSARIAL] = "adversarial",
 };
 
-static bool pmu_settable(Object *obj, const char *name, Error **errp)
-{
-    if (DEVICE(obj)->realized) {
-        error_setg(errp, "%s cannot be changed once the CPU exists", name);
-        return false;
-    }
-    return true;
-}
-
 static void pmu_get_number(Object *obj, Visitor *v, const char *name,
                            void *opaque, Error **errp)
 {
@@ -90,7 +83,7 @@ static void pmu_set_number(Object *obj, Visitor *v, const char *name,
 {
     const PMUNumber *n = opaque;
 
-    if (pmu_settable(obj, name, errp)) {
+    if (x86_cnt_settable(obj, name, errp)) {
         visit_type_uint32(v, name, (void *)&X86_CPU(obj)->tcg_pmu_props +
                           n->offset, errp);
     }
@@ -116,7 +109,7 @@ static void pmu_set_skid(Object *obj, const char *value, Error **errp)
     const char *rest;
     int i;
 
-    if (!pmu_settable(obj, "pmu-skid", errp)) {
+    if (!x86_cnt_settable(obj, "pmu-skid", errp)) {
         return;
     }
     if (!qemu_strtoui(value, NULL, 10, &n)) {
@@ -149,7 +142,7 @@ static void pmu_set_version(Object *obj, Visitor *v, const char *name,
 {
     uint8_t version;
 
-    if (!pmu_settable(obj, name, errp) ||
+    if (!x86_cnt_settable(obj, name, errp) ||
         !visit_type_uint8(v, name, &version, errp)) {
         return;
     }
@@ -173,7 +166,7 @@ static void pmu_set_ipc(Object *obj, Visitor *v, const char *name,
 {
     uint8_t ipc;
 
-    if (!pmu_settable(obj, name, errp) ||
+    if (!x86_cnt_settable(obj, name, errp) ||
         !visit_type_uint8(v, name, &ipc, errp)) {
         return;
     }
@@ -195,7 +188,7 @@ static void pmu_set_predictor(Object *obj, const char *value, Error **errp)
 {
     int i;
 
-    if (!pmu_settable(obj, "pmu-predictor", errp)) {
+    if (!x86_cnt_settable(obj, "pmu-predictor", errp)) {
         return;
     }
     for (i = 0; i < ARRAY_SIZE(pmu_predictors); i++) {
@@ -209,7 +202,19 @@ static void pmu_set_predictor(Object *obj, const char *value, Error **errp)
 
 static bool pmu_get_counting(Object *obj, Error **errp)
 {
-    return X86_CPU(obj)->env.x86_count.pmu;
+    return X86_CPU(obj)->env.x86_count.kernel;
+}
+
+static bool pmu_get_ibs_cache(Object *obj, Error **errp)
+{
+    return X86_CPU(obj)->tcg_pmu_props.ibs_cache;
+}
+
+static void pmu_set_ibs_cache(Object *obj, bool value, Error **errp)
+{
+    if (x86_cnt_settable(obj, "ibs-cache", errp)) {
+        X86_CPU(obj)->tcg_pmu_props.ibs_cache = value;
+    }
 }
 
 void x86_pmu_class_init(ObjectClass *oc)
@@ -238,6 +243,12 @@ void x86_pmu_class_init(ObjectClass *oc)
     object_class_property_set_description(oc, "pmu-predictor", "how branches "
                                           "are predicted for the counters "
                                           "(TCG): perfect, 2bit");
+    object_class_property_add_bool(oc, "ibs-cache", pmu_get_ibs_cache,
+                                   pmu_set_ibs_cache);
+    object_class_property_set_description(oc, "ibs-cache", "IBS has a model of "
+                                          "the data caches (TCG)");
+    x86_cache_class_init(oc, "ibs-cache",
+                         offsetof(X86CPU, tcg_pmu_props.ibs_geometry));
     for (i = 0; i < ARRAY_SIZE(pmu_numbers); i++) {
         const PMUNumber *n = &pmu_numbers[i];
 
@@ -375,6 +386,22 @@ static const char *pmu_idle_setting(X86CPU *cpu)
     return NULL;
 }
 
+static bool pmu_check_ibs_cache(X86CPU *cpu, Error **errp)
+{
+    const X86PMUProps *p = &cpu->tcg_pmu_props;
+
+    if (p->ibs_geometry && !p->ibs_cache) {
+        error_setg(errp, "ibs-cache-* need ibs-cache=on");
+        return false;
+    }
+    if (p->ibs_cache && (!tcg_enabled() ||
+        !(cpu->env.features[FEAT_8000_0001_ECX] & CPUID_EXT3_IBS))) {
+        error_setg(errp, "ibs-cache=on needs TCG, pmu=on and ibs=on");
+        return false;
+    }
+    return x86_cache_check("ibs-cache", p->ibs_geometry, errp);
+}
+
 bool x86_pmu_check(X86CPU *cpu, Error **errp)
 {
     const char *idle = pmu_idle_setting(cpu);
@@ -394,7 +421,7 @@ bool x86_pmu_check(X86CPU *cpu, Error **errp)
                    "code; leave one of them out");
         return false;
     }
-    return true;
+    return pmu_check_ibs_cache(cpu, errp);
 }
 
 static void pmu_realize_intel(X86CPU *cpu, X86PMU *pmu)
@@ -408,6 +435,14 @@ static void pmu_realize_intel(X86CPU *cpu, X86PMU *pmu)
     pmu->mask = MAKE_64BIT_MASK(0, model->width);
 }
 
+static void pmu_free(X86CPU *cpu)
+{
+    if (cpu->tcg_pmu) {
+        g_free(cpu->tcg_pmu->cache);
+        g_clear_pointer(&cpu->tcg_pmu, g_free);
+    }
+}
+
 void x86_pmu_realize(X86CPU *cpu)
 {
     X86PMU *pmu;
@@ -415,7 +450,7 @@ void x86_pmu_realize(X86CPU *cpu)
     if (!tcg_enabled() || !pmu_wanted(cpu)) {
         return;
     }
-    g_free(cpu->tcg_pmu);
+    pmu_free(cpu);
     pmu = g_new0(X86PMU, 1);
     cpu->tcg_pmu = pmu;
     if (IS_INTEL_CPU(&cpu->env)) {
@@ -426,19 +461,16 @@ void x86_pmu_realize(X86CPU *cpu)
         pmu->predicts = cpu->tcg_pmu_props.predicts;
         pmu->mask = MAKE_64BIT_MASK(0, 48);
     }
-#ifdef X86_WITH_LWP
-    x86_lwp_make_ibs_cache(cpu);
-#endif
+    if (cpu->tcg_pmu_props.ibs_cache) {
+        pmu->cache = x86_cache_new(cpu->tcg_pmu_props.ibs_geometry);
+    }
+    x86_cnt_register(&x86_pmu_user);
 }
 
 void x86_pmu_finalize(X86CPU *cpu)
 {
-#ifdef X86_WITH_LWP
-    if (cpu->tcg_pmu) {
-        g_free(cpu->tcg_pmu->cache);
-    }
-#endif
-    g_clear_pointer(&cpu->tcg_pmu, g_free);
+    pmu_free(cpu);
+    g_clear_pointer(&cpu->tcg_pmu_props.ibs_geometry, g_free);
 }
 
 #define PMU_RESET_BYTES (offsetof(X86PMU, end_reset_fields) - \
@@ -457,9 +489,7 @@ void x86_pmu_reset(X86CPU *cpu)
 
     if (tcg_enabled() && pmu) {
         pmu_clear(&cpu->env, pmu);
-#ifdef X86_WITH_LWP
-        x86_lwp_empty_ibs_cache(&cpu->env);
-#endif
+        x86_ibs_forget(&cpu->env, pmu);
         pmu->vendor->derive(&cpu->env, pmu);
     }
 }

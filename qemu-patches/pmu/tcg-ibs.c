@@ -27,7 +27,8 @@
 #include "exec/target_page.h"
 #include "hw/i386/apic.h"
 #include "migration/vmstate.h"
-#include "pmu/qemu-compat.h"
+#include "count/qemu-compat.h"
+#include "count/x86-loads.h"
 #include "pmu/x86-pmu.h"
 
 #define MSR_FETCH_CTL  0xc0011030
@@ -295,10 +296,9 @@ void x86_ibs_retire(CPUX86State *env, X86PMU *pmu, uint64_t rip, uint32_t info)
     ibs_deliver(env);
 }
 
-void x86_ibs_access(X86PMU *pmu, uint64_t address, uint32_t size, bool store,
-                    bool locked)
+static void ibs_access(X86IBS *ibs, uint64_t address, uint32_t info)
 {
-    X86IBS *ibs = &pmu->ibs;
+    uint32_t size = info & X86_CNT_LOAD_SIZE;
     uint64_t *data3 = &ibs->note.data3;
 
     if (!*data3) {
@@ -308,9 +308,49 @@ void x86_ibs_access(X86PMU *pmu, uint64_t address, uint32_t size, bool store,
             *data3 |= address & (size - 1) ? DATA3_MISALIGNED : 0;
         }
     }
-    *data3 |= store ? DATA3_STORE : DATA3_LOAD;
-    if (locked) {
+    *data3 |= info & X86_CNT_LOAD_STORE ? DATA3_STORE : DATA3_LOAD;
+    if (info & X86_CNT_LOAD_LOCKED) {
         *data3 |= DATA3_STORE | DATA3_LOCKED;
+    }
+}
+
+static void ibs_missed(X86IBS *ibs, const struct x86_cache_miss *miss)
+{
+    if (ibs->note.data3 & DATA3_MISS) {
+        return;
+    }
+    ibs->note.data3 |= DATA3_MISS | (uint64_t)MIN(miss->latency, UINT16_MAX) <<
+                                    DATA3_LATENCY;
+    if (miss->level > 1) {
+        ibs->note.data3 |= DATA3_L2_MISS;
+        ibs->note.data2 = miss->level > 2 ? DATA2_DRAM : DATA2_CACHE;
+    }
+}
+
+void x86_ibs_note(CPUX86State *env, X86PMU *pmu, uint64_t address,
+                  uint32_t info)
+{
+    X86Lines lines = x86_lines_of(address, info & X86_CNT_LOAD_SIZE);
+    struct x86_cache *model = x86_ibs_sees_loads(env, pmu) ?
+                              pmu->cache : x86_cnt_cache(env);
+    struct x86_cache_miss miss;
+
+    ibs_access(&pmu->ibs, address, info);
+    if (!(info & X86_CNT_LOAD_STORE) && model &&
+        x86_load_misses(model, address, lines, &miss)) {
+        ibs_missed(&pmu->ibs, &miss);
+    }
+}
+
+bool x86_ibs_sees_loads(CPUX86State *env, const X86PMU *pmu)
+{
+    return pmu->cache && (env->x86_count.wants & X86_CNT_WANTS_ALL_LOADS);
+}
+
+void x86_ibs_forget(CPUX86State *env, X86PMU *pmu)
+{
+    if (pmu->cache) {
+        x86_cache_forget(env, pmu->cache);
     }
 }
 
@@ -325,21 +365,6 @@ uint32_t x86_ibs_accesses(const X86PMU *pmu)
         return X86_PMU_LOAD_STORES;
     default:
         return 0;
-    }
-}
-
-void x86_ibs_missed(X86PMU *pmu, uint32_t latency, bool l2, bool dram)
-{
-    X86IBS *ibs = &pmu->ibs;
-
-    if (ibs->note.data3 & DATA3_MISS) {
-        return;
-    }
-    ibs->note.data3 |= DATA3_MISS |
-                       (uint64_t)MIN(latency, UINT16_MAX) << DATA3_LATENCY;
-    if (!l2) {
-        ibs->note.data3 |= DATA3_L2_MISS;
-        ibs->note.data2 = dram ? DATA2_DRAM : DATA2_CACHE;
     }
 }
 
@@ -405,11 +430,9 @@ bool x86_ibs_wrmsr(CPUX86State *env, X86PMU *pmu, uint32_t msr,
         *gp = true; /* firmware's, read-only */
         break;
     case MSR_OP_CTL:
-#ifdef X86_WITH_LWP
         if (value & ~*reg & OP_EN) {
-            x86_lwp_empty_ibs_cache(env);
+            x86_ibs_forget(env, pmu);
         }
-#endif
         *reg = value & OP_CTL_VALID;
         break;
     case MSR_FETCH_CTL:
@@ -439,9 +462,7 @@ static int ibs_post_load(void *opaque, int version_id)
     if (!cpu->tcg_pmu || !ibs_has(&cpu->env)) {
         return -EINVAL;
     }
-#ifdef X86_WITH_LWP
-    x86_lwp_empty_ibs_cache(&cpu->env);
-#endif
+    x86_ibs_forget(&cpu->env, cpu->tcg_pmu);
     cpu->tcg_pmu->ibs.op_ctl &= OP_CTL_VALID;
     cpu->tcg_pmu->ibs.fetch_ctl &= FETCH_CTL_VALID;
     cpu->tcg_pmu->ibs.fetch_low &= (1 << FETCH_LOW_BITS) - 1;

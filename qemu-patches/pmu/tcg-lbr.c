@@ -102,12 +102,13 @@ static void lbr_push(CPUX86State *env, X86PMU *pmu, uint32_t filter,
     lbr->to[lbr->top] = (to & TO_ADDRESS) | TO_VALID;
 }
 
-void x86_lbr_retire(CPUX86State *env, X86PMU *pmu, uint32_t info)
+void x86_lbr_retire(CPUX86State *env, X86PMU *pmu, const X86CntInsn *insn)
 {
+    uint32_t info = insn->info;
     bool near = (info & X86_CNT_BRANCH_CLASS) && (info & X86_CNT_BRANCH_TAKEN);
 
     if ((near || (info & X86_CNT_FAR)) && x86_lbr_on(pmu)) {
-        lbr_push(env, pmu, lbr_filter(info), env->x86_count.insn);
+        lbr_push(env, pmu, lbr_filter(info), insn->address);
     }
 }
 

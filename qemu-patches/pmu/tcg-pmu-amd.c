@@ -64,10 +64,8 @@ static bool amd_irperf(CPUX86State *env)
 static X86PMUEvent amd_event(const X86PMU *pmu, uint64_t ctl)
 {
     switch ((ctl & 0xff) | (ctl >> 24 & 0xf00)) {
-#ifdef X86_WITH_LWP
     case 0x029: /* loads, stores, both: by unit masks */
         return X86_PMU_EVENT_ACCESSES;
-#endif
     case 0x02b:
         return X86_PMU_EVENT_SMIS;
     case 0x02c:

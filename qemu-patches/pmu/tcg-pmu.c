@@ -11,6 +11,7 @@
 #include "qemu/osdep.h"
 #include "qemu/main-loop.h"
 #include "cpu.h"
+#include "count/x86-loads.h"
 #include "pmu/x86-pmu.h"
 
 #define NEVER UINT64_MAX
@@ -234,9 +235,9 @@ static bool pmu_user(CPUX86State *env)
     return env->hflags & HF_CPL_MASK;
 }
 
-void x86_pmu_count(CPUX86State *env, int32_t insns, int32_t near,
-                   const uint32_t *branches)
+static void pmu_fold(CPUX86State *env, int32_t insns, int32_t near)
 {
+    const uint32_t *branches = env->x86_count.branches;
     PMUEvents e = {
         .insns = insns,
         .near = near,
@@ -249,7 +250,7 @@ void x86_pmu_count(CPUX86State *env, int32_t insns, int32_t near,
                       branches[X86_CNT_BRANCH_ABSOLUTE];
 
     e.taken += always;
-    if (e.insns || e.near) {
+    if (env->x86_count.kernel && (e.insns || e.near)) {
         pmu_happened(env, &e, pmu_user(env));
     }
 }
@@ -271,23 +272,25 @@ static bool pmu_counting(CPUX86State *env, const X86PMU *pmu,
 }
 
 /* What only a helper sees of an instruction: predictions and accesses. */
-static void pmu_look(CPUX86State *env, X86PMU *pmu, uint32_t info,
+static void pmu_look(CPUX86State *env, X86PMU *pmu, const X86CntInsn *insn,
                      PMUEvents *e)
 {
-    bool user = !(info & X86_CNT_CPL0);
+    bool user = !(insn->info & X86_CNT_CPL0);
 
     if (pmu->predicts &&
         pmu_counting(env, pmu, X86_PMU_EVENT_MISPREDICTED, user)) {
-        e->mispredicted = x86_predictor_misses(pmu, info, env->x86_count.insn,
+        e->mispredicted = x86_predictor_misses(pmu, insn->info, insn->address,
                                                x86_cnt_linear(env, env->eip));
     }
-    if (env->x86_count.notes) {
+    if (env->x86_count.wants & X86_CNT_WANTS_NOTES) {
         e->accesses = x86_ibs_accesses(pmu);
     }
 }
 
-void x86_pmu_retire(CPUX86State *env, uint32_t info)
+static void pmu_retire(CPUX86State *env, const X86CntInsn *insn)
 {
+    X86PMU *pmu = pmu_of(env);
+    uint32_t info = insn->info;
     uint32_t class = info & X86_CNT_BRANCH_CLASS;
     PMUEvents e = {
         .insns = 1,
@@ -298,18 +301,20 @@ void x86_pmu_retire(CPUX86State *env, uint32_t info)
         .far_insns = !!(info & X86_CNT_FAR),
     };
 
+    if (!env->x86_count.kernel) {
+        return;
+    }
     e.taken_conditional = e.conditional && e.taken;
-
-    pmu_look(env, pmu_of(env), info, &e);
-    x86_lbr_retire(env, pmu_of(env), info);
-    x86_ibs_retire(env, pmu_of(env), env->x86_count.insn, info);
-    if (env->x86_count.notes) {
-        x86_ibs_begin(pmu_of(env));
+    pmu_look(env, pmu, insn, &e);
+    x86_lbr_retire(env, pmu, insn);
+    x86_ibs_retire(env, pmu, insn->address, info);
+    if (env->x86_count.wants & X86_CNT_WANTS_NOTES) {
+        x86_ibs_begin(pmu);
     }
     pmu_happened(env, &e, !(info & X86_CNT_CPL0));
     if (pmu_user(env) == !!(info & X86_CNT_CPL0)) {
         /* It has left the mode that it counts for. */
-        pmu_of(env)->phase = 0;
+        pmu->phase = 0;
     }
 }
 
@@ -319,7 +324,7 @@ void x86_pmu_interrupt(CPUX86State *env, bool insn, bool hard)
         .insns = insn, .far = 1, .far_insns = insn, .interrupts = hard,
     };
 
-    if (env->x86_count.pmu) {
+    if (env->x86_count.kernel) {
         x86_cnt_fold(env);
         x86_lbr_interrupt(env, pmu_of(env));
         if (insn) {
@@ -363,9 +368,7 @@ static uint32_t pmu_sample(CPUX86State *env, X86PMU *pmu, uint64_t *insns)
     }
     if (x86_ibs_left(pmu, &cycles, &left)) {
         flags |= X86_CNT_WANTS_COUNT;
-#ifdef X86_WITH_LWP
-        flags |= pmu->cache ? X86_CNT_WANTS_MODEL : 0;
-#endif
+        flags |= pmu->cache ? X86_CNT_WANTS_ALL_LOADS : 0;
         if (left) {
             left = cycles ? pmu_insns_to(env, pmu, left) : left;
             *insns = MIN(*insns, left);
@@ -376,13 +379,17 @@ static uint32_t pmu_sample(CPUX86State *env, X86PMU *pmu, uint64_t *insns)
     return flags;
 }
 
-uint32_t x86_pmu_wants(CPUX86State *env, uint64_t *insns, uint64_t *branches)
+static uint32_t pmu_wants(CPUX86State *env, uint64_t *insns,
+                          uint64_t *branches)
 {
     X86PMU *pmu = pmu_of(env);
-    uint32_t flags = x86_lbr_wants(env, pmu);
+    uint32_t flags;
     int n;
 
-    *insns = *branches = NEVER;
+    if (!env->x86_count.kernel) {
+        return 0;
+    }
+    flags = x86_lbr_wants(env, pmu);
     if (pmu->skid_left) {
         flags |= X86_CNT_WANTS_COUNT;
         *insns = pmu->skid_left;
@@ -452,6 +459,46 @@ uint32_t x86_pmu_wants(CPUX86State *env, uint64_t *insns, uint64_t *branches)
     return flags;
 }
 
+static void pmu_begin(CPUX86State *env, uint64_t rip, uintptr_t ra)
+{
+    if (env->x86_count.wants & X86_CNT_WANTS_NOTES) {
+        x86_ibs_begin(pmu_of(env));
+    }
+}
+
+static void pmu_note(CPUX86State *env, uint64_t address, uint32_t info)
+{
+    x86_ibs_note(env, pmu_of(env), address, info);
+}
+
+static void pmu_load(CPUX86State *env, uint64_t address, uint32_t size,
+                     uint32_t info, uintptr_t ra)
+{
+    X86PMU *pmu = pmu_of(env);
+
+    if (pmu && x86_ibs_sees_loads(env, pmu) &&
+        x86_load_reads_ram(env, address, size, ra)) {
+        x86_load_done(env, pmu->cache, x86_lines_of(address, size));
+    }
+}
+
+static struct x86_cache *pmu_cache(CPUX86State *env, bool now)
+{
+    X86PMU *pmu = pmu_of(env);
+
+    return pmu && (!now || x86_ibs_sees_loads(env, pmu)) ? pmu->cache : NULL;
+}
+
+const X86CntUser x86_pmu_user = {
+    .wants = pmu_wants,
+    .fold = pmu_fold,
+    .begin = pmu_begin,
+    .retire = pmu_retire,
+    .note = pmu_note,
+    .load = pmu_load,
+    .cache = pmu_cache,
+};
+
 void x86_pmu_changed(CPUX86State *env)
 {
     X86PMU *pmu = pmu_of(env);
@@ -468,7 +515,7 @@ void x86_pmu_changed(CPUX86State *env)
             pmu->asserted &= ~(1u << n);
         }
     }
-    env->x86_count.pmu = any;
+    env->x86_count.kernel = any;
     x86_cnt_update(env);
 }
 
@@ -557,7 +604,7 @@ bool x86_pmu_wrmsr(CPUX86State *env, uint32_t msr, uint64_t value, bool *gp)
     }
     pmu->phase = 0;
     x86_pmu_changed(env);
-    if (!retires && env->x86_count.pmu && !*gp) {
+    if (!retires && env->x86_count.kernel && !*gp) {
         /* What it has enabled counts it. */
         pmu_happened(env, &e, pmu_user(env));
         x86_cnt_update(env);

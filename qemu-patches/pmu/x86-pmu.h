@@ -10,7 +10,7 @@
 #ifndef X86_PMU_H
 #define X86_PMU_H
 
-#include "pmu/x86-count.h"
+#include "count/x86-count.h"
 
 #define X86_PMU_AMD_COUNTERS 6
 #define X86_PMU_INTEL_GP 8     /* of variable function, at most */
@@ -36,6 +36,8 @@ typedef struct X86PMUProps {
     uint8_t version;          /* of Intel's, 0: that of the CPU model */
     uint8_t ipc;              /* instructions in a cycle, at least 1 */
     bool predicts;            /* by a simple predictor, else perfectly */
+    bool ibs_cache;           /* IBS has a model of the data caches */
+    struct x86_cache_geometry *ibs_geometry; /* NULL: x86_cache_epyc */
     bool offered;             /* false: the machine type is older than they */
 } X86PMUProps;
 
@@ -161,9 +163,7 @@ struct X86PMU {
     int version;              /* of Intel's, 0: AMD's */
     int fixed;                /* how many of Intel's are fixed */
     bool predicts;            /* by the simple predictor */
-#ifdef X86_WITH_LWP
-    struct lwp_cache *cache;  /* of IBS alone: ibs-cache */
-#endif
+    struct x86_cache *cache;  /* of IBS alone: ibs-cache, or NULL */
 
     /* Derived. */
     X86PMUCounter counter[X86_PMU_MAX_COUNTERS];
@@ -249,15 +249,16 @@ bool x86_ibs_fetches(const X86PMU *pmu);
 bool x86_ibs_fetches_left(const X86PMU *pmu, uint64_t *left);
 /* They have passed. */
 void x86_ibs_count(X86PMU *pmu, int64_t insns, int64_t cycles);
-/* An instruction retires, as for x86_pmu_retire(): is it the sample? */
+/* An instruction retires, as for helper_cnt_retire(): is it the sample? */
 void x86_ibs_retire(CPUArchState *env, X86PMU *pmu, uint64_t rip,
                     uint32_t info);
-/* A stepped instruction begins; it loads or stores. */
+/* A stepped instruction begins; it loads or stores (X86_CNT_LOAD_*). */
 void x86_ibs_begin(X86PMU *pmu);
-void x86_ibs_access(X86PMU *pmu, uint64_t address, uint32_t size, bool store,
-                    bool locked);
-/* The load missed L1D; @l2, @dram: who has served it, else L3. */
-void x86_ibs_missed(X86PMU *pmu, uint32_t latency, bool l2, bool dram);
+void x86_ibs_note(CPUArchState *env, X86PMU *pmu, uint64_t address,
+                  uint32_t info);
+/* Does its model see loads now?  All lines of the model are gone. */
+bool x86_ibs_sees_loads(CPUArchState *env, const X86PMU *pmu);
+void x86_ibs_forget(CPUArchState *env, X86PMU *pmu);
 /* True: the MSR belongs to IBS and is done; *gp: raise #GP(0). */
 bool x86_ibs_rdmsr(CPUArchState *env, X86PMU *pmu, uint32_t msr,
                    uint64_t *value);
@@ -270,7 +271,7 @@ uint32_t x86_ibs_accesses(const X86PMU *pmu);
 
 /* tcg-predictor.c */
 
-/* A branch retires, as for x86_pmu_retire(): was it predicted wrongly? */
+/* A branch retires, as for helper_cnt_retire(): was it predicted wrongly? */
 bool x86_predictor_misses(X86PMU *pmu, uint32_t info, uint64_t from,
                           uint64_t to);
 extern const VMStateDescription vmstate_x86_predictor;
@@ -281,8 +282,8 @@ extern const VMStateDescription vmstate_x86_predictor;
 bool x86_lbr_on(const X86PMU *pmu);
 /* X86_CNT_WANTS_* in the current mode */
 uint32_t x86_lbr_wants(CPUArchState *env, const X86PMU *pmu);
-/* An instruction has retired, as for x86_pmu_retire(). */
-void x86_lbr_retire(CPUArchState *env, X86PMU *pmu, uint32_t info);
+/* An instruction has retired. */
+void x86_lbr_retire(CPUArchState *env, X86PMU *pmu, const X86CntInsn *insn);
 /* An interrupt or exception is going to be delivered; it has been. */
 void x86_lbr_interrupt(CPUArchState *env, X86PMU *pmu);
 void x86_lbr_interrupted(CPUArchState *env, X86PMU *pmu);
@@ -310,15 +311,8 @@ bool x86_pmu_rdpmc(CPUArchState *env, uint32_t index, uint64_t *value);
 /* Registers have been written or loaded: does any counter count now? */
 void x86_pmu_changed(CPUArchState *env);
 
-/*
- * Instructions and near branches of TBs have retired in the current mode, by
- * class if someone wants the classes: X86CntState.branches.  The numbers are
- * negative when too many were counted.
- */
-void x86_pmu_count(CPUArchState *env, int32_t insns, int32_t near,
-                   const uint32_t *branches);
-/* One instruction has retired; `info' as for helper_cnt_retire(). */
-void x86_pmu_retire(CPUArchState *env, uint32_t info);
+/* The counters among those who count. */
+extern const X86CntUser x86_pmu_user;
 /*
  * An interrupt or exception is delivered; `insn': INT n and the like; @hard: an
  * interrupt from outside.
@@ -327,9 +321,6 @@ void x86_pmu_interrupt(CPUArchState *env, bool insn, bool hard);
 /* It has been delivered: EIP is that of its handler. */
 void x86_pmu_interrupted(CPUArchState *env);
 void x86_pmu_smi(CPUArchState *env);
-/* X86_CNT_WANTS_* and distances that the counters ask for in the current mode. */
-uint32_t x86_pmu_wants(CPUArchState *env, uint64_t *insns, uint64_t *branches);
-
 /* The CPL changes: before, and after; @ring: to or from 3. */
 void x86_pmu_leave_mode(CPUArchState *env);
 void x86_pmu_enter_mode(CPUArchState *env, bool ring);

@@ -14,8 +14,9 @@ PMU = "pmu=on,+perfctr-core,+perfmon-v2"
 LBR = f"{PMU},+amd-lbr-v2,+amd-lbr-pmc-freeze"
 PMU_INTEL = "check=off,pmu=on"
 NO_CLOCKS = f"{LWP},lwp-cnh=off,lwp-rnh=off"
-SMALL = ",lwp-cache-l1d=512/2/4,lwp-cache-l2=2K/4/12,lwp-cache-l3=8K/8/39,lwp-cache-ram=200"
-CACHES = f",lwp-dme=on{SMALL}"
+SMALL = ",{0}-cache-l1d=512/2/4,{0}-cache-l2=2K/4/12,{0}-cache-l3=8K/8/39,{0}-cache-ram=200"
+CACHES = f",lwp-dme=on{SMALL.format('lwp')}"
+IBS_CACHE = f"ibs-cache=on{SMALL.format('ibs')}"
 LATENCY = ",lwp-dme=on,lwp-latency-max=10,lwp-latency-rounding=4,lwp-cache-ram=5000"
 LATENCY_2007 = ",lwp-dme=on,lwp-latency-max=10,lwp-cache-ram=5000"
 REV07 = f"+lwp,lwp-rev=2007{EXACT}"
@@ -227,9 +228,9 @@ ROWS = (
     Row("pmu_lbr_svm", f"{LBR},+svm,+lbrv", needs="tcg"),
     Row("pmu_ibs", f"{PMU},+ibs", needs="tcg"),
     Row("pmu_ibs_npt", f"{PMU},+ibs,+svm,+npt", needs="tcg"),
-    Row("pmu_ibs_cache", f"{PMU},+ibs,ibs-cache=on{SMALL}", needs="tcg", lab=OF_SETTING),
+    Row("pmu_ibs_cache", f"{PMU},+ibs,{IBS_CACHE}", needs="tcg", lab=OF_SETTING),
     Row("pmu_ibs_dcache", f"{PMU},+ibs,{LWP}{CACHES}", "model=lwp", test="pmu_ibs_cache", needs="tcg", lab=OF_SETTING),
-    Row("pmu_ibs_dcache_own", f"{PMU},+ibs,ibs-cache=on,{LWP}{CACHES}", "model=both", test="pmu_ibs_cache",
+    Row("pmu_ibs_dcache_own", f"{PMU},+ibs,{IBS_CACHE},{LWP}{CACHES}", "model=both", test="pmu_ibs_cache",
         needs="tcg", lab=OF_SETTING),
     Row("pmu_ibs_dcache_paused", f"{PMU},+ibs,ibs-cache=on,{LWP},lwp-dme=on", "model=paused", test="pmu_ibs_cache",
         needs="tcg", lab=OF_SETTING),

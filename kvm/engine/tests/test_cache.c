@@ -1,40 +1,41 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The model of the data caches, and its misses as the engine counts them (43724-719). */
 #include "fake_guest.h"
-#include "lwp_cache.h"
+#include "x86_cache.h"
 #include "lwp_record.h"
 
 /* Two sets of two lines, then one set of four, then one of eight. */
-static const struct lwp_cache_geometry small = {
+static const struct x86_cache_geometry small = {
 	.level = { { 256, 2, 4 }, { 256, 4, 12 }, { 512, 8, 40 } },
 	.ram_latency = 200,
 };
 
 static u64 memory[64];
-static struct lwp_cache cache;
+static struct x86_cache cache;
 
-static void make(const struct lwp_cache_geometry *g)
+static void make(const struct x86_cache_geometry *g)
 {
-	cr_assert(lwp_cache_bytes(g) <= sizeof(memory));
-	lwp_cache_init(&cache, g, memory);
+	cr_assert(x86_cache_bytes(g) <= sizeof(memory));
+	x86_cache_init(&cache, g, memory);
 }
 
 /* The latency of a load of a line; 0: it is in L1D. */
 static u32 load(u64 line)
 {
-	struct lwp_miss miss = { 0 };
+	struct x86_cache_miss miss = { 0 };
 
-	lwp_cache_has(&cache, line, &miss);
-	lwp_cache_load(&cache, line);
+	x86_cache_has(&cache, line, &miss);
+	x86_cache_load(&cache, line);
 	return miss.latency;
 }
 
-static u8 source(u64 line)
+/* Whose line it is: 0 of L1D, 3 of RAM. */
+static u32 level(u64 line)
 {
-	struct lwp_miss miss = { .source = 0xff };
+	struct x86_cache_miss miss = { 0 };
 
-	lwp_cache_has(&cache, line, &miss);
-	return miss.source;
+	x86_cache_has(&cache, line, &miss);
+	return miss.level;
 }
 
 Test(cache, the_line_not_used_longest_gives_way) /* 43724-730 */
@@ -54,18 +55,18 @@ Test(cache, the_newest_line_is_the_one_used_last_in_its_set)
 	load(0);
 	load(1);
 	load(2);
-	cr_expect(lwp_cache_newest(&cache, 2));
-	cr_expect(lwp_cache_newest(&cache, 1));
-	cr_expect(not(lwp_cache_newest(&cache, 0)));
-	cr_expect(not(lwp_cache_newest(&cache, 4)));
+	cr_expect(x86_cache_newest(&cache, 2));
+	cr_expect(x86_cache_newest(&cache, 1));
+	cr_expect(not(x86_cache_newest(&cache, 0)));
+	cr_expect(not(x86_cache_newest(&cache, 4)));
 	load(0);
-	cr_expect(lwp_cache_newest(&cache, 0));
-	cr_expect(not(lwp_cache_newest(&cache, 2)));
-	lwp_cache_empty(&cache);
-	cr_expect(not(lwp_cache_newest(&cache, 0)));
+	cr_expect(x86_cache_newest(&cache, 0));
+	cr_expect(not(x86_cache_newest(&cache, 2)));
+	x86_cache_empty(&cache);
+	cr_expect(not(x86_cache_newest(&cache, 0)));
 }
 
-Test(cache, each_level_has_its_latency_and_source) /* 43724-730 */
+Test(cache, each_level_has_its_number_and_latency) /* 43724-730 */
 {
 	u64 line;
 
@@ -74,12 +75,12 @@ Test(cache, each_level_has_its_latency_and_source) /* 43724-730 */
 		load(line);
 	load(8);
 	load(10);
-	cr_expect(eq(u8, source(10), 0xff));
-	cr_expect(eq(u8, source(6), LWP_SRC_NONE));
+	cr_expect(eq(u32, level(10), 0));
+	cr_expect(eq(u32, level(6), 1));
 	cr_expect(eq(u32, load(6), 12));
-	cr_expect(eq(u8, source(2), LWP_SRC_LOCAL_L3));
+	cr_expect(eq(u32, level(2), 2));
 	cr_expect(eq(u32, load(2), 40));
-	cr_expect(eq(u8, source(99), LWP_SRC_DRAM));
+	cr_expect(eq(u32, level(99), 3));
 	cr_expect(eq(u32, load(99), 200));
 }
 
@@ -104,7 +105,7 @@ Test(cache, an_emptied_model_has_no_line) /* 43724-730 */
 	make(&small);
 	for (line = 8; line < 16; line++)
 		load(line);
-	lwp_cache_empty(&cache);
+	x86_cache_empty(&cache);
 	for (line = 8; line < 16; line++)
 		cr_expect(eq(u32, load(line), 200));
 }
@@ -115,7 +116,7 @@ Test(cache, the_last_generation_is_followed_by_an_empty_model)
 	load(1);
 	cache.generation = ~(u32)0;
 	load(0);
-	lwp_cache_empty(&cache);
+	x86_cache_empty(&cache);
 	cr_expect(eq(u32, cache.generation, 1));
 	cr_expect(eq(u32, load(0), 200));
 	cr_expect(eq(u32, load(1), 200));
@@ -123,7 +124,7 @@ Test(cache, the_last_generation_is_followed_by_an_empty_model)
 
 Test(cache, levels_that_are_not_there_are_passed_over)
 {
-	struct lwp_cache_geometry g = small;
+	struct x86_cache_geometry g = small;
 
 	g.level[1].size = 0;
 	make(&g);
@@ -151,25 +152,25 @@ Test(cache, all_numbers_of_a_line_are_apart)
 Test(cache, the_sets_of_l1d)
 {
 	make(&small);
-	cr_expect(eq(u32, lwp_cache_l1d_sets(&cache), 2));
+	cr_expect(eq(u32, x86_cache_l1d_sets(&cache), 2));
 }
 
 static u32 wrong_level;
 
 static const char *wrong(u32 i, u32 size, u32 ways, u32 latency)
 {
-	struct lwp_cache_geometry g = lwp_cache_epyc;
+	struct x86_cache_geometry g = x86_cache_epyc;
 
-	g.level[i] = (struct lwp_cache_level){ size, ways, latency };
-	return lwp_cache_wrong(&g, &wrong_level);
+	g.level[i] = (struct x86_cache_level){ size, ways, latency };
+	return x86_cache_wrong(&g, &wrong_level);
 }
 
 Test(cache, geometries_that_can_be)
 {
 	u32 level;
 
-	cr_expect(zero(ptr, (void *)lwp_cache_wrong(&lwp_cache_epyc, &level)));
-	cr_expect(zero(ptr, (void *)lwp_cache_wrong(&small, &level)));
+	cr_expect(zero(ptr, (void *)x86_cache_wrong(&x86_cache_epyc, &level)));
+	cr_expect(zero(ptr, (void *)x86_cache_wrong(&small, &level)));
 	cr_expect(zero(ptr, (void *)wrong(0, 64, 1, 1)));
 	cr_expect(zero(ptr, (void *)wrong(0, 48 << 10, 12, 4)));
 	cr_expect(zero(ptr, (void *)wrong(1, 0, 0, 0)));
@@ -178,7 +179,7 @@ Test(cache, geometries_that_can_be)
 
 Test(cache, geometries_that_cannot_be)
 {
-	struct lwp_cache_geometry g = lwp_cache_epyc;
+	struct x86_cache_geometry g = x86_cache_epyc;
 
 	cr_expect(wrong(0, 0, 8, 4) != NULL);
 	cr_expect(wrong(0, 32 << 10, 0, 4) != NULL);
@@ -192,9 +193,9 @@ Test(cache, geometries_that_cannot_be)
 	cr_expect(wrong(1, 512 << 10, 8, 3) != NULL);
 	cr_expect(eq(u32, wrong_level, 1));
 	cr_expect(wrong(2, 8 << 20, 16, 201) != NULL);
-	cr_expect(eq(u32, wrong_level, LWP_CACHE_LEVELS));
-	g.ram_latency = LWP_CACHE_LATENCY_MAX + 1;
-	cr_expect(lwp_cache_wrong(&g, &wrong_level) != NULL);
+	cr_expect(eq(u32, wrong_level, X86_CACHE_LEVELS));
+	g.ram_latency = X86_CACHE_LATENCY_MAX + 1;
+	cr_expect(x86_cache_wrong(&g, &wrong_level) != NULL);
 }
 
 /* ---- misses of an instruction ---- */

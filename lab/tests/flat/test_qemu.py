@@ -30,7 +30,7 @@ ENUMS = {
     pytest.param(PMU, ICOUNT, "pmu=on cannot be combined with -icount", id="pmu-icount"),
     pytest.param(f"{LWP},-apic,lwp-int=on", (), "lwp-int=on needs apic=on", id="int-no-apic"),
     pytest.param(f"{PMU},ibs-cache=on", (), "ibs-cache=on needs TCG, pmu=on and ibs=on", id="ibs-cache"),
-    pytest.param(f"{PMU},ibs=on,ibs-cache=on,lwp-cache-ram=3", (), "lwp-cache-ram: a data cache has a latency",
+    pytest.param(f"{PMU},ibs=on,ibs-cache=on,ibs-cache-ram=3", (), "ibs-cache-ram: a data cache has a latency",
                  id="ibs-cache-word"),
     pytest.param(f"{LWP},lwp-dme=on,lwp-cache-l1d=32K", (),
                  "lwp-cache-l1d is SIZE/WAYS/LATENCY as in 32K/8/4, not '32K'", id="cache-word"),
