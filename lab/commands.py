@@ -50,6 +50,7 @@ SOAKS = (
     Command("skid", "the same, and the flat suite, with counters that interrupt late", "lab.soaks.by_pytest"),
     Command("rr", "rr replays twenty programs in guests with counters, perf reads IBS", "lab.soaks.by_pytest"),
     Command("flat", "all rows of the flat suite under TCG", "lab.soaks.by_pytest"),
+    Command("icount", "all rows of the flat suite under -icount, and replayed", "lab.soaks.by_pytest"),
     Command("flat-kvm", "all rows of the flat suite under KVM", "lab.soaks.by_pytest"),
     Command("pgo", "Lua rebuilt by gcc, clang and BOLT with a profile of a guest", "lab.soaks.by_pytest"),
     Command("hostile", "guests that try to make LWP write where it must not", "lab.soaks.by_pytest"),

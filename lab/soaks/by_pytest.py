@@ -33,6 +33,7 @@ SOAKS = {
     "flat-kvm": Soak("conformance or test_flat and not test_flat_counted and not test_flat_skid", marked=ALL),
     "fuzz": Soak("test_fuzz", "unit", ALL, 6000),
     "hostile": Soak("test_hostile", scale=10),
+    "icount": Soak("test_counted or test_replayed", "flat"),
     "judged": Soak("test_judged.py", "linux", ALL),
     "kvm-debug": Soak("test_kvm_debug.py", "soak"),
     "kvm-linux": Soak("TestGuest"),

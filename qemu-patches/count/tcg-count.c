@@ -238,6 +238,18 @@ uint32_t helper_cnt_budget(CPUX86State *env, uint32_t cost)
     return false;
 }
 
+void x86_cnt_leave(CPUX86State *env, uintptr_t ra, bool worked)
+{
+    CPUState *cs = env_cpu(env);
+
+    if (icount_enabled()) {
+        cpu_restore_state(cs, ra);
+        /* A replay gets to an interrupt only by an instruction before it. */
+        cs->neg.icount_decr.u16.low -= worked && ra;
+    }
+    cpu_loop_exit_noexc(cs);
+}
+
 /*
  * At the start of a TB of one instruction that is stepped, outside interrupt
  * shadows (43724-813, 43724-819, 2007-806, 2007-810).
@@ -252,6 +264,6 @@ void helper_cnt_boundary(CPUX86State *env)
     }
     x86_cnt_update(env);
     if (x86_cnt_mode(env) != X86_CNT_MODE_STEP) {
-        cpu_loop_exit_noexc(env_cpu(env));
+        x86_cnt_leave(env, GETPC(), false);
     }
 }

@@ -194,6 +194,11 @@ void x86_cnt_update(CPUArchState *env);
 /* Does someone want to leave translated code? */
 bool x86_cnt_exit_requested(CPUArchState *env);
 /*
+ * Leave the TB of a stepped instruction, which has not begun; @ra: its return
+ * address, or 0; @worked: what was done may have requested an interrupt.
+ */
+G_NORETURN void x86_cnt_leave(CPUArchState *env, uintptr_t ra, bool worked);
+/*
  * The instruction at a linear address, which is no branch, retires in the mode
  * that the CPU is in.
  */

@@ -457,12 +457,6 @@ bool x86_lwp_check(X86CPU *cpu, Error **errp)
 {
     CPUState *other;
 
-    if (tcg_enabled() && icount_enabled() && cpu->lwp_caps) {
-        error_setg(errp, "lwp=on cannot be combined with -icount or "
-                   "record/replay: both count instructions in translated "
-                   "code; leave one of them out");
-        return false;
-    }
     CPU_FOREACH(other) {
         if (!lwp_alike(cpu, X86_CPU(other))) {
             error_setg(errp, "lwp and lwp-* must be the same for all CPUs, "

@@ -197,6 +197,21 @@ static struct lwp_retired lwp_retired_of(CPUX86State *env,
 }
 
 /*
+ * Is something to be done before the next instruction?  With -icount nothing
+ * comes that is not requested yet, and what the host wants must not show; and a
+ * replay leaves the APIC unasked until the interrupt that was recorded.
+ */
+static bool lwp_interrupted(CPUX86State *env)
+{
+    CPUState *cs = env_cpu(env);
+
+    if (icount_enabled()) {
+        return cs->interrupt_request & ~CPU_INTERRUPT_POLL;
+    }
+    return cs->interrupt_request || x86_cnt_exit_requested(env);
+}
+
+/*
  * May the record of the instruction that has just retired be stored at once?
  * Traps and interrupts come before it, so lwp_begin() stores it if there may be
  * any.
@@ -206,10 +221,11 @@ static bool lwp_store_now(CPUX86State *env, const X86CntInsn *insn)
     CPUState *cs = env_cpu(env);
 
     return !(insn->info & X86_CNT_SHADOW) && !env->lwp->lookup &&
-           !(env->eflags & (TF_MASK | RF_MASK)) &&
-           !(env->hflags & HF_IOBPT_MASK) && !cs->interrupt_request &&
-           !cs->singlestep_enabled && !x86_cnt_exit_requested(env) &&
-           QTAILQ_EMPTY(&cs->breakpoints) && QTAILQ_EMPTY(&cs->watchpoints);
+           !(env->eflags & TF_MASK) &&
+           !((env->eflags & RF_MASK) && (insn->info & X86_CNT_FAR)) &&
+           !(env->hflags & HF_IOBPT_MASK) && !lwp_interrupted(env) &&
+           !cs->singlestep_enabled && QTAILQ_EMPTY(&cs->breakpoints) &&
+           QTAILQ_EMPTY(&cs->watchpoints);
 }
 
 /* Steps before a stop are counted down, so they are not traced. */
@@ -276,6 +292,7 @@ static bool lwp_retired(CPUX86State *env, const X86CntInsn *insn)
         !lwp_boundary_wanted(&env->lwp->engine, rip, false)) {
         return false;
     }
+    env->eflags &= ~RF_MASK; /* as the end of the TB does */
     lwp_store(env, rip, false, 0);
     return true;
 }
@@ -297,7 +314,7 @@ static void lwp_between(CPUX86State *env, uint64_t rip, uintptr_t ra)
     if (lwp_boundary_wanted(&lwp->engine, rip, entered)) {
         lwp_store(env, rip, entered, ra);
         /* The store may have changed the code that runs next. */
-        cpu_loop_exit_noexc(env_cpu(env));
+        x86_cnt_leave(env, ra, true);
     }
 }
 

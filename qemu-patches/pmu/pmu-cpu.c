@@ -281,8 +281,7 @@ static const IntelModel *pmu_intel_model(X86CPU *cpu)
 static bool pmu_wanted(X86CPU *cpu)
 {
     return cpu->enable_pmu && cpu->tcg_pmu_props.offered &&
-           (IS_AMD_CPU(&cpu->env) || pmu_intel_model(cpu)) &&
-           !(x86_cpu_takes_all(cpu) && icount_enabled());
+           (IS_AMD_CPU(&cpu->env) || pmu_intel_model(cpu));
 }
 
 static int pmu_intel_version(X86CPU *cpu)
@@ -414,12 +413,6 @@ bool x86_pmu_check(X86CPU *cpu, Error **errp)
     }
     if (!cpu->tcg_pmu_props.ipc) {
         cpu->tcg_pmu_props.ipc = 1;
-    }
-    if (tcg_enabled() && icount_enabled() && pmu_wanted(cpu)) {
-        error_setg(errp, "pmu=on cannot be combined with -icount or "
-                   "record/replay: both count instructions in translated "
-                   "code; leave one of them out");
-        return false;
     }
     return pmu_check_ibs_cache(cpu, errp);
 }

@@ -272,7 +272,15 @@ static void ibs_data(CPUX86State *env, X86IBS *ibs, uint32_t info)
                     DATA_TAG_TO_RET;
 }
 
-void x86_ibs_begin(X86PMU *pmu)
+void x86_ibs_begin(X86PMU *pmu, uint64_t rip)
+{
+    if (pmu->ibs.note.rip != rip) {
+        x86_ibs_end(pmu);
+        pmu->ibs.note.rip = rip;
+    }
+}
+
+void x86_ibs_end(X86PMU *pmu)
 {
     memset(&pmu->ibs.note, 0, sizeof(pmu->ibs.note));
 }
@@ -292,7 +300,7 @@ void x86_ibs_retire(CPUX86State *env, X86PMU *pmu, uint64_t rip, uint32_t info)
     ibs_data(env, ibs, info);
     ibs->op_ctl |= OP_VAL;
     ibs_set_at(ibs, x86_pmu_random(&ibs->seed, RANDOM_COUNT));
-    x86_ibs_begin(pmu);
+    x86_ibs_end(pmu);
     ibs_deliver(env);
 }
 

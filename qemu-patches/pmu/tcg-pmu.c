@@ -309,7 +309,7 @@ static void pmu_retire(CPUX86State *env, const X86CntInsn *insn)
     x86_lbr_retire(env, pmu, insn);
     x86_ibs_retire(env, pmu, insn->address, info);
     if (env->x86_count.wants & X86_CNT_WANTS_NOTES) {
-        x86_ibs_begin(pmu);
+        x86_ibs_end(pmu);
     }
     pmu_happened(env, &e, !(info & X86_CNT_CPL0));
     if (pmu_user(env) == !!(info & X86_CNT_CPL0)) {
@@ -462,7 +462,7 @@ static uint32_t pmu_wants(CPUX86State *env, uint64_t *insns,
 static void pmu_begin(CPUX86State *env, uint64_t rip, uintptr_t ra)
 {
     if (env->x86_count.wants & X86_CNT_WANTS_NOTES) {
-        x86_ibs_begin(pmu_of(env));
+        x86_ibs_begin(pmu_of(env), rip);
     }
 }
 

@@ -120,6 +120,7 @@ typedef struct X86IBS {
     uint64_t br_target;
     uint64_t seed;            /* of the random bits */
     struct {
+        uint64_t rip;
         uint64_t address;     /* of the first load or store */
         uint64_t data2, data3;
     } note;                   /* the instruction that is stepped */
@@ -252,10 +253,14 @@ void x86_ibs_count(X86PMU *pmu, int64_t insns, int64_t cycles);
 /* An instruction retires, as for helper_cnt_retire(): is it the sample? */
 void x86_ibs_retire(CPUArchState *env, X86PMU *pmu, uint64_t rip,
                     uint32_t info);
-/* A stepped instruction begins; it loads or stores (X86_CNT_LOAD_*). */
-void x86_ibs_begin(X86PMU *pmu);
+/*
+ * A stepped instruction begins, or with REP under -icount another iteration of
+ * it; it loads or stores (X86_CNT_LOAD_*); it has retired.
+ */
+void x86_ibs_begin(X86PMU *pmu, uint64_t rip);
 void x86_ibs_note(CPUArchState *env, X86PMU *pmu, uint64_t address,
                   uint32_t info);
+void x86_ibs_end(X86PMU *pmu);
 /* Does its model see loads now?  All lines of the model are gone. */
 bool x86_ibs_sees_loads(CPUArchState *env, const X86PMU *pmu);
 void x86_ibs_forget(CPUArchState *env, X86PMU *pmu);

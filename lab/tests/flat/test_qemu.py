@@ -15,7 +15,6 @@ from lab.tests.flat.kernel import LWP, OS, PLAIN, PMU, STOPPED, bench, flat, sym
 from lab.common.qmp import PATIENCE, Refused, Stub, Vm
 from lab.testing.suite import PASSED
 
-ICOUNT = ("-icount", "shift=0")
 ENUMS = {
     "lwp-rev": "X86LwpRevision", "lwp-context": "X86LwpContext", "lwp-profile": "X86LwpProfile",
     "lwp-delivery": "X86LwpDelivery",
@@ -23,11 +22,9 @@ ENUMS = {
 
 
 @pytest.mark.parametrize("cpu, words, says", [
-    pytest.param(LWP, ICOUNT, "lwp=on cannot be combined with -icount", id="lwp-icount"),
     pytest.param(f"{PMU},pmu-ipc=0", (), "pmu-ipc is 1 to 16", id="pmu-ipc"),
     pytest.param(f"{PMU},pmu-predictor=3bit", (), "pmu-predictor is perfect or 2bit, not '3bit'", id="pmu-predictor"),
     pytest.param(f"{PMU},pmu-version=6", (), "pmu-version is at most 5", id="pmu-version"),
-    pytest.param(PMU, ICOUNT, "pmu=on cannot be combined with -icount", id="pmu-icount"),
     pytest.param(f"{LWP},-apic,lwp-int=on", (), "lwp-int=on needs apic=on", id="int-no-apic"),
     pytest.param(f"{PMU},ibs-cache=on", (), "ibs-cache=on needs TCG, pmu=on and ibs=on", id="ibs-cache"),
     pytest.param(f"{PMU},ibs=on,ibs-cache=on,ibs-cache-ram=3", (), "ibs-cache-ram: a data cache has a latency",
@@ -79,12 +76,6 @@ def test_old_machine_type(vm: Start, kind: str, has: bool) -> None:
         ended = run(machine("Skylake-Client,check=off,pmu=on", *intel, kind=kind), PATIENCE)
         assert "ok 6 - " in ended.out and "not ok" not in ended.out
     assert vm(PMU, STOPPED, kind=kind).cpu("perfctr-core") == has
-
-
-@pytest.mark.parametrize("words, has", [(ICOUNT, False), ((), True)], ids=["icount", "without"])
-def test_max_icount(vm: Start, words: tuple[str, ...], has: bool) -> None:
-    """-cpu max has what is possible: with -icount no counters."""
-    assert vm("max", *words, STOPPED).cpu("perfctr-core") == has
 
 
 def refused(it: Vm, says: str, **properties: object) -> None:
