@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the tests of all parts share: commands, and machines that end with their test."""
 
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -9,12 +10,14 @@ from typing import Any
 
 import pytest
 
-from lab.building import qemu
-from lab.common import places, proc
+from lab.building import qemu, qemu_tree
+from lab.common import bases, places, proc
 from lab.common.check import Check
 from lab.common.qmp import Vm
+from lab.common.steps import build_lock, make_dir
 
 Start = Callable[..., Vm]
+OLDER = "9c9e036"  # the commit whose streams this tree takes, and that takes those of this tree
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,26 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """QEMU without LWP, where it is needed."""
     if item.get_closest_marker("unpatched"):
         qemu.build("base")
+
+
+@pytest.fixture(scope="session")
+def older() -> Path:
+    """The QEMU of an older commit, which its own lab builds once, from the source and with the tools that are here."""
+    place = places.BUILD / f"older-{OLDER}"
+    with build_lock(place.name):
+        if not place.is_dir():
+            work = place.with_suffix(".new")
+            shutil.rmtree(work, ignore_errors=True)
+            make_dir(work / "build/stamp")
+            if proc.call(["git", "-C", places.TOP, "archive", "-o", work / "tree.tar", OLDER]):
+                pytest.skip(f"needs commit {OLDER}, which a full clone has")
+            good(["tar", "-C", work, "-xf", work / "tree.tar"])
+            for path in (*places.BUILD.glob("tools"), *places.BUILD.glob("stamp/tool-*")):
+                good(["cp", "-a", path, work / "build" / path.relative_to(places.BUILD)])
+            work.rename(place)
+        own = {"VLWP_BUILD_DIR": str(place / "build"), bases.CHOICE: "", qemu_tree.TARBALL: str(qemu_tree.fetch())}
+        good([place / "vlwp", "build", "qemu"], env=own)
+    return place / "build/qemu/qemu-system-x86_64"
 
 
 @pytest.fixture

@@ -4,20 +4,18 @@ profiled while they go from this QEMU to that of an older commit, and back: save
 and live; and live between hosts of either kernel."""
 
 import itertools
-import shutil
 from pathlib import Path
 
 import pytest
 
-from lab.common import bases, places, proc
-from lab.common.steps import jobs_count, make_dir
+from lab.common import bases, places
+from lab.common.steps import jobs_count
 from lab.migrate.machines import alone
 from lab.tests.conftest import good
 from lab.tests.pytest_part import PARTS
 
 pytestmark = pytest.mark.soak
 POINTS, HOPS = 100, 10
-OLDER = "9c9e036"  # whose streams this tree takes, and that takes those of this tree
 VLWP = places.TOP / "vlwp"
 
 
@@ -33,22 +31,6 @@ def combinations() -> list[str]:
 def test_bases(base: str, part: str) -> None:
     """A part of the test passes."""
     good([VLWP, "test", part, f"--base={base}"])
-
-
-@pytest.fixture(scope="module")
-def older() -> Path:
-    """The QEMU of an older commit, which its own lab builds."""
-    place = places.BUILD / f"older-{OLDER}"
-    if not place.is_dir():
-        work = place.with_suffix(".new")
-        shutil.rmtree(work, ignore_errors=True)
-        make_dir(work)
-        if proc.call(["git", "-C", places.TOP, "archive", "-o", work / "tree.tar", OLDER]):
-            pytest.skip(f"needs the commit {OLDER} in this repository")
-        good(["tar", "-C", work, "-xf", work / "tree.tar"])
-        work.rename(place)
-    good([place / "vlwp", "build", "qemu"], env={"VLWP_BUILD_DIR": str(place / "build"), bases.CHOICE: ""})
-    return place / "build/qemu/qemu-system-x86_64"
 
 
 @pytest.mark.parametrize("back", [False, True], ids=["there", "back"])
