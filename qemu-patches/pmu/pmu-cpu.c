@@ -6,6 +6,7 @@
 #include "qapi/error.h"
 #include "qapi/visitor.h"
 #include "qemu/cutils.h"
+#include "qemu/error-report.h"
 #include "cpu.h"
 #include "migration/vmstate.h"
 #include "count/qemu-compat.h"
@@ -407,8 +408,8 @@ bool x86_pmu_check(X86CPU *cpu, Error **errp)
 
     if (idle) {
         error_setg(errp, "%s: this CPU has no such counters of TCG; leave it "
-                   "out, or take accel=tcg, pmu=on and a CPU model that has "
-                   "them", idle);
+                   "out, or take accel=tcg, pmu=on, and a CPU model and a "
+                   "machine type that have them", idle);
         return false;
     }
     if (!cpu->tcg_pmu_props.ipc) {
@@ -547,10 +548,41 @@ int x86_pmu_pre_load(void *opaque)
     return 0;
 }
 
+int x86_pmu_load_needs(void *opaque)
+{
+    X86CPU *cpu = opaque;
+
+    if (!cpu->tcg_pmu) {
+        error_report("the stream has performance counters of TCG, and CPU %d "
+                     "has none: take the source's CPU model with pmu=on, and "
+                     "a machine type that has them, or "
+                     "-global x86_64-cpu.x-tcg-pmu=on",
+                     CPU(cpu)->cpu_index);
+        return -EINVAL;
+    }
+    return 0;
+}
+
+/* Does one of Intel's counters count, by QEMU's own fields? */
+static bool pmu_intel_enabled(const CPUX86State *env)
+{
+    bool any = env->msr_fixed_ctr_ctrl;
+    int i;
+
+    for (i = 0; i < MAX_GP_COUNTERS; i++) {
+        any |= env->msr_gp_evtsel[i] != 0;
+    }
+    return any;
+}
+
 int x86_pmu_post_load(void *opaque, int version_id)
 {
     X86CPU *cpu = opaque;
 
+    if (tcg_enabled() && pmu_intel_enabled(&cpu->env) &&
+        x86_pmu_load_needs(cpu)) {
+        return -EINVAL;
+    }
     if (tcg_enabled() && cpu->tcg_pmu) {
         cpu->env.x86_count.left = cpu->env.x86_count.folded;
         x86_pmu_changed(&cpu->env);
@@ -582,6 +614,7 @@ const VMStateDescription vmstate_x86_pmu = {
     .minimum_version_id = 1,
     .needed = pmu_needed,
     .pre_save = x86_pmu_pre_save,
+    .pre_load = x86_pmu_load_needs,
     .post_load = x86_pmu_post_load,
     .fields = (const VMStateField[]) {
         VMSTATE_STRUCT_POINTER(tcg_pmu, X86CPU, vmstate_pmu_state,
@@ -613,6 +646,7 @@ const VMStateDescription vmstate_x86_pmu_irperf = {
     .minimum_version_id = 1,
     .needed = pmu_irperf_needed,
     .pre_save = x86_pmu_pre_save,
+    .pre_load = x86_pmu_load_needs,
     .post_load = x86_pmu_post_load,
     .fields = (const VMStateField[]) {
         VMSTATE_STRUCT_POINTER(tcg_pmu, X86CPU, vmstate_pmu_irperf_state,
@@ -650,6 +684,7 @@ const VMStateDescription vmstate_x86_pmu_late = {
     .version_id = 1,
     .minimum_version_id = 1,
     .needed = pmu_late_needed,
+    .pre_load = x86_pmu_load_needs,
     .post_load = x86_pmu_post_load,
     .fields = (const VMStateField[]) {
         VMSTATE_STRUCT_POINTER(tcg_pmu, X86CPU, vmstate_pmu_late_state,
@@ -694,6 +729,7 @@ const VMStateDescription vmstate_x86_pmu_cycle = {
     .version_id = 1,
     .minimum_version_id = 1,
     .needed = pmu_cycle_needed,
+    .pre_load = x86_pmu_load_needs,
     .post_load = pmu_cycle_post_load,
     .fields = (const VMStateField[]) {
         VMSTATE_STRUCT_POINTER(tcg_pmu, X86CPU, vmstate_pmu_cycle_state,

@@ -505,6 +505,7 @@ const VMStateDescription vmstate_x86_ibs = {
     .minimum_version_id = 1,
     .needed = ibs_needed,
     .pre_save = x86_pmu_pre_save,
+    .pre_load = x86_pmu_load_needs,
     .post_load = ibs_post_load,
     .fields = (const VMStateField[]) {
         VMSTATE_STRUCT_POINTER(tcg_pmu, X86CPU, vmstate_ibs_state, X86PMU),

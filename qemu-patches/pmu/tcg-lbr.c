@@ -292,6 +292,7 @@ const VMStateDescription vmstate_x86_lbr = {
     .version_id = 1,
     .minimum_version_id = 1,
     .needed = lbr_needed,
+    .pre_load = x86_pmu_load_needs,
     .post_load = lbr_post_load,
     .fields = (const VMStateField[]) {
         VMSTATE_STRUCT_POINTER(tcg_pmu, X86CPU, vmstate_lbr_state, X86PMU),

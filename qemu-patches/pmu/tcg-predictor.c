@@ -96,6 +96,7 @@ const VMStateDescription vmstate_x86_predictor = {
     .version_id = 1,
     .minimum_version_id = 1,
     .needed = predictor_needed,
+    .pre_load = x86_pmu_load_needs,
     .post_load = predictor_post_load,
     .fields = (const VMStateField[]) {
         VMSTATE_STRUCT_POINTER(tcg_pmu, X86CPU, vmstate_predictor_state,

@@ -216,6 +216,8 @@ bool x86_pmu_cpuid(X86CPU *cpu, uint32_t index, uint32_t *eax, uint32_t *ebx,
 int x86_pmu_pre_save(void *opaque);
 int x86_pmu_pre_load(void *opaque);
 int x86_pmu_post_load(void *opaque, int version_id);
+/* Before a section of these counters: *opaque is a CPU that has them, or -EINVAL. */
+int x86_pmu_load_needs(void *opaque);
 extern const VMStateDescription vmstate_x86_pmu;
 extern const VMStateDescription vmstate_x86_pmu_irperf;
 extern const VMStateDescription vmstate_x86_pmu_late;

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from lab.tests.conftest import Start
-from lab.tests.flat.kernel import LWP, PMU, STOPPED, bench
-from lab.common.qmp import Vm
-from lab.testing.suite import PASSED
+from lab.tests.conftest import Start, run
+from lab.tests.flat.kernel import LWP, PMU, STOPPED, bench, symbols
+from lab.common.qmp import PATIENCE, Stub, Vm
+from lab.testing.suite import PASSED, ROWS, command
 
 INTEL = "Skylake-Client,check=off,pmu=on"
 INTEL_STATE = b"cpu/msr_architectural_pmu"
@@ -59,6 +59,18 @@ def test_pmu_intel(vm: Start, tmp_path: Path) -> None:
     it = loaded(vm, INTEL, tmp_path / "stream")
     assert it.cpu("x-pmu-counting")
     assert fields(it.save(tmp_path / "again"))[1] == values
+
+
+@pytest.mark.parametrize("name, symbol", [("pmu_count", "pmc_code"), ("pmu_intel_count", "pic_code")])
+def test_no_counters(vm: Start, tmp_path: Path, name: str, symbol: str) -> None:
+    """A CPU without counters refuses a stream in which they count."""
+    argv = command(next(row for row in ROWS if row.name == name))
+    it = vm(argv=[*argv, "-S", *Stub.words(tmp_path / "gdb")])
+    Stub(tmp_path / "gdb").run_to(symbols()[symbol] + 5)
+    it.save(tmp_path / "stream")
+    ended = run([*argv, "-global", "x86_64-cpu.x-tcg-pmu=off", "-incoming", f"exec:cat {tmp_path}/stream"], PATIENCE)
+    assert ended.status == 1
+    assert "the stream has performance counters of TCG, and CPU 0 has none" in ended.err
 
 
 @pytest.fixture
