@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from lab.common.options import number
 from lab.common.results import FOLDER, Results
 from lab.common.say import Usage
+from lab.testing import kut
 from lab.tests.pytest_part import PARTS, SOAK, UNPATCHED, add_options as add_pytest_options
 
 ALL = "soak or not soak"
@@ -21,6 +22,7 @@ class Soak:
     marked: str = "soak"
     scale: int = 1
     resumes: bool = False  # each test keeps its result in lab/results
+    at_once: bool = False  # tests of the part "soak" that do not take the whole machine
 
 
 SOAKS = {
@@ -37,6 +39,7 @@ SOAKS = {
     "judged": Soak("test_judged.py", "linux", ALL),
     "kvm-debug": Soak("test_kvm_debug.py", "soak"),
     "kvm-linux": Soak("TestGuest"),
+    "kvm-unit-tests": Soak("test_kvm_unit_tests.py", "soak", at_once=True),
     "libvirt": Soak("test_libvirt.py", "soak"),
     "migrate": Soak("", "migrate", ALL, 10),
     "packages": Soak("test_packages.py", "soak"),
@@ -74,8 +77,10 @@ def main(args: argparse.Namespace) -> int:
     kept = FOLDER / args.name
     if soak.resumes and (args.resume or not args.names):
         words.append(f"--results={kept}")
-    if part is SOAK:
+    if part is SOAK and not soak.at_once:
         words.append("-n0")  # each takes the whole machine
+    if args.name == "kvm-unit-tests":
+        kut.tree()
     if not args.list:
         if soak.resumes and (args.resume or not args.names):
             Results(kept, "", args.resume)

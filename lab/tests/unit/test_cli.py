@@ -69,6 +69,7 @@ REFUSED_WITH: tuple[tuple[str, str, str, int, str, str], ...] = (
     ("a tarball that is not there", "VLWP_QEMU_TARBALL", f"/nowhere/qemu-{qemu_base().series}.1.tar.xz", 1,
      "cannot read this tarball", "build qemu"),
     ("an emulator that is not there", "VLWP_QEMU", "/nowhere/qemu", 1, "no program there", "shell -- true"),
+    ("another tree than kvm-unit-tests", "VLWP_KUT", "/nowhere", 1, "no tree of kvm", "soak kvm-unit-tests --list"),
     ("a base in the environment", "VLWP_BASE", "nonsense", 2, "no base 'nonsense'", "build tools"),
     ("a number of compilers that is none", "VLWP_JOBS", "many", 1, "number from 1", "build tools"),
 )
