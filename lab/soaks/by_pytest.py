@@ -5,7 +5,7 @@ import argparse
 from dataclasses import dataclass
 
 from lab.common.options import number
-from lab.common.results import FOLDER, Results
+from lab.common.results import FOLDER
 from lab.common.say import Usage
 from lab.testing import kut
 from lab.tests.pytest_part import PARTS, SOAK, UNPATCHED, add_options as add_pytest_options
@@ -60,7 +60,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """What it takes."""
     parser.add_argument("names", nargs="*", metavar="NAME", help="as --list has them, parts or patterns; default all")
     parser.add_argument("--list", action="store_true", help="name the tests with a line each, and run none")
-    parser.add_argument("--resume", action="store_true", help="prove: what was proved of this code counts")
+    parser.add_argument("--resume", action="store_true", help="prove: in parts; proofs of this code count")
     parser.add_argument("--scale", type=number(1, 10**6), metavar="N", help="so many times as much as in ./vlwp test")
     add_pytest_options(parser)
 
@@ -74,16 +74,13 @@ def main(args: argparse.Namespace) -> int:
     words = ["-m", soak.marked, *(["-k", soak.fits] if soak.fits else []), f"--scale={args.scale or soak.scale}"]
     if args.resume and not soak.resumes:
         raise Usage(f"soak {args.name}: --resume is for {', '.join(name for name, it in SOAKS.items() if it.resumes)}")
-    kept = FOLDER / args.name
-    if soak.resumes and (args.resume or not args.names):
-        words.append(f"--results={kept}")
+    if args.resume:
+        words.append(f"--results={FOLDER / args.name}")
     if part is SOAK and not soak.at_once:
         words.append("-n0")  # each takes the whole machine
     if args.name == "kvm-unit-tests":
         kut.tree()
     if not args.list:
-        if soak.resumes and (args.resume or not args.names):
-            Results(kept, "", args.resume)
         return part.soak(f"soak {args.name}", args.names, args, *words)
     for line in part.lines(args.names, "--list", *words, door=f"soak {args.name}"):
         print(line)
