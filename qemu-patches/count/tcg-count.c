@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Counting under TCG.  Translated code subtracts the cost of a TB from a budget
- * (translate-count.c.inc); when a TB exceeds the budget, it calls the helpers in
- * this file.  They choose the mode in which the due instruction is found
- * (X86CntMode).
+ * Counting under TCG.  Translated code subtracts the instructions of a TB from a
+ * budget (translate-count.c.inc); when a TB exceeds the budget, it calls the
+ * helpers in this file.  They choose the mode in which the due instruction is
+ * found (X86CntMode).
+ *
+ * The budget is that of icount, whose word it is: with -icount as many of its
+ * instructions as may retire before a helper has to be called are in the word,
+ * the rest is in icount_extra.
  */
 #include "qemu/osdep.h"
 #include "cpu.h"
@@ -18,14 +22,12 @@
 
 /*
  * The greatest budgets.  A fault may give back what was folded before, so they
- * leave room for the cost of a TB.
+ * leave room for a TB.
  */
-#define CNT_MAX_INSNS    (X86_CNT_LEFT_INSNS - TCG_MAX_INSNS)
-#define CNT_MAX_BRANCHES (X86_CNT_LEFT_BRANCHES - 1)
+#define CNT_MAX_INSNS    (X86_CNT_MAX_INSNS - TCG_MAX_INSNS)
+#define CNT_MAX_BRANCHES (INT32_MAX - 1)
 
-QEMU_BUILD_BUG_ON(X86_CNT_LEFT_GUARDS !=
-                  (X86_CNT_LEFT_INSNS + 1 +
-                   ((X86_CNT_LEFT_BRANCHES + 1) << X86_CNT_LEFT_BRANCH_SHIFT)));
+QEMU_BUILD_BUG_ON(TCG_MAX_INSNS >= 1 << X86_CNT_BACK_INSNS);
 
 const X86CntUser *x86_cnt_users[USERS_MAX + 1];
 
@@ -59,7 +61,7 @@ static void cnt_set_mode(X86CntState *c, X86CntMode mode)
 {
     uint32_t flags = mode << HF_CNT_MODE_SHIFT;
 
-    c->kernel_flags = c->kernel ? flags : 0;
+    c->kernel_flags = c->rings ? flags : 0;
     if (c->wants & (X86_CNT_WANTS_NOTES | X86_CNT_WANTS_ALL_LOADS)) {
         c->kernel_flags |= HF_CNT_LOAD_MASK;
         flags |= HF_CNT_LOAD_MASK;
@@ -70,22 +72,29 @@ static void cnt_set_mode(X86CntState *c, X86CntMode mode)
     c->tb_flags = flags;
 }
 
+static uint16_t *cnt_left(CPUX86State *env)
+{
+    return &env_cpu(env)->neg.icount_decr.u16.low;
+}
+
 /*
- * While someone counts below CPL 3, the counts are folded whenever the mode
- * changes.
+ * While someone counts below CPL 3, and with -icount, the counts are folded
+ * whenever the mode changes: then what has run in mode OFF does not count.
  */
 void x86_cnt_fold(CPUX86State *env)
 {
     X86CntState *c = &env->x86_count;
-    int32_t insns = (c->folded & X86_CNT_LEFT_INSNS) -
-                    (c->left & X86_CNT_LEFT_INSNS);
-    int32_t branches = (c->folded >> X86_CNT_LEFT_BRANCH_SHIFT) -
-                       (c->left >> X86_CNT_LEFT_BRANCH_SHIFT);
+    int32_t insns = c->folded - *cnt_left(env);
+    int32_t branches = c->branches_folded - c->branches_left;
 
-    if (c->folded == c->left) {
+    if (!insns && !branches) {
         return;
     }
-    c->folded = c->left;
+    c->folded = *cnt_left(env);
+    c->branches_folded = c->branches_left;
+    if (c->rings && x86_cnt_mode(env) == X86_CNT_MODE_OFF) {
+        return;
+    }
     X86_CNT_FOR_EACH_USER(user, fold) {
         user->fold(env, insns, branches);
     }
@@ -110,9 +119,12 @@ static uint32_t count_wants(CPUX86State *env, uint64_t *insns,
     return wants;
 }
 
-/* The mode that does what is wanted, and gets past no due instruction. */
+/*
+ * The mode that does what is wanted, and gets past no due instruction in a TB
+ * of so many.
+ */
 static X86CntMode cnt_choose_mode(uint32_t wants, uint64_t insns,
-                                  uint64_t branches)
+                                  uint64_t branches, uint32_t tb_insns)
 {
     if (wants & X86_CNT_WANTS_STEP) {
         return X86_CNT_MODE_STEP;
@@ -120,28 +132,119 @@ static X86CntMode cnt_choose_mode(uint32_t wants, uint64_t insns,
     if (!(wants & X86_CNT_WANTS_COUNT)) {
         return X86_CNT_MODE_OFF;
     }
-    if (insns == 1) {
+    if (insns <= MAX(tb_insns, 1)) {
         return X86_CNT_MODE_FIND;
     }
     if (branches == 1 || (wants & X86_CNT_WANTS_LAST)) {
         return X86_CNT_MODE_LAST;
     }
-    return wants & X86_CNT_WANTS_CLASSES ? X86_CNT_MODE_CLASSES :
-                                           X86_CNT_MODE_COUNT;
+    if (wants & X86_CNT_WANTS_CLASSES) {
+        return X86_CNT_MODE_CLASSES;
+    }
+    return wants & X86_CNT_WANTS_BRANCHES ? X86_CNT_MODE_BRANCHES :
+                                            X86_CNT_MODE_COUNT;
 }
 
-void x86_cnt_update(CPUX86State *env)
+/*
+ * So many instructions may retire before a helper is called; with -icount, no
+ * more than that allows.  A TB that does not subtract from the budget as a whole
+ * calls a helper at each instruction then.
+ */
+static void cnt_set_left(CPUX86State *env, uint64_t insns)
+{
+    CPUState *cs = env_cpu(env);
+    uint16_t *left = cnt_left(env);
+    int64_t all;
+
+    if (icount_enabled()) {
+        all = *left + cs->icount_extra;
+        if (!x86_cnt_mode_counts(x86_cnt_mode(env))) {
+            insns = CNT_MAX_INSNS;
+        }
+        *left = MIN(insns, all);
+        cs->icount_extra = all - *left;
+    } else {
+        *left = insns;
+    }
+    env->x86_count.folded = *left;
+}
+
+static void cnt_update(CPUX86State *env, uint32_t tb_insns)
 {
     X86CntState *c = &env->x86_count;
     uint64_t insns, branches;
 
     x86_cnt_fold(env);
+    c->rings = c->kernel || icount_enabled();
     c->wants = count_wants(env, &insns, &branches);
-    cnt_set_mode(c, cnt_choose_mode(c->wants, insns, branches));
-    insns = MIN(insns - 1, CNT_MAX_INSNS);
-    branches = MIN(branches - 1, CNT_MAX_BRANCHES);
-    c->left = insns | branches << X86_CNT_LEFT_BRANCH_SHIFT;
-    c->folded = c->left;
+    cnt_set_mode(c, cnt_choose_mode(c->wants, insns, branches, tb_insns));
+    cnt_set_left(env, MIN(insns - 1, CNT_MAX_INSNS));
+    c->branches_left = MIN(branches - 1, CNT_MAX_BRANCHES);
+    c->branches_folded = c->branches_left;
+}
+
+void x86_cnt_update(CPUX86State *env)
+{
+    cnt_update(env, 0);
+}
+
+void x86_cnt_forget(CPUX86State *env)
+{
+    env->x86_count.folded = *cnt_left(env);
+    env->x86_count.branches_folded = env->x86_count.branches_left;
+}
+
+void x86_cnt_icount_refilled(CPUX86State *env)
+{
+    x86_cnt_forget(env);
+    x86_cnt_update(env);
+}
+
+void x86_cnt_exec_enter(CPUX86State *env)
+{
+    if (icount_enabled()) {
+        x86_cnt_icount_refilled(env);
+    }
+}
+
+/* icount takes the budget back. */
+void x86_cnt_exec_exit(CPUX86State *env)
+{
+    if (icount_enabled()) {
+        x86_cnt_fold(env);
+        env_cpu(env)->icount_extra += *cnt_left(env);
+        *cnt_left(env) = 0;
+        x86_cnt_forget(env);
+    }
+}
+
+void x86_cnt_give_back(CPUX86State *env, const TranslationBlock *tb,
+                       uint32_t data)
+{
+    X86CntState *c = &env->x86_count;
+
+    if (!(tb_cflags(tb) & CF_USE_ICOUNT)) {
+        *cnt_left(env) += extract32(data, X86_CNT_BACK_SHIFT,
+                                    X86_CNT_BACK_INSNS);
+    }
+    c->branches_left += !!(data & X86_CNT_BACK_BRANCH);
+    c->folded += !!(data & X86_CNT_BACK_APART);
+}
+
+void x86_cnt_leave_mode(CPUX86State *env)
+{
+    x86_cnt_fold(env);
+    X86_CNT_FOR_EACH_USER(user, leave) {
+        user->leave(env);
+    }
+}
+
+void x86_cnt_enter_mode(CPUX86State *env, bool ring)
+{
+    X86_CNT_FOR_EACH_USER(user, enter) {
+        user->enter(env, ring);
+    }
+    x86_cnt_update(env);
 }
 
 bool x86_cnt_exit_requested(CPUX86State *env)
@@ -210,32 +313,29 @@ uint32_t helper_cnt_retire(CPUX86State *env, uint32_t info)
 }
 
 /*
- * At the start of a TB that has subtracted its cost from a smaller budget.
- * Returns whether it may be executed, with its cost subtracted from a new
- * budget.  Otherwise the mode is another one.
+ * At the start of a TB of so many instructions, and so many branches, for which
+ * a budget is too small.  Returns X86_CNT_BUDGET_*; if the TB may begin, it has
+ * been subtracted from new budgets.
  */
-uint32_t helper_cnt_budget(CPUX86State *env, uint32_t cost)
+uint32_t helper_cnt_budget(CPUX86State *env, uint32_t insns, uint32_t branches)
 {
-    X86CntState *c = &env->x86_count;
     CPUState *cs = env_cpu(env);
     X86CntMode old = x86_cnt_mode(env);
-    uint32_t insns = cost & X86_CNT_LEFT_INSNS;
 
-    c->left += cost;
-    x86_cnt_update(env);
-    if (x86_cnt_mode_counts(x86_cnt_mode(env)) &&
-        (c->left & X86_CNT_LEFT_INSNS) < insns) {
-        cnt_set_mode(c, X86_CNT_MODE_FIND);
-    }
+    cnt_update(env, insns);
     if (x86_cnt_mode(env) == old) {
-        c->left -= cost;
-        return true;
+        if (*cnt_left(env) < insns) {
+            return X86_CNT_BUDGET_EXPIRED;
+        }
+        *cnt_left(env) -= insns;
+        env->x86_count.branches_left -= branches;
+        return X86_CNT_BUDGET_GOES_ON;
     }
     if (unlikely(cs->singlestep_enabled)) {
         /* The end of the TB would be a step of the debugger. */
         cpu_loop_exit_noexc(cs);
     }
-    return false;
+    return X86_CNT_BUDGET_LEAVE;
 }
 
 void x86_cnt_leave(CPUX86State *env, uintptr_t ra, bool worked)
@@ -245,7 +345,8 @@ void x86_cnt_leave(CPUX86State *env, uintptr_t ra, bool worked)
     if (icount_enabled()) {
         cpu_restore_state(cs, ra);
         /* A replay gets to an interrupt only by an instruction before it. */
-        cs->neg.icount_decr.u16.low -= worked && ra;
+        *cnt_left(env) -= worked && ra;
+        env->x86_count.folded -= worked && ra;
     }
     cpu_loop_exit_noexc(cs);
 }

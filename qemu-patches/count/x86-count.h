@@ -9,9 +9,10 @@
 /* How translated code counts: HF_CNT_MODE_MASK of the TB flags. */
 typedef enum X86CntMode {
     X86_CNT_MODE_OFF,
-    X86_CNT_MODE_COUNT,   /* a TB subtracts its cost from the budget */
+    X86_CNT_MODE_COUNT,   /* a TB subtracts its instructions from the budget */
+    X86_CNT_MODE_BRANCHES, /* and its branch from that of branches */
     X86_CNT_MODE_CLASSES, /* the same, and counts branches by class */
-    X86_CNT_MODE_LAST,    /* the same, but a helper retires the branch */
+    X86_CNT_MODE_LAST,    /* as COUNT; a helper retires the branch */
     X86_CNT_MODE_FIND,    /* instructions count one by one up to the due one */
     X86_CNT_MODE_STEP,    /* a helper before and after each instruction */
 } X86CntMode;
@@ -21,36 +22,38 @@ static inline bool x86_cnt_mode_counts(X86CntMode mode)
     return mode >= X86_CNT_MODE_COUNT && mode <= X86_CNT_MODE_LAST;
 }
 
+/* The most instructions that the budget has: icount_decr.u16.low. */
+#define X86_CNT_MAX_INSNS 0xffff
+
 /*
- * X86CntState.left: instructions and branches that may retire before a helper
- * has to be called.  A bit above each number is 0, unless the number has been
- * exceeded.  So one subtraction and one test do for both.
+ * Where insn_start has, beside CC_OP, what a fault gives back: instructions
+ * that have not retired, whether the TB has subtracted a branch, and whether
+ * its last instruction is apart.
  */
-#define X86_CNT_LEFT_INSN         1
-#define X86_CNT_LEFT_INSNS        0x0001ffffu
-#define X86_CNT_LEFT_BRANCH_SHIFT 18
-#define X86_CNT_LEFT_BRANCH       (1u << X86_CNT_LEFT_BRANCH_SHIFT)
-#define X86_CNT_LEFT_BRANCHES     0x1fffu /* after the shift */
-#define X86_CNT_LEFT_GUARDS       0x80020000u
-
-/* Where insn_start has what a fault gives back to X86CntState.left. */
-#define X86_CNT_GIVE_BACK_SHIFT 8
+#define X86_CNT_BACK_SHIFT  8
+#define X86_CNT_BACK_INSNS  10 /* bits */
+#define X86_CNT_BACK_BRANCH (1u << 18)
+#define X86_CNT_BACK_APART  (1u << 19)
 
 /*
- * First the fields that generated code uses, then those that only tcg-count.c
- * uses.
+ * How many instructions may retire before a helper has to be called is in
+ * icount_decr.u16.low.  First the fields that generated code uses, then those
+ * that only tcg-count.c uses.
  */
 typedef struct X86CntState {
-    uint32_t left;          /* X86_CNT_LEFT_* */
+    int32_t branches_left;  /* branches that may, too */
+    /* The budget at the last fold, less those who are not to be counted */
+    int32_t folded;
     uint32_t tb_flags;      /* the mode, part of the TB key at CPL 3 */
     uint32_t kernel_flags;  /* the same below CPL 3 */
     /* Since the last fold, by X86_CNT_BRANCH_*; [0]: conditional and taken. */
     uint32_t branches[5];
     uint64_t insn;          /* linear address of the instruction to retire */
 
-    uint32_t folded;        /* value of left at the last fold */
+    int32_t branches_folded;
     uint32_t wants;         /* X86_CNT_WANTS_* of all who count */
     bool kernel;            /* someone counts below CPL 3, too */
+    bool rings;             /* the counts are folded where the ring changes */
 } X86CntState;
 
 /* Loads: what generated code looks at before it calls helper_cnt_load(). */
@@ -79,18 +82,24 @@ typedef struct X86CntLoads {
 #define X86_CNT_RET          1024
 #define X86_CNT_LENGTH_SHIFT 11
 
+/* Result of helper_cnt_budget(). */
+#define X86_CNT_BUDGET_LEAVE   0 /* the mode is another one */
+#define X86_CNT_BUDGET_GOES_ON 1 /* the TB may begin */
+#define X86_CNT_BUDGET_EXPIRED 2 /* that of -icount is used up */
+
 /* Result of helper_cnt_retire(). */
 #define X86_CNT_GOES_ON    1 /* a TB in mode FIND may continue */
 #define X86_CNT_SAME_FLAGS 2 /* the flags of the next TB are those of this one */
 
 /* What those who count want of translated code. */
-#define X86_CNT_WANTS_COUNT     1 /* instructions or branches are counted */
-#define X86_CNT_WANTS_CLASSES   2 /* branches are counted by class */
-#define X86_CNT_WANTS_STEP      4 /* there is work before each instruction */
-#define X86_CNT_WANTS_LAST      8 /* a helper retires each branch */
-#define X86_CNT_WANTS_NOTES     16 /* loads and stores of a step are noted */
-#define X86_CNT_WANTS_LOADS     32 /* loads at CPL 3 are looked at */
-#define X86_CNT_WANTS_ALL_LOADS 64 /* loads in every mode are */
+#define X86_CNT_WANTS_COUNT     1 /* instructions are counted */
+#define X86_CNT_WANTS_BRANCHES  2 /* and branches */
+#define X86_CNT_WANTS_CLASSES   4 /* branches are counted by class */
+#define X86_CNT_WANTS_STEP      8 /* there is work before each instruction */
+#define X86_CNT_WANTS_LAST      16 /* a helper retires each branch */
+#define X86_CNT_WANTS_NOTES     32 /* loads and stores of a step are noted */
+#define X86_CNT_WANTS_LOADS     64 /* loads at CPL 3 are looked at */
+#define X86_CNT_WANTS_ALL_LOADS 128 /* loads in every mode are */
 
 /* Last argument of helper_cnt_load(): bytes, must the address be aligned? */
 #define X86_CNT_LOAD_SIZE     0xff
@@ -141,6 +150,12 @@ typedef struct X86CntUser {
      * counted.
      */
     void (*fold)(CPUArchState *env, int32_t insns, int32_t branches);
+    /*
+     * The CPU leaves a mode (CPL 3 or not, SVM guest or host), and is in
+     * another one; @ring: it has got to CPL 3, or from it.
+     */
+    void (*leave)(CPUArchState *env);
+    void (*enter)(CPUArchState *env, bool ring);
     /* Before an instruction that is stepped.  May leave the TB. */
     void (*begin)(CPUArchState *env, uint64_t rip, uintptr_t ra);
     /*
@@ -191,6 +206,24 @@ void x86_cnt_fold(CPUArchState *env);
  * derives the TB flags and the budget.
  */
 void x86_cnt_update(CPUArchState *env);
+/*
+ * What the budgets have lost since the last fold is not counted.  To be followed
+ * by x86_cnt_update().
+ */
+void x86_cnt_forget(CPUArchState *env);
+/* Before the first TB and after the last; and when icount has given more. */
+void x86_cnt_exec_enter(CPUArchState *env);
+void x86_cnt_exec_exit(CPUArchState *env);
+void x86_cnt_icount_refilled(CPUArchState *env);
+/* A fault in an instruction of the TB; @data: that of its insn_start */
+void x86_cnt_give_back(CPUArchState *env, const TranslationBlock *tb,
+                       uint32_t data);
+/*
+ * Before and after a change of the mode, if X86CntState.rings; x86_cnt_fold()
+ * and x86_cnt_update() are part of it.
+ */
+void x86_cnt_leave_mode(CPUArchState *env);
+void x86_cnt_enter_mode(CPUArchState *env, bool ring);
 /* Does someone want to leave translated code? */
 bool x86_cnt_exit_requested(CPUArchState *env);
 /*
@@ -213,6 +246,19 @@ void x86_cnt_load(CPUArchState *env, uint64_t address, uint32_t size,
 void x86_cnt_store(CPUArchState *env, uint64_t address, uint32_t size);
 
 #else
+
+static inline void x86_cnt_exec_enter(CPUArchState *env)
+{
+}
+
+static inline void x86_cnt_exec_exit(CPUArchState *env)
+{
+}
+
+static inline void x86_cnt_give_back(CPUArchState *env,
+                                     const TranslationBlock *tb, uint32_t data)
+{
+}
 
 static inline void x86_cnt_load(CPUArchState *env, uint64_t address,
                                 uint32_t size, uintptr_t ra)

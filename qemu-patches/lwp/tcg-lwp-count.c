@@ -81,9 +81,8 @@ static uint32_t lwp_engine_wants(CPUX86State *env, uint64_t *insns,
     /* An event that is due counts on while its record waits. */
     if (x86_lwp_counts(e, LWP_KIND_BRE)) {
         flags |= X86_CNT_WANTS_COUNT;
-        if (!lwp_all_branches(e)) {
-            flags |= X86_CNT_WANTS_CLASSES;
-        }
+        flags |= lwp_all_branches(e) ? X86_CNT_WANTS_BRANCHES :
+                                       X86_CNT_WANTS_CLASSES;
     }
     if (x86_lwp_counts(e, LWP_KIND_DME)) {
         flags |= X86_CNT_WANTS_LOADS | X86_CNT_WANTS_COUNT;
@@ -114,7 +113,7 @@ static uint32_t lwp_wants(CPUX86State *env, uint64_t *insns, uint64_t *branches)
         x86_lwp_context_drop(env);
     }
     lwp->sees_loads = false;
-    if ((env->hflags & HF_CPL_MASK) != 3 && env->x86_count.kernel) {
+    if ((env->hflags & HF_CPL_MASK) != 3 && env->x86_count.rings) {
         return 0;
     }
     flags = lwp_engine_wants(env, insns, branches);
@@ -146,15 +145,15 @@ static void lwp_count_kind(struct lwp_engine *e, enum lwp_kind kind, int64_t n)
 
 /*
  * The engine's share: what ran at CPL 3 (43724-720, 43724-721).  While nobody
- * counts below CPL 3 only such code does, and the counts may come from before
- * an interrupt.
+ * counts below CPL 3, and without -icount, only such code does, and the counts
+ * may come from before an interrupt.
  */
 static void lwp_fold(CPUX86State *env, int32_t insns, int32_t branches)
 {
     X86CntState *c = &env->x86_count;
     struct lwp_engine *e;
 
-    if (!env->lwp || (c->kernel && ((env->hflags & HF_CPL_MASK) != 3 ||
+    if (!env->lwp || (c->rings && ((env->hflags & HF_CPL_MASK) != 3 ||
                                     x86_lwp_suspended(env)))) {
         return;
     }

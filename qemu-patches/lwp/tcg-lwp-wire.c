@@ -41,7 +41,7 @@ static const char *lwp_wire_load(X86CPU *cpu, const struct lwp_state *st)
         .flags = wire->key_flags,
     };
 
-    env->x86_count.left = env->x86_count.folded;
+    x86_cnt_forget(env);
     /* The CPU comes from a reset, so the model of its caches is empty. */
     lwp_engine_load(&lwp->engine, st);
     lwp->engine.xcr0_lwp = x86_lwp_enabled(env);

@@ -131,7 +131,7 @@ void x86_lwp_reset(X86CPU *cpu)
     }
     lwp_engine_reset(&lwp->engine, cpu->apic_id);
     lwp->engine.xcr0_lwp = false;
-    env->x86_count.folded = env->x86_count.left;
+    x86_cnt_forget(env);
     lwp->steps = 0;
     lwp->llwpcb_faulted = false;
     lwp->entered = false;

@@ -584,7 +584,7 @@ int x86_pmu_post_load(void *opaque, int version_id)
         return -EINVAL;
     }
     if (tcg_enabled() && cpu->tcg_pmu) {
-        cpu->env.x86_count.left = cpu->env.x86_count.folded;
+        x86_cnt_forget(&cpu->env);
         x86_pmu_changed(&cpu->env);
     }
     return 0;

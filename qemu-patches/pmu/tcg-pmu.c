@@ -121,7 +121,7 @@ static int64_t pmu_edge(X86PMU *pmu, int n, const PMUEvents *e)
 /* Cycles that have begun with so many instructions, which may be negative. */
 static int64_t pmu_begun(int64_t insns, int64_t ipc)
 {
-    const int64_t bias = X86_CNT_LEFT_INSNS;
+    const int64_t bias = X86_CNT_MAX_INSNS;
 
     return (insns + bias * ipc + ipc - 1) / ipc - bias;
 }
@@ -137,7 +137,7 @@ static void pmu_set_cycles(CPUX86State *env, X86PMU *pmu, PMUEvents *e)
     int64_t end = pmu->phase + e->insns;
 
     e->cycles = pmu_begun(end, ipc) - pmu_begun(pmu->phase, ipc);
-    pmu->phase = (end + ipc * X86_CNT_LEFT_INSNS) % ipc;
+    pmu->phase = (end + ipc * X86_CNT_MAX_INSNS) % ipc;
 }
 
 /* Instructions to the beginning of the cycle after so many. */
@@ -437,7 +437,7 @@ static uint32_t pmu_wants(CPUX86State *env, uint64_t *insns,
             if (c->invert) {
                 *insns = MIN(*insns, left);
             }
-            flags |= X86_CNT_WANTS_COUNT;
+            flags |= X86_CNT_WANTS_COUNT | X86_CNT_WANTS_BRANCHES;
             break;
         case X86_PMU_EVENT_MISPREDICTED:
             *branches = MIN(*branches, left);
@@ -489,9 +489,46 @@ static struct x86_cache *pmu_cache(CPUX86State *env, bool now)
     return pmu && (!now || x86_ibs_sees_loads(env, pmu)) ? pmu->cache : NULL;
 }
 
+static void pmu_leave_mode(CPUX86State *env)
+{
+    if (env->x86_count.kernel) {
+        pmu_of(env)->phase = 0;
+    }
+}
+
+static void pmu_overcount(CPUX86State *env, uint32_t insns, uint32_t far)
+{
+    PMUEvents e = { .insns = insns, .far_excess = far };
+
+    if (insns || far) {
+        pmu_happened(env, &e, pmu_user(env));
+    }
+}
+
+static void pmu_enter_mode(CPUX86State *env, bool ring)
+{
+    X86PMU *pmu = pmu_of(env);
+    int n;
+
+    if (!env->x86_count.kernel) {
+        return;
+    }
+    if (ring) {
+        pmu_overcount(env, env_archcpu(env)->tcg_pmu_props.overcount_ring, 0);
+    }
+    /* Where a counter does not count its events have ended. */
+    for (n = 0; pmu->asserted && n < pmu->counters; n++) {
+        if (!pmu_counts(env, &pmu->counter[n], pmu_user(env))) {
+            pmu->asserted &= ~(1u << n);
+        }
+    }
+}
+
 const X86CntUser x86_pmu_user = {
     .wants = pmu_wants,
     .fold = pmu_fold,
+    .leave = pmu_leave_mode,
+    .enter = pmu_enter_mode,
     .begin = pmu_begin,
     .retire = pmu_retire,
     .note = pmu_note,
@@ -516,40 +553,6 @@ void x86_pmu_changed(CPUX86State *env)
         }
     }
     env->x86_count.kernel = any;
-    x86_cnt_update(env);
-}
-
-void x86_pmu_leave_mode(CPUX86State *env)
-{
-    X86PMU *pmu = pmu_of(env);
-
-    x86_cnt_fold(env);
-    pmu->phase = 0;
-}
-
-static void pmu_overcount(CPUX86State *env, uint32_t insns, uint32_t far)
-{
-    PMUEvents e = { .insns = insns, .far_excess = far };
-
-    if (insns || far) {
-        pmu_happened(env, &e, pmu_user(env));
-    }
-}
-
-void x86_pmu_enter_mode(CPUX86State *env, bool ring)
-{
-    X86PMU *pmu = pmu_of(env);
-    int n;
-
-    if (ring) {
-        pmu_overcount(env, env_archcpu(env)->tcg_pmu_props.overcount_ring, 0);
-    }
-    /* Where a counter does not count its events have ended. */
-    for (n = 0; pmu->asserted && n < pmu->counters; n++) {
-        if (!pmu_counts(env, &pmu->counter[n], pmu_user(env))) {
-            pmu->asserted &= ~(1u << n);
-        }
-    }
     x86_cnt_update(env);
 }
 

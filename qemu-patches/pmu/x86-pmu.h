@@ -328,12 +328,9 @@ void x86_pmu_interrupt(CPUArchState *env, bool insn, bool hard);
 /* It has been delivered: EIP is that of its handler. */
 void x86_pmu_interrupted(CPUArchState *env);
 void x86_pmu_smi(CPUArchState *env);
-/* The CPL changes: before, and after; @ring: to or from 3. */
-void x86_pmu_leave_mode(CPUArchState *env);
-void x86_pmu_enter_mode(CPUArchState *env, bool ring);
 /* VMRUN has loaded the guest's state; it retires at the guest's CPL. */
 void x86_pmu_vmrun(CPUArchState *env);
-/* #VMEXIT, between leave and enter. */
+/* #VMEXIT, between x86_cnt_leave_mode() and x86_cnt_enter_mode(). */
 void x86_pmu_vmexit(CPUArchState *env);
 
 #endif /* !CONFIG_USER_ONLY */

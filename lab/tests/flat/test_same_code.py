@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The code that QEMU generates where there is no LWP."""
+"""The code that QEMU generates where there is no LWP, and what it records."""
 
 import re
 from collections import defaultdict
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lab.common import places, proc
-from lab.tests.conftest import machine, run
+from lab.tests.conftest import good, machine, run
 from lab.tests.flat.kernel import LWP, PLAIN, flat
 
 
@@ -17,6 +17,8 @@ Block = tuple[str, str]  # a TB: address and bytes of its guest code
 Listings = dict[Block, set[tuple[str, ...]]]
 SEPARATOR = bytes([0x90]) * 16
 WANTED = 500  # TBs at least that both have translated
+END = 64  # bytes of a log of which some are written when QEMU ends
+LOGGED = 100_000  # bytes of a log at least
 # Numbers that differ from one QEMU to the next: places in CPUArchState, in the code, and in memory.
 PLACES = (
     (re.compile(r"-?0x[0-9a-f]+\((%rbp|%rip)"), r"N(\1"),
@@ -88,3 +90,19 @@ def test_same_code(unpatched: Listings, tmp_path: Path, cpu: str) -> None:
     assert len(both) >= WANTED and len(both) >= 0.9 * len(unpatched), "too few TBs to compare"
     for block in both:
         assert unpatched[block] & patched[block], f"guest code at {block[0]}: other host instructions"
+
+
+@pytest.mark.unpatched
+def test_same_log(tmp_path: Path) -> None:
+    """Without LWP, what -icount records of a booting kernel is what unpatched QEMU records: all bytes but the last,
+    which depend on the moment at which QEMU ends."""
+    logs, consoles = [], []
+    for name, qemu in ("base", places.qemu_base()), ("patched", places.qemu()):
+        log, console = tmp_path / f"{name}.log", tmp_path / f"{name}.txt"
+        words = f"-icount shift=2,sleep=off,rr=record,rrfile={log} -rtc base=2026-01-01,clock=vm -seed 1 -m 256 "
+        words += f"-net none -serial file:{console} -kernel {places.GUEST}/vmlinux -no-reboot -append"
+        good(machine(PLAIN, *words.split(), "console=ttyS0 panic=-1 no_timer_check", qemu=qemu))
+        logs.append(log.read_bytes())
+        consoles.append(console.read_bytes())
+    same = min(map(len, logs)) - END
+    assert same > LOGGED and logs[0][:same] == logs[1][:same] and consoles[0] == consoles[1]
