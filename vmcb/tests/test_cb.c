@@ -4,13 +4,17 @@
 
 #define ALL 0xe000007fu /* EAX with everything on */
 
+static u8 image[176];
+static struct lwp_cb cb;
+
 /*
- * Flags IRE|BRE, ring of 1024 bytes at 700000h, Random 5, head 64, missed 9, threshold 512, branch filter
- * NRB, IP 400000h..4fffffh, tail 32, event 2: 999/500, event 3: 0/0.
+ * Each test begins with this block, and with a result that nothing has filled in. Flags IRE|BRE, ring of 1024 bytes
+ * at 700000h, Random 5, head 64, missed 9, threshold 512, branch filter NRB, IP 400000h..4fffffh, tail 32,
+ * event 2: 999/500, event 3: 0/0.
  */
-static void good_block(u8 image[176])
+static void good_block(void)
 {
-	memset(image, 0, 176);
+	memset(&cb, 0xff, sizeof(cb));
 	lwp_put32(image + 0, 0x0000000c);
 	lwp_put32(image + 4, 0x50000400);
 	lwp_put64(image + 8, 0x700000);
@@ -25,12 +29,10 @@ static void good_block(u8 image[176])
 	lwp_put32(image + 140, 500);
 }
 
+TestSuite(cb, .init = good_block);
+
 Test(cb, fields_at_their_offsets) /* 43724-401 */
 {
-	struct lwp_cb cb;
-	u8 image[176];
-
-	good_block(image);
 	cr_expect(eq(int, lwp_cb_decode(&full, ALL, image, &cb), LWP_CB_OK));
 	cr_expect(eq(u32, cb.flags, 0x0000000c));
 	cr_expect(eq(u32, cb.size, 1024));
@@ -49,9 +51,6 @@ Test(cb, fields_at_their_offsets) /* 43724-401 */
 
 Test(cb, slots_are_event_ids) /* 43724-402 */
 {
-	u8 image[176];
-
-	good_block(image);
 	cr_expect(eq(u32, lwp_cb_slot_offset(&full, 0), 128));
 	cr_expect(eq(u32, lwp_cb_slot_offset(&full, 5), 168));
 	cr_expect(eq(int, lwp_cb_find_slot(&full, image, 1), 0));
@@ -66,11 +65,8 @@ Test(cb, slots_are_event_ids) /* 43724-402 */
 Test(cb, slots_follow_the_leaf_event_offset) /* 43724-402 */
 {
 	struct lwp_caps caps = full;
-	struct lwp_cb cb;
-	u8 image[176];
 
 	caps.event_offset = 96;
-	good_block(image);
 	lwp_put32(image + 104, 77);
 	cr_expect(eq(u32, lwp_cb_slot_offset(&caps, 1), 104));
 	lwp_cb_decode(&caps, ALL, image, &cb);
@@ -79,10 +75,6 @@ Test(cb, slots_follow_the_leaf_event_offset) /* 43724-402 */
 
 Test(cb, flags_are_flags_and_eax) /* 43724-403 to 43724-405 */
 {
-	struct lwp_cb cb;
-	u8 image[176];
-
-	good_block(image);
 	lwp_put32(image, 0xffffffff);
 	lwp_cb_decode(&full, 0x8000000b, image, &cb);
 	cr_expect(eq(u32, cb.flags, 0x8000000b));
@@ -101,20 +93,12 @@ Test(cb, flags_are_flags_and_eax) /* 43724-403 to 43724-405 */
 /* LWPINS has no event bit, so LWP stays on without an event. */
 Test(cb, no_event_left_is_still_ok) /* 43724-618 */
 {
-	struct lwp_cb cb;
-	u8 image[176];
-
-	good_block(image);
 	cr_expect(eq(int, lwp_cb_decode(&full, 1, image, &cb), LWP_CB_OK));
 	cr_expect(eq(u32, cb.flags, 0));
 }
 
 Test(cb, size_is_rounded_down_to_records) /* 43724-406, 2007-407 */
 {
-	struct lwp_cb cb;
-	u8 image[176];
-
-	good_block(image);
 	lwp_put32(image + 4, 0x0000041f);
 	cr_expect(eq(int, lwp_cb_decode(&full, ALL, image, &cb), LWP_CB_OK));
 	cr_expect(eq(u32, cb.size, 1024));
@@ -128,10 +112,7 @@ Test(cb, size_is_rounded_down_to_records) /* 43724-406, 2007-407 */
 Test(cb, ring_below_the_minimum_is_refused) /* 43724-407 */
 {
 	struct lwp_caps caps = full;
-	struct lwp_cb cb;
-	u8 image[176];
 
-	good_block(image);
 	lwp_put32(image + 4, 1023);
 	cr_expect(eq(int, lwp_cb_decode(&full, ALL, image, &cb), LWP_CB_RING_TOO_SMALL));
 	cr_expect(eq(u32, cb.size, 992));
@@ -148,12 +129,9 @@ Test(cb, ring_below_the_minimum_is_refused) /* 43724-407 */
 Test(cb, ring_holds_at_least_one_record) /* 43724-407 */
 {
 	struct lwp_caps caps = full;
-	struct lwp_cb cb;
-	u8 image[176];
 
 	caps.min_buffer = 0;
 	cr_expect(eq(u32, lwp_cb_min_ring(&caps), 32));
-	good_block(image);
 	lwp_put32(image + 4, 31);
 	cr_expect(eq(int, lwp_cb_decode(&caps, ALL, image, &cb), LWP_CB_RING_TOO_SMALL));
 	cr_expect(eq(u32, cb.size, 0));
@@ -168,11 +146,8 @@ Test(cb, head_outside_becomes_0_else_rounded) /* 43724-408, 2007-410 */
 		{ 0, 0 },    { 31, 0 },		{ 32, 32 },	   { 1023, 992 }, { 1024, 0 },
 		{ 1025, 0 }, { 0xffffffff, 0 }, { 0x80000000, 0 }, { 700, 672 },
 	};
-	struct lwp_cb cb;
-	u8 image[176];
 	u32 i;
 
-	good_block(image);
 	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		lwp_put32(image + 16, row[i][0]);
 		lwp_cb_decode(&full, ALL, image, &cb);
@@ -182,10 +157,6 @@ Test(cb, head_outside_becomes_0_else_rounded) /* 43724-408, 2007-410 */
 
 Test(cb, threshold_is_rounded_down) /* 43724-409 */
 {
-	struct lwp_cb cb;
-	u8 image[176];
-
-	good_block(image);
 	lwp_put32(image + 32, 543);
 	lwp_cb_decode(&full, ALL, image, &cb);
 	cr_expect(eq(u32, cb.threshold, 512));
@@ -196,10 +167,6 @@ Test(cb, threshold_is_rounded_down) /* 43724-409 */
 
 Test(cb, interval_is_signed_26_bits_raised_to_0) /* 43724-410 */
 {
-	struct lwp_cb cb;
-	u8 image[176];
-
-	good_block(image);
 	lwp_put32(image + 136, 0xfdffffff); /* largest; bits 31:26 are reserved */
 	lwp_put32(image + 144, 0x02000000); /* most negative */
 	lwp_cb_decode(&full, ALL, image, &cb);
@@ -212,10 +179,6 @@ Test(cb, interval_is_signed_26_bits_raised_to_0) /* 43724-410 */
 
 Test(cb, negative_counter_becomes_0) /* 43724-411 */
 {
-	struct lwp_cb cb;
-	u8 image[176];
-
-	good_block(image);
 	lwp_put32(image + 140, 0x03ffffff);
 	lwp_put32(image + 148, 0xfdffffff);
 	lwp_cb_decode(&full, ALL, image, &cb);
@@ -226,10 +189,7 @@ Test(cb, negative_counter_becomes_0) /* 43724-411 */
 Test(cb, filters_only_what_the_leaf_announces) /* 43724-417, 43724-418 */
 {
 	struct lwp_caps caps = full;
-	struct lwp_cb cb;
-	u8 image[176];
 
-	good_block(image);
 	lwp_put32(image + 36, 0xffffffff);
 	lwp_cb_decode(&full, ALL, image, &cb);
 	cr_expect(eq(u32, cb.filters, 0xf8001fff));
@@ -247,10 +207,6 @@ Test(cb, filters_only_what_the_leaf_announces) /* 43724-417, 43724-418 */
 /* Base, missed events, IP range and tail are taken as they are. */
 Test(cb, base_is_not_rounded) /* 43724-414, 43724-415 */
 {
-	struct lwp_cb cb;
-	u8 image[176];
-
-	good_block(image);
 	lwp_put64(image + 8, 0x700013);
 	lwp_cb_decode(&full, ALL, image, &cb);
 	cr_expect(eq(u64, cb.base, 0x700013));
@@ -258,10 +214,8 @@ Test(cb, base_is_not_rounded) /* 43724-414, 43724-415 */
 
 Test(cb, write_back_shows_what_was_normalised) /* 43724-421 */
 {
-	u8 image[176], expected[176];
-	struct lwp_cb cb;
+	u8 expected[176];
 
-	good_block(image);
 	lwp_put32(image + 0, 0x800000fc);
 	lwp_put32(image + 4, 0x5000041f);
 	lwp_put32(image + 16, 70);
@@ -282,8 +236,7 @@ Test(cb, write_back_shows_what_was_normalised) /* 43724-421 */
 
 Test(cb, write_back_leaves_everything_else) /* 43724-412, 43724-421, 43724-422 */
 {
-	u8 image[176], expected[176];
-	struct lwp_cb cb;
+	u8 expected[176];
 
 	memset(image, 0xff, 176);
 	lwp_put32(image + 0, 0x8); /* BRE only */
@@ -301,11 +254,10 @@ Test(cb, write_back_leaves_everything_else) /* 43724-412, 43724-421, 43724-422 *
 /* Fam15h: nothing beyond 128 + 3 * 8 bytes is looked at. */
 Test(cb, only_slots_of_the_leaf) /* 43724-402 */
 {
-	struct lwp_cb cb;
-	u8 image[152];
+	u8 small[152];
 
-	memset(image, 0xff, 152);
-	cr_expect(eq(int, lwp_cb_decode(&fam15h, 0x8000000f, image, &cb), LWP_CB_OK));
+	memset(small, 0xff, 152);
+	cr_expect(eq(int, lwp_cb_decode(&fam15h, 0x8000000f, small, &cb), LWP_CB_OK));
 	cr_expect(cb.enabled[2]);
 	cr_expect(not(cb.enabled[3]));
 	cr_expect(eq(u32, cb.flags, 0x8000000f));
@@ -315,8 +267,6 @@ Test(cb, only_slots_of_the_leaf) /* 43724-402 */
 Test(cb, event_without_slot_is_not_enabled) /* 43724-402 */
 {
 	struct lwp_caps caps = full;
-	struct lwp_cb cb;
-	u8 image[176];
 
 	caps.max_events = 3;
 	memset(image, 0xff, 176);

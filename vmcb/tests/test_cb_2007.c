@@ -4,10 +4,16 @@
 
 #define ALL 0x8000000fu /* LWPMSR0 with everything on */
 
-/* Ring of 160 bytes at 7000h, head 96, tail 32, threshold 64; slot 0: branches 9/4, slot 2: instructions 100/0. */
-static void good_block(u8 image[64])
+static u8 image[64];
+static struct lwp_cb cb;
+
+/*
+ * Each test begins with this block, and with a result that nothing has filled in. Ring of 160 bytes at 7000h, head 96,
+ * tail 32, threshold 64; slot 0: branches 9/4, slot 2: instructions 100/0.
+ */
+static void good_block(void)
 {
-	memset(image, 0, 64);
+	memset(&cb, 0xff, sizeof(cb));
 	lwp_put32(image + 4, 0x300000a0);
 	lwp_put64(image + 8, 0x7000);
 	lwp_put32(image + 16, 96);
@@ -19,12 +25,10 @@ static void good_block(u8 image[64])
 	lwp_put32(image + 56, 100 | 1u << 26);
 }
 
+TestSuite(cb_2007, .init = good_block);
+
 Test(cb_2007, slots_name_their_event) /* 2007-401, 2007-402 */
 {
-	struct lwp_cb cb;
-	u8 image[64];
-
-	good_block(image);
 	cr_expect(eq(int, lwp_cb_decode(&full07, ALL, image, &cb), LWP_CB_OK));
 	cr_expect(eq(u32, cb.size, 160));
 	cr_expect(eq(u8, cb.random, 3));
@@ -52,10 +56,6 @@ Test(cb_2007, slots_begin_at_40) /* 2007-401, 2007-402 */
 /* Flags are output: EN, the events being profiled, INT. What software wrote there does not matter. */
 Test(cb_2007, flags_are_output_only) /* 2007-405 */
 {
-	struct lwp_cb cb;
-	u8 image[64];
-
-	good_block(image);
 	lwp_put32(image, 0xffffffff);
 	lwp_cb_decode(&full07, ALL, image, &cb);
 	cr_expect(eq(u32, cb.flags, 0x80000007));
@@ -67,10 +67,6 @@ Test(cb_2007, flags_are_output_only) /* 2007-405 */
 
 Test(cb_2007, earliest_of_duplicate_slots_is_used) /* 2007-403 */
 {
-	struct lwp_cb cb;
-	u8 image[64];
-
-	good_block(image);
 	lwp_put32(image + 48, 55 | 1u << 26);
 	lwp_put32(image + 52, 5);
 	cr_expect(eq(int, lwp_cb_find_slot(&full07, image, 1), 1));
@@ -82,10 +78,6 @@ Test(cb_2007, earliest_of_duplicate_slots_is_used) /* 2007-403 */
 
 Test(cb_2007, unknown_event_ids_are_ignored) /* 2007-404 */
 {
-	struct lwp_cb cb;
-	u8 image[64];
-
-	good_block(image);
 	lwp_put32(image + 40, 9 | 4u << 26);
 	lwp_put32(image + 48, 9 | 63u << 26);
 	cr_expect(eq(int, lwp_cb_find_slot(&full07, image, 4), -1));
@@ -98,10 +90,6 @@ Test(cb_2007, unknown_event_ids_are_ignored) /* 2007-404 */
 /* "If no events are being collected, the Flags word is set to zero and LWP is disabled." */
 Test(cb_2007, no_events_turns_lwp_off_with_flags_zero) /* 2007-406 */
 {
-	struct lwp_cb cb;
-	u8 image[64];
-
-	good_block(image);
 	lwp_put32(image, 0x12345678);
 	cr_expect(eq(int, lwp_cb_decode(&full07, 0x80000009, image, &cb), LWP_CB_NO_EVENTS));
 	cr_expect(eq(u32, cb.flags, 0));
@@ -111,10 +99,6 @@ Test(cb_2007, no_events_turns_lwp_off_with_flags_zero) /* 2007-406 */
 
 Test(cb_2007, low_5_bits_of_the_base_are_ignored) /* 2007-408 */
 {
-	struct lwp_cb cb;
-	u8 image[64];
-
-	good_block(image);
 	lwp_put64(image + 8, 0xffff80000000703f);
 	lwp_cb_decode(&full07, ALL, image, &cb);
 	cr_expect(eq(u64, cb.base, 0xffff800000007020));
@@ -123,10 +107,6 @@ Test(cb_2007, low_5_bits_of_the_base_are_ignored) /* 2007-408 */
 /* There is no minimum but one record; without it LWP stays off. */
 Test(cb_2007, ring_without_a_record_leaves_lwp_off) /* 2007-409 */
 {
-	struct lwp_cb cb;
-	u8 image[64];
-
-	good_block(image);
 	lwp_put32(image + 4, 31);
 	cr_expect(eq(int, lwp_cb_decode(&full07, ALL, image, &cb), LWP_CB_RING_TOO_SMALL));
 	cr_expect(eq(u32, cb.flags, 0));
@@ -138,10 +118,6 @@ Test(cb_2007, ring_without_a_record_leaves_lwp_off) /* 2007-409 */
 /* The compare is for equality: a threshold between two records never matches, so it is not rounded. */
 Test(cb_2007, threshold_is_taken_as_it_is) /* 2007-804 */
 {
-	struct lwp_cb cb;
-	u8 image[64];
-
-	good_block(image);
 	lwp_put32(image + 32, 65);
 	lwp_cb_decode(&full07, ALL, image, &cb);
 	cr_expect(eq(u32, cb.threshold, 65));
@@ -173,10 +149,6 @@ Test(cb_2007, filters_only_what_the_leaf_announces) /* 2007-412, 2007-413 */
 /* No BaseIP and LimitIP: those bytes are event slots. */
 Test(cb_2007, no_ip_range) /* 2007-401, 2007-402 */
 {
-	struct lwp_cb cb;
-	u8 image[64];
-
-	good_block(image);
 	lwp_cb_decode(&full07, ALL, image, &cb);
 	cr_expect(eq(u64, cb.base_ip, 0));
 	cr_expect(eq(u64, cb.limit_ip, 0));
@@ -185,8 +157,7 @@ Test(cb_2007, no_ip_range) /* 2007-401, 2007-402 */
 /* Only Flags are "Init" fields; EventIds and intervals stay. */
 Test(cb_2007, write_back_changes_flags_only) /* 2007-417 */
 {
-	u8 image[64], expected[64];
-	struct lwp_cb cb;
+	u8 expected[64];
 
 	memset(image, 0xff, 64);
 	lwp_put32(image + 40, 9 | 3u << 26);

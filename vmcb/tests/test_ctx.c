@@ -2,8 +2,13 @@
 /* Entries of the context array (docs/design.md#migration). */
 #include "state_images.h"
 
-static void good_entry(u8 entry[240])
+static u8 entry[240];
+static struct lwp_ctx_saved ctx;
+
+/* Each test begins with this entry, and with a result that nothing has filled in. */
+static void good_entry(void)
 {
+	memset(&ctx, 0xaa, sizeof(ctx));
 	memset(entry, 0, 240);
 	lwp_put64(entry + 0, 0x000ffffffffff000); /* CR3 */
 	lwp_put64(entry + 8, 0x00007f0012345740); /* FS base */
@@ -22,10 +27,11 @@ static void good_entry(u8 entry[240])
 	memcpy(entry + 112, good_image, 128);
 }
 
-static void expect_refused(const u8 *entry, const char *reason)
+TestSuite(ctx, .init = good_entry);
+
+static void expect_refused(const char *reason)
 {
 	static const struct lwp_ctx_saved nothing;
-	struct lwp_ctx_saved ctx;
 	const char *why;
 
 	memset(&ctx, 0xaa, sizeof(ctx));
@@ -37,10 +43,6 @@ static void expect_refused(const u8 *entry, const char *reason)
 
 Test(ctx, decode_reads_every_field)
 {
-	struct lwp_ctx_saved ctx;
-	u8 entry[240];
-
-	good_entry(entry);
 	assert_accepted(lwp_ctx_decode(entry, &full, &ctx));
 	cr_expect(eq(u64, ctx.key.cr3, 0x000ffffffffff000));
 	cr_expect(eq(u64, ctx.key.thread, 0x00007f0012345740));
@@ -54,42 +56,37 @@ Test(ctx, decode_reads_every_field)
 
 Test(ctx, encode_puts_every_field_in_its_place)
 {
-	struct lwp_ctx_saved ctx = {
+	struct lwp_ctx_saved saved = {
 		.key = { 0x000ffffffffff000, 0x00007f0012345740, 0x0000021012345000, 0 },
 		.last_hash = 0x1122334455667788,
 		.last_offset = 960,
 		.state = good_state,
 	};
-	u8 entry[240], out[240];
+	u8 out[240];
 
-	good_entry(entry);
-	memcpy(ctx.constant, entry + 48, 64);
+	memcpy(saved.constant, entry + 48, 64);
 	memset(out, 0xaa, 240);
-	lwp_ctx_encode(&ctx, &full, out);
+	lwp_ctx_encode(&saved, &full, out);
 	cr_expect(eq(int, memcmp(out, entry, 240), 0));
 	cr_expect(eq(u32, LWP_CTX_ENTRY_SIZE, 240));
 }
 
 Test(ctx, without_a_last_record_no_place)
 {
-	struct lwp_ctx_saved ctx = { .last_offset = 960, .state = good_state };
+	struct lwp_ctx_saved saved = { .last_offset = 960, .state = good_state };
 	u8 out[240];
 
-	lwp_ctx_encode(&ctx, &full, out);
+	lwp_ctx_encode(&saved, &full, out);
 	cr_expect(eq(u32, lwp_get32(out + 40), 0));
 	expect_accepted(lwp_ctx_decode(out, &full, &ctx));
 }
 
 Test(ctx, key_of_32_bit_code_has_no_thread_part) /* 43724-902 */
 {
-	struct lwp_ctx_saved ctx;
-	u8 entry[240];
-
-	good_entry(entry);
 	lwp_put32(entry + 24, 1);
-	expect_refused(entry, "32-bit context has a thread part");
+	expect_refused("32-bit context has a thread part");
 	lwp_put64(entry + 8, 0);
-	expect_refused(entry, "32-bit context has a thread part");
+	expect_refused("32-bit context has a thread part");
 	lwp_put64(entry + 16, 0);
 	lwp_put32(entry + 24, 1 | 2 << 1);
 	lwp_put64(entry + 0, 0x12345660); /* legacy PAE: CR3[31:5] */
@@ -121,53 +118,44 @@ Test(ctx, each_field_has_its_reason) /* 43724-902, 43724-904 */
 		{ 47, 1, 1, "reserved bytes are not zero" },
 		{ 124, 4, 1024, "buffer head is outside the buffer" },
 	};
-	struct lwp_ctx_saved ctx;
-	u8 entry[240], bytes[8];
+	u8 bytes[8];
 	u32 i;
 
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		good_entry(entry);
+		good_entry();
 		lwp_put64(bytes, rows[i].value);
 		memcpy(entry + rows[i].at, bytes, rows[i].size);
-		expect_refused(entry, rows[i].reason);
+		expect_refused(rows[i].reason);
 	}
-	good_entry(entry);
+	good_entry();
 	lwp_put32(entry + 24, 4 << 1);
 	assert_accepted(lwp_ctx_decode(entry, &full, &ctx));
 }
 
 Test(ctx, unused_constant_bytes)
 {
-	u8 entry[240];
 	u32 i;
 
 	for (i = 92; i < 112; i++) {
-		good_entry(entry);
+		good_entry();
 		entry[i] = 1;
-		expect_refused(entry, "unused constant bytes are not zero");
+		expect_refused("unused constant bytes are not zero");
 	}
 }
 
 Test(ctx, context_must_be_on)
 {
-	u8 entry[240];
-
-	good_entry(entry);
 	memset(entry + 112, 0, 128);
 	entry[221] = 1; /* format */
-	expect_refused(entry, "context with LWP off");
+	expect_refused("context with LWP off");
 }
 
 Test(ctx, deferred_context_has_no_last_record)
 {
-	struct lwp_ctx_saved ctx;
-	u8 entry[240];
-
-	good_entry(entry);
 	memset(entry + 112, 0, 128);
 	entry[112] = 0x40;
 	entry[221] = 1;
-	expect_refused(entry, "last record is outside the buffer");
+	expect_refused("last record is outside the buffer");
 	memset(entry + 32, 0, 16);
 	expect_accepted(lwp_ctx_decode(entry, &full, &ctx));
 }
