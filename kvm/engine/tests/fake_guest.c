@@ -14,6 +14,9 @@
 struct fake_guest guest;
 struct lwp_engine eng;
 struct lwp_caps caps;
+struct lwp_exc exc;
+u64 result;
+bool cf;
 const struct lwp_ds flat = { .base = 0, .limit = ~(u64)0, .long_mode = true, .va_bits = 48 };
 
 static u8 permission(u64 gva)
@@ -217,18 +220,16 @@ void start(u32 rev)
 
 /* ---- instructions ---- */
 
-enum lwp_exc_kind llwpcb(u64 ea, u64 *old, struct lwp_exc *exc)
+enum lwp_exc_kind llwpcb(u64 ea)
 {
-	lwp_llwpcb(&eng, ea, &flat, 3, old, exc);
-	return exc->kind;
+	result = 1;
+	lwp_llwpcb(&eng, ea, &flat, 3, &result, &exc);
+	return exc.kind;
 }
 
 void enable(u64 block)
 {
-	struct lwp_exc exc;
-	u64 old;
-
-	cr_assert(eq(int, llwpcb(block, &old, &exc), LWP_EXC_NONE));
+	cr_assert(eq(int, llwpcb(block), LWP_EXC_NONE));
 	cr_assert(lwp_engine_on(&eng));
 	guest.writes = 0;
 	guest.maps = 0;
@@ -246,51 +247,51 @@ void start_profile(u32 rev, u32 event_id, u32 interval, u32 counter)
 	profile(event_id, interval, counter);
 }
 
-enum lwp_exc_kind slwpcb(u64 *result, struct lwp_exc *exc)
+enum lwp_exc_kind slwpcb(void)
 {
-	lwp_slwpcb(&eng, &flat, result, exc);
-	return exc->kind;
+	result = 1;
+	lwp_slwpcb(&eng, &flat, &result, &exc);
+	return exc.kind;
 }
 
-enum lwp_exc_kind lwpins(u64 address, u64 data2, u32 data1, u16 flags, bool *cf,
-			 struct lwp_exc *exc)
+enum lwp_exc_kind lwpins(u64 address, u64 data2, u32 data1, u16 flags)
 {
 	struct lwp_sample s = { address, data2, data1, flags };
 
-	lwp_ins(&eng, &s, cf, exc);
-	return exc->kind;
+	cf = true;
+	lwp_ins(&eng, &s, &cf, &exc);
+	return exc.kind;
 }
 
-enum lwp_exc_kind lwpval(u64 address, u64 data2, u32 data1, u16 flags, struct lwp_exc *exc)
+enum lwp_exc_kind lwpval(u64 address, u64 data2, u32 data1, u16 flags)
 {
 	struct lwp_sample s = { address, data2, data1, flags };
 
-	lwp_val(&eng, &s, exc);
-	return exc->kind;
+	lwp_val(&eng, &s, &exc);
+	return exc.kind;
 }
 
-enum lwp_exc_kind boundary(u64 rip, bool entered, struct lwp_exc *exc)
+enum lwp_exc_kind boundary(u64 rip, bool entered)
 {
-	memset(exc, 0, sizeof(*exc));
+	memset(&exc, 0, sizeof(exc));
 	if (lwp_boundary_wanted(&eng, rip, entered))
-		lwp_boundary(&eng, rip, entered, exc);
-	return exc->kind;
+		lwp_boundary(&eng, rip, entered, &exc);
+	return exc.kind;
 }
 
-enum lwp_exc_kind retire(const struct lwp_retired *r, struct lwp_exc *exc)
+enum lwp_exc_kind retire(const struct lwp_retired *r)
 {
-	memset(exc, 0, sizeof(*exc));
+	memset(&exc, 0, sizeof(exc));
 	if (!lwp_retire(&eng, r))
 		return LWP_EXC_NONE;
-	return boundary(r->address + 4, false, exc);
+	return boundary(r->address + 4, false);
 }
 
 void step(u64 rip)
 {
 	struct lwp_retired r = { .address = rip };
-	struct lwp_exc exc;
 
-	cr_assert(eq(int, retire(&r, &exc), LWP_EXC_NONE));
+	cr_assert(eq(int, retire(&r), LWP_EXC_NONE));
 }
 
 void steps(u64 rip, u32 n)
@@ -306,7 +307,6 @@ void branch(u64 rip, enum lwp_branch_class class, bool taken, u64 target)
 	struct lwp_retired r = {
 		.address = rip, .branch = class, .taken = taken, .target = target
 	};
-	struct lwp_exc exc;
 
-	cr_assert(eq(int, retire(&r, &exc), LWP_EXC_NONE));
+	cr_assert(eq(int, retire(&r), LWP_EXC_NONE));
 }

@@ -57,6 +57,11 @@ extern struct lwp_caps caps; /* of the engine; change before start() */
 extern const struct lwp_vcpu_ops guest_ops;
 extern const struct lwp_ds flat; /* 64-bit code, 48 bits of linear address */
 
+/* What the last instruction or boundary left. */
+extern struct lwp_exc exc;
+extern u64 result; /* of LLWPCB and SLWPCB; 1 before them */
+extern bool cf; /* of LWPINS; set before it */
+
 /* All pages readable and writable, block and ring as above without events; engine with all features, auto. */
 void start(u32 rev);
 /* Engine again with `caps` as they are now; memory stays. */
@@ -79,19 +84,18 @@ void enable(u64 block);
 /* set_event() and enable(), of BLOCK; start() before it. */
 void profile(u32 event_id, u32 interval, u32 counter);
 void start_profile(u32 rev, u32 event_id, u32 interval, u32 counter);
-enum lwp_exc_kind llwpcb(u64 ea, u64 *old, struct lwp_exc *exc);
-enum lwp_exc_kind slwpcb(u64 *result, struct lwp_exc *exc);
-enum lwp_exc_kind lwpins(u64 address, u64 data2, u32 data1, u16 flags, bool *cf,
-			 struct lwp_exc *exc);
-enum lwp_exc_kind lwpval(u64 address, u64 data2, u32 data1, u16 flags, struct lwp_exc *exc);
+enum lwp_exc_kind llwpcb(u64 ea);
+enum lwp_exc_kind slwpcb(void);
+enum lwp_exc_kind lwpins(u64 address, u64 data2, u32 data1, u16 flags);
+enum lwp_exc_kind lwpval(u64 address, u64 data2, u32 data1, u16 flags);
 
 /* Instruction of 4 bytes at rip retires; then the boundary before rip + 4, if it is wanted. */
-enum lwp_exc_kind retire(const struct lwp_retired *r, struct lwp_exc *exc);
+enum lwp_exc_kind retire(const struct lwp_retired *r);
 void step(u64 rip); /* plain; must not fault */
 void steps(u64 rip, u32 n); /* n of them, rip, rip + 4, ... */
 void branch(u64 rip, enum lwp_branch_class branch, bool taken, u64 target);
 /* The boundary before rip, if it is wanted. */
-enum lwp_exc_kind boundary(u64 rip, bool entered, struct lwp_exc *exc);
+enum lwp_exc_kind boundary(u64 rip, bool entered);
 
 #define F_VAL 0x00000002u
 #define F_IRE 0x00000004u

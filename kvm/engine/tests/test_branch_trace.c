@@ -45,7 +45,6 @@ static void expect_left(const struct lwp_retired *r)
 static void one_branch(u32 i, bool at_once, u32 *stored)
 {
 	struct lwp_retired r = jump;
-	struct lwp_exc exc;
 
 	r.address += 16 * i;
 	r.taken = i % 3;
@@ -58,7 +57,7 @@ static void one_branch(u32 i, bool at_once, u32 *stored)
 	if (at_once && lwp_trace_branch(&eng, &r))
 		++*stored;
 	else
-		expect_exc(retire(&r, &exc), NONE);
+		expect_exc(retire(&r), NONE);
 }
 
 /* Both ways leave the same memory and the same engine. */

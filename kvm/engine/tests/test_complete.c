@@ -80,9 +80,9 @@ struct outcome {
 /* Repeat an instruction or boundary until it does not fault. At most one fault is injected. */
 static u32 faults;
 
-static bool again(struct lwp_exc *exc)
+static bool again(void)
 {
-	if (exc->kind != LWP_EXC_PF)
+	if (exc.kind != LWP_EXC_PF)
 		return false;
 	faults++;
 	cr_assert(le(u32, faults, 1));
@@ -93,8 +93,6 @@ static bool again(struct lwp_exc *exc)
 static void program(u32 rev, int fail_map, struct outcome *o)
 {
 	u32 ire = rev == LWP_REV_2007 ? 1 : 2;
-	struct lwp_exc exc;
-	u64 result;
 	u32 i;
 
 	start(rev);
@@ -109,10 +107,9 @@ static void program(u32 rev, int fail_map, struct outcome *o)
 	}
 	faults = 0;
 	guest.fail_map = fail_map;
-	o->cf = false;
 	do
-		llwpcb(BLOCK, &result, &exc);
-	while (again(&exc));
+		llwpcb(BLOCK);
+	while (again());
 	for (i = 0; i < 24; i++) {
 		struct lwp_retired r = { .address = 0x400000 + 4 * i,
 					 .branch = i % 2 ? LWP_BRANCH_RELATIVE : LWP_BRANCH_NONE,
@@ -122,37 +119,39 @@ static void program(u32 rev, int fail_map, struct outcome *o)
 
 		while (wanted) {
 			lwp_boundary(&eng, r.address + 4, true, &exc);
-			wanted = again(&exc);
+			wanted = again();
 		}
 		if (rev == LWP_REV_43724) {
 			do
-				lwpval(0x410000, i, i, 1, &exc);
-			while (again(&exc));
+				lwpval(0x410000, i, i, 1);
+			while (again());
 			do
-				lwpins(0x420000, i, i, 2, &o->cf, &exc);
-			while (again(&exc));
+				lwpins(0x420000, i, i, 2);
+			while (again());
 		}
 	}
 	do
-		slwpcb(&result, &exc);
-	while (again(&exc));
+		slwpcb();
+	while (again());
 	cr_assert(eq(u64, result, BLOCK));
 	do
-		llwpcb(BLOCK2, &o->old, &exc);
-	while (again(&exc));
+		llwpcb(BLOCK2);
+	while (again());
+	o->old = result;
 	for (i = 0; i < 2; i++) {
 		struct lwp_retired r = { .address = 0x500000 + 4 * i };
 		bool wanted = lwp_retire(&eng, &r);
 
 		while (wanted) {
 			lwp_boundary(&eng, r.address + 4, true, &exc);
-			wanted = again(&exc);
+			wanted = again();
 		}
 	}
+	o->cf = cf;
 	o->st = eng.st;
 	do
-		llwpcb(0, &result, &exc);
-	while (again(&exc));
+		llwpcb(0);
+	while (again());
 	memcpy(o->mem, guest.mem, sizeof(o->mem));
 }
 

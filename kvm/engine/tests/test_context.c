@@ -145,17 +145,16 @@ Test(context, two_programs_on_one_vcpu) /* 43724-902, 2007-901, 2007-902 */
 Test(context, a_pending_record_waits_with_its_context) /* 43724-902 */
 {
 	struct lwp_retired r = { .address = 0x400000 };
-	struct lwp_exc exc;
 
 	start_table();
 	set_event(BLOCK, 2, 9, 0);
 	cr_expect(create(BLOCK, 0, &key_a));
 	cr_expect(lwp_retire(&eng, &r));
 	lwp_ctx_park(&table, &eng, 0, 0);
-	expect_exc(boundary(0x800000, true, &exc), NONE);
+	expect_exc(boundary(0x800000, true), NONE);
 	expect_head(0);
 	cr_expect(eq(int, find(0, &key_a), LWP_CTX_RESUMED));
-	expect_exc(boundary(0x400004, true, &exc), NONE);
+	expect_exc(boundary(0x400004, true), NONE);
 	expect_head(32);
 	cr_expect(eq(u64, record(0).address, 0x400000));
 }

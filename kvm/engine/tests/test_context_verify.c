@@ -170,7 +170,6 @@ Test(context_verify, what_is_not_ram_drops_the_context)
 Test(context_verify, a_pending_record_goes_with_a_dropped_context) /* 43724-904 */
 {
 	struct lwp_retired r = { .address = 0x400100 };
-	struct lwp_exc exc;
 
 	parked(LWP_REV_43724);
 	expect_found(RESUMED);
@@ -179,21 +178,17 @@ Test(context_verify, a_pending_record_goes_with_a_dropped_context) /* 43724-904 
 	lwp_ctx_park(&table, &eng, 0, 0);
 	put32(BLOCK + 36, 0); /* another program got this CR3 */
 	expect_found(NONE);
-	expect_exc(boundary(0x400104, true, &exc), NONE);
+	expect_exc(boundary(0x400104, true), NONE);
 	expect_head(64);
 	cr_expect(eq(int, guest.writes, 0));
 }
 
 Test(context_verify, the_flushed_head_is_what_is_compared) /* 43724-904 */
 {
-	struct lwp_exc exc;
-	u64 result;
-	bool cf;
-
 	parked(LWP_REV_43724);
 	expect_found(RESUMED);
-	expect_exc(lwpins(0x400000, 1, 2, 3, &cf, &exc), NONE);
-	expect_exc(slwpcb(&result, &exc), NONE);
+	expect_exc(lwpins(0x400000, 1, 2, 3), NONE);
+	expect_exc(slwpcb(), NONE);
 	lwp_ctx_park(&table, &eng, 0, 0);
 	expect_head(96);
 	expect_found(RESUMED);
@@ -213,8 +208,6 @@ Test(context_verify, the_constants_stay_known_over_several_switches)
 
 Test(context_verify, a_block_that_is_not_read_yet_has_nothing_to_compare)
 {
-	struct lwp_exc exc;
-
 	start(LWP_REV_2007);
 	set_event(BLOCK, 1, 9, 5);
 	lwp_ctx_table_init(&table, table_memory, 4, 1);
@@ -225,7 +218,7 @@ Test(context_verify, a_block_that_is_not_read_yet_has_nothing_to_compare)
 	expect_found(RESUMED);
 	cr_expect(lwp_state_deferred(&eng.st));
 	set_permission(BLOCK, P_READ | P_WRITE);
-	expect_exc(boundary(0x400000, true, &exc), NONE);
+	expect_exc(boundary(0x400000, true), NONE);
 	cr_expect(eq(i32, eng.st.counter[0], 5));
 }
 
@@ -280,12 +273,9 @@ Test(context_verify, without_constants_the_state_is_compared_with_the_block)
 
 Test(context_verify, the_next_store_makes_the_constants_known)
 {
-	struct lwp_exc exc;
-	bool cf;
-
 	from_outside();
 	expect_found(RESUMED);
-	expect_exc(lwpins(0x400000, 1, 2, 3, &cf, &exc), NONE);
+	expect_exc(lwpins(0x400000, 1, 2, 3), NONE);
 	lwp_ctx_park(&table, &eng, 0, 0);
 	expect_found(RESUMED);
 	lwp_ctx_park(&table, &eng, 0, 0);

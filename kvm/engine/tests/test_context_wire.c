@@ -53,7 +53,6 @@ Test(context_wire, the_size_is_asked_first)
 
 Test(context_wire, programs_go_on_where_they_were)
 {
-	struct lwp_exc exc;
 	s32 holder;
 
 	two_parked();
@@ -65,7 +64,7 @@ Test(context_wire, programs_go_on_where_they_were)
 	cr_expect(eq(u32, table.used, 2));
 	cr_expect(eq(int, lwp_ctx_find(&table, &eng, 1, &key_a, &holder), LWP_CTX_RESUMED));
 	cr_expect(eq(u64, eng.st.cfg, 0x6000007e));
-	expect_exc(boundary(0x400104, true, &exc), NONE);
+	expect_exc(boundary(0x400104, true), NONE);
 	expect_head(64);
 	cr_expect(eq(u64, record(1).address, 0x400100));
 	lwp_ctx_park(&table, &eng, 1, 0);

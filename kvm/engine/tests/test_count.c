@@ -144,9 +144,8 @@ Test(count, overrun_is_subtracted_at_reload) /* 43724-707 */
 	/* A clock event that passes its limit by 3. */
 	{
 		struct lwp_retired r = { .address = 0x400000, .cnh = 4 };
-		struct lwp_exc exc;
 
-		cr_expect(eq(int, retire(&r, &exc), LWP_EXC_NONE));
+		cr_expect(eq(int, retire(&r), LWP_EXC_NONE));
 	}
 	cr_expect(eq(u8, record(0).event_id, 5));
 	cr_expect(eq(i32, eng.st.counter[4], 6));
@@ -155,15 +154,14 @@ Test(count, overrun_is_subtracted_at_reload) /* 43724-707 */
 Test(count, an_overrun_beyond_the_interval_is_due_again_at_once) /* 43724-707 */
 {
 	struct lwp_retired r = { .address = 0x400000, .rnh = 8 };
-	struct lwp_exc exc;
 
 	start_profile(LWP_REV_43724, 6, 2, 2);
-	cr_expect(eq(int, retire(&r, &exc), LWP_EXC_NONE));
+	cr_expect(eq(int, retire(&r), LWP_EXC_NONE));
 	cr_expect(eq(i32, eng.st.counter[5], -3)); /* 2 - 8 = -6: overrun 5; 2 - 5 */
 	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_RNH), 1));
 	r.address = 0x400004;
 	r.rnh = 1;
-	cr_expect(eq(int, retire(&r, &exc), LWP_EXC_NONE));
+	cr_expect(eq(int, retire(&r), LWP_EXC_NONE));
 	expect_head(64);
 	cr_expect(eq(u8, record(1).event_id, 6));
 	cr_expect(eq(i32, eng.st.counter[5], -1)); /* -4: overrun 3; 2 - 3 */
@@ -173,14 +171,13 @@ Test(count, an_overrun_beyond_the_interval_is_due_again_at_once) /* 43724-707 */
 Test(count, counters_saturate) /* 43724-705 */
 {
 	struct lwp_retired r = { .address = 0x400000, .cnh = 0xffffffff };
-	struct lwp_exc exc;
 
 	start_profile(LWP_REV_43724, 5, 9, 9);
 	cr_expect(lwp_retire(&eng, &r));
 	cr_expect(eq(i32, eng.st.counter[4], -0x2000000));
 	cr_expect(lwp_retire(&eng, &r));
 	cr_expect(eq(i32, eng.st.counter[4], -0x2000000));
-	expect_exc(boundary(0x400004, false, &exc), NONE);
+	expect_exc(boundary(0x400004, false), NONE);
 	cr_expect(eq(i32, eng.st.counter[4], 9 - 0x1ffffff));
 }
 
@@ -244,10 +241,9 @@ Test(count, data_cache_miss_records) /* 43724-511, 43724-512, 43724-719, 2007-50
 	struct lwp_retired r = { .address = 0x400000,
 				 .misses = 2,
 				 .miss = { 0x7000f8, 300, LWP_SRC_DRAM } };
-	struct lwp_exc exc;
 
 	start_profile(LWP_REV_43724, 4, 9, 1);
-	expect_exc(retire(&r, &exc), NONE);
+	expect_exc(retire(&r), NONE);
 	cr_expect(eq(u32, get32(RING), 0x70000004)); /* SRC 3, DAV */
 	cr_expect(eq(u32, get32(RING + 4), 300));
 	cr_expect(eq(u64, record(0).address, 0x400000));
@@ -258,7 +254,7 @@ Test(count, data_cache_miss_records) /* 43724-511, 43724-512, 43724-719, 2007-50
 	caps.latency_rnd = 4;
 	start_engine(true, LWP_DELIVERY_EXACT);
 	profile(4, 0, 0);
-	expect_exc(retire(&r, &exc), NONE);
+	expect_exc(retire(&r), NONE);
 	cr_expect(eq(u32, get32(RING + 32), 0x60000004));
 	cr_expect(eq(u32, get32(RING + 36), 288)); /* 300 rounded to 16 */
 	cr_expect(eq(u64, get64(RING + 48), 0));

@@ -41,13 +41,12 @@ Test(counted, what_a_block_loses_stays_counted)
 Test(counted, events_of_a_late_record_and_of_a_record_that_waits)
 {
 	struct lwp_retired next = { .address = 0x401000 };
-	struct lwp_exc exc;
 
 	start(LWP_REV_43724);
 	start_engine(true, LWP_DELIVERY_PROMPT);
 	profile(2, 99, 99);
 	lwp_pass(&eng, LWP_KIND_IRE, 350, &next); /* skips two periods */
-	expect_exc(boundary(0x401000, false, &exc), NONE);
+	expect_exc(boundary(0x401000, false), NONE);
 	cr_expect(eq(u64, counted(IRE), 350));
 	set_permission(RING, 0);
 	lwp_pass(&eng, LWP_KIND_IRE, 60, &next);
@@ -58,11 +57,10 @@ Test(counted, events_of_a_late_record_and_of_a_record_that_waits)
 Test(counted, a_counter_that_2007_freezes_goes_on)
 {
 	struct lwp_retired r = { .address = 0x400000 };
-	struct lwp_exc exc;
 
 	start_profile(LWP_REV_2007, 1, 4, 1);
 	set_permission(RING, 0);
-	expect_exc(retire(&r, &exc), PF);
+	expect_exc(retire(&r), PF);
 	lwp_retire(&eng, &r);
 	lwp_retire(&eng, &r);
 	cr_expect(zero(i32, eng.st.counter[0]));
@@ -71,15 +69,13 @@ Test(counted, a_counter_that_2007_freezes_goes_on)
 
 Test(counted, an_lwpval_that_faults_is_counted_when_it_is_done)
 {
-	struct lwp_exc exc;
-
 	start_profile(LWP_REV_43724, 1, 7, 1);
-	expect_exc(lwpval(0x400000, 1, 2, 3, &exc), NONE);
+	expect_exc(lwpval(0x400000, 1, 2, 3), NONE);
 	cr_expect(eq(u64, counted(VAL), 1));
 	set_permission(RING, 0);
-	expect_exc(lwpval(0x400000, 1, 2, 3, &exc), PF);
+	expect_exc(lwpval(0x400000, 1, 2, 3), PF);
 	cr_expect(eq(u64, counted(VAL), 1));
 	set_permission(RING, P_READ | P_WRITE);
-	expect_exc(lwpval(0x400000, 1, 2, 3, &exc), NONE);
+	expect_exc(lwpval(0x400000, 1, 2, 3), NONE);
 	cr_expect(eq(u64, counted(VAL), 2));
 }

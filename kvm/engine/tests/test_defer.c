@@ -2,8 +2,6 @@
 /* Blocks and filter addresses that are read at the next CPL-3 moment (2007-605, 43724-310). */
 #include "fake_guest.h"
 
-static struct lwp_exc exc;
-
 static void deferred(u32 rev)
 {
 	start(rev);
@@ -21,7 +19,7 @@ Test(defer, the_block_is_loaded_before_anything_counts) /* 43724-311, 2007-605 *
 	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_IRE), LWP_BUDGET_NEVER));
 	cr_expect(lwp_boundary_wanted(&eng, 0x400000, false));
 	cr_expect(lwp_retire(&eng, &r));
-	expect_exc(boundary(0x400000, true, &exc), NONE);
+	expect_exc(boundary(0x400000, true), NONE);
 	cr_expect(eq(u32, get32(BLOCK), 3));
 	cr_expect(eq(i32, eng.st.counter[0], 5));
 	cr_expect(not(lwp_boundary_wanted(&eng, 0x400000, true)));
@@ -33,7 +31,7 @@ Test(defer, a_missing_block_is_pf_at_cpl_3) /* 2007-302, 2007-303, 2007-605 */
 {
 	deferred(LWP_REV_2007);
 	set_permission(BLOCK, 0);
-	expect_exc(boundary(0x400000, true, &exc), PF);
+	expect_exc(boundary(0x400000, true), PF);
 	cr_expect(eq(u64, exc.fault.addr, BLOCK));
 	cr_expect(eq(u32, exc.fault.error_code, 6));
 	cr_expect(lwp_engine_on(&eng));
@@ -42,7 +40,7 @@ Test(defer, a_missing_block_is_pf_at_cpl_3) /* 2007-302, 2007-303, 2007-605 */
 	cr_expect(not(lwp_boundary_wanted(&eng, 0x400000, false)));
 	steps(0x600000, 3);
 	set_permission(BLOCK, P_READ | P_WRITE);
-	expect_exc(boundary(0x400000, true, &exc), NONE);
+	expect_exc(boundary(0x400000, true), NONE);
 	cr_expect(eq(i32, eng.st.counter[0], 5));
 }
 
@@ -50,20 +48,20 @@ Test(defer, a_block_that_is_not_valid_switches_off) /* 2007-605 */
 {
 	deferred(LWP_REV_43724);
 	put32(BLOCK + 4, 1000);
-	expect_exc(boundary(0x400000, true, &exc), NONE);
+	expect_exc(boundary(0x400000, true), NONE);
 	cr_expect(not(lwp_engine_on(&eng)));
 	cr_expect(eq(u64, eng.stats.turned_off, 1));
 	deferred(LWP_REV_43724);
 	put64(BLOCK + 8, 0x0200000000000000ull);
-	expect_exc(boundary(0x400000, true, &exc), NONE);
+	expect_exc(boundary(0x400000, true), NONE);
 	cr_expect(not(lwp_engine_on(&eng)));
 	deferred(LWP_REV_2007);
 	put32(BLOCK + 40, 0); /* no events */
-	expect_exc(boundary(0x400000, true, &exc), NONE);
+	expect_exc(boundary(0x400000, true), NONE);
 	cr_expect(not(lwp_engine_on(&eng)));
 	deferred(LWP_REV_43724);
 	set_permission(BLOCK, P_READ | P_WRITE | P_ROM);
-	expect_exc(boundary(0x400000, true, &exc), NONE);
+	expect_exc(boundary(0x400000, true), NONE);
 	cr_expect(not(lwp_engine_on(&eng)));
 	cr_expect(eq(u64, eng.stats.turned_off, 1));
 }
@@ -71,7 +69,7 @@ Test(defer, a_block_that_is_not_valid_switches_off) /* 2007-605 */
 Test(defer, buffer_base_is_taken_as_linear) /* 2007-408 */
 {
 	deferred(LWP_REV_43724);
-	expect_exc(boundary(0x400000, true, &exc), NONE);
+	expect_exc(boundary(0x400000, true), NONE);
 	cr_expect(eq(u64, eng.st.base, RING));
 	steps(0x400000, 6);
 	expect_head(32);
@@ -80,24 +78,22 @@ Test(defer, buffer_base_is_taken_as_linear) /* 2007-408 */
 Test(defer, a_new_pointer_replaces_what_ran_without_a_flush) /* 2007-605 */
 {
 	deferred(LWP_REV_43724);
-	expect_exc(boundary(0x400000, true, &exc), NONE);
+	expect_exc(boundary(0x400000, true), NONE);
 	step(0x400000);
 	lwp_engine_defer(&eng, BLOCK2);
 	cr_expect(eq(u32, get32(BLOCK + 140), 5));
-	expect_exc(boundary(0x400000, true, &exc), NONE);
+	expect_exc(boundary(0x400000, true), NONE);
 	cr_expect(eq(u64, eng.st.cb_addr, BLOCK2));
 	cr_expect(eq(u32, eng.st.flags, 0));
 }
 
 Test(defer, lwpins_loads_the_block_first)
 {
-	bool cf;
-
 	deferred(LWP_REV_43724);
 	cr_expect(not(lwp_val_reads(&eng, 0x400000)));
-	expect_exc(lwpval(0x400000, 1, 2, 3, &exc), NONE);
+	expect_exc(lwpval(0x400000, 1, 2, 3), NONE);
 	cr_expect(eq(int, guest.maps, 0));
-	expect_exc(lwpins(0x400000, 1, 2, 3, &cf, &exc), NONE);
+	expect_exc(lwpins(0x400000, 1, 2, 3), NONE);
 	expect_head(32);
 	cr_expect(eq(u32, eng.st.size, RING_SIZE));
 }
@@ -139,7 +135,7 @@ Test(defer, reading_them_needs_no_write_access) /* 43724-310 */
 {
 	ip_filtered_from_outside();
 	set_permission(BLOCK, P_READ);
-	expect_exc(boundary(0x400000, true, &exc), NONE);
+	expect_exc(boundary(0x400000, true), NONE);
 	cr_expect(eng.ip_valid);
 }
 
@@ -148,30 +144,28 @@ Test(defer, a_fault_reading_them_lets_a_handler_run) /* 43724-310 */
 	ip_filtered_from_outside();
 	lwp_record_decode((const u8[32]){ 2 }, &eng.st.pending);
 	set_permission(BLOCK, 0);
-	expect_exc(boundary(0x400100, true, &exc), PF);
+	expect_exc(boundary(0x400100, true), PF);
 	cr_expect(eq(u64, exc.fault.addr, BLOCK));
 	cr_expect(eq(u32, exc.fault.error_code, 4)); /* user, read */
 	cr_expect(not(lwp_boundary_wanted(&eng, 0x600000, true)));
 	cr_expect(not(lwp_boundary_wanted(&eng, 0x600000, false)));
 	set_permission(BLOCK, P_READ | P_WRITE);
-	expect_exc(boundary(0x400100, true, &exc), NONE);
+	expect_exc(boundary(0x400100, true), NONE);
 	expect_head(32); /* the pending record as well */
 	cr_expect(eng.ip_valid);
 }
 
 Test(defer, slwpcb_does_not_move_the_place_of_the_retry)
 {
-	u64 result;
-
 	ip_filtered_from_outside();
 	set_permission(BLOCK, 0);
-	expect_exc(boundary(0x400100, true, &exc), PF);
-	expect_exc(slwpcb(&result, &exc), PF); /* it tries too */
+	expect_exc(boundary(0x400100, true), PF);
+	expect_exc(slwpcb(), PF); /* it tries too */
 	cr_expect(not(lwp_boundary_wanted(&eng, 0x600000, true)));
 	cr_expect(not(lwp_boundary_wanted(&eng, 0, true)));
 	cr_expect(lwp_boundary_wanted(&eng, 0x400100, true));
 	set_permission(BLOCK, P_READ | P_WRITE);
-	expect_exc(slwpcb(&result, &exc), NONE);
+	expect_exc(slwpcb(), NONE);
 	cr_expect(eng.ip_valid);
 	cr_expect(not(lwp_boundary_wanted(&eng, 0x400100, true)));
 }
@@ -180,7 +174,7 @@ Test(defer, a_block_that_is_not_ram_any_more_switches_off)
 {
 	ip_filtered_from_outside();
 	set_permission(BLOCK, P_READ | P_ROM);
-	expect_exc(boundary(0x400100, true, &exc), NONE);
+	expect_exc(boundary(0x400100, true), NONE);
 	cr_expect(not(lwp_engine_on(&eng)));
 	cr_expect(eq(u64, eng.stats.turned_off, 1));
 }

@@ -4,15 +4,13 @@
 
 #define RIP 0x400000u
 
-static struct lwp_exc exc;
-
 /* Event 2 is due with the instruction at RIP; `interval` follows. Returns what the boundary gave. */
 static enum lwp_exc_kind first_record(u32 interval)
 {
 	struct lwp_retired r = { .address = RIP };
 
 	profile(2, interval, 0);
-	return retire(&r, &exc);
+	return retire(&r);
 }
 
 static enum lwp_exc_kind ring_faults(u32 interval)
@@ -45,7 +43,7 @@ Test(deliver, it_is_tried_again_where_it_faulted_when_cpl_3_is_entered_there)
 	cr_expect(eq(int, exc.kind, LWP_EXC_NONE));
 	set_permission(RING, P_READ | P_WRITE);
 	cr_expect(lwp_boundary_wanted(&eng, RIP + 4, true));
-	expect_exc(boundary(RIP + 4, true, &exc), NONE);
+	expect_exc(boundary(RIP + 4, true), NONE);
 	expect_head(32);
 	cr_expect(eq(u64, record(0).address, RIP));
 	cr_expect(eq(u8, eng.st.pending.event_id, 0));
@@ -73,7 +71,7 @@ Test(deliver, an_event_that_becomes_due_has_the_old_record_tried_again) /* 43724
 	cr_expect(lwp_boundary_wanted(&eng, 0x600028, false));
 	cr_expect(eq(u64, eng.st.pending.address, RIP)); /* nothing new is gathered */
 	cr_expect(eq(i32, eng.st.counter[1], -1));
-	expect_exc(boundary(0x600028, false, &exc), PF);
+	expect_exc(boundary(0x600028, false), PF);
 	cr_expect(eq(u64, eng.st.retry_rip, 0x600028));
 	/* It is due already: no further attempts, or a handler could not run. */
 	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_IRE), LWP_BUDGET_NEVER));
@@ -84,7 +82,7 @@ Test(deliver, an_event_that_becomes_due_has_the_old_record_tried_again) /* 43724
 	cr_expect(eq(u64, eng.stats.faults, 2));
 	/* With the slot free again it takes the next eligible instruction, its overrun subtracted. */
 	set_permission(RING, P_READ | P_WRITE);
-	expect_exc(boundary(0x600028, true, &exc), NONE);
+	expect_exc(boundary(0x600028, true), NONE);
 	cr_expect(eq(u64, record(0).address, RIP));
 	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_IRE), 1));
 	step(0x700000);
@@ -112,18 +110,15 @@ Test(deliver, another_events_limit_has_it_tried_again_too) /* 43724-816 */
 
 Test(deliver, llwpcb_slwpcb_and_lwpins_try_it_first) /* 43724-817 */
 {
-	u64 result;
-	bool cf;
-
 	expect_exc(ring_faults(9), PF);
-	expect_exc(slwpcb(&result, &exc), PF);
-	expect_exc(lwpins(0x600000, 1, 2, 3, &cf, &exc), PF);
-	expect_exc(llwpcb(0, &result, &exc), PF);
+	expect_exc(slwpcb(), PF);
+	expect_exc(lwpins(0x600000, 1, 2, 3), PF);
+	expect_exc(llwpcb(0), PF);
 	cr_expect(eq(u64, exc.fault.addr, RING));
 	/* An instruction without a known rIP keeps the rIP of the retry. */
 	cr_expect(eq(u64, eng.st.retry_rip, 0x600000));
 	set_permission(RING, P_READ | P_WRITE);
-	expect_exc(slwpcb(&result, &exc), NONE);
+	expect_exc(slwpcb(), NONE);
 	expect_head(32);
 }
 
@@ -133,7 +128,7 @@ Test(deliver, a_missing_block_leaves_the_reload_to_be_done) /* 43724-708, 43724-
 
 	start_profile(LWP_REV_43724, 2, 9, 0);
 	set_permission(BLOCK, P_READ);
-	expect_exc(retire(&r, &exc), PF);
+	expect_exc(retire(&r), PF);
 	cr_expect(eq(u64, exc.fault.addr, BLOCK));
 	cr_expect(eq(u32, exc.fault.error_code, 7));
 	cr_expect(eq(i32, eng.st.counter[1], -1));
@@ -145,7 +140,7 @@ Test(deliver, a_missing_block_leaves_the_reload_to_be_done) /* 43724-708, 43724-
 	cr_expect(eq(i32, eng.st.counter[1], -6));
 	cr_expect(eq(u64, eng.stats.faults, 1));
 	set_permission(BLOCK, P_READ | P_WRITE);
-	expect_exc(boundary(RIP + 4, true, &exc), NONE);
+	expect_exc(boundary(RIP + 4, true), NONE);
 	expect_head(32);
 	cr_expect(eq(i32, eng.st.counter[1], 4)); /* 9 less the 5 that passed */
 }
@@ -157,7 +152,7 @@ Test(deliver, cr2_is_the_lowest_missing_byte_of_block_and_record) /* 43724-815 *
 	start_profile(LWP_REV_43724, 2, 9, 0);
 	set_permission(BLOCK, 0);
 	set_permission(RING, 0);
-	expect_exc(retire(&r, &exc), PF);
+	expect_exc(retire(&r), PF);
 	cr_expect(eq(u64, exc.fault.addr, BLOCK));
 	/* The ring below the block. */
 	start(LWP_REV_43724);
@@ -166,7 +161,7 @@ Test(deliver, cr2_is_the_lowest_missing_byte_of_block_and_record) /* 43724-815 *
 	enable(BLOCK2);
 	set_permission(BLOCK2, P_READ);
 	set_permission(RING, 0);
-	expect_exc(retire(&r, &exc), PF);
+	expect_exc(retire(&r), PF);
 	cr_expect(eq(u64, exc.fault.addr, RING));
 	cr_expect(eq(u32, exc.fault.error_code, 6));
 }
@@ -180,10 +175,10 @@ Test(deliver, a_block_across_two_pages_names_the_missing_one) /* 43724-815 */
 	set_event(BLOCK + 0xf90, 2, 9, 0);
 	enable(BLOCK + 0xf90);
 	set_permission(BLOCK + PAGE, 0);
-	expect_exc(retire(&r, &exc), PF);
+	expect_exc(retire(&r), PF);
 	cr_expect(eq(u64, exc.fault.addr, BLOCK + PAGE));
 	set_permission(BLOCK, 0);
-	expect_exc(boundary(RIP + 4, true, &exc), PF);
+	expect_exc(boundary(RIP + 4, true), PF);
 	cr_expect(eq(u64, exc.fault.addr, BLOCK + 0xf90));
 }
 
@@ -199,14 +194,14 @@ Test(deliver, a_block_or_ring_that_is_not_ram_switches_off) /* 43724-818 */
 	cr_expect(eq(u64, eng.stats.turned_off, 1));
 	profile(2, 9, 0);
 	set_permission(BLOCK, P_READ | P_WRITE | P_ROM);
-	expect_exc(retire(&r, &exc), NONE);
+	expect_exc(retire(&r), NONE);
 	cr_expect(not(lwp_engine_on(&eng)));
 	/* The ring is not RAM, so LWP goes off even if the block is missing. */
 	set_permission(BLOCK, P_READ | P_WRITE);
 	enable(BLOCK);
 	eng.st.counter[1] = 0;
 	set_permission(BLOCK, 0);
-	expect_exc(retire(&r, &exc), NONE);
+	expect_exc(retire(&r), NONE);
 	cr_expect(not(lwp_engine_on(&eng)));
 	cr_expect(eq(u64, eng.stats.turned_off, 3));
 }
@@ -233,7 +228,7 @@ Test(deliver, nothing_is_stored_in_a_shadow) /* 43724-715 */
 	r.address = RIP + 4;
 	cr_expect(lwp_retire(&eng, &r));
 	cr_expect(eq(u64, eng.st.pending.address, RIP));
-	expect_exc(boundary(RIP + 8, false, &exc), NONE);
+	expect_exc(boundary(RIP + 8, false), NONE);
 	expect_head(32);
 	cr_expect(eq(i32, eng.st.counter[1], -1)); /* -2: 0 less 1 */
 	step(RIP + 8);
@@ -253,7 +248,7 @@ Test(deliver, a_pending_record_travels) /* 43724-821, 43724-912 */
 	lwp_engine_load(&eng, &st);
 	set_permission(RING, P_READ | P_WRITE);
 	cr_expect(not(lwp_boundary_wanted(&eng, 0x600000, true)));
-	expect_exc(boundary(RIP + 4, true, &exc), NONE);
+	expect_exc(boundary(RIP + 4, true), NONE);
 	cr_expect(eq(u64, record(0).address, RIP));
 	expect_head(32);
 	cr_expect(eq(i32, eng.st.counter[1], 9));
@@ -279,7 +274,7 @@ Test(deliver, a_rip_that_no_image_can_hold_is_not_kept) /* 43724-816 */
 	profile(2, 9, 0);
 	cr_expect(lwp_retire(&eng, &r));
 	/* SYSRET to an address that is not canonical. */
-	expect_exc(boundary(0x8000000000000000ull, true, &exc), PF);
+	expect_exc(boundary(0x8000000000000000ull, true), PF);
 	cr_expect(eq(u64, eng.st.retry_rip, 0));
 	cr_expect(eq(u32, eng.st.flags & LWP_STATE_FAULTED, LWP_STATE_FAULTED));
 }
@@ -298,18 +293,17 @@ static void prepare(u32 rev)
 static bool run_until_off(u32 rev)
 {
 	struct lwp_retired r = { .address = RIP };
-	u64 result;
 
-	expect_exc(llwpcb(BLOCK, &result, &exc), NONE);
+	expect_exc(llwpcb(BLOCK), NONE);
 	if (!lwp_engine_on(&eng))
 		return true;
-	expect_exc(retire(&r, &exc), NONE);
+	expect_exc(retire(&r), NONE);
 	put32(BLOCK + eng.rev->cb_tail_offset, 64);
 	lwp_pass(&eng, LWP_KIND_IRE, 35, &r);
-	expect_exc(boundary(RIP, false, &exc), NONE);
+	expect_exc(boundary(RIP, false), NONE);
 	if (rev == LWP_REV_43724)
-		expect_exc(lwpval(RIP, 1, 2, 3, &exc), NONE);
-	expect_exc(slwpcb(&result, &exc), NONE);
+		expect_exc(lwpval(RIP, 1, 2, 3), NONE);
+	expect_exc(slwpcb(), NONE);
 	cr_expect(eq(u64, result, lwp_engine_on(&eng) ? BLOCK : 0));
 	return !lwp_engine_on(&eng);
 }
@@ -350,7 +344,7 @@ Test(deliver, in_2007_the_counter_is_frozen_until_the_record_is_stored) /* 2007-
 	set_event(BLOCK, 2, 9, 9);
 	set_permission(RING, 0);
 	enable(BLOCK);
-	expect_exc(retire(&r, &exc), PF);
+	expect_exc(retire(&r), PF);
 	cr_expect(eq(i32, eng.st.counter[0], 0));
 	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_IRE), LWP_BUDGET_NEVER));
 	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_BRE), 9));
@@ -358,7 +352,7 @@ Test(deliver, in_2007_the_counter_is_frozen_until_the_record_is_stored) /* 2007-
 	lwp_count(&eng, LWP_KIND_IRE, 7);
 	cr_expect(eq(i32, eng.st.counter[0], 0));
 	set_permission(RING, P_READ | P_WRITE);
-	expect_exc(boundary(RIP + 4, true, &exc), NONE);
+	expect_exc(boundary(RIP + 4, true), NONE);
 	cr_expect(eq(i32, eng.st.counter[0], 9));
 	expect_head(32);
 }
@@ -372,16 +366,16 @@ Test(deliver, in_2007_an_event_that_reaches_zero_has_the_old_record_tried_again)
 	set_event(BLOCK, 2, 9, 2);
 	set_permission(RING, 0);
 	enable(BLOCK);
-	expect_exc(retire(&r, &exc), PF);
+	expect_exc(retire(&r), PF);
 	branch(0x600000, LWP_BRANCH_ABSOLUTE, true, 0x600100);
 	r = (struct lwp_retired){ 0x600100, LWP_BRANCH_ABSOLUTE, true, 0x600200 };
-	expect_exc(retire(&r, &exc), PF);
+	expect_exc(retire(&r), PF);
 	cr_expect(eq(u64, eng.stats.faults, 2));
 	r.address = 0x600200;
-	expect_exc(retire(&r, &exc), NONE); /* at zero already */
+	expect_exc(retire(&r), NONE); /* at zero already */
 	cr_expect(eq(u64, eng.stats.faults, 2));
 	set_permission(RING, P_READ | P_WRITE);
-	expect_exc(boundary(0x600104, true, &exc), NONE);
+	expect_exc(boundary(0x600104, true), NONE);
 	branch(0x700000, LWP_BRANCH_ABSOLUTE, true, 0x700100);
 	cr_expect(eq(u8, record(1).event_id, 2));
 	cr_expect(eq(u64, record(1).address, 0x700000));

@@ -41,9 +41,6 @@ Test(engine_msr, a_cleared_cfg_bit_stops_its_event_at_once) /* 43724-208 */
 Test(engine_msr, lwp_is_suspended_while_nothing_is_available) /* 43724-208 */
 {
 	struct lwp_retired r = { .address = 0x400000 };
-	struct lwp_exc exc;
-	u64 result;
-	bool cf;
 
 	start_profile(LWP_REV_43724, 2, 9, 0);
 	cr_expect(lwp_retire(&eng, &r));
@@ -52,15 +49,15 @@ Test(engine_msr, lwp_is_suspended_while_nothing_is_available) /* 43724-208 */
 	lwp_boundary(&eng, 0x400004, true, &exc);
 	cr_expect(eq(int, exc.kind, LWP_EXC_NONE));
 	cr_expect(eq(int, guest.maps, 0));
-	expect_exc(llwpcb(0, &result, &exc), UD);
-	expect_exc(slwpcb(&result, &exc), UD);
-	expect_exc(lwpins(0x400004, 1, 2, 3, &cf, &exc), UD);
-	expect_exc(lwpval(0x400004, 1, 2, 3, &exc), UD);
+	expect_exc(llwpcb(0), UD);
+	expect_exc(slwpcb(), UD);
+	expect_exc(lwpins(0x400004, 1, 2, 3), UD);
+	expect_exc(lwpval(0x400004, 1, 2, 3), UD);
 	cr_expect(not(lwp_ins_reads(&eng)));
 	cr_expect(lwp_engine_on(&eng));
 	/* LWP continues where it stopped. */
 	cr_expect(lwp_engine_write_cfg(&eng, F_IRE));
-	expect_exc(boundary(0x400004, false, &exc), NONE);
+	expect_exc(boundary(0x400004, false), NONE);
 	cr_expect(eq(u64, record(0).address, 0x400000));
 	expect_head(32);
 }
@@ -68,7 +65,6 @@ Test(engine_msr, lwp_is_suspended_while_nothing_is_available) /* 43724-208 */
 Test(engine_msr, cbaddr_zero_discards_without_a_flush) /* 43724-211, 43724-212 */
 {
 	struct lwp_retired r = { .address = 0x400000 };
-	struct lwp_exc exc;
 
 	start_profile(LWP_REV_43724, 2, 9, 0);
 	cr_expect(lwp_retire(&eng, &r));
@@ -77,7 +73,7 @@ Test(engine_msr, cbaddr_zero_discards_without_a_flush) /* 43724-211, 43724-212 *
 	cr_expect(lwp_engine_write_cbaddr(&eng, 0));
 	cr_expect(not(lwp_engine_on(&eng)));
 	cr_expect(eq(int, guest.maps, 0));
-	expect_exc(boundary(0x400004, true, &exc), NONE);
+	expect_exc(boundary(0x400004, true), NONE);
 	expect_head(0);
 	/* LWP_CFG stays. */
 	cr_expect(eq(u64, eng.st.cfg, 0x6000007e));

@@ -2,8 +2,6 @@
 /* `prompt` delivery and overshoots (43724-823, 43724-824). */
 #include "fake_guest.h"
 
-static struct lwp_exc exc;
-
 static void late(u32 rev, enum lwp_delivery delivery, u32 interval, u32 counter)
 {
 	start(rev);
@@ -24,7 +22,7 @@ Test(late, the_record_names_the_instruction_at_the_exit) /* 43724-823 */
 {
 	late(LWP_REV_43724, LWP_DELIVERY_PROMPT, 99, 99);
 	cr_expect(pass(103, 0x401000));
-	expect_exc(boundary(0x401000, false, &exc), NONE);
+	expect_exc(boundary(0x401000, false), NONE);
 	cr_expect(eq(u64, record(0).address, 0x401000));
 	cr_expect(eq(u8, record(0).event_id, 2));
 	/* 103 events: 3 more than the period of 100. */
@@ -38,7 +36,7 @@ Test(late, whole_periods_that_an_overrun_skipped_are_missed_events) /* 43724-823
 	late(LWP_REV_43724, LWP_DELIVERY_PROMPT, 99, 99);
 	put64(BLOCK + 24, 1000);
 	cr_expect(pass(350, 0x401000)); /* 3 periods of 100, and 50 */
-	expect_exc(boundary(0x401000, false, &exc), NONE);
+	expect_exc(boundary(0x401000, false), NONE);
 	expect_head(32);
 	expect_missed(1002);
 	cr_expect(eq(i32, eng.st.counter[1], 49));
@@ -51,12 +49,12 @@ Test(late, an_overrun_of_exactly_one_period) /* 43724-823 */
 {
 	late(LWP_REV_43724, LWP_DELIVERY_PROMPT, 99, 99);
 	cr_expect(pass(199, 0x401000)); /* 99 over: still the first period */
-	expect_exc(boundary(0x401000, false, &exc), NONE);
+	expect_exc(boundary(0x401000, false), NONE);
 	cr_expect(eq(i32, eng.st.counter[1], 0));
 	expect_missed(0);
 	late(LWP_REV_43724, LWP_DELIVERY_PROMPT, 99, 99);
 	cr_expect(pass(200, 0x401000));
-	expect_exc(boundary(0x401000, false, &exc), NONE);
+	expect_exc(boundary(0x401000, false), NONE);
 	cr_expect(eq(i32, eng.st.counter[1], 99));
 	expect_missed(1);
 }
@@ -66,7 +64,7 @@ Test(late, skipped_periods_are_added_even_if_the_ring_is_full) /* 43724-823 */
 	late(LWP_REV_43724, LWP_DELIVERY_PROMPT, 99, 99);
 	put32(BLOCK + 64, 32);
 	cr_expect(pass(350, 0x401000));
-	expect_exc(boundary(0x401000, false, &exc), NONE);
+	expect_exc(boundary(0x401000, false), NONE);
 	expect_head(0);
 	expect_missed(3);
 }
@@ -76,10 +74,10 @@ Test(late, skipped_periods_are_added_once_if_the_ring_faults) /* 43724-823 */
 	late(LWP_REV_43724, LWP_DELIVERY_PROMPT, 99, 99);
 	set_permission(RING, 0);
 	cr_expect(pass(350, 0x401000));
-	expect_exc(boundary(0x401000, false, &exc), PF);
+	expect_exc(boundary(0x401000, false), PF);
 	expect_missed(2);
 	set_permission(RING, P_READ | P_WRITE);
-	expect_exc(boundary(0x401000, true, &exc), NONE);
+	expect_exc(boundary(0x401000, true), NONE);
 	expect_missed(2);
 	expect_head(32);
 	cr_expect(eq(i32, eng.st.counter[1], 49));
@@ -90,7 +88,7 @@ Test(late, an_overshoot_in_exact_is_counted_and_delivered_as_prompt) /* 43724-82
 {
 	late(LWP_REV_43724, LWP_DELIVERY_EXACT, 99, 99);
 	cr_expect(pass(350, 0x401000));
-	expect_exc(boundary(0x401000, false, &exc), NONE);
+	expect_exc(boundary(0x401000, false), NONE);
 	expect_missed(2);
 	cr_expect(eq(u64, eng.stats.overshoots, 1));
 	cr_expect(eq(u32, guest.overshoots, 1));
@@ -108,9 +106,9 @@ static void clocks(enum lwp_delivery delivery)
 	set_event(BLOCK, 5, 99, 99);
 	profile(6, 199, 199);
 	lwp_pass(&eng, LWP_KIND_CNH, 103, &next);
-	expect_exc(boundary(0x401000, false, &exc), NONE);
+	expect_exc(boundary(0x401000, false), NONE);
 	lwp_pass(&eng, LWP_KIND_RNH, 206, &next);
-	expect_exc(boundary(0x401000, false, &exc), NONE);
+	expect_exc(boundary(0x401000, false), NONE);
 	expect_head(64);
 	cr_expect(eq(u8, record(0).event_id, 5));
 	cr_expect(eq(u8, record(1).event_id, 6));
@@ -142,12 +140,12 @@ Test(late, beside_a_pending_record_it_has_that_one_tried_again) /* 43724-816 */
 	late(LWP_REV_43724, LWP_DELIVERY_PROMPT, 99, 99);
 	set_permission(RING, 0);
 	cr_expect(pass(100, 0x401000));
-	expect_exc(boundary(0x401000, false, &exc), PF);
+	expect_exc(boundary(0x401000, false), PF);
 	cr_expect(pass(150, 0x402000));
 	cr_expect(eq(u64, eng.st.pending.address, 0x401000));
 	cr_expect(eq(i32, eng.st.counter[1], -51));
 	set_permission(RING, P_READ | P_WRITE);
-	expect_exc(boundary(0x402000, false, &exc), NONE);
+	expect_exc(boundary(0x402000, false), NONE);
 	cr_expect(eq(u64, record(0).address, 0x401000));
 }
 
@@ -158,7 +156,7 @@ Test(late, the_random_interval_is_the_period_that_is_skipped) /* 43724-823 */
 	enable(BLOCK);
 	/* Reloaded interval 40h | 3Ah = 122, period 123; 65 + 300 events: overrun 300 = 2 * 123 + 54. */
 	cr_expect(pass(365, 0x401000));
-	expect_exc(boundary(0x401000, false, &exc), NONE);
+	expect_exc(boundary(0x401000, false), NONE);
 	expect_missed(2);
 	cr_expect(eq(i32, eng.st.counter[1], 68));
 }
@@ -168,7 +166,7 @@ Test(late, in_2007_nothing_passes_zero) /* 2007-706 */
 	late(LWP_REV_2007, LWP_DELIVERY_PROMPT, 100, 100);
 	cr_expect(pass(350, 0x401000));
 	cr_expect(eq(i32, eng.st.counter[0], 0));
-	expect_exc(boundary(0x401000, false, &exc), NONE);
+	expect_exc(boundary(0x401000, false), NONE);
 	expect_missed(0);
 	expect_head(32);
 	cr_expect(eq(i32, eng.st.counter[0], 100));

@@ -3,22 +3,17 @@
 #include "fake_guest.h"
 
 /* As llwpcb(), with another DS. */
-static enum lwp_exc_kind llwpcb_in(const struct lwp_ds *ds, u64 ea, struct lwp_exc *exc)
+static enum lwp_exc_kind llwpcb_in(const struct lwp_ds *ds, u64 ea)
 {
-	u64 old;
-
-	lwp_llwpcb(&eng, ea, ds, 3, &old, exc);
-	return exc->kind;
+	lwp_llwpcb(&eng, ea, ds, 3, &result, &exc);
+	return exc.kind;
 }
 
 Test(llwpcb, undefined_while_lwp_is_not_available) /* 43724-110, 43724-606 */
 {
-	struct lwp_exc exc;
-	u64 old;
-
 	start(LWP_REV_43724);
 	lwp_engine_write_cfg(&eng, 0);
-	expect_exc(llwpcb(BLOCK, &old, &exc), UD);
+	expect_exc(llwpcb(BLOCK), UD);
 	cr_expect(eq(int, guest.maps, 0));
 }
 
@@ -91,16 +86,13 @@ Test(llwpcb, a_head_outside_the_ring_becomes_zero) /* 43724-408 */
 
 Test(llwpcb, zero_flushes_and_switches_off) /* 43724-611 */
 {
-	struct lwp_exc exc;
-	u64 old = 1;
-
 	start_profile(LWP_REV_43724, 2, 9, 9);
 	steps(0x400000, 4);
-	expect_exc(llwpcb(0, &old, &exc), NONE);
+	expect_exc(llwpcb(0), NONE);
 	cr_expect(not(lwp_engine_on(&eng)));
 	cr_expect(eq(u32, get32(BLOCK + 140), 5));
 	/* 43724 has no result. */
-	cr_expect(eq(u64, old, 0));
+	cr_expect(eq(u64, result, 0));
 }
 
 Test(llwpcb, the_old_block_is_flushed_as_by_slwpcb) /* 43724-610 */
@@ -135,13 +127,10 @@ Test(llwpcb, the_active_block_again_goes_on_from_what_was_flushed) /* 43724-619 
 
 Test(llwpcb, a_fault_in_the_old_block_leaves_lwp_on) /* 43724-610 */
 {
-	struct lwp_exc exc;
-	u64 old;
-
 	start_profile(LWP_REV_43724, 2, 9, 9);
 	steps(0x400000, 2);
 	set_permission(BLOCK, P_READ);
-	expect_exc(llwpcb(BLOCK2, &old, &exc), PF);
+	expect_exc(llwpcb(BLOCK2), PF);
 	cr_expect(eq(u64, exc.fault.addr, BLOCK));
 	cr_expect(eq(u32, exc.fault.error_code, 7)); /* user, write, present */
 	cr_expect(eq(u64, eng.st.cb_addr, BLOCK));
@@ -155,30 +144,25 @@ Test(llwpcb, a_fault_in_the_old_block_leaves_lwp_on) /* 43724-610 */
 Test(llwpcb, a_pending_record_that_cannot_be_stored_leaves_lwp_on) /* 43724-610 */
 {
 	struct lwp_retired r = { .address = 0x400020 };
-	struct lwp_exc exc;
-	u64 old;
 
 	start_profile(LWP_REV_43724, 2, 9, 0);
 	cr_expect(lwp_retire(&eng, &r));
 	set_permission(RING, 0);
-	expect_exc(llwpcb(0, &old, &exc), PF);
+	expect_exc(llwpcb(0), PF);
 	cr_expect(eq(u64, exc.fault.addr, RING));
 	cr_expect(eq(u64, eng.st.cb_addr, BLOCK));
 	set_permission(RING, P_READ | P_WRITE);
-	expect_exc(llwpcb(0, &old, &exc), NONE);
+	expect_exc(llwpcb(0), NONE);
 	cr_expect(eq(u64, record(0).address, 0x400020));
 	expect_head(32);
 }
 
 Test(llwpcb, a_fault_in_the_new_block_leaves_lwp_off) /* 43724-614 */
 {
-	struct lwp_exc exc;
-	u64 old;
-
 	start_profile(LWP_REV_43724, 2, 9, 9);
 	steps(0x400000, 2);
 	set_permission(BLOCK2, 0);
-	expect_exc(llwpcb(BLOCK2 + 8, &old, &exc), PF);
+	expect_exc(llwpcb(BLOCK2 + 8), PF);
 	cr_expect(eq(u64, exc.fault.addr, BLOCK2 + 8));
 	cr_expect(eq(u32, exc.fault.error_code, 6)); /* user, write, not present */
 	cr_expect(not(lwp_engine_on(&eng)));
@@ -187,14 +171,11 @@ Test(llwpcb, a_fault_in_the_new_block_leaves_lwp_off) /* 43724-614 */
 
 Test(llwpcb, write_access_to_the_whole_block_is_exercised) /* 43724-613 */
 {
-	struct lwp_exc exc;
-	u64 old;
-
 	start(LWP_REV_43724);
 	make_block(BLOCK2 + 0xf80, RING2);
 	set_permission(BLOCK2 + PAGE, P_READ);
 	/* The last 48 of its 176 bytes, where no event is enabled, lie in the read-only page. */
-	expect_exc(llwpcb(BLOCK2 + 0xf80, &old, &exc), PF);
+	expect_exc(llwpcb(BLOCK2 + 0xf80), PF);
 	cr_expect(eq(u64, exc.fault.addr, BLOCK2 + PAGE));
 	cr_expect(eq(u32, exc.fault.error_code, 7));
 }
@@ -209,14 +190,11 @@ Test(llwpcb, the_ring_is_not_touched) /* 43724-613 */
 
 Test(llwpcb, a_ring_below_the_minimum_is_gp) /* 43724-407 */
 {
-	struct lwp_exc exc;
-	u64 old;
-
 	start(LWP_REV_43724);
 	put32(BLOCK + 4, 1023); /* rounded down: 31 records */
 	set_event(BLOCK2, 2, 9, 9);
 	enable(BLOCK2);
-	expect_exc(llwpcb(BLOCK, &old, &exc), GP);
+	expect_exc(llwpcb(BLOCK), GP);
 	cr_expect(not(lwp_engine_on(&eng)));
 	cr_expect(eq(u32, get32(BLOCK + 4), 1023));
 	put32(BLOCK + 4, 1024);
@@ -225,32 +203,28 @@ Test(llwpcb, a_ring_below_the_minimum_is_gp) /* 43724-407 */
 
 Test(llwpcb, addresses_that_are_not_canonical_are_gp) /* 43724-612, 2007-610 */
 {
-	struct lwp_exc exc;
-	u64 old;
-
 	start(LWP_REV_43724);
-	expect_exc(llwpcb(0x0000800000000000ull, &old, &exc), GP);
+	expect_exc(llwpcb(0x0000800000000000ull), GP);
 	/* The last byte crosses into the hole. */
-	expect_exc(llwpcb(0x00007fffffffff51ull, &old, &exc), GP);
-	expect_exc(llwpcb(0x00007fffffffff50ull, &old, &exc), PF);
-	expect_exc(llwpcb(0xffff7fffffffffffull, &old, &exc), GP);
-	expect_exc(llwpcb(0xffffffffffffff51ull, &old, &exc), GP); /* wraps round */
-	expect_exc(llwpcb(0xffffffffffffff50ull, &old, &exc), PF);
+	expect_exc(llwpcb(0x00007fffffffff51ull), GP);
+	expect_exc(llwpcb(0x00007fffffffff50ull), PF);
+	expect_exc(llwpcb(0xffff7fffffffffffull), GP);
+	expect_exc(llwpcb(0xffffffffffffff51ull), GP); /* wraps round */
+	expect_exc(llwpcb(0xffffffffffffff50ull), PF);
 	put64(BLOCK + 8, 0x00007ffffffffc01ull); /* ring: one byte too far */
-	expect_exc(llwpcb(BLOCK, &old, &exc), GP);
+	expect_exc(llwpcb(BLOCK), GP);
 	put64(BLOCK + 8, 0x00007ffffffffc00ull);
-	expect_exc(llwpcb(BLOCK, &old, &exc), NONE);
+	expect_exc(llwpcb(BLOCK), NONE);
 	cr_expect(eq(u64, eng.st.base, 0x00007ffffffffc00ull));
 }
 
 Test(llwpcb, five_level_paging_has_57_bits) /* 43724-612, 2007-610 */
 {
 	struct lwp_ds wide = { .limit = ~(u64)0, .long_mode = true, .va_bits = 57 };
-	struct lwp_exc exc;
 
 	start(LWP_REV_43724);
-	expect_exc(llwpcb_in(&wide, 0x0000800000000000ull, &exc), PF);
-	expect_exc(llwpcb_in(&wide, 0x0100000000000000ull, &exc), GP);
+	expect_exc(llwpcb_in(&wide, 0x0000800000000000ull), PF);
+	expect_exc(llwpcb_in(&wide, 0x0100000000000000ull), GP);
 }
 
 /* DS of 32-bit code: base 500000h, 64 KiB. The block's addresses are relative to it. */
@@ -259,13 +233,10 @@ static const struct lwp_ds ds32 = { .base = 0x500000, .limit = 0xffff };
 /* 43724-414, 43724-415, 43724-609, 43724-615, 43724-617 */
 Test(llwpcb, ds_base_is_added_to_block_and_ring)
 {
-	struct lwp_exc exc;
-	u64 result;
-
 	start(LWP_REV_43724);
 	make_block(BLOCK, 0x4000);
 	set_event(BLOCK, 2, 9, 0);
-	expect_exc(llwpcb_in(&ds32, 0x2000, &exc), NONE);
+	expect_exc(llwpcb_in(&ds32, 0x2000), NONE);
 	cr_expect(eq(u64, eng.st.cb_addr, BLOCK));
 	cr_expect(eq(u64, eng.st.base, RING));
 	/* BufferBase itself is not rewritten. */
@@ -282,73 +253,69 @@ Test(llwpcb, ds_base_is_added_to_block_and_ring)
 Test(llwpcb, outside_the_ds_limit_is_gp) /* 43724-612, 2007-610 */
 {
 	struct lwp_ds ds = { .base = 0x500000, .limit = 0x20af };
-	struct lwp_exc exc;
 
 	start(LWP_REV_43724);
 	make_block(BLOCK, 0x1000);
 	/* The block's last byte is at 20AFh. */
-	expect_exc(llwpcb_in(&ds, 0x2000, &exc), NONE);
-	expect_exc(llwpcb_in(&ds, 0x2001, &exc), GP);
+	expect_exc(llwpcb_in(&ds, 0x2000), NONE);
+	expect_exc(llwpcb_in(&ds, 0x2001), GP);
 	cr_expect(not(lwp_engine_on(&eng)));
 	/* The ring: 1CB0h is the last place where 1024 bytes fit. */
 	make_block(BLOCK, 0x1cb0);
-	expect_exc(llwpcb_in(&ds, 0x2000, &exc), NONE);
+	expect_exc(llwpcb_in(&ds, 0x2000), NONE);
 	make_block(BLOCK, 0x1cb1);
-	expect_exc(llwpcb_in(&ds, 0x2000, &exc), GP);
+	expect_exc(llwpcb_in(&ds, 0x2000), GP);
 	make_block(BLOCK, 0x100001000ull);
-	expect_exc(llwpcb_in(&ds, 0x2000, &exc), GP);
+	expect_exc(llwpcb_in(&ds, 0x2000), GP);
 }
 
 /* An expand-down DS: the offsets above its limit are valid. */
 Test(llwpcb, below_the_first_offset_of_ds_is_gp) /* 43724-612, 2007-610 */
 {
 	struct lwp_ds ds = { .base = 0x500000, .first = 0x2000, .limit = 0xffff };
-	struct lwp_exc exc;
 
 	start(LWP_REV_43724);
 	make_block(BLOCK, 0x4000);
-	expect_exc(llwpcb_in(&ds, 0x2000, &exc), NONE);
+	expect_exc(llwpcb_in(&ds, 0x2000), NONE);
 	ds.first = 0x2001;
-	expect_exc(llwpcb_in(&ds, 0x2000, &exc), GP);
+	expect_exc(llwpcb_in(&ds, 0x2000), GP);
 	cr_expect(not(lwp_engine_on(&eng)));
 	/* The ring. */
 	ds.first = 0x2000;
 	make_block(BLOCK, 0x1fff);
-	expect_exc(llwpcb_in(&ds, 0x2000, &exc), GP);
+	expect_exc(llwpcb_in(&ds, 0x2000), GP);
 	make_block(BLOCK, 0x2000);
-	expect_exc(llwpcb_in(&ds, 0x2000, &exc), NONE);
+	expect_exc(llwpcb_in(&ds, 0x2000), NONE);
 }
 
 /* Null, not present, or not writable. */
 Test(llwpcb, a_ds_without_offsets_is_gp) /* 43724-612, 2007-610 */
 {
 	struct lwp_ds ds = { .base = 0, .first = 1, .limit = 0 };
-	struct lwp_exc exc;
 
 	start(LWP_REV_43724);
 	make_block(BLOCK, 0x1000);
-	expect_exc(llwpcb_in(&ds, BLOCK, &exc), GP);
+	expect_exc(llwpcb_in(&ds, BLOCK), GP);
 	/* Address 0 turns LWP off whatever DS is. */
-	expect_exc(llwpcb_in(&ds, 0, &exc), NONE);
+	expect_exc(llwpcb_in(&ds, 0), NONE);
 }
 
 Test(llwpcb, what_wraps_round_a_32_bit_address_space_is_gp) /* 43724-612, 2007-610 */
 {
 	struct lwp_ds ds = { .base = 0xfffff000, .limit = 0xffffffff };
-	struct lwp_exc exc;
 
 	start(LWP_REV_43724);
-	expect_exc(llwpcb_in(&ds, 0xf51, &exc), GP);
-	expect_exc(llwpcb_in(&ds, 0xf50, &exc), PF);
+	expect_exc(llwpcb_in(&ds, 0xf51), GP);
+	expect_exc(llwpcb_in(&ds, 0xf50), PF);
 	cr_expect(eq(u64, exc.fault.addr, 0xffffff50));
 	/* Linear 0 would read as off. */
-	expect_exc(llwpcb_in(&ds, 0x1000, &exc), GP);
+	expect_exc(llwpcb_in(&ds, 0x1000), GP);
 	/* A block after the wrap is a plain address; its ring ends where the space does. */
 	make_block(BLOCK, 0xc00);
-	expect_exc(llwpcb_in(&ds, BLOCK + 0x1000, &exc), NONE);
+	expect_exc(llwpcb_in(&ds, BLOCK + 0x1000), NONE);
 	cr_expect(eq(u64, eng.st.base, 0xfffffc00));
 	make_block(BLOCK, 0xc01);
-	expect_exc(llwpcb_in(&ds, BLOCK + 0x1000, &exc), GP);
+	expect_exc(llwpcb_in(&ds, BLOCK + 0x1000), GP);
 }
 
 Test(llwpcb, no_alignment_is_checked) /* 43724-416 */
@@ -363,25 +330,19 @@ Test(llwpcb, no_alignment_is_checked) /* 43724-416 */
 
 Test(llwpcb, without_events_lwp_stays_on) /* 43724-618 */
 {
-	struct lwp_exc exc;
-	bool cf;
-
 	start(LWP_REV_43724);
 	enable(BLOCK);
 	cr_expect(eq(u32, eng.st.flags, 0));
-	expect_exc(lwpins(0x400000, 1, 2, 3, &cf, &exc), NONE);
+	expect_exc(lwpins(0x400000, 1, 2, 3), NONE);
 	expect_head(32);
 }
 
 Test(llwpcb, a_block_that_is_not_ram_switches_off_without_an_exception) /* 43724-818 */
 {
-	struct lwp_exc exc;
-	u64 old;
-
 	start(LWP_REV_43724);
 	enable(BLOCK);
 	set_permission(BLOCK2, P_READ | P_WRITE | P_ROM);
-	expect_exc(llwpcb(BLOCK2, &old, &exc), NONE);
+	expect_exc(llwpcb(BLOCK2), NONE);
 	cr_expect(not(lwp_engine_on(&eng)));
 	cr_expect(eq(u64, eng.stats.turned_off, 1));
 }

@@ -4,18 +4,15 @@
 
 Test(llwpcb_2007, returns_the_previous_pointer) /* 2007-602, 2007-603 */
 {
-	struct lwp_exc exc;
-	u64 old = 1;
-
 	start(LWP_REV_2007);
 	set_event(BLOCK, 1, 9, 9);
 	set_event(BLOCK2, 1, 9, 9);
-	expect_exc(llwpcb(BLOCK, &old, &exc), NONE);
-	cr_expect(eq(u64, old, 0));
-	expect_exc(llwpcb(BLOCK2, &old, &exc), NONE);
-	cr_expect(eq(u64, old, BLOCK));
-	expect_exc(llwpcb(0, &old, &exc), NONE);
-	cr_expect(eq(u64, old, BLOCK2));
+	expect_exc(llwpcb(BLOCK), NONE);
+	cr_expect(eq(u64, result, 0));
+	expect_exc(llwpcb(BLOCK2), NONE);
+	cr_expect(eq(u64, result, BLOCK));
+	expect_exc(llwpcb(0), NONE);
+	cr_expect(eq(u64, result, BLOCK2));
 	cr_expect(not(lwp_engine_on(&eng)));
 }
 
@@ -32,13 +29,10 @@ Test(llwpcb_2007, flags_tell_what_is_profiled) /* 2007-405 */
 
 Test(llwpcb_2007, only_flags_are_written) /* 2007-417 */
 {
-	struct lwp_exc exc;
-	u64 old;
-
 	start(LWP_REV_2007);
 	set_event(BLOCK, 1, 9, 9);
 	put32(BLOCK + 16, 2000);
-	expect_exc(llwpcb(BLOCK, &old, &exc), NONE);
+	expect_exc(llwpcb(BLOCK), NONE);
 	cr_expect(eq(int, guest.writes, 1));
 	cr_expect(eq(u64, guest.highest_write, BLOCK + 3));
 	cr_expect(eq(u32, get32(BLOCK + 16), 2000));
@@ -47,32 +41,26 @@ Test(llwpcb_2007, only_flags_are_written) /* 2007-417 */
 
 Test(llwpcb_2007, without_events_lwp_goes_off_and_flags_are_zero) /* 2007-406 */
 {
-	struct lwp_exc exc;
-	u64 old, result = 1;
-
 	start(LWP_REV_2007);
 	set_event(BLOCK2, 1, 9, 9);
 	enable(BLOCK2);
 	put32(BLOCK, 0xffffffff);
-	expect_exc(llwpcb(BLOCK, &old, &exc), NONE);
-	cr_expect(eq(u64, old, BLOCK2));
+	expect_exc(llwpcb(BLOCK), NONE);
+	cr_expect(eq(u64, result, BLOCK2));
 	cr_expect(not(lwp_engine_on(&eng)));
 	cr_expect(eq(u32, get32(BLOCK), 0));
-	expect_exc(slwpcb(&result, &exc), NONE);
+	expect_exc(slwpcb(), NONE);
 	cr_expect(eq(u64, result, 0));
 	cr_expect(eq(u64, eng.stats.turned_off, 0));
 }
 
 Test(llwpcb_2007, a_ring_without_a_record_leaves_lwp_off) /* 2007-409 */
 {
-	struct lwp_exc exc;
-	u64 old;
-
 	start(LWP_REV_2007);
 	set_event(BLOCK, 1, 9, 9);
 	put32(BLOCK + 4, 31);
 	put32(BLOCK, 0xffffffff);
-	expect_exc(llwpcb(BLOCK, &old, &exc), NONE);
+	expect_exc(llwpcb(BLOCK), NONE);
 	cr_expect(not(lwp_engine_on(&eng)));
 	cr_expect(eq(u32, get32(BLOCK), 0));
 	/* There is no other minimum. */
@@ -82,13 +70,10 @@ Test(llwpcb_2007, a_ring_without_a_record_leaves_lwp_off) /* 2007-409 */
 
 Test(llwpcb_2007, alignment_of_16_bytes_or_gp) /* 2007-411 */
 {
-	struct lwp_exc exc;
-	u64 old;
-
 	start(LWP_REV_2007);
 	make_block(BLOCK + 8, RING);
 	set_event(BLOCK + 8, 1, 9, 9);
-	expect_exc(llwpcb(BLOCK + 8, &old, &exc), GP);
+	expect_exc(llwpcb(BLOCK + 8), GP);
 	cr_expect(not(lwp_engine_on(&eng)));
 	cr_expect(eq(int, guest.maps, 0));
 	make_block(BLOCK + 16, RING);
@@ -99,19 +84,17 @@ Test(llwpcb_2007, alignment_of_16_bytes_or_gp) /* 2007-411 */
 Test(llwpcb_2007, buffer_base_is_linear_and_its_low_bits_are_ignored) /* 2007-408 */
 {
 	struct lwp_ds ds = { .base = 0x500000, .limit = 0x2fff };
-	struct lwp_exc exc;
-	u64 old;
 
 	start(LWP_REV_2007);
 	make_block(BLOCK, RING + 31);
 	set_event(BLOCK, 1, 9, 9);
 	/* Neither DS base nor limit apply to it. */
-	lwp_llwpcb(&eng, 0x2000, &ds, 3, &old, &exc);
+	lwp_llwpcb(&eng, 0x2000, &ds, 3, &result, &exc);
 	cr_expect(eq(int, exc.kind, LWP_EXC_NONE));
 	cr_expect(eq(u64, eng.st.base, RING));
 	make_block(BLOCK, 0xfffffc20);
 	set_event(BLOCK, 1, 9, 9);
-	lwp_llwpcb(&eng, 0x2000, &ds, 3, &old, &exc);
+	lwp_llwpcb(&eng, 0x2000, &ds, 3, &result, &exc);
 	cr_expect(eq(int, exc.kind, LWP_EXC_GP));
 }
 
@@ -136,36 +119,30 @@ Test(llwpcb_2007, the_earliest_of_duplicate_selectors_counts) /* 2007-403 */
 /* 2007-207, 2007-302, 2007-303, 2007-605 */
 Test(llwpcb_2007, outside_cpl_3_only_the_pointer_is_loaded)
 {
-	struct lwp_exc exc;
-	u64 old, result;
-
 	start(LWP_REV_2007);
 	set_event(BLOCK, 1, 9, 9);
 	set_permission(BLOCK, 0);
-	lwp_llwpcb(&eng, BLOCK, &flat, 0, &old, &exc);
+	lwp_llwpcb(&eng, BLOCK, &flat, 0, &result, &exc);
 	cr_expect(eq(int, exc.kind, LWP_EXC_NONE));
 	cr_expect(eq(int, guest.maps, 0));
 	cr_expect(lwp_state_deferred(&eng.st));
 	/* The pointer can be read back, and replaced; there is nothing to flush. */
 	lwp_slwpcb(&eng, &flat, &result, &exc);
 	cr_expect(eq(u64, result, BLOCK));
-	lwp_llwpcb(&eng, BLOCK2, &flat, 0, &old, &exc);
-	cr_expect(eq(u64, old, BLOCK));
+	lwp_llwpcb(&eng, BLOCK2, &flat, 0, &result, &exc);
+	cr_expect(eq(u64, result, BLOCK));
 	cr_expect(eq(int, guest.maps, 0));
-	lwp_llwpcb(&eng, BLOCK + 4, &flat, 0, &old, &exc);
+	lwp_llwpcb(&eng, BLOCK + 4, &flat, 0, &result, &exc);
 	cr_expect(eq(int, exc.kind, LWP_EXC_GP));
 	cr_expect(not(lwp_engine_on(&eng)));
 }
 
 Test(llwpcb_2007, outside_cpl_3_the_old_block_is_flushed_first) /* 2007-604 */
 {
-	struct lwp_exc exc;
-	u64 old;
-
 	start_profile(LWP_REV_2007, 1, 9, 9);
 	steps(0x400000, 2);
-	lwp_llwpcb(&eng, BLOCK2, &flat, 0, &old, &exc);
-	cr_expect(eq(u64, old, BLOCK));
+	lwp_llwpcb(&eng, BLOCK2, &flat, 0, &result, &exc);
+	cr_expect(eq(u64, result, BLOCK));
 	cr_expect(eq(u32, get32(BLOCK + 44), 7));
 	cr_expect(lwp_state_deferred(&eng.st));
 }
@@ -173,35 +150,29 @@ Test(llwpcb_2007, outside_cpl_3_the_old_block_is_flushed_first) /* 2007-604 */
 /* 2007-602, 2007-609 */
 Test(llwpcb_2007, a_fault_in_the_new_block_keeps_the_old_one_for_the_restart)
 {
-	struct lwp_exc exc;
-	u64 old;
-
 	start(LWP_REV_2007);
 	set_event(BLOCK, 1, 9, 9);
 	set_event(BLOCK2, 1, 9, 9);
 	enable(BLOCK);
 	steps(0x400000, 2);
 	set_permission(BLOCK2, 0);
-	expect_exc(llwpcb(BLOCK2, &old, &exc), PF);
-	cr_expect(eq(u64, old, 0));
+	expect_exc(llwpcb(BLOCK2), PF);
+	cr_expect(eq(u64, result, 0));
 	cr_expect(eq(u64, eng.st.cb_addr, BLOCK));
 	cr_expect(eq(i32, eng.st.counter[0], 7));
 	cr_expect(eq(u32, get32(BLOCK + 44), 7));
 	set_permission(BLOCK2, P_READ | P_WRITE);
-	expect_exc(llwpcb(BLOCK2, &old, &exc), NONE);
-	cr_expect(eq(u64, old, BLOCK));
+	expect_exc(llwpcb(BLOCK2), NONE);
+	cr_expect(eq(u64, result, BLOCK));
 	cr_expect(eq(u64, eng.st.cb_addr, BLOCK2));
 }
 
 Test(llwpcb_2007, there_is_no_lwpins_and_no_lwpval) /* 2007-601 */
 {
-	struct lwp_exc exc;
-	bool cf;
-
 	start_profile(LWP_REV_2007, 1, 9, 9);
 	cr_expect(not(lwp_ins_reads(&eng)));
 	cr_expect(not(lwp_val_reads(&eng, 0x400000)));
-	expect_exc(lwpins(0x400000, 1, 2, 3, &cf, &exc), UD);
-	expect_exc(lwpval(0x400000, 1, 2, 3, &exc), UD);
+	expect_exc(lwpins(0x400000, 1, 2, 3), UD);
+	expect_exc(lwpval(0x400000, 1, 2, 3), UD);
 	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_VAL), LWP_BUDGET_NEVER));
 }

@@ -9,7 +9,6 @@
 
 #define RIP 0x401000u
 
-static struct lwp_exc exc;
 static u64 table_memory[512];
 static struct lwp_ctx_table table;
 
@@ -32,7 +31,7 @@ static void pass_here(enum lwp_kind kind, u64 n)
 	struct lwp_retired next = { .address = RIP };
 
 	lwp_pass(&eng, kind, n, &next);
-	expect_exc(boundary(RIP, false, &exc), NONE);
+	expect_exc(boundary(RIP, false), NONE);
 }
 
 static void jump(u64 rip)
@@ -164,14 +163,14 @@ Test(owed, a_branch_beside_a_pending_record_leaves_the_late_one_to_another)
 	set_permission(RING, 0);
 	lwp_pass(&eng, LWP_KIND_IRE, 100, &next);
 	lwp_pass(&eng, LWP_KIND_BRE, 24, &next);
-	expect_exc(boundary(RIP, false, &exc), PF);
+	expect_exc(boundary(RIP, false), PF);
 	lwp_retire(&eng, &r);
 	cr_expect(not(lwp_awaits_branch(&eng)));
 	cr_expect(eq(i32, eng.st.counter[2], -6)); /* 25 branches */
 	expect_overshoots(2);
 	expect_overshoot(1, LWP_KIND_BRE, 0, 5);
 	set_permission(RING, P_READ | P_WRITE);
-	expect_exc(boundary(RIP + 4, false, &exc), NONE);
+	expect_exc(boundary(RIP + 4, false), NONE);
 	jump(RIP + 4);
 	expect_record(1, 3, RIP + 4);
 	expect_overshoots(2);
@@ -351,12 +350,12 @@ Test(owed, a_record_that_is_pending_already_settles_nothing)
 	begin(LWP_DELIVERY_EXACT);
 	lwp_count(&eng, LWP_KIND_IRE, 99);
 	set_permission(RING, 0);
-	expect_exc(retire(&r, &exc), PF);
+	expect_exc(retire(&r), PF);
 	lwp_pass(&eng, LWP_KIND_IRE, 250, NULL);
 	lwp_retire(&eng, &r);
 	expect_overshoots(1);
 	set_permission(RING, P_READ | P_WRITE);
-	expect_exc(boundary(RIP, true, &exc), NONE);
+	expect_exc(boundary(RIP, true), NONE);
 	steps(RIP + 4, 2);
 	expect_head(96);
 	expect_overshoots(2);
@@ -489,7 +488,7 @@ Test(owed, a_state_from_outside_owes_nothing)
 	st = eng.st;
 	lwp_engine_load(&eng, &st);
 	cr_expect(not(lwp_awaits_branch(&eng)));
-	expect_exc(boundary(RIP, false, &exc), NONE);
+	expect_exc(boundary(RIP, false), NONE);
 	steps(RIP, 2);
 	cr_expect(eq(u64, eng.stats.records, 2));
 	expect_overshoots(1);

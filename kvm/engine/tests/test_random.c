@@ -58,12 +58,10 @@ Test(random, depends_on_head_event_missed_and_block) /* 43724-709 */
 
 Test(random, applies_to_lwpval) /* 43724-632 */
 {
-	struct lwp_exc exc;
-
 	start(LWP_REV_43724);
 	put32(BLOCK + 4, 0x40000000 | RING_SIZE);
 	profile(1, 0x100, 0);
-	expect_exc(lwpval(0x400000, 1, 2, 3, &exc), NONE);
+	expect_exc(lwpval(0x400000, 1, 2, 3), NONE);
 	cr_expect(ge(i32, eng.st.counter[0], 0x100));
 	cr_expect(le(i32, eng.st.counter[0], 0x10f));
 	cr_expect(ne(i32, eng.st.counter[0], 0x100));

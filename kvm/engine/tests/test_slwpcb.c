@@ -4,9 +4,6 @@
 
 Test(slwpcb, stores_counters_of_active_events_and_the_head) /* 43724-621 */
 {
-	struct lwp_exc exc;
-	u64 result;
-
 	start(LWP_REV_43724);
 	set_event(BLOCK, 2, 9, 9);
 	set_event(BLOCK, 3, 9, 4);
@@ -18,7 +15,7 @@ Test(slwpcb, stores_counters_of_active_events_and_the_head) /* 43724-621 */
 	put32(BLOCK + 140, 0xfc000000); /* reserved bits */
 	steps(0x400000, 3);
 	branch(0x400100, LWP_BRANCH_ABSOLUTE, true, 0x400200);
-	expect_exc(slwpcb(&result, &exc), NONE);
+	expect_exc(slwpcb(), NONE);
 	cr_expect(eq(u64, result, BLOCK));
 	cr_expect(eq(u32, get32(BLOCK + 140), 0xfc000005));
 	cr_expect(eq(u32, get32(BLOCK + 148), 3));
@@ -34,12 +31,10 @@ Test(slwpcb, stores_counters_of_active_events_and_the_head) /* 43724-621 */
 Test(slwpcb, a_pending_record_goes_to_the_ring_first) /* 43724-621 */
 {
 	struct lwp_retired r = { .address = 0x400000 };
-	struct lwp_exc exc;
-	u64 result;
 
 	start_profile(LWP_REV_43724, 2, 9, 0);
 	cr_expect(lwp_retire(&eng, &r));
-	expect_exc(slwpcb(&result, &exc), NONE);
+	expect_exc(slwpcb(), NONE);
 	cr_expect(eq(u64, record(0).address, 0x400000));
 	expect_head(32);
 	cr_expect(eq(u32, get32(BLOCK + 140), 9)); /* reloaded, then flushed */
@@ -48,43 +43,34 @@ Test(slwpcb, a_pending_record_goes_to_the_ring_first) /* 43724-621 */
 
 Test(slwpcb, a_negative_counter_is_26_bits) /* 43724-621 */
 {
-	struct lwp_exc exc;
-	u64 result;
-
 	start_profile(LWP_REV_43724, 2, 9, 9);
 	eng.st.counter[1] = -3;
-	expect_exc(slwpcb(&result, &exc), NONE);
+	expect_exc(slwpcb(), NONE);
 	cr_expect(eq(u32, get32(BLOCK + 140), 0x03fffffd));
 }
 
 Test(slwpcb, a_block_that_is_not_writable_is_pf) /* 43724-623 */
 {
-	struct lwp_exc exc;
-	u64 result = 1;
-
 	start_profile(LWP_REV_43724, 2, 9, 9);
 	step(0x400000);
 	set_permission(BLOCK, P_READ);
-	expect_exc(slwpcb(&result, &exc), PF);
+	expect_exc(slwpcb(), PF);
 	cr_expect(eq(u64, exc.fault.addr, BLOCK));
 	cr_expect(eq(u64, result, 0));
 	cr_expect(eq(u32, get32(BLOCK + 140), 9));
 	cr_expect(eq(i32, eng.st.counter[1], 8));
 	set_permission(BLOCK, P_READ | P_WRITE);
-	expect_exc(slwpcb(&result, &exc), NONE);
+	expect_exc(slwpcb(), NONE);
 	cr_expect(eq(u64, result, BLOCK));
 	cr_expect(eq(u32, get32(BLOCK + 140), 8));
 }
 
 Test(slwpcb, a_block_that_is_not_ram_reads_as_off) /* 43724-623 */
 {
-	struct lwp_exc exc;
-	u64 result = 1;
-
 	start(LWP_REV_43724);
 	enable(BLOCK);
 	set_permission(BLOCK, P_READ | P_WRITE | P_ROM);
-	expect_exc(slwpcb(&result, &exc), NONE);
+	expect_exc(slwpcb(), NONE);
 	cr_expect(eq(u64, result, 0));
 	cr_expect(not(lwp_engine_on(&eng)));
 	cr_expect(eq(u64, eng.stats.turned_off, 1));
@@ -92,9 +78,6 @@ Test(slwpcb, a_block_that_is_not_ram_reads_as_off) /* 43724-623 */
 
 Test(slwpcb, the_slots_of_2007_are_found_by_event_id) /* 2007-606 */
 {
-	struct lwp_exc exc;
-	u64 result;
-
 	start(LWP_REV_2007);
 	put32(BLOCK + 40, 2u << 26 | 100);
 	put32(BLOCK + 44, 50);
@@ -102,13 +85,13 @@ Test(slwpcb, the_slots_of_2007_are_found_by_event_id) /* 2007-606 */
 	put32(BLOCK + 52, 60);
 	enable(BLOCK);
 	steps(0x400000, 5);
-	expect_exc(slwpcb(&result, &exc), NONE);
+	expect_exc(slwpcb(), NONE);
 	cr_expect(eq(u32, get32(BLOCK + 44), 50));
 	cr_expect(eq(u32, get32(BLOCK + 52), 55));
 	/* A selector that has gone meanwhile: nothing to write to. */
 	put32(BLOCK + 48, 0);
 	step(0x400000);
-	expect_exc(slwpcb(&result, &exc), NONE);
+	expect_exc(slwpcb(), NONE);
 	cr_expect(eq(u32, get32(BLOCK + 52), 55));
 	cr_expect(eq(u32, get32(BLOCK + 36), 0)); /* what lies before the slots */
 }

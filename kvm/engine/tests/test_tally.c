@@ -30,7 +30,6 @@ Test(tally, without_the_counter_of_far_transfers_no_branch_counts)
 Test(tally, a_lost_counter_makes_no_record)
 {
 	struct lwp_retired next = { .address = 0x401000 };
-	struct lwp_exc exc;
 
 	start(LWP_REV_43724);
 	start_engine(true, LWP_DELIVERY_PROMPT);
@@ -38,7 +37,7 @@ Test(tally, a_lost_counter_makes_no_record)
 	lwp_pass(&eng, LWP_KIND_BRE, lwp_tally_branches(15, 16, false, 0), &next);
 	lwp_pass(&eng, LWP_KIND_BRE, lwp_tally_branches(500, 3, true, 0), &next);
 	branch(0x401000, LWP_BRANCH_RELATIVE, true, 0x402000);
-	expect_exc(boundary(0x402000, false, &exc), NONE);
+	expect_exc(boundary(0x402000, false), NONE);
 	expect_head(0);
 	expect_missed(0);
 	cr_expect(eq(i32, eng.st.counter[2], 18));
