@@ -31,27 +31,31 @@ struct code {
 		{ __VA_ARGS__ }, sizeof((u8[]){ __VA_ARGS__ }) \
 	}
 
+/* What was decoded last: a field that the decoder does not set is all ones. */
+static struct lwp_xop x;
+static struct lwp_insn insn;
+
 /* The decoders read from a buffer of exactly this size, so that a sanitizer sees a byte too many. */
-static inline enum lwp_decode xop_of(enum lwp_code_bits bits, struct lwp_xop *xop, const u8 *bytes,
-				     size_t count)
+static inline enum lwp_decode xop_of(enum lwp_code_bits bits, const u8 *bytes, size_t count)
 {
 	u8 *copy = malloc(count + !count);
 	enum lwp_decode result;
 
 	memcpy(copy, bytes, count);
-	result = lwp_xop_decode(copy, (unsigned int)count, bits, xop);
+	memset(&x, 0xff, sizeof(x));
+	result = lwp_xop_decode(copy, (unsigned int)count, bits, &x);
 	free(copy);
 	return result;
 }
 
-static inline enum lwp_decode insn_of(enum lwp_code_bits bits, struct lwp_insn *insn,
-				      const u8 *bytes, size_t count)
+static inline enum lwp_decode insn_of(enum lwp_code_bits bits, const u8 *bytes, size_t count)
 {
 	u8 *copy = malloc(count + !count);
 	enum lwp_decode result;
 
 	memcpy(copy, bytes, count);
-	result = lwp_insn_decode(copy, (unsigned int)count, bits, insn);
+	memset(&insn, 0xff, sizeof(insn));
+	result = lwp_insn_decode(copy, (unsigned int)count, bits, &insn);
 	free(copy);
 	return result;
 }

@@ -102,7 +102,6 @@ static u8 mode_bit(enum lwp_code_bits bits)
 
 Test(insn, kinds) /* 43724-702, 43724-717, 2007-708 */
 {
-	struct lwp_insn insn;
 	size_t i, m;
 
 	for (i = 0; i < COUNT(known); i++) {
@@ -113,7 +112,7 @@ Test(insn, kinds) /* 43724-702, 43724-717, 2007-708 */
 
 			if (!(k->modes & mode_bit(bits)))
 				continue;
-			cr_expect(eq(int, insn_of(bits, &insn, k->code.byte, k->code.count),
+			cr_expect(eq(int, insn_of(bits, k->code.byte, k->code.count),
 				     LWP_DECODE_OK),
 				  "row %zu, %d-bit", i, (int)bits);
 			cr_expect(eq(int, insn.kind, k->kind), "row %zu, %d-bit", i, (int)bits);
@@ -126,7 +125,6 @@ Test(insn, kinds) /* 43724-702, 43724-717, 2007-708 */
 
 Test(insn, nothing_with_a_kind_can_be_locked)
 {
-	struct lwp_insn insn;
 	u8 locked[16] = { 0xf0 };
 	size_t i;
 
@@ -134,24 +132,23 @@ Test(insn, nothing_with_a_kind_can_be_locked)
 		if (!(known[i].modes & IN64))
 			continue;
 		memcpy(locked + 1, known[i].code.byte, known[i].code.count);
-		cr_expect(eq(int, insn_of(LWP_CODE64, &insn, locked, known[i].code.count + 1u),
+		cr_expect(eq(int, insn_of(LWP_CODE64, locked, known[i].code.count + 1u),
 			     LWP_DECODE_UD),
 			  "row %zu", i);
 	}
 	/* lock inc [rax] */
-	cr_expect(eq(int, insn_of(LWP_CODE64, &insn, BYTES(0xf0, 0xff, 0x00)), LWP_DECODE_OK));
+	cr_expect(eq(int, insn_of(LWP_CODE64, BYTES(0xf0, 0xff, 0x00)), LWP_DECODE_OK));
 }
 
 Test(insn, every_condition) /* 43724-716, 2007-707 */
 {
-	struct lwp_insn insn;
 	int cond;
 
 	for (cond = 0; cond < 16; cond++) {
-		insn_of(LWP_CODE64, &insn, BYTES(0x70 + cond, 0));
+		insn_of(LWP_CODE64, BYTES(0x70 + cond, 0));
 		cr_expect(eq(int, insn.kind, LWP_INSN_JCC));
 		cr_expect(eq(int, insn.cond, cond));
-		insn_of(LWP_CODE64, &insn, BYTES(0x0f, 0x80 + cond, 0, 0, 0, 0));
+		insn_of(LWP_CODE64, BYTES(0x0f, 0x80 + cond, 0, 0, 0, 0));
 		cr_expect(eq(int, insn.kind, LWP_INSN_JCC));
 		cr_expect(eq(int, insn.cond, cond));
 	}
@@ -159,11 +156,10 @@ Test(insn, every_condition) /* 43724-716, 2007-707 */
 
 Test(insn, every_vector)
 {
-	struct lwp_insn insn;
 	int vector;
 
 	for (vector = 0; vector < 256; vector++) {
-		insn_of(LWP_CODE32, &insn, BYTES(0xcd, vector));
+		insn_of(LWP_CODE32, BYTES(0xcd, vector));
 		cr_expect(eq(int, insn.kind, LWP_INSN_INT));
 		cr_expect(eq(int, insn.vector, vector));
 	}
@@ -172,9 +168,7 @@ Test(insn, every_vector)
 static void expect_kind(enum lwp_code_bits bits, enum lwp_insn_kind kind, const u8 *bytes,
 			size_t count)
 {
-	struct lwp_insn insn;
-
-	cr_expect(eq(int, insn_of(bits, &insn, bytes, count), LWP_DECODE_OK));
+	cr_expect(eq(int, insn_of(bits, bytes, count), LWP_DECODE_OK));
 	cr_expect(eq(int, insn.kind, kind), "%02x ... %02x", bytes[0], bytes[count - 1]);
 	cr_expect(eq(int, insn.length, count), "%02x ... %02x", bytes[0], bytes[count - 1]);
 }
@@ -231,56 +225,51 @@ Test(insn, other_loads_of_segment_registers_have_no_shadow) /* 43724-715 */
 
 Test(insn, string_instructions_tell_element_and_repetition) /* 43724-714 */
 {
-	struct lwp_insn insn;
-
-	insn_of(LWP_CODE64, &insn, BYTES(0xf3, 0xa4)); /* rep movsb */
+	insn_of(LWP_CODE64, BYTES(0xf3, 0xa4)); /* rep movsb */
 	cr_expect(lwp_insn_is_repeated(&insn));
 	cr_expect(eq(int, insn.rep, 0xf3));
 	cr_expect(eq(int, insn.op_bits, 8));
 	cr_expect(eq(int, insn.addr_bits, 64));
-	insn_of(LWP_CODE64, &insn, BYTES(0xf3, 0x48, 0xab)); /* rep stosq */
+	insn_of(LWP_CODE64, BYTES(0xf3, 0x48, 0xab)); /* rep stosq */
 	cr_expect(lwp_insn_is_repeated(&insn));
 	cr_expect(eq(int, insn.op_bits, 64));
-	insn_of(LWP_CODE64, &insn, BYTES(0xf2, 0x66, 0x67, 0xaf)); /* repne scasw [edi] */
+	insn_of(LWP_CODE64, BYTES(0xf2, 0x66, 0x67, 0xaf)); /* repne scasw [edi] */
 	cr_expect(lwp_insn_is_repeated(&insn));
 	cr_expect(eq(int, insn.rep, 0xf2));
 	cr_expect(eq(int, insn.op_bits, 16));
 	cr_expect(eq(int, insn.addr_bits, 32));
-	insn_of(LWP_CODE64, &insn, BYTES(0xf2, 0xf3, 0xa6)); /* the last one counts */
+	insn_of(LWP_CODE64, BYTES(0xf2, 0xf3, 0xa6)); /* the last one counts */
 	cr_expect(eq(int, insn.rep, 0xf3));
-	insn_of(LWP_CODE16, &insn, BYTES(0xa5)); /* movsw */
+	insn_of(LWP_CODE16, BYTES(0xa5)); /* movsw */
 	cr_expect(lwp_insn_is_string(&insn));
 	cr_expect(not(lwp_insn_is_repeated(&insn)));
 	cr_expect(eq(int, insn.op_bits, 16));
 	cr_expect(eq(int, insn.addr_bits, 16));
 	/* repz ret is a branch, not a string instruction */
-	insn_of(LWP_CODE64, &insn, BYTES(0xf3, 0xc3));
+	insn_of(LWP_CODE64, BYTES(0xf3, 0xc3));
 	cr_expect(eq(int, insn.kind, LWP_INSN_RET));
 	cr_expect(not(lwp_insn_is_repeated(&insn)));
 }
 
 Test(insn, flags_image_is_64_bits_in_64_bit_code)
 {
-	struct lwp_insn insn;
-
-	insn_of(LWP_CODE64, &insn, BYTES(0x9c));
+	insn_of(LWP_CODE64, BYTES(0x9c));
 	cr_expect(eq(int, insn.op_bits, 64));
-	insn_of(LWP_CODE64, &insn, BYTES(0x66, 0x9d));
+	insn_of(LWP_CODE64, BYTES(0x66, 0x9d));
 	cr_expect(eq(int, insn.op_bits, 16));
-	insn_of(LWP_CODE32, &insn, BYTES(0x9c));
+	insn_of(LWP_CODE32, BYTES(0x9c));
 	cr_expect(eq(int, insn.op_bits, 32));
-	insn_of(LWP_CODE16, &insn, BYTES(0x66, 0x9c));
+	insn_of(LWP_CODE16, BYTES(0x66, 0x9c));
 	cr_expect(eq(int, insn.op_bits, 32));
 	/* IRET is 32 bits without REX.W */
-	insn_of(LWP_CODE64, &insn, BYTES(0xcf));
+	insn_of(LWP_CODE64, BYTES(0xcf));
 	cr_expect(eq(int, insn.op_bits, 32));
-	insn_of(LWP_CODE64, &insn, BYTES(0x48, 0xcf));
+	insn_of(LWP_CODE64, BYTES(0x48, 0xcf));
 	cr_expect(eq(int, insn.op_bits, 64));
 }
 
 Test(insn, classes_of_kinds) /* 43724-702 */
 {
-	struct lwp_insn insn = { .kind = LWP_INSN_OTHER };
 	int branches = 0, conditional = 0, relative = 0, strings = 0, kind;
 
 	for (kind = LWP_INSN_OTHER; kind <= LWP_INSN_LWPVAL; kind++) {

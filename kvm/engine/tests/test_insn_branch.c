@@ -35,12 +35,11 @@ static const struct condition conditions[] = {
 
 Test(insn_branch, sixteen_conditions) /* 43724-509 */
 {
-	struct lwp_insn insn;
 	size_t i, j;
 
 	cr_expect(eq(sz, COUNT(conditions), 16));
 	for (i = 0; i < COUNT(conditions); i++) {
-		insn_of(LWP_CODE64, &insn, BYTES(0x70 + conditions[i].cond, 0));
+		insn_of(LWP_CODE64, BYTES(0x70 + conditions[i].cond, 0));
 		for (j = 0; j < 4; j++) {
 			cr_expect(lwp_insn_taken(&insn, conditions[i].taken[j], 0), "cond %zx, %zu",
 				  i, j);
@@ -58,45 +57,41 @@ Test(insn_branch, sixteen_conditions) /* 43724-509 */
 /* JCXZ looks at as many bits of rCX as the address size says. */
 Test(insn_branch, jcxz_by_address_size) /* 43724-509 */
 {
-	struct lwp_insn insn;
-
-	insn_of(LWP_CODE64, &insn, BYTES(0xe3, 0));
+	insn_of(LWP_CODE64, BYTES(0xe3, 0));
 	cr_expect(lwp_insn_taken(&insn, 0, 0));
 	cr_expect(not(lwp_insn_taken(&insn, ZF, 0x100000000)));
-	insn_of(LWP_CODE64, &insn, BYTES(0x67, 0xe3, 0));
+	insn_of(LWP_CODE64, BYTES(0x67, 0xe3, 0));
 	cr_expect(lwp_insn_taken(&insn, 0, 0x100000000));
 	cr_expect(not(lwp_insn_taken(&insn, 0, 0x10000)));
-	insn_of(LWP_CODE32, &insn, BYTES(0x67, 0xe3, 0));
+	insn_of(LWP_CODE32, BYTES(0x67, 0xe3, 0));
 	cr_expect(lwp_insn_taken(&insn, 0, 0x10000));
 	cr_expect(not(lwp_insn_taken(&insn, 0, 0x8000)));
-	insn_of(LWP_CODE16, &insn, BYTES(0xe3, 0));
+	insn_of(LWP_CODE16, BYTES(0xe3, 0));
 	cr_expect(lwp_insn_taken(&insn, 0, 0xffff0000));
 	/* The operand size does not matter. */
-	insn_of(LWP_CODE64, &insn, BYTES(0x66, 0xe3, 0));
+	insn_of(LWP_CODE64, BYTES(0x66, 0xe3, 0));
 	cr_expect(not(lwp_insn_taken(&insn, 0, 0x10000)));
 }
 
 /* LOOP decrements first: 1 ends it, 0 goes round. rcx is the value before. */
 Test(insn_branch, loop_by_count_and_zf) /* 43724-509 */
 {
-	struct lwp_insn insn;
-
-	insn_of(LWP_CODE64, &insn, BYTES(0xe2, 0));
+	insn_of(LWP_CODE64, BYTES(0xe2, 0));
 	cr_expect(lwp_insn_taken(&insn, 0, 2));
 	cr_expect(lwp_insn_taken(&insn, ZF, 2));
 	cr_expect(not(lwp_insn_taken(&insn, 0, 1)));
 	cr_expect(lwp_insn_taken(&insn, 0, 0));
 	cr_expect(lwp_insn_taken(&insn, 0, 0x100000001));
-	insn_of(LWP_CODE64, &insn, BYTES(0x67, 0xe2, 0));
+	insn_of(LWP_CODE64, BYTES(0x67, 0xe2, 0));
 	cr_expect(not(lwp_insn_taken(&insn, 0, 0x100000001)));
-	insn_of(LWP_CODE16, &insn, BYTES(0xe2, 0));
+	insn_of(LWP_CODE16, BYTES(0xe2, 0));
 	cr_expect(not(lwp_insn_taken(&insn, 0, 0x10001)));
 
-	insn_of(LWP_CODE64, &insn, BYTES(0xe1, 0)); /* LOOPE */
+	insn_of(LWP_CODE64, BYTES(0xe1, 0)); /* LOOPE */
 	cr_expect(lwp_insn_taken(&insn, ZF, 2));
 	cr_expect(not(lwp_insn_taken(&insn, 0, 2)));
 	cr_expect(not(lwp_insn_taken(&insn, ZF, 1)));
-	insn_of(LWP_CODE64, &insn, BYTES(0xe0, 0)); /* LOOPNE */
+	insn_of(LWP_CODE64, BYTES(0xe0, 0)); /* LOOPNE */
 	cr_expect(lwp_insn_taken(&insn, 0, 2));
 	cr_expect(not(lwp_insn_taken(&insn, ZF, 2)));
 	cr_expect(not(lwp_insn_taken(&insn, 0, 1)));
@@ -104,19 +99,17 @@ Test(insn_branch, loop_by_count_and_zf) /* 43724-509 */
 
 Test(insn_branch, unconditional_branches_are_taken_and_others_are_none) /* 43724-509 */
 {
-	struct lwp_insn insn;
-
-	insn_of(LWP_CODE64, &insn, BYTES(0xeb, 0));
+	insn_of(LWP_CODE64, BYTES(0xeb, 0));
 	cr_expect(lwp_insn_taken(&insn, 0, 0));
-	insn_of(LWP_CODE64, &insn, BYTES(0xe8, 0, 0, 0, 0));
+	insn_of(LWP_CODE64, BYTES(0xe8, 0, 0, 0, 0));
 	cr_expect(lwp_insn_taken(&insn, 0, 0));
-	insn_of(LWP_CODE64, &insn, BYTES(0xff, 0xd0));
+	insn_of(LWP_CODE64, BYTES(0xff, 0xd0));
 	cr_expect(lwp_insn_taken(&insn, 0, 0));
-	insn_of(LWP_CODE64, &insn, BYTES(0xc3));
+	insn_of(LWP_CODE64, BYTES(0xc3));
 	cr_expect(lwp_insn_taken(&insn, 0, 0));
-	insn_of(LWP_CODE64, &insn, BYTES(0x90));
+	insn_of(LWP_CODE64, BYTES(0x90));
 	cr_expect(not(lwp_insn_taken(&insn, 0, 0)));
-	insn_of(LWP_CODE64, &insn, BYTES(0xcb)); /* RETF */
+	insn_of(LWP_CODE64, BYTES(0xcb)); /* RETF */
 	cr_expect(not(lwp_insn_taken(&insn, 0, 0)));
 }
 
@@ -156,15 +149,13 @@ Test(insn_branch, relative_targets) /* 43724-507, 43724-718 */
 		{ LWP_CODE16, 0x0000, CODE(0xeb, 0xfd), 2, 0xffff },
 		{ LWP_CODE16, 0xfff0, CODE(0x66, 0xe9, 0x20, 0, 0, 0), 6, 0x10016 },
 	};
-	struct lwp_insn insn;
 	u64 target;
 	size_t i;
 
 	for (i = 0; i < COUNT(jumps); i++) {
 		const struct jump *j = &jumps[i];
 
-		cr_expect(eq(int, insn_of(j->bits, &insn, j->code.byte, j->code.count),
-			     LWP_DECODE_OK),
+		cr_expect(eq(int, insn_of(j->bits, j->code.byte, j->code.count), LWP_DECODE_OK),
 			  "jump %zu", i);
 		cr_expect(eq(int, insn.length, j->length), "jump %zu", i);
 		cr_expect(eq(int, lwp_insn_target(&insn, j->ip, NULL, &target), 0));
@@ -174,56 +165,53 @@ Test(insn_branch, relative_targets) /* 43724-507, 43724-718 */
 
 Test(insn_branch, next_instruction) /* 43724-716 */
 {
-	struct lwp_insn insn;
-
-	insn_of(LWP_CODE64, &insn, BYTES(0xe8, 0, 0, 0, 0));
+	insn_of(LWP_CODE64, BYTES(0xe8, 0, 0, 0, 0));
 	cr_expect(eq(u64, lwp_insn_next_ip(&insn, 0xfffffffe), 0x100000003));
-	insn_of(LWP_CODE32, &insn, BYTES(0x70, 0));
+	insn_of(LWP_CODE32, BYTES(0x70, 0));
 	cr_expect(eq(u64, lwp_insn_next_ip(&insn, 0xfffffffe), 0));
 	/* Not taken, a branch does not cut rIP, whatever its operand size. */
-	insn_of(LWP_CODE64, &insn, BYTES(0x66, 0x70, 0));
+	insn_of(LWP_CODE64, BYTES(0x66, 0x70, 0));
 	cr_expect(eq(u64, lwp_insn_next_ip(&insn, 0x400000), 0x400003));
-	insn_of(LWP_CODE16, &insn, BYTES(0x70, 0));
+	insn_of(LWP_CODE16, BYTES(0x70, 0));
 	cr_expect(eq(u64, lwp_insn_next_ip(&insn, 0xffff), 0x10001));
 }
 
 /* Register n = 1111111111111111h * n; memory holds f8 e7 d6 c5 b4 a3 92 81. */
 Test(insn_branch, indirect_targets) /* 43724-507, 43724-718 */
 {
-	struct lwp_insn insn;
 	struct cpu cpu;
 	u64 target;
 
 	cpu_init(&cpu, 64);
-	insn_of(LWP_CODE64, &insn, BYTES(0xff, 0xd3)); /* call rbx */
+	insn_of(LWP_CODE64, BYTES(0xff, 0xd3)); /* call rbx */
 	cr_expect(eq(int, insn.op_bits, 64));
 	cr_expect(eq(int, lwp_insn_target(&insn, 0, &cpu.access, &target), 0));
 	cr_expect(eq(u64, target, 0x3333333333333333));
-	insn_of(LWP_CODE64, &insn, BYTES(0x41, 0xff, 0xe1)); /* jmp r9 */
+	insn_of(LWP_CODE64, BYTES(0x41, 0xff, 0xe1)); /* jmp r9 */
 	cr_expect(eq(int, lwp_insn_target(&insn, 0, &cpu.access, &target), 0));
 	cr_expect(eq(u64, target, 0x9999999999999999));
-	insn_of(LWP_CODE64, &insn, BYTES(0x66, 0xff, 0xe1)); /* jmp cx */
+	insn_of(LWP_CODE64, BYTES(0x66, 0xff, 0xe1)); /* jmp cx */
 	cr_expect(eq(int, lwp_insn_target(&insn, 0, &cpu.access, &target), 0));
 	cr_expect(eq(u64, target, 0x1111));
-	insn_of(LWP_CODE32, &insn, BYTES(0xff, 0xe1)); /* jmp ecx */
+	insn_of(LWP_CODE32, BYTES(0xff, 0xe1)); /* jmp ecx */
 	cr_expect(eq(int, lwp_insn_target(&insn, 0, &cpu.access, &target), 0));
 	cr_expect(eq(u64, target, 0x11111111));
 	cr_expect(eq(u32, cpu.size, 0));
 
-	insn_of(LWP_CODE64, &insn, BYTES(0xff, 0x25, 0x10, 0, 0, 0)); /* jmp [rip + 16] */
+	insn_of(LWP_CODE64, BYTES(0xff, 0x25, 0x10, 0, 0, 0)); /* jmp [rip + 16] */
 	cr_expect(eq(int, lwp_insn_target(&insn, 0x400000, &cpu.access, &target), 0));
 	cr_expect(eq(u64, target, 0x8192a3b4c5d6e7f8));
 	cr_expect(eq(u64, cpu.last.linear, 0x400016));
 	cr_expect(eq(u32, cpu.size, 8));
-	insn_of(LWP_CODE64, &insn, BYTES(0x64, 0xff, 0x14, 0xcb)); /* call fs:[rbx + rcx*8] */
+	insn_of(LWP_CODE64, BYTES(0x64, 0xff, 0x14, 0xcb)); /* call fs:[rbx + rcx*8] */
 	cr_expect(eq(int, lwp_insn_target(&insn, 0, &cpu.access, &target), 0));
 	cr_expect(eq(u64, cpu.last.offset, 0xbbbbbbbbbbbbbbbb));
 	cr_expect(eq(u64, cpu.last.linear, 0xbbbbbbbbbc0bbbbb));
-	insn_of(LWP_CODE32, &insn, BYTES(0xff, 0x20)); /* jmp [eax] */
+	insn_of(LWP_CODE32, BYTES(0xff, 0x20)); /* jmp [eax] */
 	cr_expect(eq(int, lwp_insn_target(&insn, 0, &cpu.access, &target), 0));
 	cr_expect(eq(u64, target, 0xc5d6e7f8));
 	cr_expect(eq(u64, cpu.last.linear, 0x400000));
-	insn_of(LWP_CODE16, &insn, BYTES(0xff, 0x17)); /* call [bx] */
+	insn_of(LWP_CODE16, BYTES(0xff, 0x17)); /* call [bx] */
 	cr_expect(eq(int, lwp_insn_target(&insn, 0, &cpu.access, &target), 0));
 	cr_expect(eq(u64, target, 0xe7f8));
 	cr_expect(eq(u64, cpu.last.offset, 0x3333));
@@ -234,24 +222,23 @@ Test(insn_branch, indirect_targets) /* 43724-507, 43724-718 */
 
 Test(insn_branch, return_targets) /* 43724-507, 43724-718 */
 {
-	struct lwp_insn insn;
 	struct cpu cpu;
 	u64 target;
 
 	cpu_init(&cpu, 64);
-	insn_of(LWP_CODE64, &insn, BYTES(0xc3));
+	insn_of(LWP_CODE64, BYTES(0xc3));
 	cr_expect(eq(int, lwp_insn_target(&insn, 0, &cpu.access, &target), 0));
 	cr_expect(eq(u64, target, 0x8192a3b4c5d6e7f8));
 	cr_expect(eq(u64, cpu.last.linear, 0x4444444444444444));
 	/* The immediate of RET is popped after the address. */
-	insn_of(LWP_CODE64, &insn, BYTES(0xc2, 0x10, 0));
+	insn_of(LWP_CODE64, BYTES(0xc2, 0x10, 0));
 	cr_expect(eq(int, lwp_insn_target(&insn, 0, &cpu.access, &target), 0));
 	cr_expect(eq(u64, cpu.last.linear, 0x4444444444444444));
-	insn_of(LWP_CODE64, &insn, BYTES(0x66, 0xc3));
+	insn_of(LWP_CODE64, BYTES(0x66, 0xc3));
 	cr_expect(eq(int, lwp_insn_target(&insn, 0, &cpu.access, &target), 0));
 	cr_expect(eq(u64, target, 0xe7f8));
 	cpu.access.stack_bits = 32;
-	insn_of(LWP_CODE32, &insn, BYTES(0xc3));
+	insn_of(LWP_CODE32, BYTES(0xc3));
 	cr_expect(eq(int, lwp_insn_target(&insn, 0, &cpu.access, &target), 0));
 	cr_expect(eq(u64, target, 0xc5d6e7f8));
 	cr_expect(eq(u64, cpu.last.linear, 0x44744444));

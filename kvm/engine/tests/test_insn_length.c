@@ -148,14 +148,12 @@ static const struct sized sized[] = {
 
 Test(insn_length, of_every_class_of_opcodes)
 {
-	struct lwp_insn insn;
 	size_t i;
 
 	for (i = 0; i < COUNT(sized); i++) {
 		const struct code *code = &sized[i].code;
 
-		cr_expect(eq(int, insn_of(sized[i].bits, &insn, code->byte, code->count),
-			     LWP_DECODE_OK),
+		cr_expect(eq(int, insn_of(sized[i].bits, code->byte, code->count), LWP_DECODE_OK),
 			  "row %zu", i);
 		cr_expect(eq(int, insn.length, code->count), "row %zu", i);
 	}
@@ -163,7 +161,6 @@ Test(insn_length, of_every_class_of_opcodes)
 
 Test(insn_length, more_than_15_bytes_is_gp)
 {
-	struct lwp_insn insn;
 	u8 bytes[20];
 	unsigned int count;
 	size_t m;
@@ -171,27 +168,26 @@ Test(insn_length, more_than_15_bytes_is_gp)
 	memset(bytes, 0x2e, sizeof(bytes));
 	for (m = 0; m < COUNT(all_modes); m++)
 		for (count = 0; count <= sizeof(bytes); count++)
-			cr_expect(eq(int, insn_of(all_modes[m], &insn, bytes, count),
+			cr_expect(eq(int, insn_of(all_modes[m], bytes, count),
 				     count < 15 ? LWP_DECODE_MORE : LWP_DECODE_GP));
 	bytes[14] = 0x90;
-	cr_expect(eq(int, insn_of(LWP_CODE64, &insn, bytes, 15), LWP_DECODE_OK));
+	cr_expect(eq(int, insn_of(LWP_CODE64, bytes, 15), LWP_DECODE_OK));
 	bytes[14] = 0xeb; /* its displacement would be the 16th byte */
-	cr_expect(eq(int, insn_of(LWP_CODE64, &insn, bytes, 15), LWP_DECODE_GP));
-	cr_expect(eq(int, insn_of(LWP_CODE64, &insn, bytes, 16), LWP_DECODE_GP));
+	cr_expect(eq(int, insn_of(LWP_CODE64, bytes, 15), LWP_DECODE_GP));
+	cr_expect(eq(int, insn_of(LWP_CODE64, bytes, 16), LWP_DECODE_GP));
 }
 
 Test(insn_length, undefined_in_64_bit_code)
 {
 	static const u8 opcodes[] = { 0x06, 0x07, 0x0e, 0x16, 0x17, 0x1e, 0x1f, 0x27, 0x2f, 0x37,
 				      0x3f, 0x60, 0x61, 0x82, 0x9a, 0xce, 0xd4, 0xd5, 0xd6, 0xea };
-	struct lwp_insn insn;
 	size_t i;
 
 	for (i = 0; i < COUNT(opcodes); i++) {
-		cr_expect(eq(int, insn_of(C64, &insn, BYTES(opcodes[i], 0, 0, 0, 0, 0, 0, 0)),
+		cr_expect(eq(int, insn_of(C64, BYTES(opcodes[i], 0, 0, 0, 0, 0, 0, 0)),
 			     LWP_DECODE_UD),
 			  "%02x", opcodes[i]);
-		cr_expect(eq(int, insn_of(C32, &insn, BYTES(opcodes[i], 0, 0, 0, 0, 0, 0, 0)),
+		cr_expect(eq(int, insn_of(C32, BYTES(opcodes[i], 0, 0, 0, 0, 0, 0, 0)),
 			     LWP_DECODE_OK),
 			  "%02x", opcodes[i]);
 	}
@@ -240,25 +236,21 @@ Test(insn_length, undefined_everywhere)
 		CODE(0x66, 0x8f, 0xe9, 0x78, 0x12, 0xc0),
 		CODE(0x8f, 0xe9, 0x78, 0x12, 0xd0),
 	};
-	struct lwp_insn insn;
 	size_t i, m;
 
 	for (i = 0; i < COUNT(codes); i++)
 		for (m = 0; m < COUNT(all_modes); m++)
-			cr_expect(eq(int,
-				     insn_of(all_modes[m], &insn, codes[i].byte, codes[i].count),
+			cr_expect(eq(int, insn_of(all_modes[m], codes[i].byte, codes[i].count),
 				     LWP_DECODE_UD),
 				  "row %zu, %d-bit", i, (int)all_modes[m]);
 }
 
 Test(insn_length, rex_before_vex)
 {
-	struct lwp_insn insn;
-
-	cr_expect(eq(int, insn_of(C64, &insn, BYTES(0x40, 0xc5, 0xf8, 0x77)), LWP_DECODE_UD));
-	cr_expect(eq(int, insn_of(C64, &insn, BYTES(0x48, 0x62, 0xf1, 0x7c, 0x48, 0x28, 0xc0)),
+	cr_expect(eq(int, insn_of(C64, BYTES(0x40, 0xc5, 0xf8, 0x77)), LWP_DECODE_UD));
+	cr_expect(eq(int, insn_of(C64, BYTES(0x48, 0x62, 0xf1, 0x7c, 0x48, 0x28, 0xc0)),
 		     LWP_DECODE_UD));
 	/* In 64-bit code there is no LES, LDS or BOUND: whatever the mod bits, a prefix. */
-	cr_expect(eq(int, insn_of(C64, &insn, BYTES(0xc5, 0x00, 0x77)), LWP_DECODE_OK));
+	cr_expect(eq(int, insn_of(C64, BYTES(0xc5, 0x00, 0x77)), LWP_DECODE_OK));
 	cr_expect(eq(int, insn.length, 3));
 }

@@ -86,34 +86,33 @@ static int seg_of(const struct sequence *s, enum lwp_code_bits bits)
 }
 
 /* Decodes the sequence, then tail, then bytes of 0 up to 15. */
-static enum lwp_decode decode(const struct sequence *s, enum lwp_code_bits bits,
-			      struct lwp_insn *insn, const u8 *tail, size_t count)
+static enum lwp_decode decode(const struct sequence *s, enum lwp_code_bits bits, const u8 *tail,
+			      size_t count)
 {
 	u8 bytes[15] = { 0 };
 
 	memcpy(bytes, s->byte, s->count);
 	memcpy(bytes + s->count, tail, count);
-	return insn_of(bits, insn, bytes, sizeof(bytes));
+	return insn_of(bits, bytes, sizeof(bytes));
 }
 
 static void check_relative(const struct sequence *s, enum lwp_code_bits bits)
 {
 	int op_bits = op_bits_of(s, bits, 64);
-	struct lwp_insn insn;
 
-	expect(s, decode(s, bits, &insn, BYTES(0x7c, 0x80)), LWP_DECODE_OK);
+	expect(s, decode(s, bits, BYTES(0x7c, 0x80)), LWP_DECODE_OK);
 	expect(s, insn.kind, LWP_INSN_JCC);
 	expect(s, insn.length, s->count + 2);
 	expect(s, insn.op_bits, op_bits);
 	expect(s, insn.addr_bits, addr_bits_of(s, bits));
 	expect(s, insn.rel, -128);
 
-	expect(s, decode(s, bits, &insn, BYTES(0xe8, 0xfe, 0xff)), LWP_DECODE_OK);
+	expect(s, decode(s, bits, BYTES(0xe8, 0xfe, 0xff)), LWP_DECODE_OK);
 	expect(s, insn.kind, LWP_INSN_CALL_REL);
 	expect(s, insn.length, s->count + (op_bits == 16 ? 3 : 5));
 	expect(s, insn.rel, op_bits == 16 ? -2 : 0xfffe);
 
-	expect(s, decode(s, bits, &insn, BYTES(0x0f, 0x85, 0x34, 0x12)), LWP_DECODE_OK);
+	expect(s, decode(s, bits, BYTES(0x0f, 0x85, 0x34, 0x12)), LWP_DECODE_OK);
 	expect(s, insn.kind, LWP_INSN_JCC);
 	expect(s, insn.length, s->count + (op_bits == 16 ? 4 : 6));
 	expect(s, insn.rel, 0x1234);
@@ -123,9 +122,8 @@ static void check_indirect(const struct sequence *s, enum lwp_code_bits bits)
 {
 	bool b = bits == LWP_CODE64 && rex_of(s) == 0x41;
 	int addr_bits = addr_bits_of(s, bits);
-	struct lwp_insn insn;
 
-	expect(s, decode(s, bits, &insn, BYTES(0xff, 0x10)), LWP_DECODE_OK);
+	expect(s, decode(s, bits, BYTES(0xff, 0x10)), LWP_DECODE_OK);
 	expect(s, insn.kind, LWP_INSN_CALL_IND);
 	expect(s, insn.length, s->count + 2);
 	expect(s, insn.op_bits, op_bits_of(s, bits, 64));
@@ -133,33 +131,31 @@ static void check_indirect(const struct sequence *s, enum lwp_code_bits bits)
 	expect(s, insn.rm.mem.seg, seg_of(s, bits));
 	expect(s, insn.rm.mem.base, addr_bits == 16 ? LWP_GPR_RBX : b ? 8 : LWP_GPR_RAX);
 
-	expect(s, decode(s, bits, &insn, BYTES(0xff, 0xe3)), LWP_DECODE_OK);
+	expect(s, decode(s, bits, BYTES(0xff, 0xe3)), LWP_DECODE_OK);
 	expect(s, insn.kind, LWP_INSN_JMP_IND);
 	expect(s, insn.rm.reg, b ? 11 : 3);
 }
 
 static void check_others(const struct sequence *s, enum lwp_code_bits bits)
 {
-	struct lwp_insn insn;
-
-	expect(s, decode(s, bits, &insn, BYTES(0xa5)), LWP_DECODE_OK);
+	expect(s, decode(s, bits, BYTES(0xa5)), LWP_DECODE_OK);
 	expect(s, insn.kind, LWP_INSN_MOVS);
 	expect(s, insn.rep, rep_of(s));
 	expect(s, insn.op_bits, op_bits_of(s, bits, 32));
 	expect(s, insn.addr_bits, addr_bits_of(s, bits));
-	expect(s, decode(s, bits, &insn, BYTES(0xa4)), LWP_DECODE_OK);
+	expect(s, decode(s, bits, BYTES(0xa4)), LWP_DECODE_OK);
 	expect(s, insn.op_bits, 8);
 
-	expect(s, decode(s, bits, &insn, BYTES(0x9c)), LWP_DECODE_OK);
+	expect(s, decode(s, bits, BYTES(0x9c)), LWP_DECODE_OK);
 	expect(s, insn.kind, LWP_INSN_PUSHF);
 	expect(s, insn.op_bits, op_bits_of(s, bits, 64));
-	expect(s, decode(s, bits, &insn, BYTES(0x8e, 0xd0)), LWP_DECODE_OK);
+	expect(s, decode(s, bits, BYTES(0x8e, 0xd0)), LWP_DECODE_OK);
 	expect(s, insn.kind, LWP_INSN_MOV_SS);
-	expect(s, decode(s, bits, &insn, BYTES(0xcd, 0x80)), LWP_DECODE_OK);
+	expect(s, decode(s, bits, BYTES(0xcd, 0x80)), LWP_DECODE_OK);
 	expect(s, insn.kind, LWP_INSN_INT);
-	expect(s, decode(s, bits, &insn, BYTES(0x0f, 0x05)), LWP_DECODE_OK);
+	expect(s, decode(s, bits, BYTES(0x0f, 0x05)), LWP_DECODE_OK);
 	expect(s, insn.kind, LWP_INSN_SYSCALL);
-	expect(s, decode(s, bits, &insn, BYTES(0xc3)), LWP_DECODE_OK);
+	expect(s, decode(s, bits, BYTES(0xc3)), LWP_DECODE_OK);
 	expect(s, insn.kind, LWP_INSN_RET);
 	expect(s, insn.length, s->count + 1);
 }
@@ -168,23 +164,18 @@ static void check_others(const struct sequence *s, enum lwp_code_bits bits)
 static void check_xop(const struct sequence *s, enum lwp_code_bits bits)
 {
 	bool barred = contains(s, 0x66) || rep_of(s) || (bits == LWP_CODE64 && rex_of(s));
-	struct lwp_insn insn;
 
-	expect(s, decode(s, bits, &insn, BYTES(0x8f, 0xe9, 0x78, 0x12, 0xc0)),
+	expect(s, decode(s, bits, BYTES(0x8f, 0xe9, 0x78, 0x12, 0xc0)),
 	       barred ? LWP_DECODE_UD : LWP_DECODE_OK);
 	expect(s, insn.kind, barred ? LWP_INSN_OTHER : LWP_INSN_LLWPCB);
-	expect(s, decode(s, bits, &insn, BYTES(0xc5, 0xf8, 0x77)),
-	       barred ? LWP_DECODE_UD : LWP_DECODE_OK);
+	expect(s, decode(s, bits, BYTES(0xc5, 0xf8, 0x77)), barred ? LWP_DECODE_UD : LWP_DECODE_OK);
 }
 
 static void check(const struct sequence *s, enum lwp_code_bits bits)
 {
-	struct lwp_insn insn;
-
 	if (contains(s, 0xf0)) {
-		expect(s, decode(s, bits, &insn, BYTES(0xeb, 0)), LWP_DECODE_UD);
-		expect(s, decode(s, bits, &insn, BYTES(0x8f, 0xe9, 0x78, 0x12, 0xc0)),
-		       LWP_DECODE_UD);
+		expect(s, decode(s, bits, BYTES(0xeb, 0)), LWP_DECODE_UD);
+		expect(s, decode(s, bits, BYTES(0x8f, 0xe9, 0x78, 0x12, 0xc0)), LWP_DECODE_UD);
 		return;
 	}
 	check_relative(s, bits);

@@ -24,7 +24,6 @@ static void expect_form(enum lwp_code_bits bits, const struct form *form, size_t
 	static const u8 opcode[] = { 0x8f, 0xea, 0x78, 0x12 };
 	const struct lwp_mem *want = &form->want;
 	u8 bytes[40] = { 0 };
-	struct lwp_xop x;
 	size_t n = 0;
 
 	memcpy(bytes, form->prefixes.byte, form->prefixes.count);
@@ -33,7 +32,7 @@ static void expect_form(enum lwp_code_bits bits, const struct form *form, size_t
 	n += sizeof(opcode);
 	memcpy(bytes + n, form->operand.byte, form->operand.count);
 	n += form->operand.count + 4;
-	cr_assert(eq(int, xop_of(bits, &x, bytes, n), LWP_DECODE_OK), "form %zu", number);
+	cr_assert(eq(int, xop_of(bits, bytes, n), LWP_DECODE_OK), "form %zu", number);
 	cr_expect(eq(int, x.length, n), "form %zu", number);
 	cr_expect(x.rm.is_mem, "form %zu", number);
 	cr_expect(eq(int, x.rm.mem.seg, want->seg), "form %zu", number);
@@ -109,14 +108,12 @@ Test(operand, extended_registers)
 		{ LWP_CODE32, 7, 6, CODE(0x8f, 0x8a, 0x78, 0x12, 0x04, 0xf7, 0, 0, 0, 0) },
 		{ LWP_CODE64, 15, 14, CODE(0x8f, 0x8a, 0x78, 0x12, 0x04, 0xf7, 0, 0, 0, 0) },
 	};
-	struct lwp_xop x;
 	size_t i;
 
 	for (i = 0; i < COUNT(forms); i++) {
 		const struct code *code = &forms[i].code;
 
-		cr_expect(eq(int, xop_of(forms[i].bits, &x, code->byte, code->count),
-			     LWP_DECODE_OK),
+		cr_expect(eq(int, xop_of(forms[i].bits, code->byte, code->count), LWP_DECODE_OK),
 			  "form %zu", i);
 		cr_expect(eq(int, x.length, code->count), "form %zu", i);
 		cr_expect(eq(int, x.rm.mem.base, forms[i].base), "form %zu", i);
@@ -124,7 +121,7 @@ Test(operand, extended_registers)
 		cr_expect(eq(int, x.rm.mem.seg, DS), "form %zu", i);
 	}
 	cr_expect(eq(int, x.rm.mem.scale, 3));
-	cr_expect(eq(int, xop_of(LWP_CODE64, &x, BYTES(0x8f, 0xca, 0x78, 0x12, 0xc7, 0, 0, 0, 0)),
+	cr_expect(eq(int, xop_of(LWP_CODE64, BYTES(0x8f, 0xca, 0x78, 0x12, 0xc7, 0, 0, 0, 0)),
 		     LWP_DECODE_OK));
 	cr_expect(eq(int, x.rm.reg, 15));
 }

@@ -5,9 +5,7 @@
 static void expect_control(enum lwp_code_bits bits, enum lwp_xop_op op, bool wide, int reg,
 			   const u8 *bytes, size_t count)
 {
-	struct lwp_xop x;
-
-	cr_expect(eq(int, xop_of(bits, &x, bytes, count), LWP_DECODE_OK));
+	cr_expect(eq(int, xop_of(bits, bytes, count), LWP_DECODE_OK));
 	cr_expect(eq(int, x.op, op));
 	cr_expect(eq(int, x.wide, wide));
 	cr_expect(eq(int, x.reg, reg));
@@ -17,9 +15,7 @@ static void expect_control(enum lwp_code_bits bits, enum lwp_xop_op op, bool wid
 /* LWPINS, LWPVAL with the immediate 12345678h. rm: a register, or LWP_GPR_NONE = [rbx] */
 static void expect_sample(enum lwp_xop_op op, bool wide, int reg, int rm, const u8 *bytes)
 {
-	struct lwp_xop x;
-
-	cr_expect(eq(int, xop_of(LWP_CODE64, &x, bytes, 9), LWP_DECODE_OK));
+	cr_expect(eq(int, xop_of(LWP_CODE64, bytes, 9), LWP_DECODE_OK));
 	cr_expect(eq(int, x.op, op));
 	cr_expect(eq(int, x.wide, wide));
 	cr_expect(eq(int, x.reg, reg));
@@ -78,21 +74,19 @@ static const u8 third_of_register[16] = { 0xf8, 0xf0, 0xe8, 0xe0, 0xd8, 0xd0, 0x
 
 Test(xop, operand_1_is_any_of_16_registers) /* 43724-601 */
 {
-	struct lwp_xop x;
 	int n;
 
 	for (n = 0; n < 16; n++) {
 		u8 third = third_of_register[n];
 
-		cr_expect(
-			eq(int,
-			   xop_of(LWP_CODE64, &x, BYTES(0x8f, 0xea, third, 0x12, 0xc0, 0, 0, 0, 0)),
-			   LWP_DECODE_OK));
+		cr_expect(eq(int,
+			     xop_of(LWP_CODE64, BYTES(0x8f, 0xea, third, 0x12, 0xc0, 0, 0, 0, 0)),
+			     LWP_DECODE_OK));
 		cr_expect(eq(int, x.reg, n));
 		cr_expect(x.wide);
 		/* W = 0: the same register, 32 bits. */
 		cr_expect(eq(int,
-			     xop_of(LWP_CODE64, &x,
+			     xop_of(LWP_CODE64,
 				    BYTES(0x8f, 0xea, third & 0x7f, 0x12, 0xc8, 0, 0, 0, 0)),
 			     LWP_DECODE_OK));
 		cr_expect(eq(int, x.reg, n));
@@ -103,15 +97,13 @@ Test(xop, operand_1_is_any_of_16_registers) /* 43724-601 */
 /* facts: outside 64-bit code vvvv has 3 bits and W is ignored. */
 Test(xop, legacy_code_has_8_registers_of_32_bits) /* 43724-602, 43724-604 */
 {
-	struct lwp_xop x;
 	int n, m;
 
 	for (m = 0; m < 2; m++) {
 		for (n = 0; n < 16; n++) {
 			cr_expect(eq(int,
-				     xop_of(all_modes[m], &x,
-					    BYTES(0x8f, 0xea, third_of_register[n], 0x12, 0xc0, 0,
-						  0, 0, 0)),
+				     xop_of(all_modes[m], BYTES(0x8f, 0xea, third_of_register[n],
+								0x12, 0xc0, 0, 0, 0, 0)),
 				     LWP_DECODE_OK));
 			cr_expect(eq(int, x.reg, n % 8));
 			cr_expect(not(x.wide));
@@ -126,8 +118,7 @@ Test(xop, legacy_code_has_8_registers_of_32_bits) /* 43724-602, 43724-604 */
 
 Test(xop, value_is_cut_to_the_width_of_the_register) /* 43724-602 */
 {
-	struct lwp_xop x = { .wide = true };
-
+	x.wide = true;
 	cr_expect(eq(u64, lwp_xop_value(&x, 0x123456789abcdef0), 0x123456789abcdef0));
 	x.wide = false;
 	cr_expect(eq(u64, lwp_xop_value(&x, 0x123456789abcdef0), 0x9abcdef0));
@@ -135,12 +126,11 @@ Test(xop, value_is_cut_to_the_width_of_the_register) /* 43724-602 */
 
 Test(xop, immediate_has_4_bytes_and_is_kept_as_encoded) /* 43724-603 */
 {
-	struct lwp_xop x;
 	size_t m;
 
 	for (m = 0; m < COUNT(all_modes); m++) {
 		cr_expect(eq(int,
-			     xop_of(all_modes[m], &x,
+			     xop_of(all_modes[m],
 				    BYTES(0x8f, 0xea, 0x78, 0x12, 0xc0, 0xff, 0xee, 0xdd, 0xcc)),
 			     LWP_DECODE_OK));
 		cr_expect(eq(u32, x.imm, 0xccddeeff));
