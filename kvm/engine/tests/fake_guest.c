@@ -287,11 +287,23 @@ enum lwp_exc_kind retire(const struct lwp_retired *r)
 	return boundary(r->address + 4, false);
 }
 
-void step(u64 rip)
+bool retire_at(u64 rip)
 {
 	struct lwp_retired r = { .address = rip };
 
-	cr_assert(eq(int, retire(&r), LWP_EXC_NONE));
+	return lwp_retire(&eng, &r);
+}
+
+enum lwp_exc_kind try_step(u64 rip)
+{
+	struct lwp_retired r = { .address = rip };
+
+	return retire(&r);
+}
+
+void step(u64 rip)
+{
+	cr_assert(eq(int, try_step(rip), LWP_EXC_NONE));
 }
 
 void steps(u64 rip, u32 n)

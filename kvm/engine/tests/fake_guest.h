@@ -91,7 +91,9 @@ enum lwp_exc_kind lwpval(u64 address, u64 data2, u32 data1, u16 flags);
 
 /* Instruction of 4 bytes at rip retires; then the boundary before rip + 4, if it is wanted. */
 enum lwp_exc_kind retire(const struct lwp_retired *r);
-void step(u64 rip); /* plain; must not fault */
+bool retire_at(u64 rip); /* a plain one retires; is the boundary wanted? */
+enum lwp_exc_kind try_step(u64 rip); /* plain */
+void step(u64 rip); /* the same; must not fault */
 void steps(u64 rip, u32 n); /* n of them, rip, rip + 4, ... */
 void branch(u64 rip, enum lwp_branch_class branch, bool taken, u64 target);
 /* The boundary before rip, if it is wanted. */

@@ -144,12 +144,10 @@ Test(context, two_programs_on_one_vcpu) /* 43724-902, 2007-901, 2007-902 */
 
 Test(context, a_pending_record_waits_with_its_context) /* 43724-902 */
 {
-	struct lwp_retired r = { .address = 0x400000 };
-
 	start_table();
 	set_event(BLOCK, 2, 9, 0);
 	cr_expect(create(BLOCK, 0, &key_a));
-	cr_expect(lwp_retire(&eng, &r));
+	cr_expect(retire_at(0x400000));
 	lwp_ctx_park(&table, &eng, 0, 0);
 	expect_exc(boundary(0x800000, true), NONE);
 	expect_head(0);

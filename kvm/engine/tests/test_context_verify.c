@@ -169,12 +169,10 @@ Test(context_verify, what_is_not_ram_drops_the_context)
 
 Test(context_verify, a_pending_record_goes_with_a_dropped_context) /* 43724-904 */
 {
-	struct lwp_retired r = { .address = 0x400100 };
-
 	parked(LWP_REV_43724);
 	expect_found(RESUMED);
 	steps(0x400030, 9);
-	cr_expect(lwp_retire(&eng, &r));
+	cr_expect(retire_at(0x400100));
 	lwp_ctx_park(&table, &eng, 0, 0);
 	put32(BLOCK + 36, 0); /* another program got this CR3 */
 	expect_found(NONE);

@@ -14,8 +14,6 @@ static const struct lwp_ctx_key key_b = { .cr3 = 0x2000, .flags = LWP_CTX_32BIT 
 /* A has a stored and a pending record, B has none. */
 static void two_parked(void)
 {
-	struct lwp_retired r = { .address = 0x400100 };
-
 	start(LWP_REV_43724);
 	set_event(BLOCK, 2, 9, 0);
 	set_event(BLOCK2, 2, 99, 50);
@@ -23,7 +21,7 @@ static void two_parked(void)
 	enable(BLOCK);
 	cr_assert(lwp_ctx_create(&table, &eng, 0, &key_a));
 	steps(0x400000, 10);
-	cr_assert(lwp_retire(&eng, &r));
+	cr_assert(retire_at(0x400100));
 	lwp_ctx_park(&table, &eng, 0, 0);
 	enable(BLOCK2);
 	cr_assert(lwp_ctx_create(&table, &eng, 0, &key_b));

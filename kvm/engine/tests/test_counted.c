@@ -56,13 +56,11 @@ Test(counted, events_of_a_late_record_and_of_a_record_that_waits)
 
 Test(counted, a_counter_that_2007_freezes_goes_on)
 {
-	struct lwp_retired r = { .address = 0x400000 };
-
 	start_profile(LWP_REV_2007, 1, 4, 1);
 	set_permission(RING, 0);
-	expect_exc(retire(&r), PF);
-	lwp_retire(&eng, &r);
-	lwp_retire(&eng, &r);
+	expect_exc(try_step(0x400000), PF);
+	retire_at(0x400000);
+	retire_at(0x400000);
 	cr_expect(zero(i32, eng.st.counter[0]));
 	cr_expect(eq(u64, counted(IRE), 3));
 }

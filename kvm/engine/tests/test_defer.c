@@ -11,14 +11,12 @@ static void deferred(u32 rev)
 
 Test(defer, the_block_is_loaded_before_anything_counts) /* 43724-311, 2007-605 */
 {
-	struct lwp_retired r = { .address = 0x400000 };
-
 	deferred(LWP_REV_2007);
 	cr_expect(lwp_engine_on(&eng));
 	cr_expect(eq(int, guest.maps, 0));
 	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_IRE), LWP_BUDGET_NEVER));
 	cr_expect(lwp_boundary_wanted(&eng, 0x400000, false));
-	cr_expect(lwp_retire(&eng, &r));
+	cr_expect(retire_at(0x400000));
 	expect_exc(boundary(0x400000, true), NONE);
 	cr_expect(eq(u32, get32(BLOCK), 3));
 	cr_expect(eq(i32, eng.st.counter[0], 5));

@@ -7,10 +7,8 @@
 /* Event 2 is due with the instruction at RIP; `interval` follows. Returns what the boundary gave. */
 static enum lwp_exc_kind first_record(u32 interval)
 {
-	struct lwp_retired r = { .address = RIP };
-
 	profile(2, interval, 0);
-	return retire(&r);
+	return try_step(RIP);
 }
 
 static enum lwp_exc_kind ring_faults(u32 interval)
@@ -63,11 +61,9 @@ Test(deliver, the_program_runs_and_counts_meanwhile) /* 43724-816 */
 
 Test(deliver, an_event_that_becomes_due_has_the_old_record_tried_again) /* 43724-816 */
 {
-	struct lwp_retired r = { .address = 0x600024 };
-
 	expect_exc(ring_faults(9), PF);
 	steps(0x600000, 9);
-	cr_expect(lwp_retire(&eng, &r));
+	cr_expect(retire_at(0x600024));
 	cr_expect(lwp_boundary_wanted(&eng, 0x600028, false));
 	cr_expect(eq(u64, eng.st.pending.address, RIP)); /* nothing new is gathered */
 	cr_expect(eq(i32, eng.st.counter[1], -1));
@@ -124,11 +120,9 @@ Test(deliver, llwpcb_slwpcb_and_lwpins_try_it_first) /* 43724-817 */
 
 Test(deliver, a_missing_block_leaves_the_reload_to_be_done) /* 43724-708, 43724-816 */
 {
-	struct lwp_retired r = { .address = RIP };
-
 	start_profile(LWP_REV_43724, 2, 9, 0);
 	set_permission(BLOCK, P_READ);
-	expect_exc(retire(&r), PF);
+	expect_exc(try_step(RIP), PF);
 	cr_expect(eq(u64, exc.fault.addr, BLOCK));
 	cr_expect(eq(u32, exc.fault.error_code, 7));
 	cr_expect(eq(i32, eng.st.counter[1], -1));
@@ -147,12 +141,10 @@ Test(deliver, a_missing_block_leaves_the_reload_to_be_done) /* 43724-708, 43724-
 
 Test(deliver, cr2_is_the_lowest_missing_byte_of_block_and_record) /* 43724-815 */
 {
-	struct lwp_retired r = { .address = RIP };
-
 	start_profile(LWP_REV_43724, 2, 9, 0);
 	set_permission(BLOCK, 0);
 	set_permission(RING, 0);
-	expect_exc(retire(&r), PF);
+	expect_exc(try_step(RIP), PF);
 	cr_expect(eq(u64, exc.fault.addr, BLOCK));
 	/* The ring below the block. */
 	start(LWP_REV_43724);
@@ -161,21 +153,19 @@ Test(deliver, cr2_is_the_lowest_missing_byte_of_block_and_record) /* 43724-815 *
 	enable(BLOCK2);
 	set_permission(BLOCK2, P_READ);
 	set_permission(RING, 0);
-	expect_exc(retire(&r), PF);
+	expect_exc(try_step(RIP), PF);
 	cr_expect(eq(u64, exc.fault.addr, RING));
 	cr_expect(eq(u32, exc.fault.error_code, 6));
 }
 
 Test(deliver, a_block_across_two_pages_names_the_missing_one) /* 43724-815 */
 {
-	struct lwp_retired r = { .address = RIP };
-
 	start(LWP_REV_43724);
 	make_block(BLOCK + 0xf90, RING);
 	set_event(BLOCK + 0xf90, 2, 9, 0);
 	enable(BLOCK + 0xf90);
 	set_permission(BLOCK + PAGE, 0);
-	expect_exc(retire(&r), PF);
+	expect_exc(try_step(RIP), PF);
 	cr_expect(eq(u64, exc.fault.addr, BLOCK + PAGE));
 	set_permission(BLOCK, 0);
 	expect_exc(boundary(RIP + 4, true), PF);
@@ -184,8 +174,6 @@ Test(deliver, a_block_across_two_pages_names_the_missing_one) /* 43724-815 */
 
 Test(deliver, a_block_or_ring_that_is_not_ram_switches_off) /* 43724-818 */
 {
-	struct lwp_retired r = { .address = RIP };
-
 	start(LWP_REV_43724);
 	set_permission(RING, P_READ | P_WRITE | P_ROM);
 	expect_exc(first_record(9), NONE);
@@ -194,14 +182,14 @@ Test(deliver, a_block_or_ring_that_is_not_ram_switches_off) /* 43724-818 */
 	cr_expect(eq(u64, eng.stats.turned_off, 1));
 	profile(2, 9, 0);
 	set_permission(BLOCK, P_READ | P_WRITE | P_ROM);
-	expect_exc(retire(&r), NONE);
+	expect_exc(try_step(RIP), NONE);
 	cr_expect(not(lwp_engine_on(&eng)));
 	/* The ring is not RAM, so LWP goes off even if the block is missing. */
 	set_permission(BLOCK, P_READ | P_WRITE);
 	enable(BLOCK);
 	eng.st.counter[1] = 0;
 	set_permission(BLOCK, 0);
-	expect_exc(retire(&r), NONE);
+	expect_exc(try_step(RIP), NONE);
 	cr_expect(not(lwp_engine_on(&eng)));
 	cr_expect(eq(u64, eng.stats.turned_off, 3));
 }
@@ -220,13 +208,10 @@ Test(deliver, the_interval_is_read_at_each_reload) /* 43724-304, 43724-419, 4372
 
 Test(deliver, nothing_is_stored_in_a_shadow) /* 43724-715 */
 {
-	struct lwp_retired r = { .address = RIP };
-
 	/* MOV SS counts and is gathered; the source leaves the boundary out. */
 	start_profile(LWP_REV_43724, 2, 0, 0);
-	cr_expect(lwp_retire(&eng, &r));
-	r.address = RIP + 4;
-	cr_expect(lwp_retire(&eng, &r));
+	cr_expect(retire_at(RIP));
+	cr_expect(retire_at(RIP + 4));
 	cr_expect(eq(u64, eng.st.pending.address, RIP));
 	expect_exc(boundary(RIP + 8, false), NONE);
 	expect_head(32);
@@ -267,12 +252,10 @@ Test(deliver, after_xrstor_the_place_of_the_retry_is_any_entry) /* 43724-825 */
 
 Test(deliver, a_rip_that_no_image_can_hold_is_not_kept) /* 43724-816 */
 {
-	struct lwp_retired r = { .address = RIP };
-
 	start(LWP_REV_43724);
 	set_permission(RING, 0);
 	profile(2, 9, 0);
-	cr_expect(lwp_retire(&eng, &r));
+	cr_expect(retire_at(RIP));
 	/* SYSRET to an address that is not canonical. */
 	expect_exc(boundary(0x8000000000000000ull, true), PF);
 	cr_expect(eq(u64, eng.st.retry_rip, 0));
@@ -337,14 +320,12 @@ Test(deliver, memory_that_goes_away_after_it_was_mapped_switches_off) /* 43724-8
 
 Test(deliver, in_2007_the_counter_is_frozen_until_the_record_is_stored) /* 2007-702, 2007-808 */
 {
-	struct lwp_retired r = { .address = RIP };
-
 	start(LWP_REV_2007);
 	set_event(BLOCK, 1, 9, 1);
 	set_event(BLOCK, 2, 9, 9);
 	set_permission(RING, 0);
 	enable(BLOCK);
-	expect_exc(retire(&r), PF);
+	expect_exc(try_step(RIP), PF);
 	cr_expect(eq(i32, eng.st.counter[0], 0));
 	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_IRE), LWP_BUDGET_NEVER));
 	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_BRE), 9));

@@ -40,10 +40,8 @@ Test(engine_msr, a_cleared_cfg_bit_stops_its_event_at_once) /* 43724-208 */
 
 Test(engine_msr, lwp_is_suspended_while_nothing_is_available) /* 43724-208 */
 {
-	struct lwp_retired r = { .address = 0x400000 };
-
 	start_profile(LWP_REV_43724, 2, 9, 0);
-	cr_expect(lwp_retire(&eng, &r));
+	cr_expect(retire_at(0x400000));
 	cr_expect(lwp_engine_write_cfg(&eng, 0));
 	cr_expect(not(lwp_boundary_wanted(&eng, 0x400004, true)));
 	lwp_boundary(&eng, 0x400004, true, &exc);
@@ -64,10 +62,8 @@ Test(engine_msr, lwp_is_suspended_while_nothing_is_available) /* 43724-208 */
 
 Test(engine_msr, cbaddr_zero_discards_without_a_flush) /* 43724-211, 43724-212 */
 {
-	struct lwp_retired r = { .address = 0x400000 };
-
 	start_profile(LWP_REV_43724, 2, 9, 0);
-	cr_expect(lwp_retire(&eng, &r));
+	cr_expect(retire_at(0x400000));
 	cr_expect(not(lwp_engine_write_cbaddr(&eng, BLOCK)));
 	cr_expect(lwp_engine_on(&eng));
 	cr_expect(lwp_engine_write_cbaddr(&eng, 0));

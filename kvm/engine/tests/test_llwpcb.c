@@ -97,14 +97,12 @@ Test(llwpcb, zero_flushes_and_switches_off) /* 43724-611 */
 
 Test(llwpcb, the_old_block_is_flushed_as_by_slwpcb) /* 43724-610 */
 {
-	struct lwp_retired r = { .address = 0x400020 };
-
 	start(LWP_REV_43724);
 	set_event(BLOCK, 2, 9, 0);
 	set_event(BLOCK, 3, 9, 7);
 	set_event(BLOCK2, 2, 50, 40);
 	enable(BLOCK);
-	cr_expect(lwp_retire(&eng, &r)); /* pending */
+	cr_expect(retire_at(0x400020)); /* pending */
 	enable(BLOCK2);
 	expect_head(32);
 	cr_expect(eq(u64, record(0).address, 0x400020));
@@ -143,10 +141,8 @@ Test(llwpcb, a_fault_in_the_old_block_leaves_lwp_on) /* 43724-610 */
 
 Test(llwpcb, a_pending_record_that_cannot_be_stored_leaves_lwp_on) /* 43724-610 */
 {
-	struct lwp_retired r = { .address = 0x400020 };
-
 	start_profile(LWP_REV_43724, 2, 9, 0);
-	cr_expect(lwp_retire(&eng, &r));
+	cr_expect(retire_at(0x400020));
 	set_permission(RING, 0);
 	expect_exc(llwpcb(0), PF);
 	cr_expect(eq(u64, exc.fault.addr, RING));

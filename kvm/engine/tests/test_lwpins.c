@@ -75,11 +75,9 @@ Test(lwpins, a_fault_is_restartable) /* 43724-629 */
 
 Test(lwpins, a_pending_record_goes_first) /* 43724-636 */
 {
-	struct lwp_retired r = { .address = 0x400000 };
-
 	start_profile(LWP_REV_43724, 2, 9, 0);
 	set_permission(RING, 0);
-	expect_exc(retire(&r), PF);
+	expect_exc(try_step(0x400000), PF);
 	expect_exc(lwpins(0x400100, 1, 2, 3), PF);
 	cr_expect(eq(u8, eng.st.pending.event_id, 2));
 	set_permission(RING, P_READ | P_WRITE);
@@ -92,12 +90,10 @@ Test(lwpins, a_pending_record_goes_first) /* 43724-636 */
 
 Test(lwpins, a_pending_record_goes_before_the_operand) /* 43724-636 */
 {
-	struct lwp_retired r = { .address = 0x400000 };
-
 	start_profile(LWP_REV_43724, 2, 9, 0);
 	cr_expect(lwp_sample_settle(&eng, 0x400100, &exc));
 	set_permission(RING, 0);
-	expect_exc(retire(&r), PF);
+	expect_exc(try_step(0x400000), PF);
 	cr_expect(not(lwp_sample_settle(&eng, 0x400100, &exc)));
 	cr_expect(eq(int, exc.kind, LWP_EXC_PF));
 	set_permission(RING, P_READ | P_WRITE);
@@ -120,12 +116,10 @@ Test(lwpins, a_ring_that_is_not_ram_switches_off) /* 43724-818 */
 
 Test(lwpins, a_pending_record_that_switches_off_ends_it) /* 43724-636 */
 {
-	struct lwp_retired r = { .address = 0x400000 };
-
 	start(LWP_REV_43724);
 	set_event(BLOCK, 1, 0, 0);
 	profile(2, 9, 0);
-	cr_expect(lwp_retire(&eng, &r));
+	cr_expect(retire_at(0x400000));
 	set_permission(RING, P_READ | P_WRITE | P_ROM);
 	expect_exc(lwpins(0x400004, 1, 2, 3), NONE);
 	cr_expect(not(cf));
@@ -134,7 +128,7 @@ Test(lwpins, a_pending_record_that_switches_off_ends_it) /* 43724-636 */
 	enable(BLOCK);
 	eng.st.counter[0] = 0;
 	eng.st.counter[1] = 0;
-	cr_expect(lwp_retire(&eng, &r));
+	cr_expect(retire_at(0x400000));
 	set_permission(RING, P_READ | P_WRITE | P_ROM);
 	expect_exc(lwpval(0x400004, 1, 2, 3), NONE);
 	cr_expect(not(lwp_engine_on(&eng)));
@@ -203,13 +197,11 @@ Test(lwpval, a_full_ring_counts_a_missed_event_and_reloads) /* 43724-633, 43724-
 
 Test(lwpval, one_that_is_not_due_leaves_a_pending_record_alone) /* 43724-631, 43724-817 */
 {
-	struct lwp_retired r = { .address = 0x400000 };
-
 	start(LWP_REV_43724);
 	set_event(BLOCK, 1, 7, 1);
 	profile(2, 9, 0);
 	set_permission(RING, 0);
-	expect_exc(retire(&r), PF);
+	expect_exc(try_step(0x400000), PF);
 	expect_exc(lwpval(0x400100, 1, 2, 3), NONE);
 	cr_expect(eq(i32, eng.st.counter[0], 0));
 	expect_exc(lwpval(0x400100, 1, 2, 3), PF); /* this one is */

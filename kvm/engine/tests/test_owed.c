@@ -345,14 +345,12 @@ Test(owed, what_is_late_anyway_is_not_late_by_giving_way)
 /* The ring cannot be written; meanwhile more than a period passes unseen. */
 Test(owed, a_record_that_is_pending_already_settles_nothing)
 {
-	struct lwp_retired r = { .address = RIP };
-
 	begin(LWP_DELIVERY_EXACT);
 	lwp_count(&eng, LWP_KIND_IRE, 99);
 	set_permission(RING, 0);
-	expect_exc(retire(&r), PF);
+	expect_exc(try_step(RIP), PF);
 	lwp_pass(&eng, LWP_KIND_IRE, 250, NULL);
-	lwp_retire(&eng, &r);
+	retire_at(RIP);
 	expect_overshoots(1);
 	set_permission(RING, P_READ | P_WRITE);
 	expect_exc(boundary(RIP, true), NONE);

@@ -30,10 +30,8 @@ Test(slwpcb, stores_counters_of_active_events_and_the_head) /* 43724-621 */
 
 Test(slwpcb, a_pending_record_goes_to_the_ring_first) /* 43724-621 */
 {
-	struct lwp_retired r = { .address = 0x400000 };
-
 	start_profile(LWP_REV_43724, 2, 9, 0);
-	cr_expect(lwp_retire(&eng, &r));
+	cr_expect(retire_at(0x400000));
 	expect_exc(slwpcb(), NONE);
 	cr_expect(eq(u64, record(0).address, 0x400000));
 	expect_head(32);
