@@ -7,7 +7,9 @@
 
 #include "made_profile.h"
 
-char path[] = "/tmp/test_profile.XXXXXX";
+#define TEMPLATE "/tmp/test_profile.XXXXXX"
+
+char path[sizeof(TEMPLATE)];
 struct lwpdata_writer *writer;
 struct profile profile;
 
@@ -17,6 +19,20 @@ struct tally tally;
 struct samples samples;
 struct filter filter;
 uint8_t event_id = 2;
+
+void forget(void)
+{
+	rows_free(&rows);
+	rows = (struct rows){ 0 };
+	samples_free(&samples);
+	samples = (struct samples){ 0 };
+	resolver_free(&resolver);
+	resolver = (struct resolver){ 0 };
+	tally_free(&tally);
+	tally = (struct tally){ 0 };
+	profile_free(&profile);
+	profile = (struct profile){ 0 };
+}
 
 void begin(uint32_t nr_events, uint32_t interval, uint32_t random)
 {
@@ -30,6 +46,8 @@ void begin(uint32_t nr_events, uint32_t interval, uint32_t random)
 	const struct lwpdata_process process = { 0, LWPDATA_NONE, 100,		LWPDATA_BY_EXEC,
 						 0, TEXT("prog"), TEXT("/prog") };
 
+	forget();
+	strcpy(path, TEMPLATE);
 	close(mkstemp(path));
 	writer = lwpdata_create(path);
 	cr_assert(writer != NULL);
@@ -106,15 +124,6 @@ void group_in(const char *by, enum order order)
 void group(const char *by)
 {
 	group_in(by, ORDER_SAMPLES);
-}
-
-void ungroup(void)
-{
-	rows_free(&rows);
-	samples_free(&samples);
-	resolver_free(&resolver);
-	tally_free(&tally);
-	profile_free(&profile);
 }
 
 void expect_row(size_t i, uint64_t number, const char *first, const char *second)

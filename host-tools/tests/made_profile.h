@@ -14,7 +14,10 @@ extern char path[];
 extern struct lwpdata_writer *writer;
 extern struct profile profile;
 
-/* A file with instructions, and branches if nr_events is 2, and one process. */
+/* Free all there is, also after a test. */
+void forget(void);
+
+/* forget(); then a file with instructions, and branches if nr_events is 2, and one process. */
 void begin(uint32_t nr_events, uint32_t interval, uint32_t random);
 
 void add_object(uint32_t id, const char *name);
@@ -43,9 +46,6 @@ extern uint8_t event_id; /* of the samples that are grouped */
 void group_in(const char *by, enum order order);
 
 void group(const char *by);
-
-/* Free everything. */
-void ungroup(void);
 
 /* Samples and labels of a row; second may be NULL. */
 void expect_row(size_t i, uint64_t number, const char *first, const char *second);

@@ -8,6 +8,8 @@
 
 #include "made_profile.h"
 
+TestSuite(profile, .fini = forget);
+
 /* Path of the object in whose mapping the n-th batch's address lies. */
 static const char *object_of(size_t batch, uint64_t address)
 {
@@ -47,7 +49,6 @@ Test(profile, windows_keep_their_order_and_count_as_records)
 	cr_expect(eq(u64, profile.threads[0].windows, 1));
 	cr_expect(eq(u64, profile.threads[0].records, 4));
 	cr_expect(eq(u64, profile.threads[0].per_event[1], 2));
-	profile_free(&profile);
 }
 
 Test(profile, an_address_belongs_to_what_was_mapped_then)
@@ -67,7 +68,6 @@ Test(profile, an_address_belongs_to_what_was_mapped_then)
 	/* The end is not part of it. */
 	expect_object(0, 0x1fff, "/first");
 	expect_object(1, 0x3000, "none");
-	profile_free(&profile);
 }
 
 Test(profile, what_was_noticed_late_counts_from_before)
@@ -88,7 +88,6 @@ Test(profile, what_was_noticed_late_counts_from_before)
 	expect_object(1, 0x1800, "/later");
 	/* And what nothing comes after belongs to the last. */
 	expect_object(2, 0x1800, "/later");
-	profile_free(&profile);
 }
 
 Test(profile, events_are_known_exactly_from_flushed_counters)
@@ -105,7 +104,6 @@ Test(profile, events_are_known_exactly_from_flushed_counters)
 	cr_expect(estimate.exact);
 	cr_expect(eq(dbl, estimate.events, 530));
 	cr_expect(eq(u64, profile_missed(&profile), 2));
-	profile_free(&profile);
 }
 
 Test(profile, a_counter_below_zero_is_signed)
@@ -119,7 +117,6 @@ Test(profile, a_counter_below_zero_is_signed)
 	load();
 	estimate = report_estimate(&profile, 0);
 	cr_expect(eq(dbl, estimate.events, 5));
-	profile_free(&profile);
 }
 
 Test(profile, without_the_last_counters_it_is_an_estimate)
@@ -134,7 +131,6 @@ Test(profile, without_the_last_counters_it_is_an_estimate)
 	estimate = report_estimate(&profile, 0);
 	cr_expect(not(estimate.exact));
 	cr_expect(eq(dbl, estimate.events, 300));
-	profile_free(&profile);
 }
 
 Test(profile, random_bits_make_a_mean_interval)
@@ -150,7 +146,6 @@ Test(profile, random_bits_make_a_mean_interval)
 	estimate = report_estimate(&profile, 0);
 	cr_expect(not(estimate.exact));
 	cr_expect(eq(dbl, estimate.events, 2001));
-	profile_free(&profile);
 }
 
 Test(profile, a_record_stands_for_those_that_were_not_kept)
@@ -169,7 +164,6 @@ Test(profile, a_record_stands_for_those_that_were_not_kept)
 	cr_expect(not(estimate.exact));
 	cr_expect(eq(dbl, report_period(&profile, 0), 800));
 	cr_expect(eq(dbl, report_missed_share(&profile), 0.25));
-	profile_free(&profile);
 }
 
 Test(profile, a_damaged_file_is_not_loaded)
@@ -186,7 +180,6 @@ Test(profile, a_damaged_file_is_not_loaded)
 	profile_free(&profile);
 	unlink(path);
 	cr_expect(not(profile_load(&profile, path)));
-	profile_free(&profile);
 }
 
 Test(profile, missed_events_are_a_share_of_all)
@@ -197,5 +190,4 @@ Test(profile, missed_events_are_a_share_of_all)
 	end_thread(0, 0, 9, 0);
 	load();
 	cr_expect(eq(dbl, report_missed_share(&profile), 0.75));
-	profile_free(&profile);
 }

@@ -6,6 +6,8 @@
 
 #include "made_profile.h"
 
+TestSuite(rows, .fini = forget);
+
 #define ESCAPE "\x1b[31m"
 
 static void make_groups(void)
@@ -33,8 +35,6 @@ static void expect_filtered(uint64_t wanted)
 	group("object");
 	cr_expect(eq(u64, rows.samples, wanted));
 	cr_expect(eq(u64, samples.per_event[2], wanted));
-	ungroup();
-	strcpy(path, "/tmp/test_profile.XXXXXX");
 	filter = (struct filter){ 0 };
 }
 
@@ -80,7 +80,6 @@ Test(rows, samples_are_grouped_by_object_and_symbol)
 	expect_row(3, 1, "[unmapped]", "[no symbol]");
 	cr_expect(eq(str, (char *)resolver_problem(&resolver, 0),
 		     (char *)"No such file or directory"));
-	ungroup();
 }
 
 Test(rows, samples_without_symbols_are_counted_and_their_object_is_named)
@@ -95,7 +94,6 @@ Test(rows, samples_without_symbols_are_counted_and_their_object_is_named)
 	cr_expect(eq(u64, unnamed.samples, 18));
 	cr_expect(eq(u64, unnamed.total, 25));
 	cr_expect(eq(str, (char *)unnamed.object, (char *)"/nonexistent/object"));
-	ungroup();
 }
 
 Test(rows, samples_without_symbols_that_lie_in_no_object_name_none)
@@ -113,7 +111,6 @@ Test(rows, samples_without_symbols_that_lie_in_no_object_name_none)
 	unnamed = report_unnamed(&report);
 	cr_expect(eq(u64, unnamed.samples, 3));
 	cr_expect(unnamed.object == NULL);
-	ungroup();
 }
 
 Test(rows, samples_are_grouped_by_thread_and_address)
@@ -123,14 +120,11 @@ Test(rows, samples_are_grouped_by_thread_and_address)
 	cr_expect(eq(sz, rows.nr, 2));
 	expect_row(0, 14, "worker 100/101", NULL);
 	expect_row(1, 11, "worker 100/100", NULL);
-	ungroup();
-	strcpy(path, "/tmp/test_profile.XXXXXX");
 	make_groups();
 	group("address,process");
 	cr_expect(eq(sz, rows.nr, 5));
 	expect_row(0, 10, "object+0x800", "prog 100");
 	expect_row(4, 1, "0x9000", "prog 100");
-	ungroup();
 }
 
 Test(rows, rows_can_be_in_the_order_of_names)
@@ -141,7 +135,6 @@ Test(rows, rows_can_be_in_the_order_of_names)
 	expect_row(1, 2, "[anon]", NULL);
 	expect_row(2, 7, "[jit]", NULL);
 	expect_row(3, 1, "[unmapped]", NULL);
-	ungroup();
 }
 
 Test(rows, groupings_are_lists_of_different_keys)
@@ -173,7 +166,6 @@ Test(rows, text_of_the_guest_cannot_act_on_a_terminal)
 	group("object,symbol");
 	expect_row(0, 2, "/bad\\x0a\\x1b[31mobject", "[no symbol]");
 	expect_row(1, 1, "[jit]", "a\\x1b[31mb\\xff");
-	ungroup();
 }
 
 Test(rows, samples_are_filtered_by_process_thread_object_and_symbol)
@@ -212,7 +204,6 @@ Test(rows, samples_are_filtered_by_the_time_at_which_they_were_taken)
 	cr_expect(eq(u64, filter.until, 2000000000));
 	group("object");
 	cr_expect(eq(u64, rows.samples, 2)); /* 1.0 and 1.5 s */
-	ungroup();
 	cr_expect(not(filter_seconds("-1", &filter.from)));
 	cr_expect(not(filter_seconds("1s", &filter.from)));
 	cr_expect(not(filter_seconds("nan", &filter.from)));
@@ -254,7 +245,6 @@ Test(rows, misses_are_grouped_by_what_the_data_lies_in)
 	cr_expect(eq(sz, tally.nr, 5));
 	/* The file was not looked into for code. */
 	cr_expect(resolver_problem(&resolver, 0) == NULL);
-	ungroup();
 }
 
 Test(rows, data_belongs_to_what_was_mapped_then)
@@ -279,7 +269,6 @@ Test(rows, data_belongs_to_what_was_mapped_then)
 	expect_row(0, 1, "/nonexistent/object", NULL);
 	expect_row(1, 1, "[heap]", NULL);
 	expect_row(2, 1, "[stack]", NULL);
-	ungroup();
 }
 
 /* Of a profile that has no mappings of data, and of code: code is looked up in mappings of code alone. */
@@ -292,7 +281,6 @@ Test(rows, an_address_of_code_does_not_lie_in_data)
 	load();
 	group("object");
 	expect_row(0, 1, "[unmapped]", NULL);
-	ungroup();
 }
 
 Test(rows, branches_have_their_taken_share_and_their_mispredictions)
@@ -319,7 +307,6 @@ Test(rows, branches_have_their_taken_share_and_their_mispredictions)
 	cr_expect(eq(sz, rows.nr, 2));
 	expect_row(0, 2, "object+0x10", "object+0x800");
 	expect_row(1, 1, "object+0x10", "object+0x12");
-	ungroup();
 }
 
 Test(rows, a_file_of_another_size_without_build_id_is_another_file)
@@ -334,5 +321,4 @@ Test(rows, a_file_of_another_size_without_build_id_is_another_file)
 	load();
 	group("object");
 	cr_expect(strstr(resolver_problem(&resolver, 0), "another size") != NULL);
-	ungroup();
 }

@@ -6,6 +6,8 @@
 
 #include "made_profile.h"
 
+TestSuite(shares, .fini = forget);
+
 /* A branch for each letter, at one of two addresses. */
 static void add_window(const char *where, uint64_t weight, uint32_t flags)
 {
@@ -65,7 +67,6 @@ Test(shares, a_share_of_samples_has_wilsons_interval)
 	load();
 	group("address");
 	expect_share(0, 0.5, 0.403830, 0.596170);
-	ungroup();
 }
 
 Test(shares, shares_of_a_file_that_grows_are_of_what_records_stand_for)
@@ -79,7 +80,6 @@ Test(shares, shares_of_a_file_that_grows_are_of_what_records_stand_for)
 	group("address");
 	cr_expect(epsilon_eq(dbl, rows.list[0].share, 2.0 / 3, 1e-9));
 	cr_expect(epsilon_eq(dbl, rows.list[1].share, 1.0 / 3, 1e-9));
-	ungroup();
 }
 
 Test(shares, windows_count_by_what_they_stand_for)
@@ -94,7 +94,6 @@ Test(shares, windows_count_by_what_they_stand_for)
 	cr_expect(epsilon_eq(dbl, rows.list[0].share, 0.8125, 1e-9)); /* (25 + 300) / 400 */
 	cr_expect(eq(u64, rows.list[0].windows, 2));
 	cr_expect(eq(u64, rows.list[1].windows, 1));
-	ungroup();
 }
 
 /*
@@ -111,7 +110,6 @@ Test(shares, branches_of_a_window_are_not_independent)
 	cr_expect(eq(u64, rows.windows, 80));
 	cr_expect(epsilon_eq(dbl, rows.list[0].effective, 121.212, 1e-3));
 	expect_share(0, 0.5, 0.412365, 0.587635);
-	ungroup();
 }
 
 /* 0, 0, 1, 1, 2, 2 ... of 32: differences of differences are 1 or -1, so that the variance is 0.99 * 60 / 6 / 1920^2. */
@@ -129,7 +127,6 @@ Test(shares, what_changes_steadily_is_known_better)
 	group("address");
 	cr_expect(epsilon_eq(dbl, rows.list[1].share, 870 / 1920., 1e-9));
 	cr_expect(epsilon_eq(dbl, rows.list[1].effective, 92272.7, 0.1));
-	ungroup();
 }
 
 /* The variance is 0.99 * 10 / 9 / 2 * 2 / 10^2, that of 8.1818 samples; with 2 degrees of freedom t is 4.3027. */
@@ -142,7 +139,6 @@ Test(shares, a_row_of_one_window_is_known_as_by_three)
 	group("address");
 	cr_expect(epsilon_eq(dbl, rows.list[1].effective, 8.1818, 1e-3));
 	expect_share(1, 0.1, 0.004083, 0.750720);
-	ungroup();
 }
 
 Test(shares, windows_that_continue_are_one)
@@ -154,7 +150,6 @@ Test(shares, windows_that_continue_are_one)
 	group("address");
 	cr_expect(eq(u64, rows.windows, 2));
 	cr_expect(eq(u64, report_nr_windows(&profile, &samples, 3), 2));
-	ungroup();
 }
 
 Test(shares, a_complete_trace_is_exact)
@@ -166,7 +161,6 @@ Test(shares, a_complete_trace_is_exact)
 	group("address");
 	expect_share(0, 0.5, 0.5, 0.5);
 	cr_expect(eq(u64, report_nr_windows(&profile, &samples, 3), 0));
-	ungroup();
 }
 
 Test(shares, few_samples_have_advice)
@@ -181,7 +175,6 @@ Test(shares, few_samples_have_advice)
 		      "--event=instructions:110",
 		      false);
 	expect_advice(NULL, true);
-	ungroup();
 }
 
 Test(shares, no_samples_have_a_reason)
@@ -195,12 +188,10 @@ Test(shares, no_samples_have_a_reason)
 		      "--event=instructions:1",
 		      false);
 	expect_advice("No samples: the options leave out all there are", true);
-	ungroup();
 	begin(1, 100003, 0);
 	load();
 	group("address");
 	expect_advice("No samples: LWP was not on in any thread", false);
-	ungroup();
 }
 
 Test(shares, nothing_counted_is_a_reason)
@@ -214,7 +205,6 @@ Test(shares, nothing_counted_is_a_reason)
 		"No samples: no instructions were counted; the program had none, or this processor "
 		"does not count them",
 		false);
-	ungroup();
 }
 
 Test(shares, few_windows_have_advice)
@@ -224,5 +214,4 @@ Test(shares, few_windows_have_advice)
 	load();
 	group("address");
 	expect_advice("1 window is few: record with --windows=64:64", false);
-	ungroup();
 }
