@@ -15,6 +15,7 @@ static u64 table_memory[512];
 static struct lwp_ctx_table table;
 static u8 tables[4 * 0x1000];
 static bool host_swapped;
+static struct lwp_ctx_look l; /* the last look */
 
 static const struct lwp_ctx_key key = { .cr3 = TABLES, .thread = 0x7f0000000000 };
 
@@ -77,7 +78,6 @@ static void parked(u32 rev)
 static enum lwp_ctx_fate look(void)
 {
 	static u64 now = ~(u64)0 / 2;
-	struct lwp_ctx_look l;
 
 	now += AGE; /* when the next look is due */
 	cr_assert(lwp_ctx_due(&table, now, &l));
@@ -89,8 +89,6 @@ static enum lwp_ctx_fate look(void)
 /* What the owner does; false: nothing was due. */
 static bool collect(u64 now)
 {
-	struct lwp_ctx_look l;
-
 	if (!lwp_ctx_due(&table, now, &l))
 		return false;
 	lwp_ctx_looked(&table, now, &l, lwp_ctx_look(&phys, &caps, &l.saved));
@@ -233,7 +231,6 @@ Test(context_look, the_hour_begins_anew_when_the_memory_was_there)
 /* The program runs on another vCPU between look and verdict. */
 Test(context_look, what_was_resumed_meanwhile_stays) /* 43724-905 */
 {
-	struct lwp_ctx_look l;
 	s32 holder;
 
 	parked(LWP_REV_43724);
@@ -248,15 +245,13 @@ Test(context_look, what_was_resumed_meanwhile_stays) /* 43724-905 */
 
 /* ---- verification without the lock ---- */
 
-static struct lwp_ctx_look searched(void)
+static void search(void)
 {
-	struct lwp_ctx_look l;
-
 	cr_assert(eq(int, lwp_ctx_search(&table, &eng, 0, &key, &l), LWP_CTX_VERIFY));
-	return l;
 }
 
 static const struct lwp_ctx_ip no_ip;
+static struct lwp_engine other; /* of another vCPU */
 
 #define expect_claim(e, cpu, verdict, found)                                            \
 	cr_expect(eq(int, lwp_ctx_claim(&table, e, cpu, &l, LWP_CTX_##verdict, &no_ip), \
@@ -264,22 +259,17 @@ static const struct lwp_ctx_ip no_ip;
 
 Test(context_look, claimed_if_nothing_has_happened_since) /* 43724-904 */
 {
-	struct lwp_ctx_look l;
-
 	parked(LWP_REV_43724);
-	l = searched();
+	search();
 	expect_claim(&eng, 0, INTACT, RESUMED);
 	cr_expect(lwp_ctx_live(&table, &eng, 0) != NULL);
 }
 
 Test(context_look, of_two_that_verify_at_once_one_claims) /* 43724-904 */
 {
-	struct lwp_engine other;
-	struct lwp_ctx_look l;
-
 	parked(LWP_REV_43724);
 	other = eng;
-	l = searched();
+	search();
 	expect_claim(&other, 1, INTACT, RESUMED);
 	expect_claim(&eng, 0, INTACT, AGAIN);
 	cr_expect(not(lwp_engine_on(&eng)));
@@ -290,12 +280,9 @@ Test(context_look, of_two_that_verify_at_once_one_claims) /* 43724-904 */
 /* The other vCPU ran the program and parked it: the copy is old, its verdict counts for nothing. */
 Test(context_look, what_was_resumed_and_parked_meanwhile_is_searched_again) /* 43724-904 */
 {
-	struct lwp_engine other;
-	struct lwp_ctx_look l;
-
 	parked(LWP_REV_43724);
 	other = eng;
-	l = searched();
+	search();
 	lwp_ctx_claim(&table, &other, 1, &l, LWP_CTX_INTACT, &no_ip);
 	lwp_ctx_park(&table, &other, 1, 2000);
 	expect_claim(&eng, 0, CHANGED, AGAIN);
@@ -304,10 +291,8 @@ Test(context_look, what_was_resumed_and_parked_meanwhile_is_searched_again) /* 4
 
 Test(context_look, what_was_emptied_and_filled_meanwhile_is_searched_again) /* 43724-904 */
 {
-	struct lwp_ctx_look l;
-
 	parked(LWP_REV_43724);
-	l = searched();
+	search();
 	lwp_ctx_table_reset(&table);
 	expect_claim(&eng, 0, INTACT, AGAIN);
 	enable(BLOCK);
@@ -321,13 +306,12 @@ Test(context_look, what_was_emptied_and_filled_meanwhile_is_searched_again) /* 4
 Test(context_look, what_was_loaded_again_meanwhile_is_searched_again)
 {
 	u8 wire[LWP_CTX_ENTRY_SIZE];
-	struct lwp_ctx_look l;
 	u32 bad;
 
 	parked(LWP_REV_43724);
 	lwp_ctx_save(&table, &caps, wire, sizeof(wire));
 	cr_assert(lwp_ctx_load(&table, &caps, wire, sizeof(wire), 0, &bad) == NULL);
-	l = searched();
+	search();
 	cr_assert(lwp_ctx_load(&table, &caps, wire, sizeof(wire), 0, &bad) == NULL);
 	expect_claim(&eng, 0, CHANGED, AGAIN);
 	cr_expect(lwp_ctx_any(&table));
