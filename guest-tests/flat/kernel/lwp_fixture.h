@@ -104,6 +104,17 @@ void lwp_enable(void);
 void lwp_map(struct lwp *l, u64 cr3);
 /* The usual beginning of a test: lwp_enable(), and lwp_map() of the kernel's address space. */
 void lwp_init(struct lwp *l);
+/* FLAT_TEST(id) with a program, `l`, that has begun so. */
+#define LWP_TEST(id)                             \
+	static void profile_##id(struct lwp *l); \
+	FLAT_TEST(id)                            \
+	{                                        \
+		struct lwp l;                    \
+                                                 \
+		lwp_init(&l);                    \
+		profile_##id(&l);                \
+	}                                        \
+	static void profile_##id(struct lwp *l)
 
 /* Write the block to CB_VA + offset; the rest of the block's bytes become zero. */
 void block_write_at(struct lwp *l, u32 offset, const struct block *b);

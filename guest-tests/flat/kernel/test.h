@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How a test makes itself known: FLAT_TEST(name) { ... } in a file of its own. */
+/* How a test makes itself known: FLAT_TEST(name) { ... } in a file of its own; see LWP_TEST(). */
 #ifndef FLAT_TEST_H
 #define FLAT_TEST_H
 

@@ -230,18 +230,15 @@ static void sweep(struct lwp *l, u32 id, u32 filters, u32 intervals, const char 
 	report_pop();
 }
 
-FLAT_TEST(alone)
+LWP_TEST(alone)
 {
-	struct lwp l;
-
-	lwp_init(&l);
 	smp_start();
-	code = as_alloc(l.cr3, CODE_VA, STEPS, PAGE_USER_RW);
-	places = as_alloc(l.cr3, PLACES_VA, PLACES, PAGE_NONE);
+	code = as_alloc(l->cr3, CODE_VA, STEPS, PAGE_USER_RW);
+	places = as_alloc(l->cr3, PLACES_VA, PLACES, PAGE_NONE);
 	list_insns();
-	count(&l, 0, BRANCHES, "counted in blocks (COUNT)");
-	count(&l, NRB, NOT_RELATIVE, "counted by classes (CLASSES)");
-	sweep(&l, EV_BRE, 0, BRE_INTERVALS, "branches that are due (LAST)");
-	sweep(&l, EV_IRE, 0, IRE_INTERVALS, "instructions that are due (FIND)");
-	sweep(&l, EV_IRE, IPF, IRE_INTERVALS, "with an IP filter (STEP)");
+	count(l, 0, BRANCHES, "counted in blocks (COUNT)");
+	count(l, NRB, NOT_RELATIVE, "counted by classes (CLASSES)");
+	sweep(l, EV_BRE, 0, BRE_INTERVALS, "branches that are due (LAST)");
+	sweep(l, EV_IRE, 0, IRE_INTERVALS, "instructions that are due (FIND)");
+	sweep(l, EV_IRE, IPF, IRE_INTERVALS, "with an IP filter (STEP)");
 }

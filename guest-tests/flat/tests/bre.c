@@ -128,14 +128,11 @@ static void test_code32(struct lwp *l)
 		       REC_BRE(bre32_2, bre32_2t, true), REC_BRE(bre32_3, bre32_f, true));
 }
 
-FLAT_TEST(bre)
+LWP_TEST(bre)
 {
-	struct lwp l;
-
-	lwp_init(&l);
-	test_conditional(&l);
-	test_calls(&l);
-	test_jumps(&l);
-	test_interval(&l);
-	test_code32(&l);
+	test_conditional(l);
+	test_calls(l);
+	test_jumps(l);
+	test_interval(l);
+	test_code32(l);
 }

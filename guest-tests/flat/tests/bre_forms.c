@@ -97,13 +97,10 @@ static void prepare_far(struct lwp *l, const struct block *b)
 	lwp_resume(l);
 }
 
-FLAT_TEST(bre_forms)
+LWP_TEST(bre_forms)
 {
-	struct lwp l;
-
-	lwp_init(&l);
-	lwp_go(&l, &branches, frm_code);
-	EXPECT_RECORDS(&l,
+	lwp_go(l, &branches, frm_code);
+	EXPECT_RECORDS(l,
 		       "rel32, LOOPNE, LOOPE, JECXZ, hint, REX.W, RET imm16, REP RET, CALL memory",
 		       REC_BRE(frm_1, frm_1t, true), REC_BRE(frm_2, frm_2t, true),
 		       REC_BRE(frm_3, frm_3t, false), REC_BRE(frm_4, frm_4t, true),
@@ -112,18 +109,18 @@ FLAT_TEST(bre_forms)
 		       REC_BRE(frm_8, frm_g, true), REC_BRE(frm_gr, frm_8r, true),
 		       REC_BRE(frm_9, frm_h, true), REC_BRE(frm_hr, frm_9r, true));
 
-	prepare_far(&l, &branches);
-	expect_no_records(&l, "far RET, IRET and far CALL within CPL 3 are no branches");
-	prepare_far(&l, &all);
-	EXPECT_RECORDS(&l, "they count as instructions", REC_IRE(far_1), REC_IRE(far_2),
+	prepare_far(l, &branches);
+	expect_no_records(l, "far RET, IRET and far CALL within CPL 3 are no branches");
+	prepare_far(l, &all);
+	EXPECT_RECORDS(l, "they count as instructions", REC_IRE(far_1), REC_IRE(far_2),
 		       REC_IRE(far_3), REC_IRE(far_4), REC_IRE(far_5), REC_IRE(far_6),
 		       REC_IRE(far_7), REC_IRE(far_8), REC_IRE(far_9), REC_IRE(far_9 + 1),
 		       REC_IRE(far_10));
 
-	lwp_prepare32(&l, &all, mix_code);
-	far_pointer(&l, mix_4, USER_CS32);
-	lwp_resume(&l);
-	report_eq(l.u.r.cs, USER_CS32, "back in 32-bit code");
-	EXPECT_RECORDS(&l, "32-bit code that goes through 64-bit code", REC_IRE(mix_1),
+	lwp_prepare32(l, &all, mix_code);
+	far_pointer(l, mix_4, USER_CS32);
+	lwp_resume(l);
+	report_eq(l->u.r.cs, USER_CS32, "back in 32-bit code");
+	EXPECT_RECORDS(l, "32-bit code that goes through 64-bit code", REC_IRE(mix_1),
 		       REC_IRE(mix_2), REC_IRE(mix_3), REC_IRE(mix_4));
 }

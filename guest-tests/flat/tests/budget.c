@@ -145,25 +145,22 @@ static void test_kernel_entries(struct lwp *l)
 	expect_counts(l, 12, 1, "a jump whose target faults");
 }
 
-FLAT_TEST(budget)
+LWP_TEST(budget)
 {
-	struct lwp l;
-
-	lwp_init(&l);
-	as_map(l.cr3, ABSENT_VA, 0, 1, PAGE_NONE);
-	lwp_go(&l, &b, bud_plain);
-	expect_counts(&l, 10, 0, "ten NOPs");
-	test_faults(&l);
-	test_kernel_entries(&l);
-	start(&l, bud_jcc);
-	l.u.r.rsi = 10;
-	lwp_resume(&l);
-	expect_counts(&l, 40, 20, "Jcc taken and not");
-	lwp_go(&l, &b, bud_cpuid);
-	expect_counts(&l, 24, 0, "CPUID, RDTSC, PAUSE");
-	start(&l, bud_val);
-	l.u.r.rsi = 5;
-	lwp_resume(&l);
-	expect_counts(&l, 15, 5, "LWPVAL that is not due");
-	report_eq(START - cb_counter(&l, EV_VAL), 5, "event 1 was counted");
+	as_map(l->cr3, ABSENT_VA, 0, 1, PAGE_NONE);
+	lwp_go(l, &b, bud_plain);
+	expect_counts(l, 10, 0, "ten NOPs");
+	test_faults(l);
+	test_kernel_entries(l);
+	start(l, bud_jcc);
+	l->u.r.rsi = 10;
+	lwp_resume(l);
+	expect_counts(l, 40, 20, "Jcc taken and not");
+	lwp_go(l, &b, bud_cpuid);
+	expect_counts(l, 24, 0, "CPUID, RDTSC, PAUSE");
+	start(l, bud_val);
+	l->u.r.rsi = 5;
+	lwp_resume(l);
+	expect_counts(l, 15, 5, "LWPVAL that is not due");
+	report_eq(START - cb_counter(l, EV_VAL), 5, "event 1 was counted");
 }

@@ -49,28 +49,26 @@ static void test_filter(struct lwp *l)
 	report_eq(cb_counter(l, EV_RNH), 48, "and two reference clocks");
 }
 
-FLAT_TEST(clocks)
+LWP_TEST(clocks)
 {
 	static const struct block core = { .event = { { EV_CNH, 99, 99 } } };
 	static const struct block reference = { .event = { { EV_RNH, 99, 99 } } };
-	struct lwp l;
 
-	lwp_init(&l);
-	lwp_prepare(&l, &core, clk_code);
-	l.u.r.rsi = 1000;
-	lwp_resume(&l);
-	report_eq(cb_head(&l), 20 * RECORD_SIZE,
+	lwp_prepare(l, &core, clk_code);
+	l->u.r.rsi = 1000;
+	lwp_resume(l);
+	report_eq(cb_head(l), 20 * RECORD_SIZE,
 		  "2000 instructions, interval 99: 20 core clock records");
-	report(in_code(&l, 20, EV_CNH), "each names an instruction of the loop, the rest is 0");
-	expect_record(&l, 0, (struct rec){ EV_CNH, .address = (u64)clk_first + 2 },
+	report(in_code(l, 20, EV_CNH), "each names an instruction of the loop, the rest is 0");
+	expect_record(l, 0, (struct rec){ EV_CNH, .address = (u64)clk_first + 2 },
 		      "the first is the 100th instruction, a JNZ");
 
-	lwp_prepare(&l, &reference, clk_code);
-	l.u.r.rsi = 3000;
-	lwp_resume(&l);
-	report(cb_head(&l) >= RECORD_SIZE && in_code(&l, cb_head(&l) / RECORD_SIZE, EV_RNH),
+	lwp_prepare(l, &reference, clk_code);
+	l->u.r.rsi = 3000;
+	lwp_resume(l);
+	report(cb_head(l) >= RECORD_SIZE && in_code(l, cb_head(l) / RECORD_SIZE, EV_RNH),
 	       "reference clock records, each in the loop");
-	expect_record(&l, 0, (struct rec){ EV_RNH, .address = (u64)clk_first + 2 },
+	expect_record(l, 0, (struct rec){ EV_RNH, .address = (u64)clk_first + 2 },
 		      "two a core clock: the 100th comes with the 50th instruction, a JNZ");
-	test_filter(&l);
+	test_filter(l);
 }

@@ -165,36 +165,34 @@ static void switch_to(struct lwp *l, u64 fs)
 	l->u.r.rax = fs == FIRST_FS ? CB_VA : CB_VA + SECOND;
 }
 
-FLAT_TEST(contained)
+LWP_TEST(contained)
 {
 	struct block b = {
 		.event = { { rev07() ? EV07_IRE : EV_IRE, 29, 29 },
 			   { rev07() ? EV07_BRE : EV_BRE, 36, 36 } },
 	};
 	bool os = option_is("context", "os");
-	struct lwp l;
 	u32 faults = 0, page;
 
-	lwp_init(&l);
-	lwp_prepare(&l, &b, ct_start);
+	lwp_prepare(l, &b, ct_start);
 	b.base = SECOND_RING;
-	block_write_at(&l, SECOND, &b);
-	make_field(&l);
+	block_write_at(l, SECOND, &b);
+	make_field(l);
 	if (option_is("ring", "absent")) {
 		for (page = 2; page < RING_PAGES; page++)
-			as_protect(l.cr3, RING_VA + page * PAGE_SIZE, PAGE_NONE);
+			as_protect(l->cr3, RING_VA + page * PAGE_SIZE, PAGE_NONE);
 	}
-	tell(&l);
-	mark_entries(l.cr3, 4);
+	tell(l);
+	mark_entries(l->cr3, 4);
 	/* The guest's system would have to switch them; there is no thread but one. */
 	if (!os) {
-		switch_to(&l, FIRST_FS);
-		faults += piece(&l, ct_start);
+		switch_to(l, FIRST_FS);
+		faults += piece(l, ct_start);
 	}
-	switch_to(&l, SECOND_FS);
-	faults += piece(&l, ct_start);
-	faults += pieces(&l);
-	switch_to(&l, FIRST_FS);
-	faults += pieces(&l);
+	switch_to(l, SECOND_FS);
+	faults += piece(l, ct_start);
+	faults += pieces(l);
+	switch_to(l, FIRST_FS);
+	faults += pieces(l);
 	report_note("faults %u", faults);
 }

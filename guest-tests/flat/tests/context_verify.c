@@ -181,15 +181,12 @@ static void test_pending(struct lwp *l)
 	       "its pending record is not stored");
 }
 
-FLAT_TEST(context_verify)
+LWP_TEST(context_verify)
 {
-	struct lwp l;
-
-	lwp_init(&l);
 	elsewhere = as_new();
-	test_changes(&l);
-	test_unreadable(&l);
-	test_readable_again(&l);
-	test_pending(&l);
-	test_reused_cr3(&l);
+	test_changes(l);
+	test_unreadable(l);
+	test_readable_again(l);
+	test_pending(l);
+	test_reused_cr3(l);
 }

@@ -143,19 +143,17 @@ static void test_in_kernel(struct lwp *l)
 	report_eq(query(l), CB_VA, "back before CPL 3: it is on there");
 }
 
-FLAT_TEST(context_windows)
+LWP_TEST(context_windows)
 {
 	u64 per_cpu = rdmsr(MSR_KERNEL_GS_BASE);
-	struct lwp l;
 
-	lwp_init(&l);
 	wrmsr(MSR_FS_BASE, 0x53000);
 	wrmsr(MSR_GS_BASE, KERNEL_GS);
-	test_threads(&l);
-	test_counts(&l);
-	test_gs_itself(&l);
-	test_before_swapgs(&l);
-	test_in_kernel(&l);
+	test_threads(l);
+	test_counts(l);
+	test_gs_itself(l);
+	test_before_swapgs(l);
+	test_in_kernel(l);
 	wrmsr(MSR_GS_BASE, 0);
 	wrmsr(MSR_KERNEL_GS_BASE, per_cpu);
 	wrmsr(MSR_FS_BASE, 0);

@@ -68,14 +68,12 @@ static void test_val(struct lwp *l)
 	lwp_stop();
 }
 
-FLAT_TEST(cpl0)
+LWP_TEST(cpl0)
 {
 	static const struct block b = { .event = { { EV_IRE, 100, 0 } } };
-	struct lwp l;
 
-	lwp_init(&l);
 	report_eq(slwpcb(), 0, "SLWPCB returns 0 while off");
-	lwp_prepare(&l, &b, cpl0_user);
+	lwp_prepare(l, &b, cpl0_user);
 	report_eq(try_llwpcb(0x800000000000), FAULT(VEC_GP, 0), "LLWPCB, non-canonical: #GP(0)");
 	report_eq(try_llwpcb((u64)kernel_block), FAULT(VEC_PF, PF_PRESENT | PF_WRITE | PF_USER),
 		  "LLWPCB of a kernel page: #PF with user rights");
@@ -83,19 +81,19 @@ FLAT_TEST(cpl0)
 	report_eq(try_llwpcb(CB_VA), NO_FAULT, "LLWPCB loads");
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "LWP_CBADDR is the block");
 	report_eq(slwpcb(), CB_VA, "SLWPCB returns it");
-	report_eq(cb_counter(&l, EV_IRE), 0, "no instruction of CPL 0 is counted");
+	report_eq(cb_counter(l, EV_IRE), 0, "no instruction of CPL 0 is counted");
 	report_eq(try_lwpins(5, 6), NO_FAULT, "LWPINS");
-	lwp_resume(&l);
-	EXPECT_RECORDS(&l, "LWPINS stores at CPL 0, user code is counted",
+	lwp_resume(l);
+	EXPECT_RECORDS(l, "LWPINS stores at CPL 0, user code is counted",
 		       { EV_INS, .flags = 0x77, .data1 = 5, .data2 = 6,
 			 .address = (u64)cpl0_ins_insn },
 		       REC_IRE(cpl0_user_1));
-	as_protect(l.cr3, RING_VA, PAGE_KERNEL_RW);
+	as_protect(l->cr3, RING_VA, PAGE_KERNEL_RW);
 	report_eq(try_lwpins(7, 8), FAULT(VEC_PF, PF_PRESENT | PF_WRITE | PF_USER),
 		  "LWPINS with the ring in a kernel page: #PF with user rights");
 	report_eq(fault_cr2(), RING_VA + 2 * RECORD_SIZE, "CR2 is the slot");
-	as_protect(l.cr3, RING_VA, PAGE_USER_RW);
+	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
 	report_eq(try_llwpcb(0), NO_FAULT, "LLWPCB 0");
 	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "LWP is off");
-	test_val(&l);
+	test_val(l);
 }

@@ -497,26 +497,23 @@ static void latency(struct lwp *l)
 		       miss(dc_again_0, 0, 1008, RAM_HIT), miss(dc_again_1, 0, 1008, RAM_HIT));
 }
 
-FLAT_TEST(dcache)
+LWP_TEST(dcache)
 {
-	struct lwp l;
-
-	lwp_init(&l);
 	if (option_is("want", "latency")) {
-		latency(&l);
+		latency(l);
 		return;
 	}
-	walks(&l);
-	loads(&l);
-	others(&l);
-	faults(&l);
-	faults_later(&l);
-	vectors(&l);
-	counts(&l);
-	periods(&l);
-	filters(&l);
+	walks(l);
+	loads(l);
+	others(l);
+	faults(l);
+	faults_later(l);
+	vectors(l);
+	counts(l);
+	periods(l);
+	filters(l);
 	if (rev07())
 		return;
-	both(&l);
-	stepped(&l);
+	both(l);
+	stepped(l);
 }

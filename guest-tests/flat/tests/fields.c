@@ -51,7 +51,7 @@ static void expect_bytes(struct lwp *l, const struct block *b, const char *code,
 	}
 }
 
-FLAT_TEST(fields)
+LWP_TEST(fields)
 {
 	static const struct block ins = { 0 }, val = { .event = { { EV_VAL, 9, 0 } } },
 				  ire = { .event = { { EV_IRE, 9, 0 } } },
@@ -71,16 +71,14 @@ FLAT_TEST(fields)
 						   0,	 0,    0x07, 0x10, 0x02, 0x40 };
 	static const u8 cnh_bytes[RECORD_SIZE] = { 0x05, 0xa5, 0,    0,	   0,	 0,
 						   0,	 0,    0x0a, 0x10, 0x02, 0x40 };
-	struct lwp l;
 
-	lwp_init(&l);
 	wrmsr(LWP_MSR_CFG, (rdmsr(LWP_MSR_CFG) & 0xffffffff) | CORE_ID << LWP_CFG_COREID_SHIFT);
-	expect_bytes(&l, &ins, fld_ins, fld_val, ins_bytes, "EventId 255, LWPINS");
-	expect_bytes(&l, &val, fld_val, fld_ire, val_bytes, "EventId 1, LWPVAL");
-	expect_bytes(&l, &ire, fld_ire, fld_bre, ire_bytes, "EventId 2, instructions retired");
-	expect_bytes(&l, &bre, fld_bre, fld_cnh, bre_bytes, "EventId 3, branches retired");
+	expect_bytes(l, &ins, fld_ins, fld_val, ins_bytes, "EventId 255, LWPINS");
+	expect_bytes(l, &val, fld_val, fld_ire, val_bytes, "EventId 1, LWPVAL");
+	expect_bytes(l, &ire, fld_ire, fld_bre, ire_bytes, "EventId 2, instructions retired");
+	expect_bytes(l, &bre, fld_bre, fld_cnh, bre_bytes, "EventId 3, branches retired");
 	if (cpuid(LWP_CPUID_LEAF, 0).a & LWP_F_CNH)
-		expect_bytes(&l, &cnh, fld_cnh, fld_end, cnh_bytes, "EventId 5, core clocks");
+		expect_bytes(l, &cnh, fld_cnh, fld_end, cnh_bytes, "EventId 5, core clocks");
 	else
 		report_skip("8000_001C EAX[5] is clear", "EventId 5, core clocks");
 }

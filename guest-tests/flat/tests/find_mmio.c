@@ -41,24 +41,22 @@ static u32 wrong_records(const struct lwp *l, u32 interval, u32 first)
 	return wrong;
 }
 
-FLAT_TEST(find_mmio)
+LWP_TEST(find_mmio)
 {
 	struct block b = { .size = RING_RECORDS * RECORD_SIZE };
 	u32 interval, first;
-	struct lwp l;
 
-	lwp_init(&l);
-	as_map(l.cr3, DEVICE_VA, IOAPIC, 1, PAGE_USER_RW | PTE_PCD | PTE_PWT);
+	as_map(l->cr3, DEVICE_VA, IOAPIC, 1, PAGE_USER_RW | PTE_PCD | PTE_PWT);
 	for (interval = 2; interval < 20; interval++) {
 		u32 wrong = 0;
 
 		for (first = 0; first < 2 * LOOP; first++) {
 			b.event[0] = (struct block_event){ EV_IRE, interval, first };
-			lwp_prepare(&l, &b, fm_code);
-			l.u.r.rdi = DEVICE_VA;
-			l.u.r.rsi = TURNS;
-			lwp_resume(&l);
-			wrong += wrong_records(&l, interval, first);
+			lwp_prepare(l, &b, fm_code);
+			l->u.r.rdi = DEVICE_VA;
+			l->u.r.rsi = TURNS;
+			lwp_resume(l);
+			wrong += wrong_records(l, interval, first);
 		}
 		report(!wrong, "interval %u: each due instruction has its record", interval);
 	}

@@ -57,21 +57,19 @@ static void run(struct lwp *l, const struct block *b, const char *how)
 	report_pop();
 }
 
-FLAT_TEST(io_break)
+LWP_TEST(io_break)
 {
 	static const struct block far = { .event = { { EV_IRE, 100, 50 } } };
 	static const struct block every = { .event = { { EV_IRE, 0, 0 } } };
-	struct lwp l;
 	u64 dr7 = DR7_IO_0;
 
-	lwp_init(&l);
 	write_cr4(read_cr4() | CR4_DE);
 	asm volatile("mov %0, %%dr0; mov %1, %%dr7" : : "r"((u64)PORT), "r"(dr7));
-	run(&l, &far, "no event due");
+	run(l, &far, "no event due");
 	/* Two MOVs, STC, OUT, NOP, IN, NOP, REP OUTS, NOP. */
-	report_eq(cb_counter(&l, EV_IRE), 41, "nine instructions are counted");
-	run(&l, &every, "every instruction due");
-	EXPECT_RECORDS(&l, "each has one record", REC_IRE(iob_mov1), REC_IRE(iob_mov2),
+	report_eq(cb_counter(l, EV_IRE), 41, "nine instructions are counted");
+	run(l, &every, "every instruction due");
+	EXPECT_RECORDS(l, "each has one record", REC_IRE(iob_mov1), REC_IRE(iob_mov2),
 		       REC_IRE(iob_1), REC_IRE(iob_out), REC_IRE(iob_2), REC_IRE(iob_in),
 		       REC_IRE(iob_3), REC_IRE(iob_rep), REC_IRE(iob_4), REC_IRE(iob_end));
 }

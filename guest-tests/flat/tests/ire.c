@@ -33,35 +33,33 @@ static void run(struct lwp *l, u32 interval, u32 counter)
 	lwp_go(l, &b, ire_seq);
 }
 
-FLAT_TEST(ire)
+LWP_TEST(ire)
 {
 	static const struct block every = { .event = { { EV_IRE, 0, 0 } } };
 	static const struct block off = { 0 };
-	struct lwp l;
 
-	lwp_init(&l);
-	run(&l, 0, 0);
-	EXPECT_RECORDS(&l, "interval 0: every instruction", REC_IRE(ire_1), REC_IRE(ire_2),
+	run(l, 0, 0);
+	EXPECT_RECORDS(l, "interval 0: every instruction", REC_IRE(ire_1), REC_IRE(ire_2),
 		       REC_IRE(ire_3), REC_IRE(ire_4), REC_IRE(ire_3), REC_IRE(ire_4),
 		       REC_IRE(ire_3), REC_IRE(ire_4), REC_IRE(ire_5));
-	run(&l, 1, 1);
-	EXPECT_RECORDS(&l, "interval 1: every second", REC_IRE(ire_2), REC_IRE(ire_4),
+	run(l, 1, 1);
+	EXPECT_RECORDS(l, "interval 1: every second", REC_IRE(ire_2), REC_IRE(ire_4),
 		       REC_IRE(ire_4), REC_IRE(ire_4));
-	run(&l, 2, 2);
-	EXPECT_RECORDS(&l, "interval 2: every third", REC_IRE(ire_3), REC_IRE(ire_4),
+	run(l, 2, 2);
+	EXPECT_RECORDS(l, "interval 2: every third", REC_IRE(ire_3), REC_IRE(ire_4),
 		       REC_IRE(ire_5));
-	run(&l, 7, 7);
-	EXPECT_RECORDS(&l, "interval 7: the eighth", REC_IRE(ire_4));
-	run(&l, 2, 0);
-	EXPECT_RECORDS(&l, "counter 0: the first, then by the interval", REC_IRE(ire_1),
+	run(l, 7, 7);
+	EXPECT_RECORDS(l, "interval 7: the eighth", REC_IRE(ire_4));
+	run(l, 2, 0);
+	EXPECT_RECORDS(l, "counter 0: the first, then by the interval", REC_IRE(ire_1),
 		       REC_IRE(ire_4), REC_IRE(ire_3));
-	run(&l, 0, 8);
-	EXPECT_RECORDS(&l, "counter 8: the ninth", REC_IRE(ire_5));
-	run(&l, 0, 9);
-	expect_no_records(&l, "counter 9: none of nine");
-	lwp_go(&l, &off, ire_seq);
-	expect_no_records(&l, "event 2 not in Flags: none");
+	run(l, 0, 8);
+	EXPECT_RECORDS(l, "counter 8: the ninth", REC_IRE(ire_5));
+	run(l, 0, 9);
+	expect_no_records(l, "counter 9: none of nine");
+	lwp_go(l, &off, ire_seq);
+	expect_no_records(l, "event 2 not in Flags: none");
 
-	lwp_go32(&l, &every, ire32);
-	EXPECT_RECORDS(&l, "32-bit code", REC_IRE(ire32_1), REC_IRE(ire32_2), REC_IRE(ire32_3));
+	lwp_go32(l, &every, ire32);
+	EXPECT_RECORDS(l, "32-bit code", REC_IRE(ire32_1), REC_IRE(ire32_2), REC_IRE(ire32_3));
 }

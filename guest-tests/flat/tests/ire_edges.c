@@ -119,12 +119,9 @@ static void test_interrupt(struct lwp *l)
 	report_eq(cb_counter(l, EV_IRE), 9, "the counter is back at the interval");
 }
 
-FLAT_TEST(ire_edges)
+LWP_TEST(ire_edges)
 {
-	struct lwp l;
-
-	lwp_init(&l);
-	test_fault(&l);
-	test_syscall(&l);
-	test_interrupt(&l);
+	test_fault(l);
+	test_syscall(l);
+	test_interrupt(l);
 }

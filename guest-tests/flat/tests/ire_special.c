@@ -119,13 +119,10 @@ static void test_step(struct lwp *l)
 	EXPECT_RECORDS(l, "each counts once", REC_IRE(step_1), REC_IRE(step_2), REC_IRE(step_3));
 }
 
-FLAT_TEST(ire_special)
+LWP_TEST(ire_special)
 {
-	struct lwp l;
-
-	lwp_init(&l);
-	test_rep(&l);
-	test_emulated(&l);
-	test_shadow(&l);
-	test_step(&l);
+	test_rep(l);
+	test_emulated(l);
+	test_shadow(l);
+	test_step(l);
 }

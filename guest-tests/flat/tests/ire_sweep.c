@@ -94,14 +94,11 @@ static void sweep(struct lwp *l, const char *code, u32 turns, u32 total, u64 (*a
 	report_eq(bad, 0, "%s", what);
 }
 
-FLAT_TEST(ire_sweep)
+LWP_TEST(ire_sweep)
 {
-	struct lwp l;
-
-	lwp_init(&l);
-	sweep(&l, swp_nops, 1, NOPS, nop_address, "straight code");
-	sweep(&l, swp_loop, LOOP_TURNS, LOOP_TURNS * LOOP_BODY, loop_address,
+	sweep(l, swp_nops, 1, NOPS, nop_address, "straight code");
+	sweep(l, swp_loop, LOOP_TURNS, LOOP_TURNS * LOOP_BODY, loop_address,
 	      "a loop of three blocks");
-	sweep(&l, swp_long, LONG_TURNS, LONG_TURNS * LONG_BODY, long_address,
+	sweep(l, swp_long, LONG_TURNS, LONG_TURNS * LONG_BODY, long_address,
 	      "a loop of a long block");
 }

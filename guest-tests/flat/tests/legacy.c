@@ -323,16 +323,14 @@ static void test(struct lwp *l, const char *how, u32 cr4, u32 one, u32 two)
 	report_pop();
 }
 
-FLAT_TEST(legacy)
+LWP_TEST(legacy)
 {
 	u32 one, two;
-	struct lwp l;
 
-	lwp_init(&l);
 	one = two_level();
 	two = two_level();
-	test(&l, "2-level paging", CR4_PSE, one, two);
+	test(l, "2-level paging", CR4_PSE, one, two);
 	one = pae(0);
 	two = pae(1);
-	test(&l, "PAE paging", CR4_PAE, one, two);
+	test(l, "PAE paging", CR4_PAE, one, two);
 }

@@ -283,20 +283,17 @@ static void test_odd(struct lwp *l)
 	report_eq(l->ring[4], RING_FILL, "begins there");
 }
 
-FLAT_TEST(llwpcb)
+LWP_TEST(llwpcb)
 {
-	struct lwp l;
-
-	lwp_init(&l);
-	test_load(&l);
-	test_head(&l);
-	test_width(&l);
-	test_gp(&l);
-	test_pf(&l);
-	test_off(&l);
-	test_replace(&l);
-	test_flush_fault(&l);
-	test_masked(&l);
-	test_again(&l);
-	test_odd(&l);
+	test_load(l);
+	test_head(l);
+	test_width(l);
+	test_gp(l);
+	test_pf(l);
+	test_off(l);
+	test_replace(l);
+	test_flush_fault(l);
+	test_masked(l);
+	test_again(l);
+	test_odd(l);
 }

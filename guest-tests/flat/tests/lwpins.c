@@ -175,16 +175,13 @@ static void test_ts(struct lwp *l)
 	report(user_exited(&l->u) && cb_head(l) == RECORD_SIZE, "CR0.TS does not matter");
 }
 
-FLAT_TEST(lwpins)
+LWP_TEST(lwpins)
 {
-	struct lwp l;
-
-	lwp_init(&l);
-	test_off(&l);
-	test_forms(&l);
-	test_full(&l);
-	test_operand(&l);
-	test_ring_fault(&l);
-	test_event(&l);
-	test_ts(&l);
+	test_off(l);
+	test_forms(l);
+	test_full(l);
+	test_operand(l);
+	test_ring_fault(l);
+	test_event(l);
+	test_ts(l);
 }

@@ -173,16 +173,13 @@ static void test_event(struct lwp *l)
 		       { EV_VAL, .flags = 9, .address = (u64)val_event_1 }, REC_IRE(val_event_1));
 }
 
-FLAT_TEST(lwpval)
+LWP_TEST(lwpval)
 {
-	struct lwp l;
-
-	lwp_init(&l);
-	test_interval(&l);
-	test_operand(&l);
-	test_ring_fault(&l);
-	test_full(&l);
-	test_not_allowed(&l);
-	test_order(&l);
-	test_event(&l);
+	test_interval(l);
+	test_operand(l);
+	test_ring_fault(l);
+	test_full(l);
+	test_not_allowed(l);
+	test_order(l);
+	test_event(l);
 }

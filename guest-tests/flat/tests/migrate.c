@@ -289,7 +289,7 @@ static void print_results(void)
 	}
 }
 
-FLAT_TEST(migrate)
+LWP_TEST(migrate)
 {
 	static const struct block counting = {
 		.size = RECORDS(512),
@@ -298,24 +298,22 @@ FLAT_TEST(migrate)
 	static const struct block full = { .size = RECORDS(32), .event = { { EV_IRE, 3, 3 } } };
 	static const struct block reached = { .threshold = RECORDS(4),
 					      .event = { { EV_IRE, 59, 59 } } };
-	struct lwp l;
 
-	lwp_init(&l);
 	if (option_number("dcache", 0)) {
-		all_misses(&l);
+		all_misses(l);
 		print_results();
 		return;
 	}
-	loop(&l, "counting", &counting, 600, 3000 / 61 + (rev07() ? 0 : 600 / 13));
-	loop(&l, "ring full", &full, 300, 1500 / 4);
-	loop(&l, "threshold", &reached, 300, 1500 / 60);
-	faulting(&l, "faulting", 500);
-	faulting(&l, "faulting again", 500);
-	handled(&l, 100);
+	loop(l, "counting", &counting, 600, 3000 / 61 + (rev07() ? 0 : 600 / 13));
+	loop(l, "ring full", &full, 300, 1500 / 4);
+	loop(l, "threshold", &reached, 300, 1500 / 60);
+	faulting(l, "faulting", 500);
+	faulting(l, "faulting again", 500);
+	handled(l, 100);
 	if (!rev07())
-		passing(&l, 10);
-	llwpcb_faulting(&l, 1000);
+		passing(l, 10);
+	llwpcb_faulting(l, 1000);
 	if (!option_is("context", "os"))
-		threads(&l, 40);
+		threads(l, 40);
 	print_results();
 }

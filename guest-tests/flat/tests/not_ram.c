@@ -21,26 +21,24 @@ USER_CODE("nrm_code: llwpcb %rax\n"
 	  "lwpins $1, %ecx, %rdx\n"
 	  "user_exit\n");
 
-FLAT_TEST(not_ram)
+LWP_TEST(not_ram)
 {
 	static const struct block every = { .base = HOLE_VA, .event = { { EV_IRE, 0, 0 } } };
 	static const struct block plain = { .base = HOLE_VA };
 	static const struct block rom = { .base = ROM_VA, .event = { { EV_IRE, 0, 0 } } };
-	struct lwp l;
 
-	lwp_init(&l);
-	as_map(l.cr3, HOLE_VA, HOLE, 1, PAGE_USER_RW);
-	lwp_go(&l, &every, nrm_code);
+	as_map(l->cr3, HOLE_VA, HOLE, 1, PAGE_USER_RW);
+	lwp_go(l, &every, nrm_code);
 	report_eq(rdmsr(LWP_MSR_CBADDR), 0,
 		  "a ring that is not RAM: LWP goes off at the first record");
-	report_eq(cb_head(&l), 0, "the head is not moved");
-	lwp_go(&l, &plain, nrm_ins);
+	report_eq(cb_head(l), 0, "the head is not moved");
+	lwp_go(l, &plain, nrm_ins);
 	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "the same for LWPINS");
-	as_map(l.cr3, ROM_VA, ROM, 1, PAGE_USER_RW);
-	lwp_go(&l, &rom, nrm_code);
+	as_map(l->cr3, ROM_VA, ROM, 1, PAGE_USER_RW);
+	lwp_go(l, &rom, nrm_code);
 	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "the same for a ring in ROM");
-	lwp_prepare(&l, &every, nrm_code);
-	l.u.r.rax = HOLE_VA;
-	lwp_resume(&l);
+	lwp_prepare(l, &every, nrm_code);
+	l->u.r.rax = HOLE_VA;
+	lwp_resume(l);
 	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "a block that is not RAM: LWP stays off");
 }

@@ -303,18 +303,15 @@ static void test_anywhere(struct lwp *l)
 	lwp_stop();
 }
 
-FLAT_TEST(os_forms)
+LWP_TEST(os_forms)
 {
-	struct lwp l;
-
-	lwp_init(&l);
-	test_opt(&l);
-	test_code32(&l);
-	test_rfbm(&l);
-	test_in_use(&l);
-	test_faults(&l);
-	test_osxsave(&l);
-	test_address_alone(&l);
-	test_negative(&l);
-	test_anywhere(&l);
+	test_opt(l);
+	test_code32(l);
+	test_rfbm(l);
+	test_in_use(l);
+	test_faults(l);
+	test_osxsave(l);
+	test_address_alone(l);
+	test_negative(l);
+	test_anywhere(l);
 }

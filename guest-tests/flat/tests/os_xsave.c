@@ -209,14 +209,11 @@ static void test_ip_filter(struct lwp *l)
 	lwp_stop();
 }
 
-FLAT_TEST(os_xsave)
+LWP_TEST(os_xsave)
 {
-	struct lwp l;
-
-	lwp_init(&l);
-	test_layout(&l);
-	test_switch(&l);
-	test_mask(&l);
-	test_pending(&l);
-	test_ip_filter(&l);
+	test_layout(l);
+	test_switch(l);
+	test_mask(l);
+	test_pending(l);
+	test_ip_filter(l);
 }

@@ -30,12 +30,10 @@ static void run(struct lwp *l, const struct block *b, u64 records, const char *w
 	report_pop();
 }
 
-FLAT_TEST(pmu_trace)
+LWP_TEST(pmu_trace)
 {
 	static const struct block none = {}, each = { .event = { { EV_BRE, 0, 0 } } };
-	struct lwp l;
 
-	lwp_init(&l);
-	run(&l, &none, 0, "no event");
-	run(&l, &each, 7, "each branch");
+	run(l, &none, 0, "no event");
+	run(l, &each, 7, "each branch");
 }

@@ -14,24 +14,22 @@ USER_CODE("pts_code: llwpcb %rax\n"
 	  "pts_2: lwpins $2, %ecx, %edx\n"
 	  "user_exit\n");
 
-FLAT_TEST(ptsc)
+LWP_TEST(ptsc)
 {
 	static const struct block with = { .flags = LWP_F_PTSC }, without = { 0 };
-	struct lwp l;
 	u64 first, second;
 
-	lwp_init(&l);
 	if (!(cpuid(LWP_CPUID_LEAF, 0).a & LWP_F_PTSC)) {
 		report_skip("8000_001C EAX[30] is clear", "time stamps");
 		return;
 	}
-	lwp_go(&l, &with, pts_code);
-	report_eq(cb_flags(&l), LWP_F_PTSC, "the flag is granted");
-	first = ring_record(&l, 0).timestamp;
-	second = ring_record(&l, 1).timestamp;
+	lwp_go(l, &with, pts_code);
+	report_eq(cb_flags(l), LWP_F_PTSC, "the flag is granted");
+	first = ring_record(l, 0).timestamp;
+	second = ring_record(l, 1).timestamp;
 	report(first && second >= first, "time stamps are there and do not go back");
-	lwp_go(&l, &without, pts_code);
-	EXPECT_RECORDS(&l, "without the flag they are 0",
+	lwp_go(l, &without, pts_code);
+	EXPECT_RECORDS(l, "without the flag they are 0",
 		       { EV_INS, .flags = 1, .address = (u64)pts_1 },
 		       { EV_INS, .flags = 2, .address = (u64)pts_2 });
 }

@@ -54,14 +54,11 @@ static void test_spacing(struct lwp *l, u32 random, u32 interval, u32 least, u32
 	report_pop();
 }
 
-FLAT_TEST(random)
+LWP_TEST(random)
 {
-	struct lwp l;
-
-	lwp_init(&l);
 	/* The low n bits of the interval become 0..2^n-1; the period is one more. */
-	test_spacing(&l, 6, 0, 1, 64);
-	test_spacing(&l, 4, 16, 17, 32);
-	test_spacing(&l, 4, 31, 17, 32);
-	test_spacing(&l, 1, 20, 21, 22);
+	test_spacing(l, 6, 0, 1, 64);
+	test_spacing(l, 4, 16, 17, 32);
+	test_spacing(l, 4, 31, 17, 32);
+	test_spacing(l, 1, 20, 21, 22);
 }

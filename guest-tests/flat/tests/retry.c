@@ -253,23 +253,20 @@ static void test_not_due(struct lwp *l)
 	lwp_stop();
 }
 
-FLAT_TEST(retry)
+LWP_TEST(retry)
 {
-	struct lwp l;
-
-	lwp_init(&l);
-	test_store(&l);
-	test_block(&l);
-	test_crossing(&l);
-	test_handler(&l);
-	test_second_event(&l);
-	test_due(&l);
-	test_instructions(&l);
-	test_operand(&l, rt_val, "LWPVAL",
+	test_store(l);
+	test_block(l);
+	test_crossing(l);
+	test_handler(l);
+	test_second_event(l);
+	test_due(l);
+	test_instructions(l);
+	test_operand(l, rt_val, "LWPVAL",
 		     (struct rec){ EV_VAL, .flags = 6, .data1 = 55, .data2 = 77,
 				   .address = (u64)rt_val });
-	test_operand(&l, rt_ins_memory, "LWPINS",
+	test_operand(l, rt_ins_memory, "LWPINS",
 		     (struct rec){ EV_INS, .flags = 5, .data1 = 55, .data2 = 77,
 				   .address = (u64)rt_ins_memory });
-	test_not_due(&l);
+	test_not_due(l);
 }

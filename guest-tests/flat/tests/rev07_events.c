@@ -124,14 +124,11 @@ static void test_ring_base(struct lwp *l)
 	EXPECT_RECORDS(l, "the low 5 bits of BufferBase are ignored", REC07_IRE(e07_1));
 }
 
-FLAT_TEST(rev07_events)
+LWP_TEST(rev07_events)
 {
-	struct lwp l;
-
-	lwp_init(&l);
-	test_period(&l);
-	test_slots(&l);
-	test_branches(&l);
-	test_freeze(&l);
-	test_ring_base(&l);
+	test_period(l);
+	test_slots(l);
+	test_branches(l);
+	test_freeze(l);
+	test_ring_base(l);
 }

@@ -182,17 +182,14 @@ static void test_absent(struct lwp *l)
 	expect_fault(l, VEC_UD, 0, (u64)l07_val, "2007 has no LWPVAL: #UD");
 }
 
-FLAT_TEST(rev07_llwpcb)
+LWP_TEST(rev07_llwpcb)
 {
-	struct lwp l;
-
-	lwp_init(&l);
-	test_pointer(&l);
-	test_alignment(&l);
-	test_flags(&l);
-	test_absent(&l);
-	test_again(&l);
-	test_cpl0(&l);
-	test_core_id(&l);
-	test_ds(&l);
+	test_pointer(l);
+	test_alignment(l);
+	test_flags(l);
+	test_absent(l);
+	test_again(l);
+	test_cpl0(l);
+	test_core_id(l);
+	test_ds(l);
 }

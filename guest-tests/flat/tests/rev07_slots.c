@@ -12,19 +12,17 @@ USER_CODE("slot_code: llwpcb %rax\n"
 	  "slot_3: nop\n"
 	  "user_exit\n");
 
-FLAT_TEST(rev07_slots)
+LWP_TEST(rev07_slots)
 {
 	static const struct block ire = { .event = { { EV07_IRE, 1, 1 } } };
 	static const struct block bre = { .event = { { EV07_BRE, 1, 1 }, { EV07_IRE, 1, 1 } } };
-	struct lwp l;
 
-	lwp_init(&l);
 	report_eq(cpuid(LWP_CPUID_LEAF, 0).b >> 16 & 0xff, 1, "CPUID announces one slot");
-	lwp_go(&l, &ire, slot_code);
-	EXPECT_RECORDS(&l, "instructions in it", REC07_IRE(slot_1), REC07_IRE(slot_2),
+	lwp_go(l, &ire, slot_code);
+	EXPECT_RECORDS(l, "instructions in it", REC07_IRE(slot_1), REC07_IRE(slot_2),
 		       REC07_IRE(slot_3));
-	lwp_go(&l, &bre, slot_code);
-	EXPECT_RECORDS(&l, "branches in it, and nothing after it", REC07_BRE(slot_2, slot_3, true));
-	report_eq(cb_flags(&l), 0x5, "Flags: Enabled BRE");
-	report_eq(cb_counter(&l, 2), 1, "the second slot's bytes are not written");
+	lwp_go(l, &bre, slot_code);
+	EXPECT_RECORDS(l, "branches in it, and nothing after it", REC07_BRE(slot_2, slot_3, true));
+	report_eq(cb_flags(l), 0x5, "Flags: Enabled BRE");
+	report_eq(cb_counter(l, 2), 1, "the second slot's bytes are not written");
 }

@@ -166,15 +166,12 @@ static void test_special(struct lwp *l)
 	expect_record(l, 2, (struct rec)REC07_IRE(s07_after), "and the next has the next");
 }
 
-FLAT_TEST(rev07_store)
+LWP_TEST(rev07_store)
 {
-	struct lwp l;
-
-	lwp_init(&l);
-	test_full(&l);
-	test_fields(&l);
-	test_random(&l);
-	test_frozen(&l);
-	test_gone(&l);
-	test_special(&l);
+	test_full(l);
+	test_fields(l);
+	test_random(l);
+	test_frozen(l);
+	test_gone(l);
+	test_special(l);
 }

@@ -154,19 +154,16 @@ static void test_interval(struct lwp *l)
 		       REC_IRE(ring_c4), REC_IRE(ring_c8));
 }
 
-FLAT_TEST(ring)
+LWP_TEST(ring)
 {
-	struct lwp l;
-
-	lwp_init(&l);
-	test_full(&l);
-	test_start(&l);
-	test_bad_tail(&l);
-	test_interval(&l);
+	test_full(l);
+	test_start(l);
+	test_bad_tail(l);
+	test_interval(l);
 	if (!(cpuid(LWP_CPUID_LEAF, 0).a & CONT)) {
 		report_skip("8000_001C EAX[29] is clear", "continuous mode");
 		return;
 	}
-	test_continuous(&l);
-	test_ins_continuous(&l);
+	test_continuous(l);
+	test_ins_continuous(l);
 }

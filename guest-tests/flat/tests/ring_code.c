@@ -42,14 +42,12 @@ static void go(struct lwp *l, u8 *page, u32 interval)
 		  "its address is that of the instruction before");
 }
 
-FLAT_TEST(ring_code)
+LWP_TEST(ring_code)
 {
-	struct lwp l;
 	u8 *page;
 
-	lwp_init(&l);
 	page = as_alloc(kernel_cr3(), CODE_VA, 2, PAGE_USER_RW);
-	go(&l, page, 1000);
+	go(l, page, 1000);
 	/* Once more: the code has been translated. */
-	go(&l, page, 1000);
+	go(l, page, 1000);
 }

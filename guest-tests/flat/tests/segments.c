@@ -229,16 +229,13 @@ static void test_operand(struct lwp *l)
 	lwp_stop();
 }
 
-FLAT_TEST(segments)
+LWP_TEST(segments)
 {
-	struct lwp l;
-
-	lwp_init(&l);
-	test_code32(&l);
-	test_code16(&l);
-	test_limit(&l);
-	test_expand_down(&l);
-	test_ring_limit(&l);
-	test_ds_changes(&l);
-	test_operand(&l);
+	test_code32(l);
+	test_code16(l);
+	test_limit(l);
+	test_expand_down(l);
+	test_ring_limit(l);
+	test_ds_changes(l);
+	test_operand(l);
 }

@@ -21,30 +21,28 @@ USER_CODE("sim_code: llwpcb %rax\n"
 	  "slwpcb %rbx\n"
 	  "sim_end: user_exit\n");
 
-FLAT_TEST(simultaneous)
+LWP_TEST(simultaneous)
 {
 	/* At sim_3 both events pass their limit by one. */
 	static const struct block tie = { .event = { { EV_IRE, 100, 2 }, { EV_BRE, 100, 0 } } };
 	/* Every instruction and every branch. */
 	static const struct block every = { .event = { { EV_IRE, 0, 0 }, { EV_BRE, 0, 0 } } };
-	struct lwp l;
 
-	lwp_init(&l);
-	lwp_go(&l, &tie, sim_code);
-	EXPECT_RECORDS(&l, "a tie goes to the lowest EventId, the other takes its next instruction",
+	lwp_go(l, &tie, sim_code);
+	EXPECT_RECORDS(l, "a tie goes to the lowest EventId, the other takes its next instruction",
 		       REC_IRE(sim_3), REC_BRE(sim_5, sim_6, true));
 	/* 100 at sim_3, then sim_4 .. sim_7. */
-	report_eq(cb_counter(&l, EV_IRE), 96, "the one that was first is reloaded at its record");
+	report_eq(cb_counter(l, EV_IRE), 96, "the one that was first is reloaded at its record");
 	/* 0 -1 (sim_3) -2 (sim_5): one beyond the limit, 100 - 1; sim_7. */
-	report_eq(cb_counter(&l, EV_BRE), 98, "the overrun of the one that waited is subtracted");
+	report_eq(cb_counter(l, EV_BRE), 98, "the overrun of the one that waited is subtracted");
 
-	lwp_go(&l, &every, sim_code);
+	lwp_go(l, &every, sim_code);
 	/*
 	 * sim_3: both at -1, IRE wins. sim_4: IRE. sim_5: IRE at -1, BRE at -2: BRE is further below;
 	 * IRE waits. sim_6: IRE, at -2. sim_7: IRE reloaded to -1 is at -2, BRE reloaded to -1 is at
 	 * -2: a tie.
 	 */
-	EXPECT_RECORDS(&l, "the event furthest below its limit is taken", REC_IRE(sim_1),
+	EXPECT_RECORDS(l, "the event furthest below its limit is taken", REC_IRE(sim_1),
 		       REC_IRE(sim_2), REC_IRE(sim_3), REC_IRE(sim_4), REC_BRE(sim_5, sim_6, true),
 		       REC_IRE(sim_6), REC_IRE(sim_7), REC_IRE(sim_7 + 2));
 }

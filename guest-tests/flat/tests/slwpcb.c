@@ -116,14 +116,11 @@ static void test_ds_base(struct lwp *l)
 	report_eq(lwp_get64(l->cb + LWP_CB_BASE), RING_VA - DS_BASE, "BufferBase is not rewritten");
 }
 
-FLAT_TEST(slwpcb)
+LWP_TEST(slwpcb)
 {
-	struct lwp l;
-
-	lwp_init(&l);
-	test_off(&l);
-	test_count(&l);
-	test_flush(&l);
-	test_fault(&l);
-	test_ds_base(&l);
+	test_off(l);
+	test_count(l);
+	test_flush(l);
+	test_fault(l);
+	test_ds_base(l);
 }

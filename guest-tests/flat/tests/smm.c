@@ -160,19 +160,17 @@ static void run(struct lwp *l, const struct block *b)
 	report_eq(*left_at, in_smram(smm_lwp), "SLWPCB in SMM raises #UD");
 }
 
-FLAT_TEST(smm)
+LWP_TEST(smm)
 {
 	static const struct block far = { .event = { { EV_IRE, 100, 50 } } };
 	static const struct block every = { .event = { { EV_IRE, 0, 0 } } };
-	struct lwp l;
 
-	lwp_init(&l);
 	if (pmu_present())
 		pmu_start(0, PERF_SMIS | PERF_USR | PERF_OS, 0);
-	run(&l, &far);
-	report_eq(cb_counter(&l, EV_IRE), 46, "the program's four instructions are counted");
-	run(&l, &every);
-	EXPECT_RECORDS(&l, "each has one record", REC_IRE(smi_1), REC_IRE(smi_out), REC_IRE(smi_2),
+	run(l, &far);
+	report_eq(cb_counter(l, EV_IRE), 46, "the program's four instructions are counted");
+	run(l, &every);
+	EXPECT_RECORDS(l, "each has one record", REC_IRE(smi_1), REC_IRE(smi_out), REC_IRE(smi_2),
 		       REC_IRE(smi_3), REC_IRE(smi_last));
 	if (pmu_present())
 		report_eq(pmu_stop(0), 2, "a counter of SMIs has both");

@@ -99,15 +99,12 @@ static void try_forms(struct lwp *l, const struct form *f, size_t size, bool cod
 	report_pop();
 }
 
-FLAT_TEST(ud)
+LWP_TEST(ud)
 {
-	struct lwp l;
-
-	lwp_init(&l);
-	try_forms(&l, good, sizeof(good), false, true);
-	try_forms(&l, good64, sizeof(good64), false, true);
-	try_forms(&l, bad, sizeof(bad), false, false);
-	try_forms(&l, bad64, sizeof(bad64), false, false);
-	try_forms(&l, good, sizeof(good), true, true);
-	try_forms(&l, bad, sizeof(bad), true, false);
+	try_forms(l, good, sizeof(good), false, true);
+	try_forms(l, good64, sizeof(good64), false, true);
+	try_forms(l, bad, sizeof(bad), false, false);
+	try_forms(l, bad64, sizeof(bad64), false, false);
+	try_forms(l, good, sizeof(good), true, true);
+	try_forms(l, bad, sizeof(bad), true, false);
 }

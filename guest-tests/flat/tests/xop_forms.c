@@ -83,23 +83,21 @@ static u32 wrong(struct lwp *l, const struct mode *mode, u8 second, u8 third)
 	return count;
 }
 
-FLAT_TEST(xop_forms)
+LWP_TEST(xop_forms)
 {
 	u32 i, byte, rxb, bad, map;
-	struct lwp l;
 
-	lwp_init(&l);
 	seg_set(USER_FREE_CS, DATA_VA, 0xffff, SEG_USER_CODE, SEG_16BIT_BYTES);
 	for (i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
 		for (map = MAP_9; map <= MAP_A; map++) {
 			bad = 0;
 			for (byte = 0; byte < 256; byte++)
-				bad += wrong(&l, &modes[i], (u8)(NO_RXB | map), (u8)byte);
+				bad += wrong(l, &modes[i], (u8)(NO_RXB | map), (u8)byte);
 			report_eq(bad, 0, "%s, map %u: forms that are decoded wrongly",
 				  modes[i].name, map);
 			bad = 0;
 			for (rxb = 0; rxb < 8; rxb++)
-				bad += wrong(&l, &modes[i], (u8)(rxb << 5 | map), VVVV);
+				bad += wrong(l, &modes[i], (u8)(rxb << 5 | map), VVVV);
 			report_eq(bad, 0, "%s, map %u: the same with R, X and B", modes[i].name,
 				  map);
 		}
