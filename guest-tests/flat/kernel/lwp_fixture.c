@@ -158,6 +158,12 @@ void lwp_resume(struct lwp *l)
 		     (u32)l->u.r.vector, l->u.r.error, l->u.r.rip, l->u.cr2);
 }
 
+void lwp_run(struct lwp *l, const char *code)
+{
+	l->u.r.rip = (u64)code;
+	lwp_resume(l);
+}
+
 void lwp_go(struct lwp *l, const struct block *b, const char *code)
 {
 	lwp_prepare(l, b, code);
@@ -322,12 +328,19 @@ static bool expect_exit(const struct lwp *l, u32 vector, u64 error, u64 rip, boo
 	return ok;
 }
 
-bool expect_fault(const struct lwp *l, u32 vector, u64 error, u64 rip, const char *what)
+bool run_to_fault(struct lwp *l, u32 vector, u64 error, u64 rip, const char *what)
 {
+	user_run(&l->u);
 	return expect_exit(l, vector, error, rip, false, 0, what);
 }
 
 bool expect_store_fault(const struct lwp *l, u64 error, u64 cr2, u64 rip, const char *what)
 {
 	return expect_exit(l, VEC_PF, error, rip, true, cr2, what);
+}
+
+bool run_to_store_fault(struct lwp *l, u64 error, u64 cr2, u64 rip, const char *what)
+{
+	user_run(&l->u);
+	return expect_store_fault(l, error, cr2, rip, what);
 }

@@ -135,6 +135,8 @@ void lwp_prepare32(struct lwp *l, const struct block *b, const char *code);
 void lwp_go32(struct lwp *l, const struct block *b, const char *code);
 /* Run on; bails when the code does not come back by the exit gate. */
 void lwp_resume(struct lwp *l);
+/* The same at `code`. */
+void lwp_run(struct lwp *l, const char *code);
 /*
  * Enter CPL 3 and come straight back by the gate, so that what waits for CPL 3 (finding a context) happens;
  * nothing is counted. Returns LWP_CBADDR.
@@ -173,9 +175,10 @@ bool expect_records(const struct lwp *l, const struct rec *want, u32 count, cons
 /* One point: no record at all. */
 bool expect_no_records(const struct lwp *l, const char *what);
 
-/* One point: user code came back with this exception and error code at rip. */
-bool expect_fault(const struct lwp *l, u32 vector, u64 error, u64 rip, const char *what);
-/* One point: the same for #PF with user rights, write access, and CR2. */
+/* One point: user code came back with this #PF of a store, with user rights, and CR2. */
 bool expect_store_fault(const struct lwp *l, u64 error, u64 cr2, u64 rip, const char *what);
+/* Run on; one point: user code comes back with this exception and error code at rip, or with such a #PF. */
+bool run_to_fault(struct lwp *l, u32 vector, u64 error, u64 rip, const char *what);
+bool run_to_store_fault(struct lwp *l, u64 error, u64 cr2, u64 rip, const char *what);
 
 #endif

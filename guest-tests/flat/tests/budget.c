@@ -140,8 +140,7 @@ static void test_kernel_entries(struct lwp *l)
 	l->u.r.rsi = ABSENT_VA;
 	user_run(&l->u);
 	report(l->u.r.vector == VEC_PF && l->u.r.rip == ABSENT_VA, "the target of a jump faults");
-	l->u.r.rip = (u64)bud_jump_target;
-	lwp_resume(l);
+	lwp_run(l, bud_jump_target);
 	expect_counts(l, 12, 1, "a jump whose target faults");
 }
 

@@ -30,15 +30,9 @@ USER_CODE("ctx_start: llwpcb %rax\n"
 
 static const struct block every = { .event = { { EV_IRE, 0, 0 } } };
 
-static void run(struct lwp *l, const char *code)
-{
-	l->u.r.rip = (u64)code;
-	lwp_resume(l);
-}
-
 static u64 query(struct lwp *l)
 {
-	run(l, ctx_query);
+	lwp_run(l, ctx_query);
 	return l->u.r.rbx;
 }
 
@@ -46,21 +40,21 @@ static void test_address_spaces(struct lwp *a, struct lwp *b)
 {
 	write_cr3(a->cr3);
 	lwp_go(a, &every, ctx_start);
-	run(a, ctx_run);
+	lwp_run(a, ctx_run);
 	write_cr3(b->cr3);
 	report_eq(lwp_touch(), 0, "another address space: LWP is off there");
 	lwp_prepare(b, &every, ctx_run);
 	report_eq(query(b), 0, "SLWPCB says so too");
-	run(b, ctx_run);
+	lwp_run(b, ctx_run);
 	expect_no_records(b, "nothing is recorded there");
-	run(b, ctx_start);
-	run(b, ctx_run);
+	lwp_run(b, ctx_start);
+	lwp_run(b, ctx_run);
 	write_cr3(a->cr3);
 	report_eq(lwp_touch(), CB_VA, "back in the first: LWP is on again");
-	run(a, ctx_run);
+	lwp_run(a, ctx_run);
 	write_cr3(b->cr3);
 	report_eq(lwp_touch(), CB_VA, "back in the second: on");
-	run(b, ctx_run);
+	lwp_run(b, ctx_run);
 	EXPECT_RECORDS(a, "the first has its own records", REC_IRE(ctx_run_1), REC_IRE(ctx_run_2),
 		       REC_IRE(ctx_run_1), REC_IRE(ctx_run_2));
 	EXPECT_RECORDS(b, "the second has its own records", REC_IRE(ctx_run_1), REC_IRE(ctx_run_2),
@@ -92,16 +86,16 @@ static void test_threads(struct lwp *a)
 	lwp_prepare(a, &every, ctx_start);
 	block_write_at(a, SECOND, &second);
 	lwp_resume(a);
-	run(a, ctx_run);
+	lwp_run(a, ctx_run);
 	wrmsr(MSR_FS_BASE, FS_TWO);
 	report_eq(lwp_touch(), 0, "another FS base: LWP is off there");
 	a->u.r.rax = CB_VA + SECOND;
-	run(a, ctx_start);
-	run(a, ctx_run);
-	run(a, ctx_run);
+	lwp_run(a, ctx_start);
+	lwp_run(a, ctx_run);
+	lwp_run(a, ctx_run);
 	wrmsr(MSR_FS_BASE, FS_ONE);
 	report_eq(lwp_touch(), CB_VA, "the first thread's LWP is on again");
-	run(a, ctx_run);
+	lwp_run(a, ctx_run);
 	wrmsr(MSR_FS_BASE, FS_TWO);
 	report_eq(lwp_touch(), CB_VA + SECOND, "the second thread's too");
 	report_eq(query(a), CB_VA + SECOND, "SLWPCB gives the second block");
@@ -139,7 +133,7 @@ static void test_counts(struct lwp *a, struct lwp *b)
 
 	lwp_go(a, &third, ctx_start);
 	for (i = 0; i < 6; i++) {
-		run(a, ctx_run);
+		lwp_run(a, ctx_run);
 		write_cr3(b->cr3);
 		write_cr3(a->cr3);
 	}
@@ -157,8 +151,7 @@ static void test_pending(struct lwp *a, struct lwp *b)
 	lwp_go(a, &tenth, ctx_start);
 	as_protect(a->cr3, RING_VA, PAGE_NONE);
 	a->u.r.rip = (u64)ctx_run;
-	user_run(&a->u);
-	expect_store_fault(a, PF_WRITE | PF_USER, RING_VA, (u64)ctx_run_2,
+	run_to_store_fault(a, PF_WRITE | PF_USER, RING_VA, (u64)ctx_run_2,
 			   "a record cannot be stored");
 	write_cr3(b->cr3);
 	as_protect(a->cr3, RING_VA, PAGE_USER_RW);

@@ -113,8 +113,7 @@ static void test_idle(struct lwp *l)
 	lwp_go32(l, &every, csm32_start);
 	smp_call(1, visit_32, &v);
 	report_eq(cb_head(l), 2 * RECORD_SIZE, "32-bit code: two records on the other processor");
-	l->u.r.rip = (u64)csm32_1;
-	lwp_resume(l);
+	lwp_run(l, csm32_1);
 	report_eq(cb_head(l), 4 * RECORD_SIZE,
 		  "back on a processor that has had its CR3 all the time: two more");
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "its context is live there");
@@ -193,8 +192,7 @@ static void test_taken_at_cpl3(struct lwp *l)
 	smp_run(1, visit_32, &v);
 	while (*flag != 1)
 		pause();
-	l->u.r.rip = (u64)csm32_1;
-	lwp_resume(l);
+	lwp_run(l, csm32_1);
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "32-bit code: taken from a thread at CPL 3");
 	*flag = 2;
 	smp_wait(1);

@@ -39,8 +39,7 @@ static void expect_dropped(struct lwp *l, const char *what)
 
 	write_cr3(l->cr3);
 	report_eq(lwp_touch(), 0, "%s: the context goes", what);
-	l->u.r.rip = (u64)ver_more;
-	lwp_resume(l);
+	lwp_run(l, ver_more);
 	report(cb_head(l) == head && ring_untouched(l, 2), "%s: nothing is written", what);
 	lwp_stop();
 }
@@ -49,8 +48,7 @@ static void expect_kept(struct lwp *l, const char *what)
 {
 	write_cr3(l->cr3);
 	report_eq(lwp_touch(), CB_VA, "%s: the context is found", what);
-	l->u.r.rip = (u64)ver_more;
-	lwp_resume(l);
+	lwp_run(l, ver_more);
 	expect_record(l, 2, (struct rec)REC_IRE(ver_more), "%s: and continues", what);
 	lwp_stop();
 }
@@ -121,8 +119,7 @@ static void test_readable_again(struct lwp *l)
 	report_eq(lwp_touch(), 0, "block not there: LWP is off");
 	as_protect(l->cr3, CB_VA, PAGE_USER_RW);
 	report_eq(lwp_touch(), CB_VA, "block there when the program runs again");
-	l->u.r.rip = (u64)ver_more;
-	lwp_resume(l);
+	lwp_run(l, ver_more);
 	expect_record(l, 2, (struct rec)REC_IRE(ver_more), "and the context continues");
 	lwp_stop();
 
@@ -164,8 +161,7 @@ static void test_pending(struct lwp *l)
 	lwp_touch();
 	as_protect(l->cr3, RING_VA, PAGE_NONE);
 	l->u.r.rip = (u64)ver_more;
-	user_run(&l->u);
-	expect_store_fault(l, PF_WRITE | PF_USER, RING_VA + 2 * RECORD_SIZE, (u64)ver_more + 1,
+	run_to_store_fault(l, PF_WRITE | PF_USER, RING_VA + 2 * RECORD_SIZE, (u64)ver_more + 1,
 			   "a record is pending");
 	write_cr3(elsewhere);
 	as_protect(l->cr3, RING_VA, PAGE_USER_RW);

@@ -111,8 +111,7 @@ static void test_gs_itself(struct lwp *l)
 	switch_thread(GS_ONE);
 	report_eq(query(l), CB_VA, "the first thread's LWP is on");
 	wrmsr(MSR_GS_BASE, GS_TWO);
-	l->u.r.rip = (u64)win_query;
-	lwp_resume(l);
+	lwp_run(l, win_query);
 	report_eq(l->u.r.rbx, 0, "without SWAPGS another thread runs, which has no LWP");
 	wrmsr(MSR_GS_BASE, KERNEL_GS);
 	report_eq(query(l), CB_VA, "and with SWAPGS the first");

@@ -31,8 +31,7 @@ static void spin(void *arg)
 	struct lwp *l = arg;
 
 	write_cr3(l->cr3);
-	l->u.r.rip = (u64)cup_spin;
-	lwp_resume(l);
+	lwp_run(l, cup_spin);
 }
 
 static void eject(u32 cpu)

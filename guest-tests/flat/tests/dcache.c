@@ -342,8 +342,7 @@ static void faults(struct lwp *l)
 
 	lwp_prepare(l, &b, dc_fault);
 	l->u.r.rbp = DATA_VA + DATA_PAGES * PAGE_SIZE;
-	user_run(&l->u);
-	expect_fault(l, 14, 4, (u64)dc_fault_1, "the load faults");
+	run_to_fault(l, 14, 4, (u64)dc_fault_1, "the load faults");
 	EXPECT_RECORDS(l, "a load that faults counts nothing", ram(dc_fault + 5, 0));
 	l->u.r.rbp = DATA_VA + LINE;
 	lwp_resume(l);
@@ -357,16 +356,13 @@ static void faults_later(struct lwp *l)
 	struct block b = every(0);
 
 	lwp_prepare(l, &b, dc_odd);
-	user_run(&l->u);
-	expect_fault(l, 13, 0, (u64)dc_odd_1, "MOVAPS of an odd address raises #GP");
+	run_to_fault(l, 13, 0, (u64)dc_odd_1, "MOVAPS of an odd address raises #GP");
 	expect_no_records(l, "and counts no load");
 
 	as_protect(l->cr3, DATA_VA, PAGE_USER_RO);
 	lwp_prepare(l, &b, dc_readonly);
-	user_run(&l->u);
-	expect_fault(l, 14, 7, (u64)dc_readonly_1, "a store faults after its instruction's load");
-	l->u.r.rip = (u64)dc_readonly_2;
-	lwp_resume(l);
+	run_to_fault(l, 14, 7, (u64)dc_readonly_1, "a store faults after its instruction's load");
+	lwp_run(l, dc_readonly_2);
 	expect_no_records(l, "no other instruction has that miss");
 	as_protect(l->cr3, DATA_VA, PAGE_USER_RW);
 }
@@ -379,8 +375,7 @@ static u32 left_after_fault(struct lwp *l, const char *code)
 	lwp_prepare(l, &b, code);
 	l->u.r.rbp = DATA_VA + DATA_PAGES * PAGE_SIZE;
 	user_run(&l->u);
-	l->u.r.rip = (u64)dc_flush;
-	lwp_resume(l);
+	lwp_run(l, dc_flush);
 	return cb_counter(l, rev07() ? 1 : EV_DME);
 }
 

@@ -58,8 +58,7 @@ static void test_fault(struct lwp *l)
 {
 	lwp_prepare(l, &every, edge_fault);
 	as_protect(l->cr3, DATA_VA, PAGE_NONE);
-	user_run(&l->u);
-	expect_store_fault(l, PF_USER, DATA_VA, (u64)edge_f2, "a load faults");
+	run_to_store_fault(l, PF_USER, DATA_VA, (u64)edge_f2, "a load faults");
 	report_eq(cb_head(l), RECORD_SIZE, "and is not counted");
 	as_protect(l->cr3, DATA_VA, PAGE_USER_RW);
 	lwp_resume(l);
@@ -67,8 +66,7 @@ static void test_fault(struct lwp *l)
 		       REC_IRE(edge_f3));
 
 	lwp_prepare(l, &every, edge_ud);
-	user_run(&l->u);
-	expect_fault(l, VEC_UD, 0, (u64)edge_u2, "UD2");
+	run_to_fault(l, VEC_UD, 0, (u64)edge_u2, "UD2");
 	l->u.r.rip += 2;
 	lwp_resume(l);
 	EXPECT_RECORDS(l, "what faults and is skipped never counts", REC_IRE(edge_u1),

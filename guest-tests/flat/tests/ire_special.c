@@ -69,8 +69,7 @@ static void test_rep(struct lwp *l)
 
 	as_protect(l->cr3, DATA_VA + PAGE_SIZE, PAGE_NONE);
 	lwp_prepare(l, &every, rep_fault);
-	user_run(&l->u);
-	expect_store_fault(l, PF_WRITE | PF_USER, DATA_VA + PAGE_SIZE, (u64)rep_fault_3,
+	run_to_store_fault(l, PF_WRITE | PF_USER, DATA_VA + PAGE_SIZE, (u64)rep_fault_3,
 			   "a REP string faults in its middle");
 	report_eq(cb_head(l), 2 * RECORD_SIZE, "and is not counted yet");
 	as_protect(l->cr3, DATA_VA + PAGE_SIZE, PAGE_USER_RW);

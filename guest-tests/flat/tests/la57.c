@@ -30,17 +30,10 @@ static void prepare(struct lwp *l, u64 block, u64 ring)
 	l->u.r.rax = block;
 }
 
-static void run(struct lwp *l, const char *code)
-{
-	l->u.r.rip = (u64)code;
-	lwp_resume(l);
-}
-
 static void expect_gp(struct lwp *l, u64 block, u64 ring, const char *what)
 {
 	prepare(l, block, ring);
-	user_run(&l->u);
-	expect_fault(l, VEC_GP, 0, (u64)l57_start, what);
+	run_to_fault(l, VEC_GP, 0, (u64)l57_start, what);
 }
 
 FLAT_TEST(la57)
@@ -54,14 +47,13 @@ FLAT_TEST(la57)
 	prepare(&l, FAR, FAR_RING);
 	lwp_resume(&l);
 	report_eq(rdmsr(LWP_MSR_CBADDR), FAR, "a block beyond 48 bits");
-	run(&l, l57_run);
+	lwp_run(&l, l57_run);
 	EXPECT_RECORDS(&l, "a ring beyond 48 bits", REC_IRE(l57_1), REC_IRE(l57_2));
-	run(&l, l57_query);
+	lwp_run(&l, l57_query);
 	report_eq(l.u.r.rbx, FAR, "SLWPCB returns the whole address");
 	as_protect(l.cr3, FAR_RING, PAGE_NONE);
 	l.u.r.rip = (u64)l57_run;
-	user_run(&l.u);
-	expect_store_fault(&l, PF_WRITE | PF_USER, FAR_RING + 3 * RECORD_SIZE, (u64)l57_2,
+	run_to_store_fault(&l, PF_WRITE | PF_USER, FAR_RING + 3 * RECORD_SIZE, (u64)l57_2,
 			   "a missing ring: CR2 is the whole address");
 	as_protect(l.cr3, FAR_RING, PAGE_USER_RW);
 	write_cr3(as_new());

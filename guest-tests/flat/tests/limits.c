@@ -27,8 +27,7 @@ LWP_TEST(limits)
 	lwp_go(l, &enough, lim_code);
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "LwpMinBufferSize 4: 128 records are enough");
 	lwp_prepare(l, &less, lim_code);
-	user_run(&l->u);
-	expect_fault(l, VEC_GP, 0, (u64)lim_code, "LwpMinBufferSize 4: 127 records give #GP(0)");
+	run_to_fault(l, VEC_GP, 0, (u64)lim_code, "LwpMinBufferSize 4: 127 records give #GP(0)");
 
 	lwp_go(l, &events, lim_code);
 	report_eq(cb_flags(l), 1u << EV_IRE, "LwpMaxEvents 2: event 3 is not granted");
@@ -45,7 +44,6 @@ LWP_TEST(limits)
 	lwp_prepare(l, &enough, lim_code);
 	memcpy(l->cb + PAGE_SIZE - BLOCK_SIZE + 8, l->cb, BLOCK_SIZE - 8);
 	l->u.r.rax = CB_VA + PAGE_SIZE - BLOCK_SIZE + 8;
-	user_run(&l->u);
-	expect_store_fault(l, PF_WRITE | PF_USER, CB_VA + PAGE_SIZE, (u64)lim_code,
+	run_to_store_fault(l, PF_WRITE | PF_USER, CB_VA + PAGE_SIZE, (u64)lim_code,
 			   "eight bytes further it does");
 }

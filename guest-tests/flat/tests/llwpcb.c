@@ -105,8 +105,7 @@ static void test_width(struct lwp *l)
 
 static void expect_gp(struct lwp *l, const char *what)
 {
-	user_run(&l->u);
-	expect_fault(l, VEC_GP, 0, (u64)ll_insn, what);
+	run_to_fault(l, VEC_GP, 0, (u64)ll_insn, what);
 	report(!rdmsr(LWP_MSR_CBADDR) && !query(l), "and LWP is off");
 }
 
@@ -137,17 +136,14 @@ static void test_pf(struct lwp *l)
 
 	lwp_prepare(l, &b, ll_load);
 	as_protect(l->cr3, CB_VA, PAGE_NONE);
-	user_run(&l->u);
-	expect_store_fault(l, PF_WRITE | PF_USER, CB_VA, (u64)ll_insn,
+	run_to_store_fault(l, PF_WRITE | PF_USER, CB_VA, (u64)ll_insn,
 			   "a block that is not there: #PF");
 	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "and LWP is off");
 	as_protect(l->cr3, CB_VA, PAGE_KERNEL_RW);
-	user_run(&l->u);
-	expect_store_fault(l, PF_PRESENT | PF_WRITE | PF_USER, CB_VA, (u64)ll_insn,
+	run_to_store_fault(l, PF_PRESENT | PF_WRITE | PF_USER, CB_VA, (u64)ll_insn,
 			   "a block in a kernel page: #PF");
 	as_protect(l->cr3, CB_VA, PAGE_USER_RO);
-	user_run(&l->u);
-	expect_store_fault(l, PF_PRESENT | PF_WRITE | PF_USER, CB_VA, (u64)ll_insn,
+	run_to_store_fault(l, PF_PRESENT | PF_WRITE | PF_USER, CB_VA, (u64)ll_insn,
 			   "a read-only block: #PF");
 	as_protect(l->cr3, CB_VA, PAGE_USER_RW);
 	lwp_resume(l);
@@ -157,8 +153,7 @@ static void test_pf(struct lwp *l)
 	block_write_at(l, offset, &b);
 	l->u.r.rax = CB_VA + offset;
 	as_protect(l->cr3, CB_VA + PAGE_SIZE, PAGE_NONE);
-	user_run(&l->u);
-	expect_store_fault(l, PF_WRITE | PF_USER, CB_VA + PAGE_SIZE, (u64)ll_insn,
+	run_to_store_fault(l, PF_WRITE | PF_USER, CB_VA + PAGE_SIZE, (u64)ll_insn,
 			   "a block across a page that is not there: CR2 is that page");
 	as_protect(l->cr3, CB_VA + PAGE_SIZE, PAGE_USER_RW);
 	lwp_resume(l);
@@ -196,16 +191,14 @@ static void test_replace(struct lwp *l)
 		      "and counts from the next one on");
 
 	prepare_two(l, &first, &bad);
-	user_run(&l->u);
-	expect_fault(l, VEC_GP, 0, (u64)ll_two_insn, "a new block that is refused: #GP(0)");
+	run_to_fault(l, VEC_GP, 0, (u64)ll_two_insn, "a new block that is refused: #GP(0)");
 	report_eq(cb_counter(l, EV_IRE), 48, "the old one is flushed");
 	report(!rdmsr(LWP_MSR_CBADDR) && !query(l), "and LWP is off");
 
 	prepare_two(l, &first, &second);
 	l->u.r.rbx = CB_VA + PAGE_SIZE;
 	as_protect(l->cr3, CB_VA + PAGE_SIZE, PAGE_NONE);
-	user_run(&l->u);
-	expect_store_fault(l, PF_WRITE | PF_USER, CB_VA + PAGE_SIZE, (u64)ll_two_insn,
+	run_to_store_fault(l, PF_WRITE | PF_USER, CB_VA + PAGE_SIZE, (u64)ll_two_insn,
 			   "a new block that is not there: #PF");
 	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "and LWP is off");
 	as_protect(l->cr3, CB_VA + PAGE_SIZE, PAGE_USER_RW);
@@ -228,8 +221,7 @@ static void test_flush_fault(struct lwp *l)
 	report(l->u.r.vector == VEC_DB && l->u.r.rip == (u64)ll_two_insn - 1,
 	       "stepped to the second NOP");
 	as_protect(l->cr3, CB_VA, PAGE_USER_RO);
-	user_run(&l->u);
-	expect_store_fault(l, PF_PRESENT | PF_WRITE | PF_USER, CB_VA, (u64)ll_two_insn,
+	run_to_store_fault(l, PF_PRESENT | PF_WRITE | PF_USER, CB_VA, (u64)ll_two_insn,
 			   "the old block is read-only: #PF with its address");
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "LWP stays on with the old block");
 	as_protect(l->cr3, CB_VA, PAGE_USER_RW);

@@ -118,8 +118,7 @@ static void test_operand(struct lwp *l)
 	lwp_prepare(l, &plain, ins_mem);
 	l->u.r.rdi = DATA_VA + 2 * PAGE_SIZE - 2;
 	as_map(l->cr3, DATA_VA + 2 * PAGE_SIZE, 0, 1, PAGE_NONE);
-	user_run(&l->u);
-	expect_store_fault(l, PF_USER, DATA_VA + 2 * PAGE_SIZE, (u64)ins_mem_insn,
+	run_to_store_fault(l, PF_USER, DATA_VA + 2 * PAGE_SIZE, (u64)ins_mem_insn,
 			   "operand across a page that is not there: #PF for reading");
 	report(ring_untouched(l, 0) && !cb_head(l), "and nothing is stored");
 	l->u.r.rdi = DATA_VA;
@@ -130,12 +129,10 @@ static void test_operand(struct lwp *l)
 			 .data2 = 5 });
 	lwp_prepare(l, &plain, ins_noncanonical);
 	l->u.r.rdi = 0x800000000000;
-	user_run(&l->u);
-	expect_fault(l, VEC_GP, 0, (u64)ins_noncanonical + 5, "non-canonical operand: #GP(0)");
+	run_to_fault(l, VEC_GP, 0, (u64)ins_noncanonical + 5, "non-canonical operand: #GP(0)");
 	lwp_prepare(l, &plain, ins_stack);
 	l->u.r.rsp = 0x800000000000;
-	user_run(&l->u);
-	expect_fault(l, VEC_SS, 0, (u64)ins_stack + 5,
+	run_to_fault(l, VEC_SS, 0, (u64)ins_stack + 5,
 		     "non-canonical operand on the stack: #SS(0)");
 }
 
@@ -143,12 +140,10 @@ static void test_ring_fault(struct lwp *l)
 {
 	lwp_prepare(l, &plain, ins_mem);
 	as_protect(l->cr3, RING_VA, PAGE_NONE);
-	user_run(&l->u);
-	expect_store_fault(l, PF_WRITE | PF_USER, RING_VA, (u64)ins_mem_insn,
+	run_to_store_fault(l, PF_WRITE | PF_USER, RING_VA, (u64)ins_mem_insn,
 			   "ring not there: #PF at LWPINS for writing");
 	as_protect(l->cr3, RING_VA, PAGE_USER_RO);
-	user_run(&l->u);
-	expect_store_fault(l, PF_PRESENT | PF_WRITE | PF_USER, RING_VA, (u64)ins_mem_insn,
+	run_to_store_fault(l, PF_PRESENT | PF_WRITE | PF_USER, RING_VA, (u64)ins_mem_insn,
 			   "ring read-only: #PF at LWPINS");
 	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
 	lwp_resume(l);

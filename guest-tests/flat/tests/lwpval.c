@@ -81,13 +81,11 @@ static void test_operand(struct lwp *l)
 	lwp_prepare(l, &third, val_mem);
 	l->u.r.rsi = 4;
 	l->u.r.rdx = 77;
-	user_run(&l->u);
-	expect_store_fault(l, PF_USER, DATA_VA, (u64)val_mem_insn,
+	run_to_store_fault(l, PF_USER, DATA_VA, (u64)val_mem_insn,
 			   "the operand is read when a record is due, not before: #PF");
 	report_eq(l->u.r.rsi, 2, "that was the third execution");
 	report(ring_untouched(l, 0), "nothing is stored");
-	user_run(&l->u);
-	expect_store_fault(l, PF_USER, DATA_VA, (u64)val_mem_insn,
+	run_to_store_fault(l, PF_USER, DATA_VA, (u64)val_mem_insn,
 			   "restarted, it is due again: the counter was left as it was");
 	as_protect(l->cr3, DATA_VA, PAGE_USER_RW);
 	lwp_put32(l->data, 0x11223344);
@@ -106,8 +104,7 @@ static void test_ring_fault(struct lwp *l)
 	as_protect(l->cr3, RING_VA, PAGE_USER_RO);
 	lwp_prepare(l, &every, val_mem);
 	l->u.r.rsi = 1;
-	user_run(&l->u);
-	expect_store_fault(l, PF_PRESENT | PF_WRITE | PF_USER, RING_VA, (u64)val_mem_insn,
+	run_to_store_fault(l, PF_PRESENT | PF_WRITE | PF_USER, RING_VA, (u64)val_mem_insn,
 			   "ring read-only: #PF at LWPVAL for writing");
 	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
 	lwp_resume(l);
@@ -153,12 +150,10 @@ static void test_order(struct lwp *l)
 	as_protect(l->cr3, DATA_VA, PAGE_NONE);
 	lwp_prepare(l, &every, val_mem);
 	l->u.r.rsi = 1;
-	user_run(&l->u);
-	expect_store_fault(l, PF_USER, DATA_VA, (u64)val_mem_insn,
+	run_to_store_fault(l, PF_USER, DATA_VA, (u64)val_mem_insn,
 			   "operand and ring are missing: #PF by the operand");
 	as_protect(l->cr3, DATA_VA, PAGE_USER_RW);
-	user_run(&l->u);
-	expect_store_fault(l, PF_WRITE | PF_USER, RING_VA, (u64)val_mem_insn, "then by the ring");
+	run_to_store_fault(l, PF_WRITE | PF_USER, RING_VA, (u64)val_mem_insn, "then by the ring");
 	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
 	lwp_resume(l);
 	report_eq(cb_head(l), RECORD_SIZE, "then it stores once");

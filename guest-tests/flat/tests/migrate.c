@@ -69,12 +69,6 @@ static u64 hash(const struct lwp *l)
 	return h;
 }
 
-static void run(struct lwp *l, const char *code)
-{
-	l->u.r.rip = (u64)code;
-	lwp_resume(l);
-}
-
 /*
  * The same events in the revision of the run. A period is one more than EventInterval in 43724; in 2007 a
  * counter that waits for another's record stands still, so there is one only.
@@ -100,7 +94,7 @@ static void finish(struct lwp *l, const char *name, u32 events)
 {
 	struct result *r = &results[result_count++];
 
-	run(l, mg_slwpcb);
+	lwp_run(l, mg_slwpcb);
 	r->name = name;
 	r->head = cb_head(l);
 	r->missed = cb_missed(l);
@@ -164,7 +158,7 @@ static void handled(struct lwp *l, u32 rounds)
 		if (user_exited(&l->u))
 			bail("a store into a ring that is not there did not fault");
 		saved = l->u;
-		run(l, mg_handler);
+		lwp_run(l, mg_handler);
 		protect_ring(l, PAGE_USER_RW);
 		l->u = saved;
 		lwp_resume(l);
@@ -192,10 +186,10 @@ static void passing(struct lwp *l, u32 rounds)
 		if (l->u.r.rip != (u64)mg_spinning)
 			bail("a store into a ring that is not there did not fault");
 		l->u.r.rsi = 100;
-		run(l, mg_spin);
+		lwp_run(l, mg_spin);
 		protect_ring(l, PAGE_USER_RW);
 		l->u.r.rsi = 1;
-		run(l, mg_spinning);
+		lwp_run(l, mg_spinning);
 	}
 	finish(l, "passing", rounds);
 }
@@ -237,12 +231,12 @@ static void threads(struct lwp *l, u32 turns)
 		wrmsr(MSR_FS_BASE, 0x1000 * (1 + i % 2));
 		if (i < 2) {
 			l->u.r.rax = CB_VA + i * SECOND;
-			run(l, mg_on);
+			lwp_run(l, mg_on);
 		}
 		l->u.r.rsi = 2;
-		run(l, mg_loop);
+		lwp_run(l, mg_loop);
 	}
-	run(l, mg_slwpcb);
+	lwp_run(l, mg_slwpcb);
 	wrmsr(MSR_FS_BASE, 0x1000);
 	finish(l, "threads", 10 * turns / 8);
 	wrmsr(MSR_FS_BASE, 0);

@@ -141,8 +141,7 @@ static void test_rdmsr(struct lwp *l)
 	u64 first, second;
 
 	load_far(l, EV07_IRE, mmt_on);
-	l->u.r.rip = (u64)mmt_code;
-	lwp_resume(l);
+	lwp_run(l, mmt_code);
 	forget_far(l, l->cb);
 	first = rdmsr(LWP_MSR_CBADDR);
 	second = rdmsr(LWP_MSR_CBADDR);

@@ -74,12 +74,6 @@ static void test_cbaddr(struct lwp *l)
 	report_eq(cb_counter(l, EV_IRE), 100, "and flushes nothing");
 }
 
-static void run(struct lwp *l, const char *code)
-{
-	l->u.r.rip = (u64)code;
-	lwp_resume(l);
-}
-
 /* 43724-208: what LWP_CFG takes away stops at once, and continues where it was. */
 static void test_bits(struct lwp *l)
 {
@@ -89,10 +83,10 @@ static void test_bits(struct lwp *l)
 	lwp_go(l, &b, msr_user);
 	/* 49: the NOP. */
 	wrmsr(LWP_MSR_CFG, CFG_RESET & ~(1ul << EV_IRE));
-	run(l, msr_more);
+	lwp_run(l, msr_more);
 	wrmsr(LWP_MSR_CFG, CFG_RESET);
-	run(l, msr_more);
-	run(l, msr_flush);
+	lwp_run(l, msr_more);
+	lwp_run(l, msr_flush);
 	report_eq(cb_counter(l, EV_IRE), 47,
 		  "IRE is cleared and set: only the NOP and JMP after it count");
 	report_eq(cb_counter(l, EV_BRE), 48, "BRE counts all the time");
@@ -100,14 +94,14 @@ static void test_bits(struct lwp *l)
 
 	/* 46 after SLWPCB. */
 	wrmsr(LWP_MSR_CFG, 0);
-	run(l, msr_more);
+	lwp_run(l, msr_more);
 	user_init64(&u, (u64)msr_flush, STACK_TOP);
 	user_run(&u);
 	report_eq(u.r.vector, VEC_UD, "nothing is left: the instructions raise #UD");
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "the state stays");
 	wrmsr(LWP_MSR_CFG, CFG_RESET);
-	run(l, msr_more);
-	run(l, msr_flush);
+	lwp_run(l, msr_more);
+	lwp_run(l, msr_flush);
 	report_eq(cb_counter(l, EV_IRE), 44, "set again, LWP continues where it was");
 	report_eq(cb_counter(l, EV_BRE), 47, "with both events");
 	lwp_stop();

@@ -72,8 +72,7 @@ static void test_fetch(void)
 	lwp_prepare(&l, &b, ord_fetch);
 	l.u.r.rdx = ABSENT_VA;
 	as_protect(l.cr3, RING_VA, PAGE_NONE);
-	user_run(&l.u);
-	expect_store_fault(&l, PF_WRITE | PF_USER, RING_VA, ABSENT_VA,
+	run_to_store_fault(&l, PF_WRITE | PF_USER, RING_VA, ABSENT_VA,
 			   "the ring's #PF comes first");
 	as_protect(l.cr3, RING_VA, PAGE_USER_RW);
 	user_run(&l.u);

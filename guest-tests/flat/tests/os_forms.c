@@ -95,12 +95,6 @@ static void go(struct lwp *l, const struct block *b)
 	lwp_go(l, b, xf_start);
 }
 
-static void run(struct lwp *l, const char *code)
-{
-	l->u.r.rip = (u64)code;
-	lwp_resume(l);
-}
-
 /* Restores the area, whose component is to be taken. */
 static void restore(void)
 {
@@ -158,7 +152,7 @@ static void test_rfbm(struct lwp *l)
 	report(all(lwp, 128, FILL), "and the component");
 	report_eq(xrstor(BV_SSE), NO_FAULT, "XRSTOR without bit 62");
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "leaves LWP on");
-	run(l, xf_query);
+	lwp_run(l, xf_query);
 	report_eq(cb_counter(l, EV_IRE), 48, "with its counter");
 
 	if (!(cpuid(0xd, 0).a & BV_AVX)) {
@@ -201,7 +195,7 @@ static void test_faults(struct lwp *l)
 	report_eq(xsave(BV_LWP), FAULT(VEC_NM, 0), "CR0.TS: XSAVE raises #NM");
 	report_eq(xsaveopt(BV_LWP), FAULT(VEC_NM, 0), "XSAVEOPT too");
 	report_eq(xrstor(BV_LWP), FAULT(VEC_NM, 0), "XRSTOR too");
-	run(l, xf_query);
+	lwp_run(l, xf_query);
 	report_eq(l->u.r.rbx, CB_VA, "SLWPCB does not");
 	write_cr0(read_cr0() & ~CR0_TS);
 	lwp_stop();
@@ -219,10 +213,10 @@ static void test_osxsave(struct lwp *l)
 	user_init64(&u, (u64)xf_query, STACK_TOP);
 	user_run(&u);
 	report_eq(u.r.vector, VEC_UD, "SLWPCB raises #UD");
-	run(l, xf_run);
+	lwp_run(l, xf_run);
 	write_cr4(read_cr4() | CR4_OSXSAVE);
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "set again, the state is there");
-	run(l, xf_query);
+	lwp_run(l, xf_query);
 	report_eq(cb_counter(l, EV_IRE), 48, "and nothing was counted meanwhile");
 	lwp_stop();
 }
@@ -240,8 +234,7 @@ static void test_address_alone(struct lwp *l)
 	restore();
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA,
 		  "XRSTOR of a block address alone: no access at CPL 0");
-	user_run(&l->u);
-	expect_store_fault(l, PF_WRITE | PF_USER, CB_VA, (u64)xf_run_1,
+	run_to_store_fault(l, PF_WRITE | PF_USER, CB_VA, (u64)xf_run_1,
 			   "the block is loaded before the first instruction at CPL 3: #PF");
 	as_protect(l->cr3, CB_VA, PAGE_USER_RW);
 	lwp_resume(l);
@@ -258,8 +251,8 @@ static void test_negative(struct lwp *l)
 	xsave(BV_LWP);
 	lwp_put32(lwp + COUNTER_2, (u32)-4);
 	restore();
-	run(l, xf_run);
-	run(l, xf_query);
+	lwp_run(l, xf_run);
+	lwp_run(l, xf_query);
 	EXPECT_RECORDS(l, "a counter of -4: the next instruction is due", REC_IRE(xf_run_1));
 	/* -5 when due; 100 - 4; one NOP. */
 	report_eq(cb_counter(l, EV_IRE), 95, "its overrun is subtracted at the reload");
@@ -270,10 +263,9 @@ static void test_negative(struct lwp *l)
 	restore();
 	as_protect(l->cr3, CB_VA, PAGE_NONE);
 	l->u.r.rip = (u64)xf_run;
-	user_run(&l->u);
-	expect_store_fault(l, PF_WRITE | PF_USER, CB_VA, (u64)xf_run_2,
+	run_to_store_fault(l, PF_WRITE | PF_USER, CB_VA, (u64)xf_run_2,
 			   "the least counter: due at once, and the block is missing");
-	run(l, xf_handler);
+	lwp_run(l, xf_handler);
 	xsave(BV_LWP);
 	report_eq(lwp_get32(lwp + COUNTER_2), (u32)LEAST, "it saturates at -2^25");
 	as_protect(l->cr3, CB_VA, PAGE_USER_RW);
@@ -288,14 +280,12 @@ static void test_anywhere(struct lwp *l)
 	go(l, &tenth);
 	as_protect(l->cr3, RING_VA, PAGE_NONE);
 	l->u.r.rip = (u64)xf_run;
-	user_run(&l->u);
-	expect_store_fault(l, PF_WRITE | PF_USER, RING_VA, (u64)xf_run_2, "a record is pending");
+	run_to_store_fault(l, PF_WRITE | PF_USER, RING_VA, (u64)xf_run_2, "a record is pending");
 	xsave(BV_LWP);
 	lwp_stop();
 	restore();
 	l->u.r.rip = (u64)xf_handler;
-	user_run(&l->u);
-	expect_store_fault(l, PF_WRITE | PF_USER, RING_VA, (u64)xf_handler,
+	run_to_store_fault(l, PF_WRITE | PF_USER, RING_VA, (u64)xf_handler,
 			   "after XRSTOR it is tried again at any entry");
 	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
 	lwp_resume(l);

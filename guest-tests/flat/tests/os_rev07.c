@@ -49,12 +49,6 @@ static void xrstor(void)
 	asm volatile("xrstor64 (%0)" : : "r"(area), "a"(0), "d"(BV_LWP_HIGH) : "memory");
 }
 
-static void run(struct lwp *l, const char *code)
-{
-	l->u.r.rip = (u64)code;
-	lwp_resume(l);
-}
-
 static void test_xsave(struct lwp *l)
 {
 	lwp_go(l, &plain, o07_start);
@@ -66,12 +60,12 @@ static void test_xsave(struct lwp *l)
 	report_eq(lwp_get32(lwp + 68), 7, "EventCounter2 is that of EventId 2");
 	lwp_put64(area + XSTATE_BV, 0);
 	xrstor();
-	run(l, o07_query);
+	lwp_run(l, o07_query);
 	report_eq(l->u.r.rax, 0, "XRSTOR with XSTATE_BV[62] = 0 turns LWP off");
 	lwp_put64(area + XSTATE_BV, (u64)BV_LWP_HIGH << 32);
 	xrstor();
-	run(l, o07_run);
-	run(l, o07_query);
+	lwp_run(l, o07_run);
+	lwp_run(l, o07_query);
 	report_eq(l->u.r.rax, CB_VA, "XRSTOR of the area turns it on");
 	report_eq(cb_counter(l, 2), 47, "and the counter continues: 49, two NOPs");
 	lwp_stop();
@@ -85,8 +79,7 @@ static void test_pending(struct lwp *l)
 	lwp_go(l, &b, o07_start);
 	as_protect(l->cr3, RING_VA, PAGE_NONE);
 	l->u.r.rip = (u64)o07_run;
-	user_run(&l->u);
-	expect_store_fault(l, PF_WRITE | PF_USER, RING_VA, (u64)o07_1 + 1, "a record is pending");
+	run_to_store_fault(l, PF_WRITE | PF_USER, RING_VA, (u64)o07_1 + 1, "a record is pending");
 	xsave();
 	report_eq(lwp[32], EV07_IRE, "SavedEventRecord has its EventId");
 	report_eq(lwp_get32(lwp + 64), 0, "its counter is frozen at 0");
@@ -98,7 +91,7 @@ static void test_pending(struct lwp *l)
 	xrstor();
 	lwp_resume(l);
 	EXPECT_RECORDS(l, "restored, it is stored", REC07_IRE(o07_1));
-	run(l, o07_query);
+	lwp_run(l, o07_query);
 	report_eq(cb_counter(l, 1), 9, "and the counter is reloaded then");
 	lwp_stop();
 }

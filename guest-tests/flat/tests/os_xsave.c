@@ -69,12 +69,6 @@ static const struct block plain = { .random = 3,
 				    .filters = 1u << 28,
 				    .event = { { EV_IRE, 100, 50 }, { EV_BRE, 7, 6 } } };
 
-static void run(struct lwp *l, const char *code)
-{
-	l->u.r.rip = (u64)code;
-	lwp_resume(l);
-}
-
 static void expect_layout(const char *who)
 {
 	report_push("%s", who);
@@ -104,7 +98,7 @@ static void test_layout(struct lwp *l)
 
 	memset(l->data, 0, PAGE_SIZE);
 	l->u.r.rdi = DATA_VA;
-	run(l, xsv_user);
+	lwp_run(l, xsv_user);
 	memcpy(area, l->data, AREA_SIZE);
 	/* XOR and MOV were counted. */
 	report_eq(lwp_get32(lwp + 64 + 4), 46, "XSAVE at CPL 3 saves the counters before itself");
@@ -122,14 +116,14 @@ static void test_switch(struct lwp *l)
 	xrstor();
 	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "XRSTOR with XSTATE_BV[62] = 0 turns LWP off");
 	report_eq(cb_counter(l, EV_IRE), 50, "and flushes nothing");
-	run(l, xsv_run);
+	lwp_run(l, xsv_run);
 	lwp_put64(area + XSTATE_BV, BV_LWP);
 	memset(lwp + 96, 0xff, 32);
 	xrstor();
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "XRSTOR of the area turns it on");
 	report_eq(rdmsr(LWP_MSR_CFG), cfg, "LWP_CFG is not taken from bytes 96 and up");
-	run(l, xsv_run);
-	run(l, xsv_query);
+	lwp_run(l, xsv_run);
+	lwp_run(l, xsv_query);
 	report_eq(l->u.r.rbx, CB_VA, "SLWPCB gives the block");
 	report_eq(cb_counter(l, EV_IRE), 46, "the counter went on: 48, two NOPs");
 	expect_no_records(l, "no event was due");
@@ -164,8 +158,7 @@ static void test_pending(struct lwp *l)
 	go(l, &tenth);
 	as_protect(l->cr3, RING_VA, PAGE_NONE);
 	l->u.r.rip = (u64)xsv_run;
-	user_run(&l->u);
-	expect_store_fault(l, PF_WRITE | PF_USER, RING_VA, (u64)xsv_run_1 + 1,
+	run_to_store_fault(l, PF_WRITE | PF_USER, RING_VA, (u64)xsv_run_1 + 1,
 			   "a record is pending");
 	xsave();
 	report_eq(lwp[32], EV_IRE, "SavedEventRecord has its EventId");

@@ -48,19 +48,15 @@ static void test_store(struct lwp *l)
 {
 	lwp_prepare(l, &every, rt_code);
 	as_protect(l->cr3, RING_VA, PAGE_NONE);
-	user_run(&l->u);
-	expect_store_fault(l, ABSENT, RING_VA, (u64)rt_2,
+	run_to_store_fault(l, ABSENT, RING_VA, (u64)rt_2,
 			   "ring not there: #PF before the next one");
 	report_eq(cb_head(l), 0, "the head is not moved");
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "LWP stays on");
-	user_run(&l->u);
-	expect_store_fault(l, ABSENT, RING_VA, (u64)rt_2, "entered at that rIP again: tried again");
+	run_to_store_fault(l, ABSENT, RING_VA, (u64)rt_2, "entered at that rIP again: tried again");
 	as_protect(l->cr3, RING_VA, PAGE_USER_RO);
-	user_run(&l->u);
-	expect_store_fault(l, READ_ONLY, RING_VA, (u64)rt_2, "ring read-only: #PF with P");
+	run_to_store_fault(l, READ_ONLY, RING_VA, (u64)rt_2, "ring read-only: #PF with P");
 	as_protect(l->cr3, RING_VA, PAGE_KERNEL_RW);
-	user_run(&l->u);
-	expect_store_fault(l, READ_ONLY, RING_VA, (u64)rt_2, "ring in a kernel page: #PF with P");
+	run_to_store_fault(l, READ_ONLY, RING_VA, (u64)rt_2, "ring in a kernel page: #PF with P");
 	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
 	lwp_resume(l);
 	EXPECT_RECORDS(l, "with the page there nothing is lost", REC_IRE(rt_1), REC_IRE(rt_2),
@@ -68,8 +64,7 @@ static void test_store(struct lwp *l)
 
 	lwp_prepare(l, &every, rt_jump);
 	as_protect(l->cr3, RING_VA, PAGE_NONE);
-	user_run(&l->u);
-	expect_store_fault(l, ABSENT, RING_VA, (u64)rt_j2, "after a jump: rIP is its target");
+	run_to_store_fault(l, ABSENT, RING_VA, (u64)rt_j2, "after a jump: rIP is its target");
 	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
 	lwp_resume(l);
 	EXPECT_RECORDS(l, "stored once", REC_IRE(rt_j1), REC_IRE(rt_j2));
@@ -83,8 +78,7 @@ static void test_block(struct lwp *l)
 	user_run(&l->u);
 	l->u.r.rflags &= ~RFLAGS_TF;
 	as_protect(l->cr3, CB_VA, PAGE_USER_RO);
-	user_run(&l->u);
-	expect_store_fault(l, READ_ONLY, CB_VA, (u64)rt_2, "block read-only: #PF at the store");
+	run_to_store_fault(l, READ_ONLY, CB_VA, (u64)rt_2, "block read-only: #PF at the store");
 	report(ring_untouched(l, 0), "the record is not written either");
 	as_protect(l->cr3, CB_VA, PAGE_USER_RW);
 	lwp_resume(l);
@@ -101,16 +95,14 @@ static void test_crossing(struct lwp *l)
 
 	lwp_prepare(l, &b, rt_code);
 	as_protect(l->cr3, RING_VA + PAGE_SIZE, PAGE_NONE);
-	user_run(&l->u);
-	expect_store_fault(l, ABSENT, RING_VA + PAGE_SIZE, (u64)rt_2,
+	run_to_store_fault(l, ABSENT, RING_VA + PAGE_SIZE, (u64)rt_2,
 			   "record across pages, second not there: CR2 is the second page");
 	for (i = 0; i < 16; i++)
 		untouched &= l->ring[PAGE_SIZE - 16 + i] == RING_FILL;
 	report(untouched, "nothing is written to the first page");
 	as_protect(l->cr3, RING_VA + PAGE_SIZE, PAGE_USER_RW);
 	as_protect(l->cr3, RING_VA, PAGE_NONE);
-	user_run(&l->u);
-	expect_store_fault(l, ABSENT, RING_VA + PAGE_SIZE - 16, (u64)rt_2,
+	run_to_store_fault(l, ABSENT, RING_VA + PAGE_SIZE - 16, (u64)rt_2,
 			   "first page not there: CR2 is the record");
 	for (i = 0; i < 16; i++)
 		untouched &= l->ring[PAGE_SIZE + i] == RING_FILL;
@@ -130,20 +122,17 @@ static void test_handler(struct lwp *l)
 
 	lwp_prepare(l, &tenth, rt_code);
 	as_protect(l->cr3, RING_VA, PAGE_NONE);
-	user_run(&l->u);
-	expect_store_fault(l, ABSENT, RING_VA, (u64)rt_2, "#PF at rt_2");
+	run_to_store_fault(l, ABSENT, RING_VA, (u64)rt_2, "#PF at rt_2");
 	saved = l->u;
 	l->u.r.rip = (u64)rt_handler;
 	user_run(&l->u);
 	report(user_exited(&l->u), "a handler runs although the ring is not there");
 	l->u = saved;
-	user_run(&l->u);
-	expect_store_fault(l, ABSENT, RING_VA, (u64)rt_2, "back at that rIP: tried again");
+	run_to_store_fault(l, ABSENT, RING_VA, (u64)rt_2, "back at that rIP: tried again");
 	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
 	lwp_resume(l);
 	EXPECT_RECORDS(l, "stored once the page is there", REC_IRE(rt_1));
-	l->u.r.rip = (u64)rt_slwpcb;
-	lwp_resume(l);
+	lwp_run(l, rt_slwpcb);
 	/* Reloaded with 9 when gathered; three in the handler, two after. */
 	report_eq(cb_counter(l, EV_IRE), 4, "the handler was counted");
 }
@@ -158,8 +147,7 @@ static void test_second_event(struct lwp *l)
 	as_protect(l->cr3, RING_VA, PAGE_NONE);
 	user_run(&l->u);
 	l->u.r.rip = (u64)rt_handler;
-	user_run(&l->u);
-	expect_store_fault(l, ABSENT, RING_VA, (u64)rt_h1,
+	run_to_store_fault(l, ABSENT, RING_VA, (u64)rt_h1,
 			   "another event becomes due in the handler: tried again there");
 	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
 	lwp_resume(l);
@@ -174,14 +162,12 @@ static void test_due(struct lwp *l)
 	as_protect(l->cr3, RING_VA, PAGE_NONE);
 	user_run(&l->u);
 	l->u.r.rip = (u64)rt_handler;
-	user_run(&l->u);
-	expect_store_fault(l, ABSENT, RING_VA, (u64)rt_h1, "due by one: tried again");
+	run_to_store_fault(l, ABSENT, RING_VA, (u64)rt_h1, "due by one: tried again");
 	l->u.r.rip = (u64)rt_handler;
 	user_run(&l->u);
 	report(user_exited(&l->u), "due by more: not again");
 	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
-	l->u.r.rip = (u64)rt_slwpcb;
-	lwp_resume(l);
+	lwp_run(l, rt_slwpcb);
 	/* 0 when gathered; one, then three in the handler. */
 	report_eq(cb_counter(l, EV_IRE), -4u & LWP_COUNTER_MASK, "the handler was counted");
 	EXPECT_RECORDS(l, "SLWPCB takes the next record", REC_IRE(rt_1), REC_IRE(rt_slwpcb));
@@ -227,8 +213,7 @@ static void test_operand(struct lwp *l, const char *code, const char *name, stru
 	report_push("%s", name);
 	expect_store_fault(l, ABSENT, RING_VA, (u64)code, "the pending record is tried first");
 	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
-	user_run(&l->u);
-	expect_store_fault(l, PF_USER, DATA_VA, (u64)code, "then the operand is read");
+	run_to_store_fault(l, PF_USER, DATA_VA, (u64)code, "then the operand is read");
 	report_eq(cb_head(l), RECORD_SIZE, "the pending record is stored");
 	as_protect(l->cr3, DATA_VA, PAGE_USER_RW);
 	lwp_put32(l->data, 55);

@@ -26,17 +26,11 @@ USER_CODE("c07_start: llwpcb %rax\n"
 
 static const struct block every = { .event = { { EV07_IRE, 1, 1 } } };
 
-static void run(struct lwp *l, const char *code)
-{
-	l->u.r.rip = (u64)code;
-	lwp_resume(l);
-}
-
 /* LLWPCB returns what was there before. */
 static u64 start(struct lwp *l, u64 block)
 {
 	l->u.r.rax = block;
-	run(l, c07_start);
+	lwp_run(l, c07_start);
 	return l->u.r.rax;
 }
 
@@ -44,20 +38,20 @@ static void test_address_spaces(struct lwp *a, struct lwp *b)
 {
 	write_cr3(a->cr3);
 	lwp_go(a, &every, c07_start);
-	run(a, c07_run);
+	lwp_run(a, c07_run);
 	write_cr3(b->cr3);
 	lwp_prepare(b, &every, c07_start);
-	run(b, c07_query);
+	lwp_run(b, c07_query);
 	report_eq(b->u.r.rbx, 0, "another address space: SLWPCB returns 0");
-	run(b, c07_run);
+	lwp_run(b, c07_run);
 	expect_no_records(b, "nothing is recorded there");
 	report_eq(start(b, CB_VA), 0, "LLWPCB returns 0 there, not the other's block");
-	run(b, c07_run);
+	lwp_run(b, c07_run);
 	write_cr3(a->cr3);
 	report_eq(lwp_touch(), CB_VA, "back in the first: LWP is on again");
-	run(a, c07_run);
+	lwp_run(a, c07_run);
 	write_cr3(b->cr3);
-	run(b, c07_run);
+	lwp_run(b, c07_run);
 	EXPECT_RECORDS(b, "the second has its own records", REC07_IRE(c07_run_1),
 		       REC07_IRE(c07_run_2), REC07_IRE(c07_run_1), REC07_IRE(c07_run_2));
 	lwp_stop();
@@ -76,15 +70,15 @@ static void test_threads(struct lwp *a)
 	lwp_prepare(a, &every, c07_start);
 	block_write_at(a, SECOND, &second);
 	lwp_resume(a);
-	run(a, c07_run);
+	lwp_run(a, c07_run);
 	wrmsr(MSR_FS_BASE, FS_TWO);
 	report_eq(lwp_touch(), 0, "another FS base: LWP is off there");
 	report_eq(start(a, CB_VA + SECOND), 0, "LLWPCB returns 0 there");
-	run(a, c07_run);
-	run(a, c07_run);
+	lwp_run(a, c07_run);
+	lwp_run(a, c07_run);
 	wrmsr(MSR_FS_BASE, FS_ONE);
 	report_eq(lwp_touch(), CB_VA, "the first thread's LWP is on again");
-	run(a, c07_run);
+	lwp_run(a, c07_run);
 	wrmsr(MSR_FS_BASE, FS_TWO);
 	report_eq(start(a, 0), CB_VA + SECOND, "LLWPCB 0 returns the second thread's block");
 	report_eq(lwp_get32(a->cb + SECOND + LWP_CB_HEAD), 4 * RECORD_SIZE,
@@ -106,12 +100,12 @@ static void test_counts(struct lwp *a, struct lwp *b)
 
 	lwp_go(a, &third, c07_start);
 	for (i = 0; i < 6; i++) {
-		run(a, c07_run);
+		lwp_run(a, c07_run);
 		write_cr3(b->cr3);
-		run(b, c07_run);
+		lwp_run(b, c07_run);
 		write_cr3(a->cr3);
 		wrmsr(MSR_FS_BASE, FS_TWO);
-		run(a, c07_run);
+		lwp_run(a, c07_run);
 		wrmsr(MSR_FS_BASE, 0);
 	}
 	EXPECT_RECORDS(a, "interval 3: what runs in between does not count", REC07_IRE(c07_run_1),
@@ -127,16 +121,15 @@ static void test_frozen(struct lwp *a, struct lwp *b)
 	lwp_go(a, &second, c07_start);
 	as_protect(a->cr3, RING_VA, PAGE_NONE);
 	a->u.r.rip = (u64)c07_run;
-	user_run(&a->u);
-	expect_store_fault(a, PF_WRITE | PF_USER, RING_VA, (u64)c07_run_2,
+	run_to_store_fault(a, PF_WRITE | PF_USER, RING_VA, (u64)c07_run_2,
 			   "a missing ring: #PF at the next instruction");
 	write_cr3(b->cr3);
-	run(b, c07_run);
+	lwp_run(b, c07_run);
 	as_protect(a->cr3, RING_VA, PAGE_USER_RW);
 	expect_no_records(a, "nothing is stored from elsewhere");
 	write_cr3(a->cr3);
 	lwp_resume(a);
-	run(a, c07_run);
+	lwp_run(a, c07_run);
 	/* The second NOP and the first of the next run make two. */
 	EXPECT_RECORDS(a, "back there it is stored, and the counter is reloaded",
 		       REC07_IRE(c07_run_1), REC07_IRE(c07_run_1));
@@ -158,7 +151,7 @@ static void test_changed(struct lwp *a, struct lwp *b)
 
 	for (i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
 		lwp_go(a, &every, c07_start);
-		run(a, c07_run);
+		lwp_run(a, c07_run);
 		write_cr3(b->cr3);
 		a->cb[fields[i].offset] ^= 0x40;
 		write_cr3(a->cr3);

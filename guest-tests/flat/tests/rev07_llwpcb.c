@@ -73,8 +73,7 @@ static void test_alignment(struct lwp *l)
 	lwp_prepare(l, &ire, l07_one);
 	block_write_at(l, 8, &ire);
 	l->u.r.rax = CB_VA + 8;
-	user_run(&l->u);
-	expect_fault(l, VEC_GP, 0, (u64)l07_one, "a block that is not 16-byte aligned: #GP(0)");
+	run_to_fault(l, VEC_GP, 0, (u64)l07_one, "a block that is not 16-byte aligned: #GP(0)");
 	report_eq(l->u.r.rax, CB_VA + 8, "rAX is kept");
 	lwp_prepare(l, &ire, l07_one);
 	block_write_at(l, 16, &ire);
@@ -123,8 +122,7 @@ static void test_cpl0(struct lwp *l)
 		     : "memory", "cc");
 	report_eq(rax, 0, "LLWPCB at CPL 0 of a block that is not there: no fault, returns 0");
 	report(flags & RFLAGS_CF, "CF is kept");
-	user_run(&l->u);
-	expect_store_fault(l, PF_WRITE | PF_USER, CB_VA, (u64)l07_run_1, "#PF at CPL 3");
+	run_to_store_fault(l, PF_WRITE | PF_USER, CB_VA, (u64)l07_run_1, "#PF at CPL 3");
 	as_protect(l->cr3, CB_VA, PAGE_USER_RW);
 	report_eq(cb_flags(l), 0, "the block has not been touched");
 	lwp_resume(l);
@@ -168,18 +166,15 @@ static void test_ds(struct lwp *l)
 	lwp_prepare32(l, &every, l07_32);
 	l->u.ds = USER_FREE_DS;
 	l->u.r.rax = 0x2000;
-	user_run(&l->u);
-	expect_fault(l, VEC_GP, 0, (u64)l07_32, "a block beyond the limit of DS: #GP(0)");
+	run_to_fault(l, VEC_GP, 0, (u64)l07_32, "a block beyond the limit of DS: #GP(0)");
 }
 
 static void test_absent(struct lwp *l)
 {
 	lwp_prepare(l, &ire, l07_ins);
-	user_run(&l->u);
-	expect_fault(l, VEC_UD, 0, (u64)l07_ins, "2007 has no LWPINS: #UD");
+	run_to_fault(l, VEC_UD, 0, (u64)l07_ins, "2007 has no LWPINS: #UD");
 	l->u.r.rip = (u64)l07_val;
-	user_run(&l->u);
-	expect_fault(l, VEC_UD, 0, (u64)l07_val, "2007 has no LWPVAL: #UD");
+	run_to_fault(l, VEC_UD, 0, (u64)l07_val, "2007 has no LWPVAL: #UD");
 }
 
 LWP_TEST(rev07_llwpcb)

@@ -117,8 +117,7 @@ static void test_frozen(struct lwp *l)
 
 	lwp_prepare(l, &b, s07_one);
 	as_protect(l->cr3, RING_VA, PAGE_NONE);
-	user_run(&l->u);
-	expect_store_fault(l, PF_WRITE | PF_USER, RING_VA, (u64)s07_o2,
+	run_to_store_fault(l, PF_WRITE | PF_USER, RING_VA, (u64)s07_o2,
 			   "ring not there: #PF before the next instruction");
 	report_eq(cb_head(l), 0, "the head is not moved");
 	l->u.r.rip = (u64)s07_o3;
@@ -126,8 +125,7 @@ static void test_frozen(struct lwp *l)
 	report(user_exited(&l->u), "the program runs meanwhile");
 	before = cb_missed(l);
 	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
-	l->u.r.rip = (u64)s07_flush;
-	lwp_resume(l);
+	lwp_run(l, s07_flush);
 	EXPECT_RECORDS(l, "then the record is stored", REC07_IRE(s07_o1));
 	report_eq(cb_counter(l, 1), 10,
 		  "and the counter is the interval: nothing was counted at zero");

@@ -119,8 +119,7 @@ static void prepare_ds(struct lwp *l, u32 limit, u8 access, u16 selector)
 
 static void expect_gp(struct lwp *l, const char *what)
 {
-	user_run(&l->u);
-	expect_fault(l, VEC_GP, 0, (u64)(seg_32 - seg_base), what);
+	run_to_fault(l, VEC_GP, 0, (u64)(seg_32 - seg_base), what);
 	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "and LWP is off");
 }
 
@@ -167,8 +166,7 @@ static void test_ring_limit(struct lwp *l)
 
 	b.base = 0x100000000 - 32 * RECORD_SIZE;
 	prepare(l, &b, seg_32, SEG_32BIT_BYTES);
-	user_run(&l->u);
-	expect_store_fault(l, PF_WRITE | PF_USER, (u32)b.base, (u64)(seg_32_2 - seg_base),
+	run_to_store_fault(l, PF_WRITE | PF_USER, (u32)b.base, (u64)(seg_32_2 - seg_base),
 			   "32-bit code: a ring up to 4 GiB is taken, and is missing");
 	lwp_stop();
 	b.base += RECORD_SIZE;
@@ -202,8 +200,7 @@ static void test_operand(struct lwp *l)
 	prepare(l, &none, seg_op, SEG_32BIT_BYTES);
 	l->u.ds = USER_FREE_DS;
 	l->u.r.rbx = (u64)top * PAGE_SIZE + PAGE_SIZE - 3;
-	user_run(&l->u);
-	expect_fault(l, VEC_GP, 0, (u64)(seg_op_ds - seg_base),
+	run_to_fault(l, VEC_GP, 0, (u64)(seg_op_ds - seg_base),
 		     "LWPINS whose operand ends beyond the limit of DS: #GP(0)");
 	l->u.r.rbx--;
 	lwp_resume(l);
@@ -216,14 +213,12 @@ static void test_operand(struct lwp *l)
 	prepare(l, &none, seg_op_es, SEG_32BIT_BYTES);
 	l->u.es = 0;
 	l->u.r.rbx = DATA_VA;
-	user_run(&l->u);
-	expect_fault(l, VEC_GP, 0, (u64)(seg_op_es_1 - seg_base),
+	run_to_fault(l, VEC_GP, 0, (u64)(seg_op_es_1 - seg_base),
 		     "an operand in a null segment: #GP(0)");
 	prepare(l, &none, seg_op_ss, SEG_32BIT_BYTES);
 	l->u.r.ss = USER_FREE_DS;
 	l->u.r.rbp = (u64)top * PAGE_SIZE + PAGE_SIZE;
-	user_run(&l->u);
-	expect_fault(l, VEC_SS, 0, (u64)(seg_op_ss_1 - seg_base),
+	run_to_fault(l, VEC_SS, 0, (u64)(seg_op_ss_1 - seg_base),
 		     "an operand beyond the limit of SS: #SS(0)");
 	expect_no_records(l, "a fault leaves nothing stored");
 	lwp_stop();

@@ -86,13 +86,11 @@ static void test_fault(struct lwp *l)
 
 	lwp_go(l, &b, slwpcb_fault);
 	as_protect(l->cr3, CB_VA, PAGE_USER_RO);
-	user_run(&l->u);
-	expect_store_fault(l, PF_PRESENT | PF_WRITE | PF_USER, CB_VA, (u64)slwpcb_fault_insn,
+	run_to_store_fault(l, PF_PRESENT | PF_WRITE | PF_USER, CB_VA, (u64)slwpcb_fault_insn,
 			   "a read-only block gives #PF at SLWPCB");
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "LWP stays on");
 	as_protect(l->cr3, CB_VA, PAGE_NONE);
-	user_run(&l->u);
-	expect_store_fault(l, PF_WRITE | PF_USER, CB_VA, (u64)slwpcb_fault_insn,
+	run_to_store_fault(l, PF_WRITE | PF_USER, CB_VA, (u64)slwpcb_fault_insn,
 			   "a block that is not there gives #PF at SLWPCB");
 	as_protect(l->cr3, CB_VA, PAGE_USER_RW);
 	lwp_resume(l);

@@ -100,8 +100,7 @@ FLAT_TEST(svm_auto)
 		untouched &= g.vmcb[AREA + i] == FILL;
 	report(untouched, "VMSAVE and #VMEXIT leave the area alone");
 
-	l.u.r.rip = (u64)sva_query;
-	lwp_resume(&l);
+	lwp_run(&l, sva_query);
 	report_eq(l.u.r.rbx, CB_VA, "the program's LWP is on as before");
 	report_eq(cb_counter(&l, EV_IRE), 48,
 		  "its two NOPs were counted, the guest's hundred were not");
