@@ -31,6 +31,7 @@ static struct {
     /* Under lock. Guest memory is not accessed with the lock held. */
     struct lwp_ctx_table table;
     QEMUTimer *timer;
+    uint64_t now; /* ms of the virtual clock, when it was read last */
 } contexts;
 
 /* 43724-905 */
@@ -58,10 +59,15 @@ static enum lwp_phys_result lwp_read_phys(void *ctx, uint64_t gpa, void *to,
     return LWP_PHYS_OK;
 }
 
-/* The clock of the table. */
+/*
+ * The clock of the table.  With -icount only the last instruction of a TB may
+ * read it, so a context is parked at the time that was read last, which is at
+ * most age / 4 ago.
+ */
 static uint64_t lwp_now(void)
 {
-    return qemu_clock_get_ms(QEMU_CLOCK_VIRTUAL);
+    contexts.now = qemu_clock_get_ms(QEMU_CLOCK_VIRTUAL);
+    return contexts.now;
 }
 
 /* In the main thread: look at the contexts that are due (43724-905). */
@@ -69,11 +75,12 @@ static void lwp_context_collect(void *opaque)
 {
     X86CPU *cpu = X86_CPU(first_cpu);
     struct lwp_phys phys = { .read = lwp_read_phys, .bits = cpu->phys_bits };
-    uint64_t now = lwp_now();
     struct lwp_ctx_look look;
     enum lwp_ctx_fate fate;
+    uint64_t now;
 
     qemu_mutex_lock(&contexts.lock);
+    now = lwp_now();
     while (lwp_ctx_due(&contexts.table, now, &look)) {
         qemu_mutex_unlock(&contexts.lock);
         fate = lwp_ctx_look(&phys, cpu->lwp_caps, &look.saved);
@@ -173,7 +180,7 @@ static void lwp_park(CPUX86State *env)
     X86LWP *lwp = env->lwp;
 
     x86_cnt_fold(env);
-    lwp_ctx_park(&contexts.table, &lwp->engine, lwp_cpu(env), lwp_now());
+    lwp_ctx_park(&contexts.table, &lwp->engine, lwp_cpu(env), contexts.now);
     lwp->live = false;
 }
 
