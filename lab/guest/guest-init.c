@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/random.h>
 #include <poll.h>
 #include <pty.h>
 #include <signal.h>
@@ -27,6 +28,8 @@
 #define PORT_TRIES 10000
 
 static int port = -1;
+static int source = -1; /* of requests: the port, or a file with one */
+static int input = -1; /* the standard input of commands that get none from the host */
 static char data[FRAME_MAX_DATA + 1];
 
 static struct {
@@ -127,11 +130,11 @@ static void read_all(void *buffer, size_t length)
 	ssize_t n;
 
 	for (; length; p += n, length -= (size_t)n) {
-		n = read(port, p, length);
+		n = read(source, p, length);
 		if (n < 0 && errno == EINTR)
 			n = 0;
 		else if (n <= 0)
-			trouble("the host closed the port");
+			trouble(source == port ? "the host closed the port" : "half a request");
 	}
 }
 
@@ -165,6 +168,23 @@ static void take_size(const struct frame *frame)
 	request.size.ws_col = size.columns;
 }
 
+/* seed - the kernel's random numbers come from these bytes, and from nothing else that differs */
+static void seed(const struct frame *frame)
+{
+	struct {
+		struct rand_pool_info info;
+		char bytes[64];
+	} pool = { 0 };
+	int fd = open("/dev/urandom", O_RDWR | O_CLOEXEC);
+
+	pool.info.buf_size = frame->length < sizeof(pool.bytes) ? (int)frame->length : 64;
+	pool.info.entropy_count = 8 * pool.info.buf_size;
+	memcpy(pool.info.buf, data, (size_t)pool.info.buf_size);
+	if (ioctl(fd, RNDADDENTROPY, &pool) || ioctl(fd, RNDRESEEDCRNG))
+		trouble("cannot seed the random numbers: %s", strerror(errno));
+	close(fd);
+}
+
 static void forget(char **list, size_t *count)
 {
 	while (*count)
@@ -194,6 +214,9 @@ static void take_request(void)
 			break;
 		case FRAME_MODULES:
 			mount_modules(data);
+			break;
+		case FRAME_SEED:
+			seed(&frame);
 			break;
 		case FRAME_SIZE:
 			request.terminal = true;
@@ -256,7 +279,7 @@ static void start_on_pipes(struct command *c)
 		trouble("cannot start a command: %s", strerror(errno));
 	if (!c->pid) {
 		setsid();
-		dup2(in[0], STDIN_FILENO);
+		dup2(input >= 0 ? input : in[0], STDIN_FILENO);
 		dup2(out[1], STDOUT_FILENO);
 		dup2(err[1], STDERR_FILENO);
 		run_command();
@@ -404,7 +427,7 @@ static int serve(struct command *c, int signals)
 			{ signals, POLLIN, 0 },
 			{ c->out, POLLIN, 0 },
 			{ c->err, POLLIN, 0 },
-			{ port, POLLIN, 0 },
+			{ source == port ? port : -1, POLLIN, 0 },
 			{ c->input_length ? c->in : -1, POLLOUT, 0 },
 		};
 
@@ -444,6 +467,27 @@ static void close_all(struct command *c)
 	free(c->input);
 }
 
+/* send_share - to a host that does not see it: each file of the share */
+static void send_share(void)
+{
+	DIR *dir = opendir(SHARE_DIR);
+	struct dirent *entry;
+	ssize_t n;
+	int fd;
+
+	while (dir && (entry = readdir(dir))) {
+		if (entry->d_type != DT_REG)
+			continue;
+		fd = openat(dirfd(dir), entry->d_name, O_RDONLY | O_CLOEXEC);
+		send_frame(FRAME_FILE, entry->d_name, strlen(entry->d_name));
+		while ((n = read(fd, data, FRAME_MAX_DATA)) > 0)
+			send_frame(FRAME_BYTES, data, (size_t)n);
+		close(fd);
+	}
+	if (dir)
+		closedir(dir);
+}
+
 /* run - one command, as the host asks for it */
 static void run(int signals)
 {
@@ -460,6 +504,8 @@ static void run(int signals)
 	end_all();
 	close_all(&command);
 	sync();
+	if (source != port)
+		send_share();
 	code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 	send_frame(FRAME_EXIT, &code, 1);
 }
@@ -473,7 +519,12 @@ int main(void)
 	mount_early();
 	load_modules();
 	open_port();
-	mount_root();
+	source = open(REQUEST, O_RDONLY | O_CLOEXEC);
+	if (source < 0)
+		source = port;
+	else if ((input = open(INPUT, O_RDONLY | O_CLOEXEC)) < 0)
+		input = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	mount_root(source == port);
 	name_machine();
 	send_frame(FRAME_HELLO, NULL, 0);
 
@@ -481,6 +532,9 @@ int main(void)
 	sigaddset(&child, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &child, NULL);
 	signals = signalfd(-1, &child, SFD_CLOEXEC);
-	for (;;)
+	do
 		run(signals);
+	while (source == port);
+	for (;;)
+		pause();
 }

@@ -2,7 +2,8 @@
 /*
  * Guest init, first half: load modules and put the file systems together. The root is the host's
  * root, read-only over 9p, under a tmpfs overlay: everything can be written, nothing reaches the
- * host. What has to come back goes through the writable 9p share at SHARE_DIR.
+ * host. What has to come back goes through the writable 9p share at SHARE_DIR. With FILES in the
+ * initramfs that is the root below the overlay.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,10 +17,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "guest-setup.h"
+#include "proto.h"
 
 #define HOST_DIR "/host"
 #define OVERLAY_DIR "/overlay"
 #define NEW_ROOT "/root"
+#define LOWER(dir) "lowerdir=" dir ",upperdir=" OVERLAY_DIR "/upper,workdir=" OVERLAY_DIR "/work"
 #define P9_OPTIONS "trans=virtio,version=9p2000.L,msize=512000"
 
 static void need_mount(const char *source, const char *target, const char *type,
@@ -57,19 +60,21 @@ void mount_early(void)
 	need_mount("sys", "/sys", "sysfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
 }
 
-/* mount_root - build the overlay and make it the root directory */
-void mount_root(void)
+/* mount_root - build the overlay and make it the root directory; @share: SHARE_DIR is the host's */
+void mount_root(bool share)
 {
+	bool in_ram = !access(FILES, F_OK);
+
 	mkdir(HOST_DIR, 0755);
 	mkdir(OVERLAY_DIR, 0755);
 	mkdir(NEW_ROOT, 0755);
-	need_mount("host", HOST_DIR, "9p", MS_RDONLY, P9_OPTIONS ",cache=loose");
+	if (!in_ram)
+		need_mount("host", HOST_DIR, "9p", MS_RDONLY, P9_OPTIONS ",cache=loose");
 	need_mount("overlay", OVERLAY_DIR, "tmpfs", 0, "mode=0755");
 	mkdir(OVERLAY_DIR "/upper", 0755);
 	mkdir(OVERLAY_DIR "/work", 0755);
 	need_mount("root", NEW_ROOT, "overlay", 0,
-		   "lowerdir=" HOST_DIR ",upperdir=" OVERLAY_DIR "/upper,workdir=" OVERLAY_DIR
-		   "/work");
+		   in_ram ? LOWER(FILES) : LOWER(HOST_DIR));
 
 	mkdir(NEW_ROOT "/dev", 0755);
 	mkdir(NEW_ROOT "/proc", 0555);
@@ -79,6 +84,10 @@ void mount_root(void)
 	need_mount("/proc", NEW_ROOT "/proc", NULL, MS_MOVE, NULL);
 	need_mount("/sys", NEW_ROOT "/sys", NULL, MS_MOVE, NULL);
 	need_mount("run", NEW_ROOT "/run", "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755");
+	if (!access(TOOLS, F_OK)) {
+		mkdir(NEW_ROOT TOOLS_DIR, 0755);
+		need_mount(TOOLS, NEW_ROOT TOOLS_DIR, NULL, MS_BIND, NULL);
+	}
 	if (chdir(NEW_ROOT) || mount(".", "/", NULL, MS_MOVE, NULL) || chroot(".") || chdir("/"))
 		trouble("cannot enter the new root: %s", strerror(errno));
 
@@ -92,7 +101,8 @@ void mount_root(void)
 		trouble("cannot make the links in /dev: %s", strerror(errno));
 	mkdir("/run/lock", 01777);
 	mkdir(SHARE_DIR, 0755);
-	need_mount("share", SHARE_DIR, "9p", 0, P9_OPTIONS ",cache=none");
+	if (share)
+		need_mount("share", SHARE_DIR, "9p", 0, P9_OPTIONS ",cache=none");
 }
 
 /* name_machine - a host name, and the loopback interface for programs that talk to themselves */

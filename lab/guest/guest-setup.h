@@ -5,14 +5,17 @@
 #ifndef LAB_GUEST_H
 #define LAB_GUEST_H
 
+#include <stdbool.h>
+
 #define SHARE_DIR "/run/vlwp"
+#define TOOLS_DIR "/run/tools"
 
 /* trouble - tell the host why the guest cannot be used, then stop the machine */
 _Noreturn void trouble(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 void mount_early(void);
 void load_modules(void);
-void mount_root(void);
+void mount_root(bool share);
 void name_machine(void);
 void mount_modules(const char *dir);
 

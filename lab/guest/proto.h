@@ -2,6 +2,9 @@
 /*
  * What the host and the guest's init say to each other over one virtio-serial port: frames of a
  * type, a length and that many bytes. Both ends are x86, so integers travel as they lie in memory.
+ *
+ * A guest that runs the same twice (lab/guest/count1.py) hears nothing of the host: the initramfs has
+ * the frames of one request in REQUEST, the command's standard input in INPUT, and files in FILES.
  */
 #ifndef LAB_PROTO_H
 #define LAB_PROTO_H
@@ -10,6 +13,10 @@
 
 #define PORT_NAME "vlwp"
 #define FRAME_MAX_DATA 65536u
+#define REQUEST "/request"
+#define INPUT "/input" /* if it is not there, there is no input */
+#define TOOLS "/tools" /* lwprun and its library, for who has them nowhere else */
+#define FILES "/files" /* the root directory; if it is not there, the root is the host's */
 
 enum frame_type {
 	/* guest to host */
@@ -19,11 +26,14 @@ enum frame_type {
 	FRAME_EXIT = 'X', /* one byte: exit status as a shell would give it */
 	FRAME_TROUBLE = 'T', /* text: the guest could not be set up */
 	FRAME_TAKEN = 'K', /* the command has taken all input so far, and wants more */
+	FRAME_FILE = 'F', /* the name of a file of the share, whose content follows */
+	FRAME_BYTES = 'B', /* more of that file */
 	/* host to guest */
 	FRAME_ARG = 'A', /* one argument of the command */
 	FRAME_ENV = 'E', /* one NAME=VALUE */
 	FRAME_CWD = 'C', /* working directory */
 	FRAME_MODULES = 'M', /* where the guest kernel's modules lie on the host */
+	FRAME_SEED = 'D', /* for the guest kernel's random numbers; those before it do not count */
 	FRAME_SIZE = 'W', /* struct term_size; before FRAME_GO it asks for a terminal */
 	FRAME_GO = 'G', /* start the command; after its FRAME_EXIT another one may follow */
 	FRAME_STDIN = 'I', /* no data: end of file */

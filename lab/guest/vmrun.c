@@ -2,6 +2,7 @@
 /*
  * vmrun [--cwd=DIR] [--modules=DIR] [--log=FILE] [--console=FILE] [--keep-console=FILE] [--stats=FILE]
  *       [--no-boot-limit] [--runs=N] [--pass-signals] QEMU ARG... -- COMMAND ARG...
+ * vmrun --share=DIR [...] QEMU ARG...
  *
  * Start a guest whose init speaks proto.h, run one command in it, pass standard input, output and
  * error through, and end with the command's exit status. With a terminal on both sides the command
@@ -17,6 +18,10 @@
  * "run status N". The exit status is that of the first run that failed.
  *
  * --pass-signals: the first SIGINT or SIGTERM goes to the command, and no run follows; the second ends us.
+ *
+ * --share=DIR: the guest has its request and its input already, and is told nothing. Files of its share are
+ * written to DIR when its command has ended. QEMU waits until we have taken what it writes, in which no time
+ * passes for the guest.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -47,6 +52,7 @@
 #define SAME_SIGNAL_MS 500
 
 static const char *cwd, *modules, *log_path, *console_path, *kept_path, *stats_path;
+static const char *share_path;
 static bool no_boot_limit, pass_signals;
 static int runs, run = 1; /* runs 0: --runs was not given */
 static int first_status;
@@ -116,18 +122,33 @@ static int make_pair(int *ours)
 	return pair[1];
 }
 
+/* make_pipe - from QEMU to us; sets @ours and returns QEMU's end */
+static int make_pipe(int *ours)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC))
+		fail("pipe", strerror(errno));
+	*ours = ends[0];
+	return ends[1];
+}
+
 /* start_qemu - QEMU on the far end of a socket pair; its own process group keeps Ctrl-C from it */
 static void start_qemu(char **args, int count, const sigset_t *old)
 {
 	char *argv[MAX_QEMU_ARGS + 12], chardev[64], monitor[64];
-	int i, fd, port = make_pair(&link_fd), qmp = -1;
+	int i, fd, port = share_path ? make_pipe(&link_fd) : make_pair(&link_fd), qmp = -1;
 	pid_t us = getpid();
 
 	if (count > MAX_QEMU_ARGS)
 		fail("too many QEMU arguments", NULL);
 	for (i = 0; i < count; i++)
 		argv[i] = args[i];
-	snprintf(chardev, sizeof(chardev), "socket,id=vlwp,fd=%d", port);
+	/* A backend's log is the one that is written as a whole, and waited for. */
+	snprintf(chardev, sizeof(chardev),
+		 share_path ? "file,id=vlwp,path=/dev/null,logfile=/dev/fd/%d" :
+			      "socket,id=vlwp,fd=%d",
+		 port);
 	argv[i++] = (char *)"-chardev";
 	argv[i++] = chardev;
 	if (stats_path) {
@@ -139,7 +160,7 @@ static void start_qemu(char **args, int count, const sigset_t *old)
 		argv[i++] = (char *)"chardev=monitor,mode=control";
 	}
 	argv[i++] = (char *)"-device";
-	argv[i++] = (char *)"virtio-serial-pci";
+	argv[i++] = (char *)(share_path ? "virtio-serial-pci,ioeventfd=off" : "virtio-serial-pci");
 	argv[i++] = (char *)"-device";
 	argv[i++] = (char *)"virtserialport,chardev=vlwp,name=" PORT_NAME;
 	argv[i] = NULL;
@@ -367,7 +388,7 @@ static void receive(void *buffer, size_t length)
 	ssize_t n;
 
 	for (; length; p += n, length -= (size_t)n) {
-		n = recv(link_fd, p, length, MSG_WAITALL);
+		n = read(link_fd, p, length);
 		if (n < 0 && errno == EINTR) {
 			n = 0;
 		} else if (n <= 0) {
@@ -391,8 +412,24 @@ static void end_run(int status)
 	queue_request();
 }
 
+/* share_file - a new file of the share for the content that follows */
+static int share_file(const char *name)
+{
+	static char path[PATH_MAX + FRAME_MAX_DATA];
+	int fd;
+
+	if (strchr(name, '/') || !strcmp(name, ".") || !strcmp(name, ".."))
+		fail("the guest sent a file that has no name", NULL);
+	snprintf(path, sizeof(path), "%s/%s", share_path, name);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+	if (fd < 0)
+		fail(path, strerror(errno));
+	return fd;
+}
+
 static void take_frame(void)
 {
+	static int file = -1;
 	static char data[FRAME_MAX_DATA + 1];
 	struct frame frame;
 
@@ -418,6 +455,13 @@ static void take_frame(void)
 		fail("guest", data);
 	case FRAME_TAKEN:
 		input_taken = true;
+		break;
+	case FRAME_FILE:
+		close(file);
+		file = share_path ? share_file(data) : -1;
+		break;
+	case FRAME_BYTES:
+		put(file, data, frame.length);
 		break;
 	case FRAME_EXIT:
 		end_run((unsigned char)data[0]);
@@ -446,7 +490,7 @@ static bool take_input(void)
  */
 static bool wants_input(void)
 {
-	return input_open && (terminal ? queue.length < FRAME_MAX_DATA : input_taken);
+	return !share_path && input_open && (terminal ? queue.length < FRAME_MAX_DATA : input_taken);
 }
 
 /* pass_signal - true: the command gets it, or has got it already */
@@ -509,7 +553,7 @@ static _Noreturn void usage(void)
 	fprintf(stderr,
 		"usage: vmrun [--cwd=DIR] [--modules=DIR] [--log=FILE] [--console=FILE] "
 		"[--keep-console=FILE] [--stats=FILE] [--no-boot-limit] [--runs=N] [--pass-signals] "
-		"QEMU ARG... -- COMMAND ARG...\n");
+		"[--share=DIR] QEMU ARG... [-- COMMAND ARG...]\n");
 	exit(2);
 }
 
@@ -525,6 +569,7 @@ static void parse_options(int argc, char **argv)
 		{ "no-boot-limit", no_argument, NULL, 'n' },
 		{ "runs", required_argument, NULL, 'r' },
 		{ "pass-signals", no_argument, NULL, 'p' },
+		{ "share", required_argument, NULL, 'd' },
 		{ 0 },
 	};
 	int option;
@@ -555,6 +600,9 @@ static void parse_options(int argc, char **argv)
 		case 'r':
 			runs = atoi(optarg);
 			break;
+		case 'd':
+			share_path = optarg;
+			break;
 		case 't':
 			stats_path = optarg;
 			break;
@@ -571,11 +619,11 @@ int main(int argc, char **argv)
 
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	parent = getppid();
-	terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 	parse_options(argc, argv);
+	terminal = !share_path && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 	for (split = optind; split < argc && strcmp(argv[split], "--"); split++)
 		;
-	if (split == optind || split + 1 >= argc)
+	if (split == optind || (!share_path && split + 1 >= argc))
 		usage();
 
 	sigemptyset(&ours);
@@ -594,6 +642,7 @@ int main(int argc, char **argv)
 	if (!no_boot_limit)
 		alarm(BOOT_SECONDS);
 	command = argv + split + 1;
-	queue_request();
+	if (!share_path)
+		queue_request();
 	converse(signals);
 }
