@@ -46,12 +46,17 @@ def environment(extra: Mapping[str, str] | None) -> dict[str, str] | None:
     return {**os.environ, **extra} if extra else None
 
 
+def user_environment(more: Mapping[str, str]) -> dict[str, str]:
+    """The user's own environment with some more variables."""
+    return {**_user, **more}
+
+
 def start(
     argv: Sequence[Word], *, env: Mapping[str, str] | None = None, as_user: bool = False, **options: Any
 ) -> "subprocess.Popen[Any]":
     """Start a child that end_all() ends; nothing starts after that. as_user: with the user's own environment, which
     guests get. Options are those of subprocess.Popen."""
-    whole = {**_user, **(env or {})} if as_user else environment(env)
+    whole = user_environment(env or {}) if as_user else environment(env)
     with _lock:
         if _over:
             raise _Over(f"{argv[0]} is not started: the program ends")

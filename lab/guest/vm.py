@@ -14,6 +14,7 @@ from lab.building import kernel
 from lab.common import places, proc
 from lab.common.say import Died
 
+HOST_ROOT = Path("/")
 GUEST_SHARE = "/run/vlwp"  # where the guest has the directory RUN/share
 
 # What the guest's kernel is told. On a busy host emulated timers come late, which the kernel takes for
@@ -65,23 +66,45 @@ def run_directory(name: str = "vlwp") -> Iterator[Path]:
 
 
 def vmrun(
-    run: Path, qemu_command: Sequence[str], command: Sequence[str], *options: str, linux: str = ""
+    run: Path, qemu_command: Sequence[str], command: Sequence[str], *options: str, linux: str = "",
+    root: Path = HOST_ROOT,
 ) -> list[str]:
     """The command line that runs one command in the guest that a QEMU command line makes; more options of
-    vmrun; linux: the base of the guest's kernel. The console of a guest that dies stays in build/log."""
-    options += (f"--cwd={os.getcwd()}", f"--log={run}/qemu.log", f"--console={run}/console")
-    options += (f"--modules={kernel.modules_dir(linux)}",)
-    options += (f"--keep-console={places.LOG}/console-{os.getpid()}-{run.name}",)
-    return [str(places.HOST / "lab/guest/vmrun"), *options, *qemu_command, "--", *command]
+    vmrun; linux: the base of the guest's kernel."""
+    if root == HOST_ROOT:
+        options += (f"--cwd={os.getcwd()}", f"--modules={kernel.modules_dir(linux)}")
+    return [*_vmrun(run, options), *qemu_command, "--", *command]
 
 
-def common_arguments(run: Path, smp: int, memory: int, kernel_dir: Path = places.GUEST) -> list[str]:
+def vmrun_alone(run: Path, qemu_command: Sequence[str], *options: str) -> list[str]:
+    """The same with a guest that has its command already."""
+    return [*_vmrun(run, options), f"--share={run}/share", *qemu_command]
+
+
+def _vmrun(run: Path, options: Sequence[str]) -> list[str]:
+    """The console of a guest that dies stays in build/log."""
+    kept = f"--keep-console={places.LOG}/console-{os.getpid()}-{run.name}"
+    program = str(places.HOST / "lab/guest/vmrun")
+    return [program, *options, f"--log={run}/qemu.log", f"--console={run}/console", kept]
+
+
+def host_files(root: Path) -> list[str]:
+    """QEMU's arguments for a guest whose files are those of this machine, or of one directory."""
+    name = str(root).replace(",", ",,")
+    return ["-virtfs", f"local,path={name},mount_tag=host,security_model=none,readonly=on,multidevs=remap"]
+
+
+def common_arguments(
+    run: Path, smp: int, memory: int, kernel_dir: Path = places.GUEST, root: Path = HOST_ROOT,
+    initrd: Path | None = None,
+) -> list[str]:
     """QEMU's arguments that L1 and every guest share."""
-    initrd, share = kernel_dir / "initramfs.cpio", f"local,path={run}/share,mount_tag=share"
+    initrd = initrd or kernel_dir / "initramfs.cpio"
+    share = f"local,path={run}/share,mount_tag=share"
     return [
         *("-L", str(places.FIRMWARE), "-machine", "q35", "-smp", str(smp), "-m", str(memory)),
         *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-serial", f"file:{run}/console"),
         *("-kernel", str(kernel_dir / "vmlinux"), "-initrd", str(initrd)),
-        *("-virtfs", "local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap"),
+        *host_files(root),
         *("-virtfs", f"{share},security_model=none,multidevs=remap"),
     ]
