@@ -8,17 +8,19 @@ import os
 import re
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from lab.building import kernel, linux, qemu, tools
 from lab.common import places, proc
 from lab.common.say import Died, Skip, Usage, say
-from lab.guest.files import writable
-from lab.guest.vm import GUEST_SHARE, common_arguments, kernel_args, vmrun
+from lab.guest import capsule, count1, frozen
+from lab.guest.files import program, writable
+from lab.guest.vm import GUEST_SHARE, HOST_ROOT, common_arguments, kernel_args, vmrun
 from lab.nested import l1
 
+TOOLS_LWPRUN = "/run/tools/lwprun"
 LWP_MODEL = "EPYC"  # the CPU model with which guests have LWP
 
 
@@ -35,8 +37,16 @@ class Machine:
     kvm_amd: str = ""  # kvm-amd's parameters in the lab
     runs: int = 0  # how often the command runs, if its statistics after each run are wanted, in STATS.1 ...
     passes: bool = False  # the first SIGINT or SIGTERM is for the command, which is lwprun
+    frozen: count1.Count1 | None = None  # it is that machine, and nothing above describes it
+    root: Path = HOST_ROOT  # whose files it sees
+    initrd: Path | None = None  # for another root: with our tools
     passed: int = field(default=0, init=False)  # that signal
     in_lab: bool = field(default=False, init=False)
+
+    @property
+    def lwprun(self) -> str:
+        """Where the guest has it: in the initramfs, if the files are not this machine's."""
+        return TOOLS_LWPRUN if self.frozen or self.root != HOST_ROOT else str(places.LWPRUN)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -48,8 +58,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="who runs the guest (default tcg: QEMU, on any machine); kvm where no KVM has LWP: inside of an emulated "
         "machine that has it, slow",
     )
-    parser.add_argument("--smp", type=_smp, default=2, metavar="N", help="processors of the guest (default 2)")
-    parser.add_argument("--memory", type=_memory, default=1024, metavar="MIB", help="its memory (default 1024)")
+    parser.add_argument("--smp", type=_smp, metavar="N", help=f"processors of the guest (default {Machine.smp})")
+    parser.add_argument("--memory", type=_memory, metavar="MIB", help=f"its memory (default {Machine.memory})")
     parser.add_argument(
         "--cpu", type=_properties, metavar="PROPERTY,...", help="CPU properties, as lwp-rev=2007,-lwp"
     )
@@ -59,7 +69,21 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--kvm-amd", default="", metavar="PARAMETERS", help="parameters of kvm-amd in the lab, as lwp_source=step"
     )
+    parser.add_argument("--capsule", type=Path, metavar="FILE", help="what ./vlwp freeze has kept, on that machine")
+    add_files(parser)
     parser.epilog = "The guest sees this machine's files as you can read them; what it writes is gone at the end."
+
+
+def add_files(parser: argparse.ArgumentParser) -> None:
+    """The options of a machine whose files are in its RAM, or those of a directory."""
+    parser.add_argument(
+        "--machine", type=count1.option, metavar=f"{count1.NAME}[,seed=N][,whole]",
+        help="the machine that runs the same twice (docs/count-1.md); the program runs twice, first to note its files; "
+        "with whole all files of --root are in its RAM",
+    )
+    parser.add_argument(
+        "--root", metavar="DIR", help="its files are those of DIR, which has what lwprun is linked with (libelf, libdw)"
+    )
 
 
 def _smp(text: str) -> int:
@@ -88,7 +112,27 @@ def kvm_has_lwp() -> bool:
 
 def from_options(args: argparse.Namespace) -> Machine:
     """The guest that the user's options describe. Whatever can be known to fail is refused here."""
-    machine = Machine(args.accel, args.smp, args.memory, args.cpu or "", stats=args.stats, kvm_amd=args.kvm_amd)
+    machine = Machine(args.accel, cpu=args.cpu or "", stats=args.stats, kvm_amd=args.kvm_amd)
+    machine.frozen = args.machine
+    fixed = [f"--{name}" for name in ("smp", "memory", "cpu", "kvm_amd") if getattr(args, name)]
+    fixed += ["--accel"] if args.accel != "tcg" else []
+    if (args.machine or args.capsule) and fixed:
+        raise Usage(f"{fixed[0]}: {count1.NAME} is one machine, docs/count-1.md")
+    machine.smp, machine.memory = args.smp or machine.smp, args.memory or machine.memory
+    if args.root:
+        machine.root = Path(os.path.abspath(args.root))
+        if not machine.root.is_dir():
+            raise Died(f"--root={args.root}: there is no such directory")
+    if machine.frozen and machine.frozen.whole and machine.root == HOST_ROOT:
+        raise Usage(f"--machine={count1.NAME},whole needs --root=DIR")
+    if args.program and not args.capsule:
+        program(args.program[0], machine.root)
+    if args.capsule:
+        if args.program or args.root:
+            raise Usage("--capsule has a program and its files: give no --root, and nothing after --")
+        with capsule.opened(args.capsule) as content:
+            args.program = content.head.command
+        machine.frozen = replace(machine.frozen or count1.Count1(), file=args.capsule)
     if machine.stats:
         writable(machine.stats)
     given = os.environ.get("VLWP_QEMU")
@@ -140,20 +184,28 @@ def qemu_command(machine: Machine, run: Path, more: str = "") -> list[str]:
     model = f"{LWP_MODEL},-fsgsbase,+lwp{caches}" if machine.model == LWP_MODEL else f"{machine.model},check=off"
     cpu = model + (f",{machine.cpu}" if machine.cpu else "")
     own = ["-accel", accel, "-cpu", cpu, "-append", f"{kernel_args()} {more}".strip()]
-    return [str(places.qemu()), *common_arguments(run, machine.smp, machine.memory), *own]
+    common = common_arguments(run, machine.smp, machine.memory, root=machine.root, initrd=machine.initrd)
+    return [str(places.qemu()), *common, *own]
 
 
 def command_line(machine: Machine, run: Path, command: Sequence[str]) -> list[str]:
     """The command line that runs a command in a guest, without the lab around it."""
-    options = [f"--stats={machine.stats}"] if machine.stats else []
-    options += [f"--runs={machine.runs}"] if machine.runs else []
-    options += ["--pass-signals"] if machine.passes else []
-    return vmrun(run, qemu_command(machine, run), command, *options)
+    options = [*_wanted(machine), *(["--pass-signals"] if machine.passes else [])]
+    return vmrun(run, qemu_command(machine, run), command, *options, root=machine.root)
+
+
+def _wanted(machine: Machine) -> list[str]:
+    return [f"--{name}={value}" for name, value in (("stats", machine.stats), ("runs", machine.runs)) if value]
 
 
 def boot(machine: Machine, run: Path, command: Sequence[str], **stdio: Any) -> int:
     """Run one command in a guest. Result: its exit status. Its input and output are ours, or stdio's
     (as subprocess.Popen takes them)."""
+    if machine.frozen:
+        machine.frozen.file = machine.frozen.file or frozen.note(machine.frozen, machine.root, run, command, command)
+        return frozen.boot(machine.frozen, run, command, *_wanted(machine), **stdio)
+    if machine.root != HOST_ROOT:
+        machine.initrd = frozen.with_tools(run)
     if machine.in_lab:
         return _boot_in_lab(machine, run, command, **stdio)
     stdio = {**stdio, "env": {"VLWP_SHARE": GUEST_SHARE}, "as_user": True}
@@ -166,7 +218,7 @@ def boot(machine: Machine, run: Path, command: Sequence[str], **stdio: Any) -> i
 
 def _boot_in_lab(machine: Machine, run: Path, command: Sequence[str], **stdio: Any) -> int:
     """The same in a guest of the lab, whose machine has a PMU."""
-    inner = Machine("kvm", machine.smp, machine.memory, machine.cpu, runs=machine.runs)
+    inner = replace(machine, accel="kvm", stats=None, kvm_amd="", passes=False)
     inner.stats = Path(GUEST_SHARE, "stats") if machine.stats else None
     lab = l1.L1(smp=1, memory=machine.memory + 1024, cpu="EPYC,pmu=on,+perfctr-core", kvm_amd=machine.kvm_amd)
     status = l1.boot(lab, run, inner_command(inner, command), **stdio)

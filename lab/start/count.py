@@ -4,22 +4,20 @@ however it ends."""
 
 import argparse
 import json
-import os
 import re
-import select
 import shlex
 import shutil
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from lab.building import deps
 from lab.common import proc
-from lab.common.places import LWPCTL, LWPRUN
+from lab.common.places import LWPCTL
 from lab.common.say import Died, Usage, say
-from lab.guest.files import program
+from lab.guest.files import MAX_INPUT, keep_input
 from lab.guest.vm import GUEST_SHARE, run_directory
 from lab.nested import machine
 from lab.start.run import how_ended
@@ -34,7 +32,6 @@ EVENTS = ("instructions", "branches", MISSES)
 TAKEN = "taken-branches"
 
 INPUT = "input"
-MAX_INPUT = 256 << 20  # bytes of standard input that are kept for more than one run
 OVER_LIMIT = 3  # exit status
 
 # Input and output of every run are files: a program may count otherwise. The shell starts nothing but lwprun, and
@@ -219,28 +216,28 @@ def events_of(guest: machine.Machine, chosen: tuple[str, ...], limits: Sequence[
     return chosen or (EVENTS if caches else EVENTS[:2])
 
 
-def keep_input(share: Path) -> str:
-    """The file of the share with the standard input that every run gets; empty: they read a terminal, or none."""
-    if sys.stdin is None or os.isatty(0):
-        return ""
-    if not select.select([0], [], [], 1)[0]:
-        say("waiting for the end of standard input, which every run gets; </dev/null gives none")
-    with (share / INPUT).open("wb") as file:
-        while block := os.read(0, 1 << 20):
-            if file.tell() + len(block) > MAX_INPUT:
-                raise Died(f"standard input: more than {MAX_INPUT >> 20} MiB are too much to give them to several runs")
-            file.write(block)
-    return INPUT
+def command(guest: machine.Machine, data: str, kept: str, options: Sequence[str], words: Sequence[str]) -> list[str]:
+    """What counts a program in a guest; kept: the file of the share with its input."""
+    return [*SHELL, f"{data}.lwp", kept, guest.lwprun, "--quiet", *options, "--", *words]
 
 
 def _boot(
     guest: machine.Machine, run: Path, data: str, options: Sequence[str], words: Sequence[str]
 ) -> list[dict[str, int]]:
-    """Run the program guest.runs times in one guest. Result: the statistics of each run that took place."""
+    """Run the program guest.runs times in one guest, each time in a new one if it is a machine that runs the same
+    twice. Result: the statistics of each run that took place."""
     guest.stats = run / "share" / data
     kept = INPUT if (run / "share" / INPUT).is_file() else ""
-    machine.boot(guest, run, [*SHELL, f"{data}.lwp", kept, str(LWPRUN), "--quiet", *options, "--", *words])
-    files = [Path(f"{guest.stats}.{i}") for i in range(1, guest.runs + 1)]
+    words = command(guest, data, kept, options, words)
+    numbers = range(1, guest.runs + 1)
+    if guest.frozen:
+        for number in reversed(numbers):
+            machine.boot(replace(guest, runs=1), run, words)
+            for path in run.glob(f"share/{data}*.1"):
+                path.rename(path.with_suffix(f".{number}"))
+    else:
+        machine.boot(guest, run, words)
+    files = [Path(f"{guest.stats}.{number}") for number in numbers]
     return [machine.totals(file) for file in files if file.is_file()]
 
 
@@ -262,7 +259,7 @@ def count(guest: machine.Machine, events: Sequence[str], words: Sequence[str], r
             raise Died(f"nothing was counted: lwprun ended with status {stats['status']}")
         # Without the file lwprun was killed with the program: the threads are not known.
         runs.append(of_report(_report(data), total) if data.is_file() else Run(total, []))
-        runs[-1].status, before = stats["status"], after
+        runs[-1].status, before = stats["status"], before if guest.frozen else after
         if guest.accel == "kvm":  # its statistics lag behind while a counter of the host's counts
             total.update({event: total[event] - min(0, runs[-1].rest(event)) for event in events})
     return runs
@@ -294,15 +291,18 @@ def functions_table(functions: Sequence[Function]) -> str:
     return "\n".join("  ".join([*(word.rjust(15) for word in row[:3]), row[3]]) for row in rows)
 
 
-def _show(args: argparse.Namespace, runs: Sequence[Run], functions: Sequence[Function]) -> None:
+def _show(args: argparse.Namespace, guest: machine.Machine, runs: Sequence[Run], functions: Sequence[Function]) -> None:
     first = runs[0]
     if not args.json:
         print(table(runs))
+        if guest.frozen:
+            print(guest.frozen)
         if args.by:
             print(f"\n{functions_table(functions)}")
         return
     result = {
         "command": args.program,
+        **({"machine": str(guest.frozen)} if guest.frozen else {}),
         "statuses": [run.status for run in runs],
         "runs": [run.total for run in runs],
         "same": {event: same(runs, event) for event in first.total},
@@ -319,10 +319,11 @@ def _show(args: argparse.Namespace, runs: Sequence[Run], functions: Sequence[Fun
 
 def _count(args: argparse.Namespace, guest: machine.Machine, events: Sequence[str], run: Path) -> int:
     taken = args.taken or any(event == TAKEN for event, _ in args.max)
-    if args.repeat > 1 or taken or args.by:
-        keep_input(run / "share")
+    if not guest.frozen and (args.repeat > 1 or taken or args.by):
+        keep_input(run / "share" / INPUT)
     say(f"counting {shlex.join(args.program)}, {args.repeat} times ...")
-    guest.runs, guest.passes, user_stats = args.repeat, not guest.in_lab, guest.stats
+    guest.runs, user_stats = args.repeat, guest.stats
+    guest.passes = not guest.in_lab and not guest.frozen
     runs = count(guest, events, args.program, run)
     output = run / "share/out.0"
     if output.is_file():
@@ -337,7 +338,7 @@ def _count(args: argparse.Namespace, guest: machine.Machine, events: Sequence[st
         for one in runs:
             one.total.update({TAKEN: number} if taken and not guest.passed else {})
     if runs:
-        _show(args, runs, functions)
+        _show(args, guest, runs, functions)
     if guest.passed:
         return 128 + guest.passed
     if len(runs) < args.repeat:
@@ -360,7 +361,6 @@ def main(args: argparse.Namespace) -> int:
     guest = machine.from_options(args)
     if not args.program:
         raise Usage("count what? Give a program after --")
-    program(args.program[0])
     events = events_of(guest, args.events or (), args.max)
     deps.ensure()
     machine.prepare(guest)

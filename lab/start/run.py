@@ -11,9 +11,9 @@ from subprocess import DEVNULL, PIPE
 
 from lab.building import tools, deps
 from lab.common import proc
-from lab.common.places import LINUX_PROGRAMS, LWPCTL, LWPRUN, user_name
+from lab.common.places import LINUX_PROGRAMS, LWPCTL, user_name
 from lab.common.say import Died, Usage, say
-from lab.guest.files import copy, program, writable
+from lab.guest.files import copy, writable
 from lab.guest.vm import GUEST_SHARE, run_directory
 from lab.nested import machine
 
@@ -82,9 +82,9 @@ def how_ended(status: int) -> str:
 def main(args: argparse.Namespace) -> int:
     """The command."""
     guest = machine.from_options(args)
-    guest.passes = not guest.in_lab
-    if args.program:
-        program(args.program[0])
+    guest.passes = not guest.in_lab and not guest.frozen
+    if args.live and guest.frozen:
+        raise Usage("--live: what a guest of --machine writes is seen when its program has ended")
     if args.data:
         writable(args.data)
     if args.report_file:
@@ -102,12 +102,12 @@ def main(args: argparse.Namespace) -> int:
     with run_directory() as run:
         if guest.accel == "kvm" and not guest.stats:
             guest.stats = run / "stats"
-        memory = f"{guest.smp} processors, {guest.memory} MiB"
+        memory = "count-1" if guest.frozen else f"{guest.smp} processors, {guest.memory} MiB"
         say(f"booting a guest ({memory}) that sees files as {user_name()} can read them ...")
         if args.live:
             options = ["--live", *options]
             say(f"in another terminal: {LWPCTL} top {run}/share/lwp.data")
-        record = [str(LWPRUN), *options, "-o", f"{GUEST_SHARE}/lwp.data", "--", *profiled]
+        record = [guest.lwprun, *options, "-o", f"{GUEST_SHARE}/lwp.data", "--", *profiled]
         status = machine.boot(guest, run, record)
         data = run / "share/lwp.data"
         recorded = data.is_file() and data.stat().st_size
@@ -117,6 +117,8 @@ def main(args: argparse.Namespace) -> int:
             raise Died(f"nothing was recorded: lwprun ended with status {status}")
         if args.data:
             copy(data, args.data)
+        if guest.frozen:
+            say(str(guest.frozen))
         name = args.data or ""  # the file in the private directory is nothing to the user
         if not _report(["report", f"--name={name}", *args.report, str(data)], args.report_file):
             return 1

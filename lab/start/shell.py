@@ -30,6 +30,8 @@ def main(args: argparse.Namespace) -> int:
     guest.model = args.model
     if guest.model != machine.LWP_MODEL and guest.accel != "tcg":
         raise Usage("--model is for TCG: use it without --accel=kvm")
+    if guest.frozen and (not args.program or guest.model != machine.LWP_MODEL):
+        raise Usage("--machine takes a command after --, and no --model: nothing is typed into it")
     deps.ensure()
     machine.prepare(guest)
     with run_directory() as run:

@@ -12,6 +12,7 @@ from typing import Any
 from unittest import mock
 
 from lab.common.say import Died, Usage
+from lab.guest import files
 from lab.nested.machine import Machine
 from lab.start import count
 from lab.testing import trace
@@ -75,14 +76,14 @@ class Inputs(unittest.TestCase):
         """All of it."""
         os.write(self.write, b"line")
         os.dup2(os.open(os.devnull, os.O_WRONLY), self.write)
-        self.assertEqual(count.keep_input(self.share), count.INPUT)
-        self.assertEqual((self.share / count.INPUT).read_bytes(), b"line")
+        self.assertEqual(files.keep_input(self.share / "input"), self.share / "input")
+        self.assertEqual((self.share / "input").read_bytes(), b"line")
 
     def test_too_much_is_refused(self) -> None:
         """As an endless one is."""
         os.write(self.write, bytes(100))
-        with mock.patch.object(count, "MAX_INPUT", 99), self.assertRaisesRegex(Died, "standard input: more than"):
-            count.keep_input(self.share)
+        with mock.patch.object(files, "MAX_INPUT", 99), self.assertRaisesRegex(Died, "standard input: more than"):
+            files.keep_input(self.share / "input")
 
 
 def run(number: int) -> count.Run:

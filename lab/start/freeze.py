@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Keep what PROGRAM needs, its command, environment, directory and standard input in one file, a capsule: with it
+run, count and shell --capsule=FILE do the same on each machine. PROGRAM runs once for it."""
+
+import argparse
+from pathlib import Path
+
+from lab.building import deps
+from lab.common.say import Usage
+from lab.guest import count1, frozen
+from lab.guest.files import copy, writable
+from lab.guest.vm import run_directory
+from lab.nested import machine
+from lab.start import count
+
+TAKES_PROGRAM = "program"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """What it takes."""
+    parser.add_argument("-o", dest="output", type=Path, required=True, metavar="FILE", help="the capsule")
+    machine.add_files(parser)
+    parser.set_defaults(accel="tcg", smp=0, memory=0, cpu="", stats=None, kvm_amd="")
+    parser.set_defaults(machine=count1.Count1(), capsule=None)
+    parser.epilog = (
+        "The file is a tar archive, which 'tar tf' lists: what the program has opened or looked for while lwprun "
+        "profiled it, lwprun, and capsule.json."
+    )
+
+
+def main(args: argparse.Namespace) -> int:
+    """The command."""
+    if not args.program:
+        raise Usage("freeze what? Give a program after --")
+    guest = machine.from_options(args)
+    assert guest.frozen
+    writable(args.output)
+    deps.ensure()
+    machine.prepare(guest)
+    with run_directory() as run:
+        counted = count.command(guest, "count", "", [], args.program)
+        copy(frozen.note(guest.frozen, guest.root, run, counted, args.program), args.output)
+    return 0
