@@ -126,6 +126,12 @@ void group(const char *by)
 	group_in(by, ORDER_SAMPLES);
 }
 
+void load_by(const char *by)
+{
+	load();
+	group(by);
+}
+
 void expect_row(size_t i, uint64_t number, const char *first, const char *second)
 {
 	cr_assert(lt(sz, i, rows.nr));

@@ -47,6 +47,9 @@ void group_in(const char *by, enum order order);
 
 void group(const char *by);
 
+/* load(), group() */
+void load_by(const char *by);
+
 /* Samples and labels of a row; second may be NULL. */
 void expect_row(size_t i, uint64_t number, const char *first, const char *second);
 

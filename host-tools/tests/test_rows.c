@@ -105,8 +105,7 @@ Test(rows, samples_without_symbols_that_lie_in_no_object_name_none)
 	add_map(LWPDATA_NONE, 0x5000, 0x6000);
 	add_thread(0, 0);
 	add_records(0, 3, 0x5800);
-	load();
-	group("object");
+	load_by("object");
 	report.samples = &samples;
 	unnamed = report_unnamed(&report);
 	cr_expect(eq(u64, unnamed.samples, 3));
@@ -162,8 +161,7 @@ Test(rows, text_of_the_guest_cannot_act_on_a_terminal)
 	add_records(0, 2, 0x1800);
 	add_records(0, 1, 0x5010);
 	lwpdata_write_perf_map(writer, &jit);
-	load();
-	group("object,symbol");
+	load_by("object,symbol");
 	expect_row(0, 2, "/bad\\x0a\\x1b[31mobject", "[no symbol]");
 	expect_row(1, 1, "[jit]", "a\\x1b[31mb\\xff");
 }
@@ -278,8 +276,7 @@ Test(rows, an_address_of_code_does_not_lie_in_data)
 	add_thread(0, 0);
 	add_data_map(LWPDATA_NONE, 0x1000, 0x2000, "[heap]");
 	add_records(0, 1, 0x1800);
-	load();
-	group("object");
+	load_by("object");
 	expect_row(0, 1, "[unmapped]", NULL);
 }
 
@@ -318,7 +315,6 @@ Test(rows, a_file_of_another_size_without_build_id_is_another_file)
 	add_map(0, 0x1000, 0x2000);
 	add_thread(0, 0);
 	add_records(0, 1, 0x1800);
-	load();
-	group("object");
+	load_by("object");
 	cr_expect(strstr(resolver_problem(&resolver, 0), "another size") != NULL);
 }

@@ -64,8 +64,7 @@ Test(shares, a_share_of_samples_has_wilsons_interval)
 		add_records(0, 25, 0x1000);
 		add_records(0, 25, 0x1001);
 	}
-	load();
-	group("address");
+	load_by("address");
 	expect_share(0, 0.5, 0.403830, 0.596170);
 }
 
@@ -76,8 +75,7 @@ Test(shares, shares_of_a_file_that_grows_are_of_what_records_stand_for)
 	add_records(0, 20, 0x1000);
 	lwpdata_write_kept(writer, &(struct lwpdata_kept){ .event_id = 2, .bits = 1 });
 	add_records(0, 20, 0x1001);
-	load();
-	group("address");
+	load_by("address");
 	cr_expect(epsilon_eq(dbl, rows.list[0].share, 2.0 / 3, 1e-9));
 	cr_expect(epsilon_eq(dbl, rows.list[1].share, 1.0 / 3, 1e-9));
 }
@@ -87,8 +85,7 @@ Test(shares, windows_count_by_what_they_stand_for)
 	begin_windows();
 	add_window("aaab", 100, 0);
 	add_window("bb", 300, 0);
-	load();
-	group("address");
+	load_by("address");
 	cr_expect(eq(u64, rows.windows, 2));
 	expect_row(0, 3, "object+0x20", NULL);
 	cr_expect(epsilon_eq(dbl, rows.list[0].share, 0.8125, 1e-9)); /* (25 + 300) / 400 */
@@ -105,8 +102,7 @@ Test(shares, branches_of_a_window_are_not_independent)
 	begin_windows();
 	for (int i = 0; i < 80; i++)
 		add_window(i & 2 ? "aaaaaaaa" : "bbbbbbbb", 800, 0);
-	load();
-	group("address");
+	load_by("address");
 	cr_expect(eq(u64, rows.windows, 80));
 	cr_expect(epsilon_eq(dbl, rows.list[0].effective, 121.212, 1e-3));
 	expect_share(0, 0.5, 0.412365, 0.587635);
@@ -123,8 +119,7 @@ Test(shares, what_changes_steadily_is_known_better)
 			window[k] = k < i / 2 ? 'a' : 'b';
 		add_window(window, 3200, 0);
 	}
-	load();
-	group("address");
+	load_by("address");
 	cr_expect(epsilon_eq(dbl, rows.list[1].share, 870 / 1920., 1e-9));
 	cr_expect(epsilon_eq(dbl, rows.list[1].effective, 92272.7, 0.1));
 }
@@ -135,8 +130,7 @@ Test(shares, a_row_of_one_window_is_known_as_by_three)
 	begin_windows();
 	for (int i = 0; i < 10; i++)
 		add_window(i == 5 ? "aaaa" : "bbbb", 400, 0);
-	load();
-	group("address");
+	load_by("address");
 	cr_expect(epsilon_eq(dbl, rows.list[1].effective, 8.1818, 1e-3));
 	expect_share(1, 0.1, 0.004083, 0.750720);
 }
@@ -146,8 +140,7 @@ Test(shares, windows_that_continue_are_one)
 	begin_windows();
 	for (int i = 0; i < 4; i++)
 		add_window("ab", 20, i & 1 ? LWPDATA_WINDOW_CONTINUES : 0);
-	load();
-	group("address");
+	load_by("address");
 	cr_expect(eq(u64, rows.windows, 2));
 	cr_expect(eq(u64, report_nr_windows(&profile, &samples, 3), 2));
 }
@@ -157,8 +150,7 @@ Test(shares, a_complete_trace_is_exact)
 	begin_windows();
 	add_window("aaab", 4, 0);
 	add_window("bb", 2, LWPDATA_WINDOW_CONTINUES);
-	load();
-	group("address");
+	load_by("address");
 	expect_share(0, 0.5, 0.5, 0.5);
 	cr_expect(eq(u64, report_nr_windows(&profile, &samples, 3), 0));
 }
@@ -168,8 +160,7 @@ Test(shares, few_samples_have_advice)
 	begin(1, 100003, 0);
 	add_thread(0, 0);
 	add_records(0, 12, 0x1000);
-	load();
-	group("address");
+	load_by("address");
 	/* 12 * 100004 events; 1200048 / 10000 - 1 of two digits */
 	expect_advice("12 samples are few: about 1200048 instructions were counted; record with "
 		      "--event=instructions:110",
@@ -182,15 +173,13 @@ Test(shares, no_samples_have_a_reason)
 	begin(1, 100003, 0);
 	add_thread(0, 100003);
 	end_thread(0, LWPDATA_THREAD_FLUSHED, 0, 80003);
-	load();
-	group("address");
+	load_by("address");
 	expect_advice("0 samples are few: about 20000 instructions were counted; record with "
 		      "--event=instructions:1",
 		      false);
 	expect_advice("No samples: the options leave out all there are", true);
 	begin(1, 100003, 0);
-	load();
-	group("address");
+	load_by("address");
 	expect_advice("No samples: LWP was not on in any thread", false);
 }
 
@@ -199,8 +188,7 @@ Test(shares, nothing_counted_is_a_reason)
 	begin(1, 99, 0);
 	add_thread(0, 50);
 	end_thread(0, LWPDATA_THREAD_FLUSHED, 0, 50);
-	load();
-	group("address");
+	load_by("address");
 	expect_advice(
 		"No samples: no instructions were counted; the program had none, or this processor "
 		"does not count them",
@@ -211,7 +199,6 @@ Test(shares, few_windows_have_advice)
 {
 	begin_windows();
 	add_window("aaab", 1000000, 0);
-	load();
-	group("address");
+	load_by("address");
 	expect_advice("1 window is few: record with --windows=64:64", false);
 }
