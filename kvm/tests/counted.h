@@ -14,18 +14,6 @@
 #define TF 0x100
 #define RF 0x10000
 
-/* LLWPCB is 5 bytes: the text begins at offset 5. */
-#define PROGRAM(name, text)                                         \
-	extern const u8 name[], name##_end[];                       \
-	asm(".pushsection .text\n" #name ":\n	llwpcb %rbx\n" text \
-	    "	slwpcb %rax\n	int $0x80\n" #name "_end:\n.popsection\n")
-
-/* The same in 32-bit code. */
-#define PROGRAM32(name, text)                                               \
-	extern const u8 name[], name##_end[];                               \
-	asm(".pushsection .text\n.code32\n" #name ":\n	llwpcb %ebx\n" text \
-	    "	slwpcb %eax\n	int $0x80\n" #name "_end:\n.code64\n.popsection\n")
-
 extern struct vm *vm;
 extern struct vcpu *v;
 

@@ -18,43 +18,33 @@
 #define EXIT_NMI 0x61
 
 /* At CPL 0: instructions that LWP would intercept if it were in use. */
-extern const u8 kernel[], kernel_end[];
-asm(".pushsection .text\n"
-    "kernel:\n"
-    "	mov $500, %r12d\n"
-    "1:	mov %cr3, %rax\n"
-    "	mov %rax, %cr3\n"
-    "	mov $0xc0000100, %ecx\n"
-    "	mov %r12d, %eax\n"
-    "	xor %edx, %edx\n"
-    "	wrmsr\n"
-    "	xor %eax, %eax\n"
-    "	cpuid\n"
-    "	dec %r12d\n"
-    "	jnz 1b\n"
-    "	out %al, $0x50\n"
-    "kernel_end:\n"
-    ".popsection\n");
+GUEST_CODE(kernel, "	mov $500, %r12d\n"
+		   "1:	mov %cr3, %rax\n"
+		   "	mov %rax, %cr3\n"
+		   "	mov $0xc0000100, %ecx\n"
+		   "	mov %r12d, %eax\n"
+		   "	xor %edx, %edx\n"
+		   "	wrmsr\n"
+		   "	xor %eax, %eax\n"
+		   "	cpuid\n"
+		   "	dec %r12d\n"
+		   "	jnz 1b\n"
+		   "	out %al, $0x50\n");
 
 /* At CPL 3: system calls, flags, exceptions, a loop. */
-extern const u8 user[], user_end[];
-asm(".pushsection .text\n"
-    "user:\n"
-    "	mov $200, %r12d\n"
-    "1:	syscall\n"
-    "	pushf\n"
-    "	popf\n"
-    "	int3\n"
-    "	mov (%rdi), %eax\n"
-    "	add $0x1000, %rdi\n"
-    "	and $0x30ffff, %edi\n"
-    "	mov $10000, %ecx\n"
-    "2:	loop 2b\n"
-    "	dec %r12d\n"
-    "	jnz 1b\n"
-    "	int $0x80\n"
-    "user_end:\n"
-    ".popsection\n");
+GUEST_CODE(user, "	mov $200, %r12d\n"
+		 "1:	syscall\n"
+		 "	pushf\n"
+		 "	popf\n"
+		 "	int3\n"
+		 "	mov (%rdi), %eax\n"
+		 "	add $0x1000, %rdi\n"
+		 "	and $0x30ffff, %edi\n"
+		 "	mov $10000, %ecx\n"
+		 "2:	loop 2b\n"
+		 "	dec %r12d\n"
+		 "	jnz 1b\n"
+		 "	int $0x80\n");
 
 /* Profiled, or, if KVM has no LWP, only executed. */
 PROGRAM(other, "	mov $30000, %ecx\n"

@@ -15,18 +15,13 @@
 #define HIDDEN HOSTILE_KERNEL
 
 /* Runs at CPL 3 of a nested guest. */
-extern const u8 nested[], nested_end[];
-asm(".pushsection .text\n"
-    "nested:\n"
-    "	mov $8, %ecx\n"
-    "1:	lwpins $1, %ecx, %edx\n"
-    "	loop 1b\n"
-    "	slwpcb %rax\n"
-    "	llwpcb %rbx\n"
-    "	nop\n"
-    "	vmmcall\n"
-    "nested_end:\n"
-    ".popsection\n");
+GUEST_CODE(nested, "	mov $8, %ecx\n"
+		   "1:	lwpins $1, %ecx, %edx\n"
+		   "	loop 1b\n"
+		   "	slwpcb %rax\n"
+		   "	llwpcb %rbx\n"
+		   "	nop\n"
+		   "	vmmcall\n");
 
 static void hide(struct vm *vm, u64 cr3)
 {

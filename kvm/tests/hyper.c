@@ -13,21 +13,16 @@
 #define MSR_VM_HSAVE_PA 0xc0010117
 
 /* r8: the guest's VMCB; r9: where the hypervisor keeps its own part */
-extern const u8 hypervisor[], hypervisor_end[];
-asm(".pushsection .text\n"
-    "hypervisor:\n"
-    "	mov %r9, %rax\n"
-    "	.byte 0x0f, 0x01, 0xdb\n" /* vmsave */
-    "1:	mov %r8, %rax\n"
-    "	.byte 0x0f, 0x01, 0xda\n" /* vmload */
-    "	.byte 0x0f, 0x01, 0xd8\n" /* vmrun */
-    "	.byte 0x0f, 0x01, 0xdb\n" /* vmsave */
-    "	mov $0x330000, %eax\n" /* HYPER_HOST */
-    "	.byte 0x0f, 0x01, 0xda\n" /* vmload */
-    "	out %al, $0x70\n"
-    "	jmp 1b\n"
-    "hypervisor_end:\n"
-    ".popsection\n");
+GUEST_CODE(hypervisor, "	mov %r9, %rax\n"
+		       "	.byte 0x0f, 0x01, 0xdb\n" /* vmsave */
+		       "1:	mov %r8, %rax\n"
+		       "	.byte 0x0f, 0x01, 0xda\n" /* vmload */
+		       "	.byte 0x0f, 0x01, 0xd8\n" /* vmrun */
+		       "	.byte 0x0f, 0x01, 0xdb\n" /* vmsave */
+		       "	mov $0x330000, %eax\n" /* HYPER_HOST */
+		       "	.byte 0x0f, 0x01, 0xda\n" /* vmload */
+		       "	out %al, $0x70\n"
+		       "	jmp 1b\n");
 
 enum {
 	MISC2 = 0x10,

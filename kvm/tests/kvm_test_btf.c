@@ -151,13 +151,8 @@ PROGRAM(mixed, "	mov $500, %r8d\n"
 	       "	jnz 1b\n"
 	       "	mov $0x200000, %ebx\n");
 
-extern const u8 skip_div[], skip_div_end[];
-asm(".pushsection .text\n"
-    "skip_div:\n"
-    "	addq $2, (%rsp)\n"
-    "	iretq\n"
-    "skip_div_end:\n"
-    ".popsection\n");
+GUEST_CODE(skip_div, "	addq $2, (%rsp)\n"
+		     "	iretq\n");
 
 static void nothing_between_two_branches_lets_the_due_one_pass(void)
 {

@@ -16,37 +16,24 @@
 #define SLEEP 5 /* seconds */
 
 /* A program under LWP that stops with SYSCALL between its parts. */
-extern const u8 parts[], parts_end[];
-asm(".pushsection .text\n"
-    "parts:\n"
-    "	llwpcb %rbx\n"
-    "	nop\n"
-    "	nop\n"
-    "	syscall\n"
-    "	nop\n"
-    "	slwpcb %rax\n"
-    "	int $0x80\n"
-    "parts_end:\n"
-    ".popsection\n");
+PROGRAM(parts, "	nop\n"
+	       "	nop\n"
+	       "	syscall\n"
+	       "	nop\n");
 
 /* A kernel in the other address space that switches a lot: writes of CR3, FS base and KernelGSBase. */
-extern const u8 kernel[], kernel_end[];
-asm(".pushsection .text\n"
-    "kernel:\n"
-    "	mov $3000, %ebx\n"
-    "1:	mov $0x18000, %eax\n" /* VM_CR3_OTHER */
-    "	mov %rax, %cr3\n"
-    "	mov $0x5000, %eax\n"
-    "	xor %edx, %edx\n"
-    "	mov $0xc0000100, %ecx\n"
-    "	wrmsr\n"
-    "	mov $0xc0000102, %ecx\n"
-    "	wrmsr\n"
-    "	dec %ebx\n"
-    "	jnz 1b\n"
-    "	out %al, $0x50\n"
-    "kernel_end:\n"
-    ".popsection\n");
+GUEST_CODE(kernel, "	mov $3000, %ebx\n"
+		   "1:	mov $0x18000, %eax\n" /* VM_CR3_OTHER */
+		   "	mov %rax, %cr3\n"
+		   "	mov $0x5000, %eax\n"
+		   "	xor %edx, %edx\n"
+		   "	mov $0xc0000100, %ecx\n"
+		   "	wrmsr\n"
+		   "	mov $0xc0000102, %ecx\n"
+		   "	wrmsr\n"
+		   "	dec %ebx\n"
+		   "	jnz 1b\n"
+		   "	out %al, $0x50\n");
 
 struct machine {
 	struct vm *vm;

@@ -127,30 +127,25 @@ static void a_thread_takes_its_context_to_another_vcpu(void)
 }
 
 /* A kernel that switches to another address space and thread, and back. Runs at CPL 0. */
-extern const u8 kernel[], kernel_end[];
-asm(".pushsection .text\n"
-    "kernel:\n"
-    "	mov $0x18000, %eax\n" /* VM_CR3_OTHER */
-    "	mov %rax, %cr3\n"
-    "	mov $0xc0000100, %ecx\n"
-    "	mov $0x7000, %eax\n"
-    "	xor %edx, %edx\n"
-    "	wrmsr\n"
-    "	mov $0xc0000106, %ecx\n"
-    "	rdmsr\n"
-    "	mov %eax, %r12d\n"
-    "	mov $0x10000, %eax\n" /* VM_CR3 */
-    "	mov %rax, %cr3\n"
-    "	mov $0xc0000100, %ecx\n"
-    "	mov $0x1000, %eax\n"
-    "	xor %edx, %edx\n"
-    "	wrmsr\n"
-    "	mov $0xc0000106, %ecx\n"
-    "	rdmsr\n"
-    "	mov %eax, %r13d\n"
-    "	out %al, $0x50\n"
-    "kernel_end:\n"
-    ".popsection\n");
+GUEST_CODE(kernel, "	mov $0x18000, %eax\n" /* VM_CR3_OTHER */
+		   "	mov %rax, %cr3\n"
+		   "	mov $0xc0000100, %ecx\n"
+		   "	mov $0x7000, %eax\n"
+		   "	xor %edx, %edx\n"
+		   "	wrmsr\n"
+		   "	mov $0xc0000106, %ecx\n"
+		   "	rdmsr\n"
+		   "	mov %eax, %r12d\n"
+		   "	mov $0x10000, %eax\n" /* VM_CR3 */
+		   "	mov %rax, %cr3\n"
+		   "	mov $0xc0000100, %ecx\n"
+		   "	mov $0x1000, %eax\n"
+		   "	xor %edx, %edx\n"
+		   "	wrmsr\n"
+		   "	mov $0xc0000106, %ecx\n"
+		   "	rdmsr\n"
+		   "	mov %eax, %r13d\n"
+		   "	out %al, $0x50\n");
 
 /*
  * vCPU 1 is idle in its kernel, with CR3 and FS base of the thread that has moved on to vCPU 0, and
@@ -192,13 +187,8 @@ static void a_state_whose_block_is_gone_is_dropped(void)
 }
 
 /* A kernel that is about to go back to the program. */
-extern const u8 returns[], returns_end[];
-asm(".pushsection .text\n"
-    "returns:\n"
-    "	out %al, $0x50\n"
-    "	sysretq\n"
-    "returns_end:\n"
-    ".popsection\n");
+GUEST_CODE(returns, "	out %al, $0x50\n"
+		    "	sysretq\n");
 
 /* As while the guest's kernel moves the page: the thread does not have to be switched again. */
 static void a_state_whose_block_cannot_be_read_comes_back(void)

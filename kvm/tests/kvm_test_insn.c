@@ -8,27 +8,23 @@
 #include "kvm_vm.h"
 
 /* rbx: block, rdi: data */
-extern const u8 basic[], basic_ins[], basic_end[];
-asm(".pushsection .text\n"
-    "basic:\n"
-    "	slwpcb %rax\n" /* off: 0 */
-    "	mov %rax, %r8\n"
-    "	llwpcb %rbx\n"
-    "	slwpcb %r9\n"
-    "	stc\n"
-    "	mov $0x11223344aabbccdd, %rdx\n"
-    "	mov $0x55667788, %ecx\n"
-    "basic_ins:\n"
-    "	lwpins $0x700d1234, %ecx, %rdx\n"
-    "	setc %r10b\n"
-    "	movl $0xcafe0001, (%rdi)\n"
-    "	lwpins $0x5678, (%rdi), %edx\n"
-    "	xor %r11d, %r11d\n"
-    "	llwpcb %r11\n"
-    "	slwpcb %rax\n"
-    "	int $0x80\n"
-    "basic_end:\n"
-    ".popsection\n");
+extern const u8 basic_ins[];
+GUEST_CODE(basic, "	slwpcb %rax\n" /* off: 0 */
+		  "	mov %rax, %r8\n"
+		  "	llwpcb %rbx\n"
+		  "	slwpcb %r9\n"
+		  "	stc\n"
+		  "	mov $0x11223344aabbccdd, %rdx\n"
+		  "	mov $0x55667788, %ecx\n"
+		  "basic_ins:\n"
+		  "	lwpins $0x700d1234, %ecx, %rdx\n"
+		  "	setc %r10b\n"
+		  "	movl $0xcafe0001, (%rdi)\n"
+		  "	lwpins $0x5678, (%rdi), %edx\n"
+		  "	xor %r11d, %r11d\n"
+		  "	llwpcb %r11\n"
+		  "	slwpcb %rax\n"
+		  "	int $0x80\n");
 
 static void lwpins_stores_records(void)
 {
@@ -56,18 +52,10 @@ static void lwpins_stores_records(void)
 	vm_free(vm);
 }
 
-extern const u8 val[], val_end[];
-asm(".pushsection .text\n"
-    "val:\n"
-    "	llwpcb %rbx\n"
-    "	mov $10, %esi\n"
-    "1:	lwpval $7, %esi, %rsi\n"
-    "	dec %esi\n"
-    "	jnz 1b\n"
-    "	slwpcb %rax\n"
-    "	int $0x80\n"
-    "val_end:\n"
-    ".popsection\n");
+PROGRAM(val, "	mov $10, %esi\n"
+	     "1:	lwpval $7, %esi, %rsi\n"
+	     "	dec %esi\n"
+	     "	jnz 1b\n");
 
 /* Counter 0, interval 3: the 1st, 5th and 9th of ten LWPVALs store; the 10th leaves the counter at 2. */
 static void lwpval_samples_every_interval_plus_one(void)
@@ -134,17 +122,13 @@ static void fetch_faults_on_the_second_page(void)
 	vm_free(vm);
 }
 
-extern const u8 tf[], tf_trap[], tf_end[];
-asm(".pushsection .text\n"
-    "tf:\n"
-    "	pushf\n"
-    "	orl $0x100, (%rsp)\n"
-    "	popf\n"
-    "	slwpcb %rax\n"
-    "tf_trap:\n"
-    "	int $0x80\n"
-    "tf_end:\n"
-    ".popsection\n");
+extern const u8 tf_trap[];
+GUEST_CODE(tf, "	pushf\n"
+	       "	orl $0x100, (%rsp)\n"
+	       "	popf\n"
+	       "	slwpcb %rax\n"
+	       "tf_trap:\n"
+	       "	int $0x80\n");
 
 static void guest_single_step_traps_after_an_lwp_instruction(void)
 {

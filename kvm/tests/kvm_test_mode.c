@@ -146,16 +146,11 @@ PROGRAM(storm, "	syscall\n"
 	       "	loop 2b\n"
 	       "	jmp 1b\n");
 
-extern const u8 handler[], handler_end[];
-asm(".pushsection .text\n"
-    "handler:\n"
-    "	push %rax\n"
-    "	mov $0x3ff0b0, %eax\n" /* VM_APIC: EOI */
-    "	movl $0, (%rax)\n"
-    "	pop %rax\n"
-    "	iretq\n"
-    "handler_end:\n"
-    ".popsection\n");
+GUEST_CODE(handler, "	push %rax\n"
+		    "	mov $0x3ff0b0, %eax\n" /* VM_APIC: EOI */
+		    "	movl $0, (%rax)\n"
+		    "	pop %rax\n"
+		    "	iretq\n");
 
 /* How long a few exits take, in microseconds: kernels that look for mistakes are slow. */
 static u32 moment = 50;

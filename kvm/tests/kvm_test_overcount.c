@@ -21,23 +21,13 @@ PROGRAM(faults, "	mov $2000, %r8d\n" /* 5; 6 bytes */
 		"	dec %r8d\n" /* 16 */
 		"	jnz 1b\n"); /* 19 */
 
-extern const u8 skip_div[], skip_div_end[];
-asm(".pushsection .text\n"
-    "skip_div:\n"
-    "	addq $2, (%rsp)\n"
-    "	iretq\n"
-    "skip_div_end:\n"
-    ".popsection\n");
+GUEST_CODE(skip_div, "	addq $2, (%rsp)\n"
+		     "	iretq\n");
 
 /* The same; user space sees each fault. */
-extern const u8 stop_div[], stop_div_end[];
-asm(".pushsection .text\n"
-    "stop_div:\n"
-    "	addq $2, (%rsp)\n"
-    "	out %al, $0x51\n"
-    "	iretq\n"
-    "stop_div_end:\n"
-    ".popsection\n");
+GUEST_CODE(stop_div, "	addq $2, (%rsp)\n"
+		     "	out %al, $0x51\n"
+		     "	iretq\n");
 
 /* Two faults, and 150,002 instructions; DIV does not retire. */
 PROGRAM(two_faults, "	xor %ecx, %ecx\n"

@@ -24,18 +24,13 @@ PROGRAM(rewritten, "	mov $20000, %ecx\n"
 		   "	loop turning\n");
 
 /* rsi: the byte that changes; al and dl: its values */
-extern const u8 rewriter[], rewriter_end[];
-asm(".pushsection .text\n"
-    "rewriter:\n"
-    "	mov %dl, (%rsi)\n"
-    "	mov $300, %ecx\n"
-    "1:	loop 1b\n"
-    "	mov %al, (%rsi)\n"
-    "	mov $300, %ecx\n"
-    "2:	loop 2b\n"
-    "	jmp rewriter\n"
-    "rewriter_end:\n"
-    ".popsection\n");
+GUEST_CODE(rewriter, "	mov %dl, (%rsi)\n"
+		     "	mov $300, %ecx\n"
+		     "1:	loop 1b\n"
+		     "	mov %al, (%rsi)\n"
+		     "	mov $300, %ecx\n"
+		     "2:	loop 2b\n"
+		     "	jmp rewriter\n");
 
 /* A procedure whose first byte is PUSHF or RET: it returns at one place or the other. */
 #define CALLS 3000

@@ -9,11 +9,7 @@
 
 #define VISITS 50 /* each is one VM-Entry or more */
 
-extern const u8 visit[], visit_end[];
-asm(".pushsection .text\n"
-    "visit:	int $0x80\n"
-    "visit_end:\n"
-    ".popsection\n");
+GUEST_CODE(visit, "	int $0x80\n");
 
 static const char *const functions[] = { "svm_lwp_enter", "svm_lwp_before_run",
 					 "svm_lwp_after_run" };

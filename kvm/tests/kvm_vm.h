@@ -112,6 +112,20 @@ u32 block_counter(const struct vm *vm, u32 id);
 u32 block_head(const struct vm *vm); /* in records */
 struct lwp_record ring_record(const struct vm *vm, u32 index);
 
+/* Position-independent code, from `name` to `name`_end. */
+#define GUEST_CODE(name, text)                \
+	extern const u8 name[], name##_end[]; \
+	asm(".pushsection .text\n" #name ":\n" text #name "_end:\n.popsection\n")
+
+/* A program under LWP. LLWPCB is 5 bytes: the text begins at offset 5. */
+#define PROGRAM(name, text) \
+	GUEST_CODE(name, "	llwpcb %rbx\n" text "	slwpcb %rax\n	int $0x80\n")
+
+/* The same in 32-bit code. */
+#define PROGRAM32(name, text)                               \
+	GUEST_CODE(name, ".code32\n	llwpcb %ebx\n" text \
+			 "	slwpcb %eax\n	int $0x80\n.code64\n")
+
 /* A parameter of kvm_amd: whether it has this value; set it, until the program ends. */
 bool parameter_is(const char *name, const char *value);
 void set_parameter(const char *name, const char *value);

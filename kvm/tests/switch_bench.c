@@ -28,27 +28,22 @@ PROGRAM(switching, "	syscall\n"
 		   "	syscall\n");
 
 /* The thread with the next FS base, of 0x1000, 0x2000, ... */
-extern const u8 next_thread[], next_thread_end[];
-asm(".pushsection .text\n"
-    "next_thread:\n"
-    "	push %rax\n"
-    "	push %rcx\n"
-    "	push %rdx\n"
-    "	mov 0x2f0000, %eax\n"
-    "	cmp 0x2f0004, %eax\n"
-    "	jne 1f\n"
-    "	xor %eax, %eax\n"
-    "1:	add $0x1000, %eax\n"
-    "	mov %eax, 0x2f0000\n"
-    "	mov $0xc0000100, %ecx\n"
-    "	xor %edx, %edx\n"
-    "	wrmsr\n"
-    "	pop %rdx\n"
-    "	pop %rcx\n"
-    "	pop %rax\n"
-    "	iretq\n"
-    "next_thread_end:\n"
-    ".popsection\n");
+GUEST_CODE(next_thread, "	push %rax\n"
+			"	push %rcx\n"
+			"	push %rdx\n"
+			"	mov 0x2f0000, %eax\n"
+			"	cmp 0x2f0004, %eax\n"
+			"	jne 1f\n"
+			"	xor %eax, %eax\n"
+			"1:	add $0x1000, %eax\n"
+			"	mov %eax, 0x2f0000\n"
+			"	mov $0xc0000100, %ecx\n"
+			"	xor %edx, %edx\n"
+			"	wrmsr\n"
+			"	pop %rdx\n"
+			"	pop %rcx\n"
+			"	pop %rax\n"
+			"	iretq\n");
 
 struct cost {
 	double us, exits; /* a switch */

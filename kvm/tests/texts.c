@@ -16,19 +16,15 @@ PROGRAM(parts, "	nop\n"
 	       "	syscall\n"
 	       "	nop\n");
 
-asm(".pushsection .text\n"
-    "windows:\n"
-    "	swapgs\n"
-    "	mov %rcx, %r9\n"
-    "	mov $0xc0000102, %ecx\n"
-    "	mov %r8d, %eax\n"
-    "	xor %edx, %edx\n"
-    "	wrmsr\n"
-    "	mov %r9, %rcx\n"
-    "	swapgs\n"
-    "	sysretq\n"
-    "windows_end:\n"
-    ".popsection\n");
+GUEST_CODE(windows, "	swapgs\n"
+		    "	mov %rcx, %r9\n"
+		    "	mov $0xc0000102, %ecx\n"
+		    "	mov %r8d, %eax\n"
+		    "	xor %edx, %edx\n"
+		    "	wrmsr\n"
+		    "	mov %r9, %rcx\n"
+		    "	swapgs\n"
+		    "	sysretq\n");
 
 PROGRAM(straight, "	nop\n"
 		  "	push %rdx\n"

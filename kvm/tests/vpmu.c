@@ -14,31 +14,27 @@
 #define RESTART 0x808
 #define SAMPLES 0x1000
 
-extern const u8 handler[], handler_end[];
-asm(".pushsection .text\n"
-    "handler:\n"
-    "	push %rax\n"
-    "	push %rcx\n"
-    "	push %rdx\n"
-    "	movl $0x400, 0x3ff340\n" /* VM_APIC + APIC_LVTPC */
-    "	xor %ecx, %ecx\n"
-    "	rdpmc\n"
-    "	mov $0xc0010004, %ecx\n"
-    "	mov $0xffff, %edx\n"
-    "	add 0x808(%rdi), %eax\n" /* a late interrupt takes its lag from the next period, */
-    "	jnc 1f\n" /* unless the lag is longer */
-    "	mov 0x808(%rdi), %eax\n"
-    "1:	wrmsr\n"
-    "	mov 0x800(%rdi), %rcx\n"
-    "	mov 24(%rsp), %rax\n"
-    "	mov %rax, 0x1000(%rdi,%rcx,8)\n"
-    "	incq 0x800(%rdi)\n"
-    "	pop %rdx\n"
-    "	pop %rcx\n"
-    "	pop %rax\n"
-    "	iretq\n"
-    "handler_end:\n"
-    ".popsection\n");
+GUEST_CODE(handler,
+	   "	push %rax\n"
+	   "	push %rcx\n"
+	   "	push %rdx\n"
+	   "	movl $0x400, 0x3ff340\n" /* VM_APIC + APIC_LVTPC */
+	   "	xor %ecx, %ecx\n"
+	   "	rdpmc\n"
+	   "	mov $0xc0010004, %ecx\n"
+	   "	mov $0xffff, %edx\n"
+	   "	add 0x808(%rdi), %eax\n" /* a late interrupt takes its lag from the next period, */
+	   "	jnc 1f\n" /* unless the lag is longer */
+	   "	mov 0x808(%rdi), %eax\n"
+	   "1:	wrmsr\n"
+	   "	mov 0x800(%rdi), %rcx\n"
+	   "	mov 24(%rsp), %rax\n"
+	   "	mov %rax, 0x1000(%rdi,%rcx,8)\n"
+	   "	incq 0x800(%rdi)\n"
+	   "	pop %rdx\n"
+	   "	pop %rcx\n"
+	   "	pop %rax\n"
+	   "	iretq\n");
 
 void vpmu_count(struct vcpu *v, unsigned int n, u32 event)
 {
