@@ -20,14 +20,9 @@ void begin(const u8 *from, const u8 *to, u32 event)
 void begin_delivery(const u8 *from, const u8 *to, u32 delivery, u32 flags)
 {
 	struct kvm_lwp_policy policy = { .delivery = delivery };
-	struct kvm_device_attr a = {
-		.group = KVM_LWP_VM,
-		.attr = KVM_LWP_VM_POLICY,
-		.addr = (u64)&policy,
-	};
 
 	vm = vm_new(true);
-	if (ioctl(vm->fd, KVM_SET_DEVICE_ATTR, &a))
+	if (vm_attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &policy))
 		ok(false, "set the policy");
 	v = vm_add_vcpu(vm);
 	block_init(vm, flags, 128);

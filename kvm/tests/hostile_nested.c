@@ -119,9 +119,7 @@ struct hostile_sets hostile_sets;
 
 static void set(int fd, u32 group, u64 number, void *addr)
 {
-	struct kvm_device_attr a = { .group = group, .attr = number, .addr = (u64)addr };
-
-	if (ioctl(fd, KVM_SET_DEVICE_ATTR, &a))
+	if (vm_attr(fd, KVM_SET_DEVICE_ATTR, group, number, addr))
 		hostile_sets.refused++;
 	else
 		hostile_sets.accepted++;

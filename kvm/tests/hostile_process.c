@@ -408,13 +408,8 @@ static bool signatures_are_apart(const struct attack *a)
 static void set_context(struct vm *vm, u32 context)
 {
 	struct kvm_lwp_policy policy = { .context = context };
-	struct kvm_device_attr attr = {
-		.group = KVM_LWP_VM,
-		.attr = KVM_LWP_VM_POLICY,
-		.addr = (u64)&policy,
-	};
 
-	ioctl(vm->fd, KVM_SET_DEVICE_ATTR, &attr);
+	vm_attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &policy);
 }
 
 bool hostile_processes(u64 *state)

@@ -75,16 +75,11 @@ u8 *hyper_image(const struct hyper *h, u32 index)
 void hyper_init(struct hyper *h, u32 context, bool area)
 {
 	struct kvm_lwp_policy policy = { .context = context };
-	struct kvm_device_attr a = {
-		.group = KVM_LWP_VM,
-		.attr = KVM_LWP_VM_POLICY,
-		.addr = (u64)&policy,
-	};
 	u32 i;
 
 	memset(h, 0, sizeof(*h));
 	h->vm = vm_new(true);
-	if (ioctl(h->vm->fd, KVM_SET_DEVICE_ATTR, &a))
+	if (vm_attr(h->vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &policy))
 		ok(false, "set the policy");
 	for (i = 0; i < h->vm->cpuid->nent; i++) {
 		struct kvm_cpuid_entry2 *e = &h->vm->cpuid->entries[i];

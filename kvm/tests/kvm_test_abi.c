@@ -23,13 +23,6 @@ static struct kvm_cpuid_entry2 *leaf(struct vm *vm, u32 function)
 	return NULL;
 }
 
-static int attr(int fd, unsigned long request, u32 group, u64 number, void *addr)
-{
-	struct kvm_device_attr a = { .group = group, .attr = number, .addr = (u64)addr };
-
-	return ioctl(fd, request, &a) ? -errno : 0;
-}
-
 static void cpuid_announces_what_stepping_can_count(void)
 {
 	struct vm *vm = vm_new(true);
@@ -95,52 +88,53 @@ static void capability_and_attributes_reject_bad_input(void)
 	   KVM_LWP_HAS_43724 | KVM_LWP_HAS_2007 | KVM_LWP_HAS_AUTO | KVM_LWP_HAS_OS |
 		   KVM_LWP_HAS_EXACT | KVM_LWP_HAS_VMCB,
 	   "KVM_CAP_X86_LWP");
-	is(attr(vm->fd, KVM_HAS_DEVICE_ATTR, KVM_LWP_VM, 99, NULL), -ENXIO, "no such attribute");
-	is(attr(vm->fd, KVM_HAS_DEVICE_ATTR, 99, 0, NULL), -ENXIO, "no such group");
-	is(attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &p), -EINVAL,
+	is(vm_attr(vm->fd, KVM_HAS_DEVICE_ATTR, KVM_LWP_VM, 99, NULL), -ENXIO, "no such attribute");
+	is(vm_attr(vm->fd, KVM_HAS_DEVICE_ATTR, 99, 0, NULL), -ENXIO, "no such group");
+	is(vm_attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &p), -EINVAL,
 	   "no such revision");
 	p = (struct kvm_lwp_policy){ .reserved = 1 };
-	is(attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &p), -EINVAL,
+	is(vm_attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &p), -EINVAL,
 	   "what is reserved is not zero");
 	p.reserved = 0;
-	is(attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, NULL), -EFAULT,
+	is(vm_attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, NULL), -EFAULT,
 	   "bad address");
-	is(attr(vm->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_CONTEXTS, &c), -ENXIO,
+	is(vm_attr(vm->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_CONTEXTS, &c), -ENXIO,
 	   "no contexts without a vCPU that has LWP");
 	v = vm_add_vcpu(vm);
 	p.rev = LWP_REV_2007;
-	is(attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &p), -EBUSY,
+	is(vm_attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &p), -EBUSY,
 	   "the policy is fixed once a vCPU exists");
-	is(attr(vm->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &p), 0, "get policy");
+	is(vm_attr(vm->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &p), 0,
+	   "get policy");
 	is(p.rev, LWP_REV_43724, "which is 43724");
-	is(attr(vm->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_CONTEXTS, &c), 0,
+	is(vm_attr(vm->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_CONTEXTS, &c), 0,
 	   "no contexts: size 0");
 	c.size = 1;
-	is(attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_CONTEXTS, &c), -EINVAL,
+	is(vm_attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_CONTEXTS, &c), -EINVAL,
 	   "a size that is no array");
 	c.size = LWP_CTX_ENTRY_SIZE;
-	is(attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_CONTEXTS, &c), -EFAULT,
+	is(vm_attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_CONTEXTS, &c), -EFAULT,
 	   "an array that is not there");
-	is(attr(v->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_STATUS, &status), 0,
+	is(vm_attr(v->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_STATUS, &status), 0,
 	   "status");
 	is(status, KVM_LWP_REFUSED_NOT, "the vCPU has LWP");
-	is(attr(v->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_IMAGE, image), 0,
+	is(vm_attr(v->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_IMAGE, image), 0,
 	   "get image");
 	is(lwp_get64(image + LWP_IMAGE_CFG), 0x6000000e, "it has LWP_CFG");
 	image[LWP_IMAGE_HEAD] = 1;
-	is(attr(v->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_IMAGE, image), -EINVAL,
+	is(vm_attr(v->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_IMAGE, image), -EINVAL,
 	   "an unaligned head is refused");
-	is(attr(v->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_LIVE, &live), 0,
+	is(vm_attr(v->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_LIVE, &live), 0,
 	   "get what is live");
 	is(live.flags & KVM_LWP_LIVE, 0, "nothing is");
 	live.flags = KVM_LWP_LIVE;
 	live.cr3 = VM_CR3;
-	is(attr(v->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_LIVE, &live), -ENOENT,
+	is(vm_attr(v->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_LIVE, &live), -ENOENT,
 	   "a context that is not there");
 	live.flags = KVM_LWP_LIVE_FLAGS + 1;
-	is(attr(v->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_LIVE, &live), -EINVAL,
+	is(vm_attr(v->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_LIVE, &live), -EINVAL,
 	   "unknown flags");
-	is(attr(v->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_LIVE, NULL), -EFAULT,
+	is(vm_attr(v->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_LIVE, NULL), -EFAULT,
 	   "nothing to read");
 	vm_free(vm);
 }
@@ -149,7 +143,7 @@ static u32 status_of(struct vcpu *v)
 {
 	u32 status = ~0u;
 
-	attr(v->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_STATUS, &status);
+	vm_attr(v->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_STATUS, &status);
 	return status;
 }
 
@@ -189,7 +183,7 @@ static void supported_cpuid_passed_on_has_no_lwp(void)
 	is(status_of(v), KVM_LWP_REFUSED_CPUID, "the vCPU has no LWP");
 	is(vm_get_msr(v, LWP_MSR_CFG), ~(u64)0, "LWP_CFG does not exist");
 	is(vm_set_msr(v, LWP_MSR_CBADDR, 0), -1, "nor does LWP_CBADDR");
-	is(attr(v->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_IMAGE, image), -ENXIO,
+	is(vm_attr(v->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_IMAGE, image), -ENXIO,
 	   "nor a state");
 	vm_free(vm);
 }
@@ -203,7 +197,7 @@ static void lwp_is_for_those_who_ask(void)
 	struct vcpu *v;
 
 	is(has(vm, KVM_CAP_VM_ATTRIBUTES), 1, "KVM_CAP_VM_ATTRIBUTES");
-	is(attr(vm->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_LEAF, &l), 0,
+	is(vm_attr(vm->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_LEAF, &l), 0,
 	   "what the host offers can be read without asking");
 	is(l.edx, leaf(asked, LWP_CPUID_LEAF)->edx, "and is the same");
 	memcpy(vm->cpuid, asked->cpuid,
@@ -211,9 +205,9 @@ static void lwp_is_for_those_who_ask(void)
 	v = vm_add_vcpu(vm);
 	is(status_of(v), KVM_LWP_REFUSED_POLICY, "CPUID announces LWP, nobody has asked");
 	is(vm_get_msr(v, LWP_MSR_CFG), ~(u64)0, "LWP_CFG does not exist");
-	is(attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &p), -EBUSY,
+	is(vm_attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &p), -EBUSY,
 	   "it is too late to ask once there is a vCPU");
-	is(attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_LEAF, &l), -ENXIO,
+	is(vm_attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_LEAF, &l), -ENXIO,
 	   "what the host offers cannot be set");
 	vm_free(vm);
 	vm_free(asked);
@@ -231,7 +225,8 @@ static void fsgsbase_is_refused_with_auto_contexts(void)
 
 	vm = vm_new(true);
 	leaf(vm, 7)->ebx |= 1;
-	is(attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &os), 0, "os contexts");
+	is(vm_attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &os), 0,
+	   "os contexts");
 	is(status_of(vm_add_vcpu(vm)), KVM_LWP_REFUSED_NOT, "go with FSGSBASE");
 	vm_free(vm);
 }
@@ -282,7 +277,7 @@ static void refusals_say_why(void)
 
 	leaf(vm, LWP_CPUID_LEAF)->edx |= LWP_F_DME;
 	v = vm_add_vcpu(vm);
-	attr(v->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_STATUS, &status);
+	vm_attr(v->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_STATUS, &status);
 	is(status, KVM_LWP_REFUSED_LEAF, "a leaf with cache misses");
 	is(vm_set_msr(v, LWP_MSR_CFG, LWP_F_IRE), -1, "LWP_CFG does not exist then");
 	vm_free(vm);
@@ -290,13 +285,13 @@ static void refusals_say_why(void)
 	vm = vm_new(true);
 	leaf(vm, LWP_CPUID_LEAF)->ecx |= LWP_ECX_VMCB_AREA;
 	v = vm_add_vcpu(vm);
-	attr(v->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_STATUS, &status);
+	vm_attr(v->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_STATUS, &status);
 	is(status, KVM_LWP_REFUSED_LEAF, "state in VMCBs with contexts that KVM switches");
 	vm_free(vm);
 
 	vm = vm_new(false);
 	v = vm_add_vcpu(vm);
-	attr(v->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_STATUS, &status);
+	vm_attr(v->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_STATUS, &status);
 	is(status, KVM_LWP_REFUSED_APIC, "no in-kernel APIC");
 	vm_free(vm);
 }

@@ -32,14 +32,10 @@ static void begin_profile(bool pmu)
 	struct kvm_enable_cap no_pmu = { .cap = KVM_CAP_PMU_CAPABILITY,
 					 .args = { KVM_PMU_CAP_DISABLE } };
 	struct kvm_lwp_policy policy = { .delivery = 1 };
-	struct kvm_device_attr a = {
-		.group = KVM_LWP_VM,
-		.attr = KVM_LWP_VM_POLICY,
-		.addr = (u64)&policy,
-	};
 
 	vm = vm_new(true);
-	ok(!ioctl(vm->fd, KVM_SET_DEVICE_ATTR, &a), "prompt delivery");
+	ok(!vm_attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &policy),
+	   "prompt delivery");
 	if (!pmu)
 		ok(!ioctl(vm->fd, KVM_ENABLE_CAP, &no_pmu), "a VM without counters");
 	v = vm_add_vcpu(vm);

@@ -279,11 +279,6 @@ static void migrate(void)
 	struct vm *old = h.vm;
 	struct vcpu *from = h.v;
 	u8 image[LWP_IMAGE_SIZE];
-	struct kvm_device_attr a = {
-		.group = KVM_LWP_VCPU,
-		.attr = KVM_LWP_VCPU_IMAGE,
-		.addr = (u64)image,
-	};
 	struct kvm_sregs s;
 	u32 i, msrs[] = { 0xc0000081, 0xc0000082, 0xc0000084, 0xc0010117 };
 	struct hyper was = h;
@@ -293,7 +288,7 @@ static void migrate(void)
 	r = ioctl(from->fd, KVM_GET_NESTED_STATE, nested);
 	is(nested->flags & KVM_STATE_NESTED_GUEST_MODE, KVM_STATE_NESTED_GUEST_MODE,
 	   "in guest mode");
-	r |= ioctl(from->fd, KVM_GET_DEVICE_ATTR, &a);
+	r |= vm_attr(from->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_IMAGE, image);
 	vm_get_sregs(from, &s);
 	hyper_init(&h, KVM_LWP_CONTEXT_OS, true);
 	memcpy(h.guest, was.guest, sizeof(h.guest));
@@ -304,7 +299,7 @@ static void migrate(void)
 	r |= ioctl(h.v->fd, KVM_SET_NESTED_STATE, nested);
 	h.v->regs = from->regs;
 	vm_set_regs(h.v);
-	r |= ioctl(h.v->fd, KVM_SET_DEVICE_ATTR, &a);
+	r |= vm_attr(h.v->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_IMAGE, image);
 	if (r)
 		ok(false, "state is carried over");
 	free(nested);

@@ -25,21 +25,9 @@ static unsigned int warnings(void)
 	return n;
 }
 
-static int attr(int fd, unsigned long request, u32 group, u64 number, void *addr)
-{
-	struct kvm_device_attr a = { .group = group, .attr = number, .addr = (u64)addr };
-
-	return ioctl(fd, request, &a) ? -errno : 0;
-}
-
-extern const u8 program[], program_end[];
-asm(".pushsection .text\n"
-    "program:\n"
-    "	mov $1000, %ecx\n"
-    "1:	loop 1b\n"
-    "	.byte 0x8f, 0xe9, 0x78, 0x12, 0xc3\n" /* LLWPCB RBX */
-    "program_end:\n"
-    ".popsection\n");
+GUEST_CODE(program, "	mov $1000, %ecx\n"
+		    "1:	loop 1b\n"
+		    "	.byte 0x8f, 0xe9, 0x78, 0x12, 0xc3\n"); /* LLWPCB RBX */
 
 int main(int argc, char **argv)
 {
@@ -51,11 +39,11 @@ int main(int argc, char **argv)
 	is(warnings(), argc > 1 ? atoi(argv[1]) : 0, "warnings");
 	ok(parameter_is("lwp", "N"), "the parameter lwp is N");
 	is(ioctl(vm->fd, KVM_CHECK_EXTENSION, KVM_CAP_X86_LWP), 0, "KVM_CAP_X86_LWP");
-	is(attr(vm->fd, KVM_HAS_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, NULL), -ENXIO,
+	is(vm_attr(vm->fd, KVM_HAS_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, NULL), -ENXIO,
 	   "a VM has no policy");
-	is(attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &policy), -ENXIO,
+	is(vm_attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &policy), -ENXIO,
 	   "and can set none");
-	is(attr(v->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_STATUS, &status), 0,
+	is(vm_attr(v->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_STATUS, &status), 0,
 	   "why a vCPU has no LWP");
 	is(status, KVM_LWP_REFUSED_HOST, "because of the host");
 	vm_load(vm, program, program_end);

@@ -27,14 +27,10 @@ static unsigned int skid;
 static void prompt_is_the_default(void)
 {
 	struct kvm_lwp_policy policy = { .delivery = 0 };
-	struct kvm_device_attr a = {
-		.group = KVM_LWP_VM,
-		.attr = KVM_LWP_VM_POLICY,
-		.addr = (u64)&policy,
-	};
 	int kvm = open("/dev/kvm", O_RDWR), machine = ioctl(kvm, KVM_CREATE_VM, 0);
 
-	is(ioctl(machine, KVM_GET_DEVICE_ATTR, &a), 0, "get the policy");
+	is(vm_attr(machine, KVM_GET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &policy), 0,
+	   "get the policy");
 	is(policy.delivery, 1, "prompt is the default");
 	is(policy.context, KVM_LWP_CONTEXT_AUTO, "with contexts that KVM finds");
 	close(machine);

@@ -130,13 +130,8 @@ PROGRAM(parts, "	.rept 20\n" /* 5 */
 static void contexts(unsigned long request, u8 entry[LWP_CTX_ENTRY_SIZE])
 {
 	struct kvm_lwp_contexts one = { .addr = (u64)entry, .size = LWP_CTX_ENTRY_SIZE };
-	struct kvm_device_attr a = {
-		.group = KVM_LWP_VM,
-		.attr = KVM_LWP_VM_CONTEXTS,
-		.addr = (u64)&one,
-	};
 
-	ioctl(vm->fd, request, &a);
+	vm_attr(vm->fd, request, KVM_LWP_VM, KVM_LWP_VM_CONTEXTS, &one);
 }
 
 static void counts_survive_a_switch_in_between(void)

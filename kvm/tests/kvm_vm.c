@@ -252,17 +252,10 @@ void vm_ask_for_lwp(struct vm *vm)
 {
 	struct kvm_lwp_policy policy = { .delivery = 0 };
 	struct kvm_lwp_leaf leaf;
-	struct kvm_device_attr a = {
-		.group = KVM_LWP_VM,
-		.attr = KVM_LWP_VM_POLICY,
-		.addr = (u64)&policy,
-	};
 
-	if (ioctl(vm->fd, KVM_SET_DEVICE_ATTR, &a))
+	if (vm_attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &policy))
 		return;
-	a.attr = KVM_LWP_VM_LEAF;
-	a.addr = (u64)&leaf;
-	if (ioctl(vm->fd, KVM_GET_DEVICE_ATTR, &a))
+	if (vm_attr(vm->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_LEAF, &leaf))
 		broken("KVM_LWP_VM_LEAF");
 	announce(vm, &leaf);
 }
@@ -482,6 +475,13 @@ void vm_get_sregs(struct vcpu *v, struct kvm_sregs *s)
 {
 	if (ioctl(v->fd, KVM_GET_SREGS, s))
 		broken("KVM_GET_SREGS");
+}
+
+int vm_attr(int fd, unsigned long request, u32 group, u64 number, void *addr)
+{
+	struct kvm_device_attr a = { .group = group, .attr = number, .addr = (u64)addr };
+
+	return ioctl(fd, request, &a) ? -errno : 0;
 }
 
 u64 vm_get_msr(struct vcpu *v, u32 msr)

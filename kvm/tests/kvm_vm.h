@@ -100,6 +100,8 @@ void vm_interrupt(struct vm *vm, u8 vector);
 /* A statistic of KVM's for the vCPU, by name; ~0 = there is none. */
 u64 vm_stat(struct vcpu *v, const char *name);
 
+/* KVM_*_DEVICE_ATTR of a machine or a vCPU: 0 or -errno. */
+int vm_attr(int fd, unsigned long request, u32 group, u64 number, void *addr);
 u64 vm_get_msr(struct vcpu *v, u32 msr);
 int vm_set_msr(struct vcpu *v, u32 msr, u64 value);
 void vm_set_regs(struct vcpu *v);

@@ -55,14 +55,9 @@ static u32 rounds_of(enum mode mode)
 static void set_up(enum mode mode)
 {
 	struct kvm_lwp_policy policy = { .delivery = mode == PROMPT };
-	struct kvm_device_attr a = {
-		.group = KVM_LWP_VM,
-		.attr = KVM_LWP_VM_POLICY,
-		.addr = (u64)&policy,
-	};
 
 	vm = vm_new(true);
-	ioctl(vm->fd, KVM_SET_DEVICE_ATTR, &a);
+	vm_attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &policy);
 	v = vm_add_vcpu(vm);
 	block_init(vm, LWP_F_IRE, 4096);
 	block_event(vm, 2, period - 1, period - 1);
