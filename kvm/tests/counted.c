@@ -10,6 +10,7 @@ struct vcpu *v;
 
 void begin(const u8 *from, const u8 *to, u32 event)
 {
+	vm_free(vm);
 	vm = vm_new(true);
 	v = vm_add_vcpu(vm);
 	block_init(vm, LWP_BIT(event), 128);
@@ -21,6 +22,7 @@ void begin_delivery(const u8 *from, const u8 *to, u32 delivery, u32 flags)
 {
 	struct kvm_lwp_policy policy = { .delivery = delivery };
 
+	vm_free(vm);
 	vm = vm_new(true);
 	if (vm_attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &policy))
 		ok(false, "set the policy");

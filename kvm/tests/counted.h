@@ -17,7 +17,7 @@
 extern struct vm *vm;
 extern struct vcpu *v;
 
-/* A machine with the program and a block that stores a record for each event. */
+/* The machine of the test before ends. A new one with the program and a block that stores a record for each event. */
 void begin(const u8 *from, const u8 *to, u32 event);
 /* The same, with a counter of instructions that begins at 1000 and stores no record: see total(). */
 void begin_total(const u8 *from, const u8 *to);

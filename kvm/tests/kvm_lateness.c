@@ -106,7 +106,6 @@ static void prompt(void)
 	diag("lateness of a whole period, %u instructions: %llu periods", PERIOD,
 	     (unsigned long long)missed());
 	show(late, i);
-	vm_free(vm);
 }
 
 static void exact(void)
@@ -123,7 +122,6 @@ static void exact(void)
 	     (unsigned long long)vm_stat(v, "lwp_steps") / EXACT);
 	is(vm_stat(v, "lwp_overshoots"), wrong,
 	   "exact: each late record is counted as an overshoot");
-	vm_free(vm);
 }
 
 int main(void)

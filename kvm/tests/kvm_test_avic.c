@@ -80,7 +80,6 @@ static void avic_is_inhibited_while_a_context_steps(void)
 	is(inhibits("set"), 1, "the inhibit is set, once");
 	run_to_end();
 	is(inhibits_soon("cleared"), 1, "and cleared when LWP has been off for a while");
-	vm_free(vm);
 }
 
 /* The id is there already: KVM makes a vCPU and frees it again. */
@@ -92,7 +91,6 @@ static void a_vcpu_that_cannot_be_created_leaves_it_alone(void)
 	run_to_end();
 	ok(ioctl(vm->fd, KVM_CREATE_VCPU, 0) < 0, "vCPU 0 is there already");
 	is(inhibits_soon("cleared"), 1, "the inhibit is cleared all the same");
-	vm_free(vm);
 }
 
 PROGRAM(toggles, "	mov $200, %ecx\n"
@@ -115,7 +113,6 @@ static void a_program_cannot_toggle_it(void)
 	set = inhibits("set");
 	ok(set >= 1 && set <= 3, "LWP goes off and on 200 times, the inhibit is set %u times", set);
 	is(inhibits_soon("cleared"), 1, "and cleared at the end");
-	vm_free(vm);
 }
 
 static void a_vm_may_end_before_it_is_cleared(void)
@@ -123,7 +120,6 @@ static void a_vm_may_end_before_it_is_cleared(void)
 	begin(phases, phases_end, 2);
 	vm_run(vm, v);
 	run_to_end();
-	vm_free(vm);
 	sleep(2);
 	ok(true, "a VM ends while its inhibit is set");
 }

@@ -13,41 +13,29 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-#include "kvm_vm.h"
+#include "counted.h"
 
 #define FS_BASE 0xc0000100u
 #define PAGE 4096
 #define PATIENCE 20 /* seconds; what is not held up takes some ms */
 
 /* The program stops with SYSCALL between its parts; the test plays the guest's kernel. */
-extern const u8 parts[], parts_end[];
-asm(".pushsection .text\n"
-    "parts:\n"
-    "	llwpcb %rbx\n"
-    "	nop\n"
-    "	syscall\n"
-    "	nop\n"
-    "	nop\n"
-    "	syscall\n"
-    "	nop\n"
-    "	slwpcb %rax\n"
-    "	int $0x80\n"
-    "parts_end:\n"
-    ".popsection\n");
+PROGRAM(parts, "	nop\n"
+	       "	syscall\n"
+	       "	nop\n"
+	       "	nop\n"
+	       "	syscall\n"
+	       "	nop\n");
 
-static struct vm *vm;
-static struct vcpu *v, *w;
+static struct vcpu *w;
 static u8 page[PAGE];
 static int faults; /* userfaultfd */
 
-static void begin(u32 interval)
+static void begin_parts(u32 interval)
 {
-	vm = vm_new(true);
-	v = vm_add_vcpu(vm);
+	begin(parts, parts_end, 2);
 	w = vm_add_vcpu(vm);
-	block_init(vm, LWP_F_IRE, 128);
 	block_event(vm, 2, interval, interval);
-	vm_load(vm, parts, parts_end);
 	vm_set_msr(v, FS_BASE, 0x1000);
 }
 
@@ -142,7 +130,7 @@ static void verification_holds_up_nobody_else(void)
 	pthread_t held, free;
 	int result;
 
-	begin(1000);
+	begin_parts(1000);
 	is(vm_run(vm, v), VM_SYSCALL, "first part, then the thread is switched away");
 	note_where_v_stopped();
 	go_on_at_w(0x2000);
@@ -161,7 +149,6 @@ static void verification_holds_up_nobody_else(void)
 		joined(free);
 	is(joined(held), VM_DONE, "vCPU 0 continues when the block is there");
 	is(v->regs.rax, VM_BLOCK, "with its context");
-	vm_free(vm);
 }
 
 /* vCPU 0 stores a record, and the ring is not there. Its thread moves to vCPU 1. */
@@ -170,7 +157,7 @@ static void a_store_holds_up_nobody_else(void)
 	pthread_t held, free;
 	int result;
 
-	begin(0);
+	begin_parts(0);
 	is(vm_run(vm, v), VM_SYSCALL, "first part on vCPU 0");
 	note_where_v_stopped();
 	go_on_at_w(0x2000);
@@ -187,7 +174,6 @@ static void a_store_holds_up_nobody_else(void)
 	if (result < 0)
 		joined(free);
 	is(joined(held), VM_SYSCALL, "vCPU 0 continues when the ring is there");
-	vm_free(vm);
 }
 
 int main(void)

@@ -56,7 +56,6 @@ static void records_are_those_of_single_steps(void)
 	is(wrong, 0, "each names its instruction");
 	is(block_counter(vm, 2), PERIOD - 1 - 1, "one has been counted of the next period");
 	steps_are(12, 3);
-	vm_free(vm);
 }
 
 /* The n-th branch is the JNZ of round n; the last one is not taken. */
@@ -69,7 +68,6 @@ static void branches_that_are_due_do_not_pass(void)
 	is(ring_record(vm, 2).data2, VM_CODE + 10, "the 3,000th is taken");
 	is(ring_record(vm, 3).flags, 0, "the 4,000th is not");
 	is(vm_stat(v, "lwp_overshoots"), 0, "no overshoot");
-	vm_free(vm);
 }
 
 /*
@@ -102,7 +100,6 @@ static void each_place_of_a_straight_line_can_be_due(void)
 		wrong += ring_record(vm, i - 1).address != (u64)VM_CODE + at[(1003 * i - 2) % 11];
 	is(wrong, 0, "each names its instruction");
 	steps_are(12, 11);
-	vm_free(vm);
 }
 
 /* 7 instructions a round. PUSHF must show the program's own flags. */
@@ -126,7 +123,6 @@ static void pushf_sees_no_tf(void)
 	is(block_head(vm), 7, "7 records of 7,003 instructions");
 	is(block_counter(vm, 2), PERIOD - 1 - 3, "no count is lost");
 	is(vm_stat(v, "lwp_overshoots"), 0, "no overshoot");
-	vm_free(vm);
 }
 
 /*
@@ -181,7 +177,6 @@ static void nothing_between_two_branches_lets_the_due_one_pass(void)
 	is(wrong, 0, "each at the same place of a round");
 	is(vm_stat(v, "lwp_overshoots"), 0, "no overshoot");
 	set_parameter("lwp_margin", STRING(MARGIN));
-	vm_free(vm);
 }
 
 /*
@@ -212,7 +207,6 @@ static void the_return_from_a_fault_is_noticed(void)
 	}
 	is(wrong, 0, "each names its instruction, after 600 faults");
 	is(vm_stat(v, "lwp_overshoots"), 0, "no overshoot");
-	vm_free(vm);
 }
 
 /* The program sets TF itself for one round: five traps, one after each instruction. */
@@ -243,7 +237,6 @@ static void the_guests_own_steps_are_over_instructions(void)
 	is(traps, 5, "NOP, JMP, PUSHF, AND, POPF");
 	is(2200 - block_counter(vm, 2), 1 + 2000 + 9, "instructions");
 	set_parameter("lwp_margin", STRING(MARGIN));
-	vm_free(vm);
 }
 
 static void the_guest_has_no_btf(void)
@@ -254,7 +247,6 @@ static void the_guest_has_no_btf(void)
 	is(vm_get_msr(v, 0x1d9), 0, "the guest cannot set it");
 	run_to_end();
 	is(vm_get_msr(v, 0x1d9), 0, "and finds it clear");
-	vm_free(vm);
 }
 
 extern const u8 sled[];
@@ -289,7 +281,6 @@ static void the_host_has_no_btf_either(void)
 	is(regs.rip - (u64)sled, 1, "one instruction");
 	kill(child, SIGKILL);
 	waitpid(child, &status, 0);
-	vm_free(vm);
 }
 
 int main(int argc, char **argv)

@@ -67,7 +67,6 @@ static void a_record_each_so_many_core_clocks(u32 delivery)
 	is(vm_stat(v, "lwp_counter_irqs"), 12, "one interrupt a record");
 	is(vm_stat(v, "lwp_steps"), 0, "no step");
 	is(vm_stat(v, "lwp_overshoots"), 0, "no overshoot, whatever the delivery");
-	vm_free(vm);
 }
 
 static void reference_clocks_are_counted_beside_core_clocks(void)
@@ -80,7 +79,6 @@ static void reference_clocks_are_counted_beside_core_clocks(void)
 	ok(all_in_loop(RNH), "each names an instruction of the loop");
 	is(block_counter(vm, RNH), 10000 - 1 - 2, "two clocks of the next period");
 	is(rest(CNH), LOOP, "core clocks");
-	vm_free(vm);
 }
 
 /* A period of 100: ten of them pass before the guest is stopped, nine are missed. */
@@ -93,7 +91,6 @@ static void a_short_interval_does_not_stop_the_guest_more_often(void)
 	ok(vm_stat(v, "lwp_counter_irqs") <= LOOP / CLOCKS_LEAST, "interrupts: %llu",
 	   (unsigned long long)vm_stat(v, "lwp_counter_irqs"));
 	is(block_counter(vm, CNH), 100 - 1 - 1, "one clock of the next period");
-	vm_free(vm);
 }
 
 /* KVM steps for the records of instructions; clocks still pass in the guest. */
@@ -114,7 +111,6 @@ static void clocks_go_on_while_other_events_are_stepped(void)
 	   (unsigned long long)steps);
 	is(rest(CNH), SHORT_LOOP, "core clocks");
 	set_parameter("lwp_margin", "2");
-	vm_free(vm);
 }
 
 /* Once, at 42,000, both are due: the clocks' record comes later. */
@@ -132,7 +128,6 @@ static void clocks_and_instructions_are_counted_at_once(void)
 	is(block_head(vm), 18, "and ten of instructions");
 	ok(vm_stat(v, "lwp_steps") < 1000, "with few steps: %llu",
 	   (unsigned long long)vm_stat(v, "lwp_steps"));
-	vm_free(vm);
 }
 
 static void an_ip_filter_asks_where_a_clock_passed(void)
@@ -147,7 +142,6 @@ static void an_ip_filter_asks_where_a_clock_passed(void)
 	is(block_head(vm), 8, "8 records of the 4,000 clocks of NOP and DEC");
 	COUNTED("each of DEC, the second of the two", 11, 11, 11, 11, 11, 11, 11, 11);
 	is(block_counter(vm, CNH), 500 - 1, "none of the next period");
-	vm_free(vm);
 }
 
 /* The clocks of the kernel, that SYSCALL and SYSRET spend between these, are not counted. */
@@ -170,7 +164,6 @@ static void clocks_of_the_kernel_do_not_count(void)
 	is(stop, VM_DONE, "the program runs to its end");
 	is(syscalls, 3, "system calls");
 	is(rest(CNH), 3 * 1001 + 1, "core clocks at CPL 3");
-	vm_free(vm);
 }
 
 /* A later program gets the counters if they are free then. */
@@ -183,13 +176,11 @@ static void without_a_counter_no_clock_is_counted(void)
 	run_to_end();
 	ok(vm_stat(v, "lwp_no_counter") > 0, "%u counters are taken: none for KVM", taken);
 	is(rest(CNH), 0, "no clock is counted");
-	vm_free(vm);
 	give_counters_back();
 	begin_delivery(loop, loop_end, 1, LWP_F_CNH);
 	rest_of(CNH);
 	run_to_end();
 	is(rest(CNH), LOOP, "all are, once they are free");
-	vm_free(vm);
 }
 
 /* EDX of leaf 8000_001C. */
@@ -201,7 +192,6 @@ static u32 offered(void)
 	for (i = 0; i < vm->cpuid->nent; i++)
 		if (vm->cpuid->entries[i].function == LWP_CPUID_LEAF)
 			edx = vm->cpuid->entries[i].edx;
-	vm_free(vm);
 	return edx;
 }
 
@@ -227,7 +217,6 @@ static void an_iret_of_the_program_is_executed(void)
 	alarm(SECONDS);
 	is(vm_run_interruptible(vm, v), VM_DONE, "IRET at CPL 3 is executed");
 	alarm(0);
-	vm_free(vm);
 }
 
 int main(int argc, char **argv)

@@ -5,22 +5,15 @@
  */
 #include <stdlib.h>
 #include <sys/ioctl.h>
-#include "kvm_vm.h"
+#include "counted.h"
 #include "texts.h"
 
 #define FS_BASE 0xc0000100u
 #define KERNEL_GS_BASE 0xc0000102u
 
-static struct vm *vm;
-static struct vcpu *v;
-
-static void begin(void)
+static void begin_parts(void)
 {
-	vm = vm_new(true);
-	v = vm_add_vcpu(vm);
-	block_init(vm, LWP_F_IRE, 128);
-	block_event(vm, 2, 1000, 1000);
-	vm_load(vm, parts, parts_end);
+	begin_total(parts, parts_end);
 	vm_set_msr(v, FS_BASE, 0x1000);
 }
 
@@ -36,7 +29,7 @@ static void set_cr3(struct vcpu *cpu, u64 cr3)
 /* Another thread of the same program runs its second part: nothing is counted for the first. */
 static void another_fs_base_is_another_thread(void)
 {
-	begin();
+	begin_parts();
 	is(vm_run(vm, v), VM_SYSCALL, "first part");
 	vm_set_msr(v, FS_BASE, 0x2000);
 	is(vm_run(vm, v), VM_SYSCALL, "second part, as another thread");
@@ -44,8 +37,7 @@ static void another_fs_base_is_another_thread(void)
 	vm_set_msr(v, FS_BASE, 0x1000);
 	ok(vm_finish(vm, v), "third part, as the first thread again");
 	is(v->regs.rax, VM_BLOCK, "whose block is there");
-	is(1000 - block_counter(vm, 2), 3, "two NOPs and one counted");
-	vm_free(vm);
+	total(3, "two NOPs and one counted");
 }
 
 /* The guest's kernel goes back to the program, as the thread with this GS base. */
@@ -62,7 +54,7 @@ static void another_gs_base_is_another_thread(void)
 {
 	struct kvm_sregs s;
 
-	begin();
+	begin_parts();
 	memcpy(vm->mem + VM_DATA, windows, (size_t)(windows_end - windows));
 	vm_set_msr(v, KERNEL_GS_BASE, 0x40000000);
 	vm_get_sregs(v, &s);
@@ -73,21 +65,19 @@ static void another_gs_base_is_another_thread(void)
 	is(vm_get_msr(v, LWP_MSR_CBADDR), 0, "that thread has no block");
 	is(run_as(0x1000), VM_DONE, "third part, as the first thread again");
 	is(v->regs.rax, VM_BLOCK, "whose block is there");
-	is(1000 - block_counter(vm, 2), 3, "two NOPs and one counted");
-	vm_free(vm);
+	total(3, "two NOPs and one counted");
 }
 
 static void another_cr3_is_another_address_space(void)
 {
-	begin();
+	begin_parts();
 	is(vm_run(vm, v), VM_SYSCALL, "first part");
 	set_cr3(v, VM_CR3_OTHER);
 	is(vm_run(vm, v), VM_SYSCALL, "second part in another address space");
 	is(vm_get_msr(v, LWP_MSR_CBADDR), 0, "which has no block");
 	set_cr3(v, VM_CR3);
 	ok(vm_finish(vm, v), "third part in the first one");
-	is(1000 - block_counter(vm, 2), 3, "two NOPs and one counted");
-	vm_free(vm);
+	total(3, "two NOPs and one counted");
 }
 
 /* Set the registers and FS base of w so that the thread continues there from where `from` stopped. */
@@ -111,7 +101,7 @@ static void a_thread_takes_its_context_to_another_vcpu(void)
 {
 	struct vcpu *w;
 
-	begin();
+	begin_parts();
 	w = vm_add_vcpu(vm);
 	is(vm_run(vm, v), VM_SYSCALL, "first part on vCPU 0");
 	go_on_at(w, v, 0x2000);
@@ -122,8 +112,7 @@ static void a_thread_takes_its_context_to_another_vcpu(void)
 	is(vm_get_msr(w, LWP_MSR_CBADDR), VM_BLOCK, "the block is there");
 	is(vm_get_msr(v, LWP_MSR_CBADDR), 0, "and not on vCPU 0 any more");
 	ok(vm_finish(vm, w), "third part on vCPU 1");
-	is(1000 - block_counter(vm, 2), 6, "all six NOPs counted");
-	vm_free(vm);
+	total(6, "all six NOPs counted");
 }
 
 /* A kernel that switches to another address space and thread, and back. Runs at CPL 0. */
@@ -155,7 +144,7 @@ static void an_idle_kernel_takes_no_context_away(void)
 {
 	struct vcpu *w;
 
-	begin();
+	begin_parts();
 	w = vm_add_vcpu(vm);
 	is(vm_run(vm, v), VM_SYSCALL, "first part on vCPU 0");
 	go_on_at(w, v, 0x2000);
@@ -167,14 +156,13 @@ static void an_idle_kernel_takes_no_context_away(void)
 	is(vm_get_msr(v, LWP_MSR_CBADDR), VM_BLOCK, "vCPU 0 has its block");
 	is(vm_run(vm, v), VM_SYSCALL, "second part on vCPU 0");
 	ok(vm_finish(vm, v), "third part");
-	is(1000 - block_counter(vm, 2), 6, "all six NOPs counted");
-	vm_free(vm);
+	total(6, "all six NOPs counted");
 }
 
 /* A state whose block was changed while it was parked is dropped without a write. */
 static void a_state_whose_block_is_gone_is_dropped(void)
 {
-	begin();
+	begin_parts();
 	is(vm_run(vm, v), VM_SYSCALL, "first part");
 	vm_set_msr(v, FS_BASE, 0x2000);
 	is(vm_run(vm, v), VM_SYSCALL, "second part, as another thread");
@@ -183,7 +171,6 @@ static void a_state_whose_block_is_gone_is_dropped(void)
 	ok(vm_finish(vm, v), "third part");
 	is(v->regs.rax, 0, "the thread has no block");
 	is(block_counter(vm, 2), 1000, "and nothing was written");
-	vm_free(vm);
 }
 
 /* A kernel that is about to go back to the program. */
@@ -193,7 +180,7 @@ GUEST_CODE(returns, "	out %al, $0x50\n"
 /* As while the guest's kernel moves the page: the thread does not have to be switched again. */
 static void a_state_whose_block_cannot_be_read_comes_back(void)
 {
-	begin();
+	begin_parts();
 	is(vm_run(vm, v), VM_SYSCALL, "first part");
 	vm_set_msr(v, FS_BASE, 0x2000);
 	is(vm_run(vm, v), VM_SYSCALL, "second part, as another thread");
@@ -207,8 +194,7 @@ static void a_state_whose_block_cannot_be_read_comes_back(void)
 	vm_remap(vm, VM_BLOCK, VM_BLOCK);
 	ok(vm_finish(vm, v), "third part, with the block there again");
 	is(v->regs.rax, VM_BLOCK, "the thread has its block");
-	is(1000 - block_counter(vm, 2), 3, "and its third NOP counts");
-	vm_free(vm);
+	total(3, "and its third NOP counts");
 }
 
 /* The guest switches with MOV CR3 and WRMSR itself: both are noticed. */
@@ -216,7 +202,7 @@ static void guest_writes_of_cr3_and_fs_base_are_noticed(void)
 {
 	struct kvm_sregs s;
 
-	begin();
+	begin_parts();
 	is(vm_run(vm, v), VM_SYSCALL, "the program has LWP on");
 	memcpy(vm->mem + VM_DATA, kernel, (size_t)(kernel_end - kernel));
 	vm_get_sregs(v, &s);
@@ -226,7 +212,6 @@ static void guest_writes_of_cr3_and_fs_base_are_noticed(void)
 	is(vm_run(vm, v), 0x50, "the kernel switches there and back");
 	is(v->regs.r12, 0, "RDMSR LWP_CBADDR after the switch away");
 	is(v->regs.r13, VM_BLOCK, "and after the switch back");
-	vm_free(vm);
 }
 
 /* A kernel that switches the address space and goes back to the program, with nothing else that exits. */
@@ -253,14 +238,12 @@ static int run_from(const u8 *code)
 /* The state is resumed, or parked, before the first instruction after the switch. */
 static void a_write_of_cr3_alone_is_noticed(void)
 {
-	begin();
+	begin_parts();
 	memcpy(vm->mem + VM_DATA, there, (size_t)(switches_end - there));
 	is(vm_run(vm, v), VM_SYSCALL, "first part, two NOPs");
 	is(run_from(there), VM_SYSCALL, "second part, in another address space");
 	is(run_from(and_back), VM_DONE, "third part, one NOP");
-	is(1000 - block_counter(vm, 2), 3,
-	   "what is counted is all that its address space has executed");
-	vm_free(vm);
+	total(3, "what is counted is all that its address space has executed");
 }
 
 int main(void)

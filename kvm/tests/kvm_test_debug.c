@@ -39,7 +39,6 @@ static void guests_own_single_step_goes_on(void)
 	if (i == 6)
 		run_to_end();
 	total(11, "all instructions count while the guest single-steps itself");
-	vm_free(vm);
 }
 
 static void debug_register_hits(u64 rip, const char *what)
@@ -67,7 +66,6 @@ static void guests_breakpoint_still_hits(void)
 	d.dr7 = 0x400;
 	ioctl(v->fd, KVM_SET_DEBUGREGS, &d);
 	COUNTED("around a breakpoint of the guest", 5, 6, 7, 8, 13, 14, 13, 14, 13, 14, 16, 17);
-	vm_free(vm);
 }
 
 /* KVM's emulator executes PUSHF and POPF; breakpoints come before. */
@@ -84,7 +82,6 @@ static void a_breakpoint_on_an_emulated_instruction_hits(void)
 	run_to_end();
 	COUNTED("around a breakpoint on PUSHF", 5, 6, 7, 9, 11, 12, 14, 15, 17, 18);
 	is(v->regs.r8, 0x203, "RF lets PUSHF pass, and its image has no TF");
-	vm_free(vm);
 }
 
 static void user_spaces_breakpoint_on_an_emulated_instruction_hits(void)
@@ -103,7 +100,6 @@ static void user_spaces_breakpoint_on_an_emulated_instruction_hits(void)
 	ioctl(v->fd, KVM_SET_GUEST_DEBUG, &off);
 	run_to_end();
 	COUNTED("around a breakpoint of user space's", 5, 6, 7, 9, 11, 12, 14, 15, 17, 18);
-	vm_free(vm);
 }
 
 /* The trap of a step and that of a watchpoint are one #DB. */
@@ -126,7 +122,6 @@ static void guests_watchpoint_still_hits(void)
 	ioctl(v->fd, KVM_SET_DEBUGREGS, &d);
 	run_to_end();
 	COUNTED("around a watchpoint of the guest", 5, 6, 8, 9);
-	vm_free(vm);
 }
 
 static void user_space_single_steps_beside(void)
@@ -155,7 +150,6 @@ static void user_space_single_steps_beside(void)
 	run_to_end();
 	COUNTED("while user space single-steps", 5, 6, 7, 9, 11, 12, 14, 15, 17, 18);
 	is(v->regs.r8 & TF, 0, "PUSHF pushes no TF of user space's");
-	vm_free(vm);
 }
 
 static void debugctl_btf_is_out_of_reach(void)
@@ -165,7 +159,6 @@ static void debugctl_btf_is_out_of_reach(void)
 	ok(vm_get_msr(v, 0x1d9) != 2, "DEBUGCTL.BTF cannot be set");
 	run_to_end();
 	COUNTED("every instruction, not every branch", 5, 6, 7, 8, 13, 14, 13, 14, 13, 14, 16, 17);
-	vm_free(vm);
 }
 
 int main(void)

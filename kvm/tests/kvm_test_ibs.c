@@ -77,7 +77,6 @@ static void the_estimate_is_right(void)
 	ok(estimate() < samples * period, "none stands for the ops of the host");
 	is(vm_stat(v, "lwp_steps"), 0, "no step");
 	is(block_head(vm), 0, "no record before the event is due");
-	vm_free(vm);
 }
 
 static void loads_that_hit_do_not_count(void)
@@ -86,7 +85,6 @@ static void loads_that_hit_do_not_count(void)
 	block_event(vm, DME, REST, REST);
 	run_to_end();
 	ok(estimate() < MISSES / 100, "loads that hit do not count: %.0f", estimate());
-	vm_free(vm);
 }
 
 static bool is_walk(struct lwp_record r)
@@ -114,7 +112,6 @@ static void records_are_those_of_sampled_loads(void)
 	is(wrong, 0, "each names the load, and a line of the walk");
 	ok(lines > 0, "of several lines");
 	ok(latency <= block_head(vm) / 10, "with the latency of L2, but %u", latency);
-	vm_free(vm);
 }
 
 /* The model is emptied when IBS is switched on, so some loads miss L2. */
@@ -126,7 +123,6 @@ static void filtered(u32 filters, u64 base, u64 limit, bool counts, const char *
 	lwp_put64(vm->mem + VM_BLOCK + LWP_CB_LIMIT_IP, limit);
 	run_to_end();
 	ok((estimate() > MISSES / 10) == counts, "%s: %.0f", what, estimate());
-	vm_free(vm);
 }
 
 static void filters_hold(void)
@@ -145,7 +141,6 @@ static void only_who_counts_is_sampled(void)
 	block_event(vm, 2, REST, REST);
 	run_to_end();
 	is(vm_stat(v, "lwp_counter_irqs"), 0, "without the event: no sample");
-	vm_free(vm);
 }
 
 static int open_ibs(void)
@@ -174,12 +169,10 @@ static void without_ibs_nothing_is_counted(void)
 	run_to_end();
 	ok(fd >= 0 && vm_stat(v, "lwp_no_counter") > 0, "another has IBS: none for KVM");
 	is(estimate(), 0, "no miss is counted");
-	vm_free(vm);
 	close(fd);
 	begin_walk();
 	run_to_end();
 	ok(estimate() > 0, "all are, once it is free: %.0f", estimate());
-	vm_free(vm);
 }
 
 int main(int argc, char **argv)

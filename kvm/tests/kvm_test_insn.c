@@ -5,7 +5,7 @@
  * 43724-613, 43724-620, 43724-621, 43724-625, 43724-629, 43724-631, 43724-632, 43724-712,
  * 2007-501).
  */
-#include "kvm_vm.h"
+#include "counted.h"
 
 /* rbx: block, rdi: data */
 extern const u8 basic_ins[];
@@ -28,12 +28,10 @@ GUEST_CODE(basic, "	slwpcb %rax\n" /* off: 0 */
 
 static void lwpins_stores_records(void)
 {
-	struct vm *vm = vm_new(true);
-	struct vcpu *v = vm_add_vcpu(vm);
 	struct lwp_record r;
 
+	begin(basic, basic_end, 2);
 	block_init(vm, 0, 32);
-	vm_load(vm, basic, basic_end);
 	ok(vm_finish(vm, v), "the program runs to its end");
 	is(v->regs.r8, 0, "SLWPCB while LWP is off gives 0");
 	is(v->regs.r9, VM_BLOCK, "SLWPCB gives the block");
@@ -49,7 +47,6 @@ static void lwpins_stores_records(void)
 	r = ring_record(vm, 1);
 	is(r.data1, 0xcafe0001, "Data1 from memory");
 	is(r.data2, 0xaabbccdd, "Data2 is operand 1, 32 bits, zero-extended");
-	vm_free(vm);
 }
 
 PROGRAM(val, "	mov $10, %esi\n"
@@ -60,31 +57,24 @@ PROGRAM(val, "	mov $10, %esi\n"
 /* Counter 0, interval 3: the 1st, 5th and 9th of ten LWPVALs store; the 10th leaves the counter at 2. */
 static void lwpval_samples_every_interval_plus_one(void)
 {
-	struct vm *vm = vm_new(true);
-	struct vcpu *v = vm_add_vcpu(vm);
-
-	block_init(vm, LWP_F_VAL, 32);
+	begin(val, val_end, 1);
 	block_event(vm, 1, 3, 0);
-	vm_load(vm, val, val_end);
 	ok(vm_finish(vm, v), "the program runs to its end");
 	is(block_head(vm), 3, "three records");
 	is(ring_record(vm, 0).data1, 10, "the first LWPVAL stores");
 	is(ring_record(vm, 1).data1, 6, "the fifth stores");
 	is(ring_record(vm, 2).data1, 2, "the ninth stores");
 	is(block_counter(vm, 1), 2, "counter after the tenth");
-	vm_free(vm);
 }
 
 /* The ring's page is missing: #PF for a user write, rIP at LWPINS; the restart stores. */
 static void lwpins_faults_and_restarts(void)
 {
-	struct vm *vm = vm_new(true);
-	struct vcpu *v = vm_add_vcpu(vm);
 	struct kvm_sregs s;
 	struct vm_frame f;
 
+	begin(basic, basic_end, 2);
 	block_init(vm, 0, 32);
-	vm_load(vm, basic, basic_end);
 	vm_map(vm, VM_RING, false);
 	is(vm_run(vm, v), 14, "LWPINS into a missing ring raises #PF");
 	f = vm_frame(vm, v, 14);
@@ -95,17 +85,14 @@ static void lwpins_faults_and_restarts(void)
 	vm_map(vm, VM_RING, true);
 	ok(vm_finish(vm, v), "the program continues");
 	is(block_head(vm), 2, "nothing lost, nothing twice");
-	vm_free(vm);
 }
 
 /* An instruction that crosses into a page that is missing: #PF for a user fetch there. */
 static void fetch_faults_on_the_second_page(void)
 {
-	struct vm *vm = vm_new(true);
-	struct vcpu *v = vm_add_vcpu(vm);
 	struct kvm_sregs s;
 
-	vm_load(vm, basic, basic_end);
+	begin(basic, basic_end, 2);
 	memcpy(vm->mem + VM_CODE + 0xffc, "\x8f\xe9\xf8\x12\xc8\xcd\x80",
 	       7); /* slwpcb %rax; int $0x80 */
 	v->regs.rip = VM_CODE + 0xffc;
@@ -119,7 +106,6 @@ static void fetch_faults_on_the_second_page(void)
 	vm_map(vm, VM_CODE + 0x1000, true);
 	ok(vm_finish(vm, v), "the instruction restarts");
 	is(v->regs.rax, 0, "and executes");
-	vm_free(vm);
 }
 
 extern const u8 tf_trap[];
@@ -132,25 +118,22 @@ GUEST_CODE(tf, "	pushf\n"
 
 static void guest_single_step_traps_after_an_lwp_instruction(void)
 {
-	struct vm *vm = vm_new(true);
-	struct vcpu *v = vm_add_vcpu(vm);
 	struct vm_frame f;
 
-	vm_load(vm, tf, tf_end);
+	begin(tf, tf_end, 2);
 	is(vm_run(vm, v), 1, "#DB after SLWPCB");
 	f = vm_frame(vm, v, 1);
 	is(f.rip, VM_AT(tf, tf_trap), "at the next instruction");
 	is(f.rflags & 0x100, 0x100, "RFLAGS.TF is the guest's own");
-	vm_free(vm);
 }
 
 /* #UD stays #UD: undefined XOP encodings, and everything while LWP is not in CPUID. */
 static void undefined_stays_undefined(void)
 {
-	struct vm *vm = vm_new(true);
-	struct vcpu *v;
 	u32 i;
 
+	vm_free(vm);
+	vm = vm_new(true);
 	for (i = 0; i < vm->cpuid->nent; i++) {
 		if (vm->cpuid->entries[i].function == LWP_CPUID_PRESENT_LEAF)
 			vm->cpuid->entries[i].ecx &= ~LWP_CPUID_PRESENT_ECX;
@@ -159,14 +142,10 @@ static void undefined_stays_undefined(void)
 	vm_load(vm, basic, basic_end);
 	is(vm_run(vm, v), 6, "#UD without LWP in CPUID");
 	is(vm_frame(vm, v, 6).rip, VM_CODE, "at the instruction");
-	vm_free(vm);
 
-	vm = vm_new(true);
-	v = vm_add_vcpu(vm);
-	vm_load(vm, basic, basic_end);
+	begin(basic, basic_end, 2);
 	memcpy(vm->mem + VM_CODE, "\x8f\xe9\x70\x12\xc8", 5); /* vvvv is not 1111b */
 	is(vm_run(vm, v), 6, "#UD for SLWPCB with vvvv");
-	vm_free(vm);
 }
 
 int main(void)

@@ -7,60 +7,53 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
-#include "kvm_vm.h"
+#include "counted.h"
 #include "texts.h"
 #include "lwp_state.h"
 
 #define FS_BASE 0xc0000100u
 
-static int attr(int fd, unsigned long request, u32 group, u64 number, void *addr)
-{
-	struct kvm_device_attr a = { .group = group, .attr = number, .addr = (u64)addr };
-
-	return ioctl(fd, request, &a) ? -errno : 0;
-}
-
-static void set_policy(struct vm *vm, u32 context)
+static void set_policy(struct vm *of, u32 context)
 {
 	struct kvm_lwp_policy policy = { .context = context };
 
-	attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &policy);
+	vm_attr(of->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &policy);
 }
 
 /* The VM's contexts. The caller frees their memory. */
-static int get_contexts(struct vm *vm, struct kvm_lwp_contexts *c)
+static int get_contexts(struct vm *of, struct kvm_lwp_contexts *c)
 {
 	int r;
 
 	c->addr = 0;
 	c->size = 0;
-	r = attr(vm->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_CONTEXTS, c);
+	r = vm_attr(of->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_CONTEXTS, c);
 	if (r == -ENOSPC) {
 		c->addr = (u64)malloc(c->size);
-		r = attr(vm->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_CONTEXTS, c);
+		r = vm_attr(of->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_CONTEXTS, c);
 	}
 	return r;
 }
 
 /* Move the state of LWP as QEMU does. */
-static int carry_lwp(struct vm *old, struct vm *vm)
+static int carry_lwp(struct vm *old, struct vm *new)
 {
-	struct vcpu *from = &old->vcpu[0], *to = &vm->vcpu[0];
+	struct vcpu *from = &old->vcpu[0], *to = &new->vcpu[0];
 	struct kvm_lwp_contexts c;
 	struct kvm_lwp_live live;
 	u8 image[LWP_IMAGE_SIZE];
 	int r = get_contexts(old, &c);
 
-	r |= attr(from->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_IMAGE, image);
-	r |= attr(from->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_LIVE, &live);
+	r |= vm_attr(from->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_IMAGE, image);
+	r |= vm_attr(from->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_LIVE, &live);
 	/* The state of a live context is among the contexts; LWP_CFG is the vCPU's. */
 	if (live.flags & KVM_LWP_LIVE) {
 		memset(image, 0, LWP_IMAGE_CFG);
 		lwp_put64(image + LWP_IMAGE_RETRY_RIP, 0);
 	}
-	r |= attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_CONTEXTS, &c);
-	r |= attr(to->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_IMAGE, image);
-	r |= attr(to->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_LIVE, &live);
+	r |= vm_attr(new->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_CONTEXTS, &c);
+	r |= vm_attr(to->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_IMAGE, image);
+	r |= vm_attr(to->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_LIVE, &live);
 	free((void *)c.addr);
 	return r;
 }
@@ -70,34 +63,32 @@ static struct vm *migrate(struct vm *old, u32 context)
 {
 	u32 m, msrs[] = { 0xc0000081, 0xc0000082, 0xc0000084, FS_BASE, LWP_MSR_CFG };
 	struct vcpu *from = &old->vcpu[0], *to;
-	struct vm *vm = vm_new(true);
+	struct vm *new = vm_new(true);
 	struct kvm_vcpu_events events;
 	struct kvm_sregs s;
 	int r;
 
-	set_policy(vm, context);
-	to = vm_add_vcpu(vm);
-	memcpy(vm->mem, old->mem, VM_SIZE);
+	set_policy(new, context);
+	to = vm_add_vcpu(new);
+	memcpy(new->mem, old->mem, VM_SIZE);
 	vm_get_sregs(from, &s);
 	to->regs = from->regs;
 	vm_set_regs(to);
 	r = ioctl(to->fd, KVM_SET_SREGS, &s);
 	for (m = 0; m < sizeof(msrs) / sizeof(msrs[0]); m++)
 		vm_set_msr(to, msrs[m], vm_get_msr(from, msrs[m]));
-	r |= carry_lwp(old, vm);
+	r |= carry_lwp(old, new);
 	r |= ioctl(from->fd, KVM_GET_VCPU_EVENTS, &events);
 	r |= ioctl(to->fd, KVM_SET_VCPU_EVENTS, &events);
 	if (r)
 		ok(false, "state is carried over: %d", r);
 	vm_free(old);
-	return vm;
+	return new;
 }
 
-static struct vm *vm;
-static struct vcpu *v;
-
-static void begin(const u8 *from, const u8 *to, u32 context)
+static void begin_with(const u8 *from, const u8 *to, u32 context)
 {
+	vm_free(vm);
 	vm = vm_new(true);
 	set_policy(vm, context);
 	v = vm_add_vcpu(vm);
@@ -114,21 +105,13 @@ static void move(u32 context)
 }
 
 /* Counted: MOV, then NOP, MOV, DEC, MOV, JNZ in each round. */
-extern const u8 long_run[], long_run_end[];
-asm(".pushsection .text\n"
-    "long_run:\n"
-    "	llwpcb %rbx\n"
-    "	mov $9, %ecx\n"
-    "1:	nop\n"
-    "	syscall\n"
-    "	mov %r8, %rcx\n"
-    "	dec %rcx\n"
-    "	mov %rcx, %r8\n"
-    "	jnz 1b\n"
-    "	slwpcb %rax\n"
-    "	int $0x80\n"
-    "long_run_end:\n"
-    ".popsection\n");
+PROGRAM(long_run, "	mov $9, %ecx\n"
+		  "1:	nop\n"
+		  "	syscall\n"
+		  "	mov %r8, %rcx\n"
+		  "	dec %rcx\n"
+		  "	mov %rcx, %r8\n"
+		  "	jnz 1b\n");
 
 /*
  * Nine rounds, a migration in each: 1 + 9 * 5 instructions. Interval 6, counter 6: records at the
@@ -138,7 +121,7 @@ static void nothing_is_lost_when_the_vm_migrates_all_the_time(void)
 {
 	int stop, rounds = 0;
 
-	begin(long_run, long_run_end, KVM_LWP_CONTEXT_AUTO);
+	begin_with(long_run, long_run_end, KVM_LWP_CONTEXT_AUTO);
 	block_event(vm, 2, 6, 6);
 	v->regs.r8 = 9;
 	vm_set_regs(v);
@@ -150,7 +133,6 @@ static void nothing_is_lost_when_the_vm_migrates_all_the_time(void)
 	is(rounds, 9, "nine migrations");
 	is(block_head(vm), 6, "six records");
 	is(block_counter(vm, 2), 2, "and the rest in the counter");
-	vm_free(vm);
 }
 
 /* While the block cannot be read, a lookup leaves the context parked and nothing counts. */
@@ -158,7 +140,7 @@ static void saving_takes_no_context_away(void)
 {
 	struct kvm_lwp_contexts c;
 
-	begin(parts, parts_end, KVM_LWP_CONTEXT_AUTO);
+	begin_with(parts, parts_end, KVM_LWP_CONTEXT_AUTO);
 	is(vm_run(vm, v), VM_SYSCALL, "first part");
 	vm_map(vm, VM_BLOCK, false);
 	is(get_contexts(vm, &c), 0, "its contexts are read, while its block is gone");
@@ -170,13 +152,12 @@ static void saving_takes_no_context_away(void)
 	is(vm_run(vm, v), VM_SYSCALL, "second part");
 	vm_map(vm, VM_BLOCK, true);
 	ok(vm_finish(vm, v), "third part");
-	is(1000 - block_counter(vm, 2), 6, "six NOPs counted, also those while its block is gone");
-	vm_free(vm);
+	total(6, "six NOPs counted, also those while its block is gone");
 }
 
 static void a_live_context_needs_no_memory_to_go_on(void)
 {
-	begin(parts, parts_end, KVM_LWP_CONTEXT_AUTO);
+	begin_with(parts, parts_end, KVM_LWP_CONTEXT_AUTO);
 	is(vm_run(vm, v), VM_SYSCALL, "first part");
 	vm_map(vm, VM_BLOCK, false);
 	vm_map(vm, VM_RING, false);
@@ -186,14 +167,13 @@ static void a_live_context_needs_no_memory_to_go_on(void)
 	vm_map(vm, VM_BLOCK, true);
 	vm_map(vm, VM_RING, true);
 	ok(vm_finish(vm, v), "third part");
-	is(1000 - block_counter(vm, 2), 6, "all six NOPs counted");
-	vm_free(vm);
+	total(6, "all six NOPs counted");
 }
 
 /* A context that is parked when the VM is saved is found again, in the new VM as in the old one. */
 static void a_parked_context_is_found_again(void)
 {
-	begin(parts, parts_end, KVM_LWP_CONTEXT_AUTO);
+	begin_with(parts, parts_end, KVM_LWP_CONTEXT_AUTO);
 	is(vm_run(vm, v), VM_SYSCALL, "first part");
 	vm_set_msr(v, FS_BASE, 0x2000);
 	is(vm_run(vm, v), VM_SYSCALL, "second part, as another thread");
@@ -201,23 +181,17 @@ static void a_parked_context_is_found_again(void)
 	is(vm_get_msr(v, LWP_MSR_CBADDR), 0, "that thread has no block");
 	vm_set_msr(v, FS_BASE, 0x1000);
 	ok(vm_finish(vm, v), "third part, as the first thread");
-	is(1000 - block_counter(vm, 2), 3, "two NOPs and one counted");
-	vm_free(vm);
+	total(3, "two NOPs and one counted");
 }
 
 /* The program's kernel switches LWP by MSR, away and back, and returns to the program. */
-extern const u8 os_switch[], os_switch_end[];
-asm(".pushsection .text\n"
-    "os_switch:\n"
-    "	mov %rcx, %r10\n"
-    "	mov $0xc0000106, %ecx\n"
-    "	rdmsr\n"
-    "	wrmsr\n"
-    "	mov %r10, %rcx\n"
-    "	out %al, $0x50\n"
-    "	sysretq\n"
-    "os_switch_end:\n"
-    ".popsection\n");
+GUEST_CODE(os_switch, "	mov %rcx, %r10\n"
+		      "	mov $0xc0000106, %ecx\n"
+		      "	rdmsr\n"
+		      "	wrmsr\n"
+		      "	mov %r10, %rcx\n"
+		      "	out %al, $0x50\n"
+		      "	sysretq\n");
 
 /*
  * os: RDMSR has parked the state, WRMSR has written the pointer back, and CPL 3 has not been
@@ -225,7 +199,7 @@ asm(".pushsection .text\n"
  */
 static void a_pointer_that_was_written_finds_its_state(void)
 {
-	begin(parts, parts_end, KVM_LWP_CONTEXT_OS);
+	begin_with(parts, parts_end, KVM_LWP_CONTEXT_OS);
 	vm_set_msr(v, LWP_MSR_CFG, LWP_F_IRE);
 	is(vm_run(vm, v), VM_SYSCALL, "first part");
 	memcpy(vm->mem + VM_DATA, os_switch, (size_t)(os_switch_end - os_switch));
@@ -235,8 +209,7 @@ static void a_pointer_that_was_written_finds_its_state(void)
 	move(KVM_LWP_CONTEXT_OS);
 	is(vm_run(vm, v), VM_SYSCALL, "second part in the new VM");
 	ok(vm_finish(vm, v), "third part");
-	is(1000 - block_counter(vm, 2), 6, "its own state continues: six NOPs counted");
-	vm_free(vm);
+	total(6, "its own state continues: six NOPs counted");
 }
 
 /*
@@ -249,7 +222,7 @@ static void faulted_and_about_to_return(u64 *rip, u8 shadow)
 	struct kvm_sregs user;
 	struct vm_frame f;
 
-	begin(parts, parts_end, KVM_LWP_CONTEXT_AUTO);
+	begin_with(parts, parts_end, KVM_LWP_CONTEXT_AUTO);
 	block_event(vm, 2, 0, 0);
 	vm_map(vm, VM_RING, false);
 	vm_get_sregs(v, &user);
@@ -275,7 +248,6 @@ static void a_return_to_the_program_that_was_saved_tries_again(void)
 	faulted_and_about_to_return(&rip, 0);
 	is(vm_run(vm, v), 14, "it faults in the new VM");
 	is(vm_frame(vm, v, 14).rip, rip, "at once: the store is tried again where it faulted");
-	vm_free(vm);
 }
 
 static void nothing_is_stored_in_a_shadow_that_was_saved(void)
@@ -285,7 +257,6 @@ static void nothing_is_stored_in_a_shadow_that_was_saved(void)
 	faulted_and_about_to_return(&rip, KVM_X86_SHADOW_INT_MOV_SS);
 	is(vm_run(vm, v), 14, "it faults in the new VM");
 	is(vm_frame(vm, v, 14).rip, rip + 1, "one NOP later, not in the shadow of MOV SS");
-	vm_free(vm);
 }
 
 int main(void)

@@ -55,7 +55,6 @@ static void a_lost_counter_measures_nothing(void)
 	is((1 << 24) - block_counter(vm, 2), 2 + 150000, "XOR, MOV and the loop");
 	ok(vm_stat(v, "lwp_steps") < 100000, "a counter counts soon: %llu steps",
 	   (unsigned long long)vm_stat(v, "lwp_steps"));
-	vm_free(vm);
 }
 
 static void run_faults(u32 delivery)
@@ -95,7 +94,6 @@ static void far_transfers_in_excess_make_no_events(u32 delivery)
 	ok(block_counter(vm, 3) < PERIOD, "the counter is within the period: %u",
 	   block_counter(vm, 3));
 	is(missed(), 0, "nothing is missed");
-	vm_free(vm);
 }
 
 static int far_transfers(void)
@@ -117,17 +115,14 @@ int main(int argc, char **argv)
 	counts_are_true("exact: 16 records of 8,001 instructions, while it is measured");
 	/* (500 k - 2) % 4 = 2 */
 	COUNTED("each 500th", 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16);
-	vm_free(vm);
 
 	run_faults(0);
 	counts_are_true("exact: 16 records when it is known");
 	COUNTED("each 500th", 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16);
 	ok(vm_stat(v, "lwp_steps") < 8001 / 4, "a counter counts: %llu steps",
 	   (unsigned long long)vm_stat(v, "lwp_steps"));
-	vm_free(vm);
 
 	run_faults(1);
 	counts_are_true("prompt: 16 records");
-	vm_free(vm);
 	return done();
 }

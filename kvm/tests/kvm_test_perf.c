@@ -70,7 +70,6 @@ static void exact_names_the_very_instruction(void)
 	is(block_counter(vm, 2), PERIOD - 1 - 1, "one has been counted of the next period");
 	spared_steps(12);
 	is(vm_stat(v, "lwp_counter_irqs"), 12, "one interrupt a record");
-	vm_free(vm);
 }
 
 /* The n-th branch is the JNZ of round n, at offset 13. */
@@ -86,7 +85,6 @@ static void exact_branches_step_to_the_very_one(void)
 	is(ring_record(vm, 3).data2, VM_CODE + 15, "its target is after it");
 	is(block_counter(vm, 3), PERIOD - 1, "no other branch");
 	is(vm_stat(v, "lwp_overshoots"), 0, "no overshoot");
-	vm_free(vm);
 }
 
 /* Instructions each 5,000, branches each 3,000, which are instructions 1 + 9,000 n. */
@@ -108,7 +106,6 @@ static void both_events_share_one_deadline(void)
 	is(block_counter(vm, 2), PERIOD - 2, "rest of instructions");
 	is(block_counter(vm, 3), 999, "20,000 - 18,000 of 3,000 branches");
 	is(vm_stat(v, "lwp_overshoots"), 0, "no overshoot");
-	vm_free(vm);
 }
 
 /*
@@ -158,13 +155,11 @@ static void what_counters_see_differently_counts_as_in_steps(void)
 	is(syscalls, 500, "so does SYSCALL");
 	is(100000 - block_counter(vm, 2), 1 + 500 * 9 + 1, "instructions");
 	is(vm_stat(v, "lwp_no_counter"), 0, "there was always a counter");
-	vm_free(vm);
 
 	begin_delivery(mixed, mixed_end, 0, LWP_F_BRE);
 	block_event(vm, 3, 100000, 100000);
 	run_through(&soft, &syscalls);
 	is(100000 - block_counter(vm, 3), 500, "branches");
-	vm_free(vm);
 }
 
 /* User space's breakpoints and LWP both intercept #BP. */
@@ -182,7 +177,6 @@ static void breakpoints_of_user_space_come_and_go(void)
 	is(stop, VM_DONE, "the program runs while guest debug is switched on and off");
 	is(stops, 1500, "INT n, INT3 and SYSCALL reach the kernel");
 	is(100000 - block_counter(vm, 2), 1 + 500 * 9 + 1, "instructions");
-	vm_free(vm);
 }
 
 /* Where the n-th instruction of `loop` lies. */
@@ -222,7 +216,6 @@ static void prompt_takes_one_interrupt_a_record(void)
 		is(other, 0, "the instruction after");
 		is(vm_stat(v, "lwp_steps"), stepped, "and a stepped one is named itself");
 	}
-	vm_free(vm);
 }
 
 /*
@@ -259,7 +252,6 @@ static void prompt_is_on_time_when_its_thread_is_preempted(void)
 	}
 	is(late, 0, "no record names a later instruction");
 	is(vm_stat(v, "lwp_missed"), 0, "none is missed");
-	vm_free(vm);
 }
 
 /* The margin is half of the skid: all records are late and counted as overshoots; the counts are true. */
@@ -272,7 +264,6 @@ static void an_overshoot_is_counted(void)
 	is(block_head(vm), 12, "12 records");
 	is(vm_stat(v, "lwp_overshoots"), 12, "12 overshoots");
 	is(block_counter(vm, 2), PERIOD - 1 - 1, "no count is lost");
-	vm_free(vm);
 	set_margin(skid + 2);
 }
 
@@ -287,7 +278,6 @@ static void the_margin_is_found(void)
 	COUNTED("each 20,000th", 10, 13, 11);
 	is(vm_stat(v, "lwp_overshoots"), 0, "no overshoot");
 	is(vm_stat(v, "lwp_counter_irqs"), 3, "one interrupt a record");
-	vm_free(vm);
 	set_margin(skid + 2);
 }
 
@@ -306,7 +296,6 @@ static void without_a_counter_it_is_stepped(void)
 	COUNTED("the 50th of 301", 10);
 	ok(vm_stat(v, "lwp_no_counter") > 0, "%u counters are taken: none for KVM", taken);
 	is(vm_stat(v, "lwp_steps"), 301, "all is stepped");
-	vm_free(vm);
 	give_counters_back();
 }
 
@@ -337,7 +326,6 @@ static void prompt_steps_no_more_than_its_budget(void)
 	run_to_end();
 	ok(vm_stat(v, "lwp_uncounted_us") > 0, "for %llu us nothing was counted",
 	   (unsigned long long)vm_stat(v, "lwp_uncounted_us"));
-	vm_free(vm);
 	give_counters_back();
 	set_parameter("lwp_step_budget", "100000");
 }
@@ -374,7 +362,6 @@ static void counters_follow_the_vcpu_to_another_thread(void)
 	is(vm_stat(v, "lwp_no_counter"), 0, "each thread has its counters");
 	ok(vm_stat(v, "lwp_steps") < 1001, "which spare stepping: %llu steps",
 	   (unsigned long long)vm_stat(v, "lwp_steps"));
-	vm_free(vm);
 }
 
 int main(int argc, char **argv)

@@ -88,7 +88,6 @@ static void samples(u32 event, u32 periods, u32 period)
 	is(strays, 0, "no record names what was not reached");
 	is(vm_stat(v, "lwp_overshoots"), 0, "which is no overshoot");
 	is(vm_stat(v, "lwp_no_counter"), 0, "there was always a counter");
-	vm_free(vm);
 }
 
 /*
@@ -120,7 +119,6 @@ static void a_switch_of_gs_base_needs_no_exit_of_its_own(void)
 	run_to_end();
 	is(v->regs.rax, VM_BLOCK, "the first thread ends with its block");
 	is(1000000 - 1 - block_counter(vm, 2), 4, "which counts nothing of the second");
-	vm_free(vm);
 }
 
 int main(void)

@@ -104,7 +104,6 @@ static void what_the_emulator_does_not_decode_is_stepped(void)
 	is(run_rewritten(FWAIT), VM_DONE, "no exception in 20,000 turns");
 	is(v->regs.rcx, 0, "all of them");
 	is(1000000 - block_counter(vm, 2), 2 + 3 * TURNS, "each instruction counts once");
-	vm_free(vm);
 }
 
 /* Turns are not counted if INT3, which runs without a step, is PUSHF again when it runs. */
@@ -112,7 +111,6 @@ static void what_the_emulator_decodes_is_compared(void)
 {
 	is(run_rewritten(INT3), VM_DONE, "no exception but #BP and #DB in 20,000 turns");
 	is(v->regs.rcx, 0, "all of them");
-	vm_free(vm);
 }
 
 /*
@@ -139,7 +137,6 @@ static void a_branch_is_not_emulated_as_something_else(void)
 	}
 	is(calls, CALLS, "each has a record");
 	ok(lost < CALLS / 50, "and after it one of its return, but for %u", lost);
-	vm_free(vm);
 }
 
 int main(void)

@@ -93,7 +93,6 @@ static void system_calls_keep_ssp(void)
 	run_to_end();
 	is(vm_get_msr(v, PL3_SSP), TOP, "at the end the stack is empty");
 	calls_are_counted("calls");
-	vm_free(vm);
 }
 
 /* The guest's kernel switches the shadow stack, as for another thread or a signal. */
@@ -108,7 +107,6 @@ static void sysret_takes_the_ssp_that_the_kernel_set(void)
 	   "PL3_SSP is in the stack of the kernel's choice");
 	run_to_end();
 	calls_are_counted("calls on two shadow stacks");
-	vm_free(vm);
 }
 
 /*
@@ -125,7 +123,6 @@ static void a_kernel_with_shadow_stacks_begins_without_one(void)
 	is(vm_run(vm, v), VM_SYSCALL, "the second");
 	run_to_end();
 	calls_are_counted("calls of a program whose kernel has shadow stacks");
-	vm_free(vm);
 }
 
 static void only_the_kernel_has_shadow_stacks(void)
@@ -141,7 +138,6 @@ static void only_the_kernel_has_shadow_stacks(void)
 	run_to_end();
 	is(ssp(), 0, "SYSRET leaves SSP");
 	calls_are_counted("calls of a program without a shadow stack");
-	vm_free(vm);
 }
 
 /* The kernel masks no flag but IF. */
@@ -164,7 +160,6 @@ static void flags_and_segments_are_those_of_a_system_call(void)
 	is(v->regs.r11 & ~(u64)RF, 0x202 | 1 << 6 | 1 << 10, "R11 is the program's RFLAGS");
 	vm_run(vm, v);
 	run_to_end();
-	vm_free(vm);
 }
 
 /* 32-bit code under a 64-bit kernel: CALL pushes 4 bytes on each stack. */
@@ -196,7 +191,6 @@ static void a_32_bit_program_enters_by_cstar(void)
 	is(vm_get_msr(v, PL3_SSP), TOP - 4, "PL3_SSP is the program's SSP");
 	run_to_end();
 	COUNTED("calls of 32-bit code", 5, 14, 15, 10, 16);
-	vm_free(vm);
 }
 
 /* Tables of 32-bit paging: one directory, and one table with the same entries as the others. */
@@ -238,7 +232,6 @@ static void a_legacy_guest_enters_by_star(void)
 	is(vm_get_msr(v, PL3_SSP), TOP - 4, "PL3_SSP is the program's SSP");
 	run_to_end();
 	COUNTED("calls of a legacy guest", 5, 14, 15, 10, 16);
-	vm_free(vm);
 }
 
 /* A RET to another address than CALL has pushed does not retire. */
@@ -256,7 +249,6 @@ static void a_ret_that_faults_leaves_no_record(void)
 	is(vm_frame(vm, v, CP).rip, VM_CODE + 16, "at the RET");
 	is(vm_frame(vm, v, CP).rflags & TF, 0, "without TF");
 	COUNTED("before the fault", 5, 11);
-	vm_free(vm);
 }
 
 /* 1 and 1,000 times 5: CALL, NOP, RET, DEC, JNZ; INT3 and SYSCALL do not count. */
@@ -289,7 +281,6 @@ static void a_long_profile_is_right(void)
 		wrong += ring_record(vm, i).address != ring_record(vm, 0).address;
 	is(wrong, 0, "each at the same place of a round");
 	is(vm_get_msr(v, PL3_SSP), TOP, "the shadow stack is empty");
-	vm_free(vm);
 }
 
 static void without_a_shadow_stack_nothing_is_written(void)
@@ -302,7 +293,6 @@ static void without_a_shadow_stack_nothing_is_written(void)
 	run_to_end();
 	is(vm_get_msr(v, PL3_SSP), SHADOW + 0x400, "PL3_SSP is as it was");
 	calls_are_counted("calls of a program without a shadow stack");
-	vm_free(vm);
 }
 
 static void need_shadow_stacks(void)
@@ -315,7 +305,6 @@ static void need_shadow_stacks(void)
 			break;
 	if (e == vm->cpuid->entries + vm->cpuid->nent)
 		skip_all("KVM offers no shadow stacks: the host's processor has none");
-	vm_free(vm);
 }
 
 int main(void)

@@ -39,7 +39,6 @@ static void exact_steps_the_margin(void)
 	is(vm_stat(v, "lwp_overshoots"), 0, "no overshoot");
 	is(vm_stat(v, "lwp_counter_irqs"), 6, "one interrupt a record");
 	is(vm_stat(v, "lwp_records"), 6, "six records");
-	vm_free(vm);
 }
 
 /*
@@ -56,7 +55,6 @@ static void exact_counts_an_overshoot_and_keeps_the_rate(void)
 	is(block_counter(vm, 2), 9, "200 - 180 are 20 of the next 30");
 	is(vm_stat(v, "lwp_overshoots"), 3, "three overshoots");
 	is(missed(), 0, "nothing is missed");
-	vm_free(vm);
 }
 
 /*
@@ -73,7 +71,6 @@ static void prompt_names_the_next_instruction_and_counts_what_it_skips(void)
 	is(block_counter(vm, 2), 9, "the rest");
 	is(vm_stat(v, "lwp_missed"), 2, "two missed in the statistics");
 	is(vm_stat(v, "lwp_overshoots"), 0, "which is no overshoot");
-	vm_free(vm);
 }
 
 /*
@@ -91,7 +88,6 @@ static void prompt_branches_name_the_next_branch(void)
 	is(r.data2, VM_CODE + 40, "its target");
 	is(r.flags, LWP_RECORD_TKN, "it is taken");
 	is(block_counter(vm, 3), LWP_COUNTER_MASK, "-1: due");
-	vm_free(vm);
 }
 
 /*
@@ -114,7 +110,6 @@ static void a_late_branch_takes_no_record_that_is_in_time(void)
 	is(missed(), 0, "nothing is missed");
 	is(block_counter(vm, 2), 50 - 49, "100 - 51 instructions");
 	is(block_counter(vm, 3), 19 - 10, "50 - 40 branches");
-	vm_free(vm);
 }
 
 /* The kernel comes in between, and the state is put away and found again: nothing is lost. */
@@ -151,7 +146,6 @@ static void counts_survive_a_switch_in_between(void)
 	run_to_end();
 	COUNTED("the 30th", 36);
 	is(block_counter(vm, 2), 19, "40 - 30 are 10 of the next 30");
-	vm_free(vm);
 }
 
 /*
@@ -185,7 +179,6 @@ static void what_gives_way_to_a_late_record_is_late(void)
 	is(ring_record(vm, 0).event_id, 2, "the instruction");
 	is(ring_record(vm, 1).event_id, 3, "the branch that gave way");
 	is(vm_stat(v, "lwp_overshoots"), 2, "both are late");
-	vm_free(vm);
 }
 
 /* KVM steps for filters: an IP filter lets only the 101st to the 110th instruction pass. */
@@ -200,7 +193,6 @@ static void filters_are_stepped(void)
 	run_to_end();
 	COUNTED("each fifth", 109, 114);
 	is(vm_stat(v, "lwp_counter_irqs"), 0, "without the counter");
-	vm_free(vm);
 }
 
 int main(void)

@@ -29,7 +29,6 @@ static void every_instruction_counts_once(void)
 	run_to_end();
 	COUNTED("straight code, loop, call, CPUID", 5, 6, 7, 8, 13, 14, 13, 14, 13, 14, 16, 23, 21,
 		24, 26, 28, 30, 32, 34, 39);
-	vm_free(vm);
 }
 
 static void every_branch_has_direction_and_target(void)
@@ -45,7 +44,6 @@ static void every_branch_has_direction_and_target(void)
 	is(ring_record(vm, 4).data2, VM_CODE + 21, "target of RET");
 	is(ring_record(vm, 6).flags, 0, "JNZ with ZF = 1 is not taken");
 	is(ring_record(vm, 7).flags, LWP_RECORD_TKN, "JZ to the next instruction is taken");
-	vm_free(vm);
 }
 
 /* The ring's second page is missing when record 129 is due: #PF at the next instruction, then retried. */
@@ -69,7 +67,6 @@ static void a_store_that_faults_is_retried_at_its_rip(void)
 	vm_map(vm, VM_RING + 0x1000, true);
 	run_to_end();
 	is(block_head(vm), 202, "all 202 instructions counted");
-	vm_free(vm);
 }
 
 /* IRET within CPL 3, in 64-bit code: five words, the new RSP is the old one. */
@@ -91,7 +88,6 @@ static void an_iret_of_the_program_counts(void)
 	begin(iret, iret_end, 2);
 	run_to_end();
 	COUNTED("IRET at CPL 3", 5, 8, 10, 11, 12, 13, 15, 16, 23, 24, 26, 27, 32);
-	vm_free(vm);
 }
 
 int main(void)

@@ -20,7 +20,6 @@ static void pushf_image_has_no_tf(void)
 	COUNTED("PUSHF and POPF", 5, 6, 7, 9, 11, 12, 14, 15, 17, 18);
 	is(v->regs.r8, 0x203, "first image: IF, CF");
 	is(v->regs.r9, 0x246, "second image: what POPF loaded, IF kept out of reach");
-	vm_free(vm);
 }
 
 PROGRAM(call_os, "	nop\n" /* 5 */
@@ -42,7 +41,6 @@ static void syscall_saves_no_tf_and_sysret_resumes(void)
 	run_to_end();
 	COUNTED("SYSCALL and SYSRET do not count", 5, 6, 14, 19, 20);
 	is(v->regs.r8, 0x202, "the program sees what SYSCALL saved");
-	vm_free(vm);
 }
 
 PROGRAM(traps, "	nop\n" /* 5 */
@@ -65,7 +63,6 @@ static void software_interrupts_push_no_tf(void)
 	is(vm_frame(vm, v, 4).rflags & TF, 0, "no TF in its frame");
 	run_to_end();
 	COUNTED("INT3, ICEBP, INT n do not count", 5, 7, 9, 12, 13);
-	vm_free(vm);
 }
 
 PROGRAM(stack_segment, "	mov %ss, %eax\n" /* 5 */
@@ -86,7 +83,6 @@ static void mov_ss_does_not_swallow_a_step(void)
 	run_to_end();
 	total(8, "MOV SS and what follows count, SYSCALL does not");
 	is(v->regs.r8, 0x202, "PUSHF in the shadow of MOV SS pushes no TF");
-	vm_free(vm);
 }
 
 /* The record of MOV SS at 7 waits for the end of the shadow, after NOP at 9. */
@@ -102,7 +98,6 @@ static void nothing_is_stored_in_the_shadow_of_mov_ss(void)
 	vm_run(vm, v);
 	run_to_end();
 	COUNTED("the record names MOV SS", 7);
-	vm_free(vm);
 }
 
 PROGRAM(repeat, "	mov $5, %ecx\n" /* 5 */
@@ -116,7 +111,6 @@ static void rep_counts_once(void)
 	run_to_end();
 	COUNTED("REP with 5 and with 0 iterations", 5, 10, 12, 14, 15);
 	is(v->regs.rdi, VM_DATA + 5, "all iterations ran");
-	vm_free(vm);
 }
 
 PROGRAM(faults, "	nop\n" /* 5 */
@@ -161,7 +155,6 @@ static void faulting_instructions_do_not_count(void)
 	skip(6, 2);
 	run_to_end();
 	COUNTED("what faults counts when it is restarted, once", 5, 6, 8, 9, 11, 18, 19);
-	vm_free(vm);
 }
 
 /* Stop the program between its instructions at VM_CODE + 5 and + 6, with LWP on and stepping. */
@@ -189,7 +182,6 @@ static void an_nmi_in_mid_step_pushes_no_tf(void)
 	is(vm_frame(vm, v, 2).rflags & TF, 0, "no TF in its frame");
 	run_to_end();
 	COUNTED("around an NMI", 5, 6, 7, 8, 13, 14, 13, 14, 13, 14, 16, 17);
-	vm_free(vm);
 }
 
 static void an_interrupt_in_mid_step_pushes_no_tf(void)
@@ -203,7 +195,6 @@ static void an_interrupt_in_mid_step_pushes_no_tf(void)
 	is(vm_frame(vm, v, 0x41).rflags & TF, 0, "no TF in its frame");
 	run_to_end();
 	COUNTED("around an interrupt", 5, 6, 7, 8, 13, 14, 13, 14, 13, 14, 16, 17);
-	vm_free(vm);
 }
 
 #define SMM_ENTRY 0x38000
@@ -220,7 +211,6 @@ static void an_smi_in_mid_step_saves_no_tf(void)
 	is(lwp_get64(vm->mem + SMM_RFLAGS) & TF, 0, "no TF in the save state");
 	run_to_end();
 	COUNTED("around an SMI", 5, 6, 7, 8, 13, 14, 13, 14, 13, 14, 16, 17);
-	vm_free(vm);
 }
 
 /* KVM intercepts #GP for a while for itself, as long as EFER.SVME is set; stepping needs it all the time. */
@@ -246,7 +236,6 @@ static void stepping_shares_an_intercept_with_kvm(void)
 	skip(6, 2);
 	run_to_end();
 	COUNTED("around a change of EFER.SVME", 5, 18, 19);
-	vm_free(vm);
 }
 
 /* To run a signal handler, a kernel stores the frame's RFLAGS in the program's memory. */
@@ -276,7 +265,6 @@ static void a_signal_handler_sees_no_tf_and_is_counted(void)
 	vm_set_regs(v);
 	run_to_end();
 	COUNTED("program and handler", 5, 11, 6, 8, 9, 14, 15);
-	vm_free(vm);
 }
 
 PROGRAM(intercepted, "	cpuid\n" /* 5 */
@@ -302,7 +290,6 @@ static void what_kvm_completes_counts_once(void)
 	is(vm_run(vm, v), VM_MMIO, "its store");
 	run_to_end();
 	COUNTED("CPUID, RDTSC, VMMCALL, OUT, MMIO", 5, 7, 9, 14, 19, 22, 24, 26, 28, 29);
-	vm_free(vm);
 }
 
 PROGRAM32(legacy, "	nop\n" /* 5 */
@@ -328,7 +315,6 @@ static void into_and_sysenter_leave_without_tf(void)
 	is(v->regs.rflags & TF, 0, "which does not run with TF");
 	run_to_end();
 	is(v->regs.rax, VM_BLOCK, "32-bit code ends with LWP on");
-	vm_free(vm);
 }
 
 PROGRAM(long_loop, "	mov $3000, %ecx\n"
@@ -356,7 +342,6 @@ static void user_space_sees_no_tf_in_mid_step(void)
 	ok(stops > 0 || parameter_is("lwp_source", "perf"), "interrupted %u times", stops);
 	is(seen, 0, "never TF in RFLAGS nor BS in DR6");
 	is(100000 - block_counter(vm, 2), 3001, "nothing counted twice or not at all");
-	vm_free(vm);
 }
 
 int main(void)

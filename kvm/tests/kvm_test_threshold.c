@@ -55,7 +55,6 @@ static void it_comes_at_each_record_from_threshold_on(void)
 	is(v->regs.rcx, 41, "which is the 21st");
 	is(vm_frame(vm, v, VM_EOI_VECTOR).rflags & TF, 0, "no TF in its frame");
 	is(interrupts(VM_EOI_VECTOR), 4, "and again at the 3rd to the 6th");
-	vm_free(vm);
 }
 
 static void consuming_records_holds_it_back(void)
@@ -67,14 +66,12 @@ static void consuming_records_holds_it_back(void)
 	is(block_head(vm), 4, "at the 4th");
 	lwp_put32(vm->mem + VM_BLOCK + LWP_CB_TAIL, 128);
 	is(interrupts(VM_EOI_VECTOR), 1, "the last at the 6th");
-	vm_free(vm);
 }
 
 static void threshold_zero_means_every_record(void)
 {
 	start(sixty, sixty_end, CFG(VM_EOI_VECTOR), LWP_F_INT | LWP_F_IRE, 0);
 	is(interrupts(VM_EOI_VECTOR), 6, "one interrupt each");
-	vm_free(vm);
 }
 
 static void it_waits_for_rflags_if(void)
@@ -85,7 +82,6 @@ static void it_waits_for_rflags_if(void)
 	is(vm_run(vm, v), VM_EOI_VECTOR, "interrupt");
 	is(vm_frame(vm, v, VM_EOI_VECTOR).rip, VM_CODE + 17, "after the shadow of STI");
 	is(interrupts(VM_EOI_VECTOR), 0, "five requests are one interrupt");
-	vm_free(vm);
 }
 
 static void it_waits_for_eoi(void)
@@ -93,21 +89,17 @@ static void it_waits_for_eoi(void)
 	start(sixty, sixty_end, CFG(0x41), LWP_F_INT | LWP_F_IRE, 64);
 	is(interrupts(0x41), 1, "one interrupt without EOI");
 	ok(vm_apic_pending(v, 0x41), "the next one waits in the APIC");
-	vm_free(vm);
 }
 
 static void it_needs_flags_and_lwp_cfg_and_a_vector(void)
 {
 	start(sixty, sixty_end, CFG(VM_EOI_VECTOR), LWP_F_IRE, 0);
 	is(interrupts(VM_EOI_VECTOR), 0, "none without LWPCB.Flags.INT");
-	vm_free(vm);
 	start(sixty, sixty_end, CFG(VM_EOI_VECTOR) & ~(u64)LWP_F_INT, LWP_F_INT | LWP_F_IRE, 0);
 	is(interrupts(VM_EOI_VECTOR), 0, "none without LWP_CFG.INT");
-	vm_free(vm);
 	start(sixty, sixty_end, CFG(15), LWP_F_INT | LWP_F_IRE, 0);
 	is(interrupts(15), 0, "vectors below 16 do not exist");
 	ok(!vm_apic_pending(v, 15), "and are not requested");
-	vm_free(vm);
 }
 
 int main(void)

@@ -64,7 +64,6 @@ static void both_count(bool lwp, u32 delivery, const char *what)
 		lwp_counts(12);
 		ok(vm_stat(v, "lwp_counter_irqs") > 0, "%s: the PMU counted for LWP", what);
 	}
-	vm_free(vm);
 }
 
 /*
@@ -97,7 +96,6 @@ static void guest_samples_while_lwp_records(bool lwp, u32 delivery, const char *
 		lwp_counts(12);
 	if (lwp && !delivery)
 		COUNTED("each 5,000th of 60,001", 10, 13, 11, 10, 13, 11, 10, 13, 11, 10, 13, 11);
-	vm_free(vm);
 }
 
 PROGRAM(calls, "	mov $50, %r8d\n"
@@ -121,7 +119,6 @@ static u64 count_system_calls(bool lwp, u64 *branches)
 	is(stops, 50, "with its system calls");
 	instructions = vpmu_counted(v, 0);
 	*branches = vpmu_counted(v, 1);
-	vm_free(vm);
 	return instructions;
 }
 

@@ -304,6 +304,8 @@ void vm_free(struct vm *vm)
 {
 	unsigned int i;
 
+	if (!vm)
+		return;
 	for (i = 0; i < vm->vcpus; i++) {
 		munmap(vm->vcpu[i].run, (size_t)ioctl(vm->kvm, KVM_GET_VCPU_MMAP_SIZE, 0));
 		close(vm->vcpu[i].fd);

@@ -61,7 +61,7 @@ struct vm *vm_new_unasked(bool apic);
 void vm_ask_for_lwp(struct vm *vm);
 /* Have the CPUID of the vCPUs to come announce FSGSBASE, or not, as after vm_ask_for_lwp(). */
 void vm_have_fsgsbase(struct vm *vm, bool on);
-void vm_free(struct vm *vm);
+void vm_free(struct vm *vm); /* NULL: nothing to do */
 /* One more vCPU with the machine's CPUID; it starts at VM_CODE, CPL 3. */
 struct vcpu *vm_add_vcpu(struct vm *vm);
 /* The program: position-independent code from..to, copied to VM_CODE. */
