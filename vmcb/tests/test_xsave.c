@@ -34,6 +34,23 @@ Test(xsave, component_is_the_first_96_bytes) /* 43724-302, 43724-305, 43724-901 
 	cr_expect(eq(int, memcmp(image, expected, 128), 0));
 }
 
+Test(xsave, bits_28_to_26_are_of_the_pending_record) /* 43724-302 */
+{
+	struct lwp_state st = good_state;
+	u8 image[128];
+
+	lwp_state_encode_xsave(&st, image);
+	cr_expect(eq(u32, lwp_get32(image + 8), 0x9800000c));
+	lwp_put32(image + 8, 0x8000000c); /* a tool knows nothing of them */
+	assert_accepted(load(image, ALL, &st));
+	cr_expect(eq(u32, st.flags, 0x8000000c));
+	cr_expect(eq(u8, st.pending.event_id, 3));
+	st = good_state;
+	st.pending.event_id = 0;
+	lwp_state_encode_xsave(&st, image);
+	cr_expect(eq(u32, lwp_get32(image + 8), 0x8000000c));
+}
+
 Test(xsave, cfg_is_never_loaded) /* 43724-305 */
 {
 	struct lwp_state expected = good_state;

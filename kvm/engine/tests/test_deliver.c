@@ -30,6 +30,29 @@ Test(deliver, a_missing_ring_is_pf_at_the_next_instruction) /* 43724-813, 43724-
 	expect_head(0);
 }
 
+Test(deliver, a_record_that_came_without_bit_28_leaves_its_counter) /* 43724-302 */
+{
+	struct lwp_state st;
+
+	start_profile(LWP_REV_43724, 2, 9, 9);
+	st = eng.st;
+	st.pending.event_id = 2;
+	st.counter[1] = -1;
+	lwp_engine_load(&eng, &st);
+	expect_exc(boundary(RIP, false, &exc), NONE);
+	expect_head(32);
+	cr_expect(eq(i32, eng.st.counter[1], -1));
+	step(RIP); /* is due at once */
+	expect_head(64);
+	cr_expect(eq(u64, record(1).address, RIP));
+	cr_expect(eq(i32, eng.st.counter[1], 8));
+
+	st.flags |= LWP_STATE_RELOAD;
+	lwp_engine_load(&eng, &st);
+	expect_exc(boundary(RIP, false, &exc), NONE);
+	cr_expect(eq(i32, eng.st.counter[1], 9));
+}
+
 /* 43724-816, 43724-820 */
 Test(deliver, it_is_tried_again_where_it_faulted_when_cpl_3_is_entered_there)
 {
