@@ -184,10 +184,11 @@ class Vm(Monitor):
 class Stub:
     """The debugger's side of a gdb stub. Addresses are hexadecimal."""
 
-    def __init__(self, path: Path):
-        self.socket = socket.socket(socket.AF_UNIX)
+    def __init__(self, path: Path | None = None, connected: socket.socket | None = None):
+        self.socket = connected or socket.socket(socket.AF_UNIX)
         self.socket.settimeout(PATIENCE)
-        self.socket.connect(str(path))
+        if path:
+            self.socket.connect(str(path))
         self.rest = b""
 
     @staticmethod

@@ -57,6 +57,7 @@ class Count1:
     whole: bool = False  # all of the root is in RAM, not what a first run has used
     file: Path | None = None  # the capsule, once there is one
     translator: str = ""  # more properties of TCG, which change nothing
+    watched: tuple[str, ...] = ()  # more of QEMU's words, by which it is looked at
 
     def __str__(self) -> str:
         files = capsule.hash_of(self.file) if self.file else "none yet"
@@ -91,7 +92,7 @@ def arguments(run: Path, machine: Count1, root: Path | None = None) -> list[str]
         *("-append", KERNEL_ARGS, "-seed", str(machine.seed), "-rtc", f"base={DATE},clock=vm"),
     ]
     if not root:
-        return [*words, "-icount", ICOUNT]
+        return [*words, "-icount", ICOUNT, *machine.watched]
     return [*words, *host_files(root), "-trace", "v9fs_walk", "-D", f"{run}/walks"]
 
 

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Is a run on count-1 the same as another? What a program under lwprun and perf leaves: LWP's records, samples of a
+counter's interrupts with the last branches, counts, output; and the guest's memory at some points."""
+
+import hashlib
+import os
+import socket
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+from lab.common import proc
+from lab.common.places import HOST
+from lab.common.qmp import Stub
+from lab.guest import count1, frozen
+from lab.guest.vm import HOST_ROOT
+from lab.nested.machine import TOOLS_LWPRUN
+
+POINTS = 20  # at which memory is compared
+LWP = (TOOLS_LWPRUN, "--quiet", "-o", "/run/vlwp/lwp.data", "--")
+PERF = ("perf", "record", "-q", "-b", "-e", "instructions:u", "-c", "100003", "-o", "/run/vlwp/perf.data", "--")
+BEGIN = "run_command"  # of the guest's init
+TICK_GATE = 0xFFFFFE0000000000 + 0xEC * 16  # Linux' table of interrupts, its vector of the local timer
+
+
+def frozen_of(place: Path, wrapper: Sequence[str], words: Sequence[str]) -> count1.Count1:
+    """The machine with the files of this program."""
+    place.mkdir()
+    one = count1.Count1()
+    one.file = frozen.note(one, HOST_ROOT, place, [*wrapper, *words], words)
+    return one
+
+
+def seen(
+    one: count1.Count1, place: Path, wrapper: Sequence[str], words: Sequence[str], **stdio: Any
+) -> dict[str, str]:
+    """What a run leaves: a hash of each file of the share, the counts among them, and of what it has printed."""
+    share = place / "share"
+    for folder in (place, share):
+        folder.mkdir(exist_ok=True)
+        folder.chmod(0o777)
+    with (share / "output").open("wb") as out:
+        status = frozen.boot(one, place, [*wrapper, *words], f"--stats={share}/stats", stdout=out, stderr=out, **stdio)
+    found = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(share.iterdir())}
+    return {**found, "status": str(status)}
+
+
+def differing(one: dict[str, str], other: dict[str, str]) -> str:
+    """The names of what is not the same, in a line; "": nothing."""
+    return " ".join(name for name in sorted({*one, *other}) if one.get(name) != other.get(name))
+
+
+def _begin() -> int:
+    lines = proc.output(["nm", HOST / "lab/guest/guest-init"]).splitlines()
+    return next(int(line.split()[0], 16) for line in lines if line.split()[2:] == [BEGIN])
+
+
+def _tick(stub: Stub) -> int:
+    gate = bytes.fromhex(stub.ask(f"m{TICK_GATE:x},10"))
+    return int.from_bytes(gate[:2] + gate[6:12], "little")
+
+
+def _hash_of_memory(file: Path) -> str:
+    """Of what was touched; the rest is zero."""
+    digest = hashlib.sha1()
+    with file.open("rb") as memory:
+        end = memory.seek(0, os.SEEK_END)
+        at = 0
+        while at < end:
+            memory.seek(at)
+            block = memory.read(1 << 20)
+            if block.count(0) != len(block):
+                digest.update(at.to_bytes(8, "little") + block)
+            at += len(block)
+    return digest.hexdigest()
+
+
+def watched(
+    one: count1.Count1, place: Path, wrapper: Sequence[str], words: Sequence[str], stride: int, **stdio: Any
+) -> tuple[dict[str, str], int]:
+    """As seen(), with a hash of memory at each so many of the kernel's ticks, POINTS at most; 0: ticks are counted.
+    Result: also the number of ticks of the program."""
+    place.mkdir()
+    memory, door = place / "memory", place / "gdb"
+    listening = socket.socket(socket.AF_UNIX)
+    listening.bind(str(door))
+    listening.listen()
+    backend = f"memory-backend-file,id=ram,size={count1.MEMORY}M,mem-path={memory},share=on"
+    looked = replace(one, watched=("-object", backend, "-machine", "memory-backend=ram", "-gdb", f"unix:{door}", "-S"))
+    found: dict[str, str] = {}
+    points: dict[str, str] = {}
+    thread = Thread(target=lambda: found.update(seen(looked, place, wrapper, words, **stdio)))
+    thread.start()
+    stub, ticks = Stub(connected=listening.accept()[0]), 0
+    stub.run_to(_begin())
+    tick = f"1,{_tick(stub):x},1"
+    assert stub.ask(f"Z{tick}") == "OK"
+    while (not stride or len(points) < POINTS) and stub.ask("c").startswith("T05"):
+        ticks += 1
+        if stride and ticks % stride == 0:
+            points[f"memory {len(points)}"] = _hash_of_memory(memory)
+    stub.ask(f"z{tick}")
+    stub.ask("c")
+    thread.join()
+    stub.socket.close()
+    listening.close()
+    memory.unlink()
+    return {**found, **points}, ticks

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""count-1 runs the same twice."""
+
+import tarfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from lab.guest.count1 import Count1
+from lab.testing.twice import LWP, differing, frozen_of, seen
+from lab.tests.conftest import good, run
+from lab.tests.linux.tools import VLWP, parted
+
+PROGRAM = ("sh", "-c", 'ls /etc/passwd | sort; perl -e "print time, rand(1)"')  # in three processes at once
+
+
+@pytest.fixture(scope="module")
+def one(tmp_path_factory: pytest.TempPathFactory) -> Count1:
+    """The machine with the program's files."""
+    return frozen_of(tmp_path_factory.mktemp("count1") / "note", LWP, PROGRAM)
+
+
+@pytest.mark.xdist_group("count1")
+def test_count1_same(one: Count1, tmp_path: Path) -> None:
+    """Records, counts and output are the same, for another caller in another directory, in other translated blocks,
+    too; another seed gives other random numbers."""
+    first = seen(one, tmp_path / "first", LWP, PROGRAM)
+    other = replace(one, translator=",tb-size=8")
+    second = seen(other, tmp_path / "second", LWP, PROGRAM, cwd="/", env={"HOME": "/elsewhere"})
+    assert first["status"] == "0" and set(first) == {"lwp.data", "output", "stats", "status"}
+    assert differing(first, second) == ""
+    assert "output" in differing(first, seen(replace(one, seed=2), tmp_path / "seed", LWP, PROGRAM)).split()
+
+
+@pytest.mark.xdist_group("count1")
+def test_count1_capsule(tmp_path: Path) -> None:
+    """A capsule has the program and its input; whoever lacks a file of it is told its name in one line."""
+    (tmp_path / "lines").write_text("line\n" * 7, encoding="ascii")
+    with (tmp_path / "lines").open("rb") as given:
+        good([VLWP, "freeze", "-o", tmp_path / "capsule", "--", "wc", "-l"], stdin=given)
+    result, rest = parted(good([VLWP, "count", "--json", f"--capsule={tmp_path}/capsule"]))
+    assert rest.strip() == "7" and result["runs"][0]["instructions"] > 1000
+    assert result["machine"].startswith("count-1-local ")
+    less = tmp_path / "less"
+    with tarfile.open(tmp_path / "capsule") as whole, tarfile.open(less, "w") as out:
+        for info in whole:
+            if info.name != "root/usr/bin/wc":
+                out.addfile(info, whole.extractfile(info) if info.isreg() else None)
+    ended = run([VLWP, "shell", f"--capsule={less}"])
+    assert ended.status == 127 and ended.said == "vlwp: the guest cannot run wc: No such file or directory\n"
