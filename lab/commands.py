@@ -48,6 +48,7 @@ SOAKS = (
     Command("diff", "random programs leave the same records in TCG and KVM", "lab.soaks.by_pytest"),
     Command("places", "the flat tests with their memory in devices and other odd places", "lab.soaks.by_pytest"),
     Command("skid", "the same, and the flat suite, with counters that interrupt late", "lab.soaks.by_pytest"),
+    Command("same-twice", "20 programs on count-1 leave the same records, samples, memory", "lab.soaks.by_pytest"),
     Command("rr", "rr replays twenty programs in guests with counters, perf reads IBS", "lab.soaks.by_pytest"),
     Command("flat", "all rows of the flat suite under TCG", "lab.soaks.by_pytest"),
     Command("icount", "all rows of the flat suite under -icount, and replayed", "lab.soaks.by_pytest"),

@@ -48,6 +48,7 @@ SOAKS = {
     "prove": Soak("", "prove", ALL, resumes=True),
     "qemu": Soak("test_qemu.py", "soak"),
     "rr": Soak("test_rr or test_ibs", "linux"),
+    "same-twice": Soak("test_same_twice.py", "soak", resumes=True),
     "selftests": Soak("test_selftests.py", "soak"),
     "series": Soak("test_series.py", "soak"),
     "skid": Soak("skid and not late", scale=40),
@@ -60,7 +61,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """What it takes."""
     parser.add_argument("names", nargs="*", metavar="NAME", help="as --list has them, parts or patterns; default all")
     parser.add_argument("--list", action="store_true", help="name the tests with a line each, and run none")
-    parser.add_argument("--resume", action="store_true", help="prove: in parts; proofs of this code count")
+    parser.add_argument("--resume", action="store_true", help="prove, same-twice: in parts; what is proved counts")
     parser.add_argument("--scale", type=number(1, 10**6), metavar="N", help="so many times as much as in ./vlwp test")
     add_pytest_options(parser)
 
