@@ -44,6 +44,7 @@
 #define KVM_LWP_HAS_EXACT (1U << 4)
 #define KVM_LWP_HAS_PROMPT (1U << 5)
 #define KVM_LWP_HAS_VMCB (1U << 6) /* 8000_001C ECX[24] may be offered, with KVM_LWP_CONTEXT_OS */
+#define KVM_LWP_HAS_NO_PRESET (1U << 7)
 
 #define KVM_LWP_VM 0x4c570001
 #define KVM_LWP_VM_POLICY 0
@@ -64,12 +65,14 @@
 #define KVM_LWP_DELIVERY_EXACT 0
 #define KVM_LWP_DELIVERY_PROMPT 1
 
-/* What it is until it is set: 43724, auto, and prompt if the capability has it. */
+#define KVM_LWP_NO_PRESET (1U << 0) /* LWP_CFG is 0 after RESET and INIT with auto, too */
+
+/* What it is until it is set: 43724, auto, prompt if the capability has it, and no flags. */
 struct kvm_lwp_policy {
 	__u32 rev; /* KVM_LWP_REV_* */
 	__u32 context; /* KVM_LWP_CONTEXT_* */
 	__u32 delivery; /* KVM_LWP_DELIVERY_* */
-	__u32 reserved; /* 0 */
+	__u32 flags; /* KVM_LWP_NO_PRESET */
 };
 
 struct kvm_lwp_leaf {

@@ -26,11 +26,11 @@ bool lwp_cfg_write(const struct lwp_caps *caps, u64 value, u64 *cfg)
 	return true;
 }
 
-u64 lwp_cfg_reset(const struct lwp_caps *caps, bool auto_context, u32 apic_id)
+u64 lwp_cfg_reset(const struct lwp_caps *caps, bool preset, u32 apic_id)
 {
 	u64 cfg;
 
-	if (!auto_context)
+	if (!preset)
 		return 0;
 	cfg = caps->features & ~LWP_F_INT;
 	if (lwp_rev_get(caps->rev)->cfg_has_enable)

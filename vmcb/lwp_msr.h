@@ -44,11 +44,11 @@ bool lwp_cfg_write(const struct lwp_caps *caps, u64 value, u64 *cfg);
 bool lwp_cfg_valid(const struct lwp_caps *caps, u64 cfg);
 
 /*
- * Value at reset. In `auto` contexts the firmware's part is played here: every feature but INT,
- * COREID = low byte of the initial APIC id, VECTOR 0. Otherwise 0 (43724-201, 43724-207, 2007-201,
- * 2007-205).
+ * Value at reset. With `preset`, of `auto` contexts, the firmware's part is played here: every
+ * feature but INT, COREID = low byte of the initial APIC id, VECTOR 0. Otherwise 0 (43724-201,
+ * 43724-207, 2007-201, 2007-205).
  */
-u64 lwp_cfg_reset(const struct lwp_caps *caps, bool auto_context, u32 apic_id);
+u64 lwp_cfg_reset(const struct lwp_caps *caps, bool preset, u32 apic_id);
 
 /*
  * Register EAX of leaf 8000_001C: what programs may use now; bit 0 clear means LWP is not available

@@ -164,6 +164,8 @@ enum setting_verdict settings_set(struct settings *s, const char *name, const ch
 		return set_choice(&s->profile, name, value, profile_words, why);
 	if (!strcmp(name, "lwp-vmcb"))
 		return set_boolean(&s->vmcb, name, value, why);
+	if (!strcmp(name, "lwp-preset")) /* no host lacks it */
+		return set_boolean(&is, name, value, why);
 	if (!strcmp(name, "fsgsbase"))
 		return set_boolean(&s->fsgsbase, name, value, why);
 	if (!strcmp(name, "enforce"))

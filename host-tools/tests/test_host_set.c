@@ -222,6 +222,14 @@ Test(host_set, a_guest_without_lwp_fits_everywhere)
 	cr_expect(host_set_fits(&s, hosts, 1, why));
 }
 
+Test(host_set, a_guest_without_the_preset_fits_each_host)
+{
+	struct hostcaps hosts[] = { HOST("a", SMALL) };
+
+	say("lwp-preset", "off");
+	cr_expect(host_set_fits(&s, hosts, 1, why), "%s", why);
+}
+
 Test(settings, values_out_of_range_are_named_with_what_was_expected)
 {
 	static const struct {
@@ -238,6 +246,7 @@ Test(settings, values_out_of_range_are_named_with_what_was_expected)
 		{ "lwp-rev", "2008", "lwp-rev: expected '43724' or '2007', got '2008'" },
 		{ "lwp-context", "", "lwp-context: expected 'auto' or 'os', got ''" },
 		{ "lwp-val", "maybe", "lwp-val: expected 'on' or 'off', got 'maybe'" },
+		{ "lwp-preset", "auto", "lwp-preset: expected 'on' or 'off', got 'auto'" },
 		{ "lwp-frob", "1", "there is no property 'lwp-frob'" },
 	};
 

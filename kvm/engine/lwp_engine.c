@@ -17,7 +17,7 @@ void lwp_engine_init(struct lwp_engine *e, const struct lwp_caps *caps, bool aut
 	e->vcpu = vcpu;
 	e->delivery = delivery;
 	e->auto_context = auto_context;
-	lwp_engine_reset(e, 0);
+	lwp_engine_reset(e, auto_context, 0);
 }
 
 void lwp_engine_off(struct lwp_engine *e)
@@ -35,10 +35,10 @@ void lwp_engine_off(struct lwp_engine *e)
 	memset(e->constant, 0, sizeof(e->constant));
 }
 
-void lwp_engine_reset(struct lwp_engine *e, u32 apic_id)
+void lwp_engine_reset(struct lwp_engine *e, bool preset, u32 apic_id)
 {
 	lwp_engine_off(e);
-	e->st.cfg = lwp_cfg_reset(&e->caps, e->auto_context, apic_id);
+	e->st.cfg = lwp_cfg_reset(&e->caps, preset, apic_id);
 }
 
 void lwp_engine_load(struct lwp_engine *e, const struct lwp_state *st)

@@ -166,7 +166,7 @@ void lwp_engine_init(struct lwp_engine *e, const struct lwp_caps *caps, bool aut
 		     enum lwp_delivery delivery, const struct lwp_vcpu_ops *ops, void *vcpu);
 
 /* RESET and INIT: LWP off, LWP_CFG as lwp_cfg_reset() (43724-207, 43724-214). */
-void lwp_engine_reset(struct lwp_engine *e, u32 apic_id);
+void lwp_engine_reset(struct lwp_engine *e, bool preset, u32 apic_id);
 
 /*
  * Take over a state that was decoded (and so validated) elsewhere: XRSTOR, VMLOAD, migration, a

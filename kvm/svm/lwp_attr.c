@@ -20,7 +20,8 @@ int svm_lwp_extension(struct kvm *kvm)
 	if (!enable_lwp || (kvm && lwp_encrypted(kvm)))
 		return 0;
 	return KVM_LWP_HAS_43724 | KVM_LWP_HAS_2007 | KVM_LWP_HAS_AUTO | KVM_LWP_HAS_OS |
-	       KVM_LWP_HAS_EXACT | (svm_lwp_source_prompt() ? KVM_LWP_HAS_PROMPT : 0) |
+	       KVM_LWP_HAS_EXACT | KVM_LWP_HAS_NO_PRESET |
+	       (svm_lwp_source_prompt() ? KVM_LWP_HAS_PROMPT : 0) |
 	       (kvm_cpu_cap_has(X86_FEATURE_SVM) ? KVM_LWP_HAS_VMCB : 0);
 }
 
@@ -42,7 +43,7 @@ static int svm_lwp_set_policy(struct kvm *kvm, const void __user *from)
 	if (!lwp_rev_get(policy.rev) || policy.context > KVM_LWP_CONTEXT_OS ||
 	    policy.delivery >
 		    (svm_lwp_source_prompt() ? LWP_DELIVERY_PROMPT : LWP_DELIVERY_EXACT) ||
-	    policy.reserved)
+	    policy.flags & ~KVM_LWP_NO_PRESET)
 		return -EINVAL;
 
 	guard(mutex)(&kvm->lock);

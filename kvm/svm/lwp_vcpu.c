@@ -125,6 +125,12 @@ void svm_lwp_hardware_setup(void)
 		host_caps[rev].ecx_features |= LWP_ECX_VMCB_AREA;
 }
 
+/* Is LWP_CFG preset at RESET and INIT (43724-207)? */
+static bool svm_lwp_presets(const struct kvm_lwp_policy *policy)
+{
+	return policy->context == KVM_LWP_CONTEXT_AUTO && !(policy->flags & KVM_LWP_NO_PRESET);
+}
+
 /*
  * Leaf 8000_001C of a new vCPU with all that this host offers to a VM of this policy. ECX[24],
  * state in VMCBs, is an option that KVM_CAP_X86_LWP announces.
@@ -135,7 +141,7 @@ void svm_lwp_leaf(const struct kvm_lwp_policy *policy, struct lwp_leaf *leaf)
 	u64 cfg;
 
 	caps.ecx_features &= ~LWP_ECX_VMCB_AREA;
-	cfg = lwp_cfg_reset(&caps, policy->context == KVM_LWP_CONTEXT_AUTO, 0);
+	cfg = lwp_cfg_reset(&caps, svm_lwp_presets(policy), 0);
 	lwp_leaf_encode(&caps, lwp_avail(&caps, cfg, true, true), leaf);
 }
 
@@ -229,13 +235,14 @@ bool svm_lwp_asked(struct kvm *kvm)
 /* RESET and INIT (43724-207, 43724-214). */
 void svm_lwp_reset(struct kvm_vcpu *vcpu)
 {
+	const struct kvm_lwp_policy *policy = &to_kvm_svm(vcpu->kvm)->lwp.policy;
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
 
 	if (!lwp->enabled)
 		return;
 	mutex_lock(&lwp->lock);
 	svm_lwp_source_drop(vcpu);
-	lwp_engine_reset(&lwp->engine, vcpu->vcpu_id);
+	lwp_engine_reset(&lwp->engine, svm_lwp_presets(policy), vcpu->vcpu_id);
 	svm_lwp_ctx_changed(vcpu);
 	svm_lwp_watch(vcpu, false);
 	svm_lwp_disarm(vcpu);
@@ -337,7 +344,7 @@ void svm_lwp_after_set_cpuid(struct kvm_vcpu *vcpu)
 		lwp_engine_init(&lwp->engine, &caps, policy->context == KVM_LWP_CONTEXT_AUTO,
 				policy->delivery, &svm_lwp_ops, vcpu);
 		lwp->engine.xcr0_lwp = true;
-		lwp_engine_reset(&lwp->engine, vcpu->vcpu_id);
+		lwp_engine_reset(&lwp->engine, svm_lwp_presets(policy), vcpu->vcpu_id);
 		memset(&lwp->seen, 0, sizeof(lwp->seen));
 		svm_lwp_enable(vcpu, true);
 	}

@@ -86,16 +86,16 @@ static void capability_and_attributes_reject_bad_input(void)
 
 	is(ioctl(vm->fd, KVM_CHECK_EXTENSION, KVM_CAP_X86_LWP),
 	   KVM_LWP_HAS_43724 | KVM_LWP_HAS_2007 | KVM_LWP_HAS_AUTO | KVM_LWP_HAS_OS |
-		   KVM_LWP_HAS_EXACT | KVM_LWP_HAS_VMCB,
+		   KVM_LWP_HAS_EXACT | KVM_LWP_HAS_VMCB | KVM_LWP_HAS_NO_PRESET,
 	   "KVM_CAP_X86_LWP");
 	is(vm_attr(vm->fd, KVM_HAS_DEVICE_ATTR, KVM_LWP_VM, 99, NULL), -ENXIO, "no such attribute");
 	is(vm_attr(vm->fd, KVM_HAS_DEVICE_ATTR, 99, 0, NULL), -ENXIO, "no such group");
 	is(vm_attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &p), -EINVAL,
 	   "no such revision");
-	p = (struct kvm_lwp_policy){ .reserved = 1 };
+	p = (struct kvm_lwp_policy){ .flags = KVM_LWP_NO_PRESET + 1 };
 	is(vm_attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &p), -EINVAL,
-	   "what is reserved is not zero");
-	p.reserved = 0;
+	   "an unknown flag");
+	p.flags = 0;
 	is(vm_attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, NULL), -EFAULT,
 	   "bad address");
 	is(vm_attr(vm->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_CONTEXTS, &c), -ENXIO,
@@ -269,6 +269,24 @@ static void the_only_vcpu_may_change_its_leaf(void)
 	vm_free(vm);
 }
 
+/* 43724-207 */
+static void lwp_is_off_without_the_preset(void)
+{
+	struct kvm_lwp_policy p = { .flags = KVM_LWP_NO_PRESET };
+	struct vm *vm = vm_new(true);
+	struct kvm_lwp_leaf l = { 0 };
+	struct vcpu *v;
+
+	is(vm_attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &p), 0, "no preset");
+	vm_attr(vm->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_LEAF, &l);
+	is(l.eax, 0, "EAX of a new vCPU is 0");
+	v = vm_add_vcpu(vm);
+	is(status_of(v), KVM_LWP_REFUSED_NOT, "the vCPU has LWP");
+	is(vm_get_msr(v, LWP_MSR_CFG), 0, "LWP_CFG is 0");
+	is(vm_set_msr(v, LWP_MSR_CFG, LWP_F_IRE), 0, "and can be written");
+	vm_free(vm);
+}
+
 static void refusals_say_why(void)
 {
 	struct vm *vm = vm_new(true);
@@ -308,5 +326,6 @@ int main(void)
 	fsgsbase_is_refused_with_auto_contexts();
 	shadow_stacks_are_no_reason_to_refuse();
 	the_only_vcpu_may_change_its_leaf();
+	lwp_is_off_without_the_preset();
 	return done();
 }

@@ -57,6 +57,7 @@ bool kvm_lwp_check(X86CPU *cpu, Error **errp)
     struct kvm_lwp_policy policy = {
         .rev = p->rev,
         .context = p->os_context ? KVM_LWP_CONTEXT_OS : KVM_LWP_CONTEXT_AUTO,
+        .flags = p->no_preset ? KVM_LWP_NO_PRESET : 0,
     };
     int has = kvm_vm_check_extension(kvm_state, KVM_CAP_X86_LWP);
     int ret;
@@ -87,10 +88,15 @@ bool kvm_lwp_check(X86CPU *cpu, Error **errp)
                    "with VMLOAD and VMSAVE");
         return false;
     }
+    if (p->no_preset && !(has & KVM_LWP_HAS_NO_PRESET)) {
+        error_setg(errp, "lwp-preset=off: KVM on this host always presets "
+                   "LWP_CFG; load a newer kvm_amd module");
+        return false;
+    }
     ret = lwp_vm_attr(KVM_SET_DEVICE_ATTR, KVM_LWP_VM_POLICY, &policy);
     if (ret == -EBUSY) {
-        error_setg(errp, "lwp-rev, lwp-context and lwp-delivery must be the "
-                   "same for all CPUs");
+        error_setg(errp, "lwp-rev, lwp-context, lwp-delivery and lwp-preset "
+                   "must be the same for all CPUs");
         return false;
     }
     if (ret) {
@@ -105,7 +111,7 @@ bool kvm_lwp_check(X86CPU *cpu, Error **errp)
 static void lwp_reset_image(X86CPU *cpu, uint8_t image[LWP_IMAGE_SIZE])
 {
     struct lwp_state st = {
-        .cfg = lwp_cfg_reset(cpu->lwp_caps, !cpu->lwp_props.os_context,
+        .cfg = lwp_cfg_reset(cpu->lwp_caps, x86_lwp_presets(&cpu->lwp_props),
                              cpu->apic_id),
     };
 

@@ -31,6 +31,7 @@ typedef struct X86LWPTerms {
     uint32_t features;      /* in the positions of the revision's Flags */
     uint32_t ecx_features;
     uint8_t context_format; /* LWP_CTX_FORMAT_VERSION */
+    uint8_t preset;         /* lwp-preset */
 } X86LWPTerms;
 
 static struct {
@@ -51,6 +52,7 @@ static const LWPWord lwp_words[] = {
     { "lwp-rev", { "43724", "2007" }, offsetof(X86LWPTerms, rev) },
     { "lwp-context", { "auto", "os" }, offsetof(X86LWPTerms, os_context) },
     { "lwp-delivery", { "exact", "prompt" }, offsetof(X86LWPTerms, prompt) },
+    { "lwp-preset", { "off", "on" }, offsetof(X86LWPTerms, preset) },
 };
 
 /* A number, and whether both hosts can offer the smaller or the larger one. */
@@ -141,10 +143,11 @@ static bool lwp_features_agree(const X86LWPTerms *source,
     return false;
 }
 
-/* A source of format 1 does not send the number. */
+/* A source of format 1 does not send its number, nor lwp-preset=on any source. */
 static int lwp_terms_pre_load(void *opaque)
 {
     agreement.source.context_format = 1;
+    agreement.source.preset = 1;
     return 0;
 }
 
@@ -199,6 +202,23 @@ static int lwp_terms_post_load(void *opaque, int version_id)
     return 0;
 }
 
+/* An older QEMU, whose vCPUs would be preset at INIT, refuses the subsection. */
+static bool lwp_preset_needed(void *opaque)
+{
+    return !agreement.here.preset;
+}
+
+static const VMStateDescription vmstate_lwp_preset = {
+    .name = "x86-lwp/preset",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .needed = lwp_preset_needed,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT8(preset, X86LWPTerms),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
 static const VMStateDescription vmstate_lwp_terms = {
     .name = "x86-lwp",
     .early_setup = true,
@@ -224,6 +244,10 @@ static const VMStateDescription vmstate_lwp_terms = {
         VMSTATE_UINT32(ecx_features, X86LWPTerms),
         VMSTATE_UINT8_V(context_format, X86LWPTerms, 2),
         VMSTATE_END_OF_LIST()
+    },
+    .subsections = (const VMStateDescription * const []) {
+        &vmstate_lwp_preset,
+        NULL
     }
 };
 
@@ -256,6 +280,7 @@ void x86_lwp_agree_init(X86CPU *cpu)
         .features = caps->features,
         .ecx_features = caps->ecx_features,
         .context_format = LWP_CTX_FORMAT_VERSION,
+        .preset = !cpu->lwp_props.no_preset,
     };
     qemu_register_reset(lwp_agree_reset, NULL);
     vmstate_register(NULL, 0, &vmstate_lwp_terms, &agreement.source);

@@ -222,6 +222,18 @@ static void lwp_set_vmcb(Object *obj, bool value, Error **errp)
     }
 }
 
+static bool lwp_get_preset(Object *obj, Error **errp)
+{
+    return !X86_CPU(obj)->lwp_props.no_preset;
+}
+
+static void lwp_set_preset(Object *obj, bool value, Error **errp)
+{
+    if (x86_cnt_settable(obj, "lwp-preset", errp)) {
+        X86_CPU(obj)->lwp_props.no_preset = !value;
+    }
+}
+
 void x86_lwp_class_init(ObjectClass *oc)
 {
     const struct lwp_feature *f;
@@ -249,6 +261,10 @@ void x86_lwp_class_init(ObjectClass *oc)
     object_class_property_add_bool(oc, "lwp-vmcb", lwp_get_vmcb, lwp_set_vmcb);
     object_class_property_set_description(oc, "lwp-vmcb",
                                           "VMLOAD and VMSAVE switch LWP");
+    object_class_property_add_bool(oc, "lwp-preset", lwp_get_preset,
+                                   lwp_set_preset);
+    object_class_property_set_description(oc, "lwp-preset", "reset switches "
+                                          "LWP on (lwp-context=auto)");
     x86_cache_class_init(oc, "lwp-cache", offsetof(X86CPU, lwp_props.cache));
     x86_lwp_debug_class_init(oc);
 #ifdef CONFIG_TCG
@@ -445,6 +461,7 @@ static bool lwp_alike(X86CPU *a, X86CPU *b)
     return leaf_a.ebx == leaf_b.ebx && leaf_a.ecx == leaf_b.ecx &&
            leaf_a.edx == leaf_b.edx && p->rev == q->rev &&
            p->os_context == q->os_context && p->prompt == q->prompt &&
+           p->no_preset == q->no_preset &&
            x86_lwp_context_age(p) == x86_lwp_context_age(q) &&
            x86_cache_alike(p->cache, q->cache);
 }

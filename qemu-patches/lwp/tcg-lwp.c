@@ -129,7 +129,8 @@ void x86_lwp_reset(X86CPU *cpu)
     if (!lwp) {
         return;
     }
-    lwp_engine_reset(&lwp->engine, cpu->apic_id);
+    lwp_engine_reset(&lwp->engine, x86_lwp_presets(&cpu->lwp_props),
+                     cpu->apic_id);
     lwp->engine.xcr0_lwp = false;
     x86_cnt_forget(env);
     lwp->steps = 0;

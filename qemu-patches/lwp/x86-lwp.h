@@ -28,6 +28,7 @@ typedef struct X86LWPProps {
     bool prompt;
     bool delivery_given;    /* else prompt is KVM's default */
     bool vmcb;
+    bool no_preset;         /* LWP_CFG is 0 at reset with auto, too */
     struct x86_cache_geometry *cache; /* NULL: x86_cache_epyc */
 } X86LWPProps;
 
@@ -55,6 +56,12 @@ void x86_lwp_class_init(ObjectClass *oc);
 bool x86_lwp_expand_features(X86CPU *cpu, Error **errp);
 void x86_lwp_cpuid(CPUArchState *env, uint32_t *eax, uint32_t *ebx,
                    uint32_t *ecx, uint32_t *edx);
+
+/* Is LWP_CFG preset at reset (43724-207)? */
+static inline bool x86_lwp_presets(const X86LWPProps *p)
+{
+    return !p->os_context && !p->no_preset;
+}
 
 /* lwp-context-age, in seconds */
 uint32_t x86_lwp_context_age(const X86LWPProps *p);

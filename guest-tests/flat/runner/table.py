@@ -167,6 +167,7 @@ ROWS = (
     Row("context_collect", f"{LWP},lwp-context-age=1", needs="tcg", lab=OF_SETTING),
     Row("context_reset", LWP, resets=True, lab=OF_RESET),
     Row("init", LWP, cpus=2),
+    Row("preset_off", f"{LWP},lwp-preset=off", cpus=2, lab=OF_SETTING),
     Row("os_init", OS, "context=os", test="init", cpus=2, needs="os-context"),
     # Five-level paging, which the processors that KVM is tested on lack.
     Row("la57", f"{LWP},+la57", needs="tcg"),

@@ -89,7 +89,7 @@ static void arm(u32 interval)
 	put32(IRE_SLOT + LWP_CB_SLOT_COUNTER, interval);
 	lwp_caps_profile(&caps, LWP_PROFILE_FULL, LWP_REV_43724);
 	lwp_engine_init(&engine, &caps, true, LWP_DELIVERY_EXACT, &ops, memory);
-	lwp_engine_reset(&engine, 0);
+	lwp_engine_reset(&engine, true, 0);
 	lwp_llwpcb(&engine, BLOCK, &flat, 3, &old, &exc);
 	if (exc.kind != LWP_EXC_NONE || !lwp_engine_on(&engine)) {
 		fprintf(stderr, "bench-engine: LLWPCB does not switch LWP on\n");

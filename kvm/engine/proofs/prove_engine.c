@@ -34,11 +34,12 @@ PROPERTY(load_of_a_state)
 PROPERTY(reset)
 {
 	ANY(u32, apic_id);
+	ANY(u8, preset);
 
 	any_engine();
-	lwp_engine_reset(&e, apic_id);
+	lwp_engine_reset(&e, preset & 1, apic_id);
 	check("43724-214", engine_ok() && !lwp_engine_on(&e));
-	check("43724-207", !e.auto_context || lwp_cfg_core_id(e.st.cfg) == (u8)apic_id);
+	check("43724-207", preset & 1 ? lwp_cfg_core_id(e.st.cfg) == (u8)apic_id : !e.st.cfg);
 }
 
 PROPERTY(write_of_cfg)

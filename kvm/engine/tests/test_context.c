@@ -303,7 +303,7 @@ Test(context, machine_reset_drops_all) /* 43724-905 */
 	parked(0x1000, 1);
 	cr_expect(create(BLOCK, 0, &key_c));
 	lwp_ctx_table_reset(&table);
-	lwp_engine_reset(&eng, 0);
+	lwp_engine_reset(&eng, true, 0);
 	cr_expect(not(lwp_ctx_any(&table)));
 	cr_expect(eq(int, find(0, &key_c), LWP_CTX_NONE));
 	cr_expect(eq(int, find(0, &key_a), LWP_CTX_NONE));

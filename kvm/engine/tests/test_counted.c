@@ -31,7 +31,7 @@ Test(counted, what_a_block_loses_stays_counted)
 	start_profile(LWP_REV_43724, 2, 99, 99);
 	steps(0x400000, 30);
 	lwp_engine_write_cbaddr(&eng, 0); /* nothing is flushed */
-	lwp_engine_reset(&eng, 0);
+	lwp_engine_reset(&eng, true, 0);
 	enable(BLOCK);
 	steps(0x400000, 12);
 	cr_expect(eq(i32, eng.st.counter[1], 87));

@@ -39,7 +39,7 @@ Test(deliver, a_record_that_came_without_bit_28_leaves_its_counter) /* 43724-302
 	st.pending.event_id = 2;
 	st.counter[1] = -1;
 	lwp_engine_load(&eng, &st);
-	expect_exc(boundary(RIP, false, &exc), NONE);
+	expect_exc(boundary(RIP, false), NONE);
 	expect_head(32);
 	cr_expect(eq(i32, eng.st.counter[1], -1));
 	step(RIP); /* is due at once */
@@ -49,7 +49,7 @@ Test(deliver, a_record_that_came_without_bit_28_leaves_its_counter) /* 43724-302
 
 	st.flags |= LWP_STATE_RELOAD;
 	lwp_engine_load(&eng, &st);
-	expect_exc(boundary(RIP, false, &exc), NONE);
+	expect_exc(boundary(RIP, false), NONE);
 	cr_expect(eq(i32, eng.st.counter[1], 9));
 }
 

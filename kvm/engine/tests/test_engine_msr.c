@@ -5,10 +5,20 @@
 Test(engine_msr, reset_in_auto_presets_all_but_int_and_the_core_id) /* 43724-207 */
 {
 	start(LWP_REV_43724);
-	lwp_engine_reset(&eng, 0x1305);
+	lwp_engine_reset(&eng, true, 0x1305);
 	/* CONT, PTSC, RNH..VAL; COREID = low byte of the APIC id; no INT, no vector */
 	cr_expect(eq(u64, eng.st.cfg, 0x000000056000007eull));
 	cr_expect(eq(u32, lwp_engine_avail(&eng), 0x6000007f));
+}
+
+Test(engine_msr, reset_without_the_preset_leaves_lwp_to_wrmsr) /* 43724-207 */
+{
+	start(LWP_REV_43724);
+	lwp_engine_reset(&eng, false, 5);
+	cr_expect(eq(u64, eng.st.cfg, 0));
+	cr_expect(eq(u32, lwp_engine_avail(&eng), 0));
+	cr_expect(lwp_engine_write_cfg(&eng, 0x0000000500000004));
+	cr_expect(eq(u32, lwp_engine_avail(&eng), 5));
 }
 
 Test(engine_msr, reset_in_os_leaves_nothing_available) /* 43724-108 */

@@ -499,7 +499,7 @@ Test(owed, llwpcb_and_reset_forget_it)
 	enable(BLOCK);
 	cr_expect(not(lwp_awaits_branch(&eng)));
 	pass_here(LWP_KIND_BRE, 30);
-	lwp_engine_reset(&eng, 0);
+	lwp_engine_reset(&eng, true, 0);
 	cr_expect(not(lwp_awaits_branch(&eng)));
 	expect_overshoots(0);
 }

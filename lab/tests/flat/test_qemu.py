@@ -96,7 +96,7 @@ ALIKE = "must be the same for all CPUs"
 
 @pytest.mark.parametrize("name, value", [
     ("lwp", False), ("lwp-rev", "2007"), ("lwp-context", "os"), ("lwp-max-events", 2), ("lwp-val", False),
-    ("lwp-context-age", 7), ("lwp-dme", True),
+    ("lwp-context-age", 7), ("lwp-dme", True), ("lwp-preset", False),
 ])
 def test_unlike_cpus(vm: Start, tmp_path: Path, name: str, value: object) -> None:
     """QEMU refuses a CPU whose LWP is not that of the others, many times too, and takes one with the same then."""
