@@ -73,8 +73,7 @@ void mount_root(bool share)
 	need_mount("overlay", OVERLAY_DIR, "tmpfs", 0, "mode=0755");
 	mkdir(OVERLAY_DIR "/upper", 0755);
 	mkdir(OVERLAY_DIR "/work", 0755);
-	need_mount("root", NEW_ROOT, "overlay", 0,
-		   in_ram ? LOWER(FILES) : LOWER(HOST_DIR));
+	need_mount("root", NEW_ROOT, "overlay", 0, in_ram ? LOWER(FILES) : LOWER(HOST_DIR));
 
 	mkdir(NEW_ROOT "/dev", 0755);
 	mkdir(NEW_ROOT "/proc", 0555);

@@ -490,7 +490,8 @@ static bool take_input(void)
  */
 static bool wants_input(void)
 {
-	return !share_path && input_open && (terminal ? queue.length < FRAME_MAX_DATA : input_taken);
+	return !share_path && input_open &&
+	       (terminal ? queue.length < FRAME_MAX_DATA : input_taken);
 }
 
 /* pass_signal - true: the command gets it, or has got it already */
