@@ -22,6 +22,7 @@ POINTS = 20  # at which memory is compared
 LWP = (TOOLS_LWPRUN, "--quiet", "-o", "/run/vlwp/lwp.data", "--")
 PERF = ("perf", "record", "-q", "-b", "-e", "instructions:u", "-c", "100003", "-o", "/run/vlwp/perf.data", "--")
 BEGIN = "run_command"  # of the guest's init
+ENDBR = 4  # bytes of the first instruction there
 TICK_GATE = 0xFFFFFE0000000000 + 0xEC * 16  # Linux' table of interrupts, its vector of the local timer
 
 
@@ -62,6 +63,15 @@ def _tick(stub: Stub) -> int:
     return int.from_bytes(gate[:2] + gate[6:12], "little")
 
 
+def _comes_to(stub: Stub, address: int) -> bool:
+    """Does it, before it ends? A breakpoint at the address where it stands would stop it there again."""
+    stub.ask(f"Z1,{address:x},1")
+    there = stub.ask("c").startswith("T05")
+    if there:
+        stub.ask(f"z1,{address:x},1")
+    return there
+
+
 def _hash_of_memory(file: Path) -> str:
     """Of what was touched; the rest is zero."""
     digest = hashlib.sha1()
@@ -81,7 +91,7 @@ def watched(
     one: count1.Count1, place: Path, wrapper: Sequence[str], words: Sequence[str], stride: int, **stdio: Any
 ) -> tuple[dict[str, str], int]:
     """As seen(), with a hash of memory at each so many of the kernel's ticks, POINTS at most; 0: ticks are counted.
-    Result: also the number of ticks of the program."""
+    It stops at each tick, because each stop moves the guest's clock. Result: also the number of ticks."""
     place.mkdir()
     memory, door = place / "memory", place / "gdb"
     listening = socket.socket(socket.AF_UNIX)
@@ -95,14 +105,11 @@ def watched(
     thread.start()
     stub, ticks = Stub(connected=listening.accept()[0]), 0
     stub.run_to(_begin())
-    tick = f"1,{_tick(stub):x},1"
-    assert stub.ask(f"Z{tick}") == "OK"
-    while (not stride or len(points) < POINTS) and stub.ask("c").startswith("T05"):
+    tick = _tick(stub)
+    while _comes_to(stub, tick) and _comes_to(stub, tick + ENDBR):
         ticks += 1
-        if stride and ticks % stride == 0:
+        if stride and ticks % stride == 0 and len(points) < POINTS:
             points[f"memory {len(points)}"] = _hash_of_memory(memory)
-    stub.ask(f"z{tick}")
-    stub.ask("c")
     thread.join()
     stub.socket.close()
     listening.close()
