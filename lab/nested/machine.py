@@ -110,8 +110,9 @@ def kvm_has_lwp() -> bool:
     return has.is_file() and has.read_text(encoding="ascii").strip() == "Y"
 
 
-def from_options(args: argparse.Namespace) -> Machine:
-    """The guest that the user's options describe. Whatever can be known to fail is refused here."""
+def from_options(args: argparse.Namespace, checked: bool = True) -> Machine:
+    """The guest that the user's options describe. What can be known to fail is refused here; checked: a program that is
+    not there, too."""
     machine = Machine(args.accel, cpu=args.cpu or "", stats=args.stats, kvm_amd=args.kvm_amd)
     machine.frozen = args.machine
     fixed = [f"--{name}" for name in ("smp", "memory", "cpu", "kvm_amd") if getattr(args, name)]
@@ -125,7 +126,7 @@ def from_options(args: argparse.Namespace) -> Machine:
             raise Died(f"--root={args.root}: there is no such directory")
     if machine.frozen and machine.frozen.whole and machine.root == HOST_ROOT:
         raise Usage(f"--machine={count1.NAME},whole needs --root=DIR")
-    if args.program and not args.capsule:
+    if args.program and checked and not args.capsule:
         program(args.program[0], machine.root)
     if args.capsule:
         if args.program or args.root:
