@@ -211,6 +211,30 @@ static bool lwp_interrupted(CPUX86State *env)
 }
 
 /*
+ * Is there a debugger, of the guest or of the host?  With -icount that of the
+ * host must not show either, for what is done between two instructions takes
+ * time.
+ */
+static bool lwp_debugged(CPUState *cs)
+{
+    CPUBreakpoint *breakpoint;
+    CPUWatchpoint *watchpoint;
+    int flags = icount_enabled() ? BP_CPU : BP_ANY;
+
+    QTAILQ_FOREACH(breakpoint, &cs->breakpoints, entry) {
+        if (breakpoint->flags & flags) {
+            return true;
+        }
+    }
+    QTAILQ_FOREACH(watchpoint, &cs->watchpoints, entry) {
+        if (watchpoint->flags & flags) {
+            return true;
+        }
+    }
+    return cs->singlestep_enabled && !icount_enabled();
+}
+
+/*
  * May the record of the instruction that has just retired be stored at once?
  * Traps and interrupts come before it, so lwp_begin() stores it if there may be
  * any.
@@ -223,8 +247,7 @@ static bool lwp_store_now(CPUX86State *env, const X86CntInsn *insn)
            !(env->eflags & TF_MASK) &&
            !((env->eflags & RF_MASK) && (insn->info & X86_CNT_FAR)) &&
            !(env->hflags & HF_IOBPT_MASK) && !lwp_interrupted(env) &&
-           !cs->singlestep_enabled && QTAILQ_EMPTY(&cs->breakpoints) &&
-           QTAILQ_EMPTY(&cs->watchpoints);
+           !lwp_debugged(cs);
 }
 
 /* Steps before a stop are counted down, so they are not traced. */

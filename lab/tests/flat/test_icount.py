@@ -12,7 +12,10 @@ from pathlib import Path
 import pytest
 
 from lab.common import proc
+from lab.common.qmp import Stub
 from lab.testing.suite import ROWS, SECONDS, Row, command, failures, run
+from lab.tests.conftest import Start
+from lab.tests.flat.kernel import symbols
 from lab.tests.plugin import Points, Tell, shows
 
 ICOUNT = "shift=6,sleep=off"
@@ -38,17 +41,24 @@ def judge(row: Row) -> None:
     assert not result.failed, "\n".join([f"{row.name}: {result.why}", *failures(result)])
 
 
-def judge_replay(row: Row, log: Path, accel: str = "tcg") -> None:
-    """The row passes, and is replayed, maybe by another accelerator."""
+def recorded(row: Row, log: Path) -> tuple[str, list[str]]:
+    """The row passes; what it says, and the command line of its replay."""
     argv = [counting(row, f",rr={mode},rrfile={log}") for mode in ("record", "replay")]
     for one in argv:
         one[one.index("-append") + 1] += " place=ram"  # tells the registers
-    argv[1][argv[1].index("-accel") + 1] = accel
-    first, again = (run(one, SECONDS) for one in argv)
+    first = run(argv[0], SECONDS)
     assert not first.failed and re.search("^# registers", first.said, re.MULTILINE), "\n".join([
         f"{row.name}: {first.why}", *failures(first)
     ])
-    assert again.said == first.said, f"{row.name}: the replay differs: {again.errors[-500:]}"
+    return first.said, argv[1]
+
+
+def judge_replay(row: Row, log: Path, accel: str = "tcg") -> None:
+    """The row passes, and is replayed, maybe by another accelerator."""
+    said, argv = recorded(row, log)
+    argv[argv.index("-accel") + 1] = accel
+    again = run(argv, SECONDS)
+    assert again.said == said, f"{row.name}: the replay differs: {again.errors[-500:]}"
 
 
 @shows(lambda row: "", lambda row: proc.quoted(counting(row)))
@@ -71,6 +81,18 @@ def test_other_blocks(name: str, tmp_path: Path) -> None:
     same number of instructions."""
     row = next(row for row in REPLAYED if row.name == name)
     judge_replay(row, tmp_path / "log", "tcg,one-insn-per-tb=on")
+
+
+def test_debugger(vm: Start, tmp_path: Path) -> None:
+    """A debugger that stops a replay wherever a program begins changes nothing of it."""
+    said, argv = recorded(next(row for row in REPLAYED if row.name == "threshold"), tmp_path / "log")
+    it = vm(argv=[*argv, "-S", *Stub.words(tmp_path / "gdb")])
+    stub, at, stops = Stub(tmp_path / "gdb"), f"1,{symbols()['user_run']:x},1", 0
+    while stub.ask(f"Z{at}") == "OK" and stub.ask("c").startswith("T05"):
+        stops += 1
+        assert stub.ask(f"z{at}") == "OK" and stub.ask("s").startswith("T05")
+    it.wait()
+    assert stops and it.said().endswith(said)  # after warnings
 
 
 def test_icount(seed: int, points: Points, tell: Tell, tmp_path: Path) -> None:
