@@ -4,10 +4,189 @@
  * byte 0 (which capabilities, and how many bytes at the end are memory), the array, the memory.
  *
  * Saving an accepted array must give the same bytes. Each of its contexts can be looked up, run and parked
- * without breaking a rule of fuzz_guest.h, with any contents of memory.
+ * without breaking a rule of check_engine() and check_exception(), with any contents of memory. The guest
+ * has a few pages whose permissions change.
  */
-#include "fuzz_guest.h"
+#include "check_table.h"
+#include "fuzz.h"
 #include "lwp_context_look.h"
+#include "state_ok.h"
+
+#define PAGE 0x1000u
+#define MEM_BASE 0x10000u
+#define MEM_PAGES 8u
+#define MEM_SIZE (MEM_PAGES * PAGE)
+
+/* Page permissions */
+#define P_READ 1
+#define P_WRITE 2
+
+#define SPAN_WRITE ((u64)1 << 60)
+
+struct range {
+	u64 from, len;
+};
+
+static u8 mem[MEM_SIZE];
+static u8 perm[MEM_PAGES];
+static struct range allowed[3]; /* block, ring, the next state's ring (deferred load) */
+
+static void guest_reset(void)
+{
+	memset(mem, 0, sizeof(mem));
+	memset(perm, P_READ | P_WRITE, sizeof(perm));
+	memset(allowed, 0, sizeof(allowed));
+}
+
+static u8 permission(u64 page)
+{
+	u64 first = MEM_BASE / PAGE;
+
+	return page >= first && page < first + MEM_PAGES ? perm[page - first] : 0;
+}
+
+static bool within(const struct range *r, u64 gva, u32 len)
+{
+	return r->len && gva >= r->from && gva - r->from + len <= r->len;
+}
+
+static bool is_allowed(u64 gva, u32 len)
+{
+	u32 i;
+
+	for (i = 0; i < 3; i++)
+		if (within(&allowed[i], gva, len))
+			return true;
+	return false;
+}
+
+/* LWP may write block and ring of the state as it is. Call it before each call of the engine. */
+static void allow_writes(const struct lwp_engine *e)
+{
+	memset(allowed, 0, sizeof(allowed));
+	if (lwp_engine_on(e)) {
+		allowed[0] = (struct range){ e->st.cb_addr, e->caps.cb_size };
+		allowed[1] = (struct range){ e->st.base, e->st.size };
+	}
+	/* A deferred block names the ring that the next record goes to. */
+	if (lwp_state_deferred(&e->st) && e->st.cb_addr >= MEM_BASE &&
+	    e->st.cb_addr + 16 <= MEM_BASE + MEM_SIZE) {
+		const u8 *image = mem + (e->st.cb_addr - MEM_BASE);
+
+		allowed[2].from = lwp_get64(image + LWP_CB_BASE) & ~(u64)e->rev->ring_base_ignored;
+		allowed[2].len = lwp_get32(image + LWP_CB_SIZE_RANDOM) & LWP_CB_BUFFER_SIZE;
+	}
+}
+
+static enum lwp_mem_result map(void *vcpu, struct lwp_span *span, bool write,
+			       struct lwp_fault *fault)
+{
+	u64 first = span->gva / PAGE, last = (span->gva + span->len - 1) / PAGE;
+	u64 page;
+
+	CHECK(span->len >= 1 && span->len <= LWP_CB_MAX_SIZE);
+	CHECK(span->gva + span->len - 1 >= span->gva);
+	for (page = first; page <= last; page++) {
+		u8 have = permission(page);
+
+		if (have & P_READ && (!write || have & P_WRITE))
+			continue;
+		fault->addr = page == first ? span->gva : page * PAGE;
+		fault->error_code = 4u | (write ? 2u : 0) | (have & P_READ ? 1u : 0);
+		return LWP_MEM_FAULT;
+	}
+	for (page = first; page <= last; page++)
+		span->page[page - first] = page | (write ? SPAN_WRITE : 0);
+	return LWP_MEM_OK;
+}
+
+static u8 *mapped(const struct lwp_span *span, u32 offset, u32 len, bool write)
+{
+	u64 gva = span->gva + offset;
+	u32 i;
+
+	CHECK(len && offset + len <= span->len);
+	for (i = 0; i < len; i++) {
+		u64 found = span->page[(gva + i) / PAGE - span->gva / PAGE];
+
+		CHECK((found & ~SPAN_WRITE) == (gva + i) / PAGE);
+		CHECK(!write || found & SPAN_WRITE);
+	}
+	return mem + (gva - MEM_BASE);
+}
+
+static enum lwp_mem_result read_span(void *vcpu, const struct lwp_span *span, u32 offset, void *to,
+				     u32 len)
+{
+	memcpy(to, mapped(span, offset, len, false), len);
+	return LWP_MEM_OK;
+}
+
+static enum lwp_mem_result write_span(void *vcpu, const struct lwp_span *span, u32 offset,
+				      const void *from, u32 len)
+{
+	CHECK(is_allowed(span->gva + offset, len));
+	memcpy(mapped(span, offset, len, true), from, len);
+	return LWP_MEM_OK;
+}
+
+static void interrupt(void *vcpu, u8 vector)
+{
+	const struct lwp_engine *e = vcpu;
+
+	CHECK(lwp_engine_avail(e) & e->st.flags & LWP_F_INT);
+	CHECK(vector == lwp_cfg_vector(e->st.cfg));
+}
+
+static u64 timestamp(void *vcpu)
+{
+	return 1;
+}
+
+static const struct lwp_vcpu_ops fuzz_ops = {
+	.mem = { .map = map, .read = read_span, .write = write_span },
+	.interrupt = interrupt,
+	.timestamp = timestamp,
+};
+
+/* Never a #GP; a #PF must name a byte of block or ring that the guest's tables deny to user code. */
+static void check_exception(const struct lwp_exc *exc, bool may_ud)
+{
+	u8 have = permission(exc->fault.addr / PAGE);
+
+	switch (exc->kind) {
+	case LWP_EXC_NONE:
+		break;
+	case LWP_EXC_UD:
+		CHECK(may_ud);
+		break;
+	case LWP_EXC_GP:
+		CHECK(false);
+		break;
+	case LWP_EXC_PF:
+		CHECK(is_allowed(exc->fault.addr, 1));
+		CHECK(!(have & P_READ) || !(have & P_WRITE));
+		CHECK(exc->fault.error_code & 4u);
+		break;
+	}
+}
+
+/* The state is legal, and so is what the engine keeps besides. */
+static void check_engine(const struct lwp_engine *e)
+{
+	u32 kind;
+
+	CHECK(state_ok(&e->caps, &e->st));
+	for (kind = 0; kind < LWP_KINDS; kind++)
+		CHECK(lwp_budget(e, (enum lwp_kind)kind) >= 1);
+	if (!lwp_engine_on(e) || lwp_state_deferred(&e->st))
+		CHECK(!e->late.branches && !e->late.owed && !e->late.behind);
+	else
+		CHECK((!e->last_hash && !e->last_stored) ||
+		      (e->last_offset < e->st.size && e->last_offset % LWP_RECORD_SIZE == 0));
+	if (e->delivery != LWP_DELIVERY_EXACT)
+		CHECK(!e->late.owed && !e->late.behind && !e->stats.overshoots);
+}
 
 #define ROOM 4
 
@@ -31,9 +210,9 @@ static void run(void)
 					 .cnh = i,
 					 .rnh = 1 };
 
-		allow_writes(&engine, 0);
+		allow_writes(&engine);
 		lwp_boundary(&engine, r.address, true, &exc);
-		check_exception(&exc, false, false);
+		check_exception(&exc, false);
 		check_engine(&engine);
 		lwp_retire(&engine, &r);
 		check_engine(&engine);
@@ -41,15 +220,15 @@ static void run(void)
 		if (exc.kind == LWP_EXC_PF && exc.fault.addr / PAGE - MEM_BASE / PAGE < MEM_PAGES)
 			perm[exc.fault.addr / PAGE - MEM_BASE / PAGE] = P_READ | P_WRITE;
 	}
-	allow_writes(&engine, 0);
+	allow_writes(&engine);
 	lwp_val(&engine, &s, &exc);
-	check_exception(&exc, false, true);
-	allow_writes(&engine, 0);
+	check_exception(&exc, true);
+	allow_writes(&engine);
 	lwp_ins(&engine, &s, &cf, &exc);
-	check_exception(&exc, false, true);
-	allow_writes(&engine, 0);
+	check_exception(&exc, true);
+	allow_writes(&engine);
 	lwp_slwpcb(&engine, &flat, &result, &exc);
-	check_exception(&exc, false, false);
+	check_exception(&exc, false);
 	check_engine(&engine);
 }
 
@@ -93,7 +272,7 @@ static void find_each(const struct lwp_ctx_key *keys, u32 count)
 	for (i = 0; i < count; i++) {
 		/* No write of any kind is allowed while looking. */
 		lwp_engine_write_cbaddr(&engine, 0);
-		allow_writes(&engine, 0);
+		allow_writes(&engine);
 		if (lwp_ctx_find(&table, &engine, 0, &keys[i], &holder) == LWP_CTX_RESUMED) {
 			check_engine(&engine);
 			run();
@@ -103,6 +282,23 @@ static void find_each(const struct lwp_ctx_key *keys, u32 count)
 				lwp_ctx_drop_live(&table, &engine, 0);
 		}
 		check_table(&table);
+	}
+}
+
+/* 0 full 43724, 1 family 15h, 2 2007, 3 full 43724 without cache misses. */
+static void fuzz_caps(u8 choice, struct lwp_caps *caps)
+{
+	switch (choice % 4) {
+	case 1:
+		lwp_caps_profile(caps, LWP_PROFILE_FAM15H, LWP_REV_43724);
+		break;
+	case 2:
+		lwp_caps_profile(caps, LWP_PROFILE_FULL, LWP_REV_2007);
+		break;
+	default:
+		lwp_caps_profile(caps, LWP_PROFILE_FULL, LWP_REV_43724);
+		if (choice % 4 == 3)
+			caps->features &= ~LWP_F_DME;
 	}
 }
 
