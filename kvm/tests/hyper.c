@@ -75,20 +75,15 @@ u8 *hyper_image(const struct hyper *h, u32 index)
 void hyper_init(struct hyper *h, u32 context, bool area)
 {
 	struct kvm_lwp_policy policy = { .context = context };
-	u32 i;
 
 	memset(h, 0, sizeof(*h));
 	h->vm = vm_new(true);
 	if (vm_attr(h->vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &policy))
 		ok(false, "set the policy");
-	for (i = 0; i < h->vm->cpuid->nent; i++) {
-		struct kvm_cpuid_entry2 *e = &h->vm->cpuid->entries[i];
-
-		if (e->function == LWP_CPUID_LEAF && area)
-			e->ecx |= LWP_ECX_VMCB_AREA;
-		if (e->function == LWP_CPUID_PRESENT_LEAF && !(e->ecx & 4))
-			skip_all("no nested virtualization");
-	}
+	if (area)
+		vm_leaf(h->vm, LWP_CPUID_LEAF)->ecx |= LWP_ECX_VMCB_AREA;
+	if (!(vm_leaf(h->vm, LWP_CPUID_PRESENT_LEAF)->ecx & 4))
+		skip_all("no nested virtualization");
 	h->v = vm_add_vcpu(h->vm);
 }
 

@@ -12,21 +12,10 @@
 #include "kvm_vm.h"
 #include "lwp_state.h"
 
-static struct kvm_cpuid_entry2 *leaf(struct vm *vm, u32 function)
-{
-	u32 i;
-
-	for (i = 0; i < vm->cpuid->nent; i++) {
-		if (vm->cpuid->entries[i].function == function)
-			return &vm->cpuid->entries[i];
-	}
-	return NULL;
-}
-
 static void cpuid_announces_what_stepping_can_count(void)
 {
 	struct vm *vm = vm_new(true);
-	struct kvm_cpuid_entry2 *e = leaf(vm, LWP_CPUID_LEAF);
+	struct kvm_cpuid_entry2 *e = vm_leaf(vm, LWP_CPUID_LEAF);
 
 	ok(e != NULL, "leaf 8000_001C is there");
 	if (!e)
@@ -35,9 +24,9 @@ static void cpuid_announces_what_stepping_can_count(void)
 	is(e->ecx, 0x20010200, "ECX: version 1, 32 records at least, IP filter");
 	is(e->edx, 0xe000000f, "EDX: INT, PTSC, CONT, BRE, IRE, VAL, available");
 	is(e->eax, 0x6000000f, "EAX: the same but INT, as after RESET");
-	is(leaf(vm, LWP_CPUID_PRESENT_LEAF)->ecx & LWP_CPUID_PRESENT_ECX, LWP_CPUID_PRESENT_ECX,
+	is(vm_leaf(vm, LWP_CPUID_PRESENT_LEAF)->ecx & LWP_CPUID_PRESENT_ECX, LWP_CPUID_PRESENT_ECX,
 	   "8000_0001 ECX[15]");
-	is(leaf(vm, 0xd)->edx >> 30 & 1, 0, "XCR0[62] is not offered");
+	is(vm_leaf(vm, 0xd)->edx >> 30 & 1, 0, "XCR0[62] is not offered");
 	vm_free(vm);
 }
 
@@ -46,15 +35,15 @@ static void cpuid_follows_cfg(void)
 {
 	struct vm *vm = vm_new(true);
 	struct vcpu *v = vm_add_vcpu(vm);
-	struct kvm_cpuid_entry2 supported = *leaf(vm, LWP_CPUID_LEAF), *e;
+	struct kvm_cpuid_entry2 supported = *vm_leaf(vm, LWP_CPUID_LEAF), *e;
 
 	is(ioctl(v->fd, KVM_GET_CPUID2, vm->cpuid), 0, "KVM_GET_CPUID2");
-	e = leaf(vm, LWP_CPUID_LEAF);
+	e = vm_leaf(vm, LWP_CPUID_LEAF);
 	ok(e && !memcmp(e, &supported, sizeof(supported)),
 	   "the leaf of a new vCPU is the offered one");
 	vm_set_msr(v, LWP_MSR_CFG, LWP_F_INT | LWP_F_IRE);
 	is(ioctl(v->fd, KVM_GET_CPUID2, vm->cpuid), 0, "KVM_GET_CPUID2");
-	e = leaf(vm, LWP_CPUID_LEAF);
+	e = vm_leaf(vm, LWP_CPUID_LEAF);
 	is(e ? e->eax : 0, LWP_F_INT | LWP_F_IRE | LWP_F_AVAIL, "EAX follows LWP_CFG");
 	is(e ? e->edx : 0, supported.edx, "EDX does not");
 	vm_free(vm);
@@ -171,11 +160,11 @@ static bool msr_is_listed(struct vm *vm, u32 msr)
 static void supported_cpuid_passed_on_has_no_lwp(void)
 {
 	struct vm *vm = vm_new_unasked(true);
-	struct kvm_cpuid_entry2 *e = leaf(vm, LWP_CPUID_LEAF);
+	struct kvm_cpuid_entry2 *e = vm_leaf(vm, LWP_CPUID_LEAF);
 	struct vcpu *v;
 	u8 image[LWP_IMAGE_SIZE];
 
-	is(leaf(vm, LWP_CPUID_PRESENT_LEAF)->ecx & LWP_CPUID_PRESENT_ECX, 0,
+	is(vm_leaf(vm, LWP_CPUID_PRESENT_LEAF)->ecx & LWP_CPUID_PRESENT_ECX, 0,
 	   "no 8000_0001 ECX[15]");
 	is(e ? e->eax | e->ebx | e->ecx | e->edx : 0, 0, "nothing in leaf 8000_001C");
 	ok(!msr_is_listed(vm, LWP_MSR_CFG) && !msr_is_listed(vm, LWP_MSR_CBADDR), "no MSR to save");
@@ -199,7 +188,7 @@ static void lwp_is_for_those_who_ask(void)
 	is(has(vm, KVM_CAP_VM_ATTRIBUTES), 1, "KVM_CAP_VM_ATTRIBUTES");
 	is(vm_attr(vm->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_LEAF, &l), 0,
 	   "what the host offers can be read without asking");
-	is(l.edx, leaf(asked, LWP_CPUID_LEAF)->edx, "and is the same");
+	is(l.edx, vm_leaf(asked, LWP_CPUID_LEAF)->edx, "and is the same");
 	memcpy(vm->cpuid, asked->cpuid,
 	       sizeof(*vm->cpuid) + asked->cpuid->nent * sizeof(vm->cpuid->entries[0]));
 	v = vm_add_vcpu(vm);
@@ -219,12 +208,12 @@ static void fsgsbase_is_refused_with_auto_contexts(void)
 	struct kvm_lwp_policy os = { .context = KVM_LWP_CONTEXT_OS };
 	struct vm *vm = vm_new(true);
 
-	leaf(vm, 7)->ebx |= 1;
+	vm_leaf(vm, 7)->ebx |= 1;
 	is(status_of(vm_add_vcpu(vm)), KVM_LWP_REFUSED_FSGSBASE, "auto contexts and FSGSBASE");
 	vm_free(vm);
 
 	vm = vm_new(true);
-	leaf(vm, 7)->ebx |= 1;
+	vm_leaf(vm, 7)->ebx |= 1;
 	is(vm_attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &os), 0,
 	   "os contexts");
 	is(status_of(vm_add_vcpu(vm)), KVM_LWP_REFUSED_NOT, "go with FSGSBASE");
@@ -235,7 +224,7 @@ static void shadow_stacks_are_no_reason_to_refuse(void)
 {
 	struct vm *vm = vm_new(true);
 
-	leaf(vm, 7)->ecx |= 1 << 7;
+	vm_leaf(vm, 7)->ecx |= 1 << 7;
 	is(status_of(vm_add_vcpu(vm)), KVM_LWP_REFUSED_NOT, "CPUID has shadow stacks");
 	vm_free(vm);
 }
@@ -255,11 +244,11 @@ static void the_only_vcpu_may_change_its_leaf(void)
 	int first = ioctl(vm->fd, KVM_CREATE_VCPU, 0), second;
 
 	is(set_cpuid(vm, first), KVM_LWP_REFUSED_NOT, "a first leaf");
-	leaf(vm, LWP_CPUID_LEAF)->edx &= ~LWP_F_BRE;
+	vm_leaf(vm, LWP_CPUID_LEAF)->edx &= ~LWP_F_BRE;
 	is(set_cpuid(vm, first), KVM_LWP_REFUSED_NOT, "another one for the only vCPU");
 	second = ioctl(vm->fd, KVM_CREATE_VCPU, 1);
 	is(set_cpuid(vm, second), KVM_LWP_REFUSED_NOT, "a second vCPU with the same");
-	leaf(vm, LWP_CPUID_LEAF)->edx |= LWP_F_BRE;
+	vm_leaf(vm, LWP_CPUID_LEAF)->edx |= LWP_F_BRE;
 	is(set_cpuid(vm, second), KVM_LWP_REFUSED_LEAF, "the second alone cannot change it");
 	is(set_cpuid(vm, first), KVM_LWP_REFUSED_NOT,
 	   "the first can, now that the second has none");
@@ -293,7 +282,7 @@ static void refusals_say_why(void)
 	struct vcpu *v;
 	u32 status = 0;
 
-	leaf(vm, LWP_CPUID_LEAF)->edx |= LWP_F_DME;
+	vm_leaf(vm, LWP_CPUID_LEAF)->edx |= LWP_F_DME;
 	v = vm_add_vcpu(vm);
 	vm_attr(v->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_STATUS, &status);
 	is(status, KVM_LWP_REFUSED_LEAF, "a leaf with cache misses");
@@ -301,7 +290,7 @@ static void refusals_say_why(void)
 	vm_free(vm);
 
 	vm = vm_new(true);
-	leaf(vm, LWP_CPUID_LEAF)->ecx |= LWP_ECX_VMCB_AREA;
+	vm_leaf(vm, LWP_CPUID_LEAF)->ecx |= LWP_ECX_VMCB_AREA;
 	v = vm_add_vcpu(vm);
 	vm_attr(v->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_STATUS, &status);
 	is(status, KVM_LWP_REFUSED_LEAF, "state in VMCBs with contexts that KVM switches");

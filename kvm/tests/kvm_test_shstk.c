@@ -297,13 +297,8 @@ static void without_a_shadow_stack_nothing_is_written(void)
 
 static void need_shadow_stacks(void)
 {
-	const struct kvm_cpuid_entry2 *e;
-
 	vm = vm_new(true);
-	for (e = vm->cpuid->entries; e < vm->cpuid->entries + vm->cpuid->nent; e++)
-		if (e->function == 7 && !e->index && e->ecx & 1 << 7)
-			break;
-	if (e == vm->cpuid->entries + vm->cpuid->nent)
+	if (!(vm_leaf(vm, 7)->ecx & 1 << 7))
 		skip_all("KVM offers no shadow stacks: the host's processor has none");
 }
 

@@ -213,7 +213,7 @@ static void write_tables(struct vm *vm)
 
 /* ---- set-up ---- */
 
-static struct kvm_cpuid_entry2 *cpuid_entry(struct vm *vm, u32 function)
+struct kvm_cpuid_entry2 *vm_leaf(struct vm *vm, u32 function)
 {
 	struct kvm_cpuid_entry2 *e = vm->cpuid->entries;
 
@@ -226,15 +226,15 @@ static struct kvm_cpuid_entry2 *cpuid_entry(struct vm *vm, u32 function)
 /* Write what the host offers into the CPUID of the vCPUs to come; FSGSBASE does not go with it. */
 static void announce(struct vm *vm, const struct kvm_lwp_leaf *leaf)
 {
-	struct kvm_cpuid_entry2 *e = cpuid_entry(vm, LWP_CPUID_LEAF);
+	struct kvm_cpuid_entry2 *e = vm_leaf(vm, LWP_CPUID_LEAF);
 
 	if (!e)
 		e = &vm->cpuid->entries[vm->cpuid->nent++];
 	*e = (struct kvm_cpuid_entry2){ LWP_CPUID_LEAF, .eax = leaf->eax, leaf->ebx, leaf->ecx,
 					leaf->edx };
-	e = cpuid_entry(vm, LWP_CPUID_PRESENT_LEAF);
+	e = vm_leaf(vm, LWP_CPUID_PRESENT_LEAF);
 	e->ecx |= LWP_CPUID_PRESENT_ECX;
-	e = cpuid_entry(vm, 0x80000000);
+	e = vm_leaf(vm, 0x80000000);
 	if (e->eax < LWP_CPUID_LEAF)
 		e->eax = LWP_CPUID_LEAF;
 	vm_have_fsgsbase(vm, false);
@@ -242,7 +242,7 @@ static void announce(struct vm *vm, const struct kvm_lwp_leaf *leaf)
 
 void vm_have_fsgsbase(struct vm *vm, bool on)
 {
-	struct kvm_cpuid_entry2 *e = cpuid_entry(vm, 7);
+	struct kvm_cpuid_entry2 *e = vm_leaf(vm, 7);
 
 	e->ebx = on ? e->ebx | 1 : e->ebx & ~1u;
 }

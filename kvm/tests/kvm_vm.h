@@ -59,6 +59,8 @@ struct vm *vm_new(bool apic);
 struct vm *vm_new_unasked(bool apic);
 /* Ask for LWP with `exact` delivery and announce all that the host offers; before the first vCPU. */
 void vm_ask_for_lwp(struct vm *vm);
+/* The first entry of a function in the CPUID of the vCPUs to come; NULL: there is none. */
+struct kvm_cpuid_entry2 *vm_leaf(struct vm *vm, u32 function);
 /* Have the CPUID of the vCPUs to come announce FSGSBASE, or not, as after vm_ask_for_lwp(). */
 void vm_have_fsgsbase(struct vm *vm, bool on);
 void vm_free(struct vm *vm); /* NULL: nothing to do */
