@@ -590,38 +590,18 @@ int x86_pmu_post_load(void *opaque, int version_id)
     return 0;
 }
 
-static const VMStateDescription vmstate_pmu_state = {
-    .name = "cpu/amd_pmu/state",
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .fields = (const VMStateField[]) {
-        VMSTATE_UINT64_ARRAY(ctl, X86PMU, X86_PMU_AMD_COUNTERS),
-        VMSTATE_UINT64_ARRAY(ctr, X86PMU, X86_PMU_AMD_COUNTERS),
-        VMSTATE_UINT64(global_ctl, X86PMU),
-        VMSTATE_UINT64(global_status, X86PMU),
-        VMSTATE_UINT64(skid_left, X86PMU),
-        VMSTATE_UINT32(burst, X86PMU),
-        VMSTATE_UINT32(held, X86PMU),
-        VMSTATE_UINT64(skid_seed, X86PMU),
-        VMSTATE_UINT32(skid_number, X86PMU),
-        VMSTATE_END_OF_LIST()
-    }
-};
-
-const VMStateDescription vmstate_x86_pmu = {
-    .name = "cpu/amd_pmu",
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .needed = pmu_needed,
-    .pre_save = x86_pmu_pre_save,
-    .pre_load = x86_pmu_load_needs,
-    .post_load = x86_pmu_post_load,
-    .fields = (const VMStateField[]) {
-        VMSTATE_STRUCT_POINTER(tcg_pmu, X86CPU, vmstate_pmu_state,
-                               X86PMU),
-        VMSTATE_END_OF_LIST()
-    }
-};
+X86_PMU_SECTION(
+    vmstate_x86_pmu, "cpu/amd_pmu", pmu_needed, x86_pmu_post_load,
+    VMSTATE_UINT64_ARRAY(ctl, X86PMU, X86_PMU_AMD_COUNTERS),
+    VMSTATE_UINT64_ARRAY(ctr, X86PMU, X86_PMU_AMD_COUNTERS),
+    VMSTATE_UINT64(global_ctl, X86PMU),
+    VMSTATE_UINT64(global_status, X86PMU),
+    VMSTATE_UINT64(skid_left, X86PMU),
+    VMSTATE_UINT32(burst, X86PMU),
+    VMSTATE_UINT32(held, X86PMU),
+    VMSTATE_UINT64(skid_seed, X86PMU),
+    VMSTATE_UINT32(skid_number, X86PMU)
+);
 
 static bool pmu_irperf_needed(void *opaque)
 {
@@ -630,30 +610,11 @@ static bool pmu_irperf_needed(void *opaque)
     return cpu->tcg_pmu && cpu->tcg_pmu->irperf;
 }
 
-static const VMStateDescription vmstate_pmu_irperf_state = {
-    .name = "cpu/amd_irperf/state",
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .fields = (const VMStateField[]) {
-        VMSTATE_UINT64(irperf, X86PMU),
-        VMSTATE_END_OF_LIST()
-    }
-};
-
-const VMStateDescription vmstate_x86_pmu_irperf = {
-    .name = "cpu/amd_irperf",
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .needed = pmu_irperf_needed,
-    .pre_save = x86_pmu_pre_save,
-    .pre_load = x86_pmu_load_needs,
-    .post_load = x86_pmu_post_load,
-    .fields = (const VMStateField[]) {
-        VMSTATE_STRUCT_POINTER(tcg_pmu, X86CPU, vmstate_pmu_irperf_state,
-                               X86PMU),
-        VMSTATE_END_OF_LIST()
-    }
-};
+X86_PMU_SECTION(
+    vmstate_x86_pmu_irperf, "cpu/amd_irperf", pmu_irperf_needed,
+    x86_pmu_post_load,
+    VMSTATE_UINT64(irperf, X86PMU)
+);
 
 /* Interrupts of Intel's counters that are still to come; pmu-skid's draws. */
 static bool pmu_late_needed(void *opaque)
@@ -665,33 +626,15 @@ static bool pmu_late_needed(void *opaque)
            (pmu->skid_left || pmu->held || pmu->skid_number);
 }
 
-static const VMStateDescription vmstate_pmu_late_state = {
-    .name = "cpu/tcg_pmu_late/state",
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .fields = (const VMStateField[]) {
-        VMSTATE_UINT64(skid_left, X86PMU),
-        VMSTATE_UINT32(burst, X86PMU),
-        VMSTATE_UINT32(held, X86PMU),
-        VMSTATE_UINT64(skid_seed, X86PMU),
-        VMSTATE_UINT32(skid_number, X86PMU),
-        VMSTATE_END_OF_LIST()
-    }
-};
-
-const VMStateDescription vmstate_x86_pmu_late = {
-    .name = "cpu/tcg_pmu_late",
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .needed = pmu_late_needed,
-    .pre_load = x86_pmu_load_needs,
-    .post_load = x86_pmu_post_load,
-    .fields = (const VMStateField[]) {
-        VMSTATE_STRUCT_POINTER(tcg_pmu, X86CPU, vmstate_pmu_late_state,
-                               X86PMU),
-        VMSTATE_END_OF_LIST()
-    }
-};
+X86_PMU_SECTION(
+    vmstate_x86_pmu_late, "cpu/tcg_pmu_late", pmu_late_needed,
+    x86_pmu_post_load,
+    VMSTATE_UINT64(skid_left, X86PMU),
+    VMSTATE_UINT32(burst, X86PMU),
+    VMSTATE_UINT32(held, X86PMU),
+    VMSTATE_UINT64(skid_seed, X86PMU),
+    VMSTATE_UINT32(skid_number, X86PMU)
+);
 
 /* A cycle or an edge that has begun. */
 static bool pmu_cycle_needed(void *opaque)
@@ -713,27 +656,9 @@ static int pmu_cycle_post_load(void *opaque, int version_id)
     return x86_pmu_post_load(opaque, version_id);
 }
 
-static const VMStateDescription vmstate_pmu_cycle_state = {
-    .name = "cpu/tcg_pmu_cycle/state",
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .fields = (const VMStateField[]) {
-        VMSTATE_UINT32(phase, X86PMU),
-        VMSTATE_UINT32(asserted, X86PMU),
-        VMSTATE_END_OF_LIST()
-    }
-};
-
-const VMStateDescription vmstate_x86_pmu_cycle = {
-    .name = "cpu/tcg_pmu_cycle",
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .needed = pmu_cycle_needed,
-    .pre_load = x86_pmu_load_needs,
-    .post_load = pmu_cycle_post_load,
-    .fields = (const VMStateField[]) {
-        VMSTATE_STRUCT_POINTER(tcg_pmu, X86CPU, vmstate_pmu_cycle_state,
-                               X86PMU),
-        VMSTATE_END_OF_LIST()
-    }
-};
+X86_PMU_SECTION(
+    vmstate_x86_pmu_cycle, "cpu/tcg_pmu_cycle", pmu_cycle_needed,
+    pmu_cycle_post_load,
+    VMSTATE_UINT32(phase, X86PMU),
+    VMSTATE_UINT32(asserted, X86PMU)
+);

@@ -477,38 +477,19 @@ static int ibs_post_load(void *opaque, int version_id)
     return x86_pmu_post_load(opaque, version_id);
 }
 
-static const VMStateDescription vmstate_ibs_state = {
-    .name = "cpu/amd_ibs/state",
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .fields = (const VMStateField[]) {
-        VMSTATE_UINT64(ibs.fetch_ctl, X86PMU),
-        VMSTATE_UINT64(ibs.fetch_lin, X86PMU),
-        VMSTATE_UINT64(ibs.fetch_phys, X86PMU),
-        VMSTATE_UINT32(ibs.fetch_low, X86PMU),
-        VMSTATE_UINT64(ibs.op_ctl, X86PMU),
-        VMSTATE_UINT64(ibs.op_rip, X86PMU),
-        VMSTATE_UINT64(ibs.op_data, X86PMU),
-        VMSTATE_UINT64(ibs.op_data2, X86PMU),
-        VMSTATE_UINT64(ibs.op_data3, X86PMU),
-        VMSTATE_UINT64(ibs.dc_lin, X86PMU),
-        VMSTATE_UINT64(ibs.dc_phys, X86PMU),
-        VMSTATE_UINT64(ibs.br_target, X86PMU),
-        VMSTATE_UINT64(ibs.seed, X86PMU),
-        VMSTATE_END_OF_LIST()
-    }
-};
-
-const VMStateDescription vmstate_x86_ibs = {
-    .name = "cpu/amd_ibs",
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .needed = ibs_needed,
-    .pre_save = x86_pmu_pre_save,
-    .pre_load = x86_pmu_load_needs,
-    .post_load = ibs_post_load,
-    .fields = (const VMStateField[]) {
-        VMSTATE_STRUCT_POINTER(tcg_pmu, X86CPU, vmstate_ibs_state, X86PMU),
-        VMSTATE_END_OF_LIST()
-    }
-};
+X86_PMU_SECTION(
+    vmstate_x86_ibs, "cpu/amd_ibs", ibs_needed, ibs_post_load,
+    VMSTATE_UINT64(ibs.fetch_ctl, X86PMU),
+    VMSTATE_UINT64(ibs.fetch_lin, X86PMU),
+    VMSTATE_UINT64(ibs.fetch_phys, X86PMU),
+    VMSTATE_UINT32(ibs.fetch_low, X86PMU),
+    VMSTATE_UINT64(ibs.op_ctl, X86PMU),
+    VMSTATE_UINT64(ibs.op_rip, X86PMU),
+    VMSTATE_UINT64(ibs.op_data, X86PMU),
+    VMSTATE_UINT64(ibs.op_data2, X86PMU),
+    VMSTATE_UINT64(ibs.op_data3, X86PMU),
+    VMSTATE_UINT64(ibs.dc_lin, X86PMU),
+    VMSTATE_UINT64(ibs.dc_phys, X86PMU),
+    VMSTATE_UINT64(ibs.br_target, X86PMU),
+    VMSTATE_UINT64(ibs.seed, X86PMU)
+);

@@ -273,29 +273,11 @@ static int lbr_post_load(void *opaque, int version_id)
     return x86_pmu_post_load(opaque, version_id);
 }
 
-static const VMStateDescription vmstate_lbr_state = {
-    .name = "cpu/amd_lbr/state",
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .fields = (const VMStateField[]) {
-        VMSTATE_UINT64(lbr.select, X86PMU),
-        VMSTATE_UINT64(lbr.extn_cfg, X86PMU),
-        VMSTATE_UINT32(lbr.top, X86PMU),
-        VMSTATE_UINT64_ARRAY(lbr.from, X86PMU, X86_LBR_ENTRIES),
-        VMSTATE_UINT64_ARRAY(lbr.to, X86PMU, X86_LBR_ENTRIES),
-        VMSTATE_END_OF_LIST()
-    }
-};
-
-const VMStateDescription vmstate_x86_lbr = {
-    .name = "cpu/amd_lbr",
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .needed = lbr_needed,
-    .pre_load = x86_pmu_load_needs,
-    .post_load = lbr_post_load,
-    .fields = (const VMStateField[]) {
-        VMSTATE_STRUCT_POINTER(tcg_pmu, X86CPU, vmstate_lbr_state, X86PMU),
-        VMSTATE_END_OF_LIST()
-    }
-};
+X86_PMU_SECTION(
+    vmstate_x86_lbr, "cpu/amd_lbr", lbr_needed, lbr_post_load,
+    VMSTATE_UINT64(lbr.select, X86PMU),
+    VMSTATE_UINT64(lbr.extn_cfg, X86PMU),
+    VMSTATE_UINT32(lbr.top, X86PMU),
+    VMSTATE_UINT64_ARRAY(lbr.from, X86PMU, X86_LBR_ENTRIES),
+    VMSTATE_UINT64_ARRAY(lbr.to, X86PMU, X86_LBR_ENTRIES)
+);

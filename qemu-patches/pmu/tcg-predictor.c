@@ -80,27 +80,9 @@ static int predictor_post_load(void *opaque, int version_id)
     return 0;
 }
 
-static const VMStateDescription vmstate_predictor_state = {
-    .name = "cpu/tcg_pmu_predictor/state",
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .fields = (const VMStateField[]) {
-        VMSTATE_UINT8_ARRAY(predictor.counter, X86PMU, X86_PREDICTOR_COUNTERS),
-        VMSTATE_UINT64_ARRAY(predictor.target, X86PMU, X86_PREDICTOR_TARGETS),
-        VMSTATE_END_OF_LIST()
-    }
-};
-
-const VMStateDescription vmstate_x86_predictor = {
-    .name = "cpu/tcg_pmu_predictor",
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .needed = predictor_needed,
-    .pre_load = x86_pmu_load_needs,
-    .post_load = predictor_post_load,
-    .fields = (const VMStateField[]) {
-        VMSTATE_STRUCT_POINTER(tcg_pmu, X86CPU, vmstate_predictor_state,
-                               X86PMU),
-        VMSTATE_END_OF_LIST()
-    }
-};
+X86_PMU_SECTION(
+    vmstate_x86_predictor, "cpu/tcg_pmu_predictor", predictor_needed,
+    predictor_post_load,
+    VMSTATE_UINT8_ARRAY(predictor.counter, X86PMU, X86_PREDICTOR_COUNTERS),
+    VMSTATE_UINT64_ARRAY(predictor.target, X86PMU, X86_PREDICTOR_TARGETS)
+);

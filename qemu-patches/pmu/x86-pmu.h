@@ -218,6 +218,34 @@ int x86_pmu_pre_load(void *opaque);
 int x86_pmu_post_load(void *opaque, int version_id);
 /* Before a section of these counters: *opaque is a CPU that has them, or -EINVAL. */
 int x86_pmu_load_needs(void *opaque);
+/*
+ * A section of a CPU's stream, with fields of the X86PMU that it points to, as
+ * in VMSTATE_UINT64(skid_left, X86PMU).
+ */
+#define X86_PMU_SECTION(description, section, when, loaded, ...)           \
+    static const VMStateDescription description##_state = {                \
+        .name = section "/state",                                          \
+        .version_id = 1,                                                   \
+        .minimum_version_id = 1,                                           \
+        .fields = (const VMStateField[]) {                                 \
+            __VA_ARGS__,                                                   \
+            VMSTATE_END_OF_LIST()                                          \
+        }                                                                  \
+    };                                                                     \
+    const VMStateDescription description = {                               \
+        .name = section,                                                   \
+        .version_id = 1,                                                   \
+        .minimum_version_id = 1,                                           \
+        .needed = when,                                                    \
+        .pre_save = x86_pmu_pre_save,                                      \
+        .pre_load = x86_pmu_load_needs,                                    \
+        .post_load = loaded,                                               \
+        .fields = (const VMStateField[]) {                                 \
+            VMSTATE_STRUCT_POINTER(tcg_pmu, X86CPU, description##_state,   \
+                                   X86PMU),                                \
+            VMSTATE_END_OF_LIST()                                          \
+        }                                                                  \
+    }
 extern const VMStateDescription vmstate_x86_pmu;
 extern const VMStateDescription vmstate_x86_pmu_irperf;
 extern const VMStateDescription vmstate_x86_pmu_late;
