@@ -45,17 +45,12 @@ static u8 permission(u64 page)
 	return page >= first && page < first + MEM_PAGES ? perm[page - first] : 0;
 }
 
-static bool within(const struct range *r, u64 gva, u32 len)
-{
-	return r->len && gva >= r->from && gva - r->from + len <= r->len;
-}
-
 static bool is_allowed(u64 gva, u32 len)
 {
-	u32 i;
+	const struct range *r;
 
-	for (i = 0; i < 3; i++)
-		if (within(&allowed[i], gva, len))
+	for (r = allowed; r < allowed + 3; r++)
+		if (r->len && gva >= r->from && gva - r->from + len <= r->len)
 			return true;
 	return false;
 }
@@ -138,15 +133,9 @@ static void interrupt(void *vcpu, u8 vector)
 	CHECK(vector == lwp_cfg_vector(e->st.cfg));
 }
 
-static u64 timestamp(void *vcpu)
-{
-	return 1;
-}
-
 static const struct lwp_vcpu_ops fuzz_ops = {
 	.mem = { .map = map, .read = read_span, .write = write_span },
 	.interrupt = interrupt,
-	.timestamp = timestamp,
 };
 
 /* Never a #GP; a #PF must name a byte of block or ring that the guest's tables deny to user code. */
