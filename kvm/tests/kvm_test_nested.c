@@ -352,25 +352,29 @@ static void a_bad_image_turns_lwp_off(void)
 	}
 }
 
+static void begin_without_events(void)
+{
+	static const u8 only_val[] = { LWP_F_VAL, 0, 0, 0 };
+
+	begin(false);
+	part(0);
+	patch_image(only_val, LWP_IMAGE_FLAGS, 4);
+}
+
 /* The guest has four levels of paging. The image is refused though no event would write there. */
 static void an_image_for_five_levels_turns_lwp_off(void)
 {
-	static const u8 address[] = { 0, 0, 0, 0, 0, 0x80, 0, 0 },
-			only_val[] = { LWP_F_VAL, 0, 0, 0 };
+	static const u8 address[] = { 0, 0, 0, 0, 0, 0x80, 0, 0 };
 	static const u32 at[] = { LWP_IMAGE_BASE, LWP_IMAGE_CBADDR };
 	u32 i;
 
 	for (i = 0; i < 2; i++) {
-		begin(false);
-		part(0);
-		patch_image(only_val, LWP_IMAGE_FLAGS, 4);
+		begin_without_events();
 		is(hyper_run(&h, 0), VM_SYSCALL, "an image without events");
 		ok(vm_get_msr(h.v, LWP_MSR_CBADDR) != 0, "leaves LWP on");
 		vm_free(h.vm);
 
-		begin(false);
-		part(0);
-		patch_image(only_val, LWP_IMAGE_FLAGS, 4);
+		begin_without_events();
 		patch_image(address, at[i], 8);
 		is(hyper_run(&h, 0), VM_SYSCALL, "one with an address of five levels of paging");
 		is(vm_get_msr(h.v, LWP_MSR_CBADDR), 0, "turns it off by itself");
