@@ -109,14 +109,6 @@ def lacking(libvirt: Libvirt) -> list[str]:
     return [name for name in PACKAGES[libvirt.series] if f"installed {name}\n" not in listed]
 
 
-def _unpack(tarball: Path, place: Path) -> None:
-    new = place.with_name(place.name + ".new")
-    shutil.rmtree(new, ignore_errors=True)
-    new.mkdir(parents=True)
-    proc.output(["tar", "-xf", tarball, "-C", new, "--strip-components=1"])
-    new.rename(place)
-
-
 def _download(package: str, log: IO[str]) -> None:
     """The tarball and Debian's changes; some mirrors have nothing else of a source package."""
     for only in ("--tar-only", "--diff-only"):
@@ -144,19 +136,13 @@ def fetch(libvirt: Libvirt) -> Path:
         )
         place = SRC / f"libvirt-{upstream}"
         tarball = DL / f"libvirt_{upstream}.orig.tar.xz"
-        step(f"unpacking {tarball.name}", f"{libvirt.name}-unpack", lambda log: _unpack(tarball, place), about=5)
+        step(f"unpacking {tarball.name}", f"{libvirt.name}-unpack", lambda log: archive.unpack(tarball, place), about=5)
         return place
 
 
 def release(given: str) -> Path:
     """The source of another release: a folder, a tarball, or a version that the archive has."""
-    if Path(given).is_dir():
-        return Path(given)
-    file = archive.upstream_tarball("libvirt", given)
-    place = SRC / f"release-{file.name.partition('.tar')[0]}"
-    if not place.is_dir():
-        step(f"unpacking {file.name}", "libvirt-unpack", lambda log: _unpack(file, place), about=5)
-    return place
+    return archive.release("libvirt", given)
 
 
 def _stage(libvirt: Libvirt, pristine: Path, stage: Path, log: IO[str]) -> None:

@@ -47,15 +47,6 @@ def _helps() -> str:
     return f"upstream's qemu-{release}.tar.xz helps, {TARBALL}=FILE"
 
 
-def _unpack(tarball: Path, place: Path) -> None:
-    """Unpack without roms/, the sources of firmware images that are not built here."""
-    new = place.with_name(place.name + ".new")
-    shutil.rmtree(new, ignore_errors=True)
-    new.mkdir(parents=True)
-    proc.output(["tar", "-xf", tarball, "-C", new, "--strip-components=1", "--exclude=*/roms/*"])
-    new.rename(place)
-
-
 def fetch() -> Path:
     """The unpacked pristine source, of VLWP_QEMU_TARBALL if the user names one."""
     with build_lock("qemu-source"):  # all flavours have the same
@@ -122,7 +113,7 @@ def _fetch() -> Path:
         source, name = _download(), "qemu"
     place = SRC / f"{name}-{_version(source, series)}"
     if not place.is_dir():
-        step(f"unpacking {source.name}", "qemu-unpack", lambda log: _unpack(source, place), about=15)
+        step(f"unpacking {source.name}", "qemu-unpack", lambda log: archive.unpack(source, place), about=15)
     if not given:
         stamp(bases.of_qemu("qemu-source"), bases.qemu_base().version)
     return place
@@ -130,13 +121,7 @@ def _fetch() -> Path:
 
 def release(given: str) -> Path:
     """The source of another release: a folder, a tarball, or a version that the archive has."""
-    if Path(given).is_dir():
-        return Path(given)
-    file = archive.upstream_tarball("qemu", given)
-    place = SRC / f"release-{file.name.partition('.tar')[0]}"
-    if not place.is_dir():
-        step(f"unpacking {file.name}", "qemu-unpack", lambda log: _unpack(file, place), about=15)
-    return place
+    return archive.release("qemu", given)
 
 
 def own(series: str = "") -> Path | None:

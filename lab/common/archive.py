@@ -15,9 +15,9 @@ from functools import cache
 from pathlib import Path
 
 from lab.common import bases, proc
-from lab.common.places import BUILD, DL, LOG, user_name
+from lab.common.places import BUILD, DL, LOG, SRC, user_name
 from lab.common.say import Died, alive, say
-from lab.common.steps import make_dir
+from lab.common.steps import make_dir, step
 
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 RELEASES = ("bookworm", "trixie")
@@ -247,3 +247,23 @@ def dependency(name: str, pattern: str) -> str:
 def package_version(file: Path) -> str:
     """The version of a package file."""
     return proc.output(["dpkg-deb", "-f", file, "Version"]).strip()
+
+
+def unpack(tarball: Path, place: Path) -> None:
+    """Unpack a source without roms/, QEMU's sources of firmware images that are not built here."""
+    new = place.with_name(place.name + ".new")
+    shutil.rmtree(new, ignore_errors=True)
+    new.mkdir(parents=True)
+    proc.output(["tar", "-xf", tarball, "-C", new, "--strip-components=1", "--exclude=*/roms/*"])
+    new.rename(place)
+
+
+def release(package: str, given: str) -> Path:
+    """The source of another release: a folder, a tarball, or a version that the archive has."""
+    if Path(given).is_dir():
+        return Path(given)
+    file = upstream_tarball(package, given)
+    place = SRC / f"release-{file.name.partition('.tar')[0]}"
+    if not place.is_dir():
+        step(f"unpacking {file.name}", f"{package}-unpack", lambda log: unpack(file, place), about=15)
+    return place
