@@ -91,7 +91,7 @@ def watched(
     one: count1.Count1, place: Path, wrapper: Sequence[str], words: Sequence[str], stride: int, **stdio: Any
 ) -> tuple[dict[str, str], int]:
     """As seen(), with a hash of memory at each so many of the kernel's ticks, POINTS at most; 0: ticks are counted.
-    It stops at each tick, because each stop moves the guest's clock. Result: also the number of ticks."""
+    It stops at each tick to count it. Result: also the number of ticks."""
     place.mkdir()
     memory, door = place / "memory", place / "gdb"
     listening = socket.socket(socket.AF_UNIX)
