@@ -83,9 +83,14 @@ def test_other_blocks(name: str, tmp_path: Path) -> None:
     judge_replay(row, tmp_path / "log", "tcg,one-insn-per-tb=on")
 
 
-def test_debugger(vm: Start, tmp_path: Path) -> None:
-    """A debugger that stops a replay wherever a program begins changes nothing of it."""
+@pytest.mark.parametrize("mode", ["run", "replay"])
+def test_debugger(mode: str, vm: Start, tmp_path: Path) -> None:
+    """A debugger that stops a run, or a replay, wherever a program begins changes nothing of it: its breakpoints do not
+    move the guest's clock."""
     said, argv = recorded(next(row for row in REPLAYED if row.name == "threshold"), tmp_path / "log")
+    if mode == "run":
+        argv = [word.partition(",rr=")[0] for word in argv]
+        said = run(argv, SECONDS).said
     it = vm(argv=[*argv, "-S", *Stub.words(tmp_path / "gdb")])
     stub, at, stops = Stub(tmp_path / "gdb"), f"1,{symbols()['user_run']:x},1", 0
     while stub.ask(f"Z{at}") == "OK" and stub.ask("c").startswith("T05"):
