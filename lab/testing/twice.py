@@ -5,24 +5,31 @@ counter's interrupts with the last branches, counts, output; and the guest's mem
 import hashlib
 import os
 import socket
+import zlib
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
 from lab.common import proc
-from lab.common.places import HOST
+from lab.common.places import HOST, TOP
 from lab.common.qmp import Stub
 from lab.guest import count1, frozen
 from lab.guest.vm import HOST_ROOT
 from lab.nested.machine import TOOLS_LWPRUN
 
-POINTS = 20  # at which memory is compared
+POINTS = 20  # at which memory is compared at least
+APART = 8  # ticks between two of the same second
 LWP = (TOOLS_LWPRUN, "--quiet", "-o", "/run/vlwp/lwp.data", "--")
 PERF = ("perf", "record", "-q", "-b", "-e", "instructions:u", "-c", "100003", "-o", "/run/vlwp/perf.data", "--")
 BEGIN = "run_command"  # of the guest's init
+BLOCK = 1 << 20
+EMPTY = zlib.crc32(bytes(BLOCK))
 ENDBR = 4  # bytes of the first instruction there
+SECOND, TICK = "second_overflow", "asm_sysvec_apic_timer_interrupt"  # of Linux
 TICK_GATE = 0xFFFFFE0000000000 + 0xEC * 16  # Linux' table of interrupts, its vector of the local timer
 
 
@@ -58,6 +65,15 @@ def _begin() -> int:
     return next(int(line.split()[0], 16) for line in lines if line.split()[2:] == [BEGIN])
 
 
+@cache
+def _from_tick_to_second() -> int:
+    """In the guest's kernel, wherever it is loaded."""
+    words = ["grep", "-wE", f"{SECOND}|{TICK}", "/proc/kallsyms"]
+    lines = proc.output([TOP / "vlwp", "shell", "--", *words]).splitlines()
+    at = {line.split()[2]: int(line.split()[0], 16) for line in lines}
+    return at[SECOND] - at[TICK]
+
+
 def _tick(stub: Stub) -> int:
     gate = bytes.fromhex(stub.ask(f"m{TICK_GATE:x},10"))
     return int.from_bytes(gate[:2] + gate[6:12], "little")
@@ -73,25 +89,24 @@ def _comes_to(stub: Stub, address: int) -> bool:
 
 
 def _hash_of_memory(file: Path) -> str:
-    """Of what was touched; the rest is zero."""
-    digest = hashlib.sha1()
-    with file.open("rb") as memory:
-        end = memory.seek(0, os.SEEK_END)
-        at = 0
-        while at < end:
+    """Of checksums of what was touched; the rest is zero."""
+    digest, at = hashlib.sha1(), 0
+    with file.open("rb") as memory, suppress(OSError):  # which says that no data follows
+        while True:
+            at = memory.seek(at, os.SEEK_DATA) & -BLOCK
             memory.seek(at)
-            block = memory.read(1 << 20)
-            if block.count(0) != len(block):
-                digest.update(at.to_bytes(8, "little") + block)
-            at += len(block)
+            checksum = zlib.crc32(memory.read(BLOCK))
+            if checksum != EMPTY:
+                digest.update(at.to_bytes(8, "little") + checksum.to_bytes(4, "little"))
+            at += BLOCK
     return digest.hexdigest()
 
 
 def watched(
-    one: count1.Count1, place: Path, wrapper: Sequence[str], words: Sequence[str], stride: int, **stdio: Any
-) -> tuple[dict[str, str], int]:
-    """As seen(), with a hash of memory at each so many of the kernel's ticks, POINTS at most; 0: ticks are counted.
-    It stops at each tick to count it. Result: also the number of ticks."""
+    one: count1.Count1, place: Path, wrapper: Sequence[str], words: Sequence[str], **stdio: Any
+) -> dict[str, str]:
+    """As seen(), with hashes of memory when the kernel's seconds begin and some ticks later: two a second. (Each
+    stop costs QEMU all translations.)"""
     place.mkdir()
     memory, door = place / "memory", place / "gdb"
     listening = socket.socket(socket.AF_UNIX)
@@ -103,15 +118,17 @@ def watched(
     points: dict[str, str] = {}
     thread = Thread(target=lambda: found.update(seen(looked, place, wrapper, words, **stdio)))
     thread.start()
-    stub, ticks = Stub(connected=listening.accept()[0]), 0
+    stub = Stub(connected=listening.accept()[0])
     stub.run_to(_begin())
     tick = _tick(stub)
-    while _comes_to(stub, tick) and _comes_to(stub, tick + ENDBR):
-        ticks += 1
-        if stride and ticks % stride == 0 and len(points) < POINTS:
-            points[f"memory {len(points)}"] = _hash_of_memory(memory)
+    second, between = tick + _from_tick_to_second(), (tick, tick + ENDBR) * APART
+    while _comes_to(stub, second):
+        points[f"memory {len(points)}"] = _hash_of_memory(memory)
+        if not all(_comes_to(stub, address) for address in between):
+            break
+        points[f"memory {len(points)}"] = _hash_of_memory(memory)
     thread.join()
     stub.socket.close()
     listening.close()
     memory.unlink()
-    return {**found, **points}, ticks
+    return {**found, **points}
