@@ -230,13 +230,7 @@ bool user_exited(const struct user *u)
 
 u32 try_wrmsr(u32 msr, u64 value)
 {
-	register u32 fault asm("r8") = NO_FAULT;
-
-	asm volatile("1: wrmsr\n2:\n" EX_TABLE("1b", "2b")
-		     : "+r"(fault)
-		     : "c"(msr), "a"((u32)value), "d"((u32)(value >> 32))
-		     : "memory");
-	return fault;
+	return TRY("wrmsr", "c"(msr), "a"((u32)value), "d"((u32)(value >> 32)) : "memory");
 }
 
 u32 try_rdmsr(u32 msr, u64 *value)
@@ -253,22 +247,10 @@ u32 try_rdmsr(u32 msr, u64 *value)
 
 u32 try_rdpmc(u32 index)
 {
-	register u32 fault asm("r8") = NO_FAULT;
-
-	asm volatile("1: rdpmc\n2:\n" EX_TABLE("1b", "2b")
-		     : "+r"(fault)
-		     : "c"(index)
-		     : "rax", "rdx");
-	return fault;
+	return TRY("rdpmc", "c"(index) : "rax", "rdx");
 }
 
 u32 try_xsetbv(u32 index, u64 value)
 {
-	register u32 fault asm("r8") = NO_FAULT;
-
-	asm volatile("1: xsetbv\n2:\n" EX_TABLE("1b", "2b")
-		     : "+r"(fault)
-		     : "c"(index), "a"((u32)value), "d"((u32)(value >> 32))
-		     : "memory");
-	return fault;
+	return TRY("xsetbv", "c"(index), "a"((u32)value), "d"((u32)(value >> 32)) : "memory");
 }

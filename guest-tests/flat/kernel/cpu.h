@@ -56,6 +56,15 @@ void irq_set_handler(u8 vector, irq_handler handler);
 	".pushsection .ex_table, \"a\"\n.quad " insn ", " next "\n.popsection\n"
 #define FAULT(vector, error) ((u32)(vector) | (u32)(error) << 8)
 #define NO_FAULT 0xffffffffu
+/* The fault of an instruction, or NO_FAULT: its inputs from %1 on, and what it clobbers. */
+#define TRY(insn, ...)                                                \
+	({                                                            \
+		register u32 fault_ asm("r8") = NO_FAULT;             \
+		asm volatile("1: " insn "\n2:\n" EX_TABLE("1b", "2b") \
+			     : "+r"(fault_)                           \
+			     : __VA_ARGS__);                          \
+		fault_;                                               \
+	})
 
 /* WRMSR and the like that report their fault (or NO_FAULT). */
 u32 try_wrmsr(u32 msr, u64 value);

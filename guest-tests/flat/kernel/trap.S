@@ -12,39 +12,15 @@
 #define FRAME_RSP (20 * 8)
 
 .macro push_regs
-	push %rax
-	push %rbx
-	push %rcx
-	push %rdx
-	push %rsi
-	push %rdi
-	push %rbp
-	push %r8
-	push %r9
-	push %r10
-	push %r11
-	push %r12
-	push %r13
-	push %r14
-	push %r15
+	.irp reg, rax, rbx, rcx, rdx, rsi, rdi, rbp, r8, r9, r10, r11, r12, r13, r14, r15
+	push %\reg
+	.endr
 .endm
 
 .macro pop_regs
-	pop %r15
-	pop %r14
-	pop %r13
-	pop %r12
-	pop %r11
-	pop %r10
-	pop %r9
-	pop %r8
-	pop %rbp
-	pop %rdi
-	pop %rsi
-	pop %rdx
-	pop %rcx
-	pop %rbx
-	pop %rax
+	.irp reg, r15, r14, r13, r12, r11, r10, r9, r8, rbp, rdi, rsi, rdx, rcx, rbx, rax
+	pop %\reg
+	.endr
 .endm
 
 	.text
@@ -93,12 +69,9 @@ syscall_entry:
 	/* void user_enter(const struct regs *r, struct cpu *cpu, struct tss *tss, bool by_sysret) */
 	.globl user_enter
 user_enter:
-	push %rbx
-	push %rbp
-	push %r12
-	push %r13
-	push %r14
-	push %r15
+	.irp reg, rbx, rbp, r12, r13, r14, r15
+	push %\reg
+	.endr
 	mov %rsp, CPU_RSP0(%rsi)
 	mov %rsp, TSS_RSP0(%rdx)
 	mov %rdi, %rsp
@@ -121,12 +94,9 @@ user_enter:
 	.globl user_leave
 user_leave:
 	mov CPU_RSP0(%rdi), %rsp
-	pop %r15
-	pop %r14
-	pop %r13
-	pop %r12
-	pop %rbp
-	pop %rbx
+	.irp reg, r15, r14, r13, r12, rbp, rbx
+	pop %\reg
+	.endr
 	ret
 
 	.section .note.GNU-stack, "", @progbits

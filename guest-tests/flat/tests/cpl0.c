@@ -17,13 +17,7 @@ static char kernel_block[256] __attribute__((aligned(64)));
 
 static u32 try_llwpcb(u64 address)
 {
-	register u32 fault asm("r8") = NO_FAULT;
-
-	asm volatile("1: llwpcb %1\n2:\n" EX_TABLE("1b", "2b")
-		     : "+r"(fault)
-		     : "r"(address)
-		     : "memory");
-	return fault;
+	return TRY("llwpcb %1", "r"(address) : "memory");
 }
 
 static u64 slwpcb(void)

@@ -51,16 +51,11 @@ static u8 *const lwp = area + COMPONENT;
 
 static const struct block plain = { .event = { { EV_IRE, 100, 50 }, { EV_BRE, 7, 6 } } };
 
-#define DEFINE_TRY(insn)                                                         \
-	static u32 insn(u64 rfbm)                                                \
-	{                                                                        \
-		register u32 fault asm("r8") = NO_FAULT;                         \
-                                                                                 \
-		asm volatile("1: " #insn "64 (%1)\n2:\n" EX_TABLE("1b", "2b")    \
-			     : "+r"(fault)                                       \
-			     : "r"(area), "a"((u32)rfbm), "d"((u32)(rfbm >> 32)) \
-			     : "memory");                                        \
-		return fault;                                                    \
+#define DEFINE_TRY(insn)                                                                      \
+	static u32 insn(u64 rfbm)                                                             \
+	{                                                                                     \
+		return TRY(#insn "64 (%1)", "r"(area), "a"((u32)rfbm), "d"((u32)(rfbm >> 32)) \
+			   : "memory");                                                       \
 	}
 DEFINE_TRY(xsave)
 DEFINE_TRY(xsaveopt)
