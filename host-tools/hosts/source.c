@@ -15,8 +15,7 @@ enum {
 };
 
 static const struct argp_option how_options[] = {
-	{ "accel", OPTION_ACCEL, "kvm|tcg", 0, "accelerator of libvirt's guests (default: tcg)",
-	  0 },
+	{ "accel", OPTION_ACCEL, "kvm|tcg", 0, "accelerator of QEMU's guests (default: tcg)", 0 },
 	{ "emulator", OPTION_EMULATOR, "PROGRAM", LIBVIRT_OPTION,
 	  "QEMU of libvirt (default: its choice)", 0 },
 	{ 0 },

@@ -572,41 +572,22 @@ bool vm_finish(struct vm *vm, struct vcpu *v)
 	return false;
 }
 
-static struct vm_frame frame32(const u8 *p, bool error_code)
-{
-	struct vm_frame f = { 0 };
-
-	if (error_code) {
-		f.error = lwp_get32(p);
-		p += 4;
-	}
-	f.rip = lwp_get32(p);
-	f.cs = lwp_get32(p + 4);
-	f.rflags = lwp_get32(p + 8);
-	f.rsp = lwp_get32(p + 12);
-	f.ss = lwp_get32(p + 16);
-	return f;
-}
-
 /* The handler's OUT has been executed, nothing after it. */
 struct vm_frame vm_frame(const struct vm *vm, const struct vcpu *v, int vector)
 {
+	bool in32 = v->regs.rip >= ENTRIES32 && v->regs.rip < ENTRIES32 + 256 * ENTRY_SIZE;
 	const u8 *p = vm->mem + v->regs.rsp % VM_SIZE;
-	struct vm_frame f = { 0 };
+	u64 word[6] = { 0 };
+	u32 i;
 
-	if (v->regs.rip >= ENTRIES32 && v->regs.rip < ENTRIES32 + 256 * ENTRY_SIZE)
-		return frame32(p, vector < 256 && has_error_code(vector));
-
-	if (vector < 256 && has_error_code(vector)) {
-		f.error = lwp_get64(p);
-		p += 8;
-	}
-	f.rip = lwp_get64(p);
-	f.cs = lwp_get64(p + 8);
-	f.rflags = lwp_get64(p + 16);
-	f.rsp = lwp_get64(p + 24);
-	f.ss = lwp_get64(p + 32);
-	return f;
+	for (i = vector >= 256 || !has_error_code(vector); i < 6; i++, p += in32 ? 4 : 8)
+		word[i] = in32 ? lwp_get32(p) : lwp_get64(p);
+	return (struct vm_frame){ .error = word[0],
+				  .rip = word[1],
+				  .cs = word[2],
+				  .rflags = word[3],
+				  .rsp = word[4],
+				  .ss = word[5] };
 }
 
 /* ---- interrupts ---- */

@@ -9,23 +9,16 @@
 #include "source.h"
 
 struct arguments {
-	const char *qemu, *uri, *emulator, *accel;
+	const char *qemu, *uri;
+	struct how how;
 	bool json;
 };
 
-enum {
-	OPTION_QEMU = 0x100,
-	OPTION_ACCEL,
-	OPTION_EMULATOR,
-};
+enum { OPTION_QEMU = 0x100 };
 
 static const struct argp_option options[] = {
 	{ "qemu", OPTION_QEMU, "PROGRAM", 0, "ask this QEMU instead of /dev/kvm", 0 },
 	{ "connect", 'c', "URI", LIBVIRT_OPTION, "ask this libvirt instead", 0 },
-	{ "accel", OPTION_ACCEL, "kvm|tcg", 0, "accelerator of --qemu or --connect (default: tcg)",
-	  0 },
-	{ "emulator", OPTION_EMULATOR, "PROGRAM", LIBVIRT_OPTION,
-	  "QEMU of --connect (default: libvirt's choice)", 0 },
 	{ "json", 'j', NULL, 0, "JSON, as baseline and check read it", 0 },
 	{ 0 },
 };
@@ -35,20 +28,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct arguments *a = state->input;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &a->how;
+		return 0;
 	case OPTION_QEMU:
 		a->qemu = arg;
 		return 0;
 	case 'c':
 		a->uri = arg;
-		return 0;
-	case OPTION_EMULATOR:
-		a->emulator = arg;
-		return 0;
-	case OPTION_ACCEL:
-		if (strcmp(arg, "kvm") && strcmp(arg, "tcg"))
-			argp_failure(state, LWPCTL_USAGE, 0, "--accel is kvm or tcg, not '%s'",
-				     arg);
-		a->accel = arg;
 		return 0;
 	case 'j':
 		a->json = true;
@@ -59,10 +46,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (a->qemu && a->uri)
 			argp_failure(state, LWPCTL_USAGE, 0, "--qemu or --connect, not both");
-		if (a->accel && !a->qemu && !a->uri)
+		if (a->how.accel && !a->qemu && !a->uri)
 			argp_failure(state, LWPCTL_USAGE, 0,
 				     "--accel goes with --qemu or --connect");
-		if (a->emulator && !a->uri)
+		if (a->how.emulator && !a->uri)
 			argp_failure(state, LWPCTL_USAGE, 0, "--emulator goes with --connect");
 		return 0;
 	default:
@@ -72,19 +59,21 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static bool ask(const struct arguments *a, struct hostcaps *host)
 {
-	const char *accel = a->accel ?: "tcg";
+	const char *accel = a->how.accel ?: "tcg";
 
 	if (a->qemu)
 		return hostcaps_from_qemu(host, a->qemu, accel);
 	if (a->uri)
-		return hostcaps_from_libvirt(host, a->uri, a->emulator, accel);
+		return hostcaps_from_libvirt(host, a->uri, a->how.emulator, accel);
 	return hostcaps_from_kvm(host, "/dev/kvm");
 }
 
 static int run(int argc, char **argv)
 {
+	static const struct argp_child children[] = { { &how_argp, 0, NULL, 0 }, { 0 } };
 	static const struct argp argp = {
 		.options = options,
+		.children = children,
 		.parser = parse,
 		.doc = "Say what LWP this host, or another one, can give its guests.\vWithout options: "
 		       "KVM of this host, as /dev/kvm announces it.",

@@ -173,8 +173,7 @@ static void check_engine(const struct lwp_engine *e)
 	else
 		CHECK((!e->last_hash && !e->last_stored) ||
 		      (e->last_offset < e->st.size && e->last_offset % LWP_RECORD_SIZE == 0));
-	if (e->delivery != LWP_DELIVERY_EXACT)
-		CHECK(!e->late.owed && !e->late.behind && !e->stats.overshoots);
+	CHECK(!e->late.owed && !e->late.behind && !e->stats.overshoots);
 }
 
 #define ROOM 4

@@ -36,29 +36,20 @@ static struct lwp_xop x;
 static struct lwp_insn insn;
 
 /* The decoders read from a buffer of exactly this size, so that a sanitizer sees a byte too many. */
-static inline enum lwp_decode xop_of(enum lwp_code_bits bits, const u8 *bytes, size_t count)
-{
-	u8 *copy = malloc(count + !count);
-	enum lwp_decode result;
-
-	memcpy(copy, bytes, count);
-	memset(&x, 0xff, sizeof(x));
-	result = lwp_xop_decode(copy, (unsigned int)count, bits, &x);
-	free(copy);
-	return result;
-}
-
-static inline enum lwp_decode insn_of(enum lwp_code_bits bits, const u8 *bytes, size_t count)
-{
-	u8 *copy = malloc(count + !count);
-	enum lwp_decode result;
-
-	memcpy(copy, bytes, count);
-	memset(&insn, 0xff, sizeof(insn));
-	result = lwp_insn_decode(copy, (unsigned int)count, bits, &insn);
-	free(copy);
-	return result;
-}
+#define DECODES(name, decode, found)                                                               \
+	static inline enum lwp_decode name(enum lwp_code_bits bits, const u8 *bytes, size_t count) \
+	{                                                                                          \
+		u8 *copy = malloc(count + !count);                                                 \
+		enum lwp_decode result;                                                            \
+                                                                                                   \
+		memcpy(copy, bytes, count);                                                        \
+		memset(&(found), 0xff, sizeof(found));                                             \
+		result = decode(copy, (unsigned int)count, bits, &(found));                        \
+		free(copy);                                                                        \
+		return result;                                                                     \
+	}
+DECODES(xop_of, lwp_xop_decode, x)
+DECODES(insn_of, lwp_insn_decode, insn)
 
 /* A CPU: register n holds 1111111111111111h * n, segment n is based at (n + 1) << 20. */
 struct cpu {
