@@ -16,7 +16,7 @@ from typing import Any
 
 from lab.common import proc
 from lab.common.places import HOST, TOP
-from lab.common.qmp import Stub
+from lab.common.qmp import PATIENCE, Stub
 from lab.guest import count1, frozen
 from lab.guest.vm import HOST_ROOT
 from lab.nested.machine import TOOLS_LWPRUN
@@ -111,7 +111,9 @@ def watched(
     memory, door = place / "memory", place / "gdb"
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(str(door))
+    door.chmod(0o777)
     listening.listen()
+    listening.settimeout(PATIENCE)
     backend = f"memory-backend-file,id=ram,size={count1.MEMORY}M,mem-path={memory},share=on"
     looked = replace(one, watched=("-object", backend, "-machine", "memory-backend=ram", "-gdb", f"unix:{door}", "-S"))
     found: dict[str, str] = {}
