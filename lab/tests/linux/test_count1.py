@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from lab.common.qmp import PATIENCE
 from lab.guest.count1 import Count1
 from lab.testing.twice import LWP, differing, frozen_of, seen
 from lab.tests.conftest import good, run
@@ -44,6 +45,7 @@ def asked(one: Count1, place: Path) -> dict[str, str]:
     with socket.socket(socket.AF_UNIX) as listening, ThreadPoolExecutor(1) as pool:
         listening.bind(str(door))
         listening.listen()
+        listening.settimeout(PATIENCE)
         result = pool.submit(seen, replace(one, watched=("-qmp", f"unix:{door}")), place, (), SLEEPS)
         command = b"qmp_capabilities"
         with listening.accept()[0] as monitor, suppress(ConnectionError):
