@@ -198,7 +198,12 @@ class Stub:
 
     def ask(self, packet: str) -> str:
         """The answer to a packet; "" when QEMU has ended."""
-        self.socket.sendall(f"${packet}#{sum(packet.encode()) % 256:02x}".encode())
+        with suppress(ConnectionError):
+            self.socket.sendall(f"${packet}#{sum(packet.encode()) % 256:02x}".encode())
+            return self._answer()
+        return ""
+
+    def _answer(self) -> str:
         while True:
             found = re.search(rb"\$([^#]*)#..", self.rest)
             if found:
