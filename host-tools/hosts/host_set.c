@@ -94,6 +94,8 @@ static void say_all(struct settings *s, const struct lwp_caps *caps)
 	s->max_events = caps->max_events;
 	s->min_buffer = caps->min_buffer;
 	s->latency_max = lwp_caps_latency_max(caps);
+	if (lwp_caps_latency_rnd(caps))
+		s->latency_rnd = lwp_caps_latency_rnd(caps);
 	for (const struct lwp_feature *f = lwp_features; f->property; f++) {
 		u32 flag = lwp_feature_flag(f, caps->rev);
 

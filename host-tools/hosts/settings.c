@@ -13,6 +13,7 @@
 #define BUFFER_MAX 255
 #define LATENCY_MIN 10
 #define LATENCY_MAX 31
+#define ROUNDING_MAX 4 /* of QEMU's property */
 
 void settings_init(struct settings *s)
 {
@@ -25,6 +26,7 @@ void settings_init(struct settings *s)
 		.max_events = NOT_SAID,
 		.min_buffer = NOT_SAID,
 		.latency_max = NOT_SAID,
+		.latency_rnd = NOT_SAID,
 		.fsgsbase = NOT_SAID,
 		.enforce = NOT_SAID,
 	};
@@ -176,6 +178,10 @@ enum setting_verdict settings_set(struct settings *s, const char *name, const ch
 		return set_number(&s->min_buffer, name, value, 0, BUFFER_MAX, why);
 	if (!strcmp(name, "lwp-latency-max"))
 		return set_latency(s, value, why);
+	if (!strcmp(name, "lwp-latency-rounding"))
+		return set_number(&s->latency_rnd, name, value, 0, ROUNDING_MAX, why);
+	if (!strcmp(name, "lwp-context-age") || !strncmp(name, "lwp-cache-", 10))
+		return SETTING_NOT_OURS; /* TCG's own: no other host sees them */
 	if (!strncmp(name, "lwp-", 4)) {
 		snprintf(why, WHY_SIZE, "there is no property '%s'", name);
 		return SETTING_BAD;
@@ -267,6 +273,25 @@ static bool apply_latency(const struct settings *s, struct lwp_caps *caps, char 
 	return true;
 }
 
+/* Bits that the host rounds are rounded for each of its guests. */
+static bool apply_rounding(const struct settings *s, struct lwp_caps *caps, char why[WHY_SIZE])
+{
+	if (s->latency_rnd == NOT_SAID)
+		return true;
+	if (s->latency_rnd && caps->rev != LWP_REV_43724) {
+		snprintf(why, WHY_SIZE, "lwp-latency-rounding: revision 2007 has none");
+		return false;
+	}
+	if (s->latency_rnd < lwp_caps_latency_rnd(caps)) {
+		snprintf(why, WHY_SIZE,
+			 "lwp-latency-rounding: the guest needs %d, the host rounds %u",
+			 s->latency_rnd, caps->latency_rnd);
+		return false;
+	}
+	caps->latency_rnd = (u8)s->latency_rnd;
+	return true;
+}
+
 static bool apply_profile(const struct settings *s, struct lwp_caps *caps, char why[WHY_SIZE])
 {
 	enum lwp_caps_field field;
@@ -323,7 +348,8 @@ bool settings_apply(const struct settings *s, const struct hostcaps *host, struc
 	}
 	*caps = rev->caps;
 	if (!apply_profile(s, caps, why) || !apply_numbers(s, caps, why) ||
-	    !apply_features(s, caps, why) || !apply_latency(s, caps, why))
+	    !apply_features(s, caps, why) || !apply_latency(s, caps, why) ||
+	    !apply_rounding(s, caps, why))
 		return false;
 	if (s->vmcb == 1) {
 		if (context == 0) {
@@ -433,6 +459,7 @@ void settings_each(const struct settings *s, teller tell, void *opaque)
 	tell_number(tell, opaque, "lwp-max-events", s->max_events);
 	tell_number(tell, opaque, "lwp-min-buffer", s->min_buffer);
 	tell_number(tell, opaque, "lwp-latency-max", s->latency_max);
+	tell_number(tell, opaque, "lwp-latency-rounding", s->latency_rnd);
 	for (const struct lwp_feature *f = lwp_features; f->property; f++)
 		if ((s->on | s->off) & settings_flag(f))
 			tell(opaque, f->property, s->on & settings_flag(f) ? "on" : "off");

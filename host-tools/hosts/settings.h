@@ -15,7 +15,7 @@ struct settings {
 	int rev; /* LWP_REV_* or NOT_SAID */
 	int context, delivery, profile; /* index of the word, or NOT_SAID */
 	int vmcb; /* 0, 1 or NOT_SAID */
-	int max_events, min_buffer, latency_max; /* or NOT_SAID */
+	int max_events, min_buffer, latency_max, latency_rnd; /* or NOT_SAID */
 	u32 on, off; /* settings_flag() of the features that are switched */
 	int fsgsbase; /* 0, 1 or NOT_SAID */
 	int enforce; /* 0, 1 or NOT_SAID */

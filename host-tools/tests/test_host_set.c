@@ -192,6 +192,31 @@ Test(host_set, cache_latency_matters_only_with_cache_misses)
 	cr_expect(eq(str, why, text("b: lwp-latency-max: the guest needs 20, the host offers 16")));
 }
 
+/* 43724-117: a host that rounds less can round more; libvirt says the number always. */
+Test(host_set, latency_rounding_is_the_hosts_or_more)
+{
+	struct hostcaps hosts[] = { HOST("a", FULL), HOST("b", FULL) };
+
+	for (int i = 0; i < 2; i++) {
+		struct lwp_caps *own = &hosts[i].rev[0].caps;
+
+		own->features |= 0x10;
+		own->ecx_features = 0xe0000020; /* and filters by cache */
+	}
+	hosts[1].rev[0].caps.latency_rnd = 2;
+	say("lwp-latency-rounding", "0");
+	cr_expect(host_set_fits(&s, hosts, 1, why), "%s", why);
+	cr_expect(not(host_set_fits(&s, hosts, 2, why)));
+	cr_expect(eq(str, why,
+		     text("b: lwp-latency-rounding: the guest needs 0, the host rounds 2")));
+	begin();
+	cr_assert(host_set_baseline(hosts, 2, &usual, &s, &caps, why), "%s", why);
+	cr_expect(eq(int, s.latency_rnd, 2));
+	cr_expect(host_set_fits(&s, hosts, 2, why), "%s", why);
+	say("lwp-rev", "2007");
+	cr_expect(not(host_set_fits(&s, hosts, 1, why)));
+}
+
 /* Nothing said: each host's own default, and they differ. */
 Test(host_set, what_is_not_said_and_differs_is_named)
 {
@@ -247,6 +272,8 @@ Test(settings, values_out_of_range_are_named_with_what_was_expected)
 		{ "lwp-context", "", "lwp-context: expected 'auto' or 'os', got ''" },
 		{ "lwp-val", "maybe", "lwp-val: expected 'on' or 'off', got 'maybe'" },
 		{ "lwp-preset", "auto", "lwp-preset: expected 'on' or 'off', got 'auto'" },
+		{ "lwp-latency-rounding", "5",
+		  "lwp-latency-rounding: expected a number from 0 to 4, got '5'" },
 		{ "lwp-frob", "1", "there is no property 'lwp-frob'" },
 	};
 
@@ -256,4 +283,6 @@ Test(settings, values_out_of_range_are_named_with_what_was_expected)
 		cr_expect(eq(str, why, text(bad[i].message)));
 	}
 	cr_expect(eq(int, settings_set(&s, "xlevel", "1", why), SETTING_NOT_OURS));
+	cr_expect(eq(int, settings_set(&s, "lwp-context-age", "9", why), SETTING_NOT_OURS));
+	cr_expect(eq(int, settings_set(&s, "lwp-cache-l2", "none", why), SETTING_NOT_OURS));
 }
