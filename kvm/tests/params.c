@@ -57,11 +57,47 @@ bool parameter_is(const char *name, const char *value)
 	return !strcmp(text, value);
 }
 
-void set_parameter(const char *name, const char *value)
+static bool write_parameter(const char *name, const char *value)
 {
 	int fd = open_parameter(name, O_WRONLY);
+	bool done = fd >= 0 && write(fd, value, strlen(value)) == (ssize_t)strlen(value);
 
-	if (fd < 0 || write(fd, value, strlen(value)) != (ssize_t)strlen(value))
-		skip_all("cannot set %s of kvm_amd", name);
 	close(fd);
+	return done;
+}
+
+/* Those that are set, as they were. */
+static struct {
+	char name[32], value[128];
+} before[4];
+static size_t n_set;
+
+static void put_back(void)
+{
+	while (n_set--)
+		write_parameter(before[n_set].name, before[n_set].value);
+}
+
+static void remember(const char *name)
+{
+	size_t i = 0;
+	int fd;
+
+	while (i < n_set && strcmp(before[i].name, name))
+		i++;
+	if (i < n_set || (fd = open_parameter(name, O_RDONLY)) < 0)
+		return;
+	if (!n_set)
+		atexit(put_back);
+	if (i < sizeof(before) / sizeof(*before) &&
+	    read(fd, before[i].value, sizeof(before[i].value) - 1) > 0)
+		snprintf(before[n_set++].name, sizeof(before[i].name), "%s", name);
+	close(fd);
+}
+
+void set_parameter(const char *name, const char *value)
+{
+	remember(name);
+	if (!write_parameter(name, value))
+		skip_all("cannot set %s of kvm_amd", name);
 }
