@@ -161,8 +161,10 @@ static void debugctl_btf_is_out_of_reach(void)
 	COUNTED("every instruction, not every branch", 5, 6, 7, 8, 13, 14, 13, 14, 13, 14, 16, 17);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	if (argc > 1)
+		set_parameter("lwp_margin", argv[1]);
 	guests_own_single_step_goes_on();
 	guests_breakpoint_still_hits();
 	a_breakpoint_on_an_emulated_instruction_hits();

@@ -344,8 +344,10 @@ static void user_space_sees_no_tf_in_mid_step(void)
 	is(100000 - block_counter(vm, 2), 3001, "nothing counted twice or not at all");
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	if (argc > 1)
+		set_parameter("lwp_margin", argv[1]);
 	pushf_image_has_no_tf();
 	syscall_saves_no_tf_and_sysret_resumes();
 	software_interrupts_push_no_tf();
