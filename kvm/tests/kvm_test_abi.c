@@ -12,7 +12,23 @@
 #include "kvm_vm.h"
 #include "lwp_state.h"
 
-static void cpuid_announces_what_stepping_can_count(void)
+/* With counters of the host KVM offers clocks, those that perf has, and `prompt` delivery. */
+static u32 clocks, prompt;
+
+static void look_for_counters(void)
+{
+	struct vm *vm = vm_new(true);
+	struct kvm_cpuid_entry2 *e = vm_leaf(vm, LWP_CPUID_LEAF);
+
+	if (!access("/sys/bus/event_source/devices/cpu", F_OK) &&
+	    !parameter_is("lwp_source", "step")) {
+		clocks = e ? e->edx & (LWP_F_CNH | LWP_F_RNH) : 0;
+		prompt = KVM_LWP_HAS_PROMPT;
+	}
+	vm_free(vm);
+}
+
+static void cpuid_announces_what_can_be_counted(void)
 {
 	struct vm *vm = vm_new(true);
 	struct kvm_cpuid_entry2 *e = vm_leaf(vm, LWP_CPUID_LEAF);
@@ -22,8 +38,8 @@ static void cpuid_announces_what_stepping_can_count(void)
 		return;
 	is(e->ebx, 0x80062016, "EBX: 16h quadwords, 32 bytes, 6 events, slots from 80h");
 	is(e->ecx, 0x20010200, "ECX: version 1, 32 records at least, IP filter");
-	is(e->edx, 0xe000000f, "EDX: INT, PTSC, CONT, BRE, IRE, VAL, available");
-	is(e->eax, 0x6000000f, "EAX: the same but INT, as after RESET");
+	is(e->edx, 0xe000000f | clocks, "EDX: INT, PTSC, CONT, BRE, IRE, VAL, available");
+	is(e->eax, 0x6000000f | clocks, "EAX: the same but INT, as after RESET");
 	is(vm_leaf(vm, LWP_CPUID_PRESENT_LEAF)->ecx & LWP_CPUID_PRESENT_ECX, LWP_CPUID_PRESENT_ECX,
 	   "8000_0001 ECX[15]");
 	is(vm_leaf(vm, 0xd)->edx >> 30 & 1, 0, "XCR0[62] is not offered");
@@ -54,7 +70,8 @@ static void msrs_follow_the_rules(void)
 	struct vm *vm = vm_new(true);
 	struct vcpu *v = vm_add_vcpu(vm);
 
-	is(vm_get_msr(v, LWP_MSR_CFG), 0x6000000e, "LWP_CFG at reset: all but INT, COREID 0");
+	is(vm_get_msr(v, LWP_MSR_CFG), 0x6000000e | clocks,
+	   "LWP_CFG at reset: all but INT, COREID 0");
 	is(vm_get_msr(v, LWP_MSR_CBADDR), 0, "LWP_CBADDR at reset");
 	is(vm_set_msr(v, LWP_MSR_CFG, 0x0000320500000004ull), 0, "IRE, COREID, VECTOR");
 	is(vm_get_msr(v, LWP_MSR_CFG), 0x0000320500000004ull, "are stored");
@@ -75,7 +92,7 @@ static void capability_and_attributes_reject_bad_input(void)
 
 	is(ioctl(vm->fd, KVM_CHECK_EXTENSION, KVM_CAP_X86_LWP),
 	   KVM_LWP_HAS_43724 | KVM_LWP_HAS_2007 | KVM_LWP_HAS_AUTO | KVM_LWP_HAS_OS |
-		   KVM_LWP_HAS_EXACT | KVM_LWP_HAS_VMCB | KVM_LWP_HAS_NO_PRESET,
+		   KVM_LWP_HAS_EXACT | KVM_LWP_HAS_VMCB | KVM_LWP_HAS_NO_PRESET | prompt,
 	   "KVM_CAP_X86_LWP");
 	is(vm_attr(vm->fd, KVM_HAS_DEVICE_ATTR, KVM_LWP_VM, 99, NULL), -ENXIO, "no such attribute");
 	is(vm_attr(vm->fd, KVM_HAS_DEVICE_ATTR, 99, 0, NULL), -ENXIO, "no such group");
@@ -109,7 +126,7 @@ static void capability_and_attributes_reject_bad_input(void)
 	is(status, KVM_LWP_REFUSED_NOT, "the vCPU has LWP");
 	is(vm_attr(v->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_IMAGE, image), 0,
 	   "get image");
-	is(lwp_get64(image + LWP_IMAGE_CFG), 0x6000000e, "it has LWP_CFG");
+	is(lwp_get64(image + LWP_IMAGE_CFG), 0x6000000e | clocks, "it has LWP_CFG");
 	image[LWP_IMAGE_HEAD] = 1;
 	is(vm_attr(v->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_IMAGE, image), -EINVAL,
 	   "an unaligned head is refused");
@@ -305,7 +322,8 @@ static void refusals_say_why(void)
 
 int main(void)
 {
-	cpuid_announces_what_stepping_can_count();
+	look_for_counters();
+	cpuid_announces_what_can_be_counted();
 	cpuid_follows_cfg();
 	msrs_follow_the_rules();
 	capability_and_attributes_reject_bad_input();
