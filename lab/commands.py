@@ -55,6 +55,7 @@ SOAKS = (
     Command("flat-kvm", "all rows of the flat suite under KVM", "lab.soaks.by_pytest"),
     Command("pgo", "Lua rebuilt by gcc, clang and BOLT with a profile of a guest", "lab.soaks.by_pytest"),
     Command("hostile", "guests that try to make LWP write where it must not", "lab.soaks.by_pytest"),
+    Command("here", "all of test kvm --here, on a machine whose counters are unknown", "lab.soaks.by_pytest"),
     Command("kvm-linux", "threads, windows and profiles in a Linux guest under KVM", "lab.soaks.by_pytest"),
     Command("kvm-debug", "kvm/tests on kernels with KASAN, with PREEMPT_RT, with KCSAN", "lab.soaks.by_pytest"),
     Command("selftests", "the kernel's KVM selftests, stock modules beside ours", "lab.soaks.by_pytest"),

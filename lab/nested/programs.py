@@ -3,6 +3,7 @@
 kvm/tests/meson.build) and one row here."""
 
 from dataclasses import dataclass, replace
+from enum import Enum
 
 from lab.building import qemu_tree
 from lab.common import bases
@@ -24,6 +25,28 @@ PREFIX = "kvm_"
 LIMIT = 1500
 
 
+class Need(Enum):
+    """What a run needs of the processor, beside parameters of kvm-amd: `cpu` has it in the lab."""
+
+    PMU = "performance counters"
+    NO_PMU = "a processor without performance counters"
+    # Its thread runs several vCPUs, which a perf event of the thread counts all.
+    STEPS = "lwp_source=step, or a processor without performance counters"
+    SIX = "six performance counters, and kernel.nmi_watchdog=0"
+    IBS = "instruction-based sampling"
+    NO_IBS = "a processor without instruction-based sampling"
+    SHADOW_STACKS = "shadow stacks"
+    # What the test expects holds only where the lab has made it so.
+    LATENESS = "counters that interrupt late by a known number of instructions"
+    OVERCOUNT = "counters that overcount by known numbers"
+    CLOCKS = "a processor that takes one clock for each instruction"
+    CACHES = "the caches of the lab's model"
+
+
+COUNTERS, STEPS, LATENESS, OVERCOUNT, CLOCKS = (
+    (need,) for need in (Need.PMU, Need.STEPS, Need.LATENESS, Need.OVERCOUNT, Need.CLOCKS))
+
+
 @dataclass(frozen=True)
 class Run:
     """A run of a program in L1, the machine that QEMU in TCG emulates. Rows below have it without what Program adds."""
@@ -38,6 +61,7 @@ class Run:
     program: str = ""
     since: str = ""
     result: str = "tap"
+    needs: tuple[Need, ...] = ()
 
     @property
     def name(self) -> str:
@@ -73,20 +97,21 @@ class Program:
 
 STEP = Run("step", "every instruction is stepped")
 IN_TIME_RUN = Run("fake", "a fake counter stops in time", kvm_amd=IN_TIME)
-PERF_RUN = Run("perf", "performance counters, which `exact` stops in time", PMU, PERF, ("2",))
+PERF_RUN = Run("perf", "performance counters, which `exact` stops in time", PMU, PERF, ("2",), needs=COUNTERS)
 
 
-def _skids(cpu: str, late: bool = False) -> tuple[Run, ...]:
-    """late: the second is the run for those who run each program once."""
+def _skids(cpu: str, needs: Need, late: bool = False) -> tuple[Run, ...]:
+    """needs: of all. late: the second is the run for those who run each program once."""
+    known = (needs, Need.LATENESS)
     return (
-        Run("skid-0", "interrupts on time", cpu + SKID_0, PERF, ("0",)),
-        Run("skid-500", "interrupts 500 instructions late", cpu + SKID_500, PERF, ("500",), single=late),
-        Run("unknown", "nobody knows how late interrupts come", cpu + SKID_ZEN3, PERF),
+        Run("skid-0", "interrupts on time", cpu + SKID_0, PERF, ("0",), needs=known),
+        Run("skid-500", "interrupts 500 instructions late", cpu + SKID_500, PERF, ("500",), single=late, needs=known),
+        Run("unknown", "nobody knows how late interrupts come", cpu + SKID_ZEN3, PERF, needs=(needs,)),
     )
 
 
-def _off(variant: str, line: str, kvm_amd: str, cpu: str = CPU, single: bool = False) -> Run:
-    return Run(variant, line, cpu, kvm_amd, ("1",), single=single)
+def _off(variant: str, line: str, kvm_amd: str, cpu: str = CPU, needs: tuple[Need, ...] = ()) -> Run:
+    return Run(variant, line, cpu, kvm_amd, ("1",), single=variant == "source", needs=needs)
 
 
 TABLE = (
@@ -98,65 +123,69 @@ TABLE = (
     Program("kvm_hostile", "hostile guests and hostile user space reach no memory but their own",
             (Run(args=("20",), smp=2),), result="seeded-tap"),
     Program("kvm_lateness", "how late the interrupts of counters come, in instructions",
-            (Run(cpu=PMU + SKID_ZEN3, kvm_amd=PERF),)),
+            (Run(cpu=PMU + SKID_ZEN3, kvm_amd=PERF, needs=COUNTERS),)),
     Program("kvm_test_abi", "CPUID, MSRs, capability and attributes, bad input and refusals"),
     # The emulated processor has no AVIC; KVM only has to believe that there is one.
     Program("kvm_test_avic", "AVIC is inhibited while a vCPU may step, and only then",
             (Run(kvm_amd="avic=1 force_avic=1"),)),
     Program("kvm_test_btf", "steps over branches: records are those of single steps, with fewer steps", (
-        Run("on", "an overcounting counter and BTF", PMU + OVER, PERF, ("on",)),
-        Run("right", "a counter that is right", PMU, PERF, ("on",)),
-        Run("off", "by a parameter", PMU, f"{PERF} lwp_branch_steps=0", ("off",)),
+        Run("on", "an overcounting counter and BTF", PMU + OVER, PERF, ("on",), needs=LATENESS + OVERCOUNT),
+        Run("right", "a counter that is right", PMU, PERF, ("on",), needs=LATENESS),
+        Run("off", "by a parameter", PMU, f"{PERF} lwp_branch_steps=0", ("off",), needs=LATENESS),
         # Family 16h has no row in lwp_cpu.c.
-        Run("row", "for an unknown processor", f"{PMU},family=22", PERF, ("off",)),
+        Run("row", "for an unknown processor", f"{PMU},family=22", PERF, ("off",), needs=LATENESS),
     )),
     Program("kvm_test_clock", "clock events by performance counters", (
-        Run("core", "only the core clock has a counter", PMU, PERF),
+        Run("core", "only the core clock has a counter", PMU, PERF, needs=CLOCKS),
         # A processor for which perf knows reference cycles.
-        Run("rnh", "the reference clock has a counter too", f"{CPU},family=25,model=17,pmu=on{SIX}", PERF, ("rnh",)),
+        Run("rnh", "the reference clock has a counter too", f"{CPU},family=25,model=17,pmu=on{SIX}", PERF, ("rnh",),
+            needs=CLOCKS),
     )),
     Program("kvm_test_blocked", "guest memory that user space does not provide yet holds up one vCPU only",
             (Run(smp=2),)),
     Program("kvm_test_collect", "a dead program costs its VM nothing soon after, a sleeping one keeps its context",
             (Run(kvm_amd="lwp_context_age=1"),)),
     Program("kvm_test_context", "the state follows address space and thread, and os contexts follow the MSR",
-            (STEP, IN_TIME_RUN)),
+            (replace(STEP, needs=STEPS), IN_TIME_RUN)),
     Program("kvm_test_debug", "debuggers of guest and user space work while KVM steps", (STEP, IN_TIME_RUN, PERF_RUN)),
     Program("kvm_test_ibs", "data cache misses by instruction-based sampling: the estimate, records, filters",
-            (Run(cpu=f"{PMU}{SIX},ibs=on,ibs-cache=on", kvm_amd="lwp_dme=ibs lwp_ibs_period=8192", args=("8192",)),)),
+            (Run(cpu=f"{PMU}{SIX},ibs=on,ibs-cache=on", kvm_amd="lwp_dme=ibs lwp_ibs_period=8192", args=("8192",),
+                 needs=(Need.IBS, Need.CACHES)),)),
     Program("kvm_test_insn", "LLWPCB, SLWPCB, LWPINS and LWPVAL: records, flags, rIP, faults"),
     Program("kvm_test_mediated", "LWP beside mediated vPMUs: it steps while one is there, and keeps no VM from one",
-            (Run(cpu=f"{PMU}{SIX},perfmon-v2=on", kvm_amd=f"{PERF} enable_mediated_pmu=1"),), since="7.3"),
-    Program("kvm_test_migrate", "saving and restoring a VM at any instruction boundary"),
+            (Run(cpu=f"{PMU}{SIX},perfmon-v2=on", kvm_amd=f"{PERF} enable_mediated_pmu=1", needs=COUNTERS),),
+            since="7.3"),
+    Program("kvm_test_migrate", "saving and restoring a VM at any instruction boundary", (Run(needs=STEPS),)),
     Program("kvm_test_mode", "changes of a vCPU's mode are those of the table in svm/lwp_mode.c, and all of them occur",
-            (Run(cpu=PMU + OVER, kvm_amd=PERF),)),
+            (Run(cpu=PMU + OVER, kvm_amd=PERF, needs=OVERCOUNT),)),
     Program("kvm_test_nested", "LWP follows VMLOAD and VMSAVE of a hypervisor in the guest"),
     Program("kvm_test_off", "KVM without LWP: a wrong parameter switches it off with one warning, and KVM works", (
         Run("switched", "lwp=0", kvm_amd="lwp=0", args=("0",)),
-        _off("source", "no such source", "lwp_source=prf", single=True),
-        _off("perf", "perf without a PMU", PERF),
+        _off("source", "no such source", "lwp_source=prf"),
+        _off("perf", "perf without a PMU", PERF, needs=(Need.NO_PMU,)),
         _off("contexts", "no contexts", "lwp_contexts=0"),
         _off("events", "too many events", "lwp_max_events=7"),
         _off("buffer", "a buffer too large", "lwp_min_buffer=256"),
         _off("dme", "no such way to count misses", "lwp_dme=pmc"),
-        _off("ibs", "no IBS", "lwp_dme=ibs", PMU),
-        _off("period", "a period too short", "lwp_dme=ibs lwp_ibs_period=512", f"{PMU}{SIX},ibs=on"),
+        _off("ibs", "no IBS", "lwp_dme=ibs", PMU, (Need.NO_IBS,)),
+        _off("period", "a period too short", "lwp_dme=ibs lwp_ibs_period=512", f"{PMU}{SIX},ibs=on", (Need.IBS,)),
     )),
     # The counter overcounts at each entry of a guest and at each return to CPL 3.
     Program("kvm_test_overcount", "KVM measures by how much a counter overcounts, and subtracts it", (
-        Run("insns", "of instructions, at entries and at returns", PMU + OVER, PERF),
-        Run("far", "of far transfers, at entries", f"{PMU},pmu-overcount-far=5", PERF, ("far",)),
+        Run("insns", "of instructions, at entries and at returns", PMU + OVER, PERF, needs=OVERCOUNT),
+        Run("far", "of far transfers, at entries", f"{PMU},pmu-overcount-far=5", PERF, ("far",), needs=OVERCOUNT),
     )),
-    Program("kvm_test_perf", "records by performance counters are those of single steps", _skids(PMU, True)),
+    Program("kvm_test_perf", "records by performance counters are those of single steps", _skids(PMU, Need.PMU, True)),
     Program("kvm_test_prompt", "prompt delivery with late interrupts: records and missed events are the periods",
-            (Run(cpu=PMU + SKID_ZEN3, kvm_amd=PERF),)),
+            (Run(cpu=PMU + SKID_ZEN3, kvm_amd=PERF, needs=COUNTERS),)),
     Program("kvm_test_release", "perf events are released soon after a profile has ended",
-            (Run(cpu=PMU, kvm_amd=PERF),)),
+            (Run(cpu=PMU, kvm_amd=PERF, needs=COUNTERS),)),
     Program("kvm_test_rewrite", "the emulator executes no other instruction while a program's code is rewritten",
             (Run(smp=2),)),
     # The processor of a QEMU of its own has them.
     Program("kvm_test_shstk", "programs with shadow stacks: SSP at system calls, records, #CP", (
-        Run("step", STEP.line, CET), Run("perf", "performance counters", f"{CET},pmu=on", PERF),
+        Run("step", STEP.line, CET, needs=(Need.SHADOW_STACKS,)),
+        Run("perf", "performance counters", f"{CET},pmu=on", PERF, needs=(Need.SHADOW_STACKS, Need.PMU)),
     ), since="7.3"),
     Program("kvm_test_source", "exact and prompt delivery with the fake source, which interrupts late",
             (Run(kvm_amd=FAKE),)),
@@ -164,7 +193,8 @@ TABLE = (
     Program("kvm_test_tf", "the guest never sees the RFLAGS.TF with which KVM steps", (STEP, IN_TIME_RUN, PERF_RUN)),
     Program("kvm_test_threshold", "the threshold interrupt"),
     Program("kvm_test_unused", "where no VM has LWP nothing of it runs at a VM-Entry"),
-    Program("kvm_test_vpmu", "the guest's own performance counters and LWP count at the same time", _skids(PMU + SIX)),
+    Program("kvm_test_vpmu", "the guest's own performance counters and LWP count at the same time",
+            _skids(PMU + SIX, Need.SIX)),
 )
 
 

@@ -5,7 +5,7 @@ import re
 from collections import Counter
 
 from lab.common.places import TOP
-from lab.nested.programs import PREFIX, TABLE, runs
+from lab.nested.programs import PERF, PREFIX, TABLE, runs
 
 EVERY = "99.0"  # a kernel that can have all
 
@@ -34,3 +34,8 @@ def test_a_kernel_has_what_it_can_run() -> None:
     """7.3 and newer ones, by numbers."""
     assert {run.program for run in runs("7.10")} - {run.program for run in runs("6.12")} == {
         "kvm_test_mediated", "kvm_test_shstk"}
+
+
+def test_a_run_by_counters_needs_them() -> None:
+    """Or what only the lab has; test --here would run it anywhere else."""
+    assert all(run.needs for run in runs(EVERY) if PERF in run.kvm_amd)

@@ -34,6 +34,7 @@ SOAKS = {
     "flat": Soak("test_row", "flat", ALL),
     "flat-kvm": Soak("conformance or test_flat and not test_flat_counted and not test_flat_skid", marked=ALL),
     "fuzz": Soak("test_fuzz", "unit", ALL, 6000),
+    "here": Soak("test_here_whole"),
     "hostile": Soak("test_hostile", scale=10),
     "icount": Soak("test_counted or test_replayed", "flat"),
     "judged": Soak("test_judged.py", "linux", ALL),

@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from lab.common.say import Died
-from lab.nested.programs import Run
+from lab.nested.programs import Need, Run
 
 KVM = Path("/dev/kvm")
 PARAMETERS = Path("/sys/module/kvm_amd/parameters")
+PMUS = Path("/sys/bus/event_source/devices")
 INSTALL = "'./vlwp install kvm' installs the modules, and 'modprobe -r kvm_amd kvm; modprobe kvm_amd' loads them"
 FACTS = ("vendor_id", "cpu family", "model", "model name", "stepping", "microcode")
-# What only an emulated processor has: interrupts that come late by a known number, overcounts, other models.
-EMULATED = re.compile(r",(pmu-\w+|family)=")
 TRUTH = {"1": "Y", "0": "N"}
 
 
@@ -30,19 +29,39 @@ def require() -> None:
         raise Died(f"{KVM}: no permission; run it as root, or as a user of the group kvm")
 
 
-def _parameter(name: str) -> str:
-    """The value of a parameter of kvm_amd; "" if it cannot be read."""
+def _parameter(name: str, folder: Path = PARAMETERS) -> str:
+    """The value of a parameter of kvm_amd, or of a file of the kernel's; "" if it cannot be read."""
     try:
-        return (PARAMETERS / name).read_text(encoding="utf-8").strip()
+        return (folder / name).read_text(encoding="utf-8").strip()
     except OSError:
         return ""
 
 
+def _cpuinfo() -> dict[str, str]:
+    """Of the first processor."""
+    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").split("\n\n", maxsplit=1)[0].splitlines()
+    return {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+
+
+def _has() -> set[Need]:
+    """What this machine has. Nobody knows how late a real one's counters are."""
+    perf = {path.name for path in PMUS.iterdir()}
+    flags = _cpuinfo().get("flags", "").split()
+    watchdog = _parameter("nmi_watchdog", Path("/proc/sys/kernel")) == "1"
+    found = {Need.PMU if "cpu" in perf else Need.NO_PMU, Need.IBS if "ibs_op" in perf else Need.NO_IBS}
+    found |= {Need.STEPS} if "cpu" not in perf or _parameter("lwp_source") == "step" else set()
+    found |= {Need.SIX} if "cpu" in perf and "perfctr_core" in flags and not watchdog else set()
+    return found | ({Need.SHADOW_STACKS} if "user_shstk" in flags else set())
+
+
 def lacks(run: Run) -> str:
-    """What this machine lacks for a run; "": nothing. How late interrupts come is measured with what there is."""
-    emulated = EMULATED.search(run.cpu)
-    if emulated and run.program != "kvm_lateness":
-        return f"a processor with {emulated[0][1:]}, which is emulated in the nested lab"
+    """What this machine lacks for a run; "": nothing."""
+    has = _has()
+    for need in run.needs:
+        if need not in has:
+            return need.value
+    if run.smp > (os.cpu_count() or 1):
+        return f"{run.smp} processors"
     for word in run.kvm_amd.split():
         name, _, value = word.partition("=")
         if _parameter(name) not in (value, TRUTH.get(value)):
@@ -57,9 +76,7 @@ def _kernel_log() -> list[str]:
 
 
 def _processor() -> list[str]:
-    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").split("\n\n", maxsplit=1)[0].splitlines()
-    pairs = [line.partition(":") for line in lines]
-    found = {name.strip(): value.strip() for name, _, value in pairs}
+    found = _cpuinfo()
     return [f"{name:<15}{found[name]}" for name in FACTS if name in found]
 
 

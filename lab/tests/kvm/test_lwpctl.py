@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What lwpctl, QEMU, the suite that stands alone and `test kvm --here` say of a host whose KVM has LWP, of one whose
-KVM has none, and of one without KVM."""
+"""What lwpctl, QEMU and the suite that stands alone say of a host whose KVM has LWP, of one whose KVM has none, and of
+one without KVM."""
 
-import re
 from dataclasses import replace
 from difflib import ndiff
 from pathlib import Path
@@ -127,38 +126,3 @@ def test_conformance_stock(in_l1: InL1, tmp_path: Path) -> None:
     status, results = suite.judged(place, place / "log")
     assert status == 0
     suite.want_absence(place, results)
-
-
-HERE = L1(memory=2048, cpu="EPYC,pmu=on,pmu-skid=zen3", kvm_amd="lwp_source=perf", limit=1500)
-# Of the programs one that runs, one for another source, and one that measures. To look names up takes 20 s there.
-CHOSEN = "lateness or test_insn or test_source"
-REPORT = (
-    r"---- LWP under KVM on this machine ----",
-    r"model name +AMD EPYC.*",
-    r"kvm_amd +lwp=Y .*lwp_source=perf.*",
-    r".*counters are treated as those of: Zen",
-    r"    lateness +\d+ passed, 0 failed",
-    r"        lateness in NOPs, \d+ interrupts: min \d+, median \d+, 99% \d+, max \d+ instructions",
-    r"        exact: branchy code: \d+ of \d+ records late, \d+ overshoots, \d+ steps a record",
-    r"    test_insn +\d+ passed, 0 failed",
-    r"    test_source +skipped: needs kvm_amd loaded with lwp_source=fake",
-    r"---- end ----",
-    r"kvm +\d+ passed, 0 failed, 1 skipped, .*",
-)
-COMMAND: list[proc.Word] = [places.TOP / "vlwp", "test", "kvm", "--here", "-k", CHOSEN]
-
-
-def test_here(in_l1: InL1) -> None:
-    """test kvm --here tests a machine and reports on it: the machine, what was measured, each test, in this order."""
-    done = in_l1(HERE, COMMAND)
-    assert done.status == 0
-    rest = iter(done.said.splitlines())
-    for pattern in REPORT:
-        assert any(re.fullmatch(pattern, line) for line in rest), f"no line {pattern}, or not in this place"
-
-
-def test_here_stock(in_l1: InL1) -> None:
-    """test kvm --here says what is missing where KVM has no LWP, in one line."""
-    done = in_l1(replace(HERE, stock=True, kvm_amd=""), COMMAND)
-    assert done.status == 1
-    assert done.said.count("this machine's kvm_amd has no LWP: './vlwp install kvm'") == 1

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`test kvm --here`, in a machine whose numbers the tests do not know, as they do not know a real one's."""
+
+import random
+import re
+from dataclasses import replace
+
+import pytest
+
+from lab.common import places
+from lab.nested.l1 import L1
+from lab.tests.kvm.conftest import Done, InL1
+from lab.tests.plugin import Tell
+
+HERE = L1(smp=2, memory=2048, kvm_amd="lwp_source=perf", limit=1500, kernel_args="nmi_watchdog=0")
+# Rows that count by counters, and those that expect what only the lab makes so.
+COUNTED = "lateness test_debug/perf test_perf/unknown test_prompt test_release test_tf/perf test_vpmu/unknown".split()
+PLANTED = "test_btf/on test_clock/core test_mode test_off/perf test_overcount/far test_perf/skid-0".split()
+# Of the programs one that runs, one for another source, and one that measures. To look names up takes 20 s there.
+ALWAYS = ("lateness", "test_insn", "test_source")
+REPORT = (
+    r"---- LWP under KVM on this machine ----",
+    r"model name +AMD EPYC.*",
+    r"kvm_amd +lwp=Y .*lwp_source=perf.*",
+    r".*counters are treated as those of: Zen",
+    r"    lateness +\d+ passed, 0 failed",
+    *(
+        rf"        lateness in {code}, \d+ interrupts: min \d+, median \d+, 99% \d+, max \d+ instructions"
+        for code in ("NOPs", "a dependent chain", "a pointer chase", "branchy code")
+    ),
+    r"        exact: branchy code: \d+ of \d+ records late, \d+ overshoots, \d+ steps a record",
+    r"    test_insn +\d+ passed, 0 failed",
+    r"    test_source +skipped: needs kvm_amd loaded with lwp_source=fake",
+    r"---- end ----",
+    r"kvm +\d+ passed, 0 failed, \d+ skipped, .*",
+)
+
+
+def unknown(seed: int) -> L1:
+    """Lateness and overcount as a real processor may have them."""
+    draw = random.Random(seed)
+    skid = draw.choice(("zen2", "zen3", "zen3/2", "zen2/7"))
+    return replace(HERE, cpu=f"EPYC,pmu=on,perfctr-core=on,pmu-skid={skid},pmu-overcount-vmrun={draw.randint(0, 300)}")
+
+
+def results(done: Done) -> dict[str, str]:
+    """The verdicts of the report's tests."""
+    return dict(re.findall(r"^    (\S+) +(\d+ passed, \d+ failed.*|skipped: .*)$", done.said, re.MULTILINE))
+
+
+def here(in_l1: InL1, lab: L1, *words: str) -> Done:
+    """The command."""
+    return in_l1(lab, [places.TOP / "vlwp", "test", "kvm", "--here", *words])
+
+
+def test_here(in_l1: InL1, seed: int, tell: Tell) -> None:
+    """test kvm --here tests a machine and reports on it: the machine, what was measured, each test, in this order.
+
+    Of the rows that count by counters, and of those that cannot run there, it runs one each."""
+    lab, draw = unknown(seed), random.Random(seed)
+    counted, planted = draw.choice(COUNTED), draw.choice(PLANTED)
+    tell(f"{lab.cpu}: {counted}, {planted}")
+    done = here(in_l1, lab, "-k", " or ".join((*ALWAYS, counted, planted)))
+    assert done.status == 0
+    rest = iter(done.said.splitlines())
+    for pattern in REPORT:
+        assert any(re.fullmatch(pattern, line) for line in rest), f"no line {pattern}, or not in this place"
+    said = results(done)
+    assert "passed, 0 failed" in said[counted] and said[planted].startswith("skipped: needs ")
+
+
+@pytest.mark.soak
+def test_here_whole(in_l1: InL1, seed: int, tell: Tell) -> None:
+    """All rows of test kvm --here pass, or say what they need, on a machine of whose counters they know nothing."""
+    lab = replace(unknown(seed), limit=None)
+    tell(lab.cpu)
+    done = here(in_l1, lab)
+    said = results(done)
+    assert done.status == 0, "\n".join(f"{name}: {verdict}" for name, verdict in said.items())
+    assert not [name for name in COUNTED if "passed" not in said[name]]
+    assert not [name for name in PLANTED if "skipped: needs" not in said[name]]
+
+
+def test_here_stock(in_l1: InL1) -> None:
+    """test kvm --here says what is missing where KVM has no LWP, in one line."""
+    done = here(in_l1, replace(HERE, stock=True, kvm_amd=""))
+    assert done.status == 1
+    assert done.said.count("this machine's kvm_amd has no LWP: './vlwp install kvm'") == 1
