@@ -35,10 +35,12 @@ def _kvm_test_exists(top: Path, test: Test) -> bool:
 
 
 def _part_test_exists(top: Path, test: Test) -> bool:
-    """A test of a part of ./vlwp test: FUNCTION, or FUNCTION/ROW of its table."""
+    """A test of a part of ./vlwp test, not of a soak: FUNCTION, or FUNCTION/ROW of its table."""
     name, _, row = test.name.partition("/")
     texts = [path.read_text(encoding="utf-8") for path in (top / TESTS / PARTS[test.program]).glob("test_*.py")]
-    return any(f"def test_{name}(" in text and (not row or f'"{row}"' in text) for text in texts)
+    found = [(text, text.partition(f"def test_{name}(")[0].rpartition("\n\n\n")[2]) for text in texts
+             if f"def test_{name}(" in text]
+    return any("mark.soak" not in decorators and (not row or f'"{row}"' in text) for text, decorators in found)
 
 
 def _qemu_test_exists(top: Path, test: Test) -> bool:

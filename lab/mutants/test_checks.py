@@ -15,7 +15,7 @@ FILES = {
     "qemu-patches/lwp/h.c": "int h(void) { return 1; }\n",
     "qemu-patches/patches/0001-f.patch": "--- a/accel/k.c\n+++ b/accel/k.c\n@@ -1 +1 @@\n-old(2);\n+new(1);\n",
     "guest-tests/flat/runner/table.py": 'Row("row", LWP),\n',
-    "lab/tests/flat/test_qemu.py": 'param(id="row")\ndef test_level(vm):\n',
+    "lab/tests/flat/test_qemu.py": 'param(id="row")\ndef test_level(vm):\n\n\n@pytest.mark.soak\ndef test_all(vm):\n',
     "host-tools/m.c": "int m(void) { return 1; }\n",
     "host-tools/tests/test_m.c": "Test(m, is_1)\n{\n}\n",
     "lab/tests/libvirt/test_hook.py": 'param(id="row")\ndef test_hook(site):\n',
@@ -66,7 +66,8 @@ class Problems(unittest.TestCase):
         )
 
     def test_a_check_of_qemu(self) -> None:
-        for name, exists in (("level", True), ("level/row", True), ("level/other", False), ("plug", False)):
+        for name, exists in (("level", True), ("level/row", True), ("level/other", False), ("plug", False),
+                             ("all", False)):
             found = self.problems(qemu_list=f"h: 1 => 2\nred: check {name}\n")
             wanted = [] if exists else [f"qemu-patches/mutants.list:1: there is no test 'check {name}'"]
             self.assertEqual(found, wanted)
