@@ -33,6 +33,7 @@ REFUSED: tuple[tuple[str, int, str, str], ...] = (
     ("a part without machines under gdb", 2, "flat or linux", "test --gdb unit"),
     ("results of more than one session", 2, "name them", "test lab flat --junitxml=FILE"),
     ("an unknown soak", 2, "no part 'nothing'", "soak nothing"),
+    ("moves under KVM", 2, "--migrate is for TCG", "soak results --migrate --accel=kvm"),
     ("a skid that is none", 2, "the skid is a number", "bench kvm --exits soon"),
     ("an unknown option of run", 2, "no option '--frob'", "run --frob"),
     ("a program without --", 2, "goes after --", "run /bin/true"),
