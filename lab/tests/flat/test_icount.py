@@ -75,7 +75,7 @@ def test_replayed(row: Row, tmp_path: Path) -> None:
     judge_replay(row, tmp_path / "log")
 
 
-@pytest.mark.parametrize("name", ["budget", "threshold", "pmu_overflow", "dcache"])
+@pytest.mark.parametrize("name", ["budget", "threshold", "pmu_overflow", "dcache", "retry", "pmu_skid_zen2"])
 def test_other_blocks(name: str, tmp_path: Path) -> None:
     """How code is translated shows nowhere: what blocks of many instructions have done, blocks of one do again, at the
     same number of instructions."""
