@@ -8,7 +8,7 @@
 #include "test.h"
 #include "x86.h"
 
-#define START 10000u
+#define START 1000000u
 #define ABSENT_VA (DATA_VA + DATA_PAGES * PAGE_SIZE)
 
 extern char bud_plain[], bud_load[], bud_load_insn[], bud_ud[], bud_ud_insn[], bud_rep[],
@@ -155,6 +155,10 @@ LWP_TEST(budget)
 	l->u.r.rsi = 10;
 	lwp_resume(l);
 	expect_counts(l, 40, 20, "Jcc taken and not");
+	start(l, bud_jcc);
+	l->u.r.rsi = 60000;
+	lwp_resume(l);
+	expect_counts(l, 240000, 120000, "more than TCG's budget of 16 bits holds");
 	lwp_go(l, &b, bud_cpuid);
 	expect_counts(l, 24, 0, "CPUID, RDTSC, PAUSE");
 	start(l, bud_val);
