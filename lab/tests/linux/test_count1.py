@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """count-1 runs the same twice."""
 
-import random
 import socket
 import tarfile
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
@@ -14,11 +12,9 @@ import pytest
 
 from lab.common.qmp import PATIENCE
 from lab.guest.count1 import Count1
-from lab.testing.moved import differs, moments_of, moved
 from lab.testing.twice import LWP, differing, frozen_of, seen
 from lab.tests.conftest import good, run
 from lab.tests.linux.tools import VLWP, parted
-from lab.tests.plugin import Tell
 
 PROGRAM = ("sh", "-c", 'ls /etc/passwd | sort; perl -e "print time, rand(1)"')  # in three processes at once
 
@@ -66,18 +62,6 @@ def test_count1_asked(tmp_path: Path) -> None:
     first = seen(one, tmp_path / "first", (), SLEEPS)
     assert first["status"] == "0"
     assert differing(first, asked(one, tmp_path / "second")) == ""
-
-
-@pytest.mark.xdist_group("count1")
-def test_count1_moved(one: Count1, tmp_path: Path, seed: int, tell: Tell) -> None:
-    """A machine that is moved to another QEMU while a program is profiled there leaves the same records and output."""
-    begun = time.monotonic()
-    first, _ = moved(one, tmp_path / "first", [*LWP, *PROGRAM], [])
-    moments = moments_of(random.Random(seed), time.monotonic() - begun)
-    second, moves = moved(one, tmp_path / "second", [*LWP, *PROGRAM], moments)
-    tell(f"moved {moves} times")
-    assert first["status"] == b"0" and first["lwp.data"] and moves
-    assert differs(first, second) == ""
 
 
 @pytest.mark.xdist_group("count1")
