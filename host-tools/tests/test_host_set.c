@@ -213,8 +213,14 @@ Test(host_set, latency_rounding_is_the_hosts_or_more)
 	cr_assert(host_set_baseline(hosts, 2, &usual, &s, &caps, why), "%s", why);
 	cr_expect(eq(int, s.latency_rnd, 2));
 	cr_expect(host_set_fits(&s, hosts, 2, why), "%s", why);
+
+	begin();
+	hosts[0].rev[LWP_REV_2007] = hosts[0].rev[0];
+	hosts[0].rev[LWP_REV_2007].caps.rev = LWP_REV_2007;
 	say("lwp-rev", "2007");
+	say("lwp-latency-rounding", "2");
 	cr_expect(not(host_set_fits(&s, hosts, 1, why)));
+	cr_expect(eq(str, why, text("a: lwp-latency-rounding: revision 2007 has none")));
 }
 
 /* Nothing said: each host's own default, and they differ. */
