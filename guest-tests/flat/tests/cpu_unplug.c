@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A processor is taken away while a profiled program runs on it (ACPI hot plug): the program's context is parked
- * and continues on another processor (43724-902). Nothing is lost, and the machine can do it with LWP on.
+ * and continues on another processor (43724-902). Nothing is lost, and the machine can do it with LWP on, whatever that
+ * processor executes meanwhile.
  */
 #include "lwp_fixture.h"
 #include "smp.h"
@@ -20,7 +21,9 @@ extern char cup_start[], cup_spin[], cup_store[];
 
 USER_CODE("cup_start: llwpcb %rax\n"
 	  "user_exit\n"
-	  "cup_spin: incl (%rdi)\n"
+	  /* Not aligned: QEMU executes it while all others wait. */
+	  "cup_spin: lock incl 6(%rdi)\n"
+	  "incl (%rdi)\n"
 	  "pause\n"
 	  "jmp cup_spin\n"
 	  "cup_store: slwpcb %rbx\n"
