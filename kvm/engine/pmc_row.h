@@ -30,12 +30,14 @@ enum pmc_event { PMC_INSNS, PMC_BRANCHES, PMC_FAR, PMC_EVENTS };
  * Then what the guest does without an exit: pf is its #PF, inject an interrupt that VMRUN injects,
  * lock a locked instruction whose line another CPU wants.
  */
+/* clang-format off */
 #define PMC_FOR_PLACES(x, event)                                                               \
 	x(event, CPUID, "cpuid") x(event, HLT, "hlt") x(event, OUT, "out")                     \
 	x(event, NPF, "npf") x(event, INTR, "intr") x(event, NMI, "nmi")                       \
 	x(event, STEP, "step") x(event, BP, "bp") x(event, PF, "pf") x(event, INTN, "intn")    \
 	x(event, IRET, "iret") x(event, SYSCALL, "syscall") x(event, SYSRET, "sysret")         \
 	x(event, INJECT, "inject") x(event, REP, "rep") x(event, LOCK, "lock") x(event, SMI, "smi")
+/* clang-format on */
 #define PMC_PLACE(event, place, name) PMC_##place,
 enum pmc_place { PMC_FOR_PLACES(PMC_PLACE, ) PMC_PLACES, PMC_EXITS = PMC_PF };
 
