@@ -26,9 +26,9 @@
 enum pmc_event { PMC_INSNS, PMC_BRANCHES, PMC_FAR, PMC_EVENTS };
 
 /*
- * First the eight exits, each with the entry after it: step is #DB after RFLAGS.TF, bp a breakpoint.
- * Then what the guest does without an exit: pf is its #PF, inject an interrupt that VMRUN injects,
- * lock a locked instruction whose line another CPU wants.
+ * First the eight exits, each with the entry after it: step is #DB after RFLAGS.TF, bp that of a
+ * breakpoint. Then what the guest does without an exit: pf is its #PF, inject an interrupt that
+ * VMRUN injects, lock a locked instruction whose line another CPU wants.
  */
 /* clang-format off */
 #define PMC_FOR_PLACES(x, event)                                                               \
@@ -80,8 +80,8 @@ bool pmc_row_parse(const char *text, size_t length, struct pmc_row *row, struct 
 size_t pmc_row_format(const struct pmc_row *row, char *buf, size_t size);
 
 /*
- * May counts of an event be corrected: has each of its places one number, and is the lateness known?
- * False: `why` is a constant sentence with the first that is missing.
+ * May counts of an event be corrected: has each of its places one number, and is the lateness
+ * known? False: `why` is a constant sentence with the first that is missing.
  */
 bool pmc_row_exact(const struct pmc_row *row, enum pmc_event event, const char **why);
 
