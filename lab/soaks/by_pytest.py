@@ -46,6 +46,7 @@ SOAKS = {
     "packages": Soak("test_packages.py", "soak"),
     "pgo": Soak("test_pgo.py", "linux"),
     "places": Soak("test_place", "flat"),
+    "probe": Soak("test_planted"),
     "prove": Soak("", "prove", ALL, resumes=True),
     "qemu": Soak("test_qemu.py", "soak"),
     "rr": Soak("test_rr or test_ibs", "linux"),
