@@ -6,6 +6,7 @@
 #include <linux/kvm.h>
 #include <stdio.h>
 
+#include "lwp_types.h"
 #include "pmc_row.h"
 
 #define TURNS 4096 /* of each measurement */

@@ -20,7 +20,7 @@ static const char *const not_constant[PMC_EVENTS][PMC_PLACES] = {
 static const struct item {
 	const char *name;
 	size_t offset;
-	u32 n, base, least, most, rising;
+	uint32_t n, base, least, most, rising;
 } items[PMC_ITEMS] = {
 	{ "cpu", offsetof(struct pmc_row, cpu), 3, 16, 0, 0xfff, 1 },
 	{ "late", offsetof(struct pmc_row, late), PMC_LATES, 10, 0, PMC_LATE_MAX, 0 },
@@ -35,7 +35,7 @@ static const struct item over = { "", 0, 2, 10, 0, PMC_OVER_MAX, 0 };
 struct reader {
 	const char *at, *end;
 	struct pmc_row_error *err;
-	u32 places[PMC_EVENTS]; /* those that were read */
+	uint32_t places[PMC_EVENTS]; /* those that were read */
 };
 
 const char *pmc_event_name(enum pmc_event event)
@@ -64,10 +64,10 @@ static bool skip(struct reader *r, const char *what)
 	return true;
 }
 
-static bool numbers(struct reader *r, const struct item *item, u32 *value)
+static bool numbers(struct reader *r, const struct item *item, uint32_t *value)
 {
 	const char *start, *digit;
-	u32 i;
+	uint32_t i;
 
 	for (i = 0; i < item->n; i++) {
 		if (i && !skip(r, "/")) {
@@ -78,7 +78,7 @@ static bool numbers(struct reader *r, const struct item *item, u32 *value)
 		value[i] = 0;
 		while (r->at < r->end && (digit = memchr(digits, *r->at, item->base))) {
 			if (value[i] <= PMC_LATE_MAX) /* no bound is greater */
-				value[i] = value[i] * item->base + (u32)(digit - digits);
+				value[i] = value[i] * item->base + (uint32_t)(digit - digits);
 			r->at++;
 		}
 		if (r->at == start)
@@ -92,10 +92,10 @@ static bool numbers(struct reader *r, const struct item *item, u32 *value)
 }
 
 /* PLACE=... of an event. */
-static bool place(struct reader *r, struct pmc_over *event, u32 *seen)
+static bool place(struct reader *r, struct pmc_over *event, uint32_t *seen)
 {
 	const char *start = r->at;
-	u32 i = 0, last;
+	uint32_t i = 0, last;
 
 	while (i <= PMC_PLACES && !skip(r, places[i]))
 		i++;
@@ -103,7 +103,7 @@ static bool place(struct reader *r, struct pmc_over *event, u32 *seen)
 		return fail(r, start, "no such place");
 	last = i < PMC_PLACES ? i : PMC_EXITS - 1;
 	i = i < PMC_PLACES ? i : 0;
-	if (*seen & LWP_MASK(last, 0) & ~(LWP_BIT(i) - 1))
+	if (*seen & (PMC_BIT(last + 1) - 1) & ~(PMC_BIT(i) - 1))
 		return fail(r, start, "the place is set twice");
 	if (!skip(r, "="))
 		return fail(r, r->at, "'=' is missing");
@@ -112,7 +112,7 @@ static bool place(struct reader *r, struct pmc_over *event, u32 *seen)
 		return false;
 	for (; i <= last; i++) {
 		event[i] = event[last];
-		*seen |= LWP_BIT(i);
+		*seen |= PMC_BIT(i);
 	}
 	return true;
 }
@@ -120,7 +120,7 @@ static bool place(struct reader *r, struct pmc_over *event, u32 *seen)
 static bool item(struct reader *r, struct pmc_row *row)
 {
 	const char *start = r->at;
-	u32 i;
+	uint32_t i;
 
 	for (i = 0; i < PMC_EVENTS; i++)
 		if (skip(r, events[i]))
@@ -130,12 +130,12 @@ static bool item(struct reader *r, struct pmc_row *row)
 		i++;
 	if (i == PMC_ITEMS)
 		return fail(r, start, "no such item");
-	if (row->items & LWP_BIT(i))
+	if (row->items & PMC_BIT(i))
 		return fail(r, start, "the item is set twice");
-	row->items |= LWP_BIT(i);
+	row->items |= PMC_BIT(i);
 	if (!skip(r, "="))
 		return fail(r, r->at, "'=' is missing");
-	return numbers(r, &items[i], (u32 *)((u8 *)row + items[i].offset));
+	return numbers(r, &items[i], (uint32_t *)((uint8_t *)row + items[i].offset));
 }
 
 bool pmc_row_parse(const char *text, size_t length, struct pmc_row *row, struct pmc_row_error *err)
@@ -148,7 +148,7 @@ bool pmc_row_parse(const char *text, size_t length, struct pmc_row *row, struct 
 		ok = item(&r, row);
 	if (ok && r.at < r.end)
 		ok = fail(&r, r.at, "',' is missing");
-	if (ok && !row->rate != !(row->items & LWP_BIT(PMC_LATE)))
+	if (ok && !row->rate != !(row->items & PMC_BIT(PMC_LATE)))
 		ok = fail(&r, r.at, row->rate ? "rate needs late" : "late needs rate");
 	err->at = (size_t)(r.at - text);
 	return ok;
@@ -166,10 +166,10 @@ static void put(struct writer *w, const char *text)
 			w->buf[w->length] = *text;
 }
 
-static void put_numbers(struct writer *w, const u32 *value, u32 n, u32 base)
+static void put_numbers(struct writer *w, const uint32_t *value, uint32_t n, uint32_t base)
 {
 	char text[11], *at;
-	u32 i, left;
+	uint32_t i, left;
 
 	for (i = 0; i < n; i++) {
 		at = text + sizeof(text) - 1;
@@ -186,7 +186,7 @@ static void put_numbers(struct writer *w, const u32 *value, u32 n, u32 base)
 
 static void put_places(struct writer *w, const char *event, const struct pmc_over *o)
 {
-	u32 alike = 1, i;
+	uint32_t alike = 1, i;
 
 	while (alike < PMC_EXITS && !memcmp(&o[alike], o, sizeof(*o)))
 		alike++;
@@ -206,18 +206,18 @@ static void put_places(struct writer *w, const char *event, const struct pmc_ove
 size_t pmc_row_format(const struct pmc_row *row, char *buf, size_t size)
 {
 	struct writer w = { buf, size, 0 };
-	u32 i;
+	uint32_t i;
 
 	for (i = 0; i < PMC_EVENTS; i++)
 		put_places(&w, events[i], row->over[i]);
 	for (i = 0; i < PMC_ITEMS; i++) {
-		if (!(row->items & LWP_BIT(i)))
+		if (!(row->items & PMC_BIT(i)))
 			continue;
 		put(&w, w.length ? "," : "");
 		put(&w, items[i].name);
 		put(&w, "=");
-		put_numbers(&w, (const u32 *)((const u8 *)row + items[i].offset), items[i].n,
-			    items[i].base);
+		put_numbers(&w, (const uint32_t *)((const uint8_t *)row + items[i].offset),
+			    items[i].n, items[i].base);
 	}
 	if (size)
 		buf[w.length < size ? w.length : size - 1] = 0;
@@ -226,7 +226,7 @@ size_t pmc_row_format(const struct pmc_row *row, char *buf, size_t size)
 
 bool pmc_row_exact(const struct pmc_row *row, enum pmc_event event, const char **why)
 {
-	u32 i;
+	uint32_t i;
 
 	for (i = 0; i < PMC_PLACES; i++)
 		if (row->over[event][i].least != row->over[event][i].most) {
@@ -235,4 +235,27 @@ bool pmc_row_exact(const struct pmc_row *row, enum pmc_event event, const char *
 		}
 	*why = "the lateness of interrupts is not known";
 	return row->rate;
+}
+
+/* AMD's manual, volume 2, appendix C */
+enum pmc_place pmc_place_of_exit(uint64_t code, bool step)
+{
+	switch (code) {
+	case 0x41: /* #DB */
+		return step ? PMC_STEP : PMC_BP;
+	case 0x43: /* #BP */
+		return PMC_BP;
+	case 0x60:
+		return PMC_INTR;
+	case 0x61:
+		return PMC_NMI;
+	case 0x78:
+		return PMC_HLT;
+	case 0x7b:
+		return PMC_OUT;
+	case 0x400:
+		return PMC_NPF;
+	default:
+		return PMC_CPUID;
+	}
 }

@@ -20,15 +20,25 @@
 #ifndef PMC_ROW_H
 #define PMC_ROW_H
 
-#include "lwp_types.h"
+#ifdef __KERNEL__
+#include <linux/stddef.h>
+#include <linux/string.h>
+#include <linux/types.h>
+#else
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#endif
 
 /* Retired instructions (C0h), branches (C2h), far transfers (C6h). */
 enum pmc_event { PMC_INSNS, PMC_BRANCHES, PMC_FAR, PMC_EVENTS };
 
 /*
- * First the eight exits, each with the entry after it: step is #DB after RFLAGS.TF, bp that of a
- * breakpoint. Then what the guest does without an exit: pf is its #PF, inject an interrupt that
- * VMRUN injects, lock a locked instruction whose line another CPU wants.
+ * First the eight exits, each with the entry after it: step is #DB after RFLAGS.TF, bp a
+ * breakpoint, cpuid also any exit that is none of the others.
+ * Then what the guest does without an exit: pf is its #PF, inject an interrupt that VMRUN injects,
+ * lock a locked instruction whose line another CPU wants.
  */
 /* clang-format off */
 #define PMC_FOR_PLACES(x, event)                                                               \
@@ -44,7 +54,8 @@ enum pmc_place { PMC_FOR_PLACES(PMC_PLACE, ) PMC_PLACES, PMC_EXITS = PMC_PF };
 enum pmc_late { PMC_MIN, PMC_MEDIAN, PMC_P99, PMC_P999, PMC_P9999, PMC_MAX, PMC_LATES };
 enum pmc_item { PMC_CPU, PMC_LATE, PMC_RATE, PMC_LOST, PMC_BTF, PMC_FREEZE, PMC_ITEMS };
 
-#define PMC_UNKNOWN (~(u32)0)
+#define PMC_BIT(n) ((uint32_t)1 << (n))
+#define PMC_UNKNOWN (~(uint32_t)0)
 #define PMC_OVER_MAX 65535u
 #define PMC_LATE_MAX 10000000u /* cycles */
 #define PMC_ROW_SIZE 2048 /* of a buffer for any row and its NUL */
@@ -52,14 +63,14 @@ enum pmc_item { PMC_CPU, PMC_LATE, PMC_RATE, PMC_LOST, PMC_BTF, PMC_FREEZE, PMC_
 struct pmc_row {
 	/* Counts too many each time, least <= most. Not known: 0 and PMC_UNKNOWN. */
 	struct pmc_over {
-		u32 least, most;
+		uint32_t least, most;
 	} over[PMC_EVENTS][PMC_PLACES];
-	u32 items; /* LWP_BIT(enum pmc_item) of each that the row has; the others are 0 here */
-	u32 cpu[3]; /* family, first and last model */
-	u32 late[PMC_LATES]; /* cycles */
-	u32 rate; /* instructions in 1,000 cycles */
-	u32 lost; /* one of so many interrupts */
-	u32 btf, freeze; /* no: 0, yes: 1 */
+	uint32_t items; /* PMC_BIT(enum pmc_item) of each that the row has; the others are 0 here */
+	uint32_t cpu[3]; /* family, first and last model */
+	uint32_t late[PMC_LATES]; /* cycles */
+	uint32_t rate; /* instructions in 1,000 cycles */
+	uint32_t lost; /* one of so many interrupts */
+	uint32_t btf, freeze; /* no: 0, yes: 1 */
 };
 
 struct pmc_row_error {
@@ -84,6 +95,12 @@ size_t pmc_row_format(const struct pmc_row *row, char *buf, size_t size);
  * known? False: `why` is a constant sentence with the first that is missing.
  */
 bool pmc_row_exact(const struct pmc_row *row, enum pmc_event event, const char **why);
+
+/*
+ * The place of a #VMEXIT with this exit code of SVM; step: RFLAGS.TF has caused it. An exit that
+ * has no place of its own counts as that of CPUID, an instruction that is intercepted.
+ */
+enum pmc_place pmc_place_of_exit(uint64_t code, bool step);
 
 /* The words of the grammar. */
 const char *pmc_event_name(enum pmc_event event);

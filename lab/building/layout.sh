@@ -35,7 +35,7 @@ apply()
 	done
 	mkdir -p "$svm/lwp"
 	cp "$sources"/kvm/svm/lwp*.[ch] "$patches"/lwp_compat.h "$svm/"
-	cp "$sources"/vmcb/lwp_*.[ch] "$sources"/kvm/engine/lwp_*.[ch] "$svm/lwp/"
+	cp "$sources"/vmcb/*.[ch] "$sources"/kvm/engine/*.[ch] "$svm/lwp/"
 	mv "$svm/lwp/lwp_kvm.h" "$stage/arch/x86/include/uapi/asm/kvm_lwp.h"
 }
 
@@ -70,7 +70,7 @@ external()
 		cp "$new/$header" "$out/tree/$header"
 	done
 	# What there is no more would be compiled, too.
-	(cd "$out/tree" && find . -name 'lwp*.[ch]') | while read -r header; do
+	(cd "$out/tree" && find . -name "lwp*.[ch]" -o -name "pmc_*.[ch]") | while read -r header; do
 		[[ -e $new/$header ]] || rm "$out/tree/$header"
 	done
 	rm -rf "$new"

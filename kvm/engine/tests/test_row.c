@@ -46,7 +46,7 @@ Test(row, items_stand_in_any_order)
 	cr_expect(eq(u32, row.over[PMC_INSNS][PMC_PF].most, 2));
 	cr_expect(eq(u32, row.over[PMC_FAR][PMC_SMI].most, PMC_UNKNOWN));
 	cr_expect(eq(u32, row.late[PMC_MAX], 10000000));
-	cr_expect(eq(u32, row.items, LWP_MASK(PMC_ITEMS - 1, 0)));
+	cr_expect(eq(u32, row.items, PMC_BIT(PMC_ITEMS) - 1));
 	written("", "");
 	cr_expect(eq(u32, row.items, 0));
 }
@@ -118,4 +118,23 @@ Test(row, exact_needs_one_number_for_each_place_and_the_lateness)
 	inexact("far.pf=1", PMC_FAR, "the lateness of interrupts is not known");
 	written("insns.entry=1,far.pf=1/2," LATE, "insns.entry=1,far.pf=1/2," LATE);
 	cr_expect(pmc_row_exact(&row, PMC_INSNS, &why));
+}
+
+Test(row, each_exit_has_a_place)
+{
+	static const struct {
+		uint64_t code;
+		bool step;
+		enum pmc_place place;
+	} exits[] = {
+		{ 0x41, true, PMC_STEP },   { 0x41, false, PMC_BP },	{ 0x43, false, PMC_BP },
+		{ 0x60, false, PMC_INTR },  { 0x61, false, PMC_NMI },	{ 0x78, false, PMC_HLT },
+		{ 0x7b, false, PMC_OUT },   { 0x400, false, PMC_NPF },	{ 0x72, false, PMC_CPUID },
+		{ 0x46, false, PMC_CPUID }, { 0x81, false, PMC_CPUID },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(exits) / sizeof(exits[0]); i++)
+		cr_assert_eq(pmc_place_of_exit(exits[i].code, exits[i].step), exits[i].place, "%zu",
+			     i);
 }
