@@ -161,6 +161,7 @@ def new_files() -> dict[str, Path]:
     shared = [file for folder in ("vmcb", "kvm/engine", "kvm/engine/tcg") for file in (TOP / folder).glob("lwp_*.[ch]")]
     found = {f"{LWP}/{file.name}": file for file in shared}
     found |= {f"{COUNT}/{file.name}": file for file in (TOP / "kvm/engine/tcg").glob("x86_*.[ch]")}
+    found |= {f"{NEW['pmu']}/{file.name}": file for file in (TOP / "kvm/engine").glob("pmc_*.[ch]")}
     for top in filter(None, (PATCHES, own())):
         for folder, place in NEW.items():
             found |= {f"{place}/{name}": top / folder / name for name in overlay.names(top / folder)}

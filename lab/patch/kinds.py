@@ -97,7 +97,7 @@ def _linux(series: str, others: tuple[Series, ...]) -> Series:
 def _linux_files(source: Path) -> Mapping[str, Path]:
     tests = linux.selftest_folder(source).relative_to(source)
     glue = [*(TOP / "kvm/svm").glob("lwp*.[ch]"), linux.compat()]
-    shared = [file for folder in ("vmcb", "kvm/engine") for file in (TOP / folder).glob("lwp_*.[ch]")]
+    shared = [file for folder in ("vmcb", "kvm/engine") for file in (TOP / folder).glob("*_*.[ch]")]
     found = {f"{SVM}/{file.name}": file for file in glue} | {f"{SVM}/lwp/{file.name}": file for file in shared}
     found["arch/x86/include/uapi/asm/kvm_lwp.h"] = found.pop(f"{SVM}/lwp/lwp_kvm.h")
     return found | {f"{tests}/{file.name}": file for file in linux.selftest_files()}

@@ -28,7 +28,7 @@ def with_headers(files: Iterable[Path]) -> list[Path]:
 
 def shared(folder: str) -> list[Path]:
     """The sources and headers in vmcb or kvm/engine."""
-    return sorted((TOP / folder).glob("lwp_*.[ch]"))
+    return sorted((TOP / folder).glob("*_*.[ch]"))
 
 
 def decoders() -> list[Path]:

@@ -5,7 +5,6 @@
 #include "qemu/osdep.h"
 #include "qapi/error.h"
 #include "qapi/visitor.h"
-#include "qemu/cutils.h"
 #include "qemu/error-report.h"
 #include "cpu.h"
 #include "migration/vmstate.h"
@@ -14,21 +13,6 @@
 #include "count/x86-loads.h"
 #include "system/tcg.h"
 #include "pmu/x86-pmu.h"
-
-typedef struct PMUNumber {
-    const char *name;
-    size_t offset;
-    const char *text;
-} PMUNumber;
-
-static const PMUNumber pmu_numbers[] = {
-    { "pmu-overcount-vmrun", offsetof(X86PMUProps, overcount_vmrun),
-      "instructions counted too many per VMRUN" },
-    { "pmu-overcount-ring", offsetof(X86PMUProps, overcount_ring),
-      "instructions counted too many per change to or from CPL 3" },
-    { "pmu-overcount-far", offsetof(X86PMUProps, overcount_far),
-      "far transfers counted too many per VMRUN" },
-};
 
 #define INTEL_MAX_VERSION 5
 #define MAX_IPC 16
@@ -63,74 +47,6 @@ static const IntelModel intel_models[] = {
     { 0xad, 0xdd, 5, 8, X86_PMU_INTEL_FIXED, 48 }, /* Granite Rapids on */
     { 0x1a, 0xff, 2, 4, X86_PMU_INTEL_FIXED, 48 }, /* Nehalem on, others */
 };
-
-static const char *const pmu_presets[] = {
-    [X86_PMU_SKID_ZEN2] = "zen2",
-    [X86_PMU_SKID_ZEN3] = "zen3",
-    [X86_PMU_SKID_ADVERSARIAL] = "adversarial",
-};
-
-static void pmu_get_number(Object *obj, Visitor *v, const char *name,
-                           void *opaque, Error **errp)
-{
-    const PMUNumber *n = opaque;
-
-    visit_type_uint32(v, name, (void *)&X86_CPU(obj)->tcg_pmu_props +
-                      n->offset, errp);
-}
-
-static void pmu_set_number(Object *obj, Visitor *v, const char *name,
-                           void *opaque, Error **errp)
-{
-    const PMUNumber *n = opaque;
-
-    if (x86_cnt_settable(obj, name, errp)) {
-        visit_type_uint32(v, name, (void *)&X86_CPU(obj)->tcg_pmu_props +
-                          n->offset, errp);
-    }
-}
-
-static char *pmu_get_skid(Object *obj, Error **errp)
-{
-    const X86PMUProps *p = &X86_CPU(obj)->tcg_pmu_props;
-
-    if (p->skid == X86_PMU_SKID_FIXED) {
-        return g_strdup_printf("%u", p->skid_insns);
-    }
-    if (p->skid_divisor > 1) {
-        return g_strdup_printf("%s/%u", pmu_presets[p->skid], p->skid_divisor);
-    }
-    return g_strdup(pmu_presets[p->skid]);
-}
-
-static void pmu_set_skid(Object *obj, const char *value, Error **errp)
-{
-    X86PMUProps *p = &X86_CPU(obj)->tcg_pmu_props;
-    unsigned int n;
-    const char *rest;
-    int i;
-
-    if (!x86_cnt_settable(obj, "pmu-skid", errp)) {
-        return;
-    }
-    if (!qemu_strtoui(value, NULL, 10, &n)) {
-        p->skid = X86_PMU_SKID_FIXED;
-        p->skid_insns = n;
-        return;
-    }
-    n = 1;
-    for (i = X86_PMU_SKID_ZEN2; i <= X86_PMU_SKID_ADVERSARIAL; i++) {
-        if (strstart(value, pmu_presets[i], &rest) &&
-            (!*rest || (*rest == '/' &&
-                        !qemu_strtoui(rest + 1, NULL, 10, &n) && n))) {
-            p->skid = i;
-            p->skid_divisor = n;
-            return;
-        }
-    }
-    error_setg(errp, "pmu-skid is a number of instructions, or zen2, zen3 or "
-               "adversarial, of which /N makes an N-th, not '%s'", value);
-}
 
 static void pmu_get_version(Object *obj, Visitor *v, const char *name,
                             void *opaque, Error **errp)
@@ -220,16 +136,11 @@ static void pmu_set_ibs_cache(Object *obj, bool value, Error **errp)
 
 void x86_pmu_class_init(ObjectClass *oc)
 {
-    int i;
-
     object_class_property_add_bool(oc, "x-pmu-counting", pmu_get_counting,
                                    NULL);
     object_class_property_set_description(oc, "x-pmu-counting",
                                           "a counter counts, for tests");
 
-    object_class_property_add_str(oc, "pmu-skid", pmu_get_skid, pmu_set_skid);
-    object_class_property_set_description(oc, "pmu-skid", "how late the "
-                                          "interrupt of a counter comes (TCG)");
     object_class_property_add(oc, "pmu-version", "uint8", pmu_get_version,
                               pmu_set_version, NULL, NULL);
     object_class_property_set_description(oc, "pmu-version", "version of "
@@ -250,13 +161,6 @@ void x86_pmu_class_init(ObjectClass *oc)
                                           "the data caches (TCG)");
     x86_cache_class_init(oc, "ibs-cache",
                          offsetof(X86CPU, tcg_pmu_props.ibs_geometry));
-    for (i = 0; i < ARRAY_SIZE(pmu_numbers); i++) {
-        const PMUNumber *n = &pmu_numbers[i];
-
-        object_class_property_add(oc, n->name, "uint32", pmu_get_number,
-                                  pmu_set_number, NULL, (void *)n);
-        object_class_property_set_description(oc, n->name, n->text);
-    }
 }
 
 /* What an Intel CPU has, or NULL. */
@@ -364,16 +268,7 @@ static const char *pmu_idle_setting(X86CPU *cpu)
 {
     const X86PMUProps *p = &cpu->tcg_pmu_props;
     bool none = !tcg_enabled() || !pmu_wanted(cpu);
-    int i;
 
-    for (i = 0; none && i < ARRAY_SIZE(pmu_numbers); i++) {
-        if (*(const uint32_t *)((const void *)p + pmu_numbers[i].offset)) {
-            return pmu_numbers[i].name;
-        }
-    }
-    if (none && (p->skid != X86_PMU_SKID_FIXED || p->skid_insns)) {
-        return "pmu-skid";
-    }
     if (none && p->ipc > 1) {
         return "pmu-ipc";
     }
@@ -616,7 +511,7 @@ X86_PMU_SECTION(
     VMSTATE_UINT64(irperf, X86PMU)
 );
 
-/* Interrupts of Intel's counters that are still to come; pmu-skid's draws. */
+/* Interrupts of Intel's counters that are still to come; x-x86-pmu-row's draws. */
 static bool pmu_late_needed(void *opaque)
 {
     X86CPU *cpu = opaque;

@@ -29,7 +29,7 @@ typedef struct PMUEvents {
     uint32_t mispredicted;
     uint32_t accesses;   /* X86_PMU_LOADS, ...: what the instruction does */
     uint32_t interrupts, smis;
-    uint32_t far_excess; /* counted too many, of far only */
+    uint32_t excess[PMC_EVENTS]; /* counted too many */
 } PMUEvents;
 
 static X86PMU *pmu_of(CPUX86State *env)
@@ -52,15 +52,15 @@ static int64_t pmu_events(const X86PMUCounter *c, const PMUEvents *e)
     case X86_PMU_EVENT_CYCLES:
         return e->cycles;
     case X86_PMU_EVENT_INSNS:
-        return e->insns;
+        return e->insns + e->excess[PMC_INSNS];
     case X86_PMU_EVENT_REFERENCE:
         return e->cycles * X86_CNT_REF_PER_CYC;
     case X86_PMU_EVENT_BRANCHES:
-        return e->near + e->far;
+        return e->near + e->far + e->excess[PMC_BRANCHES];
     case X86_PMU_EVENT_TAKEN:
         return e->taken + e->far;
     case X86_PMU_EVENT_FAR:
-        return e->far + e->far_excess;
+        return e->far + e->excess[PMC_FAR];
     case X86_PMU_EVENT_CONDITIONAL:
         return e->conditional;
     case X86_PMU_EVENT_BRANCH_INSNS:
@@ -165,8 +165,8 @@ static void pmu_overflow(CPUX86State *env, X86PMU *pmu, int n)
     if (!pmu->counter[n].interrupts || pmu->skid_left) {
         return;
     }
-    pmu->skid_left = x86_pmu_next_skid(&env_archcpu(env)->tcg_pmu_props,
-                                       pmu);
+    pmu->skid_left = x86_pmu_next_skid(pmu,
+                                       env_archcpu(env)->tcg_pmu_props.ipc);
     if (!pmu->skid_left && !pmu->held) {
         pmu_deliver(env);
     }
@@ -318,7 +318,30 @@ static void pmu_retire(CPUX86State *env, const X86CntInsn *insn)
     }
 }
 
-void x86_pmu_interrupt(CPUX86State *env, bool insn, bool hard)
+/* Counts too many, of those that count CPL 3. */
+static void pmu_place(CPUX86State *env, enum pmc_place place)
+{
+    PMUEvents e = { 0 };
+
+    if ((env->hflags & HF_CPL_MASK) == 3 &&
+        x86_pmu_excess(pmu_of(env), place, e.excess)) {
+        pmu_happened(env, &e, true);
+    }
+}
+
+void x86_pmu_place(CPUX86State *env, enum pmc_place place)
+{
+    x86_cnt_fold(env);
+    pmu_place(env, place);
+    x86_cnt_update(env);
+}
+
+void x86_pmu_returns(CPUX86State *env, enum pmc_place place)
+{
+    pmu_of(env)->returns = place;
+}
+
+void x86_pmu_interrupt(CPUX86State *env, int vector, bool insn, bool hard)
 {
     PMUEvents e = {
         .insns = insn, .far = 1, .far_insns = insn, .interrupts = hard,
@@ -333,6 +356,9 @@ void x86_pmu_interrupt(CPUX86State *env, bool insn, bool hard)
                            (pmu_user(env) ? 0 : X86_CNT_CPL0));
         }
         pmu_happened(env, &e, pmu_user(env));
+        if (insn || vector == EXCP0E_PAGE) {
+            pmu_place(env, insn ? PMC_INTN : PMC_PF);
+        }
         x86_cnt_update(env);
     }
 }
@@ -348,6 +374,7 @@ void x86_pmu_smi(CPUX86State *env)
 
     x86_cnt_fold(env);
     pmu_happened(env, &e, pmu_user(env));
+    pmu_place(env, PMC_SMI);
     x86_cnt_update(env);
 }
 
@@ -496,15 +523,6 @@ static void pmu_leave_mode(CPUX86State *env)
     }
 }
 
-static void pmu_overcount(CPUX86State *env, uint32_t insns, uint32_t far)
-{
-    PMUEvents e = { .insns = insns, .far_excess = far };
-
-    if (insns || far) {
-        pmu_happened(env, &e, pmu_user(env));
-    }
-}
-
 static void pmu_enter_mode(CPUX86State *env, bool ring)
 {
     X86PMU *pmu = pmu_of(env);
@@ -513,9 +531,10 @@ static void pmu_enter_mode(CPUX86State *env, bool ring)
     if (!env->x86_count.kernel) {
         return;
     }
-    if (ring) {
-        pmu_overcount(env, env_archcpu(env)->tcg_pmu_props.overcount_ring, 0);
+    if (ring && pmu->returns) {
+        pmu_place(env, pmu->returns);
     }
+    pmu->returns = 0;
     /* Where a counter does not count its events have ended. */
     for (n = 0; pmu->asserted && n < pmu->counters; n++) {
         if (!pmu_counts(env, &pmu->counter[n], pmu_user(env))) {
@@ -558,15 +577,22 @@ void x86_pmu_changed(CPUX86State *env)
 
 void x86_pmu_vmrun(CPUX86State *env)
 {
-    const X86PMUProps *props = &env_archcpu(env)->tcg_pmu_props;
+    uint32_t inject = x86_ldl_phys(env_cpu(env), env->vm_vmcb +
+                                   offsetof(struct vmcb, control.event_inj));
 
-    pmu_overcount(env, props->overcount_vmrun, props->overcount_far);
+    x86_pmu_place(env, pmu_of(env)->exited);
+    if (inject & SVM_EVTINJ_VALID) {
+        x86_pmu_place(env, PMC_INJECT);
+    }
 }
 
 void x86_pmu_vmexit(CPUX86State *env)
 {
     X86PMU *pmu = pmu_of(env);
+    uint64_t code = x86_ldq_phys(env_cpu(env), env->vm_vmcb +
+                                 offsetof(struct vmcb, control.exit_code));
 
+    pmu->exited = pmc_place_of_exit(code, env->dr[6] & DR6_BS);
     if (pmu->held) {
         pmu->held = 0;
         pmu_deliver(env);

@@ -11,6 +11,7 @@
 #define X86_PMU_H
 
 #include "count/x86-count.h"
+#include "pmu/pmc_row.h"
 
 #define X86_PMU_AMD_COUNTERS 6
 #define X86_PMU_INTEL_GP 8     /* of variable function, at most */
@@ -18,21 +19,7 @@
 #define X86_LBR_ENTRIES 16
 #define X86_PMU_MAX_COUNTERS (X86_PMU_INTEL_GP + X86_PMU_INTEL_FIXED)
 
-/* What happens to an overflow interrupt. */
-typedef enum X86PMUSkid {
-    X86_PMU_SKID_FIXED,       /* comes pmu-skid instructions later */
-    X86_PMU_SKID_ZEN2,        /* as measured, see pmu-skid.c */
-    X86_PMU_SKID_ZEN3,
-    X86_PMU_SKID_ADVERSARIAL, /* late, lost, in bursts */
-} X86PMUSkid;
-
 typedef struct X86PMUProps {
-    uint8_t skid;             /* X86PMUSkid */
-    uint32_t skid_insns;      /* of X86_PMU_SKID_FIXED */
-    uint32_t skid_divisor;    /* of the others, at least 1 */
-    uint32_t overcount_vmrun; /* instructions overcounted per VMRUN */
-    uint32_t overcount_ring;  /* the same per change of the CPL to or from 3 */
-    uint32_t overcount_far;   /* far transfers overcounted per VMRUN */
     uint8_t version;          /* of Intel's, 0: that of the CPU model */
     uint8_t ipc;              /* instructions in a cycle, at least 1 */
     bool predicts;            /* by a simple predictor, else perfectly */
@@ -166,6 +153,10 @@ struct X86PMU {
     bool predicts;            /* by the simple predictor */
     struct x86_cache *cache;  /* of IBS alone: ibs-cache, or NULL */
 
+    /* Only for x-x86-pmu-row, and not migrated. */
+    uint8_t exited;           /* enum pmc_place of the last #VMEXIT */
+    uint8_t returns;          /* the same of a return that is going on */
+
     /* Derived. */
     X86PMUCounter counter[X86_PMU_MAX_COUNTERS];
     bool rederive;            /* an interrupt has changed the registers */
@@ -251,8 +242,16 @@ extern const VMStateDescription vmstate_x86_pmu_irperf;
 extern const VMStateDescription vmstate_x86_pmu_late;
 extern const VMStateDescription vmstate_x86_pmu_cycle;
 
-/* pmu-skid.c: instructions from an overflow to its interrupt; may be 0 */
-uint64_t x86_pmu_next_skid(const X86PMUProps *props, X86PMU *pmu);
+/* pmu-row.c */
+
+/*
+ * Instructions from an overflow to its interrupt, of which `ipc' are a cycle;
+ * UINT64_MAX: it never comes.
+ */
+uint64_t x86_pmu_next_skid(X86PMU *pmu, uint32_t ipc);
+/* Counts too many at a place.  False: none. */
+bool x86_pmu_excess(X86PMU *pmu, enum pmc_place place,
+                    uint32_t excess[PMC_EVENTS]);
 /* A pseudo-random number below a limit; 0: the first seed. */
 uint32_t x86_pmu_random(uint64_t *seed, uint32_t below);
 
@@ -352,7 +351,13 @@ extern const X86CntUser x86_pmu_user;
  * An interrupt or exception is delivered; `insn': INT n and the like; @hard: an
  * interrupt from outside.
  */
-void x86_pmu_interrupt(CPUArchState *env, bool insn, bool hard);
+void x86_pmu_interrupt(CPUArchState *env, int vector, bool insn, bool hard);
+/*
+ * At a place where x-x86-pmu-row may let the counters of CPL 3 count too much;
+ * or before a return, which may lead to CPL 3.
+ */
+void x86_pmu_place(CPUArchState *env, enum pmc_place place);
+void x86_pmu_returns(CPUArchState *env, enum pmc_place place);
 /* It has been delivered: EIP is that of its handler. */
 void x86_pmu_interrupted(CPUArchState *env);
 void x86_pmu_smi(CPUArchState *env);

@@ -5,6 +5,8 @@ machine of a row. Adding a test: one file in ../tests (named in ../meson.build),
 from dataclasses import dataclass
 from pathlib import Path
 
+from planted import late, planted
+
 EXACT = ",lwp-delivery=exact"
 LWP = f"+lwp{EXACT}"
 FAM15H = f"+lwp,lwp-profile=fam15h{EXACT}"
@@ -20,6 +22,12 @@ IBS_CACHE = f"ibs-cache=on{SMALL.format('ibs')}"
 LATENCY = ",lwp-dme=on,lwp-latency-max=10,lwp-latency-rounding=4,lwp-cache-ram=5000"
 LATENCY_2007 = ",lwp-dme=on,lwp-latency-max=10,lwp-cache-ram=5000"
 REV07 = f"+lwp,lwp-rev=2007{EXACT}"
+
+# guest-tests/flat/tests/pmu_row.c knows these numbers.
+PLACES = (
+    "insns.cpuid=3,insns.step=50,insns.bp=70,insns.pf=110,insns.intn=130,insns.iret=170,insns.syscall=190,"
+    "insns.sysret=230,branches.cpuid=5,far.cpuid=7"
+)
 
 # Why a row is not in the suite without the lab.
 OF_QEMU = "QEMU itself"
@@ -51,6 +59,8 @@ class Row:
     resets: bool = False  # the test resets the machine
     hold: bool = False  # accesses of the guest are held: kernel/hold.h
     needs: str = ""  # of the accelerator
+    row: str = ""  # planted in the counters (planted.py)
+    adversarial: bool = False
     # The suite without the lab (manifest.py):
     absence: bool = False  # it is about processors without LWP
     hidden: bool = False  # it is about state of LWP that the guest's system does not switch
@@ -75,6 +85,7 @@ class Row:
             *("-cpu", cpu, "-smp", str(self.cpus), "-m", "64", "-nodefaults", "-no-user-config", "-display", "none"),
             *("-serial", "stdio", "-device", "isa-debug-exit,iobase=0xf4,iosize=4"),
             *("-kernel", str(image), "-append", self.words(more)),
+            *planted(self.row, self.adversarial),
             *(("-L", str(firmware)) if firmware else ()),
             *(() if self.resets else ("-no-reboot",)),
             *(("-object", "memory-backend-memfd,id=ram,size=64M") if self.hold else ()),
@@ -211,14 +222,16 @@ ROWS = (
     Row("pmu_overflow", PMU, needs="tcg"),
     Row("pmu_overflow_v1", "pmu=on,+perfctr-core", test="pmu_overflow", needs="tcg"),
     Row("pmu_overflow_lwp", f"{PMU},+lwp", test="pmu_overflow", needs="tcg"),  # 2007-715
-    Row("pmu_overflow_skid", f"{PMU},pmu-skid=13", "skid=13", test="pmu_overflow", needs="tcg", lab=OF_SETTING),
-    Row("pmu_skid_zen2", f"{PMU},pmu-skid=zen2", "min=800 max=5043", test="pmu_skid", needs="tcg", lab=OF_SETTING),
-    Row("pmu_skid_zen3", f"{PMU},pmu-skid=zen3", "min=1202 max=86738", test="pmu_skid", needs="tcg", lab=OF_SETTING),
-    Row("pmu_skid_zen3_16", f"{PMU},pmu-skid=zen3/16", "min=75 max=5421", test="pmu_skid", needs="tcg", lab=OF_SETTING),
-    Row("pmu_skid_adversarial", f"{PMU},pmu-skid=adversarial", test="pmu_skid", needs="tcg", lab=OF_SETTING),
+    Row("pmu_overflow_skid", PMU, "skid=13", test="pmu_overflow", row=late("13"), needs="tcg", lab=OF_SETTING),
+    Row("pmu_skid_zen2", PMU, "min=800 max=5043", test="pmu_skid", row=late("zen2"), needs="tcg", lab=OF_SETTING),
+    Row("pmu_skid_zen3", PMU, "min=1202 max=86738", test="pmu_skid", row=late("zen3"), needs="tcg", lab=OF_SETTING),
+    # A cycle is four instructions.
+    Row("pmu_skid_ipc", f"{PMU},pmu-ipc=4", "min=300 max=21684", test="pmu_skid", row=late("zen3/16"), needs="tcg",
+        lab=OF_SETTING),
+    Row("pmu_skid_adversarial", PMU, test="pmu_skid", row=late("zen3"), adversarial=True, needs="tcg", lab=OF_SETTING),
+    Row("pmu_lost", PMU, "lost=4", test="pmu_skid", row=f"{late('0')},lost=4", needs="tcg", lab=OF_SETTING),
     Row("pmu_svm", f"{PMU},+svm", needs="tcg"),
-    Row("pmu_svm_overcount", f"{PMU},+svm,pmu-overcount-ring=20,pmu-overcount-vmrun=300", "overcount=1",
-        test="pmu_svm", needs="tcg", lab=OF_SETTING),
+    Row("pmu_row", f"{PMU},+svm,+npt", row=PLACES, needs="tcg", lab=OF_SETTING),
     Row("pmu_smi", f"{LWP},{PMU}", test="smm", needs="tcg", lab=OF_MACHINE),
     Row("pmu_events", PMU, needs="tcg"),
     Row("pmu_events_ipc", f"{PMU},pmu-ipc=4", "ipc=4", test="pmu_events", needs="tcg", lab=OF_SETTING),
@@ -255,8 +268,8 @@ ROWS = (
     Row("pmu_intel_overflow_v1", f"{PMU_INTEL},pmu-version=1", test="pmu_intel_overflow", model="Nehalem",
         needs="tcg", lab=OF_QEMU),
     Row("pmu_intel_overflow_v2", PMU_INTEL, test="pmu_intel_overflow", model="Nehalem", needs="tcg", lab=OF_QEMU),
-    Row("pmu_intel_overflow_skid", f"{PMU_INTEL},pmu-skid=13", "skid=13", test="pmu_intel_overflow",
-        model="Skylake-Client", needs="tcg", lab=OF_QEMU),
+    Row("pmu_intel_overflow_skid", PMU_INTEL, "skid=13", test="pmu_intel_overflow", model="Skylake-Client",
+        row=late("13"), needs="tcg", lab=OF_QEMU),
     Row("pmu_intel_init", PMU_INTEL, model="Skylake-Client", cpus=2, needs="tcg", lab=OF_QEMU),
     Row("pmu_intel_off", model="Skylake-Client", needs="tcg", lab=OF_QEMU),
     # Stepping by taken branches, of which KVM keeps the bit from its guests.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * pmu-skid=: how late the interrupt of an overflow comes. The counter keeps counting meanwhile, so the handler reads how
- * many instructions it was late. min= and max= on the command line: the bounds; without them the sequence of
- * `adversarial`.
+ * How late the interrupt of an overflow comes, by a planted row. The counter keeps counting meanwhile, so the handler
+ * reads how many instructions it was late. min= and max= on the command line: the bounds; lost=: one of so many never
+ * comes; without them the sequence of `adversarial`.
  */
 #include "apic.h"
 #include "lwp_fixture.h"
@@ -81,6 +81,14 @@ static void test_adversarial(void)
 	report_eq(count, 7, "the next waits for a #VMEXIT");
 }
 
+/* Nobody sets the counter again after an interrupt that does not come. */
+static void test_lost(void)
+{
+	run(1000000);
+	report_eq(late[0], 0, "interrupts come on time");
+	report(count < 2000000 / PERIOD / 2, "until one does not");
+}
+
 FLAT_TEST(pmu_skid)
 {
 	u32 max = option_number("max", 0);
@@ -91,7 +99,9 @@ FLAT_TEST(pmu_skid)
 	}
 	irq_set_handler(VEC_NMI, on_nmi);
 	apic_set_lvtpc(LVT_NMI);
-	if (max)
+	if (option_number("lost", 0))
+		test_lost();
+	else if (max)
 		test_bounds(option_number("min", 0), max);
 	else
 		test_adversarial();

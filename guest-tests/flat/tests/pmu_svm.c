@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * AMD's core performance counters with SVM: GuestOnly, HostOnly; the interrupt of an overflow in a guest is
- * intercepted there. overcount=R,V on the command line: the counter counts R instructions more at each ring
- * change, V at each VMRUN.
+ * intercepted there.
  */
 #include "apic.h"
 #include "lwp_fixture.h"
@@ -13,13 +12,11 @@
 #define LVT_NMI 0x400u
 #define EXIT_NMI 0x61
 
-extern char pms_guest[], pms_user[];
+extern char pms_guest[];
 
 USER_CODE(/* Ten instructions; VMMCALL does not retire, it exits. */
 	  "pms_guest: .fill 10, 1, 0x90\n"
-	  "vmmcall\n"
-	  "pms_user: nop\n"
-	  "user_exit\n");
+	  "vmmcall\n");
 
 static u32 nmis;
 
@@ -58,21 +55,6 @@ static void test_exact(struct guest *g)
 	report_eq(pmu_stop(0), 6, "and counts on");
 }
 
-static void test_overcount(struct guest *g)
-{
-	struct user u;
-
-	/* The change to CPL 3, VMRUN at that CPL, and the ten. */
-	report_eq(counted(g, PERF_INSNS | PERF_USR | PERF_GUEST_ONLY), 20 + 300 + 10,
-		  "VMRUN counts 300 at the guest's CPL");
-	report_eq(counted(g, PERF_INSNS | PERF_OS | PERF_GUEST_ONLY), 0, "and none elsewhere");
-	user_init64(&u, (u64)pms_user, 0);
-	pmu_start(0, PERF_INSNS | PERF_USR, 0);
-	user_run(&u);
-	/* 20 on the way in, NOP, INT. */
-	report_eq(pmu_stop(0), 22, "entering CPL 3 counts 20");
-}
-
 FLAT_TEST(pmu_svm)
 {
 	struct guest g;
@@ -86,8 +68,5 @@ FLAT_TEST(pmu_svm)
 	svm_init();
 	lwp_map(&l, kernel_cr3());
 	guest_init(&g, l.cr3, (u64)pms_guest, STACK_TOP, true);
-	if (option_number("overcount", 0))
-		test_overcount(&g);
-	else
-		test_exact(&g);
+	test_exact(&g);
 }

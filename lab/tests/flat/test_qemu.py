@@ -13,7 +13,10 @@ from lab.common import places
 from lab.tests.conftest import Start, machine, run
 from lab.tests.flat.kernel import LWP, OS, PLAIN, PMU, STOPPED, bench, flat, symbols
 from lab.common.qmp import PATIENCE, Refused, Stub, Vm
+from lab.common.rows import late
 from lab.testing.suite import PASSED
+
+ROW = "x-x86-pmu-row,id=row"
 
 ENUMS = {
     "lwp-rev": "X86LwpRevision", "lwp-context": "X86LwpContext", "lwp-profile": "X86LwpProfile",
@@ -50,10 +53,7 @@ def test_refused(cpu: str, words: tuple[str, ...], says: str) -> None:
     assert ended.status == 1 and says in ended.err and ended.said.count("\n") == 1
 
 
-IDLE = (
-    "pmu-skid=13", "pmu-skid=zen3", "pmu-ipc=2", "pmu-predictor=2bit", "pmu-version=2", "pmu-overcount-vmrun=1",
-    "pmu-overcount-ring=1", "pmu-overcount-far=1",
-)
+IDLE = ("pmu-ipc=2", "pmu-predictor=2bit", "pmu-version=2")
 
 
 @pytest.mark.parametrize("cpu, setting", [
@@ -66,6 +66,30 @@ def test_idle_setting(cpu: str, setting: str) -> None:
     ended = run(machine(f"{cpu},{setting}", STOPPED), PATIENCE)
     assert ended.status == 1 and ended.said.count("\n") == 1
     assert f"{setting.partition('=')[0]}: this CPU has no such counters of TCG" in ended.err.replace("=2bit", "")
+
+
+@pytest.mark.parametrize("objects, says", [
+    pytest.param((f"{ROW},row=insns.entry=1,,insns.nmi=2",), "row: the place is set twice, at ", id="twice"),
+    pytest.param((f"{ROW},row=insns.lock=1",), "row: TCG has nothing that counts too much at insns.lock", id="lock"),
+    pytest.param((f"{ROW},row=far.rep=?",), "row: TCG has nothing that counts too much at far.rep", id="rep"),
+    pytest.param((ROW, "x-x86-pmu-row,id=other"), "there is one x-x86-pmu-row already", id="second"),
+])
+def test_row_refused(objects: tuple[str, ...], says: str) -> None:
+    """A row that nobody can read, that TCG cannot plant, or a second one, is refused in one line."""
+    ended = run(machine(PMU, *(word for text in objects for word in ("-object", text)), STOPPED), PATIENCE)
+    assert ended.status == 1 and says in ended.err and ended.said.count("\n") == 1
+
+
+def test_row_changes(vm: Start) -> None:
+    """A row can be set while the guest runs, says what is set, and goes; one that is refused changes nothing."""
+    it = vm(PMU, *flat("test=pmu_overflow cpus=1 skid=13"), "-object", ROW, STOPPED)
+    for text in ("far.hlt=1/2", late("13")):
+        it.do("qom-set", path="/objects/row", property="row", value=text)
+        with pytest.raises(Refused, match="row: the numbers are not in order"):
+            it.do("qom-set", path="/objects/row", property="row", value="far.hlt=2/1")
+        assert it.do("qom-get", path="/objects/row", property="row") == text
+    it.do("cont")
+    assert it.wait() == PASSED
 
 
 @pytest.mark.parametrize("kind, has", [("pc-q35-9.2", False), ("q35", True)], ids=["pc-q35-9.2", "q35"])
