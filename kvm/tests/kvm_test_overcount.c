@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A processor whose counter of instructions overcounts at each entry of a guest at CPL 3 and at each return to
- * CPL 3 (pmu-overcount-ring). KVM measures by how much, and the records are those of single steps
+ * CPL 3. KVM measures by how much, and the records are those of single steps
  * (43724-822).
  */
 #include "counted.h"

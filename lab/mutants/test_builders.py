@@ -15,7 +15,7 @@ from lab.nested.programs import Run
 
 PASSES = "TAP version 13\nok 1 - CR2 is right\nok 2 - CF is clear\n1..2\n"
 FAILS = PASSES.replace("ok 2", "not ok 2")
-RUN = Run("late", "", "EPYC,pmu=on", "lwp_source=perf", ("500",), 2, True, "kvm_test_tf")
+RUN = Run("late", "", "EPYC,pmu=on", "lwp_source=perf", "", ("500",), 2, True, "kvm_test_tf")
 
 
 class Work(unittest.TestCase):

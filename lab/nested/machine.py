@@ -14,6 +14,7 @@ from typing import Any
 
 from lab.building import kernel, linux, qemu, tools
 from lab.common import places, proc
+from lab.common.rows import planted
 from lab.common.say import Died, Skip, Usage, say
 from lab.guest import capsule, count1, frozen
 from lab.guest.files import program, writable
@@ -35,6 +36,7 @@ class Machine:
     model: str = LWP_MODEL  # another one has no LWP
     stats: Path | None = None
     kvm_amd: str = ""  # kvm-amd's parameters in the lab
+    row: str = ""  # what is wrong with TCG's counters
     runs: int = 0  # how often the command runs, if its statistics after each run are wanted, in STATS.1 ...
     passes: bool = False  # the first SIGINT or SIGTERM is for the command, which is lwprun
     frozen: count1.Count1 | None = None  # it is that machine, and nothing above describes it
@@ -68,6 +70,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--kvm-amd", default="", metavar="PARAMETERS", help="parameters of kvm-amd in the lab, as lwp_source=step"
+    )
+    parser.add_argument(
+        "--pmu-row", default="", metavar="ROW", help="what is wrong with TCG's counters, as late=9/9/9/9/9/9,rate=1000"
     )
     parser.add_argument("--capsule", type=Path, metavar="FILE", help="what ./vlwp freeze has kept, on that machine")
     add_files(parser)
@@ -113,9 +118,10 @@ def kvm_has_lwp() -> bool:
 def from_options(args: argparse.Namespace, checked: bool = True) -> Machine:
     """The guest that the user's options describe. What can be known to fail is refused here; checked: a program that is
     not there, too."""
-    machine = Machine(args.accel, cpu=args.cpu or "", stats=args.stats, kvm_amd=args.kvm_amd)
+    machine = Machine(args.accel, cpu=args.cpu or "", stats=args.stats, kvm_amd=args.kvm_amd, row=args.pmu_row)
     machine.frozen = args.machine
-    fixed = [f"--{name}" for name in ("smp", "memory", "cpu", "kvm_amd") if getattr(args, name)]
+    settings = ("smp", "memory", "cpu", "kvm_amd", "pmu_row")
+    fixed = [f"--{name.replace('_', '-')}" for name in settings if getattr(args, name)]
     fixed += ["--accel"] if args.accel != "tcg" else []
     if (args.machine or args.capsule) and fixed:
         raise Usage(f"{fixed[0]}: {count1.NAME} is one machine, docs/count-1.md")
@@ -143,6 +149,8 @@ def from_options(args: argparse.Namespace, checked: bool = True) -> Machine:
         machine.in_lab = not kvm_has_lwp()
         if not machine.in_lab and not os.access("/dev/kvm", os.W_OK):
             raise Skip("--accel=kvm needs write access to /dev/kvm")
+    if machine.row and machine.accel != "tcg":
+        raise Usage("--pmu-row is for TCG's counters")
     if machine.kvm_amd and not machine.in_lab:
         raise Usage("--kvm-amd is for the lab: use it with --accel=kvm where this machine's KVM has no LWP")
     return machine
@@ -186,7 +194,7 @@ def qemu_command(machine: Machine, run: Path, more: str = "") -> list[str]:
     cpu = model + (f",{machine.cpu}" if machine.cpu else "")
     own = ["-accel", accel, "-cpu", cpu, "-append", f"{kernel_args()} {more}".strip()]
     common = common_arguments(run, machine.smp, machine.memory, root=machine.root, initrd=machine.initrd)
-    return [str(places.qemu()), *common, *own]
+    return [str(places.qemu()), *common, *own, *planted(machine.row)]
 
 
 def command_line(machine: Machine, run: Path, command: Sequence[str]) -> list[str]:

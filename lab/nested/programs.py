@@ -8,13 +8,15 @@ from enum import Enum
 from lab.building import qemu_tree
 from lab.common import bases
 from lab.common.places import KVM_PROGRAMS
+from lab.common.rows import EXACT, late, planted
 from lab.nested.l1 import L1
 
 CPU = "EPYC"
 PMU = f"{CPU},pmu=on"  # a processor with counters
 SIX = ",perfctr-core=on"  # six of them: three for LWP, three for the guest
-SKID_0, SKID_500, SKID_ZEN3 = (f",pmu-skid={by}" for by in ("0", "500", "zen3"))  # how many instructions late they are
-OVER = ",pmu-overcount-ring=20,pmu-overcount-vmrun=300"
+# What is planted in its counters: interrupts that come late, and counts that are too high.
+LATE_500, ZEN3 = late("500"), late("zen3")
+OVER = f"{EXACT},insns.entry=300,insns.iret=20"
 SHADOW_STACKS = "shstk=on"  # what QEMU without our patch for the lab does not have
 CET = f"{CPU},family=25,model=17,xsaves=on,{SHADOW_STACKS}"  # Linux takes XSAVES from older ones
 PERF, FAKE = "lwp_source=perf", "lwp_source=fake"
@@ -55,6 +57,7 @@ class Run:
     line: str = ""  # what differs from the program's other runs
     cpu: str = CPU  # of L1's machine, without its "-lwp"
     kvm_amd: str = ""  # parameters of kvm-amd
+    row: str = ""  # planted in the counters
     args: tuple[str, ...] = ()
     smp: int = 1
     single: bool = False  # the run for those who run each program once
@@ -76,7 +79,8 @@ class Run:
     def lab(self) -> L1:
         """The machine."""
         flavour = qemu_tree.CET if SHADOW_STACKS in self.cpu else "vlwp"
-        return L1(smp=self.smp, cpu=self.cpu, kvm_amd=self.kvm_amd, limit=LIMIT, flavour=flavour)
+        row = planted(self.row)
+        return L1(smp=self.smp, cpu=self.cpu, kvm_amd=self.kvm_amd, limit=LIMIT, flavour=flavour, devices=row)
 
     def command(self) -> list[str]:
         """The command line in L1."""
@@ -97,21 +101,21 @@ class Program:
 
 STEP = Run("step", "every instruction is stepped")
 IN_TIME_RUN = Run("fake", "a fake counter stops in time", kvm_amd=IN_TIME)
-PERF_RUN = Run("perf", "performance counters, which `exact` stops in time", PMU, PERF, ("2",), needs=COUNTERS)
+PERF_RUN = Run("perf", "performance counters, which `exact` stops in time", PMU, PERF, args=("2",), needs=COUNTERS)
 
 
-def _skids(cpu: str, needs: Need, late: bool = False) -> tuple[Run, ...]:
-    """needs: of all. late: the second is the run for those who run each program once."""
+def _skids(cpu: str, needs: Need, second: bool = False) -> tuple[Run, ...]:
+    """needs: of all. second: the second is the run for those who run each program once."""
     known = (needs, Need.LATENESS)
     return (
-        Run("skid-0", "interrupts on time", cpu + SKID_0, PERF, ("0",), needs=known),
-        Run("skid-500", "interrupts 500 instructions late", cpu + SKID_500, PERF, ("500",), single=late, needs=known),
-        Run("unknown", "nobody knows how late interrupts come", cpu + SKID_ZEN3, PERF, needs=(needs,)),
+        Run("skid-0", "interrupts on time", cpu, PERF, args=("0",), needs=known),
+        Run("skid-500", "interrupts 500 instructions late", cpu, PERF, LATE_500, ("500",), single=second, needs=known),
+        Run("unknown", "nobody knows how late interrupts come", cpu, PERF, ZEN3, needs=(needs,)),
     )
 
 
 def _off(variant: str, line: str, kvm_amd: str, cpu: str = CPU, needs: tuple[Need, ...] = ()) -> Run:
-    return Run(variant, line, cpu, kvm_amd, ("1",), single=variant == "source", needs=needs)
+    return Run(variant, line, cpu, kvm_amd, args=("1",), single=variant == "source", needs=needs)
 
 
 TABLE = (
@@ -123,23 +127,23 @@ TABLE = (
     Program("kvm_hostile", "hostile guests and hostile user space reach no memory but their own",
             (Run(args=("20",), smp=2),), result="seeded-tap"),
     Program("kvm_lateness", "how late the interrupts of counters come, in instructions",
-            (Run(cpu=PMU + SKID_ZEN3, kvm_amd=PERF, needs=COUNTERS),)),
+            (Run(cpu=PMU, kvm_amd=PERF, row=ZEN3, needs=COUNTERS),)),
     Program("kvm_test_abi", "CPUID, MSRs, capability and attributes, bad input and refusals"),
     # The emulated processor has no AVIC; KVM only has to believe that there is one.
     Program("kvm_test_avic", "AVIC is inhibited while a vCPU may step, and only then",
             (Run(kvm_amd="avic=1 force_avic=1"),)),
     Program("kvm_test_btf", "steps over branches: records are those of single steps, with fewer steps", (
-        Run("on", "an overcounting counter and BTF", PMU + OVER, PERF, ("on",), needs=LATENESS + OVERCOUNT),
-        Run("right", "a counter that is right", PMU, PERF, ("on",), needs=LATENESS),
-        Run("off", "by a parameter", PMU, f"{PERF} lwp_branch_steps=0", ("off",), needs=LATENESS),
+        Run("on", "an overcounting counter and BTF", PMU, PERF, OVER, ("on",), needs=LATENESS + OVERCOUNT),
+        Run("right", "a counter that is right", PMU, PERF, args=("on",), needs=LATENESS),
+        Run("off", "by a parameter", PMU, f"{PERF} lwp_branch_steps=0", args=("off",), needs=LATENESS),
         # Family 16h has no row in lwp_cpu.c.
-        Run("row", "for an unknown processor", f"{PMU},family=22", PERF, ("off",), needs=LATENESS),
+        Run("row", "for an unknown processor", f"{PMU},family=22", PERF, args=("off",), needs=LATENESS),
     )),
     Program("kvm_test_clock", "clock events by performance counters", (
         Run("core", "only the core clock has a counter", PMU, PERF, needs=CLOCKS),
         # A processor for which perf knows reference cycles.
-        Run("rnh", "the reference clock has a counter too", f"{CPU},family=25,model=17,pmu=on{SIX}", PERF, ("rnh",),
-            needs=CLOCKS),
+        Run("rnh", "the reference clock has a counter too", f"{CPU},family=25,model=17,pmu=on{SIX}", PERF,
+            args=("rnh",), needs=CLOCKS),
     )),
     Program("kvm_test_blocked", "guest memory that user space does not provide yet holds up one vCPU only",
             (Run(smp=2),)),
@@ -157,7 +161,7 @@ TABLE = (
             since="7.3"),
     Program("kvm_test_migrate", "saving and restoring a VM at any instruction boundary", (Run(needs=STEPS),)),
     Program("kvm_test_mode", "changes of a vCPU's mode are those of the table in svm/lwp_mode.c, and all of them occur",
-            (Run(cpu=PMU + OVER, kvm_amd=PERF, needs=OVERCOUNT),)),
+            (Run(cpu=PMU, kvm_amd=PERF, row=OVER, needs=OVERCOUNT),)),
     Program("kvm_test_nested", "LWP follows VMLOAD and VMSAVE of a hypervisor in the guest"),
     Program("kvm_test_off", "KVM without LWP: a wrong parameter switches it off with one warning, and KVM works", (
         Run("switched", "lwp=0", kvm_amd="lwp=0", args=("0",)),
@@ -172,12 +176,12 @@ TABLE = (
     )),
     # The counter overcounts at each entry of a guest and at each return to CPL 3.
     Program("kvm_test_overcount", "KVM measures by how much a counter overcounts, and subtracts it", (
-        Run("insns", "of instructions, at entries and at returns", PMU + OVER, PERF, needs=OVERCOUNT),
-        Run("far", "of far transfers, at entries", f"{PMU},pmu-overcount-far=5", PERF, ("far",), needs=OVERCOUNT),
+        Run("insns", "of instructions, at entries and at returns", PMU, PERF, OVER, needs=OVERCOUNT),
+        Run("far", "of far transfers, at entries", PMU, PERF, f"{EXACT},far.entry=5", ("far",), needs=OVERCOUNT),
     )),
     Program("kvm_test_perf", "records by performance counters are those of single steps", _skids(PMU, Need.PMU, True)),
     Program("kvm_test_prompt", "prompt delivery with late interrupts: records and missed events are the periods",
-            (Run(cpu=PMU + SKID_ZEN3, kvm_amd=PERF, needs=COUNTERS),)),
+            (Run(cpu=PMU, kvm_amd=PERF, row=ZEN3, needs=COUNTERS),)),
     Program("kvm_test_release", "perf events are released soon after a profile has ended",
             (Run(cpu=PMU, kvm_amd=PERF, needs=COUNTERS),)),
     Program("kvm_test_rewrite", "the emulator executes no other instruction while a program's code is rewritten",

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from lab.common.places import LAB
+from lab.common.rows import skid
 from lab.nested.l1 import L1
 from lab.testing.suite import flatrun
 from lab.tests.conftest import good
@@ -41,7 +42,7 @@ class Programs:
 
 @dataclass(frozen=True)
 class Skid:
-    """A value of pmu-skid, by which interrupts come late, and the settings with which the counter is used."""
+    """How late interrupts come, and the settings with which the counter is used."""
 
     name: str
     margin: str  # parameters of kvm-amd
@@ -50,7 +51,8 @@ class Skid:
 
     def lab(self, lab: L1) -> L1:
         """The machine with it."""
-        return replace(lab, cpu=f"EPYC,pmu=on,pmu-skid={self.name}", kvm_amd=f"lwp_source=perf {self.margin}".strip())
+        kvm_amd = f"lwp_source=perf {self.margin}".strip()
+        return replace(lab, cpu="EPYC,pmu=on", devices=skid(self.name), kvm_amd=kvm_amd)
 
 
 # In the order of the soak, the longest last.

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from lab.common import places
+from lab.common.rows import late, planted
 from lab.nested.l1 import L1
 from lab.tests.kvm.conftest import Done, InL1
 from lab.tests.plugin import Tell
@@ -39,8 +40,8 @@ REPORT = (
 def unknown(seed: int) -> L1:
     """Lateness and overcount as a real processor may have them."""
     draw = random.Random(seed)
-    skid = draw.choice(("zen2", "zen3", "zen3/2", "zen2/7"))
-    return replace(HERE, cpu=f"EPYC,pmu=on,perfctr-core=on,pmu-skid={skid},pmu-overcount-vmrun={draw.randint(0, 300)}")
+    row = f"{late(draw.choice(('zen2', 'zen3', 'zen3/2', 'zen2/7')))},insns.entry={draw.randint(0, 300)}"
+    return replace(HERE, cpu="EPYC,pmu=on,perfctr-core=on", devices=planted(row))
 
 
 def results(done: Done) -> dict[str, str]:
@@ -58,22 +59,22 @@ def test_here(in_l1: InL1, seed: int, tell: Tell) -> None:
 
     Of the rows that count by counters, and of those that cannot run there, it runs one each."""
     lab, draw = unknown(seed), random.Random(seed)
-    counted, planted = draw.choice(COUNTED), draw.choice(PLANTED)
-    tell(f"{lab.cpu}: {counted}, {planted}")
-    done = here(in_l1, lab, "-k", " or ".join((*ALWAYS, counted, planted)))
+    counted, skipped = draw.choice(COUNTED), draw.choice(PLANTED)
+    tell(f"{lab.devices[1]}: {counted}, {skipped}")
+    done = here(in_l1, lab, "-k", " or ".join((*ALWAYS, counted, skipped)))
     assert done.status == 0
     rest = iter(done.said.splitlines())
     for pattern in REPORT:
         assert any(re.fullmatch(pattern, line) for line in rest), f"no line {pattern}, or not in this place"
     said = results(done)
-    assert "passed, 0 failed" in said[counted] and said[planted].startswith("skipped: needs ")
+    assert "passed, 0 failed" in said[counted] and said[skipped].startswith("skipped: needs ")
 
 
 @pytest.mark.soak
 def test_here_whole(in_l1: InL1, seed: int, tell: Tell) -> None:
     """All rows of test kvm --here pass, or say what they need, on a machine of whose counters they know nothing."""
     lab = replace(unknown(seed), limit=None)
-    tell(lab.cpu)
+    tell(lab.devices[1])
     done = here(in_l1, lab)
     said = results(done)
     assert done.status == 0, "\n".join(f"{name}: {verdict}" for name, verdict in said.items())

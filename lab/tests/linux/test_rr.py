@@ -4,12 +4,16 @@ interrupt in time."""
 
 import pytest
 
+from lab.common.rows import late
 from lab.tests.conftest import good
 from lab.tests.linux.tools import VLWP
 
 COUNTERS = "--cpu=pmu=on,+perfctr-core"
 # Options of ./vlwp shell: AMD's counters, interrupts as late as on Zen 2, and Intel's counters.
-RUNS = {"amd": [COUNTERS], "zen2": [f"{COUNTERS},pmu-skid=zen2"], "intel": ["--model=Skylake-Client", "--cpu=pmu=on"]}
+RUNS = {
+    "amd": [COUNTERS], "zen2": [COUNTERS, f"--pmu-row={late('zen2')}"],
+    "intel": ["--model=Skylake-Client", "--cpu=pmu=on"],
+}
 PROGRAMS = (
     "ls /usr",
     "perl -e '$n += $_ * $_ for 1..20000; print \"$n\\n\"'",
