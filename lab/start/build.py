@@ -17,6 +17,7 @@ PARTS: dict[str, tuple[Callable[[], None], str]] = {
     "qemu-base": (lambda: qemu.build("base"), "the same QEMU without LWP, for comparisons"),
     "guest": (kernel.build, "the guest's kernel and initramfs"),
     "tools": (tools.build, "lwprun, lwpctl, the programs that run in guests"),
+    "probe": (tools.build, "vlwp-probe, which says what a processor's counters do, with the other tools"),
     "libvirt": (lambda: libvirt.build(libvirt.own()), "libvirt with LWP, that of this Debian release"),
     "coverage": (coverage.write, "docs/spec-coverage.md, of what code and tests cite"),
     "kvm": (linux.build, "kvm.ko and kvm-amd.ko with LWP for the guests' stock kernel, in build/kvm"),
