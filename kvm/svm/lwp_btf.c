@@ -11,12 +11,12 @@
  * #VMEXIT. A processor may clear the bit at #DB; it is written at each entry.
  *
  * What a vCPU cannot trust it does not use: if an entry passes more than its line has, or traps
- * before a branch (lwp_line_explains()), the vCPU steps instructions from then on. An event that
- * passed is an overshoot, which lwp_source.c counts.
+ * before a branch (lwp_line_explains()), the vCPU steps DOUBT instructions, twice as many the next
+ * time, and tries again. An event that passed is an overshoot, which lwp_source.c counts. A row
+ * with btf=0 says that it need not be tried.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include <linux/moduleparam.h>
 #include <asm/debugreg.h>
 
 #include "svm.h"
@@ -26,11 +26,8 @@
 
 /* Fewer events than this are stepped. */
 #define LEAST_LEFT 16
-
-static bool lwp_branch_steps = true;
-module_param(lwp_branch_steps, bool, 0444);
-MODULE_PARM_DESC(lwp_branch_steps,
-		 "`exact` delivery steps over branches where processor and counters allow it");
+#define DOUBT 1024
+#define MOST_DOUBT (DOUBT << 10)
 
 static bool usable;
 
@@ -51,7 +48,7 @@ static bool svm_lwp_btf_kept(void)
 /* At load, after the source has been chosen: it must be one that can be read while it counts. */
 void svm_lwp_btf_setup(void)
 {
-	if (!svm_lwp_source_readable() || !lwp_branch_steps || !svm_lwp_cpu()->branch_steps)
+	if (!svm_lwp_source_readable())
 		return;
 	usable = svm_lwp_btf_kept();
 	if (!usable)
@@ -67,7 +64,8 @@ static bool svm_lwp_btf_possible(struct kvm_vcpu *vcpu)
 	struct vcpu_svm *svm = to_svm(vcpu);
 	const struct vmcb *vmcb = svm->vmcb;
 
-	return usable && !svm->lwp.btf.off && svm->lwp.engine.delivery == LWP_DELIVERY_EXACT &&
+	return usable && !svm->lwp.btf.off && !svm_lwp_row_no_btf() &&
+	       svm->lwp.engine.delivery == LWP_DELIVERY_EXACT &&
 	       !svm_lwp_clock_steps(&svm->lwp.engine) && !is_guest_mode(vcpu) &&
 	       !(vmcb->save.rflags & X86_EFLAGS_TF) &&
 	       !(vmcb->control.int_state & SVM_INTERRUPT_SHADOW_MASK) &&
@@ -91,8 +89,9 @@ static void svm_lwp_btf_judge(struct kvm_vcpu *vcpu, const u64 left[LWP_KINDS])
 	    lwp_line_explains(&b->line, svm_lwp_btf_passed(b, left, LWP_KIND_IRE),
 			      svm_lwp_btf_passed(b, left, LWP_KIND_BRE), b->trapped))
 		return;
-	b->off = true;
-	pr_warn_once("LWP: no trap at a branch: a vCPU steps each instruction\n");
+	b->doubt = b->doubt ? min_t(u32, 2 * b->doubt, MOST_DOUBT) : DOUBT;
+	b->off = b->doubt;
+	pr_warn_once("LWP: no trap at a branch: a vCPU steps each instruction for a while\n");
 }
 
 /* Can the line at rIP run with BTF? Fills b->line. */
@@ -129,6 +128,8 @@ bool svm_lwp_btf_step(struct kvm_vcpu *vcpu)
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
 	u64 left[LWP_KINDS];
 
+	if (lwp->btf.off)
+		lwp->btf.off--;
 	if (svm_lwp_btf_possible(vcpu)) {
 		svm_lwp_source_left(vcpu, left);
 		svm_lwp_btf_judge(vcpu, left);

@@ -12,16 +12,6 @@ struct perf_event;
 struct perf_sample_data;
 struct lwp_xop;
 
-/* Properties of a processor's counters, see lwp_cpu.c. */
-struct svm_lwp_cpu {
-	u8 family, model_first, model_last;
-	const char *name;
-	u32 start, most; /* margin: first and greatest value, see lwp_margin.h */
-	bool branch_steps; /* DEBUGCTL.BTF is trusted, see lwp_btf.c */
-	bool overcounts; /* errata: the counter of retired instructions may overcount */
-	bool spec_lock_map; /* rolled-back locked instructions count unless MSRC001_1020[54] = 1 */
-};
-
 /* A perf event: what it counts, and its overflow handler. */
 struct svm_lwp_counter {
 	u32 type;
@@ -55,6 +45,7 @@ struct svm_lwp_source {
 	const char *name;
 	bool steps; /* counts in software: each instruction is stepped and passed to retired() */
 	bool (*usable)(void); /* NULL: on any host */
+	bool (*exact)(enum lwp_kind kind); /* are its counts right? NULL: they are */
 	/*
 	 * Count from 0 and interrupt after `after` events of a kind; 0 = do not count them. False:
 	 * the source cannot.
@@ -65,8 +56,6 @@ struct svm_lwp_source {
 	 * these have certainly passed, others are lost, and the statistic lwp_no_counter says so.
 	 */
 	bool (*stop)(struct kvm_vcpu *vcpu, u64 passed[LWP_KINDS]);
-	/* No state counts now: stop what runs besides the counts of arm(). May be NULL. */
-	void (*idle)(struct kvm_vcpu *vcpu);
 	/*
 	 * As stop(), but it continues to count. Called where pending() is false. NULL: the source
 	 * can be read only when it stops.
@@ -82,7 +71,7 @@ struct svm_lwp_source {
 	void (*entering)(struct kvm_vcpu *vcpu);
 	void (*exited)(struct kvm_vcpu *vcpu);
 	/* Must IRET stay intercepted, because the counter counts returns to CPL 3? May be NULL. */
-	bool (*needs_returns)(void);
+	bool (*needs_returns)(struct kvm_vcpu *vcpu);
 };
 
 /* Does the vCPU run with RFLAGS.TF of LWP? */
@@ -98,7 +87,6 @@ static inline bool svm_lwp_mode_counts(enum svm_lwp_mode mode)
 }
 
 /* lwp_cpu.c */
-const struct svm_lwp_cpu *svm_lwp_cpu(void);
 void svm_lwp_cpu_warn(void);
 
 /* lwp_mem.c */
@@ -133,13 +121,13 @@ bool svm_lwp_event_count(struct perf_event *event, u64 *count);
 bool svm_lwp_event_reached(struct perf_event *event, u64 after);
 void svm_lwp_event_use(struct kvm_vcpu *vcpu);
 
-/* lwp_overcount.c */
-void svm_lwp_overcount_tell(void);
-bool svm_lwp_overcount_wanted(void);
-bool svm_lwp_overcount_returns(void);
-u64 svm_lwp_overcount_entry(void);
-void svm_lwp_overcount_stepped(u64 count);
-void svm_lwp_overcount_returned(u64 count);
+/* lwp_row.c */
+u32 svm_lwp_row_turn(void);
+bool svm_lwp_row_exact(enum lwp_kind kind);
+void svm_lwp_row_tell(void);
+void svm_lwp_row_over(u16 over[PMC_EVENTS][PMC_PLACES]);
+void svm_lwp_row_margin(struct lwp_margin *margin);
+bool svm_lwp_row_no_btf(void);
 
 /* lwp_budget.c */
 bool svm_lwp_budget_left(struct kvm_vcpu *vcpu);

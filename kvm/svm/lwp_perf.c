@@ -2,6 +2,8 @@
 /*
  * The counter source on a real PMU: perf events of the vCPU's thread that count the guest at CPL 3.
  *
+ * The row of the processor says where these events are ahead of the truth (lwp_row.c).
+ *
  * Near branches are retired branches (C2h) minus far control transfers (C6h). Only the event C2h
  * interrupts. It interrupts early by the number of far transfers, and is then armed again for the
  * rest.
@@ -116,38 +118,6 @@ static void svm_lwp_perf_fail(struct kvm_vcpu *vcpu)
 	vcpu->stat.lwp_no_counter++;
 }
 
-static void svm_lwp_perf_measured(struct svm_lwp_perf *p)
-{
-	u64 count[SVM_LWP_PERF_EVENTS];
-
-	if (p->measuring)
-		svm_lwp_perf_pause(p, count);
-	p->measuring = false;
-}
-
-/* Is the counter of instructions running for this thread? */
-static bool svm_lwp_perf_runs(const struct svm_lwp_perf *p)
-{
-	return p->running & BIT(SVM_LWP_PERF_INSNS) &&
-	       p->event[SVM_LWP_PERF_INSNS]->hw.target == current;
-}
-
-/*
- * Run a counter during the first steps, only to measure its overcount. False: there is no counter;
- * one that was lost measures nothing any more.
- */
-static bool svm_lwp_perf_measure(struct svm_lwp_perf *p)
-{
-	u64 count;
-
-	if (p->measuring &&
-	    !(svm_lwp_perf_runs(p) && svm_lwp_event_count(p->event[SVM_LWP_PERF_INSNS], &count)))
-		svm_lwp_perf_measured(p);
-	if (!p->measuring)
-		p->measuring = svm_lwp_perf_start(p, SVM_LWP_PERF_INSNS, S32_MAX);
-	return p->measuring;
-}
-
 static bool svm_lwp_perf_arm(struct kvm_vcpu *vcpu, const u64 after[LWP_KINDS])
 {
 	struct svm_lwp_perf *p = &to_svm(vcpu)->lwp.perf;
@@ -159,20 +129,15 @@ static bool svm_lwp_perf_arm(struct kvm_vcpu *vcpu, const u64 after[LWP_KINDS])
 	if (p->failed && time_before(jiffies, p->retry))
 		return false;
 	svm_lwp_event_use(vcpu);
-	svm_lwp_overcount_tell();
-	if (svm_lwp_overcount_wanted() && svm_lwp_perf_measure(p))
-		return false;
-	svm_lwp_perf_measured(p);
-
-	p->entries = 0;
-	p->returns = 0;
+	svm_lwp_row_over(p->over);
+	memset(p->besides, 0, sizeof(p->besides));
 	memset(p->emulated, 0, sizeof(p->emulated));
 	memcpy(p->after, after, sizeof(p->after));
 	WRITE_ONCE(p->overflow, false);
 	p->failed = false;
-	/* The overcount of the entry that follows would use up a part of a short period. */
-	if (insns)
-		insns += svm_lwp_overcount_entry();
+	/* What the entry that follows counts too much would use up a part of a short period. */
+	insns += insns ? p->over[PMC_INSNS][p->exited] : 0;
+	branches += branches ? p->over[PMC_BRANCHES][p->exited] : 0;
 	/* Steps over branches are read at each exit. Their overcount must not interrupt. */
 	if (to_svm(vcpu)->lwp.branches) {
 		insns = insns ? S32_MAX : 0;
@@ -187,30 +152,19 @@ static bool svm_lwp_perf_arm(struct kvm_vcpu *vcpu, const u64 after[LWP_KINDS])
 	return false;
 }
 
-/* No state counts now: end a measurement. */
-static void svm_lwp_perf_idle(struct kvm_vcpu *vcpu)
-{
-	svm_lwp_perf_measured(&to_svm(vcpu)->lwp.perf);
-}
-
-/* The overcount since arm(): of entries, and of returns to CPL 3 (43724-717, 2007-708). */
-static u64 svm_lwp_perf_besides(const struct svm_lwp_perf *p)
-{
-	return p->entries * svm_lwp_overcount_entry() + p->returns;
-}
-
 /* The events that LWP counts, of the counts of the counters. lost: bits of svm_lwp_perf_event. */
 static void svm_lwp_perf_add_up(const struct svm_lwp_perf *p, const u64 count[SVM_LWP_PERF_EVENTS],
 				u32 lost, u64 passed[LWP_KINDS])
 {
 	memset(passed, 0, LWP_KINDS * sizeof(*passed));
 	if (p->after[LWP_KIND_IRE])
-		passed[LWP_KIND_IRE] = lwp_tally(count[SVM_LWP_PERF_INSNS], svm_lwp_perf_besides(p),
+		passed[LWP_KIND_IRE] = lwp_tally(count[SVM_LWP_PERF_INSNS], p->besides[PMC_INSNS],
 						 p->emulated[LWP_KIND_IRE]);
 	if (p->after[LWP_KIND_BRE])
-		passed[LWP_KIND_BRE] =
-			lwp_tally_branches(count[SVM_LWP_PERF_BRANCHES], count[SVM_LWP_PERF_FAR],
-					   lost & BIT(SVM_LWP_PERF_FAR), p->emulated[LWP_KIND_BRE]);
+		passed[LWP_KIND_BRE] = lwp_tally_branches(
+			lwp_tally(count[SVM_LWP_PERF_BRANCHES], p->besides[PMC_BRANCHES], 0),
+			lwp_tally(count[SVM_LWP_PERF_FAR], p->besides[PMC_FAR], 0),
+			lost & BIT(SVM_LWP_PERF_FAR), p->emulated[LWP_KIND_BRE]);
 }
 
 static bool svm_lwp_perf_stop(struct kvm_vcpu *vcpu, u64 passed[LWP_KINDS])
@@ -243,7 +197,7 @@ static void svm_lwp_perf_so_far(struct kvm_vcpu *vcpu, u64 passed[LWP_KINDS])
 static bool svm_lwp_perf_passed(struct svm_lwp_perf *p, enum svm_lwp_perf_event n,
 				enum lwp_kind kind)
 {
-	u64 besides = kind == LWP_KIND_IRE ? svm_lwp_perf_besides(p) : 0;
+	u64 besides = p->besides[kind == LWP_KIND_IRE ? PMC_INSNS : PMC_BRANCHES];
 	u64 after = p->after[kind];
 
 	return after && svm_lwp_event_reached(p->event[n], after - (PERF_LEAST - 1) + besides);
@@ -273,54 +227,55 @@ static void svm_lwp_perf_retired(struct kvm_vcpu *vcpu, const struct lwp_retired
 	p->emulated[LWP_KIND_BRE] += r->branch != LWP_BRANCH_NONE;
 }
 
-/* Does the count of this entry measure an overcount? */
-static bool svm_lwp_perf_tells(const struct vcpu_svm *svm)
+/* At a place where the counters count too much. */
+static void svm_lwp_perf_over(struct svm_lwp_perf *p, enum pmc_place place)
 {
-	const struct svm_lwp *lwp = &svm->lwp;
+	int i;
 
-	return svm_lwp_perf_runs(&lwp->perf) &&
-	       (lwp->mode == LWP_MODE_IRET || (lwp->perf.measuring && lwp->mode == LWP_MODE_STEP));
+	for (i = 0; i < PMC_EVENTS; i++)
+		p->besides[i] += p->over[i][place];
 }
 
 static void svm_lwp_perf_entering(struct kvm_vcpu *vcpu)
 {
 	struct vcpu_svm *svm = to_svm(vcpu);
-	struct svm_lwp_perf *p = &svm->lwp.perf;
 
-	p->entries += svm_lwp_user_mode(svm);
-	p->telling = svm_lwp_perf_tells(svm) &&
-		     svm_lwp_event_count(p->event[SVM_LWP_PERF_INSNS], &p->before);
+	if (!svm_lwp_user_mode(svm))
+		return;
+	svm_lwp_perf_over(&svm->lwp.perf, svm->lwp.perf.exited);
+	if (svm->vmcb->control.event_inj & SVM_EVTINJ_VALID)
+		svm_lwp_perf_over(&svm->lwp.perf, PMC_INJECT);
 }
 
 static void svm_lwp_perf_exited(struct kvm_vcpu *vcpu)
 {
 	struct vcpu_svm *svm = to_svm(vcpu);
 	struct svm_lwp_perf *p = &svm->lwp.perf;
-	u64 count;
 
-	if (!p->telling || !svm_lwp_stepped(svm) || !svm_lwp_user_mode(svm) ||
-	    !svm_lwp_event_count(p->event[SVM_LWP_PERF_INSNS], &count))
-		return;
-	count -= p->before;
-	if (svm->lwp.mode == LWP_MODE_STEP) {
-		svm_lwp_overcount_stepped(count);
-	} else {
-		svm_lwp_overcount_returned(count);
-		p->returns += count;
-	}
+	p->exited = pmc_place_of_exit(svm->vmcb->control.exit_code, svm->vmcb->save.dr6 & DR6_BS);
+	if (svm->lwp.mode == LWP_MODE_IRET && svm_lwp_stepped(svm) && svm_lwp_user_mode(svm))
+		svm_lwp_perf_over(p, PMC_IRET);
+}
+
+static bool svm_lwp_perf_needs_returns(struct kvm_vcpu *vcpu)
+{
+	const struct svm_lwp_perf *p = &to_svm(vcpu)->lwp.perf;
+
+	return p->over[PMC_INSNS][PMC_IRET] || p->over[PMC_BRANCHES][PMC_IRET] ||
+	       p->over[PMC_FAR][PMC_IRET];
 }
 
 const struct svm_lwp_source svm_lwp_perf = {
 	.name = "perf",
 	.usable = svm_lwp_perf_usable,
+	.exact = svm_lwp_row_exact,
 	.arm = svm_lwp_perf_arm,
 	.stop = svm_lwp_perf_stop,
-	.idle = svm_lwp_perf_idle,
 	.passed = svm_lwp_perf_so_far,
 	.pending = svm_lwp_perf_pending,
 	.interrupted = svm_lwp_perf_interrupted,
 	.retired = svm_lwp_perf_retired,
 	.entering = svm_lwp_perf_entering,
 	.exited = svm_lwp_perf_exited,
-	.needs_returns = svm_lwp_overcount_returns,
+	.needs_returns = svm_lwp_perf_needs_returns,
 };

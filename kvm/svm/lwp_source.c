@@ -23,19 +23,6 @@ module_param(lwp_source, charp, 0444);
 MODULE_PARM_DESC(lwp_source,
 		 "source of event counts: perf (the PMU), step, auto (perf if there is a PMU)");
 
-static unsigned int lwp_margin;
-module_param(lwp_margin, uint, 0644);
-MODULE_PARM_DESC(lwp_margin,
-		 "`exact` delivery steps the last lwp_margin events before a record; 0: automatic");
-
-static unsigned int lwp_margin_start;
-module_param(lwp_margin_start, uint, 0644);
-MODULE_PARM_DESC(lwp_margin_start,
-		 "first value of an automatic margin, for new vCPUs; 0: by the processor's family");
-
-/* perf itself may delay an interrupt by one event, see lwp_perf.c. */
-#define MARGIN_LEAST 2
-
 static const struct svm_lwp_source step_source = { .name = "step" };
 
 static const struct svm_lwp_source *const sources[] = {
@@ -72,8 +59,10 @@ const char *svm_lwp_source_setup(void)
 	if (found->usable && !found->usable())
 		return "this host has no performance counters for lwp_source=perf";
 	source = found;
-	if (source == &svm_lwp_perf)
+	if (source == &svm_lwp_perf) {
 		svm_lwp_cpu_warn();
+		svm_lwp_row_tell();
+	}
 	return NULL;
 }
 
@@ -105,15 +94,7 @@ static void svm_lwp_source_release_idle(struct work_struct *work)
 
 void svm_lwp_source_init(struct kvm_vcpu *vcpu)
 {
-	const struct svm_lwp_cpu *cpu = svm_lwp_cpu();
-	u32 start = READ_ONCE(lwp_margin_start);
-	int i;
-
 	INIT_DELAYED_WORK(&to_svm(vcpu)->lwp.perf.release_idle, svm_lwp_source_release_idle);
-	start = start ? clamp_t(u32, start, MARGIN_LEAST, cpu->most) : cpu->start;
-	for (i = 0; i < ARRAY_SIZE(kinds); i++)
-		lwp_margin_init(&to_svm(vcpu)->lwp.margin[kinds[i]], start, MARGIN_LEAST,
-				cpu->most);
 }
 
 /* The vCPU goes: release what counts for it. */
@@ -167,14 +148,24 @@ static bool svm_lwp_countable(struct kvm_vcpu *vcpu)
 	return true;
 }
 
+/* Is the source as right as the delivery wants it? */
+static bool svm_lwp_right(const struct lwp_engine *e)
+{
+	int i;
+
+	if (e->delivery != LWP_DELIVERY_EXACT || !source->exact)
+		return true;
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		if (lwp_budget(e, kinds[i]) != LWP_BUDGET_NEVER && !source->exact(kinds[i]))
+			return false;
+	}
+	return true;
+}
+
 /* The source must interrupt this many events early (43724-822). */
 static u64 svm_lwp_margin(struct svm_lwp *lwp, enum lwp_kind kind)
 {
-	unsigned int fixed = READ_ONCE(lwp_margin);
-
-	if (lwp->engine.delivery != LWP_DELIVERY_EXACT)
-		return 0;
-	return fixed ? fixed : lwp->margin[kind].now;
+	return lwp->engine.delivery == LWP_DELIVERY_EXACT ? lwp->margin[kind].now : 0;
 }
 
 /*
@@ -186,6 +177,19 @@ static void svm_lwp_too_near(struct svm_lwp *lwp, enum lwp_kind kind, u64 budget
 	if (budget > lwp->near[kind])
 		lwp_margin_stepped(&lwp->margin[kind]);
 	lwp->near[kind] = budget;
+}
+
+/* Another row means other margins. */
+static void svm_lwp_margins(struct svm_lwp *lwp)
+{
+	u32 turn = svm_lwp_row_turn();
+	int i;
+
+	if (lwp->row_turn == turn)
+		return;
+	lwp->row_turn = turn;
+	for (i = 0; i < ARRAY_SIZE(kinds); i++)
+		svm_lwp_row_margin(&lwp->margin[kinds[i]]);
 }
 
 /*
@@ -200,8 +204,9 @@ static bool svm_lwp_source_arm(struct kvm_vcpu *vcpu)
 	int i;
 
 	if (!source->arm || lwp_awaits_branch(e) || e->st.pending.event_id ||
-	    !svm_lwp_countable(vcpu))
+	    !svm_lwp_countable(vcpu) || !svm_lwp_right(e))
 		return false;
+	svm_lwp_margins(lwp);
 	lwp->branches = false;
 	memset(lwp->armed, 0, sizeof(lwp->armed));
 	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
@@ -268,7 +273,7 @@ bool svm_lwp_source_arm_branches(struct kvm_vcpu *vcpu, const u64 left[LWP_KINDS
 	if (lwp->counting)
 		return true;
 	if (lwp_awaits_branch(&lwp->engine) || lwp->engine.st.pending.event_id ||
-	    !svm_lwp_countable(vcpu))
+	    !svm_lwp_countable(vcpu) || !svm_lwp_right(&lwp->engine))
 		return false;
 	memset(lwp->armed, 0, sizeof(lwp->armed));
 	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
@@ -291,7 +296,7 @@ bool svm_lwp_source_will_interrupt(struct kvm_vcpu *vcpu)
 {
 	return svm_lwp_source_active(vcpu) && !to_svm(vcpu)->lwp.branches &&
 	       !source->pending(vcpu) && !svm_lwp_clock_pending(vcpu) &&
-	       !(source->needs_returns && source->needs_returns());
+	       !(source->needs_returns && source->needs_returns(vcpu));
 }
 
 /* Right before VM-Entry, and right after #VMEXIT, IRQs off. */
@@ -313,12 +318,6 @@ bool svm_lwp_source_interrupted(struct kvm_vcpu *vcpu)
 	return source->interrupted && source->interrupted(vcpu);
 }
 
-static void svm_lwp_source_idle(struct kvm_vcpu *vcpu)
-{
-	if (source->idle)
-		source->idle(vcpu);
-}
-
 /* Discard the counts: the state has been replaced or discarded. */
 void svm_lwp_source_drop(struct kvm_vcpu *vcpu)
 {
@@ -327,7 +326,6 @@ void svm_lwp_source_drop(struct kvm_vcpu *vcpu)
 
 	svm_lwp_clock_drop(vcpu);
 	svm_lwp_ibs_drop(vcpu);
-	svm_lwp_source_idle(vcpu);
 	if (!lwp->counting)
 		return;
 	lwp->counting = false;
@@ -365,7 +363,6 @@ void svm_lwp_source_stop(struct kvm_vcpu *vcpu)
 	if (lwp->counting)
 		svm_lwp_source_read(vcpu, false);
 	lwp_pass(&lwp->engine, LWP_KIND_BRE, 0, NULL);
-	svm_lwp_source_idle(vcpu);
 }
 
 /* Before the next instruction at CPL 3, which must be stepped: stop the source. */

@@ -21,6 +21,7 @@
 #include "lwp/lwp_insn.h"
 #include "lwp/lwp_line.h"
 #include "lwp/lwp_margin.h"
+#include "lwp/pmc_row.h"
 
 struct perf_event;
 struct vcpu_svm;
@@ -62,11 +63,9 @@ struct svm_lwp_perf {
 	u32 running; /* bits of svm_lwp_perf_event */
 	u64 after[LWP_KINDS];
 	u64 emulated[LWP_KINDS]; /* events of instructions that KVM completed since arm() */
-	u64 entries; /* at CPL 3 since arm() */
-	u64 returns; /* counts since arm() that IRETs to CPL 3 added and that LWP does not count */
-	u64 before; /* the count before this entry */
-	bool telling; /* `before` is known, and this entry measures an overcount */
-	bool measuring; /* the event runs only to measure the overcount */
+	u16 over[PMC_EVENTS][PMC_PLACES]; /* of the row, since arm() */
+	u64 besides[PMC_EVENTS]; /* counts since arm() that are no events, by the row */
+	enum pmc_place exited; /* of the last #VMEXIT */
 	bool overflow; /* written in NMI context */
 	bool failed; /* no counter was free; see retry */
 	unsigned long retry; /* earliest retry, in jiffies */
@@ -111,7 +110,8 @@ struct svm_lwp_fake {
 
 /* Steps over branches, see lwp_btf.c */
 struct svm_lwp_btf {
-	bool off; /* not trusted any more */
+	u32 off; /* steps that it is not trusted for; see lwp_btf.c */
+	u32 doubt; /* the same, the last time */
 	bool trapped; /* the last entry ended with its trap */
 	struct lwp_line line; /* in which the last entry began */
 	u64 left[LWP_KINDS]; /* events until one is due, at that entry */
@@ -147,6 +147,7 @@ struct svm_lwp {
 	bool branches; /* for steps over branches, see lwp_btf.c */
 	u64 armed[LWP_KINDS]; /* events after which it interrupts; 0 = not for this kind */
 	struct lwp_margin margin[LWP_KINDS]; /* only of kinds that a source counts */
+	u32 row_turn; /* the row from which they come, see lwp_row.c; 0: none yet */
 	u64 near[LWP_KINDS]; /* budget when it was last found within the margin; else U64_MAX */
 	unsigned long budget_since; /* jiffies at the start of the stepping budget's window */
 	u32 budget_left; /* steps in it */
