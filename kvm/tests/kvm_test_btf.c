@@ -3,8 +3,8 @@
  * Steps over branches (DEBUGCTL.BTF): the records are those of single steps, with fewer steps; nothing that lies
  * between two branches lets the due instruction pass, nor sees RFLAGS.TF.
  *
- * The argument says whether they are wanted: on, off. The counters' interrupts are on time, and the margin is MARGIN
- * events, so that these are stepped.
+ * The argument says whether they are wanted: on, off; a second one that the counters count too much. The counters'
+ * interrupts are on time, and the margin is MARGIN events, so that these are stepped.
  */
 #include <signal.h>
 #include <string.h>
@@ -16,8 +16,6 @@
 
 #define MARGIN 900
 #define PERIOD 1000
-#define STRING(number) TEXT(number)
-#define TEXT(number) #number
 
 static bool on;
 
@@ -159,7 +157,7 @@ static void nothing_between_two_branches_lets_the_due_one_pass(void)
 	begin_delivery(mixed, mixed_end, 0, LWP_F_IRE);
 	vm_handler(vm, 0, skip_div, skip_div_end);
 	event_each(2, 110);
-	set_parameter("lwp_margin", "100");
+	set_margin(100);
 	while ((stop = vm_run(vm, v)) == VM_SYSCALL || stop == 3)
 		;
 	is(stop, VM_DONE, "the program runs to its end");
@@ -176,7 +174,7 @@ static void nothing_between_two_branches_lets_the_due_one_pass(void)
 	is(ire, 50, "50 records of 5,502 instructions");
 	is(wrong, 0, "each at the same place of a round");
 	is(vm_stat(v, "lwp_overshoots"), 0, "no overshoot");
-	set_parameter("lwp_margin", STRING(MARGIN));
+	set_margin(MARGIN);
 }
 
 /*
@@ -230,13 +228,13 @@ static void the_guests_own_steps_are_over_instructions(void)
 
 	begin_delivery(own, own_end, 0, LWP_F_IRE);
 	block_event(vm, 2, 3000, 2200);
-	set_parameter("lwp_margin", "2199");
+	set_margin(2199);
 	while ((stop = vm_run(vm, v)) == 1)
 		traps++;
 	is(stop, VM_DONE, "the program runs to its end");
 	is(traps, 5, "NOP, JMP, PUSHF, AND, POPF");
 	is(2200 - block_counter(vm, 2), 1 + 2000 + 9, "instructions");
-	set_parameter("lwp_margin", STRING(MARGIN));
+	set_margin(MARGIN);
 }
 
 static void the_guest_has_no_btf(void)
@@ -247,6 +245,31 @@ static void the_guest_has_no_btf(void)
 	is(vm_get_msr(v, 0x1d9), 0, "the guest cannot set it");
 	run_to_end();
 	is(vm_get_msr(v, 0x1d9), 0, "and finds it clear");
+}
+
+/*
+ * A row that is wrong makes each step over a branch look as if it had passed more than a line. The vCPU steps
+ * instructions for a while, and steps over branches again when the row is right.
+ */
+static void what_was_not_trusted_comes_back(void)
+{
+	char row[1024];
+	u64 first, records;
+
+	read_parameter("lwp_row", row, sizeof(row));
+	set_parameter("lwp_row", "late=898/898/898/898/898/898,rate=1000");
+	begin_delivery(loop, loop_end, 0, LWP_F_IRE);
+	event_each(2, PERIOD);
+	run_to_end();
+	first = vm_stat(v, "lwp_steps");
+	records = vm_stat(v, "lwp_records");
+	set_parameter("lwp_row", row);
+	vm_start(vm, v);
+	run_to_end();
+	is(vm_stat(v, "lwp_records") - records, 12, "12 records of 12,001 instructions");
+	ok(vm_stat(v, "lwp_steps") - first < first / 4 * 3,
+	   "it comes back: %llu steps, %llu before",
+	   (unsigned long long)(vm_stat(v, "lwp_steps") - first), (unsigned long long)first);
 }
 
 extern const u8 sled[];
@@ -288,7 +311,7 @@ int main(int argc, char **argv)
 	if (!parameter_is("lwp_source", "perf"))
 		skip_all("kvm-amd is not loaded with lwp_source=perf");
 	on = argc > 1 && !strcmp(argv[1], "on");
-	set_parameter("lwp_margin", STRING(MARGIN));
+	set_margin(MARGIN);
 	records_are_those_of_single_steps();
 	branches_that_are_due_do_not_pass();
 	each_place_of_a_straight_line_can_be_due();
@@ -298,5 +321,7 @@ int main(int argc, char **argv)
 	the_guests_own_steps_are_over_instructions();
 	the_guest_has_no_btf();
 	the_host_has_no_btf_either();
+	if (argc > 2)
+		what_was_not_trusted_comes_back();
 	return done();
 }

@@ -101,7 +101,7 @@ static void clocks_go_on_while_other_events_are_stepped(void)
 	begin_delivery(loop, loop_end, 0, LWP_F_CNH | LWP_F_IRE);
 	shorten();
 	event_each(2, 600);
-	set_parameter("lwp_margin", "600");
+	set_margin(600);
 	rest_of(CNH);
 	run_to_end();
 	is(block_head(vm), 10, "ten records of instructions");
@@ -110,7 +110,7 @@ static void clocks_go_on_while_other_events_are_stepped(void)
 	ok(steps >= SHORT_LOOP / 3 && steps <= SHORT_LOOP, "all is stepped: %llu steps",
 	   (unsigned long long)steps);
 	is(rest(CNH), SHORT_LOOP, "core clocks");
-	set_parameter("lwp_margin", "2");
+	set_margin(2);
 }
 
 /* Once, at 42,000, both are due: the clocks' record comes later. */
@@ -225,7 +225,7 @@ int main(int argc, char **argv)
 
 	if (!parameter_is("lwp_source", "perf"))
 		skip_all("kvm-amd is not loaded with lwp_source=perf");
-	set_parameter("lwp_margin", "2");
+	set_margin(2);
 	is(offered() & (LWP_F_CNH | LWP_F_RNH), LWP_F_CNH | (rnh ? LWP_F_RNH : 0),
 	   "clocks that KVM offers");
 	a_record_each_so_many_core_clocks(0);

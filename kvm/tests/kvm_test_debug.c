@@ -3,6 +3,7 @@
  * While KVM steps, the guest's own TF, breakpoints and watchpoints work, and so do those of user space; each
  * instruction still counts once.
  */
+#include <stdlib.h>
 #include <sys/ioctl.h>
 #include "counted.h"
 #include "texts.h"
@@ -164,7 +165,7 @@ static void debugctl_btf_is_out_of_reach(void)
 int main(int argc, char **argv)
 {
 	if (argc > 1)
-		set_parameter("lwp_margin", argv[1]);
+		set_margin((unsigned int)atoi(argv[1]));
 	guests_own_single_step_goes_on();
 	guests_breakpoint_still_hits();
 	a_breakpoint_on_an_emulated_instruction_hits();

@@ -303,7 +303,7 @@ int main(void)
 	trace_write(EVENT "trigger", HISTOGRAM);
 	for (i = 0; i < sizeof(programs) / sizeof(*programs); i++)
 		ok(!run(programs[i]), "%s", programs[i]);
-	set_parameter("lwp_margin", "60");
+	set_margin(60);
 	a_hypervisor_may_leave_the_state_on();
 	switches_and_interrupts_come_at_any_moment();
 	look();

@@ -42,14 +42,6 @@ static void prompt_is_the_default(void)
 	close(kvm);
 }
 
-static void set_margin(unsigned int margin)
-{
-	char text[16];
-
-	snprintf(text, sizeof(text), "%u", margin);
-	set_parameter("lwp_margin", text);
-}
-
 /* Is each record of the very instruction? */
 static bool in_time(void)
 {

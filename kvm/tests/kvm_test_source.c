@@ -31,7 +31,7 @@ static void start(const u8 *from, const u8 *to, u32 delivery, u32 event, u32 int
 /* Armed for 20 events of 30; late by 0, 3, 9 and 7: 10 to 1 steps are left. */
 static void exact_steps_the_margin(void)
 {
-	set_parameter("lwp_margin", "10");
+	set_margin(10);
 	set_parameter("lwp_fake_skid", "0,3,9,7");
 	start(nops, nops_end, 0, 2, 29);
 	COUNTED("the very instructions", 34, 64, 94, 124, 154, 184);
@@ -47,7 +47,7 @@ static void exact_steps_the_margin(void)
  */
 static void exact_counts_an_overshoot_and_keeps_the_rate(void)
 {
-	set_parameter("lwp_margin", "10");
+	set_margin(10);
 	set_parameter("lwp_fake_skid", "0,15");
 	start(nops, nops_end, 0, 2, 29);
 	/* 30; 65 + 1; 90; 90 + 20 + 15 + 1; 150; 185 + 1 */
@@ -96,7 +96,7 @@ static void prompt_branches_name_the_next_branch(void)
  */
 static void a_late_branch_takes_no_record_that_is_in_time(void)
 {
-	set_parameter("lwp_margin", "10");
+	set_margin(10);
 	set_parameter("lwp_fake_skid", "30,0");
 	begin_delivery(jumps, jumps_end, 0, LWP_F_IRE | LWP_F_BRE);
 	event_each(2, 51);
@@ -134,7 +134,7 @@ static void counts_survive_a_switch_in_between(void)
 	u8 entry[LWP_CTX_ENTRY_SIZE] = { 0 };
 
 	set_parameter("lwp_fake_skid", "0");
-	set_parameter("lwp_margin", "2");
+	set_margin(2);
 	begin(parts, parts_end, 2);
 	block_event(vm, 2, 29, 29);
 	is(vm_run(vm, v), VM_SYSCALL, "after 20 instructions");
@@ -168,7 +168,7 @@ static void what_gives_way_to_a_late_record_is_late(void)
 	u8 entry[LWP_CTX_ENTRY_SIZE] = { 0 };
 
 	set_parameter("lwp_fake_skid", "60");
-	set_parameter("lwp_margin", "2");
+	set_margin(2);
 	begin_delivery(both, both_end, 0, LWP_F_IRE | LWP_F_BRE);
 	event_each(2, 15);
 	event_each(3, 4);
@@ -208,6 +208,6 @@ int main(void)
 	what_gives_way_to_a_late_record_is_late();
 	filters_are_stepped();
 	set_parameter("lwp_fake_skid", "0");
-	set_parameter("lwp_margin", "0");
+	set_margin(0);
 	return done();
 }

@@ -8,6 +8,7 @@
  * emulated processor of the nested lab does not intercept them (43724-604, 43724-702, 43724-713 to
  * 43724-715, 43724-816, 43724-819, 43724-920, 2007-810).
  */
+#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/time.h>
 #include "counted.h"
@@ -347,7 +348,7 @@ static void user_space_sees_no_tf_in_mid_step(void)
 int main(int argc, char **argv)
 {
 	if (argc > 1)
-		set_parameter("lwp_margin", argv[1]);
+		set_margin((unsigned int)atoi(argv[1]));
 	pushf_image_has_no_tf();
 	syscall_saves_no_tf_and_sysret_resumes();
 	software_interrupts_push_no_tf();

@@ -160,8 +160,6 @@ static void system_calls_count_for_the_guest(void)
 
 int main(int argc, char **argv)
 {
-	char margin[16];
-
 	if (!parameter_is("lwp_source", "perf"))
 		skip_all("kvm-amd is not loaded with lwp_source=perf");
 	known = argc > 1;
@@ -172,8 +170,7 @@ int main(int argc, char **argv)
 		sample_period *= LONG;
 		rounds *= LONG;
 	}
-	snprintf(margin, sizeof(margin), "%u", known ? skid + 2 : 0);
-	set_parameter("lwp_margin", margin);
+	set_margin(known ? skid + 2 : 0);
 	both_count(false, 0, "without LWP");
 	both_count(true, 0, "exact");
 	both_count(true, 1, "prompt");

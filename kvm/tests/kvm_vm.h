@@ -130,9 +130,16 @@ struct lwp_record ring_record(const struct vm *vm, u32 index);
 	GUEST_CODE(name, ".code32\n	llwpcb %ebx\n" text \
 			 "	slwpcb %eax\n	int $0x80\n.code64\n")
 
-/* A parameter of kvm_amd: whether it has this value; set it, until the program ends. */
+/* A parameter of kvm_amd: its value; whether it has this one; write it; set it, until the program ends. */
+void read_parameter(const char *name, char *to, size_t size);
 bool parameter_is(const char *name, const char *value);
+bool write_parameter(const char *name, const char *value);
 void set_parameter(const char *name, const char *value);
+/*
+ * The same with lwp_row, of which all stays but the lateness: `exact` steps so many instructions before a record, at
+ * least 2; 0: a margin that follows the interrupts.
+ */
+void set_margin(unsigned int margin);
 
 /* TAP */
 void ok(bool good, const char *format, ...);

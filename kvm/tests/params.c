@@ -45,22 +45,29 @@ static int open_parameter(const char *name, int flags)
 	return open(path, flags);
 }
 
-bool parameter_is(const char *name, const char *value)
+void read_parameter(const char *name, char *to, size_t size)
 {
 	int fd = open_parameter(name, O_RDONLY);
-	char text[128] = "";
+	ssize_t n = fd < 0 ? -1 : read(fd, to, size - 1);
 
-	if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0)
-		return false;
 	close(fd);
-	text[strcspn(text, "\n")] = 0;
+	to[n < 0 ? 0 : n] = 0;
+	to[strcspn(to, "\n")] = 0;
+}
+
+bool parameter_is(const char *name, const char *value)
+{
+	char text[1024];
+
+	read_parameter(name, text, sizeof(text));
 	return !strcmp(text, value);
 }
 
-static bool write_parameter(const char *name, const char *value)
+bool write_parameter(const char *name, const char *value)
 {
 	int fd = open_parameter(name, O_WRONLY);
-	bool done = fd >= 0 && write(fd, value, strlen(value)) == (ssize_t)strlen(value);
+	const char *text = *value ? value : "\n"; /* nothing would not be written */
+	bool done = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
 
 	close(fd);
 	return done;
@@ -68,7 +75,7 @@ static bool write_parameter(const char *name, const char *value)
 
 /* Those that are set, as they were. */
 static struct {
-	char name[32], value[128];
+	char name[32], value[1024];
 } before[4];
 static size_t n_set;
 
@@ -81,18 +88,15 @@ static void put_back(void)
 static void remember(const char *name)
 {
 	size_t i = 0;
-	int fd;
 
 	while (i < n_set && strcmp(before[i].name, name))
 		i++;
-	if (i < n_set || (fd = open_parameter(name, O_RDONLY)) < 0)
+	if (i < n_set || i == sizeof(before) / sizeof(*before))
 		return;
-	if (!n_set)
+	if (!n_set++)
 		atexit(put_back);
-	if (i < sizeof(before) / sizeof(*before) &&
-	    read(fd, before[i].value, sizeof(before[i].value) - 1) > 0)
-		snprintf(before[n_set++].name, sizeof(before[i].name), "%s", name);
-	close(fd);
+	snprintf(before[i].name, sizeof(before[i].name), "%s", name);
+	read_parameter(name, before[i].value, sizeof(before[i].value));
 }
 
 void set_parameter(const char *name, const char *value)
@@ -100,4 +104,20 @@ void set_parameter(const char *name, const char *value)
 	remember(name);
 	if (!write_parameter(name, value))
 		skip_all("cannot set %s of kvm_amd", name);
+}
+
+void set_margin(unsigned int margin)
+{
+	unsigned int late = margin - 2, worst = margin ? late : 32766, p99 = margin ? late : 4094;
+	char text[1024] = "", row[1200] = "", *item, *rest = text;
+	int used;
+
+	read_parameter("lwp_row", text, sizeof(text));
+	late = margin ? late : 0;
+	used = snprintf(row, sizeof(row), "late=%u/%u/%u/%u/%u/%u,rate=1000", late, late, p99, p99,
+			p99, worst);
+	while ((item = strsep(&rest, ",")))
+		if (*item && strncmp(item, "late=", 5) && strncmp(item, "rate=", 5))
+			used += snprintf(row + used, sizeof(row) - used, ",%s", item);
+	set_parameter("lwp_row", row);
 }

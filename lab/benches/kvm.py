@@ -15,7 +15,7 @@ from lab.building import deps
 from lab.common import proc
 from lab.common.options import number
 from lab.common.places import KVM_PROGRAMS, LAB, LINUX_PROGRAMS
-from lab.common.rows import skid
+from lab.common.rows import known, perf, skid
 from lab.common.say import Died
 from lab.guest import vm
 from lab.nested import machine, l1, programs
@@ -204,7 +204,7 @@ def main(args: argparse.Namespace) -> None:
     l1.prepare()
     out = sys.stderr if args.json else sys.stdout
     print(f"interrupts come late: {args.skid}", file=out, flush=True)
-    lab = L1(cpu="EPYC,pmu=on,+perfctr-core", devices=skid(args.skid), kvm_amd="lwp_source=perf")
+    lab = L1(cpu="EPYC,pmu=on,+perfctr-core", devices=skid(args.skid), kvm_amd=perf(known(args.skid)))
     options = ["--exits"] if args.exits else []
     samples = [str(KVM_PROGRAMS / "kvm_bench"), *options, str(args.period), str(args.rounds)]
     bare = rows_of(_bare_guest(lab, samples, out), ROW)

@@ -7,13 +7,23 @@ from lab.common import places
 
 sys.path.append(str(places.TOP / "guest-tests/flat/runner"))
 
-from planted import PUBLISHED, late, planted  # noqa: E402
+from planted import late, planted  # noqa: E402
 
-__all__ = ["EXACT", "PUBLISHED", "late", "planted", "skid"]
+__all__ = ["EXACT", "known", "late", "perf", "planted", "skid"]
 
 EXACT = late("0")  # counts are right, and interrupts on time
 
 
+def known(name: str) -> str:
+    """Of lateness `name`, what was measured of it; of `adversarial` nothing that is true."""
+    return late(name.replace("adversarial", "zen3"))
+
+
 def skid(name: str) -> list[str]:
     """QEMU's options for interrupts that come as late as late() says, or are `adversarial`."""
-    return planted(late(name.replace("adversarial", "zen3")), name.startswith("adversarial"))
+    return planted(known(name), name.startswith("adversarial"))
+
+
+def perf(row: str = EXACT) -> str:
+    """Parameters of kvm-amd, which counts by counters and is told a row."""
+    return f"lwp_source=perf lwp_row={row}"

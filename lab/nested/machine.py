@@ -14,7 +14,7 @@ from typing import Any
 
 from lab.building import kernel, linux, qemu, tools
 from lab.common import places, proc
-from lab.common.rows import planted
+from lab.common.rows import EXACT, planted
 from lab.common.say import Died, Skip, Usage, say
 from lab.guest import capsule, count1, frozen
 from lab.guest.files import program, writable
@@ -226,10 +226,11 @@ def boot(machine: Machine, run: Path, command: Sequence[str], **stdio: Any) -> i
 
 
 def _boot_in_lab(machine: Machine, run: Path, command: Sequence[str], **stdio: Any) -> int:
-    """The same in a guest of the lab, whose machine has a PMU."""
+    """The same in a guest of the lab, whose machine has a PMU that is right."""
     inner = replace(machine, accel="kvm", stats=None, kvm_amd="", passes=False)
     inner.stats = Path(GUEST_SHARE, "stats") if machine.stats else None
-    lab = l1.L1(smp=1, memory=machine.memory + 1024, cpu="EPYC,pmu=on,+perfctr-core", kvm_amd=machine.kvm_amd)
+    kvm_amd = f"lwp_row={EXACT} {machine.kvm_amd}".strip()
+    lab = l1.L1(smp=1, memory=machine.memory + 1024, cpu="EPYC,pmu=on,+perfctr-core", kvm_amd=kvm_amd)
     status = l1.boot(lab, run, inner_command(inner, command), **stdio)
     stats = run / "share/stats"
     if machine.stats and stats.is_file():

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+from lab.common.places import HOST
 from lab.common.say import Died
 from lab.nested.programs import Need, Run
 
@@ -16,6 +17,7 @@ PARAMETERS = Path("/sys/module/kvm_amd/parameters")
 PMUS = Path("/sys/bus/event_source/devices")
 INSTALL = "'./vlwp install kvm' installs the modules, and 'modprobe -r kvm_amd kvm; modprobe kvm_amd' loads them"
 FACTS = ("vendor_id", "cpu family", "model", "model name", "stepping", "microcode")
+PROBE = HOST / "host-tools/vlwp-probe"
 TRUTH = {"1": "Y", "0": "N"}
 
 
@@ -80,15 +82,21 @@ def _processor() -> list[str]:
     return [f"{name:<15}{found[name]}" for name in FACTS if name in found]
 
 
+def _probe() -> list[str]:
+    """What vlwp-probe finds of the counters, or why it does not."""
+    done = subprocess.run([PROBE, "--quick"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    return [f"    {line}" for line in done.stdout.splitlines()]
+
+
 def page(results: list[str]) -> list[str]:
-    """The report: what machine this is, what KVM has measured, and every test."""
+    """The report: what machine this is, what its counters do, and every test."""
     names = sorted(path.name for path in PARAMETERS.glob("lwp*"))
     parameters = " ".join(f"{name}={value}" for name in names if (value := _parameter(name)))
     log = _kernel_log() or ["(nothing, or this user must not read the kernel's log)"]
     lines = ["---- LWP under KVM on this machine ----", *_processor()]
     lines += [f"{'kernel':<15}{os.uname().release}", f"{'kvm_amd':<15}{parameters}", "the kernel's log:"]
     lines += [f"    {re.sub(r'^.*?(kvm_amd|kvm-amd|LWP)', lambda m: m[1], line)}" for line in log]
-    return [*lines, "tests:", *results, "---- end ----"]
+    return [*lines, "its counters:", *_probe(), "tests:", *results, "---- end ----"]
 
 
 class Page:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from lab.common.places import LAB
-from lab.common.rows import skid
+from lab.common.rows import known, perf, skid
 from lab.nested.l1 import L1
 from lab.testing.suite import flatrun
 from lab.tests.conftest import good
@@ -42,17 +42,15 @@ class Programs:
 
 @dataclass(frozen=True)
 class Skid:
-    """How late interrupts come, and the settings with which the counter is used."""
+    """How late interrupts come."""
 
     name: str
-    margin: str  # parameters of kvm-amd
     words: tuple[str, ...]  # for programs and intervals that are long beside the margin
     permille: int  # records that may be late
 
     def lab(self, lab: L1) -> L1:
         """The machine with it."""
-        kvm_amd = f"lwp_source=perf {self.margin}".strip()
-        return replace(lab, cpu="EPYC,pmu=on", devices=skid(self.name), kvm_amd=kvm_amd)
+        return replace(lab, cpu="EPYC,pmu=on", devices=skid(self.name), kvm_amd=perf(known(self.name)))
 
 
 # In the order of the soak, the longest last.
@@ -60,13 +58,13 @@ SKIDS = {
     skid.name: skid
     for skid in (
         # A fixed skid: a margin that is just enough, see kvm/tests/kvm_test_perf.c.
-        Skid("0", "lwp_margin=2", (), 0),
-        Skid("500", "lwp_margin=502", ("spin=100", "interval=700"), 0),
-        Skid("zen2/16", "lwp_margin_start=256", ("spin=100", "interval=400"), 10),
-        Skid("zen3/16", "lwp_margin_start=256", ("spin=100", "interval=400"), 10),
-        Skid("adversarial", "lwp_margin_start=256", ("spin=300", "interval=2000"), 1000),
-        Skid("zen2", "", ("spin=600", "interval=6000"), 10),
-        Skid("zen3", "", ("spin=600", "interval=6000"), 10),
+        Skid("0", (), 0),
+        Skid("500", ("spin=100", "interval=700"), 0),
+        Skid("zen2/16", ("spin=100", "interval=400"), 10),
+        Skid("zen3/16", ("spin=100", "interval=400"), 10),
+        Skid("adversarial", ("spin=300", "interval=2000"), 1000),
+        Skid("zen2", ("spin=600", "interval=6000"), 10),
+        Skid("zen3", ("spin=600", "interval=6000"), 10),
     )
 }
 

@@ -16,15 +16,12 @@ from lab.tests.plugin import Points, Tell, shows
 
 MEMORY = re.compile(r" memory:(\d+)")
 MORE_MEMORY = 4096  # bytes: of the statistics of a VM
-ALONE = "kvm_lateness"
 
 
 def params(every: Iterable[Run]) -> list[object]:
-    """Those that can share an L1 are one group. test_here runs ALONE on the same machine."""
+    """Those that can share an L1 are one group."""
     ordered = sorted(every, key=lambda run: l1.group_of(run.lab()))
-    return [pytest.param(run, id=run.name, marks=[
-        pytest.mark.xdist_group(l1.group_of(run.lab())), *([pytest.mark.alone] if run.program == ALONE else []),
-    ]) for run in ordered]
+    return [pytest.param(run, id=run.name, marks=pytest.mark.xdist_group(l1.group_of(run.lab()))) for run in ordered]
 
 
 def judge(run: Run, done: Done, points: Points, tell: Tell) -> None:
