@@ -18,7 +18,7 @@ static s32 floor_of(s32 n, s32 by)
 
 struct spread spread_of(s32 *values, u32 n, s32 times)
 {
-	u32 i, run = 0, longest = 0;
+	u32 i, run = 0, longest = 0, rare = n / 100;
 	s32 usual = 0;
 
 	qsort(values, n, sizeof(*values), ascending);
@@ -29,8 +29,12 @@ struct spread spread_of(s32 *values, u32 n, s32 times)
 			usual = values[i];
 		}
 	}
-	return (struct spread){ floor_of(values[0], times), floor_of(usual + times / 2, times),
-				-floor_of(-values[n - 1], times), n };
+	return (struct spread){ floor_of(values[0], times),
+				floor_of(usual + times / 2, times),
+				-floor_of(-values[n - 1], times),
+				floor_of(values[rare], times),
+				-floor_of(-values[n - 1 - rare], times),
+				n };
 }
 
 void quantiles(s32 *values, u32 n, s32 quantile[PMC_LATES])

@@ -53,6 +53,8 @@ void machine_exits(const struct machine *m, u64 exits[2]);
 
 struct spread {
 	s32 least, usual, most; /* usual: the most frequent, the least of several */
+	s32 low,
+		high; /* without a hundredth at each end, where an interrupt of the host may have come in */
 	u32 turns; /* 0: it was not measured */
 };
 

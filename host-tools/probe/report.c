@@ -25,10 +25,10 @@ void row_of(const struct result *r, struct pmc_row *row)
 	for (event = 0; event < PMC_EVENTS; event++) {
 		for (place = 0; place < PMC_SMI; place++) {
 			const struct spread *s = &r->over[event][place];
-			bool known = s->turns && s->least >= 0 && s->most <= (s32)PMC_OVER_MAX;
+			bool known = s->turns && s->low >= 0 && s->high <= (s32)PMC_OVER_MAX;
 
-			row->over[event][place].least = known ? (u32)s->least : 0;
-			row->over[event][place].most = known ? (u32)s->most : PMC_UNKNOWN;
+			row->over[event][place].least = known ? (u32)s->low : 0;
+			row->over[event][place].most = known ? (u32)s->high : PMC_UNKNOWN;
 		}
 	}
 	for (l = r->late; l < r->late + RUNS; l++) {

@@ -15,7 +15,8 @@ static void all_places(s32 least, s32 most)
 {
 	for (int event = 0; event < PMC_EVENTS; event++)
 		for (int place = 0; place < PMC_PLACES; place++)
-			r.over[event][place] = (struct spread){ least, least, most, 64 };
+			r.over[event][place] =
+				(struct spread){ least, least, most, least, most, 64 };
 	r.turns = 64;
 	r.family = 0x19;
 	r.model = 1;
@@ -60,6 +61,14 @@ Test(probe, the_most_usual_of_values)
 	cr_expect(each.least == -1 && each.usual == 2 && each.most == 3);
 }
 
+Test(probe, a_rare_value_is_not_in_the_row)
+{
+	s32 values[200] = { [7] = -5, [99] = 3, [150] = 3 };
+	struct spread s = spread_of(values, 200, 1);
+
+	cr_expect(s.least == -5 && s.most == 3 && s.low == 0 && s.high == 0);
+}
+
 Test(probe, quantiles)
 {
 	static s32 values[10000];
@@ -81,9 +90,9 @@ Test(probe, verdicts)
 	all_places(1, 1);
 	for (int place = PMC_PF; place < PMC_SMI; place++)
 		r.over[PMC_BRANCHES][place].turns = 0;
-	r.over[PMC_BRANCHES][PMC_PF] = (struct spread){ 0, 1, 2, 64 };
+	r.over[PMC_BRANCHES][PMC_PF] = (struct spread){ 0, 1, 2, 0, 2, 64 };
 	r.over[PMC_BRANCHES][PMC_IRET] =
-		(struct spread){ -1, 0, 0, 64 }; /* a row has no such number */
+		(struct spread){ -1, 0, 0, -1, 0, 64 }; /* a row has no such number */
 	says(PMC_BRANCHES,
 	     "+1 per entry, +0/2 per pf, intn not known, iret not known, syscall not known, sysret not known, "
 	     "inject not known, rep not known, lock not known");
@@ -102,7 +111,7 @@ Test(probe, the_row_has_the_run_that_is_latest)
 		"exact delivery of instructions: possible at periods above 17000 instructions\n"
 		"exact delivery of branches: possible at periods above 17000 instructions\n"
 		"row: cpu=19/1/1,late=900/1000/4000/4000/4000/4100,rate=700,lost=16\n");
-	r.over[PMC_FAR][PMC_INTR].most = 1;
+	r.over[PMC_FAR][PMC_INTR].most = r.over[PMC_FAR][PMC_INTR].high = 1;
 	reports(report_text, "exact delivery of branches: not possible: far.intr is not constant\n"
 			     "row: far.intr=0/1,cpu=");
 	reports(report_json,
