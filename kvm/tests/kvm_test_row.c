@@ -148,7 +148,8 @@ static void another_row_is_used_at_once(void)
 	vm_start(vm, v);
 	run_to_end();
 	is(vm_stat(v, "lwp_records"), 2 * 16, "as many records again");
-	ok(vm_stat(v, "lwp_steps") - all < all / 4, "another row is used at once: %llu steps of %llu",
+	ok(vm_stat(v, "lwp_steps") - all < all / 4,
+	   "another row is used at once: %llu steps of %llu",
 	   (unsigned long long)(vm_stat(v, "lwp_steps") - all), (unsigned long long)all);
 	also("");
 }
