@@ -23,5 +23,7 @@ extern const struct command cmd_annotate, cmd_baseline, cmd_caps, cmd_check, cmd
 extern const char *complain_as;
 /* One line on standard error, with that and ": " before it. Returns LWPCTL_FAILED. */
 int complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The same, and false. */
+#define refuse(...) (complain(__VA_ARGS__), false)
 
 #endif

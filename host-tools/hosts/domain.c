@@ -3,7 +3,6 @@
  * What a libvirt domain says of LWP. Properties come from <cpu><feature/></cpu> and from -cpu and -global of
  * <qemu:commandline>, which libvirt puts after its own arguments and which win.
  */
-#include <errno.h>
 #include <libxml/parser.h>
 #include <libxml/tree.h>
 #include <stdlib.h>
@@ -13,7 +12,6 @@
 #include "memory.h"
 
 #define QEMU_NAMESPACE "http://libvirt.org/schemas/domain/qemu/1.0"
-#define FILE_MAX (4 * 1024 * 1024)
 
 static bool is(const xmlNode *node, const char *name)
 {
@@ -52,8 +50,7 @@ static xmlNode *child(xmlNode *parent, const char *name)
 
 static bool wrong(const char *path, const xmlNode *node, const char *text)
 {
-	complain("%s: line %ld: %s", path, xmlGetLineNo(node), text);
-	return false;
+	return refuse("%s: line %ld: %s", path, xmlGetLineNo(node), text);
 }
 
 /* ---- <cpu> ---------------------------------------------------------------------------------- */
@@ -288,28 +285,12 @@ bool domain_parse(struct domain *d, const char *xml, size_t size, const char *pa
 
 bool domain_load(struct domain *d, const char *path)
 {
-	FILE *file = fopen(path, "re");
-	char *text;
 	size_t size;
+	char *text = read_text(path, 4, &size);
 	bool good;
 
 	memset(d, 0, sizeof(*d));
-	if (!file) {
-		complain("%s: %s", path, strerror(errno));
-		return false;
-	}
-	text = must(malloc(FILE_MAX));
-	size = fread(text, 1, FILE_MAX, file);
-	good = !ferror(file);
-	if (!good)
-		complain("%s: %s", path, strerror(errno));
-	else if (size == FILE_MAX) {
-		complain("%s: expected less than 4 MiB", path);
-		good = false;
-	}
-	fclose(file);
-	if (good)
-		good = domain_parse(d, text, size, path);
+	good = text && domain_parse(d, text, size, path);
 	free(text);
 	return good;
 }

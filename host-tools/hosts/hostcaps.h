@@ -12,6 +12,8 @@
 
 /* Why something is refused, for one line. */
 #define WHY_SIZE 512
+/* Says why, and is false. */
+#define no(why, ...) (snprintf(why, WHY_SIZE, __VA_ARGS__), false)
 
 struct host_rev {
 	bool offered; /* else the rest is nothing */
@@ -45,6 +47,9 @@ void hostcaps_free(struct hostcaps *host);
 bool hostcaps_load(struct hostcaps *host, const char *path);
 /* The same from memory; @path is for messages. */
 bool hostcaps_parse(struct hostcaps *host, const char *text, size_t size, const char *path);
+
+/* A file of less than this size as a string, to be freed; NULL after one line. */
+char *read_text(const char *path, size_t mib, size_t *size);
 
 /* To be released by the caller. */
 json_object *hostcaps_to_json(const struct hostcaps *host);

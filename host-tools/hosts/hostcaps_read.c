@@ -13,8 +13,6 @@
 #include "memory.h"
 #include "printable.h"
 
-#define FILE_MAX (1024 * 1024)
-
 /* Where we are, for messages. */
 struct place {
 	const char *path;
@@ -32,11 +30,9 @@ static bool wrong(const struct place *at, const char *key, const char *format, .
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	if (at->rev)
-		complain("%s: revisions.%s%s%s: expected %s", at->path, at->rev, *key ? "." : "",
-			 key, text);
-	else
-		complain("%s: %s: expected %s", at->path, key, text);
-	return false;
+		return refuse("%s: revisions.%s%s%s: expected %s", at->path, at->rev,
+			      *key ? "." : "", key, text);
+	return refuse("%s: %s: expected %s", at->path, key, text);
 }
 
 /* Member @key of @object if it has this type; else says what was expected, in @what. */
@@ -211,10 +207,9 @@ static bool read_root(struct place *at, json_object *root, struct hostcaps *host
 {
 	u32 format = 0;
 
-	if (!json_object_is_type(root, json_type_object)) {
-		complain("%s: expected the JSON object that `lwpctl caps --json' prints", at->path);
-		return false;
-	}
+	if (!json_object_is_type(root, json_type_object))
+		return refuse("%s: expected the JSON object that `lwpctl caps --json' prints",
+			      at->path);
 	if (!read_number(at, root, "lwp_capabilities", INT_MAX, &format))
 		return false;
 	if (format != 1)
@@ -263,31 +258,37 @@ bool hostcaps_parse(struct hostcaps *host, const char *text, size_t size, const 
 	return good;
 }
 
-bool hostcaps_load(struct hostcaps *host, const char *path)
+char *read_text(const char *path, size_t mib, size_t *size)
 {
 	FILE *file = fopen(path, "re");
-	char *text;
+	size_t most = mib << 20;
+	char *text = must(malloc(most));
+	bool good = false;
+
+	*size = file ? fread(text, 1, most, file) : 0;
+	if (!file || ferror(file))
+		complain("%s: %s", path, strerror(errno));
+	else if (*size == most)
+		complain("%s: expected less than %zu MiB", path, mib);
+	else
+		good = true;
+	if (file)
+		fclose(file);
+	if (good)
+		text[*size] = '\0';
+	else
+		free(text);
+	return good ? text : NULL;
+}
+
+bool hostcaps_load(struct hostcaps *host, const char *path)
+{
 	size_t size;
+	char *text = read_text(path, 1, &size);
 	bool good;
 
 	memset(host, 0, sizeof(*host));
-	if (!file) {
-		complain("%s: %s", path, strerror(errno));
-		return false;
-	}
-	text = must(malloc(FILE_MAX + 1));
-	size = fread(text, 1, FILE_MAX, file);
-	text[size] = '\0';
-	good = !ferror(file);
-	if (!good)
-		complain("%s: %s", path, strerror(errno));
-	else if (size == FILE_MAX) {
-		complain("%s: expected less than 1 MiB", path);
-		good = false;
-	}
-	fclose(file);
-	if (good)
-		good = hostcaps_parse(host, text, size, path);
+	good = text && hostcaps_parse(host, text, size, path);
 	free(text);
 	return good;
 }
