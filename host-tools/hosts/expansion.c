@@ -82,30 +82,23 @@ static bool caps_of(json_object *props, u32 rev, struct lwp_caps *caps, char why
 		profile = LWP_PROFILE_FAM15H;
 	lwp_caps_profile(caps, profile, rev);
 	for (const struct lwp_feature *f = lwp_features; f->property; f++) {
-		if (!json_object_object_get_ex(props, f->property, &value)) {
-			snprintf(why, WHY_SIZE, "QEMU's CPU has no property '%s'", f->property);
-			return false;
-		}
+		if (!json_object_object_get_ex(props, f->property, &value))
+			return no(why, "QEMU's CPU has no property '%s'", f->property);
 		if (json_object_get_boolean(value))
 			features |= lwp_feature_flag(f, rev);
 	}
 	if (!get_number(props, "lwp-max-events", &max_events) ||
 	    !get_number(props, "lwp-min-buffer", &min_buffer) ||
 	    !get_number(props, "lwp-latency-max", &latency_max) ||
-	    !lwp_caps_set_max_events(caps, max_events)) {
-		snprintf(why, WHY_SIZE,
-			 "QEMU gives no sensible lwp-max-events, lwp-min-buffer "
-			 "and lwp-latency-max");
-		return false;
-	}
+	    !lwp_caps_set_max_events(caps, max_events))
+		return no(why, "QEMU gives no sensible lwp-max-events, lwp-min-buffer "
+			       "and lwp-latency-max");
 	caps->min_buffer = min_buffer;
 	caps->latency_max = latency_max;
 	caps->features = features;
 	caps->ecx_features = lwp_caps_ecx_features(caps);
-	if (!lwp_caps_valid(caps)) {
-		snprintf(why, WHY_SIZE, "QEMU's numbers of LWP do not fit together");
-		return false;
-	}
+	if (!lwp_caps_valid(caps))
+		return no(why, "QEMU's numbers of LWP do not fit together");
 	return true;
 }
 

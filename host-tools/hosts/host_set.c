@@ -8,8 +8,7 @@
 static bool lacks(const struct hostcaps *host, char why[WHY_SIZE], const char *field,
 		  const char *what)
 {
-	snprintf(why, WHY_SIZE, "%.200s: %s: %.200s", hostcaps_label(host), field, what);
-	return false;
+	return no(why, "%.200s: %s: %.200s", hostcaps_label(host), field, what);
 }
 
 static bool can(const struct hostcaps *host, const struct wish *wish, char why[WHY_SIZE])
@@ -173,10 +172,8 @@ bool host_set_fits_beside(const struct settings *s, const struct hostcaps *first
 
 	if (!s->lwp)
 		return true;
-	if (!settings_apply(s, host, &caps, field)) {
-		snprintf(why, WHY_SIZE, "%.150s: %.300s", hostcaps_label(host), field);
-		return false;
-	}
+	if (!settings_apply(s, host, &caps, field))
+		return no(why, "%.150s: %.300s", hostcaps_label(host), field);
 	/* A host that has no such LWP has been named for itself. */
 	if (!settings_apply(s, first, &there, field) ||
 	    !caps_differ(&there, first->name, &caps, host->name, field))

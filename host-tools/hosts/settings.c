@@ -15,21 +15,34 @@
 #define LATENCY_MAX 31
 #define ROUNDING_MAX 4 /* of QEMU's property */
 
+/* All properties but "lwp", those of features and those that no host lacks. */
+static const char *const rev_words[2] = { "43724", "2007" };
+static const char *const switch_words[2] = { "off", "on" };
+static const struct property {
+	const char *name;
+	size_t field;
+	const char *const *words; /* NULL: a number */
+	int min, max;
+} properties[] = {
+	{ "lwp-rev", offsetof(struct settings, rev), rev_words },
+	{ "lwp-context", offsetof(struct settings, context), context_words },
+	{ "lwp-delivery", offsetof(struct settings, delivery), delivery_words },
+	{ "lwp-profile", offsetof(struct settings, profile), profile_words },
+	{ "lwp-vmcb", offsetof(struct settings, vmcb), switch_words },
+	{ "lwp-max-events", offsetof(struct settings, max_events), NULL, 1, LWP_LAST_EVENT_ID },
+	{ "lwp-min-buffer", offsetof(struct settings, min_buffer), NULL, 0, BUFFER_MAX },
+	{ "lwp-latency-max", offsetof(struct settings, latency_max), NULL, 0, LATENCY_MAX },
+	{ "lwp-latency-rounding", offsetof(struct settings, latency_rnd), NULL, 0, ROUNDING_MAX },
+	{ "enforce", offsetof(struct settings, enforce), switch_words },
+	{ "fsgsbase", offsetof(struct settings, fsgsbase), switch_words },
+	{ 0 },
+};
+
 void settings_init(struct settings *s)
 {
-	*s = (struct settings){
-		.rev = NOT_SAID,
-		.context = NOT_SAID,
-		.delivery = NOT_SAID,
-		.profile = NOT_SAID,
-		.vmcb = NOT_SAID,
-		.max_events = NOT_SAID,
-		.min_buffer = NOT_SAID,
-		.latency_max = NOT_SAID,
-		.latency_rnd = NOT_SAID,
-		.fsgsbase = NOT_SAID,
-		.enforce = NOT_SAID,
-	};
+	memset(s, 0, sizeof(*s));
+	for (const struct property *p = properties; p->name; p++)
+		*(int *)((char *)s + p->field) = NOT_SAID;
 }
 
 u32 settings_rev(const struct settings *s)
@@ -67,31 +80,33 @@ static int boolean(const char *value)
 	return -1;
 }
 
-static enum setting_verdict set_number(int *field, const char *name, const char *value, int min,
-				       int max, char why[WHY_SIZE])
+static enum setting_verdict set_number(int *field, const struct property *p, const char *value,
+				       char why[WHY_SIZE])
 {
 	char expected[64], *end;
 	long number;
 
 	errno = 0;
 	number = strtol(value, &end, 0);
-	if (end == value || *end || errno || number < min || number > max) {
-		snprintf(expected, sizeof(expected), "a number from %d to %d", min, max);
-		return bad(why, name, expected, value);
+	if (end == value || *end || errno || number < p->min || number > p->max) {
+		snprintf(expected, sizeof(expected), "a number from %d to %d", p->min, p->max);
+		return bad(why, p->name, expected, value);
 	}
+	if (p->max == LATENCY_MAX && number && number < LATENCY_MIN)
+		return bad(why, p->name, "0 or a number from 10 to 31", value);
 	*field = (int)number;
 	return SETTING_OK;
 }
 
-static enum setting_verdict set_choice(int *field, const char *name, const char *value,
-				       const char *const words[2], char why[WHY_SIZE])
+static enum setting_verdict set_choice(int *field, const struct property *p, const char *value,
+				       char why[WHY_SIZE])
 {
 	char expected[64];
-	int index = word_index(words, value);
+	int index = word_index(p->words, value);
 
 	if (index < 0) {
-		snprintf(expected, sizeof(expected), "'%s' or '%s'", words[0], words[1]);
-		return bad(why, name, expected, value);
+		snprintf(expected, sizeof(expected), "'%s' or '%s'", p->words[0], p->words[1]);
+		return bad(why, p->name, expected, value);
 	}
 	*field = index;
 	return SETTING_OK;
@@ -111,75 +126,46 @@ static enum setting_verdict set_boolean(int *field, const char *name, const char
 static enum setting_verdict set_feature(struct settings *s, const struct lwp_feature *feature,
 					const char *value, char why[WHY_SIZE])
 {
-	int is = boolean(value);
-
-	if (is < 0)
-		return bad(why, feature->property, "'on' or 'off'", value);
-	s->on &= ~settings_flag(feature);
-	s->off &= ~settings_flag(feature);
-	if (is)
-		s->on |= settings_flag(feature);
-	else
-		s->off |= settings_flag(feature);
-	return SETTING_OK;
-}
-
-static enum setting_verdict set_latency(struct settings *s, const char *value, char why[WHY_SIZE])
-{
 	enum setting_verdict verdict;
-	int number = 0;
+	int is = 0;
 
-	verdict = set_number(&number, "lwp-latency-max", value, 0, LATENCY_MAX, why);
+	verdict = set_boolean(&is, feature->property, value, why);
 	if (verdict != SETTING_OK)
 		return verdict;
-	if (number && number < LATENCY_MIN)
-		return bad(why, "lwp-latency-max", "0 or a number from 10 to 31", value);
-	s->latency_max = number;
+	s->on &= ~settings_flag(feature);
+	s->off &= ~settings_flag(feature);
+	*(is ? &s->on : &s->off) |= settings_flag(feature);
 	return SETTING_OK;
 }
 
 enum setting_verdict settings_set(struct settings *s, const char *name, const char *value,
 				  char why[WHY_SIZE])
 {
-	static const char *const rev_words[2] = { "43724", "2007" };
 	const struct lwp_feature *feature = lwp_feature_by_property(name);
-	int is;
+	enum setting_verdict verdict;
+	int is = s->lwp;
 
 	if (!value)
 		value = "on";
 	if (feature)
 		return set_feature(s, feature, value, why);
 	if (!strcmp(name, "lwp")) {
-		is = boolean(value);
-		if (is < 0)
-			return bad(why, name, "'on' or 'off'", value);
+		verdict = set_boolean(&is, name, value, why);
 		s->lwp = is;
-		return SETTING_OK;
+		return verdict;
 	}
-	if (!strcmp(name, "lwp-rev"))
-		return set_choice(&s->rev, name, value, rev_words, why);
-	if (!strcmp(name, "lwp-context"))
-		return set_choice(&s->context, name, value, context_words, why);
-	if (!strcmp(name, "lwp-delivery"))
-		return set_choice(&s->delivery, name, value, delivery_words, why);
-	if (!strcmp(name, "lwp-profile"))
-		return set_choice(&s->profile, name, value, profile_words, why);
-	if (!strcmp(name, "lwp-vmcb"))
-		return set_boolean(&s->vmcb, name, value, why);
+	for (const struct property *p = properties; p->name; p++) {
+		int *field = (int *)((char *)s + p->field);
+
+		if (strcmp(name, p->name))
+			continue;
+		if (p->words == switch_words)
+			return set_boolean(field, name, value, why);
+		return p->words ? set_choice(field, p, value, why) :
+				  set_number(field, p, value, why);
+	}
 	if (!strcmp(name, "lwp-preset")) /* no host lacks it */
 		return set_boolean(&is, name, value, why);
-	if (!strcmp(name, "fsgsbase"))
-		return set_boolean(&s->fsgsbase, name, value, why);
-	if (!strcmp(name, "enforce"))
-		return set_boolean(&s->enforce, name, value, why);
-	if (!strcmp(name, "lwp-max-events"))
-		return set_number(&s->max_events, name, value, 1, LWP_LAST_EVENT_ID, why);
-	if (!strcmp(name, "lwp-min-buffer"))
-		return set_number(&s->min_buffer, name, value, 0, BUFFER_MAX, why);
-	if (!strcmp(name, "lwp-latency-max"))
-		return set_latency(s, value, why);
-	if (!strcmp(name, "lwp-latency-rounding"))
-		return set_number(&s->latency_rnd, name, value, 0, ROUNDING_MAX, why);
 	if (!strcmp(name, "lwp-context-age") || !strncmp(name, "lwp-cache-", 10))
 		return SETTING_NOT_OURS; /* TCG's own: no other host sees them */
 	if (!strncmp(name, "lwp-", 4)) {
@@ -217,27 +203,20 @@ static bool shrink(struct lwp_caps *caps, u32 max_events)
 static bool apply_numbers(const struct settings *s, struct lwp_caps *caps, char why[WHY_SIZE])
 {
 	if (s->max_events != NOT_SAID) {
-		if (s->max_events > caps->max_events) {
-			snprintf(why, WHY_SIZE,
-				 "lwp-max-events: the guest needs %d, the host offers %u",
-				 s->max_events, caps->max_events);
-			return false;
-		}
-		if (!shrink(caps, (u32)s->max_events)) {
-			snprintf(
-				why, WHY_SIZE,
+		if (s->max_events > caps->max_events)
+			return no(why, "lwp-max-events: the guest needs %d, the host offers %u",
+				  s->max_events, caps->max_events);
+		if (!shrink(caps, (u32)s->max_events))
+			return no(
+				why,
 				"lwp-max-events: the guest needs %d, the host's block has %u and more",
 				s->max_events, caps->max_events);
-			return false;
-		}
 	}
 	if (s->min_buffer != NOT_SAID) {
-		if (s->min_buffer < caps->min_buffer) {
-			snprintf(why, WHY_SIZE,
-				 "lwp-min-buffer: the guest needs %d, the host's smallest is %u",
-				 s->min_buffer, caps->min_buffer);
-			return false;
-		}
+		if (s->min_buffer < caps->min_buffer)
+			return no(why,
+				  "lwp-min-buffer: the guest needs %d, the host's smallest is %u",
+				  s->min_buffer, caps->min_buffer);
 		caps->min_buffer = (u8)s->min_buffer;
 	}
 	return true;
@@ -250,11 +229,9 @@ static bool apply_features(const struct settings *s, struct lwp_caps *caps, char
 
 		if (settings_flag(f) & s->off)
 			caps->features &= ~flag;
-		if (settings_flag(f) & s->on && !(caps->features & flag)) {
-			snprintf(why, WHY_SIZE, "%s: the guest needs %s, the host has none",
-				 f->property, f->text);
-			return false;
-		}
+		if (settings_flag(f) & s->on && !(caps->features & flag))
+			return no(why, "%s: the guest needs %s, the host has none", f->property,
+				  f->text);
 	}
 	return true;
 }
@@ -264,11 +241,9 @@ static bool apply_latency(const struct settings *s, struct lwp_caps *caps, char 
 {
 	if (s->latency_max == NOT_SAID)
 		return true;
-	if (lwp_caps_has(caps, LWP_KIND_DME) && s->latency_max > caps->latency_max) {
-		snprintf(why, WHY_SIZE, "lwp-latency-max: the guest needs %d, the host offers %u",
-			 s->latency_max, caps->latency_max);
-		return false;
-	}
+	if (lwp_caps_has(caps, LWP_KIND_DME) && s->latency_max > caps->latency_max)
+		return no(why, "lwp-latency-max: the guest needs %d, the host offers %u",
+			  s->latency_max, caps->latency_max);
 	caps->latency_max = (u8)s->latency_max;
 	return true;
 }
@@ -278,16 +253,11 @@ static bool apply_rounding(const struct settings *s, struct lwp_caps *caps, char
 {
 	if (s->latency_rnd == NOT_SAID)
 		return true;
-	if (s->latency_rnd && caps->rev != LWP_REV_43724) {
-		snprintf(why, WHY_SIZE, "lwp-latency-rounding: revision 2007 has none");
-		return false;
-	}
-	if (s->latency_rnd < lwp_caps_latency_rnd(caps)) {
-		snprintf(why, WHY_SIZE,
-			 "lwp-latency-rounding: the guest needs %d, the host rounds %u",
-			 s->latency_rnd, caps->latency_rnd);
-		return false;
-	}
+	if (s->latency_rnd && caps->rev != LWP_REV_43724)
+		return no(why, "lwp-latency-rounding: revision 2007 has none");
+	if (s->latency_rnd < lwp_caps_latency_rnd(caps))
+		return no(why, "lwp-latency-rounding: the guest needs %d, the host rounds %u",
+			  s->latency_rnd, caps->latency_rnd);
 	caps->latency_rnd = (u8)s->latency_rnd;
 	return true;
 }
@@ -299,19 +269,15 @@ static bool apply_profile(const struct settings *s, struct lwp_caps *caps, char 
 
 	if (s->profile != LWP_PROFILE_FAM15H)
 		return true;
-	if (caps->rev != LWP_REV_43724) {
-		snprintf(why, WHY_SIZE, "lwp-profile: fam15h is of revision 43724, not 2007");
-		return false;
-	}
+	if (caps->rev != LWP_REV_43724)
+		return no(why, "lwp-profile: fam15h is of revision 43724, not 2007");
 	lwp_caps_profile(&need, LWP_PROFILE_FAM15H, LWP_REV_43724);
 	if (need.max_events < caps->max_events)
 		shrink(caps, need.max_events);
 	field = lwp_caps_covers(caps, &need);
-	if (field != LWP_CAPS_OK) {
-		snprintf(why, WHY_SIZE, "lwp-profile=fam15h: the host lacks what it needs of %s",
-			 lwp_caps_field_name(field));
-		return false;
-	}
+	if (field != LWP_CAPS_OK)
+		return no(why, "lwp-profile=fam15h: the host lacks what it needs of %s",
+			  lwp_caps_field_name(field));
 	*caps = need;
 	return true;
 }
@@ -323,43 +289,28 @@ bool settings_apply(const struct settings *s, const struct hostcaps *host, struc
 	int context = settings_context(s), delivery = settings_delivery(s);
 
 	memset(caps, 0, sizeof(*caps));
-	if (!hostcaps_any(host)) {
-		snprintf(why, WHY_SIZE, "lwp: the guest needs it, the host has none%s%s",
-			 host->reason ? ": " : "", host->reason ?: "");
-		return false;
-	}
-	if (!rev->offered) {
-		snprintf(why, WHY_SIZE,
-			 "lwp-rev: the guest needs %s, which the host does not offer",
-			 lwp_rev_get(settings_rev(s))->name);
-		return false;
-	}
-	if (!(rev->contexts & 1u << context)) {
-		snprintf(why, WHY_SIZE,
-			 "lwp-context: the guest needs '%s', which the host does not offer",
-			 context_words[context]);
-		return false;
-	}
-	if (!(rev->deliveries & 1u << delivery)) {
-		snprintf(why, WHY_SIZE,
-			 "lwp-delivery: the guest needs '%s', which the host does not offer",
-			 delivery_words[delivery]);
-		return false;
-	}
+	if (!hostcaps_any(host))
+		return no(why, "lwp: the guest needs it, the host has none%s%s",
+			  host->reason ? ": " : "", host->reason ?: "");
+	if (!rev->offered)
+		return no(why, "lwp-rev: the guest needs %s, which the host does not offer",
+			  lwp_rev_get(settings_rev(s))->name);
+	if (!(rev->contexts & 1u << context))
+		return no(why, "lwp-context: the guest needs '%s', which the host does not offer",
+			  context_words[context]);
+	if (!(rev->deliveries & 1u << delivery))
+		return no(why, "lwp-delivery: the guest needs '%s', which the host does not offer",
+			  delivery_words[delivery]);
 	*caps = rev->caps;
 	if (!apply_profile(s, caps, why) || !apply_numbers(s, caps, why) ||
 	    !apply_features(s, caps, why) || !apply_latency(s, caps, why) ||
 	    !apply_rounding(s, caps, why))
 		return false;
 	if (s->vmcb == 1) {
-		if (context == 0) {
-			snprintf(why, WHY_SIZE, "lwp-vmcb: it needs lwp-context=os");
-			return false;
-		}
-		if (!rev->vmcb) {
-			snprintf(why, WHY_SIZE, "lwp-vmcb: the host does not offer it");
-			return false;
-		}
+		if (context == 0)
+			return no(why, "lwp-vmcb: it needs lwp-context=os");
+		if (!rev->vmcb)
+			return no(why, "lwp-vmcb: the host does not offer it");
 		caps->ecx_features |= LWP_ECX_VMCB_AREA;
 	}
 	return true;
@@ -386,32 +337,23 @@ static bool features_differ(const struct lwp_caps *a, const char *a_name, const 
 bool caps_differ(const struct lwp_caps *a, const char *a_name, const struct lwp_caps *b,
 		 const char *b_name, char why[WHY_SIZE])
 {
-	static const struct {
-		enum lwp_caps_field field;
-		size_t offset;
-	} bytes[] = {
-		{ LWP_CAPS_REV, offsetof(struct lwp_caps, rev) },
-		{ LWP_CAPS_MAX_EVENTS, offsetof(struct lwp_caps, max_events) },
-		{ LWP_CAPS_VERSION, offsetof(struct lwp_caps, version) },
-		{ LWP_CAPS_EVENT_OFFSET, offsetof(struct lwp_caps, event_offset) },
-		{ LWP_CAPS_EVENT_SIZE, offsetof(struct lwp_caps, event_size) },
-		{ LWP_CAPS_MIN_BUFFER, offsetof(struct lwp_caps, min_buffer) },
-		{ LWP_CAPS_LATENCY_MAX, offsetof(struct lwp_caps, latency_max) },
-		{ LWP_CAPS_LATENCY_RND, offsetof(struct lwp_caps, latency_rnd) },
+	const u32 numbers[][3] = {
+		{ LWP_CAPS_REV, a->rev, b->rev },
+		{ LWP_CAPS_MAX_EVENTS, a->max_events, b->max_events },
+		{ LWP_CAPS_VERSION, a->version, b->version },
+		{ LWP_CAPS_EVENT_OFFSET, a->event_offset, b->event_offset },
+		{ LWP_CAPS_EVENT_SIZE, a->event_size, b->event_size },
+		{ LWP_CAPS_MIN_BUFFER, a->min_buffer, b->min_buffer },
+		{ LWP_CAPS_LATENCY_MAX, a->latency_max, b->latency_max },
+		{ LWP_CAPS_LATENCY_RND, a->latency_rnd, b->latency_rnd },
+		{ LWP_CAPS_CB_SIZE, a->cb_size, b->cb_size },
 	};
 
-	for (size_t i = 0; i < sizeof(bytes) / sizeof(bytes[0]); i++) {
-		u8 x = ((const u8 *)a)[bytes[i].offset], y = ((const u8 *)b)[bytes[i].offset];
-
-		if (x == y)
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		if (numbers[i][1] == numbers[i][2])
 			continue;
 		snprintf(why, WHY_SIZE, "%s: %u with %s, %u with %s",
-			 lwp_caps_field_name(bytes[i].field), x, a_name, y, b_name);
-		return true;
-	}
-	if (a->cb_size != b->cb_size) {
-		snprintf(why, WHY_SIZE, "%s: %u with %s, %u with %s",
-			 lwp_caps_field_name(LWP_CAPS_CB_SIZE), a->cb_size, a_name, b->cb_size,
+			 lwp_caps_field_name(numbers[i][0]), numbers[i][1], a_name, numbers[i][2],
 			 b_name);
 		return true;
 	}
@@ -427,41 +369,28 @@ bool caps_differ(const struct lwp_caps *a, const char *a_name, const struct lwp_
 
 /* ---- Telling them --------------------------------------------------------------------------- */
 
-typedef void (*teller)(void *opaque, const char *name, const char *value);
-
-static void tell_number(teller tell, void *opaque, const char *name, int number)
+static void tell_property(const struct settings *s, const struct property *p,
+			  void (*tell)(void *opaque, const char *name, const char *value),
+			  void *opaque)
 {
+	int value = *(const int *)((const char *)s + p->field);
 	char text[16];
 
-	if (number == NOT_SAID)
+	if (value == NOT_SAID)
 		return;
-	snprintf(text, sizeof(text), "%d", number);
-	tell(opaque, name, text);
+	snprintf(text, sizeof(text), "%d", value);
+	tell(opaque, p->name, p->words ? p->words[value] : text);
 }
 
-static void tell_choice(teller tell, void *opaque, const char *name, int index,
-			const char *const words[2])
+void settings_each(const struct settings *s,
+		   void (*tell)(void *opaque, const char *name, const char *value), void *opaque)
 {
-	if (index != NOT_SAID)
-		tell(opaque, name, words[index]);
-}
+	const struct property *p = properties;
 
-void settings_each(const struct settings *s, teller tell, void *opaque)
-{
-	static const char *const switch_words[2] = { "off", "on" };
-
-	if (s->rev != NOT_SAID)
-		tell(opaque, "lwp-rev", lwp_rev_get((u32)s->rev)->name);
-	tell_choice(tell, opaque, "lwp-context", s->context, context_words);
-	tell_choice(tell, opaque, "lwp-delivery", s->delivery, delivery_words);
-	tell_choice(tell, opaque, "lwp-profile", s->profile, profile_words);
-	tell_choice(tell, opaque, "lwp-vmcb", s->vmcb, switch_words);
-	tell_number(tell, opaque, "lwp-max-events", s->max_events);
-	tell_number(tell, opaque, "lwp-min-buffer", s->min_buffer);
-	tell_number(tell, opaque, "lwp-latency-max", s->latency_max);
-	tell_number(tell, opaque, "lwp-latency-rounding", s->latency_rnd);
+	for (; strcmp(p->name, "enforce"); p++)
+		tell_property(s, p, tell, opaque);
 	for (const struct lwp_feature *f = lwp_features; f->property; f++)
 		if ((s->on | s->off) & settings_flag(f))
 			tell(opaque, f->property, s->on & settings_flag(f) ? "on" : "off");
-	tell_choice(tell, opaque, "enforce", s->enforce, switch_words);
+	tell_property(s, p, tell, opaque);
 }
