@@ -72,10 +72,8 @@ static bool ask(struct hostcaps *host, const char *path, int kvm)
 	int vm, has;
 
 	vm = ioctl(kvm, KVM_CREATE_VM, 0);
-	if (vm < 0) {
-		complain("%s: expected KVM, cannot create a VM: %s", path, strerror(errno));
-		return false;
-	}
+	if (vm < 0)
+		return refuse("%s: expected KVM, cannot create a VM: %s", path, strerror(errno));
 	has = ioctl(vm, KVM_CHECK_EXTENSION, KVM_CAP_X86_LWP);
 	known = has > 0 && read_leaf(vm, &leaf);
 	close(vm);
@@ -83,17 +81,14 @@ static bool ask(struct hostcaps *host, const char *path, int kvm)
 		host->reason = copy_string("this KVM has no LWP", strlen("this KVM has no LWP"));
 		return true;
 	}
-	if (!known) {
-		complain(
+	if (!known)
+		return refuse(
 			"%s: its LWP is not of this version: load the kvm_amd that belongs to lwpctl",
 			path);
-		return false;
-	}
-	if (!lwp_leaf_decode(&leaf, LWP_REV_43724, &caps)) {
-		complain("%s: its leaf 8000_001C makes no sense (`lwpctl explain %#x %#x %#x %#x')",
-			 path, leaf.eax, leaf.ebx, leaf.ecx, leaf.edx);
-		return false;
-	}
+	if (!lwp_leaf_decode(&leaf, LWP_REV_43724, &caps))
+		return refuse(
+			"%s: its leaf 8000_001C makes no sense (`lwpctl explain %#x %#x %#x %#x')",
+			path, leaf.eax, leaf.ebx, leaf.ecx, leaf.edx);
 	caps.ecx_features &= ~(u32)LWP_ECX_VMCB_AREA;
 	fill(host, &caps, (u32)has);
 	return true;
@@ -106,10 +101,9 @@ bool hostcaps_from_kvm(struct hostcaps *host, const char *path)
 	bool good;
 
 	memset(host, 0, sizeof(*host));
-	if (kvm < 0) {
-		complain("%s: %s; `--qemu=PROGRAM' asks a QEMU instead", path, strerror(errno));
-		return false;
-	}
+	if (kvm < 0)
+		return refuse("%s: %s; `--qemu=PROGRAM' asks a QEMU instead", path,
+			      strerror(errno));
 	gethostname(name, sizeof(name) - 1);
 	host->name = copy_string(name, strlen(name));
 	host->source = copy_string(path, strlen(path));

@@ -210,17 +210,13 @@ static bool describe(struct hostcaps *host, struct connection *c, const char *ur
 	free(name);
 	xml = virConnectGetDomainCapabilities(c->libvirt, emulator, "x86_64", NULL, c->domain_type,
 					      0);
-	if (!xml) {
-		complain("%s: %s", uri, last_error());
-		return false;
-	}
+	if (!xml)
+		return refuse("%s: %s", uri, last_error());
 	host->host_model = pick(xml, "/domainCapabilities/cpu/mode[@name='host-model']", false);
 	c->emulator = pick(xml, "/domainCapabilities/path", true);
 	free(xml);
-	if (!c->emulator) {
-		complain("%s: its domain capabilities name no emulator", uri);
-		return false;
-	}
+	if (!c->emulator)
+		return refuse("%s: its domain capabilities name no emulator", uri);
 	if (asprintf(&host->source, "%s, %s, domain type %s", uri, c->emulator, c->domain_type) < 0)
 		must(NULL);
 	hostcaps_ask(host, ask, c);

@@ -98,16 +98,12 @@ static bool with_qemu(const char *program, const char *accel,
 	bool good;
 	pid_t pid;
 
-	if (errors < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair)) {
-		complain("%s: cannot start it: %s", program, strerror(errno));
-		return false;
-	}
+	if (errors < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
+		return refuse("%s: cannot start it: %s", program, strerror(errno));
 	setsockopt(pair[0], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	pid = fork();
-	if (pid < 0) {
-		complain("%s: cannot start it: %s", program, strerror(errno));
-		return false;
-	}
+	if (pid < 0)
+		return refuse("%s: cannot start it: %s", program, strerror(errno));
 	if (!pid)
 		become(program, accel, pair[1], errors);
 	close(pair[1]);
@@ -150,8 +146,7 @@ static bool look_for(void *to, struct qmp *qmp)
 
 	if (qmp_has_model(qmp, model->name))
 		return true;
-	complain("%s: %s", model->program, qmp->error);
-	return false;
+	return refuse("%s: %s", model->program, qmp->error);
 }
 
 bool qemu_has_model(const char *program, const char *name)

@@ -111,15 +111,11 @@ static bool look(struct follow *f, uint64_t *size)
 {
 	struct stat st;
 
-	if (fstat(f->fd, &st) < 0) {
-		complain("%s: %s", f->path, strerror(errno));
-		return false;
-	}
+	if (fstat(f->fd, &st) < 0)
+		return refuse("%s: %s", f->path, strerror(errno));
 	*size = (uint64_t)st.st_size;
-	if (*size < f->reader.size || *size > ROOM) {
-		complain("%s: the file was cut off", f->path);
-		return false;
-	}
+	if (*size < f->reader.size || *size > ROOM)
+		return refuse("%s: the file was cut off", f->path);
 	return true;
 }
 

@@ -267,8 +267,7 @@ static bool map_file(struct profile *p)
 	close(fd);
 	if (p->file == MAP_FAILED) {
 		p->file = NULL;
-		complain("%s: %s", p->path, strerror(errno));
-		return false;
+		return refuse("%s: %s", p->path, strerror(errno));
 	}
 	return true;
 }
@@ -289,10 +288,8 @@ bool profile_load(struct profile *p, const char *path)
 		if (more > 0)
 			profile_add(p, &section, reader.sections);
 	}
-	if (more < 0) {
-		complain("%s: offset %" PRIu64 ": %s", path, error.offset, error.text);
-		return false;
-	}
+	if (more < 0)
+		return refuse("%s: offset %" PRIu64 ": %s", path, error.offset, error.text);
 	profile_sort(p);
 	return true;
 }

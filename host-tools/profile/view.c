@@ -132,9 +132,8 @@ static bool check_event(const struct view *v, uint32_t kind)
 		snprintf(have + length, sizeof(have) - length, "%s%s", e ? ", " : "",
 			 profile_event_name(p, p->config.events[e].event_id));
 	}
-	complain("%s: the profile has no %s; it has %s", p->path, lwpdata_event_name(kind),
-		 *have ? have : "no event");
-	return false;
+	return refuse("%s: the profile has no %s; it has %s", p->path, lwpdata_event_name(kind),
+		      *have ? have : "no event");
 }
 
 bool view_open(struct view *v, const char *path, const struct view_options *o)

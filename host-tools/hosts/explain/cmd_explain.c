@@ -68,15 +68,12 @@ static bool explain_one(const char *argument, const char *name, const char *valu
 {
 	uint64_t max = strcmp(name, "cfg") ? UINT32_MAX : UINT64_MAX;
 
-	if (!number(value, max, parsed)) {
-		complain("'%s': expected a number of %d bits, as 0x80032013", argument,
-			 max == UINT32_MAX ? 32 : 64);
-		return false;
-	}
+	if (!number(value, max, parsed))
+		return refuse("'%s': expected a number of %d bits, as 0x80032013", argument,
+			      max == UINT32_MAX ? 32 : 64);
 	if (explain_register(name, *parsed, rev->id, stdout))
 		return true;
-	complain("'%s': expected eax=, ebx=, ecx=, edx= or cfg=", argument);
-	return false;
+	return refuse("'%s': expected eax=, ebx=, ecx=, edx= or cfg=", argument);
 }
 
 static void judge(const uint64_t value[4], u32 rev)

@@ -137,10 +137,8 @@ static bool collect(struct function *f, const char *symbol, uint32_t kind)
 	const struct samples *samples = &f->view->samples;
 
 	f->place = choose_place(samples);
-	if (!f->place) {
-		complain("%s: no samples of %s", f->view->profile.path, symbol);
-		return false;
-	}
+	if (!f->place)
+		return refuse("%s: no samples of %s", f->view->profile.path, symbol);
 	choose_events(f, kind);
 	for (size_t i = 0; i < samples->nr; i++) {
 		const struct place *place = &samples->list[i].place;
@@ -273,10 +271,8 @@ static bool annotate(struct function *f)
 		print_addresses(f);
 		return true;
 	}
-	if (cs_open(CS_ARCH_X86, CS_MODE_64, &capstone)) {
-		complain("cannot disassemble: capstone does not start");
-		return false;
-	}
+	if (cs_open(CS_ARCH_X86, CS_MODE_64, &capstone))
+		return refuse("cannot disassemble: capstone does not start");
 	cs_option(capstone, CS_OPT_SYNTAX, CS_OPT_SYNTAX_ATT);
 	print_code(f, capstone, code, (size_t)size);
 	cs_close(&capstone);

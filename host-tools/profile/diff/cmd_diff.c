@@ -95,11 +95,9 @@ static bool compare(const struct arguments *a, struct view views[2])
 		kind = profile_kind(&views[0].profile, config->events[0].event_id);
 	for (size_t i = 0; i < 2; i++) {
 		event_id = kind ? view_event(&views[i], kind) : 0;
-		if (!event_id) {
-			complain("%s: the profile has no %s", a->files[i],
-				 lwpdata_event_name(kind) ?: "event");
-			return false;
-		}
+		if (!event_id)
+			return refuse("%s: the profile has no %s", a->files[i],
+				      lwpdata_event_name(kind) ?: "event");
 	}
 	for (size_t i = 0; i < 2; i++)
 		rows_make(&rows[i], &views[i].resolver, &views[i].samples, &by,

@@ -142,9 +142,8 @@ bool edges_make(struct edges *edges, struct export *e, uint32_t object)
 	edges->nr_runs = merge(edges->runs, edges->nr_runs);
 	if (edges->nr_taken)
 		return true;
-	complain("%s: no taken branches in %s%s%s", p->path, p->objects[object].name,
-		 symbols_problem(b.symbols) ? ": " : "", symbols_problem(b.symbols) ?: "");
-	return false;
+	return refuse("%s: no taken branches in %s%s%s", p->path, p->objects[object].name,
+		      symbols_problem(b.symbols) ? ": " : "", symbols_problem(b.symbols) ?: "");
 }
 
 void edges_free(struct edges *edges)

@@ -708,11 +708,9 @@ bool export_perfcalls(struct export *e)
 			    .stacks = true,
 			    .branches = lwp_rev_get(p->config.revision)->event_id[LWP_KIND_BRE] };
 
-	if (!p->nr_windows) {
-		complain("%s: it has no windows of branches; record with lwprun --windows",
-			 p->path);
-		return false;
-	}
+	if (!p->nr_windows)
+		return refuse("%s: it has no windows of branches; record with lwprun --windows",
+			      p->path);
 	w.events[w.nr_events++] = w.branches;
 	return export_with(&w);
 }

@@ -214,10 +214,8 @@ static bool begin_output(struct merger *m, const char *output, const struct lwpd
 		args[i] = lwpdata_arg(config, i);
 	m->config.args = args;
 	m->writer = lwpdata_create(output);
-	if (!m->writer) {
-		complain("%s: %s", output, strerror(errno));
-		return false;
-	}
+	if (!m->writer)
+		return refuse("%s: %s", output, strerror(errno));
 	status = lwpdata_write_config(m->writer, &m->config);
 	thin_write_kept(&m->thin, m->writer);
 	if (status)
@@ -256,10 +254,8 @@ static bool copy_sections(struct merger *m, const char *output, const void *data
 			continue;
 		}
 		status = copy(m, &section);
-		if (status) {
-			complain("%s: %s", output, strerror(-status));
-			return false;
-		}
+		if (status)
+			return refuse("%s: %s", output, strerror(-status));
 	}
 	if (more < 0)
 		complain("%s: offset %" PRIu64 ": %s", m->path, error.offset, error.text);
@@ -288,10 +284,8 @@ static bool merge_file(struct merger *m, const char *output, const char *path)
 	}
 	data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	close(fd);
-	if (data == MAP_FAILED) {
-		complain("%s: %s", path, strerror(errno));
-		return false;
-	}
+	if (data == MAP_FAILED)
+		return refuse("%s: %s", path, strerror(errno));
 	madvise(data, (size_t)st.st_size, MADV_SEQUENTIAL);
 	good = copy_sections(m, output, data, (size_t)st.st_size);
 	if (first)

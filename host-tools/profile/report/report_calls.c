@@ -433,12 +433,10 @@ static bool windows_tell(const struct calls_report *what, const struct profile *
 	if (complete || (!what->exact && profile->nr_windows))
 		return true;
 	if (what->exact && profile->nr_windows)
-		complain("%s: this is no complete trace: %s; record with lwprun --windows=all",
-			 profile->path, why);
-	else
-		complain("%s: %s; record with lwprun --windows%s", profile->path, why,
-			 what->exact ? "=all" : "");
-	return false;
+		return refuse("%s: this is no complete trace: %s; record with lwprun --windows=all",
+			      profile->path, why);
+	return refuse("%s: %s; record with lwprun --windows%s", profile->path, why,
+		      what->exact ? "=all" : "");
 }
 
 bool calls_report(const struct calls_report *what, struct view *view, const struct filter *filter)

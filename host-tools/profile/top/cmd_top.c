@@ -311,11 +311,9 @@ static bool show(struct top *top)
 	resolver_init(&top->resolver, &top->follow.profile, top->a->view.sysroot, false);
 	top->resolver.inlines = top->a->view.inlines;
 	top->resolver.mangled = top->a->view.mangled;
-	if (!event_of(top)) {
-		complain("%s: the profile has no %s", top->follow.profile.path,
-			 top->a->view.kind ? lwpdata_event_name(top->a->view.kind) : "event");
-		return false;
-	}
+	if (!event_of(top))
+		return refuse("%s: the profile has no %s", top->follow.profile.path,
+			      top->a->view.kind ? lwpdata_event_name(top->a->view.kind) : "event");
 	for (uint64_t n = 1;; n++) {
 		put_frame(top);
 		if (top->follow.complete || n == top->a->frames)
