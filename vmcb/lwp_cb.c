@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * The control block: decode and normalise as LLWPCB does, and write back what it makes visible.
- */
+/* The control block: decode and normalise as LLWPCB does, and write back what it makes visible. */
 #include "lwp_cb.h"
 
 _Static_assert(LWP_CB_LIMIT_IP + 16 == LWP_CB_TAIL, "the tail begins the second cache line");

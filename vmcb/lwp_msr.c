@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * LWP_CFG: what may be written, its reset value and the run-time EAX that follows from it.
- */
+/* LWP_CFG: what may be written, its reset value and the run-time EAX that follows from it. */
 #include "lwp_msr.h"
 
 _Static_assert(LWP_MSR_CFG + 1 == LWP_MSR_CBADDR && LWP_MSR_CFG == 0xc0000105,

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * The features of LWP and the names that users write for them.
- */
+/* The features of LWP and the names that users write for them. */
 #include "lwp_cpuid.h"
 #include "lwp_names.h"
 #include "lwp_record.h"

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Event records to and from their 32 bytes.
- */
+/* Event records to and from their 32 bytes. */
 #include "lwp_record.h"
 
 _Static_assert(LWP_RECORD_TIMESTAMP + sizeof(u64) == LWP_RECORD_SIZE, "a record is 32 bytes");

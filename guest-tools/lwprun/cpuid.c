@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Asking the processor for LWP.
- */
+/* Asking the processor for LWP. */
 #include <cpuid.h>
 
 #include "processor.h"

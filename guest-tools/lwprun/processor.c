@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * From CPUID and options to a control block without BufferBase and counters.
- */
+/* From CPUID and options to a control block without BufferBase and counters. */
 #include <stdio.h>
 #include <string.h>
 

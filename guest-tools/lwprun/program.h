@@ -6,9 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/*
- * Where execvp(3) would find `name`: a new string, or NULL with errno set.
- */
+/* Where execvp(3) would find `name`: a new string, or NULL with errno set. */
 char *program_find(const char *name);
 
 /*

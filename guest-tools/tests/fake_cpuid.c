@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * For tests on machines without LWP: lwprun is told that there is one, and fake_lwp.c plays it.
- */
+/* For tests on machines without LWP: lwprun is told that there is one, and fake_lwp.c plays it. */
 #include "processor.h"
 
 /* LwpCbSize 22 quadwords, 32-byte records, 6 events at 128; rings of 32 records and more. */

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Running lwprun with the fake processor and the victim, and reading the profile.
- */
+/* Running lwprun with the fake processor and the victim, and reading the profile. */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <stdarg.h>

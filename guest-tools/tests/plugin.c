@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * A library that the victim loads and unloads.
- */
+/* A library that the victim loads and unloads. */
 #include "fake_lwp.h"
 
 __attribute__((visibility("default"))) void work(void);

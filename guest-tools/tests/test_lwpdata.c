@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * The data file: a file that was written is read back, and a reader trusts nothing (docs/lwpdata.md).
- */
+/* The data file: a file that was written is read back, and a reader trusts nothing (docs/lwpdata.md). */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <fcntl.h>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * What lwprun refuses, each in one line, with the fake processor and the victim as in test_lwprun.c.
- */
+/* What lwprun refuses, each in one line, with the fake processor and the victim as in test_lwprun.c. */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <fcntl.h>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * From CPUID 8000_001C and options to a control block (43724-104, 43724-401; 2007-104, 2007-401).
- */
+/* From CPUID 8000_001C and options to a control block (43724-104, 43724-401; 2007-104, 2007-401). */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 

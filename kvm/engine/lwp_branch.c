@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * What a decoded branch does: whether it is taken, and where it goes.
- */
+/* What a decoded branch does: whether it is taken, and where it goes. */
 #include "lwp_insn.h"
 
 #define RFLAGS_CF 0x0001

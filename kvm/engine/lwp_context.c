@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * What vCPUs do with the table of contexts: create, park, find. Source: docs/design.md#contexts.
- */
+/* What vCPUs do with the table of contexts: create, park, find. Source: docs/design.md#contexts. */
 #include "lwp_internal.h"
 #include "lwp_context_table.h"
 

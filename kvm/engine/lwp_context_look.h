@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * A look at the memory of a parked context whose address space is not the current one.
- */
+/* A look at the memory of a parked context whose address space is not the current one. */
 #ifndef LWP_CONTEXT_LOOK_H
 #define LWP_CONTEXT_LOOK_H
 

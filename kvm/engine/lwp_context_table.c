@@ -161,9 +161,7 @@ static void space_free(struct lwp_ctx_table *t, u32 s)
 
 /* ---- entries ---- */
 
-/*
- * Of one array of the owner's memory: after *bytes. Without memory only the bytes are counted.
- */
+/* Of one array of the owner's memory: after *bytes. Without memory only the bytes are counted. */
 static void *part(u8 *memory, size_t *bytes, size_t count, size_t size)
 {
 	void *p = memory ? memory + *bytes : NULL;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Inside the context table: entries, the hash by key, and which context goes when it is full.
- */
+/* Inside the context table: entries, the hash by key, and which context goes when it is full. */
 #ifndef LWP_CONTEXT_TABLE_H
 #define LWP_CONTEXT_TABLE_H
 

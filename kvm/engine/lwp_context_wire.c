@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * The context table as an array of bytes, for migration.
- */
+/* The context table as an array of bytes, for migration. */
 #include "lwp_internal.h"
 #include "lwp_context_table.h"
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * The engine's set-up and reset, states from outside, and the two MSRs.
- */
+/* The engine's set-up and reset, states from outside, and the two MSRs. */
 #include "lwp_internal.h"
 
 _Static_assert(LWP_BLOCK_BYTES_MAX == 248 + LWP_MAX_EVENT_ID * LWP_CB_SLOT_SIZE,

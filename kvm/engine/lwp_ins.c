@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * The four instructions. Source: 43724-606 to 43724-637; 2007-601 to 2007-610.
- */
+/* The four instructions. Source: 43724-606 to 43724-637; 2007-601 to 2007-610. */
 #include "lwp_internal.h"
 
 /* 43724-606, 2007-608 */

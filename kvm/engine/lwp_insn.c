@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * The instruction decoder: maps, lengths and kinds. (What a branch does is in lwp_branch.c.)
- */
+/* The instruction decoder: maps, lengths and kinds. (What a branch does is in lwp_branch.c.) */
 #include "lwp_insn.h"
 #include "lwp_modrm.h"
 #include "lwp_opcodes.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Declarations that only the engine's own files use.
- */
+/* Declarations that only the engine's own files use. */
 #ifndef LWP_INTERNAL_H
 #define LWP_INTERNAL_H
 

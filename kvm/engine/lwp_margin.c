@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * See lwp_margin.h.
- */
+/* See lwp_margin.h. */
 #include "lwp_margin.h"
 
 static u32 clamp_margin(const struct lwp_margin *m, u64 wanted)

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Bounded reading of instruction bytes, prefixes, ModRM and SIB (AMD APM volume 3, chapter 1).
- */
+/* Bounded reading of instruction bytes, prefixes, ModRM and SIB (AMD APM volume 3, chapter 1). */
 #include "lwp_modrm.h"
 
 #define MODRM_MOD_REG 3 /* mod = 11b: r/m is a register */

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Fetching operands: effective addresses, and values through the caller's callbacks.
- */
+/* Fetching operands: effective addresses, and values through the caller's callbacks. */
 #include "lwp_operand.h"
 
 static u64 linear_address(enum lwp_code_bits code_bits, unsigned int seg, u64 offset,

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * See lwp_segment.h.
- */
+/* See lwp_segment.h. */
 #include "lwp_segment.h"
 
 struct lwp_offsets lwp_seg_offsets(u16 attributes, u32 limit, bool write)

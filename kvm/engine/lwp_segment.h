@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Segments outside 64-bit code: which offsets are valid.
- */
+/* Segments outside 64-bit code: which offsets are valid. */
 #ifndef LWP_SEGMENT_H
 #define LWP_SEGMENT_H
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * See lwp_walk.h.
- */
+/* See lwp_walk.h. */
 #include "lwp_walk.h"
 
 #define PTE_P ((u64)1 << 0)
@@ -61,9 +59,7 @@ static u64 reserved_address(const struct lwp_phys *phys)
 	return PTE_ADDRESS & ~(((u64)1 << phys->bits) - 1);
 }
 
-/*
- * The page that an entry above the last level maps itself: *base. False: a reserved bit is set.
- */
+/* The page that an entry above the last level maps itself: *base. False: a reserved bit is set. */
 static bool large_page(const struct lwp_phys *phys, const struct tables *m, u64 pte, u32 shift,
 		       u64 *base)
 {

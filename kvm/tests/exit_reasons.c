@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * See exit_reasons.h.
- */
+/* See exit_reasons.h. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * See host_counters.h.
- */
+/* See host_counters.h. */
 #include "host_counters.h"
 
 #include <linux/perf_event.h>

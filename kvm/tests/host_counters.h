@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Take the host's counters, so that KVM gets none.
- */
+/* Take the host's counters, so that KVM gets none. */
 #ifndef HOST_COUNTERS_H
 #define HOST_COUNTERS_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The functions that the kinds of hostile guests share. All random numbers come from one seed.
- */
+/* The functions that the kinds of hostile guests share. All random numbers come from one seed. */
 #ifndef HOSTILE_H
 #define HOSTILE_H
 

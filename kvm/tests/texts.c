@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * See texts.h.
- */
+/* See texts.h. */
 #include "counted.h"
 #include "texts.h"
 

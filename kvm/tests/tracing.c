@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * See tracing.h.
- */
+/* See tracing.h. */
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mount.h>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * See vpmu.h.
- */
+/* See vpmu.h. */
 #include "vpmu.h"
 
 #define APIC_LVTPC 0x340

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The guest's init: what its two halves, the set-up and the server of commands, know of each other.
- */
+/* The guest's init: what its two halves, the set-up and the server of commands, know of each other. */
 #ifndef LAB_GUEST_H
 #define LAB_GUEST_H
 

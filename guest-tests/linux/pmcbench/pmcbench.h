@@ -81,9 +81,7 @@ void routine_flush(routine_fn fn);
 /* Makes it executable; void (*)(void *argument), argument in rdi. */
 routine_fn routine_end(struct routine *r);
 
-/*
- * counters.c and records.c: run a snippet options->runs times. *samples has room for them.
- */
+/* counters.c and records.c: run a snippet options->runs times. *samples has room for them. */
 void counters_open(const struct options *options);
 void counters_measure(const struct options *options, const struct snippet *snippet,
 		      struct samples *samples);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Records of all branches, as an event source that executes the program itself stores them.
- */
+/* Records of all branches, as an event source that executes the program itself stores them. */
 #ifndef LWP_BRANCH_TRACE_H
 #define LWP_BRANCH_TRACE_H
 

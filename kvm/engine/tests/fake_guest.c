@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * The fake guest. A write to a span that map() did not look up for writing ends the test.
- */
+/* The fake guest. A write to a span that map() did not look up for writing ends the test. */
 #include "fake_guest.h"
 
 #define PRESENT 1u

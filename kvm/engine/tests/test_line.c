@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * The straight line ahead (lwp_line.h): where it ends, and what may not be in it.
- */
+/* The straight line ahead (lwp_line.h): where it ends, and what may not be in it. */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * How the margin follows the lateness of a counter's interrupts (lwp_margin.h).
- */
+/* How the margin follows the lateness of a counter's interrupts (lwp_margin.h). */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 

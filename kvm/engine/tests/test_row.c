@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * The grammar of a row (pmc_row.h).
- */
+/* The grammar of a row (pmc_row.h). */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
