@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Errors of the host's tools: one line.
- */
+/* Errors of the host's tools: one line. */
 #include <stdarg.h>
 #include <stdio.h>
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Where a command writes to.
- */
+/* Where a command writes to. */
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Text of guests and of other people's files, made safe for a terminal.
- */
+/* Text of guests and of other people's files, made safe for a terminal. */
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * A small QMP client: QEMU answers each command with one line of JSON and may put events before the answer.
- */
+/* A small QMP client: QEMU answers each command with one line of JSON and may put events before the answer. */
 #include "qmp.h"
 #include <errno.h>
 #include <inttypes.h>

@@ -12,9 +12,7 @@ struct question {
 	bool vmcb;
 };
 
-/*
- * Asks one question: returns the "props" of the expanded model "max", to be released, or NULL with @why.
- */
+/* Asks one question: returns the "props" of the expanded model "max", to be released, or NULL with @why. */
 typedef json_object *(*asker)(void *opaque, const struct question *q, char why[WHY_SIZE]);
 
 /* An asker: a QEMU to whom @opaque, a struct qmp, is open. */

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * What a QEMU program can give its guests: it is started without a machine and asked over QMP.
- */
+/* What a QEMU program can give its guests: it is started without a machine and asked over QMP. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

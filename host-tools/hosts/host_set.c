@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Sets of unequal hosts.
- */
+/* Sets of unequal hosts. */
 #include "lwp_cb.h"
 #include "host_set.h"
 

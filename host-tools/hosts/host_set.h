@@ -19,9 +19,7 @@ struct wish {
 bool host_set_baseline(const struct hostcaps *hosts, size_t nr, const struct wish *wish,
 		       struct settings *settings, struct lwp_caps *caps, char why[WHY_SIZE]);
 
-/*
- * Does a guest with these settings see the same LWP on each host? Else host and field are in @why.
- */
+/* Does a guest with these settings see the same LWP on each host? Else host and field are in @why. */
 bool host_set_fits(const struct settings *settings, const struct hostcaps *hosts, size_t nr,
 		   char why[WHY_SIZE]);
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * What LWP a host can give its guests: as JSON and for people. Reading is in hostcaps_read.c.
- */
+/* What LWP a host can give its guests: as JSON and for people. Reading is in hostcaps_read.c. */
 #include <stdlib.h>
 
 #include "hostcaps.h"

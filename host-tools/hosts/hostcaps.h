@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * What LWP a host can give its guests, in each revision: in memory, as JSON, as text.
- */
+/* What LWP a host can give its guests, in each revision: in memory, as JSON, as text. */
 #ifndef LWPCTL_HOSTCAPS_H
 #define LWPCTL_HOSTCAPS_H
 

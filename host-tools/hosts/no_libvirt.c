@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * In place of from_libvirt.c where lwpctl is built without libvirt.
- */
+/* In place of from_libvirt.c where lwpctl is built without libvirt. */
 #include "lwpctl.h"
 #include "source.h"
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * What a guest's configuration says of LWP, and what a host makes of it.
- */
+/* What a guest's configuration says of LWP, and what a host makes of it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

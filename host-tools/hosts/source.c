@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * What users name on the command line.
- */
+/* What users name on the command line. */
 #include <stdlib.h>
 
 #include "lwpctl.h"

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Properties with two values.
- */
+/* Properties with two values. */
 #include <string.h>
 
 #include "vocabulary.h"

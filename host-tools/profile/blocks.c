@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Straight runs of instructions.
- */
+/* Straight runs of instructions. */
 #include "blocks.h"
 #include "lwp_insn.h"
 #include "memory.h"

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * What kind of branch an instruction of x86-64 is.
- */
+/* What kind of branch an instruction of x86-64 is. */
 #include <stdbool.h>
 #include <string.h>
 

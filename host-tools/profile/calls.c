@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Who called whom, from windows of branches.
- */
+/* Who called whom, from windows of branches. */
 #include <math.h>
 #include <string.h>
 

@@ -89,9 +89,7 @@ void calls_make(struct calls *calls, struct resolver *resolver, const struct fil
 /* Do the windows that a filter wants tell of every branch? `*why` says in a few words why not. */
 bool calls_complete(const struct profile *profile, const struct filter *filter, const char **why);
 
-/*
- * Instructions of each function with all that it called, by function; recursion counts once. The caller frees it.
- */
+/* Instructions of each function with all that it called, by function; recursion counts once. The caller frees it. */
 double *calls_inclusive(const struct calls *calls);
 
 /* The part of the callee's entries that are the edge's: Wilson's interval, of windows as clusters. */

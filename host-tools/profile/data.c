@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Numbers for what data addresses lie in, so that a million records with as many addresses become a few counts.
- */
+/* Numbers for what data addresses lie in, so that a million records with as many addresses become a few counts. */
 #include "memory.h"
 #include "resolve.h"
 

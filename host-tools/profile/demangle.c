@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Names of C++ and Rust, through libiberty of the GNU binutils.
- */
+/* Names of C++ and Rust, through libiberty of the GNU binutils. */
 #include "demangle.h"
 
 #ifdef HAVE_LIBIBERTY

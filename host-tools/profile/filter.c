@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Which samples of a profile are wanted.
- */
+/* Which samples of a profile are wanted. */
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <math.h>

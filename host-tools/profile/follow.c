@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * A profile that grows. The file is mapped once, with room for what comes, so that what was read stays where it is.
- */
+/* A profile that grows. The file is mapped once, with room for what comes, so that what was read stays where it is. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

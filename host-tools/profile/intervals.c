@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * How far a share may be from the true one: Wilson's interval, Student's t.
- */
+/* How far a share may be from the true one: Wilson's interval, Student's t. */
 #include <math.h>
 
 #include "intervals.h"

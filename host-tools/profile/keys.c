@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * A table that numbers keys.
- */
+/* A table that numbers keys. */
 #include "keys.h"
 #include "memory.h"
 

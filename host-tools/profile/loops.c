@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Loops, and how often their bodies run.
- */
+/* Loops, and how often their bodies run. */
 #include "loops.h"
 #include "memory.h"
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Names for the stubs of the procedure linkage table: .plt, .plt.sec and .plt.got of x86-64.
- */
+/* Names for the stubs of the procedure linkage table: .plt, .plt.sec and .plt.got of x86-64. */
 #include <gelf.h>
 #include <stdbool.h>
 #include <stdio.h>

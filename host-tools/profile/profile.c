@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * An lwpdata file as a whole: who ran, what was mapped where and when, which records there are.
- */
+/* An lwpdata file as a whole: who ran, what was mapped where and when, which records there are. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

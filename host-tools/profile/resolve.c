@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * From an address in a process to names.
- */
+/* From an address in a process to names. */
 #include <inttypes.h>
 #include <string.h>
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Samples grouped by what the user asked for.
- */
+/* Samples grouped by what the user asked for. */
 #include <inttypes.h>
 #include <string.h>
 

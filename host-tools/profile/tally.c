@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * How often each address was seen.
- */
+/* How often each address was seen. */
 #include <stdbool.h>
 
 #include "lwp_rev.h"

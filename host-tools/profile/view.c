@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * A profile with its samples counted and resolved.
- */
+/* A profile with its samples counted and resolved. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Code whose symbols are looked up by test_symbols. The line numbers below are part of the test.
- */
+/* Code whose symbols are looked up by test_symbols. The line numbers below are part of the test. */
 #include "symbolic.h"
 
 /* Two names for one address: the one with fewer underscores is shown. */

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Kinds of branches, from bytes that were assembled by hand (SDM volume 2).
- */
+/* Kinds of branches, from bytes that were assembled by hand (SDM volume 2). */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 

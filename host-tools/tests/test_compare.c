@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * What has another share in a second profile. The numbers are computed by hand from the test of two proportions.
- */
+/* What has another share in a second profile. The numbers are computed by hand from the test of two proportions. */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 

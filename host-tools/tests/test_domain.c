@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * libvirt domains: where their LWP is configured, errors in them, and warnings.
- */
+/* libvirt domains: where their LWP is configured, errors in them, and warnings. */
 #include "domain.h"
 #include "hosts.h"
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Files that describe hosts: a file that was written is read back, and an error is named with its place.
- */
+/* Files that describe hosts: a file that was written is read back, and an error is named with its place. */
 #include "hosts.h"
 
 #define NUMBERS                                                                            \

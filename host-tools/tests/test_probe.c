@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * What the probe makes of its measurements: numbers, the row, verdicts, reports; its command line.
- */
+/* What the probe makes of its measurements: numbers, the row, verdicts, reports; its command line. */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <stdlib.h>

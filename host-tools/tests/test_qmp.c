@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Reading QEMU's answers from a socket that has a timeout, as all that talk to QEMU set one.
- */
+/* Reading QEMU's answers from a socket that has a timeout, as all that talk to QEMU set one. */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <signal.h>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Address ranges that overlap.
- */
+/* Address ranges that overlap. */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 

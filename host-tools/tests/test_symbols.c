@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Names and lines of addresses: in an ELF file as it is mapped, and in a perf map.
- */
+/* Names and lines of addresses: in an ELF file as it is mapped, and in a perf map. */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <dlfcn.h>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * A baseline as users need it.
- */
+/* A baseline as users need it. */
 #include <libxml/parser.h>
 #include <libxml/tree.h>
 #include <stdlib.h>

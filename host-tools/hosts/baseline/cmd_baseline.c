@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * lwpctl baseline: the LWP that all hosts of a pool can give.
- */
+/* lwpctl baseline: the LWP that all hosts of a pool can give. */
 #include <argp.h>
 #include <stdlib.h>
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * lwpctl caps: what LWP a host can give its guests.
- */
+/* lwpctl caps: what LWP a host can give its guests. */
 #include <argp.h>
 #include <stdlib.h>
 

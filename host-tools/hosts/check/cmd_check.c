@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * lwpctl check: does a libvirt domain see the same LWP on each of these hosts?
- */
+/* lwpctl check: does a libvirt domain see the same LWP on each of these hosts? */
 #include <argp.h>
 #include <stdlib.h>
 

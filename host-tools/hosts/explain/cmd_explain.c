@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * lwpctl explain: CPUID leaf 8000_001C and LWP_CFG, bit by bit.
- */
+/* lwpctl explain: CPUID leaf 8000_001C and LWP_CFG, bit by bit. */
 #include <argp.h>
 #include <errno.h>
 #include <inttypes.h>

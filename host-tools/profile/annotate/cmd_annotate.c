@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * lwpctl annotate: the instructions of a function with their samples.
- */
+/* lwpctl annotate: the instructions of a function with their samples. */
 #include <argp.h>
 #include <capstone/capstone.h>
 #include <inttypes.h>

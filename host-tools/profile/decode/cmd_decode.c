@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * lwpctl decode: every record in a line.
- */
+/* lwpctl decode: every record in a line. */
 #include <argp.h>
 #include <errno.h>
 #include <inttypes.h>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * lwpctl diff: which functions have another share in a second profile.
- */
+/* lwpctl diff: which functions have another share in a second profile. */
 #include <argp.h>
 #include <inttypes.h>
 #include <stdlib.h>

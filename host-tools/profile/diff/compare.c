@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Two profiles of one program, symbol by symbol.
- */
+/* Two profiles of one program, symbol by symbol. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Branches and straight runs of one object.
- */
+/* Branches and straight runs of one object. */
 #include <stdlib.h>
 #include <string.h>
 

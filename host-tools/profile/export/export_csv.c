@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Comma-separated values as of RFC 4180: a line for each address of each thread and event, branches by target.
- */
+/* Comma-separated values as of RFC 4180: a line for each address of each thread and event, branches by target. */
 #include <inttypes.h>
 
 #include "export.h"

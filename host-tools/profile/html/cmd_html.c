@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * lwpctl html: a profile as one page that needs nothing else. This file writes the data, page.html draws them.
- */
+/* lwpctl html: a profile as one page that needs nothing else. This file writes the data, page.html draws them. */
 #include <argp.h>
 #include <inttypes.h>
 #include <stdlib.h>

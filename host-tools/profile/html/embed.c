@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * embed FILE: print a file as an array of C. Meson puts the page of lwpctl html into the program with it.
- */
+/* embed FILE: print a file as an array of C. Meson puts the page of lwpctl html into the program with it. */
 #include <stdio.h>
 
 int main(int argc, char **argv)

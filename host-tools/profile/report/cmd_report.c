@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * lwpctl report: where the samples of a profile lie.
- */
+/* lwpctl report: where the samples of a profile lie. */
 #include <argp.h>
 #include <stdlib.h>
 #include <string.h>

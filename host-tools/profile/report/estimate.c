@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * What all formats of the report say: which events there are, and how many of each.
- */
+/* What all formats of the report say: which events there are, and how many of each. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

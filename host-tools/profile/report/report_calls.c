@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * What windows of branches tell: instructions of each function, callers and callees, loops.
- */
+/* What windows of branches tell: instructions of each function, callers and callees, loops. */
 #include <inttypes.h>
 #include <json-c/json.h>
 

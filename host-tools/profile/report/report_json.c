@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * lwpctl report for programs.
- */
+/* lwpctl report for programs. */
 #include <inttypes.h>
 #include <json-c/json.h>
 #include <stdio.h>

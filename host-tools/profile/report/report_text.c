@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * lwpctl report for people.
- */
+/* lwpctl report for people. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

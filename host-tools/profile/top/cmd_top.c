@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * lwpctl top: the hottest functions of a program that runs, from the file that lwprun is writing.
- */
+/* lwpctl top: the hottest functions of a program that runs, from the file that lwprun is writing. */
 #include <argp.h>
 #include <inttypes.h>
 #include <poll.h>
