@@ -326,12 +326,8 @@ static void choose_defaults(struct options *options)
 void options_parse(struct options *options, int argc, char **argv)
 {
 	static char text[2048];
-	static const struct argp argp = {
-		.options = argp_options,
-		.parser = parse,
-		.args_doc = "PROGRAM [ARG...]\n--pid=PID",
-		.doc = text,
-	};
+	static const struct argp argp = { argp_options, parse, "PROGRAM [ARG...]\n--pid=PID",
+					  text };
 
 	snprintf(text, sizeof(text), description, event_list());
 

@@ -12,8 +12,8 @@ enum {
 
 struct command {
 	const char *name;
-	const char *summary; /* one line */
 	int (*run)(int argc, char **argv); /* argv[0] is "lwpctl NAME"; returns the exit status */
+	const char *summary; /* one line */
 };
 
 extern const struct command cmd_annotate, cmd_baseline, cmd_caps, cmd_check, cmd_decode, cmd_diff,

@@ -159,13 +159,11 @@ static int run(int argc, char **argv)
 {
 	static const struct argp_child children[] = { { &how_argp, 0, NULL, 0 }, { 0 } };
 	static const struct argp argp = {
-		.options = options,
-		.children = children,
-		.parser = parse,
-		.args_doc = "HOST...",
-		.doc = "Print the LWP that all hosts can give: AND of the features, minimum of the "
-		       "events, largest smallest ring.\vHOST is a file that `lwpctl caps --json' wrote, or "
-		       "the URI of a libvirt, which is asked.",
+		options, parse, "HOST...",
+		"Print the LWP that all hosts can give: AND of the features, minimum of the "
+		"events, largest smallest ring.\vHOST is a file that `lwpctl caps --json' wrote, or "
+		"the URI of a libvirt, which is asked.",
+		children
 	};
 	struct arguments a = { .model = "EPYC" };
 	struct settings settings;
@@ -189,8 +187,5 @@ static int run(int argc, char **argv)
 	return good ? LWPCTL_OK : LWPCTL_FAILED;
 }
 
-const struct command cmd_baseline = {
-	.name = "baseline",
-	.summary = "print the LWP that all hosts of a pool can give",
-	.run = run,
-};
+const struct command cmd_baseline = { "baseline", run,
+				      "print the LWP that all hosts of a pool can give" };

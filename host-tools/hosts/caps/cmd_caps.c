@@ -70,11 +70,10 @@ static int run(int argc, char **argv)
 {
 	static const struct argp_child children[] = { { &how_argp, 0, NULL, 0 }, { 0 } };
 	static const struct argp argp = {
-		.options = options,
-		.children = children,
-		.parser = parse,
-		.doc = "Say what LWP this host, or another one, can give its guests.\vWithout options: "
-		       "KVM of this host, as /dev/kvm announces it.",
+		options, parse, NULL,
+		"Say what LWP this host, or another one, can give its guests.\vWithout options: "
+		"KVM of this host, as /dev/kvm announces it.",
+		children
 	};
 	struct arguments a = { 0 };
 	struct hostcaps host;
@@ -95,8 +94,4 @@ static int run(int argc, char **argv)
 	return good ? LWPCTL_OK : LWPCTL_FAILED;
 }
 
-const struct command cmd_caps = {
-	.name = "caps",
-	.summary = "say what LWP a host can give its guests",
-	.run = run,
-};
+const struct command cmd_caps = { "caps", run, "say what LWP a host can give its guests" };

@@ -105,8 +105,5 @@ static int run(int argc, char **argv)
 	return good ? LWPCTL_OK : LWPCTL_FAILED;
 }
 
-const struct command cmd_check = {
-	.name = "check",
-	.summary = "say whether a domain sees the same LWP on each host",
-	.run = run,
-};
+const struct command cmd_check = { "check", run,
+				   "say whether a domain sees the same LWP on each host" };

@@ -86,11 +86,9 @@ static void judge(const uint64_t value[4], u32 rev)
 static int run(int argc, char **argv)
 {
 	static const struct argp argp = {
-		.options = options,
-		.parser = parse,
-		.args_doc = "EAX EBX ECX EDX\nREGISTER=VALUE...",
-		.doc = "Say what the bits of CPUID leaf 8000_001C mean, or of some of its registers, or of "
-		       "the MSR LWP_CFG (cfg).",
+		options, parse, "EAX EBX ECX EDX\nREGISTER=VALUE...",
+		"Say what the bits of CPUID leaf 8000_001C mean, or of some of its registers, or of "
+		"the MSR LWP_CFG (cfg)."
 	};
 	struct arguments a = { .rev = lwp_rev_get(LWP_REV_43724) };
 	uint64_t value[4];
@@ -126,8 +124,5 @@ static int run(int argc, char **argv)
 	return LWPCTL_OK;
 }
 
-const struct command cmd_explain = {
-	.name = "explain",
-	.summary = "say what the bits of CPUID leaf 8000_001C mean",
-	.run = run,
-};
+const struct command cmd_explain = { "explain", run,
+				     "say what the bits of CPUID leaf 8000_001C mean" };

@@ -329,8 +329,5 @@ static int run(int argc, char **argv)
 	return view_command(argc, argv, &argp, &a, &a.view, work);
 }
 
-const struct command cmd_annotate = {
-	.name = "annotate",
-	.summary = "print the instructions of a function with their samples",
-	.run = run,
-};
+const struct command cmd_annotate = { "annotate", run,
+				      "print the instructions of a function with their samples" };

@@ -221,11 +221,9 @@ static int decode_raw(const char *path, const struct lwp_rev *rev)
 static int run(int argc, char **argv)
 {
 	static const struct argp argp = {
-		.options = options,
-		.parser = parse,
-		.args_doc = "[FILE]",
-		.doc = "Print the records of a profile, one a line, with the process and thread "
-		       "they come from.\vFILE is what lwprun wrote (default: lwp.data).",
+		options, parse, "[FILE]",
+		"Print the records of a profile, one a line, with the process and thread "
+		"they come from.\vFILE is what lwprun wrote (default: lwp.data)."
 	};
 	struct arguments a = { .rev = lwp_rev_get(LWP_REV_43724), .sysroot = "" };
 	struct resolver resolver;
@@ -249,8 +247,4 @@ static int run(int argc, char **argv)
 	return loaded ? LWPCTL_OK : LWPCTL_FAILED;
 }
 
-const struct command cmd_decode = {
-	.name = "decode",
-	.summary = "print the records of a profile",
-	.run = run,
-};
+const struct command cmd_decode = { "decode", run, "print the records of a profile" };

@@ -111,12 +111,10 @@ static bool compare(const struct arguments *a, struct view views[2])
 static int run(int argc, char **argv)
 {
 	static const struct argp argp = {
-		.options = options,
-		.children = view_children,
-		.parser = parse,
-		.args_doc = "BEFORE AFTER",
-		.doc = "Show which functions have another share of the samples in a second profile, as far "
-		       "as it is more than chance.\vBEFORE and AFTER are what lwprun wrote.",
+		options, parse, "BEFORE AFTER",
+		"Show which functions have another share of the samples in a second profile, as far "
+		"as it is more than chance.\vBEFORE and AFTER are what lwprun wrote.",
+		view_children
 	};
 	struct arguments a = { .view = VIEW_OPTIONS, .limit = DEFAULT_LIMIT };
 	struct view views[2] = { 0 };
@@ -131,8 +129,5 @@ static int run(int argc, char **argv)
 	return good ? LWPCTL_OK : LWPCTL_FAILED;
 }
 
-const struct command cmd_diff = {
-	.name = "diff",
-	.summary = "show which functions have another share in a second profile",
-	.run = run,
-};
+const struct command cmd_diff = { "diff", run,
+				  "show which functions have another share in a second profile" };

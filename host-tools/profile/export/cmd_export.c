@@ -160,12 +160,10 @@ static bool work(void *arguments, struct view *view)
 static int run(int argc, char **argv)
 {
 	static const struct argp argp = {
-		.options = options,
-		.children = view_children,
-		.parser = parse,
-		.args_doc = "[FILE]",
-		.doc = "Write a profile as other tools read it.\vFILE is what lwprun wrote (default: "
-		       "lwp.data). A format with room for one event takes the first, or --event.",
+		options, parse, "[FILE]",
+		"Write a profile as other tools read it.\vFILE is what lwprun wrote (default: "
+		"lwp.data). A format with room for one event takes the first, or --event.",
+		view_children
 	};
 	struct arguments a = { .view = VIEW_OPTIONS };
 
@@ -173,8 +171,5 @@ static int run(int argc, char **argv)
 	return view_command(argc, argv, &argp, &a, &a.view, work);
 }
 
-const struct command cmd_export = {
-	.name = "export",
-	.summary = "write a profile in the formats of other tools",
-	.run = run,
-};
+const struct command cmd_export = { "export", run,
+				    "write a profile in the formats of other tools" };

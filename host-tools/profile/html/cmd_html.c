@@ -472,20 +472,14 @@ static bool work(void *arguments, struct view *view)
 static int run(int argc, char **argv)
 {
 	static const struct argp argp = {
-		.options = options,
-		.children = view_children,
-		.parser = parse,
-		.args_doc = "[FILE]",
-		.doc = "Write a profile as one page of HTML that needs nothing else: stacks, threads over "
-		       "time, functions, lines, branches.\vFILE is what lwprun wrote (default: lwp.data).",
+		options, parse, "[FILE]",
+		"Write a profile as one page of HTML that needs nothing else: stacks, threads over "
+		"time, functions, lines, branches.\vFILE is what lwprun wrote (default: lwp.data).",
+		view_children
 	};
 	struct arguments a = { .view = VIEW_OPTIONS };
 
 	return view_command(argc, argv, &argp, &a, &a.view, work);
 }
 
-const struct command cmd_html = {
-	.name = "html",
-	.summary = "write a profile as one page of HTML",
-	.run = run,
-};
+const struct command cmd_html = { "html", run, "write a profile as one page of HTML" };

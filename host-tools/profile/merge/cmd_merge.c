@@ -351,11 +351,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static int run(int argc, char **argv)
 {
 	static const struct argp argp = {
-		.options = options,
-		.parser = parse,
-		.args_doc = "FILE...",
-		.doc = "Put profiles of the same events together, as of many guests.\vFILE is what lwprun "
-		       "wrote. The command and the date are those of the first.",
+		options, parse, "FILE...",
+		"Put profiles of the same events together, as of many guests.\vFILE is what lwprun "
+		"wrote. The command and the date are those of the first."
 	};
 	struct arguments a = { .output = "lwp.data" };
 
@@ -363,8 +361,4 @@ static int run(int argc, char **argv)
 	return merge(&a);
 }
 
-const struct command cmd_merge = {
-	.name = "merge",
-	.summary = "put profiles of many guests together",
-	.run = run,
-};
+const struct command cmd_merge = { "merge", run, "put profiles of many guests together" };

@@ -173,20 +173,14 @@ static bool work(void *arguments, struct view *view)
 static int run(int argc, char **argv)
 {
 	static const struct argp argp = {
-		.options = options,
-		.children = view_children,
-		.parser = parse,
-		.args_doc = "[FILE]",
-		.doc = "Show where the samples of a profile lie.\vFILE is what lwprun wrote "
-		       "(default: lwp.data).",
+		options, parse, "[FILE]",
+		"Show where the samples of a profile lie.\vFILE is what lwprun wrote "
+		"(default: lwp.data).",
+		view_children
 	};
 	struct arguments a = { .view = VIEW_OPTIONS, .format = formats, .limit = DEFAULT_LIMIT };
 
 	return view_command(argc, argv, &argp, &a, &a.view, work);
 }
 
-const struct command cmd_report = {
-	.name = "report",
-	.summary = "show where the samples of a profile lie",
-	.run = run,
-};
+const struct command cmd_report = { "report", run, "show where the samples of a profile lie" };

@@ -371,12 +371,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static int run(int argc, char **argv)
 {
 	static const struct argp argp = {
-		.options = options,
-		.children = view_children,
-		.parser = parse,
-		.args_doc = "[FILE]",
-		.doc = "Show the hottest functions of a program while it runs; 'q' ends it.\vFILE is what "
-		       "lwprun --live is writing (default: lwp.data).",
+		options, parse, "[FILE]",
+		"Show the hottest functions of a program while it runs; 'q' ends it.\vFILE is what "
+		"lwprun --live is writing (default: lwp.data).",
+		view_children
 	};
 	struct arguments a = { .view = VIEW_OPTIONS, .limit = DEFAULT_LIMIT, .delay = 1 };
 	struct top top = { .a = &a, .follow = { .fd = -1 } };
@@ -396,8 +394,4 @@ static int run(int argc, char **argv)
 	return good ? LWPCTL_OK : LWPCTL_FAILED;
 }
 
-const struct command cmd_top = {
-	.name = "top",
-	.summary = "show the hottest functions while a program runs",
-	.run = run,
-};
+const struct command cmd_top = { "top", run, "show the hottest functions while a program runs" };
