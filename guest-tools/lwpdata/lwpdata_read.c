@@ -19,7 +19,8 @@ struct cursor {
 	bool bad;
 };
 
-static void __attribute__((format(printf, 3, 4)))
+/* Returns false. */
+static bool __attribute__((format(printf, 3, 4)))
 set_error(struct lwpdata_error *error, uint64_t offset, const char *format, ...)
 {
 	va_list args;
@@ -28,41 +29,40 @@ set_error(struct lwpdata_error *error, uint64_t offset, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(error->text, sizeof(error->text), format, args);
 	va_end(args);
+	return false;
 }
+
+/* Each section but END: its type, what reads it, and where that puts it. */
+#define SECTIONS(S)                                   \
+	S(CONFIG, read_config, config)                \
+	S(OBJECT, read_object, object)                \
+	S(PROCESS, read_process, process)             \
+	S(MAP, read_map, map)                         \
+	S(DATA_MAP, read_data_map, data_map)          \
+	S(UNMAP, read_unmap, unmap)                   \
+	S(DATA_UNMAP, read_unmap, unmap)              \
+	S(THREAD, read_thread, thread)                \
+	S(RECORDS, read_records, records)             \
+	S(WINDOW, read_window, window)                \
+	S(THREAD_END, read_thread_end, thread_end)    \
+	S(PROCESS_END, read_process_end, process_end) \
+	S(PERF_MAP, read_perf_map, perf_map)          \
+	S(IMAGE, read_image, image)                   \
+	S(STATS, read_stats, stats)                   \
+	S(KEPT, read_kept, kept)
 
 static const char *section_name(uint32_t type)
 {
-	static const char *const names[] = {
-		[LWPDATA_CONFIG] = "CONFIG",
-		[LWPDATA_OBJECT] = "OBJECT",
-		[LWPDATA_PROCESS] = "PROCESS",
-		[LWPDATA_MAP] = "MAP",
-		[LWPDATA_UNMAP] = "UNMAP",
-		[LWPDATA_THREAD] = "THREAD",
-		[LWPDATA_RECORDS] = "RECORDS",
-		[LWPDATA_THREAD_END] = "THREAD_END",
-		[LWPDATA_PROCESS_END] = "PROCESS_END",
-		[LWPDATA_PERF_MAP] = "PERF_MAP",
-		[LWPDATA_IMAGE] = "IMAGE",
-		[LWPDATA_STATS] = "STATS",
-		[LWPDATA_END] = "END",
-		[LWPDATA_KEPT] = "KEPT",
-	};
-
-	static const char *const optional[] = {
-		[LWPDATA_WINDOW - LWPDATA_OPTIONAL] = "WINDOW",
-		[LWPDATA_DATA_MAP - LWPDATA_OPTIONAL] = "DATA_MAP",
-		[LWPDATA_DATA_UNMAP - LWPDATA_OPTIONAL] = "DATA_UNMAP",
-	};
-	const char *name = NULL;
-
-	if (type & LWPDATA_OPTIONAL) {
-		type &= ~LWPDATA_OPTIONAL;
-		if (type < sizeof(optional) / sizeof(optional[0]))
-			name = optional[type];
-		return name ? name : "unknown";
+	switch (type) {
+#define NAME(type, read, part) \
+	case LWPDATA_##type:   \
+		return #type;
+		SECTIONS(NAME)
+	case LWPDATA_END:
+		return "END";
+	default:
+		return "unknown";
 	}
-	return type && type < sizeof(names) / sizeof(names[0]) ? names[type] : "unknown";
 }
 
 /* ---- Taking a payload apart ----------------------------------------------------------------- */
@@ -370,7 +370,7 @@ static void read_image(struct lwpdata_reader *r, struct cursor *c, struct lwpdat
 	image->bytes = take_bytes(c, c->left);
 }
 
-static void read_stats(struct cursor *c, struct lwpdata_stats *stats)
+static void read_stats(struct lwpdata_reader *r, struct cursor *c, struct lwpdata_stats *stats)
 {
 	stats->threads_no_slot = take64(c);
 	stats->threads_no_memory = take64(c);
@@ -398,52 +398,11 @@ static void read_payload(struct lwpdata_reader *r, struct cursor *c, struct lwpd
 			 uint32_t chain)
 {
 	switch (s->type) {
-	case LWPDATA_CONFIG:
-		read_config(r, c, &s->config);
+#define READ(type, read, part)        \
+	case LWPDATA_##type:          \
+		read(r, c, &s->part); \
 		break;
-	case LWPDATA_OBJECT:
-		read_object(r, c, &s->object);
-		break;
-	case LWPDATA_PROCESS:
-		read_process(r, c, &s->process);
-		break;
-	case LWPDATA_MAP:
-		read_map(r, c, &s->map);
-		break;
-	case LWPDATA_DATA_MAP:
-		read_data_map(r, c, &s->data_map);
-		break;
-	case LWPDATA_UNMAP:
-	case LWPDATA_DATA_UNMAP:
-		read_unmap(r, c, &s->unmap);
-		break;
-	case LWPDATA_THREAD:
-		read_thread(r, c, &s->thread);
-		break;
-	case LWPDATA_RECORDS:
-		read_records(r, c, &s->records);
-		break;
-	case LWPDATA_WINDOW:
-		read_window(r, c, &s->window);
-		break;
-	case LWPDATA_THREAD_END:
-		read_thread_end(r, c, &s->thread_end);
-		break;
-	case LWPDATA_PROCESS_END:
-		read_process_end(r, c, &s->process_end);
-		break;
-	case LWPDATA_PERF_MAP:
-		read_perf_map(r, c, &s->perf_map);
-		break;
-	case LWPDATA_IMAGE:
-		read_image(r, c, &s->image);
-		break;
-	case LWPDATA_STATS:
-		read_stats(c, &s->stats);
-		break;
-	case LWPDATA_KEPT:
-		read_kept(r, c, &s->kept);
-		break;
+		SECTIONS(READ)
 	case LWPDATA_END:
 		read_end(r, c, chain);
 		break;
@@ -466,21 +425,15 @@ bool lwpdata_open(struct lwpdata_reader *r, const void *data, uint64_t size,
 	memset(r, 0, sizeof(*r));
 	r->data = data;
 	r->size = size;
-	if (size < LWPDATA_PREAMBLE_SIZE || memcmp(data, LWPDATA_MAGIC, LWPDATA_MAGIC_SIZE) != 0) {
-		set_error(error, 0, "not an lwpdata file");
-		return false;
-	}
+	if (size < LWPDATA_PREAMBLE_SIZE || memcmp(data, LWPDATA_MAGIC, LWPDATA_MAGIC_SIZE) != 0)
+		return set_error(error, 0, "not an lwpdata file");
 	major = lwpdata_get16(r->data + LWPDATA_PREAMBLE_MAJOR);
-	if (major != LWPDATA_MAJOR) {
-		set_error(error, LWPDATA_PREAMBLE_MAJOR,
-			  "version %" PRIu32 " of the format, this reader knows %d", major,
-			  LWPDATA_MAJOR);
-		return false;
-	}
-	if (lwpdata_get32(r->data + LWPDATA_PREAMBLE_ZERO)) {
-		set_error(error, LWPDATA_PREAMBLE_ZERO, "a reserved field is not zero");
-		return false;
-	}
+	if (major != LWPDATA_MAJOR)
+		return set_error(error, LWPDATA_PREAMBLE_MAJOR,
+				 "version %" PRIu32 " of the format, this reader knows %d", major,
+				 LWPDATA_MAJOR);
+	if (lwpdata_get32(r->data + LWPDATA_PREAMBLE_ZERO))
+		return set_error(error, LWPDATA_PREAMBLE_ZERO, "a reserved field is not zero");
 	r->offset = LWPDATA_PREAMBLE_SIZE;
 	return true;
 }
@@ -492,32 +445,24 @@ static bool check_section(struct lwpdata_reader *r, uint64_t *size, uint32_t *cr
 	const uint8_t *header = r->data + r->offset;
 	uint64_t left = r->size - r->offset;
 
-	if (left < LWPDATA_SECTION_HEADER_SIZE) {
-		set_error(error, r->size, "the file is cut off: its END section is missing");
-		return false;
-	}
+	if (left < LWPDATA_SECTION_HEADER_SIZE)
+		return set_error(error, r->size, "the file is cut off: its END section is missing");
 	left -= LWPDATA_SECTION_HEADER_SIZE;
 	*size = lwpdata_get64(header + LWPDATA_HEADER_SIZE);
-	if (*size > left || lwpdata_padding(*size) > left - *size) {
-		set_error(error, r->offset,
-			  "%s: the section says %" PRIu64 " bytes, the file has %" PRIu64,
-			  section_name(lwpdata_get32(header)), *size, left);
-		return false;
-	}
+	if (*size > left || lwpdata_padding(*size) > left - *size)
+		return set_error(error, r->offset,
+				 "%s: the section says %" PRIu64 " bytes, the file has %" PRIu64,
+				 section_name(lwpdata_get32(header)), *size, left);
 	*crc = lwpdata_header_crc(header);
 	if (*size)
 		*crc = (uint32_t)crc32_z(*crc, header + LWPDATA_SECTION_HEADER_SIZE, *size);
-	if (*crc != lwpdata_get32(header + LWPDATA_HEADER_CRC)) {
-		set_error(error, r->offset, "%s: damaged, its checksum does not match",
-			  section_name(lwpdata_get32(header)));
-		return false;
-	}
+	if (*crc != lwpdata_get32(header + LWPDATA_HEADER_CRC))
+		return set_error(error, r->offset, "%s: damaged, its checksum does not match",
+				 section_name(lwpdata_get32(header)));
 	for (unsigned int i = 0; i < lwpdata_padding(*size); i++) {
-		if (header[LWPDATA_SECTION_HEADER_SIZE + *size + i]) {
-			set_error(error, r->offset, "%s: padding is not zero",
-				  section_name(lwpdata_get32(header)));
-			return false;
-		}
+		if (header[LWPDATA_SECTION_HEADER_SIZE + *size + i])
+			return set_error(error, r->offset, "%s: padding is not zero",
+					 section_name(lwpdata_get32(header)));
 	}
 	return true;
 }
@@ -536,9 +481,9 @@ bool lwpdata_whole(const struct lwpdata_reader *r)
 int lwpdata_next(struct lwpdata_reader *r, struct lwpdata_section *s, struct lwpdata_error *error)
 {
 	struct cursor c = { .error = error };
-	uint32_t crc, chain = r->chain;
+	uint32_t crc = 0, chain = r->chain;
 	uint8_t link[sizeof(crc)];
-	uint64_t size;
+	uint64_t size = 0;
 
 	if (r->ended && r->offset == r->size)
 		return 0;
