@@ -20,14 +20,14 @@ static bool event_ok(const struct lwp_caps *caps, const struct lwp_cb *cb, u32 i
 
 static bool cb_ok(const struct lwp_caps *caps, u32 avail, const struct lwp_cb *cb)
 {
-	u32 slots = 0, i;
+	u32 slots = 0;
 
 	if (cb->size % 32 || cb->size >= 0x10000000 || cb->head % 32 ||
 	    (cb->head && cb->head >= cb->size))
 		return false;
 	if (cb->random > 15 || cb->filters & ~lwp_cb_filters(caps) || cb->flags & ~avail)
 		return false;
-	for (i = 0; i < LWP_MAX_EVENT_ID; i++) {
+	for (u32 i = 0; i < LWP_MAX_EVENT_ID; i++) {
 		if (!cb->enabled[i] && cb->slot[i])
 			return false;
 		if (!cb->enabled[i])
@@ -43,15 +43,13 @@ static bool cb_ok(const struct lwp_caps *caps, u32 avail, const struct lwp_cb *c
 /* Is byte `at` one that LLWPCB makes visible? */
 static bool owned(const struct lwp_caps *caps, const struct lwp_cb *cb, u32 at)
 {
-	u32 i;
-
 	if (at < 4)
 		return true;
 	if (caps->rev == LWP_REV_2007)
 		return false;
 	if (at < 8 || (at >= 16 && at < 20) || (at >= 32 && at < 36))
 		return true;
-	for (i = 0; i < LWP_MAX_EVENT_ID; i++)
+	for (u32 i = 0; i < LWP_MAX_EVENT_ID; i++)
 		if (cb->enabled[i] && at - lwp_cb_slot_offset(caps, cb->slot[i]) < 8)
 			return true;
 	return false;
@@ -114,9 +112,8 @@ PROPERTY(write_back_touches_only_its_fields)
 	ANY(struct lwp_cb, cb);
 	ANY(u32, at);
 	u8 before;
-	u32 i;
 
-	for (i = 0; i < LWP_MAX_EVENT_ID; i++) {
+	for (u32 i = 0; i < LWP_MAX_EVENT_ID; i++) {
 		ANY_BOOL(cb.enabled[i]);
 		/* In 43724 slot n is EventId n. */
 		assume(caps.rev == LWP_REV_2007 || !cb.enabled[i] || cb.slot[i] == i);

@@ -36,7 +36,6 @@ PROPERTY(every_legal_state_survives_its_image)
 	ANY(struct lwp_state, st);
 	u8 image[LWP_IMAGE_SIZE];
 	struct lwp_state got;
-	u32 i;
 
 	assume(state_ok(&caps, &st) && lwp_cfg_valid(&caps, st.cfg));
 	lwp_state_encode(&st, &caps, image);
@@ -47,7 +46,7 @@ PROPERTY(every_legal_state_survives_its_image)
 				   got.filters == st.filters);
 	check("43724-912", got.cfg == st.cfg && got.retry_rip == st.retry_rip);
 	check("43724-912", same_record(&got.pending, &st.pending));
-	for (i = 0; i < LWP_MAX_EVENT_ID; i++)
+	for (u32 i = 0; i < LWP_MAX_EVENT_ID; i++)
 		check("43724-912", got.counter[i] == st.counter[i]);
 	cover(st.size && st.pending.event_id && st.counter[5] < 0);
 }

@@ -36,9 +36,7 @@ static inline bool no_record(const struct lwp_record *r)
 
 static inline bool counters_ok(const struct lwp_caps *caps, const struct lwp_state *st)
 {
-	u32 i;
-
-	for (i = 0; i < LWP_MAX_EVENT_ID; i++) {
+	for (u32 i = 0; i < LWP_MAX_EVENT_ID; i++) {
 		if (st->counter[i] < -0x02000000 || st->counter[i] > 0x01ffffff)
 			return false;
 		if (st->counter[i] && (!st->cb_addr || !st->size))

@@ -66,8 +66,6 @@ static const struct lwp_state good_state = {
 
 static inline void expect_same_state(const struct lwp_state *a, const struct lwp_state *b)
 {
-	u32 i;
-
 	cr_expect(eq(u64, a->cb_addr, b->cb_addr));
 	cr_expect(eq(u32, a->flags, b->flags));
 	cr_expect(eq(u32, a->head, b->head));
@@ -82,7 +80,7 @@ static inline void expect_same_state(const struct lwp_state *a, const struct lwp
 	cr_expect(eq(u64, a->pending.address, b->pending.address));
 	cr_expect(eq(u64, a->pending.data2, b->pending.data2));
 	cr_expect(eq(u64, a->pending.timestamp, b->pending.timestamp));
-	for (i = 0; i < 8; i++)
+	for (u32 i = 0; i < 8; i++)
 		cr_expect(eq(i32, a->counter[i], b->counter[i]));
 	cr_expect(eq(u64, a->cfg, b->cfg));
 	cr_expect(eq(u64, a->retry_rip, b->retry_rip));

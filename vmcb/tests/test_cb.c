@@ -146,9 +146,8 @@ Test(cb, head_outside_becomes_0_else_rounded) /* 43724-408, 2007-410 */
 		{ 0, 0 },    { 31, 0 },		{ 32, 32 },	   { 1023, 992 }, { 1024, 0 },
 		{ 1025, 0 }, { 0xffffffff, 0 }, { 0x80000000, 0 }, { 700, 672 },
 	};
-	u32 i;
 
-	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+	for (u32 i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		lwp_put32(image + 16, row[i][0]);
 		lwp_cb_decode(&full, ALL, image, &cb);
 		cr_expect(eq(u32, cb.head, row[i][1]));

@@ -119,9 +119,8 @@ Test(ctx, each_field_has_its_reason) /* 43724-902, 43724-904 */
 		{ 124, 4, 1024, "buffer head is outside the buffer" },
 	};
 	u8 bytes[8];
-	u32 i;
 
-	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (u32 i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		good_entry();
 		lwp_put64(bytes, rows[i].value);
 		memcpy(entry + rows[i].at, bytes, rows[i].size);
@@ -134,9 +133,7 @@ Test(ctx, each_field_has_its_reason) /* 43724-902, 43724-904 */
 
 Test(ctx, unused_constant_bytes)
 {
-	u32 i;
-
-	for (i = 92; i < 112; i++) {
+	for (u32 i = 92; i < 112; i++) {
 		good_entry();
 		entry[i] = 1;
 		expect_refused("unused constant bytes are not zero");
@@ -163,19 +160,18 @@ Test(ctx, deferred_context_has_no_last_record)
 Test(ctx, constants_of_a_43724_block)
 {
 	u8 block[176], out[64], expected[64];
-	u32 i;
 
-	for (i = 0; i < 176; i++)
+	for (u32 i = 0; i < 176; i++)
 		block[i] = (u8)i;
 	memset(out, 0xaa, 64);
 	memset(expected, 0, 64);
-	for (i = 0; i < 16; i++)
+	for (u32 i = 0; i < 16; i++)
 		expected[i] = (u8)i; /* flags, size and random, base */
-	for (i = 0; i < 8; i++)
+	for (u32 i = 0; i < 8; i++)
 		expected[16 + i] = (u8)(32 + i); /* threshold, filters */
-	for (i = 0; i < 16; i++)
+	for (u32 i = 0; i < 16; i++)
 		expected[24 + i] = (u8)(40 + i); /* BaseIP, LimitIP */
-	for (i = 0; i < 4; i++)
+	for (u32 i = 0; i < 4; i++)
 		expected[40 + i] = (u8)(16 + i); /* head; missed events and tail are not constant */
 	lwp_ctx_constants(&full, block, out);
 	cr_expect(eq(int, memcmp(out, expected, 64), 0));
@@ -184,10 +180,9 @@ Test(ctx, constants_of_a_43724_block)
 Test(ctx, constants_of_a_2007_block_have_no_ip_range)
 {
 	u8 block[64], out[64];
-	u32 i;
 
 	memset(block, 0xff, 64);
 	lwp_ctx_constants(&full07, block, out);
-	for (i = 0; i < 64; i++)
+	for (u32 i = 0; i < 64; i++)
 		cr_expect(eq(u8, out[i], i < 24 || (i >= 40 && i < 44) ? 0xff : 0));
 }

@@ -126,9 +126,8 @@ Test(leaf, edx_of_2007_is_shifted) /* 2007-102 */
 		{ 0x11, 0x00000008 }, /* DME */
 	};
 	struct lwp_caps caps;
-	u32 i;
 
-	for (i = 0; i < 4; i++) {
+	for (u32 i = 0; i < 4; i++) {
 		cr_assert(decodes(1, 0x01032040, 0xc0000030, bit[i].edx, &caps));
 		cr_expect(eq(u32, caps.features, bit[i].features));
 		expect_leaf(&caps, 0x01032040, i == 3 ? 0xc0000030 : 0, bit[i].edx);
@@ -144,15 +143,13 @@ Test(leaf, without_avail_bit_nothing_is_described) /* 43724-103, 2007-103 */
 
 Test(leaf, reserved_bits_are_not_known) /* 43724-103 */
 {
-	u32 bit;
-
-	for (bit = 7; bit <= 28; bit++)
+	for (u32 bit = 7; bit <= 28; bit++)
 		cr_expect(not(known(0, 0x80062016, 0xe0010230, 0xe000007f | 1u << bit)));
-	for (bit = 25; bit <= 27; bit++)
+	for (u32 bit = 25; bit <= 27; bit++)
 		cr_expect(not(known(0, 0x80062016, 0xe0010230 | 1u << bit, 0xe000007f)));
-	for (bit = 5; bit <= 31; bit++)
+	for (u32 bit = 5; bit <= 31; bit++)
 		cr_expect(not(known(1, 0x01032040, 0xc0000030, 0x1f | 1u << bit)));
-	for (bit = 6; bit <= 29; bit++)
+	for (u32 bit = 6; bit <= 29; bit++)
 		cr_expect(eq(int, known(1, 0x01032040, 0xc0000030 | 1u << bit, 0x1f), bit == 24));
 }
 

@@ -5,10 +5,8 @@
 /* Which single bits raise #GP, which are ignored? */
 static void probe(const struct lwp_caps *caps, u64 *gp, u64 *ignored)
 {
-	u32 bit;
-
 	*gp = *ignored = 0;
-	for (bit = 0; bit < 64; bit++) {
+	for (u32 bit = 0; bit < 64; bit++) {
 		u64 cfg = 0x5555;
 
 		if (!lwp_cfg_write(caps, (u64)1 << bit, &cfg)) {
@@ -128,9 +126,7 @@ Test(msr, eax_of_2007_is_lwpmsr0) /* 2007-107 */
 /* Every bit of a WRMSR LWP_CBADDR raises #GP on silicon. */
 Test(msr, cbaddr_takes_only_zero) /* 43724-211, 43724-213 */
 {
-	u32 bit;
-
 	cr_expect(lwp_cbaddr_write_ok(0));
-	for (bit = 0; bit < 64; bit++)
+	for (u32 bit = 0; bit < 64; bit++)
 		cr_expect(not(lwp_cbaddr_write_ok((u64)1 << bit)));
 }

@@ -23,9 +23,7 @@ static const struct {
 
 Test(names, every_feature_has_its_row)
 {
-	u32 i;
-
-	for (i = 0; i < NR_EXPECTED; i++) {
+	for (u32 i = 0; i < NR_EXPECTED; i++) {
 		const struct lwp_feature *f = &lwp_features[i];
 
 		cr_assert(eq(str, text(f->property), text(expected[i].property)));
@@ -61,9 +59,9 @@ Test(names, filters_are_the_bits_of_ecx)
 		{ "cache-latency", 0x80000000, true },
 	};
 	const struct lwp_filter *f = lwp_filters;
-	u32 all = 0, i;
+	u32 all = 0;
 
-	for (i = 0; i < sizeof(filters) / sizeof(filters[0]); i++, f++) {
+	for (u32 i = 0; i < sizeof(filters) / sizeof(filters[0]); i++, f++) {
 		cr_assert(eq(str, text(f->name), text(filters[i].name)));
 		cr_expect(eq(u32, f->flag, filters[i].flag));
 		cr_expect(eq(int, f->in_2007, filters[i].in_2007));

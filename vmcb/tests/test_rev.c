@@ -24,10 +24,9 @@ Test(rev, event_ids_of_43724) /* 43724-502 */
 {
 	static const u8 expected[LWP_KINDS] = { 0, 1, 2, 3, 4, 5, 6 };
 	const struct lwp_rev *rev = lwp_rev_get(0);
-	u32 kind;
 
 	cr_expect(eq(u8, rev->max_event_id, 6));
-	for (kind = 0; kind < LWP_KINDS; kind++) {
+	for (u32 kind = 0; kind < LWP_KINDS; kind++) {
 		cr_expect(eq(u8, rev->event_id[kind], expected[kind]));
 		cr_expect(eq(u8, rev->kind[kind], expected[kind]));
 	}

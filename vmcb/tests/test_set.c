@@ -44,9 +44,8 @@ Test(set, more_covers_less) /* 43724-117, 2007-109 */
 Test(set, every_feature_bit_matters) /* 43724-117, 2007-109 */
 {
 	static const u8 bits[] = { 1, 2, 3, 5, 6, 29, 30, 31 };
-	u32 i;
 
-	for (i = 0; i < sizeof(bits); i++)
+	for (u32 i = 0; i < sizeof(bits); i++)
 		expect_covers(features, 0xe000007e, 0xe000007e & ~(1u << bits[i]),
 			      LWP_CAPS_FEATURES);
 	expect_covers(features, 0xe000007e, 0xe000006e, LWP_CAPS_FEATURES);
@@ -55,9 +54,8 @@ Test(set, every_feature_bit_matters) /* 43724-117, 2007-109 */
 Test(set, every_ecx_feature_bit_matters) /* 43724-116, 43724-117, 2007-109 */
 {
 	static const u8 bits[] = { 5, 24, 28, 29, 30, 31 };
-	u32 i;
 
-	for (i = 0; i < sizeof(bits); i++)
+	for (u32 i = 0; i < sizeof(bits); i++)
 		expect_covers(ecx_features, 0xf1000020, 0xf1000020 & ~(1u << bits[i]),
 			      LWP_CAPS_ECX_FEATURES);
 }

@@ -69,9 +69,8 @@ static const struct {
 Test(hostile, each_field_has_its_reason) /* 43724-209, 43724-312, 43724-913 */
 {
 	u8 image[128], bytes[8];
-	u32 i;
 
-	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (u32 i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		memcpy(image, good_image, 128);
 		lwp_put64(bytes, rows[i].value);
 		memcpy(image + rows[i].offset, bytes, rows[i].size);
@@ -116,12 +115,11 @@ Test(hostile, progress_without_a_pending_record) /* 43724-312, 43724-913 */
 {
 	static const u32 flags[] = { 0x1000000c, 0x0800000c, 0x0400000c };
 	u8 image[128];
-	u32 i;
 
 	memcpy(image, good_image, 128);
 	memset(image + 32, 0, 32);
 	memset(image + 112, 0, 8);
-	for (i = 0; i < 3; i++) {
+	for (u32 i = 0; i < 3; i++) {
 		lwp_put32(image + 8, flags[i]);
 		expect_refused(image, &full, "flags tell of a pending record, there is none");
 	}
@@ -136,15 +134,14 @@ Test(hostile, bytes_that_must_be_zero) /* 43724-312, 43724-913 */
 	static const u8 reserved[] = { 104, 105, 106, 107, 110, 111, 120,
 				       121, 122, 123, 124, 125, 126, 127 };
 	u8 image[128] = { 0 };
-	u32 i;
 
 	expect_refused(image, &full, "unknown format version");
-	for (i = 0; i < sizeof(reserved); i++) {
+	for (u32 i = 0; i < sizeof(reserved); i++) {
 		memcpy(image, good_image, 128);
 		image[reserved[i]] = 0x80;
 		expect_refused(image, &full, "reserved bytes are not zero");
 	}
-	for (i = 8; i <= 112; i++) {
+	for (u32 i = 8; i <= 112; i++) {
 		memset(image, 0, 128);
 		image[109] = 1;
 		image[i] = 1;
