@@ -65,12 +65,12 @@ static void compare(u32 flags, u32 threshold)
 {
 	static struct fake_guest other;
 	static struct lwp_engine engine;
-	u32 i, stored = 0;
+	u32 stored = 0;
 
 	every_branch(flags);
 	put32(BLOCK + 32, threshold);
 	enable(BLOCK);
-	for (i = 0; i < 500; i++)
+	for (u32 i = 0; i < 500; i++)
 		one_branch(i, false, NULL);
 	other = guest;
 	engine = eng;
@@ -78,7 +78,7 @@ static void compare(u32 flags, u32 threshold)
 	every_branch(flags);
 	put32(BLOCK + 32, threshold);
 	enable(BLOCK);
-	for (i = 0; i < 500; i++)
+	for (u32 i = 0; i < 500; i++)
 		one_branch(i, true, &stored);
 	cr_expect(ge(u32, stored, 499));
 	cr_expect(zero(int, memcmp(other.mem, guest.mem, sizeof(guest.mem))));

@@ -68,10 +68,8 @@ Test(cache, the_newest_line_is_the_one_used_last_in_its_set)
 
 Test(cache, each_level_has_its_number_and_latency) /* 43724-730 */
 {
-	u64 line;
-
 	make(&small);
-	for (line = 0; line < 8; line++)
+	for (u64 line = 0; line < 8; line++)
 		load(line);
 	load(8);
 	load(10);
@@ -100,13 +98,11 @@ Test(cache, a_hit_changes_no_level_behind)
 
 Test(cache, an_emptied_model_has_no_line) /* 43724-730 */
 {
-	u64 line;
-
 	make(&small);
-	for (line = 8; line < 16; line++)
+	for (u64 line = 8; line < 16; line++)
 		load(line);
 	x86_cache_empty(&cache);
-	for (line = 8; line < 16; line++)
+	for (u64 line = 8; line < 16; line++)
 		cr_expect(eq(u32, load(line), 200));
 }
 

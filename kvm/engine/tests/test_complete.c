@@ -9,12 +9,12 @@
 static u64 delivered(u32 n, u32 interval, u32 counter, bool drain)
 {
 	u64 records = 0;
-	u32 i, tail = 0;
+	u32 tail = 0;
 
 	start(LWP_REV_43724);
 	set_event(BLOCK, 2, interval, counter);
 	profile(3, 0, 0);
-	for (i = 0; i < n; i++) {
+	for (u32 i = 0; i < n; i++) {
 		if (i % 3 == 1)
 			branch(0x400000 + i, LWP_BRANCH_CONDITIONAL, i & 1, 0x400800);
 		else
@@ -51,13 +51,13 @@ Test(complete, with_a_full_ring_the_rest_is_missed_events)
 
 Test(complete, two_events_at_once_lose_nothing) /* 43724-711 */
 {
-	u32 i, ire = 0, bre = 0, tail = 0;
+	u32 ire = 0, bre = 0, tail = 0;
 
 	/* Every instruction is a branch, both events have a period of 4: 2000 events each. */
 	start(LWP_REV_43724);
 	set_event(BLOCK, 2, 3, 3);
 	profile(3, 3, 3);
-	for (i = 0; i < 2000; i++) {
+	for (u32 i = 0; i < 2000; i++) {
 		branch(0x400000, LWP_BRANCH_RELATIVE, true, 0x400000);
 		for (; tail != get32(BLOCK + 16); tail = (tail + 32) % RING_SIZE)
 			*(record(tail / 32).event_id == 2 ? &ire : &bre) += 1;
@@ -93,7 +93,6 @@ static bool again(void)
 static void program(u32 rev, int fail_map, struct outcome *o)
 {
 	u32 ire = rev == LWP_REV_2007 ? 1 : 2;
-	u32 i;
 
 	start(rev);
 	set_event(BLOCK, ire, 3, 2);
@@ -110,7 +109,7 @@ static void program(u32 rev, int fail_map, struct outcome *o)
 	do
 		llwpcb(BLOCK);
 	while (again());
-	for (i = 0; i < 24; i++) {
+	for (u32 i = 0; i < 24; i++) {
 		struct lwp_retired r = { .address = 0x400000 + 4 * i,
 					 .branch = i % 2 ? LWP_BRANCH_RELATIVE : LWP_BRANCH_NONE,
 					 .taken = true,
@@ -138,7 +137,7 @@ static void program(u32 rev, int fail_map, struct outcome *o)
 		llwpcb(BLOCK2);
 	while (again());
 	o->old = result;
-	for (i = 0; i < 2; i++) {
+	for (u32 i = 0; i < 2; i++) {
 		struct lwp_retired r = { .address = 0x500000 + 4 * i };
 		bool wanted = lwp_retire(&eng, &r);
 
@@ -158,13 +157,13 @@ static void program(u32 rev, int fail_map, struct outcome *o)
 static void every_access_faults(u32 rev, int at_least)
 {
 	static struct outcome undisturbed, disturbed;
-	int maps, i;
+	int maps;
 
 	program(rev, -1, &undisturbed);
 	maps = guest.maps;
 	cr_assert(eq(u32, faults, 0));
 	cr_expect(ge(int, maps, at_least));
-	for (i = 0; i < maps; i++) {
+	for (int i = 0; i < maps; i++) {
 		program(rev, i, &disturbed);
 		cr_expect(eq(u32, faults, 1));
 		cr_expect(eq(int, memcmp(disturbed.mem, undisturbed.mem, sizeof(disturbed.mem)), 0),

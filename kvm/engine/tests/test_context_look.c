@@ -49,12 +49,10 @@ static void map_page(u64 linear)
 /* The program's own tables: all pages of the fake guest, linear = physical. */
 static void make_tables(void)
 {
-	u32 i;
-
 	lwp_put64(tables, TABLE(1) | P | U);
 	lwp_put64(tables + 0x1000, TABLE(2) | P | U);
 	lwp_put64(tables + 0x2000 + (MEM_BASE >> 21) * 8, TABLE(3) | P | U);
-	for (i = 0; i < MEM_PAGES; i++)
+	for (u32 i = 0; i < MEM_PAGES; i++)
 		map_page(MEM_BASE + i * PAGE);
 }
 
@@ -187,10 +185,8 @@ Test(context_look, a_dead_program_goes_at_its_first_look) /* 43724-905 */
 
 Test(context_look, a_sleeping_program_stays_for_days) /* 43724-905 */
 {
-	u64 now;
-
 	parked(LWP_REV_2007);
-	for (now = 1000 + AGE; now < 3 * 86400 * 1000ull; now += AGE)
+	for (u64 now = 1000 + AGE; now < 3 * 86400 * 1000ull; now += AGE)
 		cr_assert(collect(now));
 	cr_expect(lwp_ctx_any(&table));
 	cr_expect(eq(u64, table.stats.collected, 0));

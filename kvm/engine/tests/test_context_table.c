@@ -69,9 +69,9 @@ Test(context_table, finds_each_of_many_and_nothing_else) /* 43724-905 */
 
 static u32 longest_chain(void)
 {
-	u32 longest = 0, length, b, i;
+	u32 longest = 0, length, i;
 
-	for (b = 0; b < table.buckets; b++) {
+	for (u32 b = 0; b < table.buckets; b++) {
 		for (length = 0, i = table.key_hash[b]; i != LWP_CTX_END; i = table.entry[i].chain)
 			length++;
 		longest = length > longest ? length : longest;
@@ -84,11 +84,10 @@ Test(context_table, ordinary_keys_are_spread) /* 43724-905 */
 {
 	static const u64 distance[] = { 1, 0x40, 0x1000, 0x801000, 0x100000000 };
 	struct lwp_ctx_key key;
-	u32 d, n;
 
-	for (d = 0; d < sizeof(distance) / sizeof(distance[0]); d++) {
+	for (u32 d = 0; d < sizeof(distance) / sizeof(distance[0]); d++) {
 		start_table(MANY, d + 1);
-		for (n = 0; n < MANY; n++) {
+		for (u32 n = 0; n < MANY; n++) {
 			key.cr3 = 0x1000;
 			key.thread = n * distance[d];
 			key.flags = 0;
@@ -102,10 +101,10 @@ Test(context_table, ordinary_keys_are_spread) /* 43724-905 */
 Test(context_table, colliding_keys_depend_on_the_seed) /* 43724-905 */
 {
 	struct lwp_ctx_key key[64];
-	u32 found = 0, n;
+	u32 found = 0;
 
 	start_table(MANY, 1);
-	for (n = 0; found < 64; n++) {
+	for (u32 n = 0; found < 64; n++) {
 		struct lwp_ctx_key k = { .cr3 = 0x1000, .thread = n };
 		struct lwp_ctx *ctx = lwp_ctx_add(&table, &k, 0);
 
@@ -113,11 +112,11 @@ Test(context_table, colliding_keys_depend_on_the_seed) /* 43724-905 */
 			key[found++] = k;
 		lwp_ctx_remove(&table, ctx);
 	}
-	for (n = 0; n < 64; n++)
+	for (u32 n = 0; n < 64; n++)
 		lwp_ctx_add(&table, &key[n], 0);
 	cr_expect(eq(u32, longest_chain(), 64));
 	start_table(MANY, 2);
-	for (n = 0; n < 64; n++)
+	for (u32 n = 0; n < 64; n++)
 		lwp_ctx_add(&table, &key[n], 0);
 	cr_expect(longest_chain() <= 4, "%u", longest_chain());
 }
@@ -125,18 +124,16 @@ Test(context_table, colliding_keys_depend_on_the_seed) /* 43724-905 */
 /* One more context in the address space that has most, again and again. */
 Test(context_table, a_full_table_keeps_evicting) /* 43724-905 */
 {
-	u32 n;
-
 	start_table(64, 1);
-	for (n = 0; n < 64; n++)
+	for (u32 n = 0; n < 64; n++)
 		add(n);
-	for (n = 64; n < 1000; n++) {
+	for (u32 n = 64; n < 1000; n++) {
 		cr_assert(lwp_ctx_evict(&table));
 		add(n);
 	}
 	cr_expect(eq(u32, table.used, 64));
 	cr_expect(eq(u64, table.stats.evicted, 936));
-	for (n = 0; n < 64; n++)
+	for (u32 n = 0; n < 64; n++)
 		cr_assert(lwp_ctx_evict(&table));
 	cr_expect(eq(u32, table.used, 0));
 	cr_expect(not(lwp_ctx_evict(&table)));

@@ -50,9 +50,8 @@ Test(context_verify, an_intact_block_is_resumed_without_a_write) /* 43724-904 */
 Test(context_verify, any_changed_field_drops_the_context) /* 43724-904, 2007-305 */
 {
 	static const u32 offsets[] = { 0, 4, 8, 12, 16, 32, 36, 40, 44, 48, 52 };
-	u32 i;
 
-	for (i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
+	for (u32 i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
 		parked(LWP_REV_43724);
 		put32(BLOCK + offsets[i], get32(BLOCK + offsets[i]) ^ 0x400);
 		expect_found(NONE);
@@ -254,11 +253,10 @@ static void from_outside(void)
 Test(context_verify, without_constants_the_state_is_compared_with_the_block)
 {
 	static const u32 offsets[] = { 4, 16, 36 };
-	u32 i;
 
 	from_outside();
 	expect_found(RESUMED);
-	for (i = 0; i < 3; i++) {
+	for (u32 i = 0; i < 3; i++) {
 		from_outside();
 		put32(BLOCK + offsets[i], get32(BLOCK + offsets[i]) ^ 0x20000220);
 		expect_found(NONE);

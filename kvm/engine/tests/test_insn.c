@@ -102,12 +102,10 @@ static u8 mode_bit(enum lwp_code_bits bits)
 
 Test(insn, kinds) /* 43724-702, 43724-717, 2007-708 */
 {
-	size_t i, m;
-
-	for (i = 0; i < COUNT(known); i++) {
+	for (size_t i = 0; i < COUNT(known); i++) {
 		const struct known *k = &known[i];
 
-		for (m = 0; m < COUNT(all_modes); m++) {
+		for (size_t m = 0; m < COUNT(all_modes); m++) {
 			enum lwp_code_bits bits = all_modes[m];
 
 			if (!(k->modes & mode_bit(bits)))
@@ -126,9 +124,8 @@ Test(insn, kinds) /* 43724-702, 43724-717, 2007-708 */
 Test(insn, nothing_with_a_kind_can_be_locked)
 {
 	u8 locked[16] = { 0xf0 };
-	size_t i;
 
-	for (i = 0; i < COUNT(known); i++) {
+	for (size_t i = 0; i < COUNT(known); i++) {
 		if (!(known[i].modes & IN64))
 			continue;
 		memcpy(locked + 1, known[i].code.byte, known[i].code.count);
@@ -142,9 +139,7 @@ Test(insn, nothing_with_a_kind_can_be_locked)
 
 Test(insn, every_condition) /* 43724-716, 2007-707 */
 {
-	int cond;
-
-	for (cond = 0; cond < 16; cond++) {
+	for (int cond = 0; cond < 16; cond++) {
 		insn_of(LWP_CODE64, BYTES(0x70 + cond, 0));
 		cr_expect(eq(int, insn.kind, LWP_INSN_JCC));
 		cr_expect(eq(int, insn.cond, cond));
@@ -156,9 +151,7 @@ Test(insn, every_condition) /* 43724-716, 2007-707 */
 
 Test(insn, every_vector)
 {
-	int vector;
-
-	for (vector = 0; vector < 256; vector++) {
+	for (int vector = 0; vector < 256; vector++) {
 		insn_of(LWP_CODE32, BYTES(0xcd, vector));
 		cr_expect(eq(int, insn.kind, LWP_INSN_INT));
 		cr_expect(eq(int, insn.vector, vector));
@@ -203,9 +196,8 @@ Test(insn, neighbours_are_other)
 Test(insn, mov_ss_in_all_its_forms) /* 43724-715 */
 {
 	static const u8 modrm[] = { 0xd0, 0xd1, 0xd7, 0x10, 0x17 };
-	size_t i;
 
-	for (i = 0; i < COUNT(modrm); i++)
+	for (size_t i = 0; i < COUNT(modrm); i++)
 		expect_kind(LWP_CODE64, LWP_INSN_MOV_SS, BYTES(0x8e, modrm[i]));
 	expect_kind(LWP_CODE64, LWP_INSN_MOV_SS, BYTES(0x41, 0x8e, 0xd7));
 	expect_kind(LWP_CODE64, LWP_INSN_MOV_SS, BYTES(0x66, 0x48, 0x8e, 0xd0));
@@ -270,9 +262,9 @@ Test(insn, flags_image_is_64_bits_in_64_bit_code)
 
 Test(insn, classes_of_kinds) /* 43724-702 */
 {
-	int branches = 0, conditional = 0, relative = 0, strings = 0, kind;
+	int branches = 0, conditional = 0, relative = 0, strings = 0;
 
-	for (kind = LWP_INSN_OTHER; kind <= LWP_INSN_LWPVAL; kind++) {
+	for (int kind = LWP_INSN_OTHER; kind <= LWP_INSN_LWPVAL; kind++) {
 		insn.kind = (u8)kind;
 		branches += lwp_insn_is_branch(&insn);
 		conditional += lwp_insn_is_conditional(&insn);

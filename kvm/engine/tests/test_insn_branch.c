@@ -35,12 +35,10 @@ static const struct condition conditions[] = {
 
 Test(insn_branch, sixteen_conditions) /* 43724-509 */
 {
-	size_t i, j;
-
 	cr_expect(eq(sz, COUNT(conditions), 16));
-	for (i = 0; i < COUNT(conditions); i++) {
+	for (size_t i = 0; i < COUNT(conditions); i++) {
 		insn_of(LWP_CODE64, BYTES(0x70 + conditions[i].cond, 0));
-		for (j = 0; j < 4; j++) {
+		for (size_t j = 0; j < 4; j++) {
 			cr_expect(lwp_insn_taken(&insn, conditions[i].taken[j], 0), "cond %zx, %zu",
 				  i, j);
 			cr_expect(not(lwp_insn_taken(&insn, conditions[i].not [j], 0)),
@@ -150,9 +148,8 @@ Test(insn_branch, relative_targets) /* 43724-507, 43724-718 */
 		{ LWP_CODE16, 0xfff0, CODE(0x66, 0xe9, 0x20, 0, 0, 0), 6, 0x10016 },
 	};
 	u64 target;
-	size_t i;
 
-	for (i = 0; i < COUNT(jumps); i++) {
+	for (size_t i = 0; i < COUNT(jumps); i++) {
 		const struct jump *j = &jumps[i];
 
 		cr_expect(eq(int, insn_of(j->bits, j->code.byte, j->code.count), LWP_DECODE_OK),

@@ -148,9 +148,7 @@ static const struct sized sized[] = {
 
 Test(insn_length, of_every_class_of_opcodes)
 {
-	size_t i;
-
-	for (i = 0; i < COUNT(sized); i++) {
+	for (size_t i = 0; i < COUNT(sized); i++) {
 		const struct code *code = &sized[i].code;
 
 		cr_expect(eq(int, insn_of(sized[i].bits, code->byte, code->count), LWP_DECODE_OK),
@@ -162,12 +160,10 @@ Test(insn_length, of_every_class_of_opcodes)
 Test(insn_length, more_than_15_bytes_is_gp)
 {
 	u8 bytes[20];
-	unsigned int count;
-	size_t m;
 
 	memset(bytes, 0x2e, sizeof(bytes));
-	for (m = 0; m < COUNT(all_modes); m++)
-		for (count = 0; count <= sizeof(bytes); count++)
+	for (size_t m = 0; m < COUNT(all_modes); m++)
+		for (unsigned int count = 0; count <= sizeof(bytes); count++)
 			cr_expect(eq(int, insn_of(all_modes[m], bytes, count),
 				     count < 15 ? LWP_DECODE_MORE : LWP_DECODE_GP));
 	bytes[14] = 0x90;
@@ -181,9 +177,8 @@ Test(insn_length, undefined_in_64_bit_code)
 {
 	static const u8 opcodes[] = { 0x06, 0x07, 0x0e, 0x16, 0x17, 0x1e, 0x1f, 0x27, 0x2f, 0x37,
 				      0x3f, 0x60, 0x61, 0x82, 0x9a, 0xce, 0xd4, 0xd5, 0xd6, 0xea };
-	size_t i;
 
-	for (i = 0; i < COUNT(opcodes); i++) {
+	for (size_t i = 0; i < COUNT(opcodes); i++) {
 		cr_expect(eq(int, insn_of(C64, BYTES(opcodes[i], 0, 0, 0, 0, 0, 0, 0)),
 			     LWP_DECODE_UD),
 			  "%02x", opcodes[i]);
@@ -236,10 +231,9 @@ Test(insn_length, undefined_everywhere)
 		CODE(0x66, 0x8f, 0xe9, 0x78, 0x12, 0xc0),
 		CODE(0x8f, 0xe9, 0x78, 0x12, 0xd0),
 	};
-	size_t i, m;
 
-	for (i = 0; i < COUNT(codes); i++)
-		for (m = 0; m < COUNT(all_modes); m++)
+	for (size_t i = 0; i < COUNT(codes); i++)
+		for (size_t m = 0; m < COUNT(all_modes); m++)
 			cr_expect(eq(int, insn_of(all_modes[m], codes[i].byte, codes[i].count),
 				     LWP_DECODE_UD),
 				  "row %zu, %d-bit", i, (int)all_modes[m]);

@@ -98,24 +98,19 @@ static void put(FILE *file, const struct bytes *prefix, const struct bytes *map,
 
 static void put_opcode(FILE *file, const struct bytes *prefix, const struct bytes *map, u8 opcode)
 {
-	unsigned int modrm;
-	size_t i;
-
-	for (i = 0; i < COUNT(memory_modrm); i++)
+	for (size_t i = 0; i < COUNT(memory_modrm); i++)
 		put(file, prefix, map, opcode, memory_modrm[i]);
 	/* ModRM as opcode: all of it where groups are, else one of each reg. */
-	for (modrm = 0xc0; modrm <= 0xff; modrm += map->count == 1 && !prefix->count ? 1 : 9)
+	for (unsigned int modrm = 0xc0; modrm <= 0xff;
+	     modrm += map->count == 1 && !prefix->count ? 1 : 9)
 		put(file, prefix, map, opcode, (u8)modrm);
 }
 
 static bool put_all(FILE *file, enum lwp_code_bits bits)
 {
-	size_t m, p;
-	int opcode;
-
-	for (m = 0; m < COUNT(maps); m++)
-		for (p = 0; p < (m < LEGACY_MAPS ? COUNT(prefixes) : 1); p++)
-			for (opcode = 0; opcode < 256; opcode++)
+	for (size_t m = 0; m < COUNT(maps); m++)
+		for (size_t p = 0; p < (m < LEGACY_MAPS ? COUNT(prefixes) : 1); p++)
+			for (int opcode = 0; opcode < 256; opcode++)
 				if (bits == LWP_CODE64 || !prefixes[p].only64)
 					put_opcode(file, &prefixes[p], &maps[m], (u8)opcode);
 	return !fflush(file) && !ferror(file);

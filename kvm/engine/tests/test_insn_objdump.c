@@ -55,10 +55,9 @@ static void default_files(struct files *files)
 	static const char *const more[] = { "/lib32/libc.so.6", "/lib32/ld-linux.so.2",
 					    "/lib/i386-linux-gnu/libc.so.6",
 					    "/lib/i386-linux-gnu/ld-linux.so.2" };
-	size_t i;
 
 	dl_iterate_phdr(add_loaded, files);
-	for (i = 0; i < sizeof(more) / sizeof(more[0]); i++)
+	for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++)
 		if (!access(more[i], R_OK))
 			files->name[files->count++] = more[i];
 }
@@ -86,13 +85,12 @@ int main(int argc, char **argv)
 {
 	struct files files = { .count = 0 };
 	bool failed = false;
-	unsigned int i;
 
 	if (!objdump_is_there()) {
 		printf("skipped: objdump is not installed (Debian package binutils)\n");
 		return 77;
 	}
-	for (i = 1; i < (unsigned int)argc && files.count < MAX_FILES; i++)
+	for (unsigned int i = 1; i < (unsigned int)argc && files.count < MAX_FILES; i++)
 		files.name[files.count++] = argv[i];
 	if (argc < 2)
 		default_files(&files);
@@ -100,7 +98,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "no C library found; name an ELF file\n");
 		return 1;
 	}
-	for (i = 0; i < files.count; i++)
+	for (unsigned int i = 0; i < files.count; i++)
 		if (!check_file(files.name[i], argc > 1 || !strstr(files.name[i], "/libc.so")))
 			failed = true;
 	return failed;

@@ -62,9 +62,7 @@ static int addr_bits_of(const struct sequence *s, enum lwp_code_bits bits)
 
 static int rep_of(const struct sequence *s)
 {
-	unsigned int i;
-
-	for (i = s->count; i > 0; i--)
+	for (unsigned int i = s->count; i > 0; i--)
 		if (s->byte[i - 1] == 0xf2 || s->byte[i - 1] == 0xf3)
 			return s->byte[i - 1];
 	return 0;
@@ -74,10 +72,9 @@ static int rep_of(const struct sequence *s)
 static int seg_of(const struct sequence *s, enum lwp_code_bits bits)
 {
 	static const u8 override[] = { 0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65 };
-	unsigned int i;
 	const u8 *p;
 
-	for (i = s->count; i > 0; i--) {
+	for (unsigned int i = s->count; i > 0; i--) {
 		p = memchr(override, s->byte[i - 1], sizeof(override));
 		if (p && (bits != LWP_CODE64 || *p >= 0x64))
 			return (int)(p - override);
@@ -189,10 +186,10 @@ static void check_all(enum lwp_code_bits bits)
 {
 	unsigned int usable = bits == LWP_CODE64 ? COUNT(prefixes) : COUNT(prefixes) - 3;
 	struct sequence s = { .count = 0 };
-	unsigned int number, rest, i, end = 1;
+	unsigned int rest, i, end = 1;
 
 	for (s.count = 0; s.count <= MAX_SEQUENCE; s.count++, end *= usable) {
-		for (number = 0; number < end; number++) {
+		for (unsigned int number = 0; number < end; number++) {
 			for (i = 0, rest = number; i < s.count; i++, rest /= usable)
 				s.byte[i] = prefixes[rest % usable];
 			check(&s, bits);

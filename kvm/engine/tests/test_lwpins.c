@@ -31,11 +31,9 @@ Test(lwpins, stores_a_record_without_counter_or_enable_bit) /* 43724-505, 43724-
 
 Test(lwpins, full_ring_overwrites_the_head_slot_and_sets_cf) /* 43724-625, 43724-803 */
 {
-	u32 i;
-
 	start(LWP_REV_43724);
 	enable(BLOCK);
-	for (i = 0; i < 31; i++) {
+	for (u32 i = 0; i < 31; i++) {
 		expect_exc(lwpins(0x400000, i, 0, 0), NONE);
 		cr_expect(not(cf));
 	}
@@ -151,10 +149,8 @@ Test(lwpval, off_or_not_enabled_does_nothing) /* 43724-630 */
 
 Test(lwpval, the_kth_samples_when_the_interval_is_k_less_one) /* 43724-631, 43724-632 */
 {
-	u32 i;
-
 	start_profile(LWP_REV_43724, 1, 2, 2);
-	for (i = 1; i <= 9; i++) {
+	for (u32 i = 1; i <= 9; i++) {
 		/* The memory operand is read by the one that samples, and by no other. */
 		cr_expect(eq(int, lwp_val_reads(&eng, 0x400000), i % 3 == 0));
 		expect_exc(lwpval(0x400000 + i, i, 0xdd, 0x8001), NONE);
