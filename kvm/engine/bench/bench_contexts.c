@@ -53,12 +53,11 @@ static void switch_on(struct lwp_engine *e)
 static void fill(u32 contexts)
 {
 	struct lwp_ctx_key key;
-	u32 n;
 
 	free(table.entry);
 	lwp_ctx_table_init(&table, malloc(lwp_ctx_table_bytes(contexts)), contexts,
 			   random_number());
-	for (n = 0; n < contexts; n++) {
+	for (u32 n = 0; n < contexts; n++) {
 		switch_on(&engine[0]);
 		key = key_of(n);
 		if (!lwp_ctx_create(&table, &engine[0], 0, &key))
@@ -72,9 +71,9 @@ static u64 switches(u32 contexts)
 {
 	struct lwp_ctx_key key;
 	u64 resumed = 0;
-	u32 i, cpu;
+	u32 cpu;
 
-	for (i = 0; i < SWITCHES; i++) {
+	for (u32 i = 0; i < SWITCHES; i++) {
 		cpu = i % VCPUS;
 		key = key_of((u32)(random_number() >> 32) % contexts);
 		lwp_ctx_park(&table, &engine[cpu], (s32)cpu, 0);
@@ -90,9 +89,8 @@ static u64 misses(u32 contexts)
 {
 	struct lwp_ctx_key key;
 	u64 resumed = 0;
-	u32 i;
 
-	for (i = 0; i < SWITCHES; i++) {
+	for (u32 i = 0; i < SWITCHES; i++) {
 		key = key_of(contexts + (u32)(random_number() >> 32) % 65536);
 		resumed += lwp_ctx_resume(&table, &engine[0], 0, &key);
 	}
@@ -103,9 +101,8 @@ static u64 misses(u32 contexts)
 static u64 evictions(u32 contexts)
 {
 	struct lwp_ctx_key key;
-	u32 i;
 
-	for (i = 0; i < SWITCHES; i++) {
+	for (u32 i = 0; i < SWITCHES; i++) {
 		key = key_of(contexts + i);
 		switch_on(&engine[0]);
 		lwp_ctx_create(&table, &engine[0], 0, &key);
@@ -117,9 +114,8 @@ static u64 evictions(u32 contexts)
 static void measure(const char *what, u64 (*way)(u32 contexts), u32 contexts)
 {
 	u64 best = ~(u64)0, start, ns;
-	u32 turn;
 
-	for (turn = 0; turn < TURNS; turn++) {
+	for (u32 turn = 0; turn < TURNS; turn++) {
 		fill(contexts);
 		start = now();
 		way(contexts);
@@ -134,16 +130,15 @@ int main(void)
 {
 	static const u32 sizes[] = { 1, 16, 256, 1000, 4096, 65536 };
 	struct lwp_caps caps;
-	u32 i;
 
 	lwp_caps_profile(&caps, LWP_PROFILE_FULL, LWP_REV_43724);
-	for (i = 0; i < VCPUS; i++)
+	for (u32 i = 0; i < VCPUS; i++)
 		lwp_engine_init(&engine[i], &caps, true, LWP_DELIVERY_EXACT, NULL, NULL);
-	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+	for (u32 i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
 		measure("switch, 64 vCPUs", switches, sizes[i]);
-	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+	for (u32 i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
 		measure("lookup of an unprofiled thread", misses, sizes[i]);
-	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+	for (u32 i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
 		measure("LLWPCB in a full table", evictions, sizes[i]);
 	free(table.entry);
 	return 0;

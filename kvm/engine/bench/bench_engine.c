@@ -109,9 +109,9 @@ static u64 now(void)
 static u64 copy_records(void)
 {
 	u8 record[RECORD] = { 1 };
-	u32 head = 0, i;
+	u32 head = 0;
 
-	for (i = 0; i < CALLS; i++) {
+	for (u32 i = 0; i < CALLS; i++) {
 		lwp_put64(record + 8, i);
 		memcpy(memory + (RING - BLOCK) + head, record, RECORD);
 		__asm__ volatile("" ::: "memory");
@@ -125,9 +125,8 @@ static u64 retire_all(void)
 {
 	struct lwp_retired r = { 0 };
 	struct lwp_exc exc;
-	u32 i;
 
-	for (i = 0; i < CALLS; i++) {
+	for (u32 i = 0; i < CALLS; i++) {
 		r.address = i;
 		if (lwp_retire(&engine, &r))
 			lwp_boundary(&engine, i + 1, false, &exc);
@@ -137,9 +136,7 @@ static u64 retire_all(void)
 
 static u64 count_in_bulk(void)
 {
-	u32 i;
-
-	for (i = 0; i < CALLS; i++) {
+	for (u32 i = 0; i < CALLS; i++) {
 		if (lwp_budget(&engine, LWP_KIND_IRE) > 2)
 			lwp_count(&engine, LWP_KIND_IRE, 1);
 	}
@@ -151,9 +148,8 @@ static u64 insert_all(void)
 	struct lwp_sample s = { .data2 = 2 };
 	struct lwp_exc exc;
 	bool full;
-	u32 i;
 
-	for (i = 0; i < CALLS; i++) {
+	for (u32 i = 0; i < CALLS; i++) {
 		s.address = i;
 		lwp_ins(&engine, &s, &full, &exc);
 	}
@@ -178,11 +174,10 @@ static const struct way {
 static double touch_pages(u8 *area)
 {
 	u64 start;
-	u32 i;
 
 	madvise(area, TOUCHED * 4096ul, MADV_DONTNEED);
 	start = now();
-	for (i = 0; i < TOUCHED; i++)
+	for (u32 i = 0; i < TOUCHED; i++)
 		((volatile u8 *)area)[i * 4096ul] = 1;
 	return (double)(now() - start) / TOUCHED;
 }
@@ -202,7 +197,7 @@ static double perf_record_cost(void)
 	double without = 1e9, with = 1e9, t;
 	struct perf_event_mmap_page *ring;
 	u8 *area;
-	int fd, i;
+	int fd;
 
 	fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
 	if (fd < 0)
@@ -213,7 +208,7 @@ static double perf_record_cost(void)
 	if (ring == MAP_FAILED || area == MAP_FAILED)
 		return -1;
 	madvise(area, TOUCHED * 4096ul, MADV_NOHUGEPAGE);
-	for (i = 0; i < TURNS; i++) {
+	for (int i = 0; i < TURNS; i++) {
 		t = touch_pages(area);
 		without = t < without ? t : without;
 		ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
@@ -229,11 +224,10 @@ static double perf_record_cost(void)
 int main(void)
 {
 	double best[WAYS], perf, t;
-	u32 turn, i;
 	u64 start;
 
-	for (turn = 0; turn < TURNS; turn++) {
-		for (i = 0; i < WAYS; i++) {
+	for (u32 turn = 0; turn < TURNS; turn++) {
+		for (u32 i = 0; i < WAYS; i++) {
 			arm(ways[i].interval);
 			start = now();
 			if (ways[i].run() != ways[i].records) {
@@ -245,7 +239,7 @@ int main(void)
 			best[i] = turn && best[i] < t ? best[i] : t;
 		}
 	}
-	for (i = 0; i < WAYS; i++)
+	for (u32 i = 0; i < WAYS; i++)
 		printf("%-36s %7.1f ns %7.2f\n", ways[i].name, best[i], best[i] / best[0]);
 	perf = perf_record_cost();
 	if (perf < 0)

@@ -22,13 +22,13 @@ static u32 check_list(const struct lwp_ctx_table *t, const struct lwp_ctx_link *
 static void check_space(const struct lwp_ctx_table *t, u32 s, u32 contexts, u32 parked)
 {
 	const struct lwp_ctx_space *space = &t->space[s];
-	u32 size, i, found = 0;
+	u32 found = 0;
 
 	CHECK(space->contexts == contexts);
 	CHECK(check_list(t, t->of_space, &space->parked) == parked);
-	for (size = 0; size <= t->size; size++) {
+	for (u32 size = 0; size <= t->size; size++) {
 		check_list(t, t->of_size, &t->by_size[size]);
-		for (i = t->by_size[size].first; i != LWP_CTX_END; i = t->of_size[i].next) {
+		for (u32 i = t->by_size[size].first; i != LWP_CTX_END; i = t->of_size[i].next) {
 			CHECK(size <= t->largest);
 			CHECK(i != s || size == contexts);
 			found += i == s;
@@ -40,21 +40,21 @@ static void check_space(const struct lwp_ctx_table *t, u32 s, u32 contexts, u32 
 /* All parked contexts, in the order of their next looks. */
 static void check_parked(const struct lwp_ctx_table *t)
 {
-	u32 parked = 0, i;
+	u32 parked = 0;
 
-	for (i = 0; i < t->size; i++)
+	for (u32 i = 0; i < t->size; i++)
 		parked += t->entry[i].used && t->entry[i].holder == LWP_CTX_NOBODY;
 	CHECK(check_list(t, t->of_parked, &t->parked) == parked);
-	for (i = t->parked.first; i != LWP_CTX_END && t->of_parked[i].next != LWP_CTX_END;
+	for (u32 i = t->parked.first; i != LWP_CTX_END && t->of_parked[i].next != LWP_CTX_END;
 	     i = t->of_parked[i].next)
 		CHECK(t->entry[i].due <= t->entry[t->of_parked[i].next].due);
 }
 
 void check_table(const struct lwp_ctx_table *t)
 {
-	u32 used = 0, i, j;
+	u32 used = 0;
 
-	for (i = 0; i < t->size; i++) {
+	for (u32 i = 0; i < t->size; i++) {
 		const struct lwp_ctx *a = &t->entry[i];
 		u32 contexts = 0, parked = 0;
 
@@ -63,7 +63,7 @@ void check_table(const struct lwp_ctx_table *t)
 		used++;
 		CHECK(lwp_ctx_by_key(t, &a->saved.key) == a);
 		CHECK(a->space < t->size && t->space[a->space].cr3 == a->saved.key.cr3);
-		for (j = 0; j < t->size; j++) {
+		for (u32 j = 0; j < t->size; j++) {
 			const struct lwp_ctx *b = &t->entry[j];
 
 			if (!b->used)

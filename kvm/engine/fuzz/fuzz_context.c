@@ -98,10 +98,9 @@ static enum lwp_mem_result map(void *vcpu, struct lwp_span *span, bool write,
 static u8 *mapped(const struct lwp_span *span, u32 offset, u32 len, bool write)
 {
 	u64 gva = span->gva + offset;
-	u32 i;
 
 	CHECK(len && offset + len <= span->len);
-	for (i = 0; i < len; i++) {
+	for (u32 i = 0; i < len; i++) {
 		u64 found = span->page[(gva + i) / PAGE - span->gva / PAGE];
 
 		CHECK((found & ~SPAN_WRITE) == (gva + i) / PAGE);
@@ -163,10 +162,8 @@ static void check_exception(const struct lwp_exc *exc, bool may_ud)
 /* The state is legal, and so is what the engine keeps besides. */
 static void check_engine(const struct lwp_engine *e)
 {
-	u32 kind;
-
 	CHECK(state_ok(&e->caps, &e->st));
-	for (kind = 0; kind < LWP_KINDS; kind++)
+	for (u32 kind = 0; kind < LWP_KINDS; kind++)
 		CHECK(lwp_budget(e, (enum lwp_kind)kind) >= 1);
 	if (!lwp_engine_on(e) || lwp_state_deferred(&e->st))
 		CHECK(!e->late.branches && !e->late.owed && !e->late.behind);
@@ -190,9 +187,8 @@ static void run(void)
 	struct lwp_exc exc;
 	u64 result;
 	bool cf;
-	u32 i;
 
-	for (i = 0; i < 8; i++) {
+	for (u32 i = 0; i < 8; i++) {
 		struct lwp_retired r = { .address = 0x400000 + i,
 					 .branch = (enum lwp_branch_class)(i % LWP_BRANCH_CLASSES),
 					 .cnh = i,
@@ -238,9 +234,9 @@ static void collect_all(const struct lwp_caps *caps)
 	const struct lwp_phys phys = { .read = read_phys, .bits = 40 };
 	struct lwp_ctx_look look;
 	u64 now = 10000;
-	u32 stays = 0, n;
+	u32 stays = 0;
 
-	for (n = 0; n < 2; n++, now += LWP_CTX_AWAY_MAX) {
+	for (u32 n = 0; n < 2; n++, now += LWP_CTX_AWAY_MAX) {
 		for (stays = 0; lwp_ctx_due(&table, now, &look);) {
 			enum lwp_ctx_fate fate = lwp_ctx_look(&phys, caps, &look.saved);
 
@@ -255,9 +251,8 @@ static void collect_all(const struct lwp_caps *caps)
 static void find_each(const struct lwp_ctx_key *keys, u32 count)
 {
 	s32 holder;
-	u32 i;
 
-	for (i = 0; i < count; i++) {
+	for (u32 i = 0; i < count; i++) {
 		/* No write of any kind is allowed while looking. */
 		lwp_engine_write_cbaddr(&engine, 0);
 		allow_writes(&engine);
@@ -295,7 +290,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	u8 again[ROOM * LWP_CTX_ENTRY_SIZE];
 	struct lwp_ctx_key keys[ROOM];
 	struct lwp_caps caps;
-	u32 index, count, i;
+	u32 index, count;
 	size_t array, memory;
 
 	if (size < 1)
@@ -321,7 +316,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	CHECK(table.used * (size_t)LWP_CTX_ENTRY_SIZE == array);
 	CHECK(lwp_ctx_save(&table, &caps, again, sizeof(again)) == array);
 	/* All but LWP_CFG, which belongs to the vCPU. */
-	for (i = 0; i < table.used; i++) {
+	for (u32 i = 0; i < table.used; i++) {
 		u8 *entry = again + i * LWP_CTX_ENTRY_SIZE;
 
 		keys[i] = table.entry[i].saved.key;

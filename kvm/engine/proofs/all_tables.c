@@ -41,23 +41,23 @@ u64 lwp_mix(u64 hash, u64 number)
 static bool evict(void)
 {
 	u64 evictions = table.stats.evicted;
-	u32 contexts[SIZE], most = 0, i, j;
+	u32 contexts[SIZE], most = 0;
 	struct lwp_ctx was[SIZE];
 	bool evicted;
 
 	memcpy(was, table.entry, sizeof(was));
-	for (i = 0; i < SIZE; i++) {
+	for (u32 i = 0; i < SIZE; i++) {
 		contexts[i] = was[i].used ? table.space[was[i].space].contexts : 0;
 		if (was[i].used && was[i].holder == LWP_CTX_NOBODY && contexts[i] > most)
 			most = contexts[i];
 	}
 	evicted = lwp_ctx_evict(&table);
 	CHECK(evicted == (most != 0) && table.stats.evicted == evictions + evicted);
-	for (i = 0; i < SIZE; i++) {
+	for (u32 i = 0; i < SIZE; i++) {
 		if (!was[i].used || table.entry[i].used)
 			continue;
 		CHECK(was[i].holder == LWP_CTX_NOBODY && contexts[i] == most);
-		for (j = 0; j < SIZE; j++)
+		for (u32 j = 0; j < SIZE; j++)
 			CHECK(!was[j].used || was[j].space != was[i].space ||
 			      was[j].holder != LWP_CTX_NOBODY || was[j].stamp >= was[i].stamp);
 	}
@@ -95,14 +95,13 @@ static void operate(const struct lwp_ctx_key *key, u32 operation, u64 now)
 static void go_on(u32 left)
 {
 	const struct lwp_ctx_table was = table;
-	u32 i;
 
 	if (!left) {
 		sequences++;
 		return;
 	}
 	memcpy(kept[left - 1], memory, bytes);
-	for (i = 0; i < KEYS * OPERATIONS; i++) {
+	for (u32 i = 0; i < KEYS * OPERATIONS; i++) {
 		operate(&keys[i % KEYS], i / KEYS, DEPTH_MAX - left);
 		check_table(&table);
 		go_on(left - 1);

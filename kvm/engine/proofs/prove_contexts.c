@@ -28,9 +28,7 @@ static bool saved_ok(const struct lwp_ctx *ctx)
 
 static bool table_ok(void)
 {
-	u32 i;
-
-	for (i = 0; i < 2; i++)
+	for (u32 i = 0; i < 2; i++)
 		if (entry[i].used && entry[i].holder == LWP_CTX_NOBODY && !saved_ok(&entry[i]))
 			return false;
 	return true;

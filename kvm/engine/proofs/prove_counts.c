@@ -226,7 +226,7 @@ PROPERTY(the_event_furthest_below_its_limit_gets_the_record)
 	struct lwp_retired r = any_retired();
 	ANY(u8, id);
 	bool due = false;
-	u32 chosen, i;
+	u32 chosen;
 
 	any_engine();
 	assume(id >= 1 && id <= e.rev->max_event_id && !e.late.branches);
@@ -234,7 +234,7 @@ PROPERTY(the_event_furthest_below_its_limit_gets_the_record)
 	lwp_retire(&e, &r);
 	chosen = e.st.pending.event_id;
 	if (before.st.pending.event_id) {
-		for (i = 0; i < e.rev->max_event_id; i++)
+		for (u32 i = 0; i < e.rev->max_event_id; i++)
 			due |= before.st.counter[i] > limit() && e.st.counter[i] <= limit();
 		check("43724-816", due == (e.st.flags != before.st.flags) ||
 					   !(before.st.flags & LWP_STATE_FAULTED));

@@ -86,10 +86,8 @@ static inline int cpu_read(void *ctx, const struct lwp_ea *ea, void *buf, unsign
 
 static inline void cpu_init(struct cpu *cpu, u8 stack_bits)
 {
-	unsigned int i;
-
 	*cpu = (struct cpu){ .memory = { 0xf8, 0xe7, 0xd6, 0xc5, 0xb4, 0xa3, 0x92, 0x81 } };
-	for (i = 0; i < 16; i++)
+	for (unsigned int i = 0; i < 16; i++)
 		cpu->gpr[i] = 0x1111111111111111ull * i;
 	cpu->access = (struct lwp_access){ cpu, cpu_gpr, cpu_seg_base, cpu_read, stack_bits };
 }

@@ -69,10 +69,9 @@ static enum lwp_mem_result map(void *vcpu, struct lwp_span *span, bool write,
 static u8 *mapped(const struct lwp_span *span, u32 offset, u32 len, bool write)
 {
 	u64 gva = span->gva + offset;
-	u32 i;
 
 	cr_assert(le(u32, offset + len, span->len));
-	for (i = 0; i < len; i++) {
+	for (u32 i = 0; i < len; i++) {
 		u64 page = (gva + i) / PAGE;
 		u64 found = span->page[page - span->gva / PAGE];
 
@@ -306,9 +305,7 @@ void step(u64 rip)
 
 void steps(u64 rip, u32 n)
 {
-	u32 i;
-
-	for (i = 0; i < n; i++)
+	for (u32 i = 0; i < n; i++)
 		step(rip + 4 * i);
 }
 

@@ -93,9 +93,8 @@ static bool is_prefix(const char *word)
 		"repnz",  "lock",   "bnd",    "cs",	 "ds",	     "es",
 		"fs",	  "gs",	    "ss",     "notrack", "xacquire", "xrelease",
 	};
-	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(prefixes); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++)
 		if (!strcmp(word, prefixes[i]))
 			return true;
 	return !strncmp(word, "rex", 3);
@@ -174,9 +173,7 @@ static bool is_vector_prefix(u8 byte, u8 next, enum lwp_code_bits bits)
 /* 66, LOCK, F2, F3 and REX are #UD before VEX, EVEX and XOP. */
 static bool has_barred_prefix(const struct objdump_line *line, unsigned int opcode)
 {
-	unsigned int i;
-
-	for (i = 0; i < opcode; i++)
+	for (unsigned int i = 0; i < opcode; i++)
 		if (memchr("\x66\xf0\xf2\xf3", line->bytes[i], 4) ||
 		    (line->bytes[i] & 0xf0) == 0x40)
 			return true;

@@ -80,9 +80,8 @@ Test(operand, forms_of_64_bit_addressing) /* 43724-604 */
 		{ CODE(0x67), CODE(0x00), { DS, 0, NONE, 0, 32, 0, 0 } },
 		{ CODE(0x67), CODE(0x05, 1, 0, 0, 0), { DS, IP, NONE, 0, 32, 0, 1 } },
 	};
-	size_t i;
 
-	for (i = 0; i < COUNT(forms); i++)
+	for (size_t i = 0; i < COUNT(forms); i++)
 		expect_form(LWP_CODE64, &forms[i], i);
 }
 
@@ -108,9 +107,8 @@ Test(operand, extended_registers)
 		{ LWP_CODE32, 7, 6, CODE(0x8f, 0x8a, 0x78, 0x12, 0x04, 0xf7, 0, 0, 0, 0) },
 		{ LWP_CODE64, 15, 14, CODE(0x8f, 0x8a, 0x78, 0x12, 0x04, 0xf7, 0, 0, 0, 0) },
 	};
-	size_t i;
 
-	for (i = 0; i < COUNT(forms); i++) {
+	for (size_t i = 0; i < COUNT(forms); i++) {
 		const struct code *code = &forms[i].code;
 
 		cr_expect(eq(int, xop_of(forms[i].bits, code->byte, code->count), LWP_DECODE_OK),
@@ -143,9 +141,8 @@ Test(operand, forms_of_32_bit_addressing) /* 43724-604 */
 		/* 67: 16-bit addresses */
 		{ CODE(0x67), CODE(0x07), { DS, 3, NONE, 0, 16, 0, 0 } },
 	};
-	size_t i;
 
-	for (i = 0; i < COUNT(forms); i++)
+	for (size_t i = 0; i < COUNT(forms); i++)
 		expect_form(LWP_CODE32, &forms[i], i);
 }
 
@@ -169,9 +166,8 @@ Test(operand, forms_of_16_bit_addressing) /* 43724-604 */
 		{ CODE(0x67), CODE(0x04, 0x48), { DS, 0, 1, 1, 32, 0, 0 } },
 		{ CODE(0x67), CODE(0x05, 4, 3, 2, 1), { DS, NONE, NONE, 0, 32, 0, 0x01020304 } },
 	};
-	size_t i;
 
-	for (i = 0; i < COUNT(forms); i++)
+	for (size_t i = 0; i < COUNT(forms); i++)
 		expect_form(LWP_CODE16, &forms[i], i);
 }
 
@@ -210,10 +206,9 @@ Test(operand, addresses)
 	};
 	struct lwp_ea ea;
 	struct cpu cpu;
-	size_t i;
 
 	cpu_init(&cpu, 64);
-	for (i = 0; i < COUNT(addresses); i++) {
+	for (size_t i = 0; i < COUNT(addresses); i++) {
 		lwp_mem_ea(&addresses[i].mem, 0x7fff0010, &cpu.access, &ea);
 		cr_expect(eq(u64, ea.offset, addresses[i].offset), "address %zu", i);
 		cr_expect(eq(u64, ea.linear, addresses[i].linear), "address %zu", i);

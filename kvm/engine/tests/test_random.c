@@ -70,10 +70,10 @@ Test(random, applies_to_lwpval) /* 43724-632 */
 Test(random, interval_0_with_6_bits_is_a_spacing_of_1_to_64) /* 43724-706 */
 {
 	bool seen[65] = { false };
-	u32 last = 0, i, distinct = 0;
+	u32 last = 0, distinct = 0;
 
 	with_random(6, 0);
-	for (i = 1; i <= 900; i++) {
+	for (u32 i = 1; i <= 900; i++) {
 		u32 before = get32(BLOCK + 16);
 
 		put32(BLOCK + 64, before); /* never full */
@@ -98,12 +98,10 @@ Test(random, the_first_count_is_the_counter_as_given) /* 43724-706 */
 
 Test(random, never_below_the_minimum_of_2007) /* 2007-415, 2007-704 */
 {
-	u32 i;
-
 	start(LWP_REV_2007);
 	put32(BLOCK + 4, 0x10000000 | RING_SIZE);
 	profile(1, 1, 1);
-	for (i = 0; i < 200; i++) {
+	for (u32 i = 0; i < 200; i++) {
 		put32(BLOCK + 20, get32(BLOCK + 16));
 		step(0x400000);
 		/* One random bit: 0 would be due before anything has been counted. */

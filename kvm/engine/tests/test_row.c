@@ -130,9 +130,8 @@ Test(row, each_exit_has_a_place)
 		{ 0x7b, false, PMC_OUT },   { 0x400, false, PMC_NPF },	{ 0x72, false, PMC_CPUID },
 		{ 0x46, false, PMC_CPUID }, { 0x81, false, PMC_CPUID },
 	};
-	size_t i;
 
-	for (i = 0; i < sizeof(exits) / sizeof(exits[0]); i++)
+	for (size_t i = 0; i < sizeof(exits) / sizeof(exits[0]); i++)
 		cr_assert_eq(pmc_place_of_exit(exits[i].code, exits[i].step), exits[i].place, "%zu",
 			     i);
 }

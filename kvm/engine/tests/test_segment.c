@@ -43,9 +43,8 @@ Test(segment, offsets_by_attributes_and_limit) /* 43724-612, 2007-610 */
 		{ NULL_SEGMENT, ~(u32)0, false, 1, 0 },
 		{ NULL_SEGMENT, ~(u32)0, true, 1, 0 },
 	};
-	size_t i;
 
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct lwp_offsets o =
 			lwp_seg_offsets(cases[i].attributes, cases[i].limit, cases[i].write);
 

@@ -156,9 +156,7 @@ Test(walk, large_pages) /* 43724-905 */
 
 Test(walk, nothing_is_mapped)
 {
-	u32 i;
-
-	for (i = 0; i < 4; i++) {
+	for (u32 i = 0; i < 4; i++) {
 		four_levels();
 		set64(table[i], i + 1, 0);
 		expect_walk(LONG, AT4(1, 2, 3, 4), NONE, 0);
@@ -168,9 +166,7 @@ Test(walk, nothing_is_mapped)
 /* An entry that is not present and not zero tells the guest's kernel where the page is. */
 Test(walk, swapped_out)
 {
-	u32 i;
-
-	for (i = 0; i < 4; i++) {
+	for (u32 i = 0; i < 4; i++) {
 		four_levels();
 		set64(table[i], i + 1, 0x123400);
 		if (i < 2)
@@ -184,9 +180,7 @@ Test(walk, swapped_out)
 
 Test(walk, user_rights_at_every_level) /* 43724-905 */
 {
-	u32 i;
-
-	for (i = 0; i < 4; i++) {
+	for (u32 i = 0; i < 4; i++) {
 		four_levels();
 		memory[table[i] + (i + 1) * 8] &= (u8)~U;
 		expect_walk(LONG, AT4(1, 2, 3, 4), NONE, 0);
@@ -195,9 +189,7 @@ Test(walk, user_rights_at_every_level) /* 43724-905 */
 
 Test(walk, reserved_address_bits) /* 43724-905 */
 {
-	u32 i;
-
-	for (i = 0; i < 4; i++) {
+	for (u32 i = 0; i < 4; i++) {
 		four_levels();
 		memory[table[i] + (i + 1) * 8 + 5] |= 1; /* bit 40 of 40 */
 		expect_walk(LONG, AT4(1, 2, 3, 4), NONE, 0);
@@ -234,15 +226,15 @@ Test(walk, addresses_that_the_mode_does_not_have)
 /* Whatever the tables hold, a walk ends after as many reads as there are levels. */
 Test(walk, any_bytes_end) /* 43724-905 */
 {
-	u32 seed = 1, turn, i, paging;
+	u32 seed = 1;
 
-	for (turn = 0; turn < 20000; turn++) {
-		for (i = 0; i < 64; i++) {
+	for (u32 turn = 0; turn < 20000; turn++) {
+		for (u32 i = 0; i < 64; i++) {
 			u32 at = (seed = seed * 1664525 + 1013904223) >> 16;
 
 			memory[at % MEMORY] = (u8)(seed >> 8);
 		}
-		for (paging = LWP_PAGING_LONG; paging <= LWP_PAGING_OFF; paging++) {
+		for (u32 paging = LWP_PAGING_LONG; paging <= LWP_PAGING_OFF; paging++) {
 			reads = 0;
 			lwp_walk(&phys, (enum lwp_paging)paging, seed % MEMORY & ~31u,
 				 (u64)seed * seed, &gpa);

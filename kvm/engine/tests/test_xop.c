@@ -54,9 +54,7 @@ Test(xop, examples_of_the_specification) /* 43724-601 */
 /* B extends ModRM.r/m: second byte E9 (B = 0) for rAX..rDI, C9 (B = 1) for R8..R15. */
 Test(xop, control_operand_is_any_of_16_registers) /* 43724-601 */
 {
-	unsigned int n;
-
-	for (n = 0; n < 8; n++) {
+	for (unsigned int n = 0; n < 8; n++) {
 		expect_control(LWP_CODE64, LWP_XOP_LLWPCB, true, n,
 			       BYTES(0x8f, 0xe9, 0xf8, 0x12, 0xc0 + n));
 		expect_control(LWP_CODE64, LWP_XOP_LLWPCB, true, n + 8,
@@ -74,9 +72,7 @@ static const u8 third_of_register[16] = { 0xf8, 0xf0, 0xe8, 0xe0, 0xd8, 0xd0, 0x
 
 Test(xop, operand_1_is_any_of_16_registers) /* 43724-601 */
 {
-	int n;
-
-	for (n = 0; n < 16; n++) {
+	for (int n = 0; n < 16; n++) {
 		u8 third = third_of_register[n];
 
 		cr_expect(eq(int,
@@ -97,10 +93,8 @@ Test(xop, operand_1_is_any_of_16_registers) /* 43724-601 */
 /* facts: outside 64-bit code vvvv has 3 bits and W is ignored. */
 Test(xop, legacy_code_has_8_registers_of_32_bits) /* 43724-602, 43724-604 */
 {
-	int n, m;
-
-	for (m = 0; m < 2; m++) {
-		for (n = 0; n < 16; n++) {
+	for (int m = 0; m < 2; m++) {
+		for (int n = 0; n < 16; n++) {
 			cr_expect(eq(int,
 				     xop_of(all_modes[m], BYTES(0x8f, 0xea, third_of_register[n],
 								0x12, 0xc0, 0, 0, 0, 0)),
@@ -126,9 +120,7 @@ Test(xop, value_is_cut_to_the_width_of_the_register) /* 43724-602 */
 
 Test(xop, immediate_has_4_bytes_and_is_kept_as_encoded) /* 43724-603 */
 {
-	size_t m;
-
-	for (m = 0; m < COUNT(all_modes); m++) {
+	for (size_t m = 0; m < COUNT(all_modes); m++) {
 		cr_expect(eq(int,
 			     xop_of(all_modes[m],
 				    BYTES(0x8f, 0xea, 0x78, 0x12, 0xc0, 0xff, 0xee, 0xdd, 0xcc)),

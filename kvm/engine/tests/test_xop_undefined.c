@@ -10,18 +10,15 @@ static void expect(enum lwp_code_bits bits, enum lwp_decode want, const u8 *byte
 
 static void expect_everywhere(enum lwp_decode want, const u8 *bytes, size_t count)
 {
-	size_t m;
-
-	for (m = 0; m < COUNT(all_modes); m++)
+	for (size_t m = 0; m < COUNT(all_modes); m++)
 		expect(all_modes[m], want, bytes, count);
 }
 
 Test(xop_undefined, prefix_66_f2_f3_or_lock_before_xop) /* 43724-607 */
 {
 	static const u8 bad[] = { 0x66, 0xf2, 0xf3, 0xf0 };
-	size_t i;
 
-	for (i = 0; i < COUNT(bad); i++) {
+	for (size_t i = 0; i < COUNT(bad); i++) {
 		expect_everywhere(LWP_DECODE_UD, BYTES(bad[i], 0x8f, 0xe9, 0x78, 0x12, 0xc0));
 		expect_everywhere(LWP_DECODE_UD,
 				  BYTES(bad[i], 0x8f, 0xea, 0x78, 0x12, 0xc0, 1, 2, 3, 4));
@@ -35,9 +32,7 @@ Test(xop_undefined, prefix_66_f2_f3_or_lock_before_xop) /* 43724-607 */
 
 Test(xop_undefined, rex_before_xop) /* 43724-607 */
 {
-	unsigned int rex;
-
-	for (rex = 0x40; rex <= 0x4f; rex++) {
+	for (unsigned int rex = 0x40; rex <= 0x4f; rex++) {
 		expect(LWP_CODE64, LWP_DECODE_UD, BYTES(rex, 0x8f, 0xe9, 0x78, 0x12, 0xc0));
 		/* In legacy code it is INC or DEC. */
 		expect(LWP_CODE32, LWP_DECODE_NOT_OURS, BYTES(rex, 0x8f, 0xe9, 0x78, 0x12, 0xc0));
@@ -49,9 +44,8 @@ Test(xop_undefined, rex_before_xop) /* 43724-607 */
 Test(xop_undefined, address_size_and_segment_prefixes_are_legal) /* 43724-607 */
 {
 	static const u8 good[] = { 0x67, 0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65 };
-	size_t i;
 
-	for (i = 0; i < COUNT(good); i++) {
+	for (size_t i = 0; i < COUNT(good); i++) {
 		expect_everywhere(LWP_DECODE_OK, BYTES(good[i], 0x8f, 0xe9, 0x78, 0x12, 0xc0));
 		expect_everywhere(LWP_DECODE_OK,
 				  BYTES(good[i], 0x8f, 0xea, 0x78, 0x12, 0xc0, 1, 2, 3, 4));
@@ -61,18 +55,15 @@ Test(xop_undefined, address_size_and_segment_prefixes_are_legal) /* 43724-607 */
 Test(xop_undefined, control_instructions_take_no_memory) /* 43724-607 */
 {
 	static const u8 memory[] = { 0x00, 0x40, 0x80, 0x08, 0x48, 0x88 };
-	size_t i;
 
-	for (i = 0; i < COUNT(memory); i++)
+	for (size_t i = 0; i < COUNT(memory); i++)
 		expect_everywhere(LWP_DECODE_UD, BYTES(0x8f, 0xe9, 0x78, 0x12, memory[i]));
 }
 
 Test(xop_undefined, control_instructions_need_vvvv_1111) /* 43724-607 */
 {
-	unsigned int third;
-
 	/* Every value of vvvv but 1111b, W = 0 and W = 1. */
-	for (third = 0x00; third < 0x78; third += 8) {
+	for (unsigned int third = 0x00; third < 0x78; third += 8) {
 		expect_everywhere(LWP_DECODE_UD, BYTES(0x8f, 0xe9, third, 0x12, 0xc0));
 		expect_everywhere(LWP_DECODE_UD, BYTES(0x8f, 0xe9, 0x80 | third, 0x12, 0xc8));
 	}
@@ -80,10 +71,8 @@ Test(xop_undefined, control_instructions_need_vvvv_1111) /* 43724-607 */
 
 Test(xop_undefined, l_and_pp_are_zero) /* 43724-607 */
 {
-	unsigned int bits;
-
 	/* The low three bits of the third byte: L pp. */
-	for (bits = 1; bits < 8; bits++) {
+	for (unsigned int bits = 1; bits < 8; bits++) {
 		expect_everywhere(LWP_DECODE_UD, BYTES(0x8f, 0xe9, 0x78 | bits, 0x12, 0xc0));
 		expect_everywhere(LWP_DECODE_UD,
 				  BYTES(0x8f, 0xea, 0x78 | bits, 0x12, 0xc0, 1, 2, 3, 4));
@@ -92,9 +81,7 @@ Test(xop_undefined, l_and_pp_are_zero) /* 43724-607 */
 
 Test(xop_undefined, modrm_reg_is_0_or_1) /* 43724-607 */
 {
-	unsigned int reg;
-
-	for (reg = 2; reg < 8; reg++) {
+	for (unsigned int reg = 2; reg < 8; reg++) {
 		expect_everywhere(LWP_DECODE_UD, BYTES(0x8f, 0xe9, 0x78, 0x12, 0xc0 | reg << 3));
 		expect_everywhere(LWP_DECODE_UD,
 				  BYTES(0x8f, 0xea, 0x78, 0x12, 0xc0 | reg << 3, 1, 2, 3, 4));
@@ -112,18 +99,14 @@ Test(xop_undefined, r_bit_is_ignored)
 
 Test(xop_undefined, reserved_maps) /* 43724-607 */
 {
-	unsigned int map;
-
-	for (map = 0x0b; map <= 0x1f; map++)
+	for (unsigned int map = 0x0b; map <= 0x1f; map++)
 		expect_everywhere(LWP_DECODE_UD, BYTES(0x8f, 0xe0 | map, 0x78, 0x12, 0xc0));
 }
 
 Test(xop_undefined, pop_is_not_ours) /* 43724-604 */
 {
-	unsigned int modrm;
-
 	/* Map fields below 8 are the ModRM byte of POP r/m, of which reg 0 alone is defined. */
-	for (modrm = 0; modrm < 256; modrm++)
+	for (unsigned int modrm = 0; modrm < 256; modrm++)
 		if ((modrm & 0x1f) < 8)
 			expect_everywhere(LWP_DECODE_NOT_OURS, BYTES(0x8f, modrm, 0, 0, 0));
 	/* Prefixes that XOP forbids are fine here. */
