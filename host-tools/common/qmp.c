@@ -167,9 +167,8 @@ static json_object *path_argument(const char *path)
 static int property_stats(struct qmp *q, size_t cpu, const char *path, FILE *to)
 {
 	json_object *list = qmp_call(q, "qom-list", path_argument(path)), *arguments, *value;
-	size_t i;
 
-	for (i = 0; i < items(list); i++) {
+	for (size_t i = 0; i < items(list); i++) {
 		const char *name = text_in(json_object_array_get_idx(list, i), "name");
 
 		if (strncmp(name, STAT_PREFIX, strlen(STAT_PREFIX)))
@@ -217,16 +216,15 @@ static int kvm_stats(struct qmp *q, size_t cpu, const char *path, FILE *to)
 {
 	json_object *arguments = json_object_new_object(), *provider = json_object_new_object();
 	json_object *answer, *stats;
-	size_t i, j;
 
 	json_object_object_add(provider, "provider", json_object_new_string("kvm"));
 	json_object_object_add(arguments, "target", json_object_new_string("vcpu"));
 	json_object_object_add(arguments, "vcpus", list_of(json_object_new_string(path)));
 	json_object_object_add(arguments, "providers", list_of(provider));
 	answer = qmp_call(q, "query-stats", arguments);
-	for (i = 0; i < items(answer); i++) {
+	for (size_t i = 0; i < items(answer); i++) {
 		json_object_object_get_ex(json_object_array_get_idx(answer, i), "stats", &stats);
-		for (j = 0; j < items(stats); j++)
+		for (size_t j = 0; j < items(stats); j++)
 			kvm_stat(cpu, json_object_array_get_idx(stats, j), to);
 	}
 	json_object_put(answer);
@@ -248,9 +246,8 @@ int qmp_lwp_stats(struct qmp *q, FILE *to)
 	json_object *cpus = qmp_call(q, "query-cpus-fast", NULL);
 	bool kvm = runs_in_kvm(q);
 	int status = cpus ? 0 : -1;
-	size_t i;
 
-	for (i = 0; !status && i < items(cpus); i++) {
+	for (size_t i = 0; !status && i < items(cpus); i++) {
 		const char *path = text_in(json_object_array_get_idx(cpus, i), "qom-path");
 
 		status = kvm ? kvm_stats(q, i, path, to) : property_stats(q, i, path, to);

@@ -120,7 +120,7 @@ static bool turn(const struct piece *p, s64 over[PMC_EVENTS])
 {
 	u64 before[PMC_EVENTS], after[PMC_EVENTS], exits[2], now[2], irqs = p->place == PMC_INTR;
 	s64 loops = p->place == PMC_INTR ? spin : p->place == PMC_NMI ? NMI_SPIN : 0;
-	int stop, i;
+	int stop;
 
 	machine_start(m, AT(p->code), p->rsi, (u64)loops);
 	prepare(p->place);
@@ -131,7 +131,7 @@ static bool turn(const struct piece *p, s64 over[PMC_EVENTS])
 	if (!counter_read(counters, after, PMC_EVENTS))
 		return false;
 	machine_exits(m, now);
-	for (i = 0; i < PMC_EVENTS; i++)
+	for (int i = 0; i < PMC_EVENTS; i++)
 		over[i] = (s64)(after[i] - before[i]);
 	over[PMC_INSNS] -= p->insns + 2 * loops;
 	over[PMC_BRANCHES] -= p->branches + loops;
@@ -145,13 +145,13 @@ static bool turn(const struct piece *p, s64 over[PMC_EVENTS])
 static void measure(const struct piece *p, struct result *r)
 {
 	static s32 values[PMC_EVENTS][TURNS];
-	u32 n = 0, tries, i;
+	u32 n = 0;
 	s64 over[PMC_EVENTS];
 
-	for (tries = 0; n < r->turns && tries < 4 * r->turns; tries++) {
+	for (u32 tries = 0; n < r->turns && tries < 4 * r->turns; tries++) {
 		if (!turn(p, over))
 			continue;
-		for (i = 0; i < PMC_EVENTS; i++) {
+		for (u32 i = 0; i < PMC_EVENTS; i++) {
 			s32 out = p->place == PMC_OUT ? 0 : r->over[i][PMC_OUT].usual;
 			s32 also = p->also == PMC_OUT ? 0 : r->over[i][p->also].usual;
 
@@ -159,7 +159,7 @@ static void measure(const struct piece *p, struct result *r)
 		}
 		n++;
 	}
-	for (i = 0; i < PMC_EVENTS && n >= r->turns / 4; i++)
+	for (u32 i = 0; i < PMC_EVENTS && n >= r->turns / 4; i++)
 		r->over[i][p->place] = spread_of(values[i], n, p->place == PMC_LOCK ? LOCKS : 1);
 }
 

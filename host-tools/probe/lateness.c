@@ -80,9 +80,9 @@ static void measure(struct machine *m, int counter, const u8 *code, u32 turns, s
 {
 	static s32 insns[TURNS], cycles[TURNS];
 	u64 count[2], all[2] = { 0 }, before[2], after[2];
-	u32 i, n = 0;
+	u32 n = 0;
 
-	for (i = 0; i < turns; i++) {
+	for (u32 i = 0; i < turns; i++) {
 		s32 late;
 
 		machine_exits(m, before);

@@ -42,15 +42,14 @@ static void write_tables(struct machine *m)
 	static const u64 gdt[] = { 0, 0x00af9b000000ffff, 0x00cf93000000ffff, 0x00cff3000000ffff,
 				   0x00affb000000ffff };
 	u64 *table = (u64 *)(m->mem + TABLES);
-	u32 i;
 
-	for (i = 0; i < 3; i++)
+	for (u32 i = 0; i < 3; i++)
 		table[i * 512] = (TABLES + (i + 1) * 0x1000) | 7;
-	for (i = 0; i < SIZE >> 12; i++)
+	for (u32 i = 0; i < SIZE >> 12; i++)
 		table[3 * 512 + i] = i << 12 == AT_HOLE ? 0 : (u64)i << 12 | 7;
 	memcpy(m->mem + GDT, gdt, sizeof(gdt));
 	lwp_put64(m->mem + TSS + 4, KERNEL_STACK);
-	for (i = 0; i < 256; i++)
+	for (u32 i = 0; i < 256; i++)
 		write_gate(m, i, in_fault);
 	write_gate(m, 14, in_out);
 	write_gate(m, VECTOR, in_out);
@@ -58,7 +57,7 @@ static void write_tables(struct machine *m)
 	write_gate(m, 0x81, in_iret);
 	write_gate(m, 0x82, in_hlt);
 	/* Pointers through all lines, each by another distance than the one before. */
-	for (i = 0; i < RING_LINES; i++)
+	for (u32 i = 0; i < RING_LINES; i++)
 		lwp_put64(m->mem + AT_RING + i * 64, AT_RING + (5 * i + 2345) % RING_LINES * 64);
 	memcpy(m->mem + AT_CODE, guest, (size_t)(guest_end - guest));
 }

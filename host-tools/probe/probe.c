@@ -58,7 +58,7 @@ static void identify(struct result *r)
 /* The CPU that shares a core with this one, else any other; -1: there is only one. */
 static int other_cpu(int cpu, bool *sibling)
 {
-	int first, second, other;
+	int first, second;
 	char path[96];
 	cpu_set_t all;
 
@@ -68,7 +68,7 @@ static int other_cpu(int cpu, bool *sibling)
 	if (*sibling)
 		return first == cpu ? second : first;
 	sched_getaffinity(0, sizeof(all), &all);
-	for (other = 0; other < CPU_SETSIZE; other++)
+	for (int other = 0; other < CPU_SETSIZE; other++)
 		if (other != cpu && CPU_ISSET(other, &all))
 			return other;
 	return -1;

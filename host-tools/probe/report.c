@@ -16,14 +16,13 @@ void row_of(const struct result *r, struct pmc_row *row)
 {
 	const struct lateness *l, *worst = NULL;
 	u64 lost = 0, due = 0;
-	u32 event, place;
 
 	memset(row, 0, sizeof(*row));
 	row->items = LWP_BIT(PMC_CPU);
 	row->cpu[0] = r->family;
 	row->cpu[1] = row->cpu[2] = r->model;
-	for (event = 0; event < PMC_EVENTS; event++) {
-		for (place = 0; place < PMC_SMI; place++) {
+	for (u32 event = 0; event < PMC_EVENTS; event++) {
+		for (u32 place = 0; place < PMC_SMI; place++) {
 			const struct spread *s = &r->over[event][place];
 			bool known = s->turns && s->low >= 0 && s->high <= (s32)PMC_OVER_MAX;
 
@@ -40,7 +39,7 @@ void row_of(const struct result *r, struct pmc_row *row)
 	if (!worst)
 		return;
 	row->items |= LWP_BIT(PMC_LATE) | LWP_BIT(PMC_RATE) | (lost ? LWP_BIT(PMC_LOST) : 0);
-	for (place = 0; place < PMC_LATES; place++)
+	for (u32 place = 0; place < PMC_LATES; place++)
 		row->late[place] = limited((u64)worst->cycles[place], 0, PMC_LATE_MAX);
 	row->rate = limited(worst->rate, 1, 16000);
 	row->lost = lost ? limited((due + lost / 2) / lost, 2, 1000000) : 0;
@@ -77,15 +76,14 @@ u32 least_period(const struct result *r)
 
 static void print_places(const struct result *r, FILE *out)
 {
-	u32 event, place;
 	char text[40];
 
 	fprintf(out, "\nCounts too many each time: the most usual, least to most\n%10s", "");
-	for (event = 0; event < PMC_EVENTS; event++)
+	for (u32 event = 0; event < PMC_EVENTS; event++)
 		fprintf(out, "%-20s", events[event]);
-	for (place = 0; place < PMC_SMI; place++) {
+	for (u32 place = 0; place < PMC_SMI; place++) {
 		fprintf(out, "\n  %-8s", pmc_place_name(place));
-		for (event = 0; event < PMC_EVENTS; event++) {
+		for (u32 event = 0; event < PMC_EVENTS; event++) {
 			const struct spread *s = &r->over[event][place];
 
 			snprintf(text, sizeof(text), "%d, %d to %d", s->usual, s->least, s->most);
@@ -126,7 +124,6 @@ void report_text(const struct result *r, FILE *out)
 	static struct pmc_row row;
 	char text[PMC_ROW_SIZE];
 	const char *why;
-	u32 event;
 
 	fprintf(out,
 		"%s, family %xh, model %xh, stepping %u, microcode %s\nLinux %s, load %.2f, %u turns%s\n",
@@ -138,14 +135,14 @@ void report_text(const struct result *r, FILE *out)
 		"\nNot measured: SMIs, and freezing at the interrupt, which this processor %s.\n\n",
 		r->freezes ? "has" : "does not have");
 	row_of(r, &row);
-	for (event = 0; event < PMC_EVENTS; event++) {
+	for (u32 event = 0; event < PMC_EVENTS; event++) {
 		verdict(&row, event, text, sizeof(text));
 		fprintf(out, "%s: %s\n", events[event], text);
 	}
 	if (row.rate)
 		fprintf(out, "lateness: %u to %u cycles, 999 of 1,000 at most %u\n",
 			row.late[PMC_MIN], row.late[PMC_MAX], row.late[PMC_P999]);
-	for (event = PMC_INSNS; event <= PMC_BRANCHES; event++) {
+	for (u32 event = PMC_INSNS; event <= PMC_BRANCHES; event++) {
 		/* The branches of LWP are those without far transfers. */
 		if (pmc_row_exact(&row, event, &why) &&
 		    (event == PMC_INSNS || pmc_row_exact(&row, PMC_FAR, &why)))
@@ -164,7 +161,6 @@ void report_json(const struct result *r, FILE *out)
 {
 	static struct pmc_row row;
 	char text[PMC_ROW_SIZE];
-	u32 i, j;
 
 	row_of(r, &row);
 	pmc_row_format(&row, text, sizeof(text));
@@ -174,8 +170,8 @@ void report_json(const struct result *r, FILE *out)
 		"\"turns\": %u, \"row\": \"%s\"",
 		r->vendor, r->brand, r->family, r->model, r->stepping, r->microcode, r->kernel,
 		r->hypervisor, r->freezes, r->load, r->turns, text);
-	for (i = 0; i < PMC_EVENTS; i++) {
-		for (j = 0; j < PMC_SMI; j++) {
+	for (u32 i = 0; i < PMC_EVENTS; i++) {
+		for (u32 j = 0; j < PMC_SMI; j++) {
 			const struct spread *s = &r->over[i][j];
 
 			fprintf(out,
@@ -184,14 +180,14 @@ void report_json(const struct result *r, FILE *out)
 				s->most);
 		}
 	}
-	for (i = 0; i < RUNS; i++) {
+	for (u32 i = 0; i < RUNS; i++) {
 		const struct lateness *l = &r->late[i];
 
 		fprintf(out, ",\n\"%s, %s\": {\"interrupts\": %u, \"lost\": %u, \"rate\": %u",
 			codes[i / 2], loads[i % 2], l->interrupts, l->lost, l->rate);
-		for (j = 0; j < PMC_LATES; j++)
+		for (u32 j = 0; j < PMC_LATES; j++)
 			fprintf(out, "%s%d", j ? ", " : ", \"cycles\": [", l->cycles[j]);
-		for (j = 0; j < PMC_LATES; j++)
+		for (u32 j = 0; j < PMC_LATES; j++)
 			fprintf(out, "%s%d", j ? ", " : "], \"instructions\": [", l->insns[j]);
 		fprintf(out, "]}");
 	}
