@@ -68,11 +68,11 @@ static void *work(void *arg)
 /* Wait until each thread has ended two more rounds; how many had records of the second processor? */
 static unsigned int rounds_pass(struct worker *worker)
 {
-	unsigned int there = 0, until, before;
+	unsigned int there = 0, before;
 
 	for (int i = 0; i < THREADS; i++) {
 		before = worker[i].there;
-		for (until = worker[i].rounds + 2; worker[i].rounds < until;)
+		for (unsigned int until = worker[i].rounds + 2; worker[i].rounds < until;)
 			usleep(10000);
 		there += worker[i].there - before;
 	}

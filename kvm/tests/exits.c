@@ -96,9 +96,8 @@ static void end_other(void)
 static u64 digest(const void *data, size_t size)
 {
 	u64 sum = 0xcbf29ce484222325ull; /* FNV-1a */
-	size_t i;
 
-	for (i = 0; i < size; i++)
+	for (size_t i = 0; i < size; i++)
 		sum = (sum ^ ((const u8 *)data)[i]) * 0x100000001b3ull;
 	return sum;
 }

@@ -32,25 +32,20 @@ u32 below(u64 *state, u32 n)
 void protect_kernel(struct vm *vm, u64 cr3)
 {
 	u64 *entries = (u64 *)(vm->mem + cr3 + 0x3000);
-	u32 i;
 
-	for (i = 0; i < VM_CODE / PAGE; i++)
+	for (u32 i = 0; i < VM_CODE / PAGE; i++)
 		entries[i] &= ~(u64)4;
 }
 
 void fill_pattern(u8 *at, u32 pages, u64 which)
 {
-	u32 i;
-
-	for (i = 0; i < pages * PAGE; i += 8)
+	for (u32 i = 0; i < pages * PAGE; i += 8)
 		lwp_put64(at + i, rnd(&which));
 }
 
 bool pattern_is_whole(const u8 *at, u32 pages, u64 which)
 {
-	u32 i;
-
-	for (i = 0; i < pages * PAGE; i += 8) {
+	for (u32 i = 0; i < pages * PAGE; i += 8) {
 		if (lwp_get64(at + i) != rnd(&which))
 			return false;
 	}
@@ -60,9 +55,8 @@ bool pattern_is_whole(const u8 *at, u32 pages, u64 which)
 bool check_pattern(const struct vm *vm, u64 at, const char *what)
 {
 	u64 which = at;
-	u32 i;
 
-	for (i = 0; i < HOSTILE_PAGES * PAGE; i += 8) {
+	for (u32 i = 0; i < HOSTILE_PAGES * PAGE; i += 8) {
 		u64 is = lwp_get64(vm->mem + at + i);
 
 		if (is == rnd(&which))
@@ -100,9 +94,7 @@ u64 random_pointer(u64 *state)
 
 void random_block(u64 *state, u8 *at)
 {
-	u32 i;
-
-	for (i = 0; i < 256; i += 8)
+	for (u32 i = 0; i < 256; i += 8)
 		lwp_put64(at + i, below(state, 3) ? 0 : rnd(state));
 	if (!below(state, 8))
 		return;
@@ -112,7 +104,7 @@ void random_block(u64 *state, u8 *at)
 	lwp_put64(at + LWP_CB_BASE, random_pointer(state));
 	lwp_put32(at + LWP_CB_HEAD, below(state, 2) ? 0 : (u32)rnd(state));
 	lwp_put32(at + LWP_CB_FILTERS, below(state, 2) ? 0 : (u32)rnd(state) & 0xe0000000);
-	for (i = 0; i < 6; i++)
+	for (u32 i = 0; i < 6; i++)
 		lwp_put64(at + LWP_CB_EVENT_OFFSET + i * LWP_CB_SLOT_SIZE, below(state, 8));
 }
 
@@ -124,19 +116,15 @@ static u64 sums[sizeof(figures) / sizeof(figures[0])];
 
 void tally(const struct vm *vm)
 {
-	u32 i, k;
-
-	for (i = 0; i < vm->vcpus; i++) {
-		for (k = 0; k < sizeof(figures) / sizeof(figures[0]); k++)
+	for (u32 i = 0; i < vm->vcpus; i++) {
+		for (u32 k = 0; k < sizeof(figures) / sizeof(figures[0]); k++)
 			sums[k] += vm_stat((struct vcpu *)&vm->vcpu[i], figures[k]);
 	}
 }
 
 static void tell_figures(void)
 {
-	u32 k;
-
-	for (k = 0; k < sizeof(figures) / sizeof(figures[0]); k++)
+	for (u32 k = 0; k < sizeof(figures) / sizeof(figures[0]); k++)
 		diag("%s %llu", figures[k], (unsigned long long)sums[k]);
 }
 

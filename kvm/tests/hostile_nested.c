@@ -25,9 +25,7 @@ GUEST_CODE(nested, "	mov $8, %ecx\n"
 
 static void hide(struct vm *vm, u64 cr3)
 {
-	u32 i;
-
-	for (i = 0; i < HOSTILE_PAGES; i++)
+	for (u32 i = 0; i < HOSTILE_PAGES; i++)
 		((u64 *)(vm->mem + cr3 + 0x3000))[(HIDDEN >> 12) + i] = 0;
 }
 
@@ -81,7 +79,6 @@ bool hostile_hypervisor(u64 *state)
 	bool race = below(state, 2), good = true;
 	struct hyper h;
 	pthread_t thread;
-	u32 i;
 
 	hyper_init(&h, KVM_LWP_CONTEXT_OS, true);
 	fill_pattern(h.vm->mem + HIDDEN, HOSTILE_PAGES, HIDDEN);
@@ -92,7 +89,7 @@ bool hostile_hypervisor(u64 *state)
 	s.image = hyper_image(&h, 0);
 	if (race)
 		pthread_create(&thread, NULL, scribble, &s);
-	for (i = 0; i < RUNS; i++) {
+	for (u32 i = 0; i < RUNS; i++) {
 		hyper_start(&h);
 		hyper_guest(&h, 0, VM_CODE, below(state, 2));
 		random_block(state, h.vm->mem + VM_BLOCK);
@@ -133,9 +130,8 @@ static void set_contexts(struct vm *vm, u64 *state)
 		.addr = (u64)array,
 		.size = (1 + below(state, 4)) * LWP_CTX_ENTRY_SIZE,
 	};
-	u32 k;
 
-	for (k = 0; k < 4; k++) {
+	for (u32 k = 0; k < 4; k++) {
 		u8 *entry = array + k * LWP_CTX_ENTRY_SIZE;
 
 		lwp_put64(entry + LWP_CTX_ENTRY_CR3, VM_CR3);
@@ -164,13 +160,12 @@ bool hostile_user_space(u64 *state)
 	struct vcpu *v = vm_add_vcpu(vm);
 	u8 image[LWP_IMAGE_SIZE];
 	bool good;
-	u32 i;
 
 	fill_pattern(vm->mem + HIDDEN, HOSTILE_PAGES, HIDDEN);
 	hide(vm, VM_CR3);
 	protect_kernel(vm, VM_CR3);
 	vm_load(vm, nested, nested_end);
-	for (i = 0; i < SETS; i++) {
+	for (u32 i = 0; i < SETS; i++) {
 		vm_start(vm, v);
 		random_block(state, vm->mem + VM_BLOCK);
 		v->regs.rbx = random_pointer(state);

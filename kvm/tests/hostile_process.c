@@ -123,9 +123,7 @@ static u64 *entry(struct vm *vm, u64 cr3, u64 addr)
 
 static void map_pages(struct vm *vm, u64 cr3, u64 addr, u64 physical, u64 bits)
 {
-	u32 i;
-
-	for (i = 0; i < HOSTILE_PAGES; i++)
+	for (u32 i = 0; i < HOSTILE_PAGES; i++)
 		*entry(vm, cr3, addr + i * 0x1000) = (physical + i * 0x1000) | bits;
 }
 
@@ -133,11 +131,10 @@ static void prepare_memory(struct vm *vm)
 {
 	static const u64 patterns[] = { HOSTILE_READONLY, HOSTILE_KERNEL, HOSTILE_NEXT };
 	u64 cr3s[] = { VM_CR3, VM_CR3_OTHER };
-	u32 i;
 
-	for (i = 0; i < 3; i++)
+	for (u32 i = 0; i < 3; i++)
 		fill_pattern(vm->mem + patterns[i], HOSTILE_PAGES, patterns[i]);
-	for (i = 0; i < 2; i++) {
+	for (u32 i = 0; i < 2; i++) {
 		protect_kernel(vm, cr3s[i]);
 		map_pages(vm, cr3s[i], HOSTILE_READONLY, HOSTILE_READONLY, 5);
 		map_pages(vm, cr3s[i], HOSTILE_KERNEL, HOSTILE_KERNEL, 3);
@@ -154,11 +151,10 @@ static void prepare_memory(struct vm *vm)
 static void prepare_program(struct attack *a, u32 n, u64 *state)
 {
 	struct program *p = &a->program[n];
-	u32 i;
 
 	pthread_mutex_init(&p->lock, NULL);
 	memcpy(a->vm->mem + CODE(n), attack, (size_t)(attack_end - attack));
-	for (i = 0; i < POINTERS; i++)
+	for (u32 i = 0; i < POINTERS; i++)
 		lwp_put64(a->vm->mem + TABLE(n) + i * 8, random_pointer(state));
 	p->cr3 = n == 2 ? VM_CR3_OTHER : VM_CR3;
 	p->fs = 0x1000 * (n & 1);
@@ -236,9 +232,8 @@ static bool run(struct attacker *t, int *stop)
 static void map_lwp_memory(struct vm *vm, bool later)
 {
 	static const u64 places[] = { VM_BLOCK, VM_RING, HOSTILE_PRIVATE };
-	u32 i;
 
-	for (i = 0; i < 3; i++)
+	for (u32 i = 0; i < 3; i++)
 		map_pages(vm, VM_CR3, places[i], later ? HOSTILE_NEXT : places[i], 7);
 }
 
@@ -247,7 +242,7 @@ static void reuse_cr3(struct attacker *t)
 {
 	struct kvm_regs regs = { .rip = IDLE_CODE, .rsp = VM_STACK_TOP, .rflags = 0x202 };
 	struct attack *a = t->a;
-	int i, stop;
+	int stop;
 
 	pthread_mutex_lock(&a->program[0].lock);
 	pthread_mutex_lock(&a->program[1].lock);
@@ -256,7 +251,7 @@ static void reuse_cr3(struct attacker *t)
 	run(t, &stop);
 	map_lwp_memory(a->vm, true);
 	enter_program(t, &regs, VM_CR3, 0x1000 * below(&t->state, 2));
-	for (i = 0; i < 3 && run(t, &stop); i++)
+	for (int i = 0; i < 3 && run(t, &stop); i++)
 		;
 	map_lwp_memory(a->vm, false);
 	pthread_mutex_unlock(&a->program[1].lock);
@@ -388,12 +383,11 @@ static bool signatures_are_apart(const struct attack *a)
 		{ HOSTILE_NEXT, 0 },	{ HOSTILE_NEXT, 1 },	      { HOSTILE_NEXT, 2 },
 	};
 	bool good = true;
-	u32 i, k;
 
-	for (i = 0; i < sizeof(never) / sizeof(never[0]); i++) {
+	for (u32 i = 0; i < sizeof(never) / sizeof(never[0]); i++) {
 		u64 signature = a->program[never[i].program].signature;
 
-		for (k = 0; k + 8 <= HOSTILE_PAGES * 0x1000; k++) {
+		for (u32 k = 0; k + 8 <= HOSTILE_PAGES * 0x1000; k++) {
 			if (lwp_get64(a->vm->mem + never[i].at + k) != signature)
 				continue;
 			diag("a record of program %u is at physical address 0x%llx",

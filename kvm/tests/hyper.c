@@ -106,7 +106,6 @@ void hyper_guest(struct hyper *h, u32 index, u64 rip, bool npt)
 {
 	u8 *b = hyper_vmcb(h, index);
 	struct kvm_sregs s;
-	u32 seg;
 
 	vm_get_sregs(h->v, &s);
 	memset(b, 0, 0x1000);
@@ -116,7 +115,7 @@ void hyper_guest(struct hyper *h, u32 index, u64 rip, bool npt)
 	lwp_put64(b + NP_ENABLE, npt);
 	lwp_put64(b + NCR3, VM_CR3_OTHER);
 	put_segment(b + SAVE_CS, 0x23, CODE64_3, ~0u, 0);
-	for (seg = SAVE_ES; seg <= SAVE_DS; seg += 0x10) {
+	for (u32 seg = SAVE_ES; seg <= SAVE_DS; seg += 0x10) {
 		if (seg != SAVE_CS)
 			put_segment(b + seg, 0x1b, DATA_3, ~0u, 0);
 	}

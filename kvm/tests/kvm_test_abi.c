@@ -163,11 +163,10 @@ static bool msr_is_listed(struct vm *vm, u32 msr)
 {
 	struct kvm_msr_list *list = calloc(1, sizeof(*list) + 1000 * sizeof(u32));
 	bool found = false;
-	u32 i;
 
 	list->nmsrs = 1000;
 	is(ioctl(vm->kvm, KVM_GET_MSR_INDEX_LIST, list), 0, "KVM_GET_MSR_INDEX_LIST");
-	for (i = 0; i < list->nmsrs; i++)
+	for (u32 i = 0; i < list->nmsrs; i++)
 		found |= list->indices[i] == msr;
 	free(list);
 	return found;

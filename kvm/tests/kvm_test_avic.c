@@ -59,9 +59,7 @@ static u32 inhibits(const char *what)
 /* The same, when it tells of it within ten seconds. */
 static u32 inhibits_soon(const char *what)
 {
-	u32 i;
-
-	for (i = 0; i < 100 && !inhibits_so_far(what); i++)
+	for (u32 i = 0; i < 100 && !inhibits_so_far(what); i++)
 		usleep(100000);
 	return inhibits(what);
 }

@@ -84,9 +84,7 @@ static void profile(struct machine *m)
 /* Run the kernel's loop until its writes cause no exits any more. */
 static bool calms_down(struct machine *m)
 {
-	u32 i;
-
-	for (i = 0; i < ROUNDS; i++)
+	for (u32 i = 0; i < ROUNDS; i++)
 		if (exits(m) < CALM)
 			return true;
 	return false;

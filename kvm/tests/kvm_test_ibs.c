@@ -95,12 +95,12 @@ static bool is_walk(struct lwp_record r)
 
 static void records_are_those_of_sampled_loads(void)
 {
-	u32 i, wrong = 0, lines = 0, latency = 0;
+	u32 wrong = 0, lines = 0, latency = 0;
 
 	begin_delivery(walk, walk_end, 1, LWP_F_DME);
 	event_each(DME, 50000);
 	run_to_end();
-	for (i = 0; i < block_head(vm); i++) {
+	for (u32 i = 0; i < block_head(vm); i++) {
 		struct lwp_record r = ring_record(vm, i);
 
 		wrong += !is_walk(r);

@@ -130,11 +130,9 @@ static void guest_single_step_traps_after_an_lwp_instruction(void)
 /* #UD stays #UD: undefined XOP encodings, and everything while LWP is not in CPUID. */
 static void undefined_stays_undefined(void)
 {
-	u32 i;
-
 	vm_free(vm);
 	vm = vm_new(true);
-	for (i = 0; i < vm->cpuid->nent; i++) {
+	for (u32 i = 0; i < vm->cpuid->nent; i++) {
 		if (vm->cpuid->entries[i].function == LWP_CPUID_PRESENT_LEAF)
 			vm->cpuid->entries[i].ecx &= ~LWP_CPUID_PRESENT_ECX;
 	}

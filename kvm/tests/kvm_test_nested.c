@@ -78,14 +78,12 @@ static void initial_image(u32 index, u64 cfg)
 
 static void begin(bool npt)
 {
-	u32 i;
-
 	hyper_init(&h, KVM_LWP_CONTEXT_OS, true);
 	hyper_start(&h);
 	vm_load(h.vm, guest, guest_end);
 	block_init(h.vm, LWP_F_IRE, 128);
 	block_event(h.vm, 2, 0, 0);
-	for (i = 0; i < 2; i++) {
+	for (u32 i = 0; i < 2; i++) {
 		hyper_guest(&h, i, VM_CODE, npt);
 		initial_image(i, LWP_F_IRE);
 	}
@@ -336,9 +334,8 @@ static void a_bad_image_turns_lwp_off(void)
 		{ "a ring that is not canonical", high, LWP_IMAGE_BASE, 8 },
 		{ "a block that is not canonical", high, LWP_IMAGE_CBADDR, 8 },
 	};
-	u32 i;
 
-	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (u32 i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		u32 head;
 
 		begin(false);
@@ -366,9 +363,8 @@ static void an_image_for_five_levels_turns_lwp_off(void)
 {
 	static const u8 address[] = { 0, 0, 0, 0, 0, 0x80, 0, 0 };
 	static const u32 at[] = { LWP_IMAGE_BASE, LWP_IMAGE_CBADDR };
-	u32 i;
 
-	for (i = 0; i < 2; i++) {
+	for (u32 i = 0; i < 2; i++) {
 		begin_without_events();
 		is(hyper_run(&h, 0), VM_SYSCALL, "an image without events");
 		ok(vm_get_msr(h.v, LWP_MSR_CBADDR) != 0, "leaves LWP on");

@@ -59,7 +59,7 @@ static bool run_rounds(u32 n)
  */
 static void samples(u32 event, u32 periods, u32 period)
 {
-	u32 each = event == 3 ? BRANCHES : INSNS, n = periods * period / each, strays = 0, i;
+	u32 each = event == 3 ? BRANCHES : INSNS, n = periods * period / each, strays = 0;
 	const char *name = event == 3 ? "branches" : "instructions";
 	u64 records, lost, seen;
 
@@ -69,7 +69,7 @@ static void samples(u32 event, u32 periods, u32 period)
 	ok(run_rounds(n), "%u rounds, a record each %u %s", n, period, name);
 	records = block_head(vm);
 	lost = missed();
-	for (i = 0; i < records; i++) {
+	for (u32 i = 0; i < records; i++) {
 		u64 address = ring_record(vm, i).address;
 
 		strays += event == 3 ? !is_in(address, branch, sizeof(branch)) :
@@ -127,11 +127,10 @@ int main(void)
 		u32 periods;
 		u32 period;
 	} runs[] = { { 5000, 1000 }, { 5000, 3000 }, { 1000, 10000 }, { 1000, 100000 } };
-	size_t i;
 
 	if (!parameter_is("lwp_source", "perf"))
 		skip_all("kvm-amd is not loaded with lwp_source=perf");
-	for (i = 0; i < sizeof(runs) / sizeof(runs[0]); i++) {
+	for (size_t i = 0; i < sizeof(runs) / sizeof(runs[0]); i++) {
 		samples(2, runs[i].periods, runs[i].period);
 		samples(3, runs[i].periods, runs[i].period);
 	}

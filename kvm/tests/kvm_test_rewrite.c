@@ -121,13 +121,13 @@ static void what_the_emulator_decodes_is_compared(void)
 static void a_branch_is_not_emulated_as_something_else(void)
 {
 	u64 from = VM_AT(called, procedure), end = VM_AT(called, returned);
-	u32 calls = 0, lost = 0, i;
+	u32 calls = 0, lost = 0;
 
 	begin(called, called_end, 3);
 	block_init(vm, LWP_F_BRE, CALLS * 4);
 	block_event(vm, 3, 0, 0);
 	is(run_beside_rewriter(from, RET), VM_DONE, "no exception in 3,000 calls");
-	for (i = 0; i + 1 < block_head(vm); i++) {
+	for (u32 i = 0; i + 1 < block_head(vm); i++) {
 		u64 next = ring_record(vm, i + 1).address;
 
 		if (ring_record(vm, i).address != VM_AT(called, call))

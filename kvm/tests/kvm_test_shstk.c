@@ -46,9 +46,8 @@ static void give_shadow_stack(void)
 	u64 top = TOP;
 	struct kvm_one_reg reg = { .id = GUEST_SSP, .addr = (u64)&top };
 	struct kvm_sregs s;
-	unsigned int i;
 
-	for (i = 0; i < 2; i++)
+	for (unsigned int i = 0; i < 2; i++)
 		lwp_put64(vm->mem + spaces[i] + 0x3000 + (SHADOW >> 12) * 8, SHADOW | SHADOW_PTE);
 	vm_get_sregs(v, &s);
 	s.cr0 |= CR0_WP;
@@ -196,10 +195,8 @@ static void a_32_bit_program_enters_by_cstar(void)
 /* Tables of 32-bit paging: one directory, and one table with the same entries as the others. */
 static void map_legacy(void)
 {
-	unsigned int i;
-
 	lwp_put32(vm->mem + LEGACY_CR3, (LEGACY_CR3 + 0x1000) | 7);
-	for (i = 0; i < 1024; i++)
+	for (unsigned int i = 0; i < 1024; i++)
 		lwp_put32(vm->mem + LEGACY_CR3 + 0x1000 + i * 4, i << 12 | 7);
 	lwp_put32(vm->mem + LEGACY_CR3 + 0x1000 + (SHADOW >> 12) * 4, SHADOW | SHADOW_PTE);
 }
@@ -265,7 +262,7 @@ PROGRAM(loop, "	mov $1000, %r8d\n"
 
 static void a_long_profile_is_right(void)
 {
-	u32 rounds = 0, wrong = 0, i;
+	u32 rounds = 0, wrong = 0;
 	int stop;
 
 	begin_delivery(loop, loop_end, 0, LWP_F_IRE);
@@ -277,7 +274,7 @@ static void a_long_profile_is_right(void)
 	is(rounds, 1000, "system calls");
 	is(block_head(vm), 50, "50 records of 5,002 instructions");
 	/* 100 are twenty rounds: the same instruction each time. */
-	for (i = 1; i < block_head(vm); i++)
+	for (u32 i = 1; i < block_head(vm); i++)
 		wrong += ring_record(vm, i).address != ring_record(vm, 0).address;
 	is(wrong, 0, "each at the same place of a round");
 	is(vm_get_msr(v, PL3_SSP), TOP, "the shadow stack is empty");

@@ -100,28 +100,26 @@ static void alarm_handler(int sig)
 static void map_space(struct vm *vm, u64 cr3)
 {
 	u64 *pml4 = (u64 *)(vm->mem + cr3), *pdpt = pml4 + 512, *pd = pdpt + 512, *pt = pd + 512;
-	unsigned int i;
 
 	pml4[0] = (cr3 + 0x1000) | 7;
 	pdpt[0] = (cr3 + 0x2000) | 7;
-	for (i = 0; i < 2; i++)
+	for (unsigned int i = 0; i < 2; i++)
 		pd[i] = (cr3 + 0x3000 + i * 0x1000) | 7;
-	for (i = 0; i < VM_SIZE >> 12; i++)
+	for (unsigned int i = 0; i < VM_SIZE >> 12; i++)
 		pt[i] = (u64)i << 12 | 7;
 }
 
 void vm_map(struct vm *vm, u64 addr, bool present)
 {
 	u64 spaces[] = { VM_CR3, VM_CR3_OTHER };
-	unsigned int i;
 
-	for (i = 0; i < 2; i++) {
+	for (unsigned int i = 0; i < 2; i++) {
 		u64 *pte = (u64 *)(vm->mem + spaces[i] + 0x3000) + (addr >> 12);
 
 		*pte = present ? *pte | 1 : *pte & ~(u64)1;
 	}
 	/* The vCPU does not know that the tables have changed: have its TLB flushed. */
-	for (i = 0; i < vm->vcpus; i++) {
+	for (unsigned int i = 0; i < vm->vcpus; i++) {
 		struct kvm_sregs s;
 
 		if (ioctl(vm->vcpu[i].fd, KVM_GET_SREGS, &s))
@@ -182,7 +180,6 @@ static void write_entry32(struct vm *vm, int vector)
 static void write_tables(struct vm *vm)
 {
 	u64 *gdt = (u64 *)(vm->mem + GDT);
-	int i;
 
 	map_space(vm, VM_CR3);
 	map_space(vm, VM_CR3_OTHER);
@@ -195,7 +192,7 @@ static void write_tables(struct vm *vm)
 	gdt[KSS32 / 8] = 0x00cf93000000ffff;
 	gdt[UCS32 / 8] = 0x00cffb000000ffff;
 	gdt[USS32 / 8] = 0x00cff3000000ffff;
-	for (i = 0; i < 256; i++) {
+	for (int i = 0; i < 256; i++) {
 		u64 target = ENTRIES + (u64)i * ENTRY_SIZE;
 		u64 *gate = (u64 *)(vm->mem + IDT + i * 16);
 		/* The program may use INT n. */
@@ -302,11 +299,9 @@ struct vm *vm_new_unasked(bool apic)
 
 void vm_free(struct vm *vm)
 {
-	unsigned int i;
-
 	if (!vm)
 		return;
-	for (i = 0; i < vm->vcpus; i++) {
+	for (unsigned int i = 0; i < vm->vcpus; i++) {
 		munmap(vm->vcpu[i].run, (size_t)ioctl(vm->kvm, KVM_GET_VCPU_MMAP_SIZE, 0));
 		close(vm->vcpu[i].fd);
 	}

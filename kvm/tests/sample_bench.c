@@ -85,9 +85,7 @@ static double now(void)
 
 static void print_exit(unsigned int reason, unsigned int count)
 {
-	size_t i;
-
-	for (i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
 		if (reasons[i].code == reason) {
 			printf(", %s %u", reasons[i].name, count);
 			return;

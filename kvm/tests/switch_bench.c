@@ -74,13 +74,12 @@ static struct cost measure(u32 threads, bool profiled)
 {
 	struct cost c;
 	u64 exits;
-	u32 i;
 
 	begin_delivery(switching, switching_end, KVM_LWP_DELIVERY_PROMPT, LWP_F_IRE | LWP_F_CONT);
 	event_each(2, 10000);
 	lwp_put32(vm->mem + VM_BLOCK + LWP_CB_SIZE_RANDOM, RECORDS * LWP_RECORD_SIZE);
 	vm_handler(vm, VECTOR, next_thread, next_thread_end);
-	for (i = threads; i--;) {
+	for (u32 i = threads; i--;) {
 		memcpy(vm->mem + BLOCK(i), vm->mem + VM_BLOCK,
 		       LWP_CB_EVENT_OFFSET + 8 * LWP_CB_SLOT_SIZE);
 		lwp_put64(vm->mem + BLOCK(i) + LWP_CB_BASE, RING(i));
@@ -115,7 +114,7 @@ int main(int argc, char **argv)
 		bool profiled;
 		struct cost turn[TURNS];
 	} way[] = { { "two", 2, false }, { "two profiled", 2, true }, { "all profiled", 0, true } };
-	size_t i, turn;
+	size_t turn;
 
 	if (argc > 1)
 		switches = (u32)strtoul(argv[1], NULL, 10);
@@ -127,13 +126,13 @@ int main(int argc, char **argv)
 	}
 	way[2].threads = contexts;
 	for (turn = 0; turn < TURNS; turn++) {
-		for (i = 0; i < 3; i++)
+		for (size_t i = 0; i < 3; i++)
 			way[i].turn[turn] = measure(way[i].threads, way[i].profiled);
 	}
 	printf("switches between threads: %u in each of %u turns, the median turn\n", switches,
 	       TURNS);
 	printf("%-14s %8s %13s %8s\n", "", "threads", "exits/switch", "slowdown");
-	for (i = 0; i < 3; i++) {
+	for (size_t i = 0; i < 3; i++) {
 		qsort(way[i].turn, TURNS, sizeof(struct cost), by_time);
 		printf("%-14s %8u %13.2f %8.1f\n", way[i].name, way[i].threads,
 		       way[i].turn[TURNS / 2].exits,

@@ -115,9 +115,7 @@ static bool find_port(void)
 /* open_port - the driver learns of its ports by messages, so ours may appear after init starts */
 static void open_port(void)
 {
-	int tries;
-
-	for (tries = 0; !find_port(); tries++) {
+	for (int tries = 0; !find_port(); tries++) {
 		if (tries == PORT_TRIES)
 			trouble("no virtio-serial port named " PORT_NAME);
 		usleep(1000);
