@@ -3,6 +3,7 @@
 #ifndef LWPCTL_MEMORY_H
 #define LWPCTL_MEMORY_H
 
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,19 @@ static inline void *grow(void *list, size_t nr, size_t *room, size_t item)
 		return list;
 	*room = 2 * nr + 16;
 	return must(reallocarray(list, *room, item));
+}
+
+/* A string of its own, as printf() would print it. */
+static inline char *__attribute__((format(printf, 1, 2))) formatted(const char *format, ...)
+{
+	va_list args;
+	char *text;
+
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		text = must(NULL);
+	va_end(args);
+	return text;
 }
 
 /* `size` bytes as a string. */

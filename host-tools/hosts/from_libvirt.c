@@ -217,8 +217,7 @@ static bool describe(struct hostcaps *host, struct connection *c, const char *ur
 	free(xml);
 	if (!c->emulator)
 		return refuse("%s: its domain capabilities name no emulator", uri);
-	if (asprintf(&host->source, "%s, %s, domain type %s", uri, c->emulator, c->domain_type) < 0)
-		must(NULL);
+	host->source = formatted("%s, %s, domain type %s", uri, c->emulator, c->domain_type);
 	hostcaps_ask(host, ask, c);
 	return true;
 }

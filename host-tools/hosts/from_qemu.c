@@ -127,8 +127,7 @@ bool hostcaps_from_qemu(struct hostcaps *host, const char *program, const char *
 	memset(host, 0, sizeof(*host));
 	gethostname(name, sizeof(name) - 1);
 	host->name = copy_string(name, strlen(name));
-	if (asprintf(&host->source, "%s, accelerator %s", program, accel) < 0)
-		must(NULL);
+	host->source = formatted("%s, accelerator %s", program, accel);
 	return with_qemu(program, accel, ask_all, host);
 }
 

@@ -82,8 +82,7 @@ static void label(struct hostcaps *hosts, char *const names[], size_t nr)
 		if (alone)
 			continue;
 		from = printable_string(list[i].from);
-		if (asprintf(&list[i].host->label, "%s (%s)", list[i].host->name, from) < 0)
-			list[i].host->label = must(NULL);
+		list[i].host->label = formatted("%s (%s)", list[i].host->name, from);
 		free(from);
 	}
 	free(list);

@@ -51,8 +51,7 @@ static char *newest(const char *path)
 			break;
 		if (!is_temporary(entry->d_name, slash ? slash + 1 : path))
 			continue;
-		if (asprintf(&file, "%s%s", folder, entry->d_name) < 0)
-			file = must(NULL);
+		file = formatted("%s%s", folder, entry->d_name);
 		if (stat(file, &st) || !S_ISREG(st.st_mode) ||
 		    (best && !stat(best, &best_st) && !newer(&st, &best_st))) {
 			free(file);

@@ -83,8 +83,7 @@ static void add_stub(const struct adder *adder, const struct slots *slots, const
 	if (slots->nr && jump_through(stub, size, address, &wanted.address))
 		slot = bsearch(&wanted, slots->list, slots->nr, sizeof(wanted), compare);
 	/* The first stub, and those that only push a number for it, belong to the resolver. */
-	if (asprintf(&name, "%s@plt", slot ? slot->name : "[resolve]") < 0)
-		name = must(NULL);
+	name = formatted("%s@plt", slot ? slot->name : "[resolve]");
 	adder->add(adder->to, name, address, size);
 	free(name);
 }

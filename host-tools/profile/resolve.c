@@ -93,8 +93,7 @@ static const char *keep_name(struct resolver *r, const char *name)
 	char *function = copy_string(name, at ? (size_t)(at - name) : strlen(name)), *text;
 	char *source = r->mangled ? NULL : demangle(function);
 
-	if (asprintf(&text, "%s%s", source ?: function, at ?: "") < 0)
-		text = must(NULL);
+	text = formatted("%s%s", source ?: function, at ?: "");
 	kept = keep(r, text);
 	free(text);
 	free(source);
@@ -112,10 +111,8 @@ const char *last_part(const char *path)
 static const char *object_and_address(struct resolver *r, const char *object, uint64_t address)
 {
 	const char *kept;
-	char *text;
+	char *text = formatted("%s+%#" PRIx64, last_part(object), address);
 
-	if (asprintf(&text, "%s+%#" PRIx64, last_part(object), address) < 0)
-		text = must(NULL);
 	kept = intern(&r->strings, text);
 	free(text);
 	return kept;
@@ -168,8 +165,7 @@ static const char *keep_path(struct resolver *r, const char *folder, const char 
 
 	if (file[0] == '/' || !folder || folder[0] != '/')
 		return keep(r, file);
-	if (asprintf(&path, "%s/%s", folder, file) < 0)
-		path = must(NULL);
+	path = formatted("%s/%s", folder, file);
 	shorten(path);
 	kept = keep(r, path);
 	free(path);
@@ -258,8 +254,7 @@ static const char *object_and_section(struct resolver *r, uint32_t object, const
 
 	if (!section)
 		return intern(&r->strings, name);
-	if (asprintf(&text, "%s %s", name, section) < 0)
-		text = must(NULL);
+	text = formatted("%s %s", name, section);
 	kept = keep(r, text);
 	free(text);
 	return kept;

@@ -82,14 +82,9 @@ void samples_free(struct samples *samples)
 /* Object and address, where there is an object: they are the same in every run. */
 static char *address_label(const struct place *place)
 {
-	char *text;
-	int n;
-
 	if (place->object[0] == '[')
-		n = asprintf(&text, "%#" PRIx64, place->address);
-	else
-		n = asprintf(&text, "%s+%#" PRIx64, last_part(place->object), place->address);
-	return n < 0 ? must(NULL) : text;
+		return formatted("%#" PRIx64, place->address);
+	return formatted("%s+%#" PRIx64, last_part(place->object), place->address);
 }
 
 static char *target_label(struct resolver *r, const struct count *count)
@@ -97,7 +92,6 @@ static char *target_label(struct resolver *r, const struct count *count)
 	uint32_t process = r->profile->threads[count->thread].process;
 	struct place place;
 	size_t map;
-	char *text;
 
 	if (!count->target)
 		return copy_string("-", 1);
@@ -105,10 +99,7 @@ static char *target_label(struct resolver *r, const struct count *count)
 	resolve(r, process, map, count->target, &place);
 	if (!place.named)
 		return address_label(&place);
-	if (asprintf(&text, "%s %s+%#" PRIx64, place.symbol, last_part(place.object),
-		     place.address) < 0)
-		text = must(NULL);
-	return text;
+	return formatted("%s %s+%#" PRIx64, place.symbol, last_part(place.object), place.address);
 }
 
 static const char *label_of(struct resolver *r, const struct located *l, enum key key)
@@ -116,9 +107,8 @@ static const char *label_of(struct resolver *r, const struct located *l, enum ke
 	const struct profile_thread *thread = &r->profile->threads[l->count->thread];
 	const struct profile_process *process = &r->profile->processes[thread->process];
 	const struct data_place *data;
-	char *text = NULL;
 	const char *label;
-	int n = 0;
+	char *text;
 
 	switch (key) {
 	case KEY_SYMBOL:
@@ -126,15 +116,15 @@ static const char *label_of(struct resolver *r, const struct located *l, enum ke
 	case KEY_OBJECT:
 		return l->place.object;
 	case KEY_THREAD:
-		n = asprintf(&text, "%s %" PRIu32 "/%" PRIu32, thread->comm, process->pid,
-			     thread->tid);
+		text = formatted("%s %" PRIu32 "/%" PRIu32, thread->comm, process->pid,
+				 thread->tid);
 		break;
 	case KEY_PROCESS:
-		n = asprintf(&text, "%s %" PRIu32, process->comm, process->pid);
+		text = formatted("%s %" PRIu32, process->comm, process->pid);
 		break;
 	case KEY_LINE:
-		n = l->place.file ? asprintf(&text, "%s:%d", l->place.file, l->place.line) :
-				    asprintf(&text, "[no line]");
+		text = l->place.file ? formatted("%s:%d", l->place.file, l->place.line) :
+				       formatted("[no line]");
 		break;
 	case KEY_VARIABLE:
 	case KEY_DATA:
@@ -149,7 +139,7 @@ static const char *label_of(struct resolver *r, const struct located *l, enum ke
 		text = address_label(&l->place);
 		break;
 	}
-	label = intern(&r->strings, n < 0 ? must(NULL) : text);
+	label = intern(&r->strings, text);
 	free(text);
 	return label;
 }

@@ -65,8 +65,7 @@ static void load(struct source_file *file, const char *sysroot)
 	/* What a compiler called by a relative name is nothing here. */
 	if (file->path[0] != '/')
 		return;
-	if (asprintf(&path, "%s%s", sysroot, file->path) < 0)
-		path = must(NULL);
+	path = formatted("%s%s", sysroot, file->path);
 	if (!stat(path, &st) && S_ISREG(st.st_mode) && st.st_size < FILE_MAX)
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	free(path);

@@ -267,8 +267,7 @@ static int open_debug_file(const char *sysroot, struct lwpdata_bytes build_id)
 	char *id = hex(build_id), *path;
 	int fd;
 
-	if (asprintf(&path, "%s" DEBUG_DIR "/%.2s/%s.debug", sysroot, id, id + 2) < 0)
-		path = must(NULL);
+	path = formatted("%s" DEBUG_DIR "/%.2s/%s.debug", sysroot, id, id + 2);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	free(path);
 	free(id);
@@ -300,8 +299,7 @@ static int choose_file(struct symbols *s, const char *sysroot, const char *path,
 	char *full;
 	int fd, debug;
 
-	if (asprintf(&full, "%s%s", sysroot, path) < 0)
-		full = must(NULL);
+	full = formatted("%s%s", sysroot, path);
 	/* The guest chose the path: a device may not even be opened. */
 	fd = !stat(full, &st) && S_ISREG(st.st_mode) ?
 		     open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK) :

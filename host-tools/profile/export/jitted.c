@@ -185,9 +185,8 @@ bool jitted_write(struct jitted *jitted, struct export *e, const char *output)
 		struct image image = { 0 };
 
 		if (is_jitted(e, map) && collect(&image, e, map)) {
-			if (asprintf(&jitted->paths[n], "%s/jitted-%" PRIu32 "-%zu.so", folder,
-				     p->processes[map->process].pid, n) < 0)
-				jitted->paths[n] = must(NULL);
+			jitted->paths[n] = formatted("%s/jitted-%" PRIu32 "-%zu.so", folder,
+						     p->processes[map->process].pid, n);
 			good = write_image(&image, jitted->paths[n]);
 		}
 		free(image.symbols);

@@ -67,10 +67,8 @@ static void put_functions(const struct writer *w, const struct rows *rows)
 			row->samples, row->windows, row->share, row->interval.low,
 			row->interval.high, row->detail.taken, row->detail.latency);
 		if (row->file) {
-			char *line;
+			char *line = formatted("%s:%d", last_part(row->file), row->line);
 
-			if (asprintf(&line, "%s:%d", last_part(row->file), row->line) < 0)
-				line = must(NULL);
 			put_json_string(w->out, line);
 			free(line);
 		} else {
@@ -290,11 +288,9 @@ static void put_lane(const struct writer *w, const struct lane *lane)
 {
 	const struct profile *p = &w->e.view->profile;
 	const struct profile_thread *thread = &p->threads[lane->thread];
-	char *name;
+	char *name = formatted("%s %" PRIu32 "/%" PRIu32, thread->comm,
+			       p->processes[thread->process].pid, thread->tid);
 
-	if (asprintf(&name, "%s %" PRIu32 "/%" PRIu32, thread->comm,
-		     p->processes[thread->process].pid, thread->tid) < 0)
-		name = must(NULL);
 	fputc('{', w->out);
 	put_pair(w->out, "name", name);
 	fprintf(w->out, ",\"samples\":%" PRIu64 ",\"counts\":[", lane->samples);

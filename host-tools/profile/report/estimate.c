@@ -142,29 +142,21 @@ static char *advice(const struct profile *p, uint32_t e, uint64_t samples, uint6
 	const char *name = profile_event_name(p, p->config.events[e].event_id);
 	uint32_t interval = wanted_interval(p, events);
 	const char *are = samples == 1 ? " is" : "s are";
-	char *text;
-	int n;
 
 	if (windows)
-		n = asprintf(&text, "%" PRIu64 " window%s few: record with --windows=64:%.0f",
-			     windows, windows == 1 ? " is" : "s are", fmax(64, events / ENOUGH));
-	else if (events < 1)
-		n = asprintf(
-			&text,
-			"No samples: no %s were counted; the program had none, or this processor does "
-			"not count them",
-			name);
-	else if (interval >= p->config.events[e].interval)
-		n = asprintf(&text,
-			     "%" PRIu64
-			     " sample%s few, and more there are not: about %.0f %s were counted",
-			     samples, are, events, name);
-	else
-		n = asprintf(&text,
-			     "%" PRIu64 " sample%s few: about %.0f %s were counted; record with "
-			     "--event=%s:%" PRIu32,
-			     samples, are, events, name, name, interval);
-	return n < 0 ? must(NULL) : text;
+		return formatted("%" PRIu64 " window%s few: record with --windows=64:%.0f", windows,
+				 windows == 1 ? " is" : "s are", fmax(64, events / ENOUGH));
+	if (events < 1)
+		return formatted("No samples: no %s were counted; the program had none, or this "
+				 "processor does not count them",
+				 name);
+	if (interval >= p->config.events[e].interval)
+		return formatted("%" PRIu64 " sample%s few, and more there are not: about %.0f %s "
+				 "were counted",
+				 samples, are, events, name);
+	return formatted("%" PRIu64 " sample%s few: about %.0f %s were counted; record with "
+			 "--event=%s:%" PRIu32,
+			 samples, are, events, name, name, interval);
 }
 
 char *report_advice(const struct report *report, uint32_t event_id)

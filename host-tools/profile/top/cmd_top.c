@@ -171,13 +171,11 @@ static void put_head(const struct top *top, uint32_t event_id, uint64_t all, uin
 		last = p->windows[p->nr_windows - 1].time;
 	for (size_t i = 0; i < p->nr_threads; i++)
 		threads += !p->threads[i].ended;
-	if (asprintf(&text,
-		     "%s: %.1f s%s, %" PRIu64 " samples of %s, %" PRIu64 " of them new; %zu "
-		     "thread%s",
-		     p->path, (double)(last - p->config.start_monotonic) / 1e9,
-		     top->follow.complete ? ", at the end" : "", all,
-		     profile_event_name(p, event_id), now, threads, threads == 1 ? "" : "s") < 0)
-		text = must(NULL);
+	text = formatted("%s: %.1f s%s, %" PRIu64 " samples of %s, %" PRIu64 " of them new; %zu "
+			 "thread%s",
+			 p->path, (double)(last - p->config.start_monotonic) / 1e9,
+			 top->follow.complete ? ", at the end" : "", all,
+			 profile_event_name(p, event_id), now, threads, threads == 1 ? "" : "s");
 	put_line(top, columns, text);
 	put_line(top, columns, "");
 	put_line(top, columns, "    Now  Altogether    Samples  Symbol  (object)");
@@ -194,12 +192,11 @@ static void put_rows(const struct top *top, const struct rows *all, const struct
 	qsort(lines, all->nr, sizeof(*lines), compare);
 	for (size_t i = 0; i < all->nr && i < most; i++) {
 		const struct row *row = lines[i].all;
-		char *text;
+		char *text = formatted("%6.2f%%     %6.2f%% %10" PRIu64 "  %s  (%s)",
+				       share(lines[i].now, now->weight),
+				       share(row->weight, all->weight), row->samples,
+				       row->labels[0], last_part(row->labels[1]));
 
-		if (asprintf(&text, "%6.2f%%     %6.2f%% %10" PRIu64 "  %s  (%s)",
-			     share(lines[i].now, now->weight), share(row->weight, all->weight),
-			     row->samples, row->labels[0], last_part(row->labels[1])) < 0)
-			text = must(NULL);
 		put_line(top, columns, text);
 		free(text);
 	}
