@@ -30,13 +30,7 @@
 /* Neither given nor a value. */
 #define NOT_GIVEN UINT32_MAX
 
-enum {
-	OPTION_SEED = 0x100,
-	OPTION_MAX_THREADS,
-	OPTION_WAIT,
-	OPTION_WINDOWS,
-	OPTION_LIVE,
-};
+enum { OPTION_SEED = 0x100, OPTION_MAX_THREADS, OPTION_WAIT, OPTION_WINDOWS, OPTION_LIVE };
 
 const char *argp_program_version = "lwprun (vlwp) " LWPRUN_VERSION;
 

@@ -10,11 +10,7 @@
 #include "lwpdata.h"
 
 /* Exit statuses of lwprun itself; otherwise it exits as the program did. */
-enum {
-	LWPRUN_FAILED = 1,
-	LWPRUN_USAGE = 2,
-	LWPRUN_SKIPPED = 77,
-};
+enum { LWPRUN_FAILED = 1, LWPRUN_USAGE = 2, LWPRUN_SKIPPED = 77 };
 
 /* Windows of consecutive branches instead of single records of them. */
 enum windows {

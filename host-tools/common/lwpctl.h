@@ -4,11 +4,7 @@
 #define LWPCTL_H
 
 /* Exit statuses. */
-enum {
-	LWPCTL_OK = 0,
-	LWPCTL_FAILED = 1,
-	LWPCTL_USAGE = 2,
-};
+enum { LWPCTL_OK = 0, LWPCTL_FAILED = 1, LWPCTL_USAGE = 2 };
 
 struct command {
 	const char *name;

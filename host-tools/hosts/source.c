@@ -7,10 +7,7 @@
 #include "printable.h"
 #include "source.h"
 
-enum {
-	OPTION_ACCEL = 0x200,
-	OPTION_EMULATOR,
-};
+enum { OPTION_ACCEL = 0x200, OPTION_EMULATOR };
 
 static const struct argp_option how_options[] = {
 	{ "accel", OPTION_ACCEL, "kvm|tcg", 0, "accelerator of QEMU's guests (default: tcg)", 0 },

@@ -87,7 +87,7 @@ enum {
 	RESTORER,
 	LEAVER,
 	LEAVER_RETURN,
-	ELSEWHERE, /* an address that is in no mapping */
+	ELSEWHERE /* an address that is in no mapping */
 };
 enum { BRANCHES = 3 };
 

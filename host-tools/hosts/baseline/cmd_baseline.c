@@ -9,11 +9,7 @@
 #include "host_set.h"
 #include "source.h"
 
-enum format {
-	FORMAT_CPU,
-	FORMAT_LIBVIRT,
-	FORMAT_JSON,
-};
+enum format { FORMAT_CPU, FORMAT_LIBVIRT, FORMAT_JSON };
 
 struct arguments {
 	char **names;
@@ -24,11 +20,7 @@ struct arguments {
 	struct how how;
 };
 
-enum {
-	OPTION_REV = 0x100,
-	OPTION_CONTEXT,
-	OPTION_QEMU,
-};
+enum { OPTION_REV = 0x100, OPTION_CONTEXT, OPTION_QEMU };
 
 /* What QEMU and libvirt call models by. */
 #define MODEL_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."

@@ -16,9 +16,7 @@ struct arguments {
 	const struct lwp_rev *rev;
 };
 
-enum {
-	OPTION_REV = 0x100,
-};
+enum { OPTION_REV = 0x100 };
 
 static const struct argp_option options[] = {
 	{ "lwp-rev", OPTION_REV, "REV", 0, "43724 (default) or 2007", 0 },

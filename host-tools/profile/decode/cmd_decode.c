@@ -17,10 +17,7 @@ struct arguments {
 	bool raw;
 };
 
-enum {
-	OPTION_REV = 0x100,
-	OPTION_SYSROOT,
-};
+enum { OPTION_REV = 0x100, OPTION_SYSROOT };
 
 static const struct argp_option options[] = {
 	{ "raw", 'r', NULL, 0, "FILE is records and nothing else, as they lie in a ring", 0 },

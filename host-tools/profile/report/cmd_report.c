@@ -30,14 +30,7 @@ struct arguments {
 	struct calls_report calls;
 };
 
-enum {
-	OPTION_NAME = 0x100,
-	OPTION_WIDE,
-	OPTION_EXACT,
-	OPTION_CALLS,
-	OPTION_LOOPS,
-	OPTION_SOURCE,
-};
+enum { OPTION_NAME = 0x100, OPTION_WIDE, OPTION_EXACT, OPTION_CALLS, OPTION_LOOPS, OPTION_SOURCE };
 
 static const struct argp_option options[] = {
 	{ "by", 'b', "KEY[,KEY...]", 0,
