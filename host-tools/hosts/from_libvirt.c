@@ -155,9 +155,9 @@ static json_object *expand(virDomainPtr domain, const struct question *q, char w
 {
 	json_object *answer, *value, *props = NULL, *command = question_command(q);
 	char *text = NULL;
-	int failed;
+	int failed =
+		virDomainQemuMonitorCommand(domain, json_object_to_json_string(command), &text, 0);
 
-	failed = virDomainQemuMonitorCommand(domain, json_object_to_json_string(command), &text, 0);
 	json_object_put(command);
 	if (failed) {
 		snprintf(why, WHY_SIZE, "%s", last_error());

@@ -124,10 +124,9 @@ static enum setting_verdict set_boolean(int *field, const char *name, const char
 static enum setting_verdict set_feature(struct settings *s, const struct lwp_feature *feature,
 					const char *value, char why[WHY_SIZE])
 {
-	enum setting_verdict verdict;
 	int is = 0;
+	enum setting_verdict verdict = set_boolean(&is, feature->property, value, why);
 
-	verdict = set_boolean(&is, feature->property, value, why);
 	if (verdict != SETTING_OK)
 		return verdict;
 	s->on &= ~settings_flag(feature);

@@ -110,10 +110,9 @@ const char *last_part(const char *path)
 
 static const char *object_and_address(struct resolver *r, const char *object, uint64_t address)
 {
-	const char *kept;
 	char *text = formatted("%s+%#" PRIx64, last_part(object), address);
+	const char *kept = intern(&r->strings, text);
 
-	kept = intern(&r->strings, text);
 	free(text);
 	return kept;
 }

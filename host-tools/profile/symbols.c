@@ -296,10 +296,9 @@ static int choose_file(struct symbols *s, const char *sysroot, const char *path,
 {
 	struct stat st;
 	const char *problem = NULL;
-	char *full;
 	int fd, debug;
+	char *full = formatted("%s%s", sysroot, path);
 
-	full = formatted("%s%s", sysroot, path);
 	/* The guest chose the path: a device may not even be opened. */
 	fd = !stat(full, &st) && S_ISREG(st.st_mode) ?
 		     open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK) :

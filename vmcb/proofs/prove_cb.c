@@ -74,11 +74,10 @@ PROPERTY(any_block_gives_numbers_in_range)
 	ANY_BLOCK;
 	ANY(u32, i);
 	ANY(u32, slot);
-	enum lwp_cb_verdict verdict;
 	u32 events = 0, raw;
 	struct lwp_cb cb;
+	enum lwp_cb_verdict verdict = lwp_cb_decode(&caps, avail, block, &cb);
 
-	verdict = lwp_cb_decode(&caps, avail, block, &cb);
 	check("43724-406", cb_ok(&caps, avail, &cb));
 	check("43724-407",
 	      (verdict == LWP_CB_RING_TOO_SMALL) == (cb.size < lwp_cb_min_ring(&caps)));
@@ -132,10 +131,9 @@ PROPERTY(what_was_written_back_is_taken_as_it_is)
 {
 	ANY_BLOCK;
 	ANY(u32, i);
-	enum lwp_cb_verdict verdict;
 	struct lwp_cb cb, second;
+	enum lwp_cb_verdict verdict = lwp_cb_decode(&caps, avail, block, &cb);
 
-	verdict = lwp_cb_decode(&caps, avail, block, &cb);
 	lwp_cb_write_back(&caps, &cb, block);
 	check("43724-404", lwp_cb_decode(&caps, avail, block, &second) == verdict);
 	check("43724-404", cb.size == second.size && cb.head == second.head &&

@@ -197,9 +197,8 @@ static double perf_record_cost(void)
 	double without = 1e9, with = 1e9, t;
 	struct perf_event_mmap_page *ring;
 	u8 *area;
-	int fd;
+	int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
 
-	fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
 	if (fd < 0)
 		return -1;
 	ring = mmap(NULL, (PERF_PAGES + 1) * 4096ul, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

@@ -29,9 +29,8 @@ static void compare(struct comparison *c, const char *text, const struct objdump
 {
 	char operand[OBJDUMP_OPERAND_MAX];
 	struct lwp_insn insn;
-	enum lwp_decode result;
+	enum lwp_decode result = lwp_insn_decode(line->bytes, line->length, c->bits, &insn);
 
-	result = lwp_insn_decode(line->bytes, line->length, c->bits, &insn);
 	c->compared++;
 	if (line->undefined) {
 		if (result != LWP_DECODE_UD)

@@ -35,9 +35,9 @@ static enum lwp_ctx_found find(s32 cpu, const struct lwp_ctx_key *key)
 
 Test(context, key_of_the_address_space) /* 43724-902 */
 {
-	struct lwp_ctx_key key;
+	struct lwp_ctx_key key =
+		lwp_ctx_make_key(LWP_PAGING_LONG, 0x8fff123456789fffull, true, 0x1234, 0);
 
-	key = lwp_ctx_make_key(LWP_PAGING_LONG, 0x8fff123456789fffull, true, 0x1234, 0);
 	cr_expect(eq(u64, key.cr3, 0x000f123456789000ull)); /* CR3[51:12] */
 	cr_expect(eq(u64, key.thread, 0x1234));
 	cr_expect(eq(u32, key.flags, 0));
