@@ -37,3 +37,10 @@ bool output_close(FILE *out, const char *path, bool good)
 		unlink(path);
 	return good;
 }
+
+void put_json(json_object *root)
+{
+	puts(json_object_to_json_string_ext(root, JSON_C_TO_STRING_PRETTY |
+							  JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(root);
+}

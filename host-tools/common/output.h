@@ -3,6 +3,7 @@
 #ifndef LWPCTL_OUTPUT_H
 #define LWPCTL_OUTPUT_H
 
+#include <json-c/json.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -14,5 +15,8 @@ FILE *output_open(const char *path);
  * latter is false after one line.
  */
 bool output_close(FILE *out, const char *path, bool good);
+
+/* To the standard output, for people too; releases it. */
+void put_json(json_object *root);
 
 #endif

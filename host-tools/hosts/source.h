@@ -20,8 +20,8 @@ struct how {
 	const char *emulator; /* NULL: libvirt's default */
 	const char *accel;
 };
-/* Its options, --accel and --emulator; the input is a struct how. */
-extern const struct argp how_argp;
+/* Its options, --accel and --emulator, as children of a command's; the input is a struct how. */
+extern const struct argp_child how_children[];
 
 /*
  * A host: FILE, "-" for standard input is not one, or a libvirt URI (with "://"). Returns true, or false after

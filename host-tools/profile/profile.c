@@ -244,30 +244,27 @@ void profile_sort(struct profile *p)
 
 /* ---- The file ------------------------------------------------------------------------------- */
 
-static bool map_file(struct profile *p)
+void *profile_map_file(const char *path, size_t *size)
 {
-	int fd = open(p->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct stat st;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	void *file = MAP_FAILED;
+	struct stat st = { 0 };
 
-	if (fd < 0 || fstat(fd, &st) < 0) {
-		complain("%s: %s", p->path, strerror(errno));
-		if (fd >= 0)
-			close(fd);
-		return false;
+	if (fd >= 0 && !fstat(fd, &st)) {
+		*size = (size_t)st.st_size;
+		if (S_ISREG(st.st_mode) && *size)
+			file = mmap(NULL, *size, PROT_READ, MAP_PRIVATE, fd, 0);
+		else
+			errno = 0;
 	}
-	if (!S_ISREG(st.st_mode) || st.st_size == 0) {
-		complain("%s: %s", p->path, S_ISREG(st.st_mode) ? "empty" : "not a regular file");
+	if (file == MAP_FAILED)
+		complain("%s: %s", path,
+			 errno		     ? strerror(errno) :
+			 S_ISREG(st.st_mode) ? "empty" :
+					       "not a regular file");
+	if (fd >= 0)
 		close(fd);
-		return false;
-	}
-	p->size = (size_t)st.st_size;
-	p->file = mmap(NULL, p->size, PROT_READ, MAP_PRIVATE, fd, 0);
-	close(fd);
-	if (p->file == MAP_FAILED) {
-		p->file = NULL;
-		return refuse("%s: %s", p->path, strerror(errno));
-	}
-	return true;
+	return file == MAP_FAILED ? NULL : file;
 }
 
 bool profile_load(struct profile *p, const char *path)
@@ -278,7 +275,8 @@ bool profile_load(struct profile *p, const char *path)
 	int more;
 
 	*p = (struct profile){ .path = path };
-	if (!map_file(p))
+	p->file = profile_map_file(path, &p->size);
+	if (!p->file)
 		return false;
 	more = lwpdata_open(&reader, p->file, p->size, &error) ? 1 : -1;
 	while (more > 0) {

@@ -91,6 +91,9 @@ struct profile {
 	size_t object_room, process_room, thread_room, map_room, batch_room, window_room;
 };
 
+/* A file in memory, to be unmapped; NULL after one line. */
+void *profile_map_file(const char *path, size_t *size);
+
 /* Read all of a file. On an error, one line is printed and false returned. */
 bool profile_load(struct profile *profile, const char *path);
 

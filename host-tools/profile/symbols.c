@@ -58,31 +58,16 @@ struct symbols {
 	Elf *elf;
 };
 
-static void add_symbol(struct symbols *s, const char *name, uint64_t start, uint64_t size,
+static void add_symbol(struct symbols *s, char *name, uint64_t start, uint64_t size,
 		       unsigned int section, uint8_t rank)
 {
 	s->list = grow(s->list, s->nr, &s->room, sizeof(*s->list));
-	s->list[s->nr++] = (struct symbol){
-		/* "name@@VERSION" in some tables. */
-		.name = copy_string(name, strcspn(name, "@")),
-		.start = start,
-		.size = size,
-		.section = section,
-		.rank = rank,
-	};
+	s->list[s->nr++] = (struct symbol){ name, start, size, section, rank };
 }
 
 static void add_stub(void *to, const char *name, uint64_t start, uint64_t size)
 {
-	struct symbols *s = to;
-
-	s->list = grow(s->list, s->nr, &s->room, sizeof(*s->list));
-	s->list[s->nr++] = (struct symbol){
-		.name = copy_string(name, strlen(name)),
-		.start = start,
-		.size = size,
-		.section = UINT_MAX,
-	};
+	add_symbol(to, copy_string(name, strlen(name)), start, size, UINT_MAX, 0);
 }
 
 /* ---- Which of several names ----------------------------------------------------------------- */
@@ -226,8 +211,10 @@ static void add_elf_symbols(struct symbols *s)
 		const char *name =
 			dwfl_module_getsym_info(s->module, i, &sym, &address, &section, NULL, NULL);
 
+		/* "name@@VERSION" in some tables. */
 		if (is_code(&sym, name))
-			add_symbol(s, name, address - s->bias, sym.st_size, section,
+			add_symbol(s, copy_string(name, strcspn(name, "@")), address - s->bias,
+				   sym.st_size, section,
 				   rank_of(&sym, name, is_hidden(s, address - s->bias, name)));
 	}
 }
@@ -391,14 +378,9 @@ static void add_perf_line(struct symbols *s, const char *line)
 	int name_at = 0;
 
 	if (sscanf(line, "%" SCNx64 " %" SCNx64 " %n", &start, &size, &name_at) == 2 && name_at &&
-	    line[name_at] && size && start + size > start) {
-		s->list = grow(s->list, s->nr, &s->room, sizeof(*s->list));
-		s->list[s->nr++] = (struct symbol){
-			.name = copy_string(line + name_at, strlen(line + name_at)),
-			.start = start,
-			.size = size,
-		};
-	}
+	    line[name_at] && size && start + size > start)
+		add_symbol(s, copy_string(line + name_at, strlen(line + name_at)), start, size, 0,
+			   0);
 }
 
 struct symbols *symbols_open_perf_map(struct lwpdata_bytes text)
@@ -468,15 +450,11 @@ const char *symbols_name(const struct symbols *s, uint64_t offset)
 	return symbol ? symbol->name : NULL;
 }
 
-bool symbols_range_at(const struct symbols *s, uint64_t address, uint64_t *start, uint64_t *end)
+static bool in_ranges(const struct ranges *ranges, uint64_t address, uint64_t *start, uint64_t *end)
 {
 	size_t place = SIZE_MAX;
-	const struct range *range = s->elf ? ranges_next(&s->ranges, address, &place) : NULL;
+	const struct range *range = ranges_next(ranges, address, &place);
 
-	if (!range && s->elf) {
-		place = SIZE_MAX;
-		range = ranges_next(&s->unnamed, address, &place);
-	}
 	if (!range)
 		return false;
 	*start = range->start;
@@ -484,20 +462,17 @@ bool symbols_range_at(const struct symbols *s, uint64_t address, uint64_t *start
 	return true;
 }
 
+bool symbols_range_at(const struct symbols *s, uint64_t address, uint64_t *start, uint64_t *end)
+{
+	return s->elf && (in_ranges(&s->ranges, address, start, end) ||
+			  in_ranges(&s->unnamed, address, start, end));
+}
+
 bool symbols_unnamed(const struct symbols *s, uint64_t offset, uint64_t *start, uint64_t *end)
 {
-	const struct range *range;
-	size_t place = SIZE_MAX;
 	uint64_t address;
 
-	if (!symbols_address(s, offset, &address))
-		return false;
-	range = ranges_next(&s->unnamed, address, &place);
-	if (!range)
-		return false;
-	*start = range->start;
-	*end = range->end;
-	return true;
+	return symbols_address(s, offset, &address) && in_ranges(&s->unnamed, address, start, end);
 }
 
 const uint8_t *symbols_code(const struct symbols *s, uint64_t address, uint64_t *size)

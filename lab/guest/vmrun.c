@@ -53,7 +53,7 @@
 
 static const char *cwd, *modules, *log_path, *console_path, *kept_path, *stats_path;
 static const char *share_path;
-static bool no_boot_limit, pass_signals;
+static int no_boot_limit, pass_signals;
 static int runs, run = 1; /* runs 0: --runs was not given */
 static int first_status;
 static char **command;
@@ -567,49 +567,25 @@ static void parse_options(int argc, char **argv)
 		{ "console", required_argument, NULL, 's' },
 		{ "keep-console", required_argument, NULL, 'k' },
 		{ "stats", required_argument, NULL, 't' },
-		{ "no-boot-limit", no_argument, NULL, 'n' },
+		{ "no-boot-limit", no_argument, &no_boot_limit, true },
 		{ "runs", required_argument, NULL, 'r' },
-		{ "pass-signals", no_argument, NULL, 'p' },
+		{ "pass-signals", no_argument, &pass_signals, true },
 		{ "share", required_argument, NULL, 'd' },
 		{ 0 },
+	};
+	static const char **const texts[] = {
+		['c'] = &cwd,	    ['m'] = &modules,	 ['l'] = &log_path,   ['s'] = &console_path,
+		['k'] = &kept_path, ['t'] = &stats_path, ['d'] = &share_path,
 	};
 	int option;
 
 	while ((option = getopt_long(argc, argv, "+", options, NULL)) >= 0) {
-		switch (option) {
-		case 'c':
-			cwd = optarg;
-			break;
-		case 'm':
-			modules = optarg;
-			break;
-		case 'l':
-			log_path = optarg;
-			break;
-		case 's':
-			console_path = optarg;
-			break;
-		case 'k':
-			kept_path = optarg;
-			break;
-		case 'n':
-			no_boot_limit = true;
-			break;
-		case 'p':
-			pass_signals = true;
-			break;
-		case 'r':
-			runs = atoi(optarg);
-			break;
-		case 'd':
-			share_path = optarg;
-			break;
-		case 't':
-			stats_path = optarg;
-			break;
-		default:
+		if (option == '?')
 			usage();
-		}
+		if (option == 'r')
+			runs = atoi(optarg);
+		else if (option)
+			*texts[option] = optarg;
 	}
 }
 

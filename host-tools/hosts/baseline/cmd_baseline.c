@@ -6,6 +6,7 @@
 #include "baseline_out.h"
 #include "lwpctl.h"
 #include "memory.h"
+#include "output.h"
 #include "host_set.h"
 #include "source.h"
 
@@ -122,7 +123,6 @@ static char *common_cpu(const struct arguments *a, const struct hostcaps *hosts)
 static bool print(const struct arguments *a, const struct hostcaps *hosts, const struct settings *s,
 		  const struct lwp_caps *caps)
 {
-	json_object *json;
 	char *cpu = NULL;
 	bool good;
 
@@ -131,10 +131,7 @@ static bool print(const struct arguments *a, const struct hostcaps *hosts, const
 		return true;
 	}
 	if (a->format == FORMAT_JSON) {
-		json = baseline_json(s, caps, a->model, hosts, a->nr);
-		puts(json_object_to_json_string_ext(json, JSON_C_TO_STRING_PRETTY |
-								  JSON_C_TO_STRING_NOSLASHESCAPE));
-		json_object_put(json);
+		put_json(baseline_json(s, caps, a->model, hosts, a->nr));
 		return true;
 	}
 	if (a->uri) {
@@ -149,13 +146,12 @@ static bool print(const struct arguments *a, const struct hostcaps *hosts, const
 
 static int run(int argc, char **argv)
 {
-	static const struct argp_child children[] = { { &how_argp, 0, NULL, 0 }, { 0 } };
 	static const struct argp argp = {
 		options, parse, "HOST...",
 		"Print the LWP that all hosts can give: AND of the features, minimum of the "
 		"events, largest smallest ring.\vHOST is a file that `lwpctl caps --json' wrote, or "
 		"the URI of a libvirt, which is asked.",
-		children
+		how_children
 	};
 	struct arguments a = { .model = "EPYC" };
 	struct settings settings;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "lwpctl.h"
+#include "output.h"
 #include "source.h"
 
 struct arguments {
@@ -68,28 +69,22 @@ static bool ask(const struct arguments *a, struct hostcaps *host)
 
 static int run(int argc, char **argv)
 {
-	static const struct argp_child children[] = { { &how_argp, 0, NULL, 0 }, { 0 } };
 	static const struct argp argp = {
 		options, parse, NULL,
 		"Say what LWP this host, or another one, can give its guests.\vWithout options: "
 		"KVM of this host, as /dev/kvm announces it.",
-		children
+		how_children
 	};
 	struct arguments a = { 0 };
 	struct hostcaps host;
-	json_object *json;
 	bool good;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &a);
 	good = ask(&a, &host);
-	if (good && a.json) {
-		json = hostcaps_to_json(&host);
-		puts(json_object_to_json_string_ext(json, JSON_C_TO_STRING_PRETTY |
-								  JSON_C_TO_STRING_NOSLASHESCAPE));
-		json_object_put(json);
-	} else if (good) {
+	if (good && a.json)
+		put_json(hostcaps_to_json(&host));
+	else if (good)
 		hostcaps_print(&host, stdout);
-	}
 	hostcaps_free(&host);
 	return good ? LWPCTL_OK : LWPCTL_FAILED;
 }

@@ -78,9 +78,8 @@ static bool judge(const struct arguments *a, const struct domain *domain,
 
 static int run(int argc, char **argv)
 {
-	static const struct argp_child children[] = { { &how_argp, 0, NULL, 0 }, { 0 } };
 	static const struct argp argp = {
-		.children = children,
+		.children = how_children,
 		.parser = parse,
 		.args_doc = "DOMAIN HOST...",
 		.doc = "Say whether a libvirt domain sees the same LWP on each host, and can so be "

@@ -82,24 +82,13 @@ static void put_number(FILE *to, const struct stacks *s, size_t i)
 	fprintf(to, "%zu", i);
 }
 
-static void put_null(FILE *to, const struct stacks *s, size_t i)
+/* A column of one value. */
+static void put_constant(FILE *to, const char *name, size_t nr, const char *value)
 {
-	fputs("null", to);
-}
-
-static void put_none(FILE *to, const struct stacks *s, size_t i)
-{
-	fputs("-1", to);
-}
-
-static void put_zero(FILE *to, const struct stacks *s, size_t i)
-{
-	fputc('0', to);
-}
-
-static void put_false(FILE *to, const struct stacks *s, size_t i)
-{
-	fputs("false", to);
+	fprintf(to, "\"%s\":[", name);
+	for (size_t i = 0; i < nr; i++)
+		fprintf(to, "%s%s", i ? "," : "", value);
+	fputs("],", to);
 }
 
 static void put_parent(FILE *to, const struct stacks *s, size_t i)
@@ -133,28 +122,28 @@ static void put_tables(FILE *to, const struct stacks *s)
 
 	fputs("\"stackTable\":{", to);
 	put_column(to, "frame", nr, put_number, s);
-	put_column(to, "category", nr, put_zero, s);
-	put_column(to, "subcategory", nr, put_zero, s);
+	put_constant(to, "category", nr, "0");
+	put_constant(to, "subcategory", nr, "0");
 	put_column(to, "prefix", nr, put_parent, s);
 	fprintf(to, "\"length\":%zu},\n\"frameTable\":{", nr);
-	put_column(to, "address", nr, put_none, s);
-	put_column(to, "inlineDepth", nr, put_zero, s);
-	put_column(to, "category", nr, put_zero, s);
-	put_column(to, "subcategory", nr, put_zero, s);
+	put_constant(to, "address", nr, "-1");
+	put_constant(to, "inlineDepth", nr, "0");
+	put_constant(to, "category", nr, "0");
+	put_constant(to, "subcategory", nr, "0");
 	put_column(to, "func", nr, put_number, s);
-	put_column(to, "nativeSymbol", nr, put_null, s);
-	put_column(to, "innerWindowID", nr, put_null, s);
-	put_column(to, "implementation", nr, put_null, s);
+	put_constant(to, "nativeSymbol", nr, "null");
+	put_constant(to, "innerWindowID", nr, "null");
+	put_constant(to, "implementation", nr, "null");
 	put_column(to, "line", nr, put_line, s);
-	put_column(to, "column", nr, put_null, s);
+	put_constant(to, "column", nr, "null");
 	fprintf(to, "\"length\":%zu},\n\"funcTable\":{", nr);
 	put_column(to, "name", nr, put_number, s);
-	put_column(to, "isJS", nr, put_false, s);
-	put_column(to, "relevantForJS", nr, put_false, s);
-	put_column(to, "resource", nr, put_none, s);
+	put_constant(to, "isJS", nr, "false");
+	put_constant(to, "relevantForJS", nr, "false");
+	put_constant(to, "resource", nr, "-1");
 	put_column(to, "fileName", nr, put_file, s);
-	put_column(to, "lineNumber", nr, put_null, s);
-	put_column(to, "columnNumber", nr, put_null, s);
+	put_constant(to, "lineNumber", nr, "null");
+	put_constant(to, "columnNumber", nr, "null");
 	fprintf(to, "\"length\":%zu},\n\"stringArray\":[", nr);
 	for (size_t i = 1; i < s->nr; i++) {
 		if (i > 1)

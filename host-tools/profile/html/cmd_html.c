@@ -48,6 +48,13 @@ static void put_pair(FILE *out, const char *key, const char *text)
 	put_json_string(out, text);
 }
 
+/* The same before another one. */
+static void put_member(FILE *out, const char *key, const char *text)
+{
+	put_pair(out, key, text);
+	fputc(',', out);
+}
+
 /* ---- Functions, lines, branches ------------------------------------------------------------- */
 
 static void put_functions(const struct writer *w, const struct rows *rows)
@@ -57,8 +64,7 @@ static void put_functions(const struct writer *w, const struct rows *rows)
 		const struct row *row = &rows->list[i];
 
 		fprintf(w->out, "%s{", i ? "," : "");
-		put_pair(w->out, "symbol", row->labels[0]);
-		fputc(',', w->out);
+		put_member(w->out, "symbol", row->labels[0]);
 		put_pair(w->out, "object", last_part(row->labels[1]));
 		fprintf(w->out,
 			",\"samples\":%" PRIu64 ",\"windows\":%" PRIu64
@@ -99,8 +105,7 @@ static void put_lines(struct writer *w, const struct rows *rows)
 		if (!row->file)
 			continue;
 		fprintf(w->out, "%s{", n++ ? "," : "");
-		put_pair(w->out, "line", row->labels[0]);
-		fputc(',', w->out);
+		put_member(w->out, "line", row->labels[0]);
 		put_pair(w->out, "symbol", row->labels[1]);
 		fprintf(w->out, ",\"samples\":%" PRIu64 ",\"share\":%.6f,", row->samples,
 			row->share);
@@ -122,10 +127,8 @@ static void put_branches(const struct writer *w, const struct rows *rows, bool b
 		if (!row->detail.taken || row->detail.taken == row->samples)
 			continue;
 		fprintf(w->out, "%s{", n++ ? "," : "");
-		put_pair(w->out, "address", row->labels[0]);
-		fputc(',', w->out);
-		put_pair(w->out, "symbol", row->labels[1]);
-		fputc(',', w->out);
+		put_member(w->out, "address", row->labels[0]);
+		put_member(w->out, "symbol", row->labels[1]);
 		put_pair(w->out, "line", row->file ? row->labels[2] : "");
 		fprintf(w->out,
 			",\"share\":%.6f,\"samples\":%" PRIu64 ",\"taken\":%" PRIu64
@@ -336,14 +339,12 @@ static void put_event(struct writer *w, uint32_t event_id)
 
 	w->e.event_id = event_id;
 	fputc('{', w->out);
-	put_pair(w->out, "name", profile_event_name(p, event_id));
-	fputc(',', w->out);
+	put_member(w->out, "name", profile_event_name(p, event_id));
 	put_pair(w->out, "kind", lwpdata_event_name(profile_kind(p, event_id)) ?: "");
 	fprintf(w->out, ",\"samples\":%" PRIu64 ",\"windows\":%" PRIu64 ",\"period\":%" PRIu64 ",",
 		w->e.view->samples.per_event[event_id],
 		report_nr_windows(p, &w->e.view->samples, event_id), export_period(p, event_id));
-	put_pair(w->out, "advice", advice ?: "");
-	fputc(',', w->out);
+	put_member(w->out, "advice", advice ?: "");
 	free(advice);
 	for (uint32_t e = 0; e < p->config.nr_events && !w->filtered; e++)
 		if (p->config.events[e].event_id == event_id) {
@@ -395,10 +396,8 @@ static void put_data(struct writer *w)
 	fputc('{', w->out);
 	put_command(w);
 	fputc(',', w->out);
-	put_pair(w->out, "date", date);
-	fputc(',', w->out);
-	put_pair(w->out, "kernel", kernel);
-	fputc(',', w->out);
+	put_member(w->out, "date", date);
+	put_member(w->out, "kernel", kernel);
 	put_pair(w->out, "revision", lwp_rev_get(p->config.revision)->name);
 	fprintf(w->out,
 		",\"programs\":%zu,\"threads\":%zu,\"missed\":%.6f,\"seconds\":%.6f,\"inlined\":%s,"

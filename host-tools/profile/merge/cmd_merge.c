@@ -5,18 +5,16 @@
  */
 #include <argp.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "keys.h"
 #include "lwpctl.h"
 #include "lwpdata.h"
 #include "memory.h"
+#include "profile.h"
 #include "thin.h"
 
 struct arguments {
@@ -265,33 +263,19 @@ static bool copy_sections(struct merger *m, const char *output, const void *data
 /* The first file's mapping stays: its CONFIG has pointers into it. */
 static bool merge_file(struct merger *m, const char *output, const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct stat st;
-	void *data;
 	bool good, first = !m->writer && !m->first_pass;
+	size_t size;
+	void *data = profile_map_file(path, &size);
 
 	m->path = path;
-	if (fd < 0 || fstat(fd, &st)) {
-		complain("%s: %s", path, strerror(errno));
-		if (fd >= 0)
-			close(fd);
+	if (!data)
 		return false;
-	}
-	if (!S_ISREG(st.st_mode) || !st.st_size) {
-		complain("%s: %s", path, S_ISREG(st.st_mode) ? "empty" : "not a regular file");
-		close(fd);
-		return false;
-	}
-	data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	close(fd);
-	if (data == MAP_FAILED)
-		return refuse("%s: %s", path, strerror(errno));
-	madvise(data, (size_t)st.st_size, MADV_SEQUENTIAL);
-	good = copy_sections(m, output, data, (size_t)st.st_size);
+	madvise(data, size, MADV_SEQUENTIAL);
+	good = copy_sections(m, output, data, size);
 	if (first)
-		madvise(data, (size_t)st.st_size, MADV_DONTNEED);
+		madvise(data, size, MADV_DONTNEED);
 	else
-		munmap(data, (size_t)st.st_size);
+		munmap(data, size);
 	return good;
 }
 

@@ -6,6 +6,7 @@
 #include "calls.h"
 #include "lwpctl.h"
 #include "memory.h"
+#include "output.h"
 #include "report_calls.h"
 
 /* A function, or a call, or a loop: by its number, in the order of a table. */
@@ -406,9 +407,7 @@ static void print_json(const struct printer *p)
 		json_object_object_add(root, "callers", callers_json(p));
 	if (p->what->loops)
 		json_object_object_add(root, "loops", loops_json(p));
-	puts(json_object_to_json_string_ext(root, JSON_C_TO_STRING_PRETTY |
-							  JSON_C_TO_STRING_NOSLASHESCAPE));
-	json_object_put(root);
+	put_json(root);
 }
 
 /* ---- Both ----------------------------------------------------------------------------------- */

@@ -8,6 +8,7 @@
 #include "lwp_names.h"
 #include "lwp_rev.h"
 #include "memory.h"
+#include "output.h"
 #include "lwpctl_report.h"
 #include "printable.h"
 #include "report_source.h"
@@ -292,7 +293,5 @@ void report_json(const struct report *report)
 	json_object_object_add(root, "threads", threads_json(p));
 	json_object_object_add(root, "losses", losses_json(p));
 	json_object_object_add(root, "without_symbols", problems_json(report));
-	puts(json_object_to_json_string_ext(root, JSON_C_TO_STRING_PRETTY |
-							  JSON_C_TO_STRING_NOSLASHESCAPE));
-	json_object_put(root);
+	put_json(root);
 }
