@@ -142,6 +142,13 @@ const struct lwp_vcpu_ops guest_ops = {
 
 /* ---- memory ---- */
 
+void filter_ip(u32 filters, u64 first, u64 last)
+{
+	put32(BLOCK + LWP_CB_FILTERS, filters);
+	put64(BLOCK + LWP_CB_BASE_IP, first);
+	put64(BLOCK + LWP_CB_LIMIT_IP, last);
+}
+
 void set_permission(u64 gva, u8 perm)
 {
 	guest.perm[(gva - MEM_BASE) / PAGE] = perm;

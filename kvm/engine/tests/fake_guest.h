@@ -70,6 +70,8 @@ void start_engine(bool auto_context, enum lwp_delivery delivery);
 void make_block(u64 block, u64 ring);
 /* 43724: slot of the EventId, and its Flags bit. 2007: slot number EventId - 1 selects it. */
 void set_event(u64 block, u32 event_id, u32 interval, u32 counter);
+/* Filters and the range of BLOCK. */
+void filter_ip(u32 filters, u64 first, u64 last);
 void set_permission(u64 gva, u8 perm);
 
 /* Memory as the program sees it. */

@@ -135,9 +135,7 @@ Test(trace, leaves_a_filtered_branch)
 Test(trace, leaves_an_ip_filter)
 {
 	every_branch(0);
-	put32(BLOCK + 36, LWP_FILTER_IPF);
-	put64(BLOCK + 40, 0);
-	put64(BLOCK + 48, ~0ull);
+	filter_ip(LWP_FILTER_IPF, 0, ~0ull);
 	enable_and_store();
 	expect_left(&jump);
 }

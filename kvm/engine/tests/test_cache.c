@@ -199,15 +199,16 @@ Test(cache, geometries_that_cannot_be)
 static const struct lwp_miss first = { 0x700000, 200, LWP_SRC_DRAM };
 static const struct lwp_miss second = { 0x700040, 39, LWP_SRC_LOCAL_L3 };
 
+static struct lwp_retired r;
+
 static void count_misses(u32 counter)
 {
 	start_profile(LWP_REV_43724, 4, 1000, counter);
+	r = (struct lwp_retired){ .address = 0x400000 };
 }
 
 Test(missed, a_miss_that_is_not_due_is_counted)
 {
-	struct lwp_retired r = { .address = 0x400000 };
-
 	count_misses(1);
 	lwp_retired_missed(&eng, &r, &first);
 	cr_expect(eq(u32, r.misses, 0));
@@ -216,8 +217,6 @@ Test(missed, a_miss_that_is_not_due_is_counted)
 
 Test(missed, the_record_names_the_miss_that_is_due) /* 43724-719, 2007-710 */
 {
-	struct lwp_retired r = { .address = 0x400000 };
-
 	count_misses(1);
 	lwp_retired_missed(&eng, &r, &first);
 	lwp_retired_missed(&eng, &r, &second);
@@ -229,8 +228,6 @@ Test(missed, the_record_names_the_miss_that_is_due) /* 43724-719, 2007-710 */
 
 Test(missed, misses_behind_the_one_that_is_due_are_counted) /* 43724-719, 2007-710 */
 {
-	struct lwp_retired r = { .address = 0x400000 };
-
 	count_misses(0);
 	lwp_retired_missed(&eng, &r, &first);
 	lwp_retired_missed(&eng, &r, &second);
@@ -240,8 +237,6 @@ Test(missed, misses_behind_the_one_that_is_due_are_counted) /* 43724-719, 2007-7
 
 Test(missed, a_miss_that_is_filtered_is_not_counted)
 {
-	struct lwp_retired r = { .address = 0x400000 };
-
 	count_misses(2);
 	eng.st.filters = 3; /* 48 cycles */
 	lwp_retired_missed(&eng, &r, &second);
@@ -250,13 +245,8 @@ Test(missed, a_miss_that_is_filtered_is_not_counted)
 
 Test(missed, a_miss_of_an_instruction_that_is_filtered_is_not_counted)
 {
-	struct lwp_retired r = { .address = 0x400000 };
-
-	start(LWP_REV_43724);
-	set_event(BLOCK, 4, 1000, 2);
-	put32(BLOCK + LWP_CB_FILTERS, LWP_FILTER_IPF);
-	put64(BLOCK + LWP_CB_BASE_IP, 0x500000);
-	put64(BLOCK + LWP_CB_LIMIT_IP, 0x500010);
+	count_misses(2);
+	filter_ip(LWP_FILTER_IPF, 0x500000, 0x500010);
 	enable(BLOCK);
 	lwp_retired_missed(&eng, &r, &first);
 	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_DME), 3));
@@ -273,9 +263,7 @@ static void sampled(u32 filters, u32 counter)
 	start(LWP_REV_43724);
 	start_engine(true, LWP_DELIVERY_PROMPT);
 	set_event(BLOCK, 4, 1000, counter);
-	put32(BLOCK + LWP_CB_FILTERS, filters);
-	put64(BLOCK + LWP_CB_BASE_IP, 0x500000);
-	put64(BLOCK + LWP_CB_LIMIT_IP, 0x500010);
+	filter_ip(filters, 0x500000, 0x500010);
 	enable(BLOCK);
 }
 

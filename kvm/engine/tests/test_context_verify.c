@@ -222,9 +222,7 @@ Test(context_verify, a_block_that_is_not_read_yet_has_nothing_to_compare)
 Test(context_verify, the_ip_filter_is_known_again_at_once)
 {
 	start(LWP_REV_43724);
-	put32(BLOCK + 36, 1u << 31);
-	put64(BLOCK + 40, 0x400100);
-	put64(BLOCK + 48, 0x4001ff);
+	filter_ip(1u << 31, 0x400100, 0x4001ff);
 	set_event(BLOCK, 2, 9, 5);
 	lwp_ctx_table_init(&table, table_memory, 4, 1);
 	enable(BLOCK);

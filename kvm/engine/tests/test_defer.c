@@ -104,9 +104,7 @@ static void ip_filtered_from_outside(void)
 	struct lwp_state st;
 
 	start(LWP_REV_43724);
-	put32(BLOCK + 36, 1u << 31);
-	put64(BLOCK + 40, 0x400100);
-	put64(BLOCK + 48, 0x4001ff);
+	filter_ip(1u << 31, 0x400100, 0x4001ff);
 	profile(2, 9, 5);
 	lwp_state_encode(&eng.st, &caps, image);
 	start_engine(true, LWP_DELIVERY_EXACT);

@@ -22,29 +22,28 @@ static u32 counted(void)
 	       lwp_branch_counted(&eng, LWP_BRANCH_NONE) << 4;
 }
 
+static void expect_counted(u32 rev, u32 filters, u32 classes)
+{
+	with_filters(rev, filters);
+	cr_expect(eq(u32, counted(), classes), "filters %#x", filters);
+}
+
 Test(filter, branch_classes_of_43724) /* 43724-723 */
 {
-	with_filters(LWP_REV_43724, 0);
-	cr_expect(eq(u32, counted(), 0xf));
-	with_filters(LWP_REV_43724, 1u << 27); /* NRB: JMP rel and CALL rel */
-	cr_expect(eq(u32, counted(), 0x9));
-	with_filters(LWP_REV_43724, 1u << 28); /* NCB */
-	cr_expect(eq(u32, counted(), 0xe));
-	with_filters(LWP_REV_43724, 1u << 29); /* NAB */
-	cr_expect(eq(u32, counted(), 0x7));
-	with_filters(LWP_REV_43724, 5u << 27); /* what programs use: conditional branches only */
-	cr_expect(eq(u32, counted(), 0x1));
+	expect_counted(LWP_REV_43724, 0, 0xf);
+	expect_counted(LWP_REV_43724, 1u << 27, 0x9); /* NRB: JMP rel and CALL rel */
+	expect_counted(LWP_REV_43724, 1u << 28, 0xe); /* NCB */
+	expect_counted(LWP_REV_43724, 1u << 29, 0x7); /* NAB */
+	expect_counted(LWP_REV_43724, 5u << 27,
+		       0x1); /* what programs use: conditional branches only */
 }
 
 Test(filter, ndb_of_2007_drops_unconditional_relative_jumps_only) /* 2007-709 */
 {
-	with_filters(LWP_REV_2007, 0);
-	cr_expect(eq(u32, counted(), 0xf));
-	with_filters(LWP_REV_2007, 1u << 31);
-	cr_expect(eq(u32, counted(), 0xd));
+	expect_counted(LWP_REV_2007, 0, 0xf);
+	expect_counted(LWP_REV_2007, 1u << 31, 0xd);
 	cr_expect(not(lwp_ip_filtered(&eng)));
-	with_filters(LWP_REV_2007, 7u << 27);
-	cr_expect(eq(u32, counted(), 0xf));
+	expect_counted(LWP_REV_2007, 7u << 27, 0xf);
 }
 
 Test(filter, no_branch_counts_while_the_event_is_not_active) /* 43724-723 */
@@ -78,9 +77,7 @@ Test(filter, prediction_filters_are_ignored) /* 43724-724 */
 Test(filter, ip_range_is_inclusive_at_both_ends) /* 43724-725 */
 {
 	start(LWP_REV_43724);
-	put32(BLOCK + 36, 1u << 31);
-	put64(BLOCK + 40, 0x400100);
-	put64(BLOCK + 48, 0x4001ff);
+	filter_ip(1u << 31, 0x400100, 0x4001ff);
 	set_event(BLOCK, 1, 99, 99);
 	set_event(BLOCK, 2, 99, 99);
 	set_event(BLOCK, 3, 99, 99);
@@ -114,9 +111,7 @@ Test(filter, ip_range_is_inclusive_at_both_ends) /* 43724-725 */
 Test(filter, a_filtered_lwpval_does_not_read_its_operand) /* 43724-722, 43724-726 */
 {
 	start(LWP_REV_43724);
-	put32(BLOCK + 36, 1u << 31);
-	put64(BLOCK + 40, 0x400100);
-	put64(BLOCK + 48, 0x4001ff);
+	filter_ip(1u << 31, 0x400100, 0x4001ff);
 	profile(1, 99, 0);
 	cr_expect(not(lwp_val_reads(&eng, 0x400000)));
 	cr_expect(lwp_val_reads(&eng, 0x400100));
@@ -128,9 +123,7 @@ Test(filter, a_filtered_lwpval_does_not_read_its_operand) /* 43724-722, 43724-72
 Test(filter, lwpins_is_not_counted_so_not_filtered) /* 43724-726 */
 {
 	start(LWP_REV_43724);
-	put32(BLOCK + 36, 1u << 31);
-	put64(BLOCK + 40, 0x400100);
-	put64(BLOCK + 48, 0x4001ff);
+	filter_ip(1u << 31, 0x400100, 0x4001ff);
 	enable(BLOCK);
 	cr_expect(lwp_ins_reads(&eng));
 	expect_exc(lwpins(0x400000, 1, 2, 3), NONE);
@@ -140,9 +133,7 @@ Test(filter, lwpins_is_not_counted_so_not_filtered) /* 43724-726 */
 Test(filter, ip_filter_inverted) /* 43724-725 */
 {
 	start(LWP_REV_43724);
-	put32(BLOCK + 36, 3u << 30);
-	put64(BLOCK + 40, 0x400100);
-	put64(BLOCK + 48, 0x4001ff);
+	filter_ip(3u << 30, 0x400100, 0x4001ff);
 	profile(2, 99, 99);
 	step(0x400100);
 	step(0x4001ff);
@@ -211,22 +202,21 @@ static u32 sources(void)
 	       miss_counted(99, LWP_SRC_NONE) << 4;
 }
 
+static void expect_sources(u32 rev, u32 filters, u32 wanted)
+{
+	with_filters(rev, filters);
+	cr_expect(eq(u32, sources(), wanted), "filters %#x", filters);
+}
+
 Test(filter, cache_levels) /* 43724-728 */
 {
-	with_filters(LWP_REV_43724, 0x1e00); /* CLF is 0: the four bits are ignored */
-	cr_expect(eq(u32, sources(), 0x1f));
-	with_filters(LWP_REV_43724, 0x0100); /* CLF and no level */
-	cr_expect(eq(u32, sources(), 0));
-	with_filters(LWP_REV_43724, 0x0300); /* NBC */
-	cr_expect(eq(u32, sources(), 1));
-	with_filters(LWP_REV_43724, 0x0500); /* RDC */
-	cr_expect(eq(u32, sources(), 2));
-	with_filters(LWP_REV_43724, 0x0900); /* RAM */
-	cr_expect(eq(u32, sources(), 4));
-	with_filters(LWP_REV_43724, 0x1100); /* OTH */
-	cr_expect(eq(u32, sources(), 8));
-	with_filters(LWP_REV_2007, 0x1900);
-	cr_expect(eq(u32, sources(), 0xc));
+	expect_sources(LWP_REV_43724, 0x1e00, 0x1f); /* CLF is 0: the four bits are ignored */
+	expect_sources(LWP_REV_43724, 0x0100, 0); /* CLF and no level */
+	expect_sources(LWP_REV_43724, 0x0300, 1); /* NBC */
+	expect_sources(LWP_REV_43724, 0x0500, 2); /* RDC */
+	expect_sources(LWP_REV_43724, 0x0900, 4); /* RAM */
+	expect_sources(LWP_REV_43724, 0x1100, 8); /* OTH */
+	expect_sources(LWP_REV_2007, 0x1900, 0xc);
 }
 
 Test(filter, no_miss_counts_while_the_event_is_not_active) /* 43724-727, 2007-711 */

@@ -115,9 +115,7 @@ Test(owed, a_filtered_branch_takes_no_late_record)
 Test(owed, a_branch_outside_the_ip_range_takes_no_late_record)
 {
 	begin(LWP_DELIVERY_PROMPT);
-	put32(BLOCK + LWP_CB_FILTERS, LWP_FILTER_IPF);
-	put64(BLOCK + LWP_CB_BASE_IP, RIP + 4);
-	put64(BLOCK + LWP_CB_LIMIT_IP, RIP + 4);
+	filter_ip(LWP_FILTER_IPF, RIP + 4, RIP + 4);
 	enable(BLOCK);
 	pass_here(LWP_KIND_BRE, 20);
 	jump(RIP);
