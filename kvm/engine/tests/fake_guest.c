@@ -222,6 +222,11 @@ void start(u32 rev)
 	make_block(BLOCK2, RING2);
 }
 
+void start_43724(void)
+{
+	start(LWP_REV_43724);
+}
+
 /* ---- instructions ---- */
 
 enum lwp_exc_kind llwpcb(u64 ea)

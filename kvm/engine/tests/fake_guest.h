@@ -64,6 +64,7 @@ extern bool cf; /* of LWPINS; set before it */
 
 /* All pages readable and writable, block and ring as above without events; engine with all features, auto. */
 void start(u32 rev);
+void start_43724(void);
 /* Engine again with `caps` as they are now; memory stays. */
 void start_engine(bool auto_context, enum lwp_delivery delivery);
 /* Fill a block: ring of RING_SIZE at `ring`. */

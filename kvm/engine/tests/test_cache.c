@@ -38,9 +38,15 @@ static u32 level(u64 line)
 	return miss.level;
 }
 
-Test(cache, the_line_not_used_longest_gives_way) /* 43724-730 */
+static void make_small(void)
 {
 	make(&small);
+}
+
+TestSuite(cache, .init = make_small);
+
+Test(cache, the_line_not_used_longest_gives_way) /* 43724-730 */
+{
 	load(0);
 	load(2);
 	load(0);
@@ -51,7 +57,6 @@ Test(cache, the_line_not_used_longest_gives_way) /* 43724-730 */
 
 Test(cache, the_newest_line_is_the_one_used_last_in_its_set)
 {
-	make(&small);
 	load(0);
 	load(1);
 	load(2);
@@ -68,7 +73,6 @@ Test(cache, the_newest_line_is_the_one_used_last_in_its_set)
 
 Test(cache, each_level_has_its_number_and_latency) /* 43724-730 */
 {
-	make(&small);
 	for (u64 line = 0; line < 8; line++)
 		load(line);
 	load(8);
@@ -84,7 +88,6 @@ Test(cache, each_level_has_its_number_and_latency) /* 43724-730 */
 
 Test(cache, a_hit_changes_no_level_behind)
 {
-	make(&small);
 	load(0);
 	load(1);
 	load(2);
@@ -98,7 +101,6 @@ Test(cache, a_hit_changes_no_level_behind)
 
 Test(cache, an_emptied_model_has_no_line) /* 43724-730 */
 {
-	make(&small);
 	for (u64 line = 8; line < 16; line++)
 		load(line);
 	x86_cache_empty(&cache);
@@ -108,7 +110,6 @@ Test(cache, an_emptied_model_has_no_line) /* 43724-730 */
 
 Test(cache, the_last_generation_is_followed_by_an_empty_model)
 {
-	make(&small);
 	load(1);
 	cache.generation = ~(u32)0;
 	load(0);
@@ -138,7 +139,6 @@ Test(cache, levels_that_are_not_there_are_passed_over)
 
 Test(cache, all_numbers_of_a_line_are_apart)
 {
-	make(&small);
 	load(2);
 	cr_expect(eq(u32, load(((u64)1 << 58) - 2), 200));
 	cr_expect(eq(u32, load(2), 0));
@@ -147,7 +147,6 @@ Test(cache, all_numbers_of_a_line_are_apart)
 
 Test(cache, the_sets_of_l1d)
 {
-	make(&small);
 	cr_expect(eq(u32, x86_cache_l1d_sets(&cache), 2));
 }
 

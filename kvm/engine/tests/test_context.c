@@ -33,6 +33,8 @@ static enum lwp_ctx_found find(s32 cpu, const struct lwp_ctx_key *key)
 	return lwp_ctx_find(&table, &eng, cpu, key, &holder);
 }
 
+TestSuite(context, .init = start_table);
+
 Test(context, key_of_the_address_space) /* 43724-902 */
 {
 	struct lwp_ctx_key key =
@@ -91,7 +93,6 @@ Test(context, the_way_of_paging_is_part_of_the_key) /* 43724-902 */
 
 Test(context, parked_and_found_again) /* 43724-902 */
 {
-	start_table();
 	cr_expect(not(lwp_ctx_any(&table)));
 	cr_expect(create(BLOCK, 0, &key_a));
 	cr_expect(lwp_ctx_any(&table));
@@ -118,7 +119,6 @@ Test(context, parked_and_found_again) /* 43724-902 */
 
 Test(context, parking_touches_no_memory) /* 43724-902 */
 {
-	start_table();
 	cr_expect(create(BLOCK, 0, &key_a));
 	lwp_ctx_park(&table, &eng, 0, 0);
 	cr_expect(eq(int, guest.maps, 0));
@@ -126,7 +126,6 @@ Test(context, parking_touches_no_memory) /* 43724-902 */
 
 Test(context, two_programs_on_one_vcpu) /* 43724-902, 2007-901, 2007-902 */
 {
-	start_table();
 	cr_expect(create(BLOCK, 0, &key_a));
 	steps(0x400000, 3);
 	lwp_ctx_park(&table, &eng, 0, 0);
@@ -144,7 +143,6 @@ Test(context, two_programs_on_one_vcpu) /* 43724-902, 2007-901, 2007-902 */
 
 Test(context, a_pending_record_waits_with_its_context) /* 43724-902 */
 {
-	start_table();
 	set_event(BLOCK, 2, 9, 0);
 	cr_expect(create(BLOCK, 0, &key_a));
 	cr_expect(retire_at(0x400000));
@@ -159,7 +157,6 @@ Test(context, a_pending_record_waits_with_its_context) /* 43724-902 */
 
 Test(context, core_id_is_the_vcpus) /* 43724-205, 43724-902 */
 {
-	start_table();
 	cr_expect(create(BLOCK, 0, &key_a));
 	lwp_ctx_park(&table, &eng, 0, 0);
 	lwp_engine_write_cfg(&eng, 0x0000000900000004ull);
@@ -172,7 +169,6 @@ Test(context, live_on_another_vcpu_is_busy_until_parked_there) /* 43724-903 */
 {
 	struct lwp_engine other;
 
-	start_table();
 	cr_expect(create(BLOCK, 2, &key_a));
 	steps(0x400000, 4);
 	other = eng;
@@ -194,7 +190,6 @@ Test(context, live_on_another_vcpu_is_busy_until_parked_there) /* 43724-903 */
 
 Test(context, live_on_the_same_vcpu_goes_on)
 {
-	start_table();
 	cr_expect(create(BLOCK, 2, &key_a));
 	steps(0x400000, 4);
 	cr_expect(eq(int, find(2, &key_a), LWP_CTX_RESUMED));
@@ -208,7 +203,6 @@ Test(context, live_on_the_same_vcpu_goes_on)
 
 Test(context, switched_off_its_context_goes) /* 43724-902 */
 {
-	start_table();
 	cr_expect(create(BLOCK, 0, &key_a));
 	lwp_engine_write_cbaddr(&eng, 0);
 	lwp_ctx_drop_live(&table, &eng, 0);
@@ -225,7 +219,6 @@ Test(context, switched_off_its_context_goes) /* 43724-902 */
 
 Test(context, a_new_one_replaces_a_parked_one_of_its_key)
 {
-	start_table();
 	cr_expect(create(BLOCK, 0, &key_a));
 	lwp_ctx_park(&table, &eng, 0, 0);
 	cr_expect(create(BLOCK2, 0, &key_a));
@@ -237,7 +230,6 @@ Test(context, a_new_one_replaces_a_parked_one_of_its_key)
 
 Test(context, one_that_is_live_elsewhere_cannot_be_created_again) /* 43724-903 */
 {
-	start_table();
 	cr_expect(create(BLOCK, 0, &key_a));
 	cr_expect(not(create(BLOCK2, 1, &key_a)));
 	cr_expect(not(lwp_engine_on(&eng)));
@@ -269,7 +261,6 @@ static bool there(u64 cr3, u64 n)
 
 Test(context, a_full_table_evicts_from_the_address_space_that_has_most) /* 43724-905 */
 {
-	start_table();
 	parked(0x1000, 1); /* the oldest, but alone */
 	parked(0x2000, 1);
 	parked(0x2000, 2);
@@ -286,7 +277,6 @@ Test(context, a_full_table_evicts_from_the_address_space_that_has_most) /* 43724
 
 Test(context, of_equals_the_one_not_used_for_longest_goes) /* 43724-905 */
 {
-	start_table();
 	parked(0x1000, 1);
 	parked(0x2000, 1);
 	parked(0x3000, 1);
@@ -299,7 +289,6 @@ Test(context, of_equals_the_one_not_used_for_longest_goes) /* 43724-905 */
 
 Test(context, machine_reset_drops_all) /* 43724-905 */
 {
-	start_table();
 	parked(0x1000, 1);
 	cr_expect(create(BLOCK, 0, &key_c));
 	lwp_ctx_table_reset(&table);
@@ -313,7 +302,6 @@ Test(context, resumed_without_a_look_at_memory)
 {
 	int maps;
 
-	start_table();
 	cr_expect(create(BLOCK, 0, &key_a));
 	steps(0x400000, 3);
 	lwp_ctx_park(&table, &eng, 0, 0);

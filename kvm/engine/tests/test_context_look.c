@@ -93,9 +93,15 @@ static bool collect(u64 now)
 	return true;
 }
 
-Test(context_look, tables_that_are_used_again_go)
+static void parked_43724(void)
 {
 	parked(LWP_REV_43724);
+}
+
+TestSuite(context_look, .init = parked_43724);
+
+Test(context_look, tables_that_are_used_again_go)
+{
 	memset(tables, 0, sizeof(tables));
 	expect_fate(GOES);
 	memset(tables, 0x5a, sizeof(tables)); /* bit 0 clear */
@@ -106,7 +112,6 @@ Test(context_look, tables_that_are_used_again_go)
 
 Test(context_look, swapped_pages_are_away) /* 43724-905 */
 {
-	parked(LWP_REV_43724);
 	lwp_put64(pte(BLOCK), 0x1234000);
 	expect_fate(AWAY);
 	map_page(BLOCK);
@@ -121,7 +126,6 @@ Test(context_look, swapped_pages_are_away) /* 43724-905 */
 /* What is there already says that the program is gone. */
 Test(context_look, a_changed_block_goes_although_the_ring_is_swapped_out)
 {
-	parked(LWP_REV_43724);
 	lwp_put64(pte(RING), 0x1234000);
 	put32(BLOCK + 4, 2048);
 	expect_fate(GOES);
@@ -129,7 +133,6 @@ Test(context_look, a_changed_block_goes_although_the_ring_is_swapped_out)
 
 Test(context_look, of_a_deferred_block_only_the_place_is_known)
 {
-	parked(LWP_REV_43724);
 	table.entry[0].saved.state = (struct lwp_state){ .cb_addr = BLOCK };
 	expect_fate(STAYS);
 	lwp_put64(pte(BLOCK), 0);
@@ -140,7 +143,6 @@ Test(context_look, of_a_deferred_block_only_the_place_is_known)
 
 Test(context_look, due_after_its_age_and_not_before)
 {
-	parked(LWP_REV_43724);
 	cr_expect(not(collect(1000 + AGE - 1)));
 	cr_expect(collect(1000 + AGE));
 	cr_expect(not(collect(1000 + 2 * AGE - 1)));
@@ -152,7 +154,6 @@ Test(context_look, due_after_its_age_and_not_before)
 /* QEMU's virtual clock, when an older snapshot is loaded. */
 Test(context_look, due_at_once_when_the_clock_went_back)
 {
-	parked(LWP_REV_43724);
 	cr_expect(collect(1000000));
 	cr_expect(not(collect(1000000)));
 	cr_expect(collect(500));
@@ -164,7 +165,6 @@ Test(context_look, what_is_live_is_never_due)
 {
 	s32 holder;
 
-	parked(LWP_REV_43724);
 	cr_expect(eq(int, lwp_ctx_find(&table, &eng, 0, &key, &holder), LWP_CTX_RESUMED));
 	cr_expect(not(collect(1000 + 100 * AGE)));
 	/* Parked again: its age begins again. */
@@ -175,7 +175,6 @@ Test(context_look, what_is_live_is_never_due)
 
 Test(context_look, a_dead_program_goes_at_its_first_look) /* 43724-905 */
 {
-	parked(LWP_REV_43724);
 	memset(tables, 0, sizeof(tables));
 	cr_expect(collect(1000 + AGE));
 	cr_expect(not(lwp_ctx_any(&table)));
@@ -197,7 +196,6 @@ Test(context_look, away_for_an_hour_and_not_longer) /* 43724-905 */
 {
 	u64 now;
 
-	parked(LWP_REV_43724);
 	lwp_put64(pte(BLOCK), 0x1234000);
 	for (now = 1000 + AGE; now < 1000 + AGE + 3600000; now += AGE) {
 		collect(now);
@@ -211,7 +209,6 @@ Test(context_look, the_hour_begins_anew_when_the_memory_was_there)
 {
 	u64 now = 1000 + AGE;
 
-	parked(LWP_REV_43724);
 	lwp_put64(pte(BLOCK), 0x1234000);
 	for (; now < 3000000; now += AGE)
 		collect(now);
@@ -229,7 +226,6 @@ Test(context_look, what_was_resumed_meanwhile_stays) /* 43724-905 */
 {
 	s32 holder;
 
-	parked(LWP_REV_43724);
 	cr_assert(lwp_ctx_due(&table, 1000 + AGE, &l));
 	cr_assert(eq(int, lwp_ctx_find(&table, &eng, 0, &key, &holder), LWP_CTX_RESUMED));
 	lwp_ctx_looked(&table, 1000 + AGE, &l, LWP_CTX_GOES);
@@ -255,7 +251,6 @@ static struct lwp_engine other; /* of another vCPU */
 
 Test(context_look, claimed_if_nothing_has_happened_since) /* 43724-904 */
 {
-	parked(LWP_REV_43724);
 	search();
 	expect_claim(&eng, 0, INTACT, RESUMED);
 	cr_expect(lwp_ctx_live(&table, &eng, 0) != NULL);
@@ -263,7 +258,6 @@ Test(context_look, claimed_if_nothing_has_happened_since) /* 43724-904 */
 
 Test(context_look, of_two_that_verify_at_once_one_claims) /* 43724-904 */
 {
-	parked(LWP_REV_43724);
 	other = eng;
 	search();
 	expect_claim(&other, 1, INTACT, RESUMED);
@@ -276,7 +270,6 @@ Test(context_look, of_two_that_verify_at_once_one_claims) /* 43724-904 */
 /* The other vCPU ran the program and parked it: the copy is old, its verdict counts for nothing. */
 Test(context_look, what_was_resumed_and_parked_meanwhile_is_searched_again) /* 43724-904 */
 {
-	parked(LWP_REV_43724);
 	other = eng;
 	search();
 	lwp_ctx_claim(&table, &other, 1, &l, LWP_CTX_INTACT, &no_ip);
@@ -287,7 +280,6 @@ Test(context_look, what_was_resumed_and_parked_meanwhile_is_searched_again) /* 4
 
 Test(context_look, what_was_emptied_and_filled_meanwhile_is_searched_again) /* 43724-904 */
 {
-	parked(LWP_REV_43724);
 	search();
 	lwp_ctx_table_reset(&table);
 	expect_claim(&eng, 0, INTACT, AGAIN);
@@ -304,7 +296,6 @@ Test(context_look, what_was_loaded_again_meanwhile_is_searched_again)
 	u8 wire[LWP_CTX_ENTRY_SIZE];
 	u32 bad;
 
-	parked(LWP_REV_43724);
 	lwp_ctx_save(&table, &caps, wire, sizeof(wire));
 	cr_assert(lwp_ctx_load(&table, &caps, wire, sizeof(wire), 0, &bad) == NULL);
 	search();

@@ -35,9 +35,15 @@ static enum lwp_ctx_found find(void)
 
 #define expect_found(what) cr_expect(eq(int, find(), LWP_CTX_##what))
 
-Test(context_verify, an_intact_block_is_resumed_without_a_write) /* 43724-904 */
+static void parked_43724(void)
 {
 	parked(LWP_REV_43724);
+}
+
+TestSuite(context_verify, .init = parked_43724);
+
+Test(context_verify, an_intact_block_is_resumed_without_a_write) /* 43724-904 */
+{
 	set_permission(BLOCK, P_READ); /* reading is enough */
 	set_permission(RING, P_READ);
 	expect_found(RESUMED);
@@ -64,7 +70,6 @@ Test(context_verify, any_changed_field_drops_the_context) /* 43724-904, 2007-305
 
 Test(context_verify, what_software_or_lwp_changes_is_not_compared) /* 43724-904 */
 {
-	parked(LWP_REV_43724);
 	put32(BLOCK + 64, 64); /* tail */
 	put64(BLOCK + 24, 7); /* MissedEvents */
 	put32(BLOCK + 140, 5); /* counter */
@@ -84,7 +89,6 @@ Test(context_verify, in_2007_the_tail_is_not_compared) /* 43724-904 */
 
 Test(context_verify, the_last_record_must_be_in_its_slot) /* 43724-904 */
 {
-	parked(LWP_REV_43724);
 	put64(RING + 32 + 8, 0x400020);
 	expect_found(NONE);
 	cr_expect(eq(u64, table.stats.dropped, 1));
@@ -99,7 +103,6 @@ Test(context_verify, the_last_record_of_another_context_is_not_its_own)
 {
 	static const struct lwp_ctx_key other = { .cr3 = 0x2000 };
 
-	parked(LWP_REV_43724);
 	set_event(BLOCK2, 2, 9, 0);
 	enable(BLOCK2);
 	cr_assert(lwp_ctx_create(&table, &eng, 0, &other));
@@ -141,7 +144,6 @@ Test(context_verify, before_the_first_record_only_the_block_is_compared)
 
 Test(context_verify, what_cannot_be_read_stays_parked) /* 43724-904 */
 {
-	parked(LWP_REV_43724);
 	set_permission(BLOCK, 0);
 	expect_found(UNREADABLE);
 	cr_expect(not(lwp_engine_on(&eng)));
@@ -157,7 +159,6 @@ Test(context_verify, what_cannot_be_read_stays_parked) /* 43724-904 */
 
 Test(context_verify, what_is_not_ram_drops_the_context)
 {
-	parked(LWP_REV_43724);
 	set_permission(BLOCK, P_READ | P_WRITE | P_ROM);
 	expect_found(NONE);
 	parked(LWP_REV_43724);
@@ -168,7 +169,6 @@ Test(context_verify, what_is_not_ram_drops_the_context)
 
 Test(context_verify, a_pending_record_goes_with_a_dropped_context) /* 43724-904 */
 {
-	parked(LWP_REV_43724);
 	expect_found(RESUMED);
 	steps(0x400030, 9);
 	cr_expect(retire_at(0x400100));
@@ -182,7 +182,6 @@ Test(context_verify, a_pending_record_goes_with_a_dropped_context) /* 43724-904 
 
 Test(context_verify, the_flushed_head_is_what_is_compared) /* 43724-904 */
 {
-	parked(LWP_REV_43724);
 	expect_found(RESUMED);
 	expect_exc(lwpins(0x400000, 1, 2, 3), NONE);
 	expect_exc(slwpcb(), NONE);
@@ -196,7 +195,6 @@ Test(context_verify, the_flushed_head_is_what_is_compared) /* 43724-904 */
 
 Test(context_verify, the_constants_stay_known_over_several_switches)
 {
-	parked(LWP_REV_43724);
 	expect_found(RESUMED);
 	lwp_ctx_park(&table, &eng, 0, 0);
 	put32(BLOCK + 32, 480); /* threshold: nothing else knows it */

@@ -2,6 +2,8 @@
 /* Counting, budgets and gathering (43724-506 to 43724-511, 43724-703 to 43724-711). */
 #include "fake_guest.h"
 
+TestSuite(count, .init = start_43724);
+
 Test(count, period_of_43724_is_interval_plus_one) /* 43724-506, 43724-704, 43724-710, 2007-505 */
 {
 	start_profile(LWP_REV_43724, 2, 4, 4);
@@ -49,7 +51,6 @@ Test(count, the_longest_period) /* 43724-413, 43724-704 */
 
 Test(count, budget_is_the_number_of_the_event_that_is_due) /* 43724-703 */
 {
-	start(LWP_REV_43724);
 	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_IRE), LWP_BUDGET_NEVER)); /* off */
 	profile(2, 99, 4);
 	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_IRE), 5));
@@ -89,7 +90,6 @@ Test(count, bulk_and_single_steps_agree) /* 43724-703 */
 
 Test(count, of_two_due_events_the_one_furthest_below_its_limit) /* 43724-711 */
 {
-	start(LWP_REV_43724);
 	set_event(BLOCK, 2, 99, 0);
 	profile(3, 99, 0);
 	eng.st.counter[2] = -1; /* due since the last branch */
@@ -107,7 +107,6 @@ Test(count, of_two_due_events_the_one_furthest_below_its_limit) /* 43724-711 */
 
 Test(count, ties_go_to_the_lowest_event_id) /* 43724-711 */
 {
-	start(LWP_REV_43724);
 	set_event(BLOCK, 2, 99, 0);
 	profile(3, 99, 0);
 	branch(0x400000, LWP_BRANCH_ABSOLUTE, true, 0x400800);
@@ -183,7 +182,6 @@ Test(count, counters_saturate) /* 43724-705 */
 
 Test(count, only_clocks_that_passed_count) /* 43724-513, 43724-720 */
 {
-	start(LWP_REV_43724);
 	set_event(BLOCK, 5, 9, 9);
 	profile(6, 9, 9);
 	steps(0x400000, 3);
@@ -213,7 +211,6 @@ Test(count, branch_records) /* 43724-507, 43724-510, 2007-506 */
 
 Test(count, records_carry_core_id_and_time_stamp) /* 43724-217, 43724-514, 2007-504 */
 {
-	start(LWP_REV_43724);
 	lwp_engine_write_cfg(&eng, 0x000000a740000004ull); /* COREID A7h, PTSC, IRE */
 	put32(BLOCK, F_PTSC);
 	profile(2, 0, 0);

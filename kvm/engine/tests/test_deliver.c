@@ -18,6 +18,8 @@ static enum lwp_exc_kind ring_faults(u32 interval)
 	return first_record(interval);
 }
 
+TestSuite(deliver, .init = start_43724);
+
 Test(deliver, a_missing_ring_is_pf_at_the_next_instruction) /* 43724-813, 43724-815, 2007-806 */
 {
 	expect_exc(ring_faults(9), PF);
@@ -111,7 +113,6 @@ Test(deliver, an_event_that_becomes_due_has_the_old_record_tried_again) /* 43724
 
 Test(deliver, another_events_limit_has_it_tried_again_too) /* 43724-816 */
 {
-	start(LWP_REV_43724);
 	set_permission(RING, 0);
 	set_event(BLOCK, 3, 5, 1);
 	expect_exc(first_record(1000), PF);
@@ -183,7 +184,6 @@ Test(deliver, cr2_is_the_lowest_missing_byte_of_block_and_record) /* 43724-815 *
 
 Test(deliver, a_block_across_two_pages_names_the_missing_one) /* 43724-815 */
 {
-	start(LWP_REV_43724);
 	make_block(BLOCK + 0xf90, RING);
 	set_event(BLOCK + 0xf90, 2, 9, 0);
 	enable(BLOCK + 0xf90);
@@ -197,7 +197,6 @@ Test(deliver, a_block_across_two_pages_names_the_missing_one) /* 43724-815 */
 
 Test(deliver, a_block_or_ring_that_is_not_ram_switches_off) /* 43724-818 */
 {
-	start(LWP_REV_43724);
 	set_permission(RING, P_READ | P_WRITE | P_ROM);
 	expect_exc(first_record(9), NONE);
 	cr_expect(not(lwp_engine_on(&eng)));
@@ -219,7 +218,6 @@ Test(deliver, a_block_or_ring_that_is_not_ram_switches_off) /* 43724-818 */
 
 Test(deliver, the_interval_is_read_at_each_reload) /* 43724-304, 43724-419, 43724-420, 2007-418 */
 {
-	start(LWP_REV_43724);
 	expect_exc(first_record(9), NONE);
 	put32(BLOCK + 136, 3);
 	steps(0x600000, 10);
@@ -275,7 +273,6 @@ Test(deliver, after_xrstor_the_place_of_the_retry_is_any_entry) /* 43724-825 */
 
 Test(deliver, a_rip_that_no_image_can_hold_is_not_kept) /* 43724-816 */
 {
-	start(LWP_REV_43724);
 	set_permission(RING, 0);
 	profile(2, 9, 0);
 	cr_expect(retire_at(RIP));

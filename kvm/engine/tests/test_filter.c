@@ -28,6 +28,8 @@ static void expect_counted(u32 rev, u32 filters, u32 classes)
 	cr_expect(eq(u32, counted(), classes), "filters %#x", filters);
 }
 
+TestSuite(filter, .init = start_43724);
+
 Test(filter, branch_classes_of_43724) /* 43724-723 */
 {
 	expect_counted(LWP_REV_43724, 0, 0xf);
@@ -48,7 +50,6 @@ Test(filter, ndb_of_2007_drops_unconditional_relative_jumps_only) /* 2007-709 */
 
 Test(filter, no_branch_counts_while_the_event_is_not_active) /* 43724-723 */
 {
-	start(LWP_REV_43724);
 	cr_expect(eq(u32, counted(), 0));
 	profile(2, 9, 9);
 	cr_expect(eq(u32, counted(), 0));
@@ -76,7 +77,6 @@ Test(filter, prediction_filters_are_ignored) /* 43724-724 */
 
 Test(filter, ip_range_is_inclusive_at_both_ends) /* 43724-725 */
 {
-	start(LWP_REV_43724);
 	filter_ip(1u << 31, 0x400100, 0x4001ff);
 	set_event(BLOCK, 1, 99, 99);
 	set_event(BLOCK, 2, 99, 99);
@@ -110,7 +110,6 @@ Test(filter, ip_range_is_inclusive_at_both_ends) /* 43724-725 */
 
 Test(filter, a_filtered_lwpval_does_not_read_its_operand) /* 43724-722, 43724-726 */
 {
-	start(LWP_REV_43724);
 	filter_ip(1u << 31, 0x400100, 0x4001ff);
 	profile(1, 99, 0);
 	cr_expect(not(lwp_val_reads(&eng, 0x400000)));
@@ -122,7 +121,6 @@ Test(filter, a_filtered_lwpval_does_not_read_its_operand) /* 43724-722, 43724-72
 
 Test(filter, lwpins_is_not_counted_so_not_filtered) /* 43724-726 */
 {
-	start(LWP_REV_43724);
 	filter_ip(1u << 31, 0x400100, 0x4001ff);
 	enable(BLOCK);
 	cr_expect(lwp_ins_reads(&eng));
@@ -132,7 +130,6 @@ Test(filter, lwpins_is_not_counted_so_not_filtered) /* 43724-726 */
 
 Test(filter, ip_filter_inverted) /* 43724-725 */
 {
-	start(LWP_REV_43724);
 	filter_ip(3u << 30, 0x400100, 0x4001ff);
 	profile(2, 99, 99);
 	step(0x400100);
@@ -145,7 +142,6 @@ Test(filter, ip_filter_inverted) /* 43724-725 */
 
 Test(filter, ipi_alone_does_nothing) /* 43724-725 */
 {
-	start(LWP_REV_43724);
 	put32(BLOCK + 36, 1u << 30);
 	profile(2, 99, 99);
 	cr_expect(not(lwp_ip_filtered(&eng)));

@@ -9,9 +9,10 @@ static enum lwp_exc_kind llwpcb_in(const struct lwp_ds *ds, u64 ea)
 	return exc.kind;
 }
 
+TestSuite(llwpcb, .init = start_43724);
+
 Test(llwpcb, undefined_while_lwp_is_not_available) /* 43724-110, 43724-606 */
 {
-	start(LWP_REV_43724);
 	lwp_engine_write_cfg(&eng, 0);
 	expect_exc(llwpcb(BLOCK), UD);
 	cr_expect(eq(int, guest.maps, 0));
@@ -19,7 +20,6 @@ Test(llwpcb, undefined_while_lwp_is_not_available) /* 43724-110, 43724-606 */
 
 Test(llwpcb, counters_start_from_event_counter_not_from_the_interval) /* 43724-616, 2007-416 */
 {
-	start(LWP_REV_43724);
 	set_event(BLOCK, 2, 1000, 2);
 	profile(3, 500, 0);
 	cr_expect(eq(i32, eng.st.counter[1], 2));
@@ -39,7 +39,6 @@ Test(llwpcb, a_counter_of_zero_makes_the_next_event_a_record) /* 43724-411 */
 
 Test(llwpcb, flags_are_masked_with_what_is_available_and_written_back) /* 43724-403, 43724-404 */
 {
-	start(LWP_REV_43724);
 	lwp_engine_write_cfg(&eng, F_IRE | F_VAL);
 	put32(BLOCK, 0xf00000ff);
 	enable(BLOCK);
@@ -50,7 +49,6 @@ Test(llwpcb, flags_are_masked_with_what_is_available_and_written_back) /* 43724-
 
 Test(llwpcb, fields_are_normalised_where_the_program_sees_it) /* 43724-410 */
 {
-	start(LWP_REV_43724);
 	put32(BLOCK, F_IRE | F_BRE);
 	put32(BLOCK + 4, 0x30000000 | (1024 + 31)); /* Random 3 */
 	put32(BLOCK + 16, 70); /* head */
@@ -77,7 +75,6 @@ Test(llwpcb, fields_are_normalised_where_the_program_sees_it) /* 43724-410 */
 
 Test(llwpcb, a_head_outside_the_ring_becomes_zero) /* 43724-408 */
 {
-	start(LWP_REV_43724);
 	put32(BLOCK + 16, 1024);
 	enable(BLOCK);
 	cr_expect(eq(u32, eng.st.head, 0));
@@ -97,7 +94,6 @@ Test(llwpcb, zero_flushes_and_switches_off) /* 43724-611 */
 
 Test(llwpcb, the_old_block_is_flushed_as_by_slwpcb) /* 43724-610 */
 {
-	start(LWP_REV_43724);
 	set_event(BLOCK, 2, 9, 0);
 	set_event(BLOCK, 3, 9, 7);
 	set_event(BLOCK2, 2, 50, 40);
@@ -167,7 +163,6 @@ Test(llwpcb, a_fault_in_the_new_block_leaves_lwp_off) /* 43724-614 */
 
 Test(llwpcb, write_access_to_the_whole_block_is_exercised) /* 43724-613 */
 {
-	start(LWP_REV_43724);
 	make_block(BLOCK2 + 0xf80, RING2);
 	set_permission(BLOCK2 + PAGE, P_READ);
 	/* The last 48 of its 176 bytes, where no event is enabled, lie in the read-only page. */
@@ -178,7 +173,6 @@ Test(llwpcb, write_access_to_the_whole_block_is_exercised) /* 43724-613 */
 
 Test(llwpcb, the_ring_is_not_touched) /* 43724-613 */
 {
-	start(LWP_REV_43724);
 	set_permission(RING, 0);
 	enable(BLOCK);
 	cr_expect(lwp_engine_on(&eng));
@@ -186,7 +180,6 @@ Test(llwpcb, the_ring_is_not_touched) /* 43724-613 */
 
 Test(llwpcb, a_ring_below_the_minimum_is_gp) /* 43724-407 */
 {
-	start(LWP_REV_43724);
 	put32(BLOCK + 4, 1023); /* rounded down: 31 records */
 	set_event(BLOCK2, 2, 9, 9);
 	enable(BLOCK2);
@@ -199,7 +192,6 @@ Test(llwpcb, a_ring_below_the_minimum_is_gp) /* 43724-407 */
 
 Test(llwpcb, addresses_that_are_not_canonical_are_gp) /* 43724-612, 2007-610 */
 {
-	start(LWP_REV_43724);
 	expect_exc(llwpcb(0x0000800000000000ull), GP);
 	/* The last byte crosses into the hole. */
 	expect_exc(llwpcb(0x00007fffffffff51ull), GP);
@@ -218,7 +210,6 @@ Test(llwpcb, five_level_paging_has_57_bits) /* 43724-612, 2007-610 */
 {
 	struct lwp_ds wide = { .limit = ~(u64)0, .long_mode = true, .va_bits = 57 };
 
-	start(LWP_REV_43724);
 	expect_exc(llwpcb_in(&wide, 0x0000800000000000ull), PF);
 	expect_exc(llwpcb_in(&wide, 0x0100000000000000ull), GP);
 }
@@ -229,7 +220,6 @@ static const struct lwp_ds ds32 = { .base = 0x500000, .limit = 0xffff };
 /* 43724-414, 43724-415, 43724-609, 43724-615, 43724-617 */
 Test(llwpcb, ds_base_is_added_to_block_and_ring)
 {
-	start(LWP_REV_43724);
 	make_block(BLOCK, 0x4000);
 	set_event(BLOCK, 2, 9, 0);
 	expect_exc(llwpcb_in(&ds32, 0x2000), NONE);
@@ -250,7 +240,6 @@ Test(llwpcb, outside_the_ds_limit_is_gp) /* 43724-612, 2007-610 */
 {
 	struct lwp_ds ds = { .base = 0x500000, .limit = 0x20af };
 
-	start(LWP_REV_43724);
 	make_block(BLOCK, 0x1000);
 	/* The block's last byte is at 20AFh. */
 	expect_exc(llwpcb_in(&ds, 0x2000), NONE);
@@ -270,7 +259,6 @@ Test(llwpcb, below_the_first_offset_of_ds_is_gp) /* 43724-612, 2007-610 */
 {
 	struct lwp_ds ds = { .base = 0x500000, .first = 0x2000, .limit = 0xffff };
 
-	start(LWP_REV_43724);
 	make_block(BLOCK, 0x4000);
 	expect_exc(llwpcb_in(&ds, 0x2000), NONE);
 	ds.first = 0x2001;
@@ -289,7 +277,6 @@ Test(llwpcb, a_ds_without_offsets_is_gp) /* 43724-612, 2007-610 */
 {
 	struct lwp_ds ds = { .base = 0, .first = 1, .limit = 0 };
 
-	start(LWP_REV_43724);
 	make_block(BLOCK, 0x1000);
 	expect_exc(llwpcb_in(&ds, BLOCK), GP);
 	/* Address 0 turns LWP off whatever DS is. */
@@ -300,7 +287,6 @@ Test(llwpcb, what_wraps_round_a_32_bit_address_space_is_gp) /* 43724-612, 2007-6
 {
 	struct lwp_ds ds = { .base = 0xfffff000, .limit = 0xffffffff };
 
-	start(LWP_REV_43724);
 	expect_exc(llwpcb_in(&ds, 0xf51), GP);
 	expect_exc(llwpcb_in(&ds, 0xf50), PF);
 	cr_expect(eq(u64, exc.fault.addr, 0xffffff50));
@@ -316,7 +302,6 @@ Test(llwpcb, what_wraps_round_a_32_bit_address_space_is_gp) /* 43724-612, 2007-6
 
 Test(llwpcb, no_alignment_is_checked) /* 43724-416 */
 {
-	start(LWP_REV_43724);
 	make_block(BLOCK + 1, RING + 3);
 	set_event(BLOCK + 1, 2, 9, 0);
 	enable(BLOCK + 1);
@@ -326,7 +311,6 @@ Test(llwpcb, no_alignment_is_checked) /* 43724-416 */
 
 Test(llwpcb, without_events_lwp_stays_on) /* 43724-618 */
 {
-	start(LWP_REV_43724);
 	enable(BLOCK);
 	cr_expect(eq(u32, eng.st.flags, 0));
 	expect_exc(lwpins(0x400000, 1, 2, 3), NONE);
@@ -335,7 +319,6 @@ Test(llwpcb, without_events_lwp_stays_on) /* 43724-618 */
 
 Test(llwpcb, a_block_that_is_not_ram_switches_off_without_an_exception) /* 43724-818 */
 {
-	start(LWP_REV_43724);
 	enable(BLOCK);
 	set_permission(BLOCK2, P_READ | P_WRITE | P_ROM);
 	expect_exc(llwpcb(BLOCK2), NONE);
@@ -345,7 +328,6 @@ Test(llwpcb, a_block_that_is_not_ram_switches_off_without_an_exception) /* 43724
 
 Test(llwpcb, an_old_block_that_is_not_ram_does_not_keep_the_new_one_away) /* 43724-818 */
 {
-	start(LWP_REV_43724);
 	enable(BLOCK);
 	set_permission(BLOCK, P_READ | P_WRITE | P_ROM);
 	enable(BLOCK2);

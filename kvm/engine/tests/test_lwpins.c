@@ -2,9 +2,10 @@
 /* LWPINS and LWPVAL (43724-624 to 43724-637). */
 #include "fake_guest.h"
 
+TestSuite(lwpins, .init = start_43724);
+
 Test(lwpins, off_clears_cf_and_nothing_else) /* 43724-626 */
 {
-	start(LWP_REV_43724);
 	cr_expect(not(lwp_ins_reads(&eng)));
 	expect_exc(lwpins(0x400000, 1, 2, 3), NONE);
 	cr_expect(not(cf));
@@ -13,7 +14,6 @@ Test(lwpins, off_clears_cf_and_nothing_else) /* 43724-626 */
 
 Test(lwpins, stores_a_record_without_counter_or_enable_bit) /* 43724-505, 43724-624 */
 {
-	start(LWP_REV_43724);
 	lwp_engine_write_cfg(&eng, 0x0000000500000004ull); /* COREID 5, IRE */
 	profile(2, 9, 9);
 	cr_expect(lwp_ins_reads(&eng));
@@ -31,7 +31,6 @@ Test(lwpins, stores_a_record_without_counter_or_enable_bit) /* 43724-505, 43724-
 
 Test(lwpins, full_ring_overwrites_the_head_slot_and_sets_cf) /* 43724-625, 43724-803 */
 {
-	start(LWP_REV_43724);
 	enable(BLOCK);
 	for (u32 i = 0; i < 31; i++) {
 		expect_exc(lwpins(0x400000, i, 0, 0), NONE);
@@ -51,7 +50,6 @@ Test(lwpins, full_ring_overwrites_the_head_slot_and_sets_cf) /* 43724-625, 43724
 
 Test(lwpins, a_fault_is_restartable) /* 43724-629 */
 {
-	start(LWP_REV_43724);
 	enable(BLOCK);
 	set_permission(RING, 0);
 	expect_exc(lwpins(0x400000, 1, 2, 3), PF);
@@ -103,7 +101,6 @@ Test(lwpins, a_pending_record_goes_before_the_operand) /* 43724-636 */
 
 Test(lwpins, a_ring_that_is_not_ram_switches_off) /* 43724-818 */
 {
-	start(LWP_REV_43724);
 	enable(BLOCK);
 	set_permission(RING, P_READ | P_WRITE | P_ROM);
 	expect_exc(lwpins(0x400000, 1, 2, 3), NONE);
@@ -114,7 +111,6 @@ Test(lwpins, a_ring_that_is_not_ram_switches_off) /* 43724-818 */
 
 Test(lwpins, a_pending_record_that_switches_off_ends_it) /* 43724-636 */
 {
-	start(LWP_REV_43724);
 	set_event(BLOCK, 1, 0, 0);
 	profile(2, 9, 0);
 	cr_expect(retire_at(0x400000));

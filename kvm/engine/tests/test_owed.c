@@ -60,6 +60,13 @@ static void expect_overshoots(u32 n)
 	cr_expect(eq(u32, guest.overshoots, n));
 }
 
+static void begin_exact(void)
+{
+	begin(LWP_DELIVERY_EXACT);
+}
+
+TestSuite(owed, .init = begin_exact);
+
 /* ---- branches ---- */
 
 Test(owed, a_late_branch_record_names_the_next_branch) /* 43724-823 */
@@ -82,7 +89,6 @@ Test(owed, a_late_branch_record_names_the_next_branch) /* 43724-823 */
 
 Test(owed, a_late_branch_in_exact_is_an_overshoot_of_that_branch) /* 43724-824 */
 {
-	begin(LWP_DELIVERY_EXACT);
 	pass_here(LWP_KIND_BRE, 22);
 	expect_overshoots(0);
 	jump(RIP);
@@ -126,7 +132,6 @@ Test(owed, a_branch_outside_the_ip_range_takes_no_late_record)
 
 Test(owed, an_instruction_in_time_goes_before_a_late_branch)
 {
-	begin(LWP_DELIVERY_EXACT);
 	lwp_count(&eng, LWP_KIND_IRE, 99);
 	pass_here(LWP_KIND_BRE, 24);
 	jump(RIP); /* the 100th instruction */
@@ -157,7 +162,6 @@ Test(owed, a_branch_beside_a_pending_record_leaves_the_late_one_to_another)
 	struct lwp_retired next = { .address = RIP };
 	struct lwp_retired r = { RIP, LWP_BRANCH_RELATIVE, true, RIP };
 
-	begin(LWP_DELIVERY_EXACT);
 	set_permission(RING, 0);
 	lwp_pass(&eng, LWP_KIND_IRE, 100, &next);
 	lwp_pass(&eng, LWP_KIND_BRE, 24, &next);
@@ -176,7 +180,6 @@ Test(owed, a_branch_beside_a_pending_record_leaves_the_late_one_to_another)
 
 Test(owed, the_wait_for_a_branch_ends_before_a_state_is_saved)
 {
-	begin(LWP_DELIVERY_EXACT);
 	pass_here(LWP_KIND_BRE, 24);
 	lwp_pass(&eng, LWP_KIND_BRE, 0, NULL);
 	cr_expect(not(lwp_awaits_branch(&eng)));
@@ -202,7 +205,6 @@ Test(owed, later_branches_add_to_those_that_wait)
 
 Test(owed, what_passed_unseen_makes_the_next_instruction_due)
 {
-	begin(LWP_DELIVERY_EXACT);
 	lwp_pass(&eng, LWP_KIND_IRE, 103, NULL);
 	cr_expect(eq(i32, eng.st.counter[1], -4));
 	cr_expect(eq(u8, eng.st.pending.event_id, 0));
@@ -229,7 +231,6 @@ Test(owed, in_prompt_nothing_unseen_is_an_overshoot)
 
 Test(owed, what_is_not_due_passes_unseen_in_time)
 {
-	begin(LWP_DELIVERY_EXACT);
 	lwp_pass(&eng, LWP_KIND_IRE, 99, NULL);
 	cr_expect(eq(i32, eng.st.counter[1], 0));
 	step(RIP);
@@ -240,7 +241,6 @@ Test(owed, what_is_not_due_passes_unseen_in_time)
 /* 250 instructions: the records of the 100th and the 200th are late, and no period is skipped. */
 Test(owed, each_period_that_passed_unseen_gives_a_late_record) /* 43724-824 */
 {
-	begin(LWP_DELIVERY_EXACT);
 	lwp_pass(&eng, LWP_KIND_IRE, 250, NULL);
 	steps(RIP, 2);
 	expect_record(0, 2, RIP);
@@ -256,7 +256,6 @@ Test(owed, each_period_that_passed_unseen_gives_a_late_record) /* 43724-824 */
 
 Test(owed, an_event_that_is_owed_is_counted_once) /* 43724-824 */
 {
-	begin(LWP_DELIVERY_EXACT);
 	lwp_pass(&eng, LWP_KIND_IRE, 100, NULL);
 	lwp_pass(&eng, LWP_KIND_IRE, 5, NULL);
 	expect_overshoots(1);
@@ -268,7 +267,6 @@ Test(owed, an_event_that_is_owed_is_counted_once) /* 43724-824 */
 /* The branch is the 101st instruction, of which the record is owed, and the 20th branch. */
 Test(owed, what_gives_way_to_a_record_that_is_owed_is_late) /* 43724-824 */
 {
-	begin(LWP_DELIVERY_EXACT);
 	lwp_count(&eng, LWP_KIND_BRE, 19);
 	lwp_pass(&eng, LWP_KIND_IRE, 105, NULL);
 	jump(RIP);
@@ -282,7 +280,6 @@ Test(owed, what_gives_way_to_a_record_that_is_owed_is_late) /* 43724-824 */
 
 Test(owed, what_does_not_become_due_with_it_is_not_late)
 {
-	begin(LWP_DELIVERY_EXACT);
 	lwp_count(&eng, LWP_KIND_BRE, 19);
 	lwp_pass(&eng, LWP_KIND_IRE, 105, NULL);
 	step(RIP); /* no branch */
@@ -295,7 +292,6 @@ Test(owed, what_does_not_become_due_with_it_is_not_late)
 /* The record of instructions was late, and its counter has caught up. Later it waits for a branch, in time. */
 Test(owed, what_gives_way_after_it_has_caught_up_is_in_time)
 {
-	begin(LWP_DELIVERY_EXACT);
 	lwp_pass(&eng, LWP_KIND_IRE, 100, NULL);
 	steps(RIP, 2);
 	eng.st.counter[1] = 0;
@@ -310,7 +306,6 @@ Test(owed, what_gives_way_after_it_has_caught_up_is_in_time)
 /* The counter is past its limit already when more instructions pass unseen. */
 Test(owed, a_record_that_is_owed_again_is_counted_once)
 {
-	begin(LWP_DELIVERY_EXACT);
 	lwp_pass(&eng, LWP_KIND_IRE, 250, NULL);
 	step(RIP);
 	lwp_pass(&eng, LWP_KIND_IRE, 30, NULL);
@@ -323,7 +318,6 @@ Test(owed, a_record_that_is_owed_again_is_counted_once)
 /* Branches are behind when a record of instructions is owed: they are late anyway, and counted when they are named. */
 Test(owed, what_is_late_anyway_is_not_late_by_giving_way)
 {
-	begin(LWP_DELIVERY_EXACT);
 	lwp_pass(&eng, LWP_KIND_BRE, 65, NULL);
 	lwp_pass(&eng, LWP_KIND_IRE, 160, NULL);
 	jump(RIP); /* instructions: -62, reloaded with 38; branches: -47 */
@@ -343,7 +337,6 @@ Test(owed, what_is_late_anyway_is_not_late_by_giving_way)
 /* The ring cannot be written; meanwhile more than a period passes unseen. */
 Test(owed, a_record_that_is_pending_already_settles_nothing)
 {
-	begin(LWP_DELIVERY_EXACT);
 	lwp_count(&eng, LWP_KIND_IRE, 99);
 	set_permission(RING, 0);
 	expect_exc(try_step(RIP), PF);
@@ -361,7 +354,6 @@ Test(owed, a_record_that_is_pending_already_settles_nothing)
 /* Both have passed unseen; the branch is further below its limit and goes first. */
 Test(owed, both_kinds_are_owed)
 {
-	begin(LWP_DELIVERY_EXACT);
 	lwp_pass(&eng, LWP_KIND_IRE, 101, NULL);
 	lwp_pass(&eng, LWP_KIND_BRE, 45, NULL);
 	jump(RIP);
@@ -412,7 +404,6 @@ Test(owed, what_is_not_counted_does_not_pass)
 
 Test(owed, any_number_may_pass)
 {
-	begin(LWP_DELIVERY_EXACT);
 	lwp_pass(&eng, LWP_KIND_IRE, ~(u64)0, NULL);
 	cr_expect(eq(i32, eng.st.counter[1], LWP_COUNTER_MIN));
 	pass_here(LWP_KIND_BRE, 22);
@@ -429,7 +420,6 @@ Test(owed, without_a_callback_the_statistic_still_counts)
 {
 	static struct lwp_vcpu_ops ops;
 
-	begin(LWP_DELIVERY_EXACT);
 	ops = guest_ops;
 	ops.overshoot = NULL;
 	eng.ops = &ops;
@@ -478,7 +468,6 @@ Test(owed, a_state_from_outside_owes_nothing)
 {
 	struct lwp_state st;
 
-	begin(LWP_DELIVERY_EXACT);
 	lwp_pass(&eng, LWP_KIND_IRE, 250, NULL);
 	pass_here(LWP_KIND_BRE, 30);
 	st = eng.st;
@@ -492,7 +481,6 @@ Test(owed, a_state_from_outside_owes_nothing)
 
 Test(owed, llwpcb_and_reset_forget_it)
 {
-	begin(LWP_DELIVERY_EXACT);
 	pass_here(LWP_KIND_BRE, 30);
 	enable(BLOCK);
 	cr_expect(not(lwp_awaits_branch(&eng)));

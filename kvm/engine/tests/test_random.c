@@ -12,6 +12,8 @@ static void with_random(u32 random, u32 interval)
 	profile(2, interval, 0);
 }
 
+TestSuite(random, .init = start_43724);
+
 Test(random, none_leaves_the_interval) /* 43724-706 */
 {
 	with_random(0, 0x12345);
@@ -58,7 +60,6 @@ Test(random, depends_on_head_event_missed_and_block) /* 43724-709 */
 
 Test(random, applies_to_lwpval) /* 43724-632 */
 {
-	start(LWP_REV_43724);
 	put32(BLOCK + 4, 0x40000000 | RING_SIZE);
 	profile(1, 0x100, 0);
 	expect_exc(lwpval(0x400000, 1, 2, 3), NONE);
@@ -90,7 +91,6 @@ Test(random, interval_0_with_6_bits_is_a_spacing_of_1_to_64) /* 43724-706 */
 
 Test(random, the_first_count_is_the_counter_as_given) /* 43724-706 */
 {
-	start(LWP_REV_43724);
 	put32(BLOCK + 4, 0xf0000000 | RING_SIZE);
 	profile(2, 0x8000, 0x10);
 	cr_expect(eq(i32, eng.st.counter[1], 0x10));
