@@ -86,6 +86,13 @@ static void compare(u32 flags, u32 threshold)
 	cr_expect(eq(u32, other.interrupts, guest.interrupts));
 }
 
+static void every_branch_0(void)
+{
+	every_branch(0);
+}
+
+TestSuite(trace, .init = every_branch_0);
+
 Test(trace, leaves_what_the_general_way_leaves)
 {
 	compare(0, 0);
@@ -100,7 +107,6 @@ Test(trace, leaves_what_the_general_way_leaves)
 
 Test(trace, leaves_an_interval)
 {
-	every_branch(0);
 	enable_and_store();
 	set_event(BLOCK, 3, 1, 0);
 	expect_left(&jump);
@@ -108,7 +114,6 @@ Test(trace, leaves_an_interval)
 
 Test(trace, leaves_a_counter_that_is_not_due)
 {
-	every_branch(0);
 	profile(3, 0, 1);
 	expect_left(&jump);
 	branch(0x400000, LWP_BRANCH_RELATIVE, true, 0x400200);
@@ -118,7 +123,6 @@ Test(trace, leaves_a_counter_that_is_not_due)
 
 Test(trace, leaves_other_events)
 {
-	every_branch(0);
 	set_event(BLOCK, 2, 1000, 1000);
 	enable_and_store();
 	expect_left(&jump);
@@ -126,7 +130,6 @@ Test(trace, leaves_other_events)
 
 Test(trace, leaves_a_filtered_branch)
 {
-	every_branch(0);
 	put32(BLOCK + 36, LWP_FILTER_NCB);
 	enable_and_store();
 	expect_left(&jump);
@@ -134,7 +137,6 @@ Test(trace, leaves_a_filtered_branch)
 
 Test(trace, leaves_an_ip_filter)
 {
-	every_branch(0);
 	filter_ip(LWP_FILTER_IPF, 0, ~0ull);
 	enable_and_store();
 	expect_left(&jump);
@@ -142,7 +144,6 @@ Test(trace, leaves_an_ip_filter)
 
 Test(trace, leaves_random_intervals)
 {
-	every_branch(0);
 	put32(BLOCK + 4, RING_SIZE | 1u << 28);
 	enable_and_store();
 	expect_left(&jump);
@@ -150,7 +151,6 @@ Test(trace, leaves_random_intervals)
 
 Test(trace, leaves_a_pending_record)
 {
-	every_branch(0);
 	enable_and_store();
 	lwp_retire(&eng, &jump);
 	expect_left(&jump);
@@ -173,7 +173,6 @@ Test(trace, leaves_2007)
 
 Test(trace, leaves_a_slot_in_two_pages)
 {
-	every_branch(0);
 	make_block(BLOCK, RING + PAGE - 16);
 	profile(3, 0, 0);
 	expect_left(&jump);
@@ -182,7 +181,6 @@ Test(trace, leaves_a_slot_in_two_pages)
 /* What LWP writes of the block lies in two pages. */
 Test(trace, leaves_a_block_in_two_pages)
 {
-	every_branch(0);
 	make_block(BLOCK + PAGE - 64, RING);
 	set_event(BLOCK + PAGE - 64, 3, 0, 0);
 	enable(BLOCK + PAGE - 64);

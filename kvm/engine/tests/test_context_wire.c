@@ -29,6 +29,8 @@ static void two_parked(void)
 	lwp_ctx_park(&table, &eng, 0, 0);
 }
 
+TestSuite(context_wire, .init = two_parked);
+
 Test(context_wire, an_empty_table_is_no_bytes)
 {
 	start(LWP_REV_43724);
@@ -39,7 +41,6 @@ Test(context_wire, an_empty_table_is_no_bytes)
 
 Test(context_wire, the_size_is_asked_first)
 {
-	two_parked();
 	memset(wire, 0xaa, sizeof(wire));
 	cr_expect(eq(sz, lwp_ctx_save(&table, &caps, wire, 479), 480));
 	cr_expect(eq(u8, wire[0], 0xaa));
@@ -53,7 +54,6 @@ Test(context_wire, programs_go_on_where_they_were)
 {
 	s32 holder;
 
-	two_parked();
 	lwp_ctx_save(&table, &caps, wire, sizeof(wire));
 	start_engine(true, LWP_DELIVERY_EXACT); /* another host */
 	memset(table_memory, 0xff, sizeof(table_memory));
@@ -74,7 +74,6 @@ Test(context_wire, verification_travels)
 {
 	s32 holder;
 
-	two_parked();
 	lwp_ctx_save(&table, &caps, wire, sizeof(wire));
 	cr_expect(lwp_ctx_load(&table, &caps, wire, 480, 0, &bad) == NULL);
 	put64(RING + 8, 0); /* the last record */
@@ -89,7 +88,6 @@ Test(context_wire, what_is_live_is_saved_and_stays_live)
 	struct lwp_engine before;
 	s32 holder;
 
-	two_parked();
 	cr_expect(eq(int, lwp_ctx_find(&table, &eng, 1, &key_b, &holder), LWP_CTX_RESUMED));
 	eng.st.counter[1] = 44;
 	before = eng;
@@ -107,7 +105,6 @@ Test(context_wire, loading_replaces_the_table)
 {
 	s32 holder;
 
-	two_parked();
 	lwp_ctx_save(&table, &caps, wire, sizeof(wire));
 	cr_expect(lwp_ctx_load(&table, &caps, wire + 240, 240, 0, &bad) == NULL);
 	cr_expect(eq(u32, table.used, 1));
@@ -121,7 +118,6 @@ static const char *load(size_t size)
 
 Test(context_wire, a_bad_array_is_named_and_leaves_the_table)
 {
-	two_parked();
 	lwp_ctx_save(&table, &caps, wire, sizeof(wire));
 	cr_expect(eq(int, strcmp(load(479), "size is not a multiple of an entry's"), 0));
 	cr_expect(eq(int, strcmp(load(sizeof(wire)), "more contexts than the table holds"), 0));

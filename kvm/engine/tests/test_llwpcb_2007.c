@@ -2,9 +2,15 @@
 /* LLWPCB and the block of the 2007 proposal (2007-401 to 2007-417, 2007-601 to 2007-610). */
 #include "fake_guest.h"
 
-Test(llwpcb_2007, returns_the_previous_pointer) /* 2007-602, 2007-603 */
+static void start_2007(void)
 {
 	start(LWP_REV_2007);
+}
+
+TestSuite(llwpcb_2007, .init = start_2007);
+
+Test(llwpcb_2007, returns_the_previous_pointer) /* 2007-602, 2007-603 */
+{
 	set_event(BLOCK, 1, 9, 9);
 	set_event(BLOCK2, 1, 9, 9);
 	expect_exc(llwpcb(BLOCK), NONE);
@@ -18,7 +24,6 @@ Test(llwpcb_2007, returns_the_previous_pointer) /* 2007-602, 2007-603 */
 
 Test(llwpcb_2007, flags_tell_what_is_profiled) /* 2007-405 */
 {
-	start(LWP_REV_2007);
 	lwp_engine_write_cfg(&eng, 0x80000007); /* Enabled, IRE, BRE, INT */
 	put32(BLOCK, 0x12345678);
 	set_event(BLOCK, 1, 9, 9);
@@ -29,7 +34,6 @@ Test(llwpcb_2007, flags_tell_what_is_profiled) /* 2007-405 */
 
 Test(llwpcb_2007, only_flags_are_written) /* 2007-417 */
 {
-	start(LWP_REV_2007);
 	set_event(BLOCK, 1, 9, 9);
 	put32(BLOCK + 16, 2000);
 	expect_exc(llwpcb(BLOCK), NONE);
@@ -41,7 +45,6 @@ Test(llwpcb_2007, only_flags_are_written) /* 2007-417 */
 
 Test(llwpcb_2007, without_events_lwp_goes_off_and_flags_are_zero) /* 2007-406 */
 {
-	start(LWP_REV_2007);
 	set_event(BLOCK2, 1, 9, 9);
 	enable(BLOCK2);
 	put32(BLOCK, 0xffffffff);
@@ -56,7 +59,6 @@ Test(llwpcb_2007, without_events_lwp_goes_off_and_flags_are_zero) /* 2007-406 */
 
 Test(llwpcb_2007, a_ring_without_a_record_leaves_lwp_off) /* 2007-409 */
 {
-	start(LWP_REV_2007);
 	set_event(BLOCK, 1, 9, 9);
 	put32(BLOCK + 4, 31);
 	put32(BLOCK, 0xffffffff);
@@ -70,7 +72,6 @@ Test(llwpcb_2007, a_ring_without_a_record_leaves_lwp_off) /* 2007-409 */
 
 Test(llwpcb_2007, alignment_of_16_bytes_or_gp) /* 2007-411 */
 {
-	start(LWP_REV_2007);
 	make_block(BLOCK + 8, RING);
 	set_event(BLOCK + 8, 1, 9, 9);
 	expect_exc(llwpcb(BLOCK + 8), GP);
@@ -85,7 +86,6 @@ Test(llwpcb_2007, buffer_base_is_linear_and_its_low_bits_are_ignored) /* 2007-40
 {
 	struct lwp_ds ds = { .base = 0x500000, .limit = 0x2fff };
 
-	start(LWP_REV_2007);
 	make_block(BLOCK, RING + 31);
 	set_event(BLOCK, 1, 9, 9);
 	/* Neither DS base nor limit apply to it. */
@@ -100,7 +100,6 @@ Test(llwpcb_2007, buffer_base_is_linear_and_its_low_bits_are_ignored) /* 2007-40
 
 Test(llwpcb_2007, the_earliest_of_duplicate_selectors_counts) /* 2007-403 */
 {
-	start(LWP_REV_2007);
 	put32(BLOCK + 40, 2u << 26 | 100);
 	put32(BLOCK + 44, 50);
 	put32(BLOCK + 48, 1u << 26 | 200);
@@ -119,7 +118,6 @@ Test(llwpcb_2007, the_earliest_of_duplicate_selectors_counts) /* 2007-403 */
 /* 2007-207, 2007-302, 2007-303, 2007-605 */
 Test(llwpcb_2007, outside_cpl_3_only_the_pointer_is_loaded)
 {
-	start(LWP_REV_2007);
 	set_event(BLOCK, 1, 9, 9);
 	set_permission(BLOCK, 0);
 	lwp_llwpcb(&eng, BLOCK, &flat, 0, &result, &exc);
@@ -150,7 +148,6 @@ Test(llwpcb_2007, outside_cpl_3_the_old_block_is_flushed_first) /* 2007-604 */
 /* 2007-602, 2007-609 */
 Test(llwpcb_2007, a_fault_in_the_new_block_keeps_the_old_one_for_the_restart)
 {
-	start(LWP_REV_2007);
 	set_event(BLOCK, 1, 9, 9);
 	set_event(BLOCK2, 1, 9, 9);
 	enable(BLOCK);

@@ -19,16 +19,21 @@ static void stepped(int times)
 		lwp_margin_stepped(&m);
 }
 
-Test(margin, stays_for_a_whole_window)
+static void usual_margin(void)
 {
 	lwp_margin_init(&m, 1000, 1, 8000);
+}
+
+TestSuite(margin, .init = usual_margin);
+
+Test(margin, stays_for_a_whole_window)
+{
 	late(0, LWP_MARGIN_WINDOW - 1);
 	cr_expect(eq(u32, m.now, 1000));
 }
 
 Test(margin, shrinks_by_at_most_a_quarter_a_window)
 {
-	lwp_margin_init(&m, 1000, 1, 8000);
 	late(0, LWP_MARGIN_WINDOW);
 	cr_expect(eq(u32, m.now, 750));
 	late(0, LWP_MARGIN_WINDOW);
@@ -37,7 +42,6 @@ Test(margin, shrinks_by_at_most_a_quarter_a_window)
 
 Test(margin, settles_at_five_quarters_of_the_worst) /* 43724-822 */
 {
-	lwp_margin_init(&m, 1000, 1, 8000);
 	late(400, 1);
 	late(100, LWP_MARGIN_WINDOW - 1);
 	cr_expect(eq(u32, m.now, 750)); /* on its way to 501 */
@@ -47,7 +51,6 @@ Test(margin, settles_at_five_quarters_of_the_worst) /* 43724-822 */
 
 Test(margin, grows_within_its_bounds_when_interrupts_come_almost_too_late)
 {
-	lwp_margin_init(&m, 1000, 1, 8000);
 	late(999, LWP_MARGIN_WINDOW);
 	cr_expect(eq(u32, m.now, 1249)); /* 999 + 249 + 1 */
 	lwp_margin_init(&m, 1000, 1, 1100);
@@ -57,7 +60,6 @@ Test(margin, grows_within_its_bounds_when_interrupts_come_almost_too_late)
 
 Test(margin, becomes_one_if_nothing_is_late)
 {
-	lwp_margin_init(&m, 1000, 1, 8000);
 	late(0, 100 * LWP_MARGIN_WINDOW);
 	cr_expect(eq(u32, m.now, 1));
 	lwp_margin_init(&m, 1000, 16, 8000);
@@ -67,7 +69,6 @@ Test(margin, becomes_one_if_nothing_is_late)
 
 Test(margin, an_overshoot_raises_it_at_once) /* 43724-822 */
 {
-	lwp_margin_init(&m, 1000, 1, 8000);
 	late(1000, 1); /* exactly the margin is too late */
 	cr_expect(eq(u32, m.now, 1251));
 	late(1500, 1);
@@ -76,7 +77,6 @@ Test(margin, an_overshoot_raises_it_at_once) /* 43724-822 */
 
 Test(margin, one_interrupt_in_very_many_does_not_spoil_it)
 {
-	lwp_margin_init(&m, 1000, 1, 8000);
 	late(86738, 1);
 	cr_expect(eq(u32, m.now, 2000));
 	late(~(u64)0, 1);
@@ -88,7 +88,6 @@ Test(margin, one_interrupt_in_very_many_does_not_spoil_it)
 /* A window that an overshoot interrupts begins again: what came before does not shrink the margin. */
 Test(margin, an_overshoot_begins_a_window)
 {
-	lwp_margin_init(&m, 1000, 1, 8000);
 	late(0, LWP_MARGIN_WINDOW - 1);
 	late(1000, 1);
 	late(0, LWP_MARGIN_WINDOW - 1);
@@ -100,7 +99,6 @@ Test(margin, an_overshoot_begins_a_window)
 /* A period that is shorter than the margin is stepped and shows no interrupt. */
 Test(margin, goes_back_to_what_was_enough_when_it_outgrows_the_period)
 {
-	lwp_margin_init(&m, 1000, 1, 8000);
 	late(86738, 2);
 	cr_expect(eq(u32, m.now, 4000));
 	stepped(LWP_MARGIN_WINDOW - 1);
@@ -115,7 +113,6 @@ Test(margin, goes_back_to_what_was_enough_when_it_outgrows_the_period)
 
 Test(margin, never_goes_below_what_was_enough_without_seeing_an_interrupt)
 {
-	lwp_margin_init(&m, 1000, 1, 8000);
 	stepped(100 * LWP_MARGIN_WINDOW);
 	cr_expect(eq(u32, m.now, 1000));
 	late(800, LWP_MARGIN_WINDOW);

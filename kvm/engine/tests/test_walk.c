@@ -79,16 +79,16 @@ static void four_levels(void)
 	set64(FOURTH, 4, 0x7654321000 | P | U | NX);
 }
 
+TestSuite(walk, .init = four_levels);
+
 Test(walk, four_levels) /* 43724-905 */
 {
-	four_levels();
 	expect_walk(LONG, AT4(1, 2, 3, 4) + 0xabc, OK, 0x7654321abc);
 	cr_expect(eq(int, reads, 4)); /* every entry once */
 }
 
 Test(walk, five_levels) /* 43724-905 */
 {
-	four_levels();
 	cr3 = FIFTH;
 	set64(FIFTH, 7, TOP | P | U);
 	expect_walk(LONG5, AT5(7, 1, 2, 3, 4) + 0xabc, OK, 0x7654321abc);
@@ -101,7 +101,6 @@ Test(walk, pae) /* 43724-905 */
 {
 	u64 linear = 0x80000000 + AT4(0, 0, 5, 6);
 
-	four_levels();
 	/* CR3[31:5]: the four entries lie anywhere at 32 bytes. */
 	cr3 = 0x6020;
 	set64(0x6000, 0x20 / 8 + 2, SECOND | P);
@@ -140,7 +139,6 @@ Test(walk, without_paging_the_address_is_physical)
 
 Test(walk, large_pages) /* 43724-905 */
 {
-	four_levels();
 	set64(THIRD, 3, 0x7654200000 | P | U | PS | 0x1000); /* PAT */
 	expect_walk(LONG, AT4(1, 2, 3, 4) + 0xabc, OK, 0x7654204abc);
 	set64(THIRD, 3, 0x7654202000 | P | U | PS);
@@ -198,7 +196,6 @@ Test(walk, reserved_address_bits) /* 43724-905 */
 
 Test(walk, tables_outside_memory)
 {
-	four_levels();
 	set64(SECOND, 2, 0x7654321000 | P | U);
 	expect_walk(LONG, AT4(1, 2, 3, 4), NONE, 0);
 	cr3 = 0xffffffffff000;
@@ -207,14 +204,12 @@ Test(walk, tables_outside_memory)
 
 Test(walk, a_table_that_the_host_has_swapped_out)
 {
-	four_levels();
 	away = THIRD;
 	expect_walk(LONG, AT4(1, 2, 3, 4), AWAY, 0);
 }
 
 Test(walk, addresses_that_the_mode_does_not_have)
 {
-	four_levels();
 	expect_walk(LONG, 1ull << 47, NONE, 0);
 	expect_walk(LONG, 1ull << 63, NONE, 0);
 	expect_walk(LONG5, 1ull << 56, NONE, 0);
