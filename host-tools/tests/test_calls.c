@@ -228,11 +228,12 @@ static const struct call *call_of(const char *caller, const char *callee)
 	return NULL;
 }
 
+TestSuite(calls, .init = begin);
+
 /* ---- Instructions --------------------------------------------------------------------------- */
 
 Test(calls, a_run_counts_from_the_target_of_a_branch_to_the_next_branch)
 {
-	begin();
 	/* inner: 4 with its branch not taken, and RET; the loop once more: 3. After: DEC, JNZ. */
 	WINDOW(4, 0, { CALL, INNER }, { JUMP, LOOP }, { INNER_RETURN, AFTER }, { BACK, AGAIN });
 	follow(0);
@@ -245,7 +246,6 @@ Test(calls, a_run_counts_from_the_target_of_a_branch_to_the_next_branch)
 /* docs/design.md, "Counting": NOP, SLWPCB and RET do. */
 Test(calls, instructions_that_leave_the_program_and_llwpcb_do_not_count)
 {
-	begin();
 	WINDOW(2, 0, { CALL, LEAVER }, { LEAVER_RETURN, AFTER });
 	follow(0);
 	cr_expect(eq(dbl, own("leaver"), 3));
@@ -254,7 +254,6 @@ Test(calls, instructions_that_leave_the_program_and_llwpcb_do_not_count)
 
 Test(calls, windows_that_continue_are_one_way)
 {
-	begin();
 	WINDOW(1, 0, { CALL, INNER });
 	WINDOW(1, 1, { INNER_RETURN, AFTER });
 	WINDOW(1, 0, { BACK, AGAIN });
@@ -265,7 +264,6 @@ Test(calls, windows_that_continue_are_one_way)
 
 Test(calls, a_run_counts_for_all_that_its_window_stands_for)
 {
-	begin();
 	WINDOW(20, 0, { CALL, INNER }, { INNER_RETURN, AFTER });
 	follow(7);
 	cr_expect(eq(dbl, own("inner"), 10 * 5));
@@ -274,7 +272,6 @@ Test(calls, a_run_counts_for_all_that_its_window_stands_for)
 
 Test(calls, code_in_no_file_is_not_counted_but_said)
 {
-	begin();
 	WINDOW(3, 0, { CALL, ELSEWHERE }, { ELSEWHERE, AFTER }, { BACK, AGAIN });
 	follow(0);
 	cr_expect(eq(dbl, calls.unknown, 1));
@@ -285,7 +282,6 @@ Test(calls, code_in_no_file_is_not_counted_but_said)
 
 Test(calls, call_goes_down_and_return_goes_up)
 {
-	begin();
 	WINDOW(3, 0, { CALL, INNER }, { INNER_RETURN, AFTER }, { BACK, AGAIN });
 	follow(0);
 	cr_expect(eq(dbl, of_chain("outer;inner"), 5));
@@ -299,7 +295,6 @@ Test(calls, call_goes_down_and_return_goes_up)
 
 Test(calls, what_is_below_a_window_is_marked)
 {
-	begin();
 	/* The caller of inner is seen only when inner returns; that of outer never. */
 	WINDOW(3, 0, { JUMP, LOOP }, { INNER_RETURN, AFTER }, { BACK, AGAIN });
 	follow(5);
@@ -309,7 +304,6 @@ Test(calls, what_is_below_a_window_is_marked)
 
 Test(calls, a_function_that_is_jumped_to_returns_for_the_one_that_jumps)
 {
-	begin();
 	WINDOW(5, 0, { CALL, INNER }, { JUMP, TAIL }, { TAIL, LAST }, { LAST_RETURN, AFTER },
 	       { BACK, AGAIN });
 	follow(0);
@@ -322,7 +316,6 @@ Test(calls, a_function_that_is_jumped_to_returns_for_the_one_that_jumps)
 
 Test(calls, longjmp_leaves_what_was_called_since)
 {
-	begin();
 	WINDOW(4, 0, { CALL, INNER }, { JUMP, TAIL }, { TAIL, AFTER }, { BACK, AGAIN });
 	follow(0);
 	cr_expect(eq(dbl, of_chain("outer"), 2));
@@ -331,7 +324,6 @@ Test(calls, longjmp_leaves_what_was_called_since)
 
 Test(calls, recursion_counts_once_with_callees)
 {
-	begin();
 	/* As if inner called itself. */
 	WINDOW(4, 0, { CALL, OUTER }, { CALL, INNER }, { INNER_RETURN, AFTER }, { RETURN, AFTER });
 	WINDOW(1, 1, { BACK, AGAIN });
@@ -344,7 +336,6 @@ Test(calls, recursion_counts_once_with_callees)
 
 Test(calls, a_signal_breaks_a_run_off_and_it_counts_as_a_whole)
 {
-	begin();
 	/* Between the call and the return of inner: its handler, which ends in the restorer, without a branch. */
 	WINDOW(4, 0, { CALL, INNER }, { HANDLER_RETURN, RESTORER }, { INNER_RETURN, AFTER },
 	       { BACK, AGAIN });
@@ -357,7 +348,6 @@ Test(calls, a_signal_breaks_a_run_off_and_it_counts_as_a_whole)
 
 Test(calls, chains_end_at_a_depth)
 {
-	begin();
 	for (int i = 0; i < 300; i++)
 		WINDOW(1, i ? 1 : 0, { CALL, OUTER });
 	follow(0);
@@ -377,7 +367,6 @@ Test(calls, the_part_of_a_caller_is_that_of_the_entries_and_has_an_interval)
 	struct interval i;
 	size_t edges = 0;
 
-	begin();
 	for (int n = 0; n < 20; n++) {
 		WINDOW(300, 0, { CALL, LAST }, { LAST_RETURN, AFTER }, { BACK, AGAIN });
 		WINDOW(300, 0, { INNER_RETURN, INNER }, { TAIL, LAST }, { LAST_RETURN, AFTER });
@@ -398,7 +387,6 @@ Test(calls, the_part_of_a_caller_is_that_of_the_entries_and_has_an_interval)
 
 Test(calls, of_a_complete_trace_the_part_of_a_caller_is_exact)
 {
-	begin();
 	WINDOW(3, 0, { CALL, LAST }, { LAST_RETURN, AFTER }, { BACK, AGAIN });
 	follow(0);
 	cr_assert(eq(sz, calls.nr_edges, 1));
@@ -409,7 +397,6 @@ Test(calls, of_a_complete_trace_the_part_of_a_caller_is_exact)
 
 Test(calls, trips_of_a_loop_are_branches_back_and_one)
 {
-	begin();
 	WINDOW(7, 0, { CALL, INNER }, { JUMP, LOOP }, { JUMP, LOOP }, { INNER_RETURN, AFTER },
 	       { BACK, AGAIN }, { CALL, INNER }, { JUMP, LOOP });
 	WINDOW(2, 1, { INNER_RETURN, AFTER }, { RETURN, OUTER });
@@ -435,7 +422,6 @@ static bool complete(uint32_t flags, uint64_t missed)
 	static const struct filter all;
 	const char *why;
 
-	begin();
 	WINDOW(1, 0, { CALL, INNER });
 	WINDOW(1, flags, { INNER_RETURN, AFTER });
 	follow(missed);
