@@ -10,9 +10,7 @@ from typing import Any
 
 from lab.common.places import TOP
 from lab.tests.conftest import good
-from sample import (
-    BELOW, BRANCHES, COLD, HOT, PROCESS, SAMPLE, W_BRANCHES, W_CALLS, W_COLD, W_HOT, Sample,
-)
+from sample import (BELOW, BRANCHES, COLD, HOT, PROCESS, SAMPLE, W_BRANCHES, W_CALLS, W_COLD, W_HOT, Sample)
 
 SCHEMA = TOP / "host-tools/tests/profile.proto"
 DEEPEST = 100  # stack: a cycle ends there

@@ -28,10 +28,7 @@ PERL = (
     " $h{$k} += $i; $s = substr($s . $k, -40); $h{q()}++ if $s =~ /(\\w)\\1(\\w+)\\1/ }"
     "print join(q(,), map { $h{$_} } sort keys %h)"
 )
-LOADS = {
-    "workload": f"{LINUX_PROGRAMS}/workload 1 120000",
-    "perl": f"env PERL_HASH_SEED=0 /usr/bin/perl -e '{PERL}'",
-}
+LOADS = {"workload": f"{LINUX_PROGRAMS}/workload 1 120000", "perl": f"env PERL_HASH_SEED=0 /usr/bin/perl -e '{PERL}'"}
 SWITCHES = 200000
 THREADS = {f"{threads} threads": f"{LINUX_PROGRAMS}/switches {threads} {SWITCHES}" for threads in (2, 1000)}
 

@@ -26,9 +26,7 @@ DIRECTIVE = re.compile(r"(?:\\\n|/\*.*?\*/|[^\n])*", re.DOTALL)  # the rest of i
 OPEN, CLOSE = frozenset("([{"), frozenset(")]}")
 C_LIKE = (".c", ".h", ".inc")
 # A macro that stands alone, as type_init(f) does, has no semicolon.
-CTAGS = (
-    "ctags", "--output-format=json", "--fields=+neK", "--langmap=c:.c.h.inc", "-Itype_init+", "-o", "-",
-)
+CTAGS = ("ctags", "--output-format=json", "--fields=+neK", "--langmap=c:.c.h.inc", "-Itype_init+", "-o", "-")
 
 
 class Token(NamedTuple):

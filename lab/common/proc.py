@@ -152,14 +152,10 @@ def logged(argv: Sequence[Word], log: IO[str], **options: Any) -> int:
     return call(argv, stdout=log, stderr=subprocess.STDOUT, **options)
 
 
-def output(
-    argv: Sequence[Word], *, env: Mapping[str, str] | None = None, **options: Any
-) -> str:
+def output(argv: Sequence[Word], *, env: Mapping[str, str] | None = None, **options: Any) -> str:
     """The standard output of a command that must not fail (subprocess.CalledProcessError if it does)."""
     options.setdefault("stdin", subprocess.DEVNULL)
-    run = subprocess.run(
-        words(argv), env=environment(env), check=True, stdout=subprocess.PIPE, text=True, **options
-    )
+    run = subprocess.run(words(argv), env=environment(env), check=True, stdout=subprocess.PIPE, text=True, **options)
     return str(run.stdout)
 
 

@@ -155,11 +155,7 @@ def _take_change(mutant: Mutant, text: str) -> None:
 
 def chosen(mutants: Sequence[Mutant], texts: Sequence[str]) -> list[Mutant]:
     """The mutants whose place or tests contain one of the texts; without texts, all."""
-    return [
-        mutant
-        for mutant in mutants
-        if not texts or any(text in mutant.named for text in texts)
-    ]
+    return [mutant for mutant in mutants if not texts or any(text in mutant.named for text in texts)]
 
 
 def locate(mutant: Mutant, tree: Tree) -> tuple[Source, Definition]:

@@ -22,13 +22,9 @@ COMPILER_ERROR = re.compile(r"^.*\berror:.*$", re.MULTILINE)
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of all soaks of mutants."""
-    parser.add_argument(
-        "texts", nargs="*", metavar="TEXT", help="only mutants whose place or tests contain TEXT"
-    )
+    parser.add_argument("texts", nargs="*", metavar="TEXT", help="only mutants whose place or tests contain TEXT")
     parser.add_argument("--list", action="store_true", help="show the mutants and try none")
-    parser.add_argument(
-        "--share", type=number(1, 1000), metavar="N", default=1, help="try a random Nth of the mutants"
-    )
+    parser.add_argument("--share", type=number(1, 1000), metavar="N", default=1, help="try a random Nth of the mutants")
     parser.add_argument("--seed", type=int, help="the seed that the choice begins with")
 
 

@@ -101,9 +101,7 @@ class Changes(Files):
         mutant = Mutant("x.list:1", file, name, was, occurrence, now)
         return applied(mutant, Tree(self.top, ["src"]))[1]
 
-    def refused(
-        self, reason: str, name: str, was: str, file: str = "", occurrence: int = 0
-    ) -> None:
+    def refused(self, reason: str, name: str, was: str, file: str = "", occurrence: int = 0) -> None:
         """This mutant does not fit, for this reason."""
         with self.assertRaises(MutantError) as caught:
             self.apply(name, was, "0", file=file, occurrence=occurrence)

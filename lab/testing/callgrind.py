@@ -80,9 +80,7 @@ def _around(costs: Mapping[int, int], at: int) -> list[int]:
     return [costs[at], *islice(before, 1), *islice(behind, 1)]
 
 
-def of(
-    work: Path, words: Sequence[proc.Word], stubs: str = STUBS_APART, env: Mapping[str, str] | None = None
-) -> Costs:
+def of(work: Path, words: Sequence[proc.Word], stubs: str = STUBS_APART, env: Mapping[str, str] | None = None) -> Costs:
     """Run a program under callgrind, whose file is in a folder. What the program prints is nobody's."""
     out = work / "callgrind.out"
     options = [stubs, *OPTIONS, f"--callgrind-out-file={out}"]

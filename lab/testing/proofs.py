@@ -162,9 +162,7 @@ def disproved(file: File, name: str, split: Split) -> list[str]:
 def counterexample(results: list[dict[str, Any]]) -> bytes:
     """The inputs of the first trace, as the program that libFuzzer runs takes them."""
     trace = next(one["trace"] for one in results if "trace" in one)
-    return b"".join(
-        bytes(_bytes(value)) for step in trace if step["stepType"] == "input" for value in step["values"]
-    )
+    return b"".join(bytes(_bytes(value)) for step in trace if step["stepType"] == "input" for value in step["values"])
 
 
 def _bytes(value: dict[str, Any]) -> Iterator[int]:

@@ -42,9 +42,7 @@ def frozen_of(place: Path, wrapper: Sequence[str], words: Sequence[str]) -> coun
     return one
 
 
-def seen(
-    one: count1.Count1, place: Path, wrapper: Sequence[str], words: Sequence[str], **stdio: Any
-) -> dict[str, str]:
+def seen(one: count1.Count1, place: Path, wrapper: Sequence[str], words: Sequence[str], **stdio: Any) -> dict[str, str]:
     """What a run leaves: a hash of each file of the share, the counts among them, and of what it has printed."""
     share = place / "share"
     for folder in (place, share):

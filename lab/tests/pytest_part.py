@@ -157,9 +157,7 @@ def _pytest(args: argparse.Namespace) -> list[str]:
 
 def _shown(command: Sequence[str], name: str) -> int:
     """Run it and show what it says. Result: its exit status."""
-    child = proc.start(
-        command, cwd=TOP, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, errors="replace"
-    )
+    child = proc.start(command, cwd=TOP, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, errors="replace")
     assert child.stdout
     with alive(name):
         for line in child.stdout:
