@@ -13,6 +13,14 @@ static void expect_leaf(const struct lwp_caps *caps, u32 ebx, u32 ecx, u32 edx)
 	cr_expect(eq(u32, leaf.edx, edx));
 }
 
+static void expect_profile(enum lwp_profile profile, u32 rev, u32 ebx, u32 ecx, u32 edx)
+{
+	struct lwp_caps caps;
+
+	lwp_caps_profile(&caps, profile, rev);
+	expect_leaf(&caps, ebx, ecx, edx);
+}
+
 static bool decodes(u32 rev, u32 ebx, u32 ecx, u32 edx, struct lwp_caps *caps)
 {
 	struct lwp_leaf leaf = { 0, ebx, ecx, edx };
@@ -36,29 +44,19 @@ Test(leaf, presence_is_8000_0001_ecx_15) /* 43724-101, 43724-102, 2007-101 */
 
 Test(leaf, fam15h_profile_has_the_registers_of_an_fx_8150) /* 43724-111 */
 {
-	struct lwp_caps caps;
-
-	lwp_caps_profile(&caps, LWP_PROFILE_FAM15H, LWP_REV_43724);
-	expect_leaf(&caps, 0x80032013, 0x00010200, 0x8000000f);
+	expect_profile(LWP_PROFILE_FAM15H, LWP_REV_43724, 0x80032013, 0x00010200, 0x8000000f);
 }
 
 Test(leaf, full_profile) /* 43724-103 to 43724-106 */
 {
-	struct lwp_caps caps;
-
-	lwp_caps_profile(&caps, LWP_PROFILE_FULL, LWP_REV_43724);
-	expect_leaf(&caps, 0x80062016, 0xe0010230, 0xe000007f);
+	expect_profile(LWP_PROFILE_FULL, LWP_REV_43724, 0x80062016, 0xe0010230, 0xe000007f);
 }
 
 /* 2007: size in bytes (64 = 40 + 3 * 8), version in EBX, EDX[1] is the interrupt. */
 Test(leaf, full_profile_of_2007) /* 2007-104, 2007-105, 2007-108 */
 {
-	struct lwp_caps caps;
-
-	lwp_caps_profile(&caps, LWP_PROFILE_FULL, LWP_REV_2007);
-	expect_leaf(&caps, 0x01032040, 0xc0000030, 0x0000001f);
-	lwp_caps_profile(&caps, LWP_PROFILE_FAM15H, LWP_REV_2007);
-	expect_leaf(&caps, 0x01032040, 0xc0000030, 0x0000001f);
+	expect_profile(LWP_PROFILE_FULL, LWP_REV_2007, 0x01032040, 0xc0000030, 0x0000001f);
+	expect_profile(LWP_PROFILE_FAM15H, LWP_REV_2007, 0x01032040, 0xc0000030, 0x0000001f);
 }
 
 Test(leaf, decode_fam15h) /* 43724-111 */

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Taking a block over, flushing into it, and reading its address range again keep the invariant.
- * Split: block_take block_begins block_flush block_flush_head
- * Soak: block_begins block_flush_head
+ * Split: block_take block_begins block_flush block_flush_head Soak: block_begins block_flush_head
  */
 #include "any_engine.h"
 

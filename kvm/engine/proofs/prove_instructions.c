@@ -2,8 +2,7 @@
 /*
  * The four instructions, and the boundary between two, keep the invariant. What they call of the
  * two files that access memory is replaced by what prove_store.c and prove_block.c show of it.
- * Stands in for: lwp_store.c lwp_block.c
- * Soak: boundary llwpcb lwpins settle slwpcb lwpval
+ * Stands in for: lwp_store.c lwp_block.c Soak: boundary llwpcb lwpins settle slwpcb lwpval
  */
 #include "any_engine.h"
 

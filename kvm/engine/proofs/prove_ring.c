@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * What a store makes of head, tail, threshold, MissedEvents, counter and interval: written a second
- * time from the rules. prove_store.c has that it is all or nothing.
- * Split: commit_follows_the_ring sample_reloads pending_reloads pending_is_reloaded_once
- * Soak: sample_reloads pending_reloads
+ * time from the rules. prove_store.c has that it is all or nothing. Split: commit_follows_the_ring
+ * sample_reloads pending_reloads pending_is_reloaded_once Soak: sample_reloads pending_reloads
  */
 #include "any_engine.h"
 
