@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * LWP for programs that profile themselves: the control block, the event records, the four
- * instructions and a ring reader, for 64-bit and 32-bit x86. Self-contained; needs GCC or clang, but
- * neither -mlwp nor an assembler that knows LWP. This is revision 43724, which processors, compilers
- * and hypervisors speak.
+ * LWP for programs that profile themselves: the control block, the event records, the four instructions and a ring
+ * reader, for 64-bit and 32-bit x86. Self-contained; needs GCC or clang, but neither -mlwp nor an assembler that knows
+ * LWP. This is revision 43724, which processors, compilers and hypervisors speak.
  *
  * In short: ask lwp_query(), fill a struct lwp_block (lwp_block_init(), lwp_block_event()), start with
  * lwp_llwpcb(block), read records with lwp_ring_peek() and lwp_ring_pop(), stop with lwp_llwpcb(NULL).
- * examples/selfprofile.c does all of it. LWP belongs to the thread that executes LLWPCB, and must be
- * stopped before that thread ends and before its block or ring are freed: until then the processor writes
- * there, whoever has the memory. liblwp (liblwp.h) sees to that by itself.
+ * examples/selfprofile.c does all of it. LWP belongs to the thread that executes LLWPCB, and must be stopped before
+ * that thread ends and before its block or ring are freed: until then the processor writes there, whoever has the
+ * memory. liblwp (liblwp.h) sees to that by itself.
  */
 #ifndef VLWP_LWP_H
 #define VLWP_LWP_H

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * fork: the child has a new address space, so LWP is off there; the parent's profile is not
- * disturbed (43724-902).
- */
+/* fork: the child has a new address space, so LWP is off there; the parent's profile is not disturbed (43724-902). */
 #include <sys/wait.h>
 #include <unistd.h>
 

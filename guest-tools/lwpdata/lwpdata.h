@@ -197,7 +197,7 @@ struct lwpdata_image {
 	struct lwpdata_bytes bytes; /* ELF file contents, for objects that are no files (vDSO) */
 };
 
-/* What went wrong while profiling; all zero in a good run. */
+/* What went wrong while profiling; all zero in a good run. Nothing but numbers of 64 bits, in the order of the file. */
 struct lwpdata_stats {
 	uint64_t threads_no_slot; /* threads not profiled: more at once than --max-threads */
 	uint64_t threads_no_memory; /* threads not profiled: no memory for a ring */

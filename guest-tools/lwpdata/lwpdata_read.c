@@ -372,13 +372,8 @@ static void read_image(struct lwpdata_reader *r, struct cursor *c, struct lwpdat
 
 static void read_stats(struct lwpdata_reader *r, struct cursor *c, struct lwpdata_stats *stats)
 {
-	stats->threads_no_slot = take64(c);
-	stats->threads_no_memory = take64(c);
-	stats->processes_refused = take64(c);
-	stats->execs_unfollowed = take64(c);
-	stats->contexts_lost = take64(c);
-	stats->rings_filled = take64(c);
-	stats->rings_damaged = take64(c);
+	for (size_t i = 0; i < sizeof(*stats) / sizeof(uint64_t); i++)
+		((uint64_t *)stats)[i] = take64(c);
 }
 
 /* END: what the file says of itself must be what was read. */

@@ -355,13 +355,8 @@ int lwpdata_write_image(struct lwpdata_writer *w, const struct lwpdata_image *im
 
 int lwpdata_write_stats(struct lwpdata_writer *w, const struct lwpdata_stats *stats)
 {
-	put64(w, stats->threads_no_slot);
-	put64(w, stats->threads_no_memory);
-	put64(w, stats->processes_refused);
-	put64(w, stats->execs_unfollowed);
-	put64(w, stats->contexts_lost);
-	put64(w, stats->rings_filled);
-	put64(w, stats->rings_damaged);
+	for (size_t i = 0; i < sizeof(*stats) / sizeof(uint64_t); i++)
+		put64(w, ((const uint64_t *)stats)[i]);
 	return write_built(w, LWPDATA_STATS);
 }
 

@@ -138,9 +138,8 @@ static inline unsigned char *pool_ring(struct pool *pool, uint32_t i)
 }
 
 /*
- * The first counters are drawn evenly from all that the interval allows: a thread that ends before its
- * first interval is over leaves a record with the right probability, so that a program which is many
- * short processes is seen.
+ * The first counters are drawn evenly from all that the interval allows: a thread that ends before its first interval
+ * is over leaves a record with the right probability, so that a program which is many short processes is seen.
  */
 static inline uint32_t pool_first_counter(const struct pool *pool, uint64_t incarnation,
 					  uint32_t event)

@@ -39,9 +39,8 @@ void preload_forked(void);
 void preload_process_end(void);
 
 /*
- * Stop LWP around work of our own, so that it is not counted, and resume it. Signals are blocked between.
- * False, and nothing is to be resumed: this thread is not profiled, or it is a vfork child in its
- * parent's memory.
+ * Stop LWP around work of our own, so that it is not counted, and resume it. Signals are blocked between. False, and
+ * nothing is to be resumed: this thread is not profiled, or it is a vfork child in its parent's memory.
  */
 struct preload_pause {
 	uint64_t signals;

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * liblwprun.so: slots of the pool, one for each thread that is profiled, and requests to lwprun through
- * them.
- */
+/* liblwprun.so: slots of the pool, one for each thread that is profiled, and requests to lwprun through them. */
 #include <errno.h>
 #include <limits.h>
 #include <fcntl.h>

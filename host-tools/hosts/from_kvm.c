@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What KVM of this machine can give its guests, without QEMU: the capability of a VM, and the offered
- * leaf 8000_001C.
+ * What KVM of this machine can give its guests, without QEMU: the capability of a VM, and the offered leaf 8000_001C.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -97,8 +97,7 @@ static void add_global(void *opaque, const char *name, const char *value)
 }
 
 /*
- * A CPU that each accelerator has. With @q it has the LWP in question: XSAVE is for lwp-context=os, SVM for
- * lwp-vmcb.
+ * A CPU that each accelerator has. With @q it has the LWP in question: XSAVE is for lwp-context=os, SVM for lwp-vmcb.
  */
 static char *probe_xml(const struct connection *c, const struct question *q)
 {

@@ -38,9 +38,8 @@ bool hostcaps_any(const struct hostcaps *host);
 void hostcaps_free(struct hostcaps *host);
 
 /*
- * Reads what hostcaps_to_json() wrote. Returns true; or false after one line that names @path, the
- * line or the place in the JSON, and what was expected there. The numbers are consistent
- * (lwp_caps_valid()). Free the result in any case.
+ * Reads what hostcaps_to_json() wrote. Returns true; or false after one line that names @path, the line or the place in
+ * the JSON, and what was expected there. The numbers are consistent (lwp_caps_valid()). Free the result in any case.
  */
 bool hostcaps_load(struct hostcaps *host, const char *path);
 /* The same from memory; @path is for messages. */

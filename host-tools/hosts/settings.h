@@ -53,10 +53,7 @@ int settings_delivery(const struct settings *s);
 bool settings_apply(const struct settings *s, const struct hostcaps *host, struct lwp_caps *caps,
 		    char why[WHY_SIZE]);
 
-/*
- * In what two guests' LWPs differ, as "NAME: ..." with @a_name and @b_name for the sides; false: in
- * nothing.
- */
+/* In what two guests' LWPs differ, as "NAME: ..." with @a_name and @b_name for the sides; false: in nothing. */
 bool caps_differ(const struct lwp_caps *a, const char *a_name, const struct lwp_caps *b,
 		 const char *b_name, char why[WHY_SIZE]);
 

@@ -25,8 +25,7 @@ void ranges_add(struct ranges *ranges, uint64_t start, uint64_t end, size_t item
 void ranges_sort(struct ranges *ranges);
 
 /*
- * Ranges that hold `address`, the one with the highest start first: begin with *place = SIZE_MAX; NULL
- * after the last.
+ * Ranges that hold `address`, the one with the highest start first: begin with *place = SIZE_MAX; NULL after the last.
  */
 const struct range *ranges_next(const struct ranges *ranges, uint64_t address, size_t *place);
 

@@ -60,10 +60,7 @@ struct rows {
 		windows; /* in which samples are, 0: in none; those that continue another are one with it */
 };
 
-/*
- * One counted address and what it was resolved to; resolving all of a tally once serves every
- * grouping.
- */
+/* One counted address and what it was resolved to; resolving all of a tally once serves every grouping. */
 struct located {
 	const struct count *count;
 	struct place place;

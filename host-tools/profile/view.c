@@ -50,6 +50,8 @@ static void parse_time(struct argp_state *state, const char *text, uint64_t *ns)
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct view_options *o = state->input;
+	const char **const names[] = { &o->filter.process, &o->filter.thread, &o->filter.object,
+				       &o->filter.symbol };
 
 	switch (key) {
 	case 'e':
@@ -57,17 +59,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (!o->kind)
 			argp_failure(state, LWPCTL_USAGE, 0, "unknown event '%s'", arg);
 		return 0;
-	case OPTION_PROCESS:
-		o->filter.process = arg;
-		return 0;
-	case OPTION_THREAD:
-		o->filter.thread = arg;
-		return 0;
-	case OPTION_OBJECT:
-		o->filter.object = arg;
-		return 0;
-	case OPTION_SYMBOL:
-		o->filter.symbol = arg;
+	case OPTION_PROCESS ... OPTION_SYMBOL:
+		*names[key - OPTION_PROCESS] = arg;
 		return 0;
 	case OPTION_FROM:
 		parse_time(state, arg, &o->filter.from);

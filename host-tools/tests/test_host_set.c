@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Sets of hosts: their common LWP, and whether a guest sees the same on all
- * (43724-117).
- */
+/* Sets of hosts: their common LWP, and whether a guest sees the same on all (43724-117). */
 #include "hosts.h"
 
 static struct settings s;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * words TEMPLATE: print a template, with each @WORD@ replaced by names from vmcb/lwp_events.h or
- * the formats.h of report/ and export/.
- * Meson makes man pages, completion and libvirt's CPU map with it.
+ * words TEMPLATE: print a template, with each @WORD@ replaced by names from vmcb/lwp_events.h or the formats.h of
+ * report/ and export/. Meson makes man pages, completion and libvirt's CPU map with it.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Guest init, second half: take a command from the host (see proto.h), run it on pipes or on a
- * terminal, hand back its output and exit status, and take the next one. Static, the only program of the
- * initramfs.
+ * Guest init, second half: take a command from the host (see proto.h), run it on pipes or on a terminal, hand back its
+ * output and exit status, and take the next one. Static, the only program of the initramfs.
  */
 #include <dirent.h>
 #include <errno.h>

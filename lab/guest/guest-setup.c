@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Guest init, first half: load modules and put the file systems together. The root is the host's
- * root, read-only over 9p, under a tmpfs overlay: everything can be written, nothing reaches the
- * host. What has to come back goes through the writable 9p share at SHARE_DIR. With FILES in the
- * initramfs that is the root below the overlay.
+ * Guest init, first half: load modules and put the file systems together. The root is the host's root, read-only over
+ * 9p, under a tmpfs overlay: everything can be written, nothing reaches the host. What has to come back goes through
+ * the writable 9p share at SHARE_DIR. With FILES in the initramfs that is the root below the overlay.
  */
 #include <errno.h>
 #include <fcntl.h>

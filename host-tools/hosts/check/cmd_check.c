@@ -79,14 +79,13 @@ static bool judge(const struct arguments *a, const struct domain *domain,
 static int run(int argc, char **argv)
 {
 	static const struct argp argp = {
-		.children = how_children,
-		.parser = parse,
-		.args_doc = "DOMAIN HOST...",
-		.doc = "Say whether a libvirt domain sees the same LWP on each host, and can so be "
-		       "migrated between them; if not, which host and why.\vDOMAIN is "
-		       "an XML file, or URI#NAME of a libvirt's domain. HOST is a file that "
-		       "`lwpctl caps --json' wrote, or the URI of a libvirt. What is likely to "
-		       "surprise is said as a warning. Exit status: 0 yes, 1 no.",
+		NULL, parse, "DOMAIN HOST...",
+		"Say whether a libvirt domain sees the same LWP on each host, and can so be "
+		"migrated between them; if not, which host and why.\vDOMAIN is "
+		"an XML file, or URI#NAME of a libvirt's domain. HOST is a file that "
+		"`lwpctl caps --json' wrote, or the URI of a libvirt. What is likely to "
+		"surprise is said as a warning. Exit status: 0 yes, 1 no.",
+		how_children
 	};
 	struct arguments a = { 0 };
 	struct hostcaps *hosts = NULL;

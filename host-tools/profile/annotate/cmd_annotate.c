@@ -316,13 +316,12 @@ static bool work(void *arguments, struct view *view)
 static int run(int argc, char **argv)
 {
 	static const struct argp argp = {
-		.children = view_children,
-		.parser = parse,
-		.args_doc = "SYMBOL [FILE]",
-		.doc = "Print the instructions of a function with their samples, how often branches were "
-		       "taken, and the latency of misses.\vSYMBOL may be a pattern, as 'sort<*'; of several "
-		       "functions that with the hottest instruction is printed. FILE is what lwprun wrote "
-		       "(default: lwp.data).",
+		NULL, parse, "SYMBOL [FILE]",
+		"Print the instructions of a function with their samples, how often branches were "
+		"taken, and the latency of misses.\vSYMBOL may be a pattern, as 'sort<*'; of several "
+		"functions that with the hottest instruction is printed. FILE is what lwprun wrote "
+		"(default: lwp.data).",
+		view_children
 	};
 	struct arguments a = { .view = VIEW_OPTIONS };
 

@@ -87,13 +87,8 @@ static uint64_t moved(const struct merger *m, uint64_t time)
 
 static void add_stats(struct lwpdata_stats *to, const struct lwpdata_stats *more)
 {
-	to->threads_no_slot += more->threads_no_slot;
-	to->threads_no_memory += more->threads_no_memory;
-	to->processes_refused += more->processes_refused;
-	to->execs_unfollowed += more->execs_unfollowed;
-	to->contexts_lost += more->contexts_lost;
-	to->rings_filled += more->rings_filled;
-	to->rings_damaged += more->rings_damaged;
+	for (size_t i = 0; i < sizeof(*to) / sizeof(uint64_t); i++)
+		((uint64_t *)to)[i] += ((const uint64_t *)more)[i];
 }
 
 static void move_map(struct merger *m, struct lwpdata_map *map)

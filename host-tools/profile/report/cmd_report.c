@@ -70,6 +70,8 @@ static void parse_format(struct argp_state *state, struct arguments *a, const ch
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *a = state->input;
+	bool *const flags[] = { &a->wide, &a->calls.exact, &a->calls.calls, &a->calls.loops,
+				&a->source };
 
 	switch (key) {
 	case ARGP_KEY_INIT:
@@ -100,20 +102,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_NAME:
 		a->name = arg;
 		return 0;
-	case OPTION_WIDE:
-		a->wide = true;
-		return 0;
-	case OPTION_SOURCE:
-		a->source = true;
-		return 0;
-	case OPTION_EXACT:
-		a->calls.exact = true;
-		return 0;
-	case OPTION_CALLS:
-		a->calls.calls = true;
-		return 0;
-	case OPTION_LOOPS:
-		a->calls.loops = true;
+	case OPTION_WIDE ... OPTION_SOURCE:
+		*flags[key - OPTION_WIDE] = true;
 		return 0;
 	case ARGP_KEY_END:
 		if (a->source && (a->by.nr || calls_report_any(&a->calls) || !a->view.lines))
