@@ -380,11 +380,9 @@ int lwpdata_write_records(struct lwpdata_writer *w, uint32_t thread, uint64_t ti
 			  size_t second_size)
 {
 	uint8_t head[LWPDATA_RECORDS_HEAD_SIZE];
-	const struct piece pieces[] = {
-		{ head, sizeof(head) },
-		{ first, first_size },
-		{ second, second_size },
-	};
+	const struct piece pieces[] = { { head, sizeof(head) },
+					{ first, first_size },
+					{ second, second_size } };
 	uint64_t count = (first_size + second_size) / LWPDATA_RECORD_SIZE;
 
 	lwpdata_put32(head, thread);
@@ -399,11 +397,9 @@ int lwpdata_write_window(struct lwpdata_writer *w, const struct lwpdata_window *
 			 size_t second_size)
 {
 	uint8_t head[LWPDATA_WINDOW_HEAD_SIZE];
-	const struct piece pieces[] = {
-		{ head, sizeof(head) },
-		{ first, first_size },
-		{ second, second_size },
-	};
+	const struct piece pieces[] = { { head, sizeof(head) },
+					{ first, first_size },
+					{ second, second_size } };
 
 	lwpdata_put32(head, window->thread);
 	lwpdata_put32(head + 4, (uint32_t)((first_size + second_size) / LWPDATA_RECORD_SIZE));

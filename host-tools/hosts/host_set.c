@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Sets of unequal hosts. */
-#include "lwp_cb.h"
 #include "host_set.h"
 
 static bool lacks(const struct hostcaps *host, char why[WHY_SIZE], const char *field,
@@ -22,21 +21,13 @@ static bool can(const struct hostcaps *host, const struct wish *wish, char why[W
 	return true;
 }
 
-/* A host that has more events can do with fewer; its block is then as small as theirs. */
-static void shrink(struct lwp_caps *caps, u32 max_events)
-{
-	if (max_events < caps->max_events &&
-	    caps->cb_size == lwp_cb_slot_offset(caps, caps->max_events))
-		lwp_caps_set_max_events(caps, max_events);
-}
-
 /* Have these two alone nothing in common? */
 static bool differs_in_numbers(const struct hostcaps *a, const struct hostcaps *b, u32 rev)
 {
 	struct lwp_caps caps = a->rev[rev].caps, other = b->rev[rev].caps;
 
-	shrink(&caps, other.max_events);
-	shrink(&other, caps.max_events);
+	caps_shrink(&caps, other.max_events);
+	caps_shrink(&other, caps.max_events);
 	return lwp_caps_intersect(&caps, &other) != LWP_CAPS_OK;
 }
 
@@ -71,13 +62,13 @@ static bool intersect(const struct hostcaps *hosts, size_t nr, u32 rev, struct l
 		if (hosts[i].rev[rev].caps.max_events < max_events)
 			max_events = hosts[i].rev[rev].caps.max_events;
 	*caps = hosts[0].rev[rev].caps;
-	shrink(caps, max_events);
+	caps_shrink(caps, max_events);
 	/* The first one too: what means nothing without cache misses goes away. */
 	for (size_t i = 0; i < nr; i++) {
 		enum lwp_caps_field field;
 
 		one = hosts[i].rev[rev].caps;
-		shrink(&one, max_events);
+		caps_shrink(&one, max_events);
 		field = lwp_caps_intersect(caps, &one);
 		if (field != LWP_CAPS_OK)
 			return irreconcilable(hosts, i, rev, why, lwp_caps_field_name(field),

@@ -188,8 +188,7 @@ enum setting_verdict settings_set_word(struct settings *s, const char *word, cha
 
 /* ---- On a host ------------------------------------------------------------------------------ */
 
-/* A block that has its slots and nothing else shrinks with their number, as QEMU makes it. */
-static bool shrink(struct lwp_caps *caps, u32 max_events)
+bool caps_shrink(struct lwp_caps *caps, u32 max_events)
 {
 	if (max_events == caps->max_events)
 		return true;
@@ -203,7 +202,7 @@ static bool apply_numbers(const struct settings *s, struct lwp_caps *caps, char 
 		if (s->max_events > caps->max_events)
 			return no(why, "lwp-max-events: the guest needs %d, the host offers %u",
 				  s->max_events, caps->max_events);
-		if (!shrink(caps, (u32)s->max_events))
+		if (!caps_shrink(caps, (u32)s->max_events))
 			return no(
 				why,
 				"lwp-max-events: the guest needs %d, the host's block has %u and more",
@@ -270,7 +269,7 @@ static bool apply_profile(const struct settings *s, struct lwp_caps *caps, char 
 		return no(why, "lwp-profile: fam15h is of revision 43724, not 2007");
 	lwp_caps_profile(&need, LWP_PROFILE_FAM15H, LWP_REV_43724);
 	if (need.max_events < caps->max_events)
-		shrink(caps, need.max_events);
+		caps_shrink(caps, need.max_events);
 	field = lwp_caps_covers(caps, &need);
 	if (field != LWP_CAPS_OK)
 		return no(why, "lwp-profile=fam15h: the host lacks what it needs of %s",

@@ -53,6 +53,9 @@ int settings_delivery(const struct settings *s);
 bool settings_apply(const struct settings *s, const struct hostcaps *host, struct lwp_caps *caps,
 		    char why[WHY_SIZE]);
 
+/* A block that has its slots and nothing else shrinks with their number, as QEMU makes it. False: it has more. */
+bool caps_shrink(struct lwp_caps *caps, u32 max_events);
+
 /* In what two guests' LWPs differ, as "NAME: ..." with @a_name and @b_name for the sides; false: in nothing. */
 bool caps_differ(const struct lwp_caps *a, const char *a_name, const struct lwp_caps *b,
 		 const char *b_name, char why[WHY_SIZE]);

@@ -243,56 +243,39 @@ Test(symbols, an_image_serves_as_a_file)
 
 /* ---- Stripped files, names of versions, inlined functions ----------------------------------- */
 
-/* The system's C library, stripped as Debian does it, without the debug file that may lie elsewhere. */
-static char *copy_of_libc(void)
-{
-	static char copy[] = "/tmp/test_symbols_libc.XXXXXX";
-	char command[8192], own[sizeof(library)];
+/* As Debian strips, and without the debug file that may lie elsewhere. */
+#define STRIP "-S -R .note.gnu.build-id"
 
-	strcpy(copy + sizeof(copy) - 7, "XXXXXX");
-	close(mkstemp(copy));
-	strcpy(own, library);
-	offset_of(dlsym(dlopen("libc.so.6", RTLD_LAZY), "free"));
-	snprintf(command, sizeof(command), "objcopy -S -R .note.gnu.build-id %s %s", library, copy);
-	strcpy(library, own);
+static struct symbols *open_copy(const char *how, const char *file)
+{
+	char path[] = "/tmp/test_symbols_copy.XXXXXX", command[8192];
+	struct symbols *s;
+
+	close(mkstemp(path));
+	snprintf(command, sizeof(command), "objcopy %s %s %s", how, file, path);
 	cr_assert(eq(int, system(command), 0));
-	return copy;
-}
-
-/* File offset of a function of the C library. */
-static uint64_t offset_in_libc(const void *function)
-{
-	char kept[sizeof(library)];
-	uint64_t offset;
-
-	strcpy(kept, library);
-	offset = offset_of(function);
-	strcpy(library, kept);
-	return offset;
+	s = symbols_open("", path, 0, none, none);
+	unlink(path);
+	return s;
 }
 
 Test(symbols, the_default_version_names_an_address)
 {
-	const char *copy = copy_of_libc(), *name;
-	struct symbols *s = symbols_open("", copy, 0, none, none);
-
-	unlink(copy);
+	const void *function = dlsym(dlopen("libc.so.6", RTLD_LAZY), "free");
+	uint64_t offset = offset_of(function); /* and `library` is the C library */
+	struct symbols *s = open_copy(STRIP, library);
 	/* cfree@GLIBC_2.2.5 has the same address. */
-	name = symbols_name(s, offset_in_libc(dlsym(dlopen("libc.so.6", RTLD_LAZY), "free")));
+	const char *name = symbols_name(s, offset);
+
 	cr_expect(eq(str, (char *)(name ?: "none"), (char *)"free"));
 	symbols_free(s);
 }
 
 Test(symbols, stripped_functions_have_their_ranges_from_eh_frame)
 {
-	char path[] = "/tmp/test_symbols_stripped.XXXXXX", command[8192];
 	uint64_t start = 0, end = 0, want, offset = offset_of(addresses.local);
-	struct symbols *s;
+	struct symbols *s = open_copy(STRIP, library);
 
-	close(mkstemp(path));
-	snprintf(command, sizeof(command), "objcopy -S -R .note.gnu.build-id %s %s", library, path);
-	cr_assert(eq(int, system(command), 0));
-	s = symbols_open("", path, 0, none, none);
 	cr_expect(symbols_name(s, offset) == NULL);
 	cr_assert(symbols_unnamed(s, offset + 2, &start, &end));
 	cr_assert(symbols_address(s, offset, &want));
@@ -301,7 +284,6 @@ Test(symbols, stripped_functions_have_their_ranges_from_eh_frame)
 	/* What no description covers stays without. */
 	cr_expect(not(symbols_unnamed(s, offset_of(addresses.sized), &start, &end)));
 	symbols_free(s);
-	unlink(path);
 }
 
 Test(symbols, inlined_functions_are_named_the_innermost_first)
@@ -379,18 +361,12 @@ Test(symbols, odd_lines_of_a_perf_map_are_skipped)
 
 Test(symbols, units_are_found_without_aranges)
 {
-	char path[] = "/tmp/test_symbols_units.XXXXXX", command[8192];
+	struct symbols *s = open_copy("-R .debug_aranges", library);
 	const char *file, *folder, *name;
-	struct symbols *s;
 	int line;
 
-	close(mkstemp(path));
-	snprintf(command, sizeof(command), "objcopy -R .debug_aranges %s %s", library, path);
-	cr_assert(eq(int, system(command), 0));
-	s = symbols_open("", path, 0, none, none);
 	cr_expect(symbols_line(s, offset_of(addresses.function + 1), &folder, &file, &line));
 	cr_assert(eq(uint, symbols_inlined(s, offset_of(addresses.inlined), &name, 1), 1));
 	cr_expect(eq(str, (char *)name, (char *)"symbolic_innermost"));
 	symbols_free(s);
-	unlink(path);
 }
