@@ -71,6 +71,23 @@ SOAKS = (
     Command("packages", "the Debian packages, built and installed in fresh systems", "lab.soaks.by_pytest"),
 )
 
+INSTALL = (
+    Command("tools", "lwprun, lwpctl, lwp.h, man pages, completion", "lab.start.install_tools"),
+    Command("kvm", "KVM's modules, through DKMS", "lab.start.install_kvm"),
+    Command("conformance", "the conformance suite, for another machine", "lab.start.install_conformance"),
+)
+
+UNINSTALL = (
+    Command("tools", "what the last 'install tools' put there", "lab.start.uninstall_tools"),
+    Command("kvm", "the modules; the kernel's own are used again", "lab.start.uninstall_kvm"),
+)
+
+PATCH = (
+    Command("edit", "a git repository with a commit for each patch", "lab.patch.edit"),
+    Command("save", "write it back to the patch files", "lab.patch.save"),
+    Command("rebase", "move the patches to another release", "lab.patch.rebase"),
+)
+
 COMMANDS = (
     Command("run", "profile PROGRAM in a guest that has LWP", "lab.start.run", words="[-- PROGRAM ARG...]"),
     Command("count", "count what PROGRAM executes, exactly", "lab.start.count", words="-- PROGRAM ARG..."),
@@ -79,32 +96,9 @@ COMMANDS = (
     Command("test", "run the tests; --list names them", "lab.start.test", words="[PART [NAME...]]"),
     Command("deps", "install the Debian packages that are missing", "lab.building.deps"),
     Command("build", "build what is out of date", "lab.start.build", words="[PART]"),
-    Command(
-        "install",
-        "install the tools, KVM's modules, or the suite",
-        parts=(
-            Command("tools", "lwprun, lwpctl, lwp.h, man pages, completion", "lab.start.install_tools"),
-            Command("kvm", "KVM's modules, through DKMS", "lab.start.install_kvm"),
-            Command("conformance", "the conformance suite, for another machine", "lab.start.install_conformance"),
-        ),
-    ),
-    Command(
-        "uninstall",
-        "remove them",
-        parts=(
-            Command("tools", "what the last 'install tools' put there", "lab.start.uninstall_tools"),
-            Command("kvm", "the modules; the kernel's own are used again", "lab.start.uninstall_kvm"),
-        ),
-    ),
-    Command(
-        "patch",
-        "edit patches as commits: edit, save, rebase",
-        parts=(
-            Command("edit", "a git repository with a commit for each patch", "lab.patch.edit"),
-            Command("save", "write it back to the patch files", "lab.patch.save"),
-            Command("rebase", "move the patches to another release", "lab.patch.rebase"),
-        ),
-    ),
+    Command("install", "install the tools, KVM's modules, or the suite", parts=INSTALL),
+    Command("uninstall", "remove them", parts=UNINSTALL),
+    Command("patch", "edit patches as commits: edit, save, rebase", parts=PATCH),
     Command("export", "write the patch series", "lab.series.export", words="DIR"),
     Command("package", "build the Debian packages", "lab.start.package", words="DIR"),
     Command("bench", "measure speed and cost", parts=BENCHES),
