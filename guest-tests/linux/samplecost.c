@@ -77,14 +77,6 @@ static void with_lwp(void)
 	end("lwp", lwptest_records(&t), begun);
 }
 
-static void set(const char *path, const char *text)
-{
-	FILE *f = fopen(path, "w");
-
-	if (!f || fputs(text, f) < 0 || fclose(f))
-		tap_error("cannot write %s", path);
-}
-
 static int open_counter(void)
 {
 	struct perf_event_attr attr = {
@@ -98,9 +90,7 @@ static int open_counter(void)
 		.exclude_hv = 1,
 	};
 
-	/* Linux lowers the rate of samples where an NMI takes long. */
-	set("/proc/sys/kernel/perf_event_max_sample_rate", "100000");
-	set("/proc/sys/kernel/perf_cpu_time_max_percent", "0");
+	lwptest_any_rate();
 	return (int)syscall(__NR_perf_event_open, &attr, 0, -1, -1, 0);
 }
 

@@ -29,10 +29,8 @@ bool output_close(FILE *out, const char *path, bool good)
 	/* What failed before the last bytes has set errno long ago. */
 	errno = 0;
 	lost = ferror(out);
-	if ((fclose(out) || lost) && good) {
-		complain("%s: %s", path, errno ? strerror(errno) : "cannot write this file");
-		good = false;
-	}
+	if ((fclose(out) || lost) && good)
+		good = refuse("%s: %s", path, errno ? strerror(errno) : "cannot write this file");
 	if (!good && regular)
 		unlink(path);
 	return good;

@@ -64,10 +64,8 @@ static bool allows(const struct domain *domain, const char *operation)
 	if (!domain->settings.lwp)
 		return true;
 	good = find_host(&host, domain);
-	if (good && !settings_apply(&domain->settings, &host, &caps, why)) {
-		complain("refusing to %s %s here: %s", operation, domain->name, why);
-		good = false;
-	}
+	if (good && !settings_apply(&domain->settings, &host, &caps, why))
+		good = refuse("refusing to %s %s here: %s", operation, domain->name, why);
 	hostcaps_free(&host);
 	return good;
 }

@@ -22,12 +22,11 @@ bool export_afdo(struct export *e)
 	struct edges edges = { 0 };
 	bool good = object != LWPDATA_NONE && edges_make(&edges, e, object);
 
-	if (good && !edges.nr_runs) {
-		complain("%s: single records of branches tell no ranges: record windows (lwprun "
-			 "--windows)",
-			 e->view->profile.path);
-		good = false;
-	}
+	if (good && !edges.nr_runs)
+		good = refuse(
+			"%s: single records of branches tell no ranges: record windows (lwprun "
+			"--windows)",
+			e->view->profile.path);
 	if (good) {
 		put(e->out, edges.runs, edges.nr_runs, "-");
 		fputs("0\n", e->out);
