@@ -215,15 +215,10 @@ static void set_state(struct pool *pool, uint32_t i, pid_t pid, enum pool_state 
 static void name_slot(struct pool_slot *slot, pid_t pid, pid_t tid)
 {
 	char path[96];
-	FILE *file;
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", pid, tid);
 	memset(slot->comm, 0, sizeof(slot->comm));
-	file = fopen(path, "re");
-	if (file && fgets(slot->comm, sizeof(slot->comm), file))
-		slot->comm[strcspn(slot->comm, "\n")] = '\0';
-	if (file)
-		fclose(file);
+	process_read_line(path, slot->comm, sizeof(slot->comm));
 }
 
 /* Bytes from the pool's begin to a slot's area. */

@@ -24,8 +24,7 @@
 /* As much of a JIT's symbol file as is taken. */
 #define PERF_MAP_MAX (64u << 20)
 
-/* First line of a file in /proc, without its end. */
-static void read_line(const char *path, char *line, size_t size)
+void process_read_line(const char *path, char *line, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? 0 : read(fd, line, size - 1);
@@ -44,7 +43,7 @@ static pid_t parent_of(pid_t pid)
 	int parent;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	read_line(path, line, sizeof(line));
+	process_read_line(path, line, sizeof(line));
 	/* pid (comm) state ppid; comm may have any characters. */
 	after = strrchr(line, ')');
 	return after && sscanf(after + 1, " %*c %d", &parent) == 1 ? parent : 0;
@@ -64,7 +63,7 @@ static void write_process(struct supervisor *s, const struct process *process, u
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/%d/comm", process->pid);
-	read_line(path, comm, sizeof(comm));
+	process_read_line(path, comm, sizeof(comm));
 	data.comm = lwpdata_text(comm);
 	snprintf(path, sizeof(path), "/proc/%d/exe", process->pid);
 	n = readlink(path, exe, sizeof(exe));
@@ -171,7 +170,7 @@ static void refresh_name(struct supervisor *s, uint32_t i)
 	if (!ring->known)
 		return;
 	snprintf(path, sizeof(path), "/proc/%d/task/%u/comm", ring->process->pid, slot->tid);
-	read_line(path, comm, sizeof(comm));
+	process_read_line(path, comm, sizeof(comm));
 	if (comm[0])
 		snprintf(ring->comm, sizeof(ring->comm), "%.15s", comm);
 }

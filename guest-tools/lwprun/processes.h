@@ -26,4 +26,7 @@ bool processes_with(const char *assignment);
 /* The profile ends now. */
 void processes_end_all(struct supervisor *s);
 
+/* First line of a file in /proc, without its end. */
+void process_read_line(const char *path, char *line, size_t size);
+
 #endif

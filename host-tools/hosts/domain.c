@@ -60,32 +60,18 @@ static bool switches_on(const char *policy)
 	return !policy || !strcmp(policy, "require") || !strcmp(policy, "force");
 }
 
-static bool read_feature(struct domain *d, xmlNode *node, const char *path)
+static bool read_feature(struct domain *d, const xmlNode *node, const char *path, const char *name,
+			 const char *policy)
 {
-	char *name = attribute(node, "name"), *policy = attribute(node, "policy");
-	bool on = switches_on(policy), good = true;
-
-	if (!name) {
-		good = wrong(path, node, "expected an attribute 'name' of this feature");
-	} else if (!strcmp(name, "lwp")) {
-		d->settings.lwp = on;
+	if (!name)
+		return wrong(path, node, "expected an attribute 'name' of this feature");
+	if (!strcmp(name, "lwp")) {
+		d->settings.lwp = switches_on(policy);
 		free(d->policy);
-		d->policy = policy ? copy_string(policy, strlen(policy)) :
-				     copy_string("require", 7);
+		d->policy = formatted("%s", policy ?: "require");
 	} else if (!strcmp(name, "fsgsbase")) {
-		d->settings.fsgsbase = on;
+		d->settings.fsgsbase = switches_on(policy);
 	}
-	free(name);
-	free(policy);
-	return good;
-}
-
-static bool read_cpu(struct domain *d, xmlNode *cpu, const char *path)
-{
-	d->check = attribute(cpu, "check");
-	for (xmlNode *node = cpu->children; node; node = node->next)
-		if (is(node, "feature") && !read_feature(d, node, path))
-			return false;
 	return true;
 }
 
@@ -99,6 +85,8 @@ static bool read_bit(struct domain *d, const xmlNode *node, const char *path, co
 	struct settings scratch = d->settings;
 	char why[WHY_SIZE];
 
+	if (!name || strncmp(name, "lwp-", 4))
+		return true;
 	if (settings_set(&scratch, name, "on", why) == SETTING_BAD)
 		return wrong(path, node, why);
 	if (switches_on(policy))
@@ -108,7 +96,10 @@ static bool read_bit(struct domain *d, const xmlNode *node, const char *path, co
 	return true;
 }
 
-static bool read_bits(struct domain *d, xmlNode *cpu, const char *path)
+/* Each feature of a CPU. */
+static bool read_cpu(struct domain *d, xmlNode *cpu, const char *path,
+		     bool (*read)(struct domain *d, const xmlNode *node, const char *path,
+				  const char *name, const char *policy))
 {
 	bool good = true;
 
@@ -119,8 +110,7 @@ static bool read_bits(struct domain *d, xmlNode *cpu, const char *path)
 			continue;
 		name = attribute(node, "name");
 		policy = attribute(node, "policy");
-		if (name && !strncmp(name, "lwp-", 4))
-			good = read_bit(d, node, path, name, policy);
+		good = read(d, node, path, name, policy);
 		free(name);
 		free(policy);
 	}
@@ -244,8 +234,11 @@ static bool read_domain(struct domain *d, xmlNode *root, const char *path)
 	node = devices ? child(devices, "emulator") : NULL;
 	d->emulator = node ? own(xmlNodeGetContent(node)) : NULL;
 	for (node = root->children; node; node = node->next) {
-		if (is(node, "cpu") && !read_cpu(d, node, path))
-			return false;
+		if (is(node, "cpu")) {
+			d->check = attribute(node, "check");
+			if (!read_cpu(d, node, path, read_feature))
+				return false;
+		}
 		if (is_qemu(node, "commandline") && !read_commandline(d, node, path))
 			return false;
 		if (!is_qemu(node, "commandline") && node->type == XML_ELEMENT_NODE &&
@@ -255,7 +248,7 @@ static bool read_domain(struct domain *d, xmlNode *root, const char *path)
 				     "' on <domain>: without it libvirt drops this element");
 	}
 	node = child(root, "cpu");
-	return !node || d->own_cpu || read_bits(d, node, path);
+	return !node || d->own_cpu || read_cpu(d, node, path, read_bit);
 }
 
 bool domain_parse(struct domain *d, const char *xml, size_t size, const char *path)

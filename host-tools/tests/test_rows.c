@@ -29,8 +29,10 @@ static void make_groups(void)
 	load();
 }
 
-static void expect_filtered(uint64_t wanted)
+#define expect_filtered(number, ...) filtered(number, (struct filter){ __VA_ARGS__ })
+static void filtered(uint64_t wanted, struct filter by)
 {
+	filter = by;
 	make_groups();
 	group("object");
 	cr_expect(eq(u64, rows.samples, wanted));
@@ -168,22 +170,14 @@ Test(rows, text_of_the_guest_cannot_act_on_a_terminal)
 
 Test(rows, samples_are_filtered_by_process_thread_object_and_symbol)
 {
-	filter.thread = "101";
-	expect_filtered(14);
-	filter.thread = "work*";
-	expect_filtered(25);
-	filter.process = "prog";
-	expect_filtered(25);
-	filter.process = "101";
-	expect_filtered(0);
-	filter.object = "object";
-	expect_filtered(15);
-	filter.object = "/nonexistent/object";
-	expect_filtered(15);
-	filter.symbol = "comp?led";
-	expect_filtered(7);
-	filter.symbol = "compile";
-	expect_filtered(0);
+	expect_filtered(14, .thread = "101");
+	expect_filtered(25, .thread = "work*");
+	expect_filtered(25, .process = "prog");
+	expect_filtered(0, .process = "101");
+	expect_filtered(15, .object = "object");
+	expect_filtered(15, .object = "/nonexistent/object");
+	expect_filtered(7, .symbol = "comp?led");
+	expect_filtered(0, .symbol = "compile");
 }
 
 Test(rows, samples_are_filtered_by_the_time_at_which_they_were_taken)
