@@ -50,10 +50,8 @@ int main(int argc, char **argv)
 {
 	argp_err_exit_status = LWPCTL_USAGE;
 	setlocale(LC_CTYPE, "");
-	if (argc < 2) {
-		complain("no command; `lwpctl --help' lists them");
-		return LWPCTL_USAGE;
-	}
+	if (argc < 2)
+		return misused("no command; `lwpctl --help' lists them");
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-?") || !strcmp(argv[1], "help")) {
 		print_help();
 		return finish(LWPCTL_OK);
@@ -65,6 +63,5 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < NR_COMMANDS; i++)
 		if (!strcmp(argv[1], commands[i]->name))
 			return run(commands[i], argc - 1, argv + 1);
-	complain("unknown command '%s'; `lwpctl --help' lists them", argv[1]);
-	return LWPCTL_USAGE;
+	return misused("unknown command '%s'; `lwpctl --help' lists them", argv[1]);
 }

@@ -419,20 +419,19 @@ Test(lwprun, what_goes_with_the_guest_is_copied)
 
 /* ---- Windows -------------------------------------------------------------------------------- */
 
-static bool have_userfaultfd(void)
+static void need_userfaultfd(void)
 {
 	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY);
 
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0;
+	if (fd < 0)
+		cr_skip("no userfaultfd here");
+	close(fd);
 }
 
 /* 30 times as much as the ring holds; the program cannot know that it waits. */
 Test(lwprun, for_a_complete_trace_the_program_waits)
 {
-	if (!have_userfaultfd())
-		cr_skip("no userfaultfd here");
+	need_userfaultfd();
 	ends(7, "-q", "--windows=all", "-m", "32K", VICTIM, "records", "30000", "7");
 	cr_expect(eq(u64, run.threads[0].missed, 0));
 	/* The fake's records are no branches: they are no part of a window. */
@@ -442,8 +441,7 @@ Test(lwprun, for_a_complete_trace_the_program_waits)
 
 Test(lwprun, threads_and_children_of_a_complete_trace_wait_each_for_itself)
 {
-	if (!have_userfaultfd())
-		cr_skip("no userfaultfd here");
+	need_userfaultfd();
 	lwprun("-q", "--windows=all", "-m", "32K", VICTIM, "threads", NULL);
 	cr_expect(eq(u64, run.records, 100 * (1 + 2 + 3 + 4 + 5 + 6 + 7 + 8)));
 	cr_expect(eq(u64, run.stats.rings_filled, 0));
@@ -456,8 +454,7 @@ Test(lwprun, a_trace_is_complete_only_if_nothing_is_missing)
 {
 	static const char said[] = "the trace is complete";
 
-	if (!have_userfaultfd())
-		cr_skip("no userfaultfd here");
+	need_userfaultfd();
 	lwprun("--windows=all", VICTIM, "records", "10", NULL);
 	cr_expect(strstr(run.errors, said) != NULL, "%s", run.errors);
 	lwprun("--windows=all", VICTIM, "evict", NULL);

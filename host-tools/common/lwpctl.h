@@ -21,5 +21,7 @@ extern const char *complain_as;
 int complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same, and false. */
 #define refuse(...) (complain(__VA_ARGS__), false)
+/* The same, and LWPCTL_USAGE. */
+#define misused(...) (complain(__VA_ARGS__), LWPCTL_USAGE)
 
 #endif

@@ -46,6 +46,6 @@ int options_read(int argc, char **argv, const char **json, u32 *turns)
 	}
 	if (optind == argc)
 		return -1;
-	complain("unknown argument '%s'; `vlwp-probe --help' lists the options", argv[optind]);
-	return LWPCTL_USAGE;
+	return misused("unknown argument '%s'; `vlwp-probe --help' lists the options",
+		       argv[optind]);
 }

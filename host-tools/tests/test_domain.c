@@ -24,7 +24,12 @@ static void refused(const char *xml, const char *line)
 	domain_free(&d);
 }
 
-TestSuite(domain);
+static void tear_down(void)
+{
+	domain_free(&d);
+}
+
+TestSuite(domain, .fini = tear_down);
 
 Test(domain, lwp_is_a_feature_of_the_cpu)
 {
@@ -57,7 +62,6 @@ Test(domain, properties_come_from_all_forms_of_global)
 	cr_expect(eq(int, d.settings.max_events, 3));
 	cr_expect(eq(int, d.settings.min_buffer, 4));
 	cr_expect(eq(u32, d.settings.off, 0x40000000));
-	domain_free(&d);
 }
 
 Test(domain, properties_come_from_the_last_cpu_option)
@@ -68,7 +72,6 @@ Test(domain, properties_come_from_the_last_cpu_option)
 	cr_expect(eq(int, d.settings.rev, LWP_REV_2007));
 	cr_expect(eq(u32, d.settings.off, 0x00000008));
 	cr_expect(eq(int, d.settings.fsgsbase, 0));
-	domain_free(&d);
 }
 
 /* EDX bits: val 1, ire 2, bre 3. libvirt drops a feature that is off. */
@@ -82,7 +85,6 @@ Test(domain, bits_are_features_where_the_cpu_map_knows_them)
 			       "<feature policy='optional' name='lwp-int'/></cpu>")));
 	cr_expect(eq(u32, d.settings.on, 0x0000000e));
 	cr_expect(eq(u32, d.settings.off, 0));
-	domain_free(&d);
 }
 
 Test(domain, bits_of_the_cpu_win_over_global)
@@ -92,7 +94,6 @@ Test(domain, bits_of_the_cpu_win_over_global)
 		"<qemu:commandline>" GLOBAL("x86_64-cpu.lwp-val=off") "</qemu:commandline>")));
 	cr_expect(eq(u32, d.settings.on, 0x00000002));
 	cr_expect(eq(u32, d.settings.off, 0));
-	domain_free(&d);
 }
 
 Test(domain, a_second_cpu_takes_the_place_of_bits)
@@ -101,7 +102,6 @@ Test(domain, a_second_cpu_takes_the_place_of_bits)
 			       "<qemu:commandline><qemu:arg value='-cpu'/>"
 			       "<qemu:arg value='EPYC,+lwp'/></qemu:commandline>")));
 	cr_expect(eq(u32, d.settings.on | d.settings.off, 0));
-	domain_free(&d);
 }
 
 Test(domain, a_bit_that_there_is_not_is_refused)
@@ -116,7 +116,6 @@ Test(domain, name_emulator_and_type_are_read)
 	cr_expect(eq(str, d.name, text("g")));
 	cr_expect(eq(str, d.emulator, text("/q")));
 	cr_expect(eq(str, d.type, text("qemu")));
-	domain_free(&d);
 }
 
 Test(domain, text_that_is_no_xml_is_named_by_its_line)

@@ -93,11 +93,10 @@ static int run(int argc, char **argv)
 
 	argp_parse(&argp, argc, argv, 0, NULL, &a);
 	if (!strchr(a.values[0], '=')) {
-		if (a.nr != 4) {
-			complain("expected four values, EAX EBX ECX EDX, or REGISTER=VALUE; got %d",
-				 a.nr);
-			return LWPCTL_USAGE;
-		}
+		if (a.nr != 4)
+			return misused(
+				"expected four values, EAX EBX ECX EDX, or REGISTER=VALUE; got %d",
+				a.nr);
 		for (int i = 0; i < 4; i++)
 			if (!explain_one(a.values[i], leaf_registers[i], a.values[i], a.rev,
 					 &value[i]))
@@ -109,10 +108,8 @@ static int run(int argc, char **argv)
 		char *equals = strchr(a.values[i], '='), *name;
 		bool good;
 
-		if (!equals) {
-			complain("'%s': expected REGISTER=VALUE", a.values[i]);
-			return LWPCTL_USAGE;
-		}
+		if (!equals)
+			return misused("'%s': expected REGISTER=VALUE", a.values[i]);
 		name = strndup(a.values[i], (size_t)(equals - a.values[i]));
 		good = name && explain_one(a.values[i], name, equals + 1, a.rev, &value[0]);
 		free(name);

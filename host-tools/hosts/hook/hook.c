@@ -79,10 +79,9 @@ int main(int argc, char **argv)
 	bool good;
 
 	complain_as = "lwp";
-	if (argc < 4) {
-		complain("expected to be called by libvirt: NAME OPERATION SUB-OPERATION EXTRA");
-		return LWPCTL_USAGE;
-	}
+	if (argc < 4)
+		return misused(
+			"expected to be called by libvirt: NAME OPERATION SUB-OPERATION EXTRA");
 	if (!looks_at(operation, argv[3]))
 		return LWPCTL_OK;
 	xml = read_all(&size);
