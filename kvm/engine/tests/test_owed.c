@@ -60,6 +60,13 @@ static void expect_overshoots(u32 n)
 	cr_expect(eq(u32, guest.overshoots, n));
 }
 
+/* So many, and this is the last of them. */
+static void expect_latest(u32 n, enum lwp_kind kind, u64 address, u64 by)
+{
+	expect_overshoots(n);
+	expect_overshoot(n - 1, kind, address, by);
+}
+
 static void begin_exact(void)
 {
 	begin(LWP_DELIVERY_EXACT);
@@ -92,8 +99,7 @@ Test(owed, a_late_branch_in_exact_is_an_overshoot_of_that_branch) /* 43724-824 *
 	pass_here(LWP_KIND_BRE, 22);
 	expect_overshoots(0);
 	jump(RIP);
-	expect_overshoots(1);
-	expect_overshoot(0, LWP_KIND_BRE, RIP, 3);
+	expect_latest(1, LWP_KIND_BRE, RIP, 3);
 }
 
 Test(owed, whole_periods_of_branches_are_missed_events)
@@ -140,8 +146,7 @@ Test(owed, an_instruction_in_time_goes_before_a_late_branch)
 	jump(RIP + 4);
 	expect_record(1, 3, RIP + 4);
 	cr_expect(eq(i32, eng.st.counter[2], 13)); /* 26 branches */
-	expect_overshoots(1);
-	expect_overshoot(0, LWP_KIND_BRE, RIP + 4, 6);
+	expect_latest(1, LWP_KIND_BRE, RIP + 4, 6);
 }
 
 Test(owed, in_prompt_a_late_branch_goes_first)
@@ -169,8 +174,7 @@ Test(owed, a_branch_beside_a_pending_record_leaves_the_late_one_to_another)
 	lwp_retire(&eng, &r);
 	cr_expect(not(lwp_awaits_branch(&eng)));
 	cr_expect(eq(i32, eng.st.counter[2], -6)); /* 25 branches */
-	expect_overshoots(2);
-	expect_overshoot(1, LWP_KIND_BRE, 0, 5);
+	expect_latest(2, LWP_KIND_BRE, 0, 5);
 	set_permission(RING, P_READ | P_WRITE);
 	expect_exc(boundary(RIP + 4, false), NONE);
 	jump(RIP + 4);
@@ -184,8 +188,7 @@ Test(owed, the_wait_for_a_branch_ends_before_a_state_is_saved)
 	lwp_pass(&eng, LWP_KIND_BRE, 0, NULL);
 	cr_expect(not(lwp_awaits_branch(&eng)));
 	cr_expect(eq(i32, eng.st.counter[2], -5));
-	expect_overshoots(1);
-	expect_overshoot(0, LWP_KIND_BRE, 0, 4);
+	expect_latest(1, LWP_KIND_BRE, 0, 4);
 	jump(RIP);
 	expect_record(0, 3, RIP);
 	expect_overshoots(1);
@@ -208,8 +211,7 @@ Test(owed, what_passed_unseen_makes_the_next_instruction_due)
 	lwp_pass(&eng, LWP_KIND_IRE, 103, NULL);
 	cr_expect(eq(i32, eng.st.counter[1], -4));
 	cr_expect(eq(u8, eng.st.pending.event_id, 0));
-	expect_overshoots(1);
-	expect_overshoot(0, LWP_KIND_IRE, 0, 3);
+	expect_latest(1, LWP_KIND_IRE, 0, 3);
 	step(RIP);
 	expect_record(0, 2, RIP);
 	cr_expect(eq(i32, eng.st.counter[1], 95)); /* 104 instructions */
@@ -271,8 +273,7 @@ Test(owed, what_gives_way_to_a_record_that_is_owed_is_late) /* 43724-824 */
 	lwp_pass(&eng, LWP_KIND_IRE, 105, NULL);
 	jump(RIP);
 	expect_record(0, 2, RIP);
-	expect_overshoots(2);
-	expect_overshoot(1, LWP_KIND_BRE, 0, 0);
+	expect_latest(2, LWP_KIND_BRE, 0, 0);
 	jump(RIP + 4);
 	expect_record(1, 3, RIP + 4);
 	expect_overshoots(2);
@@ -330,8 +331,7 @@ Test(owed, what_is_late_anyway_is_not_late_by_giving_way)
 	expect_overshoots(3);
 	jump(RIP + 12); /* branches: -30 */
 	expect_record(3, 3, RIP + 12);
-	expect_overshoots(4);
-	expect_overshoot(3, LWP_KIND_BRE, RIP + 12, 29);
+	expect_latest(4, LWP_KIND_BRE, RIP + 12, 29);
 }
 
 /* The ring cannot be written; meanwhile more than a period passes unseen. */
@@ -347,8 +347,7 @@ Test(owed, a_record_that_is_pending_already_settles_nothing)
 	expect_exc(boundary(RIP, true), NONE);
 	steps(RIP + 4, 2);
 	expect_head(96);
-	expect_overshoots(2);
-	expect_overshoot(1, LWP_KIND_IRE, RIP + 8, 53);
+	expect_latest(2, LWP_KIND_IRE, RIP + 8, 53);
 }
 
 /* Both have passed unseen; the branch is further below its limit and goes first. */
@@ -363,8 +362,7 @@ Test(owed, both_kinds_are_owed)
 	expect_record(1, 3, RIP + 4);
 	expect_record(2, 2, RIP + 8);
 	/* The second record of branches: the 47th instead of the 40th. */
-	expect_overshoots(3);
-	expect_overshoot(2, LWP_KIND_BRE, RIP + 4, 7);
+	expect_latest(3, LWP_KIND_BRE, RIP + 4, 7);
 }
 
 Test(owed, in_2007_the_counter_waits_at_zero)
@@ -379,8 +377,7 @@ Test(owed, in_2007_the_counter_waits_at_zero)
 	expect_record(0, 1, RIP);
 	jump(RIP + 4);
 	expect_record(1, 2, RIP + 4);
-	expect_overshoots(2);
-	expect_overshoot(1, LWP_KIND_BRE, 0, 0);
+	expect_latest(2, LWP_KIND_BRE, 0, 0);
 	steps(RIP + 8, 98);
 	expect_head(64);
 	steps(RIP + 8 + 98 * 4, 1);
@@ -460,8 +457,7 @@ Test(owed, a_context_owes_the_same_when_it_is_found_again) /* 43724-824 */
 	cr_assert(eq(int, lwp_ctx_find(&table, &eng, 0, &key_a, &holder), LWP_CTX_RESUMED));
 	steps(RIP, 2);
 	expect_record(1, 2, RIP + 4);
-	expect_overshoots(2);
-	expect_overshoot(1, LWP_KIND_IRE, RIP + 4, 52);
+	expect_latest(2, LWP_KIND_IRE, RIP + 4, 52);
 }
 
 Test(owed, a_state_from_outside_owes_nothing)
