@@ -347,6 +347,8 @@ void x86_cnt_leave(CPUX86State *env, uintptr_t ra, bool worked)
         /* A replay gets to an interrupt only by an instruction before it. */
         *cnt_left(env) -= worked && ra;
         env->x86_count.folded -= worked && ra;
+        /* What the instruction has given back may be beyond the budget. */
+        x86_cnt_update(env);
     }
     cpu_loop_exit_noexc(cs);
 }

@@ -100,6 +100,17 @@ def test_debugger(mode: str, vm: Start, tmp_path: Path) -> None:
     assert stops and it.said().endswith(said)  # after warnings
 
 
+def test_same_records(seed: int) -> None:
+    """Random programs, whose threads and processes switch, leave the same records with -icount as without."""
+    row, said = next(row for row in ROWS if row.name == "diff"), []
+    words = f" seed={seed} count=100 spin=100 interval=400"
+    for more in ((), ("-icount", ICOUNT)):
+        argv = [*command(row), *more]
+        argv[argv.index("-append") + 1] += words
+        said.append(re.findall(r"# dump .*", run(argv, SECONDS).said))
+    assert len(said[0]) == 100 and said[0] == said[1]
+
+
 def test_icount(seed: int, points: Points, tell: Tell, tmp_path: Path) -> None:
     """A random tenth of ./vlwp soak icount, for 20 s."""
     over, done, wrong = time.monotonic() + TEST_SECONDS, 0, []
