@@ -124,7 +124,7 @@ void svm_lwp_event_use(struct kvm_vcpu *vcpu);
 /* lwp_row.c */
 u32 svm_lwp_row_turn(void);
 bool svm_lwp_row_exact(enum lwp_kind kind);
-void svm_lwp_row_tell(void);
+void svm_lwp_row_tell(bool counters);
 void svm_lwp_row_over(u16 over[PMC_EVENTS][PMC_PLACES]);
 void svm_lwp_row_margin(struct lwp_margin *margin);
 bool svm_lwp_row_no_btf(void);

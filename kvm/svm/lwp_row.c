@@ -93,6 +93,8 @@ static const char *svm_lwp_row_lacks(const struct pmc_row *row, enum pmc_event e
 
 	if (!pmc_row_exact(row, event, &why))
 		return why;
+	if (row->items & PMC_BIT(PMC_LOST))
+		return "interrupts are lost";
 	for (i = 0; i < ARRAY_SIZE(unseen); i++) {
 		if (row->over[event][unseen[i]].most)
 			return "KVM does not see where they count too much";
@@ -127,13 +129,13 @@ bool svm_lwp_row_exact(enum lwp_kind kind)
 	return !svm_lwp_row_why(kind);
 }
 
-/* When the module is loaded, for counters: say what cannot be counted exactly. */
-void svm_lwp_row_tell(void)
+/* When the module is loaded. counters: they are the source; say what they cannot count exactly. */
+void svm_lwp_row_tell(bool counters)
 {
 	const char *insns = svm_lwp_row_why(LWP_KIND_IRE);
 	const char *branches = svm_lwp_row_why(LWP_KIND_BRE);
 
-	if (insns || branches)
+	if (counters && (insns || branches))
 		pr_info("LWP: exact delivery of %s steps each instruction: %s\n",
 			insns ? "instructions" : "branches", insns ?: branches);
 	told = true;

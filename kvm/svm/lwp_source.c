@@ -59,10 +59,9 @@ const char *svm_lwp_source_setup(void)
 	if (found->usable && !found->usable())
 		return "this host has no performance counters for lwp_source=perf";
 	source = found;
-	if (source == &svm_lwp_perf) {
+	if (source == &svm_lwp_perf)
 		svm_lwp_cpu_warn();
-		svm_lwp_row_tell();
-	}
+	svm_lwp_row_tell(source == &svm_lwp_perf);
 	return NULL;
 }
 

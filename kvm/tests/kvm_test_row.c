@@ -133,6 +133,8 @@ static void a_row_that_leaves_something_open_is_not_used(void)
 	branches_are_right(true);
 	also(",insns.pf=1");
 	exact_is_right("page faults, which KVM does not see", true);
+	also(",lost=100");
+	exact_is_right("interrupts that may not come", true);
 	also("");
 }
 

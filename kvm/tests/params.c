@@ -108,12 +108,12 @@ void set_parameter(const char *name, const char *value)
 
 void set_margin(unsigned int margin)
 {
-	unsigned int late = margin - 2, worst = margin ? late : 32766, p99 = margin ? late : 4094;
+	unsigned int late = margin ? margin - 2 : 0;
+	unsigned int p99 = margin ? late : 4094, worst = margin ? late : 32766;
 	char text[1024] = "", row[1200] = "", *item, *rest = text;
 	int used;
 
 	read_parameter("lwp_row", text, sizeof(text));
-	late = margin ? late : 0;
 	used = snprintf(row, sizeof(row), "late=%u/%u/%u/%u/%u/%u,rate=1000", late, late, p99, p99,
 			p99, worst);
 	while ((item = strsep(&rest, ",")))
