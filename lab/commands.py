@@ -23,8 +23,8 @@ class Command:
 BENCHES = (
     Command("tcg", "what LWP costs under TCG, beside unpatched QEMU", "lab.benches.tcg"),
     Command("kvm", "what a record costs under KVM, in the nested lab", "lab.benches.kvm"),
-    Command("engine", "what counting and storing cost in the engine, in ns", "lab.benches.engine"),
-    Command("contexts", "what a switch of contexts costs, against their number, in ns", "lab.benches.contexts"),
+    Command("engine", "what counting and storing cost in the engine, in ns", "lab.benches.core"),
+    Command("contexts", "what a switch of contexts costs, against their number, in ns", "lab.benches.core"),
     Command("count", "exact counts and their time, beside callgrind", "lab.benches.count"),
     Command("fleet", "lwpctl merge of 1,000 profiles, lwpctl baseline over 100,000 hosts", "lab.benches.fleet"),
     Command("migrate", "downtime and total time of a live migration", "lab.benches.migrate"),
