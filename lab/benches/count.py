@@ -40,7 +40,6 @@ CALLGRIND = 5  # runs in a turn
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
     parser.add_argument(
         "--turns", type=number(1, 100), metavar="N", default=3,
         help="how often each is measured, in turns (default 3); the medians count, least and greatest ratio are shown",
@@ -107,7 +106,6 @@ def _line(values: Sequence[Value]) -> str:
 
 
 def main(args: argparse.Namespace) -> int:
-    """The command."""
     if not shutil.which("valgrind"):
         raise Skip("valgrind is not installed")
     deps.ensure()

@@ -23,7 +23,6 @@ MIB = 1 << 20
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
     add_json_option(parser)
     parser.add_argument("--size", type=int, default=1, metavar="MIB", help="of a profile (default 1; 10: 10 GB)")
 
@@ -75,7 +74,6 @@ def _row(what: str, files: int, mib: float, used: tuple[float, float, int]) -> d
 
 
 def main(args: argparse.Namespace) -> int:
-    """The command."""
     deps.ensure()
     tools.build()
     qemu.ensure()

@@ -50,7 +50,6 @@ TAKES_BASE = True
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
     late = "how late interrupts are: cycles, zen2, zen3 or adversarial, maybe with /N (zen3)"
     parser.add_argument("skid", nargs="?", type=_skid, default="zen3", metavar="SKID", help=late)
     parser.add_argument(
@@ -199,7 +198,6 @@ def _linux_guest(lab: L1, period: int, show: bool, out: IO[str]) -> list[dict[st
 
 
 def main(args: argparse.Namespace) -> None:
-    """The command."""
     deps.ensure()
     l1.prepare()
     out = sys.stderr if args.json else sys.stdout

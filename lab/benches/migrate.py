@@ -19,7 +19,6 @@ TAKES_BASE = True
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
     parser.add_argument(
         "turns", nargs="?", type=number(1, MOST), default=5, metavar="TURNS",
         help=f"1 to {MOST} (default 5)",
@@ -42,7 +41,6 @@ def _rows(turns: int) -> list[dict[str, str | float]]:
 
 
 def main(args: argparse.Namespace) -> None:
-    """The command."""
     deps.ensure()
     PARTS["migrate"].prepare()
     rows = _rows(args.turns)

@@ -17,7 +17,6 @@ TAKES_BASE = True
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
     parser.add_argument(
         "--turns", type=number(1, 1000), metavar="N", default=7,
         help="how often each is measured, in turns (default 7); the median counts, least and greatest ratio are shown",
@@ -35,7 +34,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
-    """The command."""
     deps.ensure()
     tools.build()
     qemu.ensure()

@@ -11,12 +11,10 @@ from lab.common.say import Died
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """It has none."""
     del parser
 
 
 def main(args: argparse.Namespace) -> int:
-    """The command."""
     del args
     return proc.call([LAB / "building/deps.sh"])
 

@@ -74,7 +74,6 @@ AREAS: dict[str, tuple[MutantList, Callable[[Path], UnitMatrix | FlatMatrix], st
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
     parser.add_argument("area", nargs="?", choices=list(AREAS), default="unit", help="whose tests (unit)")
     parser.add_argument("texts", nargs="*", metavar="TEXT", help="only mutants whose place or tests contain TEXT")
     parser.add_argument("--runs", type=number(1, 10**6), metavar="N", help="so many mutants, drawn, and no more")
@@ -102,7 +101,6 @@ def _try(builder: UnitMatrix | FlatMatrix, tree: Tree, mutant: Mutant) -> set[st
 
 
 def main(args: argparse.Namespace) -> None:
-    """The command."""
     listed, make, lock = AREAS[args.area]
     mutants = soak.select(args, listed)
     tools.build()

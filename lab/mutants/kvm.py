@@ -99,7 +99,6 @@ def _has_line(begin: str, name: str, output: str) -> bool:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Carry out the command."""
     mutants = soak.select(args, KVM)
     if args.list:
         return soak.show(mutants)

@@ -128,13 +128,11 @@ def _distances(uses: dict[Node, set[Node]], first: Node) -> dict[Node, int]:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
     soak.add_options(parser)
     parser.add_argument("--resume", action="store_true", help="mutants that were tried on this code count")
 
 
 def main(args: argparse.Namespace) -> int:
-    """The command."""
     mutants = soak.select(args, UNIT)
     if args.list:
         return soak.show(mutants)

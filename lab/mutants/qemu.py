@@ -65,7 +65,6 @@ class Qemu:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Carry out the command."""
     mutants = soak.select(args, QEMU)
     if args.list:
         return soak.show(mutants)

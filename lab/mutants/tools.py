@@ -74,5 +74,4 @@ class Tools(Unit):
 
 
 def main(args: argparse.Namespace) -> int:
-    """Carry out the command."""
     return tried(args, Tools, "mutants-tools")

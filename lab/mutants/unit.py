@@ -102,5 +102,4 @@ def tried(args: argparse.Namespace, kind: type[Unit], name: str) -> int:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Carry out the command."""
     return tried(args, Unit, "mutants")

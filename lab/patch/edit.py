@@ -48,12 +48,10 @@ def add_base(parser: argparse.ArgumentParser) -> None:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
     add_base(parser)
 
 
 def main(args: argparse.Namespace) -> int:
-    """The command."""
     name = kinds.full_name(args.base)
     status = kinds.again(name, ["edit", name])
     if status is not None:

@@ -19,13 +19,11 @@ OLD = "pristine-before"  # the source until then
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
     edit.add_base(parser)
     parser.add_argument("release", metavar="VERSION", help="of Debian's archive, or a tarball or folder")
 
 
 def main(args: argparse.Namespace) -> int:
-    """The command."""
     name = kinds.full_name(args.base)
     it = kinds.of(name)
     stands_on = name if it.begun else kinds.full_name(name.partition("-")[0])

@@ -38,7 +38,6 @@ class Commit:
 
 
 def main(args: argparse.Namespace) -> int:
-    """The command."""
     name = kinds.full_name(args.base)
     status = kinds.again(name, ["save", name])
     if status is not None:

@@ -18,13 +18,11 @@ TAKES_BASE = True
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
     parser.add_argument("dir", type=Path, metavar="DIR", help="a new directory")
     parser.add_argument("--as", dest="author", default="", metavar="'NAME <EMAIL>'", help="from whom; who signs off")
 
 
 def main(args: argparse.Namespace) -> None:
-    """The command."""
     place: Path = args.dir
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         raise Died(f"{place}: is there and not empty: name a new directory")

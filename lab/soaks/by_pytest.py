@@ -60,7 +60,6 @@ TAKES_BASE = True
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
     parser.add_argument("names", nargs="*", metavar="NAME", help="as --list has them, parts or patterns; default all")
     parser.add_argument("--list", action="store_true", help="name the tests with a line each, and run none")
     parser.add_argument("--resume", action="store_true", help="prove, same-twice: in parts; what is proved counts")
@@ -69,7 +68,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """The command."""
     soak = SOAKS[args.name]
     part = {**PARTS, SOAK.name: SOAK, UNPATCHED.name: UNPATCHED}[soak.part]
     if args.k and soak.fits:

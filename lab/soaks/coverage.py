@@ -17,7 +17,6 @@ LEFT_OUT = ("_objdump", "_maps")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
     percent = parser.add_argument("percent", nargs="?", type=int, choices=range(101), default=95)
     percent.metavar, percent.help = "PERCENT", "default 95"
 
@@ -29,7 +28,6 @@ def _tests() -> list[str]:
 
 
 def main(args: argparse.Namespace) -> None:
-    """The command."""
     if not shutil.which("gcovr"):
         raise Skip("soak coverage needs gcovr (Debian package gcovr)")
     deps.ensure()

@@ -17,14 +17,12 @@ INSIDE = "/home/vlwp/lab/soaks/fresh-inside.sh"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
     parser.add_argument("suite", nargs="?", choices=archive.RELEASES, default="bookworm", help="default bookworm")
     parser.add_argument("--parts", nargs="+", choices=tuple(PARTS), default=[], help="only these parts of the test")
     parser.add_argument("--keep", action="store_true", help="leave the system there and say where")
 
 
 def main(args: argparse.Namespace) -> None:
-    """The command."""
     fresh_root.require("soak fresh")
     begin = time.monotonic()
     with fresh_root.fresh_root(args.suite, keep=args.keep) as root:

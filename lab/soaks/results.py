@@ -43,7 +43,6 @@ PROGRAM_SETS = {
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
     parser.add_argument("--accel", choices=list(RUNS), default="tcg", help="who runs the guests (tcg)")
     default = f"{RUNS['tcg']}; with kvm {RUNS['kvm']}"
     parser.add_argument("--runs", type=number(1, 10**6), metavar="N", help=f"how many ({default})")
@@ -132,7 +131,6 @@ def _end(done: results.Results) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
-    """The command."""
     names = _programs(args)
     if args.migrate and args.accel != "tcg":
         raise Usage("soak results: --migrate is for TCG")

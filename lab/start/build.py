@@ -26,13 +26,11 @@ TAKES_BASE = True
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
     parts = "; ".join(f"{name}: {text}" for name, (_, text) in PARTS.items())
     parser.add_argument("part", nargs="?", choices=tuple(PARTS), metavar="PART", help=parts)
 
 
 def main(args: argparse.Namespace) -> None:
-    """The command."""
     deps.ensure()
     for name in [args.part] if args.part else ["tools", "qemu", "guest"]:
         PARTS[name][0]()

@@ -74,7 +74,6 @@ class Run:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
     machine.add_options(parser)
     parser.epilog = (
         "The dynamic loader's work before the library of lwprun is loaded is not counted, nor are static programs that "
@@ -357,7 +356,6 @@ def _count(args: argparse.Namespace, guest: machine.Machine, events: Sequence[st
 
 
 def main(args: argparse.Namespace) -> int:
-    """The command."""
     guest = machine.from_options(args)
     if not args.program:
         raise Usage("count what? Give a program after --")

@@ -17,7 +17,6 @@ TAKES_PROGRAM = "program"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
     parser.add_argument("-o", dest="output", type=Path, required=True, metavar="FILE", help="the capsule")
     machine.add_files(parser)
     parser.set_defaults(accel="tcg", smp=0, memory=0, cpu="", stats=None, kvm_amd="", pmu_row="")
@@ -29,7 +28,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """The command."""
     if not args.program:
         raise Usage("freeze what? Give a program after --")
     guest = machine.from_options(args)

@@ -29,7 +29,6 @@ set default=0
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
     parser.add_argument("directory", metavar="DIR", type=Path, help="is made if it is not there")
 
 
@@ -77,7 +76,6 @@ def install(place: Path) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
-    """The command."""
     deps.ensure()
     tools.build()
     install(args.directory)

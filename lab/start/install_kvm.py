@@ -16,7 +16,6 @@ from lab.start import uninstall_kvm
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
     parser.add_argument("kernel", nargs="?", default=os.uname().release, help="default: the running kernel")
 
 
@@ -49,7 +48,6 @@ def base_for(kernel: str) -> bases.LinuxBase:
 
 
 def main(args: argparse.Namespace) -> None:
-    """The command."""
     kernel = args.kernel
     base = base_for(kernel)
     dkms.need_root("install kvm")

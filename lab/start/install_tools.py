@@ -25,12 +25,10 @@ def _absolute(text: str) -> str:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
     parser.add_argument("prefix", nargs="?", type=_absolute, default="/usr/local", help="default /usr/local")
 
 
 def main(args: argparse.Namespace) -> None:
-    """The command."""
     deps.ensure()
     tools.build()
     out = BUILD / "install"

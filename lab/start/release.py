@@ -18,7 +18,6 @@ MORE = ("soak results --resume --accel=kvm",)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
     parser.add_argument("--list", action="store_true", help="print the list, and run nothing")
     parser.add_argument("--resume", action="store_true", help="what has passed on this commit is not run again")
 
@@ -30,7 +29,6 @@ def commands() -> list[str]:
 
 
 def main(args: argparse.Namespace) -> None:
-    """The command."""
     if args.list:
         print("\n".join(f"./vlwp {line}" for line in commands()))
         return

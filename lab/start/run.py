@@ -27,7 +27,6 @@ BUNDLED_OPTIONS = ["--event=instructions:191", "--ring-size=4M"]
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
     machine.add_options(parser)
     parser.epilog = (
         f"{parser.epilog} The program is root there. The first Ctrl-C or SIGTERM goes to the program, and its profile "
@@ -80,7 +79,6 @@ def how_ended(status: int) -> str:
 
 
 def main(args: argparse.Namespace) -> int:
-    """The command."""
     guest = machine.from_options(args)
     guest.passes = not guest.in_lab and not guest.frozen
     if args.live and guest.frozen:

@@ -14,7 +14,6 @@ TAKES_BASE = True
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
     machine.add_options(parser)
     parser.add_argument(
         "--model",
@@ -25,7 +24,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """The command."""
     guest = machine.from_options(args, checked=False)  # a shell says so itself
     guest.model = args.model
     if guest.model != machine.LWP_MODEL and guest.accel != "tcg":

@@ -23,7 +23,6 @@ Session = tuple[list[str], list[str]]  # parts, and names in them
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
     parts = "; ".join(f"{part.name}: {part.summary}" for part in PARTS.values())
     parser.add_argument("words", nargs="*", metavar="PART [NAME...]", help=f"{parts}; all")
     parser.add_argument("--list", action="store_true", help="name the tests with a line each, and run none")
@@ -55,7 +54,6 @@ def _wanted(words: list[str]) -> tuple[list[str], list[str]]:
 
 
 def main(args: argparse.Namespace) -> int:
-    """The command."""
     if args.near:
         return _near(args)
     parts, names = _wanted(args.words)

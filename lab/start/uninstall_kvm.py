@@ -13,12 +13,10 @@ from lab.common.say import Died, say
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """It has none."""
     del parser
 
 
 def main(args: argparse.Namespace) -> None:
-    """The command."""
     del args
     dkms.need_root("uninstall kvm")
     if not remove():

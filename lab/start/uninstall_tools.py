@@ -9,12 +9,10 @@ from lab.start.install_tools import installed_list
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """It has none."""
     del parser
 
 
 def main(args: argparse.Namespace) -> None:
-    """The command."""
     del args
     listing = installed_list()
     if not listing.is_file():
