@@ -4,7 +4,6 @@
  * own on CPU 0 and reports in TAP; argv[1] is the name to report under.
  */
 #include <sched.h>
-#include <stdint.h>
 #include <unistd.h>
 
 #include "known.h"

@@ -7,7 +7,6 @@
 #define LWPTEST_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "lwp_cb.h"

@@ -4,7 +4,6 @@
  * (43724-701, 43724-712, 43724-821, 2007-701).
  */
 #include <signal.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/time.h>

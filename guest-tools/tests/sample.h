@@ -3,10 +3,7 @@
 #ifndef LWPDATA_SAMPLE_H
 #define LWPDATA_SAMPLE_H
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "lwpdata.h"
 

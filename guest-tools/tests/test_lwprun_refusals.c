@@ -2,7 +2,6 @@
 /* What lwprun refuses, each in one line, with the fake processor and the victim as in test_lwprun.c. */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

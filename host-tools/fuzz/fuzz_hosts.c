@@ -3,7 +3,6 @@
  * Files that describe hosts and domains. Input: a host's JSON, a zero byte, a domain's XML. Nothing may crash or
  * leak; a host that is read can be written and read again; the baseline of it alone is one that it fits.
  */
-#include <stdio.h>
 
 #include "domain.h"
 #include "fuzz_check.h"

@@ -4,7 +4,6 @@
  * and which command reads the file; the rest is the file. Nothing may crash, hang or leak, what merge writes can be read,
  * and what is written to the standard output goes to /dev/null.
  */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

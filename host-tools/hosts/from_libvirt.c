@@ -4,7 +4,6 @@
  * emulator is asked, over the monitor of a domain that is started stopped and destroyed at once. Nothing runs
  * in it and nothing is kept.
  */
-#include <errno.h>
 #include <libvirt/libvirt-qemu.h>
 #include <libvirt/libvirt.h>
 #include <libvirt/virterror.h>

@@ -2,7 +2,6 @@
 /* Names for the stubs of the procedure linkage table: .plt, .plt.sec and .plt.got of x86-64. */
 #include <gelf.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "memory.h"

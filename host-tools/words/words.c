@@ -4,7 +4,6 @@
  * report/ and export/. Meson makes man pages, completion and libvirt's CPU map with it.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "lwp_names.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* lwpctl caps: what LWP a host can give its guests. */
 #include <argp.h>
-#include <stdlib.h>
 
 #include "lwpctl.h"
 #include "output.h"

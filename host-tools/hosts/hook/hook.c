@@ -9,7 +9,6 @@
  * standard output, which libvirt takes for a new XML, and libvirt is not called, which waits for us. Operations
  * in which a failure would end a running guest are not looked at.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -4,7 +4,6 @@
 #include <capstone/capstone.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "lwp_rev.h"
 #include "lwpctl.h"

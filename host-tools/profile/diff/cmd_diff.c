@@ -2,8 +2,6 @@
 /* lwpctl diff: which functions have another share in a second profile. */
 #include <argp.h>
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "compare.h"
 #include "lwpctl.h"

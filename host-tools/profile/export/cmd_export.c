@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* lwpctl export: a profile in the formats of other tools. */
 #include <argp.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "export.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Branches and straight runs of one object. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "edges.h"
 #include "lwp_rev.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The stacks of samples as a tree. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "calls.h"
 #include "lwp_rev.h"

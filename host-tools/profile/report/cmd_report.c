@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* lwpctl report: where the samples of a profile lie. */
 #include <argp.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "lwpctl.h"

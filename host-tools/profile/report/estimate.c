@@ -2,7 +2,6 @@
 /* What all formats of the report say: which events there are, and how many of each. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

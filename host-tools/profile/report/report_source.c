@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* lwpctl report --source: the hottest lines with their text, file by file. */
-#include <inttypes.h>
 #include <json-c/json.h>
 #include <stdio.h>
 #include <string.h>

@@ -10,8 +10,6 @@
  */
 #include "objdump_compare.h"
 #include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #define SLOT 16
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

@@ -13,7 +13,6 @@
 #include "objdump_compare.h"
 #include <link.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #define MAX_FILES 16
