@@ -204,13 +204,12 @@ static void make_block(struct diff_program *p, struct diff_random *r)
 {
 	struct block *b = &p->block;
 	u32 n = 0;
-	u8 id;
 
 	*b = (struct block){ .random = diff_below(r, 3) ? 0 : diff_below(r, 16) };
 	/* After a record that was late all intervals would be others. */
 	if (p->interval)
 		b->random = 0;
-	for (id = EV_VAL; id <= EV_BRE; id++) {
+	for (u8 id = EV_VAL; id <= EV_BRE; id++) {
 		u32 least = id == EV_VAL ? 0 : p->interval;
 
 		if (id == EV_IRE ? diff_below(r, 8) : diff_below(r, 3))
@@ -243,7 +242,7 @@ static void make_block(struct diff_program *p, struct diff_random *r)
 void diff_generate(struct diff_program *p, u32 seed, u32 n)
 {
 	struct diff_random r = { (u64)seed << 32 | n };
-	u32 kinds = (u32)(diff_snips_end - diff_snips), i, items = 12 + diff_below(&r, 20);
+	u32 kinds = (u32)(diff_snips_end - diff_snips), items = 12 + diff_below(&r, 20);
 
 	make_block(p, &r);
 	p->length = 0;
@@ -254,7 +253,7 @@ void diff_generate(struct diff_program *p, u32 seed, u32 n)
 	/* Two kinds have their turn, so that all of them come soon. */
 	piece(p, &r, &diff_snips[2 * n % kinds]);
 	piece(p, &r, &diff_snips[(2 * n + 1) % kinds]);
-	for (i = 0; i < items && p->length + 8 * PIECE_MAX < p->room; i++) {
+	for (u32 i = 0; i < items && p->length + 8 * PIECE_MAX < p->room; i++) {
 		if (i == items / 2 && diff_below(&r, 2)) {
 			p->break_at = p->length;
 			diff_rows[DIFF_ROW_BREAKPOINT]++;

@@ -115,9 +115,7 @@ static void load_gdt(struct cpu *cpu)
 
 static void fill_idt(void)
 {
-	u32 i;
-
-	for (i = 0; i < 256; i++) {
+	for (u32 i = 0; i < 256; i++) {
 		u64 stub = (u64)trap_stubs + i * TRAP_STUB_SIZE;
 		bool user = i == VEC_BP || i == VEC_OF || i == VEC_EXIT_GATE;
 

@@ -10,11 +10,9 @@ struct hold volatile *const hold = (void *)HOLD_ADDRESS;
 
 void hold_init(void)
 {
-	u64 spins;
-
 	*hold = (struct hold){ 0 };
 	hold->ready = HOLD_READY;
-	for (spins = 0; !hold->present; spins++) {
+	for (u64 spins = 0; !hold->present; spins++) {
 		if (spins == PRESENT_SPINS)
 			bail("the host does not hold accesses: the run needs .hold");
 		pause();

@@ -73,10 +73,10 @@ static u32 tail_offset(void)
 void block_write_at(struct lwp *l, u32 offset, const struct block *b)
 {
 	u8 *cb = l->cb + offset;
-	u32 flags = b->flags, i;
+	u32 flags = b->flags;
 
 	memset(cb, 0, slot_offset(LWP_MAX_EVENT_ID));
-	for (i = 0; i < 4 && b->event[i].id; i++) {
+	for (u32 i = 0; i < 4 && b->event[i].id; i++) {
 		const struct block_event *e = &b->event[i];
 		u8 *slot = cb + slot_offset(rev07() ? i : e->id - 1u);
 
@@ -223,9 +223,7 @@ struct rec ring_record(const struct lwp *l, u32 i)
 
 bool ring_untouched(const struct lwp *l, u32 i)
 {
-	u32 n;
-
-	for (n = 0; n < RECORD_SIZE; n++) {
+	for (u32 n = 0; n < RECORD_SIZE; n++) {
 		if (l->ring[i * RECORD_SIZE + n] != RING_FILL)
 			return false;
 	}
@@ -265,11 +263,9 @@ bool expect_record(const struct lwp *l, u32 i, struct rec want, const char *fmt,
 /* "# dump WHAT: SLOT HEX", for comparing accelerators byte by byte. */
 static void dump(const struct lwp *l, u32 count, const char *what)
 {
-	u32 i, n;
-
-	for (i = 0; i < count && i < RING_PAGES * PAGE_SIZE / RECORD_SIZE; i++) {
+	for (u32 i = 0; i < count && i < RING_PAGES * PAGE_SIZE / RECORD_SIZE; i++) {
 		print("# dump %s: %u ", what, i);
-		for (n = 0; n < RECORD_SIZE; n++)
+		for (u32 n = 0; n < RECORD_SIZE; n++)
 			print("%02x", l->ring[i * RECORD_SIZE + n]);
 		print("\n");
 	}
@@ -277,11 +273,11 @@ static void dump(const struct lwp *l, u32 count, const char *what)
 
 bool expect_records(const struct lwp *l, const struct rec *want, u32 count, const char *what)
 {
-	u32 stored = cb_head(l) / RECORD_SIZE, i;
+	u32 stored = cb_head(l) / RECORD_SIZE;
 	bool ok = cb_head(l) == count * RECORD_SIZE && ring_untouched(l, count);
 	struct rec got;
 
-	for (i = 0; ok && i < count; i++) {
+	for (u32 i = 0; ok && i < count; i++) {
 		got = ring_record(l, i);
 		ok = same(&got, &want[i]);
 	}
@@ -293,7 +289,7 @@ bool expect_records(const struct lwp *l, const struct rec *want, u32 count, cons
 	report_note("  head is %x, should be %x; slot %u is %s", cb_head(l),
 		    (u32)(count * RECORD_SIZE), count,
 		    ring_untouched(l, count) ? "untouched" : "written");
-	for (i = 0; i < count || (i < stored && i < count + 4); i++) {
+	for (u32 i = 0; i < count || (i < stored && i < count + 4); i++) {
 		got = ring_record(l, i);
 		if (i < count && same(&got, &want[i]))
 			continue;

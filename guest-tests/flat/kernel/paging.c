@@ -39,9 +39,8 @@ static int levels(void)
 static u64 *make_entry(u64 cr3, u64 va, int level)
 {
 	u64 *table = (u64 *)(cr3 & PTE_ADDRESS);
-	int i;
 
-	for (i = levels();; i--) {
+	for (int i = levels();; i--) {
 		u64 *e = &table[va >> (12 + 9 * (i - 1)) & (ENTRIES - 1)];
 
 		if (i == level)
@@ -60,9 +59,8 @@ static u64 *make_entry(u64 cr3, u64 va, int level)
 u64 *as_pte(u64 cr3, u64 va)
 {
 	u64 *table = (u64 *)(cr3 & PTE_ADDRESS);
-	int i;
 
-	for (i = levels();; i--) {
+	for (int i = levels();; i--) {
 		u64 *e = &table[va >> (12 + 9 * (i - 1)) & (ENTRIES - 1)];
 
 		if (i == 1 || *e & PTE_PS)
@@ -75,9 +73,7 @@ u64 *as_pte(u64 cr3, u64 va)
 
 void as_map(u64 cr3, u64 va, u64 pa, u32 pages, u64 rights)
 {
-	u32 i;
-
-	for (i = 0; i < pages; i++, va += PAGE_SIZE, pa += PAGE_SIZE) {
+	for (u32 i = 0; i < pages; i++, va += PAGE_SIZE, pa += PAGE_SIZE) {
 		*make_entry(cr3, va, 1) = pa | rights;
 		invlpg(va);
 	}
@@ -111,15 +107,14 @@ u64 as_new(void)
 {
 	u64 cr3 = phys_alloc(1, PAGE_SIZE);
 	u64 text = (u64)user_text_start & ~(LARGE_PAGE_SIZE - 1);
-	u64 va;
 
-	for (va = 0; va < IDENTITY_END; va += LARGE_PAGE_SIZE) {
+	for (u64 va = 0; va < IDENTITY_END; va += LARGE_PAGE_SIZE) {
 		if (va < text || va >= (u64)user_text_end)
 			as_map_large(cr3, va, va, PAGE_KERNEL_RW);
 		else
 			as_map(cr3, va, va, ENTRIES, PAGE_KERNEL_RW);
 	}
-	for (va = (u64)user_text_start; va < (u64)user_text_end; va += PAGE_SIZE)
+	for (u64 va = (u64)user_text_start; va < (u64)user_text_end; va += PAGE_SIZE)
 		as_map(cr3, va, va, 1, PAGE_USER_RO);
 	as_map(cr3, APIC_BASE, APIC_BASE, 1, PAGE_KERNEL_RW | PTE_PCD | PTE_PWT);
 	if (place_device())

@@ -82,12 +82,11 @@ static volatile u32 written_count;
 static void write_all(void *arg)
 {
 	volatile u8 *code = (u8 *)user_text_start;
-	u32 i;
 
 	(void)arg;
 	write_cr0(read_cr0() & ~CR0_WP);
 	for (;;) {
-		for (i = 0; i < written_count; i++)
+		for (u32 i = 0; i < written_count; i++)
 			__atomic_fetch_or(written[i], 0, __ATOMIC_SEQ_CST);
 		__atomic_fetch_or(code, 0, __ATOMIC_SEQ_CST);
 		if (++code == (u8 *)user_text_end)
@@ -110,12 +109,11 @@ void place_begin(void)
 u8 *place_map(u64 cr3, u64 va, u32 pages)
 {
 	u64 pa = take(in_device(va), pages);
-	u32 i;
 
 	as_map(cr3, va, in_hole(va) ? HOLE : pa, pages, PAGE_USER_RW);
 	if (place_is("watched"))
 		watch();
-	for (i = 0; i < pages && written_count < sizeof(written) / sizeof(written[0]); i++) {
+	for (u32 i = 0; i < pages && written_count < sizeof(written) / sizeof(written[0]); i++) {
 		written[written_count] = (u8 *)pa + i * PAGE_SIZE;
 		__atomic_fetch_add(&written_count, 1, __ATOMIC_RELEASE);
 	}
@@ -129,13 +127,13 @@ void place_came_back(const struct user *u)
 {
 	struct regs regs = u->r;
 	const u64 *r = (const u64 *)&regs;
-	u64 sum = 0, i;
+	u64 sum = 0;
 
 	if (!option_given("place"))
 		return;
 	/* QEMU clears it where its translated code ends. */
 	regs.rflags &= ~RFLAGS_RF;
-	for (i = 0; i < sizeof(regs) / sizeof(*r); i++)
+	for (u64 i = 0; i < sizeof(regs) / sizeof(*r); i++)
 		sum = (sum ^ r[i]) * HASH_PRIME;
 	__atomic_fetch_add(&registers, sum, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&runs, 1, __ATOMIC_RELAXED);

@@ -42,11 +42,9 @@ struct out {
 /* Each access is an exit of a guest: the line is asked once for all that its FIFO takes. */
 static void flush(struct out *o)
 {
-	unsigned int i;
-
 	while (o->n && !(inb(SERIAL_LSR) & SERIAL_LSR_THRE))
 		pause();
-	for (i = 0; i < o->n; i++)
+	for (unsigned int i = 0; i < o->n; i++)
 		outb(SERIAL_PORT, (u8)o->line[i]);
 	o->n = 0;
 }
@@ -162,12 +160,10 @@ void report_pop(void)
 
 static void print_point(bool ok, const char *fmt, va_list ap)
 {
-	int i;
-
 	if (!ok)
 		failures++;
 	print("%s %u - ", ok ? "ok" : "not ok", ++points);
-	for (i = 0; i < prefix_depth; i++)
+	for (int i = 0; i < prefix_depth; i++)
 		print("%s: ", prefix[i]);
 	vprint(fmt, ap);
 }

@@ -53,12 +53,10 @@ void ap_main(void)
 
 static void start(u32 i)
 {
-	u64 spins;
-
 	boot_stack_top = boot_cpu_area[i] + CPU_AREA_SIZE;
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	apic_start((u8)i, AP_TRAMPOLINE / PAGE_SIZE);
-	for (spins = 0; running == i; spins++) {
+	for (u64 spins = 0; running == i; spins++) {
 		if (spins == START_SPINS)
 			bail("processor %u did not start", i);
 		pause();
@@ -67,18 +65,14 @@ static void start(u32 i)
 
 void smp_start(void)
 {
-	u32 i;
-
 	memcpy((void *)AP_TRAMPOLINE, ap_trampoline, (size_t)(ap_trampoline_end - ap_trampoline));
-	for (i = running; i < count; i++)
+	for (u32 i = running; i < count; i++)
 		start(i);
 }
 
 void smp_init_others(void)
 {
-	u32 i;
-
-	for (i = 1; i < running; i++) {
+	for (u32 i = 1; i < running; i++) {
 		apic_init_cpu((u8)i);
 		mailbox[i].fn = NULL;
 	}
@@ -88,13 +82,11 @@ void smp_init_others(void)
 bool smp_park(void)
 {
 	volatile u8 *parked = (u8 *)AP_TRAMPOLINE + (ap_parked - ap_park);
-	u64 spins;
-	u32 i;
 
 	memcpy((void *)AP_TRAMPOLINE, ap_park, (size_t)(ap_park_end - ap_park));
-	for (i = 1; i < count; i++) {
+	for (u32 i = 1; i < count; i++) {
 		*parked = 0;
-		for (spins = 0; !*parked; spins++) {
+		for (u64 spins = 0; !*parked; spins++) {
 			/* The first may come while INIT is still under way. */
 			if (!(spins % PARK_SPINS))
 				apic_start((u8)i, AP_TRAMPOLINE / PAGE_SIZE);

@@ -98,11 +98,10 @@ static const char *find(const char *kind, u32 n)
 static u32 row_of(const char *name, u32 otherwise)
 {
 	const char *p, *start;
-	u32 i;
 
 	if (!name)
 		return otherwise;
-	for (i = 0; (p = find("row", i)); i++) {
+	for (u32 i = 0; (p = find("row", i)); i++) {
 		size_t len = word(&p, &start);
 
 		if (same(start, len, name, length(name)))
@@ -114,10 +113,10 @@ static u32 row_of(const char *name, u32 otherwise)
 static u32 hex(const char **p)
 {
 	const char *start;
-	size_t n = word(p, &start), i;
+	size_t n = word(p, &start);
 	u32 v = 0;
 
-	for (i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		v = v << 4 | (u32)(start[i] <= '9' ? start[i] - '0' : (start[i] | 0x20) - 'a' + 10);
 	return v;
 }
@@ -152,14 +151,13 @@ static size_t lacks(const char *needs, size_t len, const char **which)
 {
 	const char *end = needs + len, *p, *start;
 	size_t n;
-	u32 i;
 
 	for (; needs < end; needs += n + 1) {
 		bool met = false;
 
 		for (n = 0; needs + n < end && needs[n] != ','; n++)
 			;
-		for (i = 0; !met && (p = find("need", i)); i++) {
+		for (u32 i = 0; !met && (p = find("need", i)); i++) {
 			size_t named = word(&p, &start);
 
 			met = same(start, named, needs, n) && meets(p);
@@ -193,9 +191,7 @@ static u32 cpus_wanted(const char *words)
 
 static void print_text(const char *text, size_t n)
 {
-	size_t i;
-
-	for (i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		print("%c", text[i]);
 }
 
@@ -236,11 +232,9 @@ static _Noreturn void restart(void)
 
 void suite_take(const char *text, size_t size, const char *only, const char *from)
 {
-	size_t i;
-
 	if (size > TEXT_MAX)
 		bail("the file of rows has more than %u bytes", TEXT_MAX);
-	for (i = 0; i < size; i++)
+	for (size_t i = 0; i < size; i++)
 		kept->text[i] = text[i];
 	kept->text[size] = '\0';
 	kept->size = (u32)size;
@@ -300,8 +294,6 @@ void suite_begin_row(char *line, size_t size)
 /* What a row may have left, beside memory. */
 static void quiet(void)
 {
-	u32 i;
-
 	if (!smp_park()) {
 		taken = false;
 		bail("another processor does not answer: the suite ends here");
@@ -312,7 +304,7 @@ static void quiet(void)
 	}
 	if (read_cr4() & CR4_OSXSAVE)
 		try_xsetbv(0, XCR0_X87);
-	for (i = 0; pmu_present() && i < PERF_COUNTERS; i++)
+	for (u32 i = 0; pmu_present() && i < PERF_COUNTERS; i++)
 		try_wrmsr(MSR_PERF_CTL(i), 0);
 	write_cr8(0);
 	wrmsr(MSR_FS_BASE, 0);
