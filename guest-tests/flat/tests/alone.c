@@ -196,9 +196,9 @@ static void count(struct lwp *l, u32 filters, u32 counted, const char *what)
 /* The records of one run: each so many-th instruction from `start` on, of those that are listed. */
 static bool records_right(const struct lwp *l, u32 id, u32 interval, u32 start)
 {
-	u32 all = id == EV_IRE ? INSNS + 1 : BRANCHES, k = 0, i;
+	u32 all = id == EV_IRE ? INSNS + 1 : BRANCHES, k = 0;
 
-	for (i = start; i < all; i += interval + 1, k++) {
+	for (u32 i = start; i < all; i += interval + 1, k++) {
 		struct rec got = ring_record(l, k);
 		u32 n = id == EV_IRE ? i : branch[i];
 
@@ -212,11 +212,11 @@ static bool records_right(const struct lwp *l, u32 id, u32 interval, u32 start)
 
 static void sweep(struct lwp *l, u32 id, u32 filters, u32 intervals, const char *what)
 {
-	u32 interval, start, wrong = 0, result = 0;
+	u32 wrong = 0, result = 0;
 
 	report_push("%s", what);
-	for (interval = 0; interval < intervals; interval++) {
-		for (start = 0; start <= interval; start++) {
+	for (u32 interval = 0; interval < intervals; interval++) {
+		for (u32 start = 0; start <= interval; start++) {
 			struct block b = { .filters = filters,
 					   .limit_ip = -1ul,
 					   .event = { { id, interval, start } } };

@@ -78,11 +78,9 @@ static void count_irq(struct regs *r)
 /* An interrupt, and time to do something. */
 static void bombard(void *arg)
 {
-	u32 i;
-
 	while (!stop) {
 		apic_send(0, VECTOR);
-		for (i = 0; i < 200; i++)
+		for (u32 i = 0; i < 200; i++)
 			pause();
 	}
 }
@@ -124,7 +122,6 @@ static void run(struct lwp *l, u8 event, const char *what)
 	struct block b = { .event = { { event, INTERVAL, INTERVAL } } };
 	bool inside = true;
 	u64 events, done;
-	u32 i;
 
 	begin(l, &b, asy_code);
 	done = l->u.r.rcx / 3;
@@ -134,7 +131,7 @@ static void run(struct lwp *l, u8 event, const char *what)
 	report_eq(records_and_missed(l), (events + (event == EV_IRE)) / (INTERVAL + 1),
 		  "records and missed events");
 	report_eq(cb_counter(l, event), INTERVAL - events % (INTERVAL + 1), "what is left");
-	for (i = 0; i < cb_head(l) / RECORD_SIZE; i++) {
+	for (u32 i = 0; i < cb_head(l) / RECORD_SIZE; i++) {
 		struct rec r = ring_record(l, i);
 
 		inside &= r.id == event && r.address >= (u64)asy_first && r.address < (u64)asy_end;

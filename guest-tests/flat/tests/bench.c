@@ -233,7 +233,7 @@ static void write_and_execute(void *unused)
 
 static void jit(u32 rounds, u32 interval)
 {
-	u32 cpu, pages = MAX_CPUS * AREA_SIZE / PAGE_SIZE;
+	u32 pages = MAX_CPUS * AREA_SIZE / PAGE_SIZE;
 
 	jit_areas = as_alloc(kernel_cr3(), AREA_VA, pages, PAGE_USER_RW);
 	as_alloc(kernel_cr3(), JIT_VA, JIT_PAGES, PAGE_USER_RW);
@@ -242,12 +242,12 @@ static void jit(u32 rounds, u32 interval)
 	if (interval)
 		lwp_enable();
 	smp_start();
-	for (cpu = 1; cpu < smp_count(); cpu++)
+	for (u32 cpu = 1; cpu < smp_count(); cpu++)
 		smp_run(cpu, write_and_execute, NULL);
 	write_and_execute(NULL);
-	for (cpu = 1; cpu < smp_count(); cpu++)
+	for (u32 cpu = 1; cpu < smp_count(); cpu++)
 		smp_wait(cpu);
-	for (cpu = 0; cpu < smp_count(); cpu++)
+	for (u32 cpu = 0; cpu < smp_count(); cpu++)
 		report_eq(jit_sum[cpu], (u32)((u64)jit_rounds * (jit_rounds + 1) / 2),
 			  "each function was executed as it was written");
 }

@@ -117,10 +117,9 @@ static void test_taken_branches_trap(struct user *u)
 		{ btf_far, "far RET" },
 		{ btf_iret, "IRET at CPL 3" },
 	};
-	u32 i;
 
 	start(u, RFLAGS_TF);
-	for (i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+	for (u32 i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
 		wrmsr(MSR_DEBUGCTL, DEBUGCTL_BTF);
 		expect_trap(u, want[i].at, want[i].how);
 		report_eq(rdmsr(MSR_DEBUGCTL), 0, "the trap clears BTF");

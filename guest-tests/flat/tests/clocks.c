@@ -24,9 +24,7 @@ USER_CODE("clk_code: llwpcb %rax\n"
 
 static bool in_code(const struct lwp *l, u32 records, u8 id)
 {
-	u32 i;
-
-	for (i = 0; i < records; i++) {
+	for (u32 i = 0; i < records; i++) {
 		struct rec r = ring_record(l, i);
 
 		if (r.id != id || r.address < (u64)clk_first || r.address >= (u64)clk_end ||

@@ -182,11 +182,9 @@ static void touch(void *arg)
 /* Fresh pages. Translated: there is code in both that has been executed, and so has the function. */
 static void prepare(const struct store *s, bool translated)
 {
-	u32 i;
-
 	code = (u8 *)phys_alloc(PAGES, PAGE_SIZE);
 	memcpy(code + s->function, returns_1, sizeof(returns_1));
-	for (i = 0; i < PAGES; i++) {
+	for (u32 i = 0; i < PAGES; i++) {
 		code[i * PAGE_SIZE + OTHER] = RET;
 		if (translated)
 			call((u32)(i * PAGE_SIZE + OTHER));

@@ -95,8 +95,6 @@ static void patch(const u8 *insn, u32 value)
 
 FLAT_TEST(code_patch)
 {
-	u32 i;
-
 	code = (u8 *)phys_alloc(1, PAGE_SIZE);
 	memcpy(code, function, sizeof(function));
 	irq_set_handler(SYNC_VECTOR, on_sync);
@@ -104,7 +102,7 @@ FLAT_TEST(code_patch)
 	wanted = 1;
 	smp_start();
 	smp_run(1, execute, NULL);
-	for (i = 0; i < PATCHES; i++) {
+	for (u32 i = 0; i < PATCHES; i++) {
 		u64 before = calls;
 
 		patch(i & 1 ? nop : jmp, i & 1);

@@ -65,9 +65,7 @@ static u64 group_va(u32 group)
 
 static void fill_page(u8 *page, u64 va)
 {
-	u32 i;
-
-	for (i = 0; i < PAGE_SIZE; i += 8)
+	for (u32 i = 0; i < PAGE_SIZE; i += 8)
 		lwp_put64(page + i, (va + i) * 0x9e3779b97f4a7c15ull);
 }
 
@@ -87,13 +85,11 @@ static void make_page(u8 *page, u64 va, bool abroad)
 
 static void make_field(const struct lwp *l)
 {
-	u32 group, i;
-
-	for (group = 0; group < GROUPS; group++) {
+	for (u32 group = 0; group < GROUPS; group++) {
 		u64 va = group_va(group);
 		u8 *pages = as_alloc(l->cr3, va, GROUP_PAGES, PAGE_USER_RW);
 
-		for (i = 0; i < GROUP_PAGES; i++, va += PAGE_SIZE) {
+		for (u32 i = 0; i < GROUP_PAGES; i++, va += PAGE_SIZE) {
 			make_page(pages + i * PAGE_SIZE, va, i % 2 && group < GROUPS - 1);
 			as_protect(l->cr3, va, groups[group].rights);
 		}
@@ -104,9 +100,8 @@ static void make_field(const struct lwp *l)
 static void mark_entries(u64 table, u32 level)
 {
 	u64 *entry = (u64 *)(table & PTE_ADDRESS);
-	u32 i;
 
-	for (i = 0; i < PAGE_SIZE / sizeof(*entry); i++) {
+	for (u32 i = 0; i < PAGE_SIZE / sizeof(*entry); i++) {
 		bool leaf = level == 1 || entry[i] & PTE_PS;
 
 		if (!(entry[i] & PTE_P))
@@ -120,12 +115,12 @@ static void mark_entries(u64 table, u32 level)
 static void tell(const struct lwp *l)
 {
 	u64 here = (u64)__builtin_frame_address(0) & ~(CPU_AREA_SIZE - 1ul);
-	u32 size = cpuid(LWP_CPUID_LEAF, 0).b & 0xff, group;
+	u32 size = cpuid(LWP_CPUID_LEAF, 0).b & 0xff;
 
 	report_note("tables %lx", l->cr3);
 	report_note("stack %lx %x", here, CPU_AREA_SIZE);
 	report_note("block %x", rev07() ? size : 8 * size);
-	for (group = 0; group < GROUPS; group++)
+	for (u32 group = 0; group < GROUPS; group++)
 		report_note("place %s %lx %x", groups[group].name, group_va(group),
 			    GROUP_PAGES * (u32)PAGE_SIZE);
 	/* Supervisor's, of which linear is physical: the image, and the tables themselves. */
@@ -172,14 +167,14 @@ LWP_TEST(contained)
 			   { rev07() ? EV07_BRE : EV_BRE, 36, 36 } },
 	};
 	bool os = option_is("context", "os");
-	u32 faults = 0, page;
+	u32 faults = 0;
 
 	lwp_prepare(l, &b, ct_start);
 	b.base = SECOND_RING;
 	block_write_at(l, SECOND, &b);
 	make_field(l);
 	if (option_is("ring", "absent")) {
-		for (page = 2; page < RING_PAGES; page++)
+		for (u32 page = 2; page < RING_PAGES; page++)
 			as_protect(l->cr3, RING_VA + page * PAGE_SIZE, PAGE_NONE);
 	}
 	tell(l);

@@ -129,10 +129,9 @@ static void test_code32(struct lwp *a, struct lwp *b)
 static void test_counts(struct lwp *a, struct lwp *b)
 {
 	static const struct block third = { .event = { { EV_IRE, 2, 2 } } };
-	u32 i;
 
 	lwp_go(a, &third, ctx_start);
-	for (i = 0; i < 6; i++) {
+	for (u32 i = 0; i < 6; i++) {
 		lwp_run(a, ctx_run);
 		write_cr3(b->cr3);
 		write_cr3(a->cr3);

@@ -99,35 +99,34 @@ static void lose(u32 n)
 FLAT_TEST(context_collect)
 {
 	u64 elsewhere = kernel_cr3();
-	u32 i;
 
 	lwp_enable();
-	for (i = 0; i < LOSSES; i++) {
+	for (u32 i = 0; i < LOSSES; i++) {
 		lwp_map(&losses[i].l, as_new());
 		write_cr3(losses[i].l.cr3);
 		lwp_go(&losses[i].l, &every, col_start);
 		write_cr3(elsewhere);
 	}
 	/* For a moment only, nothing goes. */
-	for (i = 0; i < LOSSES; i++)
+	for (u32 i = 0; i < LOSSES; i++)
 		lose(i);
-	for (i = 0; i < LOSSES; i++) {
+	for (u32 i = 0; i < LOSSES; i++) {
 		if (losses[i].at)
 			*losses[i].at = losses[i].before;
 	}
-	for (i = 0; i < LOSSES; i++) {
+	for (u32 i = 0; i < LOSSES; i++) {
 		write_cr3(losses[i].l.cr3);
 		report_eq(lwp_touch(), CB_VA, "%s for a moment: the context stays", losses[i].what);
 		write_cr3(elsewhere);
 	}
-	for (i = 0; i < LOSSES; i++)
+	for (u32 i = 0; i < LOSSES; i++)
 		lose(i);
 	wait_seconds(WAIT);
-	for (i = 0; i < LOSSES; i++) {
+	for (u32 i = 0; i < LOSSES; i++) {
 		if (losses[i].at)
 			*losses[i].at = losses[i].before;
 	}
-	for (i = 0; i < LOSSES; i++) {
+	for (u32 i = 0; i < LOSSES; i++) {
 		write_cr3(losses[i].l.cr3);
 		report_eq(lwp_touch(), losses[i].kept ? CB_VA : 0, "%s for longer: the context %s",
 			  losses[i].what, losses[i].kept ? "stays" : "goes");

@@ -55,7 +55,7 @@ static void map_area(struct lwp *l, u64 cr3)
 FLAT_TEST(context_many)
 {
 	struct lwp many, few;
-	u32 i, kept = 0, last_lost = 0;
+	u32 kept = 0, last_lost = 0;
 
 	lwp_enable();
 	area = (u8 *)phys_alloc(THREADS * AREA_SIZE / PAGE_SIZE, PAGE_SIZE);
@@ -63,13 +63,13 @@ FLAT_TEST(context_many)
 	map_area(&few, as_new());
 
 	write_cr3(few.cr3);
-	for (i = 0; i < OTHERS; i++)
+	for (u32 i = 0; i < OTHERS; i++)
 		start(&few, THREADS - OTHERS + i);
 	write_cr3(many.cr3);
-	for (i = 0; i < THREADS - OTHERS; i++)
+	for (u32 i = 0; i < THREADS - OTHERS; i++)
 		start(&many, i);
 	report(is_on(THREADS - OTHERS - 1), "the newest context is there");
-	for (i = 0; i < THREADS - OTHERS; i++) {
+	for (u32 i = 0; i < THREADS - OTHERS; i++) {
 		if (is_on(i))
 			kept++;
 		else
@@ -79,7 +79,7 @@ FLAT_TEST(context_many)
 	       THREADS - OTHERS, kept);
 	report_eq(last_lost + 1 + kept, THREADS - OTHERS, "the oldest have gone");
 	write_cr3(few.cr3);
-	for (i = 0; i < OTHERS; i++)
+	for (u32 i = 0; i < OTHERS; i++)
 		report(is_on(THREADS - OTHERS + i), "context %u of another address space is kept",
 		       i);
 }

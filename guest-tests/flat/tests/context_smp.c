@@ -127,12 +127,12 @@ static void test_many(struct lwp *l)
 {
 	static const struct block third = { .event = { { EV_IRE, 2, 2 } } };
 	struct visit v = { l, csm_1, 0 };
-	u32 i, cpu;
+	u32 cpu;
 
 	write_cr3(l->cr3);
 	lwp_go(l, &third, csm_start);
 	write_cr3(elsewhere);
-	for (i = 0; i < ROUNDS; i++) {
+	for (u32 i = 0; i < ROUNDS; i++) {
 		cpu = i % smp_count();
 		if (cpu)
 			smp_call(cpu, visit, &v);

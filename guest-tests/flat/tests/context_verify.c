@@ -65,9 +65,8 @@ static void test_changes(struct lwp *l)
 	}, free_to_change[] = {
 		{ "MissedEvents", 24 }, { "the tail", 64 }, { "a software field", 72 },
 	};
-	u32 i;
 
-	for (i = 0; i < sizeof(constant) / sizeof(constant[0]); i++) {
+	for (u32 i = 0; i < sizeof(constant) / sizeof(constant[0]); i++) {
 		start(l);
 		l->cb[constant[i].offset] ^= 0x40;
 		expect_dropped(l, constant[i].name);
@@ -75,7 +74,7 @@ static void test_changes(struct lwp *l)
 	start(l);
 	l->ring[RECORD_SIZE + 8] ^= 1;
 	expect_dropped(l, "the last record");
-	for (i = 0; i < sizeof(free_to_change) / sizeof(free_to_change[0]); i++) {
+	for (u32 i = 0; i < sizeof(free_to_change) / sizeof(free_to_change[0]); i++) {
 		start(l);
 		/* The tail becomes the head. */
 		l->cb[free_to_change[i].offset] ^= 0x40;

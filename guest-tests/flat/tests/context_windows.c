@@ -83,13 +83,12 @@ static void test_threads(struct lwp *l)
 static void test_counts(struct lwp *l)
 {
 	static const struct block third = { .event = { { EV_IRE, 2, 2 } } };
-	u32 i;
 
 	switch_thread(GS_ONE);
 	lwp_stop();
 	lwp_prepare(l, &third, win_start);
 	run(l, win_start);
-	for (i = 0; i < 6; i++) {
+	for (u32 i = 0; i < 6; i++) {
 		run(l, win_run);
 		swapgs();
 		swapgs();

@@ -270,9 +270,8 @@ static void walks(struct lwp *l)
 	static const char *const name = "a walk by lines misses each once, in order";
 	struct block b = every(0);
 	struct rec want[8];
-	u32 i;
 
-	for (i = 0; i < 8; i++)
+	for (u32 i = 0; i < 8; i++)
 		want[i] = ram(dc_stride_1, i * LINE);
 	lwp_prepare(l, &b, dc_stride);
 	l->u.r.rsi = 8;
@@ -411,14 +410,14 @@ static void stepped(struct lwp *l)
 {
 	struct block b = { .event = { { EV_DME, 4, 2 } } };
 	struct rec want[16];
-	u32 i, n;
+	u32 n;
 
 	lwp_prepare(l, &b, dc_period);
 	l->u.r.rsi = 64;
 	lwp_resume(l);
 	n = cb_head(l) / RECORD_SIZE;
 	report_eq(n, 13, "a period of five misses: 13 records of 64");
-	for (i = 0; i < n && i < 16; i++)
+	for (u32 i = 0; i < n && i < 16; i++)
 		want[i] = ring_record(l, i);
 	b.filters = LWP_FILTER_IPF;
 	b.limit_ip = ~(u64)0;
@@ -438,9 +437,9 @@ static void periods(struct lwp *l)
 {
 	struct block b = { .event = { { event_dme(), 9, 2 } } };
 	struct rec want[4];
-	u32 n = rev07() ? 4 : 3, i;
+	u32 n = rev07() ? 4 : 3;
 
-	for (i = 0; i < n; i++)
+	for (u32 i = 0; i < n; i++)
 		want[i] = ram(dc_period_1, (2 - rev07() + i * (10 - rev07())) * LINE);
 	lwp_prepare(l, &b, dc_period);
 	l->u.r.rsi = 30;

@@ -96,9 +96,7 @@ static u64 changing_page(u32 n)
 
 static bool page_changes(u64 va)
 {
-	u32 i;
-
-	for (i = 0; i < CHANGING_PAGES; i++) {
+	for (u32 i = 0; i < CHANGING_PAGES; i++) {
 		if ((va & PAGE_MASK) == changing_page(i))
 			return true;
 	}
@@ -107,9 +105,7 @@ static bool page_changes(u64 va)
 
 static void all_pages_come(void)
 {
-	u32 i;
-
-	for (i = 0; i < CHANGING_PAGES; i++)
+	for (u32 i = 0; i < CHANGING_PAGES; i++)
 		as_protect(l.cr3, changing_page(i), PAGE_USER_RW);
 }
 
@@ -293,9 +289,7 @@ static void prepare(u32 seed, u32 n)
 
 static void show_memory(const char *name, const u8 *from, u32 size)
 {
-	u32 i;
-
-	for (i = 0; i < size; i++) {
+	for (u32 i = 0; i < size; i++) {
 		if (i % 32 == 0)
 			print("\n# %s %03x ", name, i);
 		print("%02x", from[i]);
@@ -306,9 +300,9 @@ static void show_memory(const char *name, const u8 *from, u32 size)
 /* Those in the ring, of which there are none yet at its end, in the order of their slots. */
 static void print_records(void)
 {
-	u32 i, slots = program.block.size / RECORD_SIZE;
+	u32 slots = program.block.size / RECORD_SIZE;
 
-	for (i = 0; i < slots; i++) {
+	for (u32 i = 0; i < slots; i++) {
 		const u8 *rec = l.ring + (program.block.base - RING_VA) + i * RECORD_SIZE;
 
 		if (rec[0] != RING_FILL)
@@ -320,9 +314,9 @@ static void print_records(void)
 /* Events of instructions and branches that are due and have no record. */
 static u32 events_due(void)
 {
-	u32 n = 0, id;
+	u32 n = 0;
 
-	for (id = EV_IRE; id <= EV_BRE; id++)
+	for (u32 id = EV_IRE; id <= EV_BRE; id++)
 		n += (cb_counter(&l, id) & COUNTER_SIGN) != 0;
 	return n;
 }
@@ -364,13 +358,13 @@ static bool run(u32 seed, u32 n)
 static u32 histogram(void)
 {
 	const struct snip *s;
-	u32 i, empty = 0;
+	u32 empty = 0;
 
 	for (s = diff_snips; s < diff_snips_end; s++) {
 		report_note("%6u %s", s->count, s->name);
 		empty += !s->count;
 	}
-	for (i = 0; i < DIFF_ROWS; i++) {
+	for (u32 i = 0; i < DIFF_ROWS; i++) {
 		report_note("%6u %s", diff_rows[i], diff_row_names[i]);
 		empty += !diff_rows[i];
 	}
@@ -380,7 +374,7 @@ static u32 histogram(void)
 FLAT_TEST(diff)
 {
 	u32 seed = option_number("seed", 1), first = option_number("first", 0);
-	u32 count = option_number("count", ALL_ROWS), n, ended = 0, empty;
+	u32 count = option_number("count", ALL_ROWS), ended = 0, empty;
 
 	program.spin = option_number("spin", 0);
 	program.interval = option_number("interval", 0);
@@ -395,7 +389,7 @@ FLAT_TEST(diff)
 	seg_set(USER_FREE_DS, 0, 0xfffff, SEG_USER_DATA & 0x7f, SEG_32BIT_PAGES);
 	irq_set_handler(DIFF_IRQ, on_irq);
 	irq_set_handler(VEC_NMI, on_nmi);
-	for (n = first; n < first + count; n++)
+	for (u32 n = first; n < first + count; n++)
 		ended += run(seed, n);
 	diff_rows[DIFF_ROW_RING_FAULT] = store_faults;
 	report_eq(ended, count, "every program comes to its end");

@@ -36,7 +36,6 @@ USER_CODE("fld_ins: llwpcb %rax\n"
 static void expect_bytes(struct lwp *l, const struct block *b, const char *code, const char *end,
 			 const u8 want[RECORD_SIZE], const char *what)
 {
-	u32 i;
 	bool ok;
 
 	lwp_prepare(l, b, (const char *)CODE_VA);
@@ -45,7 +44,7 @@ static void expect_bytes(struct lwp *l, const struct block *b, const char *code,
 	l->u.r.rdx = 0x1122334455667788;
 	lwp_resume(l);
 	ok = report(!memcmp(l->ring, want, RECORD_SIZE), "%s", what);
-	for (i = 0; !ok && i < RECORD_SIZE; i++) {
+	for (u32 i = 0; !ok && i < RECORD_SIZE; i++) {
 		if (l->ring[i] != want[i])
 			report_note("  byte %u is %02x, should be %02x", i, l->ring[i], want[i]);
 	}

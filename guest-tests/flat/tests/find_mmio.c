@@ -34,9 +34,9 @@ static const u8 offsets[LOOP] = { 0, 1, 3, 4, 5, 6, 7, 9 };
 /* Slots that do not have the instruction that was due. */
 static u32 wrong_records(const struct lwp *l, u32 interval, u32 first)
 {
-	u32 slot = 0, wrong = 0, n;
+	u32 slot = 0, wrong = 0;
 
-	for (n = first; n < TURNS * LOOP; n += interval + 1, slot++)
+	for (u32 n = first; n < TURNS * LOOP; n += interval + 1, slot++)
 		wrong += ring_record(l, slot).address != (u64)fm_loop + offsets[n % LOOP];
 	return wrong;
 }
@@ -44,13 +44,12 @@ static u32 wrong_records(const struct lwp *l, u32 interval, u32 first)
 LWP_TEST(find_mmio)
 {
 	struct block b = { .size = RING_RECORDS * RECORD_SIZE };
-	u32 interval, first;
 
 	as_map(l->cr3, DEVICE_VA, IOAPIC, 1, PAGE_USER_RW | PTE_PCD | PTE_PWT);
-	for (interval = 2; interval < 20; interval++) {
+	for (u32 interval = 2; interval < 20; interval++) {
 		u32 wrong = 0;
 
-		for (first = 0; first < 2 * LOOP; first++) {
+		for (u32 first = 0; first < 2 * LOOP; first++) {
 			b.event[0] = (struct block_event){ EV_IRE, interval, first };
 			lwp_prepare(l, &b, fm_code);
 			l->u.r.rdi = DEVICE_VA;

@@ -40,13 +40,12 @@ static void run(struct lwp *l, const struct block *b, const char *how)
 		{ iob_rep, 3, DATA_VA + 1 }, { iob_rep, 2, DATA_VA + 2 },
 		{ iob_rep, 1, DATA_VA + 3 }, { iob_4, 0, DATA_VA + 4 },
 	};
-	u32 i;
 
 	report_push("%s", how);
 	lwp_prepare(l, b, iob_code);
 	l->u.r.rsi = DATA_VA;
 	l->u.r.rflags |= RFLAGS_IOPL3;
-	for (i = 0; i < TRAPS; i++) {
+	for (u32 i = 0; i < TRAPS; i++) {
 		user_run(&l->u);
 		report(l->u.r.vector == VEC_DB && l->u.r.rip == (u64)want[i].rip &&
 			       l->u.r.rcx == want[i].rcx && l->u.r.rsi == want[i].rsi,

@@ -97,13 +97,12 @@ static void test_syscall(struct lwp *l)
 static void test_interrupt(struct lwp *l)
 {
 	static const struct block b = { .event = { { EV_IRE, 9, 9 } } };
-	u32 i;
 
 	irq_set_handler(IPI_VECTOR, count_irq);
 	lwp_prepare(l, &b, edge_loop);
 	l->u.r.rsi = 500;
 	/* Stop after each instruction for a while, with an interrupt each time. */
-	for (i = 0; i < 20; i++) {
+	for (u32 i = 0; i < 20; i++) {
 		l->u.r.rflags |= RFLAGS_TF | RFLAGS_IF;
 		apic_send(0, IPI_VECTOR);
 		user_run(&l->u);

@@ -77,11 +77,11 @@ static bool right(const struct lwp *l, u32 interval, u32 start, u32 total, u64 (
 static void sweep(struct lwp *l, const char *code, u32 turns, u32 total, u64 (*address)(u32 n),
 		  const char *what)
 {
-	u32 interval, start, bad = 0;
+	u32 bad = 0;
 
 	/* Long ones first: what they leave translated the others meet, and not the other way round. */
-	for (interval = 71; interval-- > 0;) {
-		for (start = 0; start <= interval + 1; start += interval < 20 ? 1 : 11) {
+	for (u32 interval = 71; interval-- > 0;) {
+		for (u32 start = 0; start <= interval + 1; start += interval < 20 ? 1 : 11) {
 			struct block b = { .size = RING_SLOTS * RECORD_SIZE,
 					   .event = { { EV_IRE, interval, start } } };
 

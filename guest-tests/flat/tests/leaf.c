@@ -45,14 +45,13 @@ static const struct {
 FLAT_TEST(leaf)
 {
 	struct cpuid id = cpuid(LWP_CPUID_LEAF, 0), present = cpuid(0x80000001, 0);
-	size_t i;
 
 	report(present.c & 1u << 15, "8000_0001 ECX[15] is set");
 	report(cpuid(0x80000000, 0).a >= 0x8000001c, "8000_0000 EAX reaches 8000_001C");
 	report(!(cpuid(7, 0).b & FSGSBASE_EBX), "FSGSBASE is hidden with auto contexts");
 	report(!(cpuid(0xd, 0).d & D0_EDX_LWP), "D.0 EDX[30] is clear with auto contexts");
 	report_eq(cpuid(0xd, 62).a, 0, "D.62 is empty with auto contexts");
-	for (i = 0; i < sizeof(wants) / sizeof(wants[0]); i++) {
+	for (size_t i = 0; i < sizeof(wants) / sizeof(wants[0]); i++) {
 		if (!option_is("want", wants[i].name))
 			continue;
 		report_eq(id.a, wants[i].leaf.a, "8000_001C EAX");

@@ -192,9 +192,8 @@ static void fill_tables(void)
 static u32 two_level(void)
 {
 	u32 *directory = (u32 *)phys_alloc(1, PAGE_SIZE);
-	u32 i;
 
-	for (i = 0; i < LARGE_ENTRIES; i++)
+	for (u32 i = 0; i < LARGE_ENTRIES; i++)
 		directory[i] = i << 22 | PTE_PS | PAGE_USER_RW;
 	return (u32)(u64)directory;
 }
@@ -204,11 +203,10 @@ static u32 pae(u32 space)
 {
 	static u64 *pointers;
 	u64 *directory = (u64 *)phys_alloc(1, PAGE_SIZE);
-	u32 i;
 
 	if (!pointers)
 		pointers = (u64 *)phys_alloc(1, PAGE_SIZE);
-	for (i = 0; i < 2 * LARGE_ENTRIES; i++)
+	for (u32 i = 0; i < 2 * LARGE_ENTRIES; i++)
 		directory[i] = (u64)i << 21 | PTE_PS | PAGE_USER_RW;
 	pointers[4 * space] = (u64)directory | PTE_P;
 	return (u32)(u64)(pointers + 4 * space);
@@ -216,9 +214,7 @@ static u32 pae(u32 space)
 
 static void wait(void)
 {
-	u64 i;
-
-	for (i = 0; job->state != 2; i++) {
+	for (u64 i = 0; job->state != 2; i++) {
 		if (i == SPINS)
 			bail("the second processor does not answer");
 		pause();
