@@ -60,11 +60,10 @@ static u32 result_count;
 static u64 hash(const struct lwp *l)
 {
 	u64 h = 0xcbf29ce484222325;
-	u32 i;
 
-	for (i = 0; i < CB_PAGES * PAGE_SIZE; i++)
+	for (u32 i = 0; i < CB_PAGES * PAGE_SIZE; i++)
 		h = (h ^ l->cb[i]) * 0x100000001b3;
-	for (i = 0; i < RING_PAGES * PAGE_SIZE; i++)
+	for (u32 i = 0; i < RING_PAGES * PAGE_SIZE; i++)
 		h = (h ^ l->ring[i]) * 0x100000001b3;
 	return h;
 }
@@ -76,11 +75,10 @@ static u64 hash(const struct lwp *l)
 static struct block in_revision(const struct block *b)
 {
 	struct block r = *b;
-	u32 i;
 
 	if (!rev07())
 		return r;
-	for (i = 0; i < 4 && r.event[i].id; i++) {
+	for (u32 i = 0; i < 4 && r.event[i].id; i++) {
 		r.event[i].id = r.event[i].id == EV_IRE ? EV07_IRE : EV07_BRE;
 		r.event[i].interval++;
 		r.event[i].counter++;

@@ -116,12 +116,12 @@ static void let_it_run(void)
 
 static void test_contexts(struct lwp *l)
 {
-	u32 i, found = 0;
+	u32 found = 0;
 
 	wrmsr(MSR_FS_BASE, HERE_FS);
 	load_far(l, EV_IRE, mmt_on);
 	smp_run(1, svm_present() ? vmexits : write_fs, NULL);
-	for (i = 0; i < ROUNDS; i++) {
+	for (u32 i = 0; i < ROUNDS; i++) {
 		wrmsr(MSR_FS_BASE, ELSEWHERE_FS);
 		forget_far(l, l->cb);
 		wrmsr(MSR_FS_BASE, HERE_FS);
@@ -167,14 +167,13 @@ static void test_ring(struct lwp *l)
 {
 	static const struct block b = { .base = FAR_VA, .event = { { EV_IRE, 3, 3 } } };
 	static const u8 offsets[] = { 3, 2, 1, 0, 5 };
-	u32 i;
 
 	lwp_prepare(l, &b, mmt_find);
 	l->u.r.rsi = 40;
 	forget_far(l, l->ring);
 	lwp_resume(l);
 	report_eq(cb_head(l), 50 * RECORD_SIZE, "200 instructions, each fourth has a record");
-	for (i = 0; i < 50; i++)
+	for (u32 i = 0; i < 50; i++)
 		expect_record(l, i, (struct rec)REC_IRE(mmt_loop + offsets[i % 5]), "record %u", i);
 	report_eq(l->u.r.rbx, CB_VA, "LWP is still on");
 }

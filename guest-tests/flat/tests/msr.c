@@ -26,11 +26,10 @@ USER_CODE("msr_user: llwpcb %rax\n"
 static void test_cfg(void)
 {
 	u64 v;
-	u32 bit;
 
 	report_eq(rdmsr(LWP_MSR_CFG), CFG_RESET,
 		  "LWP_CFG at reset: all features but INT, COREID 0");
-	for (bit = 4; bit <= 30; bit++) {
+	for (u32 bit = 4; bit <= 30; bit++) {
 		report_eq(try_wrmsr(LWP_MSR_CFG, CFG_RESET | 1ul << bit), FAULT(VEC_GP, 0),
 			  "LWP_CFG bit %u is refused with #GP(0)", bit);
 	}
@@ -52,10 +51,9 @@ static void test_cfg(void)
 static void test_cbaddr(struct lwp *l)
 {
 	static const struct block b = { .event = { { EV_IRE, 100, 100 } } };
-	u32 bit;
 
 	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "LWP_CBADDR is 0 while LWP is off");
-	for (bit = 0; bit < 64; bit += 9) {
+	for (u32 bit = 0; bit < 64; bit += 9) {
 		report_eq(try_wrmsr(LWP_MSR_CBADDR, 1ul << bit), FAULT(VEC_GP, 0),
 			  "LWP_CBADDR with bit %u raises #GP(0)", bit);
 	}

@@ -36,9 +36,7 @@ static u64 good_cfg;
 
 static bool kernel_page_intact(void)
 {
-	u32 i;
-
-	for (i = 0; i < PAGE_SIZE; i++) {
+	for (u32 i = 0; i < PAGE_SIZE; i++) {
 		if (kernel_page[i] != 0xa5)
 			return false;
 	}
@@ -95,9 +93,8 @@ static void test_refused(struct lwp *l)
 		{ "a pending record with EventId 77", 32, 1, 77 },
 	};
 	u8 image[128];
-	u32 i;
 
-	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (u32 i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		memcpy(image, good, sizeof(image));
 		memcpy(image + bad[i].offset, &bad[i].value, bad[i].size);
 		set_image(l, image);
@@ -144,13 +141,13 @@ static void test_kernel_addresses(struct lwp *l)
 static void test_random(struct lwp *l)
 {
 	u64 seed = 0x9e3779b97f4a7c15;
-	u32 i, n, bad = 0;
+	u32 bad = 0;
 	u8 image[128];
 
-	for (i = 0; i < IMAGES; i++) {
+	for (u32 i = 0; i < IMAGES; i++) {
 		memcpy(image, good, sizeof(image));
 		/* One to eight bytes, or all of them, become anything. */
-		for (n = 0; n < (i % 9 ? i % 9 : 128); n++) {
+		for (u32 n = 0; n < (i % 9 ? i % 9 : 128); n++) {
 			seed ^= seed << 13;
 			seed ^= seed >> 7;
 			seed ^= seed << 17;

@@ -91,11 +91,10 @@ static void test_pending(struct lwp *l)
 static void test_many(struct lwp *l)
 {
 	static const struct block third = { .event = { { EV_IRE, 2, 2 } } };
-	u32 i;
 
 	lwp_go(l, &third, osm_start);
 	leave();
-	for (i = 0; i < ROUNDS; i++) {
+	for (u32 i = 0; i < ROUNDS; i++) {
 		if (i & 1)
 			smp_call(1, visit, l);
 		else

@@ -26,9 +26,8 @@ static void expect_instructions(bool available, const char *when)
 	static const char *const code[] = { xcr_llwpcb, xcr_slwpcb, xcr_lwpins, xcr_lwpval };
 	bool ok = true;
 	struct user u;
-	u32 i;
 
-	for (i = 0; i < 4; i++) {
+	for (u32 i = 0; i < 4; i++) {
 		user_init64(&u, (u64)code[i], 0);
 		user_run(&u);
 		ok &= available ? user_exited(&u) : u.r.vector == VEC_UD && u.r.rip == (u64)code[i];

@@ -56,17 +56,15 @@ static u64 counted(u64 ctl, const char *code)
 
 static void test_registers(void)
 {
-	u32 n;
-
-	for (n = 0; n < PERF_COUNTERS; n++) {
+	for (u32 n = 0; n < PERF_COUNTERS; n++) {
 		wrmsr(MSR_PERF_CTL(n), 0x100 + n);
 		wrmsr(MSR_PERF_CTR(n), ~0ul - n);
 	}
-	for (n = 0; n < PERF_COUNTERS; n++) {
+	for (u32 n = 0; n < PERF_COUNTERS; n++) {
 		report_eq(rdmsr(MSR_PERF_CTL(n)), 0x100 + n, "PERF_CTL%u", n);
 		report_eq(rdmsr(MSR_PERF_CTR(n)), 0xffffffffffff - n, "PERF_CTR%u has 48 bits", n);
 	}
-	for (n = 0; n < 4; n++) {
+	for (u32 n = 0; n < 4; n++) {
 		report_eq(rdmsr(MSR_LEGACY_CTL(n)), 0x100 + n, "legacy PerfEvtSel%u is PERF_CTL%u",
 			  n, n);
 		wrmsr(MSR_LEGACY_CTR(n), 7 + n);
@@ -75,7 +73,7 @@ static void test_registers(void)
 	wrmsr(MSR_PERF_CTL(5), ~0ul & ~PERF_EN);
 	report_eq(rdmsr(MSR_PERF_CTL(5)), 0x30fff97fffful, "reserved bits of PERF_CTL stay 0");
 	wrmsr(MSR_PERF_CTL(5), 0);
-	for (n = 0; n < PERF_COUNTERS; n++)
+	for (u32 n = 0; n < PERF_COUNTERS; n++)
 		wrmsr(MSR_PERF_CTL(n), 0);
 }
 
@@ -95,17 +93,16 @@ static void test_events(void)
 		{ PERF_REFERENCE, 42, "reference cycles: two per cycle" },
 		{ 0x41, 0, "an event that is not modelled" },
 	};
-	size_t i;
 
-	for (i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
+	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
 		report_eq(counted(events[i].event | PERF_USR, pmc_code), events[i].user, "USR %s",
 			  events[i].name);
 	}
 	/* All at once, from 1000. */
-	for (i = 0; i < PERF_COUNTERS; i++)
+	for (size_t i = 0; i < PERF_COUNTERS; i++)
 		pmu_start((u32)i, events[i].event | PERF_USR, 1000);
 	run(pmc_code);
-	for (i = 0; i < PERF_COUNTERS; i++)
+	for (size_t i = 0; i < PERF_COUNTERS; i++)
 		report_eq(pmu_stop((u32)i), 1000 + events[i].user, "six at once: %s",
 			  events[i].name);
 	pmu_start(1, PERF_INSNS | PERF_OS, 0);
@@ -173,9 +170,7 @@ static void test_modes(void)
 
 static void test_rdpmc(void)
 {
-	u32 n;
-
-	for (n = 0; n < PERF_COUNTERS; n++)
+	for (u32 n = 0; n < PERF_COUNTERS; n++)
 		report_eq(try_rdpmc(n), NO_FAULT, "RDPMC %u", n);
 	report_eq(try_rdpmc(PERF_COUNTERS), FAULT(VEC_GP, 0), "RDPMC 6: #GP(0)");
 }

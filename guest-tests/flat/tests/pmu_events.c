@@ -198,13 +198,13 @@ static u64 behind(u32 nops, u32 more)
 
 static void test_cycles(void)
 {
-	u32 floor, four, nops, more;
+	u32 floor, four;
 
 	report_eq(ENTERED("") + ENTERED("nop\n") + ENTERED("nop\nnop\n") +
 			  ENTERED("nop\nnop\nnop\n"),
 		  4, "a cycle begins at CPL 3, whatever has run at CPL 0");
-	for (nops = 1; nops < 4; nops++) {
-		for (more = 0; more < 4; more++)
+	for (u32 nops = 1; nops < 4; nops++) {
+		for (u32 more = 0; more < 4; more++)
 			report_eq(behind(nops, more) - behind(0, more), 0,
 				  "an exception ends a cycle of CPL 3");
 	}

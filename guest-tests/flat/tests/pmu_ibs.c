@@ -89,8 +89,6 @@ static const struct op {
 
 static void test_registers(void)
 {
-	u32 n;
-
 	report(cpuid(0x80000001, 0).c & 1u << 10, "8000_0001 ECX[10]: IBS");
 	report(cpuid(0x80000001, 0).c & 1u << 3, "ECX[3]: extended APIC registers");
 	report_eq(cpuid(0x8000001b, 0).a, 0x7f, "8000_001B EAX");
@@ -99,13 +97,13 @@ static void test_registers(void)
 	wrmsr(MSR_OP_CTL, ~OP_EN);
 	report_eq(rdmsr(MSR_OP_CTL), 0x07ffffff07fcfffful, "reserved bits of IBS_OP_CTL stay 0");
 	wrmsr(MSR_OP_CTL, 0);
-	for (n = MSR_OP_RIP; n < MSR_IBS_CTL; n++) {
+	for (u32 n = MSR_OP_RIP; n < MSR_IBS_CTL; n++) {
 		wrmsr(n, n);
 		report_eq(rdmsr(n), n, "%x is kept", n);
 	}
 	report(apic_read(APIC_VERSION) >> 31, "APIC version[31]");
 	report_eq(apic_read(APIC_EXT_FEATURES), 4u << 16, "400h: four entries");
-	for (n = 0; n < 4; n++) {
+	for (u32 n = 0; n < 4; n++) {
 		report_eq(apic_read(APIC_EXT_LVT(n)), LVT_MASKED, "entry %u is masked", n);
 		apic_write(APIC_EXT_LVT(n), ~0u);
 		report_eq(apic_read(APIC_EXT_LVT(n)), 0x107ff, "entry %u", n);
@@ -115,9 +113,7 @@ static void test_registers(void)
 
 static void test_ops(u64 mode, const char *what)
 {
-	u32 i;
-
-	for (i = 0; i < OPS; i++) {
+	for (u32 i = 0; i < OPS; i++) {
 		const struct op *op = &ops[i];
 		u64 at, valid = op->data3 ? LINEAR | PHYSICAL : 0;
 
@@ -173,7 +169,6 @@ static void on_nmi(struct regs *r)
 static void test_interrupt(void)
 {
 	u64 random[8], changes = 0;
-	u32 i;
 
 	irq_set_handler(VEC_NMI, on_nmi);
 	sample(1, OP_OPS);
@@ -182,7 +177,7 @@ static void test_interrupt(void)
 	sample(1, OP_OPS);
 	report_eq(nmis, 1, "an NMI");
 	report_eq(seen, (u64)ibs_1, "after the sample");
-	for (i = 0; i < 8; i++) {
+	for (u32 i = 0; i < 8; i++) {
 		sample(1, OP_OPS);
 		random[i] = rdmsr(MSR_OP_CTL) >> 32;
 		report(random[i] < 128, "the count begins with seven random bits");
@@ -260,7 +255,7 @@ static __attribute__((noinline, noclone)) u64 user_fetch(u64 bits)
 
 static void test_fetch(void)
 {
-	u32 n, draws = 0;
+	u32 draws = 0;
 	u64 first, results = FETCH_EN | FETCH_VAL | FETCH_COMPLETE | FETCH_PHYSICAL |
 			     FETCH_COUNT(128) | 128;
 
@@ -279,7 +274,7 @@ static void test_fetch(void)
 	user_fetch(0);
 	report_eq(nmis, 1, "an NMI");
 	report_eq(seen, first + 1, "after the instruction");
-	for (n = 0; n < 8; n++) {
+	for (u32 n = 0; n < 8; n++) {
 		u64 ahead = first - user_fetch(FETCH_RANDOM);
 
 		report(ahead < 16, "IbsRandEn: ahead by %lu, less than 16", ahead);
@@ -336,7 +331,6 @@ static void on_sample(struct regs *r)
 static void record(struct lwp *l, struct streams *s, u32 with)
 {
 	static const struct block b = { .event = { { EV_IRE, 16, 16 }, { EV_BRE, 28, 28 } } };
-	u32 n;
 
 	now = s;
 	lwp_prepare(l, &b, ibs_mix);
@@ -354,7 +348,7 @@ static void record(struct lwp *l, struct streams *s, u32 with)
 		s->count = pmu_stop(0);
 	else
 		pmu_stop(0);
-	for (n = 0; n < 32 && (with & WITH_LBR); n++)
+	for (u32 n = 0; n < 32 && (with & WITH_LBR); n++)
 		s->lbr[n] = rdmsr(MSR_LBR_FROM(0) + n);
 	if (with & WITH_LWP) {
 		s->records = cb_head(l) / RECORD_SIZE;

@@ -85,9 +85,7 @@ static __attribute__((noinline, noclone)) void sample_load(u32 n)
 
 static void test_own(void)
 {
-	u32 n;
-
-	for (n = 0; n < LOADS; n++) {
+	for (u32 n = 0; n < LOADS; n++) {
 		sample_load(n);
 		expect_load(&loads[n], (u64)lines, "its own model");
 	}
@@ -117,9 +115,8 @@ static const u32 length[LOADS] = { 2, 6, 6, 2, 6, 6, 6, 6 };
 static u64 load_at(u32 n)
 {
 	u64 at = (u64)ibs_walk_loads;
-	u32 i;
 
-	for (i = 0; i < n; i++)
+	for (u32 i = 0; i < n; i++)
 		at += length[i];
 	return at;
 }
@@ -158,10 +155,10 @@ static void test_shared(struct lwp *l)
 	static const struct block each = { .event = { { EV_DME, 0, 0 } } };
 	static const struct block third = { .event = { { EV_DME, 2, 2 } } };
 	u64 rest = walk(l, &each, true, 0);
-	u32 n, first = (u32)(rest - (u64)ibs_walk_rest) + FIRST_REST;
+	u32 first = (u32)(rest - (u64)ibs_walk_rest) + FIRST_REST;
 
 	report(first >= FIRST_REST && first < FIRST_REST + REST, "a sample after the loads");
-	for (n = 0; n < LOADS; n++) {
+	for (u32 n = 0; n < LOADS; n++) {
 		u32 count = first - (FIRST_LOAD + n);
 
 		report_eq(walk(l, &each, true, count), load_at(n), "load %u is the sample", n);
@@ -235,7 +232,6 @@ static void on_sample(struct regs *r)
 static void record(struct lwp *l, u32 with)
 {
 	static const struct block b = { .event = { { EV_DME, 198, 198 } } };
-	u32 n;
 
 	memset(&now, 0, sizeof(now));
 	lwp_prepare(l, &b, ibs_stream);
@@ -245,7 +241,7 @@ static void record(struct lwp *l, u32 with)
 	wrmsr(MSR_OP_CTL, again);
 	lwp_resume(l);
 	wrmsr(MSR_OP_CTL, 0);
-	for (n = 0; n < now.samples; n++) {
+	for (u32 n = 0; n < now.samples; n++) {
 		now.misses += now.sample[n].data3 & MISS ? 1 : 0;
 		now.hits += (now.sample[n].data3 & (MISS | LOAD)) == LOAD;
 	}
@@ -311,9 +307,9 @@ static __attribute__((noinline, noclone)) u64 paused(struct lwp *l, u32 line, u3
 
 static void test_paused(struct lwp *l)
 {
-	u32 first = (u32)(paused(l, 0, 0) - (u64)ibs_pause_rest) + PAUSE_REST, n, wrong = 0;
+	u32 first = (u32)(paused(l, 0, 0) - (u64)ibs_pause_rest) + PAUSE_REST, wrong = 0;
 
-	for (n = 0; n < LINES; n++) {
+	for (u32 n = 0; n < LINES; n++) {
 		u64 at = paused(l, n, first - SECOND_LOAD);
 
 		wrong += at != (u64)ibs_pause_loads + 2 ||
@@ -336,9 +332,9 @@ USER_CODE("ibs_kernel: llwpcb %rax\n"
 static void test_kernel(struct lwp *l)
 {
 	static const struct block each = { .event = { { EV_DME, 0, 0 } } };
-	u32 n, records = 0;
+	u32 records = 0;
 
-	for (n = 0; n < LINES; n++) {
+	for (u32 n = 0; n < LINES; n++) {
 		u64 at = DATA_VA + n * 64;
 
 		lwp_prepare(l, &each, ibs_kernel);

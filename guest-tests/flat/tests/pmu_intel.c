@@ -41,13 +41,11 @@ static void test_leaf(void)
 
 static void test_selects(void)
 {
-	u32 n;
-
-	for (n = 0; n < gp; n++)
+	for (u32 n = 0; n < gp; n++)
 		wrmsr(MSR_PERFEVTSEL(n), 0xff9bff00 + n);
-	for (n = 0; n < gp; n++)
+	for (u32 n = 0; n < gp; n++)
 		report_eq(rdmsr(MSR_PERFEVTSEL(n)), 0xff9bff00 + n, "IA32_PERFEVTSEL%u", n);
-	for (n = 0; n < gp; n++)
+	for (u32 n = 0; n < gp; n++)
 		wrmsr(MSR_PERFEVTSEL(n), 0);
 	gp_of(MSR_PERFEVTSEL(0), SEL_ANY, "IA32_PERFEVTSEL0[21], AnyThread");
 	gp_of(MSR_PERFEVTSEL(0), 1ul << 32, "IA32_PERFEVTSEL0[32]");
@@ -64,11 +62,10 @@ static void test_selects(void)
 static void test_counters(void)
 {
 	u64 mask = (1ul << width) - 1;
-	u32 n;
 
-	for (n = 0; n < gp; n++)
+	for (u32 n = 0; n < gp; n++)
 		wrmsr(MSR_PMC(n), 0x80000000ul + n);
-	for (n = 0; n < gp; n++)
+	for (u32 n = 0; n < gp; n++)
 		report_eq(rdmsr(MSR_PMC(n)), (0xffffffff80000000ul + n) & mask,
 			  "IA32_PMC%u: bit 31 is the sign", n);
 	wrmsr(MSR_PMC(0), 0xdeadbeef7fffffff);
@@ -93,14 +90,13 @@ static void test_counters(void)
 static void test_fixed(void)
 {
 	u64 mask = (1ul << width) - 1;
-	u32 n;
 
 	if (version < 2) {
 		no_msr(MSR_FIXED_CTR(0), "IA32_FIXED_CTR0");
 		no_msr(MSR_FIXED_CTR_CTRL, "IA32_FIXED_CTR_CTRL");
 		return;
 	}
-	for (n = 0; n < fixed; n++) {
+	for (u32 n = 0; n < fixed; n++) {
 		wrmsr(MSR_FIXED_CTR(n), mask - n);
 		report_eq(rdmsr(MSR_FIXED_CTR(n)), mask - n, "IA32_FIXED_CTR%u", n);
 		gp_of(MSR_FIXED_CTR(n), mask + 1, "a bit above its width");
@@ -169,12 +165,10 @@ static void test_streamlined(void)
 
 static void test_rdpmc(void)
 {
-	u32 n;
-
-	for (n = 0; n < gp; n++)
+	for (u32 n = 0; n < gp; n++)
 		report_eq(try_rdpmc(n), NO_FAULT, "RDPMC %u", n);
 	report_eq(try_rdpmc(gp), FAULT(VEC_GP, 0), "RDPMC after the last: #GP(0)");
-	for (n = 0; n < fixed; n++)
+	for (u32 n = 0; n < fixed; n++)
 		report_eq(try_rdpmc(0x40000000 + n), NO_FAULT, "RDPMC 4000_000%u", n);
 	report_eq(try_rdpmc(0x40000000 + fixed), FAULT(VEC_GP, 0),
 		  "RDPMC after the last fixed: #GP(0)");

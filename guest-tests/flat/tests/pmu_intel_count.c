@@ -70,9 +70,8 @@ static void test_events(void)
 		{ 0x01c0, 0, "another unit mask of an architectural event" },
 	};
 	bool ice_lake = intel_version() >= 5;
-	size_t i;
 
-	for (i = 0; i < sizeof(events) / sizeof(events[0]); i++)
+	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++)
 		report_eq(counted(events[i].event | SEL_USR, pic_code), events[i].user, "USR %s",
 			  events[i].name);
 	report_eq(counted(0x01c4 | SEL_USR, pic_code), ice_lake ? 2 : 3, "C4h/01h: %s",
@@ -120,14 +119,13 @@ static void test_compare(void)
 static void test_global(void)
 {
 	u32 gp = cpuid(0xa, 0).a >> 8 & 0xff;
-	u32 n;
 
 	if (intel_version() < 2) {
 		report_skip("version 1", "fixed counters and global control");
 		return;
 	}
 	wrmsr(MSR_GLOBAL_CTRL, 0);
-	for (n = 0; n < gp; n++)
+	for (u32 n = 0; n < gp; n++)
 		intel_start(n, ARCH_INSNS | SEL_USR, n);
 	wrmsr(MSR_FIXED_CTR_CTRL, FIXED(0, FIXED_USR) | FIXED(1, FIXED_USR) | FIXED(2, FIXED_USR));
 	run();
@@ -137,7 +135,7 @@ static void test_global(void)
 	run();
 	wrmsr(MSR_GLOBAL_CTRL, 0);
 	report_eq(intel_stop(0), 0, "its bit clear: nothing");
-	for (n = 1; n < gp; n++)
+	for (u32 n = 1; n < gp; n++)
 		report_eq(intel_stop(n), 21 + n, "its bit set: counter %u counts", n);
 	report_eq(rdmsr(MSR_FIXED_CTR(0)), 21, "fixed counter 0: instructions");
 	report_eq(rdmsr(MSR_FIXED_CTR(1)), 0, "fixed counter 1 is not allowed");

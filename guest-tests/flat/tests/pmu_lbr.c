@@ -89,9 +89,7 @@ static struct user u;
 
 static void run_prepared(u32 select)
 {
-	u32 n;
-
-	for (n = 0; n < ENTRIES; n++) {
+	for (u32 n = 0; n < ENTRIES; n++) {
 		wrmsr(MSR_LBR_FROM(n), 0);
 		wrmsr(MSR_LBR_TO(n), 0);
 	}
@@ -109,16 +107,15 @@ static void run(const char *code, u32 select)
 
 static void test_registers(void)
 {
-	u32 n;
 	u64 value;
 
 	report(cpuid(0x80000022, 0).a & 2, "8000_0022 EAX[1]");
 	report_eq(cpuid(0x80000022, 0).b >> 4 & 0x3f, ENTRIES, "EBX[9:4]: 16 entries");
-	for (n = 0; n < ENTRIES; n++) {
+	for (u32 n = 0; n < ENTRIES; n++) {
 		wrmsr(MSR_LBR_FROM(n), 100 + n);
 		wrmsr(MSR_LBR_TO(n), 200 + n);
 	}
-	for (n = 0; n < ENTRIES; n++) {
+	for (u32 n = 0; n < ENTRIES; n++) {
 		report_eq(rdmsr(MSR_LBR_FROM(n)), 100 + n, "FROM%u", n);
 		report_eq(rdmsr(MSR_LBR_TO(n)), 200 + n, "TO%u", n);
 	}
@@ -139,10 +136,9 @@ static void test_registers(void)
 static void test_filter(u32 select, const char *what)
 {
 	u32 n = 0;
-	size_t i;
 
 	run(lbr_code, select | NO_KERNEL);
-	for (i = 0; i < BRANCHES; i++) {
+	for (size_t i = 0; i < BRANCHES; i++) {
 		const struct branch *b = &branches[i];
 
 		if (b->filter & select)
@@ -215,10 +211,8 @@ static void test_interrupts(void)
 
 static void test_many(void)
 {
-	u32 n;
-
 	run(lbr_loop, NO_KERNEL);
-	for (n = 0; n < ENTRIES; n++) {
+	for (u32 n = 0; n < ENTRIES; n++) {
 		report_eq(rdmsr(MSR_LBR_FROM(n)), (u64)lbr_jnz, "40 turns: FROM%u", n);
 		report_eq(rdmsr(MSR_LBR_TO(n)), LOOP_TOP | VALID, "TO%u", n);
 	}

@@ -49,9 +49,7 @@ USER_CODE("lvs_user: nop\n"
 
 static void fill_host(void)
 {
-	u32 n;
-
-	for (n = 0; n < ENTRIES; n++) {
+	for (u32 n = 0; n < ENTRIES; n++) {
 		wrmsr(MSR_LBR_FROM(n), 100 + n);
 		wrmsr(MSR_LBR_TO(n), 200 + n);
 	}
@@ -59,9 +57,7 @@ static void fill_host(void)
 
 static void fill_guest(struct guest *g)
 {
-	u32 n;
-
-	for (n = 0; n < ENTRIES; n++) {
+	for (u32 n = 0; n < ENTRIES; n++) {
 		lwp_put64(g->vmcb + VMCB_LBR_FROM(n), 300 + n);
 		lwp_put64(g->vmcb + VMCB_LBR_TO(n), 400 + n);
 	}
@@ -69,9 +65,7 @@ static void fill_guest(struct guest *g)
 
 static void host_is_as_before(u64 select, u64 extn_cfg)
 {
-	u32 n;
-
-	for (n = 0; n < ENTRIES; n++) {
+	for (u32 n = 0; n < ENTRIES; n++) {
 		report_eq(rdmsr(MSR_LBR_FROM(n)), 100 + n, "the hypervisor's FROM%u", n);
 		report_eq(rdmsr(MSR_LBR_TO(n)), 200 + n, "TO%u", n);
 	}

@@ -101,9 +101,9 @@ static u64 mwait_counted(u64 distance)
 static void test_mwait(void)
 {
 	u64 all = mwait_counted(FAR_AWAY);
-	u32 i, wrong = 0;
+	u32 wrong = 0;
 
-	for (i = 1; i < STEPPED; i++)
+	for (u32 i = 1; i < STEPPED; i++)
 		wrong += mwait_counted(i) != all;
 	report_eq(wrong, 0, "MWAIT counts wherever the overflow is");
 }

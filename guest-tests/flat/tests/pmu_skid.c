@@ -49,10 +49,9 @@ static void run(u32 turns)
 static void test_bounds(u64 min, u64 max)
 {
 	u64 lowest = ~0ul, highest = 0;
-	u32 i;
 
 	run(1000000);
-	for (i = 0; i < count && i < MAX_SEEN; i++) {
+	for (u32 i = 0; i < count && i < MAX_SEEN; i++) {
 		if (late[i] < lowest)
 			lowest = late[i];
 		if (late[i] > highest)

@@ -25,7 +25,7 @@ static void test_spacing(struct lwp *l, u32 random, u32 interval, u32 least, u32
 			   .random = random,
 			   .event = { { EV_IRE, interval, 0 } } };
 	bool in_bounds = true, varies = false, reached_low = false, reached_high = false;
-	u32 records, i, quarter = (most - least) / 4;
+	u32 records, quarter = (most - least) / 4;
 	u64 distance;
 
 	report_push("Random %u, interval %u", random, interval);
@@ -33,10 +33,10 @@ static void test_spacing(struct lwp *l, u32 random, u32 interval, u32 least, u32
 	records = cb_head(l) / RECORD_SIZE;
 	report(records >= NOPS / most && records <= NOPS / least + 1, "number of records: %u",
 	       records);
-	for (i = 0; i < records; i++)
+	for (u32 i = 0; i < records; i++)
 		first[i] = ring_record(l, i).address;
 	report_eq(first[0], (u64)rnd_first, "the first is EventCounter's, not random");
-	for (i = 1; i < records; i++) {
+	for (u32 i = 1; i < records; i++) {
 		distance = first[i] - first[i - 1];
 		in_bounds &= distance >= least && distance <= most;
 		varies |= distance != first[1] - first[0];
@@ -47,7 +47,7 @@ static void test_spacing(struct lwp *l, u32 random, u32 interval, u32 least, u32
 	report(varies && reached_low && reached_high, "and are spread");
 
 	lwp_go(l, &b, rnd_code);
-	for (i = 0; i < records; i++)
+	for (u32 i = 0; i < records; i++)
 		in_bounds &= ring_record(l, i).address == first[i];
 	report(in_bounds && cb_head(l) == records * RECORD_SIZE,
 	       "a second run gives the same records");

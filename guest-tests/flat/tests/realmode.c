@@ -51,13 +51,12 @@ asm(".pushsection .rodata\n"
 FLAT_TEST(realmode)
 {
 	volatile u32 *count = (volatile u32 *)(u64)COUNT, *done = (volatile u32 *)(u64)DONE;
-	u64 i;
 
 	memcpy((void *)(u64)CODE, rm_code, (size_t)(rm_end - rm_code));
 	*count = 0;
 	*done = 0;
 	apic_start(1, CODE / PAGE_SIZE);
-	for (i = 0; !*done; i++) {
+	for (u64 i = 0; !*done; i++) {
 		if (i == SPINS)
 			bail("the second processor does not answer");
 		pause();

@@ -90,21 +90,20 @@ static void test_block(struct lwp *l)
 static void test_crossing(struct lwp *l)
 {
 	struct block b = { .base = RING_VA + PAGE_SIZE - 16, .event = { { EV_IRE, 1000, 0 } } };
-	u32 i;
 	bool untouched = true;
 
 	lwp_prepare(l, &b, rt_code);
 	as_protect(l->cr3, RING_VA + PAGE_SIZE, PAGE_NONE);
 	run_to_store_fault(l, ABSENT, RING_VA + PAGE_SIZE, (u64)rt_2,
 			   "record across pages, second not there: CR2 is the second page");
-	for (i = 0; i < 16; i++)
+	for (u32 i = 0; i < 16; i++)
 		untouched &= l->ring[PAGE_SIZE - 16 + i] == RING_FILL;
 	report(untouched, "nothing is written to the first page");
 	as_protect(l->cr3, RING_VA + PAGE_SIZE, PAGE_USER_RW);
 	as_protect(l->cr3, RING_VA, PAGE_NONE);
 	run_to_store_fault(l, ABSENT, RING_VA + PAGE_SIZE - 16, (u64)rt_2,
 			   "first page not there: CR2 is the record");
-	for (i = 0; i < 16; i++)
+	for (u32 i = 0; i < 16; i++)
 		untouched &= l->ring[PAGE_SIZE + i] == RING_FILL;
 	report(untouched, "nothing is written to the second page");
 	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
@@ -179,9 +178,8 @@ static void test_instructions(struct lwp *l)
 	static const struct {
 		const char *code, *name;
 	} insns[] = { { rt_slwpcb, "SLWPCB" }, { rt_llwpcb, "LLWPCB" }, { rt_ins, "LWPINS" } };
-	u32 i;
 
-	for (i = 0; i < 3; i++) {
+	for (u32 i = 0; i < 3; i++) {
 		lwp_prepare(l, &tenth, rt_code);
 		as_protect(l->cr3, RING_VA, PAGE_NONE);
 		user_run(&l->u);

@@ -96,10 +96,9 @@ static void test_threads(struct lwp *a)
 static void test_counts(struct lwp *a, struct lwp *b)
 {
 	static const struct block third = { .event = { { EV07_IRE, 3, 3 } } };
-	u32 i;
 
 	lwp_go(a, &third, c07_start);
-	for (i = 0; i < 6; i++) {
+	for (u32 i = 0; i < 6; i++) {
 		lwp_run(a, c07_run);
 		write_cr3(b->cr3);
 		lwp_run(b, c07_run);
@@ -147,9 +146,8 @@ static void test_changed(struct lwp *a, struct lwp *b)
 		{ "BufferSize", 4, true }, { "BufferBase", 9, true }, { "the head", 16, true },
 		{ "Filters", 36, true },   { "MissedEvents", 24 },    { "a software field", 0xc0 },
 	};
-	u32 i;
 
-	for (i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+	for (u32 i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
 		lwp_go(a, &every, c07_start);
 		lwp_run(a, c07_run);
 		write_cr3(b->cr3);

@@ -21,10 +21,9 @@ USER_CODE("m07_start:\n"
 static void test_cfg(void)
 {
 	struct user u;
-	u32 bit;
 
 	report_eq(rdmsr(LWP_MSR_CFG), 0x7, "LWPMSR0 at reset with auto contexts: Enabled IRE BRE");
-	for (bit = 3; bit < 31; bit++) {
+	for (u32 bit = 3; bit < 31; bit++) {
 		report_eq(try_wrmsr(LWP_MSR_CFG, 0x7 | 1ul << bit), FAULT(VEC_GP, 0),
 			  "LWPMSR0 bit %u is refused with #GP(0)", bit);
 	}

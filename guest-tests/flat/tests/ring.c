@@ -47,13 +47,12 @@ static void test_full(struct lwp *l)
 {
 	static const struct block b = { .size = RING_RECORDS * RECORD_SIZE,
 					.event = { { EV_IRE, 0, 0 } } };
-	u32 i;
 	bool ok = true;
 
 	lwp_go(l, &b, ring_nops);
 	report_eq(cb_head(l), 31 * RECORD_SIZE, "40 records, ring of 32: the head stops at 31");
 	report_eq(cb_missed(l), 9, "40 - 31 records are missed");
-	for (i = 0; i < 31; i++) {
+	for (u32 i = 0; i < 31; i++) {
 		struct rec got = ring_record(l, i);
 
 		ok &= got.id == EV_IRE && got.address == nop(i).address;

@@ -47,20 +47,19 @@ static void run_job(void *arg)
 FLAT_TEST(self_smp)
 {
 	volatile u32 *memory[MAX_CPUS];
-	u32 i, turns;
 
 	smp_start();
-	for (i = 0; i < smp_count(); i++) {
+	for (u32 i = 0; i < smp_count(); i++) {
 		jobs[i].cr3 = as_new();
 		memory[i] = as_alloc(jobs[i].cr3, DATA_VA, 1, PAGE_USER_RW);
 		*memory[i] = 100 * i;
 		user_init64(&jobs[i].u, (u64)add_one, 0);
 		jobs[i].u.r.rdi = DATA_VA;
 	}
-	for (i = 1; i < smp_count(); i++)
+	for (u32 i = 1; i < smp_count(); i++)
 		smp_run(i, run_job, &jobs[i]);
 	run_job(&jobs[0]);
-	for (i = 0; i < smp_count(); i++) {
+	for (u32 i = 0; i < smp_count(); i++) {
 		if (i)
 			smp_wait(i);
 		report_eq(jobs[i].index, i, "work given to processor %u runs there", i);
@@ -68,7 +67,7 @@ FLAT_TEST(self_smp)
 	}
 
 	irq_set_handler(IPI_VECTOR, count_irq);
-	for (i = 1; i < smp_count(); i++) {
+	for (u32 i = 1; i < smp_count(); i++) {
 		jobs[i].u.r.rip = (u64)spin;
 		jobs[i].u.r.rflags |= RFLAGS_IF;
 		smp_run(i, run_job, &jobs[i]);
@@ -76,7 +75,7 @@ FLAT_TEST(self_smp)
 		while (!irqs[i])
 			pause();
 		/* After the handler again when the loop continues. */
-		for (turns = *memory[i]; *memory[i] - turns < 2;)
+		for (u32 turns = *memory[i]; *memory[i] - turns < 2;)
 			pause();
 		apic_send_nmi((u8)i);
 		smp_wait(i);

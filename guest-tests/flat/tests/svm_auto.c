@@ -51,11 +51,11 @@ static void test_intercepts(void)
 	u64 cfg = rdmsr(LWP_MSR_CFG);
 	struct guest g;
 	u8 *map;
-	u32 i, bit;
+	u32 bit;
 
 	guest_init(&g, kernel_cr3(), 0, 0, false);
 	map = (u8 *)lwp_get64(g.vmcb + VMCB_MSRPM);
-	for (i = 0; i < 2; i++) {
+	for (u32 i = 0; i < 2; i++) {
 		bit = map_bit(msrs[i]);
 		report_push("%s", i ? "LWP_CBADDR" : "LWP_CFG");
 		report(access(&g, sva_rdmsr, msrs[i]) != EXIT_MSR, "RDMSR is not intercepted");
@@ -80,7 +80,6 @@ FLAT_TEST(svm_auto)
 	struct guest g;
 	struct lwp l;
 	bool untouched = true;
-	u32 i;
 
 	if (!svm_present()) {
 		report_skip("8000_0001 ECX[2] is clear", "SVM guests");
@@ -96,7 +95,7 @@ FLAT_TEST(svm_auto)
 	report_eq(guest_run(&g), EXIT_VMMCALL, "a guest runs in the program's address space");
 	report_eq(guest_run(&g), EXIT_EXCEPTION + VEC_UD, "SLWPCB in the guest: #UD");
 	report_eq(lwp_get64(g.vmcb + VMCB_RIP), (u64)sva_guest_query, "at SLWPCB");
-	for (i = 0; i < 128; i++)
+	for (u32 i = 0; i < 128; i++)
 		untouched &= g.vmcb[AREA + i] == FILL;
 	report(untouched, "VMSAVE and #VMEXIT leave the area alone");
 

@@ -43,10 +43,9 @@ static bool is_off(void)
 static void refused(u8 *vmcb, u32 at, u64 value, u32 bytes, const char *what)
 {
 	u8 image[IMAGE];
-	u32 i;
 
 	memcpy(image, good, IMAGE);
-	for (i = 0; i < bytes; i++)
+	for (u32 i = 0; i < bytes; i++)
 		image[at + i] = (u8)(value >> 8 * i);
 	through(vmcb, image);
 	report(is_off(), "%s: LWP is off", what);
@@ -87,10 +86,10 @@ static void test_bytes(u8 *vmcb)
 {
 	static const u8 flips[] = { 0x01, 0x80, 0xff };
 	u8 image[IMAGE];
-	u32 at, i, bad = 0;
+	u32 bad = 0;
 
-	for (at = 0; at < IMAGE; at++) {
-		for (i = 0; i < sizeof(flips); i++) {
+	for (u32 at = 0; at < IMAGE; at++) {
+		for (u32 i = 0; i < sizeof(flips); i++) {
 			memcpy(image, good, IMAGE);
 			image[at] ^= flips[i];
 			through(vmcb, image);
@@ -114,9 +113,7 @@ static u64 next_random(void)
 
 static bool kernel_page_intact(void)
 {
-	u32 i;
-
-	for (i = 0; i < PAGE_SIZE; i++) {
+	for (u32 i = 0; i < PAGE_SIZE; i++) {
 		if (kernel_page[i] != KERNEL_FILL)
 			return false;
 	}
@@ -147,14 +144,14 @@ static void test_kernel_memory(struct guest *g)
 
 static void test_random(struct guest *g)
 {
-	u32 n, i, other = 0, on = 0;
+	u32 other = 0, on = 0;
 	u64 code;
 
-	for (n = 0; n < RANDOM_IMAGES; n++) {
+	for (u32 n = 0; n < RANDOM_IMAGES; n++) {
 		u8 *image = g->vmcb + VMCB_LWP;
 
 		memcpy(image, good, IMAGE);
-		for (i = 1 + next_random() % 4; i; i--)
+		for (u32 i = 1 + next_random() % 4; i; i--)
 			image[next_random() % 104] = (u8)next_random();
 		lwp_put64(g->vmcb + VMCB_RIP, (u64)svh_first);
 		code = guest_run(g);

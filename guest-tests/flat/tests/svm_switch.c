@@ -135,7 +135,7 @@ static bool as_alone(const struct vm *m)
 static void test_switch(void)
 {
 	bool done[GUESTS] = { false, false };
-	u32 i, turn;
+	u32 i;
 
 	start_both();
 	for (i = 0; i < GUESTS; i++) {
@@ -148,7 +148,7 @@ static void test_switch(void)
 	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "the hypervisor's own LWP is off as before");
 
 	start_both();
-	for (turn = 0; !done[0] || !done[1]; turn++) {
+	for (u32 turn = 0; !done[0] || !done[1]; turn++) {
 		i = turn % GUESTS;
 		if (!done[i])
 			done[i] = run(&vm[i]);
@@ -265,15 +265,13 @@ static void test_virtual(void)
 
 FLAT_TEST(svm_switch)
 {
-	u32 i;
-
 	if (!svm_present() || !(cpuid(LWP_CPUID_LEAF, 0).c & LWP_ECX_VMCB_AREA)) {
 		report_skip("no SVM, or 8000_001C ECX[24] is clear", "LWP in the VMCB");
 		return;
 	}
 	lwp_enable();
 	svm_init();
-	for (i = 0; i < GUESTS; i++)
+	for (u32 i = 0; i < GUESTS; i++)
 		lwp_map(&vm[i].l, as_new());
 	lwp_map(&(struct lwp){ 0 }, kernel_cr3());
 	test_switch();

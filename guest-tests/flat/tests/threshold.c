@@ -70,15 +70,14 @@ static void go(struct lwp *l, struct block b, u64 rflags)
 static void expect_at(const char *what, u32 n, const u8 *at)
 {
 	bool ok = count == n;
-	u32 i;
 
-	for (i = 0; ok && i < n; i++)
+	for (u32 i = 0; ok && i < n; i++)
 		ok = seen[i] == (u64)thr_off_first + at[i];
 	report(ok, "%s", what);
 	if (ok)
 		return;
 	report_note("  %u interrupts, should be %u", count, n);
-	for (i = 0; i < count && i < MAX_SEEN; i++)
+	for (u32 i = 0; i < count && i < MAX_SEEN; i++)
 		report_note("  at NOP %ld", (s64)(seen[i] - (u64)thr_off_first));
 }
 #define EXPECT_AT(what, ...) \

@@ -91,10 +91,8 @@ static void try_form(struct lwp *l, const struct form *f, bool code32, bool is_g
 
 static void try_forms(struct lwp *l, const struct form *f, size_t size, bool code32, bool is_good)
 {
-	size_t i;
-
 	report_push(code32 ? "32-bit code" : "64-bit code");
-	for (i = 0; i < size / sizeof(*f); i++)
+	for (size_t i = 0; i < size / sizeof(*f); i++)
 		try_form(l, &f[i], code32, is_good);
 	report_pop();
 }

@@ -67,10 +67,10 @@ static bool raises_ud(struct lwp *l, const struct mode *mode, u8 second, u8 thir
 static u32 wrong(struct lwp *l, const struct mode *mode, u8 second, u8 third)
 {
 	static const u8 operands[] = { MOD_REG | 1, 7 };
-	u32 i, reg, count = 0;
+	u32 count = 0;
 
-	for (i = 0; i < sizeof(operands); i++) {
-		for (reg = 0; reg < 8; reg++) {
+	for (u32 i = 0; i < sizeof(operands); i++) {
+		for (u32 reg = 0; reg < 8; reg++) {
 			u8 modrm = (u8)(operands[i] | reg << 3);
 
 			if (raises_ud(l, mode, second, third, modrm) !=
@@ -85,18 +85,18 @@ static u32 wrong(struct lwp *l, const struct mode *mode, u8 second, u8 third)
 
 LWP_TEST(xop_forms)
 {
-	u32 i, byte, rxb, bad, map;
+	u32 bad;
 
 	seg_set(USER_FREE_CS, DATA_VA, 0xffff, SEG_USER_CODE, SEG_16BIT_BYTES);
-	for (i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
-		for (map = MAP_9; map <= MAP_A; map++) {
+	for (u32 i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+		for (u32 map = MAP_9; map <= MAP_A; map++) {
 			bad = 0;
-			for (byte = 0; byte < 256; byte++)
+			for (u32 byte = 0; byte < 256; byte++)
 				bad += wrong(l, &modes[i], (u8)(NO_RXB | map), (u8)byte);
 			report_eq(bad, 0, "%s, map %u: forms that are decoded wrongly",
 				  modes[i].name, map);
 			bad = 0;
-			for (rxb = 0; rxb < 8; rxb++)
+			for (u32 rxb = 0; rxb < 8; rxb++)
 				bad += wrong(l, &modes[i], (u8)(rxb << 5 | map), VVVV);
 			report_eq(bad, 0, "%s, map %u: the same with R, X and B", modes[i].name,
 				  map);
