@@ -100,10 +100,10 @@ static int stacks(void)
 /* The taken branches of LWP's ring, in order. */
 static void read_trace(const struct lwptest *t)
 {
-	uint64_t i, n = lwptest_records(t);
+	uint64_t n = lwptest_records(t);
 
 	trace = calloc(n, sizeof(*trace));
-	for (i = 0; trace && i < n; i++) {
+	for (uint64_t i = 0; trace && i < n; i++) {
 		struct lwp_record rec;
 
 		lwptest_record(t, i, &rec);

@@ -22,7 +22,6 @@ static void *sleeper(void *arg)
 {
 	char byte;
 
-	(void)arg;
 	if (read(wake[0], &byte, 1) != 1)
 		tap_error("the second thread cannot sleep");
 	return NULL;

@@ -70,7 +70,6 @@ int main(int argc, char **argv)
 	char *dir = dirname(strdup(argv[0]));
 	int gate[2];
 
-	(void)argc;
 	if (pipe2(gate, O_CLOEXEC))
 		tap_error("no pipe");
 	for (int i = 0; i < PROGRAMS; i++)

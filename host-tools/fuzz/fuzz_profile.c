@@ -49,8 +49,6 @@ static void remove_merged(void)
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-	(void)argc;
-	(void)argv;
 	complain_as = NULL;
 	atexit(remove_merged);
 	return mkstemp(merged) >= 0 && freopen("/dev/null", "w", stdout) ? 0 : 1;

@@ -109,7 +109,7 @@ static void measure(struct machine *m, int counter, const u8 *code, u32 turns, s
 const char *measure_lateness(struct machine *m, struct result *r, bool loaded)
 {
 	static const u8 *const codes[RUNS / 2] = { at_straight, at_chain, at_chase, at_branchy };
-	int counter = counter_open(0xc0, PERIOD, -1), cycles = counter_open(0x76, 0, counter), i;
+	int counter = counter_open(0xc0, PERIOD, -1), cycles = counter_open(0x76, 0, counter);
 	struct f_owner_ex owner = { F_OWNER_TID, gettid() };
 	sigset_t set;
 
@@ -121,7 +121,7 @@ const char *measure_lateness(struct machine *m, struct result *r, bool loaded)
 	fcntl(counter, F_SETFL, O_ASYNC);
 	fcntl(counter, F_SETSIG, SIGNAL);
 	fcntl(counter, F_SETOWN_EX, &owner);
-	for (i = 0; i < RUNS / 2; i++)
+	for (int i = 0; i < RUNS / 2; i++)
 		measure(m, counter, codes[i], r->turns, &r->late[2 * i + loaded]);
 	close(cycles);
 	close(counter);

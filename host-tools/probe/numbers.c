@@ -18,11 +18,11 @@ static s32 floor_of(s32 n, s32 by)
 
 struct spread spread_of(s32 *values, u32 n, s32 times)
 {
-	u32 i, run = 0, longest = 0, rare = n / 100;
+	u32 run = 0, longest = 0, rare = n / 100;
 	s32 usual = 0;
 
 	qsort(values, n, sizeof(*values), ascending);
-	for (i = 0; i < n; i++) {
+	for (u32 i = 0; i < n; i++) {
 		run = i && values[i] == values[i - 1] ? run + 1 : 1;
 		if (run > longest) {
 			longest = run;

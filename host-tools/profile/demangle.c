@@ -66,7 +66,6 @@ char *demangle(const char *mangled)
 
 char *demangle(const char *mangled)
 {
-	(void)mangled;
 	return NULL;
 }
 #endif

@@ -24,7 +24,6 @@ static void say_next(int signal)
 {
 	const char *piece = pieces[next_piece++];
 
-	(void)signal;
 	if (write(qemu, piece, strlen(piece)) < 0 ||
 	    next_piece == sizeof(pieces) / sizeof(pieces[0]))
 		setitimer(ITIMER_REAL, &(struct itimerval){ 0 }, NULL);

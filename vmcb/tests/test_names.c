@@ -75,14 +75,12 @@ Test(names, filters_are_the_bits_of_ecx)
 
 Test(names, sources_of_data)
 {
-	u32 reserved;
-
 	cr_expect(zero(i32, strcmp(lwp_source_name(LWP_SRC_NONE), "unknown")));
 	cr_expect(zero(i32, strcmp(lwp_source_name(LWP_SRC_LOCAL_L3), "L3")));
 	cr_expect(zero(i32, strcmp(lwp_source_name(LWP_SRC_REMOTE), "remote")));
 	cr_expect(zero(i32, strcmp(lwp_source_name(LWP_SRC_DRAM), "DRAM")));
 	cr_expect(zero(i32, strcmp(lwp_source_name(LWP_SRC_OTHER), "other")));
-	for (reserved = 4; reserved < LWP_SRC_OTHER; reserved++)
+	for (u32 reserved = 4; reserved < LWP_SRC_OTHER; reserved++)
 		cr_expect(zero(ptr, (void *)lwp_source_name(reserved)));
 	cr_expect(zero(ptr, (void *)lwp_source_name(LWP_SOURCES)));
 }

@@ -83,7 +83,6 @@ static void write_all(void *arg)
 {
 	volatile u8 *code = (u8 *)user_text_start;
 
-	(void)arg;
 	write_cr0(read_cr0() & ~CR0_WP);
 	for (;;) {
 		for (u32 i = 0; i < written_count; i++)

@@ -28,7 +28,6 @@ static u64 reset_cfg, cfg, cbaddr;
 
 static void first(void *arg)
 {
-	(void)arg;
 	reset_cfg = rdmsr(LWP_MSR_CFG);
 	lwp_enable();
 }

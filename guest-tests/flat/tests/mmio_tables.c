@@ -83,7 +83,6 @@ static void write_fs(void *arg)
 {
 	u64 fs = ELSEWHERE_FS;
 
-	(void)arg;
 	while (!over) {
 		wrmsr(MSR_FS_BASE, fs);
 		fs ^= HERE_FS;
@@ -95,7 +94,6 @@ static void vmexits(void *arg)
 {
 	struct guest g;
 
-	(void)arg;
 	svm_init();
 	guest_init(&g, kernel_cr3(), (u64)mmt_guest, STACK_TOP, false);
 	while (!over) {

@@ -41,7 +41,6 @@ static void enter(void)
 
 static void enable(void *arg)
 {
-	(void)arg;
 	lwp_enable();
 	wrmsr(LWP_MSR_CFG, rdmsr(LWP_MSR_CFG) | (u64)cpu_index() << LWP_CFG_COREID_SHIFT);
 }

@@ -54,7 +54,6 @@ static u32 count;
 
 static void on_vector(struct regs *r)
 {
-	(void)r;
 	count++;
 	apic_eoi();
 }
@@ -219,19 +218,12 @@ static void test_cycles(void)
 		report_eq(four - floor, 1, "four NOPs are one cycle");
 }
 
-static u64 seen;
-
-static void on_overflow(struct regs *r)
-{
-	seen = r->rip;
-}
-
 /* The overflow of a cycle counter comes after the first instruction of a cycle. */
 static void test_overflow(void)
 {
 	struct user u;
 
-	irq_set_handler(VEC_NMI, on_overflow);
+	irq_set_handler(VEC_NMI, on_nmi);
 	apic_set_lvtpc(0x400);
 	user_init64(&u, (u64)pme_code, STACK_TOP);
 	pmu_start(0, PERF_CYCLES | PERF_USR | PERF_INT, -3ul);

@@ -321,7 +321,6 @@ static u64 again;
 
 static void on_sample(struct regs *r)
 {
-	(void)r;
 	if (now->samples < SAMPLES)
 		now->rip[now->samples++] = rdmsr(MSR_OP_RIP);
 	wrmsr(MSR_OP_CTL, again);

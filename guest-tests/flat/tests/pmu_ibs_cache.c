@@ -220,7 +220,6 @@ static void on_sample(struct regs *r)
 {
 	struct sample *s = &now.sample[now.samples];
 
-	(void)r;
 	if (now.samples < SAMPLES) {
 		now.samples++;
 		*s = (struct sample){ rdmsr(MSR_OP_RIP), rdmsr(MSR_OP_DATA), rdmsr(MSR_OP_DATA2),

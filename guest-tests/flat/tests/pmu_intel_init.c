@@ -9,7 +9,6 @@ static u64 select, counter, status, control, more;
 
 static void start(void *arg)
 {
-	(void)arg;
 	wrmsr(MSR_GLOBAL_CTRL, 1);
 	wrmsr(MSR_FIXED_CTR(1), 77);
 	intel_start(0, ARCH_INSNS | SEL_OS, 1ul << 30);
@@ -18,7 +17,6 @@ static void start(void *arg)
 
 static void look(void *arg)
 {
-	(void)arg;
 	counter = rdmsr(MSR_PMC(0));
 	more = rdmsr(MSR_PMC(0));
 	select = rdmsr(MSR_PERFEVTSEL(0));

@@ -70,7 +70,6 @@ static void on_bus_error(int signal)
 	static const char text[] = "lwpctl: the file was cut off\n";
 	ssize_t done = write(STDERR_FILENO, text, sizeof(text) - 1);
 
-	(void)signal;
 	(void)done;
 	restore();
 	_exit(LWPCTL_FAILED);

@@ -70,7 +70,6 @@ static inline u64 cpu_gpr(void *ctx, unsigned int reg)
 
 static inline u64 cpu_seg_base(void *ctx, unsigned int seg)
 {
-	(void)ctx;
 	return (u64)(seg + 1) << 20;
 }
 

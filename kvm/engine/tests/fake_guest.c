@@ -42,21 +42,20 @@ static enum lwp_mem_result map(void *vcpu, struct lwp_span *span, bool write,
 			       struct lwp_fault *fault)
 {
 	u64 first = span->gva / PAGE, last = (span->gva + span->len - 1) / PAGE;
-	u64 page;
 
 	cr_assert(vcpu == &guest);
 	cr_assert(ge(u32, span->len, 1));
 	cr_assert(le(u32, span->len, LWP_CB_MAX_SIZE));
 	if (guest.maps++ == guest.fail_map)
 		return fault_at(fault, span->gva, write, false);
-	for (page = first; page <= last; page++) {
+	for (u64 page = first; page <= last; page++) {
 		u8 perm = permission(page * PAGE);
 		u64 lowest = page == first ? span->gva : page * PAGE;
 
 		if (!(perm & P_READ) || (write && !(perm & P_WRITE)))
 			return fault_at(fault, lowest, write, perm & P_READ);
 	}
-	for (page = first; page <= last; page++) {
+	for (u64 page = first; page <= last; page++) {
 		if (permission(page * PAGE) & P_ROM)
 			return LWP_MEM_NOT_RAM;
 		span->page[page - first] = page + (write ? SPAN_WRITE : 0);

@@ -73,9 +73,8 @@ static bool takes_suffix(u8 kind)
 static const struct name *find_name(const char *word)
 {
 	size_t length = strcspn(word, ","); /* branch hints: "jne,pt" */
-	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(names); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		size_t n = strlen(names[i].name);
 
 		if (length >= n && !strncmp(word, names[i].name, n) &&

@@ -186,11 +186,11 @@ static void check_all(enum lwp_code_bits bits)
 {
 	unsigned int usable = bits == LWP_CODE64 ? COUNT(prefixes) : COUNT(prefixes) - 3;
 	struct sequence s = { .count = 0 };
-	unsigned int rest, i, end = 1;
+	unsigned int end = 1;
 
 	for (s.count = 0; s.count <= MAX_SEQUENCE; s.count++, end *= usable) {
 		for (unsigned int number = 0; number < end; number++) {
-			for (i = 0, rest = number; i < s.count; i++, rest /= usable)
+			for (unsigned int i = 0, rest = number; i < s.count; i++, rest /= usable)
 				s.byte[i] = prefixes[rest % usable];
 			check(&s, bits);
 		}
