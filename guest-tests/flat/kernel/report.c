@@ -208,6 +208,13 @@ void report_skip(const char *why, const char *fmt, ...)
 	print(" # SKIP %s\n", why);
 }
 
+bool report_lacks(bool lacks, const char *why, const char *what)
+{
+	if (lacks)
+		report_skip(why, "%s", what);
+	return lacks;
+}
+
 void report_note(const char *fmt, ...)
 {
 	va_list ap;

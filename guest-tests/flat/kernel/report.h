@@ -33,6 +33,8 @@ bool report_va(bool cond, const char *fmt, va_list ap);
 bool report_eq(u64 got, u64 want, const char *fmt, ...) PRINTF_LIKE(3);
 /* One point that could not be tried; why goes to the runner. */
 void report_skip(const char *why, const char *fmt, ...) PRINTF_LIKE(2);
+/* The same if the machine lacks what the points after it need. Returns lacks. */
+bool report_lacks(bool lacks, const char *why, const char *what);
 /* A line of explanation, not a point. */
 void report_note(const char *fmt, ...) PRINTF_LIKE(1);
 

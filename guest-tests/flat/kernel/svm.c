@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A small hypervisor: see svm.h. */
 #include "cpu.h"
+#include "lwp_cpuid.h"
 #include "paging.h"
 #include "place.h"
 #include "report.h"
@@ -29,6 +30,12 @@ static u32 last_asid;
 bool svm_present(void)
 {
 	return cpuid(0x80000001, 0).c & CPUID_SVM;
+}
+
+bool svm_lacks_lwp(const char *what)
+{
+	return report_lacks(!svm_present() || !(cpuid(LWP_CPUID_LEAF, 0).c & LWP_ECX_VMCB_AREA),
+			    "no SVM, or 8000_001C ECX[24] is clear", what);
 }
 
 void svm_init(void)

@@ -75,6 +75,8 @@ struct guest {
 };
 
 bool svm_present(void);
+/* Is there no SVM, or no LWP in the VMCB? Then what was to be tried is skipped, as report_lacks() does it. */
+bool svm_lacks_lwp(const char *what);
 /* EFER.SVME, the host save area. */
 void svm_init(void);
 

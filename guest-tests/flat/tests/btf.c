@@ -158,10 +158,8 @@ static void test_guest(u64 cr3)
 {
 	struct guest g;
 
-	if (!svm_present()) {
-		report_skip("8000_0001 ECX[2] is clear", "BTF in an SVM guest");
+	if (report_lacks(!svm_present(), "8000_0001 ECX[2] is clear", "BTF in an SVM guest"))
 		return;
-	}
 	svm_init();
 	guest_init(&g, cr3, (u64)btf_guest, STACK_TOP, true);
 	lwp_put32(g.vmcb + VMCB_EXCEPTIONS, lwp_get32(g.vmcb + VMCB_EXCEPTIONS) | DB_INTERCEPT);

@@ -179,10 +179,9 @@ FLAT_TEST(filters)
 	ind = (struct rec)REC_BRE(flt_ind, flt_end, true);
 	lwp_init(&l);
 	test_branches(&l);
-	if (!(cpuid(LWP_CPUID_LEAF, 0).c & 1u << 29)) {
-		report_skip("8000_001C ECX[29] is clear", "IP filter");
+	if (report_lacks(!(cpuid(LWP_CPUID_LEAF, 0).c & 1u << 29), "8000_001C ECX[29] is clear",
+			 "IP filter"))
 		return;
-	}
 	test_ip(&l);
 	test_ip_branches(&l);
 	test_ip_samples(&l);

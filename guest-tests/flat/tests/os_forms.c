@@ -150,10 +150,9 @@ static void test_rfbm(struct lwp *l)
 	lwp_run(l, xf_query);
 	report_eq(cb_counter(l, EV_IRE), 48, "with its counter");
 
-	if (!(cpuid(0xd, 0).a & BV_AVX)) {
-		report_skip("D.0 EAX[2] is clear", "components 2 and 62 together");
+	if (report_lacks(!(cpuid(0xd, 0).a & BV_AVX), "D.0 EAX[2] is clear",
+			 "components 2 and 62 together"))
 		return;
-	}
 	report_eq(try_xsetbv(0, BV_LWP | 7), NO_FAULT, "XCR0 with bits 0, 1, 2 and 62");
 	report_eq(cpuid(0xd, 0).b, 0x3c0, "D.0 EBX: 3C0h bytes");
 	clear_area();
@@ -168,10 +167,8 @@ static void test_rfbm(struct lwp *l)
 
 static void test_in_use(struct lwp *l)
 {
-	if (!(cpuid(0xd, 1).a & 4)) {
-		report_skip("D.1 EAX[2] is clear", "XGETBV with ECX = 1");
+	if (report_lacks(!(cpuid(0xd, 1).a & 4), "D.1 EAX[2] is clear", "XGETBV with ECX = 1"))
 		return;
-	}
 	report_eq(xgetbv(1) & BV_LWP, 0, "XGETBV(1) while LWP is off: bit 62 is clear");
 	go(l, &plain);
 	report_eq(xgetbv(1) & BV_LWP, BV_LWP, "XGETBV(1) while LWP is on: bit 62 is set");

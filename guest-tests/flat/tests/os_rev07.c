@@ -101,10 +101,8 @@ static void test_vmcb(struct lwp *l)
 	u64 cfg = rdmsr(LWP_MSR_CFG);
 	struct guest g;
 
-	if (!svm_present() || !(cpuid(LWP_CPUID_LEAF, 0).c & LWP_ECX_VMCB_AREA)) {
-		report_skip("no SVM, or 8000_001C ECX[24] is clear", "2007 in the VMCB");
+	if (svm_lacks_lwp("2007 in the VMCB"))
 		return;
-	}
 	svm_init();
 	block_write(l, &plain);
 	guest_init(&g, l->cr3, (u64)o07_guest, STACK_TOP, true);

@@ -182,10 +182,9 @@ static void test_ip_filter(struct lwp *l)
 			   .limit_ip = (u64)xsv_run_1,
 			   .event = { { EV_IRE, 0, 0 } } };
 
-	if (!(cpuid(LWP_CPUID_LEAF, 0).c & LWP_ECX_IP_FILTERING)) {
-		report_skip("8000_001C ECX[29] is clear", "IP filter after XRSTOR");
+	if (report_lacks(!(cpuid(LWP_CPUID_LEAF, 0).c & LWP_ECX_IP_FILTERING),
+			 "8000_001C ECX[29] is clear", "IP filter after XRSTOR"))
 		return;
-	}
 	go(l, &b);
 	xsave();
 	lwp_stop();

@@ -177,10 +177,8 @@ static void test_rdpmc(void)
 
 static void test_global(void)
 {
-	if (!pmu_v2()) {
-		report_skip("8000_0022 EAX[0] is clear", "PerfMonV2");
+	if (report_lacks(!pmu_v2(), "8000_0022 EAX[0] is clear", "PerfMonV2"))
 		return;
-	}
 	report_eq(cpuid(0x80000022, 0).b & 0xf, PERF_COUNTERS, "8000_0022 EBX: six core counters");
 	report_eq(rdmsr(MSR_GLOBAL_CTL), 0x3f, "all are allowed at reset");
 	wrmsr(MSR_GLOBAL_CTL, 0x3e);
@@ -203,10 +201,8 @@ FLAT_TEST(pmu_count)
 {
 	struct lwp l;
 
-	if (!pmu_present()) {
-		report_skip("8000_0001 ECX[23] is clear", "core performance counters");
+	if (report_lacks(!pmu_present(), "8000_0001 ECX[23] is clear", "core performance counters"))
 		return;
-	}
 	lwp_map(&l, kernel_cr3());
 	test_registers();
 	test_events();

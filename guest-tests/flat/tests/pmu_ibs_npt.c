@@ -30,10 +30,9 @@ FLAT_TEST(pmu_ibs_npt)
 	struct guest g;
 	struct lwp l;
 
-	if (!svm_present() || !(cpuid(0x80000001, 0).c & 1u << 10)) {
-		report_skip("8000_0001 ECX[2] or ECX[10] is clear", "IBS with SVM");
+	if (report_lacks(!svm_present() || !(cpuid(0x80000001, 0).c & 1u << 10),
+			 "8000_0001 ECX[2] or ECX[10] is clear", "IBS with SVM"))
 		return;
-	}
 	svm_init();
 	lwp_map(&l, kernel_cr3());
 	guest_init(&g, l.cr3, (u64)ibs_npt_code, STACK_TOP, true);

@@ -120,10 +120,8 @@ static void test_global(void)
 {
 	u32 gp = cpuid(0xa, 0).a >> 8 & 0xff;
 
-	if (intel_version() < 2) {
-		report_skip("version 1", "fixed counters and global control");
+	if (report_lacks(intel_version() < 2, "version 1", "fixed counters and global control"))
 		return;
-	}
 	wrmsr(MSR_GLOBAL_CTRL, 0);
 	for (u32 n = 0; n < gp; n++)
 		intel_start(n, ARCH_INSNS | SEL_USR, n);

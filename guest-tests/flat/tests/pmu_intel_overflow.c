@@ -147,10 +147,8 @@ FLAT_TEST(pmu_intel_overflow)
 	test_delivery(skid);
 	if (skid)
 		return;
-	if (intel_version() < 2) {
-		report_skip("version 1", "status and freeze");
+	if (report_lacks(intel_version() < 2, "version 1", "status and freeze"))
 		return;
-	}
 	test_status();
 	test_freeze();
 }

@@ -195,10 +195,8 @@ FLAT_TEST(pmu_lbr_svm)
 	struct guest g;
 	struct lwp l;
 
-	if (!svm_present()) {
-		report_skip("8000_0001 ECX[2] is clear", "LBR virtualization");
+	if (report_lacks(!svm_present(), "8000_0001 ECX[2] is clear", "LBR virtualization"))
 		return;
-	}
 	svm_init();
 	report(cpuid(0x8000000a, 0).d & SVM_LBR_VIRTUAL, "8000_000A EDX[1]");
 	lwp_map(&l, kernel_cr3());

@@ -60,10 +60,9 @@ FLAT_TEST(pmu_svm)
 	struct guest g;
 	struct lwp l;
 
-	if (!pmu_present() || !svm_present()) {
-		report_skip("8000_0001 ECX[23] or ECX[2] is clear", "counters with SVM");
+	if (report_lacks(!pmu_present() || !svm_present(), "8000_0001 ECX[23] or ECX[2] is clear",
+			 "counters with SVM"))
 		return;
-	}
 	irq_set_handler(VEC_NMI, on_nmi);
 	svm_init();
 	lwp_map(&l, kernel_cr3());

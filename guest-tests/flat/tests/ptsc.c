@@ -19,10 +19,9 @@ LWP_TEST(ptsc)
 	static const struct block with = { .flags = LWP_F_PTSC }, without = { 0 };
 	u64 first, second;
 
-	if (!(cpuid(LWP_CPUID_LEAF, 0).a & LWP_F_PTSC)) {
-		report_skip("8000_001C EAX[30] is clear", "time stamps");
+	if (report_lacks(!(cpuid(LWP_CPUID_LEAF, 0).a & LWP_F_PTSC), "8000_001C EAX[30] is clear",
+			 "time stamps"))
 		return;
-	}
 	lwp_go(l, &with, pts_code);
 	report_eq(cb_flags(l), LWP_F_PTSC, "the flag is granted");
 	first = ring_record(l, 0).timestamp;

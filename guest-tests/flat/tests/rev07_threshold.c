@@ -53,10 +53,9 @@ FLAT_TEST(rev07_threshold)
 	u64 cfg;
 
 	/* 2007: EDX[1] */
-	if (!(cpuid(LWP_CPUID_LEAF, 0).d & 2)) {
-		report_skip("8000_001C EDX[1] is clear", "threshold interrupt");
+	if (report_lacks(!(cpuid(LWP_CPUID_LEAF, 0).d & 2), "8000_001C EDX[1] is clear",
+			 "threshold interrupt"))
 		return;
-	}
 	lwp_init(&l);
 	cfg = rdmsr(LWP_MSR_CFG) | VECTOR << LWP_CFG_VECTOR_SHIFT;
 	wrmsr(LWP_MSR_CFG, cfg | CFG_INT);

@@ -159,10 +159,9 @@ LWP_TEST(ring)
 	test_start(l);
 	test_bad_tail(l);
 	test_interval(l);
-	if (!(cpuid(LWP_CPUID_LEAF, 0).a & CONT)) {
-		report_skip("8000_001C EAX[29] is clear", "continuous mode");
+	if (report_lacks(!(cpuid(LWP_CPUID_LEAF, 0).a & CONT), "8000_001C EAX[29] is clear",
+			 "continuous mode"))
 		return;
-	}
 	test_continuous(l);
 	test_ins_continuous(l);
 }

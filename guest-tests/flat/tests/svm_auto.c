@@ -81,10 +81,8 @@ FLAT_TEST(svm_auto)
 	struct lwp l;
 	bool untouched = true;
 
-	if (!svm_present()) {
-		report_skip("8000_0001 ECX[2] is clear", "SVM guests");
+	if (report_lacks(!svm_present(), "8000_0001 ECX[2] is clear", "SVM guests"))
 		return;
-	}
 	lwp_init(&l);
 	svm_init();
 	report_eq(cpuid(LWP_CPUID_LEAF, 0).c & LWP_ECX_VMCB_AREA, 0, "8000_001C ECX[24] is clear");

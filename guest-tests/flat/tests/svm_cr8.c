@@ -39,10 +39,8 @@ FLAT_TEST(svm_cr8)
 {
 	struct guest g;
 
-	if (!svm_present()) {
-		report_skip("8000_0001 ECX[2] is clear", "SVM guests");
+	if (report_lacks(!svm_present(), "8000_0001 ECX[2] is clear", "SVM guests"))
 		return;
-	}
 	svm_init();
 	write_cr8(3);
 	write_in_guest(&g, 0);

@@ -171,10 +171,8 @@ FLAT_TEST(svm_hostile)
 	struct guest g;
 	struct lwp l;
 
-	if (!svm_present() || !(cpuid(LWP_CPUID_LEAF, 0).c & LWP_ECX_VMCB_AREA)) {
-		report_skip("no SVM, or 8000_001C ECX[24] is clear", "LWP in the VMCB");
+	if (svm_lacks_lwp("LWP in the VMCB"))
 		return;
-	}
 	lwp_enable();
 	svm_init();
 	lwp_map(&l, as_new());

@@ -238,10 +238,9 @@ static void test_virtual(void)
 	u8 *to = (u8 *)phys_alloc(1, PAGE_SIZE), *from = (u8 *)phys_alloc(1, PAGE_SIZE);
 	u32 need = SVM_VIRTUAL_VMLOAD_VMSAVE | SVM_NESTED_PAGING;
 
-	if ((cpuid(0x8000000a, 0).d & need) != need) {
-		report_skip("8000_000A EDX[15] or EDX[0] is clear", "virtual VMLOAD and VMSAVE");
+	if (report_lacks((cpuid(0x8000000a, 0).d & need) != need,
+			 "8000_000A EDX[15] or EDX[0] is clear", "virtual VMLOAD and VMSAVE"))
 		return;
-	}
 	guest_init(&g, kernel_cr3(), (u64)svm_vls, 0, false);
 	guest_nested(&g);
 	vmcb_lwp_off(g.vmcb);
@@ -265,10 +264,8 @@ static void test_virtual(void)
 
 FLAT_TEST(svm_switch)
 {
-	if (!svm_present() || !(cpuid(LWP_CPUID_LEAF, 0).c & LWP_ECX_VMCB_AREA)) {
-		report_skip("no SVM, or 8000_001C ECX[24] is clear", "LWP in the VMCB");
+	if (svm_lacks_lwp("LWP in the VMCB"))
 		return;
-	}
 	lwp_enable();
 	svm_init();
 	for (u32 i = 0; i < GUESTS; i++)

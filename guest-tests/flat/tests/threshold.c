@@ -184,10 +184,9 @@ static void test_full(struct lwp *l)
 	report_eq(count, 1, "a record that is missed does not interrupt");
 	report_eq(seen[0], (u64)thr_first + 31, "the 31st did");
 
-	if (!(cpuid(LWP_CPUID_LEAF, 0).a & CONT)) {
-		report_skip("8000_001C EAX[29] is clear", "threshold in continuous mode");
+	if (report_lacks(!(cpuid(LWP_CPUID_LEAF, 0).a & CONT), "8000_001C EAX[29] is clear",
+			 "threshold in continuous mode"))
 		return;
-	}
 	b.flags |= CONT;
 	count = 0;
 	lwp_prepare(l, &b, thr_nops);
@@ -233,10 +232,9 @@ FLAT_TEST(threshold)
 {
 	struct lwp l;
 
-	if (!(cpuid(LWP_CPUID_LEAF, 0).d & INT)) {
-		report_skip("8000_001C EDX[31] is clear", "threshold interrupt");
+	if (report_lacks(!(cpuid(LWP_CPUID_LEAF, 0).d & INT), "8000_001C EDX[31] is clear",
+			 "threshold interrupt"))
 		return;
-	}
 	lwp_init(&l);
 	wrmsr(LWP_MSR_CFG, rdmsr(LWP_MSR_CFG) | INT | CFG_VECTOR(VECTOR));
 	irq_set_handler(VECTOR, on_threshold);
