@@ -12,7 +12,6 @@
 
 #define SVR_ENABLE 0x100
 #define SPURIOUS_VECTOR 0xff
-#define ICR_NMI 0x400
 #define ICR_INIT 0x500
 #define ICR_STARTUP 0x600
 #define ICR_ASSERT 0x4000

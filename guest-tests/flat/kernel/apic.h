@@ -6,6 +6,10 @@
 #include "lwp_types.h"
 
 #define APIC_BASE 0xfee00000ul
+#define ICR_NMI 0x400
+/* Entries of the local vector table. */
+#define LVT_NMI 0x400u
+#define LVT_MASKED 0x10000u
 
 void apic_init(void);
 /* A register, by its offset. */

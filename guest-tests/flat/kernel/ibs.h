@@ -56,8 +56,6 @@
 #define MISS_LATENCY(n) ((u64)(n) << 32)
 
 #define APIC_EXT_LVT(n) (0x500u + 0x10 * (n))
-#define LVT_NMI 0x400u
-#define LVT_MASKED 0x10000u
 #define IBS_LVT 1u
 
 #endif

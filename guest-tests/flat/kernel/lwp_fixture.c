@@ -6,7 +6,6 @@
 #include "test.h"
 #include "x86.h"
 
-#define D0_EDX_LWP (1u << 30)
 #define XCR0_X87 1ul
 #define XCR0_SSE 2ul
 #define XCR0_LWP (1ul << LWP_XSAVE_COMPONENT)

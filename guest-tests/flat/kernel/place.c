@@ -15,7 +15,6 @@
 /* Eight bytes of a page that no test uses. */
 #define UNUSED 0xcb8
 
-#define RFLAGS_RF 0x10000ul
 #define HASH_PRIME 0x100000001b3ul
 
 extern char user_text_start[], user_text_end[];

@@ -16,6 +16,7 @@
 
 #define PERF_USR (1ul << 16)
 #define PERF_OS (1ul << 17)
+#define PERF_EDGE (1ul << 18)
 #define PERF_INT (1ul << 20)
 #define PERF_EN (1ul << 22)
 #define PERF_INV (1ul << 23)
@@ -32,6 +33,29 @@
 #define PERF_FAR 0xc6ul
 #define PERF_CONDITIONAL 0xd1ul
 #define PERF_REFERENCE 0x100000020ul
+
+/* Last branch records, version 2. */
+#define MSR_LBR_SELECT 0xc000010eu
+#define MSR_DBG_EXTN_CFG 0xc000010fu
+#define MSR_LBR_FROM(n) (0xc0010300u + 2 * (n))
+#define MSR_LBR_TO(n) (0xc0010301u + 2 * (n))
+#define LBRV2EN (1ul << 6) /* of DBG_EXTN_CFG */
+#define FREEZE_LBR (1ul << 11) /* of DEBUGCTL */
+#define FREEZE_PMC (1ul << 12)
+#define LBR_FROZEN (1ul << 58) /* of the global status */
+#define PMC_FROZEN (1ul << 59)
+#define LBR_VALID (1ul << 63)
+#define LBR_ENTRIES 16u
+/* Branches that are not recorded */
+#define NO_KERNEL 1u
+#define NO_USER 2u
+#define NO_CONDITIONAL 4u
+#define NO_CALL_RELATIVE 8u
+#define NO_CALL_ABSOLUTE 16u
+#define NO_RET 32u
+#define NO_JMP_ABSOLUTE 64u
+#define NO_JMP_RELATIVE 128u
+#define NO_FAR 256u
 
 #define PERF_COUNTERS 6u
 #define PERF_MASK 0xfffffffffffful

@@ -17,7 +17,6 @@
 #define MSR_GLOBAL_INUSE 0x392u
 #define MSR_PERF_CAPABILITIES 0x345u
 #define MSR_MISC_ENABLE 0x1a0u
-#define MSR_DEBUGCTL 0x1d9u
 
 #define SEL_USR (1ul << 16)
 #define SEL_OS (1ul << 17)

@@ -16,10 +16,8 @@
 #define TEXT_MAX (256u << 10)
 #define KEPT_AT PHYS_END /* the allocator ends there, and what is kept begins */
 #define IMAGE_AT (KEPT_AT + (1ul << 20))
-#define D0_EDX_LWP (1u << 30)
 #define EDX_APIC (1u << 9)
 #define EDX_HTT (1u << 28)
-#define LVT_MASKED 0x10000u
 #define XCR0_X87 1
 
 /* What outlives a row. */

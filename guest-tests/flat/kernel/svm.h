@@ -58,6 +58,8 @@
 #define VIRTUAL_VMLOAD_VMSAVE 0x2u
 
 #define EXIT_EXCEPTION 0x40 /* + vector */
+#define EXIT_DB 0x41
+#define EXIT_NMI 0x61
 #define EXIT_MSR 0x7c
 #define EXIT_VMMCALL 0x81
 #define EXIT_NPF 0x400

@@ -11,6 +11,7 @@
 
 #define CR0_WP (1ul << 16)
 #define CR0_TS (1ul << 3)
+#define CR4_DE (1ul << 3)
 #define CR4_OSFXSR (1ul << 9)
 #define CR4_LA57 (1ul << 12)
 #define CR4_OSXSAVE (1ul << 18)
@@ -24,6 +25,11 @@
 #define RFLAGS_IF 0x200ul
 #define RFLAGS_DF 0x400ul
 #define RFLAGS_STATUS 0x8d5ul
+#define RFLAGS_IOPL3 0x3000ul
+#define RFLAGS_RF 0x10000ul
+
+#define DR6_BS 0x4000ul
+#define DR7_IO_0 0x20402ul /* DR0 on, one byte, I/O */
 
 #define VEC_DE 0
 #define VEC_DB 1
@@ -40,7 +46,10 @@
 #define PF_WRITE 0x2
 #define PF_USER 0x4
 
+#define D0_EDX_LWP (1u << 30) /* CPUID D.0: XCR0[62] can be set */
+
 #define MSR_APIC_BASE 0x0000001b
+#define MSR_DEBUGCTL 0x000001d9
 #define MSR_EFER 0xc0000080
 #define MSR_STAR 0xc0000081
 #define MSR_LSTAR 0xc0000082

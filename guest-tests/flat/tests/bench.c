@@ -265,9 +265,6 @@ static struct block profile(u32 interval, u32 event)
 	return b;
 }
 
-#define MSR_DBG_EXTN_CFG 0xc000010fu
-#define LBRV2EN (1ul << 6)
-
 static void start_counters(void)
 {
 	u32 event = option_number("counter", 0);

@@ -8,10 +8,7 @@
 #include "test.h"
 #include "x86.h"
 
-#define MSR_DEBUGCTL 0x1d9
 #define DEBUGCTL_BTF 2
-#define DR6_BS 0x4000ul
-#define EXIT_DB (EXIT_EXCEPTION + VEC_DB)
 #define DB_INTERCEPT (1u << VEC_DB)
 
 extern char btf_code[], btf_2nd[], btf_jmp[], btf_jcc[], btf_again[], btf_f[], btf_back[],

@@ -21,7 +21,6 @@
 /* Programs with which every row of the histogram has had its turn. */
 #define ALL_ROWS 50
 
-#define RFLAGS_RF 0x10000ul
 #define RFLAGS_IOPL 0x3000ul
 #define CR0_NE (1ul << 5)
 #define DR6_NONE 0xffff0ff0ul

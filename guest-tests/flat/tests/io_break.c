@@ -7,10 +7,6 @@
 #include "test.h"
 #include "x86.h"
 
-#define CR4_DE (1ul << 3)
-#define RFLAGS_IOPL3 0x3000ul
-/* DR0 on, one byte, I/O. */
-#define DR7_IO_0 0x20402ul
 #define PORT 0x80
 #define TRAPS 6u
 

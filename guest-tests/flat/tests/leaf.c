@@ -10,7 +10,6 @@
 #include "x86.h"
 
 #define FSGSBASE_EBX (1u << 0)
-#define D0_EDX_LWP (1u << 30)
 
 static const struct {
 	const char *name;

@@ -29,7 +29,6 @@
 #define CR4_PSE 0x10u
 #define CR4_PAE 0x20u
 #define RFLAGS_VM 0x20000u
-#define RFLAGS_IOPL3 0x3000u
 #define LARGE_ENTRIES 16u /* of 4 MiB */
 #define SPINS 2000000000ull
 

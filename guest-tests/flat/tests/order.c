@@ -11,7 +11,6 @@
 
 #define VECTOR 0x40
 #define ICR_LOW 0x300
-#define ICR_NMI 0x400
 #define APIC_VA (USER_BASE + 0x50000)
 #define ABSENT_VA (USER_BASE + 0x60000)
 

@@ -9,7 +9,6 @@
 #include "test.h"
 
 #define VECTOR 0x53u
-#define PERF_EDGE (1ul << 18)
 #define PERF_OPS 0xc1ul
 #define PERF_DISPATCHED 0xaaul
 #define PERF_INTERRUPTS 0x2cul

@@ -287,10 +287,6 @@ static void test_fetch(void)
 
 /* ---- All at the same time ---- */
 
-#define MSR_LBR_SELECT 0xc000010eu
-#define MSR_DBG_EXTN_CFG 0xc000010fu
-#define MSR_LBR_FROM(n) (0xc0010300u + 2 * (n))
-#define LBRV2EN (1ul << 6)
 #define SAMPLES 64u
 enum { WITH_IBS = 1, WITH_COUNTER = 2, WITH_LBR = 4, WITH_LWP = 8, WITH_ALL = 15 };
 

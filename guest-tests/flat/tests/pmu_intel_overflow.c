@@ -10,8 +10,6 @@
 #include "test.h"
 
 #define VECTOR 0x52u
-#define LVT_NMI 0x400u
-#define LVT_MASKED 0x10000u
 
 extern char pio_code[];
 

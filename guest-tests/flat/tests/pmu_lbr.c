@@ -8,31 +8,6 @@
 #include "pmu.h"
 #include "test.h"
 
-#define MSR_LBR_SELECT 0xc000010eu
-#define MSR_DBG_EXTN_CFG 0xc000010fu
-#define MSR_LBR_FROM(n) (0xc0010300u + 2 * (n))
-#define MSR_LBR_TO(n) (0xc0010301u + 2 * (n))
-#define MSR_DEBUGCTL 0x1d9u
-#define LBRV2EN (1ul << 6)
-#define FREEZE_LBR (1ul << 11)
-#define FREEZE_PMC (1ul << 12)
-#define LBR_FROZEN (1ul << 58)
-#define PMC_FROZEN (1ul << 59)
-#define VALID (1ul << 63)
-#define ENTRIES 16u
-#define LVT_NMI 0x400u
-
-/* Branches that are not recorded */
-#define NO_KERNEL 1u
-#define NO_USER 2u
-#define NO_CONDITIONAL 4u
-#define NO_CALL_RELATIVE 8u
-#define NO_CALL_ABSOLUTE 16u
-#define NO_RET 32u
-#define NO_JMP_ABSOLUTE 64u
-#define NO_JMP_RELATIVE 128u
-#define NO_FAR 256u
-
 extern char lbr_code[], lbr_jmp[], lbr_call[], lbr_back[], lbr_f[], lbr_callm[], lbr_g[],
 	lbr_there[], lbr_jmpm[], lbr_jcc[], lbr_j[], lbr_end[], lbr_exit[], lbr_loop[], lbr_jnz[],
 	lbr_loop_end[], lbr_ud[], lbr32[], lbr32_call[], lbr32_back[], lbr32_f[];
@@ -89,7 +64,7 @@ static struct user u;
 
 static void run_prepared(u32 select)
 {
-	for (u32 n = 0; n < ENTRIES; n++) {
+	for (u32 n = 0; n < LBR_ENTRIES; n++) {
 		wrmsr(MSR_LBR_FROM(n), 0);
 		wrmsr(MSR_LBR_TO(n), 0);
 	}
@@ -110,12 +85,12 @@ static void test_registers(void)
 	u64 value;
 
 	report(cpuid(0x80000022, 0).a & 2, "8000_0022 EAX[1]");
-	report_eq(cpuid(0x80000022, 0).b >> 4 & 0x3f, ENTRIES, "EBX[9:4]: 16 entries");
-	for (u32 n = 0; n < ENTRIES; n++) {
+	report_eq(cpuid(0x80000022, 0).b >> 4 & 0x3f, LBR_ENTRIES, "EBX[9:4]: 16 entries");
+	for (u32 n = 0; n < LBR_ENTRIES; n++) {
 		wrmsr(MSR_LBR_FROM(n), 100 + n);
 		wrmsr(MSR_LBR_TO(n), 200 + n);
 	}
-	for (u32 n = 0; n < ENTRIES; n++) {
+	for (u32 n = 0; n < LBR_ENTRIES; n++) {
 		report_eq(rdmsr(MSR_LBR_FROM(n)), 100 + n, "FROM%u", n);
 		report_eq(rdmsr(MSR_LBR_TO(n)), 200 + n, "TO%u", n);
 	}
@@ -145,7 +120,7 @@ static void test_filter(u32 select, const char *what)
 			continue;
 		if (b->from)
 			report_eq(rdmsr(MSR_LBR_FROM(n)), (u64)b->from, "%s: FROM%u", what, n);
-		report_eq(rdmsr(MSR_LBR_TO(n)), (u64)b->to | VALID, "%s: TO%u", what, n);
+		report_eq(rdmsr(MSR_LBR_TO(n)), (u64)b->to | LBR_VALID, "%s: TO%u", what, n);
 		n++;
 	}
 	report_eq(rdmsr(MSR_LBR_TO(n)), 0, "%s: no more", what);
@@ -170,11 +145,11 @@ static void test_code32(void)
 	user_init32(&u, (u32)(u64)lbr32, STACK_TOP);
 	run_prepared(NO_KERNEL);
 	report_eq(rdmsr(MSR_LBR_FROM(0)), (u64)lbr32_f, "32-bit code: FROM0 is RET");
-	report_eq(rdmsr(MSR_LBR_TO(0)), (u64)lbr32_back | VALID, "TO0");
+	report_eq(rdmsr(MSR_LBR_TO(0)), (u64)lbr32_back | LBR_VALID, "TO0");
 	report_eq(rdmsr(MSR_LBR_FROM(1)), (u64)lbr32_call, "FROM1 is CALL");
-	report_eq(rdmsr(MSR_LBR_TO(1)), (u64)lbr32_f | VALID, "TO1");
+	report_eq(rdmsr(MSR_LBR_TO(1)), (u64)lbr32_f | LBR_VALID, "TO1");
 	report_eq(rdmsr(MSR_LBR_FROM(2)), (u64)lbr32, "FROM2 is JMP");
-	report_eq(rdmsr(MSR_LBR_TO(3)), (u64)lbr32 | VALID, "TO3: the kernel's IRET");
+	report_eq(rdmsr(MSR_LBR_TO(3)), (u64)lbr32 | LBR_VALID, "TO3: the kernel's IRET");
 }
 
 static u64 gate(u32 vector)
@@ -193,7 +168,7 @@ static u64 gate(u32 vector)
 /* To bits 60:0 of an address. */
 static u64 to(u64 address)
 {
-	return (address & 0x1ffffffffffffffful) | VALID;
+	return (address & 0x1ffffffffffffffful) | LBR_VALID;
 }
 
 static void test_interrupts(void)
@@ -212,9 +187,9 @@ static void test_interrupts(void)
 static void test_many(void)
 {
 	run(lbr_loop, NO_KERNEL);
-	for (u32 n = 0; n < ENTRIES; n++) {
+	for (u32 n = 0; n < LBR_ENTRIES; n++) {
 		report_eq(rdmsr(MSR_LBR_FROM(n)), (u64)lbr_jnz, "40 turns: FROM%u", n);
-		report_eq(rdmsr(MSR_LBR_TO(n)), LOOP_TOP | VALID, "TO%u", n);
+		report_eq(rdmsr(MSR_LBR_TO(n)), LOOP_TOP | LBR_VALID, "TO%u", n);
 	}
 	user_init64(&u, (u64)lbr_code, STACK_TOP);
 	user_run(&u);

@@ -9,20 +9,6 @@
 #include "svm.h"
 #include "test.h"
 
-#define MSR_DEBUGCTL 0x1d9u
-#define MSR_LBR_SELECT 0xc000010eu
-#define MSR_DBG_EXTN_CFG 0xc000010fu
-#define MSR_LBR_FROM(n) (0xc0010300u + 2 * (n))
-#define MSR_LBR_TO(n) (0xc0010301u + 2 * (n))
-#define LBRV2EN (1ul << 6)
-#define FREEZE_LBR (1ul << 11)
-#define FREEZE_PMC (1ul << 12)
-#define NO_KERNEL 1u
-#define NO_USER 2u
-#define NO_RET 32u
-#define VALID (1ul << 63)
-#define ENTRIES 16u
-
 #define SVM_LBR_VIRTUAL (1u << 1) /* 8000_000A EDX */
 #define LBR_VIRTUAL 1u
 #define VMCB_DEBUGCTL 0x670
@@ -49,7 +35,7 @@ USER_CODE("lvs_user: nop\n"
 
 static void fill_host(void)
 {
-	for (u32 n = 0; n < ENTRIES; n++) {
+	for (u32 n = 0; n < LBR_ENTRIES; n++) {
 		wrmsr(MSR_LBR_FROM(n), 100 + n);
 		wrmsr(MSR_LBR_TO(n), 200 + n);
 	}
@@ -57,7 +43,7 @@ static void fill_host(void)
 
 static void fill_guest(struct guest *g)
 {
-	for (u32 n = 0; n < ENTRIES; n++) {
+	for (u32 n = 0; n < LBR_ENTRIES; n++) {
 		lwp_put64(g->vmcb + VMCB_LBR_FROM(n), 300 + n);
 		lwp_put64(g->vmcb + VMCB_LBR_TO(n), 400 + n);
 	}
@@ -65,7 +51,7 @@ static void fill_guest(struct guest *g)
 
 static void host_is_as_before(u64 select, u64 extn_cfg)
 {
-	for (u32 n = 0; n < ENTRIES; n++) {
+	for (u32 n = 0; n < LBR_ENTRIES; n++) {
 		report_eq(rdmsr(MSR_LBR_FROM(n)), 100 + n, "the hypervisor's FROM%u", n);
 		report_eq(rdmsr(MSR_LBR_TO(n)), 200 + n, "TO%u", n);
 	}
@@ -81,14 +67,14 @@ static void guest_has(struct guest *g, bool ret)
 
 	if (ret) {
 		report_eq(lwp_get64(g->vmcb + VMCB_LBR_FROM(0)), (u64)lvs_f, "FROM0: RET");
-		report_eq(lwp_get64(g->vmcb + VMCB_LBR_TO(0)), (u64)lvs_back | VALID, "TO0");
+		report_eq(lwp_get64(g->vmcb + VMCB_LBR_TO(0)), (u64)lvs_back | LBR_VALID, "TO0");
 		n++;
 	}
 	report_eq(lwp_get64(g->vmcb + VMCB_LBR_FROM(n)), (u64)lvs_call, "FROM%u: CALL", n);
-	report_eq(lwp_get64(g->vmcb + VMCB_LBR_TO(n)), (u64)lvs_f | VALID, "TO%u", n);
+	report_eq(lwp_get64(g->vmcb + VMCB_LBR_TO(n)), (u64)lvs_f | LBR_VALID, "TO%u", n);
 	n++;
 	report_eq(lwp_get64(g->vmcb + VMCB_LBR_FROM(n)), (u64)lvs_jmp, "FROM%u: JMP", n);
-	report_eq(lwp_get64(g->vmcb + VMCB_LBR_TO(n)), (u64)lvs_call | VALID, "TO%u", n);
+	report_eq(lwp_get64(g->vmcb + VMCB_LBR_TO(n)), (u64)lvs_call | LBR_VALID, "TO%u", n);
 	n++;
 	report_eq(lwp_get64(g->vmcb + VMCB_LBR_FROM(n)), 300, "then what was there: FROM%u", n);
 	report_eq(lwp_get64(g->vmcb + VMCB_LBR_TO(15)), 400 + 15 - n, "up to TO15");

@@ -7,9 +7,6 @@
 #include "pmu.h"
 #include "test.h"
 
-#define CR4_DE (1ul << 3)
-/* DR0 on, one byte, I/O. */
-#define DR7_IO_0 0x20402ul
 #define PORT 0x80
 #define SEG_CPL1_CODE 0xbb
 #define SEG_CPL1_DATA 0xb3

@@ -9,8 +9,6 @@
 #include "test.h"
 
 #define VECTOR 0x52u
-#define LVT_NMI 0x400u
-#define LVT_MASKED 0x10000u
 #define MAX_SEEN 16u
 
 extern char pmo_code[], pmo_loop[], pmo_loop_top[], pmo_loop_end[], pmo_lwp[], pmo_lwp_first[];

@@ -8,9 +8,6 @@
 #include "pmu.h"
 #include "test.h"
 
-#define LVT_NMI 0x400u
-#define PERF_EDGE (1ul << 18)
-
 extern char prd_loop[], prd_alternate[], prd_same[], prd_targets[], prd_two[], prd_direct[],
 	prd_late[], prd_top[];
 

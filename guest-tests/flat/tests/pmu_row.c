@@ -20,11 +20,6 @@
 #define OVER_SYSCALL 190
 #define OVER_SYSRET 230
 
-#define LVT_NMI 0x400u
-#define EXIT_NMI 0x61
-#define EXIT_DB 0x41
-#define DR6_BS 0x4000ul
-#define RFLAGS_TF 0x100ul
 #define DR7_EXECUTE_0 0x401ul
 
 extern char pmr_guest[], pmr_user[], pmr_sys[], pmr_fault[];

@@ -9,7 +9,6 @@
 #include "pmu.h"
 #include "test.h"
 
-#define LVT_NMI 0x400u
 #define PERIOD 10000ul
 #define MAX_SEEN 400u
 #define INSNS (PERF_INSNS | PERF_USR | PERF_INT)

@@ -9,9 +9,6 @@
 #include "svm.h"
 #include "test.h"
 
-#define LVT_NMI 0x400u
-#define EXIT_NMI 0x61
-
 extern char pms_guest[];
 
 USER_CODE(/* Ten instructions; VMMCALL does not retire, it exits. */

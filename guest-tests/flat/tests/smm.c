@@ -9,8 +9,6 @@
 #include "test.h"
 #include "x86.h"
 
-#define RFLAGS_IOPL3 0x3000ul
-
 /* q35: the host bridge's SMRAM register, the LPC bridge's PMBASE, and SMI_EN after it. */
 #define PCI_ADDRESS 0xcf8
 #define PCI_DATA 0xcfc
