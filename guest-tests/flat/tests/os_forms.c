@@ -7,18 +7,14 @@
 #include "lwp_fixture.h"
 #include "test.h"
 #include "x86.h"
+#include "xsave.h"
 
-#define AREA_SIZE 960
-#define COMPONENT 832 /* 340h */
-#define XSTATE_BV 512
 #define XCOMP_BV 520
 #define COUNTER_2 (64 + 4)
-#define BV_LWP 0x4000000000000000ul
 #define BV_SSE 2ul
 #define BV_AVX 4ul
 #define COMPACT 0x8000000000000000ul
 #define LEAST (-0x2000000) /* a counter of 26 bits */
-#define FILL 0x5a
 
 extern char xf_start[], xf_run[], xf_run_1[], xf_run_2[], xf_query[], xf32[], xf32_back[],
 	xf_handler[];
@@ -46,9 +42,6 @@ USER_CODE("xf_start: llwpcb %rax\n"
 	  "user_exit\n"
 	  ".code64\n");
 
-static u8 area[AREA_SIZE] __attribute__((aligned(64)));
-static u8 *const lwp = area + COMPONENT;
-
 static const struct block plain = { .event = { { EV_IRE, 100, 50 }, { EV_BRE, 7, 6 } } };
 
 #define DEFINE_TRY(insn)                                                                      \
@@ -67,21 +60,6 @@ static u64 xgetbv(u32 index)
 
 	asm volatile("xgetbv" : "=a"(lo), "=d"(hi) : "c"(index));
 	return lo | (u64)hi << 32;
-}
-
-static bool all(const u8 *p, u32 count, u8 value)
-{
-	while (count && *p == value) {
-		p++;
-		count--;
-	}
-	return !count;
-}
-
-static void clear_area(void)
-{
-	memset(area, FILL, sizeof(area));
-	memset(area + XSTATE_BV, 0, 64);
 }
 
 static void go(struct lwp *l, const struct block *b)

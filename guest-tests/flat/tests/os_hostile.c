@@ -7,9 +7,8 @@
 #include "lwp_fixture.h"
 #include "test.h"
 #include "x86.h"
+#include "xsave.h"
 
-#define COMPONENT 832
-#define XSTATE_BV 512
 /* With any number of paging levels; with four levels. */
 #define NON_CANONICAL 0x0100000000000000ul
 #define NON_CANONICAL_48 0x800000000000ul

@@ -7,11 +7,8 @@
 #include "svm.h"
 #include "test.h"
 #include "x86.h"
+#include "xsave.h"
 
-#define AREA_SIZE 960
-#define COMPONENT 832 /* 340h */
-#define XSTATE_BV 512
-#define BV_LWP_HIGH 0x40000000u
 #define VMCB_AREA 0xf80
 #define AREA_CFG (VMCB_AREA + 96)
 #define AREA_REVISION (VMCB_AREA + 108)
@@ -35,35 +32,23 @@ USER_CODE("o07_start: llwpcb %rax\n"
 	  "slwpcb %rax\n"
 	  "vmmcall\n");
 
-static u8 area[AREA_SIZE] __attribute__((aligned(64)));
-static u8 *const lwp = area + COMPONENT;
 static const struct block plain = { .event = { { EV07_BRE, 9, 7 }, { EV07_IRE, 100, 50 } } };
-
-static void xsave(void)
-{
-	asm volatile("xsave64 (%0)" : : "r"(area), "a"(0), "d"(BV_LWP_HIGH) : "memory");
-}
-
-static void xrstor(void)
-{
-	asm volatile("xrstor64 (%0)" : : "r"(area), "a"(0), "d"(BV_LWP_HIGH) : "memory");
-}
 
 static void test_xsave(struct lwp *l)
 {
 	lwp_go(l, &plain, o07_start);
-	xsave();
+	xsave_lwp();
 	report_eq(lwp_get64(lwp), CB_VA, "XSAVE: the block");
 	report_eq(lwp_get32(lwp + 8), 0x7, "Flags: Enabled IRE BRE");
 	report_eq(lwp_get64(lwp + 16), RING_VA, "BufferBase");
 	report_eq(lwp_get32(lwp + 64), 49, "EventCounter1 is that of EventId 1, in slot 2");
 	report_eq(lwp_get32(lwp + 68), 7, "EventCounter2 is that of EventId 2");
 	lwp_put64(area + XSTATE_BV, 0);
-	xrstor();
+	xrstor_lwp();
 	lwp_run(l, o07_query);
 	report_eq(l->u.r.rax, 0, "XRSTOR with XSTATE_BV[62] = 0 turns LWP off");
-	lwp_put64(area + XSTATE_BV, (u64)BV_LWP_HIGH << 32);
-	xrstor();
+	lwp_put64(area + XSTATE_BV, BV_LWP);
+	xrstor_lwp();
 	lwp_run(l, o07_run);
 	lwp_run(l, o07_query);
 	report_eq(l->u.r.rax, CB_VA, "XRSTOR of the area turns it on");
@@ -80,15 +65,15 @@ static void test_pending(struct lwp *l)
 	as_protect(l->cr3, RING_VA, PAGE_NONE);
 	l->u.r.rip = (u64)o07_run;
 	run_to_store_fault(l, PF_WRITE | PF_USER, RING_VA, (u64)o07_1 + 1, "a record is pending");
-	xsave();
+	xsave_lwp();
 	report_eq(lwp[32], EV07_IRE, "SavedEventRecord has its EventId");
 	report_eq(lwp_get32(lwp + 64), 0, "its counter is frozen at 0");
 	/* WRMSR of LWPMSR1 would flush. */
 	lwp_put64(area + XSTATE_BV, 0);
-	xrstor();
+	xrstor_lwp();
 	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
-	lwp_put64(area + XSTATE_BV, (u64)BV_LWP_HIGH << 32);
-	xrstor();
+	lwp_put64(area + XSTATE_BV, BV_LWP);
+	xrstor_lwp();
 	lwp_resume(l);
 	EXPECT_RECORDS(l, "restored, it is stored", REC07_IRE(o07_1));
 	lwp_run(l, o07_query);

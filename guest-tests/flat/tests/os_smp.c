@@ -7,10 +7,8 @@
 #include "smp.h"
 #include "test.h"
 #include "x86.h"
+#include "xsave.h"
 
-#define AREA_SIZE 960
-#define XSTATE_BV 512
-#define BV_LWP_HIGH 0x40000000u
 #define ROUNDS 100u
 
 extern char osm_start[], osm_run[], osm_1[], osm_2[];
@@ -22,21 +20,15 @@ USER_CODE("osm_start: llwpcb %rax\n"
 	  "osm_2: nop\n"
 	  "user_exit\n");
 
-static u8 area[AREA_SIZE] __attribute__((aligned(64)));
 static u64 others_cbaddr;
 
 /* XSAVE, and the next thread has none. */
 static void leave(void)
 {
-	asm volatile("xsave64 (%0)" : : "r"(area), "a"(0), "d"(BV_LWP_HIGH) : "memory");
+	xsave_lwp();
 	lwp_put64(area + XSTATE_BV, 0);
-	asm volatile("xrstor64 (%0)" : : "r"(area), "a"(0), "d"(BV_LWP_HIGH) : "memory");
-	lwp_put64(area + XSTATE_BV, (u64)BV_LWP_HIGH << 32);
-}
-
-static void enter(void)
-{
-	asm volatile("xrstor64 (%0)" : : "r"(area), "a"(0), "d"(BV_LWP_HIGH) : "memory");
+	xrstor_lwp();
+	lwp_put64(area + XSTATE_BV, BV_LWP);
 }
 
 static void enable(void *arg)
@@ -50,7 +42,7 @@ static void visit(void *arg)
 	struct lwp *l = arg;
 
 	others_cbaddr = rdmsr(LWP_MSR_CBADDR);
-	enter();
+	xrstor_lwp();
 	l->u.r.rip = (u64)osm_run;
 	user_run(&l->u);
 	leave();

@@ -6,12 +6,7 @@
 #include "lwp_fixture.h"
 #include "test.h"
 #include "x86.h"
-
-#define AREA_SIZE 960
-#define COMPONENT 832 /* 340h */
-#define XSTATE_BV 512
-#define BV_LWP 0x4000000000000000ul
-#define FILL 0x5a
+#include "xsave.h"
 
 extern char xsv_start[], xsv_run[], xsv_run_1[], xsv_query[], xsv_user[];
 
@@ -30,34 +25,6 @@ USER_CODE("xsv_start: llwpcb %rax\n"
 	  "mov $0x40000000, %edx\n"
 	  "xsave64 (%rdi)\n"
 	  "user_exit\n");
-
-static u8 area[AREA_SIZE] __attribute__((aligned(64)));
-static u8 *const lwp = area + COMPONENT;
-
-static void xsave(void)
-{
-	asm volatile("xsave64 (%0)" : : "r"(area), "a"(0), "d"((u32)(BV_LWP >> 32)) : "memory");
-}
-
-static void xrstor(void)
-{
-	asm volatile("xrstor64 (%0)" : : "r"(area), "a"(0), "d"((u32)(BV_LWP >> 32)) : "memory");
-}
-
-static void clear_area(void)
-{
-	memset(area, FILL, sizeof(area));
-	memset(area + XSTATE_BV, 0, 64);
-}
-
-static bool all(const u8 *p, u32 count, u8 value)
-{
-	while (count && *p == value) {
-		p++;
-		count--;
-	}
-	return !count;
-}
 
 static void go(struct lwp *l, const struct block *b)
 {
@@ -90,7 +57,7 @@ static void expect_layout(const char *who)
 static void test_layout(struct lwp *l)
 {
 	go(l, &plain);
-	xsave();
+	xsave_lwp();
 	expect_layout("XSAVE at CPL 0");
 	report(all(area, XSTATE_BV, FILL), "no other component is written");
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "XSAVE does not stop LWP");
@@ -111,15 +78,15 @@ static void test_switch(struct lwp *l)
 	u64 cfg = rdmsr(LWP_MSR_CFG);
 
 	go(l, &plain);
-	xsave();
+	xsave_lwp();
 	lwp_put64(area + XSTATE_BV, 0);
-	xrstor();
+	xrstor_lwp();
 	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "XRSTOR with XSTATE_BV[62] = 0 turns LWP off");
 	report_eq(cb_counter(l, EV_IRE), 50, "and flushes nothing");
 	lwp_run(l, xsv_run);
 	lwp_put64(area + XSTATE_BV, BV_LWP);
 	memset(lwp + 96, 0xff, 32);
-	xrstor();
+	xrstor_lwp();
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "XRSTOR of the area turns it on");
 	report_eq(rdmsr(LWP_MSR_CFG), cfg, "LWP_CFG is not taken from bytes 96 and up");
 	lwp_run(l, xsv_run);
@@ -130,7 +97,7 @@ static void test_switch(struct lwp *l)
 	lwp_stop();
 
 	clear_area();
-	xsave();
+	xsave_lwp();
 	report_eq(lwp_get64(area + XSTATE_BV), 0, "XSAVE while off: XSTATE_BV[62] = 0");
 	report(all(lwp, 128, FILL), "and the component is not written");
 }
@@ -140,11 +107,11 @@ static void test_mask(struct lwp *l)
 	u64 cfg = rdmsr(LWP_MSR_CFG);
 
 	go(l, &plain);
-	xsave();
+	xsave_lwp();
 	wrmsr(LWP_MSR_CFG, 1u << EV_BRE);
-	xrstor();
+	xrstor_lwp();
 	clear_area();
-	xsave();
+	xsave_lwp();
 	report_eq(lwp_get32(lwp + 8), 1u << EV_BRE, "XRSTOR masks Flags with LWP_CFG");
 	lwp_stop();
 	wrmsr(LWP_MSR_CFG, cfg);
@@ -160,12 +127,12 @@ static void test_pending(struct lwp *l)
 	l->u.r.rip = (u64)xsv_run;
 	run_to_store_fault(l, PF_WRITE | PF_USER, RING_VA, (u64)xsv_run_1 + 1,
 			   "a record is pending");
-	xsave();
+	xsave_lwp();
 	report_eq(lwp[32], EV_IRE, "SavedEventRecord has its EventId");
 	report_eq(lwp_get64(lwp + 32 + 8), (u64)xsv_run_1, "and its address");
 	lwp_stop();
 	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
-	xrstor();
+	xrstor_lwp();
 	lwp_resume(l);
 	EXPECT_RECORDS(l, "restored, it is stored", REC_IRE(xsv_run_1));
 	lwp_stop();
@@ -186,9 +153,9 @@ static void test_ip_filter(struct lwp *l)
 			 "8000_001C ECX[29] is clear", "IP filter after XRSTOR"))
 		return;
 	go(l, &b);
-	xsave();
+	xsave_lwp();
 	lwp_stop();
-	xrstor();
+	xrstor_lwp();
 	as_protect(l->cr3, CB_VA, PAGE_NONE);
 	l->u.r.rip = (u64)xsv_run;
 	user_run(&l->u);

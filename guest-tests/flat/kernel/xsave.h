@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `os` contexts: a test's XSAVE area, and LWP's component 62 in it. */
+#ifndef FLAT_XSAVE_H
+#define FLAT_XSAVE_H
+
+#include "lwp_types.h"
+
+#define AREA_SIZE 960
+#define COMPONENT 832 /* 340h */
+#define XSTATE_BV 512
+#define BV_LWP 0x4000000000000000ul
+#define FILL 0x5a
+
+static u8 area[AREA_SIZE] __attribute__((aligned(64)));
+static u8 *const lwp = area + COMPONENT;
+
+/* Of LWP's component only. */
+static inline void xsave_lwp(void)
+{
+	asm volatile("xsave64 (%0)" : : "r"(area), "a"(0), "d"((u32)(BV_LWP >> 32)) : "memory");
+}
+
+static inline void xrstor_lwp(void)
+{
+	asm volatile("xrstor64 (%0)" : : "r"(area), "a"(0), "d"((u32)(BV_LWP >> 32)) : "memory");
+}
+
+static inline void clear_area(void)
+{
+	memset(area, FILL, sizeof(area));
+	memset(area + XSTATE_BV, 0, 64);
+}
+
+static inline bool all(const u8 *p, u32 count, u8 value)
+{
+	while (count && *p == value) {
+		p++;
+		count--;
+	}
+	return !count;
+}
+
+#endif
