@@ -25,6 +25,9 @@
 #define STACK_VA (USER_BASE + 0x30000)
 #define STACK_PAGES 2
 #define STACK_TOP (STACK_VA + STACK_PAGES * PAGE_SIZE)
+/* A second thread's block, in the page of the first, and its ring. */
+#define SECOND 0x800u
+#define SECOND_RING (RING_VA + 2 * PAGE_SIZE)
 
 /* EventIds of 43724 and of 2007. */
 #define EV_VAL 1

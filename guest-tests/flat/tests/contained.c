@@ -14,8 +14,6 @@
 #include "test.h"
 #include "x86.h"
 
-#define SECOND 0x800u /* block of the second thread */
-#define SECOND_RING (RING_VA + 2 * PAGE_SIZE)
 #define FIRST_FS 0x1000
 #define SECOND_FS 0x2000
 #define TRIES 3

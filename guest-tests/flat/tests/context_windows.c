@@ -11,8 +11,6 @@
 #define KERNEL_GS 0xfffff78000001000ul
 #define GS_ONE 0x7ffde000ul
 #define GS_TWO 0x7ffdc000ul
-#define SECOND 0x800u /* second block of the address space, for its second thread */
-#define SECOND_RING (RING_VA + 2 * PAGE_SIZE)
 
 extern char win_start[], win_run[], win_run_1[], win_run_2[], win_query[];
 

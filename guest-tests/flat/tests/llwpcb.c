@@ -9,7 +9,6 @@
 #include "x86.h"
 
 #define NON_CANONICAL 0x800000000000ul
-#define SECOND 0x800u /* offset of a second block in the block's page */
 
 extern char ll_load[], ll_insn[], ll_load32[], ll_off[], ll_two[], ll_two_insn[], ll_query[],
 	ll_again[];

@@ -9,8 +9,6 @@
 #include "test.h"
 #include "x86.h"
 
-#define SECOND 0x800u /* second block, for the second thread */
-#define SECOND_RING (RING_VA + 2 * PAGE_SIZE)
 #define RECORDS(n) ((n) * (u32)RECORD_SIZE)
 
 extern char mg_run[], mg_loop[], mg_on[], mg_nop[], mg_nops[], mg_handler[], mg_slwpcb[],

@@ -8,8 +8,6 @@
 #include "test.h"
 #include "x86.h"
 
-#define SECOND 0x800u /* second block of the address space, for its second thread */
-#define SECOND_RING (RING_VA + 2 * PAGE_SIZE)
 #define FS_ONE 0x1000ul
 #define FS_TWO 0x2000ul
 

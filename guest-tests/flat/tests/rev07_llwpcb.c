@@ -8,8 +8,6 @@
 #include "test.h"
 #include "x86.h"
 
-#define SECOND 0x800u
-
 extern char l07_two[], l07_first[], l07_second[], l07_ins[], l07_val[], l07_one[];
 extern char l07_again[], l07_again_1[], l07_run[], l07_run_1[], l07_32[];
 
