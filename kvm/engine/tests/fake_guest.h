@@ -114,6 +114,11 @@ enum lwp_exc_kind boundary(u64 rip, bool entered);
 
 #define expect_head(offset) cr_expect(eq(u32, get32(BLOCK + 16), offset))
 #define expect_missed(n) cr_expect(eq(u64, get64(BLOCK + 24), n))
+#define expect_ring(offset, missed)    \
+	do {                           \
+		expect_head(offset);   \
+		expect_missed(missed); \
+	} while (0)
 #define expect_exc(call, what) cr_expect(eq(int, call, LWP_EXC_##what))
 
 #endif

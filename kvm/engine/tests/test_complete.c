@@ -45,8 +45,7 @@ Test(complete, with_a_full_ring_the_rest_is_missed_events)
 {
 	start_profile(LWP_REV_43724, 2, 6, 2);
 	steps(0x400000, 1000);
-	expect_head(992);
-	expect_missed(143 - 31);
+	expect_ring(992, 143 - 31);
 }
 
 Test(complete, two_events_at_once_lose_nothing) /* 43724-711 */

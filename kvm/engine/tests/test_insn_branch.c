@@ -173,44 +173,47 @@ Test(insn_branch, next_instruction) /* 43724-716 */
 	cr_expect(eq(u64, lwp_insn_next_ip(&insn, 0xffff), 0x10001));
 }
 
+static struct cpu cpu;
+
+/* Where the indirect branch or return at ip leads. */
+static void expect_target(u64 ip, u64 wanted)
+{
+	u64 target;
+
+	cr_expect(eq(int, lwp_insn_target(&insn, ip, &cpu.access, &target), 0));
+	cr_expect(eq(u64, target, wanted));
+}
+
 /* Register n = 1111111111111111h * n; memory holds f8 e7 d6 c5 b4 a3 92 81. */
 Test(insn_branch, indirect_targets) /* 43724-507, 43724-718 */
 {
-	struct cpu cpu;
 	u64 target;
 
 	cpu_init(&cpu, 64);
 	insn_of(LWP_CODE64, BYTES(0xff, 0xd3)); /* call rbx */
 	cr_expect(eq(int, insn.op_bits, 64));
-	cr_expect(eq(int, lwp_insn_target(&insn, 0, &cpu.access, &target), 0));
-	cr_expect(eq(u64, target, 0x3333333333333333));
+	expect_target(0, 0x3333333333333333);
 	insn_of(LWP_CODE64, BYTES(0x41, 0xff, 0xe1)); /* jmp r9 */
-	cr_expect(eq(int, lwp_insn_target(&insn, 0, &cpu.access, &target), 0));
-	cr_expect(eq(u64, target, 0x9999999999999999));
+	expect_target(0, 0x9999999999999999);
 	insn_of(LWP_CODE64, BYTES(0x66, 0xff, 0xe1)); /* jmp cx */
-	cr_expect(eq(int, lwp_insn_target(&insn, 0, &cpu.access, &target), 0));
-	cr_expect(eq(u64, target, 0x1111));
+	expect_target(0, 0x1111);
 	insn_of(LWP_CODE32, BYTES(0xff, 0xe1)); /* jmp ecx */
-	cr_expect(eq(int, lwp_insn_target(&insn, 0, &cpu.access, &target), 0));
-	cr_expect(eq(u64, target, 0x11111111));
+	expect_target(0, 0x11111111);
 	cr_expect(eq(u32, cpu.size, 0));
 
 	insn_of(LWP_CODE64, BYTES(0xff, 0x25, 0x10, 0, 0, 0)); /* jmp [rip + 16] */
-	cr_expect(eq(int, lwp_insn_target(&insn, 0x400000, &cpu.access, &target), 0));
-	cr_expect(eq(u64, target, 0x8192a3b4c5d6e7f8));
+	expect_target(0x400000, 0x8192a3b4c5d6e7f8);
 	cr_expect(eq(u64, cpu.last.linear, 0x400016));
 	cr_expect(eq(u32, cpu.size, 8));
 	insn_of(LWP_CODE64, BYTES(0x64, 0xff, 0x14, 0xcb)); /* call fs:[rbx + rcx*8] */
-	cr_expect(eq(int, lwp_insn_target(&insn, 0, &cpu.access, &target), 0));
+	expect_target(0, 0x8192a3b4c5d6e7f8);
 	cr_expect(eq(u64, cpu.last.offset, 0xbbbbbbbbbbbbbbbb));
 	cr_expect(eq(u64, cpu.last.linear, 0xbbbbbbbbbc0bbbbb));
 	insn_of(LWP_CODE32, BYTES(0xff, 0x20)); /* jmp [eax] */
-	cr_expect(eq(int, lwp_insn_target(&insn, 0, &cpu.access, &target), 0));
-	cr_expect(eq(u64, target, 0xc5d6e7f8));
+	expect_target(0, 0xc5d6e7f8);
 	cr_expect(eq(u64, cpu.last.linear, 0x400000));
 	insn_of(LWP_CODE16, BYTES(0xff, 0x17)); /* call [bx] */
-	cr_expect(eq(int, lwp_insn_target(&insn, 0, &cpu.access, &target), 0));
-	cr_expect(eq(u64, target, 0xe7f8));
+	expect_target(0, 0xe7f8);
 	cr_expect(eq(u64, cpu.last.offset, 0x3333));
 
 	cpu.error = 7;
@@ -219,24 +222,18 @@ Test(insn_branch, indirect_targets) /* 43724-507, 43724-718 */
 
 Test(insn_branch, return_targets) /* 43724-507, 43724-718 */
 {
-	struct cpu cpu;
-	u64 target;
-
 	cpu_init(&cpu, 64);
 	insn_of(LWP_CODE64, BYTES(0xc3));
-	cr_expect(eq(int, lwp_insn_target(&insn, 0, &cpu.access, &target), 0));
-	cr_expect(eq(u64, target, 0x8192a3b4c5d6e7f8));
+	expect_target(0, 0x8192a3b4c5d6e7f8);
 	cr_expect(eq(u64, cpu.last.linear, 0x4444444444444444));
 	/* The immediate of RET is popped after the address. */
 	insn_of(LWP_CODE64, BYTES(0xc2, 0x10, 0));
-	cr_expect(eq(int, lwp_insn_target(&insn, 0, &cpu.access, &target), 0));
+	expect_target(0, 0x8192a3b4c5d6e7f8);
 	cr_expect(eq(u64, cpu.last.linear, 0x4444444444444444));
 	insn_of(LWP_CODE64, BYTES(0x66, 0xc3));
-	cr_expect(eq(int, lwp_insn_target(&insn, 0, &cpu.access, &target), 0));
-	cr_expect(eq(u64, target, 0xe7f8));
+	expect_target(0, 0xe7f8);
 	cpu.access.stack_bits = 32;
 	insn_of(LWP_CODE32, BYTES(0xc3));
-	cr_expect(eq(int, lwp_insn_target(&insn, 0, &cpu.access, &target), 0));
-	cr_expect(eq(u64, target, 0xc5d6e7f8));
+	expect_target(0, 0xc5d6e7f8);
 	cr_expect(eq(u64, cpu.last.linear, 0x44744444));
 }

@@ -37,8 +37,7 @@ Test(late, whole_periods_that_an_overrun_skipped_are_missed_events) /* 43724-823
 	put64(BLOCK + 24, 1000);
 	cr_expect(pass(350, 0x401000)); /* 3 periods of 100, and 50 */
 	expect_exc(boundary(0x401000, false), NONE);
-	expect_head(32);
-	expect_missed(1002);
+	expect_ring(32, 1002);
 	cr_expect(eq(i32, eng.st.counter[1], 49));
 	cr_expect(eq(u64, eng.stats.skipped_periods, 2));
 	cr_expect(eq(u64, eng.stats.missed, 2));
@@ -65,8 +64,7 @@ Test(late, skipped_periods_are_added_even_if_the_ring_is_full) /* 43724-823 */
 	put32(BLOCK + 64, 32);
 	cr_expect(pass(350, 0x401000));
 	expect_exc(boundary(0x401000, false), NONE);
-	expect_head(0);
-	expect_missed(3);
+	expect_ring(0, 3);
 }
 
 Test(late, skipped_periods_are_added_once_if_the_ring_faults) /* 43724-823 */

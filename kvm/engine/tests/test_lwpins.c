@@ -41,8 +41,7 @@ Test(lwpins, full_ring_overwrites_the_head_slot_and_sets_cf) /* 43724-625, 43724
 	cr_expect(cf);
 	expect_exc(lwpins(0x400000, 32, 0, 0), NONE);
 	cr_expect(cf);
-	expect_head(992);
-	expect_missed(2);
+	expect_ring(992, 2);
 	cr_expect(eq(u64, record(30).data2, 30));
 	cr_expect(eq(u64, record(31).data2, 32));
 	cr_expect(eq(u64, record(0).data2, 0));
@@ -181,8 +180,7 @@ Test(lwpval, a_full_ring_counts_a_missed_event_and_reloads) /* 43724-633, 43724-
 	put32(BLOCK + 64, 32); /* tail one ahead of the head */
 	enable(BLOCK);
 	expect_exc(lwpval(0x400000, 1, 2, 3), NONE);
-	expect_head(0);
-	expect_missed(1);
+	expect_ring(0, 1);
 	cr_expect(eq(u8, record(0).event_id, 1));
 	cr_expect(eq(i32, eng.st.counter[0], 7));
 }

@@ -22,8 +22,7 @@ Test(ring, records_fill_it_in_order_and_wrap) /* 43724-801 */
 	cr_expect(eq(u64, record(31).address, 0x400004));
 	cr_expect(eq(u64, record(0).address, 0x400008));
 	cr_expect(eq(u64, record(1).address, 0x40000c));
-	expect_head(64);
-	expect_missed(0);
+	expect_ring(64, 0);
 }
 
 Test(ring, holds_one_record_less_than_its_size) /* 43724-802, 43724-803, 2007-801, 2007-802 */
@@ -31,11 +30,9 @@ Test(ring, holds_one_record_less_than_its_size) /* 43724-802, 43724-803, 2007-80
 	every_instruction(0);
 	enable(BLOCK);
 	steps(0x400000, 31);
-	expect_head(992);
-	expect_missed(0);
+	expect_ring(992, 0);
 	step(0x500000);
-	expect_head(992);
-	expect_missed(1);
+	expect_ring(992, 1);
 	cr_expect(eq(u64, record(31).address, 0x500000));
 	/* Each further one overwrites the slot at the head; the counter reloads all the same. */
 	step(0x500004);
@@ -55,8 +52,7 @@ Test(ring, the_tail_is_read_again_by_each_store) /* 43724-420, 43724-805, 2007-4
 	expect_missed(1);
 	put32(BLOCK + 64, 32); /* the program has taken one record */
 	step(0x500000);
-	expect_head(0);
-	expect_missed(1);
+	expect_ring(0, 1);
 	cr_expect(eq(u64, record(31).address, 0x500000));
 	step(0x500004);
 	expect_missed(2);
@@ -79,16 +75,14 @@ Test(ring, continuous_mode_always_advances) /* 43724-804 */
 	put32(BLOCK + 64, 32);
 	enable(BLOCK);
 	steps(0x400000, 33);
-	expect_head(32);
-	expect_missed(0);
+	expect_ring(32, 0);
 	cr_expect(eq(u64, record(0).address, 0x400080));
 	cr_expect(eq(u64, record(1).address, 0x400004));
 	/* No longer allowed by LWP_CFG: synchronised at once. */
 	lwp_engine_write_cfg(&eng, F_IRE);
 	put32(BLOCK + 64, 64);
 	step(0x500000);
-	expect_head(32);
-	expect_missed(1);
+	expect_ring(32, 1);
 }
 
 Test(ring, lwpins_in_continuous_mode_clears_cf) /* 43724-625 */
@@ -108,8 +102,7 @@ Test(ring, a_tail_that_breaks_the_protocol_is_read_like_a_bad_head) /* 43724-806
 	put32(BLOCK + 64, 95); /* rounded down: 64, next to the head */
 	enable(BLOCK);
 	step(0x400000);
-	expect_head(32);
-	expect_missed(1);
+	expect_ring(32, 1);
 	put32(BLOCK + 64, 96);
 	step(0x400000);
 	expect_head(64);
@@ -121,8 +114,7 @@ Test(ring, a_tail_that_breaks_the_protocol_is_read_like_a_bad_head) /* 43724-806
 	expect_missed(2);
 	put32(BLOCK + 64, 0xffffffff);
 	step(0x400000);
-	expect_head(992);
-	expect_missed(3);
+	expect_ring(992, 3);
 }
 
 Test(ring, a_record_may_cross_a_page) /* 43724-814 */
@@ -281,8 +273,7 @@ Test(ring, the_tail_of_2007_lies_beside_the_head) /* 2007-410, 2007-801, 2007-80
 	put32(BLOCK + 20, 32);
 	enable(BLOCK);
 	step(0x400000);
-	expect_head(0);
-	expect_missed(1);
+	expect_ring(0, 1);
 	put32(BLOCK + 20, 64);
 	step(0x400004);
 	expect_head(32);
@@ -296,8 +287,7 @@ Test(ring, a_ring_of_one_record_only_misses) /* 43724-802 */
 	put32(BLOCK + 4, 32);
 	enable(BLOCK);
 	steps(0x400000, 3);
-	expect_head(0);
-	expect_missed(3);
+	expect_ring(0, 3);
 	cr_expect(eq(u64, record(0).address, 0x400008));
 	cr_expect(eq(u64, guest.highest_write, RING + 31));
 }
