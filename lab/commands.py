@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The commands of ./vlwp. A command is a module with add_options(parser) and main(args), or a name for parts
-that are such modules. Adding one: a row here and the module."""
+"""The commands of ./vlwp. A command is a module with main(args), and add_options(parser) if it has some, or a
+name for parts that are such modules. Adding one: a row here and the module."""
 
 from dataclasses import dataclass
 

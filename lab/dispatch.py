@@ -64,7 +64,8 @@ def _call(name: str, command: Command, argv: Sequence[str]) -> int:
         allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    module.add_options(parser)
+    if hasattr(module, "add_options"):
+        module.add_options(parser)
     takes_base = getattr(module, "TAKES_BASE", False)
     if takes_base:
         text = f"kernel and QEMU to build, of: {', '.join(bases.names())}"

@@ -10,12 +10,7 @@ from lab.common.places import BUILD, LAB
 from lab.common.say import Died
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    del parser
-
-
-def main(args: argparse.Namespace) -> int:
-    del args
+def main(_: argparse.Namespace) -> int:
     return proc.call([LAB / "building/deps.sh"])
 
 

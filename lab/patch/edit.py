@@ -41,14 +41,10 @@ def marker(name: str) -> str:
     return f"== {name} =="
 
 
-def add_base(parser: argparse.ArgumentParser) -> None:
+def add_options(parser: argparse.ArgumentParser) -> None:
     """The argument that all commands of patch have."""
     known = ", ".join(kinds.names())
     parser.add_argument("base", metavar="BASE", help=f"{', '.join(kinds.KINDS)} (the default ones), {known}")
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    add_base(parser)
 
 
 def main(args: argparse.Namespace) -> int:

@@ -19,7 +19,7 @@ OLD = "pristine-before"  # the source until then
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    edit.add_base(parser)
+    edit.add_options(parser)
     parser.add_argument("release", metavar="VERSION", help="of Debian's archive, or a tarball or folder")
 
 

@@ -21,7 +21,7 @@ from lab.patch import edit, kinds
 from lab.patch.kinds import Series
 from lab.patch.repo import BEFORE, PRISTINE, Repo
 
-add_options = edit.add_base
+add_options = edit.add_options
 # What makes a patch's text the same whoever writes it.
 FORM = ("--stdout", "--no-signature", "--no-numbered", "--no-renames", "--diff-algorithm=myers", "--no-attach")
 MAIL = re.compile(r"^From ([0-9a-f]{40}) (?=Mon Sep 17 00:00:00 2001$)", re.MULTILINE)

@@ -12,12 +12,7 @@ from lab.common import proc
 from lab.common.say import Died, say
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    del parser
-
-
-def main(args: argparse.Namespace) -> None:
-    del args
+def main(_: argparse.Namespace) -> None:
     dkms.need_root("uninstall kvm")
     if not remove():
         raise Died("the modules are not installed")

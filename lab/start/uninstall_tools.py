@@ -8,12 +8,7 @@ from lab.common.say import Died, say
 from lab.start.install_tools import installed_list
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    del parser
-
-
-def main(args: argparse.Namespace) -> None:
-    del args
+def main(_: argparse.Namespace) -> None:
     listing = installed_list()
     if not listing.is_file():
         raise Died(f"nothing was installed from this directory: {listing} is not there")
