@@ -23,5 +23,7 @@ int complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 #define refuse(...) (complain(__VA_ARGS__), false)
 /* The same, and LWPCTL_USAGE. */
 #define misused(...) (complain(__VA_ARGS__), LWPCTL_USAGE)
+/* The same of an argp parser, which ends the program. */
+#define bad_usage(state, ...) argp_failure(state, LWPCTL_USAGE, 0, __VA_ARGS__)
 
 #endif

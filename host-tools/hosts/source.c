@@ -23,8 +23,7 @@ static error_t parse_how(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case OPTION_ACCEL:
 		if (strcmp(arg, "kvm") && strcmp(arg, "tcg"))
-			argp_failure(state, LWPCTL_USAGE, 0, "--accel is kvm or tcg, not '%s'",
-				     arg);
+			bad_usage(state, "--accel is kvm or tcg, not '%s'", arg);
 		how->accel = arg;
 		return 0;
 	case OPTION_EMULATOR:

@@ -44,7 +44,7 @@ static const struct argp_option options[] = {
 static void parse_time(struct argp_state *state, const char *text, uint64_t *ns)
 {
 	if (!filter_seconds(text, ns))
-		argp_failure(state, LWPCTL_USAGE, 0, "'%s' is no time in seconds", text);
+		bad_usage(state, "'%s' is no time in seconds", text);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -57,7 +57,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'e':
 		o->kind = lwpdata_event_by_name(arg, strlen(arg));
 		if (!o->kind)
-			argp_failure(state, LWPCTL_USAGE, 0, "unknown event '%s'", arg);
+			bad_usage(state, "unknown event '%s'", arg);
 		return 0;
 	case OPTION_PROCESS ... OPTION_SYMBOL:
 		*names[key - OPTION_PROCESS] = arg;
@@ -68,7 +68,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_UNTIL:
 		parse_time(state, arg, &o->filter.until);
 		if (!o->filter.until)
-			argp_failure(state, LWPCTL_USAGE, 0, "no sample lies before the start");
+			bad_usage(state, "no sample lies before the start");
 		return 0;
 	case OPTION_INLINE:
 		o->inlines = true;
@@ -84,7 +84,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARG: /* of commands that have one */
 		if (o->file)
-			argp_failure(state, LWPCTL_USAGE, 0, "more than one file: '%s'", arg);
+			bad_usage(state, "more than one file: '%s'", arg);
 		o->file = arg;
 		return 0;
 	default:
@@ -103,7 +103,7 @@ uint64_t view_number(struct argp_state *state, const char *what, const char *tex
 	errno = 0;
 	value = strtoull(text, &end, 10);
 	if (errno || end == text || *end || *text == '-')
-		argp_failure(state, LWPCTL_USAGE, 0, "%s '%s' is not a number", what, text);
+		bad_usage(state, "%s '%s' is not a number", what, text);
 	return value;
 }
 

@@ -46,7 +46,7 @@ static enum format format_of(const char *word, struct argp_state *state)
 	for (enum format f = FORMAT_CPU; f <= FORMAT_JSON; f++)
 		if (!strcmp(word, words[f]))
 			return f;
-	argp_failure(state, LWPCTL_USAGE, 0, "--format is cpu, libvirt or json, not '%s'", word);
+	bad_usage(state, "--format is cpu, libvirt or json, not '%s'", word);
 	return FORMAT_CPU;
 }
 
@@ -64,8 +64,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'm':
 		if (!*arg || arg[strspn(arg, MODEL_CHARACTERS)])
-			argp_failure(state, LWPCTL_USAGE, 0, "'%s' is not the name of a CPU model",
-				     arg);
+			bad_usage(state, "'%s' is not the name of a CPU model", arg);
 		a->model = arg;
 		return 0;
 	case OPTION_QEMU:
@@ -77,24 +76,22 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_REV:
 		rev = lwp_rev_by_name(arg);
 		if (!rev)
-			argp_failure(state, LWPCTL_USAGE, 0, "--lwp-rev is 43724 or 2007, not '%s'",
-				     arg);
+			bad_usage(state, "--lwp-rev is 43724 or 2007, not '%s'", arg);
 		else
 			a->wish.rev = rev->id;
 		return 0;
 	case OPTION_CONTEXT:
 		a->wish.context = word_index(context_words, arg);
 		if (a->wish.context < 0)
-			argp_failure(state, LWPCTL_USAGE, 0,
-				     "--lwp-context is auto or os, not '%s'", arg);
+			bad_usage(state, "--lwp-context is auto or os, not '%s'", arg);
 		return 0;
 	case ARGP_KEY_ARGS:
 		a->names = state->argv + state->next;
 		a->nr = (size_t)(state->argc - state->next);
 		return 0;
 	case ARGP_KEY_NO_ARGS:
-		argp_failure(state, LWPCTL_USAGE, 0,
-			     "it needs the hosts: files of `lwpctl caps --json' or libvirt URIs");
+		bad_usage(state,
+			  "it needs the hosts: files of `lwpctl caps --json' or libvirt URIs");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

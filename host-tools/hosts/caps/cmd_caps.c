@@ -39,16 +39,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->json = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		argp_failure(state, LWPCTL_USAGE, 0, "it takes no argument, got '%s'", arg);
+		bad_usage(state, "it takes no argument, got '%s'", arg);
 		return 0;
 	case ARGP_KEY_END:
 		if (a->qemu && a->uri)
-			argp_failure(state, LWPCTL_USAGE, 0, "--qemu or --connect, not both");
+			bad_usage(state, "--qemu or --connect, not both");
 		if (a->how.accel && !a->qemu && !a->uri)
-			argp_failure(state, LWPCTL_USAGE, 0,
-				     "--accel goes with --qemu or --connect");
+			bad_usage(state, "--accel goes with --qemu or --connect");
 		if (a->how.emulator && !a->uri)
-			argp_failure(state, LWPCTL_USAGE, 0, "--emulator goes with --connect");
+			bad_usage(state, "--emulator goes with --connect");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

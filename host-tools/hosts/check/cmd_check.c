@@ -30,8 +30,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (!a->nr)
-			argp_failure(state, LWPCTL_USAGE, 0,
-				     "it needs a domain and one host or more");
+			bad_usage(state, "it needs a domain and one host or more");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

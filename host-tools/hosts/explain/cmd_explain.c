@@ -34,16 +34,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_REV:
 		a->rev = lwp_rev_by_name(arg);
 		if (!a->rev)
-			argp_failure(state, LWPCTL_USAGE, 0, "--lwp-rev is 43724 or 2007, not '%s'",
-				     arg);
+			bad_usage(state, "--lwp-rev is 43724 or 2007, not '%s'", arg);
 		return 0;
 	case ARGP_KEY_ARGS:
 		a->values = state->argv + state->next;
 		a->nr = state->argc - state->next;
 		return 0;
 	case ARGP_KEY_NO_ARGS:
-		argp_failure(state, LWPCTL_USAGE, 0,
-			     "it needs values: EAX EBX ECX EDX, or REGISTER=VALUE");
+		bad_usage(state, "it needs values: EAX EBX ECX EDX, or REGISTER=VALUE");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

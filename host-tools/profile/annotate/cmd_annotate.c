@@ -293,7 +293,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (!a->symbol)
-			argp_failure(state, LWPCTL_USAGE, 0, "it needs the name of a function");
+			bad_usage(state, "it needs the name of a function");
 		a->view.filter.symbol = a->symbol;
 		return 0;
 	default:

@@ -37,17 +37,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_REV:
 		a->rev = lwp_rev_by_name(arg);
 		if (!a->rev)
-			argp_failure(state, LWPCTL_USAGE, 0,
-				     "revision '%s' is neither 43724 nor "
-				     "2007",
-				     arg);
+			bad_usage(state, "revision '%s' is neither 43724 nor 2007", arg);
 		return 0;
 	case OPTION_SYSROOT:
 		a->sysroot = arg;
 		return 0;
 	case ARGP_KEY_ARG:
 		if (a->file)
-			argp_failure(state, LWPCTL_USAGE, 0, "more than one file: '%s'", arg);
+			bad_usage(state, "more than one file: '%s'", arg);
 		a->file = arg;
 		return 0;
 	default:

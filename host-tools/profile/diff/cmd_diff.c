@@ -39,12 +39,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARG:
 		if (a->nr == 2)
-			argp_failure(state, LWPCTL_USAGE, 0, "more than two files: '%s'", arg);
+			bad_usage(state, "more than two files: '%s'", arg);
 		a->files[a->nr++] = arg;
 		return 0;
 	case ARGP_KEY_END:
 		if (a->nr != 2)
-			argp_failure(state, LWPCTL_USAGE, 0, "it needs two files");
+			bad_usage(state, "it needs two files");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -40,7 +40,7 @@ static void parse_format(struct argp_state *state, struct arguments *a, const ch
 	for (a->format = formats; a->format->name; a->format++)
 		if (!strcmp(a->format->name, name))
 			return;
-	argp_failure(state, LWPCTL_USAGE, 0, "there is no format '%s'; see --help", name);
+	bad_usage(state, "there is no format '%s'; see --help", name);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -59,7 +59,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (!a->format)
-			argp_failure(state, LWPCTL_USAGE, 0, "it needs --format; see --help");
+			bad_usage(state, "it needs --format; see --help");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

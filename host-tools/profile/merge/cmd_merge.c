@@ -320,7 +320,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->nr = (size_t)(state->argc - state->next);
 		return 0;
 	case ARGP_KEY_NO_ARGS:
-		argp_failure(state, LWPCTL_USAGE, 0, "it needs the files to put together");
+		bad_usage(state, "it needs the files to put together");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

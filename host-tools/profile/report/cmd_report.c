@@ -63,7 +63,7 @@ static void parse_format(struct argp_state *state, struct arguments *a, const ch
 	for (a->format = formats; a->format->name; a->format++)
 		if (!strcmp(a->format->name, name))
 			return;
-	argp_failure(state, LWPCTL_USAGE, 0, "there is no format '%s'; see --help", name);
+	bad_usage(state, "there is no format '%s'; see --help", name);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -78,10 +78,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'b':
 		if (!grouping_parse(&a->by, arg))
-			argp_failure(state, LWPCTL_USAGE, 0,
-				     "'%s' is not a list of symbol, object, thread, process, "
-				     "line, address, target, variable, data",
-				     arg);
+			bad_usage(state,
+				  "'%s' is not a list of symbol, object, thread, process, "
+				  "line, address, target, variable, data",
+				  arg);
 		return 0;
 	case 'f':
 		parse_format(state, a, arg);
@@ -95,8 +95,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 's':
 		a->order = strcmp(arg, "name") == 0 ? ORDER_NAME : ORDER_SAMPLES;
 		if (a->order == ORDER_SAMPLES && strcmp(arg, "samples") != 0)
-			argp_failure(state, LWPCTL_USAGE, 0,
-				     "order '%s' is neither samples nor name", arg);
+			bad_usage(state, "order '%s' is neither samples nor name", arg);
 		return 0;
 	case OPTION_NAME:
 		a->name = arg;
@@ -106,8 +105,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (a->source && (a->by.nr || calls_report_any(&a->calls) || !a->view.lines))
-			argp_failure(
-				state, LWPCTL_USAGE, 0,
+			bad_usage(
+				state,
 				"--source is a report of its own, not with --by, --exact, --calls, "
 				"--loops, --no-lines");
 		a->view.targets = grouping_has(&a->by, KEY_TARGET);

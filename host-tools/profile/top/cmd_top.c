@@ -335,8 +335,8 @@ static double seconds(struct argp_state *state, const char *text)
 	double value = strtod(text, &end);
 
 	if (end == text || *end || !(value >= DELAY_MIN && value <= DELAY_MAX))
-		argp_failure(state, LWPCTL_USAGE, 0, "'%s' is no time from %g to %d seconds", text,
-			     DELAY_MIN, DELAY_MAX);
+		bad_usage(state, "'%s' is no time from %g to %d seconds", text, DELAY_MIN,
+			  DELAY_MAX);
 	return value;
 }
 
