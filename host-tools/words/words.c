@@ -3,60 +3,51 @@
  * words TEMPLATE: print a template, with each @WORD@ replaced by names from vmcb/lwp_events.h or the formats.h of
  * report/ and export/. Meson makes man pages, completion and libvirt's CPU map with it.
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "lwp_names.h"
 
-/* "values instructions ..." */
-static void print_events(void)
+/* A @WORD@, and how it is printed. */
+struct word {
+	const char *name;
+	void (*print)(const struct word *word);
+	const char *between; /* events */
+	bool troff, intervals;
+	const struct format *formats;
+	const char *first; /* after the first format */
+};
+
+/* In troff a hyphen of a command line is \-. */
+static void print_troff(const char *text)
+{
+	for (; *text; text++)
+		printf(*text == '-' ? "\\-" : "%c", *text);
+}
+
+static void print_events(const struct word *word)
 {
 	const char *before = "";
 
-	for (const struct lwp_feature *f = lwp_features; f->property; f++)
-		if (f->event) {
-			printf("%s%s", before, f->event);
-			before = " ";
-		}
-}
-
-/* A word in troff, where a hyphen of a command line is \-. */
-static void print_troff(const char *word)
-{
-	for (; *word; word++)
-		printf(*word == '-' ? "\\-" : "%c", *word);
-}
-
-/* The arguments of .BR: values ", " instructions ", " ... ref\-cycles */
-static void print_events_troff(void)
-{
-	const char *before = "";
-
-	for (const struct lwp_feature *f = lwp_features; f->property; f++)
-		if (f->event) {
-			fputs(before, stdout);
+	for (const struct lwp_feature *f = lwp_features; f->property; f++) {
+		if (!f->event)
+			continue;
+		fputs(before, stdout);
+		if (word->troff)
 			print_troff(f->event);
-			before = " \", \" ";
-		}
-}
-
-/* "values 0, instructions 20011, ..." */
-static void print_intervals_troff(void)
-{
-	const char *before = "";
-
-	for (const struct lwp_feature *f = lwp_features; f->property; f++)
-		if (f->event) {
-			fputs(before, stdout);
-			print_troff(f->event);
+		else
+			fputs(f->event, stdout);
+		if (word->intervals)
 			printf(" %u", f->interval);
-			before = ", ";
-		}
+		before = word->between;
+	}
 }
 
 /* A <feature> of libvirt's CPU map for each bit of EDX in revision 43724. */
-static void print_cpu_map(void)
+static void print_cpu_map(const struct word *word)
 {
+	(void)word;
 	for (const struct lwp_feature *f = lwp_features; f->property; f++)
 		printf("%s  <feature name='%s'>\n"
 		       "    <cpuid eax_in='0x8000001c' edx='0x%08x'/>\n"
@@ -82,52 +73,33 @@ static const struct format export_formats[] = {
 };
 
 /* "text json" */
-static void print_formats(const struct format *formats)
+static void print_formats(const struct word *word)
 {
-	for (const struct format *f = formats; f->name; f++)
-		printf("%s%s", f == formats ? "" : " ", f->name);
+	for (const struct format *f = word->formats; f->name; f++)
+		printf("%s%s", f == word->formats ? "" : " ", f->name);
 }
 
 /* "text: tables ...; json: ..." */
-static void print_formats_troff(const struct format *formats, const char *first)
+static void print_formats_troff(const struct word *word)
 {
-	for (const struct format *f = formats; f->name; f++)
-		printf("%s.BR %s :\n%s%s", f == formats ? "" : ";\n", f->name, f->text,
-		       f == formats ? first : "");
+	for (const struct format *f = word->formats; f->name; f++)
+		printf("%s.BR %s :\n%s%s", f == word->formats ? "" : ";\n", f->name, f->text,
+		       f == word->formats ? word->first : "");
 }
 
-static void print_report_formats(void)
-{
-	print_formats(report_formats);
-}
-
-static void print_report_formats_troff(void)
-{
-	print_formats_troff(report_formats, " (the default)");
-}
-
-static void print_export_formats(void)
-{
-	print_formats(export_formats);
-}
-
-static void print_export_formats_troff(void)
-{
-	print_formats_troff(export_formats, "");
-}
-
-static const struct {
-	const char *name;
-	void (*print)(void);
-} words[] = {
-	{ "EVENTS", print_events },
-	{ "EVENTS_TROFF", print_events_troff },
-	{ "INTERVALS_TROFF", print_intervals_troff },
-	{ "CPU_MAP", print_cpu_map },
-	{ "REPORT_FORMATS", print_report_formats },
-	{ "REPORT_FORMATS_TROFF", print_report_formats_troff },
-	{ "EXPORT_FORMATS", print_export_formats },
-	{ "EXPORT_FORMATS_TROFF", print_export_formats_troff },
+static const struct word words[] = {
+	/* "values instructions ..." */
+	{ "EVENTS", print_events, .between = " " },
+	/* The arguments of .BR: values ", " instructions ", " ... ref\-cycles */
+	{ "EVENTS_TROFF", print_events, .between = " \", \" ", .troff = true },
+	/* "values 0, instructions 20011, ..." */
+	{ "INTERVALS_TROFF", print_events, .between = ", ", .troff = true, .intervals = true },
+	{ "CPU_MAP", .print = print_cpu_map },
+	{ "REPORT_FORMATS", print_formats, .formats = report_formats },
+	{ "REPORT_FORMATS_TROFF", print_formats_troff, .formats = report_formats,
+	  .first = " (the default)" },
+	{ "EXPORT_FORMATS", print_formats, .formats = export_formats },
+	{ "EXPORT_FORMATS_TROFF", print_formats_troff, .formats = export_formats, .first = "" },
 };
 
 /* Replace @NAME@ at @at; returns the text after it, NULL if the name is unknown. */
@@ -138,7 +110,7 @@ static const char *replace(const char *at)
 
 		if (strncmp(at + 1, words[i].name, length) || at[length + 1] != '@')
 			continue;
-		words[i].print();
+		words[i].print(&words[i]);
 		return at + length + 2;
 	}
 	return NULL;
