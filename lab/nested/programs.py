@@ -4,6 +4,7 @@ kvm/tests/meson.build) and one row here."""
 
 from dataclasses import dataclass, replace
 from enum import Enum
+from typing import Any
 
 from lab.building import qemu_tree
 from lab.common import bases
@@ -47,6 +48,7 @@ class Need(Enum):
     OVERCOUNT = "counters that overcount by known numbers"
     CLOCKS = "a processor that takes one clock for each instruction"
     CACHES = "the caches of the lab's model"
+    FORCED_AVIC = "a processor that KVM may take for one with AVIC"
 
 
 COUNTERS, STEPS, LATENESS, OVERCOUNT, CLOCKS = (
@@ -94,6 +96,18 @@ class Run:
         """The command line in L1."""
         return [str(KVM_PROGRAMS / self.program), *self.args]
 
+    def lacking(self) -> list[tuple[str, str]]:
+        """Its needs as the kit takes them."""
+        return [(need.name, need.value) for need in self.needs]
+
+    def for_kit(self) -> dict[str, Any]:
+        """The row of the kit, which knows a processor's row when it runs, and loads what is needed for STEPS."""
+        source = "lwp_source=step" if Need.STEPS in self.needs and not self.kvm_amd else self.kvm_amd
+        return {
+            "name": self.name, "command": [self.program, *self.args], "smp": self.smp, "needs": self.lacking(),
+            "kvm_amd": source.replace(PERF, perf("ROW")), "seeded": self.result == "seeded-tap",
+        }
+
 
 @dataclass(frozen=True)
 class Program:
@@ -137,7 +151,7 @@ TABLE = (
     Program("kvm_test_abi", "CPUID, MSRs, capability and attributes, bad input and refusals"),
     # The emulated processor has no AVIC; KVM only has to believe that there is one.
     Program("kvm_test_avic", "AVIC is inhibited while a vCPU may step, and only then",
-            (Run(kvm_amd="avic=1 force_avic=1"),)),
+            (Run(kvm_amd="avic=1 force_avic=1", needs=(Need.FORCED_AVIC,)),)),
     Program("kvm_test_btf", "steps over branches: records are those of single steps, with fewer steps", (
         Run("on", "an overcounting counter and BTF", PMU, PERF, OVER, ("on", "over"), needs=LATENESS + OVERCOUNT),
         Run("right", "a counter that is right", PMU, PERF, args=("on",), needs=LATENESS),

@@ -4,7 +4,7 @@
 import unittest
 
 from lab.benches.kvm import Part, Table, parts, reasons_line
-from lab.nested import tap
+from lab.common.kit import tap
 from lab.nested.programs import Run
 from lab.tests.kvm import late, test_diff
 

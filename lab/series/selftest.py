@@ -10,9 +10,10 @@ from lab.building import linux
 from lab.building.linux import SELFTESTS, selftest_folder
 from lab.common import proc
 from lab.common.check import Check
+from lab.common.kit import tap
 from lab.common.steps import jobs_count
 from lab.guest.vm import run_directory
-from lab.nested import l1, tap
+from lab.nested import l1
 from lab.nested.l1 import L1
 from lab.series.export import copy_touched
 from lab.series.tree import Tree, author

@@ -9,7 +9,8 @@ from statistics import median
 import pytest
 
 from lab.common import proc
-from lab.nested import l1, tap
+from lab.common.kit import tap
+from lab.nested import l1
 from lab.nested.programs import Run, run_of, runs
 from lab.tests.kvm.conftest import Done, InL1, OnMachine
 from lab.tests.plugin import Points, Tell, shows

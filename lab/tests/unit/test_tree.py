@@ -25,6 +25,7 @@ OTHER_LICENCES = {
     "lwp_kvm.h": "GPL-2.0-or-later WITH Linux-syscall-note",
 }
 FLAT_RUNNER = "guest-tests/flat/runner"  # without the lab
+KIT = "kvm/kit"  # the same
 HOST_TOOLS = "host-tools/tests"
 OTHERS = re.compile(r"^LICENSES/|^lab/results/|/corpus/|\.(png|svg)$")  # what has no lines of ours
 # Of a commit.
@@ -135,11 +136,11 @@ def test_shell() -> None:
 def test_python(tmp_path: Path) -> None:
     """All Python is typed and has nothing that the linter finds."""
     mypy: list[proc.Word] = ["mypy", "--strict", "--python-executable", PYTHON, "--cache-dir", tmp_path / "mypy"]
-    runner, tools = (sorted((TOP / folder).glob("*.py")) for folder in (FLAT_RUNNER, HOST_TOOLS))
-    good([*mypy, *runner], cwd=TOP)
-    good([*mypy, "-p", "lab"], cwd=TOP, env={"MYPYPATH": FLAT_RUNNER})
-    good([*mypy, *tools], cwd=TOP, env={"MYPYPATH": f"{FLAT_RUNNER}:{HOST_TOOLS}"})
-    good(["flake8", "--max-line-length=120", "lab", *runner, *tools], cwd=TOP)
+    runner, kit, tools = (sorted((TOP / folder).glob("*.py")) for folder in (FLAT_RUNNER, KIT, HOST_TOOLS))
+    good([*mypy, *runner, *kit], cwd=TOP)
+    good([*mypy, "-p", "lab"], cwd=TOP, env={"MYPYPATH": f"{FLAT_RUNNER}:{KIT}"})
+    good([*mypy, *tools], cwd=TOP, env={"MYPYPATH": f"{FLAT_RUNNER}:{KIT}:{HOST_TOOLS}"})
+    good(["flake8", "--max-line-length=120", "lab", *runner, *kit, *tools], cwd=TOP)
 
 
 def test_citations() -> None:
