@@ -85,10 +85,13 @@ class Linux:
         return self.headers / "usr/src" / f"linux-headers-{self.abi}"
 
 
-def fetch() -> Linux:
-    """Source and headers of exactly the version of the guest's kernel."""
+def fetch(abi: str = "") -> Linux:
+    """Source and headers of exactly the version of a kernel of the base, named as by uname -r (the guest's kernel)."""
     kernel.fetch()
-    abi, version = kernel.version(), archive.package_version(kernel.package_file())
+    abi = abi or kernel.version()
+    guests = abi == kernel.version()
+    file = kernel.package_file() if guests else archive.package(f"linux-headers-{abi}")
+    version = archive.package_version(file)
     linux = Linux(abi, version, SRC / f"linux-{version}", SRC / f"headers-{abi}")
     make_dir(SRC)
     given = os.environ.get(TARBALL)
@@ -158,7 +161,7 @@ def make_movable(makefile: Path) -> None:
 def _fetch_headers(linux: Linux) -> None:
     new = linux.headers.with_name(linux.headers.name + ".new")
     shutil.rmtree(new, ignore_errors=True)
-    base = linux.abi.removesuffix("-amd64")
+    base = re.sub("(-cloud)?-amd64$", "", linux.abi)
     for name in (f"linux-headers-{linux.abi}", f"linux-headers-{base}-common", f"linux-kbuild-{base}"):
         proc.output(["dpkg", "-x", archive.package(f"{name}={linux.version}"), new])
     new.rename(linux.headers)
@@ -284,20 +287,28 @@ def _bring_in_step(linux: Linux, place: Path) -> None:
     shutil.rmtree(new)
 
 
-def build() -> None:
-    """kvm.ko and kvm-amd.ko with LWP for the guests' stock kernel, in build/kvm, if they are out of date."""
+def build_for(abi: str = "") -> Path:
+    """kvm.ko and kvm-amd.ko with LWP for a stock kernel of the base, named as by uname -r (the guest's kernel), if they
+    are out of date. Result: their folder."""
     if given := os.environ.get(TARBALL):
         _tarball_version(Path(given))
     kernel.build()
-    with build_lock(KVM.name):
+    abi = abi or kernel.version()
+    place = KVM if abi == kernel.version() else BUILD / f"kvm-{abi}"
+    with build_lock(place.name):
         folders = (f"kvm/{name}" for name in ("svm", "patches", "bases", "engine"))
         inputs = (*(f"lab/building/{name}" for name in ("linux.py", "patches.py", "layout.sh")), "vmcb", *folders)
-        key = f"{hash_of(*inputs)} {kernel.version()} {os.environ.get(TARBALL, '')}".rstrip()
-        if fresh(KVM.name, key) and all((KVM / f"{module}.ko").is_file() for module in MODULES):
-            return
-        need_space(1500)
-        linux = fetch()
-        _bring_in_step(linux, KVM)
-        step("compiling kvm.ko and kvm-amd.ko", "kvm-compile", make_command(linux, KVM / "tree"), about=90)
-        strip_modules(KVM / "tree", KVM)
-        stamp(KVM.name, key)
+        key = f"{hash_of(*inputs)} {abi} {os.environ.get(TARBALL, '')}".rstrip()
+        if not fresh(place.name, key) or not all((place / f"{module}.ko").is_file() for module in MODULES):
+            need_space(1500)
+            linux = fetch(abi)
+            _bring_in_step(linux, place)
+            step("compiling kvm.ko and kvm-amd.ko", "kvm-compile", make_command(linux, place / "tree"), about=90)
+            strip_modules(place / "tree", place)
+            stamp(place.name, key)
+    return place
+
+
+def build() -> None:
+    """Those for the guest's kernel, in build/kvm."""
+    build_for()

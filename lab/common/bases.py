@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from lab.common.say import Usage
+from lab.common.say import Died, Usage
 
 CHOICE = "VLWP_BASE"  # as given to --base; a ./vlwp that we start has the same
 KINDS = ("linux", "qemu")
@@ -101,6 +101,15 @@ def other_kernels() -> list[str]:
 def base_of(kernel: str) -> LinuxBase | None:
     """The base of a kernel that is named as by uname -r."""
     return next((base for base in linux_bases() if base.serves(kernel)), None)
+
+
+def base_for(kernel: str) -> LinuxBase:
+    """The same, which there must be."""
+    base = base_of(kernel)
+    if not base:
+        known = " and ".join(each.series for each in linux_bases())
+        raise Died(f"kernel {kernel}: the modules are for Debian's {known} kernels; boot one, or name one")
+    return base
 
 
 def running_kernel() -> tuple[str, str]:

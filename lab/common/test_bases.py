@@ -12,7 +12,6 @@ from lab.building import dkms, linux
 from lab.common import bases
 from lab.common.say import Died, Usage
 from lab.tests.soak.test_bases import combinations
-from lab.start import install_kvm
 
 
 def _runs(codename: str, release: str) -> "mock._patch[mock.Mock]":
@@ -65,14 +64,14 @@ class Choice(unittest.TestCase):
         self.assertIn(f"[[ $kernel =~ {pattern} ]] || die", prepare)
         self.assertFalse(re.findall("@[A-Z]+@", conf + prepare))
 
-    def test_install_kvm(self) -> None:
+    def test_base_for(self) -> None:
         """It takes the base of the kernel, whatever --base says, and names the bases if there is none."""
         with mock.patch.dict(os.environ, {bases.CHOICE: "linux-6.12"}):
-            self.assertEqual(install_kvm.base_for("7.3.4+deb13-amd64").source, "linux-source-7.3")
-            self.assertEqual(install_kvm.base_for("6.12.90+deb13-amd64").source, "linux-source-6.12")
+            self.assertEqual(bases.base_for("7.3.4+deb13-amd64").source, "linux-source-7.3")
+            self.assertEqual(bases.base_for("6.12.90+deb13-amd64").source, "linux-source-6.12")
             for kernel in ("6.1.0-56-amd64", "7.4.1+deb13-amd64"):
                 with self.assertRaisesRegex(Died, f"kernel {kernel[0]}.*Debian's 6.12 and 7.3 kernels"):
-                    install_kvm.base_for(kernel)
+                    bases.base_for(kernel)
 
     def test_default(self) -> None:
         """Without a choice directories have no suffix."""

@@ -38,18 +38,9 @@ def _first(pattern: str, *files: Path) -> str:
     return ""
 
 
-def base_for(kernel: str) -> bases.LinuxBase:
-    """The base whose patches and source a kernel needs, named as by uname -r."""
-    base = bases.base_of(kernel)
-    if not base:
-        known = " and ".join(each.series for each in bases.linux_bases())
-        raise Died(f"kernel {kernel}: the modules are for Debian's {known} kernels; boot one, or name one")
-    return base
-
-
 def main(args: argparse.Namespace) -> None:
     kernel = args.kernel
-    base = base_for(kernel)
+    base = bases.base_for(kernel)
     dkms.need_root("install kvm")
     make_dir(LOG)
     path = LOG / "install-kvm"
