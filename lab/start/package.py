@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Build the Debian packages: the source package, with QEMU's source as a component, and from it the binary packages."""
+"""Build the Debian packages: the source package, with QEMU's source as a component, and from it the binary packages.
+With --kit, fill DIR with what tries LWP on a machine without installing anything: run there `sudo DIR/run`."""
 
 import argparse
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -11,16 +13,20 @@ from lab.building import dkms, qemu_tree
 from lab.checks import sources
 from lab.common import proc
 from lab.common.places import BUILD, TOP
-from lab.common.say import Died, say
+from lab.common.say import Died, Usage, say
 from lab.common.steps import build_lock, make_dir, need_space, step
+from lab.start import kit
 
 WORK = BUILD / "package"
+TAKES_BASE = True
 RESULTS = ("*.deb", "*.dsc", "*.tar.xz", "*.buildinfo", "*.changes")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """What it takes."""
     parser.add_argument("dir", type=Path, metavar="DIR", help="a new directory")
+    parser.add_argument("--kit", action="store_true", help="the probe, KVM's modules and their tests, no packages")
+    parser.add_argument("--kernel", metavar="RELEASE", help="the kit's kernel, as by uname -r (default: that of here)")
 
 
 def _need_packages() -> None:
@@ -58,6 +64,12 @@ def main(args: argparse.Namespace) -> None:
     place: Path = args.dir
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         raise Died(f"{place}: is there and not empty: name a new directory")
+    if args.kernel and not args.kit:
+        raise Usage("package --kernel is for --kit")
+    if args.kit:
+        kit.make(place, args.kernel or os.uname().release)
+        say(f"{place}: on the machine to be tried, sudo {place}/run; README.md there says more")
+        return
     _need_packages()
     need_space(5000)
     make_dir(place, WORK)
