@@ -56,6 +56,7 @@ SOAKS = (
     Command("pgo", "Lua rebuilt by gcc, clang and BOLT with a profile of a guest", "lab.soaks.by_pytest"),
     Command("hostile", "guests that try to make LWP write where it must not", "lab.soaks.by_pytest"),
     Command("here", "all of test kvm --here, on a machine whose counters are unknown", "lab.soaks.by_pytest"),
+    Command("kit", "what a stranger tries, on three machines, and ended by each signal", "lab.soaks.by_pytest"),
     Command("probe", "vlwp-probe finds 200 rows that are planted in the counters", "lab.soaks.by_pytest"),
     Command("kvm-linux", "threads, windows and profiles in a Linux guest under KVM", "lab.soaks.by_pytest"),
     Command("kvm-debug", "kvm/tests on kernels with KASAN, with PREEMPT_RT, with KCSAN", "lab.soaks.by_pytest"),

@@ -38,6 +38,7 @@ SOAKS = {
     "hostile": Soak("test_hostile", scale=10),
     "icount": Soak("test_counted or test_replayed", "flat"),
     "judged": Soak("test_judged.py", "linux", ALL),
+    "kit": Soak("test_kit.py"),
     "kvm-debug": Soak("test_kvm_debug.py", "soak"),
     "kvm-linux": Soak("TestGuest"),
     "kvm-unit-tests": Soak("test_kvm_unit_tests.py", "soak", at_once=True),
