@@ -149,6 +149,7 @@ int main(int argc, char **argv)
 		wrong = count_places(&machine, &result, other);
 	if (wrong)
 		return missing(wrong);
+	measure_ibs(&machine, &result); /* before signals of counters end KVM_RUN */
 	measure_late(cpu, other, sibling);
 	if (json)
 		report_json(&result, json);

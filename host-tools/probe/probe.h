@@ -62,7 +62,7 @@ struct spread {
 struct spread spread_of(s32 *values, u32 n, s32 times);
 void quantiles(s32 *values, u32 n, s32 quantile[PMC_LATES]);
 
-/* ---- count.c, lateness.c ---- */
+/* ---- count.c, lateness.c, ibs.c ---- */
 
 #define RUNS 8 /* four codes, each idle and loaded */
 
@@ -80,6 +80,8 @@ struct result {
 	u32 turns;
 	struct spread over[PMC_EVENTS][PMC_PLACES];
 	struct lateness late[RUNS]; /* idle and loaded of a code stand together */
+	u32 ibs_due,
+		ibs_samples; /* of the guest, if IBS counts across VMRUN; 0 due: there is no IBS */
 };
 
 /* A counter of the guest's CPL 3 on this thread; with a period it interrupts. -1: errno. */
@@ -89,6 +91,7 @@ bool counter_read(int group, u64 *count, u32 n);
 /* NULL, or what is missing, and errno. `other`: a CPU, or -1. */
 const char *count_places(struct machine *m, struct result *r, int other);
 const char *measure_lateness(struct machine *m, struct result *r, bool loaded);
+void measure_ibs(struct machine *m, struct result *r);
 /* A thread that keeps a CPU busy with locked instructions on a word. */
 bool beside_start(int cpu, u32 *word);
 void beside_stop(void);

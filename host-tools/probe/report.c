@@ -131,6 +131,10 @@ void report_text(const struct result *r, FILE *out)
 		r->turns, r->hypervisor ? ", in a virtual machine" : "");
 	print_places(r, out);
 	print_lateness(r, out);
+	if (r->ibs_due)
+		fprintf(out, "\nIBS %s across VMRUN: %u samples of the guest, %u are due\n",
+			2 * r->ibs_samples > r->ibs_due ? "counts" : "does not count",
+			r->ibs_samples, r->ibs_due);
 	fprintf(out,
 		"\nNot measured: SMIs, and freezing at the interrupt, which this processor %s.\n\n",
 		r->freezes ? "has" : "does not have");
@@ -170,6 +174,7 @@ void report_json(const struct result *r, FILE *out)
 		"\"turns\": %u, \"row\": \"%s\"",
 		r->vendor, r->brand, r->family, r->model, r->stepping, r->microcode, r->kernel,
 		r->hypervisor, r->freezes, r->load, r->turns, text);
+	fprintf(out, ",\n\"ibs\": {\"due\": %u, \"samples\": %u}", r->ibs_due, r->ibs_samples);
 	for (u32 i = 0; i < PMC_EVENTS; i++) {
 		for (u32 j = 0; j < PMC_SMI; j++) {
 			const struct spread *s = &r->over[i][j];

@@ -119,6 +119,16 @@ Test(probe, the_row_has_the_run_that_is_latest)
 		"\"cycles\": [900, 1000, 4000, 4000, 4000, 4100]");
 }
 
+Test(probe, ibs_that_begins_a_period_at_an_entry)
+{
+	r.ibs_due = 16;
+	r.ibs_samples = 9;
+	reports(report_text, "\nIBS counts across VMRUN: 9 samples of the guest, 16 are due\n");
+	r.ibs_samples = 3;
+	reports(report_text, "\nIBS does not count across VMRUN: 3 samples");
+	reports(report_json, "\"ibs\": {\"due\": 16, \"samples\": 3}");
+}
+
 /* The status of a command line with one word, or none. */
 static int status(const char *word, const char **json, u32 *turns)
 {

@@ -29,7 +29,7 @@ TESTS = "test_insn test_step/fake test_perf/unknown test_vpmu/unknown test_clock
 STATE = r"""
 state() { cut -d' ' -f1-3 /proc/modules | sort; grep -r . /sys/module/kvm*/parameters; cd /proc/sys/kernel
     cat nmi_watchdog perf_event_max_sample_rate; cd /tmp; }
-echo 1 >/proc/sys/kernel/nmi_watchdog; rm -f /tmp/*.txt; cd /tmp; state >/tmp/before
+cd /proc/sys/kernel; echo 1 >watchdog; echo 1 >nmi_watchdog; rm -f /tmp/*.txt; cd /tmp; state >/tmp/before
 """
 AFTER = 'echo "status $?"; cat /tmp/k.txt; state | diff /tmp/before - && echo as before'
 

@@ -4,6 +4,7 @@ row again, or says what it does not know."""
 
 import json
 import random
+import re
 import socket
 from dataclasses import replace
 from pathlib import Path
@@ -121,3 +122,18 @@ def test_missing(in_l1: InL1) -> None:
     assert [line for line in lines if line == "1"] == ["1", "1"] and len(lines) == 4
     assert "perf does not count guests" in lines[0] and "/dev/kvm: No such file" in lines[2]
     assert all("; nothing was measured" in line for line in lines[::2])
+
+
+def test_disturbed(in_l1: InL1, tell: Tell) -> None:
+    """The probe tells of a running watchdog and of work on the other half of its core, and measures; samples of IBS lie
+    in the guest as often as is due."""
+    lab = replace(LAB, cpu="EPYC,pmu=on,topoext=on,ibs=on", devices=["-smp", "2,threads=2"], kernel_args="")
+    script = f"""cd /proc/sys/kernel; echo 1 >watchdog; echo 1 >nmi_watchdog
+taskset -c 1 sh -c 'while :; do :; done' & taskset -c 0 {PROBE} --quick; kill $!"""
+    said = in_l1(lab, ["sh", "-c", script]).said
+    assert said.count("vlwp-probe: ") == 2
+    assert "the NMI watchdog has a counter" in said and "CPU 1 shares a core with CPU 0 and was busy" in said
+    found = re.search(r"^IBS counts across VMRUN: (\d+) samples of the guest, (\d+) are due$", said, re.MULTILINE)
+    assert found and int(found[2]) == 16
+    tell(found[0])
+    assert int(found[2]) / 2 <= int(found[1]) <= int(found[2]) * 2
