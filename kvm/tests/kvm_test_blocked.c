@@ -3,10 +3,12 @@
  * Guest memory that user space takes its time to provide (userfaultfd, as in the middle of a postcopy migration)
  * holds up the vCPU that needs it, and no other one (43724-904).
  */
+#include <dirent.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -176,9 +178,53 @@ static void a_store_holds_up_nobody_else(void)
 	is(joined(held), VM_SYSCALL, "vCPU 0 continues when the ring is there");
 }
 
+/* Does a worker of the host's kernel sleep and cannot be woken? */
+static bool a_worker_sleeps(void)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+	char path[300], state;
+	bool found = false;
+	FILE *stat;
+
+	while ((entry = readdir(proc))) {
+		snprintf(path, sizeof(path), "/proc/%s/stat", entry->d_name);
+		stat = fopen(path, "re");
+		if (!stat)
+			continue;
+		found |= fscanf(stat, "%*d (kworker/%*[^)]) %c", &state) == 1 && state == 'D';
+		fclose(stat);
+	}
+	closedir(proc);
+	return found;
+}
+
+/* The counters of a vCPU that sleeps in a store are not used, and a second later a worker looks at them. */
+static void a_store_holds_up_no_worker(void)
+{
+	time_t until = time(NULL) + 3;
+	pthread_t held;
+
+	begin_delivery(parts, parts_end, KVM_LWP_DELIVERY_PROMPT, LWP_F_IRE);
+	event_each(2, 3);
+	is(vm_run(vm, v), VM_SYSCALL, "two instructions, which a counter counts");
+	note_where_v_stopped();
+	take_away(VM_RING);
+	v->regs.rip = v->regs.rcx;
+	held = started(v);
+	ok(somebody_waits(), "a record has to be stored, the ring is not there");
+	while (time(NULL) < until && !a_worker_sleeps())
+		usleep(10000);
+	ok(!a_worker_sleeps(), "no worker of the host waits for it");
+	give_back(VM_RING);
+	is(joined(held), VM_SYSCALL, "the vCPU continues when the ring is there");
+}
+
 int main(void)
 {
 	verification_holds_up_nobody_else();
 	a_store_holds_up_nobody_else();
+	if (parameter_is("lwp_source", "perf"))
+		a_store_holds_up_no_worker();
 	return done();
 }

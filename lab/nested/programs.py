@@ -164,7 +164,7 @@ TABLE = (
             args=("rnh",), needs=CLOCKS),
     )),
     Program("kvm_test_blocked", "guest memory that user space does not provide yet holds up one vCPU only",
-            (Run(smp=2),)),
+            (Run(cpu=PMU, kvm_amd=PERF, smp=2, needs=COUNTERS),)),
     Program("kvm_test_collect", "a dead program costs its VM nothing soon after, a sleeping one keeps its context",
             (Run(kvm_amd="lwp_context_age=1"),)),
     Program("kvm_test_context", "the state follows address space and thread, and os contexts follow the MSR",
