@@ -72,7 +72,7 @@ class Before:
         self.loaded = loaded()
         self.parameters = {name: parameters(name) for name in OURS}
         self.settings = {file: value(file) for file in SETTINGS}
-        self.changed = False  # modules were loaded or taken out
+        self.changed = self.tainted = False  # modules were loaded or taken out; ours were
 
     def without_watchdog(self) -> None:
         """The counter that the watchdog has becomes free."""
@@ -87,7 +87,7 @@ class Before:
 
     def put(self, folder: Path, words: str) -> None:
         """Load other modules."""
-        self.changed = True
+        self.changed = self.tainted = True
         put(folder, words)
 
     def _differ(self) -> dict[str, list[str]]:

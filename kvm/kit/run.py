@@ -161,7 +161,8 @@ class Kit:
         for line in wrong:
             self.report.tell(f"NOT as it was before: {line}; start this machine again")
         if not wrong:
-            self.report.tell("this machine is as it was before, but that its kernel is marked as tainted")
+            tainted = ", but that its kernel is marked as tainted" if self.before.tainted else ""
+            self.report.tell(f"this machine is as it was before{tainted}")
         self.report.tell(f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped")
         return 1 if ended or wrong or self.failed else 0
 
