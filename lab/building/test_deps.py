@@ -17,9 +17,7 @@ class Deps(unittest.TestCase):
     """What is said, and whose the files are."""
 
     def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.top = Path(folder.name) / "top"
+        self.top = Path(self.enterContext(tempfile.TemporaryDirectory())) / "top"
         (self.top / "lab/building").mkdir(parents=True)
         shutil.copy(LAB / "building/deps.sh", self.top / "lab/building")
         self.program("dpkg-query", "exit 0")

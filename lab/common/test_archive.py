@@ -17,15 +17,11 @@ class Fetch(unittest.TestCase):
     """What apt-get has to do."""
 
     def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.dl = Path(folder.name)
+        self.dl = Path(self.enterContext(tempfile.TemporaryDirectory()))
         fakes = {"DL": self.dl, "LOG": self.dl, "BUILD": self.dl, "update": lambda: None, "say": lambda text: None,
                  "query": lambda *words: f"'http://x/a.deb' a.deb 5 SHA256:{DIGEST}\n"}
         for name, fake in fakes.items():
-            patch = mock.patch.object(archive, name, fake)
-            patch.start()
-            self.addCleanup(patch.stop)
+            self.enterContext(mock.patch.object(archive, name, fake))
 
     def fetch(self, script: str) -> list[Path]:
         """With this script for apt-get."""

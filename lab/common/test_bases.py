@@ -28,9 +28,7 @@ class Choice(unittest.TestCase):
 
     def setUp(self) -> None:
         """On Debian 13 the running kernel makes a difference."""
-        other = _runs("bookworm", "6.1.0-56-amd64")
-        other.start()
-        self.addCleanup(other.stop)
+        self.enterContext(_runs("bookworm", "6.1.0-56-amd64"))
 
     def test_running_kernel(self) -> None:
         """On Debian 13 the default is the kernel that is running, if it is one of the bases; --base is stronger."""

@@ -22,9 +22,7 @@ class Lines(unittest.TestCase):
     """A file of results."""
 
     def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.path = Path(folder.name) / "results/soak"
+        self.path = Path(self.enterContext(tempfile.TemporaryDirectory())) / "results/soak"
 
     def _results(self, text: str, resume: bool = True) -> Results:
         self.path.parent.mkdir(exist_ok=True)

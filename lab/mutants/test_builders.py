@@ -22,9 +22,7 @@ class Work(unittest.TestCase):
     """Tests that need a folder."""
 
     def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.work = Path(folder.name)
+        self.work = Path(self.enterContext(tempfile.TemporaryDirectory()))
 
 
 class Places(Work):

@@ -40,9 +40,7 @@ class Verdicts(unittest.TestCase):
     """What is said of a mutant."""
 
     def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        top = Path(folder.name)
+        top = Path(self.enterContext(tempfile.TemporaryDirectory()))
         (top / "src").mkdir()
         (top / "src/f.c").write_text(SOURCE, encoding="utf-8")
         self.tree, self.builder = Tree(top, ["src"]), Pretender(top)

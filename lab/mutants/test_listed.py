@@ -36,9 +36,7 @@ class Files(unittest.TestCase):
     """Tests that need files."""
 
     def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.top = Path(folder.name)
+        self.top = Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.write("src/ring.c", RING)
 
     def write(self, name: str, text: str) -> Path:

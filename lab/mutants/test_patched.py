@@ -32,9 +32,7 @@ class Patched(unittest.TestCase):
     """A folder with a patch, and a copy of upstream."""
 
     def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.top = Path(folder.name)
+        self.top = Path(self.enterContext(tempfile.TemporaryDirectory()))
 
     def test_what_patches_add_by_files_and_hunks(self) -> None:
         (self.top / "0001-a.patch").write_text(PATCH, encoding="utf-8")
