@@ -12,6 +12,8 @@
 #define MOST_RUNS 10000000
 #define MOST_CODE 4096
 
+#define bad_usage(state, ...) argp_failure(state, STATUS_USAGE, 0, __VA_ARGS__)
+
 enum { OPTION_CPU = 0x100, OPTION_CODE, OPTION_LWP, OPTION_LIST, OPTION_FLUSH };
 
 static const struct event events[] = {
@@ -59,8 +61,7 @@ static unsigned int number_in(struct argp_state *state, const char *name, const 
 	if (*text >= '0' && *text <= '9')
 		value = strtoul(text, &end, 10);
 	if (!end || *end || errno || value < low || value > high)
-		argp_failure(state, STATUS_USAGE, 0, "%s '%s' is not a number from %lu to %lu",
-			     name, text, low, high);
+		bad_usage(state, "%s '%s' is not a number from %lu to %lu", name, text, low, high);
 	return (unsigned int)value;
 }
 
@@ -88,11 +89,10 @@ static void parse_events(struct argp_state *state, struct options *options, char
 	options->nr_events = 0;
 	while ((name = strsep(&text, ","))) {
 		if (options->nr_events == MAX_EVENTS)
-			argp_failure(state, STATUS_USAGE, 0, "more than %d events", MAX_EVENTS);
+			bad_usage(state, "more than %d events", MAX_EVENTS);
 		if (!find_event(name, &options->events[options->nr_events++]))
-			argp_failure(state, STATUS_USAGE, 0,
-				     "unknown event '%s'; see --help for those that there are",
-				     name);
+			bad_usage(state, "unknown event '%s'; see --help for those that there are",
+				  name);
 	}
 }
 
@@ -103,9 +103,8 @@ static void parse_code(struct argp_state *state, struct options *options, const 
 
 	if (!digits || digits % 2 || digits / 2 > MOST_CODE ||
 	    strspn(text, "0123456789abcdefABCDEF") != digits)
-		argp_failure(state, STATUS_USAGE, 0,
-			     "code '%s' is not 1 to %d bytes of two hexadecimal digits", text,
-			     MOST_CODE);
+		bad_usage(state, "code '%s' is not 1 to %d bytes of two hexadecimal digits", text,
+			  MOST_CODE);
 	for (size_t i = 0; i < digits / 2; i++) {
 		const char byte[] = { text[2 * i], text[2 * i + 1], 0 };
 
@@ -135,8 +134,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 's':
 		s = snippet_find(arg);
 		if (!s)
-			argp_failure(state, STATUS_USAGE, 0,
-				     "no snippet '%s'; --list names those that there are", arg);
+			bad_usage(state, "no snippet '%s'; --list names those that there are", arg);
 		else
 			options->snippet = *s;
 		return 0;
@@ -158,7 +156,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		options->lwp = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		argp_failure(state, STATUS_USAGE, 0, "takes options only, not '%s'", arg);
+		bad_usage(state, "takes options only, not '%s'", arg);
 		return EINVAL;
 	default:
 		return ARGP_ERR_UNKNOWN;
