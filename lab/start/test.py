@@ -31,7 +31,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--near", nargs="?", const="HEAD", metavar="REV", help="the tests nearest to what has changed since REV (HEAD)"
     )
     parser.add_argument("--gdb", action="store_true", help="flat, linux: start one test's machine stopped, for gdb")
-    parser.add_argument("--here", action="store_true", help="kvm: on this machine's own /dev/kvm, with a report")
+    parser.add_argument("--here", action="store_true", help="kvm: on this machine's own /dev/kvm")
     add_pytest_options(parser)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from lab.common import proc
+from lab.common.kit import machine
 from lab.nested import l1
 from lab.nested.l1 import L1
 from lab.nested.programs import Run
@@ -28,10 +29,9 @@ InL1 = Callable[[L1, Sequence[proc.Word]], Done]
 OnMachine = Callable[[Run, Sequence[proc.Word]], Done]
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """The report of this machine."""
-    if config.getoption("--here"):
-        config.pluginmanager.register(here.Page(), "vlwp-here")
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    """What machine this is."""
+    return [*machine.described(), f"{'kvm_amd':<15}{machine.parameters()}"] if config.getoption("--here") else []
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
