@@ -169,6 +169,13 @@ void lwp_go(struct lwp *l, const struct block *b, const char *code)
 	lwp_resume(l);
 }
 
+void lwp_go_rsi(struct lwp *l, const struct block *b, const char *code, u64 rsi)
+{
+	lwp_prepare(l, b, code);
+	l->u.r.rsi = rsi;
+	lwp_resume(l);
+}
+
 void lwp_go32(struct lwp *l, const struct block *b, const char *code)
 {
 	lwp_prepare32(l, b, code);

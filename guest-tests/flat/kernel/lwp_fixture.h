@@ -133,7 +133,9 @@ static inline void block_write(struct lwp *l, const struct block *b)
 void lwp_prepare(struct lwp *l, const struct block *b, const char *code);
 /* lwp_prepare() and user_run(); bails when the code does not come back by the exit gate. */
 void lwp_go(struct lwp *l, const struct block *b, const char *code);
-/* The same for 32-bit code. */
+/* The same with rsi, where many programs take their number of rounds. */
+void lwp_go_rsi(struct lwp *l, const struct block *b, const char *code, u64 rsi);
+/* lwp_prepare() and lwp_go() of 32-bit code. */
 void lwp_prepare32(struct lwp *l, const struct block *b, const char *code);
 void lwp_go32(struct lwp *l, const struct block *b, const char *code);
 /* Run on; bails when the code does not come back by the exit gate. */

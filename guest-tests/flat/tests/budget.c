@@ -151,19 +151,13 @@ LWP_TEST(budget)
 	expect_counts(l, 10, 0, "ten NOPs");
 	test_faults(l);
 	test_kernel_entries(l);
-	start(l, bud_jcc);
-	l->u.r.rsi = 10;
-	lwp_resume(l);
+	lwp_go_rsi(l, &b, bud_jcc, 10);
 	expect_counts(l, 40, 20, "Jcc taken and not");
-	start(l, bud_jcc);
-	l->u.r.rsi = 60000;
-	lwp_resume(l);
+	lwp_go_rsi(l, &b, bud_jcc, 60000);
 	expect_counts(l, 240000, 120000, "more than TCG's budget of 16 bits holds");
 	lwp_go(l, &b, bud_cpuid);
 	expect_counts(l, 24, 0, "CPUID, RDTSC, PAUSE");
-	start(l, bud_val);
-	l->u.r.rsi = 5;
-	lwp_resume(l);
+	lwp_go_rsi(l, &b, bud_val, 5);
 	expect_counts(l, 15, 5, "LWPVAL that is not due");
 	report_eq(START - cb_counter(l, EV_VAL), 5, "event 1 was counted");
 }

@@ -273,9 +273,7 @@ static void walks(struct lwp *l)
 
 	for (u32 i = 0; i < 8; i++)
 		want[i] = ram(dc_stride_1, i * LINE);
-	lwp_prepare(l, &b, dc_stride);
-	l->u.r.rsi = 8;
-	lwp_resume(l);
+	lwp_go_rsi(l, &b, dc_stride, 8);
 	expect_records(l, want, 8, name);
 
 	go(l, dc_set);
@@ -412,18 +410,14 @@ static void stepped(struct lwp *l)
 	struct rec want[16];
 	u32 n;
 
-	lwp_prepare(l, &b, dc_period);
-	l->u.r.rsi = 64;
-	lwp_resume(l);
+	lwp_go_rsi(l, &b, dc_period, 64);
 	n = cb_head(l) / RECORD_SIZE;
 	report_eq(n, 13, "a period of five misses: 13 records of 64");
 	for (u32 i = 0; i < n && i < 16; i++)
 		want[i] = ring_record(l, i);
 	b.filters = LWP_FILTER_IPF;
 	b.limit_ip = ~(u64)0;
-	lwp_prepare(l, &b, dc_period);
-	l->u.r.rsi = 64;
-	lwp_resume(l);
+	lwp_go_rsi(l, &b, dc_period, 64);
 	expect_records(l, want, n, "stepped, the same loads miss");
 
 	/* 0 - 2 is 1 below the limit. */
@@ -441,9 +435,7 @@ static void periods(struct lwp *l)
 
 	for (u32 i = 0; i < n; i++)
 		want[i] = ram(dc_period_1, (2 - rev07() + i * (10 - rev07())) * LINE);
-	lwp_prepare(l, &b, dc_period);
-	l->u.r.rsi = 30;
-	lwp_resume(l);
+	lwp_go_rsi(l, &b, dc_period, 30);
 	expect_records(l, want, n, "with an interval each record names the miss that was due");
 }
 
@@ -479,9 +471,7 @@ static void latency(struct lwp *l)
 {
 	struct block b = every(0);
 
-	lwp_prepare(l, &b, dc_period);
-	l->u.r.rsi = 2;
-	lwp_resume(l);
+	lwp_go_rsi(l, &b, dc_period, 2);
 	EXPECT_RECORDS(l, "a latency above the counter's maximum is that, rounded",
 		       miss(dc_period_1, 0, 1008, RAM_HIT), miss(dc_period_1, LINE, 1008, RAM_HIT));
 	if (rev07())

@@ -118,9 +118,7 @@ static void test_ip(struct lwp *l)
 		       REC_IRE(ipf_3), REC_IRE(ipf_4), REC_IRE(ipf_5));
 	go_ip(l, IPF, at4, at2);
 	expect_no_records(l, "IPF with LimitIP below BaseIP: none");
-	lwp_prepare(l, &fifth, ipf_loop);
-	l->u.r.rsi = 20;
-	lwp_resume(l);
+	lwp_go_rsi(l, &fifth, ipf_loop, 20);
 	EXPECT_RECORDS(l, "every fifth of 20 JNZ in the range, of 40 instructions",
 		       REC_IRE(ipf_jnz), REC_IRE(ipf_jnz), REC_IRE(ipf_jnz), REC_IRE(ipf_jnz));
 	lwp_go(l, &second, ipf_code);

@@ -85,9 +85,7 @@ static void sweep(struct lwp *l, const char *code, u32 turns, u32 total, u64 (*a
 			struct block b = { .size = RING_SLOTS * RECORD_SIZE,
 					   .event = { { EV_IRE, interval, start } } };
 
-			lwp_prepare(l, &b, code);
-			l->u.r.rsi = turns;
-			lwp_resume(l);
+			lwp_go_rsi(l, &b, code, turns);
 			bad += !right(l, interval, start, total, address);
 		}
 	}

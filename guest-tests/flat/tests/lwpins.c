@@ -96,9 +96,7 @@ static void test_full(struct lwp *l)
 {
 	static const struct block small = { .size = 32 * RECORD_SIZE };
 
-	lwp_prepare(l, &small, ins_fill);
-	l->u.r.rsi = 35;
-	lwp_resume(l);
+	lwp_go_rsi(l, &small, ins_fill, 35);
 	/* 35 down to 1; 31 fit, the other four overwrite each other in the last slot. */
 	report_eq(cb_head(l), 31 * RECORD_SIZE, "full: the head stays before the tail");
 	report_eq(cb_missed(l), 4, "full: MissedEvents counts the rest");

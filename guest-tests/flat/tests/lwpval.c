@@ -44,9 +44,7 @@ static struct rec sample(u32 left)
 
 static void run_loop(struct lwp *l, const struct block *b, u32 times)
 {
-	lwp_prepare(l, b, val_loop);
-	l->u.r.rsi = times;
-	lwp_resume(l);
+	lwp_go_rsi(l, b, val_loop, times);
 }
 
 static void test_interval(struct lwp *l)
@@ -63,9 +61,7 @@ static void test_interval(struct lwp *l)
 	EXPECT_RECORDS(l, "interval 0: each", sample(3), sample(2), sample(1));
 	run_loop(l, &none, 3);
 	expect_no_records(l, "event 1 not in Flags: none");
-	lwp_prepare(l, &every, val_insn);
-	l->u.r.rsi = 1;
-	lwp_resume(l);
+	lwp_go_rsi(l, &every, val_insn, 1);
 	expect_no_records(l, "LWP off: none");
 	lwp_go32(l, &every, val32);
 	EXPECT_RECORDS(l, "32-bit code",

@@ -104,9 +104,7 @@ static void loop(struct lwp *l, const char *name, const struct block *b, u32 rou
 {
 	struct block block = in_revision(b);
 
-	lwp_prepare(l, &block, mg_run);
-	l->u.r.rsi = rounds;
-	lwp_resume(l);
+	lwp_go_rsi(l, &block, mg_run, rounds);
 	finish(l, name, events);
 }
 

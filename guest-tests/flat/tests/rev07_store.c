@@ -151,15 +151,11 @@ static void test_special(struct lwp *l)
 	static const struct block b = { .event = { { EV07_IRE, 1000, 100 } } };
 	static const struct block every = { .event = { { EV07_IRE, 1, 1 } } };
 
-	lwp_prepare(l, &b, s07_special);
-	l->u.r.rsi = DATA_VA;
-	lwp_resume(l);
+	lwp_go_rsi(l, &b, s07_special, DATA_VA);
 	/* MOV REP MOV MOV-SS XOR CPUID */
 	report_eq(cb_counter(l, 1), 94,
 		  "REP LODSB, MOV SS and CPUID count once, LLWPCB and SLWPCB not yet");
-	lwp_prepare(l, &every, s07_special);
-	l->u.r.rsi = DATA_VA;
-	lwp_resume(l);
+	lwp_go_rsi(l, &every, s07_special, DATA_VA);
 	expect_record(l, 1, (struct rec)REC07_IRE(s07_rep), "REP LODSB has one record");
 	expect_record(l, 2, (struct rec)REC07_IRE(s07_after), "and the next has the next");
 }

@@ -111,16 +111,12 @@ static void test_ins_continuous(struct lwp *l)
 {
 	struct block b = { .size = RING_RECORDS * RECORD_SIZE, .flags = CONT };
 
-	lwp_prepare(l, &b, ring_ins);
-	l->u.r.rsi = 40;
-	lwp_resume(l);
+	lwp_go_rsi(l, &b, ring_ins, 40);
 	report_eq(l->u.r.r9, 0, "continuous: 40 LWPINS into a ring of 32 leave CF clear");
 	report_eq(cb_head(l), 8 * RECORD_SIZE, "the head has gone round");
 	report_eq(cb_missed(l), 0, "nothing is missed");
 	b.flags = 0;
-	lwp_prepare(l, &b, ring_ins);
-	l->u.r.rsi = 40;
-	lwp_resume(l);
+	lwp_go_rsi(l, &b, ring_ins, 40);
 	report_eq(l->u.r.r9, 9, "without continuous mode nine of them set CF");
 }
 
