@@ -73,23 +73,6 @@ static int compare(const void *a, const void *b)
 	return p->line - q->line;
 }
 
-static void choose_events(struct writer *w)
-{
-	const struct profile *p = &w->e->view->profile;
-
-	for (uint32_t i = 0; i < p->config.nr_events; i++) {
-		uint32_t id = p->config.events[i].event_id;
-		bool twice = false;
-
-		for (size_t k = 0; k < w->nr_events; k++)
-			twice |= w->events[k] == id;
-		if (twice || (w->e->options->kind && id != w->e->event_id))
-			continue;
-		w->periods[w->nr_events] = export_period(p, id);
-		w->events[w->nr_events++] = id;
-	}
-}
-
 static size_t column(const struct writer *w, uint32_t event_id)
 {
 	size_t k = 0;
@@ -97,6 +80,20 @@ static size_t column(const struct writer *w, uint32_t event_id)
 	while (k < w->nr_events && w->events[k] != event_id)
 		k++;
 	return k;
+}
+
+static void choose_events(struct writer *w)
+{
+	const struct profile *p = &w->e->view->profile;
+
+	for (uint32_t i = 0; i < p->config.nr_events; i++) {
+		uint32_t id = p->config.events[i].event_id;
+
+		if (column(w, id) < w->nr_events || (w->e->options->kind && id != w->e->event_id))
+			continue;
+		w->periods[w->nr_events] = export_period(p, id);
+		w->events[w->nr_events++] = id;
+	}
 }
 
 static void put_head(const struct writer *w)
