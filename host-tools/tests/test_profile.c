@@ -23,6 +23,17 @@ static void expect_object(size_t batch, uint64_t address, const char *name)
 	cr_expect(eq(str, (char *)object_of(batch, address), (char *)name));
 }
 
+/* Load what was made; its records stand for so many events. */
+static void expect_events(double events, bool exact)
+{
+	struct estimate estimate;
+
+	load();
+	estimate = report_estimate(&profile, 0);
+	cr_expect(eq(dbl, estimate.events, events));
+	cr_expect(estimate.exact == exact);
+}
+
 Test(profile, windows_keep_their_order_and_count_as_records)
 {
 	const struct lwpdata_window window = { .thread = 0, .time = 9, .weight = 50, .flags = 1 };
@@ -92,76 +103,52 @@ Test(profile, what_was_noticed_late_counts_from_before)
 
 Test(profile, events_are_known_exactly_from_flushed_counters)
 {
-	struct estimate estimate;
-
 	begin(1, 99, 0);
 	add_thread(0, 49);
 	add_records(0, 3, 0x1000);
 	end_thread(0, LWPDATA_THREAD_FLUSHED, 2, 19);
-	load();
-	estimate = report_estimate(&profile, 0);
 	/* (3 + 2) * 100 + 49 - 19 */
-	cr_expect(estimate.exact);
-	cr_expect(eq(dbl, estimate.events, 530));
+	expect_events(530, true);
 	cr_expect(eq(u64, profile_missed(&profile), 2));
 }
 
 Test(profile, a_counter_below_zero_is_signed)
 {
-	struct estimate estimate;
-
 	begin(1, 99, 0);
 	add_thread(0, 0);
 	/* -5 in 26 bits: due since 5 events, not stored yet. */
 	end_thread(0, LWPDATA_THREAD_FLUSHED, 0, 0x3fffffb);
-	load();
-	estimate = report_estimate(&profile, 0);
-	cr_expect(eq(dbl, estimate.events, 5));
+	expect_events(5, true);
 }
 
 Test(profile, without_the_last_counters_it_is_an_estimate)
 {
-	struct estimate estimate;
-
 	begin(1, 99, 0);
 	add_thread(0, 49);
 	add_records(0, 3, 0x1000);
 	end_thread(0, 0, 0, 7);
-	load();
-	estimate = report_estimate(&profile, 0);
-	cr_expect(not(estimate.exact));
-	cr_expect(eq(dbl, estimate.events, 300));
+	expect_events(300, false);
 }
 
 Test(profile, random_bits_make_a_mean_interval)
 {
-	struct estimate estimate;
-
 	/* 1000 = 11_1110_1000b; 4 random bits: 992 + 0..15, 999.5 on average, + 1. */
 	begin(1, 1000, 4);
 	add_thread(0, 0);
 	add_records(0, 2, 0x1000);
 	end_thread(0, LWPDATA_THREAD_FLUSHED, 0, 0);
-	load();
-	estimate = report_estimate(&profile, 0);
-	cr_expect(not(estimate.exact));
-	cr_expect(eq(dbl, estimate.events, 2001));
+	expect_events(2001, false);
 }
 
 Test(profile, a_record_stands_for_those_that_were_not_kept)
 {
-	struct estimate estimate;
-
 	begin(1, 99, 0);
 	lwpdata_write_kept(writer, &(struct lwpdata_kept){ .event_id = 2, .bits = 3 });
 	add_thread(0, 49);
 	add_records(0, 3, 0x1000);
 	end_thread(0, LWPDATA_THREAD_FLUSHED, 8, 19);
-	load();
-	estimate = report_estimate(&profile, 0);
 	/* 3 * 8 + 8 records of 100, and 49 - 19 */
-	cr_expect(eq(dbl, estimate.events, 3230));
-	cr_expect(not(estimate.exact));
+	expect_events(3230, false);
 	cr_expect(eq(dbl, report_period(&profile, 0), 800));
 	cr_expect(eq(dbl, report_missed_share(&profile), 0.25));
 }

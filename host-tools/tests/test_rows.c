@@ -48,27 +48,19 @@ static void add_data_map(uint32_t object, uint64_t start, uint64_t end, const ch
 	lwpdata_write_data_map(writer, &map);
 }
 
-static void add_miss(uint64_t data, uint16_t flags)
+static void add_record(uint8_t id, uint64_t data2, uint16_t flags)
 {
 	uint8_t bytes[LWP_RECORD_SIZE];
 	const struct lwp_record record = {
-		.event_id = 4, .address = 0x1010, .data2 = data, .flags = flags
+		.event_id = id, .address = 0x1010, .data2 = data2, .flags = flags
 	};
 
 	lwp_record_encode(&record, bytes);
 	lwpdata_write_records(writer, 0, 0, bytes, sizeof(bytes), NULL, 0);
 }
 
-static void add_branch(uint64_t target, uint16_t flags)
-{
-	uint8_t bytes[LWP_RECORD_SIZE];
-	const struct lwp_record record = {
-		.event_id = 3, .address = 0x1010, .data2 = target, .flags = flags
-	};
-
-	lwp_record_encode(&record, bytes);
-	lwpdata_write_records(writer, 0, 0, bytes, sizeof(bytes), NULL, 0);
-}
+#define add_branch(target, flags) add_record(3, target, flags)
+#define add_miss(data, flags) add_record(4, data, flags)
 
 Test(rows, samples_are_grouped_by_object_and_symbol)
 {

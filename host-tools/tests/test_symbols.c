@@ -57,11 +57,14 @@ static void tear_down(void)
 
 TestSuite(symbols, .init = set_up, .fini = tear_down);
 
+static void expect_text(const char *found, const char *wanted)
+{
+	cr_expect(eq(str, (char *)(found ?: "none"), (char *)wanted));
+}
+
 static void expect_name(const char *address, const char *name)
 {
-	const char *found = symbols_name(symbols, offset_of(address));
-
-	cr_expect(eq(str, (char *)(found ?: "none"), (char *)name));
+	expect_text(symbols_name(symbols, offset_of(address)), name);
 }
 
 Test(symbols, functions_have_their_names)
@@ -105,10 +108,9 @@ static void expect_data(uint64_t offset, const char *name, const char *section, 
 	const char *found;
 
 	cr_assert(symbols_data_address(symbols, offset, &address));
-	found = symbols_section(symbols, address);
-	cr_expect(eq(str, (char *)(found ?: "none"), (char *)section));
+	expect_text(symbols_section(symbols, address), section);
 	found = symbols_variable(symbols, address, &start);
-	cr_expect(eq(str, (char *)(found ?: "none"), (char *)name));
+	expect_text(found, name);
 	if (found)
 		cr_expect(eq(u64, address - start, in));
 }
@@ -179,7 +181,6 @@ Test(symbols, a_debug_file_of_the_build_id_serves_for_a_file_that_is_gone)
 	uint8_t bytes[64];
 	struct lwpdata_bytes id = build_id(bytes);
 	struct symbols *s;
-	const char *found;
 
 	for (size_t i = 0; i < id.size; i++)
 		sprintf(name + strlen(name), i == 1 ? "/%02x" : "%02x", bytes[i]);
@@ -189,8 +190,7 @@ Test(symbols, a_debug_file_of_the_build_id_serves_for_a_file_that_is_gone)
 		 library, name);
 	cr_assert(eq(int, system(command), 0));
 	s = symbols_open(root, "/gone.so", 0, id, none);
-	found = symbols_name(s, offset_of(addresses.function));
-	cr_expect(eq(str, (char *)(found ?: "none"), (char *)"symbolic_public"));
+	expect_text(symbols_name(s, offset_of(addresses.function)), "symbolic_public");
 	symbols_free(s);
 	snprintf(command, sizeof(command), "rm -r %s", root);
 	cr_expect(eq(int, system(command), 0));
@@ -263,10 +263,9 @@ Test(symbols, the_default_version_names_an_address)
 	const void *function = dlsym(dlopen("libc.so.6", RTLD_LAZY), "free");
 	uint64_t offset = offset_of(function); /* and `library` is the C library */
 	struct symbols *s = open_copy(STRIP, library);
-	/* cfree@GLIBC_2.2.5 has the same address. */
-	const char *name = symbols_name(s, offset);
 
-	cr_expect(eq(str, (char *)(name ?: "none"), (char *)"free"));
+	/* cfree@GLIBC_2.2.5 has the same address. */
+	expect_text(symbols_name(s, offset), "free");
 	symbols_free(s);
 }
 
@@ -291,8 +290,8 @@ Test(symbols, inlined_functions_are_named_the_innermost_first)
 	uint64_t offset = offset_of(addresses.inlined);
 
 	cr_assert(eq(uint, symbols_inlined(symbols, offset, names, 4), 2));
-	cr_expect(eq(str, (char *)names[0], (char *)"symbolic_innermost"));
-	cr_expect(eq(str, (char *)names[1], (char *)"symbolic_inner"));
+	expect_text(names[0], "symbolic_innermost");
+	expect_text(names[1], "symbolic_inner");
 	cr_expect(eq(uint, symbols_inlined(symbols, offset, names, 1), 1));
 	cr_expect(eq(uint, symbols_inlined(symbols, offset_of(addresses.sized), names, 4), 0));
 }
@@ -319,9 +318,7 @@ static struct symbols *perf_map(const char *text)
 
 static void expect_jit(const struct symbols *s, uint64_t address, const char *name)
 {
-	const char *found = symbols_name(s, address);
-
-	cr_expect(eq(str, (char *)(found ?: "none"), (char *)name));
+	expect_text(symbols_name(s, address), name);
 }
 
 Test(symbols, a_perf_map_names_ranges)
