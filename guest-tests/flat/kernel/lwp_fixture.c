@@ -6,11 +6,35 @@
 #include "test.h"
 #include "x86.h"
 
+#define KERNEL_FILL 0xa5
 #define XCR0_X87 1ul
 #define XCR0_SSE 2ul
 #define XCR0_LWP (1ul << LWP_XSAVE_COMPONENT)
 
 extern char lwp_gate[];
+
+u8 kernel_page[PAGE_SIZE] __attribute__((aligned(4096)));
+
+void kernel_page_fill(void)
+{
+	memset(kernel_page, KERNEL_FILL, PAGE_SIZE);
+}
+
+bool kernel_page_intact(void)
+{
+	for (u32 i = 0; i < PAGE_SIZE; i++) {
+		if (kernel_page[i] != KERNEL_FILL)
+			return false;
+	}
+	return true;
+}
+
+u64 random_after(u64 *seed)
+{
+	*seed ^= *seed << 13;
+	*seed ^= *seed >> 7;
+	return *seed ^= *seed << 17;
+}
 
 bool rev07(void)
 {
@@ -179,6 +203,20 @@ void lwp_go_rsi(struct lwp *l, const struct block *b, const char *code, u64 rsi)
 void lwp_go32(struct lwp *l, const struct block *b, const char *code)
 {
 	lwp_prepare32(l, b, code);
+	lwp_resume(l);
+}
+
+void lwp_start_thread(struct lwp *l, u8 *area, u32 i, u32 interval, const char *code)
+{
+	struct block b = { .base = THREAD_VA(i) + THREAD_RING,
+			   .size = 32 * RECORD_SIZE,
+			   .event = { { EV_IRE, interval, interval } } };
+
+	l->cb = area + i * THREAD_SIZE;
+	block_write(l, &b);
+	wrmsr(MSR_FS_BASE, FS_OF(i));
+	user_init64(&l->u, (u64)code, STACK_TOP);
+	l->u.r.rax = THREAD_VA(i);
 	lwp_resume(l);
 }
 

@@ -29,6 +29,13 @@
 #define SECOND 0x800u
 #define SECOND_RING (RING_VA + 2 * PAGE_SIZE)
 
+/* Of many threads each has 2 KiB: a block, and a ring of 32 records. FS tells the threads apart. */
+#define THREADS_VA (USER_BASE + 0x400000)
+#define THREAD_SIZE 2048u
+#define THREAD_RING 1024u
+#define THREAD_VA(i) (THREADS_VA + (i)*THREAD_SIZE)
+#define FS_OF(i) ((i)*64ul + 0x100000)
+
 /* EventIds of 43724 and of 2007. */
 #define EV_VAL 1
 #define EV_IRE 2
@@ -119,6 +126,13 @@ void lwp_init(struct lwp *l);
 	}                                        \
 	static void profile_##id(struct lwp *l)
 
+/* A page that user code may not write: filled, and not a byte of it written since. */
+extern u8 kernel_page[];
+void kernel_page_fill(void);
+bool kernel_page_intact(void);
+/* The next of a series of random numbers (xorshift). */
+u64 random_after(u64 *seed);
+
 /* Write the block to CB_VA + offset; the rest of the block's bytes become zero. */
 void block_write_at(struct lwp *l, u32 offset, const struct block *b);
 static inline void block_write(struct lwp *l, const struct block *b)
@@ -142,6 +156,8 @@ void lwp_go32(struct lwp *l, const struct block *b, const char *code);
 void lwp_resume(struct lwp *l);
 /* The same at `code`. */
 void lwp_run(struct lwp *l, const char *code);
+/* Become thread i of many, whose memory is at `area`, and begin with an EV_IRE of this interval at `code`. */
+void lwp_start_thread(struct lwp *l, u8 *area, u32 i, u32 interval, const char *code);
 /*
  * Enter CPL 3 and come straight back by the gate, so that what waits for CPL 3 (finding a context) happens;
  * nothing is counted. Returns LWP_CBADDR.

@@ -130,11 +130,6 @@ static void stores_beside_code(u32 rounds)
 	report_eq(*(u32 *)(page + BESIDE), STORES_A_ROUND * rounds, "each store was made");
 }
 
-/* 2 KiB for each thread: a block, and a ring that is never used up. */
-#define AREA_VA (USER_BASE + 0x400000)
-#define AREA_SIZE 2048u
-#define AREA_RING 1024u
-#define FS_OF(i) ((i)*64ul + 0x100000)
 #define SWITCHES_A_ROUND 16
 
 extern char bench_start[], bench_switched[];
@@ -143,45 +138,31 @@ USER_CODE("bench_start: llwpcb %rax\n"
 	  "bench_switched: mov (%rax), %rcx\n"
 	  "user_exit\n");
 
-static void start_threads(struct lwp *l, u8 *area, u32 threads, u32 interval)
-{
-	for (u32 i = 0; i < threads; i++) {
-		struct block b = { .base = AREA_VA + i * AREA_SIZE + AREA_RING,
-				   .size = 32 * RECORD_SIZE,
-				   .event = { { EV_IRE, interval - 1, interval - 1 } } };
-
-		l->cb = area + i * AREA_SIZE;
-		block_write(l, &b);
-		wrmsr(MSR_FS_BASE, FS_OF(i));
-		user_init64(&l->u, (u64)bench_start, STACK_TOP);
-		l->u.r.rax = AREA_VA + i * AREA_SIZE;
-		lwp_resume(l);
-	}
-}
-
 static void switches(u32 threads, u32 rounds, u32 interval)
 {
-	u8 *area = (u8 *)phys_alloc(threads * AREA_SIZE / PAGE_SIZE + 1, PAGE_SIZE);
+	u8 *area = (u8 *)phys_alloc(threads * THREAD_SIZE / PAGE_SIZE + 1, PAGE_SIZE);
 	u32 i = 0;
 	struct lwp l;
 
 	lwp_map(&l, kernel_cr3());
-	as_map(kernel_cr3(), AREA_VA, (u64)area, threads * AREA_SIZE / PAGE_SIZE + 1, PAGE_USER_RW);
+	as_map(kernel_cr3(), THREADS_VA, (u64)area, threads * THREAD_SIZE / PAGE_SIZE + 1,
+	       PAGE_USER_RW);
 	if (interval) {
 		lwp_enable();
-		start_threads(&l, area, threads, interval);
+		for (u32 thread = 0; thread < threads; thread++)
+			lwp_start_thread(&l, area, thread, interval - 1, bench_start);
 	}
 	for (u32 n = rounds * SWITCHES_A_ROUND; n; n--) {
 		wrmsr(MSR_FS_BASE, FS_OF(i));
 		user_init64(&l.u, (u64)bench_switched, STACK_TOP);
-		l.u.r.rax = AREA_VA + i * AREA_SIZE;
+		l.u.r.rax = THREAD_VA(i);
 		user_run(&l.u);
 		i = i + 1 < threads ? i + 1 : 0;
 	}
 	report(user_exited(&l.u), "the threads ran");
 	if (interval) {
 		wrmsr(MSR_FS_BASE, FS_OF(0));
-		report_eq(lwp_touch(), AREA_VA, "the first thread is profiled at the end");
+		report_eq(lwp_touch(), THREADS_VA, "the first thread is profiled at the end");
 	}
 }
 
@@ -214,17 +195,17 @@ static void write_and_execute(void *unused)
 {
 	u32 cpu = cpu_index();
 	struct block b = { .flags = LWP_F_CONT,
-			   .base = AREA_VA + cpu * AREA_SIZE + AREA_RING,
+			   .base = THREAD_VA(cpu) + THREAD_RING,
 			   .size = 32 * RECORD_SIZE,
 			   .event = { { EV_IRE, jit_interval - 1, jit_interval - 1 } } };
-	struct lwp l = { .cr3 = kernel_cr3(), .cb = jit_areas + cpu * AREA_SIZE };
+	struct lwp l = { .cr3 = kernel_cr3(), .cb = jit_areas + cpu * THREAD_SIZE };
 
 	user_init64(&l.u, (u64)(jit_interval ? bench_jit_profiled : bench_jit),
-		    AREA_VA + cpu * AREA_SIZE + AREA_RING);
+		    THREAD_VA(cpu) + THREAD_RING);
 	wrmsr(MSR_FS_BASE, FS_OF(cpu));
 	if (jit_interval)
 		block_write(&l, &b);
-	l.u.r.rax = AREA_VA + cpu * AREA_SIZE;
+	l.u.r.rax = THREAD_VA(cpu);
 	l.u.r.rdi = JIT_VA + cpu * JIT_SLOT;
 	l.u.r.rsi = jit_rounds;
 	lwp_resume(&l);
@@ -233,9 +214,9 @@ static void write_and_execute(void *unused)
 
 static void jit(u32 rounds, u32 interval)
 {
-	u32 pages = MAX_CPUS * AREA_SIZE / PAGE_SIZE;
+	u32 pages = MAX_CPUS * THREAD_SIZE / PAGE_SIZE;
 
-	jit_areas = as_alloc(kernel_cr3(), AREA_VA, pages, PAGE_USER_RW);
+	jit_areas = as_alloc(kernel_cr3(), THREADS_VA, pages, PAGE_USER_RW);
 	as_alloc(kernel_cr3(), JIT_VA, JIT_PAGES, PAGE_USER_RW);
 	jit_rounds = rounds / smp_count() + 1;
 	jit_interval = interval;

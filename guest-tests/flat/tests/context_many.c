@@ -9,11 +9,6 @@
 
 #define THREADS 1500u
 #define OTHERS 3u
-/* 2 KiB for each thread: a block, and a ring of 32 records. */
-#define AREA_VA (USER_BASE + 0x400000)
-#define AREA_SIZE 2048u
-#define AREA_RING 1024u
-#define FS_OF(i) ((i)*64ul + 0x100000)
 
 extern char cmy_start[], cmy_1[];
 
@@ -23,33 +18,17 @@ USER_CODE("cmy_start: llwpcb %rax\n"
 
 static u8 *area;
 
-static void start(struct lwp *l, u32 i)
-{
-	struct block b = { .base = AREA_VA + i * AREA_SIZE + AREA_RING,
-			   .size = 32 * RECORD_SIZE,
-			   .event = { { EV_IRE, 1000, 1000 } } };
-	u8 *cb = l->cb;
-
-	l->cb = area + i * AREA_SIZE;
-	block_write(l, &b);
-	l->cb = cb;
-	wrmsr(MSR_FS_BASE, FS_OF(i));
-	user_init64(&l->u, (u64)cmy_start, STACK_TOP);
-	l->u.r.rax = AREA_VA + i * AREA_SIZE;
-	lwp_resume(l);
-}
-
 static bool is_on(u32 i)
 {
 	wrmsr(MSR_FS_BASE, FS_OF(i));
-	return lwp_touch() == AREA_VA + i * AREA_SIZE;
+	return lwp_touch() == THREAD_VA(i);
 }
 
 /* An address space of its own over the same memory. */
 static void map_area(struct lwp *l, u64 cr3)
 {
 	lwp_map(l, cr3);
-	as_map(cr3, AREA_VA, (u64)area, THREADS * AREA_SIZE / PAGE_SIZE, PAGE_USER_RW);
+	as_map(cr3, THREADS_VA, (u64)area, THREADS * THREAD_SIZE / PAGE_SIZE, PAGE_USER_RW);
 }
 
 FLAT_TEST(context_many)
@@ -58,16 +37,16 @@ FLAT_TEST(context_many)
 	u32 kept = 0, last_lost = 0;
 
 	lwp_enable();
-	area = (u8 *)phys_alloc(THREADS * AREA_SIZE / PAGE_SIZE, PAGE_SIZE);
+	area = (u8 *)phys_alloc(THREADS * THREAD_SIZE / PAGE_SIZE, PAGE_SIZE);
 	map_area(&many, kernel_cr3());
 	map_area(&few, as_new());
 
 	write_cr3(few.cr3);
 	for (u32 i = 0; i < OTHERS; i++)
-		start(&few, THREADS - OTHERS + i);
+		lwp_start_thread(&few, area, THREADS - OTHERS + i, 1000, cmy_start);
 	write_cr3(many.cr3);
 	for (u32 i = 0; i < THREADS - OTHERS; i++)
-		start(&many, i);
+		lwp_start_thread(&many, area, i, 1000, cmy_start);
 	report(is_on(THREADS - OTHERS - 1), "the newest context is there");
 	for (u32 i = 0; i < THREADS - OTHERS; i++) {
 		if (is_on(i))

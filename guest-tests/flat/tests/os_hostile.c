@@ -29,18 +29,8 @@ USER_CODE("hos_start: llwpcb %rax\n"
 	  "1: nop\n"
 	  "hos_end: user_exit\n");
 
-static u8 kernel_page[PAGE_SIZE] __attribute__((aligned(4096)));
 static u8 good[128];
 static u64 good_cfg;
-
-static bool kernel_page_intact(void)
-{
-	for (u32 i = 0; i < PAGE_SIZE; i++) {
-		if (kernel_page[i] != 0xa5)
-			return false;
-	}
-	return true;
-}
 
 /* XRSTOR of the data page, by user code. */
 static void restore(struct lwp *l)
@@ -147,9 +137,7 @@ static void test_random(struct lwp *l)
 		memcpy(image, good, sizeof(image));
 		/* One to eight bytes, or all of them, become anything. */
 		for (u32 n = 0; n < (i % 9 ? i % 9 : 128); n++) {
-			seed ^= seed << 13;
-			seed ^= seed >> 7;
-			seed ^= seed << 17;
+			random_after(&seed);
 			image[i % 9 ? seed >> 32 & 127 : n] = (u8)seed;
 		}
 		set_image(l, image);
@@ -166,7 +154,7 @@ FLAT_TEST(os_hostile)
 	static const struct block b = { .event = { { EV_IRE, 0, 0 }, { EV_BRE, 0, 0 } } };
 	struct lwp l;
 
-	memset(kernel_page, 0xa5, sizeof(kernel_page));
+	kernel_page_fill();
 	lwp_init(&l);
 	good_cfg = rdmsr(LWP_MSR_CFG);
 	lwp_go(&l, &b, hos_start);

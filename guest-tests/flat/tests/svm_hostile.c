@@ -10,7 +10,6 @@
 
 #define IMAGE 128
 #define RANDOM_IMAGES 2000
-#define KERNEL_FILL 0xa5
 
 extern char svh_code[], svh_first[];
 
@@ -22,7 +21,6 @@ USER_CODE("svh_code: llwpcb %rax\n"
 	  "nop\n"
 	  "vmmcall\n");
 
-static u8 kernel_page[PAGE_SIZE] __attribute__((aligned(4096)));
 static u8 good[IMAGE], off[IMAGE];
 static u8 *saved; /* a VMCB that nobody runs */
 
@@ -102,24 +100,6 @@ static void test_bytes(u8 *vmcb)
 	report_eq(bad, 0, "an image with a spoiled byte is taken as it is, or LWP is off");
 }
 
-static u64 seed = 0x9e3779b97f4a7c15;
-
-static u64 next_random(void)
-{
-	seed ^= seed << 13;
-	seed ^= seed >> 7;
-	return seed ^= seed << 17;
-}
-
-static bool kernel_page_intact(void)
-{
-	for (u32 i = 0; i < PAGE_SIZE; i++) {
-		if (kernel_page[i] != KERNEL_FILL)
-			return false;
-	}
-	return true;
-}
-
 /* Ring and block where user code may not write: the guest's own #PF, and no byte is written. */
 static void test_kernel_memory(struct guest *g)
 {
@@ -144,6 +124,7 @@ static void test_kernel_memory(struct guest *g)
 
 static void test_random(struct guest *g)
 {
+	u64 seed = 0x9e3779b97f4a7c15;
 	u32 other = 0, on = 0;
 	u64 code;
 
@@ -151,8 +132,8 @@ static void test_random(struct guest *g)
 		u8 *image = g->vmcb + VMCB_LWP;
 
 		memcpy(image, good, IMAGE);
-		for (u32 i = 1 + next_random() % 4; i; i--)
-			image[next_random() % 104] = (u8)next_random();
+		for (u32 i = 1 + random_after(&seed) % 4; i; i--)
+			image[random_after(&seed) % 104] = (u8)random_after(&seed);
 		lwp_put64(g->vmcb + VMCB_RIP, (u64)svh_first);
 		code = guest_run(g);
 		on += lwp_get64(g->vmcb + VMCB_LWP) != 0;
@@ -177,7 +158,7 @@ FLAT_TEST(svm_hostile)
 	svm_init();
 	lwp_map(&l, as_new());
 	block_write(&l, &b);
-	memset(kernel_page, KERNEL_FILL, PAGE_SIZE);
+	kernel_page_fill();
 	saved = (u8 *)phys_alloc(1, PAGE_SIZE);
 	off[109] = 1;
 
