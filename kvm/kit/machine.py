@@ -10,6 +10,8 @@ PARAMETERS = Path("/sys/module/kvm_amd/parameters")
 PMUS = Path("/sys/bus/event_source/devices")
 WATCHDOG = Path("/proc/sys/kernel/nmi_watchdog")
 FACTS = ("vendor_id", "cpu family", "model", "model name", "stepping", "microcode")
+# What KVM cannot subtract, or does not see (kvm/svm/lwp_row.c).
+WRONG = re.compile(r"\?|lost=|[a-z]\.\w+=\d+/|\.(pf|sysret|rep|lock|smi)=[1-9]")
 # The tests end in no other way when L1's kernel, or a machine's, is not well.
 COMPLAINT = re.compile(
     r"BUG:|WARNING:|Oops|general protection|self-detected stall|INFO: .*(stall|blocked)|UBSAN:|refcount_t:"
@@ -47,6 +49,8 @@ def has() -> set[str]:
     perf = {path.name for path in PMUS.iterdir()}
     flags = cpuinfo().get("flags", "").split()
     found = {"PMU" if "cpu" in perf else "NO_PMU", "IBS" if "ibs_op" in perf else "NO_IBS"}
+    row = value(PARAMETERS / "lwp_row")
+    found |= {"RIGHT"} if "late=" in row and not WRONG.search(row) else set()
     found |= {"STEPS"} if "cpu" not in perf or value(PARAMETERS / "lwp_source") == "step" else set()
     found |= {"SIX"} if "cpu" in perf and "perfctr_core" in flags and value(WATCHDOG) != "1" else set()
     return found | ({"SHADOW_STACKS"} if "user_shstk" in flags else set())

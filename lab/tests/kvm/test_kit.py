@@ -25,8 +25,9 @@ ROWS = {
     "unknown": f"{late('zen2')},insns.intr=0/{{}},lost=9",
 }
 LACKING = "test_clock/core"
-TESTS = ["test_insn", "test_step/fake", "test_prompt"]
-COUNTED = ["test_perf/unknown", "test_vpmu/unknown"]  # not where each instruction is stepped, which takes long there
+TESTS = ["test_insn", "test_step/fake", "test_tf/perf"]
+# Where counts are right, and not each instruction is stepped.
+COUNTED = ["test_prompt", "test_release", "test_perf/unknown", "test_vpmu/unknown"]
 # What must be as before: modules, but for their order and addresses; their parameters; what the kernel's perf may do.
 STATE = r"""
 state() { cut -d' ' -f1-3 /proc/modules | sort; grep -r . /sys/module/kvm*/parameters; cd /proc/sys/kernel
