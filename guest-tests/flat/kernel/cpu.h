@@ -47,6 +47,10 @@ void seg_set(u16 selector, u32 base, u32 limit, u8 access, u8 flags);
 /* Interrupt handlers get the frame, run with interrupts off and must send EOI. */
 typedef void (*irq_handler)(struct regs *r);
 void irq_set_handler(u8 vector, irq_handler handler);
+/* One for NMIs: how many there were, and where the last came. */
+void note_nmi(struct regs *r);
+extern volatile u32 nmis;
+extern volatile u64 nmi_rip;
 
 /*
  * Kernel code that may fault: the instruction at label `insn` continues at label `next`, and the

@@ -41,7 +41,7 @@ static struct diff_random choices;
 static u8 *code;
 static u64 other_process, log_hash;
 static u32 stops, signals, depth, traps, store_faults;
-static volatile u32 irqs, nmis;
+static volatile u32 irqs;
 static bool show, show_records;
 
 static u64 hash(u64 h, const void *data, u64 n)
@@ -77,11 +77,6 @@ static void on_irq(struct regs *r)
 {
 	irqs++;
 	apic_eoi();
-}
-
-static void on_nmi(struct regs *r)
-{
-	nmis++;
 }
 
 /* Pages that come and go: of the ring, of the block, the second one of the data. */
@@ -387,7 +382,7 @@ FLAT_TEST(diff)
 	seg_set(USER_FREE_CS, 0x1000, 0xfffff, SEG_USER_CODE, SEG_32BIT_PAGES);
 	seg_set(USER_FREE_DS, 0, 0xfffff, SEG_USER_DATA & 0x7f, SEG_32BIT_PAGES);
 	irq_set_handler(DIFF_IRQ, on_irq);
-	irq_set_handler(VEC_NMI, on_nmi);
+	irq_set_handler(VEC_NMI, note_nmi);
 	for (u32 n = first; n < first + count; n++)
 		ended += run(seed, n);
 	diff_rows[DIFF_ROW_RING_FAULT] = store_faults;

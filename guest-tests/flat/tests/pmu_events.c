@@ -93,15 +93,6 @@ static u64 accesses(u64 units)
 	return counted(PERF_ACCESSES | units | PERF_USR, pme_memory);
 }
 
-static u32 nmis;
-static u64 seen;
-
-static void on_nmi(struct regs *r)
-{
-	nmis++;
-	seen = r->rip;
-}
-
 static void test_accesses(void)
 {
 	struct user u;
@@ -112,7 +103,7 @@ static void test_accesses(void)
 	report_eq(accesses(LOADS | STORES | LOAD_STORES), 13, "all");
 	report_eq(accesses(0), 0, "of no unit: none");
 
-	irq_set_handler(VEC_NMI, on_nmi);
+	irq_set_handler(VEC_NMI, note_nmi);
 	apic_set_lvtpc(0x400);
 	user_init64(&u, (u64)pme_memory, STACK_TOP);
 	pmu_start(1, PERF_INSNS | PERF_USR, 0);
@@ -121,7 +112,7 @@ static void test_accesses(void)
 	report_eq(pmu_stop(1), 18, "a counter of instructions beside it");
 	report_eq(pmu_stop(0), 4, "an overflow with the first store");
 	report_eq(nmis, 1, "an interrupt");
-	report_eq(*(const u8 *)seen, 0x83, "after it: ADD is next");
+	report_eq(*(const u8 *)nmi_rip, 0x83, "after it: ADD is next");
 	apic_set_lvtpc(0x10000);
 }
 
@@ -222,13 +213,13 @@ static void test_overflow(void)
 {
 	struct user u;
 
-	irq_set_handler(VEC_NMI, on_nmi);
+	irq_set_handler(VEC_NMI, note_nmi);
 	apic_set_lvtpc(0x400);
 	user_init64(&u, (u64)pme_code, STACK_TOP);
 	pmu_start(0, PERF_CYCLES | PERF_USR | PERF_INT, -3ul);
 	user_run(&u);
 	pmu_stop(0);
-	report_eq(seen, (u64)pme_code + 2 * ipc + 1,
+	report_eq(nmi_rip, (u64)pme_code + 2 * ipc + 1,
 		  "the third cycle overflows: after its first instruction");
 }
 

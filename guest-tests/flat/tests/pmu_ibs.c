@@ -157,26 +157,17 @@ static void test_waiting(void)
 	wrmsr(MSR_FETCH_CTL, 0);
 }
 
-static u32 nmis;
-static u64 seen;
-
-static void on_nmi(struct regs *r)
-{
-	nmis++;
-	seen = r->rip;
-}
-
 static void test_interrupt(void)
 {
 	u64 random[8], changes = 0;
 
-	irq_set_handler(VEC_NMI, on_nmi);
+	irq_set_handler(VEC_NMI, note_nmi);
 	sample(1, OP_OPS);
 	report_eq(nmis, 0, "masked: no interrupt");
 	apic_write(APIC_EXT_LVT(IBS_LVT), LVT_NMI);
 	sample(1, OP_OPS);
 	report_eq(nmis, 1, "an NMI");
-	report_eq(seen, (u64)ibs_1, "after the sample");
+	report_eq(nmi_rip, (u64)ibs_1, "after the sample");
 	for (u32 i = 0; i < 8; i++) {
 		sample(1, OP_OPS);
 		random[i] = rdmsr(MSR_OP_CTL) >> 32;
@@ -273,7 +264,7 @@ static void test_fetch(void)
 	apic_write(APIC_EXT_LVT(IBS_LVT), LVT_NMI);
 	user_fetch(0);
 	report_eq(nmis, 1, "an NMI");
-	report_eq(seen, first + 1, "after the instruction");
+	report_eq(nmi_rip, first + 1, "after the instruction");
 	for (u32 n = 0; n < 8; n++) {
 		u64 ahead = first - user_fetch(FETCH_RANDOM);
 

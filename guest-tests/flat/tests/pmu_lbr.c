@@ -202,13 +202,11 @@ static void test_many(void)
 	report_eq(rdmsr(MSR_LBR_FROM(0)), (u64)lbr_jnz, "nor by interrupts while a counter counts");
 }
 
-static u32 nmis;
-static u64 seen, frozen;
+static u64 frozen;
 
 static void on_nmi(struct regs *r)
 {
-	nmis++;
-	seen = r->rip;
+	note_nmi(r);
 	frozen = rdmsr(MSR_GLOBAL_STATUS);
 }
 
@@ -241,7 +239,7 @@ static void test_freeze(void)
 
 	insns = overflow(FREEZE_LBR);
 	report_eq(frozen, LBR_FROZEN | 1, "FREEZE_LBRS_ON_PMI: the status says it");
-	report_eq(seen, (u64)lbr_back, "the interrupt comes after the third");
+	report_eq(nmi_rip, (u64)lbr_back, "the interrupt comes after the third");
 	report_eq(rdmsr(MSR_LBR_FROM(0)), (u64)lbr_f, "the youngest is the one that overflowed");
 	report_eq(rdmsr(MSR_LBR_FROM(1)), (u64)lbr_call, "after the second");
 	report_eq(insns, 13, "counters continue");

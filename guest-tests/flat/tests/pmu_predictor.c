@@ -59,13 +59,11 @@ USER_CODE(/* JNZ is taken nine times. */
 	  "jnz prd_top\n"
 	  "user_exit\n");
 
-static u32 nmis;
-static u64 seen, turns;
+static u64 turns;
 
 static void on_nmi(struct regs *r)
 {
-	nmis++;
-	seen = r->rip;
+	note_nmi(r);
 	turns = r->rcx;
 }
 
@@ -111,6 +109,6 @@ FLAT_TEST(pmu_predictor)
 	report_eq(counted(PERF_MISPREDICTED | PERF_USR | PERF_INT, -2ul, prd_late), 1,
 		  "OS has not learnt it: the second overflows, a third follows");
 	report_eq(nmis, 1, "an interrupt");
-	report_eq(seen, (u64)prd_top, "after the branch");
+	report_eq(nmi_rip, (u64)prd_top, "after the branch");
 	report_eq(turns, 8, "in the second turn");
 }

@@ -91,14 +91,10 @@ static void test_guest(struct guest *g)
 	lwp_put64(g->vmcb + VMCB_DR6, lwp_get64(g->vmcb + VMCB_DR6) & ~DR6_BS);
 }
 
-static void on_nmi(struct regs *r)
-{
-}
-
 /* What an entry counts too much brings an overflow nearer. */
 static void test_overflow(struct guest *g)
 {
-	irq_set_handler(VEC_NMI, on_nmi);
+	irq_set_handler(VEC_NMI, note_nmi);
 	apic_set_lvtpc(LVT_NMI);
 	guest_counts(g, pmr_guest, PERF_INSNS, EXIT_VMMCALL);
 	lwp_put64(g->vmcb + VMCB_RIP, (u64)pmr_guest);

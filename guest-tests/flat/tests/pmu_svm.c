@@ -15,13 +15,6 @@ USER_CODE(/* Ten instructions; VMMCALL does not retire, it exits. */
 	  "pms_guest: .fill 10, 1, 0x90\n"
 	  "vmmcall\n");
 
-static u32 nmis;
-
-static void on_nmi(struct regs *r)
-{
-	nmis++;
-}
-
 static u64 counted(struct guest *g, u64 ctl)
 {
 	lwp_put64(g->vmcb + VMCB_RIP, (u64)pms_guest);
@@ -60,7 +53,7 @@ FLAT_TEST(pmu_svm)
 	if (report_lacks(!pmu_present() || !svm_present(), "8000_0001 ECX[23] or ECX[2] is clear",
 			 "counters with SVM"))
 		return;
-	irq_set_handler(VEC_NMI, on_nmi);
+	irq_set_handler(VEC_NMI, note_nmi);
 	svm_init();
 	lwp_map(&l, kernel_cr3());
 	guest_init(&g, l.cr3, (u64)pms_guest, STACK_TOP, true);
