@@ -166,21 +166,18 @@ static void test_ip_samples(struct lwp *l)
 	as_protect(l->cr3, DATA_VA, PAGE_USER_RW);
 }
 
-FLAT_TEST(filters)
+LWP_TEST(filters)
 {
-	struct lwp l;
-
 	jcc = (struct rec)REC_BRE(flt_jcc, flt_jmp, false);
 	jmp = (struct rec)REC_BRE(flt_jmp, flt_call, true);
 	call = (struct rec)REC_BRE(flt_call, flt_f, true);
 	ret = (struct rec)REC_BRE(flt_ret, flt_ind, true);
 	ind = (struct rec)REC_BRE(flt_ind, flt_end, true);
-	lwp_init(&l);
-	test_branches(&l);
+	test_branches(l);
 	if (report_lacks(!(cpuid(LWP_CPUID_LEAF, 0).c & 1u << 29), "8000_001C ECX[29] is clear",
 			 "IP filter"))
 		return;
-	test_ip(&l);
-	test_ip_branches(&l);
-	test_ip_samples(&l);
+	test_ip(l);
+	test_ip_branches(l);
+	test_ip_samples(l);
 }

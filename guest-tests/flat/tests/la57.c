@@ -36,31 +36,28 @@ static void expect_gp(struct lwp *l, u64 block, u64 ring, const char *what)
 	run_to_fault(l, VEC_GP, 0, (u64)l57_start, what);
 }
 
-FLAT_TEST(la57)
+LWP_TEST(la57)
 {
-	struct lwp l;
-
 	report(read_cr4() & CR4_LA57, "CR4.LA57 is set");
-	lwp_init(&l);
-	as_map(l.cr3, FAR, (u64)l.cb, CB_PAGES, PAGE_USER_RW);
-	as_map(l.cr3, FAR_RING, (u64)l.ring, RING_PAGES, PAGE_USER_RW);
-	prepare(&l, FAR, FAR_RING);
-	lwp_resume(&l);
+	as_map(l->cr3, FAR, (u64)l->cb, CB_PAGES, PAGE_USER_RW);
+	as_map(l->cr3, FAR_RING, (u64)l->ring, RING_PAGES, PAGE_USER_RW);
+	prepare(l, FAR, FAR_RING);
+	lwp_resume(l);
 	report_eq(rdmsr(LWP_MSR_CBADDR), FAR, "a block beyond 48 bits");
-	lwp_run(&l, l57_run);
-	EXPECT_RECORDS(&l, "a ring beyond 48 bits", REC_IRE(l57_1), REC_IRE(l57_2));
-	lwp_run(&l, l57_query);
-	report_eq(l.u.r.rbx, FAR, "SLWPCB returns the whole address");
-	as_protect(l.cr3, FAR_RING, PAGE_NONE);
-	l.u.r.rip = (u64)l57_run;
-	run_to_store_fault(&l, PF_WRITE | PF_USER, FAR_RING + 3 * RECORD_SIZE, (u64)l57_2,
+	lwp_run(l, l57_run);
+	EXPECT_RECORDS(l, "a ring beyond 48 bits", REC_IRE(l57_1), REC_IRE(l57_2));
+	lwp_run(l, l57_query);
+	report_eq(l->u.r.rbx, FAR, "SLWPCB returns the whole address");
+	as_protect(l->cr3, FAR_RING, PAGE_NONE);
+	l->u.r.rip = (u64)l57_run;
+	run_to_store_fault(l, PF_WRITE | PF_USER, FAR_RING + 3 * RECORD_SIZE, (u64)l57_2,
 			   "a missing ring: CR2 is the whole address");
-	as_protect(l.cr3, FAR_RING, PAGE_USER_RW);
+	as_protect(l->cr3, FAR_RING, PAGE_USER_RW);
 	write_cr3(as_new());
-	write_cr3(l.cr3);
-	lwp_resume(&l);
+	write_cr3(l->cr3);
+	lwp_resume(l);
 	report_eq(rdmsr(LWP_MSR_CBADDR), FAR, "the context is found again");
-	report_eq(cb_head(&l), 5 * RECORD_SIZE, "with its pending record");
-	expect_gp(&l, NON_CANONICAL, FAR_RING, "a block that is not canonical in 57 bits: #GP(0)");
-	expect_gp(&l, FAR, NON_CANONICAL - RECORD_SIZE, "a ring that ends there: #GP(0)");
+	report_eq(cb_head(l), 5 * RECORD_SIZE, "with its pending record");
+	expect_gp(l, NON_CANONICAL, FAR_RING, "a block that is not canonical in 57 bits: #GP(0)");
+	expect_gp(l, FAR, NON_CANONICAL - RECORD_SIZE, "a ring that ends there: #GP(0)");
 }

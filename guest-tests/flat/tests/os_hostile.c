@@ -149,21 +149,19 @@ static void test_random(struct lwp *l)
 	report_eq(bad, 0, "%u damaged images: none does harm", IMAGES);
 }
 
-FLAT_TEST(os_hostile)
+LWP_TEST(os_hostile)
 {
 	static const struct block b = { .event = { { EV_IRE, 0, 0 }, { EV_BRE, 0, 0 } } };
-	struct lwp l;
 
 	kernel_page_fill();
-	lwp_init(&l);
 	good_cfg = rdmsr(LWP_MSR_CFG);
-	lwp_go(&l, &b, hos_start);
-	memcpy(good, l.data + COMPONENT, sizeof(good));
+	lwp_go(l, &b, hos_start);
+	memcpy(good, l->data + COMPONENT, sizeof(good));
 	report_eq(lwp_get64(good), CB_VA, "an image was saved by user code");
-	set_image(&l, good);
-	restore(&l);
-	report(user_exited(&l.u) && rdmsr(LWP_MSR_CBADDR) == CB_VA, "it can be restored");
-	test_refused(&l);
-	test_kernel_addresses(&l);
-	test_random(&l);
+	set_image(l, good);
+	restore(l);
+	report(user_exited(&l->u) && rdmsr(LWP_MSR_CBADDR) == CB_VA, "it can be restored");
+	test_refused(l);
+	test_kernel_addresses(l);
+	test_random(l);
 }
