@@ -181,6 +181,12 @@ void lwp_resume(struct lwp *l)
 		     (u32)l->u.r.vector, l->u.r.error, l->u.r.rip, l->u.cr2);
 }
 
+void lwp_bring(struct lwp *l, u64 va)
+{
+	as_protect(l->cr3, va, PAGE_USER_RW);
+	lwp_resume(l);
+}
+
 void lwp_run(struct lwp *l, const char *code)
 {
 	l->u.r.rip = (u64)code;

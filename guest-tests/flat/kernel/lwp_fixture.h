@@ -154,7 +154,9 @@ void lwp_prepare32(struct lwp *l, const struct block *b, const char *code);
 void lwp_go32(struct lwp *l, const struct block *b, const char *code);
 /* Run on; bails when the code does not come back by the exit gate. */
 void lwp_resume(struct lwp *l);
-/* The same at `code`. */
+/* Bring the page that was missing, as a kernel does, and run on. */
+void lwp_bring(struct lwp *l, u64 va);
+/* Run on at `code`. */
 void lwp_run(struct lwp *l, const char *code);
 /* Become thread i of many, whose memory is at `area`, and begin with an EV_IRE of this interval at `code`. */
 void lwp_start_thread(struct lwp *l, u8 *area, u32 i, u32 interval, const char *code);

@@ -87,8 +87,7 @@ static void through_fault(struct lwp *l, u64 va, u32 vector, const char *at)
 	as_protect(l->cr3, va, PAGE_NONE);
 	user_run(&l->u);
 	report(l->u.r.vector == vector && l->u.r.rip == (u64)at, "it faults on the way");
-	as_protect(l->cr3, va, PAGE_USER_RW);
-	lwp_resume(l);
+	lwp_bring(l, va);
 }
 
 static void test_faults(struct lwp *l)

@@ -60,8 +60,7 @@ static void test_fault(struct lwp *l)
 	as_protect(l->cr3, DATA_VA, PAGE_NONE);
 	run_to_store_fault(l, PF_USER, DATA_VA, (u64)edge_f2, "a load faults");
 	report_eq(cb_head(l), RECORD_SIZE, "and is not counted");
-	as_protect(l->cr3, DATA_VA, PAGE_USER_RW);
-	lwp_resume(l);
+	lwp_bring(l, DATA_VA);
 	EXPECT_RECORDS(l, "restarted, it counts once", REC_IRE(edge_f1), REC_IRE(edge_f2),
 		       REC_IRE(edge_f3));
 

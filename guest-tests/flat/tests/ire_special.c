@@ -72,8 +72,7 @@ static void test_rep(struct lwp *l)
 	run_to_store_fault(l, PF_WRITE | PF_USER, DATA_VA + PAGE_SIZE, (u64)rep_fault_3,
 			   "a REP string faults in its middle");
 	report_eq(cb_head(l), 2 * RECORD_SIZE, "and is not counted yet");
-	as_protect(l->cr3, DATA_VA + PAGE_SIZE, PAGE_USER_RW);
-	lwp_resume(l);
+	lwp_bring(l, DATA_VA + PAGE_SIZE);
 	EXPECT_RECORDS(l, "resumed, it counts once", REC_IRE(rep_fault_1), REC_IRE(rep_fault_2),
 		       REC_IRE(rep_fault_3), REC_IRE(rep_fault_4));
 }

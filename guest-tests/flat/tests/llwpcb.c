@@ -144,8 +144,7 @@ static void test_pf(struct lwp *l)
 	as_protect(l->cr3, CB_VA, PAGE_USER_RO);
 	run_to_store_fault(l, PF_PRESENT | PF_WRITE | PF_USER, CB_VA, (u64)ll_insn,
 			   "a read-only block: #PF");
-	as_protect(l->cr3, CB_VA, PAGE_USER_RW);
-	lwp_resume(l);
+	lwp_bring(l, CB_VA);
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "restarted, it loads");
 
 	lwp_prepare(l, &b, ll_load);
@@ -154,8 +153,7 @@ static void test_pf(struct lwp *l)
 	as_protect(l->cr3, CB_VA + PAGE_SIZE, PAGE_NONE);
 	run_to_store_fault(l, PF_WRITE | PF_USER, CB_VA + PAGE_SIZE, (u64)ll_insn,
 			   "a block across a page that is not there: CR2 is that page");
-	as_protect(l->cr3, CB_VA + PAGE_SIZE, PAGE_USER_RW);
-	lwp_resume(l);
+	lwp_bring(l, CB_VA + PAGE_SIZE);
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA + offset, "restarted, a block across pages loads");
 }
 
@@ -223,8 +221,7 @@ static void test_flush_fault(struct lwp *l)
 	run_to_store_fault(l, PF_PRESENT | PF_WRITE | PF_USER, CB_VA, (u64)ll_two_insn,
 			   "the old block is read-only: #PF with its address");
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "LWP stays on with the old block");
-	as_protect(l->cr3, CB_VA, PAGE_USER_RW);
-	lwp_resume(l);
+	lwp_bring(l, CB_VA);
 	report_eq(cb_counter(l, EV_IRE), 48, "restarted, the old one is flushed");
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA + PAGE_SIZE, "and the new one is loaded");
 }

@@ -143,8 +143,7 @@ static void test_ring_fault(struct lwp *l)
 	as_protect(l->cr3, RING_VA, PAGE_USER_RO);
 	run_to_store_fault(l, PF_PRESENT | PF_WRITE | PF_USER, RING_VA, (u64)ins_mem_insn,
 			   "ring read-only: #PF at LWPINS");
-	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
-	lwp_resume(l);
+	lwp_bring(l, RING_VA);
 	report_eq(cb_head(l), RECORD_SIZE, "restarted, it stores once");
 }
 

@@ -102,8 +102,7 @@ static void test_ring_fault(struct lwp *l)
 	l->u.r.rsi = 1;
 	run_to_store_fault(l, PF_PRESENT | PF_WRITE | PF_USER, RING_VA, (u64)val_mem_insn,
 			   "ring read-only: #PF at LWPVAL for writing");
-	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
-	lwp_resume(l);
+	lwp_bring(l, RING_VA);
 	report_eq(cb_head(l), RECORD_SIZE, "restarted, it stores once");
 	report_eq(cb_counter(l, EV_VAL), 5, "and reloads once");
 }
@@ -150,8 +149,7 @@ static void test_order(struct lwp *l)
 			   "operand and ring are missing: #PF by the operand");
 	as_protect(l->cr3, DATA_VA, PAGE_USER_RW);
 	run_to_store_fault(l, PF_WRITE | PF_USER, RING_VA, (u64)val_mem_insn, "then by the ring");
-	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
-	lwp_resume(l);
+	lwp_bring(l, RING_VA);
 	report_eq(cb_head(l), RECORD_SIZE, "then it stores once");
 }
 

@@ -204,8 +204,7 @@ static void llwpcb_faulting(struct lwp *l, u32 rounds)
 		user_run(&l->u);
 		if (user_exited(&l->u))
 			bail("LLWPCB of a block that it cannot use did not fault");
-		as_protect(l->cr3, CB_VA, PAGE_USER_RW);
-		lwp_resume(l);
+		lwp_bring(l, CB_VA);
 	}
 	finish(l, "LLWPCB faulting", 0);
 }

@@ -206,8 +206,7 @@ static void test_address_alone(struct lwp *l)
 		  "XRSTOR of a block address alone: no access at CPL 0");
 	run_to_store_fault(l, PF_WRITE | PF_USER, CB_VA, (u64)xf_run_1,
 			   "the block is loaded before the first instruction at CPL 3: #PF");
-	as_protect(l->cr3, CB_VA, PAGE_USER_RW);
-	lwp_resume(l);
+	lwp_bring(l, CB_VA);
 	EXPECT_RECORDS(l, "with the block there it counts from that one on", REC_IRE(xf_run_1));
 	lwp_stop();
 }
@@ -257,8 +256,7 @@ static void test_anywhere(struct lwp *l)
 	l->u.r.rip = (u64)xf_handler;
 	run_to_store_fault(l, PF_WRITE | PF_USER, RING_VA, (u64)xf_handler,
 			   "after XRSTOR it is tried again at any entry");
-	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
-	lwp_resume(l);
+	lwp_bring(l, RING_VA);
 	EXPECT_RECORDS(l, "and is stored", REC_IRE(xf_run_1));
 	lwp_stop();
 }

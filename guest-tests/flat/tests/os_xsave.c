@@ -162,8 +162,7 @@ static void test_ip_filter(struct lwp *l)
 	report(l->u.r.vector == VEC_PF && l->u.r.error & PF_USER && l->u.r.rip == (u64)xsv_run_1 &&
 		       (l->u.cr2 & PAGE_MASK) == CB_VA,
 	       "XRSTOR with an IP filter, block not there: #PF at the first instruction");
-	as_protect(l->cr3, CB_VA, PAGE_USER_RW);
-	lwp_resume(l);
+	lwp_bring(l, CB_VA);
 	EXPECT_RECORDS(l, "with the block there the filter is as it was", REC_IRE(xsv_run_1));
 	lwp_stop();
 }

@@ -57,16 +57,14 @@ static void test_store(struct lwp *l)
 	run_to_store_fault(l, READ_ONLY, RING_VA, (u64)rt_2, "ring read-only: #PF with P");
 	as_protect(l->cr3, RING_VA, PAGE_KERNEL_RW);
 	run_to_store_fault(l, READ_ONLY, RING_VA, (u64)rt_2, "ring in a kernel page: #PF with P");
-	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
-	lwp_resume(l);
+	lwp_bring(l, RING_VA);
 	EXPECT_RECORDS(l, "with the page there nothing is lost", REC_IRE(rt_1), REC_IRE(rt_2),
 		       REC_IRE(rt_3));
 
 	lwp_prepare(l, &every, rt_jump);
 	as_protect(l->cr3, RING_VA, PAGE_NONE);
 	run_to_store_fault(l, ABSENT, RING_VA, (u64)rt_j2, "after a jump: rIP is its target");
-	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
-	lwp_resume(l);
+	lwp_bring(l, RING_VA);
 	EXPECT_RECORDS(l, "stored once", REC_IRE(rt_j1), REC_IRE(rt_j2));
 }
 
@@ -80,8 +78,7 @@ static void test_block(struct lwp *l)
 	as_protect(l->cr3, CB_VA, PAGE_USER_RO);
 	run_to_store_fault(l, READ_ONLY, CB_VA, (u64)rt_2, "block read-only: #PF at the store");
 	report(ring_untouched(l, 0), "the record is not written either");
-	as_protect(l->cr3, CB_VA, PAGE_USER_RW);
-	lwp_resume(l);
+	lwp_bring(l, CB_VA);
 	EXPECT_RECORDS(l, "with the page writable nothing is lost", REC_IRE(rt_1), REC_IRE(rt_2),
 		       REC_IRE(rt_3));
 }
@@ -106,8 +103,7 @@ static void test_crossing(struct lwp *l)
 	for (u32 i = 0; i < 16; i++)
 		untouched &= l->ring[PAGE_SIZE + i] == RING_FILL;
 	report(untouched, "nothing is written to the second page");
-	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
-	lwp_resume(l);
+	lwp_bring(l, RING_VA);
 	report_eq(lwp_get64(l->ring + PAGE_SIZE - 16 + 8), (u64)rt_1, "then the record is whole");
 	report_eq(lwp_get64(l->ring + PAGE_SIZE - 16 + 16), 0,
 		  "its second half is in the next page");
@@ -128,8 +124,7 @@ static void test_handler(struct lwp *l)
 	report(user_exited(&l->u), "a handler runs although the ring is not there");
 	l->u = saved;
 	run_to_store_fault(l, ABSENT, RING_VA, (u64)rt_2, "back at that rIP: tried again");
-	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
-	lwp_resume(l);
+	lwp_bring(l, RING_VA);
 	EXPECT_RECORDS(l, "stored once the page is there", REC_IRE(rt_1));
 	lwp_run(l, rt_slwpcb);
 	/* Reloaded with 9 when gathered; three in the handler, two after. */
@@ -148,8 +143,7 @@ static void test_second_event(struct lwp *l)
 	l->u.r.rip = (u64)rt_handler;
 	run_to_store_fault(l, ABSENT, RING_VA, (u64)rt_h1,
 			   "another event becomes due in the handler: tried again there");
-	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
-	lwp_resume(l);
+	lwp_bring(l, RING_VA);
 	EXPECT_RECORDS(l, "the first record is stored first", REC_IRE(rt_1), REC_IRE(rt_h1),
 		       REC_IRE(rt_h1 + 1));
 }
@@ -188,8 +182,7 @@ static void test_instructions(struct lwp *l)
 		report_push("%s", insns[i].name);
 		expect_store_fault(l, ABSENT, RING_VA, (u64)insns[i].code,
 				   "tries again and faults");
-		as_protect(l->cr3, RING_VA, PAGE_USER_RW);
-		lwp_resume(l);
+		lwp_bring(l, RING_VA);
 		expect_record(l, 0, (struct rec)REC_IRE(rt_1),
 			      "restarted, the record is stored first");
 		report_pop();

@@ -93,8 +93,7 @@ static void test_deferred_fault(struct lwp *l)
 	as_protect(l->cr3, CB_VA, PAGE_NONE);
 	report_eq(try_wrmsr(LWP_MSR_CBADDR, CB_VA), NO_FAULT, "WRMSR, block not there: no fault");
 	run_to_store_fault(l, PF_WRITE | PF_USER, CB_VA, (u64)m07_1, "#PF at CPL 3");
-	as_protect(l->cr3, CB_VA, PAGE_USER_RW);
-	lwp_resume(l);
+	lwp_bring(l, CB_VA);
 	EXPECT_RECORDS(l, "with the page there it counts from the first instruction",
 		       REC07_IRE(m07_1));
 

@@ -223,8 +223,7 @@ static void test_fault(struct lwp *l)
 			   "ring not there: #PF");
 	let_in();
 	expect_none("a record that is pending");
-	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
-	lwp_resume(l);
+	lwp_bring(l, RING_VA);
 	EXPECT_AT("stored at last: one", 1);
 }
 
