@@ -217,6 +217,15 @@ void user_init32(struct user *u, u32 rip, u32 rsp)
 	u->r.cs = USER_CS32;
 }
 
+void user_init_cpl1(struct user *u, u64 rip, u64 rsp)
+{
+	user_init64(u, rip, rsp);
+	seg_set(USER_FREE_CS, 0, 0xfffff, SEG_CPL1_CODE, SEG_64BIT);
+	seg_set(USER_FREE_DS, 0, 0xfffff, SEG_CPL1_DATA, SEG_32BIT_PAGES);
+	u->r.cs = (USER_FREE_CS & ~3u) | 1;
+	u->r.ss = (USER_FREE_DS & ~3u) | 1;
+}
+
 void user_run(struct user *u)
 {
 	struct cpu *cpu = this_cpu();

@@ -29,6 +29,8 @@ struct user {
 void user_init64(struct user *u, u64 rip, u64 rsp);
 /* The same for 32-bit code with flat segments. */
 void user_init32(struct user *u, u32 rip, u32 rsp);
+/* The same for 64-bit code at CPL 1, in the free segments. */
+void user_init_cpl1(struct user *u, u64 rip, u64 rsp);
 /* Run u at CPL 3 until it comes back by the exit gate, by SYSCALL or by an exception. */
 void user_run(struct user *u);
 /* "int $VEC_EXIT_GATE" is how user code comes back on purpose. Is that how u came back? */
@@ -40,8 +42,11 @@ void seg_set(u16 selector, u32 base, u32 limit, u8 access, u8 flags);
 #define SEG_WRITABLE 0x02 /* of data */
 #define SEG_EXPAND_DOWN 0x04
 #define SEG_USER_CODE 0xfb
+#define SEG_CPL1_CODE 0xbb
+#define SEG_CPL1_DATA 0xb3
 #define SEG_16BIT_BYTES 0x0
 #define SEG_32BIT_BYTES 0x4
+#define SEG_64BIT 0xa
 #define SEG_32BIT_PAGES 0xc
 
 /* Interrupt handlers get the frame, run with interrupts off and must send EOI. */

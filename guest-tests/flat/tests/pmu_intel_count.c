@@ -8,10 +8,6 @@
 #include "test.h"
 
 #define TEN "nop\nnop\nnop\nnop\nnop\nnop\nnop\nnop\nnop\nnop\n"
-#define SEG_CPL1_CODE 0xbb
-#define SEG_CPL1_DATA 0xb3
-#define SEG_64BIT 0xa
-#define SELECTOR(free, cpl) (((free) & ~3u) | (cpl))
 
 extern char pic_code[], pic_fault[];
 
@@ -37,11 +33,7 @@ static void run(void)
 
 static u64 counted_at(u64 sel, const char *code, u32 cpl)
 {
-	user_init64(&u, (u64)code, STACK_TOP);
-	if (cpl == 1) {
-		u.r.cs = SELECTOR(USER_FREE_CS, 1);
-		u.r.ss = SELECTOR(USER_FREE_DS, 1);
-	}
+	(cpl == 1 ? user_init_cpl1 : user_init64)(&u, (u64)code, STACK_TOP);
 	intel_start(0, sel, 0);
 	user_run(&u);
 	return intel_stop(0);
@@ -88,8 +80,6 @@ static void test_modes(void)
 {
 	u64 kernel = counted(ARCH_INSNS | SEL_OS, pic_code), both;
 
-	seg_set(USER_FREE_CS, 0, 0xfffff, SEG_CPL1_CODE, SEG_64BIT);
-	seg_set(USER_FREE_DS, 0, 0xfffff, SEG_CPL1_DATA, SEG_32BIT_PAGES);
 	report_eq(counted_at(ARCH_INSNS | SEL_USR, pic_code, 1), 21, "USR counts at CPL 1");
 	report_eq(counted_at(ARCH_INSNS | SEL_OS, pic_code, 1), kernel,
 		  "OS counts as when CPL 3 runs the code");

@@ -8,10 +8,6 @@
 #include "test.h"
 
 #define PORT 0x80
-#define SEG_CPL1_CODE 0xbb
-#define SEG_CPL1_DATA 0xb3
-#define SEG_64BIT 0xa
-#define SELECTOR(free, cpl) (((free) & ~3u) | (cpl))
 #define FAR_AWAY 1000000ul
 #define STEPPED 40u
 
@@ -24,11 +20,7 @@ static u64 counted(u64 ctl, u32 cpl)
 {
 	struct user u;
 
-	user_init64(&u, (u64)pmm_code, STACK_TOP);
-	if (cpl == 1) {
-		u.r.cs = SELECTOR(USER_FREE_CS, 1);
-		u.r.ss = SELECTOR(USER_FREE_DS, 1);
-	}
+	(cpl == 1 ? user_init_cpl1 : user_init64)(&u, (u64)pmm_code, STACK_TOP);
 	pmu_start(0, PERF_INSNS | ctl, 0);
 	user_run(&u);
 	return pmu_stop(0);
@@ -38,8 +30,6 @@ static void test_cpl1(void)
 {
 	u64 kernel = counted(PERF_OS, 3);
 
-	seg_set(USER_FREE_CS, 0, 0xfffff, SEG_CPL1_CODE, SEG_64BIT);
-	seg_set(USER_FREE_DS, 0, 0xfffff, SEG_CPL1_DATA, SEG_32BIT_PAGES);
 	report_eq(counted(PERF_USR, 3), 21, "USR at CPL 3: 20 NOPs and INT");
 	report_eq(counted(PERF_USR, 1), 21, "USR at CPL 1: the same");
 	report_eq(counted(PERF_OS, 1), kernel, "OS: as when CPL 3 runs the code");
