@@ -390,3 +390,9 @@ bool run_to_store_fault(struct lwp *l, u64 error, u64 cr2, u64 rip, const char *
 	user_run(&l->u);
 	return expect_store_fault(l, error, cr2, rip, what);
 }
+
+bool run_to_missing(struct lwp *l, u64 cr2, u64 rip, const char *what)
+{
+	as_protect(l->cr3, cr2 & PAGE_MASK, PAGE_NONE);
+	return run_to_store_fault(l, PF_WRITE | PF_USER, cr2, rip, what);
+}

@@ -203,5 +203,7 @@ bool expect_store_fault(const struct lwp *l, u64 error, u64 cr2, u64 rip, const 
 /* Run on; one point: user code comes back with this exception and error code at rip, or with such a #PF. */
 bool run_to_fault(struct lwp *l, u32 vector, u64 error, u64 rip, const char *what);
 bool run_to_store_fault(struct lwp *l, u64 error, u64 cr2, u64 rip, const char *what);
+/* The same after the page of CR2 was taken away; lwp_bring() brings it. */
+bool run_to_missing(struct lwp *l, u64 cr2, u64 rip, const char *what);
 
 #endif

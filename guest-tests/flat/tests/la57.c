@@ -48,10 +48,9 @@ LWP_TEST(la57)
 	EXPECT_RECORDS(l, "a ring beyond 48 bits", REC_IRE(l57_1), REC_IRE(l57_2));
 	lwp_run(l, l57_query);
 	report_eq(l->u.r.rbx, FAR, "SLWPCB returns the whole address");
-	as_protect(l->cr3, FAR_RING, PAGE_NONE);
 	l->u.r.rip = (u64)l57_run;
-	run_to_store_fault(l, PF_WRITE | PF_USER, FAR_RING + 3 * RECORD_SIZE, (u64)l57_2,
-			   "a missing ring: CR2 is the whole address");
+	run_to_missing(l, FAR_RING + 3 * RECORD_SIZE, (u64)l57_2,
+		       "a missing ring: CR2 is the whole address");
 	as_protect(l->cr3, FAR_RING, PAGE_USER_RW);
 	write_cr3(as_new());
 	write_cr3(l->cr3);

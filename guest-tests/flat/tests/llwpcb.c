@@ -134,9 +134,7 @@ static void test_pf(struct lwp *l)
 	u32 offset = PAGE_SIZE - 64;
 
 	lwp_prepare(l, &b, ll_load);
-	as_protect(l->cr3, CB_VA, PAGE_NONE);
-	run_to_store_fault(l, PF_WRITE | PF_USER, CB_VA, (u64)ll_insn,
-			   "a block that is not there: #PF");
+	run_to_missing(l, CB_VA, (u64)ll_insn, "a block that is not there: #PF");
 	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "and LWP is off");
 	as_protect(l->cr3, CB_VA, PAGE_KERNEL_RW);
 	run_to_store_fault(l, PF_PRESENT | PF_WRITE | PF_USER, CB_VA, (u64)ll_insn,
@@ -150,9 +148,8 @@ static void test_pf(struct lwp *l)
 	lwp_prepare(l, &b, ll_load);
 	block_write_at(l, offset, &b);
 	l->u.r.rax = CB_VA + offset;
-	as_protect(l->cr3, CB_VA + PAGE_SIZE, PAGE_NONE);
-	run_to_store_fault(l, PF_WRITE | PF_USER, CB_VA + PAGE_SIZE, (u64)ll_insn,
-			   "a block across a page that is not there: CR2 is that page");
+	run_to_missing(l, CB_VA + PAGE_SIZE, (u64)ll_insn,
+		       "a block across a page that is not there: CR2 is that page");
 	lwp_bring(l, CB_VA + PAGE_SIZE);
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA + offset, "restarted, a block across pages loads");
 }
@@ -194,9 +191,8 @@ static void test_replace(struct lwp *l)
 
 	prepare_two(l, &first, &second);
 	l->u.r.rbx = CB_VA + PAGE_SIZE;
-	as_protect(l->cr3, CB_VA + PAGE_SIZE, PAGE_NONE);
-	run_to_store_fault(l, PF_WRITE | PF_USER, CB_VA + PAGE_SIZE, (u64)ll_two_insn,
-			   "a new block that is not there: #PF");
+	run_to_missing(l, CB_VA + PAGE_SIZE, (u64)ll_two_insn,
+		       "a new block that is not there: #PF");
 	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "and LWP is off");
 	as_protect(l->cr3, CB_VA + PAGE_SIZE, PAGE_USER_RW);
 }

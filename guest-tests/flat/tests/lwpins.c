@@ -137,9 +137,7 @@ static void test_operand(struct lwp *l)
 static void test_ring_fault(struct lwp *l)
 {
 	lwp_prepare(l, &plain, ins_mem);
-	as_protect(l->cr3, RING_VA, PAGE_NONE);
-	run_to_store_fault(l, PF_WRITE | PF_USER, RING_VA, (u64)ins_mem_insn,
-			   "ring not there: #PF at LWPINS for writing");
+	run_to_missing(l, RING_VA, (u64)ins_mem_insn, "ring not there: #PF at LWPINS for writing");
 	as_protect(l->cr3, RING_VA, PAGE_USER_RO);
 	run_to_store_fault(l, PF_PRESENT | PF_WRITE | PF_USER, RING_VA, (u64)ins_mem_insn,
 			   "ring read-only: #PF at LWPINS");

@@ -230,10 +230,9 @@ static void test_negative(struct lwp *l)
 	/* 43724-705 */
 	lwp_put32(lwp + COUNTER_2, (u32)LEAST);
 	restore();
-	as_protect(l->cr3, CB_VA, PAGE_NONE);
 	l->u.r.rip = (u64)xf_run;
-	run_to_store_fault(l, PF_WRITE | PF_USER, CB_VA, (u64)xf_run_2,
-			   "the least counter: due at once, and the block is missing");
+	run_to_missing(l, CB_VA, (u64)xf_run_2,
+		       "the least counter: due at once, and the block is missing");
 	lwp_run(l, xf_handler);
 	xsave(BV_LWP);
 	report_eq(lwp_get32(lwp + COUNTER_2), (u32)LEAST, "it saturates at -2^25");
@@ -247,9 +246,8 @@ static void test_anywhere(struct lwp *l)
 	static const struct block tenth = { .event = { { EV_IRE, 9, 2 } } };
 
 	go(l, &tenth);
-	as_protect(l->cr3, RING_VA, PAGE_NONE);
 	l->u.r.rip = (u64)xf_run;
-	run_to_store_fault(l, PF_WRITE | PF_USER, RING_VA, (u64)xf_run_2, "a record is pending");
+	run_to_missing(l, RING_VA, (u64)xf_run_2, "a record is pending");
 	xsave(BV_LWP);
 	lwp_stop();
 	restore();

@@ -47,9 +47,7 @@ static const struct block tenth = { .event = { { EV_IRE, 9, 0 } } };
 static void test_store(struct lwp *l)
 {
 	lwp_prepare(l, &every, rt_code);
-	as_protect(l->cr3, RING_VA, PAGE_NONE);
-	run_to_store_fault(l, ABSENT, RING_VA, (u64)rt_2,
-			   "ring not there: #PF before the next one");
+	run_to_missing(l, RING_VA, (u64)rt_2, "ring not there: #PF before the next one");
 	report_eq(cb_head(l), 0, "the head is not moved");
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "LWP stays on");
 	run_to_store_fault(l, ABSENT, RING_VA, (u64)rt_2, "entered at that rIP again: tried again");
@@ -62,8 +60,7 @@ static void test_store(struct lwp *l)
 		       REC_IRE(rt_3));
 
 	lwp_prepare(l, &every, rt_jump);
-	as_protect(l->cr3, RING_VA, PAGE_NONE);
-	run_to_store_fault(l, ABSENT, RING_VA, (u64)rt_j2, "after a jump: rIP is its target");
+	run_to_missing(l, RING_VA, (u64)rt_j2, "after a jump: rIP is its target");
 	lwp_bring(l, RING_VA);
 	EXPECT_RECORDS(l, "stored once", REC_IRE(rt_j1), REC_IRE(rt_j2));
 }
@@ -90,16 +87,14 @@ static void test_crossing(struct lwp *l)
 	bool untouched = true;
 
 	lwp_prepare(l, &b, rt_code);
-	as_protect(l->cr3, RING_VA + PAGE_SIZE, PAGE_NONE);
-	run_to_store_fault(l, ABSENT, RING_VA + PAGE_SIZE, (u64)rt_2,
-			   "record across pages, second not there: CR2 is the second page");
+	run_to_missing(l, RING_VA + PAGE_SIZE, (u64)rt_2,
+		       "record across pages, second not there: CR2 is the second page");
 	for (u32 i = 0; i < 16; i++)
 		untouched &= l->ring[PAGE_SIZE - 16 + i] == RING_FILL;
 	report(untouched, "nothing is written to the first page");
 	as_protect(l->cr3, RING_VA + PAGE_SIZE, PAGE_USER_RW);
-	as_protect(l->cr3, RING_VA, PAGE_NONE);
-	run_to_store_fault(l, ABSENT, RING_VA + PAGE_SIZE - 16, (u64)rt_2,
-			   "first page not there: CR2 is the record");
+	run_to_missing(l, RING_VA + PAGE_SIZE - 16, (u64)rt_2,
+		       "first page not there: CR2 is the record");
 	for (u32 i = 0; i < 16; i++)
 		untouched &= l->ring[PAGE_SIZE + i] == RING_FILL;
 	report(untouched, "nothing is written to the second page");
@@ -116,8 +111,7 @@ static void test_handler(struct lwp *l)
 	struct user saved;
 
 	lwp_prepare(l, &tenth, rt_code);
-	as_protect(l->cr3, RING_VA, PAGE_NONE);
-	run_to_store_fault(l, ABSENT, RING_VA, (u64)rt_2, "#PF at rt_2");
+	run_to_missing(l, RING_VA, (u64)rt_2, "#PF at rt_2");
 	saved = l->u;
 	l->u.r.rip = (u64)rt_handler;
 	user_run(&l->u);

@@ -116,10 +116,8 @@ static void test_frozen(struct lwp *a, struct lwp *b)
 	static const struct block second = { .event = { { EV07_IRE, 2, 1 } } };
 
 	lwp_go(a, &second, c07_start);
-	as_protect(a->cr3, RING_VA, PAGE_NONE);
 	a->u.r.rip = (u64)c07_run;
-	run_to_store_fault(a, PF_WRITE | PF_USER, RING_VA, (u64)c07_run_2,
-			   "a missing ring: #PF at the next instruction");
+	run_to_missing(a, RING_VA, (u64)c07_run_2, "a missing ring: #PF at the next instruction");
 	write_cr3(b->cr3);
 	lwp_run(b, c07_run);
 	as_protect(a->cr3, RING_VA, PAGE_USER_RW);

@@ -116,9 +116,7 @@ static void test_frozen(struct lwp *l)
 	u32 before;
 
 	lwp_prepare(l, &b, s07_one);
-	as_protect(l->cr3, RING_VA, PAGE_NONE);
-	run_to_store_fault(l, PF_WRITE | PF_USER, RING_VA, (u64)s07_o2,
-			   "ring not there: #PF before the next instruction");
+	run_to_missing(l, RING_VA, (u64)s07_o2, "ring not there: #PF before the next instruction");
 	report_eq(cb_head(l), 0, "the head is not moved");
 	l->u.r.rip = (u64)s07_o3;
 	user_run(&l->u);

@@ -89,9 +89,8 @@ static void test_fault(struct lwp *l)
 	run_to_store_fault(l, PF_PRESENT | PF_WRITE | PF_USER, CB_VA, (u64)slwpcb_fault_insn,
 			   "a read-only block gives #PF at SLWPCB");
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "LWP stays on");
-	as_protect(l->cr3, CB_VA, PAGE_NONE);
-	run_to_store_fault(l, PF_WRITE | PF_USER, CB_VA, (u64)slwpcb_fault_insn,
-			   "a block that is not there gives #PF at SLWPCB");
+	run_to_missing(l, CB_VA, (u64)slwpcb_fault_insn,
+		       "a block that is not there gives #PF at SLWPCB");
 	lwp_bring(l, CB_VA);
 	report_eq(l->u.r.rbx, CB_VA, "restarted, it returns the address");
 	report_eq(cb_counter(l, EV_IRE), 49, "what faulted was not counted");
