@@ -2,12 +2,13 @@
 """The unit tests in C, which are Meson's, under AddressSanitizer and UBSan."""
 
 import os
+from contextlib import nullcontext
 
 import pytest
 
 from lab.common import proc
 from lab.common.places import TOP
-from lab.common.steps import jobs_count
+from lab.common.steps import build_lock, jobs_count
 from lab.testing.junit import tally
 from lab.tests.conftest import run
 from lab.tests.plugin import Points, shows
@@ -50,9 +51,10 @@ def _line(name: str) -> str:
     *(pytest.param(name, id=name, marks=pytest.mark.alone) for name in PROGRAMS),
 ])
 def test_tests(name: str, points: Points) -> None:
-    """Builds what it takes."""
+    """Builds what it takes. Of programs that are named each builds, and leaves Meson's log, after the other."""
     sanitized("build.ninja" if name else "meson-test-prereq")
-    _passes(points, *filter(None, [name]))
+    with build_lock("host-tests") if name else nullcontext():
+        _passes(points, *filter(None, [name]))
 
 
 def test_timeouts_scale_with_the_load() -> None:
