@@ -25,16 +25,6 @@ static unsigned int lwp_contexts = LWP_CTX_TABLE_DEFAULT;
 module_param(lwp_contexts, uint, 0444);
 MODULE_PARM_DESC(lwp_contexts, "profiled threads of one guest whose LWP state is kept");
 
-static unsigned int lwp_max_events = LWP_LAST_EVENT_ID;
-module_param(lwp_max_events, uint, 0444);
-MODULE_PARM_DESC(lwp_max_events,
-		 "LwpMaxEvents that is offered, 1 to the highest EventId (default)");
-
-static unsigned int lwp_min_buffer = 1;
-module_param(lwp_min_buffer, uint, 0444);
-MODULE_PARM_DESC(lwp_min_buffer,
-		 "LwpMinBufferSize that is offered, in units of 32 records, 0 to 255");
-
 #define LWP_CONTEXTS_LIMIT 65536
 
 /* The LWP that this host offers, by LWP_REV_*. Decided once, at hardware setup. */
@@ -58,8 +48,7 @@ static bool svm_lwp_can_count(const struct lwp_rev *rev, u32 event_id)
 	}
 }
 
-/* False: a parameter is wrong. */
-static bool svm_lwp_host_caps_init(u32 rev_id)
+static void svm_lwp_host_caps_init(u32 rev_id)
 {
 	const struct lwp_rev *rev = lwp_rev_get(rev_id);
 	struct lwp_caps *caps = &host_caps[rev_id];
@@ -70,12 +59,6 @@ static bool svm_lwp_host_caps_init(u32 rev_id)
 		if (!svm_lwp_can_count(rev, id))
 			caps->features &= ~LWP_BIT(id);
 	}
-	if (rev_id == LWP_REV_43724) {
-		if (!lwp_caps_set_max_events(caps, lwp_max_events))
-			return false;
-		caps->min_buffer = lwp_min_buffer;
-	}
-	return lwp_caps_valid(caps);
 }
 
 /*
@@ -87,7 +70,6 @@ static const char *svm_lwp_parameters(void)
 	const char *wrong = svm_lwp_source_setup();
 	u32 rev;
 
-	BUILD_BUG_ON(LWP_LAST_EVENT_ID != 6);
 	if (!wrong)
 		wrong = svm_lwp_ibs_setup();
 	if (wrong)
@@ -95,12 +77,8 @@ static const char *svm_lwp_parameters(void)
 	svm_lwp_btf_setup();
 	if (!lwp_contexts || lwp_contexts > LWP_CONTEXTS_LIMIT)
 		return "lwp_contexts must be 1 to " __stringify(LWP_CONTEXTS_LIMIT);
-	if (lwp_min_buffer > U8_MAX)
-		return "lwp_min_buffer must be 0 to 255";
-	for (rev = 0; rev < LWP_REVS; rev++) {
-		if (!svm_lwp_host_caps_init(rev))
-			return "lwp_max_events must be 1 to 6";
-	}
+	for (rev = 0; rev < LWP_REVS; rev++)
+		svm_lwp_host_caps_init(rev);
 	return NULL;
 }
 
@@ -251,8 +229,8 @@ void svm_lwp_reset(struct kvm_vcpu *vcpu)
 }
 
 /*
- * Does this host offer all that caps announce? Caps may announce fewer events; the control block is
- * then shorter by their slots (43724-111, 43724-117, 2007-109).
+ * Does this host offer all that caps announce? A VMM may announce fewer events, whose slots the
+ * control block lacks then, and a larger least ring (43724-111, 43724-117, 2007-109).
  */
 static bool svm_lwp_can(const struct lwp_caps *caps)
 {

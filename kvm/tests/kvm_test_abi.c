@@ -2,7 +2,7 @@
 /*
  * The interface to user space: CPUID, MSRs, capability, attributes; bad input; refusals (43724-101,
  * 43724-103 to 43724-106, 43724-109, 43724-112, 43724-115, 43724-117 to 43724-202, 43724-204,
- * 43724-207, 43724-210, 43724-906, 2007-101, 2007-109).
+ * 43724-207, 43724-210, 43724-407, 43724-906, 2007-101, 2007-109).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -319,6 +319,49 @@ static void refusals_say_why(void)
 	vm_free(vm);
 }
 
+PROGRAM(loop, "	mov $100, %ecx\n"
+	      "1:	loop 1b\n");
+
+/* A leaf with events 1 and 2 of `events`, rings of `units` times 32 records at least. */
+static struct vcpu *add_vcpu_with(struct vm *vm, u32 events, u32 units)
+{
+	struct kvm_cpuid_entry2 *e = vm_leaf(vm, LWP_CPUID_LEAF);
+
+	e->ebx = 0x80002000 | events << 16 | (0x10 + events);
+	e->ecx = 0x20000200 | units << 16;
+	e->edx &= ~(LWP_F_BRE | LWP_F_CNH | LWP_F_RNH);
+	return vm_add_vcpu(vm);
+}
+
+/* 43724-117, 43724-407 */
+static void a_vmm_may_announce_fewer_events_and_larger_rings(void)
+{
+	struct vm *vm = vm_new(true);
+	struct vcpu *v = add_vcpu_with(vm, 2, 2);
+
+	is(status_of(v), KVM_LWP_REFUSED_NOT, "two events, 64 records at least");
+	is(vm_set_msr(v, LWP_MSR_CFG, LWP_F_BRE), -1, "the third event is reserved in LWP_CFG");
+	vm_load(vm, loop, loop_end);
+	block_init(vm, LWP_F_BRE, 63);
+	block_event(vm, 3, 0, 0);
+	is(vm_run(vm, v), 13, "LLWPCB with 63 records raises #GP");
+	block_init(vm, LWP_F_IRE | LWP_F_BRE, 64);
+	block_event(vm, 2, 1000, 1000);
+	block_event(vm, 3, 0, 0);
+	vm_start(vm, v);
+	ok(vm_finish(vm, v), "with 64 it does not");
+	is(block_counter(vm, 2), 1000 - 101, "the second event counts");
+	is(block_head(vm), 0, "the third is ignored");
+	vm_free(vm);
+
+	vm = vm_new(true);
+	is(status_of(add_vcpu_with(vm, 7, 1)), KVM_LWP_REFUSED_LEAF, "seven events");
+	vm_free(vm);
+	vm = vm_new(true);
+	is(status_of(add_vcpu_with(vm, 2, 0)), KVM_LWP_REFUSED_LEAF, "rings of any size");
+	vm_free(vm);
+}
+
 int main(void)
 {
 	look_for_counters();
@@ -333,5 +376,6 @@ int main(void)
 	shadow_stacks_are_no_reason_to_refuse();
 	the_only_vcpu_may_change_its_leaf();
 	lwp_is_off_without_the_preset();
+	a_vmm_may_announce_fewer_events_and_larger_rings();
 	return done();
 }

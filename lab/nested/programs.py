@@ -187,8 +187,6 @@ TABLE = (
         _off("source", "no such source", "lwp_source=prf"),
         _off("perf", "perf without a PMU", PERF, needs=(Need.NO_PMU,)),
         _off("contexts", "no contexts", "lwp_contexts=0"),
-        _off("events", "too many events", "lwp_max_events=7"),
-        _off("buffer", "a buffer too large", "lwp_min_buffer=256"),
         _off("dme", "no such way to count misses", "lwp_dme=pmc"),
         _off("ibs", "no IBS", "lwp_dme=ibs", PMU, (Need.NO_IBS,)),
         _off("period", "a period too short", "lwp_dme=ibs lwp_ibs_period=512", f"{PMU}{SIX},ibs=on", (Need.IBS,)),
