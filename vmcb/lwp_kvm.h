@@ -67,12 +67,18 @@
 
 #define KVM_LWP_NO_PRESET (1U << 0) /* LWP_CFG is 0 after RESET and INIT with auto, too */
 
-/* What it is until it is set: 43724, auto, prompt if the capability has it, and no flags. */
+/*
+ * What it is until it is set: 43724, auto, prompt if the capability has it, no flags, and a budget
+ * of 100,000.
+ */
 struct kvm_lwp_policy {
 	__u32 rev; /* KVM_LWP_REV_* */
 	__u32 context; /* KVM_LWP_CONTEXT_* */
 	__u32 delivery; /* KVM_LWP_DELIVERY_* */
 	__u32 flags; /* KVM_LWP_NO_PRESET */
+	/* Instructions that a vCPU steps in a second with prompt delivery; 0: without limit. */
+	__u32 step_budget;
+	__u32 reserved; /* 0 */
 };
 
 struct kvm_lwp_leaf {

@@ -13,6 +13,7 @@
 static_assert(LWP_REV_43724 == KVM_LWP_REV_43724 && LWP_REV_2007 == KVM_LWP_REV_2007);
 static_assert((int)LWP_DELIVERY_EXACT == KVM_LWP_DELIVERY_EXACT);
 static_assert((int)LWP_DELIVERY_PROMPT == KVM_LWP_DELIVERY_PROMPT);
+static_assert(sizeof(struct kvm_lwp_policy) == 24);
 
 /* KVM_CHECK_EXTENSION; kvm may be NULL. */
 int svm_lwp_extension(struct kvm *kvm)
@@ -43,7 +44,7 @@ static int svm_lwp_set_policy(struct kvm *kvm, const void __user *from)
 	if (!lwp_rev_get(policy.rev) || policy.context > KVM_LWP_CONTEXT_OS ||
 	    policy.delivery >
 		    (svm_lwp_source_prompt() ? LWP_DELIVERY_PROMPT : LWP_DELIVERY_EXACT) ||
-	    policy.flags & ~KVM_LWP_NO_PRESET)
+	    policy.flags & ~KVM_LWP_NO_PRESET || policy.reserved)
 		return -EINVAL;
 
 	guard(mutex)(&kvm->lock);

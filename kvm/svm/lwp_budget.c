@@ -2,20 +2,14 @@
 /*
  * The stepping budget. If no counter can be used, because the host's perf has them all or because
  * each instruction must be filtered, a program is stepped and runs a thousand times slower. With
- * `exact` delivery there is no limit. With `prompt` a vCPU steps lwp_step_budget instructions a
- * second; further instructions run uncounted, and the statistic lwp_uncounted_us has for how long.
+ * `exact` delivery there is no limit. With `prompt` a vCPU steps as many instructions a second as the
+ * VM's policy says; further instructions run uncounted, and the statistic lwp_uncounted_us has for
+ * how long.
  */
 #include <linux/jiffies.h>
-#include <linux/moduleparam.h>
 
 #include "svm.h"
 #include "lwp_layers.h"
-
-static unsigned int lwp_step_budget = 100000;
-module_param(lwp_step_budget, uint, 0644);
-MODULE_PARM_DESC(
-	lwp_step_budget,
-	"instructions that a vCPU steps in a second with `prompt` delivery; 0: without limit");
 
 #define WINDOWS 10 /* in a second */
 
@@ -35,7 +29,7 @@ static void svm_lwp_budget_resume(struct kvm_vcpu *vcpu)
 bool svm_lwp_budget_left(struct kvm_vcpu *vcpu)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
-	u32 budget = READ_ONCE(lwp_step_budget);
+	u64 budget = to_kvm_svm(vcpu->kvm)->lwp.policy.step_budget;
 
 	/* A record that waits for the next branch: the steps up to that branch are free. */
 	if (!budget || lwp->engine.delivery == LWP_DELIVERY_EXACT ||

@@ -26,6 +26,7 @@ module_param(lwp_contexts, uint, 0444);
 MODULE_PARM_DESC(lwp_contexts, "profiled threads of one guest whose LWP state is kept");
 
 #define LWP_CONTEXTS_LIMIT 65536
+#define LWP_STEP_BUDGET 100000
 
 /* The LWP that this host offers, by LWP_REV_*. Decided once, at hardware setup. */
 static struct lwp_caps host_caps[LWP_REVS];
@@ -132,6 +133,7 @@ void svm_lwp_vm_init(struct kvm *kvm)
 	vm->policy.rev = LWP_REV_43724;
 	vm->policy.context = KVM_LWP_CONTEXT_AUTO;
 	vm->policy.delivery = svm_lwp_source_prompt() ? LWP_DELIVERY_PROMPT : LWP_DELIVERY_EXACT;
+	vm->policy.step_budget = LWP_STEP_BUDGET;
 }
 
 void svm_lwp_vm_destroy(struct kvm *kvm)

@@ -16,17 +16,21 @@ void begin(const u8 *from, const u8 *to, u32 event)
 	vm_load(vm, from, to);
 }
 
-void begin_delivery(const u8 *from, const u8 *to, u32 delivery, u32 flags)
+void begin_policy(const u8 *from, const u8 *to, struct kvm_lwp_policy policy, u32 flags)
 {
-	struct kvm_lwp_policy policy = { .delivery = delivery };
-
 	vm_free(vm);
-	vm = vm_new(true);
-	if (vm_attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &policy))
+	vm = vm_new_unasked(true);
+	if (vm_ask_for_lwp(vm, policy))
 		ok(false, "set the policy");
 	v = vm_add_vcpu(vm);
 	block_init(vm, flags, 128);
 	vm_load(vm, from, to);
+}
+
+void begin_delivery(const u8 *from, const u8 *to, u32 delivery, u32 flags)
+{
+	begin_policy(from, to,
+		     (struct kvm_lwp_policy){ .delivery = delivery, .step_budget = BUDGET }, flags);
 }
 
 void event_each(u32 event, u32 period)

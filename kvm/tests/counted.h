@@ -13,6 +13,8 @@
 
 #define TF 0x100
 #define RF 0x10000
+#define BUDGET \
+	100000 /* instructions that `prompt` steps in a second, if nobody says another number */
 
 extern struct vm *vm;
 extern struct vcpu *v;
@@ -21,7 +23,9 @@ extern struct vcpu *v;
 void begin(const u8 *from, const u8 *to, u32 event);
 /* The same, with a counter of instructions that begins at 1000 and stores no record: see total(). */
 void begin_total(const u8 *from, const u8 *to);
-/* A machine with a delivery, LWP_DELIVERY_*, and a block with these Flags; see event_each(). */
+/* A machine with a policy, and a block with these Flags; see event_each(). */
+void begin_policy(const u8 *from, const u8 *to, struct kvm_lwp_policy policy, u32 flags);
+/* The same with a delivery, LWP_DELIVERY_*, and the budget that is KVM's default. */
 void begin_delivery(const u8 *from, const u8 *to, u32 delivery, u32 flags);
 /* Have each `period`-th event store a record, and the first event too. */
 void event_each(u32 event, u32 period);

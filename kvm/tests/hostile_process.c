@@ -399,28 +399,21 @@ static bool signatures_are_apart(const struct attack *a)
 	return good;
 }
 
-static void set_context(struct vm *vm, u32 context)
-{
-	struct kvm_lwp_policy policy = { .context = context };
-
-	vm_attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &policy);
-}
-
 bool hostile_processes(u64 *state)
 {
 	struct sigaction sa = { .sa_handler = on_signal };
 	void *(*const body[])(void *) = { attacker_thread, attacker_thread, unmap_thread,
 					  rewriter_thread };
 	struct attacker t[4] = { 0 };
-	struct attack a = { .vm = vm_new(true), .os = !below(state, 4) };
+	struct attack a = { .vm = vm_new_unasked(true), .os = !below(state, 4) };
 	u32 i, threads = 3 + below(state, 2); /* some rounds without the rewriter */
 	pthread_t thread[4];
 	bool good;
 
 	sigaction(SIGUSR1, &sa, NULL);
+	vm_ask_for_lwp(a.vm, (struct kvm_lwp_policy){ .context = a.os });
 	/* KVM gives a vCPU that has FSGSBASE no LWP with `auto` contexts. */
 	vm_have_fsgsbase(a.vm, a.os);
-	set_context(a.vm, a.os ? KVM_LWP_CONTEXT_OS : KVM_LWP_CONTEXT_AUTO);
 	for (i = 0; i < threads; i++) {
 		t[i].a = &a;
 		t[i].v = vm_add_vcpu(a.vm);

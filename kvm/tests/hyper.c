@@ -72,11 +72,9 @@ u8 *hyper_image(const struct hyper *h, u32 index)
 
 void hyper_init(struct hyper *h, u32 context, bool area)
 {
-	struct kvm_lwp_policy policy = { .context = context };
-
 	memset(h, 0, sizeof(*h));
-	h->vm = vm_new(true);
-	if (vm_attr(h->vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &policy))
+	h->vm = vm_new_unasked(true);
+	if (vm_ask_for_lwp(h->vm, (struct kvm_lwp_policy){ .context = context }))
 		ok(false, "set the policy");
 	if (area)
 		vm_leaf(h->vm, LWP_CPUID_LEAF)->ecx |= LWP_ECX_VMCB_AREA;

@@ -101,6 +101,8 @@ static void capability_and_attributes_reject_bad_input(void)
 	p = (struct kvm_lwp_policy){ .flags = KVM_LWP_NO_PRESET + 1 };
 	is(vm_attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &p), -EINVAL,
 	   "an unknown flag");
+	is(vm_ask_for_lwp(vm, (struct kvm_lwp_policy){ .reserved = 1 }), -EINVAL,
+	   "a bit for later");
 	p.flags = 0;
 	is(vm_attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, NULL), -EFAULT,
 	   "bad address");

@@ -31,10 +31,9 @@ static void begin_profile(bool pmu)
 {
 	struct kvm_enable_cap no_pmu = { .cap = KVM_CAP_PMU_CAPABILITY,
 					 .args = { KVM_PMU_CAP_DISABLE } };
-	struct kvm_lwp_policy policy = { .delivery = 1 };
 
-	vm = vm_new(true);
-	ok(!vm_attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &policy),
+	vm = vm_new_unasked(true);
+	is(vm_ask_for_lwp(vm, (struct kvm_lwp_policy){ .delivery = 1, .step_budget = BUDGET }), 0,
 	   "prompt delivery");
 	if (!pmu)
 		ok(!ioctl(vm->fd, KVM_ENABLE_CAP, &no_pmu), "a VM without counters");

@@ -13,13 +13,6 @@
 
 #define FS_BASE 0xc0000100u
 
-static void set_policy(struct vm *of, u32 context)
-{
-	struct kvm_lwp_policy policy = { .context = context };
-
-	vm_attr(of->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &policy);
-}
-
 /* The VM's contexts. The caller frees their memory. */
 static int get_contexts(struct vm *of, struct kvm_lwp_contexts *c)
 {
@@ -63,12 +56,12 @@ static struct vm *migrate(struct vm *old, u32 context)
 {
 	u32 m, msrs[] = { 0xc0000081, 0xc0000082, 0xc0000084, FS_BASE, LWP_MSR_CFG };
 	struct vcpu *from = &old->vcpu[0], *to;
-	struct vm *new = vm_new(true);
+	struct vm *new = vm_new_unasked(true);
 	struct kvm_vcpu_events events;
 	struct kvm_sregs s;
 	int r;
 
-	set_policy(new, context);
+	vm_ask_for_lwp(new, (struct kvm_lwp_policy){ .context = context });
 	to = vm_add_vcpu(new);
 	memcpy(new->mem, old->mem, VM_SIZE);
 	vm_get_sregs(from, &s);
@@ -89,8 +82,8 @@ static struct vm *migrate(struct vm *old, u32 context)
 static void begin_with(const u8 *from, const u8 *to, u32 context)
 {
 	vm_free(vm);
-	vm = vm_new(true);
-	set_policy(vm, context);
+	vm = vm_new_unasked(true);
+	vm_ask_for_lwp(vm, (struct kvm_lwp_policy){ .context = context });
 	v = vm_add_vcpu(vm);
 	block_init(vm, LWP_F_IRE, 128);
 	block_event(vm, 2, 1000, 1000);

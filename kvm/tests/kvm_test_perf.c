@@ -38,6 +38,7 @@ static void prompt_is_the_default(void)
 	   "get the policy");
 	is(policy.delivery, 1, "prompt is the default");
 	is(policy.context, KVM_LWP_CONTEXT_AUTO, "with contexts that KVM finds");
+	is(policy.step_budget, BUDGET, "and 100,000 steps a second");
 	close(machine);
 	close(kvm);
 }
@@ -325,9 +326,9 @@ static void prompt_steps_no_more_than_its_budget(void)
 	struct timespec from, to;
 	u64 windows, steps;
 
-	set_parameter("lwp_step_budget", "1000");
 	take_counters();
-	begin_delivery(loop, loop_end, 1, LWP_F_IRE);
+	begin_policy(loop, loop_end, (struct kvm_lwp_policy){ .delivery = 1, .step_budget = 1000 },
+		     LWP_F_IRE);
 	block_event(vm, 2, 100000, 100000);
 	clock_gettime(CLOCK_MONOTONIC, &from);
 	run_to_end();
@@ -344,7 +345,19 @@ static void prompt_steps_no_more_than_its_budget(void)
 	ok(vm_stat(v, "lwp_uncounted_us") > 0, "for %llu us nothing was counted",
 	   (unsigned long long)vm_stat(v, "lwp_uncounted_us"));
 	give_counters_back();
-	set_parameter("lwp_step_budget", "100000");
+}
+
+/* As `exact` does, whatever the budget is. */
+static void without_a_budget_prompt_steps_all(u32 delivery, u32 budget)
+{
+	begin_policy(loop, loop_end,
+		     (struct kvm_lwp_policy){ .delivery = delivery, .step_budget = budget },
+		     LWP_F_IRE);
+	lwp_put32(vm->mem + VM_CODE + 6, 1000); /* rounds */
+	block_event(vm, 2, 100000, 100000);
+	run_to_end();
+	is(100000 - block_counter(vm, 2), 1 + 1000 * 3, "all is counted");
+	is(vm_stat(v, "lwp_steps"), 1 + 1000 * 3, "by steps");
 }
 
 /* Another thread than before calls KVM_RUN. */
@@ -405,6 +418,11 @@ int main(int argc, char **argv)
 	the_margin_is_found();
 	without_a_counter_it_is_stepped();
 	prompt_steps_no_more_than_its_budget();
+	take_counters();
+	without_a_budget_prompt_steps_all(KVM_LWP_DELIVERY_PROMPT, 0);
+	without_a_budget_prompt_steps_all(KVM_LWP_DELIVERY_PROMPT, ~0u);
+	without_a_budget_prompt_steps_all(KVM_LWP_DELIVERY_EXACT, 1);
+	give_counters_back();
 	counters_follow_the_vcpu_to_another_thread();
 	return done();
 }

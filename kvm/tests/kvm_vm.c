@@ -244,24 +244,25 @@ void vm_have_fsgsbase(struct vm *vm, bool on)
 	e->ebx = on ? e->ebx | 1 : e->ebx & ~1u;
 }
 
-/* The default of the tests: records name the instruction of the event. Without LWP it does nothing. */
-void vm_ask_for_lwp(struct vm *vm)
+int vm_ask_for_lwp(struct vm *vm, struct kvm_lwp_policy policy)
 {
-	struct kvm_lwp_policy policy = { .delivery = 0 };
 	struct kvm_lwp_leaf leaf;
+	int r = vm_attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &policy);
 
-	if (vm_attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &policy))
-		return;
+	if (r)
+		return r;
 	if (vm_attr(vm->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_LEAF, &leaf))
 		broken("KVM_LWP_VM_LEAF");
 	announce(vm, &leaf);
+	return 0;
 }
 
 struct vm *vm_new(bool apic)
 {
 	struct vm *vm = vm_new_unasked(apic);
 
-	vm_ask_for_lwp(vm);
+	/* Records name the instruction of the event. Without LWP it does nothing. */
+	vm_ask_for_lwp(vm, (struct kvm_lwp_policy){ .delivery = KVM_LWP_DELIVERY_EXACT });
 	return vm;
 }
 

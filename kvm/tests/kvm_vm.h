@@ -57,8 +57,8 @@ struct vm_frame {
 struct vm *vm_new(bool apic);
 /* The same made as by a VMM that does not know LWP: CPUID is what KVM supports. */
 struct vm *vm_new_unasked(bool apic);
-/* Ask for LWP with `exact` delivery and announce all that the host offers; before the first vCPU. */
-void vm_ask_for_lwp(struct vm *vm);
+/* Ask for LWP of this policy and announce all that the host offers for it, before the first vCPU: 0 or -errno. */
+int vm_ask_for_lwp(struct vm *vm, struct kvm_lwp_policy policy);
 /* The first entry of a function in the CPUID of the vCPUs to come; NULL: there is none. */
 struct kvm_cpuid_entry2 *vm_leaf(struct vm *vm, u32 function);
 /* Have the CPUID of the vCPUs to come announce FSGSBASE, or not, as after vm_ask_for_lwp(). */

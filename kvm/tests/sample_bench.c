@@ -54,10 +54,9 @@ static u32 rounds_of(enum mode mode)
 
 static void set_up(enum mode mode)
 {
-	struct kvm_lwp_policy policy = { .delivery = mode == PROMPT };
-
-	vm = vm_new(true);
-	vm_attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &policy);
+	vm = vm_new_unasked(true);
+	vm_ask_for_lwp(vm, (struct kvm_lwp_policy){ .delivery = mode == PROMPT,
+						    .step_budget = BUDGET });
 	v = vm_add_vcpu(vm);
 	block_init(vm, LWP_F_IRE, 4096);
 	block_event(vm, 2, period - 1, period - 1);

@@ -54,11 +54,7 @@ uint32_t kvm_lwp_features(void)
 bool kvm_lwp_check(X86CPU *cpu, Error **errp)
 {
     X86LWPProps *p = &cpu->lwp_props;
-    struct kvm_lwp_policy policy = {
-        .rev = p->rev,
-        .context = p->os_context ? KVM_LWP_CONTEXT_OS : KVM_LWP_CONTEXT_AUTO,
-        .flags = p->no_preset ? KVM_LWP_NO_PRESET : 0,
-    };
+    struct kvm_lwp_policy policy = { 0 };
     int has = kvm_vm_check_extension(kvm_state, KVM_CAP_X86_LWP);
     int ret;
 
@@ -77,7 +73,6 @@ bool kvm_lwp_check(X86CPU *cpu, Error **errp)
     if (!p->delivery_given) {
         p->prompt = has & KVM_LWP_HAS_PROMPT;
     }
-    policy.delivery = p->prompt ? LWP_DELIVERY_PROMPT : LWP_DELIVERY_EXACT;
     if (p->prompt && !(has & KVM_LWP_HAS_PROMPT)) {
         error_setg(errp, "lwp-delivery=prompt: KVM on this host delivers "
                    "exact records only");
@@ -93,6 +88,12 @@ bool kvm_lwp_check(X86CPU *cpu, Error **errp)
                    "LWP_CFG; load a newer kvm_amd module");
         return false;
     }
+    /* What no property says is as KVM has it. */
+    lwp_vm_attr(KVM_GET_DEVICE_ATTR, KVM_LWP_VM_POLICY, &policy);
+    policy.rev = p->rev;
+    policy.context = p->os_context ? KVM_LWP_CONTEXT_OS : KVM_LWP_CONTEXT_AUTO;
+    policy.delivery = p->prompt ? LWP_DELIVERY_PROMPT : LWP_DELIVERY_EXACT;
+    policy.flags = p->no_preset ? KVM_LWP_NO_PRESET : 0;
     ret = lwp_vm_attr(KVM_SET_DEVICE_ATTR, KVM_LWP_VM_POLICY, &policy);
     if (ret == -EBUSY) {
         error_setg(errp, "lwp-rev, lwp-context, lwp-delivery and lwp-preset "
