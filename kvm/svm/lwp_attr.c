@@ -180,28 +180,20 @@ out:
 int svm_lwp_vm_attr(struct kvm *kvm, unsigned int ioctl, struct kvm_device_attr *attr)
 {
 	void __user *addr = u64_to_user_ptr(attr->addr);
+	bool get = ioctl == KVM_GET_DEVICE_ATTR;
 
-	if (!svm_lwp_extension(kvm) || attr->flags)
+	if (!svm_lwp_extension(kvm) || attr->flags || attr->attr > KVM_LWP_VM_LEAF ||
+	    (attr->attr == KVM_LWP_VM_CONTEXTS && !to_kvm_svm(kvm)->lwp.table.entry))
 		return -ENXIO;
+	if (ioctl == KVM_HAS_DEVICE_ATTR)
+		return 0;
 	switch (attr->attr) {
 	case KVM_LWP_VM_POLICY:
-		if (ioctl == KVM_HAS_DEVICE_ATTR)
-			return 0;
-		return ioctl == KVM_GET_DEVICE_ATTR ? svm_lwp_get_policy(kvm, addr) :
-						      svm_lwp_set_policy(kvm, addr);
+		return get ? svm_lwp_get_policy(kvm, addr) : svm_lwp_set_policy(kvm, addr);
 	case KVM_LWP_VM_CONTEXTS:
-		if (!to_kvm_svm(kvm)->lwp.table.entry)
-			return -ENXIO;
-		if (ioctl == KVM_HAS_DEVICE_ATTR)
-			return 0;
-		return ioctl == KVM_GET_DEVICE_ATTR ? svm_lwp_get_contexts(kvm, addr) :
-						      svm_lwp_set_contexts(kvm, addr);
-	case KVM_LWP_VM_LEAF:
-		if (ioctl == KVM_HAS_DEVICE_ATTR)
-			return 0;
-		return ioctl == KVM_GET_DEVICE_ATTR ? svm_lwp_get_leaf(kvm, addr) : -ENXIO;
+		return get ? svm_lwp_get_contexts(kvm, addr) : svm_lwp_set_contexts(kvm, addr);
 	default:
-		return -ENXIO;
+		return get ? svm_lwp_get_leaf(kvm, addr) : -ENXIO;
 	}
 }
 
@@ -295,32 +287,23 @@ static int svm_lwp_set_live(struct kvm_vcpu *vcpu, const void __user *from)
 /* KVM_{HAS,GET,SET}_DEVICE_ATTR on a vCPU. */
 int svm_lwp_vcpu_attr(struct kvm_vcpu *vcpu, unsigned int ioctl, struct kvm_device_attr *attr)
 {
+	bool has_state = to_svm(vcpu)->lwp.enabled && !lwp_encrypted(vcpu->kvm);
 	void __user *addr = u64_to_user_ptr(attr->addr);
+	bool get = ioctl == KVM_GET_DEVICE_ATTR;
 
-	if (attr->flags)
+	if (attr->flags || attr->attr > KVM_LWP_VCPU_LIVE ||
+	    (attr->attr != KVM_LWP_VCPU_STATUS && !has_state))
 		return -ENXIO;
+	if (ioctl == KVM_HAS_DEVICE_ATTR)
+		return 0;
 	switch (attr->attr) {
 	case KVM_LWP_VCPU_IMAGE:
-		if (!to_svm(vcpu)->lwp.enabled || lwp_encrypted(vcpu->kvm))
-			return -ENXIO;
-		if (ioctl == KVM_HAS_DEVICE_ATTR)
-			return 0;
-		return ioctl == KVM_GET_DEVICE_ATTR ? svm_lwp_get_image(vcpu, addr) :
-						      svm_lwp_set_image(vcpu, addr);
+		return get ? svm_lwp_get_image(vcpu, addr) : svm_lwp_set_image(vcpu, addr);
 	case KVM_LWP_VCPU_LIVE:
-		if (!to_svm(vcpu)->lwp.enabled || lwp_encrypted(vcpu->kvm))
-			return -ENXIO;
-		if (ioctl == KVM_HAS_DEVICE_ATTR)
-			return 0;
-		return ioctl == KVM_GET_DEVICE_ATTR ? svm_lwp_get_live(vcpu, addr) :
-						      svm_lwp_set_live(vcpu, addr);
-	case KVM_LWP_VCPU_STATUS:
-		if (ioctl == KVM_HAS_DEVICE_ATTR)
-			return 0;
-		if (ioctl == KVM_SET_DEVICE_ATTR)
+		return get ? svm_lwp_get_live(vcpu, addr) : svm_lwp_set_live(vcpu, addr);
+	default:
+		if (!get)
 			return -ENXIO;
 		return put_user(svm_lwp_refusal(vcpu), (u32 __user *)addr) ? -EFAULT : 0;
-	default:
-		return -ENXIO;
 	}
 }
