@@ -53,14 +53,12 @@ void counted(const int *offsets, const char *what)
 		if (address == (u64)offsets[n])
 			continue;
 		ok(false, "%s", what);
-		diag("record %u of %u: offset 0x%llx, wanted 0x%x", n, head,
-		     (unsigned long long)address, offsets[n]);
+		diag("record %u of %u: offset 0x%lx, wanted 0x%x", n, head, address, offsets[n]);
 		return;
 	}
 	ok(n == head, "%s: %u instructions counted", what, head);
 	if (n != head)
-		diag("wanted %u; the next is 0x%llx", n,
-		     (unsigned long long)ring_record(vm, n).address - VM_CODE);
+		diag("wanted %u; the next is 0x%lx", n, ring_record(vm, n).address - VM_CODE);
 }
 
 void total(u32 wanted, const char *what)

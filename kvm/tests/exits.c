@@ -124,10 +124,9 @@ static void print_offers(void)
 	run_on(sizeof(all), &all);
 	list->nmsrs = 1000;
 	is(ioctl(any->kvm, KVM_GET_MSR_INDEX_LIST, list), 0, "KVM_GET_MSR_INDEX_LIST");
-	printf("# exits cpuid:%llx msrs:%llx",
-	       (unsigned long long)digest(any->cpuid->entries,
-					  any->cpuid->nent * sizeof(any->cpuid->entries[0])),
-	       (unsigned long long)digest(list->indices, list->nmsrs * sizeof(u32)));
+	printf("# exits cpuid:%lx msrs:%lx",
+	       digest(any->cpuid->entries, any->cpuid->nent * sizeof(any->cpuid->entries[0])),
+	       digest(list->indices, list->nmsrs * sizeof(u32)));
 	free(list);
 	vm_free(any);
 }
@@ -175,7 +174,7 @@ int main(int argc, char **argv)
 		if (stranger) {
 			bytes = memory_end();
 			print_offers();
-			printf(" memory:%llu", (unsigned long long)bytes);
+			printf(" memory:%lu", bytes);
 		} else {
 			printf("# exits");
 		}

@@ -61,8 +61,7 @@ bool check_pattern(const struct vm *vm, u64 at, const char *what)
 
 		if (is == rnd(&which))
 			continue;
-		diag("%s has been written to: at 0x%llx is 0x%llx", what,
-		     (unsigned long long)at + i, (unsigned long long)is);
+		diag("%s has been written to: at 0x%lx is 0x%lx", what, at + i, is);
 		return false;
 	}
 	return true;
@@ -125,7 +124,7 @@ void tally(const struct vm *vm)
 static void tell_figures(void)
 {
 	for (u32 k = 0; k < sizeof(figures) / sizeof(figures[0]); k++)
-		diag("%s %llu", figures[k], (unsigned long long)sums[k]);
+		diag("%s %lu", figures[k], sums[k]);
 }
 
 /* Memory of another VM, and around all of it. */
@@ -195,7 +194,7 @@ int main(int argc, char **argv)
 	bool good = true;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	printf("# seed %llu\n", (unsigned long long)seed);
+	printf("# seed %lu\n", seed);
 	if (only_attributes)
 		return attributes((u32)atol(argv[2]), &state);
 	bystander_init(&bystander);
@@ -205,8 +204,7 @@ int main(int argc, char **argv)
 		good = round_of(&state) && bystander_is_whole(&bystander);
 		rounds++;
 		if (!good)
-			diag("round %u, seed of the round %llu", rounds,
-			     (unsigned long long)before);
+			diag("round %u, seed of the round %lu", rounds, before);
 	} while (good && time(NULL) < end);
 	tell_figures();
 	ok(good && sums[0], "%u rounds, nothing written where it must not be", rounds);

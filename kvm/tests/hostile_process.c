@@ -223,7 +223,7 @@ static bool run(struct attacker *t, int *stop)
 	    run->exit_reason == KVM_EXIT_MMIO)
 		return true;
 	diag("a program ended the VM: exit reason %u, 0x%llx", run->exit_reason,
-	     (unsigned long long)run->fail_entry.hardware_entry_failure_reason);
+	     run->fail_entry.hardware_entry_failure_reason);
 	t->a->bad = true;
 	return false;
 }
@@ -390,8 +390,8 @@ static bool signatures_are_apart(const struct attack *a)
 		for (u32 k = 0; k + 8 <= HOSTILE_PAGES * 0x1000; k++) {
 			if (lwp_get64(a->vm->mem + never[i].at + k) != signature)
 				continue;
-			diag("a record of program %u is at physical address 0x%llx",
-			     never[i].program, (unsigned long long)never[i].at + k);
+			diag("a record of program %u is at physical address 0x%lx",
+			     never[i].program, never[i].at + k);
 			good = false;
 			break;
 		}

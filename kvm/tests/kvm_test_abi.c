@@ -88,7 +88,6 @@ static void capability_and_attributes_reject_bad_input(void)
 	struct kvm_lwp_live live;
 	u8 image[LWP_IMAGE_SIZE];
 	struct vcpu *v;
-	u32 status = ~0u;
 
 	is(ioctl(vm->fd, KVM_CHECK_EXTENSION, KVM_CAP_X86_LWP),
 	   KVM_LWP_HAS_43724 | KVM_LWP_HAS_2007 | KVM_LWP_HAS_AUTO | KVM_LWP_HAS_OS |
@@ -96,63 +95,38 @@ static void capability_and_attributes_reject_bad_input(void)
 	   "KVM_CAP_X86_LWP");
 	is(vm_attr(vm->fd, KVM_HAS_DEVICE_ATTR, KVM_LWP_VM, 99, NULL), -ENXIO, "no such attribute");
 	is(vm_attr(vm->fd, KVM_HAS_DEVICE_ATTR, 99, 0, NULL), -ENXIO, "no such group");
-	is(vm_attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &p), -EINVAL,
-	   "no such revision");
+	is(lwp_set(vm, VM, POLICY, &p), -EINVAL, "no such revision");
 	p = (struct kvm_lwp_policy){ .flags = KVM_LWP_NO_PRESET + 1 };
-	is(vm_attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &p), -EINVAL,
-	   "an unknown flag");
+	is(lwp_set(vm, VM, POLICY, &p), -EINVAL, "an unknown flag");
 	is(vm_ask_for_lwp(vm, (struct kvm_lwp_policy){ .reserved = 1 }), -EINVAL,
 	   "a bit for later");
 	p.flags = 0;
-	is(vm_attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, NULL), -EFAULT,
-	   "bad address");
-	is(vm_attr(vm->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_CONTEXTS, &c), -ENXIO,
-	   "no contexts without a vCPU that has LWP");
+	is(lwp_set(vm, VM, POLICY, NULL), -EFAULT, "bad address");
+	is(lwp_get(vm, VM, CONTEXTS, &c), -ENXIO, "no contexts without a vCPU that has LWP");
 	v = vm_add_vcpu(vm);
 	p.rev = LWP_REV_2007;
-	is(vm_attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &p), -EBUSY,
-	   "the policy is fixed once a vCPU exists");
-	is(vm_attr(vm->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &p), 0,
-	   "get policy");
+	is(lwp_set(vm, VM, POLICY, &p), -EBUSY, "the policy is fixed once a vCPU exists");
+	is(lwp_get(vm, VM, POLICY, &p), 0, "get policy");
 	is(p.rev, LWP_REV_43724, "which is 43724");
-	is(vm_attr(vm->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_CONTEXTS, &c), 0,
-	   "no contexts: size 0");
+	is(lwp_get(vm, VM, CONTEXTS, &c), 0, "no contexts: size 0");
 	c.size = 1;
-	is(vm_attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_CONTEXTS, &c), -EINVAL,
-	   "a size that is no array");
+	is(lwp_set(vm, VM, CONTEXTS, &c), -EINVAL, "a size that is no array");
 	c.size = LWP_CTX_ENTRY_SIZE;
-	is(vm_attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_CONTEXTS, &c), -EFAULT,
-	   "an array that is not there");
-	is(vm_attr(v->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_STATUS, &status), 0,
-	   "status");
-	is(status, KVM_LWP_REFUSED_NOT, "the vCPU has LWP");
-	is(vm_attr(v->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_IMAGE, image), 0,
-	   "get image");
+	is(lwp_set(vm, VM, CONTEXTS, &c), -EFAULT, "an array that is not there");
+	is(vm_lwp_status(v), KVM_LWP_REFUSED_NOT, "the vCPU has LWP");
+	is(lwp_get(v, VCPU, IMAGE, image), 0, "get image");
 	is(lwp_get64(image + LWP_IMAGE_CFG), 0x6000000e | clocks, "it has LWP_CFG");
 	image[LWP_IMAGE_HEAD] = 1;
-	is(vm_attr(v->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_IMAGE, image), -EINVAL,
-	   "an unaligned head is refused");
-	is(vm_attr(v->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_LIVE, &live), 0,
-	   "get what is live");
+	is(lwp_set(v, VCPU, IMAGE, image), -EINVAL, "an unaligned head is refused");
+	is(lwp_get(v, VCPU, LIVE, &live), 0, "get what is live");
 	is(live.flags & KVM_LWP_LIVE, 0, "nothing is");
 	live.flags = KVM_LWP_LIVE;
 	live.cr3 = VM_CR3;
-	is(vm_attr(v->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_LIVE, &live), -ENOENT,
-	   "a context that is not there");
+	is(lwp_set(v, VCPU, LIVE, &live), -ENOENT, "a context that is not there");
 	live.flags = KVM_LWP_LIVE_FLAGS + 1;
-	is(vm_attr(v->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_LIVE, &live), -EINVAL,
-	   "unknown flags");
-	is(vm_attr(v->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_LIVE, NULL), -EFAULT,
-	   "nothing to read");
+	is(lwp_set(v, VCPU, LIVE, &live), -EINVAL, "unknown flags");
+	is(lwp_set(v, VCPU, LIVE, NULL), -EFAULT, "nothing to read");
 	vm_free(vm);
-}
-
-static u32 status_of(struct vcpu *v)
-{
-	u32 status = ~0u;
-
-	vm_attr(v->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_STATUS, &status);
-	return status;
 }
 
 static u64 has(struct vm *vm, u32 cap)
@@ -187,11 +161,10 @@ static void supported_cpuid_passed_on_has_no_lwp(void)
 	is(e ? e->eax | e->ebx | e->ecx | e->edx : 0, 0, "nothing in leaf 8000_001C");
 	ok(!msr_is_listed(vm, LWP_MSR_CFG) && !msr_is_listed(vm, LWP_MSR_CBADDR), "no MSR to save");
 	v = vm_add_vcpu(vm);
-	is(status_of(v), KVM_LWP_REFUSED_CPUID, "the vCPU has no LWP");
+	is(vm_lwp_status(v), KVM_LWP_REFUSED_CPUID, "the vCPU has no LWP");
 	is(vm_get_msr(v, LWP_MSR_CFG), ~(u64)0, "LWP_CFG does not exist");
 	is(vm_set_msr(v, LWP_MSR_CBADDR, 0), -1, "nor does LWP_CBADDR");
-	is(vm_attr(v->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_IMAGE, image), -ENXIO,
-	   "nor a state");
+	is(lwp_get(v, VCPU, IMAGE, image), -ENXIO, "nor a state");
 	vm_free(vm);
 }
 
@@ -204,18 +177,15 @@ static void lwp_is_for_those_who_ask(void)
 	struct vcpu *v;
 
 	is(has(vm, KVM_CAP_VM_ATTRIBUTES), 1, "KVM_CAP_VM_ATTRIBUTES");
-	is(vm_attr(vm->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_LEAF, &l), 0,
-	   "what the host offers can be read without asking");
+	is(lwp_get(vm, VM, LEAF, &l), 0, "what the host offers can be read without asking");
 	is(l.edx, vm_leaf(asked, LWP_CPUID_LEAF)->edx, "and is the same");
 	memcpy(vm->cpuid, asked->cpuid,
 	       sizeof(*vm->cpuid) + asked->cpuid->nent * sizeof(vm->cpuid->entries[0]));
 	v = vm_add_vcpu(vm);
-	is(status_of(v), KVM_LWP_REFUSED_POLICY, "CPUID announces LWP, nobody has asked");
+	is(vm_lwp_status(v), KVM_LWP_REFUSED_POLICY, "CPUID announces LWP, nobody has asked");
 	is(vm_get_msr(v, LWP_MSR_CFG), ~(u64)0, "LWP_CFG does not exist");
-	is(vm_attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &p), -EBUSY,
-	   "it is too late to ask once there is a vCPU");
-	is(vm_attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_LEAF, &l), -ENXIO,
-	   "what the host offers cannot be set");
+	is(lwp_set(vm, VM, POLICY, &p), -EBUSY, "it is too late to ask once there is a vCPU");
+	is(lwp_set(vm, VM, LEAF, &l), -ENXIO, "what the host offers cannot be set");
 	vm_free(vm);
 	vm_free(asked);
 }
@@ -227,14 +197,13 @@ static void fsgsbase_is_refused_with_auto_contexts(void)
 	struct vm *vm = vm_new(true);
 
 	vm_leaf(vm, 7)->ebx |= 1;
-	is(status_of(vm_add_vcpu(vm)), KVM_LWP_REFUSED_FSGSBASE, "auto contexts and FSGSBASE");
+	is(vm_lwp_status(vm_add_vcpu(vm)), KVM_LWP_REFUSED_FSGSBASE, "auto contexts and FSGSBASE");
 	vm_free(vm);
 
 	vm = vm_new(true);
 	vm_leaf(vm, 7)->ebx |= 1;
-	is(vm_attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &os), 0,
-	   "os contexts");
-	is(status_of(vm_add_vcpu(vm)), KVM_LWP_REFUSED_NOT, "go with FSGSBASE");
+	is(lwp_set(vm, VM, POLICY, &os), 0, "os contexts");
+	is(vm_lwp_status(vm_add_vcpu(vm)), KVM_LWP_REFUSED_NOT, "go with FSGSBASE");
 	vm_free(vm);
 }
 
@@ -243,7 +212,7 @@ static void shadow_stacks_are_no_reason_to_refuse(void)
 	struct vm *vm = vm_new(true);
 
 	vm_leaf(vm, 7)->ecx |= 1 << 7;
-	is(status_of(vm_add_vcpu(vm)), KVM_LWP_REFUSED_NOT, "CPUID has shadow stacks");
+	is(vm_lwp_status(vm_add_vcpu(vm)), KVM_LWP_REFUSED_NOT, "CPUID has shadow stacks");
 	vm_free(vm);
 }
 
@@ -252,7 +221,7 @@ static u32 set_cpuid(struct vm *vm, int vcpu)
 	struct vcpu v = { .fd = vcpu };
 
 	is(ioctl(vcpu, KVM_SET_CPUID2, vm->cpuid), 0, "KVM_SET_CPUID2");
-	return status_of(&v);
+	return vm_lwp_status(&v);
 }
 
 /* Contexts move between vCPUs, so all announce the same; the only one may change it. */
@@ -284,11 +253,11 @@ static void lwp_is_off_without_the_preset(void)
 	struct kvm_lwp_leaf l = { 0 };
 	struct vcpu *v;
 
-	is(vm_attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &p), 0, "no preset");
-	vm_attr(vm->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_LEAF, &l);
+	is(lwp_set(vm, VM, POLICY, &p), 0, "no preset");
+	lwp_get(vm, VM, LEAF, &l);
 	is(l.eax, 0, "EAX of a new vCPU is 0");
 	v = vm_add_vcpu(vm);
-	is(status_of(v), KVM_LWP_REFUSED_NOT, "the vCPU has LWP");
+	is(vm_lwp_status(v), KVM_LWP_REFUSED_NOT, "the vCPU has LWP");
 	is(vm_get_msr(v, LWP_MSR_CFG), 0, "LWP_CFG is 0");
 	is(vm_set_msr(v, LWP_MSR_CFG, LWP_F_IRE), 0, "and can be written");
 	vm_free(vm);
@@ -298,26 +267,21 @@ static void refusals_say_why(void)
 {
 	struct vm *vm = vm_new(true);
 	struct vcpu *v;
-	u32 status = 0;
 
 	vm_leaf(vm, LWP_CPUID_LEAF)->edx |= LWP_F_DME;
 	v = vm_add_vcpu(vm);
-	vm_attr(v->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_STATUS, &status);
-	is(status, KVM_LWP_REFUSED_LEAF, "a leaf with cache misses");
+	is(vm_lwp_status(v), KVM_LWP_REFUSED_LEAF, "a leaf with cache misses");
 	is(vm_set_msr(v, LWP_MSR_CFG, LWP_F_IRE), -1, "LWP_CFG does not exist then");
 	vm_free(vm);
 
 	vm = vm_new(true);
 	vm_leaf(vm, LWP_CPUID_LEAF)->ecx |= LWP_ECX_VMCB_AREA;
-	v = vm_add_vcpu(vm);
-	vm_attr(v->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_STATUS, &status);
-	is(status, KVM_LWP_REFUSED_LEAF, "state in VMCBs with contexts that KVM switches");
+	is(vm_lwp_status(vm_add_vcpu(vm)), KVM_LWP_REFUSED_LEAF,
+	   "state in VMCBs with contexts that KVM switches");
 	vm_free(vm);
 
 	vm = vm_new(false);
-	v = vm_add_vcpu(vm);
-	vm_attr(v->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_STATUS, &status);
-	is(status, KVM_LWP_REFUSED_APIC, "no in-kernel APIC");
+	is(vm_lwp_status(vm_add_vcpu(vm)), KVM_LWP_REFUSED_APIC, "no in-kernel APIC");
 	vm_free(vm);
 }
 
@@ -341,7 +305,7 @@ static void a_vmm_may_announce_fewer_events_and_larger_rings(void)
 	struct vm *vm = vm_new(true);
 	struct vcpu *v = add_vcpu_with(vm, 2, 2);
 
-	is(status_of(v), KVM_LWP_REFUSED_NOT, "two events, 64 records at least");
+	is(vm_lwp_status(v), KVM_LWP_REFUSED_NOT, "two events, 64 records at least");
 	is(vm_set_msr(v, LWP_MSR_CFG, LWP_F_BRE), -1, "the third event is reserved in LWP_CFG");
 	vm_load(vm, loop, loop_end);
 	block_init(vm, LWP_F_BRE, 63);
@@ -357,10 +321,10 @@ static void a_vmm_may_announce_fewer_events_and_larger_rings(void)
 	vm_free(vm);
 
 	vm = vm_new(true);
-	is(status_of(add_vcpu_with(vm, 7, 1)), KVM_LWP_REFUSED_LEAF, "seven events");
+	is(vm_lwp_status(add_vcpu_with(vm, 7, 1)), KVM_LWP_REFUSED_LEAF, "seven events");
 	vm_free(vm);
 	vm = vm_new(true);
-	is(status_of(add_vcpu_with(vm, 2, 0)), KVM_LWP_REFUSED_LEAF, "rings of any size");
+	is(vm_lwp_status(add_vcpu_with(vm, 2, 0)), KVM_LWP_REFUSED_LEAF, "rings of any size");
 	vm_free(vm);
 }
 

@@ -31,11 +31,10 @@ static void steps_are(u32 records, u32 each)
 	u64 steps = vm_stat(v, "lwp_steps");
 
 	if (on)
-		ok(steps <= (u64)records * (MARGIN / each + 20), "a step a branch: %llu steps",
-		   (unsigned long long)steps);
+		ok(steps <= (u64)records * (MARGIN / each + 20), "a step a branch: %lu steps",
+		   steps);
 	else
-		ok(steps >= (u64)records * (MARGIN - 2), "a step an instruction: %llu steps",
-		   (unsigned long long)steps);
+		ok(steps >= (u64)records * (MARGIN - 2), "a step an instruction: %lu steps", steps);
 	is(vm_stat(v, "lwp_overshoots"), 0, "no overshoot");
 	is(vm_stat(v, "lwp_no_counter"), 0, "there was always a counter");
 }
@@ -267,9 +266,8 @@ static void what_was_not_trusted_comes_back(void)
 	vm_start(vm, v);
 	run_to_end();
 	is(vm_stat(v, "lwp_records") - records, 12, "12 records of 12,001 instructions");
-	ok(vm_stat(v, "lwp_steps") - first < first / 4 * 3,
-	   "it comes back: %llu steps, %llu before",
-	   (unsigned long long)(vm_stat(v, "lwp_steps") - first), (unsigned long long)first);
+	ok(vm_stat(v, "lwp_steps") - first < first / 4 * 3, "it comes back: %lu steps, %lu before",
+	   vm_stat(v, "lwp_steps") - first, first);
 }
 
 extern const u8 sled[];

@@ -88,8 +88,8 @@ static void a_short_interval_does_not_stop_the_guest_more_often(void)
 	event_each(CNH, 100);
 	run_to_end();
 	is(block_head(vm) + missed(), LOOP / 100, "records and MissedEvents");
-	ok(vm_stat(v, "lwp_counter_irqs") <= LOOP / CLOCKS_LEAST, "interrupts: %llu",
-	   (unsigned long long)vm_stat(v, "lwp_counter_irqs"));
+	ok(vm_stat(v, "lwp_counter_irqs") <= LOOP / CLOCKS_LEAST, "interrupts: %lu",
+	   vm_stat(v, "lwp_counter_irqs"));
 	is(block_counter(vm, CNH), 100 - 1 - 1, "one clock of the next period");
 }
 
@@ -107,8 +107,7 @@ static void clocks_go_on_while_other_events_are_stepped(void)
 	is(block_head(vm), 10, "ten records of instructions");
 	/* A turn of three instructions is one step over its branch, or three steps. */
 	steps = vm_stat(v, "lwp_steps");
-	ok(steps >= SHORT_LOOP / 3 && steps <= SHORT_LOOP, "all is stepped: %llu steps",
-	   (unsigned long long)steps);
+	ok(steps >= SHORT_LOOP / 3 && steps <= SHORT_LOOP, "all is stepped: %lu steps", steps);
 	is(rest(CNH), SHORT_LOOP, "core clocks");
 	set_margin(2);
 }
@@ -126,8 +125,7 @@ static void clocks_and_instructions_are_counted_at_once(void)
 		clocks += ring_record(vm, i).event_id == CNH;
 	is(clocks, 8, "records of clocks");
 	is(block_head(vm), 18, "and ten of instructions");
-	ok(vm_stat(v, "lwp_steps") < 1000, "with few steps: %llu",
-	   (unsigned long long)vm_stat(v, "lwp_steps"));
+	ok(vm_stat(v, "lwp_steps") < 1000, "with few steps: %lu", vm_stat(v, "lwp_steps"));
 }
 
 static void an_ip_filter_asks_where_a_clock_passed(void)

@@ -105,20 +105,19 @@ static void a_dead_program_costs_nothing(void)
 
 	vm_start_kernel(other.vm, other.v, VM_DATA);
 	stock = exits(&other);
-	ok(stock < CALM, "a VM that is not profiled: %llu exits", (unsigned long long)stock);
+	ok(stock < CALM, "a VM that is not profiled: %lu exits", stock);
 	profile(&m);
 	before = exits(&m);
-	ok(before >= 3 * WRITES, "a VM that is profiled: %llu exits, one for each write",
-	   (unsigned long long)before);
+	ok(before >= 3 * WRITES, "a VM that is profiled: %lu exits, one for each write", before);
 	stock = exits(&other);
-	ok(stock < CALM, "the other VM meanwhile: %llu exits", (unsigned long long)stock);
+	ok(stock < CALM, "the other VM meanwhile: %lu exits", stock);
 	/* The program dies; its page tables are used for something else. */
 	memset(m.vm->mem + VM_CR3, 0x5a, 0x5000);
 	ok(calms_down(&m), "soon after the death of the program its VM has no more exits");
 	stock = exits(&m);
-	ok(stock < CALM, "and it stays so: %llu exits", (unsigned long long)stock);
+	ok(stock < CALM, "and it stays so: %lu exits", stock);
 	stock = exits(&other);
-	ok(stock < CALM, "the other VM afterwards: %llu exits", (unsigned long long)stock);
+	ok(stock < CALM, "the other VM afterwards: %lu exits", stock);
 	vm_free(m.vm);
 	vm_free(other.vm);
 }
@@ -144,8 +143,8 @@ static void a_sleeping_program_keeps_its_context(bool swapped)
 		vm_map(m.vm, VM_BLOCK, false);
 	loop_for(&m, SLEEP);
 	n = exits(&m);
-	ok(n >= 3 * WRITES, "it%s sleeps for %u times the age: %llu exits, it is still awaited",
-	   swapped ? " is swapped out and" : "", SLEEP, (unsigned long long)n);
+	ok(n >= 3 * WRITES, "it%s sleeps for %u times the age: %lu exits, it is still awaited",
+	   swapped ? " is swapped out and" : "", SLEEP, n);
 	if (swapped)
 		vm_map(m.vm, VM_BLOCK, true);
 	m.v->regs.rcx = rcx;

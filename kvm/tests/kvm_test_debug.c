@@ -30,10 +30,9 @@ static void guests_own_single_step_goes_on(void)
 		int stop = vm_run(vm, v);
 
 		ok(stop == 1 && vm_frame(vm, v, 1).rip == VM_CODE + stops[i],
-		   "#DB of the guest at offset %llu", (unsigned long long)stops[i]);
+		   "#DB of the guest at offset %lu", stops[i]);
 		if (stop != 1 || vm_frame(vm, v, 1).rip != VM_CODE + stops[i])
-			diag("got %d at 0x%llx", stop,
-			     (unsigned long long)vm_frame(vm, v, 1).rip - VM_CODE);
+			diag("got %d at 0x%lx", stop, vm_frame(vm, v, 1).rip - VM_CODE);
 		if (stop != 1)
 			break;
 	}
@@ -145,8 +144,7 @@ static void user_space_single_steps_beside(void)
 	}
 	is(i, 9, "one stop for each instruction");
 	if (i != 9)
-		diag("at 0x%llx, wanted 0x%llx", (unsigned long long)v->regs.rip - VM_CODE,
-		     (unsigned long long)stops[i]);
+		diag("at 0x%llx, wanted 0x%lx", v->regs.rip - VM_CODE, stops[i]);
 	ioctl(v->fd, KVM_SET_GUEST_DEBUG, &off);
 	run_to_end();
 	COUNTED("while user space single-steps", 5, 6, 7, 9, 11, 12, 14, 15, 17, 18);

@@ -107,8 +107,8 @@ static void records_are_those_of_sampled_loads(void)
 		lines += i && r.data2 != ring_record(vm, 0).data2;
 		latency += r.data1 != L2_LATENCY;
 	}
-	ok(block_head(vm) + missed() >= MISSES / 50000 / 2, "%u records, %llu missed",
-	   block_head(vm), (unsigned long long)missed());
+	ok(block_head(vm) + missed() >= MISSES / 50000 / 2, "%u records, %lu missed",
+	   block_head(vm), missed());
 	is(wrong, 0, "each names the load, and a line of the walk");
 	ok(lines > 0, "of several lines");
 	ok(latency <= block_head(vm) / 10, "with the latency of L2, but %u", latency);

@@ -63,12 +63,10 @@ static void profile_by(bool counter, const char *what)
 	irqs = vm_stat(v, "lwp_counter_irqs") - irqs;
 	lacking = vm_stat(v, "lwp_no_counter") - lacking;
 	steps = vm_stat(v, "lwp_steps") - steps;
-	diag("%llu interrupts of counters, %llu steps", (unsigned long long)irqs,
-	     (unsigned long long)steps);
+	diag("%lu interrupts of counters, %lu steps", irqs, steps);
 	ok(counter ? irqs > 0 && !lacking : !irqs && lacking > 0,
 	   counter ? "the PMU counts" : "no counter was free, and the statistic says so");
-	ok(counter || steps >= 1 + ROUNDS * 3, "%llu instructions are stepped",
-	   (unsigned long long)steps);
+	ok(counter || steps >= 1 + ROUNDS * 3, "%lu instructions are stepped", steps);
 }
 
 static struct vm *other;

@@ -20,10 +20,10 @@ static int get_contexts(struct vm *of, struct kvm_lwp_contexts *c)
 
 	c->addr = 0;
 	c->size = 0;
-	r = vm_attr(of->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_CONTEXTS, c);
+	r = lwp_get(of, VM, CONTEXTS, c);
 	if (r == -ENOSPC) {
 		c->addr = (u64)malloc(c->size);
-		r = vm_attr(of->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_CONTEXTS, c);
+		r = lwp_get(of, VM, CONTEXTS, c);
 	}
 	return r;
 }
@@ -37,16 +37,16 @@ static int carry_lwp(struct vm *old, struct vm *new)
 	u8 image[LWP_IMAGE_SIZE];
 	int r = get_contexts(old, &c);
 
-	r |= vm_attr(from->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_IMAGE, image);
-	r |= vm_attr(from->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_LIVE, &live);
+	r |= lwp_get(from, VCPU, IMAGE, image);
+	r |= lwp_get(from, VCPU, LIVE, &live);
 	/* The state of a live context is among the contexts; LWP_CFG is the vCPU's. */
 	if (live.flags & KVM_LWP_LIVE) {
 		memset(image, 0, LWP_IMAGE_CFG);
 		lwp_put64(image + LWP_IMAGE_RETRY_RIP, 0);
 	}
-	r |= vm_attr(new->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_CONTEXTS, &c);
-	r |= vm_attr(to->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_IMAGE, image);
-	r |= vm_attr(to->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_LIVE, &live);
+	r |= lwp_set(new, VM, CONTEXTS, &c);
+	r |= lwp_set(to, VCPU, IMAGE, image);
+	r |= lwp_set(to, VCPU, LIVE, &live);
 	free((void *)c.addr);
 	return r;
 }

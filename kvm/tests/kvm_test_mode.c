@@ -287,8 +287,8 @@ static void no_other_change(void)
 			for (to = 0; to < ROWS; to++) {
 				if (seen[i][e][to] &&
 				    !(table[i].to[e] && strchr(table[i].to[e], table[to].letter)))
-					ok(false, "%s: %s, %s %llu times", events[e], table[i].name,
-					   table[to].name, (unsigned long long)seen[i][e][to]);
+					ok(false, "%s: %s, %s %lu times", events[e], table[i].name,
+					   table[to].name, seen[i][e][to]);
 			}
 		}
 	}

@@ -101,8 +101,8 @@ static bool part(u32 index)
 	while (stop == VM_SYSCALL || stop == OUT_PORT)
 		stop = hyper_run(&h, index);
 	if (stop != HYPER_VMMCALL)
-		diag("guest %u stopped with 0x%llx at 0x%llx", index, (unsigned long long)stop,
-		     (unsigned long long)vm_frame(h.vm, h.v, (int)stop).rip);
+		diag("guest %u stopped with 0x%lx at 0x%lx", index, stop,
+		     vm_frame(h.vm, h.v, (int)stop).rip);
 	hyper_skip_vmmcall(&h, index);
 	return stop == HYPER_VMMCALL;
 }
@@ -279,7 +279,7 @@ static void migrate(void)
 	r = ioctl(from->fd, KVM_GET_NESTED_STATE, nested);
 	is(nested->flags & KVM_STATE_NESTED_GUEST_MODE, KVM_STATE_NESTED_GUEST_MODE,
 	   "in guest mode");
-	r |= vm_attr(from->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_IMAGE, image);
+	r |= lwp_get(from, VCPU, IMAGE, image);
 	vm_get_sregs(from, &s);
 	hyper_init(&h, KVM_LWP_CONTEXT_OS, true);
 	memcpy(h.guest, was.guest, sizeof(h.guest));
@@ -290,7 +290,7 @@ static void migrate(void)
 	r |= ioctl(h.v->fd, KVM_SET_NESTED_STATE, nested);
 	h.v->regs = from->regs;
 	vm_set_regs(h.v);
-	r |= vm_attr(h.v->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_IMAGE, image);
+	r |= lwp_set(h.v, VCPU, IMAGE, image);
 	if (r)
 		ok(false, "state is carried over");
 	free(nested);

@@ -34,18 +34,14 @@ int main(int argc, char **argv)
 	struct kvm_lwp_policy policy = { .delivery = 0 };
 	struct vm *vm = vm_new(true);
 	struct vcpu *v = vm_add_vcpu(vm);
-	u32 status = ~0u;
 
 	is(warnings(), argc > 1 ? atoi(argv[1]) : 0, "warnings");
 	ok(parameter_is("lwp", "N"), "the parameter lwp is N");
 	is(ioctl(vm->fd, KVM_CHECK_EXTENSION, KVM_CAP_X86_LWP), 0, "KVM_CAP_X86_LWP");
 	is(vm_attr(vm->fd, KVM_HAS_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, NULL), -ENXIO,
 	   "a VM has no policy");
-	is(vm_attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &policy), -ENXIO,
-	   "and can set none");
-	is(vm_attr(v->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VCPU, KVM_LWP_VCPU_STATUS, &status), 0,
-	   "why a vCPU has no LWP");
-	is(status, KVM_LWP_REFUSED_HOST, "because of the host");
+	is(lwp_set(vm, VM, POLICY, &policy), -ENXIO, "and can set none");
+	is(vm_lwp_status(v), KVM_LWP_REFUSED_HOST, "a vCPU has no LWP because of the host");
 	vm_load(vm, program, program_end);
 	vm_start(vm, v);
 	is(vm_run(vm, v), 6, "a guest runs, and LLWPCB raises #UD");

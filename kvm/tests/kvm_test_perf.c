@@ -51,7 +51,7 @@ static bool in_time(void)
 	if (known)
 		is(late, 0, "no overshoot");
 	else
-		diag("exact: %llu overshoots", (unsigned long long)late);
+		diag("exact: %lu overshoots", late);
 	return known || !late;
 }
 
@@ -61,7 +61,7 @@ static void spared_steps(u32 records)
 	u64 steps = vm_stat(v, "lwp_steps");
 
 	ok(steps <= records * (known ? skid + 3ull : period / 2),
-	   "the counter spares stepping: %llu steps", (unsigned long long)steps);
+	   "the counter spares stepping: %lu steps", steps);
 }
 
 /* 1 and 20,000 times 3 instructions: number n > 1 is at offset 10, 11 or 13 as (n - 2) % 3 is 0, 1 or 2. */
@@ -335,15 +335,15 @@ static void prompt_steps_no_more_than_its_budget(void)
 	clock_gettime(CLOCK_MONOTONIC, &to);
 	windows = (u64)(to.tv_sec - from.tv_sec + 1) * 10 + 1;
 	steps = vm_stat(v, "lwp_steps");
-	ok(steps >= 50 && steps <= windows * 100, "at most %llu tenths of a second: %llu steps",
-	   (unsigned long long)windows, (unsigned long long)steps);
+	ok(steps >= 50 && steps <= windows * 100, "at most %lu tenths of a second: %lu steps",
+	   windows, steps);
 	is(100000 - block_counter(vm, 2), steps, "they are what has counted");
 	/* KVM adds the uncounted time when it steps again. */
 	usleep(200000);
 	vm_start(vm, v);
 	run_to_end();
-	ok(vm_stat(v, "lwp_uncounted_us") > 0, "for %llu us nothing was counted",
-	   (unsigned long long)vm_stat(v, "lwp_uncounted_us"));
+	ok(vm_stat(v, "lwp_uncounted_us") > 0, "for %lu us nothing was counted",
+	   vm_stat(v, "lwp_uncounted_us"));
 	give_counters_back();
 }
 
@@ -390,8 +390,8 @@ static void counters_follow_the_vcpu_to_another_thread(void)
 	run_to_end();
 	is(100000 - block_counter(vm, 2), 3 * 1001 + 1, "instructions");
 	is(vm_stat(v, "lwp_no_counter"), 0, "each thread has its counters");
-	ok(vm_stat(v, "lwp_steps") < 1001, "which spare stepping: %llu steps",
-	   (unsigned long long)vm_stat(v, "lwp_steps"));
+	ok(vm_stat(v, "lwp_steps") < 1001, "which spare stepping: %lu steps",
+	   vm_stat(v, "lwp_steps"));
 }
 
 int main(int argc, char **argv)

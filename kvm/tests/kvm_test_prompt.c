@@ -75,15 +75,13 @@ static void samples(u32 event, u32 periods, u32 period)
 		strays += event == 3 ? !is_in(address, branch, sizeof(branch)) :
 				       !is_in(address, reached, sizeof(reached));
 	}
-	diag("each %u %s: %llu records, %llu missed (%.1f%%)", period, name,
-	     (unsigned long long)records, (unsigned long long)lost,
+	diag("each %u %s: %lu records, %lu missed (%.1f%%)", period, name, records, lost,
 	     100.0 * (double)lost / (double)(records + lost));
 	seen = (records + lost) * period + period - 1;
 	is(seen - (u64)lwp_sext26(block_counter(vm, event)), (u64)n * each + 1,
 	   "with what the counter says, not one event is lost or doubled");
 	ok(records + lost + periods / 1000 >= periods && records + lost <= periods,
-	   "records and missed events are the %u periods: %llu", periods,
-	   (unsigned long long)(records + lost));
+	   "records and missed events are the %u periods: %lu", periods, records + lost);
 	ok(records > periods / 20, "not all of them are missed");
 	is(strays, 0, "no record names what was not reached");
 	is(vm_stat(v, "lwp_overshoots"), 0, "which is no overshoot");

@@ -79,7 +79,7 @@ static void exact_is_right(const char *how, bool stepped)
 
 	run_faults(0);
 	steps = vm_stat(v, "lwp_steps");
-	diag("%s: %llu steps", how, (unsigned long long)steps);
+	diag("%s: %lu steps", how, steps);
 	counts_are_true("exact: 16 records of 8,001 instructions");
 	/* (500 k - 2) % 4 = 2 */
 	COUNTED("each 500th", 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16);
@@ -103,8 +103,8 @@ static void branches_are_right(bool stepped)
 	is(wrong, 0, "each is the loop's branch");
 	is(block_counter(vm, 3), 99, "none is counted that was none");
 	is(vm_stat(v, "lwp_overshoots"), 0, "no overshoot");
-	ok(stepped ? steps >= 1800 : steps < 600, "%s: %llu steps",
-	   stepped ? "each instruction is stepped" : "a counter counts", (unsigned long long)steps);
+	ok(stepped ? steps >= 1800 : steps < 600, "%s: %lu steps",
+	   stepped ? "each instruction is stepped" : "a counter counts", steps);
 }
 
 static char base[1024]; /* the row that the module was loaded with */
@@ -150,9 +150,8 @@ static void another_row_is_used_at_once(void)
 	vm_start(vm, v);
 	run_to_end();
 	is(vm_stat(v, "lwp_records"), 2 * 16, "as many records again");
-	ok(vm_stat(v, "lwp_steps") - all < all / 4,
-	   "another row is used at once: %llu steps of %llu",
-	   (unsigned long long)(vm_stat(v, "lwp_steps") - all), (unsigned long long)all);
+	ok(vm_stat(v, "lwp_steps") - all < all / 4, "another row is used at once: %lu steps of %lu",
+	   vm_stat(v, "lwp_steps") - all, all);
 	also("");
 }
 

@@ -61,8 +61,7 @@ static void guest_counted(u64 count, u64 wanted, const char *what)
 	if (known)
 		is(count, wanted, what);
 	else
-		ok(count >= wanted, "%s: %llu of %llu", what, (unsigned long long)count,
-		   (unsigned long long)wanted);
+		ok(count >= wanted, "%s: %lu of %lu", what, count, wanted);
 }
 
 /* The last far transfer is INT 80h, a branch for the PMU. Interrupts of the host do not count. */
@@ -71,8 +70,7 @@ static void the_guest_counts(const char *what)
 	guest_counted(vpmu_counted(v, 0), 1 + 1 + rounds * 3 + 1 + 1, "the guest's instructions");
 	guest_counted(vpmu_counted(v, 1) - vpmu_counted(v, 2), rounds,
 		      "the guest's branches, less far transfers");
-	diag("%s: %llu branches, %llu far transfers", what, (unsigned long long)vpmu_counted(v, 1),
-	     (unsigned long long)vpmu_counted(v, 2));
+	diag("%s: %lu branches, %lu far transfers", what, vpmu_counted(v, 1), vpmu_counted(v, 2));
 }
 
 static void lwp_counts(u32 records)
@@ -109,14 +107,13 @@ static void samples_are_right(bool judged, const char *what)
 	if (judged)
 		is(vpmu_samples(vm), 60004 / sample_period, "the guest's samples");
 	else
-		ok(vpmu_samples(vm) > 0, "%llu samples of the guest",
-		   (unsigned long long)vpmu_samples(vm));
+		ok(vpmu_samples(vm) > 0, "%lu samples of the guest", vpmu_samples(vm));
 	for (i = 0; i < vpmu_samples(vm); i++) {
 		u64 at = vpmu_sampled_rip(vm, i) - VM_CODE;
 
 		wrong += skid || !judged ? at < 10 || at > 13 : at != offset[i % 3];
 		if (!i)
-			diag("%s: the first is at offset %llu", what, (unsigned long long)at);
+			diag("%s: the first is at offset %lu", what, at);
 	}
 	is(wrong, 0, skid || !judged ? "they lie in the loop" : "they name the instructions after");
 }
@@ -169,9 +166,8 @@ static void system_calls_count_for_the_guest(void)
 
 	with = count_system_calls(true, &with_branches);
 	if (!known) {
-		diag("system calls: %llu of the guest's instructions and %llu branches, with LWP %llu and %llu",
-		     (unsigned long long)instructions, (unsigned long long)branches,
-		     (unsigned long long)with, (unsigned long long)with_branches);
+		diag("system calls: %lu of the guest's instructions and %lu branches, with LWP %lu and %lu",
+		     instructions, branches, with, with_branches);
 		return;
 	}
 	is(with, instructions, "as many of the guest's instructions with LWP as without");

@@ -247,11 +247,11 @@ void vm_have_fsgsbase(struct vm *vm, bool on)
 int vm_ask_for_lwp(struct vm *vm, struct kvm_lwp_policy policy)
 {
 	struct kvm_lwp_leaf leaf;
-	int r = vm_attr(vm->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, &policy);
+	int r = lwp_set(vm, VM, POLICY, &policy);
 
 	if (r)
 		return r;
-	if (vm_attr(vm->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_LEAF, &leaf))
+	if (lwp_get(vm, VM, LEAF, &leaf))
 		broken("KVM_LWP_VM_LEAF");
 	announce(vm, &leaf);
 	return 0;
@@ -475,6 +475,14 @@ void vm_get_sregs(struct vcpu *v, struct kvm_sregs *s)
 		broken("KVM_GET_SREGS");
 }
 
+u32 vm_lwp_status(struct vcpu *v)
+{
+	u32 status = ~0u;
+
+	lwp_get(v, VCPU, STATUS, &status);
+	return status;
+}
+
 int vm_attr(int fd, unsigned long request, u32 group, u64 number, void *addr)
 {
 	struct kvm_device_attr a = { .group = group, .attr = number, .addr = (u64)addr };
@@ -562,9 +570,8 @@ bool vm_finish(struct vm *vm, struct vcpu *v)
 	if (stop == VM_DONE)
 		return true;
 	f = vm_frame(vm, v, stop);
-	diag("stopped with 0x%x, rip 0x%llx, frame rip 0x%llx error 0x%llx", stop,
-	     (unsigned long long)v->regs.rip, (unsigned long long)f.rip,
-	     (unsigned long long)f.error);
+	diag("stopped with 0x%x, rip 0x%llx, frame rip 0x%lx error 0x%lx", stop, v->regs.rip, f.rip,
+	     f.error);
 	return false;
 }
 

@@ -104,6 +104,13 @@ u64 vm_stat(struct vcpu *v, const char *name);
 
 /* KVM_*_DEVICE_ATTR of a machine or a vCPU: 0 or -errno. */
 int vm_attr(int fd, unsigned long request, u32 group, u64 number, void *addr);
+/* The same with KVM_LWP_VM_name of a machine, or KVM_LWP_VCPU_name of a vCPU. */
+#define lwp_get(of, group, name, to) \
+	vm_attr((of)->fd, KVM_GET_DEVICE_ATTR, KVM_LWP_##group, KVM_LWP_##group##_##name, to)
+#define lwp_set(of, group, name, from) \
+	vm_attr((of)->fd, KVM_SET_DEVICE_ATTR, KVM_LWP_##group, KVM_LWP_##group##_##name, from)
+/* Why it has no LWP, KVM_LWP_REFUSED_*. */
+u32 vm_lwp_status(struct vcpu *v);
 u64 vm_get_msr(struct vcpu *v, u32 msr);
 int vm_set_msr(struct vcpu *v, u32 msr, u64 value);
 void vm_set_regs(struct vcpu *v);
@@ -142,17 +149,16 @@ void set_parameter(const char *name, const char *value);
 void set_margin(unsigned int margin);
 
 /* TAP */
-void ok(bool good, const char *format, ...);
-#define is(got, want, what)                                                                        \
-	do {                                                                                       \
-		u64 g_ = (u64)(got), w_ = (u64)(want);                                             \
-		ok(g_ == w_, "%s: 0x%llx%s", (what), (unsigned long long)g_,                       \
-		   g_ == w_ ? "" : " is wrong");                                                   \
-		if (g_ != w_)                                                                      \
-			diag("wanted 0x%llx (%s:%d)", (unsigned long long)w_, __FILE__, __LINE__); \
+__attribute__((format(printf, 2, 3))) void ok(bool good, const char *format, ...);
+#define is(got, want, what)                                                           \
+	do {                                                                          \
+		u64 g_ = (u64)(got), w_ = (u64)(want);                                \
+		ok(g_ == w_, "%s: 0x%lx%s", (what), g_, g_ == w_ ? "" : " is wrong"); \
+		if (g_ != w_)                                                         \
+			diag("wanted 0x%lx (%s:%d)", w_, __FILE__, __LINE__);         \
 	} while (0)
-void diag(const char *format, ...);
-void skip_all(const char *format, ...);
+__attribute__((format(printf, 1, 2))) void diag(const char *format, ...);
+__attribute__((format(printf, 1, 2))) void skip_all(const char *format, ...);
 int done(void);
 
 #endif

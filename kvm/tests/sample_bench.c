@@ -114,18 +114,15 @@ static bool measure(enum mode mode)
 	}
 	slowdown = seconds / none_seconds * rounds / rounds_of(mode);
 	samples = mode == GUEST_PMU ? vpmu_samples(vm) : vm_stat(v, "lwp_records");
-	printf("%-10s %8llu %10llu", names[mode], (unsigned long long)samples,
-	       (unsigned long long)exits);
+	printf("%-10s %8lu %10lu", names[mode], samples, exits);
 	if (samples) {
 		exits_each[mode] = (double)(exits - none_exits) / (double)samples;
 		printf(" %12.2f", exits_each[mode]);
 	} else {
 		printf(" %12s", "-");
 	}
-	printf(" %9.1f %7llu %10llu %8llu\n", slowdown,
-	       (unsigned long long)vm_stat(v, "lwp_missed"),
-	       (unsigned long long)vm_stat(v, "lwp_overshoots"),
-	       (unsigned long long)vm_stat(v, "lwp_steps"));
+	printf(" %9.1f %7lu %10lu %8lu\n", slowdown, vm_stat(v, "lwp_missed"),
+	       vm_stat(v, "lwp_overshoots"), vm_stat(v, "lwp_steps"));
 	if (show_exits) {
 		printf("    exits");
 		exit_reasons_end(print_exit);
