@@ -15,7 +15,7 @@
  *   KVM_LWP_VM_POLICY    struct kvm_lwp_policy; may be set before the first vCPU exists, later
  *                        -EBUSY unless it is the one that was set. Setting it asks for LWP.
  *   KVM_LWP_VM_LEAF      get only, struct kvm_lwp_leaf: leaf 8000_001C with all that this host
- *                        offers for the policy's revision. EAX is that of a new vCPU.
+ *                        offers to a VM of this policy. EAX is that of a new vCPU.
  *   KVM_LWP_VM_CONTEXTS  the context array, format 2: addr points to struct kvm_lwp_contexts. Get
  *                        with a size too small writes the size needed and returns -ENOSPC. Those
  *                        that are live on a vCPU are among them, and stay live. Set replaces all;
@@ -45,6 +45,7 @@
 #define KVM_LWP_HAS_PROMPT (1U << 5)
 #define KVM_LWP_HAS_VMCB (1U << 6) /* 8000_001C ECX[24] may be offered, with KVM_LWP_CONTEXT_OS */
 #define KVM_LWP_HAS_NO_PRESET (1U << 7)
+#define KVM_LWP_HAS_MISSES (1U << 8) /* KVM_LWP_SAMPLE_MISSES may be set */
 
 #define KVM_LWP_VM 0x4c570001
 #define KVM_LWP_VM_POLICY 0
@@ -66,6 +67,8 @@
 #define KVM_LWP_DELIVERY_PROMPT 1
 
 #define KVM_LWP_NO_PRESET (1U << 0) /* LWP_CFG is 0 after RESET and INIT with auto, too */
+/* Data cache misses (EventId 4; 2007: 3) are offered: estimated, by instruction-based sampling. */
+#define KVM_LWP_SAMPLE_MISSES (1U << 1)
 
 /*
  * What it is until it is set: 43724, auto, prompt if the capability has it, no flags, and a budget
@@ -75,7 +78,7 @@ struct kvm_lwp_policy {
 	__u32 rev; /* KVM_LWP_REV_* */
 	__u32 context; /* KVM_LWP_CONTEXT_* */
 	__u32 delivery; /* KVM_LWP_DELIVERY_* */
-	__u32 flags; /* KVM_LWP_NO_PRESET */
+	__u32 flags; /* KVM_LWP_NO_PRESET, KVM_LWP_SAMPLE_MISSES */
 	/* Instructions that a vCPU steps in a second with prompt delivery; 0: without limit. */
 	__u32 step_budget;
 	__u32 reserved; /* 0 */

@@ -23,6 +23,7 @@ int svm_lwp_extension(struct kvm *kvm)
 	return KVM_LWP_HAS_43724 | KVM_LWP_HAS_2007 | KVM_LWP_HAS_AUTO | KVM_LWP_HAS_OS |
 	       KVM_LWP_HAS_EXACT | KVM_LWP_HAS_NO_PRESET |
 	       (svm_lwp_source_prompt() ? KVM_LWP_HAS_PROMPT : 0) |
+	       (svm_lwp_ibs_offered() ? KVM_LWP_HAS_MISSES : 0) |
 	       (kvm_cpu_cap_has(X86_FEATURE_SVM) ? KVM_LWP_HAS_VMCB : 0);
 }
 
@@ -36,6 +37,7 @@ static int svm_lwp_get_policy(struct kvm *kvm, void __user *to)
 /* Setting the policy asks for LWP. */
 static int svm_lwp_set_policy(struct kvm *kvm, const void __user *from)
 {
+	u32 flags = KVM_LWP_NO_PRESET | (svm_lwp_ibs_offered() ? KVM_LWP_SAMPLE_MISSES : 0);
 	struct kvm_svm_lwp *vm = &to_kvm_svm(kvm)->lwp;
 	struct kvm_lwp_policy policy;
 
@@ -44,7 +46,7 @@ static int svm_lwp_set_policy(struct kvm *kvm, const void __user *from)
 	if (!lwp_rev_get(policy.rev) || policy.context > KVM_LWP_CONTEXT_OS ||
 	    policy.delivery >
 		    (svm_lwp_source_prompt() ? LWP_DELIVERY_PROMPT : LWP_DELIVERY_EXACT) ||
-	    policy.flags & ~KVM_LWP_NO_PRESET || policy.reserved)
+	    policy.flags & ~flags || policy.reserved)
 		return -EINVAL;
 
 	guard(mutex)(&kvm->lock);

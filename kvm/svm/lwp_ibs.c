@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Data cache misses (EventId 4; 2007: 3), sampled by AMD's instruction-based sampling: lwp_dme=ibs.
+ * Data cache misses (EventId 4; 2007: 3), sampled by AMD's instruction-based sampling, for VMs whose
+ * policy asks for it.
  *
  * No performance counter says which load missed. IBS tags an op every lwp_ibs_period ops and says
  * what became of it. A tagged load of the guest at CPL 3 that missed L1D stands for the ops that
@@ -33,13 +34,9 @@
 #include "lwp_compat.h"
 #include "lwp_layers.h"
 
-static char *lwp_dme = "off";
-module_param(lwp_dme, charp, 0444);
-MODULE_PARM_DESC(lwp_dme, "data cache misses: off, ibs (sampled by instruction-based sampling)");
-
 static unsigned int lwp_ibs_period = 524288;
 module_param(lwp_ibs_period, uint, 0444);
-MODULE_PARM_DESC(lwp_ibs_period, "lwp_dme=ibs: ops from sample to sample, a multiple of 16");
+MODULE_PARM_DESC(lwp_ibs_period, "data cache misses: ops from sample to sample, a multiple of 16");
 
 /* perf samples retired ops precisely with IBS. */
 #define PMC_RETIRED_OPS 0xc1
@@ -152,24 +149,20 @@ void svm_lwp_ibs_free(struct kvm_vcpu *vcpu)
 	svm_lwp_event_put(&to_svm(vcpu)->lwp.ibs.event);
 }
 
-/* Read the parameters. Result: why one is wrong; NULL: none is. */
+/* At load, whether or not a VM will ask. Result: why the parameter is wrong; NULL: it is not. */
 const char *svm_lwp_ibs_setup(void)
 {
 	struct svm_lwp_ibs ibs = {};
 
-	if (!strcmp(lwp_dme, "off"))
-		return NULL;
-	if (strcmp(lwp_dme, "ibs"))
-		return "lwp_dme must be off or ibs";
 	if (lwp_ibs_period % 16 || lwp_ibs_period < PERIOD_LEAST || lwp_ibs_period > PERIOD_MOST)
 		return "lwp_ibs_period must be a multiple of 16 from 1024 to 1048560";
 	offered = boot_cpu_has(X86_FEATURE_IBS) && cpuid_eax(CAPS_LEAF) & IBS_CAPS_RDWROPCNT &&
 		  svm_lwp_ibs_get(&ibs);
 	svm_lwp_event_put(&ibs.event);
-	return offered ? NULL : "this host has no instruction-based sampling for lwp_dme=ibs";
+	return NULL;
 }
 
-/* Does KVM offer data cache misses? */
+/* Can this host sample? */
 bool svm_lwp_ibs_offered(void)
 {
 	return offered;

@@ -104,6 +104,17 @@ void svm_lwp_hardware_setup(void)
 		host_caps[rev].ecx_features |= LWP_ECX_VMCB_AREA;
 }
 
+/* The LWP that this host offers to a VM of this policy. */
+static struct lwp_caps svm_lwp_offer(const struct kvm_lwp_policy *policy)
+{
+	struct lwp_caps caps = host_caps[policy->rev];
+
+	/* They are estimates, and each sample is an exit: only for those who ask. */
+	if (!(policy->flags & KVM_LWP_SAMPLE_MISSES))
+		caps.features &= ~LWP_BIT(lwp_rev_get(caps.rev)->event_id[LWP_KIND_DME]);
+	return caps;
+}
+
 /* Is LWP_CFG preset at RESET and INIT (43724-207)? */
 static bool svm_lwp_presets(const struct kvm_lwp_policy *policy)
 {
@@ -111,12 +122,12 @@ static bool svm_lwp_presets(const struct kvm_lwp_policy *policy)
 }
 
 /*
- * Leaf 8000_001C of a new vCPU with all that this host offers to a VM of this policy. ECX[24],
- * state in VMCBs, is an option that KVM_CAP_X86_LWP announces.
+ * Leaf 8000_001C of a new vCPU with all that is offered. ECX[24], state in VMCBs, is an option that
+ * KVM_CAP_X86_LWP announces.
  */
 void svm_lwp_leaf(const struct kvm_lwp_policy *policy, struct lwp_leaf *leaf)
 {
-	struct lwp_caps caps = host_caps[policy->rev];
+	struct lwp_caps caps = svm_lwp_offer(policy);
 	u64 cfg;
 
 	caps.ecx_features &= ~LWP_ECX_VMCB_AREA;
@@ -234,9 +245,9 @@ void svm_lwp_reset(struct kvm_vcpu *vcpu)
  * Does this host offer all that caps announce? A VMM may announce fewer events, whose slots the
  * control block lacks then, and a larger least ring (43724-111, 43724-117, 2007-109).
  */
-static bool svm_lwp_can(const struct lwp_caps *caps)
+static bool svm_lwp_can(const struct kvm_lwp_policy *policy, const struct lwp_caps *caps)
 {
-	struct lwp_caps host = host_caps[caps->rev];
+	struct lwp_caps host = svm_lwp_offer(policy);
 
 	if (caps->max_events < host.max_events && !lwp_caps_set_max_events(&host, caps->max_events))
 		return false;
@@ -275,7 +286,7 @@ static u32 svm_lwp_judge(struct kvm_vcpu *vcpu, struct lwp_caps *caps)
 	leaf.ebx = entry->ebx;
 	leaf.ecx = entry->ecx;
 	leaf.edx = entry->edx;
-	if (!lwp_leaf_decode(&leaf, vm->policy.rev, caps) || !svm_lwp_can(caps))
+	if (!lwp_leaf_decode(&leaf, vm->policy.rev, caps) || !svm_lwp_can(&vm->policy, caps))
 		return KVM_LWP_REFUSED_LEAF;
 	if (auto_context && caps->ecx_features & LWP_ECX_VMCB_AREA)
 		return KVM_LWP_REFUSED_LEAF;

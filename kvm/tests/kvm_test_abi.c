@@ -13,7 +13,7 @@
 #include "lwp_state.h"
 
 /* With counters of the host KVM offers clocks, those that perf has, and `prompt` delivery. */
-static u32 clocks, prompt;
+static u32 clocks, prompt, misses;
 
 static void look_for_counters(void)
 {
@@ -25,6 +25,7 @@ static void look_for_counters(void)
 		clocks = e ? e->edx & (LWP_F_CNH | LWP_F_RNH) : 0;
 		prompt = KVM_LWP_HAS_PROMPT;
 	}
+	misses = access("/sys/bus/event_source/devices/ibs_op", F_OK) ? 0 : KVM_LWP_HAS_MISSES;
 	vm_free(vm);
 }
 
@@ -91,16 +92,19 @@ static void capability_and_attributes_reject_bad_input(void)
 
 	is(ioctl(vm->fd, KVM_CHECK_EXTENSION, KVM_CAP_X86_LWP),
 	   KVM_LWP_HAS_43724 | KVM_LWP_HAS_2007 | KVM_LWP_HAS_AUTO | KVM_LWP_HAS_OS |
-		   KVM_LWP_HAS_EXACT | KVM_LWP_HAS_VMCB | KVM_LWP_HAS_NO_PRESET | prompt,
+		   KVM_LWP_HAS_EXACT | KVM_LWP_HAS_VMCB | KVM_LWP_HAS_NO_PRESET | prompt | misses,
 	   "KVM_CAP_X86_LWP");
 	is(vm_attr(vm->fd, KVM_HAS_DEVICE_ATTR, KVM_LWP_VM, 99, NULL), -ENXIO, "no such attribute");
 	is(vm_attr(vm->fd, KVM_HAS_DEVICE_ATTR, 99, 0, NULL), -ENXIO, "no such group");
 	is(lwp_set(vm, VM, POLICY, &p), -EINVAL, "no such revision");
-	p = (struct kvm_lwp_policy){ .flags = KVM_LWP_NO_PRESET + 1 };
+	p = (struct kvm_lwp_policy){ .flags = KVM_LWP_SAMPLE_MISSES << 1 };
 	is(lwp_set(vm, VM, POLICY, &p), -EINVAL, "an unknown flag");
 	is(vm_ask_for_lwp(vm, (struct kvm_lwp_policy){ .reserved = 1 }), -EINVAL,
 	   "a bit for later");
+	p.flags = KVM_LWP_SAMPLE_MISSES;
+	is(lwp_set(vm, VM, POLICY, &p), misses ? 0 : -EINVAL, "cache misses only where IBS is");
 	p.flags = 0;
+	is(lwp_set(vm, VM, POLICY, &p), 0, "no flag");
 	is(lwp_set(vm, VM, POLICY, NULL), -EFAULT, "bad address");
 	is(lwp_get(vm, VM, CONTEXTS, &c), -ENXIO, "no contexts without a vCPU that has LWP");
 	v = vm_add_vcpu(vm);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Data cache misses (EventId 4) by instruction-based sampling, lwp_dme=ibs. The guest walks over twice as many lines as
- * L1D has, again and again: each load misses L1D and hits L2, in the lab's model (least recently used) and nearly so on
- * processors. So the number of misses is the number of loads, and the estimate must lie within five standard
+ * Data cache misses (EventId 4) by instruction-based sampling. The guest walks over twice as many lines as L1D has,
+ * again and again: each load misses L1D and hits L2, in the lab's model (least recently used) and nearly so on processors.
+ * So the number of misses is the number of loads, and the estimate must lie within five standard
  * deviations of it. A right estimate is beyond five in one of 1.7 million runs, beyond three in one of 370; the
  * samples cannot be seeded. The argument is lwp_ibs_period (43724-719, 2007-710).
  */
@@ -11,6 +11,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "counted.h"
@@ -49,9 +50,27 @@ PROGRAM(stay, "	mov $3000, %ecx\n"
 
 static double period; /* of a sample, as KVM counts it */
 
-static void begin_walk(void)
+/* Whatever other VMs of the host have. edx: the event's bit in CPUID. */
+static void a_vm_has_the_event_if_its_policy_says_so(u32 rev, u32 edx)
 {
-	begin_delivery(walk, walk_end, 1, LWP_F_DME);
+	struct vm *without = vm_new_unasked(true), *with = vm_new_unasked(true);
+	struct kvm_lwp_policy policy = { .rev = rev };
+
+	is(vm_ask_for_lwp(without, policy), 0, "one policy does not have the flag");
+	policy.flags = KVM_LWP_SAMPLE_MISSES;
+	is(vm_ask_for_lwp(with, policy), 0, "another one has");
+	is(vm_leaf(without, LWP_CPUID_LEAF)->edx & edx, 0, "no misses without the flag");
+	is(vm_leaf(with, LWP_CPUID_LEAF)->edx & edx, edx, "misses with it");
+	*vm_leaf(without, LWP_CPUID_LEAF) = *vm_leaf(with, LWP_CPUID_LEAF);
+	is(vm_lwp_status(vm_add_vcpu(without)), KVM_LWP_REFUSED_LEAF, "a leaf that claims them");
+	is(vm_lwp_status(vm_add_vcpu(with)), KVM_LWP_REFUSED_NOT, "a leaf that may");
+	vm_free(without);
+	vm_free(with);
+}
+
+static void begin_sampled(const u8 *from, const u8 *to, u32 flags)
+{
+	begin_policy(from, to, (struct kvm_lwp_policy){ 0, 0, 1, KVM_LWP_SAMPLE_MISSES }, flags);
 	block_event(vm, DME, REST, REST);
 }
 
@@ -65,7 +84,7 @@ static void the_estimate_is_right(void)
 {
 	double samples, deviation;
 
-	begin_walk();
+	begin_sampled(walk, walk_end, LWP_F_DME);
 	run_to_end();
 	samples = (double)vm_stat(v, "lwp_counter_irqs");
 	deviation = MISSES * sqrt(3 / (4 * samples));
@@ -81,8 +100,7 @@ static void the_estimate_is_right(void)
 
 static void loads_that_hit_do_not_count(void)
 {
-	begin_delivery(stay, stay_end, 1, LWP_F_DME);
-	block_event(vm, DME, REST, REST);
+	begin_sampled(stay, stay_end, LWP_F_DME);
 	run_to_end();
 	ok(estimate() < MISSES / 100, "loads that hit do not count: %.0f", estimate());
 }
@@ -97,7 +115,7 @@ static void records_are_those_of_sampled_loads(void)
 {
 	u32 wrong = 0, lines = 0, latency = 0;
 
-	begin_delivery(walk, walk_end, 1, LWP_F_DME);
+	begin_sampled(walk, walk_end, LWP_F_DME);
 	event_each(DME, 50000);
 	run_to_end();
 	for (u32 i = 0; i < block_head(vm); i++) {
@@ -117,7 +135,7 @@ static void records_are_those_of_sampled_loads(void)
 /* The model is emptied when IBS is switched on, so some loads miss L2. */
 static void filtered(u32 filters, u64 base, u64 limit, bool counts, const char *what)
 {
-	begin_walk();
+	begin_sampled(walk, walk_end, LWP_F_DME);
 	lwp_put32(vm->mem + VM_BLOCK + LWP_CB_FILTERS, filters);
 	lwp_put64(vm->mem + VM_BLOCK + LWP_CB_BASE_IP, base);
 	lwp_put64(vm->mem + VM_BLOCK + LWP_CB_LIMIT_IP, limit);
@@ -137,7 +155,7 @@ static void filters_hold(void)
 /* Misses of a program that counts something else cost no sample. */
 static void only_who_counts_is_sampled(void)
 {
-	begin_delivery(walk, walk_end, 1, LWP_F_IRE);
+	begin_sampled(walk, walk_end, LWP_F_IRE);
 	block_event(vm, 2, REST, REST);
 	run_to_end();
 	is(vm_stat(v, "lwp_counter_irqs"), 0, "without the event: no sample");
@@ -165,12 +183,12 @@ static void without_ibs_nothing_is_counted(void)
 {
 	int fd = open_ibs();
 
-	begin_walk();
+	begin_sampled(walk, walk_end, LWP_F_DME);
 	run_to_end();
 	ok(fd >= 0 && vm_stat(v, "lwp_no_counter") > 0, "another has IBS: none for KVM");
 	is(estimate(), 0, "no miss is counted");
 	close(fd);
-	begin_walk();
+	begin_sampled(walk, walk_end, LWP_F_DME);
 	run_to_end();
 	ok(estimate() > 0, "all are, once it is free: %.0f", estimate());
 }
@@ -179,15 +197,18 @@ int main(int argc, char **argv)
 {
 	FILE *f = fopen("/proc/sys/kernel/perf_cpu_time_max_percent", "w");
 
-	if (argc != 2 || !parameter_is("lwp_dme", "ibs") ||
-	    !parameter_is("lwp_ibs_period", argv[1]))
-		skip_all("kvm-amd is not loaded with lwp_dme=ibs lwp_ibs_period=PERIOD");
+	if (argc != 2 || !parameter_is("lwp_ibs_period", argv[1]))
+		skip_all("kvm-amd is not loaded with lwp_ibs_period=PERIOD");
 	/* perf samples less if its handlers take long, as they do in the emulated machine. */
 	if (f) {
 		fputs("0", f);
 		fclose(f);
 	}
 	period = atoi(argv[1]);
+	a_vm_has_the_event_if_its_policy_says_so(LWP_REV_43724, LWP_F_DME);
+	a_vm_has_the_event_if_its_policy_says_so(LWP_REV_2007, LWP07_EDX_DME);
+	ok(ioctl(vm_new(true)->fd, KVM_CHECK_EXTENSION, KVM_CAP_X86_LWP) & KVM_LWP_HAS_MISSES,
+	   "the capability says that there are");
 	the_estimate_is_right();
 	loads_that_hit_do_not_count();
 	records_are_those_of_sampled_loads();
