@@ -200,7 +200,7 @@ static void enter_program(struct attacker *t, const struct kvm_regs *regs, u64 c
 	struct kvm_sregs s;
 
 	vm_start(a->vm, v);
-	vm_get_sregs(v, &s);
+	s = vm_sregs(v);
 	s.cr3 = cr3;
 	s.gs.base = 0x1000 * below(&t->state, 3);
 	if (a->os && below(&t->state, 2))

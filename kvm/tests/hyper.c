@@ -103,9 +103,8 @@ static void put_segment(u8 *at, u16 selector, u16 attributes, u32 limit, u64 bas
 void hyper_guest(struct hyper *h, u32 index, u64 rip, bool npt)
 {
 	u8 *b = hyper_vmcb(h, index);
-	struct kvm_sregs s;
+	struct kvm_sregs s = vm_sregs(h->v);
 
-	vm_get_sregs(h->v, &s);
 	memset(b, 0, 0x1000);
 	lwp_put32(b + VMCB_MISC1, LWP_BIT(VMCB_MISC1_SHUTDOWN));
 	lwp_put32(b + MISC2, LWP_BIT(MISC2_VMRUN) | LWP_BIT(MISC2_VMMCALL));

@@ -112,7 +112,7 @@ static struct kvm_regs stopped_regs;
 
 static void note_where_v_stopped(void)
 {
-	vm_get_sregs(v, &stopped_sregs);
+	stopped_sregs = vm_sregs(v);
 	stopped_sregs.tr.base = 0x3080;
 	stopped_regs = v->regs;
 }
@@ -120,7 +120,7 @@ static void note_where_v_stopped(void)
 /* Set the registers of w so that it continues from there, as a thread with this FS base. */
 static void go_on_at_w(u64 fs_base)
 {
-	ioctl(w->fd, KVM_SET_SREGS, &stopped_sregs);
+	vm_set_sregs(w, &stopped_sregs);
 	w->regs = stopped_regs;
 	vm_set_regs(w);
 	vm_set_msr(w, FS_BASE, fs_base);

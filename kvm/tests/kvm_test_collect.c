@@ -53,15 +53,6 @@ static struct machine begin(void)
 	return m;
 }
 
-static void set_cr3(struct vcpu *v, u64 cr3)
-{
-	struct kvm_sregs s;
-
-	vm_get_sregs(v, &s);
-	s.cr3 = cr3;
-	ioctl(v->fd, KVM_SET_SREGS, &s);
-}
-
 /* The kernel's loop; how many exits does it take? The vCPU is at CPL 0. */
 static u64 exits(struct machine *m)
 {
@@ -78,7 +69,7 @@ static u64 exits(struct machine *m)
 static void profile(struct machine *m)
 {
 	is(vm_run(m->vm, m->v), VM_SYSCALL, "a program is profiled");
-	set_cr3(m->v, VM_CR3_OTHER);
+	vm_set_cr3(m->v, VM_CR3_OTHER);
 }
 
 /* Run the kernel's loop until its writes cause no exits any more. */
@@ -124,7 +115,7 @@ static void a_dead_program_costs_nothing(void)
 
 static void back_to_the_program(struct machine *m, u64 ip)
 {
-	set_cr3(m->v, VM_CR3);
+	vm_set_cr3(m->v, VM_CR3);
 	vm_set_msr(m->v, FS_BASE, 0x1000);
 	vm_set_msr(m->v, 0xc0000102u, 0);
 	m->v->regs.rip = ip;

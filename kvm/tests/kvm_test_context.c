@@ -17,15 +17,6 @@ static void begin_parts(void)
 	vm_set_msr(v, FS_BASE, 0x1000);
 }
 
-static void set_cr3(struct vcpu *cpu, u64 cr3)
-{
-	struct kvm_sregs s;
-
-	vm_get_sregs(cpu, &s);
-	s.cr3 = cr3;
-	ioctl(cpu->fd, KVM_SET_SREGS, &s);
-}
-
 /* Another thread of the same program runs its second part: nothing is counted for the first. */
 static void another_fs_base_is_another_thread(void)
 {
@@ -57,9 +48,9 @@ static void another_gs_base_is_another_thread(void)
 	begin_parts();
 	memcpy(vm->mem + VM_DATA, windows, (size_t)(windows_end - windows));
 	vm_set_msr(v, KERNEL_GS_BASE, 0x40000000);
-	vm_get_sregs(v, &s);
+	s = vm_sregs(v);
 	s.gs.base = 0x1000;
-	ioctl(v->fd, KVM_SET_SREGS, &s);
+	vm_set_sregs(v, &s);
 	is(vm_run(vm, v), VM_SYSCALL, "first part");
 	is(run_as(0x2000), VM_SYSCALL, "second part, as the thread with another GS base");
 	is(vm_get_msr(v, LWP_MSR_CBADDR), 0, "that thread has no block");
@@ -72,10 +63,10 @@ static void another_cr3_is_another_address_space(void)
 {
 	begin_parts();
 	is(vm_run(vm, v), VM_SYSCALL, "first part");
-	set_cr3(v, VM_CR3_OTHER);
+	vm_set_cr3(v, VM_CR3_OTHER);
 	is(vm_run(vm, v), VM_SYSCALL, "second part in another address space");
 	is(vm_get_msr(v, LWP_MSR_CBADDR), 0, "which has no block");
-	set_cr3(v, VM_CR3);
+	vm_set_cr3(v, VM_CR3);
 	ok(vm_finish(vm, v), "third part in the first one");
 	total(3, "two NOPs and one counted");
 }
@@ -83,11 +74,10 @@ static void another_cr3_is_another_address_space(void)
 /* Set the registers and FS base of w so that the thread continues there from where `from` stopped. */
 static void go_on_at(struct vcpu *w, struct vcpu *from, u64 fs_base)
 {
-	struct kvm_sregs s;
+	struct kvm_sregs s = vm_sregs(from);
 
-	vm_get_sregs(from, &s);
 	s.tr.base = 0x3080;
-	ioctl(w->fd, KVM_SET_SREGS, &s);
+	vm_set_sregs(w, &s);
 	w->regs = from->regs;
 	vm_set_regs(w);
 	vm_set_msr(w, FS_BASE, fs_base);
@@ -205,7 +195,7 @@ static void guest_writes_of_cr3_and_fs_base_are_noticed(void)
 	begin_parts();
 	is(vm_run(vm, v), VM_SYSCALL, "the program has LWP on");
 	memcpy(vm->mem + VM_DATA, kernel, (size_t)(kernel_end - kernel));
-	vm_get_sregs(v, &s);
+	s = vm_sregs(v);
 	is(s.cs.dpl, 0, "at CPL 0");
 	v->regs.rip = VM_DATA;
 	vm_set_regs(v);

@@ -70,7 +70,6 @@ static void lwpval_samples_every_interval_plus_one(void)
 /* The ring's page is missing: #PF for a user write, rIP at LWPINS; the restart stores. */
 static void lwpins_faults_and_restarts(void)
 {
-	struct kvm_sregs s;
 	struct vm_frame f;
 
 	begin(basic, basic_end, 2);
@@ -78,10 +77,9 @@ static void lwpins_faults_and_restarts(void)
 	vm_map(vm, VM_RING, false);
 	is(vm_run(vm, v), 14, "LWPINS into a missing ring raises #PF");
 	f = vm_frame(vm, v, 14);
-	vm_get_sregs(v, &s);
 	is(f.rip, VM_AT(basic, basic_ins), "rIP is that of LWPINS");
 	is(f.error, 6, "error code: user, write, not present");
-	is(s.cr2, VM_RING, "CR2 is the lowest missing byte");
+	is(vm_sregs(v).cr2, VM_RING, "CR2 is the lowest missing byte");
 	vm_map(vm, VM_RING, true);
 	ok(vm_finish(vm, v), "the program continues");
 	is(block_head(vm), 2, "nothing lost, nothing twice");
@@ -90,8 +88,6 @@ static void lwpins_faults_and_restarts(void)
 /* An instruction that crosses into a page that is missing: #PF for a user fetch there. */
 static void fetch_faults_on_the_second_page(void)
 {
-	struct kvm_sregs s;
-
 	begin(basic, basic_end, 2);
 	memcpy(vm->mem + VM_CODE + 0xffc, "\x8f\xe9\xf8\x12\xc8\xcd\x80",
 	       7); /* slwpcb %rax; int $0x80 */
@@ -101,8 +97,7 @@ static void fetch_faults_on_the_second_page(void)
 	vm_map(vm, VM_CODE + 0x1000, false);
 	is(vm_run(vm, v), 14, "the missing half raises #PF");
 	is(vm_frame(vm, v, 14).error, 0x14, "error code: user, fetch");
-	vm_get_sregs(v, &s);
-	is(s.cr2, VM_CODE + 0x1000, "CR2 is the second page");
+	is(vm_sregs(v).cr2, VM_CODE + 0x1000, "CR2 is the second page");
 	vm_map(vm, VM_CODE + 0x1000, true);
 	ok(vm_finish(vm, v), "the instruction restarts");
 	is(v->regs.rax, 0, "and executes");

@@ -64,7 +64,7 @@ static struct vm *migrate(struct vm *old, u32 context)
 	vm_ask_for_lwp(new, (struct kvm_lwp_policy){ .context = context });
 	to = vm_add_vcpu(new);
 	memcpy(new->mem, old->mem, VM_SIZE);
-	vm_get_sregs(from, &s);
+	s = vm_sregs(from);
 	to->regs = from->regs;
 	vm_set_regs(to);
 	r = ioctl(to->fd, KVM_SET_SREGS, &s);
@@ -218,11 +218,11 @@ static void faulted_and_about_to_return(u64 *rip, u8 shadow)
 	begin_with(parts, parts_end, KVM_LWP_CONTEXT_AUTO);
 	block_event(vm, 2, 0, 0);
 	vm_map(vm, VM_RING, false);
-	vm_get_sregs(v, &user);
+	user = vm_sregs(v);
 	is(vm_run(vm, v), 14, "the store faults");
 	f = vm_frame(vm, v, 14);
 	*rip = f.rip;
-	ioctl(v->fd, KVM_SET_SREGS, &user);
+	vm_set_sregs(v, &user);
 	vm_set_msr(v, FS_BASE, 0x1000);
 	v->regs.rip = f.rip;
 	v->regs.rsp = f.rsp;

@@ -280,7 +280,7 @@ static void migrate(void)
 	is(nested->flags & KVM_STATE_NESTED_GUEST_MODE, KVM_STATE_NESTED_GUEST_MODE,
 	   "in guest mode");
 	r |= lwp_get(from, VCPU, IMAGE, image);
-	vm_get_sregs(from, &s);
+	s = vm_sregs(from);
 	hyper_init(&h, KVM_LWP_CONTEXT_OS, true);
 	memcpy(h.guest, was.guest, sizeof(h.guest));
 	memcpy(h.vm->mem, old->mem, VM_SIZE);
@@ -394,13 +394,13 @@ static void without_the_bit_nested_guests_have_no_lwp(void)
 	memcpy(h.vm->mem + VM_CODE + 0x1000, guest + 5, 16); /* from its first NOP */
 	is(vm_run(h.vm, h.v), VM_SYSCALL, "a process of the hypervisor has LWP on");
 	process = h.v->regs;
-	vm_get_sregs(h.v, &s);
+	s = vm_sregs(h.v);
 	hyper_start(&h);
 	is(hyper_run(&h, 0), HYPER_VMMCALL, "its guest runs in the same address space and thread");
 	is(lwp_get64(hyper_image(&h, 0)), 0, "VMSAVE writes no image");
 	lwp_put64(hyper_vmcb(&h, 0) + VMCB_RIP, VM_CODE);
 	is(hyper_run(&h, 0), 6, "LLWPCB is undefined there");
-	ioctl(h.v->fd, KVM_SET_SREGS, &s);
+	vm_set_sregs(h.v, &s);
 	h.v->regs = process;
 	vm_set_regs(h.v);
 	ok(vm_finish(h.vm, h.v), "the process continues");

@@ -111,9 +111,9 @@ static void a_switch_of_gs_base_needs_no_exit_of_its_own(void)
 	memcpy(vm->mem + VM_DATA, windows, (size_t)(windows_end - windows));
 	vm_set_msr(v, LSTAR, VM_DATA);
 	vm_set_msr(v, KERNEL_GS_BASE, 0x40000000);
-	vm_get_sregs(v, &s);
+	s = vm_sregs(v);
 	s.gs.base = 0x1000;
-	ioctl(v->fd, KVM_SET_SREGS, &s);
+	vm_set_sregs(v, &s);
 	run_to_end();
 	is(v->regs.rax, VM_BLOCK, "the first thread ends with its block");
 	is(1000000 - 1 - block_counter(vm, 2), 4, "which counts nothing of the second");

@@ -49,7 +49,7 @@ static void give_shadow_stack(void)
 
 	for (unsigned int i = 0; i < 2; i++)
 		lwp_put64(vm->mem + spaces[i] + 0x3000 + (SHADOW >> 12) * 8, SHADOW | SHADOW_PTE);
-	vm_get_sregs(v, &s);
+	s = vm_sregs(v);
 	s.cr0 |= CR0_WP;
 	s.cr4 |= CR4_CET;
 	if (ioctl(v->fd, KVM_SET_SREGS, &s) || ioctl(v->fd, KVM_SET_ONE_REG, &reg) ||
@@ -149,7 +149,7 @@ static void flags_and_segments_are_those_of_a_system_call(void)
 	v->regs.rflags = 0x202 | 1 << 6 | 1 << 10; /* ZF, DF */
 	vm_set_regs(v);
 	is(vm_run(vm, v), VM_SYSCALL, "the first system call");
-	vm_get_sregs(v, &s);
+	s = vm_sregs(v);
 	is(s.cs.selector, 0x08, "CS");
 	is(s.cs.dpl, 0, "its DPL");
 	is(s.cs.l, 1, "it is 64-bit code");
@@ -175,16 +175,15 @@ static void a_32_bit_program_enters_by_cstar(void)
 
 	begin(calls32, calls32_end, 2);
 	give_shadow_stack();
-	vm_get_sregs(v, &s);
+	s = vm_sregs(v);
 	s.cs.l = 0;
 	s.cs.db = 1;
-	if (ioctl(v->fd, KVM_SET_SREGS, &s))
-		ok(false, "KVM_SET_SREGS");
+	vm_set_sregs(v, &s);
 	memcpy(vm->mem + ENTRY32, "\xe6\xff\x0f\x07", 4); /* out %al, $0xff; sysretl */
 	vm_set_msr(v, 0xc0000082, 0); /* LSTAR */
 	vm_set_msr(v, 0xc0000083, ENTRY32); /* CSTAR */
 	is(vm_run(vm, v), VM_SYSCALL, "the system call");
-	vm_get_sregs(v, &s);
+	s = vm_sregs(v);
 	is(s.cs.l, 1, "the kernel is 64-bit code");
 	is(v->regs.rcx, VM_CODE + 14, "RCX is the address after SYSCALL");
 	is(vm_get_msr(v, PL3_SSP), TOP - 4, "PL3_SSP is the program's SSP");
@@ -210,18 +209,17 @@ static void a_legacy_guest_enters_by_star(void)
 	vm_start32(vm, v);
 	map_legacy();
 	give_shadow_stack();
-	vm_get_sregs(v, &s);
+	s = vm_sregs(v);
 	s.cr0 |= 0x80000000; /* PG */
 	s.cr3 = LEGACY_CR3;
 	s.efer = 1; /* SCE */
 	s.tr.type = 9; /* as in vm_start32(); KVM_GET_SREGS says busy */
-	if (ioctl(v->fd, KVM_SET_SREGS, &s))
-		ok(false, "KVM_SET_SREGS");
+	vm_set_sregs(v, &s);
 	memcpy(vm->mem + ENTRY32, "\xe6\xff\x0f\x07", 4);
 	/* SYSRET loads 43h and 4Bh, SYSCALL 30h and 38h. */
 	vm_set_msr(v, 0xc0000081, (u64)0x40 << 48 | (u64)0x30 << 32 | ENTRY32);
 	is(vm_run(vm, v), VM_SYSCALL, "the system call");
-	vm_get_sregs(v, &s);
+	s = vm_sregs(v);
 	is(s.cs.selector, 0x30, "CS");
 	is(s.cs.db, 1, "the kernel is 32-bit code");
 	is(v->regs.rcx, VM_CODE + 14, "ECX is the address after SYSCALL");

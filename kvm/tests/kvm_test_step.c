@@ -52,8 +52,6 @@ PROGRAM(counting, "	mov $200, %ecx\n" /* 5 */
 
 static void a_store_that_faults_is_retried_at_its_rip(void)
 {
-	struct kvm_sregs s;
-
 	begin(counting, counting_end, 2);
 	block_init(vm, LWP_F_IRE, 512);
 	block_event(vm, 2, 0, 0);
@@ -62,8 +60,7 @@ static void a_store_that_faults_is_retried_at_its_rip(void)
 	is(vm_frame(vm, v, 14).rip, VM_CODE + 10, "rIP of the next instruction");
 	is(vm_frame(vm, v, 14).error, 6, "user write");
 	is(vm_frame(vm, v, 14).rflags & TF, 0, "no TF in its frame");
-	vm_get_sregs(v, &s);
-	is(s.cr2, VM_RING + 0x1000, "CR2 is the record's place");
+	is(vm_sregs(v).cr2, VM_RING + 0x1000, "CR2 is the record's place");
 	vm_map(vm, VM_RING + 0x1000, true);
 	run_to_end();
 	is(block_head(vm), 202, "all 202 instructions counted");

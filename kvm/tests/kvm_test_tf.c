@@ -132,15 +132,12 @@ static void skip(int vector, unsigned int bytes)
 
 static void faulting_instructions_do_not_count(void)
 {
-	struct kvm_sregs s;
-
 	begin(faults, faults_end, 2);
 	vm_map(vm, VM_DATA, false);
 	is(vm_run(vm, v), 14, "#PF in mid-step");
 	is(vm_frame(vm, v, 14).rflags & TF, 0, "no TF in its frame");
 	is(vm_frame(vm, v, 14).error, 4, "its error code");
-	vm_get_sregs(v, &s);
-	is(s.cr2, VM_DATA, "CR2 is the guest's linear address");
+	is(vm_sregs(v).cr2, VM_DATA, "CR2 is the guest's linear address");
 	vm_map(vm, VM_DATA, true);
 	is(vm_run(vm, v), 0, "#DE");
 	is(vm_frame(vm, v, 0).rflags & TF, 0, "no TF in its frame");
@@ -222,11 +219,10 @@ static void stepping_shares_an_intercept_with_kvm(void)
 
 	begin(faults, faults_end, 2);
 	stop_at_6();
-	vm_get_sregs(v, &s);
+	s = vm_sregs(v);
 	for (i = 0; i < 2; i++) {
 		s.efer ^= 0x1000;
-		if (ioctl(v->fd, KVM_SET_SREGS, &s))
-			ok(false, "KVM_SET_SREGS");
+		vm_set_sregs(v, &s);
 	}
 	v->regs.rip = VM_CODE + 13;
 	vm_set_regs(v);

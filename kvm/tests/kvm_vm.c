@@ -120,13 +120,10 @@ void vm_map(struct vm *vm, u64 addr, bool present)
 	}
 	/* The vCPU does not know that the tables have changed: have its TLB flushed. */
 	for (unsigned int i = 0; i < vm->vcpus; i++) {
-		struct kvm_sregs s;
+		struct kvm_sregs s = vm_sregs(&vm->vcpu[i]);
 
-		if (ioctl(vm->vcpu[i].fd, KVM_GET_SREGS, &s))
-			broken("KVM_GET_SREGS");
 		s.cr4 ^= 0x80;
-		if (ioctl(vm->vcpu[i].fd, KVM_SET_SREGS, &s))
-			broken("KVM_SET_SREGS");
+		vm_set_sregs(&vm->vcpu[i], &s);
 	}
 }
 
@@ -338,8 +335,7 @@ void vm_start(struct vm *vm, struct vcpu *v)
 
 	memset(vm->mem + tss, 0, 0x68);
 	lwp_put64(vm->mem + tss + 4, VM_KSTACK_TOP - index * 0x1000);
-	if (ioctl(v->fd, KVM_GET_SREGS, &s))
-		broken("KVM_GET_SREGS");
+	s = vm_sregs(v);
 	s.cs = segment(UCS, 11, 1, 3, true);
 	s.ss = s.ds = s.es = s.fs = s.gs = segment(USS, 3, 1, 3, false);
 	s.tr = segment(TR, 11, 0, 0, false);
@@ -354,8 +350,7 @@ void vm_start(struct vm *vm, struct vcpu *v)
 	s.cr3 = VM_CR3;
 	s.cr4 = 0x6a0; /* PAE, PGE, OSFXSR, OSXMMEXCPT */
 	s.efer = 0xd01; /* SCE, LME, LMA, NX */
-	if (ioctl(v->fd, KVM_SET_SREGS, &s))
-		broken("KVM_SET_SREGS");
+	vm_set_sregs(v, &s);
 	vm_set_msr(v, 0xc0000081, (u64)(USS - 8) << 48 | (u64)KCS << 32); /* STAR */
 	vm_set_msr(v, 0xc0000082, SYSCALL_ENTRY); /* LSTAR */
 	vm_set_msr(v, 0xc0000084, 0x47700); /* SFMASK: TF, IF, DF ... */
@@ -374,13 +369,11 @@ void vm_start_kernel(struct vm *vm, struct vcpu *v, u64 rip)
 	struct kvm_sregs s;
 
 	vm_start(vm, v);
-	if (ioctl(v->fd, KVM_GET_SREGS, &s))
-		broken("KVM_GET_SREGS");
+	s = vm_sregs(v);
 	s.cs = segment(KCS, 11, 1, 0, true);
 	s.ss = segment(KSS, 3, 1, 0, false);
 	s.efer |= 0x1000;
-	if (ioctl(v->fd, KVM_SET_SREGS, &s))
-		broken("KVM_SET_SREGS");
+	vm_set_sregs(v, &s);
 	v->regs.rip = rip;
 	v->regs.rsp = VM_KSTACK_TOP;
 	vm_set_regs(v);
@@ -406,8 +399,7 @@ static void set_32bit(struct vm *vm, struct vcpu *v)
 	struct kvm_sregs s;
 
 	vm_start(vm, v);
-	if (ioctl(v->fd, KVM_GET_SREGS, &s))
-		broken("KVM_GET_SREGS");
+	s = vm_sregs(v);
 	s.cs = segment(UCS32, 11, 1, 3, true);
 	s.cs.l = 0;
 	s.cs.db = 1;
@@ -423,8 +415,7 @@ static void set_32bit(struct vm *vm, struct vcpu *v)
 	s.cr3 = 0;
 	s.cr4 = 0x600;
 	s.efer = 0;
-	if (ioctl(v->fd, KVM_SET_SREGS, &s))
-		broken("KVM_SET_SREGS");
+	vm_set_sregs(v, &s);
 	vm_set_msr(v, 0x174, KCS32); /* SYSENTER_CS, _ESP, _EIP */
 	vm_set_msr(v, 0x175, VM_KSTACK_TOP);
 	vm_set_msr(v, 0x176, SYSENTER_ENTRY);
@@ -469,10 +460,27 @@ void vm_set_regs(struct vcpu *v)
 		broken("KVM_SET_REGS");
 }
 
-void vm_get_sregs(struct vcpu *v, struct kvm_sregs *s)
+struct kvm_sregs vm_sregs(struct vcpu *v)
 {
-	if (ioctl(v->fd, KVM_GET_SREGS, s))
+	struct kvm_sregs s;
+
+	if (ioctl(v->fd, KVM_GET_SREGS, &s))
 		broken("KVM_GET_SREGS");
+	return s;
+}
+
+void vm_set_sregs(struct vcpu *v, const struct kvm_sregs *s)
+{
+	if (ioctl(v->fd, KVM_SET_SREGS, s))
+		broken("KVM_SET_SREGS");
+}
+
+void vm_set_cr3(struct vcpu *v, u64 cr3)
+{
+	struct kvm_sregs s = vm_sregs(v);
+
+	s.cr3 = cr3;
+	vm_set_sregs(v, &s);
 }
 
 u32 vm_lwp_status(struct vcpu *v)

@@ -114,7 +114,9 @@ u32 vm_lwp_status(struct vcpu *v);
 u64 vm_get_msr(struct vcpu *v, u32 msr);
 int vm_set_msr(struct vcpu *v, u32 msr, u64 value);
 void vm_set_regs(struct vcpu *v);
-void vm_get_sregs(struct vcpu *v, struct kvm_sregs *s);
+struct kvm_sregs vm_sregs(struct vcpu *v);
+void vm_set_sregs(struct vcpu *v, const struct kvm_sregs *s);
+void vm_set_cr3(struct vcpu *v, u64 cr3);
 
 /* A block at VM_BLOCK, ring of `records` records at VM_RING; events are enabled one by one. */
 void block_init(struct vm *vm, u32 flags, u32 records);
