@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The interface to user space: the capability, the attributes of the VM (policy, contexts) and of a
- * vCPU (image, live context, status). See <asm/kvm_lwp.h>.
+ * vCPU (image, live context, status), see <asm/kvm_lwp.h>; and files in debugfs.
  */
+#include <linux/debugfs.h>
 #include <linux/uaccess.h>
 
 #include "svm.h"
@@ -308,4 +309,21 @@ int svm_lwp_vcpu_attr(struct kvm_vcpu *vcpu, unsigned int ioctl, struct kvm_devi
 			return -ENXIO;
 		return put_user(svm_lwp_refusal(vcpu), (u32 __user *)addr) ? -EFAULT : 0;
 	}
+}
+
+/*
+ * At load, when KVM has its directory in debugfs. kvm_exit() removes that with all that is in it,
+ * and waits for those who use a file.
+ */
+void svm_lwp_debugfs_init(void)
+{
+	struct dentry *kvm = debugfs_lookup("kvm", NULL), *lwp;
+
+	if (IS_ERR_OR_NULL(kvm))
+		return;
+	lwp = debugfs_create_dir("lwp", kvm);
+	debugfs_create_u32("context_age", 0644, lwp, &svm_lwp_context_age);
+	debugfs_create_u32("ibs_period", 0644, lwp, &svm_lwp_ibs_period);
+	svm_lwp_row_file(lwp);
+	dput(kvm);
 }

@@ -1,24 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Collection of contexts: one that has been parked for lwp_context_age seconds is looked at through
- * its own page tables, and goes if its program's memory has gone. The threads of vCPUs do that
+ * Collection of contexts: one that has been parked for context_age seconds is looked at through its
+ * own page tables, and goes if its program's memory has gone. The threads of vCPUs do that
  * before they enter the guest, a few contexts at a time, so that a VM that does not run does
  * nothing. Guest memory that the host has swapped out is not waited for.
  */
-#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
-
-#include <linux/moduleparam.h>
-
 #include "svm.h"
 #include "cpuid.h"
 #include "lwp_layers.h"
 
-static unsigned int lwp_context_age = LWP_CTX_AGE_DEFAULT / MSEC_PER_SEC;
-module_param(lwp_context_age, uint, 0444);
-MODULE_PARM_DESC(lwp_context_age,
-		 "seconds until a context that is not used is looked at, 0 = never, at most 86400");
+/* A file in debugfs: seconds until a context that is not used is looked at, 0 = never. */
+u32 svm_lwp_context_age = LWP_CTX_AGE_DEFAULT / MSEC_PER_SEC;
 
-#define LWP_CONTEXT_AGE_LIMIT 86400u
+#define CONTEXT_AGE_MOST 86400u
 
 /* Looks before one VM-Entry: some microseconds each. */
 #define LWP_LOOKS 16
@@ -26,7 +20,9 @@ MODULE_PARM_DESC(lwp_context_age,
 /* The table of the VM has just been allocated. */
 void svm_lwp_collect_init(struct kvm_svm_lwp *vm)
 {
-	vm->table.age = min(lwp_context_age, LWP_CONTEXT_AGE_LIMIT) * (u64)MSEC_PER_SEC;
+	u64 age = min(READ_ONCE(svm_lwp_context_age), CONTEXT_AGE_MOST);
+
+	vm->table.age = age * MSEC_PER_SEC;
 	vm->look_at = jiffies;
 }
 

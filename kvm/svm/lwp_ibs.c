@@ -3,8 +3,8 @@
  * Data cache misses (EventId 4; 2007: 3), sampled by AMD's instruction-based sampling, for VMs whose
  * policy asks for it.
  *
- * No performance counter says which load missed. IBS tags an op every lwp_ibs_period ops and says
- * what became of it. A tagged load of the guest at CPL 3 that missed L1D stands for the ops that
+ * No performance counter says which load missed. IBS tags an op every ibs_period ops and says what
+ * became of it. A tagged load of the guest at CPL 3 that missed L1D stands for the ops that
  * the guest has executed since its last sample: the counter of EventId 4 falls by their number, and
  * the record, if one is due, has the load's own address, data address, latency and source. So the
  * count is an estimate without a bias; its standard deviation is at most the period times the
@@ -24,25 +24,22 @@
  *
  * The event counts between the first instruction at CPL 3 and svm_lwp_source_stop().
  */
-#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
-
 #include <linux/jiffies.h>
-#include <linux/moduleparam.h>
 #include <linux/perf_event.h>
 
 #include "svm.h"
 #include "lwp_compat.h"
 #include "lwp_layers.h"
 
-static unsigned int lwp_ibs_period = 524288;
-module_param(lwp_ibs_period, uint, 0444);
-MODULE_PARM_DESC(lwp_ibs_period, "data cache misses: ops from sample to sample, a multiple of 16");
+/* A file in debugfs: ops from sample to sample. */
+u32 svm_lwp_ibs_period = 524288;
 
 /* perf samples retired ops precisely with IBS. */
 #define PMC_RETIRED_OPS 0xc1
 #define PRECISE 2
 
-#define PERIOD_LEAST 1024
+#define PERIOD_UNIT 16u
+#define PERIOD_LEAST 1024u
 #define PERIOD_MOST 0xffff0u /* beyond it some processors need several rollovers */
 #define CAPS_LEAF 0x8000001b
 
@@ -121,12 +118,13 @@ static void svm_lwp_ibs_overflow(struct perf_event *event, struct perf_sample_da
 /* Create the event, or keep it if it is this thread's. False: there is none. */
 static bool svm_lwp_ibs_get(struct svm_lwp_ibs *ibs)
 {
+	u32 period = round_down(READ_ONCE(svm_lwp_ibs_period), PERIOD_UNIT);
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_RAW,
 		.size = sizeof(attr),
 		.config = PMC_RETIRED_OPS,
 		.precise_ip = PRECISE,
-		.sample_period = lwp_ibs_period,
+		.sample_period = clamp(period, PERIOD_LEAST, PERIOD_MOST),
 		.sample_type = PERF_SAMPLE_RAW,
 		.disabled = true,
 		.pinned = true,
@@ -149,17 +147,14 @@ void svm_lwp_ibs_free(struct kvm_vcpu *vcpu)
 	svm_lwp_event_put(&to_svm(vcpu)->lwp.ibs.event);
 }
 
-/* At load, whether or not a VM will ask. Result: why the parameter is wrong; NULL: it is not. */
-const char *svm_lwp_ibs_setup(void)
+/* At load, whether or not a VM will ask. */
+void svm_lwp_ibs_setup(void)
 {
 	struct svm_lwp_ibs ibs = {};
 
-	if (lwp_ibs_period % 16 || lwp_ibs_period < PERIOD_LEAST || lwp_ibs_period > PERIOD_MOST)
-		return "lwp_ibs_period must be a multiple of 16 from 1024 to 1048560";
 	offered = boot_cpu_has(X86_FEATURE_IBS) && cpuid_eax(CAPS_LEAF) & IBS_CAPS_RDWROPCNT &&
 		  svm_lwp_ibs_get(&ibs);
 	svm_lwp_event_put(&ibs.event);
-	return NULL;
 }
 
 /* Can this host sample? */

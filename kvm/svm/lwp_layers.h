@@ -8,6 +8,7 @@
 
 #include "lwp_svm.h"
 
+struct dentry;
 struct perf_event;
 struct perf_sample_data;
 struct lwp_xop;
@@ -125,6 +126,7 @@ void svm_lwp_event_use(struct kvm_vcpu *vcpu);
 u32 svm_lwp_row_turn(void);
 bool svm_lwp_row_exact(enum lwp_kind kind);
 void svm_lwp_row_tell(bool counters);
+void svm_lwp_row_file(struct dentry *folder);
 void svm_lwp_row_over(u16 over[PMC_EVENTS][PMC_PLACES]);
 void svm_lwp_row_margin(struct lwp_margin *margin);
 bool svm_lwp_row_no_btf(void);
@@ -147,7 +149,8 @@ void svm_lwp_clock_run(struct kvm_vcpu *vcpu);
 void svm_lwp_clock_stepped(struct kvm_vcpu *vcpu, struct lwp_retired *r);
 
 /* lwp_ibs.c: called with svm_lwp.lock held, except the first three and around VMRUN */
-const char *svm_lwp_ibs_setup(void);
+extern u32 svm_lwp_ibs_period;
+void svm_lwp_ibs_setup(void);
 bool svm_lwp_ibs_offered(void);
 void svm_lwp_ibs_free(struct kvm_vcpu *vcpu);
 bool svm_lwp_ibs_running(struct kvm_vcpu *vcpu);
@@ -205,6 +208,7 @@ bool svm_lwp_ctx_resume(struct kvm_vcpu *vcpu, const struct lwp_ctx_key *key);
 void svm_lwp_ctx_restored(struct kvm_vcpu *vcpu, u32 flags);
 
 /* lwp_collect.c: called without a lock */
+extern u32 svm_lwp_context_age;
 void svm_lwp_collect_init(struct kvm_svm_lwp *vm);
 bool svm_lwp_collect_due(struct kvm_svm_lwp *vm);
 void svm_lwp_collect(struct kvm_vcpu *vcpu);

@@ -11,7 +11,9 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/debugfs.h>
 #include <linux/moduleparam.h>
+#include <linux/seq_file.h>
 #include <linux/slab.h>
 
 #include "svm.h"
@@ -26,6 +28,7 @@ static struct row __rcu *the_row;
 static DEFINE_MUTEX(writers);
 static u32 turn = 1; /* counts the rows */
 static bool told; /* the module has been loaded */
+static bool counting; /* performance counters are the source */
 
 /* perf itself may delay an interrupt by one event, see lwp_perf.c. */
 #define MARGIN_LEAST 2
@@ -107,6 +110,8 @@ static const char *svm_lwp_row_why(enum lwp_kind kind)
 	const struct row *row;
 	const char *why;
 
+	if (!counting)
+		return "lwp_source is not perf";
 	guard(rcu)();
 	row = rcu_dereference(the_row);
 	if (!row)
@@ -132,13 +137,50 @@ bool svm_lwp_row_exact(enum lwp_kind kind)
 /* When the module is loaded. counters: they are the source; say what they cannot count exactly. */
 void svm_lwp_row_tell(bool counters)
 {
-	const char *insns = svm_lwp_row_why(LWP_KIND_IRE);
-	const char *branches = svm_lwp_row_why(LWP_KIND_BRE);
+	const char *insns, *branches;
 
+	counting = counters;
+	insns = svm_lwp_row_why(LWP_KIND_IRE);
+	branches = svm_lwp_row_why(LWP_KIND_BRE);
 	if (counters && (insns || branches))
 		pr_info("LWP: exact delivery of %s steps each instruction: %s\n",
 			insns ? "instructions" : "branches", insns ?: branches);
 	told = true;
+}
+
+static void svm_lwp_row_show_kind(struct seq_file *m, const char *name, enum lwp_kind kind)
+{
+	const char *why = svm_lwp_row_why(kind);
+
+	seq_printf(m, "%s: %s%s\n", name, why ? "stepped: " : "counted", why ?: "");
+}
+
+/*
+ * The file row in debugfs: the corrections in force, where they come from, and what `exact` delivery
+ * does with each event. The row does not change meanwhile.
+ */
+static int svm_lwp_row_show(struct seq_file *m, void *unused)
+{
+	const struct row *row;
+	size_t size, length;
+	char *buf;
+
+	guard(mutex)(&writers);
+	row = rcu_dereference_protected(the_row, lockdep_is_held(&writers));
+	seq_puts(m, "row: ");
+	size = seq_get_buf(m, &buf);
+	length = row && size ? pmc_row_format(&row->of, buf, size) : 0;
+	seq_commit(m, length < size ? (int)length : -1);
+	seq_printf(m, "\norigin: %s\n", length ? "lwp_row=" : "none");
+	svm_lwp_row_show_kind(m, "instructions", LWP_KIND_IRE);
+	svm_lwp_row_show_kind(m, "branches", LWP_KIND_BRE);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(svm_lwp_row);
+
+void svm_lwp_row_file(struct dentry *folder)
+{
+	debugfs_create_file("row", 0444, folder, NULL, &svm_lwp_row_fops);
 }
 
 /* Counts too many, of each event and place; the least where it is not constant. */

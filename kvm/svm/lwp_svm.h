@@ -220,6 +220,7 @@ void svm_lwp_recalc_msr_intercepts(struct kvm_vcpu *vcpu);
 int svm_lwp_extension(struct kvm *kvm);
 int svm_lwp_vm_attr(struct kvm *kvm, unsigned int ioctl, struct kvm_device_attr *attr);
 int svm_lwp_vcpu_attr(struct kvm_vcpu *vcpu, unsigned int ioctl, struct kvm_device_attr *attr);
+void svm_lwp_debugfs_init(void);
 
 /* Before and after VMRUN: lwp_enter.c, lwp_step.c; the VMCB's EFER: lwp_user_return.c */
 bool svm_lwp_enter(struct kvm_vcpu *vcpu, int *r);

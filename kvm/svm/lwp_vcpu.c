@@ -60,48 +60,35 @@ static void svm_lwp_host_caps_init(u32 rev_id)
 		if (!svm_lwp_can_count(rev, id))
 			caps->features &= ~LWP_BIT(id);
 	}
+	if (kvm_cpu_cap_has(X86_FEATURE_SVM))
+		caps->ecx_features |= LWP_ECX_VMCB_AREA;
 }
 
 /*
- * Read the parameters of the module. A wrong one must not keep kvm_amd from loading: LWP is off
- * then, for which the caller says why. Result: the reason, NULL if there is none.
+ * At load, unless lwp=0 (43724-101, 2007-101). A wrong parameter must not keep kvm_amd from
+ * loading: LWP is off then.
  */
-static const char *svm_lwp_parameters(void)
-{
-	const char *wrong = svm_lwp_source_setup();
-	u32 rev;
-
-	if (!wrong)
-		wrong = svm_lwp_ibs_setup();
-	if (wrong)
-		return wrong;
-	svm_lwp_btf_setup();
-	if (!lwp_contexts || lwp_contexts > LWP_CONTEXTS_LIMIT)
-		return "lwp_contexts must be 1 to " __stringify(LWP_CONTEXTS_LIMIT);
-	for (rev = 0; rev < LWP_REVS; rev++)
-		svm_lwp_host_caps_init(rev);
-	return NULL;
-}
-
-/* At load, unless lwp=0 (43724-101, 2007-101). */
 void svm_lwp_hardware_setup(void)
 {
-	const char *wrong;
+	const char *wrong = svm_lwp_source_setup();
 	u32 rev;
 
 	BUILD_BUG_ON(offsetof(struct vmcb, save) + LWP_VMCB_SAVE_OFFSET != LWP_VMCB_OFFSET);
 	BUILD_BUG_ON(sizeof(struct vmcb) > LWP_VMCB_OFFSET);
 	BUILD_BUG_ON(LWP_VMCB_OFFSET + LWP_IMAGE_SIZE > PAGE_SIZE);
 
-	wrong = svm_lwp_parameters();
+	if (!wrong && (!lwp_contexts || lwp_contexts > LWP_CONTEXTS_LIMIT))
+		wrong = "lwp_contexts must be 1 to " __stringify(LWP_CONTEXTS_LIMIT);
 	if (wrong) {
 		pr_warn("LWP is off: %s\n", wrong);
 		enable_lwp = false;
 		return;
 	}
 
-	for (rev = 0; kvm_cpu_cap_has(X86_FEATURE_SVM) && rev < LWP_REVS; rev++)
-		host_caps[rev].ecx_features |= LWP_ECX_VMCB_AREA;
+	svm_lwp_ibs_setup();
+	svm_lwp_btf_setup();
+	for (rev = 0; rev < LWP_REVS; rev++)
+		svm_lwp_host_caps_init(rev);
 }
 
 /* The LWP that this host offers to a VM of this policy. */

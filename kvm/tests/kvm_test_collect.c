@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A program that is dead costs its VM nothing soon after, one that sleeps keeps its context, and another VM never
- * notices. kvm_amd has lwp_context_age=1 (43724-905).
+ * notices (43724-905).
  */
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -148,6 +148,7 @@ static void a_sleeping_program_keeps_its_context(bool swapped)
 
 int main(void)
 {
+	set_parameter("context_age", "1");
 	a_dead_program_costs_nothing();
 	a_sleeping_program_keeps_its_context(false);
 	a_sleeping_program_keeps_its_context(true);

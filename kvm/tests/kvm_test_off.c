@@ -37,6 +37,7 @@ int main(int argc, char **argv)
 
 	is(warnings(), argc > 1 ? atoi(argv[1]) : 0, "warnings");
 	ok(parameter_is("lwp", "N"), "the parameter lwp is N");
+	ok(!says("row", "row: "), "there are no files in debugfs");
 	is(ioctl(vm->fd, KVM_CHECK_EXTENSION, KVM_CAP_X86_LWP), 0, "KVM_CAP_X86_LWP");
 	is(vm_attr(vm->fd, KVM_HAS_DEVICE_ATTR, KVM_LWP_VM, KVM_LWP_VM_POLICY, NULL), -ENXIO,
 	   "a VM has no policy");

@@ -85,6 +85,7 @@ static void exact_is_right(const char *how, bool stepped)
 	COUNTED("each 500th", 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16);
 	ok(stepped ? steps >= 8001 : steps < 8001 / 4, "%s: %s", how,
 	   stepped ? "each instruction is stepped" : "a counter counts");
+	ok(says("row", stepped ? "instructions: stepped: " : "instructions: counted\n"), "as told");
 }
 
 /* An entry for each CPUID and each step adds a branch that is none. */
@@ -105,6 +106,7 @@ static void branches_are_right(bool stepped)
 	is(vm_stat(v, "lwp_overshoots"), 0, "no overshoot");
 	ok(stepped ? steps >= 1800 : steps < 600, "%s: %lu steps",
 	   stepped ? "each instruction is stepped" : "a counter counts", steps);
+	ok(says("row", stepped ? "branches: stepped: " : "branches: counted\n"), "as told");
 }
 
 static char base[1024]; /* the row that the module was loaded with */
@@ -119,9 +121,12 @@ static void also(const char *item)
 
 static void a_row_that_leaves_something_open_is_not_used(void)
 {
+	char row[sizeof(base) + 64];
+
 	set_parameter("lwp_row", "");
 	exact_is_right("no row", true);
 	branches_are_right(true);
+	ok(says("row", "row: \norigin: none\n"), "no row: its origin");
 	run_faults(1);
 	ok(vm_stat(v, "lwp_steps") < 100, "prompt counts by counters without a row");
 
@@ -136,6 +141,8 @@ static void a_row_that_leaves_something_open_is_not_used(void)
 	also(",lost=100");
 	exact_is_right("interrupts that may not come", true);
 	also("");
+	snprintf(row, sizeof(row), "row: %s\norigin: lwp_row=\n", base);
+	ok(says("row", row), "the row that the module was loaded with, and its origin");
 }
 
 /* The first time the margin is longer than the period. */

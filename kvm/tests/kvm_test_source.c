@@ -199,6 +199,8 @@ int main(void)
 {
 	if (!parameter_is("lwp_source", "fake"))
 		skip_all("kvm-amd is not loaded with lwp_source=fake");
+	ok(says("row", "instructions: stepped: lwp_source is not perf\n"),
+	   "what steps is not perf");
 	exact_steps_the_margin();
 	exact_counts_an_overshoot_and_keeps_the_rate();
 	prompt_names_the_next_instruction_and_counts_what_it_skips();

@@ -139,11 +139,16 @@ struct lwp_record ring_record(const struct vm *vm, u32 index);
 	GUEST_CODE(name, ".code32\n	llwpcb %ebx\n" text \
 			 "	slwpcb %eax\n	int $0x80\n.code64\n")
 
-/* A parameter of kvm_amd: its value; whether it has this one; write it; set it, until the program ends. */
+/*
+ * A parameter of kvm_amd, lwp*, or a file of its LWP in debugfs, whose value is the first line: the value; whether it has
+ * this one; write it; set it, until the program ends.
+ */
 void read_parameter(const char *name, char *to, size_t size);
 bool parameter_is(const char *name, const char *value);
 bool write_parameter(const char *name, const char *value);
 void set_parameter(const char *name, const char *value);
+/* Is there a line that begins so? */
+bool says(const char *name, const char *line);
 /*
  * The same with lwp_row, of which all stays but the lateness: `exact` steps so many instructions before a record, at
  * least 2; 0: a margin that follows the interrupts.

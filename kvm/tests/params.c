@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Data of KVM that does not come by ioctl: statistics and the parameters of kvm_amd.
+ * Data of KVM that does not come by ioctl: statistics, the parameters of kvm_amd, files in debugfs.
  */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/mount.h>
 #include <unistd.h>
 #include "kvm_vm.h"
 
@@ -39,20 +40,40 @@ u64 vm_stat(struct vcpu *v, const char *name)
 
 static int open_parameter(const char *name, int flags)
 {
+	const char *place = "/sys/module/kvm_amd/parameters";
 	char path[128];
 
-	snprintf(path, sizeof(path), "/sys/module/kvm_amd/parameters/%s", name);
+	if (strncmp(name, "lwp", 3)) {
+		place = "/sys/kernel/debug/kvm/lwp";
+		if (access("/sys/kernel/debug/kvm", F_OK))
+			mount("none", "/sys/kernel/debug", "debugfs", 0, NULL);
+	}
+	snprintf(path, sizeof(path), "%s/%s", place, name);
 	return open(path, flags);
 }
 
-void read_parameter(const char *name, char *to, size_t size)
+static void read_lines(const char *name, char *to, size_t size)
 {
 	int fd = open_parameter(name, O_RDONLY);
 	ssize_t n = fd < 0 ? -1 : read(fd, to, size - 1);
 
 	close(fd);
 	to[n < 0 ? 0 : n] = 0;
+}
+
+void read_parameter(const char *name, char *to, size_t size)
+{
+	read_lines(name, to, size);
 	to[strcspn(to, "\n")] = 0;
+}
+
+bool says(const char *name, const char *line)
+{
+	char text[4096] = "\n", wanted[2048];
+
+	read_lines(name, text + 1, sizeof(text) - 1);
+	snprintf(wanted, sizeof(wanted), "\n%s", line);
+	return strstr(text, wanted);
 }
 
 bool parameter_is(const char *name, const char *value)

@@ -390,8 +390,8 @@ bool x86_lwp_expand_features(X86CPU *cpu, Error **errp)
         return false;
     }
     if (kvm_enabled() && (p->numbers & LWP_HAS_CONTEXT_AGE)) {
-        error_setg(errp, "lwp-context-age: with KVM it is the parameter "
-                   "lwp_context_age of the module kvm_amd");
+        error_setg(errp, "lwp-context-age: with KVM it is the file "
+                   "kvm/lwp/context_age in the host's debugfs");
         return false;
     }
     if (p->fam15h && p->rev != LWP_REV_43724) {
