@@ -30,6 +30,8 @@
 /* Neither given nor a value. */
 #define NOT_GIVEN UINT32_MAX
 
+#define bad_usage(state, ...) argp_failure(state, LWPRUN_USAGE, 0, __VA_ARGS__)
+
 enum { OPTION_SEED = 0x100, OPTION_MAX_THREADS, OPTION_WAIT, OPTION_WINDOWS, OPTION_LIVE };
 
 const char *argp_program_version = "lwprun (vlwp) " LWPRUN_VERSION;
@@ -117,8 +119,8 @@ static uint64_t number_in(struct argp_state *state, const char *name, const char
 	uint64_t value = 0;
 
 	if (!parse_number(text, NULL, &value) || value < low || value > high)
-		argp_failure(state, LWPRUN_USAGE, 0, "%s '%s' is not a number from %llu to %llu",
-			     name, text, (unsigned long long)low, (unsigned long long)high);
+		bad_usage(state, "%s '%s' is not a number from %llu to %llu", name, text,
+			  (unsigned long long)low, (unsigned long long)high);
 	return value;
 }
 
@@ -131,8 +133,8 @@ static void parse_event(struct argp_state *state, struct options *options, char 
 	uint64_t interval;
 
 	if (!id || id == LWP_EVENT_INSERTED)
-		argp_failure(state, LWPRUN_USAGE, 0, "unknown event '%.*s'; the events are %s",
-			     (int)length, text, event_list());
+		bad_usage(state, "unknown event '%.*s'; the events are %s", (int)length, text,
+			  event_list());
 	interval = default_interval(id);
 	if (colon)
 		interval = number_in(state, "interval", colon + 1, 0, LWP_INTERVAL_MAX);
@@ -140,8 +142,7 @@ static void parse_event(struct argp_state *state, struct options *options, char 
 		options->thinned |= 1u << options->nr_events;
 	for (uint32_t i = 0; i < options->nr_events; i++)
 		if (options->events[i].event_id == id)
-			argp_failure(state, LWPRUN_USAGE, 0, "event '%.*s' is given twice",
-				     (int)length, text);
+			bad_usage(state, "event '%.*s' is given twice", (int)length, text);
 	options->events[options->nr_events].event_id = id;
 	options->events[options->nr_events].interval = (uint32_t)interval;
 	options->nr_events++;
@@ -166,9 +167,8 @@ static uint32_t parse_ring(struct argp_state *state, const char *text)
 	else if (good && (*end == 'M' || *end == 'm'))
 		value <<= 20, end++;
 	if (!good || *end || !value || value > LWP_RING_MAX || value % sizeof(struct lwp_event))
-		argp_failure(state, LWPRUN_USAGE, 0,
-			     "ring size '%s' is not a multiple of %zu bytes up to %u", text,
-			     sizeof(struct lwp_event), LWP_RING_MAX);
+		bad_usage(state, "ring size '%s' is not a multiple of %zu bytes up to %u", text,
+			  sizeof(struct lwp_event), LWP_RING_MAX);
 	return (uint32_t)value;
 }
 
@@ -233,9 +233,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_LIVE:
 		options->live = arg ? parse_period(arg) : LIVE_PERIOD;
 		if (!options->live)
-			argp_failure(state, LWPRUN_USAGE, 0,
-				     "period '%s' is not a number of us, ms or s up to an hour",
-				     arg);
+			bad_usage(state, "period '%s' is not a number of us, ms or s up to an hour",
+				  arg);
 		return 0;
 	case 'p':
 		options->pid = (pid_t)number_in(state, "process", arg, 1, PID_LIMIT);
@@ -268,7 +267,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_NO_ARGS:
 		if (options->pid)
 			return 0;
-		argp_failure(state, LWPRUN_USAGE, 0, "no program to run");
+		bad_usage(state, "no program to run");
 		return EINVAL;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* lwprun's rounds: slots and the requests in them. Rings are in rings.c, processes in processes.c. */
-#include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>

@@ -5,7 +5,6 @@
  * passes an environment of its own. Callers may be vfork children: only the stack is used.
  */
 #include <alloca.h>
-#include <errno.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdlib.h>

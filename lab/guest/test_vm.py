@@ -14,12 +14,8 @@ class RunDirectory(unittest.TestCase):
     """What a run leaves in the temporary directory."""
 
     def setUp(self) -> None:
-        place = tempfile.TemporaryDirectory()
-        self.addCleanup(place.cleanup)
-        self.place = Path(place.name)
-        patch = mock.patch.object(tempfile, "tempdir", place.name)
-        patch.start()
-        self.addCleanup(patch.stop)
+        self.place = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.enterContext(mock.patch.object(tempfile, "tempdir", str(self.place)))
 
     def test_nothing_is_left(self) -> None:
         with vm.run_directory() as run:
