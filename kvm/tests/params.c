@@ -40,15 +40,14 @@ u64 vm_stat(struct vcpu *v, const char *name)
 
 static int open_parameter(const char *name, int flags)
 {
-	const char *place = "/sys/module/kvm_amd/parameters";
 	char path[128];
 
-	if (strncmp(name, "lwp", 3)) {
-		place = "/sys/kernel/debug/kvm/lwp";
+	snprintf(path, sizeof(path), "/sys/module/kvm_amd/parameters/%s", name);
+	if (access(path, F_OK)) {
+		snprintf(path, sizeof(path), "/sys/kernel/debug/kvm/lwp/%s", name);
 		if (access("/sys/kernel/debug/kvm", F_OK))
 			mount("none", "/sys/kernel/debug", "debugfs", 0, NULL);
 	}
-	snprintf(path, sizeof(path), "%s/%s", place, name);
 	return open(path, flags);
 }
 
