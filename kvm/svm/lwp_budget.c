@@ -2,9 +2,9 @@
 /*
  * The stepping budget. If no counter can be used, because the host's perf has them all or because
  * each instruction must be filtered, a program is stepped and runs a thousand times slower. With
- * `exact` delivery there is no limit. With `prompt` a vCPU steps as many instructions a second as the
- * VM's policy says; further instructions run uncounted, and the statistic lwp_uncounted_us has for
- * how long.
+ * `exact` delivery there is no limit. With `prompt` a vCPU steps as many instructions a second as
+ * the VM's policy says; further instructions run uncounted, and the statistic lwp_uncounted_us has
+ * for how long.
  */
 #include <linux/jiffies.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Data cache misses (EventId 4; 2007: 3), sampled by AMD's instruction-based sampling, for VMs whose
- * policy asks for it.
+ * Data cache misses (EventId 4; 2007: 3), sampled by AMD's instruction-based sampling, for VMs
+ * whose policy asks for it.
  *
  * No performance counter says which load missed. IBS tags an op every ibs_period ops and says what
  * became of it. A tagged load of the guest at CPL 3 that missed L1D stands for the ops that

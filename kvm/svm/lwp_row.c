@@ -156,8 +156,8 @@ static void svm_lwp_row_show_kind(struct seq_file *m, const char *name, enum lwp
 }
 
 /*
- * The file row in debugfs: the corrections in force, where they come from, and what `exact` delivery
- * does with each event. The row does not change meanwhile.
+ * The file row in debugfs: the corrections in force, where they come from, and what `exact`
+ * delivery does with each event. The row does not change meanwhile.
  */
 static int svm_lwp_row_show(struct seq_file *m, void *unused)
 {

@@ -30,6 +30,7 @@ EXPECTED_LINUX = [
 EXPECTED_QEMU = [
     *("code indent should never use tabs", "braces .. are necessary", "line over [89]0 char"),
     *("Macros with complex values", "architecture specific defines", r"-decode-the-LWP-instructions\.patch:"),
+    r"-what-AMD-s-and-Intel-s-.*: space prohibited before that close",  # as in EXPECTED_LINUX
     r"WARNING: added, moved or deleted file\(s\):$",  # as newer QEMUs say it
     # The numbers that user space and KVM share.
     "unacceptable licenses 'GPL-2.0-or-later-WITH-Linux-syscall-note'",
