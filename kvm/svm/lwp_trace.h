@@ -165,23 +165,20 @@ TRACE_EVENT(kvm_lwp_overshoot,
 );
 
 TRACE_EVENT(kvm_lwp_refused,
-	TP_PROTO(unsigned int vcpu_id, unsigned int reason),
-	TP_ARGS(vcpu_id, reason),
+	TP_PROTO(unsigned int vcpu_id, const char *why),
+	TP_ARGS(vcpu_id, why),
 
 	TP_STRUCT__entry(
 		__field(unsigned int, vcpu_id)
-		__field(unsigned int, reason)
+		__string(why, why)
 	),
 
 	TP_fast_assign(
 		__entry->vcpu_id = vcpu_id;
-		__entry->reason = reason;
+		__assign_str(why);
 	),
 
-	TP_printk("vcpu %u: %s", __entry->vcpu_id,
-		  __print_symbolic(__entry->reason, { 1, "not announced" }, { 2, "leaf" },
-				   { 3, "encrypted" }, { 4, "no APIC in the kernel" },
-				   { 5, "host" }))
+	TP_printk("vcpu %u: %s", __entry->vcpu_id, __get_str(why))
 );
 
 #endif

@@ -293,13 +293,14 @@ static const char *const refusals[] = {
 	[KVM_LWP_REFUSED_POLICY] = "user space has not asked for it",
 };
 
-/* CPUID announces LWP and the vCPU has none. KVM_LWP_VCPU_STATUS tells user space why. */
+/* The vCPU has no LWP. KVM_LWP_VCPU_STATUS tells user space why. */
 static void svm_lwp_refuse(struct kvm_vcpu *vcpu, u32 refusal)
 {
-	trace_kvm_lwp_refused(vcpu->vcpu_id, refusal);
-	if (refusals[refusal])
-		pr_warn_once("vCPU %d announces LWP and has none: %s\n", vcpu->vcpu_id,
-			     refusals[refusal]);
+	const char *why = refusals[refusal];
+
+	trace_kvm_lwp_refused(vcpu->vcpu_id, why ?: "CPUID does not announce it");
+	if (why)
+		pr_warn_once("vCPU %d announces LWP and has none: %s\n", vcpu->vcpu_id, why);
 }
 
 void svm_lwp_after_set_cpuid(struct kvm_vcpu *vcpu)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "kvm_vm.h"
 #include "lwp_state.h"
+#include "tracing.h"
 
 /* With counters of the host KVM offers clocks, those that perf has, and `prompt` delivery. */
 static u32 clocks, prompt, misses;
@@ -172,6 +173,20 @@ static void supported_cpuid_passed_on_has_no_lwp(void)
 	vm_free(vm);
 }
 
+/* The trace says so, too, where root reads it. */
+static void is_traced(const char *why)
+{
+	FILE *trace = geteuid() ? NULL : trace_open("trace");
+	bool found = !trace;
+	char line[256];
+
+	while (trace && fgets(line, sizeof(line), trace))
+		found |= strstr(line, "kvm_lwp_refused") && strstr(line, why);
+	if (trace)
+		fclose(trace);
+	ok(found, "trace: %s", why);
+}
+
 /* CPUID alone gives no LWP. */
 static void lwp_is_for_those_who_ask(void)
 {
@@ -187,6 +202,7 @@ static void lwp_is_for_those_who_ask(void)
 	       sizeof(*vm->cpuid) + asked->cpuid->nent * sizeof(vm->cpuid->entries[0]));
 	v = vm_add_vcpu(vm);
 	is(vm_lwp_status(v), KVM_LWP_REFUSED_POLICY, "CPUID announces LWP, nobody has asked");
+	is_traced("user space has not asked for it");
 	is(vm_get_msr(v, LWP_MSR_CFG), ~(u64)0, "LWP_CFG does not exist");
 	is(lwp_set(vm, VM, POLICY, &p), -EBUSY, "it is too late to ask once there is a vCPU");
 	is(lwp_set(vm, VM, LEAF, &l), -ENXIO, "what the host offers cannot be set");
@@ -202,6 +218,7 @@ static void fsgsbase_is_refused_with_auto_contexts(void)
 
 	vm_leaf(vm, 7)->ebx |= 1;
 	is(vm_lwp_status(vm_add_vcpu(vm)), KVM_LWP_REFUSED_FSGSBASE, "auto contexts and FSGSBASE");
+	is_traced("FSGSBASE switches threads unseen");
 	vm_free(vm);
 
 	vm = vm_new(true);
@@ -334,6 +351,8 @@ static void a_vmm_may_announce_fewer_events_and_larger_rings(void)
 
 int main(void)
 {
+	if (!geteuid())
+		trace_write("events/kvm_lwp/kvm_lwp_refused/enable", "1");
 	look_for_counters();
 	cpuid_announces_what_can_be_counted();
 	cpuid_follows_cfg();
