@@ -197,7 +197,7 @@ extern bool enable_lwp;
  */
 static __always_inline bool svm_lwp_used(void)
 {
-	return IS_ENABLED(CONFIG_KVM_AMD_LWP) && static_branch_unlikely(&kvm_lwp_used);
+	return IS_ENABLED(CONFIG_KVM_AMD_LWP) && static_branch_unlikely(&kvm_lwp_used.key);
 }
 
 /* Set-up: lwp_vcpu.c */

@@ -155,9 +155,9 @@ static void svm_lwp_enable(struct kvm_vcpu *vcpu, bool on)
 		vm->vcpus--;
 	mutex_unlock(&vm->lock);
 	if (on)
-		static_branch_inc(&kvm_lwp_used);
+		static_branch_inc(&kvm_lwp_used.key);
 	else
-		static_branch_dec(&kvm_lwp_used);
+		static_branch_slow_dec_deferred(&kvm_lwp_used);
 }
 
 void svm_lwp_vcpu_init(struct kvm_vcpu *vcpu)

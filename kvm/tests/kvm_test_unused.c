@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Where no VM has LWP nothing of LWP runs at a VM-Entry: neither before the first VM that has it, nor after the last.
- * Probes of the kernel count how often KVM enters LWP's functions.
+ * Where no VM has LWP nothing of LWP runs at a VM-Entry: neither before the first VM that has it, nor some time after the
+ * last. The kernel's code is patched for that, which stops all CPUs for a moment: not for each VM that comes and goes.
+ * Probes of the kernel count how often it enters functions.
  */
 #include <stddef.h>
+#include <time.h>
 #include "kvm_vm.h"
 #include "tracing.h"
 
 #define VISITS 50 /* each is one VM-Entry or more */
+#define VMS 50
+#define PATIENCE 20 /* seconds; what is waited for takes one */
 
 GUEST_CODE(visit, "	int $0x80\n");
 
@@ -39,12 +43,38 @@ static void runs(struct vm *vm, bool entered, const char *when)
 	}
 }
 
+static void waits_until_it_is_patched(struct vm *vm)
+{
+	time_t until = time(NULL) + PATIENCE;
+	unsigned int before;
+
+	do {
+		before = probe_hits(functions[0]);
+		visit_guest(vm);
+	} while (probe_hits(functions[0]) > before && time(NULL) < until);
+}
+
+static void code_is_not_patched_for_each_vm(void)
+{
+	unsigned int before = probe_hits("patched"), n;
+	struct vm *vm;
+
+	for (int i = 0; i < VMS; i++) {
+		vm = vm_new(true);
+		vm_add_vcpu(vm);
+		vm_free(vm);
+	}
+	n = probe_hits("patched") - before;
+	ok(n <= VMS / 2, "%d VMs with LWP come and go: code is patched %u times", VMS, n);
+}
+
 int main(void)
 {
 	struct vm *vm = vm_new_unasked(true), *with_lwp;
 
 	for (size_t i = 0; i < FUNCTIONS; i++)
 		probe(functions[i], functions[i]);
+	probe("patched", "arch_jump_label_transform_apply");
 	vm_add_vcpu(vm);
 	vm_load(vm, visit, visit_end);
 	runs(vm, false, "no VM has LWP");
@@ -52,6 +82,8 @@ int main(void)
 	vm_add_vcpu(with_lwp);
 	runs(vm, true, "another one has it");
 	vm_free(with_lwp);
+	code_is_not_patched_for_each_vm();
+	waits_until_it_is_patched(vm);
 	runs(vm, false, "the other one is gone");
 	vm_free(vm);
 	return done();
