@@ -17,6 +17,7 @@
 #define PERIOD 65536 /* ops */
 #define COUNT_OPS (1 << 19) /* in the event's config: ops, not cycles */
 #define STAY 64 /* times LOOP instructions of one op each, a quarter of a period */
+#define STAYS 1024 /* of which a quarter has a sample, give or take 14 */
 #define PAGE 4096
 #define PAGES 8 /* of samples */
 
@@ -59,7 +60,7 @@ void measure_ibs(struct machine *m, struct result *r)
 		event = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 	if (event >= 0)
 		ring = mmap(NULL, (1 + PAGES) * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, event, 0);
-	for (u32 i = 0; ring != MAP_FAILED && i < r->turns; i++) {
+	for (u32 i = 0; ring != MAP_FAILED && i < STAYS; i++) {
 		machine_start(m, AT(at_straight), 0, STAY);
 		machine_run(m);
 		r->ibs_samples += samples(ring);

@@ -77,6 +77,7 @@ int main(void)
 	probe("patched", "arch_jump_label_transform_apply");
 	vm_add_vcpu(vm);
 	vm_load(vm, visit, visit_end);
+	waits_until_it_is_patched(vm); /* the last VM of another test has just gone */
 	runs(vm, false, "no VM has LWP");
 	with_lwp = vm_new(true);
 	vm_add_vcpu(with_lwp);
