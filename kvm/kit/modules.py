@@ -106,7 +106,7 @@ class Before:
         try:
             if self.changed:
                 self._modules()
-                wrong += [word for words in self._differ().values() for word in words if "kvm_amd" in self.loaded]
+                wrong += [word for words in self._differ().values() for word in words]
         except (Refused, OSError) as err:
             wrong.append(str(err))
         for file, was in self.settings.items():
@@ -117,15 +117,16 @@ class Before:
                 wrong.append(f"{file}: {was}: {err.strerror}")
         return wrong
 
-    def _modules(self) -> None:
+    def _load(self, words: dict[str, list[str]]) -> None:
+        """The kernel's own, as many as there were."""
         remove(["kvm_amd", "kvm"])
-        if "kvm_amd" in self.loaded:
-            _call("modprobe", "kvm_amd")
-            differ = self._differ()
-            if any(differ.values()):
-                remove(["kvm_amd", "kvm"])
-                for name in OURS:
-                    _call("modprobe", name, *differ[name])
-        elif "kvm" in self.loaded:
-            _call("modprobe", "kvm")
+        for name in OURS:
+            if name in self.loaded:
+                _call("modprobe", name, *words.get(name, []))
+
+    def _modules(self) -> None:
+        self._load({})
+        differ = self._differ()
+        if any(differ.values()):
+            self._load(differ)
         remove([name for name in NEEDED if name not in self.loaded])

@@ -25,6 +25,7 @@ HERE = Path(__file__).resolve().parent
 FILE = "vlwp-kit.txt"
 SECONDS = 20 * 60
 LEAST = 5  # seconds that a test may need
+SKIPPED = 77  # the status of a program that lacks something
 KMSG = Path("/dev/kmsg")
 LOCKDOWN = Path("/sys/kernel/security/lockdown")
 SIGNED = Path("/sys/module/module/parameters/sig_enforce")
@@ -112,6 +113,11 @@ class Kit:
         self.report.tell(last if not status else f"vlwp-probe: status {status}: {last}")
         return "" if status else last.removeprefix("row: ")
 
+    def skip(self, row: dict[str, Any], why: str) -> None:
+        """It says nothing of this machine."""
+        self.skipped += 1
+        self.report.tell(f"{row['name']:<24}skipped: {why}")
+
     def test(self, row: dict[str, Any], measured: str) -> None:
         """A row of the tests."""
         words = row["kvm_amd"].replace("lwp_row=ROW", f"lwp_row={measured}" if measured else "").strip()
@@ -122,13 +128,16 @@ class Kit:
             self.words = words
         lack = lack or machine.lacks(row["needs"], row["smp"])
         if lack:
-            self.skipped += 1
-            self.report.tell(f"{row['name']:<24}skipped: needs {lack}")
+            self.skip(row, f"needs {lack}")
             return
         program, *more = row["command"]
         seed = [str(random.randrange(1 << 31))] if row["seeded"] else []
         print(f"{row['name']:<24}", end="", flush=True)
         status, said = self.call([str(HERE / "tests" / program), *more, *seed])
+        if status == SKIPPED:
+            print(end="\r")
+            self.skip(row, said.strip().rpartition("# SKIP ")[2])
+            return
         found, kernel = tap.read(said), self.log.lines()
         wrong = [line for line in kernel if machine.COMPLAINT.search(line)]
         well = found.complete and not found.failed and not status and not wrong

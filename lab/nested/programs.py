@@ -40,9 +40,8 @@ class Need(Enum):
     # Its thread runs several vCPUs, which a perf event of the thread counts all.
     STEPS = "lwp_source=step, or a processor without performance counters"
     SIX = "six performance counters, and kernel.nmi_watchdog=0"
-    RIGHT = "a row with which all counts are right"
+    RIGHT = "a row with which all counts are right, and root to see it"
     IBS = "instruction-based sampling"
-    NO_IBS = "a processor without instruction-based sampling"
     SHADOW_STACKS = "shadow stacks"
     # What the test expects holds only where the lab has made it so.
     LATENESS = "counters that interrupt late by a known number of instructions"

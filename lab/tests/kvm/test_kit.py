@@ -32,6 +32,7 @@ COUNTED = ["test_prompt", "test_release", "test_perf/unknown", "test_vpmu/unknow
 STATE = r"""
 state() { cut -d' ' -f1-3 /proc/modules | sort; grep -r . /sys/module/kvm*/parameters; cd /proc/sys/kernel
     cat nmi_watchdog perf_event_max_sample_rate; cd /tmp; }
+mountpoint -q /sys/kernel/debug || mount -t debugfs none /sys/kernel/debug
 cd /proc/sys/kernel; echo 1 >watchdog; echo 1 >nmi_watchdog; rm -f /tmp/*.txt; cd /tmp; state >/tmp/before
 """
 AFTER = 'echo "status $?"; cat /tmp/k.txt; state | diff /tmp/before - && echo as before'
@@ -85,11 +86,15 @@ kill -{signal} $kit; wait $kit"""
 
 
 def test_kit_fails(in_l1: InL1, made: Path, tmp_path: Path) -> None:
-    """After a program that fails the others run; the report has what it said, and the machine is as before."""
+    """After a program that fails the others run, and one that lacks something is skipped; the report has what they
+    said, and the machine is as before."""
     copy = shutil.copytree(made, tmp_path / "kit")
     broken = copy / "tests/kvm_test_insn"
     broken.write_text("#!/bin/sh\necho not ok 1 - broken\necho 1..1\n", encoding="ascii")
-    said = stranger(in_l1, LAB, f"{copy}/run --row=insns.entry=0 -o k.txt test_insn test_unused").said
+    lacking = copy / "tests/kvm_test_abi"
+    lacking.write_text("#!/bin/sh\necho '1..0 # SKIP no such thing here'\nexit 77\n", encoding="ascii")
+    said = stranger(in_l1, LAB, f"{copy}/run --row=insns.entry=0 -o k.txt test_abi test_insn test_unused").said
+    assert f"\n{'test_abi':<24}skipped: no such thing here\n" in said
     assert "status 1" in said and "\n  | not ok 1 - broken\n" in said
     assert re.search("^test_unused +[0-9]+ passed, 0 failed$", said, re.MULTILINE)
 
