@@ -186,7 +186,6 @@ static void svm_lwp_park_live(struct kvm_vcpu *vcpu)
 	lwp_ctx_park(&vm->table, &lwp->engine, vcpu->vcpu_idx, svm_lwp_now());
 	mutex_unlock(&vm->lock);
 	svm_lwp_trace_context(vcpu, "park", &lwp->live_key);
-	svm_lwp_put(vcpu);
 	lwp->live = false;
 	lwp->next.valid = false;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The intercepts that KVM has for LWP, exceptions that LWP raises, statistics, the image in the
- * VMCB.
+ * The intercepts that KVM has for LWP, exceptions that LWP raises, statistics.
  */
 #include "svm.h"
 #include "cpuid.h"
@@ -137,23 +136,4 @@ bool svm_lwp_in_vmcb(struct kvm_vcpu *vcpu)
 bool svm_lwp_here(struct kvm_vcpu *vcpu)
 {
 	return !is_smm(vcpu) && (!is_guest_mode(vcpu) || svm_lwp_in_vmcb(vcpu));
-}
-
-/*
- * The vCPU is put: write the image into its VMCB. svm_lwp.lock may not be taken here. If the vCPU's
- * own thread is put in the middle of a change, it is put again after the change; another thread
- * that takes a context away calls this function after it. Both may do so at once: image_lock makes
- * the later state the last that is written, and whole. The scheduler calls with its own lock held,
- * which interrupts may want, so they are off. The image lacks the counts of a source that is armed
- * (43724-912, 2007-907).
- */
-void svm_lwp_put(struct kvm_vcpu *vcpu)
-{
-	struct vcpu_svm *svm = to_svm(vcpu);
-
-	if (!svm->lwp.enabled)
-		return;
-	guard(raw_spinlock_irqsave)(&svm->lwp.image_lock);
-	lwp_state_encode(&svm->lwp.engine.st, &svm->lwp.engine.caps,
-			 svm_lwp_image(svm->vmcb01.ptr));
 }

@@ -9,7 +9,6 @@
 
 #include <linux/kvm_host.h>
 #include <linux/mutex.h>
-#include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
 #include <asm/kvm_lwp.h>
@@ -123,7 +122,6 @@ struct svm_lwp {
 	 * the thread of another vCPU that takes a context over. Ordered before kvm_svm_lwp.lock.
 	 */
 	struct mutex lock;
-	raw_spinlock_t image_lock; /* guards the image in the VMCB, see svm_lwp_put() */
 	bool enabled; /* the guest's CPUID has LWP */
 	u32 refusal; /* KVM_LWP_REFUSED_*: why it does not */
 	struct lwp_engine engine;
@@ -244,7 +242,6 @@ void svm_lwp_emulated(struct kvm_vcpu *vcpu);
 
 /* The image in VMCBs: lwp_intercept.c, lwp_nested.c */
 bool svm_lwp_in_vmcb(struct kvm_vcpu *vcpu);
-void svm_lwp_put(struct kvm_vcpu *vcpu);
 void svm_lwp_vmload(struct kvm_vcpu *vcpu, const struct vmcb *from);
 void svm_lwp_vmsave(struct kvm_vcpu *vcpu, struct vmcb *to);
 

@@ -163,7 +163,6 @@ static void svm_lwp_enable(struct kvm_vcpu *vcpu, bool on)
 void svm_lwp_vcpu_init(struct kvm_vcpu *vcpu)
 {
 	mutex_init(&to_svm(vcpu)->lwp.lock);
-	raw_spin_lock_init(&to_svm(vcpu)->lwp.image_lock);
 	to_svm(vcpu)->lwp.refusal = KVM_LWP_REFUSED_CPUID;
 	svm_lwp_source_init(vcpu);
 }
