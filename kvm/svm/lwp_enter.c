@@ -53,14 +53,29 @@ static bool svm_lwp_will_deliver(const struct vcpu_svm *svm)
 	       (c->int_ctl & V_NMI_PENDING_MASK && !(c->int_ctl & V_NMI_BLOCKING_MASK));
 }
 
+/*
+ * Arrange all that depends on the mode. unseen: the counter's interrupt comes when LWP has to act,
+ * so returns to CPL 3 need not be noticed. With `exact` SYSCALL and SYSRET are completed by KVM
+ * all the same, because the counter counts SYSCALL and LWP does not.
+ */
+static void svm_lwp_arrange(struct kvm_vcpu *vcpu, bool unseen)
+{
+	struct vcpu_svm *svm = to_svm(vcpu);
+	enum svm_lwp_mode mode = svm->lwp.mode;
+	bool exact = svm->lwp.engine.delivery == LWP_DELIVERY_EXACT;
+
+	svm_lwp_trap_return(vcpu, mode != LWP_MODE_OFF && (!unseen || exact));
+	svm_lwp_avic(vcpu);
+	svm_lwp_mode_intercepts(svm, !unseen && mode != LWP_MODE_OFF && mode != LWP_MODE_IRET);
+}
+
 /* RESET and INIT: remove all intercepts of LWP. */
 void svm_lwp_disarm(struct kvm_vcpu *vcpu)
 {
 	struct vcpu_svm *svm = to_svm(vcpu);
 
-	svm_lwp_trap_return(vcpu, false);
 	svm_lwp_set_mode(svm, "reset", LWP_MODE_OFF);
-	svm_lwp_mode_intercepts(svm, false);
+	svm_lwp_arrange(vcpu, true);
 	svm->lwp.in_user = false;
 	svm->lwp.ss_shadow = false;
 	svm->lwp.next.valid = false;
@@ -145,13 +160,10 @@ static enum svm_lwp_mode svm_lwp_choose(struct kvm_vcpu *vcpu, const char **even
 {
 	struct vcpu_svm *svm = to_svm(vcpu);
 	struct svm_lwp *lwp = &svm->lwp;
-	bool trap;
 
 	*again = false;
 	*event = svm_lwp_ctx_sync(vcpu);
-	trap = (svm_lwp_active(lwp) && svm_lwp_here(vcpu)) || svm_lwp_ctx_awaited(vcpu);
-	svm_lwp_trap_return(vcpu, trap);
-	if (!trap) {
+	if (!(svm_lwp_active(lwp) && svm_lwp_here(vcpu)) && !svm_lwp_ctx_awaited(vcpu)) {
 		svm_lwp_source_stop(vcpu);
 		return LWP_MODE_OFF;
 	}
@@ -179,7 +191,7 @@ bool svm_lwp_enter(struct kvm_vcpu *vcpu, int *r)
 	struct svm_lwp *lwp = &svm->lwp;
 	enum svm_lwp_mode mode;
 	const char *event;
-	bool again, iret;
+	bool again, unseen;
 
 	if (!lwp->enabled)
 		return false;
@@ -191,7 +203,7 @@ bool svm_lwp_enter(struct kvm_vcpu *vcpu, int *r)
 	mutex_lock(&lwp->lock);
 	lwp->next.valid = false;
 	mode = svm_lwp_choose(vcpu, &event, &again);
-	iret = !svm_lwp_source_will_interrupt(vcpu);
+	unseen = svm_lwp_source_will_interrupt(vcpu);
 	svm_lwp_account(vcpu);
 	mutex_unlock(&lwp->lock);
 
@@ -200,7 +212,7 @@ bool svm_lwp_enter(struct kvm_vcpu *vcpu, int *r)
 	if (mode == LWP_MODE_PASS)
 		lwp->next.valid = false;
 	svm_lwp_set_mode(svm, event, mode);
-	svm_lwp_mode_intercepts(svm, iret && mode != LWP_MODE_OFF && mode != LWP_MODE_IRET);
+	svm_lwp_arrange(vcpu, unseen);
 	if (mode == LWP_MODE_EMULATE) {
 		*r = svm_lwp_emulate(vcpu);
 		return true;

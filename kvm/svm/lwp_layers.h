@@ -235,6 +235,7 @@ void svm_lwp_trap_return(struct kvm_vcpu *vcpu, bool on);
 bool svm_lwp_syscall(struct kvm_vcpu *vcpu, int *r);
 bool svm_lwp_sysret(struct kvm_vcpu *vcpu, int *r);
 
+void svm_lwp_avic(struct kvm_vcpu *vcpu);
 /* lwp_btf.c */
 void svm_lwp_btf_setup(void);
 bool svm_lwp_btf_step(struct kvm_vcpu *vcpu);

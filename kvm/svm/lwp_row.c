@@ -5,9 +5,9 @@
  *
  * A counter is ahead of the truth by fixed numbers at VM-Entry, by the reason of the exit before,
  * and at some events of the guest. KVM sees entries, injected events, and, while it intercepts
- * IRET, returns to CPL 3; it subtracts what they add. INT n and SYSCALL are left to a stopped
- * counter. What KVM does not see it cannot subtract: a row with such a number, like no row, has
- * `exact` delivery step each instruction.
+ * IRET, returns to CPL 3; it subtracts what they add. INT n is left to a stopped counter, with
+ * `exact` SYSCALL to KVM's emulator. What KVM does not see it cannot subtract: a row with such a
+ * number, like no row, has `exact` delivery step each instruction.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 

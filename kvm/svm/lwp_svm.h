@@ -158,6 +158,7 @@ struct svm_lwp {
 
 	/* The vCPU's own business: only its thread uses these. */
 	enum svm_lwp_mode mode;
+	bool trapping; /* the user-return trap is armed */
 	bool in_user; /* at CPL 3 at the last boundary, and KVM has seen no exit from CPL 3 since */
 	bool exit_user; /* at CPL 3 at the last #VMEXIT */
 	u64 exit_ip; /* rIP at the last #VMEXIT */

@@ -58,7 +58,7 @@ static void svm_lwp_arrive(struct kvm_vcpu *vcpu, u64 rip, unsigned long rflags)
 /* The instruction at rIP, if it is of this kind and raises #UD only for the user-return trap. */
 static bool svm_lwp_trapped(struct kvm_vcpu *vcpu, enum lwp_insn_kind kind, struct lwp_insn *insn)
 {
-	return to_svm(vcpu)->lwp.mode != LWP_MODE_OFF && vcpu->arch.efer & EFER_SCE &&
+	return to_svm(vcpu)->lwp.trapping && vcpu->arch.efer & EFER_SCE &&
 	       svm_lwp_insn_at_rip(vcpu, insn) && insn->kind == kind;
 }
 

@@ -3,6 +3,7 @@
  * The user-return trap: while LWP has to act when the guest returns to CPL 3 (a step, a store, a
  * retry), KVM traps the two usual instructions that return. IRET is intercepted and stepped over
  * with RFLAGS.TF. EFER.SCE is clear in the VMCB, so SYSCALL and SYSRET raise #UD: lwp_syscall.c.
+ * While a counter counts, its interrupt arms the trap.
  * RETF and SYSEXIT are not trapped: they have no intercept, and no OS resumes a preempted program
  * with them.
  */
@@ -13,7 +14,7 @@
 /* The value of EFER for the VMCB, from the one that KVM would write. */
 u64 svm_lwp_efer(struct vcpu_svm *svm, u64 efer)
 {
-	return svm->lwp.mode == LWP_MODE_OFF ? efer : efer & ~EFER_SCE;
+	return svm->lwp.trapping ? efer & ~EFER_SCE : efer;
 }
 
 /* How long AVIC stays inhibited after the last step, in jiffies. */
@@ -21,9 +22,9 @@ u64 svm_lwp_efer(struct vcpu_svm *svm, u64 efer)
 
 /*
  * AVIC delivers interrupts without an exit, and so would push LWP's RFLAGS.TF on the guest's stack.
- * It is inhibited in the whole VM while a vCPU may step. To set or clear the inhibit stops all
- * vCPUs, so it is cleared only when no vCPU has stepped for AVIC_DELAY: a program that the guest's
- * kernel parks and resumes does not toggle it. Called with svm_lwp.lock held.
+ * It is inhibited in the whole VM while a vCPU steps. To set or clear the inhibit stops all vCPUs,
+ * so it is cleared only when no vCPU has stepped for AVIC_DELAY: a program that the guest's kernel
+ * parks and resumes does not toggle it.
  */
 static void svm_lwp_inhibit_avic(struct kvm_vcpu *vcpu, bool on)
 {
@@ -71,15 +72,29 @@ void svm_lwp_avic_stop(struct kvm *kvm)
 }
 
 /*
- * Arm or disarm the trap, before the mode becomes another than LWP_MODE_OFF, or that (43724-816).
+ * Inhibit AVIC in a mode with RFLAGS.TF; allow it when the vCPU runs at full speed again. The
+ * processor delivers nothing before an IRET if RFLAGS.IF is clear, and the trap after it comes
+ * first.
  */
+void svm_lwp_avic(struct kvm_vcpu *vcpu)
+{
+	enum svm_lwp_mode mode = to_svm(vcpu)->lwp.mode;
+
+	if (mode == LWP_MODE_OFF || mode == LWP_MODE_COUNT)
+		svm_lwp_inhibit_avic(vcpu, false);
+	else if (mode == LWP_MODE_IRET ? kvm_get_rflags(vcpu) & X86_EFLAGS_IF :
+					 svm_lwp_mode_steps(mode))
+		svm_lwp_inhibit_avic(vcpu, true);
+}
+
+/* Arm or disarm the trap (43724-816). */
 void svm_lwp_trap_return(struct kvm_vcpu *vcpu, bool on)
 {
 	struct vcpu_svm *svm = to_svm(vcpu);
 
-	if ((svm->lwp.mode != LWP_MODE_OFF) == on)
+	if (svm->lwp.trapping == on)
 		return;
-	svm_lwp_inhibit_avic(vcpu, on);
+	svm->lwp.trapping = on;
 	svm->vmcb->save.efer &= ~EFER_SCE;
 	if (!on)
 		svm->vmcb->save.efer |= vcpu->arch.efer & EFER_SCE;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * AVIC is inhibited while a vCPU may step, and only then. Where the processor has none, kvm-amd's parameter
+ * AVIC is inhibited while a vCPU steps, and only then: not while a counter counts. Where the processor has none, kvm-amd's parameter
  * force_avic=1 makes KVM believe that it has: enough to see the inhibit come and go in KVM's
  * tracepoint (43724-811).
  */
@@ -80,6 +80,42 @@ static void avic_is_inhibited_while_a_context_steps(void)
 	is(inhibits_soon("cleared"), 1, "and cleared when LWP has been off for a while");
 }
 
+static void counting_leaves_it_alone(void)
+{
+	begin_delivery(phases, phases_end, KVM_LWP_DELIVERY_PROMPT, LWP_F_IRE);
+	event_each(2, 1000000);
+	inhibits("");
+	is(vm_run(vm, v), VM_SYSCALL, "LWP is on, and counts");
+	run_to_end();
+	is(inhibits("set"), 0, "nothing is inhibited");
+	is(vm_stat(v, "lwp_steps"), 0, "as nothing is stepped");
+}
+
+PROGRAM(nops, "	.rept 100\n"
+	      "	nop\n"
+	      "	.endr\n");
+
+/* The kernel returns from the #PF of a record's store, by an IRET that KVM steps over. */
+static u32 inhibits_at_iret(u64 interrupt_flag)
+{
+	begin_delivery(nops, nops_end, KVM_LWP_DELIVERY_PROMPT, LWP_F_IRE);
+	event_each(2, 50);
+	vm_map(vm, VM_RING, false);
+	inhibits("");
+	is(vm_run(vm, v), 14, "the ring's page is missing");
+	vm_map(vm, VM_RING, true);
+	v->regs.rflags |= interrupt_flag;
+	vm_set_regs(v);
+	run_to_end();
+	return inhibits("set");
+}
+
+static void an_iret_with_interrupts_off_leaves_it_alone(void)
+{
+	is(inhibits_at_iret(0), 0, "no interrupt can come before the IRET: nothing is inhibited");
+	is(inhibits_at_iret(0x200), 1, "one can: AVIC is inhibited");
+}
+
 /* The id is there already: KVM makes a vCPU and frees it again. */
 static void a_vcpu_that_cannot_be_created_leaves_it_alone(void)
 {
@@ -128,6 +164,8 @@ int main(void)
 		skip_all("no AVIC; the kvm-amd parameters avic=1 force_avic=1 pretend one");
 	trace_write("events/kvm/kvm_apicv_inhibit_changed/enable", "1");
 	avic_is_inhibited_while_a_context_steps();
+	counting_leaves_it_alone();
+	an_iret_with_interrupts_off_leaves_it_alone();
 	a_vcpu_that_cannot_be_created_leaves_it_alone();
 	a_program_cannot_toggle_it();
 	a_vm_may_end_before_it_is_cleared();

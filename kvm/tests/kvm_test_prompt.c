@@ -2,18 +2,22 @@
 /*
  * `prompt` delivery with counters whose interrupts come late by thousands of instructions: records and missed
  * events together are the periods that have passed, whatever the period, and no record names an instruction
- * that the program has not reached. And a thread whose kernel switches without an exit counts
- * nothing for another (43724-823).
+ * that the program has not reached. System calls cause no exit while a counter counts. And a thread whose kernel
+ * switches by one MSR counts nothing for another (43724-823).
  */
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include "counted.h"
+#include "exit_reasons.h"
 #include "texts.h"
 
 #define LSTAR 0xc0000082u
 #define KERNEL_GS_BASE 0xc0000102u
 
-/* r8d rounds of 8 instructions, 5 of which branch; one more jump at the end. SYSCALL does not count. */
+/*
+ * r8d rounds of 8 instructions, 5 of which branch; one more jump at the end. SYSCALL in one of SYSCALLS of them is an
+ * instruction, as the counter has it, and no near branch.
+ */
 PROGRAM(rounds, "1:	nop\n" /* 5 */
 		"	testl $0x3fff, %r8d\n" /* 6; 7 bytes */
 		"	jnz 2f\n" /* 13 */
@@ -26,6 +30,7 @@ PROGRAM(rounds, "1:	nop\n" /* 5 */
 		"	jmp 5f\n" /* 61 */
 		"4:	ret\n" /* 63 */
 		"5:\n"); /* 64: SLWPCB */
+#define SYSCALLS 0x4000
 #define INSNS 8
 #define BRANCHES 5
 
@@ -78,7 +83,8 @@ static void samples(u32 event, u32 periods, u32 period)
 	diag("each %u %s: %lu records, %lu missed (%.1f%%)", period, name, records, lost,
 	     100.0 * (double)lost / (double)(records + lost));
 	seen = (records + lost) * period + period - 1;
-	is(seen - (u64)lwp_sext26(block_counter(vm, event)), (u64)n * each + 1,
+	is(seen - (u64)lwp_sext26(block_counter(vm, event)),
+	   (u64)n * each + 1 + (event == 2 ? n / SYSCALLS : 0),
 	   "with what the counter says, not one event is lost or doubled");
 	ok(records + lost + periods / 1000 >= periods && records + lost <= periods,
 	   "records and missed events are the %u periods: %lu", periods, records + lost);
@@ -88,9 +94,48 @@ static void samples(u32 event, u32 periods, u32 period)
 	is(vm_stat(v, "lwp_no_counter"), 0, "there was always a counter");
 }
 
+/* The guest's kernel returns at once. */
+GUEST_CODE(back, "	sysretq\n");
+
+#define CALLS 1000
+PROGRAM(calls, "	mov $1000, %r12d\n"
+	       "1:	syscall\n"
+	       "	dec %r12d\n"
+	       "	jnz 1b\n");
+
+static u64 uds, irets;
+
+static void note_exit(unsigned int reason, unsigned int count)
+{
+	uds += reason == 0x46 ? count : 0;
+	irets += reason == 0x74 ? count : 0;
+}
+
+/* exact: KVM completes each SYSCALL and SYSRET, and LWP counts neither. */
+static void system_calls(u32 delivery, u64 exits, u64 counted)
+{
+	begin_delivery(calls, calls_end, delivery, LWP_F_IRE);
+	event_each(2, 1000000);
+	memcpy(vm->mem + VM_DATA, back, (size_t)(back_end - back));
+	vm_set_msr(v, LSTAR, VM_DATA);
+	uds = irets = 0;
+	exit_reasons_begin();
+	run_to_end();
+	exit_reasons_end(note_exit);
+	is(uds, exits, "exits for #UD: LLWPCB, SLWPCB, and what system calls cost");
+	is(irets, 0, "and none for IRET");
+	is(1000000 - 1 - block_counter(vm, 2), counted, "instructions");
+}
+
+static void system_calls_cause_no_exit_while_only_counting(void)
+{
+	system_calls(KVM_LWP_DELIVERY_PROMPT, 2, 1 + 3 * CALLS);
+	system_calls(KVM_LWP_DELIVERY_EXACT, 2 + 2 * CALLS, 1 + 2 * CALLS);
+}
+
 /*
  * Two threads by GS base, as 64-bit Windows has them. SYSCALL goes to a kernel in the guest, which returns to the
- * thread whose GS base is in r8. The second runs 5,001 instructions; the first four: NOPs and a MOV.
+ * thread whose GS base is in r8. The second runs 5,001 instructions; the first five: NOPs, a MOV, a SYSCALL.
  */
 PROGRAM(threads, "	nop\n"
 		 "	mov $0x2000, %r8d\n"
@@ -116,7 +161,7 @@ static void a_switch_of_gs_base_needs_no_exit_of_its_own(void)
 	vm_set_sregs(v, &s);
 	run_to_end();
 	is(v->regs.rax, VM_BLOCK, "the first thread ends with its block");
-	is(1000000 - 1 - block_counter(vm, 2), 4, "which counts nothing of the second");
+	is(1000000 - 1 - block_counter(vm, 2), 5, "which counts nothing of the second");
 }
 
 int main(void)
@@ -132,6 +177,7 @@ int main(void)
 		samples(2, runs[i].periods, runs[i].period);
 		samples(3, runs[i].periods, runs[i].period);
 	}
+	system_calls_cause_no_exit_while_only_counting();
 	a_switch_of_gs_base_needs_no_exit_of_its_own();
 	return done();
 }

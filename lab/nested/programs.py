@@ -150,8 +150,8 @@ TABLE = (
             (Run(args=("20",), smp=2),), result="seeded-tap"),
     Program("kvm_test_abi", "CPUID, MSRs, capability and attributes, bad input and refusals"),
     # The emulated processor has no AVIC; KVM only has to believe that there is one.
-    Program("kvm_test_avic", "AVIC is inhibited while a vCPU may step, and only then",
-            (Run(kvm_amd="avic=1 force_avic=1", needs=(Need.FORCED_AVIC,)),)),
+    Program("kvm_test_avic", "AVIC is inhibited while a vCPU steps, and only then",
+            (Run(cpu=PMU, kvm_amd=f"{PERF} avic=1 force_avic=1", needs=(*COUNTERS, Need.FORCED_AVIC)),)),
     Program("kvm_test_btf", "steps over branches: records are those of single steps, with fewer steps", (
         Run("on", "an overcounting counter and BTF", PMU, PERF, OVER, ("on", "over"), needs=LATENESS + OVERCOUNT),
         Run("right", "a counter that is right", PMU, PERF, args=("on",), needs=LATENESS),
