@@ -109,29 +109,6 @@ bool svm_lwp_idle(struct kvm_vcpu *vcpu)
 	return lwp->watching && !lwp->lookup && !svm_lwp_moved(vcpu);
 }
 
-/* The intercepts of writes of FS base and KernelGSBase, which KVM itself passes through. */
-void svm_lwp_recalc_msr_intercepts(struct kvm_vcpu *vcpu)
-{
-	bool on = to_svm(vcpu)->lwp.watching;
-
-	lwp_intercept_msr_writes(vcpu, MSR_FS_BASE, on);
-	lwp_intercept_msr_writes(vcpu, MSR_KERNEL_GS_BASE, on);
-}
-
-/* Switch the intercepts of writes of CR3, FS base and KernelGSBase on or off. */
-void svm_lwp_watch(struct kvm_vcpu *vcpu, bool on)
-{
-	struct vcpu_svm *svm = to_svm(vcpu);
-
-	if (svm->lwp.watching == on)
-		return;
-	svm->lwp.watching = on;
-	svm_lwp_recalc_msr_intercepts(vcpu);
-	if (!npt_enabled)
-		return;
-	svm_lwp_intercept(svm, INTERCEPT_CR, BIT(INTERCEPT_CR3_WRITE), on);
-}
-
 /* 43724-902 */
 static struct lwp_ctx_key svm_lwp_key(struct kvm_vcpu *vcpu, bool code64, u64 gs)
 {

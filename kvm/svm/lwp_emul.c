@@ -91,18 +91,6 @@ static bool svm_lwp_sample(struct kvm_vcpu *vcpu, const struct lwp_xop *xop, str
 	return true;
 }
 
-/* Advance rIP; clear RFLAGS.RF and the interrupt shadow; raise the guest's single-step trap. */
-static int svm_lwp_complete(struct kvm_vcpu *vcpu, const struct lwp_xop *xop)
-{
-	struct vcpu_svm *svm = to_svm(vcpu);
-	u64 next = kvm_rip_read(vcpu) + xop->length;
-
-	kvm_set_rflags(vcpu, kvm_get_rflags(vcpu) & ~X86_EFLAGS_RF);
-	svm->vmcb->control.next_rip = 0;
-	svm->next_rip = xop->code_bits == LWP_CODE64 ? next : (u32)next;
-	return kvm_skip_emulated_instruction(vcpu);
-}
-
 /* 43724-628, 43724-712 */
 static int svm_lwp_execute(struct kvm_vcpu *vcpu, const struct lwp_xop *xop)
 {
@@ -149,7 +137,7 @@ static int svm_lwp_execute(struct kvm_vcpu *vcpu, const struct lwp_xop *xop)
 		svm_lwp_inject(vcpu, &exc);
 		return 1;
 	}
-	return svm_lwp_complete(vcpu, xop);
+	return svm_lwp_complete(vcpu, xop->length);
 }
 
 /*

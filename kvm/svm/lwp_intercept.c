@@ -114,6 +114,21 @@ void svm_lwp_inject(struct kvm_vcpu *vcpu, const struct lwp_exc *exc)
 	}
 }
 
+/*
+ * An instruction was executed: advance rIP; clear RFLAGS.RF and the interrupt shadow; raise the
+ * guest's single-step trap.
+ */
+int svm_lwp_complete(struct kvm_vcpu *vcpu, unsigned int length)
+{
+	struct vcpu_svm *svm = to_svm(vcpu);
+	u64 next = kvm_rip_read(vcpu) + length;
+
+	kvm_set_rflags(vcpu, kvm_get_rflags(vcpu) & ~X86_EFLAGS_RF);
+	svm->vmcb->control.next_rip = 0;
+	svm->next_rip = svm_lwp_code_bits(vcpu) == LWP_CODE64 ? next : (u32)next;
+	return kvm_skip_emulated_instruction(vcpu);
+}
+
 u8 *svm_lwp_image(struct vmcb *vmcb)
 {
 	BUILD_BUG_ON(sizeof(*vmcb) > LWP_VMCB_OFFSET);

@@ -111,6 +111,7 @@ void svm_lwp_pass(struct kvm_vcpu *vcpu, enum lwp_kind kind, u64 n, bool here);
 void svm_lwp_update_avail(struct kvm_vcpu *vcpu);
 void svm_lwp_account(struct kvm_vcpu *vcpu);
 void svm_lwp_inject(struct kvm_vcpu *vcpu, const struct lwp_exc *exc);
+int svm_lwp_complete(struct kvm_vcpu *vcpu, unsigned int length);
 u8 *svm_lwp_image(struct vmcb *vmcb);
 bool svm_lwp_here(struct kvm_vcpu *vcpu);
 
@@ -192,10 +193,12 @@ void svm_lwp_source_stop_user(struct kvm_vcpu *vcpu);
 void svm_lwp_source_check(struct kvm_vcpu *vcpu);
 void svm_lwp_source_retired(struct kvm_vcpu *vcpu, const struct lwp_retired *r);
 
+/* lwp_switch.c */
+void svm_lwp_watch(struct kvm_vcpu *vcpu, bool on);
+
 /* lwp_ctx.c: called with svm_lwp.lock held, except svm_lwp_idle() and svm_lwp_now() */
 u64 svm_lwp_now(void);
 bool svm_lwp_idle(struct kvm_vcpu *vcpu);
-void svm_lwp_watch(struct kvm_vcpu *vcpu, bool on);
 void svm_lwp_trace_context(struct kvm_vcpu *vcpu, const char *what, const struct lwp_ctx_key *key);
 void svm_lwp_ctx_leave(struct kvm_vcpu *vcpu, bool drop);
 bool svm_lwp_ctx_awaited(struct kvm_vcpu *vcpu);
@@ -229,13 +232,13 @@ int svm_lwp_emulate(struct kvm_vcpu *vcpu);
 /* lwp_user_return.c */
 void svm_lwp_avic_init(struct kvm *kvm);
 void svm_lwp_avic_stop(struct kvm *kvm);
+void svm_lwp_avic(struct kvm_vcpu *vcpu);
 void svm_lwp_trap_return(struct kvm_vcpu *vcpu, bool on);
 
 /* lwp_syscall.c */
 bool svm_lwp_syscall(struct kvm_vcpu *vcpu, int *r);
 bool svm_lwp_sysret(struct kvm_vcpu *vcpu, int *r);
 
-void svm_lwp_avic(struct kvm_vcpu *vcpu);
 /* lwp_btf.c */
 void svm_lwp_btf_setup(void);
 bool svm_lwp_btf_step(struct kvm_vcpu *vcpu);

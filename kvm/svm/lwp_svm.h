@@ -216,6 +216,8 @@ bool svm_lwp_asked(struct kvm *kvm);
 void svm_lwp_recalc_msr_intercepts(struct kvm_vcpu *vcpu);
 
 /* User space: lwp_attr.c */
+void svm_lwp_switched(struct kvm_vcpu *vcpu);
+bool svm_lwp_mov_cr3(struct kvm_vcpu *vcpu, int *r);
 int svm_lwp_extension(struct kvm *kvm);
 int svm_lwp_vm_attr(struct kvm *kvm, unsigned int ioctl, struct kvm_device_attr *attr);
 int svm_lwp_vcpu_attr(struct kvm_vcpu *vcpu, unsigned int ioctl, struct kvm_device_attr *attr);

@@ -10,6 +10,7 @@
 
 #define FS_BASE 0xc0000100u
 #define KERNEL_GS_BASE 0xc0000102u
+#define LSTAR 0xc0000082u
 
 static void begin_parts(void)
 {
@@ -236,6 +237,53 @@ static void a_write_of_cr3_alone_is_noticed(void)
 	total(3, "what is counted is all that its address space has executed");
 }
 
+/* LSTAR: 500 switches to the other address space and back, by two forms of the instruction. */
+GUEST_CODE(flushes, "	mov $500, %r9d\n"
+		    "1:	mov $0x18000, %eax\n" /* VM_CR3_OTHER */
+		    "	mov %rax, %cr3\n"
+		    "	mov %cr3, %r13\n"
+		    "	mov $0x10000, %r10d\n" /* VM_CR3 */
+		    "	mov %r10, %cr3\n"
+		    "	dec %r9d\n"
+		    "	jnz 1b\n"
+		    "	sysretq\n");
+
+/* KVM's own handler of MOV CR3 has all translations of the guest flushed, global ones too. */
+static void mov_cr3_flushes_only_what_it_says(void)
+{
+	u64 before;
+
+	begin_parts();
+	memcpy(vm->mem + VM_DATA, flushes, (size_t)(flushes_end - flushes));
+	is(vm_run(vm, v), VM_SYSCALL, "first part");
+	before = vm_stat(v, "tlb_flush");
+	v->regs.rip = VM_DATA;
+	vm_set_regs(v);
+	is(vm_run(vm, v), VM_SYSCALL, "second part, after a thousand switches");
+	is(v->regs.r13, VM_CR3_OTHER, "which are switches");
+	is(vm_stat(v, "tlb_flush") - before, 0, "guests' TLBs flushed by KVM");
+	ok(vm_finish(vm, v), "third part");
+	total(6, "all six NOPs counted");
+}
+
+/* LSTAR: a bit that no CR3 has. */
+GUEST_CODE(wrong, "	mov $1, %eax\n"
+		  "	shl $62, %rax\n"
+		  "	mov %rax, %cr3\n"
+		  "	sysretq\n");
+
+static void a_wrong_cr3_raises_gp(void)
+{
+	begin_parts();
+	memcpy(vm->mem + VM_DATA, wrong, (size_t)(wrong_end - wrong));
+	is(vm_run(vm, v), VM_SYSCALL, "first part");
+	v->regs.rip = VM_DATA;
+	vm_set_regs(v);
+	is(vm_run(vm, v), 13, "#GP");
+	is(vm_frame(vm, v, 13).rip, VM_DATA + 9, "of MOV CR3");
+	is(vm_sregs(v).cr3, VM_CR3, "which changes nothing");
+}
+
 int main(void)
 {
 	another_fs_base_is_another_thread();
@@ -247,5 +295,7 @@ int main(void)
 	a_state_whose_block_cannot_be_read_comes_back();
 	guest_writes_of_cr3_and_fs_base_are_noticed();
 	a_write_of_cr3_alone_is_noticed();
+	mov_cr3_flushes_only_what_it_says();
+	a_wrong_cr3_raises_gp();
 	return done();
 }
