@@ -113,6 +113,8 @@ static int svm_lwp_refresh_all(struct kvm *kvm)
 		svm_lwp_ctx_refresh(vcpu);
 		mutex_unlock(&to_svm(vcpu)->lwp.lock);
 	}
+	/* Those that run have lost their counters. */
+	kvm_make_all_cpus_request(kvm, KVM_REQ_LWP);
 	return 0;
 }
 
@@ -161,10 +163,11 @@ static int svm_lwp_set_contexts(struct kvm *kvm, const struct kvm_lwp_contexts _
 		return -EFAULT;
 	if (user.size % LWP_CTX_ENTRY_SIZE || user.size / LWP_CTX_ENTRY_SIZE > vm->table.size)
 		return -EINVAL;
-	buf = user.size ? vmemdup_user(u64_to_user_ptr(user.addr), user.size) : NULL;
-	if (IS_ERR(buf))
-		return PTR_ERR(buf);
-	r = svm_lwp_park_all(kvm);
+	buf = kvmalloc(user.size, GFP_KERNEL_ACCOUNT);
+	if (!buf)
+		return -ENOMEM;
+	r = copy_from_user(buf, u64_to_user_ptr(user.addr), user.size) ? -EFAULT : 0;
+	r = r ?: svm_lwp_park_all(kvm);
 	if (r)
 		goto out;
 	mutex_lock(&vm->lock);
