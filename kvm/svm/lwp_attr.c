@@ -171,6 +171,7 @@ static int svm_lwp_set_contexts(struct kvm *kvm, const struct kvm_lwp_contexts _
 	if (r)
 		goto out;
 	mutex_lock(&vm->lock);
+	svm_lwp_watch_all(vm);
 	if (!user.size)
 		lwp_ctx_table_reset(&vm->table);
 	else if (lwp_ctx_load(&vm->table, &vm->caps, buf, user.size, svm_lwp_now(), &index))

@@ -51,6 +51,11 @@ static bool svm_lwp_any(struct kvm_vcpu *vcpu)
 	return READ_ONCE(svm_lwp_vm(vcpu)->table.used);
 }
 
+static bool svm_lwp_watched(struct kvm_vcpu *vcpu)
+{
+	return READ_ONCE(svm_lwp_vm(vcpu)->watched);
+}
+
 /* The registers of the key, as of the VMCB of L1. VMLOAD loads FS and GS, so they are there. */
 static const struct vmcb_save_area *svm_lwp_save(struct kvm_vcpu *vcpu)
 {
@@ -102,7 +107,7 @@ bool svm_lwp_idle(struct kvm_vcpu *vcpu)
 
 	if (lwp_engine_on(&lwp->engine) || lwp->mode != LWP_MODE_OFF || lwp->live || lwp->taken)
 		return false;
-	if (!lwp->engine.auto_context || !svm_lwp_any(vcpu))
+	if (!lwp->engine.auto_context || !svm_lwp_watched(vcpu))
 		return !lwp->watching;
 	if (is_guest_mode(vcpu))
 		return !lwp->watching && lwp->lookup;
@@ -321,7 +326,7 @@ static void svm_lwp_ctx_update(struct kvm_vcpu *vcpu, u64 gs)
 		return;
 	mutex_lock(&vm->lock);
 	if (on) {
-		first = !lwp_ctx_any(&vm->table);
+		first = svm_lwp_watch_all(vm);
 		lwp->live_key = svm_lwp_key_now(vcpu, gs);
 		on = lwp_ctx_create(&vm->table, &lwp->engine, vcpu->vcpu_idx, &lwp->live_key);
 	} else {
@@ -330,7 +335,6 @@ static void svm_lwp_ctx_update(struct kvm_vcpu *vcpu, u64 gs)
 	mutex_unlock(&vm->lock);
 	lwp->live = on;
 	svm_lwp_trace_context(vcpu, on ? "create" : "drop", &lwp->live_key);
-	/* The VM has its first context: every vCPU must intercept switches from now on. */
 	if (first)
 		kvm_make_all_cpus_request(vcpu->kvm, KVM_REQ_LWP);
 }
@@ -347,7 +351,7 @@ static void svm_lwp_sync_auto(struct kvm_vcpu *vcpu)
 	/* A state that user space has set belongs to the running thread. */
 	if (!lwp->live)
 		svm_lwp_ctx_update(vcpu, svm_lwp_gs(vcpu));
-	svm_lwp_watch(vcpu, svm_lwp_any(vcpu) && !is_guest_mode(vcpu));
+	svm_lwp_watch(vcpu, svm_lwp_watched(vcpu) && !is_guest_mode(vcpu));
 	if (is_guest_mode(vcpu)) {
 		if (lwp->live)
 			svm_lwp_park_live(vcpu);

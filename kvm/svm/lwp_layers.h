@@ -195,6 +195,9 @@ void svm_lwp_source_retired(struct kvm_vcpu *vcpu, const struct lwp_retired *r);
 
 /* lwp_switch.c */
 void svm_lwp_watch(struct kvm_vcpu *vcpu, bool on);
+bool svm_lwp_watch_all(struct kvm_svm_lwp *vm);
+void svm_lwp_watch_init(struct kvm_svm_lwp *vm);
+void svm_lwp_watch_end(struct kvm_svm_lwp *vm);
 
 /* lwp_ctx.c: called with svm_lwp.lock held, except svm_lwp_idle() and svm_lwp_now() */
 u64 svm_lwp_now(void);

@@ -182,6 +182,8 @@ struct kvm_svm_lwp {
 	bool inhibited; /* AVIC is inhibited: while a vCPU may step, and a while longer */
 	struct delayed_work allow_avic;
 	unsigned long look_at; /* jiffies: no parked context is due for a look before */
+	bool watched; /* vCPUs intercept switches: while there is any context, and a while longer */
+	struct delayed_work unwatch;
 };
 
 #ifdef CONFIG_KVM_AMD_LWP
@@ -212,12 +214,12 @@ int svm_lwp_set_msr(struct kvm_vcpu *vcpu, struct msr_data *msr);
 bool svm_lwp_msr_raised(struct kvm_vcpu *vcpu);
 bool svm_lwp_asked(struct kvm *kvm);
 
-/* The intercepts of MSRs: lwp_ctx.c */
+/* The guest's kernel switches threads: lwp_switch.c */
 void svm_lwp_recalc_msr_intercepts(struct kvm_vcpu *vcpu);
-
-/* User space: lwp_attr.c */
 void svm_lwp_switched(struct kvm_vcpu *vcpu);
 bool svm_lwp_mov_cr3(struct kvm_vcpu *vcpu, int *r);
+
+/* User space: lwp_attr.c */
 int svm_lwp_extension(struct kvm *kvm);
 int svm_lwp_vm_attr(struct kvm *kvm, unsigned int ioctl, struct kvm_device_attr *attr);
 int svm_lwp_vcpu_attr(struct kvm_vcpu *vcpu, unsigned int ioctl, struct kvm_device_attr *attr);

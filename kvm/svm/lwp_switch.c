@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Signs that the guest's kernel switches threads: writes of CR3, FS base and KernelGSBase. They are
- * intercepted while the VM has any context.
+ * intercepted while the VM has any context, and for a while after the last one: whoever has all
+ * vCPUs begin stops them, and a program can switch LWP off and on in a loop.
  */
 #include "svm.h"
 #include "trace.h"
 #include "x86.h"
 #include "lwp_compat.h"
 #include "lwp_layers.h"
+
+/* In jiffies. */
+#define WATCH_LEAST HZ
 
 /* The intercepts of MSRs that KVM itself passes through. */
 void svm_lwp_recalc_msr_intercepts(struct kvm_vcpu *vcpu)
@@ -29,6 +33,41 @@ void svm_lwp_watch(struct kvm_vcpu *vcpu, bool on)
 	svm_lwp_recalc_msr_intercepts(vcpu);
 	if (npt_enabled)
 		svm_lwp_intercept(svm, INTERCEPT_CR, BIT(INTERCEPT_CR3_WRITE), on);
+}
+
+/*
+ * A context comes into the table, whose lock is held. True: the vCPUs do not watch yet, so each
+ * must get a request.
+ */
+bool svm_lwp_watch_all(struct kvm_svm_lwp *vm)
+{
+	if (vm->watched)
+		return false;
+	WRITE_ONCE(vm->watched, true);
+	schedule_delayed_work(&vm->unwatch, WATCH_LEAST);
+	return true;
+}
+
+static void svm_lwp_unwatch(struct work_struct *work)
+{
+	struct kvm_svm_lwp *vm = container_of(to_delayed_work(work), struct kvm_svm_lwp, unwatch);
+
+	guard(mutex)(&vm->lock);
+	if (lwp_ctx_any(&vm->table))
+		schedule_delayed_work(&vm->unwatch, WATCH_LEAST);
+	else
+		WRITE_ONCE(vm->watched, false);
+}
+
+void svm_lwp_watch_init(struct kvm_svm_lwp *vm)
+{
+	INIT_DELAYED_WORK(&vm->unwatch, svm_lwp_unwatch);
+}
+
+/* The VM goes. */
+void svm_lwp_watch_end(struct kvm_svm_lwp *vm)
+{
+	cancel_delayed_work_sync(&vm->unwatch);
 }
 
 /* It may be a switch even if no register changes: the context may be on another vCPU. */

@@ -128,6 +128,7 @@ void svm_lwp_vm_init(struct kvm *kvm)
 
 	mutex_init(&vm->lock);
 	svm_lwp_avic_init(kvm);
+	svm_lwp_watch_init(vm);
 	vm->policy.rev = LWP_REV_43724;
 	vm->policy.context = KVM_LWP_CONTEXT_AUTO;
 	vm->policy.delivery = svm_lwp_source_prompt() ? LWP_DELIVERY_PROMPT : LWP_DELIVERY_EXACT;
@@ -136,6 +137,7 @@ void svm_lwp_vm_init(struct kvm *kvm)
 
 void svm_lwp_vm_destroy(struct kvm *kvm)
 {
+	svm_lwp_watch_end(&to_kvm_svm(kvm)->lwp);
 	kvfree(to_kvm_svm(kvm)->lwp.table.entry);
 }
 

@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include "counted.h"
 #include "texts.h"
+#include "tracing.h"
 
 #define FS_BASE 0xc0000100u
 #define KERNEL_GS_BASE 0xc0000102u
@@ -284,6 +285,26 @@ static void a_wrong_cr3_raises_gp(void)
 	is(vm_sregs(v).cr3, VM_CR3, "which changes nothing");
 }
 
+PROGRAM(on_off, "	mov $200, %ecx\n"
+		"1:	xor %r11d, %r11d\n"
+		"	llwpcb %r11\n"
+		"	llwpcb %rbx\n"
+		"	loop 1b\n");
+
+/* To have all vCPUs watch stops them. */
+static void a_program_cannot_stop_other_vcpus(void)
+{
+	unsigned int before, n;
+
+	probe("requests", "kvm_make_all_cpus_request");
+	begin_total(on_off, on_off_end);
+	vm_add_vcpu(vm);
+	before = probe_hits("requests");
+	run_to_end();
+	n = probe_hits("requests") - before;
+	ok(n >= 1 && n <= 10, "LWP goes off and on 200 times, and stops all vCPUs %u times", n);
+}
+
 int main(void)
 {
 	another_fs_base_is_another_thread();
@@ -297,5 +318,6 @@ int main(void)
 	a_write_of_cr3_alone_is_noticed();
 	mov_cr3_flushes_only_what_it_says();
 	a_wrong_cr3_raises_gp();
+	a_program_cannot_stop_other_vcpus();
 	return done();
 }

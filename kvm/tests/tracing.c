@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* See tracing.h. */
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <unistd.h>
@@ -32,12 +33,26 @@ FILE *trace_open(const char *file)
 	return fopen(path, "r");
 }
 
-void trace_clear(void)
+static void empty(const char *path)
 {
-	int fd = open(TRACING "trace", O_WRONLY | O_TRUNC);
+	int fd = open(path, O_WRONLY | O_TRUNC);
 
 	if (fd >= 0)
 		close(fd);
+}
+
+void trace_clear(void)
+{
+	empty(TRACING "trace");
+}
+
+static bool probing;
+
+/* What the next program probes may have the same names. */
+static void forget_probes(void)
+{
+	trace_write("events/kprobes/enable", "0");
+	empty(TRACING "kprobe_events");
 }
 
 void probe(const char *name, const char *function)
@@ -47,6 +62,9 @@ void probe(const char *name, const char *function)
 	snprintf(line, sizeof(line), "p:%s %s", name, function);
 	trace_write("kprobe_events", line);
 	trace_write("events/kprobes/enable", "1");
+	if (!probing)
+		atexit(forget_probes);
+	probing = true;
 }
 
 unsigned int probe_hits(const char *name)

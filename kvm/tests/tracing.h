@@ -11,7 +11,7 @@ void trace_write(const char *file, const char *line);
 FILE *trace_open(const char *file);
 /* Forget what has been traced. */
 void trace_clear(void);
-/* Count, under a name, how often the kernel enters a function. Ends the program if it cannot. */
+/* Count, under a name, how often the kernel enters a function, to the program's end. Ends it if it cannot. */
 void probe(const char *name, const char *function);
 /* How often it has, since probe(). */
 unsigned int probe_hits(const char *name);
