@@ -236,10 +236,15 @@ static void svm_lwp_perf_over(struct svm_lwp_perf *p, enum pmc_place place)
 		p->besides[i] += p->over[i][place];
 }
 
+/*
+ * Around VMRUN without the lock: who takes the vCPU's context away has the events paused meanwhile,
+ * for which perf interrupts this CPU. So only numbers are touched here, and no event.
+ */
 static void svm_lwp_perf_entering(struct kvm_vcpu *vcpu)
 {
 	struct vcpu_svm *svm = to_svm(vcpu);
 
+	lockdep_assert_irqs_disabled();
 	if (!svm_lwp_user_mode(svm))
 		return;
 	svm_lwp_perf_over(&svm->lwp.perf, svm->lwp.perf.exited);
