@@ -14,6 +14,7 @@
 #include <linux/moduleparam.h>
 
 #include "svm.h"
+#include "pmu.h"
 #include "x86.h"
 #include "lwp_layers.h"
 #include "lwp_trace.h"
@@ -93,6 +94,56 @@ static void svm_lwp_source_release_idle(struct work_struct *work)
 		svm_lwp_ibs_free(&svm->vcpu);
 	}
 	mutex_unlock(&lwp->lock);
+}
+
+static bool svm_lwp_has_events(const struct svm_lwp *lwp)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(lwp->perf.event); i++) {
+		if (lwp->perf.event[i])
+			return true;
+	}
+	for (i = 0; i < ARRAY_SIZE(lwp->clock.event); i++) {
+		if (lwp->clock.event[i])
+			return true;
+	}
+	return false;
+}
+
+/* Will KVM make a perf event for a counter of the guest? See reprogram_counter(). */
+static bool svm_lwp_guest_wants(struct kvm_vcpu *vcpu)
+{
+	const struct kvm_pmu *pmu = vcpu_to_pmu(vcpu);
+	int i;
+
+	for (i = 0; i < pmu->nr_arch_gp_counters; i++) {
+		const struct kvm_pmc *pmc = &pmu->gp_counters[i];
+
+		if (pmc->eventsel & ARCH_PERFMON_EVENTSEL_ENABLE &&
+		    !(pmc->perf_event && pmc->current_config == pmc->eventsel))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The guest's kernel has programmed its PMU; KVM makes the events before the next VM-Entry. They
+ * come before LWP's, and perf gives counters to a thread's pinned events in the order in which they
+ * were made: LWP's go, and are made again after them. If no counter is left, the vCPU steps.
+ */
+void svm_lwp_yield(struct kvm_vcpu *vcpu)
+{
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+
+	if (!lwp->enabled || !svm_lwp_guest_wants(vcpu))
+		return;
+	guard(mutex)(&lwp->lock);
+	if (!svm_lwp_has_events(lwp))
+		return;
+	svm_lwp_source_stop(vcpu);
+	svm_lwp_perf_free(vcpu);
+	svm_lwp_clock_free(vcpu);
 }
 
 void svm_lwp_source_init(struct kvm_vcpu *vcpu)

@@ -225,6 +225,9 @@ int svm_lwp_vm_attr(struct kvm *kvm, unsigned int ioctl, struct kvm_device_attr 
 int svm_lwp_vcpu_attr(struct kvm_vcpu *vcpu, unsigned int ioctl, struct kvm_device_attr *attr);
 void svm_lwp_debugfs_init(void);
 
+/* The guest's own PMU: lwp_source.c */
+void svm_lwp_yield(struct kvm_vcpu *vcpu);
+
 /* Before and after VMRUN: lwp_enter.c, lwp_step.c; the VMCB's EFER: lwp_user_return.c */
 bool svm_lwp_enter(struct kvm_vcpu *vcpu, int *r);
 void svm_lwp_before_run(struct vcpu_svm *svm);

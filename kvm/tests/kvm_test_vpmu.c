@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <time.h>
 #include "counted.h"
 #include "vpmu.h"
 
@@ -141,14 +142,14 @@ PROGRAM(calls, "	mov $50, %r8d\n"
 	       "	dec %r8d\n"
 	       "	jnz 1b\n");
 
-/* The guest's instructions at all CPLs, and its branches. KVM completes SYSCALL and SYSRET while LWP is on. */
-static u64 count_system_calls(bool lwp, u64 *branches)
+/* The guest's instructions at all CPLs, and its branches. KVM completes SYSCALL and SYSRET with `exact`. */
+static u64 count_system_calls(bool lwp, u32 delivery, u64 *branches)
 {
 	u64 instructions;
 	u32 stops = 0;
 	int stop;
 
-	start(calls, calls_end, lwp, 1);
+	start(calls, calls_end, lwp, delivery);
 	vpmu_count_all(v, 0, PERF_INSTRUCTIONS);
 	vpmu_count_all(v, 1, PERF_BRANCHES);
 	while ((stop = vm_run(vm, v)) == VM_SYSCALL)
@@ -160,11 +161,11 @@ static u64 count_system_calls(bool lwp, u64 *branches)
 	return instructions;
 }
 
-static void system_calls_count_for_the_guest(void)
+static void system_calls_count_for_the_guest(u32 delivery)
 {
-	u64 branches, with, with_branches, instructions = count_system_calls(false, &branches);
+	u64 branches, with, with_branches, instructions = count_system_calls(false, 0, &branches);
 
-	with = count_system_calls(true, &with_branches);
+	with = count_system_calls(true, delivery, &with_branches);
 	if (!known) {
 		diag("system calls: %lu of the guest's instructions and %lu branches, with LWP %lu and %lu",
 		     instructions, branches, with, with_branches);
@@ -172,6 +173,36 @@ static void system_calls_count_for_the_guest(void)
 	}
 	is(with, instructions, "as many of the guest's instructions with LWP as without");
 	is(with_branches, branches, "and as many branches");
+}
+
+#define ALL 4 /* with LWP's three there are more than a processor has */
+PROGRAM(twice, "	mov $20000, %r8d\n"
+	       "1:	nop\n"
+	       "	dec %r8d\n"
+	       "	jnz 1b\n"
+	       "	syscall\n"
+	       "	mov $20000, %r8d\n"
+	       "2:	nop\n"
+	       "	dec %r8d\n"
+	       "	jnz 2b\n");
+
+/* The guest's kernel programs its counters while LWP has some: LWP steps then, and again without them. */
+static void the_guests_kernel_comes_first(u32 delivery, const char *what)
+{
+	static const struct timespec moment = { .tv_nsec = 1000000 };
+
+	start(twice, twice_end, true, delivery);
+	is(vm_run(vm, v), VM_SYSCALL, "LWP has counters");
+	is(vm_stat(v, "lwp_no_counter"), 0, "all that it wants");
+	for (unsigned int i = 0; i < ALL; i++)
+		vpmu_count(v, i, PERF_INSTRUCTIONS);
+	nanosleep(&moment, NULL); /* the kernel schedules the thread's events again */
+	run_to_end();
+	for (unsigned int i = 0; i < ALL; i++)
+		is(vpmu_counted(v, i), 1 + 20000 * 3 + 1 + 1, "a counter of the guest");
+	is(5 * rounds - block_counter(vm, 3), 40000, what);
+	ok(vm_stat(v, "lwp_no_counter") > 0, "LWP had no counter %lu times",
+	   vm_stat(v, "lwp_no_counter"));
 }
 
 int main(int argc, char **argv)
@@ -194,9 +225,14 @@ int main(int argc, char **argv)
 	both_count(false, 0, "without LWP");
 	both_count(true, 0, "exact");
 	both_count(true, 1, "prompt");
-	system_calls_count_for_the_guest();
+	system_calls_count_for_the_guest(0);
+	system_calls_count_for_the_guest(1);
 	guest_samples_while_lwp_records(false, 0, "without LWP");
 	guest_samples_while_lwp_records(true, 0, "exact");
 	guest_samples_while_lwp_records(true, 1, "prompt");
+	if (known) {
+		the_guests_kernel_comes_first(0, "exact: LWP's branches");
+		the_guests_kernel_comes_first(1, "prompt: LWP's branches");
+	}
 	return done();
 }
