@@ -213,6 +213,7 @@ int svm_lwp_get_msr(struct kvm_vcpu *vcpu, struct msr_data *msr);
 int svm_lwp_set_msr(struct kvm_vcpu *vcpu, struct msr_data *msr);
 bool svm_lwp_msr_raised(struct kvm_vcpu *vcpu);
 bool svm_lwp_asked(struct kvm *kvm);
+bool svm_lwp_has(struct kvm_vcpu *vcpu);
 
 /* The guest's kernel switches threads: lwp_switch.c */
 void svm_lwp_recalc_msr_intercepts(struct kvm_vcpu *vcpu);

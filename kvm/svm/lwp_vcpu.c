@@ -211,6 +211,11 @@ bool svm_lwp_asked(struct kvm *kvm)
 	return to_kvm_svm(kvm)->lwp.asked;
 }
 
+bool svm_lwp_has(struct kvm_vcpu *vcpu)
+{
+	return to_svm(vcpu)->lwp.enabled;
+}
+
 /* RESET and INIT (43724-207, 43724-214). */
 void svm_lwp_reset(struct kvm_vcpu *vcpu)
 {

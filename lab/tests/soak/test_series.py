@@ -114,12 +114,17 @@ def test_linux_applies(series: Check) -> None:
 
 
 def test_linux_steps(series: Check) -> None:
-    """It compiles after each patch."""
+    """It compiles after each patch, and without CONFIG_KVM_AMD_LWP nothing of it is in kvm-amd."""
     source, steps = linux.fetch_series(), series.work / "steps"
+    external = series.work / "external"
     shutil.copytree(source.pristine, steps, symlinks=True)
     tree = Tree(steps, author(), series.log)
     for patch in checks.patches_in(series.work / "series/linux"):
-        _compile_step(series, tree, source, patch, series.work / "external")
+        if "CONFIG_KVM_AMD_LWP" in patch.name:
+            [module] = external.rglob("kvm-amd.ko")
+            symbols = proc.output(["nm", module])
+            series.want("svm_vcpu_run" in symbols and "lwp" not in symbols, "kvm-amd names LWP without its option")
+        _compile_step(series, tree, source, patch, external)
 
 
 def test_qemu_applies(series: Check) -> None:
