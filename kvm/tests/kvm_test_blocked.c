@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Guest memory that user space takes its time to provide (userfaultfd, as in the middle of a postcopy migration)
- * holds up the vCPU that needs it, and no other one (43724-904).
+ * holds up the vCPU that needs it, and no other one (43724-904). Nor does it hold up the host's kernel, whose queue
+ * of work has places for 256 on a processor: the argument is how many vCPUs wait at once.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -32,6 +34,12 @@ PROGRAM(parts, "	nop\n"
 static struct vcpu *w;
 static u8 page[PAGE];
 static int faults; /* userfaultfd */
+
+static struct one {
+	struct vm *vm;
+	int faults;
+	pthread_t thread;
+} * crowd;
 
 static void begin_parts(u32 interval)
 {
@@ -220,8 +228,71 @@ static void a_store_holds_up_no_worker(void)
 	is(joined(held), VM_SYSCALL, "the vCPU continues when the ring is there");
 }
 
-int main(void)
+static void *run_first(void *arg)
 {
+	struct vm *one = arg;
+
+	return (void *)(long)vm_run_interruptible(one, &one->vcpu[0]);
+}
+
+/* A VM of its own stores a record, and the ring is not there. */
+static bool joins(struct one *one)
+{
+	struct vcpu *first;
+
+	vm = one->vm = vm_new_unasked(true);
+	vm_ask_for_lwp(vm, (struct kvm_lwp_policy){ .delivery = KVM_LWP_DELIVERY_PROMPT });
+	first = vm_add_vcpu(vm);
+	vm_load(vm, parts, parts_end);
+	block_init(vm, LWP_F_IRE, 128);
+	block_event(vm, 2, 3, 3);
+	if (vm_run(vm, first) != VM_SYSCALL)
+		return false;
+	take_away(VM_RING);
+	one->faults = faults;
+	pthread_create(&one->thread, NULL, run_first, vm);
+	return somebody_waits();
+}
+
+/* Each processor's queue of the host's kernel does a piece of work. */
+static void *refresh(void *unused)
+{
+	FILE *f = fopen("/proc/sys/vm/stat_refresh", "we");
+
+	(void)unused;
+	return (void *)(long)(f && fputs("1", f) >= 0 && !fclose(f));
+}
+
+static void a_crowd_holds_up_no_work(u32 size)
+{
+	pthread_t work;
+	u32 n = 0, ended = 0;
+
+	setrlimit(RLIMIT_NOFILE, &(struct rlimit){ 10 * size, 10 * size });
+	crowd = calloc(size, sizeof(*crowd));
+	while (n < size && joins(&crowd[n]))
+		n++;
+	is(n, size, "vCPUs wait for their rings");
+	sleep(3); /* what their counters are looked at by is due each second */
+	pthread_create(&work, NULL, refresh, NULL);
+	is(ends(work), 1, "other work of the host's kernel is done");
+	ok(!a_worker_sleeps(), "no worker of the host waits");
+	for (u32 i = 0; i < n; i++) {
+		faults = crowd[i].faults;
+		vm = crowd[i].vm;
+		give_back(VM_RING);
+		ended += joined(crowd[i].thread) == VM_SYSCALL;
+		vm_free(vm);
+	}
+	is(ended, size, "vCPUs continue when their rings are there");
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1) {
+		a_crowd_holds_up_no_work((u32)atoi(argv[1]));
+		return done();
+	}
 	verification_holds_up_nobody_else();
 	a_store_holds_up_nobody_else();
 	if (parameter_is("lwp_source", "perf"))

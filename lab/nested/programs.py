@@ -163,8 +163,10 @@ TABLE = (
         Run("rnh", "the reference clock has a counter too", f"{CPU},family=25,model=17,pmu=on{SIX}", PERF,
             args=("rnh",), needs=CLOCKS),
     )),
-    Program("kvm_test_blocked", "guest memory that user space does not provide yet holds up one vCPU only",
-            (Run(cpu=PMU, kvm_amd=PERF, smp=2, needs=COUNTERS),)),
+    Program("kvm_test_blocked", "guest memory that user space does not provide yet holds up one vCPU only", (
+        Run("few", "one or two vCPUs wait", cpu=PMU, kvm_amd=PERF, smp=2, needs=COUNTERS),
+        Run("crowd", "300 vCPUs wait at once", cpu=PMU, kvm_amd=PERF, args=("300",), needs=COUNTERS),
+    )),
     Program("kvm_test_collect", "a dead program costs its VM nothing soon after, a sleeping one keeps its context"),
     Program("kvm_test_context", "the state follows address space and thread, and os contexts follow the MSR",
             (replace(STEP, needs=STEPS), IN_TIME_RUN)),
