@@ -233,6 +233,23 @@ static void svm_lwp_too_near(struct svm_lwp *lwp, enum lwp_kind kind, u64 budget
 	lwp->near[kind] = budget;
 }
 
+/*
+ * The vCPU counts for this context from now on. How late interrupts come in events is a matter of
+ * the code that runs: the margins of another thread begin anew. (BTF's doubts are of the processor,
+ * and stay.)
+ */
+void svm_lwp_source_context(struct svm_lwp *lwp, const struct lwp_ctx_key *key)
+{
+	int i;
+
+	if (lwp_ctx_key_equal(&lwp->margin_of, key))
+		return;
+	lwp->margin_of = *key;
+	lwp->row_turn = 0;
+	for (i = 0; i < ARRAY_SIZE(kinds); i++)
+		lwp->near[kinds[i]] = U64_MAX;
+}
+
 /* Another row means other margins. */
 static void svm_lwp_margins(struct svm_lwp *lwp)
 {

@@ -145,6 +145,7 @@ struct svm_lwp {
 	bool branches; /* for steps over branches, see lwp_btf.c */
 	u64 armed[LWP_KINDS]; /* events after which it interrupts; 0 = not for this kind */
 	struct lwp_margin margin[LWP_KINDS]; /* only of kinds that a source counts */
+	struct lwp_ctx_key margin_of; /* the thread from whose interrupts they have learned */
 	u32 row_turn; /* the row from which they come, see lwp_row.c; 0: none yet */
 	u64 near[LWP_KINDS]; /* budget when it was last found within the margin; else U64_MAX */
 	unsigned long budget_since; /* jiffies at the start of the stepping budget's window */

@@ -112,6 +112,33 @@ static void a_late_branch_takes_no_record_that_is_in_time(void)
 	is(block_counter(vm, 3), 19 - 10, "50 - 40 branches");
 }
 
+PROGRAM(rounds, "	mov $3000, %ecx\n"
+		"1:	nop\n"
+		"	dec %ecx\n"
+		"	jnz 1b\n");
+
+/* Interrupts that are always on time make the margin smaller: for that thread. The next one's come late. */
+static void a_thread_has_its_own_margin(void)
+{
+	u64 second = VM_BLOCK + 0x1000;
+
+	set_parameter("lwp_row", "late=0/8/8/8/8/20,rate=1000"); /* a margin of 10 */
+	set_parameter("lwp_fake_skid", "0");
+	begin_delivery(rounds, rounds_end, 0, LWP_F_IRE);
+	event_each(2, 30);
+	memcpy(vm->mem + second, vm->mem + VM_BLOCK, 0x1000);
+	lwp_put64(vm->mem + second + LWP_CB_BASE, VM_RING + 0x10000);
+	run_to_end();
+	set_parameter("lwp_fake_skid", "8");
+	vm_start(vm, v);
+	vm_set_msr(v, FS_BASE, 0x2000);
+	v->regs.rbx = second;
+	vm_set_regs(v);
+	run_to_end();
+	is(v->regs.rax, second, "the second thread has its block");
+	is(vm_stat(v, "lwp_overshoots"), 0, "all records of both are in time");
+}
+
 /* The kernel comes in between, and the state is put away and found again: nothing is lost. */
 PROGRAM(parts, "	.rept 20\n" /* 5 */
 	       "	nop\n"
@@ -205,6 +232,7 @@ int main(void)
 	exact_counts_an_overshoot_and_keeps_the_rate();
 	prompt_names_the_next_instruction_and_counts_what_it_skips();
 	prompt_branches_name_the_next_branch();
+	a_thread_has_its_own_margin();
 	a_late_branch_takes_no_record_that_is_in_time();
 	counts_survive_a_switch_in_between();
 	what_gives_way_to_a_late_record_is_late();
