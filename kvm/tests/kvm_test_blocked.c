@@ -19,7 +19,6 @@
 #include <unistd.h>
 #include "counted.h"
 
-#define FS_BASE 0xc0000100u
 #define PAGE 4096
 #define PATIENCE 20 /* seconds; what is not held up takes some ms */
 

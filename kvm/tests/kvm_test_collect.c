@@ -9,7 +9,6 @@
 #include <unistd.h>
 #include "kvm_vm.h"
 
-#define FS_BASE 0xc0000100u
 #define WRITES 3000u /* of each register */
 #define CALM 200u /* exits of a run without intercepts: interrupts of the host, the OUT */
 #define ROUNDS 60u /* runs until exits must have ended; a run of them takes about a second */

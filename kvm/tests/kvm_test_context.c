@@ -9,10 +9,6 @@
 #include "texts.h"
 #include "tracing.h"
 
-#define FS_BASE 0xc0000100u
-#define KERNEL_GS_BASE 0xc0000102u
-#define LSTAR 0xc0000082u
-
 static void begin_parts(void)
 {
 	begin_total(parts, parts_end);

@@ -11,8 +11,6 @@
 #include "texts.h"
 #include "lwp_state.h"
 
-#define FS_BASE 0xc0000100u
-
 /* The VM's contexts. The caller frees their memory. */
 static int get_contexts(struct vm *of, struct kvm_lwp_contexts *c)
 {

@@ -124,7 +124,6 @@ static int run(const char *command)
 	return f ? pclose(f) : -1;
 }
 
-#define FS_BASE 0xc0000100u
 #define THREADS 4
 #define PROFILED 3 /* of them; nothing counts in the last one of these */
 #define VECTOR VM_DONE /* the one that a program may raise by INT n too */

@@ -11,9 +11,6 @@
 #include "exit_reasons.h"
 #include "texts.h"
 
-#define LSTAR 0xc0000082u
-#define KERNEL_GS_BASE 0xc0000102u
-
 /*
  * r8d rounds of 8 instructions, 5 of which branch; one more jump at the end. SYSCALL in one of SYSCALLS of them is an
  * instruction, as the counter has it, and no near branch.

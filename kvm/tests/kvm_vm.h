@@ -24,6 +24,11 @@
 #define VM_CR3 0x10000
 #define VM_CR3_OTHER 0x18000 /* another address space with the same contents */
 
+/* MSRs of the guest's kernel. */
+#define LSTAR 0xc0000082u
+#define FS_BASE 0xc0000100u
+#define KERNEL_GS_BASE 0xc0000102u
+
 /* The result of vm_run(): an exception or interrupt vector, or one of these. */
 #define VM_SYSCALL 0x100 /* the program executed SYSCALL; the kernel is about to SYSRET */
 #define VM_DEBUG 0x101 /* KVM_EXIT_DEBUG */

@@ -8,7 +8,6 @@
 #include <time.h>
 #include "counted.h"
 
-#define FS_BASE 0xc0000100u
 #define VECTOR VM_DONE
 #define MOST 1000 /* threads: what fits into the machine's memory */
 #define BLOCK(thread) (VM_BLOCK + 0x10000 + (thread)*0x100ul)
