@@ -26,6 +26,12 @@ static inline void lwp_intercept_msr_writes(struct kvm_vcpu *vcpu, u32 msr, bool
 	set_msr_interception(vcpu, to_svm(vcpu)->msrpm, msr, 1, !on);
 }
 
+/* The same of its reads, too. */
+static inline void lwp_intercept_msr(struct kvm_vcpu *vcpu, u32 msr, bool on)
+{
+	set_msr_interception(vcpu, to_svm(vcpu)->msrpm, msr, !on, !on);
+}
+
 /* svm->intercepts or svm->extra_intercepts have changed. */
 static inline void lwp_intercepts_changed(struct vcpu_svm *svm)
 {

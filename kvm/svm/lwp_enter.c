@@ -65,6 +65,7 @@ static void svm_lwp_arrange(struct kvm_vcpu *vcpu, bool unseen)
 	bool exact = svm->lwp.engine.delivery == LWP_DELIVERY_EXACT;
 
 	svm_lwp_trap_return(vcpu, mode != LWP_MODE_OFF && (!unseen || exact));
+	svm_lwp_trap_sysenter(vcpu);
 	svm_lwp_avic(vcpu);
 	svm_lwp_mode_intercepts(svm, !unseen && mode != LWP_MODE_OFF && mode != LWP_MODE_IRET);
 }

@@ -242,6 +242,8 @@ void svm_lwp_trap_return(struct kvm_vcpu *vcpu, bool on);
 /* lwp_syscall.c */
 bool svm_lwp_syscall(struct kvm_vcpu *vcpu, int *r);
 bool svm_lwp_sysret(struct kvm_vcpu *vcpu, int *r);
+void svm_lwp_trap_sysenter(struct kvm_vcpu *vcpu);
+bool svm_lwp_sysenter(struct kvm_vcpu *vcpu);
 
 /* lwp_btf.c */
 void svm_lwp_btf_setup(void);

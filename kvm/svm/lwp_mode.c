@@ -74,7 +74,9 @@ void svm_lwp_mode_intercepts(struct vcpu_svm *svm, bool iret)
 	bool steps = svm_lwp_mode_steps(svm->lwp.mode);
 	bool counts = svm_lwp_mode_counts(svm->lwp.mode);
 
-	svm_lwp_intercept(svm, INTERCEPT_EXCEPTION, LWP_EXCEPTIONS, steps);
+	svm_lwp_intercept(svm, INTERCEPT_EXCEPTION, LWP_EXCEPTIONS & ~BIT(GP_VECTOR), steps);
+	svm_lwp_intercept(svm, INTERCEPT_EXCEPTION, BIT(GP_VECTOR),
+			  steps || svm->lwp.sysenter_trapped);
 	svm_lwp_intercept(svm, INTERCEPT_EXCEPTION, SOFTWARE_EXCEPTIONS, counts);
 	svm_lwp_intercept(svm, INTERCEPT_INTn / 32, BIT(INTERCEPT_INTn % 32), counts);
 	svm_lwp_intercept(svm, INTERCEPT_ICEBP / 32, BIT(INTERCEPT_ICEBP % 32), counts);

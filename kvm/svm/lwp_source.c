@@ -180,8 +180,8 @@ bool svm_lwp_source_clocks(enum lwp_kind kind)
 
 /*
  * Can a counter count for this state? It counts all instructions and all branches, so filters need
- * stepping. SYSENTER in legacy mode needs stepping too: a counter counts it, LWP does not, and it
- * has no intercept.
+ * stepping. So does SYSENTER where it is not trapped (lwp_syscall.c): a counter counts it, LWP does
+ * not.
  */
 static bool svm_lwp_countable(struct kvm_vcpu *vcpu)
 {
@@ -190,7 +190,7 @@ static bool svm_lwp_countable(struct kvm_vcpu *vcpu)
 
 	if (lwp_ip_filtered(e))
 		return false;
-	if (!source->steps && !is_long_mode(vcpu) &&
+	if (!source->steps && !is_long_mode(vcpu) && vcpu->arch.efer & EFER_SVME &&
 	    to_svm(vcpu)->vmcb01.ptr->save.sysenter_cs & ~(u64)SEGMENT_RPL_MASK)
 		return false;
 	if (lwp_budget(e, LWP_KIND_BRE) == LWP_BUDGET_NEVER)

@@ -122,6 +122,8 @@ bool svm_lwp_exception(struct kvm_vcpu *vcpu, u32 exit_code)
 		.error_code_valid = true,
 	};
 
+	if (vector == GP_VECTOR && svm_lwp_sysenter(vcpu))
+		return true;
 	if (!svm_lwp_requeues(svm, vector))
 		return false;
 	if (vector == PF_VECTOR) {

@@ -160,6 +160,8 @@ struct svm_lwp {
 	/* The vCPU's own business: only its thread uses these. */
 	enum svm_lwp_mode mode;
 	bool trapping; /* the user-return trap is armed */
+	bool sysenter_trapped; /* it is also for SYSENTER and SYSEXIT; see lwp_syscall.c */
+	u64 sysenter_cs; /* the guest's SYSENTER_CS meanwhile */
 	bool in_user; /* at CPL 3 at the last boundary, and KVM has seen no exit from CPL 3 since */
 	bool exit_user; /* at CPL 3 at the last #VMEXIT */
 	u64 exit_ip; /* rIP at the last #VMEXIT */
@@ -220,6 +222,9 @@ bool svm_lwp_has(struct kvm_vcpu *vcpu);
 void svm_lwp_recalc_msr_intercepts(struct kvm_vcpu *vcpu);
 void svm_lwp_switched(struct kvm_vcpu *vcpu);
 bool svm_lwp_mov_cr3(struct kvm_vcpu *vcpu, int *r);
+
+/* Where the guest's SYSENTER_CS is: lwp_syscall.c */
+u64 *svm_lwp_sysenter_cs(struct vcpu_svm *svm);
 
 /* User space: lwp_attr.c */
 int svm_lwp_extension(struct kvm *kvm);

@@ -3,6 +3,10 @@
  * SYSCALL and SYSRET while EFER.SCE is clear in the VMCB (the user-return trap): both raise #UD.
  * This file completes SYSRET, and SYSCALL where there are shadow stacks. Without them KVM's
  * emulator completes SYSCALL; with them it gives up, which would end the VM.
+ *
+ * Outside of long mode there are also SYSENTER and SYSEXIT. While SYSENTER_CS is 0 they raise
+ * #GP(0), and this file completes them. A guest that has switched SVM on keeps its SYSENTER_CS,
+ * because its VMLOAD and VMSAVE carry it.
  */
 #include "svm.h"
 #include "x86.h"
@@ -16,6 +20,11 @@
 #define SYSCALL_SS 8
 #define SYSRET_SS 8
 #define SYSRET_CS64 16
+
+/* MSR SYSENTER_CS has the first of four selectors. */
+#define SYSENTER_SS 8
+#define SYSEXIT_CS 16
+#define SYSEXIT_SS 24
 
 /* Attributes of the segments that they load: present, accessed; readable code, writable data. */
 #define SVM_SELECTOR_ACCESSED 1
@@ -144,5 +153,70 @@ bool svm_lwp_sysret(struct kvm_vcpu *vcpu, int *r)
 		lwp_set_ssp(vcpu, lwp_pl3_ssp(vcpu));
 	svm->lwp.in_user = false;
 	svm_lwp_arrive(vcpu, wide ? kvm_rcx_read(vcpu) : (u32)kvm_rcx_read(vcpu), rflags);
+	return true;
+}
+
+u64 *svm_lwp_sysenter_cs(struct vcpu_svm *svm)
+{
+	return svm->lwp.sysenter_trapped ? &svm->lwp.sysenter_cs :
+					   &svm->vmcb01.ptr->save.sysenter_cs;
+}
+
+/* The user-return trap was armed or disarmed, or the guest may have entered or left long mode. */
+void svm_lwp_trap_sysenter(struct kvm_vcpu *vcpu)
+{
+	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+	bool on = lwp->trapping && !is_long_mode(vcpu) && !(vcpu->arch.efer & EFER_SVME);
+
+	if (lwp->sysenter_trapped == on)
+		return;
+	swap(to_svm(vcpu)->vmcb01.ptr->save.sysenter_cs, lwp->sysenter_cs);
+	lwp->sysenter_trapped = on;
+	lwp_intercept_msr(vcpu, MSR_IA32_SYSENTER_CS, on);
+}
+
+/* The segments that SYSENTER and SYSEXIT load, and CPL. */
+static void svm_lwp_load_fast(struct vcpu_svm *svm, u16 cs, u16 ss, u8 cpl)
+{
+	struct vmcb_save_area *save = &svm->vmcb->save;
+
+	svm_lwp_load_cs(svm, cs | cpl, false, cpl);
+	save->ss.selector = ss | cpl;
+	save->ss.attrib = LOADED_SS | (cpl ? SVM_SELECTOR_DPL_MASK : 0);
+	save->ss.base = 0;
+	save->ss.limit = U32_MAX;
+	save->cpl = cpl;
+}
+
+/*
+ * #GP was intercepted. True: only the trap has raised it, and SYSENTER or SYSEXIT is completed
+ * (43724-702).
+ */
+bool svm_lwp_sysenter(struct kvm_vcpu *vcpu)
+{
+	struct vcpu_svm *svm = to_svm(vcpu);
+	const struct vmcb_save_area *msrs = &svm->vmcb01.ptr->save;
+	unsigned long rflags = kvm_get_rflags(vcpu);
+	u16 cs = svm->lwp.sysenter_cs & ~SEGMENT_RPL_MASK;
+	struct lwp_insn insn;
+
+	if (!svm->lwp.sysenter_trapped || !cs || svm->vmcb->control.exit_info_1 ||
+	    !is_protmode(vcpu) || !svm_lwp_insn_at_rip(vcpu, &insn))
+		return false;
+	if (insn.kind == LWP_INSN_SYSENTER) {
+		svm_lwp_load_fast(svm, cs, cs + SYSENTER_SS, 0);
+		kvm_rsp_write(vcpu, (u32)msrs->sysenter_esp);
+		svm_lwp_arrive(vcpu, (u32)msrs->sysenter_eip,
+			       rflags & ~(X86_EFLAGS_VM | X86_EFLAGS_IF));
+	} else if (insn.kind == LWP_INSN_SYSEXIT && !svm->vmcb->save.cpl) {
+		svm_lwp_load_fast(svm, cs + SYSEXIT_CS, cs + SYSEXIT_SS, 3);
+		kvm_rsp_write(vcpu, (u32)kvm_rcx_read(vcpu));
+		svm->lwp.in_user = false;
+		svm_lwp_arrive(vcpu, (u32)kvm_rdx_read(vcpu), rflags);
+	} else {
+		return false;
+	}
+	/* The guest's own counters, as for each instruction that KVM completes. */
+	lwp_pmu_branch_retired(vcpu);
 	return true;
 }

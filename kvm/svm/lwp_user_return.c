@@ -3,9 +3,8 @@
  * The user-return trap: while LWP has to act when the guest returns to CPL 3 (a step, a store, a
  * retry), KVM traps the two usual instructions that return. IRET is intercepted and stepped over
  * with RFLAGS.TF. EFER.SCE is clear in the VMCB, so SYSCALL and SYSRET raise #UD: lwp_syscall.c.
- * While a counter counts, its interrupt arms the trap.
- * RETF and SYSEXIT are not trapped: they have no intercept, and no OS resumes a preempted program
- * with them.
+ * SYSENTER and SYSEXIT raise #GP. RETF is not trapped: it has no intercept, and no OS resumes a
+ * preempted program with it. While a counter counts, its interrupt arms the trap.
  */
 #include "svm.h"
 #include "x86.h"

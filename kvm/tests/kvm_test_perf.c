@@ -394,6 +394,34 @@ static void counters_follow_the_vcpu_to_another_thread(void)
 	   vm_stat(v, "lwp_steps"));
 }
 
+/* 1 and in each round 205 instructions, besides SYSENTER; SYSEXIT goes to offset 19. */
+PROGRAM32(calls32, "	mov $100, %edi\n" /* 5 */
+		   "1:	mov $0x100013, %edx\n" /* 10 */
+		   "	mov %esp, %ecx\n" /* 15 */
+		   "	sysenter\n" /* 17 */
+		   "	mov $100, %eax\n" /* 19 */
+		   "2:	dec %eax\n"
+		   "	jnz 2b\n"
+		   "	dec %edi\n"
+		   "	jnz 1b\n");
+
+/* With `exact` KVM completes SYSENTER and SYSEXIT; with `prompt` the counter counts SYSENTER. */
+static void sysenter_is_counted_around(u32 delivery, u32 wanted, const char *what)
+{
+	u32 calls = 0;
+	int stop;
+
+	begin_delivery(calls32, calls32_end, delivery, LWP_F_IRE);
+	event_each(2, 1000000);
+	vm_start32(vm, v);
+	while ((stop = vm_run(vm, v)) == VM_SYSENTER)
+		calls++;
+	is(stop, VM_DONE, "a 32-bit program runs to its end");
+	is(calls, 100, "with its system calls");
+	is(1000000 - 1 - block_counter(vm, 2), wanted, what);
+	is(vm_stat(v, "lwp_steps"), 0, "without a step");
+}
+
 int main(int argc, char **argv)
 {
 	if (!parameter_is("lwp_source", "perf"))
@@ -424,5 +452,7 @@ int main(int argc, char **argv)
 	without_a_budget_prompt_steps_all(KVM_LWP_DELIVERY_EXACT, 1);
 	give_counters_back();
 	counters_follow_the_vcpu_to_another_thread();
+	sysenter_is_counted_around(KVM_LWP_DELIVERY_EXACT, 1 + 100 * 205, "exact");
+	sysenter_is_counted_around(KVM_LWP_DELIVERY_PROMPT, 1 + 100 * 206, "prompt");
 	return done();
 }

@@ -301,17 +301,37 @@ PROGRAM32(legacy, "	nop\n" /* 5 */
 		  "	sysenter\n" /* 25 */
 		  "	nop\n"); /* 27 */
 
+/* The kernel's: RDMSR SYSENTER_CS; then SYSEXIT to ESI, EDI. */
+GUEST_CODE(read_cs, ".code32\n"
+		    "	mov $0x174, %ecx\n"
+		    "	rdmsr\n"
+		    "	out %al, $0x51\n"
+		    "	mov %esi, %edx\n"
+		    "	mov %edi, %ecx\n"
+		    "	sysexit\n"
+		    ".code64\n");
+
 static void into_and_sysenter_leave_without_tf(void)
 {
-	begin_total(legacy, legacy_end);
+	begin(legacy, legacy_end, 2);
+	memcpy(vm->mem + VM_DATA, read_cs, (size_t)(read_cs_end - read_cs));
 	vm_start32(vm, v);
 	is(vm_run(vm, v), 4, "INTO with OF = 1");
 	is(vm_frame(vm, v, 4).rip, VM_CODE + 16, "its return address");
 	is(vm_frame(vm, v, 4).rflags & TF, 0, "no TF in its frame");
 	is(vm_run(vm, v), VM_SYSENTER, "SYSENTER reaches the kernel");
 	is(v->regs.rflags & TF, 0, "which does not run with TF");
+	is(v->regs.rflags & 0x200, 0, "but with interrupts off");
+	is(vm_get_msr(v, 0x174), 0x30, "user space reads its SYSENTER_CS");
+	v->regs.rip = VM_DATA;
+	v->regs.rsi = v->regs.rdx;
+	v->regs.rdi = v->regs.rcx;
+	vm_set_regs(v);
+	is(vm_run(vm, v), 0x51, "the kernel reads its MSR");
+	is(v->regs.rax, 0x30, "the kernel reads its SYSENTER_CS");
 	run_to_end();
 	is(v->regs.rax, VM_BLOCK, "32-bit code ends with LWP on");
+	COUNTED("and all that it executed", 5, 6, 8, 9, 14, 16, 21, 23, 27, 28);
 }
 
 PROGRAM(long_loop, "	mov $3000, %ecx\n"

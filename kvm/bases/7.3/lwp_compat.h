@@ -20,6 +20,12 @@ static inline void lwp_intercept_msr_writes(struct kvm_vcpu *vcpu, u32 msr, bool
 	svm_set_intercept_for_msr(vcpu, msr, MSR_TYPE_W, on);
 }
 
+/* The same of its reads, too. */
+static inline void lwp_intercept_msr(struct kvm_vcpu *vcpu, u32 msr, bool on)
+{
+	svm_set_intercept_for_msr(vcpu, msr, MSR_TYPE_RW, on);
+}
+
 /* svm->intercepts or svm->extra_intercepts have changed. */
 static inline void lwp_intercepts_changed(struct vcpu_svm *svm)
 {
