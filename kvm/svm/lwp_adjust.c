@@ -5,9 +5,9 @@
  *
  * INT n, INT3, INTO and ICEBP retire at CPL 3 and end in the kernel: the counter counts them, LWP
  * does not. They are intercepted, the counter is read, and they run while it is stopped
- * (LWP_MODE_AT_INT). With `exact` SYSCALL and SYSRET do not retire, because the user-return trap has
- * KVM emulate them; with `prompt` the counter counts SYSCALL. It does not see instructions that KVM
- * completes; the source is told of them here.
+ * (LWP_MODE_AT_INT). With `exact` SYSCALL and SYSRET do not retire, because the user-return trap
+ * has KVM emulate them; with `prompt` the counter counts SYSCALL. It does not see instructions that
+ * KVM completes; the source is told of them here.
  */
 #include "svm.h"
 #include "lwp_layers.h"

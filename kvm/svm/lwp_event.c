@@ -63,8 +63,8 @@ bool svm_lwp_event_run(struct perf_event *event, u64 after)
 /*
  * Get the count of an event of the current thread, without stopping it. False: it does not count
  * now, because it has lost its counter. perf_event_read_local() does this, but modules cannot call
- * it. An event that perf has throttled is active and counts nothing; it is one that has interrupted,
- * and LWP stops those and starts them again before the guest runs at CPL 3.
+ * it. An event that perf has throttled is active and counts nothing; it is one that has
+ * interrupted, and LWP stops those and starts them again before the guest runs at CPL 3.
  */
 bool svm_lwp_event_count(struct perf_event *event, u64 *count)
 {

@@ -2,8 +2,8 @@
 /*
  * LWP state in VMCBs: the 128-byte image at F80h, after everything that published layouts of the
  * save area define. In the VMCBs of nested guests VMSAVE writes and VMLOAD reads the image, if the
- * leaf announces that (8000_001C ECX[24]). The guest's own VMCB has none: user space reads the state
- * of a vCPU by KVM_LWP_VCPU_IMAGE, in the same layout.
+ * leaf announces that (8000_001C ECX[24]). The guest's own VMCB has none: user space reads the
+ * state of a vCPU by KVM_LWP_VCPU_IMAGE, in the same layout.
  *
  * A nested guest has LWP only if ECX[24] is announced. VMRUN and #VMEXIT do not change LWP state,
  * so the guest's hypervisor switches it with VMLOAD and VMSAVE, as it switches FS. With `auto`
