@@ -235,8 +235,8 @@ static void svm_lwp_too_near(struct svm_lwp *lwp, enum lwp_kind kind, u64 budget
 
 /*
  * The vCPU counts for this context from now on. How late interrupts come in events is a matter of
- * the code that runs: the margins of another thread begin anew. (BTF's doubts are of the processor,
- * and stay.)
+ * the code that runs: the margins of another thread begin again as the row says. (BTF's doubts are
+ * of the processor, and stay.)
  */
 void svm_lwp_source_context(struct svm_lwp *lwp, const struct lwp_ctx_key *key)
 {
