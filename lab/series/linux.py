@@ -28,7 +28,7 @@ GLUE: tuple[tuple[str, tuple[str, ...]], ...] = (
         ("lwp_mode.c", "lwp_step.c", "lwp_enter.c", "lwp_btf.c", "lwp_next.c", "lwp_adjust.c", "lwp_budget.c"),
     ),
     ("linux-8-return-trap", ("lwp_user_return.c", "lwp_syscall.c")),
-    ("linux-9-contexts", ("lwp_ctx.c", "lwp_collect.c")),
+    ("linux-9-contexts", ("lwp_switch.c", "lwp_ctx.c", "lwp_collect.c")),
     ("linux-10-counters", ("lwp_source.c", "lwp_cpu.c", "lwp_event.c", "lwp_row.c", "lwp_perf.c")),
     ("linux-11-clocks", ("lwp_clock.c",)),
     ("linux-12-misses", ("lwp_ibs.c",)),
