@@ -70,6 +70,7 @@ u32 diff_below(struct diff_random *r, u32 n);
 struct diff_program {
 	u32 spin; /* greatest number of turns of the loops between the pieces, 0: no loops */
 	u32 interval; /* added to the intervals of instructions and branches */
+	bool counters; /* every fourth program counts what a performance counter can count */
 	struct block block;
 	u8 *code;
 	u32 length, room;

@@ -200,7 +200,8 @@ static u32 some_interval(struct diff_random *r)
 	return diff_below(r, limits[diff_below(r, 5)]);
 }
 
-static void make_block(struct diff_program *p, struct diff_random *r)
+/* counted: instructions, with intervals that leave something to a counter, and without filters. */
+static void make_block(struct diff_program *p, struct diff_random *r, bool counted)
 {
 	struct block *b = &p->block;
 	u32 n = 0;
@@ -210,9 +211,10 @@ static void make_block(struct diff_program *p, struct diff_random *r)
 	if (p->interval)
 		b->random = 0;
 	for (u8 id = EV_VAL; id <= EV_BRE; id++) {
-		u32 least = id == EV_VAL ? 0 : p->interval;
+		u32 least = id == EV_VAL ? 0 : p->interval + (counted ? 50 : 0);
+		bool drawn = id == EV_IRE ? diff_below(r, 8) : diff_below(r, 3);
 
-		if (id == EV_IRE ? diff_below(r, 8) : diff_below(r, 3))
+		if (drawn || (counted && id == EV_IRE))
 			b->event[n++] = (struct block_event){ id, least + some_interval(r),
 							      least + some_interval(r) };
 	}
@@ -227,6 +229,8 @@ static void make_block(struct diff_program *p, struct diff_random *r)
 	}
 	if (!diff_below(r, 4))
 		b->flags |= LWP_F_CONT;
+	if (counted)
+		return;
 	if (!diff_below(r, 3)) {
 		b->filters = diff_random(r) & (LWP_FILTER_NRB | LWP_FILTER_NCB | LWP_FILTER_NAB);
 		diff_rows[DIFF_ROW_FILTERS]++;
@@ -244,7 +248,7 @@ void diff_generate(struct diff_program *p, u32 seed, u32 n)
 	struct diff_random r = { (u64)seed << 32 | n };
 	u32 kinds = (u32)(diff_snips_end - diff_snips), items = 12 + diff_below(&r, 20);
 
-	make_block(p, &r);
+	make_block(p, &r, p->counters && n % 4 == 0);
 	p->length = 0;
 	p->break_at = DIFF_NO_BREAK;
 	p->irqs = diff_below(&r, 2);

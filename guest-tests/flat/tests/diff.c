@@ -3,8 +3,8 @@
  * Random programs under a small kernel: faults are skipped, mended or turned into signals, threads and
  * processes switch, interrupts come. What LWP and the program leave in memory is hashed, to be compared with
  * another accelerator: "# dump program N ..." must be the same everywhere (43724-729).
- * seed=N, first=N, count=N; spin=N, interval=N: longer programs and intervals (diff.h); records=1 prints the
- * records; show=1 prints ring, block and all stops in full (43724-709, 43724-718, 43724-821).
+ * seed=N, first=N, count=N; spin=N, interval=N, counters=1: longer programs and intervals, for counters (diff.h);
+ * records=1 prints the records; show=1 prints ring, block and all stops in full (43724-709, 43724-718, 43724-821).
  */
 #include "apic.h"
 #include "diff.h"
@@ -372,6 +372,7 @@ FLAT_TEST(diff)
 
 	program.spin = option_number("spin", 0);
 	program.interval = option_number("interval", 0);
+	program.counters = option_number("counters", 0);
 	show = option_number("show", 0);
 	show_records = option_number("records", 0);
 	lwp_init(&l);

@@ -107,13 +107,13 @@ def test_diff(programs: Programs, in_l1: InL1, tell: Tell) -> None:
 def _late(skid: Skid, programs: Programs, in_l1: InL1, tell: Tell) -> None:
     """With a counter that interrupts late. Records that KVM says it delivered late may differ; at most permille of a
     thousand may be late. The counter must have been used."""
-    programs = replace(programs, words=(*skid.words, "records=1"))
+    programs = replace(programs, words=(*skid.words, "records=1", "counters=1"))
     output, done = _both(programs, skid.lab(MACHINE), in_l1)
     overshoots = (done.share / "overshoots").read_text(encoding="utf-8")
     summary, wrong = late.compare(output, done.said, overshoots, skid.permille)
     reads = int((done.share / "reads").read_text(encoding="utf-8"))
     tell(f"{skid.name}: {summary}; seed {programs.seed}; the counter was read {reads} times")
-    assert not wrong and reads > programs.count, "\n".join(wrong)
+    assert not wrong and reads > programs.count // 4, "\n".join(wrong)  # it is used in every fourth program
 
 
 @pytest.mark.parametrize("name, part", [("0", 4), ("500", 8)], ids=["skid-0", "skid-500"])
