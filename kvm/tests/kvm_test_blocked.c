@@ -30,6 +30,12 @@ PROGRAM(parts, "	nop\n"
 	       "	syscall\n"
 	       "	nop\n");
 
+/* Has used counters when it inserts a record. */
+PROGRAM(marks, "	nop\n"
+	       "	syscall\n"
+	       "	lwpins $0, %ecx, %edx\n"
+	       "	syscall\n");
+
 static struct vcpu *w;
 static u8 page[PAGE];
 static int faults; /* userfaultfd */
@@ -242,9 +248,9 @@ static bool joins(struct one *one)
 	vm = one->vm = vm_new_unasked(true);
 	vm_ask_for_lwp(vm, (struct kvm_lwp_policy){ .delivery = KVM_LWP_DELIVERY_PROMPT });
 	first = vm_add_vcpu(vm);
-	vm_load(vm, parts, parts_end);
+	vm_load(vm, marks, marks_end);
 	block_init(vm, LWP_F_IRE, 128);
-	block_event(vm, 2, 3, 3);
+	block_event(vm, 2, 1000000, 1000000);
 	if (vm_run(vm, first) != VM_SYSCALL)
 		return false;
 	take_away(VM_RING);

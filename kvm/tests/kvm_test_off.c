@@ -12,6 +12,7 @@
 
 #define READ_ALL 3 /* SYSLOG_ACTION_READ_ALL */
 
+/* Since kvm_amd was loaded last. */
 static unsigned int warnings(void)
 {
 	static char log[1 << 18];
@@ -20,8 +21,11 @@ static unsigned int warnings(void)
 
 	if (klogctl(READ_ALL, log, sizeof(log) - 1) < 0)
 		skip_all("the kernel's log cannot be read");
-	for (at = log; (at = strstr(at, "LWP is off: ")); at++)
-		n++;
+	for (at = log; (at = strstr(at, "kvm_amd: ")); at++) {
+		if (!strncmp(at, "kvm_amd: Nested Paging ", 23))
+			n = 0;
+		n += !strncmp(at, "kvm_amd: LWP is off: ", 21);
+	}
 	return n;
 }
 
