@@ -91,8 +91,15 @@ static void samples(u32 event, u32 periods, u32 period)
 	is(vm_stat(v, "lwp_no_counter"), 0, "there was always a counter");
 }
 
-/* The guest's kernel returns at once. */
+/* The guest's kernel returns at once, by SYSRET, or by IRET as after a fault. */
 GUEST_CODE(back, "	sysretq\n");
+GUEST_CODE(back_by_iret, "	mov %rsp, %r9\n"
+			 "	push $0x1b\n" /* SS */
+			 "	push %r9\n"
+			 "	push %r11\n"
+			 "	push $0x23\n" /* CS */
+			 "	push %rcx\n"
+			 "	iretq\n");
 
 #define CALLS 1000
 PROGRAM(calls, "	mov $1000, %r12d\n"
@@ -109,11 +116,12 @@ static void note_exit(unsigned int reason, unsigned int count)
 }
 
 /* exact: KVM completes each SYSCALL and SYSRET, and LWP counts neither. */
-static void system_calls(u32 delivery, u64 exits, u64 counted)
+static void system_calls(u32 delivery, const u8 *kernel, const u8 *kernel_end, u64 exits,
+			 u64 counted)
 {
 	begin_delivery(calls, calls_end, delivery, LWP_F_IRE);
 	event_each(2, 1000000);
-	memcpy(vm->mem + VM_DATA, back, (size_t)(back_end - back));
+	memcpy(vm->mem + VM_DATA, kernel, (size_t)(kernel_end - kernel));
 	vm_set_msr(v, LSTAR, VM_DATA);
 	uds = irets = 0;
 	exit_reasons_begin();
@@ -126,8 +134,9 @@ static void system_calls(u32 delivery, u64 exits, u64 counted)
 
 static void system_calls_cause_no_exit_while_only_counting(void)
 {
-	system_calls(KVM_LWP_DELIVERY_PROMPT, 2, 1 + 3 * CALLS);
-	system_calls(KVM_LWP_DELIVERY_EXACT, 2 + 2 * CALLS, 1 + 2 * CALLS);
+	system_calls(KVM_LWP_DELIVERY_PROMPT, back, back_end, 2, 1 + 3 * CALLS);
+	system_calls(KVM_LWP_DELIVERY_PROMPT, back_by_iret, back_by_iret_end, 2, 1 + 3 * CALLS);
+	system_calls(KVM_LWP_DELIVERY_EXACT, back, back_end, 2 + 2 * CALLS, 1 + 2 * CALLS);
 }
 
 /*

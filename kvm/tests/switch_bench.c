@@ -94,7 +94,6 @@ static struct cost measure(u32 threads, bool profiled)
 		ok(false, "all switches");
 	c.us = (now() - c.us) / switches;
 	c.exits = (double)(vm_stat(v, "exits") - exits) / switches;
-	vm_free(vm);
 	return c;
 }
 
