@@ -42,7 +42,9 @@ static void profile(void)
 	event_each(2, 5000);
 	event_each(3, 3000);
 	run_to_end();
-	is(block_head(vm), 18, "12 and 6 records");
+	/* A late interrupt may skip periods, and the last branch be due for a record when all ends. */
+	is(block_head(vm) + missed() + (lwp_sext26(block_counter(vm, 3)) < 0), 18,
+	   "12 and 6 records");
 	ok(events() >= 3, "perf events count them: %u", events());
 }
 
