@@ -275,7 +275,6 @@ static enum lwp_ctx_found svm_lwp_find(struct kvm_vcpu *vcpu, const struct lwp_c
 		lwp->live = true;
 		lwp->live_key = *key;
 		lwp->in_user = false;
-		svm_lwp_source_context(lwp, key);
 		svm_lwp_trace_context(vcpu, "resume", key);
 	}
 	return found == LWP_CTX_AGAIN ? LWP_CTX_BUSY : found;
@@ -335,8 +334,6 @@ static void svm_lwp_ctx_update(struct kvm_vcpu *vcpu, u64 gs)
 	}
 	mutex_unlock(&vm->lock);
 	lwp->live = on;
-	if (on)
-		svm_lwp_source_context(lwp, &lwp->live_key);
 	svm_lwp_trace_context(vcpu, on ? "create" : "drop", &lwp->live_key);
 	if (first)
 		kvm_make_all_cpus_request(vcpu->kvm, KVM_REQ_LWP);

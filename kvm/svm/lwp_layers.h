@@ -177,7 +177,6 @@ void svm_lwp_source_free(struct kvm_vcpu *vcpu);
 bool svm_lwp_source_readable(void);
 bool svm_lwp_source_prompt(void);
 bool svm_lwp_source_clocks(enum lwp_kind kind);
-void svm_lwp_source_context(struct svm_lwp *lwp, const struct lwp_ctx_key *key);
 bool svm_lwp_source_counts(struct kvm_vcpu *vcpu);
 bool svm_lwp_source_branches(const struct svm_lwp *lwp);
 void svm_lwp_source_left(struct kvm_vcpu *vcpu, u64 left[LWP_KINDS]);

@@ -28,7 +28,7 @@
  * AT_IRET; then `any` follows.
  *
  * -: cannot come. VMRUN of L1 exits at CPL 0, where the mode is PASS or COUNT; VMLOAD exits before,
- * so the trap is armed. While a nested guest runs, contexts are neither parked nor resumed. Only
+ * so it is not OFF. While a nested guest runs, contexts are neither parked nor resumed. Only
  * TF leads to #DB. Only the modes that count intercept INT n. A step never meets IRET or INT n, as
  * the instruction was decoded before, unless another vCPU has changed the code. EMULATE and AT_*
  * are not entered.

@@ -96,21 +96,6 @@ static void svm_lwp_source_release_idle(struct work_struct *work)
 	mutex_unlock(&lwp->lock);
 }
 
-static bool svm_lwp_has_events(const struct svm_lwp *lwp)
-{
-	int i;
-
-	for (i = 0; i < ARRAY_SIZE(lwp->perf.event); i++) {
-		if (lwp->perf.event[i])
-			return true;
-	}
-	for (i = 0; i < ARRAY_SIZE(lwp->clock.event); i++) {
-		if (lwp->clock.event[i])
-			return true;
-	}
-	return false;
-}
-
 /* Will KVM make a perf event for a counter of the guest? See reprogram_counter(). */
 static bool svm_lwp_guest_wants(struct kvm_vcpu *vcpu)
 {
@@ -139,8 +124,6 @@ void svm_lwp_yield(struct kvm_vcpu *vcpu)
 	if (!lwp->enabled || !svm_lwp_guest_wants(vcpu))
 		return;
 	guard(mutex)(&lwp->lock);
-	if (!svm_lwp_has_events(lwp))
-		return;
 	svm_lwp_source_stop(vcpu);
 	svm_lwp_perf_free(vcpu);
 	svm_lwp_clock_free(vcpu);
@@ -234,33 +217,23 @@ static void svm_lwp_too_near(struct svm_lwp *lwp, enum lwp_kind kind, u64 budget
 }
 
 /*
- * The vCPU counts for this context from now on. How late interrupts come in events is a matter of
- * the code that runs: the margins of another thread begin again as the row says. (BTF's doubts are
- * of the processor, and stay.)
+ * Another row means other margins. How late interrupts come in events is a matter of the code that
+ * runs, so those of another thread begin again as the row says. (BTF's doubts are of the processor,
+ * and stay.)
  */
-void svm_lwp_source_context(struct svm_lwp *lwp, const struct lwp_ctx_key *key)
-{
-	int i;
-
-	if (lwp_ctx_key_equal(&lwp->margin_of, key))
-		return;
-	lwp->margin_of = *key;
-	lwp->row_turn = 0;
-	for (i = 0; i < ARRAY_SIZE(kinds); i++)
-		lwp->near[kinds[i]] = U64_MAX;
-}
-
-/* Another row means other margins. */
 static void svm_lwp_margins(struct svm_lwp *lwp)
 {
 	u32 turn = svm_lwp_row_turn();
 	int i;
 
-	if (lwp->row_turn == turn)
+	if (lwp->row_turn == turn && lwp_ctx_key_equal(&lwp->margin_of, &lwp->live_key))
 		return;
 	lwp->row_turn = turn;
-	for (i = 0; i < ARRAY_SIZE(kinds); i++)
+	lwp->margin_of = lwp->live_key;
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
 		svm_lwp_row_margin(&lwp->margin[kinds[i]]);
+		lwp->near[kinds[i]] = U64_MAX;
+	}
 }
 
 /*

@@ -13,13 +13,14 @@
 /* In jiffies. */
 #define WATCH_LEAST HZ
 
-/* The intercepts of MSRs that KVM itself passes through. */
+/* The intercepts of MSRs that KVM itself passes through, SYSENTER_CS of lwp_syscall.c as well. */
 void svm_lwp_recalc_msr_intercepts(struct kvm_vcpu *vcpu)
 {
-	bool on = to_svm(vcpu)->lwp.watching;
+	const struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
 
-	lwp_intercept_msr_writes(vcpu, MSR_FS_BASE, on);
-	lwp_intercept_msr_writes(vcpu, MSR_KERNEL_GS_BASE, on);
+	lwp_intercept_msr_writes(vcpu, MSR_FS_BASE, lwp->watching);
+	lwp_intercept_msr_writes(vcpu, MSR_KERNEL_GS_BASE, lwp->watching);
+	lwp_intercept_msr(vcpu, MSR_IA32_SYSENTER_CS, lwp->sysenter_trapped);
 }
 
 /* Switch all these intercepts on or off. */

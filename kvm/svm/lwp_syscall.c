@@ -172,7 +172,7 @@ void svm_lwp_trap_sysenter(struct kvm_vcpu *vcpu)
 		return;
 	swap(to_svm(vcpu)->vmcb01.ptr->save.sysenter_cs, lwp->sysenter_cs);
 	lwp->sysenter_trapped = on;
-	lwp_intercept_msr(vcpu, MSR_IA32_SYSENTER_CS, on);
+	svm_lwp_recalc_msr_intercepts(vcpu);
 }
 
 /* The segments that SYSENTER and SYSEXIT load, and CPL. */
