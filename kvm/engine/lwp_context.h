@@ -179,7 +179,7 @@ enum lwp_ctx_found lwp_ctx_search(struct lwp_ctx_table *t, struct lwp_engine *e,
 enum lwp_ctx_verdict {
 	LWP_CTX_INTACT,
 	LWP_CTX_CHANGED,
-	LWP_CTX_CANNOT_READ,
+	LWP_CTX_CANNOT_READ, /* or not without waiting */
 };
 
 /* BaseIP and LimitIP as they are in the block. */

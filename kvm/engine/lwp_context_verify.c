@@ -8,7 +8,7 @@
 
 static enum lwp_ctx_verdict unread(enum lwp_mem_result result)
 {
-	return result == LWP_MEM_FAULT ? LWP_CTX_CANNOT_READ : LWP_CTX_CHANGED;
+	return result == LWP_MEM_NOT_RAM ? LWP_CTX_CHANGED : LWP_CTX_CANNOT_READ;
 }
 
 /*

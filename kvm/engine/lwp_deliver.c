@@ -80,6 +80,8 @@ static bool settle_load(struct lwp_engine *e, u64 rip, struct lwp_exc *exc)
 		e->load_faulted = false;
 		return true;
 	}
+	if (exc->kind == LWP_EXC_AGAIN)
+		return false;
 	if (rip || !e->load_faulted)
 		e->load_rip = rip;
 	e->load_faulted = true;
@@ -101,7 +103,8 @@ bool lwp_settle(struct lwp_engine *e, u64 rip, struct lwp_exc *exc)
 	lwp_access_done(e, result, exc);
 	if (exc->kind == LWP_EXC_NONE)
 		return true;
-	wait_for_retry(e, rip);
+	if (exc->kind == LWP_EXC_PF)
+		wait_for_retry(e, rip);
 	return false;
 }
 

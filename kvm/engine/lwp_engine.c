@@ -87,6 +87,9 @@ bool lwp_access_done(struct lwp_engine *e, enum lwp_mem_result result, struct lw
 		e->stats.faults++;
 		exc->kind = LWP_EXC_PF;
 		return false;
+	case LWP_MEM_AGAIN:
+		exc->kind = LWP_EXC_AGAIN;
+		return false;
 	case LWP_MEM_NOT_RAM:
 		break;
 	}

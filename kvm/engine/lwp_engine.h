@@ -23,6 +23,8 @@ enum lwp_mem_result {
 	LWP_MEM_OK,
 	LWP_MEM_FAULT, /* the guest's own tables forbid it: #PF */
 	LWP_MEM_NOT_RAM, /* no record can be written there: LWP goes off */
+	/* the source cannot tell without waiting: nothing is stored, and the call is to be repeated */
+	LWP_MEM_AGAIN,
 };
 
 /*
@@ -61,6 +63,29 @@ struct lwp_mem_ops {
 	enum lwp_mem_result (*write)(void *vcpu, const struct lwp_span *span, u32 offset,
 				     const void *from, u32 len);
 };
+
+/*
+ * How the engine writes into a span->direct, and a source into its pages. Aligned words are written
+ * as words: another vCPU may read them meanwhile.
+ */
+static inline void lwp_write_direct(u8 *to, const void *from, u32 len)
+{
+	typedef u32 __attribute__((__may_alias__)) word32;
+	typedef u64 __attribute__((__may_alias__)) word64;
+	word32 low;
+	word64 both;
+
+	if (len == sizeof(low) && !((unsigned long)to % sizeof(low))) {
+		memcpy(&low, from, sizeof(low));
+		lwp_write_once(*(word32 *)to, low);
+	} else if (len == sizeof(both) && sizeof(void *) == 8 &&
+		   !((unsigned long)to % sizeof(both))) {
+		memcpy(&both, from, sizeof(both));
+		lwp_write_once(*(word64 *)to, both);
+	} else {
+		memcpy(to, from, len);
+	}
+}
 
 struct lwp_vcpu_ops {
 	struct lwp_mem_ops mem;
@@ -152,6 +177,7 @@ enum lwp_exc_kind {
 	LWP_EXC_UD,
 	LWP_EXC_GP, /* error code 0 */
 	LWP_EXC_PF, /* fault.addr, fault.error_code */
+	LWP_EXC_AGAIN, /* none; see LWP_MEM_AGAIN: execute the instruction, or the call, once more */
 };
 
 struct lwp_exc {

@@ -168,26 +168,6 @@ static inline enum lwp_mem_result lwp_read(struct lwp_engine *e, const struct lw
 	return LWP_MEM_OK;
 }
 
-/* Aligned words are written as words: another vCPU may read them meanwhile. */
-static inline void lwp_write_direct(u8 *to, const void *from, u32 len)
-{
-	typedef u32 __attribute__((__may_alias__)) word32;
-	typedef u64 __attribute__((__may_alias__)) word64;
-	word32 low;
-	word64 both;
-
-	if (len == sizeof(low) && !((unsigned long)to % sizeof(low))) {
-		memcpy(&low, from, sizeof(low));
-		lwp_write_once(*(word32 *)to, low);
-	} else if (len == sizeof(both) && sizeof(void *) == 8 &&
-		   !((unsigned long)to % sizeof(both))) {
-		memcpy(&both, from, sizeof(both));
-		lwp_write_once(*(word64 *)to, both);
-	} else {
-		memcpy(to, from, len);
-	}
-}
-
 /* Write bytes of a span that is mapped for writing. */
 static inline enum lwp_mem_result lwp_write(struct lwp_engine *e, const struct lwp_span *span,
 					    u32 offset, const void *from, u32 len)
@@ -272,7 +252,7 @@ enum lwp_mem_result lwp_store_sample(struct lwp_engine *e, const struct lwp_reco
 
 /*
  * Do what is outstanding, in this order: load a deferred block, read BaseIP and LimitIP, store the
- * pending record. False: it raised #PF (*exc). True: it did not; LWP may have gone off. `rip`: see
+ * pending record. False: *exc has #PF or LWP_EXC_AGAIN. True: it has not; LWP may have gone off. `rip`: see
  * lwp_state.retry_rip, 0 = not known (43724-817, 2007-807).
  */
 bool lwp_settle(struct lwp_engine *e, u64 rip, struct lwp_exc *exc);

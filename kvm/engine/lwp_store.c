@@ -54,7 +54,7 @@ static enum lwp_mem_result open_block(struct lwp_engine *e, struct lwp_txn *t,
 	if (result != LWP_MEM_FAULT)
 		return result;
 	slot = lwp_map_slot(e, t, &other);
-	if (slot == LWP_MEM_NOT_RAM)
+	if (slot == LWP_MEM_NOT_RAM || slot == LWP_MEM_AGAIN)
 		return slot;
 	if (slot == LWP_MEM_FAULT && other.addr < fault->addr)
 		*fault = other;

@@ -100,6 +100,7 @@ void svm_lwp_inject(struct kvm_vcpu *vcpu, const struct lwp_exc *exc)
 
 	switch (exc->kind) {
 	case LWP_EXC_NONE:
+	case LWP_EXC_AGAIN:
 		break;
 	case LWP_EXC_UD:
 		kvm_queue_exception(vcpu, UD_VECTOR);

@@ -58,6 +58,8 @@ bool x86_lwp_raise(CPUX86State *env, const struct lwp_exc *exc, uintptr_t ra)
                      MMU_DATA_STORE : MMU_DATA_LOAD,
                      x86_lwp_mmu_index(env), ra);
         return false;
+    case LWP_EXC_AGAIN:
+        break; /* lwp_map() always has the memory */
     }
     g_assert_not_reached();
 }

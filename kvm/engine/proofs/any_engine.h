@@ -49,7 +49,7 @@ static enum lwp_mem_result any_result(struct lwp_fault *fault)
 	ANY(u8, result);
 	ANY(u64, addr);
 
-	assume(result <= LWP_MEM_NOT_RAM);
+	assume(result <= LWP_MEM_AGAIN);
 	if (result == LWP_MEM_FAULT && fault)
 		fault->addr = addr;
 	return result;

@@ -80,6 +80,7 @@ PROPERTY(a_failed_access_is_told)
 	turned_off = e.stats.turned_off;
 	check("43724-814", lwp_access_done(&e, result, &exc) == (result == LWP_MEM_OK));
 	check("43724-815", (exc.kind == LWP_EXC_PF) == (result == LWP_MEM_FAULT));
+	check("43724-814", (exc.kind == LWP_EXC_AGAIN) == (result == LWP_MEM_AGAIN));
 	check("43724-815", e.stats.faults == faults + (result == LWP_MEM_FAULT));
 	check("43724-818", e.stats.turned_off == turned_off + (result == LWP_MEM_NOT_RAM));
 	check("43724-818", result != LWP_MEM_NOT_RAM || !lwp_engine_on(&e));

@@ -161,9 +161,9 @@ PROPERTY(boundary)
 	assume(half(rip));
 	lwp_boundary(&e, rip, entered & 1, &exc);
 	check("43724-816", wanted == !!accesses);
-	check("43724-815", exc.kind == LWP_EXC_NONE || exc.kind == LWP_EXC_PF);
+	check("43724-815", exc.kind != LWP_EXC_UD && exc.kind != LWP_EXC_GP);
 	check("43724-818", exc.kind == LWP_EXC_NONE || lwp_engine_on(&e));
-	check("43724-816", exc.kind == LWP_EXC_NONE || !e.st.pending.event_id || !rip ||
+	check("43724-816", exc.kind != LWP_EXC_PF || !e.st.pending.event_id || !rip ||
 				   (e.st.flags & LWP_STATE_FAULTED && e.st.retry_rip == rip));
 	check("43724-420", engine_ok());
 	cover(exc.kind == LWP_EXC_PF);

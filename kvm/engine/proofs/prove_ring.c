@@ -140,8 +140,8 @@ PROPERTY(pending_is_reloaded_once)
 	if (mapped[SLOT] == LWP_MEM_FAULT && fault_at[SLOT] < lowest)
 		lowest = fault_at[SLOT];
 	if (mapped[BLOCK] == LWP_MEM_FAULT) {
-		check("43724-818", result == (mapped[SLOT] == LWP_MEM_NOT_RAM ? LWP_MEM_NOT_RAM :
-										LWP_MEM_FAULT));
+		check("43724-818",
+		      result == (mapped[SLOT] == LWP_MEM_OK ? LWP_MEM_FAULT : mapped[SLOT]));
 		check("43724-815", result != LWP_MEM_FAULT || fault.addr == lowest);
 	} else if (result == LWP_MEM_FAULT) {
 		check("43724-815", fault.addr == fault_at[SLOT]);

@@ -47,7 +47,7 @@ static enum lwp_mem_result map(void *vcpu, struct lwp_span *span, bool write,
 	cr_assert(ge(u32, span->len, 1));
 	cr_assert(le(u32, span->len, LWP_CB_MAX_SIZE));
 	if (guest.maps++ == guest.fail_map)
-		return fault_at(fault, span->gva, write, false);
+		return guest.fail_again ? LWP_MEM_AGAIN : fault_at(fault, span->gva, write, false);
 	for (u64 page = first; page <= last; page++) {
 		u8 perm = permission(page * PAGE);
 		u64 lowest = page == first ? span->gva : page * PAGE;

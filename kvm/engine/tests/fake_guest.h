@@ -40,6 +40,7 @@ struct fake_guest {
 	bool direct; /* map() lets the engine access what lies in one page */
 	int maps; /* calls of map() so far */
 	int fail_map; /* the call of map() that faults although the pages are there; -1 = none */
+	bool fail_again; /* LWP_MEM_AGAIN is its result, instead of a fault */
 	int fail_write,
 		fail_read; /* the write or read whose memory has gone since map(); -1 = none */
 	int writes, reads;

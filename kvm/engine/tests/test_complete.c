@@ -81,15 +81,19 @@ static u32 faults;
 
 static bool again(void)
 {
-	if (exc.kind != LWP_EXC_PF)
+	if (exc.kind == LWP_EXC_NONE)
 		return false;
+	cr_assert(eq(int, exc.kind, guest.fail_again ? LWP_EXC_AGAIN : LWP_EXC_PF));
+	/* Nothing is kept for a retry, which would come at the same instruction only. */
+	cr_assert(not(guest.fail_again &&
+		      (eng.st.flags & LWP_STATE_FAULTED || eng.load_faulted || eng.stats.faults)));
 	faults++;
 	cr_assert(le(u32, faults, 1));
 	return true;
 }
 
 /* All kinds of records, a full ring, flushes, a switch of blocks, LWP off. */
-static void program(u32 rev, int fail_map, struct outcome *o)
+static void program(u32 rev, int fail_map, bool fail_again, struct outcome *o)
 {
 	u32 ire = rev == LWP_REV_2007 ? 1 : 2;
 
@@ -105,6 +109,7 @@ static void program(u32 rev, int fail_map, struct outcome *o)
 	}
 	faults = 0;
 	guest.fail_map = fail_map;
+	guest.fail_again = fail_again;
 	do
 		llwpcb(BLOCK);
 	while (again());
@@ -153,17 +158,17 @@ static void program(u32 rev, int fail_map, struct outcome *o)
 	memcpy(o->mem, guest.mem, sizeof(o->mem));
 }
 
-static void every_access_faults(u32 rev, int at_least)
+static void every_access_fails(u32 rev, bool fail_again, int at_least)
 {
 	static struct outcome undisturbed, disturbed;
 	int maps;
 
-	program(rev, -1, &undisturbed);
+	program(rev, -1, false, &undisturbed);
 	maps = guest.maps;
 	cr_assert(eq(u32, faults, 0));
 	cr_expect(ge(int, maps, at_least));
 	for (int i = 0; i < maps; i++) {
-		program(rev, i, &disturbed);
+		program(rev, i, fail_again, &disturbed);
 		cr_expect(eq(u32, faults, 1));
 		cr_expect(eq(int, memcmp(disturbed.mem, undisturbed.mem, sizeof(disturbed.mem)), 0),
 			  "memory after a fault at access %d", i);
@@ -176,10 +181,16 @@ static void every_access_faults(u32 rev, int at_least)
 
 Test(complete, every_access_of_43724_can_fault_once) /* 43724-821 */
 {
-	every_access_faults(LWP_REV_43724, 90);
+	every_access_fails(LWP_REV_43724, false, 90);
 }
 
 Test(complete, every_access_of_2007_can_fault_once) /* 2007-706, 2007-807 */
 {
-	every_access_faults(LWP_REV_2007, 20);
+	every_access_fails(LWP_REV_2007, false, 20);
+}
+
+Test(complete, every_access_can_wait_once) /* 43724-821, 2007-706 */
+{
+	every_access_fails(LWP_REV_43724, true, 90);
+	every_access_fails(LWP_REV_2007, true, 20);
 }
