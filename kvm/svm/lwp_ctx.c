@@ -14,12 +14,9 @@
  * return. So at CPL 3 the live context is compared with GS.base; below, it stays while one of the
  * two has its GS base. A kernel that switches threads writes KernelGSBase, and neither has it then.
  *
- * Locks: a vCPU's own (svm_lwp.lock) is taken by others only for a moment, and they do not wait for
- * a vCPU that sleeps with it in an access to guest memory. The table's (kvm_svm_lwp.lock) is never
- * held over such an access.
+ * Locks: a vCPU's own (svm_lwp.lock) is taken by others, too; nobody sleeps in guest memory with it,
+ * see lwp_mem.c. The table's (kvm_svm_lwp.lock) is never held over an access to guest memory.
  */
-#include <linux/delay.h>
-
 #include "svm.h"
 #include "smm.h"
 #include "x86.h"
@@ -29,11 +26,6 @@
 
 /* Attempts to take a context from another vCPU before it is left to the others. */
 #define LWP_TAKE_TRIES 4
-
-/* Poll a holder's lock 100 times, 50 us apart. If that fails, do not poll again for 100 ms. */
-#define LWP_WAITS 100
-#define LWP_WAIT_US 50
-#define LWP_PATIENCE (HZ / 10)
 
 /* The clock of the table, in ms. */
 u64 svm_lwp_now(void)
@@ -67,15 +59,6 @@ static u64 svm_lwp_gs(struct kvm_vcpu *vcpu)
 {
 	return svm_lwp_user_mode(to_svm(vcpu)) ? svm_lwp_save(vcpu)->gs.base :
 						 svm_lwp_save(vcpu)->kernel_gs_base;
-}
-
-static enum lwp_paging svm_lwp_paging(struct kvm_vcpu *vcpu)
-{
-	if (!is_paging(vcpu))
-		return LWP_PAGING_OFF;
-	if (is_long_mode(vcpu))
-		return kvm_is_cr4_bit_set(vcpu, X86_CR4_LA57) ? LWP_PAGING_LONG5 : LWP_PAGING_LONG;
-	return is_pae_paging(vcpu) ? LWP_PAGING_PAE : LWP_PAGING_LEGACY;
 }
 
 /* Has the guest switched since the last lookup? */
@@ -181,25 +164,6 @@ void svm_lwp_ctx_leave(struct kvm_vcpu *vcpu, bool drop)
 }
 
 /*
- * Take the lock of a holder. It may sleep with it, for as long as user space wants, in an access to
- * its guest memory: wait for some ms only, and not again soon. Called without locks (43724-904).
- */
-static bool svm_lwp_lock_holder(struct svm_lwp *lwp, struct svm_lwp *holder)
-{
-	int i;
-
-	for (i = 0; i < LWP_WAITS; i++) {
-		if (mutex_trylock(&holder->lock))
-			return true;
-		if (time_before(jiffies, lwp->patience) || signal_pending(current))
-			return false;
-		usleep_range(LWP_WAIT_US, 2 * LWP_WAIT_US);
-	}
-	lwp->patience = jiffies + LWP_PATIENCE;
-	return false;
-}
-
-/*
  * Have `holder` park the context of `key`. Called without locks. False: it cannot now (43724-903).
  */
 static bool svm_lwp_take(struct kvm_vcpu *vcpu, s32 holder, const struct lwp_ctx_key *key)
@@ -210,8 +174,7 @@ static bool svm_lwp_take(struct kvm_vcpu *vcpu, s32 holder, const struct lwp_ctx
 	if (!other)
 		return false;
 	lwp = &to_svm(other)->lwp;
-	if (!svm_lwp_lock_holder(&to_svm(vcpu)->lwp, lwp))
-		return false;
+	mutex_lock(&lwp->lock);
 	if (lwp->live && lwp_ctx_key_equal(&lwp->live_key, key)) {
 		svm_lwp_park_live(other);
 		lwp->taken = true;
@@ -244,6 +207,7 @@ static enum lwp_ctx_found svm_lwp_search(struct kvm_vcpu *vcpu, const struct lwp
 	if (found != LWP_CTX_VERIFY)
 		return found;
 	verdict = lwp_ctx_verify(e, &look.saved, &ip);
+	svm_lwp_unpin(vcpu);
 	mutex_lock(&vm->lock);
 	found = lwp_ctx_claim(&vm->table, e, vcpu->vcpu_idx, &look, verdict, &ip);
 	mutex_unlock(&vm->lock);

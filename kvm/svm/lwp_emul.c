@@ -91,8 +91,28 @@ static bool svm_lwp_sample(struct kvm_vcpu *vcpu, const struct lwp_xop *xop, str
 	return true;
 }
 
-/* 43724-628, 43724-712 */
-static int svm_lwp_execute(struct kvm_vcpu *vcpu, const struct lwp_xop *xop)
+/* False: see svm_lwp_sample(). */
+static bool svm_lwp_perform(struct kvm_vcpu *vcpu, const struct lwp_xop *xop, struct lwp_exc *exc,
+			    struct x86_exception *fault)
+{
+	bool read = true;
+
+	svm_lwp_store_begin(vcpu);
+	if (xop->op == LWP_XOP_LLWPCB)
+		svm_lwp_llwpcb(vcpu, xop, exc);
+	else if (xop->op == LWP_XOP_SLWPCB)
+		svm_lwp_slwpcb(vcpu, xop, exc);
+	else
+		read = svm_lwp_sample(vcpu, xop, exc, fault);
+	svm_lwp_store_end(vcpu);
+	return read;
+}
+
+/*
+ * False: memory was not there, and has been waited for; execute it once more. True: *r is the
+ * result of the exit handler (43724-628, 43724-712).
+ */
+static bool svm_lwp_execute(struct kvm_vcpu *vcpu, const struct lwp_xop *xop, int *r)
 {
 	struct lwp_retired retired = { .address = kvm_get_linear_rip(vcpu) };
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
@@ -100,25 +120,16 @@ static int svm_lwp_execute(struct kvm_vcpu *vcpu, const struct lwp_xop *xop)
 	struct x86_exception fault = {};
 	bool read = true;
 
-	mutex_lock(&lwp->lock);
+	svm_lwp_memory_lock(vcpu);
 	if (svm_lwp_user_mode(to_svm(vcpu)))
 		svm_lwp_source_stop_user(vcpu);
 	else
 		svm_lwp_source_stop(vcpu);
 	svm_lwp_ctx_before_insn(vcpu, xop->op == LWP_XOP_LLWPCB);
-	switch (xop->op) {
-	case LWP_XOP_LLWPCB:
-		svm_lwp_llwpcb(vcpu, xop, &exc);
-		break;
-	case LWP_XOP_SLWPCB:
-		svm_lwp_slwpcb(vcpu, xop, &exc);
-		break;
-	default:
-		read = svm_lwp_sample(vcpu, xop, &exc, &fault);
-		break;
-	}
-	if (read && exc.kind == LWP_EXC_NONE && xop->op != LWP_XOP_LLWPCB &&
-	    svm_lwp_user_mode(to_svm(vcpu)))
+	if (!svm_lwp_memory_waits(vcpu))
+		read = svm_lwp_perform(vcpu, xop, &exc, &fault);
+	if (!svm_lwp_memory_waits(vcpu) && read && exc.kind == LWP_EXC_NONE &&
+	    xop->op != LWP_XOP_LLWPCB && svm_lwp_user_mode(to_svm(vcpu)))
 		lwp_retire(&lwp->engine, &retired);
 	svm_lwp_ctx_changed(vcpu);
 	lwp->next.valid = false;
@@ -126,18 +137,17 @@ static int svm_lwp_execute(struct kvm_vcpu *vcpu, const struct lwp_xop *xop)
 		svm_lwp_set_mode(to_svm(vcpu), "insn", LWP_MODE_PASS);
 	lwp->ss_shadow = false;
 	svm_lwp_account(vcpu);
-	mutex_unlock(&lwp->lock);
+	if (svm_lwp_memory_unlock(vcpu))
+		return false;
 
 	trace_kvm_lwp_insn(vcpu->vcpu_id, xop->op, retired.address, read ? exc.kind : LWP_EXC_GP);
-	if (!read) {
+	if (!read)
 		svm_lwp_inject_read(vcpu, &fault);
-		return 1;
-	}
-	if (exc.kind != LWP_EXC_NONE) {
+	else if (exc.kind != LWP_EXC_NONE)
 		svm_lwp_inject(vcpu, &exc);
-		return 1;
-	}
-	return svm_lwp_complete(vcpu, xop->length);
+	else
+		*r = svm_lwp_complete(vcpu, xop->length);
+	return true;
 }
 
 /*
@@ -164,7 +174,8 @@ bool svm_lwp_ud(struct kvm_vcpu *vcpu, int *r)
 	}
 	switch (verdict) {
 	case LWP_DECODE_OK:
-		*r = svm_lwp_execute(vcpu, &xop);
+		while (!svm_lwp_execute(vcpu, &xop, r) && !signal_pending(current))
+			;
 		return true;
 	case LWP_DECODE_GP:
 		kvm_queue_exception_e(vcpu, GP_VECTOR, 0);

@@ -100,7 +100,11 @@ static bool svm_lwp_boundary(struct kvm_vcpu *vcpu)
 	lwp->ss_shadow = false;
 	if (!lwp_boundary_wanted(&lwp->engine, rip, entered))
 		return false;
+	svm_lwp_store_begin(vcpu);
 	lwp_boundary(&lwp->engine, rip, entered, &exc);
+	svm_lwp_store_end(vcpu);
+	if (exc.kind == LWP_EXC_AGAIN)
+		lwp->in_user = !entered;
 	trace_kvm_lwp_boundary(vcpu->vcpu_id, rip, exc.kind, exc.fault.addr);
 	svm_lwp_ctx_changed(vcpu);
 	svm_lwp_inject(vcpu, &exc);
@@ -164,6 +168,8 @@ static enum svm_lwp_mode svm_lwp_choose(struct kvm_vcpu *vcpu, const char **even
 
 	*again = false;
 	*event = svm_lwp_ctx_sync(vcpu);
+	if (svm_lwp_memory_waits(vcpu))
+		return lwp->mode;
 	if (!(svm_lwp_active(lwp) && svm_lwp_here(vcpu)) && !svm_lwp_ctx_awaited(vcpu)) {
 		svm_lwp_source_stop(vcpu);
 		return LWP_MODE_OFF;
@@ -201,12 +207,16 @@ bool svm_lwp_enter(struct kvm_vcpu *vcpu, int *r)
 	if (svm_lwp_idle(vcpu))
 		return false;
 
-	mutex_lock(&lwp->lock);
+	*r = 1;
+	svm_lwp_memory_lock(vcpu);
 	lwp->next.valid = false;
 	mode = svm_lwp_choose(vcpu, &event, &again);
 	unseen = svm_lwp_source_will_interrupt(vcpu);
 	svm_lwp_account(vcpu);
-	mutex_unlock(&lwp->lock);
+	if (svm_lwp_memory_unlock(vcpu)) {
+		lwp->next.valid = false;
+		return true;
+	}
 
 	mode = svm_lwp_confirm(vcpu, mode);
 	/* Without a step the instruction is counted elsewhere, if it counts at all. */
@@ -218,6 +228,5 @@ bool svm_lwp_enter(struct kvm_vcpu *vcpu, int *r)
 		*r = svm_lwp_emulate(vcpu);
 		return true;
 	}
-	*r = 1;
 	return again;
 }

@@ -92,6 +92,13 @@ void svm_lwp_cpu_warn(void);
 
 /* lwp_mem.c */
 extern const struct lwp_vcpu_ops svm_lwp_ops;
+enum lwp_paging svm_lwp_paging(struct kvm_vcpu *vcpu);
+void svm_lwp_memory_lock(struct kvm_vcpu *vcpu);
+bool svm_lwp_memory_waits(struct kvm_vcpu *vcpu);
+bool svm_lwp_memory_unlock(struct kvm_vcpu *vcpu);
+void svm_lwp_unpin(struct kvm_vcpu *vcpu);
+void svm_lwp_store_begin(struct kvm_vcpu *vcpu);
+void svm_lwp_store_end(struct kvm_vcpu *vcpu);
 struct x86_exception svm_lwp_page_fault(const struct lwp_fault *fault);
 bool svm_lwp_user_mode(const struct vcpu_svm *svm);
 unsigned int svm_lwp_code_at_rip(struct kvm_vcpu *vcpu, u8 *to, unsigned int len);

@@ -3,6 +3,16 @@
  * Guest memory for LWP: by linear address, with user rights at any CPL, through the page tables of
  * the current address space; and the instruction at rIP. Callers are in process context and hold
  * kvm->srcu for reading.
+ *
+ * Nobody sleeps in guest memory with svm_lwp.lock. With it page faults are disabled: what the host
+ * would have to fetch first is noted, LWP_MEM_AGAIN goes up to svm_lwp_memory_unlock(), which waits
+ * without the lock, and the guest's instruction or the VM-Entry begins again.
+ *
+ * What the engine stores, it stores with IRQs off, from the walk of the guest's tables to the last
+ * write. So no vCPU of the guest can take a page away between the two. A flush of other vCPUs' TLBs
+ * waits for this one, which is not outside of the guest then (KVM_REQUEST_WAIT). One that does not
+ * wait for a preempted vCPU (KVM_FEATURE_PV_TLB_FLUSH) finds none: IRQs are off, and while KVM
+ * works for LWP at_instruction_boundary is false.
  */
 #include "svm.h"
 #include "lapic.h"
@@ -10,6 +20,7 @@
 #include "lwp_compat.h"
 #include "lwp_layers.h"
 #include "lwp/lwp_segment.h"
+#include "lwp/lwp_walk.h"
 #include "lwp/lwp_xop.h"
 #include "lwp_trace.h"
 
@@ -19,20 +30,196 @@ static u32 svm_lwp_first_len(const struct lwp_span *span)
 	return min_t(u32, span->len, PAGE_SIZE - offset_in_page(span->gva));
 }
 
+enum lwp_paging svm_lwp_paging(struct kvm_vcpu *vcpu)
+{
+	if (!is_paging(vcpu))
+		return LWP_PAGING_OFF;
+	if (is_long_mode(vcpu))
+		return kvm_is_cr4_bit_set(vcpu, X86_CR4_LA57) ? LWP_PAGING_LONG5 : LWP_PAGING_LONG;
+	return is_pae_paging(vcpu) ? LWP_PAGING_PAE : LWP_PAGING_LEGACY;
+}
+
 /* 43724-608 */
 static gpa_t svm_lwp_walk(struct kvm_vcpu *vcpu, u64 gva, u64 access, struct x86_exception *e)
 {
 	return lwp_gva_to_gpa(vcpu, gva, access, e);
 }
 
-/* 43724-818 */
-static bool svm_lwp_is_ram(struct kvm_vcpu *vcpu, gpa_t gpa, bool write)
+/*
+ * An access to the page at gva has failed, because `otherwise` or because the page, or one of the
+ * tables, is not in the host's memory. svm_lwp_wait() finds out; until then it is LWP_MEM_AGAIN.
+ */
+static enum lwp_mem_result svm_lwp_failed(struct kvm_vcpu *vcpu, u64 gva, u64 access,
+					  enum lwp_mem_result otherwise)
 {
+	struct svm_lwp_memory *m = &to_svm(vcpu)->lwp.memory;
+	int i;
+
+	if (!pagefault_disabled())
+		return otherwise;
+	gva &= PAGE_MASK;
+	for (i = 0; i < ARRAY_SIZE(m->found); i++) {
+		if (m->found[i].gva == gva && m->found[i].access == access &&
+		    m->found[i].result == otherwise)
+			return otherwise;
+	}
+	m->waits = true;
+	m->wanted = (struct svm_lwp_want){ gva, access };
+	return LWP_MEM_AGAIN;
+}
+
+/*
+ * Bring a page of the guest into the host's memory. It may be long until user space provides it,
+ * and a signal ends that. Memory without a struct page cannot be had. Result: 0 or -errno.
+ */
+static long svm_lwp_fault_in(struct kvm_vcpu *vcpu, gfn_t gfn, bool write)
+{
+	unsigned int flags = FOLL_INTERRUPTIBLE | (write ? FOLL_WRITE : 0);
+	unsigned long hva = kvm_vcpu_gfn_to_hva(vcpu, gfn);
+	struct page *page;
+	long r;
+
+	if (kvm_is_error_hva(hva))
+		return -EFAULT;
+	r = get_user_pages_unlocked(hva, 1, &page, flags);
+	if (r != 1)
+		return r ?: -EAGAIN;
+	put_page(page);
+	return 0;
+}
+
+static enum lwp_phys_result svm_lwp_read_table(void *ctx, u64 gpa, void *to, u32 len)
+{
+	struct kvm_vcpu *vcpu = ctx;
+
+	if (svm_lwp_fault_in(vcpu, gpa_to_gfn(gpa), false) ||
+	    kvm_vcpu_read_guest_atomic(vcpu, gpa, to, len))
+		return LWP_PHYS_AWAY;
+	return LWP_PHYS_OK;
+}
+
+/*
+ * Wait for what an access wanted, without locks: for the tables (of a nested guest uninterruptibly,
+ * as KVM's own walks do), then for the page.
+ */
+static void svm_lwp_wait(struct kvm_vcpu *vcpu)
+{
+	struct svm_lwp_memory *m = &to_svm(vcpu)->lwp.memory;
+	struct lwp_phys phys = {
+		.read = svm_lwp_read_table,
+		.ctx = vcpu,
+		.bits = cpuid_maxphyaddr(vcpu),
+	};
+	struct svm_lwp_want found = m->wanted;
+	struct x86_exception e;
+	gpa_t gpa;
+	long r;
+
+	if (!is_guest_mode(vcpu))
+		lwp_walk(&phys, svm_lwp_paging(vcpu), kvm_read_cr3(vcpu), found.gva, &gpa);
+	if (signal_pending(current))
+		return;
+	gpa = svm_lwp_walk(vcpu, found.gva, found.access, &e);
+	if (gpa == INVALID_GPA) {
+		found.result = LWP_MEM_FAULT;
+	} else {
+		r = svm_lwp_fault_in(vcpu, gpa_to_gfn(gpa), found.access & PFERR_WRITE_MASK);
+		if (!r || r == -EINTR || r == -EAGAIN)
+			return;
+		found.result = LWP_MEM_NOT_RAM;
+	}
+	m->found[m->founds++ % ARRAY_SIZE(m->found)] = found;
+}
+
+/* Take the vCPU's lock for work in which guest memory is accessed. */
+void svm_lwp_memory_lock(struct kvm_vcpu *vcpu)
+{
+	if (is_pae_paging(vcpu))
+		kvm_pdptr_read(vcpu, 0);
+	mutex_lock(&to_svm(vcpu)->lwp.lock);
+	pagefault_disable();
+}
+
+/* Did an access since then want memory that is not there? Then the work is to be left. */
+bool svm_lwp_memory_waits(struct kvm_vcpu *vcpu)
+{
+	return to_svm(vcpu)->lwp.memory.waits;
+}
+
+/*
+ * Release the lock. True: memory was not there and has been waited for, or there is a signal. The
+ * work is to be done once more.
+ */
+bool svm_lwp_memory_unlock(struct kvm_vcpu *vcpu)
+{
+	struct svm_lwp_memory *m = &to_svm(vcpu)->lwp.memory;
+	bool waits = m->waits;
+
+	m->waits = false;
+	pagefault_enable();
+	mutex_unlock(&to_svm(vcpu)->lwp.lock);
+	if (waits)
+		svm_lwp_wait(vcpu);
+	else if (m->founds)
+		memset(m, 0, sizeof(*m));
+	return waits;
+}
+
+/* Have a page at hand until svm_lwp_unpin(): its address in the host (43724-818). */
+static enum lwp_mem_result svm_lwp_pin(struct kvm_vcpu *vcpu, u64 gva, gpa_t gpa, u64 access,
+				       u64 *address)
+{
+	struct svm_lwp_memory *m = &to_svm(vcpu)->lwp.memory;
+	struct svm_lwp_pin *pin = &m->pin[m->pins];
+	bool write = access & PFERR_WRITE_MASK;
 	struct kvm_memory_slot *slot;
 
-	slot = __gfn_to_memslot(kvm_vcpu_memslots(vcpu), gpa_to_gfn(gpa));
-	return slot && !(slot->flags & KVM_MEMSLOT_INVALID) &&
-	       !(write && (slot->flags & KVM_MEM_READONLY));
+	pin->gfn = gpa_to_gfn(gpa);
+	pin->write = write;
+	slot = __gfn_to_memslot(kvm_vcpu_memslots(vcpu), pin->gfn);
+	if (!slot || slot->flags & KVM_MEMSLOT_INVALID ||
+	    (write && slot->flags & KVM_MEM_READONLY) || WARN_ON_ONCE(m->pins == SVM_LWP_PINS))
+		return LWP_MEM_NOT_RAM;
+	if (!get_user_page_fast_only(gfn_to_hva_memslot(slot, pin->gfn), write ? FOLL_WRITE : 0,
+				     &pin->page))
+		return svm_lwp_failed(vcpu, gva, access, LWP_MEM_NOT_RAM);
+	m->pins++;
+	*address = (unsigned long)page_address(pin->page) + offset_in_page(gpa);
+	return LWP_MEM_OK;
+}
+
+/* The spans that the engine has mapped are not used any more. */
+void svm_lwp_unpin(struct kvm_vcpu *vcpu)
+{
+	struct svm_lwp_memory *m = &to_svm(vcpu)->lwp.memory;
+
+	while (m->pins) {
+		const struct svm_lwp_pin *pin = &m->pin[--m->pins];
+
+		if (pin->write) {
+			kvm_vcpu_mark_page_dirty(vcpu, pin->gfn);
+			kvm_release_page_dirty(pin->page);
+		} else {
+			put_page(pin->page);
+		}
+	}
+}
+
+/* The engine is going to store: see above. Called with svm_lwp_memory_lock(). */
+void svm_lwp_store_begin(struct kvm_vcpu *vcpu)
+{
+	lwp_keep_pdptrs(vcpu, true);
+	local_irq_disable();
+	smp_store_mb(vcpu->mode, READING_SHADOW_PAGE_TABLES);
+}
+
+void svm_lwp_store_end(struct kvm_vcpu *vcpu)
+{
+	/* After all writes. */
+	smp_store_release(&vcpu->mode, OUTSIDE_GUEST_MODE);
+	local_irq_enable();
+	lwp_keep_pdptrs(vcpu, false);
+	svm_lwp_unpin(vcpu);
 }
 
 /*
@@ -68,68 +255,59 @@ static enum lwp_mem_result svm_lwp_map(void *v, struct lwp_span *span, bool writ
 {
 	u64 access = PFERR_USER_MASK | (write ? PFERR_WRITE_MASK : 0);
 	u32 first = svm_lwp_first_len(span);
+	int i, pages = first == span->len ? 1 : 2;
+	enum lwp_mem_result r = LWP_MEM_OK;
 	struct kvm_vcpu *vcpu = v;
 	struct x86_exception e = {};
 	u64 gva = span->gva;
-	int i;
+	gpa_t gpa[2];
 
-	for (i = 0; i < 2; i++, gva += first) {
-		if (i && first == span->len)
-			break;
+	for (i = 0; i < pages; i++, gva += first) {
 		if (is_noncanonical_address(gva, vcpu, 0))
 			return LWP_MEM_NOT_RAM;
-		span->page[i] = svm_lwp_walk(vcpu, gva, access, &e);
-		if (span->page[i] == INVALID_GPA) {
+		gpa[i] = svm_lwp_walk(vcpu, gva, access, &e);
+		if (gpa[i] == INVALID_GPA) {
 			svm_lwp_fault(fault, &e, gva);
-			return LWP_MEM_FAULT;
+			return svm_lwp_failed(vcpu, gva, access, LWP_MEM_FAULT);
 		}
 	}
-	for (i = 0; i < 2; i++) {
-		if (i && first == span->len)
-			break;
-		if (!svm_lwp_is_ram(vcpu, span->page[i], write))
-			return LWP_MEM_NOT_RAM;
-	}
-	return LWP_MEM_OK;
+	for (i = 0; i < pages && r == LWP_MEM_OK; i++)
+		r = svm_lwp_pin(vcpu, span->gva + i * first, gpa[i], access, &span->page[i]);
+	if (r == LWP_MEM_OK && pages == 1)
+		span->direct = (u8 *)span->page[0];
+	return r;
 }
 
-/* Copy a part of a mapped span; the part may lie in both pages. */
-static enum lwp_mem_result svm_lwp_copy(struct kvm_vcpu *vcpu, const struct lwp_span *span,
-					u32 offset, void *buf, u32 len, bool write)
+/* How many of the bytes at this offset of a span are in one page, and where. */
+static u32 svm_lwp_part(const struct lwp_span *span, u32 offset, u32 len, u8 **at)
 {
 	u32 first = svm_lwp_first_len(span);
+	bool second = offset >= first;
 
-	while (len) {
-		bool second = offset >= first;
-		gpa_t gpa = second ? span->page[1] + offset - first : span->page[0] + offset;
-		u32 part = second ? len : min(len, first - offset);
-		int err;
-
-		if (write)
-			err = kvm_vcpu_write_guest_page(vcpu, gpa_to_gfn(gpa), buf,
-							offset_in_page(gpa), part);
-		else
-			err = kvm_vcpu_read_guest_page(vcpu, gpa_to_gfn(gpa), buf,
-						       offset_in_page(gpa), part);
-		if (err)
-			return LWP_MEM_NOT_RAM;
-		buf += part;
-		offset += part;
-		len -= part;
-	}
-	return LWP_MEM_OK;
+	*at = (u8 *)span->page[second] + offset - (second ? first : 0);
+	return second ? len : min(len, first - offset);
 }
 
 static enum lwp_mem_result svm_lwp_read(void *vcpu, const struct lwp_span *span, u32 offset,
 					void *to, u32 len)
 {
-	return svm_lwp_copy(vcpu, span, offset, to, len, false);
+	u8 *at;
+	u32 part = svm_lwp_part(span, offset, len, &at);
+
+	memcpy(to, at, part);
+	return part < len ? svm_lwp_read(vcpu, span, offset + part, to + part, len - part) :
+			    LWP_MEM_OK;
 }
 
 static enum lwp_mem_result svm_lwp_write(void *vcpu, const struct lwp_span *span, u32 offset,
 					 const void *from, u32 len)
 {
-	return svm_lwp_copy(vcpu, span, offset, (void *)from, len, true);
+	u8 *at;
+	u32 part = svm_lwp_part(span, offset, len, &at);
+
+	lwp_write_direct(at, from, part);
+	return part < len ? svm_lwp_write(vcpu, span, offset + part, from + part, len - part) :
+			    LWP_MEM_OK;
 }
 
 /*
@@ -197,12 +375,16 @@ static u64 svm_lwp_user(struct kvm_vcpu *vcpu)
 static bool svm_lwp_fetch(struct kvm_vcpu *vcpu, u64 linear, void *to, unsigned int len,
 			  struct x86_exception *e)
 {
+	u64 access = PFERR_FETCH_MASK | svm_lwp_user(vcpu);
 	gpa_t gpa;
 
 	e->vector = 0;
-	gpa = svm_lwp_walk(vcpu, linear, PFERR_FETCH_MASK | svm_lwp_user(vcpu), e);
-	return gpa != INVALID_GPA &&
-	       !kvm_vcpu_read_guest_page(vcpu, gpa_to_gfn(gpa), to, offset_in_page(gpa), len);
+	gpa = svm_lwp_walk(vcpu, linear, access, e);
+	if (gpa != INVALID_GPA &&
+	    !kvm_vcpu_read_guest_page(vcpu, gpa_to_gfn(gpa), to, offset_in_page(gpa), len))
+		return true;
+	svm_lwp_failed(vcpu, linear, access, gpa == INVALID_GPA ? LWP_MEM_FAULT : LWP_MEM_NOT_RAM);
+	return false;
 }
 
 /*
@@ -299,15 +481,21 @@ static int svm_lwp_read_linear(struct svm_lwp_reader *reader, u64 linear, void *
 			       unsigned int size)
 {
 	struct kvm_vcpu *vcpu = reader->vcpu;
+	u64 access = svm_lwp_user(vcpu);
 
 	while (size) {
 		unsigned int part = min_t(unsigned int, size, PAGE_SIZE - offset_in_page(linear));
-		gpa_t gpa = svm_lwp_walk(vcpu, linear, svm_lwp_user(vcpu), &reader->e);
+		gpa_t gpa = svm_lwp_walk(vcpu, linear, access, &reader->e);
 
-		if (gpa == INVALID_GPA)
+		if (gpa == INVALID_GPA) {
+			svm_lwp_failed(vcpu, linear, access, LWP_MEM_FAULT);
 			return -EFAULT;
-		if (kvm_vcpu_read_guest_page(vcpu, gpa_to_gfn(gpa), buf, offset_in_page(gpa), part))
+		}
+		if (kvm_vcpu_read_guest_page(vcpu, gpa_to_gfn(gpa), buf, offset_in_page(gpa),
+					     part)) {
+			svm_lwp_failed(vcpu, linear, access, LWP_MEM_NOT_RAM);
 			memset(buf, 0xff, part);
+		}
 		linear += part;
 		buf += part;
 		size -= part;

@@ -69,7 +69,7 @@ const char *svm_lwp_source_setup(void)
 /*
  * Release the events of a vCPU that has not used them for SVM_LWP_PERF_IDLE: a host whose vPMUs are
  * mediated creates no such VM while there is an event that counts guests. The timer runs on while
- * they count. A worker of the host does not wait for a vCPU that sleeps in a store to guest memory.
+ * they count.
  */
 static void svm_lwp_source_release_idle(struct work_struct *work)
 {
@@ -78,10 +78,7 @@ static void svm_lwp_source_release_idle(struct work_struct *work)
 	struct vcpu_svm *svm = container_of(lwp, struct vcpu_svm, lwp);
 	unsigned long idle_at;
 
-	if (!mutex_trylock(&lwp->lock)) {
-		schedule_delayed_work(&lwp->perf.release_idle, SVM_LWP_PERF_IDLE);
-		return;
-	}
+	guard(mutex)(&lwp->lock);
 	if (lwp->perf.running || svm_lwp_clock_running(&svm->vcpu) ||
 	    svm_lwp_ibs_running(&svm->vcpu))
 		lwp->perf.used = jiffies;
@@ -93,7 +90,6 @@ static void svm_lwp_source_release_idle(struct work_struct *work)
 		svm_lwp_clock_free(&svm->vcpu);
 		svm_lwp_ibs_free(&svm->vcpu);
 	}
-	mutex_unlock(&lwp->lock);
 }
 
 /* Will KVM make a perf event for a counter of the guest? See reprogram_counter(). */

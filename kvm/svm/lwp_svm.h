@@ -116,6 +116,30 @@ struct svm_lwp_btf {
 	u64 left[LWP_KINDS]; /* events until one is due, at that entry */
 };
 
+#define SVM_LWP_PINS 8
+
+struct svm_lwp_pin {
+	struct page *page;
+	gfn_t gfn;
+	bool write;
+};
+
+/* An access of the guest's program to a page: PFERR_*, and how it ended. */
+struct svm_lwp_want {
+	u64 gva, access;
+	enum lwp_mem_result result;
+};
+
+/* Guest memory that is accessed, and that is waited for; see lwp_mem.c */
+struct svm_lwp_memory {
+	struct svm_lwp_pin pin[SVM_LWP_PINS];
+	u32 pins;
+	bool waits; /* `wanted` is not there */
+	struct svm_lwp_want wanted;
+	struct svm_lwp_want found[4]; /* that fail, however long they are waited for */
+	u32 founds;
+};
+
 struct svm_lwp {
 	/*
 	 * Guards the engine and the fields up to `clock`. Taken in process context only, also by
@@ -138,7 +162,6 @@ struct svm_lwp {
 	enum lwp_paging seen_paging;
 	struct lwp_exc msr_exc; /* 2007: raised by the last access to LWP_CBADDR ... */
 	u64 msr_rip; /* ... at this rIP */
-	unsigned long patience; /* jiffies until which it does not wait for a holder again */
 
 	/* The source and counts that the engine does not have yet, see lwp_source.c */
 	bool counting; /* the source is armed */
@@ -169,6 +192,7 @@ struct svm_lwp {
 	bool ss_shadow; /* the instruction before was MOV SS or POP SS */
 	u64 others_tf; /* RFLAGS.TF as its other owners left it */
 	struct svm_lwp_next next;
+	struct svm_lwp_memory memory;
 	bool avic_off; /* this vCPU is counted in kvm_svm_lwp.stepping */
 	struct lwp_stats seen; /* the engine's statistics that the vCPU's already include */
 };

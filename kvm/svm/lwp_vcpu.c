@@ -361,12 +361,16 @@ static bool svm_lwp_execute_cbaddr(struct kvm_vcpu *vcpu, u64 *value, bool write
 	};
 	u64 old;
 
-	if (write) {
+	if (write)
 		svm_lwp_ctx_before_insn(vcpu, true);
+	svm_lwp_store_begin(vcpu);
+	if (svm_lwp_memory_waits(vcpu))
+		exc.kind = LWP_EXC_AGAIN;
+	else if (write)
 		lwp_llwpcb(e, *value, &flat, 0, &old, &exc);
-	} else {
+	else
 		lwp_slwpcb(e, &flat, value, &exc);
-	}
+	svm_lwp_store_end(vcpu);
 	svm_lwp_ctx_changed(vcpu);
 	to_svm(vcpu)->lwp.msr_exc = exc;
 	to_svm(vcpu)->lwp.msr_rip = kvm_rip_read(vcpu);
@@ -401,18 +405,21 @@ static bool svm_lwp_executes_cbaddr(const struct lwp_engine *e, bool host)
 int svm_lwp_get_msr(struct kvm_vcpu *vcpu, struct msr_data *msr)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+	bool ok = true;
 
-	guard(mutex)(&lwp->lock);
-	if (msr->index == LWP_MSR_CFG) {
-		msr->data = lwp->engine.st.cfg;
-		return 0;
-	}
-	if (svm_lwp_executes_cbaddr(&lwp->engine, msr->host_initiated))
-		return !svm_lwp_execute_cbaddr(vcpu, &msr->data, false);
-	msr->data = lwp->engine.st.cb_addr;
-	if (!msr->host_initiated && !lwp->engine.auto_context && msr->data)
-		svm_lwp_ctx_park(vcpu);
-	return 0;
+	do {
+		svm_lwp_memory_lock(vcpu);
+		if (msr->index == LWP_MSR_CFG) {
+			msr->data = lwp->engine.st.cfg;
+		} else if (svm_lwp_executes_cbaddr(&lwp->engine, msr->host_initiated)) {
+			ok = svm_lwp_execute_cbaddr(vcpu, &msr->data, false);
+		} else {
+			msr->data = lwp->engine.st.cb_addr;
+			if (!msr->host_initiated && !lwp->engine.auto_context && msr->data)
+				svm_lwp_ctx_park(vcpu);
+		}
+	} while (svm_lwp_memory_unlock(vcpu) && !signal_pending(current));
+	return !ok;
 }
 
 /* WRMSR LWP_CBADDR; false = #GP(0) (43724-216). */
@@ -446,13 +453,14 @@ int svm_lwp_set_msr(struct kvm_vcpu *vcpu, struct msr_data *msr)
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
 	bool ok = true;
 
-	mutex_lock(&lwp->lock);
-	svm_lwp_source_stop(vcpu);
-	if (msr->index == LWP_MSR_CBADDR)
-		ok = svm_lwp_write_cbaddr(vcpu, msr->data, msr->host_initiated);
-	else
-		ok = lwp_engine_write_cfg(&lwp->engine, msr->data);
-	mutex_unlock(&lwp->lock);
+	do {
+		svm_lwp_memory_lock(vcpu);
+		svm_lwp_source_stop(vcpu);
+		if (msr->index == LWP_MSR_CBADDR)
+			ok = svm_lwp_write_cbaddr(vcpu, msr->data, msr->host_initiated);
+		else
+			ok = lwp_engine_write_cfg(&lwp->engine, msr->data);
+	} while (svm_lwp_memory_unlock(vcpu) && !signal_pending(current));
 	svm_lwp_update_avail(vcpu);
 	return !ok;
 }

@@ -9,8 +9,10 @@
 #include <linux/userfaultfd.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -21,6 +23,11 @@
 
 #define PAGE 4096
 #define PATIENCE 20 /* seconds; what is not held up takes some ms */
+
+#define STEAL_TIME 0x4b564d03 /* KVM's MSR of the time that others had ... */
+#define STEAL (VM_DATA + 2 * PAGE) /* ... in this structure */
+#define STEAL_VERSION 8
+#define STEAL_PREEMPTED 16
 
 /* The program stops with SYSCALL between its parts; the test plays the guest's kernel. */
 PROGRAM(parts, "	nop\n"
@@ -79,12 +86,13 @@ static void give_back(u64 addr)
 	close(faults);
 }
 
-/* Does anybody wait for the page? */
+/* Does anybody else wait for the page? */
 static bool somebody_waits(void)
 {
 	struct pollfd p = { .fd = faults, .events = POLLIN };
+	struct uffd_msg msg;
 
-	return poll(&p, 1, PATIENCE * 1000) == 1;
+	return poll(&p, 1, PATIENCE * 1000) == 1 && read(faults, &msg, sizeof(msg)) == sizeof(msg);
 }
 
 static void *run(void *arg)
@@ -117,6 +125,12 @@ static pthread_t started(struct vcpu *cpu)
 
 	pthread_create(&thread, NULL, run, cpu);
 	return thread;
+}
+
+/* As a VMM stops its vCPUs, also in the middle of postcopy. */
+static void kick(pthread_t thread)
+{
+	pthread_kill(thread, SIGALRM);
 }
 
 /* The registers of v when it stopped; it cannot be asked for them while it runs. */
@@ -182,13 +196,65 @@ static void a_store_holds_up_nobody_else(void)
 	ok(somebody_waits(), "a record has to be stored, the ring is not there: vCPU 0 waits");
 	go_on_at_w(0x1000);
 	free = started(w);
+	ok(somebody_waits(), "vCPU 1, with the thread and its context, waits, too");
+	kick(free);
+	is(ends(free), VM_TIMEOUT, "until a signal comes");
+	go_on_at_w(0x2000);
+	free = started(w);
 	result = ends(free);
-	ok(result == VM_SYSCALL || result == VM_DONE,
-	   "vCPU 1, which wants the context, runs without it: 0x%x", result);
+	ok(result == VM_SYSCALL || result == VM_DONE, "the other thread runs there meanwhile: 0x%x",
+	   result);
 	give_back(VM_RING);
 	if (result < 0)
 		joined(free);
 	is(joined(held), VM_SYSCALL, "vCPU 0 continues when the ring is there");
+}
+
+/*
+ * v has a record to store in a page that is not there, and waits. Other vCPUs do not take it for one that is preempted
+ * between two instructions: they would not flush its TLB.
+ */
+static pthread_t waits_for_its_ring(void)
+{
+	pthread_t held;
+
+	begin_parts(0);
+	vm_set_msr(v, STEAL_TIME, STEAL | 1);
+	is(vm_run(vm, v), VM_SYSCALL, "first part");
+	take_away(VM_RING);
+	held = started(v);
+	ok(somebody_waits(), "a record has to be stored, the ring is not there");
+	is(vm->mem[STEAL + STEAL_PREEMPTED], 0, "the vCPU is not at an instruction boundary");
+	ok(lwp_get32(vm->mem + STEAL + STEAL_VERSION), "KVM would have said so");
+	return held;
+}
+
+static void a_store_that_waits_can_be_kicked(void)
+{
+	pthread_t held = waits_for_its_ring();
+	int result;
+
+	kick(held);
+	result = ends(held);
+	is(result, VM_TIMEOUT, "a signal ends KVM_RUN");
+	give_back(VM_RING);
+	if (result < 0)
+		joined(held);
+	else
+		is(vm_run(vm, v), VM_SYSCALL, "it continues later, when the ring is there");
+	is(block_head(vm), 3, "with a record of each instruction");
+}
+
+/* Another vCPU's kernel takes the ring's page away. Hyper-V's and KVM's flushes do not wait for a vCPU that sleeps. */
+static void a_page_that_the_guest_takes_away_gets_nothing(void)
+{
+	pthread_t held = waits_for_its_ring();
+
+	vm_remap(vm, VM_RING, VM_DATA);
+	give_back(VM_RING);
+	is(joined(held), VM_SYSCALL, "the ring is in another page meanwhile: the vCPU continues");
+	ok(!memcmp(vm->mem + VM_RING, page, PAGE), "nothing is stored where the ring was");
+	is(vm->mem[VM_DATA + LWP_RECORD_SIZE], 2, "the record is where the ring is");
 }
 
 /* Does a worker of the host's kernel sleep and cannot be woken? */
@@ -300,6 +366,8 @@ int main(int argc, char **argv)
 	}
 	verification_holds_up_nobody_else();
 	a_store_holds_up_nobody_else();
+	a_store_that_waits_can_be_kicked();
+	a_page_that_the_guest_takes_away_gets_nothing();
 	if (parameter_is("lwp_source", "perf"))
 		a_store_holds_up_no_worker();
 	return done();

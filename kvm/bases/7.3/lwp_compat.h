@@ -69,6 +69,17 @@ static inline gpa_t lwp_gva_to_gpa(struct kvm_vcpu *vcpu, u64 gva, u64 access,
 	return walk->gva_to_gpa(vcpu, walk, gva, access, e);
 }
 
+static inline u64 lwp_pdptr(struct kvm_vcpu *vcpu, int index)
+{
+	return vcpu->arch.pdptrs[index];
+}
+
+/* Have walks take the PDPTEs of PAE that KVM has read, because kvm_pdptr_read() may sleep. */
+static inline void lwp_keep_pdptrs(struct kvm_vcpu *vcpu, bool keep)
+{
+	vcpu->arch.gva_walk.get_pdptr = keep ? lwp_pdptr : kvm_pdptr_read;
+}
+
 /* The guest's own counters count a branch that KVM has completed. */
 static inline void lwp_pmu_branch_retired(struct kvm_vcpu *vcpu)
 {
