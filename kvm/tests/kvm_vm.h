@@ -49,7 +49,7 @@ struct vm {
 	int kvm, fd;
 	u8 *mem;
 	unsigned int vcpus;
-	struct vcpu vcpu[4];
+	struct vcpu vcpu[5];
 	struct kvm_cpuid2 *cpuid;
 };
 

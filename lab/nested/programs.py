@@ -171,6 +171,7 @@ TABLE = (
     Program("kvm_test_context", "the state follows address space and thread, and os contexts follow the MSR",
             (replace(STEP, needs=STEPS), IN_TIME_RUN)),
     Program("kvm_test_debug", "debuggers of guest and user space work while KVM steps", (STEP, IN_TIME_RUN, PERF_RUN)),
+    Program("kvm_test_flush", "a page that a guest takes away by Hyper-V's flush gets no record", (Run(args=("5",), smp=4),)),
     Program("kvm_test_ibs", "data cache misses by instruction-based sampling: the estimate, records, filters",
             (Run(cpu=f"{PMU}{SIX},ibs=on,ibs-cache=on", needs=(Need.IBS, Need.CACHES)),)),
     Program("kvm_test_insn", "LLWPCB, SLWPCB, LWPINS and LWPVAL: records, flags, rIP, faults"),

@@ -48,11 +48,11 @@ def test_row(run: Run, on_machine: OnMachine, seed: int, points: Points, tell: T
 
 
 @pytest.mark.soak
-def test_hostile_for_long(in_l1: InL1, seed: int, scale: int, points: Points, tell: Tell) -> None:
+@pytest.mark.parametrize("name", ["kvm_hostile", "kvm_test_flush"])
+def test_hostile_for_long(name: str, in_l1: InL1, seed: int, scale: int, points: Points, tell: Tell) -> None:
     """Hostile guests and hostile user space reach no memory but their own, for a minute times the scale."""
-    run = run_of("kvm_hostile")
-    words = [*run.command()[:1], str(60 * scale), str(seed)]
-    judge(run, in_l1(replace(run.lab(), limit=None), words), points, tell)
+    run = replace(run_of(name), args=(str(60 * scale),))
+    judge(run, in_l1(replace(run.lab(), limit=None), command(run, seed)), points, tell)
 
 
 EXITS = [run for run in runs() if run.result == "exits"]
