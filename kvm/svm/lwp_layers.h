@@ -100,6 +100,11 @@ void svm_lwp_unpin(struct kvm_vcpu *vcpu);
 void svm_lwp_store_begin(struct kvm_vcpu *vcpu);
 void svm_lwp_store_end(struct kvm_vcpu *vcpu);
 struct x86_exception svm_lwp_page_fault(const struct lwp_fault *fault);
+gpa_t svm_lwp_walk(struct kvm_vcpu *vcpu, u64 gva, u64 access, struct x86_exception *e);
+enum lwp_mem_result svm_lwp_failed(struct kvm_vcpu *vcpu, u64 gva, u64 access,
+				   enum lwp_mem_result otherwise);
+
+/* lwp_code.c */
 bool svm_lwp_user_mode(const struct vcpu_svm *svm);
 unsigned int svm_lwp_code_at_rip(struct kvm_vcpu *vcpu, u8 *to, unsigned int len);
 enum lwp_code_bits svm_lwp_code_bits(struct kvm_vcpu *vcpu);

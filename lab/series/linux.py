@@ -22,7 +22,7 @@ FAKE = "lwp_fake.c"  # has a symbol of Kconfig of its own
 # compiled comes after the hooks. A file that is in no row is an error.
 GLUE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("linux-5-state", ("lwp_svm.h", "lwp_layers.h", "lwp_compat.h", "lwp_trace.h", "lwp_intercept.c", "lwp_vcpu.c")),
-    ("linux-6-instructions", ("lwp_mem.c", "lwp_emul.c")),
+    ("linux-6-instructions", ("lwp_mem.c", "lwp_code.c", "lwp_emul.c")),
     (
         "linux-7-steps",
         ("lwp_mode.c", "lwp_step.c", "lwp_enter.c", "lwp_btf.c", "lwp_next.c", "lwp_adjust.c", "lwp_budget.c"),
