@@ -24,6 +24,7 @@
 #define PAGE 4096
 #define PATIENCE 20 /* seconds; what is not held up takes some ms */
 
+#define TABLE (VM_CR3 + 4 * PAGE) /* of the pages from 2 MiB on, which only LWP needs here */
 #define STEAL_TIME 0x4b564d03 /* KVM's MSR of the time that others had ... */
 #define STEAL (VM_DATA + 2 * PAGE) /* ... in this structure */
 #define STEAL_VERSION 8
@@ -211,50 +212,69 @@ static void a_store_holds_up_nobody_else(void)
 }
 
 /*
- * v has a record to store in a page that is not there, and waits. Other vCPUs do not take it for one that is preempted
- * between two instructions: they would not flush its TLB.
+ * v has a record to store, for which it needs a page that is not there, and waits. Other vCPUs do not take it for one
+ * that is preempted between two instructions: they would not flush its TLB.
  */
-static pthread_t waits_for_its_ring(void)
+static pthread_t waits_for(u64 addr)
 {
 	pthread_t held;
 
 	begin_parts(0);
 	vm_set_msr(v, STEAL_TIME, STEAL | 1);
 	is(vm_run(vm, v), VM_SYSCALL, "first part");
-	take_away(VM_RING);
+	take_away(addr);
 	held = started(v);
-	ok(somebody_waits(), "a record has to be stored, the ring is not there");
+	ok(somebody_waits(), "a record has to be stored, and a page for it is not there");
 	is(vm->mem[STEAL + STEAL_PREEMPTED], 0, "the vCPU is not at an instruction boundary");
 	ok(lwp_get32(vm->mem + STEAL + STEAL_VERSION), "KVM would have said so");
 	return held;
 }
 
-static void a_store_that_waits_can_be_kicked(void)
+static void a_store_that_waits_can_be_kicked(u64 addr, const char *what)
 {
-	pthread_t held = waits_for_its_ring();
+	pthread_t held = waits_for(addr);
 	int result;
 
 	kick(held);
 	result = ends(held);
-	is(result, VM_TIMEOUT, "a signal ends KVM_RUN");
-	give_back(VM_RING);
+	ok(result == VM_TIMEOUT, "a signal ends KVM_RUN in the wait for %s that is not there",
+	   what);
+	give_back(addr);
 	if (result < 0)
 		joined(held);
 	else
-		is(vm_run(vm, v), VM_SYSCALL, "it continues later, when the ring is there");
+		is(vm_run(vm, v), VM_SYSCALL, "it continues later, when the page is there");
 	is(block_head(vm), 3, "with a record of each instruction");
 }
 
 /* Another vCPU's kernel takes the ring's page away. Hyper-V's and KVM's flushes do not wait for a vCPU that sleeps. */
 static void a_page_that_the_guest_takes_away_gets_nothing(void)
 {
-	pthread_t held = waits_for_its_ring();
+	pthread_t held = waits_for(VM_RING);
 
 	vm_remap(vm, VM_RING, VM_DATA);
 	give_back(VM_RING);
 	is(joined(held), VM_SYSCALL, "the ring is in another page meanwhile: the vCPU continues");
 	ok(!memcmp(vm->mem + VM_RING, page, PAGE), "nothing is stored where the ring was");
 	is(vm->mem[VM_DATA + LWP_RECORD_SIZE], 2, "the record is where the ring is");
+}
+
+/* A store that has faulted is tried again when the handler returns there, and not later (43724-816). */
+static void a_retry_that_waits_is_made(void)
+{
+	pthread_t held;
+
+	begin(parts, parts_end, 2);
+	block_event(vm, 2, 1000, 0);
+	vm_map(vm, VM_RING, false);
+	is(vm_run(vm, v), 14, "the ring is not mapped: #PF");
+	vm_map(vm, VM_RING, true);
+	take_away(VM_RING);
+	held = started(v);
+	ok(somebody_waits(), "it is mapped, and not there");
+	give_back(VM_RING);
+	is(joined(held), VM_SYSCALL, "the first part ends");
+	is(block_head(vm), 1, "the record was retried where it faulted");
 }
 
 /* Does a worker of the host's kernel sleep and cannot be woken? */
@@ -366,7 +386,9 @@ int main(int argc, char **argv)
 	}
 	verification_holds_up_nobody_else();
 	a_store_holds_up_nobody_else();
-	a_store_that_waits_can_be_kicked();
+	a_store_that_waits_can_be_kicked(VM_RING, "a ring");
+	a_store_that_waits_can_be_kicked(TABLE, "a table");
+	a_retry_that_waits_is_made();
 	a_page_that_the_guest_takes_away_gets_nothing();
 	if (parameter_is("lwp_source", "perf"))
 		a_store_holds_up_no_worker();

@@ -5,6 +5,7 @@
  * 43724-613, 43724-620, 43724-621, 43724-625, 43724-629, 43724-631, 43724-632, 43724-712,
  * 2007-501).
  */
+#include <sys/ioctl.h>
 #include "counted.h"
 
 /* rbx: block, rdi: data */
@@ -141,6 +142,25 @@ static void undefined_stays_undefined(void)
 	is(vm_run(vm, v), 6, "#UD for SLWPCB with vvvv");
 }
 
+/* A migration sends it again. */
+static void a_page_with_a_record_is_dirty(void)
+{
+	u64 dirty[VM_SIZE / 4096 / 64] = { 0 };
+	struct kvm_dirty_log log = { .dirty_bitmap = dirty };
+	struct kvm_userspace_memory_region region = {
+		.flags = KVM_MEM_LOG_DIRTY_PAGES,
+		.memory_size = VM_SIZE,
+	};
+
+	begin(basic, basic_end, 2);
+	region.userspace_addr = (u64)vm->mem;
+	is(ioctl(vm->fd, KVM_SET_USER_MEMORY_REGION, &region), 0,
+	   "pages that are written to are logged");
+	run_to_end();
+	is(ioctl(vm->fd, KVM_GET_DIRTY_LOG, &log), 0, "the log");
+	ok(dirty[VM_RING / 4096 / 64] >> VM_RING / 4096 % 64 & 1, "the page of the ring is dirty");
+}
+
 int main(void)
 {
 	lwpins_stores_records();
@@ -149,5 +169,6 @@ int main(void)
 	fetch_faults_on_the_second_page();
 	guest_single_step_traps_after_an_lwp_instruction();
 	undefined_stays_undefined();
+	a_page_with_a_record_is_dirty();
 	return done();
 }

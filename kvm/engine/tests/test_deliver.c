@@ -182,6 +182,17 @@ Test(deliver, cr2_is_the_lowest_missing_byte_of_block_and_record) /* 43724-815 *
 	cr_expect(eq(u32, exc.fault.error_code, 6));
 }
 
+Test(deliver, cr2_is_looked_for_again_where_the_ring_has_to_be_waited_for) /* 43724-815 */
+{
+	start_profile(LWP_REV_43724, 2, 9, 0);
+	set_permission(BLOCK, 0);
+	guest.fail_map = guest.maps + 1;
+	guest.fail_again = true;
+	expect_exc(try_step(RIP), AGAIN);
+	expect_exc(boundary(RIP + 4, false), PF);
+	cr_expect(eq(u64, exc.fault.addr, BLOCK));
+}
+
 Test(deliver, a_block_across_two_pages_names_the_missing_one) /* 43724-815 */
 {
 	make_block(BLOCK + 0xf90, RING);
