@@ -80,14 +80,8 @@ struct lwp_record {
 	u64 timestamp;
 } __packed;
 
-/* The state of a vCPU, as KVM_LWP_VCPU_IMAGE and VMCBs have it. */
-#define LWP_IMAGE_SIZE		128
-#define LWP_IMAGE_CBADDR	0
-#define LWP_IMAGE_HEAD		12
-#define LWP_IMAGE_CFG		96
-#define LWP_IMAGE_FORMAT	109
-#define LWP_IMAGE_RETRY_RIP	112
-#define LWP_VMCB_OFFSET		0xf80
+#define LWP_IMAGE_HEAD		12	/* in the part that is XSAVE's */
+#define LWP_VMCB_OFFSET		0xf80	/* of struct kvm_lwp_image */
 
 #define RECORDS			64
 #define PORT_STOP		0x80	/* stops in userspace */
@@ -472,7 +466,7 @@ static void expect_undefined(struct lwp_vm *self)
 LWP_TEST(not_in_supported_cpuid)
 {
 	const struct kvm_msr_list *msrs = kvm_get_msr_index_list();
-	u8 image[LWP_IMAGE_SIZE];
+	struct kvm_lwp_image image;
 	int i;
 
 	TEST_ASSERT(!kvm_cpu_has(X86_FEATURE_LWP), "LWP is a supported feature");
@@ -481,7 +475,7 @@ LWP_TEST(not_in_supported_cpuid)
 			    msrs->indices[i] != MSR_LWP_CBADDR, "MSRs of LWP are listed");
 	self->vcpu = vm_vcpu_add(self->vm, 0, NULL);
 	TEST_ASSERT_EQ(lwp_status(self->vcpu), KVM_LWP_REFUSED_CPUID);
-	TEST_ASSERT(__vcpu_device_attr_get(self->vcpu, KVM_LWP_VCPU, KVM_LWP_VCPU_IMAGE, image) &&
+	TEST_ASSERT(__vcpu_device_attr_get(self->vcpu, KVM_LWP_VCPU, KVM_LWP_VCPU_IMAGE, &image) &&
 		    errno == ENXIO, "the vCPU has a state of LWP");
 	TEST_ASSERT_EQ(_vcpu_set_msr(self->vcpu, MSR_LWP_CFG, 0), 0);
 	expect_undefined(self);
@@ -692,29 +686,30 @@ LWP_TEST(store_faults_and_is_tried_again)
 
 LWP_TEST(image_is_validated)
 {
-	u8 image[LWP_IMAGE_SIZE], got[LWP_IMAGE_SIZE];
+	struct kvm_lwp_image image, got;
 
 	add_vcpu(self, NULL);
-	vcpu_device_attr_get(self->vcpu, KVM_LWP_VCPU, KVM_LWP_VCPU_IMAGE, image);
-	TEST_ASSERT_EQ(*(u64 *)(image + LWP_IMAGE_CFG), vcpu_get_msr(self->vcpu, MSR_LWP_CFG));
-	image[LWP_IMAGE_HEAD] = 1;
-	TEST_ASSERT(__vcpu_device_attr_set(self->vcpu, KVM_LWP_VCPU, KVM_LWP_VCPU_IMAGE, image) &&
+	vcpu_device_attr_get(self->vcpu, KVM_LWP_VCPU, KVM_LWP_VCPU_IMAGE, &image);
+	TEST_ASSERT_EQ(image.format, KVM_LWP_IMAGE_FORMAT);
+	TEST_ASSERT_EQ(image.cfg, vcpu_get_msr(self->vcpu, MSR_LWP_CFG));
+	image.xsave[LWP_IMAGE_HEAD] = 1;
+	TEST_ASSERT(__vcpu_device_attr_set(self->vcpu, KVM_LWP_VCPU, KVM_LWP_VCPU_IMAGE, &image) &&
 		    errno == EINVAL, "a head that is no multiple of 32");
-	image[LWP_IMAGE_HEAD] = 0;
-	*(u64 *)(image + LWP_IMAGE_CFG) = LWP_IRE;
-	vcpu_device_attr_set(self->vcpu, KVM_LWP_VCPU, KVM_LWP_VCPU_IMAGE, image);
+	image.xsave[LWP_IMAGE_HEAD] = 0;
+	image.cfg = LWP_IRE;
+	vcpu_device_attr_set(self->vcpu, KVM_LWP_VCPU, KVM_LWP_VCPU_IMAGE, &image);
 	TEST_ASSERT_EQ(vcpu_get_msr(self->vcpu, MSR_LWP_CFG), LWP_IRE);
-	vcpu_device_attr_get(self->vcpu, KVM_LWP_VCPU, KVM_LWP_VCPU_IMAGE, got);
-	TEST_ASSERT(!memcmp(got, image, sizeof(got)), "another state is read");
+	vcpu_device_attr_get(self->vcpu, KVM_LWP_VCPU, KVM_LWP_VCPU_IMAGE, &got);
+	TEST_ASSERT(!memcmp(&got, &image, sizeof(got)), "another state is read");
 }
 
 /* Move everything into a new VM, as a migration does. */
 static void migrate(struct lwp_vm *self)
 {
-	struct kvm_lwp_contexts contexts = { 0 };
+	struct kvm_lwp_contexts contexts = { .format = KVM_LWP_CONTEXTS_FORMAT };
 	struct kvm_x86_state *state;
+	struct kvm_lwp_image image;
 	struct kvm_lwp_live live;
-	u8 image[LWP_IMAGE_SIZE];
 
 	state = vcpu_save_state(self->vcpu);
 	if (vm_lwp_get(self->vm, KVM_LWP_VM_CONTEXTS, &contexts)) {
@@ -722,12 +717,12 @@ static void migrate(struct lwp_vm *self)
 		contexts.addr = (u64)malloc(contexts.size);
 		TEST_ASSERT_EQ(vm_lwp_get(self->vm, KVM_LWP_VM_CONTEXTS, &contexts), 0);
 	}
-	vcpu_device_attr_get(self->vcpu, KVM_LWP_VCPU, KVM_LWP_VCPU_IMAGE, image);
+	vcpu_device_attr_get(self->vcpu, KVM_LWP_VCPU, KVM_LWP_VCPU_IMAGE, &image);
 	vcpu_device_attr_get(self->vcpu, KVM_LWP_VCPU, KVM_LWP_VCPU_LIVE, &live);
 	/* What is live is among the contexts. */
 	if (live.flags & KVM_LWP_LIVE) {
-		memset(image, 0, LWP_IMAGE_CFG);
-		memset(image + LWP_IMAGE_RETRY_RIP, 0, sizeof(u64));
+		memset(image.xsave, 0, sizeof(image.xsave));
+		image.retry_rip = 0;
 	}
 
 	kvm_vm_release(self->vm);
@@ -738,7 +733,7 @@ static void migrate(struct lwp_vm *self)
 	TEST_ASSERT_EQ(lwp_status(self->vcpu), KVM_LWP_REFUSED_NOT);
 	vcpu_load_state(self->vcpu, state);
 	TEST_ASSERT_EQ(vm_lwp_set(self->vm, KVM_LWP_VM_CONTEXTS, &contexts), 0);
-	vcpu_device_attr_set(self->vcpu, KVM_LWP_VCPU, KVM_LWP_VCPU_IMAGE, image);
+	vcpu_device_attr_set(self->vcpu, KVM_LWP_VCPU, KVM_LWP_VCPU_IMAGE, &image);
 	vcpu_device_attr_set(self->vcpu, KVM_LWP_VCPU, KVM_LWP_VCPU_LIVE, &live);
 	kvm_x86_state_cleanup(state);
 	free((void *)contexts.addr);
@@ -828,20 +823,18 @@ LWP_TEST(l2_has_no_lwp_without_ecx_24)
  */
 static void l1_with_area(struct svm_test_data *svm, u64 l1_gpa)
 {
-	u8 *image = (u8 *)svm->vmcb + LWP_VMCB_OFFSET;
+	struct kvm_lwp_image *image = (void *)svm->vmcb + LWP_VMCB_OFFSET;
 
 	wrmsr(MSR_EFER, rdmsr(MSR_EFER) | EFER_SVME);
 	wrmsr(MSR_LWP_CFG, LWP_BRE);
 	asm volatile("vmsave %0" : : "a"(l1_gpa) : "memory");
-	GUEST_ASSERT_EQ(*(u64 *)(l1_vmcb + LWP_VMCB_OFFSET + LWP_IMAGE_CFG), LWP_BRE);
+	GUEST_ASSERT_EQ(((struct kvm_lwp_image *)(l1_vmcb + LWP_VMCB_OFFSET))->cfg, LWP_BRE);
 	setup_l2(svm, l2_counted);
-	memset(image, 0, LWP_IMAGE_SIZE);
-	*(u64 *)(image + LWP_IMAGE_CFG) = LWP_IRE;
-	image[LWP_IMAGE_FORMAT] = 1;
+	*image = (struct kvm_lwp_image) { .cfg = LWP_IRE, .format = KVM_LWP_IMAGE_FORMAT };
 
 	run_l2(svm);
 	GUEST_ASSERT_EQ(svm->vmcb->control.exit_code, SVM_EXIT_VMMCALL);
-	GUEST_ASSERT_EQ(*(u64 *)(image + LWP_IMAGE_CBADDR), (u64)block_page);
+	GUEST_ASSERT_EQ(*(u64 *)image->xsave, (u64)block_page);
 	asm volatile("vmload %0" : : "a"(l1_gpa) : "memory");
 	GUEST_ASSERT_EQ(rdmsr(MSR_LWP_CBADDR), 0);
 	GUEST_ASSERT_EQ(rdmsr(MSR_LWP_CFG), LWP_BRE);

@@ -14,7 +14,12 @@
 static_assert(LWP_REV_43724 == KVM_LWP_REV_43724 && LWP_REV_2007 == KVM_LWP_REV_2007);
 static_assert((int)LWP_DELIVERY_EXACT == KVM_LWP_DELIVERY_EXACT);
 static_assert((int)LWP_DELIVERY_PROMPT == KVM_LWP_DELIVERY_PROMPT);
-static_assert(sizeof(struct kvm_lwp_policy) == 24);
+static_assert(sizeof(struct kvm_lwp_policy) == 64 && sizeof(struct kvm_lwp_live) == 64);
+static_assert(KVM_LWP_CONTEXTS_FORMAT == LWP_CTX_FORMAT_VERSION && LWP_CTX_ENTRY_SIZE == 240);
+static_assert(KVM_LWP_IMAGE_FORMAT == LWP_IMAGE_FORMAT_VERSION);
+static_assert(offsetof(struct kvm_lwp_image, format) == LWP_IMAGE_FORMAT);
+static_assert(offsetof(struct kvm_lwp_image, retry_rip) == LWP_IMAGE_RETRY_RIP);
+static_assert(sizeof(struct kvm_lwp_image) == LWP_IMAGE_SIZE);
 
 /* KVM_CHECK_EXTENSION; kvm may be NULL. */
 int svm_lwp_extension(struct kvm *kvm)
@@ -47,7 +52,7 @@ static int svm_lwp_set_policy(struct kvm *kvm, const void __user *from)
 	if (!lwp_rev_get(policy.rev) || policy.context > KVM_LWP_CONTEXT_OS ||
 	    policy.delivery >
 		    (svm_lwp_source_prompt() ? LWP_DELIVERY_PROMPT : LWP_DELIVERY_EXACT) ||
-	    policy.flags & ~flags || policy.reserved)
+	    policy.flags & ~flags || memchr_inv(policy.reserved, 0, sizeof(policy.reserved)))
 		return -EINVAL;
 
 	guard(mutex)(&kvm->lock);
@@ -118,6 +123,14 @@ static int svm_lwp_refresh_all(struct kvm *kvm)
 	return 0;
 }
 
+static int svm_lwp_contexts_arg(struct kvm_lwp_contexts *user,
+				const struct kvm_lwp_contexts __user *arg)
+{
+	if (copy_from_user(user, arg, sizeof(*user)))
+		return -EFAULT;
+	return user->format != KVM_LWP_CONTEXTS_FORMAT || user->flags ? -EINVAL : 0;
+}
+
 static int svm_lwp_get_contexts(struct kvm *kvm, struct kvm_lwp_contexts __user *arg)
 {
 	struct kvm_svm_lwp *vm = &to_kvm_svm(kvm)->lwp;
@@ -126,9 +139,7 @@ static int svm_lwp_get_contexts(struct kvm *kvm, struct kvm_lwp_contexts __user 
 	u8 *buf;
 	int r;
 
-	if (copy_from_user(&user, arg, sizeof(user)))
-		return -EFAULT;
-	r = svm_lwp_refresh_all(kvm);
+	r = svm_lwp_contexts_arg(&user, arg) ?: svm_lwp_refresh_all(kvm);
 	if (r)
 		return r;
 
@@ -159,8 +170,9 @@ static int svm_lwp_set_contexts(struct kvm *kvm, const struct kvm_lwp_contexts _
 	u8 *buf;
 	int r;
 
-	if (copy_from_user(&user, arg, sizeof(user)))
-		return -EFAULT;
+	r = svm_lwp_contexts_arg(&user, arg);
+	if (r)
+		return r;
 	if (user.size % LWP_CTX_ENTRY_SIZE || user.size / LWP_CTX_ENTRY_SIZE > vm->table.size)
 		return -EINVAL;
 	buf = kvmalloc(user.size, GFP_KERNEL_ACCOUNT);
@@ -273,7 +285,7 @@ static int svm_lwp_set_live(struct kvm_vcpu *vcpu, const void __user *from)
 
 	if (copy_from_user(&live, from, sizeof(live)))
 		return -EFAULT;
-	if (live.flags & ~KVM_LWP_LIVE_FLAGS)
+	if (live.flags & ~KVM_LWP_LIVE_FLAGS || memchr_inv(live.reserved, 0, sizeof(live.reserved)))
 		return -EINVAL;
 	key.cr3 = live.cr3;
 	key.thread = live.thread;

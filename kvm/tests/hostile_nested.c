@@ -129,6 +129,7 @@ static void set_contexts(struct vm *vm, u64 *state)
 	struct kvm_lwp_contexts c = {
 		.addr = (u64)array,
 		.size = (1 + below(state, 4)) * LWP_CTX_ENTRY_SIZE,
+		.format = KVM_LWP_CONTEXTS_FORMAT,
 	};
 
 	for (u32 k = 0; k < 4; k++) {

@@ -86,7 +86,7 @@ static void capability_and_attributes_reject_bad_input(void)
 {
 	struct vm *vm = vm_new(true);
 	struct kvm_lwp_policy p = { .rev = 7 };
-	struct kvm_lwp_contexts c = { 0 };
+	struct kvm_lwp_contexts c = { .format = KVM_LWP_CONTEXTS_FORMAT };
 	struct kvm_lwp_live live;
 	u8 image[LWP_IMAGE_SIZE];
 	struct vcpu *v;
@@ -97,10 +97,12 @@ static void capability_and_attributes_reject_bad_input(void)
 	   "KVM_CAP_X86_LWP");
 	is(vm_attr(vm->fd, KVM_HAS_DEVICE_ATTR, KVM_LWP_VM, 99, NULL), -ENXIO, "no such attribute");
 	is(vm_attr(vm->fd, KVM_HAS_DEVICE_ATTR, 99, 0, NULL), -ENXIO, "no such group");
+	is(vm_attr(vm->fd, KVM_HAS_DEVICE_ATTR, 0x4c570001, KVM_LWP_VM_POLICY, NULL), -ENXIO,
+	   "nor that of smaller structs");
 	is(lwp_set(vm, VM, POLICY, &p), -EINVAL, "no such revision");
 	p = (struct kvm_lwp_policy){ .flags = KVM_LWP_SAMPLE_MISSES << 1 };
 	is(lwp_set(vm, VM, POLICY, &p), -EINVAL, "an unknown flag");
-	is(vm_ask_for_lwp(vm, (struct kvm_lwp_policy){ .reserved = 1 }), -EINVAL,
+	is(vm_ask_for_lwp(vm, (struct kvm_lwp_policy){ .reserved[10] = 1 }), -EINVAL,
 	   "a bit for later");
 	p.flags = KVM_LWP_SAMPLE_MISSES;
 	is(lwp_set(vm, VM, POLICY, &p), misses ? 0 : -EINVAL, "cache misses only where IBS is");
@@ -114,6 +116,12 @@ static void capability_and_attributes_reject_bad_input(void)
 	is(lwp_get(vm, VM, POLICY, &p), 0, "get policy");
 	is(p.rev, LWP_REV_43724, "which is 43724");
 	is(lwp_get(vm, VM, CONTEXTS, &c), 0, "no contexts: size 0");
+	c.flags = 1;
+	is(lwp_get(vm, VM, CONTEXTS, &c), -EINVAL, "contexts with an unknown flag");
+	c.flags = 0;
+	c.format++;
+	is(lwp_set(vm, VM, CONTEXTS, &c), -EINVAL, "contexts of another format");
+	c.format--;
 	c.size = 1;
 	is(lwp_set(vm, VM, CONTEXTS, &c), -EINVAL, "a size that is no array");
 	c.size = LWP_CTX_ENTRY_SIZE;
@@ -130,6 +138,9 @@ static void capability_and_attributes_reject_bad_input(void)
 	is(lwp_set(v, VCPU, LIVE, &live), -ENOENT, "a context that is not there");
 	live.flags = KVM_LWP_LIVE_FLAGS + 1;
 	is(lwp_set(v, VCPU, LIVE, &live), -EINVAL, "unknown flags");
+	live.flags = 0;
+	live.reserved[3] = 1;
+	is(lwp_set(v, VCPU, LIVE, &live), -EINVAL, "a word for later");
 	is(lwp_set(v, VCPU, LIVE, NULL), -EFAULT, "nothing to read");
 	vm_free(vm);
 }

@@ -16,8 +16,7 @@ static int get_contexts(struct vm *of, struct kvm_lwp_contexts *c)
 {
 	int r;
 
-	c->addr = 0;
-	c->size = 0;
+	*c = (struct kvm_lwp_contexts){ .format = KVM_LWP_CONTEXTS_FORMAT };
 	r = lwp_get(of, VM, CONTEXTS, c);
 	if (r == -ENOSPC) {
 		c->addr = (u64)malloc(c->size);

@@ -151,7 +151,7 @@ PROGRAM(parts, "	.rept 20\n" /* 5 */
 /* The array of contexts, which has one entry. Getting it makes KVM read the counter. */
 static void contexts(unsigned long request, u8 entry[LWP_CTX_ENTRY_SIZE])
 {
-	struct kvm_lwp_contexts one = { .addr = (u64)entry, .size = LWP_CTX_ENTRY_SIZE };
+	struct kvm_lwp_contexts one = { (u64)entry, LWP_CTX_ENTRY_SIZE, KVM_LWP_CONTEXTS_FORMAT };
 
 	vm_attr(vm->fd, request, KVM_LWP_VM, KVM_LWP_VM_CONTEXTS, &one);
 }

@@ -143,7 +143,7 @@ static const char *lwp_refusal(X86CPU *cpu)
 
 static int lwp_put_reset(X86CPU *cpu)
 {
-    struct kvm_lwp_contexts none = { 0 };
+    struct kvm_lwp_contexts none = { .format = KVM_LWP_CONTEXTS_FORMAT };
     uint8_t image[LWP_IMAGE_SIZE];
 
     cpu->lwp_wire.loaded = false;
@@ -224,7 +224,7 @@ static int lwp_wire_save(X86CPU *cpu)
 
 static uint8_t *lwp_context_save(const struct lwp_caps *caps, size_t *size)
 {
-    struct kvm_lwp_contexts arg = { 0 };
+    struct kvm_lwp_contexts arg = { .format = KVM_LWP_CONTEXTS_FORMAT };
     uint8_t *data;
     int ret;
 
@@ -248,6 +248,7 @@ static const char *lwp_context_load(const struct lwp_caps *caps,
     struct kvm_lwp_contexts arg = {
         .addr = (uintptr_t)from,
         .size = size,
+        .format = KVM_LWP_CONTEXTS_FORMAT,
     };
 
     return lwp_vm_attr(KVM_SET_DEVICE_ATTR, KVM_LWP_VM_CONTEXTS, &arg) ?
