@@ -136,5 +136,6 @@ struct kvm_lwp_live {
 /* Its CPUID has FSGSBASE, with KVM_LWP_CONTEXT_AUTO: threads could switch unseen. */
 #define KVM_LWP_REFUSED_FSGSBASE 6
 #define KVM_LWP_REFUSED_POLICY 7 /* user space has not set KVM_LWP_VM_POLICY */
+#define KVM_LWP_REFUSED_FEATURE 8 /* its CPUID has one with which LWP is not known to work */
 
 #endif

@@ -256,6 +256,29 @@ static bool svm_lwp_announced(struct kvm_vcpu *vcpu)
 }
 
 /*
+ * The bits of CR4 with which LWP works. FRED's ERETU is no IRET. LAM and LASS change which linear
+ * addresses are valid, and so does Upper Address Ignore. INVLPGB flushes without an interrupt.
+ */
+#define LWP_CR4_KNOWN                                                                       \
+	(X86_CR4_VME | X86_CR4_PVI | X86_CR4_TSD | X86_CR4_DE | X86_CR4_PSE | X86_CR4_PAE | \
+	 X86_CR4_MCE | X86_CR4_PGE | X86_CR4_PCE | X86_CR4_OSFXSR | X86_CR4_OSXMMEXCPT |    \
+	 X86_CR4_UMIP | X86_CR4_LA57 | X86_CR4_FSGSBASE | X86_CR4_PCIDE | X86_CR4_OSXSAVE | \
+	 X86_CR4_SMEP | X86_CR4_SMAP | X86_CR4_PKE | X86_CR4_CET)
+#define CPUID_80000008_EBX_INVLPGB BIT(3)
+#define CPUID_80000021_EAX_UAI BIT(7)
+
+/* May the guest use only what LWP works with? Its CPUID counts, whether KVM can do it or not. */
+static bool svm_lwp_knows(struct kvm_vcpu *vcpu)
+{
+	struct kvm_cpuid_entry2 *invlpgb = kvm_find_cpuid_entry(vcpu, 0x80000008);
+	struct kvm_cpuid_entry2 *uai = kvm_find_cpuid_entry(vcpu, 0x80000021);
+
+	return !(~vcpu->arch.cr4_guest_rsvd_bits & ~LWP_CR4_KNOWN) &&
+	       !(invlpgb && invlpgb->ebx & CPUID_80000008_EBX_INVLPGB) &&
+	       !(uai && uai->eax & CPUID_80000021_EAX_UAI);
+}
+
+/*
  * Why the vCPU gets no LWP with its CPUID, KVM_LWP_REFUSED_*. For KVM_LWP_REFUSED_NOT, *caps is the
  * LWP that its CPUID announces (43724-116, 43724-906).
  */
@@ -286,7 +309,7 @@ static u32 svm_lwp_judge(struct kvm_vcpu *vcpu, struct lwp_caps *caps)
 	/* WRFSBASE and WRGSBASE have no intercept: a profile would continue in another thread. */
 	if (auto_context && lwp_guest_has(vcpu, X86_FEATURE_FSGSBASE))
 		return KVM_LWP_REFUSED_FSGSBASE;
-	return KVM_LWP_REFUSED_NOT;
+	return svm_lwp_knows(vcpu) ? KVM_LWP_REFUSED_NOT : KVM_LWP_REFUSED_FEATURE;
 }
 
 static const char *const refusals[] = {
@@ -297,6 +320,7 @@ static const char *const refusals[] = {
 	[KVM_LWP_REFUSED_HOST] = "no memory, or LWP of kvm_amd is off",
 	[KVM_LWP_REFUSED_FSGSBASE] = "FSGSBASE switches threads unseen",
 	[KVM_LWP_REFUSED_POLICY] = "user space has not asked for it",
+	[KVM_LWP_REFUSED_FEATURE] = "CPUID has a feature with which LWP is not known to work",
 };
 
 /* The vCPU has no LWP. KVM_LWP_VCPU_STATUS tells user space why. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 #include "kvm_vm.h"
 #include "lwp_state.h"
@@ -256,6 +257,30 @@ static u32 set_cpuid(struct vm *vm, int vcpu)
 	return vm_lwp_status(&v);
 }
 
+static void unknown_features_are_refused(void)
+{
+	struct vm *vm = vm_new(true);
+	int vcpu = ioctl(vm->fd, KVM_CREATE_VCPU, 0);
+	struct utsname kernel;
+
+	vm_leaf(vm, 0x80000008)->ebx ^= 1 << 3;
+	is(set_cpuid(vm, vcpu), KVM_LWP_REFUSED_FEATURE, "INVLPGB");
+	is_traced("CPUID has a feature with which LWP is not known to work");
+	vm_leaf(vm, 0x80000008)->ebx ^= 1 << 3;
+	is(set_cpuid(vm, vcpu), KVM_LWP_REFUSED_NOT, "none");
+	vm_leaf(vm, 0x80000021)->eax ^= 1 << 7;
+	is(set_cpuid(vm, vcpu), KVM_LWP_REFUSED_FEATURE, "Upper Address Ignore");
+	vm_leaf(vm, 0x80000021)->eax ^= 1 << 7;
+	vm_leaf(vm, 1)->ecx ^= 1 << 5;
+	uname(&kernel);
+	/* Later kernels leave the guest no bit of CR4 that KVM does not have. */
+	is(set_cpuid(vm, vcpu),
+	   kernel.release[0] == '6' ? KVM_LWP_REFUSED_FEATURE : KVM_LWP_REFUSED_NOT,
+	   "VMX, which has a bit in CR4");
+	close(vcpu);
+	vm_free(vm);
+}
+
 /* Contexts move between vCPUs, so all announce the same; the only one may change it. */
 static void the_only_vcpu_may_change_its_leaf(void)
 {
@@ -374,6 +399,7 @@ int main(void)
 	lwp_is_for_those_who_ask();
 	fsgsbase_is_refused_with_auto_contexts();
 	shadow_stacks_are_no_reason_to_refuse();
+	unknown_features_are_refused();
 	the_only_vcpu_may_change_its_leaf();
 	lwp_is_off_without_the_preset();
 	a_vmm_may_announce_fewer_events_and_larger_rings();
