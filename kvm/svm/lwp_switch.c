@@ -101,7 +101,7 @@ static void svm_lwp_flush(struct vcpu_svm *svm)
 {
 	u8 *control = &svm->vmcb->control.tlb_ctl;
 
-	if (!static_cpu_has(X86_FEATURE_FLUSHBYASID))
+	if (!cpu_feature_enabled(X86_FEATURE_FLUSHBYASID))
 		svm->current_vmcb->asid_generation--;
 	else if (*control == TLB_CONTROL_DO_NOTHING)
 		*control = TLB_CONTROL_FLUSH_ASID_LOCAL;
