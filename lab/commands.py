@@ -63,6 +63,7 @@ SOAKS = (
     Command("selftests", "the kernel's KVM selftests, stock modules beside ours", "lab.soaks.by_pytest"),
     Command("qemu", "QEMU's own tests on the patched QEMU", "lab.soaks.by_pytest"),
     Command("kvm-unit-tests", "kvm-unit-tests under TCG, beside unpatched QEMU", "lab.soaks.by_pytest"),
+    Command("states", "what one kernel's KVM saves in each mode records under the other's", "lab.soaks.by_pytest"),
     Command("unpatched", "the same translated code as QEMU without LWP, guests and hosts of it", "lab.soaks.by_pytest"),
     Command("libvirt", "the patched libvirt, and that of newer Debian suites", "lab.soaks.by_pytest"),
     Command("builds", "QEMU without TCG, for 32 bits, for programs, by clang, with ASan, TSan", "lab.soaks.by_pytest"),

@@ -6,74 +6,79 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
+#include <unistd.h>
 #include "counted.h"
 #include "texts.h"
+#include "tracing.h"
 #include "lwp_state.h"
 
-/* The VM's contexts. The caller frees their memory. */
-static int get_contexts(struct vm *of, struct kvm_lwp_contexts *c)
+/* What user space saves of a VM. */
+static struct saved {
+	struct kvm_regs regs;
+	struct kvm_sregs sregs;
+	struct kvm_vcpu_events events;
+	u64 msr[5];
+	struct kvm_lwp_live live;
+	struct kvm_lwp_contexts contexts;
+	u8 image[LWP_IMAGE_SIZE], array[4 * LWP_CTX_ENTRY_SIZE], mem[VM_SIZE];
+} saved;
+
+static const u32 msrs[] = { 0xc0000081, 0xc0000082, 0xc0000084, FS_BASE, LWP_MSR_CFG };
+
+/* LWP as QEMU does it. */
+static void save(void)
 {
+	struct saved *s = &saved;
+	struct kvm_lwp_contexts *c = &s->contexts;
 	int r;
 
 	*c = (struct kvm_lwp_contexts){ .format = KVM_LWP_CONTEXTS_FORMAT };
-	r = lwp_get(of, VM, CONTEXTS, c);
-	if (r == -ENOSPC) {
-		c->addr = (u64)malloc(c->size);
-		r = lwp_get(of, VM, CONTEXTS, c);
-	}
-	return r;
-}
-
-/* Move the state of LWP as QEMU does. */
-static int carry_lwp(struct vm *old, struct vm *new)
-{
-	struct vcpu *from = &old->vcpu[0], *to = &new->vcpu[0];
-	struct kvm_lwp_contexts c;
-	struct kvm_lwp_live live;
-	u8 image[LWP_IMAGE_SIZE];
-	int r = get_contexts(old, &c);
-
-	r |= lwp_get(from, VCPU, IMAGE, image);
-	r |= lwp_get(from, VCPU, LIVE, &live);
+	r = lwp_get(vm, VM, CONTEXTS, c);
+	c->addr = (u64)s->array;
+	if (r == -ENOSPC && c->size <= sizeof(s->array))
+		r = lwp_get(vm, VM, CONTEXTS, c);
+	r |= lwp_get(v, VCPU, IMAGE, s->image);
+	r |= lwp_get(v, VCPU, LIVE, &s->live);
 	/* The state of a live context is among the contexts; LWP_CFG is the vCPU's. */
-	if (live.flags & KVM_LWP_LIVE) {
-		memset(image, 0, LWP_IMAGE_CFG);
-		lwp_put64(image + LWP_IMAGE_RETRY_RIP, 0);
+	if (s->live.flags & KVM_LWP_LIVE) {
+		memset(s->image, 0, LWP_IMAGE_CFG);
+		lwp_put64(s->image + LWP_IMAGE_RETRY_RIP, 0);
 	}
-	r |= lwp_set(new, VM, CONTEXTS, &c);
-	r |= lwp_set(to, VCPU, IMAGE, image);
-	r |= lwp_set(to, VCPU, LIVE, &live);
-	free((void *)c.addr);
-	return r;
+	s->regs = v->regs;
+	s->sregs = vm_sregs(v);
+	for (u32 m = 0; m < 5; m++)
+		s->msr[m] = vm_get_msr(v, msrs[m]);
+	memcpy(s->mem, vm->mem, VM_SIZE);
+	r |= ioctl(v->fd, KVM_GET_VCPU_EVENTS, &s->events);
+	if (r)
+		ok(false, "state is saved: %d", r);
 }
 
-/* Move the VM into a new one. */
-static struct vm *migrate(struct vm *old, u32 context)
+/* A new VM takes the place of the old one. */
+static void load(u32 context)
 {
-	u32 m, msrs[] = { 0xc0000081, 0xc0000082, 0xc0000084, FS_BASE, LWP_MSR_CFG };
-	struct vcpu *from = &old->vcpu[0], *to;
-	struct vm *new = vm_new_unasked(true);
-	struct kvm_vcpu_events events;
-	struct kvm_sregs s;
+	struct saved *s = &saved;
 	int r;
 
-	vm_ask_for_lwp(new, (struct kvm_lwp_policy){ .context = context });
-	to = vm_add_vcpu(new);
-	memcpy(new->mem, old->mem, VM_SIZE);
-	s = vm_sregs(from);
-	to->regs = from->regs;
-	vm_set_regs(to);
-	r = ioctl(to->fd, KVM_SET_SREGS, &s);
-	for (m = 0; m < sizeof(msrs) / sizeof(msrs[0]); m++)
-		vm_set_msr(to, msrs[m], vm_get_msr(from, msrs[m]));
-	r |= carry_lwp(old, new);
-	r |= ioctl(from->fd, KVM_GET_VCPU_EVENTS, &events);
-	r |= ioctl(to->fd, KVM_SET_VCPU_EVENTS, &events);
+	vm_free(vm);
+	vm = vm_new_unasked(true);
+	vm_ask_for_lwp(vm, (struct kvm_lwp_policy){ .context = context });
+	v = vm_add_vcpu(vm);
+	memcpy(vm->mem, s->mem, VM_SIZE);
+	v->regs = s->regs;
+	vm_set_regs(v);
+	r = ioctl(v->fd, KVM_SET_SREGS, &s->sregs);
+	for (u32 m = 0; m < 5; m++)
+		vm_set_msr(v, msrs[m], s->msr[m]);
+	s->contexts.addr = (u64)s->array;
+	r |= lwp_set(vm, VM, CONTEXTS, &s->contexts);
+	r |= lwp_set(v, VCPU, IMAGE, s->image);
+	r |= lwp_set(v, VCPU, LIVE, &s->live);
+	r |= ioctl(v->fd, KVM_SET_VCPU_EVENTS, &s->events);
 	if (r)
 		ok(false, "state is carried over: %d", r);
-	vm_free(old);
-	return new;
 }
 
 static void begin_with(const u8 *from, const u8 *to, u32 context)
@@ -88,10 +93,16 @@ static void begin_with(const u8 *from, const u8 *to, u32 context)
 	vm_set_msr(v, FS_BASE, 0x1000);
 }
 
+/* If not NULL: where the VMs go, and whence others come, which another kernel's KVM has saved. */
+static FILE *going, *coming;
+
 static void move(u32 context)
 {
-	vm = migrate(vm, context);
-	v = &vm->vcpu[0];
+	save();
+	if ((going && fwrite(&saved, sizeof(saved), 1, going) != 1) ||
+	    (coming && fread(&saved, sizeof(saved), 1, coming) != 1))
+		ok(false, "a VM goes or comes");
+	load(context);
 }
 
 /* Counted: MOV, then NOP, MOV, DEC, MOV, JNZ in each round. */
@@ -128,16 +139,13 @@ static void nothing_is_lost_when_the_vm_migrates_all_the_time(void)
 /* While the block cannot be read, a lookup leaves the context parked and nothing counts. */
 static void saving_takes_no_context_away(void)
 {
-	struct kvm_lwp_contexts c;
-
 	begin_with(parts, parts_end, KVM_LWP_CONTEXT_AUTO);
 	is(vm_run(vm, v), VM_SYSCALL, "first part");
 	vm_map(vm, VM_BLOCK, false);
-	is(get_contexts(vm, &c), 0, "its contexts are read, while its block is gone");
-	is(c.size, LWP_CTX_ENTRY_SIZE, "there is one");
-	is(lwp_get32((u8 *)c.addr + LWP_CTX_ENTRY_IMAGE + LWP_IMAGE_COUNTERS + 4), 998,
+	save();
+	is(saved.contexts.size, LWP_CTX_ENTRY_SIZE, "its context is read, while its block is gone");
+	is(lwp_get32(saved.array + LWP_CTX_ENTRY_IMAGE + LWP_IMAGE_COUNTERS + 4), 998,
 	   "with what has been counted");
-	free((void *)c.addr);
 	is(vm_get_msr(v, LWP_MSR_CBADDR), VM_BLOCK, "LWP is still on");
 	is(vm_run(vm, v), VM_SYSCALL, "second part");
 	vm_map(vm, VM_BLOCK, true);
@@ -249,8 +257,82 @@ static void nothing_is_stored_in_a_shadow_that_was_saved(void)
 	is(vm_frame(vm, v, 14).rip, rip + 1, "one NOP later, not in the shadow of MOV SS");
 }
 
-int main(void)
+PROGRAM(rounds, "	mov $500, %ecx\n"
+		"1:	pushf\n"
+		"	popf\n"
+		"	int3\n"
+		"	mov $30, %edx\n"
+		"2:	nop\n"
+		"	dec %edx\n"
+		"	jnz 2b\n"
+		"	loop 1b\n");
+
+GUEST_CODE(back, "	iretq\n");
+
+static void begin_rounds(void)
 {
+	begin_delivery(rounds, rounds_end, KVM_LWP_DELIVERY_EXACT, LWP_F_IRE);
+	event_each(2, 601);
+	vm_handler(vm, 3, back, back_end);
+}
+
+/* The mode in which the vCPU has stopped, behind a space. */
+static void read_mode(char mode[16])
+{
+	FILE *trace = trace_open("trace");
+	char line[256], *event;
+
+	while (trace && fgets(line, sizeof(line), trace)) {
+		event = strstr(line, "kvm_lwp_mode: ");
+		if (event)
+			sscanf(event, "%*[^,],%15[^\n]", mode);
+	}
+	fclose(trace);
+	trace_clear();
+}
+
+#define MODES 8
+#define RUNS 10
+
+/* All in which a vCPU can stop for user space while its program is profiled. */
+static void a_vm_migrates_in_each_mode(void)
+{
+	char seen[128] = "", mode[16] = "";
+	static u8 undisturbed[VM_SIZE];
+	int stop, n = 0;
+
+	set_margin(300); /* so that branches are stepped over */
+	begin_rounds();
+	run_to_end();
+	memcpy(undisturbed, vm->mem, VM_SIZE);
+	trace_write("events/kvm_lwp/kvm_lwp_mode/enable", "1");
+	for (u32 run = 0; run < RUNS && n < MODES; run++) {
+		begin_rounds();
+		do {
+			ualarm(1 + (50 << rand() % 7), 1000);
+			stop = vm_run_interruptible(vm, v);
+			ualarm(0, 0);
+			read_mode(mode);
+			if (stop == VM_TIMEOUT && n < MODES && !strstr(seen, mode)) {
+				strcat(seen, mode);
+				n++;
+				move(KVM_LWP_CONTEXT_AUTO);
+			}
+		} while (stop == VM_TIMEOUT);
+		ok(stop == VM_DONE && !memcmp(vm->mem + VM_BLOCK, undisturbed + VM_BLOCK,
+					      VM_STACK_TOP - VM_BLOCK),
+		   "%u records, as of a program that nobody has stopped", block_head(vm));
+	}
+	ok(n == MODES, "saved in%s", seen);
+}
+
+/* kvm_test_migrate [modes [w|r FILE]] */
+int main(int argc, char **argv)
+{
+	if (argc > 3) {
+		*(*argv[2] == 'w' ? &going : &coming) = fopen(argv[3], argv[2]);
+		ok(going || coming, "%s", argv[3]);
+	}
 	nothing_is_lost_when_the_vm_migrates_all_the_time();
 	saving_takes_no_context_away();
 	a_live_context_needs_no_memory_to_go_on();
@@ -258,5 +340,7 @@ int main(void)
 	a_pointer_that_was_written_finds_its_state();
 	a_return_to_the_program_that_was_saved_tries_again();
 	nothing_is_stored_in_a_shadow_that_was_saved();
+	if (argc > 1)
+		a_vm_migrates_in_each_mode();
 	return done();
 }

@@ -178,7 +178,10 @@ TABLE = (
     Program("kvm_test_mediated", "LWP beside mediated vPMUs: it steps while one is there, and keeps no VM from one",
             (Run(cpu=f"{PMU}{SIX},perfmon-v2=on", kvm_amd=f"{PERF} enable_mediated_pmu=1", needs=COUNTERS),),
             since="7.3"),
-    Program("kvm_test_migrate", "saving and restoring a VM at any instruction boundary", (Run(needs=STEPS),)),
+    Program("kvm_test_migrate", "saving and restoring a VM at any instruction boundary", (
+        Run(needs=STEPS),
+        Run("modes", "and in each mode", PMU, PERF, OVER, ("modes",), needs=OVERCOUNT),
+    )),
     Program("kvm_test_mode", "changes of a vCPU's mode are those of the table in svm/lwp_mode.c, and all of them occur",
             (Run(cpu=PMU, kvm_amd=PERF, row=OVER, needs=OVERCOUNT),)),
     Program("kvm_test_nested", "LWP follows VMLOAD and VMSAVE of a hypervisor in the guest"),

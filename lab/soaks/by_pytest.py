@@ -55,6 +55,7 @@ SOAKS = {
     "selftests": Soak("test_selftests.py", "soak"),
     "series": Soak("test_series.py", "soak"),
     "skid": Soak("skid and not late", scale=40),
+    "states": Soak("test_states_across_kernels"),
     "unpatched": Soak("", "unpatched", "unpatched"),
 }
 TAKES_BASE = True

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The programs of kvm/tests: each run of the table in a machine that it wants."""
 
+import itertools
 import re
+import shlex
 from collections.abc import Iterable
 from dataclasses import replace
 from statistics import median
 
 import pytest
 
-from lab.common import proc
+from lab.common import bases, proc
 from lab.common.kit import tap
 from lab.nested import l1
 from lab.nested.programs import Run, run_of, runs
@@ -53,6 +55,21 @@ def test_hostile_for_long(name: str, in_l1: InL1, seed: int, scale: int, points:
     """Hostile guests and hostile user space reach no memory but their own, for a minute times the scale."""
     run = replace(run_of(name), args=(str(60 * scale),))
     judge(run, in_l1(replace(run.lab(), limit=None), command(run, seed)), points, tell)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("kernels", itertools.permutations(["", *bases.other_kernels()], 2), ids="-to-".join)
+def test_states_across_kernels(kernels: tuple[str, str], in_l1: InL1, points: Points, tell: Tell) -> None:
+    """What one kernel's KVM has saved in each mode records under the other's as a vCPU that nobody has stopped."""
+    run = next(run for run in runs() if run.name == "test_migrate/modes")
+    file = '"$VLWP_SHARE/states"'
+    for half, linux in zip("wr", kernels, strict=True):
+        if linux:
+            l1.prepare_kernel(linux)
+        words = ["sh", "-c", f"exec {proc.quoted(run.command())} {half} {file}"]
+        done = in_l1(replace(run.lab(), linux=linux), words)
+        judge(run, done, points, tell)
+        file = shlex.quote(str(done.share / "states"))
 
 
 EXITS = [run for run in runs() if run.result == "exits"]
