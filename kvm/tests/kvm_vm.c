@@ -404,8 +404,6 @@ static void set_32bit(struct vm *vm, struct vcpu *v)
 	s.cs.l = 0;
 	s.cs.db = 1;
 	s.ss = s.ds = s.es = s.fs = s.gs = segment(USS32, 3, 1, 3, false);
-	/* Not busy: the emulated processor of the nested lab takes no other type in 32-bit mode. */
-	s.tr.type = 9;
 	memset(vm->mem + s.tr.base, 0, 0x68);
 	lwp_put32(vm->mem + s.tr.base + 4, VM_KSTACK_TOP);
 	lwp_put32(vm->mem + s.tr.base + 8, KSS32);
