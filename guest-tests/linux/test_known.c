@@ -20,8 +20,8 @@ static uint64_t loop_address(uint64_t k, uint64_t n)
 {
 	uint64_t begin = (uintptr_t)known_loop_begin;
 
-	/* dec rcx is 3 bytes, jnz 2 */
-	return k == 2 * n ? begin + 5 : begin + (k % 2 ? 3 : 0);
+	/* jnz is 2 bytes */
+	return k == 2 * n ? begin + KNOWN_DEC + 2 : begin + (k % 2 ? KNOWN_DEC : 0);
 }
 
 static void instruction_addresses(int32_t interval, int32_t counter, uint64_t n)
@@ -56,9 +56,9 @@ static void branch_records(int32_t interval, uint64_t n)
 		struct lwp_record rec;
 
 		lwptest_record(&t, i, &rec);
-		wrong += rec.event_id != BRE || rec.address != begin + 3 ||
+		wrong += rec.event_id != BRE || rec.address != begin + KNOWN_DEC ||
 			 rec.flags != (last ? 0 : LWP_RECORD_TKN) ||
-			 rec.data2 != (last ? begin + 5 : begin);
+			 rec.data2 != (last ? begin + KNOWN_DEC + 2 : begin);
 	}
 	tap(!wrong, "branches: interval %d, address, TKN and target of each", interval);
 	lwptest_free(&t);
@@ -104,7 +104,7 @@ static void small_ring_misses(void)
 	lwptest_free(&t);
 }
 
-/* Timer signals all the while: handler and restorer are counted, the kernel between them is not. */
+/* Signals by the program's own time: handler and restorer are counted, the kernel between them is not. */
 static void signals_are_counted(void)
 {
 	struct {
@@ -118,12 +118,12 @@ static void signals_are_counted(void)
 	struct lwptest t;
 	uint64_t signals;
 
-	if (syscall(SYS_rt_sigaction, SIGALRM, &action, NULL, 8))
+	if (syscall(SYS_rt_sigaction, SIGVTALRM, &action, NULL, 8))
 		tap_error("no signal handler");
 	lwptest_setup(&t, IRE, 9999, 9999, 65536);
-	setitimer(ITIMER_REAL, &timer, NULL);
+	setitimer(ITIMER_VIRTUAL, &timer, NULL);
 	known_loop(t.block, n);
-	setitimer(ITIMER_REAL, &off, NULL);
+	setitimer(ITIMER_VIRTUAL, &off, NULL);
 	signals = known_signals;
 	tap(signals > 10, "%llu signals hit the loop", (unsigned long long)signals);
 	lwptest_complete(&t, KNOWN_LOOP(n) + signals * KNOWN_SIGNAL, "signals");

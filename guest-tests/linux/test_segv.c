@@ -44,7 +44,7 @@ int main(void)
 	/* The 100th instruction is a jnz; the #PF comes before the next one, the dec. */
 	tap(fault_rip == (uintptr_t)known_loop_begin, "its rIP is the next instruction");
 	lwptest_record(&t, 0, &rec);
-	tap(rec.event_id == IRE && rec.address == (uintptr_t)known_loop_begin + 3,
+	tap(rec.event_id == IRE && rec.address == (uintptr_t)known_loop_begin + KNOWN_DEC,
 	    "the record was kept and names the instruction that was due");
 	tap(lwptest_records(&t) + lwptest_missed(&t) >= (2 * 100000 + 1) / 100,
 	    "no record of the loop is lost: %llu", (unsigned long long)lwptest_records(&t));

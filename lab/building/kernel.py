@@ -12,7 +12,7 @@ from typing import IO
 
 from lab.building import bzimage, tools
 from lab.common import archive, bases, proc
-from lab.common.places import DL, GUEST, HOST, guest_of
+from lab.common.places import DL, GUEST, GUEST_I386, HOST, guest_of
 from lab.common.say import Died, Skip
 from lab.common.steps import build_lock, fresh, hash_of, make_dir, need_space, stamp, stamped, step
 
@@ -23,7 +23,10 @@ STAMP = bases.of_linux("kernel")
 
 def version(series: str = "") -> str:
     """The version as by uname -r of the guest kernel of a base (the chosen one)."""
-    sysroot = guest_of(series) / "sysroot"
+    return _version(guest_of(series) / "sysroot")
+
+
+def _version(sysroot: Path) -> str:
     for place in (sysroot / "lib/modules").glob("*"):
         return place.name
     raise Died(f"{sysroot} has no kernel: remove it and build again")
@@ -58,24 +61,24 @@ def _fetch() -> list[Path]:
     return [archive.package(name) for name in names]
 
 
-def _unpack(files: Sequence[Path]) -> None:
-    shutil.rmtree(SYSROOT, ignore_errors=True)
-    make_dir(GUEST)
+def _unpack(files: Sequence[Path], sysroot: Path) -> None:
+    shutil.rmtree(sysroot, ignore_errors=True)
+    make_dir(sysroot.parent)
     for file in files:
-        proc.output(["dpkg", "-x", file, SYSROOT])
-    if not (SYSROOT / "lib").exists():
-        (SYSROOT / "lib").symlink_to("usr/lib")
-    proc.output(["depmod", "-b", SYSROOT, version()], env={"PATH": os.environ["PATH"] + ":/usr/sbin:/sbin"})
+        proc.output(["dpkg", "-x", file, sysroot])
+    if not (sysroot / "lib").exists():
+        (sysroot / "lib").symlink_to("usr/lib")
+    proc.output(["depmod", "-b", sysroot, _version(sysroot)], env={"PATH": os.environ["PATH"] + ":/usr/sbin:/sbin"})
 
 
-def _collect_modules(place: Path) -> None:
+def _collect_modules(place: Path, sysroot: Path) -> None:
     """The needed modules and the order in which to load them. Decompressing them and taking off their
     signatures here spares the guest a good part of its boot time."""
     place.mkdir(parents=True)
     order: list[str] = []
     for wanted in MODULES:
         lines = proc.output(
-            ["modprobe", "-d", SYSROOT, "-S", version(), "--ignore-install", "--show-depends", wanted],
+            ["modprobe", "-d", sysroot, "-S", _version(sysroot), "--ignore-install", "--show-depends", wanted],
             env={"PATH": os.environ["PATH"] + ":/usr/sbin:/sbin"},
         )
         for path in re.findall(r"^insmod (\S+)", lines, re.MULTILINE):
@@ -103,25 +106,26 @@ def pack(tree: Path, archive_file: Path, log: IO[str]) -> None:
     new.rename(archive_file)
 
 
-def _image() -> Path:
+def _image(sysroot: Path) -> Path:
     """The compressed kernel: in /boot, or beside the modules since Linux 7."""
-    places = (SYSROOT / "boot" / f"vmlinuz-{version()}", modules_dir() / "vmlinuz")
+    name = _version(sysroot)
+    places = (sysroot / "boot" / f"vmlinuz-{name}", sysroot / "lib/modules" / name / "vmlinuz")
     return next(place for place in places if place.is_file())
 
 
-def _make(log: IO[str]) -> None:
-    tree = GUEST / "initramfs"
+def _make(log: IO[str], guest: Path, init: Path) -> None:
+    tree, sysroot = guest / "initramfs", guest / "sysroot"
     shutil.rmtree(tree, ignore_errors=True)
-    _collect_modules(tree / "modules")
-    shutil.copy2(HOST / "lab/guest/guest-init", tree / "init")
-    pack(tree, GUEST / "initramfs.cpio", log)
-    new = GUEST / "vmlinux.new"
+    _collect_modules(tree / "modules", sysroot)
+    shutil.copy2(init, tree / "init")
+    pack(tree, guest / "initramfs.cpio", log)
+    new, image = guest / "vmlinux.new", _image(sysroot)
     try:
-        new.write_bytes(bzimage.unpack(_image().read_bytes()))
+        new.write_bytes(bzimage.unpack(image.read_bytes()))
     except ValueError as err:
-        raise Died(f"{_image()}: {err}: if it is damaged, remove {SYSROOT} and build again") from err
-    new.rename(GUEST / "vmlinux")
-    (GUEST / "version").write_text(version() + "\n", encoding="utf-8")
+        raise Died(f"{image}: {err}: if it is damaged, remove {sysroot} and build again") from err
+    new.rename(guest / "vmlinux")
+    (guest / "version").write_text(_version(sysroot) + "\n", encoding="utf-8")
 
 
 def fetch() -> None:
@@ -131,7 +135,7 @@ def fetch() -> None:
         if not have or not (SYSROOT / "lib/modules").is_dir():
             need_space(800)
             files = _fetch()
-            step("unpacking the guest's kernel", "guest-unpack", lambda log: _unpack(files), about=15)
+            step("unpacking the guest's kernel", "guest-unpack", lambda log: _unpack(files, SYSROOT), about=15)
             stamp(STAMP, files[0].name)
 
 
@@ -139,10 +143,26 @@ def build() -> None:
     """Make what a guest boots from, if it is out of date."""
     tools.build(everything=False)
     fetch()
-    with build_lock(GUEST.name):
+    _build(GUEST, HOST / "lab/guest/guest-init")
+
+
+def _build(guest: Path, init: Path) -> None:
+    with build_lock(guest.name):
         key = hash_of("lab/building/kernel.py", "lab/building/bzimage.py", "lab/bases.toml")
-        key += f" {hash_of(HOST / 'lab/guest/guest-init')} {version()}"
-        if fresh(GUEST.name, key) and (GUEST / "vmlinux").is_file():
+        key += f" {hash_of(init)} {_version(guest / 'sysroot')}"
+        if fresh(guest.name, key) and (guest / "vmlinux").is_file():
             return
-        step("building the guest's initramfs", "guest-initramfs", _make)
-        stamp(GUEST.name, key)
+        step("building the guest's initramfs", "guest-initramfs", lambda log: _make(log, guest, init))
+        stamp(guest.name, key)
+
+
+def build_i386() -> None:
+    """The same with Debian 12's kernel for 32-bit processors; its sysroot has a static shell, too."""
+    sysroot = GUEST_I386 / "sysroot"
+    with build_lock(f"{GUEST_I386.name}-kernel"):
+        if not (sysroot / "lib/modules").is_dir():
+            archive.add_binaries("bookworm", "i386")
+            names = [archive.dependency("linux-image-686-pae:i386", "^linux-image-"), "busybox-static:i386"]
+            files = [archive.package(name) for name in names]
+            step("unpacking the i386 guest's kernel", "guest-unpack", lambda log: _unpack(files, sysroot), about=15)
+    _build(GUEST_I386, HOST / "lab/guest/guest-init-32")

@@ -71,9 +71,9 @@ def add_sources(suite: str) -> None:
     _add(suite, _SOURCES)
 
 
-def add_binaries(suite: str) -> None:
-    """From now on there are the binary packages of a Debian release, too."""
-    _add(suite, _BINARIES)
+def add_binaries(suite: str, arch: str = "amd64") -> None:
+    """From now on there are the binary packages of a Debian release, too: of another architecture as PACKAGE:ARCH."""
+    _add(f"{arch} {suite}", _BINARIES)
 
 
 def _add(suite: str, to: set[str]) -> None:
@@ -89,9 +89,9 @@ def _write_sources() -> None:
         raise Died(f"apt on this machine has no source for {codename} main: add one to /etc/apt/sources.list")
     by, sources = f"[signed-by={KEYRING}]", sorted({bases.qemu_base().suite, *_SOURCES})
     lines = [f"deb {by} {main} {codename} main", *(f"deb-src {by} {main} {source} main" for source in sources)]
-    suites = {"bookworm-backports" if codename == "bookworm" else "", bases.linux_base().suite}
-    suites |= _BINARIES - {codename}
-    lines += [f"deb {by} {main} {suite} main" for suite in sorted(suites - {""})]
+    suites = {"amd64 bookworm-backports" if codename == "bookworm" else "", f"amd64 {bases.linux_base().suite}"}
+    rows = [row.split() for row in sorted(suites | _BINARIES - {f"amd64 {codename}"})]
+    lines += [f"deb [arch={row[0]} signed-by={KEYRING}] {main} {row[1]} main" for row in rows if len(row) == 2]
     if security:
         lines.append(f"deb {by} {security} {codename}-security main")
         lines += [f"deb-src {by} {security} {source}-security main" for source in sources if source in RELEASES]

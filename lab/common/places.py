@@ -15,6 +15,7 @@ os.environ["VLWP_BUILD_DIR"] = str(BUILD)  # a ./vlwp that we start may be in an
 HOST = BUILD / "host"  # what Meson builds for this machine and for guests
 FIRMWARE = BUILD / "firmware"
 GUEST = BUILD / bases.of_linux("guest")  # of the chosen kernel
+GUEST_I386 = BUILD / "guest-i386"
 KVM = BUILD / bases.of_linux("kvm")
 SRC = BUILD / "src"  # unpacked sources
 DL = BUILD / "dl"  # packages from the archive

@@ -42,6 +42,7 @@ class Machine:
     frozen: count1.Count1 | None = None  # it is that machine, and nothing above describes it
     root: Path = HOST_ROOT  # whose files it sees
     initrd: Path | None = None  # for another root: with our tools
+    kernel: Path = places.GUEST  # what it boots from
     passed: int = field(default=0, init=False)  # that signal
     in_lab: bool = field(default=False, init=False)
 
@@ -193,7 +194,7 @@ def qemu_command(machine: Machine, run: Path, more: str = "") -> list[str]:
     model = f"{LWP_MODEL},-fsgsbase,+lwp{caches}" if machine.model == LWP_MODEL else f"{machine.model},check=off"
     cpu = model + (f",{machine.cpu}" if machine.cpu else "")
     own = ["-accel", accel, "-cpu", cpu, "-append", f"{kernel_args()} {more}".strip()]
-    common = common_arguments(run, machine.smp, machine.memory, root=machine.root, initrd=machine.initrd)
+    common = common_arguments(run, machine.smp, machine.memory, machine.kernel, machine.root, machine.initrd)
     return [str(places.qemu()), *common, *own, *planted(machine.row)]
 
 

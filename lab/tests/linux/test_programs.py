@@ -3,7 +3,7 @@
 run in one guest, one after the other; those that need counters in another."""
 
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -42,7 +42,7 @@ COUNTERS = dict.fromkeys(
 # Intel's, in the versions 2, 4 and 5: what Linux says of them at boot.
 INTEL = (("Penryn", "Core2 events"), ("Skylake-Client", "Skylake events"), ("SapphireRapids", "Sapphire Rapids events"))
 CONTEXTS = 10  # that the programs create, at least
-LIMIT = 120  # seconds that a program may take
+LIMIT = 600  # seconds that a program may take
 # $0: the folder of the programs; the rest: their names. A result is complete when its status is there.
 LOOP = f"""
 for name; do
@@ -70,6 +70,14 @@ def of(item: pytest.Item, function: str) -> bool:
     return getattr(item, "originalname", "") == function
 
 
+def leave(guest: machine.Machine, place: Path, names: Sequence[str], shell: Sequence[str] = ("/bin/sh",)) -> None:
+    """Run programs in a guest. They leave their results in a folder's share/."""
+    (place / "share").mkdir()
+    command = [*shell, "-c", LOOP, str(LINUX_PROGRAMS), *names]
+    with (place / "log").open("w", encoding="utf-8") as log:
+        machine.boot(guest, place, command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+
 @pytest.fixture(scope="session")
 def booted(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Booted:
     """Boots a guest whose processor has these properties, once, and runs the chosen programs that need them. Result:
@@ -82,12 +90,8 @@ def booted(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     @cache
     def boot(cpu: str) -> Path:
         place = tmp_path_factory.mktemp("guest")
-        (place / "share").mkdir()
         names = [name for name in chosen if COUNTERS.get(name, "") == cpu]
-        command = ["/bin/sh", "-c", LOOP, str(LINUX_PROGRAMS), *names]
-        with (place / "log").open("w", encoding="utf-8") as log:
-            guest = machine.Machine(cpu=cpu, stats=place / "stats")
-            machine.boot(guest, place, command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        leave(machine.Machine(cpu=cpu, stats=place / "stats"), place, names)
         return place
 
     return boot
@@ -104,6 +108,15 @@ def judge(said: str, status: int, points: Points) -> None:
     assert not tap.failed, "\n".join(tap.notes)
 
 
+def judge_left(place: Path, name: str, points: Points) -> None:
+    """What a program has left."""
+    print((place / "log").read_text(encoding="utf-8", errors="replace"))
+    said, errors, status = (place / f"share/{name}.{kind}" for kind in ("out", "err", "status"))
+    assert status.is_file() and status.stat().st_size, "the guest has died, or another program in it"
+    print(said.read_text(errors="replace"), errors.read_text(errors="replace"))
+    judge(said.read_text(errors="replace"), int(status.read_text()), points)
+
+
 @shows(lambda name: PROGRAMS[name], shown)
 @pytest.mark.parametrize("name", [
     pytest.param(name, marks=pytest.mark.xdist_group("counters" if name in COUNTERS else "programs"))
@@ -114,12 +127,7 @@ def test_programs(name: str, booted: Booted, points: Points, gdb: bool, tmp_path
         (tmp_path / "share").mkdir()
         debug.linux(machine.Machine(smp=1), program(name), tmp_path)
         return
-    place = booted(COUNTERS.get(name, ""))
-    print((place / "log").read_text(encoding="utf-8", errors="replace"))
-    said, errors, status = (place / f"share/{name}.{kind}" for kind in ("out", "err", "status"))
-    assert status.is_file() and status.stat().st_size, "the guest has died, or another program in it"
-    print(said.read_text(errors="replace"), errors.read_text(errors="replace"))
-    judge(said.read_text(errors="replace"), int(status.read_text()), points)
+    judge_left(booted(COUNTERS.get(name, "")), name, points)
 
 
 @pytest.mark.xdist_group("programs")
