@@ -58,7 +58,7 @@ SOAKS = (
     Command("here", "all of test kvm --here, on a machine whose counters are unknown", "lab.soaks.by_pytest"),
     Command("kit", "what a stranger tries, on three machines, and ended by each signal", "lab.soaks.by_pytest"),
     Command("probe", "vlwp-probe finds 200 rows that are planted in the counters", "lab.soaks.by_pytest"),
-    Command("kvm-linux", "threads, windows and profiles in a Linux guest under KVM", "lab.soaks.by_pytest"),
+    Command("kvm-linux", "threads, windows, profiles and 32 bits in Linux guests under KVM", "lab.soaks.by_pytest"),
     Command("kvm-debug", "kvm/tests on kernels with KASAN, with PREEMPT_RT, with KCSAN", "lab.soaks.by_pytest"),
     Command("selftests", "the kernel's KVM selftests, stock modules beside ours", "lab.soaks.by_pytest"),
     Command("qemu", "QEMU's own tests on the patched QEMU", "lab.soaks.by_pytest"),

@@ -40,7 +40,7 @@ SOAKS = {
     "judged": Soak("test_judged.py", "linux", ALL),
     "kit": Soak("test_kit.py"),
     "kvm-debug": Soak("test_kvm_debug.py", "soak"),
-    "kvm-linux": Soak("TestGuest"),
+    "kvm-linux": Soak("TestGuest or test_i386"),
     "kvm-unit-tests": Soak("test_kvm_unit_tests.py", "soak", at_once=True),
     "libvirt": Soak("test_libvirt.py", "soak"),
     "migrate": Soak("", "migrate", ALL, 10),
