@@ -3,9 +3,10 @@
  * Contexts: the states of the profiled threads of a VM, and which of them a vCPU's engine holds.
  *
  * auto: the key of a context is an address space (CR3) and a thread (FS base and the program's GS
- * base; those of 32-bit code at CPL 3). KVM intercepts writes of CR3, FS base and KernelGSBase while the VM has any context; a
- * switch parks one context and looks up the next. A vCPU takes a context that is live on another
- * vCPU. The holder does not have to run for that: it may halt, and its thread may have moved away.
+ * base; those of 32-bit code at CPL 3). KVM intercepts writes of CR3, FS base and KernelGSBase
+ * while the VM has any context; a switch parks one context and looks up the next. A vCPU takes a
+ * context that is live on another vCPU. The holder does not have to run for that: it may halt, and
+ * its thread may have moved away.
  * os: RDMSR LWP_CBADDR parks the state under (CR3, pointer); WRMSR of that pointer resumes it
  * before the next instruction at CPL 3.
  *
