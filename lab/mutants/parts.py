@@ -10,7 +10,8 @@ from lab.common.places import TOP
 from lab.common.say import Died
 from lab.mutants.listed import Test
 
-PARTS = {"check": "flat", "linux": "linux", "migrate": "migrate", "libvirt": "libvirt"}  # by the program's name
+# By the program's name.
+PARTS = {"check": "flat", "linux": "linux", "migrate": "migrate", "kvm": "kvm", "libvirt": "libvirt"}
 NONE = re.compile(r"^0 passed, 0 failed", re.MULTILINE)
 
 

@@ -23,6 +23,13 @@ from lab.nested import l1
 
 TOOLS_LWPRUN = "/run/tools/lwprun"
 LWP_MODEL = "EPYC"  # the CPU model with which guests have LWP
+# In the lab data cache misses are sampled more often than where a second has 10^10 ops; and perf does not sample less
+# because its handlers take long there.
+OFTEN = """mount -t debugfs none /sys/kernel/debug
+echo 16384 >/sys/kernel/debug/kvm/lwp/ibs_period
+echo 0 >/proc/sys/kernel/perf_cpu_time_max_percent
+exec "$@"
+"""
 
 
 @dataclass
@@ -185,12 +192,19 @@ def prepare(machine: Machine) -> None:
         say(waiting)
 
 
+def _has_misses(machine: Machine) -> bool:
+    """Can its data cache misses be counted? TCG has a model of the caches, the lab a processor with IBS."""
+    if machine.accel == "tcg" or machine.in_lab:
+        return True
+    return kvm_has_lwp() and "lwp-dme" in proc.output([places.LWPCTL, "caps", "--json"])
+
+
 def qemu_command(machine: Machine, run: Path, more: str = "") -> list[str]:
     """The emulator with a guest that has LWP, and more arguments for the guest's kernel. FSGSBASE is hidden because
-    automatic contexts know a thread by its FS base. TCG has data caches, whose misses can be counted."""
+    automatic contexts know a thread by its FS base."""
     accel = "tcg,thread=multi" if machine.accel == "tcg" else machine.accel
     fewer_events = "lwp-profile=" in machine.cpu or "lwp-max-events=" in machine.cpu
-    caches = "" if machine.accel != "tcg" or fewer_events else ",lwp-dme=on"
+    caches = "" if fewer_events or not _has_misses(machine) else ",lwp-dme=on"
     model = f"{LWP_MODEL},-fsgsbase,+lwp{caches}" if machine.model == LWP_MODEL else f"{machine.model},check=off"
     cpu = model + (f",{machine.cpu}" if machine.cpu else "")
     own = ["-accel", accel, "-cpu", cpu, "-append", f"{kernel_args()} {more}".strip()]
@@ -227,16 +241,18 @@ def boot(machine: Machine, run: Path, command: Sequence[str], **stdio: Any) -> i
 
 
 def _boot_in_lab(machine: Machine, run: Path, command: Sequence[str], **stdio: Any) -> int:
-    """The same in a guest of the lab, whose machine has a PMU that is right."""
+    """The same in a guest of the lab, whose machine has a PMU that is right, and IBS."""
     inner = replace(machine, accel="kvm", stats=None, kvm_amd="", passes=False)
     inner.stats = Path(GUEST_SHARE, "stats") if machine.stats else None
+    inner.in_lab = True
     kvm_amd = f"lwp_row={EXACT} {machine.kvm_amd}".strip()
-    lab = l1.L1(smp=1, memory=machine.memory + 1024, cpu="EPYC,pmu=on,+perfctr-core", kvm_amd=kvm_amd)
-    status = l1.boot(lab, run, inner_command(inner, command), **stdio)
-    stats = run / "share/stats"
-    if machine.stats and stats.is_file():
+    cpu = "EPYC,pmu=on,+perfctr-core,ibs=on,ibs-cache=on"
+    lab = l1.L1(smp=1, memory=machine.memory + 1024, cpu=cpu, kvm_amd=kvm_amd)
+    words = ["/bin/sh", "-euc", OFTEN, "-", *inner_command(inner, command)]
+    status = l1.boot(lab, run, words, **stdio)
+    for stats in (run / "share").glob("stats*"):
         try:
-            shutil.copyfile(stats, machine.stats)
+            shutil.copyfile(stats, f"{machine.stats}{stats.suffix}")
         except OSError as err:
             raise Died(f"{machine.stats}: cannot write this file: {err.strerror}") from err
     return status

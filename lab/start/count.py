@@ -77,8 +77,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     machine.add_options(parser)
     parser.epilog = (
         "The dynamic loader's work before the library of lwprun is loaded is not counted, nor are static programs that "
-        "PROGRAM starts. Cache misses depend on what "
-        f"is in the caches and differ between runs. Events: {', '.join((*EVENTS, TAKEN))}. The program's standard "
+        "PROGRAM starts. Cache misses depend on what is in the caches and differ between runs; KVM estimates them, if "
+        f"they are chosen. Events: {', '.join((*EVENTS, TAKEN))}. The program's standard "
         "output goes through a file; it is shown once. Of more than one run each gets the same standard input, up to "
         f"{MAX_INPUT >> 20} MiB; a terminal is read on. Programs that still run when PROGRAM ends are counted until "
         "then, and ended. The first Ctrl-C or SIGTERM goes to PROGRAM, and what it has counted is shown. Exit status: "
@@ -206,13 +206,13 @@ def table(runs: Sequence[Run]) -> str:
 def events_of(guest: machine.Machine, chosen: tuple[str, ...], limits: Sequence[tuple[str, int]]) -> tuple[str, ...]:
     """What is counted: what the user has chosen, or all that the guest is known to have. With LWP properties of the
     user's it may have no caches."""
-    caches = guest.accel == "tcg" and "lwp-" not in guest.cpu
+    caches = "lwp-" not in guest.cpu
     if chosen and not caches and MISSES in chosen:
-        raise Died(f"{MISSES} are counted under TCG only, and without lwp- properties in --cpu")
+        raise Died(f"{MISSES} are counted without lwp- properties in --cpu only")
     left_out = [event for event, _ in limits if chosen and event in EVENTS and event not in chosen]
     if left_out:
         raise Usage(f"--max is for {left_out[0]}, which --events leaves out")
-    return chosen or (EVENTS if caches else EVENTS[:2])
+    return chosen or (EVENTS if caches and guest.accel == "tcg" else EVENTS[:2])
 
 
 def command(guest: machine.Machine, data: str, kept: str, options: Sequence[str], words: Sequence[str]) -> list[str]:

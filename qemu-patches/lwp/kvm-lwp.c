@@ -88,16 +88,28 @@ bool kvm_lwp_check(X86CPU *cpu, Error **errp)
                    "LWP_CFG; load a newer kvm_amd module");
         return false;
     }
+    if ((p->on & LWP_F_DME) && !(has & KVM_LWP_HAS_MISSES)) {
+        error_setg(errp, "lwp-dme=on: KVM on this host samples no data cache "
+                   "misses; use a processor that has instruction-based "
+                   "sampling, or accel=tcg");
+        return false;
+    }
+    if (p->cache) {
+        error_setg(errp, "lwp-cache-*: TCG alone models the caches; leave "
+                   "them out, KVM samples the host's");
+        return false;
+    }
     /* What no property says is as KVM has it. */
     lwp_vm_attr(KVM_GET_DEVICE_ATTR, KVM_LWP_VM_POLICY, &policy);
     policy.rev = p->rev;
     policy.context = p->os_context ? KVM_LWP_CONTEXT_OS : KVM_LWP_CONTEXT_AUTO;
     policy.delivery = p->prompt ? LWP_DELIVERY_PROMPT : LWP_DELIVERY_EXACT;
-    policy.flags = p->no_preset ? KVM_LWP_NO_PRESET : 0;
+    policy.flags = (p->no_preset ? KVM_LWP_NO_PRESET : 0) |
+                   (p->on & LWP_F_DME ? KVM_LWP_SAMPLE_MISSES : 0);
     ret = lwp_vm_attr(KVM_SET_DEVICE_ATTR, KVM_LWP_VM_POLICY, &policy);
     if (ret == -EBUSY) {
-        error_setg(errp, "lwp-rev, lwp-context, lwp-delivery and lwp-preset "
-                   "must be the same for all CPUs");
+        error_setg(errp, "lwp-rev, lwp-context, lwp-delivery, lwp-preset "
+                   "and lwp-dme must be the same for all CPUs");
         return false;
     }
     if (ret) {

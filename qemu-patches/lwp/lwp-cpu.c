@@ -24,19 +24,15 @@
 #define LWP_HAS_CONTEXT_AGE 8
 #define LWP_HAS_LATENCY_RND 16
 
-/* What a CPU has only if the user asks for it: a model of the data caches. */
+/* What a CPU has only if the user asks for it; KVM: see kvm_lwp_check() */
 #define LWP_OPT_IN LWP_F_DME
 
-/* Features that KVM does not have, or only if the host has counters. */
-#define LWP_NOT_IN_KVM LWP_F_DME
+/* Features that KVM has only if the host has counters. */
 #define LWP_MAYBE_IN_KVM (LWP_F_CNH | LWP_F_RNH)
 
 static uint32_t lwp_lacking(void)
 {
-    if (!kvm_enabled()) {
-        return 0;
-    }
-    return LWP_NOT_IN_KVM | (LWP_MAYBE_IN_KVM & ~kvm_lwp_features());
+    return kvm_enabled() ? LWP_MAYBE_IN_KVM & ~kvm_lwp_features() : 0;
 }
 
 /* What a CPU that lacks something else cannot do. */
@@ -308,8 +304,8 @@ static bool lwp_apply_features(X86CPU *cpu, struct lwp_caps *caps,
             return false;
         }
         if (prop & lwp_lacking()) {
-            error_setg(errp, "%s=on: %s has no %s", f->property,
-                       kvm_enabled() ? "KVM on this host" : "TCG", f->text);
+            error_setg(errp, "%s=on: KVM on this host has no %s", f->property,
+                       f->text);
             return false;
         }
         if (prop & lwp_lacking_in(cpu)) {

@@ -17,6 +17,7 @@ from lab.tests.kvm.conftest import InL1
 
 LAB = L1(smp=2, limit=1500)
 STOCK = replace(LAB, stock=True)
+SAMPLING = replace(LAB, cpu="EPYC,pmu=on,ibs=on")
 # What kvm_test_abi wants the leaf to be. EBX 80062016h: a block of 16h quadwords, events of 32 bytes, 6 of them, from
 # 80h. ECX 20010200h: version 1, rings of 32 records, IP filter. EDX E000000Fh: bits 1 to 3, 29 to 31.
 ANNOUNCED = """\
@@ -64,7 +65,7 @@ def script(text: str) -> list[str]:
 
 def refuses(in_l1: InL1, lab: L1, command: list[str], says: str) -> None:
     """QEMU does not start, and says why in one line."""
-    done = in_l1(lab, command)
+    done = in_l1(lab, ["timeout", "300", *command])
     lines = [line for line in done.said.splitlines() if NO_FEATURE not in line]
     assert done.status and len(lines) == 1 and says in lines[0]
 
@@ -75,9 +76,11 @@ def test_refused_stock(in_l1: InL1) -> None:
 
 
 def test_refused_misses(in_l1: InL1) -> None:
-    """lwp-dme=on fails with one line under KVM, which has LWP."""
-    says = "lwp-dme=on: KVM on this host has no data cache miss records"
+    """lwp-dme=on fails with one line under a KVM that cannot sample, and a model of the caches under one that can."""
+    says = "lwp-dme=on: KVM on this host samples no data cache misses; use a processor that has instruction-based"
     refuses(in_l1, LAB, machine("EPYC,+lwp,lwp-dme=on", accel="kvm"), says)
+    caches = machine("EPYC,+lwp,lwp-dme=on,lwp-cache-l2=none", accel="kvm")
+    refuses(in_l1, SAMPLING, caches, "lwp-cache-*: TCG alone models the caches")
 
 
 def caps(path: Path) -> list[str]:

@@ -48,7 +48,7 @@ REFUSED: tuple[tuple[str, int, str, str], ...] = (
     ("no event", 2, "no event ''", "count --events= -- /bin/true"),
     ("a limit of what is not counted", 2, "which --events leaves out",
      "count --events=branches --max=instructions:1 -- /bin/true"),
-    ("misses of a guest that may have no caches", 1, "dcache-misses are counted under TCG only",
+    ("misses of a guest that may have no caches", 1, "dcache-misses are counted without lwp- properties",
      "count --events=dcache-misses --cpu=lwp-rev=2007 -- /bin/true"),
     ("another machine", 2, "is not count-1[,seed=N][,whole]", "count --machine=count-2 -- /bin/true"),
     ("processors of a machine that has one", 2, "--smp: count-1 is one machine", "run --machine=count-1 --smp=2"),
