@@ -14,6 +14,8 @@ void question_each(const struct question *q,
 	tell(opaque, "lwp-delivery", delivery_words[q->delivery]);
 	if (q->vmcb)
 		tell(opaque, "lwp-vmcb", "on");
+	if (q->misses)
+		tell(opaque, "lwp-dme", "on");
 }
 
 static void add_property(void *opaque, const char *name, const char *value)
@@ -131,10 +133,14 @@ void hostcaps_ask(struct hostcaps *host, asker ask, void *opaque)
 
 	for (u32 id = 0; id < LWP_REVS; id++) {
 		struct host_rev *rev = &host->rev[id];
-		struct question q = { .rev = id };
+		struct question q = { .rev = id, .misses = true };
 		json_object *props = ask_lwp(ask, opaque, &q, why);
 		bool good;
 
+		if (!props) {
+			q.misses = false;
+			props = ask_lwp(ask, opaque, &q, why);
+		}
 		if (!props) {
 			if (!*reason)
 				memcpy(reason, why, WHY_SIZE);

@@ -10,6 +10,7 @@ struct question {
 	u32 rev;
 	int context, delivery; /* index of the word */
 	bool vmcb;
+	bool misses; /* data cache misses, which a CPU has only if it is asked for them */
 };
 
 /* Asks one question: returns the "props" of the expanded model "max", to be released, or NULL with @why. */

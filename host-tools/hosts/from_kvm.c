@@ -15,17 +15,31 @@
 #include "lwpctl.h"
 #include "memory.h"
 
-/* Leaf 8000_001C as KVM offers it to a VM that asks, in revision 43724. False: it does not say. */
-static bool read_leaf(int vm, struct lwp_leaf *leaf)
+static bool attribute(int vm, unsigned long request, u64 number, void *addr)
 {
-	struct kvm_lwp_leaf offered;
 	struct kvm_device_attr attr = {
 		.group = KVM_LWP_VM,
-		.attr = KVM_LWP_VM_LEAF,
-		.addr = (u64)(uintptr_t)&offered,
+		.attr = number,
+		.addr = (u64)(uintptr_t)addr,
 	};
 
-	if (ioctl(vm, KVM_GET_DEVICE_ATTR, &attr))
+	return !ioctl(vm, request, &attr);
+}
+
+/*
+ * Leaf 8000_001C as KVM offers it to a VM that asks for all that it can, in revision 43724. False: it does not
+ * say.
+ */
+static bool read_leaf(int vm, u32 has, struct lwp_leaf *leaf)
+{
+	struct kvm_lwp_policy policy;
+	struct kvm_lwp_leaf offered;
+
+	if (!attribute(vm, KVM_GET_DEVICE_ATTR, KVM_LWP_VM_POLICY, &policy))
+		return false;
+	policy.flags = has & KVM_LWP_HAS_MISSES ? KVM_LWP_SAMPLE_MISSES : 0;
+	if (!attribute(vm, KVM_SET_DEVICE_ATTR, KVM_LWP_VM_POLICY, &policy) ||
+	    !attribute(vm, KVM_GET_DEVICE_ATTR, KVM_LWP_VM_LEAF, &offered))
 		return false;
 	*leaf = (struct lwp_leaf){ offered.eax, offered.ebx, offered.ecx, offered.edx };
 	return true;
@@ -74,7 +88,7 @@ static bool ask(struct hostcaps *host, const char *path, int kvm)
 	if (vm < 0)
 		return refuse("%s: expected KVM, cannot create a VM: %s", path, strerror(errno));
 	has = ioctl(vm, KVM_CHECK_EXTENSION, KVM_CAP_X86_LWP);
-	known = has > 0 && read_leaf(vm, &leaf);
+	known = has > 0 && read_leaf(vm, (u32)has, &leaf);
 	close(vm);
 	if (has <= 0) {
 		host->reason = copy_string("this KVM has no LWP", strlen("this KVM has no LWP"));
