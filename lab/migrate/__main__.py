@@ -12,7 +12,10 @@ from lab.common import places
 from lab.migrate import fuzz, live, pair, points
 from lab.migrate.machines import Task
 
-PARTS = {"points": points.points, "moments": points.moments, "fuzz": fuzz.fuzz, "live": live.live, "pair": pair.pair}
+PARTS = {
+    "points": points.points, "moments": points.moments, "misses": points.misses, "fuzz": fuzz.fuzz, "live": live.live,
+    "pair": pair.pair,
+}
 
 
 def main() -> int:

@@ -85,6 +85,12 @@ def test_nested(
     judge(l1.boot_logged(l1.L1(), tmp_path, command), tmp_path / "log", points, tell)
 
 
+def test_misses(tmp_path: Path, seed: int, points: Points, tell: Tell) -> None:
+    """In L1, whose processor has IBS: the two sides agree on data cache misses that KVM samples (43724-117)."""
+    command = alone("misses", "--count=1", f"--seed={seed}", KVM)
+    judge(l1.boot_logged(l1.L1(cpu="EPYC,pmu=on,ibs=on"), tmp_path, command), tmp_path / "log", points, tell)
+
+
 def test_attributes(tmp_path: Path, scale: int, seed: int, points: Points, tell: Tell) -> None:
     """In L1: damaged images and context arrays for KVM's attributes, and guests that run with them."""
     command: list[proc.Word] = [places.KVM_PROGRAMS / "kvm_hostile", "attributes", str(1000 * scale), str(seed)]
