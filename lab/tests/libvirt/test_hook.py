@@ -114,7 +114,8 @@ def test_hook_file_damaged(site: Site) -> None:
 
 
 @pytest.mark.parametrize("properties, state", [
-    pytest.param(FIELDS, SAID, id="file-suffices"), pytest.param(("lwp-max-events=6",), State(), id="found-out"),
+    pytest.param(FIELDS, SAID, id="file-suffices"),
+    pytest.param(("lwp-max-events=6", "lwp-dme=on"), State(), id="found-out"),
 ])
 def test_hook_fits(site: Site, properties: Sequence[str], state: State) -> None:
     """What fits is started, goes, and comes back: it is found out, or what an administrator says of B suffices."""
