@@ -147,6 +147,7 @@ static void filters_hold(void)
 	u64 load = VM_CODE + LOAD;
 
 	filtered(1, 0, 0, false, "a latency of 16 or more: hardly any");
+	filtered(LWP_FILTER_CLF | LWP_FILTER_RAM, 0, 0, false, "data from RAM: hardly any");
 	filtered(LWP_FILTER_IPF, load, load, true, "the address of the load");
 	filtered(LWP_FILTER_IPF, load + 1, load + 9, false, "other addresses: none");
 }
