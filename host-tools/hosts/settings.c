@@ -218,12 +218,14 @@ static bool apply_numbers(const struct settings *s, struct lwp_caps *caps, char 
 	return true;
 }
 
+/* Data cache misses are off if the guest does not ask for them. */
 static bool apply_features(const struct settings *s, struct lwp_caps *caps, char why[WHY_SIZE])
 {
 	for (const struct lwp_feature *f = lwp_features; f->property; f++) {
 		u32 flag = lwp_feature_flag(f, caps->rev);
 
-		if (settings_flag(f) & s->off)
+		if (settings_flag(f) & s->off ||
+		    (f->kind == LWP_KIND_DME && !(settings_flag(f) & s->on)))
 			caps->features &= ~flag;
 		if (settings_flag(f) & s->on && !(caps->features & flag))
 			return no(why, "%s: the guest needs %s, the host has none", f->property,
@@ -302,6 +304,9 @@ bool settings_apply(const struct settings *s, const struct hostcaps *host, struc
 	    !apply_features(s, caps, why) || !apply_latency(s, caps, why) ||
 	    !apply_rounding(s, caps, why))
 		return false;
+	caps->latency_max = lwp_caps_latency_max(caps);
+	caps->latency_rnd = lwp_caps_latency_rnd(caps);
+	caps->ecx_features = lwp_caps_ecx_features(caps);
 	if (s->vmcb == 1) {
 		if (context == 0)
 			return no(why, "lwp-vmcb: it needs lwp-context=os");

@@ -180,11 +180,15 @@ Test(host_set, every_feature_bit_that_a_host_lacks_is_named)
 
 Test(host_set, cache_latency_matters_only_with_cache_misses)
 {
-	struct hostcaps hosts[] = { HOST("b", FULL) };
+	struct hostcaps hosts[] = { HOST("b", FULL), HOST("c", FULL) };
 
+	hosts[0].rev[0].caps.features |= 0x10;
+	hosts[0].rev[0].caps.ecx_features = 0xe0000020;
+	hosts[1].rev[0].caps.latency_max = 0; /* as in a leaf without misses */
+	cr_expect(host_set_fits(&s, hosts, 2, why), "%s", why);
 	say("lwp-latency-max", "20");
 	cr_expect(host_set_fits(&s, hosts, 1, why));
-	hosts[0].rev[0].caps.features |= 0x10;
+	say("lwp-dme", "on");
 	cr_expect(not(host_set_fits(&s, hosts, 1, why)));
 	cr_expect(eq(str, why, text("b: lwp-latency-max: the guest needs 20, the host offers 16")));
 }
@@ -201,6 +205,7 @@ Test(host_set, latency_rounding_is_the_hosts_or_more)
 		own->ecx_features = 0xe0000020; /* and filters by cache */
 	}
 	hosts[1].rev[0].caps.latency_rnd = 2;
+	say("lwp-dme", "on");
 	say("lwp-latency-rounding", "0");
 	cr_expect(host_set_fits(&s, hosts, 1, why), "%s", why);
 	cr_expect(not(host_set_fits(&s, hosts, 2, why)));
