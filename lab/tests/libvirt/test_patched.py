@@ -76,9 +76,9 @@ def test_patched_open(site: Site, e: Host) -> None:
 
 
 def test_patched_numbers(site: Site, e: Host) -> None:
-    """<lwp> has the numbers, policy='disable' drops a bit; the domain is not tainted."""
-    site.start(e, small(FEWER, {"lwp-ptsc": "disable"}))
-    running(e, {**NUMBERS, **FEWER}, tuple(bit for bit in ALL_BITS if bit not in ("ptsc", "cnh", "rnh")))
+    """<lwp> has the numbers, policy='disable' drops a bit, 'require' adds misses; the domain is not tainted."""
+    site.start(e, small(FEWER, {"lwp-ptsc": "disable", "lwp-dme": "require"}))
+    running(e, {**NUMBERS, **FEWER}, ("dme", *(bit for bit in ALL_BITS if bit not in ("ptsc", "cnh", "rnh"))))
     site.has(e, "lwp-max-events", 4)
     site.has(e, "lwp-ptsc", False)
     assert "custom-argv" not in e.said()
