@@ -231,7 +231,6 @@ void lwp_ctx_table_reset(struct lwp_ctx_table *t)
 	t->free_entry = 0;
 	t->free_space = 0;
 	t->largest = 0;
-	lwp_write_once(t->code32, 0);
 	lwp_write_once(t->used, 0);
 }
 
@@ -277,7 +276,6 @@ struct lwp_ctx *lwp_ctx_add(struct lwp_ctx_table *t, const struct lwp_ctx_key *k
 	space_unlist(t, ctx->space);
 	t->space[ctx->space].contexts++;
 	list(t, ctx, now);
-	lwp_write_once(t->code32, t->code32 + (key->flags & LWP_CTX_32BIT));
 	lwp_write_once(t->used, t->used + 1);
 	return ctx;
 }
@@ -288,7 +286,6 @@ void lwp_ctx_remove(struct lwp_ctx_table *t, struct lwp_ctx *ctx)
 	u32 i = lwp_ctx_index(t, ctx), s = ctx->space;
 
 	unlist(t, ctx);
-	lwp_write_once(t->code32, t->code32 - (ctx->saved.key.flags & LWP_CTX_32BIT));
 	t->space[s].contexts--;
 	space_list(t, s);
 	if (!t->space[s].contexts)

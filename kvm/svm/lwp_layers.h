@@ -216,7 +216,6 @@ u64 svm_lwp_now(void);
 bool svm_lwp_idle(struct kvm_vcpu *vcpu);
 void svm_lwp_trace_context(struct kvm_vcpu *vcpu, const char *what, const struct lwp_ctx_key *key);
 void svm_lwp_ctx_leave(struct kvm_vcpu *vcpu, bool drop);
-bool svm_lwp_code32(struct kvm_vcpu *vcpu);
 bool svm_lwp_ctx_awaited(struct kvm_vcpu *vcpu);
 const char *svm_lwp_ctx_sync(struct kvm_vcpu *vcpu);
 void svm_lwp_ctx_before_insn(struct kvm_vcpu *vcpu, bool llwpcb);

@@ -57,39 +57,6 @@ static void another_gs_base_is_another_thread(void)
 	total(3, "two NOPs and one counted");
 }
 
-/* 8 instructions, besides SYSENTER; SYSEXIT goes to offset 19. */
-PROGRAM32(calls32, "	mov $3, %edi\n" /* 5 */
-		   "	mov $0x100013, %edx\n" /* 10 */
-		   "1:	mov %esp, %ecx\n" /* 15 */
-		   "	sysenter\n" /* 17 */
-		   "	dec %edi\n" /* 19 */
-		   "	jnz 1b\n");
-
-/* The guest's kernel goes back to the thread with this GS base. FS is null, its base another one's. */
-static int run32_as(u64 gs)
-{
-	struct kvm_sregs s = vm_sregs(v);
-
-	s.gs.base = gs;
-	s.fs.selector = 0;
-	s.fs.base = gs + 0x3000;
-	vm_set_sregs(v, &s);
-	return vm_run(vm, v);
-}
-
-static void another_gs_base_of_32_bit_code_is_another_thread(void)
-{
-	begin_total(calls32, calls32_end);
-	vm_start32(vm, v);
-	is(vm_run(vm, v), VM_SYSENTER, "first part of 32-bit code");
-	is(run32_as(0x2000), VM_SYSENTER, "second part, as another thread");
-	is(vm_get_msr(v, LWP_MSR_CBADDR), 0, "that thread has no block");
-	is(run32_as(0), VM_SYSENTER, "third part, as the first thread again");
-	is(vm_run(vm, v), VM_DONE, "to its end");
-	is(v->regs.rax, VM_BLOCK, "whose block is there");
-	total(8, "its own instructions counted");
-}
-
 static void another_cr3_is_another_address_space(void)
 {
 	begin_parts();
@@ -338,7 +305,6 @@ int main(void)
 {
 	another_fs_base_is_another_thread();
 	another_gs_base_is_another_thread();
-	another_gs_base_of_32_bit_code_is_another_thread();
 	another_cr3_is_another_address_space();
 	a_thread_takes_its_context_to_another_vcpu();
 	an_idle_kernel_takes_no_context_away();
