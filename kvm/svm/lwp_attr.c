@@ -80,11 +80,8 @@ static int svm_lwp_get_leaf(struct kvm *kvm, void __user *to)
 	return copy_to_user(to, &user, sizeof(user)) ? -EFAULT : 0;
 }
 
-/*
- * Park all contexts. Each vCPU looks up that of its running thread again. -EINTR: the thread was
- * killed while a vCPU sleeps in an access to guest memory.
- */
-static int svm_lwp_park_all(struct kvm *kvm)
+/* Park all contexts. Each vCPU looks up that of its running thread again. */
+static void svm_lwp_park_all(struct kvm *kvm)
 {
 	struct kvm_vcpu *vcpu;
 	unsigned long i;
@@ -92,35 +89,29 @@ static int svm_lwp_park_all(struct kvm *kvm)
 	kvm_for_each_vcpu(i, vcpu, kvm) {
 		struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
 
-		if (mutex_lock_killable(&lwp->lock))
-			return -EINTR;
+		guard(mutex)(&lwp->lock);
 		if (lwp->live)
 			svm_lwp_ctx_leave(vcpu, false);
 		lwp->lookup = true;
-		mutex_unlock(&lwp->lock);
 	}
 	kvm_make_all_cpus_request(kvm, KVM_REQ_LWP);
-	return 0;
 }
 
 /*
  * Copy every live context into the table. They stay live: after parking, the lookup might not find
  * the block or the ring readable, and would leave the context parked.
  */
-static int svm_lwp_refresh_all(struct kvm *kvm)
+static void svm_lwp_refresh_all(struct kvm *kvm)
 {
 	struct kvm_vcpu *vcpu;
 	unsigned long i;
 
 	kvm_for_each_vcpu(i, vcpu, kvm) {
-		if (mutex_lock_killable(&to_svm(vcpu)->lwp.lock))
-			return -EINTR;
+		guard(mutex)(&to_svm(vcpu)->lwp.lock);
 		svm_lwp_ctx_refresh(vcpu);
-		mutex_unlock(&to_svm(vcpu)->lwp.lock);
 	}
 	/* Those that run have lost their counters. */
 	kvm_make_all_cpus_request(kvm, KVM_REQ_LWP);
-	return 0;
 }
 
 static int svm_lwp_contexts_arg(struct kvm_lwp_contexts *user,
@@ -139,9 +130,10 @@ static int svm_lwp_get_contexts(struct kvm *kvm, struct kvm_lwp_contexts __user 
 	u8 *buf;
 	int r;
 
-	r = svm_lwp_contexts_arg(&user, arg) ?: svm_lwp_refresh_all(kvm);
+	r = svm_lwp_contexts_arg(&user, arg);
 	if (r)
 		return r;
+	svm_lwp_refresh_all(kvm);
 
 	mutex_lock(&vm->lock);
 	size = lwp_ctx_save(&vm->table, &vm->caps, NULL, 0);
@@ -179,9 +171,9 @@ static int svm_lwp_set_contexts(struct kvm *kvm, const struct kvm_lwp_contexts _
 	if (!buf)
 		return -ENOMEM;
 	r = copy_from_user(buf, u64_to_user_ptr(user.addr), user.size) ? -EFAULT : 0;
-	r = r ?: svm_lwp_park_all(kvm);
 	if (r)
 		goto out;
+	svm_lwp_park_all(kvm);
 	mutex_lock(&vm->lock);
 	svm_lwp_watch_all(vm);
 	if (!user.size)
@@ -221,8 +213,7 @@ static int svm_lwp_get_image(struct kvm_vcpu *vcpu, void __user *to)
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
 	u8 image[LWP_IMAGE_SIZE];
 
-	if (mutex_lock_killable(&lwp->lock))
-		return -EINTR;
+	mutex_lock(&lwp->lock);
 	svm_lwp_source_stop(vcpu);
 	lwp_state_encode(&lwp->engine.st, &lwp->engine.caps, image);
 	mutex_unlock(&lwp->lock);
@@ -239,8 +230,7 @@ static int svm_lwp_set_image(struct kvm_vcpu *vcpu, const void __user *from)
 		return -EFAULT;
 	if (lwp_state_decode(image, &lwp->engine.caps, &st))
 		return -EINVAL;
-	if (mutex_lock_killable(&lwp->lock))
-		return -EINTR;
+	mutex_lock(&lwp->lock);
 	if (lwp->live)
 		svm_lwp_ctx_leave(vcpu, true);
 	svm_lwp_source_drop(vcpu);
@@ -259,8 +249,7 @@ static int svm_lwp_get_live(struct kvm_vcpu *vcpu, void __user *to)
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
 	struct kvm_lwp_live live = {};
 
-	if (mutex_lock_killable(&lwp->lock))
-		return -EINTR;
+	mutex_lock(&lwp->lock);
 	if (lwp->live) {
 		live.flags = KVM_LWP_LIVE;
 		live.cr3 = lwp->live_key.cr3;
@@ -292,8 +281,7 @@ static int svm_lwp_set_live(struct kvm_vcpu *vcpu, const void __user *from)
 	key.gs = live.gs;
 	key.flags = live.key_flags;
 
-	if (mutex_lock_killable(&lwp->lock))
-		return -EINTR;
+	mutex_lock(&lwp->lock);
 	if (live.flags & KVM_LWP_LIVE && !svm_lwp_ctx_resume(vcpu, &key))
 		r = -ENOENT;
 	else

@@ -298,27 +298,6 @@ static bool a_worker_sleeps(void)
 	return found;
 }
 
-/* The counters of a vCPU that sleeps in a store are not used, and a second later a worker looks at them. */
-static void a_store_holds_up_no_worker(void)
-{
-	time_t until = time(NULL) + 3;
-	pthread_t held;
-
-	begin_delivery(parts, parts_end, KVM_LWP_DELIVERY_PROMPT, LWP_F_IRE);
-	event_each(2, 3);
-	is(vm_run(vm, v), VM_SYSCALL, "two instructions, which a counter counts");
-	note_where_v_stopped();
-	take_away(VM_RING);
-	v->regs.rip = v->regs.rcx;
-	held = started(v);
-	ok(somebody_waits(), "a record has to be stored, the ring is not there");
-	while (time(NULL) < until && !a_worker_sleeps())
-		usleep(10000);
-	ok(!a_worker_sleeps(), "no worker of the host waits for it");
-	give_back(VM_RING);
-	is(joined(held), VM_SYSCALL, "the vCPU continues when the ring is there");
-}
-
 static void *run_first(void *arg)
 {
 	struct vm *one = arg;
@@ -364,7 +343,7 @@ static void a_crowd_holds_up_no_work(u32 size)
 	while (n < size && joins(&crowd[n]))
 		n++;
 	is(n, size, "vCPUs wait for their rings");
-	sleep(3); /* what their counters are looked at by is due each second */
+	sleep(3); /* their counters are not used, and a worker looks at them each second */
 	pthread_create(&work, NULL, refresh, NULL);
 	is(ends(work), 1, "other work of the host's kernel is done");
 	ok(!a_worker_sleeps(), "no worker of the host waits");
@@ -390,7 +369,5 @@ int main(int argc, char **argv)
 	a_store_that_waits_can_be_kicked(TABLE, "a table");
 	a_retry_that_waits_is_made();
 	a_page_that_the_guest_takes_away_gets_nothing();
-	if (parameter_is("lwp_source", "perf"))
-		a_store_holds_up_no_worker();
 	return done();
 }
