@@ -13,7 +13,7 @@ from lab.nested import machine
 from lab.tests.linux.test_programs import judge_left, leave
 from lab.tests.plugin import Points
 
-NAMES = ("sample_32", "segv_32", "fork_32", "moves_32", "known_32")
+NAMES = ("sample_32", "moves_32", "segv_32", "fork_32", "known_32")
 
 
 @pytest.mark.parametrize("accel, names", [
