@@ -24,7 +24,7 @@
  *                        drops all (machine reset).
  *
  * Attributes of a vCPU, group KVM_LWP_VCPU:
- *   KVM_LWP_VCPU_IMAGE   struct kvm_lwp_image, the state. Set validates it (-EINVAL changes nothing)
+ *   KVM_LWP_VCPU_IMAGE   struct kvm_lwp_image, the state. Set checks it (-EINVAL changes nothing)
  *                        and wins over the MSRs LWP_CFG and LWP_CBADDR.
  *   KVM_LWP_VCPU_STATUS  get only, __u32: why the vCPU has no LWP, KVM_LWP_REFUSED_*
  *   KVM_LWP_VCPU_LIVE    struct kvm_lwp_live: which context is live. Set after the VM's contexts,

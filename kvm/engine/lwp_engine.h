@@ -23,7 +23,7 @@ enum lwp_mem_result {
 	LWP_MEM_OK,
 	LWP_MEM_FAULT, /* the guest's own tables forbid it: #PF */
 	LWP_MEM_NOT_RAM, /* no record can be written there: LWP goes off */
-	/* the source cannot tell without waiting: nothing is stored, and the call is to be repeated */
+	/* the source cannot tell without waiting: nothing is stored; repeat the call */
 	LWP_MEM_AGAIN,
 };
 
@@ -177,7 +177,7 @@ enum lwp_exc_kind {
 	LWP_EXC_UD,
 	LWP_EXC_GP, /* error code 0 */
 	LWP_EXC_PF, /* fault.addr, fault.error_code */
-	LWP_EXC_AGAIN, /* none; see LWP_MEM_AGAIN: execute the instruction, or the call, once more */
+	LWP_EXC_AGAIN, /* none, by LWP_MEM_AGAIN: repeat the instruction, or the call */
 };
 
 struct lwp_exc {

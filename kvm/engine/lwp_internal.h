@@ -252,8 +252,8 @@ enum lwp_mem_result lwp_store_sample(struct lwp_engine *e, const struct lwp_reco
 
 /*
  * Do what is outstanding, in this order: load a deferred block, read BaseIP and LimitIP, store the
- * pending record. False: *exc has #PF or LWP_EXC_AGAIN. True: it has not; LWP may have gone off. `rip`: see
- * lwp_state.retry_rip, 0 = not known (43724-817, 2007-807).
+ * pending record. False: *exc has #PF or LWP_EXC_AGAIN. True: it has not; LWP may have gone off.
+ * `rip`: see lwp_state.retry_rip, 0 = not known (43724-817, 2007-807).
  */
 bool lwp_settle(struct lwp_engine *e, u64 rip, struct lwp_exc *exc);
 

@@ -14,8 +14,8 @@
  * return. So at CPL 3 the live context is compared with GS.base; below, it stays while one of the
  * two has its GS base. A kernel that switches threads writes KernelGSBase, and neither has it then.
  *
- * Locks: a vCPU's own (svm_lwp.lock) is taken by others, too; nobody sleeps in guest memory with it,
- * see lwp_mem.c. The table's (kvm_svm_lwp.lock) is never held over an access to guest memory.
+ * Locks: a vCPU's own (svm_lwp.lock) is taken by others, too; nobody sleeps in guest memory with
+ * it, see lwp_mem.c. The table's (kvm_svm_lwp.lock) is never held over an access to guest memory.
  */
 #include "svm.h"
 #include "smm.h"

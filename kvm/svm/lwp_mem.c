@@ -207,6 +207,7 @@ void svm_lwp_store_begin(struct kvm_vcpu *vcpu)
 {
 	lwp_keep_pdptrs(vcpu, true);
 	local_irq_disable();
+	/* Who changes the tables has asked for a flush before he looks at the mode. */
 	smp_store_mb(vcpu->mode, READING_SHADOW_PAGE_TABLES);
 }
 
