@@ -26,8 +26,8 @@ struct sample {
 	u64 ip;
 };
 
-/* Read what is in the ring. Result: how many samples lie in the guest's code. */
-static u32 samples(struct perf_event_mmap_page *ring)
+/* Read what is in the ring. Result: how many samples lie in the guest's code. *throttled: perf has left out others. */
+static u32 samples(struct perf_event_mmap_page *ring, bool *throttled)
 {
 	const u8 *data = (const u8 *)ring + PAGE;
 	u64 head = __atomic_load_n(&ring->data_head, __ATOMIC_ACQUIRE), at = ring->data_tail;
@@ -37,6 +37,7 @@ static u32 samples(struct perf_event_mmap_page *ring)
 	while (at < head) {
 		for (u64 i = 0; i < sizeof(s); i++)
 			((u8 *)&s)[i] = data[(at + i) % (PAGES * PAGE)];
+		*throttled |= s.header.type == PERF_RECORD_THROTTLE;
 		found += s.header.type == PERF_RECORD_SAMPLE && s.ip >= AT_CODE &&
 			 s.ip < AT(guest_end);
 		at += s.header.size;
@@ -63,10 +64,11 @@ void measure_ibs(struct machine *m, struct result *r)
 	for (u32 i = 0; ring != MAP_FAILED && i < STAYS; i++) {
 		machine_start(m, AT(at_straight), 0, STAY);
 		machine_run(m);
-		r->ibs_samples += samples(ring);
+		r->ibs_samples += samples(ring, &r->ibs_throttled);
 		ops += STAY * LOOP;
 	}
-	r->ibs_due = (u32)(ops / PERIOD);
+	if (!r->ibs_throttled)
+		r->ibs_due = (u32)(ops / PERIOD);
 	if (ring != MAP_FAILED)
 		munmap(ring, (1 + PAGES) * PAGE);
 	close(event);

@@ -150,6 +150,10 @@ int main(int argc, char **argv)
 	if (wrong)
 		return missing(wrong);
 	measure_ibs(&machine, &result); /* before signals of counters end KVM_RUN */
+	if (result.ibs_throttled)
+		complain(
+			"perf throttled the samples of IBS, from which kernel.perf_cpu_time_max_percent=0 and a larger "
+			"kernel.perf_event_max_sample_rate keep it; IBS is not measured");
 	measure_late(cpu, other, sibling);
 	if (json)
 		report_json(&result, json);

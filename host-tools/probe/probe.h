@@ -82,6 +82,7 @@ struct result {
 	struct lateness late[RUNS]; /* idle and loaded of a code stand together */
 	u32 ibs_due,
 		ibs_samples; /* of the guest, if IBS counts across VMRUN; 0 due: there is no IBS */
+	bool ibs_throttled; /* perf has left samples out */
 };
 
 /* A counter of the guest's CPL 3 on this thread; with a period it interrupts. -1: errno. */
