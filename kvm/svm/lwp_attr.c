@@ -15,7 +15,8 @@ static_assert(LWP_REV_43724 == KVM_LWP_REV_43724 && LWP_REV_2007 == KVM_LWP_REV_
 static_assert((int)LWP_DELIVERY_EXACT == KVM_LWP_DELIVERY_EXACT);
 static_assert((int)LWP_DELIVERY_PROMPT == KVM_LWP_DELIVERY_PROMPT);
 static_assert(sizeof(struct kvm_lwp_policy) == 64 && sizeof(struct kvm_lwp_live) == 64);
-static_assert(LWP_CTX_FORMAT_VERSION == KVM_LWP_CONTEXTS_FORMAT && LWP_CTX_ENTRY_SIZE == 240);
+static_assert(LWP_CTX_FORMAT_VERSION == KVM_LWP_CONTEXTS_FORMAT);
+static_assert(LWP_CTX_ENTRY_SIZE == 240);
 static_assert(LWP_IMAGE_FORMAT_VERSION == KVM_LWP_IMAGE_FORMAT);
 static_assert(offsetof(struct kvm_lwp_image, format) == LWP_IMAGE_FORMAT);
 static_assert(offsetof(struct kvm_lwp_image, retry_rip) == LWP_IMAGE_RETRY_RIP);

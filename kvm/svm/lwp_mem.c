@@ -10,8 +10,9 @@
  * What the engine stores, it stores with IRQs off, from the walk of the guest's tables to the last
  * write. So no vCPU of the guest can take a page away between the two. A flush of other vCPUs' TLBs
  * waits for this one, which is not outside of the guest then (KVM_REQUEST_WAIT). One that does not
- * wait for a preempted vCPU (KVM_FEATURE_PV_TLB_FLUSH) finds none: IRQs are off, and while KVM
- * works for LWP at_instruction_boundary is false.
+ * wait for a preempted vCPU (KVM_FEATURE_PV_TLB_FLUSH) finds none: IRQs are off. Nor does it while
+ * KVM waits here: a vCPU that sleeps is not told to be preempted, and at_instruction_boundary is
+ * false for one that is.
  */
 #include "svm.h"
 #include "lapic.h"
