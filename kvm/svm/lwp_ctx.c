@@ -207,7 +207,6 @@ static enum lwp_ctx_found svm_lwp_search(struct kvm_vcpu *vcpu, const struct lwp
 	if (found != LWP_CTX_VERIFY)
 		return found;
 	verdict = lwp_ctx_verify(e, &look.saved, &ip);
-	svm_lwp_unpin(vcpu);
 	mutex_lock(&vm->lock);
 	found = lwp_ctx_claim(&vm->table, e, vcpu->vcpu_idx, &look, verdict, &ip);
 	mutex_unlock(&vm->lock);

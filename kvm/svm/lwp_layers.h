@@ -96,7 +96,6 @@ enum lwp_paging svm_lwp_paging(struct kvm_vcpu *vcpu);
 void svm_lwp_memory_lock(struct kvm_vcpu *vcpu);
 bool svm_lwp_memory_waits(struct kvm_vcpu *vcpu);
 bool svm_lwp_memory_unlock(struct kvm_vcpu *vcpu);
-void svm_lwp_unpin(struct kvm_vcpu *vcpu);
 void svm_lwp_store_begin(struct kvm_vcpu *vcpu);
 void svm_lwp_store_end(struct kvm_vcpu *vcpu);
 struct x86_exception svm_lwp_page_fault(const struct lwp_fault *fault);

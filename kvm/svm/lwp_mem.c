@@ -72,7 +72,7 @@ enum lwp_mem_result svm_lwp_failed(struct kvm_vcpu *vcpu, u64 gva, u64 access,
  */
 static long svm_lwp_fault_in(struct kvm_vcpu *vcpu, gfn_t gfn, bool write)
 {
-	unsigned int flags = FOLL_INTERRUPTIBLE | (write ? FOLL_WRITE : 0);
+	unsigned int flags = FOLL_INTERRUPTIBLE | FOLL_HONOR_NUMA_FAULT | (write ? FOLL_WRITE : 0);
 	unsigned long hva = kvm_vcpu_gfn_to_hva(vcpu, gfn);
 	struct page *page;
 	long r;
@@ -163,44 +163,43 @@ bool svm_lwp_memory_unlock(struct kvm_vcpu *vcpu)
 	return waits;
 }
 
-/* Have a page at hand until svm_lwp_unpin(): its address in the host (43724-818). */
-static enum lwp_mem_result svm_lwp_pin(struct kvm_vcpu *vcpu, u64 gva, gpa_t gpa, u64 access,
-				       u64 *address)
+/* 43724-818 */
+static struct kvm_memory_slot *svm_lwp_slot(struct kvm_vcpu *vcpu, gpa_t gpa, bool write)
 {
-	struct svm_lwp_memory *m = &to_svm(vcpu)->lwp.memory;
-	struct svm_lwp_pin *pin = &m->pin[m->pins];
-	bool write = access & PFERR_WRITE_MASK;
 	struct kvm_memory_slot *slot;
 
-	pin->gfn = gpa_to_gfn(gpa);
-	pin->write = write;
-	slot = __gfn_to_memslot(kvm_vcpu_memslots(vcpu), pin->gfn);
-	if (!slot || slot->flags & KVM_MEMSLOT_INVALID ||
-	    (write && slot->flags & KVM_MEM_READONLY) || WARN_ON_ONCE(m->pins == SVM_LWP_PINS))
+	slot = __gfn_to_memslot(kvm_vcpu_memslots(vcpu), gpa_to_gfn(gpa));
+	if (slot &&
+	    (slot->flags & KVM_MEMSLOT_INVALID || (write && slot->flags & KVM_MEM_READONLY)))
+		slot = NULL;
+	return slot;
+}
+
+/* Have a page at hand for writing until svm_lwp_store_end(). */
+static enum lwp_mem_result svm_lwp_pin(struct kvm_vcpu *vcpu, u64 gva, gpa_t gpa, u64 access)
+{
+	struct kvm_memory_slot *slot = svm_lwp_slot(vcpu, gpa, true);
+	struct svm_lwp_memory *m = &to_svm(vcpu)->lwp.memory;
+	struct svm_lwp_pin *pin = &m->pin[m->pins];
+
+	if (!slot || WARN_ON_ONCE(m->pins == SVM_LWP_PINS))
 		return LWP_MEM_NOT_RAM;
-	if (!get_user_page_fast_only(gfn_to_hva_memslot(slot, pin->gfn), write ? FOLL_WRITE : 0,
-				     &pin->page))
+	pin->gfn = gpa_to_gfn(gpa);
+	if (!get_user_page_fast_only(gfn_to_hva_memslot(slot, pin->gfn), FOLL_WRITE, &pin->page))
 		return svm_lwp_failed(vcpu, gva, access, LWP_MEM_NOT_RAM);
 	m->pins++;
-	*address = (unsigned long)page_address(pin->page) + offset_in_page(gpa);
 	return LWP_MEM_OK;
 }
 
-/* The spans that the engine has mapped are not used any more. */
-void svm_lwp_unpin(struct kvm_vcpu *vcpu)
+/* The address of a byte in the page that was pinned for it. */
+static u8 *svm_lwp_pinned(struct kvm_vcpu *vcpu, gpa_t gpa)
 {
-	struct svm_lwp_memory *m = &to_svm(vcpu)->lwp.memory;
+	const struct svm_lwp_memory *m = &to_svm(vcpu)->lwp.memory;
+	const struct svm_lwp_pin *pin = m->pin;
 
-	while (m->pins) {
-		const struct svm_lwp_pin *pin = &m->pin[--m->pins];
-
-		if (pin->write) {
-			kvm_vcpu_mark_page_dirty(vcpu, pin->gfn);
-			kvm_release_page_dirty(pin->page);
-		} else {
-			put_page(pin->page);
-		}
-	}
+	while (pin->gfn != gpa_to_gfn(gpa))
+		pin++;
+	return (u8 *)page_address(pin->page) + offset_in_page(gpa);
 }
 
 /* The engine is going to store: see above. Called with svm_lwp_memory_lock(). */
@@ -214,11 +213,18 @@ void svm_lwp_store_begin(struct kvm_vcpu *vcpu)
 
 void svm_lwp_store_end(struct kvm_vcpu *vcpu)
 {
+	struct svm_lwp_memory *m = &to_svm(vcpu)->lwp.memory;
+
 	/* After all writes. */
 	smp_store_release(&vcpu->mode, OUTSIDE_GUEST_MODE);
 	local_irq_enable();
 	lwp_keep_pdptrs(vcpu, false);
-	svm_lwp_unpin(vcpu);
+	while (m->pins) {
+		const struct svm_lwp_pin *pin = &m->pin[--m->pins];
+
+		kvm_vcpu_mark_page_dirty(vcpu, pin->gfn);
+		kvm_release_page_dirty(pin->page);
+	}
 }
 
 /*
@@ -259,54 +265,63 @@ static enum lwp_mem_result svm_lwp_map(void *v, struct lwp_span *span, bool writ
 	struct kvm_vcpu *vcpu = v;
 	struct x86_exception e = {};
 	u64 gva = span->gva;
-	gpa_t gpa[2];
 
 	for (i = 0; i < pages; i++, gva += first) {
 		if (is_noncanonical_address(gva, vcpu, 0))
 			return LWP_MEM_NOT_RAM;
-		gpa[i] = svm_lwp_walk(vcpu, gva, access, &e);
-		if (gpa[i] == INVALID_GPA) {
+		span->page[i] = svm_lwp_walk(vcpu, gva, access, &e);
+		if (span->page[i] == INVALID_GPA) {
 			svm_lwp_fault(fault, &e, gva);
 			return svm_lwp_failed(vcpu, gva, access, LWP_MEM_FAULT);
 		}
 	}
-	for (i = 0; i < pages && r == LWP_MEM_OK; i++)
-		r = svm_lwp_pin(vcpu, span->gva + i * first, gpa[i], access, &span->page[i]);
-	if (r == LWP_MEM_OK && pages == 1)
-		span->direct = (u8 *)span->page[0];
+	for (i = 0; i < pages && r == LWP_MEM_OK; i++) {
+		if (write)
+			r = svm_lwp_pin(vcpu, span->gva + i * first, span->page[i], access);
+		else if (!svm_lwp_slot(vcpu, span->page[i], false))
+			r = LWP_MEM_NOT_RAM;
+	}
+	if (write && r == LWP_MEM_OK && pages == 1)
+		span->direct = svm_lwp_pinned(vcpu, span->page[0]);
 	return r;
 }
 
 /* How many of the bytes at this offset of a span are in one page, and where. */
-static u32 svm_lwp_part(const struct lwp_span *span, u32 offset, u32 len, u8 **at)
+static u32 svm_lwp_part(const struct lwp_span *span, u32 offset, u32 len, gpa_t *gpa)
 {
 	u32 first = svm_lwp_first_len(span);
 	bool second = offset >= first;
 
-	*at = (u8 *)span->page[second] + offset - (second ? first : 0);
+	*gpa = span->page[second] + offset - (second ? first : 0);
 	return second ? len : min(len, first - offset);
 }
 
 static enum lwp_mem_result svm_lwp_read(void *vcpu, const struct lwp_span *span, u32 offset,
 					void *to, u32 len)
 {
-	u8 *at;
-	u32 part = svm_lwp_part(span, offset, len, &at);
+	gpa_t gpa;
+	u32 part;
 
-	memcpy(to, at, part);
-	return part < len ? svm_lwp_read(vcpu, span, offset + part, to + part, len - part) :
-			    LWP_MEM_OK;
+	for (; len; offset += part, to += part, len -= part) {
+		part = svm_lwp_part(span, offset, len, &gpa);
+		if (kvm_vcpu_read_guest_page(vcpu, gpa_to_gfn(gpa), to, offset_in_page(gpa), part))
+			return svm_lwp_failed(vcpu, span->gva + offset, PFERR_USER_MASK,
+					      LWP_MEM_NOT_RAM);
+	}
+	return LWP_MEM_OK;
 }
 
 static enum lwp_mem_result svm_lwp_write(void *vcpu, const struct lwp_span *span, u32 offset,
 					 const void *from, u32 len)
 {
-	u8 *at;
-	u32 part = svm_lwp_part(span, offset, len, &at);
+	gpa_t gpa;
+	u32 part;
 
-	lwp_write_direct(at, from, part);
-	return part < len ? svm_lwp_write(vcpu, span, offset + part, from + part, len - part) :
-			    LWP_MEM_OK;
+	for (; len; offset += part, from += part, len -= part) {
+		part = svm_lwp_part(span, offset, len, &gpa);
+		lwp_write_direct(svm_lwp_pinned(vcpu, gpa), from, part);
+	}
+	return LWP_MEM_OK;
 }
 
 /*

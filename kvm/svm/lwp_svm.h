@@ -121,7 +121,6 @@ struct svm_lwp_btf {
 struct svm_lwp_pin {
 	struct page *page;
 	gfn_t gfn;
-	bool write;
 };
 
 /* An access of the guest's program to a page: PFERR_*, and how it ended. */

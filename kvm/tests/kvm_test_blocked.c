@@ -177,6 +177,27 @@ static void verification_holds_up_nobody_else(void)
 	is(v->regs.rax, VM_BLOCK, "with its context");
 }
 
+/* Private memory to which nobody has written is read as a page of zeros that all have, and nobody can pin. */
+static void a_block_that_the_host_has_dropped_reads_as_zeros(void)
+{
+	pthread_t thread;
+	int result;
+
+	begin_parts(1000);
+	is(vm_run(vm, v), VM_SYSCALL, "first part, then the thread is switched away");
+	vm_set_msr(v, FS_BASE, 0x3000);
+	is(vm_run(vm, v), VM_SYSCALL, "another thread");
+	mmap(vm->mem + VM_BLOCK, PAGE, PROT_READ | PROT_WRITE,
+	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	vm_set_msr(v, FS_BASE, 0x1000);
+	thread = started(v);
+	result = ends(thread);
+	is(result, VM_DONE, "back to the thread, whose block is not the one that it was");
+	if (result < 0)
+		kick(thread);
+	is(v->regs.rax, 0, "its context is dropped");
+}
+
 /* vCPU 0 stores a record, and the ring is not there. Its thread moves to vCPU 1. */
 static void a_store_holds_up_nobody_else(void)
 {
@@ -354,6 +375,7 @@ int main(int argc, char **argv)
 		return done();
 	}
 	verification_holds_up_nobody_else();
+	a_block_that_the_host_has_dropped_reads_as_zeros();
 	a_store_holds_up_nobody_else();
 	a_store_that_waits_can_be_kicked(VM_RING, "a ring");
 	a_store_that_waits_can_be_kicked(TABLE, "a table");
