@@ -180,7 +180,7 @@ TABLE = (
             (Run(cpu=f"{PMU}{SIX},perfmon-v2=on", kvm_amd=f"{PERF} enable_mediated_pmu=1", needs=COUNTERS),),
             since="7.3"),
     Program("kvm_test_migrate", "saving and restoring a VM at any instruction boundary", (
-        Run(needs=STEPS),
+        Run("rounds", "at every one", needs=STEPS),
         Run("modes", "and in each mode", PMU, PERF, OVER, ("modes",), needs=OVERCOUNT),
     )),
     Program("kvm_test_mode", "changes of a vCPU's mode are those of the table in svm/lwp_mode.c, and all of them occur",

@@ -137,7 +137,10 @@ static const struct lwp_vcpu_ops fuzz_ops = {
 	.interrupt = interrupt,
 };
 
-/* Never a #GP; a #PF must name a byte of block or ring that the guest's tables deny to user code. */
+/*
+ * Never a #GP, nor a wait, for which map() does not ask. A #PF must name a byte of block or ring that the guest's tables
+ * deny to user code.
+ */
 static void check_exception(const struct lwp_exc *exc, bool may_ud)
 {
 	u8 have = permission(exc->fault.addr / PAGE);
@@ -149,6 +152,7 @@ static void check_exception(const struct lwp_exc *exc, bool may_ud)
 		CHECK(may_ud);
 		break;
 	case LWP_EXC_GP:
+	case LWP_EXC_AGAIN:
 		CHECK(false);
 		break;
 	case LWP_EXC_PF:
