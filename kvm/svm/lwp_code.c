@@ -145,7 +145,8 @@ static int svm_lwp_read_linear(struct svm_lwp_reader *reader, u64 linear, void *
 		}
 		if (kvm_vcpu_read_guest_page(vcpu, gpa_to_gfn(gpa), buf, offset_in_page(gpa),
 					     part)) {
-			svm_lwp_failed(vcpu, linear, access, LWP_MEM_NOT_RAM);
+			if (svm_lwp_failed(vcpu, linear, access, LWP_MEM_NOT_RAM) == LWP_MEM_AGAIN)
+				return -EFAULT;
 			memset(buf, 0xff, part);
 		}
 		linear += part;

@@ -40,6 +40,8 @@ PROGRAM(marks, "	nop\n"
 	       "	lwpins $0, %ecx, %edx\n"
 	       "	syscall\n");
 
+PROGRAM(loads, "	lwpins $0, (%rdi), %edx\n");
+
 static struct vcpu *w;
 static u8 page[PAGE];
 static int faults; /* userfaultfd */
@@ -177,27 +179,6 @@ static void verification_holds_up_nobody_else(void)
 	is(v->regs.rax, VM_BLOCK, "with its context");
 }
 
-/* Private memory to which nobody has written is read as a page of zeros that all have, and nobody can pin. */
-static void a_block_that_the_host_has_dropped_reads_as_zeros(void)
-{
-	pthread_t thread;
-	int result;
-
-	begin_parts(1000);
-	is(vm_run(vm, v), VM_SYSCALL, "first part, then the thread is switched away");
-	vm_set_msr(v, FS_BASE, 0x3000);
-	is(vm_run(vm, v), VM_SYSCALL, "another thread");
-	mmap(vm->mem + VM_BLOCK, PAGE, PROT_READ | PROT_WRITE,
-	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-	vm_set_msr(v, FS_BASE, 0x1000);
-	thread = started(v);
-	result = ends(thread);
-	is(result, VM_DONE, "back to the thread, whose block is not the one that it was");
-	if (result < 0)
-		kick(thread);
-	is(v->regs.rax, 0, "its context is dropped");
-}
-
 /* vCPU 0 stores a record, and the ring is not there. Its thread moves to vCPU 1. */
 static void a_store_holds_up_nobody_else(void)
 {
@@ -268,6 +249,22 @@ static void a_page_that_the_guest_takes_away_gets_nothing(void)
 	is(joined(held), VM_SYSCALL, "the ring is in another page meanwhile: the vCPU continues");
 	ok(!memcmp(vm->mem + VM_RING, page, PAGE), "nothing is stored where the ring was");
 	is(vm->mem[VM_DATA + LWP_RECORD_SIZE], 2, "the record is where the ring is");
+}
+
+/* LWPINS is executed once more, and has stored nothing before (43724-637). */
+static void an_operand_that_waits_is_stored_once(void)
+{
+	pthread_t held;
+
+	begin(loads, loads_end, 1);
+	lwp_put32(vm->mem + VM_DATA, 0xcafe);
+	take_away(VM_DATA);
+	held = started(v);
+	ok(somebody_waits(), "the operand of LWPINS is not there");
+	give_back(VM_DATA);
+	is(joined(held), VM_DONE, "the program ends");
+	is(block_head(vm), 1, "LWPINS has one record");
+	is(ring_record(vm, 0).data1, 0xcafe, "of its operand");
 }
 
 /* A store that has faulted is tried again when the handler returns there, and not later (43724-816). */
@@ -375,10 +372,10 @@ int main(int argc, char **argv)
 		return done();
 	}
 	verification_holds_up_nobody_else();
-	a_block_that_the_host_has_dropped_reads_as_zeros();
 	a_store_holds_up_nobody_else();
 	a_store_that_waits_can_be_kicked(VM_RING, "a ring");
 	a_store_that_waits_can_be_kicked(TABLE, "a table");
+	an_operand_that_waits_is_stored_once();
 	a_retry_that_waits_is_made();
 	a_page_that_the_guest_takes_away_gets_nothing();
 	return done();
