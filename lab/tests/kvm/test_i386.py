@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The programs of guest-tests/linux in 32 bits under a 32-bit kernel, whose system calls are SYSENTER and SYSEXIT: what
-they know of their records is so in TCG and, with exact delivery, in KVM."""
+"""The programs of guest-tests/linux in 32 bits under a 32-bit kernel, whose system calls are SYSENTER and SYSEXIT: all
+of them in TCG, and those that need no signal at a time of their own in KVM, with exact delivery."""
 
 from collections.abc import Sequence
 from pathlib import Path
