@@ -165,11 +165,23 @@ static void classify_0fc7(struct decode *d)
 		d->insn->kind = LWP_INSN_RDSEED;
 }
 
+/* 0F AE: with F3 and a register /0 to /3 are RDFSBASE to WRGSBASE. */
+static void classify_0fae(struct decode *d)
+{
+	if (d->c.rep != 0xf3 || d->c.mod != MOD_REG || d->c.reg > 3)
+		return;
+	d->insn->kind = LWP_INSN_RDFSBASE + d->c.reg;
+	d->insn->rm = d->c.rm;
+}
+
 static void classify_0f(struct decode *d)
 {
 	switch (d->opcode) {
 	case 0x01:
 		classify_0f01(d);
+		break;
+	case 0xae:
+		classify_0fae(d);
 		break;
 	case 0xb8: /* POPCNT; without F3 it was never an instruction of these processors */
 		if (d->c.rep != 0xf3)

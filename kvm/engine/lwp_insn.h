@@ -74,6 +74,10 @@ enum lwp_insn_kind {
 	LWP_INSN_IN,
 	LWP_INSN_OUT,
 	LWP_INSN_VMMCALL,
+	LWP_INSN_RDFSBASE, /* these four are defined in 64-bit code only */
+	LWP_INSN_RDGSBASE,
+	LWP_INSN_WRFSBASE,
+	LWP_INSN_WRGSBASE,
 	LWP_INSN_LLWPCB, /* lwp_xop_decode() gives the operands of these four */
 	LWP_INSN_SLWPCB,
 	LWP_INSN_LWPINS,
@@ -94,7 +98,8 @@ struct lwp_insn {
 	u8 cond; /* JCC: condition code 0..15, the low 4 bits of the opcode */
 	u8 vector; /* INT */
 	s32 rel; /* relative branches: sign-extended displacement from the next instruction */
-	struct lwp_operand rm; /* JMP_IND, CALL_IND: holds the target, op_bits wide */
+	/* JMP_IND, CALL_IND: holds the target; RDFSBASE to WRGSBASE: source or target; op_bits wide */
+	struct lwp_operand rm;
 };
 
 /*

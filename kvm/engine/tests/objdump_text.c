@@ -37,6 +37,8 @@ static const struct name names[] = {
 	NAME("hlt", HLT), NAME("pause", PAUSE), NAME("monitor", MONITOR),
 	NAME("monitorx", MONITOR), NAME("mwait", MWAIT), NAME("mwaitx", MWAIT),
 	NAME("cpuid", CPUID), NAME("rdtsc", RDTSC), NAME("rdtscp", RDTSCP), NAME("rdpmc", RDPMC),
+	NAME("rdfsbase", RDFSBASE), NAME("rdgsbase", RDGSBASE), NAME("wrfsbase", WRFSBASE),
+	NAME("wrgsbase", WRGSBASE),
 	NAME("rdpru", RDPRU), NAME("rdrand", RDRAND), NAME("rdseed", RDSEED), NAME("in", IN),
 	NAME("out", OUT), NAME("vmmcall", VMMCALL), NAME("vmgexit", VMMCALL),
 	NAME("llwpcb", LLWPCB), NAME("slwpcb", SLWPCB), NAME("lwpins", LWPINS),

@@ -85,6 +85,10 @@ static const struct known known[] = {
 	{ LWP_INSN_OUT, ALL, CODE(0xee) },
 	{ LWP_INSN_OUT, ALL, CODE(0xef) },
 	{ LWP_INSN_VMMCALL, ALL, CODE(0x0f, 0x01, 0xd9) },
+	{ LWP_INSN_RDFSBASE, IN64, CODE(0xf3, 0x0f, 0xae, 0xc1) },
+	{ LWP_INSN_RDGSBASE, IN64, CODE(0xf3, 0x48, 0x0f, 0xae, 0xc8) },
+	{ LWP_INSN_WRFSBASE, IN64, CODE(0xf3, 0x0f, 0xae, 0xd7) },
+	{ LWP_INSN_WRGSBASE, IN64, CODE(0xf3, 0x49, 0x0f, 0xae, 0xdf) },
 	{ LWP_INSN_LLWPCB, ALL, CODE(0x8f, 0xe9, 0x78, 0x12, 0xc0) },
 	{ LWP_INSN_SLWPCB, ALL, CODE(0x8f, 0xe9, 0x78, 0x12, 0xc8) },
 	{ LWP_INSN_LWPINS, ALL, CODE(0x8f, 0xea, 0x78, 0x12, 0xc0, 1, 2, 3, 4) },
@@ -186,6 +190,10 @@ Test(insn, neighbours_are_other)
 	expect_kind(LWP_CODE64, LWP_INSN_OTHER, BYTES(0x0f, 0xc7, 0x30)); /* vmptrld */
 	expect_kind(LWP_CODE64, LWP_INSN_OTHER, BYTES(0xf3, 0x0f, 0xc7, 0xf8)); /* rdpid */
 	expect_kind(LWP_CODE64, LWP_INSN_OTHER, BYTES(0xf3, 0x0f, 0x1e, 0xfa)); /* endbr64 */
+	expect_kind(LWP_CODE64, LWP_INSN_OTHER, BYTES(0xf3, 0x0f, 0xae, 0xe8)); /* incsspd */
+	expect_kind(LWP_CODE64, LWP_INSN_OTHER, BYTES(0x0f, 0xae, 0x10)); /* ldmxcsr */
+	expect_kind(LWP_CODE64, LWP_INSN_OTHER, BYTES(0xf3, 0x0f, 0xae, 0x10));
+	expect_kind(LWP_CODE64, LWP_INSN_OTHER, BYTES(0x0f, 0xae, 0xd0)); /* wrfsbase has F3 */
 	expect_kind(LWP_CODE64, LWP_INSN_OTHER, BYTES(0x0f, 0x0b)); /* ud2 */
 	expect_kind(LWP_CODE64, LWP_INSN_OTHER, BYTES(0x0f, 0xf4, 0xc0)); /* pmuludq, not hlt */
 	expect_kind(LWP_CODE64, LWP_INSN_OTHER,
