@@ -133,9 +133,7 @@ struct kvm_lwp_live {
 #define KVM_LWP_REFUSED_ENCRYPTED 3 /* SEV, SEV-ES, SNP: registers or memory cannot be read */
 #define KVM_LWP_REFUSED_APIC 4 /* no in-kernel local APIC */
 #define KVM_LWP_REFUSED_HOST 5 /* LWP of kvm_amd is off: lwp=0, or a parameter is wrong */
-/* Its CPUID has FSGSBASE, with KVM_LWP_CONTEXT_AUTO: threads could switch unseen. */
-#define KVM_LWP_REFUSED_FSGSBASE 6
-#define KVM_LWP_REFUSED_POLICY 7 /* user space has not set KVM_LWP_VM_POLICY */
-#define KVM_LWP_REFUSED_FEATURE 8 /* its CPUID has one with which LWP is not known to work */
+#define KVM_LWP_REFUSED_POLICY 6 /* user space has not set KVM_LWP_VM_POLICY */
+#define KVM_LWP_REFUSED_FEATURE 7 /* its CPUID has one with which LWP is not known to work */
 
 #endif

@@ -30,7 +30,6 @@ static void test_##name(struct lwp_vm *self)
 #define X86_FEATURE_LWP		KVM_X86_CPU_FEATURE(0x80000001, 0, ECX, 15)
 #define LWP_LEAF		0x8000001c
 #define LWP_LEAF_VMCB_AREA	BIT(24)
-#define CPUID_7_FSGSBASE	BIT(0)
 #define XFEATURE_MASK_LWP	BIT_ULL(62)
 
 #define MSR_LWP_CFG		0xc0000105
@@ -237,7 +236,7 @@ static struct kvm_cpuid_entry2 *find(struct kvm_cpuid2 *cpuid, u32 function)
 	return (struct kvm_cpuid_entry2 *)get_cpuid_entry(cpuid, function, 0);
 }
 
-/* The CPUID of a vCPU announces LWP.  FSGSBASE cannot go with "auto" contexts. */
+/* The CPUID of a vCPU announces LWP. */
 static void announce(struct kvm_vcpu *vcpu, const struct kvm_lwp_leaf *leaf)
 {
 	const struct kvm_cpuid2 *supported = kvm_get_supported_cpuid();
@@ -259,7 +258,6 @@ static void announce(struct kvm_vcpu *vcpu, const struct kvm_lwp_leaf *leaf)
 		.ecx = leaf->ecx, .edx = leaf->edx,
 	};
 	find(cpuid, 0x80000001)->ecx |= BIT(X86_FEATURE_LWP.bit);
-	find(cpuid, 7)->ebx &= ~CPUID_7_FSGSBASE;
 	e = find(cpuid, 0x80000000);
 	e->eax = max_t(u32, e->eax, LWP_LEAF);
 	vcpu_init_cpuid(vcpu, cpuid);
@@ -495,7 +493,7 @@ LWP_TEST(refused_without_policy)
 	kvm_vm_free(asked);
 }
 
-/* More than the host offers, or FSGSBASE with "auto" contexts, is refused. */
+/* More than the host offers is refused. */
 LWP_TEST(refused_by_cpuid)
 {
 	struct kvm_lwp_leaf more;

@@ -176,11 +176,11 @@ static int svm_lwp_set_contexts(struct kvm *kvm, const struct kvm_lwp_contexts _
 		goto out;
 	svm_lwp_park_all(kvm);
 	mutex_lock(&vm->lock);
-	svm_lwp_watch_all(vm);
 	if (!user.size)
 		lwp_ctx_table_reset(&vm->table);
 	else if (lwp_ctx_load(&vm->table, &vm->caps, buf, user.size, svm_lwp_now(), &index))
 		r = -EINVAL;
+	svm_lwp_watch_table(vm);
 	mutex_unlock(&vm->lock);
 	kvm_make_all_cpus_request(kvm, KVM_REQ_LWP);
 out:

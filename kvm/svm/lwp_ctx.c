@@ -94,7 +94,8 @@ bool svm_lwp_idle(struct kvm_vcpu *vcpu)
 		return !lwp->watching;
 	if (is_guest_mode(vcpu))
 		return !lwp->watching && lwp->lookup;
-	return lwp->watching && !lwp->lookup && !svm_lwp_moved(vcpu);
+	return lwp->watching && !lwp->lookup && !svm_lwp_moved(vcpu) &&
+	       svm_lwp_fsgsbase_watched(vcpu);
 }
 
 /* 43724-902 */
@@ -289,8 +290,8 @@ static void svm_lwp_ctx_update(struct kvm_vcpu *vcpu, u64 gs)
 		return;
 	mutex_lock(&vm->lock);
 	if (on) {
-		first = svm_lwp_watch_all(vm);
 		lwp->live_key = svm_lwp_key_now(vcpu, gs);
+		first = svm_lwp_watch_space(vm, lwp->live_key.cr3);
 		on = lwp_ctx_create(&vm->table, &lwp->engine, vcpu->vcpu_idx, &lwp->live_key);
 	} else {
 		lwp_ctx_drop_live(&vm->table, &lwp->engine, vcpu->vcpu_idx);

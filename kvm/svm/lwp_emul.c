@@ -151,7 +151,7 @@ static bool svm_lwp_execute(struct kvm_vcpu *vcpu, const struct lwp_xop *xop, in
 }
 
 /*
- * #UD was intercepted. True: an LWP instruction raised it, or a SYSRET or SYSCALL that KVM has to
+ * #UD was intercepted. True: an LWP instruction raised it, or one that KVM traps so and has to
  * complete, and it is handled; *r is the result of the exit handler (43724-605, 43724-606,
  * 2007-607).
  */
@@ -181,7 +181,8 @@ bool svm_lwp_ud(struct kvm_vcpu *vcpu, int *r)
 		kvm_queue_exception_e(vcpu, GP_VECTOR, 0);
 		return true;
 	case LWP_DECODE_NOT_OURS:
-		return svm_lwp_sysret(vcpu, r) || svm_lwp_syscall(vcpu, r);
+		return svm_lwp_fsgsbase(vcpu, r) || svm_lwp_sysret(vcpu, r) ||
+		       svm_lwp_syscall(vcpu, r);
 	default:
 		return false;
 	}

@@ -206,7 +206,10 @@ void svm_lwp_source_retired(struct kvm_vcpu *vcpu, const struct lwp_retired *r);
 
 /* lwp_switch.c */
 void svm_lwp_watch(struct kvm_vcpu *vcpu, bool on);
-bool svm_lwp_watch_all(struct kvm_svm_lwp *vm);
+bool svm_lwp_fsgsbase_watched(struct kvm_vcpu *vcpu);
+bool svm_lwp_watch_space(struct kvm_svm_lwp *vm, u64 cr3);
+void svm_lwp_watch_table(struct kvm_svm_lwp *vm);
+bool svm_lwp_fsgsbase(struct kvm_vcpu *vcpu, int *r);
 void svm_lwp_watch_init(struct kvm_svm_lwp *vm);
 void svm_lwp_watch_end(struct kvm_svm_lwp *vm);
 

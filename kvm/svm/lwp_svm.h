@@ -151,6 +151,7 @@ struct svm_lwp {
 
 	/* Contexts, see lwp_ctx.c */
 	bool watching; /* writes of CR3, FS base and KernelGSBase are intercepted */
+	bool fsgsbase_trapped; /* CR4.FSGSBASE is clear in the VMCB */
 	bool lookup; /* the running thread may have a parked context: look it up */
 	bool unreadable; /* the last lookup found one that cannot be read: lookup stays set */
 	bool taken; /* another vCPU has taken the live context: look it up when below CPL 3 */
@@ -196,6 +197,9 @@ struct svm_lwp {
 	struct lwp_stats seen; /* the engine's statistics that the vCPU's already include */
 };
 
+#define LWP_SPACES_SHIFT 10
+#define LWP_SPACES (1 << LWP_SPACES_SHIFT)
+
 /* Per VM. */
 struct kvm_svm_lwp {
 	struct mutex lock; /* of all but policy and asked; guest memory is not touched under it */
@@ -210,6 +214,7 @@ struct kvm_svm_lwp {
 	unsigned long look_at; /* jiffies: no parked context is due for a look before */
 	bool watched; /* vCPUs intercept switches: while there is any context, and a while longer */
 	struct delayed_work unwatch;
+	DECLARE_BITMAP(spaces, LWP_SPACES); /* that have contexts, by a hash of CR3 */
 };
 
 #ifdef CONFIG_KVM_AMD_LWP
@@ -244,6 +249,7 @@ bool svm_lwp_has(struct kvm_vcpu *vcpu);
 /* The guest's kernel switches threads: lwp_switch.c */
 void svm_lwp_recalc_msr_intercepts(struct kvm_vcpu *vcpu);
 void svm_lwp_switched(struct kvm_vcpu *vcpu);
+u64 svm_lwp_cr4(struct vcpu_svm *svm, u64 cr4);
 bool svm_lwp_mov_cr3(struct kvm_vcpu *vcpu, int *r);
 
 /* Where the guest's SYSENTER_CS is: lwp_syscall.c */

@@ -3,7 +3,13 @@
  * Signs that the guest's kernel switches threads: writes of CR3, FS base and KernelGSBase. They are
  * intercepted while the VM has any context, and for a while after the last one: whoever has all
  * vCPUs begin stops them, and a program can switch LWP off and on in a loop.
+ *
+ * WRFSBASE and WRGSBASE have no intercept. In an address space that has contexts CR4.FSGSBASE is
+ * clear in the VMCB: they and the two that read raise #UD, which is intercepted, and are completed
+ * here. The other address spaces run them at full speed; a switch to one of theirs writes CR3.
  */
+#include <linux/hash.h>
+
 #include "svm.h"
 #include "trace.h"
 #include "x86.h"
@@ -23,30 +29,83 @@ void svm_lwp_recalc_msr_intercepts(struct kvm_vcpu *vcpu)
 	lwp_intercept_msr(vcpu, MSR_IA32_SYSENTER_CS, lwp->sysenter_trapped);
 }
 
-/* Switch all these intercepts on or off. */
+/* The value of CR4 for the VMCB, from the one that KVM would write. */
+u64 svm_lwp_cr4(struct vcpu_svm *svm, u64 cr4)
+{
+	return svm->lwp.fsgsbase_trapped ? cr4 & ~X86_CR4_FSGSBASE : cr4;
+}
+
+/* The bit in kvm_svm_lwp.spaces of an address space; others may have the same. */
+static u32 svm_lwp_space(u64 cr3)
+{
+	return hash_64(cr3 >> PAGE_SHIFT, LWP_SPACES_SHIFT);
+}
+
+/* Are FSGSBASE's instructions to be trapped as they are? */
+bool svm_lwp_fsgsbase_watched(struct kvm_vcpu *vcpu)
+{
+	const struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
+	const struct kvm_svm_lwp *vm = &to_kvm_svm(vcpu->kvm)->lwp;
+	bool on = lwp->watching && test_bit(svm_lwp_space(kvm_read_cr3(vcpu)), vm->spaces);
+
+	return lwp->fsgsbase_trapped == on;
+}
+
+/* Switch all these intercepts on or off, and the trap as the address space has it. */
 void svm_lwp_watch(struct kvm_vcpu *vcpu, bool on)
 {
 	struct vcpu_svm *svm = to_svm(vcpu);
+	u64 *cr4 = &svm->vmcb->save.cr4;
 
-	if (svm->lwp.watching == on)
+	if (svm->lwp.watching != on) {
+		svm->lwp.watching = on;
+		svm_lwp_recalc_msr_intercepts(vcpu);
+		if (npt_enabled)
+			svm_lwp_intercept(svm, INTERCEPT_CR, BIT(INTERCEPT_CR3_WRITE), on);
+	}
+	if (!svm_lwp_fsgsbase_watched(vcpu)) {
+		svm->lwp.fsgsbase_trapped ^= true;
+		*cr4 = svm_lwp_cr4(svm, *cr4 | (vcpu->arch.cr4 & X86_CR4_FSGSBASE));
+		vmcb_mark_dirty(svm->vmcb, VMCB_CR);
+	}
+}
+
+static void svm_lwp_begin_watch(struct kvm_svm_lwp *vm)
+{
+	if (vm->watched)
 		return;
-	svm->lwp.watching = on;
-	svm_lwp_recalc_msr_intercepts(vcpu);
-	if (npt_enabled)
-		svm_lwp_intercept(svm, INTERCEPT_CR, BIT(INTERCEPT_CR3_WRITE), on);
+	WRITE_ONCE(vm->watched, true);
+	schedule_delayed_work(&vm->unwatch, WATCH_LEAST);
 }
 
 /*
- * A context comes into the table, whose lock is held. True: the vCPUs do not watch yet, so each
- * must get a request.
+ * A context of `cr3` comes into the table, whose lock is held. True: vCPUs may not watch its
+ * address space yet, so each must get a request.
  */
-bool svm_lwp_watch_all(struct kvm_svm_lwp *vm)
+bool svm_lwp_watch_space(struct kvm_svm_lwp *vm, u64 cr3)
 {
-	if (vm->watched)
-		return false;
-	WRITE_ONCE(vm->watched, true);
-	schedule_delayed_work(&vm->unwatch, WATCH_LEAST);
-	return true;
+	svm_lwp_begin_watch(vm);
+	return !test_and_set_bit(svm_lwp_space(cr3), vm->spaces);
+}
+
+/* Note which address spaces have contexts; others may have had. */
+static void svm_lwp_note_spaces(struct kvm_svm_lwp *vm)
+{
+	DECLARE_BITMAP(spaces, LWP_SPACES) = {};
+	u32 i;
+
+	for (i = 0; i < vm->table.size; i++) {
+		if (vm->table.entry[i].used)
+			__set_bit(svm_lwp_space(vm->table.entry[i].saved.key.cr3), spaces);
+	}
+	bitmap_copy(vm->spaces, spaces, LWP_SPACES);
+}
+
+/* User space has filled the table, whose lock is held. Each vCPU gets a request. */
+void svm_lwp_watch_table(struct kvm_svm_lwp *vm)
+{
+	svm_lwp_begin_watch(vm);
+	svm_lwp_note_spaces(vm);
 }
 
 static void svm_lwp_unwatch(struct work_struct *work)
@@ -54,6 +113,7 @@ static void svm_lwp_unwatch(struct work_struct *work)
 	struct kvm_svm_lwp *vm = container_of(to_delayed_work(work), struct kvm_svm_lwp, unwatch);
 
 	guard(mutex)(&vm->lock);
+	svm_lwp_note_spaces(vm);
 	if (lwp_ctx_any(&vm->table))
 		schedule_delayed_work(&vm->unwatch, WATCH_LEAST);
 	else
@@ -137,5 +197,40 @@ bool svm_lwp_mov_cr3(struct kvm_vcpu *vcpu, int *r)
 		svm_lwp_flush(svm);
 	svm_lwp_switched(vcpu);
 	*r = svm_lwp_complete(vcpu, length);
+	return true;
+}
+
+/*
+ * #UD was intercepted. True: RDFSBASE, RDGSBASE, WRFSBASE or WRGSBASE has raised it only for the
+ * trap, and it is completed; *r is the result of the exit handler (43724-906).
+ */
+bool svm_lwp_fsgsbase(struct kvm_vcpu *vcpu, int *r)
+{
+	struct vmcb_save_area *save = &to_svm(vcpu)->vmcb->save;
+	struct lwp_insn insn;
+	u64 *base, value;
+
+	if (!to_svm(vcpu)->lwp.fsgsbase_trapped || !kvm_is_cr4_bit_set(vcpu, X86_CR4_FSGSBASE) ||
+	    !svm_lwp_insn_at_rip(vcpu, &insn) || insn.kind < LWP_INSN_RDFSBASE ||
+	    insn.kind > LWP_INSN_WRGSBASE || insn.code_bits != LWP_CODE64)
+		return false;
+	*r = 1;
+	base = insn.kind == LWP_INSN_RDFSBASE || insn.kind == LWP_INSN_WRFSBASE ? &save->fs.base :
+										  &save->gs.base;
+	if (insn.kind <= LWP_INSN_RDGSBASE) {
+		value = insn.op_bits == 64 ? *base : (u32)*base;
+		kvm_register_write_raw(vcpu, insn.rm.reg, value);
+	} else {
+		value = kvm_register_read_raw(vcpu, insn.rm.reg);
+		if (insn.op_bits != 64)
+			value = (u32)value;
+		if (is_noncanonical_address(value, vcpu, 0)) {
+			kvm_queue_exception_e(vcpu, GP_VECTOR, 0);
+			return true;
+		}
+		*base = value;
+		svm_lwp_switched(vcpu);
+	}
+	*r = svm_lwp_complete(vcpu, insn.length);
 	return true;
 }

@@ -285,7 +285,6 @@ static bool svm_lwp_knows(struct kvm_vcpu *vcpu)
 static u32 svm_lwp_judge(struct kvm_vcpu *vcpu, struct lwp_caps *caps)
 {
 	const struct kvm_svm_lwp *vm = &to_kvm_svm(vcpu->kvm)->lwp;
-	bool auto_context = vm->policy.context == KVM_LWP_CONTEXT_AUTO;
 	struct kvm_cpuid_entry2 *entry;
 	struct lwp_leaf leaf;
 
@@ -304,11 +303,8 @@ static u32 svm_lwp_judge(struct kvm_vcpu *vcpu, struct lwp_caps *caps)
 	leaf.edx = entry->edx;
 	if (!lwp_leaf_decode(&leaf, vm->policy.rev, caps) || !svm_lwp_can(&vm->policy, caps))
 		return KVM_LWP_REFUSED_LEAF;
-	if (auto_context && caps->ecx_features & LWP_ECX_VMCB_AREA)
+	if (vm->policy.context == KVM_LWP_CONTEXT_AUTO && caps->ecx_features & LWP_ECX_VMCB_AREA)
 		return KVM_LWP_REFUSED_LEAF;
-	/* WRFSBASE and WRGSBASE have no intercept: a profile would continue in another thread. */
-	if (auto_context && lwp_guest_has(vcpu, X86_FEATURE_FSGSBASE))
-		return KVM_LWP_REFUSED_FSGSBASE;
 	return svm_lwp_knows(vcpu) ? KVM_LWP_REFUSED_NOT : KVM_LWP_REFUSED_FEATURE;
 }
 
@@ -318,7 +314,6 @@ static const char *const refusals[] = {
 	[KVM_LWP_REFUSED_ENCRYPTED] = "an encrypted guest cannot be read",
 	[KVM_LWP_REFUSED_APIC] = "there is no local APIC in the kernel",
 	[KVM_LWP_REFUSED_HOST] = "no memory, or LWP of kvm_amd is off",
-	[KVM_LWP_REFUSED_FSGSBASE] = "FSGSBASE switches threads unseen",
 	[KVM_LWP_REFUSED_POLICY] = "user space has not asked for it",
 	[KVM_LWP_REFUSED_FEATURE] = "CPUID has a feature with which LWP is not known to work",
 };

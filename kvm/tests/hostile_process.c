@@ -203,8 +203,8 @@ static void enter_program(struct attacker *t, const struct kvm_regs *regs, u64 c
 	s = vm_sregs(v);
 	s.cr3 = cr3;
 	s.gs.base = 0x1000 * below(&t->state, 3);
-	if (a->os && below(&t->state, 2))
-		s.cr4 |= CR4_FSGSBASE;
+	if (below(&t->state, 2))
+		s.cr4 ^= CR4_FSGSBASE;
 	if (ioctl(v->fd, KVM_SET_SREGS, &s))
 		a->bad = true;
 	vm_set_msr(v, MSR_FS_BASE, fs);
@@ -412,8 +412,6 @@ bool hostile_processes(u64 *state)
 
 	sigaction(SIGUSR1, &sa, NULL);
 	vm_ask_for_lwp(a.vm, (struct kvm_lwp_policy){ .context = a.os });
-	/* KVM gives a vCPU that has FSGSBASE no LWP with `auto` contexts. */
-	vm_have_fsgsbase(a.vm, a.os);
 	for (i = 0; i < threads; i++) {
 		t[i].a = &a;
 		t[i].v = vm_add_vcpu(a.vm);

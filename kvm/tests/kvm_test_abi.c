@@ -222,23 +222,6 @@ static void lwp_is_for_those_who_ask(void)
 	vm_free(asked);
 }
 
-/* WRFSBASE would move a profile to another thread unseen. */
-static void fsgsbase_is_refused_with_auto_contexts(void)
-{
-	struct kvm_lwp_policy os = { .context = KVM_LWP_CONTEXT_OS };
-	struct vm *vm = vm_new(true);
-
-	vm_leaf(vm, 7)->ebx |= 1;
-	is(vm_lwp_status(vm_add_vcpu(vm)), KVM_LWP_REFUSED_FSGSBASE, "auto contexts and FSGSBASE");
-	is_traced("FSGSBASE switches threads unseen");
-	vm_free(vm);
-
-	vm = vm_new(true);
-	vm_leaf(vm, 7)->ebx |= 1;
-	is(lwp_set(vm, VM, POLICY, &os), 0, "os contexts");
-	is(vm_lwp_status(vm_add_vcpu(vm)), KVM_LWP_REFUSED_NOT, "go with FSGSBASE");
-	vm_free(vm);
-}
 
 static void shadow_stacks_are_no_reason_to_refuse(void)
 {
@@ -397,7 +380,6 @@ int main(void)
 	refusals_say_why();
 	supported_cpuid_passed_on_has_no_lwp();
 	lwp_is_for_those_who_ask();
-	fsgsbase_is_refused_with_auto_contexts();
 	shadow_stacks_are_no_reason_to_refuse();
 	unknown_features_are_refused();
 	the_only_vcpu_may_change_its_leaf();

@@ -20,7 +20,11 @@ PROGRAM(parts, "	nop\n"
 	       "	syscall\n"
 	       "	nop\n");
 
-/* A kernel in the other address space that switches a lot: writes of CR3, FS base and KernelGSBase. */
+GUEST_CODE(off, "	xor %eax, %eax\n"
+		"	llwpcb %rax\n"
+		"	syscall\n");
+
+/* A kernel in the other address space that switches a lot: writes of CR3, FS base and KernelGSBase, and WRFSBASE. */
 GUEST_CODE(kernel, "	mov $3000, %ebx\n"
 		   "1:	mov $0x18000, %eax\n" /* VM_CR3_OTHER */
 		   "	mov %rax, %cr3\n"
@@ -30,6 +34,7 @@ GUEST_CODE(kernel, "	mov $3000, %ebx\n"
 		   "	wrmsr\n"
 		   "	mov $0xc0000102, %ecx\n"
 		   "	wrmsr\n"
+		   "	wrfsbase %rax\n"
 		   "	dec %ebx\n"
 		   "	jnz 1b\n"
 		   "	out %al, $0x50\n");
@@ -71,11 +76,11 @@ static void profile(struct machine *m)
 	vm_set_cr3(m->v, VM_CR3_OTHER);
 }
 
-/* Run the kernel's loop until its writes cause no exits any more. */
-static bool calms_down(struct machine *m)
+/* Run the kernel's loop until it takes less exits. */
+static bool calms_down(struct machine *m, u64 less)
 {
 	for (u32 i = 0; i < ROUNDS; i++)
-		if (exits(m) < CALM)
+		if (exits(m) < less)
 			return true;
 	return false;
 }
@@ -98,12 +103,13 @@ static void a_dead_program_costs_nothing(void)
 	ok(stock < CALM, "a VM that is not profiled: %lu exits", stock);
 	profile(&m);
 	before = exits(&m);
-	ok(before >= 3 * WRITES, "a VM that is profiled: %lu exits, one for each write", before);
+	ok(before >= 3 * WRITES && before < 4 * WRITES,
+	   "a VM that is profiled: %lu exits, one for each write, but none for WRFSBASE", before);
 	stock = exits(&other);
 	ok(stock < CALM, "the other VM meanwhile: %lu exits", stock);
 	/* The program dies; its page tables are used for something else. */
 	memset(m.vm->mem + VM_CR3, 0x5a, 0x5000);
-	ok(calms_down(&m), "soon after the death of the program its VM has no more exits");
+	ok(calms_down(&m, CALM), "soon after the death of the program its VM has no more exits");
 	stock = exits(&m);
 	ok(stock < CALM, "and it stays so: %lu exits", stock);
 	stock = exits(&other);
@@ -145,11 +151,37 @@ static void a_sleeping_program_keeps_its_context(bool swapped)
 	vm_free(m.vm);
 }
 
+/* The program in the other address space. */
+static void run_there(struct machine *m, const char *what)
+{
+	vm_start(m->vm, m->v);
+	vm_set_cr3(m->v, VM_CR3_OTHER);
+	is(vm_run(m->vm, m->v), VM_SYSCALL, what);
+}
+
+static void only_where_a_program_is_profiled_wrfsbase_exits(void)
+{
+	struct machine m = begin();
+	u64 n;
+
+	profile(&m);
+	run_there(&m, "and one in the other address space");
+	n = exits(&m);
+	ok(n >= 4 * WRITES, "%lu exits there, also for WRFSBASE", n);
+	vm_load(m.vm, off, off_end);
+	run_there(&m, "which ends that");
+	ok(calms_down(&m, 4 * WRITES), "soon after WRFSBASE does not exit any more");
+	n = exits(&m);
+	ok(n >= 3 * WRITES, "the other program is still awaited: %lu exits", n);
+	vm_free(m.vm);
+}
+
 int main(void)
 {
 	set_parameter("context_age", "1");
 	a_dead_program_costs_nothing();
 	a_sleeping_program_keeps_its_context(false);
 	a_sleeping_program_keeps_its_context(true);
+	only_where_a_program_is_profiled_wrfsbase_exits();
 	return done();
 }

@@ -38,13 +38,21 @@ static int run_as(u64 gs)
 	return vm_run(vm, v);
 }
 
+/* LSTAR: as `windows`, with WRGSBASE. */
+GUEST_CODE(wrgsbase, "	swapgs\n"
+		     "	swapgs\n" /* as Linux writes the base that is not in use */
+		     "	wrgsbase %r8\n"
+		     "	swapgs\n"
+		     "	swapgs\n"
+		     "	sysretq\n");
+
 /* FS base is the same for all; only what the kernel puts into GS before the return differs. */
-static void another_gs_base_is_another_thread(void)
+static void another_gs_base_is_another_thread(const u8 *from, const u8 *to)
 {
 	struct kvm_sregs s;
 
 	begin_parts();
-	memcpy(vm->mem + VM_DATA, windows, (size_t)(windows_end - windows));
+	memcpy(vm->mem + VM_DATA, from, (size_t)(to - from));
 	vm_set_msr(v, KERNEL_GS_BASE, 0x40000000);
 	s = vm_sregs(v);
 	s.gs.base = 0x1000;
@@ -281,6 +289,101 @@ static void a_wrong_cr3_raises_gp(void)
 	is(vm_sregs(v).cr3, VM_CR3, "which changes nothing");
 }
 
+/* r8, r9: FS base of this thread and of another one */
+PROGRAM(fibers, "	nop\n"
+		"	wrfsbase %r9\n"
+		"	nop\n"
+		"	slwpcb %r12\n"
+		"	nop\n"
+		"	wrfsbase %r8\n"
+		"	nop\n");
+
+static void a_program_can_write_its_fs_base(void)
+{
+	begin_total(fibers, fibers_end);
+	vm_start(vm, v);
+	vm_set_msr(v, FS_BASE, 0x1000);
+	v->regs.r8 = 0x1000;
+	v->regs.r9 = 0x2000;
+	vm_set_regs(v);
+	is(vm_run(vm, v), VM_DONE, "a program that writes its FS base");
+	is(v->regs.r12, 0, "is another thread, without a block");
+	total(3, "a NOP and WRFSBASE before, and a NOP after it is back");
+}
+
+/* The thread comes to a vCPU that has its FS base already. */
+static void a_write_of_the_same_fs_base_is_noticed(void)
+{
+	struct vcpu *w;
+	u64 rip;
+
+	begin_parts();
+	w = vm_add_vcpu(vm);
+	vm_set_cr3(v, VM_CR3_OTHER);
+	is(vm_run(vm, v), VM_SYSCALL, "a program is profiled on vCPU 0");
+	memcpy(vm->mem + VM_DATA, wrfsbase, (size_t)(wrfsbase_end - wrfsbase));
+	go_on_at(w, v, 0x1000);
+	w->regs.rip = VM_DATA;
+	vm_set_regs(w);
+	is(vm_run(vm, w), 0x50, "vCPU 1 is in its kernel, with another's CR3 and FS base");
+	rip = w->regs.rip;
+	vm_start(vm, v);
+	vm_set_msr(v, FS_BASE, 0x1000);
+	is(vm_run(vm, v), VM_SYSCALL, "which is profiled now on vCPU 0");
+	w->regs = v->regs;
+	w->regs.rip = rip;
+	w->regs.r8 = 0x1000;
+	vm_set_regs(w);
+	is(vm_run(vm, w), VM_SYSCALL, "and comes to vCPU 1");
+	is(vm_get_msr(w, LWP_MSR_CBADDR), VM_BLOCK, "where its block is");
+}
+
+/* r8, r9: values to write */
+PROGRAM(bases, "	rdfsbase %r10\n"
+	       "	wrgsbase %r8\n"
+	       "	rdgsbase %r11\n"
+	       "	.byte 0x2e\n" /* a prefix without effect */
+	       "	rdgsbase %r12d\n"
+	       "	wrfsbase %r8d\n"
+	       "	rdfsbase %r13\n"
+	       "	wrfsbase %r9\n");
+
+PROGRAM32(wrfsbase32, "	.byte 0xf3, 0x0f, 0xae, 0xd0\n");
+
+static void fs_and_gs_bases_are_as_without_lwp(void)
+{
+	struct kvm_sregs s;
+
+	begin_total(bases, bases_end);
+	vm_start(vm, v);
+	vm_set_msr(v, FS_BASE, 0xffff800000001000);
+	v->regs.r8 = 0x7ffe12345678;
+	v->regs.r9 = 0x800000000000;
+	vm_set_regs(v);
+	is(vm_run(vm, v), 13, "#GP");
+	is(vm_frame(vm, v, 13).rip, VM_CODE + (u64)(bases_end - bases) - 12, "of WRFSBASE");
+	is(v->regs.r10, 0xffff800000001000, "RDFSBASE");
+	is(v->regs.r11, 0x7ffe12345678, "WRGSBASE and RDGSBASE");
+	is(v->regs.r12, 0x12345678, "of 32 bits");
+	is(v->regs.r13, 0x12345678, "WRFSBASE of 32 bits clears the high half");
+	s = vm_sregs(v);
+	is(s.fs.base, 0x12345678, "the last FS base");
+	is(s.gs.base, 0x7ffe12345678, "the last GS base");
+	is(s.cr4 & 0x10000, 0x10000, "CR4.FSGSBASE is set");
+	s.cr4 &= ~0x10000ull;
+	vm_start(vm, v);
+	vm_set_sregs(v, &s);
+	is(vm_run(vm, v), 6, "it is clear: #UD");
+
+	begin_total(wrfsbase32, wrfsbase32_end);
+	vm_start32(vm, v);
+	s = vm_sregs(v);
+	s.cr4 |= 0x10000;
+	s.tr.type = 9; /* as in vm_start32(); KVM_GET_SREGS says busy */
+	vm_set_sregs(v, &s);
+	is(vm_run(vm, v), 6, "and #UD in 32-bit code");
+}
+
 PROGRAM(on_off, "	mov $200, %ecx\n"
 		"1:	xor %r11d, %r11d\n"
 		"	llwpcb %r11\n"
@@ -299,12 +402,19 @@ static void a_program_cannot_stop_other_vcpus(void)
 	run_to_end();
 	n = probe_hits("requests") - before;
 	ok(n >= 1 && n <= 10, "LWP goes off and on 200 times, and stops all vCPUs %u times", n);
+	before = probe_hits("requests");
+	vm_start(vm, v);
+	vm_set_cr3(v, VM_CR3_OTHER);
+	run_to_end();
+	n = probe_hits("requests") - before;
+	ok(n >= 1 && n <= 10, "the same in another address space: %u times", n);
 }
 
 int main(void)
 {
 	another_fs_base_is_another_thread();
-	another_gs_base_is_another_thread();
+	another_gs_base_is_another_thread(windows, windows_end);
+	another_gs_base_is_another_thread(wrgsbase, wrgsbase_end);
 	another_cr3_is_another_address_space();
 	a_thread_takes_its_context_to_another_vcpu();
 	an_idle_kernel_takes_no_context_away();
@@ -314,6 +424,9 @@ int main(void)
 	a_write_of_cr3_alone_is_noticed();
 	mov_cr3_flushes_only_what_it_says();
 	a_wrong_cr3_raises_gp();
+	a_program_can_write_its_fs_base();
+	a_write_of_the_same_fs_base_is_noticed();
+	fs_and_gs_bases_are_as_without_lwp();
 	a_program_cannot_stop_other_vcpus();
 	return done();
 }

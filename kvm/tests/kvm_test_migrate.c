@@ -177,7 +177,10 @@ static void a_parked_context_is_found_again(void)
 	is(vm_run(vm, v), VM_SYSCALL, "second part, as another thread");
 	move(KVM_LWP_CONTEXT_AUTO);
 	is(vm_get_msr(v, LWP_MSR_CBADDR), 0, "that thread has no block");
-	vm_set_msr(v, FS_BASE, 0x1000);
+	memcpy(vm->mem + VM_DATA, wrfsbase, (size_t)(wrfsbase_end - wrfsbase));
+	v->regs.rip = VM_DATA + 2;
+	v->regs.r8 = 0x1000;
+	vm_set_regs(v);
 	ok(vm_finish(vm, v), "third part, as the first thread");
 	total(3, "two NOPs and one counted");
 }

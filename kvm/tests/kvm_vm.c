@@ -217,7 +217,7 @@ struct kvm_cpuid_entry2 *vm_leaf(struct vm *vm, u32 function)
 	return NULL;
 }
 
-/* Write what the host offers into the CPUID of the vCPUs to come; FSGSBASE does not go with it. */
+/* Write what the host offers into the CPUID of the vCPUs to come. */
 static void announce(struct vm *vm, const struct kvm_lwp_leaf *leaf)
 {
 	struct kvm_cpuid_entry2 *e = vm_leaf(vm, LWP_CPUID_LEAF);
@@ -231,14 +231,6 @@ static void announce(struct vm *vm, const struct kvm_lwp_leaf *leaf)
 	e = vm_leaf(vm, 0x80000000);
 	if (e->eax < LWP_CPUID_LEAF)
 		e->eax = LWP_CPUID_LEAF;
-	vm_have_fsgsbase(vm, false);
-}
-
-void vm_have_fsgsbase(struct vm *vm, bool on)
-{
-	struct kvm_cpuid_entry2 *e = vm_leaf(vm, 7);
-
-	e->ebx = on ? e->ebx | 1 : e->ebx & ~1u;
 }
 
 int vm_ask_for_lwp(struct vm *vm, struct kvm_lwp_policy policy)
@@ -348,7 +340,7 @@ void vm_start(struct vm *vm, struct vcpu *v)
 	s.idt.limit = 0xfff;
 	s.cr0 = 0x80050033;
 	s.cr3 = VM_CR3;
-	s.cr4 = 0x6a0; /* PAE, PGE, OSFXSR, OSXMMEXCPT */
+	s.cr4 = 0x106a0; /* PAE, PGE, OSFXSR, OSXMMEXCPT, FSGSBASE */
 	s.efer = 0xd01; /* SCE, LME, LMA, NX */
 	vm_set_sregs(v, &s);
 	vm_set_msr(v, 0xc0000081, (u64)(USS - 8) << 48 | (u64)KCS << 32); /* STAR */

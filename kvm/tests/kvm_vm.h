@@ -66,8 +66,6 @@ struct vm *vm_new_unasked(bool apic);
 int vm_ask_for_lwp(struct vm *vm, struct kvm_lwp_policy policy);
 /* The first entry of a function in the CPUID of the vCPUs to come; NULL: there is none. */
 struct kvm_cpuid_entry2 *vm_leaf(struct vm *vm, u32 function);
-/* Have the CPUID of the vCPUs to come announce FSGSBASE, or not, as after vm_ask_for_lwp(). */
-void vm_have_fsgsbase(struct vm *vm, bool on);
 void vm_free(struct vm *vm); /* NULL: nothing to do */
 /* One more vCPU with the machine's CPUID; it starts at VM_CODE, CPL 3. */
 struct vcpu *vm_add_vcpu(struct vm *vm);

@@ -3,7 +3,8 @@
 #include "counted.h"
 #include "texts.h"
 
-asm(".globl parts, parts_end, windows, windows_end, straight, straight_end, flags, flags_end\n");
+asm(".globl parts, parts_end, windows, windows_end, wrfsbase, wrfsbase_end\n"
+    ".globl straight, straight_end, flags, flags_end\n");
 
 PROGRAM(parts, "	nop\n"
 	       "	nop\n"
@@ -23,6 +24,10 @@ GUEST_CODE(windows, "	swapgs\n"
 		    "	mov %r9, %rcx\n"
 		    "	swapgs\n"
 		    "	sysretq\n");
+
+GUEST_CODE(wrfsbase, "	out %al, $0x50\n"
+		     "	wrfsbase %r8\n"
+		     "	sysretq\n");
 
 PROGRAM(straight, "	nop\n"
 		  "	push %rdx\n"

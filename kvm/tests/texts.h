@@ -17,6 +17,9 @@ extern const u8 parts[], parts_end[];
  */
 extern const u8 windows[], windows_end[];
 
+/* A kernel that stops once, and returns to the thread with FS base r8. From offset 2 on it does not stop. */
+extern const u8 wrfsbase[], wrfsbase_end[];
+
 /* Offsets: LLWPCB, 5 NOP, 6 PUSH, 7 POP, 8 MOV ECX 3, 13 NOP and 14 LOOP three times, 16 NOP, SLWPCB. */
 extern const u8 straight[], straight_end[];
 

@@ -140,7 +140,6 @@ static const char *lwp_refusal(X86CPU *cpu)
         [KVM_LWP_REFUSED_ENCRYPTED] = "its registers or memory are encrypted",
         [KVM_LWP_REFUSED_APIC] = "its local APIC is not KVM's",
         [KVM_LWP_REFUSED_HOST] = "the host has no memory for it",
-        [KVM_LWP_REFUSED_FSGSBASE] = "its CPUID has FSGSBASE",
         [KVM_LWP_REFUSED_POLICY] = "KVM was not asked for it",
         [KVM_LWP_REFUSED_FEATURE] = "its CPUID has a feature with which LWP "
                                     "is not known to work",
