@@ -323,6 +323,7 @@ static void a_write_of_the_same_fs_base_is_noticed(void)
 	is(vm_run(vm, v), VM_SYSCALL, "a program is profiled on vCPU 0");
 	memcpy(vm->mem + VM_DATA, wrfsbase, (size_t)(wrfsbase_end - wrfsbase));
 	go_on_at(w, v, 0x1000);
+	vm_set_cr3(w, VM_CR3);
 	w->regs.rip = VM_DATA;
 	vm_set_regs(w);
 	is(vm_run(vm, w), 0x50, "vCPU 1 is in its kernel, with another's CR3 and FS base");
