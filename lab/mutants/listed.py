@@ -9,7 +9,8 @@ A mutant is two lines of a list, or more:
 The first names the definition, with a file before it only if several files define that name; then tokens of the
 definition that occur in it once, and the tokens that replace them (none: they go). "#2" before the arrow means their
 second occurrence.
-red: a test that must fail, as program and name of the test; more red: lines may follow, then all of them must fail.
+red: a test that must fail with each of the mutants above it, as program and name of the test; more red: lines may
+follow, then all of them must fail.
 An indented line continues the one above; # begins a comment.
 """
 
@@ -101,44 +102,44 @@ class Mutant:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines of a list with their numbers, continued ones joined."""
+    """The lines of a list with their numbers, continued ones joined; "": an empty one, or a comment."""
     number, whole = 0, ""
-    for at, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    for at, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
         if line[:1].isspace() and line.strip() and whole:
             whole += " " + line.strip()
             continue
-        if whole:
-            yield number, whole
-        number, whole = at, "" if line.startswith("#") else line.strip()
-    if whole:
         yield number, whole
+        number, whole = at, "" if line.startswith("#") else line.strip()
+    yield number, whole
 
 
 def read_list(path: Path, shown: str = "") -> list[Mutant]:
     """All mutants of a list; SHOWN is what messages call the file."""
     mutants: list[Mutant] = []
+    group: list[Mutant] = []  # whose tests come next
     for number, line in _lines(path):
         where = f"{shown or path}:{number}"
+        if not line:
+            if group and not group[-1].tests:
+                raise MutantError(f"{group[-1].where}: this mutant lacks red:")
+            group = []
+            continue
         place = PLACE.match(line)
         if not place:
             raise MutantError(f"{where}: a line is PLACE: WAS => NOW, or begins with red: or #")
         text = line[place.end():].strip()
         if place["name"] != "red" or place["file"]:
-            _check_last(mutants)
-            mutants.append(Mutant(where, place["file"] or "", place["name"]))
-            _take_change(mutants[-1], text)
-        elif not mutants or not text:
-            raise MutantError(f"{where}: red: takes a test of the mutant before it")
+            group = [one for one in group if not one.tests]
+            group.append(Mutant(where, place["file"] or "", place["name"]))
+            mutants.append(group[-1])
+            _take_change(group[-1], text)
+        elif not group or not text:
+            raise MutantError(f"{where}: red: takes a test of the mutants before it")
         else:
             program, _, name = text.partition(" ")
-            mutants[-1].tests.append(Test(program, name.strip()))
-    _check_last(mutants)
+            for mutant in group:
+                mutant.tests.append(Test(program, name.strip()))
     return mutants
-
-
-def _check_last(mutants: Sequence[Mutant]) -> None:
-    if mutants and not mutants[-1].tests:
-        raise MutantError(f"{mutants[-1].where}: this mutant lacks red:")
 
 
 def _take_change(mutant: Mutant, text: str) -> None:

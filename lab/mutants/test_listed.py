@@ -69,16 +69,21 @@ class Lists(Files):
         self.assertEqual((second.was, second.occurrence, second.now), ("return 1", 2, ""))
         self.assertEqual([test.name for test in second.tests], ["", "cb::wraps"])
 
+    def test_faults_in_a_row_share_the_tests_below_them(self) -> None:
+        mutants = self.read("f: a => b\ng: a => b\nred: t\nred: u\nh: a => b\nred: v\n")
+        self.assertEqual([[test.program for test in one.tests] for one in mutants], [["t", "u"], ["t", "u"], ["v"]])
+
     def test_a_fault_is_shown_as_the_list_writes_it(self) -> None:
         shown = [str(mutant) for mutant in self.read(LIST)]
         self.assertEqual(shown, ["check: a >= b => a > b", "ring.c:helper: return 1 #2 =>"])
 
     def test_errors_name_file_and_line(self) -> None:
-        self.refused("f: a => b\ng: a => b\nred: t\n", "x.list:1: this mutant lacks red:")
+        self.refused("f: a => b\n\ng: a => b\nred: t\n", "x.list:1: this mutant lacks red:")
+        self.refused("f: a => b\n# g\nred: t\n", "x.list:1: this mutant lacks red:")
         self.refused("\nf: a => b\n", "x.list:2: this mutant lacks red:")
         self.refused("f\nred: t\n", "x.list:1: a line is PLACE: WAS => NOW, or begins with red: or #")
-        self.refused("red: t\n", "x.list:1: red: takes a test of the mutant before it")
-        self.refused("f: a => b\nred:\n", "x.list:2: red: takes a test of the mutant before it")
+        self.refused("red: t\n", "x.list:1: red: takes a test of the mutants before it")
+        self.refused("f: a => b\nred:\n", "x.list:2: red: takes a test of the mutants before it")
         self.refused("f: a = b\n", "x.list:1: a change is written WAS => NOW")
         self.refused("f: a+b => a + b\n", "x.list:1: this change changes nothing")
         self.refused("f: => b\n", "x.list:1: this change changes nothing")
