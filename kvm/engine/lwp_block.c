@@ -53,33 +53,24 @@ static enum lwp_block_verdict judge(const struct lwp_engine *e, enum lwp_cb_verd
 	return LWP_BLOCK_ON;
 }
 
-static enum lwp_mem_result write_field(struct lwp_engine *e, const struct lwp_span *span,
-				       const u8 *image, u32 at, u32 len)
-{
-	return lwp_write(e, span, at, image + at, len);
-}
-
 /* The fields that lwp_cb_write_back() may have changed (43724-421). */
-static enum lwp_mem_result write_back(struct lwp_engine *e, const struct lwp_span *span,
-				      const struct lwp_cb *cb, const u8 *image)
+static void write_back(struct lwp_engine *e, const struct lwp_span *span, const struct lwp_cb *cb,
+		       const u8 *image)
 {
-	enum lwp_mem_result result = write_field(e, span, image, LWP_CB_FLAGS, 4);
-	u32 i;
+	u32 i, at;
 
+	lwp_write(e, span, LWP_CB_FLAGS, image + LWP_CB_FLAGS, 4);
 	if (!e->rev->flags_are_input)
-		return result;
-	if (result == LWP_MEM_OK)
-		result = write_field(e, span, image, LWP_CB_SIZE_RANDOM, 4);
-	if (result == LWP_MEM_OK)
-		result = write_field(e, span, image, LWP_CB_HEAD, 4);
-	if (result == LWP_MEM_OK)
-		result = write_field(e, span, image, LWP_CB_THRESHOLD, 4);
-	for (i = 0; i < LWP_MAX_EVENT_ID && result == LWP_MEM_OK; i++)
-		if (cb->enabled[i])
-			result = write_field(e, span, image,
-					     lwp_cb_slot_offset(&e->caps, cb->slot[i]),
-					     LWP_CB_SLOT_SIZE);
-	return result;
+		return;
+	lwp_write(e, span, LWP_CB_SIZE_RANDOM, image + LWP_CB_SIZE_RANDOM, 4);
+	lwp_write(e, span, LWP_CB_HEAD, image + LWP_CB_HEAD, 4);
+	lwp_write(e, span, LWP_CB_THRESHOLD, image + LWP_CB_THRESHOLD, 4);
+	for (i = 0; i < LWP_MAX_EVENT_ID; i++) {
+		if (!cb->enabled[i])
+			continue;
+		at = lwp_cb_slot_offset(&e->caps, cb->slot[i]);
+		lwp_write(e, span, at, image + at, LWP_CB_SLOT_SIZE);
+	}
 }
 
 /* 43724-616, 2007-416 */
@@ -120,14 +111,13 @@ enum lwp_mem_result lwp_block_take(struct lwp_engine *e, u64 linear, const struc
 	if (*verdict == LWP_BLOCK_INVALID)
 		return LWP_MEM_OK;
 	lwp_cb_write_back(&e->caps, &cb, image);
-	result = write_back(e, &span, &cb, image);
-	if (result == LWP_MEM_OK && *verdict == LWP_BLOCK_ON)
+	write_back(e, &span, &cb, image);
+	if (*verdict == LWP_BLOCK_ON)
 		begin(e, linear, ring, &cb, image);
-	return result;
+	return LWP_MEM_OK;
 }
 
-enum lwp_mem_result lwp_write_head(struct lwp_engine *e, const struct lwp_span *span,
-				   const u8 *image)
+void lwp_write_head(struct lwp_engine *e, const struct lwp_span *span, const u8 *image)
 {
 	u8 head[4];
 
@@ -135,11 +125,11 @@ enum lwp_mem_result lwp_write_head(struct lwp_engine *e, const struct lwp_span *
 	if (!lwp_constants_known(e->constant))
 		lwp_ctx_constants(&e->caps, image, e->constant);
 	memcpy(e->constant + LWP_CTX_CONST_HEAD, head, sizeof(head));
-	return lwp_write(e, span, LWP_CB_HEAD, head, sizeof(head));
+	lwp_write(e, span, LWP_CB_HEAD, head, sizeof(head));
 }
 
-static enum lwp_mem_result flush_counter(struct lwp_engine *e, const struct lwp_span *span,
-					 const u8 *image, u32 id)
+static void flush_counter(struct lwp_engine *e, const struct lwp_span *span, const u8 *image,
+			  u32 id)
 {
 	int slot = lwp_cb_find_slot(&e->caps, image, id);
 	u32 at, word;
@@ -147,11 +137,11 @@ static enum lwp_mem_result flush_counter(struct lwp_engine *e, const struct lwp_
 
 	/* 2007: the program has removed the EventId from its slot since LLWPCB. */
 	if (slot < 0)
-		return LWP_MEM_OK;
+		return;
 	at = lwp_cb_slot_offset(&e->caps, (u32)slot) + LWP_CB_SLOT_COUNTER;
 	word = lwp_get32(image + at) & ~LWP_COUNTER_MASK;
 	lwp_put32(bytes, word | ((u32)e->st.counter[id - 1] & LWP_COUNTER_MASK));
-	return lwp_write(e, span, at, bytes, sizeof(bytes));
+	lwp_write(e, span, at, bytes, sizeof(bytes));
 }
 
 enum lwp_mem_result lwp_block_flush(struct lwp_engine *e, struct lwp_fault *fault)
@@ -162,12 +152,13 @@ enum lwp_mem_result lwp_block_flush(struct lwp_engine *e, struct lwp_fault *faul
 	u32 id;
 
 	result = lwp_read_block(e, e->st.cb_addr, true, &span, image, fault);
-	for (id = 1; id <= e->rev->max_event_id && result == LWP_MEM_OK; id++)
-		if (e->st.flags & LWP_BIT(id))
-			result = flush_counter(e, &span, image, id);
 	if (result != LWP_MEM_OK)
 		return result;
-	return lwp_write_head(e, &span, image);
+	for (id = 1; id <= e->rev->max_event_id; id++)
+		if (e->st.flags & LWP_BIT(id))
+			flush_counter(e, &span, image, id);
+	lwp_write_head(e, &span, image);
+	return LWP_MEM_OK;
 }
 
 enum lwp_mem_result lwp_block_read_ip(struct lwp_engine *e, struct lwp_fault *fault)

@@ -50,18 +50,19 @@ struct lwp_fault {
  * map() looks [gva, gva + len) up for reading or for reading and writing, and changes nothing but
  * accessed/dirty bits; on LWP_MEM_FAULT it fills *fault. read() and write() use a mapped span
  * (offset and length within it) and only what map() found, even if the guest's tables have changed
- * since; they return LWP_MEM_NOT_RAM if the memory after it has gone, and read() LWP_MEM_AGAIN.
- * `from` and `to` lie outside struct lwp_engine: Linux copies between user memory and a vCPU's own
- * structure only by a list. A span lives until the engine's function returns. If map() sets
- * span->direct, the engine accesses the range there and does not call read() and write() for it.
+ * since. read() returns LWP_MEM_NOT_RAM or LWP_MEM_AGAIN if the memory has gone since map().
+ * write() does not fail: map() for writing keeps the memory at hand. `to` lies outside struct
+ * lwp_engine: Linux copies between user memory and a vCPU's own structure only by a list. A span
+ * lives until the engine's function returns. If map() sets span->direct, the engine accesses the
+ * range there and does not call read() and write() for it.
  */
 struct lwp_mem_ops {
 	enum lwp_mem_result (*map)(void *vcpu, struct lwp_span *span, bool write,
 				   struct lwp_fault *fault);
 	enum lwp_mem_result (*read)(void *vcpu, const struct lwp_span *span, u32 offset, void *to,
 				    u32 len);
-	enum lwp_mem_result (*write)(void *vcpu, const struct lwp_span *span, u32 offset,
-				     const void *from, u32 len);
+	void (*write)(void *vcpu, const struct lwp_span *span, u32 offset, const void *from,
+		      u32 len);
 };
 
 /*

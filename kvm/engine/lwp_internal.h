@@ -169,13 +169,13 @@ static inline enum lwp_mem_result lwp_read(struct lwp_engine *e, const struct lw
 }
 
 /* Write bytes of a span that is mapped for writing. */
-static inline enum lwp_mem_result lwp_write(struct lwp_engine *e, const struct lwp_span *span,
-					    u32 offset, const void *from, u32 len)
+static inline void lwp_write(struct lwp_engine *e, const struct lwp_span *span, u32 offset,
+			     const void *from, u32 len)
 {
-	if (!span->direct)
-		return e->ops->mem.write(e->vcpu, span, offset, from, len);
-	lwp_write_direct(span->direct + offset, from, len);
-	return LWP_MEM_OK;
+	if (span->direct)
+		lwp_write_direct(span->direct + offset, from, len);
+	else
+		e->ops->mem.write(e->vcpu, span, offset, from, len);
 }
 
 /* Map the whole block of `e` (address `linear`) and copy its lwp_block_bytes(), once. */
@@ -198,8 +198,7 @@ enum lwp_mem_result lwp_block_take(struct lwp_engine *e, u64 linear, const struc
 				   enum lwp_block_verdict *verdict, struct lwp_fault *fault);
 
 /* Write the head into the block whose copy is `image`, and remember it for contexts (43724-421). */
-enum lwp_mem_result lwp_write_head(struct lwp_engine *e, const struct lwp_span *span,
-				   const u8 *image);
+void lwp_write_head(struct lwp_engine *e, const struct lwp_span *span, const u8 *image);
 
 /* Are the constant fields known? A block with which LWP is on never has BufferSize 0. */
 static inline bool lwp_constants_known(const u8 constant[LWP_CTX_CONST_SIZE])
@@ -235,8 +234,7 @@ static inline enum lwp_mem_result lwp_map_slot(struct lwp_engine *e, struct lwp_
  * tail and threshold are needed. A full ring gets the record in the slot at the head, which stays
  * (43724-803) (43724-625, 43724-633, 43724-802, 43724-804, 2007-801, 2007-802, 2007-809).
  */
-enum lwp_mem_result lwp_commit(struct lwp_engine *e, struct lwp_txn *t,
-			       const struct lwp_record *rec, bool *full);
+void lwp_commit(struct lwp_engine *e, struct lwp_txn *t, const struct lwp_record *rec, bool *full);
 
 /* Store the pending record, reloading its counter (43724-814, 2007-706, 2007-808). */
 enum lwp_mem_result lwp_store_pending(struct lwp_engine *e, struct lwp_fault *fault);

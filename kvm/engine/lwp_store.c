@@ -62,14 +62,14 @@ static enum lwp_mem_result open_block(struct lwp_engine *e, struct lwp_txn *t,
 }
 
 /* 43724-803, 43724-807 */
-static enum lwp_mem_result add_missed(struct lwp_engine *e, struct lwp_txn *t, u32 n)
+static void add_missed(struct lwp_engine *e, struct lwp_txn *t, u32 n)
 {
 	u8 bytes[8];
 
 	t->missed += n;
 	e->stats.missed += n;
 	lwp_put64(bytes, t->missed);
-	return lwp_write(e, &t->block, LWP_CB_MISSED, bytes, sizeof(bytes));
+	lwp_write(e, &t->block, LWP_CB_MISSED, bytes, sizeof(bytes));
 }
 
 /*
@@ -78,8 +78,7 @@ static enum lwp_mem_result add_missed(struct lwp_engine *e, struct lwp_txn *t, u
  * periods are added to MissedEvents instead of being due one after another (43724-304, 43724-420,
  * 43724-823, 2007-418, 2007-704, 2007-713).
  */
-static enum lwp_mem_result reload(struct lwp_engine *e, struct lwp_txn *t, u32 id, s32 counter,
-				  bool late)
+static void reload(struct lwp_engine *e, struct lwp_txn *t, u32 id, s32 counter, bool late)
 {
 	int slot = lwp_cb_find_slot(&e->caps, t->image, id);
 	s32 overrun = counter < 0 ? -1 - counter : 0;
@@ -89,7 +88,7 @@ static enum lwp_mem_result reload(struct lwp_engine *e, struct lwp_txn *t, u32 i
 	e->st.flags &= ~LWP_STATE_RELOAD;
 	if (slot < 0) {
 		e->st.flags &= ~LWP_BIT(id);
-		return LWP_MEM_OK;
+		return;
 	}
 	interval = lwp_cb_interval(&e->caps,
 				   lwp_get32(t->image + lwp_cb_slot_offset(&e->caps, (u32)slot) +
@@ -99,11 +98,11 @@ static enum lwp_mem_result reload(struct lwp_engine *e, struct lwp_txn *t, u32 i
 	period = interval + 1;
 	e->st.counter[id - 1] = interval - overrun;
 	if (!late || overrun < period)
-		return LWP_MEM_OK;
+		return;
 	skipped = (u32)(overrun / period);
 	e->st.counter[id - 1] = interval - overrun % period;
 	e->stats.skipped_periods += skipped;
-	return add_missed(e, t, skipped);
+	add_missed(e, t, skipped);
 }
 
 /*
@@ -136,55 +135,50 @@ static void threshold(struct lwp_engine *e, const struct lwp_txn *t, u32 tail)
 	}
 }
 
-static enum lwp_mem_result write_record(struct lwp_engine *e, const struct lwp_txn *t,
-					const struct lwp_record *rec)
+static void write_record(struct lwp_engine *e, const struct lwp_txn *t,
+			 const struct lwp_record *rec)
 {
 	u8 bytes[LWP_RECORD_SIZE];
 
 	if (t->slot.direct) {
 		lwp_record_encode(rec, t->slot.direct);
-		return LWP_MEM_OK;
+		return;
 	}
 	lwp_record_encode(rec, bytes);
-	return lwp_write(e, &t->slot, 0, bytes, sizeof(bytes));
+	lwp_write(e, &t->slot, 0, bytes, sizeof(bytes));
 }
 
-enum lwp_mem_result lwp_commit(struct lwp_engine *e, struct lwp_txn *t,
-			       const struct lwp_record *rec, bool *full)
+void lwp_commit(struct lwp_engine *e, struct lwp_txn *t, const struct lwp_record *rec, bool *full)
 {
 	u32 next = e->st.head + LWP_RECORD_SIZE;
 	u32 tail = ring_tail(e, t);
-	enum lwp_mem_result result;
 
 	if (next >= e->st.size)
 		next = 0;
 	*full = next == tail && !lwp_flag_active(e, LWP_F_CONT);
-	result = write_record(e, t, rec);
-	if (result != LWP_MEM_OK)
-		return result;
+	write_record(e, t, rec);
 	e->stats.records++;
 	lwp_record_encode(rec, e->last_record);
 	e->last_stored = true;
 	e->last_offset = e->st.head;
 	/* A reader that sees the new head sees the record. */
 	lwp_wmb();
-	if (*full)
-		return add_missed(e, t, 1);
+	if (*full) {
+		add_missed(e, t, 1);
+		return;
+	}
 	e->st.head = next;
-	result = lwp_write_head(e, &t->block, t->image);
-	if (result == LWP_MEM_OK)
-		threshold(e, t, tail);
-	return result;
+	lwp_write_head(e, &t->block, t->image);
+	threshold(e, t, tail);
 }
 
 /* 43724-708, 2007-808 */
-static enum lwp_mem_result reload_pending(struct lwp_engine *e, struct lwp_txn *t)
+static void reload_pending(struct lwp_engine *e, struct lwp_txn *t)
 {
 	u32 id = e->st.pending.event_id;
 
-	if (!(e->st.flags & LWP_STATE_RELOAD))
-		return LWP_MEM_OK;
-	return reload(e, t, id, e->st.counter[id - 1], e->st.flags & LWP_STATE_LATE);
+	if (e->st.flags & LWP_STATE_RELOAD)
+		reload(e, t, id, e->st.counter[id - 1], e->st.flags & LWP_STATE_LATE);
 }
 
 enum lwp_mem_result lwp_store_pending(struct lwp_engine *e, struct lwp_fault *fault)
@@ -195,15 +189,14 @@ enum lwp_mem_result lwp_store_pending(struct lwp_engine *e, struct lwp_fault *fa
 
 	result = open_block(e, &t, fault);
 	if (result == LWP_MEM_OK && !e->rev->freezes_at_zero)
-		result = reload_pending(e, &t);
+		reload_pending(e, &t);
 	if (result == LWP_MEM_OK)
 		result = lwp_map_slot(e, &t, fault);
-	if (result == LWP_MEM_OK && e->rev->freezes_at_zero)
-		result = reload_pending(e, &t);
-	if (result == LWP_MEM_OK)
-		result = lwp_commit(e, &t, &e->st.pending, &full);
 	if (result != LWP_MEM_OK)
 		return result;
+	if (e->rev->freezes_at_zero)
+		reload_pending(e, &t);
+	lwp_commit(e, &t, &e->st.pending, &full);
 	memset(&e->st.pending, 0, sizeof(e->st.pending));
 	e->st.flags &= ~LWP_STATE_BITS;
 	e->st.retry_rip = 0;
@@ -220,9 +213,10 @@ enum lwp_mem_result lwp_store_sample(struct lwp_engine *e, const struct lwp_reco
 	result = open_block(e, &t, fault);
 	if (result == LWP_MEM_OK)
 		result = lwp_map_slot(e, &t, fault);
-	if (result == LWP_MEM_OK && with_reload)
-		result = reload(e, &t, rec->event_id, counter, false);
-	if (result == LWP_MEM_OK)
-		result = lwp_commit(e, &t, rec, full);
-	return result;
+	if (result != LWP_MEM_OK)
+		return result;
+	if (with_reload)
+		reload(e, &t, rec->event_id, counter, false);
+	lwp_commit(e, &t, rec, full);
+	return LWP_MEM_OK;
 }

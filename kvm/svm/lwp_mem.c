@@ -311,8 +311,8 @@ static enum lwp_mem_result svm_lwp_read(void *vcpu, const struct lwp_span *span,
 	return LWP_MEM_OK;
 }
 
-static enum lwp_mem_result svm_lwp_write(void *vcpu, const struct lwp_span *span, u32 offset,
-					 const void *from, u32 len)
+static void svm_lwp_write(void *vcpu, const struct lwp_span *span, u32 offset, const void *from,
+			  u32 len)
 {
 	gpa_t gpa;
 	u32 part;
@@ -321,7 +321,6 @@ static enum lwp_mem_result svm_lwp_write(void *vcpu, const struct lwp_span *span
 		part = svm_lwp_part(span, offset, len, &gpa);
 		lwp_write_direct(svm_lwp_pinned(vcpu, gpa), from, part);
 	}
-	return LWP_MEM_OK;
 }
 
 /*

@@ -112,9 +112,8 @@ static void lwp_copy(void *to, const void *from, uint32_t len)
     }
 }
 
-static enum lwp_mem_result lwp_transfer(const struct lwp_span *span,
-                                        uint32_t offset, void *buf,
-                                        uint32_t len, bool write)
+static void lwp_transfer(const struct lwp_span *span, uint32_t offset,
+                         void *buf, uint32_t len, bool write)
 {
     uint32_t first = lwp_first_part(span);
     uint8_t *p = buf;
@@ -134,20 +133,19 @@ static enum lwp_mem_result lwp_transfer(const struct lwp_span *span,
         offset += part;
         len -= part;
     }
-    return LWP_MEM_OK;
 }
 
 static enum lwp_mem_result lwp_read(void *vcpu, const struct lwp_span *span,
                                     uint32_t offset, void *to, uint32_t len)
 {
-    return lwp_transfer(span, offset, to, len, false);
+    lwp_transfer(span, offset, to, len, false);
+    return LWP_MEM_OK;
 }
 
-static enum lwp_mem_result lwp_write(void *vcpu, const struct lwp_span *span,
-                                     uint32_t offset, const void *from,
-                                     uint32_t len)
+static void lwp_write(void *vcpu, const struct lwp_span *span, uint32_t offset,
+                      const void *from, uint32_t len)
 {
-    return lwp_transfer(span, offset, (void *)from, len, true);
+    lwp_transfer(span, offset, (void *)from, len, true);
 }
 
 const struct lwp_mem_ops x86_lwp_mem_ops = {

@@ -56,11 +56,10 @@ static enum lwp_mem_result read_span(void *vcpu, const struct lwp_span *span, u3
 	return LWP_MEM_OK;
 }
 
-static enum lwp_mem_result write_span(void *vcpu, const struct lwp_span *span, u32 offset,
-				      const void *from, u32 len)
+static void write_span(void *vcpu, const struct lwp_span *span, u32 offset, const void *from,
+		       u32 len)
 {
 	memcpy(memory + span->page[0] + offset, from, len);
-	return LWP_MEM_OK;
 }
 
 static const struct lwp_vcpu_ops ops = {

@@ -116,12 +116,11 @@ static enum lwp_mem_result read_span(void *vcpu, const struct lwp_span *span, u3
 	return LWP_MEM_OK;
 }
 
-static enum lwp_mem_result write_span(void *vcpu, const struct lwp_span *span, u32 offset,
-				      const void *from, u32 len)
+static void write_span(void *vcpu, const struct lwp_span *span, u32 offset, const void *from,
+		       u32 len)
 {
 	CHECK(is_allowed(span->gva + offset, len));
 	memcpy(mapped(span, offset, len, true), from, len);
-	return LWP_MEM_OK;
 }
 
 static void interrupt(void *vcpu, u8 vector)

@@ -107,8 +107,8 @@ static bool owned(u32 offset, u32 len)
 	return offset >= first && (len == 4 || len == 8) && (offset - first) % 4 == 0;
 }
 
-static enum lwp_mem_result any_write(void *vcpu, const struct lwp_span *span, u32 offset,
-				     const void *from, u32 len)
+static void any_write(void *vcpu, const struct lwp_span *span, u32 offset, const void *from,
+		      u32 len)
 {
 	u32 kind = (u32)span->page[1], most = accessible(kind), i;
 
@@ -131,7 +131,6 @@ static enum lwp_mem_result any_write(void *vcpu, const struct lwp_span *span, u3
 			watched[i].written = true;
 		}
 	}
-	return any_result(NULL) == LWP_MEM_OK ? LWP_MEM_OK : LWP_MEM_NOT_RAM;
 }
 
 static void any_interrupt(void *vcpu, u8 vector)

@@ -51,7 +51,6 @@ bool lwp_trace_branch(struct lwp_engine *e, const struct lwp_retired *r)
 	copy_word(&t, LWP_CB_THRESHOLD);
 	t.missed = lwp_get64(t.block.direct + LWP_CB_MISSED);
 	lwp_record_of(e, id, r, &rec);
-	/* Spans that are accessed directly do not fail. */
 	lwp_commit(e, &t, &rec, &full);
 	e->stats.counted[LWP_KIND_BRE]++;
 	return true;

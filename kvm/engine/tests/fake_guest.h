@@ -41,8 +41,7 @@ struct fake_guest {
 	int maps; /* calls of map() so far */
 	int fail_map; /* the call of map() that faults although the pages are there; -1 = none */
 	bool fail_again; /* LWP_MEM_AGAIN is its result, instead of a fault */
-	int fail_write,
-		fail_read; /* the write or read whose memory has gone since map(); -1 = none */
+	int fail_read; /* the read whose memory has gone since map(); -1 = none */
 	int writes, reads;
 	u64 lowest_write, highest_write; /* bytes written by LWP */
 	u32 interrupts;

@@ -324,24 +324,18 @@ static bool run_until_off(u32 rev)
 
 Test(deliver, memory_that_goes_away_after_it_was_mapped_switches_off) /* 43724-814 */
 {
-	int writes, reads;
+	int reads;
 
 	for (u32 rev = 0; rev < LWP_REVS; rev++) {
 		prepare(rev);
 		cr_expect(not(run_until_off(rev)));
-		writes = guest.writes;
 		reads = guest.reads;
-		cr_expect(ge(int, writes, 6));
-		for (int i = 0; i < writes; i++) {
-			prepare(rev);
-			guest.fail_write = i;
-			cr_expect(run_until_off(rev), "write %d", i);
-			cr_expect(eq(u64, eng.stats.turned_off, 1));
-		}
+		cr_expect(ge(int, reads, 3));
 		for (int i = 0; i < reads; i++) {
 			prepare(rev);
 			guest.fail_read = i;
 			cr_expect(run_until_off(rev), "read %d", i);
+			cr_expect(eq(u64, eng.stats.turned_off, 1));
 		}
 	}
 }
