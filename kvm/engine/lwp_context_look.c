@@ -5,8 +5,6 @@
 #include "lwp_internal.h"
 #include "lwp_context_look.h"
 
-#define PAGE_BYTES 4096u
-
 struct look {
 	const struct lwp_phys *phys;
 	const struct lwp_ctx_key *key;
@@ -19,17 +17,10 @@ static enum lwp_mem_result missing(struct look *look, bool away)
 	return LWP_MEM_FAULT;
 }
 
-static u32 first_len(const struct lwp_span *span)
-{
-	u32 in_page = PAGE_BYTES - (u32)(span->gva % PAGE_BYTES);
-
-	return span->len < in_page ? span->len : in_page;
-}
-
 static enum lwp_mem_result look_map(void *ctx, struct lwp_span *span, bool write,
 				    struct lwp_fault *fault)
 {
-	u32 first = first_len(span), i;
+	u32 first = lwp_span_first(span), i;
 	struct look *look = ctx;
 
 	for (i = 0; i < (first < span->len ? 2 : 1); i++) {
@@ -48,21 +39,17 @@ static enum lwp_mem_result look_map(void *ctx, struct lwp_span *span, bool write
 static enum lwp_mem_result look_read(void *ctx, const struct lwp_span *span, u32 offset, void *to,
 				     u32 len)
 {
-	u32 first = first_len(span);
-	struct look *look = ctx;
+	const struct lwp_phys *phys = ((struct look *)ctx)->phys;
+	enum lwp_phys_result result;
 	u8 *p = to;
+	u32 part;
+	u64 gpa;
 
-	while (len) {
-		bool second = offset >= first;
-		u32 part = second || len < first - offset ? len : first - offset;
-		u64 gpa = second ? span->page[1] + (offset - first) : span->page[0] + offset;
-		enum lwp_phys_result result = look->phys->read(look->phys->ctx, gpa, p, part);
-
+	for (; len; offset += part, p += part, len -= part) {
+		part = lwp_span_part(span, offset, len, &gpa);
+		result = phys->read(phys->ctx, gpa, p, part);
 		if (result != LWP_PHYS_OK)
-			return missing(look, result == LWP_PHYS_AWAY);
-		p += part;
-		offset += part;
-		len -= part;
+			return missing(ctx, result == LWP_PHYS_AWAY);
 	}
 	return LWP_MEM_OK;
 }

@@ -38,6 +38,29 @@ struct lwp_span {
 	u8 *direct;
 };
 
+#define LWP_PAGE_BYTES 4096u
+
+/* How many bytes of a span are in its first page. */
+static inline u32 lwp_span_first(const struct lwp_span *span)
+{
+	u32 in_page = LWP_PAGE_BYTES - (u32)(span->gva % LWP_PAGE_BYTES);
+
+	return span->len < in_page ? span->len : in_page;
+}
+
+/*
+ * How many of the `len` bytes at this offset of a span are in one page, and their address *at.
+ * page[] are the addresses of the span's first byte in each page.
+ */
+static inline u32 lwp_span_part(const struct lwp_span *span, u32 offset, u32 len, u64 *at)
+{
+	u32 first = lwp_span_first(span);
+	bool second = offset >= first;
+
+	*at = span->page[second] + offset - (second ? first : 0);
+	return second || len < first - offset ? len : first - offset;
+}
+
 struct lwp_fault {
 	u64 addr; /* CR2: lowest byte that is missing */
 	/* from the source's page walk (user; write, if it was for writing) */

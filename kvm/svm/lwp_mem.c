@@ -22,12 +22,6 @@
 #include "lwp/lwp_walk.h"
 #include "lwp_trace.h"
 
-/* How many bytes of a span are in its first page. */
-static u32 svm_lwp_first_len(const struct lwp_span *span)
-{
-	return min_t(u32, span->len, PAGE_SIZE - offset_in_page(span->gva));
-}
-
 enum lwp_paging svm_lwp_paging(struct kvm_vcpu *vcpu)
 {
 	if (!is_paging(vcpu))
@@ -259,7 +253,7 @@ static enum lwp_mem_result svm_lwp_map(void *v, struct lwp_span *span, bool writ
 				       struct lwp_fault *fault)
 {
 	u64 access = PFERR_USER_MASK | (write ? PFERR_WRITE_MASK : 0);
-	u32 first = svm_lwp_first_len(span);
+	u32 first = lwp_span_first(span);
 	int i, pages = first == span->len ? 1 : 2;
 	enum lwp_mem_result r = LWP_MEM_OK;
 	struct kvm_vcpu *vcpu = v;
@@ -286,16 +280,6 @@ static enum lwp_mem_result svm_lwp_map(void *v, struct lwp_span *span, bool writ
 	return r;
 }
 
-/* How many of the bytes at this offset of a span are in one page, and where. */
-static u32 svm_lwp_part(const struct lwp_span *span, u32 offset, u32 len, gpa_t *gpa)
-{
-	u32 first = svm_lwp_first_len(span);
-	bool second = offset >= first;
-
-	*gpa = span->page[second] + offset - (second ? first : 0);
-	return second ? len : min(len, first - offset);
-}
-
 static enum lwp_mem_result svm_lwp_read(void *vcpu, const struct lwp_span *span, u32 offset,
 					void *to, u32 len)
 {
@@ -303,7 +287,7 @@ static enum lwp_mem_result svm_lwp_read(void *vcpu, const struct lwp_span *span,
 	u32 part;
 
 	for (; len; offset += part, to += part, len -= part) {
-		part = svm_lwp_part(span, offset, len, &gpa);
+		part = lwp_span_part(span, offset, len, &gpa);
 		if (kvm_vcpu_read_guest_page(vcpu, gpa_to_gfn(gpa), to, offset_in_page(gpa), part))
 			return svm_lwp_failed(vcpu, span->gva + offset, PFERR_USER_MASK,
 					      LWP_MEM_NOT_RAM);
@@ -318,7 +302,7 @@ static void svm_lwp_write(void *vcpu, const struct lwp_span *span, u32 offset, c
 	u32 part;
 
 	for (; len; offset += part, from += part, len -= part) {
-		part = svm_lwp_part(span, offset, len, &gpa);
+		part = lwp_span_part(span, offset, len, &gpa);
 		lwp_write_direct(svm_lwp_pinned(vcpu, gpa), from, part);
 	}
 }

@@ -63,18 +63,11 @@ static enum lwp_mem_result lwp_map_page(CPUX86State *env, uint64_t gva,
     return ptr ? LWP_MEM_OK : LWP_MEM_NOT_RAM;
 }
 
-static uint32_t lwp_first_part(const struct lwp_span *span)
-{
-    uint64_t in_page = -(span->gva | TARGET_PAGE_MASK);
-
-    return MIN(span->len, in_page);
-}
-
 static enum lwp_mem_result lwp_map(void *vcpu, struct lwp_span *span,
                                    bool write, struct lwp_fault *fault)
 {
     CPUX86State *env = vcpu;
-    uint32_t first = lwp_first_part(span);
+    uint32_t first = lwp_span_first(span);
     enum lwp_mem_result r;
 
     /* A page table may lie in a device, and there is no TB to start again. */
@@ -91,61 +84,29 @@ static enum lwp_mem_result lwp_map(void *vcpu, struct lwp_span *span,
     return r;
 }
 
-/*
- * Copy aligned words as words: another vCPU may read them meanwhile.  A 32-bit
- * host copies eight bytes as two words.
- */
-static void lwp_copy(void *to, const void *from, uint32_t len)
-{
-    uintptr_t both = (uintptr_t)to | (uintptr_t)from;
-    uint32_t i;
-
-    if (sizeof(void *) == 8 && len == 8 && !(both & 7)) {
-        qatomic_set((uint64_t *)to, qatomic_read((const uint64_t *)from));
-    } else if (len <= 8 && !((both | len) & 3)) {
-        for (i = 0; i < len / 4; i++) {
-            qatomic_set((uint32_t *)to + i,
-                        qatomic_read((const uint32_t *)from + i));
-        }
-    } else {
-        memcpy(to, from, len);
-    }
-}
-
-static void lwp_transfer(const struct lwp_span *span, uint32_t offset,
-                         void *buf, uint32_t len, bool write)
-{
-    uint32_t first = lwp_first_part(span);
-    uint8_t *p = buf;
-
-    while (len) {
-        bool second = offset >= first;
-        uint32_t part = second ? len : MIN(len, first - offset);
-        uint8_t *host = (uint8_t *)(uintptr_t)span->page[second] + offset -
-                        (second ? first : 0);
-
-        if (write) {
-            lwp_copy(host, p, part);
-        } else {
-            lwp_copy(p, host, part);
-        }
-        p += part;
-        offset += part;
-        len -= part;
-    }
-}
-
 static enum lwp_mem_result lwp_read(void *vcpu, const struct lwp_span *span,
                                     uint32_t offset, void *to, uint32_t len)
 {
-    lwp_transfer(span, offset, to, len, false);
+    uint32_t part;
+    uint64_t host;
+
+    for (; len; offset += part, to += part, len -= part) {
+        part = lwp_span_part(span, offset, len, &host);
+        memcpy(to, (void *)(uintptr_t)host, part);
+    }
     return LWP_MEM_OK;
 }
 
 static void lwp_write(void *vcpu, const struct lwp_span *span, uint32_t offset,
                       const void *from, uint32_t len)
 {
-    lwp_transfer(span, offset, (void *)from, len, true);
+    uint32_t part;
+    uint64_t host;
+
+    for (; len; offset += part, from += part, len -= part) {
+        part = lwp_span_part(span, offset, len, &host);
+        lwp_write_direct((void *)(uintptr_t)host, from, part);
+    }
 }
 
 const struct lwp_mem_ops x86_lwp_mem_ops = {
