@@ -2,7 +2,6 @@
 /* See host_counters.h. */
 #include "host_counters.h"
 
-#include <linux/perf_event.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -10,21 +9,23 @@
 static int fd[8];
 static unsigned int taken;
 
-unsigned int take_counters(void)
+int take_event(struct perf_event_attr *attr)
 {
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_RAW,
-		.size = sizeof(attr),
-		.config = 0x76,
-		.pinned = 1,
-	};
 	cpu_set_t cpu_0;
 
 	CPU_ZERO(&cpu_0);
 	CPU_SET(0, &cpu_0);
 	sched_setaffinity(0, sizeof(cpu_0), &cpu_0);
-	while (taken < sizeof(fd) / sizeof(fd[0]) &&
-	       (fd[taken] = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, 0)) >= 0)
+	attr->size = sizeof(*attr);
+	attr->pinned = 1;
+	return (int)syscall(SYS_perf_event_open, attr, -1, 0, -1, 0);
+}
+
+unsigned int take_counters(void)
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_RAW, .config = 0x76 };
+
+	while (taken < sizeof(fd) / sizeof(fd[0]) && (fd[taken] = take_event(&attr)) >= 0)
 		taken++;
 	return taken;
 }

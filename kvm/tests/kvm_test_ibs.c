@@ -6,15 +6,13 @@
  * deviations of it. A right estimate is beyond five in one of 1.7 million runs, beyond three in one of 370; the
  * samples cannot be seeded (43724-719, 2007-710).
  */
-#include <linux/perf_event.h>
 #include <math.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 #include "counted.h"
+#include "host_counters.h"
 
 #define DME 4
 #define REST 0x1ffffff /* the highest counter */
@@ -180,27 +178,15 @@ static void periods_are_bounded(void)
 	ok(vm_stat(v, "lwp_counter_irqs") > 0, "the longest period has samples");
 }
 
-static int open_ibs(void)
+static void without_ibs_nothing_is_counted(void)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_RAW,
-		.size = sizeof(attr),
 		.config = 0xc1,
 		.precise_ip = 2,
 		.sample_period = 1 << 20,
-		.pinned = 1,
 	};
-	cpu_set_t cpu_0;
-
-	CPU_ZERO(&cpu_0);
-	CPU_SET(0, &cpu_0);
-	sched_setaffinity(0, sizeof(cpu_0), &cpu_0);
-	return (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, 0);
-}
-
-static void without_ibs_nothing_is_counted(void)
-{
-	int fd = open_ibs();
+	int fd = take_event(&attr);
 
 	begin_sampled(walk, walk_end, LWP_F_DME);
 	run_to_end();
