@@ -64,7 +64,7 @@ class Guest:
 
     def __init__(self, patched: bool, run: Path):
         qemu = places.qemu() if patched else places.qemu_base()
-        cpu = "EPYC,-fsgsbase" + (",+lwp" if patched else "")
+        cpu = "EPYC,+lwp" if patched else "EPYC"
         own = ["-accel", "tcg,thread=multi", "-cpu", cpu, "-append", kernel_args()]
         command = vmrun(run, [str(qemu), *common_arguments(run, 1, MEMORY), *own], ["/bin/sh", "-c", LOOP])
         self.child = proc.start(command, as_user=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

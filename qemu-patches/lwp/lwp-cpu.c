@@ -372,7 +372,7 @@ static bool lwp_cache_check(const X86LWPProps *p, const struct lwp_caps *caps,
     return x86_cache_check("lwp-cache", p->cache, errp);
 }
 
-/* 43724-112, 43724-906 */
+/* 43724-112 */
 bool x86_lwp_expand_features(X86CPU *cpu, Error **errp)
 {
     CPUX86State *env = &cpu->env;
@@ -395,23 +395,9 @@ bool x86_lwp_expand_features(X86CPU *cpu, Error **errp)
                    "lwp-rev=%s has none", lwp_rev_get(p->rev)->name);
         return false;
     }
-    if (p->os_context) {
-        if (!(env->features[FEAT_1_ECX] & CPUID_EXT_XSAVE)) {
-            error_setg(errp, "lwp-context=os needs xsave=on");
-            return false;
-        }
-    } else {
-        if (env->features[FEAT_7_0_EBX] & env->user_features[FEAT_7_0_EBX] &
-            CPUID_7_0_EBX_FSGSBASE) {
-            error_setg(errp, "fsgsbase=on cannot be combined with "
-                       "lwp-context=auto, which tells threads apart by FS "
-                       "base; use lwp-context=os or leave fsgsbase out");
-            return false;
-        }
-        /* A CPU that must have all of its model's features is refused. */
-        mark_unavailable_features(cpu, FEAT_7_0_EBX,
-                                  env->features[FEAT_7_0_EBX] &
-                                  CPUID_7_0_EBX_FSGSBASE, NULL);
+    if (p->os_context && !(env->features[FEAT_1_ECX] & CPUID_EXT_XSAVE)) {
+        error_setg(errp, "lwp-context=os needs xsave=on");
+        return false;
     }
     if (p->vmcb && !(env->features[FEAT_8000_0001_ECX] & CPUID_EXT3_SVM)) {
         error_setg(errp, "lwp-vmcb=on needs svm=on");

@@ -5,7 +5,9 @@
  *
  * A write of CR3, of FS base or of KernelGSBase parks the context at once.  The
  * vCPU looks for the next context when it reaches CPL 3: only then does it know
- * whether 64-bit code runs, and all writes of a task switch are done.
+ * whether 64-bit code runs, and all writes of a task switch are done.  An
+ * instruction at CPL 3 that writes a base is still the old thread's, whose
+ * context is parked before the next one.
  *
  * The program's GS base is in GS at CPL 3.  Below, it is in KernelGSBase once
  * the kernel has executed SWAPGS, and in GS before that and again before the
@@ -15,6 +17,7 @@
 #include "qemu/osdep.h"
 #include "cpu.h"
 #include "count/qemu-compat.h"
+#include "exec/helper-proto.h"
 #include "hw/core/cpu.h"
 #include "qemu/guest-random.h"
 #include "qemu/lockable.h"
@@ -206,6 +209,7 @@ void x86_lwp_context_park(CPUX86State *env)
 
 void x86_lwp_thread_changed(CPUX86State *env)
 {
+    bool user = (env->hflags & HF_CPL_MASK) == 3;
     X86LWP *lwp = env->lwp;
 
     /* SMM has registers of its own; RSM restores those of the thread. */
@@ -214,13 +218,18 @@ void x86_lwp_thread_changed(CPUX86State *env)
         return;
     }
     WITH_QEMU_LOCK_GUARD(&contexts.lock) {
-        if (lwp->live && !lwp_live_is_current(env)) {
-            x86_lwp_replaced(env);
+        if (lwp->live && !user && !lwp_live_is_current(env)) {
             lwp_park(env);
         }
-        lwp->lookup = !lwp->live;
+        lwp->lookup = user || !lwp->live;
     }
     x86_cnt_update(env);
+}
+
+/* 43724-906 */
+void helper_lwp_thread_changed(CPUX86State *env)
+{
+    x86_lwp_thread_changed(env);
 }
 
 /*

@@ -14,6 +14,7 @@
 #define CR4_DE (1ul << 3)
 #define CR4_OSFXSR (1ul << 9)
 #define CR4_LA57 (1ul << 12)
+#define CR4_FSGSBASE (1ul << 16)
 #define CR4_OSXSAVE (1ul << 18)
 #define EFER_SCE (1ul << 0)
 
@@ -102,6 +103,15 @@ DEFINE_CR(3)
 DEFINE_CR(4)
 DEFINE_CR(8)
 #undef DEFINE_CR
+
+/* Switch the instructions on that read and write FS base and GS base. False: there are none. */
+static inline bool fsgsbase_on(void)
+{
+	if (!(cpuid(7, 0).b & 1))
+		return false;
+	write_cr4(read_cr4() | CR4_FSGSBASE);
+	return true;
+}
 
 static inline u64 rdtsc(void)
 {

@@ -2,7 +2,7 @@
 /*
  * `auto` contexts on one processor (docs/design.md#contexts): address space (CR3) and thread (FS base)
  * select whose LWP runs; a switch parks one and resumes another, and nothing of it touches guest
- * memory (43724-212, 43724-820, 43724-902, 2007-305, 2007-901, 2007-902).
+ * memory (43724-212, 43724-820, 43724-902, 43724-906, 2007-305, 2007-901, 2007-902).
  */
 #include "lwp_fixture.h"
 #include "test.h"
@@ -12,6 +12,7 @@
 #define FS_TWO 0x2000ul
 
 extern char ctx_start[], ctx_run[], ctx_run_1[], ctx_run_2[], ctx_query[], ctx_start32[];
+extern char ctx_fs[], ctx_gs[];
 
 USER_CODE("ctx_start: llwpcb %rax\n"
 	  "user_exit\n"
@@ -25,6 +26,19 @@ USER_CODE("ctx_start: llwpcb %rax\n"
 	  "ctx_start32: llwpcb %eax\n"
 	  "user_exit\n"
 	  ".code64\n");
+
+/* A program whose first thread has the base in RAX, and its second that in RDX and the block in RBX. */
+USER_CODE(".irp base, fs, gs\n"
+	  "ctx_\\base: wr\\base\\()base %rdx\n"
+	  "slwpcb %rcx\n"
+	  "llwpcb %rbx\n"
+	  "rd\\base\\()base %rsi\n" /* at 15 */
+	  "wr\\base\\()base %rax\n" /* at 20 */
+	  "nop\n" /* at 25 */
+	  "wr\\base\\()base %rdx\n" /* at 26 */
+	  "nop\n" /* at 31 */
+	  "user_exit\n"
+	  ".endr\n");
 
 static const struct block every = { .event = { { EV_IRE, 0, 0 } } };
 
@@ -108,6 +122,34 @@ static void test_threads(struct lwp *a)
 	wrmsr(MSR_FS_BASE, 0);
 }
 
+/* A program, and then its kernel, switches its threads. The instruction that does is of the thread that executes it. */
+static void test_fsgsbase(struct lwp *a, bool gs, char *code)
+{
+	struct block block = { .base = SECOND_RING, .event = { { EV_IRE, 0, 0 } } };
+	struct lwp second = *a;
+
+	second.cb += SECOND;
+	second.ring += 2 * PAGE_SIZE;
+	lwp_prepare(a, &every, ctx_start);
+	block_write_at(a, SECOND, &block);
+	lwp_resume(a);
+	a->u.r.rax = 0;
+	a->u.r.rbx = CB_VA + SECOND;
+	a->u.r.rdx = FS_TWO;
+	lwp_run(a, code);
+	report_eq(a->u.r.rcx, 0, "the program writes another base: LWP is off there");
+	report_eq(a->u.r.rsi, FS_TWO, "it reads its base");
+	EXPECT_RECORDS(&second, "the second has its own records", REC_IRE(code + 15),
+		       REC_IRE(code + 20), REC_IRE(code + 31));
+	lwp_stop();
+	if (gs)
+		asm volatile("wrgsbase %0" : : "r"(0ul) : "memory");
+	else
+		asm volatile("wrfsbase %0" : : "r"(0ul) : "memory");
+	lwp_stop();
+	EXPECT_RECORDS(a, "the first, too", REC_IRE(code), REC_IRE(code + 25), REC_IRE(code + 26));
+}
+
 /* 32-bit code has one context per address space, whatever FS base is. */
 static void test_code32(struct lwp *a, struct lwp *b)
 {
@@ -171,4 +213,8 @@ FLAT_TEST(context_auto)
 	test_code32(&a, &b);
 	test_counts(&a, &b);
 	test_pending(&a, &b);
+	if (fsgsbase_on()) {
+		test_fsgsbase(&a, false, ctx_fs);
+		test_fsgsbase(&a, true, ctx_gs);
+	}
 }

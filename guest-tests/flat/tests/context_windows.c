@@ -2,7 +2,8 @@
 /*
  * `auto` contexts of threads that are switched the way 64-bit Windows does (docs/design.md#contexts): FS base
  * is the same for all threads, the thread's block is at GS. The kernel writes the next thread's GS base to
- * KernelGSBase, and SWAPGS before the return to CPL 3 puts it into GS (43724-902).
+ * KernelGSBase, and SWAPGS before the return to CPL 3 puts it into GS (43724-902). Linux writes it by
+ * WRGSBASE between two SWAPGS (43724-906).
  */
 #include "lwp_fixture.h"
 #include "test.h"
@@ -28,10 +29,15 @@ static void swapgs(void)
 	asm volatile("swapgs" : : : "memory");
 }
 
+static bool by_wrgsbase;
+
 /* In the kernel, whose own GS base is in GS: the next thread to run is the one with this GS base. */
 static void switch_thread(u64 gs)
 {
-	wrmsr(MSR_KERNEL_GS_BASE, gs);
+	if (by_wrgsbase)
+		asm volatile("swapgs; wrgsbase %0; swapgs" : : "r"(gs) : "memory");
+	else
+		wrmsr(MSR_KERNEL_GS_BASE, gs);
 }
 
 /* The thread runs until it enters the kernel. */
@@ -143,13 +149,15 @@ LWP_TEST(context_windows)
 {
 	u64 per_cpu = rdmsr(MSR_KERNEL_GS_BASE);
 
-	wrmsr(MSR_FS_BASE, 0x53000);
-	wrmsr(MSR_GS_BASE, KERNEL_GS);
-	test_threads(l);
-	test_counts(l);
-	test_gs_itself(l);
-	test_before_swapgs(l);
-	test_in_kernel(l);
+	do {
+		wrmsr(MSR_FS_BASE, 0x53000 + by_wrgsbase);
+		wrmsr(MSR_GS_BASE, KERNEL_GS);
+		test_threads(l);
+		test_counts(l);
+		test_gs_itself(l);
+		test_before_swapgs(l);
+		test_in_kernel(l);
+	} while (!by_wrgsbase && (by_wrgsbase = fsgsbase_on()));
 	wrmsr(MSR_GS_BASE, 0);
 	wrmsr(MSR_KERNEL_GS_BASE, per_cpu);
 	wrmsr(MSR_FS_BASE, 0);

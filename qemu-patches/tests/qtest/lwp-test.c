@@ -77,7 +77,6 @@ static void test_cpuid(void)
     QDict *answer = expand(qts, "{ }");
 
     g_assert_false(qdict_get_bool(props_of(answer), "lwp"));
-    g_assert_true(qdict_get_bool(props_of(answer), "fsgsbase"));
     qobject_unref(answer);
 
     answer = expand(qts, "{ 'lwp': true, 'lwp-max-events': 2 }");
@@ -86,8 +85,6 @@ static void test_cpuid(void)
     g_assert_true(qdict_get_bool(props_of(answer), "lwp-ire"));
     g_assert_false(qdict_get_bool(props_of(answer), "lwp-bre"));
     g_assert_cmpint(qdict_get_int(props_of(answer), "lwp-max-events"), ==, 2);
-    /* lwp-context=auto tells threads apart by the base of FS. */
-    g_assert_false(qdict_get_bool(props_of(answer), "fsgsbase"));
     qobject_unref(answer);
 
     answer = expand(qts, "{ 'lwp': true, 'lwp-rev': '1999' }");
