@@ -69,8 +69,6 @@ static bool read_feature(struct domain *d, const xmlNode *node, const char *path
 		d->settings.lwp = switches_on(policy);
 		free(d->policy);
 		d->policy = formatted("%s", policy ?: "require");
-	} else if (!strcmp(name, "fsgsbase")) {
-		d->settings.fsgsbase = switches_on(policy);
 	}
 	return true;
 }
@@ -301,7 +299,7 @@ void domain_free(struct domain *d)
 const char *domain_trap(const struct domain *d, unsigned int nr)
 {
 	const struct settings *s = &d->settings;
-	const char *traps[5];
+	const char *traps[4];
 	unsigned int count = 0;
 
 	if (!s->lwp)
@@ -316,9 +314,6 @@ const char *domain_trap(const struct domain *d, unsigned int nr)
 			"-global x86_64-cpu.enforce=on to <qemu:commandline>";
 	if (d->policy && (!d->check || !strcmp(d->check, "none")))
 		traps[count++] = "libvirt does not check the CPU; use <cpu ... check='partial'>";
-	if (s->fsgsbase == 1 && settings_context(s) == 0)
-		traps[count++] = "QEMU refuses fsgsbase together with lwp-context=auto; use "
-				 "<feature policy='disable' name='fsgsbase'/>";
 	if (d->dropped)
 		traps[count++] = "libvirt drops policy='disable' of LWP's bits; use -global "
 				 "x86_64-cpu.NAME=off in <qemu:commandline>";

@@ -145,8 +145,6 @@ bool host_set_baseline(const struct hostcaps *hosts, size_t nr, const struct wis
 	s->context = wish->context;
 	/* What QEMU takes by itself where it has the choice. */
 	s->delivery = deliveries & 2 ? 1 : 0;
-	/* lwp-context=auto hides it; see docs/cpu.md */
-	s->fsgsbase = wish->context == 0 ? 0 : NOT_SAID;
 	s->enforce = 1;
 	say_all(s, caps);
 	return choose_profile(s, caps, why);

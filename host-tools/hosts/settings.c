@@ -32,7 +32,6 @@ static const struct property {
 	{ "lwp-latency-max", offsetof(struct settings, latency_max), NULL, 0, LATENCY_MAX },
 	{ "lwp-latency-rounding", offsetof(struct settings, latency_rnd), NULL, 0, ROUNDING_MAX },
 	{ "enforce", offsetof(struct settings, enforce), switch_words },
-	{ "fsgsbase", offsetof(struct settings, fsgsbase), switch_words },
 	{ 0 },
 };
 
@@ -46,11 +45,6 @@ void settings_init(struct settings *s)
 u32 settings_rev(const struct settings *s)
 {
 	return s->rev == NOT_SAID ? LWP_REV_43724 : (u32)s->rev;
-}
-
-int settings_context(const struct settings *s)
-{
-	return s->context == NOT_SAID ? 0 : s->context;
 }
 
 int settings_delivery(const struct settings *s)
@@ -284,7 +278,7 @@ bool settings_apply(const struct settings *s, const struct hostcaps *host, struc
 		    char why[WHY_SIZE])
 {
 	const struct host_rev *rev = &host->rev[settings_rev(s)];
-	int context = settings_context(s), delivery = settings_delivery(s);
+	int context = s->context == NOT_SAID ? 0 : s->context, delivery = settings_delivery(s);
 
 	memset(caps, 0, sizeof(*caps));
 	if (!hostcaps_any(host))

@@ -17,7 +17,6 @@ struct settings {
 	int vmcb; /* 0, 1 or NOT_SAID */
 	int max_events, min_buffer, latency_max, latency_rnd; /* or NOT_SAID */
 	u32 on, off; /* settings_flag() of the features that are switched */
-	int fsgsbase; /* 0, 1 or NOT_SAID */
 	int enforce; /* 0, 1 or NOT_SAID */
 };
 
@@ -43,7 +42,6 @@ enum setting_verdict settings_set_word(struct settings *s, const char *word, cha
 
 /* What they are when nothing is said: QEMU's defaults. */
 u32 settings_rev(const struct settings *s);
-int settings_context(const struct settings *s);
 int settings_delivery(const struct settings *s);
 
 /*
@@ -60,7 +58,7 @@ bool caps_shrink(struct lwp_caps *caps, u32 max_events);
 bool caps_differ(const struct lwp_caps *a, const char *a_name, const struct lwp_caps *b,
 		 const char *b_name, char why[WHY_SIZE]);
 
-/* Each property that is said, in a fixed order, but "lwp" and "fsgsbase". */
+/* Each property that is said, in a fixed order, but "lwp". */
 void settings_each(const struct settings *s,
 		   void (*tell)(void *opaque, const char *name, const char *value), void *opaque);
 

@@ -67,11 +67,10 @@ Test(domain, properties_come_from_all_forms_of_global)
 Test(domain, properties_come_from_the_last_cpu_option)
 {
 	cr_assert(parse(ARGS("<qemu:arg value='-cpu'/>"
-			     "<qemu:arg value='EPYC,+lwp,lwp-rev=2007,lwp-bre=off,-fsgsbase'/>")));
+			     "<qemu:arg value='EPYC,+lwp,lwp-rev=2007,lwp-bre=off'/>")));
 	cr_expect(d.settings.lwp);
 	cr_expect(eq(int, d.settings.rev, LWP_REV_2007));
 	cr_expect(eq(u32, d.settings.off, 0x00000008));
-	cr_expect(eq(int, d.settings.fsgsbase, 0));
 }
 
 /* EDX bits: val 1, ire 2, bre 3. libvirt drops a feature that is off. */
@@ -216,12 +215,4 @@ Test(domain, check_none_is_a_trap)
 	expect_traps(1, DOMAIN(RECIPE_CPU(" check='none'", "force", "") ENFORCE),
 		     "check='partial'");
 	expect_traps(1, DOMAIN(RECIPE_CPU("", "force", "") ENFORCE), "check='partial'");
-}
-
-Test(domain, fsgsbase_with_contexts_auto_is_a_trap)
-{
-	expect_traps(1,
-		     DOMAIN(RECIPE_CPU(" check='partial'", "force",
-				       "<feature policy='require' name='fsgsbase'/>") ENFORCE),
-		     "fsgsbase");
 }

@@ -34,7 +34,6 @@ Test(host_set, one_host_is_its_own_baseline_with_everything_said)
 	cr_expect(eq(int, s.rev, 0));
 	cr_expect(eq(int, s.context, 0));
 	cr_expect(eq(int, s.delivery, 1));
-	cr_expect(eq(int, s.fsgsbase, 0));
 	cr_expect(eq(int, s.enforce, 1));
 	cr_expect(eq(int, s.profile, NOT_SAID));
 }

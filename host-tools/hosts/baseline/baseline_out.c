@@ -16,8 +16,6 @@ static void say_word(void *opaque, const char *name, const char *value)
 static void write_words(const struct settings *s, const char *model, FILE *to)
 {
 	fprintf(to, "%s,lwp=on", model);
-	if (s->fsgsbase == 0)
-		fputs(",fsgsbase=off", to);
 	settings_each(s, say_word, to);
 }
 
@@ -100,8 +98,6 @@ bool baseline_libvirt(const struct settings *s, const char *model, const char *c
 	}
 	set_attribute(root, "check", "partial");
 	set_feature(root, "lwp", "force");
-	if (s->fsgsbase == 0)
-		set_feature(root, "fsgsbase", "disable");
 	buffer = must(xmlBufferCreate());
 	xmlNodeDump(buffer, doc, root, 0, 1);
 	fprintf(to, "<!-- in place of the domain's <cpu>: -->\n%s\n", xmlBufferContent(buffer));
@@ -148,8 +144,6 @@ json_object *baseline_json(const struct settings *s, const struct lwp_caps *caps
 		json_object_array_add(names,
 				      must(json_object_new_string(hostcaps_label(&hosts[i]))));
 	add_property(props, "lwp", "on");
-	if (s->fsgsbase == 0)
-		add_property(props, "fsgsbase", "off");
 	settings_each(s, add_property, props);
 	lwp_leaf_encode(caps, 0, &regs);
 	add_register(leaf, "ebx", regs.ebx);
