@@ -69,7 +69,7 @@ def small(
     domain = _domain(SMALL, 2, 16, 1)
     cpu = SubElement(domain, "cpu", mode="custom", match="exact", check=check)
     SubElement(cpu, "model", fallback="forbid").text = "qemu64"
-    policies = {"lwp": lwp, **(features or {}), "fsgsbase": "disable", "xsave": "require"}
+    policies = {"lwp": lwp, **(features or {}), "xsave": "require"}
     for name, policy in policies.items():
         SubElement(cpu, "feature", policy=policy, name=name)
     commandline = SubElement(domain, f"{{{QEMU}}}commandline")

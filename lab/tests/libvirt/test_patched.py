@@ -128,7 +128,7 @@ def test_patched_compare(site: Site, e: Host, g: Host) -> None:
 
 
 def test_patched_host_model(site: Site, e: Host) -> None:
-    """host-model has no LWP. It hides FSGSBASE, so only who asks for it gets it."""
+    """host-model has no LWP: only who asks for it gets it."""
     domain = small()
     cpu_of(domain).clear()
     cpu_of(domain).set("mode", "host-model")
