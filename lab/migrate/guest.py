@@ -51,7 +51,7 @@ class Guest:
         accel = "tcg,thread=multi" if self.task.accel == "tcg" else self.task.accel
         argv: list[proc.Word] = [
             *(qemu, "-L", places.FIRMWARE, "-accel", accel, "-machine", self.task.kind or "q35"),
-            *("-cpu", f"EPYC,-fsgsbase,{cpu}", "-smp", "2", "-m", "256", "-nodefaults", "-no-user-config"),
+            *("-cpu", f"EPYC,{cpu}", "-smp", "2", "-m", "256", "-nodefaults", "-no-user-config"),
             *("-display", "none", "-serial", "stdio", "-kernel", places.GUEST / "vmlinux", "-initrd", INITRD),
             *("-append", f"{kernel_args()} loglevel=3 -- {init}", *(("-incoming", "defer") if incoming else ())),
         ]

@@ -200,12 +200,11 @@ def _has_misses(machine: Machine) -> bool:
 
 
 def qemu_command(machine: Machine, run: Path, more: str = "") -> list[str]:
-    """The emulator with a guest that has LWP, and more arguments for the guest's kernel. FSGSBASE is hidden because
-    automatic contexts know a thread by its FS base."""
+    """The emulator with a guest that has LWP, and more arguments for the guest's kernel."""
     accel = "tcg,thread=multi" if machine.accel == "tcg" else machine.accel
     fewer_events = "lwp-profile=" in machine.cpu or "lwp-max-events=" in machine.cpu
     caches = "" if fewer_events or not _has_misses(machine) else ",lwp-dme=on"
-    model = f"{LWP_MODEL},-fsgsbase,+lwp{caches}" if machine.model == LWP_MODEL else f"{machine.model},check=off"
+    model = f"{LWP_MODEL},+lwp{caches}" if machine.model == LWP_MODEL else f"{machine.model},check=off"
     cpu = model + (f",{machine.cpu}" if machine.cpu else "")
     own = ["-accel", accel, "-cpu", cpu, "-append", f"{kernel_args()} {more}".strip()]
     common = common_arguments(run, machine.smp, machine.memory, machine.kernel, machine.root, machine.initrd)
