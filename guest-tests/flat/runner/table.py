@@ -172,6 +172,7 @@ ROWS = (
     Row("diff", f"{NO_CLOCKS},lwp-ptsc=off", lab=OF_TOOL),
     # Contexts found by the hypervisor.
     Row("context_auto", LWP, hidden=True),
+    Row("context_segments", LWP, "segments=1", test="context_auto", needs="tcg", hidden=True),
     Row("context_verify", LWP, hidden=True),
     Row("context_windows", LWP, hidden=True),
     Row("context_many", LWP, hidden=True),

@@ -12,7 +12,7 @@
 #define FS_TWO 0x2000ul
 
 extern char ctx_start[], ctx_run[], ctx_run_1[], ctx_run_2[], ctx_query[], ctx_start32[];
-extern char ctx_fs[], ctx_gs[];
+extern char ctx_fs[], ctx_gs[], ctx_mov_fs[], ctx_mov_gs[];
 
 USER_CODE("ctx_start: llwpcb %rax\n"
 	  "user_exit\n"
@@ -27,17 +27,22 @@ USER_CODE("ctx_start: llwpcb %rax\n"
 	  "user_exit\n"
 	  ".code64\n");
 
-/* A program whose first thread has the base in RAX, and its second that in RDX and the block in RBX. */
-USER_CODE(".irp base, fs, gs\n"
-	  "ctx_\\base: wr\\base\\()base %rdx\n"
+/* A program whose first thread has RAX as base (or selector), and its second RDX, and a block at RBX. */
+USER_CODE(".macro green code, base, one, two\n"
+	  "\\code: \\two\n" /* of five bytes */
 	  "slwpcb %rcx\n"
 	  "llwpcb %rbx\n"
 	  "rd\\base\\()base %rsi\n" /* at 15 */
-	  "wr\\base\\()base %rax\n" /* at 20 */
+	  "\\one\n" /* at 20 */
 	  "nop\n" /* at 25 */
-	  "wr\\base\\()base %rdx\n" /* at 26 */
+	  "\\two\n" /* at 26 */
 	  "nop\n" /* at 31 */
 	  "user_exit\n"
+	  ".endm\n"
+	  ".irp base, fs, gs\n"
+	  "green ctx_\\base, \\base, \"wr\\base\\()base %rax\", \"wr\\base\\()base %rdx\"\n"
+	  "green ctx_mov_\\base, \\base, \".byte 0x2e, 0x2e, 0x2e; mov %eax, %\\base\", "
+	  "\".byte 0x2e, 0x2e, 0x2e; mov %edx, %\\base\"\n"
 	  ".endr\n");
 
 static const struct block every = { .event = { { EV_IRE, 0, 0 } } };
@@ -123,7 +128,7 @@ static void test_threads(struct lwp *a)
 }
 
 /* A program, and then its kernel, switches its threads. The instruction that does is of the thread that executes it. */
-static void test_fsgsbase(struct lwp *a, bool gs, char *code)
+static void test_green(struct lwp *a, bool gs, char *code, u64 one, u64 two)
 {
 	struct block block = { .base = SECOND_RING, .event = { { EV_IRE, 0, 0 } } };
 	struct lwp second = *a;
@@ -133,9 +138,9 @@ static void test_fsgsbase(struct lwp *a, bool gs, char *code)
 	lwp_prepare(a, &every, ctx_start);
 	block_write_at(a, SECOND, &block);
 	lwp_resume(a);
-	a->u.r.rax = 0;
+	a->u.r.rax = one;
 	a->u.r.rbx = CB_VA + SECOND;
-	a->u.r.rdx = FS_TWO;
+	a->u.r.rdx = two;
 	lwp_run(a, code);
 	report_eq(a->u.r.rcx, 0, "the program writes another base: LWP is off there");
 	report_eq(a->u.r.rsi, FS_TWO, "it reads its base");
@@ -214,7 +219,12 @@ FLAT_TEST(context_auto)
 	test_counts(&a, &b);
 	test_pending(&a, &b);
 	if (fsgsbase_on()) {
-		test_fsgsbase(&a, false, ctx_fs);
-		test_fsgsbase(&a, true, ctx_gs);
+		test_green(&a, false, ctx_fs, 0, FS_TWO);
+		test_green(&a, true, ctx_gs, 0, FS_TWO);
+	}
+	if (option_given("segments")) { /* KVM does not notice that they are loaded */
+		seg_set(USER_FREE_DS, FS_TWO, 0xfffff, SEG_USER_DATA, SEG_32BIT_PAGES);
+		test_green(&a, false, ctx_mov_fs, USER_DS, USER_FREE_DS);
+		test_green(&a, true, ctx_mov_gs, USER_DS, USER_FREE_DS);
 	}
 }
