@@ -202,7 +202,7 @@ bool svm_lwp_mov_cr3(struct kvm_vcpu *vcpu, int *r)
 
 /*
  * #UD was intercepted. True: RDFSBASE, RDGSBASE, WRFSBASE or WRGSBASE has raised it only for the
- * trap, and it is completed; *r is the result of the exit handler (43724-906).
+ * trap, and it is completed; *r is the result of the exit handler (43724-907).
  */
 bool svm_lwp_fsgsbase(struct kvm_vcpu *vcpu, int *r)
 {

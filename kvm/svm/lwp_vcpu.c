@@ -280,7 +280,7 @@ static bool svm_lwp_knows(struct kvm_vcpu *vcpu)
 
 /*
  * Why the vCPU gets no LWP with its CPUID, KVM_LWP_REFUSED_*. For KVM_LWP_REFUSED_NOT, *caps is the
- * LWP that its CPUID announces (43724-116, 43724-906).
+ * LWP that its CPUID announces (43724-116).
  */
 static u32 svm_lwp_judge(struct kvm_vcpu *vcpu, struct lwp_caps *caps)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Contexts: the state follows address space and thread, also between vCPUs, without help from the
- * guest; and `os` contexts by MSR (43724-216, 43724-902, 43724-903).
+ * guest; and `os` contexts by MSR (43724-216, 43724-902, 43724-903,
+ * 43724-907).
  */
 #include <stdlib.h>
 #include <sys/ioctl.h>

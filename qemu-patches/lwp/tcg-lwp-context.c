@@ -226,7 +226,7 @@ void x86_lwp_thread_changed(CPUX86State *env)
     x86_cnt_update(env);
 }
 
-/* 43724-906 */
+/* 43724-907 */
 void helper_lwp_thread_changed(CPUX86State *env)
 {
     x86_lwp_thread_changed(env);

@@ -2,7 +2,7 @@
 /*
  * `auto` contexts on one processor (docs/design.md#contexts): address space (CR3) and thread (FS base)
  * select whose LWP runs; a switch parks one and resumes another, and nothing of it touches guest
- * memory (43724-212, 43724-820, 43724-902, 43724-906, 2007-305, 2007-901, 2007-902).
+ * memory (43724-212, 43724-820, 43724-902, 43724-907, 2007-305, 2007-901, 2007-902).
  */
 #include "lwp_fixture.h"
 #include "test.h"

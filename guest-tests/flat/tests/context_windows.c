@@ -3,7 +3,7 @@
  * `auto` contexts of threads that are switched the way 64-bit Windows does (docs/design.md#contexts): FS base
  * is the same for all threads, the thread's block is at GS. The kernel writes the next thread's GS base to
  * KernelGSBase, and SWAPGS before the return to CPL 3 puts it into GS (43724-902). Linux writes it by
- * WRGSBASE between two SWAPGS (43724-906).
+ * WRGSBASE between two SWAPGS (43724-907).
  */
 #include "lwp_fixture.h"
 #include "test.h"

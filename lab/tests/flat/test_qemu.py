@@ -170,7 +170,7 @@ def test_expansions(vm: Start, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("cpu, feature, has", [
-    (LWP, "fsgsbase", True),  # 43724-906
+    (LWP, "fsgsbase", True),  # 43724-907
     # Counters without pmu=on go without a word: libvirt's host-model names what -cpu max has.
     (f"{PLAIN},+perfctr-core", "perfctr-core", False), (PMU, "perfctr-core", True),
 ])
