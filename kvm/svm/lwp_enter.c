@@ -180,6 +180,9 @@ static enum svm_lwp_mode svm_lwp_choose(struct kvm_vcpu *vcpu, const char **even
 	}
 	if (svm_lwp_will_deliver(svm)) {
 		*event = "inject";
+		/* perf may have stopped only the counter of branches, not that of far transfers. */
+		if (svm_lwp_user_mode(svm))
+			svm_lwp_source_check(vcpu);
 		lwp->in_user = false;
 		return svm_lwp_unstepped(vcpu);
 	}

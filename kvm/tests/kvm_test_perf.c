@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/time.h>
 #include <time.h>
@@ -272,6 +273,45 @@ static void prompt_is_on_time_when_its_thread_is_preempted(void)
 	is(vm_stat(v, "lwp_missed"), 0, "none is missed");
 }
 
+static void set_sysctl(const char *name, const char *value)
+{
+	char path[80];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/sys/kernel/%s", name);
+	fd = open(path, O_WRONLY);
+	ok(write(fd, value, strlen(value)) > 0, "%s is %s", name, value);
+	close(fd);
+}
+
+/*
+ * Perf stops a counter whose interrupts are many in a tick until KVM starts it again: that of branches, but not that of
+ * far transfers, such as the NMIs that come here. A branch for each of them would be missing.
+ */
+static void a_throttled_counter_loses_no_branch(void)
+{
+	struct itimerval each = { { 0, 300 }, { 0, 300 } }, never = { 0 };
+	u32 nmis = 0;
+	int stop;
+
+	set_sysctl("perf_cpu_time_max_percent", "25");
+	set_sysctl("perf_event_max_sample_rate", "100");
+	begin_delivery(loop, loop_end, 0, 0);
+	block_init(vm, LWP_BIT(3), 20000 / 5 + 1);
+	event_each(3, 5);
+	setitimer(ITIMER_REAL, &each, NULL);
+	while ((stop = vm_run_interruptible(vm, v)) == VM_TIMEOUT || stop == 2) {
+		if (stop == VM_TIMEOUT)
+			nmis += !ioctl(v->fd, KVM_NMI);
+	}
+	setitimer(ITIMER_REAL, &never, NULL);
+	set_sysctl("perf_event_max_sample_rate", "100000");
+	is(stop, VM_DONE, "the program runs to its end");
+	ok(nmis > 50, "%u NMIs came", nmis);
+	is(block_head(vm), 20000 / 5, "each fifth branch has a record");
+	is(block_counter(vm, 3), 4, "no branch is lost");
+}
+
 /* The margin is half of the skid: all records are late and counted as overshoots; the counts are true. */
 static void an_overshoot_is_counted(void)
 {
@@ -439,10 +479,12 @@ int main(int argc, char **argv)
 	what_counters_see_differently_counts_as_in_steps();
 	breakpoints_of_user_space_come_and_go();
 	prompt_takes_one_interrupt_a_record();
-	if (skid)
+	if (skid) {
 		an_overshoot_is_counted();
-	else if (known)
+	} else if (known) {
 		prompt_is_on_time_when_its_thread_is_preempted();
+		a_throttled_counter_loses_no_branch();
+	}
 	the_margin_is_found();
 	without_a_counter_it_is_stepped();
 	prompt_steps_no_more_than_its_budget();
