@@ -51,8 +51,6 @@ static const char *check_key(const struct lwp_ctx_key *key)
 		return "context key has bits that are no page-table address";
 	if (key->flags & ~(LWP_CTX_32BIT | LWP_CTX_PAGING) || lwp_ctx_paging(key) > LWP_PAGING_OFF)
 		return "unknown context flags";
-	if (key->flags & LWP_CTX_32BIT && (key->thread || key->gs))
-		return "32-bit context has a thread part";
 	return NULL;
 }
 

@@ -128,13 +128,13 @@ enum lwp_paging {
 	LWP_PAGING_OFF, /* CR0.PG is clear: CR3[31:12], without a meaning */
 };
 
-#define LWP_CTX_32BIT LWP_BIT(0) /* key has no thread part */
+#define LWP_CTX_32BIT LWP_BIT(0) /* of 32-bit code */
 #define LWP_CTX_PAGING LWP_MASK(3, 1) /* enum lwp_paging */
 
 struct lwp_ctx_key {
 	u64 cr3; /* page-table address bits of CR3, others zero */
-	u64 thread; /* FS base; 0 with LWP_CTX_32BIT. `os` contexts: the pointer to the block */
-	u64 gs; /* the program's GS base; 0 with LWP_CTX_32BIT and in `os` contexts */
+	u64 thread; /* FS base. `os` contexts: the pointer to the block */
+	u64 gs; /* the program's GS base; 0 in `os` contexts */
 	u32 flags; /* LWP_CTX_* */
 };
 

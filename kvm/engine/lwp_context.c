@@ -19,15 +19,13 @@ struct lwp_ctx_key lwp_ctx_make_key(enum lwp_paging paging, u64 cr3, bool code64
 	};
 	struct lwp_ctx_key key = {
 		.cr3 = cr3 & address[paging],
+		.thread = fs_base,
+		.gs = gs_base,
 		.flags = lwp_field_put(LWP_CTX_PAGING, paging),
 	};
 
-	if (code64) {
-		key.thread = fs_base;
-		key.gs = gs_base;
-	} else {
+	if (!code64)
 		key.flags |= LWP_CTX_32BIT;
-	}
 	return key;
 }
 

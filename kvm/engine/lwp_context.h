@@ -102,9 +102,8 @@ void lwp_ctx_table_init(struct lwp_ctx_table *t, void *memory, u32 size, u64 see
 void lwp_ctx_table_reset(struct lwp_ctx_table *t);
 
 /*
- * Key of the running thread. 32-bit code (code64 false) has no thread part. `gs_base` is that of
- * the program, see docs/design.md#contexts for where the processor has it (43724-902, 2007-901,
- * 2007-902).
+ * Key of the running thread. The bases are those of the program, see docs/design.md#contexts for
+ * where the processor has them (43724-902, 2007-901, 2007-902).
  */
 struct lwp_ctx_key lwp_ctx_make_key(enum lwp_paging paging, u64 cr3, bool code64, u64 fs_base,
 				    u64 gs_base);

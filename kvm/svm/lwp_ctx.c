@@ -3,9 +3,10 @@
  * Contexts: the states of the profiled threads of a VM, and which of them a vCPU's engine holds.
  *
  * auto: the key of a context is an address space (CR3) and a thread (FS base and the program's GS
- * base). KVM intercepts writes of CR3, FS base and KernelGSBase while the VM has any context; a
- * switch parks one context and looks up the next. A vCPU takes a context that is live on another
- * vCPU. The holder does not have to run for that: it may halt, and its thread may have moved away.
+ * base; those of 32-bit code at CPL 3). KVM intercepts writes of CR3, FS base and KernelGSBase
+ * while the VM has any context; a switch parks one context and looks up the next. A vCPU takes a
+ * context that is live on another vCPU. The holder does not have to run for that: it may halt, and
+ * its thread may have moved away.
  * os: RDMSR LWP_CBADDR parks the state under (CR3, pointer); WRMSR of that pointer resumes it
  * before the next instruction at CPL 3.
  *
@@ -81,6 +82,16 @@ static void svm_lwp_see(struct kvm_vcpu *vcpu)
 }
 
 /*
+ * May a profiled thread of 32-bit code be next at CPL 3? A switch to it writes no register that is
+ * intercepted, so each return to CPL 3 is noticed.
+ */
+bool svm_lwp_code32(struct kvm_vcpu *vcpu)
+{
+	return to_svm(vcpu)->lwp.engine.auto_context && READ_ONCE(svm_lwp_vm(vcpu)->code32) &&
+	       !(svm_lwp_user_mode(to_svm(vcpu)) && svm_lwp_code_bits(vcpu) == LWP_CODE64);
+}
+
+/*
  * True: LWP has nothing to do at a VM-Entry. Read without the lock: another vCPU that changes one
  * of these makes a request. A thread that is not profiled runs without a lock.
  */
@@ -88,7 +99,8 @@ bool svm_lwp_idle(struct kvm_vcpu *vcpu)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
 
-	if (lwp_engine_on(&lwp->engine) || lwp->mode != LWP_MODE_OFF || lwp->live || lwp->taken)
+	if (lwp_engine_on(&lwp->engine) || lwp->mode != LWP_MODE_OFF || lwp->live || lwp->taken ||
+	    svm_lwp_code32(vcpu))
 		return false;
 	if (!lwp->engine.auto_context || !svm_lwp_watched(vcpu))
 		return !lwp->watching;
@@ -98,11 +110,20 @@ bool svm_lwp_idle(struct kvm_vcpu *vcpu)
 	       svm_lwp_fsgsbase_watched(vcpu);
 }
 
+/* Of 32-bit code: a null selector leaves the base that another thread had. */
+static u64 svm_lwp_base(const struct vmcb_seg *seg)
+{
+	return seg->selector & ~SEGMENT_RPL_MASK ? seg->base : 0;
+}
+
 /* 43724-902 */
 static struct lwp_ctx_key svm_lwp_key(struct kvm_vcpu *vcpu, bool code64, u64 gs)
 {
+	const struct vmcb_save_area *save = svm_lwp_save(vcpu);
+
 	return lwp_ctx_make_key(svm_lwp_paging(vcpu), kvm_read_cr3(vcpu), code64,
-				svm_lwp_save(vcpu)->fs.base, gs);
+				code64 ? save->fs.base : svm_lwp_base(&save->fs),
+				code64 ? gs : svm_lwp_base(&save->gs));
 }
 
 /* The key of the running thread, whose GS base is `gs`. */
@@ -121,7 +142,8 @@ static u64 svm_lwp_insn_gs(struct kvm_vcpu *vcpu)
 }
 
 /*
- * Does the live context belong to the running thread? A context of 32-bit code has no thread part.
+ * Does the live context belong to the running thread? One of 32-bit code does below CPL 3, where FS
+ * and GS are the kernel's.
  */
 static bool svm_lwp_is_current(struct kvm_vcpu *vcpu)
 {
@@ -129,6 +151,10 @@ static bool svm_lwp_is_current(struct kvm_vcpu *vcpu)
 	bool code64 = !(live->flags & LWP_CTX_32BIT);
 	struct lwp_ctx_key now = svm_lwp_key(vcpu, code64, live->gs);
 
+	if (!code64 && !svm_lwp_user_mode(to_svm(vcpu))) {
+		now.thread = live->thread;
+		now.gs = live->gs;
+	}
 	if (code64 && svm_lwp_gs(vcpu) != live->gs && svm_lwp_save(vcpu)->gs.base != live->gs)
 		return false;
 	return lwp_ctx_key_equal(live, &now);
@@ -245,9 +271,9 @@ static enum lwp_ctx_found svm_lwp_find(struct kvm_vcpu *vcpu, const struct lwp_c
 }
 
 /*
- * Look up the context of the running thread. At CPL 0 KVM cannot tell whether the thread runs
- * 64-bit or 32-bit code, nor whether its GS base is still in KernelGSBase: it tries all keys. True:
- * the context is live on another vCPU. A context whose memory cannot be read is noted; the guest's
+ * Look up the context of the running thread. At CPL 0 KVM cannot tell whether its GS base is still
+ * in KernelGSBase: it tries both. The bases of 32-bit code are there at CPL 3. True: the context is
+ * live on another vCPU. A context whose memory cannot be read is noted; the guest's
  * kernel may be moving it (43724-902).
  */
 static bool svm_lwp_lookup(struct kvm_vcpu *vcpu, bool take)
@@ -264,7 +290,8 @@ static bool svm_lwp_lookup(struct kvm_vcpu *vcpu, bool take)
 		if (svm_lwp_save(vcpu)->gs.base != keys[0].gs)
 			keys[n++] = svm_lwp_key(vcpu, true, svm_lwp_save(vcpu)->gs.base);
 	}
-	keys[n++] = svm_lwp_key(vcpu, false, 0);
+	if (svm_lwp_user_mode(to_svm(vcpu)))
+		keys[n++] = svm_lwp_key(vcpu, false, 0);
 	for (i = 0; i < n; i++) {
 		found = svm_lwp_find(vcpu, &keys[i], take);
 		if (found == LWP_CTX_RESUMED)
@@ -284,14 +311,14 @@ static void svm_lwp_ctx_update(struct kvm_vcpu *vcpu, u64 gs)
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
 	struct kvm_svm_lwp *vm = svm_lwp_vm(vcpu);
 	bool on = lwp_engine_on(&lwp->engine);
-	bool first = false;
+	bool tell = false;
 
 	if (on == lwp->live || (on && !lwp->engine.auto_context))
 		return;
 	mutex_lock(&vm->lock);
 	if (on) {
 		lwp->live_key = svm_lwp_key_now(vcpu, gs);
-		first = svm_lwp_watch_space(vm, lwp->live_key.cr3);
+		tell = svm_lwp_watch_key(vm, &lwp->live_key);
 		on = lwp_ctx_create(&vm->table, &lwp->engine, vcpu->vcpu_idx, &lwp->live_key);
 	} else {
 		lwp_ctx_drop_live(&vm->table, &lwp->engine, vcpu->vcpu_idx);
@@ -299,7 +326,7 @@ static void svm_lwp_ctx_update(struct kvm_vcpu *vcpu, u64 gs)
 	mutex_unlock(&vm->lock);
 	lwp->live = on;
 	svm_lwp_trace_context(vcpu, on ? "create" : "drop", &lwp->live_key);
-	if (first)
+	if (tell)
 		kvm_make_all_cpus_request(vcpu->kvm, KVM_REQ_LWP);
 }
 
@@ -323,8 +350,10 @@ static void svm_lwp_sync_auto(struct kvm_vcpu *vcpu)
 		lwp->taken = false;
 		return;
 	}
-	if (lwp->live && !svm_lwp_is_current(vcpu))
+	if (lwp->live && !svm_lwp_is_current(vcpu)) {
 		svm_lwp_park_live(vcpu);
+		lwp->lookup = true;
+	}
 	/*
 	 * The thread may come back to a holder that is idle with its CR3, and no register of the
 	 * key is written then. A holder at CPL 3 runs another thread of 32-bit code.
@@ -342,19 +371,20 @@ static void svm_lwp_sync_auto(struct kvm_vcpu *vcpu)
 	 */
 	if (lwp->lookup && !lwp->live && svm_lwp_any(vcpu)) {
 		lwp->lookup = svm_lwp_lookup(vcpu, watched && user) && watched && !user;
-		lwp->lookup |= lwp->unreadable;
+		lwp->lookup |= lwp->unreadable || (!user && svm_lwp_code32(vcpu));
 	} else {
 		lwp->lookup = false;
 		lwp->unreadable = false;
 	}
 }
 
-/* Does the vCPU take a context from another vCPU when the guest returns to CPL 3? */
+/* Does the vCPU look for a context when the guest returns to CPL 3? */
 bool svm_lwp_ctx_awaited(struct kvm_vcpu *vcpu)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
 
-	return lwp->engine.auto_context && lwp->lookup && !is_guest_mode(vcpu);
+	return lwp->engine.auto_context && (lwp->lookup || svm_lwp_code32(vcpu)) &&
+	       !is_guest_mode(vcpu);
 }
 
 static struct lwp_ctx_key svm_lwp_os_key(struct kvm_vcpu *vcpu, u64 pointer)

@@ -214,7 +214,7 @@ bool svm_lwp_enter(struct kvm_vcpu *vcpu, int *r)
 	svm_lwp_memory_lock(vcpu);
 	lwp->next.valid = false;
 	mode = svm_lwp_choose(vcpu, &event, &again);
-	unseen = svm_lwp_source_will_interrupt(vcpu);
+	unseen = svm_lwp_source_will_interrupt(vcpu) && !svm_lwp_code32(vcpu);
 	svm_lwp_account(vcpu);
 	if (svm_lwp_memory_unlock(vcpu)) {
 		lwp->next.valid = false;

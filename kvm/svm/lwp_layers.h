@@ -207,7 +207,7 @@ void svm_lwp_source_retired(struct kvm_vcpu *vcpu, const struct lwp_retired *r);
 /* lwp_switch.c */
 void svm_lwp_watch(struct kvm_vcpu *vcpu, bool on);
 bool svm_lwp_fsgsbase_watched(struct kvm_vcpu *vcpu);
-bool svm_lwp_watch_space(struct kvm_svm_lwp *vm, u64 cr3);
+bool svm_lwp_watch_key(struct kvm_svm_lwp *vm, const struct lwp_ctx_key *key);
 void svm_lwp_watch_table(struct kvm_svm_lwp *vm);
 bool svm_lwp_fsgsbase(struct kvm_vcpu *vcpu, int *r);
 void svm_lwp_watch_init(struct kvm_svm_lwp *vm);
@@ -218,6 +218,7 @@ u64 svm_lwp_now(void);
 bool svm_lwp_idle(struct kvm_vcpu *vcpu);
 void svm_lwp_trace_context(struct kvm_vcpu *vcpu, const char *what, const struct lwp_ctx_key *key);
 void svm_lwp_ctx_leave(struct kvm_vcpu *vcpu, bool drop);
+bool svm_lwp_code32(struct kvm_vcpu *vcpu);
 bool svm_lwp_ctx_awaited(struct kvm_vcpu *vcpu);
 const char *svm_lwp_ctx_sync(struct kvm_vcpu *vcpu);
 void svm_lwp_ctx_before_insn(struct kvm_vcpu *vcpu, bool llwpcb);

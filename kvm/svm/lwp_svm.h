@@ -215,6 +215,7 @@ struct kvm_svm_lwp {
 	bool watched; /* vCPUs intercept switches: while there is any context, and a while longer */
 	struct delayed_work unwatch;
 	DECLARE_BITMAP(spaces, LWP_SPACES); /* that have contexts, by a hash of CR3 */
+	bool code32; /* so has 32-bit code */
 };
 
 #ifdef CONFIG_KVM_AMD_LWP

@@ -79,26 +79,37 @@ static void svm_lwp_begin_watch(struct kvm_svm_lwp *vm)
 }
 
 /*
- * A context of `cr3` comes into the table, whose lock is held. True: vCPUs may not watch its
- * address space yet, so each must get a request.
+ * The context of `key` comes into the table, whose lock is held. True: vCPUs may not watch its
+ * address space yet, or 32-bit code, so each must get a request.
  */
-bool svm_lwp_watch_space(struct kvm_svm_lwp *vm, u64 cr3)
+bool svm_lwp_watch_key(struct kvm_svm_lwp *vm, const struct lwp_ctx_key *key)
 {
+	bool tell = !test_and_set_bit(svm_lwp_space(key->cr3), vm->spaces);
+
 	svm_lwp_begin_watch(vm);
-	return !test_and_set_bit(svm_lwp_space(cr3), vm->spaces);
+	if (!(key->flags & LWP_CTX_32BIT) || vm->code32)
+		return tell;
+	WRITE_ONCE(vm->code32, true);
+	return true;
 }
 
-/* Note which address spaces have contexts; others may have had. */
+/* Note which address spaces have contexts, and if 32-bit code has; others may have had. */
 static void svm_lwp_note_spaces(struct kvm_svm_lwp *vm)
 {
 	DECLARE_BITMAP(spaces, LWP_SPACES) = {};
+	bool code32 = false;
 	u32 i;
 
 	for (i = 0; i < vm->table.size; i++) {
-		if (vm->table.entry[i].used)
-			__set_bit(svm_lwp_space(vm->table.entry[i].saved.key.cr3), spaces);
+		const struct lwp_ctx_key *key = &vm->table.entry[i].saved.key;
+
+		if (!vm->table.entry[i].used)
+			continue;
+		__set_bit(svm_lwp_space(key->cr3), spaces);
+		code32 |= key->flags & LWP_CTX_32BIT;
 	}
 	bitmap_copy(vm->spaces, spaces, LWP_SPACES);
+	WRITE_ONCE(vm->code32, code32);
 }
 
 /* User space has filled the table, whose lock is held. Each vCPU gets a request. */

@@ -4,7 +4,8 @@
  * retry), KVM traps the two usual instructions that return. IRET is intercepted and stepped over
  * with RFLAGS.TF. EFER.SCE is clear in the VMCB, so SYSCALL and SYSRET raise #UD: lwp_syscall.c.
  * SYSENTER and SYSEXIT raise #GP. RETF is not trapped: it has no intercept, and no OS resumes a
- * preempted program with it. While a counter counts, its interrupt arms the trap.
+ * preempted program with it. While a counter counts, its interrupt arms the trap, but the trap is
+ * also how switches to threads of 32-bit code are noticed.
  */
 #include "svm.h"
 #include "x86.h"

@@ -66,6 +66,39 @@ static void another_gs_base_is_another_thread(const u8 *from, const u8 *to)
 	total(3, "two NOPs and one counted");
 }
 
+/* 8 instructions, besides SYSENTER; SYSEXIT goes to offset 19. */
+PROGRAM32(calls32, "	mov $3, %edi\n" /* 5 */
+		   "	mov $0x100013, %edx\n" /* 10 */
+		   "1:	mov %esp, %ecx\n" /* 15 */
+		   "	sysenter\n" /* 17 */
+		   "	dec %edi\n" /* 19 */
+		   "	jnz 1b\n");
+
+/* The guest's kernel goes back to the thread with this GS base. FS is null, its base another one's. */
+static int run32_as(u64 gs)
+{
+	struct kvm_sregs s = vm_sregs(v);
+
+	s.gs.base = gs;
+	s.fs.selector = 0;
+	s.fs.base = gs + 0x3000;
+	vm_set_sregs(v, &s);
+	return vm_run(vm, v);
+}
+
+static void another_gs_base_of_32_bit_code_is_another_thread(void)
+{
+	begin_total(calls32, calls32_end);
+	vm_start32(vm, v);
+	is(vm_run(vm, v), VM_SYSENTER, "first part of 32-bit code");
+	is(run32_as(0x2000), VM_SYSENTER, "second part, as another thread");
+	is(vm_get_msr(v, LWP_MSR_CBADDR), 0, "that thread has no block");
+	is(run32_as(0), VM_SYSENTER, "third part, as the first thread again");
+	is(vm_run(vm, v), VM_DONE, "to its end");
+	is(v->regs.rax, VM_BLOCK, "whose block is there");
+	total(8, "its own instructions counted");
+}
+
 static void another_cr3_is_another_address_space(void)
 {
 	begin_parts();
@@ -392,24 +425,35 @@ PROGRAM(on_off, "	mov $200, %ecx\n"
 		"	llwpcb %rbx\n"
 		"	loop 1b\n");
 
+PROGRAM32(on_off32, "	mov $200, %ecx\n"
+		    "1:	xor %esi, %esi\n"
+		    "	llwpcb %esi\n"
+		    "	llwpcb %ebx\n"
+		    "	loop 1b\n");
+
+static void stops(const char *what)
+{
+	unsigned int before = probe_hits("requests"), n;
+
+	run_to_end();
+	n = probe_hits("requests") - before;
+	ok(n >= 1 && n <= 10, "%s goes off and on 200 times, and stops all vCPUs %u times", what,
+	   n);
+}
+
 /* To have all vCPUs watch stops them. */
 static void a_program_cannot_stop_other_vcpus(void)
 {
-	unsigned int before, n;
-
 	probe("requests", "kvm_make_all_cpus_request");
 	begin_total(on_off, on_off_end);
 	vm_add_vcpu(vm);
-	before = probe_hits("requests");
-	run_to_end();
-	n = probe_hits("requests") - before;
-	ok(n >= 1 && n <= 10, "LWP goes off and on 200 times, and stops all vCPUs %u times", n);
-	before = probe_hits("requests");
+	stops("LWP");
 	vm_start(vm, v);
 	vm_set_cr3(v, VM_CR3_OTHER);
-	run_to_end();
-	n = probe_hits("requests") - before;
-	ok(n >= 1 && n <= 10, "the same in another address space: %u times", n);
+	stops("LWP in another address space");
+	vm_load(vm, on_off32, on_off32_end);
+	vm_start32(vm, v);
+	stops("LWP in 32-bit code");
 }
 
 int main(void)
@@ -417,6 +461,7 @@ int main(void)
 	another_fs_base_is_another_thread();
 	another_gs_base_is_another_thread(windows, windows_end);
 	another_gs_base_is_another_thread(wrgsbase, wrgsbase_end);
+	another_gs_base_of_32_bit_code_is_another_thread();
 	another_cr3_is_another_address_space();
 	a_thread_takes_its_context_to_another_vcpu();
 	an_idle_kernel_takes_no_context_away();

@@ -12,7 +12,8 @@
  * The program's GS base is in GS at CPL 3.  Below, it is in KernelGSBase once
  * the kernel has executed SWAPGS, and in GS before that and again before the
  * return.  So below CPL 3 a context stays live while one of the two has its GS
- * base.
+ * base.  One of 32-bit code, whose kernel writes no MSR, stays live there; each
+ * return to CPL 3 looks whose FS and GS base are there.
  */
 #include "qemu/osdep.h"
 #include "cpu.h"
@@ -124,9 +125,16 @@ void x86_lwp_context_init(uint64_t age)
     x86_lwp_contexts_travel();
 }
 
+/* Of 32-bit code: a null selector may leave another thread's base. */
+static uint64_t lwp_base(const SegmentCache *seg)
+{
+    return seg->selector & 0xfffc ? seg->base : 0;
+}
+
 /* 43724-902 */
 static struct lwp_ctx_key lwp_key(CPUX86State *env, bool code64, uint64_t gs)
 {
+    const SegmentCache *fs = &env->segs[R_FS];
     enum lwp_paging paging = LWP_PAGING_LEGACY;
 
     if (!(env->cr[0] & CR0_PG_MASK)) {
@@ -137,8 +145,9 @@ static struct lwp_ctx_key lwp_key(CPUX86State *env, bool code64, uint64_t gs)
     } else if (env->cr[4] & CR4_PAE_MASK) {
         paging = LWP_PAGING_PAE;
     }
-    return lwp_ctx_make_key(paging, env->cr[3], code64, env->segs[R_FS].base,
-                            gs);
+    return lwp_ctx_make_key(paging, env->cr[3], code64,
+                            code64 ? fs->base : lwp_base(fs),
+                            code64 ? gs : lwp_base(&env->segs[R_GS]));
 }
 
 /* At CPL 3. */
@@ -162,16 +171,23 @@ static uint64_t lwp_kernel_gs(CPUX86State *env)
 #endif
 }
 
-/* Does the live context belong to the running thread? */
-static bool lwp_live_is_current(CPUX86State *env)
+static bool lwp_user(CPUX86State *env)
+{
+    return (env->hflags & HF_CPL_MASK) == 3;
+}
+
+/* Does the live context belong to the running thread? user: it is at CPL 3. */
+static bool lwp_live_is_current(CPUX86State *env, bool user)
 {
     const struct lwp_ctx_key *live = &env->lwp->live_key;
     bool code64 = !(live->flags & LWP_CTX_32BIT);
     struct lwp_ctx_key key = lwp_key(env, code64, live->gs);
 
-    if (code64 && env->segs[R_GS].base != live->gs &&
-        ((env->hflags & HF_CPL_MASK) == 3 ||
-         lwp_kernel_gs(env) != live->gs)) {
+    if (!code64 && !user) { /* FS and GS are the kernel's */
+        key.thread = live->thread;
+        key.gs = live->gs;
+    } else if (code64 && env->segs[R_GS].base != live->gs &&
+               (user || lwp_kernel_gs(env) != live->gs)) {
         return false;
     }
     return lwp_ctx_key_equal(live, &key);
@@ -209,7 +225,7 @@ void x86_lwp_context_park(CPUX86State *env)
 
 void x86_lwp_thread_changed(CPUX86State *env)
 {
-    bool user = (env->hflags & HF_CPL_MASK) == 3;
+    bool user = lwp_user(env);
     X86LWP *lwp = env->lwp;
 
     /* SMM has registers of its own; RSM restores those of the thread. */
@@ -218,7 +234,7 @@ void x86_lwp_thread_changed(CPUX86State *env)
         return;
     }
     WITH_QEMU_LOCK_GUARD(&contexts.lock) {
-        if (lwp->live && !user && !lwp_live_is_current(env)) {
+        if (lwp->live && !user && !lwp_live_is_current(env, false)) {
             lwp_park(env);
         }
         lwp->lookup = user || !lwp->live;
@@ -242,11 +258,15 @@ static void lwp_take_over(CPUState *cs, run_on_cpu_data data)
 {
     CPUState *holder = qemu_get_cpu(data.host_int);
     CPUX86State *env;
+    bool lookup;
 
-    if (holder) {
+    /* It may have parked the context meanwhile, and have another one. */
+    if (holder && lwp_ctx_key_equal(&cpu_env(holder)->lwp->live_key,
+                                    &cpu_env(cs)->lwp->live_key)) {
         env = cpu_env(holder);
+        lookup = env->lwp->lookup || !lwp_user(env);
         x86_lwp_context_park(env);
-        env->lwp->lookup = (env->hflags & HF_CPL_MASK) != 3;
+        env->lwp->lookup = lookup;
         x86_cnt_update(env);
     }
 }
@@ -283,7 +303,7 @@ void x86_lwp_lookup(CPUX86State *env, uintptr_t ra)
     enum lwp_ctx_found found = LWP_CTX_RESUMED;
     struct lwp_ctx_look look;
 
-    if (lwp->live && !lwp_live_is_current(env)) {
+    if (lwp->live && !lwp_live_is_current(env, lwp_user(env))) {
         QEMU_LOCK_GUARD(&contexts.lock);
         lwp_park(env);
     }
@@ -318,7 +338,7 @@ void x86_lwp_before_llwpcb(CPUX86State *env, uintptr_t ra)
 
 void x86_lwp_before_insn(CPUX86State *env, uintptr_t ra)
 {
-    if (lwp_may_be_parked(env->lwp) && (env->hflags & HF_CPL_MASK) == 3 &&
+    if (lwp_may_be_parked(env->lwp) && lwp_user(env) &&
         (env->lwp->unreadable || !(env->hflags & HF_CS64_MASK))) {
         x86_lwp_lookup(env, ra);
     }
@@ -340,8 +360,8 @@ void x86_lwp_after_llwpcb(CPUX86State *env)
 void x86_lwp_context_user_entered(CPUX86State *env)
 {
     X86LWP *lwp = env->lwp;
-    bool moved = lwp->live && !(lwp->live_key.flags & LWP_CTX_32BIT) &&
-                 lwp->live_key.gs != env->segs[R_GS].base;
+    bool moved = lwp->live ? !lwp_live_is_current(env, true) :
+                 lwp_may_be_parked(lwp) && !(env->hflags & HF_CS64_MASK);
 
     if (moved || lwp->unreadable) {
         lwp->lookup = true;

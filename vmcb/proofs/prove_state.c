@@ -87,7 +87,6 @@ PROPERTY(any_context_entry_is_refused_or_legal)
 	}
 	check("43724-902", lwp_state_on(&ctx.state) && state_ok(&caps, &ctx.state));
 	check("43724-902", !(ctx.key.cr3 & ~0x000fffffffffffe0ull));
-	check("43724-902", !(ctx.key.flags & LWP_CTX_32BIT) || !(ctx.key.thread | ctx.key.gs));
 	check("43724-902", !lwp_get32(ctx.constant + LWP_CTX_CONST_END) &&
 				   !lwp_get64(ctx.constant + LWP_CTX_CONST_END + 4) &&
 				   !lwp_get64(ctx.constant + LWP_CTX_CONST_END + 12));

@@ -81,19 +81,16 @@ Test(ctx, without_a_last_record_no_place)
 	expect_accepted(lwp_ctx_decode(out, &full, &ctx));
 }
 
-Test(ctx, key_of_32_bit_code_has_no_thread_part) /* 43724-902 */
+Test(ctx, key_of_32_bit_code_has_a_thread_part) /* 43724-902 */
 {
-	lwp_put32(entry + 24, 1);
-	expect_refused("32-bit context has a thread part");
-	lwp_put64(entry + 8, 0);
-	expect_refused("32-bit context has a thread part");
-	lwp_put64(entry + 16, 0);
 	lwp_put32(entry + 24, 1 | 2 << 1);
 	lwp_put64(entry + 0, 0x12345660); /* legacy PAE: CR3[31:5] */
 	assert_accepted(lwp_ctx_decode(entry, &full, &ctx));
 	cr_expect(eq(u32, ctx.key.flags, 5));
 	cr_expect(eq(int, lwp_ctx_paging(&ctx.key), LWP_PAGING_PAE));
 	cr_expect(eq(u64, ctx.key.cr3, 0x12345660));
+	cr_expect(eq(u64, ctx.key.thread, lwp_get64(entry + 8)));
+	cr_expect(eq(u64, ctx.key.gs, lwp_get64(entry + 16)));
 }
 
 /* Format 1 had no number; where it is now the hash of the last record was, or zero. */

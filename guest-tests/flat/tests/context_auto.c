@@ -155,12 +155,13 @@ static void test_green(struct lwp *a, bool gs, char *code, u64 one, u64 two)
 	EXPECT_RECORDS(a, "the first, too", REC_IRE(code), REC_IRE(code + 25), REC_IRE(code + 26));
 }
 
-/* 32-bit code has one context per address space, whatever FS base is. */
+/* The context of 32-bit code: FS base is that of a null selector, which counts as 0. */
 static void test_code32(struct lwp *a, struct lwp *b)
 {
 	lwp_go32(a, &every, ctx_start32);
 	wrmsr(MSR_FS_BASE, FS_ONE);
-	report_eq(lwp_touch(), CB_VA, "32-bit code: FS base does not select a context");
+	report_eq(lwp_touch(), CB_VA,
+		  "32-bit code: the base of a null selector does not select a context");
 	wrmsr(MSR_FS_BASE, 0);
 	write_cr3(b->cr3);
 	report_eq(lwp_touch(), 0, "32-bit code: CR3 does");
