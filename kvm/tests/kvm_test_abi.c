@@ -222,7 +222,6 @@ static void lwp_is_for_those_who_ask(void)
 	vm_free(asked);
 }
 
-
 static void shadow_stacks_are_no_reason_to_refuse(void)
 {
 	struct vm *vm = vm_new(true);

@@ -13,7 +13,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/time.h>
 #include <time.h>
@@ -273,17 +272,6 @@ static void prompt_is_on_time_when_its_thread_is_preempted(void)
 	is(vm_stat(v, "lwp_missed"), 0, "none is missed");
 }
 
-static void set_sysctl(const char *name, const char *value)
-{
-	char path[80];
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/sys/kernel/%s", name);
-	fd = open(path, O_WRONLY);
-	ok(write(fd, value, strlen(value)) > 0, "%s is %s", name, value);
-	close(fd);
-}
-
 /*
  * Perf stops a counter whose interrupts are many in a tick until KVM starts it again: that of branches, but not that of
  * far transfers, such as the NMIs that come here. A branch for each of them would be missing.
@@ -294,8 +282,8 @@ static void a_throttled_counter_loses_no_branch(void)
 	u32 nmis = 0;
 	int stop;
 
-	set_sysctl("perf_cpu_time_max_percent", "25");
-	set_sysctl("perf_event_max_sample_rate", "100");
+	set_parameter("perf_cpu_time_max_percent", "25");
+	set_parameter("perf_event_max_sample_rate", "100");
 	begin_delivery(loop, loop_end, 0, 0);
 	block_init(vm, LWP_BIT(3), 20000 / 5 + 1);
 	event_each(3, 5);
@@ -305,7 +293,7 @@ static void a_throttled_counter_loses_no_branch(void)
 			nmis += !ioctl(v->fd, KVM_NMI);
 	}
 	setitimer(ITIMER_REAL, &never, NULL);
-	set_sysctl("perf_event_max_sample_rate", "100000");
+	set_parameter("perf_event_max_sample_rate", "100000");
 	is(stop, VM_DONE, "the program runs to its end");
 	ok(nmis > 50, "%u NMIs came", nmis);
 	is(block_head(vm), 20000 / 5, "each fifth branch has a record");

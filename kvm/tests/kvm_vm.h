@@ -143,8 +143,8 @@ struct lwp_record ring_record(const struct vm *vm, u32 index);
 			 "	slwpcb %eax\n	int $0x80\n.code64\n")
 
 /*
- * A parameter of kvm_amd, or a file of its LWP in debugfs, whose value is the first line: the value; whether it has this
- * one; write it; set it, until the program ends.
+ * A parameter of kvm_amd, a file of its LWP in debugfs, or a sysctl of the kernel, whose value is the first line: the
+ * value; whether it has this one; write it; set it, until the program ends.
  */
 void read_parameter(const char *name, char *to, size_t size);
 bool parameter_is(const char *name, const char *value);

@@ -43,6 +43,8 @@ static int open_parameter(const char *name, int flags)
 	char path[128];
 
 	snprintf(path, sizeof(path), "/sys/module/kvm_amd/parameters/%s", name);
+	if (access(path, F_OK))
+		snprintf(path, sizeof(path), "/proc/sys/kernel/%s", name);
 	if (access(path, F_OK)) {
 		snprintf(path, sizeof(path), "/sys/kernel/debug/kvm/lwp/%s", name);
 		if (access("/sys/kernel/debug/kvm", F_OK))
@@ -123,7 +125,7 @@ void set_parameter(const char *name, const char *value)
 {
 	remember(name);
 	if (!write_parameter(name, value))
-		skip_all("cannot set %s of kvm_amd", name);
+		skip_all("cannot set %s", name);
 }
 
 void set_margin(unsigned int margin)
