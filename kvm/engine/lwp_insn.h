@@ -98,8 +98,7 @@ struct lwp_insn {
 	u8 cond; /* JCC: condition code 0..15, the low 4 bits of the opcode */
 	u8 vector; /* INT */
 	s32 rel; /* relative branches: sign-extended displacement from the next instruction */
-	/* JMP_IND, CALL_IND: holds the target; RDFSBASE to WRGSBASE: source or target; op_bits wide */
-	struct lwp_operand rm;
+	struct lwp_operand rm; /* JMP_IND, CALL_IND: holds the target; also RDFSBASE to WRGSBASE */
 };
 
 /*
