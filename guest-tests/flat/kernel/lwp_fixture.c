@@ -83,9 +83,18 @@ void lwp_init(struct lwp *l)
 	lwp_map(l, kernel_cr3());
 }
 
-static u32 slot_offset(u32 slot)
+u32 least_records(void)
 {
-	return (rev07() ? LWP07_CB_FIXED_SIZE : LWP_CB_EVENT_OFFSET) + slot * LWP_CB_SLOT_SIZE;
+	u32 units = cpuid(LWP_CPUID_LEAF, 0).c >> 16 & 0xff;
+
+	return rev07() || !units ? 32 : 32 * units;
+}
+
+u32 cb_slot(u32 n)
+{
+	u32 first = rev07() ? LWP07_CB_FIXED_SIZE : cpuid(LWP_CPUID_LEAF, 0).b >> 24;
+
+	return first + (n - 1) * LWP_CB_SLOT_SIZE;
 }
 
 static u32 tail_offset(void)
@@ -98,10 +107,10 @@ void block_write_at(struct lwp *l, u32 offset, const struct block *b)
 	u8 *cb = l->cb + offset;
 	u32 flags = b->flags;
 
-	memset(cb, 0, slot_offset(LWP_MAX_EVENT_ID));
+	memset(cb, 0, cb_slot(LWP_MAX_EVENT_ID + 1));
 	for (u32 i = 0; i < 4 && b->event[i].id; i++) {
 		const struct block_event *e = &b->event[i];
-		u8 *slot = cb + slot_offset(rev07() ? i : e->id - 1u);
+		u8 *slot = cb + cb_slot(rev07() ? i + 1 : e->id);
 
 		if (!rev07())
 			flags |= 1u << e->id;
@@ -241,6 +250,11 @@ u64 cb_missed(const struct lwp *l)
 	return lwp_get64(l->cb + LWP_CB_MISSED);
 }
 
+u64 cb_records(const struct lwp *l)
+{
+	return cb_head(l) / RECORD_SIZE + cb_missed(l);
+}
+
 void cb_set_tail(struct lwp *l, u32 tail)
 {
 	lwp_put32(l->cb + tail_offset(), tail);
@@ -248,12 +262,12 @@ void cb_set_tail(struct lwp *l, u32 tail)
 
 u32 cb_interval(const struct lwp *l, u32 n)
 {
-	return lwp_get32(l->cb + slot_offset(n - 1) + LWP_CB_SLOT_INTERVAL);
+	return lwp_get32(l->cb + cb_slot(n) + LWP_CB_SLOT_INTERVAL);
 }
 
 u32 cb_counter(const struct lwp *l, u32 n)
 {
-	return lwp_get32(l->cb + slot_offset(n - 1) + LWP_CB_SLOT_COUNTER);
+	return lwp_get32(l->cb + cb_slot(n) + LWP_CB_SLOT_COUNTER);
 }
 
 struct rec ring_record(const struct lwp *l, u32 i)

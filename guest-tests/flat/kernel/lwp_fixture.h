@@ -48,8 +48,9 @@
 #define EV07_BRE 2
 
 #define RECORD_SIZE 32ul
-/* Records of a ring when the description does not say: two units of LwpMinBufferSize 1. */
-#define DEFAULT_RECORDS 64
+/* Records of the smallest ring that the leaf allows, and of one whose description does not say its size. */
+u32 least_records(void);
+#define DEFAULT_RECORDS (least_records() > 64 ? least_records() : 64)
 /* Every byte of a ring before a test. */
 #define RING_FILL 0xee
 
@@ -174,6 +175,10 @@ void vmcb_lwp_off(u8 *vmcb);
 u32 cb_flags(const struct lwp *l);
 u32 cb_head(const struct lwp *l);
 u64 cb_missed(const struct lwp *l);
+/* Records that were stored or missed, of a tail at 0. */
+u64 cb_records(const struct lwp *l);
+/* Where slot n (43724: of EventId n) is in a block. */
+u32 cb_slot(u32 n);
 void cb_set_tail(struct lwp *l, u32 tail);
 /* Interval and counter of an EventId (2007: of the slot number, from 1): the 32-bit words. */
 u32 cb_interval(const struct lwp *l, u32 n);

@@ -99,11 +99,6 @@ static void begin(struct lwp *l, const struct block *b, const char *code)
 	smp_wait(1);
 }
 
-static u64 records_and_missed(const struct lwp *l)
-{
-	return cb_head(l) / RECORD_SIZE + cb_missed(l);
-}
-
 /* SLWPCB counts after it has saved how many events are left: it can be the instruction that is due. */
 static void run_to_slwpcb(struct lwp *l)
 {
@@ -114,7 +109,7 @@ static void run_to_slwpcb(struct lwp *l)
 	l->u.r.rsi = INTERVAL / 8;
 	lwp_resume(l);
 	report_eq(cb_counter(l, EV_IRE), 0, "one instruction is left at SLWPCB");
-	report_eq(records_and_missed(l), 1, "which is SLWPCB");
+	report_eq(cb_records(l), 1, "which is SLWPCB");
 }
 
 static void run(struct lwp *l, u8 event, const char *what)
@@ -128,7 +123,7 @@ static void run(struct lwp *l, u8 event, const char *what)
 	events = event == EV_IRE ? 8 * done + 2 * l->u.r.rdx : 3 * done;
 	report_push("%s", what);
 	report(irqs >= ENOUGH && done >= turns, "interrupts came");
-	report_eq(records_and_missed(l), (events + (event == EV_IRE)) / (INTERVAL + 1),
+	report_eq(cb_records(l), (events + (event == EV_IRE)) / (INTERVAL + 1),
 		  "records and missed events");
 	report_eq(cb_counter(l, event), INTERVAL - events % (INTERVAL + 1), "what is left");
 	for (u32 i = 0; i < cb_head(l) / RECORD_SIZE; i++) {
@@ -153,7 +148,7 @@ static void run_detours(struct lwp *l)
 	lead_away = false;
 	report(detours >= ENOUGH, "interrupts led away");
 	report_eq(nested, 0, "no interrupt comes where IF is clear");
-	report_eq(records_and_missed(l), l->u.r.rcx / 3 + detours,
+	report_eq(cb_records(l), l->u.r.rcx / 3 + detours,
 		  "every second branch on the way and back is recorded or missed");
 	report_eq(cb_counter(l, EV_BRE), 1, "what is left of the branches");
 }

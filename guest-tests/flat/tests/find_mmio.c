@@ -10,7 +10,7 @@
 
 #define IOAPIC 0xfec00000ul
 #define DEVICE_VA (USER_BASE + 0x50000)
-#define RING_RECORDS 128
+#define RING_RECORDS 512 /* RING_PAGES */
 #define TURNS 40u
 #define LOOP 8u
 

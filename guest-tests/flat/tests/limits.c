@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Numbers of the leaf that LLWPCB goes by, with lwp-min-buffer=4 and lwp-max-events=2: the smallest ring,
- * the size of the block, the events that exist (43724-402 to 43724-404, 43724-407).
+ * Numbers of the leaf that LLWPCB goes by: the smallest ring, the size of the block, the events that exist (43724-402
+ * to 43724-404, 43724-407).
  */
 #include "lwp_fixture.h"
 #include "test.h"
 #include "x86.h"
 
-/* (128 + 2 * 8) bytes */
-#define BLOCK_SIZE 144u
+#define EVENTS 0x7eu
 
 extern char lim_code[], lim_1[], lim_2[];
 
@@ -19,31 +18,34 @@ USER_CODE("lim_code: llwpcb %rax\n"
 
 LWP_TEST(limits)
 {
-	static const struct block enough = { .size = 128 * RECORD_SIZE };
-	static const struct block less = { .size = 128 * RECORD_SIZE - 1 };
-	static const struct block events = { .size = 128 * RECORD_SIZE,
-					     .event = { { EV_IRE, 0, 0 }, { EV_BRE, 0, 0 } } };
+	struct cpuid leaf = cpuid(LWP_CPUID_LEAF, 0);
+	u32 size = (leaf.b & 0xff) * 8, records = least_records();
+	struct block enough = { .size = records * RECORD_SIZE };
+	struct block less = { .size = records * RECORD_SIZE - 1 };
+	struct block events = { .flags = EVENTS & ~leaf.d, .event = { { EV_IRE, 0, 0 } } };
+	u64 last = CB_VA + PAGE_SIZE - size;
 
 	lwp_go(l, &enough, lim_code);
-	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "LwpMinBufferSize 4: 128 records are enough");
+	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "%u records are enough", records);
 	lwp_prepare(l, &less, lim_code);
-	run_to_fault(l, VEC_GP, 0, (u64)lim_code, "LwpMinBufferSize 4: 127 records give #GP(0)");
+	run_to_fault(l, VEC_GP, 0, (u64)lim_code, "one byte less gives #GP(0)");
 
 	lwp_go(l, &events, lim_code);
-	report_eq(cb_flags(l), 1u << EV_IRE, "LwpMaxEvents 2: event 3 is not granted");
-	EXPECT_RECORDS(l, "and not recorded", REC_IRE(lim_1), REC_IRE(lim_2));
+	report_eq(cb_flags(l) & EVENTS, 1u << EV_IRE, "no event is granted that the leaf lacks");
+	EXPECT_RECORDS(l, "and none recorded", REC_IRE(lim_1), REC_IRE(lim_2));
 
+	report(size >= cb_slot((leaf.b >> 16 & 0xff) + 1), "LwpCbSize %u holds LwpMaxEvents", size);
 	lwp_prepare(l, &enough, lim_code);
-	memcpy(l->cb + PAGE_SIZE - BLOCK_SIZE, l->cb, BLOCK_SIZE);
-	l->u.r.rax = CB_VA + PAGE_SIZE - BLOCK_SIZE;
+	memcpy(l->cb + PAGE_SIZE - size, l->cb, size);
+	l->u.r.rax = last;
 	as_protect(l->cr3, CB_VA + PAGE_SIZE, PAGE_NONE);
 	lwp_resume(l);
-	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA + PAGE_SIZE - BLOCK_SIZE,
+	report_eq(rdmsr(LWP_MSR_CBADDR), last,
 		  "a block that ends with its page does not need the next one");
 	lwp_stop();
 	lwp_prepare(l, &enough, lim_code);
-	memcpy(l->cb + PAGE_SIZE - BLOCK_SIZE + 8, l->cb, BLOCK_SIZE - 8);
-	l->u.r.rax = CB_VA + PAGE_SIZE - BLOCK_SIZE + 8;
+	memcpy(l->cb + PAGE_SIZE - size + 8, l->cb, size - 8);
+	l->u.r.rax = last + 8;
 	run_to_store_fault(l, PF_WRITE | PF_USER, CB_VA + PAGE_SIZE, (u64)lim_code,
 			   "eight bytes further it does");
 }

@@ -34,7 +34,7 @@ USER_CODE("ll_load: stc\n"
 	  "nop\n"
 	  "user_exit\n"
 	  "ll_again: llwpcb %rax\n"
-	  "mov %ecx, 140(%rax)\n"
+	  "mov %ecx, 4(%rdi)\n"
 	  "nop\n"
 	  "llwpcb %rax\n"
 	  "nop\n"
@@ -56,9 +56,9 @@ static u64 query(struct lwp *l)
 static void test_load(struct lwp *l)
 {
 	/* Event 2 may be granted; bit 28 is reserved, bit 31 (INT) is not in LWP_CFG. */
-	static const struct block b = {
+	struct block b = {
 		.flags = 1u << 28 | 1u << 31,
-		.size = 64 * RECORD_SIZE + 17,
+		.size = DEFAULT_RECORDS * RECORD_SIZE + 17,
 		.random = 5,
 		.head = 3 * RECORD_SIZE + 1,
 		.tail = 3 * RECORD_SIZE + 1,
@@ -72,7 +72,8 @@ static void test_load(struct lwp *l)
 	report_eq(l->u.r.rax, CB_VA, "rAX is kept");
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "LWP_CBADDR is the block");
 	report_eq(cb_flags(l) & ~1u, 1u << EV_IRE | 1u << EV_BRE, "Flags: what is granted is left");
-	report_eq(lwp_get32(l->cb + 4), 0x50000800, "BufferSize is rounded down, Random kept");
+	report_eq(lwp_get32(l->cb + 4), 0x50000000 | DEFAULT_RECORDS * RECORD_SIZE,
+		  "BufferSize is rounded down, Random kept");
 	report_eq(cb_interval(l, EV_IRE), 0, "a negative interval becomes the minimum, 0");
 	report_eq(cb_interval(l, EV_BRE), 0x1ffffff, "the largest interval is kept");
 	report_eq(lwp_get32(l->cb + 32), 10 * RECORD_SIZE, "Threshold is rounded down");
@@ -86,7 +87,7 @@ static void test_load(struct lwp *l)
 
 static void test_head(struct lwp *l)
 {
-	static const struct block outside = { .size = 64 * RECORD_SIZE, .head = 64 * RECORD_SIZE };
+	struct block outside = { .head = DEFAULT_RECORDS * RECORD_SIZE };
 
 	lwp_go(l, &outside, ll_load);
 	report_eq(cb_head(l), 0, "a head at the end of the ring becomes 0");
@@ -110,15 +111,15 @@ static void expect_gp(struct lwp *l, const char *what)
 
 static void test_gp(struct lwp *l)
 {
-	static const struct block least = { .size = 32 * RECORD_SIZE };
-	static const struct block less = { .size = 32 * RECORD_SIZE - 1 };
+	struct block least = { .size = least_records() * RECORD_SIZE };
+	struct block less = { .size = least_records() * RECORD_SIZE - 1 };
 	static const struct block outside = { .base = NON_CANONICAL };
-	static const struct block across = { .base = NON_CANONICAL - 63 * RECORD_SIZE };
+	struct block across = { .base = NON_CANONICAL - (DEFAULT_RECORDS - 1) * RECORD_SIZE };
 
 	lwp_go(l, &least, ll_load);
-	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "a ring of 32 records is enough");
+	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "the smallest ring is enough");
 	lwp_prepare(l, &less, ll_load);
-	expect_gp(l, "a ring of less than 32 records: #GP(0)");
+	expect_gp(l, "a ring smaller by a byte: #GP(0)");
 	lwp_prepare(l, &outside, ll_load);
 	expect_gp(l, "a non-canonical ring: #GP(0)");
 	lwp_prepare(l, &across, ll_load);
@@ -247,6 +248,7 @@ static void test_again(struct lwp *l)
 
 	lwp_prepare(l, &b, ll_again);
 	l->u.r.rcx = 7;
+	l->u.r.rdi = CB_VA + cb_slot(EV_IRE);
 	lwp_resume(l);
 	/* MOV and NOP; the counter that MOV has written is lost. NOP and SLWPCB after it. */
 	report_eq(cb_counter(l, EV_IRE), 47,

@@ -94,18 +94,20 @@ static void test_forms(struct lwp *l)
 
 static void test_full(struct lwp *l)
 {
-	static const struct block small = { .size = 32 * RECORD_SIZE };
+	/* The smallest ring, of which 32 slots are left. */
+	u32 left = least_records() - 32;
+	struct block small = { .size = least_records() * RECORD_SIZE, .head = left * RECORD_SIZE };
 
 	lwp_go_rsi(l, &small, ins_fill, 35);
 	/* 35 down to 1; 31 fit, the other four overwrite each other in the last slot. */
-	report_eq(cb_head(l), 31 * RECORD_SIZE, "full: the head stays before the tail");
+	report_eq(cb_head(l), (left + 31) * RECORD_SIZE, "full: the head stays before the tail");
 	report_eq(cb_missed(l), 4, "full: MissedEvents counts the rest");
 	report_eq(l->u.r.r9, 4, "full: CF is set for each of them");
-	expect_record(l, 30,
+	expect_record(l, left + 30,
 		      (struct rec){ EV_INS, .flags = 7, .data1 = 5, .data2 = 5,
 				    .address = (u64)ins_fill_insn },
 		      "full: the newest record that can be seen is the 31st");
-	expect_record(l, 31,
+	expect_record(l, left + 31,
 		      (struct rec){ EV_INS, .flags = 7, .data1 = 1, .data2 = 1,
 				    .address = (u64)ins_fill_insn },
 		      "full: the slot at the head has the last one");

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * LWP_CFG (C000_0105) and LWP_CBADDR (C000_0106), 43724-201 to 43724-214, with the numbers of the fam15h
- * profile: what WRMSR stores, ignores and refuses, and what it does to leaf 8000_001C and to a
- * running LWP (43724-109, 43724-110, 43724-315, 43724-606).
+ * LWP_CFG (C000_0105) and LWP_CBADDR (C000_0106), 43724-201 to 43724-214: what WRMSR stores, ignores and refuses, and
+ * what it does to leaf 8000_001C and to a running LWP (43724-108 to 43724-110, 43724-315, 43724-606).
  */
 #include "lwp_fixture.h"
 #include "test.h"
 #include "x86.h"
 
-/* VAL IRE BRE in 3:1, COREID in 39:32, VECTOR in 47:40. */
-#define CFG_RESET 0x0000000eul
+/* IRE BRE in 3:2, COREID in 39:32, VECTOR in 47:40. */
+#define CFG_SOME 0x0000000cul
 #define CFG_IGNORED 0xffff000000000001ul
 
 extern char msr_user[], msr_user_end[], msr_more[], msr_flush[];
@@ -23,28 +22,41 @@ USER_CODE("msr_user: llwpcb %rax\n"
 	  "msr_flush: slwpcb %rbx\n"
 	  "user_exit\n");
 
-static void test_cfg(void)
+static bool os(void)
 {
-	u64 v;
+	return option_is("context", "os");
+}
 
-	report_eq(rdmsr(LWP_MSR_CFG), CFG_RESET,
-		  "LWP_CFG at reset: all features but INT, COREID 0");
-	for (u32 bit = 4; bit <= 30; bit++) {
-		report_eq(try_wrmsr(LWP_MSR_CFG, CFG_RESET | 1ul << bit), FAULT(VEC_GP, 0),
+static void test_cfg(u64 reset)
+{
+	u32 edx = cpuid(LWP_CPUID_LEAF, 0).d, wrong = 0;
+	u64 all = 0xa5c300000000ul | (edx & ~1u), v;
+
+	report_eq(reset, os() ? 0 : edx & ~(1ul | LWP_F_INT),
+		  os() ? "LWP_CFG at reset: 0" :
+			 "LWP_CFG at reset: all features but INT, COREID 0");
+	wrmsr(LWP_MSR_CFG, CFG_SOME);
+	for (u32 bit = 1; bit <= 31; bit++) {
+		if (edx & 1u << bit)
+			continue;
+		report_eq(try_wrmsr(LWP_MSR_CFG, CFG_SOME | 1ul << bit), FAULT(VEC_GP, 0),
 			  "LWP_CFG bit %u is refused with #GP(0)", bit);
+		wrong += rdmsr(LWP_MSR_CFG) != CFG_SOME;
 	}
-	report_eq(rdmsr(LWP_MSR_CFG), CFG_RESET, "a refused write changes nothing");
-	report_eq(try_wrmsr(LWP_MSR_CFG, CFG_RESET | CFG_IGNORED), NO_FAULT,
+	report_eq(wrong, 0, "a refused write changes nothing");
+	report_eq(try_wrmsr(LWP_MSR_CFG, CFG_SOME | CFG_IGNORED), NO_FAULT,
 		  "bits 63:48 and 0 of LWP_CFG can be written");
-	report_eq(rdmsr(LWP_MSR_CFG), CFG_RESET, "and are ignored");
-	wrmsr(LWP_MSR_CFG, 0xa5c38000000aul);
-	report_eq(rdmsr(LWP_MSR_CFG), 0xa5c38000000aul,
-		  "VECTOR, COREID, INT and features are stored");
-	report_eq(cpuid(LWP_CPUID_LEAF, 0).a, 0x8000000b, "EAX is (EDX & LWP_CFG) | 1");
-	report_eq(cpuid(LWP_CPUID_LEAF, 0).d, 0x8000000f, "EDX does not follow LWP_CFG");
+	report_eq(rdmsr(LWP_MSR_CFG), CFG_SOME, "and are ignored");
+	report_eq(cpuid(LWP_CPUID_LEAF, 0).a, CFG_SOME | 1, "EAX is (EDX & LWP_CFG) | 1");
+	wrmsr(LWP_MSR_CFG, all);
+	report_eq(rdmsr(LWP_MSR_CFG), all, "VECTOR, COREID and all features of EDX are stored");
+	report_eq(cpuid(LWP_CPUID_LEAF, 0).a, edx, "EAX is EDX then");
 	wrmsr(LWP_MSR_CFG, 0xa5c300000001ul);
-	report_eq(cpuid(LWP_CPUID_LEAF, 0).a, 0, "no feature in LWP_CFG: not available, EAX is 0");
-	wrmsr(LWP_MSR_CFG, CFG_RESET);
+	report_eq(cpuid(LWP_CPUID_LEAF, 0).d, edx, "EDX does not follow LWP_CFG");
+	report_eq(cpuid(LWP_CPUID_LEAF, 0).a, os(),
+		  os() ? "no feature in LWP_CFG: EAX is 1" :
+			 "no feature in LWP_CFG: not available, EAX is 0");
+	wrmsr(LWP_MSR_CFG, CFG_SOME);
 	report_eq(try_rdmsr(LWP_MSR_CFG, &v), NO_FAULT, "RDMSR LWP_CFG");
 }
 
@@ -80,9 +92,9 @@ static void test_bits(struct lwp *l)
 
 	lwp_go(l, &b, msr_user);
 	/* 49: the NOP. */
-	wrmsr(LWP_MSR_CFG, CFG_RESET & ~(1ul << EV_IRE));
+	wrmsr(LWP_MSR_CFG, 1u << EV_BRE);
 	lwp_run(l, msr_more);
-	wrmsr(LWP_MSR_CFG, CFG_RESET);
+	wrmsr(LWP_MSR_CFG, CFG_SOME);
 	lwp_run(l, msr_more);
 	lwp_run(l, msr_flush);
 	report_eq(cb_counter(l, EV_IRE), 47,
@@ -90,6 +102,8 @@ static void test_bits(struct lwp *l)
 	report_eq(cb_counter(l, EV_BRE), 48, "BRE counts all the time");
 	report_eq(cb_flags(l), 1u << EV_IRE | 1u << EV_BRE, "Flags are as they were");
 
+	if (os())
+		return;
 	/* 46 after SLWPCB. */
 	wrmsr(LWP_MSR_CFG, 0);
 	lwp_run(l, msr_more);
@@ -97,20 +111,20 @@ static void test_bits(struct lwp *l)
 	user_run(&u);
 	report_eq(u.r.vector, VEC_UD, "nothing is left: the instructions raise #UD");
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "the state stays");
-	wrmsr(LWP_MSR_CFG, CFG_RESET);
+	wrmsr(LWP_MSR_CFG, CFG_SOME);
 	lwp_run(l, msr_more);
 	lwp_run(l, msr_flush);
 	report_eq(cb_counter(l, EV_IRE), 44, "set again, LWP continues where it was");
 	report_eq(cb_counter(l, EV_BRE), 47, "with both events");
-	lwp_stop();
 }
 
 FLAT_TEST(msr)
 {
+	u64 reset = rdmsr(LWP_MSR_CFG);
 	struct lwp l;
 
-	test_cfg();
 	lwp_init(&l);
+	test_cfg(reset);
 	test_cbaddr(&l);
 	test_bits(&l);
 }

@@ -64,7 +64,7 @@ static void set_image(struct lwp *l, const u8 *image)
 
 static void test_refused(struct lwp *l)
 {
-	static const struct {
+	const struct {
 		const char *name;
 		u32 offset, size;
 		u64 value;
@@ -75,7 +75,7 @@ static void test_refused(struct lwp *l)
 		{ "a ring that ends non-canonical", 16, 8, NON_CANONICAL - 32 },
 		{ "a ring of 31 records", 24, 4, 31 * 32 },
 		{ "a ring size that is no multiple of 32", 24, 4, 64 * 32 + 8 },
-		{ "a head at the end of the ring", 12, 4, 64 * 32 },
+		{ "a head at the end of the ring", 12, 4, DEFAULT_RECORDS * RECORD_SIZE },
 		{ "a head between records", 12, 4, 16 },
 		{ "a counter of more than 26 bits", 68, 4, 0x02000000 },
 		{ "a counter below -2^25", 68, 4, 0xfdffffff },

@@ -44,7 +44,8 @@ static void expect_layout(const char *who)
 	report_eq(lwp_get32(lwp + 8), 1u << EV_IRE | 1u << EV_BRE, "Flags");
 	report_eq(lwp_get32(lwp + 12), 0, "BufferHeadOffset");
 	report_eq(lwp_get64(lwp + 16), RING_VA, "BufferBase");
-	report_eq(lwp_get32(lwp + 24), 0x30000800, "BufferSize and Random");
+	report_eq(lwp_get32(lwp + 24), 0x30000000 | DEFAULT_RECORDS * RECORD_SIZE,
+		  "BufferSize and Random");
 	report_eq(lwp_get32(lwp + 28), 1u << 28, "Filters");
 	report(all(lwp + 32, 32, 0), "no pending record");
 	report_eq(lwp_get32(lwp + 64 + 4), 48, "EventCounter2: 50, two NOPs");

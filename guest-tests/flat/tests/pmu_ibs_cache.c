@@ -211,7 +211,7 @@ static struct streams {
 		u64 rip, data, data2, data3, address;
 	} sample[SAMPLES];
 	u32 records;
-	u8 ring[DEFAULT_RECORDS * RECORD_SIZE];
+	u8 ring[64 * RECORD_SIZE];
 } alone, now;
 
 static u64 again;

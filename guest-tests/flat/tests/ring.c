@@ -8,7 +8,6 @@
 #include "test.h"
 #include "x86.h"
 
-#define RING_RECORDS 32u
 #define CONT (1u << 29)
 
 extern char ring_nops[], ring_first[], ring_stop[], ring_ins[], ring_change[], ring_c2[], ring_c4[],
@@ -30,13 +29,17 @@ USER_CODE("ring_nops: llwpcb %rax\n"
 	  "ring_change: llwpcb %rax\n"
 	  "ring_c1: nop\n"
 	  "ring_c2: nop\n"
-	  "ring_c3: movl $3, 136(%rax)\n"
+	  "ring_c3: movl $3, (%rdi)\n"
 	  "ring_c4: nop\n"
 	  "ring_c5: nop\n"
 	  "ring_c6: nop\n"
 	  "ring_c7: nop\n"
 	  "ring_c8: nop\n"
 	  "user_exit\n");
+
+/* The smallest ring, and where its last 32 slots begin. */
+#define RING_SIZE (least_records() * RECORD_SIZE)
+#define LEFT (least_records() - 32)
 
 static struct rec nop(u32 n)
 {
@@ -45,48 +48,53 @@ static struct rec nop(u32 n)
 
 static void test_full(struct lwp *l)
 {
-	static const struct block b = { .size = RING_RECORDS * RECORD_SIZE,
-					.event = { { EV_IRE, 0, 0 } } };
+	struct block b = { .size = RING_SIZE,
+			   .head = LEFT * RECORD_SIZE,
+			   .event = { { EV_IRE, 0, 0 } } };
+	struct rec second;
 	bool ok = true;
 
 	lwp_go(l, &b, ring_nops);
-	report_eq(cb_head(l), 31 * RECORD_SIZE, "40 records, ring of 32: the head stops at 31");
+	second = ring_record(l, 2);
+	report_eq(cb_head(l), (LEFT + 31) * RECORD_SIZE,
+		  "40 records for 32 slots: the head stops at the last");
 	report_eq(cb_missed(l), 9, "40 - 31 records are missed");
 	for (u32 i = 0; i < 31; i++) {
-		struct rec got = ring_record(l, i);
+		struct rec got = ring_record(l, LEFT + i);
 
 		ok &= got.id == EV_IRE && got.address == nop(i).address;
 	}
 	report(ok, "the first 31 are in order");
-	expect_record(l, 31, nop(39), "the last slot has the last record");
-	report(ring_untouched(l, RING_RECORDS), "nothing is written after the ring");
-	report_eq(*as_pte(l->cr3, RING_VA) & (PTE_A | PTE_D), PTE_A | PTE_D,
+	expect_record(l, LEFT + 31, nop(39), "the last slot has the last record");
+	report(ring_untouched(l, least_records()), "nothing is written after the ring");
+	report_eq(*as_pte(l->cr3, RING_VA + b.head) & (PTE_A | PTE_D), PTE_A | PTE_D,
 		  "the ring's page is accessed and dirty");
 
 	/* Two slots are freed: the record at the head becomes visible with the next. */
 	cb_set_tail(l, 2 * RECORD_SIZE);
 	l->u.r.rip = (u64)ring_stop + 37;
 	lwp_resume(l);
-	/* Slots 31, 0 and 1; at 1 the ring is full again. */
+	/* The last slot, 0 and 1; at 1 the ring is full again. */
 	report_eq(cb_head(l), RECORD_SIZE, "the tail moved by two: two more fit");
 	report_eq(cb_missed(l), 10, "the third is missed");
-	expect_record(l, 31, (struct rec)REC_IRE(ring_stop + 37), "slot 31 is written first");
+	expect_record(l, LEFT + 31, (struct rec)REC_IRE(ring_stop + 37),
+		      "the last slot is written first");
 	expect_record(l, 0, (struct rec)REC_IRE(ring_stop + 38), "then the ring wraps to slot 0");
 	expect_record(l, 1, (struct rec)REC_IRE(ring_stop + 39), "slot 1 is the full ring's slot");
-	expect_record(l, 2, nop(2), "slot 2 is not touched");
+	expect_record(l, 2, second, "slot 2 is not touched");
 }
 
 static void test_start(struct lwp *l)
 {
-	static const struct block b = { .size = RING_RECORDS * RECORD_SIZE,
-					.head = 30 * RECORD_SIZE,
-					.tail = 30 * RECORD_SIZE,
-					.missed = 0xffffffff,
-					.event = { { EV_IRE, 0, 0 } } };
+	struct block b = { .size = RING_SIZE,
+			   .head = (LEFT + 30) * RECORD_SIZE,
+			   .tail = 30 * RECORD_SIZE,
+			   .missed = 0xffffffff,
+			   .event = { { EV_IRE, 0, 0 } } };
 
 	lwp_go(l, &b, ring_nops);
-	report_eq(cb_head(l), 29 * RECORD_SIZE, "head and tail at 30: full at 29");
-	expect_record(l, 30, nop(0), "the first record is at the head");
+	report_eq(cb_head(l), 29 * RECORD_SIZE, "head at the last but one, tail at 30: full at 29");
+	expect_record(l, LEFT + 30, nop(0), "the first record is at the head");
 	expect_record(l, 0, nop(2), "the third is at 0");
 	expect_record(l, 29, nop(39), "the last is at 29");
 	report_eq(cb_missed(l), 0x100000008, "MissedEvents has 64 bits");
@@ -94,25 +102,26 @@ static void test_start(struct lwp *l)
 
 static void test_continuous(struct lwp *l)
 {
-	static const struct block b = { .size = RING_RECORDS * RECORD_SIZE,
-					.flags = CONT,
-					.event = { { EV_IRE, 0, 0 } } };
+	struct block b = { .size = RING_SIZE,
+			   .head = LEFT * RECORD_SIZE,
+			   .flags = CONT,
+			   .event = { { EV_IRE, 0, 0 } } };
 
 	lwp_go(l, &b, ring_nops);
 	report_eq(cb_flags(l) & ~1u, CONT | 1u << EV_IRE, "continuous mode is granted");
 	report_eq(cb_head(l), 8 * RECORD_SIZE, "continuous: 40 records end at slot 8");
 	expect_record(l, 7, nop(39), "continuous: the last is at 7");
-	expect_record(l, 8, nop(8), "continuous: the oldest that is left is at 8");
-	expect_record(l, 31, nop(31), "continuous: slot 31 is an ordinary one");
+	expect_record(l, LEFT + 8, nop(8), "continuous: the oldest that is left is at 8");
+	expect_record(l, LEFT + 31, nop(31), "continuous: the last slot is an ordinary one");
 }
 
 /* 43724-625: in continuous mode no ring is full, so LWPINS never sets CF. */
 static void test_ins_continuous(struct lwp *l)
 {
-	struct block b = { .size = RING_RECORDS * RECORD_SIZE, .flags = CONT };
+	struct block b = { .size = RING_SIZE, .head = LEFT * RECORD_SIZE, .flags = CONT };
 
 	lwp_go_rsi(l, &b, ring_ins, 40);
-	report_eq(l->u.r.r9, 0, "continuous: 40 LWPINS into a ring of 32 leave CF clear");
+	report_eq(l->u.r.r9, 0, "continuous: 40 LWPINS for 32 slots leave CF clear");
 	report_eq(cb_head(l), 8 * RECORD_SIZE, "the head has gone round");
 	report_eq(cb_missed(l), 0, "nothing is missed");
 	b.flags = 0;
@@ -123,16 +132,18 @@ static void test_ins_continuous(struct lwp *l)
 /* 43724-806: a tail outside the ring is 0, one between records is rounded down. */
 static void test_bad_tail(struct lwp *l)
 {
-	static const struct block outside = { .size = RING_RECORDS * RECORD_SIZE,
-					      .tail = RING_RECORDS * RECORD_SIZE,
-					      .event = { { EV_IRE, 0, 0 } } };
-	static const struct block between = { .size = RING_RECORDS * RECORD_SIZE,
-					      .tail = 11 * RECORD_SIZE - 1,
-					      .event = { { EV_IRE, 0, 0 } } };
+	struct block outside = { .size = RING_SIZE,
+				 .head = LEFT * RECORD_SIZE,
+				 .tail = RING_SIZE,
+				 .event = { { EV_IRE, 0, 0 } } };
+	struct block between = { .size = RING_SIZE,
+				 .tail = 11 * RECORD_SIZE - 1,
+				 .event = { { EV_IRE, 0, 0 } } };
 
 	lwp_go(l, &outside, ring_nops);
-	report_eq(cb_head(l), 31 * RECORD_SIZE, "a tail at the ring's end: full before slot 0");
-	report_eq(lwp_get32(l->cb + LWP_CB_TAIL), RING_RECORDS * RECORD_SIZE,
+	report_eq(cb_head(l), (LEFT + 31) * RECORD_SIZE,
+		  "a tail at the ring's end: full before slot 0");
+	report_eq(lwp_get32(l->cb + LWP_CB_TAIL), RING_SIZE,
 		  "the tail is not corrected in the block");
 	lwp_go(l, &between, ring_nops);
 	report_eq(cb_head(l), 9 * RECORD_SIZE, "a tail in the middle of slot 10: full before it");
@@ -144,7 +155,9 @@ static void test_interval(struct lwp *l)
 {
 	static const struct block b = { .event = { { EV_IRE, 1, 1 } } };
 
-	lwp_go(l, &b, ring_change);
+	lwp_prepare(l, &b, ring_change);
+	l->u.r.rdi = CB_VA + cb_slot(EV_IRE);
+	lwp_resume(l);
 	EXPECT_RECORDS(l, "the interval becomes 3 after the first record", REC_IRE(ring_c2),
 		       REC_IRE(ring_c4), REC_IRE(ring_c8));
 }

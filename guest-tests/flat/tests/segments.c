@@ -150,8 +150,8 @@ static void test_ring_limit(struct lwp *l)
 {
 	struct block b = every;
 
-	b.base = RING_VA + RING_PAGES * PAGE_SIZE - 32 * RECORD_SIZE;
-	b.size = 32 * RECORD_SIZE;
+	b.size = least_records() * RECORD_SIZE;
+	b.base = RING_VA + RING_PAGES * PAGE_SIZE - b.size;
 	prepare(l, &b, seg_32, SEG_32BIT_BYTES);
 	seg_set(USER_FREE_DS, 0, (RING_VA + RING_PAGES * PAGE_SIZE) / PAGE_SIZE - 1, SEG_USER_DATA,
 		SEG_32BIT_PAGES);
@@ -164,7 +164,7 @@ static void test_ring_limit(struct lwp *l)
 	l->u.ds = USER_FREE_DS;
 	expect_gp(l, "32-bit code: a ring whose last byte is beyond the limit of DS is #GP");
 
-	b.base = 0x100000000 - 32 * RECORD_SIZE;
+	b.base = 0x100000000 - b.size;
 	prepare(l, &b, seg_32, SEG_32BIT_BYTES);
 	run_to_store_fault(l, PF_WRITE | PF_USER, (u32)b.base, (u64)(seg_32_2 - seg_base),
 			   "32-bit code: a ring up to 4 GiB is taken, and is missing");

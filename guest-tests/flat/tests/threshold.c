@@ -107,8 +107,8 @@ static void test_compare(struct lwp *l)
 	go(l,
 	   (struct block){ .flags = INT,
 			   .threshold = 96,
-			   .head = 62 * RECORD_SIZE,
-			   .tail = 62 * RECORD_SIZE },
+			   .head = (DEFAULT_RECORDS - 2) * RECORD_SIZE,
+			   .tail = (DEFAULT_RECORDS - 2) * RECORD_SIZE },
 	   on);
 	EXPECT_AT("what is in the ring is counted across its end", 3, 4, 5);
 	go(l, (struct block){ .flags = INT, .threshold = 96, .head = 64, .tail = 0 }, on);
@@ -168,12 +168,13 @@ static void test_masked(struct lwp *l)
 	report_eq(count, 2, "and no more");
 }
 
-/* Ring of 32: full after 31 records. */
+/* The smallest ring, of which 32 slots are left: full after 31 records. */
 static void test_full(struct lwp *l)
 {
 	struct block b = { .flags = INT,
-			   .size = 32 * RECORD_SIZE,
-			   .threshold = 31 * RECORD_SIZE,
+			   .size = least_records() * RECORD_SIZE,
+			   .head = (least_records() - 32) * RECORD_SIZE,
+			   .threshold = (least_records() - 1) * RECORD_SIZE,
 			   .event = { { EV_IRE, 0, 0 } } };
 
 	count = 0;
