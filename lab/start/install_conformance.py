@@ -16,7 +16,7 @@ from lab.common.steps import step
 from lab.testing.suite import RUNNER
 
 KERNEL = HOST / "guest-tests/flat/flat.elf"
-JUDGE = ("judge.py", "planted.py", "table.py")
+JUDGE = ("judge.py", "manifest.py", "planted.py", "table.py")
 PAGE = TOP / "guest-tests/flat/conformance.md"
 IMAGE = "conformance.iso"
 HEAD = """\

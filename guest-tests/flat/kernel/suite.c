@@ -133,15 +133,16 @@ static u32 cpuid_register(u32 leaf, u32 subleaf, char name)
 /* Does the processor have what the need's line, after its name, asks for? */
 static bool meets(const char *p)
 {
-	u32 leaf = hex(&p), subleaf = hex(&p), mask, value;
+	u32 leaf = hex(&p), subleaf = hex(&p), mask, least, has;
 	const char *name;
 
 	/* "ecx" */
 	if (word(&p, &name) != 3)
 		bail("a need without a register");
 	mask = hex(&p);
-	value = hex(&p);
-	return (cpuid_register(leaf, subleaf, name[1]) & mask) == value;
+	least = hex(&p);
+	has = cpuid_register(leaf, subleaf, name[1]) & mask;
+	return has >= least && has <= hex(&p);
 }
 
 /* The first of the needs "a,b,c" that the processor does not meet: its length; 0: it meets all. */

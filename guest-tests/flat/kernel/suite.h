@@ -3,7 +3,7 @@
  * Many rows in one boot, for a machine that nobody starts again for each: the rows are the lines of a file that the
  * loader has put into memory. After each row the kernel puts itself back as it was loaded. The lines:
  *
- *	need NAME LEAF SUBLEAF REGISTER MASK VALUE	CPUID must have VALUE in the bits of MASK; numbers in hex
+ *	need NAME LEAF SUBLEAF REGISTER MASK LEAST MOST	CPUID must have LEAST to MOST in the bits of MASK; numbers in hex
  *	row NAME NEEDS WORDS				NEEDS: names with commas, or -; WORDS: the row's command line
  */
 #ifndef FLAT_SUITE_H

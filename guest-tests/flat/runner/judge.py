@@ -3,14 +3,16 @@
 """What a test kernel's serial log amounts to: that of one row, or that of the suite that stands alone (kernel/suite.h).
 It may be cut, or have anything in it: firmware and loaders write there, too.
 
-judge.py LOG prints a TAP line for each row, with the points that are not ok below it. The last line is
-"N passed, N failed, N skipped". Exit status: 0, 1 failures or no row there, 2 it cannot be read, 77 no row has run."""
+judge.py LOG prints a TAP line for each row, with the points that are not ok below it, and which rows have not run for
+want of what. The last line is "N passed, N failed, N skipped". Exit status: 0, 1 failures or no row there, 2 it cannot
+be read, 77 no row has run."""
 
 import re
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from manifest import NEEDS
 from table import ROWS
 
 # isa-debug-exit turns the kernel's value v into exit status 2 * v + 1.
@@ -112,6 +114,7 @@ class _Suite:
         self.announced: int | None = None  # rows of the suite
         self.begun, self.ended = 0, False
         self.row: tuple[str, Tap] | None = None
+        self.lacks: dict[str, list[str]] = {}  # rows that have not run, by need
 
     def _say(self, word: str, text: str) -> None:
         self.sums["skip" if SKIP in text else word] += 1
@@ -128,6 +131,9 @@ class _Suite:
             self._say("not ok", f"{name}: {tap.failed} of {tap.plan} points")
         else:
             self._say("ok", name if tap.passed else f"{name}{SKIP}{clean(tap.skip)}")
+            need = "" if tap.passed else tap.skip.removeprefix("needs ")
+            if need in NEEDS:
+                self.lacks.setdefault(f"{need} ({NEEDS[need].text})", []).append(name)
         self.lines += [f"#   {clean(note)}" for note in tap.notes[:NOTES]]
 
     def _end(self) -> None:
@@ -177,7 +183,8 @@ def judge(lines: Iterable[str]) -> tuple[int, str]:
     passed, failed, skipped = suite.sums.values()
     if not suite.lines:
         return 2, ""
-    end = [f"1..{passed + failed + skipped}", f"{passed} passed, {failed} failed, {skipped} skipped", ""]
+    not_run = [f"# not run for want of {need}: {' '.join(rows)}" for need, rows in suite.lacks.items()]
+    end = [*not_run, f"1..{passed + failed + skipped}", f"{passed} passed, {failed} failed, {skipped} skipped", ""]
     return 1 if failed else 0 if passed else 77, "\n".join(["TAP version 13", *suite.lines, *end])
 
 

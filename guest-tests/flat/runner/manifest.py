@@ -16,91 +16,79 @@ MEMORY = 64  # MiB
 
 
 class Need(NamedTuple):
-    """CPUID has `value` in the bits of `mask`."""
+    """CPUID has a number from `least` to `most` in the bits of `mask`."""
 
     name: str
     leaf: int
     subleaf: int
     register: str
     mask: int
-    value: int
+    least: int
+    most: int
     text: str
 
 
-# Literal numbers: tests/leaf.c has what CPUID says of each processor of the table.
+def _bits(name: str, leaf: int, register: str, mask: int, text: str) -> Need:
+    return Need(name, leaf, 0, register, mask, mask, mask, text)
+
+
+# Capabilities, not vlwp's numbers: the tests read sizes, places and filters from the leaf.
 NEEDS = {
-    need[0]: Need(*need)
+    need.name: need
     for need in (
-        ("no-lwp", 0x80000001, 0, "ecx", 0x8000, 0, "LWP is absent"),
-        ("lwp", 0x80000001, 0, "ecx", 0x8000, 0x8000, "LWP"),
-        ("lwp-43724", 0x8000001c, 0, "ebx", 0xff00ff00, 0x80002000,
-         "the control block of 43724: events from byte 128, records of 32 bytes"),
-        ("lwp-2007", 0x8000001c, 0, "ebx", 0xffffffff, 0x01032040, "the control block of 2007, with 3 slots"),
-        ("one-slot", 0x8000001c, 0, "ebx", 0xffffffff, 0x01012030, "the control block of 2007, with one slot"),
-        ("all-events", 0x8000001c, 0, "ebx", 0x00ff00ff, 0x00060016, "EventIds up to 6"),
-        ("all-features", 0x8000001c, 0, "edx", 0xe000000f, 0xe000000f,
-         "LWPVAL, instructions, branches, continuous mode, time stamp, interrupt"),
-        ("all-filters", 0x8000001c, 0, "ecx", 0x20fffe00, 0x20010200,
-         "IP filter, rings of 32 records and more, version 1"),
-        ("fam15h-events", 0x8000001c, 0, "ebx", 0x00ff00ff, 0x00030013, "EventIds up to 3"),
-        ("fam15h-features", 0x8000001c, 0, "edx", 0xe000007f, 0x8000000f,
-         "LWPVAL, instructions, branches, interrupt, and nothing else"),
-        ("fam15h-filters", 0x8000001c, 0, "ecx", 0xfffffe00, 0x00010200, "no filter, version 1"),
-        ("two-events", 0x8000001c, 0, "ebx", 0x00ff00ff, 0x00020012, "EventIds up to 2"),
-        ("min-ring-4", 0x8000001c, 0, "ecx", 0x20fffe00, 0x20040200,
-         "IP filter, rings of 128 records and more, version 1"),
-        ("clocks", 0x8000001c, 0, "edx", 0x60, 0x60, "clock events"),
-        ("xsave", 0xd, 0, "edx", 0x40000000, 0x40000000, "LWP is component 62 of XSAVE"),
-        ("no-xsave", 0xd, 0, "edx", 0x40000000, 0, "the hypervisor switches the state of LWP"),
-        ("vmcb", 0x8000001c, 0, "ecx", 0x01000000, 0x01000000, "LWP is in the VMCB"),
-        ("svm", 0x80000001, 0, "ecx", 0x4, 0x4, "SVM"),
-        ("npt", 0x8000000a, 0, "edx", 0x1, 0x1, "nested paging"),
-        ("vls", 0x8000000a, 0, "edx", 0x8000, 0x8000, "virtual VMLOAD and VMSAVE"),
-        ("perfctr-core", 0x80000001, 0, "ecx", 0x00800000, 0x00800000, "6 core counters"),
-        ("perfmon-v2", 0x80000022, 0, "eax", 0x1, 0x1, "PerfMonV2"),
-        ("irperf", 0x80000008, 0, "ebx", 0x2, 0x2, "the counter of retired instructions"),
-        ("lbr", 0x80000022, 0, "eax", 0x2, 0x2, "last branch records, version 2"),
-        ("lbr-freeze", 0x80000022, 0, "eax", 0x4, 0x4, "they freeze with the counters' interrupts"),
-        ("lbrv", 0x8000000a, 0, "edx", 0x2, 0x2, "LBR virtualization"),
-        ("ibs", 0x80000001, 0, "ecx", 0x400, 0x400, "instruction-based sampling"),
-        ("monitor", 1, 0, "ecx", 0x8, 0x8, "MONITOR and MWAIT"),
-        ("la57", 7, 0, "ecx", 0x10000, 0x10000, "five-level paging"),
+        Need("no-lwp", 0x80000001, 0, "ecx", 0x8000, 0, 0, "LWP is absent"),
+        _bits("lwp", 0x80000001, "ecx", 0x8000, "LWP"),
+        # The offset of the events is a multiple of 8; a leaf of 2007 has its version there, 1.
+        Need("rev-43724", 0x8000001c, 0, "ebx", 0x0700ff00, 0x2000, 0x2000, "a leaf of 43724, records of 32 bytes"),
+        Need("version-1", 0x8000001c, 0, "ecx", 0xfe00, 0x200, 0x200, "version 1 of 43724"),
+        Need("small-ring", 0x8000001c, 0, "ecx", 0xff0000, 0, 0x100000, "rings of 512 records, or of fewer"),
+        Need("smallest-ring", 0x8000001c, 0, "ecx", 0xff0000, 0, 0x10000, "rings of 32 records"),
+        Need("rev-2007", 0x8000001c, 0, "ebx", 0xff00ff00, 0x01002000, 0x01002000, "a leaf of 2007, version 1"),
+        Need("3-slots", 0x8000001c, 0, "ebx", 0xff0000, 0x30000, 0xff0000, "three event slots or more"),
+        Need("1-slot", 0x8000001c, 0, "ebx", 0xff0000, 0x10000, 0x10000, "one event slot"),
+        *(_bits(f"event-{n}", 0x8000001c, "edx", 1 << n, f"EventId {n}") for n in range(1, 7)),
+        _bits("time-stamp", 0x8000001c, "edx", 1 << 30, "time stamps"),
+        _bits("interrupt", 0x8000001c, "edx", 1 << 31, "the threshold interrupt"),
+        _bits("xsave", 0xd, "edx", 0x40000000, "LWP is component 62 of XSAVE"),
+        Need("no-xsave", 0xd, 0, "edx", 0x40000000, 0, 0, "the hypervisor switches the state of LWP"),
+        _bits("vmcb", 0x8000001c, "ecx", 0x01000000, "LWP is in the VMCB"),
+        _bits("svm", 0x80000001, "ecx", 0x4, "SVM"),
+        _bits("npt", 0x8000000a, "edx", 0x1, "nested paging"),
+        _bits("vls", 0x8000000a, "edx", 0x8000, "virtual VMLOAD and VMSAVE"),
+        _bits("perfctr-core", 0x80000001, "ecx", 0x00800000, "6 core counters"),
+        _bits("perfmon-v2", 0x80000022, "eax", 0x1, "PerfMonV2"),
+        _bits("irperf", 0x80000008, "ebx", 0x2, "the counter of retired instructions"),
+        _bits("lbr", 0x80000022, "eax", 0x2, "last branch records, version 2"),
+        _bits("lbr-freeze", 0x80000022, "eax", 0x4, "they freeze with the counters' interrupts"),
+        _bits("lbrv", 0x8000000a, "edx", 0x2, "LBR virtualization"),
+        _bits("ibs", 0x80000001, "ecx", 0x400, "instruction-based sampling"),
+        _bits("monitor", 1, "ecx", 0x8, "MONITOR and MWAIT"),
+        _bits("la57", 7, "ecx", 0x10000, "five-level paging"),
     )
 }
-# What a property of QEMU's CPU means for CPUID; those of LWP's leaf are in _leaf().
+# What a property of QEMU's CPU means for CPUID; of LWP's leaf a row says itself what it asks for.
 MEANS = {
-    "+lwp": "lwp", "lwp-context=os": "xsave", "lwp-vmcb=on": "vmcb", "+svm": "svm", "+npt": "npt",
-    "+v-vmsave-vmload": "vls", "+perfctr-core": "perfctr-core", "+perfmon-v2": "perfmon-v2", "+irperf": "irperf",
-    "+amd-lbr-v2": "lbr", "+amd-lbr-pmc-freeze": "lbr-freeze", "+lbrv": "lbrv", "+ibs": "ibs", "+monitor": "monitor",
-    "+la57": "la57",
+    "lwp-context=os": "xsave", "lwp-vmcb=on": "vmcb", "+svm": "svm", "+npt": "npt", "+v-vmsave-vmload": "vls",
+    "+perfctr-core": "perfctr-core", "+perfmon-v2": "perfmon-v2", "+irperf": "irperf", "+amd-lbr-v2": "lbr",
+    "+amd-lbr-pmc-freeze": "lbr-freeze", "+lbrv": "lbrv", "+ibs": "ibs", "+monitor": "monitor", "+la57": "la57",
 }
-
-
-def _leaf(has: list[str]) -> list[str]:
-    """What the leaf says of LWP with these properties."""
-    if "lwp-rev=2007" in has:
-        return ["one-slot" if "lwp-max-events=1" in has else "lwp-2007"]
-    if "lwp-profile=fam15h" in has:
-        return ["lwp-43724", "fam15h-events", "fam15h-features", "fam15h-filters"]
-    events = ["two-events"] if "lwp-max-events=2" in has else ["all-events", "all-features"]
-    return ["lwp-43724", *events, "min-ring-4" if "lwp-min-buffer=4" in has else "all-filters"]
+REVISIONS = {False: ("lwp", "rev-43724", "version-1", "small-ring"), True: ("lwp", "rev-2007")}
 
 
 def needs(row: Row) -> list[Need]:
     """What a row of the suite asks of CPUID."""
     has = row.cpu.split(",")
     names = ["no-lwp"] if row.absence else []
+    names += REVISIONS["lwp-rev=2007" in has] + tuple(row.asks.split()) if "+lwp" in has else ()
     names += [need for prop, need in MEANS.items() if prop in has]
-    names += _leaf(has) if "+lwp" in has else []
     names += ["no-xsave"] if row.hidden else []
-    names += ["clocks"] if row.needs == "clocks" else []
     return [NEEDS[name] for name in names]
 
 
 def rows_text() -> str:
     """The file that the kernel takes."""
     lines = [
-        f"need {n.name} {n.leaf:x} {n.subleaf:x} {n.register} {n.mask:x} {n.value:x}" for n in NEEDS.values()
+        f"need {n.name} {n.leaf:x} {n.subleaf:x} {n.register} {n.mask:x} {n.least:x} {n.most:x}" for n in NEEDS.values()
     ]
     for row in ROWS:
         if not row.lab:
@@ -109,7 +97,7 @@ def rows_text() -> str:
 
 
 def _json(need: Need) -> dict[str, object]:
-    numbers = {key: f"{getattr(need, key):#010x}" for key in ("leaf", "mask", "value")}
+    numbers = {key: f"{getattr(need, key):#010x}" for key in ("leaf", "mask", "least", "most")}
     return {**need._asdict(), **numbers}
 
 

@@ -34,6 +34,7 @@ OF_QEMU = "QEMU itself"
 OF_SETTING = "a setting of QEMU that CPUID does not tell"
 OF_MACHINE = "a device or the chipset of QEMU's machine"
 OF_RESET = "it resets the machine"
+OF_ROW = "the suite runs its test on every processor, by another row"
 OF_TOOL = "a load for other programs of the lab"
 
 # What a row may need of the accelerator on which it runs, and who offers it. os-context: XCR0[62] and XSAVE component
@@ -63,6 +64,7 @@ class Row:
     adversarial: bool = False
     # The suite without the lab (manifest.py):
     absence: bool = False  # it is about processors without LWP
+    asks: str = "event-2"  # of LWP's leaf
     hidden: bool = False  # it is about state of LWP that the guest's system does not switch
     lab: str = ""  # why the row is not in it
 
@@ -121,66 +123,66 @@ ROWS = (
         needs="dcache", lab=OF_QEMU),
     # 2007-106
     Row("leaf_2007_dcache", f"{REV07}{CACHES}", "want=2007dcache", test="leaf", needs="dcache", lab=OF_QEMU),
-    Row("msr", FAM15H, hidden=True),
+    Row("msr", FAM15H, asks="event-2 event-3"),
     # The four instructions.
-    Row("ud", LWP),
+    Row("ud", LWP, asks=""),
     Row("legacy", LWP, cpus=2, hidden=True),
-    Row("xop_forms", LWP),
-    Row("realmode", LWP, cpus=2),
-    Row("llwpcb", LWP),
+    Row("xop_forms", LWP, asks=""),
+    Row("realmode", LWP, cpus=2, asks=""),
+    Row("llwpcb", LWP, asks="event-2 event-3"),
     Row("slwpcb", LWP),
     Row("lwpins", LWP),
-    Row("lwpval", LWP),
+    Row("lwpval", LWP, asks="event-1 event-2"),
     Row("limits", f"{LWP},lwp-min-buffer=4,lwp-max-events=2"),
-    Row("cpl0", LWP),
+    Row("cpl0", LWP, asks="event-1 event-2"),
     # Counting and records.
-    Row("fields", LWP),
-    Row("fields_fam15h", FAM15H, test="fields"),  # 43724-111
+    Row("fields", LWP, asks="event-1 event-2 event-3"),
+    Row("fields_fam15h", FAM15H, test="fields", lab=OF_ROW),  # 43724-111
     Row("ire", LWP),
     Row("ire_edges", LWP),
     Row("ire_special", LWP),
     Row("io_break", LWP, needs="io-break"),
     Row("ire_sweep", LWP),
-    Row("budget", LWP),
+    Row("budget", LWP, asks="event-1 event-2 event-3"),
     Row("find_mmio", LWP),
-    Row("async", LWP, cpus=2, needs="speed"),
+    Row("async", LWP, cpus=2, needs="speed", asks="event-2 event-3"),
     Row("async_short", LWP, "turns=600", test="async", cpus=2, needs="kvm", lab=OF_SETTING),  # 43724-701, 2007-701
-    Row("bre", LWP),
-    Row("bre_forms", LWP),
-    Row("filters", LWP),
-    Row("filters_fam15h", FAM15H, test="filters"),  # 43724-111
-    Row("segments", LWP),
+    Row("bre", LWP, asks="event-3"),
+    Row("bre_forms", LWP, asks="event-2 event-3"),
+    Row("filters", LWP, asks="event-2 event-3"),
+    Row("filters_fam15h", FAM15H, test="filters", lab=OF_ROW),  # 43724-111
+    Row("segments", LWP, asks="event-2 event-3"),
     Row("smm", LWP, lab=OF_MACHINE),
-    Row("simultaneous", LWP),
-    Row("ptsc", LWP),
-    Row("clocks", LWP, needs="clocks"),
+    Row("simultaneous", LWP, asks="event-2 event-3"),
+    Row("ptsc", LWP, asks="time-stamp"),
+    Row("clocks", LWP, needs="clocks", asks="event-5 event-6"),
     Row("dcache", f"{LWP}{CACHES}", needs="dcache", lab=OF_SETTING),
     Row("dcache_latency", f"{LWP}{LATENCY}", "want=latency", test="dcache", needs="dcache", lab=OF_SETTING),  # 2007-712
     # The ring.
     Row("ring", LWP),
     Row("ring_code", LWP),
-    Row("ring_fam15h", FAM15H, test="ring"),  # 43724-111
+    Row("ring_fam15h", FAM15H, test="ring", lab=OF_ROW),  # 43724-111
     Row("random", LWP),
-    Row("retry", LWP),
+    Row("retry", LWP, asks="event-1 event-2"),
     Row("order", LWP),
     Row("not_ram", LWP),
     Row("no_apic", f"{LWP},-apic,{PMU}", needs="tcg", lab=OF_SETTING),
-    Row("threshold", LWP),
-    Row("threshold_fam15h", FAM15H, test="threshold"),  # 43724-111, 43724-811
-    Row("os_threshold", OS, "context=os", test="threshold", needs="os-context"),
+    Row("threshold", LWP, asks="event-2 interrupt"),
+    Row("threshold_fam15h", FAM15H, test="threshold", lab=OF_ROW),  # 43724-111, 43724-811
+    Row("os_threshold", OS, "context=os", test="threshold", needs="os-context", lab=OF_ROW),
     # Random programs: `./vlwp soak diff` compares accelerators.
     Row("diff", f"{NO_CLOCKS},lwp-ptsc=off", lab=OF_TOOL),
     # Contexts found by the hypervisor.
     Row("context_auto", LWP, hidden=True),
     Row("context_segments", LWP, "segments=1", test="context_auto", needs="tcg", hidden=True),
     Row("context_verify", LWP, hidden=True),
-    Row("context_windows", LWP, hidden=True),
-    Row("context_many", LWP, hidden=True),
+    Row("context_windows", LWP, hidden=True, asks="event-2 smallest-ring"),
+    Row("context_many", LWP, hidden=True, asks="event-2 smallest-ring"),
     Row("context_collect", f"{LWP},lwp-context-age=1", needs="tcg", lab=OF_SETTING),
     Row("context_reset", LWP, resets=True, lab=OF_RESET),
     Row("init", LWP, cpus=2),
     Row("preset_off", f"{LWP},lwp-preset=off", cpus=2, lab=OF_SETTING),
-    Row("os_init", OS, "context=os", test="init", cpus=2, needs="os-context"),
+    Row("os_init", OS, "context=os", test="init", cpus=2, needs="os-context", lab=OF_ROW),
     # Five-level paging, which the processors that KVM is tested on lack.
     Row("la57", f"{LWP},+la57", needs="tcg"),
     Row("la57_collect", f"{LWP},+la57,lwp-context-age=1", test="context_collect", needs="tcg", lab=OF_SETTING),
@@ -196,26 +198,26 @@ ROWS = (
     Row("context_mmio_svm", f"{LWP},+svm", test="mmio_tables", cpus=2, needs="tcg", lab=OF_MACHINE),  # 43724-904
     Row("find_mmio_table", LWP, "what=ring", test="mmio_tables", needs="tcg", lab=OF_MACHINE),  # 43724-710
     # Contexts switched by the guest's OS; and what was above, under such an OS.
-    Row("os_xcr0", OS, needs="os-context"),
-    Row("os_xsave", OS, "context=os", needs="os-context"),
-    Row("os_forms", OS, "context=os", needs="os-context"),
+    Row("os_xcr0", OS, needs="os-context", asks="event-2 event-3"),
+    Row("os_xsave", OS, "context=os", needs="os-context", asks="event-2 event-3"),
+    Row("os_forms", OS, "context=os", needs="os-context", asks="event-2 event-3"),
     Row("os_smp", OS, "context=os", cpus=2, needs="os-context"),
     Row("os_reset", OS, "context=os", test="context_reset", resets=True, needs="os-context", lab=OF_RESET),
     Row("os_hostile", OS, "context=os", needs="os-context"),
-    Row("os_llwpcb", OS, "context=os", test="llwpcb", needs="os-context"),  # 43724-901
-    Row("os_lwpins", OS, "context=os", test="lwpins", needs="os-context"),
-    Row("os_lwpval", OS, "context=os", test="lwpval", needs="os-context"),  # 43724-901
-    Row("os_ire", OS, "context=os", test="ire", needs="os-context"),  # 43724-901
-    Row("os_bre", OS, "context=os", test="bre", needs="os-context"),  # 43724-901
-    Row("os_retry", OS, "context=os", test="retry", needs="os-context"),
+    Row("os_llwpcb", OS, "context=os", test="llwpcb", needs="os-context", lab=OF_ROW),  # 43724-901
+    Row("os_lwpins", OS, "context=os", test="lwpins", needs="os-context", lab=OF_ROW),
+    Row("os_lwpval", OS, "context=os", test="lwpval", needs="os-context", lab=OF_ROW),  # 43724-901
+    Row("os_ire", OS, "context=os", test="ire", needs="os-context", lab=OF_ROW),  # 43724-901
+    Row("os_bre", OS, "context=os", test="bre", needs="os-context", lab=OF_ROW),  # 43724-901
+    Row("os_retry", OS, "context=os", test="retry", needs="os-context", lab=OF_ROW),
     Row("os_smm", OS, "context=os", test="smm", needs="os-context", lab=OF_MACHINE),
     # SVM guests: none with auto contexts; with LWP in the VMCB VMLOAD and VMSAVE switch it.
     Row("svm_auto", f"{LWP},+svm,+npt", hidden=True),
     Row("svm_cr8", "+svm", lab=OF_QEMU),
     Row("svm_mmio", VMCB, needs="tcg", lab=OF_QEMU),
-    Row("svm_switch", VMCB, "context=os", needs="vmcb-area"),
-    Row("svm_npt", VMCB, "context=os", needs="vmcb-area"),
-    Row("svm_hostile", VMCB, "context=os", needs="vmcb-area"),
+    Row("svm_switch", VMCB, "context=os", needs="vmcb-area", asks="event-2 event-3"),
+    Row("svm_npt", VMCB, "context=os", needs="vmcb-area", asks="event-2"),
+    Row("svm_hostile", VMCB, "context=os", needs="vmcb-area", asks="event-2 event-3"),
     # Performance counters, which only TCG models.
     Row("pmu_count", PMU, needs="tcg"),
     Row("pmu_modes", f"{PMU},+monitor", cpus=2, needs="tcg"),
@@ -276,15 +278,15 @@ ROWS = (
     # Stepping by taken branches, of which KVM keeps the bit from its guests.
     Row("btf", "+svm", needs="tcg", lab=OF_QEMU),
     # The 2007 proposal.
-    Row("rev07_msr", REV07, "rev=2007", hidden=True),
+    Row("rev07_msr", REV07, "rev=2007", hidden=True, asks="3-slots"),
     Row("rev07_msr_mmio", REV07, "rev=2007", test="mmio_tables", needs="tcg", lab=OF_MACHINE),  # 2007-206
-    Row("rev07_llwpcb", REV07, "rev=2007"),
-    Row("rev07_threshold", REV07, "rev=2007"),
-    Row("rev07_events", REV07, "rev=2007"),
-    Row("rev07_context", REV07, "rev=2007", hidden=True),
-    Row("rev07_slots", f"{REV07},lwp-max-events=1", "rev=2007"),
-    Row("rev07_store", REV07, "rev=2007"),
-    Row("os_rev07", f"{VMCB},lwp-rev=2007", "rev=2007 context=os", needs="vmcb-area"),
+    Row("rev07_llwpcb", REV07, "rev=2007", asks="3-slots"),
+    Row("rev07_threshold", REV07, "rev=2007", asks="3-slots"),
+    Row("rev07_events", REV07, "rev=2007", asks="3-slots"),
+    Row("rev07_context", REV07, "rev=2007", hidden=True, asks="3-slots"),
+    Row("rev07_slots", f"{REV07},lwp-max-events=1", "rev=2007", asks="1-slot"),
+    Row("rev07_store", REV07, "rev=2007", asks="3-slots"),
+    Row("os_rev07", f"{VMCB},lwp-rev=2007", "rev=2007 context=os", needs="vmcb-area", asks="3-slots"),
     # 2007-412, 2007-413, 2007-507, 2007-710, 2007-711
     Row("rev07_dcache", f"{REV07}{CACHES}", "rev=2007", test="dcache", needs="dcache", lab=OF_SETTING),
     Row("rev07_dcache_latency", f"{REV07}{LATENCY_2007}", "rev=2007 want=latency", test="dcache", needs="dcache",

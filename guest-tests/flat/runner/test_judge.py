@@ -55,11 +55,17 @@ def test_each_row_is_a_point() -> None:
     log = "SeaBIOS\n\n# suite: 3 rows\n\n" + row("ire", "ok 1 - a\nok 2 - b\n1..2\n")
     log += row("bre", "not ok 1 - c\n#   is 1\n1..1\n") + row("ring", "ok 1 - ring # SKIP needs lwp\n1..1\n")
     text = "TAP version 13\nok 1 - ire\nnot ok 2 - bre: 1 of 1 points\n#   not ok 1 - c\nok 3 - ring # SKIP needs lwp\n"
+    text += "# not run for want of lwp (LWP): ring\n"
     assert of((log + "\n# suite: end\n").replace("\n", "\r\n")) == (1, text + "1..3\n1 passed, 1 failed, 1 skipped\n")
 
 
 def test_rows_of_single_boots_need_no_suite() -> None:
     assert of(IRE) == (0, "TAP version 13\nok 1 - ire\n1..1\n1 passed, 0 failed, 0 skipped\n")
+
+
+def test_rows_that_have_not_run_stand_with_their_need() -> None:
+    skipped = "".join(row(name, "ok 1 - a # SKIP needs event-5\n1..1\n") for name in ("clocks", "ptsc"))
+    assert "# not run for want of event-5 (EventId 5): clocks ptsc\n" in of(IRE + skipped)[1]
 
 
 def test_nothing_but_skipped_rows_is_a_skip() -> None:
