@@ -38,6 +38,7 @@ PROGRAMS = (
     ("linux", re.compile(r"guest-tests/linux/test_(\w+)\.c")),
 )
 PROOF = re.compile(r"^(?:PROPERTY\((\w+)\)|static [\w *]+\b(\w+)\([^;]*?\))\n\{.*?^\}", re.MULTILINE | re.DOTALL)
+CLAIM = re.compile(r'\b(?:rule|report_beside)\("([\d -]+)",\s*CERTAIN\b')
 PARTS = re.compile(r"lab/tests/(flat|linux|migrate)/test_\w+\.py")
 
 
@@ -146,9 +147,28 @@ def _trust(text: str) -> Iterator[tuple[str, str]]:
             yield rule, ", ".join(dict.fromkeys(marks))
 
 
+def trusted(tree: Tree) -> dict[str, str]:
+    """Each rule of the pages, and the kinds of sources that it stands on."""
+    return {rule: marks for page in SPEC_PAGES.values() for rule, marks in _trust(tree.texts[page])}
+
+
+def certain(rule: str, marks: str) -> bool:
+    """Is a rule one that every implementation of its revision obeys?"""
+    return bool({"MS", "pub"} & set(marks.split(", ")) or rule.startswith("2007-") and "P07" in marks)
+
+
+def claims(tree: Tree) -> Iterator[str]:
+    """Points of the flat kernel that are said to be surer than the pages are."""
+    trust = trusted(tree)
+    for name, text in tree.texts.items():
+        for found in CLAIM.finditer(text) if name.startswith("guest-tests/flat/") else ():
+            if not any(certain(rule, trust.get(rule, "")) for rule in found[1].split()):
+                yield f"{name}:{line_of(text, found.start())}: {found[1]}: no such rule is certain"
+
+
 def _lines(tree: Tree, found: dict[str, Cites]) -> Iterator[str]:
     """The tables."""
-    trust = {rule: marks for page in SPEC_PAGES.values() for rule, marks in _trust(tree.texts[page])}
+    trust = trusted(tree)
     for topic in TOPIC.findall(tree.texts[SPEC_PAGES["43724"]]):
         yield from ("", f"## {topic}", "", HEAD, re.sub(r"[\w ]+", "---", HEAD))
         of_topic = (rule for rule in found if f"-{topic[0]}" in rule)
@@ -175,6 +195,7 @@ def problems(tree: Tree, defined: set[str]) -> Iterator[str]:
         yield f"{COVERAGE}: {what} cites {rule}, and no row says why"
     for rule, what in sorted(said - lacking):
         yield f"{COVERAGE}: a row says that {what} cites {rule}"
+    yield from claims(tree)
     if made(tree, found) != tree.texts[COVERAGE]:
         yield f"{COVERAGE} is not what code and tests cite: ./vlwp build coverage"
 

@@ -84,6 +84,14 @@ def test_a_rule_without_code_or_test_needs_a_reason(tree: Path, name: str, lacki
     assert problems[:-1] == ([f"{COVERAGE}: {says}"] if says else [])
 
 
+def test_no_point_claims_more_than_the_pages(tree: Path) -> None:
+    """A point is certain if one of its rules is."""
+    (tree / "docs/spec/43724.md").write_text(f"{SPEC}**43724-107** It is so. [choice]\n", encoding="ascii")
+    text = 'rule("43724-101 43724-107", CERTAIN);\nrule("43724-107", CERTAIN);\nrule("43724-107", CHOICE);\n'
+    (tree / "guest-tests/flat/tests/c.c").write_text(text, encoding="ascii")
+    assert [*coverage.claims(Tree(tree))] == ["guest-tests/flat/tests/c.c:2: 43724-107: no such rule is certain"]
+
+
 def test_the_page_made_is_that_of_the_citations(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What stands before the tables stays; made again, it is the same."""
     monkeypatch.setattr(coverage, "TOP", tree)

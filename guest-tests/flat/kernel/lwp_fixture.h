@@ -173,10 +173,10 @@ void vmcb_lwp_off(u8 *vmcb);
 
 /* Fields of the block at CB_VA. */
 u32 cb_flags(const struct lwp *l);
-u32 cb_head(const struct lwp *l);
+u64 cb_head(const struct lwp *l);
 u64 cb_missed(const struct lwp *l);
 /* Records that were stored or missed, of a tail at 0. */
-u64 cb_records(const struct lwp *l);
+u64 cb_stored(const struct lwp *l);
 /* Where slot n (43724: of EventId n) is in a block. */
 u32 cb_slot(u32 n);
 void cb_set_tail(struct lwp *l, u32 tail);
@@ -189,6 +189,15 @@ struct rec ring_record(const struct lwp *l, u32 i);
 /* Has nothing been written to slot i since lwp_prepare()? */
 bool ring_untouched(const struct lwp *l, u32 i);
 
+/*
+ * Records are looked for at once. An implementation may store later (43724-813, 2007-806) and know whether a branch was
+ * predicted (43724-510): what is there only after a flush, or differs only so, is right, and another point says it.
+ */
+bool expect_number(const struct lwp *l, u64 (*get)(const struct lwp *l), u64 want, const char *fmt,
+		   ...) PRINTF_LIKE(4);
+#define expect_head(l, ...) expect_number(l, cb_head, __VA_ARGS__)
+#define expect_missed(l, ...) expect_number(l, cb_missed, __VA_ARGS__)
+#define expect_stored(l, ...) expect_number(l, cb_stored, __VA_ARGS__)
 /* One point: slot i holds this record. */
 bool expect_record(const struct lwp *l, u32 i, struct rec want, const char *fmt, ...)
 	PRINTF_LIKE(4);

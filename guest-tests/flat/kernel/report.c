@@ -19,6 +19,8 @@
 static char prefix[PREFIX_DEPTH][PREFIX_SIZE];
 static int prefix_depth;
 static unsigned int points, failures, fifo_size = 1;
+static const char *rules; /* NULL: none is said */
+static enum certainty certainty;
 
 void report_init(void)
 {
@@ -158,6 +160,20 @@ void report_pop(void)
 	prefix_depth--;
 }
 
+void rule(const char *numbers, enum certainty how)
+{
+	rules = numbers;
+	certainty = how;
+}
+
+static void print_rule(void)
+{
+	static const char *const names[] = { "certain", "recalled", "choice" };
+
+	if (rules)
+		print(" [%s %s]", rules, names[certainty]);
+}
+
 static void print_point(bool ok, const char *fmt, va_list ap)
 {
 	if (!ok)
@@ -166,6 +182,17 @@ static void print_point(bool ok, const char *fmt, va_list ap)
 	for (int i = 0; i < prefix_depth; i++)
 		print("%s: ", prefix[i]);
 	vprint(fmt, ap);
+	print_rule();
+}
+
+void report_beside(const char *numbers, enum certainty how, bool cond, const char *what)
+{
+	const char *before = rules;
+	enum certainty was = certainty;
+
+	rule(numbers, how);
+	report(cond, "%s", what);
+	rule(before, was);
 }
 
 bool report_va(bool cond, const char *fmt, va_list ap)
@@ -245,6 +272,7 @@ void bail(const char *fmt, ...)
 	va_start(ap, fmt);
 	vprint(fmt, ap);
 	va_end(ap);
+	print_rule();
 	print("\n");
 	report_leave(FLAT_EXIT_BROKEN);
 }

@@ -26,6 +26,15 @@ void print(const char *fmt, ...) PRINTF_LIKE(1);
 void report_push(const char *fmt, ...) PRINTF_LIKE(1);
 void report_pop(void);
 
+/*
+ * The rules of docs/spec that the points from here on prove, "43724-801 43724-803", and how sure it is that another
+ * implementation obeys: all sources say so, none is better than memory or the proposal, or it is this project's choice.
+ */
+enum certainty { CERTAIN, RECALLED, CHOICE };
+void rule(const char *numbers, enum certainty certainty);
+/* One point beside the others, of this rule. */
+void report_beside(const char *numbers, enum certainty certainty, bool cond, const char *what);
+
 /* One test point. Returns cond. */
 bool report(bool cond, const char *fmt, ...) PRINTF_LIKE(2);
 bool report_va(bool cond, const char *fmt, va_list ap);

@@ -4,9 +4,11 @@
 It may be cut, or have anything in it: firmware and loaders write there, too.
 
 judge.py LOG prints a TAP line for each row, with the points that are not ok below it, and which rows have not run for
-want of what. The last line is "N passed, N failed, N skipped". Exit status: 0, 1 failures or no row there, 2 it cannot
-be read, 77 no row has run."""
+want of what. A point that is less sure than --level is observed only: another implementation need not obey it. With
+--rules it also prints the rules that the points prove. The last line is "N passed, N failed, N skipped". Exit status:
+0, 1 failures or no row there, 2 it cannot be read, 77 no row has run."""
 
+import argparse
 import re
 import sys
 from collections.abc import Iterable
@@ -21,12 +23,15 @@ POINT = re.compile(r"(not )?ok(?: (\d+))? ?")
 NOTES = 20  # that are shown of a row
 NAME = 60  # columns
 SKIP = " # SKIP "
+LEVELS = ("certain", "recalled", "choice")
+RULES = re.compile(rf" \[((?:(?:43724|2007)-\d+ )+)({'|'.join(LEVELS)})\]")
 
 
 @dataclass
 class Tap:
     """The points of a row."""
 
+    level: str = LEVELS[-1]  # points that are less sure cannot fail
     passed: int = 0
     failed: int = 0
     skipped: int = 0
@@ -36,6 +41,8 @@ class Tap:
     in_order: bool = True
     skip: str = ""  # why, for the first point that is
     notes: list[str] = field(default_factory=list)  # the points that are not ok
+    observed: list[str] = field(default_factory=list)  # those that may be so
+    rules: dict[str, list[int]] = field(default_factory=dict)  # points that are ok, and that are not
 
     @property
     def points(self) -> int:
@@ -53,10 +60,21 @@ class Tap:
         elif line.startswith(("ok ", "not ok ")):
             self._point(line)
 
+    def may_differ(self, line: str) -> bool:
+        """Has another implementation a choice there?"""
+        found = RULES.search(line)
+        return found is not None and LEVELS.index(found[2]) > LEVELS.index(self.level)
+
     def _point(self, line: str) -> None:
         found = POINT.match(line)
         assert found
-        if found[1]:
+        if SKIP.rstrip() not in line and (mark := RULES.search(line)):
+            for number in mark[1].split():
+                self.rules.setdefault(number, [0, 0])[bool(found[1])] += 1
+        if found[1] and self.may_differ(line):
+            self.passed += 1
+            self.observed.append(line)
+        elif found[1]:
             self.failed += 1
             self.notes.append(line)
         elif SKIP.rstrip() in line:
@@ -108,8 +126,10 @@ def clean(text: str) -> str:
 class _Suite:
     """A log that is being judged."""
 
-    def __init__(self) -> None:
+    def __init__(self, level: str) -> None:
+        self.level = level
         self.lines: list[str] = []
+        self.rules: dict[str, list[int]] = {}  # as of a row
         self.sums = {"ok": 0, "not ok": 0, "skip": 0}
         self.announced: int | None = None  # rows of the suite
         self.begun, self.ended = 0, False
@@ -125,7 +145,13 @@ class _Suite:
             return
         name, tap = self.row
         self.row = None
-        if why := _broken(name, tap):
+        for rule, (good, bad) in tap.rules.items():
+            sums = self.rules.setdefault(rule, [0, 0])
+            self.rules[rule] = [sums[0] + good, sums[1] + bad]
+        if tap.bail and tap.may_differ(tap.bail) and not tap.failed:
+            self._say("ok", name)
+            tap.observed.append(f"the row ends: {tap.bail}")
+        elif why := _broken(name, tap):
             self._say("not ok", f"{name}: {clean(why)}")
         elif tap.failed:
             self._say("not ok", f"{name}: {tap.failed} of {tap.plan} points")
@@ -135,6 +161,7 @@ class _Suite:
             if need in NEEDS:
                 self.lacks.setdefault(f"{need} ({NEEDS[need].text})", []).append(name)
         self.lines += [f"#   {clean(note)}" for note in tap.notes[:NOTES]]
+        self.lines += [f"#   observed: {clean(note)}" for note in tap.observed[:NOTES]]
 
     def _end(self) -> None:
         self._end_row()
@@ -153,7 +180,7 @@ class _Suite:
         elif line.startswith("# row "):
             self._end_row()
             self.begun += 1
-            self.row = (clean(line.removeprefix("# row ")[:NAME]), Tap())
+            self.row = (clean(line.removeprefix("# row ")[:NAME]), Tap(self.level))
         elif self.row and self.row[1].plan is None and not self.row[1].bail:  # what comes after is not the row's
             self.row[1].line(line)
 
@@ -176,23 +203,32 @@ def _broken(name: str, tap: Tap) -> str:
     return "" if any(row.name == name for row in ROWS) else "this judge has no row of this name"
 
 
-def judge(lines: Iterable[str]) -> tuple[int, str]:
+def judge(lines: Iterable[str], level: str = LEVELS[0], rules: bool = False) -> tuple[int, str]:
     """The exit status of a serial log, and TAP; 2 and nothing if no row begins there."""
-    suite = _Suite()
+    suite = _Suite(level)
     suite.judge(lines)
     passed, failed, skipped = suite.sums.values()
     if not suite.lines:
         return 2, ""
     not_run = [f"# not run for want of {need}: {' '.join(rows)}" for need, rows in suite.lacks.items()]
-    end = [*not_run, f"1..{passed + failed + skipped}", f"{passed} passed, {failed} failed, {skipped} skipped", ""]
+    proved = sorted(suite.rules.items() if rules else ())
+    counted = [f"# rule {rule}: {good} ok, {bad} not ok" for rule, (good, bad) in proved]
+    sums = f"{passed} passed, {failed} failed, {skipped} skipped"
+    end = [*not_run, *counted, f"1..{passed + failed + skipped}", sums, ""]
     return 1 if failed else 0 if passed else 77, "\n".join(["TAP version 13", *suite.lines, *end])
 
 
-def main(path: str) -> int:
+def main() -> int:
     """Judge a file."""
+    parser = argparse.ArgumentParser(prog="judge.py", description=__doc__, allow_abbrev=False)
+    parser.add_argument("--level", choices=LEVELS, default=LEVELS[0], help="how sure a rule must be (%(default)s)")
+    parser.add_argument("--rules", action="store_true", help="the points of each rule, too")
+    parser.add_argument("log", metavar="LOG")
+    args = parser.parse_args()
+    path = args.log
     try:
         with open(path, encoding="utf-8", errors="replace", newline="\n") as log:
-            status, text = judge(log)
+            status, text = judge(log, args.level, args.rules)
     except OSError as err:
         print(f"judge: cannot read {path}: {err.strerror}", file=sys.stderr)
         return 2
@@ -204,7 +240,4 @@ def main(path: str) -> int:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        print("usage: judge.py LOG", file=sys.stderr)
-        sys.exit(2)
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main())

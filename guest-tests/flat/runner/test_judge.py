@@ -103,5 +103,29 @@ def test_fails(text: str, says: tuple[str, ...]) -> None:
         assert words in said
 
 
+MARKED = row("filters", "ok 1 - a [43724-417 43724-722 recalled]\nnot ok 2 - b [43724-723 choice]\n1..2\n")
+
+
+@pytest.mark.parametrize("level, status, says", [
+    ("certain", 0, "ok 1 - filters\n#   observed: not ok 2 - b [43724-723 choice]\n"),
+    ("recalled", 0, "observed: not ok 2"),
+    ("choice", 1, "not ok 1 - filters: 1 of 2 points\n#   not ok 2 - b"),
+])
+def test_what_an_implementation_may_choose_is_observed(level: str, status: int, says: str) -> None:
+    ended, said = judge(MARKED.splitlines(), level)
+    assert ended == status and says in said
+
+
+def test_a_row_may_end_where_an_implementation_may_choose() -> None:
+    text = row("not_ram", "ok 1 - a\n\nBail out! user code came back [43724-818 choice]\n")
+    assert "ok 1 - not_ram\n#   observed: the row ends: user" in of(text)[1]
+    assert judge(text.splitlines(), "choice")[0] == 1
+
+
+def test_rules_are_counted() -> None:
+    said = judge((MARKED + row("bre", "ok 1 - c [43724-723 recalled]\n1..1\n")).splitlines(), rules=True)[1]
+    assert "# rule 43724-722: 1 ok, 0 not ok\n# rule 43724-723: 1 ok, 1 not ok\n" in said
+
+
 def test_what_comes_behind_the_plan_is_not_the_rows() -> None:
     assert of(row("ire", "ok 1 - a\n1..1\nnot ok 2 - firmware\nBail out! no\n"))[0] == 0

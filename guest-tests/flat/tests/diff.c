@@ -255,7 +255,7 @@ static void log_stop(void)
 	log_hash = hash(log_hash, &cr2, sizeof(cr2));
 	if (show)
 		report_note(
-			"  stop %u: vector %u error %lx cr2 %lx cs %x rip %lx rflags %lx head %x",
+			"  stop %u: vector %u error %lx cr2 %lx cs %x rip %lx rflags %lx head %lx",
 			stops, (u32)r->vector, r->error, cr2, (u32)r->cs, r->rip, r->rflags,
 			cb_head(&l));
 }
@@ -334,7 +334,7 @@ static bool run(u32 seed, u32 n)
 	memory = hash(hash(FNV_START, l.data, DATA_PAGES * PAGE_SIZE), l.stack,
 		      STACK_PAGES * PAGE_SIZE);
 	diff_rows[DIFF_ROW_MISSED] += cb_missed(&l) != 0;
-	print("# dump program %u: ring %016lx block %016lx memory %016lx stops %016lx %u head %x missed %lx due %u\n",
+	print("# dump program %u: ring %016lx block %016lx memory %016lx stops %016lx %u head %lx missed %lx due %u\n",
 	      n, ring, block, memory, log_hash, stops, cb_head(&l), cb_missed(&l), events_due());
 	if (show_records)
 		print_records();

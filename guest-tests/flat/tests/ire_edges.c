@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Where user code begins and ends: an instruction that faults is not counted until it is restarted and
- * succeeds; SYSCALL, INT n and the returns to CPL 3 are not counted; interrupts lose nothing
- * (43724-701, 43724-702, 43724-820, 2007-701).
+ * Where user code begins and ends: an instruction that faults is not counted until it is restarted and succeeds;
+ * SYSCALL, INT n and the returns to CPL 3 are not counted; interrupts lose nothing (2007-701).
  */
 #include "apic.h"
 #include "lwp_fixture.h"
@@ -58,8 +57,9 @@ static void test_fault(struct lwp *l)
 {
 	lwp_prepare(l, &every, edge_fault);
 	as_protect(l->cr3, DATA_VA, PAGE_NONE);
+	rule("43724-701 43724-410", CHOICE);
 	run_to_store_fault(l, PF_USER, DATA_VA, (u64)edge_f2, "a load faults");
-	report_eq(cb_head(l), RECORD_SIZE, "and is not counted");
+	expect_head(l, RECORD_SIZE, "and is not counted");
 	lwp_bring(l, DATA_VA);
 	EXPECT_RECORDS(l, "restarted, it counts once", REC_IRE(edge_f1), REC_IRE(edge_f2),
 		       REC_IRE(edge_f3));
@@ -76,6 +76,7 @@ static void test_syscall(struct lwp *l)
 {
 	lwp_prepare(l, &every, edge_sys);
 	user_run(&l->u);
+	rule("43724-702 43724-410", CHOICE);
 	report_eq(l->u.r.vector, VEC_SYSCALL, "SYSCALL enters the kernel");
 	lwp_resume(l);
 	EXPECT_RECORDS(l, "SYSCALL and IRET are not counted", REC_IRE(edge_s1), REC_IRE(edge_s3),
@@ -108,10 +109,11 @@ static void test_interrupt(struct lwp *l)
 	}
 	l->u.r.rflags &= ~RFLAGS_TF;
 	lwp_resume(l);
+	rule("43724-820 43724-821", CHOICE);
 	report_eq(irqs, 20, "20 interrupts were taken at CPL 3");
 	/* 1000 instructions, each tenth; SLWPCB is after them. */
-	report_eq(cb_records(l), 100,
-		  "1000 instructions, interval 9: interrupts and steps lose and add nothing");
+	expect_stored(l, 100,
+		      "1000 instructions, interval 9: interrupts and steps lose and add nothing");
 	report_eq(cb_counter(l, EV_IRE), 9, "the counter is back at the interval");
 }
 
