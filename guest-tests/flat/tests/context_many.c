@@ -36,6 +36,7 @@ FLAT_TEST(context_many)
 	struct lwp many, few;
 	u32 kept = 0, last_lost = 0;
 
+	rule("43724-902 43724-903 43724-904", CHOICE);
 	lwp_enable();
 	area = (u8 *)phys_alloc(THREADS * THREAD_SIZE / PAGE_SIZE, PAGE_SIZE);
 	map_area(&many, kernel_cr3());

@@ -67,7 +67,7 @@ static void after(struct lwp *l, struct kept *kept)
 	report_eq(lwp_touch(), 0, "no context is found although its memory is intact");
 	user_init64(&l->u, (u64)crs_1, STACK_TOP);
 	lwp_resume(l);
-	report_eq(cb_head(l), RECORD_SIZE, "nothing is recorded");
+	expect_head(l, RECORD_SIZE, "nothing is recorded");
 }
 
 /* `os` contexts: the reset leaves nothing that the last system has enabled. */

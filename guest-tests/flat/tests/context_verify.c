@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A found `auto` context is used only if its block and its last record are still in memory as they were;
- * else it goes, without a write and without a fault. What cannot be read stays parked (43724-904,
- * 2007-305).
+ * A found `auto` context is used only if its block and its last record are still in memory as they were; else it goes,
+ * without a write and without a fault. What cannot be read stays parked (2007-305).
  */
 #include "lwp_fixture.h"
 #include "test.h"
@@ -176,6 +175,7 @@ static void test_pending(struct lwp *l)
 
 LWP_TEST(context_verify)
 {
+	rule("43724-902 43724-903 43724-904", CHOICE);
 	elsewhere = as_new();
 	test_changes(l);
 	test_unreadable(l);

@@ -149,6 +149,7 @@ LWP_TEST(context_windows)
 {
 	u64 per_cpu = rdmsr(MSR_KERNEL_GS_BASE);
 
+	rule("43724-902 43724-903 43724-904 43724-907", CHOICE);
 	do {
 		wrmsr(MSR_FS_BASE, 0x53000 + by_wrgsbase);
 		wrmsr(MSR_GS_BASE, KERNEL_GS);

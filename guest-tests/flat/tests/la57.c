@@ -38,6 +38,7 @@ static void expect_gp(struct lwp *l, u64 block, u64 ring, const char *what)
 
 LWP_TEST(la57)
 {
+	rule("43724-612", RECALLED);
 	report(read_cr4() & CR4_LA57, "CR4.LA57 is set");
 	as_map(l->cr3, FAR, (u64)l->cb, CB_PAGES, PAGE_USER_RW);
 	as_map(l->cr3, FAR_RING, (u64)l->ring, RING_PAGES, PAGE_USER_RW);
@@ -45,18 +46,23 @@ LWP_TEST(la57)
 	lwp_resume(l);
 	report_eq(rdmsr(LWP_MSR_CBADDR), FAR, "a block beyond 48 bits");
 	lwp_run(l, l57_run);
+	rule("43724-612 43724-410", CHOICE);
 	EXPECT_RECORDS(l, "a ring beyond 48 bits", REC_IRE(l57_1), REC_IRE(l57_2));
 	lwp_run(l, l57_query);
+	rule("43724-622", CERTAIN);
 	report_eq(l->u.r.rbx, FAR, "SLWPCB returns the whole address");
+	rule("43724-815", CHOICE);
 	l->u.r.rip = (u64)l57_run;
 	run_to_missing(l, FAR_RING + 3 * RECORD_SIZE, (u64)l57_2,
 		       "a missing ring: CR2 is the whole address");
 	as_protect(l->cr3, FAR_RING, PAGE_USER_RW);
+	rule("43724-902", CHOICE);
 	write_cr3(as_new());
 	write_cr3(l->cr3);
 	lwp_resume(l);
 	report_eq(rdmsr(LWP_MSR_CBADDR), FAR, "the context is found again");
-	report_eq(cb_head(l), 5 * RECORD_SIZE, "with its pending record");
+	expect_head(l, 5 * RECORD_SIZE, "with its pending record");
+	rule("43724-612", RECALLED);
 	expect_gp(l, NON_CANONICAL, FAR_RING, "a block that is not canonical in 57 bits: #GP(0)");
 	expect_gp(l, FAR, NON_CANONICAL - RECORD_SIZE, "a ring that ends there: #GP(0)");
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A processor without long mode: 32-bit programs under 2-level and PAE paging, whose contexts are known by CR3
- * (43724-902), and virtual-8086 mode, where the four instructions raise #UD (43724-605) and code of CPL 3 counts like any
- * other (43724-701). The second processor comes from INIT, enters protected mode and runs jobs
- * (43724-503, 43724-604, 2007-503, 2007-607, 2007-701).
+ * A processor without long mode: 32-bit programs under 2-level and PAE paging, whose contexts are known by CR3, and
+ * virtual-8086 mode, where the four instructions raise #UD and code of CPL 3 counts like any other. The second
+ * processor comes from INIT, enters protected mode and runs jobs (43724-503, 43724-604, 2007-503, 2007-607, 2007-701).
  */
 #include "apic.h"
 #include "lwp_fixture.h"
@@ -322,6 +321,7 @@ LWP_TEST(legacy)
 {
 	u32 one, two;
 
+	rule("43724-605 43724-701 43724-902", CHOICE);
 	one = two_level();
 	two = two_level();
 	test(l, "2-level paging", CR4_PSE, one, two);

@@ -79,6 +79,7 @@ static void restore(void)
 static void test_opt(struct lwp *l)
 {
 	go(l, &plain);
+	rule("43724-302 43724-307", RECALLED);
 	report_eq(xsaveopt(BV_LWP), NO_FAULT, "XSAVEOPT while LWP is on");
 	report_eq(lwp_get64(area + XSTATE_BV), BV_LWP, "sets XSTATE_BV[62]");
 	report_eq(lwp_get64(lwp), CB_VA, "and writes the component");
@@ -98,6 +99,7 @@ static void test_code32(struct lwp *l)
 	memset(l->data + XSTATE_BV, 0, 64);
 	lwp_stop();
 	lwp_go32(l, &plain, xf32);
+	rule("43724-302 43724-307", RECALLED);
 	report_eq(lwp_get64(l->data + XSTATE_BV), 0,
 		  "32-bit form, LWP off: XSTATE_BV[62] is clear");
 	lwp_go(l, &plain, xf_start);
@@ -120,14 +122,17 @@ static void test_rfbm(struct lwp *l)
 {
 	go(l, &plain);
 	lwp_put64(area + XSTATE_BV, BV_LWP);
+	rule("43724-302", RECALLED);
 	report_eq(xsave(BV_SSE), NO_FAULT, "XSAVE without bit 62");
 	report_eq(lwp_get64(area + XSTATE_BV) & BV_LWP, BV_LWP, "leaves XSTATE_BV[62]");
 	report(all(lwp, 128, FILL), "and the component");
 	report_eq(xrstor(BV_SSE), NO_FAULT, "XRSTOR without bit 62");
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "leaves LWP on");
 	lwp_run(l, xf_query);
+	rule("43724-712", CHOICE);
 	report_eq(cb_counter(l, EV_IRE), 48, "with its counter");
 
+	rule("43724-113 43724-302", CERTAIN);
 	if (report_lacks(!(cpuid(0xd, 0).a & BV_AVX), "D.0 EAX[2] is clear",
 			 "components 2 and 62 together"))
 		return;
@@ -145,6 +150,7 @@ static void test_rfbm(struct lwp *l)
 
 static void test_in_use(struct lwp *l)
 {
+	rule("43724-307", RECALLED);
 	if (report_lacks(!(cpuid(0xd, 1).a & 4), "D.1 EAX[2] is clear", "XGETBV with ECX = 1"))
 		return;
 	report_eq(xgetbv(1) & BV_LWP, 0, "XGETBV(1) while LWP is off: bit 62 is clear");
@@ -158,10 +164,12 @@ static void test_faults(struct lwp *l)
 	go(l, &plain);
 	xsave(BV_LWP);
 	lwp_put64(area + XCOMP_BV, COMPACT | BV_LWP);
+	rule("43724-312", CHOICE);
 	report_eq(xrstor(BV_LWP), FAULT(VEC_GP, 0), "XRSTOR of a compacted image: #GP(0)");
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "LWP stays as it was");
 	lwp_put64(area + XCOMP_BV, 0);
 	write_cr0(read_cr0() | CR0_TS);
+	rule("43724-314", CERTAIN);
 	report_eq(xsave(BV_LWP), FAULT(VEC_NM, 0), "CR0.TS: XSAVE raises #NM");
 	report_eq(xsaveopt(BV_LWP), FAULT(VEC_NM, 0), "XSAVEOPT too");
 	report_eq(xrstor(BV_LWP), FAULT(VEC_NM, 0), "XRSTOR too");
@@ -178,6 +186,7 @@ static void test_osxsave(struct lwp *l)
 
 	go(l, &plain);
 	write_cr4(read_cr4() & ~CR4_OSXSAVE);
+	rule("43724-301", CHOICE);
 	report_eq(xsave(BV_LWP), FAULT(VEC_UD, 0), "CR4.OSXSAVE = 0: XSAVE raises #UD");
 	report_eq(cpuid(LWP_CPUID_LEAF, 0).a, 0, "8000_001C EAX is 0");
 	user_init64(&u, (u64)xf_query, STACK_TOP);
@@ -202,6 +211,7 @@ static void test_address_alone(struct lwp *l)
 	lwp_put64(lwp, CB_VA);
 	as_protect(l->cr3, CB_VA, PAGE_NONE);
 	restore();
+	rule("43724-311", CHOICE);
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA,
 		  "XRSTOR of a block address alone: no access at CPL 0");
 	run_to_store_fault(l, PF_WRITE | PF_USER, CB_VA, (u64)xf_run_1,
@@ -222,6 +232,7 @@ static void test_negative(struct lwp *l)
 	restore();
 	lwp_run(l, xf_run);
 	lwp_run(l, xf_query);
+	rule("43724-707", CHOICE);
 	EXPECT_RECORDS(l, "a counter of -4: the next instruction is due", REC_IRE(xf_run_1));
 	/* -5 when due; 100 - 4; one NOP. */
 	report_eq(cb_counter(l, EV_IRE), 95, "its overrun is subtracted at the reload");
@@ -231,6 +242,7 @@ static void test_negative(struct lwp *l)
 	lwp_put32(lwp + COUNTER_2, (u32)LEAST);
 	restore();
 	l->u.r.rip = (u64)xf_run;
+	rule("43724-705", CHOICE);
 	run_to_missing(l, CB_VA, (u64)xf_run_2,
 		       "the least counter: due at once, and the block is missing");
 	lwp_run(l, xf_handler);
@@ -247,6 +259,7 @@ static void test_anywhere(struct lwp *l)
 
 	go(l, &tenth);
 	l->u.r.rip = (u64)xf_run;
+	rule("43724-825", CHOICE);
 	run_to_missing(l, RING_VA, (u64)xf_run_2, "a record is pending");
 	xsave(BV_LWP);
 	lwp_stop();

@@ -153,6 +153,7 @@ LWP_TEST(os_hostile)
 {
 	static const struct block b = { .event = { { EV_IRE, 0, 0 }, { EV_BRE, 0, 0 } } };
 
+	rule("43724-312", CHOICE);
 	kernel_page_fill();
 	good_cfg = rdmsr(LWP_MSR_CFG);
 	lwp_go(l, &b, hos_start);

@@ -111,6 +111,7 @@ FLAT_TEST(os_rev07)
 {
 	struct lwp l;
 
+	rule("2007-304 2007-907", CHOICE);
 	report_eq(rdmsr(LWP_MSR_CFG), 0, "LWPMSR0 is 0 at reset");
 	lwp_init(&l);
 	if (cpuid(0xd, 0).d & 1u << 30) {

@@ -38,18 +38,24 @@ static const struct block plain = { .random = 3,
 
 static void expect_layout(const char *who)
 {
+	rule("43724-302 43724-303", CERTAIN);
 	report_push("%s", who);
 	report_eq(lwp_get64(area + XSTATE_BV), BV_LWP, "XSTATE_BV[62] is set");
 	report_eq(lwp_get64(lwp + 0), CB_VA, "LWPCBAddress");
 	report_eq(lwp_get32(lwp + 8), 1u << EV_IRE | 1u << EV_BRE, "Flags");
 	report_eq(lwp_get32(lwp + 12), 0, "BufferHeadOffset");
 	report_eq(lwp_get64(lwp + 16), RING_VA, "BufferBase");
+	rule("43724-302", RECALLED);
 	report_eq(lwp_get32(lwp + 24), 0x30000000 | DEFAULT_RECORDS * RECORD_SIZE,
 		  "BufferSize and Random");
+	rule("43724-302", CERTAIN);
 	report_eq(lwp_get32(lwp + 28), 1u << 28, "Filters");
+	rule("43724-302", RECALLED);
 	report(all(lwp + 32, 32, 0), "no pending record");
+	rule("43724-302", CERTAIN);
 	report_eq(lwp_get32(lwp + 64 + 4), 48, "EventCounter2: 50, two NOPs");
 	report_eq(lwp_get32(lwp + 64 + 8), 6, "EventCounter3");
+	rule("43724-302 43724-305", CHOICE);
 	report(all(lwp + 64, 4, 0) && all(lwp + 76, 20, 0), "the other counters are 0");
 	report(all(lwp + 96, 32, 0), "bytes 96 to 127 are 0");
 	report_pop();
@@ -60,6 +66,7 @@ static void test_layout(struct lwp *l)
 	go(l, &plain);
 	xsave_lwp();
 	expect_layout("XSAVE at CPL 0");
+	rule("43724-306", RECALLED);
 	report(all(area, XSTATE_BV, FILL), "no other component is written");
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "XSAVE does not stop LWP");
 	report_eq(cb_counter(l, EV_IRE), 50, "XSAVE does not flush");
@@ -69,6 +76,7 @@ static void test_layout(struct lwp *l)
 	lwp_run(l, xsv_user);
 	memcpy(area, l->data, AREA_SIZE);
 	/* XOR and MOV were counted. */
+	rule("43724-313", CHOICE);
 	report_eq(lwp_get32(lwp + 64 + 4), 46, "XSAVE at CPL 3 saves the counters before itself");
 	lwp_put32(lwp + 64 + 4, 48);
 	expect_layout("XSAVE at CPL 3");
@@ -82,23 +90,30 @@ static void test_switch(struct lwp *l)
 	xsave_lwp();
 	lwp_put64(area + XSTATE_BV, 0);
 	xrstor_lwp();
+	rule("43724-308", RECALLED);
 	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "XRSTOR with XSTATE_BV[62] = 0 turns LWP off");
 	report_eq(cb_counter(l, EV_IRE), 50, "and flushes nothing");
 	lwp_run(l, xsv_run);
 	lwp_put64(area + XSTATE_BV, BV_LWP);
 	memset(lwp + 96, 0xff, 32);
 	xrstor_lwp();
+	rule("43724-213 43724-901", RECALLED);
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "XRSTOR of the area turns it on");
+	rule("43724-305", CHOICE);
 	report_eq(rdmsr(LWP_MSR_CFG), cfg, "LWP_CFG is not taken from bytes 96 and up");
 	lwp_run(l, xsv_run);
 	lwp_run(l, xsv_query);
+	rule("43724-901", CERTAIN);
 	report_eq(l->u.r.rbx, CB_VA, "SLWPCB gives the block");
+	rule("43724-712 43724-901", CHOICE);
 	report_eq(cb_counter(l, EV_IRE), 46, "the counter went on: 48, two NOPs");
+	rule("43724-704", CERTAIN);
 	expect_no_records(l, "no event was due");
 	lwp_stop();
 
 	clear_area();
 	xsave_lwp();
+	rule("43724-307", RECALLED);
 	report_eq(lwp_get64(area + XSTATE_BV), 0, "XSAVE while off: XSTATE_BV[62] = 0");
 	report(all(lwp, 128, FILL), "and the component is not written");
 }
@@ -113,6 +128,7 @@ static void test_mask(struct lwp *l)
 	xrstor_lwp();
 	clear_area();
 	xsave_lwp();
+	rule("43724-309", RECALLED);
 	report_eq(lwp_get32(lwp + 8), 1u << EV_BRE, "XRSTOR masks Flags with LWP_CFG");
 	lwp_stop();
 	wrmsr(LWP_MSR_CFG, cfg);
@@ -125,6 +141,7 @@ static void test_pending(struct lwp *l)
 
 	go(l, &tenth);
 	l->u.r.rip = (u64)xsv_run;
+	rule("43724-302 43724-815", CHOICE);
 	run_to_missing(l, RING_VA, (u64)xsv_run_1 + 1, "a record is pending");
 	xsave_lwp();
 	report_eq(lwp[32], EV_IRE, "SavedEventRecord has its EventId");
@@ -158,6 +175,7 @@ static void test_ip_filter(struct lwp *l)
 	as_protect(l->cr3, CB_VA, PAGE_NONE);
 	l->u.r.rip = (u64)xsv_run;
 	user_run(&l->u);
+	rule("43724-310", CHOICE);
 	report(l->u.r.vector == VEC_PF && l->u.r.error & PF_USER && l->u.r.rip == (u64)xsv_run_1 &&
 		       (l->u.cr2 & PAGE_MASK) == CB_VA,
 	       "XRSTOR with an IP filter, block not there: #PF at the first instruction");

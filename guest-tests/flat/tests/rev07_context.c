@@ -163,6 +163,7 @@ FLAT_TEST(rev07_context)
 {
 	struct lwp a, b;
 
+	rule("2007-902", CHOICE);
 	lwp_init(&a);
 	lwp_map(&b, as_new());
 	test_address_spaces(&a, &b);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * 2007-402, 2007-502, 2007-702, 2007-709: EventId 1 instructions, 2 branches; any event in any slot; the
- * period is EventInterval; a counter stops at zero until its record is stored; NDB leaves out unconditional
- * direct jumps only (43724-506, 2007-401, 2007-403, 2007-404, 2007-408, 2007-412, 2007-413,
- * 2007-416, 2007-417, 2007-505, 2007-506, 2007-606, 2007-703 to 2007-705, 2007-707).
+ * 2007-402, 2007-502, 2007-702, 2007-709: EventId 1 instructions, 2 branches; any event in any slot; the period is
+ * EventInterval; a counter stops at zero until its record is stored; NDB leaves out unconditional direct jumps only
+ * (43724-506, 2007-412, 2007-413, 2007-606, 2007-704).
  */
 #include "lwp_fixture.h"
 #include "test.h"
@@ -51,6 +50,7 @@ static void run(struct lwp *l, u32 interval, u32 counter)
 
 static void test_period(struct lwp *l)
 {
+	rule("2007-401 2007-416 2007-501 2007-502 2007-505 2007-702 2007-703", RECALLED);
 	run(l, 1, 1);
 	EXPECT_RECORDS(l, "interval 1: every instruction", REC07_IRE(e07_1), REC07_IRE(e07_2),
 		       REC07_IRE(e07_3), REC07_IRE(e07_4), REC07_IRE(e07_3), REC07_IRE(e07_4),
@@ -73,10 +73,12 @@ static void test_slots(struct lwp *l)
 							   { EV07_IRE, 100, 1 } } };
 	static const struct block second = { .event = { { 9, 1, 1 }, { EV07_IRE, 100, 2 } } };
 
+	rule("2007-402 2007-403", RECALLED);
 	lwp_go(l, &duplicate, e07_seq);
 	EXPECT_RECORDS(l, "an event in two slots: the earliest counts", REC07_IRE(e07_2));
 	lwp_go(l, &second, e07_seq);
 	EXPECT_RECORDS(l, "an event in the second slot", REC07_IRE(e07_2));
+	rule("2007-404 2007-417", CERTAIN);
 	report_eq(cb_interval(l, 1), 1 | 9u << 26, "a slot of an unknown event is left as it was");
 }
 
@@ -85,6 +87,7 @@ static void test_branches(struct lwp *l)
 	static const struct block all = { .event = { { EV07_BRE, 1, 1 } } };
 	static const struct block ndb = { .filters = NDB, .event = { { EV07_BRE, 1, 1 } } };
 
+	rule("2007-506 2007-707 2007-709", RECALLED);
 	lwp_go(l, &all, e07_br);
 	EXPECT_RECORDS(l, "branches have EventId 2", REC07_BRE(e07_jcc, e07_jmp, false),
 		       REC07_BRE(e07_jmp, e07_call, true), REC07_BRE(e07_call, e07_f, true),
@@ -100,6 +103,7 @@ static void test_freeze(struct lwp *l)
 	static const struct block every = { .event = { { EV07_IRE, 1, 1 }, { EV07_BRE, 100, 1 } } };
 	static const struct block tie = { .event = { { EV07_IRE, 100, 2 }, { EV07_BRE, 100, 1 } } };
 
+	rule("2007-705", CHOICE);
 	lwp_go(l, &tie, e07_sim);
 	EXPECT_RECORDS(l,
 		       "two events at zero: the lowest EventId, the other at its next instruction",
@@ -120,6 +124,7 @@ static void test_ring_base(struct lwp *l)
 {
 	static const struct block b = { .base = RING_VA + 31, .event = { { EV07_IRE, 100, 1 } } };
 
+	rule("2007-408", RECALLED);
 	lwp_go(l, &b, e07_seq);
 	EXPECT_RECORDS(l, "the low 5 bits of BufferBase are ignored", REC07_IRE(e07_1));
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * 2007-602 to 2007-606, 2007-401 to 2007-411: LLWPCB returns the previous pointer in rAX, wants 16-byte
- * alignment, writes what is profiled into Flags, and leaves LWP off when nothing is (43724-612,
- * 2007-601, 2007-609).
+ * 2007-602 to 2007-606, 2007-401 to 2007-411: LLWPCB returns the previous pointer in rAX, wants 16-byte alignment,
+ * writes what is profiled into Flags, and leaves LWP off when nothing is (43724-612, 2007-609).
  */
 #include "lwp_fixture.h"
 #include "test.h"
@@ -53,15 +52,18 @@ static void test_pointer(struct lwp *l)
 	block_write_at(l, SECOND, &ire);
 	l->u.r.rbx = CB_VA + SECOND;
 	lwp_resume(l);
+	rule("2007-602", CERTAIN);
 	report_eq(l->u.r.rcx, 0, "the first LLWPCB returns 0");
 	report_eq(l->u.r.rdx, CB_VA, "the second returns the first block");
 	report_eq(l->u.r.rax, CB_VA + SECOND, "SLWPCB returns the second");
 	/* Two MOVs. */
+	rule("2007-604", CERTAIN);
 	report_eq(cb_counter(l, 1), 48, "the first block was flushed");
 
 	lwp_prepare(l, &ire, l07_two);
 	l->u.r.rbx = 0;
 	lwp_resume(l);
+	rule("2007-602 2007-603", CERTAIN);
 	report_eq(l->u.r.rdx, CB_VA, "LLWPCB 0 returns the block");
 	report_eq(l->u.r.rax, 0, "and turns LWP off");
 }
@@ -71,6 +73,7 @@ static void test_alignment(struct lwp *l)
 	lwp_prepare(l, &ire, l07_one);
 	block_write_at(l, 8, &ire);
 	l->u.r.rax = CB_VA + 8;
+	rule("2007-411", CHOICE);
 	run_to_fault(l, VEC_GP, 0, (u64)l07_one, "a block that is not 16-byte aligned: #GP(0)");
 	report_eq(l->u.r.rax, CB_VA + 8, "rAX is kept");
 	lwp_prepare(l, &ire, l07_one);
@@ -87,10 +90,12 @@ static void test_flags(struct lwp *l)
 					      .event = { { 9, 9, 9 }, { 3, 9, 9 } } };
 
 	lwp_go(l, &both, l07_one);
+	rule("2007-402 2007-405", CERTAIN);
 	report_eq(cb_flags(l), 0x7, "Flags: Enabled IRE BRE, in any slot");
 	lwp_go(l, &ire, l07_one);
 	report_eq(cb_flags(l), 0x3, "Flags: Enabled IRE");
 	lwp_go(l, &unknown, l07_one);
+	rule("2007-404 2007-406", CERTAIN);
 	report_eq(cb_flags(l), 0, "no event that there is: Flags are 0");
 	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "and LWP is off");
 }
@@ -99,6 +104,7 @@ static void test_flags(struct lwp *l)
 static void test_again(struct lwp *l)
 {
 	lwp_go(l, &ire, l07_again);
+	rule("2007-603", CERTAIN);
 	report_eq(l->u.r.rbx, CB_VA, "LLWPCB of the returned address turns LWP on again");
 	/* NOP and XOR; NOP. */
 	report_eq(cb_counter(l, 1), 47, "and the counter continues where it was");
@@ -118,6 +124,7 @@ static void test_cpl0(struct lwp *l)
 		     : "+a"(rax), "=r"(flags)
 		     :
 		     : "memory", "cc");
+	rule("2007-605 2007-607", CERTAIN);
 	report_eq(rax, 0, "LLWPCB at CPL 0 of a block that is not there: no fault, returns 0");
 	report(flags & RFLAGS_CF, "CF is kept");
 	run_to_store_fault(l, PF_WRITE | PF_USER, CB_VA, (u64)l07_run_1, "#PF at CPL 3");
@@ -142,6 +149,7 @@ static void test_core_id(struct lwp *l)
 
 	wrmsr(LWP_MSR_CFG, cfg | 0xa5ul << LWP_CFG_COREID_SHIFT);
 	lwp_go(l, &every, l07_one);
+	rule("2007-204 2007-504", CHOICE);
 	EXPECT_RECORDS(l, "CoreId of LWPMSR0 is in the record",
 		       { EV07_IRE, .core = 0xa5, .address = (u64)l07_one + 5 });
 	lwp_stop();
@@ -158,18 +166,22 @@ static void test_ds(struct lwp *l)
 	l->u.ds = USER_FREE_DS;
 	l->u.r.rax = 0x1000;
 	lwp_resume(l);
+	rule("2007-606 2007-610", RECALLED);
 	report_eq(l->u.r.rbx, 0x1000, "DS base: SLWPCB returns the effective address");
+	rule("2007-408", CHOICE);
 	expect_record(l, 0, (struct rec)REC07_IRE(l07_32 + 5),
 		      "BufferBase is linear: neither base nor limit of DS apply");
 	lwp_prepare32(l, &every, l07_32);
 	l->u.ds = USER_FREE_DS;
 	l->u.r.rax = 0x2000;
+	rule("2007-610", RECALLED);
 	run_to_fault(l, VEC_GP, 0, (u64)l07_32, "a block beyond the limit of DS: #GP(0)");
 }
 
 static void test_absent(struct lwp *l)
 {
 	lwp_prepare(l, &ire, l07_ins);
+	rule("2007-601", CHOICE);
 	run_to_fault(l, VEC_UD, 0, (u64)l07_ins, "2007 has no LWPINS: #UD");
 	l->u.r.rip = (u64)l07_val;
 	run_to_fault(l, VEC_UD, 0, (u64)l07_val, "2007 has no LWPVAL: #UD");

@@ -17,6 +17,7 @@ LWP_TEST(rev07_slots)
 	static const struct block ire = { .event = { { EV07_IRE, 1, 1 } } };
 	static const struct block bre = { .event = { { EV07_BRE, 1, 1 }, { EV07_IRE, 1, 1 } } };
 
+	rule("2007-110", CHOICE);
 	report_eq(cpuid(LWP_CPUID_LEAF, 0).b >> 16 & 0xff, 1, "CPUID announces one slot");
 	lwp_go(l, &ire, slot_code);
 	EXPECT_RECORDS(l, "instructions in it", REC07_IRE(slot_1), REC07_IRE(slot_2),

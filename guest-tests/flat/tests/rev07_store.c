@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Ring, reload and faults of the 2007 proposal (2007-407 to 2007-410, 2007-415, 2007-704, 2007-706, 2007-713,
- * 2007-801, 2007-802, 2007-807, 2007-808): fields that are not well formed, a full ring, Random, a counter that is frozen
- * at zero while the ring is missing, a slot that has gone; and the special instructions (2007-414,
- * 2007-714).
+ * Ring, reload and faults of the 2007 proposal: fields that are not well formed, a full ring, Random, a counter that is
+ * frozen at zero while the ring is missing, a slot that has gone; and the special instructions (2007-408, 2007-414,
+ * 2007-706).
  */
 #include "lwp_fixture.h"
 #include "test.h"
@@ -52,8 +51,9 @@ static void test_full(struct lwp *l)
 					.event = { { EV07_IRE, 1, 1 } } };
 
 	lwp_go(l, &b, s07_nops);
-	report_eq(cb_head(l), 31 * RECORD_SIZE, "40 records, ring of 32 and a part: 31 fit");
-	report_eq(cb_missed(l), 9, "the others are missed");
+	rule("2007-407 2007-801 2007-802", RECALLED);
+	expect_head(l, 31 * RECORD_SIZE, "40 records, ring of 32 and a part: 31 fit");
+	expect_missed(l, 9, "the others are missed");
 	expect_record(l, 30, nop(30), "the last that fits");
 	expect_record(l, 31, nop(39), "the slot at the head has the last of all");
 	report(ring_untouched(l, 32), "nothing is written after the ring");
@@ -75,21 +75,22 @@ static void test_fields(struct lwp *l)
 					   .event = { { EV07_IRE, 1, 1 } } };
 	static const struct block zero = { .event = { { EV07_IRE, 0, 0 } } };
 
+	rule("2007-409 2007-410 2007-415", CHOICE);
 	lwp_go(l, &outside, s07_one);
 	EXPECT_RECORDS(l, "a head at the end of the ring is 0", REC07_IRE(s07_o1),
 		       REC07_IRE(s07_o2), REC07_IRE(s07_o3));
 	lwp_go(l, &between, s07_one);
 	expect_record(l, 3, (struct rec)REC07_IRE(s07_o1), "a head in slot 3 begins with slot 3");
-	report_eq(cb_head(l), 5 * RECORD_SIZE, "a tail in slot 6: full before it");
-	report_eq(cb_missed(l), 1, "two fit");
+	expect_head(l, 5 * RECORD_SIZE, "a tail in slot 6: full before it");
+	expect_missed(l, 1, "two fit");
 	lwp_go(l, &least, s07_one);
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "a ring of one record is accepted");
-	report_eq(cb_missed(l), 3, "and only misses");
+	expect_missed(l, 3, "and only misses");
 	lwp_go(l, &none, s07_one);
 	report_eq(cb_flags(l), 0, "a ring without a record: Flags are 0");
 	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "and LWP is off");
 	lwp_go(l, &zero, s07_one);
-	report_eq(cb_head(l), 3 * RECORD_SIZE, "an interval of 0 counts as 1");
+	expect_head(l, 3 * RECORD_SIZE, "an interval of 0 counts as 1");
 }
 
 /* The distances of records lie in the interval with its low bits replaced, and differ. */
@@ -105,6 +106,7 @@ static void test_random(struct lwp *l)
 		ok &= distance >= 4 && distance <= 7;
 		seen |= 1u << distance;
 	}
+	rule("2007-704", RECALLED);
 	report(ok && i > 4, "Random 2, interval 4: distances of 4 to 7");
 	report(seen & (seen - 1), "not all the same");
 }
@@ -116,8 +118,9 @@ static void test_frozen(struct lwp *l)
 	u32 before;
 
 	lwp_prepare(l, &b, s07_one);
+	rule("2007-807 2007-808", CHOICE);
 	run_to_missing(l, RING_VA, (u64)s07_o2, "ring not there: #PF before the next instruction");
-	report_eq(cb_head(l), 0, "the head is not moved");
+	expect_head(l, 0, "the head is not moved");
 	l->u.r.rip = (u64)s07_o3;
 	user_run(&l->u);
 	report(user_exited(&l->u), "the program runs meanwhile");
@@ -127,7 +130,7 @@ static void test_frozen(struct lwp *l)
 	EXPECT_RECORDS(l, "then the record is stored", REC07_IRE(s07_o1));
 	report_eq(cb_counter(l, 1), 10,
 		  "and the counter is the interval: nothing was counted at zero");
-	report_eq(cb_missed(l), before, "nothing is missed");
+	expect_missed(l, before, "nothing is missed");
 }
 
 /* 2007-713 */
@@ -138,6 +141,7 @@ static void test_gone(struct lwp *l)
 	lwp_prepare(l, &b, s07_gone);
 	l->u.r.rbx = CB_VA;
 	lwp_resume(l);
+	rule("2007-713", CHOICE);
 	EXPECT_RECORDS(l, "an EventId that has gone from its slot: none after the record",
 		       REC07_IRE(s07_g1));
 	report_eq(l->u.r.rax, CB_VA, "LWP is on all the same");
@@ -151,6 +155,7 @@ static void test_special(struct lwp *l)
 
 	lwp_go_rsi(l, &b, s07_special, DATA_VA);
 	/* MOV REP MOV MOV-SS XOR CPUID */
+	rule("2007-714", RECALLED);
 	report_eq(cb_counter(l, 1), 94,
 		  "REP LODSB, MOV SS and CPUID count once, LLWPCB and SLWPCB not yet");
 	lwp_go_rsi(l, &every, s07_special, DATA_VA);

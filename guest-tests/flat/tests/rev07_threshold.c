@@ -61,14 +61,17 @@ FLAT_TEST(rev07_threshold)
 	wrmsr(LWP_MSR_CFG, cfg | CFG_INT);
 	irq_set_handler(VECTOR, on_threshold);
 
+	rule("2007-803", CERTAIN);
 	go(&l, 96);
 	report_eq(count, 1, "Threshold of 3 records, five come: one interrupt");
 	report_eq(last, (u64)t07_first + 3, "before the fourth NOP");
 	report_eq(cb_flags(&l), 0x80000003, "Flags are Enabled IRE Interrupt");
 	go(&l, 0);
 	report_eq(count, 0, "Threshold 0: never");
+	rule("2007-804", CHOICE);
 	go(&l, 80);
 	report_eq(count, 0, "a Threshold between two records is never equal");
+	rule("2007-803", CERTAIN);
 	go(&l, 192);
 	report_eq(count, 0, "Threshold of 6 records, five come: none");
 	consume = &l;

@@ -81,6 +81,7 @@ FLAT_TEST(svm_auto)
 	struct lwp l;
 	bool untouched = true;
 
+	rule("43724-914", CHOICE);
 	if (report_lacks(!svm_present(), "8000_0001 ECX[2] is clear", "SVM guests"))
 		return;
 	lwp_init(&l);

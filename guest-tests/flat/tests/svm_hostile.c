@@ -152,6 +152,7 @@ FLAT_TEST(svm_hostile)
 	struct guest g;
 	struct lwp l;
 
+	rule("43724-912 43724-913", CHOICE);
 	if (svm_lacks_lwp("LWP in the VMCB"))
 		return;
 	lwp_enable();

@@ -39,6 +39,7 @@ FLAT_TEST(svm_npt)
 	struct lwp l;
 	u64 ncr3;
 
+	rule("43724-912 43724-913", CHOICE);
 	if (svm_lacks_lwp("LWP in the VMCB"))
 		return;
 	lwp_enable();

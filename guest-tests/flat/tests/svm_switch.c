@@ -264,6 +264,7 @@ static void test_virtual(void)
 
 FLAT_TEST(svm_switch)
 {
+	rule("43724-912 43724-913", CHOICE);
 	if (svm_lacks_lwp("LWP in the VMCB"))
 		return;
 	lwp_enable();
