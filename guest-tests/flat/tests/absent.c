@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * A processor without LWP: nothing announced, no MSRs, the four instructions raise #UD (43724-101,
- * 43724-102, 43724-606, 2007-101, 2007-208).
- */
+/* A processor without LWP: nothing announced, no MSRs, the four instructions raise #UD (2007-101, 2007-208). */
 #include "cpu.h"
 #include "lwp_fixture.h"
 #include "test.h"
@@ -40,11 +37,14 @@ FLAT_TEST(absent)
 {
 	struct cpuid id = cpuid(LWP_CPUID_LEAF, 0);
 
+	rule("43724-101", CERTAIN);
 	report(!(cpuid(0x80000001, 0).c & 1u << 15), "8000_0001 ECX[15] is clear");
+	rule("43724-102", CHOICE);
 	report(!id.a && !id.b && !id.c && !id.d, "8000_001C is all zero");
 	report(!(cpuid(0xd, 0).d & 1u << 30), "D.0 EDX[30] is clear");
 	expect_no_msr(0xc0000105, "LWP_CFG");
 	expect_no_msr(0xc0000106, "LWP_CBADDR");
+	rule("43724-606", CERTAIN);
 	expect_ud(absent_llwpcb, "LLWPCB");
 	expect_ud(absent_slwpcb, "SLWPCB");
 	expect_ud(absent_lwpins, "LWPINS");

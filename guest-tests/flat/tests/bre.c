@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Branches retired (EventId 3): which instructions are branches, and the address, target and TKN of each.
- * TKN is the evaluated condition, also where target and fall-through are the same (43724-507 to
- * 43724-510, 43724-710, 43724-716, 43724-718).
+ * Branches retired (EventId 3): which instructions are branches, and the address, target and TKN of each. TKN is the
+ * evaluated condition, also where target and fall-through are the same (43724-508 to 43724-510, 43724-710, 43724-718).
  */
 #include "lwp_fixture.h"
 #include "test.h"
@@ -84,10 +83,12 @@ static const struct block every = { .event = { { EV_BRE, 0, 0 } } };
 static void test_conditional(struct lwp *l)
 {
 	lwp_go(l, &every, bre_jcc);
+	rule("43724-507 43724-704", CERTAIN);
 	EXPECT_RECORDS(l, "Jcc taken, not taken, and with displacement 0",
 		       REC_BRE(bre_j1, bre_j2, false), REC_BRE(bre_j2, bre_j2t, true),
 		       REC_BRE(bre_j3, bre_j3t, true), REC_BRE(bre_j4, bre_j4t, false));
 	lwp_go(l, &every, bre_cx);
+	rule("43724-507 43724-716", RECALLED);
 	EXPECT_RECORDS(l, "JRCXZ and LOOP", REC_BRE(bre_c1, bre_c1t, false),
 		       REC_BRE(bre_c2, bre_c2, true), REC_BRE(bre_c2, bre_c2t, false),
 		       REC_BRE(bre_c3, bre_c3t, true));
@@ -96,6 +97,7 @@ static void test_conditional(struct lwp *l)
 static void test_calls(struct lwp *l)
 {
 	lwp_go(l, &every, bre_call);
+	rule("43724-716", RECALLED);
 	EXPECT_RECORDS(l, "CALL relative, CALL indirect, RET", REC_BRE(bre_k1, bre_f, true),
 		       REC_BRE(bre_fr, bre_k1r, true), REC_BRE(bre_k2, bre_f, true),
 		       REC_BRE(bre_fr, bre_k2r, true));
@@ -104,12 +106,14 @@ static void test_calls(struct lwp *l)
 static void test_jumps(struct lwp *l)
 {
 	lwp_go(l, &every, bre_jmp);
+	rule("43724-716", RECALLED);
 	EXPECT_RECORDS(l, "JMP rel8, rel32, through memory", REC_BRE(bre_m1, bre_m1t, true),
 		       REC_BRE(bre_m2, bre_m2t, true), REC_BRE(bre_m3, bre_m3t, true));
 	lwp_prepare(l, &every, bre_far);
 	lwp_put32(l->data, (u32)(u64)bre_far_target);
 	lwp_put16(l->data + 4, USER_CS64);
 	lwp_resume(l);
+	rule("43724-717", CHOICE);
 	EXPECT_RECORDS(l, "a far JMP within CPL 3 is no branch", REC_BRE(bre_fm, bre_fmt, true));
 }
 
@@ -118,12 +122,14 @@ static void test_interval(struct lwp *l)
 	static const struct block third = { .event = { { EV_BRE, 2, 2 } } };
 
 	lwp_go(l, &third, bre_call);
+	rule("43724-704 43724-716", RECALLED);
 	EXPECT_RECORDS(l, "interval 2: the third branch", REC_BRE(bre_k2, bre_f, true));
 }
 
 static void test_code32(struct lwp *l)
 {
 	lwp_go32(l, &every, bre32);
+	rule("43724-604 43724-716", RECALLED);
 	EXPECT_RECORDS(l, "32-bit code: JMP, JCXZ, CALL", REC_BRE(bre32_1, bre32_1t, true),
 		       REC_BRE(bre32_2, bre32_2t, true), REC_BRE(bre32_3, bre32_f, true));
 }

@@ -100,6 +100,7 @@ static void prepare_far(struct lwp *l, const struct block *b)
 LWP_TEST(bre_forms)
 {
 	lwp_go(l, &branches, frm_code);
+	rule("43724-716", RECALLED);
 	EXPECT_RECORDS(l,
 		       "rel32, LOOPNE, LOOPE, JECXZ, hint, REX.W, RET imm16, REP RET, CALL memory",
 		       REC_BRE(frm_1, frm_1t, true), REC_BRE(frm_2, frm_2t, true),
@@ -110,6 +111,7 @@ LWP_TEST(bre_forms)
 		       REC_BRE(frm_9, frm_h, true), REC_BRE(frm_hr, frm_9r, true));
 
 	prepare_far(l, &branches);
+	rule("43724-717", CHOICE);
 	expect_no_records(l, "far RET, IRET and far CALL within CPL 3 are no branches");
 	prepare_far(l, &all);
 	EXPECT_RECORDS(l, "they count as instructions", REC_IRE(far_1), REC_IRE(far_2),

@@ -75,7 +75,9 @@ static void start(struct lwp *l, const char *code)
 static void expect_counts(struct lwp *l, u32 instructions, u32 branches, const char *what)
 {
 	report_push("%s", what);
+	rule("43724-701 43724-702 43724-712", CHOICE);
 	report_eq(START - cb_counter(l, EV_IRE), instructions, "instructions");
+	rule("43724-703", CERTAIN);
 	report_eq(START - cb_counter(l, EV_BRE), branches, "branches");
 	expect_no_records(l, "no event was due");
 	report_pop();
@@ -86,6 +88,7 @@ static void through_fault(struct lwp *l, u64 va, u32 vector, const char *at)
 {
 	as_protect(l->cr3, va, PAGE_NONE);
 	user_run(&l->u);
+	rule("43724-701", RECALLED);
 	report(l->u.r.vector == vector && l->u.r.rip == (u64)at, "it faults on the way");
 	lwp_bring(l, va);
 }
@@ -123,6 +126,7 @@ static void test_kernel_entries(struct lwp *l)
 	expect_counts(l, 20, 0, "UD2 that is skipped");
 	start(l, bud_int3);
 	user_run(&l->u);
+	rule("43724-702", RECALLED);
 	report_eq(l->u.r.vector, VEC_BP, "INT3 enters the kernel");
 	lwp_resume(l);
 	expect_counts(l, 20, 0, "INT3");
@@ -138,6 +142,7 @@ static void test_kernel_entries(struct lwp *l)
 	start(l, bud_jump);
 	l->u.r.rsi = ABSENT_VA;
 	user_run(&l->u);
+	rule("43724-701", RECALLED);
 	report(l->u.r.vector == VEC_PF && l->u.r.rip == ABSENT_VA, "the target of a jump faults");
 	lwp_run(l, bud_jump_target);
 	expect_counts(l, 12, 1, "a jump whose target faults");
@@ -158,5 +163,6 @@ LWP_TEST(budget)
 	expect_counts(l, 24, 0, "CPUID, RDTSC, PAUSE");
 	lwp_go_rsi(l, &b, bud_val, 5);
 	expect_counts(l, 15, 5, "LWPVAL that is not due");
+	rule("43724-631", CERTAIN);
 	report_eq(START - cb_counter(l, EV_VAL), 5, "event 1 was counted");
 }

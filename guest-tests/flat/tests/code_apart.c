@@ -88,5 +88,5 @@ FLAT_TEST(code_apart)
 	translate_meanwhile(l.ring, held, record_and_store, &l,
 			    "code is translated after the store of a record");
 	/* Three NOPs and the store. */
-	report_eq(cb_head(&l), 4 * RECORD_SIZE, "records came");
+	expect_head(&l, 4 * RECORD_SIZE, "records came");
 }

@@ -50,10 +50,12 @@ static void test_val(struct lwp *l)
 	static const struct block b = { .event = { { EV_VAL, 1, 1 }, { EV_IRE, 100, 50 } } };
 
 	lwp_prepare(l, &b, cpl0_user);
+	rule("43724-608", CERTAIN);
 	report_eq(try_llwpcb(CB_VA), NO_FAULT, "LLWPCB loads");
 	lwpval(1, 2);
 	lwpval(3, 4);
 	report_eq(slwpcb(), CB_VA, "SLWPCB");
+	rule("43724-637", RECALLED);
 	EXPECT_RECORDS(l, "LWPVAL counts and stores at CPL 0",
 		       { EV_VAL, .flags = 0x66, .data1 = 3, .data2 = 4,
 			 .address = (u64)cpl0_val_insn });
@@ -66,27 +68,35 @@ LWP_TEST(cpl0)
 {
 	static const struct block b = { .event = { { EV_IRE, 100, 0 } } };
 
+	rule("43724-620", CERTAIN);
 	report_eq(slwpcb(), 0, "SLWPCB returns 0 while off");
 	lwp_prepare(l, &b, cpl0_user);
+	rule("43724-612", RECALLED);
 	report_eq(try_llwpcb(0x800000000000), FAULT(VEC_GP, 0), "LLWPCB, non-canonical: #GP(0)");
+	rule("43724-608", CHOICE);
 	report_eq(try_llwpcb((u64)kernel_block), FAULT(VEC_PF, PF_PRESENT | PF_WRITE | PF_USER),
 		  "LLWPCB of a kernel page: #PF with user rights");
 	report_eq(fault_cr2(), (u64)kernel_block, "CR2 is the block");
+	rule("43724-608", CERTAIN);
 	report_eq(try_llwpcb(CB_VA), NO_FAULT, "LLWPCB loads");
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "LWP_CBADDR is the block");
 	report_eq(slwpcb(), CB_VA, "SLWPCB returns it");
+	rule("43724-637", RECALLED);
 	report_eq(cb_counter(l, EV_IRE), 0, "no instruction of CPL 0 is counted");
 	report_eq(try_lwpins(5, 6), NO_FAULT, "LWPINS");
 	lwp_resume(l);
+	rule("43724-637 43724-710", RECALLED);
 	EXPECT_RECORDS(l, "LWPINS stores at CPL 0, user code is counted",
 		       { EV_INS, .flags = 0x77, .data1 = 5, .data2 = 6,
 			 .address = (u64)cpl0_ins_insn },
 		       REC_IRE(cpl0_user_1));
 	as_protect(l->cr3, RING_VA, PAGE_KERNEL_RW);
+	rule("43724-608", CHOICE);
 	report_eq(try_lwpins(7, 8), FAULT(VEC_PF, PF_PRESENT | PF_WRITE | PF_USER),
 		  "LWPINS with the ring in a kernel page: #PF with user rights");
 	report_eq(fault_cr2(), RING_VA + 2 * RECORD_SIZE, "CR2 is the slot");
 	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
+	rule("43724-611", CERTAIN);
 	report_eq(try_llwpcb(0), NO_FAULT, "LLWPCB 0");
 	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "LWP is off");
 	test_val(l);

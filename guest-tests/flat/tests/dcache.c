@@ -423,7 +423,7 @@ static void stepped(struct lwp *l)
 	/* 0 - 2 is 1 below the limit. */
 	b.event[0] = (struct block_event){ EV_DME, 1000, 0 };
 	lwp_go(l, &b, dc_twice);
-	report_eq(cb_head(l), RECORD_SIZE, "stepped, a string that is repeated has one record");
+	expect_head(l, RECORD_SIZE, "stepped, a string that is repeated has one record");
 	report_eq(cb_counter(l, EV_DME), 999, "and when it is executed again, none of its misses");
 }
 
@@ -453,14 +453,14 @@ static void filters(struct lwp *l)
 	struct block b = every(1); /* 16 cycles */
 
 	lwp_go(l, &b, dc_levels);
-	report_eq(cb_head(l), 6 * RECORD_SIZE, "MinLatency drops what is faster");
+	expect_head(l, 6 * RECORD_SIZE, "MinLatency drops what is faster");
 	b = every(LWP_FILTER_CLF | LWP_FILTER_NBC);
 	lwp_go(l, &b, dc_levels);
 	EXPECT_RECORDS(l, "with NBC only misses that L3 serves count",
 		       miss(dc_levels_3, 0, 39, L3_HIT));
 	b = every(LWP_FILTER_CLF | LWP_FILTER_RAM);
 	lwp_go(l, &b, dc_levels);
-	report_eq(cb_head(l), 5 * RECORD_SIZE, "with RAM only misses that memory serves count");
+	expect_head(l, 5 * RECORD_SIZE, "with RAM only misses that memory serves count");
 	b = every(LWP_FILTER_CLF | LWP_FILTER_RDC | LWP_FILTER_OTH);
 	lwp_go(l, &b, dc_levels);
 	expect_no_records(l, "nothing comes from other processors or devices");

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Filters: NRB, NCB and NAB leave out classes of branches; IPF counts only instructions in
- * [BaseIP, LimitIP], with IPI only those outside. What is filtered does not count (43724-417,
- * 43724-418, 43724-722, 43724-723).
+ * Filters: NRB, NCB and NAB leave out classes of branches; IPF counts only instructions in [BaseIP, LimitIP], with IPI
+ * only those outside. What is filtered does not count (43724-418).
  */
 #include "lwp_fixture.h"
 #include "test.h"
@@ -64,19 +63,25 @@ static void test_branches(struct lwp *l)
 	static const struct block second = { .filters = NCB, .event = { { EV_BRE, 1, 1 } } };
 
 	go(l, 0);
+	rule("43724-716", RECALLED);
 	EXPECT_RECORDS(l, "no filter: all", jcc, jmp, call, ret, ind);
+	rule("43724-723", CHOICE);
 	go(l, NRB);
 	EXPECT_RECORDS(l, "NRB: no JMP rel, no CALL rel", jcc, ret, ind);
+	rule("43724-417", RECALLED);
 	go(l, NCB);
 	EXPECT_RECORDS(l, "NCB: no Jcc", jmp, call, ret, ind);
+	rule("43724-723", CHOICE);
 	go(l, NAB);
 	EXPECT_RECORDS(l, "NAB: no RET, no indirect JMP", jcc, jmp, call);
+	rule("43724-723", RECALLED);
 	go(l, NRB | NAB);
 	EXPECT_RECORDS(l, "NRB and NAB: only Jcc", jcc);
 	go(l, NRB | NCB | NAB);
 	expect_no_records(l, "all three: none");
 	/* 43724-724 */
 	if (!(cpuid(LWP_CPUID_LEAF, 0).c & LWP_ECX_BRANCH_PREDICTION)) {
+		rule("43724-724", CHOICE);
 		go(l, NMB);
 		EXPECT_RECORDS(l, "NMB: all, because predictions are not known", jcc, jmp, call,
 			       ret, ind);
@@ -84,6 +89,7 @@ static void test_branches(struct lwp *l)
 		EXPECT_RECORDS(l, "NPB: all", jcc, jmp, call, ret, ind);
 	}
 	lwp_go(l, &second, flt_code);
+	rule("43724-722", RECALLED);
 	EXPECT_RECORDS(l, "what is filtered does not decrement the counter", call, ind);
 }
 
@@ -109,6 +115,7 @@ static void test_ip(struct lwp *l)
 			       .event = { { EV_IRE, 4, 4 } } };
 	u64 at2 = (u64)ipf_2, at4 = (u64)ipf_4;
 
+	rule("43724-725 43724-410", CHOICE);
 	go_ip(l, IPF, at2, at4);
 	EXPECT_RECORDS(l, "IPF: BaseIP to LimitIP, both included", REC_IRE(ipf_2), REC_IRE(ipf_3),
 		       REC_IRE(ipf_4));
@@ -121,9 +128,11 @@ static void test_ip(struct lwp *l)
 		       REC_IRE(ipf_3), REC_IRE(ipf_4), REC_IRE(ipf_5));
 	go_ip(l, IPF, at4, at2);
 	expect_no_records(l, "IPF with LimitIP below BaseIP: none");
+	rule("43724-722 43724-725", RECALLED);
 	lwp_go_rsi(l, &fifth, ipf_loop, 20);
 	EXPECT_RECORDS(l, "every fifth of 20 JNZ in the range, of 40 instructions",
 		       REC_IRE(ipf_jnz), REC_IRE(ipf_jnz), REC_IRE(ipf_jnz), REC_IRE(ipf_jnz));
+	rule("43724-722 43724-410", CHOICE);
 	lwp_go(l, &second, ipf_code);
 	EXPECT_RECORDS(l, "what is filtered does not decrement the counter", REC_IRE(ipf_3),
 		       REC_IRE(ipf_5));
@@ -138,10 +147,12 @@ static void test_ip_branches(struct lwp *l)
 			   .event = { { EV_BRE, 0, 0 } } };
 
 	lwp_go(l, &b, flt_code);
+	rule("43724-725", RECALLED);
 	EXPECT_RECORDS(l, "IPF: branches that begin in the range", jmp, call);
 	b.filters = IPF | IPI;
 	lwp_go(l, &b, flt_code);
 	EXPECT_RECORDS(l, "IPF and IPI: branches outside", jcc, ret, ind);
+	rule("43724-723 43724-725", CHOICE);
 	b.filters = IPF | NRB;
 	b.base_ip = 0;
 	b.limit_ip = (u64)flt_f;
@@ -162,6 +173,7 @@ static void test_ip_samples(struct lwp *l)
 	l->u.r.rdx = 5;
 	l->u.r.rcx = 6;
 	lwp_resume(l);
+	rule("43724-726", CHOICE);
 	EXPECT_RECORDS(
 		l, "an LWPVAL outside the range reads no operand and does not count, LWPINS stores",
 		{ EV_VAL, .flags = 2, .data1 = 5, .data2 = 6, .address = (u64)ipf_val_in },

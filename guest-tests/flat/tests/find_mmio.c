@@ -45,6 +45,7 @@ LWP_TEST(find_mmio)
 {
 	struct block b = { .size = RING_RECORDS * RECORD_SIZE };
 
+	rule("43724-713", CHOICE);
 	as_map(l->cr3, DEVICE_VA, IOAPIC, 1, PAGE_USER_RW | PTE_PCD | PTE_PWT);
 	for (u32 interval = 2; interval < 20; interval++) {
 		u32 wrong = 0;

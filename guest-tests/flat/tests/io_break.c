@@ -58,6 +58,7 @@ LWP_TEST(io_break)
 	static const struct block every = { .event = { { EV_IRE, 0, 0 } } };
 	u64 dr7 = DR7_IO_0;
 
+	rule("43724-714 43724-410", CHOICE);
 	write_cr4(read_cr4() | CR4_DE);
 	asm volatile("mov %0, %%dr0; mov %1, %%dr7" : : "r"((u64)PORT), "r"(dr7));
 	run(l, &far, "no event due");

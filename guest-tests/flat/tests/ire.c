@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Instructions retired (EventId 2) on known code: the period is EventInterval + 1, the first record comes
- * when EventCounter goes below zero, LLWPCB is not counted, INT n is not counted (43724-411,
- * 43724-616, 43724-703, 43724-704, 43724-712).
+ * Instructions retired (EventId 2) on known code: the period is EventInterval + 1, the first record comes when
+ * EventCounter goes below zero, LLWPCB is not counted, INT n is not counted (43724-703, 43724-712).
  */
 #include "lwp_fixture.h"
 #include "test.h"
@@ -38,6 +37,12 @@ LWP_TEST(ire)
 	static const struct block every = { .event = { { EV_IRE, 0, 0 } } };
 	static const struct block off = { 0 };
 
+	rule("43724-411 43724-616 43724-704", CERTAIN);
+	for (u32 counter = 0; counter < 8; counter++) {
+		run(l, 1000, counter);
+		expect_head(l, RECORD_SIZE, "counter %u, nine instructions: one record", counter);
+	}
+	rule("43724-704 43724-410", CHOICE);
 	run(l, 0, 0);
 	EXPECT_RECORDS(l, "interval 0: every instruction", REC_IRE(ire_1), REC_IRE(ire_2),
 		       REC_IRE(ire_3), REC_IRE(ire_4), REC_IRE(ire_3), REC_IRE(ire_4),
@@ -57,9 +62,11 @@ LWP_TEST(ire)
 	EXPECT_RECORDS(l, "counter 8: the ninth", REC_IRE(ire_5));
 	run(l, 0, 9);
 	expect_no_records(l, "counter 9: none of nine");
+	rule("43724-403", CERTAIN);
 	lwp_go(l, &off, ire_seq);
 	expect_no_records(l, "event 2 not in Flags: none");
 
+	rule("43724-704 43724-410", CHOICE);
 	lwp_go32(l, &every, ire32);
 	EXPECT_RECORDS(l, "32-bit code", REC_IRE(ire32_1), REC_IRE(ire32_2), REC_IRE(ire32_3));
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Instructions that are easily counted wrong: REP strings (once, when rIP leaves them), what a hypervisor
- * emulates (once), the shadow of MOV SS and POP SS (counts, nothing is stored in it), the guest's own
- * single steps (43724-713 to 43724-715, 2007-714).
+ * Instructions that are easily counted wrong: REP strings (once, when rIP leaves them), what a hypervisor emulates
+ * (once), the shadow of MOV SS and POP SS (counts, nothing is stored in it), the guest's own single steps (2007-714).
  */
 #include "lwp_fixture.h"
 #include "test.h"
@@ -63,6 +62,7 @@ static const struct block every = { .event = { { EV_IRE, 0, 0 } } };
 static void test_rep(struct lwp *l)
 {
 	lwp_go(l, &every, rep_code);
+	rule("43724-714 43724-410", CHOICE);
 	EXPECT_RECORDS(l, "a REP string counts once, also with 0 iterations", REC_IRE(rep_1),
 		       REC_IRE(rep_2), REC_IRE(rep_3), REC_IRE(rep_4), REC_IRE(rep_5),
 		       REC_IRE(rep_6), REC_IRE(rep_7), REC_IRE(rep_8));
@@ -71,7 +71,7 @@ static void test_rep(struct lwp *l)
 	lwp_prepare(l, &every, rep_fault);
 	run_to_store_fault(l, PF_WRITE | PF_USER, DATA_VA + PAGE_SIZE, (u64)rep_fault_3,
 			   "a REP string faults in its middle");
-	report_eq(cb_head(l), 2 * RECORD_SIZE, "and is not counted yet");
+	expect_head(l, 2 * RECORD_SIZE, "and is not counted yet");
 	lwp_bring(l, DATA_VA + PAGE_SIZE);
 	EXPECT_RECORDS(l, "resumed, it counts once", REC_IRE(rep_fault_1), REC_IRE(rep_fault_2),
 		       REC_IRE(rep_fault_3), REC_IRE(rep_fault_4));
@@ -80,6 +80,7 @@ static void test_rep(struct lwp *l)
 static void test_emulated(struct lwp *l)
 {
 	lwp_go(l, &every, emu_code);
+	rule("43724-713 43724-410", CHOICE);
 	EXPECT_RECORDS(l, "CPUID, RDTSC and PAUSE count once", REC_IRE(emu_1), REC_IRE(emu_2),
 		       REC_IRE(emu_3), REC_IRE(emu_4));
 }
@@ -90,6 +91,7 @@ static void test_shadow(struct lwp *l)
 	static const struct block first = { .event = { { EV_IRE, 1000, 0 } } };
 
 	lwp_go(l, &second, ss_code);
+	rule("43724-715", CHOICE);
 	EXPECT_RECORDS(l, "MOV SS counts", REC_IRE(ss_2));
 	report_eq(l->u.r.rbx, 0, "nothing is stored in its shadow");
 	report_eq(l->u.r.rcx, RECORD_SIZE, "it is stored after it");
@@ -112,6 +114,7 @@ static void test_step(struct lwp *l)
 	l->u.r.rflags |= RFLAGS_TF;
 	for (user_run(&l->u); l->u.r.vector == VEC_DB; user_run(&l->u))
 		steps++;
+	rule("43724-701 43724-410", CHOICE);
 	report(user_exited(&l->u), "single steps end at the gate");
 	report_eq(steps, 4, "the guest's single steps: LLWPCB and three instructions");
 	EXPECT_RECORDS(l, "each counts once", REC_IRE(step_1), REC_IRE(step_2), REC_IRE(step_3));

@@ -94,6 +94,7 @@ static void sweep(struct lwp *l, const char *code, u32 turns, u32 total, u64 (*a
 
 LWP_TEST(ire_sweep)
 {
+	rule("43724-704 43724-410", CHOICE);
 	sweep(l, swp_nops, 1, NOPS, nop_address, "straight code");
 	sweep(l, swp_loop, LOOP_TURNS, LOOP_TURNS * LOOP_BODY, loop_address,
 	      "a loop of three blocks");

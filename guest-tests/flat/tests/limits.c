@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Numbers of the leaf that LLWPCB goes by: the smallest ring, the size of the block, the events that exist (43724-402
- * to 43724-404, 43724-407).
+ * Numbers of the leaf that LLWPCB goes by: the smallest ring, the size of the block, the events that exist (43724-403).
  */
 #include "lwp_fixture.h"
 #include "test.h"
@@ -26,20 +25,26 @@ LWP_TEST(limits)
 	u64 last = CB_VA + PAGE_SIZE - size;
 
 	lwp_go(l, &enough, lim_code);
+	rule("43724-407", CERTAIN);
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "%u records are enough", records);
 	lwp_prepare(l, &less, lim_code);
+	rule("43724-407", RECALLED);
 	run_to_fault(l, VEC_GP, 0, (u64)lim_code, "one byte less gives #GP(0)");
 
 	lwp_go(l, &events, lim_code);
+	rule("43724-402 43724-404", CERTAIN);
 	report_eq(cb_flags(l) & EVENTS, 1u << EV_IRE, "no event is granted that the leaf lacks");
+	rule("43724-402 43724-410", CHOICE);
 	EXPECT_RECORDS(l, "and none recorded", REC_IRE(lim_1), REC_IRE(lim_2));
 
+	rule("43724-104", CERTAIN);
 	report(size >= cb_slot((leaf.b >> 16 & 0xff) + 1), "LwpCbSize %u holds LwpMaxEvents", size);
 	lwp_prepare(l, &enough, lim_code);
 	memcpy(l->cb + PAGE_SIZE - size, l->cb, size);
 	l->u.r.rax = last;
 	as_protect(l->cr3, CB_VA + PAGE_SIZE, PAGE_NONE);
 	lwp_resume(l);
+	rule("43724-613", RECALLED);
 	report_eq(rdmsr(LWP_MSR_CBADDR), last,
 		  "a block that ends with its page does not need the next one");
 	lwp_stop();

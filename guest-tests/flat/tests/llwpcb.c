@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * LLWPCB (43724-609 to 43724-619, 43724-404 to 43724-412): what it loads, what it normalises and writes back,
- * what it refuses, and what is on after it has faulted (43724-401 to 43724-403, 43724-413,
- * 43724-414, 43724-416, 43724-421, 43724-422, 43724-602, 43724-807, 2007-610).
+ * LLWPCB: what it loads, what it normalises and writes back, what it refuses, and what is on after it has faulted
+ * (43724-402, 43724-403, 43724-414, 43724-416, 43724-421, 43724-422, 43724-602, 43724-615, 2007-610).
  */
 #include "lwp_fixture.h"
 #include "test.h"
@@ -68,21 +67,31 @@ static void test_load(struct lwp *l)
 	};
 
 	lwp_go(l, &b, ll_load);
+	rule("43724-609", CERTAIN);
 	report_eq(l->u.r.rdx & 0xff, 1, "CF is kept");
 	report_eq(l->u.r.rax, CB_VA, "rAX is kept");
+	rule("43724-617", CERTAIN);
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "LWP_CBADDR is the block");
+	rule("43724-404", CERTAIN);
 	report_eq(cb_flags(l) & ~1u, 1u << EV_IRE | 1u << EV_BRE, "Flags: what is granted is left");
+	rule("43724-401 43724-406", CERTAIN);
 	report_eq(lwp_get32(l->cb + 4), 0x50000000 | DEFAULT_RECORDS * RECORD_SIZE,
 		  "BufferSize is rounded down, Random kept");
+	rule("43724-410", CHOICE);
 	report_eq(cb_interval(l, EV_IRE), 0, "a negative interval becomes the minimum, 0");
+	rule("43724-413", CERTAIN);
 	report_eq(cb_interval(l, EV_BRE), 0x1ffffff, "the largest interval is kept");
+	rule("43724-409", CERTAIN);
 	report_eq(lwp_get32(l->cb + 32), 10 * RECORD_SIZE, "Threshold is rounded down");
+	rule("43724-412", CERTAIN);
 	report_eq(lwp_get32(l->cb + 64), 3 * RECORD_SIZE + 1, "the tail is not altered");
-	report_eq(cb_missed(l), 123, "MissedEvents is kept");
+	rule("43724-807", CERTAIN);
+	expect_missed(l, 123, "MissedEvents is kept");
 	/* A negative counter becomes 0: SETC was the first instruction and gave a record. */
+	rule("43724-408 43724-411 43724-710", RECALLED);
 	expect_record(l, 3, (struct rec)REC_IRE(ll_insn + 5), "head rounded down, counter 0");
 	/* STC was before; SETC was counted. */
-	report_eq(cb_head(l), 4 * RECORD_SIZE, "one record");
+	expect_head(l, 4 * RECORD_SIZE, "one record");
 }
 
 static void test_head(struct lwp *l)
@@ -90,7 +99,8 @@ static void test_head(struct lwp *l)
 	struct block outside = { .head = DEFAULT_RECORDS * RECORD_SIZE };
 
 	lwp_go(l, &outside, ll_load);
-	report_eq(cb_head(l), 0, "a head at the end of the ring becomes 0");
+	rule("43724-408", CERTAIN);
+	expect_head(l, 0, "a head at the end of the ring becomes 0");
 }
 
 static void test_width(struct lwp *l)
@@ -100,6 +110,7 @@ static void test_width(struct lwp *l)
 	lwp_prepare(l, &b, ll_load32);
 	l->u.r.rax = 0xdeadbeef00000000ul | CB_VA;
 	lwp_resume(l);
+	rule("43724-609", CERTAIN);
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "W=0: the address is truncated to 32 bits");
 }
 
@@ -117,9 +128,12 @@ static void test_gp(struct lwp *l)
 	struct block across = { .base = NON_CANONICAL - (DEFAULT_RECORDS - 1) * RECORD_SIZE };
 
 	lwp_go(l, &least, ll_load);
+	rule("43724-407", CERTAIN);
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "the smallest ring is enough");
+	rule("43724-407 43724-614", RECALLED);
 	lwp_prepare(l, &less, ll_load);
 	expect_gp(l, "a ring smaller by a byte: #GP(0)");
+	rule("43724-612 43724-614", RECALLED);
 	lwp_prepare(l, &outside, ll_load);
 	expect_gp(l, "a non-canonical ring: #GP(0)");
 	lwp_prepare(l, &across, ll_load);
@@ -135,6 +149,7 @@ static void test_pf(struct lwp *l)
 	u32 offset = PAGE_SIZE - 64;
 
 	lwp_prepare(l, &b, ll_load);
+	rule("43724-613 43724-614", RECALLED);
 	run_to_missing(l, CB_VA, (u64)ll_insn, "a block that is not there: #PF");
 	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "and LWP is off");
 	as_protect(l->cr3, CB_VA, PAGE_KERNEL_RW);
@@ -161,6 +176,7 @@ static void test_off(struct lwp *l)
 
 	lwp_go(l, &b, ll_off);
 	/* NOP NOP XOR. */
+	rule("43724-611", CERTAIN);
 	report_eq(cb_counter(l, EV_IRE), 47, "LLWPCB 0 flushes the counters");
 	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "and turns LWP off");
 }
@@ -180,12 +196,16 @@ static void test_replace(struct lwp *l)
 
 	prepare_two(l, &first, &second);
 	lwp_resume(l);
+	rule("43724-610", CERTAIN);
 	report_eq(cb_counter(l, EV_IRE), 48, "a new block: the old one is flushed");
+	rule("43724-617", CERTAIN);
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA + SECOND, "and the new one is loaded");
+	rule("43724-616 43724-710", RECALLED);
 	expect_record(l, 0, (struct rec)REC_IRE(ll_two_insn + 5),
 		      "and counts from the next one on");
 
 	prepare_two(l, &first, &bad);
+	rule("43724-614", RECALLED);
 	run_to_fault(l, VEC_GP, 0, (u64)ll_two_insn, "a new block that is refused: #GP(0)");
 	report_eq(cb_counter(l, EV_IRE), 48, "the old one is flushed");
 	report(!rdmsr(LWP_MSR_CBADDR) && !query(l), "and LWP is off");
@@ -212,6 +232,7 @@ static void test_flush_fault(struct lwp *l)
 	user_run(&l->u);
 	user_run(&l->u);
 	l->u.r.rflags &= ~RFLAGS_TF;
+	rule("43724-610", RECALLED);
 	report(l->u.r.vector == VEC_DB && l->u.r.rip == (u64)ll_two_insn - 1,
 	       "stepped to the second NOP");
 	as_protect(l->cr3, CB_VA, PAGE_USER_RO);
@@ -232,10 +253,12 @@ static void test_masked(struct lwp *l)
 
 	wrmsr(LWP_MSR_CFG, 1u << EV_BRE);
 	lwp_go(l, &b, ll_load);
+	rule("43724-404", CERTAIN);
 	report_eq(cb_flags(l), 1u << EV_BRE, "Flags are masked with LWP_CFG");
 	expect_no_records(l, "and what is masked does not count");
 	lwp_go(l, &ire, ll_load);
 	report_eq(cb_flags(l), 0, "no event is left");
+	rule("43724-618", CHOICE);
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "LWP is on all the same");
 	lwp_stop();
 	wrmsr(LWP_MSR_CFG, cfg);
@@ -251,6 +274,7 @@ static void test_again(struct lwp *l)
 	l->u.r.rdi = CB_VA + cb_slot(EV_IRE);
 	lwp_resume(l);
 	/* MOV and NOP; the counter that MOV has written is lost. NOP and SLWPCB after it. */
+	rule("43724-619", RECALLED);
 	report_eq(cb_counter(l, EV_IRE), 47,
 		  "the active block again: the counter is the flushed one");
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "and LWP is on");
@@ -264,6 +288,7 @@ static void test_odd(struct lwp *l)
 					.event = { { EV_IRE, 0, 0 } } };
 
 	lwp_go(l, &b, ll_load);
+	rule("43724-405 43724-415", CHOICE);
 	report_eq(cb_flags(l), 1u | 1u << EV_IRE, "Flags[0] stays");
 	report_eq(lwp_get64(l->ring + 5 + 8), (u64)ll_insn + 5, "a ring at an odd address");
 	report_eq(l->ring[4], RING_FILL, "begins there");

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * LWPINS (43724-624 to 43724-629): record, CF, full ring, and the faults of its operand and of the
- * ring (43724-314, 43724-505, 43724-601 to 43724-603, 43724-712, 43724-803).
- */
+/* LWPINS: record, CF, full ring, and the faults of its operand and of the ring (43724-602, 43724-624, 43724-712). */
 #include "lwp_fixture.h"
 #include "test.h"
 #include "x86.h"
@@ -67,6 +64,7 @@ static const struct block plain = { 0 };
 static void test_off(struct lwp *l)
 {
 	lwp_go(l, &plain, ins_off);
+	rule("43724-626", CERTAIN);
 	report_eq(l->u.r.rbx & 0xff, 0, "LWP off: CF is cleared");
 	report(ring_untouched(l, 0), "LWP off: nothing is stored");
 }
@@ -74,6 +72,7 @@ static void test_off(struct lwp *l)
 static void test_forms(struct lwp *l)
 {
 	lwp_go(l, &plain, ins_forms);
+	rule("43724-505 43724-601 43724-603", CERTAIN);
 	EXPECT_RECORDS(l, "register and memory operands, 32 and 64 bits of operand 1",
 		       { EV_INS, .flags = 0x5678, .data1 = 0xddeeff00, .address = (u64)ins_1,
 			 .data2 = 0x1122334455667788 },
@@ -83,8 +82,10 @@ static void test_forms(struct lwp *l)
 			 .data2 = 0x1122334455667788 },
 		       { EV_INS, .flags = 1, .data1 = 0x0badcafe, .address = (u64)ins_4,
 			 .data2 = 0x55667788 });
+	rule("43724-625 43724-627", RECALLED);
 	report_eq(l->u.r.rbx & RFLAGS_STATUS, 0x8d4, "CF is cleared, the other flags are kept");
 	lwp_go32(l, &plain, ins32);
+	rule("43724-505 43724-601 43724-603", CERTAIN);
 	EXPECT_RECORDS(l, "32-bit code",
 		       { EV_INS, .flags = 0x4321, .data1 = 0xddeeff00, .address = (u64)ins32_1,
 			 .data2 = 0x55667788 },
@@ -100,9 +101,12 @@ static void test_full(struct lwp *l)
 
 	lwp_go_rsi(l, &small, ins_fill, 35);
 	/* 35 down to 1; 31 fit, the other four overwrite each other in the last slot. */
-	report_eq(cb_head(l), (left + 31) * RECORD_SIZE, "full: the head stays before the tail");
-	report_eq(cb_missed(l), 4, "full: MissedEvents counts the rest");
+	rule("43724-803", CERTAIN);
+	expect_head(l, (left + 31) * RECORD_SIZE, "full: the head stays before the tail");
+	expect_missed(l, 4, "full: MissedEvents counts the rest");
+	rule("43724-625", CERTAIN);
 	report_eq(l->u.r.r9, 4, "full: CF is set for each of them");
+	rule("43724-803", CERTAIN);
 	expect_record(l, left + 30,
 		      (struct rec){ EV_INS, .flags = 7, .data1 = 5, .data2 = 5,
 				    .address = (u64)ins_fill_insn },
@@ -118,6 +122,7 @@ static void test_operand(struct lwp *l)
 	lwp_prepare(l, &plain, ins_mem);
 	l->u.r.rdi = DATA_VA + 2 * PAGE_SIZE - 2;
 	as_map(l->cr3, DATA_VA + 2 * PAGE_SIZE, 0, 1, PAGE_NONE);
+	rule("43724-629", CHOICE);
 	run_to_store_fault(l, PF_USER, DATA_VA + 2 * PAGE_SIZE, (u64)ins_mem_insn,
 			   "operand across a page that is not there: #PF for reading");
 	report(ring_untouched(l, 0) && !cb_head(l), "and nothing is stored");
@@ -129,6 +134,7 @@ static void test_operand(struct lwp *l)
 			 .data2 = 5 });
 	lwp_prepare(l, &plain, ins_noncanonical);
 	l->u.r.rdi = 0x800000000000;
+	rule("43724-629", RECALLED);
 	run_to_fault(l, VEC_GP, 0, (u64)ins_noncanonical + 5, "non-canonical operand: #GP(0)");
 	lwp_prepare(l, &plain, ins_stack);
 	l->u.r.rsp = 0x800000000000;
@@ -139,12 +145,13 @@ static void test_operand(struct lwp *l)
 static void test_ring_fault(struct lwp *l)
 {
 	lwp_prepare(l, &plain, ins_mem);
+	rule("43724-629", CHOICE);
 	run_to_missing(l, RING_VA, (u64)ins_mem_insn, "ring not there: #PF at LWPINS for writing");
 	as_protect(l->cr3, RING_VA, PAGE_USER_RO);
 	run_to_store_fault(l, PF_PRESENT | PF_WRITE | PF_USER, RING_VA, (u64)ins_mem_insn,
 			   "ring read-only: #PF at LWPINS");
 	lwp_bring(l, RING_VA);
-	report_eq(cb_head(l), RECORD_SIZE, "restarted, it stores once");
+	expect_head(l, RECORD_SIZE, "restarted, it stores once");
 }
 
 static void test_event(struct lwp *l)
@@ -152,6 +159,7 @@ static void test_event(struct lwp *l)
 	static const struct block every = { .event = { { EV_IRE, 0, 0 } } };
 
 	lwp_go(l, &every, ins_event);
+	rule("43724-628 43724-410", CHOICE);
 	EXPECT_RECORDS(l, "LWPINS counts as an instruction after its own record",
 		       { EV_INS, .flags = 9, .address = (u64)ins_event_1 }, REC_IRE(ins_event_1),
 		       REC_IRE(ins_event_2));
@@ -164,6 +172,7 @@ static void test_ts(struct lwp *l)
 	write_cr0(read_cr0() | CR0_TS);
 	user_run(&l->u);
 	write_cr0(read_cr0() & ~CR0_TS);
+	rule("43724-314", CERTAIN);
 	report(user_exited(&l->u) && cb_head(l) == RECORD_SIZE, "CR0.TS does not matter");
 }
 

@@ -55,15 +55,20 @@ static void test_interval(struct lwp *l)
 
 	run_loop(l, &fourth, 9);
 	/* 9 8 7 [6] 5 4 3 [2] 1 */
+	rule("43724-632", CERTAIN);
 	EXPECT_RECORDS(l, "interval 3: the fourth and the eighth", sample(6), sample(2));
+	rule("43724-634", CERTAIN);
 	report_eq(l->u.r.r9, 9, "no flag is changed");
 	run_loop(l, &every, 3);
+	rule("43724-632", CERTAIN);
 	EXPECT_RECORDS(l, "interval 0: each", sample(3), sample(2), sample(1));
 	run_loop(l, &none, 3);
+	rule("43724-630", CERTAIN);
 	expect_no_records(l, "event 1 not in Flags: none");
 	lwp_go_rsi(l, &every, val_insn, 1);
 	expect_no_records(l, "LWP off: none");
 	lwp_go32(l, &every, val32);
+	rule("43724-505", CERTAIN);
 	EXPECT_RECORDS(l, "32-bit code",
 		       { EV_VAL, .flags = 0x4321, .data1 = 0xddeeff00, .address = (u64)val32_1,
 			 .data2 = 0x55667788 });
@@ -77,15 +82,18 @@ static void test_operand(struct lwp *l)
 	lwp_prepare(l, &third, val_mem);
 	l->u.r.rsi = 4;
 	l->u.r.rdx = 77;
+	rule("43724-631", CERTAIN);
 	run_to_store_fault(l, PF_USER, DATA_VA, (u64)val_mem_insn,
 			   "the operand is read when a record is due, not before: #PF");
 	report_eq(l->u.r.rsi, 2, "that was the third execution");
 	report(ring_untouched(l, 0), "nothing is stored");
+	rule("43724-635", CHOICE);
 	run_to_store_fault(l, PF_USER, DATA_VA, (u64)val_mem_insn,
 			   "restarted, it is due again: the counter was left as it was");
 	as_protect(l->cr3, DATA_VA, PAGE_USER_RW);
 	lwp_put32(l->data, 0x11223344);
 	lwp_resume(l);
+	rule("43724-632", CHOICE);
 	EXPECT_RECORDS(l, "restarted with the page there, it stores once",
 		       { EV_VAL, .flags = 3, .data1 = 0x11223344, .address = (u64)val_mem_insn,
 			 .data2 = 77 });
@@ -100,10 +108,11 @@ static void test_ring_fault(struct lwp *l)
 	as_protect(l->cr3, RING_VA, PAGE_USER_RO);
 	lwp_prepare(l, &every, val_mem);
 	l->u.r.rsi = 1;
+	rule("43724-635", CHOICE);
 	run_to_store_fault(l, PF_PRESENT | PF_WRITE | PF_USER, RING_VA, (u64)val_mem_insn,
 			   "ring read-only: #PF at LWPVAL for writing");
 	lwp_bring(l, RING_VA);
-	report_eq(cb_head(l), RECORD_SIZE, "restarted, it stores once");
+	expect_head(l, RECORD_SIZE, "restarted, it stores once");
 	report_eq(cb_counter(l, EV_VAL), 5, "and reloads once");
 }
 
@@ -116,10 +125,12 @@ static void test_full(struct lwp *l)
 			   .event = { { EV_VAL, 0, 0 } } };
 
 	run_loop(l, &b, 4);
-	report_eq(cb_head(l), last * RECORD_SIZE, "full ring: the head stays");
-	report_eq(cb_missed(l), 3, "the first of four fits, MissedEvents counts three");
+	rule("43724-633", CERTAIN);
+	expect_head(l, last * RECORD_SIZE, "full ring: the head stays");
+	expect_missed(l, 3, "the first of four fits, MissedEvents counts three");
 	expect_record(l, last - 1, sample(4), "the first is in its slot");
 	expect_record(l, last, sample(1), "the slot at the head has the last");
+	rule("43724-634", CERTAIN);
 	report_eq(l->u.r.r9, 4, "no flag is changed");
 }
 
@@ -131,6 +142,7 @@ static void test_not_allowed(struct lwp *l)
 
 	wrmsr(LWP_MSR_CFG, cfg & ~(1ul << EV_VAL));
 	run_loop(l, &every, 3);
+	rule("43724-404 43724-630", CERTAIN);
 	report_eq(cb_flags(l), 0, "VAL cleared in LWP_CFG: Flags are 0");
 	expect_no_records(l, "and LWPVAL does nothing");
 	lwp_stop();
@@ -146,12 +158,13 @@ static void test_order(struct lwp *l)
 	as_protect(l->cr3, DATA_VA, PAGE_NONE);
 	lwp_prepare(l, &every, val_mem);
 	l->u.r.rsi = 1;
+	rule("43724-635", CHOICE);
 	run_to_store_fault(l, PF_USER, DATA_VA, (u64)val_mem_insn,
 			   "operand and ring are missing: #PF by the operand");
 	as_protect(l->cr3, DATA_VA, PAGE_USER_RW);
 	run_to_store_fault(l, PF_WRITE | PF_USER, RING_VA, (u64)val_mem_insn, "then by the ring");
 	lwp_bring(l, RING_VA);
-	report_eq(cb_head(l), RECORD_SIZE, "then it stores once");
+	expect_head(l, RECORD_SIZE, "then it stores once");
 }
 
 static void test_event(struct lwp *l)
@@ -159,6 +172,7 @@ static void test_event(struct lwp *l)
 	static const struct block every = { .event = { { EV_VAL, 0, 0 }, { EV_IRE, 0, 0 } } };
 
 	lwp_go(l, &every, val_event);
+	rule("43724-712 43724-410", CHOICE);
 	EXPECT_RECORDS(l, "LWPVAL counts as an instruction after its own record",
 		       { EV_VAL, .flags = 9, .address = (u64)val_event_1 }, REC_IRE(val_event_1));
 }
