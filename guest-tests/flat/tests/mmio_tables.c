@@ -170,7 +170,7 @@ static void test_ring(struct lwp *l)
 	l->u.r.rsi = 40;
 	forget_far(l, l->ring);
 	lwp_resume(l);
-	report_eq(cb_head(l), 50 * RECORD_SIZE, "200 instructions, each fourth has a record");
+	expect_head(l, 50 * RECORD_SIZE, "200 instructions, each fourth has a record");
 	for (u32 i = 0; i < 50; i++)
 		expect_record(l, i, (struct rec)REC_IRE(mmt_loop + offsets[i % 5]), "record %u", i);
 	report_eq(l->u.r.rbx, CB_VA, "LWP is still on");

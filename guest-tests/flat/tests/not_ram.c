@@ -27,11 +27,12 @@ LWP_TEST(not_ram)
 	static const struct block plain = { .base = HOLE_VA };
 	static const struct block rom = { .base = ROM_VA, .event = { { EV_IRE, 0, 0 } } };
 
+	rule("43724-818", CHOICE);
 	as_map(l->cr3, HOLE_VA, HOLE, 1, PAGE_USER_RW);
 	lwp_go(l, &every, nrm_code);
 	report_eq(rdmsr(LWP_MSR_CBADDR), 0,
 		  "a ring that is not RAM: LWP goes off at the first record");
-	report_eq(cb_head(l), 0, "the head is not moved");
+	expect_head(l, 0, "the head is not moved");
 	lwp_go(l, &plain, nrm_ins);
 	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "the same for LWPINS");
 	as_map(l->cr3, ROM_VA, ROM, 1, PAGE_USER_RW);

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Time stamps (PTSC, Flags bit 30): bytes 31:24 of each record, never going back; 0 without the
- * flag (43724-217, 43724-403, 43724-404, 43724-514).
- */
+/* Time stamps (PTSC, Flags bit 30): bytes 31:24 of each record, never going back; 0 without the flag. */
 #include "lwp_fixture.h"
 #include "test.h"
 #include "x86.h"
@@ -23,11 +20,14 @@ LWP_TEST(ptsc)
 			 "time stamps"))
 		return;
 	lwp_go(l, &with, pts_code);
+	rule("43724-403 43724-404", CERTAIN);
 	report_eq(cb_flags(l), LWP_F_PTSC, "the flag is granted");
 	first = ring_record(l, 0).timestamp;
 	second = ring_record(l, 1).timestamp;
+	rule("43724-217 43724-514", RECALLED);
 	report(first && second >= first, "time stamps are there and do not go back");
 	lwp_go(l, &without, pts_code);
+	rule("43724-504 43724-514", RECALLED);
 	EXPECT_RECORDS(l, "without the flag they are 0",
 		       { EV_INS, .flags = 1, .address = (u64)pts_1 },
 		       { EV_INS, .flags = 2, .address = (u64)pts_2 });

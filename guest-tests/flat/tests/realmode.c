@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * In real mode the four instructions raise #UD (43724-605): tried by a processor that comes from
- * INIT (2007-607).
- */
+/* In real mode the four instructions raise #UD: tried by a processor that comes from INIT (2007-607). */
 #include "apic.h"
 #include "report.h"
 #include "test.h"
@@ -61,5 +58,6 @@ FLAT_TEST(realmode)
 			bail("the second processor does not answer");
 		pause();
 	}
+	rule("43724-605", CERTAIN);
 	report_eq(*count, 5, "four LWP instructions and UD2 raise #UD in real mode");
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A record that cannot be stored (43724-814 to 43724-816): #PF with the rIP of the next instruction, user-write
- * error code and CR2 = lowest missing byte; it stays pending, the program may run elsewhere meanwhile, and
- * it is stored when CPL 3 is entered at that rIP again. Nothing is ever written partially
- * (43724-705, 43724-707, 43724-708, 43724-813).
+ * A record that cannot be stored: #PF with the rIP of the next instruction, user-write error code and CR2 = lowest
+ * missing byte; it stays pending, the program may run elsewhere meanwhile, and it is stored when CPL 3 is entered at
+ * that rIP again. Nothing is ever written partially (43724-707, 43724-708, 43724-813).
  */
 #include "lwp_fixture.h"
 #include "test.h"
@@ -46,9 +45,10 @@ static const struct block tenth = { .event = { { EV_IRE, 9, 0 } } };
 
 static void test_store(struct lwp *l)
 {
+	rule("43724-814 43724-815", CHOICE);
 	lwp_prepare(l, &every, rt_code);
 	run_to_missing(l, RING_VA, (u64)rt_2, "ring not there: #PF before the next one");
-	report_eq(cb_head(l), 0, "the head is not moved");
+	expect_head(l, 0, "the head is not moved");
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "LWP stays on");
 	run_to_store_fault(l, ABSENT, RING_VA, (u64)rt_2, "entered at that rIP again: tried again");
 	as_protect(l->cr3, RING_VA, PAGE_USER_RO);
@@ -72,6 +72,7 @@ static void test_block(struct lwp *l)
 	l->u.r.rflags |= RFLAGS_TF;
 	user_run(&l->u);
 	l->u.r.rflags &= ~RFLAGS_TF;
+	rule("43724-814 43724-815", CHOICE);
 	as_protect(l->cr3, CB_VA, PAGE_USER_RO);
 	run_to_store_fault(l, READ_ONLY, CB_VA, (u64)rt_2, "block read-only: #PF at the store");
 	report(ring_untouched(l, 0), "the record is not written either");
@@ -87,6 +88,7 @@ static void test_crossing(struct lwp *l)
 	bool untouched = true;
 
 	lwp_prepare(l, &b, rt_code);
+	rule("43724-814", CHOICE);
 	run_to_missing(l, RING_VA + PAGE_SIZE, (u64)rt_2,
 		       "record across pages, second not there: CR2 is the second page");
 	for (u32 i = 0; i < 16; i++)
@@ -102,7 +104,7 @@ static void test_crossing(struct lwp *l)
 	report_eq(lwp_get64(l->ring + PAGE_SIZE - 16 + 8), (u64)rt_1, "then the record is whole");
 	report_eq(lwp_get64(l->ring + PAGE_SIZE - 16 + 16), 0,
 		  "its second half is in the next page");
-	report_eq(cb_head(l), RECORD_SIZE, "and the head is moved");
+	expect_head(l, RECORD_SIZE, "and the head is moved");
 }
 
 /* The program runs on in a "SIGSEGV handler" while the record waits. */
@@ -111,6 +113,7 @@ static void test_handler(struct lwp *l)
 	struct user saved;
 
 	lwp_prepare(l, &tenth, rt_code);
+	rule("43724-816", CHOICE);
 	run_to_missing(l, RING_VA, (u64)rt_2, "#PF at rt_2");
 	saved = l->u;
 	l->u.r.rip = (u64)rt_handler;
@@ -135,6 +138,7 @@ static void test_second_event(struct lwp *l)
 	as_protect(l->cr3, RING_VA, PAGE_NONE);
 	user_run(&l->u);
 	l->u.r.rip = (u64)rt_handler;
+	rule("43724-816", CHOICE);
 	run_to_store_fault(l, ABSENT, RING_VA, (u64)rt_h1,
 			   "another event becomes due in the handler: tried again there");
 	lwp_bring(l, RING_VA);
@@ -149,6 +153,7 @@ static void test_due(struct lwp *l)
 	as_protect(l->cr3, RING_VA, PAGE_NONE);
 	user_run(&l->u);
 	l->u.r.rip = (u64)rt_handler;
+	rule("43724-705 43724-816", CHOICE);
 	run_to_store_fault(l, ABSENT, RING_VA, (u64)rt_h1, "due by one: tried again");
 	l->u.r.rip = (u64)rt_handler;
 	user_run(&l->u);
@@ -167,6 +172,7 @@ static void test_instructions(struct lwp *l)
 		const char *code, *name;
 	} insns[] = { { rt_slwpcb, "SLWPCB" }, { rt_llwpcb, "LLWPCB" }, { rt_ins, "LWPINS" } };
 
+	rule("43724-817", CHOICE);
 	for (u32 i = 0; i < 3; i++) {
 		lwp_prepare(l, &tenth, rt_code);
 		as_protect(l->cr3, RING_VA, PAGE_NONE);
@@ -195,11 +201,12 @@ static void test_operand(struct lwp *l, const char *code, const char *name, stru
 	l->u.r.rip = (u64)code;
 	l->u.r.rdx = 77;
 	user_run(&l->u);
+	rule("43724-636", CHOICE);
 	report_push("%s", name);
 	expect_store_fault(l, ABSENT, RING_VA, (u64)code, "the pending record is tried first");
 	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
 	run_to_store_fault(l, PF_USER, DATA_VA, (u64)code, "then the operand is read");
-	report_eq(cb_head(l), RECORD_SIZE, "the pending record is stored");
+	expect_head(l, RECORD_SIZE, "the pending record is stored");
 	as_protect(l->cr3, DATA_VA, PAGE_USER_RW);
 	lwp_put32(l->data, 55);
 	lwp_resume(l);
@@ -218,6 +225,7 @@ static void test_not_due(struct lwp *l)
 	user_run(&l->u);
 	l->u.r.rip = (u64)rt_val;
 	user_run(&l->u);
+	rule("43724-817", CHOICE);
 	report(user_exited(&l->u), "an LWPVAL that is not due tries nothing");
 	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
 	lwp_stop();

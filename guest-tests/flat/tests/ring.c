@@ -9,15 +9,16 @@
 #include "x86.h"
 
 #define CONT (1u << 29)
+#define LWPINS_LENGTH 9
 
-extern char ring_nops[], ring_first[], ring_stop[], ring_ins[], ring_change[], ring_c2[], ring_c4[],
+extern char ring_fill[], ring_first[], ring_stop[], ring_ins[], ring_change[], ring_c2[], ring_c4[],
 	ring_c8[];
 
-/* 40 NOPs, the gate, 40 NOPs, the gate. */
-USER_CODE("ring_nops: llwpcb %rax\n"
-	  "ring_first: .fill 40, 1, 0x90\n"
+/* 40 LWPINS, the gate, 40 LWPINS, the gate. */
+USER_CODE("ring_fill: llwpcb %rax\n"
+	  "ring_first: .rept 40; lwpins $1, %ecx, %edx; .endr\n"
 	  "user_exit\n"
-	  "ring_stop: .fill 40, 1, 0x90\n"
+	  "ring_stop: .rept 40; lwpins $1, %ecx, %edx; .endr\n"
 	  "user_exit\n"
 	  /* rsi times; r9 is how often CF was set. */
 	  "ring_ins: llwpcb %rax\n"
@@ -41,46 +42,46 @@ USER_CODE("ring_nops: llwpcb %rax\n"
 #define RING_SIZE (least_records() * RECORD_SIZE)
 #define LEFT (least_records() - 32)
 
-static struct rec nop(u32 n)
+static struct rec ins(const char *from, u32 n)
 {
-	return (struct rec)REC_IRE(ring_first + n);
+	return (struct rec){ EV_INS, .flags = 1, .address = (u64)from + n * LWPINS_LENGTH };
 }
 
 static void test_full(struct lwp *l)
 {
-	struct block b = { .size = RING_SIZE,
-			   .head = LEFT * RECORD_SIZE,
-			   .event = { { EV_IRE, 0, 0 } } };
+	struct block b = { .size = RING_SIZE, .head = LEFT * RECORD_SIZE };
 	struct rec second;
 	bool ok = true;
 
-	lwp_go(l, &b, ring_nops);
+	lwp_go(l, &b, ring_fill);
 	second = ring_record(l, 2);
-	report_eq(cb_head(l), (LEFT + 31) * RECORD_SIZE,
-		  "40 records for 32 slots: the head stops at the last");
-	report_eq(cb_missed(l), 9, "40 - 31 records are missed");
+	rule("43724-802 43724-803", CERTAIN);
+	expect_head(l, (LEFT + 31) * RECORD_SIZE,
+		    "40 records for 32 slots: the head stops at the last");
+	expect_missed(l, 9, "40 - 31 records are missed");
 	for (u32 i = 0; i < 31; i++) {
 		struct rec got = ring_record(l, LEFT + i);
 
-		ok &= got.id == EV_IRE && got.address == nop(i).address;
+		ok &= got.id == EV_INS && got.address == ins(ring_first, i).address;
 	}
 	report(ok, "the first 31 are in order");
-	expect_record(l, LEFT + 31, nop(39), "the last slot has the last record");
+	expect_record(l, LEFT + 31, ins(ring_first, 39), "the last slot has the last record");
 	report(ring_untouched(l, least_records()), "nothing is written after the ring");
+	rule("43724-814", CHOICE);
 	report_eq(*as_pte(l->cr3, RING_VA + b.head) & (PTE_A | PTE_D), PTE_A | PTE_D,
 		  "the ring's page is accessed and dirty");
 
 	/* Two slots are freed: the record at the head becomes visible with the next. */
 	cb_set_tail(l, 2 * RECORD_SIZE);
-	l->u.r.rip = (u64)ring_stop + 37;
+	l->u.r.rip = ins(ring_stop, 37).address;
 	lwp_resume(l);
 	/* The last slot, 0 and 1; at 1 the ring is full again. */
-	report_eq(cb_head(l), RECORD_SIZE, "the tail moved by two: two more fit");
-	report_eq(cb_missed(l), 10, "the third is missed");
-	expect_record(l, LEFT + 31, (struct rec)REC_IRE(ring_stop + 37),
-		      "the last slot is written first");
-	expect_record(l, 0, (struct rec)REC_IRE(ring_stop + 38), "then the ring wraps to slot 0");
-	expect_record(l, 1, (struct rec)REC_IRE(ring_stop + 39), "slot 1 is the full ring's slot");
+	rule("43724-801 43724-803", CERTAIN);
+	expect_head(l, RECORD_SIZE, "the tail moved by two: two more fit");
+	expect_missed(l, 10, "the third is missed");
+	expect_record(l, LEFT + 31, ins(ring_stop, 37), "the last slot is written first");
+	expect_record(l, 0, ins(ring_stop, 38), "then the ring wraps to slot 0");
+	expect_record(l, 1, ins(ring_stop, 39), "slot 1 is the full ring's slot");
 	expect_record(l, 2, second, "slot 2 is not touched");
 }
 
@@ -89,30 +90,32 @@ static void test_start(struct lwp *l)
 	struct block b = { .size = RING_SIZE,
 			   .head = (LEFT + 30) * RECORD_SIZE,
 			   .tail = 30 * RECORD_SIZE,
-			   .missed = 0xffffffff,
-			   .event = { { EV_IRE, 0, 0 } } };
+			   .missed = 0xffffffff };
 
-	lwp_go(l, &b, ring_nops);
-	report_eq(cb_head(l), 29 * RECORD_SIZE, "head at the last but one, tail at 30: full at 29");
-	expect_record(l, LEFT + 30, nop(0), "the first record is at the head");
-	expect_record(l, 0, nop(2), "the third is at 0");
-	expect_record(l, 29, nop(39), "the last is at 29");
-	report_eq(cb_missed(l), 0x100000008, "MissedEvents has 64 bits");
+	lwp_go(l, &b, ring_fill);
+	rule("43724-801 43724-803", CERTAIN);
+	expect_head(l, 29 * RECORD_SIZE, "head at the last but one, tail at 30: full at 29");
+	expect_record(l, LEFT + 30, ins(ring_first, 0), "the first record is at the head");
+	expect_record(l, 0, ins(ring_first, 2), "the third is at 0");
+	expect_record(l, 29, ins(ring_first, 39), "the last is at 29");
+	rule("43724-807", CERTAIN);
+	expect_missed(l, 0x100000008, "MissedEvents has 64 bits");
 }
 
 static void test_continuous(struct lwp *l)
 {
-	struct block b = { .size = RING_SIZE,
-			   .head = LEFT * RECORD_SIZE,
-			   .flags = CONT,
-			   .event = { { EV_IRE, 0, 0 } } };
+	struct block b = { .size = RING_SIZE, .head = LEFT * RECORD_SIZE, .flags = CONT };
 
-	lwp_go(l, &b, ring_nops);
-	report_eq(cb_flags(l) & ~1u, CONT | 1u << EV_IRE, "continuous mode is granted");
-	report_eq(cb_head(l), 8 * RECORD_SIZE, "continuous: 40 records end at slot 8");
-	expect_record(l, 7, nop(39), "continuous: the last is at 7");
-	expect_record(l, LEFT + 8, nop(8), "continuous: the oldest that is left is at 8");
-	expect_record(l, LEFT + 31, nop(31), "continuous: the last slot is an ordinary one");
+	lwp_go(l, &b, ring_fill);
+	rule("43724-403 43724-404", CERTAIN);
+	report_eq(cb_flags(l) & ~1u, CONT, "continuous mode is granted");
+	rule("43724-804", CERTAIN);
+	expect_head(l, 8 * RECORD_SIZE, "continuous: 40 records end at slot 8");
+	expect_record(l, 7, ins(ring_first, 39), "continuous: the last is at 7");
+	expect_record(l, LEFT + 8, ins(ring_first, 8),
+		      "continuous: the oldest that is left is at 8");
+	expect_record(l, LEFT + 31, ins(ring_first, 31),
+		      "continuous: the last slot is an ordinary one");
 }
 
 /* 43724-625: in continuous mode no ring is full, so LWPINS never sets CF. */
@@ -121,33 +124,32 @@ static void test_ins_continuous(struct lwp *l)
 	struct block b = { .size = RING_SIZE, .head = LEFT * RECORD_SIZE, .flags = CONT };
 
 	lwp_go_rsi(l, &b, ring_ins, 40);
+	rule("43724-625", CERTAIN);
 	report_eq(l->u.r.r9, 0, "continuous: 40 LWPINS for 32 slots leave CF clear");
-	report_eq(cb_head(l), 8 * RECORD_SIZE, "the head has gone round");
-	report_eq(cb_missed(l), 0, "nothing is missed");
+	rule("43724-804", CERTAIN);
+	expect_head(l, 8 * RECORD_SIZE, "the head has gone round");
+	rule("43724-804", CHOICE);
+	expect_missed(l, 0, "nothing is missed");
 	b.flags = 0;
 	lwp_go_rsi(l, &b, ring_ins, 40);
+	rule("43724-625", CERTAIN);
 	report_eq(l->u.r.r9, 9, "without continuous mode nine of them set CF");
 }
 
 /* 43724-806: a tail outside the ring is 0, one between records is rounded down. */
 static void test_bad_tail(struct lwp *l)
 {
-	struct block outside = { .size = RING_SIZE,
-				 .head = LEFT * RECORD_SIZE,
-				 .tail = RING_SIZE,
-				 .event = { { EV_IRE, 0, 0 } } };
-	struct block between = { .size = RING_SIZE,
-				 .tail = 11 * RECORD_SIZE - 1,
-				 .event = { { EV_IRE, 0, 0 } } };
+	struct block outside = { .size = RING_SIZE, .head = LEFT * RECORD_SIZE, .tail = RING_SIZE };
+	struct block between = { .size = RING_SIZE, .tail = 11 * RECORD_SIZE - 1 };
 
-	lwp_go(l, &outside, ring_nops);
-	report_eq(cb_head(l), (LEFT + 31) * RECORD_SIZE,
-		  "a tail at the ring's end: full before slot 0");
+	lwp_go(l, &outside, ring_fill);
+	rule("43724-806", CHOICE);
+	expect_head(l, (LEFT + 31) * RECORD_SIZE, "a tail at the ring's end: full before slot 0");
 	report_eq(lwp_get32(l->cb + LWP_CB_TAIL), RING_SIZE,
 		  "the tail is not corrected in the block");
-	lwp_go(l, &between, ring_nops);
-	report_eq(cb_head(l), 9 * RECORD_SIZE, "a tail in the middle of slot 10: full before it");
-	report_eq(cb_missed(l), 31, "nine fit");
+	lwp_go(l, &between, ring_fill);
+	expect_head(l, 9 * RECORD_SIZE, "a tail in the middle of slot 10: full before it");
+	expect_missed(l, 31, "nine fit");
 }
 
 /* 43724-420: the interval is read at each reload, so a new one holds from the next record on. */
@@ -158,6 +160,7 @@ static void test_interval(struct lwp *l)
 	lwp_prepare(l, &b, ring_change);
 	l->u.r.rdi = CB_VA + cb_slot(EV_IRE);
 	lwp_resume(l);
+	rule("43724-420 43724-410", CHOICE);
 	EXPECT_RECORDS(l, "the interval becomes 3 after the first record", REC_IRE(ring_c2),
 		       REC_IRE(ring_c4), REC_IRE(ring_c8));
 }

@@ -46,6 +46,7 @@ LWP_TEST(ring_code)
 {
 	u8 *page;
 
+	rule("43724-813", CHOICE);
 	page = as_alloc(kernel_cr3(), CODE_VA, 2, PAGE_USER_RW);
 	go(l, page, 1000);
 	/* Once more: the code has been translated. */

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Code with a CS base and 16-bit code: addresses in records are linear, CS base added (43724-503); the
- * XOP instructions exist in 16-bit protected-mode code too. The limits and types of DS, and of an operand's
- * segment (43724-604, 43724-612, 43724-629, 2007-503, 2007-610).
+ * Code with a CS base and 16-bit code: addresses in records are linear, CS base added; the XOP instructions exist in
+ * 16-bit protected-mode code too. The limits and types of DS, and of an operand's segment (2007-503, 2007-610).
  */
 #include "lwp_fixture.h"
 #include "test.h"
@@ -72,11 +71,13 @@ static void test_code32(struct lwp *l)
 {
 	prepare(l, &every, seg_32, SEG_32BIT_BYTES);
 	lwp_resume(l);
+	rule("43724-503 43724-410", CHOICE);
 	EXPECT_RECORDS(l, "32-bit code: addresses have the CS base", REC_IRE(seg_32_1),
 		       REC_IRE(seg_32_2), ins(seg_32_3, 1, 0x11223344), REC_IRE(seg_32_3),
 		       REC_IRE(seg_32_4));
 	prepare(l, &branches, seg_32, SEG_32BIT_BYTES);
 	lwp_resume(l);
+	rule("43724-503", RECALLED);
 	EXPECT_RECORDS(l, "32-bit code: branch targets have the CS base",
 		       REC_BRE(seg_32_2, seg_32_3, true), ins(seg_32_3, 1, 0x11223344));
 }
@@ -100,11 +101,13 @@ static void test_code16(struct lwp *l)
 {
 	prepare16(l, &every);
 	lwp_resume(l);
+	rule("43724-503 43724-604 43724-410", CHOICE);
 	EXPECT_RECORDS(l, "16-bit code: LLWPCB, LWPINS with 16-bit addressing, instructions",
 		       REC_IRE(seg_16_1), REC_IRE(seg_16_2), ins(seg_16_3, 0x1234, 0xcafef00d),
 		       REC_IRE(seg_16_3), REC_IRE(seg_16_4), REC_IRE(seg_16_5));
 	prepare16(l, &branches);
 	lwp_resume(l);
+	rule("43724-503 43724-604", RECALLED);
 	EXPECT_RECORDS(l, "16-bit code: branches", REC_BRE(seg_16_2, seg_16_3, true),
 		       ins(seg_16_3, 0x1234, 0xcafef00d), REC_BRE(seg_16_4, seg_16_5, true));
 }
@@ -127,8 +130,10 @@ static void expect_gp(struct lwp *l, const char *what)
 static void test_limit(struct lwp *l)
 {
 	prepare_ds(l, CB_VA / PAGE_SIZE - 1, SEG_USER_DATA, USER_FREE_DS);
+	rule("43724-612", RECALLED);
 	expect_gp(l, "32-bit code: a block beyond the limit of DS is #GP");
 	prepare_ds(l, 0xfffff, SEG_USER_DATA & ~SEG_WRITABLE, USER_FREE_DS);
+	rule("43724-612", CHOICE);
 	expect_gp(l, "32-bit code: a block in a read-only DS is #GP");
 	prepare_ds(l, 0xfffff, SEG_USER_DATA, 0);
 	expect_gp(l, "32-bit code: a null DS is #GP");
@@ -140,6 +145,7 @@ static void test_expand_down(struct lwp *l)
 {
 	prepare_ds(l, CB_VA / PAGE_SIZE - 1, SEG_USER_DATA | SEG_EXPAND_DOWN, USER_FREE_DS);
 	lwp_resume(l);
+	rule("43724-612 43724-410", CHOICE);
 	EXPECT_RECORDS(l, "32-bit code: block and ring above the limit of an expand-down DS",
 		       REC_IRE(seg_32_1), REC_IRE(seg_32_2), ins(seg_32_3, 1, 0x11223344),
 		       REC_IRE(seg_32_3), REC_IRE(seg_32_4));
@@ -157,8 +163,8 @@ static void test_ring_limit(struct lwp *l)
 		SEG_32BIT_PAGES);
 	l->u.ds = USER_FREE_DS;
 	lwp_resume(l);
-	report_eq(cb_head(l), 5 * RECORD_SIZE,
-		  "32-bit code: a ring that ends with the limit of DS");
+	rule("43724-612 43724-410", CHOICE);
+	expect_head(l, 5 * RECORD_SIZE, "32-bit code: a ring that ends with the limit of DS");
 	b.base += 1;
 	prepare(l, &b, seg_32, SEG_32BIT_BYTES);
 	l->u.ds = USER_FREE_DS;
@@ -183,11 +189,13 @@ static void test_ds_changes(struct lwp *l)
 	l->u.ds = USER_FREE_DS;
 	l->u.r.rip = (u64)(seg_query - seg_base);
 	lwp_resume(l);
+	rule("43724-615 43724-622", RECALLED);
 	report_eq(l->u.r.rbx, CB_VA - DS_BASE,
 		  "another DS: SLWPCB returns the address in that one");
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "LWP_CBADDR is as it was");
 	/* Five, then the gate's own; SLWPCB itself. */
-	report_eq(cb_head(l), 6 * RECORD_SIZE, "and records go into the old ring");
+	rule("43724-615 43724-410", CHOICE);
+	expect_head(l, 6 * RECORD_SIZE, "and records go into the old ring");
 }
 
 /* 43724-629: an operand beyond the limit of its segment. */
@@ -200,16 +208,17 @@ static void test_operand(struct lwp *l)
 	prepare(l, &none, seg_op, SEG_32BIT_BYTES);
 	l->u.ds = USER_FREE_DS;
 	l->u.r.rbx = (u64)top * PAGE_SIZE + PAGE_SIZE - 3;
+	rule("43724-629", RECALLED);
 	run_to_fault(l, VEC_GP, 0, (u64)(seg_op_ds - seg_base),
 		     "LWPINS whose operand ends beyond the limit of DS: #GP(0)");
 	l->u.r.rbx--;
 	lwp_resume(l);
-	report_eq(cb_head(l), RECORD_SIZE, "one that ends with it is read");
+	expect_head(l, RECORD_SIZE, "one that ends with it is read");
 	prepare(l, &none, seg_op_es, SEG_32BIT_BYTES);
 	l->u.ds = USER_FREE_DS;
 	l->u.r.rbx = (u64)top * PAGE_SIZE + PAGE_SIZE - 4;
 	lwp_resume(l);
-	report_eq(cb_head(l), RECORD_SIZE, "an operand in another segment has that one's limit");
+	expect_head(l, RECORD_SIZE, "an operand in another segment has that one's limit");
 	prepare(l, &none, seg_op_es, SEG_32BIT_BYTES);
 	l->u.es = 0;
 	l->u.r.rbx = DATA_VA;

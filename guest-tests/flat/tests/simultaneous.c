@@ -28,6 +28,7 @@ LWP_TEST(simultaneous)
 	/* Every instruction and every branch. */
 	static const struct block every = { .event = { { EV_IRE, 0, 0 }, { EV_BRE, 0, 0 } } };
 
+	rule("43724-711", CHOICE);
 	lwp_go(l, &tie, sim_code);
 	EXPECT_RECORDS(l, "a tie goes to the lowest EventId, the other takes its next instruction",
 		       REC_IRE(sim_3), REC_BRE(sim_5, sim_6, true));

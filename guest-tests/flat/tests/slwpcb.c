@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * SLWPCB (43724-620 to 43724-623): 0 while off; while on the effective address of the block, after a flush
- * that shows the counters as they were before its own retirement (43724-210, 43724-414, 43724-415,
- * 43724-602, 43724-609, 43724-615, 43724-617, 43724-712).
+ * SLWPCB: 0 while off; while on the effective address of the block, after a flush that shows the counters as they were
+ * before its own retirement (43724-415, 43724-602, 43724-609).
  */
 #include "lwp_fixture.h"
 #include "test.h"
@@ -49,8 +48,10 @@ static void test_off(struct lwp *l)
 	static const struct block b = { 0 };
 
 	lwp_go(l, &b, slwpcb_off);
+	rule("43724-620", CERTAIN);
 	report_eq(l->u.r.rbx, 0, "off: the 64-bit form returns 0");
 	report_eq(l->u.r.rcx, 0, "off: the 32-bit form returns 0, zero-extended");
+	rule("43724-623", CERTAIN);
 	report_eq(l->u.r.rdx & 0xff, 1, "off: CF is kept");
 }
 
@@ -59,14 +60,20 @@ static void test_count(struct lwp *l)
 	static const struct block b = { .event = { { EV_IRE, 100, 50 } } };
 
 	lwp_go(l, &b, slwpcb_count);
+	rule("43724-622", CERTAIN);
 	report_eq(l->u.r.rbx, CB_VA, "on: returns the address of the block");
 	/* 50, two NOPs. */
+	rule("43724-712", CHOICE);
 	report_eq(cb_counter(l, EV_IRE), 48, "on: the counter is flushed, without SLWPCB itself");
+	rule("43724-621", CERTAIN);
 	report_eq(cb_interval(l, EV_IRE), 100, "on: the interval is not changed");
 	lwp_resume(l);
+	rule("43724-622", CERTAIN);
 	report_eq(l->u.r.rcx, CB_VA, "on: the 32-bit form returns the low 32 bits, zero-extended");
 	/* 48, then the first SLWPCB; INT is not counted. */
+	rule("43724-712", CHOICE);
 	report_eq(cb_counter(l, EV_IRE), 47, "SLWPCB counts after it has stored");
+	rule("43724-621", CERTAIN);
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "LWP continues");
 	expect_no_records(l, "no event was due");
 }
@@ -76,6 +83,7 @@ static void test_flush(struct lwp *l)
 	static const struct block b = { .event = { { EV_IRE, 100, 0 } } };
 
 	lwp_go(l, &b, slwpcb_flush);
+	rule("43724-621 43724-710", RECALLED);
 	EXPECT_RECORDS(l, "a record that is due is in the ring", REC_IRE(slwpcb_flush_1));
 	report_eq(l->u.r.rcx, RECORD_SIZE, "and the head that the program reads is after it");
 }
@@ -86,13 +94,16 @@ static void test_fault(struct lwp *l)
 
 	lwp_go(l, &b, slwpcb_fault);
 	as_protect(l->cr3, CB_VA, PAGE_USER_RO);
+	rule("43724-623", CERTAIN);
 	run_to_store_fault(l, PF_PRESENT | PF_WRITE | PF_USER, CB_VA, (u64)slwpcb_fault_insn,
 			   "a read-only block gives #PF at SLWPCB");
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "LWP stays on");
 	run_to_missing(l, CB_VA, (u64)slwpcb_fault_insn,
 		       "a block that is not there gives #PF at SLWPCB");
 	lwp_bring(l, CB_VA);
+	rule("43724-622", CERTAIN);
 	report_eq(l->u.r.rbx, CB_VA, "restarted, it returns the address");
+	rule("43724-701", RECALLED);
 	report_eq(cb_counter(l, EV_IRE), 49, "what faulted was not counted");
 }
 
@@ -106,9 +117,13 @@ static void test_ds_base(struct lwp *l)
 	l->u.ds = USER_FREE_DS;
 	l->u.r.rax = CB_VA - DS_BASE;
 	lwp_resume(l);
+	rule("43724-210 43724-617", CERTAIN);
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "DS base: LWP_CBADDR is linear");
+	rule("43724-622", CERTAIN);
 	report_eq(l->u.r.rbx, CB_VA - DS_BASE, "DS base: SLWPCB returns the effective address");
+	rule("43724-615", RECALLED);
 	EXPECT_RECORDS(l, "DS base: the ring is at BufferBase + DS base", REC_IRE(slwpcb32 + 5));
+	rule("43724-414", CERTAIN);
 	report_eq(lwp_get64(l->cb + LWP_CB_BASE), RING_VA - DS_BASE, "BufferBase is not rewritten");
 }
 

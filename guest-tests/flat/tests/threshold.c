@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The threshold interrupt of 43724 (43724-808 to 43724-812): a fixed interrupt with the vector of
- * LWP_CFG[47:40] after each advance of the head that leaves Threshold bytes or more in the ring; 0 is always.
- * It comes between two instructions, respects RFLAGS.IF and the task priority, and waits for EOI like any
- * other (43724-206, 43724-208).
+ * The threshold interrupt of 43724: a fixed interrupt with the vector of LWP_CFG[47:40] after each advance of the head
+ * that leaves Threshold bytes or more in the ring; 0 is always. It comes between two instructions, respects RFLAGS.IF
+ * and the task priority, and waits for EOI like any other (43724-208).
  */
 #include "apic.h"
 #include "lwp_fixture.h"
@@ -92,6 +91,7 @@ static void test_compare(struct lwp *l)
 {
 	const u64 on = RFLAGS_IF;
 
+	rule("43724-808 43724-809 43724-410", CHOICE);
 	go(l, (struct block){ .flags = INT, .threshold = 96 }, on);
 	EXPECT_AT("Threshold of 3 records: before NOP 3, and after each further record", 3, 4, 5);
 	go(l, (struct block){ .flags = INT, .threshold = 96 + 31 }, on);
@@ -123,6 +123,7 @@ static void test_permission(struct lwp *l)
 {
 	u64 cfg = rdmsr(LWP_MSR_CFG);
 
+	rule("43724-808", RECALLED);
 	go(l, (struct block){ .threshold = 0 }, RFLAGS_IF);
 	expect_none("Flags.INT clear");
 	wrmsr(LWP_MSR_CFG, cfg & ~(u64)INT);
@@ -132,14 +133,17 @@ static void test_permission(struct lwp *l)
 	wrmsr(LWP_MSR_CFG, (cfg & ~CFG_VECTOR(0xff)) | CFG_VECTOR(15));
 	go(l, (struct block){ .flags = INT }, RFLAGS_IF);
 	let_in();
+	rule("43724-812", CHOICE);
 	expect_none("vector 15, which no local APIC accepts");
 	wrmsr(LWP_MSR_CFG, cfg);
 	go(l, (struct block){ .flags = INT, .threshold = 160 }, RFLAGS_IF);
+	rule("43724-808 43724-410", CHOICE);
 	EXPECT_AT("LWP_CFG as before: as before", 5);
 }
 
 static void test_masked(struct lwp *l)
 {
+	rule("43724-206 43724-809 43724-811", RECALLED);
 	go(l, (struct block){ .flags = INT }, 0);
 	expect_none("RFLAGS.IF clear");
 	let_in();
@@ -156,6 +160,7 @@ static void test_masked(struct lwp *l)
 
 	withhold_eoi = true;
 	go(l, (struct block){ .flags = INT }, RFLAGS_IF);
+	rule("43724-811 43724-410", CHOICE);
 	EXPECT_AT("without EOI only the first comes", 1);
 	withhold_eoi = false;
 	let_in();
@@ -181,7 +186,8 @@ static void test_full(struct lwp *l)
 	lwp_prepare(l, &b, thr_nops);
 	l->u.r.rflags |= RFLAGS_IF;
 	lwp_resume(l);
-	report_eq(cb_missed(l), 9, "40 records, 31 fit");
+	rule("43724-810", CHOICE);
+	expect_missed(l, 9, "40 records, 31 fit");
 	report_eq(count, 1, "a record that is missed does not interrupt");
 	report_eq(seen[0], (u64)thr_first + 31, "the 31st did");
 
@@ -206,6 +212,7 @@ static void test_lwpins(struct lwp *l)
 	lwp_prepare(l, &b, thr_ins);
 	l->u.r.rflags |= RFLAGS_IF;
 	lwp_resume(l);
+	rule("43724-808", RECALLED);
 	report_eq(count, 1, "LWPINS: the record that reaches the threshold interrupts");
 	report_eq(seen[0], (u64)thr_ins_2, "after LWPINS");
 	report_eq(l->u.r.rflags & RFLAGS_CF, 0, "whose CF is there");
@@ -219,6 +226,7 @@ static void test_fault(struct lwp *l)
 	count = 0;
 	lwp_prepare(l, &b, thr_off);
 	l->u.r.rflags |= RFLAGS_IF;
+	rule("43724-815", CHOICE);
 	run_to_missing(l, RING_VA, (u64)thr_off_first + 1, "ring not there: #PF");
 	let_in();
 	expect_none("a record that is pending");

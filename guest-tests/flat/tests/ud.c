@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * The forms of the four instructions that exist, and those that raise #UD (43724-601 to 43724-604,
- * 43724-607).
- */
+/* The forms of the four instructions that exist, and those that raise #UD (43724-603). */
 #include "cpu.h"
 #include "lwp_fixture.h"
 #include "test.h"
@@ -99,10 +96,14 @@ static void try_forms(struct lwp *l, const struct form *f, size_t size, bool cod
 
 LWP_TEST(ud)
 {
+	rule("43724-601 43724-602", CERTAIN);
 	try_forms(l, good, sizeof(good), false, true);
 	try_forms(l, good64, sizeof(good64), false, true);
+	rule("43724-607", RECALLED);
 	try_forms(l, bad, sizeof(bad), false, false);
 	try_forms(l, bad64, sizeof(bad64), false, false);
+	rule("43724-601 43724-604", CERTAIN);
 	try_forms(l, good, sizeof(good), true, true);
+	rule("43724-607", RECALLED);
 	try_forms(l, bad, sizeof(bad), true, false);
 }

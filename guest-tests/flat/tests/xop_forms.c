@@ -87,6 +87,7 @@ LWP_TEST(xop_forms)
 {
 	u32 bad;
 
+	rule("43724-601 43724-604 43724-607", RECALLED);
 	seg_set(USER_FREE_CS, DATA_VA, 0xffff, SEG_USER_CODE, SEG_16BIT_BYTES);
 	for (u32 i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
 		for (u32 map = MAP_9; map <= MAP_A; map++) {
