@@ -22,23 +22,25 @@ enum lwp_mem_result lwp_read_block(struct lwp_engine *e, u64 linear, bool write,
 /*
  * The ring's linear address. False = #GP(0): outside the segment or not canonical
  * (43724-612). In 2007 BufferBase is a linear address, so DS has no say. A ring that would wrap
- * round the end of a 32-bit address space is refused like one outside the limit (43724-414,
- * 43724-415, 2007-408, 2007-610).
+ * round the end of a 32-bit address space is refused like one outside the limit, and outside
+ * 64-bit code the high half of BufferBase is ignored (43724-414, 43724-415, 43724-423, 2007-408,
+ * 2007-419, 2007-610).
  */
 static bool ring_linear(const struct lwp_engine *e, const struct lwp_cb *cb,
 			const struct lwp_ds *ds, u64 *linear)
 {
 	u32 va_bits = ds ? ds->va_bits : LWP_LINEAR_BITS;
+	u64 base;
 
 	if (!ds || ds->long_mode) {
 		*linear = cb->base;
 		return lwp_canonical_range(cb->base, cb->size, va_bits);
 	}
-	*linear = e->rev->ring_base_linear ? cb->base : (u32)(ds->base + cb->base);
-	if (*linear + cb->size - 1 > (u32)~0u || cb->base > (u32)~0u)
+	base = (u32)cb->base;
+	*linear = e->rev->ring_base_linear ? base : (u32)(ds->base + base);
+	if (*linear + cb->size - 1 > (u32)~0u)
 		return false;
-	return e->rev->ring_base_linear ||
-	       (cb->base >= ds->first && cb->base + cb->size - 1 <= ds->limit);
+	return e->rev->ring_base_linear || (base >= ds->first && base + cb->size - 1 <= ds->limit);
 }
 
 /* 43724-407, 43724-618, 2007-406, 2007-409 */

@@ -175,7 +175,15 @@ static void test_ring_limit(struct lwp *l)
 	run_to_store_fault(l, PF_WRITE | PF_USER, (u32)b.base, (u64)(seg_32_2 - seg_base),
 			   "32-bit code: a ring up to 4 GiB is taken, and is missing");
 	lwp_stop();
-	b.base += RECORD_SIZE;
+	/* 43724-423: as a program has it that widens its pointer as a signed number. */
+	rule("43724-423", CHOICE);
+	b.base |= 0xffffffff00000000;
+	prepare(l, &b, seg_32, SEG_32BIT_BYTES);
+	run_to_store_fault(l, PF_WRITE | PF_USER, (u32)b.base, (u64)(seg_32_2 - seg_base),
+			   "32-bit code: the high half of BufferBase is ignored");
+	lwp_stop();
+	rule("43724-612", CHOICE);
+	b.base = (u32)b.base + RECORD_SIZE;
 	prepare(l, &b, seg_32, SEG_32BIT_BYTES);
 	expect_gp(l, "32-bit code: a ring that wraps round 4 GiB is #GP");
 }

@@ -82,7 +82,7 @@ Test(llwpcb_2007, alignment_of_16_bytes_or_gp) /* 2007-411 */
 	enable(BLOCK + 16);
 }
 
-Test(llwpcb_2007, buffer_base_is_linear_and_its_low_bits_are_ignored) /* 2007-408 */
+Test(llwpcb_2007, buffer_base_is_linear_and_its_low_bits_are_ignored) /* 2007-408, 2007-419 */
 {
 	struct lwp_ds ds = { .base = 0x500000, .limit = 0x2fff };
 
@@ -92,6 +92,10 @@ Test(llwpcb_2007, buffer_base_is_linear_and_its_low_bits_are_ignored) /* 2007-40
 	lwp_llwpcb(&eng, 0x2000, &ds, 3, &result, &exc);
 	cr_expect(eq(int, exc.kind, LWP_EXC_NONE));
 	cr_expect(eq(u64, eng.st.base, RING));
+	make_block(BLOCK, 0xfffffffff0001000);
+	set_event(BLOCK, 1, 9, 9);
+	lwp_llwpcb(&eng, 0x2000, &ds, 3, &result, &exc);
+	cr_expect(eq(u64, eng.st.base, 0xf0001000));
 	make_block(BLOCK, 0xfffffc20);
 	set_event(BLOCK, 1, 9, 9);
 	lwp_llwpcb(&eng, 0x2000, &ds, 3, &result, &exc);
