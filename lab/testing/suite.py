@@ -21,11 +21,10 @@ TESTS = places.TOP / "guest-tests/flat/tests"
 # Rows that no mutant names and no rule needs, for a unit test proves it, too. They run where they are named, in soak
 # flat and flat-kvm, and most of them in the suite that stands alone.
 ELSEWHERE = """
-    bre_forms context_many context_smp_3 dcache_latency fields fields_fam15h filters_fam15h io_break la57_collect
-    leaf_2007 leaf_2007_dcache leaf_2007_slots leaf_bits leaf_dcache leaf_fam15h leaf_max_events leaf_min_buffer
-    leaf_no_clocks limits llwpcb os_bre os_init os_ire os_llwpcb os_lwpins os_lwpval os_reset os_retry os_rev07
-    os_smm os_smp os_threshold ptsc random rev07_dcache rev07_dcache_latency rev07_events rev07_msr_mmio rev07_slots
-    ring ring_fam15h simultaneous ud xop_forms
+    bre_forms context_many context_smp_3 dcache_latency fields io_break la57_collect leaf_2007 leaf_2007_dcache
+    leaf_2007_slots leaf_bits leaf_dcache leaf_fam15h leaf_max_events leaf_min_buffer leaf_no_clocks limits llwpcb
+    os_init os_reset os_rev07 os_smm os_smp ptsc random rev07_dcache rev07_dcache_latency rev07_events rev07_msr_mmio
+    rev07_slots ring simultaneous ud xop_forms
 """.split()
 IMAGE = places.HOST / "guest-tests/flat/flat.elf"
 

@@ -137,7 +137,6 @@ ROWS = (
     Row("cpl0", LWP, asks="event-1 event-2"),
     # Counting and records.
     Row("fields", LWP, asks="event-1 event-2 event-3"),
-    Row("fields_fam15h", FAM15H, test="fields", lab=OF_ROW),  # 43724-111
     Row("ire", LWP),
     Row("ire_edges", LWP),
     Row("ire_special", LWP),
@@ -150,7 +149,6 @@ ROWS = (
     Row("bre", LWP, asks="event-3"),
     Row("bre_forms", LWP, asks="event-2 event-3"),
     Row("filters", LWP, asks="event-2 event-3"),
-    Row("filters_fam15h", FAM15H, test="filters", lab=OF_ROW),  # 43724-111
     Row("segments", LWP, asks="event-2 event-3"),
     Row("smm", LWP, lab=OF_MACHINE),
     Row("simultaneous", LWP, asks="event-2 event-3"),
@@ -161,7 +159,6 @@ ROWS = (
     # The ring.
     Row("ring", LWP),
     Row("ring_code", LWP),
-    Row("ring_fam15h", FAM15H, test="ring", lab=OF_ROW),  # 43724-111
     Row("random", LWP),
     Row("retry", LWP, asks="event-1 event-2"),
     Row("order", LWP),
@@ -169,7 +166,6 @@ ROWS = (
     Row("no_apic", f"{LWP},-apic,{PMU}", needs="tcg", lab=OF_SETTING),
     Row("threshold", LWP, asks="event-2 interrupt"),
     Row("threshold_fam15h", FAM15H, test="threshold", lab=OF_ROW),  # 43724-111, 43724-811
-    Row("os_threshold", OS, "context=os", test="threshold", needs="os-context", lab=OF_ROW),
     # Random programs: `./vlwp soak diff` compares accelerators.
     Row("diff", f"{NO_CLOCKS},lwp-ptsc=off", lab=OF_TOOL),
     # Contexts found by the hypervisor.
@@ -197,19 +193,13 @@ ROWS = (
     Row("context_mmio", LWP, test="mmio_tables", cpus=2, needs="tcg", lab=OF_MACHINE),  # 43724-904
     Row("context_mmio_svm", f"{LWP},+svm", test="mmio_tables", cpus=2, needs="tcg", lab=OF_MACHINE),  # 43724-904
     Row("find_mmio_table", LWP, "what=ring", test="mmio_tables", needs="tcg", lab=OF_MACHINE),  # 43724-710
-    # Contexts switched by the guest's OS; and what was above, under such an OS.
+    # Contexts switched by the guest's OS. What was above runs under such an OS in the suite (lab/tests/flat).
     Row("os_xcr0", OS, needs="os-context", asks="event-2 event-3"),
     Row("os_xsave", OS, "context=os", needs="os-context", asks="event-2 event-3"),
     Row("os_forms", OS, "context=os", needs="os-context", asks="event-2 event-3"),
     Row("os_smp", OS, "context=os", cpus=2, needs="os-context"),
     Row("os_reset", OS, "context=os", test="context_reset", resets=True, needs="os-context", lab=OF_RESET),
     Row("os_hostile", OS, "context=os", needs="os-context"),
-    Row("os_llwpcb", OS, "context=os", test="llwpcb", needs="os-context", lab=OF_ROW),  # 43724-901
-    Row("os_lwpins", OS, "context=os", test="lwpins", needs="os-context", lab=OF_ROW),
-    Row("os_lwpval", OS, "context=os", test="lwpval", needs="os-context", lab=OF_ROW),  # 43724-901
-    Row("os_ire", OS, "context=os", test="ire", needs="os-context", lab=OF_ROW),  # 43724-901
-    Row("os_bre", OS, "context=os", test="bre", needs="os-context", lab=OF_ROW),  # 43724-901
-    Row("os_retry", OS, "context=os", test="retry", needs="os-context", lab=OF_ROW),
     Row("os_smm", OS, "context=os", test="smm", needs="os-context", lab=OF_MACHINE),
     # SVM guests: none with auto contexts; with LWP in the VMCB VMLOAD and VMSAVE switch it.
     Row("svm_auto", f"{LWP},+svm,+npt", hidden=True),

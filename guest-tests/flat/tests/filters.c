@@ -79,7 +79,6 @@ static void test_branches(struct lwp *l)
 	EXPECT_RECORDS(l, "NRB and NAB: only Jcc", jcc);
 	go(l, NRB | NCB | NAB);
 	expect_no_records(l, "all three: none");
-	/* 43724-724 */
 	if (!(cpuid(LWP_CPUID_LEAF, 0).c & LWP_ECX_BRANCH_PREDICTION)) {
 		rule("43724-724", CHOICE);
 		go(l, NMB);

@@ -200,7 +200,6 @@ static void test_osxsave(struct lwp *l)
 	lwp_stop();
 }
 
-/* 43724-311 */
 static void test_address_alone(struct lwp *l)
 {
 	static const struct block b = { .event = { { EV_IRE, 100, 0 } } };
@@ -238,7 +237,6 @@ static void test_negative(struct lwp *l)
 	report_eq(cb_counter(l, EV_IRE), 95, "its overrun is subtracted at the reload");
 	lwp_stop();
 
-	/* 43724-705 */
 	lwp_put32(lwp + COUNTER_2, (u32)LEAST);
 	restore();
 	l->u.r.rip = (u64)xf_run;

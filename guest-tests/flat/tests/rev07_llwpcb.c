@@ -100,7 +100,6 @@ static void test_flags(struct lwp *l)
 	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "and LWP is off");
 }
 
-/* 2007-603 */
 static void test_again(struct lwp *l)
 {
 	lwp_go(l, &ire, l07_again);
@@ -141,7 +140,6 @@ static void test_cpl0(struct lwp *l)
 	lwp_stop();
 }
 
-/* 2007-204, 2007-504 */
 static void test_core_id(struct lwp *l)
 {
 	static const struct block every = { .event = { { EV07_IRE, 1, 1 } } };

@@ -133,7 +133,6 @@ static void test_frozen(struct lwp *l)
 	expect_missed(l, before, "nothing is missed");
 }
 
-/* 2007-713 */
 static void test_gone(struct lwp *l)
 {
 	static const struct block b = { .event = { { EV07_IRE, 1, 1 } } };
@@ -147,7 +146,6 @@ static void test_gone(struct lwp *l)
 	report_eq(l->u.r.rax, CB_VA, "LWP is on all the same");
 }
 
-/* 2007-714 */
 static void test_special(struct lwp *l)
 {
 	static const struct block b = { .event = { { EV07_IRE, 1000, 100 } } };
