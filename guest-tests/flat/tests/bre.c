@@ -10,7 +10,7 @@ extern char bre_jcc[], bre_j1[], bre_j2[], bre_j2t[], bre_j3[], bre_j3t[], bre_j
 extern char bre_cx[], bre_c1[], bre_c1t[], bre_c2[], bre_c2t[], bre_c3[], bre_c3t[];
 extern char bre_call[], bre_k1[], bre_k1r[], bre_k2[], bre_k2r[], bre_f[], bre_fr[];
 extern char bre_jmp[], bre_m1[], bre_m1t[], bre_m2[], bre_m2t[], bre_m3[], bre_m3t[];
-extern char bre_far[], bre_far_target[], bre_fm[], bre_fmt[];
+extern char bre_turns[], bre_loop[], bre_jnz[], bre_far[], bre_far_target[], bre_fm[], bre_fmt[];
 extern char bre32[], bre32_1[], bre32_1t[], bre32_2[], bre32_2t[], bre32_3[], bre32_f[];
 
 USER_CODE(/* Jcc: taken; not taken; +0 taken; +0 not taken. ZF = 1. */
@@ -57,6 +57,10 @@ USER_CODE(/* Jcc: taken; not taken; +0 taken; +0 not taken. ZF = 1. */
 	  "bre_m3: jmp *(%rdi)\n"
 	  "ud2\n"
 	  "bre_m3t: user_exit\n"
+	  "bre_turns: llwpcb %rax\n"
+	  "bre_loop: dec %esi\n"
+	  "bre_jnz: jnz bre_loop\n"
+	  "user_exit\n"
 	  /* A far jump that stays at CPL 3, then a near one. */
 	  "bre_far: llwpcb %rax\n"
 	  "ljmp *(%rdi)\n"
@@ -83,7 +87,7 @@ static const struct block every = { .event = { { EV_BRE, 0, 0 } } };
 static void test_conditional(struct lwp *l)
 {
 	lwp_go(l, &every, bre_jcc);
-	rule("43724-507 43724-704", CERTAIN);
+	rule("43724-507 43724-710", RECALLED);
 	EXPECT_RECORDS(l, "Jcc taken, not taken, and with displacement 0",
 		       REC_BRE(bre_j1, bre_j2, false), REC_BRE(bre_j2, bre_j2t, true),
 		       REC_BRE(bre_j3, bre_j3t, true), REC_BRE(bre_j4, bre_j4t, false));
@@ -119,11 +123,12 @@ static void test_jumps(struct lwp *l)
 
 static void test_interval(struct lwp *l)
 {
-	static const struct block third = { .event = { { EV_BRE, 2, 2 } } };
+	static const struct block b = { .event = { { EV_BRE, 20, 0 } } };
+	struct rec jnz = REC_BRE(bre_jnz, bre_loop, true);
 
-	lwp_go(l, &third, bre_call);
-	rule("43724-704 43724-716", RECALLED);
-	EXPECT_RECORDS(l, "interval 2: the third branch", REC_BRE(bre_k2, bre_f, true));
+	lwp_go_rsi(l, &b, bre_turns, 42);
+	rule("43724-507 43724-704", CERTAIN);
+	EXPECT_RECORDS(l, "interval 20: the first and the 22nd of 42", jnz, jnz);
 }
 
 static void test_code32(struct lwp *l)

@@ -42,6 +42,8 @@ LWP_TEST(ire)
 		run(l, 1000, counter);
 		expect_head(l, RECORD_SIZE, "counter %u, nine instructions: one record", counter);
 	}
+	run(l, 0, 9);
+	expect_no_records(l, "counter 9: none of nine");
 	rule("43724-704 43724-410", CHOICE);
 	run(l, 0, 0);
 	EXPECT_RECORDS(l, "interval 0: every instruction", REC_IRE(ire_1), REC_IRE(ire_2),
@@ -60,8 +62,6 @@ LWP_TEST(ire)
 		       REC_IRE(ire_4), REC_IRE(ire_3));
 	run(l, 0, 8);
 	EXPECT_RECORDS(l, "counter 8: the ninth", REC_IRE(ire_5));
-	run(l, 0, 9);
-	expect_no_records(l, "counter 9: none of nine");
 	rule("43724-403", CERTAIN);
 	lwp_go(l, &off, ire_seq);
 	expect_no_records(l, "event 2 not in Flags: none");

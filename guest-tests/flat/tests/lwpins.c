@@ -173,7 +173,7 @@ static void test_ts(struct lwp *l)
 	user_run(&l->u);
 	write_cr0(read_cr0() & ~CR0_TS);
 	rule("43724-314", CERTAIN);
-	report(user_exited(&l->u) && cb_head(l) == RECORD_SIZE, "CR0.TS does not matter");
+	expect_head(l, RECORD_SIZE, "CR0.TS does not matter");
 }
 
 LWP_TEST(lwpins)
