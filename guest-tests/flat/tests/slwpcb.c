@@ -48,10 +48,9 @@ static void test_off(struct lwp *l)
 	static const struct block b = { 0 };
 
 	lwp_go(l, &b, slwpcb_off);
-	rule("43724-620", CERTAIN);
+	rule("43724-620 43724-623", CERTAIN);
 	report_eq(l->u.r.rbx, 0, "off: the 64-bit form returns 0");
 	report_eq(l->u.r.rcx, 0, "off: the 32-bit form returns 0, zero-extended");
-	rule("43724-623", CERTAIN);
 	report_eq(l->u.r.rdx & 0xff, 1, "off: CF is kept");
 }
 

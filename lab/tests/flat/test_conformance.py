@@ -162,6 +162,13 @@ def test_conformance_leaf(suite: Path, leaf: str) -> None:
     assert status == 0 and len(tests) >= TESTS, sorted(tests)
 
 
+def test_conformance_contrary(suite: Path) -> None:
+    """What differs from vlwp only where the sources allow it passes, but not with vlwp's choices: so mutants do, and
+    neither vlwp nor what is wrong."""
+    strict, _ = booted(suite, command(places.qemu(), SILICON, by_kernel(suite)))
+    assert strict == 0 or run([suite / "judge.py", suite / "log"]).status == 1
+
+
 def test_conformance_cd_lwp(suite: Path) -> None:
     """From its CD rows run, too."""
     status, results = booted(suite, command(places.qemu(), "EPYC,check=off,lwp=on", by_cd(suite)))
