@@ -211,7 +211,7 @@ FLAT_TEST(context_auto)
 {
 	struct lwp a, b;
 
-	rule("43724-902 43724-903 43724-904", CHOICE);
+	rule("43724-902 43724-903 43724-904 43724-907", CHOICE);
 	lwp_init(&a);
 	lwp_map(&b, as_new());
 	test_address_spaces(&a, &b);
