@@ -93,64 +93,28 @@ static void next(struct lwpdata_reader *r, struct lwpdata_section *s, uint32_t t
 
 /* ---- What is written is read ---------------------------------------------------------------- */
 
-static void expect_config(const struct lwpdata_config *c)
+/* The next section; its first bytes are those of this part of the sample. */
+static void next_is(struct lwpdata_reader *r, struct lwpdata_section *s, uint32_t type,
+		    const void *sample, size_t bytes)
 {
-	cr_expect(eq(u32, c->revision, 0));
-	cr_expect(eq(u32, c->nr_events, 2));
-	cr_expect(eq(u32, c->leaf_eax, 0x7f));
-	cr_expect(eq(u32, c->leaf_ebx, 0x80062016));
-	cr_expect(eq(u32, c->leaf_ecx, 0x00010200));
-	cr_expect(eq(u32, c->leaf_edx, 0x8000007f));
-	cr_expect(eq(u32, c->flags, 0x0c));
-	cr_expect(eq(u32, c->filters, 0x38000000));
-	cr_expect(eq(u32, c->ring_size, 4096));
-	cr_expect(eq(u32, c->random, 5));
-	cr_expect(eq(u64, c->start_realtime, 0x1122334455667788));
-	cr_expect(eq(u64, c->start_monotonic, 0x99));
-	cr_expect(eq(u32, c->events[0].event_id, 2));
-	cr_expect(eq(u32, c->events[0].interval, 100003));
-	cr_expect(eq(u32, c->events[1].event_id, 3));
-	cr_expect(eq(u32, c->events[1].interval, 0x1ffffff));
-	expect_text(c->tool, "lwprun test");
-	expect_text(c->kernel, "6.12");
-	cr_expect(eq(u32, c->nr_args, 3));
-	expect_text(lwpdata_arg(c, 0), "perl");
-	expect_text(lwpdata_arg(c, 1), "");
-	expect_text(lwpdata_arg(c, 2), "-e1");
+	next(r, s, type);
+	cr_expect(eq(int, memcmp(&s->config, sample, bytes), 0), "section %u", type);
 }
+#define UP_TO(part, field) offsetof(struct lwpdata_##part, field)
 
 static void expect_places(struct lwpdata_reader *r, struct lwpdata_section *s)
 {
-	next(r, s, LWPDATA_OBJECT);
-	cr_expect(eq(u32, s->object.id, 0));
-	cr_expect(eq(u32, s->object.flags, LWPDATA_OBJECT_PROFILER));
-	cr_expect(eq(u64, s->object.size, 12345));
+	next_is(r, s, LWPDATA_OBJECT, &sample_object, UP_TO(object, path));
 	expect_text(s->object.path, "/usr/lib/x.so");
 	cr_expect(eq(sz, s->object.build_id.size, 4));
 	cr_expect(eq(int, memcmp(s->object.build_id.data, "\x01\x00\x02\x03", 4), 0));
-	next(r, s, LWPDATA_PROCESS);
-	cr_expect(eq(u32, s->process.parent, LWPDATA_NONE));
-	cr_expect(eq(u32, s->process.pid, 77));
-	cr_expect(eq(u32, s->process.origin, LWPDATA_BY_EXEC));
-	cr_expect(eq(u64, s->process.time, 1000));
+	next_is(r, s, LWPDATA_PROCESS, &sample_process, UP_TO(process, comm));
 	expect_text(s->process.comm, "perl");
 	expect_text(s->process.exe, "/usr/bin/perl");
-	next(r, s, LWPDATA_MAP);
-	cr_expect(eq(u32, s->map.process, 0));
-	cr_expect(eq(u32, s->map.object, 0));
-	cr_expect(eq(u64, s->map.time, 1001));
-	cr_expect(eq(u64, s->map.start, 0x1000));
-	cr_expect(eq(u64, s->map.end, 0x3000));
-	cr_expect(eq(u64, s->map.offset, 0x200));
-	next(r, s, LWPDATA_DATA_MAP);
-	cr_expect(eq(u32, s->data_map.map.object, 0));
-	cr_expect(eq(u64, s->data_map.map.start, 0x3000));
-	cr_expect(eq(u64, s->data_map.map.end, 0x4000));
-	cr_expect(eq(u64, s->data_map.map.offset, 0x2000));
+	next_is(r, s, LWPDATA_MAP, &sample_map, sizeof(sample_map));
+	next_is(r, s, LWPDATA_DATA_MAP, &sample_data_map, UP_TO(data_map, name));
 	expect_text(s->data_map.name, "");
-	next(r, s, LWPDATA_DATA_MAP);
-	cr_expect(eq(u32, s->data_map.map.object, LWPDATA_NONE));
-	cr_expect(eq(u64, s->data_map.map.time, 1001));
+	next_is(r, s, LWPDATA_DATA_MAP, &sample_heap, UP_TO(data_map, name));
 	expect_text(s->data_map.name, "[heap]");
 	next(r, s, LWPDATA_IMAGE);
 	expect_text(s->image.bytes, "\177ELF");
@@ -158,12 +122,7 @@ static void expect_places(struct lwpdata_reader *r, struct lwpdata_section *s)
 
 static void expect_thread(struct lwpdata_reader *r, struct lwpdata_section *s)
 {
-	next(r, s, LWPDATA_THREAD);
-	cr_expect(eq(u32, s->thread.process, 0));
-	cr_expect(eq(u32, s->thread.tid, 78));
-	cr_expect(eq(u64, s->thread.time, 1002));
-	cr_expect(eq(u32, s->thread.initial[0], 99));
-	cr_expect(eq(u32, s->thread.initial[1], 100));
+	next_is(r, s, LWPDATA_THREAD, &sample_thread, UP_TO(thread, comm));
 	expect_text(s->thread.comm, "worker");
 	next(r, s, LWPDATA_RECORDS);
 	cr_expect(eq(u32, s->records.thread, 0));
@@ -171,20 +130,10 @@ static void expect_thread(struct lwpdata_reader *r, struct lwpdata_section *s)
 	cr_expect(eq(u64, s->records.time, 1003));
 	for (unsigned int i = 0; i < 96; i++)
 		cr_expect(eq(u8, s->records.data[i], (uint8_t)(i + 1)));
-	next(r, s, LWPDATA_WINDOW);
-	cr_expect(eq(u32, s->window.thread, 0));
-	cr_expect(eq(u32, s->window.count, 3));
-	cr_expect(eq(u64, s->window.time, 1004));
-	cr_expect(eq(u64, s->window.weight, 1000));
-	cr_expect(eq(u32, s->window.flags, LWPDATA_WINDOW_CONTINUES));
+	next_is(r, s, LWPDATA_WINDOW, &sample_window, UP_TO(window, data));
 	for (unsigned int i = 0; i < 96; i++)
 		cr_expect(eq(u8, s->window.data[i], i % 32 ? (uint8_t)(i + 1) : 3));
-	next(r, s, LWPDATA_THREAD_END);
-	cr_expect(eq(u32, s->thread_end.flags, LWPDATA_THREAD_FLUSHED));
-	cr_expect(eq(u64, s->thread_end.records, 3));
-	cr_expect(eq(u64, s->thread_end.missed, 4));
-	cr_expect(eq(u32, s->thread_end.final[0], 5));
-	cr_expect(eq(u32, s->thread_end.final[1], 6));
+	next_is(r, s, LWPDATA_THREAD_END, &sample_thread_end, UP_TO(thread_end, comm));
 	expect_text(s->thread_end.comm, "renamed");
 }
 
@@ -195,26 +144,23 @@ Test(lwpdata, every_field_is_read_as_written)
 
 	make_sample();
 	cr_assert(lwpdata_open(&r, file, size, &error));
-	next(&r, &s, LWPDATA_CONFIG);
-	expect_config(&s.config);
+	next_is(&r, &s, LWPDATA_CONFIG, &sample_config, UP_TO(config, tool));
+	expect_text(s.config.tool, "lwprun test");
+	expect_text(s.config.kernel, "6.12");
+	cr_expect(eq(u32, s.config.nr_args, 3));
+	for (uint32_t i = 0; i < 3; i++)
+		expect_text(lwpdata_arg(&s.config, i), (const char *)sample_args[i].data);
 	next(&r, &s, LWPDATA_KEPT);
 	cr_expect(eq(u32, s.kept.event_id, 3));
 	cr_expect(eq(u32, s.kept.bits, 4));
 	expect_places(&r, &s);
 	expect_thread(&r, &s);
-	next(&r, &s, LWPDATA_UNMAP);
-	cr_expect(eq(u64, s.unmap.start, 0x1000));
-	cr_expect(eq(u64, s.unmap.end, 0x3000));
-	next(&r, &s, LWPDATA_DATA_UNMAP);
-	cr_expect(eq(u64, s.unmap.start, 0x5000));
-	cr_expect(eq(u64, s.unmap.end, 0x9000));
+	next_is(&r, &s, LWPDATA_UNMAP, &sample_unmap, sizeof(sample_unmap));
+	next_is(&r, &s, LWPDATA_DATA_UNMAP, &sample_data_unmap, sizeof(sample_unmap));
 	next(&r, &s, LWPDATA_PERF_MAP);
 	expect_text(s.perf_map.text, "1000 10 name\n");
-	next(&r, &s, LWPDATA_PROCESS_END);
-	cr_expect(eq(u32, s.process_end.how, LWPDATA_END_EXEC));
-	next(&r, &s, LWPDATA_STATS);
-	cr_expect(eq(u64, s.stats.threads_no_slot, 1));
-	cr_expect(eq(u64, s.stats.rings_damaged, 7));
+	next_is(&r, &s, LWPDATA_PROCESS_END, &sample_process_end, sizeof(sample_process_end));
+	next_is(&r, &s, LWPDATA_STATS, &sample_stats, sizeof(sample_stats));
 	next(&r, &s, LWPDATA_END);
 	cr_expect(eq(int, lwpdata_next(&r, &s, &error), 0));
 	cr_expect(eq(u64, r.sections, SAMPLE_SECTIONS));
