@@ -2,24 +2,12 @@
 /* fork: the child has a new address space, so LWP is off there; the parent's profile is not disturbed (43724-902). */
 #include <sys/wait.h>
 #include <unistd.h>
+#include <x86intrin.h>
 
 #include "known.h"
 #include "lwptest.h"
 
 #define IRE 2
-
-static inline void *slwpcb(void)
-{
-	void *block;
-
-	__asm__ volatile("slwpcb %0" : "=r"(block));
-	return block;
-}
-
-static inline void llwpcb(void *block)
-{
-	__asm__ volatile("llwpcb %0" : : "r"(block) : "memory");
-}
 
 int main(void)
 {
@@ -31,11 +19,11 @@ int main(void)
 
 	lwptest_need(IRE);
 	lwptest_setup(&parent, IRE, 9, 9, 65536);
-	llwpcb(parent.block);
-	tap(slwpcb() == parent.block, "LWP is on in the parent");
+	__llwpcb(parent.block);
+	tap(__slwpcb() == parent.block, "LWP is on in the parent");
 	child = fork();
 	if (!child) {
-		bool off = !slwpcb();
+		bool off = !__slwpcb();
 
 		/* Its own profile is exact, and goes to its own ring. */
 		lwptest_setup(&after, IRE, 0, 0, 65536);
@@ -44,8 +32,8 @@ int main(void)
 	}
 	if (child < 0 || waitpid(child, &status, 0) != child)
 		tap_error("cannot fork");
-	tap(slwpcb() == parent.block, "LWP is still on in the parent");
-	llwpcb(NULL);
+	tap(__slwpcb() == parent.block, "LWP is still on in the parent");
+	__llwpcb(NULL);
 	tap(WIFEXITED(status) && !WEXITSTATUS(status),
 	    "it was off in the child, whose own ring is exact");
 	records = lwptest_records(&parent);

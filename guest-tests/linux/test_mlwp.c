@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A program as it was written for silicon: compiled with gcc -mlwp, the compiler's own intrinsics, the 43724
- * layout spelt out here. Layout, count, order and contents of its LWPVAL and LWPINS records are
+ * layout spelt out in mlwp.h. Layout, count, order and contents of its LWPVAL and LWPINS records are
  * exact (43724-401, 43724-501, 43724-505, 43724-601, 43724-624, 43724-632, 2007-501).
  */
 #include <stdlib.h>
@@ -9,29 +9,7 @@
 #include <x86intrin.h>
 
 #include "lwptest.h"
-
-/* As in programs of the time (AMD publication 43724). */
-struct lwpcb {
-	unsigned int flags;
-	unsigned int buffer_size : 28, random : 4;
-	unsigned long long buffer_base;
-	unsigned int buffer_head_offset, reserved_1;
-	unsigned long long missed_events;
-	unsigned int threshold, filters;
-	unsigned long long base_ip, limit_ip, reserved_2;
-	unsigned int buffer_tail_offset, reserved_3;
-	unsigned long long software[2], reserved_4[5];
-	struct {
-		int interval, counter;
-	} event[6];
-};
-
-struct event_record {
-	unsigned char id, core;
-	unsigned short flags;
-	unsigned int data1;
-	unsigned long long address, data2, reserved;
-};
+#include "mlwp.h"
 
 #define RECORDS 256
 static struct lwpcb cb __attribute__((aligned(64)));

@@ -10,8 +10,8 @@
 #include <x86intrin.h>
 
 #include "lwptest.h"
+#include "mlwp.h"
 
-#define MAX_EVENTS 6
 #define RECORDS 4096
 #define ROUNDS 31
 #define VAL 1
@@ -19,30 +19,7 @@
 #define INS_FLAGS 0x4567 /* the low 16 bits of the immediates */
 #define VAL_FLAGS 0x0cad
 
-/* As the example has it. */
-struct record {
-	unsigned char id, core;
-	unsigned short flags;
-	unsigned int data1;
-	unsigned long long address, data2, reserved;
-};
-
-struct lwpcb {
-	unsigned int flags;
-	unsigned int buffer_size : 28, random : 4;
-	unsigned long long buffer_base;
-	unsigned int buffer_head_offset, reserved_1;
-	unsigned long long missed_events;
-	unsigned int threshold, filters;
-	unsigned long long base_ip, limit_ip, reserved_2;
-	unsigned int buffer_tail_offset, reserved_3;
-	unsigned long long reserved_4[7];
-	struct {
-		unsigned int interval, counter;
-	} events[MAX_EVENTS];
-};
-
-static struct record ring[RECORDS];
+static struct event_record ring[RECORDS];
 static struct lwpcb cb;
 
 /* What is to be in the ring, in this order: EventId, round, wide. */
@@ -71,7 +48,7 @@ static void start(unsigned int flags)
 	cb.buffer_head_offset = sizeof(ring) - 3 * sizeof(ring[0]);
 	cb.buffer_tail_offset = cb.buffer_head_offset;
 	cb.threshold = 2 * sizeof(ring);
-	cb.events[0].interval = 9;
+	cb.event[0].interval = 9;
 	__llwpcb(&cb);
 	tap(__slwpcb() == &cb, "SLWPCB returns the block");
 }
@@ -93,7 +70,7 @@ static void rounds(void)
 	__slwpcb();
 }
 
-static bool same(const struct record *r, const struct expected *want)
+static bool same(const struct event_record *r, const struct expected *want)
 {
 	unsigned long long narrow = want->id == INS ? 0xdeadbeef : 0x0badf00d;
 
