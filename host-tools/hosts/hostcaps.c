@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "hostcaps.h"
-#include "memory.h"
+#include "json_out.h"
 
 const char *hostcaps_label(const struct hostcaps *host)
 {
@@ -30,22 +30,11 @@ void hostcaps_free(struct hostcaps *host)
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
-static void add_string(json_object *object, const char *key, const char *text)
-{
-	if (text)
-		json_object_object_add(object, key, must(json_object_new_string(text)));
-}
-
-static void add_number(json_object *object, const char *key, u32 number)
-{
-	json_object_object_add(object, key, must(json_object_new_int64(number)));
-}
-
 static json_object *add_array(json_object *object, const char *key)
 {
-	json_object *array = must(json_object_new_array());
+	json_object *array = json_list();
 
-	json_object_object_add(object, key, array);
+	json_add(object, key, array);
 	return array;
 }
 
@@ -55,50 +44,51 @@ static void add_choices(json_object *object, const char *key, u8 set, const char
 
 	for (int i = 0; i < 2; i++)
 		if (set & 1u << i)
-			json_object_array_add(array, must(json_object_new_string(words[i])));
+			json_append(array, words[i]);
 }
 
 static json_object *rev_to_json(const struct host_rev *rev)
 {
-	json_object *object = must(json_object_new_object()), *array;
+	json_object *object = json_new(), *array;
 	const struct lwp_caps *caps = &rev->caps;
 
 	add_choices(object, "contexts", rev->contexts, context_words);
 	add_choices(object, "deliveries", rev->deliveries, delivery_words);
-	json_object_object_add(object, "vmcb", json_object_new_boolean(rev->vmcb));
-	add_number(object, "version", caps->version);
-	add_number(object, "max_events", caps->max_events);
-	add_number(object, "min_buffer", caps->min_buffer);
-	add_number(object, "latency_max", caps->latency_max);
-	add_number(object, "latency_rounding", caps->latency_rnd);
-	add_number(object, "block_size", caps->cb_size);
-	add_number(object, "event_offset", caps->event_offset);
-	add_number(object, "event_size", caps->event_size);
+	json_add(object, "vmcb", rev->vmcb);
+	json_add(object, "version", caps->version);
+	json_add(object, "max_events", caps->max_events);
+	json_add(object, "min_buffer", caps->min_buffer);
+	json_add(object, "latency_max", caps->latency_max);
+	json_add(object, "latency_rounding", caps->latency_rnd);
+	json_add(object, "block_size", caps->cb_size);
+	json_add(object, "event_offset", caps->event_offset);
+	json_add(object, "event_size", caps->event_size);
 	array = add_array(object, "features");
 	for (const struct lwp_feature *f = lwp_features; f->property; f++)
 		if (caps->features & lwp_feature_flag(f, caps->rev))
-			json_object_array_add(array, must(json_object_new_string(f->property)));
+			json_append(array, f->property);
 	array = add_array(object, "filters");
 	for (const struct lwp_filter *f = lwp_filters; f->name; f++)
 		if (caps->ecx_features & f->flag)
-			json_object_array_add(array, must(json_object_new_string(f->name)));
+			json_append(array, f->name);
 	return object;
 }
 
 json_object *hostcaps_to_json(const struct hostcaps *host)
 {
-	json_object *root = must(json_object_new_object()), *revs = must(json_object_new_object());
+	json_object *root = json_new(), *revs = json_new();
 
-	add_number(root, "lwp_capabilities", 1);
-	add_string(root, "host", host->name);
-	add_string(root, "source", host->source);
-	add_string(root, "reason", host->reason);
-	add_string(root, "host_model", host->host_model);
+	json_add(root, "lwp_capabilities", 1u);
+	json_add(root, "host", host->name);
+	json_add(root, "source", host->source);
+	if (host->reason)
+		json_add(root, "reason", host->reason);
+	if (host->host_model)
+		json_add(root, "host_model", host->host_model);
 	for (u32 rev = 0; rev < LWP_REVS; rev++)
 		if (host->rev[rev].offered)
-			json_object_object_add(revs, lwp_rev_get(rev)->name,
-					       rev_to_json(&host->rev[rev]));
-	json_object_object_add(root, "revisions", revs);
+			json_add(revs, lwp_rev_get(rev)->name, rev_to_json(&host->rev[rev]));
+	json_add(root, "revisions", revs);
 	return root;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "baseline_out.h"
+#include "json_out.h"
 #include "lwpctl.h"
 #include "memory.h"
 
@@ -116,7 +117,7 @@ bool baseline_libvirt(const struct settings *s, const char *model, const char *c
 
 static void add_property(void *opaque, const char *name, const char *value)
 {
-	json_object_object_add(opaque, name, must(json_object_new_string(value)));
+	json_add(opaque, name, value);
 }
 
 static void add_register(json_object *leaf, const char *name, u32 value)
@@ -130,8 +131,8 @@ static void add_register(json_object *leaf, const char *name, u32 value)
 json_object *baseline_json(const struct settings *s, const struct lwp_caps *caps, const char *model,
 			   const struct hostcaps *hosts, size_t nr)
 {
-	json_object *root = must(json_object_new_object()), *names = must(json_object_new_array());
-	json_object *props = must(json_object_new_object()), *leaf = must(json_object_new_object());
+	json_object *root = json_new(), *names = json_list();
+	json_object *props = json_new(), *leaf = json_new();
 	struct lwp_leaf regs;
 	char *text = NULL;
 	size_t size;
@@ -141,19 +142,18 @@ json_object *baseline_json(const struct settings *s, const struct lwp_caps *caps
 	if (fclose(words))
 		must(NULL);
 	for (size_t i = 0; i < nr; i++)
-		json_object_array_add(names,
-				      must(json_object_new_string(hostcaps_label(&hosts[i]))));
+		json_append(names, hostcaps_label(&hosts[i]));
 	add_property(props, "lwp", "on");
 	settings_each(s, add_property, props);
 	lwp_leaf_encode(caps, 0, &regs);
 	add_register(leaf, "ebx", regs.ebx);
 	add_register(leaf, "ecx", regs.ecx);
 	add_register(leaf, "edx", regs.edx);
-	json_object_object_add(root, "lwp_baseline", json_object_new_int(1));
-	json_object_object_add(root, "hosts", names);
-	json_object_object_add(root, "cpu", must(json_object_new_string(text)));
-	json_object_object_add(root, "properties", props);
-	json_object_object_add(root, "leaf", leaf);
+	json_add(root, "lwp_baseline", 1u);
+	json_add(root, "hosts", names);
+	json_add(root, "cpu", text);
+	json_add(root, "properties", props);
+	json_add(root, "leaf", leaf);
 	free(text);
 	return root;
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What windows of branches tell: instructions of each function, callers and callees, loops. */
 #include <inttypes.h>
-#include <json-c/json.h>
 
 #include "calls.h"
-#include "lwpctl.h"
+#include "json_out.h"
 #include "memory.h"
+#include "lwpctl.h"
 #include "output.h"
 #include "report_calls.h"
 
@@ -282,109 +282,99 @@ static void print_text(const struct printer *p)
 
 /* ---- For programs --------------------------------------------------------------------------- */
 
-static void add_number(struct json_object *to, const char *name, double value)
+/* A whole number without a fraction. */
+static json_object *count(double value)
 {
-	struct json_object *number = value == (double)(uint64_t)value ?
-					     json_object_new_uint64((uint64_t)value) :
-					     json_object_new_double(value);
+	uint64_t whole = (uint64_t)value;
 
-	json_object_object_add(to, name, must(number));
+	return value == (double)whole ? json_of(whole) : json_of(value);
 }
 
-static void add_text(struct json_object *to, const char *name, const char *text)
+static json_object *functions_json(const struct printer *p)
 {
-	json_object_object_add(to, name, must(json_object_new_string(text)));
-}
-
-static struct json_object *functions_json(const struct printer *p)
-{
-	struct json_object *list = must(json_object_new_array());
+	json_object *list = json_list();
 	struct table t = functions(p, false);
 
 	for (size_t i = 0; i < limited(p, t.nr); i++) {
-		struct json_object *item = must(json_object_new_object());
+		json_object *item = json_new();
 		const struct place *place = place_of(p, t.list[i].number);
 
-		add_text(item, "symbol", place->symbol);
-		add_text(item, "object", place->object);
-		add_number(item, "instructions", t.list[i].weight);
-		add_number(item, "with_callees", p->inclusive[t.list[i].number]);
-		add_number(item, "calls", p->called[t.list[i].number]);
-		json_object_array_add(list, item);
+		json_add(item, "symbol", place->symbol);
+		json_add(item, "object", place->object);
+		json_add(item, "instructions", count(t.list[i].weight));
+		json_add(item, "with_callees", count(p->inclusive[t.list[i].number]));
+		json_add(item, "calls", count(p->called[t.list[i].number]));
+		json_append(list, item);
 	}
 	free(t.list);
 	return list;
 }
 
-static struct json_object *calls_json(const struct printer *p)
+static json_object *calls_json(const struct printer *p)
 {
-	struct json_object *list = must(json_object_new_array());
+	json_object *list = json_list();
 	const struct calls *c = p->calls;
 
 	for (size_t i = 0; i < c->nr_calls; i++) {
-		struct json_object *item = must(json_object_new_object());
+		json_object *item = json_new();
 		const struct call *call = &c->calls[i];
 
-		add_text(item, "caller", place_of(p, call->caller)->symbol);
-		add_text(item, "caller_object", place_of(p, call->caller)->object);
-		add_number(item, "address", (double)call->address);
-		add_text(item, "callee", place_of(p, call->callee)->symbol);
-		add_text(item, "callee_object", place_of(p, call->callee)->object);
-		add_number(item, "calls", call->number);
-		add_number(item, "instructions", call->instructions);
-		json_object_array_add(list, item);
+		json_add(item, "caller", place_of(p, call->caller)->symbol);
+		json_add(item, "caller_object", place_of(p, call->caller)->object);
+		json_add(item, "address", call->address);
+		json_add(item, "callee", place_of(p, call->callee)->symbol);
+		json_add(item, "callee_object", place_of(p, call->callee)->object);
+		json_add(item, "calls", count(call->number));
+		json_add(item, "instructions", count(call->instructions));
+		json_append(list, item);
 	}
 	return list;
 }
 
-static struct json_object *callers_json(const struct printer *p)
+static json_object *callers_json(const struct printer *p)
 {
-	struct json_object *list = must(json_object_new_array());
+	json_object *list = json_list();
 	const struct calls *c = p->calls;
 
 	for (size_t i = 0; i < c->nr_edges; i++) {
-		struct json_object *item = must(json_object_new_object());
+		json_object *item = json_new();
 		const struct edge *e = &c->edges[i];
 		struct interval interval = edge_interval(c, e);
 
-		add_text(item, "caller", place_of(p, e->caller)->symbol);
-		add_text(item, "callee", place_of(p, e->callee)->symbol);
-		add_number(item, "calls", e->number);
-		json_object_object_add(
-			item, "share",
-			must(json_object_new_double(e->number / c->entered[e->callee].number)));
-		json_object_object_add(item, "share_low",
-				       must(json_object_new_double(interval.low)));
-		json_object_object_add(item, "share_high",
-				       must(json_object_new_double(interval.high)));
-		json_object_array_add(list, item);
+		json_add(item, "caller", place_of(p, e->caller)->symbol);
+		json_add(item, "callee", place_of(p, e->callee)->symbol);
+		json_add(item, "calls", count(e->number));
+		json_add(item, "share", e->number / c->entered[e->callee].number);
+		json_add(item, "share_low", interval.low);
+		json_add(item, "share_high", interval.high);
+		json_append(list, item);
 	}
 	return list;
 }
 
-static struct json_object *loops_json(const struct printer *p)
+static json_object *loops_json(const struct printer *p)
 {
-	struct json_object *list = must(json_object_new_array());
+	json_object *list = json_list();
 	struct table t = loops(p);
 
 	for (size_t i = 0; i < limited(p, t.nr); i++) {
 		const struct loop *loop = &p->calls->loops.list[t.list[i].number];
-		struct json_object *item = must(json_object_new_object());
+		json_object *item = json_new();
 		struct place place;
 
 		resolve_loop(p, loop, &place);
-		add_text(item, "symbol", place_of(p, loop->function)->symbol);
-		add_text(item, "object", place.object);
-		add_number(item, "address", (double)place.address);
+		json_add(item, "symbol", place_of(p, loop->function)->symbol);
+		json_add(item, "object", place.object);
+		json_add(item, "address", place.address);
 		if (place.file) {
-			add_text(item, "source_file", place.file);
-			add_number(item, "source_line", place.line);
+			json_add(item, "source_file", place.file);
+			json_add(item, "source_line", count(place.line));
 		}
-		add_number(item, "trips", loop->trips);
-		add_number(item, "entered", loop->entered);
-		add_number(item, "least", (double)loop->least);
-		add_number(item, "most", (double)loop->most);
-		json_object_array_add(list, item);
+		json_add(item, "trips", count(loop->trips));
+		json_add(item, "entered", count(loop->entered));
+		json_add(item, "least", loop->least);
+		json_add(item, "most", loop->most);
+		json_append(list, item);
 	}
 	free(t.list);
 	return list;
@@ -392,21 +382,21 @@ static struct json_object *loops_json(const struct printer *p)
 
 static void print_json(const struct printer *p)
 {
-	struct json_object *root = must(json_object_new_object());
+	json_object *root = json_new();
 
-	add_text(root, "file", p->view->profile.path);
-	add_number(root, "instructions", p->calls->instructions);
-	json_object_object_add(root, "complete", must(json_object_new_boolean(p->complete)));
-	add_number(root, "runs_without_code", p->calls->unknown);
-	add_number(root, "runs_broken_off", p->calls->broken);
+	json_add(root, "file", p->view->profile.path);
+	json_add(root, "instructions", count(p->calls->instructions));
+	json_add(root, "complete", p->complete);
+	json_add(root, "runs_without_code", count(p->calls->unknown));
+	json_add(root, "runs_broken_off", count(p->calls->broken));
 	if (p->what->exact)
-		json_object_object_add(root, "functions", functions_json(p));
+		json_add(root, "functions", functions_json(p));
 	if (p->what->calls)
-		json_object_object_add(root, "calls", calls_json(p));
+		json_add(root, "calls", calls_json(p));
 	if (p->what->calls && !p->complete)
-		json_object_object_add(root, "callers", callers_json(p));
+		json_add(root, "callers", callers_json(p));
 	if (p->what->loops)
-		json_object_object_add(root, "loops", loops_json(p));
+		json_add(root, "loops", loops_json(p));
 	put_json(root);
 }
 

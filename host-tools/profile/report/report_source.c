@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* lwpctl report --source: the hottest lines with their text, file by file. */
-#include <json-c/json.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "json_out.h"
 #include "memory.h"
 #include "report_source.h"
 #include "source_text.h"
@@ -185,38 +185,28 @@ void source_print(const struct report *report, uint32_t event_id)
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
-static void add_string(struct json_object *to, const char *key, const char *text)
+static json_object *line_json(struct lines *l, const struct row *row)
 {
-	json_object_object_add(to, key, text ? must(json_object_new_string(text)) : NULL);
-}
-
-static void add_number(struct json_object *to, const char *key, uint64_t number)
-{
-	json_object_object_add(to, key, must(json_object_new_uint64(number)));
-}
-
-static struct json_object *line_json(struct lines *l, const struct row *row)
-{
-	struct json_object *item = must(json_object_new_object());
+	json_object *item = json_new();
 	char *text = sources_line(&l->sources, row->file, row->line, LINE_MAX_WIDE);
 
-	add_string(item, "source_file", row->file);
-	add_number(item, "source_line", (uint64_t)row->line);
-	add_number(item, "samples", row->samples);
+	json_add(item, "source_file", row->file);
+	json_add(item, "source_line", (uint64_t)row->line);
+	json_add(item, "samples", row->samples);
 	json_share(item, row);
-	add_string(item, "text", text);
+	json_object_object_add(item, "text", text ? json_of(text) : NULL);
 	free(text);
 	return item;
 }
 
-struct json_object *source_json(const struct report *report, uint32_t event_id)
+json_object *source_json(const struct report *report, uint32_t event_id)
 {
-	struct json_object *list = must(json_object_new_array());
+	json_object *list = json_list();
 	struct lines l;
 
 	lines_make(&l, report, event_id);
 	for (size_t i = 0; i < l.nr; i++)
-		json_object_array_add(list, line_json(&l, l.hot[i]));
+		json_append(list, line_json(&l, l.hot[i]));
 	lines_free(&l);
 	return list;
 }
