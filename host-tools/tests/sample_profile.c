@@ -9,12 +9,11 @@
  * With --jit 3 samples of instructions more lie in "first one" and 2 in "second", which a just-in-time compiler made.
  * With --kept each sample of instructions stands for two.
  */
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "lwp_record.h"
-#include "lwpdata.h"
+#include "own_map.h"
 
 #define TEXT(literal) ((struct lwpdata_bytes){ (const uint8_t *)(literal), sizeof(literal) - 1 })
 #define PID 4242
@@ -60,34 +59,20 @@ static uint64_t now = 1000000000;
 
 static void write_map(void)
 {
-	FILE *maps = fopen("/proc/self/maps", "r");
-	char line[5000], path[4096];
-	uint64_t start, end, offset;
+	struct lwpdata_object object = { 0 };
+	struct lwpdata_map map = { .time = now };
+	char path[4096];
 
-	while (maps && fgets(line, sizeof(line), maps)) {
-		struct lwpdata_object object = { 0 };
-		struct lwpdata_map map = { 0 };
-
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %*s %4095s", &start,
-			   &end, &offset, path) != 4 ||
-		    sample_table[LOOP] < start || sample_table[LOOP] >= end)
-			continue;
-		object.path = (struct lwpdata_bytes){ (const uint8_t *)path, strlen(path) };
-		map.start = start;
-		map.end = end;
-		map.offset = offset;
-		map.time = now;
-		lwpdata_write_object(writer, &object);
-		lwpdata_write_process(writer,
-				      &(struct lwpdata_process){ .parent = LWPDATA_NONE,
+	if (!own_map((const void *)sample_table[LOOP], &map, path))
+		return;
+	object.path = (struct lwpdata_bytes){ (const uint8_t *)path, strlen(path) };
+	lwpdata_write_object(writer, &object);
+	lwpdata_write_process(writer, &(struct lwpdata_process){ .parent = LWPDATA_NONE,
 								 .pid = PID,
 								 .time = now,
 								 .comm = TEXT("sam;ple \"\x1b[31m"),
 								 .exe = object.path });
-		lwpdata_write_map(writer, &map);
-	}
-	if (maps)
-		fclose(maps);
+	lwpdata_write_map(writer, &map);
 }
 
 static void encode(uint8_t *to, uint8_t event, int from, int target, bool taken)

@@ -5,14 +5,12 @@
  */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "calls.h"
 #include "lwp_record.h"
-
-#define TEXT(literal) ((struct lwpdata_bytes){ (const uint8_t *)(literal), sizeof(literal) - 1 })
+#include "own_map.h"
 
 /*
  * outer calls inner twice, and the second time what inner jumps to, last, returns. The handler of a signal calls nothing.
@@ -100,30 +98,18 @@ static double *inclusive;
 
 static void write_maps(void)
 {
-	FILE *maps = fopen("/proc/self/maps", "r");
-	char line[5000], file[4096];
-	uint64_t start, end, offset;
+	struct lwpdata_object object = { 0 };
+	struct lwpdata_map map = { 0 };
+	char file[4096];
 
-	cr_assert(maps != NULL);
-	while (fgets(line, sizeof(line), maps))
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %*s %4095s", &start,
-			   &end, &offset, file) == 4 &&
-		    calls_table[OUTER] >= start && calls_table[OUTER] < end) {
-			const struct lwpdata_object object = { .path = { (const uint8_t *)file,
-									 strlen(file) } };
-			const struct lwpdata_map map = { .start = start,
-							 .end = end,
-							 .offset = offset };
-
-			lwpdata_write_object(writer, &object);
-			lwpdata_write_process(writer,
-					      &(struct lwpdata_process){ .parent = LWPDATA_NONE,
-									 .comm = TEXT("prog"),
-									 .exe = object.path });
-			lwpdata_write_map(writer, &map);
-		}
-	fclose(maps);
-	lwpdata_write_thread(writer, &(struct lwpdata_thread){ .comm = TEXT("prog") }, 1);
+	cr_assert(own_map((const void *)calls_table[OUTER], &map, file));
+	object.path = lwpdata_text(file);
+	lwpdata_write_object(writer, &object);
+	lwpdata_write_process(writer, &(struct lwpdata_process){ .parent = LWPDATA_NONE,
+								 .comm = lwpdata_text("prog"),
+								 .exe = object.path });
+	lwpdata_write_map(writer, &map);
+	lwpdata_write_thread(writer, &(struct lwpdata_thread){ .comm = lwpdata_text("prog") }, 1);
 }
 
 static void begin(void)
@@ -131,7 +117,7 @@ static void begin(void)
 	const struct lwpdata_config config = { .nr_events = 1,
 					       .events = { { BRANCHES, 0 } },
 					       .ring_size = 4096,
-					       .tool = TEXT("test") };
+					       .tool = lwpdata_text("test") };
 
 	close(mkstemp(path));
 	writer = lwpdata_create(path);

@@ -5,13 +5,13 @@
 #include <dlfcn.h>
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "own_map.h"
 #include "symbolic.h"
 #include "symbols.h"
 
@@ -25,22 +25,13 @@ static struct symbolic_addresses addresses;
 static struct symbols *symbols;
 static const struct lwpdata_bytes none;
 
-/* File offset of an address of the library, and the library's path, from /proc/self/maps. */
+/* File offset of an address; its file is the library. */
 static uint64_t offset_of(const char *address)
 {
-	FILE *maps = fopen("/proc/self/maps", "r");
-	uint64_t start, end, offset, found = 0;
-	char line[5000];
+	struct lwpdata_map map;
 
-	while (fgets(line, sizeof(line), maps))
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %*s %4095s", &start,
-			   &end, &offset, library) == 4 &&
-		    (uintptr_t)address >= start && (uintptr_t)address < end) {
-			found = (uintptr_t)address - start + offset;
-			break;
-		}
-	fclose(maps);
-	return found;
+	cr_assert(own_map(address, &map, library));
+	return (uintptr_t)address - map.start + map.offset;
 }
 
 static void set_up(void)
@@ -215,21 +206,14 @@ Test(symbols, an_image_serves_as_a_file)
 {
 	const uint8_t *vdso = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
 	struct lwpdata_bytes image = { vdso, 0 };
-	FILE *maps = fopen("/proc/self/maps", "r");
+	struct lwpdata_map map;
+	char path[4096];
 	struct symbols *s;
 	bool found = false;
-	char line[5000];
 
-	while (fgets(line, sizeof(line), maps)) {
-		uint64_t start, end;
-
-		if (strstr(line, "[vdso]") &&
-		    sscanf(line, "%" SCNx64 "-%" SCNx64, &start, &end) == 2)
-			image.size = (size_t)(end - start);
-	}
-	fclose(maps);
-	if (!image.size)
+	if (!vdso || !own_map(vdso, &map, path))
 		cr_skip_test("no vDSO here");
+	image.size = (size_t)(map.end - map.start);
 	s = symbols_open("", "[vdso]", 0, none, image);
 	for (uint64_t at = 0; at < image.size && !found; at += 4) {
 		const char *name = symbols_name(s, at);
