@@ -18,11 +18,6 @@
 #define LWPDATA_HEADER_CRC 4 /* u32: CRC-32 of type, size and payload */
 #define LWPDATA_HEADER_SIZE 8 /* u64: bytes of payload, padding not included */
 
-/* What stands before the records of a RECORDS section. */
-#define LWPDATA_RECORDS_HEAD_SIZE 16
-/* What stands before the records of a WINDOW section. */
-#define LWPDATA_WINDOW_HEAD_SIZE 32
-
 static inline uint16_t lwpdata_get16(const uint8_t *p)
 {
 	return (uint16_t)(p[0] | p[1] << 8);

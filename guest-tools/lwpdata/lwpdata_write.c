@@ -163,25 +163,28 @@ static void put_string(struct lwpdata_writer *w, struct lwpdata_bytes text)
 
 /* Sections */
 
-struct piece {
-	const void *data;
-	size_t size;
-};
-
-static int write_section(struct lwpdata_writer *w, uint32_t type, const struct piece *pieces,
-			 size_t nr)
+/* What was built with the put functions, and two pieces behind it. */
+static int write_section(struct lwpdata_writer *w, uint32_t type, const void *first,
+			 size_t first_size, const void *second, size_t second_size)
 {
 	static const uint8_t zero[LWPDATA_ALIGN];
+	const struct {
+		const void *data;
+		size_t size;
+	} pieces[] = { { w->payload, w->payload_used },
+		       { first, first_size },
+		       { second, second_size } };
 	uint8_t header[LWPDATA_SECTION_HEADER_SIZE], link[sizeof(uint32_t)];
-	uint64_t size = 0;
+	uint64_t size = w->payload_used + first_size + second_size;
 	uint32_t crc;
 
-	for (size_t i = 0; i < nr; i++)
-		size += pieces[i].size;
+	w->payload_used = 0;
+	if (w->error)
+		return w->error;
 	lwpdata_put32(header + LWPDATA_HEADER_TYPE, type);
 	lwpdata_put64(header + LWPDATA_HEADER_SIZE, size);
 	crc = lwpdata_header_crc(header);
-	for (size_t i = 0; i < nr; i++)
+	for (size_t i = 0; i < 3; i++)
 		if (pieces[i].size)
 			crc = (uint32_t)crc32_z(crc, pieces[i].data, pieces[i].size);
 	lwpdata_put32(header + LWPDATA_HEADER_CRC, crc);
@@ -190,19 +193,15 @@ static int write_section(struct lwpdata_writer *w, uint32_t type, const struct p
 	w->sections++;
 
 	append(w, header, sizeof(header));
-	for (size_t i = 0; i < nr; i++)
+	for (size_t i = 0; i < 3; i++)
 		append(w, pieces[i].data, pieces[i].size);
 	append(w, zero, lwpdata_padding(size));
 	return w->error;
 }
 
-/* The section whose payload was built with the put functions. */
 static int write_built(struct lwpdata_writer *w, uint32_t type)
 {
-	struct piece piece = { w->payload, w->payload_used };
-
-	w->payload_used = 0;
-	return w->error ? w->error : write_section(w, type, &piece, 1);
+	return write_section(w, type, NULL, 0, NULL, 0);
 }
 
 int lwpdata_write_config(struct lwpdata_writer *w, const struct lwpdata_config *config)
@@ -369,45 +368,35 @@ int lwpdata_write_kept(struct lwpdata_writer *w, const struct lwpdata_kept *kept
 
 int lwpdata_write_copy(struct lwpdata_writer *w, const uint8_t *section)
 {
-	struct piece piece = { section + LWPDATA_SECTION_HEADER_SIZE,
-			       lwpdata_get64(section + LWPDATA_HEADER_SIZE) };
-
-	return write_section(w, lwpdata_get32(section + LWPDATA_HEADER_TYPE), &piece, 1);
+	return write_section(w, lwpdata_get32(section + LWPDATA_HEADER_TYPE),
+			     section + LWPDATA_SECTION_HEADER_SIZE,
+			     lwpdata_get64(section + LWPDATA_HEADER_SIZE), NULL, 0);
 }
 
 int lwpdata_write_records(struct lwpdata_writer *w, uint32_t thread, uint64_t time,
 			  const void *first, size_t first_size, const void *second,
 			  size_t second_size)
 {
-	uint8_t head[LWPDATA_RECORDS_HEAD_SIZE];
-	const struct piece pieces[] = { { head, sizeof(head) },
-					{ first, first_size },
-					{ second, second_size } };
 	uint64_t count = (first_size + second_size) / LWPDATA_RECORD_SIZE;
 
-	lwpdata_put32(head, thread);
-	lwpdata_put32(head + 4, (uint32_t)count);
-	lwpdata_put64(head + 8, time);
+	put32(w, thread);
+	put32(w, (uint32_t)count);
+	put64(w, time);
 	w->records += count;
-	return write_section(w, LWPDATA_RECORDS, pieces, sizeof(pieces) / sizeof(pieces[0]));
+	return write_section(w, LWPDATA_RECORDS, first, first_size, second, second_size);
 }
 
 int lwpdata_write_window(struct lwpdata_writer *w, const struct lwpdata_window *window,
 			 const void *first, size_t first_size, const void *second,
 			 size_t second_size)
 {
-	uint8_t head[LWPDATA_WINDOW_HEAD_SIZE];
-	const struct piece pieces[] = { { head, sizeof(head) },
-					{ first, first_size },
-					{ second, second_size } };
-
-	lwpdata_put32(head, window->thread);
-	lwpdata_put32(head + 4, (uint32_t)((first_size + second_size) / LWPDATA_RECORD_SIZE));
-	lwpdata_put64(head + 8, window->time);
-	lwpdata_put64(head + 16, window->weight);
-	lwpdata_put32(head + 24, window->flags);
-	lwpdata_put32(head + 28, 0);
-	return write_section(w, LWPDATA_WINDOW, pieces, sizeof(pieces) / sizeof(pieces[0]));
+	put32(w, window->thread);
+	put32(w, (uint32_t)((first_size + second_size) / LWPDATA_RECORD_SIZE));
+	put64(w, window->time);
+	put64(w, window->weight);
+	put32(w, window->flags);
+	put32(w, 0);
+	return write_section(w, LWPDATA_WINDOW, first, first_size, second, second_size);
 }
 
 int lwpdata_flush(struct lwpdata_writer *w)
