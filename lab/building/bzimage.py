@@ -13,12 +13,8 @@ SECTOR = 512
 TAIL = 4  # bytes at the payload's end: the length of the decompressed kernel
 
 
-def _zstd(data: bytes) -> bytes:
-    return subprocess.run(["zstd", "-dcq"], input=data, capture_output=True, check=True).stdout
-
-
 FORMATS: dict[bytes, Callable[[bytes], bytes]] = {
-    b"\x28\xb5\x2f\xfd": _zstd,
+    b"\x28\xb5\x2f\xfd": lambda data: subprocess.check_output(["zstd", "-dcq"], input=data, stderr=subprocess.DEVNULL),
     b"\xfd7zXZ": lambda data: lzma.LZMADecompressor().decompress(data),
     b"\x1f\x8b\x08": lambda data: zlib.decompressobj(wbits=31).decompress(data),
 }

@@ -37,11 +37,6 @@ def package_file() -> Path:
     return DL / stamped(STAMP)
 
 
-def modules_dir(series: str = "") -> Path:
-    """The stock modules of that kernel."""
-    return guest_of(series) / "sysroot/lib/modules" / version(series)
-
-
 def _packages() -> list[str]:
     """The package of the image; since Linux 7 also those of the modules and of the lists of what is built in."""
     base = bases.linux_base()

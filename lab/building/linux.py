@@ -91,7 +91,7 @@ def fetch(abi: str = "") -> Linux:
     abi = abi or kernel.version()
     guests = abi == kernel.version()
     file = kernel.package_file() if guests else archive.package(f"linux-headers-{abi}")
-    version = archive.package_version(file)
+    version = proc.output(["dpkg-deb", "-f", file, "Version"]).strip()
     linux = Linux(abi, version, SRC / f"linux-{version}", SRC / f"headers-{abi}")
     make_dir(SRC)
     given = os.environ.get(TARBALL)

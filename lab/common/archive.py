@@ -244,11 +244,6 @@ def dependency(name: str, pattern: str) -> str:
     return ""
 
 
-def package_version(file: Path) -> str:
-    """The version of a package file."""
-    return proc.output(["dpkg-deb", "-f", file, "Version"]).strip()
-
-
 def unpack(tarball: Path, place: Path) -> None:
     """Unpack a source without roms/, QEMU's sources of firmware images that are not built here."""
     new = place.with_name(place.name + ".new")

@@ -33,11 +33,6 @@ def guest_of(series: str = "") -> Path:
     return BUILD / bases.of_linux("guest", series)
 
 
-def kvm_of(series: str = "") -> Path:
-    """KVM's modules for that kernel."""
-    return BUILD / bases.of_linux("kvm", series)
-
-
 def user_name() -> str:
     """Who we are, as id -un says; the number if it has no name."""
     try:

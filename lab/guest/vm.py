@@ -72,7 +72,8 @@ def vmrun(
     """The command line that runs one command in the guest that a QEMU command line makes; more options of
     vmrun; linux: the base of the guest's kernel."""
     if root == HOST_ROOT:
-        options += (f"--cwd={os.getcwd()}", f"--modules={kernel.modules_dir(linux)}")
+        modules = places.guest_of(linux) / "sysroot/lib/modules" / kernel.version(linux)
+        options += (f"--cwd={os.getcwd()}", f"--modules={modules}")
     return [*_vmrun(run, options), *qemu_command, "--", *command]
 
 

@@ -38,7 +38,7 @@ def main() -> int:
         except Exception:  # pylint: disable=broad-exception-caught
             task.note(traceback.format_exc())
             task.ok(False, "it ended early")
-    print(task.closing())
+    print(f"{task.passed} passed, {task.failed} failed, {task.skipped} skipped")
     return int(task.failed > 0)
 
 

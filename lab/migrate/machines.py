@@ -53,10 +53,6 @@ class Task:
         self.skipped += 1
         self.note(f"skipped {text}")
 
-    def closing(self) -> str:
-        """The sums."""
-        return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
-
     def dice(self, *words: object) -> random.Random:
         """Draws of a part of it."""
         return random.Random(" ".join(map(str, (self.seed, *words))))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.building import kernel, linux, qemu, tools
-from lab.common import places, proc
+from lab.common import bases, places, proc
 from lab.common.say import SKIPPED, Died, Skip
 from lab.guest import vm
 
@@ -55,7 +55,8 @@ def prepare_kernel(series: str) -> None:
 
 def modules_of(lab: L1) -> str:
     """The modules, as in-l1.sh wants them."""
-    return "none" if lab.kernel_dir else "stock" if lab.stock else str(lab.modules or places.kvm_of(lab.linux))
+    ours = lab.modules or places.BUILD / bases.of_linux("kvm", lab.linux)
+    return "none" if lab.kernel_dir else "stock" if lab.stock else str(ours)
 
 
 def command_line(lab: L1, run: Path, command: Sequence[proc.Word]) -> list[str]:

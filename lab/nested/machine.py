@@ -5,7 +5,6 @@ Guests boot the stock kernel with our init and see this machine's files read-onl
 
 import argparse
 import os
-import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -14,6 +13,7 @@ from typing import Any
 
 from lab.building import kernel, linux, qemu, tools
 from lab.common import places, proc
+from lab.common.options import number
 from lab.common.rows import EXACT, planted
 from lab.common.say import Died, Skip, Usage, say
 from lab.guest import capsule, count1, frozen
@@ -68,8 +68,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="who runs the guest (default tcg: QEMU, on any machine); kvm where no KVM has LWP: inside of an emulated "
         "machine that has it, slow",
     )
-    parser.add_argument("--smp", type=_smp, metavar="N", help=f"processors of the guest (default {Machine.smp})")
-    parser.add_argument("--memory", type=_memory, metavar="MIB", help=f"its memory (default {Machine.memory})")
+    smp, memory = number(1, 999, "a number of processors"), number(256, 9999999, "a memory in MiB")
+    parser.add_argument("--smp", type=smp, metavar="N", help=f"processors of the guest (default {Machine.smp})")
+    parser.add_argument("--memory", type=memory, metavar="MIB", help=f"its memory (default {Machine.memory})")
     parser.add_argument(
         "--cpu", type=_properties, metavar="PROPERTY,...", help="CPU properties, as lwp-rev=2007,-lwp"
     )
@@ -97,18 +98,6 @@ def add_files(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--root", metavar="DIR", help="its files are those of DIR, which has what lwprun is linked with (libelf, libdw)"
     )
-
-
-def _smp(text: str) -> int:
-    if not re.fullmatch(r"[1-9]\d{0,2}", text):
-        raise argparse.ArgumentTypeError("the number of processors is 1 to 999")
-    return int(text)
-
-
-def _memory(text: str) -> int:
-    if not re.fullmatch(r"[1-9]\d{1,6}", text) or int(text) < 256:
-        raise argparse.ArgumentTypeError("the memory is 256 to 9999999, in MiB")
-    return int(text)
 
 
 def _properties(text: str) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.building import deps
-from lab.common import proc
+from lab.common import options, proc
 from lab.common.places import LWPCTL
 from lab.common.say import Died, Usage, say
 from lab.guest.files import MAX_INPUT, keep_input
@@ -86,7 +86,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "counted; 2 for wrong usage; 130 after Ctrl-C, 143 after SIGTERM."
     )
     parser.add_argument("--json", action="store_true", help="JSON instead of a table")
-    parser.add_argument("--repeat", type=_repeat, default=1, metavar="N", help="run it N times, all in one guest")
+    runs = options.number(1, 999, "a number of runs")
+    parser.add_argument("--repeat", type=runs, default=1, metavar="N", help="run it N times, all in one guest")
     parser.add_argument(
         "--events",
         type=_chosen,
@@ -110,12 +111,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--by", choices=("function",), metavar="function",
         help="the instructions and calls of each function too, from such a run",
     )
-
-
-def _repeat(text: str) -> int:
-    if not re.fullmatch(r"[1-9]\d{0,2}", text):
-        raise argparse.ArgumentTypeError("the number of runs is 1 to 999")
-    return int(text)
 
 
 def _chosen(text: str) -> tuple[str, ...]:

@@ -127,11 +127,6 @@ def _ranks(values: Sequence[int]) -> list[float]:
     ]
 
 
-def spearman(left: Sequence[int], right: Sequence[int]) -> float:
-    """The correlation of the ranks of two lists."""
-    return statistics.correlation(_ranks(left), _ranks(right))
-
-
 def holds(subject: Subject, work: Path, tell: Tell) -> None:
     """The profile of a program is callgrind's."""
     truth = _by_function(callgrind.of(work, subject.words, callgrind.STUBS_IN_CALLERS, HASH_SEEDS).own)
@@ -139,7 +134,8 @@ def holds(subject: Subject, work: Path, tell: Tell) -> None:
     hottest = sorted(truth, key=lambda key: -truth[key])[:TOP_FUNCTIONS]
     for path, start in hottest:
         print(f"{truth[path, start]:12} {costs.get((path, start), 0):12} {path}+{start:#x}")
-    order = spearman([truth[key] for key in hottest], [costs.get(key, 0) for key in hottest])
+    ranks = (_ranks([numbers.get(key, 0) for key in hottest]) for numbers in (truth, costs))
+    order = statistics.correlation(*ranks)
     wanted, total = sum(truth.values()), sum(costs.values())
     apart = total / wanted - 1
     tell(f"{wanted:,} instructions, {apart:+.3%}; ranks of {len(hottest)} functions: {order:.3f}")

@@ -80,18 +80,13 @@ def loads(check: Check, root: Path, version: str, base: LinuxBase) -> None:
     check.want(status == 0, f"kvm_test_abi ends with status {status}")
 
 
-def _bases_of(suite: str) -> list[LinuxBase]:
-    """Those that a release has, or its backports."""
-    return [base for base in linux_bases() if base.suite in ("", f"{suite}-backports")]
-
-
 @pytest.mark.soak
 @pytest.mark.parametrize("suite", archive.RELEASES)
 def test_dkms(suite: str, check: Check) -> None:
     """Of each base that the suite has the newest and an older kernel; then without the kernel's source; removed."""
     fresh_root.require("soak dkms")
     l1.prepare()
-    bases = _bases_of(suite)
+    bases = [base for base in linux_bases() if base.suite in ("", f"{suite}-backports")]
     with fresh_root.fresh_root(suite, more=sorted({base.suite for base in bases} - {""})) as root:
         kernels: list[str] = []
         for base in bases:
