@@ -44,6 +44,13 @@ static void syscall_saves_no_tf_and_sysret_resumes(void)
 	is(v->regs.r8, 0x202, "the program sees what SYSCALL saved");
 }
 
+/* The next stop is an exception or interrupt. */
+static void stops_without_tf(int vector, const char *what)
+{
+	is(vm_run(vm, v), vector, what);
+	is(vm_frame(vm, v, vector).rflags & TF, 0, "no TF in its frame");
+}
+
 PROGRAM(traps, "	nop\n" /* 5 */
 	       "	int3\n" /* 6 */
 	       "	nop\n" /* 7 */
@@ -55,13 +62,10 @@ PROGRAM(traps, "	nop\n" /* 5 */
 static void software_interrupts_push_no_tf(void)
 {
 	begin(traps, traps_end, 2);
-	is(vm_run(vm, v), 3, "INT3");
-	is(vm_frame(vm, v, 3).rflags & TF, 0, "no TF in its frame");
+	stops_without_tf(3, "INT3");
 	is(vm_frame(vm, v, 3).rip, VM_CODE + 7, "its return address");
-	is(vm_run(vm, v), 1, "ICEBP");
-	is(vm_frame(vm, v, 1).rflags & TF, 0, "no TF in its frame");
-	is(vm_run(vm, v), 4, "INT 4");
-	is(vm_frame(vm, v, 4).rflags & TF, 0, "no TF in its frame");
+	stops_without_tf(1, "ICEBP");
+	stops_without_tf(4, "INT 4");
 	run_to_end();
 	COUNTED("INT3, ICEBP, INT n do not count", 5, 7, 9, 12, 13);
 }
@@ -134,22 +138,18 @@ static void faulting_instructions_do_not_count(void)
 {
 	begin(faults, faults_end, 2);
 	vm_map(vm, VM_DATA, false);
-	is(vm_run(vm, v), 14, "#PF in mid-step");
-	is(vm_frame(vm, v, 14).rflags & TF, 0, "no TF in its frame");
+	stops_without_tf(14, "#PF in mid-step");
 	is(vm_frame(vm, v, 14).error, 4, "its error code");
 	is(vm_sregs(v).cr2, VM_DATA, "CR2 is the guest's linear address");
 	vm_map(vm, VM_DATA, true);
-	is(vm_run(vm, v), 0, "#DE");
-	is(vm_frame(vm, v, 0).rflags & TF, 0, "no TF in its frame");
+	stops_without_tf(0, "#DE");
 	v->regs.rcx = 1;
 	v->regs.rdx = 0;
 	vm_set_regs(v);
-	is(vm_run(vm, v), 13, "#GP");
-	is(vm_frame(vm, v, 13).rflags & TF, 0, "no TF in its frame");
+	stops_without_tf(13, "#GP");
 	is(vm_frame(vm, v, 13).error, 0, "its error code");
 	skip(13, 3);
-	is(vm_run(vm, v), 6, "#UD");
-	is(vm_frame(vm, v, 6).rflags & TF, 0, "no TF in its frame");
+	stops_without_tf(6, "#UD");
 	skip(6, 2);
 	run_to_end();
 	COUNTED("what faults counts when it is restarted, once", 5, 6, 8, 9, 11, 18, 19);
@@ -175,9 +175,8 @@ static void an_nmi_in_mid_step_pushes_no_tf(void)
 	begin(straight, straight_end, 2);
 	stop_at_6();
 	ioctl(v->fd, KVM_NMI);
-	is(vm_run(vm, v), 2, "NMI");
+	stops_without_tf(2, "NMI");
 	is(vm_frame(vm, v, 2).rip, VM_CODE + 6, "between two instructions of the program");
-	is(vm_frame(vm, v, 2).rflags & TF, 0, "no TF in its frame");
 	run_to_end();
 	COUNTED("around an NMI", 5, 6, 7, 8, 13, 14, 13, 14, 13, 14, 16, 17);
 }
@@ -188,9 +187,8 @@ static void an_interrupt_in_mid_step_pushes_no_tf(void)
 	vm_apic_on(v);
 	stop_at_6();
 	vm_interrupt(vm, 0x41);
-	is(vm_run(vm, v), 0x41, "external interrupt");
+	stops_without_tf(0x41, "external interrupt");
 	is(vm_frame(vm, v, 0x41).rip, VM_CODE + 6, "between two instructions of the program");
-	is(vm_frame(vm, v, 0x41).rflags & TF, 0, "no TF in its frame");
 	run_to_end();
 	COUNTED("around an interrupt", 5, 6, 7, 8, 13, 14, 13, 14, 13, 14, 16, 17);
 }
@@ -226,8 +224,7 @@ static void stepping_shares_an_intercept_with_kvm(void)
 	}
 	v->regs.rip = VM_CODE + 13;
 	vm_set_regs(v);
-	is(vm_run(vm, v), 13, "#GP after a change of EFER.SVME");
-	is(vm_frame(vm, v, 13).rflags & TF, 0, "no TF in its frame");
+	stops_without_tf(13, "#GP after a change of EFER.SVME");
 	skip(13, 3);
 	is(vm_run(vm, v), 6, "#UD");
 	skip(6, 2);
@@ -316,9 +313,8 @@ static void into_and_sysenter_leave_without_tf(void)
 	begin(legacy, legacy_end, 2);
 	memcpy(vm->mem + VM_DATA, read_cs, (size_t)(read_cs_end - read_cs));
 	vm_start32(vm, v);
-	is(vm_run(vm, v), 4, "INTO with OF = 1");
+	stops_without_tf(4, "INTO with OF = 1");
 	is(vm_frame(vm, v, 4).rip, VM_CODE + 16, "its return address");
-	is(vm_frame(vm, v, 4).rflags & TF, 0, "no TF in its frame");
 	is(vm_run(vm, v), VM_SYSENTER, "SYSENTER reaches the kernel");
 	is(v->regs.rflags & TF, 0, "which does not run with TF");
 	is(v->regs.rflags & 0x200, 0, "but with interrupts off");
