@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A program as it was written for silicon: compiled with gcc -mlwp, the compiler's own intrinsics, the 43724
- * layout spelt out in mlwp.h. Layout, count, order and contents of its LWPVAL and LWPINS records are
+ * layout spelt out. Layout, count, order and contents of its LWPVAL and LWPINS records are
  * exact (43724-401, 43724-501, 43724-505, 43724-601, 43724-624, 43724-632, 2007-501).
  */
 #include <stdlib.h>
 #include <string.h>
 #include <x86intrin.h>
 
+#include "lwpcb.h"
 #include "lwptest.h"
-#include "mlwp.h"
 
 #define RECORDS 256
 static struct lwpcb cb __attribute__((aligned(64)));
@@ -31,8 +31,8 @@ static void start(int interval, int counter)
 	cb.flags = 1u << 1; /* LWPVAL */
 	cb.buffer_size = sizeof(ring);
 	cb.buffer_base = (unsigned long long)ring;
-	cb.event[0].interval = interval;
-	cb.event[0].counter = counter;
+	cb.events[0].interval = interval;
+	cb.events[0].counter = counter;
 	__llwpcb(&cb);
 }
 
@@ -74,7 +74,7 @@ static void sampled_values(void)
 	__llwpcb(NULL);
 	tap(cb.buffer_head_offset == 100 * 32, "interval 9: 1000 LWPVAL give 100 records (%u)",
 	    cb.buffer_head_offset / 32);
-	tap(cb.event[0].counter == 9, "the counter is back at its interval");
+	tap(cb.events[0].counter == 9, "the counter is back at its interval");
 	for (unsigned int i = 0, wrong = 0; i < 100; i++) {
 		/* The 10th, 20th, ... LWPVAL: i = 9, 19, ..., always odd. */
 		wrong += !same(i, 1, 7, 10 * i + 9, 0xabcdef0000000000 + 10 * i + 9);

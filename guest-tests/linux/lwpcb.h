@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Block and record as programs of the time declared them (AMD publication 43724). */
-#ifndef MLWP_H
-#define MLWP_H
+/* Control block and record as programs for silicon spelt them out (AMD publication 43724; Microsoft's page on __llwpcb). */
+#ifndef LWPCB_H
+#define LWPCB_H
 
 struct lwpcb {
 	unsigned int flags;
@@ -12,10 +12,10 @@ struct lwpcb {
 	unsigned int threshold, filters;
 	unsigned long long base_ip, limit_ip, reserved_2;
 	unsigned int buffer_tail_offset, reserved_3;
-	unsigned long long software[2], reserved_4[5];
-	struct {
-		int interval, counter;
-	} event[6];
+	unsigned long long reserved_4[7];
+	struct event {
+		unsigned int interval : 26, reserved_1 : 6, counter : 26, reserved_2 : 6;
+	} events[6];
 };
 
 struct event_record {
