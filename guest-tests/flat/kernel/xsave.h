@@ -14,16 +14,21 @@
 static u8 area[AREA_SIZE] __attribute__((aligned(64)));
 static u8 *const lwp = area + COMPONENT;
 
-/* Of LWP's component only. */
-static inline void xsave_lwp(void)
+static inline void xsave_of(u8 *to, u64 mask)
 {
-	asm volatile("xsave64 (%0)" : : "r"(area), "a"(0), "d"((u32)(BV_LWP >> 32)) : "memory");
+	asm volatile("xsave64 (%0)" : : "r"(to), "a"((u32)mask), "d"((u32)(mask >> 32)) : "memory");
 }
 
-static inline void xrstor_lwp(void)
+static inline void xrstor_of(const u8 *from, u64 mask)
 {
-	asm volatile("xrstor64 (%0)" : : "r"(area), "a"(0), "d"((u32)(BV_LWP >> 32)) : "memory");
+	asm volatile("xrstor64 (%0)"
+		     :
+		     : "r"(from), "a"((u32)mask), "d"((u32)(mask >> 32))
+		     : "memory");
 }
+/* Of LWP's component only. */
+#define xsave_lwp() xsave_of(area, BV_LWP)
+#define xrstor_lwp() xrstor_of(area, BV_LWP)
 
 static inline void clear_area(void)
 {

@@ -197,6 +197,7 @@ ROWS = (
     Row("os_xcr0", OS, needs="os-context", asks="event-2 event-3"),
     Row("os_xsave", OS, "context=os", needs="os-context", asks="event-2 event-3"),
     Row("os_forms", OS, "context=os", needs="os-context", asks="event-2 event-3"),
+    Row("os_nt", OS, needs="os-context", asks="event-1"),
     Row("os_smp", OS, "context=os", cpus=2, needs="os-context"),
     Row("os_reset", OS, "context=os", test="context_reset", resets=True, needs="os-context", lab=OF_RESET),
     Row("os_hostile", OS, "context=os", needs="os-context"),
