@@ -40,7 +40,7 @@ REFUSED: tuple[tuple[str, int, str, str], ...] = (
     ("nothing after --", 2, "no command after --", "shell --"),
     ("an unknown accelerator", 2, "invalid choice: 'xen'", "shell --accel=xen"),
     ("no processors", 2, "number of processors", "shell --smp=0"),
-    ("too little memory", 2, "memory is 256", "shell --memory=1"),
+    ("too little memory", 2, "memory in MiB from 256", "shell --memory=1"),
     ("a program that is not there", 1, "no such program", "run -- /nowhere/program"),
     ("a count without a program", 2, "Give a program after --", "count"),
     ("a limit that is none", 2, "is not EVENT:N", "count --max=cycles:1 -- /bin/true"),
