@@ -229,6 +229,15 @@ static _Noreturn void restart(void)
 	suite_restart(IMAGE_AT);
 }
 
+/* For the report: which processor it is, and what it announces. */
+static void print_leaf(u32 leaf)
+{
+	print("# cpuid %08x:", leaf);
+	for (const char *name = "abcd"; *name; name++)
+		print(" %08x", cpuid_register(leaf, 0, *name));
+	print("\n");
+}
+
 void suite_take(const char *text, size_t size, const char *only, const char *from)
 {
 	if (size > TEXT_MAX)
@@ -247,6 +256,8 @@ void suite_take(const char *text, size_t size, const char *only, const char *fro
 	taken = true;
 	memcpy((void *)IMAGE_AT, user_text_start, (size_t)(image_loaded_end - user_text_start));
 	print("\n# suite: %u rows\n", kept->end - kept->next);
+	print_leaf(1);
+	print_leaf(LWP_CPUID_LEAF);
 	restart();
 }
 
