@@ -5,26 +5,67 @@ It may be cut, or have anything in it: firmware and loaders write there, too.
 
 judge.py LOG prints a TAP line for each row, with the points that are not ok below it, and which rows have not run for
 want of what. A point that is less sure than --level is observed only: another implementation need not obey it. With
---rules it also prints the rules that the points prove. The last line is "N passed, N failed, N skipped". Exit status:
-0, 1 failures or no row there, 2 it cannot be read, 77 no row has run."""
+--rules it also prints the rules that the points prove. --expect takes known failures, a line each: ROW, ROW/POINT or
+RULE, and the reason; they do not fail, and one that passes does. The last line is "N passed, N failed, N skipped". Exit
+status: 0, 1 failures or no row there, 2 a file cannot be read or written, 77 no row has run."""
 
 import argparse
+import json
 import re
 import sys
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 
 from manifest import NEEDS
 from table import ROWS
 
 # isa-debug-exit turns the kernel's value v into exit status 2 * v + 1.
 PASSED, FAILED = 1, 3
-POINT = re.compile(r"(not )?ok(?: (\d+))? ?")
+POINT = re.compile(r"(not )?ok(?: (\d+))? ?(?:- )?")
+VALUES = re.compile(r"# +is ([0-9a-f]{1,16}), should be ([0-9a-f]{1,16})$")
+CPUID = re.compile(r"# cpuid ([0-9a-f]{8}): ((?:[0-9a-f]{8} ){3}[0-9a-f]{8})$")
 NOTES = 20  # that are shown of a row
-NAME = 60  # columns
+NAME, LINE = 60, 1000  # columns that are read
 SKIP = " # SKIP "
 LEVELS = ("certain", "recalled", "choice")
-RULES = re.compile(rf" \[((?:(?:43724|2007)-\d+ )+)({'|'.join(LEVELS)})\]")
+RULES = re.compile(rf" \[((?:(?:43724|2007)-\d{{1,9}} )+)({'|'.join(LEVELS)})\]")
+EXPECTED = re.compile(r"((?:43724|2007)-\d+|(\w+)(?:/[1-9]\d*)?)\s+(\S.*)")
+
+
+def clean(text: str) -> str:
+    """Text that goes to a terminal and is read as TAP."""
+    return re.sub(r"[^ -~]|#", "?", text)
+
+
+@dataclass
+class Point:
+    """A point of a row."""
+
+    point: int
+    text: str
+    verdict: str  # ok, not ok, skip, observed: not ok, and may be so; expected: not ok, as --expect says
+    rules: list[str]
+    certainty: str
+    why: str = ""
+
+    def __str__(self) -> str:
+        mark = f" [{' '.join([*self.rules, self.certainty])}]" if self.rules else ""
+        if self.verdict == "observed":
+            return f"observed: this processor: {self.text}: {self.why or 'not so'}{mark}"
+        why = f": {self.why}" if self.verdict == "expected" else ""
+        return f"{'expected: ' if why else ''}not ok {self.point} - {self.text}{mark}{why}"
+
+
+@dataclass
+class Result:
+    """What became of a row, or what is wrong with the log besides."""
+
+    row: str
+    verdict: str  # ok, not ok, skip
+    why: str = ""
+    points: list[Point] = field(default_factory=list)
 
 
 @dataclass
@@ -32,6 +73,7 @@ class Tap:
     """The points of a row."""
 
     level: str = LEVELS[-1]  # points that are less sure cannot fail
+    told: list[Point] = field(default_factory=list)
     passed: int = 0
     failed: int = 0
     skipped: int = 0
@@ -39,15 +81,11 @@ class Tap:
     plan: int | None = None
     bail: str = ""
     in_order: bool = True
-    skip: str = ""  # why, for the first point that is
-    notes: list[str] = field(default_factory=list)  # the points that are not ok
-    observed: list[str] = field(default_factory=list)  # those that may be so
-    rules: dict[str, list[int]] = field(default_factory=dict)  # points that are ok, and that are not
 
     @property
     def points(self) -> int:
         """How many there are."""
-        return self.passed + self.failed + self.skipped
+        return len(self.told)
 
     def line(self, line: str) -> None:
         """Take a line."""
@@ -57,6 +95,8 @@ class Tap:
             self.bail = line.removeprefix("Bail out! ")
         elif found := re.match(r"1\.\.(\d+)", line):
             self.plan = int(found[1])
+        elif self.told and (found := VALUES.match(line)):
+            self.told[-1].why = f"is {found[1]}, and {found[2]} in vlwp"
         elif line.startswith(("ok ", "not ok ")):
             self._point(line)
 
@@ -68,20 +108,17 @@ class Tap:
     def _point(self, line: str) -> None:
         found = POINT.match(line)
         assert found
-        if SKIP.rstrip() not in line and (mark := RULES.search(line)):
-            for number in mark[1].split():
-                self.rules.setdefault(number, [0, 0])[bool(found[1])] += 1
-        if found[1] and self.may_differ(line):
-            self.passed += 1
-            self.observed.append(line)
-        elif found[1]:
-            self.failed += 1
-            self.notes.append(line)
-        elif SKIP.rstrip() in line:
-            self.skipped += 1
-            self.skip = self.skip or line.partition(SKIP)[2]
-        else:
-            self.passed += 1
+        text, skip, why = line[found.end():].partition(SKIP.rstrip())
+        mark = RULES.search(text)
+        verdict = "skip" if skip else "ok"
+        if found[1]:
+            verdict = "observed" if self.may_differ(line) else "not ok"
+        rules, certainty = (mark[1].split(), mark[2]) if mark else ([], "")
+        point = Point(self.points + 1, clean(RULES.sub("", text)), verdict, rules, certainty, clean(why.strip()))
+        self.told.append(point)
+        self.passed += verdict in ("ok", "observed")
+        self.failed += verdict == "not ok"
+        self.skipped += verdict == "skip"
         self.in_order &= found[2] is None or int(found[2]) == self.points
 
 
@@ -118,62 +155,61 @@ def verdict(tap: Tap, status: int | None) -> tuple[str, str]:
     return ("ERROR" if why else "FAIL" if tap.failed else "pass" if tap.passed else "skip"), why
 
 
-def clean(text: str) -> str:
-    """Text that goes to a terminal and is read as TAP."""
-    return re.sub(r"[^ -~]|#", "?", text)
-
-
-class _Suite:
+class Suite:
     """A log that is being judged."""
 
-    def __init__(self, level: str) -> None:
-        self.level = level
-        self.lines: list[str] = []
-        self.rules: dict[str, list[int]] = {}  # as of a row
-        self.sums = {"ok": 0, "not ok": 0, "skip": 0}
+    def __init__(self, level: str = LEVELS[0], expect: Mapping[str, str] | None = None) -> None:
+        self.level, self.expect = level, expect or {}
+        self.results: list[Result] = []
+        self.cpuid: dict[str, str] = {}  # EAX to EDX, by leaf
+        self.failing: dict[str, bool] = {}  # what is expected to fail and has run
         self.announced: int | None = None  # rows of the suite
         self.begun, self.ended = 0, False
         self.row: tuple[str, Tap] | None = None
-        self.lacks: dict[str, list[str]] = {}  # rows that have not run, by need
-
-    def _say(self, word: str, text: str) -> None:
-        self.sums["skip" if SKIP in text else word] += 1
-        self.lines.append(f"{word} {sum(self.sums.values())} - {text}")
 
     def _end_row(self) -> None:
         if not self.row:
             return
         name, tap = self.row
         self.row = None
-        for rule, (good, bad) in tap.rules.items():
-            sums = self.rules.setdefault(rule, [0, 0])
-            self.rules[rule] = [sums[0] + good, sums[1] + bad]
         if tap.bail and tap.may_differ(tap.bail) and not tap.failed:
-            self._say("ok", name)
-            tap.observed.append(f"the row ends: {tap.bail}")
-        elif why := _broken(name, tap):
-            self._say("not ok", f"{name}: {clean(why)}")
-        elif tap.failed:
-            self._say("not ok", f"{name}: {tap.failed} of {tap.plan} points")
-        else:
-            self._say("ok", name if tap.passed else f"{name}{SKIP}{clean(tap.skip)}")
-            need = "" if tap.passed else tap.skip.removeprefix("needs ")
-            if need in NEEDS:
-                self.lacks.setdefault(f"{need} ({NEEDS[need].text})", []).append(name)
-        self.lines += [f"#   {clean(note)}" for note in tap.notes[:NOTES]]
-        self.lines += [f"#   observed: {clean(note)}" for note in tap.observed[:NOTES]]
+            tap.line(f"not ok - the row runs to its end ({tap.bail})")
+            tap.bail, tap.plan = "", tap.points
+        why = clean(_broken(name, tap))
+        for point in tap.told:
+            self._expected(point, name, tap)
+        result = Result(name, "ok" if tap.passed else "skip", points=tap.told)
+        if why and name in self.expect:
+            self.failing[name] = True
+            result = Result(name, "ok", f"expected: {why}: {self.expect[name]}", tap.told)
+        elif why or tap.failed:
+            result = Result(name, "not ok", why or f"{tap.failed} of {tap.plan} points", tap.told)
+        elif not tap.passed:
+            result.why = tap.told[0].why
+        self.results.append(result)
+
+    def _expected(self, point: Point, row: str, tap: Tap) -> None:
+        for known in self.expect.keys() & {row, f"{row}/{point.point}", *point.rules}:
+            if point.verdict == "not ok":
+                point.verdict, point.why = "expected", self.expect[known]
+                tap.failed, tap.passed = tap.failed - 1, tap.passed + 1
+            if point.verdict != "skip":
+                self.failing[known] = self.failing.get(known, False) or point.verdict != "ok"
 
     def _end(self) -> None:
         self._end_row()
         if self.announced is not None and (self.begun != self.announced or not self.ended):
             end = "" if self.ended else ", and not its end"
-            self._say("not ok", f"the suite: {self.begun} rows of {self.announced} are in the log{end}")
+            why = f"{self.begun} rows of {self.announced} are in the log{end}"
+            self.results.append(Result("the suite", "not ok", why))
         self.announced, self.begun, self.ended = None, 0, False
 
     def _line(self, line: str) -> None:
         if found := re.match(r"# suite: (\d+) rows", line):
             self._end()
             self.announced = int(found[1])
+        elif found := CPUID.match(line):
+            self.cpuid[found[1]] = found[2]
         elif line.startswith("# suite: end"):
             self._end_row()
             self.ended = True
@@ -187,8 +223,57 @@ class _Suite:
     def judge(self, lines: Iterable[str]) -> None:
         """All of it."""
         for line in lines:
-            self._line(line.rstrip("\r\n"))
+            self._line(line[:LINE].rstrip("\r\n"))
         self._end()
+        passing = [known for known, failing in self.failing.items() if not failing]
+        self.results += [Result(known, "not ok", f"passes, unexpectedly: {self.expect[known]}") for known in passing]
+
+    def tap(self, rules: bool) -> str:
+        """The results for people."""
+        lines, lacks, proved = ["TAP version 13"], dict[str, list[str]](), dict[str, list[int]]()
+        for number, result in enumerate(self.results, 1):
+            why = result.why and f"{SKIP if result.verdict == 'skip' else ': '}{result.why}"
+            lines.append(f"{'not ok' if result.verdict == 'not ok' else 'ok'} {number} - {result.row}{why}")
+            for verdict in ("not ok", "expected", "observed"):
+                shown = [point for point in result.points if point.verdict == verdict]
+                lines += [f"#   {point}" for point in shown[:NOTES]]
+            need = result.why.removeprefix("needs ") if result.verdict == "skip" else ""
+            if need in NEEDS:
+                lacks.setdefault(f"{need} ({NEEDS[need].text})", []).append(result.row)
+            for point in result.points:
+                for rule in point.rules if point.verdict != "skip" else ():
+                    proved.setdefault(rule, [0, 0])[point.verdict != "ok"] += 1
+        lines += [f"# not run for want of {need}: {' '.join(rows)}" for need, rows in lacks.items()]
+        counted = sorted(proved.items() if rules else ())
+        lines += [f"# rule {rule}: {good} ok, {bad} not ok" for rule, (good, bad) in counted]
+        passed, failed, skipped = self.sums()
+        return "\n".join([*lines, f"1..{number}", f"{passed} passed, {failed} failed, {skipped} skipped", ""])
+
+    def sums(self) -> tuple[int, int, int]:
+        """Passed, failed, skipped rows."""
+        words = [result.verdict for result in self.results]
+        return words.count("ok"), words.count("not ok"), words.count("skip")
+
+    def json(self) -> str:
+        """All verdicts for programs."""
+        rows = [*map(asdict, self.results)]
+        return json.dumps({"level": self.level, "cpuid": self.cpuid, "rows": rows}, indent=1) + "\n"
+
+    def junit(self) -> str:
+        """The same for CI; a row is a case beside its points."""
+        top = ElementTree.Element("testsuites")
+        for result in self.results:
+            cases = [(f"{point.point} {point.text}", point.verdict, point.why) for point in result.points]
+            cases.append(("the row", result.verdict, result.why))
+            words = [word for _, word, _ in cases]
+            failed, skipped = words.count("not ok"), len(words) - words.count("ok") - words.count("not ok")
+            sums = {"tests": f"{len(words)}", "failures": f"{failed}", "skipped": f"{skipped}"}
+            suite = ElementTree.SubElement(top, "testsuite", {"name": result.row, **sums})
+            for name, word, why in cases:
+                case = ElementTree.SubElement(suite, "testcase", classname=result.row, name=name)
+                for kind in {"ok": (), "not ok": ("failure",)}.get(word, ("skipped",)):
+                    ElementTree.SubElement(case, kind, message=f"{word}: {why}")
+        return ElementTree.tostring(top, encoding="unicode") + "\n"
 
 
 def _broken(name: str, tap: Tap) -> str:
@@ -203,19 +288,17 @@ def _broken(name: str, tap: Tap) -> str:
     return "" if any(row.name == name for row in ROWS) else "this judge has no row of this name"
 
 
-def judge(lines: Iterable[str], level: str = LEVELS[0], rules: bool = False) -> tuple[int, str]:
-    """The exit status of a serial log, and TAP; 2 and nothing if no row begins there."""
-    suite = _Suite(level)
-    suite.judge(lines)
-    passed, failed, skipped = suite.sums.values()
-    if not suite.lines:
-        return 2, ""
-    not_run = [f"# not run for want of {need}: {' '.join(rows)}" for need, rows in suite.lacks.items()]
-    proved = sorted(suite.rules.items() if rules else ())
-    counted = [f"# rule {rule}: {good} ok, {bad} not ok" for rule, (good, bad) in proved]
-    sums = f"{passed} passed, {failed} failed, {skipped} skipped"
-    end = [*not_run, *counted, f"1..{passed + failed + skipped}", sums, ""]
-    return 1 if failed else 0 if passed else 77, "\n".join(["TAP version 13", *suite.lines, *end])
+def expected(lines: Iterable[str]) -> dict[str, str]:
+    """What is known to fail, and why. ValueError: a line is something else."""
+    rows, found = {row.name for row in ROWS}, {}
+    for number, line in enumerate(lines, 1):
+        if not (line := line.strip()) or line.startswith("#"):
+            continue
+        match = EXPECTED.fullmatch(line)
+        if not match or match[2] and match[2] not in rows:
+            raise ValueError(f"{number}: not ROW, ROW/POINT or RULE of this suite, and a reason: {clean(line)[:NAME]}")
+        found[match[1]] = clean(match[3])
+    return found
 
 
 def main() -> int:
@@ -223,20 +306,34 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="judge.py", description=__doc__, allow_abbrev=False)
     parser.add_argument("--level", choices=LEVELS, default=LEVELS[0], help="how sure a rule must be (%(default)s)")
     parser.add_argument("--rules", action="store_true", help="the points of each rule, too")
+    parser.add_argument("--expect", metavar="FILE", help="what is known to fail: ROW, ROW/POINT or RULE, and why")
+    parser.add_argument("--json", metavar="FILE", help="write the verdicts of all points, and LWP's leaf of CPUID")
+    parser.add_argument("--junit", metavar="FILE", help="write them as JUnit does, for CI")
     parser.add_argument("log", metavar="LOG")
     args = parser.parse_args()
-    path = args.log
     try:
-        with open(path, encoding="utf-8", errors="replace", newline="\n") as log:
-            status, text = judge(log, args.level, args.rules)
+        suite = Suite(args.level, expected(_text(args.expect)) if args.expect else {})
+        suite.judge(_text(args.log))
+        if not suite.results:
+            print(f"judge: {args.log}: no row begins there; it should be the serial log of the suite", file=sys.stderr)
+            return 1
+        for name, form in ((args.json, suite.json), (args.junit, suite.junit)):
+            if name:
+                Path(name).write_text(form(), encoding="utf-8")
     except OSError as err:
-        print(f"judge: cannot read {path}: {err.strerror}", file=sys.stderr)
+        print(f"judge: cannot read or write {err.filename}: {err.strerror}", file=sys.stderr)
         return 2
-    if not text:
-        print(f"judge: {path}: no row begins there; it should be the serial log of the suite", file=sys.stderr)
-        return 1
-    print(text, end="")
-    return status
+    except ValueError as err:
+        print(f"judge: {args.expect}:{err}", file=sys.stderr)
+        return 2
+    print(suite.tap(args.rules), end="")
+    passed, failed, _ = suite.sums()
+    return 1 if failed else 0 if passed else 77
+
+
+def _text(path: str) -> Iterator[str]:
+    with open(path, encoding="utf-8", errors="replace", newline="\n") as file:
+        yield from file
 
 
 if __name__ == "__main__":

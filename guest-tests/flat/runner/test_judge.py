@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What judge.py says of a row's output and ending, and of serial logs, whole, cut and hostile."""
 
+import json
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
 import pytest
 
-from judge import FAILED, PASSED, judge, read, verdict
+from judge import FAILED, PASSED, Suite, expected, main, read, verdict
 
 HEAD = "TAP version 13\n"
 
@@ -43,9 +48,17 @@ def row(name: str, text: str) -> str:
     return f"# row {name}\n{HEAD}{text}"
 
 
-def of(text: str) -> tuple[int, str]:
-    """The judgement of a log."""
-    return judge(text.splitlines(keepends=True))
+def suite(text: str, level: str = "certain", expect: str = "") -> Suite:
+    """A log that is judged."""
+    one = Suite(level, expected(expect.splitlines()))
+    one.judge(text.split("\n"))
+    return one
+
+
+def of(text: str, level: str = "certain", expect: str = "") -> tuple[bool, str]:
+    """Has a log failures, and what is said of it."""
+    one = suite(text, level, expect)
+    return one.sums()[1] > 0, one.tap(rules=True)
 
 
 IRE = row("ire", "ok 1 - a\n1..1\n")
@@ -69,12 +82,12 @@ def test_rows_that_have_not_run_stand_with_their_need() -> None:
 
 
 def test_nothing_but_skipped_rows_is_a_skip() -> None:
-    assert of(row("ire", "ok 1 - a # SKIP needs lwp\n1..1\n"))[0] == 77
+    assert suite(row("ire", "ok 1 - a # SKIP needs lwp\n1..1\n")).sums() == (0, 0, 1)
 
 
 @pytest.mark.parametrize("text", ["", "\n", f"{HEAD}ok 1 - a\n1..1\n"])
 def test_what_has_no_row_is_no_log(text: str) -> None:
-    assert of(text)[1] == ""
+    assert not suite(text).results
 
 
 @pytest.mark.parametrize("text, says", [
@@ -106,25 +119,89 @@ def test_fails(text: str, says: tuple[str, ...]) -> None:
 MARKED = row("filters", "ok 1 - a [43724-417 43724-722 recalled]\nnot ok 2 - b [43724-723 choice]\n1..2\n")
 
 
-@pytest.mark.parametrize("level, status, says", [
-    ("certain", 0, "ok 1 - filters\n#   observed: not ok 2 - b [43724-723 choice]\n"),
-    ("recalled", 0, "observed: not ok 2"),
-    ("choice", 1, "not ok 1 - filters: 1 of 2 points\n#   not ok 2 - b"),
+@pytest.mark.parametrize("level, failed, says", [
+    ("certain", False, "ok 1 - filters\n#   observed: this processor: b: not so [43724-723 choice]\n"),
+    ("recalled", False, "observed: this processor: b"),
+    ("choice", True, "not ok 1 - filters: 1 of 2 points\n#   not ok 2 - b"),
 ])
-def test_what_an_implementation_may_choose_is_observed(level: str, status: int, says: str) -> None:
-    ended, said = judge(MARKED.splitlines(), level)
-    assert ended == status and says in said
+def test_what_an_implementation_may_choose_is_observed(level: str, failed: bool, says: str) -> None:
+    ended, said = of(MARKED, level)
+    assert ended == failed and says in said
 
 
-def test_a_row_may_end_where_an_implementation_may_choose() -> None:
+def test_an_observation_has_the_number_or_how_the_row_ends() -> None:
+    text = MARKED.replace("1..2", "#   is 20, should be 40\n1..2")
+    assert "observed: this processor: b: is 20, and 40 in vlwp [43724-723 choice]\n" in of(text)[1]
     text = row("not_ram", "ok 1 - a\n\nBail out! user code came back [43724-818 choice]\n")
-    assert "ok 1 - not_ram\n#   observed: the row ends: user" in of(text)[1]
-    assert judge(text.splitlines(), "choice")[0] == 1
+    says = "the row runs to its end (user code came back): not so [43724-818 choice]"
+    assert f"ok 1 - not_ram\n#   observed: this processor: {says}" in of(text)[1]
+    assert of(text, "choice")[0]
 
 
 def test_rules_are_counted() -> None:
-    said = judge((MARKED + row("bre", "ok 1 - c [43724-723 recalled]\n1..1\n")).splitlines(), rules=True)[1]
+    said = of(MARKED + row("bre", "ok 1 - c [43724-723 recalled]\n1..1\n"))[1]
     assert "# rule 43724-722: 1 ok, 0 not ok\n# rule 43724-723: 1 ok, 1 not ok\n" in said
+
+
+WRONG = row("bre", "ok 1 - a [43724-803 certain]\nnot ok 2 - b [43724-723 certain]\n1..2\n")
+
+
+@pytest.mark.parametrize("what, text, failed, says", [
+    ("bre", WRONG, False, "ok 1 - bre\n#   expected: not ok 2 - b [43724-723 certain]: erratum 7\n"),
+    ("bre/2", WRONG, False, "1 passed, 0 failed"),
+    ("43724-723", WRONG, False, "1 passed, 0 failed"),
+    ("bre", row("bre", "ok 1 - a\n"), False, "ok 1 - bre: expected: the row has no end, after 1 points: erratum 7\n"),
+    ("43724-723", MARKED, False, "1 passed, 0 failed"),
+    ("ring", IRE, False, "1 passed, 0 failed"),
+    ("ire", row("ire", "ok 1 - a # SKIP needs lwp\n1..1\n"), False, "0 passed, 0 failed, 1 skipped"),
+    ("ire", row("ire", "not ok 1 - a\n1..1\n") + IRE, False, "2 passed, 0 failed"),
+    ("ire", row("ire", "ok 1 - a\nok 2 - b # SKIP c\n1..2\n"), True, "\nnot ok 2 - ire: passes, unexpectedly"),
+    ("bre/1", WRONG, True, "not ok 1 - bre: 1 of 2 points\n#   not ok 2 - b"),
+    ("bre/1", WRONG, True, "\nnot ok 2 - bre/1: passes, unexpectedly: erratum 7\n"),
+    ("43724-803", WRONG, True, "\nnot ok 2 - 43724-803: passes, unexpectedly: erratum 7\n"),
+    ("ire", WRONG, True, "not ok 1 - bre: 1 of 2 points\n#   not ok 2 - b"),
+])
+def test_what_is_expected_to_fail_must_do_so(what: str, text: str, failed: bool, says: str) -> None:
+    """By row, point and rule; what is observed only, not in the log, or skipped is no surprise."""
+    ended, said = of(text, expect=f"# comment\n\n{what} erratum 7\n")
+    assert ended == failed and says in said
+
+
+NASTY = row("ire", f"not ok {'9' * 500} - ]]><\033[2J&\"\ud800{'x' * 9999} \n1..{'9' * 5000}\n")
+
+
+def judged(place: Path, monkeypatch: pytest.MonkeyPatch, log: str, expect: str = "") -> int:
+    """The status of the program, which has written place/json and place/junit."""
+    (place / "log").write_bytes(log.encode(errors="surrogatepass"))
+    (place / "expect").write_text(expect, encoding="utf-8")
+    words = [f"--{name}={place / name}" for name in ("expect", "json", "junit")]
+    monkeypatch.setattr(sys, "argv", ["judge.py", *words, str(place / "log")])
+    return main()
+
+
+def test_files_have_each_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With rule, certainty and row, and the leaf; whatever the text is."""
+    leaf = "# cpuid 8000001c: 00000001 20800401 07010404 c0000007\n# cpuid x: 1\n"
+    assert judged(tmp_path, monkeypatch, leaf + MARKED + NASTY) == 1
+    told = json.loads((tmp_path / "json").read_text(encoding="utf-8"))
+    assert told["level"] == "certain" and told["cpuid"] == {"8000001c": "00000001 20800401 07010404 c0000007"}
+    first, nasty = told["rows"]
+    assert first["row"] == "filters" and first["points"][1] == {
+        "point": 2, "text": "b", "verdict": "observed", "rules": ["43724-723"], "certainty": "choice", "why": ""}
+    assert nasty["verdict"] == "not ok" and nasty["points"][0]["text"].startswith("]]><?[2J&\"")
+    text = (tmp_path / "junit").read_text(encoding="utf-8")
+    sums = [(s.get("name"), s.get("tests"), s.get("failures"), s.get("skipped")) for s in ElementTree.fromstring(text)]
+    assert sums == [("filters", "3", "0", "1"), ("ire", "2", "2", "0")] and len(text) < 3000
+
+
+@pytest.mark.parametrize("line", ["bre", "bare erratum", "bre/x erratum", "bre/0 erratum", "43724- no", "\033[2J x"])
+def test_a_bad_line_of_expectations_is_told(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert judged(tmp_path, monkeypatch, IRE, f"ire erratum\n{line}\n") == 2
+    said = capsys.readouterr().err
+    assert f"{tmp_path / 'expect'}:2: not ROW, ROW/POINT or RULE" in said
+    assert said.count("\n") == 1 and "\033" not in said
 
 
 def test_what_comes_behind_the_plan_is_not_the_rows() -> None:

@@ -114,7 +114,7 @@ def judge(said: str, status: int, points: Points) -> None:
     assert status != 124, f"no end within {LIMIT} s"
     assert tap.plan == tap.points, f"{tap.points} points, but a plan of {tap.plan}, and status {status}"
     assert (status != 0) == (tap.failed > 0), f"{tap.failed} points failed, but status {status}"
-    assert not tap.failed, "\n".join(tap.notes)
+    assert not tap.failed, "\n".join(str(point) for point in tap.told if point.verdict == "not ok")
 
 
 def judge_left(place: Path, name: str, points: Points) -> None:
