@@ -157,6 +157,13 @@ def certain(rule: str, marks: str) -> bool:
     return bool({"MS", "pub"} & set(marks.split(", ")) or rule.startswith("2007-") and "P07" in marks)
 
 
+def certain_tests(tree: Tree) -> set[str]:
+    """The unit tests that cite rules that are certain, and no others."""
+    trust = trusted(tree)
+    cites = {name: cited(text, trust) for kind, name, text in _tests(tree) if kind == "unit"}
+    return {name for name, those in cites.items() if those and all(certain(rule, trust[rule]) for rule in those)}
+
+
 def claims(tree: Tree) -> Iterator[str]:
     """Points of the flat kernel that are said to be surer than the pages are."""
     trust = trusted(tree)

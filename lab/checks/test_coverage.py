@@ -68,6 +68,14 @@ def test_what_cites_a_rule(tree: Path) -> None:
     }
 
 
+def test_tests_that_cite_only_what_is_certain(tree: Path) -> None:
+    """One that cites something less sure besides may be of that."""
+    (tree / "docs/spec/43724.md").write_text(SPEC.replace("MS; pub: Xen", "choice", 2), encoding="ascii")
+    both = "/* 43724-102, 43724-103 */\nTest(s, three)\n{\n}\n/* 43724-103 */\nTest(s, four)\n{\n}\n"
+    (tree / "vmcb/tests/test_a.c").write_text(TEST + both, encoding="ascii")
+    assert coverage.certain_tests(Tree(tree)) == {"s::four"}
+
+
 @pytest.mark.parametrize("name, lacking, row, says", [
     ("vmcb/a.c", "43724-104", "", "no code cites 43724-104, and no row says why"),
     ("vmcb/a.c", "43724-104", "| 43724-103, 43724-104 | no code: a |", "a row says that no code cites 43724-103"),

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The kill matrix: for each mutant of a list all tests of its area, not only those that it names. What no mutant kills
 proves nothing that is known; what is never alone red is proven elsewhere, too. Each mutant is a line of
-lab/results/kills-AREA; --resume continues."""
+lab/results/kills-AREA; --resume continues. The conformance suite is judged so, too: with each mutant of the engine
+whose unit tests cite only what is certain a row of it must fail, by what is certain."""
 
 import argparse
 import random
@@ -9,25 +10,30 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from lab.building import meson, tools
+from lab.checks import citations, coverage
 from lab.common import proc
 from lab.common.c_source import Tree
 from lab.common.options import number
 from lab.common.places import BUILD, TOP
 from lab.common.results import FOLDER, Results
-from lab.common.say import say
+from lab.common.say import Died, say
 from lab.common.steps import build_lock, hash_of, make_dir
 from lab.mutants import patched, soak
 from lab.mutants.listed import QEMU, UNIT, Mutant, MutantList, Test, applied
 from lab.mutants.qemu import Qemu
 from lab.mutants.unit import Unit
+from lab.testing import seeds
 from lab.testing.suite import ROWS, flatrun
 
 TAP = re.compile(r"^(not ok|ok) - (\S+)", re.MULTILINE)
 LEFT_OUT = re.compile("_objdump$|_maps$")  # they compare with objdump for minutes
 ROW = re.compile(r"^(FAIL|ERROR|pass) +(\w+)", re.MULTILINE)
+JUDGED = re.compile(r"^not ok \d+ - (\w+)", re.MULTILINE)
+ENGINE = MutantList("engine", ("kvm/engine",), UNIT.folders)
 
 
 class UnitMatrix(Unit):
@@ -68,8 +74,20 @@ class FlatMatrix(Qemu):
         return {name for name in self.known if ended.get(name) != "pass"}
 
 
+class SuiteMatrix(FlatMatrix):
+    """The rows of the conformance suite, on the first processor on which some fail."""
+
+    known = {row.name for row in ROWS if not row.lab}
+
+    def all_tests(self) -> set[str]:
+        """Until a processor fails."""
+        self.red(Test("check", "conformance_certain"))
+        return self.known & set(JUDGED.findall(self.test_log.read_text(encoding="utf-8", errors="replace")))
+
+
 AREAS: dict[str, tuple[MutantList, Callable[[Path], UnitMatrix | FlatMatrix], str]] = {
     "unit": (UNIT, UnitMatrix, "mutants"), "flat": (QEMU, FlatMatrix, "mutants-qemu"),
+    "conformance": (ENGINE, SuiteMatrix, "mutants-qemu"),
 }
 
 
@@ -78,7 +96,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("texts", nargs="*", metavar="TEXT", help="only mutants whose place or tests contain TEXT")
     parser.add_argument("--runs", type=number(1, 10**6), metavar="N", help="so many mutants, drawn, and no more")
     parser.add_argument("--resume", action="store_true", help="mutants that were tried on this code count")
-    parser.set_defaults(share=1, seed=None)
+    parser.add_argument("--seed", type=int, metavar="N", help="of what --runs draws")
+    parser.set_defaults(share=1)
 
 
 def _number(mutant: Mutant) -> int:
@@ -102,7 +121,12 @@ def _try(builder: UnitMatrix | FlatMatrix, tree: Tree, mutant: Mutant) -> set[st
 
 def main(args: argparse.Namespace) -> None:
     listed, make, lock = AREAS[args.area]
-    mutants = soak.select(args, listed)
+    mutants, suite = soak.select(args, listed), args.area == "conformance"
+    if suite:
+        sure = coverage.certain_tests(citations.Tree(TOP))
+        mutants = [replace(one, tests=[]) for one in mutants if any(test.name in sure for test in one.tests)]
+    seed = seeds.draw() if args.seed is None else args.seed
+    say(f"{len(mutants)} mutants; --seed={seed} draws the same ones again")
     tools.build()
     with build_lock(lock):
         meson.fetch()
@@ -115,16 +139,19 @@ def main(args: argparse.Namespace) -> None:
         builder.build(_programs(builder))
         if always := builder.all_tests():
             say(f"red without a mutant, and left out: {' '.join(sorted(always))}")
-        folders = [*listed.folders, *(["guest-tests/flat"] if args.area == "flat" else [])]
+        folders = [*listed.folders, *(["guest-tests/flat"] if args.area != "unit" else [])]
         done = Results(FOLDER / f"kills-{args.area}", hash_of(*folders)[:12], args.resume)
         left = [mutant for mutant in mutants if _number(mutant) not in done.lines]
-        for mutant in random.sample(left, min(args.runs or len(left), len(left))):
+        for mutant in random.Random(seed).sample(left, min(args.runs or len(left), len(left))):
             red = _try(builder, tree, mutant) - always
             named = {test.name or Path(test.program).name for test in mutant.tests if test.program != "check"}
-            done.add(_number(mutant), named <= red, f"{mutant.place} red: {' '.join(sorted(red))}".rstrip())
+            right = bool(red & builder.known) if suite else named <= red
+            done.add(_number(mutant), right, f"{mutant.place} red: {' '.join(sorted(red))}".rstrip())
             print(f"{mutant}: {len(red)} red", flush=True)
     for line in told(list(done.lines.values()), builder.known):
         print(line)
+    if suite and done.wrong():
+        raise Died(f"mutants pass the suite, which lacks a point that is certain; they are in {done.path}")
 
 
 def told(lines: list[str], known: set[str]) -> list[str]:

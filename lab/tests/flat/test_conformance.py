@@ -153,6 +153,14 @@ def test_conformance_lwp(suite: Path) -> None:
     assert proved >= {rule for rule, marks in rules if rule.startswith("43724-") and coverage.certain(rule, marks)}
 
 
+@pytest.mark.elsewhere
+def test_conformance_certain(suite: Path) -> None:
+    """By what is certain each processor passes; those that are wrong do not (./vlwp soak kills conformance)."""
+    for cpu in PROCESSORS:
+        booted(suite, command(places.qemu(), cpu, by_kernel(suite)))
+        assert run([suite / "judge.py", suite / "log"]).status == 0, cpu
+
+
 @pytest.mark.parametrize("leaf", LEAVES)
 def test_conformance_leaf(suite: Path, leaf: str) -> None:
     """On leaves that are not vlwp's every test runs whose rules they announce."""
