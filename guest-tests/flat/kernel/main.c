@@ -31,7 +31,7 @@ struct multiboot_tag {
 #define MULTIBOOT_TAG_COMMAND_LINE 1
 #define MULTIBOOT_TAG_MODULE 3
 
-#define MAPPED_AT_BOOT (1ul << 30)
+#define MAPPED_AT_BOOT (1ul << 32)
 
 extern const struct flat_test flat_tests_start[], flat_tests_end[];
 _Noreturn void kernel_main(const void *info, u32 magic);
@@ -99,7 +99,7 @@ static void copy_command_line(const char *p)
 static _Noreturn void take_file(u64 start, u64 size)
 {
 	if (start + size > MAPPED_AT_BOOT)
-		bail("the loader has put the rows above 1 GiB: give the machine less memory");
+		bail("the loader has put the rows above 4 GiB: give the machine less memory");
 	suite_take((const char *)start, size, option("only"), option("from"));
 }
 

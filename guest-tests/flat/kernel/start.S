@@ -151,7 +151,7 @@ boot_gdt_pointer:
 	.word . - boot_gdt - 1
 	.quad boot_gdt
 
-	/* The first GiB, identity mapped for the kernel only; paging.c replaces it. */
+	/* The first 4 GiB, identity mapped for the kernel only; paging.c replaces it. */
 	.balign 4096
 boot_pml5:
 	.quad boot_pml4 + PTE_PRESENT_WRITE
@@ -160,11 +160,13 @@ boot_pml4:
 	.quad boot_pdpt + PTE_PRESENT_WRITE
 	.fill 511, 8, 0
 boot_pdpt:
-	.quad boot_pd + PTE_PRESENT_WRITE
-	.fill 511, 8, 0
+	.irp gib, 0, 1, 2, 3
+	.quad boot_pd + \gib * 4096 + PTE_PRESENT_WRITE
+	.endr
+	.fill 508, 8, 0
 boot_pd:
 	.set address, 0
-	.rept 512
+	.rept 2048
 	.quad address + PTE_LARGE + PTE_PRESENT_WRITE
 	.set address, address + 0x200000
 	.endr

@@ -183,6 +183,12 @@ def test_conformance_cd_lwp(suite: Path) -> None:
     assert status == 0 and results["ire"][0] == "ok"
 
 
+def test_conformance_memory(suite: Path) -> None:
+    """A loader may put the rows above 1 GiB."""
+    argv = command(places.qemu(), "EPYC,check=off", [*by_kernel(suite, "only=absent"), "-m", "2G"])
+    assert booted(suite, argv) == (0, {"absent": ("ok", "")})
+
+
 def test_conformance_judge(suite: Path) -> None:
     """judge.py tells logs that are cut, lack lines, or are none: one line, or the row in which they end."""
     log = suite / "log"
