@@ -45,7 +45,8 @@ def menu(manifest: dict[str, Any]) -> str:
     return f"{HEAD}{_entry('all rows', '')}submenu \"one row\" {{\n{single}}}\nsubmenu \"continue\" {{\n{begins}}}\n"
 
 
-def _image(place: Path, log: IO[str]) -> None:
+def image(place: Path, log: IO[str]) -> None:
+    """Write the image of the files in a directory."""
     tree = place / "iso"
     (tree / "boot/grub").mkdir(parents=True)
     try:
@@ -53,8 +54,8 @@ def _image(place: Path, log: IO[str]) -> None:
             shutil.copy(place / name, tree / "boot" / name)
         manifest = json.loads((place / "manifest.json").read_text(encoding="utf-8"))
         (tree / "boot/grub/grub.cfg").write_text(menu(manifest), encoding="utf-8")
-        # For BIOS: a machine of family 15h has one, and that leaves memory as it is.
-        command = ["grub-mkrescue", "-d", "/usr/lib/grub/i386-pc", "-o", str(place / IMAGE), str(tree)]
+        # For BIOS and UEFI: whatever of GRUB is installed.
+        command = ["grub-mkrescue", "-o", str(place / IMAGE), str(tree)]
         if proc.logged(command, log):
             raise Died(f"grub-mkrescue cannot write {place / IMAGE}")
     finally:
@@ -72,7 +73,7 @@ def install(place: Path) -> None:
             (place / name).write_text(proc.output([RUNNER / "manifest.py", form]), encoding="utf-8")
     except OSError as err:
         raise Died(f"{err.filename or place}: cannot write this file: {err.strerror}") from err
-    step(f"writing {place / IMAGE}", "conformance-iso", lambda log: _image(place, log))
+    step(f"writing {place / IMAGE}", "conformance-iso", lambda log: image(place, log))
 
 
 def main(args: argparse.Namespace) -> None:
