@@ -103,9 +103,14 @@ suite_restart:
 	cli
 	cld
 	lgdt boot_gdt_pointer
+	/* It may come from the handler of an NMI: IRETQ lets the next one in. */
+	mov %rsp, %rax
+	push $BOOT_DS
+	push %rax
+	pushfq
 	push $BOOT_CS32
 	push $leave_long_mode
-	lretq
+	iretq
 	.code32
 leave_long_mode:
 	mov $BOOT_DS, %eax

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Many rows in one boot, for a machine that nobody starts again for each: the rows are the lines of a file that the
- * loader has put into memory. After each row the kernel puts itself back as it was loaded. The lines:
+ * loader has put into memory. After each row the kernel puts itself back as it was loaded. A row that hangs is
+ * ended by the clock's alarm, an NMI; after one that resets the machine the suite continues with the next. The lines:
  *
  *	need NAME LEAF SUBLEAF REGISTER MASK LEAST MOST	CPUID must have LEAST to MOST in the bits of MASK; numbers in hex
  *	row NAME NEEDS WORDS				NEEDS: names with commas, or -; WORDS: the row's command line
@@ -25,5 +26,7 @@ _Noreturn void suite_next(void);
 
 /* Has another processor ended the row? */
 bool suite_is_abandoned(void);
+/* After an NMI: is it that of the clock's alarm? */
+bool suite_row_hangs(void);
 
 #endif

@@ -144,6 +144,19 @@ static inline u8 inb(u16 port)
 	return v;
 }
 
+/* The clock (0: seconds) and the RAM behind it. */
+static inline u8 cmos_read(u8 index)
+{
+	outb(0x70, index);
+	return inb(0x71);
+}
+
+static inline void cmos_write(u8 index, u8 v)
+{
+	outb(0x70, index);
+	outb(0x71, v);
+}
+
 static inline void pause(void)
 {
 	asm volatile("pause" : : : "memory");

@@ -20,20 +20,14 @@ USER_CODE("col_start: llwpcb %rax\n"
 
 static const struct block every = { .event = { { EV_IRE, 0, 0 } } };
 
-static u8 rtc_seconds(void)
-{
-	outb(0x70, 0);
-	return inb(0x71);
-}
-
 static void wait_seconds(u32 n)
 {
-	u8 now = rtc_seconds();
+	u8 now = cmos_read(0);
 
 	for (; n; n--) {
-		while (rtc_seconds() == now)
+		while (cmos_read(0) == now)
 			pause();
-		now = rtc_seconds();
+		now = cmos_read(0);
 	}
 }
 

@@ -3,6 +3,7 @@
 log is judged by the judge.py that lies beside it."""
 
 import json
+import os
 import re
 import subprocess
 from collections.abc import Callable, Iterable
@@ -21,6 +22,10 @@ END = "# suite: end"
 # What another hypervisor, or a machine, would be started with: nothing of the lab's.
 MACHINE = ("-machine", "q35", "-m", "64", "-nodefaults", "-no-user-config", "-display", "none", "-serial", "stdio")
 EXIT = ("-device", "isa-debug-exit,iobase=0xf4,iosize=4", "-no-reboot")
+UEFI, GRUB_EFI = "/usr/share/ovmf/OVMF.fd", "/usr/lib/grub/x86_64-efi"
+# The machine's own time, which passes at once where its processors wait: the clock's minute is short.
+FAST = ("-icount", "shift=6,sleep=off", "-rtc", "clock=vm")
+HANGS = "the row hangs: it has no end after a minute"
 # Rows that a processor without LWP can run.
 WITHOUT_LWP = {"self_user", "self_smp", "absent"}
 IN_REAL_MODE = {"realmode"}  # the instructions raise #UD there, with LWP and without
@@ -80,6 +85,12 @@ def by_cd(suite: Path) -> list[str]:
     return ["-drive", drive, "-device", "ide-cd,drive=cd"]
 
 
+def by_disk(suite: Path) -> list[str]:
+    """The same for a disk, as a USB stick is one."""
+    drive = f"file={suite / install_conformance.IMAGE},if=none,id=disk,format=raw,snapshot=on"
+    return ["-drive", drive, "-device", "virtio-blk-pci,drive=disk"]
+
+
 def judged(suite: Path, log: Path) -> tuple[int, Results]:
     """What the suite's own judge says of a log, with vlwp's choices: its exit status, and the rows."""
     ended, results = run([suite / "judge.py", "--level=choice", log]), {}
@@ -117,10 +128,9 @@ def want_absence(suite: Path, results: Results) -> None:
             assert word == "skip" and why.removeprefix("needs ") in needs[name], f"{name}: {word} {why}"
 
 
-@pytest.mark.parametrize("boot", [by_kernel, by_cd], ids=["kernel", "cd"])
-def test_conformance_absent(suite: Path, boot: Callable[[Path], list[str]]) -> None:
+def test_conformance_absent(suite: Path) -> None:
     """On a processor without LWP all rows but those of absence are skipped."""
-    status, results = booted(suite, command(places.qemu(), "EPYC,check=off", boot(suite)))
+    status, results = booted(suite, command(places.qemu(), "EPYC,check=off", by_kernel(suite)))
     assert status == 0
     want_absence(suite, results)
 
@@ -187,6 +197,28 @@ def test_conformance_memory(suite: Path) -> None:
     """A loader may put the rows above 1 GiB."""
     argv = command(places.qemu(), "EPYC,check=off", [*by_kernel(suite, "only=absent"), "-m", "2G"])
     assert booted(suite, argv) == (0, {"absent": ("ok", "")})
+
+
+@pytest.mark.parametrize("firmware", [(), ("-bios", UEFI)], ids=["bios", "uefi"])
+@pytest.mark.parametrize("boot", [by_cd, by_disk], ids=["cd", "disk"])
+def test_conformance_unattended(suite: Path, boot: Callable[[Path], list[str]], firmware: Iterable[str]) -> None:
+    """The image boots by BIOS and UEFI, from CD and disk. Rows that hang, also one after the other, and a row that
+    resets the machine fail; those after them are run, and nobody does anything."""
+    if firmware and not all(map(os.path.exists, (GRUB_EFI, UEFI))):
+        pytest.skip("needs grub-efi-amd64-bin and ovmf")
+    planted = {"hang": HANGS, "hang_again": HANGS, "reset": "the row has reset the machine"}
+    rows = "".join(f"row {name} - test=planted cpus=1 how={name}\n" for name in planted)
+    text = (suite / "rows.txt").read_text(encoding="utf-8").replace("row absent", f"{rows}row absent")
+    (suite / "rows.txt").write_text(text, encoding="utf-8")
+    with (suite / "image.log").open("w", encoding="utf-8") as log:
+        install_conformance.image(suite, log)
+    argv = command(places.qemu(), "EPYC,check=off", [*boot(suite), *firmware, *FAST, "-action", "reboot=reset"])
+    status, results = booted(suite, argv)
+    assert status == 1
+    assert {name: results.pop(name) for name in planted} == {
+        name: ("not ok", f"the test is broken: {why}") for name, why in planted.items()
+    }
+    want_absence(suite, results)
 
 
 def test_conformance_judge(suite: Path) -> None:
