@@ -40,15 +40,13 @@ packages()
 	echo bc libssl-dev
 	# QEMU and its firmware
 	echo libglib2.0-dev libfdt-dev zlib1g-dev libattr1-dev libcap-ng-dev
-	echo seabios ipxe-qemu
+	echo seabios ipxe-qemu ovmf
 	# the recording and the report
 	echo libdw-dev libelf-dev libjson-c-dev libiberty-dev libcapstone-dev uthash-dev
 	# what hosts and libvirt can do, and two libvirts for the test of migration (no service is started)
 	echo libvirt-dev libxml2-dev libvirt-clients libvirt-daemon libvirt-daemon-driver-qemu
 	# the image from which the conformance suite boots
 	echo grub-common grub-efi-amd64-bin grub-pc-bin mtools xorriso
-	# the UEFI of its test
-	echo ovmf
 	# tests, and the programs that they profile
 	echo libcriterion-dev clang clang-format libclang-rt-dev llvm binutils gdb perl procps rr
 	echo default-jdk-headless luajit nodejs
