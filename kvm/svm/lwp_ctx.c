@@ -273,8 +273,8 @@ static enum lwp_ctx_found svm_lwp_find(struct kvm_vcpu *vcpu, const struct lwp_c
 /*
  * Look up the context of the running thread. At CPL 0 KVM cannot tell whether its GS base is still
  * in KernelGSBase: it tries both. The bases of 32-bit code are there at CPL 3. True: the context is
- * live on another vCPU. A context whose memory cannot be read is noted; the guest's
- * kernel may be moving it (43724-902).
+ * live on another vCPU. A context whose memory cannot be read is noted; the guest's kernel may be
+ * moving it (43724-902).
  */
 static bool svm_lwp_lookup(struct kvm_vcpu *vcpu, bool take)
 {

@@ -213,7 +213,7 @@ bool svm_lwp_fsgsbase(struct kvm_vcpu *vcpu, int *r);
 void svm_lwp_watch_init(struct kvm_svm_lwp *vm);
 void svm_lwp_watch_end(struct kvm_svm_lwp *vm);
 
-/* lwp_ctx.c: called with svm_lwp.lock held, except svm_lwp_idle() and svm_lwp_now() */
+/* lwp_ctx.c: called with svm_lwp.lock held, except svm_lwp_idle(), _code32() and _now() */
 u64 svm_lwp_now(void);
 bool svm_lwp_idle(struct kvm_vcpu *vcpu);
 void svm_lwp_trace_context(struct kvm_vcpu *vcpu, const char *what, const struct lwp_ctx_key *key);

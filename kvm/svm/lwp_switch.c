@@ -219,6 +219,7 @@ bool svm_lwp_fsgsbase(struct kvm_vcpu *vcpu, int *r)
 {
 	struct vmcb_save_area *save = &to_svm(vcpu)->vmcb->save;
 	struct lwp_insn insn;
+	unsigned int bits;
 	u64 *base, value;
 
 	if (!to_svm(vcpu)->lwp.fsgsbase_trapped || !kvm_is_cr4_bit_set(vcpu, X86_CR4_FSGSBASE) ||
@@ -228,13 +229,11 @@ bool svm_lwp_fsgsbase(struct kvm_vcpu *vcpu, int *r)
 	*r = 1;
 	base = insn.kind == LWP_INSN_RDFSBASE || insn.kind == LWP_INSN_WRFSBASE ? &save->fs.base :
 										  &save->gs.base;
+	bits = insn.op_bits == 64 ? 64 : 32;
 	if (insn.kind <= LWP_INSN_RDGSBASE) {
-		value = insn.op_bits == 64 ? *base : (u32)*base;
-		kvm_register_write_raw(vcpu, insn.rm.reg, value);
+		kvm_register_write_raw(vcpu, insn.rm.reg, lwp_truncate(*base, bits));
 	} else {
-		value = kvm_register_read_raw(vcpu, insn.rm.reg);
-		if (insn.op_bits != 64)
-			value = (u32)value;
+		value = lwp_truncate(kvm_register_read_raw(vcpu, insn.rm.reg), bits);
 		if (is_noncanonical_address(value, vcpu, 0)) {
 			kvm_queue_exception_e(vcpu, GP_VECTOR, 0);
 			return true;

@@ -323,6 +323,17 @@ static void a_wrong_cr3_raises_gp(void)
 	is(vm_sregs(v).cr3, VM_CR3, "which changes nothing");
 }
 
+/* A program whose thread has this FS base, and two more in r8 and r9. */
+static void begin_bases(const u8 *from, const u8 *to, u64 fs, u64 r8, u64 r9)
+{
+	begin_total(from, to);
+	vm_start(vm, v);
+	vm_set_msr(v, FS_BASE, fs);
+	v->regs.r8 = r8;
+	v->regs.r9 = r9;
+	vm_set_regs(v);
+}
+
 /* r8, r9: FS base of this thread and of another one */
 PROGRAM(fibers, "	nop\n"
 		"	wrfsbase %r9\n"
@@ -334,12 +345,7 @@ PROGRAM(fibers, "	nop\n"
 
 static void a_program_can_write_its_fs_base(void)
 {
-	begin_total(fibers, fibers_end);
-	vm_start(vm, v);
-	vm_set_msr(v, FS_BASE, 0x1000);
-	v->regs.r8 = 0x1000;
-	v->regs.r9 = 0x2000;
-	vm_set_regs(v);
+	begin_bases(fibers, fibers_end, 0x1000, 0x1000, 0x2000);
 	is(vm_run(vm, v), VM_DONE, "a program that writes its FS base");
 	is(v->regs.r12, 0, "is another thread, without a block");
 	total(3, "a NOP and WRFSBASE before, and a NOP after it is back");
@@ -389,12 +395,7 @@ static void fs_and_gs_bases_are_as_without_lwp(void)
 {
 	struct kvm_sregs s;
 
-	begin_total(bases, bases_end);
-	vm_start(vm, v);
-	vm_set_msr(v, FS_BASE, 0xffff800000001000);
-	v->regs.r8 = 0x7ffe12345678;
-	v->regs.r9 = 0x800000000000;
-	vm_set_regs(v);
+	begin_bases(bases, bases_end, 0xffff800000001000, 0x7ffe12345678, 0x800000000000);
 	is(vm_run(vm, v), 13, "#GP");
 	is(vm_frame(vm, v, 13).rip, VM_CODE + (u64)(bases_end - bases) - 12, "of WRFSBASE");
 	is(v->regs.r10, 0xffff800000001000, "RDFSBASE");
