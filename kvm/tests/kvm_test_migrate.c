@@ -185,6 +185,27 @@ static void a_parked_context_is_found_again(void)
 	total(3, "two NOPs and one counted");
 }
 
+/* What is written into the array: a key is a page-table address and two bases, and finds that thread only. */
+static void the_key_of_a_context_is_checked(void)
+{
+	u8 *cr3 = saved.array + LWP_CTX_ENTRY_CR3, *thread = saved.array + LWP_CTX_ENTRY_THREAD;
+
+	begin_with(parts, parts_end, KVM_LWP_CONTEXT_AUTO);
+	is(vm_run(vm, v), VM_SYSCALL, "first part");
+	save();
+	*cr3 |= 1;
+	is(lwp_set(vm, VM, CONTEXTS, &saved.contexts), -EINVAL, "no page-table address");
+	*cr3 ^= 1;
+	is(lwp_get64(thread), 0x1000, "the thread is FS.Base");
+	lwp_put64(thread, 0x2000);
+	is(lwp_set(vm, VM, CONTEXTS, &saved.contexts), 0, "another thread's base");
+	is(vm_get_msr(v, LWP_MSR_CBADDR), 0, "this thread has no context");
+	vm_set_msr(v, FS_BASE, 0x2000);
+	is(vm_run(vm, v), VM_SYSCALL, "second part, as the other one");
+	ok(vm_finish(vm, v), "third part");
+	total(6, "it has gone on with the context");
+}
+
 /* The program's kernel switches LWP by MSR, away and back, and returns to the program. */
 GUEST_CODE(os_switch, "	mov %rcx, %r10\n"
 		      "	mov $0xc0000106, %ecx\n"
@@ -340,6 +361,7 @@ int main(int argc, char **argv)
 	saving_takes_no_context_away();
 	a_live_context_needs_no_memory_to_go_on();
 	a_parked_context_is_found_again();
+	the_key_of_a_context_is_checked();
 	a_pointer_that_was_written_finds_its_state();
 	a_return_to_the_program_that_was_saved_tries_again();
 	nothing_is_stored_in_a_shadow_that_was_saved();
