@@ -64,7 +64,7 @@ Test(defer, a_block_that_is_not_valid_switches_off) /* 2007-605 */
 	cr_expect(eq(u64, eng.stats.turned_off, 1));
 }
 
-Test(defer, buffer_base_is_taken_as_linear) /* 2007-408 */
+Test(defer, buffer_base_is_taken_as_linear) /* 43724-423, 2007-408 */
 {
 	deferred(LWP_REV_43724);
 	expect_exc(boundary(0x400000, true), NONE);
