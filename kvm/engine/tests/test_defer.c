@@ -67,8 +67,11 @@ Test(defer, a_block_that_is_not_valid_switches_off) /* 2007-605 */
 Test(defer, buffer_base_is_taken_as_linear) /* 43724-423, 2007-408 */
 {
 	deferred(LWP_REV_43724);
+	put64(BLOCK + 8, 0xfffffffff0001000);
 	expect_exc(boundary(0x400000, true), NONE);
-	cr_expect(eq(u64, eng.st.base, RING));
+	cr_expect(eq(u64, eng.st.base, 0xfffffffff0001000));
+	deferred(LWP_REV_43724);
+	expect_exc(boundary(0x400000, true), NONE);
 	steps(0x400000, 6);
 	expect_head(32);
 }
