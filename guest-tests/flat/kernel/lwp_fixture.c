@@ -8,6 +8,7 @@
 
 #define KERNEL_FILL 0xa5
 #define BRE_FLAGS 0xf000u /* TKN PRD PRV FUS */
+#define MAX_IRE 16u /* of expect_ire() */
 #define XCR0_X87 1ul
 #define XCR0_SSE 2ul
 #define XCR0_LWP (1ul << LWP_XSAVE_COMPONENT)
@@ -436,6 +437,17 @@ bool expect_records(const struct lwp *l, const struct rec *want, u32 count, cons
 			note_record("should be", i, &want[i]);
 	}
 	return false;
+}
+
+bool expect_ire(const struct lwp *l, const char *const *at, u32 count, const char *what)
+{
+	struct rec want[MAX_IRE];
+
+	if (count > MAX_IRE)
+		bail("%s: more than %u records", what, MAX_IRE);
+	for (u32 i = 0; i < count; i++)
+		want[i] = (struct rec){ rev07() ? EV07_IRE : EV_IRE, .address = (u64)at[i] };
+	return expect_records(l, want, count, what);
 }
 
 bool expect_no_records(const struct lwp *l, const char *what)

@@ -209,6 +209,11 @@ bool expect_records(const struct lwp *l, const struct rec *want, u32 count, cons
 #define EXPECT_RECORDS(l, what, ...)                           \
 	expect_records(l, (const struct rec[]){ __VA_ARGS__ }, \
 		       sizeof((const struct rec[]){ __VA_ARGS__ }) / sizeof(struct rec), what)
+/* The same of records of instructions at these addresses, which have nothing else. */
+bool expect_ire(const struct lwp *l, const char *const *at, u32 count, const char *what);
+#define EXPECT_IRE(l, what, ...)                            \
+	expect_ire(l, (const char *const[]){ __VA_ARGS__ }, \
+		   sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *), what)
 /* One point: no record at all. */
 bool expect_no_records(const struct lwp *l, const char *what);
 

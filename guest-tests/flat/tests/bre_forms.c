@@ -114,15 +114,12 @@ LWP_TEST(bre_forms)
 	rule("43724-717", CHOICE);
 	expect_no_records(l, "far RET, IRET and far CALL within CPL 3 are no branches");
 	prepare_far(l, &all);
-	EXPECT_RECORDS(l, "they count as instructions", REC_IRE(far_1), REC_IRE(far_2),
-		       REC_IRE(far_3), REC_IRE(far_4), REC_IRE(far_5), REC_IRE(far_6),
-		       REC_IRE(far_7), REC_IRE(far_8), REC_IRE(far_9), REC_IRE(far_9 + 1),
-		       REC_IRE(far_10));
+	EXPECT_IRE(l, "they count as instructions", far_1, far_2, far_3, far_4, far_5, far_6, far_7,
+		   far_8, far_9, far_9 + 1, far_10);
 
 	lwp_prepare32(l, &all, mix_code);
 	far_pointer(l, mix_4, USER_CS32);
 	lwp_resume(l);
 	report_eq(l->u.r.cs, USER_CS32, "back in 32-bit code");
-	EXPECT_RECORDS(l, "32-bit code that goes through 64-bit code", REC_IRE(mix_1),
-		       REC_IRE(mix_2), REC_IRE(mix_3), REC_IRE(mix_4));
+	EXPECT_IRE(l, "32-bit code that goes through 64-bit code", mix_1, mix_2, mix_3, mix_4);
 }

@@ -72,10 +72,8 @@ static void test_address_spaces(struct lwp *a, struct lwp *b)
 	write_cr3(b->cr3);
 	report_eq(lwp_touch(), CB_VA, "back in the second: on");
 	lwp_run(b, ctx_run);
-	EXPECT_RECORDS(a, "the first has its own records", REC_IRE(ctx_run_1), REC_IRE(ctx_run_2),
-		       REC_IRE(ctx_run_1), REC_IRE(ctx_run_2));
-	EXPECT_RECORDS(b, "the second has its own records", REC_IRE(ctx_run_1), REC_IRE(ctx_run_2),
-		       REC_IRE(ctx_run_1), REC_IRE(ctx_run_2));
+	EXPECT_IRE(a, "the first has its own records", ctx_run_1, ctx_run_2, ctx_run_1, ctx_run_2);
+	EXPECT_IRE(b, "the second has its own records", ctx_run_1, ctx_run_2, ctx_run_1, ctx_run_2);
 	lwp_stop();
 	write_cr3(a->cr3);
 	report_eq(lwp_touch(), CB_VA, "LWP_CBADDR = 0 in the second leaves the first on");
@@ -119,8 +117,7 @@ static void test_threads(struct lwp *a)
 	report_eq(lwp_get32(a->cb + SECOND + LWP_CB_HEAD), 5 * RECORD_SIZE,
 		  "the second thread has 5 records");
 	report_eq(lwp_get64(a->ring + 2 * PAGE_SIZE + 8), (u64)ctx_run_1, "in its own ring");
-	EXPECT_RECORDS(a, "the first thread has 4", REC_IRE(ctx_run_1), REC_IRE(ctx_run_2),
-		       REC_IRE(ctx_run_1), REC_IRE(ctx_run_2));
+	EXPECT_IRE(a, "the first thread has 4", ctx_run_1, ctx_run_2, ctx_run_1, ctx_run_2);
 	lwp_stop();
 	wrmsr(MSR_FS_BASE, FS_ONE);
 	lwp_stop();
@@ -144,15 +141,14 @@ static void test_green(struct lwp *a, bool gs, char *code, u64 one, u64 two)
 	lwp_run(a, code);
 	report_eq(a->u.r.rcx, 0, "the program writes another base: LWP is off there");
 	report_eq(a->u.r.rsi, FS_TWO, "it reads its base");
-	EXPECT_RECORDS(&second, "the second has its own records", REC_IRE(code + 15),
-		       REC_IRE(code + 20), REC_IRE(code + 31));
+	EXPECT_IRE(&second, "the second has its own records", code + 15, code + 20, code + 31);
 	lwp_stop();
 	if (gs)
 		asm volatile("wrgsbase %0" : : "r"(0ul) : "memory");
 	else
 		asm volatile("wrfsbase %0" : : "r"(0ul) : "memory");
 	lwp_stop();
-	EXPECT_RECORDS(a, "the first, too", REC_IRE(code), REC_IRE(code + 25), REC_IRE(code + 26));
+	EXPECT_IRE(a, "the first, too", code, code + 25, code + 26);
 }
 
 /* The context of 32-bit code: FS base is that of a null selector, which counts as 0. */
@@ -182,9 +178,8 @@ static void test_counts(struct lwp *a, struct lwp *b)
 		write_cr3(b->cr3);
 		write_cr3(a->cr3);
 	}
-	EXPECT_RECORDS(a, "12 instructions, interval 2, a switch after every second",
-		       REC_IRE(ctx_run_1), REC_IRE(ctx_run_2), REC_IRE(ctx_run_1),
-		       REC_IRE(ctx_run_2));
+	EXPECT_IRE(a, "12 instructions, interval 2, a switch after every second", ctx_run_1,
+		   ctx_run_2, ctx_run_1, ctx_run_2);
 	lwp_stop();
 }
 
@@ -203,7 +198,7 @@ static void test_pending(struct lwp *a, struct lwp *b)
 	expect_no_records(b, "it is not stored in another address space");
 	write_cr3(a->cr3);
 	lwp_resume(a);
-	EXPECT_RECORDS(a, "it is stored back in its own", REC_IRE(ctx_run_1));
+	EXPECT_IRE(a, "it is stored back in its own", ctx_run_1);
 	lwp_stop();
 }
 

@@ -79,8 +79,7 @@ static void test_threads(struct lwp *l)
 	report_eq(lwp_get32(l->cb + SECOND + LWP_CB_HEAD), 5 * RECORD_SIZE,
 		  "the second thread has 5 records");
 	report_eq(lwp_get64(l->ring + 2 * PAGE_SIZE + 8), (u64)win_run_1, "in its own ring");
-	EXPECT_RECORDS(l, "the first thread has 4", REC_IRE(win_run_1), REC_IRE(win_run_2),
-		       REC_IRE(win_run_1), REC_IRE(win_run_2));
+	EXPECT_IRE(l, "the first thread has 4", win_run_1, win_run_2, win_run_1, win_run_2);
 }
 
 /* Switches in the kernel that end with the same thread change nothing, and neither does SWAPGS. */
@@ -100,9 +99,8 @@ static void test_counts(struct lwp *l)
 			switch_thread(GS_TWO);
 		switch_thread(GS_ONE);
 	}
-	EXPECT_RECORDS(l, "12 instructions, interval 2, a switch away and back after every fourth",
-		       REC_IRE(win_run_1), REC_IRE(win_run_2), REC_IRE(win_run_1),
-		       REC_IRE(win_run_2));
+	EXPECT_IRE(l, "12 instructions, interval 2, a switch away and back after every fourth",
+		   win_run_1, win_run_2, win_run_1, win_run_2);
 }
 
 /*

@@ -116,25 +116,22 @@ static void test_ip(struct lwp *l)
 
 	rule("43724-725 43724-410", CHOICE);
 	go_ip(l, IPF, at2, at4);
-	EXPECT_RECORDS(l, "IPF: BaseIP to LimitIP, both included", REC_IRE(ipf_2), REC_IRE(ipf_3),
-		       REC_IRE(ipf_4));
+	EXPECT_IRE(l, "IPF: BaseIP to LimitIP, both included", ipf_2, ipf_3, ipf_4);
 	go_ip(l, IPF, at2 + 1, at4 - 1);
-	EXPECT_RECORDS(l, "IPF: the address is that of the first byte", REC_IRE(ipf_3));
+	EXPECT_IRE(l, "IPF: the address is that of the first byte", ipf_3);
 	go_ip(l, IPF | IPI, at2, at4);
-	EXPECT_RECORDS(l, "IPF and IPI: what is outside", REC_IRE(ipf_1), REC_IRE(ipf_5));
+	EXPECT_IRE(l, "IPF and IPI: what is outside", ipf_1, ipf_5);
 	go_ip(l, 0, at2, at4);
-	EXPECT_RECORDS(l, "without IPF the range means nothing", REC_IRE(ipf_1), REC_IRE(ipf_2),
-		       REC_IRE(ipf_3), REC_IRE(ipf_4), REC_IRE(ipf_5));
+	EXPECT_IRE(l, "without IPF the range means nothing", ipf_1, ipf_2, ipf_3, ipf_4, ipf_5);
 	go_ip(l, IPF, at4, at2);
 	expect_no_records(l, "IPF with LimitIP below BaseIP: none");
 	rule("43724-722 43724-725", RECALLED);
 	lwp_go_rsi(l, &fifth, ipf_loop, 20);
-	EXPECT_RECORDS(l, "every fifth of 20 JNZ in the range, of 40 instructions",
-		       REC_IRE(ipf_jnz), REC_IRE(ipf_jnz), REC_IRE(ipf_jnz), REC_IRE(ipf_jnz));
+	EXPECT_IRE(l, "every fifth of 20 JNZ in the range, of 40 instructions", ipf_jnz, ipf_jnz,
+		   ipf_jnz, ipf_jnz);
 	rule("43724-722 43724-410", CHOICE);
 	lwp_go(l, &second, ipf_code);
-	EXPECT_RECORDS(l, "what is filtered does not decrement the counter", REC_IRE(ipf_3),
-		       REC_IRE(ipf_5));
+	EXPECT_IRE(l, "what is filtered does not decrement the counter", ipf_3, ipf_5);
 }
 
 /* 43724-725: the range is one of instructions, so a branch into it is outside. */

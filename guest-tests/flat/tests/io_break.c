@@ -65,7 +65,6 @@ LWP_TEST(io_break)
 	/* Two MOVs, STC, OUT, NOP, IN, NOP, REP OUTS, NOP. */
 	report_eq(cb_counter(l, EV_IRE), 41, "nine instructions are counted");
 	run(l, &every, "every instruction due");
-	EXPECT_RECORDS(l, "each has one record", REC_IRE(iob_mov1), REC_IRE(iob_mov2),
-		       REC_IRE(iob_1), REC_IRE(iob_out), REC_IRE(iob_2), REC_IRE(iob_in),
-		       REC_IRE(iob_3), REC_IRE(iob_rep), REC_IRE(iob_4), REC_IRE(iob_end));
+	EXPECT_IRE(l, "each has one record", iob_mov1, iob_mov2, iob_1, iob_out, iob_2, iob_in,
+		   iob_3, iob_rep, iob_4, iob_end);
 }

@@ -46,27 +46,23 @@ LWP_TEST(ire)
 	expect_no_records(l, "counter 9: none of nine");
 	rule("43724-704 43724-410", CHOICE);
 	run(l, 0, 0);
-	EXPECT_RECORDS(l, "interval 0: every instruction", REC_IRE(ire_1), REC_IRE(ire_2),
-		       REC_IRE(ire_3), REC_IRE(ire_4), REC_IRE(ire_3), REC_IRE(ire_4),
-		       REC_IRE(ire_3), REC_IRE(ire_4), REC_IRE(ire_5));
+	EXPECT_IRE(l, "interval 0: every instruction", ire_1, ire_2, ire_3, ire_4, ire_3, ire_4,
+		   ire_3, ire_4, ire_5);
 	run(l, 1, 1);
-	EXPECT_RECORDS(l, "interval 1: every second", REC_IRE(ire_2), REC_IRE(ire_4),
-		       REC_IRE(ire_4), REC_IRE(ire_4));
+	EXPECT_IRE(l, "interval 1: every second", ire_2, ire_4, ire_4, ire_4);
 	run(l, 2, 2);
-	EXPECT_RECORDS(l, "interval 2: every third", REC_IRE(ire_3), REC_IRE(ire_4),
-		       REC_IRE(ire_5));
+	EXPECT_IRE(l, "interval 2: every third", ire_3, ire_4, ire_5);
 	run(l, 7, 7);
-	EXPECT_RECORDS(l, "interval 7: the eighth", REC_IRE(ire_4));
+	EXPECT_IRE(l, "interval 7: the eighth", ire_4);
 	run(l, 2, 0);
-	EXPECT_RECORDS(l, "counter 0: the first, then by the interval", REC_IRE(ire_1),
-		       REC_IRE(ire_4), REC_IRE(ire_3));
+	EXPECT_IRE(l, "counter 0: the first, then by the interval", ire_1, ire_4, ire_3);
 	run(l, 0, 8);
-	EXPECT_RECORDS(l, "counter 8: the ninth", REC_IRE(ire_5));
+	EXPECT_IRE(l, "counter 8: the ninth", ire_5);
 	rule("43724-403", CERTAIN);
 	lwp_go(l, &off, ire_seq);
 	expect_no_records(l, "event 2 not in Flags: none");
 
 	rule("43724-704 43724-410", CHOICE);
 	lwp_go32(l, &every, ire32);
-	EXPECT_RECORDS(l, "32-bit code", REC_IRE(ire32_1), REC_IRE(ire32_2), REC_IRE(ire32_3));
+	EXPECT_IRE(l, "32-bit code", ire32_1, ire32_2, ire32_3);
 }

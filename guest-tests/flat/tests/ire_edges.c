@@ -61,15 +61,13 @@ static void test_fault(struct lwp *l)
 	run_to_store_fault(l, PF_USER, DATA_VA, (u64)edge_f2, "a load faults");
 	expect_head(l, RECORD_SIZE, "and is not counted");
 	lwp_bring(l, DATA_VA);
-	EXPECT_RECORDS(l, "restarted, it counts once", REC_IRE(edge_f1), REC_IRE(edge_f2),
-		       REC_IRE(edge_f3));
+	EXPECT_IRE(l, "restarted, it counts once", edge_f1, edge_f2, edge_f3);
 
 	lwp_prepare(l, &every, edge_ud);
 	run_to_fault(l, VEC_UD, 0, (u64)edge_u2, "UD2");
 	l->u.r.rip += 2;
 	lwp_resume(l);
-	EXPECT_RECORDS(l, "what faults and is skipped never counts", REC_IRE(edge_u1),
-		       REC_IRE(edge_u3));
+	EXPECT_IRE(l, "what faults and is skipped never counts", edge_u1, edge_u3);
 }
 
 static void test_syscall(struct lwp *l)
@@ -79,19 +77,17 @@ static void test_syscall(struct lwp *l)
 	rule("43724-702 43724-410", CHOICE);
 	report_eq(l->u.r.vector, VEC_SYSCALL, "SYSCALL enters the kernel");
 	lwp_resume(l);
-	EXPECT_RECORDS(l, "SYSCALL and IRET are not counted", REC_IRE(edge_s1), REC_IRE(edge_s3),
-		       REC_IRE(edge_s4));
+	EXPECT_IRE(l, "SYSCALL and IRET are not counted", edge_s1, edge_s3, edge_s4);
 	lwp_prepare(l, &every, edge_sys);
 	user_run(&l->u);
 	l->u.enter_by_sysret = true;
 	lwp_resume(l);
-	EXPECT_RECORDS(l, "SYSCALL and SYSRET are not counted", REC_IRE(edge_s1), REC_IRE(edge_s3),
-		       REC_IRE(edge_s4));
+	EXPECT_IRE(l, "SYSCALL and SYSRET are not counted", edge_s1, edge_s3, edge_s4);
 	lwp_prepare(l, &every, edge_int);
 	lwp_resume(l);
 	report_eq(l->u.r.rip, (u64)edge_i2 + 2, "INT n enters the kernel");
 	lwp_resume(l);
-	EXPECT_RECORDS(l, "INT n and IRET are not counted", REC_IRE(edge_i1), REC_IRE(edge_i3));
+	EXPECT_IRE(l, "INT n and IRET are not counted", edge_i1, edge_i3);
 }
 
 static void test_interrupt(struct lwp *l)

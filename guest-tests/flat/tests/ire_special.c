@@ -63,9 +63,8 @@ static void test_rep(struct lwp *l)
 {
 	lwp_go(l, &every, rep_code);
 	rule("43724-714 43724-410", CHOICE);
-	EXPECT_RECORDS(l, "a REP string counts once, also with 0 iterations", REC_IRE(rep_1),
-		       REC_IRE(rep_2), REC_IRE(rep_3), REC_IRE(rep_4), REC_IRE(rep_5),
-		       REC_IRE(rep_6), REC_IRE(rep_7), REC_IRE(rep_8));
+	EXPECT_IRE(l, "a REP string counts once, also with 0 iterations", rep_1, rep_2, rep_3,
+		   rep_4, rep_5, rep_6, rep_7, rep_8);
 
 	as_protect(l->cr3, DATA_VA + PAGE_SIZE, PAGE_NONE);
 	lwp_prepare(l, &every, rep_fault);
@@ -73,16 +72,15 @@ static void test_rep(struct lwp *l)
 			   "a REP string faults in its middle");
 	expect_head(l, 2 * RECORD_SIZE, "and is not counted yet");
 	lwp_bring(l, DATA_VA + PAGE_SIZE);
-	EXPECT_RECORDS(l, "resumed, it counts once", REC_IRE(rep_fault_1), REC_IRE(rep_fault_2),
-		       REC_IRE(rep_fault_3), REC_IRE(rep_fault_4));
+	EXPECT_IRE(l, "resumed, it counts once", rep_fault_1, rep_fault_2, rep_fault_3,
+		   rep_fault_4);
 }
 
 static void test_emulated(struct lwp *l)
 {
 	lwp_go(l, &every, emu_code);
 	rule("43724-713 43724-410", CHOICE);
-	EXPECT_RECORDS(l, "CPUID, RDTSC and PAUSE count once", REC_IRE(emu_1), REC_IRE(emu_2),
-		       REC_IRE(emu_3), REC_IRE(emu_4));
+	EXPECT_IRE(l, "CPUID, RDTSC and PAUSE count once", emu_1, emu_2, emu_3, emu_4);
 }
 
 static void test_shadow(struct lwp *l)
@@ -92,15 +90,15 @@ static void test_shadow(struct lwp *l)
 
 	lwp_go(l, &second, ss_code);
 	rule("43724-715", CHOICE);
-	EXPECT_RECORDS(l, "MOV SS counts", REC_IRE(ss_2));
+	EXPECT_IRE(l, "MOV SS counts", ss_2);
 	report_eq(l->u.r.rbx, 0, "nothing is stored in its shadow");
 	report_eq(l->u.r.rcx, RECORD_SIZE, "it is stored after it");
 	/* MOV SS is in the slot while the next one is due: that one waits for its next instruction. */
 	lwp_go(l, &every, ss_code);
-	EXPECT_RECORDS(l, "interval 0: the instruction in the shadow finds the slot taken",
-		       REC_IRE(ss_1), REC_IRE(ss_2), REC_IRE(ss_4));
+	EXPECT_IRE(l, "interval 0: the instruction in the shadow finds the slot taken", ss_1, ss_2,
+		   ss_4);
 	lwp_go32(l, &first, ss_pop);
-	EXPECT_RECORDS(l, "POP SS counts", REC_IRE(ss_pop_1));
+	EXPECT_IRE(l, "POP SS counts", ss_pop_1);
 	report_eq(l->u.r.rbx, 0, "nothing is stored in its shadow");
 	report_eq(l->u.r.rcx, RECORD_SIZE, "it is stored after it");
 }
@@ -117,7 +115,7 @@ static void test_step(struct lwp *l)
 	rule("43724-701 43724-410", CHOICE);
 	report(user_exited(&l->u), "single steps end at the gate");
 	report_eq(steps, 4, "the guest's single steps: LLWPCB and three instructions");
-	EXPECT_RECORDS(l, "each counts once", REC_IRE(step_1), REC_IRE(step_2), REC_IRE(step_3));
+	EXPECT_IRE(l, "each counts once", step_1, step_2, step_3);
 }
 
 LWP_TEST(ire_special)

@@ -47,7 +47,7 @@ LWP_TEST(la57)
 	report_eq(rdmsr(LWP_MSR_CBADDR), FAR, "a block beyond 48 bits");
 	lwp_run(l, l57_run);
 	rule("43724-612 43724-410", CHOICE);
-	EXPECT_RECORDS(l, "a ring beyond 48 bits", REC_IRE(l57_1), REC_IRE(l57_2));
+	EXPECT_IRE(l, "a ring beyond 48 bits", l57_1, l57_2);
 	lwp_run(l, l57_query);
 	rule("43724-622", CERTAIN);
 	report_eq(l->u.r.rbx, FAR, "SLWPCB returns the whole address");

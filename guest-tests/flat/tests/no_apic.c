@@ -34,8 +34,8 @@ FLAT_TEST(no_apic)
 	report_eq(leaf.a & LWP_INT, 0, "none is available");
 	lwp_init(&l);
 	lwp_go(&l, &every, nap_lwp);
-	EXPECT_RECORDS(&l, "a ring beyond its threshold is filled further", REC_IRE(nap_lwp_1),
-		       REC_IRE(nap_lwp_2), REC_IRE(nap_lwp_3));
+	EXPECT_IRE(&l, "a ring beyond its threshold is filled further", nap_lwp_1, nap_lwp_2,
+		   nap_lwp_3);
 
 	user_init64(&u, (u64)nap_code, STACK_TOP);
 	pmu_start(0, PERF_INSNS | PERF_USR | PERF_INT, -5ul);

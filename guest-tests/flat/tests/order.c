@@ -48,7 +48,7 @@ static void run(u64 address, u32 value, u64 flags, const char *what)
 	seen_head = ~0u;
 	lwp_resume(&l);
 	report_eq(seen_head, 0, "comes right after the instruction and does not see its record");
-	EXPECT_RECORDS(&l, "the record is stored after the handler", REC_IRE(ord_2));
+	EXPECT_IRE(&l, "the record is stored after the handler", ord_2);
 	report_pop();
 }
 
@@ -61,7 +61,7 @@ static void test_fetch(void)
 	l.u.r.rdx = ABSENT_VA;
 	user_run(&l.u);
 	expect_head(&l, RECORD_SIZE, "a page that is not there, to be executed: the record first");
-	EXPECT_RECORDS(&l, "which is the jump's", REC_IRE(ord_jump));
+	EXPECT_IRE(&l, "which is the jump's", ord_jump);
 	report_eq(l.u.r.vector, VEC_PF, "then #PF");
 	report_eq(l.u.r.rip, ABSENT_VA, "of the target");
 	report_eq(l.u.cr2, ABSENT_VA, "of the target");
@@ -74,7 +74,7 @@ static void test_fetch(void)
 	as_protect(l.cr3, RING_VA, PAGE_USER_RW);
 	user_run(&l.u);
 	report_eq(l.u.cr2, ABSENT_VA, "then that of the fetch");
-	EXPECT_RECORDS(&l, "after the record", REC_IRE(ord_jump));
+	EXPECT_IRE(&l, "after the record", ord_jump);
 }
 
 FLAT_TEST(order)

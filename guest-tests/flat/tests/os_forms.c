@@ -216,7 +216,7 @@ static void test_address_alone(struct lwp *l)
 	run_to_store_fault(l, PF_WRITE | PF_USER, CB_VA, (u64)xf_run_1,
 			   "the block is loaded before the first instruction at CPL 3: #PF");
 	lwp_bring(l, CB_VA);
-	EXPECT_RECORDS(l, "with the block there it counts from that one on", REC_IRE(xf_run_1));
+	EXPECT_IRE(l, "with the block there it counts from that one on", xf_run_1);
 	lwp_stop();
 }
 
@@ -232,7 +232,7 @@ static void test_negative(struct lwp *l)
 	lwp_run(l, xf_run);
 	lwp_run(l, xf_query);
 	rule("43724-707", CHOICE);
-	EXPECT_RECORDS(l, "a counter of -4: the next instruction is due", REC_IRE(xf_run_1));
+	EXPECT_IRE(l, "a counter of -4: the next instruction is due", xf_run_1);
 	/* -5 when due; 100 - 4; one NOP. */
 	report_eq(cb_counter(l, EV_IRE), 95, "its overrun is subtracted at the reload");
 	lwp_stop();
@@ -266,7 +266,7 @@ static void test_anywhere(struct lwp *l)
 	run_to_store_fault(l, PF_WRITE | PF_USER, RING_VA, (u64)xf_handler,
 			   "after XRSTOR it is tried again at any entry");
 	lwp_bring(l, RING_VA);
-	EXPECT_RECORDS(l, "and is stored", REC_IRE(xf_run_1));
+	EXPECT_IRE(l, "and is stored", xf_run_1);
 	lwp_stop();
 }
 

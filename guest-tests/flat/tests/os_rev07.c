@@ -74,7 +74,7 @@ static void test_pending(struct lwp *l)
 	lwp_put64(area + XSTATE_BV, BV_LWP);
 	xrstor_lwp();
 	lwp_resume(l);
-	EXPECT_RECORDS(l, "restored, it is stored", REC07_IRE(o07_1));
+	EXPECT_IRE(l, "restored, it is stored", o07_1);
 	lwp_run(l, o07_query);
 	report_eq(cb_counter(l, 1), 9, "and the counter is reloaded then");
 	lwp_stop();

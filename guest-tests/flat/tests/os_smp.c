@@ -76,7 +76,7 @@ static void test_pending(struct lwp *l)
 	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
 	smp_call(1, visit, l);
 	report(user_exited(&l->u), "the other processor runs the thread");
-	EXPECT_RECORDS(l, "and has stored the record of the first", REC_IRE(osm_1));
+	EXPECT_IRE(l, "and has stored the record of the first", osm_1);
 }
 
 static void test_many(struct lwp *l)

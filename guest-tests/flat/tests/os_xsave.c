@@ -150,7 +150,7 @@ static void test_pending(struct lwp *l)
 	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
 	xrstor_lwp();
 	lwp_resume(l);
-	EXPECT_RECORDS(l, "restored, it is stored", REC_IRE(xsv_run_1));
+	EXPECT_IRE(l, "restored, it is stored", xsv_run_1);
 	lwp_stop();
 }
 
@@ -180,7 +180,7 @@ static void test_ip_filter(struct lwp *l)
 		       (l->u.cr2 & PAGE_MASK) == CB_VA,
 	       "XRSTOR with an IP filter, block not there: #PF at the first instruction");
 	lwp_bring(l, CB_VA);
-	EXPECT_RECORDS(l, "with the block there the filter is as it was", REC_IRE(xsv_run_1));
+	EXPECT_IRE(l, "with the block there the filter is as it was", xsv_run_1);
 	lwp_stop();
 }
 

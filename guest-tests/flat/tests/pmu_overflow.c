@@ -125,8 +125,8 @@ static void test_both(struct lwp *l)
 	ok = seen[0] == (u64)pmo_lwp_first + 6 && seen[1] == (u64)pmo_lwp_first + 13 &&
 	     seen[2] == (u64)pmo_lwp_first + 20 && seen[3] == (u64)pmo_lwp_first + 27;
 	report(ok, "where they belong");
-	EXPECT_RECORDS(l, "LWP records each tenth, as if alone", REC_IRE(pmo_lwp_first + 9),
-		       REC_IRE(pmo_lwp_first + 19), REC_IRE(pmo_lwp_first + 29));
+	EXPECT_IRE(l, "LWP records each tenth, as if alone", pmo_lwp_first + 9, pmo_lwp_first + 19,
+		   pmo_lwp_first + 29);
 	report_eq(cb_counter(l, EV_IRE), 9, "and has 9 to go");
 }
 

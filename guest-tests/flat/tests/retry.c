@@ -56,13 +56,12 @@ static void test_store(struct lwp *l)
 	as_protect(l->cr3, RING_VA, PAGE_KERNEL_RW);
 	run_to_store_fault(l, READ_ONLY, RING_VA, (u64)rt_2, "ring in a kernel page: #PF with P");
 	lwp_bring(l, RING_VA);
-	EXPECT_RECORDS(l, "with the page there nothing is lost", REC_IRE(rt_1), REC_IRE(rt_2),
-		       REC_IRE(rt_3));
+	EXPECT_IRE(l, "with the page there nothing is lost", rt_1, rt_2, rt_3);
 
 	lwp_prepare(l, &every, rt_jump);
 	run_to_missing(l, RING_VA, (u64)rt_j2, "after a jump: rIP is its target");
 	lwp_bring(l, RING_VA);
-	EXPECT_RECORDS(l, "stored once", REC_IRE(rt_j1), REC_IRE(rt_j2));
+	EXPECT_IRE(l, "stored once", rt_j1, rt_j2);
 }
 
 static void test_block(struct lwp *l)
@@ -77,8 +76,7 @@ static void test_block(struct lwp *l)
 	run_to_store_fault(l, READ_ONLY, CB_VA, (u64)rt_2, "block read-only: #PF at the store");
 	report(ring_untouched(l, 0), "the record is not written either");
 	lwp_bring(l, CB_VA);
-	EXPECT_RECORDS(l, "with the page writable nothing is lost", REC_IRE(rt_1), REC_IRE(rt_2),
-		       REC_IRE(rt_3));
+	EXPECT_IRE(l, "with the page writable nothing is lost", rt_1, rt_2, rt_3);
 }
 
 /* A record in the last 16 bytes of one page and the first 16 of the next. */
@@ -122,7 +120,7 @@ static void test_handler(struct lwp *l)
 	l->u = saved;
 	run_to_store_fault(l, ABSENT, RING_VA, (u64)rt_2, "back at that rIP: tried again");
 	lwp_bring(l, RING_VA);
-	EXPECT_RECORDS(l, "stored once the page is there", REC_IRE(rt_1));
+	EXPECT_IRE(l, "stored once the page is there", rt_1);
 	lwp_run(l, rt_slwpcb);
 	/* Reloaded with 9 when gathered; three in the handler, two after. */
 	report_eq(cb_counter(l, EV_IRE), 4, "the handler was counted");
@@ -142,8 +140,7 @@ static void test_second_event(struct lwp *l)
 	run_to_store_fault(l, ABSENT, RING_VA, (u64)rt_h1,
 			   "another event becomes due in the handler: tried again there");
 	lwp_bring(l, RING_VA);
-	EXPECT_RECORDS(l, "the first record is stored first", REC_IRE(rt_1), REC_IRE(rt_h1),
-		       REC_IRE(rt_h1 + 1));
+	EXPECT_IRE(l, "the first record is stored first", rt_1, rt_h1, rt_h1 + 1);
 }
 
 /* Events that are due keep counting while the record waits, instruction by instruction. */
@@ -162,7 +159,7 @@ static void test_due(struct lwp *l)
 	lwp_run(l, rt_slwpcb);
 	/* 0 when gathered; one, then three in the handler. */
 	report_eq(cb_counter(l, EV_IRE), -4u & LWP_COUNTER_MASK, "the handler was counted");
-	EXPECT_RECORDS(l, "SLWPCB takes the next record", REC_IRE(rt_1), REC_IRE(rt_slwpcb));
+	EXPECT_IRE(l, "SLWPCB takes the next record", rt_1, rt_slwpcb);
 }
 
 /* LWP instructions try first thing, wherever they are. */

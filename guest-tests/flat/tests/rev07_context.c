@@ -50,13 +50,11 @@ static void test_address_spaces(struct lwp *a, struct lwp *b)
 	lwp_run(a, c07_run);
 	write_cr3(b->cr3);
 	lwp_run(b, c07_run);
-	EXPECT_RECORDS(b, "the second has its own records", REC07_IRE(c07_run_1),
-		       REC07_IRE(c07_run_2), REC07_IRE(c07_run_1), REC07_IRE(c07_run_2));
+	EXPECT_IRE(b, "the second has its own records", c07_run_1, c07_run_2, c07_run_1, c07_run_2);
 	lwp_stop();
 	write_cr3(a->cr3);
 	report_eq(lwp_touch(), CB_VA, "LWPMSR1 = 0 in the second leaves the first on");
-	EXPECT_RECORDS(a, "the first has its own records", REC07_IRE(c07_run_1),
-		       REC07_IRE(c07_run_2), REC07_IRE(c07_run_1), REC07_IRE(c07_run_2));
+	EXPECT_IRE(a, "the first has its own records", c07_run_1, c07_run_2, c07_run_1, c07_run_2);
 	lwp_stop();
 }
 
@@ -82,8 +80,7 @@ static void test_threads(struct lwp *a)
 	report_eq(lwp_get32(a->cb + SECOND + LWP_CB_HEAD), 4 * RECORD_SIZE,
 		  "the second thread has 4 records");
 	report_eq(lwp_get64(a->ring + 2 * PAGE_SIZE + 8), (u64)c07_run_1, "in its own ring");
-	EXPECT_RECORDS(a, "the first thread has 4", REC07_IRE(c07_run_1), REC07_IRE(c07_run_2),
-		       REC07_IRE(c07_run_1), REC07_IRE(c07_run_2));
+	EXPECT_IRE(a, "the first thread has 4", c07_run_1, c07_run_2, c07_run_1, c07_run_2);
 	wrmsr(MSR_FS_BASE, FS_ONE);
 	report_eq(lwp_touch(), CB_VA, "and is still on");
 	lwp_stop();
@@ -105,8 +102,8 @@ static void test_counts(struct lwp *a, struct lwp *b)
 		lwp_run(a, c07_run);
 		wrmsr(MSR_FS_BASE, 0);
 	}
-	EXPECT_RECORDS(a, "interval 3: what runs in between does not count", REC07_IRE(c07_run_1),
-		       REC07_IRE(c07_run_2), REC07_IRE(c07_run_1), REC07_IRE(c07_run_2));
+	EXPECT_IRE(a, "interval 3: what runs in between does not count", c07_run_1, c07_run_2,
+		   c07_run_1, c07_run_2);
 	lwp_stop();
 }
 
@@ -126,8 +123,7 @@ static void test_frozen(struct lwp *a, struct lwp *b)
 	lwp_resume(a);
 	lwp_run(a, c07_run);
 	/* The second NOP and the first of the next run make two. */
-	EXPECT_RECORDS(a, "back there it is stored, and the counter is reloaded",
-		       REC07_IRE(c07_run_1), REC07_IRE(c07_run_1));
+	EXPECT_IRE(a, "back there it is stored, and the counter is reloaded", c07_run_1, c07_run_1);
 	lwp_stop();
 }
 

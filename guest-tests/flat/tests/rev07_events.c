@@ -52,17 +52,14 @@ static void test_period(struct lwp *l)
 {
 	rule("2007-401 2007-416 2007-501 2007-502 2007-505 2007-702 2007-703", RECALLED);
 	run(l, 1, 1);
-	EXPECT_RECORDS(l, "interval 1: every instruction", REC07_IRE(e07_1), REC07_IRE(e07_2),
-		       REC07_IRE(e07_3), REC07_IRE(e07_4), REC07_IRE(e07_3), REC07_IRE(e07_4),
-		       REC07_IRE(e07_3), REC07_IRE(e07_4), REC07_IRE(e07_5));
+	EXPECT_IRE(l, "interval 1: every instruction", e07_1, e07_2, e07_3, e07_4, e07_3, e07_4,
+		   e07_3, e07_4, e07_5);
 	run(l, 2, 2);
-	EXPECT_RECORDS(l, "interval 2: every second", REC07_IRE(e07_2), REC07_IRE(e07_4),
-		       REC07_IRE(e07_4), REC07_IRE(e07_4));
+	EXPECT_IRE(l, "interval 2: every second", e07_2, e07_4, e07_4, e07_4);
 	run(l, 3, 1);
-	EXPECT_RECORDS(l, "counter 1: the first, then by the interval", REC07_IRE(e07_1),
-		       REC07_IRE(e07_4), REC07_IRE(e07_3));
+	EXPECT_IRE(l, "counter 1: the first, then by the interval", e07_1, e07_4, e07_3);
 	run(l, 7, 8);
-	EXPECT_RECORDS(l, "counter 8: the eighth", REC07_IRE(e07_4));
+	EXPECT_IRE(l, "counter 8: the eighth", e07_4);
 	run(l, 7, 10);
 	expect_no_records(l, "counter 10: none of nine");
 }
@@ -75,9 +72,9 @@ static void test_slots(struct lwp *l)
 
 	rule("2007-402 2007-403", RECALLED);
 	lwp_go(l, &duplicate, e07_seq);
-	EXPECT_RECORDS(l, "an event in two slots: the earliest counts", REC07_IRE(e07_2));
+	EXPECT_IRE(l, "an event in two slots: the earliest counts", e07_2);
 	lwp_go(l, &second, e07_seq);
-	EXPECT_RECORDS(l, "an event in the second slot", REC07_IRE(e07_2));
+	EXPECT_IRE(l, "an event in the second slot", e07_2);
 	rule("2007-404 2007-417", CERTAIN);
 	report_eq(cb_interval(l, 1), 1 | 9u << 26, "a slot of an unknown event is left as it was");
 }
@@ -114,9 +111,8 @@ static void test_freeze(struct lwp *l)
 
 	/* Branches wait at zero from s2 on, level with instructions at s4: never further below. */
 	lwp_go(l, &every, e07_sim);
-	EXPECT_RECORDS(l, "an event that waits stays at zero", REC07_IRE(e07_s1), REC07_IRE(e07_s2),
-		       REC07_IRE(e07_s3), REC07_IRE(e07_s4), REC07_IRE(e07_s5),
-		       REC07_IRE(e07_s5 + 1));
+	EXPECT_IRE(l, "an event that waits stays at zero", e07_s1, e07_s2, e07_s3, e07_s4, e07_s5,
+		   e07_s5 + 1);
 	report_eq(cb_counter(l, 2), 0, "and is flushed as zero");
 }
 
@@ -126,7 +122,7 @@ static void test_ring_base(struct lwp *l)
 
 	rule("2007-408", RECALLED);
 	lwp_go(l, &b, e07_seq);
-	EXPECT_RECORDS(l, "the low 5 bits of BufferBase are ignored", REC07_IRE(e07_1));
+	EXPECT_IRE(l, "the low 5 bits of BufferBase are ignored", e07_1);
 }
 
 LWP_TEST(rev07_events)

@@ -104,8 +104,7 @@ static void test_deferred_fault(struct lwp *l)
 	run_to_store_fault(l, PF_WRITE | PF_USER, CB_VA, (u64)m07_1, "#PF at CPL 3");
 	lwp_bring(l, CB_VA);
 	rule("2007-703", RECALLED);
-	EXPECT_RECORDS(l, "with the page there it counts from the first instruction",
-		       REC07_IRE(m07_1));
+	EXPECT_IRE(l, "with the page there it counts from the first instruction", m07_1);
 
 	lwp_prepare(l, &none, m07_start);
 	wrmsr(LWP_MSR_CBADDR, CB_VA);

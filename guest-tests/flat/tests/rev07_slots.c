@@ -20,8 +20,7 @@ LWP_TEST(rev07_slots)
 	rule("2007-110", CHOICE);
 	report_eq(cpuid(LWP_CPUID_LEAF, 0).b >> 16 & 0xff, 1, "CPUID announces one slot");
 	lwp_go(l, &ire, slot_code);
-	EXPECT_RECORDS(l, "instructions in it", REC07_IRE(slot_1), REC07_IRE(slot_2),
-		       REC07_IRE(slot_3));
+	EXPECT_IRE(l, "instructions in it", slot_1, slot_2, slot_3);
 	lwp_go(l, &bre, slot_code);
 	EXPECT_RECORDS(l, "branches in it, and nothing after it", REC07_BRE(slot_2, slot_3, true));
 	report_eq(cb_flags(l), 0x5, "Flags: Enabled BRE");

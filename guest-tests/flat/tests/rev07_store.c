@@ -77,8 +77,7 @@ static void test_fields(struct lwp *l)
 
 	rule("2007-409 2007-410 2007-415", CHOICE);
 	lwp_go(l, &outside, s07_one);
-	EXPECT_RECORDS(l, "a head at the end of the ring is 0", REC07_IRE(s07_o1),
-		       REC07_IRE(s07_o2), REC07_IRE(s07_o3));
+	EXPECT_IRE(l, "a head at the end of the ring is 0", s07_o1, s07_o2, s07_o3);
 	lwp_go(l, &between, s07_one);
 	expect_record(l, 3, (struct rec)REC07_IRE(s07_o1), "a head in slot 3 begins with slot 3");
 	expect_head(l, 5 * RECORD_SIZE, "a tail in slot 6: full before it");
@@ -127,7 +126,7 @@ static void test_frozen(struct lwp *l)
 	before = cb_missed(l);
 	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
 	lwp_run(l, s07_flush);
-	EXPECT_RECORDS(l, "then the record is stored", REC07_IRE(s07_o1));
+	EXPECT_IRE(l, "then the record is stored", s07_o1);
 	report_eq(cb_counter(l, 1), 10,
 		  "and the counter is the interval: nothing was counted at zero");
 	expect_missed(l, before, "nothing is missed");
@@ -141,8 +140,7 @@ static void test_gone(struct lwp *l)
 	l->u.r.rbx = CB_VA;
 	lwp_resume(l);
 	rule("2007-713", CHOICE);
-	EXPECT_RECORDS(l, "an EventId that has gone from its slot: none after the record",
-		       REC07_IRE(s07_g1));
+	EXPECT_IRE(l, "an EventId that has gone from its slot: none after the record", s07_g1);
 	report_eq(l->u.r.rax, CB_VA, "LWP is on all the same");
 }
 

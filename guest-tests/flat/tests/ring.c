@@ -159,8 +159,7 @@ static void test_interval(struct lwp *l)
 	l->u.r.rdi = CB_VA + cb_slot(EV_IRE);
 	lwp_resume(l);
 	rule("43724-420 43724-410", CHOICE);
-	EXPECT_RECORDS(l, "the interval becomes 3 after the first record", REC_IRE(ring_c2),
-		       REC_IRE(ring_c4), REC_IRE(ring_c8));
+	EXPECT_IRE(l, "the interval becomes 3 after the first record", ring_c2, ring_c4, ring_c8);
 }
 
 LWP_TEST(ring)

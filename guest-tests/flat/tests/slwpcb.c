@@ -83,7 +83,7 @@ static void test_flush(struct lwp *l)
 
 	lwp_go(l, &b, slwpcb_flush);
 	rule("43724-621 43724-710", RECALLED);
-	EXPECT_RECORDS(l, "a record that is due is in the ring", REC_IRE(slwpcb_flush_1));
+	EXPECT_IRE(l, "a record that is due is in the ring", slwpcb_flush_1);
 	report_eq(l->u.r.rcx, RECORD_SIZE, "and the head that the program reads is after it");
 }
 
@@ -121,7 +121,7 @@ static void test_ds_base(struct lwp *l)
 	rule("43724-622", CERTAIN);
 	report_eq(l->u.r.rbx, CB_VA - DS_BASE, "DS base: SLWPCB returns the effective address");
 	rule("43724-615", RECALLED);
-	EXPECT_RECORDS(l, "DS base: the ring is at BufferBase + DS base", REC_IRE(slwpcb32 + 5));
+	EXPECT_IRE(l, "DS base: the ring is at BufferBase + DS base", slwpcb32 + 5);
 	rule("43724-414", CERTAIN);
 	report_eq(lwp_get64(l->cb + LWP_CB_BASE), RING_VA - DS_BASE, "BufferBase is not rewritten");
 }

@@ -168,8 +168,7 @@ LWP_TEST(smm)
 	run(l, &far);
 	report_eq(cb_counter(l, EV_IRE), 46, "the program's four instructions are counted");
 	run(l, &every);
-	EXPECT_RECORDS(l, "each has one record", REC_IRE(smi_1), REC_IRE(smi_out), REC_IRE(smi_2),
-		       REC_IRE(smi_3), REC_IRE(smi_last));
+	EXPECT_IRE(l, "each has one record", smi_1, smi_out, smi_2, smi_3, smi_last);
 	if (pmu_present())
 		report_eq(pmu_stop(0), 2, "a counter of SMIs has both");
 }

@@ -211,7 +211,7 @@ static void test_pending(void)
 	report_eq(cb_head(&vm[1].l), 63 * RECORD_SIZE, "the other guest's profile is its own");
 	as_protect(m->l.cr3, RING_VA, PAGE_USER_RW);
 	report(run(m), "the ring is there again: the guest continues");
-	EXPECT_RECORDS(&m->l, "and the record is in it", REC_IRE(svm_ring_gone_0));
+	EXPECT_IRE(&m->l, "and the record is in it", svm_ring_gone_0);
 }
 
 /* The time stamp is that of the guest, as RDTSC reads it there (43724-217). */
