@@ -99,6 +99,24 @@ u32 cb_slot(u32 n)
 	return first + (n - 1) * LWP_CB_SLOT_SIZE;
 }
 
+struct block in_revision(struct block b)
+{
+	for (u32 i = 0; rev07() && i < 4 && b.event[i].id; i++) {
+		b.event[i].id--;
+		b.event[i].interval++;
+		b.event[i].counter++;
+	}
+	return b;
+}
+
+const struct block *every_insn(void)
+{
+	static const struct block b = { .event = { { EV_IRE, 0, 0 } } };
+	static const struct block b07 = { .event = { { EV07_IRE, 1, 1 } } };
+
+	return rev07() ? &b07 : &b;
+}
+
 static u32 tail_offset(void)
 {
 	return rev07() ? LWP07_CB_TAIL : LWP_CB_TAIL;
@@ -135,9 +153,18 @@ void block_write_at(struct lwp *l, u32 offset, const struct block *b)
 	}
 }
 
-USER_CODE("lwp_gate: user_exit\n"
+USER_CODE(".globl lwp_on, lwp_start, lwp_nop_1, lwp_nop_2, lwp_slwpcb\n"
+	  "lwp_gate: user_exit\n"
 	  "lwp_flush: llwpcb %rax\n"
 	  "llwpcb %rcx\n"
+	  "user_exit\n"
+	  "lwp_on: llwpcb %rax\n"
+	  "user_exit\n"
+	  "lwp_start: llwpcb %rax\n"
+	  "lwp_nop_1: nop\n"
+	  "lwp_nop_2: nop\n"
+	  "user_exit\n"
+	  "lwp_slwpcb: slwpcb %rbx\n"
 	  "user_exit\n");
 
 u64 lwp_touch(void)
@@ -205,6 +232,12 @@ void lwp_run(struct lwp *l, const char *code)
 {
 	l->u.r.rip = (u64)code;
 	lwp_resume(l);
+}
+
+u64 lwp_query(struct lwp *l)
+{
+	lwp_run(l, lwp_slwpcb);
+	return l->u.r.rbx;
 }
 
 void lwp_go(struct lwp *l, const struct block *b, const char *code)

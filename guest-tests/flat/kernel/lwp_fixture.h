@@ -70,6 +70,11 @@ struct block {
 	struct block_event event[4]; /* 43724: at the place of its EventId; 2007: in this order */
 };
 
+/* A block of 43724 in the revision of the run: in 2007 EventIds are one less, and EventInterval is the whole period. */
+struct block in_revision(struct block b);
+/* In the revision of the run: every instruction has a record. */
+const struct block *every_insn(void);
+
 /* A record as a test expects it: a field that is not named is zero. */
 struct rec {
 	u8 id, core;
@@ -159,6 +164,10 @@ void lwp_resume(struct lwp *l);
 void lwp_bring(struct lwp *l, u64 va);
 /* Run on at `code`. */
 void lwp_run(struct lwp *l, const char *code);
+/* What many tests run: LLWPCB of rax, alone or before two NOPs; the NOPs; SLWPCB into rbx. */
+extern char lwp_on[], lwp_start[], lwp_nop_1[], lwp_nop_2[], lwp_slwpcb[];
+/* Run on at SLWPCB; returns what it does. */
+u64 lwp_query(struct lwp *l);
 /* Become thread i of many, whose memory is at `area`, and begin with an EV_IRE of this interval at `code`. */
 void lwp_start_thread(struct lwp *l, u8 *area, u32 i, u32 interval, const char *code);
 /*

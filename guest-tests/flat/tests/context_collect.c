@@ -11,15 +11,6 @@
 
 #define WAIT 4u /* seconds; the machine has lwp-context-age=1 */
 
-extern char col_start[], col_1[], col_2[];
-
-USER_CODE("col_start: llwpcb %rax\n"
-	  "col_1: nop\n"
-	  "col_2: nop\n"
-	  "user_exit\n");
-
-static const struct block every = { .event = { { EV_IRE, 0, 0 } } };
-
 static void wait_seconds(u32 n)
 {
 	u8 now = cmos_read(0);
@@ -98,7 +89,7 @@ FLAT_TEST(context_collect)
 	for (u32 i = 0; i < LOSSES; i++) {
 		lwp_map(&losses[i].l, as_new());
 		write_cr3(losses[i].l.cr3);
-		lwp_go(&losses[i].l, &every, col_start);
+		lwp_go(&losses[i].l, every_insn(), lwp_start);
 		write_cr3(elsewhere);
 	}
 	/* For a moment only, nothing goes. */

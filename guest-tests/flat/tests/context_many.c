@@ -10,12 +10,6 @@
 #define THREADS 1500u
 #define OTHERS 3u
 
-extern char cmy_start[], cmy_1[];
-
-USER_CODE("cmy_start: llwpcb %rax\n"
-	  "cmy_1: nop\n"
-	  "user_exit\n");
-
 static u8 *area;
 
 static bool is_on(u32 i)
@@ -44,10 +38,10 @@ FLAT_TEST(context_many)
 
 	write_cr3(few.cr3);
 	for (u32 i = 0; i < OTHERS; i++)
-		lwp_start_thread(&few, area, THREADS - OTHERS + i, 1000, cmy_start);
+		lwp_start_thread(&few, area, THREADS - OTHERS + i, 1000, lwp_start);
 	write_cr3(many.cr3);
 	for (u32 i = 0; i < THREADS - OTHERS; i++)
-		lwp_start_thread(&many, area, i, 1000, cmy_start);
+		lwp_start_thread(&many, area, i, 1000, lwp_start);
 	report(is_on(THREADS - OTHERS - 1), "the newest context is there");
 	for (u32 i = 0; i < THREADS - OTHERS; i++) {
 		if (is_on(i))

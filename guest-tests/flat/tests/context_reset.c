@@ -13,18 +13,10 @@
 #define RESET_PORT 0xcf9
 #define RESET_FULL 0x06
 
-extern char crs_start[], crs_1[];
-
-USER_CODE("crs_start: llwpcb %rax\n"
-	  "crs_1: nop\n"
-	  "user_exit\n");
-
 struct kept {
 	u64 magic, cr3, cfg;
 	u8 cb[PAGE_SIZE], ring[PAGE_SIZE];
 };
-
-static const struct block every = { .event = { { EV_IRE, 0, 0 } } };
 
 /* The thread's context waits for it. */
 static void switch_away(void)
@@ -39,7 +31,7 @@ static void switch_away(void)
 
 static void before(struct lwp *l, struct kept *kept)
 {
-	lwp_go(l, &every, crs_start);
+	lwp_go(l, every_insn(), lwp_start);
 	if (rdmsr(LWP_MSR_CBADDR) != CB_VA)
 		bail("LWP did not continue");
 	kept->cr3 = l->cr3;
@@ -65,9 +57,9 @@ static void after(struct lwp *l, struct kept *kept)
 	memcpy(l->ring, kept->ring, PAGE_SIZE);
 	write_cr3(l->cr3);
 	report_eq(lwp_touch(), 0, "no context is found although its memory is intact");
-	user_init64(&l->u, (u64)crs_1, STACK_TOP);
+	user_init64(&l->u, (u64)lwp_nop_1, STACK_TOP);
 	lwp_resume(l);
-	expect_head(l, RECORD_SIZE, "nothing is recorded");
+	expect_head(l, 2 * RECORD_SIZE, "nothing is recorded");
 }
 
 /* `os` contexts: the reset leaves nothing that the last system has enabled. */

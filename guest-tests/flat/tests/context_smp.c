@@ -10,14 +10,9 @@
 
 #define ROUNDS 200u
 
-extern char csm_start[], csm_1[], csm_2[], csm_spin[], csm32_start[], csm32_1[], csm32_spin[];
+extern char csm_spin[], csm32_start[], csm32_1[], csm32_spin[];
 
-USER_CODE("csm_start: llwpcb %rax\n"
-	  "user_exit\n"
-	  "csm_1: nop\n"
-	  "csm_2: nop\n"
-	  "user_exit\n"
-	  ".code32\n"
+USER_CODE(".code32\n"
 	  "csm32_start: llwpcb %eax\n"
 	  "user_exit\n"
 	  "csm32_1: nop\n"
@@ -58,21 +53,21 @@ static void visit(void *arg)
 
 static void test_move(struct lwp *l)
 {
-	static const struct block every = { .event = { { EV_IRE, 0, 0 } } };
-	struct visit v = { l, csm_1, 0 };
-	struct rec on_1[2] = { REC_IRE(csm_1), REC_IRE(csm_2) };
+	struct visit v = { l, lwp_nop_1, 0 };
+	struct rec on_1[2] = { REC_IRE(lwp_nop_1), REC_IRE(lwp_nop_2) };
 
 	on_1[0].core = on_1[1].core = 1;
 	write_cr3(l->cr3);
-	lwp_go(l, &every, csm_start);
+	lwp_go(l, every_insn(), lwp_on);
 	write_cr3(elsewhere);
 	visit(&v);
 	smp_call(1, visit, &v);
 	report_eq(v.cbaddr, CB_VA, "a parked context is found on another processor");
 	visit(&v);
 	report_eq(v.cbaddr, CB_VA, "and comes back");
-	EXPECT_RECORDS(l, "records continue; CoreId is that of the processor", REC_IRE(csm_1),
-		       REC_IRE(csm_2), on_1[0], on_1[1], REC_IRE(csm_1), REC_IRE(csm_2));
+	EXPECT_RECORDS(l, "records continue; CoreId is that of the processor", REC_IRE(lwp_nop_1),
+		       REC_IRE(lwp_nop_2), on_1[0], on_1[1], REC_IRE(lwp_nop_1),
+		       REC_IRE(lwp_nop_2));
 
 	/* Not parked: processor 0 stays in the address space, in its kernel. */
 	write_cr3(l->cr3);
@@ -102,14 +97,13 @@ static void visit_32(void *arg)
  */
 static void test_idle(struct lwp *l)
 {
-	static const struct block every = { .event = { { EV_IRE, 0, 0 } } };
 	struct visit v = { l, csm32_1, 0 };
 	u64 per_cpu = rdmsr(MSR_KERNEL_GS_BASE);
 
 	/* As in a kernel that has executed SWAPGS. */
 	wrmsr(MSR_KERNEL_GS_BASE, rdmsr(MSR_GS_BASE));
 	write_cr3(l->cr3);
-	lwp_go32(l, &every, csm32_start);
+	lwp_go32(l, every_insn(), csm32_start);
 	smp_call(1, visit_32, &v);
 	expect_head(l, 2 * RECORD_SIZE, "32-bit code: two records on the other processor");
 	lwp_run(l, csm32_1);
@@ -125,11 +119,11 @@ static void test_idle(struct lwp *l)
 static void test_many(struct lwp *l)
 {
 	static const struct block third = { .event = { { EV_IRE, 2, 2 } } };
-	struct visit v = { l, csm_1, 0 };
+	struct visit v = { l, lwp_nop_1, 0 };
 	u32 cpu;
 
 	write_cr3(l->cr3);
-	lwp_go(l, &third, csm_start);
+	lwp_go(l, &third, lwp_on);
 	write_cr3(elsewhere);
 	for (u32 i = 0; i < ROUNDS; i++) {
 		cpu = i % smp_count();
@@ -154,7 +148,7 @@ static void test_kick(struct lwp *l)
 	volatile u32 *flag = (volatile u32 *)l->data;
 
 	write_cr3(l->cr3);
-	lwp_go(l, &quiet, csm_start);
+	lwp_go(l, &quiet, lwp_on);
 	write_cr3(elsewhere);
 	*flag = 0;
 	smp_run(1, visit, &v);

@@ -7,19 +7,12 @@
 #include "test.h"
 #include "x86.h"
 
-extern char ver_start[], ver_1[], ver_2[], ver_more[], ver_slwpcb[];
+extern char ver_slwpcb[];
 
-USER_CODE("ver_start: llwpcb %rax\n"
-	  "ver_1: nop\n"
-	  "ver_2: nop\n"
-	  "user_exit\n"
-	  "ver_more: nop\n"
-	  "user_exit\n"
-	  "ver_slwpcb: mov %rbx, (%rcx)\n"
+USER_CODE("ver_slwpcb: mov %rbx, (%rcx)\n"
 	  "slwpcb %rax\n"
 	  "user_exit\n");
 
-static const struct block every = { .event = { { EV_IRE, 0, 0 } } };
 static u64 elsewhere;
 
 #define TABLE_VA (USER_BASE + 0x80000) /* a page table, as user memory */
@@ -27,7 +20,7 @@ static u64 elsewhere;
 /* Two records, then away from the address space. */
 static void start(struct lwp *l)
 {
-	lwp_go(l, &every, ver_start);
+	lwp_go(l, every_insn(), lwp_start);
 	write_cr3(elsewhere);
 }
 
@@ -38,7 +31,7 @@ static void expect_dropped(struct lwp *l, const char *what)
 
 	write_cr3(l->cr3);
 	report_eq(lwp_touch(), 0, "%s: the context goes", what);
-	lwp_run(l, ver_more);
+	lwp_run(l, lwp_nop_2);
 	report(cb_head(l) == head && ring_untouched(l, 2), "%s: nothing is written", what);
 	lwp_stop();
 }
@@ -47,8 +40,8 @@ static void expect_kept(struct lwp *l, const char *what)
 {
 	write_cr3(l->cr3);
 	report_eq(lwp_touch(), CB_VA, "%s: the context is found", what);
-	lwp_run(l, ver_more);
-	expect_record(l, 2, (struct rec)REC_IRE(ver_more), "%s: and continues", what);
+	lwp_run(l, lwp_nop_2);
+	expect_record(l, 2, (struct rec)REC_IRE(lwp_nop_2), "%s: and continues", what);
 	lwp_stop();
 }
 
@@ -90,7 +83,7 @@ static void test_unreadable(struct lwp *l)
 	as_protect(l->cr3, CB_VA, PAGE_NONE);
 	write_cr3(l->cr3);
 	report_eq(lwp_touch(), 0, "block not there: LWP is off");
-	l->u.r.rip = (u64)ver_more;
+	l->u.r.rip = (u64)lwp_nop_2;
 	user_run(&l->u);
 	report(user_exited(&l->u), "block not there: user code runs without a fault");
 	write_cr3(elsewhere);
@@ -117,8 +110,8 @@ static void test_readable_again(struct lwp *l)
 	report_eq(lwp_touch(), 0, "block not there: LWP is off");
 	as_protect(l->cr3, CB_VA, PAGE_USER_RW);
 	report_eq(lwp_touch(), CB_VA, "block there when the program runs again");
-	lwp_run(l, ver_more);
-	expect_record(l, 2, (struct rec)REC_IRE(ver_more), "and the context continues");
+	lwp_run(l, lwp_nop_2);
+	expect_record(l, 2, (struct rec)REC_IRE(lwp_nop_2), "and the context continues");
 	lwp_stop();
 
 	/* The program itself puts the entry back. */
@@ -157,8 +150,8 @@ static void test_pending(struct lwp *l)
 	start(l);
 	write_cr3(l->cr3);
 	lwp_touch();
-	l->u.r.rip = (u64)ver_more;
-	run_to_missing(l, RING_VA + 2 * RECORD_SIZE, (u64)ver_more + 1, "a record is pending");
+	l->u.r.rip = (u64)lwp_nop_2;
+	run_to_missing(l, RING_VA + 2 * RECORD_SIZE, (u64)lwp_nop_2 + 1, "a record is pending");
 	write_cr3(elsewhere);
 	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
 	l->cb[9] ^= 0x40;

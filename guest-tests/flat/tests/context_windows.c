@@ -13,17 +13,6 @@
 #define GS_ONE 0x7ffde000ul
 #define GS_TWO 0x7ffdc000ul
 
-extern char win_start[], win_run[], win_run_1[], win_run_2[], win_query[];
-
-USER_CODE("win_start: llwpcb %rax\n"
-	  "user_exit\n"
-	  "win_run:\n"
-	  "win_run_1: nop\n"
-	  "win_run_2: nop\n"
-	  "user_exit\n"
-	  "win_query: slwpcb %rbx\n"
-	  "user_exit\n");
-
 static void swapgs(void)
 {
 	asm volatile("swapgs" : : : "memory");
@@ -51,35 +40,34 @@ static void run(struct lwp *l, const char *code)
 
 static u64 query(struct lwp *l)
 {
-	run(l, win_query);
+	run(l, lwp_slwpcb);
 	return l->u.r.rbx;
 }
 
 static void test_threads(struct lwp *l)
 {
-	struct block one = { .event = { { EV_IRE, 0, 0 } } };
 	struct block two = { .base = SECOND_RING, .event = { { EV_IRE, 0, 0 } } };
 
 	switch_thread(GS_ONE);
-	lwp_prepare(l, &one, win_start);
+	lwp_prepare(l, every_insn(), lwp_on);
 	block_write_at(l, SECOND, &two);
-	run(l, win_start);
-	run(l, win_run);
+	run(l, lwp_on);
+	run(l, lwp_nop_1);
 	switch_thread(GS_TWO);
 	report_eq(query(l), 0, "another thread, known by its GS base alone: LWP is off there");
 	l->u.r.rax = CB_VA + SECOND;
-	run(l, win_start);
-	run(l, win_run);
-	run(l, win_run);
+	run(l, lwp_on);
+	run(l, lwp_nop_1);
+	run(l, lwp_nop_1);
 	switch_thread(GS_ONE);
-	run(l, win_run);
+	run(l, lwp_nop_1);
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "the first thread's LWP is on again");
 	switch_thread(GS_TWO);
 	report_eq(query(l), CB_VA + SECOND, "the second thread's too");
 	report_eq(lwp_get32(l->cb + SECOND + LWP_CB_HEAD), 5 * RECORD_SIZE,
 		  "the second thread has 5 records");
-	report_eq(lwp_get64(l->ring + 2 * PAGE_SIZE + 8), (u64)win_run_1, "in its own ring");
-	EXPECT_IRE(l, "the first thread has 4", win_run_1, win_run_2, win_run_1, win_run_2);
+	report_eq(lwp_get64(l->ring + 2 * PAGE_SIZE + 8), (u64)lwp_nop_1, "in its own ring");
+	EXPECT_IRE(l, "the first thread has 4", lwp_nop_1, lwp_nop_2, lwp_nop_1, lwp_nop_2);
 }
 
 /* Switches in the kernel that end with the same thread change nothing, and neither does SWAPGS. */
@@ -89,10 +77,10 @@ static void test_counts(struct lwp *l)
 
 	switch_thread(GS_ONE);
 	lwp_stop();
-	lwp_prepare(l, &third, win_start);
-	run(l, win_start);
+	lwp_prepare(l, &third, lwp_on);
+	run(l, lwp_on);
 	for (u32 i = 0; i < 6; i++) {
-		run(l, win_run);
+		run(l, lwp_nop_1);
 		swapgs();
 		swapgs();
 		if (i & 1)
@@ -100,7 +88,7 @@ static void test_counts(struct lwp *l)
 		switch_thread(GS_ONE);
 	}
 	EXPECT_IRE(l, "12 instructions, interval 2, a switch away and back after every fourth",
-		   win_run_1, win_run_2, win_run_1, win_run_2);
+		   lwp_nop_1, lwp_nop_2, lwp_nop_1, lwp_nop_2);
 }
 
 /*
@@ -112,7 +100,7 @@ static void test_gs_itself(struct lwp *l)
 	switch_thread(GS_ONE);
 	report_eq(query(l), CB_VA, "the first thread's LWP is on");
 	wrmsr(MSR_GS_BASE, GS_TWO);
-	lwp_run(l, win_query);
+	lwp_run(l, lwp_slwpcb);
 	report_eq(l->u.r.rbx, 0, "without SWAPGS another thread runs, which has no LWP");
 	wrmsr(MSR_GS_BASE, KERNEL_GS);
 	report_eq(query(l), CB_VA, "and with SWAPGS the first");

@@ -11,29 +11,18 @@
 #define FAR_RING (FAR + 0x10000)
 #define NON_CANONICAL 0x0100000000000000ul
 
-extern char l57_start[], l57_run[], l57_1[], l57_2[], l57_query[];
-
-USER_CODE("l57_start: llwpcb %rax\n"
-	  "user_exit\n"
-	  "l57_run:\n"
-	  "l57_1: nop\n"
-	  "l57_2: nop\n"
-	  "user_exit\n"
-	  "l57_query: slwpcb %rbx\n"
-	  "user_exit\n");
-
 static void prepare(struct lwp *l, u64 block, u64 ring)
 {
 	struct block b = { .base = ring, .event = { { EV_IRE, 0, 0 } } };
 
-	lwp_prepare(l, &b, l57_start);
+	lwp_prepare(l, &b, lwp_on);
 	l->u.r.rax = block;
 }
 
 static void expect_gp(struct lwp *l, u64 block, u64 ring, const char *what)
 {
 	prepare(l, block, ring);
-	run_to_fault(l, VEC_GP, 0, (u64)l57_start, what);
+	run_to_fault(l, VEC_GP, 0, (u64)lwp_on, what);
 }
 
 LWP_TEST(la57)
@@ -45,15 +34,14 @@ LWP_TEST(la57)
 	prepare(l, FAR, FAR_RING);
 	lwp_resume(l);
 	report_eq(rdmsr(LWP_MSR_CBADDR), FAR, "a block beyond 48 bits");
-	lwp_run(l, l57_run);
+	lwp_run(l, lwp_nop_1);
 	rule("43724-612 43724-410", CHOICE);
-	EXPECT_IRE(l, "a ring beyond 48 bits", l57_1, l57_2);
-	lwp_run(l, l57_query);
+	EXPECT_IRE(l, "a ring beyond 48 bits", lwp_nop_1, lwp_nop_2);
 	rule("43724-622", CERTAIN);
-	report_eq(l->u.r.rbx, FAR, "SLWPCB returns the whole address");
+	report_eq(lwp_query(l), FAR, "SLWPCB returns the whole address");
 	rule("43724-815", CHOICE);
-	l->u.r.rip = (u64)l57_run;
-	run_to_missing(l, FAR_RING + 3 * RECORD_SIZE, (u64)l57_2,
+	l->u.r.rip = (u64)lwp_nop_1;
+	run_to_missing(l, FAR_RING + 3 * RECORD_SIZE, (u64)lwp_nop_2,
 		       "a missing ring: CR2 is the whole address");
 	as_protect(l->cr3, FAR_RING, PAGE_USER_RW);
 	rule("43724-902", CHOICE);

@@ -16,20 +16,9 @@
 #define COMPACT 0x8000000000000000ul
 #define LEAST (-0x2000000) /* a counter of 26 bits */
 
-extern char xf_start[], xf_run[], xf_run_1[], xf_run_2[], xf_query[], xf32[], xf32_back[],
-	xf_handler[];
+extern char xf32[], xf32_back[], xf_handler[];
 
-USER_CODE("xf_start: llwpcb %rax\n"
-	  "nop\n"
-	  "nop\n"
-	  "user_exit\n"
-	  "xf_run:\n"
-	  "xf_run_1: nop\n"
-	  "xf_run_2: nop\n"
-	  "user_exit\n"
-	  "xf_handler: nop\n"
-	  "user_exit\n"
-	  "xf_query: slwpcb %rbx\n"
+USER_CODE("xf_handler: nop\n"
 	  "user_exit\n"
 	  ".code32\n"
 	  "xf32: xor %eax, %eax\n"
@@ -65,7 +54,7 @@ static u64 xgetbv(u32 index)
 static void go(struct lwp *l, const struct block *b)
 {
 	clear_area();
-	lwp_go(l, b, xf_start);
+	lwp_go(l, b, lwp_start);
 }
 
 /* Restores the area, whose component is to be taken. */
@@ -102,7 +91,7 @@ static void test_code32(struct lwp *l)
 	rule("43724-302 43724-307", RECALLED);
 	report_eq(lwp_get64(l->data + XSTATE_BV), 0,
 		  "32-bit form, LWP off: XSTATE_BV[62] is clear");
-	lwp_go(l, &plain, xf_start);
+	lwp_go(l, &plain, lwp_start);
 	user_init32(&l->u, (u32)(u64)xf32, STACK_TOP);
 	l->u.r.rdi = DATA_VA;
 	lwp_resume(l);
@@ -128,7 +117,7 @@ static void test_rfbm(struct lwp *l)
 	report(all(lwp, 128, FILL), "and the component");
 	report_eq(xrstor(BV_SSE), NO_FAULT, "XRSTOR without bit 62");
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "leaves LWP on");
-	lwp_run(l, xf_query);
+	lwp_run(l, lwp_slwpcb);
 	rule("43724-712", CHOICE);
 	report_eq(cb_counter(l, EV_IRE), 48, "with its counter");
 
@@ -173,8 +162,7 @@ static void test_faults(struct lwp *l)
 	report_eq(xsave(BV_LWP), FAULT(VEC_NM, 0), "CR0.TS: XSAVE raises #NM");
 	report_eq(xsaveopt(BV_LWP), FAULT(VEC_NM, 0), "XSAVEOPT too");
 	report_eq(xrstor(BV_LWP), FAULT(VEC_NM, 0), "XRSTOR too");
-	lwp_run(l, xf_query);
-	report_eq(l->u.r.rbx, CB_VA, "SLWPCB does not");
+	report_eq(lwp_query(l), CB_VA, "SLWPCB does not");
 	write_cr0(read_cr0() & ~CR0_TS);
 	lwp_stop();
 }
@@ -189,13 +177,13 @@ static void test_osxsave(struct lwp *l)
 	rule("43724-301", CHOICE);
 	report_eq(xsave(BV_LWP), FAULT(VEC_UD, 0), "CR4.OSXSAVE = 0: XSAVE raises #UD");
 	report_eq(cpuid(LWP_CPUID_LEAF, 0).a, 0, "8000_001C EAX is 0");
-	user_init64(&u, (u64)xf_query, STACK_TOP);
+	user_init64(&u, (u64)lwp_slwpcb, STACK_TOP);
 	user_run(&u);
 	report_eq(u.r.vector, VEC_UD, "SLWPCB raises #UD");
-	lwp_run(l, xf_run);
+	lwp_run(l, lwp_nop_1);
 	write_cr4(read_cr4() | CR4_OSXSAVE);
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "set again, the state is there");
-	lwp_run(l, xf_query);
+	lwp_run(l, lwp_slwpcb);
 	report_eq(cb_counter(l, EV_IRE), 48, "and nothing was counted meanwhile");
 	lwp_stop();
 }
@@ -204,7 +192,7 @@ static void test_address_alone(struct lwp *l)
 {
 	static const struct block b = { .event = { { EV_IRE, 100, 0 } } };
 
-	lwp_prepare(l, &b, xf_run);
+	lwp_prepare(l, &b, lwp_nop_1);
 	clear_area();
 	memset(lwp, 0, 128);
 	lwp_put64(lwp, CB_VA);
@@ -213,10 +201,10 @@ static void test_address_alone(struct lwp *l)
 	rule("43724-311", CHOICE);
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA,
 		  "XRSTOR of a block address alone: no access at CPL 0");
-	run_to_store_fault(l, PF_WRITE | PF_USER, CB_VA, (u64)xf_run_1,
+	run_to_store_fault(l, PF_WRITE | PF_USER, CB_VA, (u64)lwp_nop_1,
 			   "the block is loaded before the first instruction at CPL 3: #PF");
 	lwp_bring(l, CB_VA);
-	EXPECT_IRE(l, "with the block there it counts from that one on", xf_run_1);
+	EXPECT_IRE(l, "with the block there it counts from that one on", lwp_nop_1);
 	lwp_stop();
 }
 
@@ -229,19 +217,19 @@ static void test_negative(struct lwp *l)
 	xsave(BV_LWP);
 	lwp_put32(lwp + COUNTER_2, (u32)-4);
 	restore();
-	lwp_run(l, xf_run);
-	lwp_run(l, xf_query);
+	lwp_run(l, lwp_nop_1);
+	lwp_run(l, lwp_slwpcb);
 	rule("43724-707", CHOICE);
-	EXPECT_IRE(l, "a counter of -4: the next instruction is due", xf_run_1);
+	EXPECT_IRE(l, "a counter of -4: the next instruction is due", lwp_nop_1);
 	/* -5 when due; 100 - 4; one NOP. */
 	report_eq(cb_counter(l, EV_IRE), 95, "its overrun is subtracted at the reload");
 	lwp_stop();
 
 	lwp_put32(lwp + COUNTER_2, (u32)LEAST);
 	restore();
-	l->u.r.rip = (u64)xf_run;
+	l->u.r.rip = (u64)lwp_nop_1;
 	rule("43724-705", CHOICE);
-	run_to_missing(l, CB_VA, (u64)xf_run_2,
+	run_to_missing(l, CB_VA, (u64)lwp_nop_2,
 		       "the least counter: due at once, and the block is missing");
 	lwp_run(l, xf_handler);
 	xsave(BV_LWP);
@@ -256,9 +244,9 @@ static void test_anywhere(struct lwp *l)
 	static const struct block tenth = { .event = { { EV_IRE, 9, 2 } } };
 
 	go(l, &tenth);
-	l->u.r.rip = (u64)xf_run;
+	l->u.r.rip = (u64)lwp_nop_1;
 	rule("43724-825", CHOICE);
-	run_to_missing(l, RING_VA, (u64)xf_run_2, "a record is pending");
+	run_to_missing(l, RING_VA, (u64)lwp_nop_2, "a record is pending");
 	xsave(BV_LWP);
 	lwp_stop();
 	restore();
@@ -266,7 +254,7 @@ static void test_anywhere(struct lwp *l)
 	run_to_store_fault(l, PF_WRITE | PF_USER, RING_VA, (u64)xf_handler,
 			   "after XRSTOR it is tried again at any entry");
 	lwp_bring(l, RING_VA);
-	EXPECT_IRE(l, "and is stored", xf_run_1);
+	EXPECT_IRE(l, "and is stored", lwp_nop_1);
 	lwp_stop();
 }
 

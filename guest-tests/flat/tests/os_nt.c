@@ -11,15 +11,11 @@
 #define ALLOWED (BV_LWP | 0x9ff) /* XSTATE_MASK_ALLOWED */
 #define PERSISTENT (BV_LWP | 1ul << 4) /* XSTATE_MASK_PERSISTENT */
 
-extern char nt_start[], nt_run[], nt_val[], nt_ins[], nt_flush[];
+extern char nt_run[], nt_val[], nt_ins[];
 
-USER_CODE("nt_start: llwpcb %rax\n"
-	  "user_exit\n"
-	  "nt_run:\n"
+USER_CODE("nt_run:\n"
 	  "nt_val: lwpval $7, %ecx, %rax\n"
 	  "nt_ins: lwpins $7, %ecx, %rax\n"
-	  "user_exit\n"
-	  "nt_flush: slwpcb %rbx\n"
 	  "user_exit\n");
 
 /* Of two threads, of one that never uses LWP, and initial values. */
@@ -43,7 +39,7 @@ static void expect_own(struct lwp *l, u64 cfg, u32 thread, u32 turns)
 	struct rec r = { .flags = 7, .data1 = thread, .data2 = CB_VA + thread * SECOND };
 	u32 each = cfg ? 2 : 1, first = thread * (SECOND_RING - RING_VA) / RECORD_SIZE;
 
-	run(l, thread, nt_flush);
+	run(l, thread, lwp_slwpcb);
 	report_eq(l->u.r.rbx, r.data2, "LWP_CFG %lx: thread %u is on", cfg, thread);
 	report_eq(lwp_get32(l->cb + thread * SECOND + LWP_CB_HEAD), turns * each * RECORD_SIZE,
 		  "and its records");
@@ -60,16 +56,16 @@ static void profile(struct lwp *l, u64 cfg)
 
 	wrmsr(LWP_MSR_CFG, cfg);
 	memset(areas, 0, sizeof(areas));
-	lwp_prepare(l, &b, nt_start);
+	lwp_prepare(l, &b, lwp_on);
 	b.base = SECOND_RING;
 	block_write_at(l, SECOND, &b);
-	run(l, 0, nt_start);
-	run(l, 1, nt_start);
+	run(l, 0, lwp_on);
+	run(l, 1, lwp_on);
 	for (u32 i = 0; i < 9; i++)
 		run(l, i % 3 > 0, nt_run);
 	expect_own(l, cfg, 0, 3);
 	expect_own(l, cfg, 1, 6);
-	run(l, 2, nt_flush);
+	run(l, 2, lwp_slwpcb);
 	report_eq(l->u.r.rbx, 0, "a thread that has never used LWP has none");
 }
 

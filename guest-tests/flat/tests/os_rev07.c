@@ -13,16 +13,10 @@
 #define AREA_CFG (VMCB_AREA + 96)
 #define AREA_REVISION (VMCB_AREA + 108)
 
-extern char o07_start[], o07_run[], o07_1[], o07_query[], o07_guest[];
+extern char o07_start[], o07_guest[];
 
 USER_CODE("o07_start: llwpcb %rax\n"
 	  "nop\n"
-	  "user_exit\n"
-	  "o07_run:\n"
-	  "o07_1: nop\n"
-	  "nop\n"
-	  "user_exit\n"
-	  "o07_query: slwpcb %rax\n"
 	  "user_exit\n"
 	  "o07_guest: llwpcb %rax\n"
 	  "nop\n"
@@ -45,13 +39,11 @@ static void test_xsave(struct lwp *l)
 	report_eq(lwp_get32(lwp + 68), 7, "EventCounter2 is that of EventId 2");
 	lwp_put64(area + XSTATE_BV, 0);
 	xrstor_lwp();
-	lwp_run(l, o07_query);
-	report_eq(l->u.r.rax, 0, "XRSTOR with XSTATE_BV[62] = 0 turns LWP off");
+	report_eq(lwp_query(l), 0, "XRSTOR with XSTATE_BV[62] = 0 turns LWP off");
 	lwp_put64(area + XSTATE_BV, BV_LWP);
 	xrstor_lwp();
-	lwp_run(l, o07_run);
-	lwp_run(l, o07_query);
-	report_eq(l->u.r.rax, CB_VA, "XRSTOR of the area turns it on");
+	lwp_run(l, lwp_nop_1);
+	report_eq(lwp_query(l), CB_VA, "XRSTOR of the area turns it on");
 	report_eq(cb_counter(l, 2), 47, "and the counter continues: 49, two NOPs");
 	lwp_stop();
 }
@@ -62,8 +54,8 @@ static void test_pending(struct lwp *l)
 	static const struct block b = { .event = { { EV07_IRE, 10, 2 } } };
 
 	lwp_go(l, &b, o07_start);
-	l->u.r.rip = (u64)o07_run;
-	run_to_missing(l, RING_VA, (u64)o07_1 + 1, "a record is pending");
+	l->u.r.rip = (u64)lwp_nop_1;
+	run_to_missing(l, RING_VA, (u64)lwp_nop_2, "a record is pending");
 	xsave_lwp();
 	report_eq(lwp[32], EV07_IRE, "SavedEventRecord has its EventId");
 	report_eq(lwp_get32(lwp + 64), 0, "its counter is frozen at 0");
@@ -74,8 +66,8 @@ static void test_pending(struct lwp *l)
 	lwp_put64(area + XSTATE_BV, BV_LWP);
 	xrstor_lwp();
 	lwp_resume(l);
-	EXPECT_IRE(l, "restored, it is stored", o07_1);
-	lwp_run(l, o07_query);
+	EXPECT_IRE(l, "restored, it is stored", lwp_nop_1);
+	lwp_run(l, lwp_slwpcb);
 	report_eq(cb_counter(l, 1), 9, "and the counter is reloaded then");
 	lwp_stop();
 }

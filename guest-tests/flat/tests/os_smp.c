@@ -11,15 +11,6 @@
 
 #define ROUNDS 100u
 
-extern char osm_start[], osm_run[], osm_1[], osm_2[];
-
-USER_CODE("osm_start: llwpcb %rax\n"
-	  "user_exit\n"
-	  "osm_run:\n"
-	  "osm_1: nop\n"
-	  "osm_2: nop\n"
-	  "user_exit\n");
-
 static u64 others_cbaddr;
 
 /* XSAVE, and the next thread has none. */
@@ -43,47 +34,47 @@ static void visit(void *arg)
 
 	others_cbaddr = rdmsr(LWP_MSR_CBADDR);
 	xrstor_lwp();
-	l->u.r.rip = (u64)osm_run;
+	l->u.r.rip = (u64)lwp_nop_1;
 	user_run(&l->u);
 	leave();
 }
 
 static void test_move(struct lwp *l)
 {
-	static const struct block every = { .event = { { EV_IRE, 0, 0 } } };
-	struct rec on_1[2] = { REC_IRE(osm_1), REC_IRE(osm_2) };
+	struct rec on_1[2] = { REC_IRE(lwp_nop_1), REC_IRE(lwp_nop_2) };
 
 	on_1[0].core = on_1[1].core = 1;
-	lwp_go(l, &every, osm_start);
+	lwp_go(l, every_insn(), lwp_on);
 	leave();
 	visit(l);
 	smp_call(1, visit, l);
 	report_eq(others_cbaddr, 0, "LWP of the other processor was off");
 	visit(l);
-	EXPECT_RECORDS(l, "records continue; CoreId is that of the processor", REC_IRE(osm_1),
-		       REC_IRE(osm_2), on_1[0], on_1[1], REC_IRE(osm_1), REC_IRE(osm_2));
+	EXPECT_RECORDS(l, "records continue; CoreId is that of the processor", REC_IRE(lwp_nop_1),
+		       REC_IRE(lwp_nop_2), on_1[0], on_1[1], REC_IRE(lwp_nop_1),
+		       REC_IRE(lwp_nop_2));
 }
 
 static void test_pending(struct lwp *l)
 {
 	static const struct block tenth = { .event = { { EV_IRE, 9, 0 } } };
 
-	lwp_go(l, &tenth, osm_start);
+	lwp_go(l, &tenth, lwp_on);
 	as_protect(l->cr3, RING_VA, PAGE_NONE);
 	leave();
 	visit(l);
-	expect_store_fault(l, PF_WRITE | PF_USER, RING_VA, (u64)osm_2, "a record is pending");
+	expect_store_fault(l, PF_WRITE | PF_USER, RING_VA, (u64)lwp_nop_2, "a record is pending");
 	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
 	smp_call(1, visit, l);
 	report(user_exited(&l->u), "the other processor runs the thread");
-	EXPECT_IRE(l, "and has stored the record of the first", osm_1);
+	EXPECT_IRE(l, "and has stored the record of the first", lwp_nop_1);
 }
 
 static void test_many(struct lwp *l)
 {
 	static const struct block third = { .event = { { EV_IRE, 2, 2 } } };
 
-	lwp_go(l, &third, osm_start);
+	lwp_go(l, &third, lwp_on);
 	leave();
 	for (u32 i = 0; i < ROUNDS; i++) {
 		if (i & 1)

@@ -8,19 +8,9 @@
 #include "x86.h"
 #include "xsave.h"
 
-extern char xsv_start[], xsv_run[], xsv_run_1[], xsv_query[], xsv_user[];
+extern char xsv_user[];
 
-USER_CODE("xsv_start: llwpcb %rax\n"
-	  "nop\n"
-	  "nop\n"
-	  "user_exit\n"
-	  "xsv_run:\n"
-	  "xsv_run_1: nop\n"
-	  "nop\n"
-	  "user_exit\n"
-	  "xsv_query: slwpcb %rbx\n"
-	  "user_exit\n"
-	  /* XSAVE by user code: rdi = area. */
+USER_CODE(/* XSAVE by user code: rdi = area. */
 	  "xsv_user: xor %eax, %eax\n"
 	  "mov $0x40000000, %edx\n"
 	  "xsave64 (%rdi)\n"
@@ -29,7 +19,7 @@ USER_CODE("xsv_start: llwpcb %rax\n"
 static void go(struct lwp *l, const struct block *b)
 {
 	clear_area();
-	lwp_go(l, b, xsv_start);
+	lwp_go(l, b, lwp_start);
 }
 
 static const struct block plain = { .random = 3,
@@ -93,7 +83,7 @@ static void test_switch(struct lwp *l)
 	rule("43724-308", RECALLED);
 	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "XRSTOR with XSTATE_BV[62] = 0 turns LWP off");
 	report_eq(cb_counter(l, EV_IRE), 50, "and flushes nothing");
-	lwp_run(l, xsv_run);
+	lwp_run(l, lwp_nop_1);
 	lwp_put64(area + XSTATE_BV, BV_LWP);
 	memset(lwp + 96, 0xff, 32);
 	xrstor_lwp();
@@ -101,10 +91,9 @@ static void test_switch(struct lwp *l)
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "XRSTOR of the area turns it on");
 	rule("43724-305", CHOICE);
 	report_eq(rdmsr(LWP_MSR_CFG), cfg, "LWP_CFG is not taken from bytes 96 and up");
-	lwp_run(l, xsv_run);
-	lwp_run(l, xsv_query);
+	lwp_run(l, lwp_nop_1);
 	rule("43724-901", CERTAIN);
-	report_eq(l->u.r.rbx, CB_VA, "SLWPCB gives the block");
+	report_eq(lwp_query(l), CB_VA, "SLWPCB gives the block");
 	rule("43724-712 43724-901", CHOICE);
 	report_eq(cb_counter(l, EV_IRE), 46, "the counter went on: 48, two NOPs");
 	rule("43724-704", CERTAIN);
@@ -140,17 +129,17 @@ static void test_pending(struct lwp *l)
 	static const struct block tenth = { .event = { { EV_IRE, 9, 2 } } };
 
 	go(l, &tenth);
-	l->u.r.rip = (u64)xsv_run;
+	l->u.r.rip = (u64)lwp_nop_1;
 	rule("43724-302 43724-815", CHOICE);
-	run_to_missing(l, RING_VA, (u64)xsv_run_1 + 1, "a record is pending");
+	run_to_missing(l, RING_VA, (u64)lwp_nop_2, "a record is pending");
 	xsave_lwp();
 	report_eq(lwp[32], EV_IRE, "SavedEventRecord has its EventId");
-	report_eq(lwp_get64(lwp + 32 + 8), (u64)xsv_run_1, "and its address");
+	report_eq(lwp_get64(lwp + 32 + 8), (u64)lwp_nop_1, "and its address");
 	lwp_stop();
 	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
 	xrstor_lwp();
 	lwp_resume(l);
-	EXPECT_IRE(l, "restored, it is stored", xsv_run_1);
+	EXPECT_IRE(l, "restored, it is stored", lwp_nop_1);
 	lwp_stop();
 }
 
@@ -161,26 +150,26 @@ static void test_pending(struct lwp *l)
 static void test_ip_filter(struct lwp *l)
 {
 	struct block b = { .filters = 1u << 31,
-			   .base_ip = (u64)xsv_run_1,
-			   .limit_ip = (u64)xsv_run_1,
+			   .base_ip = (u64)lwp_nop_1,
+			   .limit_ip = (u64)lwp_nop_1,
 			   .event = { { EV_IRE, 0, 0 } } };
 
 	if (report_lacks(!(cpuid(LWP_CPUID_LEAF, 0).c & LWP_ECX_IP_FILTERING),
 			 "8000_001C ECX[29] is clear", "IP filter after XRSTOR"))
 		return;
-	go(l, &b);
+	lwp_go(l, &b, lwp_on);
 	xsave_lwp();
 	lwp_stop();
 	xrstor_lwp();
 	as_protect(l->cr3, CB_VA, PAGE_NONE);
-	l->u.r.rip = (u64)xsv_run;
+	l->u.r.rip = (u64)lwp_nop_1;
 	user_run(&l->u);
 	rule("43724-310", CHOICE);
-	report(l->u.r.vector == VEC_PF && l->u.r.error & PF_USER && l->u.r.rip == (u64)xsv_run_1 &&
+	report(l->u.r.vector == VEC_PF && l->u.r.error & PF_USER && l->u.r.rip == (u64)lwp_nop_1 &&
 		       (l->u.cr2 & PAGE_MASK) == CB_VA,
 	       "XRSTOR with an IP filter, block not there: #PF at the first instruction");
 	lwp_bring(l, CB_VA);
-	EXPECT_IRE(l, "with the block there the filter is as it was", xsv_run_1);
+	EXPECT_IRE(l, "with the block there the filter is as it was", lwp_nop_1);
 	lwp_stop();
 }
 
