@@ -80,7 +80,6 @@ USER_CODE(/* rcx = 2, ZF = 0 */
 extern char far_end[];
 
 static const struct block branches = { .event = { { EV_BRE, 0, 0 } } };
-static const struct block all = { .event = { { EV_IRE, 0, 0 } } };
 
 static void far_pointer(struct lwp *l, const char *target, u16 selector)
 {
@@ -113,11 +112,11 @@ LWP_TEST(bre_forms)
 	prepare_far(l, &branches);
 	rule("43724-717", CHOICE);
 	expect_no_records(l, "far RET, IRET and far CALL within CPL 3 are no branches");
-	prepare_far(l, &all);
+	prepare_far(l, every_insn());
 	EXPECT_IRE(l, "they count as instructions", far_1, far_2, far_3, far_4, far_5, far_6, far_7,
 		   far_8, far_9, far_9 + 1, far_10);
 
-	lwp_prepare32(l, &all, mix_code);
+	lwp_prepare32(l, every_insn(), mix_code);
 	far_pointer(l, mix_4, USER_CS32);
 	lwp_resume(l);
 	report_eq(l->u.r.cs, USER_CS32, "back in 32-bit code");

@@ -71,7 +71,6 @@ static void translate_meanwhile(const void *like, u8 *held, void (*fn)(void *arg
 
 FLAT_TEST(code_apart)
 {
-	static const struct block b = { .event = { { EV_IRE, 0, 0 } } };
 	struct lwp l;
 	u8 *held;
 
@@ -83,7 +82,7 @@ FLAT_TEST(code_apart)
 			    "code is translated after a page walk");
 	held = (u8 *)phys_alloc(1, PAGE_SIZE);
 	as_map(l.cr3, HELD_VA, (u64)held, 1, PAGE_USER_RW);
-	lwp_prepare(&l, &b, apt_code);
+	lwp_prepare(&l, every_insn(), apt_code);
 	l.u.r.rdi = HELD_VA;
 	translate_meanwhile(l.ring, held, record_and_store, &l,
 			    "code is translated after the store of a record");

@@ -29,9 +29,9 @@ extern char dc_stride[], dc_stride_1[], dc_set[], dc_set_1[], dc_set_2[], dc_set
 	dc_stack_1[], dc_stack_2[], dc_rep[], dc_rep_1[], dc_rep_2[], dc_x87[], dc_x87_1[],
 	dc_x87_2[], dc_x87_3[], dc_due[], dc_due_1[], dc_due_2[], dc_period[], dc_period_1[],
 	dc_again[], dc_again_0[], dc_again_1[], dc_vector[], dc_vector_1[], dc_vector_2[],
-	dc_vector_3[], dc_vector_4[], dc_vector_5[], dc_vector_6[], dc_vector_7[], dc_flush[],
-	dc_bytes[], dc_bytes_1[], dc_odd[], dc_odd_1[], dc_readonly[], dc_readonly_1[],
-	dc_readonly_2[], dc_twice[], dc_device[], dc_device_1[], dc_own[], dc_own_1[], dc_own_2[];
+	dc_vector_3[], dc_vector_4[], dc_vector_5[], dc_vector_6[], dc_vector_7[], dc_bytes[],
+	dc_bytes_1[], dc_odd[], dc_odd_1[], dc_readonly[], dc_readonly_1[], dc_readonly_2[],
+	dc_twice[], dc_device[], dc_device_1[], dc_own[], dc_own_1[], dc_own_2[];
 
 USER_CODE(
 	"dc_stride: llwpcb %rax\n"
@@ -198,9 +198,6 @@ USER_CODE(
 	"dc_own_1: mov (%rsi), %edx\n"
 	"dc_own_2: mov (%rbp), %edx\n"
 	"slwpcb %rbx\n"
-	"user_exit\n"
-
-	"dc_flush: slwpcb %rbx\n"
 	"user_exit\n"
 
 	/* Eight lines of bytes. */
@@ -372,7 +369,7 @@ static u32 left_after_fault(struct lwp *l, const char *code)
 	lwp_prepare(l, &b, code);
 	l->u.r.rbp = DATA_VA + DATA_PAGES * PAGE_SIZE;
 	user_run(&l->u);
-	lwp_run(l, dc_flush);
+	lwp_run(l, lwp_slwpcb);
 	return cb_counter(l, rev07() ? 1 : EV_DME);
 }
 

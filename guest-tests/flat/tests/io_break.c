@@ -55,7 +55,6 @@ static void run(struct lwp *l, const struct block *b, const char *how)
 LWP_TEST(io_break)
 {
 	static const struct block far = { .event = { { EV_IRE, 100, 50 } } };
-	static const struct block every = { .event = { { EV_IRE, 0, 0 } } };
 	u64 dr7 = DR7_IO_0;
 
 	rule("43724-714 43724-410", CHOICE);
@@ -64,7 +63,7 @@ LWP_TEST(io_break)
 	run(l, &far, "no event due");
 	/* Two MOVs, STC, OUT, NOP, IN, NOP, REP OUTS, NOP. */
 	report_eq(cb_counter(l, EV_IRE), 41, "nine instructions are counted");
-	run(l, &every, "every instruction due");
+	run(l, every_insn(), "every instruction due");
 	EXPECT_IRE(l, "each has one record", iob_mov1, iob_mov2, iob_1, iob_out, iob_2, iob_in,
 		   iob_3, iob_rep, iob_4, iob_end);
 }

@@ -34,7 +34,6 @@ static void run(struct lwp *l, u32 interval, u32 counter)
 
 LWP_TEST(ire)
 {
-	static const struct block every = { .event = { { EV_IRE, 0, 0 } } };
 	static const struct block off = { 0 };
 
 	rule("43724-411 43724-616 43724-704", CERTAIN);
@@ -63,6 +62,6 @@ LWP_TEST(ire)
 	expect_no_records(l, "event 2 not in Flags: none");
 
 	rule("43724-704 43724-410", CHOICE);
-	lwp_go32(l, &every, ire32);
+	lwp_go32(l, every_insn(), ire32);
 	EXPECT_IRE(l, "32-bit code", ire32_1, ire32_2, ire32_3);
 }

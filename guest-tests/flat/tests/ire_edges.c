@@ -44,7 +44,6 @@ USER_CODE("edge_fault: llwpcb %rax\n"
 	  "slwpcb %rbx\n"
 	  "edge_loop_end: user_exit\n");
 
-static const struct block every = { .event = { { EV_IRE, 0, 0 } } };
 static volatile u32 irqs;
 
 static void count_irq(struct regs *r)
@@ -55,7 +54,7 @@ static void count_irq(struct regs *r)
 
 static void test_fault(struct lwp *l)
 {
-	lwp_prepare(l, &every, edge_fault);
+	lwp_prepare(l, every_insn(), edge_fault);
 	as_protect(l->cr3, DATA_VA, PAGE_NONE);
 	rule("43724-701 43724-410", CHOICE);
 	run_to_store_fault(l, PF_USER, DATA_VA, (u64)edge_f2, "a load faults");
@@ -63,7 +62,7 @@ static void test_fault(struct lwp *l)
 	lwp_bring(l, DATA_VA);
 	EXPECT_IRE(l, "restarted, it counts once", edge_f1, edge_f2, edge_f3);
 
-	lwp_prepare(l, &every, edge_ud);
+	lwp_prepare(l, every_insn(), edge_ud);
 	run_to_fault(l, VEC_UD, 0, (u64)edge_u2, "UD2");
 	l->u.r.rip += 2;
 	lwp_resume(l);
@@ -72,18 +71,18 @@ static void test_fault(struct lwp *l)
 
 static void test_syscall(struct lwp *l)
 {
-	lwp_prepare(l, &every, edge_sys);
+	lwp_prepare(l, every_insn(), edge_sys);
 	user_run(&l->u);
 	rule("43724-702 43724-410", CHOICE);
 	report_eq(l->u.r.vector, VEC_SYSCALL, "SYSCALL enters the kernel");
 	lwp_resume(l);
 	EXPECT_IRE(l, "SYSCALL and IRET are not counted", edge_s1, edge_s3, edge_s4);
-	lwp_prepare(l, &every, edge_sys);
+	lwp_prepare(l, every_insn(), edge_sys);
 	user_run(&l->u);
 	l->u.enter_by_sysret = true;
 	lwp_resume(l);
 	EXPECT_IRE(l, "SYSCALL and SYSRET are not counted", edge_s1, edge_s3, edge_s4);
-	lwp_prepare(l, &every, edge_int);
+	lwp_prepare(l, every_insn(), edge_int);
 	lwp_resume(l);
 	report_eq(l->u.r.rip, (u64)edge_i2 + 2, "INT n enters the kernel");
 	lwp_resume(l);

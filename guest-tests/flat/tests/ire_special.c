@@ -57,17 +57,15 @@ USER_CODE("rep_code: llwpcb %rax\n"
 	  "user_exit\n"
 	  ".code64\n");
 
-static const struct block every = { .event = { { EV_IRE, 0, 0 } } };
-
 static void test_rep(struct lwp *l)
 {
-	lwp_go(l, &every, rep_code);
+	lwp_go(l, every_insn(), rep_code);
 	rule("43724-714 43724-410", CHOICE);
 	EXPECT_IRE(l, "a REP string counts once, also with 0 iterations", rep_1, rep_2, rep_3,
 		   rep_4, rep_5, rep_6, rep_7, rep_8);
 
 	as_protect(l->cr3, DATA_VA + PAGE_SIZE, PAGE_NONE);
-	lwp_prepare(l, &every, rep_fault);
+	lwp_prepare(l, every_insn(), rep_fault);
 	run_to_store_fault(l, PF_WRITE | PF_USER, DATA_VA + PAGE_SIZE, (u64)rep_fault_3,
 			   "a REP string faults in its middle");
 	expect_head(l, 2 * RECORD_SIZE, "and is not counted yet");
@@ -78,7 +76,7 @@ static void test_rep(struct lwp *l)
 
 static void test_emulated(struct lwp *l)
 {
-	lwp_go(l, &every, emu_code);
+	lwp_go(l, every_insn(), emu_code);
 	rule("43724-713 43724-410", CHOICE);
 	EXPECT_IRE(l, "CPUID, RDTSC and PAUSE count once", emu_1, emu_2, emu_3, emu_4);
 }
@@ -94,7 +92,7 @@ static void test_shadow(struct lwp *l)
 	report_eq(l->u.r.rbx, 0, "nothing is stored in its shadow");
 	report_eq(l->u.r.rcx, RECORD_SIZE, "it is stored after it");
 	/* MOV SS is in the slot while the next one is due: that one waits for its next instruction. */
-	lwp_go(l, &every, ss_code);
+	lwp_go(l, every_insn(), ss_code);
 	EXPECT_IRE(l, "interval 0: the instruction in the shadow finds the slot taken", ss_1, ss_2,
 		   ss_4);
 	lwp_go32(l, &first, ss_pop);
@@ -108,7 +106,7 @@ static void test_step(struct lwp *l)
 {
 	u32 steps = 0;
 
-	lwp_prepare(l, &every, step_code);
+	lwp_prepare(l, every_insn(), step_code);
 	l->u.r.rflags |= RFLAGS_TF;
 	for (user_run(&l->u); l->u.r.vector == VEC_DB; user_run(&l->u))
 		steps++;

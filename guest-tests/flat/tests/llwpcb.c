@@ -9,8 +9,7 @@
 
 #define NON_CANONICAL 0x800000000000ul
 
-extern char ll_load[], ll_insn[], ll_load32[], ll_off[], ll_two[], ll_two_insn[], ll_query[],
-	ll_again[];
+extern char ll_load[], ll_insn[], ll_load32[], ll_off[], ll_two[], ll_two_insn[], ll_again[];
 
 USER_CODE("ll_load: stc\n"
 	  "ll_insn: llwpcb %rax\n"
@@ -38,19 +37,7 @@ USER_CODE("ll_load: stc\n"
 	  "llwpcb %rax\n"
 	  "nop\n"
 	  "slwpcb %rbx\n"
-	  "user_exit\n"
-	  "ll_query: slwpcb %rcx\n"
 	  "user_exit\n");
-
-/* What a user program sees: SLWPCB. */
-static u64 query(struct lwp *l)
-{
-	struct user u;
-
-	user_init64(&u, (u64)ll_query, STACK_TOP);
-	user_run(&u);
-	return u.r.rcx;
-}
 
 static void test_load(struct lwp *l)
 {
@@ -116,7 +103,7 @@ static void test_width(struct lwp *l)
 static void expect_gp(struct lwp *l, const char *what)
 {
 	run_to_fault(l, VEC_GP, 0, (u64)ll_insn, what);
-	report(!rdmsr(LWP_MSR_CBADDR) && !query(l), "and LWP is off");
+	report(!rdmsr(LWP_MSR_CBADDR) && !lwp_query(l), "and LWP is off");
 }
 
 static void test_gp(struct lwp *l)
@@ -207,7 +194,7 @@ static void test_replace(struct lwp *l)
 	rule("43724-614", RECALLED);
 	run_to_fault(l, VEC_GP, 0, (u64)ll_two_insn, "a new block that is refused: #GP(0)");
 	report_eq(cb_counter(l, EV_IRE), 48, "the old one is flushed");
-	report(!rdmsr(LWP_MSR_CBADDR) && !query(l), "and LWP is off");
+	report(!rdmsr(LWP_MSR_CBADDR) && !lwp_query(l), "and LWP is off");
 
 	prepare_two(l, &first, &second);
 	l->u.r.rbx = CB_VA + PAGE_SIZE;
@@ -247,7 +234,6 @@ static void test_flush_fault(struct lwp *l)
 static void test_masked(struct lwp *l)
 {
 	static const struct block b = { .event = { { EV_IRE, 0, 0 }, { EV_BRE, 9, 9 } } };
-	static const struct block ire = { .event = { { EV_IRE, 0, 0 } } };
 	u64 cfg = rdmsr(LWP_MSR_CFG);
 
 	wrmsr(LWP_MSR_CFG, 1u << EV_BRE);
@@ -255,7 +241,7 @@ static void test_masked(struct lwp *l)
 	rule("43724-404", CERTAIN);
 	report_eq(cb_flags(l), 1u << EV_BRE, "Flags are masked with LWP_CFG");
 	expect_no_records(l, "and what is masked does not count");
-	lwp_go(l, &ire, ll_load);
+	lwp_go(l, every_insn(), ll_load);
 	report_eq(cb_flags(l), 0, "no event is left");
 	rule("43724-618", CHOICE);
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "LWP is on all the same");

@@ -154,9 +154,7 @@ static void test_ring_fault(struct lwp *l)
 
 static void test_event(struct lwp *l)
 {
-	static const struct block every = { .event = { { EV_IRE, 0, 0 } } };
-
-	lwp_go(l, &every, ins_event);
+	lwp_go(l, every_insn(), ins_event);
 	rule("43724-628 43724-410", CHOICE);
 	EXPECT_RECORDS(l, "LWPINS counts as an instruction after its own record",
 		       { EV_INS, .flags = 9, .address = (u64)ins_event_1 }, REC_IRE(ins_event_1),

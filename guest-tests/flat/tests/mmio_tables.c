@@ -24,14 +24,9 @@
 #define HERE_FS 0x1000ul
 #define ELSEWHERE_FS 0x2000ul
 
-extern char mmt_on[], mmt_code[], mmt_guest[], mmt_find[], mmt_loop[];
+extern char mmt_guest[], mmt_find[], mmt_loop[];
 
-USER_CODE("mmt_on: llwpcb %rax\n"
-	  "user_exit\n"
-	  "mmt_code: nop\n"
-	  "nop\n"
-	  "user_exit\n"
-	  "mmt_guest: vmmcall\n"
+USER_CODE("mmt_guest: vmmcall\n"
 	  "mmt_find: llwpcb %rax\n"
 	  "mmt_loop: nop\n"
 	  "nop\n"
@@ -117,13 +112,13 @@ static void test_contexts(struct lwp *l)
 	u32 found = 0;
 
 	wrmsr(MSR_FS_BASE, HERE_FS);
-	load_far(l, EV_IRE, mmt_on);
+	load_far(l, EV_IRE, lwp_on);
 	smp_run(1, svm_present() ? vmexits : write_fs, NULL);
 	for (u32 i = 0; i < ROUNDS; i++) {
 		wrmsr(MSR_FS_BASE, ELSEWHERE_FS);
 		forget_far(l, l->cb);
 		wrmsr(MSR_FS_BASE, HERE_FS);
-		l->u.r.rip = (u64)mmt_code;
+		l->u.r.rip = (u64)lwp_nop_1;
 		let_it_run();
 		lwp_resume(l);
 		found += rdmsr(LWP_MSR_CBADDR) == FAR_VA;
@@ -138,8 +133,8 @@ static void test_rdmsr(struct lwp *l)
 {
 	u64 first, second;
 
-	load_far(l, EV07_IRE, mmt_on);
-	lwp_run(l, mmt_code);
+	load_far(l, EV07_IRE, lwp_on);
+	lwp_run(l, lwp_nop_1);
 	forget_far(l, l->cb);
 	first = rdmsr(LWP_MSR_CBADDR);
 	second = rdmsr(LWP_MSR_CBADDR);

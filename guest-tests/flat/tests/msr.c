@@ -11,16 +11,14 @@
 #define CFG_SOME 0x0000000cul
 #define CFG_IGNORED 0xffff000000000001ul
 
-extern char msr_user[], msr_user_end[], msr_more[], msr_flush[];
+extern char msr_user[], msr_user_end[], msr_more[];
 
 USER_CODE("msr_user: llwpcb %rax\n"
 	  "nop\n"
 	  "msr_user_end: user_exit\n"
 	  "msr_more: nop\n"
 	  "jmp 1f\n"
-	  "1: user_exit\n"
-	  "msr_flush: slwpcb %rbx\n"
-	  "user_exit\n");
+	  "1: user_exit\n");
 
 static bool os(void)
 {
@@ -113,7 +111,7 @@ static void test_bits(struct lwp *l)
 	lwp_run(l, msr_more);
 	wrmsr(LWP_MSR_CFG, CFG_SOME);
 	lwp_run(l, msr_more);
-	lwp_run(l, msr_flush);
+	lwp_run(l, lwp_slwpcb);
 	report_eq(cb_counter(l, EV_IRE), 47,
 		  "IRE is cleared and set: only the NOP and JMP after it count");
 	report_eq(cb_counter(l, EV_BRE), 48, "BRE counts all the time");
@@ -124,13 +122,13 @@ static void test_bits(struct lwp *l)
 	/* 46 after SLWPCB. */
 	wrmsr(LWP_MSR_CFG, 0);
 	lwp_run(l, msr_more);
-	user_init64(&u, (u64)msr_flush, STACK_TOP);
+	user_init64(&u, (u64)lwp_slwpcb, STACK_TOP);
 	user_run(&u);
 	report_eq(u.r.vector, VEC_UD, "nothing is left: the instructions raise #UD");
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "the state stays");
 	wrmsr(LWP_MSR_CFG, CFG_SOME);
 	lwp_run(l, msr_more);
-	lwp_run(l, msr_flush);
+	lwp_run(l, lwp_slwpcb);
 	report_eq(cb_counter(l, EV_IRE), 44, "set again, LWP continues where it was");
 	report_eq(cb_counter(l, EV_BRE), 47, "with both events");
 }

@@ -11,13 +11,9 @@
 #define ROM 0xfffff000ul
 #define ROM_VA (USER_BASE + 0x70000)
 
-extern char nrm_code[], nrm_1[], nrm_ins[];
+extern char nrm_ins[];
 
-USER_CODE("nrm_code: llwpcb %rax\n"
-	  "nrm_1: nop\n"
-	  "nop\n"
-	  "user_exit\n"
-	  "nrm_ins: llwpcb %rax\n"
+USER_CODE("nrm_ins: llwpcb %rax\n"
 	  "lwpins $1, %ecx, %rdx\n"
 	  "user_exit\n");
 
@@ -29,16 +25,16 @@ LWP_TEST(not_ram)
 
 	rule("43724-818", CHOICE);
 	as_map(l->cr3, HOLE_VA, HOLE, 1, PAGE_USER_RW);
-	lwp_go(l, &every, nrm_code);
+	lwp_go(l, &every, lwp_start);
 	report_eq(rdmsr(LWP_MSR_CBADDR), 0,
 		  "a ring that is not RAM: LWP goes off at the first record");
 	expect_head(l, 0, "the head is not moved");
 	lwp_go(l, &plain, nrm_ins);
 	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "the same for LWPINS");
 	as_map(l->cr3, ROM_VA, ROM, 1, PAGE_USER_RW);
-	lwp_go(l, &rom, nrm_code);
+	lwp_go(l, &rom, lwp_start);
 	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "the same for a ring in ROM");
-	lwp_prepare(l, &every, nrm_code);
+	lwp_prepare(l, &every, lwp_start);
 	l->u.r.rax = HOLE_VA;
 	lwp_resume(l);
 	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "a block that is not RAM: LWP stays off");

@@ -11,12 +11,6 @@
 /* COREID 5, IRE. */
 #define CFG 0x0000000500000004ul
 
-extern char pof_start[], pof_1[];
-
-USER_CODE("pof_start: llwpcb %rax\n"
-	  "pof_1: nop\n"
-	  "user_exit\n");
-
 static void switch_on(void *was)
 {
 	*(u64 *)was = rdmsr(LWP_MSR_CFG);
@@ -25,20 +19,20 @@ static void switch_on(void *was)
 
 FLAT_TEST(preset_off)
 {
-	static const struct block every = { .event = { { EV_IRE, 0, 0 } } };
 	struct lwp l;
 	u64 was;
 
 	lwp_map(&l, kernel_cr3());
-	lwp_prepare(&l, &every, pof_start);
+	lwp_prepare(&l, every_insn(), lwp_start);
 	user_run(&l.u);
-	report(l.u.r.vector == VEC_UD && l.u.r.rip == (u64)pof_start, "LLWPCB raises #UD");
+	report(l.u.r.vector == VEC_UD && l.u.r.rip == (u64)lwp_start, "LLWPCB raises #UD");
 	report_eq(cpuid(LWP_CPUID_LEAF, 0).a, 0, "8000_001C EAX is 0");
 	switch_on(&was);
 	report_eq(was, 0, "LWP_CFG is 0 at reset");
-	lwp_go(&l, &every, pof_start);
+	lwp_go(&l, every_insn(), lwp_start);
 	EXPECT_RECORDS(&l, "LWP_CFG is written",
-		       { .id = EV_IRE, .core = 5, .address = (u64)pof_1 });
+		       { .id = EV_IRE, .core = 5, .address = (u64)lwp_nop_1 },
+		       { .id = EV_IRE, .core = 5, .address = (u64)lwp_nop_2 });
 
 	smp_start();
 	smp_call(1, switch_on, &was);

@@ -8,8 +8,7 @@
 #include "test.h"
 #include "x86.h"
 
-extern char rt_code[], rt_1[], rt_2[], rt_3[], rt_handler[], rt_h1[], rt_slwpcb[], rt_jump[],
-	rt_j1[];
+extern char rt_code[], rt_1[], rt_2[], rt_3[], rt_handler[], rt_h1[], rt_jump[], rt_j1[];
 extern char rt_j2[], rt_llwpcb[], rt_ins[], rt_val[], rt_ins_memory[];
 
 USER_CODE("rt_code: llwpcb %rax\n"
@@ -20,8 +19,6 @@ USER_CODE("rt_code: llwpcb %rax\n"
 	  "rt_handler: nop\n"
 	  "rt_h1: nop\n"
 	  "nop\n"
-	  "user_exit\n"
-	  "rt_slwpcb: slwpcb %rbx\n"
 	  "user_exit\n"
 	  "rt_llwpcb: llwpcb %rbp\n"
 	  "user_exit\n"
@@ -40,13 +37,12 @@ USER_CODE("rt_code: llwpcb %rax\n"
 #define ABSENT (PF_WRITE | PF_USER)
 #define READ_ONLY (PF_PRESENT | PF_WRITE | PF_USER)
 
-static const struct block every = { .event = { { EV_IRE, 0, 0 } } };
 static const struct block tenth = { .event = { { EV_IRE, 9, 0 } } };
 
 static void test_store(struct lwp *l)
 {
 	rule("43724-814 43724-815", CHOICE);
-	lwp_prepare(l, &every, rt_code);
+	lwp_prepare(l, every_insn(), rt_code);
 	run_to_missing(l, RING_VA, (u64)rt_2, "ring not there: #PF before the next one");
 	expect_head(l, 0, "the head is not moved");
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "LWP stays on");
@@ -58,7 +54,7 @@ static void test_store(struct lwp *l)
 	lwp_bring(l, RING_VA);
 	EXPECT_IRE(l, "with the page there nothing is lost", rt_1, rt_2, rt_3);
 
-	lwp_prepare(l, &every, rt_jump);
+	lwp_prepare(l, every_insn(), rt_jump);
 	run_to_missing(l, RING_VA, (u64)rt_j2, "after a jump: rIP is its target");
 	lwp_bring(l, RING_VA);
 	EXPECT_IRE(l, "stored once", rt_j1, rt_j2);
@@ -66,7 +62,7 @@ static void test_store(struct lwp *l)
 
 static void test_block(struct lwp *l)
 {
-	lwp_prepare(l, &every, rt_code);
+	lwp_prepare(l, every_insn(), rt_code);
 	/* LLWPCB wants it writable; stop after it. */
 	l->u.r.rflags |= RFLAGS_TF;
 	user_run(&l->u);
@@ -121,7 +117,7 @@ static void test_handler(struct lwp *l)
 	run_to_store_fault(l, ABSENT, RING_VA, (u64)rt_2, "back at that rIP: tried again");
 	lwp_bring(l, RING_VA);
 	EXPECT_IRE(l, "stored once the page is there", rt_1);
-	lwp_run(l, rt_slwpcb);
+	lwp_run(l, lwp_slwpcb);
 	/* Reloaded with 9 when gathered; three in the handler, two after. */
 	report_eq(cb_counter(l, EV_IRE), 4, "the handler was counted");
 }
@@ -132,7 +128,7 @@ static void test_handler(struct lwp *l)
  */
 static void test_second_event(struct lwp *l)
 {
-	lwp_prepare(l, &every, rt_code);
+	lwp_prepare(l, every_insn(), rt_code);
 	as_protect(l->cr3, RING_VA, PAGE_NONE);
 	user_run(&l->u);
 	l->u.r.rip = (u64)rt_handler;
@@ -146,7 +142,7 @@ static void test_second_event(struct lwp *l)
 /* Events that are due keep counting while the record waits, instruction by instruction. */
 static void test_due(struct lwp *l)
 {
-	lwp_prepare(l, &every, rt_code);
+	lwp_prepare(l, every_insn(), rt_code);
 	as_protect(l->cr3, RING_VA, PAGE_NONE);
 	user_run(&l->u);
 	l->u.r.rip = (u64)rt_handler;
@@ -156,10 +152,10 @@ static void test_due(struct lwp *l)
 	user_run(&l->u);
 	report(user_exited(&l->u), "due by more: not again");
 	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
-	lwp_run(l, rt_slwpcb);
+	lwp_run(l, lwp_slwpcb);
 	/* 0 when gathered; one, then three in the handler. */
 	report_eq(cb_counter(l, EV_IRE), -4u & LWP_COUNTER_MASK, "the handler was counted");
-	EXPECT_IRE(l, "SLWPCB takes the next record", rt_1, rt_slwpcb);
+	EXPECT_IRE(l, "SLWPCB takes the next record", rt_1, lwp_slwpcb);
 }
 
 /* LWP instructions try first thing, wherever they are. */
@@ -167,7 +163,7 @@ static void test_instructions(struct lwp *l)
 {
 	static const struct {
 		const char *code, *name;
-	} insns[] = { { rt_slwpcb, "SLWPCB" }, { rt_llwpcb, "LLWPCB" }, { rt_ins, "LWPINS" } };
+	} insns[] = { { lwp_slwpcb, "SLWPCB" }, { rt_llwpcb, "LLWPCB" }, { rt_ins, "LWPINS" } };
 
 	rule("43724-817", CHOICE);
 	for (u32 i = 0; i < 3; i++) {

@@ -8,7 +8,7 @@
 #include "x86.h"
 
 extern char l07_two[], l07_first[], l07_second[], l07_ins[], l07_val[], l07_one[];
-extern char l07_again[], l07_again_1[], l07_run[], l07_run_1[], l07_32[];
+extern char l07_again[], l07_32[];
 
 USER_CODE("l07_two:\n"
 	  "l07_first: llwpcb %rax\n"
@@ -25,12 +25,8 @@ USER_CODE("l07_two:\n"
 	  "llwpcb %rax\n"
 	  "nop\n"
 	  "llwpcb %rax\n"
-	  "l07_again_1: nop\n"
-	  "slwpcb %rbx\n"
-	  "user_exit\n"
-	  "l07_run:\n"
-	  "l07_run_1: nop\n"
 	  "nop\n"
+	  "slwpcb %rbx\n"
 	  "user_exit\n"
 	  "l07_one: llwpcb %rax\n"
 	  "nop\n"
@@ -112,7 +108,7 @@ static void test_cpl0(struct lwp *l)
 {
 	u64 rax = CB_VA, flags;
 
-	lwp_prepare(l, &ire, l07_run);
+	lwp_prepare(l, &ire, lwp_nop_1);
 	as_protect(l->cr3, CB_VA, PAGE_NONE);
 	asm volatile("stc\n"
 		     "llwpcb %%rax\n"
@@ -124,7 +120,7 @@ static void test_cpl0(struct lwp *l)
 	rule("2007-605 2007-607", CERTAIN);
 	report_eq(rax, 0, "LLWPCB at CPL 0 of a block that is not there: no fault, returns 0");
 	report(flags & RFLAGS_CF, "CF is kept");
-	run_to_store_fault(l, PF_WRITE | PF_USER, CB_VA, (u64)l07_run_1, "#PF at CPL 3");
+	run_to_store_fault(l, PF_WRITE | PF_USER, CB_VA, (u64)lwp_nop_1, "#PF at CPL 3");
 	as_protect(l->cr3, CB_VA, PAGE_USER_RW);
 	report_eq(cb_flags(l), 0, "the block has not been touched");
 	lwp_resume(l);
@@ -140,11 +136,10 @@ static void test_cpl0(struct lwp *l)
 
 static void test_core_id(struct lwp *l)
 {
-	static const struct block every = { .event = { { EV07_IRE, 1, 1 } } };
 	u64 cfg = rdmsr(LWP_MSR_CFG);
 
 	wrmsr(LWP_MSR_CFG, cfg | 0xa5ul << LWP_CFG_COREID_SHIFT);
-	lwp_go(l, &every, l07_one);
+	lwp_go(l, every_insn(), l07_one);
 	rule("2007-204 2007-504", CHOICE);
 	EXPECT_RECORDS(l, "CoreId of LWPMSR0 is in the record",
 		       { EV07_IRE, .core = 0xa5, .address = (u64)l07_one + 5 });
@@ -155,9 +150,7 @@ static void test_core_id(struct lwp *l)
 /* 2007-408, 2007-610: BufferBase is linear; the block's address is an offset in DS, whose limit holds. */
 static void test_ds(struct lwp *l)
 {
-	static const struct block every = { .event = { { EV07_IRE, 1, 1 } } };
-
-	lwp_prepare32(l, &every, l07_32);
+	lwp_prepare32(l, every_insn(), l07_32);
 	seg_set(USER_FREE_DS, CB_VA - 0x1000, 1, SEG_USER_DATA, SEG_32BIT_PAGES);
 	l->u.ds = USER_FREE_DS;
 	l->u.r.rax = 0x1000;
@@ -167,7 +160,7 @@ static void test_ds(struct lwp *l)
 	rule("2007-408", CHOICE);
 	expect_record(l, 0, (struct rec)REC07_IRE(l07_32 + 5),
 		      "BufferBase is linear: neither base nor limit of DS apply");
-	lwp_prepare32(l, &every, l07_32);
+	lwp_prepare32(l, every_insn(), l07_32);
 	l->u.ds = USER_FREE_DS;
 	l->u.r.rax = 0x2000;
 	rule("2007-610", RECALLED);

@@ -8,15 +8,6 @@
 #include "test.h"
 #include "x86.h"
 
-extern char m07_start[], m07_1[], m07_2[], m07_ud[];
-
-USER_CODE("m07_start:\n"
-	  "m07_1: nop\n"
-	  "m07_2: nop\n"
-	  "user_exit\n"
-	  "m07_ud: slwpcb %rax\n"
-	  "user_exit\n");
-
 static void test_cfg(void)
 {
 	struct user u;
@@ -36,7 +27,7 @@ static void test_cfg(void)
 	wrmsr(LWP_MSR_CFG, 0x6);
 	rule("2007-107", CHOICE);
 	report_eq(cpuid(LWP_CPUID_LEAF, 0).a, 0, "Enabled clear: EAX is 0");
-	user_init64(&u, (u64)m07_ud, 0);
+	user_init64(&u, (u64)lwp_slwpcb, 0);
 	user_run(&u);
 	rule("2007-203 2007-608", CERTAIN);
 	report_eq(u.r.vector, VEC_UD, "Enabled clear: SLWPCB raises #UD");
@@ -47,7 +38,7 @@ static void test_pointer(struct lwp *l)
 {
 	static const struct block b = { .event = { { EV07_IRE, 100, 50 } } };
 
-	lwp_prepare(l, &b, m07_start);
+	lwp_prepare(l, &b, lwp_nop_1);
 	rule("2007-206", CERTAIN);
 	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "RDMSR LWPMSR1 while off: 0");
 	rule("2007-411", CHOICE);
@@ -70,7 +61,7 @@ static void test_exceptions(struct lwp *l)
 	static const struct block b = { .event = { { EV07_IRE, 100, 50 } } };
 	u64 value;
 
-	lwp_prepare(l, &b, m07_start);
+	lwp_prepare(l, &b, lwp_nop_1);
 	wrmsr(LWP_MSR_CFG, 0x6);
 	rule("2007-209", CHOICE);
 	report_eq(try_rdmsr(LWP_MSR_CBADDR, &value), FAULT(VEC_UD, 0), "Enabled clear: RDMSR, #UD");
@@ -95,18 +86,17 @@ static void test_exceptions(struct lwp *l)
 static void test_deferred_fault(struct lwp *l)
 {
 	static const struct block b = { .event = { { EV07_IRE, 100, 1 } } };
-	static const struct block none = { 0 };
 
-	lwp_prepare(l, &b, m07_start);
+	lwp_prepare(l, &b, lwp_nop_1);
 	as_protect(l->cr3, CB_VA, PAGE_NONE);
 	rule("2007-207 2007-302 2007-303 2007-605 2007-609", CERTAIN);
 	report_eq(try_wrmsr(LWP_MSR_CBADDR, CB_VA), NO_FAULT, "WRMSR, block not there: no fault");
-	run_to_store_fault(l, PF_WRITE | PF_USER, CB_VA, (u64)m07_1, "#PF at CPL 3");
+	run_to_store_fault(l, PF_WRITE | PF_USER, CB_VA, (u64)lwp_nop_1, "#PF at CPL 3");
 	lwp_bring(l, CB_VA);
 	rule("2007-703", RECALLED);
-	EXPECT_IRE(l, "with the page there it counts from the first instruction", m07_1);
+	EXPECT_IRE(l, "with the page there it counts from the first instruction", lwp_nop_1);
 
-	lwp_prepare(l, &none, m07_start);
+	lwp_prepare(l, &(struct block){ 0 }, lwp_nop_1);
 	wrmsr(LWP_MSR_CBADDR, CB_VA);
 	lwp_resume(l);
 	rule("2007-605", CHOICE);

@@ -14,12 +14,11 @@ USER_CODE("slot_code: llwpcb %rax\n"
 
 LWP_TEST(rev07_slots)
 {
-	static const struct block ire = { .event = { { EV07_IRE, 1, 1 } } };
 	static const struct block bre = { .event = { { EV07_BRE, 1, 1 }, { EV07_IRE, 1, 1 } } };
 
 	rule("2007-110", CHOICE);
 	report_eq(cpuid(LWP_CPUID_LEAF, 0).b >> 16 & 0xff, 1, "CPUID announces one slot");
-	lwp_go(l, &ire, slot_code);
+	lwp_go(l, every_insn(), slot_code);
 	EXPECT_IRE(l, "instructions in it", slot_1, slot_2, slot_3);
 	lwp_go(l, &bre, slot_code);
 	EXPECT_RECORDS(l, "branches in it, and nothing after it", REC07_BRE(slot_2, slot_3, true));

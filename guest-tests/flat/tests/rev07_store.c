@@ -11,7 +11,7 @@
 #define RING_RECORDS 32u
 #define SLOT_1 40 /* of the block: interval and EventId */
 
-extern char s07_nops[], s07_first[], s07_one[], s07_o1[], s07_o2[], s07_o3[], s07_flush[];
+extern char s07_nops[], s07_first[], s07_one[], s07_o1[], s07_o2[], s07_o3[];
 extern char s07_gone[], s07_g1[], s07_special[], s07_rep[], s07_after[], s07_cpuid[];
 
 USER_CODE("s07_nops: llwpcb %rax\n"
@@ -21,8 +21,6 @@ USER_CODE("s07_nops: llwpcb %rax\n"
 	  "s07_o1: nop\n"
 	  "s07_o2: nop\n"
 	  "s07_o3: nop\n"
-	  "user_exit\n"
-	  "s07_flush: slwpcb %rax\n"
 	  "user_exit\n"
 	  "s07_gone: llwpcb %rax\n"
 	  "s07_g1: movl $1, 40(%rbx)\n" /* EventId 0 in slot 1 */
@@ -125,7 +123,7 @@ static void test_frozen(struct lwp *l)
 	report(user_exited(&l->u), "the program runs meanwhile");
 	before = cb_missed(l);
 	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
-	lwp_run(l, s07_flush);
+	lwp_run(l, lwp_slwpcb);
 	EXPECT_IRE(l, "then the record is stored", s07_o1);
 	report_eq(cb_counter(l, 1), 10,
 		  "and the counter is the interval: nothing was counted at zero");
@@ -134,9 +132,7 @@ static void test_frozen(struct lwp *l)
 
 static void test_gone(struct lwp *l)
 {
-	static const struct block b = { .event = { { EV07_IRE, 1, 1 } } };
-
-	lwp_prepare(l, &b, s07_gone);
+	lwp_prepare(l, every_insn(), s07_gone);
 	l->u.r.rbx = CB_VA;
 	lwp_resume(l);
 	rule("2007-713", CHOICE);
@@ -147,14 +143,13 @@ static void test_gone(struct lwp *l)
 static void test_special(struct lwp *l)
 {
 	static const struct block b = { .event = { { EV07_IRE, 1000, 100 } } };
-	static const struct block every = { .event = { { EV07_IRE, 1, 1 } } };
 
 	lwp_go_rsi(l, &b, s07_special, DATA_VA);
 	/* MOV REP MOV MOV-SS XOR CPUID */
 	rule("2007-714", RECALLED);
 	report_eq(cb_counter(l, 1), 94,
 		  "REP LODSB, MOV SS and CPUID count once, LLWPCB and SLWPCB not yet");
-	lwp_go_rsi(l, &every, s07_special, DATA_VA);
+	lwp_go_rsi(l, every_insn(), s07_special, DATA_VA);
 	expect_record(l, 1, (struct rec)REC07_IRE(s07_rep), "REP LODSB has one record");
 	expect_record(l, 2, (struct rec)REC07_IRE(s07_after), "and the next has the next");
 }

@@ -47,7 +47,6 @@ USER_CODE("seg_base: hlt\n"
 	  "user_exit\n"
 	  ".code64\n");
 
-static const struct block every = { .event = { { EV_IRE, 0, 0 } } };
 static const struct block branches = { .event = { { EV_BRE, 0, 0 } } };
 
 /* Code in USER_FREE_CS, whose base is seg_base. */
@@ -69,7 +68,7 @@ static struct rec ins(const char *at, u16 flags, u32 data1)
 
 static void test_code32(struct lwp *l)
 {
-	prepare(l, &every, seg_32, SEG_32BIT_BYTES);
+	prepare(l, every_insn(), seg_32, SEG_32BIT_BYTES);
 	lwp_resume(l);
 	rule("43724-503 43724-410", CHOICE);
 	EXPECT_RECORDS(l, "32-bit code: addresses have the CS base", REC_IRE(seg_32_1),
@@ -99,7 +98,7 @@ static void prepare16(struct lwp *l, const struct block *b)
 
 static void test_code16(struct lwp *l)
 {
-	prepare16(l, &every);
+	prepare16(l, every_insn());
 	lwp_resume(l);
 	rule("43724-503 43724-604 43724-410", CHOICE);
 	EXPECT_RECORDS(l, "16-bit code: LLWPCB, LWPINS with 16-bit addressing, instructions",
@@ -115,7 +114,7 @@ static void test_code16(struct lwp *l)
 /* A DS of another type or limit, in pages. */
 static void prepare_ds(struct lwp *l, u32 limit, u8 access, u16 selector)
 {
-	prepare(l, &every, seg_32, SEG_32BIT_BYTES);
+	prepare(l, every_insn(), seg_32, SEG_32BIT_BYTES);
 	seg_set(USER_FREE_DS, 0, limit, access, SEG_32BIT_PAGES);
 	l->u.ds = selector;
 }
@@ -154,7 +153,7 @@ static void test_expand_down(struct lwp *l)
 /* 43724-612: the last byte of the ring, and the end of the 32-bit address space. */
 static void test_ring_limit(struct lwp *l)
 {
-	struct block b = every;
+	struct block b = *every_insn();
 
 	b.size = least_records() * RECORD_SIZE;
 	b.base = RING_VA + RING_PAGES * PAGE_SIZE - b.size;
@@ -191,7 +190,7 @@ static void test_ring_limit(struct lwp *l)
 /* 43724-615: DS.Base is added once. SLWPCB subtracts that of its own DS. */
 static void test_ds_changes(struct lwp *l)
 {
-	prepare(l, &every, seg_32, SEG_32BIT_BYTES);
+	prepare(l, every_insn(), seg_32, SEG_32BIT_BYTES);
 	lwp_resume(l);
 	seg_set(USER_FREE_DS, DS_BASE, 0xfffff, SEG_USER_DATA, SEG_32BIT_PAGES);
 	l->u.ds = USER_FREE_DS;

@@ -12,15 +12,9 @@
 #define AREA 0xf80
 #define FILL 0x5a
 
-extern char sva_program[], sva_query[], sva_guest[], sva_guest_query[], sva_rdmsr[], sva_wrmsr[];
+extern char sva_guest[], sva_guest_query[], sva_rdmsr[], sva_wrmsr[];
 
-USER_CODE("sva_program: llwpcb %rax\n"
-	  "nop\n"
-	  "nop\n"
-	  "user_exit\n"
-	  "sva_query: slwpcb %rbx\n"
-	  "user_exit\n"
-	  "sva_guest: .fill 100, 1, 0x90\n"
+USER_CODE("sva_guest: .fill 100, 1, 0x90\n"
 	  "jmp 1f\n"
 	  "1: vmmcall\n"
 	  "sva_guest_query: slwpcb %rbx\n"
@@ -87,7 +81,7 @@ FLAT_TEST(svm_auto)
 	lwp_init(&l);
 	svm_init();
 	report_eq(cpuid(LWP_CPUID_LEAF, 0).c & LWP_ECX_VMCB_AREA, 0, "8000_001C ECX[24] is clear");
-	lwp_go(&l, &b, sva_program);
+	lwp_go(&l, &b, lwp_start);
 
 	guest_init(&g, l.cr3, (u64)sva_guest, STACK_TOP, true);
 	memset(g.vmcb + AREA, FILL, 128);
@@ -98,8 +92,7 @@ FLAT_TEST(svm_auto)
 		untouched &= g.vmcb[AREA + i] == FILL;
 	report(untouched, "VMSAVE and #VMEXIT leave the area alone");
 
-	lwp_run(&l, sva_query);
-	report_eq(l.u.r.rbx, CB_VA, "the program's LWP is on as before");
+	report_eq(lwp_query(&l), CB_VA, "the program's LWP is on as before");
 	report_eq(cb_counter(&l, EV_IRE), 48,
 		  "its two NOPs were counted, the guest's hundred were not");
 	report_eq(cb_counter(&l, EV_BRE), 70, "nor the guest's branch");
