@@ -274,7 +274,8 @@ ROWS = (
     Row("rev07_llwpcb", REV07, "rev=2007", asks="3-slots"),
     Row("rev07_threshold", REV07, "rev=2007", asks="3-slots"),
     Row("rev07_events", REV07, "rev=2007", asks="3-slots"),
-    Row("rev07_context", REV07, "rev=2007", hidden=True, asks="3-slots"),
+    # 2007-305, 2007-808, 2007-901, 2007-902
+    Row("rev07_context", REV07, "rev=2007", test="context_auto", hidden=True, asks="3-slots"),
     Row("rev07_slots", f"{REV07},lwp-max-events=1", "rev=2007", asks="1-slot"),
     Row("rev07_store", REV07, "rev=2007", asks="3-slots"),
     Row("os_rev07", f"{VMCB},lwp-rev=2007", "rev=2007 context=os", needs="vmcb-area", asks="3-slots"),

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * `auto` contexts on one processor (docs/design.md#contexts): address space (CR3) and thread (FS base)
- * select whose LWP runs; a switch parks one and resumes another, and nothing of it touches guest
- * memory (43724-212, 43724-820, 43724-902, 43724-907, 2007-305, 2007-901, 2007-902).
+ * select whose LWP runs; a switch parks one with its counters, a record that is not stored yet among them, and resumes
+ * another; nothing of it touches guest memory (43724-212, 43724-820, 43724-902, 43724-907, 2007-305, 2007-901,
+ * 2007-902). In 2007 a block that has changed in between ends it.
  */
 #include "lwp_fixture.h"
 #include "test.h"
@@ -11,18 +12,9 @@
 #define FS_ONE 0x1000ul
 #define FS_TWO 0x2000ul
 
-extern char ctx_start[], ctx_run[], ctx_run_1[], ctx_run_2[], ctx_query[], ctx_start32[];
-extern char ctx_fs[], ctx_gs[], ctx_mov_fs[], ctx_mov_gs[];
+extern char ctx_start32[], ctx_fs[], ctx_gs[], ctx_mov_fs[], ctx_mov_gs[];
 
-USER_CODE("ctx_start: llwpcb %rax\n"
-	  "user_exit\n"
-	  "ctx_run:\n"
-	  "ctx_run_1: nop\n"
-	  "ctx_run_2: nop\n"
-	  "user_exit\n"
-	  "ctx_query: slwpcb %rbx\n"
-	  "user_exit\n"
-	  ".code32\n"
+USER_CODE(".code32\n"
 	  "ctx_start32: llwpcb %eax\n"
 	  "user_exit\n"
 	  ".code64\n");
@@ -45,35 +37,35 @@ USER_CODE(".macro green code, base, one, two\n"
 	  "\".byte 0x2e, 0x2e, 0x2e; mov %edx, %\\base\"\n"
 	  ".endr\n");
 
-static const struct block every = { .event = { { EV_IRE, 0, 0 } } };
-
-static u64 query(struct lwp *l)
+/* In 2007 LLWPCB returns what was there before. */
+static u64 start(struct lwp *l, u64 block)
 {
-	lwp_run(l, ctx_query);
-	return l->u.r.rbx;
+	l->u.r.rax = block;
+	lwp_run(l, lwp_on);
+	return l->u.r.rax;
 }
 
 static void test_address_spaces(struct lwp *a, struct lwp *b)
 {
 	write_cr3(a->cr3);
-	lwp_go(a, &every, ctx_start);
-	lwp_run(a, ctx_run);
+	lwp_go(a, every_insn(), lwp_on);
+	lwp_run(a, lwp_nop_1);
 	write_cr3(b->cr3);
 	report_eq(lwp_touch(), 0, "another address space: LWP is off there");
-	lwp_prepare(b, &every, ctx_run);
-	report_eq(query(b), 0, "SLWPCB says so too");
-	lwp_run(b, ctx_run);
+	lwp_prepare(b, every_insn(), lwp_nop_1);
+	report_eq(lwp_query(b), 0, "SLWPCB says so too");
+	lwp_run(b, lwp_nop_1);
 	expect_no_records(b, "nothing is recorded there");
-	lwp_run(b, ctx_start);
-	lwp_run(b, ctx_run);
+	report_eq(start(b, CB_VA), rev07() ? 0 : CB_VA, "LLWPCB does not see the other's block");
+	lwp_run(b, lwp_nop_1);
 	write_cr3(a->cr3);
 	report_eq(lwp_touch(), CB_VA, "back in the first: LWP is on again");
-	lwp_run(a, ctx_run);
+	lwp_run(a, lwp_nop_1);
 	write_cr3(b->cr3);
 	report_eq(lwp_touch(), CB_VA, "back in the second: on");
-	lwp_run(b, ctx_run);
-	EXPECT_IRE(a, "the first has its own records", ctx_run_1, ctx_run_2, ctx_run_1, ctx_run_2);
-	EXPECT_IRE(b, "the second has its own records", ctx_run_1, ctx_run_2, ctx_run_1, ctx_run_2);
+	lwp_run(b, lwp_nop_1);
+	EXPECT_IRE(a, "the first has its own records", lwp_nop_1, lwp_nop_2, lwp_nop_1, lwp_nop_2);
+	EXPECT_IRE(b, "the second has its own records", lwp_nop_1, lwp_nop_2, lwp_nop_1, lwp_nop_2);
 	lwp_stop();
 	write_cr3(a->cr3);
 	report_eq(lwp_touch(), CB_VA, "LWP_CBADDR = 0 in the second leaves the first on");
@@ -86,7 +78,7 @@ static void test_address_spaces(struct lwp *a, struct lwp *b)
 /* Low bits of CR3 (PCD, PWT) are not part of the key. */
 static void test_cr3_bits(struct lwp *a)
 {
-	lwp_go(a, &every, ctx_start);
+	lwp_go(a, every_insn(), lwp_on);
 	write_cr3(a->cr3 | PTE_PCD);
 	report_eq(lwp_touch(), CB_VA, "CR3 bits 11:0 do not select a context");
 	write_cr3(a->cr3);
@@ -95,31 +87,32 @@ static void test_cr3_bits(struct lwp *a)
 
 static void test_threads(struct lwp *a)
 {
-	struct block second = { .base = SECOND_RING, .event = { { EV_IRE, 0, 0 } } };
+	struct block second = *every_insn();
 
+	second.base = SECOND_RING;
 	wrmsr(MSR_FS_BASE, FS_ONE);
-	lwp_prepare(a, &every, ctx_start);
+	lwp_prepare(a, every_insn(), lwp_on);
 	block_write_at(a, SECOND, &second);
 	lwp_resume(a);
-	lwp_run(a, ctx_run);
+	lwp_run(a, lwp_nop_1);
 	wrmsr(MSR_FS_BASE, FS_TWO);
 	report_eq(lwp_touch(), 0, "another FS base: LWP is off there");
-	a->u.r.rax = CB_VA + SECOND;
-	lwp_run(a, ctx_start);
-	lwp_run(a, ctx_run);
-	lwp_run(a, ctx_run);
+	report_eq(start(a, CB_VA + SECOND), rev07() ? 0 : CB_VA + SECOND, "nor does LLWPCB see it");
+	lwp_run(a, lwp_nop_1);
+	lwp_run(a, lwp_nop_1);
 	wrmsr(MSR_FS_BASE, FS_ONE);
 	report_eq(lwp_touch(), CB_VA, "the first thread's LWP is on again");
-	lwp_run(a, ctx_run);
+	lwp_run(a, lwp_nop_1);
 	wrmsr(MSR_FS_BASE, FS_TWO);
 	report_eq(lwp_touch(), CB_VA + SECOND, "the second thread's too");
-	report_eq(query(a), CB_VA + SECOND, "SLWPCB gives the second block");
+	report_eq(lwp_query(a), CB_VA + SECOND, "SLWPCB gives the second block");
 	report_eq(lwp_get32(a->cb + SECOND + LWP_CB_HEAD), 5 * RECORD_SIZE,
 		  "the second thread has 5 records");
-	report_eq(lwp_get64(a->ring + 2 * PAGE_SIZE + 8), (u64)ctx_run_1, "in its own ring");
-	EXPECT_IRE(a, "the first thread has 4", ctx_run_1, ctx_run_2, ctx_run_1, ctx_run_2);
-	lwp_stop();
+	report_eq(lwp_get64(a->ring + 2 * PAGE_SIZE + 8), (u64)lwp_nop_1, "in its own ring");
+	EXPECT_IRE(a, "the first thread has 4", lwp_nop_1, lwp_nop_2, lwp_nop_1, lwp_nop_2);
+	report_eq(start(a, 0), rev07() ? CB_VA + SECOND : 0, "LLWPCB 0 ends the second");
 	wrmsr(MSR_FS_BASE, FS_ONE);
+	report_eq(lwp_touch(), CB_VA, "and leaves the first on");
 	lwp_stop();
 	wrmsr(MSR_FS_BASE, 0);
 }
@@ -132,7 +125,7 @@ static void test_green(struct lwp *a, bool gs, char *code, u64 one, u64 two)
 
 	second.cb += SECOND;
 	second.ring += 2 * PAGE_SIZE;
-	lwp_prepare(a, &every, ctx_start);
+	lwp_prepare(a, every_insn(), lwp_on);
 	block_write_at(a, SECOND, &block);
 	lwp_resume(a);
 	a->u.r.rax = one;
@@ -154,7 +147,7 @@ static void test_green(struct lwp *a, bool gs, char *code, u64 one, u64 two)
 /* The context of 32-bit code: FS base is that of a null selector, which counts as 0. */
 static void test_code32(struct lwp *a, struct lwp *b)
 {
-	lwp_go32(a, &every, ctx_start32);
+	lwp_go32(a, every_insn(), ctx_start32);
 	wrmsr(MSR_FS_BASE, FS_ONE);
 	report_eq(lwp_touch(), CB_VA,
 		  "32-bit code: the base of a null selector does not select a context");
@@ -162,51 +155,85 @@ static void test_code32(struct lwp *a, struct lwp *b)
 	write_cr3(b->cr3);
 	report_eq(lwp_touch(), 0, "32-bit code: CR3 does");
 	write_cr3(a->cr3);
-	lwp_prepare32(a, &every, ctx_start32);
+	lwp_prepare32(a, every_insn(), ctx_start32);
 	lwp_resume(a);
 	lwp_stop();
 }
 
-/* Switching away and back in the middle changes no count. */
+/* 12 instructions by twos, with another address space and another thread in between. */
 static void test_counts(struct lwp *a, struct lwp *b)
 {
-	static const struct block third = { .event = { { EV_IRE, 2, 2 } } };
+	struct block third = in_revision((struct block){ .event = { { EV_IRE, 2, 2 } } });
 
-	lwp_go(a, &third, ctx_start);
+	lwp_go(a, &third, lwp_on);
 	for (u32 i = 0; i < 6; i++) {
-		lwp_run(a, ctx_run);
+		lwp_run(a, lwp_nop_1);
 		write_cr3(b->cr3);
+		lwp_run(b, lwp_nop_1);
 		write_cr3(a->cr3);
+		wrmsr(MSR_FS_BASE, FS_TWO);
+		lwp_run(a, lwp_nop_1);
+		wrmsr(MSR_FS_BASE, 0);
 	}
-	EXPECT_IRE(a, "12 instructions, interval 2, a switch after every second", ctx_run_1,
-		   ctx_run_2, ctx_run_1, ctx_run_2);
+	EXPECT_IRE(a, "every third of 12 instructions: what runs in between does not count",
+		   lwp_nop_1, lwp_nop_2, lwp_nop_1, lwp_nop_2);
 	lwp_stop();
 }
 
-/* A pending record that could not be stored goes along. */
+/* A pending record that could not be stored goes along. 2007-808: its counter is frozen at zero meanwhile. */
 static void test_pending(struct lwp *a, struct lwp *b)
 {
-	static const struct block tenth = { .event = { { EV_IRE, 9, 0 } } };
+	struct block second = in_revision((struct block){ .event = { { EV_IRE, 1, 0 } } });
 
-	lwp_go(a, &tenth, ctx_start);
-	a->u.r.rip = (u64)ctx_run;
-	run_to_missing(a, RING_VA, (u64)ctx_run_2, "a record cannot be stored");
+	lwp_go(a, &second, lwp_on);
+	a->u.r.rip = (u64)lwp_nop_1;
+	run_to_missing(a, RING_VA, (u64)lwp_nop_2, "a record cannot be stored");
 	write_cr3(b->cr3);
 	as_protect(a->cr3, RING_VA, PAGE_USER_RW);
-	lwp_prepare(b, &every, ctx_run);
+	lwp_prepare(b, every_insn(), lwp_nop_1);
 	lwp_resume(b);
 	expect_no_records(b, "it is not stored in another address space");
 	write_cr3(a->cr3);
 	lwp_resume(a);
-	EXPECT_IRE(a, "it is stored back in its own", ctx_run_1);
+	EXPECT_IRE(a, "it is stored back in its own", lwp_nop_1);
+	/* The second NOP and the first of the next run make two. */
+	lwp_run(a, lwp_nop_1);
+	EXPECT_IRE(a, "and the counter has continued", lwp_nop_1, lwp_nop_1);
 	lwp_stop();
+}
+
+/* What a program of 2007 must not change while LWP is on, by offset, and what it may. */
+static void test_changed(struct lwp *a, struct lwp *b)
+{
+	static const struct {
+		const char *name;
+		u32 offset;
+		bool constant;
+	} fields[] = {
+		{ "BufferSize", 4, true }, { "BufferBase", 9, true }, { "the head", 16, true },
+		{ "Filters", 36, true },   { "MissedEvents", 24 },    { "a software field", 0xc0 },
+	};
+
+	for (u32 i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+		lwp_go(a, every_insn(), lwp_start);
+		write_cr3(b->cr3);
+		a->cb[fields[i].offset] ^= 0x40;
+		write_cr3(a->cr3);
+		report_eq(lwp_touch(), fields[i].constant ? 0 : CB_VA,
+			  "%s has changed: the context %s", fields[i].name,
+			  fields[i].constant ? "goes" : "stays");
+		if (fields[i].constant)
+			report(ring_untouched(a, 2) && ring_untouched(a, 3),
+			       "and nothing is written");
+		lwp_stop();
+	}
 }
 
 FLAT_TEST(context_auto)
 {
 	struct lwp a, b;
 
-	rule("43724-902 43724-903 43724-904 43724-907", CHOICE);
+	rule(rev07() ? "2007-902" : "43724-902 43724-903 43724-904 43724-907", CHOICE);
 	lwp_init(&a);
 	lwp_map(&b, as_new());
 	test_address_spaces(&a, &b);
@@ -215,7 +242,9 @@ FLAT_TEST(context_auto)
 	test_code32(&a, &b);
 	test_counts(&a, &b);
 	test_pending(&a, &b);
-	if (fsgsbase_on()) {
+	if (rev07()) {
+		test_changed(&a, &b);
+	} else if (fsgsbase_on()) {
 		test_green(&a, false, ctx_fs, 0, FS_TWO);
 		test_green(&a, true, ctx_gs, 0, FS_TWO);
 	}

@@ -11,8 +11,7 @@
 
 #define RECORDS(n) ((n) * (u32)RECORD_SIZE)
 
-extern char mg_run[], mg_loop[], mg_on[], mg_nop[], mg_nops[], mg_handler[], mg_slwpcb[],
-	mg_misses[], mg_spin[], mg_spinning[];
+extern char mg_run[], mg_loop[], mg_nops[], mg_handler[], mg_misses[], mg_spin[], mg_spinning[];
 
 /* rax = block, rsi = rounds of 5 instructions, the last of which is a branch */
 USER_CODE("mg_run: llwpcb %rax\n"
@@ -22,15 +21,9 @@ USER_CODE("mg_run: llwpcb %rax\n"
 	  "dec %esi\n"
 	  "jnz mg_loop\n"
 	  "user_exit\n"
-	  "mg_on: llwpcb %rax\n"
-	  "user_exit\n"
-	  "mg_nop: nop\n"
-	  "user_exit\n"
 	  "mg_nops: .fill 15, 1, 0x90\n"
 	  "user_exit\n"
 	  "mg_handler: .fill 3, 1, 0x90\n"
-	  "user_exit\n"
-	  "mg_slwpcb: slwpcb %rbx\n"
 	  "user_exit\n"
 	  /* rsi = rounds of 2 instructions after the first one */
 	  "mg_spin: nop\n"
@@ -66,22 +59,13 @@ static u64 hash(const struct lwp *l)
 	return h;
 }
 
-/*
- * The same events in the revision of the run. A period is one more than EventInterval in 43724; in 2007 a
- * counter that waits for another's record stands still, so there is one only.
- */
-static struct block in_revision(const struct block *b)
+/* In 2007 a counter that waits for another's record stands still, so there is one event only. */
+static struct block of_revision(const struct block *b)
 {
-	struct block r = *b;
+	struct block r = in_revision(*b);
 
-	if (!rev07())
-		return r;
-	for (u32 i = 0; i < 4 && r.event[i].id; i++) {
-		r.event[i].id = r.event[i].id == EV_IRE ? EV07_IRE : EV07_BRE;
-		r.event[i].interval++;
-		r.event[i].counter++;
-	}
-	r.event[1].id = 0;
+	if (rev07())
+		r.event[1].id = 0;
 	return r;
 }
 
@@ -90,7 +74,7 @@ static void finish(struct lwp *l, const char *name, u32 events)
 {
 	struct result *r = &results[result_count++];
 
-	lwp_run(l, mg_slwpcb);
+	lwp_run(l, lwp_slwpcb);
 	r->name = name;
 	r->head = cb_head(l);
 	r->missed = cb_missed(l);
@@ -102,7 +86,7 @@ static void finish(struct lwp *l, const char *name, u32 events)
 
 static void loop(struct lwp *l, const char *name, const struct block *b, u32 rounds, u32 events)
 {
-	struct block block = in_revision(b);
+	struct block block = of_revision(b);
 
 	lwp_go_rsi(l, &block, mg_run, rounds);
 	finish(l, name, events);
@@ -119,13 +103,13 @@ static void faulting(struct lwp *l, const char *name, u32 rounds)
 {
 	static const struct block every = { .size = RECORDS(512), .event = { { EV_IRE, 0, 0 } } };
 
-	struct block block = in_revision(&every);
+	struct block block = of_revision(&every);
 
-	lwp_prepare(l, &block, mg_on);
+	lwp_prepare(l, &block, lwp_on);
 	lwp_resume(l);
 	for (u32 i = 0; i < rounds; i++) {
 		protect_ring(l, PAGE_NONE);
-		l->u.r.rip = (u64)mg_nop;
+		l->u.r.rip = (u64)lwp_nop_2;
 		user_run(&l->u);
 		if (user_exited(&l->u))
 			bail("a store into a ring that is not there did not fault");
@@ -140,10 +124,10 @@ static void faulting(struct lwp *l, const char *name, u32 rounds)
 static void handled(struct lwp *l, u32 rounds)
 {
 	static const struct block tenth = { .size = RECORDS(512), .event = { { EV_IRE, 9, 9 } } };
-	struct block block = in_revision(&tenth);
+	struct block block = of_revision(&tenth);
 	struct user saved;
 
-	lwp_prepare(l, &block, mg_on);
+	lwp_prepare(l, &block, lwp_on);
 	lwp_resume(l);
 	for (u32 i = 0; i < rounds; i++) {
 		protect_ring(l, PAGE_NONE);
@@ -170,7 +154,7 @@ static void passing(struct lwp *l, u32 rounds)
 	/* A round: the first 3 instructions, 100 times 2 and the one before, 2 with the store. */
 	static const struct block once = { .event = { { EV_IRE, 205, 2 } } };
 
-	lwp_prepare(l, &once, mg_on);
+	lwp_prepare(l, &once, lwp_on);
 	lwp_resume(l);
 	for (u32 i = 0; i < rounds; i++) {
 		protect_ring(l, PAGE_NONE);
@@ -193,13 +177,13 @@ static void llwpcb_faulting(struct lwp *l, u32 rounds)
 {
 	static const struct block b = { .event = { { EV_IRE, 99, 99 } } };
 
-	struct block block = in_revision(&b);
+	struct block block = of_revision(&b);
 
-	lwp_prepare(l, &block, mg_on);
+	lwp_prepare(l, &block, lwp_on);
 	for (u32 i = 0; i < rounds; i++) {
 		lwp_stop();
 		as_protect(l->cr3, CB_VA, rev07() ? PAGE_NONE : PAGE_USER_RO);
-		l->u.r.rip = (u64)mg_on;
+		l->u.r.rip = (u64)lwp_on;
 		l->u.r.rax = CB_VA; /* 2007 returns the previous pointer there */
 		user_run(&l->u);
 		if (user_exited(&l->u))
@@ -216,20 +200,20 @@ static void threads(struct lwp *l, u32 turns)
 	static const struct block two = { .base = SECOND_RING,
 					  .event = { { EV_IRE, 12, 12 }, { EV_BRE, 4, 4 } } };
 
-	struct block first = in_revision(&one), second = in_revision(&two);
+	struct block first = of_revision(&one), second = of_revision(&two);
 
-	lwp_prepare(l, &first, mg_on);
+	lwp_prepare(l, &first, lwp_on);
 	block_write_at(l, SECOND, &second);
 	for (u32 i = 0; i < 2 * turns; i++) {
 		wrmsr(MSR_FS_BASE, 0x1000 * (1 + i % 2));
 		if (i < 2) {
 			l->u.r.rax = CB_VA + i * SECOND;
-			lwp_run(l, mg_on);
+			lwp_run(l, lwp_on);
 		}
 		l->u.r.rsi = 2;
 		lwp_run(l, mg_loop);
 	}
-	lwp_run(l, mg_slwpcb);
+	lwp_run(l, lwp_slwpcb);
 	wrmsr(MSR_FS_BASE, 0x1000);
 	finish(l, "threads", 10 * turns / 8);
 	wrmsr(MSR_FS_BASE, 0);
