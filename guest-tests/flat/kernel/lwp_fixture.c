@@ -85,6 +85,13 @@ void lwp_init(struct lwp *l)
 	lwp_map(l, kernel_cr3());
 }
 
+void user_go(struct user *u, const char *code)
+{
+	user_init64(u, (u64)code, STACK_TOP);
+	u->r.rdi = DATA_VA;
+	user_run(u);
+}
+
 u32 least_records(void)
 {
 	u32 units = cpuid(LWP_CPUID_LEAF, 0).c >> 16 & 0xff;

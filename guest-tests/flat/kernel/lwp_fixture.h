@@ -120,17 +120,22 @@ void lwp_enable(void);
 void lwp_map(struct lwp *l, u64 cr3);
 /* The usual beginning of a test: lwp_enable(), and lwp_map() of the kernel's address space. */
 void lwp_init(struct lwp *l);
-/* FLAT_TEST(id) with a program, `l`, that has begun so. */
-#define LWP_TEST(id)                             \
+/* FLAT_TEST(id) with a program, `l`, that has begun so; and one that does not use LWP from the beginning. */
+#define LWP_TEST(id) PROGRAM_TEST(id, lwp_init(&l))
+#define USER_TEST(id) PROGRAM_TEST(id, lwp_map(&l, kernel_cr3()))
+#define PROGRAM_TEST(id, begin)                  \
 	static void profile_##id(struct lwp *l); \
 	FLAT_TEST(id)                            \
 	{                                        \
 		struct lwp l;                    \
                                                  \
-		lwp_init(&l);                    \
+		begin;                           \
 		profile_##id(&l);                \
 	}                                        \
 	static void profile_##id(struct lwp *l)
+
+/* 64-bit code that is no profiled program, with the stack and rdi = DATA_VA, until it comes back. */
+void user_go(struct user *u, const char *code);
 
 /* A page that user code may not write: filled, and not a byte of it written since. */
 extern u8 kernel_page[];

@@ -3,6 +3,7 @@
 #ifndef FLAT_PMU_H
 #define FLAT_PMU_H
 
+#include "lwp_fixture.h"
 #include "x86.h"
 
 #define MSR_PERF_CTL(n) (0xc0010200u + 2 * (n))
@@ -82,6 +83,16 @@ static inline u64 pmu_stop(u32 n)
 {
 	wrmsr(MSR_PERF_CTL(n), 0);
 	return rdmsr(MSR_PERF_CTR(n));
+}
+
+/* What counter 0 counts while code runs at CPL 3. */
+static inline u64 pmu_counted(u64 ctl, const char *code)
+{
+	struct user u;
+
+	pmu_start(0, ctl, 0);
+	user_go(&u, code);
+	return pmu_stop(0);
 }
 
 #endif

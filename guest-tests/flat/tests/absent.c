@@ -16,8 +16,7 @@ static void expect_ud(const char *code, const char *name)
 {
 	struct user u;
 
-	user_init64(&u, (u64)code, 0);
-	user_run(&u);
+	user_go(&u, code);
 	report(u.r.vector == VEC_UD && u.r.rip == (u64)code, "%s raises #UD", name);
 }
 

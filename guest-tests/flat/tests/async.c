@@ -153,17 +153,14 @@ static void run_detours(struct lwp *l)
 	report_eq(cb_counter(l, EV_BRE), 1, "what is left of the branches");
 }
 
-FLAT_TEST(async)
+LWP_TEST(async)
 {
-	struct lwp l;
-
 	rule("43724-821", CHOICE);
 	turns = option_number("turns", 200000);
 	smp_start();
-	lwp_init(&l);
-	run_to_slwpcb(&l);
+	run_to_slwpcb(l);
 	irq_set_handler(VECTOR, count_irq);
-	run(&l, EV_IRE, "instructions");
-	run(&l, EV_BRE, "branches");
-	run_detours(&l);
+	run(l, EV_IRE, "instructions");
+	run(l, EV_BRE, "branches");
+	run_detours(l);
 }

@@ -171,15 +171,13 @@ static void test_guest(u64 cr3)
 	report_eq(lwp_get64(g.vmcb + VMCB_RIP), (u64)btf_guest + 1, "after the first instruction");
 }
 
-FLAT_TEST(btf)
+USER_TEST(btf)
 {
 	struct user u;
-	struct lwp l;
 
-	lwp_map(&l, kernel_cr3());
 	report_eq(rdmsr(MSR_DEBUGCTL), 0, "BTF is clear after reset");
 	test_taken_branches_trap(&u);
 	test_without_one_of_them(&u);
-	test_guest(l.cr3);
+	test_guest(l->cr3);
 	wrmsr(MSR_DEBUGCTL, 0);
 }

@@ -69,23 +69,21 @@ static void translate_meanwhile(const void *like, u8 *held, void (*fn)(void *arg
 	report(value == 1 && !hold->expired, "%s", what);
 }
 
-FLAT_TEST(code_apart)
+LWP_TEST(code_apart)
 {
-	struct lwp l;
 	u8 *held;
 
 	hold_init();
 	smp_start();
-	lwp_init(&l);
 	held = (u8 *)phys_alloc(1, PAGE_SIZE);
-	translate_meanwhile((void *)(l.cr3 & PTE_ADDRESS), held, store, held,
+	translate_meanwhile((void *)(l->cr3 & PTE_ADDRESS), held, store, held,
 			    "code is translated after a page walk");
 	held = (u8 *)phys_alloc(1, PAGE_SIZE);
-	as_map(l.cr3, HELD_VA, (u64)held, 1, PAGE_USER_RW);
-	lwp_prepare(&l, every_insn(), apt_code);
-	l.u.r.rdi = HELD_VA;
-	translate_meanwhile(l.ring, held, record_and_store, &l,
+	as_map(l->cr3, HELD_VA, (u64)held, 1, PAGE_USER_RW);
+	lwp_prepare(l, every_insn(), apt_code);
+	l->u.r.rdi = HELD_VA;
+	translate_meanwhile(l->ring, held, record_and_store, l,
 			    "code is translated after the store of a record");
 	/* Three NOPs and the store. */
-	expect_head(&l, 4 * RECORD_SIZE, "records came");
+	expect_head(l, 4 * RECORD_SIZE, "records came");
 }

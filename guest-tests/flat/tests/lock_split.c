@@ -42,18 +42,15 @@ static void test_split(struct lwp *l, u64 flags, u64 sum, u64 flags_behind)
 	report_eq(l->u.r.rax & FLAGS, flags_behind, "flags after it");
 }
 
-FLAT_TEST(lock_split)
+USER_TEST(lock_split)
 {
-	struct lwp l;
-
-	lwp_map(&l, kernel_cr3());
 	report_push("CF");
-	test_split(&l, RFLAGS_CF, 1, 0);
+	test_split(l, RFLAGS_CF, 1, 0);
 	report_pop();
 	report_push("DF");
-	test_split(&l, RFLAGS_DF, 0, RFLAGS_ZF | RFLAGS_PF | RFLAGS_DF);
+	test_split(l, RFLAGS_DF, 0, RFLAGS_ZF | RFLAGS_PF | RFLAGS_DF);
 	report_pop();
 	report_push("all");
-	test_split(&l, FLAGS, 1, RFLAGS_DF);
+	test_split(l, FLAGS, 1, RFLAGS_DF);
 	report_pop();
 }

@@ -171,19 +171,16 @@ static void test_ring(struct lwp *l)
 	report_eq(l->u.r.rbx, CB_VA, "LWP is still on");
 }
 
-FLAT_TEST(mmio_tables)
+LWP_TEST(mmio_tables)
 {
-	struct lwp l;
-
 	if (smp_count() > 1)
 		smp_start();
-	lwp_init(&l);
-	map_far(&l);
-	test_locked(&l);
+	map_far(l);
+	test_locked(l);
 	if (option_is("what", "ring"))
-		test_ring(&l);
+		test_ring(l);
 	else if (rev07())
-		test_rdmsr(&l);
+		test_rdmsr(l);
 	else
-		test_contexts(&l);
+		test_contexts(l);
 }

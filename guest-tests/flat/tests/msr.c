@@ -122,8 +122,7 @@ static void test_bits(struct lwp *l)
 	/* 46 after SLWPCB. */
 	wrmsr(LWP_MSR_CFG, 0);
 	lwp_run(l, msr_more);
-	user_init64(&u, (u64)lwp_slwpcb, STACK_TOP);
-	user_run(&u);
+	user_go(&u, lwp_slwpcb);
 	report_eq(u.r.vector, VEC_UD, "nothing is left: the instructions raise #UD");
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "the state stays");
 	wrmsr(LWP_MSR_CFG, CFG_SOME);

@@ -21,25 +21,22 @@ USER_CODE("nap_code: .fill 60, 1, 0x90\n"
 	  "nap_lwp_3: slwpcb %rbx\n"
 	  "user_exit\n");
 
-FLAT_TEST(no_apic)
+LWP_TEST(no_apic)
 {
 	static const struct block every = { .threshold = RECORD_SIZE,
 					    .event = { { EV_IRE, 0, 0 } } };
 	struct cpuid leaf = cpuid(LWP_CPUID_LEAF, 0);
 	struct user u;
-	struct lwp l;
 
 	report_eq(cpuid(1, 0).d & CPUID1_EDX_APIC, 0, "CPUID announces no APIC");
 	report_eq(leaf.d & LWP_INT, 0, "and no threshold interrupt");
 	report_eq(leaf.a & LWP_INT, 0, "none is available");
-	lwp_init(&l);
-	lwp_go(&l, &every, nap_lwp);
-	EXPECT_IRE(&l, "a ring beyond its threshold is filled further", nap_lwp_1, nap_lwp_2,
+	lwp_go(l, &every, nap_lwp);
+	EXPECT_IRE(l, "a ring beyond its threshold is filled further", nap_lwp_1, nap_lwp_2,
 		   nap_lwp_3);
 
-	user_init64(&u, (u64)nap_code, STACK_TOP);
 	pmu_start(0, PERF_INSNS | PERF_USR | PERF_INT, -5ul);
-	user_run(&u);
+	user_go(&u, nap_code);
 	/* 60 NOPs and INT. */
 	report_eq(pmu_stop(0), 56, "a counter that overflows counts further");
 }

@@ -177,8 +177,7 @@ static void test_osxsave(struct lwp *l)
 	rule("43724-301", CHOICE);
 	report_eq(xsave(BV_LWP), FAULT(VEC_UD, 0), "CR4.OSXSAVE = 0: XSAVE raises #UD");
 	report_eq(cpuid(LWP_CPUID_LEAF, 0).a, 0, "8000_001C EAX is 0");
-	user_init64(&u, (u64)lwp_slwpcb, STACK_TOP);
-	user_run(&u);
+	user_go(&u, lwp_slwpcb);
 	report_eq(u.r.vector, VEC_UD, "SLWPCB raises #UD");
 	lwp_run(l, lwp_nop_1);
 	write_cr4(read_cr4() | CR4_OSXSAVE);

@@ -25,8 +25,7 @@ static void expect_instructions(bool available, const char *when)
 	struct user u;
 
 	for (u32 i = 0; i < 4; i++) {
-		user_init64(&u, (u64)code[i], 0);
-		user_run(&u);
+		user_go(&u, code[i]);
 		ok &= available ? user_exited(&u) : u.r.vector == VEC_UD && u.r.rip == (u64)code[i];
 	}
 	report(ok, "%s: the four instructions %s", when, available ? "run" : "raise #UD");

@@ -12,7 +12,8 @@
 
 extern char pmc_code[], pmc_fault[], pmc_rdpmc[], pmc_rdpmc_end[], pmc_rep[];
 
-USER_CODE(/* 10 + 1 + 6 + 3 + INT = 21 instructions; 3 conditional (2 taken) + 3 near branches. */
+USER_CODE(".globl pmc_code, pmc_fault\n"
+	  /* 10 + 1 + 6 + 3 + INT = 21 instructions; 3 conditional (2 taken) + 3 near branches. */
 	  "pmc_code: " TEN "mov $3, %ecx\n"
 	  "1: dec %ecx\n"
 	  "jnz 1b\n"
@@ -39,20 +40,6 @@ USER_CODE(/* 10 + 1 + 6 + 3 + INT = 21 instructions; 3 conditional (2 taken) + 3
 	  "user_exit\n");
 
 static struct user u;
-
-static void run(const char *code)
-{
-	user_init64(&u, (u64)code, STACK_TOP);
-	u.r.rdi = DATA_VA;
-	user_run(&u);
-}
-
-static u64 counted(u64 ctl, const char *code)
-{
-	pmu_start(0, ctl, 0);
-	run(code);
-	return pmu_stop(0);
-}
 
 static void test_registers(void)
 {
@@ -95,41 +82,42 @@ static void test_events(void)
 	};
 
 	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
-		report_eq(counted(events[i].event | PERF_USR, pmc_code), events[i].user, "USR %s",
-			  events[i].name);
+		report_eq(pmu_counted(events[i].event | PERF_USR, pmc_code), events[i].user,
+			  "USR %s", events[i].name);
 	}
 	/* All at once, from 1000. */
 	for (size_t i = 0; i < PERF_COUNTERS; i++)
 		pmu_start((u32)i, events[i].event | PERF_USR, 1000);
-	run(pmc_code);
+	user_go(&u, pmc_code);
 	for (size_t i = 0; i < PERF_COUNTERS; i++)
 		report_eq(pmu_stop((u32)i), 1000 + events[i].user, "six at once: %s",
 			  events[i].name);
 	pmu_start(1, PERF_INSNS | PERF_OS, 0);
-	report_eq(counted(PERF_INSNS | PERF_USR, pmc_code), 21,
+	report_eq(pmu_counted(PERF_INSNS | PERF_USR, pmc_code), 21,
 		  "IRET to CPL 3 is no instruction of CPL 3, also when another counter counts it");
 	report(pmu_stop(1) > 0, "the other counter counts it");
-	report_eq(counted(PERF_INSNS | PERF_USR, pmc_fault), 2,
+	report_eq(pmu_counted(PERF_INSNS | PERF_USR, pmc_fault), 2,
 		  "a faulting instruction does not count");
-	report_eq(counted(PERF_FAR | PERF_USR, pmc_fault), 1, "its exception is a far transfer");
-	report_eq(counted(PERF_INSNS | PERF_USR, pmc_rep), 4,
+	report_eq(pmu_counted(PERF_FAR | PERF_USR, pmc_fault), 1,
+		  "its exception is a far transfer");
+	report_eq(pmu_counted(PERF_INSNS | PERF_USR, pmc_rep), 4,
 		  "a REP string instruction counts once");
-	report_eq(counted(PERF_INSNS, pmc_code), 0, "neither USR nor OS: nothing");
+	report_eq(pmu_counted(PERF_INSNS, pmc_code), 0, "neither USR nor OS: nothing");
 	pmu_start(0, PERF_INSNS | PERF_USR, 0);
 	wrmsr(MSR_PERF_CTL(0), PERF_INSNS | PERF_USR);
-	run(pmc_code);
+	user_go(&u, pmc_code);
 	report_eq(pmu_stop(0), 0, "EN clear: nothing");
 }
 
 static void test_compare(void)
 {
-	report_eq(counted(PERF_BRANCHES | PERF_USR | PERF_CMASK(1), pmc_code), 7,
+	report_eq(pmu_counted(PERF_BRANCHES | PERF_USR | PERF_CMASK(1), pmc_code), 7,
 		  "CounterMask 1: as without");
-	report_eq(counted(PERF_BRANCHES | PERF_USR | PERF_CMASK(2), pmc_code), 0,
+	report_eq(pmu_counted(PERF_BRANCHES | PERF_USR | PERF_CMASK(2), pmc_code), 0,
 		  "CounterMask 2: never two in a cycle");
-	report_eq(counted(PERF_BRANCHES | PERF_USR | PERF_CMASK(1) | PERF_INV, pmc_code), 14,
+	report_eq(pmu_counted(PERF_BRANCHES | PERF_USR | PERF_CMASK(1) | PERF_INV, pmc_code), 14,
 		  "inverted: the cycles without a branch");
-	report_eq(counted(PERF_BRANCHES | PERF_USR | PERF_CMASK(2) | PERF_INV, pmc_code), 21,
+	report_eq(pmu_counted(PERF_BRANCHES | PERF_USR | PERF_CMASK(2) | PERF_INV, pmc_code), 21,
 		  "CounterMask 2 inverted: every cycle");
 }
 
@@ -156,12 +144,12 @@ static void test_modes(void)
 	report_eq(kernel_six(), 0, "USR: nothing at CPL 0");
 	pmu_stop(0);
 
-	run(pmc_rdpmc);
+	user_go(&u, pmc_rdpmc);
 	report(u.r.vector == VEC_GP && !u.r.error && u.r.rip == (u64)pmc_rdpmc + 2,
 	       "RDPMC at CPL 3: #GP(0)");
 	write_cr4(read_cr4() | CR4_PCE);
 	pmu_start(0, PERF_INSNS | PERF_USR, 0);
-	run(pmc_rdpmc);
+	user_go(&u, pmc_rdpmc);
 	report_eq(u.r.rbx, 1, "with CR4.PCE: XOR");
 	report_eq(u.r.rax - u.r.rbx, 6, "RDPMC, MOV, four NOPs");
 	pmu_stop(0);
@@ -182,11 +170,12 @@ static void test_global(void)
 	report_eq(cpuid(0x80000022, 0).b & 0xf, PERF_COUNTERS, "8000_0022 EBX: six core counters");
 	report_eq(rdmsr(MSR_GLOBAL_CTL), 0x3f, "all are allowed at reset");
 	wrmsr(MSR_GLOBAL_CTL, 0x3e);
-	report_eq(counted(PERF_INSNS | PERF_USR, pmc_code), 0, "global control bit clear: nothing");
+	report_eq(pmu_counted(PERF_INSNS | PERF_USR, pmc_code), 0,
+		  "global control bit clear: nothing");
 	wrmsr(MSR_GLOBAL_CTL, 0x3f);
-	report_eq(counted(PERF_INSNS | PERF_USR, pmc_code), 21, "set again: counts");
+	report_eq(pmu_counted(PERF_INSNS | PERF_USR, pmc_code), 21, "set again: counts");
 	pmu_start(3, PERF_INSNS | PERF_USR, PERF_MASK - 4);
-	run(pmc_code);
+	user_go(&u, pmc_code);
 	report_eq(pmu_stop(3), 16, "five to the overflow, sixteen after");
 	report_eq(rdmsr(MSR_GLOBAL_STATUS), 8, "the status has its bit");
 	wrmsr(MSR_GLOBAL_CLEAR, 1);
@@ -197,13 +186,10 @@ static void test_global(void)
 		  "the status cannot be written");
 }
 
-FLAT_TEST(pmu_count)
+USER_TEST(pmu_count)
 {
-	struct lwp l;
-
 	if (report_lacks(!pmu_present(), "8000_0001 ECX[23] is clear", "core performance counters"))
 		return;
-	lwp_map(&l, kernel_cr3());
 	test_registers();
 	test_events();
 	test_compare();

@@ -57,29 +57,19 @@ static void on_vector(struct regs *r)
 	apic_eoi();
 }
 
-static u64 counted(u64 ctl, const char *code)
-{
-	struct user u;
-
-	user_init64(&u, (u64)code, STACK_TOP);
-	pmu_start(0, ctl, 0);
-	user_run(&u);
-	return pmu_stop(0);
-}
-
 static void test_events(void)
 {
-	report_eq(counted(PERF_OPS | PERF_USR, pme_code), 13, "ops: one per instruction");
-	report_eq(counted(PERF_DISPATCHED | UNITS(3) | PERF_USR, pme_code), 13,
+	report_eq(pmu_counted(PERF_OPS | PERF_USR, pme_code), 13, "ops: one per instruction");
+	report_eq(pmu_counted(PERF_DISPATCHED | UNITS(3) | PERF_USR, pme_code), 13,
 		  "dispatched ops: the same");
-	report_eq(counted(PERF_DISPATCHED | PERF_USR, pme_code), 0, "of no unit: none");
-	report_eq(counted(PERF_CYCLES | PERF_USR, pme_code), (13 + ipc - 1) / ipc,
+	report_eq(pmu_counted(PERF_DISPATCHED | PERF_USR, pme_code), 0, "of no unit: none");
+	report_eq(pmu_counted(PERF_CYCLES | PERF_USR, pme_code), (13 + ipc - 1) / ipc,
 		  "cycles: the last one is cut by the change of mode");
-	report_eq(counted(PERF_REFERENCE | PERF_USR, pme_code), 2 * ((13 + ipc - 1) / ipc),
+	report_eq(pmu_counted(PERF_REFERENCE | PERF_USR, pme_code), 2 * ((13 + ipc - 1) / ipc),
 		  "reference cycles: two per cycle");
-	report_eq(counted(PERF_CYCLES | PERF_USR | PERF_CMASK(2), pme_code), 0,
+	report_eq(pmu_counted(PERF_CYCLES | PERF_USR | PERF_CMASK(2), pme_code), 0,
 		  "CounterMask 2 of cycles: never");
-	report_eq(counted(PERF_REFERENCE | PERF_USR | PERF_CMASK(2), pme_code),
+	report_eq(pmu_counted(PERF_REFERENCE | PERF_USR | PERF_CMASK(2), pme_code),
 		  (13 + ipc - 1) / ipc, "CounterMask 2 of reference cycles: each cycle once");
 }
 
@@ -90,7 +80,7 @@ static void test_events(void)
 
 static u64 accesses(u64 units)
 {
-	return counted(PERF_ACCESSES | units | PERF_USR, pme_memory);
+	return pmu_counted(PERF_ACCESSES | units | PERF_USR, pme_memory);
 }
 
 static void test_accesses(void)
@@ -105,10 +95,9 @@ static void test_accesses(void)
 
 	irq_set_handler(VEC_NMI, note_nmi);
 	apic_set_lvtpc(0x400);
-	user_init64(&u, (u64)pme_memory, STACK_TOP);
 	pmu_start(1, PERF_INSNS | PERF_USR, 0);
 	pmu_start(0, PERF_ACCESSES | STORES | PERF_USR | PERF_INT, -1ul);
-	user_run(&u);
+	user_go(&u, pme_memory);
 	report_eq(pmu_stop(1), 18, "a counter of instructions beside it");
 	report_eq(pmu_stop(0), 4, "an overflow with the first store");
 	report_eq(nmis, 1, "an interrupt");
@@ -128,20 +117,20 @@ static void test_interrupts(void)
 	report_eq(count, 2, "two interrupts arrive");
 	report_eq(pmu_stop(0), 2, "interrupts taken at CPL 0");
 	report_eq(pmu_stop(1), 0, "not at CPL 3");
-	report_eq(counted(PERF_INTERRUPTS | PERF_USR, pme_code), 0, "INT n is no interrupt");
+	report_eq(pmu_counted(PERF_INTERRUPTS | PERF_USR, pme_code), 0, "INT n is no interrupt");
 }
 
 static void test_edge(void)
 {
-	report_eq(counted(PERF_BRANCHES | PERF_USR, pme_runs), 4, "branches: three jumps, INT");
-	report_eq(counted(PERF_BRANCHES | PERF_EDGE | PERF_USR, pme_runs), 3,
+	report_eq(pmu_counted(PERF_BRANCHES | PERF_USR, pme_runs), 4, "branches: three jumps, INT");
+	report_eq(pmu_counted(PERF_BRANCHES | PERF_EDGE | PERF_USR, pme_runs), 3,
 		  "edge: they begin three times");
-	report_eq(counted(PERF_CONDITIONAL | PERF_EDGE | PERF_USR, pme_runs), 0,
+	report_eq(pmu_counted(PERF_CONDITIONAL | PERF_EDGE | PERF_USR, pme_runs), 0,
 		  "edge of what never happens: 0");
-	report_eq(counted(PERF_INSNS | PERF_EDGE | PERF_USR, pme_code), 1,
+	report_eq(pmu_counted(PERF_INSNS | PERF_EDGE | PERF_USR, pme_code), 1,
 		  "instructions begin once, and a second time after another mode");
-	report_eq(counted(PERF_BRANCHES | PERF_CMASK(1) | PERF_INV | PERF_EDGE | PERF_USR,
-			  pme_runs),
+	report_eq(pmu_counted(PERF_BRANCHES | PERF_CMASK(1) | PERF_INV | PERF_EDGE | PERF_USR,
+			      pme_runs),
 		  3, "edge, inverted: the stretches without branches");
 }
 
@@ -215,20 +204,16 @@ static void test_overflow(void)
 
 	irq_set_handler(VEC_NMI, note_nmi);
 	apic_set_lvtpc(0x400);
-	user_init64(&u, (u64)pme_code, STACK_TOP);
 	pmu_start(0, PERF_CYCLES | PERF_USR | PERF_INT, -3ul);
-	user_run(&u);
+	user_go(&u, pme_code);
 	pmu_stop(0);
 	report_eq(nmi_rip, (u64)pme_code + 2 * ipc + 1,
 		  "the third cycle overflows: after its first instruction");
 }
 
-FLAT_TEST(pmu_events)
+USER_TEST(pmu_events)
 {
-	struct lwp l;
-
 	ipc = option_number("ipc", 1);
-	lwp_map(&l, kernel_cr3());
 	test_events();
 	test_interrupts();
 	test_accesses();

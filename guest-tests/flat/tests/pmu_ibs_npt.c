@@ -24,23 +24,21 @@ static void sampled(struct guest *g, u32 msr, u64 ctl)
 	report(rdmsr(msr) & (msr == MSR_OP_CTL ? OP_VAL : FETCH_VAL), "there is a sample");
 }
 
-FLAT_TEST(pmu_ibs_npt)
+USER_TEST(pmu_ibs_npt)
 {
 	u64 ncr3, data, code, at;
 	struct guest g;
-	struct lwp l;
 
 	if (report_lacks(!svm_present() || !(cpuid(0x80000001, 0).c & 1u << 10),
 			 "8000_0001 ECX[2] or ECX[10] is clear", "IBS with SVM"))
 		return;
 	svm_init();
-	lwp_map(&l, kernel_cr3());
-	guest_init(&g, l.cr3, (u64)ibs_npt_code, STACK_TOP, true);
+	guest_init(&g, l->cr3, (u64)ibs_npt_code, STACK_TOP, true);
 	ncr3 = guest_nested(&g);
 	data = phys_alloc(1, PAGE_SIZE);
 	code = phys_alloc(1, PAGE_SIZE);
 	memcpy((void *)code, ibs_npt_code, PAGE_SIZE);
-	as_map(ncr3, (u64)l.data, data, 1, PAGE_USER_RW);
+	as_map(ncr3, (u64)l->data, data, 1, PAGE_USER_RW);
 	as_map(ncr3, (u64)ibs_npt_code, code, 1, PAGE_USER_RW);
 	g.r.rdi = DATA_VA + 8;
 

@@ -7,29 +7,9 @@
 #include "pmu_intel.h"
 #include "test.h"
 
-#define TEN "nop\nnop\nnop\nnop\nnop\nnop\nnop\nnop\nnop\nnop\n"
-
-extern char pic_code[], pic_fault[];
-
-USER_CODE(/* 10 + 1 + 6 + 3 + INT = 21 instructions; 3 conditional (2 taken) + 3 near branches. */
-	  "pic_code: " TEN "mov $3, %ecx\n"
-	  "1: dec %ecx\n"
-	  "jnz 1b\n"
-	  "call 2f\n"
-	  "jmp 3f\n"
-	  "2: ret\n"
-	  "3: user_exit\n"
-	  "pic_fault: nop\n"
-	  "nop\n"
-	  "ud2\n");
+extern char pmc_code[], pmc_fault[]; /* pmu_count.c */
 
 static struct user u;
-
-static void run(void)
-{
-	user_init64(&u, (u64)pic_code, STACK_TOP);
-	user_run(&u);
-}
 
 static u64 counted_at(u64 sel, const char *code, u32 cpl)
 {
@@ -64,31 +44,31 @@ static void test_events(void)
 	bool ice_lake = intel_version() >= 5;
 
 	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++)
-		report_eq(counted(events[i].event | SEL_USR, pic_code), events[i].user, "USR %s",
+		report_eq(counted(events[i].event | SEL_USR, pmc_code), events[i].user, "USR %s",
 			  events[i].name);
-	report_eq(counted(0x01c4 | SEL_USR, pic_code), ice_lake ? 2 : 3, "C4h/01h: %s",
+	report_eq(counted(0x01c4 | SEL_USR, pmc_code), ice_lake ? 2 : 3, "C4h/01h: %s",
 		  ice_lake ? "taken conditional branches" : "conditional branches");
-	report_eq(counted(0x11c4 | SEL_USR, pic_code), ice_lake ? 3 : 0, "C4h/11h: %s",
+	report_eq(counted(0x11c4 | SEL_USR, pmc_code), ice_lake ? 3 : 0, "C4h/11h: %s",
 		  ice_lake ? "conditional branches" : "nothing");
-	report_eq(counted(ARCH_INSNS | SEL_USR, pic_fault), 2,
+	report_eq(counted(ARCH_INSNS | SEL_USR, pmc_fault), 2,
 		  "an instruction that faults does not retire");
-	report_eq(counted(ARCH_BRANCHES | SEL_USR, pic_fault), 0,
+	report_eq(counted(ARCH_BRANCHES | SEL_USR, pmc_fault), 0,
 		  "an exception is no branch instruction");
 }
 
 static void test_modes(void)
 {
-	u64 kernel = counted(ARCH_INSNS | SEL_OS, pic_code), both;
+	u64 kernel = counted(ARCH_INSNS | SEL_OS, pmc_code), both;
 
-	report_eq(counted_at(ARCH_INSNS | SEL_USR, pic_code, 1), 21, "USR counts at CPL 1");
-	report_eq(counted_at(ARCH_INSNS | SEL_OS, pic_code, 1), kernel,
+	report_eq(counted_at(ARCH_INSNS | SEL_USR, pmc_code, 1), 21, "USR counts at CPL 1");
+	report_eq(counted_at(ARCH_INSNS | SEL_OS, pmc_code, 1), kernel,
 		  "OS counts as when CPL 3 runs the code");
-	report_eq(counted(ARCH_INSNS, pic_code), 0, "neither USR nor OS: nothing");
-	both = counted(ARCH_INSNS | SEL_USR | SEL_OS, pic_code);
+	report_eq(counted(ARCH_INSNS, pmc_code), 0, "neither USR nor OS: nothing");
+	both = counted(ARCH_INSNS | SEL_USR | SEL_OS, pmc_code);
 	report_eq(both, kernel + 21, "USR and OS: both");
 	intel_start(0, ARCH_INSNS | SEL_USR, 0);
 	wrmsr(MSR_PERFEVTSEL(0), ARCH_INSNS | SEL_USR);
-	run();
+	user_go(&u, pmc_code);
 	report_eq(intel_stop(0), 0, "EN clear: nothing");
 }
 
@@ -96,13 +76,13 @@ static void test_compare(void)
 {
 	const u64 branches = ARCH_BRANCHES | SEL_USR;
 
-	report_eq(counted(branches | SEL_CMASK(1), pic_code), 7, "CMASK 1: as without");
-	report_eq(counted(branches | SEL_CMASK(2), pic_code), 0, "CMASK 2: never in one cycle");
-	report_eq(counted(branches | SEL_CMASK(1) | SEL_INV, pic_code), 14,
+	report_eq(counted(branches | SEL_CMASK(1), pmc_code), 7, "CMASK 1: as without");
+	report_eq(counted(branches | SEL_CMASK(2), pmc_code), 0, "CMASK 2: never in one cycle");
+	report_eq(counted(branches | SEL_CMASK(1) | SEL_INV, pmc_code), 14,
 		  "CMASK 1, INV: the cycles without");
-	report_eq(counted(branches | SEL_CMASK(2) | SEL_INV, pic_code), 21,
+	report_eq(counted(branches | SEL_CMASK(2) | SEL_INV, pmc_code), 21,
 		  "CMASK 2, INV: every cycle");
-	report_eq(counted(branches | SEL_INV, pic_code), 7, "CMASK 0: INV is ignored");
+	report_eq(counted(branches | SEL_INV, pmc_code), 7, "CMASK 0: INV is ignored");
 }
 
 /* All counters at once, and the fixed ones. */
@@ -116,11 +96,11 @@ static void test_global(void)
 	for (u32 n = 0; n < gp; n++)
 		intel_start(n, ARCH_INSNS | SEL_USR, n);
 	wrmsr(MSR_FIXED_CTR_CTRL, FIXED(0, FIXED_USR) | FIXED(1, FIXED_USR) | FIXED(2, FIXED_USR));
-	run();
+	user_go(&u, pmc_code);
 	report_eq(rdmsr(MSR_PMC(0)), 0, "global control 0: nothing");
 	report_eq(rdmsr(MSR_FIXED_CTR(0)), 0, "nor the fixed counter");
 	wrmsr(MSR_GLOBAL_CTRL, ((1ul << gp) - 2) | GLOBAL_FIXED(0) | GLOBAL_FIXED(2));
-	run();
+	user_go(&u, pmc_code);
 	wrmsr(MSR_GLOBAL_CTRL, 0);
 	report_eq(intel_stop(0), 0, "its bit clear: nothing");
 	for (u32 n = 1; n < gp; n++)
@@ -131,7 +111,7 @@ static void test_global(void)
 	wrmsr(MSR_FIXED_CTR(0), 0);
 	wrmsr(MSR_FIXED_CTR_CTRL, FIXED(0, FIXED_OS) | FIXED(1, FIXED_USR));
 	wrmsr(MSR_GLOBAL_CTRL, GLOBAL_FIXED(0) | GLOBAL_FIXED(1));
-	run();
+	user_go(&u, pmc_code);
 	wrmsr(MSR_GLOBAL_CTRL, 0);
 	report_eq(rdmsr(MSR_FIXED_CTR(1)), 21, "fixed counter 1: core cycles");
 	report(rdmsr(MSR_FIXED_CTR(0)) > 0 && rdmsr(MSR_FIXED_CTR(0)) != 21,
@@ -139,11 +119,8 @@ static void test_global(void)
 	wrmsr(MSR_FIXED_CTR_CTRL, 0);
 }
 
-FLAT_TEST(pmu_intel_count)
+USER_TEST(pmu_intel_count)
 {
-	struct lwp l;
-
-	lwp_map(&l, kernel_cr3());
 	test_events();
 	test_modes();
 	test_compare();

@@ -134,14 +134,12 @@ static void test_freeze(void)
 	wrmsr(MSR_DEBUGCTL, 0);
 }
 
-FLAT_TEST(pmu_intel_overflow)
+USER_TEST(pmu_intel_overflow)
 {
 	u32 skid = option_number("skid", 0);
-	struct lwp l;
 
 	irq_set_handler(VEC_NMI, note);
 	irq_set_handler(VECTOR, on_vector);
-	lwp_map(&l, kernel_cr3());
 	test_delivery(skid);
 	if (skid)
 		return;

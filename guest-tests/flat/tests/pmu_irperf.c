@@ -28,13 +28,11 @@ static u64 six(void)
 	return (u32)(last - first);
 }
 
-FLAT_TEST(pmu_irperf)
+USER_TEST(pmu_irperf)
 {
 	struct user u;
-	struct lwp l;
 	u64 first, without;
 
-	lwp_map(&l, kernel_cr3());
 	report(cpuid(0x80000008, 0).b & 2, "8000_0008 EBX[1]");
 	report_eq(rdmsr(MSR_HWCR) & IRPERF_EN, 0, "it is off at reset");
 	report_eq(six(), 0, "HWCR[30] clear: it stands still");
@@ -43,19 +41,15 @@ FLAT_TEST(pmu_irperf)
 	report_eq(six(), 6, "RDMSR, MOV, four NOPs");
 	report_eq(try_wrmsr(MSR_IRPERF, 0), FAULT(VEC_GP, 0), "it cannot be written");
 
-	user_init64(&u, (u64)irp_code + 100, STACK_TOP);
 	first = rdmsr(MSR_IRPERF);
-	user_run(&u);
+	user_go(&u, irp_code + 100);
 	without = rdmsr(MSR_IRPERF) - first;
-	user_init64(&u, (u64)irp_code, STACK_TOP);
 	first = rdmsr(MSR_IRPERF);
-	user_run(&u);
+	user_go(&u, irp_code);
 	report_eq(rdmsr(MSR_IRPERF) - first, without + 100, "it counts at CPL 3, too");
 
-	pmu_start(0, PERF_INSNS | PERF_USR, 0);
-	user_init64(&u, (u64)irp_code, STACK_TOP);
-	user_run(&u);
-	report_eq(pmu_stop(0), 101, "beside it a counter counts what it does alone");
+	report_eq(pmu_counted(PERF_INSNS | PERF_USR, irp_code), 101,
+		  "beside it a counter counts what it does alone");
 	report_eq(cpuid(0x80000022, 0).b & 0xf, PERF_COUNTERS, "it is none of the six");
 
 	wrmsr(MSR_HWCR, 0);

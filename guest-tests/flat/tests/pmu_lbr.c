@@ -191,14 +191,10 @@ static void test_many(void)
 		report_eq(rdmsr(MSR_LBR_FROM(n)), (u64)lbr_jnz, "40 turns: FROM%u", n);
 		report_eq(rdmsr(MSR_LBR_TO(n)), LOOP_TOP | LBR_VALID, "TO%u", n);
 	}
-	user_init64(&u, (u64)lbr_code, STACK_TOP);
-	user_run(&u);
+	user_go(&u, lbr_code);
 	report_eq(rdmsr(MSR_LBR_FROM(0)), (u64)lbr_jnz, "LBRV2EN clear: nothing is added");
-	user_init64(&u, (u64)lbr_code, STACK_TOP);
 	wrmsr(MSR_LBR_SELECT, 0);
-	pmu_start(0, PERF_INSNS | PERF_USR | PERF_OS, 0);
-	user_run(&u);
-	pmu_stop(0);
+	pmu_counted(PERF_INSNS | PERF_USR | PERF_OS, lbr_code);
 	report_eq(rdmsr(MSR_LBR_FROM(0)), (u64)lbr_jnz, "nor by interrupts while a counter counts");
 }
 
@@ -281,11 +277,8 @@ static void test_counts(void)
 	report_eq(pmu_stop(3), 8, "taken ones");
 }
 
-FLAT_TEST(pmu_lbr)
+USER_TEST(pmu_lbr)
 {
-	struct lwp l;
-
-	lwp_map(&l, kernel_cr3());
 	test_registers();
 	test_filters();
 	test_code32();

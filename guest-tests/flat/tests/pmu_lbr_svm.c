@@ -176,17 +176,15 @@ static void test_guest_reads(void)
 	host_is_as_before(0, 0);
 }
 
-FLAT_TEST(pmu_lbr_svm)
+USER_TEST(pmu_lbr_svm)
 {
 	struct guest g;
-	struct lwp l;
 
 	if (report_lacks(!svm_present(), "8000_0001 ECX[2] is clear", "LBR virtualization"))
 		return;
 	svm_init();
 	report(cpuid(0x8000000a, 0).d & SVM_LBR_VIRTUAL, "8000_000A EDX[1]");
-	lwp_map(&l, kernel_cr3());
-	guest_init(&g, l.cr3, (u64)lvs_user, STACK_TOP, true);
+	guest_init(&g, l->cr3, (u64)lvs_user, STACK_TOP, true);
 	test_own_stacks(&g);
 	test_shared_stack(&g);
 	test_refused(&g);

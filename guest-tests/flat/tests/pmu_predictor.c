@@ -67,26 +67,15 @@ static void on_nmi(struct regs *r)
 	turns = r->rcx;
 }
 
-static u64 counted(u64 ctl, u64 from, const char *code)
+static u64 mispredicted(const char *code)
+{
+	return pmu_counted(PERF_MISPREDICTED | PERF_USR, code);
+}
+
+USER_TEST(pmu_predictor)
 {
 	struct user u;
 
-	user_init64(&u, (u64)code, STACK_TOP);
-	pmu_start(0, ctl, from);
-	user_run(&u);
-	return pmu_stop(0);
-}
-
-static u64 mispredicted(const char *code)
-{
-	return counted(PERF_MISPREDICTED | PERF_USR, 0, code);
-}
-
-FLAT_TEST(pmu_predictor)
-{
-	struct lwp l;
-
-	lwp_map(&l, kernel_cr3());
 	report_eq(mispredicted(prd_loop), 3, "a loop: two until it has learnt, and the end");
 	report_eq(mispredicted(prd_loop), 1, "the same again: the end");
 	report_eq(mispredicted(prd_alternate), 4 + 3, "a branch in turns: each that is taken");
@@ -96,18 +85,19 @@ FLAT_TEST(pmu_predictor)
 	report_eq(mispredicted(prd_two), 2 + 3,
 		  "two jumps, each with one target: the first of each");
 	report_eq(mispredicted(prd_direct), 0, "direct branches and returns: none");
-	report_eq(counted(PERF_BRANCHES | PERF_USR, 0, prd_targets), 4 + 4 + 4 + 1,
+	report_eq(pmu_counted(PERF_BRANCHES | PERF_USR, prd_targets), 4 + 4 + 4 + 1,
 		  "branches: CALL, RET, JNZ, INT");
 	report_eq(mispredicted(prd_targets), 4 + 1, "it has learnt only while C3h counted");
 	/* It learns nothing at CPL 3, although all is stepped there. */
 	pmu_start(1, PERF_INSNS | PERF_USR | PERF_EDGE, 0);
-	counted(PERF_MISPREDICTED | PERF_OS, 0, prd_late);
+	pmu_counted(PERF_MISPREDICTED | PERF_OS, prd_late);
 	pmu_stop(1);
 
 	irq_set_handler(VEC_NMI, on_nmi);
 	apic_set_lvtpc(LVT_NMI);
-	report_eq(counted(PERF_MISPREDICTED | PERF_USR | PERF_INT, -2ul, prd_late), 1,
-		  "OS has not learnt it: the second overflows, a third follows");
+	pmu_start(0, PERF_MISPREDICTED | PERF_USR | PERF_INT, -2ul);
+	user_go(&u, prd_late);
+	report_eq(pmu_stop(0), 1, "OS has not learnt it: the second overflows, a third follows");
 	report_eq(nmis, 1, "an interrupt");
 	report_eq(nmi_rip, (u64)prd_top, "after the branch");
 	report_eq(turns, 8, "in the second turn");

@@ -104,17 +104,15 @@ static void test_overflow(struct guest *g)
 	pmu_stop(0);
 }
 
-FLAT_TEST(pmu_row)
+USER_TEST(pmu_row)
 {
 	struct guest g;
-	struct lwp l;
 
 	if (report_lacks(!pmu_present() || !svm_present(), "8000_0001 ECX[23] or ECX[2] is clear",
 			 "counters with SVM"))
 		return;
 	svm_init();
-	lwp_map(&l, kernel_cr3());
-	guest_init(&g, l.cr3, (u64)pmr_guest, STACK_TOP, true);
+	guest_init(&g, l->cr3, (u64)pmr_guest, STACK_TOP, true);
 	test_program();
 	test_guest(&g);
 	test_overflow(&g);

@@ -45,17 +45,15 @@ static void test_exact(struct guest *g)
 	report_eq(pmu_stop(0), 6, "and counts on");
 }
 
-FLAT_TEST(pmu_svm)
+USER_TEST(pmu_svm)
 {
 	struct guest g;
-	struct lwp l;
 
 	if (report_lacks(!pmu_present() || !svm_present(), "8000_0001 ECX[23] or ECX[2] is clear",
 			 "counters with SVM"))
 		return;
 	irq_set_handler(VEC_NMI, note_nmi);
 	svm_init();
-	lwp_map(&l, kernel_cr3());
-	guest_init(&g, l.cr3, (u64)pms_guest, STACK_TOP, true);
+	guest_init(&g, l->cr3, (u64)pms_guest, STACK_TOP, true);
 	test_exact(&g);
 }

@@ -17,20 +17,18 @@ static void switch_on(void *was)
 	wrmsr(LWP_MSR_CFG, CFG);
 }
 
-FLAT_TEST(preset_off)
+USER_TEST(preset_off)
 {
-	struct lwp l;
 	u64 was;
 
-	lwp_map(&l, kernel_cr3());
-	lwp_prepare(&l, every_insn(), lwp_start);
-	user_run(&l.u);
-	report(l.u.r.vector == VEC_UD && l.u.r.rip == (u64)lwp_start, "LLWPCB raises #UD");
+	lwp_prepare(l, every_insn(), lwp_start);
+	user_run(&l->u);
+	report(l->u.r.vector == VEC_UD && l->u.r.rip == (u64)lwp_start, "LLWPCB raises #UD");
 	report_eq(cpuid(LWP_CPUID_LEAF, 0).a, 0, "8000_001C EAX is 0");
 	switch_on(&was);
 	report_eq(was, 0, "LWP_CFG is 0 at reset");
-	lwp_go(&l, every_insn(), lwp_start);
-	EXPECT_RECORDS(&l, "LWP_CFG is written",
+	lwp_go(l, every_insn(), lwp_start);
+	EXPECT_RECORDS(l, "LWP_CFG is written",
 		       { .id = EV_IRE, .core = 5, .address = (u64)lwp_nop_1 },
 		       { .id = EV_IRE, .core = 5, .address = (u64)lwp_nop_2 });
 

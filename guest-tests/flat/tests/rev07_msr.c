@@ -27,8 +27,7 @@ static void test_cfg(void)
 	wrmsr(LWP_MSR_CFG, 0x6);
 	rule("2007-107", CHOICE);
 	report_eq(cpuid(LWP_CPUID_LEAF, 0).a, 0, "Enabled clear: EAX is 0");
-	user_init64(&u, (u64)lwp_slwpcb, 0);
-	user_run(&u);
+	user_go(&u, lwp_slwpcb);
 	rule("2007-203 2007-608", CERTAIN);
 	report_eq(u.r.vector, VEC_UD, "Enabled clear: SLWPCB raises #UD");
 	wrmsr(LWP_MSR_CFG, 0x7);

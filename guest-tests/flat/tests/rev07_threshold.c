@@ -47,40 +47,38 @@ static void go(struct lwp *l, u32 limit)
 	lwp_resume(l);
 }
 
-FLAT_TEST(rev07_threshold)
+LWP_TEST(rev07_threshold)
 {
-	struct lwp l;
 	u64 cfg;
 
 	/* 2007: EDX[1] */
 	if (report_lacks(!(cpuid(LWP_CPUID_LEAF, 0).d & 2), "8000_001C EDX[1] is clear",
 			 "threshold interrupt"))
 		return;
-	lwp_init(&l);
 	cfg = rdmsr(LWP_MSR_CFG) | VECTOR << LWP_CFG_VECTOR_SHIFT;
 	wrmsr(LWP_MSR_CFG, cfg | CFG_INT);
 	irq_set_handler(VECTOR, on_threshold);
 
 	rule("2007-803", CERTAIN);
-	go(&l, 96);
+	go(l, 96);
 	report_eq(count, 1, "Threshold of 3 records, five come: one interrupt");
 	report_eq(last, (u64)t07_first + 3, "before the fourth NOP");
-	report_eq(cb_flags(&l), 0x80000003, "Flags are Enabled IRE Interrupt");
-	go(&l, 0);
+	report_eq(cb_flags(l), 0x80000003, "Flags are Enabled IRE Interrupt");
+	go(l, 0);
 	report_eq(count, 0, "Threshold 0: never");
 	rule("2007-804", CHOICE);
-	go(&l, 80);
+	go(l, 80);
 	report_eq(count, 0, "a Threshold between two records is never equal");
 	rule("2007-803", CERTAIN);
-	go(&l, 192);
+	go(l, 192);
 	report_eq(count, 0, "Threshold of 6 records, five come: none");
-	consume = &l;
-	go(&l, 64);
+	consume = l;
+	go(l, 64);
 	report_eq(count, 2, "the tail moves: again when it is crossed again");
 	report_eq(last, (u64)t07_first + 4, "at the fourth record");
 	consume = NULL;
 	wrmsr(LWP_MSR_CFG, cfg);
-	go(&l, 96);
+	go(l, 96);
 	report_eq(count, 0, "LWPMSR0.Interrupt clear: never");
-	report_eq(cb_flags(&l), 0x3, "Flags are Enabled IRE");
+	report_eq(cb_flags(l), 0x3, "Flags are Enabled IRE");
 }

@@ -68,22 +68,20 @@ static void test_intercepts(void)
 	report_eq(rdmsr(LWP_MSR_CFG), cfg, "LWP_CFG is as it was");
 }
 
-FLAT_TEST(svm_auto)
+LWP_TEST(svm_auto)
 {
 	static const struct block b = { .event = { { EV_IRE, 1000, 50 }, { EV_BRE, 1000, 70 } } };
 	struct guest g;
-	struct lwp l;
 	bool untouched = true;
 
 	rule("43724-914", CHOICE);
 	if (report_lacks(!svm_present(), "8000_0001 ECX[2] is clear", "SVM guests"))
 		return;
-	lwp_init(&l);
 	svm_init();
 	report_eq(cpuid(LWP_CPUID_LEAF, 0).c & LWP_ECX_VMCB_AREA, 0, "8000_001C ECX[24] is clear");
-	lwp_go(&l, &b, lwp_start);
+	lwp_go(l, &b, lwp_start);
 
-	guest_init(&g, l.cr3, (u64)sva_guest, STACK_TOP, true);
+	guest_init(&g, l->cr3, (u64)sva_guest, STACK_TOP, true);
 	memset(g.vmcb + AREA, FILL, 128);
 	report_eq(guest_run(&g), EXIT_VMMCALL, "a guest runs in the program's address space");
 	report_eq(guest_run(&g), EXIT_EXCEPTION + VEC_UD, "SLWPCB in the guest: #UD");
@@ -92,10 +90,10 @@ FLAT_TEST(svm_auto)
 		untouched &= g.vmcb[AREA + i] == FILL;
 	report(untouched, "VMSAVE and #VMEXIT leave the area alone");
 
-	report_eq(lwp_query(&l), CB_VA, "the program's LWP is on as before");
-	report_eq(cb_counter(&l, EV_IRE), 48,
+	report_eq(lwp_query(l), CB_VA, "the program's LWP is on as before");
+	report_eq(cb_counter(l, EV_IRE), 48,
 		  "its two NOPs were counted, the guest's hundred were not");
-	report_eq(cb_counter(&l, EV_BRE), 70, "nor the guest's branch");
-	expect_no_records(&l, "no record");
+	report_eq(cb_counter(l, EV_BRE), 70, "nor the guest's branch");
+	expect_no_records(l, "no record");
 	test_intercepts();
 }

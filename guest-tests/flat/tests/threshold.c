@@ -234,20 +234,17 @@ static void test_fault(struct lwp *l)
 	EXPECT_AT("stored at last: one", 1);
 }
 
-FLAT_TEST(threshold)
+LWP_TEST(threshold)
 {
-	struct lwp l;
-
 	if (report_lacks(!(cpuid(LWP_CPUID_LEAF, 0).d & INT), "8000_001C EDX[31] is clear",
 			 "threshold interrupt"))
 		return;
-	lwp_init(&l);
 	wrmsr(LWP_MSR_CFG, rdmsr(LWP_MSR_CFG) | INT | CFG_VECTOR(VECTOR));
 	irq_set_handler(VECTOR, on_threshold);
-	test_compare(&l);
-	test_permission(&l);
-	test_masked(&l);
-	test_full(&l);
-	test_lwpins(&l);
-	test_fault(&l);
+	test_compare(l);
+	test_permission(l);
+	test_masked(l);
+	test_full(l);
+	test_lwpins(l);
+	test_fault(l);
 }

@@ -61,7 +61,7 @@ def test_pmu_intel(vm: Start, tmp_path: Path) -> None:
     assert fields(it.save(tmp_path / "again"))[1] == values
 
 
-@pytest.mark.parametrize("name, symbol", [("pmu_count", "pmc_code"), ("pmu_intel_count", "pic_code")])
+@pytest.mark.parametrize("name, symbol", [("pmu_count", "pmc_code"), ("pmu_intel_count", "pmc_code")])
 def test_no_counters(vm: Start, tmp_path: Path, name: str, symbol: str) -> None:
     """A CPU without counters refuses a stream in which they count."""
     argv = command(next(row for row in ROWS if row.name == name))

@@ -22,7 +22,7 @@ STOPS = (
     ("rev07_llwpcb", "l07_again", 6, LWP), ("os_rev07", "lwp_nop_1", 1, LWP), ("dcache", "dc_period_1", 0, LWP),
     ("pmu_overflow_lwp", "pmo_lwp_first", 4, LWP), ("pmu_count", "pmc_code", 5, PMU), ("pmu_lbr", "lbr_f", 0, PMU),
     ("pmu_overflow", "pmo_code", 3, PMU), ("pmu_overflow_skid", "pmo_code", 9, PMU), ("pmu_ibs", "ibs_fill", 100, PMU),
-    ("pmu_predictor", "prd_top", 0, PMU), ("pmu_irperf", "irp_code", 50, PMU), ("pmu_intel_count", "pic_code", 5, PMU),
+    ("pmu_predictor", "prd_top", 0, PMU), ("pmu_irperf", "irp_code", 50, PMU), ("pmu_intel_count", "pmc_code", 5, PMU),
     ("pmu_intel_overflow", "pio_code", 3, PMU),
 )
 
