@@ -70,6 +70,10 @@ struct block {
 	struct block_event event[4]; /* 43724: at the place of its EventId; 2007: in this order */
 };
 
+/* The usual ones: no event is on, or one. */
+#define NO_EVENT (&(const struct block){ 0 })
+#define EVENT(id, interval, counter) \
+	(&(const struct block){ .event = { { id, interval, counter } } })
 /* A block of 43724 in the revision of the run: in 2007 EventIds are one less, and EventInterval is the whole period. */
 struct block in_revision(struct block b);
 /* In the revision of the run: every instruction has a record. */

@@ -102,9 +102,7 @@ static void begin(struct lwp *l, const struct block *b, const char *code)
 /* SLWPCB counts after it has saved how many events are left: it can be the instruction that is due. */
 static void run_to_slwpcb(struct lwp *l)
 {
-	struct block b = { .event = { { EV_IRE, INTERVAL, INTERVAL } } };
-
-	lwp_prepare(l, &b, asy_code);
+	lwp_prepare(l, EVENT(EV_IRE, INTERVAL, INTERVAL), asy_code);
 	l->u.r.rcx = l->u.r.rdx = 0;
 	l->u.r.rsi = INTERVAL / 8;
 	lwp_resume(l);
@@ -114,11 +112,10 @@ static void run_to_slwpcb(struct lwp *l)
 
 static void run(struct lwp *l, u8 event, const char *what)
 {
-	struct block b = { .event = { { event, INTERVAL, INTERVAL } } };
 	bool inside = true;
 	u64 events, done;
 
-	begin(l, &b, asy_code);
+	begin(l, EVENT(event, INTERVAL, INTERVAL), asy_code);
 	done = l->u.r.rcx / 3;
 	events = event == EV_IRE ? 8 * done + 2 * l->u.r.rdx : 3 * done;
 	report_push("%s", what);
@@ -141,10 +138,8 @@ static void run(struct lwp *l, u8 event, const char *what)
  */
 static void run_detours(struct lwp *l)
 {
-	struct block b = { .event = { { EV_BRE, 1, 1 } } };
-
 	lead_away = true;
-	begin(l, &b, asy_long);
+	begin(l, EVENT(EV_BRE, 1, 1), asy_long);
 	lead_away = false;
 	report(detours >= ENOUGH, "interrupts led away");
 	report_eq(nested, 0, "no interrupt comes where IF is clear");

@@ -123,10 +123,9 @@ static void test_jumps(struct lwp *l)
 
 static void test_interval(struct lwp *l)
 {
-	static const struct block b = { .event = { { EV_BRE, 20, 0 } } };
 	struct rec jnz = REC_BRE(bre_jnz, bre_loop, true);
 
-	lwp_go_rsi(l, &b, bre_turns, 42);
+	lwp_go_rsi(l, EVENT(EV_BRE, 20, 0), bre_turns, 42);
 	rule("43724-507 43724-704", CERTAIN);
 	EXPECT_RECORDS(l, "interval 20: the first and the 22nd of 42", jnz, jnz);
 }

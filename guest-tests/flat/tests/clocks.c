@@ -50,17 +50,14 @@ static void test_filter(struct lwp *l)
 
 LWP_TEST(clocks)
 {
-	static const struct block core = { .event = { { EV_CNH, 99, 99 } } };
-	static const struct block reference = { .event = { { EV_RNH, 99, 99 } } };
-
-	lwp_go_rsi(l, &core, clk_code, 1000);
+	lwp_go_rsi(l, EVENT(EV_CNH, 99, 99), clk_code, 1000);
 	rule("43724-720 43724-721", CHOICE);
 	expect_head(l, 20 * RECORD_SIZE, "2000 instructions, interval 99: 20 core clock records");
 	report(in_code(l, 20, EV_CNH), "each names an instruction of the loop, the rest is 0");
 	expect_record(l, 0, (struct rec){ EV_CNH, .address = (u64)clk_first + 2 },
 		      "the first is the 100th instruction, a JNZ");
 
-	lwp_go_rsi(l, &reference, clk_code, 3000);
+	lwp_go_rsi(l, EVENT(EV_RNH, 99, 99), clk_code, 3000);
 	report(cb_head(l) >= RECORD_SIZE && in_code(l, cb_head(l) / RECORD_SIZE, EV_RNH),
 	       "reference clock records, each in the loop");
 	expect_record(l, 0, (struct rec){ EV_RNH, .address = (u64)clk_first + 2 },

@@ -163,7 +163,7 @@ static void test_code32(struct lwp *a, struct lwp *b)
 /* 12 instructions by twos, with another address space and another thread in between. */
 static void test_counts(struct lwp *a, struct lwp *b)
 {
-	struct block third = in_revision((struct block){ .event = { { EV_IRE, 2, 2 } } });
+	struct block third = in_revision(*EVENT(EV_IRE, 2, 2));
 
 	lwp_go(a, &third, lwp_on);
 	for (u32 i = 0; i < 6; i++) {
@@ -183,7 +183,7 @@ static void test_counts(struct lwp *a, struct lwp *b)
 /* A pending record that could not be stored goes along. 2007-808: its counter is frozen at zero meanwhile. */
 static void test_pending(struct lwp *a, struct lwp *b)
 {
-	struct block second = in_revision((struct block){ .event = { { EV_IRE, 1, 0 } } });
+	struct block second = in_revision(*EVENT(EV_IRE, 1, 0));
 
 	lwp_go(a, &second, lwp_on);
 	a->u.r.rip = (u64)lwp_nop_1;

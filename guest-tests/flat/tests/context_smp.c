@@ -118,12 +118,11 @@ static void test_idle(struct lwp *l)
 /* Many moves lose and add nothing. */
 static void test_many(struct lwp *l)
 {
-	static const struct block third = { .event = { { EV_IRE, 2, 2 } } };
 	struct visit v = { l, lwp_nop_1, 0 };
 	u32 cpu;
 
 	write_cr3(l->cr3);
-	lwp_go(l, &third, lwp_on);
+	lwp_go(l, EVENT(EV_IRE, 2, 2), lwp_on);
 	write_cr3(elsewhere);
 	for (u32 i = 0; i < ROUNDS; i++) {
 		cpu = i % smp_count();
@@ -143,12 +142,11 @@ static void test_many(struct lwp *l)
 /* Processor 1 is in its loop at CPL 3 with the context when processor 0 wants it. */
 static void test_kick(struct lwp *l)
 {
-	static const struct block quiet = { .event = { { EV_IRE, 0x1ffffff, 0x1ffffff } } };
 	struct visit v = { l, csm_spin, 0 };
 	volatile u32 *flag = (volatile u32 *)l->data;
 
 	write_cr3(l->cr3);
-	lwp_go(l, &quiet, lwp_on);
+	lwp_go(l, EVENT(EV_IRE, 0x1ffffff, 0x1ffffff), lwp_on);
 	write_cr3(elsewhere);
 	*flag = 0;
 	smp_run(1, visit, &v);
@@ -170,13 +168,12 @@ static void test_kick(struct lwp *l)
  */
 static void test_taken_at_cpl3(struct lwp *l)
 {
-	static const struct block quiet = { .event = { { EV_IRE, 0x1ffffff, 0x1ffffff } } };
 	volatile u32 *flag = (volatile u32 *)l->data;
 	struct lwp first;
 	struct visit v = { &first, csm32_spin, 0 };
 
 	write_cr3(l->cr3);
-	lwp_go32(l, &quiet, csm32_start);
+	lwp_go32(l, EVENT(EV_IRE, 0x1ffffff, 0x1ffffff), csm32_start);
 	*flag = 0;
 	first = *l;
 	first.u.r.rax = 0;

@@ -73,11 +73,9 @@ static void test_threads(struct lwp *l)
 /* Switches in the kernel that end with the same thread change nothing, and neither does SWAPGS. */
 static void test_counts(struct lwp *l)
 {
-	static const struct block third = { .event = { { EV_IRE, 2, 2 } } };
-
 	switch_thread(GS_ONE);
 	lwp_stop();
-	lwp_prepare(l, &third, lwp_on);
+	lwp_prepare(l, EVENT(EV_IRE, 2, 2), lwp_on);
 	run(l, lwp_on);
 	for (u32 i = 0; i < 6; i++) {
 		run(l, lwp_nop_1);

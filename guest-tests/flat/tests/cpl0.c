@@ -66,11 +66,9 @@ static void test_val(struct lwp *l)
 
 LWP_TEST(cpl0)
 {
-	static const struct block b = { .event = { { EV_IRE, 100, 0 } } };
-
 	rule("43724-620", CERTAIN);
 	report_eq(slwpcb(), 0, "SLWPCB returns 0 while off");
-	lwp_prepare(l, &b, cpl0_user);
+	lwp_prepare(l, EVENT(EV_IRE, 100, 0), cpl0_user);
 	rule("43724-612", RECALLED);
 	report_eq(try_llwpcb(0x800000000000), FAULT(VEC_GP, 0), "LLWPCB, non-canonical: #GP(0)");
 	rule("43724-608", CHOICE);

@@ -46,7 +46,6 @@ static void eject(u32 cpu)
 
 FLAT_TEST(cpu_unplug)
 {
-	static const struct block branches = { .event = { { EV_BRE, COUNT, COUNT } } };
 	volatile u32 *flag;
 	u64 elsewhere;
 	struct lwp l;
@@ -57,7 +56,7 @@ FLAT_TEST(cpu_unplug)
 	lwp_map(&l, as_new());
 	flag = (volatile u32 *)l.data;
 	write_cr3(l.cr3);
-	lwp_go(&l, &branches, cup_start);
+	lwp_go(&l, EVENT(EV_BRE, COUNT, COUNT), cup_start);
 	write_cr3(elsewhere);
 	*flag = 0;
 	smp_run(1, spin, &l);

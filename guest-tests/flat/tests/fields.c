@@ -57,10 +57,6 @@ static void expect_bytes(struct lwp *l, const struct block *b, const char *code,
 
 LWP_TEST(fields)
 {
-	static const struct block ins = { 0 }, val = { .event = { { EV_VAL, 9, 0 } } },
-				  ire = { .event = { { EV_IRE, 9, 0 } } },
-				  bre = { .event = { { EV_BRE, 9, 0 } } },
-				  cnh = { .event = { { EV_CNH, 9999, 0 } } };
 	/* LLWPCB has 5 bytes, as has MOV: the recorded instruction is at 40021005h, or 4002100Ah. */
 	static const u8 ins_bytes[RECORD_SIZE] = { 0xff, 0xa5, 0x01, 0x80, 0x00, 0xff, 0xee, 0xdd,
 						   0x05, 0x10, 0x02, 0x40, 0,	 0,    0,    0,
@@ -78,15 +74,18 @@ LWP_TEST(fields)
 
 	wrmsr(LWP_MSR_CFG, (rdmsr(LWP_MSR_CFG) & 0xffffffff) | CORE_ID << LWP_CFG_COREID_SHIFT);
 	rule("43724-205 43724-501 43724-502 43724-505 43724-624", CERTAIN);
-	expect_bytes(l, &ins, fld_ins, fld_val, ins_bytes, "EventId 255, LWPINS");
-	expect_bytes(l, &val, fld_val, fld_ire, val_bytes, "EventId 1, LWPVAL");
+	expect_bytes(l, NO_EVENT, fld_ins, fld_val, ins_bytes, "EventId 255, LWPINS");
+	expect_bytes(l, EVENT(EV_VAL, 9, 0), fld_val, fld_ire, val_bytes, "EventId 1, LWPVAL");
 	rule("43724-506", RECALLED);
-	expect_bytes(l, &ire, fld_ire, fld_bre, ire_bytes, "EventId 2, instructions retired");
+	expect_bytes(l, EVENT(EV_IRE, 9, 0), fld_ire, fld_bre, ire_bytes,
+		     "EventId 2, instructions retired");
 	rule("43724-507 43724-508", RECALLED);
-	expect_bytes(l, &bre, fld_bre, fld_cnh, bre_bytes, "EventId 3, branches retired");
+	expect_bytes(l, EVENT(EV_BRE, 9, 0), fld_bre, fld_cnh, bre_bytes,
+		     "EventId 3, branches retired");
 	rule("43724-513", RECALLED);
 	if (cpuid(LWP_CPUID_LEAF, 0).a & LWP_F_CNH)
-		expect_bytes(l, &cnh, fld_cnh, fld_end, cnh_bytes, "EventId 5, core clocks");
+		expect_bytes(l, EVENT(EV_CNH, 9999, 0), fld_cnh, fld_end, cnh_bytes,
+			     "EventId 5, core clocks");
 	else
 		report_skip("8000_001C EAX[5] is clear", "EventId 5, core clocks");
 }

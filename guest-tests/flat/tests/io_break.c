@@ -54,13 +54,12 @@ static void run(struct lwp *l, const struct block *b, const char *how)
 
 LWP_TEST(io_break)
 {
-	static const struct block far = { .event = { { EV_IRE, 100, 50 } } };
 	u64 dr7 = DR7_IO_0;
 
 	rule("43724-714 43724-410", CHOICE);
 	write_cr4(read_cr4() | CR4_DE);
 	asm volatile("mov %0, %%dr0; mov %1, %%dr7" : : "r"((u64)PORT), "r"(dr7));
-	run(l, &far, "no event due");
+	run(l, EVENT(EV_IRE, 100, 50), "no event due");
 	/* Two MOVs, STC, OUT, NOP, IN, NOP, REP OUTS, NOP. */
 	report_eq(cb_counter(l, EV_IRE), 41, "nine instructions are counted");
 	run(l, every_insn(), "every instruction due");

@@ -27,15 +27,11 @@ USER_CODE("ire_seq: llwpcb %rax\n"
 
 static void run(struct lwp *l, u32 interval, u32 counter)
 {
-	struct block b = { .event = { { EV_IRE, interval, counter } } };
-
-	lwp_go(l, &b, ire_seq);
+	lwp_go(l, EVENT(EV_IRE, interval, counter), ire_seq);
 }
 
 LWP_TEST(ire)
 {
-	static const struct block off = { 0 };
-
 	rule("43724-411 43724-616 43724-704", CERTAIN);
 	for (u32 counter = 0; counter < 8; counter++) {
 		run(l, 1000, counter);
@@ -58,7 +54,7 @@ LWP_TEST(ire)
 	run(l, 0, 8);
 	EXPECT_IRE(l, "counter 8: the ninth", ire_5);
 	rule("43724-403", CERTAIN);
-	lwp_go(l, &off, ire_seq);
+	lwp_go(l, NO_EVENT, ire_seq);
 	expect_no_records(l, "event 2 not in Flags: none");
 
 	rule("43724-704 43724-410", CHOICE);

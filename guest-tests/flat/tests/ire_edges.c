@@ -91,10 +91,8 @@ static void test_syscall(struct lwp *l)
 
 static void test_interrupt(struct lwp *l)
 {
-	static const struct block b = { .event = { { EV_IRE, 9, 9 } } };
-
 	irq_set_handler(IPI_VECTOR, count_irq);
-	lwp_prepare(l, &b, edge_loop);
+	lwp_prepare(l, EVENT(EV_IRE, 9, 9), edge_loop);
 	l->u.r.rsi = 500;
 	/* Stop after each instruction for a while, with an interrupt each time. */
 	for (u32 i = 0; i < 20; i++) {

@@ -83,10 +83,7 @@ static void test_emulated(struct lwp *l)
 
 static void test_shadow(struct lwp *l)
 {
-	static const struct block second = { .event = { { EV_IRE, 1000, 1 } } };
-	static const struct block first = { .event = { { EV_IRE, 1000, 0 } } };
-
-	lwp_go(l, &second, ss_code);
+	lwp_go(l, EVENT(EV_IRE, 1000, 1), ss_code);
 	rule("43724-715", CHOICE);
 	EXPECT_IRE(l, "MOV SS counts", ss_2);
 	report_eq(l->u.r.rbx, 0, "nothing is stored in its shadow");
@@ -95,7 +92,7 @@ static void test_shadow(struct lwp *l)
 	lwp_go(l, every_insn(), ss_code);
 	EXPECT_IRE(l, "interval 0: the instruction in the shadow finds the slot taken", ss_1, ss_2,
 		   ss_4);
-	lwp_go32(l, &first, ss_pop);
+	lwp_go32(l, EVENT(EV_IRE, 1000, 0), ss_pop);
 	EXPECT_IRE(l, "POP SS counts", ss_pop_1);
 	report_eq(l->u.r.rbx, 0, "nothing is stored in its shadow");
 	report_eq(l->u.r.rcx, RECORD_SIZE, "it is stored after it");

@@ -91,9 +91,7 @@ static void test_head(struct lwp *l)
 
 static void test_width(struct lwp *l)
 {
-	static const struct block b = { 0 };
-
-	lwp_prepare(l, &b, ll_load32);
+	lwp_prepare(l, NO_EVENT, ll_load32);
 	l->u.r.rax = 0xdeadbeef00000000ul | CB_VA;
 	lwp_resume(l);
 	rule("43724-609", CERTAIN);
@@ -131,10 +129,9 @@ static void test_gp(struct lwp *l)
 
 static void test_pf(struct lwp *l)
 {
-	static const struct block b = { 0 };
 	u32 offset = PAGE_SIZE - 64;
 
-	lwp_prepare(l, &b, ll_load);
+	lwp_prepare(l, NO_EVENT, ll_load);
 	rule("43724-613 43724-614", RECALLED);
 	run_to_missing(l, CB_VA, (u64)ll_insn, "a block that is not there: #PF");
 	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "and LWP is off");
@@ -147,8 +144,8 @@ static void test_pf(struct lwp *l)
 	lwp_bring(l, CB_VA);
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "restarted, it loads");
 
-	lwp_prepare(l, &b, ll_load);
-	block_write_at(l, offset, &b);
+	lwp_prepare(l, NO_EVENT, ll_load);
+	block_write_at(l, offset, NO_EVENT);
 	l->u.r.rax = CB_VA + offset;
 	run_to_missing(l, CB_VA + PAGE_SIZE, (u64)ll_insn,
 		       "a block across a page that is not there: CR2 is that page");
@@ -158,9 +155,7 @@ static void test_pf(struct lwp *l)
 
 static void test_off(struct lwp *l)
 {
-	static const struct block b = { .event = { { EV_IRE, 100, 50 } } };
-
-	lwp_go(l, &b, ll_off);
+	lwp_go(l, EVENT(EV_IRE, 100, 50), ll_off);
 	/* NOP NOP XOR. */
 	rule("43724-611", CERTAIN);
 	report_eq(cb_counter(l, EV_IRE), 47, "LLWPCB 0 flushes the counters");
@@ -207,11 +202,8 @@ static void test_replace(struct lwp *l)
 /* The old block cannot be written: LWP stays on with it. */
 static void test_flush_fault(struct lwp *l)
 {
-	static const struct block first = { .event = { { EV_IRE, 100, 50 } } };
-	static const struct block second = { .event = { { EV_IRE, 200, 0 } } };
-
-	lwp_prepare(l, &first, ll_two);
-	block_write_at(l, PAGE_SIZE, &second);
+	lwp_prepare(l, EVENT(EV_IRE, 100, 50), ll_two);
+	block_write_at(l, PAGE_SIZE, EVENT(EV_IRE, 200, 0));
 	l->u.r.rbx = CB_VA + PAGE_SIZE;
 	/* Come back before the second LLWPCB: NOPs are single bytes, the gate two. */
 	l->u.r.rflags |= RFLAGS_TF;
@@ -252,9 +244,7 @@ static void test_masked(struct lwp *l)
 /* 43724-619: the flush overwrites what the program has just prepared in the active block. */
 static void test_again(struct lwp *l)
 {
-	static const struct block b = { .event = { { EV_IRE, 100, 50 } } };
-
-	lwp_prepare(l, &b, ll_again);
+	lwp_prepare(l, EVENT(EV_IRE, 100, 50), ll_again);
 	l->u.r.rcx = 7;
 	l->u.r.rdi = CB_VA + cb_slot(EV_IRE);
 	lwp_resume(l);

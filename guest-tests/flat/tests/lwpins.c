@@ -59,11 +59,9 @@ USER_CODE("ins_off: stc\n"
 	  "user_exit\n"
 	  ".code64\n");
 
-static const struct block plain = { 0 };
-
 static void test_off(struct lwp *l)
 {
-	lwp_go(l, &plain, ins_off);
+	lwp_go(l, NO_EVENT, ins_off);
 	rule("43724-626", CERTAIN);
 	report_eq(l->u.r.rbx & 0xff, 0, "LWP off: CF is cleared");
 	report(ring_untouched(l, 0), "LWP off: nothing is stored");
@@ -71,7 +69,7 @@ static void test_off(struct lwp *l)
 
 static void test_forms(struct lwp *l)
 {
-	lwp_go(l, &plain, ins_forms);
+	lwp_go(l, NO_EVENT, ins_forms);
 	rule("43724-505 43724-601 43724-603", CERTAIN);
 	EXPECT_RECORDS(l, "register and memory operands, 32 and 64 bits of operand 1",
 		       { EV_INS, .flags = 0x5678, .data1 = 0xddeeff00, .address = (u64)ins_1,
@@ -84,7 +82,7 @@ static void test_forms(struct lwp *l)
 			 .data2 = 0x55667788 });
 	rule("43724-625 43724-627", RECALLED);
 	report_eq(l->u.r.rbx & RFLAGS_STATUS, 0x8d4, "CF is cleared, the other flags are kept");
-	lwp_go32(l, &plain, ins32);
+	lwp_go32(l, NO_EVENT, ins32);
 	rule("43724-505 43724-601 43724-603", CERTAIN);
 	EXPECT_RECORDS(l, "32-bit code",
 		       { EV_INS, .flags = 0x4321, .data1 = 0xddeeff00, .address = (u64)ins32_1,
@@ -117,7 +115,7 @@ static void test_full(struct lwp *l)
 
 static void test_operand(struct lwp *l)
 {
-	lwp_prepare(l, &plain, ins_mem);
+	lwp_prepare(l, NO_EVENT, ins_mem);
 	l->u.r.rdi = DATA_VA + 2 * PAGE_SIZE - 2;
 	as_map(l->cr3, DATA_VA + 2 * PAGE_SIZE, 0, 1, PAGE_NONE);
 	rule("43724-629", CHOICE);
@@ -130,11 +128,11 @@ static void test_operand(struct lwp *l)
 	EXPECT_RECORDS(l, "restarted, it stores once",
 		       { EV_INS, .flags = 3, .data1 = 0x12345678, .address = (u64)ins_mem_insn,
 			 .data2 = 5 });
-	lwp_prepare(l, &plain, ins_noncanonical);
+	lwp_prepare(l, NO_EVENT, ins_noncanonical);
 	l->u.r.rdi = 0x800000000000;
 	rule("43724-629", RECALLED);
 	run_to_fault(l, VEC_GP, 0, (u64)ins_noncanonical + 5, "non-canonical operand: #GP(0)");
-	lwp_prepare(l, &plain, ins_stack);
+	lwp_prepare(l, NO_EVENT, ins_stack);
 	l->u.r.rsp = 0x800000000000;
 	run_to_fault(l, VEC_SS, 0, (u64)ins_stack + 5,
 		     "non-canonical operand on the stack: #SS(0)");
@@ -142,7 +140,7 @@ static void test_operand(struct lwp *l)
 
 static void test_ring_fault(struct lwp *l)
 {
-	lwp_prepare(l, &plain, ins_mem);
+	lwp_prepare(l, NO_EVENT, ins_mem);
 	rule("43724-629", CHOICE);
 	run_to_missing(l, RING_VA, (u64)ins_mem_insn, "ring not there: #PF at LWPINS for writing");
 	as_protect(l->cr3, RING_VA, PAGE_USER_RO);
@@ -164,7 +162,7 @@ static void test_event(struct lwp *l)
 /* CR0.TS is for the floating-point state; LWP does not care. */
 static void test_ts(struct lwp *l)
 {
-	lwp_prepare(l, &plain, ins_mem);
+	lwp_prepare(l, NO_EVENT, ins_mem);
 	write_cr0(read_cr0() | CR0_TS);
 	user_run(&l->u);
 	write_cr0(read_cr0() & ~CR0_TS);

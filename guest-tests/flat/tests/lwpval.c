@@ -49,18 +49,16 @@ static void run_loop(struct lwp *l, const struct block *b, u32 times)
 
 static void test_interval(struct lwp *l)
 {
-	static const struct block fourth = { .event = { { EV_VAL, 3, 3 } } };
 	static const struct block every = { .event = { { EV_VAL, 0, 0 } } };
-	static const struct block none = { .event = { { EV_IRE, 0x1ffffff, 0x1ffffff } } };
 
-	run_loop(l, &fourth, 9);
+	run_loop(l, EVENT(EV_VAL, 3, 3), 9);
 	/* 9 8 7 [6] 5 4 3 [2] 1 */
 	rule("43724-632 43724-634", CERTAIN);
 	EXPECT_RECORDS(l, "interval 3: the fourth and the eighth", sample(6), sample(2));
 	report_eq(l->u.r.r9, 9, "no flag is changed");
 	run_loop(l, &every, 3);
 	EXPECT_RECORDS(l, "interval 0: each", sample(3), sample(2), sample(1));
-	run_loop(l, &none, 3);
+	run_loop(l, EVENT(EV_IRE, 0x1ffffff, 0x1ffffff), 3);
 	rule("43724-630", CERTAIN);
 	expect_no_records(l, "event 1 not in Flags: none");
 	lwp_go_rsi(l, &every, val_insn, 1);
@@ -74,10 +72,8 @@ static void test_interval(struct lwp *l)
 
 static void test_operand(struct lwp *l)
 {
-	static const struct block third = { .event = { { EV_VAL, 2, 2 } } };
-
 	as_protect(l->cr3, DATA_VA, PAGE_NONE);
-	lwp_prepare(l, &third, val_mem);
+	lwp_prepare(l, EVENT(EV_VAL, 2, 2), val_mem);
 	l->u.r.rsi = 4;
 	l->u.r.rdx = 77;
 	rule("43724-631", CERTAIN);
@@ -101,10 +97,8 @@ static void test_operand(struct lwp *l)
 
 static void test_ring_fault(struct lwp *l)
 {
-	static const struct block every = { .event = { { EV_VAL, 5, 0 } } };
-
 	as_protect(l->cr3, RING_VA, PAGE_USER_RO);
-	lwp_prepare(l, &every, val_mem);
+	lwp_prepare(l, EVENT(EV_VAL, 5, 0), val_mem);
 	l->u.r.rsi = 1;
 	rule("43724-635", CHOICE);
 	run_to_store_fault(l, PF_PRESENT | PF_WRITE | PF_USER, RING_VA, (u64)val_mem_insn,
@@ -134,11 +128,10 @@ static void test_full(struct lwp *l)
 /* VAL cleared in LWP_CFG: LLWPCB does not grant the event, and LWPVAL has no effect (43724-630). */
 static void test_not_allowed(struct lwp *l)
 {
-	static const struct block every = { .event = { { EV_VAL, 0, 0 } } };
 	u64 cfg = rdmsr(LWP_MSR_CFG);
 
 	wrmsr(LWP_MSR_CFG, cfg & ~(1ul << EV_VAL));
-	run_loop(l, &every, 3);
+	run_loop(l, EVENT(EV_VAL, 0, 0), 3);
 	rule("43724-404 43724-630", CERTAIN);
 	report_eq(cb_flags(l), 0, "VAL cleared in LWP_CFG: Flags are 0");
 	expect_no_records(l, "and LWPVAL does nothing");
@@ -149,11 +142,9 @@ static void test_not_allowed(struct lwp *l)
 /* 43724-635: operand, then ring. */
 static void test_order(struct lwp *l)
 {
-	static const struct block every = { .event = { { EV_VAL, 5, 0 } } };
-
 	as_protect(l->cr3, RING_VA, PAGE_NONE);
 	as_protect(l->cr3, DATA_VA, PAGE_NONE);
-	lwp_prepare(l, &every, val_mem);
+	lwp_prepare(l, EVENT(EV_VAL, 5, 0), val_mem);
 	l->u.r.rsi = 1;
 	rule("43724-635", CHOICE);
 	run_to_store_fault(l, PF_USER, DATA_VA, (u64)val_mem_insn,

@@ -152,9 +152,8 @@ static void handled(struct lwp *l, u32 rounds)
 static void passing(struct lwp *l, u32 rounds)
 {
 	/* A round: the first 3 instructions, 100 times 2 and the one before, 2 with the store. */
-	static const struct block once = { .event = { { EV_IRE, 205, 2 } } };
 
-	lwp_prepare(l, &once, lwp_on);
+	lwp_prepare(l, EVENT(EV_IRE, 205, 2), lwp_on);
 	lwp_resume(l);
 	for (u32 i = 0; i < rounds; i++) {
 		protect_ring(l, PAGE_NONE);
@@ -175,9 +174,7 @@ static void passing(struct lwp *l, u32 rounds)
 /* LLWPCB wants the block writable, 2007 only readable: each one faults and is started again. */
 static void llwpcb_faulting(struct lwp *l, u32 rounds)
 {
-	static const struct block b = { .event = { { EV_IRE, 99, 99 } } };
-
-	struct block block = of_revision(&b);
+	struct block block = of_revision(EVENT(EV_IRE, 99, 99));
 
 	lwp_prepare(l, &block, lwp_on);
 	for (u32 i = 0; i < rounds; i++) {
@@ -196,11 +193,10 @@ static void llwpcb_faulting(struct lwp *l, u32 rounds)
 /* Two threads of one address space take turns. */
 static void threads(struct lwp *l, u32 turns)
 {
-	static const struct block one = { .event = { { EV_IRE, 7, 7 } } };
 	static const struct block two = { .base = SECOND_RING,
 					  .event = { { EV_IRE, 12, 12 }, { EV_BRE, 4, 4 } } };
 
-	struct block first = of_revision(&one), second = of_revision(&two);
+	struct block first = of_revision(EVENT(EV_IRE, 7, 7)), second = of_revision(&two);
 
 	lwp_prepare(l, &first, lwp_on);
 	block_write_at(l, SECOND, &second);

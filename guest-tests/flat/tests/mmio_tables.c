@@ -66,9 +66,7 @@ static void forget_far(struct lwp *l, const u8 *page)
 
 static void load_far(struct lwp *l, u8 id, const char *code)
 {
-	const struct block b = { .event = { { id, 1000000, 1000000 } } };
-
-	lwp_prepare(l, &b, code);
+	lwp_prepare(l, EVENT(id, 1000000, 1000000), code);
 	forget_far(l, l->cb);
 	l->u.r.rax = FAR_VA;
 	lwp_resume(l);

@@ -68,8 +68,6 @@ static void test_cfg(u64 reset)
 
 static void test_cbaddr(struct lwp *l)
 {
-	static const struct block b = { .event = { { EV_IRE, 100, 100 } } };
-
 	rule("43724-210", CERTAIN);
 	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "LWP_CBADDR is 0 while LWP is off");
 	rule("43724-211", CERTAIN);
@@ -82,7 +80,7 @@ static void test_cbaddr(struct lwp *l)
 	rule("43724-212", CERTAIN);
 	report_eq(try_wrmsr(LWP_MSR_CBADDR, 0), NO_FAULT, "LWP_CBADDR 0 while off");
 
-	lwp_go(l, &b, msr_user);
+	lwp_go(l, EVENT(EV_IRE, 100, 100), msr_user);
 	rule("43724-210 43724-315", CERTAIN);
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "LWP_CBADDR is the linear address while LWP is on");
 	rule("43724-210", RECALLED);

@@ -38,10 +38,8 @@ static void look(struct regs *r)
 /* ord_2 stores `value` at `address`; event 2 is due there. */
 static void run(u64 address, u32 value, u64 flags, const char *what)
 {
-	static const struct block b = { .event = { { EV_IRE, 100, 1 } } };
-
 	report_push("%s", what);
-	lwp_prepare(&l, &b, ord_code);
+	lwp_prepare(&l, EVENT(EV_IRE, 100, 1), ord_code);
 	l.u.r.rsi = value;
 	l.u.r.rdx = address;
 	l.u.r.rflags |= flags;

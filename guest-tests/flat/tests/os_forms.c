@@ -189,9 +189,7 @@ static void test_osxsave(struct lwp *l)
 
 static void test_address_alone(struct lwp *l)
 {
-	static const struct block b = { .event = { { EV_IRE, 100, 0 } } };
-
-	lwp_prepare(l, &b, lwp_nop_1);
+	lwp_prepare(l, EVENT(EV_IRE, 100, 0), lwp_nop_1);
 	clear_area();
 	memset(lwp, 0, 128);
 	lwp_put64(lwp, CB_VA);
@@ -210,9 +208,7 @@ static void test_address_alone(struct lwp *l)
 /* An image with a counter below zero: the next event is due, and the overrun is subtracted (43724-707). */
 static void test_negative(struct lwp *l)
 {
-	static const struct block b = { .event = { { EV_IRE, 100, 50 } } };
-
-	go(l, &b);
+	go(l, EVENT(EV_IRE, 100, 50));
 	xsave(BV_LWP);
 	lwp_put32(lwp + COUNTER_2, (u32)-4);
 	restore();
@@ -240,9 +236,7 @@ static void test_negative(struct lwp *l)
 /* 43724-825: the image does not say where the store faulted, so any entry to CPL 3 tries it again. */
 static void test_anywhere(struct lwp *l)
 {
-	static const struct block tenth = { .event = { { EV_IRE, 9, 2 } } };
-
-	go(l, &tenth);
+	go(l, EVENT(EV_IRE, 9, 2));
 	l->u.r.rip = (u64)lwp_nop_1;
 	rule("43724-825", CHOICE);
 	run_to_missing(l, RING_VA, (u64)lwp_nop_2, "a record is pending");

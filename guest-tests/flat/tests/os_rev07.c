@@ -51,9 +51,7 @@ static void test_xsave(struct lwp *l)
 /* The record that waits at zero goes into the component and comes back. */
 static void test_pending(struct lwp *l)
 {
-	static const struct block b = { .event = { { EV07_IRE, 10, 2 } } };
-
-	lwp_go(l, &b, o07_start);
+	lwp_go(l, EVENT(EV07_IRE, 10, 2), o07_start);
 	l->u.r.rip = (u64)lwp_nop_1;
 	run_to_missing(l, RING_VA, (u64)lwp_nop_2, "a record is pending");
 	xsave_lwp();

@@ -57,9 +57,7 @@ static void test_move(struct lwp *l)
 
 static void test_pending(struct lwp *l)
 {
-	static const struct block tenth = { .event = { { EV_IRE, 9, 0 } } };
-
-	lwp_go(l, &tenth, lwp_on);
+	lwp_go(l, EVENT(EV_IRE, 9, 0), lwp_on);
 	as_protect(l->cr3, RING_VA, PAGE_NONE);
 	leave();
 	visit(l);
@@ -72,9 +70,7 @@ static void test_pending(struct lwp *l)
 
 static void test_many(struct lwp *l)
 {
-	static const struct block third = { .event = { { EV_IRE, 2, 2 } } };
-
-	lwp_go(l, &third, lwp_on);
+	lwp_go(l, EVENT(EV_IRE, 2, 2), lwp_on);
 	leave();
 	for (u32 i = 0; i < ROUNDS; i++) {
 		if (i & 1)

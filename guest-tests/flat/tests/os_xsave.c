@@ -126,9 +126,7 @@ static void test_mask(struct lwp *l)
 /* A record that could not be stored is in SavedEventRecord and comes back from there. */
 static void test_pending(struct lwp *l)
 {
-	static const struct block tenth = { .event = { { EV_IRE, 9, 2 } } };
-
-	go(l, &tenth);
+	go(l, EVENT(EV_IRE, 9, 2));
 	l->u.r.rip = (u64)lwp_nop_1;
 	rule("43724-302 43724-815", CHOICE);
 	run_to_missing(l, RING_VA, (u64)lwp_nop_2, "a record is pending");

@@ -153,7 +153,6 @@ static __attribute__((noinline, noclone)) u64 walk(struct lwp *l, const struct b
 static void test_shared(struct lwp *l)
 {
 	static const struct block each = { .event = { { EV_DME, 0, 0 } } };
-	static const struct block third = { .event = { { EV_DME, 2, 2 } } };
 	u64 rest = walk(l, &each, true, 0);
 	u32 first = (u32)(rest - (u64)ibs_walk_rest) + FIRST_REST;
 
@@ -165,7 +164,8 @@ static void test_shared(struct lwp *l)
 		expect_load(&loads[n], DATA_VA, "LWP's model");
 		EXPECT_RECORDS(l, "the records beside it", miss_of(0), miss_of(1), miss_of(2),
 			       miss_of(3), miss_of(4), miss_of(5), miss_of(6));
-		report_eq(walk(l, &third, true, count), load_at(n), "a sample where few are due");
+		report_eq(walk(l, EVENT(EV_DME, 2, 2), true, count), load_at(n),
+			  "a sample where few are due");
 		expect_load(&loads[n], DATA_VA, "every third");
 		EXPECT_RECORDS(l, "every third record beside it", miss_of(2), miss_of(5));
 	}
@@ -230,10 +230,8 @@ static void on_sample(struct regs *r)
 
 static void record(struct lwp *l, u32 with)
 {
-	static const struct block b = { .event = { { EV_DME, 198, 198 } } };
-
 	memset(&now, 0, sizeof(now));
-	lwp_prepare(l, &b, ibs_stream);
+	lwp_prepare(l, EVENT(EV_DME, 198, 198), ibs_stream);
 	if (!(with & WITH_LWP))
 		l->u.r.rax = 0;
 	again = with & WITH_IBS ? OP_EN | OP_OPS | 9 : 0;
@@ -292,9 +290,7 @@ USER_CODE("ibs_pause: llwpcb %rax\n"
 /* LWP sees a load while IBS waits with a sample; then IBS samples, its count beginning at `count`. */
 static __attribute__((noinline, noclone)) u64 paused(struct lwp *l, u32 line, u32 count)
 {
-	static const struct block b = { .event = { { EV_DME, 1000, 1000 } } };
-
-	lwp_prepare(l, &b, ibs_pause);
+	lwp_prepare(l, EVENT(EV_DME, 1000, 1000), ibs_pause);
 	l->u.r.rdi = DATA_VA + line * 64;
 	wrmsr(MSR_OP_CTL, OP_EN | OP_VAL | OP_OPS | 128);
 	user_run(&l->u);
@@ -330,13 +326,12 @@ USER_CODE("ibs_kernel: llwpcb %rax\n"
 /* IBS sees a load at CPL 0 of a line that LWP does not know. */
 static void test_kernel(struct lwp *l)
 {
-	static const struct block each = { .event = { { EV_DME, 0, 0 } } };
 	u32 records = 0;
 
 	for (u32 n = 0; n < LINES; n++) {
 		u64 at = DATA_VA + n * 64;
 
-		lwp_prepare(l, &each, ibs_kernel);
+		lwp_prepare(l, EVENT(EV_DME, 0, 0), ibs_kernel);
 		l->u.r.rdi = at;
 		wrmsr(MSR_OP_CTL, OP_EN | OP_OPS | 0xffff);
 		user_run(&l->u);

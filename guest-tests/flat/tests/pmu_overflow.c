@@ -107,13 +107,12 @@ static void test_branches(void)
 
 static void test_both(struct lwp *l)
 {
-	static const struct block b = { .event = { { EV_IRE, 9, 9 } } };
 	bool ok;
 
 	apic_set_lvtpc(LVT_NMI);
 	count = 0;
 	reload = -7ul;
-	lwp_prepare(l, &b, pmo_lwp);
+	lwp_prepare(l, EVENT(EV_IRE, 9, 9), pmo_lwp);
 	pmu_start(0, PERF_INSNS | PERF_USR | PERF_INT, -7ul);
 	pmu_start(1, PERF_INSNS | PERF_USR, 0);
 	lwp_resume(l);

@@ -32,8 +32,6 @@ static void run(struct lwp *l, const struct block *b, u64 records, const char *w
 
 LWP_TEST(pmu_trace)
 {
-	static const struct block none = {}, each = { .event = { { EV_BRE, 0, 0 } } };
-
-	run(l, &none, 0, "no event");
-	run(l, &each, 7, "each branch");
+	run(l, NO_EVENT, 0, "no event");
+	run(l, EVENT(EV_BRE, 0, 0), 7, "each branch");
 }

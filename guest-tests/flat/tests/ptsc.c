@@ -13,7 +13,7 @@ USER_CODE("pts_code: llwpcb %rax\n"
 
 LWP_TEST(ptsc)
 {
-	static const struct block with = { .flags = LWP_F_PTSC }, without = { 0 };
+	static const struct block with = { .flags = LWP_F_PTSC };
 	u64 first, second;
 
 	if (report_lacks(!(cpuid(LWP_CPUID_LEAF, 0).a & LWP_F_PTSC), "8000_001C EAX[30] is clear",
@@ -26,7 +26,7 @@ LWP_TEST(ptsc)
 	second = ring_record(l, 1).timestamp;
 	rule("43724-217 43724-514", RECALLED);
 	report(first && second >= first, "time stamps are there and do not go back");
-	lwp_go(l, &without, pts_code);
+	lwp_go(l, NO_EVENT, pts_code);
 	rule("43724-504 43724-514", RECALLED);
 	EXPECT_RECORDS(l, "without the flag they are 0",
 		       { EV_INS, .flags = 1, .address = (u64)pts_1 },

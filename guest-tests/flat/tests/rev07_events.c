@@ -43,9 +43,7 @@ USER_CODE(/* 9 instructions: 1 2 3 4 3 4 3 4 5. */
 
 static void run(struct lwp *l, u32 interval, u32 counter)
 {
-	struct block b = { .event = { { EV07_IRE, interval, counter } } };
-
-	lwp_go(l, &b, e07_seq);
+	lwp_go(l, EVENT(EV07_IRE, interval, counter), e07_seq);
 }
 
 static void test_period(struct lwp *l)
@@ -81,11 +79,10 @@ static void test_slots(struct lwp *l)
 
 static void test_branches(struct lwp *l)
 {
-	static const struct block all = { .event = { { EV07_BRE, 1, 1 } } };
 	static const struct block ndb = { .filters = NDB, .event = { { EV07_BRE, 1, 1 } } };
 
 	rule("2007-506 2007-707 2007-709", RECALLED);
-	lwp_go(l, &all, e07_br);
+	lwp_go(l, EVENT(EV07_BRE, 1, 1), e07_br);
 	EXPECT_RECORDS(l, "branches have EventId 2", REC07_BRE(e07_jcc, e07_jmp, false),
 		       REC07_BRE(e07_jmp, e07_call, true), REC07_BRE(e07_call, e07_f, true),
 		       REC07_BRE(e07_ret, e07_ind, true), REC07_BRE(e07_ind, e07_end, true));

@@ -35,9 +35,7 @@ static void test_cfg(void)
 
 static void test_pointer(struct lwp *l)
 {
-	static const struct block b = { .event = { { EV07_IRE, 100, 50 } } };
-
-	lwp_prepare(l, &b, lwp_nop_1);
+	lwp_prepare(l, EVENT(EV07_IRE, 100, 50), lwp_nop_1);
 	rule("2007-206", CERTAIN);
 	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "RDMSR LWPMSR1 while off: 0");
 	rule("2007-411", CHOICE);
@@ -57,10 +55,9 @@ static void test_pointer(struct lwp *l)
 /* 2007-209: the exceptions of RDMSR and WRMSR are those of SLWPCB and LLWPCB. */
 static void test_exceptions(struct lwp *l)
 {
-	static const struct block b = { .event = { { EV07_IRE, 100, 50 } } };
 	u64 value;
 
-	lwp_prepare(l, &b, lwp_nop_1);
+	lwp_prepare(l, EVENT(EV07_IRE, 100, 50), lwp_nop_1);
 	wrmsr(LWP_MSR_CFG, 0x6);
 	rule("2007-209", CHOICE);
 	report_eq(try_rdmsr(LWP_MSR_CBADDR, &value), FAULT(VEC_UD, 0), "Enabled clear: RDMSR, #UD");
@@ -84,9 +81,7 @@ static void test_exceptions(struct lwp *l)
 /* A deferred block that is not there faults at CPL 3, before the first instruction. */
 static void test_deferred_fault(struct lwp *l)
 {
-	static const struct block b = { .event = { { EV07_IRE, 100, 1 } } };
-
-	lwp_prepare(l, &b, lwp_nop_1);
+	lwp_prepare(l, EVENT(EV07_IRE, 100, 1), lwp_nop_1);
 	as_protect(l->cr3, CB_VA, PAGE_NONE);
 	rule("2007-207 2007-302 2007-303 2007-605 2007-609", CERTAIN);
 	report_eq(try_wrmsr(LWP_MSR_CBADDR, CB_VA), NO_FAULT, "WRMSR, block not there: no fault");
@@ -95,7 +90,7 @@ static void test_deferred_fault(struct lwp *l)
 	rule("2007-703", RECALLED);
 	EXPECT_IRE(l, "with the page there it counts from the first instruction", lwp_nop_1);
 
-	lwp_prepare(l, &(struct block){ 0 }, lwp_nop_1);
+	lwp_prepare(l, NO_EVENT, lwp_nop_1);
 	wrmsr(LWP_MSR_CBADDR, CB_VA);
 	lwp_resume(l);
 	rule("2007-605", CHOICE);

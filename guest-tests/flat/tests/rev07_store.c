@@ -71,7 +71,6 @@ static void test_fields(struct lwp *l)
 	static const struct block least = { .size = RECORD_SIZE, .event = { { EV07_IRE, 1, 1 } } };
 	static const struct block none = { .size = RECORD_SIZE - 1,
 					   .event = { { EV07_IRE, 1, 1 } } };
-	static const struct block zero = { .event = { { EV07_IRE, 0, 0 } } };
 
 	rule("2007-409 2007-410 2007-415", CHOICE);
 	lwp_go(l, &outside, s07_one);
@@ -86,7 +85,7 @@ static void test_fields(struct lwp *l)
 	lwp_go(l, &none, s07_one);
 	report_eq(cb_flags(l), 0, "a ring without a record: Flags are 0");
 	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "and LWP is off");
-	lwp_go(l, &zero, s07_one);
+	lwp_go(l, EVENT(EV07_IRE, 0, 0), s07_one);
 	expect_head(l, 3 * RECORD_SIZE, "an interval of 0 counts as 1");
 }
 
@@ -111,10 +110,9 @@ static void test_random(struct lwp *l)
 /* 2007-808: the counter stays at zero until the record is stored, so the handler's instructions do not count. */
 static void test_frozen(struct lwp *l)
 {
-	static const struct block b = { .event = { { EV07_IRE, 10, 1 } } };
 	u32 before;
 
-	lwp_prepare(l, &b, s07_one);
+	lwp_prepare(l, EVENT(EV07_IRE, 10, 1), s07_one);
 	rule("2007-807 2007-808", CHOICE);
 	run_to_missing(l, RING_VA, (u64)s07_o2, "ring not there: #PF before the next instruction");
 	expect_head(l, 0, "the head is not moved");
@@ -142,9 +140,7 @@ static void test_gone(struct lwp *l)
 
 static void test_special(struct lwp *l)
 {
-	static const struct block b = { .event = { { EV07_IRE, 1000, 100 } } };
-
-	lwp_go_rsi(l, &b, s07_special, DATA_VA);
+	lwp_go_rsi(l, EVENT(EV07_IRE, 1000, 100), s07_special, DATA_VA);
 	/* MOV REP MOV MOV-SS XOR CPUID */
 	rule("2007-714", RECALLED);
 	report_eq(cb_counter(l, 1), 94,

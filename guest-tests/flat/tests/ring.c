@@ -153,9 +153,7 @@ static void test_bad_tail(struct lwp *l)
 /* 43724-420: the interval is read at each reload, so a new one holds from the next record on. */
 static void test_interval(struct lwp *l)
 {
-	static const struct block b = { .event = { { EV_IRE, 1, 1 } } };
-
-	lwp_prepare(l, &b, ring_change);
+	lwp_prepare(l, EVENT(EV_IRE, 1, 1), ring_change);
 	l->u.r.rdi = CB_VA + cb_slot(EV_IRE);
 	lwp_resume(l);
 	rule("43724-420 43724-410", CHOICE);

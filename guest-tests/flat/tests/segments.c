@@ -208,11 +208,10 @@ static void test_ds_changes(struct lwp *l)
 /* 43724-629: an operand beyond the limit of its segment. */
 static void test_operand(struct lwp *l)
 {
-	static const struct block none = { 0 };
 	u32 top = CB_VA / PAGE_SIZE + 0x20;
 
 	seg_set(USER_FREE_DS, 0, top, SEG_USER_DATA, SEG_32BIT_PAGES);
-	prepare(l, &none, seg_op, SEG_32BIT_BYTES);
+	prepare(l, NO_EVENT, seg_op, SEG_32BIT_BYTES);
 	l->u.ds = USER_FREE_DS;
 	l->u.r.rbx = (u64)top * PAGE_SIZE + PAGE_SIZE - 3;
 	rule("43724-629", RECALLED);
@@ -221,17 +220,17 @@ static void test_operand(struct lwp *l)
 	l->u.r.rbx--;
 	lwp_resume(l);
 	expect_head(l, RECORD_SIZE, "one that ends with it is read");
-	prepare(l, &none, seg_op_es, SEG_32BIT_BYTES);
+	prepare(l, NO_EVENT, seg_op_es, SEG_32BIT_BYTES);
 	l->u.ds = USER_FREE_DS;
 	l->u.r.rbx = (u64)top * PAGE_SIZE + PAGE_SIZE - 4;
 	lwp_resume(l);
 	expect_head(l, RECORD_SIZE, "an operand in another segment has that one's limit");
-	prepare(l, &none, seg_op_es, SEG_32BIT_BYTES);
+	prepare(l, NO_EVENT, seg_op_es, SEG_32BIT_BYTES);
 	l->u.es = 0;
 	l->u.r.rbx = DATA_VA;
 	run_to_fault(l, VEC_GP, 0, (u64)(seg_op_es_1 - seg_base),
 		     "an operand in a null segment: #GP(0)");
-	prepare(l, &none, seg_op_ss, SEG_32BIT_BYTES);
+	prepare(l, NO_EVENT, seg_op_ss, SEG_32BIT_BYTES);
 	l->u.r.ss = USER_FREE_DS;
 	l->u.r.rbp = (u64)top * PAGE_SIZE + PAGE_SIZE;
 	run_to_fault(l, VEC_SS, 0, (u64)(seg_op_ss_1 - seg_base),

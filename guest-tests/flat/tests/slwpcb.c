@@ -45,9 +45,7 @@ USER_CODE("slwpcb_off: mov $-1, %rbx\n"
 
 static void test_off(struct lwp *l)
 {
-	static const struct block b = { 0 };
-
-	lwp_go(l, &b, slwpcb_off);
+	lwp_go(l, NO_EVENT, slwpcb_off);
 	rule("43724-620 43724-623", CERTAIN);
 	report_eq(l->u.r.rbx, 0, "off: the 64-bit form returns 0");
 	report_eq(l->u.r.rcx, 0, "off: the 32-bit form returns 0, zero-extended");
@@ -56,9 +54,7 @@ static void test_off(struct lwp *l)
 
 static void test_count(struct lwp *l)
 {
-	static const struct block b = { .event = { { EV_IRE, 100, 50 } } };
-
-	lwp_go(l, &b, slwpcb_count);
+	lwp_go(l, EVENT(EV_IRE, 100, 50), slwpcb_count);
 	rule("43724-622", CERTAIN);
 	report_eq(l->u.r.rbx, CB_VA, "on: returns the address of the block");
 	/* 50, two NOPs. */
@@ -79,9 +75,7 @@ static void test_count(struct lwp *l)
 
 static void test_flush(struct lwp *l)
 {
-	static const struct block b = { .event = { { EV_IRE, 100, 0 } } };
-
-	lwp_go(l, &b, slwpcb_flush);
+	lwp_go(l, EVENT(EV_IRE, 100, 0), slwpcb_flush);
 	rule("43724-621 43724-710", RECALLED);
 	EXPECT_IRE(l, "a record that is due is in the ring", slwpcb_flush_1);
 	report_eq(l->u.r.rcx, RECORD_SIZE, "and the head that the program reads is after it");
@@ -89,9 +83,7 @@ static void test_flush(struct lwp *l)
 
 static void test_fault(struct lwp *l)
 {
-	static const struct block b = { .event = { { EV_IRE, 100, 50 } } };
-
-	lwp_go(l, &b, slwpcb_fault);
+	lwp_go(l, EVENT(EV_IRE, 100, 50), slwpcb_fault);
 	as_protect(l->cr3, CB_VA, PAGE_USER_RO);
 	rule("43724-623", CERTAIN);
 	run_to_store_fault(l, PF_PRESENT | PF_WRITE | PF_USER, CB_VA, (u64)slwpcb_fault_insn,

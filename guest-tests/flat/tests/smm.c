@@ -160,11 +160,9 @@ static void run(struct lwp *l, const struct block *b)
 
 LWP_TEST(smm)
 {
-	static const struct block far = { .event = { { EV_IRE, 100, 50 } } };
-
 	if (pmu_present())
 		pmu_start(0, PERF_SMIS | PERF_USR | PERF_OS, 0);
-	run(l, &far);
+	run(l, EVENT(EV_IRE, 100, 50));
 	report_eq(cb_counter(l, EV_IRE), 46, "the program's four instructions are counted");
 	run(l, every_insn());
 	EXPECT_IRE(l, "each has one record", smi_1, smi_out, smi_2, smi_3, smi_last);

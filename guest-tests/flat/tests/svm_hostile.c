@@ -148,7 +148,6 @@ static void test_random(struct guest *g)
 
 FLAT_TEST(svm_hostile)
 {
-	static const struct block b = { .event = { { EV_IRE, 100, 50 } } };
 	struct guest g;
 	struct lwp l;
 
@@ -158,7 +157,7 @@ FLAT_TEST(svm_hostile)
 	lwp_enable();
 	svm_init();
 	lwp_map(&l, as_new());
-	block_write(&l, &b);
+	block_write(&l, EVENT(EV_IRE, 100, 50));
 	kernel_page_fill();
 	saved = (u8 *)phys_alloc(1, PAGE_SIZE);
 	off[109] = 1;

@@ -34,7 +34,6 @@ static void expect_npf(struct guest *g, u64 page, const char *what)
 
 FLAT_TEST(svm_npt)
 {
-	static const struct block b = { .event = { { EV_IRE, 100, 0 } } };
 	struct guest g;
 	struct lwp l;
 	u64 ncr3;
@@ -45,7 +44,7 @@ FLAT_TEST(svm_npt)
 	lwp_enable();
 	svm_init();
 	lwp_map(&l, kernel_cr3());
-	block_write(&l, &b);
+	block_write(&l, EVENT(EV_IRE, 100, 0));
 	memset(l.ring, RING_FILL, RING_PAGES * PAGE_SIZE);
 	guest_init(&g, l.cr3, (u64)npt_code, STACK_TOP, true);
 	ncr3 = guest_nested(&g);

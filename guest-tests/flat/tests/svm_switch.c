@@ -193,10 +193,9 @@ static void test_vmrun(void)
 /* A record that cannot be stored waits in the VMCB while the other guest runs. */
 static void test_pending(void)
 {
-	static const struct block b = { .event = { { EV_IRE, 100, 0 } } };
 	struct vm *m = &vm[0];
 
-	start(m, &b, svm_ring_gone);
+	start(m, EVENT(EV_IRE, 100, 0), svm_ring_gone);
 	start(&vm[1], &profile[1], svm_b);
 	as_protect(m->l.cr3, RING_VA, PAGE_NONE);
 	report_eq(guest_run(&m->g), EXIT_EXCEPTION + VEC_PF, "ring not there: #PF of the guest");
