@@ -21,9 +21,13 @@ struct flat_test {
  * that a test needs are made global in the text and declared extern char name[].
  */
 #define USER_CODE(text) asm(".pushsection .utext, \"ax\"\n" text "\n.popsection\n")
-/* In it, "user_exit\n" comes back to the kernel. */
+/* In it, "user_exit\n" comes back to the kernel; "flush_exit\n" after SLWPCB into RBX, which writes the counters. */
 asm(".macro user_exit\n"
     "int $0x80\n"
+    ".endm\n"
+    ".macro flush_exit\n"
+    "slwpcb %rbx\n"
+    "user_exit\n"
     ".endm\n");
 
 /* NAME=number on the command line, whether there is NAME= at all, and whether NAME=word is on it. */

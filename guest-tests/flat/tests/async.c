@@ -47,8 +47,7 @@ USER_CODE(
 	"pause\n"
 	"3: dec %esi\n"
 	"jnz 1b\n"
-	"slwpcb %rbx\n"
-	"user_exit\n"
+	"flush_exit\n"
 	"asy_detour: jmp 1f\n"
 	"1: jmp *%r15\n"
 	"asy_detour_end:\n");

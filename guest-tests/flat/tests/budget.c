@@ -20,9 +20,7 @@ extern char bud_jump_target[], bud_mix[], bud_val[], bud_cpuid[], bud_jcc[];
 #define NOPS_10 ".fill 10, 1, 0x90\n"
 /* What follows LLWPCB and comes before SLWPCB is counted. */
 #define BEGIN "llwpcb %rax\n"
-#define END             \
-	"slwpcb %rbx\n" \
-	"user_exit\n"
+#define END "flush_exit\n"
 
 USER_CODE(
 	"bud_plain: " BEGIN NOPS_10 END

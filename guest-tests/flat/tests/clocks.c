@@ -19,8 +19,7 @@ USER_CODE("clk_code: llwpcb %rax\n"
 	  "nop\n"
 	  "clk_two_2: nop\n"
 	  "nop\n"
-	  "slwpcb %rbx\n"
-	  "user_exit\n");
+	  "flush_exit\n");
 
 static bool in_code(const struct lwp *l, u32 records, u8 id)
 {

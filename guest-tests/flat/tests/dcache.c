@@ -39,8 +39,7 @@ USER_CODE(
 	"add $64, %rdi\n"
 	"dec %esi\n"
 	"jnz dc_stride_1\n"
-	"slwpcb %rbx\n"
-	"user_exit\n"
+	"flush_exit\n"
 
 	/* Three lines of a set of two, the first again; another set does not matter. */
 	"dc_set: llwpcb %rax\n"
@@ -50,8 +49,7 @@ USER_CODE(
 	"dc_set_3: mov 512(%rdi), %edx\n" /* 256(%rdi) gives way */
 	"mov (%rdi), %edx\n"
 	"mov 512(%rdi), %edx\n"
-	"slwpcb %rbx\n"
-	"user_exit\n"
+	"flush_exit\n"
 
 	/* Five lines of a set of L2, which has four; they are in one set of L1D and of L3, too. */
 	"dc_levels: mov $5, %esi\n"
@@ -63,8 +61,7 @@ USER_CODE(
 	"jnz dc_levels_1\n"
 	"dc_levels_2: mov 1024(%rdi), %edx\n" /* in L2 */
 	"dc_levels_3: mov (%rdi), %edx\n" /* only in L3 */
-	"slwpcb %rbx\n"
-	"user_exit\n"
+	"flush_exit\n"
 
 	/* Loads of two lines: both miss; only the upper one; none. */
 	"dc_cross: llwpcb %rax\n"
@@ -72,8 +69,7 @@ USER_CODE(
 	"dc_cross_2: mov 127(%rdi), %dx\n"
 	"mov 124(%rdi), %rdx\n"
 	"dc_cross_3: mov 4096-4(%rdi), %rdx\n" /* two pages */
-	"slwpcb %rbx\n"
-	"user_exit\n"
+	"flush_exit\n"
 
 	/* A store neither counts nor brings the line in. */
 	"dc_store: llwpcb %rax\n"
@@ -82,15 +78,13 @@ USER_CODE(
 	"prefetcht0 64(%rdi)\n"
 	"lea 64(%rdi), %rdx\n"
 	"dc_store_1: mov (%rdi), %edx\n"
-	"slwpcb %rbx\n"
-	"user_exit\n"
+	"flush_exit\n"
 
 	/* The second load faults. */
 	"dc_fault: llwpcb %rax\n"
 	"mov (%rdi), %edx\n"
 	"dc_fault_1: mov (%rbp), %edx\n"
-	"slwpcb %rbx\n"
-	"user_exit\n"
+	"flush_exit\n"
 
 	"dc_rmw: llwpcb %rax\n"
 	"dc_rmw_1: incl (%rdi)\n"
@@ -100,8 +94,7 @@ USER_CODE(
 	"dc_rmw_5: bts $7, 256(%rdi)\n"
 	"dc_rmw_6: lock btr $7, 320(%rdi)\n"
 	"dc_rmw_7: movbe 384(%rdi), %edx\n"
-	"slwpcb %rbx\n"
-	"user_exit\n"
+	"flush_exit\n"
 
 	/* A pop and a return load. */
 	"dc_stack: llwpcb %rax\n"
@@ -113,8 +106,7 @@ USER_CODE(
 	"mov %rdx, (%rsp)\n"
 	"dc_stack_2: ret\n"
 	"1: mov %rbp, %rsp\n"
-	"slwpcb %rbx\n"
-	"user_exit\n"
+	"flush_exit\n"
 
 	/* Two lines of bytes, copied to where stores do not count. */
 	"dc_rep: llwpcb %rax\n"
@@ -123,8 +115,7 @@ USER_CODE(
 	"dc_rep_1: rep movsb\n"
 	"mov $16, %ecx\n"
 	"dc_rep_2: rep lodsl\n"
-	"slwpcb %rbx\n"
-	"user_exit\n"
+	"flush_exit\n"
 
 	"dc_x87: llwpcb %rax\n"
 	"dc_x87_1: fldl (%rdi)\n"
@@ -132,8 +123,7 @@ USER_CODE(
 	"dc_x87_3: fldcw 192(%rdi)\n"
 	"fstpt 256(%rdi)\n"
 	"fstpl 320(%rdi)\n"
-	"slwpcb %rbx\n"
-	"user_exit\n"
+	"flush_exit\n"
 
 	/* An instruction and its miss are due at once. */
 	"dc_due: llwpcb %rax\n"
@@ -141,8 +131,7 @@ USER_CODE(
 	"dc_due_1: mov (%rdi), %edx\n"
 	"dc_due_2: mov 64(%rdi), %edx\n"
 	"nop\n"
-	"slwpcb %rbx\n"
-	"user_exit\n"
+	"flush_exit\n"
 
 	/* esi loads, each of a new line, in blocks with other code around them. */
 	"dc_period: llwpcb %rax\n"
@@ -153,8 +142,7 @@ USER_CODE(
 	"test %edx, %edx\n"
 	"dec %esi\n"
 	"jnz 1b\n"
-	"slwpcb %rbx\n"
-	"user_exit\n"
+	"flush_exit\n"
 
 	/* SSE, AVX, a gather whose elements are in one line, and an area. */
 	"dc_vector: llwpcb %rax\n"
@@ -167,46 +155,40 @@ USER_CODE(
 	"vpxor %ymm1, %ymm1, %ymm1\n"
 	"dc_vector_6: vpgatherdd %ymm2, 576(%rdi,%ymm1,4), %ymm0\n"
 	"dc_vector_7: fxrstor 1024(%rdi)\n"
-	"slwpcb %rbx\n"
-	"user_exit\n"
+	"flush_exit\n"
 
 	/* MOVAPS of an odd address raises #GP. */
 	"dc_odd: llwpcb %rax\n"
 	"dc_odd_1: movaps 1(%rdi), %xmm0\n"
-	"slwpcb %rbx\n"
-	"user_exit\n"
+	"flush_exit\n"
 
 	/* The load of an INC, whose store faults; then other code. */
 	"dc_readonly: llwpcb %rax\n"
 	"dc_readonly_1: incl (%rdi)\n"
 	"dc_readonly_2: nop\n"
 	"nop\n"
-	"slwpcb %rbx\n"
-	"user_exit\n"
+	"flush_exit\n"
 
 	/* A register of a device, twice; then memory. */
 	"dc_device: llwpcb %rax\n"
 	"mov (%rbp), %edx\n"
 	"mov (%rbp), %edx\n"
 	"dc_device_1: mov (%rdi), %edx\n"
-	"slwpcb %rbx\n"
-	"user_exit\n"
+	"flush_exit\n"
 
 	/* What LWP itself has read and written: a line of the block, and the ring's first, with the record of that load. */
 	"dc_own: mov %rax, %rsi\n"
 	"llwpcb %rax\n"
 	"dc_own_1: mov (%rsi), %edx\n"
 	"dc_own_2: mov (%rbp), %edx\n"
-	"slwpcb %rbx\n"
-	"user_exit\n"
+	"flush_exit\n"
 
 	/* Eight lines of bytes. */
 	"dc_bytes: llwpcb %rax\n"
 	"mov %rdi, %rsi\n"
 	"mov $512, %ecx\n"
 	"dc_bytes_1: rep lodsb\n"
-	"slwpcb %rbx\n"
-	"user_exit\n"
+	"flush_exit\n"
 
 	/* The same string of two lines twice, by the same instruction. */
 	"dc_twice: llwpcb %rax\n"
@@ -216,8 +198,7 @@ USER_CODE(
 	"rep lodsb\n"
 	"dec %edx\n"
 	"jnz 1b\n"
-	"slwpcb %rbx\n"
-	"user_exit\n"
+	"flush_exit\n"
 
 	/* LLWPCB empties the model. */
 	"dc_again: llwpcb %rax\n"
@@ -226,8 +207,7 @@ USER_CODE(
 	"llwpcb %rax\n"
 	"dc_again_1: mov (%rdi), %edx\n"
 	"mov (%rdi), %edx\n"
-	"slwpcb %rbx\n"
-	"user_exit\n");
+	"flush_exit\n");
 
 static u8 event_dme(void)
 {

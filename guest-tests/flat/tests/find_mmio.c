@@ -25,8 +25,7 @@ USER_CODE("fm_code: llwpcb %rax\n"
 	  "nop\n"
 	  "dec %esi\n"
 	  "jnz fm_loop\n"
-	  "slwpcb %rbx\n"
-	  "user_exit\n");
+	  "flush_exit\n");
 
 /* Of the loop's instructions. */
 static const u8 offsets[LOOP] = { 0, 1, 3, 4, 5, 6, 7, 9 };

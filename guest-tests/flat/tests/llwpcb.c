@@ -36,8 +36,7 @@ USER_CODE("ll_load: stc\n"
 	  "nop\n"
 	  "llwpcb %rax\n"
 	  "nop\n"
-	  "slwpcb %rbx\n"
-	  "user_exit\n");
+	  "flush_exit\n");
 
 static void test_load(struct lwp *l)
 {

@@ -33,8 +33,7 @@ USER_CODE("mmt_guest: vmmcall\n"
 	  "nop\n"
 	  "dec %esi\n"
 	  "jnz mmt_loop\n"
-	  "slwpcb %rbx\n"
-	  "user_exit\n");
+	  "flush_exit\n");
 
 static volatile bool over;
 static volatile u32 others_turns;

@@ -290,8 +290,7 @@ USER_CODE("ibs_mix: llwpcb %rax\n"
 	  "call 2f\n"
 	  "dec %ecx\n"
 	  "jnz 1b\n"
-	  "slwpcb %rbx\n"
-	  "user_exit\n"
+	  "flush_exit\n"
 	  "2: ret\n");
 
 static struct streams {

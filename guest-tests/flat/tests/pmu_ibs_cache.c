@@ -202,8 +202,7 @@ USER_CODE("ibs_stream: llwpcb %rax\n"
 	  "fxrstor 0x1800(%rbp)\n"
 	  "dec %ebx\n"
 	  "jnz 1b\n"
-	  "slwpcb %rbx\n"
-	  "user_exit\n");
+	  "flush_exit\n");
 
 static struct streams {
 	u32 samples, misses, hits;
@@ -320,8 +319,7 @@ extern char ibs_kernel[], ibs_kernel_load[];
 USER_CODE("ibs_kernel: llwpcb %rax\n"
 	  "user_exit\n"
 	  "ibs_kernel_load: mov (%rdi), %edx\n"
-	  "slwpcb %rbx\n"
-	  "user_exit\n");
+	  "flush_exit\n");
 
 /* IBS sees a load at CPL 0 of a line that LWP does not know. */
 static void test_kernel(struct lwp *l)

@@ -22,8 +22,7 @@ USER_CODE("pmo_code: .fill 60, 1, 0x90\n"
 	  "pmo_loop_end: user_exit\n"
 	  "pmo_lwp: llwpcb %rax\n"
 	  "pmo_lwp_first: .fill 30, 1, 0x90\n"
-	  "slwpcb %rbx\n"
-	  "user_exit\n");
+	  "flush_exit\n");
 
 static u64 seen[MAX_SEEN];
 static u32 count;
