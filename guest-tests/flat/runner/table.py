@@ -272,7 +272,8 @@ ROWS = (
     Row("rev07_msr", REV07, "rev=2007", hidden=True, asks="3-slots"),
     Row("rev07_msr_mmio", REV07, "rev=2007", test="mmio_tables", needs="tcg", lab=OF_MACHINE),  # 2007-206
     Row("rev07_llwpcb", REV07, "rev=2007", asks="3-slots"),
-    Row("rev07_threshold", REV07, "rev=2007", asks="3-slots"),
+    # 2007-204, 2007-405, 2007-801 to 2007-806, 2007-809
+    Row("rev07_threshold", REV07, "rev=2007", test="threshold", asks="3-slots"),
     Row("rev07_events", REV07, "rev=2007", asks="3-slots"),
     # 2007-305, 2007-808, 2007-901, 2007-902
     Row("rev07_context", REV07, "rev=2007", test="context_auto", hidden=True, asks="3-slots"),

@@ -2,7 +2,8 @@
 /*
  * The threshold interrupt of 43724: a fixed interrupt with the vector of LWP_CFG[47:40] after each advance of the head
  * that leaves Threshold bytes or more in the ring; 0 is always. It comes between two instructions, respects RFLAGS.IF
- * and the task priority, and waits for EOI like any other (43724-208).
+ * and the task priority, and waits for EOI like any other (43724-208). In 2007 it comes when the bytes in the ring become
+ * equal to the threshold, so once for each time it is crossed, and never for 0.
  */
 #include "apic.h"
 #include "lwp_fixture.h"
@@ -58,7 +59,7 @@ static void let_in(void)
 /* Five NOPs with one record each; the fifth is followed by the gate. */
 static void go(struct lwp *l, struct block b, u64 rflags)
 {
-	b.event[0] = (struct block_event){ EV_IRE, 0, 0 };
+	b.event[0] = every_insn()->event[0];
 	count = 0;
 	lwp_prepare(l, &b, thr_off);
 	l->u.r.rflags |= rflags;
@@ -234,13 +235,43 @@ static void test_fault(struct lwp *l)
 	EXPECT_AT("stored at last: one", 1);
 }
 
+static void test_2007(struct lwp *l)
+{
+	const u64 on = RFLAGS_IF;
+
+	rule("2007-803", CERTAIN);
+	go(l, (struct block){ .threshold = 96 }, on);
+	EXPECT_AT("Threshold of 3 records, five come: one interrupt, before the fourth NOP", 3);
+	report_eq(cb_flags(l), 0x80000003, "Flags are Enabled IRE Interrupt");
+	go(l, (struct block){ .threshold = 0 }, on);
+	expect_none("Threshold 0");
+	rule("2007-804", CHOICE);
+	go(l, (struct block){ .threshold = 80 }, on);
+	expect_none("a Threshold between two records, which is never equal");
+	rule("2007-803", CERTAIN);
+	go(l, (struct block){ .threshold = 192 }, on);
+	expect_none("Threshold of 6 records, five come");
+	consume = l;
+	go(l, (struct block){ .threshold = 64 }, on);
+	EXPECT_AT("the tail moves: again when it is crossed again, at the fourth record", 2, 4);
+	consume = NULL;
+	wrmsr(LWP_MSR_CFG, rdmsr(LWP_MSR_CFG) & ~(u64)INT);
+	go(l, (struct block){ .threshold = 96 }, on);
+	expect_none("LWPMSR0.Interrupt clear");
+	report_eq(cb_flags(l), 0x3, "Flags are Enabled IRE");
+}
+
 LWP_TEST(threshold)
 {
-	if (report_lacks(!(cpuid(LWP_CPUID_LEAF, 0).d & INT), "8000_001C EDX[31] is clear",
-			 "threshold interrupt"))
+	if (report_lacks(!(cpuid(LWP_CPUID_LEAF, 0).d & (rev07() ? 1u << 1 : INT)),
+			 "the bit in 8000_001C EDX is clear", "threshold interrupt"))
 		return;
 	wrmsr(LWP_MSR_CFG, rdmsr(LWP_MSR_CFG) | INT | CFG_VECTOR(VECTOR));
 	irq_set_handler(VECTOR, on_threshold);
+	if (rev07()) {
+		test_2007(l);
+		return;
+	}
 	test_compare(l);
 	test_permission(l);
 	test_masked(l);
