@@ -74,9 +74,10 @@ _Static_assert(FXSAVE_XMM0 == 160, "the displacement in fxsave()");
 	{                                         \
 		0xb8, 2, 0, 0, 0, RET, 0x90, 0x90 \
 	}
-#define NEW_30002                                 \
-	{                                         \
-		0xb8, 2, 0, 3, 0, RET, 0x90, 0x90 \
+/* The same after n other bytes of the store. */
+#define NEW_30002(n)                        \
+	{                                   \
+		[n] = 0xb8, 2, 0, 3, 0, RET \
 	}
 #define MOVED(n) (FIRST - (n)) /* n bytes of the function are in the first page */
 
@@ -90,36 +91,12 @@ static const struct store noticed[] = {
 	{ "2 bytes in two pages", store_2, MOVED(2), 1, { 2, 3 }, 0x302, 1 },
 	{ "4 bytes in two pages", store_4, MOVED(3), 1, { 2, 0, 3, 0 }, 0x30002, 1 },
 	{ "4 bytes in two pages, first page", store_4, MOVED(3), 1, { 2, 0, 3, 0 }, 0x30002, 0 },
-	{ "4 bytes in two pages, code in the first",
-	  store_4,
-	  MOVED(6),
-	  3,
-	  { 3, 0, RET },
-	  0x30001,
-	  0 },
-	{ "4 bytes in two pages, code in the second",
-	  store_4,
-	  MOVED(0),
-	  -2,
-	  { [2] = 0xb8, 2 },
-	  2,
-	  1 },
-	{ "8 bytes in two pages", store_8, MOVED(3), 0, NEW_30002, 0x30002, 1 },
-	{ "16 bytes in two pages", store_16, MOVED(3), 0, NEW_30002, 0x30002, 1 },
-	{ "16 bytes, half in each page",
-	  store_16,
-	  MOVED(3),
-	  -5,
-	  { [5] = 0xb8, 2, 0, 3, 0, RET },
-	  0x30002,
-	  1 },
-	{ "16 bytes, most in the first page",
-	  store_16,
-	  MOVED(3),
-	  -9,
-	  { [9] = 0xb8, 2, 0, 3, 0, RET },
-	  0x30002,
-	  1 },
+	{ "4 bytes in two pages, code in the first", store_4, MOVED(6), 3, { 3, 0, RET }, 0x30001 },
+	{ "4 bytes in two pages, code in the second", store_4, FIRST, -2, { [2] = 0xb8, 2 }, 2, 1 },
+	{ "8 bytes in two pages", store_8, MOVED(3), 0, NEW_30002(0), 0x30002, 1 },
+	{ "16 bytes in two pages", store_16, MOVED(3), 0, NEW_30002(0), 0x30002, 1 },
+	{ "16 bytes, half in each page", store_16, MOVED(3), -5, NEW_30002(5), 0x30002, 1 },
+	{ "16 bytes, most in the first page", store_16, MOVED(3), -9, NEW_30002(9), 0x30002, 1 },
 	{ "XCHG of 1 byte", xchg_1, ALIGNED, 1, { 2 }, 2 },
 	{ "XCHG of 2 bytes", xchg_2, ALIGNED, 2, { 2, 0 }, 0x201 },
 	{ "XCHG of 4 bytes", xchg_4, ALIGNED, 4, { 2, RET, 0x90, 0x90 }, 0x2000001 },

@@ -81,42 +81,37 @@ static void lose(u32 n)
 		*loss->at = n == GARBAGE ? 0x6c6c6f5720666f20ul : 0;
 }
 
+/* All are lost for a moment, or for so long that what does not come back goes. */
+static void lose_all(bool longer)
+{
+	for (u32 i = 0; i < LOSSES; i++)
+		lose(i);
+	wait_seconds(longer ? WAIT : 0);
+	for (u32 i = 0; i < LOSSES; i++) {
+		if (losses[i].at)
+			*losses[i].at = losses[i].before;
+	}
+	for (u32 i = 0; i < LOSSES; i++) {
+		bool kept = losses[i].kept || !longer;
+
+		write_cr3(losses[i].l.cr3);
+		report_eq(lwp_touch(), kept ? CB_VA : 0, "%s for %s: the context %s",
+			  losses[i].what, longer ? "longer" : "a moment", kept ? "stays" : "goes");
+		report_eq(cb_head(&losses[i].l), 2 * RECORD_SIZE, "%s: nothing is written",
+			  losses[i].what);
+		write_cr3(kernel_cr3());
+	}
+}
+
 FLAT_TEST(context_collect)
 {
-	u64 elsewhere = kernel_cr3();
-
 	lwp_enable();
 	for (u32 i = 0; i < LOSSES; i++) {
 		lwp_map(&losses[i].l, as_new());
 		write_cr3(losses[i].l.cr3);
 		lwp_go(&losses[i].l, every_insn(), lwp_start);
-		write_cr3(elsewhere);
+		write_cr3(kernel_cr3());
 	}
-	/* For a moment only, nothing goes. */
-	for (u32 i = 0; i < LOSSES; i++)
-		lose(i);
-	for (u32 i = 0; i < LOSSES; i++) {
-		if (losses[i].at)
-			*losses[i].at = losses[i].before;
-	}
-	for (u32 i = 0; i < LOSSES; i++) {
-		write_cr3(losses[i].l.cr3);
-		report_eq(lwp_touch(), CB_VA, "%s for a moment: the context stays", losses[i].what);
-		write_cr3(elsewhere);
-	}
-	for (u32 i = 0; i < LOSSES; i++)
-		lose(i);
-	wait_seconds(WAIT);
-	for (u32 i = 0; i < LOSSES; i++) {
-		if (losses[i].at)
-			*losses[i].at = losses[i].before;
-	}
-	for (u32 i = 0; i < LOSSES; i++) {
-		write_cr3(losses[i].l.cr3);
-		report_eq(lwp_touch(), losses[i].kept ? CB_VA : 0, "%s for longer: the context %s",
-			  losses[i].what, losses[i].kept ? "stays" : "goes");
-		report_eq(cb_head(&losses[i].l), 2 * RECORD_SIZE, "%s: nothing is written",
-			  losses[i].what);
-		write_cr3(elsewhere);
-	}
+	lose_all(false);
+	lose_all(true);
 }

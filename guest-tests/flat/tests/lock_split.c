@@ -22,10 +22,11 @@ USER_CODE("ls_code: push %rbx\n"
 	  "pop %rax\n"
 	  "user_exit\n");
 
-static void test_split(struct lwp *l, u64 flags, u64 sum, u64 flags_behind)
+static void test_split(struct lwp *l, const char *what, u64 flags, u64 sum, u64 flags_behind)
 {
 	u64 *split = (u64 *)(l->data + PAGE_SIZE - 4);
 
+	report_push("%s", what);
 	*split = 0;
 	user_init64(&l->u, (u64)ls_code, STACK_TOP);
 	l->u.r.rbx = RFLAGS_FIXED | flags;
@@ -40,17 +41,12 @@ static void test_split(struct lwp *l, u64 flags, u64 sum, u64 flags_behind)
 	user_run(&l->u);
 	report_eq(*split, sum, "ADC has added the carry");
 	report_eq(l->u.r.rax & FLAGS, flags_behind, "flags after it");
+	report_pop();
 }
 
 USER_TEST(lock_split)
 {
-	report_push("CF");
-	test_split(l, RFLAGS_CF, 1, 0);
-	report_pop();
-	report_push("DF");
-	test_split(l, RFLAGS_DF, 0, RFLAGS_ZF | RFLAGS_PF | RFLAGS_DF);
-	report_pop();
-	report_push("all");
-	test_split(l, FLAGS, 1, RFLAGS_DF);
-	report_pop();
+	test_split(l, "CF", RFLAGS_CF, 1, 0);
+	test_split(l, "DF", RFLAGS_DF, 0, RFLAGS_ZF | RFLAGS_PF | RFLAGS_DF);
+	test_split(l, "all", FLAGS, 1, RFLAGS_DF);
 }
