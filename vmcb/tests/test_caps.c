@@ -2,19 +2,15 @@
 /* Numbers of an LWP: ranges, consistency, changing the number of events (43724-104 to 43724-107). */
 #include "vmcb_test.h"
 
-#define expect_invalid(base, field, value)                                            \
-	do {                                                                          \
-		struct lwp_caps caps = base;                                          \
-		caps.field = value;                                                   \
-		cr_expect(not(lwp_caps_valid(&caps)), #base "." #field " = " #value); \
+/* A field of a profile changed. */
+#define expect_verdict(base, field, value, valid)                                                \
+	do {                                                                                     \
+		struct lwp_caps caps = base;                                                     \
+		caps.field = value;                                                              \
+		cr_expect(eq(int, lwp_caps_valid(&caps), valid), #base "." #field " = " #value); \
 	} while (0)
-
-#define expect_valid(base, field, value)                                         \
-	do {                                                                     \
-		struct lwp_caps caps = base;                                     \
-		caps.field = value;                                              \
-		cr_expect(lwp_caps_valid(&caps), #base "." #field " = " #value); \
-	} while (0)
+#define expect_valid(base, field, value) expect_verdict(base, field, value, true)
+#define expect_invalid(base, field, value) expect_verdict(base, field, value, false)
 
 Test(caps, profiles_are_as_written_and_valid)
 {

@@ -45,56 +45,40 @@ Test(rev, event_ids_of_2007) /* 2007-502 */
 	cr_expect(eq(int, memcmp(rev->kind, kinds, sizeof(kinds)), 0));
 }
 
+/* A field of both revisions. */
+#define expect_both(field, of_43724, of_2007)                        \
+	do {                                                         \
+		cr_expect(eq(i32, lwp_rev_get(0)->field, of_43724)); \
+		cr_expect(eq(i32, lwp_rev_get(1)->field, of_2007));  \
+	} while (0)
+
 Test(rev, control_block_layout_differs) /* 2007-401, 2007-402 */
 {
-	const struct lwp_rev *shipped = lwp_rev_get(0), *proposal = lwp_rev_get(1);
-
-	cr_expect(eq(u8, shipped->cb_fixed_size, 88));
-	cr_expect(eq(u8, proposal->cb_fixed_size, 40));
-	cr_expect(eq(u8, shipped->cb_tail_offset, 64));
-	cr_expect(eq(u8, proposal->cb_tail_offset, 20));
-	cr_expect(eq(u8, shipped->cb_alignment, 1));
-	cr_expect(eq(u8, proposal->cb_alignment, 16));
-	cr_expect(eq(u8, shipped->ring_base_ignored, 0));
-	cr_expect(eq(u8, proposal->ring_base_ignored, 31));
-	cr_expect(not(shipped->ring_base_linear));
-	cr_expect(proposal->ring_base_linear);
-	cr_expect(not(shipped->slot_selects_event));
-	cr_expect(proposal->slot_selects_event);
-	cr_expect(shipped->flags_are_input);
-	cr_expect(not(proposal->flags_are_input));
-	cr_expect(shipped->has_ip_filter);
-	cr_expect(not(proposal->has_ip_filter));
+	expect_both(cb_fixed_size, 88, 40);
+	expect_both(cb_tail_offset, 64, 20);
+	expect_both(cb_alignment, 1, 16);
+	expect_both(ring_base_ignored, 0, 31);
+	expect_both(ring_base_linear, false, true);
+	expect_both(slot_selects_event, false, true);
+	expect_both(flags_are_input, true, false);
+	expect_both(has_ip_filter, true, false);
 }
 
 Test(rev, counting_rules_differ) /* 2007-702 */
 {
-	const struct lwp_rev *shipped = lwp_rev_get(0), *proposal = lwp_rev_get(1);
-
-	cr_expect(not(shipped->freezes_at_zero));
-	cr_expect(proposal->freezes_at_zero);
-	cr_expect(eq(i32, shipped->min_interval, 0));
-	cr_expect(eq(i32, proposal->min_interval, 1));
-	cr_expect(eq(i32, shipped->latency_gap, 1));
-	cr_expect(eq(i32, proposal->latency_gap, 16));
-	cr_expect(not(shipped->off_without_events));
-	cr_expect(proposal->off_without_events);
-	cr_expect(not(shipped->threshold_equals));
-	cr_expect(proposal->threshold_equals);
+	expect_both(freezes_at_zero, false, true);
+	expect_both(min_interval, 0, 1);
+	expect_both(latency_gap, 1, 16);
+	expect_both(off_without_events, false, true);
+	expect_both(threshold_equals, false, true);
 }
 
 Test(rev, instructions_and_msrs_differ) /* 2007-206 */
 {
-	const struct lwp_rev *shipped = lwp_rev_get(0), *proposal = lwp_rev_get(1);
-
-	cr_expect(not(shipped->llwpcb_returns_old));
-	cr_expect(proposal->llwpcb_returns_old);
-	cr_expect(not(shipped->llwpcb_deferred));
-	cr_expect(proposal->llwpcb_deferred);
-	cr_expect(not(shipped->cbaddr_executes));
-	cr_expect(proposal->cbaddr_executes);
-	cr_expect(not(shipped->cfg_has_enable));
-	cr_expect(proposal->cfg_has_enable);
+	expect_both(llwpcb_returns_old, false, true);
+	expect_both(llwpcb_deferred, false, true);
+	expect_both(cbaddr_executes, false, true);
+	expect_both(cfg_has_enable, false, true);
 }
 
 /* 43724: latency 7:0, levels 12:8, branches 29:25, IP 31:30. 2007: the first two and bit 31. */
