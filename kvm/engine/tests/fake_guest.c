@@ -177,6 +177,12 @@ struct lwp_record record(u32 index)
 	return rec;
 }
 
+void expect_record(u32 index, u8 event_id, u64 address)
+{
+	cr_expect(eq(u8, record(index).event_id, event_id), "record %u", index);
+	cr_expect(eq(u64, record(index).address, address), "record %u", index);
+}
+
 /* ---- block and engine ---- */
 
 void make_block(u64 block, u64 ring)

@@ -81,6 +81,7 @@ void put64(u64 gva, u64 value);
 u32 get32(u64 gva);
 u64 get64(u64 gva);
 struct lwp_record record(u32 index); /* in the ring at RING */
+void expect_record(u32 index, u8 event_id, u64 address);
 
 /* LLWPCB of `block` in 64-bit code at CPL 3; must work. */
 void enable(u64 block);
@@ -120,5 +121,10 @@ enum lwp_exc_kind boundary(u64 rip, bool entered);
 		expect_missed(missed); \
 	} while (0)
 #define expect_exc(call, what) cr_expect(eq(int, call, LWP_EXC_##what))
+#define expect_pf(call, at)                             \
+	do {                                            \
+		expect_exc(call, PF);                   \
+		cr_expect(eq(u64, exc.fault.addr, at)); \
+	} while (0)
 
 #endif

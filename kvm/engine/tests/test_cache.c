@@ -29,6 +29,14 @@ static u32 load(u64 line)
 	return miss.latency;
 }
 
+/* Loads of several lines, one after the other. */
+#define LOADS(...) loads((const u64[]){ __VA_ARGS__, ~(u64)0 })
+static void loads(const u64 *lines)
+{
+	while (~*lines)
+		load(*lines++);
+}
+
 /* Whose line it is: 0 of L1D, 3 of RAM. */
 static u32 level(u64 line)
 {
@@ -47,19 +55,14 @@ TestSuite(cache, .init = make_small);
 
 Test(cache, the_line_not_used_longest_gives_way) /* 43724-730 */
 {
-	load(0);
-	load(2);
-	load(0);
-	load(4); /* for 2 */
+	LOADS(0, 2, 0, 4); /* 4 for 2 */
 	cr_expect(eq(u32, load(0), 0));
 	cr_expect(eq(u32, load(2), 12));
 }
 
 Test(cache, the_newest_line_is_the_one_used_last_in_its_set)
 {
-	load(0);
-	load(1);
-	load(2);
+	LOADS(0, 1, 2);
 	cr_expect(x86_cache_newest(&cache, 2));
 	cr_expect(x86_cache_newest(&cache, 1));
 	cr_expect(not(x86_cache_newest(&cache, 0)));
@@ -73,10 +76,7 @@ Test(cache, the_newest_line_is_the_one_used_last_in_its_set)
 
 Test(cache, each_level_has_its_number_and_latency) /* 43724-730 */
 {
-	for (u64 line = 0; line < 8; line++)
-		load(line);
-	load(8);
-	load(10);
+	LOADS(0, 1, 2, 3, 4, 5, 6, 7, 8, 10);
 	cr_expect(eq(u32, level(10), 0));
 	cr_expect(eq(u32, level(6), 1));
 	cr_expect(eq(u32, load(6), 12));
@@ -88,21 +88,14 @@ Test(cache, each_level_has_its_number_and_latency) /* 43724-730 */
 
 Test(cache, a_hit_changes_no_level_behind)
 {
-	load(0);
-	load(1);
-	load(2);
-	load(3);
-	load(2); /* hits L1D: in L2 it stays older than 3 */
-	load(4);
-	load(6);
-	load(8); /* pushes 2 out of L2, not 3 */
+	/* The second load of 2 hits L1D: in L2 it stays older than 3, and 8 pushes it out. */
+	LOADS(0, 1, 2, 3, 2, 4, 6, 8);
 	cr_expect(eq(u32, load(2), 40));
 }
 
 Test(cache, an_emptied_model_has_no_line) /* 43724-730 */
 {
-	for (u64 line = 8; line < 16; line++)
-		load(line);
+	LOADS(8, 9, 10, 11, 12, 13, 14, 15);
 	x86_cache_empty(&cache);
 	for (u64 line = 8; line < 16; line++)
 		cr_expect(eq(u32, load(line), 200));
@@ -125,15 +118,11 @@ Test(cache, levels_that_are_not_there_are_passed_over)
 
 	g.level[1].size = 0;
 	make(&g);
-	load(0);
-	load(2);
-	load(4);
+	LOADS(0, 2, 4);
 	cr_expect(eq(u32, load(0), 40));
 	g.level[2].size = 0;
 	make(&g);
-	load(0);
-	load(2);
-	load(4);
+	LOADS(0, 2, 4);
 	cr_expect(eq(u32, load(0), 200));
 }
 

@@ -21,8 +21,7 @@ Test(count, period_of_2007_is_the_interval) /* 2007-702, 2007-703 */
 	start_profile(LWP_REV_2007, 1, 4, 4);
 	steps(0x400000, 9);
 	expect_head(2 * 32);
-	cr_expect(eq(u8, record(0).event_id, 1));
-	cr_expect(eq(u64, record(0).address, 0x40000c)); /* instructions 4 and 8 */
+	expect_record(0, 1, 0x40000c); /* instructions 4 and 8 */
 	cr_expect(eq(u64, record(1).address, 0x40001c));
 	cr_expect(eq(i32, eng.st.counter[0], 3));
 }
@@ -100,8 +99,7 @@ Test(count, of_two_due_events_the_one_furthest_below_its_limit) /* 43724-711 */
 	/* The other event counted on and takes its next eligible instruction. */
 	cr_expect(eq(i32, eng.st.counter[1], -1));
 	step(0x400800);
-	cr_expect(eq(u8, record(1).event_id, 2));
-	cr_expect(eq(u64, record(1).address, 0x400800));
+	expect_record(1, 2, 0x400800);
 	cr_expect(eq(i32, eng.st.counter[1], 98));
 }
 
@@ -116,8 +114,7 @@ Test(count, ties_go_to_the_lowest_event_id) /* 43724-711 */
 	step(0x400800);
 	expect_head(32);
 	branch(0x400804, LWP_BRANCH_ABSOLUTE, true, 0x400900);
-	cr_expect(eq(u8, record(1).event_id, 3));
-	cr_expect(eq(u64, record(1).address, 0x400804));
+	expect_record(1, 3, 0x400804);
 	cr_expect(eq(i32, eng.st.counter[2], 98));
 }
 

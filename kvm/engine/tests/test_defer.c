@@ -29,8 +29,7 @@ Test(defer, a_missing_block_is_pf_at_cpl_3) /* 2007-302, 2007-303, 2007-605 */
 {
 	deferred(LWP_REV_2007);
 	set_permission(BLOCK, 0);
-	expect_exc(boundary(0x400000, true), PF);
-	cr_expect(eq(u64, exc.fault.addr, BLOCK));
+	expect_pf(boundary(0x400000, true), BLOCK);
 	cr_expect(eq(u32, exc.fault.error_code, 6));
 	cr_expect(lwp_engine_on(&eng));
 	/* A handler of the fault can run; nothing counts. */
@@ -143,8 +142,7 @@ Test(defer, a_fault_reading_them_lets_a_handler_run) /* 43724-310 */
 	ip_filtered_from_outside();
 	lwp_record_decode((const u8[32]){ 2 }, &eng.st.pending);
 	set_permission(BLOCK, 0);
-	expect_exc(boundary(0x400100, true), PF);
-	cr_expect(eq(u64, exc.fault.addr, BLOCK));
+	expect_pf(boundary(0x400100, true), BLOCK);
 	cr_expect(eq(u32, exc.fault.error_code, 4)); /* user, read */
 	cr_expect(not(lwp_boundary_wanted(&eng, 0x600000, true)));
 	cr_expect(not(lwp_boundary_wanted(&eng, 0x600000, false)));

@@ -22,8 +22,7 @@ TestSuite(deliver, .init = start_43724);
 
 Test(deliver, a_missing_ring_is_pf_at_the_next_instruction) /* 43724-813, 43724-815, 2007-806 */
 {
-	expect_exc(ring_faults(9), PF);
-	cr_expect(eq(u64, exc.fault.addr, RING));
+	expect_pf(ring_faults(9), RING);
 	cr_expect(eq(u32, exc.fault.error_code, 6)); /* user, write */
 	cr_expect(eq(u8, eng.st.pending.event_id, 2));
 	cr_expect(eq(u64, eng.st.retry_rip, RIP + 4));
@@ -133,8 +132,7 @@ Test(deliver, llwpcb_slwpcb_and_lwpins_try_it_first) /* 43724-817 */
 	expect_exc(ring_faults(9), PF);
 	expect_exc(slwpcb(), PF);
 	expect_exc(lwpins(0x600000, 1, 2, 3), PF);
-	expect_exc(llwpcb(0), PF);
-	cr_expect(eq(u64, exc.fault.addr, RING));
+	expect_pf(llwpcb(0), RING);
 	/* An instruction without a known rIP keeps the rIP of the retry. */
 	cr_expect(eq(u64, eng.st.retry_rip, 0x600000));
 	set_permission(RING, P_READ | P_WRITE);
@@ -146,8 +144,7 @@ Test(deliver, a_missing_block_leaves_the_reload_to_be_done) /* 43724-708, 43724-
 {
 	start_profile(LWP_REV_43724, 2, 9, 0);
 	set_permission(BLOCK, P_READ);
-	expect_exc(try_step(RIP), PF);
-	cr_expect(eq(u64, exc.fault.addr, BLOCK));
+	expect_pf(try_step(RIP), BLOCK);
 	cr_expect(eq(u32, exc.fault.error_code, 7));
 	cr_expect(eq(i32, eng.st.counter[1], -1));
 	cr_expect(eq(u32, eng.st.flags, F_IRE | LWP_STATE_FAULTED | LWP_STATE_RELOAD));
@@ -168,8 +165,7 @@ Test(deliver, cr2_is_the_lowest_missing_byte_of_block_and_record) /* 43724-815 *
 	start_profile(LWP_REV_43724, 2, 9, 0);
 	set_permission(BLOCK, 0);
 	set_permission(RING, 0);
-	expect_exc(try_step(RIP), PF);
-	cr_expect(eq(u64, exc.fault.addr, BLOCK));
+	expect_pf(try_step(RIP), BLOCK);
 	/* The ring below the block. */
 	start(LWP_REV_43724);
 	make_block(BLOCK2, RING);
@@ -177,8 +173,7 @@ Test(deliver, cr2_is_the_lowest_missing_byte_of_block_and_record) /* 43724-815 *
 	enable(BLOCK2);
 	set_permission(BLOCK2, P_READ);
 	set_permission(RING, 0);
-	expect_exc(try_step(RIP), PF);
-	cr_expect(eq(u64, exc.fault.addr, RING));
+	expect_pf(try_step(RIP), RING);
 	cr_expect(eq(u32, exc.fault.error_code, 6));
 }
 
@@ -189,8 +184,7 @@ Test(deliver, cr2_is_looked_for_again_where_the_ring_has_to_be_waited_for) /* 43
 	guest.fail_map = guest.maps + 1;
 	guest.fail_again = true;
 	expect_exc(try_step(RIP), AGAIN);
-	expect_exc(boundary(RIP + 4, false), PF);
-	cr_expect(eq(u64, exc.fault.addr, BLOCK));
+	expect_pf(boundary(RIP + 4, false), BLOCK);
 }
 
 Test(deliver, a_block_across_two_pages_names_the_missing_one) /* 43724-815 */
@@ -199,11 +193,9 @@ Test(deliver, a_block_across_two_pages_names_the_missing_one) /* 43724-815 */
 	set_event(BLOCK + 0xf90, 2, 9, 0);
 	enable(BLOCK + 0xf90);
 	set_permission(BLOCK + PAGE, 0);
-	expect_exc(try_step(RIP), PF);
-	cr_expect(eq(u64, exc.fault.addr, BLOCK + PAGE));
+	expect_pf(try_step(RIP), BLOCK + PAGE);
 	set_permission(BLOCK, 0);
-	expect_exc(boundary(RIP + 4, true), PF);
-	cr_expect(eq(u64, exc.fault.addr, BLOCK + 0xf90));
+	expect_pf(boundary(RIP + 4, true), BLOCK + 0xf90);
 }
 
 Test(deliver, a_block_or_ring_that_is_not_ram_switches_off) /* 43724-818 */
@@ -382,8 +374,7 @@ Test(deliver, in_2007_an_event_that_reaches_zero_has_the_old_record_tried_again)
 	set_permission(RING, P_READ | P_WRITE);
 	expect_exc(boundary(0x600104, true), NONE);
 	branch(0x700000, LWP_BRANCH_ABSOLUTE, true, 0x700100);
-	cr_expect(eq(u8, record(1).event_id, 2));
-	cr_expect(eq(u64, record(1).address, 0x700000));
+	expect_record(1, 2, 0x700000);
 }
 
 Test(deliver, in_2007_an_event_whose_selector_has_gone_stops) /* 2007-414, 2007-713 */

@@ -251,21 +251,17 @@ Test(insn, string_instructions_tell_element_and_repetition) /* 43724-714 */
 	cr_expect(not(lwp_insn_is_repeated(&insn)));
 }
 
+#define OP_BITS(bits, ...) (insn_of(bits, BYTES(__VA_ARGS__)), insn.op_bits)
+
 Test(insn, flags_image_is_64_bits_in_64_bit_code)
 {
-	insn_of(LWP_CODE64, BYTES(0x9c));
-	cr_expect(eq(int, insn.op_bits, 64));
-	insn_of(LWP_CODE64, BYTES(0x66, 0x9d));
-	cr_expect(eq(int, insn.op_bits, 16));
-	insn_of(LWP_CODE32, BYTES(0x9c));
-	cr_expect(eq(int, insn.op_bits, 32));
-	insn_of(LWP_CODE16, BYTES(0x66, 0x9c));
-	cr_expect(eq(int, insn.op_bits, 32));
+	cr_expect(eq(int, OP_BITS(LWP_CODE64, 0x9c), 64));
+	cr_expect(eq(int, OP_BITS(LWP_CODE64, 0x66, 0x9d), 16));
+	cr_expect(eq(int, OP_BITS(LWP_CODE32, 0x9c), 32));
+	cr_expect(eq(int, OP_BITS(LWP_CODE16, 0x66, 0x9c), 32));
 	/* IRET is 32 bits without REX.W */
-	insn_of(LWP_CODE64, BYTES(0xcf));
-	cr_expect(eq(int, insn.op_bits, 32));
-	insn_of(LWP_CODE64, BYTES(0x48, 0xcf));
-	cr_expect(eq(int, insn.op_bits, 64));
+	cr_expect(eq(int, OP_BITS(LWP_CODE64, 0xcf), 32));
+	cr_expect(eq(int, OP_BITS(LWP_CODE64, 0x48, 0xcf), 64));
 }
 
 Test(insn, classes_of_kinds) /* 43724-702 */

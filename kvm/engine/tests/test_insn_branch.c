@@ -33,6 +33,13 @@ static const struct condition conditions[] = {
 	{ 0xf, { 0, SF | OF, CF, PF }, { SF, OF, ZF, ZF | SF | OF } }, /* G */
 };
 
+/* Is the branch taken? rcx: before it. */
+static bool taken(enum lwp_code_bits bits, u32 flags, u64 rcx, const u8 *bytes, size_t count)
+{
+	insn_of(bits, bytes, count);
+	return lwp_insn_taken(&insn, flags, rcx);
+}
+
 Test(insn_branch, sixteen_conditions) /* 43724-509 */
 {
 	cr_expect(eq(sz, COUNT(conditions), 16));
@@ -55,60 +62,44 @@ Test(insn_branch, sixteen_conditions) /* 43724-509 */
 /* JCXZ looks at as many bits of rCX as the address size says. */
 Test(insn_branch, jcxz_by_address_size) /* 43724-509 */
 {
-	insn_of(LWP_CODE64, BYTES(0xe3, 0));
-	cr_expect(lwp_insn_taken(&insn, 0, 0));
-	cr_expect(not(lwp_insn_taken(&insn, ZF, 0x100000000)));
-	insn_of(LWP_CODE64, BYTES(0x67, 0xe3, 0));
-	cr_expect(lwp_insn_taken(&insn, 0, 0x100000000));
-	cr_expect(not(lwp_insn_taken(&insn, 0, 0x10000)));
-	insn_of(LWP_CODE32, BYTES(0x67, 0xe3, 0));
-	cr_expect(lwp_insn_taken(&insn, 0, 0x10000));
-	cr_expect(not(lwp_insn_taken(&insn, 0, 0x8000)));
-	insn_of(LWP_CODE16, BYTES(0xe3, 0));
-	cr_expect(lwp_insn_taken(&insn, 0, 0xffff0000));
+	cr_expect(taken(LWP_CODE64, 0, 0, BYTES(0xe3, 0)));
+	cr_expect(not(taken(LWP_CODE64, ZF, 0x100000000, BYTES(0xe3, 0))));
+	cr_expect(taken(LWP_CODE64, 0, 0x100000000, BYTES(0x67, 0xe3, 0)));
+	cr_expect(not(taken(LWP_CODE64, 0, 0x10000, BYTES(0x67, 0xe3, 0))));
+	cr_expect(taken(LWP_CODE32, 0, 0x10000, BYTES(0x67, 0xe3, 0)));
+	cr_expect(not(taken(LWP_CODE32, 0, 0x8000, BYTES(0x67, 0xe3, 0))));
+	cr_expect(taken(LWP_CODE16, 0, 0xffff0000, BYTES(0xe3, 0)));
 	/* The operand size does not matter. */
-	insn_of(LWP_CODE64, BYTES(0x66, 0xe3, 0));
-	cr_expect(not(lwp_insn_taken(&insn, 0, 0x10000)));
+	cr_expect(not(taken(LWP_CODE64, 0, 0x10000, BYTES(0x66, 0xe3, 0))));
 }
 
-/* LOOP decrements first: 1 ends it, 0 goes round. rcx is the value before. */
+/* LOOP decrements first: 1 ends it, 0 goes round. */
 Test(insn_branch, loop_by_count_and_zf) /* 43724-509 */
 {
-	insn_of(LWP_CODE64, BYTES(0xe2, 0));
-	cr_expect(lwp_insn_taken(&insn, 0, 2));
-	cr_expect(lwp_insn_taken(&insn, ZF, 2));
-	cr_expect(not(lwp_insn_taken(&insn, 0, 1)));
-	cr_expect(lwp_insn_taken(&insn, 0, 0));
-	cr_expect(lwp_insn_taken(&insn, 0, 0x100000001));
-	insn_of(LWP_CODE64, BYTES(0x67, 0xe2, 0));
-	cr_expect(not(lwp_insn_taken(&insn, 0, 0x100000001)));
-	insn_of(LWP_CODE16, BYTES(0xe2, 0));
-	cr_expect(not(lwp_insn_taken(&insn, 0, 0x10001)));
-
-	insn_of(LWP_CODE64, BYTES(0xe1, 0)); /* LOOPE */
-	cr_expect(lwp_insn_taken(&insn, ZF, 2));
-	cr_expect(not(lwp_insn_taken(&insn, 0, 2)));
-	cr_expect(not(lwp_insn_taken(&insn, ZF, 1)));
-	insn_of(LWP_CODE64, BYTES(0xe0, 0)); /* LOOPNE */
-	cr_expect(lwp_insn_taken(&insn, 0, 2));
-	cr_expect(not(lwp_insn_taken(&insn, ZF, 2)));
-	cr_expect(not(lwp_insn_taken(&insn, 0, 1)));
+	cr_expect(taken(LWP_CODE64, 0, 2, BYTES(0xe2, 0)));
+	cr_expect(taken(LWP_CODE64, ZF, 2, BYTES(0xe2, 0)));
+	cr_expect(not(taken(LWP_CODE64, 0, 1, BYTES(0xe2, 0))));
+	cr_expect(taken(LWP_CODE64, 0, 0, BYTES(0xe2, 0)));
+	cr_expect(taken(LWP_CODE64, 0, 0x100000001, BYTES(0xe2, 0)));
+	cr_expect(not(taken(LWP_CODE64, 0, 0x100000001, BYTES(0x67, 0xe2, 0))));
+	cr_expect(not(taken(LWP_CODE16, 0, 0x10001, BYTES(0xe2, 0))));
+	/* LOOPE, LOOPNE */
+	cr_expect(taken(LWP_CODE64, ZF, 2, BYTES(0xe1, 0)));
+	cr_expect(not(taken(LWP_CODE64, 0, 2, BYTES(0xe1, 0))));
+	cr_expect(not(taken(LWP_CODE64, ZF, 1, BYTES(0xe1, 0))));
+	cr_expect(taken(LWP_CODE64, 0, 2, BYTES(0xe0, 0)));
+	cr_expect(not(taken(LWP_CODE64, ZF, 2, BYTES(0xe0, 0))));
+	cr_expect(not(taken(LWP_CODE64, 0, 1, BYTES(0xe0, 0))));
 }
 
 Test(insn_branch, unconditional_branches_are_taken_and_others_are_none) /* 43724-509 */
 {
-	insn_of(LWP_CODE64, BYTES(0xeb, 0));
-	cr_expect(lwp_insn_taken(&insn, 0, 0));
-	insn_of(LWP_CODE64, BYTES(0xe8, 0, 0, 0, 0));
-	cr_expect(lwp_insn_taken(&insn, 0, 0));
-	insn_of(LWP_CODE64, BYTES(0xff, 0xd0));
-	cr_expect(lwp_insn_taken(&insn, 0, 0));
-	insn_of(LWP_CODE64, BYTES(0xc3));
-	cr_expect(lwp_insn_taken(&insn, 0, 0));
-	insn_of(LWP_CODE64, BYTES(0x90));
-	cr_expect(not(lwp_insn_taken(&insn, 0, 0)));
-	insn_of(LWP_CODE64, BYTES(0xcb)); /* RETF */
-	cr_expect(not(lwp_insn_taken(&insn, 0, 0)));
+	cr_expect(taken(LWP_CODE64, 0, 0, BYTES(0xeb, 0)));
+	cr_expect(taken(LWP_CODE64, 0, 0, BYTES(0xe8, 0, 0, 0, 0)));
+	cr_expect(taken(LWP_CODE64, 0, 0, BYTES(0xff, 0xd0)));
+	cr_expect(taken(LWP_CODE64, 0, 0, BYTES(0xc3)));
+	cr_expect(not(taken(LWP_CODE64, 0, 0, BYTES(0x90))));
+	cr_expect(not(taken(LWP_CODE64, 0, 0, BYTES(0xcb)))); /* RETF */
 }
 
 struct jump {
@@ -160,26 +151,26 @@ Test(insn_branch, relative_targets) /* 43724-507, 43724-718 */
 	}
 }
 
+#define NEXT(bits, ip, ...) (insn_of(bits, BYTES(__VA_ARGS__)), lwp_insn_next_ip(&insn, ip))
+
 Test(insn_branch, next_instruction) /* 43724-716 */
 {
-	insn_of(LWP_CODE64, BYTES(0xe8, 0, 0, 0, 0));
-	cr_expect(eq(u64, lwp_insn_next_ip(&insn, 0xfffffffe), 0x100000003));
-	insn_of(LWP_CODE32, BYTES(0x70, 0));
-	cr_expect(eq(u64, lwp_insn_next_ip(&insn, 0xfffffffe), 0));
+	cr_expect(eq(u64, NEXT(LWP_CODE64, 0xfffffffe, 0xe8, 0, 0, 0, 0), 0x100000003));
+	cr_expect(eq(u64, NEXT(LWP_CODE32, 0xfffffffe, 0x70, 0), 0));
 	/* Not taken, a branch does not cut rIP, whatever its operand size. */
-	insn_of(LWP_CODE64, BYTES(0x66, 0x70, 0));
-	cr_expect(eq(u64, lwp_insn_next_ip(&insn, 0x400000), 0x400003));
-	insn_of(LWP_CODE16, BYTES(0x70, 0));
-	cr_expect(eq(u64, lwp_insn_next_ip(&insn, 0xffff), 0x10001));
+	cr_expect(eq(u64, NEXT(LWP_CODE64, 0x400000, 0x66, 0x70, 0), 0x400003));
+	cr_expect(eq(u64, NEXT(LWP_CODE16, 0xffff, 0x70, 0), 0x10001));
 }
 
 static struct cpu cpu;
 
 /* Where the indirect branch or return at ip leads. */
-static void expect_target(u64 ip, u64 wanted)
+static void expect_target(enum lwp_code_bits bits, u64 ip, u64 wanted, const u8 *bytes,
+			  size_t count)
 {
 	u64 target;
 
+	insn_of(bits, bytes, count);
 	cr_expect(eq(int, lwp_insn_target(&insn, ip, &cpu.access, &target), 0));
 	cr_expect(eq(u64, target, wanted));
 }
@@ -190,30 +181,24 @@ Test(insn_branch, indirect_targets) /* 43724-507, 43724-718 */
 	u64 target;
 
 	cpu_init(&cpu, 64);
-	insn_of(LWP_CODE64, BYTES(0xff, 0xd3)); /* call rbx */
+	expect_target(LWP_CODE64, 0, 0x3333333333333333, BYTES(0xff, 0xd3)); /* call rbx */
 	cr_expect(eq(int, insn.op_bits, 64));
-	expect_target(0, 0x3333333333333333);
-	insn_of(LWP_CODE64, BYTES(0x41, 0xff, 0xe1)); /* jmp r9 */
-	expect_target(0, 0x9999999999999999);
-	insn_of(LWP_CODE64, BYTES(0x66, 0xff, 0xe1)); /* jmp cx */
-	expect_target(0, 0x1111);
-	insn_of(LWP_CODE32, BYTES(0xff, 0xe1)); /* jmp ecx */
-	expect_target(0, 0x11111111);
+	expect_target(LWP_CODE64, 0, 0x9999999999999999, BYTES(0x41, 0xff, 0xe1)); /* jmp r9 */
+	expect_target(LWP_CODE64, 0, 0x1111, BYTES(0x66, 0xff, 0xe1)); /* jmp cx */
+	expect_target(LWP_CODE32, 0, 0x11111111, BYTES(0xff, 0xe1)); /* jmp ecx */
 	cr_expect(eq(u32, cpu.size, 0));
 
-	insn_of(LWP_CODE64, BYTES(0xff, 0x25, 0x10, 0, 0, 0)); /* jmp [rip + 16] */
-	expect_target(0x400000, 0x8192a3b4c5d6e7f8);
+	expect_target(LWP_CODE64, 0x400000, 0x8192a3b4c5d6e7f8,
+		      BYTES(0xff, 0x25, 0x10, 0, 0, 0)); /* jmp [rip + 16] */
 	cr_expect(eq(u64, cpu.last.linear, 0x400016));
 	cr_expect(eq(u32, cpu.size, 8));
-	insn_of(LWP_CODE64, BYTES(0x64, 0xff, 0x14, 0xcb)); /* call fs:[rbx + rcx*8] */
-	expect_target(0, 0x8192a3b4c5d6e7f8);
+	expect_target(LWP_CODE64, 0, 0x8192a3b4c5d6e7f8,
+		      BYTES(0x64, 0xff, 0x14, 0xcb)); /* call fs:[rbx + rcx*8] */
 	cr_expect(eq(u64, cpu.last.offset, 0xbbbbbbbbbbbbbbbb));
 	cr_expect(eq(u64, cpu.last.linear, 0xbbbbbbbbbc0bbbbb));
-	insn_of(LWP_CODE32, BYTES(0xff, 0x20)); /* jmp [eax] */
-	expect_target(0, 0xc5d6e7f8);
+	expect_target(LWP_CODE32, 0, 0xc5d6e7f8, BYTES(0xff, 0x20)); /* jmp [eax] */
 	cr_expect(eq(u64, cpu.last.linear, 0x400000));
-	insn_of(LWP_CODE16, BYTES(0xff, 0x17)); /* call [bx] */
-	expect_target(0, 0xe7f8);
+	expect_target(LWP_CODE16, 0, 0xe7f8, BYTES(0xff, 0x17)); /* call [bx] */
 	cr_expect(eq(u64, cpu.last.offset, 0x3333));
 
 	cpu.error = 7;
@@ -223,17 +208,13 @@ Test(insn_branch, indirect_targets) /* 43724-507, 43724-718 */
 Test(insn_branch, return_targets) /* 43724-507, 43724-718 */
 {
 	cpu_init(&cpu, 64);
-	insn_of(LWP_CODE64, BYTES(0xc3));
-	expect_target(0, 0x8192a3b4c5d6e7f8);
+	expect_target(LWP_CODE64, 0, 0x8192a3b4c5d6e7f8, BYTES(0xc3));
 	cr_expect(eq(u64, cpu.last.linear, 0x4444444444444444));
 	/* The immediate of RET is popped after the address. */
-	insn_of(LWP_CODE64, BYTES(0xc2, 0x10, 0));
-	expect_target(0, 0x8192a3b4c5d6e7f8);
+	expect_target(LWP_CODE64, 0, 0x8192a3b4c5d6e7f8, BYTES(0xc2, 0x10, 0));
 	cr_expect(eq(u64, cpu.last.linear, 0x4444444444444444));
-	insn_of(LWP_CODE64, BYTES(0x66, 0xc3));
-	expect_target(0, 0xe7f8);
+	expect_target(LWP_CODE64, 0, 0xe7f8, BYTES(0x66, 0xc3));
 	cpu.access.stack_bits = 32;
-	insn_of(LWP_CODE32, BYTES(0xc3));
-	expect_target(0, 0xc5d6e7f8);
+	expect_target(LWP_CODE32, 0, 0xc5d6e7f8, BYTES(0xc3));
 	cr_expect(eq(u64, cpu.last.linear, 0x44744444));
 }

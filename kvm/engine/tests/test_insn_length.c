@@ -146,13 +146,18 @@ static const struct sized sized[] = {
 		    0x66, 0x90) },
 };
 
+static void expect(enum lwp_code_bits bits, enum lwp_decode want, const u8 *bytes, size_t count)
+{
+	cr_expect(eq(int, insn_of(bits, bytes, count), want), "%d-bit, %02x %02x ... %02x",
+		  (int)bits, bytes[0], bytes[count > 1], bytes[count - 1]);
+}
+
 Test(insn_length, of_every_class_of_opcodes)
 {
 	for (size_t i = 0; i < COUNT(sized); i++) {
 		const struct code *code = &sized[i].code;
 
-		cr_expect(eq(int, insn_of(sized[i].bits, code->byte, code->count), LWP_DECODE_OK),
-			  "row %zu", i);
+		expect(sized[i].bits, LWP_DECODE_OK, code->byte, code->count);
 		cr_expect(eq(int, insn.length, code->count), "row %zu", i);
 	}
 }
@@ -167,10 +172,10 @@ Test(insn_length, more_than_15_bytes_is_gp)
 			cr_expect(eq(int, insn_of(all_modes[m], bytes, count),
 				     count < 15 ? LWP_DECODE_MORE : LWP_DECODE_GP));
 	bytes[14] = 0x90;
-	cr_expect(eq(int, insn_of(LWP_CODE64, bytes, 15), LWP_DECODE_OK));
+	expect(C64, LWP_DECODE_OK, bytes, 15);
 	bytes[14] = 0xeb; /* its displacement would be the 16th byte */
-	cr_expect(eq(int, insn_of(LWP_CODE64, bytes, 15), LWP_DECODE_GP));
-	cr_expect(eq(int, insn_of(LWP_CODE64, bytes, 16), LWP_DECODE_GP));
+	expect(C64, LWP_DECODE_GP, bytes, 15);
+	expect(C64, LWP_DECODE_GP, bytes, 16);
 }
 
 Test(insn_length, undefined_in_64_bit_code)
@@ -179,12 +184,8 @@ Test(insn_length, undefined_in_64_bit_code)
 				      0x3f, 0x60, 0x61, 0x82, 0x9a, 0xce, 0xd4, 0xd5, 0xd6, 0xea };
 
 	for (size_t i = 0; i < COUNT(opcodes); i++) {
-		cr_expect(eq(int, insn_of(C64, BYTES(opcodes[i], 0, 0, 0, 0, 0, 0, 0)),
-			     LWP_DECODE_UD),
-			  "%02x", opcodes[i]);
-		cr_expect(eq(int, insn_of(C32, BYTES(opcodes[i], 0, 0, 0, 0, 0, 0, 0)),
-			     LWP_DECODE_OK),
-			  "%02x", opcodes[i]);
+		expect(C64, LWP_DECODE_UD, BYTES(opcodes[i], 0, 0, 0, 0, 0, 0, 0));
+		expect(C32, LWP_DECODE_OK, BYTES(opcodes[i], 0, 0, 0, 0, 0, 0, 0));
 	}
 }
 
@@ -234,17 +235,14 @@ Test(insn_length, undefined_everywhere)
 
 	for (size_t i = 0; i < COUNT(codes); i++)
 		for (size_t m = 0; m < COUNT(all_modes); m++)
-			cr_expect(eq(int, insn_of(all_modes[m], codes[i].byte, codes[i].count),
-				     LWP_DECODE_UD),
-				  "row %zu, %d-bit", i, (int)all_modes[m]);
+			expect(all_modes[m], LWP_DECODE_UD, codes[i].byte, codes[i].count);
 }
 
 Test(insn_length, rex_before_vex)
 {
-	cr_expect(eq(int, insn_of(C64, BYTES(0x40, 0xc5, 0xf8, 0x77)), LWP_DECODE_UD));
-	cr_expect(eq(int, insn_of(C64, BYTES(0x48, 0x62, 0xf1, 0x7c, 0x48, 0x28, 0xc0)),
-		     LWP_DECODE_UD));
+	expect(C64, LWP_DECODE_UD, BYTES(0x40, 0xc5, 0xf8, 0x77));
+	expect(C64, LWP_DECODE_UD, BYTES(0x48, 0x62, 0xf1, 0x7c, 0x48, 0x28, 0xc0));
 	/* In 64-bit code there is no LES, LDS or BOUND: whatever the mod bits, a prefix. */
-	cr_expect(eq(int, insn_of(C64, BYTES(0xc5, 0x00, 0x77)), LWP_DECODE_OK));
+	expect(C64, LWP_DECODE_OK, BYTES(0xc5, 0x00, 0x77));
 	cr_expect(eq(int, insn.length, 3));
 }

@@ -23,8 +23,7 @@ Test(late, the_record_names_the_instruction_at_the_exit) /* 43724-823 */
 	late(LWP_REV_43724, LWP_DELIVERY_PROMPT, 99, 99);
 	cr_expect(pass(103, 0x401000));
 	expect_exc(boundary(0x401000, false), NONE);
-	cr_expect(eq(u64, record(0).address, 0x401000));
-	cr_expect(eq(u8, record(0).event_id, 2));
+	expect_record(0, 2, 0x401000);
 	/* 103 events: 3 more than the period of 100. */
 	cr_expect(eq(i32, eng.st.counter[1], 96));
 	cr_expect(eq(u64, eng.stats.overshoots, 0));
@@ -109,8 +108,7 @@ static void clocks(enum lwp_delivery delivery)
 	expect_exc(boundary(0x401000, false), NONE);
 	expect_head(64);
 	cr_expect(eq(u8, record(0).event_id, 5));
-	cr_expect(eq(u8, record(1).event_id, 6));
-	cr_expect(eq(u64, record(1).address, 0x401000));
+	expect_record(1, 6, 0x401000);
 	cr_expect(eq(i32, eng.st.counter[4], 96));
 	cr_expect(eq(i32, eng.st.counter[5], 193));
 	cr_expect(eq(u64, eng.stats.overshoots, 0));

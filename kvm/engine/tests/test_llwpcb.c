@@ -124,8 +124,7 @@ Test(llwpcb, a_fault_in_the_old_block_leaves_lwp_on) /* 43724-610 */
 	start_profile(LWP_REV_43724, 2, 9, 9);
 	steps(0x400000, 2);
 	set_permission(BLOCK, P_READ);
-	expect_exc(llwpcb(BLOCK2), PF);
-	cr_expect(eq(u64, exc.fault.addr, BLOCK));
+	expect_pf(llwpcb(BLOCK2), BLOCK);
 	cr_expect(eq(u32, exc.fault.error_code, 7)); /* user, write, present */
 	cr_expect(eq(u64, eng.st.cb_addr, BLOCK));
 	cr_expect(eq(i32, eng.st.counter[1], 7));
@@ -140,8 +139,7 @@ Test(llwpcb, a_pending_record_that_cannot_be_stored_leaves_lwp_on) /* 43724-610 
 	start_profile(LWP_REV_43724, 2, 9, 0);
 	cr_expect(retire_at(0x400020));
 	set_permission(RING, 0);
-	expect_exc(llwpcb(0), PF);
-	cr_expect(eq(u64, exc.fault.addr, RING));
+	expect_pf(llwpcb(0), RING);
 	cr_expect(eq(u64, eng.st.cb_addr, BLOCK));
 	set_permission(RING, P_READ | P_WRITE);
 	expect_exc(llwpcb(0), NONE);
@@ -154,8 +152,7 @@ Test(llwpcb, a_fault_in_the_new_block_leaves_lwp_off) /* 43724-614 */
 	start_profile(LWP_REV_43724, 2, 9, 9);
 	steps(0x400000, 2);
 	set_permission(BLOCK2, 0);
-	expect_exc(llwpcb(BLOCK2 + 8), PF);
-	cr_expect(eq(u64, exc.fault.addr, BLOCK2 + 8));
+	expect_pf(llwpcb(BLOCK2 + 8), BLOCK2 + 8);
 	cr_expect(eq(u32, exc.fault.error_code, 6)); /* user, write, not present */
 	cr_expect(not(lwp_engine_on(&eng)));
 	cr_expect(eq(u32, get32(BLOCK + 140), 7));
@@ -166,8 +163,7 @@ Test(llwpcb, write_access_to_the_whole_block_is_exercised) /* 43724-613 */
 	make_block(BLOCK2 + 0xf80, RING2);
 	set_permission(BLOCK2 + PAGE, P_READ);
 	/* The last 48 of its 176 bytes, where no event is enabled, lie in the read-only page. */
-	expect_exc(llwpcb(BLOCK2 + 0xf80), PF);
-	cr_expect(eq(u64, exc.fault.addr, BLOCK2 + PAGE));
+	expect_pf(llwpcb(BLOCK2 + 0xf80), BLOCK2 + PAGE);
 	cr_expect(eq(u32, exc.fault.error_code, 7));
 }
 
@@ -286,8 +282,7 @@ Test(llwpcb, what_wraps_round_a_32_bit_address_space_is_gp) /* 43724-612, 2007-6
 	struct lwp_ds ds = { .base = 0xfffff000, .limit = 0xffffffff };
 
 	expect_exc(llwpcb_in(&ds, 0xf51), GP);
-	expect_exc(llwpcb_in(&ds, 0xf50), PF);
-	cr_expect(eq(u64, exc.fault.addr, 0xffffff50));
+	expect_pf(llwpcb_in(&ds, 0xf50), 0xffffff50);
 	/* Linear 0 would read as off. */
 	expect_exc(llwpcb_in(&ds, 0x1000), GP);
 	/* A block after the wrap is a plain address; its ring ends where the space does. */

@@ -51,15 +51,13 @@ Test(lwpins, a_fault_is_restartable) /* 43724-629 */
 {
 	enable(BLOCK);
 	set_permission(RING, 0);
-	expect_exc(lwpins(0x400000, 1, 2, 3), PF);
-	cr_expect(eq(u64, exc.fault.addr, RING));
+	expect_pf(lwpins(0x400000, 1, 2, 3), RING);
 	cr_expect(not(cf));
 	expect_head(0);
 	cr_expect(eq(u8, eng.st.pending.event_id, 0));
 	set_permission(RING, P_READ | P_WRITE);
 	set_permission(BLOCK, P_READ);
-	expect_exc(lwpins(0x400000, 1, 2, 3), PF);
-	cr_expect(eq(u64, exc.fault.addr, BLOCK));
+	expect_pf(lwpins(0x400000, 1, 2, 3), BLOCK);
 	cr_expect(eq(u32, get32(RING), 0));
 	set_permission(BLOCK, P_READ | P_WRITE);
 	expect_exc(lwpins(0x400000, 1, 2, 3), NONE);

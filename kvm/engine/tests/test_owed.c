@@ -39,12 +39,6 @@ static void jump(u64 rip)
 	branch(rip, LWP_BRANCH_RELATIVE, true, rip + 100);
 }
 
-static void expect_record(u32 index, u8 event_id, u64 address)
-{
-	cr_expect(eq(u8, record(index).event_id, event_id), "record %u", index);
-	cr_expect(eq(u64, record(index).address, address), "record %u", index);
-}
-
 static void expect_overshoot(u32 index, enum lwp_kind kind, u64 address, u64 by)
 {
 	cr_expect(lt(u32, index, guest.overshoots));

@@ -51,8 +51,7 @@ Test(slwpcb, a_block_that_is_not_writable_is_pf) /* 43724-623 */
 	start_profile(LWP_REV_43724, 2, 9, 9);
 	step(0x400000);
 	set_permission(BLOCK, P_READ);
-	expect_exc(slwpcb(), PF);
-	cr_expect(eq(u64, exc.fault.addr, BLOCK));
+	expect_pf(slwpcb(), BLOCK);
 	cr_expect(eq(u64, result, 0));
 	cr_expect(eq(u32, get32(BLOCK + 140), 9));
 	cr_expect(eq(i32, eng.st.counter[1], 8));

@@ -2,10 +2,15 @@
 /* The four LWP instructions as encoded (43724-601 to 43724-604): fields, registers, modes, truncation. */
 #include "decoder_test.h"
 
+static void decoded(enum lwp_code_bits bits, const u8 *bytes, size_t count)
+{
+	cr_expect(eq(int, xop_of(bits, bytes, count), LWP_DECODE_OK));
+}
+
 static void expect_control(enum lwp_code_bits bits, enum lwp_xop_op op, bool wide, int reg,
 			   const u8 *bytes, size_t count)
 {
-	cr_expect(eq(int, xop_of(bits, bytes, count), LWP_DECODE_OK));
+	decoded(bits, bytes, count);
 	cr_expect(eq(int, x.op, op));
 	cr_expect(eq(int, x.wide, wide));
 	cr_expect(eq(int, x.reg, reg));
@@ -15,7 +20,7 @@ static void expect_control(enum lwp_code_bits bits, enum lwp_xop_op op, bool wid
 /* LWPINS, LWPVAL with the immediate 12345678h. rm: a register, or LWP_GPR_NONE = [rbx] */
 static void expect_sample(enum lwp_xop_op op, bool wide, int reg, int rm, const u8 *bytes)
 {
-	cr_expect(eq(int, xop_of(LWP_CODE64, bytes, 9), LWP_DECODE_OK));
+	decoded(LWP_CODE64, bytes, 9);
 	cr_expect(eq(int, x.op, op));
 	cr_expect(eq(int, x.wide, wide));
 	cr_expect(eq(int, x.reg, reg));
@@ -75,16 +80,11 @@ Test(xop, operand_1_is_any_of_16_registers) /* 43724-601 */
 	for (int n = 0; n < 16; n++) {
 		u8 third = third_of_register[n];
 
-		cr_expect(eq(int,
-			     xop_of(LWP_CODE64, BYTES(0x8f, 0xea, third, 0x12, 0xc0, 0, 0, 0, 0)),
-			     LWP_DECODE_OK));
+		decoded(LWP_CODE64, BYTES(0x8f, 0xea, third, 0x12, 0xc0, 0, 0, 0, 0));
 		cr_expect(eq(int, x.reg, n));
 		cr_expect(x.wide);
 		/* W = 0: the same register, 32 bits. */
-		cr_expect(eq(int,
-			     xop_of(LWP_CODE64,
-				    BYTES(0x8f, 0xea, third & 0x7f, 0x12, 0xc8, 0, 0, 0, 0)),
-			     LWP_DECODE_OK));
+		decoded(LWP_CODE64, BYTES(0x8f, 0xea, third & 0x7f, 0x12, 0xc8, 0, 0, 0, 0));
 		cr_expect(eq(int, x.reg, n));
 		cr_expect(not(x.wide));
 	}
@@ -95,10 +95,8 @@ Test(xop, legacy_code_has_8_registers_of_32_bits) /* 43724-602, 43724-604 */
 {
 	for (int m = 0; m < 2; m++) {
 		for (int n = 0; n < 16; n++) {
-			cr_expect(eq(int,
-				     xop_of(all_modes[m], BYTES(0x8f, 0xea, third_of_register[n],
-								0x12, 0xc0, 0, 0, 0, 0)),
-				     LWP_DECODE_OK));
+			decoded(all_modes[m],
+				BYTES(0x8f, 0xea, third_of_register[n], 0x12, 0xc0, 0, 0, 0, 0));
 			cr_expect(eq(int, x.reg, n % 8));
 			cr_expect(not(x.wide));
 		}
@@ -121,10 +119,7 @@ Test(xop, value_is_cut_to_the_width_of_the_register) /* 43724-602 */
 Test(xop, immediate_has_4_bytes_and_is_kept_as_encoded) /* 43724-603 */
 {
 	for (size_t m = 0; m < COUNT(all_modes); m++) {
-		cr_expect(eq(int,
-			     xop_of(all_modes[m],
-				    BYTES(0x8f, 0xea, 0x78, 0x12, 0xc0, 0xff, 0xee, 0xdd, 0xcc)),
-			     LWP_DECODE_OK));
+		decoded(all_modes[m], BYTES(0x8f, 0xea, 0x78, 0x12, 0xc0, 0xff, 0xee, 0xdd, 0xcc));
 		cr_expect(eq(u32, x.imm, 0xccddeeff));
 		cr_expect(eq(int, x.length, 9));
 	}
