@@ -53,14 +53,14 @@ static void begin_thread(const struct lwpdata_thread *from)
 		die("threads", "no memory");
 	threads[from->id] = (struct thread){ .broken = true };
 	chooser_begin(&threads[from->id].chooser, window_size, every, seed, from->id);
-	lwpdata_write_thread(writer, from, config.nr_events);
+	lwpdata_write_thread(writer, from);
 }
 
 static void end_thread(struct lwpdata_thread_end end)
 {
 	end.records = threads[end.thread].records;
 	end.missed = threads[end.thread].left_out;
-	lwpdata_write_thread_end(writer, &end, config.nr_events);
+	lwpdata_write_thread_end(writer, &end);
 }
 
 static void sample(const struct lwpdata_window *from)

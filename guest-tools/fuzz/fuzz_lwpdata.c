@@ -47,34 +47,34 @@ static void check_section(const struct lwpdata_reader *r, const struct lwpdata_s
 	case LWPDATA_OBJECT:
 		check_bytes(r, s->object.path);
 		check_bytes(r, s->object.build_id);
-		CHECK(s->object.id < r->nr_objects);
+		CHECK(s->object.id < r->nr[LIST_OBJECTS]);
 		break;
 	case LWPDATA_PROCESS:
 		check_bytes(r, s->process.comm);
 		check_bytes(r, s->process.exe);
-		CHECK(s->process.id < r->nr_processes);
+		CHECK(s->process.id < r->nr[LIST_PROCESSES]);
 		break;
 	case LWPDATA_MAP:
-		CHECK(s->map.process < r->nr_processes && s->map.start < s->map.end);
-		CHECK(s->map.object < r->nr_objects || s->map.object == LWPDATA_NONE);
+		CHECK(s->map.process < r->nr[LIST_PROCESSES] && s->map.start < s->map.end);
+		CHECK(s->map.object < r->nr[LIST_OBJECTS] || s->map.object == LWPDATA_NONE);
 		break;
 	case LWPDATA_DATA_MAP:
-		CHECK(s->data_map.map.process < r->nr_processes);
+		CHECK(s->data_map.map.process < r->nr[LIST_PROCESSES]);
 		CHECK(s->data_map.map.start < s->data_map.map.end);
-		CHECK(s->data_map.map.object < r->nr_objects ||
+		CHECK(s->data_map.map.object < r->nr[LIST_OBJECTS] ||
 		      s->data_map.map.object == LWPDATA_NONE);
 		check_bytes(r, s->data_map.name);
 		break;
 	case LWPDATA_DATA_UNMAP:
-		CHECK(s->unmap.process < r->nr_processes && s->unmap.start < s->unmap.end);
+		CHECK(s->unmap.process < r->nr[LIST_PROCESSES] && s->unmap.start < s->unmap.end);
 		break;
 	case LWPDATA_RECORDS:
-		CHECK(s->records.thread < r->nr_threads);
+		CHECK(s->records.thread < r->nr[LIST_THREADS]);
 		check_bytes(r, (struct lwpdata_bytes){ s->records.data,
 						       (size_t)s->records.count * 32 });
 		break;
 	case LWPDATA_WINDOW:
-		CHECK(s->window.thread < r->nr_threads && s->window.count);
+		CHECK(s->window.thread < r->nr[LIST_THREADS] && s->window.count);
 		CHECK(s->window.weight >= s->window.count);
 		check_bytes(r,
 			    (struct lwpdata_bytes){ s->window.data, (size_t)s->window.count * 32 });
@@ -82,11 +82,11 @@ static void check_section(const struct lwpdata_reader *r, const struct lwpdata_s
 			CHECK(s->window.data[(size_t)i * 32] == s->window.data[0]);
 		break;
 	case LWPDATA_THREAD:
-		CHECK(s->thread.process < r->nr_processes);
+		CHECK(s->thread.process < r->nr[LIST_PROCESSES]);
 		check_bytes(r, s->thread.comm);
 		break;
 	case LWPDATA_THREAD_END:
-		CHECK(s->thread_end.thread < r->nr_threads);
+		CHECK(s->thread_end.thread < r->nr[LIST_THREADS]);
 		check_bytes(r, s->thread_end.comm);
 		break;
 	case LWPDATA_PERF_MAP:

@@ -27,7 +27,8 @@
 #define LWPDATA_MAX_BUILD_ID 64
 #define LWPDATA_MAX_KEPT 31
 
-/* No object, no parent. */
+/* What has ids, and no object, no parent. */
+enum lwpdata_list { LIST_OBJECTS, LIST_PROCESSES, LIST_THREADS, LWPDATA_LISTS };
 #define LWPDATA_NONE 0xffffffffu
 
 /* Section types. An unknown type with bit 31 set may be skipped, another one may not. */
@@ -224,25 +225,31 @@ struct lwpdata_writer;
 struct lwpdata_writer *lwpdata_create(const char *path);
 
 /*
- * Append one section. The first error (a full disk) sticks: later calls do nothing and every call
- * returns it. 0 or -errno.
+ * Append one section, of a type whose struct this is. The first error (a full disk) sticks: later calls do nothing and
+ * every call returns it. 0 or -errno. CONFIG comes first: counters are those of its events.
  */
-int lwpdata_write_config(struct lwpdata_writer *w, const struct lwpdata_config *config);
-int lwpdata_write_object(struct lwpdata_writer *w, const struct lwpdata_object *object);
-int lwpdata_write_process(struct lwpdata_writer *w, const struct lwpdata_process *process);
-int lwpdata_write_map(struct lwpdata_writer *w, const struct lwpdata_map *map);
-int lwpdata_write_unmap(struct lwpdata_writer *w, const struct lwpdata_unmap *unmap);
-int lwpdata_write_data_map(struct lwpdata_writer *w, const struct lwpdata_data_map *map);
-int lwpdata_write_data_unmap(struct lwpdata_writer *w, const struct lwpdata_unmap *unmap);
-int lwpdata_write_thread(struct lwpdata_writer *w, const struct lwpdata_thread *thread,
-			 uint32_t nr_events);
-int lwpdata_write_thread_end(struct lwpdata_writer *w, const struct lwpdata_thread_end *end,
-			     uint32_t nr_events);
-int lwpdata_write_process_end(struct lwpdata_writer *w, const struct lwpdata_process_end *end);
-int lwpdata_write_perf_map(struct lwpdata_writer *w, const struct lwpdata_perf_map *map);
-int lwpdata_write_image(struct lwpdata_writer *w, const struct lwpdata_image *image);
-int lwpdata_write_stats(struct lwpdata_writer *w, const struct lwpdata_stats *stats);
-int lwpdata_write_kept(struct lwpdata_writer *w, const struct lwpdata_kept *kept);
+int lwpdata_write(struct lwpdata_writer *w, enum lwpdata_type type, const void *section);
+
+#define LWPDATA_WRITES(name, type, part)                                          \
+	static inline int lwpdata_write_##name(struct lwpdata_writer *w,          \
+					       const struct lwpdata_##part *part) \
+	{                                                                         \
+		return lwpdata_write(w, LWPDATA_##type, part);                    \
+	}
+LWPDATA_WRITES(config, CONFIG, config)
+LWPDATA_WRITES(object, OBJECT, object)
+LWPDATA_WRITES(process, PROCESS, process)
+LWPDATA_WRITES(map, MAP, map)
+LWPDATA_WRITES(unmap, UNMAP, unmap)
+LWPDATA_WRITES(data_map, DATA_MAP, data_map)
+LWPDATA_WRITES(data_unmap, DATA_UNMAP, unmap)
+LWPDATA_WRITES(thread, THREAD, thread)
+LWPDATA_WRITES(thread_end, THREAD_END, thread_end)
+LWPDATA_WRITES(process_end, PROCESS_END, process_end)
+LWPDATA_WRITES(perf_map, PERF_MAP, perf_map)
+LWPDATA_WRITES(image, IMAGE, image)
+LWPDATA_WRITES(stats, STATS, stats)
+LWPDATA_WRITES(kept, KEPT, kept)
 
 /* A whole section of another file, from its header on, which a reader has checked. */
 int lwpdata_write_copy(struct lwpdata_writer *w, const uint8_t *section);
@@ -311,7 +318,7 @@ struct lwpdata_reader {
 	uint64_t offset; /* of the next section */
 	uint64_t sections, records;
 	uint32_t chain; /* CRC over all sections' CRCs */
-	uint32_t nr_objects, nr_processes, nr_threads; /* seen so far: references must be below */
+	uint32_t nr[LWPDATA_LISTS]; /* seen so far: references must be below */
 	uint32_t nr_events;
 	uint8_t event_ids[LWPDATA_MAX_EVENTS]; /* CONFIG's */
 	bool ended;

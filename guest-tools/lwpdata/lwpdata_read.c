@@ -6,7 +6,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "lwpdata.h"
+#include "lwpdata_fields.h"
 #include "lwpdata_wire.h"
 
 /* A payload while it is taken apart; offset is that of its next byte in the file. */
@@ -32,37 +32,9 @@ set_error(struct lwpdata_error *error, uint64_t offset, const char *format, ...)
 	return false;
 }
 
-/* Each section but END: its type, what reads it, and where that puts it. */
-#define SECTIONS(S)                                   \
-	S(CONFIG, read_config, config)                \
-	S(OBJECT, read_object, object)                \
-	S(PROCESS, read_process, process)             \
-	S(MAP, read_map, map)                         \
-	S(DATA_MAP, read_data_map, data_map)          \
-	S(UNMAP, read_unmap, unmap)                   \
-	S(DATA_UNMAP, read_unmap, unmap)              \
-	S(THREAD, read_thread, thread)                \
-	S(RECORDS, read_records, records)             \
-	S(WINDOW, read_window, window)                \
-	S(THREAD_END, read_thread_end, thread_end)    \
-	S(PROCESS_END, read_process_end, process_end) \
-	S(PERF_MAP, read_perf_map, perf_map)          \
-	S(IMAGE, read_image, image)                   \
-	S(STATS, read_stats, stats)                   \
-	S(KEPT, read_kept, kept)
-
 static const char *section_name(uint32_t type)
 {
-	switch (type) {
-#define NAME(type, read, part) \
-	case LWPDATA_##type:   \
-		return #type;
-		SECTIONS(NAME)
-	case LWPDATA_END:
-		return "END";
-	default:
-		return "unknown";
-	}
+	return lwpdata_fields(type)[-1].text;
 }
 
 /* ---- Taking a payload apart ----------------------------------------------------------------- */
@@ -104,15 +76,6 @@ static uint64_t take64(struct cursor *c)
 	return p ? lwpdata_get64(p) : 0;
 }
 
-static uint32_t take32_below(struct cursor *c, uint32_t limit, const char *what)
-{
-	uint32_t value = take32(c);
-
-	if (!c->bad && value >= limit)
-		bad(c, what);
-	return value;
-}
-
 static struct lwpdata_bytes take_bytes(struct cursor *c, uint64_t size)
 {
 	struct lwpdata_bytes bytes = { take(c, size), 0 };
@@ -144,165 +107,7 @@ static void take_zero(struct cursor *c)
 		bad(c, "a reserved field is not zero");
 }
 
-/* ---- The sections --------------------------------------------------------------------------- */
-
-static void read_config(struct lwpdata_reader *r, struct cursor *c, struct lwpdata_config *config)
-{
-	const uint8_t *args;
-
-	config->revision = take32_below(c, 2, "unknown LWP revision");
-	config->nr_events = take32_below(c, LWPDATA_MAX_EVENTS + 1, "too many events");
-	config->leaf_eax = take32(c);
-	config->leaf_ebx = take32(c);
-	config->leaf_ecx = take32(c);
-	config->leaf_edx = take32(c);
-	config->flags = take32(c);
-	config->filters = take32(c);
-	config->ring_size = take32(c);
-	config->random = take32_below(c, 16, "Random is 0 to 15");
-	config->start_realtime = take64(c);
-	config->start_monotonic = take64(c);
-	for (uint32_t i = 0; i < config->nr_events && !c->bad; i++) {
-		config->events[i].event_id = take32(c);
-		if (!config->events[i].event_id || config->events[i].event_id > 255)
-			bad(c, "an EventId is 1 to 255");
-		r->event_ids[i] = (uint8_t)config->events[i].event_id;
-		config->events[i].interval = take32_below(c, 1u << 25, "an interval has 25 bits");
-	}
-	config->tool = take_text(c);
-	config->kernel = take_text(c);
-	config->nr_args = take32_below(c, LWPDATA_MAX_ARGS + 1, "too many arguments");
-	args = c->p;
-	for (uint32_t i = 0; i < config->nr_args && !c->bad; i++)
-		take_text(c);
-	config->raw_args.data = args;
-	config->raw_args.size = (size_t)(c->p - args);
-	r->nr_events = config->nr_events;
-}
-
-static void read_object(struct lwpdata_reader *r, struct cursor *c, struct lwpdata_object *object)
-{
-	object->id = take32(c);
-	if (object->id != r->nr_objects || object->id == LWPDATA_NONE)
-		bad(c, "objects are not numbered in order");
-	object->flags = take32(c);
-	object->size = take64(c);
-	object->path = take_text(c);
-	object->build_id = take_blob(c);
-	if (object->build_id.size > LWPDATA_MAX_BUILD_ID)
-		bad(c, "a build-id is too long");
-	r->nr_objects++;
-}
-
-static void read_process(struct lwpdata_reader *r, struct cursor *c,
-			 struct lwpdata_process *process)
-{
-	process->id = take32(c);
-	if (process->id != r->nr_processes || process->id == LWPDATA_NONE)
-		bad(c, "processes are not numbered in order");
-	process->parent = take32(c);
-	if (process->parent != LWPDATA_NONE && process->parent >= r->nr_processes)
-		bad(c, "a process has a parent that was not introduced");
-	process->pid = take32(c);
-	process->origin = take32(c);
-	process->time = take64(c);
-	process->comm = take_text(c);
-	process->exe = take_text(c);
-	r->nr_processes++;
-}
-
-static uint32_t take_process(struct lwpdata_reader *r, struct cursor *c)
-{
-	return take32_below(c, r->nr_processes, "refers to a process that was not introduced");
-}
-
-static uint32_t take_thread(struct lwpdata_reader *r, struct cursor *c)
-{
-	return take32_below(c, r->nr_threads, "refers to a thread that was not introduced");
-}
-
-static uint32_t take_object(struct lwpdata_reader *r, struct cursor *c)
-{
-	return take32_below(c, r->nr_objects, "refers to an object that was not introduced");
-}
-
-static void take_range(struct cursor *c, uint64_t *start, uint64_t *end)
-{
-	*start = take64(c);
-	*end = take64(c);
-	if (*start >= *end)
-		bad(c, "a range ends before it starts");
-}
-
-static void read_map(struct lwpdata_reader *r, struct cursor *c, struct lwpdata_map *map)
-{
-	map->process = take_process(r, c);
-	map->object = take32(c);
-	if (map->object != LWPDATA_NONE && map->object >= r->nr_objects)
-		bad(c, "refers to an object that was not introduced");
-	map->time = take64(c);
-	take_range(c, &map->start, &map->end);
-	map->offset = take64(c);
-}
-
-static void read_data_map(struct lwpdata_reader *r, struct cursor *c, struct lwpdata_data_map *map)
-{
-	read_map(r, c, &map->map);
-	map->name = take_text(c);
-}
-
-static void read_unmap(struct lwpdata_reader *r, struct cursor *c, struct lwpdata_unmap *unmap)
-{
-	unmap->process = take_process(r, c);
-	take_zero(c);
-	unmap->time = take64(c);
-	take_range(c, &unmap->start, &unmap->end);
-}
-
-static void take_counters(struct lwpdata_reader *r, struct cursor *c, uint32_t *counters)
-{
-	uint32_t nr = take32(c);
-
-	if (!c->bad && nr != r->nr_events)
-		bad(c, "another number of counters than of events");
-	for (uint32_t i = 0; i < nr && !c->bad; i++)
-		counters[i] = take32(c);
-}
-
-static void read_thread(struct lwpdata_reader *r, struct cursor *c, struct lwpdata_thread *thread)
-{
-	thread->id = take32(c);
-	if (thread->id != r->nr_threads || thread->id == LWPDATA_NONE)
-		bad(c, "threads are not numbered in order");
-	thread->process = take_process(r, c);
-	thread->time = take64(c);
-	thread->tid = take32(c);
-	take_counters(r, c, thread->initial);
-	thread->comm = take_text(c);
-	r->nr_threads++;
-}
-
-static void read_thread_end(struct lwpdata_reader *r, struct cursor *c,
-			    struct lwpdata_thread_end *end)
-{
-	end->thread = take_thread(r, c);
-	end->flags = take32(c);
-	end->time = take64(c);
-	end->records = take64(c);
-	end->missed = take64(c);
-	take_counters(r, c, end->final);
-	end->comm = take_text(c);
-}
-
-static void read_records(struct lwpdata_reader *r, struct cursor *c,
-			 struct lwpdata_records *records)
-{
-	records->thread = take_thread(r, c);
-	records->count = take32(c);
-	records->time = take64(c);
-	records->data = take(c, (uint64_t)records->count * LWPDATA_RECORD_SIZE);
-	r->records += records->count;
-}
+/* ---- Numbers -------------------------------------------------------------------------------- */
 
 static bool has_event(const struct lwpdata_reader *r, uint32_t event_id)
 {
@@ -312,12 +117,64 @@ static bool has_event(const struct lwpdata_reader *r, uint32_t event_id)
 	return false;
 }
 
-static void read_kept(struct lwpdata_reader *r, struct cursor *c, struct lwpdata_kept *kept)
+static bool fits(const struct lwpdata_reader *r, const struct lwpdata_field *f, uint32_t number)
 {
-	kept->event_id = take32(c);
-	if (!c->bad && !has_event(r, kept->event_id))
-		bad(c, "records kept of an event that the file does not have");
-	kept->bits = take32_below(c, LWPDATA_MAX_KEPT + 1, "too few records are kept");
+	switch (f->kind) {
+	case FIELD_ID:
+		return number == r->nr[f->more] && number != LWPDATA_NONE;
+	case FIELD_OR_NONE:
+		return number == LWPDATA_NONE || number < r->nr[f->more];
+	case FIELD_REFERENCE:
+		return number < r->nr[f->more];
+	case FIELD_EVENT:
+		return has_event(r, number);
+	case FIELD_COUNT:
+		return number;
+	default:
+		return !f->more || number < f->more;
+	}
+}
+
+static bool wide_fits(const struct lwpdata_field *f, const uint64_t *numbers, const void *part)
+{
+	if (f->kind == FIELD_RANGE)
+		return numbers[0] < numbers[1];
+	return f->kind != FIELD_WEIGHT || *numbers >= ((const struct lwpdata_window *)part)->count;
+}
+
+/* ---- The sections --------------------------------------------------------------------------- */
+
+static void take_config_events(struct lwpdata_reader *r, struct cursor *c,
+			       struct lwpdata_config *config)
+{
+	for (uint32_t i = 0; i < config->nr_events && !c->bad; i++) {
+		config->events[i].event_id = take32(c);
+		if (!config->events[i].event_id || config->events[i].event_id > 255)
+			bad(c, "an EventId is 1 to 255");
+		r->event_ids[i] = (uint8_t)config->events[i].event_id;
+		config->events[i].interval = take32(c);
+		if (config->events[i].interval >= 1u << 25)
+			bad(c, "an interval has 25 bits");
+	}
+	r->nr_events = config->nr_events;
+}
+
+static void take_args(struct cursor *c, struct lwpdata_config *config)
+{
+	config->raw_args.data = c->p;
+	for (uint32_t i = 0; i < config->nr_args && !c->bad; i++)
+		take_text(c);
+	config->raw_args.size = (size_t)(c->p - config->raw_args.data);
+}
+
+static void take_counters(const struct lwpdata_reader *r, struct cursor *c, uint32_t *counters)
+{
+	uint32_t nr = take32(c);
+
+	if (nr != r->nr_events)
+		bad(c, "another number of counters than of events");
+	for (uint32_t i = 0; i < nr && !c->bad; i++)
+		counters[i] = take32(c);
 }
 
 /* The records of a window are of one event, which is one of CONFIG's. */
@@ -331,49 +188,56 @@ static void check_window_records(struct lwpdata_reader *r, struct cursor *c,
 			bad(c, "a window with records of two events");
 }
 
-static void read_window(struct lwpdata_reader *r, struct cursor *c, struct lwpdata_window *window)
+static void take_field(struct lwpdata_reader *r, struct cursor *c, const struct lwpdata_field *f,
+		       void *part)
 {
-	window->thread = take_thread(r, c);
-	window->count = take32(c);
-	if (!c->bad && !window->count)
-		bad(c, "a window without records");
-	window->time = take64(c);
-	window->weight = take64(c);
-	if (!c->bad && window->weight < window->count)
-		bad(c, "a window that stands for less than its records");
-	window->flags = take32(c);
-	take_zero(c);
-	window->data = take(c, (uint64_t)window->count * LWPDATA_RECORD_SIZE);
-	if (!c->bad)
-		check_window_records(r, c, window);
-}
+	void *to = (char *)part + f->at;
+	struct lwpdata_bytes *bytes = to;
+	uint32_t *number = to;
+	uint64_t *wide = to;
 
-static void read_process_end(struct lwpdata_reader *r, struct cursor *c,
-			     struct lwpdata_process_end *end)
-{
-	end->process = take_process(r, c);
-	end->how = take32_below(c, LWPDATA_END_UNFOLLOWED + 1, "unknown way for a process to end");
-	end->time = take64(c);
-}
-
-static void read_perf_map(struct lwpdata_reader *r, struct cursor *c, struct lwpdata_perf_map *map)
-{
-	map->process = take_process(r, c);
-	map->flags = take32(c);
-	map->text = take_bytes(c, c->left);
-}
-
-static void read_image(struct lwpdata_reader *r, struct cursor *c, struct lwpdata_image *image)
-{
-	image->object = take_object(r, c);
-	take_zero(c);
-	image->bytes = take_bytes(c, c->left);
-}
-
-static void read_stats(struct lwpdata_reader *r, struct cursor *c, struct lwpdata_stats *stats)
-{
-	for (size_t i = 0; i < sizeof(*stats) / sizeof(uint64_t); i++)
-		((uint64_t *)stats)[i] = take64(c);
+	switch (f->kind) {
+	case FIELD_U32 ... FIELD_COUNT:
+		*number = take32(c);
+		if (!fits(r, f, *number))
+			bad(c, f->text);
+		break;
+	case FIELD_ZERO:
+		take_zero(c);
+		break;
+	case FIELD_U64 ... FIELD_RANGE:
+		for (size_t i = 0; i < (f->more ?: 1); i++)
+			wide[i] = take64(c);
+		if (!wide_fits(f, wide, part))
+			bad(c, f->text);
+		break;
+	case FIELD_EVENTS:
+		take_config_events(r, c, part);
+		break;
+	case FIELD_ARGS:
+		take_args(c, part);
+		break;
+	case FIELD_COUNTERS:
+		take_counters(r, c, number);
+		break;
+	case FIELD_TEXT:
+		*bytes = take_text(c);
+		break;
+	case FIELD_BUILD_ID:
+		*bytes = take_blob(c);
+		if (bytes->size > LWPDATA_MAX_BUILD_ID)
+			bad(c, "a build-id is too long");
+		break;
+	case FIELD_REST:
+		*bytes = take_bytes(c, c->left);
+		break;
+	case FIELD_RECORDS:
+		number = (void *)((char *)part + f->more);
+		*(const uint8_t **)to = take(c, (uint64_t)*number * LWPDATA_RECORD_SIZE);
+		break;
+	case FIELD_SECTION:
+		break;
+	}
 }
 
 /* END: what the file says of itself must be what was read. */
@@ -392,20 +256,23 @@ static void read_end(struct lwpdata_reader *r, struct cursor *c, uint32_t chain)
 static void read_payload(struct lwpdata_reader *r, struct cursor *c, struct lwpdata_section *s,
 			 uint32_t chain)
 {
-	switch (s->type) {
-#define READ(type, read, part)        \
-	case LWPDATA_##type:          \
-		read(r, c, &s->part); \
-		break;
-		SECTIONS(READ)
-	case LWPDATA_END:
-		read_end(r, c, chain);
-		break;
-	default:
+	const struct lwpdata_field *first = lwpdata_fields(s->type), *f = first;
+
+	if (!f[-1].more) {
 		if (!(s->type & LWPDATA_OPTIONAL))
 			bad(c, "this reader is too old for the file");
 		take(c, c->left);
 	}
+	for (; f->kind != FIELD_SECTION; f++)
+		take_field(r, c, f, &s->config);
+	if (first->kind == FIELD_ID)
+		r->nr[first->more]++;
+	if (s->type == LWPDATA_RECORDS)
+		r->records += s->records.count;
+	else if (s->type == LWPDATA_WINDOW && !c->bad)
+		check_window_records(r, c, &s->window);
+	else if (s->type == LWPDATA_END)
+		read_end(r, c, chain);
 	if (!c->bad && c->left)
 		bad(c, "the section is longer than its contents");
 }

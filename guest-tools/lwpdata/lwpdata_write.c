@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "lwpdata.h"
+#include "lwpdata_fields.h"
 #include "lwpdata_wire.h"
 
 #define BUFFER_SIZE (256 * 1024)
@@ -20,7 +20,7 @@ struct lwpdata_writer {
 	int error; /* -errno, sticks */
 	char *path, *temporary;
 	uint64_t sections, records;
-	uint32_t chain;
+	uint32_t chain, nr_events;
 	size_t used;
 	uint8_t *payload; /* of the section under construction */
 	size_t payload_used, payload_room;
@@ -199,171 +199,66 @@ static int write_section(struct lwpdata_writer *w, uint32_t type, const void *fi
 	return w->error;
 }
 
-static int write_built(struct lwpdata_writer *w, uint32_t type)
+static void put_field(struct lwpdata_writer *w, const struct lwpdata_field *f, const void *part)
 {
-	return write_section(w, type, NULL, 0, NULL, 0);
-}
+	const struct lwpdata_config *config = part;
+	const void *from = (const char *)part + f->at;
+	const struct lwpdata_bytes *bytes = from;
 
-int lwpdata_write_config(struct lwpdata_writer *w, const struct lwpdata_config *config)
-{
-	put32(w, config->revision);
-	put32(w, config->nr_events);
-	put32(w, config->leaf_eax);
-	put32(w, config->leaf_ebx);
-	put32(w, config->leaf_ecx);
-	put32(w, config->leaf_edx);
-	put32(w, config->flags);
-	put32(w, config->filters);
-	put32(w, config->ring_size);
-	put32(w, config->random);
-	put64(w, config->start_realtime);
-	put64(w, config->start_monotonic);
-	for (uint32_t i = 0; i < config->nr_events; i++) {
-		put32(w, config->events[i].event_id);
-		put32(w, config->events[i].interval);
+	switch (f->kind) {
+	case FIELD_U32 ... FIELD_COUNT:
+		put32(w, *(const uint32_t *)from);
+		break;
+	case FIELD_ZERO:
+		put32(w, 0);
+		break;
+	case FIELD_U64 ... FIELD_RANGE:
+		for (size_t i = 0; i < (f->more ?: 1); i++)
+			put64(w, ((const uint64_t *)from)[i]);
+		break;
+	case FIELD_EVENTS:
+		for (uint32_t i = 0; i < config->nr_events; i++) {
+			put32(w, config->events[i].event_id);
+			put32(w, config->events[i].interval);
+		}
+		break;
+	case FIELD_ARGS:
+		for (uint32_t i = 0; i < config->nr_args; i++)
+			put_string(w, config->args[i]);
+		break;
+	case FIELD_COUNTERS:
+		put32(w, w->nr_events);
+		for (uint32_t i = 0; i < w->nr_events; i++)
+			put32(w, ((const uint32_t *)from)[i]);
+		break;
+	case FIELD_TEXT:
+	case FIELD_BUILD_ID:
+		put_string(w, *bytes);
+		break;
+	case FIELD_REST:
+		put_bytes(w, bytes->data, bytes->size);
+		break;
+	case FIELD_RECORDS: /* they are the pieces behind it */
+	case FIELD_SECTION:
+		break;
 	}
-	put_string(w, config->tool);
-	put_string(w, config->kernel);
-	put32(w, config->nr_args);
-	for (uint32_t i = 0; i < config->nr_args; i++)
-		put_string(w, config->args[i]);
-	return write_built(w, LWPDATA_CONFIG);
 }
 
-int lwpdata_write_object(struct lwpdata_writer *w, const struct lwpdata_object *object)
+/* A section of which the records are in two pieces. */
+static int write_pieces(struct lwpdata_writer *w, enum lwpdata_type type, const void *section,
+			const void *first, size_t first_size, const void *second,
+			size_t second_size)
 {
-	put32(w, object->id);
-	put32(w, object->flags);
-	put64(w, object->size);
-	put_string(w, object->path);
-	put_string(w, object->build_id);
-	return write_built(w, LWPDATA_OBJECT);
+	for (const struct lwpdata_field *f = lwpdata_fields(type); f->kind != FIELD_SECTION; f++)
+		put_field(w, f, section);
+	return write_section(w, type, first, first_size, second, second_size);
 }
 
-int lwpdata_write_process(struct lwpdata_writer *w, const struct lwpdata_process *process)
+int lwpdata_write(struct lwpdata_writer *w, enum lwpdata_type type, const void *section)
 {
-	put32(w, process->id);
-	put32(w, process->parent);
-	put32(w, process->pid);
-	put32(w, process->origin);
-	put64(w, process->time);
-	put_string(w, process->comm);
-	put_string(w, process->exe);
-	return write_built(w, LWPDATA_PROCESS);
-}
-
-static void put_map(struct lwpdata_writer *w, const struct lwpdata_map *map)
-{
-	put32(w, map->process);
-	put32(w, map->object);
-	put64(w, map->time);
-	put64(w, map->start);
-	put64(w, map->end);
-	put64(w, map->offset);
-}
-
-static void put_unmap(struct lwpdata_writer *w, const struct lwpdata_unmap *unmap)
-{
-	put32(w, unmap->process);
-	put32(w, 0);
-	put64(w, unmap->time);
-	put64(w, unmap->start);
-	put64(w, unmap->end);
-}
-
-int lwpdata_write_map(struct lwpdata_writer *w, const struct lwpdata_map *map)
-{
-	put_map(w, map);
-	return write_built(w, LWPDATA_MAP);
-}
-
-int lwpdata_write_unmap(struct lwpdata_writer *w, const struct lwpdata_unmap *unmap)
-{
-	put_unmap(w, unmap);
-	return write_built(w, LWPDATA_UNMAP);
-}
-
-int lwpdata_write_data_map(struct lwpdata_writer *w, const struct lwpdata_data_map *map)
-{
-	put_map(w, &map->map);
-	put_string(w, map->name);
-	return write_built(w, LWPDATA_DATA_MAP);
-}
-
-int lwpdata_write_data_unmap(struct lwpdata_writer *w, const struct lwpdata_unmap *unmap)
-{
-	put_unmap(w, unmap);
-	return write_built(w, LWPDATA_DATA_UNMAP);
-}
-
-static void put_counters(struct lwpdata_writer *w, const uint32_t *counters, uint32_t nr)
-{
-	put32(w, nr);
-	for (uint32_t i = 0; i < nr; i++)
-		put32(w, counters[i]);
-}
-
-int lwpdata_write_thread(struct lwpdata_writer *w, const struct lwpdata_thread *thread,
-			 uint32_t nr_events)
-{
-	put32(w, thread->id);
-	put32(w, thread->process);
-	put64(w, thread->time);
-	put32(w, thread->tid);
-	put_counters(w, thread->initial, nr_events);
-	put_string(w, thread->comm);
-	return write_built(w, LWPDATA_THREAD);
-}
-
-int lwpdata_write_thread_end(struct lwpdata_writer *w, const struct lwpdata_thread_end *end,
-			     uint32_t nr_events)
-{
-	put32(w, end->thread);
-	put32(w, end->flags);
-	put64(w, end->time);
-	put64(w, end->records);
-	put64(w, end->missed);
-	put_counters(w, end->final, nr_events);
-	put_string(w, end->comm);
-	return write_built(w, LWPDATA_THREAD_END);
-}
-
-int lwpdata_write_process_end(struct lwpdata_writer *w, const struct lwpdata_process_end *end)
-{
-	put32(w, end->process);
-	put32(w, end->how);
-	put64(w, end->time);
-	return write_built(w, LWPDATA_PROCESS_END);
-}
-
-int lwpdata_write_perf_map(struct lwpdata_writer *w, const struct lwpdata_perf_map *map)
-{
-	put32(w, map->process);
-	put32(w, map->flags);
-	put_bytes(w, map->text.data, map->text.size);
-	return write_built(w, LWPDATA_PERF_MAP);
-}
-
-int lwpdata_write_image(struct lwpdata_writer *w, const struct lwpdata_image *image)
-{
-	put32(w, image->object);
-	put32(w, 0);
-	put_bytes(w, image->bytes.data, image->bytes.size);
-	return write_built(w, LWPDATA_IMAGE);
-}
-
-int lwpdata_write_stats(struct lwpdata_writer *w, const struct lwpdata_stats *stats)
-{
-	for (size_t i = 0; i < sizeof(*stats) / sizeof(uint64_t); i++)
-		put64(w, ((const uint64_t *)stats)[i]);
-	return write_built(w, LWPDATA_STATS);
-}
-
-int lwpdata_write_kept(struct lwpdata_writer *w, const struct lwpdata_kept *kept)
-{
-	put32(w, kept->event_id);
-	put32(w, kept->bits);
-	return write_built(w, LWPDATA_KEPT);
+	if (type == LWPDATA_CONFIG)
+		w->nr_events = ((const struct lwpdata_config *)section)->nr_events;
+	return write_pieces(w, type, section, NULL, 0, NULL, 0);
 }
 
 int lwpdata_write_copy(struct lwpdata_writer *w, const uint8_t *section)
@@ -377,26 +272,24 @@ int lwpdata_write_records(struct lwpdata_writer *w, uint32_t thread, uint64_t ti
 			  const void *first, size_t first_size, const void *second,
 			  size_t second_size)
 {
-	uint64_t count = (first_size + second_size) / LWPDATA_RECORD_SIZE;
+	const struct lwpdata_records records = {
+		.thread = thread,
+		.count = (uint32_t)((first_size + second_size) / LWPDATA_RECORD_SIZE),
+		.time = time,
+	};
 
-	put32(w, thread);
-	put32(w, (uint32_t)count);
-	put64(w, time);
-	w->records += count;
-	return write_section(w, LWPDATA_RECORDS, first, first_size, second, second_size);
+	w->records += records.count;
+	return write_pieces(w, LWPDATA_RECORDS, &records, first, first_size, second, second_size);
 }
 
 int lwpdata_write_window(struct lwpdata_writer *w, const struct lwpdata_window *window,
 			 const void *first, size_t first_size, const void *second,
 			 size_t second_size)
 {
-	put32(w, window->thread);
-	put32(w, (uint32_t)((first_size + second_size) / LWPDATA_RECORD_SIZE));
-	put64(w, window->time);
-	put64(w, window->weight);
-	put32(w, window->flags);
-	put32(w, 0);
-	return write_section(w, LWPDATA_WINDOW, first, first_size, second, second_size);
+	struct lwpdata_window of_pieces = *window;
+
+	of_pieces.count = (uint32_t)((first_size + second_size) / LWPDATA_RECORD_SIZE);
+	return write_pieces(w, LWPDATA_WINDOW, &of_pieces, first, first_size, second, second_size);
 }
 
 int lwpdata_flush(struct lwpdata_writer *w)
@@ -426,7 +319,7 @@ static void end(struct lwpdata_writer *w)
 	put64(w, w->records);
 	put32(w, w->chain);
 	put32(w, 0);
-	write_built(w, LWPDATA_END);
+	write_section(w, LWPDATA_END, NULL, 0, NULL, 0);
 	flush(w);
 }
 

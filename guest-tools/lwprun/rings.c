@@ -70,7 +70,7 @@ bool ring_introduce(struct supervisor *s, uint32_t i)
 		.comm = lwpdata_text(ring->comm),
 	};
 	memcpy(thread.initial, slot->initial, sizeof(thread.initial));
-	lwpdata_write_thread(s->writer, &thread, s->pool->nr_events);
+	lwpdata_write_thread(s->writer, &thread);
 	return true;
 }
 
@@ -326,7 +326,7 @@ void ring_finish(struct supervisor *s, uint32_t i, bool gone)
 		for (uint32_t e = 0; e < s->pool->nr_events; e++)
 			end.final[e] = block_get32(s, i, s->pool->counter_offset[e]) &
 				       LWP_COUNTER_MASK;
-		lwpdata_write_thread_end(s->writer, &end, s->pool->nr_events);
+		lwpdata_write_thread_end(s->writer, &end);
 		s->stats.rings_filled += end.missed != ring->left_out;
 		s->nr_others += (end.flags & LWPDATA_THREAD_OTHER) != 0;
 		s->stats.contexts_lost +=

@@ -74,11 +74,11 @@ static inline void sample_write(struct lwpdata_writer *w)
 	lwpdata_write_data_map(w, &sample_data_map);
 	lwpdata_write_data_map(w, &sample_heap);
 	lwpdata_write_image(w, &sample_image);
-	lwpdata_write_thread(w, &sample_thread, 2);
+	lwpdata_write_thread(w, &sample_thread);
 	/* As from a ring that wraps after its first record. */
 	lwpdata_write_records(w, 0, 1003, records, 32, records + 32, 64);
 	lwpdata_write_window(w, &sample_window, branches, 64, branches + 64, 32);
-	lwpdata_write_thread_end(w, &sample_thread_end, 2);
+	lwpdata_write_thread_end(w, &sample_thread_end);
 	lwpdata_write_unmap(w, &sample_unmap);
 	lwpdata_write_data_unmap(w, &sample_data_unmap);
 	lwpdata_write_perf_map(w, &sample_perf_map);

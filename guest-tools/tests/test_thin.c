@@ -37,7 +37,7 @@ static void begin(uint32_t nr_threads)
 	lwpdata_write_config(writer, &config);
 	lwpdata_write_process(writer, &(struct lwpdata_process){ .parent = LWPDATA_NONE });
 	for (uint32_t id = 0; id < nr_threads; id++)
-		lwpdata_write_thread(writer, &(struct lwpdata_thread){ .id = id }, 2);
+		lwpdata_write_thread(writer, &(struct lwpdata_thread){ .id = id });
 }
 
 /* Records that have their number in the thread as address, in two pieces as of a ring that wraps. */

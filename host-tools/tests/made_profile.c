@@ -81,7 +81,7 @@ void add_thread(uint32_t id, uint32_t initial)
 {
 	const struct lwpdata_thread thread = { id, 0, 100 + id, 0, { initial }, TEXT("worker") };
 
-	lwpdata_write_thread(writer, &thread, 1);
+	lwpdata_write_thread(writer, &thread);
 }
 
 void end_thread(uint32_t id, uint32_t flags, uint64_t missed, uint32_t final)
@@ -90,7 +90,7 @@ void end_thread(uint32_t id, uint32_t flags, uint64_t missed, uint32_t final)
 		id, flags, 0, 0, missed, { final }, TEXT("worker")
 	};
 
-	lwpdata_write_thread_end(writer, &end, 1);
+	lwpdata_write_thread_end(writer, &end);
 }
 
 void add_records(uint32_t thread, unsigned int n, uint64_t address)

@@ -170,13 +170,11 @@ int main(int argc, char **argv)
 			{ .object = LWPDATA_NONE, .start = 0x1000, .end = 0x2000, .time = now },
 			TEXT("[heap]") });
 	for (uint32_t i = 0; i < 2; i++)
-		lwpdata_write_thread(writer,
-				     &(struct lwpdata_thread){ .id = i,
-							       .tid = PID + i,
-							       .time = now,
-							       .comm = TEXT("thr\xff"
-									    "ead") },
-				     2);
+		lwpdata_write_thread(writer, &(struct lwpdata_thread){ .id = i,
+								       .tid = PID + i,
+								       .time = now,
+								       .comm = TEXT("thr\xff"
+										    "ead") });
 	records(0, 30, INSTRUCTIONS, LOOP, -1, false);
 	records(0, 10, INSTRUCTIONS, COLD, -1, false);
 	records(1, 4, INSTRUCTIONS, SECOND, -1, false);

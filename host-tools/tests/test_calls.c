@@ -109,7 +109,7 @@ static void write_maps(void)
 								 .comm = lwpdata_text("prog"),
 								 .exe = object.path });
 	lwpdata_write_map(writer, &map);
-	lwpdata_write_thread(writer, &(struct lwpdata_thread){ .comm = lwpdata_text("prog") }, 1);
+	lwpdata_write_thread(writer, &(struct lwpdata_thread){ .comm = lwpdata_text("prog") });
 }
 
 static void begin(void)
@@ -158,7 +158,7 @@ static void follow(uint64_t missed)
 {
 	static const struct filter all;
 
-	lwpdata_write_thread_end(writer, &(struct lwpdata_thread_end){ .missed = missed }, 1);
+	lwpdata_write_thread_end(writer, &(struct lwpdata_thread_end){ .missed = missed });
 	cr_assert(eq(int, lwpdata_finish(writer), 0));
 	cr_assert(profile_load(&profile, path));
 	unlink(path);

@@ -43,7 +43,7 @@ Test(profile, windows_keep_their_order_and_count_as_records)
 	lwp_record_encode(&record, bytes);
 	lwp_record_encode(&record, bytes + LWP_RECORD_SIZE);
 	begin(2, 0, 0);
-	lwpdata_write_thread(writer, &(struct lwpdata_thread){ .comm = TEXT("t") }, 2);
+	add_thread(0, 0);
 	add_records(0, 1, 0x1800);
 	lwpdata_write_window(writer, &window, bytes, sizeof(bytes), NULL, 0);
 	add_records(0, 1, 0x1800);

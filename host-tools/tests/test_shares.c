@@ -26,12 +26,10 @@ static void add_window(const char *where, uint64_t weight, uint32_t flags)
 
 static void begin_windows(void)
 {
-	const struct lwpdata_thread thread = { 0, 0, 100, 0, { 0 }, TEXT("worker") };
-
 	begin(2, 0, 0);
 	add_object(0, "/object");
 	add_map(0, 0x1000, 0x2000);
-	lwpdata_write_thread(writer, &thread, 2);
+	add_thread(0, 0);
 	event_id = 3;
 }
 

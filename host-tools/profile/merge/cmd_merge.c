@@ -132,7 +132,7 @@ static int copy(struct merger *m, struct lwpdata_section *s)
 		s->thread.id = m->nr_threads++;
 		s->thread.process += m->first_process;
 		s->thread.time = moved(m, s->thread.time);
-		return lwpdata_write_thread(m->writer, &s->thread, m->config.nr_events);
+		return lwpdata_write_thread(m->writer, &s->thread);
 	case LWPDATA_RECORDS:
 		return thin_records(&m->thin, m->writer, s->records.thread + m->first_thread,
 				    moved(m, s->records.time), s->records.data,
@@ -145,7 +145,7 @@ static int copy(struct merger *m, struct lwpdata_section *s)
 	case LWPDATA_THREAD_END:
 		s->thread_end.thread += m->first_thread;
 		s->thread_end.time = moved(m, s->thread_end.time);
-		return lwpdata_write_thread_end(m->writer, &s->thread_end, m->config.nr_events);
+		return lwpdata_write_thread_end(m->writer, &s->thread_end);
 	case LWPDATA_PROCESS_END:
 		s->process_end.process += m->first_process;
 		s->process_end.time = moved(m, s->process_end.time);
