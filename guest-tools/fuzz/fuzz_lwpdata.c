@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lwpdata_fields.h"
 #include "lwpdata_wire.h"
 #include "sign.h"
 
@@ -32,72 +33,58 @@ static void check_bytes(const struct lwpdata_reader *r, struct lwpdata_bytes byt
 static void check_config(const struct lwpdata_reader *r, const struct lwpdata_config *config)
 {
 	CHECK(config->nr_events <= LWPDATA_MAX_EVENTS && config->random < 16);
-	check_bytes(r, config->tool);
-	check_bytes(r, config->kernel);
 	for (uint32_t i = 0; i < config->nr_args && i < 100; i++)
 		check_bytes(r, lwpdata_arg(config, i));
 }
 
-static void check_section(const struct lwpdata_reader *r, const struct lwpdata_section *s)
+static void check_window(const struct lwpdata_window *window)
 {
-	switch (s->type) {
-	case LWPDATA_CONFIG:
-		check_config(r, &s->config);
+	CHECK(window->count && window->weight >= window->count);
+	for (uint32_t i = 0; i < window->count; i++)
+		CHECK(window->data[(size_t)i * 32] == window->data[0]);
+}
+
+static void check_field(const struct lwpdata_reader *r, const struct lwpdata_field *f,
+			const char *part)
+{
+	const void *at = part + f->at;
+	const uint32_t *number = at;
+	const uint64_t *range = at;
+
+	switch (f->kind) {
+	case FIELD_ID:
+	case FIELD_REFERENCE:
+		CHECK(*number < r->nr[f->more]);
 		break;
-	case LWPDATA_OBJECT:
-		check_bytes(r, s->object.path);
-		check_bytes(r, s->object.build_id);
-		CHECK(s->object.id < r->nr[LIST_OBJECTS]);
+	case FIELD_OR_NONE:
+		CHECK(*number < r->nr[f->more] || *number == LWPDATA_NONE);
 		break;
-	case LWPDATA_PROCESS:
-		check_bytes(r, s->process.comm);
-		check_bytes(r, s->process.exe);
-		CHECK(s->process.id < r->nr[LIST_PROCESSES]);
+	case FIELD_RANGE:
+		CHECK(range[0] < range[1]);
 		break;
-	case LWPDATA_MAP:
-		CHECK(s->map.process < r->nr[LIST_PROCESSES] && s->map.start < s->map.end);
-		CHECK(s->map.object < r->nr[LIST_OBJECTS] || s->map.object == LWPDATA_NONE);
+	case FIELD_TEXT:
+	case FIELD_BUILD_ID:
+	case FIELD_REST:
+		check_bytes(r, *(const struct lwpdata_bytes *)at);
 		break;
-	case LWPDATA_DATA_MAP:
-		CHECK(s->data_map.map.process < r->nr[LIST_PROCESSES]);
-		CHECK(s->data_map.map.start < s->data_map.map.end);
-		CHECK(s->data_map.map.object < r->nr[LIST_OBJECTS] ||
-		      s->data_map.map.object == LWPDATA_NONE);
-		check_bytes(r, s->data_map.name);
-		break;
-	case LWPDATA_DATA_UNMAP:
-		CHECK(s->unmap.process < r->nr[LIST_PROCESSES] && s->unmap.start < s->unmap.end);
-		break;
-	case LWPDATA_RECORDS:
-		CHECK(s->records.thread < r->nr[LIST_THREADS]);
-		check_bytes(r, (struct lwpdata_bytes){ s->records.data,
-						       (size_t)s->records.count * 32 });
-		break;
-	case LWPDATA_WINDOW:
-		CHECK(s->window.thread < r->nr[LIST_THREADS] && s->window.count);
-		CHECK(s->window.weight >= s->window.count);
-		check_bytes(r,
-			    (struct lwpdata_bytes){ s->window.data, (size_t)s->window.count * 32 });
-		for (uint32_t i = 0; i < s->window.count; i++)
-			CHECK(s->window.data[(size_t)i * 32] == s->window.data[0]);
-		break;
-	case LWPDATA_THREAD:
-		CHECK(s->thread.process < r->nr[LIST_PROCESSES]);
-		check_bytes(r, s->thread.comm);
-		break;
-	case LWPDATA_THREAD_END:
-		CHECK(s->thread_end.thread < r->nr[LIST_THREADS]);
-		check_bytes(r, s->thread_end.comm);
-		break;
-	case LWPDATA_PERF_MAP:
-		check_bytes(r, s->perf_map.text);
-		break;
-	case LWPDATA_IMAGE:
-		check_bytes(r, s->image.bytes);
+	case FIELD_RECORDS:
+		number = (const void *)(part + f->more);
+		check_bytes(r, (struct lwpdata_bytes){ *(const uint8_t *const *)at,
+						       (size_t)*number * 32 });
 		break;
 	default:
 		break;
 	}
+}
+
+static void check_section(const struct lwpdata_reader *r, const struct lwpdata_section *s)
+{
+	for (const struct lwpdata_field *f = lwpdata_fields(s->type); f->kind != FIELD_SECTION; f++)
+		check_field(r, f, (const char *)&s->config);
+	if (s->type == LWPDATA_CONFIG)
+		check_config(r, &s->config);
+	else if (s->type == LWPDATA_WINDOW)
+		check_window(&s->window);
 }
 
 static void read_all(const uint8_t *file, size_t size)

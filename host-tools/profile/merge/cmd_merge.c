@@ -12,7 +12,7 @@
 
 #include "keys.h"
 #include "lwpctl.h"
-#include "lwpdata.h"
+#include "lwpdata_fields.h"
 #include "memory.h"
 #include "profile.h"
 #include "thin.h"
@@ -36,12 +36,12 @@ struct merger {
 	struct thin thin; /* as much as the thinnest file is */
 	bool first_pass; /* which looks how thin the files are */
 	struct keys objects; /* by id */
-	uint32_t nr_processes, nr_threads; /* in the output */
+	uint32_t nr[LWPDATA_LISTS]; /* processes and threads in the output */
 	/* The file at hand: */
 	const char *path;
 	uint32_t *object_ids; /* new ids */
 	size_t nr_ids, id_room;
-	uint32_t first_process, first_thread;
+	uint32_t first[LWPDATA_LISTS];
 	uint64_t start; /* its start_monotonic */
 };
 
@@ -91,76 +91,52 @@ static void add_stats(struct lwpdata_stats *to, const struct lwpdata_stats *more
 		((uint64_t *)to)[i] += ((const uint64_t *)more)[i];
 }
 
-static void move_map(struct merger *m, struct lwpdata_map *map)
+/* Its ids, references and times are those of the output. */
+static void move(struct merger *m, struct lwpdata_section *s)
 {
-	map->process += m->first_process;
-	if (map->object != LWPDATA_NONE)
-		map->object = m->object_ids[map->object];
-	map->time = moved(m, map->time);
-}
+	for (const struct lwpdata_field *f = lwpdata_fields(s->type); f->kind != FIELD_SECTION;
+	     f++) {
+		void *at = (char *)&s->config + f->at;
+		uint32_t *number = at;
+		uint64_t *time = at;
 
-static void move_unmap(struct merger *m, struct lwpdata_unmap *unmap)
-{
-	unmap->process += m->first_process;
-	unmap->time = moved(m, unmap->time);
+		if (f->kind == FIELD_TIME)
+			*time = moved(m, *time);
+		else if (f->kind == FIELD_ID)
+			*number = m->nr[f->more]++;
+		else if (f->kind != FIELD_REFERENCE &&
+			 (f->kind != FIELD_OR_NONE || *number == LWPDATA_NONE))
+			continue;
+		else if (f->more == LIST_OBJECTS)
+			*number = m->object_ids[*number];
+		else
+			*number += m->first[f->more];
+	}
 }
 
 static int copy(struct merger *m, struct lwpdata_section *s)
 {
-	switch (s->type) {
-	case LWPDATA_OBJECT:
+	if (s->type == LWPDATA_OBJECT)
 		return add_object(m, &s->object);
-	case LWPDATA_PROCESS:
-		s->process.id = m->nr_processes++;
-		if (s->process.parent != LWPDATA_NONE)
-			s->process.parent += m->first_process;
-		s->process.time = moved(m, s->process.time);
-		return lwpdata_write_process(m->writer, &s->process);
-	case LWPDATA_MAP:
-		move_map(m, &s->map);
-		return lwpdata_write_map(m->writer, &s->map);
-	case LWPDATA_UNMAP:
-		move_unmap(m, &s->unmap);
-		return lwpdata_write_unmap(m->writer, &s->unmap);
-	case LWPDATA_DATA_MAP:
-		move_map(m, &s->data_map.map);
-		return lwpdata_write_data_map(m->writer, &s->data_map);
-	case LWPDATA_DATA_UNMAP:
-		move_unmap(m, &s->unmap);
-		return lwpdata_write_data_unmap(m->writer, &s->unmap);
-	case LWPDATA_THREAD:
-		s->thread.id = m->nr_threads++;
-		s->thread.process += m->first_process;
-		s->thread.time = moved(m, s->thread.time);
-		return lwpdata_write_thread(m->writer, &s->thread);
+	move(m, s);
+	switch (s->type) {
 	case LWPDATA_RECORDS:
-		return thin_records(&m->thin, m->writer, s->records.thread + m->first_thread,
-				    moved(m, s->records.time), s->records.data,
-				    (size_t)s->records.count * LWPDATA_RECORD_SIZE, NULL, 0);
+		return thin_records(&m->thin, m->writer, s->records.thread, s->records.time,
+				    s->records.data, (size_t)s->records.count * LWPDATA_RECORD_SIZE,
+				    NULL, 0);
 	case LWPDATA_WINDOW:
-		s->window.thread += m->first_thread;
-		s->window.time = moved(m, s->window.time);
 		return lwpdata_write_window(m->writer, &s->window, s->window.data,
 					    (size_t)s->window.count * LWPDATA_RECORD_SIZE, NULL, 0);
-	case LWPDATA_THREAD_END:
-		s->thread_end.thread += m->first_thread;
-		s->thread_end.time = moved(m, s->thread_end.time);
-		return lwpdata_write_thread_end(m->writer, &s->thread_end);
-	case LWPDATA_PROCESS_END:
-		s->process_end.process += m->first_process;
-		s->process_end.time = moved(m, s->process_end.time);
-		return lwpdata_write_process_end(m->writer, &s->process_end);
-	case LWPDATA_PERF_MAP:
-		s->perf_map.process += m->first_process;
-		return lwpdata_write_perf_map(m->writer, &s->perf_map);
-	case LWPDATA_IMAGE:
-		s->image.object = m->object_ids[s->image.object];
-		return lwpdata_write_image(m->writer, &s->image);
 	case LWPDATA_STATS:
 		add_stats(&m->stats, &s->stats);
 		return 0;
-	default:
+	case LWPDATA_END:
 		return 0;
+	default:
+		/* What this version does not know is left out. */
+		return lwpdata_fields(s->type)[-1].more ?
+			       lwpdata_write(m->writer, s->type, &s->config) :
+			       0;
 	}
 }
 
@@ -226,8 +202,7 @@ static bool copy_sections(struct merger *m, const char *output, const void *data
 	int more = lwpdata_open(&reader, data, size, &error) ? 1 : -1, status;
 
 	m->nr_ids = 0;
-	m->first_process = m->nr_processes;
-	m->first_thread = m->nr_threads;
+	memcpy(m->first, m->nr, sizeof(m->first));
 	for (uint32_t i = 0; i < m->thin.nr_events; i++)
 		m->thin.events[i].from = 0;
 	while (more > 0 && (more = lwpdata_next(&reader, &section, &error)) > 0) {
