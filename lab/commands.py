@@ -1,8 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The commands of ./vlwp. A command is a module with main(args), and add_options(parser) if it has some, or a
-name for parts that are such modules. Adding one: a row here and the module."""
+name for parts that are such modules. Adding one: a row here and the module; a soak of tests has lab/soaks/by_pytest.py
+for its module."""
 
 from dataclasses import dataclass
+from typing import Any
+
+
+ALL = "soak or not soak"
+
+
+@dataclass(frozen=True)
+class Tests:
+    """Tests of a part. fits: an expression for -k; marked: one for -m; scale: how many times as much as in the test."""
+
+    part: str
+    fits: str
+    marked: str = "soak"
+    scale: int = 1
+    resumes: bool = False  # each test keeps its result in lab/results
+    at_once: bool = False  # tests of the part "soak" that do not take the whole machine
 
 
 @dataclass(frozen=True)
@@ -14,10 +31,20 @@ class Command:
     module: str = ""
     parts: tuple["Command", ...] = ()
     words: str = ""  # what follows the name in the overview
+    tests: Tests | None = None  # of a soak
 
     def part(self, name: str) -> "Command | None":
         """The part of this name."""
         return next((part for part in self.parts if part.name == name), None)
+
+
+def _soak(
+    name: str, summary: str, part: str = "soak", fits: str | None = None, *more: Any, **named: Any
+) -> Command:
+    """A soak that pytest runs; without fits the tests of the file of its name."""
+    file = f"test_{name.replace('-', '_')}.py"
+    tests = Tests(part, file if fits is None else fits, *more, **named)
+    return Command(name, summary, "lab.soaks.by_pytest", tests=tests)
 
 
 BENCHES = (
@@ -32,8 +59,8 @@ BENCHES = (
 
 SOAKS = (
     Command("fresh", "run and test on a minimal Debian, as root and as a user", "lab.soaks.fresh"),
-    Command("fuzz", "fuzz each target for 100 minutes", "lab.soaks.by_pytest"),
-    Command("prove", "all properties of the core, for all inputs", "lab.soaks.by_pytest"),
+    _soak("fuzz", "fuzz each target for 100 minutes", "unit", "test_fuzz", ALL, 6000),
+    _soak("prove", "all properties of the core, for all inputs", "prove", "", ALL, resumes=True),
     Command("coverage", "branch coverage of vmcb/ and kvm/engine/", "lab.soaks.coverage"),
     Command("mutants", "mutants of the shared code that unit tests must notice", "lab.mutants.unit"),
     Command("mutants-proofs", "the same mutants, that proofs must notice", "lab.mutants.proofs"),
@@ -41,36 +68,42 @@ SOAKS = (
     Command("mutants-qemu", "mutants of QEMU's glue that tests in guests must notice", "lab.mutants.qemu"),
     Command("mutants-kvm", "mutants of KVM's glue that kvm/tests must notice", "lab.mutants.kvm"),
     Command("kills", "which tests each mutant kills, and which are never alone", "lab.mutants.kills"),
-    Command("migrate", "what test migrate does, ten times as much", "lab.soaks.by_pytest"),
-    Command("count", "20 programs count the same in 5 runs each", "lab.soaks.by_pytest"),
+    _soak("migrate", "what test migrate does, ten times as much", "migrate", "", ALL, 10),
+    _soak("count", "20 programs count the same in 5 runs each", "linux", "test_programs_of_debian"),
     Command("results", "programs compute the same under lwprun, 1,000 times", "lab.soaks.results"),
-    Command("judged", "profiles of perl, sqlite3, xz, python3, gcc beside callgrind", "lab.soaks.by_pytest"),
-    Command("diff", "random programs leave the same records in TCG and KVM", "lab.soaks.by_pytest"),
-    Command("places", "the flat tests with their memory in devices and other odd places", "lab.soaks.by_pytest"),
-    Command("skid", "the same, and the flat suite, with counters that interrupt late", "lab.soaks.by_pytest"),
-    Command("same-twice", "20 programs on count-1 leave the same records, samples, memory", "lab.soaks.by_pytest"),
-    Command("rr", "rr replays twenty programs in guests with counters, perf reads IBS", "lab.soaks.by_pytest"),
-    Command("flat", "all rows of the flat suite under TCG", "lab.soaks.by_pytest"),
-    Command("icount", "all rows of the flat suite under -icount, and replayed", "lab.soaks.by_pytest"),
-    Command("flat-kvm", "all rows of the flat suite under KVM", "lab.soaks.by_pytest"),
-    Command("pgo", "Lua rebuilt by gcc, clang and BOLT with a profile of a guest", "lab.soaks.by_pytest"),
-    Command("hostile", "guests that try to make LWP write where it must not", "lab.soaks.by_pytest"),
-    Command("here", "all of test kvm --here, on a machine whose counters are unknown", "lab.soaks.by_pytest"),
-    Command("kit", "what a stranger tries, on three machines, and ended by each signal", "lab.soaks.by_pytest"),
-    Command("probe", "vlwp-probe finds 200 rows that are planted in the counters", "lab.soaks.by_pytest"),
-    Command("kvm-linux", "threads, windows, profiles and 32 bits in Linux guests under KVM", "lab.soaks.by_pytest"),
-    Command("kvm-debug", "kvm/tests on kernels with KASAN, with PREEMPT_RT, with KCSAN", "lab.soaks.by_pytest"),
-    Command("selftests", "the kernel's KVM selftests, stock modules beside ours", "lab.soaks.by_pytest"),
-    Command("qemu", "QEMU's own tests on the patched QEMU", "lab.soaks.by_pytest"),
-    Command("kvm-unit-tests", "kvm-unit-tests under TCG, beside unpatched QEMU", "lab.soaks.by_pytest"),
-    Command("states", "what one kernel's KVM saves in each mode records under the other's", "lab.soaks.by_pytest"),
-    Command("unpatched", "the same translated code as QEMU without LWP, guests and hosts of it", "lab.soaks.by_pytest"),
-    Command("libvirt", "the patched libvirt, and that of newer Debian suites", "lab.soaks.by_pytest"),
-    Command("builds", "QEMU without TCG, for 32 bits, for programs, by clang, with ASan, TSan", "lab.soaks.by_pytest"),
-    Command("bases", "the tests with other kernels and QEMUs, and migration between them", "lab.soaks.by_pytest"),
-    Command("series", "the series on Debian's and upstream's sources", "lab.soaks.by_pytest"),
-    Command("dkms", "install kvm in fresh Debian systems", "lab.soaks.by_pytest"),
-    Command("packages", "the Debian packages, built and installed in fresh systems", "lab.soaks.by_pytest"),
+    _soak("judged", "profiles of perl, sqlite3, xz, python3, gcc beside callgrind", "linux", marked=ALL),
+    _soak("diff", "random programs leave the same records in TCG and KVM",
+          "kvm", "test_diff and not late and not skid", ALL, 40),
+    _soak("places", "the flat tests with their memory in devices and other odd places", "flat", "test_place"),
+    _soak("skid", "the same, and the flat suite, with counters that interrupt late",
+          "kvm", "skid and not late", scale=40),
+    _soak("same-twice", "20 programs on count-1 leave the same records, samples, memory", resumes=True),
+    _soak("rr", "rr replays twenty programs in guests with counters, perf reads IBS", "linux", "test_rr or test_ibs"),
+    _soak("flat", "all rows of the flat suite under TCG", "flat", "test_row", ALL),
+    _soak("icount", "all rows of the flat suite under -icount, and replayed", "flat", "test_counted or test_replayed"),
+    _soak("flat-kvm", "all rows of the flat suite under KVM",
+          "kvm", "conformance or test_flat and not test_flat_counted and not test_flat_skid", ALL),
+    _soak("pgo", "Lua rebuilt by gcc, clang and BOLT with a profile of a guest", "linux"),
+    _soak("hostile", "guests that try to make LWP write where it must not", "kvm", "test_hostile", scale=10),
+    _soak("here", "all of test kvm --here, on a machine whose counters are unknown", "kvm", "test_here_whole"),
+    _soak("kit", "what a stranger tries, on three machines, and ended by each signal", "kvm"),
+    _soak("probe", "vlwp-probe finds 200 rows that are planted in the counters", "kvm", "test_planted"),
+    _soak("kvm-linux", "threads, windows, profiles and 32 bits in Linux guests under KVM",
+          "kvm", "TestGuest or test_i386"),
+    _soak("kvm-debug", "kvm/tests on kernels with KASAN, with PREEMPT_RT, with KCSAN"),
+    _soak("selftests", "the kernel's KVM selftests, stock modules beside ours"),
+    _soak("qemu", "QEMU's own tests on the patched QEMU"),
+    _soak("kvm-unit-tests", "kvm-unit-tests under TCG, beside unpatched QEMU", at_once=True),
+    _soak("states", "what one kernel's KVM saves in each mode records under the other's",
+          "kvm", "test_states_across_kernels"),
+    _soak("unpatched", "the same translated code as QEMU without LWP, guests and hosts of it",
+          "unpatched", "", "unpatched"),
+    _soak("libvirt", "the patched libvirt, and that of newer Debian suites"),
+    _soak("builds", "QEMU without TCG, for 32 bits, for programs, by clang, with ASan, TSan"),
+    _soak("bases", "the tests with other kernels and QEMUs, and migration between them"),
+    _soak("series", "the series on Debian's and upstream's sources"),
+    _soak("dkms", "install kvm in fresh Debian systems"),
+    _soak("packages", "the Debian packages, built and installed in fresh systems"),
 )
 
 INSTALL = (
