@@ -47,6 +47,8 @@ packages()
 	echo libvirt-dev libxml2-dev libvirt-clients libvirt-daemon libvirt-daemon-driver-qemu
 	# the image from which the conformance suite boots
 	echo grub-common grub-efi-amd64-bin grub-pc-bin mtools xorriso
+	# emulators that know nothing of LWP, with screens
+	echo bochs bochs-term bochsbios qemu-system-x86 vgabios
 	# tests, and the programs that they profile
 	echo libcriterion-dev clang clang-format libclang-rt-dev llvm binutils gdb perl procps rr
 	echo default-jdk-headless luajit nodejs

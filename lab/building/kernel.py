@@ -66,12 +66,12 @@ def _unpack(files: Sequence[Path], sysroot: Path) -> None:
     proc.output(["depmod", "-b", sysroot, _version(sysroot)], env={"PATH": os.environ["PATH"] + ":/usr/sbin:/sbin"})
 
 
-def _collect_modules(place: Path, sysroot: Path) -> None:
-    """The needed modules and the order in which to load them. Decompressing them and taking off their
-    signatures here spares the guest a good part of its boot time."""
+def collect_modules(place: Path, sysroot: Path, names: Sequence[str] = MODULES) -> None:
+    """The modules of these names, what they need, and the order in which to load them. Decompressing them and taking
+    off their signatures here spares the guest a good part of its boot time."""
     place.mkdir(parents=True)
     order: list[str] = []
-    for wanted in MODULES:
+    for wanted in names:
         lines = proc.output(
             ["modprobe", "-d", sysroot, "-S", _version(sysroot), "--ignore-install", "--show-depends", wanted],
             env={"PATH": os.environ["PATH"] + ":/usr/sbin:/sbin"},
@@ -101,7 +101,7 @@ def pack(tree: Path, archive_file: Path, log: IO[str]) -> None:
     new.rename(archive_file)
 
 
-def _image(sysroot: Path) -> Path:
+def image_file(sysroot: Path) -> Path:
     """The compressed kernel: in /boot, or beside the modules since Linux 7."""
     name = _version(sysroot)
     places = (sysroot / "boot" / f"vmlinuz-{name}", sysroot / "lib/modules" / name / "vmlinuz")
@@ -111,10 +111,10 @@ def _image(sysroot: Path) -> Path:
 def _make(log: IO[str], guest: Path, init: Path) -> None:
     tree, sysroot = guest / "initramfs", guest / "sysroot"
     shutil.rmtree(tree, ignore_errors=True)
-    _collect_modules(tree / "modules", sysroot)
+    collect_modules(tree / "modules", sysroot)
     shutil.copy2(init, tree / "init")
     pack(tree, guest / "initramfs.cpio", log)
-    new, image = guest / "vmlinux.new", _image(sysroot)
+    new, image = guest / "vmlinux.new", image_file(sysroot)
     try:
         new.write_bytes(bzimage.unpack(image.read_bytes()))
     except ValueError as err:

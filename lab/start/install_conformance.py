@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 from typing import IO, Any
 
-from lab.building import tools, deps
+from lab.building import deps, kernel, tools
 from lab.common import proc
 from lab.common.places import HOST, TOP
 from lab.common.say import Died, say
@@ -19,6 +19,8 @@ KERNEL = HOST / "guest-tests/flat/flat.elf"
 JUDGE = ("judge.py", "manifest.py", "planted.py", "table.py")
 PAGE = TOP / "guest-tests/flat/conformance.md"
 IMAGE = "conformance.iso"
+# What the image's Linux boots into.
+INIT, PROBE = HOST / "lab/guest/probe-init", HOST / "host-tools/vlwp-probe"
 HEAD = """\
 serial --unit=0 --speed=115200
 terminal_input console serial
@@ -26,40 +28,59 @@ terminal_output console serial
 set timeout=5
 set default=0
 """
+WORDS = "console=ttyS0,115200 console=tty0 loglevel=4 nmi_watchdog=0"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("directory", metavar="DIR", type=Path, help="is made if it is not there")
 
 
-def _entry(title: str, words: str) -> str:
-    lines = (f"multiboot2 /boot/flat.elf {words}".rstrip(), "module2 /boot/rows.txt rows.txt")
+def _entry(title: str, *lines: str) -> str:
     return f'menuentry "{title}" {{\n' + "".join(f"\t{line}\n" for line in lines) + "}\n"
 
 
-def menu(manifest: dict[str, Any]) -> str:
-    """GRUB's menu: all rows, the rows from one on, one row."""
+def _rows(title: str, words: str = "") -> str:
+    return _entry(title, f"multiboot2 /boot/flat.elf {words}".rstrip(), "module2 /boot/rows.txt rows.txt")
+
+
+def menu(manifest: dict[str, Any], linux: str) -> str:
+    """GRUB's menu: all rows, the probe, one row, the rows from one on."""
     names = [row["row"] for row in manifest["rows"]]
-    begins = "".join(_entry(f"from {name} on", f"from={name}") for name in names)
-    single = "".join(_entry(name, f"only={name}") for name in names)
-    return f"{HEAD}{_entry('all rows', '')}submenu \"one row\" {{\n{single}}}\nsubmenu \"continue\" {{\n{begins}}}\n"
+    begins = "".join(_rows(f"from {name} on", f"from={name}") for name in names)
+    single = "".join(_rows(name, f"only={name}") for name in names)
+    submenus = f'submenu "one row" {{\n{single}}}\nsubmenu "continue" {{\n{begins}}}\n'
+    return f"{HEAD}{_rows('all rows')}{linux}{submenus}"
+
+
+def _linux(boot: Path, init: Path, log: IO[str]) -> str:
+    """Linux, which runs vlwp-probe. Result: its entry; none where the kernel was not fetched, as for a package."""
+    if not kernel.SYSROOT.is_dir():
+        return ""
+    kernel.collect_modules(init / "modules", kernel.SYSROOT, ["kvm_amd"])
+    shutil.copy(INIT, init / "init")
+    shutil.copy(PROBE, init)
+    kernel.pack(init, boot / "probe.cpio", log)
+    shutil.copy(kernel.image_file(kernel.SYSROOT), boot / "vmlinuz")
+    return _entry("vlwp-probe: performance counters", f"linux /boot/vmlinuz {WORDS}", "initrd /boot/probe.cpio")
 
 
 def image(place: Path, log: IO[str]) -> None:
     """Write the image of the files in a directory."""
-    tree = place / "iso"
+    tree, init = place / "iso", place / "init"
     (tree / "boot/grub").mkdir(parents=True)
     try:
         for name in ("flat.elf", "rows.txt"):
             shutil.copy(place / name, tree / "boot" / name)
         manifest = json.loads((place / "manifest.json").read_text(encoding="utf-8"))
-        (tree / "boot/grub/grub.cfg").write_text(menu(manifest), encoding="utf-8")
+        linux = _linux(tree / "boot", init, log)
+        (tree / "boot/grub/grub.cfg").write_text(menu(manifest, linux), encoding="utf-8")
         # For BIOS and UEFI: whatever of GRUB is installed.
         command = ["grub-mkrescue", "-o", str(place / IMAGE), str(tree)]
         if proc.logged(command, log):
             raise Died(f"grub-mkrescue cannot write {place / IMAGE}")
     finally:
-        shutil.rmtree(tree)
+        for made in (tree, init):
+            shutil.rmtree(made, ignore_errors=True)
 
 
 def install(place: Path) -> None:
@@ -79,5 +100,6 @@ def install(place: Path) -> None:
 def main(args: argparse.Namespace) -> None:
     deps.ensure()
     tools.build()
+    kernel.fetch()
     install(args.directory)
     say(f"the suite is in {args.directory}; start with README.md there")

@@ -166,11 +166,6 @@ def _shown(command: Sequence[str], name: str) -> int:
     return proc.wait(child)
 
 
-def _flat() -> None:
-    tools.build()
-    qemu.ensure()
-
-
 def _linux() -> None:
     tools.build()
     kernel.build()
@@ -204,7 +199,7 @@ PARTS = {part.name: part for part in (
         "lab/tests/unit", "host-tools/tests",
     )),
     PytestPart("prove", "properties of the core, for all inputs", cbmc.fetch),
-    PytestPart("flat", "the bare-metal conformance tests in QEMU", _flat),
+    PytestPart("flat", "the bare-metal conformance tests in QEMU", _linux),
     PytestPart("linux", "programs in a Linux guest, and profiles beside the truth", _linux),
     PytestPart("kvm", "LWP for KVM guests, in the nested lab", l1.prepare),
     PytestPart("migrate", "save, restore and migrate guests with LWP; refuse what does not fit", _migrate),

@@ -6,19 +6,23 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from lab.checks import coverage
 from lab.checks.citations import Tree
 from lab.common import places, proc
+from lab.guest import vm
 from lab.start import install_conformance
 from lab.tests.conftest import run
 
 LIMIT = 240  # seconds: many times what it takes
-END = "# suite: end"
+END, PROBED = "# suite: end", "# probe: over"
 # What another hypervisor, or a machine, would be started with: nothing of the lab's.
 MACHINE = ("-machine", "q35", "-m", "64", "-nodefaults", "-no-user-config", "-display", "none", "-serial", "stdio")
 EXIT = ("-device", "isa-debug-exit,iobase=0xf4,iosize=4", "-no-reboot")
@@ -26,6 +30,7 @@ UEFI, GRUB_EFI = "/usr/share/ovmf/OVMF.fd", "/usr/lib/grub/x86_64-efi"
 # The machine's own time, which passes at once where its processors wait: the clock's minute is short.
 FAST = ("-icount", "shift=6,sleep=off", "-rtc", "clock=vm")
 HANGS = "the row hangs: it has no end after a minute"
+OFF = "AMD-V (SVM) must be on in the firmware's setup: nothing was measured"
 # Rows that a processor without LWP can run.
 WITHOUT_LWP = {"self_user", "self_smp", "absent"}
 IN_REAL_MODE = {"realmode"}  # the instructions raise #UD there, with LWP and without
@@ -91,6 +96,41 @@ def by_disk(suite: Path) -> list[str]:
     return ["-drive", drive, "-device", "virtio-blk-pci,drive=disk"]
 
 
+# Bochs knows an FX-4100, without LWP. Its debugger is told to continue.
+BOCHS = """\
+display_library: term
+megs: 64
+cpu: model=zambezi, ips=2000000
+romimage: file=/usr/share/bochs/BIOS-bochs-latest
+vgaromimage: file=/usr/share/bochs/VGABIOS-lgpl-latest
+boot: cdrom
+"""
+
+
+def by_bochs(suite: Path) -> list[str]:
+    """The CD in Bochs, which wants a terminal; its serial line is the log."""
+    cd = f"ata0-master: type=cdrom, path={suite / install_conformance.IMAGE}, status=inserted\n"
+    line = f"com1: enabled=1, mode=file, dev={suite / 'log'}\nlog: {suite / 'bochs.log'}\n"
+    (suite / "bochsrc").write_text(BOCHS + cd + line, encoding="utf-8")
+    (suite / "continue").write_text("c\n", encoding="utf-8")
+    bochs = proc.quoted(["bochs", "-q", "-f", suite / "bochsrc", "-rc", suite / "continue"])
+    return ["sh", "-c", f'exec env TERM=vt100 script -qec "{bochs}" /dev/null >/dev/null 2>&1']
+
+
+@contextmanager
+def running(suite: Path, argv: list[str], last: str = END, **options: Any) -> Iterator[None]:
+    """A machine that has written its last line into the log and does not end by itself."""
+    log, late = suite / "log", time.monotonic() + LIMIT
+    with log.open("wb") as out:
+        child = proc.start(argv, stdin=subprocess.DEVNULL, stdout=out, **options)
+    try:
+        while last not in log.read_text(errors="replace") and time.monotonic() < late:
+            time.sleep(0.1)
+        yield
+    finally:
+        proc.end(child)
+
+
 def judged(suite: Path, log: Path) -> tuple[int, Results]:
     """What the suite's own judge says of a log, with vlwp's choices: its exit status, and the rows."""
     ended, results = run([suite / "judge.py", "--level=choice", log]), {}
@@ -115,12 +155,14 @@ def rows_of(suite: Path) -> dict[str, list[str]]:
     return {row["row"]: [need["name"] for need in row["cpuid"]] for row in rows}
 
 
-def want_absence(suite: Path, results: Results) -> None:
-    """No row but those of absence has run, and each other says what it needs."""
+def want_absence(suite: Path, results: Results, **otherwise: tuple[str, str]) -> None:
+    """No row but those of absence has run, and each other says what it needs. otherwise: what is so there."""
     needs = rows_of(suite)
     assert set(results) == set(needs)
     for name, (word, why) in results.items():
-        if name in WITHOUT_LWP:
+        if name in otherwise:
+            assert (word, why) == otherwise[name], name
+        elif name in WITHOUT_LWP:
             assert word == "ok", f"{name}: {why}"
         elif "lwp" in needs[name]:
             assert (word, why) == ("skip", "needs lwp"), name
@@ -133,6 +175,15 @@ def test_conformance_absent(suite: Path) -> None:
     status, results = booted(suite, command(places.qemu(), "EPYC,check=off", by_kernel(suite)))
     assert status == 0
     want_absence(suite, results)
+
+
+def test_conformance_bochs(suite: Path) -> None:
+    """So in Bochs, from the CD; but it announces counters that do not count."""
+    with running(suite, by_bochs(suite)):
+        status, results = judged(suite, suite / "log")
+    assert status == 1
+    bochs = {"self_smp": ("skip", "needs more processors"), "pmu_overflow_v1": ("not ok", "10 of 15 points")}
+    want_absence(suite, results, **bochs)
 
 
 def test_conformance_unmasked(suite: Path) -> None:
@@ -197,6 +248,31 @@ def test_conformance_memory(suite: Path) -> None:
     """A loader may put the rows above 1 GiB."""
     argv = command(places.qemu(), "EPYC,check=off", [*by_kernel(suite, "only=absent"), "-m", "2G"])
     assert booted(suite, argv) == (0, {"absent": ("ok", "")})
+
+
+def test_conformance_probe(suite: Path) -> None:
+    """The image's Linux measures the counters under KVM, and its serial line has the numbers as JSON."""
+    proc.output(["xorriso", "-osirrox", "on", "-indev", suite / install_conformance.IMAGE, "-extract", "/boot", suite])
+    linux = ["-kernel", str(places.GUEST / "vmlinux"), "-initrd", str(suite / "probe.cpio"), "-m", "512"]
+    boot = [*linux, "-append", f"{vm.kernel_args()} nmi_watchdog=0 -- --quick"]
+    argv = command(places.qemu(), "EPYC,+svm,pmu=on,perfctr-core=on", boot)
+    with running(suite, argv, PROBED):
+        pass
+    text, numbers = (suite / "log").read_text(encoding="utf-8").split("# probe: json")
+    found = json.loads(numbers.partition(PROBED)[0])
+    assert found["turns"] == 64 and found["brand"] in text and f"row: {found['row']}" in text
+
+
+def test_conformance_probe_off(suite: Path) -> None:
+    """Where AMD-V is off the image's Linux says so in one line; GRUB boots it."""
+    image = suite / install_conformance.IMAGE
+    menu = image.read_bytes()
+    image.write_bytes(menu.replace(b"set default=0", b"set default=1").replace(b"timeout=5", b"timeout=0"))
+    argv = command(places.qemu(), "EPYC,check=off,-svm", [*by_cd(suite), "-m", "512"])
+    with running(suite, argv, PROBED):
+        pass
+    said = [line for line in (suite / "log").read_text(errors="replace").splitlines() if "AMD-V" in line]
+    assert said == [f"cannot load module kvm-amd.ko: Operation not supported; {OFF}"]
 
 
 @pytest.mark.parametrize("firmware", [(), ("-bios", UEFI)], ids=["bios", "uefi"])
