@@ -36,6 +36,7 @@ static u64 elsewhere;
 struct visit {
 	struct lwp *l;
 	const char *code;
+	bool code32; /* which is to be the first at CPL 3 */
 	u64 cbaddr;
 };
 
@@ -45,7 +46,8 @@ static void visit(void *arg)
 	struct visit *v = arg;
 
 	write_cr3(v->l->cr3);
-	v->cbaddr = lwp_touch();
+	if (!v->code32)
+		v->cbaddr = lwp_touch();
 	v->l->u.r.rip = (u64)v->code;
 	lwp_resume(v->l);
 	write_cr3(elsewhere);
@@ -53,7 +55,7 @@ static void visit(void *arg)
 
 static void test_move(struct lwp *l)
 {
-	struct visit v = { l, lwp_nop_1, 0 };
+	struct visit v = { l, lwp_nop_1 };
 	struct rec on_1[2] = { REC_IRE(lwp_nop_1), REC_IRE(lwp_nop_2) };
 
 	on_1[0].core = on_1[1].core = 1;
@@ -80,31 +82,20 @@ static void test_move(struct lwp *l)
 	write_cr3(elsewhere);
 }
 
-/* The same for 32-bit code, which is the first at CPL 3. */
-static void visit_32(void *arg)
-{
-	struct visit *v = arg;
-
-	write_cr3(v->l->cr3);
-	v->l->u.r.rip = (u64)v->code;
-	lwp_resume(v->l);
-	write_cr3(elsewhere);
-}
-
 /*
  * A thread of 32-bit code goes to another processor, and comes back to one whose idle kernel still has its CR3:
  * no register of its key is written there.
  */
 static void test_idle(struct lwp *l)
 {
-	struct visit v = { l, csm32_1, 0 };
+	struct visit v = { l, csm32_1, .code32 = true };
 	u64 per_cpu = rdmsr(MSR_KERNEL_GS_BASE);
 
 	/* As in a kernel that has executed SWAPGS. */
 	wrmsr(MSR_KERNEL_GS_BASE, rdmsr(MSR_GS_BASE));
 	write_cr3(l->cr3);
 	lwp_go32(l, every_insn(), csm32_start);
-	smp_call(1, visit_32, &v);
+	smp_call(1, visit, &v);
 	expect_head(l, 2 * RECORD_SIZE, "32-bit code: two records on the other processor");
 	lwp_run(l, csm32_1);
 	expect_head(l, 4 * RECORD_SIZE,
@@ -118,7 +109,7 @@ static void test_idle(struct lwp *l)
 /* Many moves lose and add nothing. */
 static void test_many(struct lwp *l)
 {
-	struct visit v = { l, lwp_nop_1, 0 };
+	struct visit v = { l, lwp_nop_1 };
 	u32 cpu;
 
 	write_cr3(l->cr3);
@@ -142,7 +133,7 @@ static void test_many(struct lwp *l)
 /* Processor 1 is in its loop at CPL 3 with the context when processor 0 wants it. */
 static void test_kick(struct lwp *l)
 {
-	struct visit v = { l, csm_spin, 0 };
+	struct visit v = { l, csm_spin };
 	volatile u32 *flag = (volatile u32 *)l->data;
 
 	write_cr3(l->cr3);
@@ -170,14 +161,14 @@ static void test_taken_at_cpl3(struct lwp *l)
 {
 	volatile u32 *flag = (volatile u32 *)l->data;
 	struct lwp first;
-	struct visit v = { &first, csm32_spin, 0 };
+	struct visit v = { &first, csm32_spin, .code32 = true };
 
 	write_cr3(l->cr3);
 	lwp_go32(l, EVENT(EV_IRE, 0x1ffffff, 0x1ffffff), csm32_start);
 	*flag = 0;
 	first = *l;
 	first.u.r.rax = 0;
-	smp_run(1, visit_32, &v);
+	smp_run(1, visit, &v);
 	while (*flag != 1)
 		pause();
 	lwp_run(l, csm32_1);

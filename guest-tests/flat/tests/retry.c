@@ -39,6 +39,15 @@ USER_CODE("rt_code: llwpcb %rax\n"
 
 static const struct block tenth = { .event = { { EV_IRE, 9, 0 } } };
 
+/* The record of rt_1 cannot be stored; the program is at another place then. */
+static void pend(struct lwp *l, const struct block *b, const char *code)
+{
+	lwp_prepare(l, b, rt_code);
+	as_protect(l->cr3, RING_VA, PAGE_NONE);
+	user_run(&l->u);
+	l->u.r.rip = (u64)code;
+}
+
 static void test_store(struct lwp *l)
 {
 	rule("43724-814 43724-815", CHOICE);
@@ -128,10 +137,7 @@ static void test_handler(struct lwp *l)
  */
 static void test_second_event(struct lwp *l)
 {
-	lwp_prepare(l, every_insn(), rt_code);
-	as_protect(l->cr3, RING_VA, PAGE_NONE);
-	user_run(&l->u);
-	l->u.r.rip = (u64)rt_handler;
+	pend(l, every_insn(), rt_handler);
 	rule("43724-816", CHOICE);
 	run_to_store_fault(l, ABSENT, RING_VA, (u64)rt_h1,
 			   "another event becomes due in the handler: tried again there");
@@ -142,10 +148,7 @@ static void test_second_event(struct lwp *l)
 /* Events that are due keep counting while the record waits, instruction by instruction. */
 static void test_due(struct lwp *l)
 {
-	lwp_prepare(l, every_insn(), rt_code);
-	as_protect(l->cr3, RING_VA, PAGE_NONE);
-	user_run(&l->u);
-	l->u.r.rip = (u64)rt_handler;
+	pend(l, every_insn(), rt_handler);
 	rule("43724-705 43724-816", CHOICE);
 	run_to_store_fault(l, ABSENT, RING_VA, (u64)rt_h1, "due by one: tried again");
 	l->u.r.rip = (u64)rt_handler;
@@ -167,10 +170,7 @@ static void test_instructions(struct lwp *l)
 
 	rule("43724-817", CHOICE);
 	for (u32 i = 0; i < 3; i++) {
-		lwp_prepare(l, &tenth, rt_code);
-		as_protect(l->cr3, RING_VA, PAGE_NONE);
-		user_run(&l->u);
-		l->u.r.rip = (u64)insns[i].code;
+		pend(l, &tenth, insns[i].code);
 		user_run(&l->u);
 		report_push("%s", insns[i].name);
 		expect_store_fault(l, ABSENT, RING_VA, (u64)insns[i].code,
@@ -187,11 +187,8 @@ static const struct block value = { .event = { { EV_IRE, 9, 0 }, { EV_VAL, 9, 0 
 /* 43724-636: ring and operand are missing while a record is pending: the pending record goes first. */
 static void test_operand(struct lwp *l, const char *code, const char *name, struct rec want)
 {
-	lwp_prepare(l, &value, rt_code);
-	as_protect(l->cr3, RING_VA, PAGE_NONE);
+	pend(l, &value, code);
 	as_protect(l->cr3, DATA_VA, PAGE_NONE);
-	user_run(&l->u);
-	l->u.r.rip = (u64)code;
 	l->u.r.rdx = 77;
 	user_run(&l->u);
 	rule("43724-636", CHOICE);
@@ -213,10 +210,7 @@ static void test_not_due(struct lwp *l)
 {
 	static const struct block later = { .event = { { EV_IRE, 9, 0 }, { EV_VAL, 9, 9 } } };
 
-	lwp_prepare(l, &later, rt_code);
-	as_protect(l->cr3, RING_VA, PAGE_NONE);
-	user_run(&l->u);
-	l->u.r.rip = (u64)rt_val;
+	pend(l, &later, rt_val);
 	user_run(&l->u);
 	rule("43724-817", CHOICE);
 	report(user_exited(&l->u), "an LWPVAL that is not due tries nothing");

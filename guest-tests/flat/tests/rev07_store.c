@@ -8,7 +8,7 @@
 #include "test.h"
 #include "x86.h"
 
-#define RING_RECORDS 32u
+#define RING (32 * (u32)RECORD_SIZE)
 #define SLOT_1 40 /* of the block: interval and EventId */
 
 extern char s07_nops[], s07_first[], s07_one[], s07_o1[], s07_o2[], s07_o3[];
@@ -45,8 +45,7 @@ static struct rec nop(u32 n)
 
 static void test_full(struct lwp *l)
 {
-	static const struct block b = { .size = RING_RECORDS * RECORD_SIZE + 31,
-					.event = { { EV07_IRE, 1, 1 } } };
+	static const struct block b = { .size = RING + 31, .event = { { EV07_IRE, 1, 1 } } };
 
 	lwp_go(l, &b, s07_nops);
 	rule("2007-407 2007-801 2007-802", RECALLED);
@@ -55,34 +54,30 @@ static void test_full(struct lwp *l)
 	expect_record(l, 30, nop(30), "the last that fits");
 	expect_record(l, 31, nop(39), "the slot at the head has the last of all");
 	report(ring_untouched(l, 32), "nothing is written after the ring");
-	report_eq(lwp_get32(l->cb + LWP_CB_SIZE_RANDOM), RING_RECORDS * RECORD_SIZE + 31,
-		  "BufferSize is not rewritten");
+	report_eq(lwp_get32(l->cb + LWP_CB_SIZE_RANDOM), RING + 31, "BufferSize is not rewritten");
+}
+
+/* Each of three instructions has a record. */
+static void go(struct lwp *l, struct block b)
+{
+	b.event[0] = every_insn()->event[0];
+	lwp_go(l, &b, s07_one);
 }
 
 static void test_fields(struct lwp *l)
 {
-	static const struct block outside = { .size = RING_RECORDS * RECORD_SIZE,
-					      .head = RING_RECORDS * RECORD_SIZE,
-					      .event = { { EV07_IRE, 1, 1 } } };
-	static const struct block between = { .size = RING_RECORDS * RECORD_SIZE,
-					      .head = 3 * RECORD_SIZE + 1,
-					      .tail = 6 * RECORD_SIZE + 7,
-					      .event = { { EV07_IRE, 1, 1 } } };
-	static const struct block least = { .size = RECORD_SIZE, .event = { { EV07_IRE, 1, 1 } } };
-	static const struct block none = { .size = RECORD_SIZE - 1,
-					   .event = { { EV07_IRE, 1, 1 } } };
-
 	rule("2007-409 2007-410 2007-415", CHOICE);
-	lwp_go(l, &outside, s07_one);
+	go(l, (struct block){ .size = RING, .head = RING });
 	EXPECT_IRE(l, "a head at the end of the ring is 0", s07_o1, s07_o2, s07_o3);
-	lwp_go(l, &between, s07_one);
+	go(l, (struct block){
+		      .size = RING, .head = 3 * RECORD_SIZE + 1, .tail = 6 * RECORD_SIZE + 7 });
 	expect_record(l, 3, (struct rec)REC07_IRE(s07_o1), "a head in slot 3 begins with slot 3");
 	expect_head(l, 5 * RECORD_SIZE, "a tail in slot 6: full before it");
 	expect_missed(l, 1, "two fit");
-	lwp_go(l, &least, s07_one);
+	go(l, (struct block){ .size = RECORD_SIZE });
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "a ring of one record is accepted");
 	expect_missed(l, 3, "and only misses");
-	lwp_go(l, &none, s07_one);
+	go(l, (struct block){ .size = RECORD_SIZE - 1 });
 	report_eq(cb_flags(l), 0, "a ring without a record: Flags are 0");
 	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "and LWP is off");
 	lwp_go(l, EVENT(EV07_IRE, 0, 0), s07_one);
