@@ -16,7 +16,6 @@
 
 #include "lwptest.h"
 
-#define DME 4
 #define WORDS 16384u
 #define LOADS 20000u
 #define STORE_EACH 4u

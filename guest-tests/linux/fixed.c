@@ -9,8 +9,6 @@
 #include "known.h"
 #include "lwptest.h"
 
-#define IRE 2
-
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "fixed";

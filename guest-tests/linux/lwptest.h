@@ -28,6 +28,8 @@ void lwptest_any_rate(void);
 
 /* ---- LWP ---- */
 
+enum { VAL = 1, IRE, BRE, DME }; /* EventIds */
+
 struct lwptest {
 	uint8_t *block; /* control block, 43724 layout */
 	uint8_t *ring;

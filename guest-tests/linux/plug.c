@@ -15,7 +15,6 @@
 #include "known.h"
 #include "lwptest.h"
 
-#define IRE 2
 #define THREADS 4
 #define TURNS 2
 #define ROUNDS 5000

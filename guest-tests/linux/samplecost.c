@@ -18,7 +18,6 @@
 #include "known.h"
 #include "lwptest.h"
 
-#define IRE 2
 #define DATA_PAGES 128
 #define PAGE 4096ull
 #define LONG 50 /* times as long, to see what time alone costs */

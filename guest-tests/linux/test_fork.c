@@ -7,8 +7,6 @@
 #include "known.h"
 #include "lwptest.h"
 
-#define IRE 2
-
 int main(void)
 {
 	struct lwptest parent, after;

@@ -15,8 +15,6 @@
 #include "known.h"
 #include "lwptest.h"
 
-#define VAL 1
-#define IRE 2
 #define THREADS 4
 #define ROUNDS 150
 #define LOOPS 100

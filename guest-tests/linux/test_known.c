@@ -12,9 +12,6 @@
 #include "known.h"
 #include "lwptest.h"
 
-#define IRE 2
-#define BRE 3
-
 /* known_loop retires dec, jnz, dec, jnz, ..., xor: where the k-th instruction (from 0) lies. */
 static uint64_t loop_address(uint64_t k, uint64_t n)
 {

@@ -14,7 +14,6 @@
 
 #include "lwptest.h"
 
-#define BRE 3
 #define RECORDS 262144u
 #define PERIOD 1009u
 #define DATA_PAGES 128u

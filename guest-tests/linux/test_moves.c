@@ -12,7 +12,6 @@
 
 #include "lwptest.h"
 
-#define VAL 1
 #define MOVES 300u
 #define EACH 20u
 

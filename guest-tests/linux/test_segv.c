@@ -11,8 +11,6 @@
 #include "known.h"
 #include "lwptest.h"
 
-#define IRE 2
-
 static struct lwptest t;
 static volatile int faults;
 static volatile uintptr_t fault_address, fault_rip;

@@ -12,7 +12,6 @@
 #include "known.h"
 #include "lwptest.h"
 
-#define IRE 2
 #define THREADS 8
 #define ROUNDS 2000
 #define LOOPS 2000

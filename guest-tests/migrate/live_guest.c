@@ -21,8 +21,6 @@
 
 #define PROCESSES 4
 #define THREADS 2
-#define IRE 2
-#define BRE 3
 #define RECORDS 8192 /* of the ring: more than a round gives */
 
 static int serial;
