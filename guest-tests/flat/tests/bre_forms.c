@@ -12,7 +12,7 @@ extern char frm_5[], frm_5t[], frm_6[], frm_6t[], frm_7[], frm_7r[], frm_8[], fr
 extern char frm_g[], frm_gr[], frm_h[], frm_hr[], frm_9[], frm_9r[];
 extern char far_code[], far_1[], far_2[], far_3[], far_4[], far_5[], far_6[], far_7[], far_8[],
 	far_9[];
-extern char far_10[], mix_code[], mix_1[], mix_2[], mix_3[], mix_4[], mix_5[];
+extern char far_10[], mix_code[], mix_1[], mix_2[], mix_3[], mix_4[];
 
 USER_CODE(/* rcx = 2, ZF = 0 */
 	  "frm_code: llwpcb %rax\n"
@@ -73,7 +73,7 @@ USER_CODE(/* rcx = 2, ZF = 0 */
 	  "mix_3: ljmp *(%rdi)\n"
 	  ".code32\n"
 	  "mix_4: inc %edx\n"
-	  "mix_5: user_exit\n"
+	  "user_exit\n"
 	  ".code64\n"
 	  "far_end: user_exit\n");
 

@@ -11,11 +11,10 @@
 #define START 1000000u
 #define ABSENT_VA (DATA_VA + DATA_PAGES * PAGE_SIZE)
 
-extern char bud_plain[], bud_load[], bud_load_insn[], bud_ud[], bud_ud_insn[], bud_rep[],
-	bud_rep_insn[];
+extern char bud_plain[], bud_load[], bud_load_insn[], bud_ud[], bud_rep[], bud_rep_insn[];
 extern char bud_int3[], bud_sys[], bud_call[], bud_call_insn[], bud_ret[], bud_ret_insn[],
 	bud_jump[];
-extern char bud_jump_target[], bud_mix[], bud_val[], bud_cpuid[], bud_jcc[];
+extern char bud_jump_target[], bud_val[], bud_cpuid[], bud_jcc[];
 
 #define NOPS_10 ".fill 10, 1, 0x90\n"
 /* What follows LLWPCB and comes before SLWPCB is counted. */
@@ -27,7 +26,7 @@ USER_CODE(
 	/* 21: the load faults once in the middle. */
 	"bud_load: " BEGIN NOPS_10 "bud_load_insn: mov (%rdi), %ecx\n" NOPS_10 END
 	/* 20: UD2 is skipped. */
-	"bud_ud: " BEGIN NOPS_10 "bud_ud_insn: ud2\n" NOPS_10 END
+	"bud_ud: " BEGIN NOPS_10 "ud2\n" NOPS_10 END
 	/* 24: two MOVs, REP STOSB, XOR around the NOPs; it faults half-way. */
 	"bud_rep: " BEGIN NOPS_10 "mov $64, %ecx\n"
 	"lea 4096-32(%rdi), %rdi\n"

@@ -16,7 +16,7 @@
 #define IPF (1u << 31)
 
 extern char flt_code[], flt_jcc[], flt_jmp[], flt_call[], flt_ind[], flt_f[], flt_ret[], flt_end[];
-extern char ipf_loop[], ipf_jnz[], ipf_val[], ipf_val_out[], ipf_val_in[], ipf_ins[];
+extern char ipf_loop[], ipf_jnz[], ipf_val[], ipf_val_in[], ipf_ins[];
 extern char ipf_code[], ipf_1[], ipf_2[], ipf_3[], ipf_4[], ipf_5[];
 
 /* One branch of each class: conditional; relative (JMP, CALL); absolute (RET, indirect JMP). */
@@ -38,7 +38,7 @@ USER_CODE("flt_code: llwpcb %rax\n"
 	  "ipf_5: nop\n"
 	  "user_exit\n"
 	  "ipf_val: llwpcb %rax\n"
-	  "ipf_val_out: lwpval $1, (%rdi), %ecx\n"
+	  "lwpval $1, (%rdi), %ecx\n"
 	  "ipf_val_in: lwpval $2, %edx, %ecx\n"
 	  "ipf_ins: lwpins $3, %edx, %ecx\n"
 	  "user_exit\n"

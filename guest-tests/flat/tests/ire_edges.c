@@ -12,9 +12,9 @@
 
 extern char edge_fault[], edge_f1[], edge_f2[], edge_f3[];
 extern char edge_ud[], edge_u1[], edge_u2[], edge_u3[];
-extern char edge_sys[], edge_s1[], edge_s2[], edge_s3[], edge_s4[];
+extern char edge_sys[], edge_s1[], edge_s3[], edge_s4[];
 extern char edge_int[], edge_i1[], edge_i2[], edge_i3[];
-extern char edge_loop[], edge_loop_end[];
+extern char edge_loop[];
 
 USER_CODE("edge_fault: llwpcb %rax\n"
 	  "edge_f1: nop\n"
@@ -28,7 +28,7 @@ USER_CODE("edge_fault: llwpcb %rax\n"
 	  "user_exit\n"
 	  "edge_sys: llwpcb %rax\n"
 	  "edge_s1: nop\n"
-	  "edge_s2: syscall\n"
+	  "syscall\n"
 	  "edge_s3: nop\n"
 	  "edge_s4: nop\n"
 	  "user_exit\n"
@@ -41,8 +41,7 @@ USER_CODE("edge_fault: llwpcb %rax\n"
 	  "edge_loop: llwpcb %rax\n"
 	  "1: dec %esi\n"
 	  "jnz 1b\n"
-	  "slwpcb %rbx\n"
-	  "edge_loop_end: user_exit\n");
+	  "flush_exit\n");
 
 static volatile u32 irqs;
 

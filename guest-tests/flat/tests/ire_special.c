@@ -10,7 +10,7 @@
 extern char rep_code[], rep_1[], rep_2[], rep_3[], rep_4[], rep_5[], rep_6[], rep_7[], rep_8[];
 extern char rep_fault[], rep_fault_1[], rep_fault_2[], rep_fault_3[], rep_fault_4[];
 extern char emu_code[], emu_1[], emu_2[], emu_3[], emu_4[];
-extern char ss_code[], ss_1[], ss_2[], ss_3[], ss_4[], ss_pop[], ss_pop_1[];
+extern char ss_code[], ss_1[], ss_2[], ss_4[], ss_pop[], ss_pop_1[];
 extern char step_code[], step_1[], step_2[], step_3[];
 
 USER_CODE("rep_code: llwpcb %rax\n"
@@ -40,7 +40,7 @@ USER_CODE("rep_code: llwpcb %rax\n"
 	  "llwpcb %rax\n"
 	  "ss_1: nop\n"
 	  "ss_2: mov %edx, %ss\n"
-	  "ss_3: mov 16(%rax), %ebx\n"
+	  "mov 16(%rax), %ebx\n"
 	  "ss_4: mov 16(%rax), %ecx\n"
 	  "user_exit\n"
 	  "step_code: llwpcb %rax\n"

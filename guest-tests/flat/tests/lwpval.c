@@ -7,7 +7,7 @@
 #include "test.h"
 #include "x86.h"
 
-extern char val_loop[], val_insn[], val_mem[], val_mem_insn[], val_ring[], val_ring_insn[];
+extern char val_loop[], val_insn[], val_mem[], val_mem_insn[];
 extern char val_event[], val_event_1[], val32[], val32_1[];
 
 USER_CODE(/* rsi times; data1 and data2 are the number that is left. */

@@ -11,11 +11,11 @@
 #define CFG_SOME 0x0000000cul
 #define CFG_IGNORED 0xffff000000000001ul
 
-extern char msr_user[], msr_user_end[], msr_more[];
+extern char msr_user[], msr_more[];
 
 USER_CODE("msr_user: llwpcb %rax\n"
 	  "nop\n"
-	  "msr_user_end: user_exit\n"
+	  "user_exit\n"
 	  "msr_more: nop\n"
 	  "jmp 1f\n"
 	  "1: user_exit\n");

@@ -14,7 +14,7 @@
 #define NON_CANONICAL_48 0x800000000000ul
 #define IMAGES 3000
 
-extern char hos_start[], hos_restore[], hos_end[];
+extern char hos_start[], hos_restore[];
 
 USER_CODE("hos_start: llwpcb %rax\n"
 	  "xor %eax, %eax\n"
@@ -27,7 +27,7 @@ USER_CODE("hos_start: llwpcb %rax\n"
 	  "nop\n"
 	  "jmp 1f\n"
 	  "1: nop\n"
-	  "hos_end: user_exit\n");
+	  "user_exit\n");
 
 static u8 good[128];
 static u64 good_cfg;

@@ -7,7 +7,7 @@
 #define XCR0_LWP 0x4000000000000000ul
 #define XCR0_BASE 3ul /* x87 and SSE */
 
-extern char xcr_llwpcb[], xcr_slwpcb[], xcr_lwpins[], xcr_lwpval[], xcr_gate[];
+extern char xcr_llwpcb[], xcr_slwpcb[], xcr_lwpins[], xcr_lwpval[];
 
 USER_CODE("xcr_llwpcb: llwpcb %rax\n"
 	  "jmp xcr_gate\n"

@@ -10,7 +10,7 @@
 #define CR4_PCE (1ul << 8)
 #define TEN "nop\nnop\nnop\nnop\nnop\nnop\nnop\nnop\nnop\nnop\n"
 
-extern char pmc_code[], pmc_fault[], pmc_rdpmc[], pmc_rdpmc_end[], pmc_rep[];
+extern char pmc_code[], pmc_fault[], pmc_rdpmc[], pmc_rep[];
 
 USER_CODE(".globl pmc_code, pmc_fault\n"
 	  /* 10 + 1 + 6 + 3 + INT = 21 instructions; 3 conditional (2 taken) + 3 near branches. */
@@ -32,7 +32,7 @@ USER_CODE(".globl pmc_code, pmc_fault\n"
 	  "nop\n"
 	  "nop\n"
 	  "rdpmc\n"
-	  "pmc_rdpmc_end: user_exit\n"
+	  "user_exit\n"
 	  /* MOV, REP STOS, NOP, INT */
 	  "pmc_rep: mov $100, %ecx\n"
 	  "rep stosb\n"

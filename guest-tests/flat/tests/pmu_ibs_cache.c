@@ -62,7 +62,6 @@ static void expect_load(const struct load *l, u64 from, const char *where)
 
 /* ---- IBS's own model, at CPL 0 ---- */
 
-extern char ibs_loads[];
 asm(".pushsection .text\n"
     "ibs_loads:\n" EIGHT_LOADS "ret\n"
     ".popsection\n");

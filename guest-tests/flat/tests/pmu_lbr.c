@@ -9,8 +9,8 @@
 #include "test.h"
 
 extern char lbr_code[], lbr_jmp[], lbr_call[], lbr_back[], lbr_f[], lbr_callm[], lbr_g[],
-	lbr_there[], lbr_jmpm[], lbr_jcc[], lbr_j[], lbr_end[], lbr_exit[], lbr_loop[], lbr_jnz[],
-	lbr_loop_end[], lbr_ud[], lbr32[], lbr32_call[], lbr32_back[], lbr32_f[];
+	lbr_there[], lbr_jmpm[], lbr_jcc[], lbr_j[], lbr_exit[], lbr_loop[], lbr_jnz[], lbr_ud[],
+	lbr32[], lbr32_call[], lbr32_back[], lbr32_f[];
 
 USER_CODE("lbr_code: nop\n"
 	  "lbr_jmp: jmp lbr_call\n"
@@ -32,7 +32,7 @@ USER_CODE("lbr_code: nop\n"
 	  "1: nop\n"
 	  "dec %ecx\n"
 	  "lbr_jnz: jnz 1b\n"
-	  "lbr_loop_end: user_exit\n"
+	  "user_exit\n"
 	  "lbr_ud: ud2\n"
 	  ".code32\n"
 	  "lbr32: jmp lbr32_call\n"

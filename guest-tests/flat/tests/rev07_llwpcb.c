@@ -7,14 +7,13 @@
 #include "test.h"
 #include "x86.h"
 
-extern char l07_two[], l07_first[], l07_second[], l07_ins[], l07_val[], l07_one[];
+extern char l07_two[], l07_ins[], l07_val[], l07_one[];
 extern char l07_again[], l07_32[];
 
-USER_CODE("l07_two:\n"
-	  "l07_first: llwpcb %rax\n"
+USER_CODE("l07_two: llwpcb %rax\n"
 	  "mov %rax, %rcx\n"
 	  "mov %rbx, %rax\n"
-	  "l07_second: llwpcb %rax\n"
+	  "llwpcb %rax\n"
 	  "mov %rax, %rdx\n"
 	  "slwpcb %rax\n"
 	  "user_exit\n"

@@ -12,7 +12,7 @@
 #define SLOT_1 40 /* of the block: interval and EventId */
 
 extern char s07_nops[], s07_first[], s07_one[], s07_o1[], s07_o2[], s07_o3[];
-extern char s07_gone[], s07_g1[], s07_special[], s07_rep[], s07_after[], s07_cpuid[];
+extern char s07_gone[], s07_g1[], s07_special[], s07_rep[], s07_after[];
 
 USER_CODE("s07_nops: llwpcb %rax\n"
 	  "s07_first: .fill 40, 1, 0x90\n"
@@ -34,7 +34,7 @@ USER_CODE("s07_nops: llwpcb %rax\n"
 	  "s07_after: mov %ss, %r8d\n"
 	  "mov %r8d, %ss\n"
 	  "xor %eax, %eax\n"
-	  "s07_cpuid: cpuid\n"
+	  "cpuid\n"
 	  "slwpcb %rax\n"
 	  "user_exit\n");
 

@@ -14,7 +14,7 @@
 #define STACK_TOP (STACK_VA + PAGE_SIZE)
 
 extern char exit64[], exit64_gate[], exit32[], exit32_gate[], store64[], store64_insn[], ud64[];
-extern char sysc[], sysc_insn[], cli64[], stack64[], stack64_end[], lock32[];
+extern char sysc[], sysc_insn[], cli64[], stack64[], lock32[];
 
 USER_CODE("exit64: mov $0x1122334455667788, %rax\n"
 	  "mov %rsp, %rbx\n"
@@ -28,7 +28,7 @@ USER_CODE("exit64: mov $0x1122334455667788, %rax\n"
 	  "sysc_insn: syscall\n"
 	  "stack64: push $42\n"
 	  "pop %rax\n"
-	  "stack64_end: user_exit\n"
+	  "user_exit\n"
 	  ".code32\n"
 	  "exit32: mov $0x55667788, %eax\n"
 	  "dec %ecx\n" /* one byte 49h: a REX prefix if this ran as 64-bit code */

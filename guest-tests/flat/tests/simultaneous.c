@@ -7,7 +7,7 @@
 #include "lwp_fixture.h"
 #include "test.h"
 
-extern char sim_code[], sim_1[], sim_2[], sim_3[], sim_4[], sim_5[], sim_6[], sim_7[], sim_end[];
+extern char sim_code[], sim_1[], sim_2[], sim_3[], sim_4[], sim_5[], sim_6[], sim_7[];
 
 /* Three instructions and a branch, twice; the branches go to the next instruction. */
 USER_CODE("sim_code: llwpcb %rax\n"
@@ -18,8 +18,7 @@ USER_CODE("sim_code: llwpcb %rax\n"
 	  "sim_5: .byte 0xeb, 0\n"
 	  "sim_6: nop\n"
 	  "sim_7: .byte 0xeb, 0\n"
-	  "slwpcb %rbx\n"
-	  "sim_end: user_exit\n");
+	  "flush_exit\n");
 
 LWP_TEST(simultaneous)
 {

@@ -34,7 +34,7 @@
 /* Where the handler says at which instruction it was left. */
 #define LEFT_AT 0x9000ul
 
-extern char smm_code[], smm_end[], smm_lwp[], smm_ran[];
+extern char smm_code[], smm_end[], smm_lwp[];
 extern char smi_code[], smi_1[], smi_out[], smi_2[], smi_3[], smi_last[];
 
 asm(".pushsection .rodata\n"
@@ -62,7 +62,7 @@ asm(".pushsection .rodata\n"
     /* CPL 3 */
     "2: .fill 20, 1, 0x90\n"
     "smm_lwp: .byte 0x8f, 0xe9, 0x78, 0x12, 0xc8\n" /* SLWPCB eax */
-    "smm_ran: ud2\n"
+    "ud2\n"
     /* #UD, at CPL 0 */
     ".balign 64\n"
     "smm_ud: mov (%esp), %eax\n"

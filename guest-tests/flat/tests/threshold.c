@@ -16,8 +16,7 @@
 #define CFG_VECTOR(v) ((u64)(v) << LWP_CFG_VECTOR_SHIFT)
 #define MAX_SEEN 64u
 
-extern char thr_nops[], thr_first[], thr_off[], thr_off_first[], thr_ins[], thr_ins_1[],
-	thr_ins_2[];
+extern char thr_nops[], thr_first[], thr_off[], thr_off_first[], thr_ins[], thr_ins_2[];
 
 /* thr_nops and thr_off: 40 NOPs, of which a test runs the first (l.u.r.rip) or the last few. */
 USER_CODE("thr_nops: llwpcb %rax\n"
@@ -32,7 +31,7 @@ USER_CODE("thr_nops: llwpcb %rax\n"
 	  "user_exit\n"
 	  "thr_ins: llwpcb %rax\n"
 	  "lwpins $1, %ecx, %rdx\n"
-	  "thr_ins_1: lwpins $2, %ecx, %rdx\n"
+	  "lwpins $2, %ecx, %rdx\n"
 	  "thr_ins_2: user_exit\n");
 
 static u64 seen[MAX_SEEN]; /* where each interrupt came */
