@@ -66,11 +66,6 @@ static inline bool pmu_present(void)
 	return cpuid(0x80000001, 0).c & 1u << 23;
 }
 
-static inline bool pmu_v2(void)
-{
-	return cpuid(0x80000000, 0).a >= 0x80000022 && cpuid(0x80000022, 0).a & 1;
-}
-
 /* Counter n from a value, at once. */
 static inline void pmu_start(u32 n, u64 ctl, u64 value)
 {

@@ -29,9 +29,6 @@ USER_TEST(pmu_ibs_npt)
 	u64 ncr3, data, code, at;
 	struct guest g;
 
-	if (report_lacks(!svm_present() || !(cpuid(0x80000001, 0).c & 1u << 10),
-			 "8000_0001 ECX[2] or ECX[10] is clear", "IBS with SVM"))
-		return;
 	svm_init();
 	guest_init(&g, l->cr3, (u64)ibs_npt_code, STACK_TOP, true);
 	ncr3 = guest_nested(&g);
