@@ -81,7 +81,7 @@ u64 fault_cr2(void)
 	return this_cpu()->fault_cr2;
 }
 
-static u64 descriptor(u32 base, u32 limit, u8 access, u8 flags)
+u64 descriptor(u32 base, u32 limit, u8 access, u8 flags)
 {
 	return (limit & 0xffff) | (u64)(base & 0xffffff) << 16 | (u64)access << 40 |
 	       (u64)(limit >> 16 & 0xf) << 48 | (u64)(flags & 0xf) << 52 | (u64)(base >> 24) << 56;

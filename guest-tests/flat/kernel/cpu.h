@@ -36,7 +36,9 @@ void user_run(struct user *u);
 /* "int $VEC_EXIT_GATE" is how user code comes back on purpose. Is that how u came back? */
 bool user_exited(const struct user *u);
 
-/* Fill USER_FREE_DS or USER_FREE_CS of this processor: access byte and flags nibble as in a GDT. */
+/* A descriptor of a segment: access byte and flags nibble as in a GDT. */
+u64 descriptor(u32 base, u32 limit, u8 access, u8 flags);
+/* Fill USER_FREE_DS or USER_FREE_CS of this processor. */
 void seg_set(u16 selector, u32 base, u32 limit, u8 access, u8 flags);
 #define SEG_USER_DATA 0xf3
 #define SEG_WRITABLE 0x02 /* of data */

@@ -31,6 +31,15 @@ bool kernel_page_intact(void)
 	return true;
 }
 
+u64 hash(u64 h, const void *data, u64 n)
+{
+	const u8 *p = data;
+
+	for (; n; n--)
+		h = (h ^ *p++) * 0x100000001b3;
+	return h;
+}
+
 u64 random_after(u64 *seed)
 {
 	*seed ^= *seed << 13;

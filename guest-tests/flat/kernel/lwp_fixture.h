@@ -145,6 +145,9 @@ void user_go(struct user *u, const char *code);
 extern u8 kernel_page[];
 void kernel_page_fill(void);
 bool kernel_page_intact(void);
+/* FNV-1a, from HASH_START on. */
+#define HASH_START 0xcbf29ce484222325
+u64 hash(u64 h, const void *data, u64 n);
 /* The next of a series of random numbers (xorshift). */
 u64 random_after(u64 *seed);
 

@@ -7,8 +7,6 @@
 #include "x86.h"
 
 #define END_PAGES ((RAM_END - PHYS_END) / PAGE_SIZE)
-/* Nothing answers there: above the memory of the machine, below the 32-bit devices. */
-#define HOLE 0xa0000000ul
 /* DR7: breakpoint n is on, for reads and writes, of 8 bytes. */
 #define DR7_WATCH(n) (2ul << 2 * (n) | 0xbul << (16 + 4 * (n)))
 #define DR7_FIXED 0x400ul

@@ -17,6 +17,8 @@
 
 #define TESTDEV 0xff000000ul
 #define TESTDEV_PAGES 16
+/* Nothing answers there: above the memory of the machine, below the 32-bit devices. It reads as zero. */
+#define HOLE 0xa0000000ul
 
 /* Is there such a device in this run? */
 bool place_device(void);

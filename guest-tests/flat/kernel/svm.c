@@ -15,7 +15,6 @@
 #define IOPM_PAGES 3
 #define MSRPM_PAGES 2
 #define TLB_FLUSH_ALL 1
-#define DR6_RESET 0xffff0ff0
 #define DR7_RESET 0x400
 #define PAT_RESET 0x0007040600070406ul
 /* Attributes: a descriptor's access byte, and its flags nibble above. */
@@ -80,7 +79,7 @@ void guest_init(struct guest *g, u64 cr3, u64 rip, u64 rsp, bool user)
 	lwp_put64(v + VMCB_CR0, read_cr0());
 	lwp_put64(v + VMCB_CR3, cr3);
 	lwp_put64(v + VMCB_CR4, read_cr4());
-	lwp_put64(v + VMCB_DR6, DR6_RESET);
+	lwp_put64(v + VMCB_DR6, DR6_NONE);
 	lwp_put64(v + VMCB_DR7, DR7_RESET);
 	lwp_put64(v + VMCB_PAT, PAT_RESET);
 	lwp_put64(v + VMCB_RFLAGS, RFLAGS_FIXED);

@@ -30,6 +30,7 @@
 #define RFLAGS_RF 0x10000ul
 
 #define DR6_BS 0x4000ul
+#define DR6_NONE 0xffff0ff0ul
 #define DR7_IO_0 0x20402ul /* DR0 on, one byte, I/O */
 
 #define VEC_DE 0
@@ -119,6 +120,15 @@ static inline u64 rdtsc(void)
 
 	asm volatile("rdtsc" : "=a"(lo), "=d"(hi));
 	return lo | (u64)hi << 32;
+}
+
+/* DR6, and no condition is left in it. */
+static inline u64 take_dr6(void)
+{
+	u64 v;
+
+	asm volatile("mov %%dr6, %0; mov %1, %%dr6" : "=&r"(v) : "r"(DR6_NONE));
+	return v;
 }
 
 static inline void invlpg(u64 va)

@@ -66,19 +66,11 @@ USER_CODE("btf_code: nop\n"
 	  "btf_guest_to: nop\n"
 	  "vmmcall\n");
 
-static u64 read_dr6(void)
-{
-	u64 v;
-
-	asm volatile("mov %%dr6, %0; mov %1, %%dr6" : "=&r"(v) : "r"(0xffff0ff0ul));
-	return v;
-}
-
 static void expect_trap(struct user *u, const char *at, const char *how)
 {
 	user_run(u);
 	report(u->r.vector == VEC_DB && u->r.rip == (u64)at, "%s: trap at %lx", how, (u64)at);
-	report_eq(read_dr6() & DR6_BS, DR6_BS, "with DR6.BS");
+	report_eq(take_dr6() & DR6_BS, DR6_BS, "with DR6.BS");
 }
 
 static void expect_vector(struct user *u, u64 vector, const char *at, const char *how)

@@ -23,15 +23,11 @@
 
 #define RFLAGS_IOPL 0x3000ul
 #define CR0_NE (1ul << 5)
-#define DR6_NONE 0xffff0ff0ul
 #define DR6_MASK 0xe00ful
 #define DR7_EXECUTE_0 0x1ul
 #define DR7_WRITE_1 (0x4ul | 0x1ul << 20 | 0x3ul << 22)
 #define OTHER_FS 0x7000
 #define COUNTER_SIGN (1u << 25)
-
-#define FNV_START 0xcbf29ce484222325
-#define FNV_PRIME 0x100000001b3
 
 extern const u8 diff_handler[], diff_handler_end[];
 
@@ -44,28 +40,11 @@ static u32 stops, signals, depth, traps, store_faults;
 static volatile u32 irqs;
 static bool show, show_records;
 
-static u64 hash(u64 h, const void *data, u64 n)
-{
-	const u8 *p = data;
-
-	for (; n; n--)
-		h = (h ^ *p++) * FNV_PRIME;
-	return h;
-}
-
 static void write_dr(u64 at, u64 watch, u64 dr7)
 {
 	asm volatile("mov %0, %%dr0; mov %1, %%dr1; mov %2, %%dr6; mov %3, %%dr7"
 		     :
 		     : "r"(at), "r"(watch), "r"(DR6_NONE), "r"(dr7));
-}
-
-static u64 take_dr6(void)
-{
-	u64 v;
-
-	asm volatile("mov %%dr6, %0; mov %1, %%dr6" : "=&r"(v) : "r"(DR6_NONE));
-	return v & DR6_MASK;
 }
 
 static void clear_ts(void)
@@ -187,7 +166,7 @@ static void after_syscall(void)
 
 static void debug_trap(void)
 {
-	u64 dr6 = take_dr6();
+	u64 dr6 = take_dr6() & DR6_MASK;
 
 	log_hash = hash(log_hash, &dr6, sizeof(dr6));
 	if (show)
@@ -274,7 +253,7 @@ static void prepare(u32 seed, u32 n)
 	l.u.r.r13 = DIFF_APIC_VA;
 	l.u.r.rflags |= RFLAGS_IOPL | (program.irqs ? RFLAGS_IF : 0);
 	write_cr0(read_cr0() | CR0_TS | CR0_NE);
-	log_hash = FNV_START;
+	log_hash = HASH_START;
 	stops = signals = depth = traps = 0;
 	write_dr(DIFF_CODE_VA + program.break_at, DATA_VA + DIFF_WATCH,
 		 (program.break_at == DIFF_NO_BREAK ? 0 : DR7_EXECUTE_0) |
@@ -329,9 +308,9 @@ static bool run(u32 seed, u32 n)
 	write_dr(0, 0, 0);
 	clear_ts();
 	all_pages_come();
-	ring = hash(FNV_START, l.ring, RING_PAGES * PAGE_SIZE);
-	block = hash(FNV_START, l.cb, PAGE_SIZE);
-	memory = hash(hash(FNV_START, l.data, DATA_PAGES * PAGE_SIZE), l.stack,
+	ring = hash(HASH_START, l.ring, RING_PAGES * PAGE_SIZE);
+	block = hash(HASH_START, l.cb, PAGE_SIZE);
+	memory = hash(hash(HASH_START, l.data, DATA_PAGES * PAGE_SIZE), l.stack,
 		      STACK_PAGES * PAGE_SIZE);
 	diff_rows[DIFF_ROW_MISSED] += cb_missed(&l) != 0;
 	print("# dump program %u: ring %016lx block %016lx memory %016lx stops %016lx %u head %lx missed %lx due %u\n",

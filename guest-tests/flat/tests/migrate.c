@@ -47,18 +47,6 @@ static struct result {
 } results[16];
 static u32 result_count;
 
-/* FNV-1a over block and ring. */
-static u64 hash(const struct lwp *l)
-{
-	u64 h = 0xcbf29ce484222325;
-
-	for (u32 i = 0; i < CB_PAGES * PAGE_SIZE; i++)
-		h = (h ^ l->cb[i]) * 0x100000001b3;
-	for (u32 i = 0; i < RING_PAGES * PAGE_SIZE; i++)
-		h = (h ^ l->ring[i]) * 0x100000001b3;
-	return h;
-}
-
 /* In 2007 a counter that waits for another's record stands still, so there is one event only. */
 static struct block of_revision(const struct block *b)
 {
@@ -80,7 +68,8 @@ static void finish(struct lwp *l, const char *name, u32 events)
 	r->missed = cb_missed(l);
 	for (u32 i = 0; i < 3; i++)
 		r->counter[i] = cb_counter(l, (rev07() ? 1 : EV_IRE) + i);
-	r->hash = hash(l);
+	r->hash = hash(hash(HASH_START, l->cb, CB_PAGES * PAGE_SIZE), l->ring,
+		       RING_PAGES * PAGE_SIZE);
 	report_eq(r->head / RECORD_SIZE + r->missed, events, "%s: records and missed ones", name);
 }
 

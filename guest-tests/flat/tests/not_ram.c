@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A ring or a block that is not RAM turns LWP off (43724-818); the program keeps running. */
 #include "lwp_fixture.h"
+#include "place.h"
 #include "test.h"
 #include "x86.h"
 
-/* Nothing answers there: above the memory of the machine, below the 32-bit devices. */
-#define HOLE 0xa0000000ul
 #define HOLE_VA (USER_BASE + 0x60000)
 /* The last bytes of the firmware, which end at 4 GiB, where processors begin: they can only be read. */
 #define ROM 0xfffff000ul

@@ -62,6 +62,14 @@ static void set_image(struct lwp *l, const u8 *image)
 	memcpy(l->data + COMPONENT, image, 128);
 }
 
+/* The good image with another value at an offset. */
+static void restore_with(struct lwp *l, u32 offset, u64 value, u32 size)
+{
+	set_image(l, good);
+	memcpy(l->data + COMPONENT + offset, &value, size);
+	restore(l);
+}
+
 static void test_refused(struct lwp *l)
 {
 	const struct {
@@ -81,13 +89,9 @@ static void test_refused(struct lwp *l)
 		{ "a counter below -2^25", 68, 4, 0xfdffffff },
 		{ "a pending record with EventId 77", 32, 1, 77 },
 	};
-	u8 image[128];
 
 	for (u32 i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		memcpy(image, good, sizeof(image));
-		memcpy(image + bad[i].offset, &bad[i].value, bad[i].size);
-		set_image(l, image);
-		restore(l);
+		restore_with(l, bad[i].offset, bad[i].value, bad[i].size);
 		if (!report(user_exited(&l->u) && !rdmsr(LWP_MSR_CBADDR) && harmless(l),
 			    "%s: LWP is off, no fault", bad[i].name))
 			note_exit(l);
@@ -97,32 +101,24 @@ static void test_refused(struct lwp *l)
 /* Addresses that are well formed but not the program's. */
 static void test_kernel_addresses(struct lwp *l)
 {
-	u8 image[128];
-
-	memcpy(image, good, sizeof(image));
-	lwp_put32(image + 12, 0);
-	lwp_put64(image + 16, (u64)kernel_page);
-	set_image(l, image);
+	/* The head is 0, so the record is the ring's first. */
+	set_image(l, good);
+	lwp_put32(l->data + COMPONENT + 12, 0);
+	lwp_put64(l->data + COMPONENT + 16, (u64)kernel_page);
 	restore(l);
 	report(l->u.r.vector == VEC_PF && l->u.r.error == (PF_PRESENT | PF_WRITE | PF_USER) &&
 		       l->u.cr2 == (u64)kernel_page,
 	       "ring in the kernel: #PF of the program at the store");
 	report(harmless(l), "nothing is written there");
 
-	memcpy(image, good, sizeof(image));
-	lwp_put64(image + 0, (u64)kernel_page);
-	set_image(l, image);
-	restore(l);
+	restore_with(l, 0, (u64)kernel_page, 8);
 	report(l->u.r.vector == VEC_PF && (l->u.r.error & PF_USER) &&
 		       (l->u.cr2 & PAGE_MASK) == (u64)kernel_page,
 	       "block in the kernel: #PF of the program");
 	report(harmless(l), "nothing is written there");
 
 	/* Canonical where there are five levels: it may be refused, or fault like any store. */
-	memcpy(image, good, sizeof(image));
-	lwp_put64(image + 16, NON_CANONICAL_48);
-	set_image(l, image);
-	restore(l);
+	restore_with(l, 16, NON_CANONICAL_48, 8);
 	report(harmless(l),
 	       "a ring that is non-canonical with four levels: off, or #GP of the program");
 }

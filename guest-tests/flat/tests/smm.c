@@ -101,12 +101,6 @@ static void pci_write(u32 address, u32 value)
 	outl(PCI_DATA, value);
 }
 
-static u64 descriptor(u64 base, u64 limit, u64 attributes)
-{
-	return (limit & 0xffff) | (base & 0xffffff) << 16 | attributes << 40 |
-	       (limit >> 16 & 0xf) << 48 | (base >> 24 & 0xff) << 56;
-}
-
 static u32 in_smram(const char *label)
 {
 	return (u32)(CODE + (u64)(label - smm_code));
@@ -118,11 +112,11 @@ static void fill_tables(void)
 	u64 ud = in_smram(smm_ud);
 
 	memset(gdt, 0, IDT_POINTER + 0x10 - GDT);
-	gdt[1] = descriptor(0, 0xfffff, 0xc09b);
-	gdt[2] = descriptor(0, 0xfffff, 0xc093);
-	gdt[3] = descriptor(0, 0xfffff, 0xc0fb);
-	gdt[4] = descriptor(0, 0xfffff, 0xc0f3);
-	gdt[5] = descriptor(TSS, TSS_SIZE - 1, 0x0089);
+	gdt[1] = descriptor(0, 0xfffff, 0x9b, 0xc);
+	gdt[2] = descriptor(0, 0xfffff, 0x93, 0xc);
+	gdt[3] = descriptor(0, 0xfffff, 0xfb, 0xc);
+	gdt[4] = descriptor(0, 0xfffff, 0xf3, 0xc);
+	gdt[5] = descriptor(TSS, TSS_SIZE - 1, 0x89, 0);
 	idt[VEC_UD] = (ud & 0xffff) | 0x08 << 16 | 0x8eull << 40 | (ud >> 16) << 48;
 	lwp_put32((u8 *)TSS + 4, SMBASE + 0x7800);
 	lwp_put32((u8 *)TSS + 8, 0x10);

@@ -4,13 +4,11 @@
  * instructions, with the state of LWP in the VMCB.
  */
 #include "paging.h"
+#include "place.h"
 #include "report.h"
 #include "svm.h"
 #include "test.h"
 #include "x86.h"
-
-/* Nothing answers there: above the memory of the machine, below the 32-bit devices. It reads as zero. */
-#define HOLE 0xa0000000ul
 
 FLAT_TEST(svm_mmio)
 {
