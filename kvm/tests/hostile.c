@@ -43,28 +43,22 @@ void fill_pattern(u8 *at, u32 pages, u64 which)
 		lwp_put64(at + i, rnd(&which));
 }
 
-bool pattern_is_whole(const u8 *at, u32 pages, u64 which)
+bool pattern_is_whole(const u8 *at, u32 pages, u64 which, const char *what)
 {
 	for (u32 i = 0; i < pages * PAGE; i += 8) {
-		if (lwp_get64(at + i) != rnd(&which))
-			return false;
+		u64 is = lwp_get64(at + i);
+
+		if (is == rnd(&which))
+			continue;
+		diag("%s has been written to: at its byte 0x%x is 0x%lx", what, i, is);
+		return false;
 	}
 	return true;
 }
 
 bool check_pattern(const struct vm *vm, u64 at, const char *what)
 {
-	u64 which = at;
-
-	for (u32 i = 0; i < HOSTILE_PAGES * PAGE; i += 8) {
-		u64 is = lwp_get64(vm->mem + at + i);
-
-		if (is == rnd(&which))
-			continue;
-		diag("%s has been written to: at 0x%lx is 0x%lx", what, at + i, is);
-		return false;
-	}
-	return true;
+	return pattern_is_whole(vm->mem + at, HOSTILE_PAGES, at, what);
 }
 
 u64 random_pointer(u64 *state)
@@ -144,12 +138,8 @@ static void bystander_init(struct bystander *b)
 
 static bool bystander_is_whole(const struct bystander *b)
 {
-	bool whole = pattern_is_whole(b->vm->mem, VM_SIZE / PAGE, 1) &&
-		     pattern_is_whole(b->guard, GUARD_PAGES, 2);
-
-	if (!whole)
-		diag("memory of another VM, or of this process, has been written to");
-	return whole;
+	return pattern_is_whole(b->vm->mem, VM_SIZE / PAGE, 1, "memory of another VM") &&
+	       pattern_is_whole(b->guard, GUARD_PAGES, 2, "memory of this process");
 }
 
 static bool round_of(u64 *state)

@@ -77,7 +77,7 @@ bool hostile_hypervisor(u64 *state)
 {
 	struct scribbler s = { .state = rnd(state) };
 	bool race = below(state, 2), good = true;
-	struct hyper h;
+	struct hyper h = { 0 };
 	pthread_t thread;
 
 	hyper_init(&h, KVM_LWP_CONTEXT_OS, true);
@@ -93,7 +93,7 @@ bool hostile_hypervisor(u64 *state)
 		hyper_start(&h);
 		hyper_guest(&h, 0, VM_CODE, below(state, 2));
 		random_block(state, h.vm->mem + VM_BLOCK);
-		h.guest[0].regs.rbx = random_pointer(state);
+		h.guest[0].rbx = random_pointer(state);
 		random_image(state, s.image);
 		hyper_run(&h, 0);
 		if (h.v->run->exit_reason == KVM_EXIT_FAIL_ENTRY ||

@@ -18,7 +18,6 @@
 #define PROGRAMS 3
 #define STOPS 400 /* of each vCPU in a round */
 #define POINTERS 256
-#define MSR_FS_BASE 0xc0000100u
 #define CODE(n) (VM_CODE + (n)*0x4000)
 #define TABLE(n) (VM_DATA + (n)*0x1000)
 #define UNMAP_CODE (VM_CODE + 0x20000)
@@ -27,68 +26,62 @@
 #define CR4_FSGSBASE 0x10000
 
 /* rsi: table of pointers, r12: seed, r13: signature in the program's records */
-extern const u8 attack[], rewritten[], attack_end[], idle[], idle_end[], unmap[], unmap_end[];
-extern const u8 rewriter[], rewriter_end[];
-asm(".pushsection .text\n"
-    "attack:\n"
-    "	imul $0x41c64e6d, %r12d, %r12d\n"
-    "	add $12345, %r12d\n"
-    "	mov %r12d, %eax\n"
-    "	shr $24, %eax\n"
-    "	mov (%rsi,%rax,8), %rbx\n"
-    "	llwpcb %rbx\n"
-    "	mov %r13, %rdx\n"
-    "	mov %r12d, %ecx\n"
-    "	and $31, %ecx\n"
-    "	inc %ecx\n"
-    "1:	lwpins $1, %ecx, %rdx\n"
-    "	lwpval $2, (%rsi), %rdx\n"
-    "rewritten:\n"
-    "	pushf\n"
-    "	popf\n"
-    "	loop 1b\n"
-    "	slwpcb %rax\n"
-    "	syscall\n"
-    "	jmp attack\n"
-    "attack_end:\n"
-    "idle:\n"
-    "	nop\n"
-    "	nop\n"
-    "	syscall\n"
-    "	jmp idle\n"
-    "idle_end:\n"
-    /* rsi: page table entries, r8d: mask of their number; at CPL 0 */
-    "unmap:\n"
-    "	imul $0x41c64e6d, %r12d, %r12d\n"
-    "	add $12345, %r12d\n"
-    "	mov %r12d, %ecx\n"
-    "	shr $16, %ecx\n"
-    "	and %r8d, %ecx\n"
-    "	mov %r12d, %edx\n"
-    "	shr $28, %edx\n"
-    "	and $3, %edx\n"
-    "	lock btcq %rdx, (%rsi,%rcx,8)\n"
-    "	jmp unmap\n"
-    "unmap_end:\n"
-    /* rsi: `rewritten` of program 0; at CPL 3. Each program's turn comes, and that of memory without a program. */
-    "rewriter:\n"
-    "	lea 2f(%rip), %rdi\n"
-    "1:	imul $0x41c64e6d, %r12d, %r12d\n"
-    "	add $12345, %r12d\n"
-    "	mov %r12d, %eax\n"
-    "	shr $28, %eax\n"
-    "	movzbl (%rdi,%rax), %eax\n"
-    "	mov %r12d, %ecx\n"
-    "	shr $20, %ecx\n"
-    "	and $0xc001, %ecx\n" /* a distance of CODE(), or two; the first byte or the second */
-    "	mov %al, (%rsi,%rcx)\n"
-    "	mov $100, %ecx\n"
-    "3:	loop 3b\n"
-    "	jmp 1b\n"
-    /* PUSHF, POPF; FWAIT, NOP, HLT, INT3, ICEBP, prefixes, MOV to a segment, SAHF, OUT */
-    "2:	.byte 0x9c, 0x9c, 0x9d, 0x9d, 0x9c, 0x9d, 0x9b, 0x90, 0xf4, 0xcc, 0xf1, 0x0f, 0xf3, 0x8e, 0x9e, 0xee\n"
-    "rewriter_end:\n"
-    ".popsection\n");
+extern const u8 rewritten[];
+GUEST_CODE(attack, "	imul $0x41c64e6d, %r12d, %r12d\n"
+		   "	add $12345, %r12d\n"
+		   "	mov %r12d, %eax\n"
+		   "	shr $24, %eax\n"
+		   "	mov (%rsi,%rax,8), %rbx\n"
+		   "	llwpcb %rbx\n"
+		   "	mov %r13, %rdx\n"
+		   "	mov %r12d, %ecx\n"
+		   "	and $31, %ecx\n"
+		   "	inc %ecx\n"
+		   "1:	lwpins $1, %ecx, %rdx\n"
+		   "	lwpval $2, (%rsi), %rdx\n"
+		   "rewritten:\n"
+		   "	pushf\n"
+		   "	popf\n"
+		   "	loop 1b\n"
+		   "	slwpcb %rax\n"
+		   "	syscall\n"
+		   "	jmp attack\n");
+
+GUEST_CODE(idle, "	nop\n"
+		 "	nop\n"
+		 "	syscall\n"
+		 "	jmp idle\n");
+
+/* rsi: page table entries, r8d: mask of their number; at CPL 0 */
+GUEST_CODE(unmap, "	imul $0x41c64e6d, %r12d, %r12d\n"
+		  "	add $12345, %r12d\n"
+		  "	mov %r12d, %ecx\n"
+		  "	shr $16, %ecx\n"
+		  "	and %r8d, %ecx\n"
+		  "	mov %r12d, %edx\n"
+		  "	shr $28, %edx\n"
+		  "	and $3, %edx\n"
+		  "	lock btcq %rdx, (%rsi,%rcx,8)\n"
+		  "	jmp unmap\n");
+
+/* rsi: `rewritten` of program 0; at CPL 3. Each program's turn comes, and that of memory without a program. */
+GUEST_CODE(
+	rewriter,
+	"	lea 2f(%rip), %rdi\n"
+	"1:	imul $0x41c64e6d, %r12d, %r12d\n"
+	"	add $12345, %r12d\n"
+	"	mov %r12d, %eax\n"
+	"	shr $28, %eax\n"
+	"	movzbl (%rdi,%rax), %eax\n"
+	"	mov %r12d, %ecx\n"
+	"	shr $20, %ecx\n"
+	"	and $0xc001, %ecx\n" /* a distance of CODE(), or two; the first byte or the second */
+	"	mov %al, (%rsi,%rcx)\n"
+	"	mov $100, %ecx\n"
+	"3:	loop 3b\n"
+	"	jmp 1b\n"
+	/* PUSHF, POPF; FWAIT, NOP, HLT, INT3, ICEBP, prefixes, MOV to a segment, SAHF, OUT */
+	"2:	.byte 0x9c, 0x9c, 0x9d, 0x9d, 0x9c, 0x9d, 0x9b, 0x90, 0xf4, 0xcc, 0xf1, 0x0f, 0xf3, 0x8e, 0x9e, 0xee\n");
 
 /* A program between two turns. */
 struct program {
@@ -101,7 +94,7 @@ struct attack {
 	struct vm *vm;
 	struct program program[PROGRAMS];
 	bool os; /* KVM_LWP_CONTEXT_OS: the kernel, which is us, turns LWP off when it switches */
-	bool bad, over;
+	bool bad;
 };
 
 struct attacker {
@@ -110,11 +103,6 @@ struct attacker {
 	u64 state;
 	u32 stops, kicked;
 };
-
-static void on_signal(int sig)
-{
-	(void)sig;
-}
 
 static u64 *entry(struct vm *vm, u64 cr3, u64 addr)
 {
@@ -207,7 +195,7 @@ static void enter_program(struct attacker *t, const struct kvm_regs *regs, u64 c
 		s.cr4 ^= CR4_FSGSBASE;
 	if (ioctl(v->fd, KVM_SET_SREGS, &s))
 		a->bad = true;
-	vm_set_msr(v, MSR_FS_BASE, fs);
+	vm_set_msr(v, FS_BASE, fs);
 	if (a->os)
 		vm_set_msr(v, LWP_MSR_CBADDR, 0);
 	v->regs = *regs;
@@ -331,45 +319,29 @@ static void join_kicking(pthread_t thread, struct attacker *t)
 	do {
 		clock_gettime(CLOCK_REALTIME, &until);
 		until.tv_sec++;
-		pthread_kill(thread, SIGUSR1);
+		pthread_kill(thread, SIGALRM);
 		t->kicked++;
 	} while (pthread_timedjoin_np(thread, NULL, &until));
 }
 
-static void *unmap_thread(void *arg)
+static void unmap_all_the_time(struct attacker *t)
 {
-	struct attacker *t = arg;
-
 	vm_start_kernel(t->a->vm, t->v, UNMAP_CODE);
 	t->v->regs.rsi = VM_CR3 + 0x3000 + (VM_BLOCK >> 12) * 8;
 	t->v->regs.r8 = 0x1f; /* blocks and rings */
 	t->v->regs.r12 = t->state;
 	vm_set_regs(t->v);
-	while (!t->a->over)
-		vm_run_interruptible(t->a->vm, t->v);
-	return NULL;
+	vm_run_beside(t->v);
 }
 
 /* Rewrites the programs' code, a byte at a time. */
-static void *rewriter_thread(void *arg)
+static void rewrite_all_the_time(struct attacker *t)
 {
-	struct attacker *t = arg;
-
 	vm_start(t->a->vm, t->v);
-	t->v->regs.rip = REWRITER_CODE;
 	t->v->regs.rsi = CODE(0) + (u64)(rewritten - attack);
 	t->v->regs.r12 = t->state;
-	vm_set_regs(t->v);
-	while (!t->a->over)
-		vm_run_interruptible(t->a->vm, t->v);
-	return NULL;
-}
-
-static void stop_thread(pthread_t thread, struct attacker *t)
-{
-	t->v->run->immediate_exit = 1;
-	pthread_kill(thread, SIGUSR1);
-	pthread_join(thread, NULL);
+	vm_go_to(t->v, REWRITER_CODE);
+	vm_run_beside(t->v);
 }
 
 /* No program's records are in memory that it cannot reach. */
@@ -401,16 +373,12 @@ static bool signatures_are_apart(const struct attack *a)
 
 bool hostile_processes(u64 *state)
 {
-	struct sigaction sa = { .sa_handler = on_signal };
-	void *(*const body[])(void *) = { attacker_thread, attacker_thread, unmap_thread,
-					  rewriter_thread };
 	struct attacker t[4] = { 0 };
 	struct attack a = { .vm = vm_new_unasked(true), .os = !below(state, 4) };
 	u32 i, threads = 3 + below(state, 2); /* some rounds without the rewriter */
-	pthread_t thread[4];
+	pthread_t thread[2];
 	bool good;
 
-	sigaction(SIGUSR1, &sa, NULL);
 	vm_ask_for_lwp(a.vm, (struct kvm_lwp_policy){ .context = a.os });
 	for (i = 0; i < threads; i++) {
 		t[i].a = &a;
@@ -424,13 +392,15 @@ bool hostile_processes(u64 *state)
 		prepare_program(&a, i, state);
 	for (i = 0; i < HOSTILE_PAGES; i++)
 		random_block(state, a.vm->mem + VM_BLOCK + i * 0x1000);
-	for (i = 0; i < threads; i++)
-		pthread_create(&thread[i], NULL, body[i], &t[i]);
+	for (i = 0; i < 2; i++)
+		pthread_create(&thread[i], NULL, attacker_thread, &t[i]);
+	unmap_all_the_time(&t[2]);
+	if (threads > 3)
+		rewrite_all_the_time(&t[3]);
 	for (i = 0; i < 2; i++)
 		join_kicking(thread[i], &t[i]);
-	a.over = true;
 	for (i = 2; i < threads; i++)
-		stop_thread(thread[i], &t[i]);
+		vm_stop(t[i].v);
 
 	good = !a.bad && signatures_are_apart(&a);
 	good &= check_pattern(a.vm, HOSTILE_READONLY, "memory that is mapped read-only");

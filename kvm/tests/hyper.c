@@ -72,8 +72,8 @@ u8 *hyper_image(const struct hyper *h, u32 index)
 
 void hyper_init(struct hyper *h, u32 context, bool area)
 {
-	memset(h, 0, sizeof(*h));
-	h->vm = vm_new_unasked(true);
+	vm_free(h->vm);
+	*h = (struct hyper){ .vm = vm_new_unasked(true) };
 	if (vm_ask_for_lwp(h->vm, (struct kvm_lwp_policy){ .context = context }))
 		ok(false, "set the policy");
 	if (area)
@@ -133,8 +133,8 @@ void hyper_guest(struct hyper *h, u32 index, u64 rip, bool npt)
 	lwp_put64(b + SAVE_LSTAR, vm_get_msr(h->v, 0xc0000082));
 	lwp_put64(b + SAVE_SFMASK, vm_get_msr(h->v, 0xc0000084));
 	lwp_put64(b + SAVE_PAT, PAT_RESET);
-	h->guest[index].regs.rbx = VM_BLOCK;
-	h->guest[index].regs.rdi = VM_DATA;
+	h->guest[index].rbx = VM_BLOCK;
+	h->guest[index].rdi = VM_DATA;
 }
 
 void hyper_guest_kernel(struct hyper *h, u32 index)
@@ -148,7 +148,7 @@ void hyper_guest_kernel(struct hyper *h, u32 index)
 
 u64 hyper_run(struct hyper *h, u32 index)
 {
-	struct kvm_regs *g = &h->guest[index].regs;
+	struct kvm_regs *g = &h->guest[index];
 	struct vcpu *v = h->v;
 	int stop;
 

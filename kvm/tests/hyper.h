@@ -35,18 +35,13 @@
 #define VMCB_RIP (VMCB_SAVE + 0x178)
 #define VMCB_RAX (VMCB_SAVE + 0x1f8)
 
-/* Registers that VMRUN does not switch. */
-struct hyper_guest {
-	struct kvm_regs regs;
-};
-
 struct hyper {
 	struct vm *vm;
 	struct vcpu *v;
-	struct hyper_guest guest[HYPER_GUESTS];
+	struct kvm_regs guest[HYPER_GUESTS]; /* those that VMRUN does not switch */
 };
 
-/* A machine with KVM_LWP_CONTEXT_* contexts; `area`: its CPUID offers LWP state in VMCBs. */
+/* A machine with KVM_LWP_CONTEXT_* contexts; `area`: its CPUID offers LWP state in VMCBs. One that was there ends. */
 void hyper_init(struct hyper *h, u32 context, bool area);
 /* The vCPU at CPL 0, at the hypervisor's beginning. */
 void hyper_start(struct hyper *h);

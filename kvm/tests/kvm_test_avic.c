@@ -70,7 +70,7 @@ PROGRAM(phases, "	nop\n"
 		"	llwpcb %r11\n"
 		"	nop\n");
 
-static void avic_is_inhibited_while_a_context_steps(void)
+TEST(avic_is_inhibited_while_a_context_steps)
 {
 	begin(phases, phases_end, 2);
 	is(inhibits(NAMED), 0, "a vCPU that does not use LWP changes nothing");
@@ -80,7 +80,7 @@ static void avic_is_inhibited_while_a_context_steps(void)
 	is(inhibits_soon("cleared"), 1, "and cleared when LWP has been off for a while");
 }
 
-static void counting_leaves_it_alone(void)
+TEST(counting_leaves_it_alone)
 {
 	begin_delivery(phases, phases_end, KVM_LWP_DELIVERY_PROMPT, LWP_F_IRE);
 	event_each(2, 1000000);
@@ -110,14 +110,14 @@ static u32 inhibits_at_iret(u64 interrupt_flag)
 	return inhibits("set");
 }
 
-static void an_iret_with_interrupts_off_leaves_it_alone(void)
+TEST(an_iret_with_interrupts_off_leaves_it_alone)
 {
 	is(inhibits_at_iret(0), 0, "no interrupt can come before the IRET: nothing is inhibited");
 	is(inhibits_at_iret(0x200), 1, "one can: AVIC is inhibited");
 }
 
 /* The id is there already: KVM makes a vCPU and frees it again. */
-static void a_vcpu_that_cannot_be_created_leaves_it_alone(void)
+TEST(a_vcpu_that_cannot_be_created_leaves_it_alone)
 {
 	begin(phases, phases_end, 2);
 	vm_run(vm, v);
@@ -137,7 +137,7 @@ PROGRAM(toggles, "	mov $200, %ecx\n"
 		 "	llwpcb %r11\n");
 
 /* To set or clear it stops all vCPUs of the VM. */
-static void a_program_cannot_toggle_it(void)
+TEST(a_program_cannot_toggle_it)
 {
 	u32 set;
 
@@ -149,7 +149,7 @@ static void a_program_cannot_toggle_it(void)
 	is(inhibits_soon("cleared"), 1, "and cleared at the end");
 }
 
-static void a_vm_may_end_before_it_is_cleared(void)
+TEST(a_vm_may_end_before_it_is_cleared)
 {
 	begin(phases, phases_end, 2);
 	vm_run(vm, v);
@@ -163,11 +163,6 @@ int main(void)
 	if (!parameter_is("avic", "Y"))
 		skip_all("no AVIC; the kvm-amd parameters avic=1 force_avic=1 pretend one");
 	trace_write("events/kvm/kvm_apicv_inhibit_changed/enable", "1");
-	avic_is_inhibited_while_a_context_steps();
-	counting_leaves_it_alone();
-	an_iret_with_interrupts_off_leaves_it_alone();
-	a_vcpu_that_cannot_be_created_leaves_it_alone();
-	a_program_cannot_toggle_it();
-	a_vm_may_end_before_it_is_cleared();
+	run_tests();
 	return done();
 }

@@ -62,8 +62,7 @@ static u64 exits(struct machine *m)
 {
 	u64 before = vm_stat(m->v, "exits");
 
-	m->v->regs.rip = VM_DATA;
-	vm_set_regs(m->v);
+	vm_go_to(m->v, VM_DATA);
 	if (vm_run(m->vm, m->v) != 0x50)
 		ok(false, "the kernel's loop");
 	return vm_stat(m->v, "exits") - before;
@@ -123,8 +122,7 @@ static void back_to_the_program(struct machine *m, u64 ip)
 	vm_set_cr3(m->v, VM_CR3);
 	vm_set_msr(m->v, FS_BASE, 0x1000);
 	vm_set_msr(m->v, 0xc0000102u, 0);
-	m->v->regs.rip = ip;
-	vm_set_regs(m->v);
+	vm_go_to(m->v, ip);
 }
 
 static void a_sleeping_program_keeps_its_context(bool swapped)

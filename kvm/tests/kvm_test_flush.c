@@ -4,8 +4,6 @@
  * flushes the other vCPUs' TLBs by a hypercall, and uses the pages for something else. It need not wait for a vCPU that
  * KVM is working for at that time; and the four programs have KVM store records all the time (43724-608).
  */
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -31,7 +29,6 @@ GUEST_CODE(flusher, "1:	vmmcall\n"
 		    "	jmp 1b\n");
 
 static u8 other_use[PAGE];
-static bool over;
 static u32 turn;
 
 static void begin_program(u32 i, u64 ring)
@@ -59,13 +56,6 @@ static struct vcpu *begin_kernel(void)
 	kernel->regs.r8 = FLUSH_ALL;
 	vm_set_regs(kernel);
 	return kernel;
-}
-
-static void *program_thread(void *arg)
-{
-	while (!__atomic_load_n(&over, __ATOMIC_RELAXED))
-		vm_run_interruptible(vm, arg);
-	return NULL;
 }
 
 static void *page_at(u32 i)
@@ -97,7 +87,6 @@ static bool take_pages_away(struct vcpu *kernel, time_t until)
 int main(int argc, char **argv)
 {
 	time_t until = time(NULL) + (argc > 1 ? atol(argv[1]) : 60);
-	pthread_t thread[PROGRAMS];
 	struct vcpu *kernel;
 	u64 records = 0;
 	bool good;
@@ -112,13 +101,10 @@ int main(int argc, char **argv)
 		begin_program(i, POOL + i * PAGE);
 	kernel = begin_kernel();
 	for (i = 0; i < PROGRAMS; i++)
-		pthread_create(&thread[i], NULL, program_thread, &vm->vcpu[i]);
+		vm_run_beside(&vm->vcpu[i]);
 	good = take_pages_away(kernel, until);
-	__atomic_store_n(&over, true, __ATOMIC_RELAXED);
 	for (i = 0; i < PROGRAMS; i++) {
-		vm->vcpu[i].run->immediate_exit = 1;
-		pthread_kill(thread[i], SIGALRM);
-		pthread_join(thread[i], NULL);
+		vm_stop(&vm->vcpu[i]);
 		records += vm_stat(&vm->vcpu[i], "lwp_records");
 	}
 	ok(good && turn > PAGES, "%u pages of rings taken away, nothing is stored in them", turn);

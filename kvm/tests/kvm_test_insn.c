@@ -27,7 +27,7 @@ GUEST_CODE(basic, "	slwpcb %rax\n" /* off: 0 */
 		  "	slwpcb %rax\n"
 		  "	int $0x80\n");
 
-static void lwpins_stores_records(void)
+TEST(lwpins_stores_records)
 {
 	struct lwp_record r;
 
@@ -56,7 +56,7 @@ PROGRAM(val, "	mov $10, %esi\n"
 	     "	jnz 1b\n");
 
 /* Counter 0, interval 3: the 1st, 5th and 9th of ten LWPVALs store; the 10th leaves the counter at 2. */
-static void lwpval_samples_every_interval_plus_one(void)
+TEST(lwpval_samples_every_interval_plus_one)
 {
 	begin(val, val_end, 1);
 	block_event(vm, 1, 3, 0);
@@ -69,7 +69,7 @@ static void lwpval_samples_every_interval_plus_one(void)
 }
 
 /* The ring's page is missing: #PF for a user write, rIP at LWPINS; the restart stores. */
-static void lwpins_faults_and_restarts(void)
+TEST(lwpins_faults_and_restarts)
 {
 	struct vm_frame f;
 
@@ -87,14 +87,13 @@ static void lwpins_faults_and_restarts(void)
 }
 
 /* An instruction that crosses into a page that is missing: #PF for a user fetch there. */
-static void fetch_faults_on_the_second_page(void)
+TEST(fetch_faults_on_the_second_page)
 {
 	begin(basic, basic_end, 2);
 	memcpy(vm->mem + VM_CODE + 0xffc, "\x8f\xe9\xf8\x12\xc8\xcd\x80",
 	       7); /* slwpcb %rax; int $0x80 */
-	v->regs.rip = VM_CODE + 0xffc;
 	v->regs.rax = 1;
-	vm_set_regs(v);
+	vm_go_to(v, VM_CODE + 0xffc);
 	vm_map(vm, VM_CODE + 0x1000, false);
 	is(vm_run(vm, v), 14, "the missing half raises #PF");
 	is(vm_frame(vm, v, 14).error, 0x14, "error code: user, fetch");
@@ -112,7 +111,7 @@ GUEST_CODE(tf, "	pushf\n"
 	       "tf_trap:\n"
 	       "	int $0x80\n");
 
-static void guest_single_step_traps_after_an_lwp_instruction(void)
+TEST(guest_single_step_traps_after_an_lwp_instruction)
 {
 	struct vm_frame f;
 
@@ -124,14 +123,11 @@ static void guest_single_step_traps_after_an_lwp_instruction(void)
 }
 
 /* #UD stays #UD: undefined XOP encodings, and everything while LWP is not in CPUID. */
-static void undefined_stays_undefined(void)
+TEST(undefined_stays_undefined)
 {
 	vm_free(vm);
 	vm = vm_new(true);
-	for (u32 i = 0; i < vm->cpuid->nent; i++) {
-		if (vm->cpuid->entries[i].function == LWP_CPUID_PRESENT_LEAF)
-			vm->cpuid->entries[i].ecx &= ~LWP_CPUID_PRESENT_ECX;
-	}
+	vm_leaf(vm, LWP_CPUID_PRESENT_LEAF)->ecx &= ~LWP_CPUID_PRESENT_ECX;
 	v = vm_add_vcpu(vm);
 	vm_load(vm, basic, basic_end);
 	is(vm_run(vm, v), 6, "#UD without LWP in CPUID");
@@ -143,7 +139,7 @@ static void undefined_stays_undefined(void)
 }
 
 /* A migration sends it again. */
-static void a_page_with_a_record_is_dirty(void)
+TEST(a_page_with_a_record_is_dirty)
 {
 	u64 dirty[VM_SIZE / 4096 / 64] = { 0 };
 	struct kvm_dirty_log log = { .dirty_bitmap = dirty };
@@ -163,12 +159,6 @@ static void a_page_with_a_record_is_dirty(void)
 
 int main(void)
 {
-	lwpins_stores_records();
-	lwpval_samples_every_interval_plus_one();
-	lwpins_faults_and_restarts();
-	fetch_faults_on_the_second_page();
-	guest_single_step_traps_after_an_lwp_instruction();
-	undefined_stays_undefined();
-	a_page_with_a_record_is_dirty();
+	run_tests();
 	return done();
 }

@@ -11,54 +11,43 @@
 #include "hyper.h"
 #include "lwp_state.h"
 
-extern const u8 guest[], guest_end[], flags[], flags_end[], accesses[], accesses_end[], user[],
-	user_end[];
-asm(".pushsection .text\n"
-    "guest:\n"
-    "	llwpcb %rbx\n" /* 0 */
-    "	nop\n" /* 5 */
-    "	nop\n" /* 6 */
-    "	vmmcall\n" /* 7 */
-    "	xor %edx, %edx\n" /* 10 */
-    "	syscall\n" /* 12, not counted */
-    "	cpuid\n" /* 14 */
-    "	out %al, $0x71\n" /* 16 */
-    "	vmmcall\n" /* 18 */
-    "	nop\n" /* 21 */
-    "	mov $0x55, %esi\n" /* 22 */
-    "	slwpcb %rax\n" /* 27 */
-    "	vmmcall\n" /* 32 */
-    "guest_end:\n"
-    "flags:\n"
-    "	llwpcb %rbx\n"
-    "	vmmcall\n"
-    "	pushf\n" /* 8 */
-    "	popf\n" /* 9 */
-    "	nop\n" /* 10 */
-    "	slwpcb %rax\n"
-    "	vmmcall\n"
-    "flags_end:\n"
-    "accesses:\n" /* CPL 0 */
-    "	mov $0xc0000105, %ecx\n"
-    "	rdmsr\n" /* 5 */
-    "	mov %eax, %esi\n" /* 7 */
-    "	wrmsr\n" /* 9 */
-    "	inc %ecx\n" /* 11 */
-    "	rdmsr\n" /* 13 */
-    "	xor %eax, %eax\n" /* 15 */
-    "	xor %edx, %edx\n" /* 17 */
-    "	wrmsr\n" /* 19 */
-    "	vmmcall\n" /* 21 */
-    "accesses_end:\n"
-    "user:\n"
-    "	llwpcb %rbx\n"
-    "	nop\n"
-    "	syscall\n"
-    "	nop\n"
-    "	slwpcb %rax\n"
-    "	int $0x80\n"
-    "user_end:\n"
-    ".popsection\n");
+GUEST_CODE(guest, "	llwpcb %rbx\n" /* 0 */
+		  "	nop\n" /* 5 */
+		  "	nop\n" /* 6 */
+		  "	vmmcall\n" /* 7 */
+		  "	xor %edx, %edx\n" /* 10 */
+		  "	syscall\n" /* 12, not counted */
+		  "	cpuid\n" /* 14 */
+		  "	out %al, $0x71\n" /* 16 */
+		  "	vmmcall\n" /* 18 */
+		  "	nop\n" /* 21 */
+		  "	mov $0x55, %esi\n" /* 22 */
+		  "	slwpcb %rax\n" /* 27 */
+		  "	vmmcall\n"); /* 32 */
+
+GUEST_CODE(flags, "	llwpcb %rbx\n"
+		  "	vmmcall\n"
+		  "	pushf\n" /* 8 */
+		  "	popf\n" /* 9 */
+		  "	nop\n" /* 10 */
+		  "	slwpcb %rax\n"
+		  "	vmmcall\n");
+
+/* CPL 0 */
+GUEST_CODE(accesses, "	mov $0xc0000105, %ecx\n"
+		     "	rdmsr\n" /* 5 */
+		     "	mov %eax, %esi\n" /* 7 */
+		     "	wrmsr\n" /* 9 */
+		     "	inc %ecx\n" /* 11 */
+		     "	rdmsr\n" /* 13 */
+		     "	xor %eax, %eax\n" /* 15 */
+		     "	xor %edx, %edx\n" /* 17 */
+		     "	wrmsr\n" /* 19 */
+		     "	vmmcall\n"); /* 21 */
+
+PROGRAM(user, "	nop\n"
+	      "	syscall\n"
+	      "	nop\n");
 
 #define OUT_PORT 0x71
 #define RING_B (VM_RING + 0x4000)
@@ -90,7 +79,7 @@ static void begin(bool npt)
 	/* Guest 1 has a block and a ring of its own. */
 	memcpy(h.vm->mem + BLOCK_B, h.vm->mem + VM_BLOCK, 0x1000);
 	lwp_put64(h.vm->mem + BLOCK_B + LWP_CB_BASE, RING_B);
-	h.guest[1].regs.rbx = BLOCK_B;
+	h.guest[1].rbx = BLOCK_B;
 }
 
 /* Run a guest up to its next VMMCALL. The test gets SYSCALL and OUT, and continues. */
@@ -135,7 +124,6 @@ static void each_guest_has_the_profile_of_an_unswitched_run(bool npt)
 	profile(BLOCK_B, RING_B, "seven records of guest 1");
 	is(vm_get_msr(h.v, LWP_MSR_CBADDR), 0, "the hypervisor has LWP off");
 	is(vm_get_msr(h.v, LWP_MSR_CFG), 0, "and its own LWP_CFG");
-	vm_free(h.vm);
 }
 
 static void intercept(u32 word, u32 bit, bool on)
@@ -146,7 +134,7 @@ static void intercept(u32 word, u32 bit, bool on)
 }
 
 /* KVM's emulator executes PUSHF and POPF while a program is stepped; the hypervisor's intercepts come first. */
-static void a_hypervisor_may_intercept_what_is_emulated(void)
+TEST(a_hypervisor_may_intercept_what_is_emulated)
 {
 	begin(false);
 	vm_load(h.vm, flags, flags_end);
@@ -162,7 +150,6 @@ static void a_hypervisor_may_intercept_what_is_emulated(void)
 	is(ring_record(h.vm, 0).address, VM_CODE + 8, "PUSHF counts");
 	is(ring_record(h.vm, 1).address, VM_CODE + 9, "POPF counts");
 	is(ring_record(h.vm, 2).address, VM_CODE + 10, "once");
-	vm_free(h.vm);
 }
 
 #define MSRPM 0x334000 /* two pages; the bits of MSRs from C000_0000 begin at 800h */
@@ -181,7 +168,7 @@ static void intercepts_msr(u32 msr, bool write, u64 offset, const char *what)
 	*byte &= (u8) ~(1 << MSRPM_BIT(msr, write));
 }
 
-static void a_hypervisor_may_intercept_the_msrs(void)
+TEST(a_hypervisor_may_intercept_the_msrs)
 {
 	begin(false);
 	vm_load(h.vm, accesses, accesses_end);
@@ -190,11 +177,10 @@ static void a_hypervisor_may_intercept_the_msrs(void)
 	intercept(VMCB_MISC1, VMCB_MISC1_MSR, true);
 	intercepts_msr(LWP_MSR_CFG, false, 5, "the hypervisor intercepts RDMSR of LWP_CFG");
 	intercepts_msr(LWP_MSR_CFG, true, 9, "WRMSR of LWP_CFG");
-	is(h.guest[0].regs.rsi, LWP_F_IRE, "RDMSR reads the guest's own LWP_CFG");
+	is(h.guest[0].rsi, LWP_F_IRE, "RDMSR reads the guest's own LWP_CFG");
 	intercepts_msr(LWP_MSR_CBADDR, false, 13, "RDMSR of LWP_CBADDR");
 	intercepts_msr(LWP_MSR_CBADDR, true, 19, "WRMSR of LWP_CBADDR");
 	is(hyper_run(&h, 0), HYPER_VMMCALL, "the guest accesses what is not intercepted");
-	vm_free(h.vm);
 }
 
 #define VIRTUAL_VECTOR 0x41
@@ -231,7 +217,7 @@ static void deliver_an_exception(void)
 	memcpy(at, first, 2);
 }
 
-static void a_virtual_interrupt_pushes_no_tf(void)
+TEST(a_virtual_interrupt_pushes_no_tf)
 {
 	begin(false);
 	deliver_an_exception();
@@ -241,13 +227,12 @@ static void a_virtual_interrupt_pushes_no_tf(void)
 	takes_virtual_interrupt(VM_CODE + 21);
 	ok(part(0), "its third part");
 	profile(VM_BLOCK, VM_RING, "seven records around virtual interrupts");
-	vm_free(h.vm);
 }
 
 #define NESTED_PAGE_FAULT 0x400
 
 /* The hypervisor has taken the ring away from its guest: the fault is the hypervisor's, not the guest's. */
-static void a_store_may_fault_in_the_nested_tables(void)
+TEST(a_store_may_fault_in_the_nested_tables)
 {
 	u64 *pte;
 
@@ -260,19 +245,17 @@ static void a_store_may_fault_in_the_nested_tables(void)
 	*pte |= 1;
 	ok(part(0) && part(0) && part(0), "the guest runs to its end");
 	profile(VM_BLOCK, VM_RING, "no record was lost");
-	vm_free(h.vm);
 }
 
 /* Everything that user space saves while a guest of the guest runs, carried into a new VM. */
 static void migrate(void)
 {
 	struct kvm_nested_state *nested = calloc(1, 0x3000);
-	struct vm *old = h.vm;
-	struct vcpu *from = h.v;
+	struct hyper was = h;
+	struct vcpu *from = was.v;
 	u8 image[LWP_IMAGE_SIZE];
 	struct kvm_sregs s;
 	u32 i, msrs[] = { 0xc0000081, 0xc0000082, 0xc0000084, 0xc0010117 };
-	struct hyper was = h;
 	int r;
 
 	nested->size = 0x3000;
@@ -281,9 +264,10 @@ static void migrate(void)
 	   "in guest mode");
 	r |= lwp_get(from, VCPU, IMAGE, image);
 	s = vm_sregs(from);
+	h.vm = NULL;
 	hyper_init(&h, KVM_LWP_CONTEXT_OS, true);
 	memcpy(h.guest, was.guest, sizeof(h.guest));
-	memcpy(h.vm->mem, old->mem, VM_SIZE);
+	memcpy(h.vm->mem, was.vm->mem, VM_SIZE);
 	r |= ioctl(h.v->fd, KVM_SET_SREGS, &s);
 	for (i = 0; i < sizeof(msrs) / sizeof(msrs[0]); i++)
 		vm_set_msr(h.v, msrs[i], vm_get_msr(from, msrs[i]));
@@ -294,10 +278,10 @@ static void migrate(void)
 	if (r)
 		ok(false, "state is carried over");
 	free(nested);
-	vm_free(old);
+	vm_free(was.vm);
 }
 
-static void a_nested_guest_migrates(void)
+TEST(a_nested_guest_migrates)
 {
 	u64 stop;
 
@@ -310,7 +294,6 @@ static void a_nested_guest_migrates(void)
 	migrate();
 	ok(part(0) && part(0), "it runs to its end in another VM");
 	profile(VM_BLOCK, VM_RING, "seven records");
-	vm_free(h.vm);
 }
 
 static void patch_image(const u8 *bytes, u32 at, u32 len)
@@ -319,7 +302,7 @@ static void patch_image(const u8 *bytes, u32 at, u32 len)
 }
 
 /* Images that a hypervisor may leave there by malice or mistake. */
-static void a_bad_image_turns_lwp_off(void)
+TEST(a_bad_image_turns_lwp_off)
 {
 	static const u8 ones[LWP_IMAGE_SIZE] = { [0 ... LWP_IMAGE_SIZE - 1] = 0xff };
 	static const u8 bad_head[] = { 1 };
@@ -345,7 +328,6 @@ static void a_bad_image_turns_lwp_off(void)
 		is(hyper_run(&h, 0), VM_SYSCALL, bad[i].what);
 		is(vm_get_msr(h.v, LWP_MSR_CBADDR), 0, "LWP is off");
 		is(block_head(h.vm), head, "and has written nothing");
-		vm_free(h.vm);
 	}
 }
 
@@ -359,7 +341,7 @@ static void begin_without_events(void)
 }
 
 /* The guest has four levels of paging. The image is refused though no event would write there. */
-static void an_image_for_five_levels_turns_lwp_off(void)
+TEST(an_image_for_five_levels_turns_lwp_off)
 {
 	static const u8 address[] = { 0, 0, 0, 0, 0, 0x80, 0, 0 };
 	static const u32 at[] = { LWP_IMAGE_BASE, LWP_IMAGE_CBADDR };
@@ -368,18 +350,15 @@ static void an_image_for_five_levels_turns_lwp_off(void)
 		begin_without_events();
 		is(hyper_run(&h, 0), VM_SYSCALL, "an image without events");
 		ok(vm_get_msr(h.v, LWP_MSR_CBADDR) != 0, "leaves LWP on");
-		vm_free(h.vm);
-
 		begin_without_events();
 		patch_image(address, at[i], 8);
 		is(hyper_run(&h, 0), VM_SYSCALL, "one with an address of five levels of paging");
 		is(vm_get_msr(h.v, LWP_MSR_CBADDR), 0, "turns it off by itself");
-		vm_free(h.vm);
 	}
 }
 
 /* The leaf does not offer it: the hypervisor's guests have no LWP, and nothing of theirs is counted. */
-static void without_the_bit_nested_guests_have_no_lwp(void)
+TEST(without_the_bit_nested_guests_have_no_lwp)
 {
 	struct kvm_regs process;
 	struct kvm_sregs s;
@@ -405,20 +384,12 @@ static void without_the_bit_nested_guests_have_no_lwp(void)
 	vm_set_regs(h.v);
 	ok(vm_finish(h.vm, h.v), "the process continues");
 	is(1000 - block_counter(h.vm, 2), 2, "and has counted its own two NOPs");
-	vm_free(h.vm);
 }
 
 int main(void)
 {
 	each_guest_has_the_profile_of_an_unswitched_run(false);
 	each_guest_has_the_profile_of_an_unswitched_run(true);
-	a_store_may_fault_in_the_nested_tables();
-	a_hypervisor_may_intercept_what_is_emulated();
-	a_virtual_interrupt_pushes_no_tf();
-	a_hypervisor_may_intercept_the_msrs();
-	a_nested_guest_migrates();
-	a_bad_image_turns_lwp_off();
-	an_image_for_five_levels_turns_lwp_off();
-	without_the_bit_nested_guests_have_no_lwp();
+	run_tests();
 	return done();
 }

@@ -14,7 +14,7 @@
 #include "counted.h"
 #include "texts.h"
 
-static void pushf_image_has_no_tf(void)
+TEST(pushf_image_has_no_tf)
 {
 	begin(flags, flags_end, 2);
 	run_to_end();
@@ -30,7 +30,7 @@ PROGRAM(call_os, "	nop\n" /* 5 */
 		 "	syscall\n" /* 17 */
 		 "	nop\n"); /* 19 */
 
-static void syscall_saves_no_tf_and_sysret_resumes(void)
+TEST(syscall_saves_no_tf_and_sysret_resumes)
 {
 	begin(call_os, call_os_end, 2);
 	is(vm_run(vm, v), VM_SYSCALL, "SYSCALL reaches the kernel");
@@ -59,7 +59,7 @@ PROGRAM(traps, "	nop\n" /* 5 */
 	       "	int $4\n" /* 10 */
 	       "	nop\n"); /* 12 */
 
-static void software_interrupts_push_no_tf(void)
+TEST(software_interrupts_push_no_tf)
 {
 	begin(traps, traps_end, 2);
 	stops_without_tf(3, "INT3");
@@ -80,7 +80,7 @@ PROGRAM(stack_segment, "	mov %ss, %eax\n" /* 5 */
 		       "	syscall\n" /* 17 */
 		       "	nop\n"); /* 19 */
 
-static void mov_ss_does_not_swallow_a_step(void)
+TEST(mov_ss_does_not_swallow_a_step)
 {
 	begin_total(stack_segment, stack_segment_end);
 	is(vm_run(vm, v), VM_SYSCALL, "SYSCALL in the shadow of MOV SS");
@@ -91,7 +91,7 @@ static void mov_ss_does_not_swallow_a_step(void)
 }
 
 /* The record of MOV SS at 7 waits for the end of the shadow, after NOP at 9. */
-static void nothing_is_stored_in_the_shadow_of_mov_ss(void)
+TEST(nothing_is_stored_in_the_shadow_of_mov_ss)
 {
 	begin(stack_segment, stack_segment_end, 2);
 	block_event(vm, 2, 100, 1);
@@ -110,7 +110,7 @@ PROGRAM(repeat, "	mov $5, %ecx\n" /* 5 */
 		"	rep stosb\n" /* 12: rCX = 0 */
 		"	nop\n"); /* 14 */
 
-static void rep_counts_once(void)
+TEST(rep_counts_once)
 {
 	begin(repeat, repeat_end, 2);
 	run_to_end();
@@ -134,7 +134,7 @@ static void skip(int vector, unsigned int bytes)
 	lwp_put64(vm->mem + at, vm_frame(vm, v, vector).rip + bytes);
 }
 
-static void faulting_instructions_do_not_count(void)
+TEST(faulting_instructions_do_not_count)
 {
 	begin(faults, faults_end, 2);
 	vm_map(vm, VM_DATA, false);
@@ -158,19 +158,15 @@ static void faulting_instructions_do_not_count(void)
 /* Stop the program between its instructions at VM_CODE + 5 and + 6, with LWP on and stepping. */
 static void stop_at_6(void)
 {
-	struct kvm_guest_debug dbg = { .control = KVM_GUESTDBG_ENABLE | KVM_GUESTDBG_SINGLESTEP };
-	struct kvm_guest_debug off = { 0 };
-	int i;
-
-	for (i = 0; i < 2; i++) {
-		ioctl(v->fd, KVM_SET_GUEST_DEBUG, &dbg);
+	for (int i = 0; i < 2; i++) {
+		vm_debug(v, KVM_GUESTDBG_SINGLESTEP, 0);
 		vm_run(vm, v);
 	}
-	ioctl(v->fd, KVM_SET_GUEST_DEBUG, &off);
+	vm_debug(v, 0, 0);
 	is(v->regs.rip, VM_CODE + 6, "the program is in mid-step");
 }
 
-static void an_nmi_in_mid_step_pushes_no_tf(void)
+TEST(an_nmi_in_mid_step_pushes_no_tf)
 {
 	begin(straight, straight_end, 2);
 	stop_at_6();
@@ -181,7 +177,7 @@ static void an_nmi_in_mid_step_pushes_no_tf(void)
 	COUNTED("around an NMI", 5, 6, 7, 8, 13, 14, 13, 14, 13, 14, 16, 17);
 }
 
-static void an_interrupt_in_mid_step_pushes_no_tf(void)
+TEST(an_interrupt_in_mid_step_pushes_no_tf)
 {
 	begin(straight, straight_end, 2);
 	vm_apic_on(v);
@@ -196,7 +192,7 @@ static void an_interrupt_in_mid_step_pushes_no_tf(void)
 #define SMM_ENTRY 0x38000
 #define SMM_RFLAGS 0x3ff70
 
-static void an_smi_in_mid_step_saves_no_tf(void)
+TEST(an_smi_in_mid_step_saves_no_tf)
 {
 	begin(straight, straight_end, 2);
 	memcpy(vm->mem + SMM_ENTRY, "\xe6\x60\x0f\xaa", 4); /* out %al, $0x60; rsm */
@@ -210,7 +206,7 @@ static void an_smi_in_mid_step_saves_no_tf(void)
 }
 
 /* KVM intercepts #GP for a while for itself, as long as EFER.SVME is set; stepping needs it all the time. */
-static void stepping_shares_an_intercept_with_kvm(void)
+TEST(stepping_shares_an_intercept_with_kvm)
 {
 	struct kvm_sregs s;
 	u32 i;
@@ -222,8 +218,7 @@ static void stepping_shares_an_intercept_with_kvm(void)
 		s.efer ^= 0x1000;
 		vm_set_sregs(v, &s);
 	}
-	v->regs.rip = VM_CODE + 13;
-	vm_set_regs(v);
+	vm_go_to(v, VM_CODE + 13);
 	stops_without_tf(13, "#GP after a change of EFER.SVME");
 	skip(13, 3);
 	is(vm_run(vm, v), 6, "#UD");
@@ -241,7 +236,7 @@ PROGRAM(signals, "	nop\n" /* 5 */
 		 "	syscall\n" /* 12: sigreturn */
 		 "1:	nop\n"); /* 14 */
 
-static void a_signal_handler_sees_no_tf_and_is_counted(void)
+TEST(a_signal_handler_sees_no_tf_and_is_counted)
 {
 	struct vm_frame f;
 
@@ -271,7 +266,7 @@ PROGRAM(intercepted, "	cpuid\n" /* 5 */
 		     "	add %eax, (%rdi)\n" /* 26 */
 		     "	nop\n"); /* 28 */
 
-static void what_kvm_completes_counts_once(void)
+TEST(what_kvm_completes_counts_once)
 {
 	begin(intercepted, intercepted_end, 2);
 	vm_remap(vm, VM_DATA, 0xd0000000);
@@ -308,7 +303,7 @@ GUEST_CODE(read_cs, ".code32\n"
 		    "	sysexit\n"
 		    ".code64\n");
 
-static void into_and_sysenter_leave_without_tf(void)
+TEST(into_and_sysenter_leave_without_tf)
 {
 	begin(legacy, legacy_end, 2);
 	memcpy(vm->mem + VM_DATA, read_cs, (size_t)(read_cs_end - read_cs));
@@ -319,10 +314,9 @@ static void into_and_sysenter_leave_without_tf(void)
 	is(v->regs.rflags & TF, 0, "which does not run with TF");
 	is(v->regs.rflags & 0x200, 0, "but with interrupts off");
 	is(vm_get_msr(v, 0x174), 0x30, "user space reads its SYSENTER_CS");
-	v->regs.rip = VM_DATA;
 	v->regs.rsi = v->regs.rdx;
 	v->regs.rdi = v->regs.rcx;
-	vm_set_regs(v);
+	vm_go_to(v, VM_DATA);
 	is(vm_run(vm, v), 0x51, "the kernel reads its MSR");
 	is(v->regs.rax, 0x30, "the kernel reads its SYSENTER_CS");
 	run_to_end();
@@ -334,7 +328,7 @@ PROGRAM(long_loop, "	mov $3000, %ecx\n"
 		   "1:	loop 1b\n");
 
 /* Signals stop KVM_RUN between any two instructions; user space then reads the whole state. */
-static void user_space_sees_no_tf_in_mid_step(void)
+TEST(user_space_sees_no_tf_in_mid_step)
 {
 	struct itimerval timer = { .it_interval.tv_usec = 10000, .it_value.tv_usec = 10000 };
 	struct itimerval stop = { 0 };
@@ -343,7 +337,6 @@ static void user_space_sees_no_tf_in_mid_step(void)
 	int r;
 
 	begin_total(long_loop, long_loop_end);
-	block_event(vm, 2, 100000, 100000);
 	setitimer(ITIMER_REAL, &timer, NULL);
 	while ((r = vm_run_interruptible(vm, v)) == VM_TIMEOUT) {
 		stops++;
@@ -354,27 +347,13 @@ static void user_space_sees_no_tf_in_mid_step(void)
 	is(r, VM_DONE, "the program runs to its end");
 	ok(stops > 0 || parameter_is("lwp_source", "perf"), "interrupted %u times", stops);
 	is(seen, 0, "never TF in RFLAGS nor BS in DR6");
-	is(100000 - block_counter(vm, 2), 3001, "nothing counted twice or not at all");
+	total(3001, "nothing counted twice or not at all");
 }
 
 int main(int argc, char **argv)
 {
 	if (argc > 1)
 		set_margin((unsigned int)atoi(argv[1]));
-	pushf_image_has_no_tf();
-	syscall_saves_no_tf_and_sysret_resumes();
-	software_interrupts_push_no_tf();
-	into_and_sysenter_leave_without_tf();
-	mov_ss_does_not_swallow_a_step();
-	nothing_is_stored_in_the_shadow_of_mov_ss();
-	rep_counts_once();
-	faulting_instructions_do_not_count();
-	a_signal_handler_sees_no_tf_and_is_counted();
-	an_nmi_in_mid_step_pushes_no_tf();
-	an_interrupt_in_mid_step_pushes_no_tf();
-	an_smi_in_mid_step_saves_no_tf();
-	stepping_shares_an_intercept_with_kvm();
-	what_kvm_completes_counts_once();
-	user_space_sees_no_tf_in_mid_step();
+	run_tests();
 	return done();
 }

@@ -90,6 +90,20 @@ int done(void)
 	return failures ? 1 : 0;
 }
 
+static void (*to_run[20])(void);
+static size_t n_to_run;
+
+void add_test(void (*test)(void))
+{
+	to_run[n_to_run++] = test;
+}
+
+void run_tests(void)
+{
+	for (size_t i = 0; i < n_to_run; i++)
+		to_run[i]();
+}
+
 static void alarm_handler(int sig)
 {
 	(void)sig;
@@ -366,9 +380,8 @@ void vm_start_kernel(struct vm *vm, struct vcpu *v, u64 rip)
 	s.ss = segment(KSS, 3, 1, 0, false);
 	s.efer |= 0x1000;
 	vm_set_sregs(v, &s);
-	v->regs.rip = rip;
 	v->regs.rsp = VM_KSTACK_TOP;
-	vm_set_regs(v);
+	vm_go_to(v, rip);
 }
 
 /*
@@ -450,6 +463,12 @@ void vm_set_regs(struct vcpu *v)
 		broken("KVM_SET_REGS");
 }
 
+void vm_go_to(struct vcpu *v, u64 rip)
+{
+	v->regs.rip = rip;
+	vm_set_regs(v);
+}
+
 struct kvm_sregs vm_sregs(struct vcpu *v)
 {
 	struct kvm_sregs s;
@@ -471,6 +490,17 @@ void vm_set_cr3(struct vcpu *v, u64 cr3)
 
 	s.cr3 = cr3;
 	vm_set_sregs(v, &s);
+}
+
+void vm_debug(struct vcpu *v, u32 control, u64 at)
+{
+	struct kvm_guest_debug dbg = {
+		.control = control ? control | KVM_GUESTDBG_ENABLE : 0,
+		.arch.debugreg = { [0] = at, [7] = 0x402 },
+	};
+
+	if (ioctl(v->fd, KVM_SET_GUEST_DEBUG, &dbg))
+		broken("KVM_SET_GUEST_DEBUG");
 }
 
 u32 vm_lwp_status(struct vcpu *v)
@@ -558,6 +588,29 @@ int vm_run_interruptible(struct vm *vm, struct vcpu *v)
 	if (ioctl(v->fd, KVM_GET_REGS, &v->regs))
 		broken("KVM_GET_REGS");
 	return result;
+}
+
+static void *run_beside(void *arg)
+{
+	struct vcpu *v = arg;
+
+	while (!__atomic_load_n(&v->over, __ATOMIC_RELAXED))
+		vm_run_interruptible(NULL, v);
+	return NULL;
+}
+
+void vm_run_beside(struct vcpu *v)
+{
+	v->over = false;
+	pthread_create(&v->thread, NULL, run_beside, v);
+}
+
+void vm_stop(struct vcpu *v)
+{
+	__atomic_store_n(&v->over, true, __ATOMIC_RELAXED);
+	v->run->immediate_exit = 1;
+	pthread_kill(v->thread, SIGALRM);
+	pthread_join(v->thread, NULL);
 }
 
 bool vm_finish(struct vm *vm, struct vcpu *v)

@@ -7,6 +7,7 @@
 #define VM_H
 
 #include <linux/kvm.h>
+#include <pthread.h>
 #include "lwp_kvm.h"
 #include "lwp_cb.h"
 #include "lwp_msr.h"
@@ -27,6 +28,7 @@
 /* MSRs of the guest's kernel. */
 #define LSTAR 0xc0000082u
 #define FS_BASE 0xc0000100u
+#define GS_BASE 0xc0000101u
 #define KERNEL_GS_BASE 0xc0000102u
 
 /* The result of vm_run(): an exception or interrupt vector, or one of these. */
@@ -43,6 +45,8 @@ struct vcpu {
 	int fd;
 	struct kvm_run *run;
 	struct kvm_regs regs; /* after vm_run() */
+	pthread_t thread; /* vm_run_beside() */
+	bool over;
 };
 
 struct vm {
@@ -80,6 +84,9 @@ void vm_start_kernel(struct vm *vm, struct vcpu *v, u64 rip);
 int vm_run(struct vm *vm, struct vcpu *v);
 /* The same without a time limit, for callers that have a timer of their own. */
 int vm_run_interruptible(struct vm *vm, struct vcpu *v);
+/* The same in a thread of its own, again and again, until vm_stop(). */
+void vm_run_beside(struct vcpu *v);
+void vm_stop(struct vcpu *v);
 /* vm_run() until the program is done. Any other stop is a failure, and the result is false. */
 bool vm_finish(struct vm *vm, struct vcpu *v);
 struct vm_frame vm_frame(const struct vm *vm, const struct vcpu *v, int vector);
@@ -117,9 +124,13 @@ u32 vm_lwp_status(struct vcpu *v);
 u64 vm_get_msr(struct vcpu *v, u32 msr);
 int vm_set_msr(struct vcpu *v, u32 msr, u64 value);
 void vm_set_regs(struct vcpu *v);
+/* The same with another rip. */
+void vm_go_to(struct vcpu *v, u64 rip);
 struct kvm_sregs vm_sregs(struct vcpu *v);
 void vm_set_sregs(struct vcpu *v, const struct kvm_sregs *s);
 void vm_set_cr3(struct vcpu *v, u64 cr3);
+/* User space debugs the guest, KVM_GUESTDBG_*, 0: no more; with a breakpoint of the processor before `at`. */
+void vm_debug(struct vcpu *v, u32 control, u64 at);
 
 /* A block at VM_BLOCK, ring of `records` records at VM_RING; events are enabled one by one. */
 void block_init(struct vm *vm, u32 flags, u32 records);
@@ -170,5 +181,16 @@ __attribute__((format(printf, 2, 3))) void ok(bool good, const char *format, ...
 __attribute__((format(printf, 1, 2))) void diag(const char *format, ...);
 __attribute__((format(printf, 1, 2))) void skip_all(const char *format, ...);
 int done(void);
+
+/* A test: run_tests() runs all of a program, in their order. */
+#define TEST(name)                                                   \
+	static void name(void);                                      \
+	static __attribute__((constructor)) void name##_is_one(void) \
+	{                                                            \
+		add_test(name);                                      \
+	}                                                            \
+	static void name(void)
+void add_test(void (*test)(void));
+void run_tests(void);
 
 #endif
