@@ -13,30 +13,41 @@
 
 #define TF 0x100
 #define RF 0x10000
-#define BUDGET \
-	100000 /* instructions that `prompt` steps in a second, if nobody says another number */
+#define BUDGET 100000 /* steps of `prompt` in a second, if nobody says another number */
+#define MOST_COUNT 0x1ffffff /* the highest counter */
 
 extern struct vm *vm;
 extern struct vcpu *v;
 
 /* The machine of the test before ends. A new one with the program and a block that stores a record for each event. */
 void begin(const u8 *from, const u8 *to, u32 event);
-/* The same, with a counter of instructions that begins at 1000 and stores no record: see total(). */
+/* The same, with a counter of instructions that stores no record: see total(). */
 void begin_total(const u8 *from, const u8 *to);
-/* A machine with a policy, and a block with these Flags; see event_each(). */
+/* The machine of the test before ends. A new one with a policy, and its vCPU. */
+void new_machine(struct kvm_lwp_policy policy);
+/* The same with the program, and a block with these Flags; see event_each(). */
 void begin_policy(const u8 *from, const u8 *to, struct kvm_lwp_policy policy, u32 flags);
 /* The same with a delivery, LWP_DELIVERY_*, and the budget that is KVM's default. */
 void begin_delivery(const u8 *from, const u8 *to, u32 delivery, u32 flags);
 /* Have each `period`-th event store a record, and the first event too. */
 void event_each(u32 event, u32 period);
+/* Have the event counted, and store no record. */
+void count_only(u32 event);
+/* How many of it have been counted since. */
+u32 count_of(u32 event);
 void run_to_end(void);
+/* The same past stops of one kind and another; returns how many there were. */
+u32 run_past(int stop, int other);
 /* MissedEvents of the block. */
 u64 missed(void);
+
+/* A clock, in seconds. */
+double now(void);
 
 /* The counted instructions, as offsets from the program's start. */
 #define COUNTED(what, ...) counted((const int[]){ __VA_ARGS__, -1 }, what)
 void counted(const int *offsets, const char *what);
-/* How many instructions have counted. SLWPCB counts after its flush, so it is not among them. */
+/* How many instructions have been counted. SLWPCB counts after its flush, so it is not among them. */
 void total(u32 wanted, const char *what);
 
 #endif

@@ -13,17 +13,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "counted.h"
+#include "texts.h"
 
 #define MARGIN 900
 #define PERIOD 1000
 
 static bool on;
 
-/* 1 and 4,000 times 3 instructions: number n > 1 is at offset 10, 11 or 13 as (n - 2) % 3 is 0, 1 or 2. */
-PROGRAM(loop, "	mov $4000, %ecx\n" /* 5 */
-	      "1:	nop\n" /* 10 */
-	      "	dec %ecx\n" /* 11 */
-	      "	jnz 1b\n"); /* 13 */
+#define TURNS 4000 /* of the loop */
 
 /* Wanted steps of `records` records, if the code has a taken branch every `each` instructions. */
 static void steps_are(u32 records, u32 each)
@@ -39,26 +36,21 @@ static void steps_are(u32 records, u32 each)
 	is(vm_stat(v, "lwp_no_counter"), 0, "there was always a counter");
 }
 
-static void records_are_those_of_single_steps(void)
+TEST(records_are_those_of_single_steps)
 {
-	static const u8 at[] = { 10, 11, 13 };
-	u32 i, wrong = 0;
-
-	begin_delivery(loop, loop_end, 0, LWP_F_IRE);
+	begin_loop(TURNS, 0, LWP_F_IRE);
 	event_each(2, PERIOD);
 	run_to_end();
-	is(block_head(vm), 12, "12 records of 12,001 instructions");
-	for (i = 1; i <= 12; i++)
-		wrong += ring_record(vm, i - 1).address != (u64)VM_CODE + at[(1000 * i - 2) % 3];
-	is(wrong, 0, "each names its instruction");
+	/* Of 12,001 instructions */
+	COUNTED("each names its instruction", 13, 10, 11, 13, 10, 11, 13, 10, 11, 13, 10, 11);
 	is(block_counter(vm, 2), PERIOD - 1 - 1, "one has been counted of the next period");
 	steps_are(12, 3);
 }
 
 /* The n-th branch is the JNZ of round n; the last one is not taken. */
-static void branches_that_are_due_do_not_pass(void)
+TEST(branches_that_are_due_do_not_pass)
 {
-	begin_delivery(loop, loop_end, 0, LWP_F_BRE);
+	begin_loop(TURNS, 0, LWP_F_BRE);
 	event_each(3, PERIOD);
 	run_to_end();
 	is(block_head(vm), 4, "4 records of 4,000 branches");
@@ -84,18 +76,13 @@ PROGRAM(line, "	mov $1100, %r8d\n" /* 5; 6 bytes */
 	      "	dec %r8d\n" /* 21 */
 	      "	jnz 1b\n"); /* 24 */
 
-static void each_place_of_a_straight_line_can_be_due(void)
+TEST(each_place_of_a_straight_line_can_be_due)
 {
-	static const u8 at[] = { 11, 12, 13, 14, 15, 16, 17, 18, 19, 21, 24 };
-	u32 i, wrong = 0;
-
 	begin_delivery(line, line_end, 0, LWP_F_IRE);
 	event_each(2, 1003);
 	run_to_end();
-	is(block_head(vm), 12, "12 records of 12,101 instructions");
-	for (i = 1; i <= 12; i++)
-		wrong += ring_record(vm, i - 1).address != (u64)VM_CODE + at[(1003 * i - 2) % 11];
-	is(wrong, 0, "each names its instruction");
+	/* Of 12,101 instructions */
+	COUNTED("each names its instruction", 11, 13, 15, 17, 19, 24, 12, 14, 16, 18, 21, 11);
 	steps_are(12, 11);
 }
 
@@ -111,7 +98,7 @@ PROGRAM(pushf, "	mov $1000, %r8d\n"
 	       "	jnz 1b\n"
 	       "	nop\n");
 
-static void pushf_sees_no_tf(void)
+TEST(pushf_sees_no_tf)
 {
 	begin_delivery(pushf, pushf_end, 0, LWP_F_IRE);
 	event_each(2, PERIOD);
@@ -122,44 +109,15 @@ static void pushf_sees_no_tf(void)
 	is(vm_stat(v, "lwp_overshoots"), 0, "no overshoot");
 }
 
-/*
- * In each round LWP counts 11: LWPVAL, CPUID, MOV, PUSH, LEA, PUSH, far RET, XOR, JMP, DEC, JNZ. INT n, INT3, SYSCALL
- * and the DIV that faults do not; the kernel's handlers run in between.
- */
-PROGRAM(mixed, "	mov $500, %r8d\n"
-	       "1:	lwpval $1, %r8d, %r8d\n"
-	       "	cpuid\n"
-	       "	int $3\n"
-	       "	int3\n"
-	       "	syscall\n"
-	       "	mov %cs, %ebx\n"
-	       "	push %rbx\n"
-	       "	lea 2f(%rip), %rbx\n"
-	       "	push %rbx\n"
-	       "	lretq\n"
-	       "2:	xor %ebx, %ebx\n"
-	       "	div %ebx\n"
-	       "	jmp 3f\n"
-	       "3:	dec %r8\n"
-	       "	jnz 1b\n"
-	       "	mov $0x200000, %ebx\n");
-
-GUEST_CODE(skip_div, "	addq $2, (%rsp)\n"
-		     "	iretq\n");
-
-static void nothing_between_two_branches_lets_the_due_one_pass(void)
+TEST(nothing_between_two_branches_lets_the_due_one_pass)
 {
 	u32 i, ire = 0, wrong = 0;
 	u64 last = 0;
-	int stop;
 
-	begin_delivery(mixed, mixed_end, 0, LWP_F_IRE);
-	vm_handler(vm, 0, skip_div, skip_div_end);
+	begin_mixed(0, LWP_F_IRE);
 	event_each(2, 110);
 	set_margin(100);
-	while ((stop = vm_run(vm, v)) == VM_SYSCALL || stop == 3)
-		;
-	is(stop, VM_DONE, "the program runs to its end");
+	run_past(VM_SYSCALL, 3);
 	for (i = 0; i < block_head(vm); i++) {
 		struct lwp_record r = ring_record(vm, i);
 
@@ -187,22 +145,15 @@ PROGRAM(faults, "	mov $600, %r8d\n"
 		"	dec %r8d\n" /* 35 */
 		"	jnz 1b\n"); /* 38 */
 
-static void the_return_from_a_fault_is_noticed(void)
+TEST(the_return_from_a_fault_is_noticed)
 {
-	u32 i, wrong = 0;
-
 	begin_delivery(faults, faults_end, 0, LWP_F_IRE);
 	vm_handler(vm, 0, skip_div, skip_div_end);
 	event_each(2, PERIOD);
 	run_to_end();
-	is(block_head(vm), 13, "13 records of 13,202 instructions");
-	for (i = 1; i <= 13; i++) {
-		u32 place = (PERIOD * i - 3) % 22;
-
-		wrong += ring_record(vm, i - 1).address !=
-			 (u64)VM_CODE + (place < 20 ? 15 + place : 35 + 3 * (place - 20));
-	}
-	is(wrong, 0, "each names its instruction, after 600 faults");
+	/* Of 13,202 instructions: ten places of the line on, or twelve back */
+	COUNTED("each names its instruction, after 600 faults", 22, 32, 20, 30, 18, 28, 16, 26, 38,
+		24, 34, 22, 32);
 	is(vm_stat(v, "lwp_overshoots"), 0, "no overshoot");
 }
 
@@ -220,25 +171,19 @@ PROGRAM(own, "	mov $1000, %ecx\n"
 	     "	popfq\n"
 	     "	nop\n");
 
-static void the_guests_own_steps_are_over_instructions(void)
+TEST(the_guests_own_steps_are_over_instructions)
 {
-	u32 traps = 0;
-	int stop;
-
 	begin_delivery(own, own_end, 0, LWP_F_IRE);
 	block_event(vm, 2, 3000, 2200);
 	set_margin(2199);
-	while ((stop = vm_run(vm, v)) == 1)
-		traps++;
-	is(stop, VM_DONE, "the program runs to its end");
-	is(traps, 5, "NOP, JMP, PUSHF, AND, POPF");
+	is(run_past(1, 1), 5, "NOP, JMP, PUSHF, AND, POPF");
 	is(2200 - block_counter(vm, 2), 1 + 2000 + 9, "instructions");
 	set_margin(MARGIN);
 }
 
-static void the_guest_has_no_btf(void)
+TEST(the_guest_has_no_btf)
 {
-	begin_delivery(loop, loop_end, 0, LWP_F_IRE);
+	begin_loop(TURNS, 0, LWP_F_IRE);
 	event_each(2, PERIOD);
 	vm_set_msr(v, 0x1d9, 2);
 	is(vm_get_msr(v, 0x1d9), 0, "the guest cannot set it");
@@ -257,7 +202,7 @@ static void what_was_not_trusted_comes_back(void)
 
 	read_parameter("lwp_row", row, sizeof(row));
 	set_parameter("lwp_row", "late=898/898/898/898/898/898,rate=1000");
-	begin_delivery(loop, loop_end, 0, LWP_F_IRE);
+	begin_loop(TURNS, 0, LWP_F_IRE);
 	event_each(2, PERIOD);
 	run_to_end();
 	first = vm_stat(v, "lwp_steps");
@@ -284,7 +229,7 @@ static __attribute__((noinline)) void step_here(void)
 }
 
 /* A debugger on the host that steps one instruction, right after the guest has run. */
-static void the_host_has_no_btf_either(void)
+TEST(the_host_has_no_btf_either)
 {
 	struct user_regs_struct regs;
 	pid_t child = fork();
@@ -293,7 +238,7 @@ static void the_host_has_no_btf_either(void)
 	if (!child)
 		step_here();
 	waitpid(child, &status, 0);
-	begin_delivery(loop, loop_end, 0, LWP_F_IRE);
+	begin_loop(TURNS, 0, LWP_F_IRE);
 	block_event(vm, 2, 100000, 500);
 	vm_run(vm, v);
 	ptrace(PTRACE_SINGLESTEP, child, NULL, NULL);
@@ -310,15 +255,7 @@ int main(int argc, char **argv)
 		skip_all("kvm-amd is not loaded with lwp_source=perf");
 	on = argc > 1 && !strcmp(argv[1], "on");
 	set_margin(MARGIN);
-	records_are_those_of_single_steps();
-	branches_that_are_due_do_not_pass();
-	each_place_of_a_straight_line_can_be_due();
-	pushf_sees_no_tf();
-	nothing_between_two_branches_lets_the_due_one_pass();
-	the_return_from_a_fault_is_noticed();
-	the_guests_own_steps_are_over_instructions();
-	the_guest_has_no_btf();
-	the_host_has_no_btf_either();
+	run_tests();
 	if (argc > 2)
 		what_was_not_trusted_comes_back();
 	return done();

@@ -10,37 +10,15 @@
 #include <unistd.h>
 #include "host_counters.h"
 #include "counted.h"
+#include "texts.h"
 
 #define CNH 5
 #define RNH 6
 #define CLOCKS_LEAST 1000 /* between two stops of the guest */
 #define SECONDS 20 /* many times what a short program takes */
-#define REST 0x1ffffff /* the highest counter */
-
-/* 1 and 20,000 times 3 instructions, at offsets 10, 11 and 13. */
-#define LOOP 60001
-PROGRAM(loop, "	mov $20000, %ecx\n"
-	      "1:	nop\n"
-	      "	dec %ecx\n"
-	      "	jnz 1b\n");
-
-/* A tenth of the loop, for tests that step. */
+#define LOOP 60001 /* instructions of ROUNDS turns of the loop */
+#define SHORT_ROUNDS 2000 /* for tests that step */
 #define SHORT_LOOP 6001
-static void shorten(void)
-{
-	lwp_put32(vm->mem + VM_CODE + 6, 2000);
-}
-
-/* The count of an event that stores no record. */
-static u32 rest(u32 event)
-{
-	return REST - block_counter(vm, event);
-}
-
-static void rest_of(u32 event)
-{
-	block_event(vm, event, REST, REST);
-}
 
 static bool all_in_loop(u32 event)
 {
@@ -57,7 +35,7 @@ static bool all_in_loop(u32 event)
 
 static void a_record_each_so_many_core_clocks(u32 delivery)
 {
-	begin_delivery(loop, loop_end, delivery, LWP_F_CNH);
+	begin_loop(ROUNDS, delivery, LWP_F_CNH);
 	event_each(CNH, 5000);
 	run_to_end();
 	is(block_head(vm), 12, "12 records of 60,001 clocks");
@@ -71,20 +49,20 @@ static void a_record_each_so_many_core_clocks(u32 delivery)
 
 static void reference_clocks_are_counted_beside_core_clocks(void)
 {
-	begin_delivery(loop, loop_end, 1, LWP_F_CNH | LWP_F_RNH);
+	begin_loop(ROUNDS, 1, LWP_F_CNH | LWP_F_RNH);
 	event_each(RNH, 10000);
-	rest_of(CNH);
+	count_only(CNH);
 	run_to_end();
 	is(block_head(vm), 12, "12 records of 120,002 reference clocks");
 	ok(all_in_loop(RNH), "each names an instruction of the loop");
 	is(block_counter(vm, RNH), 10000 - 1 - 2, "two clocks of the next period");
-	is(rest(CNH), LOOP, "core clocks");
+	is(count_of(CNH), LOOP, "core clocks");
 }
 
 /* A period of 100: ten of them pass before the guest is stopped, nine are missed. */
-static void a_short_interval_does_not_stop_the_guest_more_often(void)
+TEST(a_short_interval_does_not_stop_the_guest_more_often)
 {
-	begin_delivery(loop, loop_end, 1, LWP_F_CNH);
+	begin_loop(ROUNDS, 1, LWP_F_CNH);
 	event_each(CNH, 100);
 	run_to_end();
 	is(block_head(vm) + missed(), LOOP / 100, "records and MissedEvents");
@@ -94,30 +72,29 @@ static void a_short_interval_does_not_stop_the_guest_more_often(void)
 }
 
 /* KVM steps for the records of instructions; clocks still pass in the guest. */
-static void clocks_go_on_while_other_events_are_stepped(void)
+TEST(clocks_go_on_while_other_events_are_stepped)
 {
 	u64 steps;
 
-	begin_delivery(loop, loop_end, 0, LWP_F_CNH | LWP_F_IRE);
-	shorten();
+	begin_loop(SHORT_ROUNDS, 0, LWP_F_CNH | LWP_F_IRE);
 	event_each(2, 600);
 	set_margin(600);
-	rest_of(CNH);
+	count_only(CNH);
 	run_to_end();
 	is(block_head(vm), 10, "ten records of instructions");
 	/* A turn of three instructions is one step over its branch, or three steps. */
 	steps = vm_stat(v, "lwp_steps");
 	ok(steps >= SHORT_LOOP / 3 && steps <= SHORT_LOOP, "all is stepped: %lu steps", steps);
-	is(rest(CNH), SHORT_LOOP, "core clocks");
+	is(count_of(CNH), SHORT_LOOP, "core clocks");
 	set_margin(2);
 }
 
 /* Once, at 42,000, both are due: the clocks' record comes later. */
-static void clocks_and_instructions_are_counted_at_once(void)
+TEST(clocks_and_instructions_are_counted_at_once)
 {
 	u32 i, clocks = 0;
 
-	begin_delivery(loop, loop_end, 0, LWP_F_CNH | LWP_F_IRE);
+	begin_loop(ROUNDS, 0, LWP_F_CNH | LWP_F_IRE);
 	event_each(2, 6000);
 	event_each(CNH, 7000);
 	run_to_end();
@@ -128,10 +105,9 @@ static void clocks_and_instructions_are_counted_at_once(void)
 	ok(vm_stat(v, "lwp_steps") < 1000, "with few steps: %lu", vm_stat(v, "lwp_steps"));
 }
 
-static void an_ip_filter_asks_where_a_clock_passed(void)
+TEST(an_ip_filter_asks_where_a_clock_passed)
 {
-	begin_delivery(loop, loop_end, 1, LWP_F_CNH);
-	shorten();
+	begin_loop(SHORT_ROUNDS, 1, LWP_F_CNH);
 	lwp_put32(vm->mem + VM_BLOCK + LWP_CB_FILTERS, LWP_FILTER_IPF);
 	lwp_put64(vm->mem + VM_BLOCK + LWP_CB_BASE_IP, VM_CODE + 10);
 	lwp_put64(vm->mem + VM_BLOCK + LWP_CB_LIMIT_IP, VM_CODE + 12);
@@ -142,76 +118,37 @@ static void an_ip_filter_asks_where_a_clock_passed(void)
 	is(block_counter(vm, CNH), 500 - 1, "none of the next period");
 }
 
-/* The clocks of the kernel, that SYSCALL and SYSRET spend between these, are not counted. */
-PROGRAM(calls, "	.rept 3\n"
-	       "	mov $1000, %ecx\n"
-	       "1:	loop 1b\n"
-	       "	syscall\n"
-	       "	.endr\n"
-	       "	mov $0x200000, %ebx\n");
-
-static void clocks_of_the_kernel_do_not_count(void)
+/* The clocks of the kernel, which SYSCALL and SYSRET spend between the loops, are not counted. */
+TEST(clocks_of_the_kernel_do_not_count)
 {
-	u32 syscalls = 0;
-	int stop;
-
-	begin_delivery(calls, calls_end, 1, LWP_F_CNH);
-	rest_of(CNH);
-	while ((stop = vm_run(vm, v)) == VM_SYSCALL)
-		syscalls++;
-	is(stop, VM_DONE, "the program runs to its end");
-	is(syscalls, 3, "system calls");
-	is(rest(CNH), 3 * 1001 + 1, "core clocks at CPL 3");
+	begin_delivery(loops, loops_end, 1, LWP_F_CNH);
+	count_only(CNH);
+	is(run_past(VM_SYSCALL, VM_SYSCALL), 3, "system calls");
+	is(count_of(CNH), 3 * 1001 + 1, "core clocks at CPL 3");
 }
 
 /* A later program gets the counters if they are free then. */
-static void without_a_counter_no_clock_is_counted(void)
+TEST(without_a_counter_no_clock_is_counted)
 {
 	unsigned int taken = take_counters();
 
-	begin_delivery(loop, loop_end, 1, LWP_F_CNH);
-	rest_of(CNH);
+	begin_loop(ROUNDS, 1, LWP_F_CNH);
+	count_only(CNH);
 	run_to_end();
 	ok(vm_stat(v, "lwp_no_counter") > 0, "%u counters are taken: none for KVM", taken);
-	is(rest(CNH), 0, "no clock is counted");
+	is(count_of(CNH), 0, "no clock is counted");
 	give_counters_back();
-	begin_delivery(loop, loop_end, 1, LWP_F_CNH);
-	rest_of(CNH);
+	begin_loop(ROUNDS, 1, LWP_F_CNH);
+	count_only(CNH);
 	run_to_end();
-	is(rest(CNH), LOOP, "all are, once they are free");
+	is(count_of(CNH), LOOP, "all are, once they are free");
 }
-
-/* EDX of leaf 8000_001C. */
-static u32 offered(void)
-{
-	u32 i, edx = 0;
-
-	begin_delivery(loop, loop_end, 1, 0);
-	for (i = 0; i < vm->cpuid->nent; i++)
-		if (vm->cpuid->entries[i].function == LWP_CPUID_LEAF)
-			edx = vm->cpuid->entries[i].edx;
-	return edx;
-}
-
-/* IRET within CPL 3, in 64-bit code: five words, the new RSP is the old one. */
-PROGRAM(iret, "	mov %rsp, %rcx\n"
-	      "	mov %ss, %eax\n"
-	      "	push %rax\n"
-	      "	push %rcx\n"
-	      "	pushfq\n"
-	      "	mov %cs, %eax\n"
-	      "	push %rax\n"
-	      "	lea 1f(%rip), %rax\n"
-	      "	push %rax\n"
-	      "	iretq\n"
-	      "1:	nop\n"
-	      "	mov $0x200000, %ebx\n");
 
 /* An intercept of IRET notices returns to CPL 3. The one from CPL 3 must come past it, though nothing is stepped. */
-static void an_iret_of_the_program_is_executed(void)
+TEST(an_iret_of_the_program_is_executed)
 {
 	begin_delivery(iret, iret_end, 0, LWP_F_CNH);
-	rest_of(CNH);
+	count_only(CNH);
 	alarm(SECONDS);
 	is(vm_run_interruptible(vm, v), VM_DONE, "IRET at CPL 3 is executed");
 	alarm(0);
@@ -224,18 +161,13 @@ int main(int argc, char **argv)
 	if (!parameter_is("lwp_source", "perf"))
 		skip_all("kvm-amd is not loaded with lwp_source=perf");
 	set_margin(2);
-	is(offered() & (LWP_F_CNH | LWP_F_RNH), LWP_F_CNH | (rnh ? LWP_F_RNH : 0),
-	   "clocks that KVM offers");
+	begin_loop(ROUNDS, 1, 0);
+	is(vm_leaf(vm, LWP_CPUID_LEAF)->edx & (LWP_F_CNH | LWP_F_RNH),
+	   LWP_F_CNH | (rnh ? LWP_F_RNH : 0), "clocks that KVM offers");
 	a_record_each_so_many_core_clocks(0);
 	a_record_each_so_many_core_clocks(1);
 	if (rnh)
 		reference_clocks_are_counted_beside_core_clocks();
-	a_short_interval_does_not_stop_the_guest_more_often();
-	clocks_go_on_while_other_events_are_stepped();
-	clocks_and_instructions_are_counted_at_once();
-	an_ip_filter_asks_where_a_clock_passed();
-	clocks_of_the_kernel_do_not_count();
-	an_iret_of_the_program_is_executed();
-	without_a_counter_no_clock_is_counted();
+	run_tests();
 	return done();
 }

@@ -10,22 +10,15 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 #include "counted.h"
+#include "texts.h"
 #include "vpmu.h"
 
-#define ROUNDS 2000
+#define TURNS 2000 /* of the loop */
 #define PERIOD 500
 #define TENTHS 50 /* how long to wait, in tenths of a second */
 #define RETRY_US 200000 /* more than the time after which LWP tries again to get a counter */
 
-/* 1 and 2,000 times 3 instructions; then the profile ends. */
-PROGRAM(profiled, "	mov $2000, %ecx\n"
-		  "1:	nop\n"
-		  "	dec %ecx\n"
-		  "	jnz 1b\n"
-		  "	xor %edx, %edx\n"
-		  "	llwpcb %rdx\n");
-
-#define RECORDS ((1 + ROUNDS * 3 + 1) / PERIOD)
+#define RECORDS ((1 + TURNS * 3 + 1) / PERIOD)
 
 static void begin_profile(bool pmu)
 {
@@ -39,6 +32,7 @@ static void begin_profile(bool pmu)
 		ok(!ioctl(vm->fd, KVM_ENABLE_CAP, &no_pmu), "a VM without counters");
 	v = vm_add_vcpu(vm);
 	vm_load(vm, profiled, profiled_end);
+	lwp_put32(vm->mem + VM_CODE + 6, TURNS);
 }
 
 static void profile(const char *what)
@@ -46,11 +40,11 @@ static void profile(const char *what)
 	vm_start(vm, v);
 	block_init(vm, LWP_F_IRE | LWP_F_BRE, 128);
 	event_each(2, PERIOD);
-	block_event(vm, 3, 100000, 100000);
+	count_only(3);
 	run_to_end();
 	diag("%s", what);
 	is(block_head(vm) + missed(), RECORDS, "the records, and the periods that are missed");
-	is(100000 - block_counter(vm, 3), ROUNDS, "the branches");
+	is(count_of(3), TURNS, "the branches");
 }
 
 /* Does the PMU count a profile for LWP, or does LWP step it? */
@@ -66,7 +60,7 @@ static void profile_by(bool counter, const char *what)
 	diag("%lu interrupts of counters, %lu steps", irqs, steps);
 	ok(counter ? irqs > 0 && !lacking : !irqs && lacking > 0,
 	   counter ? "the PMU counts" : "no counter was free, and the statistic says so");
-	ok(counter || steps >= 1 + ROUNDS * 3, "%lu instructions are stepped", steps);
+	ok(counter || steps >= 1 + TURNS * 3, "%lu instructions are stepped", steps);
 }
 
 static struct vm *other;
@@ -79,7 +73,7 @@ static int make_other(void)
 	return other_vcpu < 0 ? errno : 0;
 }
 
-static void a_profile_keeps_no_vm_from_its_pmu(void)
+TEST(a_profile_keeps_no_vm_from_its_pmu)
 {
 	int i;
 
@@ -94,7 +88,7 @@ static void a_profile_keeps_no_vm_from_its_pmu(void)
 	ok(other_vcpu >= 0, "it does %d tenths of a second later", i);
 }
 
-static void lwp_steps_beside_it_and_returns(void)
+TEST(lwp_steps_beside_it_and_returns)
 {
 	profile_by(false, "beside a VM with a vPMU");
 	close(other_vcpu);
@@ -123,13 +117,13 @@ static u64 guest_counts(bool lwp)
 	return count;
 }
 
-static void the_guests_own_counters_are_right(void)
+TEST(the_guests_own_counters_are_right)
 {
 	u64 without = guest_counts(false), with = guest_counts(true);
 
 	/* LLWPCB is skipped in both: KVM executes it. */
 	is(with, without, "the guest counts as many instructions with LWP as without");
-	ok(without >= 1 + ROUNDS * 3, "which are all of them");
+	ok(without >= 1 + TURNS * 3, "which are all of them");
 }
 
 int main(void)
@@ -138,8 +132,6 @@ int main(void)
 		skip_all("kvm-amd is not loaded with lwp_source=perf");
 	if (!parameter_is("enable_mediated_pmu", "Y"))
 		skip_all("no mediated vPMU here");
-	a_profile_keeps_no_vm_from_its_pmu();
-	lwp_steps_beside_it_and_returns();
-	the_guests_own_counters_are_right();
+	run_tests();
 	return done();
 }

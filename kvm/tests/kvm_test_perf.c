@@ -15,10 +15,10 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/time.h>
-#include <time.h>
 #include <unistd.h>
 #include "host_counters.h"
 #include "counted.h"
+#include "texts.h"
 
 /* A period is longer than any lateness that was measured, and leaves as many of the loop's three instructions. */
 #define LONG 40
@@ -26,10 +26,10 @@
 static unsigned int skid;
 static bool known = true;
 static u32 period = 5000;
-static u32 rounds = 20000;
+static u32 rounds = ROUNDS;
 
 /* A machine whose user space has set no policy. */
-static void prompt_is_the_default(void)
+TEST(prompt_is_the_default)
 {
 	struct kvm_lwp_policy policy = { .delivery = 0 };
 	int kvm = open("/dev/kvm", O_RDWR), machine = ioctl(kvm, KVM_CREATE_VM, 0);
@@ -64,21 +64,9 @@ static void spared_steps(u32 records)
 	   "the counter spares stepping: %lu steps", steps);
 }
 
-/* 1 and 20,000 times 3 instructions: number n > 1 is at offset 10, 11 or 13 as (n - 2) % 3 is 0, 1 or 2. */
-PROGRAM(loop, "	mov $20000, %ecx\n" /* 5 */
-	      "1:	nop\n" /* 10 */
-	      "	dec %ecx\n" /* 11 */
-	      "	jnz 1b\n"); /* 13 */
-
-static void begin_loop(u32 delivery, u32 flags)
+TEST(exact_names_the_very_instruction)
 {
-	begin_delivery(loop, loop_end, delivery, flags);
-	lwp_put32(vm->mem + VM_CODE + 6, rounds);
-}
-
-static void exact_names_the_very_instruction(void)
-{
-	begin_loop(0, LWP_F_IRE);
+	begin_loop(rounds, 0, LWP_F_IRE);
 	event_each(2, period);
 	run_to_end();
 	if (in_time())
@@ -89,9 +77,9 @@ static void exact_names_the_very_instruction(void)
 }
 
 /* The n-th branch is the JNZ of round n, at offset 13. */
-static void exact_branches_step_to_the_very_one(void)
+TEST(exact_branches_step_to_the_very_one)
 {
-	begin_loop(0, LWP_F_BRE);
+	begin_loop(rounds, 0, LWP_F_BRE);
 	event_each(3, period);
 	run_to_end();
 	if (!in_time())
@@ -110,7 +98,7 @@ static void both_events_share_one_deadline(void)
 	static const u8 events[] = { 2, 3, 2, 2, 3, 2, 2, 3, 2, 2, 3, 2, 2, 3, 2, 3, 2, 2 };
 	u32 i, wrong = 0;
 
-	begin_loop(0, LWP_F_IRE | LWP_F_BRE);
+	begin_loop(rounds, 0, LWP_F_IRE | LWP_F_BRE);
 	event_each(2, period);
 	event_each(3, period / 5 * 3);
 	run_to_end();
@@ -126,83 +114,33 @@ static void both_events_share_one_deadline(void)
 	is(block_counter(vm, 3), period / 5 - 1, "20,000 - 18,000 of 3,000 branches");
 }
 
-/*
- * Instructions that a counter and LWP count differently. In each round LWP counts 9: CPUID, MOV, PUSH, LEA, PUSH, far
- * RET, NOP, DEC, JNZ; INT n, INT3 and SYSCALL do not. The far RET stays at CPL 3: an instruction and no branch.
- */
-PROGRAM(mixed, "	mov $500, %r8d\n" /* 5; 6 bytes */
-	       "1:	cpuid\n"
-	       "	int $3\n"
-	       "	int3\n"
-	       "	syscall\n"
-	       "	mov %cs, %ebx\n"
-	       "	push %rbx\n"
-	       "	lea 2f(%rip), %rbx\n"
-	       "	push %rbx\n"
-	       "	lretq\n"
-	       "2:	nop\n"
-	       "	dec %r8\n"
-	       "	jnz 1b\n"
-	       "	mov $0x200000, %ebx\n");
-
-/* Run to the end; continue after each stop. */
-static void run_through(u32 *soft, u32 *syscalls)
+TEST(what_counters_see_differently_counts_as_in_steps)
 {
-	int stop;
-
-	*soft = *syscalls = 0;
-	while ((stop = vm_run(vm, v)) != VM_DONE) {
-		if (stop == VM_SYSCALL)
-			++*syscalls;
-		else if (stop == 3)
-			++*soft;
-		else
-			break;
-	}
-	is(stop, VM_DONE, "the program runs to its end");
-}
-
-static void what_counters_see_differently_counts_as_in_steps(void)
-{
-	u32 soft, syscalls;
-
-	begin_delivery(mixed, mixed_end, 0, LWP_F_IRE);
-	block_event(vm, 2, 100000, 100000);
-	run_through(&soft, &syscalls);
-	is(soft, 1000, "INT n and INT3 reach the kernel");
-	is(syscalls, 500, "so does SYSCALL");
-	is(100000 - block_counter(vm, 2), 1 + 500 * 9 + 1, "instructions");
+	begin_mixed(0, LWP_F_IRE);
+	count_only(2);
+	is(run_past(VM_SYSCALL, 3), 1500, "INT n, INT3 and SYSCALL reach the kernel");
+	is(count_of(2), 1 + 500 * 11 + 1, "instructions");
 	is(vm_stat(v, "lwp_no_counter"), 0, "there was always a counter");
 
-	begin_delivery(mixed, mixed_end, 0, LWP_F_BRE);
-	block_event(vm, 3, 100000, 100000);
-	run_through(&soft, &syscalls);
-	is(100000 - block_counter(vm, 3), 500, "branches");
+	begin_mixed(0, LWP_F_BRE);
+	count_only(3);
+	run_past(VM_SYSCALL, 3);
+	is(count_of(3), 1000, "branches");
 }
 
 /* User space's breakpoints and LWP both intercept #BP. */
-static void breakpoints_of_user_space_come_and_go(void)
+TEST(breakpoints_of_user_space_come_and_go)
 {
-	struct kvm_guest_debug dbg = { .control = KVM_GUESTDBG_ENABLE | KVM_GUESTDBG_USE_SW_BP };
-	struct kvm_guest_debug off = { 0 };
 	u32 stops = 0;
 	int stop;
 
-	begin_delivery(mixed, mixed_end, 0, LWP_F_IRE);
-	block_event(vm, 2, 100000, 100000);
+	begin_mixed(0, LWP_F_IRE);
+	count_only(2);
 	while ((stop = vm_run(vm, v)) == 3 || stop == VM_SYSCALL)
-		ioctl(v->fd, KVM_SET_GUEST_DEBUG, stops++ & 1 ? &dbg : &off);
+		vm_debug(v, stops++ & 1 ? KVM_GUESTDBG_USE_SW_BP : 0, 0);
 	is(stop, VM_DONE, "the program runs while guest debug is switched on and off");
 	is(stops, 1500, "INT n, INT3 and SYSCALL reach the kernel");
-	is(100000 - block_counter(vm, 2), 1 + 500 * 9 + 1, "instructions");
-}
-
-/* Where the n-th instruction of `loop` lies. */
-static u64 loop_offset(u32 n)
-{
-	static const u64 offset[] = { 13, 10, 11 };
-
-	return n == 1 ? 5 : offset[(n - 1) % 3];
+	is(count_of(2), 1 + 500 * 11 + 1, "instructions");
 }
 
 /*
@@ -210,11 +148,11 @@ static u64 loop_offset(u32 n)
  * after the 5,000th. If the thread was preempted when one event was left (1 in 5,000 times), KVM has stepped that
  * one, and the record names it; see below.
  */
-static void prompt_takes_one_interrupt_a_record(void)
+TEST(prompt_takes_one_interrupt_a_record)
 {
 	u32 stepped = 0, other = 0, i;
 
-	begin_loop(1, LWP_F_IRE);
+	begin_loop(rounds, 1, LWP_F_IRE);
 	event_each(2, period);
 	run_to_end();
 	is(block_head(vm), 12, "12 records of 60,001 instructions");
@@ -223,11 +161,11 @@ static void prompt_takes_one_interrupt_a_record(void)
 	is(vm_stat(v, "lwp_overshoots"), 0, "which is no overshoot");
 	ok(vm_stat(v, "lwp_steps") <= 1, "no step, or one before an event");
 	for (i = 0; i < 12; i++) {
-		u64 address = ring_record(vm, i).address - VM_CODE;
+		u64 address = ring_record(vm, i).address;
 
-		if (address == loop_offset(period * (i + 1)))
+		if (address == loop_place(period * (i + 1)))
 			stepped++;
-		else if (address != loop_offset(period * (i + 1) + 1))
+		else if (address != loop_place(period * (i + 1) + 1))
 			other++;
 	}
 	if (known && !skid) {
@@ -263,10 +201,10 @@ static void prompt_is_on_time_when_its_thread_is_preempted(void)
 	is(block_head(vm), SEVENTHS, "each seventh of 60,001 instructions has a record");
 	/* The record names the one that was due if it was stepped, else the one after it. */
 	for (i = 0; i < SEVENTHS; i++) {
-		u64 offset = ring_record(vm, i).address - VM_CODE;
+		u64 address = ring_record(vm, i).address;
 		u32 due = 7 * (i + 1);
 
-		late += offset != loop_offset(due) && offset != loop_offset(due + 1);
+		late += address != loop_place(due) && address != loop_place(due + 1);
 	}
 	is(late, 0, "no record names a later instruction");
 	is(vm_stat(v, "lwp_missed"), 0, "none is missed");
@@ -314,10 +252,10 @@ static void an_overshoot_is_counted(void)
 }
 
 /* An automatic margin begins far above the skid; KVM steps all events that are nearer. */
-static void the_margin_is_found(void)
+TEST(the_margin_is_found)
 {
 	set_margin(0);
-	begin_loop(0, LWP_F_IRE);
+	begin_loop(rounds, 0, LWP_F_IRE);
 	event_each(2, rounds);
 	run_to_end();
 	/* Numbers 20,000, 40,000, 60,000 */
@@ -328,16 +266,12 @@ static void the_margin_is_found(void)
 }
 
 /* KVM steps, and its statistic has that. */
-static void without_a_counter_it_is_stepped(void)
+TEST(without_a_counter_it_is_stepped)
 {
 	unsigned int taken = take_counters();
 
-	begin_delivery(loop, loop_end, 0, LWP_F_IRE);
+	begin_loop(100, 0, LWP_F_IRE);
 	block_event(vm, 2, 5000 - 1, 50 - 1);
-	ioctl(v->fd, KVM_GET_REGS, &v->regs);
-	v->regs.rip = VM_CODE;
-	vm_set_regs(v);
-	memcpy(vm->mem + VM_CODE + 6, (const u8[]){ 100, 0, 0, 0 }, 4); /* 100 rounds */
 	run_to_end();
 	COUNTED("the 50th of 301", 10);
 	ok(vm_stat(v, "lwp_no_counter") > 0, "%u counters are taken: none for KVM", taken);
@@ -349,23 +283,22 @@ static void without_a_counter_it_is_stepped(void)
  * 1,000 steps a second are 100 in a tenth of a second; interrupts of the host may cost a few of them. The rest of
  * the time the program runs uncounted.
  */
-static void prompt_steps_no_more_than_its_budget(void)
+TEST(prompt_steps_no_more_than_its_budget)
 {
-	struct timespec from, to;
-	u64 windows, steps;
+	u64 tenths, steps;
+	double start;
 
 	take_counters();
 	begin_policy(loop, loop_end, (struct kvm_lwp_policy){ .delivery = 1, .step_budget = 1000 },
 		     LWP_F_IRE);
-	block_event(vm, 2, 100000, 100000);
-	clock_gettime(CLOCK_MONOTONIC, &from);
+	count_only(2);
+	start = now();
 	run_to_end();
-	clock_gettime(CLOCK_MONOTONIC, &to);
-	windows = (u64)(to.tv_sec - from.tv_sec + 1) * 10 + 1;
+	tenths = (u64)(now() - start + 1) * 10 + 1;
 	steps = vm_stat(v, "lwp_steps");
-	ok(steps >= 50 && steps <= windows * 100, "at most %lu tenths of a second: %lu steps",
-	   windows, steps);
-	is(100000 - block_counter(vm, 2), steps, "they are what has counted");
+	ok(steps >= 50 && steps <= tenths * 100, "at most %lu tenths of a second: %lu steps",
+	   tenths, steps);
+	is(count_of(2), steps, "they are what has counted");
 	/* KVM adds the uncounted time when it steps again. */
 	usleep(200000);
 	vm_start(vm, v);
@@ -382,32 +315,25 @@ static void without_a_budget_prompt_steps_all(u32 delivery, u32 budget)
 		     (struct kvm_lwp_policy){ .delivery = delivery, .step_budget = budget },
 		     LWP_F_IRE);
 	lwp_put32(vm->mem + VM_CODE + 6, 1000); /* rounds */
-	block_event(vm, 2, 100000, 100000);
+	count_only(2);
 	run_to_end();
-	is(100000 - block_counter(vm, 2), 1 + 1000 * 3, "all is counted");
+	is(count_of(2), 1 + 1000 * 3, "all is counted");
 	is(vm_stat(v, "lwp_steps"), 1 + 1000 * 3, "by steps");
 }
 
 /* Another thread than before calls KVM_RUN. */
-PROGRAM(parts, "	.rept 3\n"
-	       "	mov $1000, %ecx\n"
-	       "1:	loop 1b\n"
-	       "	syscall\n"
-	       "	.endr\n"
-	       "	mov $0x200000, %ebx\n");
-
 static void *run_part(void *stop)
 {
 	*(int *)stop = vm_run(vm, v);
 	return NULL;
 }
 
-static void counters_follow_the_vcpu_to_another_thread(void)
+TEST(counters_follow_the_vcpu_to_another_thread)
 {
 	int i, stop;
 
-	begin_delivery(parts, parts_end, 0, LWP_F_IRE);
-	block_event(vm, 2, 100000, 100000);
+	begin_delivery(loops, loops_end, 0, LWP_F_IRE);
+	count_only(2);
 	for (i = 0; i < 3; i++) {
 		pthread_t thread;
 
@@ -416,7 +342,7 @@ static void counters_follow_the_vcpu_to_another_thread(void)
 		is(stop, VM_SYSCALL, "a part in a thread of its own");
 	}
 	run_to_end();
-	is(100000 - block_counter(vm, 2), 3 * 1001 + 1, "instructions");
+	is(count_of(2), 3 * 1001 + 1, "instructions");
 	is(vm_stat(v, "lwp_no_counter"), 0, "each thread has its counters");
 	ok(vm_stat(v, "lwp_steps") < 1001, "which spare stepping: %lu steps",
 	   vm_stat(v, "lwp_steps"));
@@ -436,17 +362,11 @@ PROGRAM32(calls32, "	mov $100, %edi\n" /* 5 */
 /* KVM completes SYSENTER and SYSEXIT, because the return may be to another thread. */
 static void sysenter_is_counted_around(u32 delivery, const char *what)
 {
-	u32 calls = 0;
-	int stop;
-
 	begin_delivery(calls32, calls32_end, delivery, LWP_F_IRE);
-	event_each(2, 1000000);
+	count_only(2);
 	vm_start32(vm, v);
-	while ((stop = vm_run(vm, v)) == VM_SYSENTER)
-		calls++;
-	is(stop, VM_DONE, "a 32-bit program runs to its end");
-	is(calls, 100, "with its system calls");
-	is(1000000 - 1 - block_counter(vm, 2), 1 + 100 * 205, what);
+	is(run_past(VM_SYSENTER, VM_SYSENTER), 100, "system calls of a 32-bit program");
+	is(count_of(2), 1 + 100 * 205, what);
 	is(vm_stat(v, "lwp_steps"), 0, "without a step");
 }
 
@@ -459,29 +379,20 @@ int main(int argc, char **argv)
 	period *= known ? 1 : LONG;
 	rounds *= known ? 1 : LONG;
 	set_margin(known ? skid + 2 : 0);
-	prompt_is_the_default();
-	exact_names_the_very_instruction();
-	exact_branches_step_to_the_very_one();
 	if (known)
 		both_events_share_one_deadline();
-	what_counters_see_differently_counts_as_in_steps();
-	breakpoints_of_user_space_come_and_go();
-	prompt_takes_one_interrupt_a_record();
 	if (skid) {
 		an_overshoot_is_counted();
 	} else if (known) {
 		prompt_is_on_time_when_its_thread_is_preempted();
 		a_throttled_counter_loses_no_branch();
 	}
-	the_margin_is_found();
-	without_a_counter_it_is_stepped();
-	prompt_steps_no_more_than_its_budget();
 	take_counters();
 	without_a_budget_prompt_steps_all(KVM_LWP_DELIVERY_PROMPT, 0);
 	without_a_budget_prompt_steps_all(KVM_LWP_DELIVERY_PROMPT, ~0u);
 	without_a_budget_prompt_steps_all(KVM_LWP_DELIVERY_EXACT, 1);
 	give_counters_back();
-	counters_follow_the_vcpu_to_another_thread();
+	run_tests();
 	sysenter_is_counted_around(KVM_LWP_DELIVERY_EXACT, "exact");
 	sysenter_is_counted_around(KVM_LWP_DELIVERY_PROMPT, "prompt");
 	return done();

@@ -5,19 +5,12 @@
  */
 #include <unistd.h>
 #include "counted.h"
+#include "texts.h"
 #include "tracing.h"
 
 #define MADE "lwp_made"
 #define GONE "lwp_gone"
 #define TENTHS 100 /* how long to wait, in tenths of a second */
-
-/* 1 and 20,000 times 3 instructions; then the profile ends. */
-PROGRAM(profiled, "	mov $20000, %ecx\n"
-		  "1:	nop\n"
-		  "	dec %ecx\n"
-		  "	jnz 1b\n"
-		  "	xor %edx, %edx\n"
-		  "	llwpcb %rdx\n");
 
 static unsigned int events(void)
 {

@@ -3,8 +3,6 @@
  * KVM's emulator executes PUSHF, POPF, MOV SS and POP SS for a program that is stepped, and nothing else, although
  * another vCPU rewrites the program's code all the time.
  */
-#include <pthread.h>
-#include <signal.h>
 #include <unistd.h>
 #include "counted.h"
 
@@ -45,69 +43,46 @@ PROGRAM(called, "	mov $3000, %ecx\n"
 		"call:	call procedure\n"
 		"	loop call\n");
 
-static volatile bool over;
-
-static void on_signal(int sig)
-{
-	(void)sig;
-}
-
-static void *rewrite(void *arg)
-{
-	struct vcpu *other = arg;
-
-	while (!over)
-		vm_run_interruptible(vm, other);
-	return NULL;
-}
-
 /*
  * Run the program while the byte at `rip` is PUSHF and `value` in turns. Its INT3 reaches the kernel. An INT3 that is
  * stepped, because it was PUSHF when KVM looked, pushes RFLAGS.TF, and then the program has #DBs: docs/kvm.md says so.
  */
 static int run_beside_rewriter(u64 rip, u8 value)
 {
-	struct vcpu *other;
-	pthread_t thread;
+	struct vcpu *other = vm_add_vcpu(vm);
 	int stop;
 
-	over = false;
-	other = vm_add_vcpu(vm);
 	memcpy(vm->mem + OTHER_CODE, rewriter, (size_t)(rewriter_end - rewriter));
 	vm_start(vm, other);
-	other->regs.rip = OTHER_CODE;
 	other->regs.rsi = rip;
 	other->regs.rax = PUSHF;
 	other->regs.rdx = value;
-	vm_set_regs(other);
+	vm_go_to(other, OTHER_CODE);
 	vm_start(vm, v);
-	pthread_create(&thread, NULL, rewrite, other);
+	vm_run_beside(other);
 	do {
 		stop = vm_run(vm, v);
 	} while (stop == 3 || stop == 1);
-	over = true;
-	other->run->immediate_exit = 1;
-	pthread_kill(thread, SIGUSR1);
-	pthread_join(thread, NULL);
+	vm_stop(other);
 	return stop;
 }
 
 static int run_rewritten(u8 value)
 {
 	begin(rewritten, rewritten_end, 2);
-	block_event(vm, 2, 1000000, 1000000);
+	count_only(2);
 	return run_beside_rewriter(VM_AT(rewritten, turning), value);
 }
 
-static void what_the_emulator_does_not_decode_is_stepped(void)
+TEST(what_the_emulator_does_not_decode_is_stepped)
 {
 	is(run_rewritten(FWAIT), VM_DONE, "no exception in 20,000 turns");
 	is(v->regs.rcx, 0, "all of them");
-	is(1000000 - block_counter(vm, 2), 2 + 3 * TURNS, "each instruction counts once");
+	is(count_of(2), 2 + 3 * TURNS, "each instruction counts once");
 }
 
 /* Turns are not counted if INT3, which runs without a step, is PUSHF again when it runs. */
-static void what_the_emulator_decodes_is_compared(void)
+TEST(what_the_emulator_decodes_is_compared)
 {
 	is(run_rewritten(INT3), VM_DONE, "no exception but #BP and #DB in 20,000 turns");
 	is(v->regs.rcx, 0, "all of them");
@@ -118,7 +93,7 @@ static void what_the_emulator_decodes_is_compared(void)
  * if the byte is random. What changes after each of four looks is stepped unseen: (1/4)^4. A PUSHF that the processor
  * runs, because it was RET when KVM looked, counts as one. docs/kvm.md says so.
  */
-static void a_branch_is_not_emulated_as_something_else(void)
+TEST(a_branch_is_not_emulated_as_something_else)
 {
 	u64 from = VM_AT(called, procedure), end = VM_AT(called, returned);
 	u32 calls = 0, lost = 0;
@@ -141,13 +116,8 @@ static void a_branch_is_not_emulated_as_something_else(void)
 
 int main(void)
 {
-	struct sigaction sa = { .sa_handler = on_signal };
-
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		skip_all("one processor: nothing changes while KVM looks at an instruction");
-	sigaction(SIGUSR1, &sa, NULL);
-	what_the_emulator_does_not_decode_is_stepped();
-	what_the_emulator_decodes_is_compared();
-	a_branch_is_not_emulated_as_something_else();
+	run_tests();
 	return done();
 }

@@ -6,34 +6,35 @@
  */
 #include <sys/ioctl.h>
 #include "counted.h"
+#include "texts.h"
 
-PROGRAM(straight, "	nop\n" /* 5 */
-		  "	push %rdx\n" /* 6 */
-		  "	pop %rcx\n" /* 7 */
-		  "	mov $3, %ecx\n" /* 8 */
-		  "1:	nop\n" /* 13 */
-		  "	loop 1b\n" /* 14 */
-		  "	call 2f\n" /* 16 */
-		  "	jmp 3f\n" /* 21 */
-		  "2:	ret\n" /* 23 */
-		  "3:	xor %ecx, %ecx\n" /* 24 */
-		  "	jnz 4f\n" /* 26 */
-		  "	jz 4f\n" /* 28 */
-		  "4:	cpuid\n" /* 30 */
-		  "	rdtsc\n" /* 32 */
-		  "	mov $0x200000, %ebx\n"); /* 34; slwpcb 39 */
+PROGRAM(various, "	nop\n" /* 5 */
+		 "	push %rdx\n" /* 6 */
+		 "	pop %rcx\n" /* 7 */
+		 "	mov $3, %ecx\n" /* 8 */
+		 "1:	nop\n" /* 13 */
+		 "	loop 1b\n" /* 14 */
+		 "	call 2f\n" /* 16 */
+		 "	jmp 3f\n" /* 21 */
+		 "2:	ret\n" /* 23 */
+		 "3:	xor %ecx, %ecx\n" /* 24 */
+		 "	jnz 4f\n" /* 26 */
+		 "	jz 4f\n" /* 28 */
+		 "4:	cpuid\n" /* 30 */
+		 "	rdtsc\n" /* 32 */
+		 "	mov $0x200000, %ebx\n"); /* 34; slwpcb 39 */
 
-static void every_instruction_counts_once(void)
+TEST(every_instruction_counts_once)
 {
-	begin(straight, straight_end, 2);
+	begin(various, various_end, 2);
 	run_to_end();
 	COUNTED("straight code, loop, call, CPUID", 5, 6, 7, 8, 13, 14, 13, 14, 13, 14, 16, 23, 21,
 		24, 26, 28, 30, 32, 34, 39);
 }
 
-static void every_branch_has_direction_and_target(void)
+TEST(every_branch_has_direction_and_target)
 {
-	begin(straight, straight_end, 3);
+	begin(various, various_end, 3);
 	run_to_end();
 	COUNTED("branches", 14, 14, 14, 16, 23, 21, 26, 28);
 	is(ring_record(vm, 0).flags, LWP_RECORD_TKN, "LOOP with rCX = 3 is taken");
@@ -50,7 +51,7 @@ static void every_branch_has_direction_and_target(void)
 PROGRAM(counting, "	mov $200, %ecx\n" /* 5 */
 		  "1:	loop 1b\n"); /* 10 */
 
-static void a_store_that_faults_is_retried_at_its_rip(void)
+TEST(a_store_that_faults_is_retried_at_its_rip)
 {
 	begin(counting, counting_end, 2);
 	block_init(vm, LWP_F_IRE, 512);
@@ -66,21 +67,7 @@ static void a_store_that_faults_is_retried_at_its_rip(void)
 	is(block_head(vm), 202, "all 202 instructions counted");
 }
 
-/* IRET within CPL 3, in 64-bit code: five words, the new RSP is the old one. */
-PROGRAM(iret, "	mov %rsp, %rcx\n" /* 5 */
-	      "	mov %ss, %eax\n" /* 8 */
-	      "	push %rax\n" /* 10 */
-	      "	push %rcx\n" /* 11 */
-	      "	pushfq\n" /* 12 */
-	      "	mov %cs, %eax\n" /* 13 */
-	      "	push %rax\n" /* 15 */
-	      "	lea 1f(%rip), %rax\n" /* 16 */
-	      "	push %rax\n" /* 23 */
-	      "	iretq\n" /* 24 */
-	      "1:	nop\n" /* 26 */
-	      "	mov $0x200000, %ebx\n"); /* 27; slwpcb 32 */
-
-static void an_iret_of_the_program_counts(void)
+TEST(an_iret_of_the_program_counts)
 {
 	begin(iret, iret_end, 2);
 	run_to_end();
@@ -89,9 +76,6 @@ static void an_iret_of_the_program_counts(void)
 
 int main(void)
 {
-	every_instruction_counts_once();
-	every_branch_has_direction_and_target();
-	a_store_that_faults_is_retried_at_its_rip();
-	an_iret_of_the_program_counts();
+	run_tests();
 	return done();
 }

@@ -35,18 +35,14 @@ static void start(const u8 *from, const u8 *to, u64 cfg, u32 flags, u32 threshol
 /* Run to the end; returns how often `vector` came. */
 static u32 interrupts(int vector)
 {
-	u32 n = 0;
-	int stop;
+	u32 n = run_past(vector, vector);
 
-	while ((stop = vm_run(vm, v)) == vector)
-		n++;
-	is(stop, VM_DONE, "the program runs to its end");
 	is(block_head(vm), 6, "six records");
 	return n;
 }
 
 /* Threshold 2 records: the 2nd record is that of the 20th instruction, MOV and 19 LOOPs: rCX = 41. */
-static void it_comes_at_each_record_from_threshold_on(void)
+TEST(it_comes_at_each_record_from_threshold_on)
 {
 	start(sixty, sixty_end, CFG(VM_EOI_VECTOR), LWP_F_INT | LWP_F_IRE, 64);
 	is(vm_run(vm, v), VM_EOI_VECTOR, "interrupt");
@@ -57,7 +53,7 @@ static void it_comes_at_each_record_from_threshold_on(void)
 	is(interrupts(VM_EOI_VECTOR), 4, "and again at the 3rd to the 6th");
 }
 
-static void consuming_records_holds_it_back(void)
+TEST(consuming_records_holds_it_back)
 {
 	start(sixty, sixty_end, CFG(VM_EOI_VECTOR), LWP_F_INT | LWP_F_IRE, 64);
 	is(vm_run(vm, v), VM_EOI_VECTOR, "interrupt at the 2nd record");
@@ -68,13 +64,13 @@ static void consuming_records_holds_it_back(void)
 	is(interrupts(VM_EOI_VECTOR), 1, "the last at the 6th");
 }
 
-static void threshold_zero_means_every_record(void)
+TEST(threshold_zero_means_every_record)
 {
 	start(sixty, sixty_end, CFG(VM_EOI_VECTOR), LWP_F_INT | LWP_F_IRE, 0);
 	is(interrupts(VM_EOI_VECTOR), 6, "one interrupt each");
 }
 
-static void it_waits_for_rflags_if(void)
+TEST(it_waits_for_rflags_if)
 {
 	start(masked, masked_end, CFG(VM_EOI_VECTOR), LWP_F_INT | LWP_F_IRE, 64);
 	v->regs.rflags = 0x3002; /* IOPL 3, IF clear */
@@ -84,14 +80,14 @@ static void it_waits_for_rflags_if(void)
 	is(interrupts(VM_EOI_VECTOR), 0, "five requests are one interrupt");
 }
 
-static void it_waits_for_eoi(void)
+TEST(it_waits_for_eoi)
 {
 	start(sixty, sixty_end, CFG(0x41), LWP_F_INT | LWP_F_IRE, 64);
 	is(interrupts(0x41), 1, "one interrupt without EOI");
 	ok(vm_apic_pending(v, 0x41), "the next one waits in the APIC");
 }
 
-static void it_needs_flags_and_lwp_cfg_and_a_vector(void)
+TEST(it_needs_flags_and_lwp_cfg_and_a_vector)
 {
 	start(sixty, sixty_end, CFG(VM_EOI_VECTOR), LWP_F_IRE, 0);
 	is(interrupts(VM_EOI_VECTOR), 0, "none without LWPCB.Flags.INT");
@@ -104,11 +100,6 @@ static void it_needs_flags_and_lwp_cfg_and_a_vector(void)
 
 int main(void)
 {
-	it_comes_at_each_record_from_threshold_on();
-	consuming_records_holds_it_back();
-	threshold_zero_means_every_record();
-	it_waits_for_rflags_if();
-	it_waits_for_eoi();
-	it_needs_flags_and_lwp_cfg_and_a_vector();
+	run_tests();
 	return done();
 }

@@ -16,6 +16,7 @@
 #include <sys/resource.h>
 #include <time.h>
 #include "counted.h"
+#include "texts.h"
 #include "vpmu.h"
 
 #define LONG 40 /* see kvm_test_perf.c */
@@ -24,7 +25,7 @@ static unsigned int skid;
 static bool known = true;
 static u32 period = 5000; /* of LWP */
 static u32 sample_period = 7000; /* of the guest's sampling counter */
-static u32 rounds = 20000;
+static u32 rounds = ROUNDS;
 
 static long switches(void)
 {
@@ -38,18 +39,12 @@ static void start(const u8 *from, const u8 *to, bool lwp, u32 delivery)
 {
 	begin_delivery(from, to, delivery, LWP_F_IRE | LWP_F_BRE);
 	event_each(2, period);
-	block_event(vm, 3, 5 * rounds, 5 * rounds);
+	count_only(3);
 	if (!lwp) {
 		v->regs.rbx = 0;
 		vm_set_regs(v);
 	}
 }
-
-/* 1 and 20,000 times 3 instructions, 20,000 branches; LLWPCB before, SLWPCB and INT 80h after. */
-PROGRAM(loop, "	mov $20000, %ecx\n" /* 5 */
-	      "1:	nop\n" /* 10 */
-	      "	dec %ecx\n" /* 11 */
-	      "	jnz 1b\n"); /* 13 */
 
 static void start_loop(bool lwp, u32 delivery)
 {
@@ -78,7 +73,7 @@ static void lwp_counts(u32 records)
 {
 	is(block_head(vm), records, "LWP's records");
 	is(block_counter(vm, 2), period - 1 - 1, "one instruction of the next period");
-	is(5 * rounds - block_counter(vm, 3), rounds, "LWP's branches");
+	is(count_of(3), rounds, "LWP's branches");
 	is(vm_stat(v, "lwp_no_counter"), 0, "there was a counter for both");
 }
 
@@ -97,12 +92,11 @@ static void both_count(bool lwp, u32 delivery, const char *what)
 }
 
 /*
- * Number n > 2 of the program is at offset 10, 11 or 13 as n % 3 is 0, 1 or 2. Interrupts that are on time find the
- * instruction after the 7,000th, 14,000th, ... : 7001 % 3 is 2, 14001 % 3 is 0, 21001 % 3 is 1.
+ * Interrupts that are on time find the instruction after the 7,000th, 14,000th, ... that the guest has counted, and
+ * LLWPCB is the first of these.
  */
 static void samples_are_right(bool judged, const char *what)
 {
-	static const u64 offset[] = { 13, 10, 11 };
 	u64 i, wrong = 0;
 
 	if (judged)
@@ -110,11 +104,12 @@ static void samples_are_right(bool judged, const char *what)
 	else
 		ok(vpmu_samples(vm) > 0, "%lu samples of the guest", vpmu_samples(vm));
 	for (i = 0; i < vpmu_samples(vm); i++) {
-		u64 at = vpmu_sampled_rip(vm, i) - VM_CODE;
+		u64 at = vpmu_sampled_rip(vm, i);
 
-		wrong += skid || !judged ? at < 10 || at > 13 : at != offset[i % 3];
+		wrong += skid || !judged ? at < VM_CODE + 10 || at > VM_CODE + 13 :
+					   at != loop_place((u32)(i + 1) * sample_period);
 		if (!i)
-			diag("%s: the first is at offset %lu", what, at);
+			diag("%s: the first is at offset %lu", what, at - VM_CODE);
 	}
 	is(wrong, 0, skid || !judged ? "they lie in the loop" : "they name the instructions after");
 }
@@ -145,20 +140,12 @@ PROGRAM(calls, "	mov $50, %r8d\n"
 /* The guest's instructions at all CPLs, and its branches. KVM completes SYSCALL and SYSRET with `exact`. */
 static u64 count_system_calls(bool lwp, u32 delivery, u64 *branches)
 {
-	u64 instructions;
-	u32 stops = 0;
-	int stop;
-
 	start(calls, calls_end, lwp, delivery);
-	vpmu_count_all(v, 0, PERF_INSTRUCTIONS);
-	vpmu_count_all(v, 1, PERF_BRANCHES);
-	while ((stop = vm_run(vm, v)) == VM_SYSCALL)
-		stops++;
-	is(stop, VM_DONE, "the program runs to its end");
-	is(stops, 50, "with its system calls");
-	instructions = vpmu_counted(v, 0);
+	vpmu_count(v, 0, PERF_CTL_OS | PERF_INSTRUCTIONS);
+	vpmu_count(v, 1, PERF_CTL_OS | PERF_BRANCHES);
+	is(run_past(VM_SYSCALL, VM_SYSCALL), 50, "with its system calls");
 	*branches = vpmu_counted(v, 1);
-	return instructions;
+	return vpmu_counted(v, 0);
 }
 
 static void system_calls_count_for_the_guest(u32 delivery)
@@ -200,7 +187,7 @@ static void the_guests_kernel_comes_first(u32 delivery, const char *what)
 	run_to_end();
 	for (unsigned int i = 0; i < ALL; i++)
 		is(vpmu_counted(v, i), 1 + 20000 * 3 + 1 + 1, "a counter of the guest");
-	is(5 * rounds - block_counter(vm, 3), 40000, what);
+	is(count_of(3), 40000, what);
 	ok(vm_stat(v, "lwp_no_counter") > 0, "LWP had no counter %lu times",
 	   vm_stat(v, "lwp_no_counter"));
 }

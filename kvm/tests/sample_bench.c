@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include "exit_reasons.h"
 #include "counted.h"
 #include "vpmu.h"
@@ -54,32 +53,20 @@ static u32 rounds_of(enum mode mode)
 
 static void set_up(enum mode mode)
 {
-	vm = vm_new_unasked(true);
-	vm_ask_for_lwp(vm, (struct kvm_lwp_policy){ .delivery = mode == PROMPT,
-						    .step_budget = BUDGET });
-	v = vm_add_vcpu(vm);
+	begin_delivery(work, work_end, mode == PROMPT, 0);
 	block_init(vm, LWP_F_IRE, 4096);
-	block_event(vm, 2, period - 1, period - 1);
+	event_each(2, period);
 	/* An IP filter that lets everything pass, because filters need stepping. */
 	if (mode == STEP) {
 		lwp_put32(vm->mem + VM_BLOCK + LWP_CB_FILTERS, LWP_FILTER_IPF);
 		lwp_put64(vm->mem + VM_BLOCK + LWP_CB_LIMIT_IP, VM_SIZE);
 	}
-	vm_load(vm, work, work_end);
 	v->regs.r8 = rounds_of(mode);
 	if (mode == NONE || mode == GUEST_PMU)
 		v->regs.rbx = 0;
 	vm_set_regs(v);
 	if (mode == GUEST_PMU)
 		vpmu_sample(vm, v, period);
-}
-
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
 static void print_exit(unsigned int reason, unsigned int count)
@@ -129,7 +116,6 @@ static bool measure(enum mode mode)
 		putchar('\n');
 	}
 	fflush(stdout);
-	vm_free(vm);
 	return stop == VM_DONE;
 }
 

@@ -5,7 +5,6 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include "counted.h"
 
 #define VECTOR VM_DONE
@@ -45,18 +44,10 @@ GUEST_CODE(next_thread, "	push %rax\n"
 			"	iretq\n");
 
 struct cost {
-	double us, exits; /* a switch */
+	double seconds, exits; /* a switch */
 };
 
 static u32 switches = 5000, contexts = MOST;
-
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
 
 /* Up to the first SYSCALL of a thread, after its LLWPCB; block 0: it is not profiled. */
 static void begin_thread(u32 thread, u64 block)
@@ -89,10 +80,10 @@ static struct cost measure(u32 threads, bool profiled)
 	v->regs.r8 = switches;
 	vm_set_regs(v);
 	exits = vm_stat(v, "exits");
-	c.us = now();
+	c.seconds = now();
 	if (vm_run(vm, v) != VM_SYSCALL)
 		ok(false, "all switches");
-	c.us = (now() - c.us) / switches;
+	c.seconds = (now() - c.seconds) / switches;
 	c.exits = (double)(vm_stat(v, "exits") - exits) / switches;
 	return c;
 }
@@ -101,7 +92,7 @@ static int by_time(const void *a, const void *b)
 {
 	const struct cost *x = a, *y = b;
 
-	return x->us < y->us ? -1 : x->us > y->us;
+	return x->seconds < y->seconds ? -1 : x->seconds > y->seconds;
 }
 
 int main(int argc, char **argv)
@@ -134,7 +125,7 @@ int main(int argc, char **argv)
 		qsort(way[i].turn, TURNS, sizeof(struct cost), by_time);
 		printf("%-14s %8u %13.2f %8.1f\n", way[i].name, way[i].threads,
 		       way[i].turn[TURNS / 2].exits,
-		       way[i].turn[TURNS / 2].us / way[0].turn[TURNS / 2].us);
+		       way[i].turn[TURNS / 2].seconds / way[0].turn[TURNS / 2].seconds);
 	}
 	return 0;
 }

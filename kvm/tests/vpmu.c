@@ -40,12 +40,6 @@ void vpmu_count(struct vcpu *v, unsigned int n, u32 event)
 	vm_set_msr(v, PERF_CTL(n), PERF_CTL_EN | PERF_CTL_USR | event);
 }
 
-void vpmu_count_all(struct vcpu *v, unsigned int n, u32 event)
-{
-	vm_set_msr(v, PERF_CTR(n), 0);
-	vm_set_msr(v, PERF_CTL(n), PERF_CTL_EN | PERF_CTL_USR | PERF_CTL_OS | event);
-}
-
 u64 vpmu_counted(struct vcpu *v, unsigned int n)
 {
 	return vm_get_msr(v, PERF_CTR(n));

@@ -18,10 +18,8 @@
 #define PERF_BRANCHES 0xc2
 #define PERF_FAR 0xc6
 
-/* Count an event at CPL 3 with counter n, from 0. */
+/* Count an event at CPL 3, with PERF_CTL_OS at all CPLs, by counter n, from 0. */
 void vpmu_count(struct vcpu *v, unsigned int n, u32 event);
-/* The same at all CPLs. */
-void vpmu_count_all(struct vcpu *v, unsigned int n, u32 event);
 u64 vpmu_counted(struct vcpu *v, unsigned int n);
 
 /*
