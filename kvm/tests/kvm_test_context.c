@@ -16,13 +16,31 @@ static void begin_parts(void)
 	vm_set_msr(v, FS_BASE, 0x1000);
 }
 
-/* Another thread of the same program runs its second part: nothing is counted for the first. */
-static void another_fs_base_is_another_thread(void)
+static void run_first_part(void)
 {
 	begin_parts();
 	is(vm_run(vm, v), VM_SYSCALL, "first part");
+}
+
+/* The thread of the first part is switched away before the second. */
+static void run_two_threads(void)
+{
+	run_first_part();
 	vm_set_msr(v, FS_BASE, 0x2000);
 	is(vm_run(vm, v), VM_SYSCALL, "second part, as another thread");
+}
+
+/* Code of the guest's kernel, which w runs next. */
+static void go_to_kernel(struct vcpu *w, const u8 *from, const u8 *to)
+{
+	memcpy(vm->mem + VM_DATA, from, (size_t)(to - from));
+	vm_go_to(w, VM_DATA);
+}
+
+/* Another thread of the same program runs its second part: nothing is counted for the first. */
+TEST(another_fs_base_is_another_thread)
+{
+	run_two_threads();
 	is(vm_get_msr(v, LWP_MSR_CBADDR), 0, "that thread has no block");
 	vm_set_msr(v, FS_BASE, 0x1000);
 	ok(vm_finish(vm, v), "third part, as the first thread again");
@@ -33,9 +51,8 @@ static void another_fs_base_is_another_thread(void)
 /* The guest's kernel goes back to the program, as the thread with this GS base. */
 static int run_as(u64 gs)
 {
-	v->regs.rip = VM_DATA;
 	v->regs.r8 = gs;
-	vm_set_regs(v);
+	vm_go_to(v, VM_DATA);
 	return vm_run(vm, v);
 }
 
@@ -50,14 +67,10 @@ GUEST_CODE(wrgsbase, "	swapgs\n"
 /* FS base is the same for all; only what the kernel puts into GS before the return differs. */
 static void another_gs_base_is_another_thread(const u8 *from, const u8 *to)
 {
-	struct kvm_sregs s;
-
 	begin_parts();
 	memcpy(vm->mem + VM_DATA, from, (size_t)(to - from));
 	vm_set_msr(v, KERNEL_GS_BASE, 0x40000000);
-	s = vm_sregs(v);
-	s.gs.base = 0x1000;
-	vm_set_sregs(v, &s);
+	vm_set_msr(v, GS_BASE, 0x1000);
 	is(vm_run(vm, v), VM_SYSCALL, "first part");
 	is(run_as(0x2000), VM_SYSCALL, "second part, as the thread with another GS base");
 	is(vm_get_msr(v, LWP_MSR_CBADDR), 0, "that thread has no block");
@@ -86,7 +99,7 @@ static int run32_as(u64 gs)
 	return vm_run(vm, v);
 }
 
-static void another_gs_base_of_32_bit_code_is_another_thread(void)
+TEST(another_gs_base_of_32_bit_code_is_another_thread)
 {
 	begin_total(calls32, calls32_end);
 	vm_start32(vm, v);
@@ -99,10 +112,9 @@ static void another_gs_base_of_32_bit_code_is_another_thread(void)
 	total(8, "its own instructions counted");
 }
 
-static void another_cr3_is_another_address_space(void)
+TEST(another_cr3_is_another_address_space)
 {
-	begin_parts();
-	is(vm_run(vm, v), VM_SYSCALL, "first part");
+	run_first_part();
 	vm_set_cr3(v, VM_CR3_OTHER);
 	is(vm_run(vm, v), VM_SYSCALL, "second part in another address space");
 	is(vm_get_msr(v, LWP_MSR_CBADDR), 0, "which has no block");
@@ -123,11 +135,8 @@ static void go_on_at(struct vcpu *w, struct vcpu *from, u64 fs_base)
 	vm_set_msr(w, FS_BASE, fs_base);
 }
 
-/*
- * The thread moves to vCPU 1 while vCPU 0, where its state is live, does nothing at all. vCPU 1 has
- * run another thread before: a vCPU that has not switched since the first LLWPCB takes no context.
- */
-static void a_thread_takes_its_context_to_another_vcpu(void)
+/* Returns vCPU 1. */
+static struct vcpu *run_on_two_vcpus(void)
 {
 	struct vcpu *w;
 
@@ -136,6 +145,17 @@ static void a_thread_takes_its_context_to_another_vcpu(void)
 	is(vm_run(vm, v), VM_SYSCALL, "first part on vCPU 0");
 	go_on_at(w, v, 0x2000);
 	is(vm_run(vm, w), VM_SYSCALL, "another thread on vCPU 1");
+	return w;
+}
+
+/*
+ * The thread moves to vCPU 1 while vCPU 0, where its state is live, does nothing at all. vCPU 1 has
+ * run another thread before: a vCPU that has not switched since the first LLWPCB takes no context.
+ */
+TEST(a_thread_takes_its_context_to_another_vcpu)
+{
+	struct vcpu *w = run_on_two_vcpus();
+
 	is(vm_get_msr(w, LWP_MSR_CBADDR), 0, "it has no block");
 	go_on_at(w, v, 0x1000);
 	is(vm_run(vm, w), VM_SYSCALL, "second part on vCPU 1");
@@ -170,18 +190,11 @@ GUEST_CODE(kernel, "	mov $0x18000, %eax\n" /* VM_CR3_OTHER */
  * vCPU 1 is idle in its kernel, with CR3 and FS base of the thread that has moved on to vCPU 0, and
  * writes them once more. The context stays where the thread runs.
  */
-static void an_idle_kernel_takes_no_context_away(void)
+TEST(an_idle_kernel_takes_no_context_away)
 {
-	struct vcpu *w;
+	struct vcpu *w = run_on_two_vcpus();
 
-	begin_parts();
-	w = vm_add_vcpu(vm);
-	is(vm_run(vm, v), VM_SYSCALL, "first part on vCPU 0");
-	go_on_at(w, v, 0x2000);
-	is(vm_run(vm, w), VM_SYSCALL, "another thread on vCPU 1");
-	memcpy(vm->mem + VM_DATA, kernel, (size_t)(kernel_end - kernel));
-	w->regs.rip = VM_DATA;
-	vm_set_regs(w);
+	go_to_kernel(w, kernel, kernel_end);
 	is(vm_run(vm, w), 0x50, "whose kernel switches to the first thread");
 	is(vm_get_msr(v, LWP_MSR_CBADDR), VM_BLOCK, "vCPU 0 has its block");
 	is(vm_run(vm, v), VM_SYSCALL, "second part on vCPU 0");
@@ -190,17 +203,14 @@ static void an_idle_kernel_takes_no_context_away(void)
 }
 
 /* A state whose block was changed while it was parked is dropped without a write. */
-static void a_state_whose_block_is_gone_is_dropped(void)
+TEST(a_state_whose_block_is_gone_is_dropped)
 {
-	begin_parts();
-	is(vm_run(vm, v), VM_SYSCALL, "first part");
-	vm_set_msr(v, FS_BASE, 0x2000);
-	is(vm_run(vm, v), VM_SYSCALL, "second part, as another thread");
+	run_two_threads();
 	vm_set_msr(v, FS_BASE, 0x1000);
 	memset(vm->mem + VM_BLOCK, 0x5a, 64);
 	ok(vm_finish(vm, v), "third part");
 	is(v->regs.rax, 0, "the thread has no block");
-	is(block_counter(vm, 2), 1000, "and nothing was written");
+	is(count_of(2), 0, "and nothing was written");
 }
 
 /* A kernel that is about to go back to the program. */
@@ -208,17 +218,12 @@ GUEST_CODE(returns, "	out %al, $0x50\n"
 		    "	sysretq\n");
 
 /* As while the guest's kernel moves the page: the thread does not have to be switched again. */
-static void a_state_whose_block_cannot_be_read_comes_back(void)
+TEST(a_state_whose_block_cannot_be_read_comes_back)
 {
-	begin_parts();
-	is(vm_run(vm, v), VM_SYSCALL, "first part");
-	vm_set_msr(v, FS_BASE, 0x2000);
-	is(vm_run(vm, v), VM_SYSCALL, "second part, as another thread");
-	memcpy(vm->mem + VM_DATA, returns, (size_t)(returns_end - returns));
+	run_two_threads();
 	vm_map(vm, VM_BLOCK, false);
 	vm_set_msr(v, FS_BASE, 0x1000);
-	v->regs.rip = VM_DATA;
-	vm_set_regs(v);
+	go_to_kernel(v, returns, returns_end);
 	is(vm_run(vm, v), 0x50, "a kernel about to go back to the first thread");
 	is(vm_get_msr(v, LWP_MSR_CBADDR), 0, "whose block cannot be read");
 	vm_remap(vm, VM_BLOCK, VM_BLOCK);
@@ -228,48 +233,37 @@ static void a_state_whose_block_cannot_be_read_comes_back(void)
 }
 
 /* The guest switches with MOV CR3 and WRMSR itself: both are noticed. */
-static void guest_writes_of_cr3_and_fs_base_are_noticed(void)
+TEST(guest_writes_of_cr3_and_fs_base_are_noticed)
 {
-	struct kvm_sregs s;
-
-	begin_parts();
-	is(vm_run(vm, v), VM_SYSCALL, "the program has LWP on");
-	memcpy(vm->mem + VM_DATA, kernel, (size_t)(kernel_end - kernel));
-	s = vm_sregs(v);
-	is(s.cs.dpl, 0, "at CPL 0");
-	v->regs.rip = VM_DATA;
-	vm_set_regs(v);
+	run_first_part();
+	is(vm_sregs(v).cs.dpl, 0, "at CPL 0");
+	go_to_kernel(v, kernel, kernel_end);
 	is(vm_run(vm, v), 0x50, "the kernel switches there and back");
 	is(v->regs.r12, 0, "RDMSR LWP_CBADDR after the switch away");
 	is(v->regs.r13, VM_BLOCK, "and after the switch back");
 }
 
 /* A kernel that switches the address space and goes back to the program, with nothing else that exits. */
-extern const u8 there[], and_back[], switches_end[];
-asm(".pushsection .text\n"
-    "there:\n"
-    "	mov $0x18000, %eax\n" /* VM_CR3_OTHER */
-    "	mov %rax, %cr3\n"
-    "	sysretq\n"
-    "and_back:\n"
-    "	mov $0x10000, %eax\n" /* VM_CR3 */
-    "	mov %rax, %cr3\n"
-    "	sysretq\n"
-    "switches_end:\n"
-    ".popsection\n");
+extern const u8 and_back[];
+GUEST_CODE(there, "	mov $0x18000, %eax\n" /* VM_CR3_OTHER */
+		  "	mov %rax, %cr3\n"
+		  "	sysretq\n"
+		  "and_back:\n"
+		  "	mov $0x10000, %eax\n" /* VM_CR3 */
+		  "	mov %rax, %cr3\n"
+		  "	sysretq\n");
 
 static int run_from(const u8 *code)
 {
-	v->regs.rip = VM_DATA + (u64)(code - there);
-	vm_set_regs(v);
+	vm_go_to(v, VM_DATA + (u64)(code - there));
 	return vm_run(vm, v);
 }
 
 /* The state is resumed, or parked, before the first instruction after the switch. */
-static void a_write_of_cr3_alone_is_noticed(void)
+TEST(a_write_of_cr3_alone_is_noticed)
 {
 	begin_parts();
-	memcpy(vm->mem + VM_DATA, there, (size_t)(switches_end - there));
+	memcpy(vm->mem + VM_DATA, there, (size_t)(there_end - there));
 	is(vm_run(vm, v), VM_SYSCALL, "first part, two NOPs");
 	is(run_from(there), VM_SYSCALL, "second part, in another address space");
 	is(run_from(and_back), VM_DONE, "third part, one NOP");
@@ -288,16 +282,13 @@ GUEST_CODE(flushes, "	mov $500, %r9d\n"
 		    "	sysretq\n");
 
 /* KVM's own handler of MOV CR3 has all translations of the guest flushed, global ones too. */
-static void mov_cr3_flushes_only_what_it_says(void)
+TEST(mov_cr3_flushes_only_what_it_says)
 {
 	u64 before;
 
-	begin_parts();
-	memcpy(vm->mem + VM_DATA, flushes, (size_t)(flushes_end - flushes));
-	is(vm_run(vm, v), VM_SYSCALL, "first part");
+	run_first_part();
 	before = vm_stat(v, "tlb_flush");
-	v->regs.rip = VM_DATA;
-	vm_set_regs(v);
+	go_to_kernel(v, flushes, flushes_end);
 	is(vm_run(vm, v), VM_SYSCALL, "second part, after a thousand switches");
 	is(v->regs.r13, VM_CR3_OTHER, "which are switches");
 	is(vm_stat(v, "tlb_flush") - before, 0, "guests' TLBs flushed by KVM");
@@ -311,13 +302,10 @@ GUEST_CODE(wrong, "	mov $1, %eax\n"
 		  "	mov %rax, %cr3\n"
 		  "	sysretq\n");
 
-static void a_wrong_cr3_raises_gp(void)
+TEST(a_wrong_cr3_raises_gp)
 {
-	begin_parts();
-	memcpy(vm->mem + VM_DATA, wrong, (size_t)(wrong_end - wrong));
-	is(vm_run(vm, v), VM_SYSCALL, "first part");
-	v->regs.rip = VM_DATA;
-	vm_set_regs(v);
+	run_first_part();
+	go_to_kernel(v, wrong, wrong_end);
 	is(vm_run(vm, v), 13, "#GP");
 	is(vm_frame(vm, v, 13).rip, VM_DATA + 9, "of MOV CR3");
 	is(vm_sregs(v).cr3, VM_CR3, "which changes nothing");
@@ -343,7 +331,7 @@ PROGRAM(fibers, "	nop\n"
 		"	wrfsbase %r8\n"
 		"	nop\n");
 
-static void a_program_can_write_its_fs_base(void)
+TEST(a_program_can_write_its_fs_base)
 {
 	begin_bases(fibers, fibers_end, 0x1000, 0x1000, 0x2000);
 	is(vm_run(vm, v), VM_DONE, "a program that writes its FS base");
@@ -352,7 +340,7 @@ static void a_program_can_write_its_fs_base(void)
 }
 
 /* The thread comes to a vCPU that has its FS base already. */
-static void a_write_of_the_same_fs_base_is_noticed(void)
+TEST(a_write_of_the_same_fs_base_is_noticed)
 {
 	struct vcpu *w;
 	u64 rip;
@@ -361,20 +349,17 @@ static void a_write_of_the_same_fs_base_is_noticed(void)
 	w = vm_add_vcpu(vm);
 	vm_set_cr3(v, VM_CR3_OTHER);
 	is(vm_run(vm, v), VM_SYSCALL, "a program is profiled on vCPU 0");
-	memcpy(vm->mem + VM_DATA, wrfsbase, (size_t)(wrfsbase_end - wrfsbase));
 	go_on_at(w, v, 0x1000);
 	vm_set_cr3(w, VM_CR3);
-	w->regs.rip = VM_DATA;
-	vm_set_regs(w);
+	go_to_kernel(w, wrfsbase, wrfsbase_end);
 	is(vm_run(vm, w), 0x50, "vCPU 1 is in its kernel, with another's CR3 and FS base");
 	rip = w->regs.rip;
 	vm_start(vm, v);
 	vm_set_msr(v, FS_BASE, 0x1000);
 	is(vm_run(vm, v), VM_SYSCALL, "which is profiled now on vCPU 0");
 	w->regs = v->regs;
-	w->regs.rip = rip;
 	w->regs.r8 = 0x1000;
-	vm_set_regs(w);
+	vm_go_to(w, rip);
 	is(vm_run(vm, w), VM_SYSCALL, "and comes to vCPU 1");
 	is(vm_get_msr(w, LWP_MSR_CBADDR), VM_BLOCK, "where its block is");
 }
@@ -391,7 +376,7 @@ PROGRAM(bases, "	rdfsbase %r10\n"
 
 PROGRAM32(wrfsbase32, "	.byte 0xf3, 0x0f, 0xae, 0xd0\n");
 
-static void fs_and_gs_bases_are_as_without_lwp(void)
+TEST(fs_and_gs_bases_are_as_without_lwp)
 {
 	struct kvm_sregs s;
 
@@ -443,7 +428,7 @@ static void stops(const char *what)
 }
 
 /* To have all vCPUs watch stops them. */
-static void a_program_cannot_stop_other_vcpus(void)
+TEST(a_program_cannot_stop_other_vcpus)
 {
 	probe("requests", "kvm_make_all_cpus_request");
 	begin_total(on_off, on_off_end);
@@ -459,22 +444,8 @@ static void a_program_cannot_stop_other_vcpus(void)
 
 int main(void)
 {
-	another_fs_base_is_another_thread();
 	another_gs_base_is_another_thread(windows, windows_end);
 	another_gs_base_is_another_thread(wrgsbase, wrgsbase_end);
-	another_gs_base_of_32_bit_code_is_another_thread();
-	another_cr3_is_another_address_space();
-	a_thread_takes_its_context_to_another_vcpu();
-	an_idle_kernel_takes_no_context_away();
-	a_state_whose_block_is_gone_is_dropped();
-	a_state_whose_block_cannot_be_read_comes_back();
-	guest_writes_of_cr3_and_fs_base_are_noticed();
-	a_write_of_cr3_alone_is_noticed();
-	mov_cr3_flushes_only_what_it_says();
-	a_wrong_cr3_raises_gp();
-	a_program_can_write_its_fs_base();
-	a_write_of_the_same_fs_base_is_noticed();
-	fs_and_gs_bases_are_as_without_lwp();
-	a_program_cannot_stop_other_vcpus();
+	run_tests();
 	return done();
 }

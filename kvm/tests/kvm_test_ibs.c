@@ -15,7 +15,6 @@
 #include "host_counters.h"
 
 #define DME 4
-#define REST 0x1ffffff /* the highest counter */
 #define LINE 64
 #define LINES 1024
 #define TURNS 3000
@@ -24,24 +23,14 @@
 #define PERIOD 8192 /* of a sample */
 #define L2_LATENCY 12 /* of the lab's model */
 
-/* The load is at offset 20. */
+/* The load is at offset 20, the distance of two lines at 24. */
 #define LOAD 20
+#define DISTANCE 24
 PROGRAM(walk, "	mov $3000, %ecx\n"
 	      "1:	mov $0x300000, %esi\n"
 	      "	mov $1024, %edx\n"
 	      "2:	mov (%rsi), %eax\n"
 	      "	add $64, %esi\n"
-	      "	dec %edx\n"
-	      "	jnz 2b\n"
-	      "	dec %ecx\n"
-	      "	jnz 1b\n");
-
-/* The same loads of one line. */
-PROGRAM(stay, "	mov $3000, %ecx\n"
-	      "1:	mov $0x300000, %esi\n"
-	      "	mov $1024, %edx\n"
-	      "2:	mov (%rsi), %eax\n"
-	      "	add $0, %esi\n"
 	      "	dec %edx\n"
 	      "	jnz 2b\n"
 	      "	dec %ecx\n"
@@ -65,23 +54,24 @@ static void a_vm_has_the_event_if_its_policy_says_so(u32 rev, u32 edx)
 	vm_free(with);
 }
 
-static void begin_sampled(const u8 *from, const u8 *to, u32 flags)
+static void begin_sampled(u32 flags)
 {
-	begin_policy(from, to, (struct kvm_lwp_policy){ 0, 0, 1, KVM_LWP_SAMPLE_MISSES }, flags);
-	block_event(vm, DME, REST, REST);
+	begin_policy(walk, walk_end, (struct kvm_lwp_policy){ 0, 0, 1, KVM_LWP_SAMPLE_MISSES },
+		     flags);
+	count_only(DME);
 }
 
 static double estimate(void)
 {
-	return REST - block_counter(vm, DME);
+	return count_of(DME);
 }
 
 /* A load is each fourth instruction: the samples that are one have a binomial distribution. */
-static void the_estimate_is_right(void)
+TEST(the_estimate_is_right)
 {
 	double samples, deviation;
 
-	begin_sampled(walk, walk_end, LWP_F_DME);
+	begin_sampled(LWP_F_DME);
 	run_to_end();
 	samples = (double)vm_stat(v, "lwp_counter_irqs");
 	deviation = MISSES * sqrt(3 / (4 * samples));
@@ -95,9 +85,10 @@ static void the_estimate_is_right(void)
 	is(block_head(vm), 0, "no record before the event is due");
 }
 
-static void loads_that_hit_do_not_count(void)
+TEST(loads_that_hit_do_not_count)
 {
-	begin_sampled(stay, stay_end, LWP_F_DME);
+	begin_sampled(LWP_F_DME);
+	vm->mem[VM_CODE + DISTANCE] = 0; /* all loads are of one line */
 	run_to_end();
 	ok(estimate() < MISSES / 100, "loads that hit do not count: %.0f", estimate());
 }
@@ -108,11 +99,11 @@ static bool is_walk(struct lwp_record r)
 	       r.data2 < VM_DATA + LINES * LINE && r.data2 % LINE == 0;
 }
 
-static void records_are_those_of_sampled_loads(void)
+TEST(records_are_those_of_sampled_loads)
 {
 	u32 wrong = 0, lines = 0, latency = 0;
 
-	begin_sampled(walk, walk_end, LWP_F_DME);
+	begin_sampled(LWP_F_DME);
 	event_each(DME, 50000);
 	run_to_end();
 	for (u32 i = 0; i < block_head(vm); i++) {
@@ -132,7 +123,7 @@ static void records_are_those_of_sampled_loads(void)
 /* The model is emptied when IBS is switched on, so some loads miss L2. */
 static void filtered(u32 filters, u64 base, u64 limit, bool counts, const char *what)
 {
-	begin_sampled(walk, walk_end, LWP_F_DME);
+	begin_sampled(LWP_F_DME);
 	lwp_put32(vm->mem + VM_BLOCK + LWP_CB_FILTERS, filters);
 	lwp_put64(vm->mem + VM_BLOCK + LWP_CB_BASE_IP, base);
 	lwp_put64(vm->mem + VM_BLOCK + LWP_CB_LIMIT_IP, limit);
@@ -140,7 +131,7 @@ static void filtered(u32 filters, u64 base, u64 limit, bool counts, const char *
 	ok((estimate() > MISSES / 10) == counts, "%s: %.0f", what, estimate());
 }
 
-static void filters_hold(void)
+TEST(filters_hold)
 {
 	u64 load = VM_CODE + LOAD;
 
@@ -151,34 +142,15 @@ static void filters_hold(void)
 }
 
 /* Misses of a program that counts something else cost no sample. */
-static void only_who_counts_is_sampled(void)
+TEST(only_who_counts_is_sampled)
 {
-	begin_sampled(walk, walk_end, LWP_F_IRE);
-	block_event(vm, 2, REST, REST);
+	begin_sampled(LWP_F_IRE);
+	count_only(2);
 	run_to_end();
 	is(vm_stat(v, "lwp_counter_irqs"), 0, "without the event: no sample");
 }
 
-/* 0 stands for 1,024 ops. A load is each fourth op: of 46 samples or more all miss the loads in one of 500,000 runs. */
-static void periods_are_bounded(void)
-{
-	double samples;
-
-	set_parameter("ibs_period", "0");
-	begin_sampled(walk, walk_end, LWP_F_DME);
-	run_to_end();
-	samples = (double)vm_stat(v, "lwp_counter_irqs");
-	ok(samples > MISSES / 1024 / 2 && estimate() <= samples * 1024,
-	   "a period of 0: %.0f samples, none stands for more than 1,024 ops", samples);
-
-	set_parameter("ibs_period", "4294967295");
-	begin_sampled(walk, walk_end, LWP_F_DME);
-	lwp_put32(vm->mem + VM_CODE + 6, 4 * TURNS);
-	run_to_end();
-	ok(vm_stat(v, "lwp_counter_irqs") > 0, "the longest period has samples");
-}
-
-static void without_ibs_nothing_is_counted(void)
+TEST(without_ibs_nothing_is_counted)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_RAW,
@@ -188,14 +160,33 @@ static void without_ibs_nothing_is_counted(void)
 	};
 	int fd = take_event(&attr);
 
-	begin_sampled(walk, walk_end, LWP_F_DME);
+	begin_sampled(LWP_F_DME);
 	run_to_end();
 	ok(fd >= 0 && vm_stat(v, "lwp_no_counter") > 0, "another has IBS: none for KVM");
 	is(estimate(), 0, "no miss is counted");
 	close(fd);
-	begin_sampled(walk, walk_end, LWP_F_DME);
+	begin_sampled(LWP_F_DME);
 	run_to_end();
 	ok(estimate() > 0, "all are, once it is free: %.0f", estimate());
+}
+
+/* 0 stands for 1,024 ops. A load is each fourth op: of 46 samples or more all miss the loads in one of 500,000 runs. */
+TEST(periods_are_bounded)
+{
+	double samples;
+
+	set_parameter("ibs_period", "0");
+	begin_sampled(LWP_F_DME);
+	run_to_end();
+	samples = (double)vm_stat(v, "lwp_counter_irqs");
+	ok(samples > MISSES / 1024 / 2 && estimate() <= samples * 1024,
+	   "a period of 0: %.0f samples, none stands for more than 1,024 ops", samples);
+
+	set_parameter("ibs_period", "4294967295");
+	begin_sampled(LWP_F_DME);
+	lwp_put32(vm->mem + VM_CODE + 6, 4 * TURNS);
+	run_to_end();
+	ok(vm_stat(v, "lwp_counter_irqs") > 0, "the longest period has samples");
 }
 
 int main(void)
@@ -207,12 +198,6 @@ int main(void)
 	a_vm_has_the_event_if_its_policy_says_so(LWP_REV_2007, LWP07_EDX_DME);
 	ok(ioctl(vm_new(true)->fd, KVM_CHECK_EXTENSION, KVM_CAP_X86_LWP) & KVM_LWP_HAS_MISSES,
 	   "the capability says that there are");
-	the_estimate_is_right();
-	loads_that_hit_do_not_count();
-	records_are_those_of_sampled_loads();
-	filters_hold();
-	only_who_counts_is_sampled();
-	without_ibs_nothing_is_counted();
-	periods_are_bounded();
+	run_tests();
 	return done();
 }

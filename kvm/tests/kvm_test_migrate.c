@@ -62,10 +62,7 @@ static void load(u32 context)
 	struct saved *s = &saved;
 	int r;
 
-	vm_free(vm);
-	vm = vm_new_unasked(true);
-	vm_ask_for_lwp(vm, (struct kvm_lwp_policy){ .context = context });
-	v = vm_add_vcpu(vm);
+	new_machine((struct kvm_lwp_policy){ .context = context });
 	memcpy(vm->mem, s->mem, VM_SIZE);
 	v->regs = s->regs;
 	vm_set_regs(v);
@@ -83,14 +80,17 @@ static void load(u32 context)
 
 static void begin_with(const u8 *from, const u8 *to, u32 context)
 {
-	vm_free(vm);
-	vm = vm_new_unasked(true);
-	vm_ask_for_lwp(vm, (struct kvm_lwp_policy){ .context = context });
-	v = vm_add_vcpu(vm);
-	block_init(vm, LWP_F_IRE, 128);
-	block_event(vm, 2, 1000, 1000);
-	vm_load(vm, from, to);
+	begin_policy(from, to, (struct kvm_lwp_policy){ .context = context }, LWP_F_IRE);
+	count_only(2);
 	vm_set_msr(v, FS_BASE, 0x1000);
+}
+
+static void run_first_part(u32 context)
+{
+	begin_with(parts, parts_end, context);
+	if (context == KVM_LWP_CONTEXT_OS)
+		vm_set_msr(v, LWP_MSR_CFG, LWP_F_IRE);
+	is(vm_run(vm, v), VM_SYSCALL, "first part");
 }
 
 /* If not NULL: where the VMs go, and whence others come, which another kernel's KVM has saved. */
@@ -118,7 +118,7 @@ PROGRAM(long_run, "	mov $9, %ecx\n"
  * Nine rounds, a migration in each: 1 + 9 * 5 instructions. Interval 6, counter 6: records at the
  * 7th, 14th ... 42nd; the 46 leave 6 - 4 = 2.
  */
-static void nothing_is_lost_when_the_vm_migrates_all_the_time(void)
+TEST(nothing_is_lost_when_the_vm_migrates_all_the_time)
 {
 	int stop, rounds = 0;
 
@@ -137,14 +137,13 @@ static void nothing_is_lost_when_the_vm_migrates_all_the_time(void)
 }
 
 /* While the block cannot be read, a lookup leaves the context parked and nothing counts. */
-static void saving_takes_no_context_away(void)
+TEST(saving_takes_no_context_away)
 {
-	begin_with(parts, parts_end, KVM_LWP_CONTEXT_AUTO);
-	is(vm_run(vm, v), VM_SYSCALL, "first part");
+	run_first_part(KVM_LWP_CONTEXT_AUTO);
 	vm_map(vm, VM_BLOCK, false);
 	save();
 	is(saved.contexts.size, LWP_CTX_ENTRY_SIZE, "its context is read, while its block is gone");
-	is(lwp_get32(saved.array + LWP_CTX_ENTRY_IMAGE + LWP_IMAGE_COUNTERS + 4), 998,
+	is(lwp_get32(saved.array + LWP_CTX_ENTRY_IMAGE + LWP_IMAGE_COUNTERS + 4), MOST_COUNT - 2,
 	   "with what has been counted");
 	is(vm_get_msr(v, LWP_MSR_CBADDR), VM_BLOCK, "LWP is still on");
 	is(vm_run(vm, v), VM_SYSCALL, "second part");
@@ -153,10 +152,9 @@ static void saving_takes_no_context_away(void)
 	total(6, "six NOPs counted, also those while its block is gone");
 }
 
-static void a_live_context_needs_no_memory_to_go_on(void)
+TEST(a_live_context_needs_no_memory_to_go_on)
 {
-	begin_with(parts, parts_end, KVM_LWP_CONTEXT_AUTO);
-	is(vm_run(vm, v), VM_SYSCALL, "first part");
+	run_first_part(KVM_LWP_CONTEXT_AUTO);
 	vm_map(vm, VM_BLOCK, false);
 	vm_map(vm, VM_RING, false);
 	move(KVM_LWP_CONTEXT_AUTO);
@@ -169,29 +167,26 @@ static void a_live_context_needs_no_memory_to_go_on(void)
 }
 
 /* A context that is parked when the VM is saved is found again, in the new VM as in the old one. */
-static void a_parked_context_is_found_again(void)
+TEST(a_parked_context_is_found_again)
 {
-	begin_with(parts, parts_end, KVM_LWP_CONTEXT_AUTO);
-	is(vm_run(vm, v), VM_SYSCALL, "first part");
+	run_first_part(KVM_LWP_CONTEXT_AUTO);
 	vm_set_msr(v, FS_BASE, 0x2000);
 	is(vm_run(vm, v), VM_SYSCALL, "second part, as another thread");
 	move(KVM_LWP_CONTEXT_AUTO);
 	is(vm_get_msr(v, LWP_MSR_CBADDR), 0, "that thread has no block");
 	memcpy(vm->mem + VM_DATA, wrfsbase, (size_t)(wrfsbase_end - wrfsbase));
-	v->regs.rip = VM_DATA + 2;
 	v->regs.r8 = 0x1000;
-	vm_set_regs(v);
+	vm_go_to(v, VM_DATA + 2);
 	ok(vm_finish(vm, v), "third part, as the first thread");
 	total(3, "two NOPs and one counted");
 }
 
 /* What is written into the array: a key is a page-table address and two bases, and finds that thread only. */
-static void the_key_of_a_context_is_checked(void)
+TEST(the_key_of_a_context_is_checked)
 {
 	u8 *cr3 = saved.array + LWP_CTX_ENTRY_CR3, *thread = saved.array + LWP_CTX_ENTRY_THREAD;
 
-	begin_with(parts, parts_end, KVM_LWP_CONTEXT_AUTO);
-	is(vm_run(vm, v), VM_SYSCALL, "first part");
+	run_first_part(KVM_LWP_CONTEXT_AUTO);
 	save();
 	*cr3 |= 1;
 	is(lwp_set(vm, VM, CONTEXTS, &saved.contexts), -EINVAL, "no page-table address");
@@ -217,16 +212,13 @@ GUEST_CODE(os_switch, "	mov %rcx, %r10\n"
 
 /*
  * os: RDMSR has parked the state, WRMSR has written the pointer back, and CPL 3 has not been
- * reached when the VM is saved. If KVM read the block again, the counter would be 1000 again.
+ * reached when the VM is saved. If KVM read the block again, the counter would be as at the start.
  */
-static void a_pointer_that_was_written_finds_its_state(void)
+TEST(a_pointer_that_was_written_finds_its_state)
 {
-	begin_with(parts, parts_end, KVM_LWP_CONTEXT_OS);
-	vm_set_msr(v, LWP_MSR_CFG, LWP_F_IRE);
-	is(vm_run(vm, v), VM_SYSCALL, "first part");
+	run_first_part(KVM_LWP_CONTEXT_OS);
 	memcpy(vm->mem + VM_DATA, os_switch, (size_t)(os_switch_end - os_switch));
-	v->regs.rip = VM_DATA;
-	vm_set_regs(v);
+	vm_go_to(v, VM_DATA);
 	is(vm_run(vm, v), 0x50, "the kernel switches");
 	move(KVM_LWP_CONTEXT_OS);
 	is(vm_run(vm, v), VM_SYSCALL, "second part in the new VM");
@@ -253,17 +245,16 @@ static void faulted_and_about_to_return(u64 *rip, u8 shadow)
 	*rip = f.rip;
 	vm_set_sregs(v, &user);
 	vm_set_msr(v, FS_BASE, 0x1000);
-	v->regs.rip = f.rip;
 	v->regs.rsp = f.rsp;
 	v->regs.rflags = f.rflags;
-	vm_set_regs(v);
+	vm_go_to(v, f.rip);
 	ioctl(v->fd, KVM_GET_VCPU_EVENTS, &events);
 	events.interrupt.shadow = shadow;
 	ioctl(v->fd, KVM_SET_VCPU_EVENTS, &events);
 	move(KVM_LWP_CONTEXT_AUTO);
 }
 
-static void a_return_to_the_program_that_was_saved_tries_again(void)
+TEST(a_return_to_the_program_that_was_saved_tries_again)
 {
 	u64 rip;
 
@@ -272,7 +263,7 @@ static void a_return_to_the_program_that_was_saved_tries_again(void)
 	is(vm_frame(vm, v, 14).rip, rip, "at once: the store is tried again where it faulted");
 }
 
-static void nothing_is_stored_in_a_shadow_that_was_saved(void)
+TEST(nothing_is_stored_in_a_shadow_that_was_saved)
 {
 	u64 rip;
 
@@ -357,14 +348,7 @@ int main(int argc, char **argv)
 		*(*argv[2] == 'w' ? &going : &coming) = fopen(argv[3], argv[2]);
 		ok(going || coming, "%s", argv[3]);
 	}
-	nothing_is_lost_when_the_vm_migrates_all_the_time();
-	saving_takes_no_context_away();
-	a_live_context_needs_no_memory_to_go_on();
-	a_parked_context_is_found_again();
-	the_key_of_a_context_is_checked();
-	a_pointer_that_was_written_finds_its_state();
-	a_return_to_the_program_that_was_saved_tries_again();
-	nothing_is_stored_in_a_shadow_that_was_saved();
+	run_tests();
 	if (argc > 1)
 		a_vm_migrates_in_each_mode();
 	return done();

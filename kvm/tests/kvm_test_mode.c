@@ -6,13 +6,11 @@
  */
 #include <libgen.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/time.h>
-#include <time.h>
 #include <unistd.h>
 #include "counted.h"
 #include "hyper.h"
@@ -52,19 +50,19 @@ static u64 seen[ROWS][EVENTS][ROWS];
 
 static size_t row(const char *name)
 {
-	size_t i;
+	size_t i = 0;
 
-	for (i = 0; i < ROWS && strcmp(table[i].name, name); i++)
-		;
+	while (i < ROWS && strcmp(table[i].name, name))
+		i++;
 	return i;
 }
 
 static size_t event(const char *name)
 {
-	size_t i;
+	size_t i = 0;
 
-	for (i = 0; i < EVENTS && strcmp(events[i], name); i++)
-		;
+	while (i < EVENTS && strcmp(events[i], name))
+		i++;
 	return i;
 }
 
@@ -154,24 +152,11 @@ GUEST_CODE(handler, "	push %rax\n"
 /* How long a few exits take, in microseconds: kernels that look for mistakes are slow. */
 static u32 moment = 50;
 
-static void on_signal(int sig)
-{
-	(void)sig;
-}
-
-static u32 microseconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (u32)(now.tv_sec * 1000000 + now.tv_nsec / 1000);
-}
-
 /* A thread's block and ring; it is profiled from its LLWPCB on. */
 static void begin_thread(u32 thread)
 {
 	u64 block = VM_BLOCK + 0x1000 * thread;
-	u32 start;
+	double start;
 
 	memmove(vm->mem + block, vm->mem + VM_BLOCK, 0x1000);
 	lwp_put64(vm->mem + block + LWP_CB_BASE, VM_RING + 0x10000 * thread);
@@ -182,9 +167,9 @@ static void begin_thread(u32 thread)
 	vm_set_msr(v, FS_BASE, 0x1000 * (thread + 1));
 	v->regs.rbx = block;
 	vm_set_regs(v);
-	start = microseconds();
+	start = now();
 	is(vm_run(vm, v), VM_SYSCALL, "a thread is profiled");
-	moment = (microseconds() - start) / 8 % 10000 + 20;
+	moment = (u32)((now() - start) * 1e6 / 8) % 10000 + 20;
 }
 
 /* The guest runs for a moment; then interrupts and another thread come to it. */
@@ -210,7 +195,6 @@ static bool turn(void)
 /* Until each cell of the columns that it can drive has been seen. */
 static void switches_and_interrupts_come_at_any_moment(void)
 {
-	struct sigaction sa = { .sa_handler = on_signal };
 	u32 looks, turns = 0, thread;
 	bool goes = true;
 
@@ -221,7 +205,6 @@ static void switches_and_interrupts_come_at_any_moment(void)
 	for (thread = PROFILED; thread--;)
 		begin_thread(thread);
 	diag("a moment is %u us", moment);
-	sigaction(SIGALRM, &sa, NULL);
 	for (looks = 0; goes && looks < LOOKS && unseen(false); looks++) {
 		for (turns = 0; goes && turns < TURNS; turns++)
 			goes = turn();
@@ -233,30 +216,23 @@ static void switches_and_interrupts_come_at_any_moment(void)
 }
 
 /* rbx: the guest's LWPCB; r8: its VMCB */
-extern const u8 hypervisor_again[], hypervisor_again_end[], guest[], guest_end[];
-asm(".pushsection .text\n"
-    "hypervisor_again:\n"
-    "	mov %r8, %rax\n"
-    "	.byte 0x0f, 0x01, 0xda\n" /* vmload */
-    "	mov $3, %ecx\n"
-    "1:	mov %r8, %rax\n"
-    "	.byte 0x0f, 0x01, 0xd8\n" /* vmrun */
-    "	loop 1b\n"
-    "	out %al, $0x70\n"
-    "hypervisor_again_end:\n"
-    "guest:\n"
-    "	llwpcb %rbx\n"
-    "	nop\n"
-    "	vmmcall\n"
-    "guest_end:\n"
-    ".popsection\n");
+GUEST_CODE(hypervisor_again, "	mov %r8, %rax\n"
+			     "	.byte 0x0f, 0x01, 0xda\n" /* vmload */
+			     "	mov $3, %ecx\n"
+			     "1:	mov %r8, %rax\n"
+			     "	.byte 0x0f, 0x01, 0xd8\n" /* vmrun */
+			     "	loop 1b\n"
+			     "	out %al, $0x70\n");
+GUEST_CODE(guest, "	llwpcb %rbx\n"
+		  "	nop\n"
+		  "	vmmcall\n");
 
 /* It runs its guest again without VMSAVE, so the source continues. */
 static void a_hypervisor_may_leave_the_state_on(void)
 {
 	struct lwp_state st = { .cfg = LWP_F_IRE };
 	struct lwp_caps caps;
-	struct hyper h;
+	struct hyper h = { 0 };
 
 	hyper_init(&h, KVM_LWP_CONTEXT_OS, true);
 	hyper_start(&h);
@@ -268,10 +244,9 @@ static void a_hypervisor_may_leave_the_state_on(void)
 	lwp_state_encode(&st, &caps, hyper_image(&h, 0));
 	memcpy(h.vm->mem + VM_DATA, hypervisor_again,
 	       (size_t)(hypervisor_again_end - hypervisor_again));
-	h.v->regs.rip = VM_DATA;
 	h.v->regs.rbx = VM_BLOCK;
 	h.v->regs.r8 = HYPER_VMCB;
-	vm_set_regs(h.v);
+	vm_go_to(h.v, VM_DATA);
 	is(vm_run(h.vm, h.v), HYPER_EXIT, "a guest is entered three times");
 	vm_free(h.vm);
 }

@@ -79,7 +79,7 @@ static void calls_are_counted(const char *what)
 	COUNTED(what, 5, 19, 25, 26, 24, 10, 19, 25, 26, 24, 15, 27);
 }
 
-static void system_calls_keep_ssp(void)
+TEST(system_calls_keep_ssp)
 {
 	begin_calls();
 	is(vm_run(vm, v), VM_SYSCALL, "the first system call");
@@ -95,7 +95,7 @@ static void system_calls_keep_ssp(void)
 }
 
 /* The guest's kernel switches the shadow stack, as for another thread or a signal. */
-static void sysret_takes_the_ssp_that_the_kernel_set(void)
+TEST(sysret_takes_the_ssp_that_the_kernel_set)
 {
 	begin_calls();
 	is(vm_run(vm, v), VM_SYSCALL, "the first system call");
@@ -112,7 +112,7 @@ static void sysret_takes_the_ssp_that_the_kernel_set(void)
  * The guest's kernel may have shadow stacks itself. (The processor of the nested lab ignores S_CET; a real one would
  * have the kernel set SSP before its first CALL.)
  */
-static void a_kernel_with_shadow_stacks_begins_without_one(void)
+TEST(a_kernel_with_shadow_stacks_begins_without_one)
 {
 	begin_calls();
 	is(vm_set_msr(v, S_CET, SHSTK_EN), 0, "S_CET");
@@ -124,7 +124,7 @@ static void a_kernel_with_shadow_stacks_begins_without_one(void)
 	calls_are_counted("calls of a program whose kernel has shadow stacks");
 }
 
-static void only_the_kernel_has_shadow_stacks(void)
+TEST(only_the_kernel_has_shadow_stacks)
 {
 	begin_calls();
 	vm_set_msr(v, U_CET, 0);
@@ -140,7 +140,7 @@ static void only_the_kernel_has_shadow_stacks(void)
 }
 
 /* The kernel masks no flag but IF. */
-static void flags_and_segments_are_those_of_a_system_call(void)
+TEST(flags_and_segments_are_those_of_a_system_call)
 {
 	struct kvm_sregs s;
 
@@ -169,7 +169,7 @@ PROGRAM32(calls32, "	call 1f\n" /* 5 */
 		   "	ret\n" /* 15 */
 		   "2:\n"); /* 16 */
 
-static void a_32_bit_program_enters_by_cstar(void)
+TEST(a_32_bit_program_enters_by_cstar)
 {
 	struct kvm_sregs s;
 
@@ -201,7 +201,7 @@ static void map_legacy(void)
 }
 
 /* A kernel without long mode is entered at STAR[31:0]. */
-static void a_legacy_guest_enters_by_star(void)
+TEST(a_legacy_guest_enters_by_star)
 {
 	struct kvm_sregs s;
 
@@ -235,7 +235,7 @@ PROGRAM(stray, "	call 1f\n" /* 5 */
 	       "1:	addq $1, (%rsp)\n" /* 11 */
 	       "	ret\n"); /* 16 */
 
-static void a_ret_that_faults_leaves_no_record(void)
+TEST(a_ret_that_faults_leaves_no_record)
 {
 	begin(stray, stray_end, 2);
 	give_shadow_stack();
@@ -258,18 +258,14 @@ PROGRAM(loop, "	mov $1000, %r8d\n"
 	      "	ret\n"
 	      "3:\n");
 
-static void a_long_profile_is_right(void)
+TEST(a_long_profile_is_right)
 {
-	u32 rounds = 0, wrong = 0;
-	int stop;
+	u32 wrong = 0;
 
 	begin_delivery(loop, loop_end, 0, LWP_F_IRE);
 	event_each(2, 100);
 	give_shadow_stack();
-	while ((stop = vm_run(vm, v)) == VM_SYSCALL || stop == 3)
-		rounds += stop == VM_SYSCALL;
-	is(stop, VM_DONE, "the program runs to its end");
-	is(rounds, 1000, "system calls");
+	is(run_past(VM_SYSCALL, 3), 2000, "system calls and INT3s");
 	is(block_head(vm), 50, "50 records of 5,002 instructions");
 	/* 100 are twenty rounds: the same instruction each time. */
 	for (u32 i = 1; i < block_head(vm); i++)
@@ -278,7 +274,7 @@ static void a_long_profile_is_right(void)
 	is(vm_get_msr(v, PL3_SSP), TOP, "the shadow stack is empty");
 }
 
-static void without_a_shadow_stack_nothing_is_written(void)
+TEST(without_a_shadow_stack_nothing_is_written)
 {
 	begin_calls();
 	vm_set_msr(v, U_CET, 0);
@@ -300,15 +296,6 @@ static void need_shadow_stacks(void)
 int main(void)
 {
 	need_shadow_stacks();
-	system_calls_keep_ssp();
-	sysret_takes_the_ssp_that_the_kernel_set();
-	a_kernel_with_shadow_stacks_begins_without_one();
-	only_the_kernel_has_shadow_stacks();
-	flags_and_segments_are_those_of_a_system_call();
-	a_32_bit_program_enters_by_cstar();
-	a_legacy_guest_enters_by_star();
-	a_ret_that_faults_leaves_no_record();
-	a_long_profile_is_right();
-	without_a_shadow_stack_nothing_is_written();
+	run_tests();
 	return done();
 }

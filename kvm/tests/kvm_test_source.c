@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include "lwp_state.h"
 #include "counted.h"
+#include "texts.h"
 
 PROGRAM(nops, "	.rept 200\n"
 	      "	nop\n"
@@ -29,7 +30,7 @@ static void start(const u8 *from, const u8 *to, u32 delivery, u32 event, u32 int
 }
 
 /* Armed for 20 events of 30; late by 0, 3, 9 and 7: 10 to 1 steps are left. */
-static void exact_steps_the_margin(void)
+TEST(exact_steps_the_margin)
 {
 	set_margin(10);
 	set_parameter("lwp_fake_skid", "0,3,9,7");
@@ -45,7 +46,7 @@ static void exact_steps_the_margin(void)
  * Armed for 20; late by 15: 35 have passed, the record names the 36th after the 30th that was in time. Then 25 are
  * left, armed for 15, late by 0.
  */
-static void exact_counts_an_overshoot_and_keeps_the_rate(void)
+TEST(exact_counts_an_overshoot_and_keeps_the_rate)
 {
 	set_margin(10);
 	set_parameter("lwp_fake_skid", "0,15");
@@ -62,7 +63,7 @@ static void exact_counts_an_overshoot_and_keeps_the_rate(void)
  * missed, the record names the 131st. Due at 150, late by 4: the 155th. Due at 180: 200 have passed when SLWPCB
  * reads the counter, and the record names SLWPCB: 20 too many, so SLWPCB stores 29 - 20.
  */
-static void prompt_names_the_next_instruction_and_counts_what_it_skips(void)
+TEST(prompt_names_the_next_instruction_and_counts_what_it_skips)
 {
 	set_parameter("lwp_fake_skid", "4,70");
 	start(nops, nops_end, 1, 2, 29);
@@ -77,7 +78,7 @@ static void prompt_names_the_next_instruction_and_counts_what_it_skips(void)
  * Armed for 10 branches, late by 3 instructions, one of which is a branch: 11 have passed, the 12th takes the
  * record. Due at the 20th, 21 have passed, the 22nd. So on; the 50th is due when SLWPCB comes, and waits.
  */
-static void prompt_branches_name_the_next_branch(void)
+TEST(prompt_branches_name_the_next_branch)
 {
 	struct lwp_record r;
 
@@ -94,7 +95,7 @@ static void prompt_branches_name_the_next_branch(void)
  * Branches: armed for 10 of 20, late by 30 instructions: 25 have passed, and the 26th would take the record. It is
  * the 51st instruction, of which a record is due; so the 27th branch takes it. The 40th is in time again.
  */
-static void a_late_branch_takes_no_record_that_is_in_time(void)
+TEST(a_late_branch_takes_no_record_that_is_in_time)
 {
 	set_margin(10);
 	set_parameter("lwp_fake_skid", "30,0");
@@ -112,19 +113,14 @@ static void a_late_branch_takes_no_record_that_is_in_time(void)
 	is(block_counter(vm, 3), 19 - 10, "50 - 40 branches");
 }
 
-PROGRAM(rounds, "	mov $3000, %ecx\n"
-		"1:	nop\n"
-		"	dec %ecx\n"
-		"	jnz 1b\n");
-
 /* Interrupts that are always on time make the margin smaller: for that thread. The next one's come late. */
-static void a_thread_has_its_own_margin(void)
+TEST(a_thread_has_its_own_margin)
 {
 	u64 second = VM_BLOCK + 0x1000;
 
 	set_parameter("lwp_row", "late=0/8/8/8/8/20,rate=1000"); /* a margin of 10 */
 	set_parameter("lwp_fake_skid", "0");
-	begin_delivery(rounds, rounds_end, 0, LWP_F_IRE);
+	begin_loop(3000, 0, LWP_F_IRE);
 	event_each(2, 30);
 	memcpy(vm->mem + second, vm->mem + VM_BLOCK, 0x1000);
 	lwp_put64(vm->mem + second + LWP_CB_BASE, VM_RING + 0x10000);
@@ -140,13 +136,13 @@ static void a_thread_has_its_own_margin(void)
 }
 
 /* The kernel comes in between, and the state is put away and found again: nothing is lost. */
-PROGRAM(parts, "	.rept 20\n" /* 5 */
-	       "	nop\n"
-	       "	.endr\n"
-	       "	syscall\n" /* 25, not counted */
-	       "	.rept 20\n" /* 27 */
-	       "	nop\n"
-	       "	.endr\n");
+PROGRAM(halves, "	.rept 20\n" /* 5 */
+		"	nop\n"
+		"	.endr\n"
+		"	syscall\n" /* 25, not counted */
+		"	.rept 20\n" /* 27 */
+		"	nop\n"
+		"	.endr\n");
 
 /* The array of contexts, which has one entry. Getting it makes KVM read the counter. */
 static void contexts(unsigned long request, u8 entry[LWP_CTX_ENTRY_SIZE])
@@ -156,13 +152,13 @@ static void contexts(unsigned long request, u8 entry[LWP_CTX_ENTRY_SIZE])
 	vm_attr(vm->fd, request, KVM_LWP_VM, KVM_LWP_VM_CONTEXTS, &one);
 }
 
-static void counts_survive_a_switch_in_between(void)
+TEST(counts_survive_a_switch_in_between)
 {
 	u8 entry[LWP_CTX_ENTRY_SIZE] = { 0 };
 
 	set_parameter("lwp_fake_skid", "0");
 	set_margin(2);
-	begin(parts, parts_end, 2);
+	begin(halves, halves_end, 2);
 	block_event(vm, 2, 29, 29);
 	is(vm_run(vm, v), VM_SYSCALL, "after 20 instructions");
 	contexts(KVM_GET_DEVICE_ATTR, entry);
@@ -190,7 +186,7 @@ PROGRAM(both, "	jmp 1f\n" /* 5 */
 	      "4:	jmp 5f\n" /* 32 */
 	      "5:	nop\n");
 
-static void what_gives_way_to_a_late_record_is_late(void)
+TEST(what_gives_way_to_a_late_record_is_late)
 {
 	u8 entry[LWP_CTX_ENTRY_SIZE] = { 0 };
 
@@ -209,7 +205,7 @@ static void what_gives_way_to_a_late_record_is_late(void)
 }
 
 /* KVM steps for filters: an IP filter lets only the 101st to the 110th instruction pass. */
-static void filters_are_stepped(void)
+TEST(filters_are_stepped)
 {
 	set_parameter("lwp_fake_skid", "50");
 	begin(nops, nops_end, 2);
@@ -228,15 +224,7 @@ int main(void)
 		skip_all("kvm-amd is not loaded with lwp_source=fake");
 	ok(says("row", "instructions: stepped: lwp_source is not perf\n"),
 	   "what steps is not perf");
-	exact_steps_the_margin();
-	exact_counts_an_overshoot_and_keeps_the_rate();
-	prompt_names_the_next_instruction_and_counts_what_it_skips();
-	prompt_branches_name_the_next_branch();
-	a_thread_has_its_own_margin();
-	a_late_branch_takes_no_record_that_is_in_time();
-	counts_survive_a_switch_in_between();
-	what_gives_way_to_a_late_record_is_late();
-	filters_are_stepped();
+	run_tests();
 	set_parameter("lwp_fake_skid", "0");
 	set_margin(0);
 	return done();
