@@ -14,7 +14,9 @@ from lab.building.patches import Folder
 from lab.common import archive, bases, proc
 from lab.common.places import BUILD, DL, SRC, TOP
 from lab.common.say import Died
-from lab.common.steps import build_lock, compiler, fresh, hash_of, jobs_count, make_dir, need_space, stamp, step
+from lab.common.steps import (
+    build_lock, compiler, fresh, hash_of, jobs_count, made_whole, make_dir, need_space, stamp, step,
+)
 
 PATCHES = TOP / "libvirt/patches"
 COVER = TOP / "libvirt/patches/cover-letter"
@@ -140,11 +142,6 @@ def fetch(libvirt: Libvirt) -> Path:
         return place
 
 
-def release(given: str) -> Path:
-    """The source of another release: a folder, a tarball, or a version that the archive has."""
-    return archive.release("libvirt", given)
-
-
 def _stage(libvirt: Libvirt, pristine: Path, stage: Path, log: IO[str]) -> None:
     """Only the files that the patches change."""
     shutil.rmtree(stage, ignore_errors=True)
@@ -158,10 +155,8 @@ def _patched(libvirt: Libvirt, pristine: Path) -> None:
     title = f"applying the patches of libvirt {libvirt.series}"
     step(title, f"{libvirt.name}-patches", lambda log: _stage(libvirt, pristine, stage, log))
     if not libvirt.tree.is_dir():
-        new = libvirt.tree.with_name(f"{libvirt.name}.new")
-        shutil.rmtree(new, ignore_errors=True)
-        shutil.copytree(pristine, new, symlinks=True)
-        new.rename(libvirt.tree)
+        with made_whole(libvirt.tree) as new:
+            shutil.copytree(pristine, new, symlinks=True, dirs_exist_ok=True)
     overlay.lay_over(stage, SRC / f"stage-{libvirt.name}.list", pristine, libvirt.tree, libvirt.name)
 
 

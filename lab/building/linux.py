@@ -16,7 +16,9 @@ from lab.building.patches import Folder
 from lab.common import archive, bases, proc
 from lab.common.places import BUILD, KVM, LAB, SRC, TOP
 from lab.common.say import Died
-from lab.common.steps import build_lock, compiler, fresh, hash_of, jobs_count, make_dir, need_space, stamp, step
+from lab.common.steps import (
+    build_lock, compiler, fresh, hash_of, jobs_count, made_whole, make_dir, need_space, stamp, step,
+)
 
 TARBALL = "VLWP_LINUX_TARBALL"  # an upstream tarball of the base instead of Debian's source
 LAYOUT = LAB / "building/layout.sh"
@@ -143,11 +145,8 @@ def _unpack_tarball(file: Path, place: Path, parts: list[str] | None = None) -> 
         raise Died(f"{file}: this is no tarball: {err}") from err
     top = first.name.split("/")[0] if first else ""
     wanted = proc.output([LAYOUT, "--parts"]).split() if parts is None else parts
-    new = place.with_name(place.name + ".new")
-    shutil.rmtree(new, ignore_errors=True)
-    new.mkdir(parents=True)
-    proc.output(["tar", "-xf", file, "-C", new, "--strip-components=1", *(f"{top}/{part}" for part in wanted)])
-    new.rename(place)
+    with made_whole(place) as new:
+        proc.output(["tar", "-xf", file, "-C", new, "--strip-components=1", *(f"{top}/{part}" for part in wanted)])
 
 
 def make_movable(makefile: Path) -> None:
@@ -159,12 +158,10 @@ def make_movable(makefile: Path) -> None:
 
 
 def _fetch_headers(linux: Linux) -> None:
-    new = linux.headers.with_name(linux.headers.name + ".new")
-    shutil.rmtree(new, ignore_errors=True)
     base = re.sub("(-cloud)?-amd64$", "", linux.abi)
-    for name in (f"linux-headers-{linux.abi}", f"linux-headers-{base}-common", f"linux-kbuild-{base}"):
-        proc.output(["dpkg", "-x", archive.package(f"{name}={linux.version}"), new])
-    new.rename(linux.headers)
+    with made_whole(linux.headers) as new:
+        for name in (f"linux-headers-{linux.abi}", f"linux-headers-{base}-common", f"linux-kbuild-{base}"):
+            proc.output(["dpkg", "-x", archive.package(f"{name}={linux.version}"), new])
     make_movable(linux.headers_dir / "Makefile")
     if not kbuild.runs_here(linux.headers_dir):
         whole, work = fetch_all(linux), SRC / f"kbuild-{linux.abi}"
@@ -176,14 +173,11 @@ def _unpack(file: Path, place: Path, parts: list[str] | None = None) -> None:
     """Unpack the parts that layout.sh takes, or what is named ("": everything)."""
     source = bases.linux_base().source
     wanted = proc.output([LAYOUT, "--parts"]).split() if parts is None else parts
-    new = place.with_name(place.name + ".new")
-    shutil.rmtree(new, ignore_errors=True)
-    new.mkdir(parents=True)
     script = 'dpkg --fsys-tarfile "$0" | tar -xf - -O "./usr/src/$1.tar.xz" | '
     script += 'tar -xJf - -C "$2" --strip-components=1 "${@:3}"'
     members = [f"{source}/{part}" for part in wanted]
-    proc.output(["bash", "-o", "pipefail", "-c", script, file, source, new, *members])
-    new.rename(place)
+    with made_whole(place) as new:
+        proc.output(["bash", "-o", "pipefail", "-c", script, file, source, new, *members])
 
 
 def fetch_all(linux: Linux) -> Path:

@@ -33,7 +33,6 @@ class Other:
 
 
 X86_64 = "--target-list=x86_64-softmmu"
-FEW_DEVICES = ("--without-default-devices", "--with-devices-x86_64=vlwp")
 
 NO_TCG = Other(
     "no-tcg", "QEMU without TCG, with KVM", ("--enable-tcg", "--enable-plugins"), ("--disable-tcg",),
@@ -45,7 +44,7 @@ I386 = Other(
 )
 USER = Other(
     "user", "qemu-x86_64, for programs",
-    (X86_64, *FEW_DEVICES, "--enable-system", "--disable-user", "--enable-kvm", "--enable-virtfs"),
+    (X86_64, *qemu.FEW_DEVICES, "--enable-system", "--disable-user", "--enable-kvm", "--enable-virtfs"),
     ("--target-list=x86_64-linux-user", "--enable-user", "--disable-system"), "qemu-x86_64",
 )
 CLANG = Other("clang", "QEMU by clang", (), (), "qemu-system-x86_64", "clang")

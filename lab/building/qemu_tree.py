@@ -119,16 +119,11 @@ def _fetch() -> Path:
     return place
 
 
-def release(given: str) -> Path:
-    """The source of another release: a folder, a tarball, or a version that the archive has."""
-    return archive.release("qemu", given)
-
-
 def own(series: str = "") -> Path | None:
     """What a base (the chosen one) has for itself: differences from the default base's patches, and new files. None: it
     is the default base."""
     series = series or bases.qemu_base().series
-    return None if series == bases.default_qemu() else PATCHES / "bases" / series
+    return None if series == bases.default("qemu") else PATCHES / "bases" / series
 
 
 def folders(series: str = "") -> tuple[Folder, ...]:

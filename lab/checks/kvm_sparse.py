@@ -2,13 +2,11 @@
 """What sparse says of svm/lwp*.c and the engine, with the flags with which the modules were built and those of the
 kernel's `make C=2`."""
 
-import os
 import re
-import subprocess
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from lab.checks.kvm_warnings import OURS, commands
+from lab.common.beside import ended
 
 # sparse 0.6.4 does not know __typeof_unqual__, which newer kernels use.
 DEFINED = "-D__linux__ -Dlinux -D__STDC__ -Dunix -D__unix__ -D__typeof_unqual__=__typeof__"
@@ -35,15 +33,10 @@ def _ours(line: str, place: Path) -> bool:
 
 def problems(kvm: Path, headers: Path) -> list[str]:
     """The complaints about our sources; kvm: a tree in which the modules were built."""
-
-    def says(words: list[str]) -> list[str]:
-        place = headers if words[-1].startswith("/") else kvm  # newer kernels compile in the modules' folder
-        done = subprocess.run(_sparse(words), cwd=place, text=True, capture_output=True, check=False)
-        lines = (done.stdout + done.stderr).splitlines()
-        return [line for line in lines if _ours(line, place)]
-
     ours = [words for words in commands(kvm) if OURS.search(words[-1])]
     if not ours:
         return [f"{kvm}: no source of LWP was compiled here"]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return [line for lines in pool.map(says, ours) for line in lines]
+    # Newer kernels compile in the modules' folder.
+    places = [headers if words[-1].startswith("/") else kvm for words in ours]
+    said = ended([(_sparse(words), place) for words, place in zip(ours, places)])
+    return [line for (_, text), place in zip(said, places) for line in text.splitlines() if _ours(line, place)]

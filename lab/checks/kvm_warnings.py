@@ -4,12 +4,10 @@
 The headers are those of Debian's kernel, which gcc compiled. So the flags are the ones with which the modules were
 built, without those of code generation; nothing is linked."""
 
-import os
 import re
-import subprocess
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from lab.common.beside import refused
 from lab.common import steps
 
 # Options of code generation are gcc's own in large part. These few change what the sources mean.
@@ -49,15 +47,10 @@ def _clang(words: list[str]) -> list[str]:
 
 def problems(kvm: Path, headers: Path) -> list[str]:
     """What clang says, one string for each source that it refuses."""
-
-    def says(words: list[str]) -> str:
-        # Newer kernels compile in the modules' folder.
-        command, place = (_clang(words), headers) if words[-1].startswith("/") else ([*_clang(words), GUARDS], kvm)
-        done = subprocess.run(command, cwd=place, text=True, capture_output=True, check=False)
-        return done.stderr if done.returncode else ""
-
     found = commands(kvm)
     if not any(OURS.search(words[-1]) for words in found):
         return [f"{kvm}: no source of LWP was compiled here"]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return [text for text in pool.map(says, found) if text]
+    # Newer kernels compile in the modules' folder.
+    return refused(
+        (_clang(words), headers) if words[-1].startswith("/") else ([*_clang(words), GUARDS], kvm) for words in found
+    )

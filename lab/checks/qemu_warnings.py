@@ -7,9 +7,9 @@ import json
 import os
 import re
 import subprocess
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from lab.common.beside import refused
 from lab.common import steps
 
 # Sources of ours, and upstream's that the patches change, as they stand in compile_commands.json. The *.c.inc files of
@@ -72,12 +72,6 @@ def problems_32(build: Path, headers: Path) -> list[str]:
         if OURS.search(entry["file"]) and re.match(r"lib(common|qemu-x86_64-softmmu)\.a\.p/", entry["output"])
     ]
 
-    def says(entry: dict[str, str]) -> str:
-        line = command_32(entry, headers)
-        done = subprocess.run(line, cwd=entry["directory"], text=True, capture_output=True, check=False)
-        return done.stderr if done.returncode else ""
-
     if not any("/lwp/" in entry["file"] for entry in entries):
         return [f"{build}: no source of LWP is compiled here"]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return [text for text in pool.map(says, entries) if text]
+    return refused((command_32(entry, headers), Path(entry["directory"])) for entry in entries)

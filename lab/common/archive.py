@@ -17,7 +17,7 @@ from pathlib import Path
 from lab.common import bases, proc
 from lab.common.places import BUILD, DL, LOG, SRC, user_name
 from lab.common.say import Died, alive, say
-from lab.common.steps import make_dir, step
+from lab.common.steps import made_whole, make_dir, step
 
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 RELEASES = ("bookworm", "trixie")
@@ -246,11 +246,8 @@ def dependency(name: str, pattern: str) -> str:
 
 def unpack(tarball: Path, place: Path) -> None:
     """Unpack a source without roms/, QEMU's sources of firmware images that are not built here."""
-    new = place.with_name(place.name + ".new")
-    shutil.rmtree(new, ignore_errors=True)
-    new.mkdir(parents=True)
-    proc.output(["tar", "-xf", tarball, "-C", new, "--strip-components=1", "--exclude=*/roms/*"])
-    new.rename(place)
+    with made_whole(place) as new:
+        proc.output(["tar", "-xf", tarball, "-C", new, "--strip-components=1", "--exclude=*/roms/*"])
 
 
 def release(package: str, given: str) -> Path:

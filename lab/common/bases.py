@@ -151,11 +151,6 @@ def default(kind: str) -> str:
     return str(_read()["default"][kind])
 
 
-def default_qemu() -> str:
-    """That of QEMU."""
-    return default("qemu")
-
-
 def libvirts() -> dict[str, str]:
     """The series of libvirt that there are patches for, oldest first, and the Debian release that has each."""
     return {series: str(table["suite"]) for series, table in _read()["libvirt"].items()}
@@ -169,10 +164,10 @@ def default_pair() -> str:
 def of_linux(name: str, series: str = "") -> str:
     """What a directory, lock or stamp of a kernel (the chosen one) is called, if that of the default is called so."""
     series = series or _series("linux")
-    return name if series == _read()["default"]["linux"] else f"{name}-{series}"
+    return name if series == default("linux") else f"{name}-{series}"
 
 
 def of_qemu(name: str, series: str = "") -> str:
     """What a directory, lock or stamp of a QEMU (the chosen one) is called, if that of the default is called so."""
     series = series or _series("qemu")
-    return name if series == default_qemu() else f"{name}-{series}"
+    return name if series == default("qemu") else f"{name}-{series}"

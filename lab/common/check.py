@@ -9,10 +9,6 @@ from typing import IO, Any
 from lab.common import proc
 
 
-class Failure(Exception):
-    """A check has failed; the text says how."""
-
-
 class Check:
     """What a check works with: a log that is shown if it fails, and commands whose output goes there."""
 
@@ -25,8 +21,7 @@ class Check:
 
     def want(self, condition: object, text: str) -> None:
         """The check fails, for the reason in the text, if the condition is false."""
-        if not condition:
-            raise Failure(text)
+        assert condition, text
 
     def call(self, argv: Sequence[proc.Word], **options: Any) -> int:
         """Run a command, its output into the log. Result: its exit status."""

@@ -39,6 +39,16 @@ def make_dir(*dirs: Path) -> None:
             raise Died(f"{path} is not writable: fix its owner, or set VLWP_BUILD_DIR to a directory of yours")
 
 
+@contextmanager
+def made_whole(place: Path) -> Iterator[Path]:
+    """A new folder, which gets its name when all is in it."""
+    new = place.with_name(f"{place.name}.new")
+    shutil.rmtree(new, ignore_errors=True)
+    new.mkdir(parents=True)
+    yield new
+    new.rename(place)
+
+
 def free_space(path: Path) -> int:
     """Free space of the file system of a directory that exists or will exist, in MiB."""
     while not path.exists():

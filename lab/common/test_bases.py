@@ -75,7 +75,7 @@ class Choice(unittest.TestCase):
         """Without a choice directories have no suffix."""
         with mock.patch.dict(os.environ):
             os.environ.pop(bases.CHOICE, None)
-            self.assertEqual(bases.qemu_base().series, bases.default_qemu())
+            self.assertEqual(bases.qemu_base().series, bases.default("qemu"))
             self.assertEqual(bases.of_qemu("qemu"), "qemu")
 
     def test_qemu_alone(self) -> None:

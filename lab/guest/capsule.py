@@ -155,11 +155,8 @@ def opened(file: Path) -> Iterator[Capsule]:
 
 def hash_of(file: Path) -> str:
     """Of all of it."""
-    digest = hashlib.sha256()
     with file.open("rb") as data:
-        while block := data.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()[:12]
+        return hashlib.file_digest(data, "sha256").hexdigest()[:12]
 
 
 WALK = re.compile(r"v9fs_walk tag=\d+ id=\d+ fid=(\d+) newfid=(\d+) nwnames=(\d+) wnames=\{(.*)\}")

@@ -3,13 +3,14 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
 from lab.building import libvirt, linux, qemu_tree
 from lab.building.patches import Folder
 from lab.building.qemu_tree import COMPAT
-from lab.common import bases, proc
+from lab.common import archive, bases, proc
 from lab.common.places import BUILD, TOP
 from lab.common.say import Usage
 from lab.patch.repo import Repo
@@ -107,14 +108,14 @@ def _qemu(series: str, others: tuple[Series, ...]) -> Series:
     homes = tuple((place, qemu_tree.PATCHES / folder) for folder, place in qemu_tree.NEW.items())
     own = qemu_tree.own(series)
     return Series(
-        f"qemu-{series}", qemu_tree.folders(series), qemu_tree.fetch, qemu_tree.release,
+        f"qemu-{series}", qemu_tree.folders(series), qemu_tree.fetch, partial(archive.release, "qemu"),
         lambda _: qemu_tree.new_files(), {f"target/i386/{COMPAT}": own / COMPAT} if own else {}, homes, others,
     )
 
 
 def _libvirt(series: str, others: tuple[Series, ...]) -> Series:
-    one = next(one for one in libvirt.known() if one.series == series)
-    return Series(one.name, (one.folder,), lambda: libvirt.fetch(one), libvirt.release, others=others)
+    one, release = next(one for one in libvirt.known() if one.series == series), partial(archive.release, "libvirt")
+    return Series(one.name, (one.folder,), lambda: libvirt.fetch(one), release, others=others)
 
 
 MAKERS = {"linux": _linux, "qemu": _qemu, "libvirt": _libvirt}

@@ -59,8 +59,9 @@ def applies(check: Check, names: Sequence[str], pristine: Path) -> None:
         tree.git("am", *patches)
 
 
-def as_built(check: Check, pristine: Path) -> None:
+def as_built(check: Check) -> None:
     """What the series for QEMU make is what is built here."""
+    pristine = qemu_tree.fetch()
     place = check.work / f"tree-{qemu.names()[-1]}-{pristine.name}"
     if not place.is_dir():
         applies(check, qemu.names(), pristine)
@@ -115,33 +116,28 @@ def not_into_a_full_directory(check: Check) -> None:
     check.want(status == 1 and "not empty" in out and out.count("\n") == 1, "not that one line")
 
 
-def _linux() -> Path:
-    return linux_source.fetch_series().pristine
-
-
-def _qemu() -> Path:
-    return qemu_tree.fetch()
-
-
 def checkpatch_linux(check: Check) -> None:
     """Of the chosen kernel."""
-    checkpatch(check, ["linux"], _linux(), [*EXPECTED, *EXPECTED_LINUX])
+    checkpatch(check, ["linux"], linux_source.fetch_series().pristine, [*EXPECTED, *EXPECTED_LINUX])
 
 
 def checkpatch_qemu(check: Check) -> None:
     """Of the chosen QEMU."""
-    checkpatch(check, qemu.names(), _qemu(), [*EXPECTED, *EXPECTED_QEMU])
+    checkpatch(check, qemu.names(), qemu_tree.fetch(), [*EXPECTED, *EXPECTED_QEMU])
 
 
 ROWS: tuple[tuple[str, str, Callable[[Check], object]], ...] = (
     ("written", "export: all series are written", written),
-    ("linux-applies", "export: the series for Linux applies with git am", lambda c: applies(c, ["linux"], _linux())),
+    (
+        *("linux-applies", "export: the series for Linux applies with git am"),
+        lambda c: applies(c, ["linux"], linux_source.fetch_series().pristine),
+    ),
     (
         "qemu-applies",
         "export: the three series for QEMU apply with git am, each on what is before it",
-        lambda c: applies(c, qemu.names(), _qemu()),
+        lambda c: applies(c, qemu.names(), qemu_tree.fetch()),
     ),
-    ("qemu-as-built", "export: what the series for QEMU make is what is built", lambda c: as_built(c, _qemu())),
+    ("qemu-as-built", "export: what the series for QEMU make is what is built", as_built),
     ("qemu-alone", "export: fixes and counters are without LWP", alone),
     ("linux-selftest", "export: the KVM selftest compiles within the kernel's source", selftest.compiles),
     ("linux-selftest-run", "export: the KVM selftest passes, with a nested guest too", selftest.passes),

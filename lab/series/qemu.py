@@ -24,13 +24,8 @@ def names() -> list[str]:
     return [f"qemu-{folder}" for folder in SERIES]
 
 
-def patches(folder: str) -> list[Path]:
-    """The hooks of a series."""
-    return series(folder)
-
-
 def _fixes(tree: Tree) -> None:
-    for patch in patches("1-fixes"):
+    for patch in series("1-fixes"):
         tree.hook(patch)
 
 
@@ -39,7 +34,7 @@ def _pmu(tree: Tree) -> None:
         files = [file for name, file in sorted(new_files().items()) if name.startswith(f"{folder}/")]
         tree.add_files(folder, files)
     tree.commit("qemu-3-counters")
-    for patch in patches("2-pmu"):
+    for patch in series("2-pmu"):
         tree.hook(patch)
 
 
@@ -53,7 +48,7 @@ def _lwp(tree: Tree) -> None:
     for message, files in topics:
         tree.add_files(LWP, files)
         tree.commit(message)
-    for patch in patches("3-lwp"):
+    for patch in series("3-lwp"):
         tree.hook(patch)
         changed = changed_files(patch)
         for name in changed:

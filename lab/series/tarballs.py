@@ -9,6 +9,7 @@ import tarfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from unittest import mock
 
 from lab.building import linux, qemu_tree
 from lab.common import bases
@@ -16,6 +17,7 @@ from lab.common.check import Check
 from lab.common.places import SRC
 from lab.common.say import Died
 from lab.series import linux as series
+from lab.series.export import copy_touched
 from lab.series.tree import Tree, author
 
 NEWER = 999  # the point release that the tarballs claim to be
@@ -30,16 +32,11 @@ def _pack(tree: Path, tarball: Path) -> None:
 @contextmanager
 def _given(variable: str, tarball: Path, unpacked: Path) -> Iterator[None]:
     """The user names a tarball."""
-    before = os.environ.get(variable)
-    os.environ[variable] = str(tarball)
     try:
-        yield
+        with mock.patch.dict(os.environ, {variable: str(tarball)}):
+            yield
     finally:
         shutil.rmtree(unpacked, ignore_errors=True)
-        if before is None:
-            del os.environ[variable]
-        else:
-            os.environ[variable] = before
 
 
 def _refused(check: Check, patch: str, apply: Callable[[], object]) -> None:
@@ -117,10 +114,8 @@ def qemu_tarball(check: Check) -> None:
     version = f"{bases.qemu_base().series}.{NEWER}"
     tree, tarball = check.work / "qemu-tree", check.work / f"qemu-{version}.tar"
     patches = qemu_tree.patches("vlwp")
-    for name in ["VERSION", *{name for patch in patches for name in qemu_tree.changed_files(patch)}]:
-        if (pristine / name).is_file():
-            (tree / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(pristine / name, tree / name)
+    copy_touched(pristine, patches, tree)
+    shutil.copy(pristine / "VERSION", tree)
     _a_line_more(tree, patches)
     _pack(tree, tarball)
     unpacked = SRC / f"upstream-{version}"

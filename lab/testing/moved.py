@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from unittest import mock
 
 from lab.common import places
 from lab.common.qmp import Vm
@@ -32,15 +33,8 @@ def moved(one: Count1, place: Path, command: Sequence[str], moments: Sequence[fl
     """A run of a command on count-1, which is moved at these moments: the files of its share, and its moves."""
     share = place / "share"
     share.mkdir(parents=True)
-    there = os.environ.get("VLWP_QEMU")
-    os.environ["VLWP_QEMU"] = str(door(place, moments))
-    try:
-        with (share / "output").open("wb") as out:
-            status = frozen.boot(one, place, command, stdout=out, stderr=out)
-    finally:
-        os.environ.pop("VLWP_QEMU")
-        if there:
-            os.environ["VLWP_QEMU"] = there
+    with mock.patch.dict(os.environ, {"VLWP_QEMU": str(door(place, moments))}), (share / "output").open("wb") as out:
+        status = frozen.boot(one, place, command, stdout=out, stderr=out)
     moves = place / MOVES
     found = {path.name: path.read_bytes() for path in share.iterdir()}
     return {**found, "status": str(status).encode()}, len(moves.read_text().split()) if moves.exists() else 0

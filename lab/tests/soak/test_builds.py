@@ -16,11 +16,11 @@ from lab.common.steps import jobs_count
 from lab.migrate.machines import alone
 from lab.testing import seeds
 from lab.testing.suite import flatrun, only
+from lab.tests.conftest import machine
 
 
-def _machine(program: Path, accel: str, cpu: str, *words: str) -> list[str]:
-    none = ["-nodefaults", "-no-user-config", "-display", "none", "-L", str(places.FIRMWARE)]
-    return ["timeout", "60", str(program), "-accel", accel, "-machine", "q35", "-cpu", cpu, *none, *words]
+def _machine(program: Path, accel: str, cpu: str) -> list[str]:
+    return ["timeout", "60", *machine(cpu, qemu=program, accel=accel)]
 
 
 def _no_tcg(check: Check, program: Path) -> None:

@@ -3,15 +3,14 @@
 
 import json
 import re
-import subprocess
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from lab.common.beside import refused
 from lab.common import proc
 from lab.common.places import HOST, TOP
-from lab.common.steps import arguments, jobs_count
+from lab.common.steps import arguments
 from lab.tests.conftest import good
 from lab.tests.unit.conftest import TESTS, sanitized
 
@@ -42,15 +41,8 @@ def test_both_compilers(tools_built: None) -> None:
     sanitized()
     by_gcc = _sources(HOST)
     left = [words for source, words in _sources(TESTS).items() if source not in by_gcc]
-
-    def says(words: list[str]) -> str:
-        command = ["gcc", *words, "-Werror", "-fsyntax-only"]
-        done = subprocess.run(command, cwd=TESTS, text=True, capture_output=True, check=False)
-        return done.stderr if done.returncode else ""
-
     assert len(left) > 50
-    with ThreadPoolExecutor(jobs_count()) as pool:
-        assert not [said for said in pool.map(says, left) if said]
+    assert not refused((["gcc", *words, "-Werror", "-fsyntax-only"], TESTS) for words in left)
 
 
 @pytest.mark.parametrize("cc, language, standard", [
