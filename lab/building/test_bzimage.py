@@ -4,7 +4,8 @@
 import gzip
 import lzma
 import subprocess
-import unittest
+
+import pytest
 
 from lab.building import bzimage
 
@@ -22,32 +23,31 @@ def _image(payload: bytes, kernel_size: int = len(KERNEL), version: int = 0x20F)
     return image
 
 
-class Unpack(unittest.TestCase):
-    """The payload, whatever packed it."""
+def test_each_compression() -> None:
+    """zstd, xz as the kernel packs it, gzip."""
+    zstd = subprocess.run(["zstd", "-cq"], input=KERNEL, stdout=subprocess.PIPE, check=True).stdout
+    for payload in (zstd, lzma.compress(KERNEL, check=lzma.CHECK_CRC32), GZIP):
+        assert bzimage.unpack(bytes(_image(payload))) == KERNEL
 
-    def test_each_compression(self) -> None:
-        """zstd, xz as the kernel packs it, gzip."""
-        zstd = subprocess.run(["zstd", "-cq"], input=KERNEL, stdout=subprocess.PIPE, check=True).stdout
-        for payload in (zstd, lzma.compress(KERNEL, check=lzma.CHECK_CRC32), GZIP):
-            self.assertEqual(bzimage.unpack(bytes(_image(GZIP))), KERNEL)
 
-    def test_no_setup_sectors_are_four(self) -> None:
-        """As boot.rst says of old kernels."""
-        image = _image(GZIP)
-        image[0x1F1] = 0
-        self.assertEqual(bzimage.unpack(bytes(image[:SETUP] + bytes(3 * 512) + image[SETUP:])), KERNEL)
+def test_no_setup_sectors_are_four() -> None:
+    """As boot.rst says of old kernels."""
+    image = _image(GZIP)
+    image[0x1F1] = 0
+    assert bzimage.unpack(bytes(image[:SETUP] + bytes(3 * 512) + image[SETUP:])) == KERNEL
 
-    def test_what_is_none_is_refused(self) -> None:
-        """Each in its words."""
-        for image, words in (
-            (b"", "not a Linux bzImage"),
-            (bytes(4096), "not a Linux bzImage"),
-            (_image(GZIP, version=0x207), "older than 2.08"),
-            (_image(GZIP)[: SETUP + 100], "outside the file"),
-            (_image(b"\x89LZO" + GZIP), "none of zstd"),
-            (_image(b"\xfd7zXZ" + GZIP), "cannot decompress"),
-            (_image(b"\x28\xb5\x2f\xfd" + GZIP), "cannot decompress"),
-            (_image(GZIP, kernel_size=len(KERNEL) + 1), f"{len(KERNEL)} bytes are unpacked"),
-        ):
-            with self.assertRaisesRegex(ValueError, words):
-                bzimage.unpack(bytes(image))
+
+def test_what_is_none_is_refused() -> None:
+    """Each in its words."""
+    for image, words in (
+        (b"", "not a Linux bzImage"),
+        (bytes(4096), "not a Linux bzImage"),
+        (_image(GZIP, version=0x207), "older than 2.08"),
+        (_image(GZIP)[: SETUP + 100], "outside the file"),
+        (_image(b"\x89LZO" + GZIP), "none of zstd"),
+        (_image(b"\xfd7zXZ" + GZIP), "cannot decompress"),
+        (_image(b"\x28\xb5\x2f\xfd" + GZIP), "cannot decompress"),
+        (_image(GZIP, kernel_size=len(KERNEL) + 1), f"{len(KERNEL)} bytes are unpacked"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            bzimage.unpack(bytes(image))

@@ -4,63 +4,68 @@
 import os
 import shutil
 import subprocess
-import tempfile
-import unittest
 from pathlib import Path
+
+import pytest
 
 from lab.common.places import LAB
 
 USER = 65534  # an ordinary one
 
 
-class Deps(unittest.TestCase):
-    """What is said, and whose the files are."""
+@pytest.fixture
+def top(tmp_path: Path) -> Path:
+    """A checkout."""
+    top = tmp_path / "top"
+    (top / "lab/building").mkdir(parents=True)
+    shutil.copy(LAB / "building/deps.sh", top / "lab/building")
+    program(top, "dpkg-query", "exit 0")
+    return top
 
-    def setUp(self) -> None:
-        self.top = Path(self.enterContext(tempfile.TemporaryDirectory())) / "top"
-        (self.top / "lab/building").mkdir(parents=True)
-        shutil.copy(LAB / "building/deps.sh", self.top / "lab/building")
-        self.program("dpkg-query", "exit 0")
 
-    def program(self, name: str, script: str) -> None:
-        """A program that is found before that of the machine."""
-        place = self.top / "bin" / name
-        place.parent.mkdir(exist_ok=True)
-        place.write_text(f"#!/bin/sh\n{script}\n", encoding="ascii")
-        place.chmod(0o755)
+def program(top: Path, name: str, script: str) -> None:
+    """A program that is found before that of the machine."""
+    place = top / "bin" / name
+    place.parent.mkdir(exist_ok=True)
+    place.write_text(f"#!/bin/sh\n{script}\n", encoding="ascii")
+    place.chmod(0o755)
 
-    def deps(self, *before: str) -> str:
-        """What deps.sh says when it fails."""
-        env = {"PATH": f"{self.top}/bin:{os.environ['PATH']}"}
-        argv = [*before, str(self.top / "lab/building/deps.sh")]
-        run = subprocess.run(argv, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-        self.assertEqual(run.returncode, 1, run.stderr)
-        return run.stderr
 
-    def test_a_refused_sudo_is_called_that(self) -> None:
-        """And nothing is written."""
-        self.program("sudo", "echo 'sudo: a password is required' >&2; exit 1")
-        self.top.parent.chmod(0o755)
-        user = [] if os.geteuid() else ["setpriv", f"--reuid={USER}", "--clear-groups"]
-        told = self.deps(*user)
-        self.assertIn("sudo refuses (sudo: a password is required): have root run './vlwp deps' once", told)
-        self.assertEqual(told.count("\n"), 1)
-        self.assertFalse((self.top / "build").exists())
+def deps(top: Path, *before: str) -> str:
+    """What deps.sh says when it fails."""
+    env = {"PATH": f"{top}/bin:{os.environ['PATH']}"}
+    argv = [*before, str(top / "lab/building/deps.sh")]
+    run = subprocess.run(argv, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    assert run.returncode == 1
+    return run.stderr
 
-    def test_the_network_is_named_if_it_was_it(self) -> None:
-        """Not for an expired list or a broken package."""
-        self.program("sudo", '[ "$*" = "env true" ] || exec "$@"')
-        for error, network in (("Failed to fetch http://x", True), ("Release file is expired", False)):
-            self.program("apt-get", f"echo 'E: {error}'; exit 100")
-            told = self.deps()
-            self.assertIn(f"reading the package lists: E: {error} (", told)
-            self.assertEqual("check the network" in told, network)
 
-    @unittest.skipIf(os.geteuid(), "only root can give files to others")
-    def test_what_root_makes_is_the_owners_of_the_checkout(self) -> None:
-        """So that the user can build after root has installed."""
-        self.program("apt-get", "exit 1")
-        os.chown(self.top, USER, USER)
-        self.deps()
-        for place in (self.top / "build", self.top / "build/log"):
-            self.assertEqual(place.stat().st_uid, USER)
+def test_a_refused_sudo_is_called_that(top: Path) -> None:
+    """And nothing is written."""
+    program(top, "sudo", "echo 'sudo: a password is required' >&2; exit 1")
+    for folder in list(top.parents)[:3]:
+        folder.chmod(0o755)
+    user = [] if os.geteuid() else ["setpriv", f"--reuid={USER}", "--clear-groups"]
+    told = deps(top, *user)
+    assert "sudo refuses (sudo: a password is required): have root run './vlwp deps' once" in told
+    assert told.count("\n") == 1 and not (top / "build").exists()
+
+
+def test_the_network_is_named_if_it_was_it(top: Path) -> None:
+    """Not for an expired list or a broken package."""
+    program(top, "sudo", '[ "$*" = "env true" ] || exec "$@"')
+    for error, network in (("Failed to fetch http://x", True), ("Release file is expired", False)):
+        program(top, "apt-get", f"echo 'E: {error}'; exit 100")
+        told = deps(top)
+        assert f"reading the package lists: E: {error} (" in told
+        assert ("check the network" in told) == network
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to others")
+def test_what_root_makes_is_the_owners_of_the_checkout(top: Path) -> None:
+    """So that the user can build after root has installed."""
+    program(top, "apt-get", "exit 1")
+    os.chown(top, USER, USER)
+    deps(top)
+    for place in (top / "build", top / "build/log"):
+        assert place.stat().st_uid == USER

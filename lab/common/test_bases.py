@@ -3,10 +3,10 @@
 
 import os
 import re
-import tempfile
-import unittest
 from pathlib import Path
 from unittest import mock
+
+import pytest
 
 from lab.building import dkms, linux
 from lab.common import bases
@@ -14,101 +14,97 @@ from lab.common.say import Died, Usage
 from lab.tests.soak.test_bases import combinations
 
 
-def _runs(codename: str, release: str) -> "mock._patch[mock.Mock]":
-    """This machine's Debian and its kernel, pretended."""
-    return mock.patch.object(bases, "running_kernel", return_value=(codename, release))
-
-
 # A second QEMU that is not there.
 ANOTHER = mock.patch.dict(bases._read()["qemu"], {"10.9": {"version": "1:10.9.1+ds-1", "suite": "sid"}})
 
 
-class Choice(unittest.TestCase):
-    """--base and what it leaves open."""
+@pytest.fixture(autouse=True)
+def nobody_chooses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On Debian 12, where the running kernel makes no difference."""
+    monkeypatch.delenv(bases.CHOICE, raising=False)
+    monkeypatch.setattr(bases, "running_kernel", lambda: ("bookworm", "6.1.0-56-amd64"))
 
-    def setUp(self) -> None:
-        """On Debian 13 the running kernel makes a difference."""
-        self.enterContext(_runs("bookworm", "6.1.0-56-amd64"))
 
-    def test_running_kernel(self) -> None:
-        """On Debian 13 the default is the kernel that is running, if it is one of the bases; --base is stronger."""
-        for codename, release, wanted in (
-            ("trixie", "7.3.4+deb13-amd64", "7.3"),
-            ("trixie", "6.12.90+deb13-amd64", "6.12"),
-            ("trixie", "7.30.1+deb13-amd64", "6.12"),
-            ("bookworm", "7.3.4+deb13-amd64", "6.12"),
-        ):
-            with self.subTest(release), _runs(codename, release), mock.patch.dict(os.environ):
-                os.environ.pop(bases.CHOICE, None)
-                self.assertEqual(bases.linux_base().series, wanted)
-                self.assertEqual(bases.default_pair(), f"linux-{wanted},qemu-10.0")
-                self.assertEqual(bases.of_linux("kvm"), "kvm" if wanted == "6.12" else f"kvm-{wanted}")
-                os.environ[bases.CHOICE] = "linux-6.12"
-                self.assertEqual(bases.linux_base().series, "6.12")
+@pytest.mark.parametrize("codename, release, wanted", [
+    ("trixie", "7.3.4+deb13-amd64", "7.3"), ("trixie", "6.12.90+deb13-amd64", "6.12"),
+    ("trixie", "7.30.1+deb13-amd64", "6.12"), ("bookworm", "7.3.4+deb13-amd64", "6.12"),
+])
+def test_running_kernel(monkeypatch: pytest.MonkeyPatch, codename: str, release: str, wanted: str) -> None:
+    """On Debian 13 the default is the kernel that is running, if it is one of the bases; --base is stronger."""
+    monkeypatch.setattr(bases, "running_kernel", lambda: (codename, release))
+    assert bases.linux_base().series == wanted
+    assert bases.default_pair() == f"linux-{wanted},qemu-10.0"
+    assert bases.of_linux("kvm") == ("kvm" if wanted == "6.12" else f"kvm-{wanted}")
+    monkeypatch.setenv(bases.CHOICE, "linux-6.12")
+    assert bases.linux_base().series == "6.12"
 
-    def test_dkms(self) -> None:
-        """DKMS's package is for the kernels of all bases; it derives the source's name from the kernel's."""
-        with tempfile.TemporaryDirectory() as work:
-            dkms.write_package(Path(work))
-            conf, prepare = ((Path(work) / name).read_text(encoding="utf-8") for name in ("dkms.conf", "prepare"))
-            for base in bases.linux_bases():
-                self.assertEqual(base.source, f"linux-source-{base.series}")
-                patches = Path(work) / "kvm/patches" / base.series
-                self.assertTrue((patches / "lwp_compat.h").is_file())
-                texts = {file.name: file.read_text("utf-8") for file in patches.glob("*.patch")}
-                self.assertEqual(texts, linux.folders(base.series)[0].texts())
-        pattern = r"^(6\.12|7\.3)\."
-        self.assertIn(f'BUILD_EXCLUSIVE_KERNEL="{pattern}"', conf)
-        self.assertIn(f"[[ $kernel =~ {pattern} ]] || die", prepare)
-        self.assertFalse(re.findall("@[A-Z]+@", conf + prepare))
 
-    def test_base_for(self) -> None:
-        """It takes the base of the kernel, whatever --base says, and names the bases if there is none."""
-        with mock.patch.dict(os.environ, {bases.CHOICE: "linux-6.12"}):
-            self.assertEqual(bases.base_for("7.3.4+deb13-amd64").source, "linux-source-7.3")
-            self.assertEqual(bases.base_for("6.12.90+deb13-amd64").source, "linux-source-6.12")
-            for kernel in ("6.1.0-56-amd64", "7.4.1+deb13-amd64"):
-                with self.assertRaisesRegex(Died, f"kernel {kernel[0]}.*Debian's 6.12 and 7.3 kernels"):
-                    bases.base_for(kernel)
+def test_dkms(tmp_path: Path) -> None:
+    """DKMS's package is for the kernels of all bases; it derives the source's name from the kernel's."""
+    dkms.write_package(tmp_path)
+    conf, prepare = ((tmp_path / name).read_text(encoding="utf-8") for name in ("dkms.conf", "prepare"))
+    for base in bases.linux_bases():
+        assert base.source == f"linux-source-{base.series}"
+        patches = tmp_path / "kvm/patches" / base.series
+        assert (patches / "lwp_compat.h").is_file()
+        texts = {file.name: file.read_text("utf-8") for file in patches.glob("*.patch")}
+        assert texts == linux.folders(base.series)[0].texts()
+    pattern = r"^(6\.12|7\.3)\."
+    assert f'BUILD_EXCLUSIVE_KERNEL="{pattern}"' in conf
+    assert f"[[ $kernel =~ {pattern} ]] || die" in prepare
+    assert not re.findall("@[A-Z]+@", conf + prepare)
 
-    def test_default(self) -> None:
-        """Without a choice directories have no suffix."""
+
+def test_base_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes the base of the kernel, whatever --base says, and names the bases if there is none."""
+    monkeypatch.setenv(bases.CHOICE, "linux-6.12")
+    assert bases.base_for("7.3.4+deb13-amd64").source == "linux-source-7.3"
+    assert bases.base_for("6.12.90+deb13-amd64").source == "linux-source-6.12"
+    for kernel in ("6.1.0-56-amd64", "7.4.1+deb13-amd64"):
+        with pytest.raises(Died, match=f"kernel {kernel[0]}.*Debian's 6.12 and 7.3 kernels"):
+            bases.base_for(kernel)
+
+
+def test_default() -> None:
+    """Without a choice directories have no suffix."""
+    assert bases.qemu_base().series == bases.default("qemu")
+    assert bases.of_qemu("qemu") == "qemu"
+
+
+def test_qemu_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel stays the default one."""
+    monkeypatch.setenv(bases.CHOICE, "qemu-10.9")
+    with ANOTHER:
+        assert bases.qemu_base().version == "1:10.9.1+ds-1"
+        assert bases.linux_base().series == "6.12"
+        assert bases.of_qemu("qemu-base") == "qemu-base-10.9"
+        assert bases.of_qemu("qemu", "10.0") == "qemu"
+
+
+def test_refused() -> None:
+    """What is not there, and two of a kind."""
+    for text in ("qemu-9", "", "10.0", "qemu-10.0,", "qemu-10.0,qemu-10.9", "linux-6.12,linux-7.3"):
+        with ANOTHER, pytest.raises(Usage):
+            bases.check(text)
+
+
+def test_combinations() -> None:
+    """The default one is not tried again."""
+    wanted = ["linux-6.12,qemu-10.9", "linux-7.3,qemu-10.0", "linux-7.3,qemu-10.9"]
+    with ANOTHER:
+        assert combinations() == wanted
+
+
+def test_words() -> None:
+    """The command line chooses, but not after "--"; a wrong choice is left to the command to refuse."""
+    for words, wanted in (
+        (["test", "kvm", "--base=linux-7.3"], "7.3"),
+        (["run", "--base", "qemu-10.0,linux-7.3"], "7.3"),
+        (["run", "--", "--base=linux-7.3"], "6.12"),
+        (["run", "--base=linux-9"], "6.12"),
+    ):
         with mock.patch.dict(os.environ):
-            os.environ.pop(bases.CHOICE, None)
-            self.assertEqual(bases.qemu_base().series, bases.default("qemu"))
-            self.assertEqual(bases.of_qemu("qemu"), "qemu")
-
-    def test_qemu_alone(self) -> None:
-        """The kernel stays the default one."""
-        with ANOTHER, mock.patch.dict(os.environ, {bases.CHOICE: "qemu-10.9"}):
-            self.assertEqual(bases.qemu_base().version, "1:10.9.1+ds-1")
-            self.assertEqual(bases.linux_base().series, "6.12")
-            self.assertEqual(bases.of_qemu("qemu-base"), "qemu-base-10.9")
-            self.assertEqual(bases.of_qemu("qemu", "10.0"), "qemu")
-
-    def test_refused(self) -> None:
-        """What is not there, and two of a kind."""
-        for text in ("qemu-9", "", "10.0", "qemu-10.0,", "qemu-10.0,qemu-10.9", "linux-6.12,linux-7.3"):
-            with self.subTest(text), ANOTHER, self.assertRaises(Usage):
-                bases.check(text)
-
-    def test_combinations(self) -> None:
-        """The default one is not tried again."""
-        wanted = ["linux-6.12,qemu-10.9", "linux-7.3,qemu-10.0", "linux-7.3,qemu-10.9"]
-        with ANOTHER:
-            self.assertEqual(combinations(), wanted)
-
-    def test_words(self) -> None:
-        """The command line chooses, but not after "--"; a wrong choice is left to the command to refuse."""
-        for words, wanted in (
-            (["test", "kvm", "--base=linux-7.3"], "7.3"),
-            (["run", "--base", "qemu-10.0,linux-7.3"], "7.3"),
-            (["run", "--", "--base=linux-7.3"], "6.12"),
-            (["run", "--base=linux-9"], "6.12"),
-        ):
-            with self.subTest(words), mock.patch.dict(os.environ):
-                os.environ.pop(bases.CHOICE, None)
-                bases.choose(words)
-                self.assertEqual(bases.linux_base().series, wanted)
-        self.assertEqual(bases.WRONG, ["linux-9"])
-        bases.WRONG.clear()
+            bases.choose(words)
+            assert bases.linux_base().series == wanted
+    assert bases.WRONG == ["linux-9"]
+    bases.WRONG.clear()

@@ -2,7 +2,6 @@
 """unit tests of c_source.py: tokens and definitions."""
 
 import tempfile
-import unittest
 from pathlib import Path
 
 from lab.common.c_source import Definition, sources, tokens, words
@@ -62,55 +61,54 @@ def names(text: str) -> list[str]:
     return [definition.name for definition in definitions(text)]
 
 
-class Tokens(unittest.TestCase):
-    """The tokenizer."""
-
-    def test_white_space_and_comments_do_not_count(self) -> None:
-        self.assertEqual(words("a=b;"), words("a /* x */ =\n\tb ; // y"))
-
-    def test_the_longest_operator_is_one_token(self) -> None:
-        self.assertEqual(words("a<<=b->c++ >= d"), ["a", "<<=", "b", "->", "c", "++", ">=", "d"])
-
-    def test_numbers(self) -> None:
-        self.assertEqual(words("0xffull-1.5e+3f"), ["0xffull", "-", "1.5e+3f"])
-
-    def test_strings_hide_comments_and_quotes(self) -> None:
-        self.assertEqual(words(r'f("/* \" */", "//", ' + r"'\''" + ")")[2], r'"/* \" */"')
-
-    def test_a_directive_ends_with_its_line(self) -> None:
-        found = tokens("#define A 1 \\\n + 2\nint b;")
-        marked = [token.text for token in found if token.directive]
-        self.assertEqual(marked, ["#", "define", "A", "1", "+", "2"][:len(marked)])
-        self.assertEqual(len(marked), 6)
-
-    def test_places_are_those_of_the_text(self) -> None:
-        text = "a /* b */ c"
-        self.assertEqual([text[t.begin:t.end] for t in tokens(text)], ["a", "c"])
+def test_white_space_and_comments_do_not_count() -> None:
+    assert words("a=b;") == words("a /* x */ =\n\tb ; // y")
 
 
-class Definitions(unittest.TestCase):
-    """What stands at file level."""
+def test_the_longest_operator_is_one_token() -> None:
+    assert words("a<<=b->c++ >= d") == ["a", "<<=", "b", "->", "c", "++", ">=", "d"]
 
-    def test_functions_objects_macros_and_types_are_found(self) -> None:
-        self.assertEqual(
-            names(EXAMPLE),
-            ["LIMIT", "TWICE", "struct point", "enum colour", "origin", "unnamed", "calls", "stop",
-             "lwp_find"],
-        )
 
-    def test_a_declaration_is_no_definition(self) -> None:
-        self.assertEqual(names("int f(int a); struct s; extern int x[2]; typedef int t;"), [])
+def test_numbers() -> None:
+    assert words("0xffull-1.5e+3f") == ["0xffull", "-", "1.5e+3f"]
 
-    def test_a_definition_has_all_of_its_tokens(self) -> None:
-        found = {d.name: [t.text for t in d.tokens] for d in definitions(EXAMPLE)}
-        self.assertEqual(found["LIMIT"], words("#define LIMIT 10"))
-        self.assertEqual(found["origin"][0], "static")
-        self.assertEqual(found["origin"][-1], ";")
-        self.assertEqual(found["lwp_find"][:2], ["int", "*"])
-        self.assertEqual(found["lwp_find"][-3:], ["NULL", ";", "}"])
 
-    def test_a_run_of_tokens_is_found_wherever_it_occurs(self) -> None:
-        (definition,) = definitions("int f(void) { return a + a; }")
-        self.assertEqual(len(definition.find(["a"])), 2)
-        self.assertEqual(len(definition.find(["a", "+"])), 1)
-        self.assertEqual(definition.find(["b"]), [])
+def test_strings_hide_comments_and_quotes() -> None:
+    assert words(r'f("/* \" */", "//", ' + r"'\''" + ")")[2] == r'"/* \" */"'
+
+
+def test_a_directive_ends_with_its_line() -> None:
+    found = tokens("#define A 1 \\\n + 2\nint b;")
+    marked = [token.text for token in found if token.directive]
+    assert marked == ["#", "define", "A", "1", "+", "2"][:len(marked)]
+    assert len(marked) == 6
+
+
+def test_places_are_those_of_the_text() -> None:
+    text = "a /* b */ c"
+    assert [text[t.begin:t.end] for t in tokens(text)] == ["a", "c"]
+
+
+def test_functions_objects_macros_and_types_are_found() -> None:
+    macros, types = ["LIMIT", "TWICE"], ["struct point", "enum colour"]
+    assert names(EXAMPLE) == [*macros, *types, "origin", "unnamed", "calls", "stop", "lwp_find"]
+
+
+def test_a_declaration_is_no_definition() -> None:
+    assert names("int f(int a); struct s; extern int x[2]; typedef int t;") == []
+
+
+def test_a_definition_has_all_of_its_tokens() -> None:
+    found = {d.name: [t.text for t in d.tokens] for d in definitions(EXAMPLE)}
+    assert found["LIMIT"] == words("#define LIMIT 10")
+    assert found["origin"][0] == "static"
+    assert found["origin"][-1] == ";"
+    assert found["lwp_find"][:2] == ["int", "*"]
+    assert found["lwp_find"][-3:] == ["NULL", ";", "}"]
+
+
+def test_a_run_of_tokens_is_found_wherever_it_occurs() -> None:
+    (definition,) = definitions("int f(void) { return a + a; }")
+    assert len(definition.find(["a"])) == 2
+    assert len(definition.find(["a", "+"])) == 1
+    assert definition.find(["b"]) == []
