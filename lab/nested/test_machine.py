@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Tests of guests: what is made of options."""
 
-import unittest
-
 from lab.nested.machine import Machine, deliver_windows
 
 
@@ -12,20 +10,19 @@ def _cpu(accel: str, cpu: str, *options: str) -> str:
     return guest.cpu
 
 
-class Windows(unittest.TestCase):
-    """Windows of branches under KVM."""
+def test_they_are_delivered_exactly() -> None:
+    """Beside other properties, too."""
+    for option in ("--windows", "--windows=all", "--windows=31:1000"):
+        assert _cpu("kvm", "", "-q", option) == "lwp-delivery=exact"
+    assert _cpu("kvm", "lwp-rev=2007", "--windows") == "lwp-rev=2007,lwp-delivery=exact"
 
-    def test_they_are_delivered_exactly(self) -> None:
-        """Beside other properties, too."""
-        for option in ("--windows", "--windows=all", "--windows=31:1000"):
-            self.assertEqual(_cpu("kvm", "", "-q", option), "lwp-delivery=exact")
-        self.assertEqual(_cpu("kvm", "lwp-rev=2007", "--windows"), "lwp-rev=2007,lwp-delivery=exact")
 
-    def test_the_users_choice_stays(self) -> None:
-        """He may know what he does."""
-        self.assertEqual(_cpu("kvm", "lwp-delivery=prompt", "--windows"), "lwp-delivery=prompt")
+def test_the_users_choice_stays() -> None:
+    """He may know what he does."""
+    assert _cpu("kvm", "lwp-delivery=prompt", "--windows") == "lwp-delivery=prompt"
 
-    def test_nothing_else_is_changed(self) -> None:
-        """TCG is always exact, and single events may be prompt."""
-        self.assertEqual(_cpu("tcg", "", "--windows"), "")
-        self.assertEqual(_cpu("kvm", "", "--event=branches:7"), "")
+
+def test_nothing_else_is_changed() -> None:
+    """TCG is always exact, and single events may be prompt."""
+    assert _cpu("tcg", "", "--windows") == ""
+    assert _cpu("kvm", "", "--event=branches:7") == ""

@@ -4,12 +4,13 @@
 import argparse
 import contextlib
 import os
+import re
 import struct
-import tempfile
-import unittest
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from unittest import mock
+
+import pytest
 
 from lab.common.say import Died, Usage
 from lab.guest import files
@@ -26,64 +27,66 @@ def thread(initial: int, final: int, records: int = 0, **changed: Any) -> dict[s
     return {"tid": 7, "name": "t", "program": 0, "missed": 0, "lost": False, "counters": [counter], **changed}
 
 
-class Counted(unittest.TestCase):
-    """From a counter to a number of events."""
-
-    def test_a_counter_counts_down(self) -> None:
-        """Without a record it is the difference."""
-        self.assertEqual(count.counted(thread(1000, 900), "branches"), 100)
-
-    def test_each_record_is_a_whole_interval(self) -> None:
-        """Every 2^25 events."""
-        self.assertEqual(count.counted(thread(1000, 900, records=2), "branches"), 2 * 33554432 + 100)
-
-    def test_a_counter_below_zero_is_signed(self) -> None:
-        """3FFFFFEh is -2: two events are still due."""
-        self.assertEqual(count.counted(thread(1000, 0x3FFFFFE), "branches"), 1002)
-
-    def test_what_is_not_known_of_threads_is_the_rest(self) -> None:
-        """A thread that was killed, missed events or lost its context; the processors have counted all of them."""
-        killed = thread(1000, 900)
-        del killed["counters"][0]["final"]
-        threads = [thread(1000, 900), killed, thread(1000, 900, missed=1), thread(1000, 900, lost=True)]
-        one = count.of_report({"threads": threads, "losses": {"rings_filled": 1}, "programs": []}, {"branches": 450})
-        self.assertEqual((one.total, one.others, one.rest("branches")), ({"branches": 450}, 3, 350))
-        self.assertEqual(one.not_counted, {"lost": 1})
-        self.assertRegex(count.table([one]), r"\n3 threads that their process ended +350\n")
-
-    def test_what_is_not_counted_is_told(self) -> None:
-        """A program that cannot be profiled, and one that still runs."""
-        programs = [{"end": "exit"}, {"end": "running"}]
-        report = {"threads": [thread(1000, 900)], "losses": {"execs_unfollowed": 2}, "programs": programs}
-        text = count.table([count.of_report(report, {"branches": 100})])
-        self.assertIn("NOT counted: 2 programs that cannot be profiled", text)
-        self.assertIn("counted until then: 1.", text)
+def test_a_counter_counts_down() -> None:
+    """Without a record it is the difference."""
+    assert count.counted(thread(1000, 900), "branches") == 100
 
 
-class Inputs(unittest.TestCase):
-    """Standard input for more than one run."""
+def test_each_record_is_a_whole_interval() -> None:
+    """Every 2^25 events."""
+    assert count.counted(thread(1000, 900, records=2), "branches") == 2 * 33554432 + 100
 
-    def setUp(self) -> None:
-        self.share = Path(self.enterContext(tempfile.TemporaryDirectory()))
-        self.read, self.write = os.pipe()
-        old = os.dup(0)
-        os.dup2(self.read, 0)
-        for number in (self.read, self.write, old):
-            self.addCleanup(os.close, number)
-        self.addCleanup(os.dup2, old, 0)
 
-    def test_it_is_kept(self) -> None:
-        """All of it."""
-        os.write(self.write, b"line")
-        os.dup2(os.open(os.devnull, os.O_WRONLY), self.write)
-        self.assertEqual(files.keep_input(self.share / "input"), self.share / "input")
-        self.assertEqual((self.share / "input").read_bytes(), b"line")
+def test_a_counter_below_zero_is_signed() -> None:
+    """3FFFFFEh is -2: two events are still due."""
+    assert count.counted(thread(1000, 0x3FFFFFE), "branches") == 1002
 
-    def test_too_much_is_refused(self) -> None:
-        """As an endless one is."""
-        os.write(self.write, bytes(100))
-        with mock.patch.object(files, "MAX_INPUT", 99), self.assertRaisesRegex(Died, "standard input: more than"):
-            files.keep_input(self.share / "input")
+
+def test_what_is_not_known_of_threads_is_the_rest() -> None:
+    """A thread that was killed, missed events or lost its context; the processors have counted all of them."""
+    killed = thread(1000, 900)
+    del killed["counters"][0]["final"]
+    threads = [thread(1000, 900), killed, thread(1000, 900, missed=1), thread(1000, 900, lost=True)]
+    one = count.of_report({"threads": threads, "losses": {"rings_filled": 1}, "programs": []}, {"branches": 450})
+    assert (one.total, one.others, one.rest("branches")) == ({"branches": 450}, 3, 350)
+    assert one.not_counted == {"lost": 1}
+    assert re.search(r"\n3 threads that their process ended +350\n", count.table([one]))
+
+
+def test_what_is_not_counted_is_told() -> None:
+    """A program that cannot be profiled, and one that still runs."""
+    programs = [{"end": "exit"}, {"end": "running"}]
+    report = {"threads": [thread(1000, 900)], "losses": {"execs_unfollowed": 2}, "programs": programs}
+    text = count.table([count.of_report(report, {"branches": 100})])
+    assert "NOT counted: 2 programs that cannot be profiled" in text
+    assert "counted until then: 1." in text
+
+
+@pytest.fixture
+def given() -> Iterator[int]:
+    """Writes to the standard input."""
+    (read, write), old = os.pipe(), os.dup(0)
+    os.dup2(read, 0)
+    yield write
+    os.dup2(old, 0)
+    for number in (read, write, old):
+        os.close(number)
+
+
+def test_it_is_kept(given: int, tmp_path: Path) -> None:
+    """All of it."""
+    os.write(given, b"line")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), given)
+    assert files.keep_input(tmp_path / "input") == tmp_path / "input"
+    assert (tmp_path / "input").read_bytes() == b"line"
+
+
+def test_too_much_is_refused(given: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As an endless one is."""
+    os.write(given, bytes(100))
+    monkeypatch.setattr(files, "MAX_INPUT", 99)
+    with pytest.raises(Died, match="standard input: more than"):
+        files.keep_input(tmp_path / "input")
 
 
 def run(number: int) -> count.Run:
@@ -92,83 +95,80 @@ def run(number: int) -> count.Run:
     return count.Run(counts, [{"program": 0, "name": "t", "tid": 7, "counts": counts}])
 
 
-class Limits(unittest.TestCase):
-    """--max=EVENT:N"""
-
-    def test_the_limit_itself_is_allowed(self) -> None:
-        """More than it is not."""
-        self.assertEqual(count.exceeded([run(5)], [("branches", 5)]), [])
-        self.assertEqual(count.exceeded([run(5), run(6)], [("branches", 5)]), ["branches: 6 are more than 5"])
-
-    def test_a_limit_that_is_none_is_refused(self) -> None:
-        """An event that is not counted, or no number."""
-        options = argparse.ArgumentParser(exit_on_error=False)
-        count.add_options(options)
-        for text in ("cycles:5", "branches", "branches:-1", "branches:x"):
-            with self.assertRaises((argparse.ArgumentError, SystemExit)):
-                with contextlib.redirect_stderr(None):
-                    options.parse_args([f"--max={text}"])
-
-    def test_runs_that_differ_are_told(self) -> None:
-        """And those that do not."""
-        self.assertIn("branches: not the same in all 2 runs: 5 to 6", count.table([run(6), run(5)]))
-        self.assertIn("are the same in all 2 runs.", count.table([run(5), run(5)]))
-
-    def test_what_is_not_counted_is_not_told(self) -> None:
-        """Misses are never said to be the same."""
-        self.assertIn("\nBranches are the same in all 2 runs.", count.table([run(5), run(5)]))
-        misses = count.Run({count.MISSES: 5}, [])
-        self.assertNotIn("same", count.table([misses, misses]))
+def test_the_limit_itself_is_allowed() -> None:
+    """More than it is not."""
+    assert count.exceeded([run(5)], [("branches", 5)]) == []
+    assert count.exceeded([run(5), run(6)], [("branches", 5)]) == ["branches: 6 are more than 5"]
 
 
-class Events(unittest.TestCase):
-    """--events=EVENT,..."""
-
-    def test_all_that_the_guest_has(self) -> None:
-        """Under TCG, not with every profile of it. KVM estimates misses for those who choose them."""
-        guests = ((Machine(), count.EVENTS), (Machine("kvm"), count.EVENTS[:2]),
-                  (Machine(cpu="lwp-rev=2007"), count.EVENTS[:2]))
-        for guest, events in guests:
-            self.assertEqual(count.events_of(guest, (), []), events)
-        self.assertEqual(count.events_of(Machine("kvm"), (count.MISSES,), []), (count.MISSES,))
-
-    def test_the_users_choice(self) -> None:
-        """In the order of the table, each once."""
-        options = argparse.ArgumentParser()
-        count.add_options(options)
-        args = options.parse_args(["--events=branches,instructions,branches"])
-        self.assertEqual(count.events_of(Machine(), args.events, []), ("instructions", "branches"))
-
-    def test_what_is_not_there_is_refused(self) -> None:
-        """Misses without caches, and a limit of what is not counted."""
-        with self.assertRaises(Died):
-            count.events_of(Machine("kvm", cpu="lwp-rev=2007"), (count.MISSES,), [])
-        with self.assertRaises(Usage):
-            count.events_of(Machine(), ("branches",), [("instructions", 1)])
-        self.assertEqual(count.events_of(Machine(), ("branches",), [("branches", 1), (count.TAKEN, 1)]), ("branches",))
+def test_a_limit_that_is_none_is_refused() -> None:
+    """An event that is not counted, or no number."""
+    options = argparse.ArgumentParser(exit_on_error=False)
+    count.add_options(options)
+    for text in ("cycles:5", "branches", "branches:-1", "branches:x"):
+        with pytest.raises((argparse.ArgumentError, SystemExit)):
+            with contextlib.redirect_stderr(None):
+                options.parse_args([f"--max={text}"])
 
 
-class Trace(unittest.TestCase):
-    """A file of windows."""
+def test_runs_that_differ_are_told() -> None:
+    """And those that do not."""
+    assert "branches: not the same in all 2 runs: 5 to 6" in count.table([run(6), run(5)])
+    assert "are the same in all 2 runs." in count.table([run(5), run(5)])
 
-    def taken(self, missed: int) -> int:
-        """A window of three records, of which two were taken; a RECORDS section's are not counted."""
-        flags = (0x8000, 0x0000, 0xB000)
-        records = b"".join(struct.pack("<BBHIQQQ", 3, 0, flag, 0, 1, 2, 0) for flag in flags)
-        window = struct.pack("<IIQQII", 0, 3, 0, 3, 1, 0) + records
-        end = struct.pack("<IIQQQ", 0, 1, 0, 3, missed)
-        content = b"LWPDATA\n" + bytes(8)
-        for kind, payload in ((KIND_CONFIG, b"odd"), (trace.WINDOW, window), (7, records), (trace.THREAD_END, end)):
-            content += struct.pack("<IIQ", kind, 0, len(payload)) + payload + bytes(-len(payload) % 8)
-        with tempfile.TemporaryDirectory() as folder:
-            (Path(folder) / "data").write_bytes(content)
-            return trace.taken(Path(folder) / "data")
 
-    def test_taken_branches_have_tkn(self) -> None:
-        """Whatever other flags they have."""
-        self.assertEqual(self.taken(0), 2)
+def test_what_is_not_counted_is_not_told() -> None:
+    """Misses are never said to be the same."""
+    assert "\nBranches are the same in all 2 runs." in count.table([run(5), run(5)])
+    misses = count.Run({count.MISSES: 5}, [])
+    assert "same" not in count.table([misses, misses])
 
-    def test_a_trace_with_missed_events_is_refused(self) -> None:
-        """It is not complete."""
-        with self.assertRaises(Died):
-            self.taken(1)
+
+def test_all_that_the_guest_has() -> None:
+    """Under TCG, not with every profile of it. KVM estimates misses for those who choose them."""
+    guests = ((Machine(), count.EVENTS), (Machine("kvm"), count.EVENTS[:2]),
+              (Machine(cpu="lwp-rev=2007"), count.EVENTS[:2]))
+    for guest, events in guests:
+        assert count.events_of(guest, (), []) == events
+    assert count.events_of(Machine("kvm"), (count.MISSES,), []) == (count.MISSES,)
+
+
+def test_the_users_choice() -> None:
+    """In the order of the table, each once."""
+    options = argparse.ArgumentParser()
+    count.add_options(options)
+    args = options.parse_args(["--events=branches,instructions,branches"])
+    assert count.events_of(Machine(), args.events, []) == ("instructions", "branches")
+
+
+def test_what_is_not_there_is_refused() -> None:
+    """Misses without caches, and a limit of what is not counted."""
+    with pytest.raises(Died):
+        count.events_of(Machine("kvm", cpu="lwp-rev=2007"), (count.MISSES,), [])
+    with pytest.raises(Usage):
+        count.events_of(Machine(), ("branches",), [("instructions", 1)])
+    assert count.events_of(Machine(), ("branches",), [("branches", 1), (count.TAKEN, 1)]) == ("branches",)
+
+
+def taken(data: Path, missed: int) -> int:
+    """A window of three records, of which two were taken; a RECORDS section's are not counted."""
+    flags = (0x8000, 0x0000, 0xB000)
+    records = b"".join(struct.pack("<BBHIQQQ", 3, 0, flag, 0, 1, 2, 0) for flag in flags)
+    window = struct.pack("<IIQQII", 0, 3, 0, 3, 1, 0) + records
+    end = struct.pack("<IIQQQ", 0, 1, 0, 3, missed)
+    content = b"LWPDATA\n" + bytes(8)
+    for kind, payload in ((KIND_CONFIG, b"odd"), (trace.WINDOW, window), (7, records), (trace.THREAD_END, end)):
+        content += struct.pack("<IIQ", kind, 0, len(payload)) + payload + bytes(-len(payload) % 8)
+    data.write_bytes(content)
+    return trace.taken(data)
+
+
+def test_taken_branches_have_tkn(tmp_path: Path) -> None:
+    """Whatever other flags they have."""
+    assert taken(tmp_path / "data", 0) == 2
+
+
+def test_a_trace_with_missed_events_is_refused(tmp_path: Path) -> None:
+    """It is not complete."""
+    with pytest.raises(Died):
+        taken(tmp_path / "data", 1)
