@@ -3,6 +3,7 @@
 that somebody has changed by hand is never overwritten: a listing has the digests of what was written last."""
 
 import filecmp
+import fnmatch
 import hashlib
 import os
 import shutil
@@ -13,7 +14,7 @@ from lab.common.say import Died
 
 Digests = dict[str, set[str]]  # by file; two of a file if a build was interrupted, "" if what was written is not known
 NOWHERE = Path("/nonexistent")  # the pristine source of a tree that is laid over as a whole
-MADE = (".gch", ".pyc")  # what builds leave in a source tree
+MADE = ("*.gch/*", "*.pyc")  # what builds leave in a source tree
 
 
 def _digest(file: Path) -> str:
@@ -81,7 +82,7 @@ def check_whole(listing: Path, pristine: Path, tree: Path, patched: str) -> None
     changed = [
         name
         for name in sorted(names(tree) if pristine.is_dir() else known)
-        if not name.endswith(MADE)
+        if not any(fnmatch.fnmatch(name, made) for made in MADE)
         and not ((pristine / name).is_file() and (tree / name).is_file() and filecmp.cmp(pristine / name, tree / name))
         and _by_hand(name, known.get(name, set()), pristine, tree)
     ]
