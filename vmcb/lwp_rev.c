@@ -9,7 +9,7 @@
  *  2. Near JMP rel and CALL rel are relative (NRB); RET and indirect JMP and CALL are absolute
  *     (NAB), 43724-723. The decoder carries it out (enum lwp_branch_class).
  *  3. cb_alignment: 43724 recommends 64 bytes and no #GP for less is known, so none is raised
- *     (43724-416). 2007 requires 16 bytes without naming the exception: #GP(0) (2007-411).
+ *     (43724-416). 2007 requires 16 bytes without naming the exception: #GP(0) (2007-611).
  *  4. threshold_equals: 43724 interrupts while used >= Threshold, so 0 means after every record
  *     (programs for silicon rely on it), 43724-808. 2007 says == and that 0 means never (2007-803).
  *  5. off_without_events: in 43724 LWP stays on when no event is left after masking, because LWPINS
@@ -17,7 +17,7 @@
  *  6. LWPCB.Flags[0] of 43724 after LLWPCB: Flags AND EAX like the other bits, so it stays as
  *     software wrote it (43724-405).
  *  7. min_interval: 0 in 43724 (known for LWPVAL, seen for branches), 1 in 2007, where 0 would make
- *     a counter that is due before anything has been counted (43724-410, 2007-415).
+ *     a counter that is due before anything has been counted (43724-410, 2007-716).
  *  8. ring_base_ignored, ring without a single record: 43724 rejects a ring below the leaf's
  *     minimum with #GP(0); 2007 has no minimum, and a ring that cannot hold one record leaves LWP
  *     off with Flags 0 (43724-407, 2007-409).

@@ -277,7 +277,7 @@ struct lwp_ds {
  * On any exception the instruction is restartable and *e is as 43724-614 says (a fault while
  * flushing the old block leaves LWP on; a fault or #GP by the new one leaves it off). Because 2007
  * returns the old pointer, there #PF by the new block leaves the old one on, flushed: the restart
- * returns it again (43724-213, 43724-611, 43724-619, 2007-602, 2007-603).
+ * returns it again (43724-213, 43724-611, 43724-619, 2007-602, 2007-603, 2007-612).
  */
 void lwp_llwpcb(struct lwp_engine *e, u64 ea, const struct lwp_ds *ds, u8 cpl, u64 *old,
 		struct lwp_exc *exc);

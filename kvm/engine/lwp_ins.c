@@ -23,7 +23,7 @@ static u64 block_effective(const struct lwp_engine *e, const struct lwp_ds *ds)
 
 /*
  * Store the pending record, then counters and head. A block that has not been read yet has nothing
- * to flush (43724-610, 43724-621, 2007-604).
+ * to flush (43724-610, 43724-621, 43724-638, 2007-604).
  */
 static bool flush(struct lwp_engine *e, struct lwp_exc *exc)
 {
@@ -41,7 +41,8 @@ static bool flush(struct lwp_engine *e, struct lwp_exc *exc)
 /*
  * Linear address of the block; false = #GP(0): outside the segment, not canonical, or not aligned.
  * One that would wrap round the end of a 32-bit address space is refused like one outside the
- * limit (43724-416, 43724-612, 2007-411, 2007-610).
+ * limit (43724-416, 43724-612, 2007-411, 2007-610,
+ * 2007-611).
  */
 static bool block_linear(const struct lwp_engine *e, u64 ea, const struct lwp_ds *ds, u64 *linear)
 {

@@ -267,7 +267,7 @@ static inline u64 lwp_last_hash(const struct lwp_engine *e)
 	return e->last_stored ? lwp_record_hash(e->last_record) : e->last_hash;
 }
 
-/* Interval with its low random bits replaced (43724-706, 43724-709, 2007-704). */
+/* Interval with its low random bits replaced (43724-706, 43724-709, 2007-704, 2007-716). */
 s32 lwp_randomise(const struct lwp_engine *e, u32 event_id, u64 missed, s32 interval);
 
 #endif

@@ -124,7 +124,7 @@ Test(cb_2007, threshold_is_taken_as_it_is) /* 2007-804 */
 }
 
 /* Period is the interval, so 0 has no meaning and becomes 1. */
-Test(cb_2007, interval_is_at_least_1) /* 2007-415 */
+Test(cb_2007, interval_is_at_least_1) /* 2007-415, 2007-716 */
 {
 	cr_expect(eq(i32, lwp_cb_interval(&full07, 1u << 26), 1));
 	cr_expect(eq(i32, lwp_cb_interval(&full07, 0x03ffffff), 1));

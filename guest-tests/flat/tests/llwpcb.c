@@ -209,7 +209,7 @@ static void test_flush_fault(struct lwp *l)
 	user_run(&l->u);
 	user_run(&l->u);
 	l->u.r.rflags &= ~RFLAGS_TF;
-	rule("43724-610", RECALLED);
+	rule("43724-638", RECALLED);
 	report(l->u.r.vector == VEC_DB && l->u.r.rip == (u64)ll_two_insn - 1,
 	       "stepped to the second NOP");
 	as_protect(l->cr3, CB_VA, PAGE_USER_RO);

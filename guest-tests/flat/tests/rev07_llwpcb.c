@@ -65,7 +65,7 @@ static void test_alignment(struct lwp *l)
 	lwp_prepare(l, &ire, l07_one);
 	block_write_at(l, 8, &ire);
 	l->u.r.rax = CB_VA + 8;
-	rule("2007-411", CHOICE);
+	rule("2007-611", CHOICE);
 	run_to_fault(l, VEC_GP, 0, (u64)l07_one, "a block that is not 16-byte aligned: #GP(0)");
 	report_eq(l->u.r.rax, CB_VA + 8, "rAX is kept");
 	lwp_prepare(l, &ire, l07_one);

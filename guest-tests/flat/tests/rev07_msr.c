@@ -38,7 +38,7 @@ static void test_pointer(struct lwp *l)
 	lwp_prepare(l, EVENT(EV07_IRE, 100, 50), lwp_nop_1);
 	rule("2007-206", CERTAIN);
 	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "RDMSR LWPMSR1 while off: 0");
-	rule("2007-411", CHOICE);
+	rule("2007-611", CHOICE);
 	report_eq(try_wrmsr(LWP_MSR_CBADDR, CB_VA + 8), FAULT(VEC_GP, 0),
 		  "WRMSR of an address that is not 16-byte aligned: #GP(0)");
 	rule("2007-206 2007-207", CERTAIN);

@@ -66,7 +66,7 @@ static void go(struct lwp *l, struct block b)
 
 static void test_fields(struct lwp *l)
 {
-	rule("2007-409 2007-410 2007-415", CHOICE);
+	rule("2007-409 2007-410 2007-716", CHOICE);
 	go(l, (struct block){ .size = RING, .head = RING });
 	EXPECT_IRE(l, "a head at the end of the ring is 0", s07_o1, s07_o2, s07_o3);
 	go(l, (struct block){

@@ -94,7 +94,7 @@ enum lwp_mem_result lwp_block_take(struct lwp_engine *x, u64 linear, const struc
 	      !ds || (!(flushes & LWP_BIT(LWP_MEM_FAULT)) && (is_2007() || !lwp_engine_on(&e))));
 	check("43724-612", x == &e && engine_ok() && linear && lwp_engine_avail(&e) &&
 				   range_ok(linear, e.caps.cb_size));
-	check("2007-411", !ds || e.caps.rev != LWP_REV_2007 || linear % 16 == 0);
+	check("2007-611", !ds || e.caps.rev != LWP_REV_2007 || linear % 16 == 0);
 	check("43724-612", !ds || ds->long_mode || inside(ds, linear));
 	if (result != LWP_MEM_OK)
 		return result;
@@ -204,7 +204,7 @@ PROPERTY(llwpcb)
 	check("43724-611", ea || exc.kind != LWP_EXC_NONE || !lwp_engine_on(&e));
 	check("43724-614", exc.kind != LWP_EXC_GP || !lwp_engine_on(&e));
 	check("43724-610", !avail || !on || deferred || flushes);
-	check("43724-610",
+	check("43724-638",
 	      !(flushes & LWP_BIT(LWP_MEM_FAULT)) || (exc.kind == LWP_EXC_PF && lwp_engine_on(&e)));
 	check("2007-604", !is_2007() || exc.kind != LWP_EXC_PF ||
 				  flushes & LWP_BIT(LWP_MEM_NOT_RAM) || lwp_engine_on(&e) == on);

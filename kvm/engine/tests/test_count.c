@@ -65,7 +65,7 @@ Test(count, budget_is_the_number_of_the_event_that_is_due) /* 43724-703 */
 	cr_expect(eq(u64, lwp_budget(&eng, LWP_KIND_IRE), 1));
 }
 
-Test(count, more_than_the_budget_allows_is_dropped) /* 43724-703 */
+Test(count, more_than_the_budget_allows_is_dropped) /* 43724-822 */
 {
 	start_profile(LWP_REV_43724, 2, 99, 4);
 	lwp_count(&eng, LWP_KIND_IRE, 5);
@@ -206,7 +206,8 @@ Test(count, branch_records) /* 43724-507, 43724-510, 2007-506 */
 	cr_expect(eq(u32, get32(RING + 64), 0x80000003));
 }
 
-Test(count, records_carry_core_id_and_time_stamp) /* 43724-217, 43724-514, 2007-504 */
+/* 43724-208, 43724-217, 43724-514, 2007-504 */
+Test(count, records_carry_core_id_and_time_stamp)
 {
 	lwp_engine_write_cfg(&eng, 0x000000a740000004ull); /* COREID A7h, PTSC, IRE */
 	put32(BLOCK, F_PTSC);
@@ -254,7 +255,8 @@ Test(count, data_cache_miss_records) /* 43724-511, 43724-512, 43724-719, 2007-50
 	cr_expect(eq(u64, get64(RING + 48), 0));
 }
 
-Test(count, a_2007_counter_that_is_negative_from_outside_is_due) /* 2007-702 */
+/* 2007-304, 2007-702 */
+Test(count, a_2007_counter_that_is_negative_from_outside_is_due)
 {
 	start_profile(LWP_REV_2007, 1, 5, 5);
 	eng.st.counter[0] = -4;

@@ -25,7 +25,7 @@ Test(defer, the_block_is_loaded_before_anything_counts) /* 43724-311, 2007-605 *
 	expect_head(32);
 }
 
-Test(defer, a_missing_block_is_pf_at_cpl_3) /* 2007-302, 2007-303, 2007-605 */
+Test(defer, a_missing_block_is_pf_at_cpl_3) /* 43724-816, 2007-302, 2007-303, 2007-605 */
 {
 	deferred(LWP_REV_2007);
 	set_permission(BLOCK, 0);

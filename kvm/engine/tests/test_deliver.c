@@ -31,7 +31,7 @@ Test(deliver, a_missing_ring_is_pf_at_the_next_instruction) /* 43724-813, 43724-
 	expect_head(0);
 }
 
-Test(deliver, a_record_that_came_without_bit_28_leaves_its_counter) /* 43724-302 */
+Test(deliver, a_record_that_came_without_bit_28_leaves_its_counter) /* 43724-302, 43724-708 */
 {
 	struct lwp_state st;
 
@@ -160,7 +160,7 @@ Test(deliver, a_missing_block_leaves_the_reload_to_be_done) /* 43724-708, 43724-
 	cr_expect(eq(i32, eng.st.counter[1], 4)); /* 9 less the 5 that passed */
 }
 
-Test(deliver, cr2_is_the_lowest_missing_byte_of_block_and_record) /* 43724-815 */
+Test(deliver, cr2_is_the_lowest_missing_byte_of_block_and_record) /* 43724-814, 43724-815 */
 {
 	start_profile(LWP_REV_43724, 2, 9, 0);
 	set_permission(BLOCK, 0);
@@ -177,7 +177,8 @@ Test(deliver, cr2_is_the_lowest_missing_byte_of_block_and_record) /* 43724-815 *
 	cr_expect(eq(u32, exc.fault.error_code, 6));
 }
 
-Test(deliver, cr2_is_looked_for_again_where_the_ring_has_to_be_waited_for) /* 43724-815 */
+/* 43724-814, 43724-815 */
+Test(deliver, cr2_is_looked_for_again_where_the_ring_has_to_be_waited_for)
 {
 	start_profile(LWP_REV_43724, 2, 9, 0);
 	set_permission(BLOCK, 0);

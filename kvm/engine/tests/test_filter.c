@@ -75,7 +75,7 @@ Test(filter, prediction_filters_are_ignored) /* 43724-724 */
 	cr_expect(eq(u32, counted(), 0xf));
 }
 
-Test(filter, ip_range_is_inclusive_at_both_ends) /* 43724-725 */
+Test(filter, ip_range_is_inclusive_at_both_ends) /* 43724-417, 43724-725 */
 {
 	filter_ip(1u << 31, 0x400100, 0x4001ff);
 	set_event(BLOCK, 1, 99, 99);
@@ -128,7 +128,7 @@ Test(filter, lwpins_is_not_counted_so_not_filtered) /* 43724-726 */
 	expect_head(32);
 }
 
-Test(filter, ip_filter_inverted) /* 43724-725 */
+Test(filter, ip_filter_inverted) /* 43724-417, 43724-725 */
 {
 	filter_ip(3u << 30, 0x400100, 0x4001ff);
 	profile(2, 99, 99);

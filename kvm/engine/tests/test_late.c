@@ -157,7 +157,7 @@ Test(late, the_random_interval_is_the_period_that_is_skipped) /* 43724-823 */
 	cr_expect(eq(i32, eng.st.counter[1], 68));
 }
 
-Test(late, in_2007_nothing_passes_zero) /* 2007-706 */
+Test(late, in_2007_nothing_passes_zero) /* 2007-702, 2007-808 */
 {
 	late(LWP_REV_2007, LWP_DELIVERY_PROMPT, 100, 100);
 	cr_expect(pass(350, 0x401000));

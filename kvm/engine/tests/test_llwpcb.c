@@ -119,7 +119,7 @@ Test(llwpcb, the_active_block_again_goes_on_from_what_was_flushed) /* 43724-619 
 	cr_expect(eq(i32, eng.st.counter[1], 5));
 }
 
-Test(llwpcb, a_fault_in_the_old_block_leaves_lwp_on) /* 43724-610 */
+Test(llwpcb, a_fault_in_the_old_block_leaves_lwp_on) /* 43724-610, 43724-638 */
 {
 	start_profile(LWP_REV_43724, 2, 9, 9);
 	steps(0x400000, 2);
@@ -134,7 +134,7 @@ Test(llwpcb, a_fault_in_the_old_block_leaves_lwp_on) /* 43724-610 */
 	cr_expect(eq(u32, get32(BLOCK + 140), 7));
 }
 
-Test(llwpcb, a_pending_record_that_cannot_be_stored_leaves_lwp_on) /* 43724-610 */
+Test(llwpcb, a_pending_record_that_cannot_be_stored_leaves_lwp_on) /* 43724-610, 43724-638 */
 {
 	start_profile(LWP_REV_43724, 2, 9, 0);
 	cr_expect(retire_at(0x400020));

@@ -32,7 +32,7 @@ Test(llwpcb_2007, flags_tell_what_is_profiled) /* 2007-405 */
 	cr_expect(eq(u32, get32(BLOCK), 0x80000003));
 }
 
-Test(llwpcb_2007, only_flags_are_written) /* 2007-417 */
+Test(llwpcb_2007, only_flags_are_written) /* 43724-421, 2007-417 */
 {
 	set_event(BLOCK, 1, 9, 9);
 	put32(BLOCK + 16, 2000);
@@ -70,7 +70,7 @@ Test(llwpcb_2007, a_ring_without_a_record_leaves_lwp_off) /* 2007-409 */
 	enable(BLOCK);
 }
 
-Test(llwpcb_2007, alignment_of_16_bytes_or_gp) /* 2007-411 */
+Test(llwpcb_2007, alignment_of_16_bytes_or_gp) /* 2007-411, 2007-611 */
 {
 	make_block(BLOCK + 8, RING);
 	set_event(BLOCK + 8, 1, 9, 9);
@@ -149,7 +149,7 @@ Test(llwpcb_2007, outside_cpl_3_the_old_block_is_flushed_first) /* 2007-604 */
 	cr_expect(lwp_state_deferred(&eng.st));
 }
 
-/* 2007-602, 2007-609 */
+/* 2007-602, 2007-609, 2007-612 */
 Test(llwpcb_2007, a_fault_in_the_new_block_keeps_the_old_one_for_the_restart)
 {
 	set_event(BLOCK, 1, 9, 9);
@@ -168,7 +168,7 @@ Test(llwpcb_2007, a_fault_in_the_new_block_keeps_the_old_one_for_the_restart)
 	cr_expect(eq(u64, eng.st.cb_addr, BLOCK2));
 }
 
-Test(llwpcb_2007, there_is_no_lwpins_and_no_lwpval) /* 2007-601 */
+Test(llwpcb_2007, there_is_no_lwpins_and_no_lwpval) /* 2007-601, 2007-608 */
 {
 	start_profile(LWP_REV_2007, 1, 9, 9);
 	cr_expect(not(lwp_ins_reads(&eng)));

@@ -200,7 +200,7 @@ Test(lwpval, one_that_is_not_due_leaves_a_pending_record_alone) /* 43724-631, 43
 	cr_expect(eq(u8, record(1).event_id, 1));
 }
 
-Test(lwpval, a_counter_below_zero_is_owed_as_overrun) /* 43724-632 */
+Test(lwpval, a_counter_below_zero_is_owed_as_overrun) /* 43724-632, 43724-705, 43724-707 */
 {
 	start_profile(LWP_REV_43724, 1, 7, 0);
 	eng.st.counter[0] = -2; /* from outside */

@@ -96,7 +96,7 @@ Test(random, the_first_count_is_the_counter_as_given) /* 43724-706 */
 	cr_expect(eq(i32, eng.st.counter[1], 0x10));
 }
 
-Test(random, never_below_the_minimum_of_2007) /* 2007-415, 2007-704 */
+Test(random, never_below_the_minimum_of_2007) /* 2007-704, 2007-716 */
 {
 	start(LWP_REV_2007);
 	put32(BLOCK + 4, 0x10000000 | RING_SIZE);
