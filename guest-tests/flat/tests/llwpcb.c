@@ -116,6 +116,8 @@ static void test_gp(struct lwp *l)
 	rule("43724-407 43724-614", RECALLED);
 	lwp_prepare(l, &less, ll_load);
 	expect_gp(l, "a ring smaller by a byte: #GP(0)");
+	report_beside("43724-407", CERTAIN,
+		      l->u.r.vector == VEC_GP && rdmsr(LWP_MSR_CBADDR) != CB_VA, "it is refused");
 	rule("43724-612 43724-614", RECALLED);
 	lwp_prepare(l, &outside, ll_load);
 	expect_gp(l, "a non-canonical ring: #GP(0)");

@@ -58,6 +58,11 @@ static void test_period(struct lwp *l)
 	EXPECT_IRE(l, "counter 1: the first, then by the interval", e07_1, e07_4, e07_3);
 	run(l, 7, 8);
 	EXPECT_IRE(l, "counter 8: the eighth", e07_4);
+	rule("2007-416 2007-702", CERTAIN);
+	for (u32 counter = 1; counter < 9; counter++) {
+		run(l, 1000, counter);
+		expect_head(l, RECORD_SIZE, "counter %u, nine instructions: one record", counter);
+	}
 	run(l, 7, 10);
 	expect_no_records(l, "counter 10: none of nine");
 }
@@ -80,6 +85,7 @@ static void test_slots(struct lwp *l)
 static void test_branches(struct lwp *l)
 {
 	static const struct block ndb = { .filters = NDB, .event = { { EV07_BRE, 1, 1 } } };
+	static const struct block second = { .filters = NDB, .event = { { EV07_BRE, 1000, 2 } } };
 
 	rule("2007-506 2007-707 2007-709", RECALLED);
 	lwp_go(l, EVENT(EV07_BRE, 1, 1), e07_br);
@@ -90,6 +96,11 @@ static void test_branches(struct lwp *l)
 	EXPECT_RECORDS(l, "NDB: no direct JMP; Jcc, CALL, RET and indirect JMP are counted",
 		       REC07_BRE(e07_jcc, e07_jmp, false), REC07_BRE(e07_call, e07_f, true),
 		       REC07_BRE(e07_ret, e07_ind, true), REC07_BRE(e07_ind, e07_end, true));
+	rule("2007-702 2007-709", CERTAIN);
+	lwp_go(l, &second, e07_seq);
+	expect_head(l, RECORD_SIZE, "NDB: of three Jcc the second is due");
+	lwp_go(l, &second, e07_sim);
+	expect_no_records(l, "NDB: of two direct JMP none is");
 }
 
 static void test_freeze(struct lwp *l)

@@ -168,7 +168,7 @@ static void test_ds(struct lwp *l)
 static void test_absent(struct lwp *l)
 {
 	lwp_prepare(l, &ire, l07_ins);
-	rule("2007-601", CHOICE);
+	rule("2007-601 2007-608", CERTAIN);
 	run_to_fault(l, VEC_UD, 0, (u64)l07_ins, "2007 has no LWPINS: #UD");
 	l->u.r.rip = (u64)l07_val;
 	run_to_fault(l, VEC_UD, 0, (u64)l07_val, "2007 has no LWPVAL: #UD");

@@ -43,6 +43,7 @@ static void test_pointer(struct lwp *l)
 		  "WRMSR of an address that is not 16-byte aligned: #GP(0)");
 	rule("2007-206 2007-207", CERTAIN);
 	report_eq(try_wrmsr(LWP_MSR_CBADDR, CB_VA), NO_FAULT, "WRMSR of a good address");
+	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "which RDMSR returns");
 	report_eq(cb_flags(l), 0, "the block is not touched at CPL 0");
 	lwp_resume(l);
 	report_eq(cb_flags(l), 0x3, "it is loaded at CPL 3: Flags are Enabled IRE");

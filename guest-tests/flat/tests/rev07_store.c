@@ -106,19 +106,23 @@ static void test_random(struct lwp *l)
 static void test_frozen(struct lwp *l)
 {
 	u32 before;
+	bool waits;
 
-	lwp_prepare(l, EVENT(EV07_IRE, 10, 1), s07_one);
+	lwp_prepare(l, EVENT(EV07_IRE, 100, 1), s07_one);
 	rule("2007-807 2007-808", CHOICE);
-	run_to_missing(l, RING_VA, (u64)s07_o2, "ring not there: #PF before the next instruction");
+	waits = run_to_missing(l, RING_VA, (u64)s07_o2,
+			       "ring not there: #PF before the next instruction");
 	expect_head(l, 0, "the head is not moved");
-	l->u.r.rip = (u64)s07_o3;
+	l->u.r.rip = (u64)s07_first;
 	user_run(&l->u);
 	report(user_exited(&l->u), "the program runs meanwhile");
 	before = cb_missed(l);
 	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
 	lwp_run(l, lwp_slwpcb);
-	EXPECT_IRE(l, "then the record is stored", s07_o1);
-	report_eq(cb_counter(l, 1), 10,
+	waits &= EXPECT_IRE(l, "then the record is stored", s07_o1);
+	if (waits) /* that is how this processor does it */
+		rule("2007-808", CERTAIN);
+	report_eq(cb_counter(l, 1), 100,
 		  "and the counter is the interval: nothing was counted at zero");
 	expect_missed(l, before, "nothing is missed");
 }

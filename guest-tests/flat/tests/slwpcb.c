@@ -54,7 +54,9 @@ static void test_off(struct lwp *l)
 
 static void test_count(struct lwp *l)
 {
-	lwp_go(l, EVENT(EV_IRE, 100, 50), slwpcb_count);
+	lwp_prepare(l, EVENT(EV_IRE, 100, 50), slwpcb_count);
+	lwp_put32(l->cb + cb_slot(EV_VAL) + LWP_CB_SLOT_COUNTER, 77);
+	lwp_resume(l);
 	rule("43724-622", CERTAIN);
 	report_eq(l->u.r.rbx, CB_VA, "on: returns the address of the block");
 	/* 50, two NOPs. */
@@ -62,6 +64,7 @@ static void test_count(struct lwp *l)
 	report_eq(cb_counter(l, EV_IRE), 48, "on: the counter is flushed, without SLWPCB itself");
 	rule("43724-621", CERTAIN);
 	report_eq(cb_interval(l, EV_IRE), 100, "on: the interval is not changed");
+	report_eq(cb_counter(l, EV_VAL), 77, "on: nor the counter of an event not in Flags");
 	lwp_resume(l);
 	rule("43724-622", CERTAIN);
 	report_eq(l->u.r.rcx, CB_VA, "on: the 32-bit form returns the low 32 bits, zero-extended");

@@ -102,8 +102,6 @@ static void test_compare(struct lwp *l)
 	EXPECT_AT("Threshold of 5 records: after the fifth, before the gate", 5);
 	go(l, (struct block){ .flags = INT, .threshold = 192 }, on);
 	expect_none("Threshold of 6 records, five come");
-	go(l, (struct block){ .flags = INT, .threshold = 2 * DEFAULT_RECORDS * RECORD_SIZE }, on);
-	expect_none("Threshold above BufferSize");
 	go(l,
 	   (struct block){ .flags = INT,
 			   .threshold = 96,
@@ -117,6 +115,14 @@ static void test_compare(struct lwp *l)
 	go(l, (struct block){ .flags = INT, .threshold = 64 }, on);
 	EXPECT_AT("a handler that moves the tail: after every second record", 2, 4);
 	consume = NULL;
+	rule("43724-809", CERTAIN);
+	go(l,
+	   (struct block){ .flags = INT,
+			   .threshold = 2 * DEFAULT_RECORDS * RECORD_SIZE,
+			   .head = (DEFAULT_RECORDS - 2) * RECORD_SIZE,
+			   .tail = (DEFAULT_RECORDS - 2) * RECORD_SIZE },
+	   on);
+	expect_none("Threshold above BufferSize, also across the ring's end");
 }
 
 static void test_permission(struct lwp *l)
