@@ -44,7 +44,7 @@ FLAT_TEST(svm_npt)
 	lwp_enable();
 	svm_init();
 	lwp_map(&l, kernel_cr3());
-	block_write(&l, EVENT(EV_IRE, 100, 0));
+	block_write(&l, EVENT(EV_IRE, 2, 0));
 	memset(l.ring, RING_FILL, RING_PAGES * PAGE_SIZE);
 	guest_init(&g, l.cr3, (u64)npt_code, STACK_TOP, true);
 	ncr3 = guest_nested(&g);
@@ -61,5 +61,12 @@ FLAT_TEST(svm_npt)
 	guest_flush(&g);
 	report_eq(guest_run(&g), EXIT_VMMCALL, "both are there: the guest continues");
 	EXPECT_IRE(&l, "and the record is in the ring", npt_0);
+	/* The second NOP and MOV have counted: the first is due again. */
+	lwp_put64(g.vmcb + VMCB_RIP, (u64)npt_0);
+	lwp_put64(g.vmcb + VMCB_RFLAGS, RFLAGS_FIXED | RFLAGS_RF);
+	as_protect(ncr3, (u64)l.ring, PAGE_NONE);
+	guest_flush(&g);
+	expect_npf(&g, (u64)l.ring, "the ring, after a NOP with RF set");
+	report_eq(lwp_get64(g.vmcb + VMCB_RFLAGS) & RFLAGS_RF, 0, "which has cleared RF");
 	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "the hypervisor's LWP is off");
 }
