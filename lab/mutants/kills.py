@@ -2,15 +2,14 @@
 """The kill matrix: for each mutant of a list all tests of its area, not only those that it names. What no mutant kills
 proves nothing that is known; what is never alone red is proven elsewhere, too. Each mutant is a line of
 lab/results/kills-AREA; --resume continues. The conformance suite is judged so, too: with each mutant of the engine
-whose unit tests cite only what is certain a row of it must fail, by what is certain."""
+whose unit tests cite only what is certain, and what a row proves, a row of it must fail, by what is certain."""
 
 import argparse
 import random
 import re
 import zlib
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from lab.building import meson, tools
@@ -22,9 +21,10 @@ from lab.common.places import BUILD, TOP
 from lab.common.results import FOLDER, Results
 from lab.common.say import Died, say
 from lab.common.steps import build_lock, hash_of, make_dir
-from lab.mutants import patched, soak
+from lab.mutants import parts, patched, soak
 from lab.mutants.listed import QEMU, UNIT, Mutant, MutantList, Test, applied
 from lab.mutants.qemu import Qemu
+from lab.mutants.relinked import Relinked
 from lab.mutants.unit import Unit
 from lab.testing import seeds
 from lab.testing.suite import ROWS, flatrun
@@ -74,20 +74,21 @@ class FlatMatrix(Qemu):
         return {name for name in self.known if ended.get(name) != "pass"}
 
 
-class SuiteMatrix(FlatMatrix):
+class SuiteMatrix(Relinked):
     """The rows of the conformance suite, on the first processor on which some fail."""
 
     known = {row.name for row in ROWS if not row.lab}
 
     def all_tests(self) -> set[str]:
         """Until a processor fails."""
-        self.red(Test("check", "conformance_certain"))
+        parts.red(Test("check", "conformance_certain"), self.test_log, "VLWP_QEMU", self.emulator)
         return self.known & set(JUDGED.findall(self.test_log.read_text(encoding="utf-8", errors="replace")))
 
 
-AREAS: dict[str, tuple[MutantList, Callable[[Path], UnitMatrix | FlatMatrix], str]] = {
+Matrix = UnitMatrix | FlatMatrix | SuiteMatrix
+AREAS: dict[str, tuple[MutantList, Callable[[Path], Matrix], str]] = {
     "unit": (UNIT, UnitMatrix, "mutants"), "flat": (QEMU, FlatMatrix, "mutants-qemu"),
-    "conformance": (ENGINE, SuiteMatrix, "mutants-qemu"),
+    "conformance": (ENGINE, SuiteMatrix, "kills-conformance"),
 }
 
 
@@ -104,11 +105,17 @@ def _number(mutant: Mutant) -> int:
     return zlib.crc32(f"{mutant}".encode()) % 10**9
 
 
-def _programs(builder: UnitMatrix | FlatMatrix) -> list[Test]:
+def certain(mutants: Sequence[Mutant]) -> list[Mutant]:
+    """Those that break what every implementation obeys: a unit test that notices cites nothing else."""
+    sure = coverage.certain_tests(citations.Tree(TOP))
+    return [one for one in mutants if any(test.name in sure for test in one.tests)]
+
+
+def _programs(builder: Matrix) -> list[Test]:
     return [Test(program, "") for program in getattr(builder, "programs", [])]
 
 
-def _try(builder: UnitMatrix | FlatMatrix, tree: Tree, mutant: Mutant) -> set[str]:
+def _try(builder: Matrix, tree: Tree, mutant: Mutant) -> set[str]:
     """What is red with a mutant."""
     source, text = applied(mutant, tree)
     file = builder.place(source.path)
@@ -123,8 +130,7 @@ def main(args: argparse.Namespace) -> None:
     listed, make, lock = AREAS[args.area]
     mutants, suite = soak.select(args, listed), args.area == "conformance"
     if suite:
-        sure = coverage.certain_tests(citations.Tree(TOP))
-        mutants = [replace(one, tests=[]) for one in mutants if any(test.name in sure for test in one.tests)]
+        mutants = certain(mutants)
     seed = seeds.draw() if args.seed is None else args.seed
     say(f"{len(mutants)} mutants; --seed={seed} draws the same ones again")
     tools.build()
