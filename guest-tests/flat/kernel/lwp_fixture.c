@@ -387,6 +387,12 @@ static bool flush(const struct lwp *l)
 	return user_exited(&u);
 }
 
+u64 flushed(const struct lwp *l)
+{
+	flush(l);
+	return cb_head(l) / RECORD_SIZE;
+}
+
 static void report_leniency(const struct leniency *seen)
 {
 	if (seen->late)
@@ -502,6 +508,18 @@ bool expect_ire(const struct lwp *l, const char *const *at, u32 count, const cha
 bool expect_no_records(const struct lwp *l, const char *what)
 {
 	return expect_records(l, NULL, 0, what);
+}
+
+const char *fault_or(u32 fault, const char *otherwise)
+{
+	return fault == NO_FAULT ? otherwise : text("fault %u %x", fault & 0xff, fault >> 8);
+}
+
+const char *outcome(const struct lwp *l)
+{
+	u32 fault = user_exited(&l->u) ? NO_FAULT : FAULT(l->u.r.vector, l->u.r.error);
+
+	return fault_or(fault, rdmsr(LWP_MSR_CBADDR) ? "on" : "off");
 }
 
 static bool expect_exit(const struct lwp *l, u32 vector, u64 error, u64 rip, bool cr2_matters,

@@ -205,6 +205,8 @@ void cb_set_tail(struct lwp *l, u32 tail);
 u32 cb_interval(const struct lwp *l, u32 n);
 u32 cb_counter(const struct lwp *l, u32 n);
 
+/* The number of records in the ring after a flush, of a head that was at 0. */
+u64 flushed(const struct lwp *l);
 /* The record in slot i of the ring. */
 struct rec ring_record(const struct lwp *l, u32 i);
 /* Has nothing been written to slot i since lwp_prepare()? */
@@ -237,6 +239,10 @@ bool expect_ire(const struct lwp *l, const char *const *at, u32 count, const cha
 		   sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *), what)
 /* One point: no record at all. */
 bool expect_no_records(const struct lwp *l, const char *what);
+
+/* Answers: a fault as "fault VECTOR ERROR", or `otherwise`; how user code came back, or whether LWP is "on" or "off". */
+const char *fault_or(u32 fault, const char *otherwise);
+const char *outcome(const struct lwp *l);
 
 /* One point: user code came back with this #PF of a store, with user rights, and CR2. */
 bool expect_store_fault(const struct lwp *l, u64 error, u64 cr2, u64 rip, const char *what);

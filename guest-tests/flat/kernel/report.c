@@ -15,6 +15,7 @@
 
 #define PREFIX_DEPTH 6
 #define PREFIX_SIZE 48
+#define ANSWER_SIZE 61
 
 static char prefix[PREFIX_DEPTH][PREFIX_SIZE];
 static int prefix_depth;
@@ -240,6 +241,37 @@ bool report_lacks(bool lacks, const char *why, const char *what)
 	if (lacks)
 		report_skip(why, "%s", what);
 	return lacks;
+}
+
+static bool same(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	return *a == *b;
+}
+
+const char *text(const char *fmt, ...)
+{
+	static char buf[ANSWER_SIZE];
+	struct out o = { .buf = buf, .left = sizeof(buf) };
+	va_list ap;
+
+	va_start(ap, fmt);
+	format(&o, fmt, ap);
+	va_end(ap);
+	return buf;
+}
+
+void ask(const char *id, const char *numbers, const char *what, const char *vlwp,
+	 const char *answer)
+{
+	bool as_vlwp = same(answer, vlwp);
+
+	report_beside(numbers, CHOICE, as_vlwp, what);
+	print("# answer %s %s: %s", id, what, answer);
+	print(as_vlwp ? "\n" : ", and %s in vlwp\n", vlwp);
 }
 
 void report_note(const char *fmt, ...)

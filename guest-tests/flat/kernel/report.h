@@ -44,6 +44,13 @@ bool report_eq(u64 got, u64 want, const char *fmt, ...) PRINTF_LIKE(3);
 void report_skip(const char *why, const char *fmt, ...) PRINTF_LIKE(2);
 /* The same if the machine lacks what the points after it need. Returns lacks. */
 bool report_lacks(bool lacks, const char *why, const char *what);
+/*
+ * One point, of certainty choice, about a question that the rules leave open: ok if the processor answers as vlwp does.
+ * The line after it goes to the screen and to judge.py: "# answer Q01 WHAT: ANSWER, and ANSWER in vlwp".
+ */
+void ask(const char *id, const char *rules, const char *what, const char *vlwp, const char *answer);
+/* An answer, until the next. */
+const char *text(const char *fmt, ...) PRINTF_LIKE(1);
 /* A line of explanation, not a point. */
 void report_note(const char *fmt, ...) PRINTF_LIKE(1);
 

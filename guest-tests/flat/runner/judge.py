@@ -3,11 +3,12 @@
 """What a test kernel's serial log amounts to: that of one row, or that of the suite that stands alone (kernel/suite.h).
 It may be cut, or have anything in it: firmware and loaders write there, too.
 
-judge.py LOG prints a TAP line for each row, with the points that are not ok below it, and which rows have not run for
-want of what. A point that is less sure than --level is observed only: another implementation need not obey it. With
---rules it also prints the rules that the points prove. --expect takes known failures, a line each: ROW, ROW/POINT or
-RULE, and the reason; they do not fail, and one that passes does. The last line is "N passed, N failed, N skipped". Exit
-status: 0, 1 failures or no row there, 2 a file cannot be read or written, 77 no row has run."""
+judge.py LOG prints a TAP line for each row, with the points that are not ok below it, which rows have not run for want
+of what, and the answers to the open questions. A point that is less sure than --level is observed only: another
+implementation need not obey it. With --rules it also prints the rules that the points prove. --expect takes known
+failures, a line each: ROW, ROW/POINT or RULE, and the reason; they do not fail, and one that passes does. The last line
+is "N passed, N failed, N skipped". Exit status: 0, 1 failures or no row there, 2 a file cannot be read or written, 77
+no row has run."""
 
 import argparse
 import json
@@ -25,6 +26,7 @@ from table import ROWS
 PASSED, FAILED = 1, 3
 POINT = re.compile(r"(not )?ok(?: (\d+))? ?(?:- )?")
 VALUES = re.compile(r"# +is ([0-9a-f]{1,16}), should be ([0-9a-f]{1,16})$")
+ANSWER = re.compile(r"# answer (Q\d\d) [^:]{1,80}: ([a-z0-9 -]{1,60})(?:, and ([a-z0-9 -]{1,60}) in vlwp)?$")
 CPUID = re.compile(r"# cpuid ([0-9a-f]{8}): ((?:[0-9a-f]{8} ){3}[0-9a-f]{8})$")
 NOTES = 20  # that are shown of a row
 NAME, LINE = 60, 1000  # columns that are read
@@ -49,6 +51,9 @@ class Point:
     rules: list[str]
     certainty: str
     why: str = ""
+    question: str = ""
+    answer: str = ""
+    vlwp: str = ""  # its answer, if that is another
 
     def __str__(self) -> str:
         mark = f" [{' '.join([*self.rules, self.certainty])}]" if self.rules else ""
@@ -97,6 +102,8 @@ class Tap:
             self.plan = int(found[1])
         elif self.told and (found := VALUES.match(line)):
             self.told[-1].why = f"is {found[1]}, and {found[2]} in vlwp"
+        elif self.told and (found := ANSWER.match(line)):
+            self.told[-1].question, self.told[-1].answer, self.told[-1].vlwp = found.groups("")
         elif line.startswith(("ok ", "not ok ")):
             self._point(line)
 
@@ -234,8 +241,9 @@ class Suite:
         for number, result in enumerate(self.results, 1):
             why = result.why and f"{SKIP if result.verdict == 'skip' else ': '}{result.why}"
             lines.append(f"{'not ok' if result.verdict == 'not ok' else 'ok'} {number} - {result.row}{why}")
-            for verdict in ("not ok", "expected", "observed"):
-                shown = [point for point in result.points if point.verdict == verdict]
+            for verdict in ("not ok", "expected", "observed"):  # a question is observed below all rows
+                told = (point for point in result.points if point.verdict == verdict)
+                shown = [point for point in told if verdict != "observed" or not point.question]
                 lines += [f"#   {point}" for point in shown[:NOTES]]
             need = result.why.removeprefix("needs ") if result.verdict == "skip" else ""
             if need in NEEDS:
@@ -246,6 +254,9 @@ class Suite:
         lines += [f"# not run for want of {need}: {' '.join(rows)}" for need, rows in lacks.items()]
         counted = sorted(proved.items() if rules else ())
         lines += [f"# rule {rule}: {good} ok, {bad} not ok" for rule, (good, bad) in counted]
+        for point in self._asked():
+            beside = f"and {point.vlwp} in vlwp" if point.vlwp else "as vlwp"
+            lines.append(f"# answer {point.question} {point.text}: {point.answer}, {beside} [{' '.join(point.rules)}]")
         passed, failed, skipped = self.sums()
         return "\n".join([*lines, f"1..{number}", f"{passed} passed, {failed} failed, {skipped} skipped", ""])
 
@@ -253,6 +264,20 @@ class Suite:
         """Passed, failed, skipped rows."""
         words = [result.verdict for result in self.results]
         return words.count("ok"), words.count("not ok"), words.count("skip")
+
+    def _asked(self) -> list[Point]:
+        """The open questions that the log has answers to."""
+        points = (point for result in self.results for point in result.points if point.question)
+        return sorted(points, key=lambda point: point.question)
+
+    def answers(self) -> str:
+        """The answers, and whose they are."""
+        name, version = "", int(self.cpuid.get("00000001", "0").split()[0], 16)
+        if version:
+            family, model = (version >> 8 & 15) + (version >> 20 & 255), (version >> 12 & 0xf0) + (version >> 4 & 15)
+            name = f"fam{family:02x}h model {model:02x}h stepping {version & 15:x}"
+        answers = {point.question: point.answer for point in self._asked()}
+        return json.dumps({"processor": name, "answers": answers}, indent=1) + "\n"
 
     def json(self) -> str:
         """All verdicts for programs."""
@@ -309,6 +334,7 @@ def main() -> int:
     parser.add_argument("--expect", metavar="FILE", help="what is known to fail: ROW, ROW/POINT or RULE, and why")
     parser.add_argument("--json", metavar="FILE", help="write the verdicts of all points, and LWP's leaf of CPUID")
     parser.add_argument("--junit", metavar="FILE", help="write them as JUnit does, for CI")
+    parser.add_argument("--answers", metavar="FILE", help="write the answers to the open questions")
     parser.add_argument("log", metavar="LOG")
     args = parser.parse_args()
     try:
@@ -317,7 +343,7 @@ def main() -> int:
         if not suite.results:
             print(f"judge: {args.log}: no row begins there; it should be the serial log of the suite", file=sys.stderr)
             return 1
-        for name, form in ((args.json, suite.json), (args.junit, suite.junit)):
+        for name, form in ((args.json, suite.json), (args.junit, suite.junit), (args.answers, suite.answers)):
             if name:
                 Path(name).write_text(form(), encoding="utf-8")
     except OSError as err:

@@ -170,6 +170,32 @@ def test_what_is_expected_to_fail_must_do_so(what: str, text: str, failed: bool,
 NASTY = row("ire", f"not ok {'9' * 500} - ]]><\033[2J&\"\ud800{'x' * 9999} \n1..{'9' * 5000}\n")
 
 
+ASKED = row("bre", """\
+not ok 1 - b [43724-405 choice]
+# answer Q02 b: 5, and none in vlwp
+# answer Q03 b: \033[2J
+# answer Q04 b: a|b
+ok 2 - a [43724-417 choice]
+# answer Q01 a: jmp call
+1..2
+""")
+
+
+def test_answers_stand_after_the_rows() -> None:
+    """What is not an answer is none; one that differs is told once."""
+    text = "TAP version 13\nok 1 - bre\n# answer Q01 a: jmp call, as vlwp [43724-417]\n"
+    text += "# answer Q02 b: 5, and none in vlwp [43724-405]\n1..1\n1 passed, 0 failed, 0 skipped\n"
+    assert suite(ASKED).tap(rules=False) == text
+    assert "not ok 1 - bre: 1 of 2 points\n#   not ok 1 - b [" in suite(ASKED, "choice").tap(rules=False)
+
+
+@pytest.mark.parametrize("version, name", [
+    ("00600f20", "fam15h model 02h stepping 0"), ("00a20f12", "fam19h model 21h stepping 2"), ("00000000", "")])
+def test_answers_have_a_file(version: str, name: str) -> None:
+    told = json.loads(suite(f"# cpuid 00000001: {version}{' 00000000' * 3}\n{ASKED}").answers())
+    assert told == {"processor": name, "answers": {"Q01": "jmp call", "Q02": "5"}}
+
+
 def judged(place: Path, monkeypatch: pytest.MonkeyPatch, log: str, expect: str = "") -> int:
     """The status of the program, which has written place/json and place/junit."""
     (place / "log").write_bytes(log.encode(errors="surrogatepass"))
@@ -187,7 +213,8 @@ def test_files_have_each_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert told["level"] == "certain" and told["cpuid"] == {"8000001c": "00000001 20800401 07010404 c0000007"}
     first, nasty = told["rows"]
     assert first["row"] == "filters" and first["points"][1] == {
-        "point": 2, "text": "b", "verdict": "observed", "rules": ["43724-723"], "certainty": "choice", "why": ""}
+        "point": 2, "text": "b", "verdict": "observed", "rules": ["43724-723"], "certainty": "choice", "why": "",
+        "question": "", "answer": "", "vlwp": ""}
     assert nasty["verdict"] == "not ok" and nasty["points"][0]["text"].startswith("]]><?[2J&\"")
     text = (tmp_path / "junit").read_text(encoding="utf-8")
     sums = [(s.get("name"), s.get("tests"), s.get("failures"), s.get("skipped")) for s in ElementTree.fromstring(text)]
