@@ -136,6 +136,7 @@ COMMANDS = (
     Command("patch", "edit patches as commits: edit, save, rebase", parts=PATCH),
     Command("export", "write the patch series", "lab.series.export", words="DIR"),
     Command("package", "build the Debian packages", "lab.start.package", words="DIR"),
+    Command("answers", "add a processor's answers to the open questions", "lab.start.answers", words="FILE"),
     Command("bench", "measure speed and cost", parts=BENCHES),
     Command("soak", "tests that take hours", parts=SOAKS),
     Command("release", "run what must pass before a release", "lab.start.release"),
