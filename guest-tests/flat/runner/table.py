@@ -146,7 +146,7 @@ ROWS = (
     Row("find_mmio", LWP),
     Row("async", LWP, cpus=2, needs="speed", asks="event-2 event-3"),
     Row("async_short", LWP, "turns=600", test="async", cpus=2, needs="kvm", lab=OF_SETTING),  # 43724-701, 2007-701
-    Row("bre", LWP, asks="event-3"),
+    Row("bre", LWP, asks="event-2 event-3"),
     Row("bre_forms", LWP, asks="event-2 event-3"),
     Row("filters", LWP, asks="event-2 event-3"),
     Row("segments", LWP, asks="event-2 event-3"),

@@ -7,6 +7,9 @@
 #include "test.h"
 #include "x86.h"
 
+#define CR4_SMAP (1ul << 21)
+#define EBX_SMAP (1u << 20)
+
 extern char cpl0_ins_insn[], cpl0_val_insn[], cpl0_user[], cpl0_user_1[];
 
 USER_CODE("cpl0_user:\n"
@@ -39,6 +42,23 @@ __attribute__((noinline)) static u32 try_lwpins(u32 data1, u64 data2)
 	return fault;
 }
 
+/* LWPINS into a ring with these rights, with bits of CR0 clear and of CR4 set. */
+static const char *ins(struct lwp *l, u64 rights, u64 clear, u64 set)
+{
+	u64 cr0 = read_cr0(), cr4 = read_cr4(), head = cb_head(l);
+	u32 fault;
+
+	as_protect(l->cr3, RING_VA, rights);
+	write_cr0(cr0 & ~clear);
+	write_cr4(cr4 | set);
+	fault = try_lwpins(5, 6);
+	write_cr4(cr4);
+	write_cr0(cr0);
+	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
+	slwpcb();
+	return fault_or(fault, cb_head(l) > head ? "stores" : "nothing");
+}
+
 __attribute__((noinline)) static void lwpval(u32 data1, u64 data2)
 {
 	asm volatile("cpl0_val_insn: lwpval $0x66, %0, %1" : : "r"(data1), "r"(data2) : "memory");
@@ -59,6 +79,7 @@ static void test_val(struct lwp *l)
 	EXPECT_RECORDS(l, "LWPVAL counts and stores at CPL 0",
 		       { EV_VAL, .flags = 0x66, .data1 = 3, .data2 = 4,
 			 .address = (u64)cpl0_val_insn });
+	ask("Q32", "43724-637", "LWPVAL at CPL 0", "stores", cb_head(l) ? "stores" : "nothing");
 	report_eq(cb_counter(l, EV_VAL), 1, "its counter is reloaded");
 	report_eq(cb_counter(l, EV_IRE), 50, "no instruction of CPL 0 is counted");
 	lwp_stop();
@@ -81,19 +102,22 @@ LWP_TEST(cpl0)
 	report_eq(slwpcb(), CB_VA, "SLWPCB returns it");
 	rule("43724-637", RECALLED);
 	report_eq(cb_counter(l, EV_IRE), 0, "no instruction of CPL 0 is counted");
-	report_eq(try_lwpins(5, 6), NO_FAULT, "LWPINS");
+	ask("Q33", "43724-637", "LWPINS at CPL 0", "stores", ins(l, PAGE_USER_RW, 0, 0));
 	lwp_resume(l);
 	rule("43724-637 43724-710", RECALLED);
 	EXPECT_RECORDS(l, "LWPINS stores at CPL 0, user code is counted",
 		       { EV_INS, .flags = 0x77, .data1 = 5, .data2 = 6,
 			 .address = (u64)cpl0_ins_insn },
 		       REC_IRE(cpl0_user_1));
-	as_protect(l->cr3, RING_VA, PAGE_KERNEL_RW);
+	ask("Q34", "43724-608", "LWPINS at CPL 0, the ring is the system's", "fault 14 7",
+	    ins(l, PAGE_KERNEL_RW, 0, 0));
 	rule("43724-608", CHOICE);
-	report_eq(try_lwpins(7, 8), FAULT(VEC_PF, PF_PRESENT | PF_WRITE | PF_USER),
-		  "LWPINS with the ring in a kernel page: #PF with user rights");
 	report_eq(fault_cr2(), RING_VA + 2 * RECORD_SIZE, "CR2 is the slot");
-	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
+	ask("Q35", "43724-608", "LWPINS at CPL 0, the ring is read-only, CR0.WP clear",
+	    "fault 14 7", ins(l, PAGE_USER_RO, CR0_WP, 0));
+	if (cpuid(7, 0).b & EBX_SMAP)
+		ask("Q36", "43724-608", "LWPINS at CPL 0 with CR4.SMAP", "stores",
+		    ins(l, PAGE_USER_RW, 0, CR4_SMAP));
 	rule("43724-611", CERTAIN);
 	report_eq(try_llwpcb(0), NO_FAULT, "LLWPCB 0");
 	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "LWP is off");

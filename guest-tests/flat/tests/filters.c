@@ -58,35 +58,49 @@ static void go(struct lwp *l, u32 filters)
 	lwp_resume(l);
 }
 
+/* Which classes of branches have records. */
+static const char *left(const struct lwp *l)
+{
+	static const char *const names[] = { " jcc", " jmp", " call", " ret", " jmp-indirect" };
+	const char *const at[] = { flt_jcc, flt_jmp, flt_call, flt_ret, flt_ind };
+	const char *no[] = { "", "", "", "", "", "" };
+
+	for (u32 n = 0; n < 5; n++) {
+		no[n] = names[n];
+		for (u64 i = 0; i < flushed(l); i++)
+			no[n] = ring_record(l, (u32)i).address == (u64)at[n] ? "" : no[n];
+		no[5] = *no[n] ? " but" : no[5];
+	}
+	return text("all%s%s%s%s%s%s", no[5], no[0], no[1], no[2], no[3], no[4]);
+}
+
 static void test_branches(struct lwp *l)
 {
+	static const struct {
+		const char *id, *what, *vlwp;
+		u32 filter;
+	} bits[] = {
+		{ "Q01", "branches with bit 25 of Filters", "all", NMB },
+		{ "Q02", "branches with bit 26 of Filters", "all", NPB },
+		{ "Q03", "branches with bit 27 of Filters", "all but jmp call", NRB },
+		{ "Q04", "branches with bit 28 of Filters", "all but jcc", NCB },
+		{ "Q05", "branches with bit 29 of Filters", "all but ret jmp-indirect", NAB },
+	};
 	static const struct block second = { .filters = NCB, .event = { { EV_BRE, 1, 1 } } };
 
 	go(l, 0);
 	rule("43724-716", RECALLED);
 	EXPECT_RECORDS(l, "no filter: all", jcc, jmp, call, ret, ind);
-	rule("43724-723", CHOICE);
-	go(l, NRB);
-	EXPECT_RECORDS(l, "NRB: no JMP rel, no CALL rel", jcc, ret, ind);
-	rule("43724-417", RECALLED);
-	go(l, NCB);
-	EXPECT_RECORDS(l, "NCB: no Jcc", jmp, call, ret, ind);
-	rule("43724-723", CHOICE);
-	go(l, NAB);
-	EXPECT_RECORDS(l, "NAB: no RET, no indirect JMP", jcc, jmp, call);
+	for (u32 i = 0; i < sizeof(bits) / sizeof(bits[0]); i++) {
+		go(l, bits[i].filter);
+		ask(bits[i].id, "43724-417 43724-723 43724-724", bits[i].what, bits[i].vlwp,
+		    left(l));
+	}
 	rule("43724-723", RECALLED);
 	go(l, NRB | NAB);
 	EXPECT_RECORDS(l, "NRB and NAB: only Jcc", jcc);
 	go(l, NRB | NCB | NAB);
 	expect_no_records(l, "all three: none");
-	if (!(cpuid(LWP_CPUID_LEAF, 0).c & LWP_ECX_BRANCH_PREDICTION)) {
-		rule("43724-724", CHOICE);
-		go(l, NMB);
-		EXPECT_RECORDS(l, "NMB: all, because predictions are not known", jcc, jmp, call,
-			       ret, ind);
-		go(l, NPB);
-		EXPECT_RECORDS(l, "NPB: all", jcc, jmp, call, ret, ind);
-	}
 	lwp_go(l, &second, flt_code);
 	rule("43724-722", RECALLED);
 	EXPECT_RECORDS(l, "what is filtered does not decrement the counter", call, ind);
@@ -117,10 +131,14 @@ static void test_ip(struct lwp *l)
 	rule("43724-725 43724-410", CHOICE);
 	go_ip(l, IPF, at2, at4);
 	EXPECT_IRE(l, "IPF: BaseIP to LimitIP, both included", ipf_2, ipf_3, ipf_4);
+	ask("Q06", "43724-417 43724-725", "bit 31 of Filters, 3 in the range and 2 outside", "3",
+	    text("%lu", flushed(l)));
 	go_ip(l, IPF, at2 + 1, at4 - 1);
 	EXPECT_IRE(l, "IPF: the address is that of the first byte", ipf_3);
 	go_ip(l, IPF | IPI, at2, at4);
 	EXPECT_IRE(l, "IPF and IPI: what is outside", ipf_1, ipf_5);
+	ask("Q07", "43724-417 43724-725", "bits 30 and 31 of Filters, the same", "2",
+	    text("%lu", flushed(l)));
 	go_ip(l, 0, at2, at4);
 	EXPECT_IRE(l, "without IPF the range means nothing", ipf_1, ipf_2, ipf_3, ipf_4, ipf_5);
 	go_ip(l, IPF, at4, at2);

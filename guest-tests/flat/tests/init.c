@@ -94,6 +94,9 @@ FLAT_TEST(init)
 	l.u.r.rax = CB_VA;
 	smp_call(1, program, &l);
 	expect_off(&l, "INIT in its kernel");
+	ask("Q41", "43724-214", "LWP_CFG after INIT is", "reset",
+	    cfg == reset_cfg ? "reset" : "kept");
+	ask("Q42", "43724-214", "LWP_CBADDR after INIT is", "0", cbaddr ? "kept" : "0");
 
 	block_write(&l, &quiet);
 	user_init64(&l.u, (u64)ini_spin, STACK_TOP);

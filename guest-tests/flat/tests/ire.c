@@ -60,4 +60,6 @@ LWP_TEST(ire)
 	rule("43724-704 43724-410", CHOICE);
 	lwp_go32(l, every_insn(), ire32);
 	EXPECT_IRE(l, "32-bit code", ire32_1, ire32_2, ire32_3);
+	run(l, 1000, 0);
+	ask("Q23", "43724-813", "a record is stored", "at once", cb_head(l) ? "at once" : "later");
 }

@@ -62,8 +62,8 @@ static void test_load(struct lwp *l)
 	rule("43724-401 43724-406", CERTAIN);
 	report_eq(lwp_get32(l->cb + 4), 0x50000000 | DEFAULT_RECORDS * RECORD_SIZE,
 		  "BufferSize is rounded down, Random kept");
-	rule("43724-410", CHOICE);
-	report_eq(cb_interval(l, EV_IRE), 0, "a negative interval becomes the minimum, 0");
+	ask("Q13", "43724-410", "a negative interval of EventId 2 becomes", "0",
+	    text("%u", cb_interval(l, EV_IRE)));
 	rule("43724-413", CERTAIN);
 	report_eq(cb_interval(l, EV_BRE), 0x1ffffff, "the largest interval is kept");
 	rule("43724-409", CERTAIN);
@@ -97,9 +97,10 @@ static void test_width(struct lwp *l)
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "W=0: the address is truncated to 32 bits");
 }
 
-static void expect_gp(struct lwp *l, const char *what)
+static void expect_gp(struct lwp *l, const char *id, const char *what)
 {
 	run_to_fault(l, VEC_GP, 0, (u64)ll_insn, what);
+	ask(id, "43724-407 43724-612", what, "fault 13 0", outcome(l));
 	report(!rdmsr(LWP_MSR_CBADDR) && !lwp_query(l), "and LWP is off");
 }
 
@@ -115,17 +116,17 @@ static void test_gp(struct lwp *l)
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "the smallest ring is enough");
 	rule("43724-407 43724-614", RECALLED);
 	lwp_prepare(l, &less, ll_load);
-	expect_gp(l, "a ring smaller by a byte: #GP(0)");
+	expect_gp(l, "Q14", "LLWPCB of a ring too small by a byte");
 	report_beside("43724-407", CERTAIN,
 		      l->u.r.vector == VEC_GP && rdmsr(LWP_MSR_CBADDR) != CB_VA, "it is refused");
 	rule("43724-612 43724-614", RECALLED);
 	lwp_prepare(l, &outside, ll_load);
-	expect_gp(l, "a non-canonical ring: #GP(0)");
+	expect_gp(l, "Q15", "LLWPCB of a non-canonical ring");
 	lwp_prepare(l, &across, ll_load);
-	expect_gp(l, "a ring that ends in non-canonical addresses: #GP(0)");
+	expect_gp(l, "Q16", "LLWPCB of a ring with a non-canonical end");
 	lwp_prepare(l, &least, ll_load);
 	l->u.r.rax = NON_CANONICAL;
-	expect_gp(l, "a non-canonical block: #GP(0)");
+	expect_gp(l, "Q17", "LLWPCB of a non-canonical block");
 }
 
 static void test_pf(struct lwp *l)
@@ -236,8 +237,7 @@ static void test_masked(struct lwp *l)
 	expect_no_records(l, "and what is masked does not count");
 	lwp_go(l, every_insn(), ll_load);
 	report_eq(cb_flags(l), 0, "no event is left");
-	rule("43724-618", CHOICE);
-	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "LWP is on all the same");
+	ask("Q18", "43724-618", "LWP without an event is", "on", outcome(l));
 	lwp_stop();
 	wrmsr(LWP_MSR_CFG, cfg);
 }
@@ -264,10 +264,27 @@ static void test_odd(struct lwp *l)
 					.event = { { EV_IRE, 0, 0 } } };
 
 	lwp_go(l, &b, ll_load);
-	rule("43724-405 43724-415", CHOICE);
-	report_eq(cb_flags(l), 1u | 1u << EV_IRE, "Flags[0] stays");
+	ask("Q19", "43724-405", "Flags[0] that is set", "stays",
+	    cb_flags(l) & 1 ? "stays" : "goes");
+	rule("43724-415", CHOICE);
 	report_eq(lwp_get64(l->ring + 5 + 8), (u64)ll_insn + 5, "a ring at an odd address");
 	report_eq(l->ring[4], RING_FILL, "begins there");
+}
+
+/* 43724-415, 43724-416: the least power of 2 at which block or ring may lie. */
+static const char *alignment(struct lwp *l, bool ring)
+{
+	for (u32 n = 1; n < PAGE_SIZE; n *= 2) {
+		struct block b = { .base = RING_VA + (ring ? n : 0) };
+
+		lwp_prepare(l, &b, ll_load);
+		block_write_at(l, ring ? 0 : n, &b);
+		l->u.r.rax += ring ? 0 : n;
+		user_run(&l->u);
+		if (user_exited(&l->u))
+			return text("%u", n);
+	}
+	return "page";
 }
 
 LWP_TEST(llwpcb)
@@ -283,4 +300,6 @@ LWP_TEST(llwpcb)
 	test_masked(l);
 	test_again(l);
 	test_odd(l);
+	ask("Q20", "43724-416", "alignment of the block", "1", alignment(l, false));
+	ask("Q21", "43724-415", "alignment of the ring", "1", alignment(l, true));
 }

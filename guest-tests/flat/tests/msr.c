@@ -34,6 +34,7 @@ static void test_cfg(u64 reset)
 	report_eq(reset, os() ? 0 : edx & ~(1ul | LWP_F_INT),
 		  os() ? "LWP_CFG at reset: 0" :
 			 "LWP_CFG at reset: all features but INT, COREID 0");
+	ask("Q31", "43724-205", "COREID at the start", "0", text("%lu", reset >> 32 & 0xff));
 	wrmsr(LWP_MSR_CFG, CFG_SOME);
 	rule("43724-202 43724-203", CERTAIN);
 	for (u32 bit = 1; bit <= 31; bit++) {

@@ -60,6 +60,8 @@ FLAT_TEST(os_xcr0)
 	write_cr4(read_cr4() | CR4_OSXSAVE);
 	report_eq(try_xsetbv(0, XCR0_LWP), FAULT(VEC_GP, 0), "XCR0[62] without XCR0[0]: #GP(0)");
 	report_eq(try_xsetbv(0, XCR0_LWP | XCR0_BASE), NO_FAULT, "XCR0[62] can be set");
+	ask("Q37", "43724-301", "XCR0[62] is set without XCR0[2]", "yes",
+	    leaf_eax() ? "yes" : "no");
 	report_eq(cpuid(0xd, 0).b, 0x3c0, "D.0 EBX follows");
 	rule("43724-108", RECALLED);
 	report_eq(leaf_eax(), 1, "LWP_CFG = 0: EAX is 1");

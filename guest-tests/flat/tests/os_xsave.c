@@ -55,6 +55,8 @@ static void test_layout(struct lwp *l)
 {
 	go(l, &plain);
 	xsave_lwp();
+	ask("Q38", "43724-302", "bits 31 to 28 of dword 24 of the component, Random 3", "3",
+	    text("%u", lwp_get32(lwp + 24) >> 28));
 	expect_layout("XSAVE at CPL 0");
 	rule("43724-306", RECALLED);
 	report(all(area, XSTATE_BV, FILL), "no other component is written");

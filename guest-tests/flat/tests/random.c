@@ -25,7 +25,7 @@ static void test_spacing(struct lwp *l, u32 random, u32 interval, u32 least, u32
 			   .event = { { EV_IRE, interval, 0 } } };
 	bool in_bounds = true, varies = false, reached_low = false, reached_high = false;
 	u32 records, quarter = (most - least) / 4;
-	u64 distance;
+	u64 distance, low = ~0ul;
 
 	report_push("Random %u, interval %u", random, interval);
 	lwp_go(l, &b, rnd_code);
@@ -37,6 +37,7 @@ static void test_spacing(struct lwp *l, u32 random, u32 interval, u32 least, u32
 	report_eq(first[0], (u64)rnd_first, "the first is EventCounter's, not random");
 	for (u32 i = 1; i < records; i++) {
 		distance = first[i] - first[i - 1];
+		low = distance < low ? distance : low;
 		in_bounds &= distance >= least && distance <= most;
 		varies |= distance != first[1] - first[0];
 		reached_low |= distance <= least + quarter;
@@ -51,6 +52,9 @@ static void test_spacing(struct lwp *l, u32 random, u32 interval, u32 least, u32
 	report(in_bounds && cb_head(l) == records * RECORD_SIZE,
 	       "a second run gives the same records");
 	report_pop();
+	if (!interval)
+		ask("Q22", "43724-706", "the least distance with interval 0 and Random 6", "1",
+		    text("%lu", low));
 }
 
 LWP_TEST(random)

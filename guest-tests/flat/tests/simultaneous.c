@@ -31,6 +31,10 @@ LWP_TEST(simultaneous)
 	lwp_go(l, &tie, sim_code);
 	EXPECT_RECORDS(l, "a tie goes to the lowest EventId, the other takes its next instruction",
 		       REC_IRE(sim_3), REC_BRE(sim_5, sim_6, true));
+	ask("Q24", "43724-711", "EventIds 2 and 3 due at once are stored as", "2",
+	    ring_record(l, 1).address == (u64)sim_3 ?
+		    text("%u %u", ring_record(l, 0).id, ring_record(l, 1).id) :
+		    text("%u", ring_record(l, 0).id));
 	/* 100 at sim_3, then sim_4 .. sim_7. */
 	report_eq(cb_counter(l, EV_IRE), 96, "the one that was first is reloaded at its record");
 	/* 0 -1 (sim_3) -2 (sim_5): one beyond the limit, 100 - 1; sim_7. */

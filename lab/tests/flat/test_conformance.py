@@ -21,7 +21,8 @@ from lab.common import places, proc
 from lab.guest import vm
 from lab.mutants import kills
 from lab.mutants.relinked import Relinked
-from lab.start import install_conformance
+from lab.start import answers, install_conformance
+from lab.testing.suite import TESTS
 from lab.tests.conftest import run
 
 LIMIT = 240  # seconds: many times what it takes
@@ -54,7 +55,9 @@ LEAVES = {
     "fam15h 30h and later": f"{SILICON},lwp-cont=on,lwp-ptsc=on",
     "another": "EPYC,check=off,lwp=on,lwp-context=os,lwp-max-events=5,lwp-min-buffer=4,lwp-cont=off",
 }
-TESTS = 38  # that run on each, at least
+OS = "EPYC,check=off,lwp=on,lwp-context=os"
+ASKING = {file.stem for file in TESTS.glob("*.c") if "\task(" in file.read_text(encoding="utf-8")}
+LEAST = 38  # tests that run on each
 RULE = re.compile(r"^# rule (\S+):", re.MULTILINE)
 RESULT = re.compile(r"(ok|not ok) \d+ - (\w+)(?:: (.*)| # SKIP (.*))?$")
 
@@ -237,14 +240,30 @@ def test_conformance_leaf(suite: Path, leaf: str) -> None:
     manifest = json.loads((suite / "manifest.json").read_text(encoding="utf-8"))["rows"]
     status, results = booted(suite, command(places.qemu(), LEAVES[leaf], by_kernel(suite)))
     tests = {row["words"].split()[0] for row in manifest if results[row["row"]][0] == "ok"}
-    assert status == 0 and len(tests) >= TESTS, sorted(tests)
+    assert status == 0 and len(tests) >= LEAST, sorted(tests)
 
 
 def test_conformance_contrary(suite: Path) -> None:
-    """What differs from vlwp only where the sources allow it passes, but not with vlwp's choices: so mutants do, and
-    neither vlwp nor what is wrong."""
+    """What differs from vlwp only where the sources allow it passes, but not with vlwp's choices, and answers a
+    question otherwise: so mutants do, and neither vlwp nor what is wrong."""
     strict, _ = booted(suite, command(places.qemu(), SILICON, by_kernel(suite)))
-    assert strict == 0 or run([suite / "judge.py", suite / "log"]).status == 1
+    ended = run([suite / "judge.py", suite / "log"])
+    assert strict == 0 or ended.status == 1 or " in vlwp [" not in ended.out
+
+
+def test_conformance_questions(suite: Path) -> None:
+    """The page has each question that is asked, no other, and how vlwp answers it."""
+    rows = suite / "rows.txt"
+    asking = re.compile(rf"need|row .* test=({'|'.join(ASKING)}) ")
+    lines = rows.read_text(encoding="utf-8").splitlines(keepends=True)
+    rows.write_text("".join(filter(asking.match, lines)), encoding="utf-8")
+    status, _ = booted(suite, command(places.qemu(), OS, by_kernel(suite)))
+    ended = run([suite / "judge.py", f"--answers={suite / 'answers'}", suite / "log"])
+    told = re.findall(r"^# answer (Q\d\d) (.+): (.+), as vlwp \[(.+)\]$", ended.out, re.MULTILINE)
+    page = answers.PAGE.read_text(encoding="utf-8")
+    asked = [row[:4] for row in answers.questions(page)[2:]]
+    assert status == 0 and asked == [[one, text, rules.replace(" ", ", "), said] for one, text, said, rules in told]
+    assert answers.read(suite / "answers", page)[1] == {row[0]: row[3] for row in asked}
 
 
 def test_conformance_cd_lwp(suite: Path) -> None:
@@ -317,7 +336,7 @@ def test_conformance_judge(suite: Path) -> None:
         (b"", "no row begins there"),
         (bytes(range(256)) * 64, "no row begins there"),
         (text[: text.index(b"\nok 2")], "not ok 1 - ire: the row has no end, after 1 points"),
-        (text.replace(b"\nok 2", b"\nnot ok 2"), "not ok 1 - ire: 1 of 17 points"),
+        (text.replace(b"\nok 2", b"\nnot ok 2"), "not ok 1 - ire: 1 of 18 points"),
         (text.replace(b"\nok 2", b"\nok?2"), "lines are missing"),
         (text.replace(END.encode(), b""), "and not its end"),
     ):
