@@ -97,11 +97,16 @@ static void test_width(struct lwp *l)
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "W=0: the address is truncated to 32 bits");
 }
 
-static void expect_gp(struct lwp *l, const char *id, const char *what)
+/* True: it raises #GP, and the block is not active. */
+static bool expect_gp(struct lwp *l, const char *id, const char *what)
 {
+	bool refused;
+
 	run_to_fault(l, VEC_GP, 0, (u64)ll_insn, what);
+	refused = l->u.r.vector == VEC_GP && rdmsr(LWP_MSR_CBADDR) != CB_VA;
 	ask(id, "43724-407 43724-612", what, "fault 13 0", outcome(l));
 	report(!rdmsr(LWP_MSR_CBADDR) && !lwp_query(l), "and LWP is off");
+	return refused;
 }
 
 static void test_gp(struct lwp *l)
@@ -110,15 +115,15 @@ static void test_gp(struct lwp *l)
 	struct block less = { .size = least_records() * RECORD_SIZE - 1 };
 	static const struct block outside = { .base = NON_CANONICAL };
 	struct block across = { .base = NON_CANONICAL - (DEFAULT_RECORDS - 1) * RECORD_SIZE };
+	bool refused;
 
 	lwp_go(l, &least, ll_load);
 	rule("43724-407", CERTAIN);
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "the smallest ring is enough");
 	rule("43724-407 43724-614", RECALLED);
 	lwp_prepare(l, &less, ll_load);
-	expect_gp(l, "Q14", "LLWPCB of a ring too small by a byte");
-	report_beside("43724-407", CERTAIN,
-		      l->u.r.vector == VEC_GP && rdmsr(LWP_MSR_CBADDR) != CB_VA, "it is refused");
+	refused = expect_gp(l, "Q14", "LLWPCB of a ring too small by a byte");
+	report_beside("43724-407", CERTAIN, refused, "it is refused");
 	rule("43724-612 43724-614", RECALLED);
 	lwp_prepare(l, &outside, ll_load);
 	expect_gp(l, "Q15", "LLWPCB of a non-canonical ring");
