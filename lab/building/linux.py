@@ -14,7 +14,7 @@ from typing import IO
 from lab.building import kbuild, kernel, overlay
 from lab.building.patches import Folder
 from lab.common import archive, bases, proc
-from lab.common.places import BUILD, KVM, LAB, SRC, TOP
+from lab.common.places import BUILD, HOST, KVM, LAB, SRC, TOP
 from lab.common.say import Died
 from lab.common.steps import (
     build_lock, compiler, fresh, hash_of, jobs_count, made_whole, make_dir, need_space, stamp, step,
@@ -248,18 +248,33 @@ def lay_out(linux: Linux, out: Path, log: IO[str]) -> None:
         raise Died(f"{tried[-1] if tried else 'the tree'} does not apply to Linux {linux.version}")
 
 
-def make_command(linux: Linux, tree: Path, werror: bool = True) -> list[str]:
-    """The command that compiles both modules in a tree that lay_out() made; warnings are errors."""
+def _make(linux: Linux, place: Path) -> list[str]:
+    """The command that compiles what is in a folder as external modules."""
     show = "include .kernelvariables\nshow:\n\t@echo $(CC)\n"
     cc = proc.output(["make", "-s", "-C", linux.headers_dir, "-f", "-", "show"], input=show, stdin=None).strip()
     if not shutil.which(cc.split()[-1]):
         cc = "gcc"  # headers of a newer Debian's kernel, see kbuild.py
     return [
-        *("make", "-C", str(linux.headers_dir), f"M={tree}/arch/x86/kvm", f"CC={compiler(cc)}"),
-        *("CONFIG_KVM_INTEL=n", "CONFIG_KVM_AMD_LWP_FAKE=y", "CONFIG_DEBUG_INFO_BTF_MODULES="),
-        f"CONFIG_KVM_WERROR={'y' if werror else ''}", "KCFLAGS=-g0",
+        *("make", "-C", str(linux.headers_dir), f"M={place}", f"CC={compiler(cc)}", "CONFIG_DEBUG_INFO_BTF_MODULES="),
         *("-j", str(jobs_count()), "modules"),
     ]
+
+
+def make_command(linux: Linux, tree: Path, werror: bool = True) -> list[str]:
+    """The command that compiles both modules in a tree that lay_out() made; warnings are errors."""
+    return [
+        *_make(linux, tree / "arch/x86/kvm"), "CONFIG_KVM_INTEL=n", "CONFIG_KVM_AMD_LWP_FAKE=y",
+        f"CONFIG_KVM_WERROR={'y' if werror else ''}", "KCFLAGS=-g0",
+    ]
+
+
+def lwp_module() -> Path:
+    """lwp.ko of guest-tools/module, for the guest's kernel."""
+    place = HOST / "guest-tools/module"
+    linux = fetch()
+    with build_lock("lwp-module"):
+        step("compiling lwp.ko", "lwp-module", [*_make(linux, place), "KCFLAGS=-g0 -Werror"])
+    return place / "lwp.ko"
 
 
 def strip_modules(tree: Path, place: Path) -> None:

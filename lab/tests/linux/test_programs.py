@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from lab.building import linux
 from lab.common import proc
 from lab.common.places import LINUX_PROGRAMS
 from lab.nested import machine
@@ -167,3 +168,12 @@ def test_sample(cpu: str) -> None:
     """What the documented example of the intrinsics prints without LWPVAL, and without LWP."""
     both = (program("sample"), program("sample_32"))
     assert run([VLWP, "shell", f"--cpu={cpu}", "--", "/bin/sh", "-c", '"$0"; "$1"', *both]).out == LESS[cpu]
+
+
+def test_module_switch() -> None:
+    """Where LWP is off at reset (lwp-preset=off) the module is the system's switch for it: on with it, off without."""
+    script = '"$0"; /sbin/insmod "$1"; "$0"; /sbin/rmmod lwp; "$0"'
+    options = ["--cpu=lwp-preset=off", "--", "/bin/sh", "-c", script]
+    off = "OS has not made LWP available\n"
+    out = run([VLWP, "shell", *options, program("sample"), linux.lwp_module()]).out
+    assert out == off + SAMPLE(64, "", 17, 7, 10) + off
