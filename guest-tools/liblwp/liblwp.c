@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 /* liblwp: sessions of LWP, which end with their threads. */
+#include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -13,6 +16,10 @@
 #define EVENTS_MAX 6
 #define COUNTER_SIGN 0x02000000u
 #define COUNTER_RANGE 0x04000000
+#define DEVICE "/dev/lwp" /* guest-tools/module */
+/* Milliseconds between two looks at the ring: where nothing tells of it, and where something should. */
+#define OFTEN 1
+#define SELDOM 10000
 
 /* The control block lies in a page of its own, the ring in those after it. */
 struct lwp_session {
@@ -26,7 +33,11 @@ struct lwp_session {
 	uint64_t missed; /* at the last window */
 	uint64_t drained[EVENTS_MAX]; /* records of each choice */
 
-	bool running;
+	uint32_t threshold; /* records; 0: nobody waits */
+	int event; /* an eventfd, which a fork child shares: that costs at most a look; -1: none */
+	_Atomic int device; /* the module's file if it counts there; -1: none */
+
+	_Atomic bool running;
 	pthread_t thread; /* in which it runs, and ... */
 	pid_t process; /* ... that thread's process: a fork child has LWP off */
 };
@@ -66,6 +77,17 @@ const char *lwp_strerror(int error)
 
 /* ---- Threads -------------------------------------------------------------------------------- */
 
+/* The session runs no more: who waits for it has waited long enough. */
+static void ends(struct lwp_session *session)
+{
+	session->running = false;
+	if (!session->threshold)
+		return;
+	close(session->device);
+	session->device = -1;
+	eventfd_write(session->event, 1);
+}
+
 /* The thread ends: the processor must not write to memory that somebody else may get. */
 static void thread_ends(void *value)
 {
@@ -73,7 +95,7 @@ static void thread_ends(void *value)
 
 	if (session->process == getpid())
 		lwp_llwpcb(NULL);
-	session->running = false;
+	ends(session);
 }
 
 static void make_key(void)
@@ -162,6 +184,7 @@ int lwp_open(struct lwp_session **out, const struct lwp_choice *choices, unsigne
 	session->features = features;
 	session->nr = nr;
 	session->random = random;
+	session->event = session->device = -1;
 	for (unsigned int i = 0; i < nr; i++)
 		session->choices[i] = choices[i];
 	error = map_session(session, size);
@@ -188,6 +211,33 @@ int lwp_open_windows(struct lwp_session **out, uint32_t records)
 
 /* ---- Starting and stopping ------------------------------------------------------------------ */
 
+int lwp_threshold(struct lwp_session *session, uint32_t records)
+{
+	if (!session || !records || records >= lwp_ring_size(session->block) / RECORD)
+		return LWP_ERROR_ARGUMENT;
+	if (runs(session))
+		return LWP_ERROR_STATE;
+	if (session->event < 0)
+		session->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (session->event < 0)
+		return LWP_ERROR_MEMORY;
+	session->threshold = records;
+	session->block->threshold = records * RECORD;
+	return LWP_OK;
+}
+
+/* Without the module nobody takes the interrupts, and none is asked for. */
+static void watch(struct lwp_session *session)
+{
+	session->device = open(DEVICE, O_WRONLY | O_CLOEXEC);
+	session->block->flags |= LWP_ENABLE_INTERRUPT;
+	if (write(session->device, &session->event, sizeof(session->event)) < 0) {
+		session->block->flags &= ~LWP_ENABLE_INTERRUPT;
+		close(session->device);
+		session->device = -1;
+	}
+}
+
 int lwp_start(struct lwp_session *session)
 {
 	if (!session)
@@ -198,9 +248,11 @@ int lwp_start(struct lwp_session *session)
 		return LWP_ERROR_BUSY;
 	if (pthread_setspecific(running_key, session))
 		return LWP_ERROR_MEMORY;
-	session->running = true;
+	if (session->threshold)
+		watch(session);
 	session->thread = pthread_self();
 	session->process = getpid();
+	session->running = true;
 	lwp_llwpcb(session->block);
 	return LWP_OK;
 }
@@ -218,7 +270,7 @@ int lwp_stop(struct lwp_session *session)
 	lost = lwp_slwpcb() != session->block;
 	if (!lost)
 		lwp_llwpcb(NULL);
-	session->running = false;
+	ends(session);
 	pthread_setspecific(running_key, NULL);
 	return lost ? LWP_ERROR_LOST : LWP_OK;
 }
@@ -232,6 +284,8 @@ int lwp_close(struct lwp_session *session)
 	if (runs(session))
 		lwp_stop(session);
 	munmap(session->block, session->bytes);
+	close(session->device); /* a fork child's copy */
+	close(session->event);
 	free(session);
 	return LWP_OK;
 }
@@ -241,6 +295,27 @@ int lwp_close(struct lwp_session *session)
 int64_t lwp_poll(const struct lwp_session *session)
 {
 	return session ? (int64_t)(lwp_ring_used(session->block) / RECORD) : LWP_ERROR_ARGUMENT;
+}
+
+int64_t lwp_wait(struct lwp_session *session, int timeout)
+{
+	int64_t n;
+
+	if (!session || !session->threshold)
+		return LWP_ERROR_ARGUMENT;
+	while ((n = lwp_poll(session)) < session->threshold && runs(session) && timeout) {
+		struct pollfd event = { session->event, POLLIN, 0 };
+		int step = session->device < 0 ? OFTEN : SELDOM;
+		eventfd_t count;
+
+		if (timeout > 0 && step > timeout)
+			step = timeout;
+		if (poll(&event, 1, step) > 0)
+			eventfd_read(session->event, &count);
+		else if (timeout > 0)
+			timeout -= step;
+	}
+	return n;
 }
 
 static void note(struct lwp_session *session, const struct lwp_event *event)

@@ -59,6 +59,9 @@ int lwp_open(struct lwp_session **session, const struct lwp_choice *choices, uns
 /* A session for windows of `records` consecutive branches, which lwp_window() takes. */
 int lwp_open_windows(struct lwp_session **session, uint32_t records);
 
+/* From its next start on lwp_wait() waits for so many records, fewer than the ring has room for. */
+int lwp_threshold(struct lwp_session *session, uint32_t records);
+
 /* Start in this thread, or continue after lwp_stop(). */
 int lwp_start(struct lwp_session *session);
 
@@ -67,6 +70,12 @@ int lwp_stop(struct lwp_session *session);
 
 /* Records that wait in the ring. */
 int64_t lwp_poll(const struct lwp_session *session);
+
+/*
+ * Wait in another thread until the threshold's number of records is in the ring, the session stops, or `timeout`
+ * milliseconds have passed (below 0: no limit). Returns the records that wait.
+ */
+int64_t lwp_wait(struct lwp_session *session, int timeout);
 
 /* Move up to `room` records, the oldest first, to `to`. Returns their number. Also in another thread. */
 int64_t lwp_drain(struct lwp_session *session, struct lwp_event *to, size_t room);

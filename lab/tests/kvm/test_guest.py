@@ -17,6 +17,8 @@ from lab.nested.machine import totals
 from lab.testing import callgrind, windows
 from lab.testing.suite import read
 from lab.tests.conftest import good
+from lab.tests.linux.test_programs import judge_left, leave, with_module
+from lab.tests.plugin import Points
 
 SIZE = 700  # thousand instructions, each a step if it is not the PMU that counts: enough records of any seed
 FEW = 20000  # records
@@ -118,6 +120,14 @@ class TestGuest:
     def test_guest_ways(self, tmp_path: Path, seed: int, source: str, delivery: str) -> None:
         """The shares are those of the truth with each way to count."""
         profiled(tmp_path, seed, delivery, [] if machine.kvm_has_lwp() else [f"--kvm-amd=lwp_source={source}"])
+
+
+def test_guest_wait(tmp_path: Path, points: Points) -> None:
+    """The module's eventfd in a guest there with two processors, and the library that waits by it."""
+    guest = machine.Machine("kvm")
+    guest.in_lab = not machine.kvm_has_lwp()
+    leave(guest, tmp_path, ["wait"], with_module())
+    judge_left(tmp_path, "wait", points)
 
 
 CHASES = "320"  # the workload's seed with which half of its instructions chase pointers: these miss anyway

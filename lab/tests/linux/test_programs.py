@@ -33,6 +33,7 @@ PROGRAMS = {
     "gs": "threads with GS bases of their own, and one that changes it, as under Wine",
     "liblwp": "the library: errors, counts, marks, windows, ends of threads and children",
     "liblwp_32": "the same in 32 bits",
+    "wait": "the module's eventfd, and the library that waits by it",
     "perf": "Linux's perf on the processor's performance counters",
     "ibs": "perf's samples of ops in a known loop are even, and say what each instruction is",
     "lbr": "perf's branch stacks are stretches of LWP's trace of all branches",
@@ -61,6 +62,7 @@ for name; do
 done
 """
 
+SHELL = ("/bin/sh",)
 Booted = Callable[[str], Path]
 
 
@@ -80,7 +82,12 @@ def of(item: pytest.Item, function: str) -> bool:
     return getattr(item, "originalname", "") == function
 
 
-def leave(guest: machine.Machine, place: Path, names: Sequence[str], shell: Sequence[str] = ("/bin/sh",)) -> None:
+def with_module() -> Sequence[str]:
+    """The shell whose programs know where the guest's module is."""
+    return ("/usr/bin/env", f"LWP_MODULE={linux.lwp_module()}", *SHELL)
+
+
+def leave(guest: machine.Machine, place: Path, names: Sequence[str], shell: Sequence[str] = SHELL) -> None:
     """Run programs in a guest. They leave their results in a folder's share/."""
     (place / "share").mkdir()
     command = [*shell, "-c", LOOP, str(LINUX_PROGRAMS), *names]
@@ -101,7 +108,8 @@ def booted(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     def boot(cpu: str) -> Path:
         place = tmp_path_factory.mktemp("guest")
         names = [name for name in chosen if COUNTERS.get(name, "") == cpu]
-        leave(machine.Machine(cpu=cpu, stats=place / "stats"), place, names)
+        shell = with_module() if "wait" in names else SHELL
+        leave(machine.Machine(cpu=cpu, stats=place / "stats"), place, names, shell)
         return place
 
     return boot
