@@ -45,10 +45,8 @@ packages()
 	echo libdw-dev libelf-dev libjson-c-dev libiberty-dev libcapstone-dev uthash-dev
 	# what hosts and libvirt can do, and two libvirts for the test of migration (no service is started)
 	echo libvirt-dev libxml2-dev libvirt-clients libvirt-daemon libvirt-daemon-driver-qemu
-	# the image from which the conformance suite boots
-	echo grub-common grub-efi-amd64-bin grub-pc-bin mtools xorriso
-	# emulators that know nothing of LWP, with screens
-	echo bochs bochs-term bochsbios qemu-system-x86 vgabios
+	# the image from which the conformance suite boots, and emulators without LWP that boot it
+	echo bochs bochs-term bochsbios grub-common grub-efi-amd64-bin grub-pc-bin mtools qemu-system-x86 vgabios xorriso
 	# tests, and the programs that they profile
 	echo libcriterion-dev clang clang-format libclang-rt-dev llvm binutils gdb perl procps rr
 	echo default-jdk-headless luajit nodejs

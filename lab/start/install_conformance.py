@@ -25,6 +25,7 @@ HEAD = """\
 serial --unit=0 --speed=115200
 terminal_input console serial
 terminal_output console serial
+insmod all_video
 set timeout=5
 set default=0
 """

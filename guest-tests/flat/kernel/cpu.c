@@ -182,7 +182,7 @@ void trap_handle(struct regs *r)
 	u64 cr2 = read_cr2();
 
 	if (r->vector == VEC_NMI && suite_is_abandoned() && !cpu->index)
-		suite_next();
+		suite_next(NULL);
 	if (r->vector == VEC_NMI && !cpu->index && suite_row_hangs())
 		bail("the row hangs: it has no end after a minute");
 	if (r->vector < 256 && irq_handlers[r->vector]) {

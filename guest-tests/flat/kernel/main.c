@@ -30,6 +30,7 @@ struct multiboot_tag {
 #define MULTIBOOT_TAG_END 0
 #define MULTIBOOT_TAG_COMMAND_LINE 1
 #define MULTIBOOT_TAG_MODULE 3
+#define MULTIBOOT_TAG_SCREEN 8
 
 #define MAPPED_AT_BOOT (1ul << 32)
 
@@ -96,11 +97,11 @@ static void copy_command_line(const char *p)
 }
 
 /* A file that the loader has brought: the rows of a suite. */
-static _Noreturn void take_file(u64 start, u64 size)
+static _Noreturn void take_file(u64 start, u64 size, const void *screen)
 {
 	if (start + size > MAPPED_AT_BOOT)
 		bail("the loader has put the rows above 4 GiB: give the machine less memory");
-	suite_take((const char *)start, size, option("only"), option("from"));
+	suite_take((const char *)start, size, option("only"), option("from"), screen);
 }
 
 static void read_pvh(const struct pvh_start_info *info)
@@ -111,13 +112,13 @@ static void read_pvh(const struct pvh_start_info *info)
 		bail("started by neither PVH nor Multiboot2: magic %x", info->magic);
 	copy_command_line((const char *)info->command_line);
 	if (info->modules && file)
-		take_file(file->start, file->size);
+		take_file(file->start, file->size, NULL);
 }
 
 static void read_multiboot(const char *info)
 {
 	const char *end = info + *(const u32 *)info, *p;
-	const struct multiboot_tag *file = NULL, *tag;
+	const struct multiboot_tag *file = NULL, *screen = NULL, *tag;
 
 	for (p = info + 8; p < end; p += (tag->size + 7) & ~7u) {
 		tag = (const struct multiboot_tag *)p;
@@ -125,11 +126,13 @@ static void read_multiboot(const char *info)
 			break;
 		if (tag->type == MULTIBOOT_TAG_COMMAND_LINE)
 			copy_command_line((const char *)tag->value);
+		if (tag->type == MULTIBOOT_TAG_SCREEN)
+			screen = tag;
 		if (tag->type == MULTIBOOT_TAG_MODULE && !file)
 			file = tag;
 	}
 	if (file)
-		take_file(file->value[0], file->value[1] - file->value[0]);
+		take_file(file->value[0], file->value[1] - file->value[0], screen);
 }
 
 void kernel_main(const void *info, u32 magic)
@@ -141,6 +144,8 @@ void kernel_main(const void *info, u32 magic)
 		read_multiboot(info);
 	else if (magic != SUITE_MAGIC)
 		read_pvh(info);
+	if (suite_is_on())
+		suite_show();
 	paging_init();
 	cpu_init(0);
 	if (suite_is_on())

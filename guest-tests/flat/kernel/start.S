@@ -68,6 +68,8 @@
 multiboot:
 	.long MULTIBOOT2_HEADER, MULTIBOOT2_I386, multiboot_end - multiboot
 	.long -(MULTIBOOT2_HEADER + MULTIBOOT2_I386 + multiboot_end - multiboot)
+	.short 5, 1	/* the screen, if there is one: 32 bits for a point */
+	.long 20, 1024, 768, 32, 0
 	.long 0, 8	/* the end of its tags */
 multiboot_end:
 

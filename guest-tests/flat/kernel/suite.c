@@ -14,6 +14,7 @@
 #include "x86.h"
 
 #define TEXT_MAX (256u << 10)
+#define OUTPUT_MAX (512u << 10)
 #define KEPT_AT PHYS_END /* the allocator ends there, and what is kept begins */
 #define IMAGE_AT (KEPT_AT + (1ul << 20))
 #define EDX_APIC (1u << 9)
@@ -44,8 +45,10 @@
 struct kept {
 	u32 next, end; /* numbers of rows */
 	u64 cfg; /* LWP_CFG as the machine had it */
-	u32 size;
-	char text[TEXT_MAX + 1];
+	struct screen screen;
+	const char *verdict; /* of the row that is over; NULL: none is */
+	u32 size, printed;
+	char text[TEXT_MAX + 1], output[OUTPUT_MAX + 1];
 };
 _Static_assert(sizeof(struct kept) <= IMAGE_AT - KEPT_AT, "the copy of the image lies after it");
 
@@ -221,7 +224,7 @@ static _Noreturn void skip(const char *name, size_t name_len, const char *why, s
 	print(" # SKIP needs ");
 	print_text(why, why_len);
 	print("\n1..1\n");
-	suite_next();
+	suite_next("skipped");
 }
 
 /* Does the row that is next have this need? */
@@ -317,8 +320,10 @@ bool suite_row_hangs(void)
 	return taken && cmos_read(RTC_C) & RTC_ALARM;
 }
 
-void suite_take(const char *text, size_t size, const char *only, const char *from)
+void suite_take(const char *text, size_t size, const char *only, const char *from,
+		const struct screen *screen)
 {
+	bool continues;
 	u32 rows;
 
 	if (size > TEXT_MAX)
@@ -327,20 +332,26 @@ void suite_take(const char *text, size_t size, const char *only, const char *fro
 		kept->text[i] = text[i];
 	kept->text[size] = '\0';
 	kept->size = (u32)size;
+	kept->screen = screen ? *screen : (struct screen){ 0 };
+	kept->screen.line = kept->screen.column = kept->printed = 0;
 	for (rows = 0; find("row", rows); rows++)
 		;
-	if (!only && !from && read_note(rows)) {
-		print("\nBail out! the row has reset the machine\n# suite: continues\n");
-	} else {
+	continues = !only && !from && read_note(rows);
+	if (!continues) {
 		kept->next = row_of(only ? only : from, 0);
 		kept->end = only ? kept->next + 1 : rows;
+	}
+	kept->verdict = continues ? "FAILS" : NULL;
+	taken = true;
+	if (continues) {
+		print("\nBail out! the row has reset the machine\n# suite: continues\n");
+	} else {
 		print("\n# suite: %u rows\n", kept->end - kept->next);
 		print_leaf(1);
 		print_leaf(LWP_CPUID_LEAF);
 	}
 	kept->cfg =
 		cpuid_register(0x80000001, 0, 'c') & LWP_CPUID_PRESENT_ECX ? rdmsr(LWP_MSR_CFG) : 0;
-	taken = true;
 	memcpy((void *)IMAGE_AT, user_text_start, (size_t)(image_loaded_end - user_text_start));
 	route_alarm();
 	restart();
@@ -414,8 +425,46 @@ static void quiet(void)
 		apic_set_lvtpc(LVT_MASKED);
 }
 
-void suite_next(void)
+void suite_keep(const char *text, size_t n)
 {
+	for (; taken && n && kept->printed < OUTPUT_MAX; n--)
+		kept->output[kept->printed++] = *text++;
+}
+
+static void show(const char *text, size_t n)
+{
+	screen_write(&kept->screen, text, n);
+}
+
+void suite_show(void)
+{
+	static const char shown[][8] = { "not ok ", "Bail ou", "# answe", "# suite", "# cpuid" };
+	const char *p = kept->verdict ? find("row", kept->next - 1) : NULL, *name, *end;
+	size_t n = p ? word(&p, &name) : 0;
+
+	if (n) {
+		show(name, n);
+		show(" ", 1);
+		show(kept->verdict, length(kept->verdict));
+		show("  ", 2);
+	}
+	kept->output[kept->printed] = '\0';
+	for (p = kept->output; *p; p = end) {
+		end = next_line(p);
+		for (u32 i = 0; i < sizeof(shown) / sizeof(*shown); i++) {
+			if (!memcmp(p, shown[i], sizeof(*shown) - 1))
+				show(p, (size_t)(end - p));
+		}
+	}
+	kept->printed = 0;
+	if (kept->next == kept->end)
+		show("\n# suite: end\n", 14);
+}
+
+void suite_next(const char *verdict)
+{
+	if (verdict)
+		kept->verdict = verdict;
 	if (cpu_index()) {
 		abandoned = true;
 		apic_send_nmi(0);

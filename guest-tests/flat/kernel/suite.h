@@ -10,19 +10,25 @@
 #ifndef FLAT_SUITE_H
 #define FLAT_SUITE_H
 
-#include "lwp_types.h"
+#include "screen.h"
 
 /*
  * Take the file, and begin with its first row: from the loader's state, before paging_init(). `only` and `from` are
- * names of rows, NULL: all, from the first on.
+ * names of rows, NULL: all, from the first on. `screen`: NULL, there is none.
  */
-_Noreturn void suite_take(const char *text, size_t size, const char *only, const char *from);
+_Noreturn void suite_take(const char *text, size_t size, const char *only, const char *from,
+			  const struct screen *screen);
 /* Are there rows? */
 bool suite_is_on(void);
 /* The row that is next: its command line goes into `line`. Ends the suite if there is none. */
 void suite_begin_row(char *line, size_t size);
-/* The row is over: on to the next. On another processor than the first: that one is told by NMI. */
-_Noreturn void suite_next(void);
+/* The row is over: on to the next. On another processor than the first: that one is told by NMI, and has
+ * no verdict (NULL). */
+_Noreturn void suite_next(const char *verdict);
+/* Keep what is printed until the row is over. */
+void suite_keep(const char *text, size_t n);
+/* Show the verdict of the row that is over, points that failed, and answers; before the first: what is printed. */
+void suite_show(void);
 
 /* Has another processor ended the row? */
 bool suite_is_abandoned(void);

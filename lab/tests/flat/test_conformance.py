@@ -6,6 +6,7 @@ import json
 import os
 import random
 import re
+import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -18,6 +19,7 @@ import pytest
 from lab.checks import coverage
 from lab.checks.citations import Tree
 from lab.common import places, proc
+from lab.common.qmp import Monitor
 from lab.guest import vm
 from lab.mutants import kills
 from lab.mutants.relinked import Relinked
@@ -33,6 +35,7 @@ EXIT = ("-device", "isa-debug-exit,iobase=0xf4,iosize=4", "-no-reboot")
 UEFI, GRUB_EFI = "/usr/share/ovmf/OVMF.fd", "/usr/lib/grub/x86_64-efi"
 # The machine's own time, which passes at once where its processors wait: the clock's minute is short.
 FAST = ("-icount", "shift=6,sleep=off", "-rtc", "clock=vm")
+STOCK, VGA_BIOS = Path("qemu-system-x86_64"), Path("/usr/share/seabios/vgabios-stdvga.bin")
 HANGS = "the row hangs: it has no end after a minute"
 OFF = "AMD-V (SVM) must be on in the firmware's setup: nothing was measured"
 # Rows that a processor without LWP can run.
@@ -61,20 +64,34 @@ LEAST = 38  # tests that run on each
 RULE = re.compile(r"^# rule (\S+):", re.MULTILINE)
 RESULT = re.compile(r"(ok|not ok) \d+ - (\w+)(?:: (.*)| # SKIP (.*))?$")
 
+BY_BOTH = pytest.mark.parametrize("firmware", [
+    (), pytest.param(("-bios", UEFI), marks=pytest.mark.skipif(
+        not all(map(os.path.exists, (GRUB_EFI, UEFI))), reason="needs grub-efi-amd64-bin and ovmf"))
+], ids=["bios", "uefi"])
+
 Results = dict[str, tuple[str, str]]  # of each row "ok", "not ok" or "skip", and why
 
 
-@pytest.fixture
-def suite(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where it is installed."""
-    install_conformance.install(tmp_path / "suite")
-    return tmp_path / "suite"
+    place = tmp_path_factory.mktemp("installed")
+    install_conformance.install(place)
+    return place
 
 
-def command(emulator: Path, cpu: str, boot: Iterable[str], accel: str = "tcg") -> list[str]:
+@pytest.fixture
+def suite(installed: Path, tmp_path: Path) -> Path:
+    """A copy for one test."""
+    return Path(shutil.copytree(installed, tmp_path / "suite"))
+
+
+def command(
+    emulator: Path, cpu: str, boot: Iterable[str], accel: str = "tcg", leave: Iterable[str] = EXIT
+) -> list[str]:
     """The machine."""
     own = ["-L", str(places.FIRMWARE), "-accel", accel, "-cpu", cpu, "-smp", "3"]
-    return [str(emulator), *own, *MACHINE, *EXIT, *boot]
+    return [str(emulator), *own, *MACHINE, *leave, *boot]
 
 
 def by_kernel(suite: Path, words: str = "") -> list[str]:
@@ -94,13 +111,14 @@ def by_disk(suite: Path) -> list[str]:
     return ["-drive", drive, "-device", "virtio-blk-pci,drive=disk"]
 
 
-# Bochs knows an FX-4100, without LWP. Its debugger is told to continue.
+# Bochs knows an FX-4100, without LWP. Its debugger is told to continue; its terminal shows text only.
 BOCHS = """\
 display_library: term
 megs: 64
 cpu: model=zambezi, ips=2000000
 romimage: file=/usr/share/bochs/BIOS-bochs-latest
 vgaromimage: file=/usr/share/bochs/VGABIOS-lgpl-latest
+vga: extension=none
 boot: cdrom
 """
 
@@ -122,7 +140,7 @@ def running(suite: Path, argv: list[str], last: str = END, **options: Any) -> It
     with log.open("wb") as out:
         child = proc.start(argv, stdin=subprocess.DEVNULL, stdout=out, **options)
     try:
-        while last not in log.read_text(errors="replace") and time.monotonic() < late:
+        while last not in log.read_text(errors="replace") and child.poll() is None and time.monotonic() < late:
             time.sleep(0.1)
         yield
     finally:
@@ -168,11 +186,57 @@ def want_absence(suite: Path, results: Results, **otherwise: tuple[str, str]) ->
             assert word == "skip" and why.removeprefix("needs ") in needs[name], f"{name}: {word} {why}"
 
 
+def plant(suite: Path, rows: Iterable[str]) -> None:
+    """An image with more rows."""
+    more = "".join(f"row {name} - test=planted cpus=1 how={name}\n" for name in rows)
+    text = (suite / "rows.txt").read_text(encoding="utf-8").replace("row absent", f"{more}row absent")
+    (suite / "rows.txt").write_text(text, encoding="utf-8")
+    with (suite / "image.log").open("w", encoding="utf-8") as log:
+        install_conformance.image(suite, log)
+
+
+def read_screen(image: Path) -> str:
+    """The text of a PPM by the font of SeaBIOS: 8 times 8 points in lines of 10; what is no character is a ?."""
+    rom = VGA_BIOS.read_bytes()
+    font = rom[rom.index(bytes(8) + bytes.fromhex("3078783030003000")):]  # blank and !
+    known = {font[8 * n:8 * n + 8]: chr(32 + n) for n in range(95)}
+    _, wide, high, _, points = image.read_bytes().split(maxsplit=4)
+    width, lit = int(wide), [point > 127 for point in points[1::3]]
+    text = ""
+    for line in range(0, int(high) // 10 * 10, 10):
+        for at in range(line * width, (line + 1) * width, 8):
+            rows = (enumerate(lit[at + y * width:at + y * width + 8]) for y in range(8))
+            text += known.get(bytes(sum(point << 7 - x for x, point in row) for row in rows), "?")
+    return text
+
+
 def test_conformance_absent(suite: Path) -> None:
     """On a processor without LWP all rows but those of absence are skipped."""
     status, results = booted(suite, command(places.qemu(), "EPYC,check=off", by_kernel(suite)))
     assert status == 0
     want_absence(suite, results)
+
+
+@BY_BOTH
+def test_conformance_stock(suite: Path, firmware: Iterable[str]) -> None:
+    """So in the distribution's QEMU. The screen has the verdicts, what fails, and answers, by BIOS and UEFI."""
+    plant(suite, ["hang"])
+    argv = command(STOCK, "EPYC,check=off", [*by_cd(suite), *firmware, *FAST, "-vga", "std"], leave=())
+    monitor = Monitor()
+    with running(suite, [*argv, *monitor.words], pass_fds=monitor.passed):
+        monitor.accept()
+        monitor.do("screendump", filename=str(suite / "screen"))
+    monitor.close()
+    status, results = judged(suite, suite / "log")
+    says = {"ok": "ok", "not ok": "FAILS", "skip": "skipped"}
+    shown = read_screen(suite / "screen")
+    for text in (*(f"{name} {says[word]} " for name, (word, _) in results.items()), HANGS, "# answer Q00 planted", END):
+        assert text in shown
+    version = re.search(r"version (\d+)\.(\d+)", run([STOCK, "--version"]).out)
+    assert version and status == 1 and results.pop("hang")[0] == "not ok"
+    # An older one takes LLWPCB and the others for POP.
+    old = {"absent": ("not ok", "4 of 9 points")} if tuple(map(int, version.groups())) < (9, 1) else {}
+    want_absence(suite, results, **old)
 
 
 def test_conformance_bochs(suite: Path) -> None:
@@ -303,19 +367,13 @@ def test_conformance_probe_off(suite: Path) -> None:
     assert said == [f"cannot load module kvm-amd.ko: Operation not supported; {OFF}"]
 
 
-@pytest.mark.parametrize("firmware", [(), ("-bios", UEFI)], ids=["bios", "uefi"])
+@BY_BOTH
 @pytest.mark.parametrize("boot", [by_cd, by_disk], ids=["cd", "disk"])
 def test_conformance_unattended(suite: Path, boot: Callable[[Path], list[str]], firmware: Iterable[str]) -> None:
     """The image boots by BIOS and UEFI, from CD and disk. Rows that hang, also one after the other, and a row that
     resets the machine fail; those after them are run, and nobody does anything."""
-    if firmware and not all(map(os.path.exists, (GRUB_EFI, UEFI))):
-        pytest.skip("needs grub-efi-amd64-bin and ovmf")
     planted = {"hang": HANGS, "hang_again": HANGS, "reset": "the row has reset the machine"}
-    rows = "".join(f"row {name} - test=planted cpus=1 how={name}\n" for name in planted)
-    text = (suite / "rows.txt").read_text(encoding="utf-8").replace("row absent", f"{rows}row absent")
-    (suite / "rows.txt").write_text(text, encoding="utf-8")
-    with (suite / "image.log").open("w", encoding="utf-8") as log:
-        install_conformance.image(suite, log)
+    plant(suite, planted)
     argv = command(places.qemu(), "EPYC,check=off", [*boot(suite), *firmware, *FAST, "-action", "reboot=reset"])
     status, results = booted(suite, argv)
     assert status == 1
