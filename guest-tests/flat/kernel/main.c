@@ -16,7 +16,8 @@
 
 struct pvh_start_info {
 	u32 magic, version, flags, modules;
-	u64 module_list, command_line, rsdp;
+	u64 module_list, command_line, rsdp, memory; /* the last is there since version 1 */
+	u32 memory_parts, reserved;
 };
 
 struct pvh_module {
@@ -30,9 +31,20 @@ struct multiboot_tag {
 #define MULTIBOOT_TAG_END 0
 #define MULTIBOOT_TAG_COMMAND_LINE 1
 #define MULTIBOOT_TAG_MODULE 3
+#define MULTIBOOT_TAG_MEMORY 6
 #define MULTIBOOT_TAG_SCREEN 8
 
+/* A part of memory, as both say it. */
+struct memory {
+	u64 start, size;
+	u32 type, reserved;
+};
+/* Free; firmware's tables; what firmware needs after sleep. Nobody goes back to firmware. */
+#define MEMORY_TYPES (1u << 1 | 1u << 3 | 1u << 4)
+
 #define MAPPED_AT_BOOT (1ul << 32)
+#define MEMORY_BEGIN (2ul << 20)
+#define MEMORY_END (PHYS_END + (2ul << 20))
 
 extern const struct flat_test flat_tests_start[], flat_tests_end[];
 _Noreturn void kernel_main(const void *info, u32 magic);
@@ -96,6 +108,24 @@ static void copy_command_line(const char *p)
 	command_line[i] = '\0';
 }
 
+/* There must be memory for the kernel, its pages, and what the suite keeps; without a map nothing is known. */
+static void check_memory(const struct memory *map, u32 parts)
+{
+	u64 at = MEMORY_BEGIN;
+
+	for (u32 i = 0; i < parts && at < MEMORY_END; i++) {
+		const struct memory *m = &map[i];
+
+		if (m->type < 32 && (1u << m->type & MEMORY_TYPES) && m->start <= at &&
+		    at - m->start < m->size) {
+			at = m->start + m->size;
+			i = ~0u; /* they are in no order */
+		}
+	}
+	if (parts && at < MEMORY_END)
+		bail("no memory at %lxh: this kernel needs that from 2 to 62 MiB", at);
+}
+
 /* A file that the loader has brought: the rows of a suite. */
 static _Noreturn void take_file(u64 start, u64 size, const void *screen)
 {
@@ -111,6 +141,8 @@ static void read_pvh(const struct pvh_start_info *info)
 	if (info->magic != PVH_MAGIC)
 		bail("started by neither PVH nor Multiboot2: magic %x", info->magic);
 	copy_command_line((const char *)info->command_line);
+	if (info->version)
+		check_memory((const struct memory *)info->memory, info->memory_parts);
 	if (info->modules && file)
 		take_file(file->start, file->size, NULL);
 }
@@ -126,6 +158,9 @@ static void read_multiboot(const char *info)
 			break;
 		if (tag->type == MULTIBOOT_TAG_COMMAND_LINE)
 			copy_command_line((const char *)tag->value);
+		if (tag->type == MULTIBOOT_TAG_MEMORY && tag->value[0] == sizeof(struct memory))
+			check_memory((const struct memory *)&tag->value[2],
+				     (tag->size - 16) / sizeof(struct memory));
 		if (tag->type == MULTIBOOT_TAG_SCREEN)
 			screen = tag;
 		if (tag->type == MULTIBOOT_TAG_MODULE && !file)

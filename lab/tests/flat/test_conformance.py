@@ -65,7 +65,7 @@ RULE = re.compile(r"^# rule (\S+):", re.MULTILINE)
 RESULT = re.compile(r"(ok|not ok) \d+ - (\w+)(?:: (.*)| # SKIP (.*))?$")
 
 BY_BOTH = pytest.mark.parametrize("firmware", [
-    (), pytest.param(("-bios", UEFI), marks=pytest.mark.skipif(
+    (), pytest.param(("-bios", UEFI, "-m", "256"), marks=pytest.mark.skipif(
         not all(map(os.path.exists, (GRUB_EFI, UEFI))), reason="needs grub-efi-amd64-bin and ovmf"))
 ], ids=["bios", "uefi"])
 
@@ -337,9 +337,13 @@ def test_conformance_cd_lwp(suite: Path) -> None:
 
 
 def test_conformance_memory(suite: Path) -> None:
-    """A loader may put the rows above 1 GiB."""
+    """A loader may put the rows above 1 GiB. Where there is not enough memory the kernel says so in one line."""
     argv = command(places.qemu(), "EPYC,check=off", [*by_kernel(suite, "only=absent"), "-m", "2G"])
     assert booted(suite, argv) == (0, {"absent": ("ok", "")})
+    for boot in (by_kernel(suite), [*by_cd(suite), *FAST]):
+        booted(suite, command(places.qemu(), "EPYC,check=off", [*boot, "-m", "32"]))
+        said = (suite / "log").read_text(errors="replace")
+        assert re.search(r"\n\s*Bail out! no memory at 1\w{6}h: .* 2 to 62 MiB\s*$", said)
 
 
 def test_conformance_probe(suite: Path) -> None:
