@@ -290,7 +290,7 @@ void report_leave(enum flat_exit value)
 {
 	place_end();
 	if (suite_is_on())
-		suite_next(value == FLAT_EXIT_PASS ? "ok" : "FAILS");
+		suite_next(value == FLAT_EXIT_PASS ? "ok" : "differs");
 	for (;;) {
 		outb(EXIT_PORT, (u8)value);
 		asm volatile("cli; hlt");
