@@ -69,8 +69,7 @@ static void test_fields(struct lwp *l)
 	rule("2007-409 2007-410 2007-716", CHOICE);
 	go(l, (struct block){ .size = RING, .head = RING });
 	EXPECT_IRE(l, "a head at the end of the ring is 0", s07_o1, s07_o2, s07_o3);
-	go(l, (struct block){
-		      .size = RING, .head = 3 * RECORD_SIZE + 1, .tail = 6 * RECORD_SIZE + 7 });
+	go(l, (struct block){ .size = RING, .head = 3 * 32 + 1, .tail = 6 * 32 + 7 });
 	expect_record(l, 3, (struct rec)REC07_IRE(s07_o1), "a head in slot 3 begins with slot 3");
 	expect_head(l, 5 * RECORD_SIZE, "a tail in slot 6: full before it");
 	expect_missed(l, 1, "two fit");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The threshold interrupt of 43724: a fixed interrupt with the vector of LWP_CFG[47:40] after each advance of the head
- * that leaves Threshold bytes or more in the ring; 0 is always. It comes between two instructions, respects RFLAGS.IF
+ * The threshold interrupt. In 43724 it is a fixed interrupt with the vector of LWP_CFG[47:40] after each advance of the
+ * head that leaves Threshold bytes or more in the ring; 0 is always. It comes between two instructions, respects RFLAGS.IF
  * and the task priority, and waits for EOI like any other (43724-208). In 2007 it comes when the bytes in the ring become
  * equal to the threshold, so once for each time it is crossed, and never for 0.
  */
