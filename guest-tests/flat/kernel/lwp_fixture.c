@@ -11,6 +11,7 @@
 #define MAX_IRE 16u /* of expect_ire() */
 #define XCR0_X87 1ul
 #define XCR0_SSE 2ul
+#define XCR0_AVX 4ul
 #define XCR0_LWP (1ul << LWP_XSAVE_COMPONENT)
 
 extern char lwp_gate[], lwp_flush[];
@@ -70,7 +71,8 @@ void lwp_enable(void)
 		bool component = cpuid(0xd, 0).d & D0_EDX_LWP;
 
 		write_cr4(read_cr4() | CR4_OSXSAVE);
-		if (component && try_xsetbv(0, XCR0_X87 | XCR0_SSE | XCR0_LWP) != NO_FAULT)
+		if (component && try_xsetbv(0, XCR0_X87 | XCR0_SSE | XCR0_LWP) != NO_FAULT &&
+		    try_xsetbv(0, XCR0_X87 | XCR0_SSE | XCR0_AVX | XCR0_LWP) != NO_FAULT)
 			bail("XCR0[62] cannot be set");
 		wrmsr(LWP_MSR_CFG, all_features());
 	}
