@@ -6,6 +6,7 @@ import argparse
 import json
 import shutil
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import IO, Any
 
 from lab.building import deps, kernel, tools
@@ -17,7 +18,7 @@ from lab.testing.suite import RUNNER
 
 KERNEL = HOST / "guest-tests/flat/flat.elf"
 JUDGE = ("judge.py", "manifest.py", "planted.py", "table.py")
-PAGE = TOP / "guest-tests/flat/conformance.md"
+PAGE, FX = (TOP / f"guest-tests/flat/{name}.md" for name in ("conformance", "fx"))
 IMAGE = "conformance.iso"
 # What the image's Linux boots into.
 INIT, PROBE = HOST / "lab/guest/probe-init", HOST / "host-tools/vlwp-probe"
@@ -62,14 +63,15 @@ def _linux(boot: Path, init: Path, log: IO[str]) -> str:
     shutil.copy(PROBE, init)
     kernel.pack(init, boot / "probe.cpio", log)
     shutil.copy(kernel.image_file(kernel.SYSROOT), boot / "vmlinuz")
-    return _entry("vlwp-probe: performance counters", f"linux /boot/vmlinuz {WORDS}", "initrd /boot/probe.cpio")
+    boots = (f"linux /boot/vmlinuz {WORDS}", "initrd /boot/probe.cpio")
+    return _entry("vlwp-probe: performance counters", "set gfxpayload=1280x1024,1024x768,auto", *boots)
 
 
 def image(place: Path, log: IO[str]) -> None:
     """Write the image of the files in a directory."""
-    tree, init = place / "iso", place / "init"
-    (tree / "boot/grub").mkdir(parents=True)
-    try:
+    with TemporaryDirectory(dir=place) as made:
+        tree, init = Path(made, "iso"), Path(made, "init")
+        (tree / "boot/grub").mkdir(parents=True)
         for name in ("flat.elf", "rows.txt"):
             shutil.copy(place / name, tree / "boot" / name)
         manifest = json.loads((place / "manifest.json").read_text(encoding="utf-8"))
@@ -79,16 +81,13 @@ def image(place: Path, log: IO[str]) -> None:
         command = ["grub-mkrescue", "-o", str(place / IMAGE), str(tree)]
         if proc.logged(command, log):
             raise Died(f"grub-mkrescue cannot write {place / IMAGE}")
-    finally:
-        for made in (tree, init):
-            shutil.rmtree(made, ignore_errors=True)
 
 
 def install(place: Path) -> None:
     """Write it; what it takes is built."""
     try:
         place.mkdir(parents=True, exist_ok=True)
-        for file in (KERNEL, *(RUNNER / name for name in JUDGE)):
+        for file in (KERNEL, FX, *(RUNNER / name for name in JUDGE)):
             shutil.copy(file, place)
         shutil.copyfile(PAGE, place / "README.md")
         for name, form in (("rows.txt", "rows"), ("manifest.json", "json")):

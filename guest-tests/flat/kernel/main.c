@@ -43,7 +43,6 @@ struct memory {
 #define MEMORY_TYPES (1u << 1 | 1u << 3 | 1u << 4)
 
 #define MAPPED_AT_BOOT (1ul << 32)
-#define MEMORY_BEGIN (2ul << 20)
 #define MEMORY_END (PHYS_END + (2ul << 20))
 
 extern const struct flat_test flat_tests_start[], flat_tests_end[];
@@ -108,22 +107,22 @@ static void copy_command_line(const char *p)
 	command_line[i] = '\0';
 }
 
-/* There must be memory for the kernel, its pages, and what the suite keeps; without a map nothing is known. */
+/* A suite wants memory for the kernel, its pages, and what it keeps; without a map nothing is known. */
 static void check_memory(const struct memory *map, u32 parts)
 {
-	u64 at = MEMORY_BEGIN;
+	u64 at = 2ul << 20; /* where the image is */
 
 	for (u32 i = 0; i < parts && at < MEMORY_END; i++) {
 		const struct memory *m = &map[i];
 
-		if (m->type < 32 && (1u << m->type & MEMORY_TYPES) && m->start <= at &&
-		    at - m->start < m->size) {
+		if ((1ul << m->type % 64 & MEMORY_TYPES) && m->start <= at &&
+		    at < m->start + m->size) {
 			at = m->start + m->size;
 			i = ~0u; /* they are in no order */
 		}
 	}
 	if (parts && at < MEMORY_END)
-		bail("no memory at %lxh: this kernel needs that from 2 to 62 MiB", at);
+		bail("no memory at %lxh: the suite needs that from 2 to 62 MiB", at);
 }
 
 /* A file that the loader has brought: the rows of a suite. */
@@ -141,16 +140,17 @@ static void read_pvh(const struct pvh_start_info *info)
 	if (info->magic != PVH_MAGIC)
 		bail("started by neither PVH nor Multiboot2: magic %x", info->magic);
 	copy_command_line((const char *)info->command_line);
-	if (info->version)
-		check_memory((const struct memory *)info->memory, info->memory_parts);
-	if (info->modules && file)
+	if (info->modules && file) {
+		if (info->version)
+			check_memory((const struct memory *)info->memory, info->memory_parts);
 		take_file(file->start, file->size, NULL);
+	}
 }
 
 static void read_multiboot(const char *info)
 {
 	const char *end = info + *(const u32 *)info, *p;
-	const struct multiboot_tag *file = NULL, *screen = NULL, *tag;
+	const struct multiboot_tag *file = NULL, *screen = NULL, *map = NULL, *tag;
 
 	for (p = info + 8; p < end; p += (tag->size + 7) & ~7u) {
 		tag = (const struct multiboot_tag *)p;
@@ -159,13 +159,15 @@ static void read_multiboot(const char *info)
 		if (tag->type == MULTIBOOT_TAG_COMMAND_LINE)
 			copy_command_line((const char *)tag->value);
 		if (tag->type == MULTIBOOT_TAG_MEMORY && tag->value[0] == sizeof(struct memory))
-			check_memory((const struct memory *)&tag->value[2],
-				     (tag->size - 16) / sizeof(struct memory));
+			map = tag;
 		if (tag->type == MULTIBOOT_TAG_SCREEN)
 			screen = tag;
 		if (tag->type == MULTIBOOT_TAG_MODULE && !file)
 			file = tag;
 	}
+	if (file && map)
+		check_memory((const struct memory *)&map->value[2],
+			     (map->size - 16) / sizeof(struct memory));
 	if (file)
 		take_file(file->value[0], file->value[1] - file->value[0], screen);
 }

@@ -15,6 +15,7 @@
 
 #define TEXT_MAX (256u << 10)
 #define OUTPUT_MAX (512u << 10)
+#define BEGINS(line, with) (!memcmp(line, with, sizeof(with) - 1))
 #define KEPT_AT PHYS_END /* the allocator ends there, and what is kept begins */
 #define IMAGE_AT (KEPT_AT + (1ul << 20))
 #define EDX_APIC (1u << 9)
@@ -323,7 +324,6 @@ bool suite_row_hangs(void)
 void suite_take(const char *text, size_t size, const char *only, const char *from,
 		const struct screen *screen)
 {
-	bool continues;
 	u32 rows;
 
 	if (size > TEXT_MAX)
@@ -336,16 +336,15 @@ void suite_take(const char *text, size_t size, const char *only, const char *fro
 	kept->screen.line = kept->screen.column = kept->printed = 0;
 	for (rows = 0; find("row", rows); rows++)
 		;
-	continues = !only && !from && read_note(rows);
-	if (!continues) {
-		kept->next = row_of(only ? only : from, 0);
-		kept->end = only ? kept->next + 1 : rows;
-	}
-	kept->verdict = continues ? "reset" : NULL;
-	taken = true;
-	if (continues) {
+	kept->verdict = NULL;
+	if (!only && !from && read_note(rows)) {
+		taken = true;
+		kept->verdict = "reset";
 		print("\nBail out! the row has reset the machine\n# suite: continues\n");
 	} else {
+		kept->next = row_of(only ? only : from, 0);
+		kept->end = only ? kept->next + 1 : rows;
+		taken = true;
 		print("\n# suite: %u rows\n", kept->end - kept->next);
 		print_leaf(1);
 		print_leaf(LWP_CPUID_LEAF);
@@ -436,20 +435,11 @@ static void show(const char *text, size_t n)
 	screen_write(&kept->screen, text, n);
 }
 
-static bool begins(const char *p, const char *with)
-{
-	while (*with && *p == *with) {
-		p++;
-		with++;
-	}
-	return !*with;
-}
-
 /* A line that fails at judge.py's level `certain`; other points tell what the sources leave open. */
 static bool fails(const char *p, const char *end)
 {
-	return begins(p, "Bail out!") ||
-	       (begins(p, "not ok ") && (end[-2] != ']' || begins(end - 9, "certain]")));
+	return BEGINS(p, "Bail out!") ||
+	       (BEGINS(p, "not ok ") && (end[-2] != ']' || BEGINS(end - 9, "certain]")));
 }
 
 void suite_show(void)
@@ -472,8 +462,8 @@ void suite_show(void)
 	}
 	for (p = kept->output; *p; p = end) {
 		end = next_line(p);
-		if (fails(p, end) || begins(p, "# answer") || begins(p, "# suite") ||
-		    begins(p, "# cpuid"))
+		if (fails(p, end) || BEGINS(p, "# answer") || BEGINS(p, "# suite") ||
+		    BEGINS(p, "# cpuid"))
 			show(p, (size_t)(end - p));
 	}
 	kept->printed = 0;
