@@ -51,7 +51,9 @@ QEMU = MutantList(
     "qemu", ("qemu-patches",), ("vmcb", "kvm/engine", "qemu-patches/count", "qemu-patches/lwp", "qemu-patches/pmu"),
     "qemu-patches/patches"
 )
-TOOLS = MutantList("tools", ("guest-tools", "host-tools"), ("guest-tools", "host-tools"))
+TOOLS = MutantList(
+    "tools", ("guest-tools", "host-tools", "guest-tests"), ("guest-tools", "host-tools", "guest-tests/flat/kernel")
+)
 LISTS = (UNIT, KVM, QEMU, TOOLS)
 
 
