@@ -155,7 +155,7 @@ static void ask_unknown(struct lwp *l)
 	u32 flags = 0;
 
 	lwp_go_rsi(l, &b, bre_pair, ROUNDS);
-	for (u64 i = 0; i < flushed(l); i++)
+	for (u64 i = flushed(l); i--;)
 		flags |= ring_record(l, (u32)i).flags;
 	ask("Q09", "43724-508 43724-510", "PRD, PRV, FUS (4, 2, 1) that are ever set", "0",
 	    text("%x", flags >> 12 & 7));

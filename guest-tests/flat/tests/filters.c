@@ -67,7 +67,7 @@ static const char *left(const struct lwp *l)
 
 	for (u32 n = 0; n < 5; n++) {
 		no[n] = names[n];
-		for (u64 i = 0; i < flushed(l); i++)
+		for (u64 i = flushed(l); i--;)
 			no[n] = ring_record(l, (u32)i).address == (u64)at[n] ? "" : no[n];
 		no[5] = *no[n] ? " but" : no[5];
 	}

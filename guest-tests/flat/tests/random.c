@@ -29,7 +29,7 @@ static void test_spacing(struct lwp *l, u32 random, u32 interval, u32 least, u32
 
 	report_push("Random %u, interval %u", random, interval);
 	lwp_go(l, &b, rnd_code);
-	records = cb_head(l) / RECORD_SIZE;
+	records = (u32)flushed(l);
 	report(records >= NOPS / most && records <= NOPS / least + 1, "number of records: %u",
 	       records);
 	for (u32 i = 0; i < records; i++)
