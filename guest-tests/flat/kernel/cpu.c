@@ -92,13 +92,19 @@ void seg_set(u16 selector, u32 base, u32 limit, u8 access, u8 flags)
 	this_cpu()->gdt[selector / 8] = descriptor(base, limit, access, flags);
 }
 
-volatile u32 nmis;
+volatile u32 nmis, irqs;
 volatile u64 nmi_rip;
 
 void note_nmi(struct regs *r)
 {
 	nmis++;
 	nmi_rip = r->rip;
+}
+
+void count_irq(struct regs *r)
+{
+	irqs++;
+	apic_eoi();
 }
 
 void irq_set_handler(u8 vector, irq_handler handler)

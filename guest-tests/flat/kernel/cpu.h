@@ -58,6 +58,9 @@ void irq_set_handler(u8 vector, irq_handler handler);
 void note_nmi(struct regs *r);
 extern volatile u32 nmis;
 extern volatile u64 nmi_rip;
+/* One for interrupts: how many there were. */
+void count_irq(struct regs *r);
+extern volatile u32 irqs;
 
 /*
  * Kernel code that may fault: the instruction at label `insn` continues at label `next`, and the

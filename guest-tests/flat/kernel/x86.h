@@ -167,6 +167,12 @@ static inline void cmos_write(u8 index, u8 v)
 	outb(0x71, v);
 }
 
+/* Interrupts that wait come here. */
+static inline void let_in(void)
+{
+	asm volatile("sti; nop; cli" : : : "memory");
+}
+
 static inline void pause(void)
 {
 	asm volatile("pause" : : : "memory");

@@ -53,13 +53,13 @@ USER_CODE(
 	"asy_detour_end:\n");
 
 static volatile u32 stop;
-static u32 turns, irqs, detours; /* turns=N on the command line: of each program, at least */
+static u32 turns, detours; /* turns=N on the command line: of each program, at least */
 static u64 nested; /* rIP where an interrupt came although the kernel keeps IF clear; 0: none did */
 static bool lead_away;
 
-static void count_irq(struct regs *r)
+static void on_irq(struct regs *r)
 {
-	irqs++;
+	count_irq(r);
 	if (!(r->cs & 3))
 		nested = r->rip;
 	/* Not before LLWPCB, where nothing is counted, and not from the detour itself. */
@@ -71,7 +71,6 @@ static void count_irq(struct regs *r)
 	}
 	if ((lead_away ? detours : irqs) >= ENOUGH && (u32)r->rcx / 3 >= turns)
 		r->rsi = 1;
-	apic_eoi();
 }
 
 /* An interrupt, and time to do something. */
@@ -153,7 +152,7 @@ LWP_TEST(async)
 	turns = option_number("turns", 200000);
 	smp_start();
 	run_to_slwpcb(l);
-	irq_set_handler(VECTOR, count_irq);
+	irq_set_handler(VECTOR, on_irq);
 	run(l, EV_IRE, "instructions");
 	run(l, EV_BRE, "branches");
 	run_detours(l);

@@ -37,7 +37,6 @@ static struct diff_random choices;
 static u8 *code;
 static u64 other_process, log_hash;
 static u32 stops, signals, depth, traps, store_faults;
-static volatile u32 irqs;
 static bool show, show_records;
 
 static void write_dr(u64 at, u64 watch, u64 dr7)
@@ -50,12 +49,6 @@ static void write_dr(u64 at, u64 watch, u64 dr7)
 static void clear_ts(void)
 {
 	write_cr0(read_cr0() & ~CR0_TS);
-}
-
-static void on_irq(struct regs *r)
-{
-	irqs++;
-	apic_eoi();
 }
 
 /* Pages that come and go: of the ring, of the block, the second one of the data. */
@@ -361,7 +354,7 @@ FLAT_TEST(diff)
 	other_process = as_new();
 	seg_set(USER_FREE_CS, 0x1000, 0xfffff, SEG_USER_CODE, SEG_32BIT_PAGES);
 	seg_set(USER_FREE_DS, 0, 0xfffff, SEG_USER_DATA & 0x7f, SEG_32BIT_PAGES);
-	irq_set_handler(DIFF_IRQ, on_irq);
+	irq_set_handler(DIFF_IRQ, count_irq);
 	irq_set_handler(VEC_NMI, note_nmi);
 	for (u32 n = first; n < first + count; n++)
 		ended += run(seed, n);

@@ -43,14 +43,6 @@ USER_CODE("edge_fault: llwpcb %rax\n"
 	  "jnz 1b\n"
 	  "flush_exit\n");
 
-static volatile u32 irqs;
-
-static void count_irq(struct regs *r)
-{
-	irqs++;
-	apic_eoi();
-}
-
 static void test_fault(struct lwp *l)
 {
 	lwp_prepare(l, every_insn(), edge_fault);

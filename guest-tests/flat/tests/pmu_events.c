@@ -49,13 +49,6 @@ USER_CODE(/* 12 + INT = 13 instructions */
 	  "1: ret\n");
 
 static u32 ipc;
-static u32 count;
-
-static void on_vector(struct regs *r)
-{
-	count++;
-	apic_eoi();
-}
 
 static void test_events(void)
 {
@@ -107,14 +100,14 @@ static void test_accesses(void)
 
 static void test_interrupts(void)
 {
-	irq_set_handler(VECTOR, on_vector);
+	irq_set_handler(VECTOR, count_irq);
 	pmu_start(0, PERF_INTERRUPTS | PERF_OS, 0);
 	pmu_start(1, PERF_INTERRUPTS | PERF_USR, 0);
 	apic_send(apic_id(), VECTOR);
-	asm volatile("sti; nop; nop; cli" : : : "memory");
+	let_in();
 	apic_send(apic_id(), VECTOR);
-	asm volatile("sti; nop; nop; cli" : : : "memory");
-	report_eq(count, 2, "two interrupts arrive");
+	let_in();
+	report_eq(irqs, 2, "two interrupts arrive");
 	report_eq(pmu_stop(0), 2, "interrupts taken at CPL 0");
 	report_eq(pmu_stop(1), 0, "not at CPL 3");
 	report_eq(pmu_counted(PERF_INTERRUPTS | PERF_USR, pme_code), 0, "INT n is no interrupt");

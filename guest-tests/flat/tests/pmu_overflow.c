@@ -56,11 +56,6 @@ static void run(const char *code, u64 ctl, u64 to_overflow, u64 rflags)
 	pmu_stop(0);
 }
 
-static void let_in(void)
-{
-	asm volatile("sti; nop; cli" : : : "memory");
-}
-
 static void test_delivery(u32 skid)
 {
 	const u64 insns = PERF_INSNS | PERF_USR | PERF_INT;

@@ -22,16 +22,16 @@ USER_CODE("add_one: incl (%rdi)\n"
 	  "jmp spin\n"
 	  "spin_end:\n");
 
-static volatile u32 irqs[MAX_CPUS];
+static volatile u32 taken[MAX_CPUS];
 static struct job {
 	struct user u;
 	u64 cr3;
 	u32 index;
 } jobs[MAX_CPUS];
 
-static void count_irq(struct regs *r)
+static void take_irq(struct regs *r)
 {
-	irqs[cpu_index()]++;
+	taken[cpu_index()]++;
 	apic_eoi();
 }
 
@@ -66,20 +66,20 @@ FLAT_TEST(self_smp)
 		report_eq(*memory[i], 100 * i + 1, "processor %u has its own address space", i);
 	}
 
-	irq_set_handler(IPI_VECTOR, count_irq);
+	irq_set_handler(IPI_VECTOR, take_irq);
 	for (u32 i = 1; i < smp_count(); i++) {
 		jobs[i].u.r.rip = (u64)spin;
 		jobs[i].u.r.rflags |= RFLAGS_IF;
 		smp_run(i, run_job, &jobs[i]);
 		apic_send((u8)i, IPI_VECTOR);
-		while (!irqs[i])
+		while (!taken[i])
 			pause();
 		/* After the handler again when the loop continues. */
 		for (u32 turns = *memory[i]; *memory[i] - turns < 2;)
 			pause();
 		apic_send_nmi((u8)i);
 		smp_wait(i);
-		report_eq(irqs[i], 1, "processor %u takes an interrupt at CPL 3 and continues", i);
+		report_eq(taken[i], 1, "processor %u takes an interrupt at CPL 3 and continues", i);
 		report_eq(jobs[i].u.r.vector, VEC_NMI, "processor %u is stopped by an NMI", i);
 		report(jobs[i].u.r.rip >= (u64)spin && jobs[i].u.r.rip < (u64)spin_end,
 		       "processor %u was in its loop", i);
@@ -91,6 +91,6 @@ FLAT_TEST(self_smp)
 	jobs[0].u.r.rflags |= RFLAGS_IF;
 	apic_send(0, IPI_VECTOR);
 	run_job(&jobs[0]);
-	report_eq(irqs[0], 1, "an interrupt to the processor itself comes when CPL 3 allows it");
+	report_eq(taken[0], 1, "an interrupt to the processor itself comes when CPL 3 allows it");
 	report(user_exited(&jobs[0].u), "and the user code continues after it");
 }

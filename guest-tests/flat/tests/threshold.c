@@ -50,11 +50,6 @@ static void on_threshold(struct regs *r)
 		apic_eoi();
 }
 
-static void let_in(void)
-{
-	asm volatile("sti; nop; cli" : : : "memory");
-}
-
 /* Is there one, at once or late? */
 static const char *came(void)
 {
