@@ -21,14 +21,6 @@
 /* Clocks that the guest runs between two stops at least, however short its interval is. */
 #define CLOCKS_LEAST 1000
 
-static const struct {
-	enum lwp_kind kind;
-	u64 config;
-} clocks[] = {
-	{ LWP_KIND_CNH, PERF_COUNT_HW_CPU_CYCLES },
-	{ LWP_KIND_RNH, PERF_COUNT_HW_REF_CPU_CYCLES },
-};
-
 /* NMI context. */
 static void svm_lwp_clock_overflow(struct perf_event *event, struct perf_sample_data *data,
 				   struct pt_regs *regs)
@@ -38,14 +30,14 @@ static void svm_lwp_clock_overflow(struct perf_event *event, struct perf_sample_
 	WRITE_ONCE(c->overflow, true);
 }
 
-static struct svm_lwp_counter svm_lwp_clock_counter(int i)
-{
-	return (struct svm_lwp_counter){
-		.type = PERF_TYPE_HARDWARE,
-		.config = clocks[i].config,
-		.overflow = svm_lwp_clock_overflow,
-	};
-}
+static const struct {
+	enum lwp_kind kind;
+	struct svm_lwp_counter counter;
+} clocks[] = {
+	{ LWP_KIND_CNH, { PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, svm_lwp_clock_overflow } },
+	{ LWP_KIND_RNH,
+	  { PERF_TYPE_HARDWARE, PERF_COUNT_HW_REF_CPU_CYCLES, svm_lwp_clock_overflow } },
+};
 
 void svm_lwp_clock_free(struct kvm_vcpu *vcpu)
 {
@@ -70,12 +62,9 @@ bool svm_lwp_clock_usable(enum lwp_kind kind)
 	bool usable = false;
 	int i;
 
-	for (i = 0; i < ARRAY_SIZE(clocks); i++) {
-		struct svm_lwp_counter counter = svm_lwp_clock_counter(i);
-
+	for (i = 0; i < ARRAY_SIZE(clocks); i++)
 		if (clocks[i].kind == kind)
-			usable = svm_lwp_event_get(&event, &counter, NULL);
-	}
+			usable = svm_lwp_event_get(&event, &clocks[i].counter, NULL);
 	svm_lwp_event_put(&event);
 	return usable;
 }
@@ -111,8 +100,11 @@ static void svm_lwp_clock_pause(struct svm_lwp_clock *c, u64 passed[SVM_LWP_CLOC
 	WRITE_ONCE(c->overflow, false);
 }
 
-/* `here`: the vCPU is at CPL 3, before the instruction at rIP. */
-static void svm_lwp_clock_read(struct kvm_vcpu *vcpu, bool here)
+/*
+ * Bring the engine's counters up to date, wherever the vCPU is. Called by any thread; `here`: the
+ * vCPU is at CPL 3, before an instruction that a record can name (43724-720).
+ */
+void svm_lwp_clock_stop(struct kvm_vcpu *vcpu, bool here)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
 	u64 passed[SVM_LWP_CLOCKS];
@@ -128,20 +120,6 @@ static void svm_lwp_clock_read(struct kvm_vcpu *vcpu, bool here)
 		if (passed[i])
 			svm_lwp_pass(vcpu, clocks[i].kind, passed[i], here);
 	}
-}
-
-/*
- * Bring the engine's counters up to date, wherever the vCPU is. Called by any thread (43724-720).
- */
-void svm_lwp_clock_stop(struct kvm_vcpu *vcpu)
-{
-	svm_lwp_clock_read(vcpu, false);
-}
-
-/* The same at CPL 3, before an instruction that a record can name. */
-void svm_lwp_clock_stop_user(struct kvm_vcpu *vcpu)
-{
-	svm_lwp_clock_read(vcpu, true);
 }
 
 /* Discard the counts. */
@@ -173,7 +151,7 @@ void svm_lwp_clock_check(struct kvm_vcpu *vcpu)
 	if (!svm_lwp_clock_pending(vcpu))
 		return;
 	vcpu->stat.lwp_counter_irqs++;
-	svm_lwp_clock_read(vcpu, true);
+	svm_lwp_clock_stop(vcpu, true);
 }
 
 static void svm_lwp_clock_start(struct kvm_vcpu *vcpu)
@@ -187,12 +165,11 @@ static void svm_lwp_clock_start(struct kvm_vcpu *vcpu)
 	c->failed = false;
 	svm_lwp_event_use(vcpu);
 	for (i = 0; i < ARRAY_SIZE(clocks); i++) {
-		struct svm_lwp_counter counter = svm_lwp_clock_counter(i);
 		u64 after = svm_lwp_clock_period(&lwp->engine, i);
 
 		if (!svm_lwp_counts(&lwp->engine, clocks[i].kind))
 			continue;
-		if (svm_lwp_event_get(&c->event[i], &counter, c)) {
+		if (svm_lwp_event_get(&c->event[i], &clocks[i].counter, c)) {
 			c->after[i] = after;
 			c->failed |= !svm_lwp_event_run(c->event[i], after);
 		} else {
@@ -222,7 +199,7 @@ void svm_lwp_clock_run(struct kvm_vcpu *vcpu)
 							 0);
 	if (right)
 		return;
-	svm_lwp_clock_stop(vcpu);
+	svm_lwp_clock_stop(vcpu, false);
 	svm_lwp_clock_start(vcpu);
 }
 

@@ -398,7 +398,7 @@ void svm_lwp_source_stop(struct kvm_vcpu *vcpu)
 {
 	struct svm_lwp *lwp = &to_svm(vcpu)->lwp;
 
-	svm_lwp_clock_stop(vcpu);
+	svm_lwp_clock_stop(vcpu, false);
 	svm_lwp_ibs_stop(vcpu);
 	if (lwp->counting)
 		svm_lwp_source_read(vcpu, false);
@@ -416,7 +416,7 @@ void svm_lwp_source_pause(struct kvm_vcpu *vcpu)
 void svm_lwp_source_stop_user(struct kvm_vcpu *vcpu)
 {
 	svm_lwp_source_pause(vcpu);
-	svm_lwp_clock_stop_user(vcpu);
+	svm_lwp_clock_stop(vcpu, true);
 	svm_lwp_source_stop(vcpu);
 }
 
