@@ -106,9 +106,6 @@ enum lwp_exc_kind boundary(u64 rip, bool entered);
 #define F_VAL 0x00000002u
 #define F_IRE 0x00000004u
 #define F_BRE 0x00000008u
-#define F_DME 0x00000010u
-#define F_CNH 0x00000020u
-#define F_RNH 0x00000040u
 #define F_CONT 0x20000000u
 #define F_PTSC 0x40000000u
 #define F_INT 0x80000000u
