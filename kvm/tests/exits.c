@@ -65,10 +65,8 @@ static void *run_other(void *unused)
 		block_init(other_vm, LWP_F_IRE | LWP_F_BRE, 4096);
 		block_event(other_vm, 2, 99, 99);
 		block_event(other_vm, 3, 199, 199);
-		if (!lwp) {
-			second->regs.rip += 5;
-			vm_set_regs(second);
-		}
+		if (!lwp)
+			vm_go_to(second, VM_CODE + 5);
 		vm_run_interruptible(other_vm, second);
 	}
 	return NULL;
@@ -133,8 +131,6 @@ static void print_offers(void)
 
 static void workload(bool stranger)
 {
-	int stop;
-
 	vm = stranger ? vm_new_unasked(true) : vm_new(true);
 	v = vm_add_vcpu(vm);
 	memcpy(vm->mem + VM_CODE, kernel, (size_t)(kernel_end - kernel));
@@ -142,10 +138,7 @@ static void workload(bool stranger)
 	is(vm_run(vm, v), 0x50, "the kernel's part");
 	vm_load(vm, user, user_end);
 	vm_start(vm, v);
-	do {
-		stop = vm_run(vm, v);
-	} while (stop == VM_SYSCALL || stop == 3);
-	is(stop, VM_DONE, "the program's part");
+	run_past(VM_SYSCALL, 3);
 	vm_free(vm);
 }
 
