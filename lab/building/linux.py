@@ -5,6 +5,7 @@ kvm-amd.ko build against them as external modules."""
 import os
 import re
 import shutil
+import subprocess
 import tarfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -240,11 +241,11 @@ def lay_out(linux: Linux, out: Path, log: IO[str]) -> None:
     """A patched tree in out/stage, and out/tree in which the modules build."""
     make_dir(out)
     write_patches(bases.linux_base().series, out / "patches")
-    log.flush()
-    begin = Path(log.name).stat().st_size
-    if proc.logged([LAYOUT, TOP, linux.pristine, out / "patches", out], log):
-        told = Path(log.name).read_bytes()[begin:].decode("utf-8", "replace")
-        tried = re.findall(r"^(\S+\.patch)$", told, re.MULTILINE)
+    command = [LAYOUT, TOP, linux.pristine, out / "patches", out]
+    laid = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    log.write(laid.stdout)
+    if laid.returncode:
+        tried = re.findall(r"^(\S+\.patch)$", laid.stdout, re.MULTILINE)
         raise Died(f"{tried[-1] if tried else 'the tree'} does not apply to Linux {linux.version}")
 
 

@@ -1,48 +1,49 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What tests that are long work with: a log, a folder, and commands whose output goes there."""
+"""Commands of tests, whose output is shown with a test that fails."""
 
 import subprocess
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from lab.common import proc
 
 
-class Check:
-    """What a check works with: a log that is shown if it fails, and commands whose output goes there."""
+@dataclass(frozen=True)
+class Ended:
+    """A command that has ended."""
 
-    def __init__(self, log: IO[str], work: Path):
-        self.log, self.work = log, work
+    status: int  # 128 and the number of the signal that killed it; 124: it was given up
+    out: str
+    err: str
 
-    def say(self, *words: object) -> None:
-        """A line into the log."""
-        print(*words, file=self.log, flush=True)
+    @property
+    def said(self) -> str:
+        """All of it."""
+        return self.out + self.err
 
-    def want(self, condition: object, text: str) -> None:
-        """The check fails, for the reason in the text, if the condition is false."""
-        assert condition, text
 
-    def call(self, argv: Sequence[proc.Word], **options: Any) -> int:
-        """Run a command, its output into the log. Result: its exit status."""
-        return proc.logged(argv, self.log, **options)
-
-    def run(self, argv: Sequence[proc.Word], **options: Any) -> None:
-        """Run a command that must succeed, its output into the log."""
-        status = self.call(argv, **options)
-        self.want(status == 0, f"{Path(str(argv[0])).name} ends with status {status}")
-
-    def text(self, argv: Sequence[proc.Word], *, stderr: bool = False, **options: Any) -> tuple[int, str]:
-        """Run a command. Result: its exit status and its output (stderr: with its errors), also in the log."""
-        options.setdefault("stdin", subprocess.DEVNULL)
-        errors = subprocess.STDOUT if stderr else self.log
-        self.log.flush()
-        child = proc.start(argv, stdout=subprocess.PIPE, stderr=errors, text=True, errors="replace", **options)
-        try:
-            out, _ = child.communicate()
-        except BaseException:
-            proc.end(child)
-            raise
+def run(argv: Sequence[proc.Word], limit: float | None = None, **options: Any) -> Ended:
+    """Run a command without input, its output in the test's log."""
+    options = {"stdin": subprocess.DEVNULL, "text": True, "errors": "replace", **options}
+    child = proc.start(proc.with_us(argv, "TERM"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+    try:
+        out, err = child.communicate(timeout=limit)
         status = proc.wait(child)
-        self.say(f"{out}[status {status}]")
-        return status, out
+    except subprocess.TimeoutExpired:
+        proc.end(child)
+        out, err = child.communicate()
+        status = 124
+    except BaseException:
+        proc.end(child)
+        raise
+    print(f"$ {' '.join(map(str, argv))}\n{out}{err}[status {status}]")
+    return Ended(status, out, err)
+
+
+def good(argv: Sequence[proc.Word], **options: Any) -> str:
+    """The output of a command that must succeed."""
+    ended = run(argv, **options)
+    assert ended.status == 0, f"{Path(str(argv[0])).name} ends with status {ended.status}"
+    return ended.out

@@ -3,13 +3,14 @@
 that the cover letter names."""
 
 import re
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from lab.building import linux as linux_source
 from lab.building import qemu_tree
 from lab.common import proc
-from lab.common.check import Check
+from lab.common.check import good, run
 from lab.common.places import TOP
 from lab.series import libvirt, maintainers, qemu, selftest, sources, tarballs
 from lab.series.export import copy_touched
@@ -43,90 +44,90 @@ def patches_in(series: Path) -> list[Path]:
     return sorted(file for file in series.glob("*.patch") if not file.name.startswith("0000-"))
 
 
-def written(check: Check) -> None:
+def written(work: Path) -> None:
     """All series, exported into the part's private folder, from somebody else than their author."""
-    check.run([VLWP, "export", f"--as={TESTER}", check.work / "series"])
+    good([VLWP, "export", f"--as={TESTER}", work / "series"])
 
 
-def applies(check: Check, names: Sequence[str], pristine: Path) -> None:
+def applies(work: Path, names: Sequence[str], pristine: Path) -> None:
     """git am of series, each on what is before it, on the files of a source that they touch."""
-    place = check.work / f"tree-{names[-1]}-{pristine.name}"
-    series = [patches_in(check.work / "series" / name) for name in names]
-    check.want(all(series), "there is no series")
+    place = work / f"tree-{names[-1]}-{pristine.name}"
+    series = [patches_in(work / "series" / name) for name in names]
+    assert all(series), "there is no series"
     copy_touched(pristine, [patch for patches in series for patch in patches], place)
-    tree = Tree(place, author(), check.log)
+    tree = Tree(place, author(), sys.stdout)
     for patches in series:
         tree.git("am", *patches)
 
 
-def as_built(check: Check) -> None:
+def as_built(work: Path) -> None:
     """What the series for QEMU make is what is built here."""
     pristine = qemu_tree.fetch()
-    place = check.work / f"tree-{qemu.names()[-1]}-{pristine.name}"
+    place = work / f"tree-{qemu.names()[-1]}-{pristine.name}"
     if not place.is_dir():
-        applies(check, qemu.names(), pristine)
-    built = check.work / "stage"
-    qemu_tree.staged("vlwp", pristine, built, check.log)
+        applies(work, qemu.names(), pristine)
+    built = work / "stage"
+    qemu_tree.staged("vlwp", pristine, built, sys.stdout)
     files = [file.relative_to(place) for file in place.rglob("*") if file.is_file() and ".git" not in file.parts]
-    check.want(any(file.match("target/i386/lwp/*") for file in files), "nothing of LWP is there")
+    assert any(file.match("target/i386/lwp/*") for file in files), "nothing of LWP is there"
     differ = []
     for name in files:
         text = (built / name).read_text(encoding="utf-8").replace(qemu.NOBODY, TESTER)  # in MAINTAINERS
         if text != (place / name).read_text(encoding="utf-8"):
             differ.append(str(name))
-    check.want(not differ, f"not as built: {' '.join(differ)}")
+    assert not differ, f"not as built: {' '.join(differ)}"
     folder = place / "target/i386/lwp"
     texts = [file.read_text(encoding="utf-8") for file in sorted(folder.iterdir())]
     wanted = {name for text in texts for name in sources.INCLUDE.findall(text)}
     missing = sorted(name for name in wanted if not (folder / name).is_file())
-    check.want(not missing, f"included and not there: {' '.join(missing)}")
+    assert not missing, f"included and not there: {' '.join(missing)}"
 
 
-def alone(check: Check) -> None:
+def alone(work: Path) -> None:
     """Fixes and counters have no name of LWP's, nor do their messages."""
-    for patch in [patch for name in qemu.names()[:-1] for patch in patches_in(check.work / "series" / name)]:
+    for patch in [patch for name in qemu.names()[:-1] for patch in patches_in(work / "series" / name)]:
         text = patch.read_text(encoding="utf-8")
         found = [line for line in text.splitlines() if re.search("(?i)(?<!v)lwp", line)]  # not the author's name
-        check.want(not found, "\n".join([f"{patch.name} has LWP:", *found]))
+        assert not found, "\n".join([f"{patch.name} has LWP:", *found])
 
 
-def checkpatch(check: Check, names: Sequence[str], pristine: Path, expected: Sequence[str]) -> None:
+def checkpatch(work: Path, names: Sequence[str], pristine: Path, expected: Sequence[str]) -> None:
     """The source's own script has no complaint but those that are expected."""
-    patches = proc.words([patch for name in names for patch in patches_in(check.work / "series" / name)])
-    _, out = check.text(["perl", "scripts/checkpatch.pl", "--no-tree", "--terse", "-q", *patches], cwd=pristine)
-    check.want(patches, "there is no series")
+    patches = proc.words([patch for name in names for patch in patches_in(work / "series" / name)])
+    out = run(["perl", "scripts/checkpatch.pl", "--no-tree", "--terse", "-q", *patches], cwd=pristine).out
+    assert patches, "there is no series"
     complaints = [line for line in out.splitlines() if re.search(r": (ERROR|WARNING|CHECK): ", line)]
     left = [line for line in complaints if not re.search("|".join(expected), line)]
-    check.want(not left, "\n".join(left))
+    assert not left, "\n".join(left)
 
 
-def signed_by_another(check: Check) -> None:
+def signed_by_another(work: Path) -> None:
     """Whoever exports may sign off."""
     names = ("linux", *qemu.names(), *libvirt.names())
-    patches = [patch for name in names for patch in patches_in(check.work / "series" / name)]
-    check.want(patches, "there is no series")
+    patches = [patch for name in names for patch in patches_in(work / "series" / name)]
+    assert patches, "there is no series"
     for patch in patches:
         signed = re.findall("^Signed-off-by: (.*)$", patch.read_text(encoding="utf-8"), re.MULTILINE)
-        check.want(TESTER in signed and not any("vlwp" in name for name in signed), f"{patch.name}: {signed}")
+        assert TESTER in signed and not any("vlwp" in name for name in signed), f"{patch.name}: {signed}"
 
 
-def not_into_a_full_directory(check: Check) -> None:
+def not_into_a_full_directory(work: Path) -> None:
     """A directory with files is left alone."""
-    status, out = check.text([VLWP, "export", check.work / "series/linux"], stderr=True)
-    check.want(status == 1 and "not empty" in out and out.count("\n") == 1, "not that one line")
+    ended = run([VLWP, "export", work / "series/linux"])
+    assert ended.status == 1 and "not empty" in ended.said and ended.said.count("\n") == 1, "not that one line"
 
 
-def checkpatch_linux(check: Check) -> None:
+def checkpatch_linux(work: Path) -> None:
     """Of the chosen kernel."""
-    checkpatch(check, ["linux"], linux_source.fetch_series().pristine, [*EXPECTED, *EXPECTED_LINUX])
+    checkpatch(work, ["linux"], linux_source.fetch_series().pristine, [*EXPECTED, *EXPECTED_LINUX])
 
 
-def checkpatch_qemu(check: Check) -> None:
+def checkpatch_qemu(work: Path) -> None:
     """Of the chosen QEMU."""
-    checkpatch(check, qemu.names(), qemu_tree.fetch(), [*EXPECTED, *EXPECTED_QEMU])
+    checkpatch(work, qemu.names(), qemu_tree.fetch(), [*EXPECTED, *EXPECTED_QEMU])
 
 
-ROWS: tuple[tuple[str, str, Callable[[Check], object]], ...] = (
+ROWS: tuple[tuple[str, str, Callable[[Path], object]], ...] = (
     ("written", "export: all series are written", written),
     (
         *("linux-applies", "export: the series for Linux applies with git am"),

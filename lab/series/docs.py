@@ -8,7 +8,7 @@ from pathlib import Path
 from lab.building import linux
 from lab.building.qemu_tree import PATCHES
 from lab.common import proc
-from lab.common.check import Check
+from lab.common.check import good, run
 from lab.series import selftest
 
 FOLDER = "virt/kvm"
@@ -21,28 +21,28 @@ def warnings(text: str) -> Counter[str]:
     return Counter(f"{Path(name).name}: {what}: {rest}" for name, what, rest in LINE.findall(text))
 
 
-def _htmldocs(check: Check, tree: Path, out: Path) -> Counter[str]:
+def _htmldocs(tree: Path, out: Path) -> Counter[str]:
     command: list[proc.Word] = ["make", "-C", tree, f"O={out}", "ARCH=x86_64", f"SPHINXDIRS={FOLDER}", "htmldocs"]
-    status, text = check.text(command, stderr=True)
-    check.want(status == 0, f"make htmldocs ends with status {status}")
-    return warnings(text)
+    ended = run(command)
+    assert ended.status == 0
+    return warnings(ended.said)
 
 
-def of_linux(check: Check) -> None:
+def of_linux(work: Path) -> None:
     """With the series there are no warnings that there were not before."""
-    tree, out = selftest.whole_tree(check), check.work / "htmldocs"
-    before = _htmldocs(check, linux.fetch_all(linux.fetch_series()), check.work / "htmldocs-base")
-    new = _htmldocs(check, tree, out) - before
-    check.want(not new, "\n".join(new))
+    tree, out = selftest.whole_tree(work), work / "htmldocs"
+    before = _htmldocs(linux.fetch_all(linux.fetch_series()), work / "htmldocs-base")
+    new = _htmldocs(tree, out) - before
+    assert not new, "\n".join(new)
     pages = "".join(page.read_text(encoding="utf-8") for page in out.rglob("*.html"))
     left = [name for name in ("KVM_CAP_X86_LWP", "KVM_LWP_VM_POLICY", "KVM_LWP_VCPU_LIVE") if name not in pages]
-    check.want(not left, f"not in the pages: {' '.join(left)}")
+    assert not left, f"not in the pages: {' '.join(left)}"
 
 
-def of_qemu(check: Check) -> None:
+def of_qemu(work: Path) -> None:
     """QEMU's page of LWP, by itself; warnings are errors."""
-    out = check.work / "qemu-docs"
+    out = work / "qemu-docs"
     page = PATCHES / PAGE
     options = ["-q", "-W", "--keep-going", "-n", "-C", "-D", f"master_doc={page.stem}", "-b", "html"]
-    check.run(["sphinx-build", *options, page.parent, out])
-    check.want("lwp-context" in (out / f"{page.stem}.html").read_text(encoding="utf-8"), "the page is empty")
+    good(["sphinx-build", *options, page.parent, out])
+    assert "lwp-context" in (out / f"{page.stem}.html").read_text(encoding="utf-8"), "the page is empty"

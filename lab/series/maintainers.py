@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from lab.common import proc
-from lab.common.check import Check
 
 FILE = "maintainers"
 ALL = "all"
@@ -44,18 +43,18 @@ def read(series: Path) -> dict[str, list[str]]:
     return rows
 
 
-def complete(check: Check, names: Sequence[str]) -> None:
+def complete(work: Path, names: Sequence[str]) -> None:
     """Each patch of each series has maintainers and goes to the project's list, and the cover letter to all of them."""
     for name in names:
-        folder = check.work / "series" / name
+        folder = work / "series" / name
         rows = read(folder)
         wanted = [ALL, *(patch.name for patch in sorted(folder.glob("*.patch"))[1:])]
-        check.want(list(rows) == wanted, f"{name}: the patches are {' '.join(rows)}")
+        assert list(rows) == wanted, f"{name}: the patches are {' '.join(rows)}"
         to = LISTS[name.partition("-")[0]]
         left = [patch for patch, addresses in rows.items() if to not in addresses]
-        check.want(not left, f"{name}: not for {to}: {' '.join(left)}")
+        assert not left, f"{name}: not for {to}: {' '.join(left)}"
         union = {address for patch in wanted[1:] for address in rows[patch]}
-        check.want(set(rows[ALL]) == union and len(union) > 1, f"{name}: the cover letter is for others")
+        assert set(rows[ALL]) == union and len(union) > 1, f"{name}: the cover letter is for others"
         people = {address for address in union if "<" in address}
-        check.want(people, f"{name}: it is for lists only")
-        check.say(name, *sorted(people))
+        assert people, f"{name}: it is for lists only"
+        print(name, *sorted(people))

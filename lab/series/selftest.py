@@ -4,12 +4,13 @@
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 from lab.building import linux
 from lab.building.linux import SELFTESTS, selftest_folder
 from lab.common import proc
-from lab.common.check import Check
+from lab.common.check import good, run
 from lab.common.kit import tap
 from lab.common.steps import jobs_count
 from lab.guest.vm import run_directory
@@ -36,55 +37,54 @@ def overlay(lower: Path, upper: Path, place: Path) -> None:
             (place / name).symlink_to(lower / name)
 
 
-def whole_tree(check: Check) -> Path:
+def whole_tree(work: Path) -> Path:
     """The whole source of the kernel, with the series."""
-    place = check.work / "linux-whole"
+    place = work / "linux-whole"
     if not place.is_dir():
         source = linux.fetch_series()
-        patches = sorted((check.work / "series/linux").glob("*.patch"))[1:]
-        touched = check.work / "linux-touched"
+        patches = sorted((work / "series/linux").glob("*.patch"))[1:]
+        touched = work / "linux-touched"
         copy_touched(source.pristine, patches, touched)
-        Tree(touched, author(), check.log).git("am", *patches)
+        Tree(touched, author(), sys.stdout).git("am", *patches)
         overlay(linux.fetch_all(source), touched, place)
     return place
 
 
-def _program(check: Check) -> Path:
-    return check.work / "selftests" / selftest_folder(check.work / "linux-whole").name / NAME
+def _program(work: Path) -> Path:
+    return work / "selftests" / selftest_folder(work / "linux-whole").name / NAME
 
 
-def compiles(check: Check) -> None:
+def compiles(work: Path) -> None:
     """With the kernel's own Makefiles and headers; a warning is an error."""
-    tree, headers, tests = whole_tree(check), check.work / "headers", check.work / "selftests"
-    program, jobs = _program(check), f"-j{jobs_count()}"
-    check.run(["make", "-s", jobs, "-C", tree, f"O={headers}", "ARCH=x86_64", "headers"])
+    tree, headers, tests = whole_tree(work), work / "headers", work / "selftests"
+    program, jobs = _program(work), f"-j{jobs_count()}"
+    good(["make", "-s", jobs, "-C", tree, f"O={headers}", "ARCH=x86_64", "headers"])
     include = headers / "usr/include"
     settings = [f"OUTPUT={tests}", f"LINUX_HDR_PATH={include}", f"KHDR_INCLUDES=-isystem {include}"]
     flags = "LDFLAGS=-pthread -static -no-pie"  # L1 need not have the same libraries
     make: list[proc.Word] = ["make", jobs, "-C", tree / SELFTESTS, "ARCH=x86_64", *settings, flags, program]
-    status, out = check.text(make, stderr=True)
-    warned = "\n".join(WARNED.findall(out))
-    check.want(status == 0 and not warned, warned or f"make ends with status {status}")
+    ended = run(make)
+    assert ended.status == 0 and not WARNED.search(ended.said)
     makefile = "".join(file.read_text(encoding="utf-8") for file in (tree / SELFTESTS).glob("Makefile*"))
-    check.want(f"+= {program.parent.name}/{NAME}\n" in makefile, "no Makefile names it: `make` would leave it out")
+    assert f"+= {program.parent.name}/{NAME}\n" in makefile, "no Makefile names it: `make` would leave it out"
 
 
-def passes(check: Check) -> None:
+def passes(work: Path) -> None:
     """It runs to its end in L1, and nothing fails or is skipped."""
-    if not (check.work / "linux-whole").is_dir() or not _program(check).is_file():
-        compiles(check)
+    if not (work / "linux-whole").is_dir() or not _program(work).is_file():
+        compiles(work)
     l1.prepare()
     with run_directory() as run:
         program = run / NAME
-        shutil.copy(_program(check), program)
-        output = check.work / "selftest-output"
+        shutil.copy(_program(work), program)
+        output = work / "selftest-output"
         with output.open("w", encoding="utf-8") as out:
             lab = L1(smp=2, limit=1500)
             status = l1.boot(lab, run, [program], stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
     text = output.read_text(encoding="utf-8", errors="replace")
-    check.say(text)
+    print(text)
     found, plan = tap.read(text), PLAN.search(text)
-    check.want(plan is not None and status == 0, f"it ends with status {status}")
+    assert plan is not None and status == 0, f"it ends with status {status}"
     assert plan
     skipped = text.count("# SKIP")
-    check.want(found.passed == int(plan[1]) and not skipped, f"{found.passed} of {plan[1]} pass, {skipped} are skipped")
+    assert found.passed == int(plan[1]) and not skipped, f"{found.passed} of {plan[1]} pass, {skipped} are skipped"

@@ -2,9 +2,7 @@
 """What the tests of all parts share: commands, and machines that end with their test."""
 
 import shutil
-import subprocess
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,51 +10,13 @@ import pytest
 
 from lab.building import qemu, qemu_tree
 from lab.common import bases, places, proc
-from lab.common.check import Check
+from lab.common.check import Ended, good, run
 from lab.common.qmp import Vm
 from lab.common.steps import build_lock, make_dir
 
+__all__ = ["Ended", "good", "run"]
 Start = Callable[..., Vm]
 OLDER = "9c9e036"  # the commit whose streams this tree takes, and that takes those of this tree
-
-
-@dataclass(frozen=True)
-class Ended:
-    """A command that has ended."""
-
-    status: int  # 128 and the number of the signal that killed it; 124: it was given up
-    out: str
-    err: str
-
-    @property
-    def said(self) -> str:
-        """All of it."""
-        return self.out + self.err
-
-
-def run(argv: Sequence[proc.Word], limit: float | None = None, **options: Any) -> Ended:
-    """Run a command without input, its output in the test's log."""
-    options = {"stdin": subprocess.DEVNULL, "text": True, "errors": "replace", **options}
-    child = proc.start(proc.with_us(argv, "TERM"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
-    try:
-        out, err = child.communicate(timeout=limit)
-        status = proc.wait(child)
-    except subprocess.TimeoutExpired:
-        proc.end(child)
-        out, err = child.communicate()
-        status = 124
-    except BaseException:
-        proc.end(child)
-        raise
-    print(f"$ {' '.join(map(str, argv))}\n{out}{err}[status {status}]")
-    return Ended(status, out, err)
-
-
-def good(argv: Sequence[proc.Word], **options: Any) -> str:
-    """The output of a command that must succeed."""
-    ended = run(argv, **options)
-    assert ended.status == 0, f"{Path(str(argv[0])).name} ends with status {ended.status}"
-    return ended.out
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -83,15 +43,6 @@ def older() -> Path:
         own = {"VLWP_BUILD_DIR": str(place / "build"), bases.CHOICE: "", qemu_tree.TARBALL: str(qemu_tree.fetch())}
         good([place / "vlwp", "build", "qemu"], env=own)
     return place / "build/qemu/qemu-system-x86_64"
-
-
-@pytest.fixture
-def check(tmp_path: Path) -> Iterator[Check]:
-    """What functions of the lab work with that a soak calls, too."""
-    path = tmp_path / "check.log"
-    with path.open("w", encoding="utf-8", errors="replace") as log:
-        yield Check(log, tmp_path)
-    print(path.read_text(encoding="utf-8", errors="replace"))
 
 
 def machine(cpu: str, *words: proc.Word, qemu: Path | None = None, accel: str = "tcg", kind: str = "q35") -> list[str]:

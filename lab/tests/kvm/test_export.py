@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from lab.common.check import Check
 from lab.series.checks import ROWS, WITHOUT_SERIES, written
 from lab.tests.plugin import shows
 
@@ -20,8 +19,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @shows(lambda line, function: line)
 @pytest.mark.xdist_group("export")
 @pytest.mark.parametrize("line, function", [pytest.param(line, function, id=name) for name, line, function in ROWS])
-def test_export(line: str, function: Callable[[Check], object], place: Path, check: Check) -> None:
-    there = Check(check.log, place)
+def test_export(line: str, function: Callable[[Path], object], place: Path) -> None:
     if function not in WITHOUT_SERIES and not (place / "series").is_dir():
-        written(there)
-    assert function(there) is not False
+        written(place)
+    assert function(place) is not False

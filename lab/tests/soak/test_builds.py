@@ -4,6 +4,7 @@
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -11,45 +12,42 @@ from lab.building import linux, qemu, qemu_other, tools
 from lab.building.qemu_other import Other
 from lab.checks import kvm_warnings, qemu_warnings
 from lab.common import places
-from lab.common.check import Check
 from lab.common.steps import jobs_count
 from lab.migrate.machines import alone
 from lab.testing import seeds
 from lab.testing.suite import flatrun, only
-from lab.tests.conftest import machine
+from lab.tests.conftest import good, machine, run
 
 
 def _machine(program: Path, accel: str, cpu: str) -> list[str]:
     return ["timeout", "60", *machine(cpu, qemu=program, accel=accel)]
 
 
-def _no_tcg(check: Check, program: Path) -> None:
+def _no_tcg(program: Path) -> None:
     """Its CPUs have the properties; without KVM there is nothing that could count."""
-    status, text = check.text(_machine(program, "tcg", "EPYC,+lwp"), stderr=True)
-    check.want(status == 1 and "invalid accelerator tcg" in text, "it has TCG")
-    status, text = check.text(_machine(program, "qtest", "EPYC,+lwp,lwp-max-events=9"), stderr=True)
-    check.want(status == 1 and "lwp-max-events is at most" in text, "it has no LWP")
+    ended = run(_machine(program, "tcg", "EPYC,+lwp"))
+    assert ended.status == 1 and "invalid accelerator tcg" in ended.said
+    ended = run(_machine(program, "qtest", "EPYC,+lwp,lwp-max-events=9"))
+    assert ended.status == 1 and "lwp-max-events is at most" in ended.said
 
 
 def _flatrun(program: Path, *words: str) -> list[str]:
     return [*flatrun(*words), "--qemu", str(program)]
 
 
-def _flat(check: Check, program: Path) -> None:
+def _flat(program: Path) -> None:
     """The flat tests of some rows."""
-    check.run(_flatrun(program, *only(("retry", "bre", "pmu_count"))))
+    good(_flatrun(program, *only(("retry", "bre", "pmu_count"))))
 
 
-def _i386(check: Check, program: Path) -> None:
+def _i386(program: Path) -> None:
     """A processor of 32 bits with LWP gets as far as the firmware: the machine waits until it is ended."""
-    status, text = check.text(["timeout", "5", *_machine(program, "tcg", "EPYC,check=off,+lwp")[2:]], stderr=True)
-    check.want(status == 124, f"it ends with status {status}: {text}")
+    assert run(["timeout", "5", *_machine(program, "tcg", "EPYC,check=off,+lwp")[2:]]).status == 124
 
 
-def _user(check: Check, program: Path) -> None:
+def _user(program: Path) -> None:
     """A program runs, and has no LWP."""
-    status, text = check.text([program, "/bin/echo", "it runs"])
-    check.want(status == 0 and text == "it runs\n", "the program does not run")
+    assert good([program, "/bin/echo", "it runs"]) == "it runs\n"
 
 
 SLOWER = ("--seconds", "900")
@@ -63,11 +61,11 @@ SANITIZER = {
 DAMAGED = 300  # streams
 
 
-def _asan(check: Check, program: Path) -> None:
+def _asan(program: Path) -> None:
     """All flat tests, and the fuzzer of migration. What ASan or UBSan finds ends QEMU, and so the test fails."""
-    check.run(_flatrun(program, *SLOWER), env=SANITIZER)
+    good(_flatrun(program, *SLOWER), env=SANITIZER)
     fuzz = (f"--count={DAMAGED}", f"--seed={seeds.draw()}", f"--jobs={jobs_count()}", f"--qemu={program}")
-    check.run(alone("fuzz", *fuzz), env=SANITIZER)
+    good(alone("fuzz", *fuzz), env=SANITIZER)
 
 
 # Rows with several processors.
@@ -94,30 +92,29 @@ def known(report: str, entries: Sequence[tuple[str, str]]) -> bool:
     )
 
 
-def _tsan(check: Check, program: Path) -> None:
+def _tsan(program: Path) -> None:
     """The rows with several processors, without a race but those that the list has with a reason."""
-    logs = check.work / "tsan"
-    logs.mkdir()
-    words = f"log_path={logs}/log:exitcode=0:history_size=7"
-    check.run(["setarch", "-R", *_flatrun(program, *MUCH_SLOWER, *only(SMP))], env={"TSAN_OPTIONS": words})
-    found = [report for log in sorted(logs.iterdir()) for report in races(log.read_text(errors="replace"))]
+    with TemporaryDirectory() as logs:
+        words = f"log_path={logs}/log:exitcode=0:history_size=7"
+        good(["setarch", "-R", *_flatrun(program, *MUCH_SLOWER, *only(SMP))], env={"TSAN_OPTIONS": words})
+        found = [report for log in sorted(Path(logs).iterdir()) for report in races(log.read_text(errors="replace"))]
     entries = [(match[1], match[2]) for match in ENTRY.finditer(KNOWN.read_text(encoding="ascii"))]
     new = [report for report in found if not known(report, entries)]
-    check.say(f"{len(found)} reports, {len(new)} of them not known")
-    check.want(not new, "the first is:\n" + "".join(new[:1]))
+    print(f"{len(found)} reports, {len(new)} of them not known")
+    assert not new, "the first is:\n" + "".join(new[:1])
 
 
-STARTS: dict[str, Callable[[Check, Path], None]] = {
+STARTS: dict[str, Callable[[Path], None]] = {
     "no-tcg": _no_tcg, "i386": _i386, "user": _user, "clang": _flat, "asan": _asan, "tsan": _tsan,
 }
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("other", [pytest.param(other, id=other.name) for other in qemu_other.ALL])
-def test_builds(other: Other, check: Check) -> None:
+def test_builds(other: Other) -> None:
     """It compiles, links and starts."""
     tools.build()
-    STARTS[other.name](check, qemu_other.link(other, check.run))
+    STARTS[other.name](qemu_other.link(other, good))
 
 
 @pytest.mark.soak

@@ -12,12 +12,12 @@ import pytest
 from lab.building import dkms, kernel
 from lab.common import archive, proc
 from lab.common.bases import LinuxBase, linux_base, linux_bases
-from lab.common.check import Check
 from lab.common.places import KVM_PROGRAMS
 from lab.guest.vm import run_directory
 from lab.nested import l1
 from lab.testing import fresh_root
 from lab.testing.fresh_root import enter
+from lab.tests.conftest import good, run
 
 OLDEST = 2  # how many kernels of a suite, counted from the newest
 
@@ -41,31 +41,31 @@ def _module(root: Path, version: str, name: str) -> Path:
     return packed if packed.is_file() else place / f"{name}.ko"
 
 
-def _installs(check: Check, root: Path, version: str) -> None:
-    check.run(_in_clone(root, f"./vlwp install kvm {version}"))
-    _, magic = check.text(["modinfo", "-F", "vermagic", _module(root, version, "kvm")])
-    check.want(magic.split()[:1] == [version], f"vermagic {magic}")
-    check.want(_module(root, version, "kvm-amd").is_file(), "no kvm-amd")
+def _installs(root: Path, version: str) -> None:
+    good(_in_clone(root, f"./vlwp install kvm {version}"))
+    magic = good(["modinfo", "-F", "vermagic", _module(root, version, "kvm")])
+    assert magic.split()[:1] == [version]
+    assert _module(root, version, "kvm-amd").is_file()
 
 
-def _needs_the_same_source(check: Check, root: Path, version: str) -> None:
+def _needs_the_same_source(root: Path, version: str) -> None:
     """One clear line when the kernel's source is of another version."""
     source = f"linux-source-{'.'.join(version.split('.')[:2])}"
     script = f"dpkg -r --force-depends {source} >/dev/null; version=$(echo /usr/src/{dkms.NAME}-*); "
     script += f"dkms build --force {dkms.NAME}/${{version#*{dkms.NAME}-}} -k {version} 2>&1 || true; "
     script += f"cat {dkms.TREES}/*/build/make.log || true"
-    _, out = check.text(_in_clone(root, script))
+    out = run(_in_clone(root, script)).out
     line = rf"^{dkms.NAME}: {source} is version none, the headers of .* are .*: apt-get install {source}="
-    check.want(re.search(line, out, re.MULTILINE), "that line is not there")
+    assert re.search(line, out, re.MULTILINE)
 
 
-def _uninstalls(check: Check, root: Path, version: str) -> None:
-    check.run(_in_clone(root, "./vlwp uninstall kvm"))
-    check.want(not _module(root, version, "kvm").exists(), "a module is left")
-    check.want(check.call(_in_clone(root, "./vlwp uninstall kvm")) != 0, "it can be uninstalled twice")
+def _uninstalls(root: Path, version: str) -> None:
+    good(_in_clone(root, "./vlwp uninstall kvm"))
+    assert not _module(root, version, "kvm").exists()
+    assert run(_in_clone(root, "./vlwp uninstall kvm")).status != 0
 
 
-def loads(check: Check, root: Path, version: str, base: LinuxBase) -> None:
+def loads(root: Path, version: str, base: LinuxBase) -> None:
     """What DKMS has built loads; it is the kernel of the lab's guests."""
     place = root / "modules"
     place.mkdir(exist_ok=True)
@@ -73,16 +73,14 @@ def loads(check: Check, root: Path, version: str, base: LinuxBase) -> None:
         module = _module(root, version, name)
         data = module.read_bytes()
         (place / f"{name}.ko").write_bytes(lzma.decompress(data) if module.suffix == ".xz" else data)
-    with run_directory() as run:
+    with run_directory() as folder:
         lab = l1.L1(modules=place, linux=base.series)
-        pipes = {"stdin": subprocess.DEVNULL, "stdout": check.log, "stderr": check.log}
-        status = l1.boot(lab, run, [KVM_PROGRAMS / "kvm_test_abi"], **pipes)
-    check.want(status == 0, f"kvm_test_abi ends with status {status}")
+        assert l1.boot(lab, folder, [KVM_PROGRAMS / "kvm_test_abi"], stdin=subprocess.DEVNULL) == 0
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("suite", archive.RELEASES)
-def test_dkms(suite: str, check: Check) -> None:
+def test_dkms(suite: str) -> None:
     """Of each base that the suite has the newest and an older kernel; then without the kernel's source; removed."""
     fresh_root.require("soak dkms")
     l1.prepare()
@@ -94,8 +92,8 @@ def test_dkms(suite: str, check: Check) -> None:
             kernels = kernels_of(root, base)
             assert kernels, f"{suite} has no headers of a {base.series} kernel"
             for version in kernels[-OLDEST:]:
-                _installs(check, root, version)
+                _installs(root, version)
                 if version == kernel.version(base.series):
-                    loads(check, root, version, base)
-        _needs_the_same_source(check, root, kernels[-1])
-        _uninstalls(check, root, kernels[-1])
+                    loads(root, version, base)
+        _needs_the_same_source(root, kernels[-1])
+        _uninstalls(root, kernels[-1])

@@ -5,6 +5,7 @@ own: what ./vlwp test libvirt runs."""
 
 import re
 import shutil
+import sys
 import tarfile
 from pathlib import Path
 
@@ -13,7 +14,6 @@ import pytest
 from lab.building import libvirt, meson, qemu_tree
 from lab.building.libvirt import Libvirt
 from lab.common import places, proc
-from lab.common.check import Check
 from lab.common.places import DL
 from lab.common.steps import jobs_count
 from lab.series import checks, libvirt as series
@@ -35,43 +35,43 @@ IN_ROOT = (
 
 
 @patched
-def test_applies(check: Check, one: Libvirt) -> None:
+def test_applies(tmp_path: Path, one: Libvirt) -> None:
     """What ./vlwp export writes makes what is built here of the files that it touches."""
     libvirt.build(one)
-    series.write(check.work / one.name, author())
-    patches = checks.patches_in(check.work / one.name / one.name)
-    place, pristine = check.work / f"tree-{one.name}", libvirt.fetch(one)
+    series.write(tmp_path / one.name, author())
+    patches = checks.patches_in(tmp_path / one.name / one.name)
+    place, pristine = tmp_path / f"tree-{one.name}", libvirt.fetch(one)
     copy_touched(pristine, patches, place)
-    tree = Tree(place, author(), check.log)
+    tree = Tree(place, author(), sys.stdout)
     tree.git("am", *patches)
     files = [file.relative_to(place) for file in place.rglob("*") if file.is_file() and ".git" not in file.parts]
     differ = [str(name) for name in files if (place / name).read_bytes() != (one.tree / name).read_bytes()]
-    check.want(files and not differ, f"not as built: {' '.join(differ)}")
+    assert files and not differ
 
 
 @patched
-def test_own_tests(check: Check, one: Libvirt) -> None:
+def test_own_tests(one: Libvirt) -> None:
     """libvirt's own pass."""
     libvirt.build(one)
     meson.fetch()
     words = ["--no-rebuild", "--print-errorlogs", "--num-processes", str(jobs_count()), "--timeout-multiplier", "10"]
-    check.run(["nice", "-n", "10", "meson", "test", "-C", one.out, *words, *libvirt.tests(one)])
+    good(["nice", "-n", "10", "meson", "test", "-C", one.out, *words, *libvirt.tests(one)])
 
 
 @patched
-def test_debian(check: Check, one: Libvirt) -> None:
+def test_debian(tmp_path: Path, one: Libvirt) -> None:
     """On top of Debian's own patches, with offsets and without fuzz."""
-    pristine, place = libvirt.fetch(one), check.work / f"debian-{one.name}"
+    pristine, place = libvirt.fetch(one), tmp_path / f"debian-{one.name}"
     place.mkdir()
     with tarfile.open(max(DL.glob(f"libvirt_{one.series}.*.debian.tar.xz"))) as tar:
         tar.extractall(place)
     theirs = series_file(place / "debian/patches")
-    check.want(theirs, "Debian has no patches")
+    assert theirs
     copy_touched(pristine, [*theirs, *one.patches()], place)
     for patch in theirs:
         with patch.open("rb") as text:
-            check.run(["patch", "-d", place, "-p1", "-f", "-s", "--no-backup-if-mismatch"], stdin=text)
-    qemu_tree.apply(one.patches(), pristine, place, check.log)
+            good(["patch", "-d", place, "-p1", "-f", "-s", "--no-backup-if-mismatch"], stdin=text)
+    qemu_tree.apply(one.patches(), pristine, place, sys.stdout)
 
 
 def _add_libraries(root: Path) -> None:

@@ -10,10 +10,10 @@ import pytest
 from lab.building import kernel
 from lab.common import archive
 from lab.common.bases import linux_base
-from lab.common.check import Check
 from lab.nested import l1
 from lab.testing import fresh_root
 from lab.testing.fresh_root import enter
+from lab.tests.conftest import good
 from lab.tests.soak.test_dkms import loads
 
 APT = "DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends"
@@ -22,26 +22,25 @@ NAMES = ("liblwp-dev", "liblwp1", "vlwp-conformance", "vlwp-dkms", "vlwp-guest-t
 TO_BUILD = ("git", "dpkg-dev", "lintian")
 
 
-def _builds(check: Check, root: Path, place: Path) -> None:
-    check.run(enter(root, f"apt-get -q update; {APT} build-dep /home/vlwp"))
+def _builds(root: Path, place: Path) -> None:
+    good(enter(root, f"apt-get -q update; {APT} build-dep /home/vlwp"))
     log = "build/log/package-build"  # which goes with the system
-    check.run(enter(root, f"cd /home/vlwp; ./vlwp package /home/packages || {{ tail -n 300 {log}; false; }}"))
+    good(enter(root, f"cd /home/vlwp; ./vlwp package /home/packages || {{ tail -n 300 {log}; false; }}"))
     for name in NAMES:
         for file in (root / "home/packages").glob(f"{name}_*.deb"):
             shutil.copy(file, place)
-    names = sorted(file.name.partition("_")[0] for file in place.iterdir())
-    check.want(names == sorted(NAMES), f"there are: {' '.join(names)}")
+    assert sorted(file.name.partition("_")[0] for file in place.iterdir()) == sorted(NAMES)
 
 
-def _leaves_nothing(check: Check, root: Path, suite: str) -> None:
+def _leaves_nothing(root: Path, suite: str) -> None:
     """What is installed and purged has left nothing, in a system that piuparts makes."""
     more = '--extra-repo "$(grep security /etc/apt/sources.list)"'
-    check.run(enter(root, f"apt-get -q update; piuparts -d {suite} {more} --no-upgrade-test /home/packages/*.deb"))
+    good(enter(root, f"apt-get -q update; piuparts -d {suite} {more} --no-upgrade-test /home/packages/*.deb"))
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("suite", archive.RELEASES)
-def test_packages(suite: str, check: Check, tmp_path: Path) -> None:
+def test_packages(suite: str, tmp_path: Path) -> None:
     """They build, and lintian is content. In another system debian/tests passes, and the modules load; in a third they
     leave nothing behind."""
     fresh_root.require("soak packages")
@@ -49,13 +48,13 @@ def test_packages(suite: str, check: Check, tmp_path: Path) -> None:
     place = tmp_path / "packages"
     place.mkdir()
     with fresh_root.fresh_root(suite, TO_BUILD) as root:
-        _builds(check, root, place)
-        check.run(enter(root, "cd /home/packages; lintian --fail-on error,warning $(ls *.deb | grep -v dbgsym)"))
+        _builds(root, place)
+        good(enter(root, "cd /home/packages; lintian --fail-on error,warning $(ls *.deb | grep -v dbgsym)"))
     with fresh_root.fresh_root(suite, ("autopkgtest", "git")) as root:
         shutil.copytree(place, root / "home/packages")
-        check.run(enter(root, "apt-get -q update; autopkgtest -B /home/packages/*.deb /home/vlwp/ -- null"))
+        good(enter(root, "apt-get -q update; autopkgtest -B /home/packages/*.deb /home/vlwp/ -- null"))
         if suite == archive.debian_codename():  # whose kernel is that of the lab's guests
-            loads(check, root, kernel.version(), linux_base())
+            loads(root, kernel.version(), linux_base())
     with fresh_root.fresh_root(suite, ("debootstrap", "git", "piuparts")) as root:
         shutil.copytree(place, root / "home/packages")
-        _leaves_nothing(check, root, suite)
+        _leaves_nothing(root, suite)

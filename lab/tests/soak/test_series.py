@@ -3,9 +3,9 @@
 each of its three, with some of QEMU's own tests; run sparse, and build the documents."""
 
 import shutil
+import sys
 import tarfile
 from pathlib import Path
-from typing import IO
 
 import pytest
 
@@ -13,18 +13,18 @@ from lab.building import linux, meson, qemu_tree
 from lab.building import qemu as emulator
 from lab.checks import kvm_sparse
 from lab.common import archive, bases, places, proc
-from lab.common.check import Check
 from lab.common.places import DL, PYTHON
 from lab.common.say import Died
 from lab.common.steps import compiler, jobs_count, make_dir
 from lab.series import checks, docs, qemu
 from lab.series.tree import Tree, author
+from lab.tests.conftest import good
 
 pytestmark = [pytest.mark.soak, pytest.mark.xdist_group("series")]
 DEBIAN_CHANGES = 20  # patches in Debian's kernel, at least; fewer: they were not found
 
 
-def _download_changes(version: str, work: Path, log: IO[str]) -> None:
+def _download_changes(version: str, work: Path) -> None:
     """What Debian changes in Linux, of the newest source package up to a version that the archive still has. Debian 12
     builds that of Debian 13 again, as VERSION~deb12uN."""
     series, limit = bases.linux_base().series, version.partition("~")[0]
@@ -35,9 +35,9 @@ def _download_changes(version: str, work: Path, log: IO[str]) -> None:
         if not known.startswith(f"{series}.") or not older:
             continue
         try:
-            print(*archive.source_package(f"linux={known}", "--diff-only"), file=log)
+            print(*archive.source_package(f"linux={known}", "--diff-only"))
         except Died as err:
-            print(err, file=log)
+            print(err)
             continue
         with tarfile.open(DL / f"linux_{known}.debian.tar.xz") as tar:
             tar.extractall(work)
@@ -55,16 +55,16 @@ def _changed(patches: list[Path]) -> set[str]:
     return {name for patch in patches for name in qemu_tree.changed_files(patch)}
 
 
-def _upstream_is_the_same(check: Check, work: Path) -> None:
+def _upstream_is_the_same(work: Path) -> None:
     """None of the files that the series changes is one that Debian changes."""
     theirs = series_file(work / "debian/patches")
-    check.say(f"{len(theirs)} patches of Debian")
-    check.want(len(theirs) >= DEBIAN_CHANGES, "too few")
-    both = _changed(theirs) & _changed(checks.patches_in(check.work / "series/linux"))
-    check.want(not both, f"changed by both: {' '.join(sorted(both))}")
+    print(f"{len(theirs)} patches of Debian")
+    assert len(theirs) >= DEBIAN_CHANGES
+    both = _changed(theirs) & _changed(checks.patches_in(work / "series/linux"))
+    assert not both, f"changed by both: {' '.join(sorted(both))}"
 
 
-def _debian_qemu(check: Check, pristine: Path, place: Path) -> None:
+def _debian_qemu(pristine: Path, place: Path) -> None:
     """A copy of QEMU with Debian's own patches, as its source package unpacks. Firmware (roms/) is not in the copy."""
     shutil.copytree(pristine, place, symlinks=True)
     with tarfile.open(max(DL.glob(f"qemu_{bases.qemu_base().series}.*.debian.tar.xz"))) as tar:
@@ -73,66 +73,58 @@ def _debian_qemu(check: Check, pristine: Path, place: Path) -> None:
         if all(name.startswith("roms/") for name in qemu_tree.changed_files(patch)):
             continue
         with patch.open("rb") as text:
-            check.run(["patch", "-d", place, "-p1", "-f", "-s", "--no-backup-if-mismatch"], stdin=text)
+            good(["patch", "-d", place, "-p1", "-f", "-s", "--no-backup-if-mismatch"], stdin=text)
 
 
-def _compile_step(check: Check, tree: Tree, source: linux.Linux, patch: Path, out: Path) -> None:
+def _compile_step(tree: Tree, source: linux.Linux, patch: Path, out: Path) -> None:
     """Apply one more patch and build both modules."""
     tree.git("am", "-q", patch)
-    if check.call([linux.LAYOUT, "--external", tree.path, out]):
-        check.want(False, "the tree cannot be laid out")
-    check.run(linux.make_command(source, out / "tree"))
+    good([linux.LAYOUT, "--external", tree.path, out])
+    good(linux.make_command(source, out / "tree"))
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the series are, and what is made of them."""
-    return tmp_path_factory.mktemp("series")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """With all series, and what is made of them."""
+    place = tmp_path_factory.mktemp("series")
+    checks.written(place)
+    return place
 
 
-@pytest.fixture
-def series(check: Check, place: Path) -> Check:
-    """With all series."""
-    there = Check(check.log, place)
-    if not (place / "series").is_dir():
-        checks.written(there)
-    return there
-
-
-def test_checkpatch(series: Check) -> None:
+def test_checkpatch(work: Path) -> None:
     """checkpatch has nothing against the series for Linux and QEMU."""
-    checks.checkpatch_linux(series)
-    checks.checkpatch_qemu(series)
+    checks.checkpatch_linux(work)
+    checks.checkpatch_qemu(work)
 
 
-def test_linux_applies(series: Check) -> None:
+def test_linux_applies(work: Path) -> None:
     """To Debian's source; and upstream has the same files: Debian changes none of them."""
     source = linux.fetch_series()
-    checks.applies(series, ["linux"], source.pristine)
-    _download_changes(source.version, series.work, series.log)
-    _upstream_is_the_same(series, series.work)
+    checks.applies(work, ["linux"], source.pristine)
+    _download_changes(source.version, work)
+    _upstream_is_the_same(work)
 
 
-def test_linux_steps(series: Check) -> None:
+def test_linux_steps(work: Path) -> None:
     """It compiles after each patch, and without CONFIG_KVM_AMD_LWP nothing of it is in kvm-amd."""
-    source, steps = linux.fetch_series(), series.work / "steps"
-    external = series.work / "external"
+    source, steps = linux.fetch_series(), work / "steps"
+    external = work / "external"
     shutil.copytree(source.pristine, steps, symlinks=True)
-    tree = Tree(steps, author(), series.log)
-    for patch in checks.patches_in(series.work / "series/linux"):
+    tree = Tree(steps, author(), sys.stdout)
+    for patch in checks.patches_in(work / "series/linux"):
         if "CONFIG_KVM_AMD_LWP" in patch.name:
             [module] = external.rglob("kvm-amd.ko")
             symbols = proc.output(["nm", module])
-            series.want("svm_vcpu_run" in symbols and "lwp" not in symbols, "kvm-amd names LWP without its option")
-        _compile_step(series, tree, source, patch, external)
+            assert "svm_vcpu_run" in symbols and "lwp" not in symbols, "kvm-amd names LWP without its option"
+        _compile_step(tree, source, patch, external)
 
 
-def test_qemu_applies(series: Check) -> None:
+def test_qemu_applies(work: Path) -> None:
     """To upstream, and to Debian's source, whose patches apply to upstream."""
-    pristine, debian = qemu_tree.fetch(), series.work / "qemu-debian"
-    checks.applies(series, qemu.names(), pristine)
-    _debian_qemu(series, pristine, debian)
-    checks.applies(series, qemu.names(), debian)
+    pristine, debian = qemu_tree.fetch(), work / "qemu-debian"
+    checks.applies(work, qemu.names(), pristine)
+    _debian_qemu(pristine, debian)
+    checks.applies(work, qemu.names(), debian)
 
 
 def test_sparse() -> None:
@@ -141,29 +133,29 @@ def test_sparse() -> None:
     assert kvm_sparse.problems(places.KVM / "tree/arch/x86/kvm", linux.fetch().headers_dir) == []
 
 
-def test_docs(series: Check) -> None:
+def test_docs(work: Path) -> None:
     """make htmldocs has no new warning with the series for Linux, Sphinx has nothing against QEMU's page of LWP."""
-    docs.of_linux(series)
-    docs.of_qemu(series)
+    docs.of_linux(work)
+    docs.of_qemu(work)
 
 
 # Of QEMU's own, that are fast and need no other device than a build here has.
 QTESTS = ("cpu-plug-test", "qmp-cmd-test", "qom-test", "lwp-test")
 
 
-def _qemu_step(check: Check, tree: Tree, out: Path, name: str) -> None:
+def _qemu_step(work: Path, tree: Tree, out: Path, name: str) -> None:
     """Apply one more series, compile, and make fast tests of QEMU's own."""
-    tree.git("am", "-q", *checks.patches_in(check.work / "series" / name))
+    tree.git("am", "-q", *checks.patches_in(work / "series" / name))
     if not meson.configured(out):
         make_dir(out)
         options = [f"--cc={compiler()}", f"--python={PYTHON}", "--disable-debug-info", *emulator.CONFIGURE]
-        check.run([tree.path / "configure", *options], cwd=out)
+        good([tree.path / "configure", *options], cwd=out)
     ninja = proc.words(["nice", "-n", "10", "ninja", "-C", out, "-j", str(jobs_count())])
-    check.run([*ninja, "build.ninja"])  # there may be new tests
-    check.run([*ninja, "qemu-system-x86_64", *(f"tests/qtest/{test}" for test in _qtests(out))])
+    good([*ninja, "build.ninja"])  # there may be new tests
+    good([*ninja, "qemu-system-x86_64", *(f"tests/qtest/{test}" for test in _qtests(out))])
     emulator.bundle_firmware(out)
     tests = [f"qtest-x86_64/{test}" for test in _qtests(out)]
-    check.run(["pyvenv/bin/meson", "test", "--no-rebuild", "--print-errorlogs", *tests], cwd=out)
+    good(["pyvenv/bin/meson", "test", "--no-rebuild", "--print-errorlogs", *tests], cwd=out)
 
 
 def _qtests(out: Path) -> list[str]:
@@ -172,17 +164,17 @@ def _qtests(out: Path) -> list[str]:
     return [test for test in QTESTS if f"tests/qtest/{test}: " in known]
 
 
-def test_qemu_steps(series: Check) -> None:
+def test_qemu_steps(work: Path) -> None:
     """QEMU after each of its series compiles and passes its own tests."""
     pristine = qemu_tree.fetch()
     emulator.build()  # for its firmware
     meson.fetch()
-    tree_of, configs = series.work / "qemu-steps", qemu_tree.PATCHES / "configs"
+    tree_of, configs = work / "qemu-steps", qemu_tree.PATCHES / "configs"
     shutil.copytree(pristine, tree_of, symlinks=True)
     shutil.copytree(configs, tree_of / "configs/devices/x86_64-softmmu", dirs_exist_ok=True)
     for patch in qemu_tree.patches("base"):
         with patch.open("rb") as text:
-            proc.logged(["patch", "-d", tree_of, "-p1", "--force"], series.log, stdin=text)
-    tree = Tree(tree_of, author(), series.log)
+            proc.logged(["patch", "-d", tree_of, "-p1", "--force"], sys.stdout, stdin=text)
+    tree = Tree(tree_of, author(), sys.stdout)
     for name in qemu.names():
-        _qemu_step(series, tree, series.work / "qemu-out", name)
+        _qemu_step(work, tree, work / "qemu-out", name)
