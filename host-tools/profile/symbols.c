@@ -38,14 +38,16 @@ struct hidden {
 	uint64_t start;
 };
 
-struct symbols {
+struct table {
 	struct symbol *list;
 	size_t nr, room;
 	struct ranges ranges; /* items are indices of list */
+};
+
+struct symbols {
+	struct table code;
+	struct table variables; /* looked for when first asked for */
 	struct ranges unnamed; /* functions by .eh_frame */
-	struct symbol *variables; /* looked for when first asked for */
-	struct ranges variable_ranges; /* items are indices of variables */
-	size_t nr_variables, variable_room;
 	bool has_variables;
 	struct hidden *hidden;
 	size_t nr_hidden, hidden_room;
@@ -58,11 +60,11 @@ struct symbols {
 	Elf *elf;
 };
 
-static void add_symbol(struct symbols *s, char *name, uint64_t start, uint64_t size,
+static void add_symbol(struct table *t, char *name, uint64_t start, uint64_t size,
 		       unsigned int section, uint8_t rank)
 {
-	s->list = grow(s->list, s->nr, &s->room, sizeof(*s->list));
-	s->list[s->nr++] = (struct symbol){ name, start, size, section, rank };
+	t->list = grow(t->list, t->nr, &t->room, sizeof(*t->list));
+	t->list[t->nr++] = (struct symbol){ name, start, size, section, rank };
 }
 
 static void add_stub(void *to, const char *name, uint64_t start, uint64_t size)
@@ -125,39 +127,61 @@ static int compare_symbols(const void *a, const void *b)
 }
 
 /* Sorts, keeps the best name of each address and makes the ranges. */
-static void build_ranges(struct symbols *s)
+static void build_ranges(struct table *t)
 {
 	size_t kept = 0;
 
-	if (s->nr)
-		qsort(s->list, s->nr, sizeof(*s->list), compare_symbols);
-	for (size_t i = 0; i < s->nr; i++) {
-		if (kept && s->list[kept - 1].start == s->list[i].start)
-			free(s->list[i].name);
+	if (t->nr)
+		qsort(t->list, t->nr, sizeof(*t->list), compare_symbols);
+	for (size_t i = 0; i < t->nr; i++) {
+		if (kept && t->list[kept - 1].start == t->list[i].start)
+			free(t->list[i].name);
 		else
-			s->list[kept++] = s->list[i];
+			t->list[kept++] = t->list[i];
 	}
-	s->nr = kept;
-	for (size_t i = 0; i < s->nr; i++) {
-		struct symbol *symbol = &s->list[i];
+	t->nr = kept;
+	for (size_t i = 0; i < t->nr; i++) {
+		struct symbol *symbol = &t->list[i];
 
 		/* Without a size: up to the next one of the section, if there is one. */
-		if (!symbol->size && i + 1 < s->nr && s->list[i + 1].section == symbol->section)
-			symbol->size = s->list[i + 1].start - symbol->start;
+		if (!symbol->size && i + 1 < t->nr && t->list[i + 1].section == symbol->section)
+			symbol->size = t->list[i + 1].start - symbol->start;
 		if (symbol->size)
-			ranges_add(&s->ranges, symbol->start, symbol->start + symbol->size, i);
+			ranges_add(&t->ranges, symbol->start, symbol->start + symbol->size, i);
 	}
-	ranges_sort(&s->ranges);
+	ranges_sort(&t->ranges);
+}
+
+static const struct symbol *find_in(const struct table *t, uint64_t address)
+{
+	size_t place = SIZE_MAX;
+	const struct range *range = ranges_next(&t->ranges, address, &place);
+
+	return range ? &t->list[range->item] : NULL;
+}
+
+static void table_free(struct table *t)
+{
+	for (size_t i = 0; i < t->nr; i++)
+		free(t->list[i].name);
+	free(t->list);
+	ranges_free(&t->ranges);
 }
 
 /* ---- ELF ------------------------------------------------------------------------------------ */
 
-static bool is_code(const GElf_Sym *sym, const char *name)
+static bool is_code(const GElf_Sym *sym)
 {
 	unsigned int type = GELF_ST_TYPE(sym->st_info);
 
-	return sym->st_shndx != SHN_UNDEF && sym->st_shndx != SHN_ABS && name && *name &&
-	       (type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE);
+	return type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE;
+}
+
+static bool is_variable(const GElf_Sym *sym)
+{
+	unsigned int type = GELF_ST_TYPE(sym->st_info);
+
+	return sym->st_size && (type == STT_OBJECT || type == STT_COMMON);
 }
 
 /* The symbols of .dynsym whose version is marked as hidden. */
@@ -200,7 +224,7 @@ static void add_frame(void *to, uint64_t start, uint64_t end)
 	ranges_add(&s->unnamed, start, end, 0);
 }
 
-static void add_elf_symbols(struct symbols *s)
+static void add_elf_symbols(struct symbols *s, struct table *t, bool (*wanted)(const GElf_Sym *sym))
 {
 	int nr = dwfl_module_getsymtab(s->module);
 
@@ -211,32 +235,56 @@ static void add_elf_symbols(struct symbols *s)
 		const char *name =
 			dwfl_module_getsym_info(s->module, i, &sym, &address, &section, NULL, NULL);
 
+		if (sym.st_shndx == SHN_UNDEF || sym.st_shndx == SHN_ABS || !name || !*name ||
+		    !wanted(&sym))
+			continue;
 		/* "name@@VERSION" in some tables. */
-		if (is_code(&sym, name))
-			add_symbol(s, copy_string(name, strcspn(name, "@")), address - s->bias,
-				   sym.st_size, section,
-				   rank_of(&sym, name, is_hidden(s, address - s->bias, name)));
+		add_symbol(t, copy_string(name, strcspn(name, "@")), address - s->bias, sym.st_size,
+			   section, rank_of(&sym, name, is_hidden(s, address - s->bias, name)));
 	}
 }
 
-/* File offset to the address in the program headers; false if it is not in a loaded segment. */
-static bool to_address(const struct symbols *s, uint64_t offset, uint64_t *address)
+/* What is looked for in the loaded segments: an offset in the file, or in memory of it, or an address. */
+enum within { FILE_OFFSET, MEMORY_OFFSET, ADDRESS };
+
+static bool find_segment(const struct symbols *s, enum within within, uint64_t value, GElf_Phdr *ph)
 {
 	size_t nr;
 
-	if (elf_getphdrnum(s->elf, &nr) < 0)
+	if (!s->elf || elf_getphdrnum(s->elf, &nr) < 0)
 		return false;
 	for (size_t i = 0; i < nr; i++) {
-		GElf_Phdr ph;
+		uint64_t start, size;
 
-		if (!gelf_getphdr(s->elf, (int)i, &ph) || ph.p_type != PT_LOAD)
+		if (!gelf_getphdr(s->elf, (int)i, ph) || ph->p_type != PT_LOAD)
 			continue;
-		if (offset >= ph.p_offset && offset - ph.p_offset < ph.p_filesz) {
-			*address = offset - ph.p_offset + ph.p_vaddr;
+		start = within == ADDRESS ? ph->p_vaddr : ph->p_offset;
+		size = within == MEMORY_OFFSET ? ph->p_memsz : ph->p_filesz;
+		if (value >= start && value - start < size)
 			return true;
-		}
 	}
 	return false;
+}
+
+static bool to_address(const struct symbols *s, enum within within, uint64_t offset,
+		       uint64_t *address)
+{
+	GElf_Phdr ph;
+
+	if (!find_segment(s, within, offset, &ph))
+		return false;
+	*address = offset - ph.p_offset + ph.p_vaddr;
+	return true;
+}
+
+bool symbols_address(const struct symbols *s, uint64_t offset, uint64_t *address)
+{
+	return to_address(s, FILE_OFFSET, offset, address);
+}
+
+bool symbols_data_address(const struct symbols *s, uint64_t offset, uint64_t *address)
+{
+	return symbols_address(s, offset, address) || to_address(s, MEMORY_OFFSET, offset, address);
 }
 
 static char *hex(struct lwpdata_bytes bytes)
@@ -361,40 +409,41 @@ struct symbols *symbols_open(const char *sysroot, const char *path, uint64_t siz
 		return s;
 	}
 	find_hidden(s);
-	add_elf_symbols(s);
-	plt_stubs(s->elf, add_stub, s);
+	add_elf_symbols(s, &s->code, is_code);
+	plt_stubs(s->elf, add_stub, &s->code);
 	frame_ranges(s->elf, add_frame, s);
 	ranges_sort(&s->unnamed);
-	build_ranges(s);
+	build_ranges(&s->code);
 	return s;
 }
 
 /* ---- perf maps ------------------------------------------------------------------------------ */
 
 /* "START SIZE NAME" in hexadecimal; what does not look like that is skipped. */
-static void add_perf_line(struct symbols *s, const char *line)
+static void add_perf_line(struct table *t, const char *line)
 {
 	uint64_t start, size;
 	int name_at = 0;
 
 	if (sscanf(line, "%" SCNx64 " %" SCNx64 " %n", &start, &size, &name_at) == 2 && name_at &&
 	    line[name_at] && size && start + size > start)
-		add_symbol(s, copy_string(line + name_at, strlen(line + name_at)), start, size, 0,
+		add_symbol(t, copy_string(line + name_at, strlen(line + name_at)), start, size, 0,
 			   0);
 }
 
 struct symbols *symbols_open_perf_map(struct lwpdata_bytes text)
 {
 	struct symbols *s = must(calloc(1, sizeof(*s)));
+	struct table *t = &s->code;
 	char *copy = copy_string(text.data, text.size), *next = copy, *line;
 
 	while ((line = strsep(&next, "\n")))
-		add_perf_line(s, line);
+		add_perf_line(t, line);
 	free(copy);
 	/* Code moves and memory is used again: the latest line counts, so all are kept. */
-	for (size_t i = 0; i < s->nr; i++)
-		ranges_add(&s->ranges, s->list[i].start, s->list[i].start + s->list[i].size, i);
-	ranges_sort(&s->ranges);
+	for (size_t i = 0; i < t->nr; i++)
+		ranges_add(&t->ranges, t->list[i].start, t->list[i].start + t->list[i].size, i);
+	ranges_sort(&t->ranges);
 	return s;
 }
 
@@ -405,42 +454,35 @@ const char *symbols_problem(const struct symbols *s)
 	return s->problem;
 }
 
-static const struct symbol *find_in_perf_map(const struct symbols *s, uint64_t address)
+static const struct symbol *find_in_perf_map(const struct table *t, uint64_t address)
 {
 	const struct range *range;
 	size_t place = SIZE_MAX, latest = SIZE_MAX;
 
-	while ((range = ranges_next(&s->ranges, address, &place)))
+	while ((range = ranges_next(&t->ranges, address, &place)))
 		if (latest == SIZE_MAX || range->item > latest)
 			latest = range->item;
-	return latest == SIZE_MAX ? NULL : &s->list[latest];
+	return latest == SIZE_MAX ? NULL : &t->list[latest];
 }
 
 void symbols_each(const struct symbols *s,
 		  void (*see)(void *to, const char *name, uint64_t start, uint64_t size), void *to)
 {
-	for (size_t i = 0; i < s->nr; i++)
-		if (find_in_perf_map(s, s->list[i].start) == &s->list[i])
-			see(to, s->list[i].name, s->list[i].start, s->list[i].size);
-}
+	for (size_t i = 0; i < s->code.nr; i++) {
+		const struct symbol *symbol = &s->code.list[i];
 
-bool symbols_address(const struct symbols *s, uint64_t offset, uint64_t *address)
-{
-	return s->elf && to_address(s, offset, address);
+		if (find_in_perf_map(&s->code, symbol->start) == symbol)
+			see(to, symbol->name, symbol->start, symbol->size);
+	}
 }
 
 static const struct symbol *find_symbol(const struct symbols *s, uint64_t offset)
 {
-	const struct range *range;
-	size_t place = SIZE_MAX;
 	uint64_t address;
 
 	if (!s->is_elf)
-		return find_in_perf_map(s, offset);
-	if (s->problem || !to_address(s, offset, &address))
-		return NULL;
-	range = ranges_next(&s->ranges, address, &place);
-	return range ? &s->list[range->item] : NULL;
+		return find_in_perf_map(&s->code, offset);
+	return symbols_address(s, offset, &address) ? find_in(&s->code, address) : NULL;
 }
 
 const char *symbols_name(const struct symbols *s, uint64_t offset)
@@ -464,7 +506,7 @@ static bool in_ranges(const struct ranges *ranges, uint64_t address, uint64_t *s
 
 bool symbols_range_at(const struct symbols *s, uint64_t address, uint64_t *start, uint64_t *end)
 {
-	return s->elf && (in_ranges(&s->ranges, address, start, end) ||
+	return s->elf && (in_ranges(&s->code.ranges, address, start, end) ||
 			  in_ranges(&s->unnamed, address, start, end));
 }
 
@@ -477,115 +519,38 @@ bool symbols_unnamed(const struct symbols *s, uint64_t offset, uint64_t *start, 
 
 const uint8_t *symbols_code(const struct symbols *s, uint64_t address, uint64_t *size)
 {
-	size_t nr, raw_size;
+	size_t raw_size;
 	const char *raw = s->elf && !s->detached ? elf_rawfile(s->elf, &raw_size) : NULL;
+	uint64_t skip, left;
+	GElf_Phdr ph;
 
-	if (!raw || elf_getphdrnum(s->elf, &nr) < 0)
+	if (!raw || !find_segment(s, ADDRESS, address, &ph))
 		return NULL;
-	for (size_t i = 0; i < nr; i++) {
-		uint64_t skip, left;
-		GElf_Phdr ph;
-
-		if (!gelf_getphdr(s->elf, (int)i, &ph) || ph.p_type != PT_LOAD ||
-		    address < ph.p_vaddr || address - ph.p_vaddr >= ph.p_filesz)
-			continue;
-		skip = address - ph.p_vaddr;
-		if (ph.p_offset > raw_size || skip >= raw_size - ph.p_offset)
-			return NULL;
-		left = ph.p_filesz - skip;
-		if (left > raw_size - ph.p_offset - skip)
-			left = raw_size - ph.p_offset - skip;
-		if (*size > left)
-			*size = left;
-		return (const uint8_t *)raw + ph.p_offset + skip;
-	}
-	return NULL;
-}
-
-/* ---- Variables ------------------------------------------------------------------------------ */
-
-bool symbols_data_address(const struct symbols *s, uint64_t offset, uint64_t *address)
-{
-	size_t nr;
-
-	if (!s->elf)
-		return false;
-	if (to_address(s, offset, address))
-		return true;
-	if (elf_getphdrnum(s->elf, &nr) < 0)
-		return false;
-	for (size_t i = 0; i < nr; i++) {
-		GElf_Phdr ph;
-
-		if (gelf_getphdr(s->elf, (int)i, &ph) && ph.p_type == PT_LOAD &&
-		    offset >= ph.p_offset && offset - ph.p_offset < ph.p_memsz) {
-			*address = offset - ph.p_offset + ph.p_vaddr;
-			return true;
-		}
-	}
-	return false;
-}
-
-static bool is_variable(const GElf_Sym *sym, const char *name)
-{
-	unsigned int type = GELF_ST_TYPE(sym->st_info);
-
-	return sym->st_shndx != SHN_UNDEF && sym->st_shndx != SHN_ABS && sym->st_size && name &&
-	       *name && (type == STT_OBJECT || type == STT_COMMON);
-}
-
-/* All of them, the best of several names of an address in the last place. */
-static void find_variables(struct symbols *s)
-{
-	int nr = s->module ? dwfl_module_getsymtab(s->module) : 0;
-	size_t kept = 0;
-
-	for (int i = 1; i < nr; i++) {
-		GElf_Sym sym;
-		GElf_Addr address;
-		const char *name =
-			dwfl_module_getsym_info(s->module, i, &sym, &address, NULL, NULL, NULL);
-
-		if (!is_variable(&sym, name))
-			continue;
-		s->variables = grow(s->variables, s->nr_variables, &s->variable_room,
-				    sizeof(*s->variables));
-		s->variables[s->nr_variables++] = (struct symbol){
-			.name = copy_string(name, strcspn(name, "@")),
-			.start = address - s->bias,
-			.size = sym.st_size,
-			.rank = rank_of(&sym, name, is_hidden(s, address - s->bias, name)),
-		};
-	}
-	if (s->nr_variables)
-		qsort(s->variables, s->nr_variables, sizeof(*s->variables), compare_symbols);
-	for (size_t i = 0; i < s->nr_variables; i++) {
-		struct symbol *v = &s->variables[i];
-
-		if (kept && s->variables[kept - 1].start == v->start) {
-			free(v->name);
-			continue;
-		}
-		ranges_add(&s->variable_ranges, v->start, v->start + v->size, kept);
-		s->variables[kept++] = *v;
-	}
-	s->nr_variables = kept;
-	ranges_sort(&s->variable_ranges);
+	skip = address - ph.p_vaddr;
+	if (ph.p_offset > raw_size || skip >= raw_size - ph.p_offset)
+		return NULL;
+	left = ph.p_filesz - skip;
+	if (left > raw_size - ph.p_offset - skip)
+		left = raw_size - ph.p_offset - skip;
+	if (*size > left)
+		*size = left;
+	return (const uint8_t *)raw + ph.p_offset + skip;
 }
 
 const char *symbols_variable(struct symbols *s, uint64_t address, uint64_t *start)
 {
-	const struct range *range;
-	size_t place = SIZE_MAX;
+	const struct symbol *symbol;
 
-	if (!s->has_variables && s->is_elf && !s->problem)
-		find_variables(s);
+	if (!s->has_variables && s->elf) {
+		add_elf_symbols(s, &s->variables, is_variable);
+		build_ranges(&s->variables);
+	}
 	s->has_variables = true;
-	range = ranges_next(&s->variable_ranges, address, &place);
-	if (!range)
+	symbol = find_in(&s->variables, address);
+	if (!symbol)
 		return NULL;
-	*start = range->start;
-	return s->variables[range->item].name;
+	*start = symbol->start;
+	return symbol->name;
 }
 
 const char *symbols_section(const struct symbols *s, uint64_t address)
@@ -657,7 +622,7 @@ unsigned int symbols_inlined(const struct symbols *s, uint64_t offset, const cha
 	uint64_t address;
 	int nr;
 
-	if (!s->module || !to_address(s, offset, &address))
+	if (!symbols_address(s, offset, &address))
 		return 0;
 	unit = unit_at(s, &address);
 	nr = unit ? find_scopes(unit, address, &scopes) : 0;
@@ -683,7 +648,7 @@ bool symbols_line(const struct symbols *s, uint64_t offset, const char **folder,
 	Dwarf_Die *unit;
 	uint64_t address;
 
-	if (!s->module || !to_address(s, offset, &address))
+	if (!symbols_address(s, offset, &address))
 		return false;
 	unit = unit_at(s, &address);
 	found = dwarf_getsrc_die(unit, address);
@@ -696,25 +661,18 @@ bool symbols_line(const struct symbols *s, uint64_t offset, const char **folder,
 
 bool symbols_first_line(const struct symbols *s, uint64_t address, int *line)
 {
-	size_t place = SIZE_MAX;
-	const struct range *range = s->module ? ranges_next(&s->ranges, address, &place) : NULL;
-	Dwarf_Addr start = range ? range->start : 0;
-	Dwarf_Line *found = range ? dwarf_getsrc_die(unit_at(s, &start), start) : NULL;
+	const struct symbol *symbol = s->module ? find_in(&s->code, address) : NULL;
+	Dwarf_Addr start = symbol ? symbol->start : 0;
+	Dwarf_Line *found = symbol ? dwarf_getsrc_die(unit_at(s, &start), start) : NULL;
 
 	return found && !dwarf_lineno(found, line);
 }
 
 void symbols_free(struct symbols *s)
 {
-	for (size_t i = 0; i < s->nr; i++)
-		free(s->list[i].name);
-	free(s->list);
-	ranges_free(&s->ranges);
+	table_free(&s->code);
+	table_free(&s->variables);
 	ranges_free(&s->unnamed);
-	for (size_t i = 0; i < s->nr_variables; i++)
-		free(s->variables[i].name);
-	free(s->variables);
-	ranges_free(&s->variable_ranges);
 	free(s->hidden);
 	if (s->dwfl)
 		dwfl_end(s->dwfl);
