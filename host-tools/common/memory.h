@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Memory for tools that read one file and end: without memory there is nothing left to do. */
+/* Memory and lists for tools that read one file and end: without memory there is nothing left to do. */
 #ifndef LWPCTL_MEMORY_H
 #define LWPCTL_MEMORY_H
 
@@ -26,6 +26,17 @@ static inline void *grow(void *list, size_t nr, size_t *room, size_t item)
 	*room = 2 * nr + 16;
 	return must(reallocarray(list, *room, item));
 }
+
+/* Without items there may be no list. */
+static inline void sort_list(void *list, size_t nr, size_t item,
+			     int (*compare)(const void *a, const void *b))
+{
+	if (nr)
+		qsort(list, nr, item, compare);
+}
+
+/* What a comparison says of two numbers; `?:` goes on to the next ones. */
+#define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
 
 /* A string of its own, as printf() would print it. */
 static inline char *__attribute__((format(printf, 1, 2))) formatted(const char *format, ...)

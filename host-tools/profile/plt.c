@@ -23,7 +23,7 @@ static int compare(const void *a, const void *b)
 {
 	const struct slot *x = a, *y = b;
 
-	return x->address < y->address ? -1 : x->address > y->address;
+	return ORDER(x->address, y->address);
 }
 
 static void add_relocations(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh, struct slots *slots)
@@ -112,8 +112,7 @@ void plt_stubs(Elf *elf, void (*add)(void *to, const char *name, uint64_t start,
 	while ((scn = elf_nextscn(elf, scn)))
 		if (gelf_getshdr(scn, &sh) && sh.sh_type == SHT_RELA)
 			add_relocations(elf, scn, &sh, &slots);
-	if (slots.nr)
-		qsort(slots.list, slots.nr, sizeof(*slots.list), compare);
+	sort_list(slots.list, slots.nr, sizeof(*slots.list), compare);
 	while ((scn = elf_nextscn(elf, scn))) {
 		const char *name;
 

@@ -17,17 +17,14 @@ static int compare(const void *a, const void *b)
 {
 	const struct range *x = a, *y = b;
 
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return x->order < y->order ? -1 : 1;
+	return ORDER(x->start, y->start) ?: ORDER(x->order, y->order);
 }
 
 void ranges_sort(struct ranges *ranges)
 {
 	uint64_t highest = 0;
 
-	if (ranges->nr)
-		qsort(ranges->list, ranges->nr, sizeof(*ranges->list), compare);
+	sort_list(ranges->list, ranges->nr, sizeof(*ranges->list), compare);
 	for (size_t i = 0; i < ranges->nr; i++) {
 		if (ranges->list[i].end > highest)
 			highest = ranges->list[i].end;

@@ -187,16 +187,13 @@ static int compare_samples(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
 
-	if (x->weight != y->weight)
-		return x->weight > y->weight ? -1 : 1;
-	return compare_names(a, b);
+	return ORDER(y->weight, x->weight) ?: compare_names(a, b);
 }
 
 static void sort_rows(struct rows *rows, enum order order)
 {
-	if (rows->nr)
-		qsort(rows->list, rows->nr, sizeof(*rows->list),
-		      order == ORDER_NAME ? compare_names : compare_samples);
+	sort_list(rows->list, rows->nr, sizeof(*rows->list),
+		  order == ORDER_NAME ? compare_names : compare_samples);
 }
 
 /* Rows that differ only in their line become one, which keeps the line with most samples. row_of: of the fine ones. */

@@ -78,9 +78,7 @@ static int compare_hidden(const void *a, const void *b)
 {
 	const struct hidden *x = a, *y = b;
 
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return strcmp(x->name, y->name);
+	return ORDER(x->start, y->start) ?: strcmp(x->name, y->name);
 }
 
 /* "name@VERSION" in some tables; in .dynsym a bit of .gnu.version says it. */
@@ -119,11 +117,7 @@ static int compare_symbols(const void *a, const void *b)
 {
 	const struct symbol *x = a, *y = b;
 
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	if (x->rank != y->rank)
-		return x->rank > y->rank ? -1 : 1;
-	return strcmp(x->name, y->name);
+	return ORDER(x->start, y->start) ?: ORDER(y->rank, x->rank) ?: strcmp(x->name, y->name);
 }
 
 /* Sorts, keeps the best name of each address and makes the ranges. */
@@ -131,8 +125,7 @@ static void build_ranges(struct table *t)
 {
 	size_t kept = 0;
 
-	if (t->nr)
-		qsort(t->list, t->nr, sizeof(*t->list), compare_symbols);
+	sort_list(t->list, t->nr, sizeof(*t->list), compare_symbols);
 	for (size_t i = 0; i < t->nr; i++) {
 		if (kept && t->list[kept - 1].start == t->list[i].start)
 			free(t->list[i].name);
@@ -213,8 +206,7 @@ static void find_hidden(struct symbols *s)
 			s->hidden[s->nr_hidden++] = (struct hidden){ name, sym.st_value };
 		}
 	}
-	if (s->nr_hidden)
-		qsort(s->hidden, s->nr_hidden, sizeof(*s->hidden), compare_hidden);
+	sort_list(s->hidden, s->nr_hidden, sizeof(*s->hidden), compare_hidden);
 }
 
 static void add_frame(void *to, uint64_t start, uint64_t end)

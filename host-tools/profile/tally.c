@@ -154,9 +154,7 @@ static int compare_threads(const void *a, const void *b)
 	const struct profile_window *x = *(const struct profile_window *const *)a;
 	const struct profile_window *y = *(const struct profile_window *const *)b;
 
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	return x < y ? -1 : x > y;
+	return ORDER(x->thread, y->thread) ?: ORDER(x, y);
 }
 
 void tally_walk_windows(const struct profile *p, const struct filter *filter, bool targets,

@@ -48,7 +48,7 @@ static int compare_lines(const void *a, const void *b)
 {
 	const struct line *x = a, *y = b;
 
-	return x->address < y->address ? -1 : x->address > y->address;
+	return ORDER(x->address, y->address);
 }
 
 static size_t column(const struct function *f, uint32_t event_id)
@@ -99,8 +99,7 @@ static void merge(struct function *f)
 {
 	size_t kept = 0;
 
-	if (f->nr)
-		qsort(f->lines, f->nr, sizeof(*f->lines), compare_lines);
+	sort_list(f->lines, f->nr, sizeof(*f->lines), compare_lines);
 	for (size_t i = 0; i < f->nr; i++) {
 		struct line *line = &f->lines[i], *last;
 

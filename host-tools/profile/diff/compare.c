@@ -54,8 +54,7 @@ static void merge(struct changes *c)
 {
 	size_t kept = 0;
 
-	if (c->nr)
-		qsort(c->list, c->nr, sizeof(*c->list), compare_names);
+	sort_list(c->list, c->nr, sizeof(*c->list), compare_names);
 	for (size_t i = 0; i < c->nr; i++) {
 		if (!kept || compare_names(&c->list[kept - 1], &c->list[i])) {
 			c->list[kept++] = c->list[i];
@@ -112,8 +111,7 @@ void changes_make(struct changes *c, const struct rows *before, const struct row
 	merge(c);
 	for (size_t i = 0; i < c->nr; i++)
 		judge(c, &c->list[i]);
-	if (c->nr)
-		qsort(c->list, c->nr, sizeof(*c->list), compare_differences);
+	sort_list(c->list, c->nr, sizeof(*c->list), compare_differences);
 }
 
 void changes_free(struct changes *c)

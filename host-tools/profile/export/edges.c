@@ -92,17 +92,14 @@ static int compare(const void *a, const void *b)
 {
 	const struct edge *x = a, *y = b;
 
-	if (x->from != y->from)
-		return x->from < y->from ? -1 : 1;
-	return x->to < y->to ? -1 : x->to > y->to;
+	return ORDER(x->from, y->from) ?: ORDER(x->to, y->to);
 }
 
 static size_t merge(struct edge *list, size_t nr)
 {
 	size_t kept = 0;
 
-	if (nr)
-		qsort(list, nr, sizeof(*list), compare);
+	sort_list(list, nr, sizeof(*list), compare);
 	for (size_t i = 0; i < nr; i++) {
 		if (kept && !compare(&list[kept - 1], &list[i]))
 			list[kept - 1].number += list[i].number;

@@ -68,9 +68,7 @@ static int compare(const void *a, const void *b)
 
 	if (order)
 		return order;
-	if (p->address != q->address)
-		return p->address < q->address ? -1 : 1;
-	return p->line - q->line;
+	return ORDER(p->address, q->address) ?: p->line - q->line;
 }
 
 static size_t column(const struct writer *w, uint32_t event_id)
@@ -353,8 +351,7 @@ bool export_callgrind(struct export *e)
 	add_samples(&w);
 	if (w.windows)
 		add_windows(&w);
-	if (w.nr)
-		qsort(w.entries, w.nr, sizeof(*w.entries), compare);
+	sort_list(w.entries, w.nr, sizeof(*w.entries), compare);
 	for (size_t i = 0; i < w.nr; i++) {
 		const char **file = file_of(&w, &w.entries[i].place);
 

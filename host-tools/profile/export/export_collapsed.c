@@ -63,8 +63,7 @@ bool export_collapsed(struct export *e)
 	for (size_t i = 1; i < stacks.nr; i++)
 		if (stacks.list[i].samples)
 			lines[nr++] = (struct line){ text_of(&stacks, i), stacks.list[i].samples };
-	if (nr)
-		qsort(lines, nr, sizeof(*lines), compare);
+	sort_list(lines, nr, sizeof(*lines), compare);
 	for (size_t i = 0; i < nr; i++) {
 		sum += lines[i].samples;
 		if (i + 1 == nr || strcmp(lines[i].stack, lines[i + 1].stack)) {

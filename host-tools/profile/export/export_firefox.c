@@ -165,15 +165,14 @@ static int compare(const void *a, const void *b)
 {
 	const struct timed *x = a, *y = b;
 
-	return x->time < y->time ? -1 : x->time > y->time;
+	return ORDER(x->time, y->time);
 }
 
 static void put_samples(struct export *e, struct timeline *t)
 {
 	const struct profile *p = &e->view->profile;
 
-	if (t->nr)
-		qsort(t->list, t->nr, sizeof(*t->list), compare);
+	sort_list(t->list, t->nr, sizeof(*t->list), compare);
 	fputs("\"samples\":{\"stack\":[", e->out);
 	for (size_t i = 0; i < t->nr; i++)
 		fprintf(e->out, "%s%zu", i ? "," : "", t->list[i].stack - 1);

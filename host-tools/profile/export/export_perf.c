@@ -452,9 +452,7 @@ static int compare(const void *a, const void *b)
 {
 	const struct record *x = a, *y = b;
 
-	if (x->time != y->time)
-		return x->time < y->time ? -1 : 1;
-	return x->order < y->order ? -1 : 1;
+	return ORDER(x->time, y->time) ?: ORDER(x->order, y->order);
 }
 
 /* ---- The file ------------------------------------------------------------------------------- */
@@ -676,8 +674,7 @@ static bool export_with(struct writer *w)
 
 	if (good) {
 		add_all(w);
-		if (w->nr)
-			qsort(w->records, w->nr, sizeof(*w->records), compare);
+		sort_list(w->records, w->nr, sizeof(*w->records), compare);
 		put_file(w);
 	}
 	jitted_free(&w->jitted);

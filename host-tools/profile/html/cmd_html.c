@@ -282,9 +282,7 @@ static int compare_lanes(const void *a, const void *b)
 {
 	const struct lane *x = a, *y = b;
 
-	if (x->samples != y->samples)
-		return x->samples > y->samples ? -1 : 1;
-	return x->thread < y->thread ? -1 : 1;
+	return ORDER(y->samples, x->samples) ?: ORDER(x->thread, y->thread);
 }
 
 static void put_lane(const struct writer *w, const struct lane *lane)
@@ -313,8 +311,7 @@ static void put_lanes(const struct writer *w)
 	for (size_t i = 0; i < p->nr_threads; i++)
 		l.list[i].thread = i;
 	tally_walk(p, &w->e.options->filter, w->e.options->targets, add_to_lane, &l);
-	if (p->nr_threads)
-		qsort(l.list, p->nr_threads, sizeof(*l.list), compare_lanes);
+	sort_list(l.list, p->nr_threads, sizeof(*l.list), compare_lanes);
 	fprintf(w->out, "\"buckets\":%d,\"threads\":[", BUCKETS);
 	while (nr < p->nr_threads && l.list[nr].samples)
 		nr++;

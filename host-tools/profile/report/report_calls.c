@@ -40,9 +40,7 @@ static int compare(const void *a, const void *b)
 {
 	const struct ranked *x = a, *y = b;
 
-	if (x->weight != y->weight)
-		return x->weight > y->weight ? -1 : 1;
-	return x->number < y->number ? -1 : x->number > y->number;
+	return ORDER(y->weight, x->weight) ?: ORDER(x->number, y->number);
 }
 
 static struct table table_make(size_t room)
@@ -57,8 +55,7 @@ static void table_add(struct table *t, size_t number, double weight)
 
 static void table_sort(struct table *t)
 {
-	if (t->nr)
-		qsort(t->list, t->nr, sizeof(*t->list), compare);
+	sort_list(t->list, t->nr, sizeof(*t->list), compare);
 }
 
 static size_t limited(const struct printer *p, size_t nr)

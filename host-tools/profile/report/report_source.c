@@ -127,9 +127,7 @@ static int hottest_first(const void *a, const void *b)
 {
 	const struct file *x = a, *y = b;
 
-	if (x->share != y->share)
-		return x->share > y->share ? -1 : 1;
-	return x->first < y->first ? -1 : 1;
+	return ORDER(y->share, x->share) ?: ORDER(x->first, y->first);
 }
 
 static void print_files(struct lines *l)
@@ -137,8 +135,7 @@ static void print_files(struct lines *l)
 	struct file *files = NULL;
 	size_t nr = 0, room = 0;
 
-	if (l->nr)
-		qsort(l->hot, l->nr, sizeof(*l->hot), by_file);
+	sort_list(l->hot, l->nr, sizeof(*l->hot), by_file);
 	for (size_t i = 0; i < l->nr; i++) {
 		if (!i || l->hot[i]->file != l->hot[i - 1]->file) {
 			files = grow(files, nr, &room, sizeof(*files));
@@ -148,8 +145,7 @@ static void print_files(struct lines *l)
 	}
 	for (size_t i = 0; i < nr; i++)
 		files[i].share = share_of(l, l->hot[files[i].first]->file);
-	if (nr)
-		qsort(files, nr, sizeof(*files), hottest_first);
+	sort_list(files, nr, sizeof(*files), hottest_first);
 	for (size_t i = 0; i < nr; i++)
 		print_file(l, &files[i]);
 	free(files);

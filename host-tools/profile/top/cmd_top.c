@@ -143,11 +143,9 @@ static int compare(const void *a, const void *b)
 {
 	const struct line *x = a, *y = b;
 
-	if (x->now != y->now)
-		return x->now > y->now ? -1 : 1;
-	if (x->all->weight != y->all->weight)
-		return x->all->weight > y->all->weight ? -1 : 1;
-	return x->all < y->all ? -1 : 1;
+	return ORDER(y->now, x->now)			     ?:
+		       ORDER(y->all->weight, x->all->weight) ?:
+							       ORDER(x->all, y->all);
 }
 
 static double share(double part, double whole)
