@@ -48,50 +48,50 @@ static const IntelModel intel_models[] = {
     { 0x1a, 0xff, 2, 4, X86_PMU_INTEL_FIXED, 48 }, /* Nehalem on, others */
 };
 
-static void pmu_get_version(Object *obj, Visitor *v, const char *name,
-                            void *opaque, Error **errp)
+typedef struct PMUNumber {
+    const char *name;
+    size_t offset;          /* of a uint8_t in X86PMUProps */
+    uint8_t min, max;
+    const char *text;
+} PMUNumber;
+
+static const PMUNumber pmu_numbers[] = {
+    { "pmu-version", offsetof(X86PMUProps, version), 0, INTEL_MAX_VERSION,
+      "version of Intel's performance monitoring (TCG), 0: the model's" },
+    { "pmu-ipc", offsetof(X86PMUProps, ipc), 1, MAX_IPC,
+      "instructions in a cycle of the counters (TCG)" },
+};
+
+static uint8_t *pmu_number_at(Object *obj, const PMUNumber *n)
 {
-    visit_type_uint8(v, name, &X86_CPU(obj)->tcg_pmu_props.version, errp);
+    return (uint8_t *)&X86_CPU(obj)->tcg_pmu_props + n->offset;
 }
 
-static void pmu_set_version(Object *obj, Visitor *v, const char *name,
-                            void *opaque, Error **errp)
+static void pmu_get_number(Object *obj, Visitor *v, const char *name,
+                           void *opaque, Error **errp)
 {
-    uint8_t version;
+    const PMUNumber *n = opaque;
+    uint8_t value = MAX(*pmu_number_at(obj, n), n->min);
+
+    visit_type_uint8(v, name, &value, errp);
+}
+
+static void pmu_set_number(Object *obj, Visitor *v, const char *name,
+                           void *opaque, Error **errp)
+{
+    const PMUNumber *n = opaque;
+    uint8_t value;
 
     if (!x86_cnt_settable(obj, name, errp) ||
-        !visit_type_uint8(v, name, &version, errp)) {
+        !visit_type_uint8(v, name, &value, errp)) {
         return;
     }
-    if (version > INTEL_MAX_VERSION) {
-        error_setg(errp, "%s is at most %d", name, INTEL_MAX_VERSION);
+    if (value < n->min || value > n->max) {
+        error_setg(errp, n->min ? "%s is 1 to %d" : "%s is at most %d", name,
+                   n->max);
         return;
     }
-    X86_CPU(obj)->tcg_pmu_props.version = version;
-}
-
-static void pmu_get_ipc(Object *obj, Visitor *v, const char *name,
-                        void *opaque, Error **errp)
-{
-    uint8_t ipc = MAX(X86_CPU(obj)->tcg_pmu_props.ipc, 1);
-
-    visit_type_uint8(v, name, &ipc, errp);
-}
-
-static void pmu_set_ipc(Object *obj, Visitor *v, const char *name,
-                        void *opaque, Error **errp)
-{
-    uint8_t ipc;
-
-    if (!x86_cnt_settable(obj, name, errp) ||
-        !visit_type_uint8(v, name, &ipc, errp)) {
-        return;
-    }
-    if (!ipc || ipc > MAX_IPC) {
-        error_setg(errp, "%s is 1 to %d", name, MAX_IPC);
-        return;
-    }
-    X86_CPU(obj)->tcg_pmu_props.ipc = ipc;
+    *pmu_number_at(obj, n) = value;
 }
 
 static const char *const pmu_predictors[] = { "perfect", "2bit" };
@@ -136,20 +136,20 @@ static void pmu_set_ibs_cache(Object *obj, bool value, Error **errp)
 
 void x86_pmu_class_init(ObjectClass *oc)
 {
+    int i;
+
     object_class_property_add_bool(oc, "x-pmu-counting", pmu_get_counting,
                                    NULL);
     object_class_property_set_description(oc, "x-pmu-counting",
                                           "a counter counts, for tests");
 
-    object_class_property_add(oc, "pmu-version", "uint8", pmu_get_version,
-                              pmu_set_version, NULL, NULL);
-    object_class_property_set_description(oc, "pmu-version", "version of "
-                                          "Intel's performance monitoring "
-                                          "(TCG), 0: the model's");
-    object_class_property_add(oc, "pmu-ipc", "uint8", pmu_get_ipc, pmu_set_ipc,
-                              NULL, NULL);
-    object_class_property_set_description(oc, "pmu-ipc", "instructions in a "
-                                          "cycle of the counters (TCG)");
+    for (i = 0; i < ARRAY_SIZE(pmu_numbers); i++) {
+        const PMUNumber *n = &pmu_numbers[i];
+
+        object_class_property_add(oc, n->name, "uint8", pmu_get_number,
+                                  pmu_set_number, NULL, (void *)n);
+        object_class_property_set_description(oc, n->name, n->text);
+    }
     object_class_property_add_str(oc, "pmu-predictor", pmu_get_predictor,
                                   pmu_set_predictor);
     object_class_property_set_description(oc, "pmu-predictor", "how branches "

@@ -385,32 +385,24 @@ uint32_t x86_ibs_caps(void)
 /* The register of an MSR, or NULL. */
 static uint64_t *ibs_register(X86IBS *ibs, uint32_t msr)
 {
-    switch (msr) {
-    case MSR_FETCH_CTL:
-        return &ibs->fetch_ctl;
-    case MSR_FETCH_LIN:
-        return &ibs->fetch_lin;
-    case MSR_FETCH_PHYS:
-        return &ibs->fetch_phys;
-    case MSR_OP_CTL:
-        return &ibs->op_ctl;
-    case MSR_OP_RIP:
-        return &ibs->op_rip;
-    case MSR_OP_DATA:
-        return &ibs->op_data;
-    case MSR_OP_DATA2:
-        return &ibs->op_data2;
-    case MSR_OP_DATA3:
-        return &ibs->op_data3;
-    case MSR_DC_LIN:
-        return &ibs->dc_lin;
-    case MSR_DC_PHYS:
-        return &ibs->dc_phys;
-    case MSR_BR_TARGET:
-        return &ibs->br_target;
-    default:
-        return NULL;
-    }
+#define PLACE(msr, member) [(msr) - MSR_FETCH_CTL] = offsetof(X86IBS, member)
+    static const size_t places[] = {
+        PLACE(MSR_FETCH_CTL, fetch_ctl),
+        PLACE(MSR_FETCH_LIN, fetch_lin),
+        PLACE(MSR_FETCH_PHYS, fetch_phys),
+        PLACE(MSR_OP_CTL, op_ctl),
+        PLACE(MSR_OP_RIP, op_rip),
+        PLACE(MSR_OP_DATA, op_data),
+        PLACE(MSR_OP_DATA2, op_data2),
+        PLACE(MSR_OP_DATA3, op_data3),
+        PLACE(MSR_DC_LIN, dc_lin),
+        PLACE(MSR_DC_PHYS, dc_phys),
+        PLACE(MSR_BR_TARGET, br_target),
+    };
+    uint32_t n = msr - MSR_FETCH_CTL;
+
+    return n < ARRAY_SIZE(places) && msr != MSR_CTL ?
+           (void *)ibs + places[n] : NULL;
 }
 
 bool x86_ibs_rdmsr(CPUX86State *env, X86PMU *pmu, uint32_t msr,

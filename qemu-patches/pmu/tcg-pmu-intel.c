@@ -291,55 +291,61 @@ static uint64_t intel_inuse(CPUX86State *env, const X86PMU *pmu)
     return inuse;
 }
 
-/* A range of the MSRs: where it begins, and how many there are. */
-typedef enum IntelRange {
-    INTEL_NONE, INTEL_PMC, INTEL_SEL, INTEL_FULL, INTEL_FIXED,
-} IntelRange;
-
 static bool intel_pdcm(CPUX86State *env)
 {
     return env->features[FEAT_1_ECX] & CPUID_EXT_PDCM;
 }
 
 /*
- * The range of an MSR, and the register's number in it.  *gp: there is no such
- * register.
+ * The register of an MSR that software writes as a whole, or NULL; *valid: its
+ * bits, *gp: this CPU has no such register.
  */
-static IntelRange intel_decode(CPUX86State *env, const X86PMU *pmu,
-                               uint32_t msr, int *n, bool *gp)
+static uint64_t *intel_register(CPUX86State *env, const X86PMU *pmu,
+                                uint32_t msr, uint64_t *valid, bool *gp)
 {
     static const struct {
         uint32_t first;
-        int places;
+        uint32_t places;
+        size_t at; /* in CPUX86State */
     } ranges[] = {
-        [INTEL_PMC] = { MSR_P6_PERFCTR0, X86_PMU_INTEL_GP },
-        [INTEL_SEL] = { MSR_P6_EVNTSEL0, X86_PMU_INTEL_GP },
-        [INTEL_FULL] = { MSR_FULL_WIDTH_PMC0, X86_PMU_INTEL_GP },
-        [INTEL_FIXED] = { MSR_CORE_PERF_FIXED_CTR0, X86_PMU_INTEL_FIXED + 1 },
+        { MSR_P6_PERFCTR0, X86_PMU_INTEL_GP,
+          offsetof(CPUX86State, msr_gp_counters) },
+        { MSR_FULL_WIDTH_PMC0, X86_PMU_INTEL_GP,
+          offsetof(CPUX86State, msr_gp_counters) },
+        { MSR_P6_EVNTSEL0, X86_PMU_INTEL_GP,
+          offsetof(CPUX86State, msr_gp_evtsel) },
+        { MSR_CORE_PERF_FIXED_CTR0, X86_PMU_INTEL_FIXED + 1,
+          offsetof(CPUX86State, msr_fixed_counters) },
     };
-    IntelRange r;
+    int i;
 
-    for (r = INTEL_PMC; r <= INTEL_FIXED; r++) {
-        if (msr - ranges[r].first < ranges[r].places) {
-            *n = msr - ranges[r].first;
-            *gp = *n >= (r == INTEL_FIXED ? pmu->fixed : intel_gp(pmu));
-            if (r == INTEL_FULL && !(env->features[FEAT_PERF_CAPABILITIES] &
-                                     PERF_CAP_FULL_WRITE)) {
-                *gp = true;
-            }
-            return r;
+    for (i = 0; i < ARRAY_SIZE(ranges); i++) {
+        uint32_t first = ranges[i].first, n = msr - first;
+
+        if (n >= ranges[i].places) {
+            continue;
         }
+        *valid = first == MSR_P6_EVNTSEL0 ? SEL_VALID : pmu->mask;
+        *gp = n >= (first == MSR_CORE_PERF_FIXED_CTR0 ? pmu->fixed :
+                                                        intel_gp(pmu)) ||
+              (first == MSR_FULL_WIDTH_PMC0 &&
+               !(env->features[FEAT_PERF_CAPABILITIES] & PERF_CAP_FULL_WRITE));
+        return (uint64_t *)((void *)env + ranges[i].at) + n;
     }
-    return INTEL_NONE;
+    *gp = !intel_version(pmu, VERSION_GLOBAL);
+    if (msr == MSR_CORE_PERF_FIXED_CTR_CTRL) {
+        *valid = intel_fixed_valid(pmu);
+        return &env->msr_fixed_ctr_ctrl;
+    }
+    *valid = intel_all(pmu);
+    return msr == MSR_CORE_PERF_GLOBAL_CTRL ? &env->msr_global_ctrl : NULL;
 }
 
-/* The version with which a register came that stands alone; 0: none of ours */
-static int intel_since(uint32_t msr)
+/* The version with which a register of the status came; 0: it is none. */
+static int intel_status_since(uint32_t msr)
 {
     switch (msr) {
-    case MSR_CORE_PERF_FIXED_CTR_CTRL:
     case MSR_CORE_PERF_GLOBAL_STATUS:
-    case MSR_CORE_PERF_GLOBAL_CTRL:
     case MSR_CORE_PERF_GLOBAL_OVF_CTRL:
         return VERSION_GLOBAL;
     case MSR_GLOBAL_STATUS_SET:
@@ -350,134 +356,73 @@ static int intel_since(uint32_t msr)
     }
 }
 
-static uint64_t intel_read_single(CPUX86State *env, const X86PMU *pmu,
-                                  uint32_t msr)
-{
-    switch (msr) {
-    case MSR_CORE_PERF_FIXED_CTR_CTRL:
-        return env->msr_fixed_ctr_ctrl;
-    case MSR_CORE_PERF_GLOBAL_STATUS:
-        return env->msr_global_status;
-    case MSR_CORE_PERF_GLOBAL_CTRL:
-        return env->msr_global_ctrl;
-    case MSR_GLOBAL_INUSE:
-        return intel_inuse(env, pmu);
-    default: /* what clears and sets the status */
-        return 0;
-    }
-}
-
 static bool intel_rdmsr(CPUX86State *env, X86PMU *pmu, uint32_t msr,
                         uint64_t *value, bool *gp)
 {
-    int n = 0;
-
-    IntelRange range = intel_decode(env, pmu, msr, &n, gp);
+    uint64_t valid;
+    const uint64_t *reg = intel_register(env, pmu, msr, &valid, gp);
 
     *value = 0;
-    if (*gp) {
+    if (reg) {
+        *value = *gp ? 0 : *reg;
         return true;
-    }
-    switch (range) {
-    case INTEL_PMC:
-    case INTEL_FULL:
-        *value = env->msr_gp_counters[n];
-        return true;
-    case INTEL_SEL:
-        *value = env->msr_gp_evtsel[n];
-        return true;
-    case INTEL_FIXED:
-        *value = env->msr_fixed_counters[n];
-        return true;
-    case INTEL_NONE:
-        break;
     }
     if (msr == MSR_IA32_PERF_CAPABILITIES) {
         *value = env->features[FEAT_PERF_CAPABILITIES];
         *gp = !intel_pdcm(env);
         return true;
     }
-    if (!intel_since(msr)) {
-        return false;
+    if (msr == MSR_CORE_PERF_GLOBAL_STATUS) {
+        *value = env->msr_global_status;
+    } else if (msr == MSR_GLOBAL_INUSE) {
+        *value = intel_inuse(env, pmu);
     }
-    *value = intel_read_single(env, pmu, msr);
-    *gp = !intel_version(pmu, intel_since(msr));
-    return true;
+    *gp = !intel_version(pmu, intel_status_since(msr));
+    return intel_status_since(msr);
 }
 
 /* False: #GP(0) */
-static bool intel_write(uint64_t *reg, uint64_t value, uint64_t valid)
-{
-    if (value & ~valid) {
-        return false;
-    }
-    *reg = value;
-    return true;
-}
-
-static bool intel_write_single(CPUX86State *env, const X86PMU *pmu,
+static bool intel_write_status(CPUX86State *env, const X86PMU *pmu,
                                uint32_t msr, uint64_t value)
 {
     uint64_t valid = intel_status_valid(pmu);
 
-    switch (msr) {
-    case MSR_CORE_PERF_FIXED_CTR_CTRL:
-        return intel_write(&env->msr_fixed_ctr_ctrl, value,
-                           intel_fixed_valid(pmu));
-    case MSR_CORE_PERF_GLOBAL_CTRL:
-        return intel_write(&env->msr_global_ctrl, value, intel_all(pmu));
-    case MSR_CORE_PERF_GLOBAL_OVF_CTRL:
-        if (value & ~(valid | STATUS_COND_CHGD)) {
-            return false;
-        }
+    if (msr == MSR_CORE_PERF_GLOBAL_OVF_CTRL &&
+        !(value & ~(valid | STATUS_COND_CHGD))) {
         env->msr_global_status &= ~value;
         return true;
-    case MSR_GLOBAL_STATUS_SET:
-        if (value & ~valid) {
-            return false;
-        }
+    }
+    if (msr == MSR_GLOBAL_STATUS_SET && !(value & ~valid)) {
         env->msr_global_status |= value;
         return true;
-    default: /* status and in-use are read-only */
-        return false;
     }
+    return false; /* status and in-use are read-only */
 }
 
 static bool intel_wrmsr(CPUX86State *env, X86PMU *pmu, uint32_t msr,
                         uint64_t value, bool *gp)
 {
-    int n = 0;
-    IntelRange range = intel_decode(env, pmu, msr, &n, gp);
+    uint64_t valid;
+    uint64_t *reg = intel_register(env, pmu, msr, &valid, gp);
 
-    if (*gp) {
+    if (reg) {
+        if (msr - MSR_P6_PERFCTR0 < X86_PMU_INTEL_GP) {
+            /* Bits 31:0, sign-extended */
+            value = (int64_t)(int32_t)value & valid;
+        }
+        *gp = *gp || (value & ~valid);
+        if (!*gp) {
+            *reg = value;
+        }
         return true;
-    }
-    switch (range) {
-    case INTEL_PMC: /* bits 31:0, sign-extended */
-        env->msr_gp_counters[n] = (int64_t)(int32_t)value & pmu->mask;
-        return true;
-    case INTEL_FULL:
-        *gp = !intel_write(&env->msr_gp_counters[n], value, pmu->mask);
-        return true;
-    case INTEL_SEL:
-        *gp = !intel_write(&env->msr_gp_evtsel[n], value, SEL_VALID);
-        return true;
-    case INTEL_FIXED:
-        *gp = !intel_write(&env->msr_fixed_counters[n], value, pmu->mask);
-        return true;
-    case INTEL_NONE:
-        break;
     }
     if (msr == MSR_IA32_PERF_CAPABILITIES) {
         *gp = true;
         return true;
     }
-    if (!intel_since(msr)) {
-        return false;
-    }
-    *gp = !intel_version(pmu, intel_since(msr)) ||
-          !intel_write_single(env, pmu, msr, value);
-    return true;
+    *gp = !intel_version(pmu, intel_status_since(msr)) ||
+          !intel_write_status(env, pmu, msr, value);
+    return intel_status_since(msr);
 }
 
 /* ECX[31:16]: 0 variable function, 4000h fixed; ECX[15:0] the number */
