@@ -32,7 +32,7 @@ void suite_show(void);
 
 /* Has another processor ended the row? */
 bool suite_is_abandoned(void);
-/* After an NMI: is it that of the clock's alarm? */
-bool suite_row_hangs(void);
+/* After an NMI: is it that of the clock's alarm? Ends a row that has had its minutes. */
+bool suite_alarm(void);
 
 #endif

@@ -62,7 +62,7 @@ def boot_together(rows: list[Row], in_l1: InL1, place: Path) -> Ends:
     """Boot rows of one processor in one machine, as the suite that stands alone has them."""
     (place / "rows").write_text("".join(f"row {row.name} - {row.words()}\n" for row in rows), encoding="utf-8")
     row = replace(rows[0], cpus=max(row.cpus for row in rows))
-    done = in_l1(LAB, [*command(row, TOGETHER), "-initrd", str(place / "rows")])
+    done = in_l1(LAB, [*command(row, TOGETHER), "-initrd", str(place / "rows"), "-append", f"minutes={TOGETHER // 60}"])
     said, _, complaints = done.said.partition("nested lab:")
     print((done.share / "errors").read_text(encoding="utf-8", errors="replace"))
     assert not complaints, complaints
