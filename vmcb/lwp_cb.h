@@ -131,7 +131,8 @@ static inline s32 lwp_sext26(u32 word)
 }
 
 /*
- * EventInterval of a slot: signed 26 bit, raised to the revision's minimum (43724-410, 2007-415, 2007-716).
+ * EventInterval of a slot: signed 26 bit, raised to the revision's minimum (43724-410, 2007-415,
+ * 2007-716).
  */
 static inline s32 lwp_cb_interval(const struct lwp_caps *caps, u32 interval_word)
 {

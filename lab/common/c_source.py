@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """C sources as tokens, and the definitions at file level, as ctags finds them. Comments and white space do not
-count."""
+count. Lines of Python are tokens of the same kinds."""
 
 import json
 import re
@@ -129,11 +129,12 @@ def sources(top: Path, files: Sequence[Path]) -> list[Source]:
 
 
 class Tree:
-    """The C files below some folders of a repository, with an index of what they define."""
+    """The C files below some folders of a repository, or files, with an index of what they define."""
 
     def __init__(self, top: Path, folders: Sequence[str]):
         paths = [path.relative_to(top) for folder in folders for path in sorted((top / folder).rglob("*"))]
-        self.sources = sources(top, [path for path in paths if path.suffix in C_LIKE and not _aside(path)])
+        paths = [path for path in paths if path.suffix in C_LIKE and not _aside(path)]
+        self.sources = sources(top, [*paths, *(Path(folder) for folder in folders if (top / folder).is_file())])
 
     def where(self, name: str, file: str = "") -> list[tuple[Source, Definition]]:
         """All definitions of a name; FILE is the end of the path of the file that is meant. A name

@@ -51,7 +51,9 @@ def _qemu_test_exists(top: Path, test: Test) -> bool:
 
 
 def _tools_test_exists(top: Path, test: Test) -> bool:
-    """A Criterion test, or a test of a part."""
+    """A Criterion test, one of pytest, or a test of a part."""
+    if test.program.endswith(".py"):
+        return f" def {test.name} (" in _tokens(top / test.program)
     return (_part_test_exists if test.program in PARTS else _unit_test_exists)(top, test)
 
 

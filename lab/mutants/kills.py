@@ -18,7 +18,7 @@ from lab.common import proc
 from lab.common.c_source import Tree
 from lab.common.options import number
 from lab.common.places import BUILD, TOP
-from lab.common.results import FOLDER, Results
+from lab.common.results import FOLDER, Results, code_of
 from lab.common.say import Died, say
 from lab.common.steps import build_lock, hash_of, make_dir
 from lab.mutants import parts, patched, soak
@@ -34,6 +34,7 @@ LEFT_OUT = re.compile("_objdump$|_maps$")  # they compare with objdump for minut
 ROW = re.compile(r"^(FAIL|ERROR|pass) +(\w+)", re.MULTILINE)
 JUDGED = re.compile(r"^not ok \d+ - (\w+)", re.MULTILINE)
 ENGINE = MutantList("engine", ("kvm/engine",), UNIT.folders)
+PLACES = [f"guest-tests/flat/{part}" for part in ("kernel", "runner", "tests")]  # of the suite
 
 
 class UnitMatrix(Unit):
@@ -146,7 +147,8 @@ def main(args: argparse.Namespace) -> None:
         if always := builder.all_tests():
             say(f"red without a mutant, and left out: {' '.join(sorted(always))}")
         folders = [*listed.folders, *(["guest-tests/flat"] if args.area != "unit" else [])]
-        done = Results(FOLDER / f"kills-{args.area}", hash_of(*folders)[:12], args.resume)
+        code = code_of(listed.folders, hash_of(*PLACES)) if suite else hash_of(*folders)[:12]
+        done = Results(FOLDER / f"kills-{args.area}", code, args.resume)
         left = [mutant for mutant in mutants if _number(mutant) not in done.lines]
         for mutant in random.Random(seed).sample(left, min(args.runs or len(left), len(left))):
             red = _try(builder, tree, mutant) - always

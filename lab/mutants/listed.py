@@ -52,7 +52,8 @@ QEMU = MutantList(
     "qemu-patches/patches"
 )
 TOOLS = MutantList(
-    "tools", ("guest-tools", "host-tools", "guest-tests"), ("guest-tools", "host-tools", "guest-tests/flat/kernel")
+    "tools", ("guest-tools", "host-tools", "guest-tests"),
+    ("guest-tools", "host-tools", "guest-tests/flat/kernel", "guest-tests/flat/runner/judge.py")
 )
 LISTS = (UNIT, KVM, QEMU, TOOLS)
 

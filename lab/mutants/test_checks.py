@@ -18,6 +18,9 @@ FILES = {
     "lab/tests/flat/test_qemu.py": 'param(id="row")\ndef test_level(vm):\n\n\n@pytest.mark.soak\ndef test_all(vm):\n',
     "host-tools/m.c": "int m(void) { return 1; }\n",
     "host-tools/tests/test_m.c": "Test(m, is_1)\n{\n}\n",
+    "guest-tests/flat/runner/judge.py": "def j():\n    return 1\n",
+    "guest-tests/flat/runner/test_judge.py": "def test_j():\n    assert j()\n",
+    "guest-tests/mutants.list": "j: 1 => 2\nred: guest-tests/flat/runner/test_judge.py test_j\n",
     "lab/tests/libvirt/test_hook.py": 'param(id="row")\ndef test_hook(site):\n',
     "kvm/engine/mutants.list": "",
     "guest-tools/mutants.list": "",
@@ -56,12 +59,13 @@ class Problems(unittest.TestCase):
         self.assertEqual(found, ["kvm/svm/mutants.list:1: '1' occurs not at all in g"])
 
     def test_a_test_that_does_not_exist(self) -> None:
-        found = self.problems(test_f_c="Test(f, is_12)", table_py='Row("other")')
+        found = self.problems(test_f_c="Test(f, is_12)", table_py='Row("other")', test_judge_py="")
         self.assertEqual(
             found,
             [
                 "vmcb/mutants.list:1: there is no test 'vmcb/tests/test_f f::is_1'",
                 "qemu-patches/mutants.list:1: there is no test 'flat row'",
+                "guest-tests/mutants.list:1: there is no test 'guest-tests/flat/runner/test_judge.py test_j'",
             ],
         )
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from lab.building import kernel, qemu
-from lab.common.places import BUILD, HOST
+from lab.common import proc
+from lab.common.places import BUILD, HOST, PYTHON
 from lab.common.say import Died
 from lab.common.steps import make_dir
 from lab.mutants import parts, soak
@@ -40,7 +41,7 @@ class Tools(Unit):
 
     def _targets(self, tests: Collection[Test]) -> list[str]:
         """A program of tests, and the programs that it starts; for a part, everything, as `./vlwp test` builds it."""
-        if any(test.program in parts.PARTS for test in tests):
+        if any(test.program in parts.PARTS or test.program.endswith(".py") for test in tests):
             return []
         wanted = {target for test in tests for target in self._test(test.program)["depends"]}
         files = {target["id"]: Path(target["filename"][0]) for target in self._read("targets")}
@@ -51,9 +52,16 @@ class Tools(Unit):
         return ["env", *words, *super()._command(program, *options)]
 
     def _check_green(self, program: str, names: Sequence[str]) -> None:
-        if program not in parts.PARTS:
+        if program in parts.PARTS:
+            self._prepare_parts()
+        elif not program.endswith(".py"):
             super()._check_green(program, names)
             return
+        for name in names:
+            if self.red(Test(program, name)):
+                raise Died(f"{program} {name} fails without any mutant (see {self.test_log})")
+
+    def _prepare_parts(self) -> None:
         kernel.build()
         qemu.ensure()
         qemu.build("base")
@@ -62,14 +70,15 @@ class Tools(Unit):
             link = self.build_dir / place.name
             if not link.exists():
                 link.symlink_to(self.out if place == HOST else place)
-        for name in names:
-            if self.red(Test(program, name)):
-                raise Died(f"{program} {name} fails without any mutant (see {self.test_log})")
 
     def red(self, test: Test) -> bool:
         """Run a test. Does it fail?"""
         if test.program in parts.PARTS:
             return parts.red(test, self.test_log, "VLWP_BUILD_DIR", self.build_dir)
+        if test.program.endswith(".py"):
+            argv = [PYTHON, "-B", "-m", "pytest", "-p", "no:cacheprovider", f"{self.tree / test.program}::{test.name}"]
+            with self.test_log.open("w", encoding="utf-8") as log:
+                return proc.logged(argv, log) != 0
         return super().red(test)
 
 
