@@ -167,47 +167,42 @@ static struct lwp_sample lwp_operands(CPUX86State *env, uint64_t address,
     return s;
 }
 
-/* 43724-628 */
-uint32_t helper_lwpins(CPUX86State *env, target_ulong data2, target_ulong rm,
-                       uint32_t info)
+/* LWPINS, 43724-628, which gives CF; value: LWPVAL. */
+static bool lwp_insert(CPUX86State *env, bool value, target_ulong data2,
+                       target_ulong rm, uint32_t info, uintptr_t ra)
 {
     uint64_t address = x86_cnt_linear(env, env->eip);
     struct lwp_engine *e;
     struct lwp_sample s;
     struct lwp_exc exc;
-    bool cf;
+    bool cf = false;
 
-    lwp_check(env, GETPC());
-    x86_lwp_before_insn(env, GETPC());
+    lwp_check(env, ra);
+    x86_lwp_before_insn(env, ra);
     e = &env->lwp->engine;
-    s = lwp_operands(env, address, data2, rm, info, lwp_ins_reads(e),
-                     GETPC());
+    s = lwp_operands(env, address, data2, rm, info,
+                     value ? lwp_val_reads(e, address) : lwp_ins_reads(e), ra);
     do {
-        lwp_ins(e, &s, &cf, &exc);
+        if (value) {
+            lwp_val(e, &s, &exc);
+        } else {
+            lwp_ins(e, &s, &cf, &exc);
+        }
         x86_cnt_update(env);
-    } while (!x86_lwp_raise(env, &exc, GETPC()));
+    } while (!x86_lwp_raise(env, &exc, ra));
 
     x86_cnt_retire(env, address);
     return cf;
 }
 
+uint32_t helper_lwpins(CPUX86State *env, target_ulong data2, target_ulong rm,
+                       uint32_t info)
+{
+    return lwp_insert(env, false, data2, rm, info, GETPC());
+}
+
 void helper_lwpval(CPUX86State *env, target_ulong data2, target_ulong rm,
                    uint32_t info)
 {
-    uint64_t address = x86_cnt_linear(env, env->eip);
-    struct lwp_engine *e;
-    struct lwp_sample s;
-    struct lwp_exc exc;
-
-    lwp_check(env, GETPC());
-    x86_lwp_before_insn(env, GETPC());
-    e = &env->lwp->engine;
-    s = lwp_operands(env, address, data2, rm, info,
-                     lwp_val_reads(e, address), GETPC());
-    do {
-        lwp_val(e, &s, &exc);
-        x86_cnt_update(env);
-    } while (!x86_lwp_raise(env, &exc, GETPC()));
-
-    x86_cnt_retire(env, address);
+    lwp_insert(env, true, data2, rm, info, GETPC());
 }
