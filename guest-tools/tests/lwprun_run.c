@@ -22,7 +22,7 @@ void copy_text(char *to, size_t size, struct lwpdata_bytes text)
 
 /* ---- Reading what came out ------------------------------------------------------------------ */
 
-bool is_text(struct lwpdata_bytes bytes, const char *text)
+static bool is_text(struct lwpdata_bytes bytes, const char *text)
 {
 	return bytes.size == strlen(text) && !memcmp(bytes.data, text, bytes.size);
 }

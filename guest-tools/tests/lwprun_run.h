@@ -55,7 +55,6 @@ void lwprun(const char *first, ...);
 /* Calls `each` for every section of the profile. */
 void for_sections(void (*each)(const struct lwpdata_section *));
 
-bool is_text(struct lwpdata_bytes bytes, const char *text);
 void copy_text(char *to, size_t size, struct lwpdata_bytes text);
 
 /* How many lines a text has. */

@@ -27,6 +27,9 @@ static inline void *grow(void *list, size_t nr, size_t *room, size_t item)
 	return must(reallocarray(list, *room, item));
 }
 
+/* The next item of such a list, not written yet. */
+#define APPEND(list, nr, room) ((list) = grow(list, nr, &(room), sizeof(*(list))), &(list)[(nr)++])
+
 /* Without items there may be no list. */
 static inline void sort_list(void *list, size_t nr, size_t item,
 			     int (*compare)(const void *a, const void *b))

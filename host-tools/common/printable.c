@@ -18,7 +18,8 @@ static uint32_t decode(const unsigned char *text, size_t length)
 	return code;
 }
 
-size_t utf8_length(const unsigned char *text, size_t left)
+/* How many bytes of valid UTF-8 begin here, 1..4; 0 if none do. `left` > 0. */
+static size_t utf8_length(const unsigned char *text, size_t left)
 {
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
 	size_t length = text[0] < 0x80	   ? 1 :

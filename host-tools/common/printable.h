@@ -15,7 +15,4 @@ char *printable(const void *bytes, size_t size);
 /* The same of a string. */
 char *printable_string(const char *string);
 
-/* How many bytes of valid UTF-8 begin here, 1..4; 0 if none do. `left` > 0. */
-size_t utf8_length(const unsigned char *text, size_t left);
-
 #endif

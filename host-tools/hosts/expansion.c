@@ -4,7 +4,7 @@
  * model describe the CPU (docs/cpu.md); numbers without a property follow from lwp-profile.
  */
 #include "expansion.h"
-#include "memory.h"
+#include "json_out.h"
 
 void question_each(const struct question *q,
 		   void (*tell)(void *opaque, const char *name, const char *value), void *opaque)
@@ -23,28 +23,26 @@ static void add_property(void *opaque, const char *name, const char *value)
 	json_object *props = opaque;
 
 	if (!strcmp(value, "on"))
-		json_object_object_add(props, name, json_object_new_boolean(true));
+		json_add(props, name, (bool)true);
 	else
-		json_object_object_add(props, name, must(json_object_new_string(value)));
+		json_add(props, name, value);
 }
 
 json_object *question_command(const struct question *q)
 {
-	json_object *command = must(json_object_new_object());
-	json_object *arguments = must(json_object_new_object());
-	json_object *model = must(json_object_new_object());
-	json_object *props = must(json_object_new_object());
+	json_object *command = json_new(), *arguments = json_new(), *model = json_new(),
+		    *props = json_new();
 
 	add_property(props, "lwp", "on");
 	if (q->vmcb)
 		add_property(props, "svm", "on");
 	question_each(q, add_property, props);
-	json_object_object_add(model, "name", must(json_object_new_string("max")));
-	json_object_object_add(model, "props", props);
-	json_object_object_add(arguments, "type", must(json_object_new_string("full")));
-	json_object_object_add(arguments, "model", model);
-	json_object_object_add(command, "execute", must(json_object_new_string(QUESTION_COMMAND)));
-	json_object_object_add(command, "arguments", arguments);
+	json_add(model, "name", "max");
+	json_add(model, "props", props);
+	json_add(arguments, "type", "full");
+	json_add(arguments, "model", model);
+	json_add(command, "execute", QUESTION_COMMAND);
+	json_add(command, "arguments", arguments);
 	return command;
 }
 
@@ -141,12 +139,7 @@ void hostcaps_ask(struct hostcaps *host, asker ask, void *opaque)
 			q.misses = false;
 			props = ask_lwp(ask, opaque, &q, why);
 		}
-		if (!props) {
-			if (!*reason)
-				memcpy(reason, why, WHY_SIZE);
-			continue;
-		}
-		good = caps_of(props, id, &rev->caps, why);
+		good = props && caps_of(props, id, &rev->caps, why);
 		json_object_put(props);
 		if (!good) {
 			if (!*reason)

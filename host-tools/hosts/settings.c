@@ -42,12 +42,13 @@ void settings_init(struct settings *s)
 		*(int *)((char *)s + p->field) = NOT_SAID;
 }
 
-u32 settings_rev(const struct settings *s)
+/* What they are when nothing is said: QEMU's defaults. */
+static u32 settings_rev(const struct settings *s)
 {
 	return s->rev == NOT_SAID ? LWP_REV_43724 : (u32)s->rev;
 }
 
-int settings_delivery(const struct settings *s)
+static int settings_delivery(const struct settings *s)
 {
 	return s->delivery == NOT_SAID ? 0 : s->delivery;
 }

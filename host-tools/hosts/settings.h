@@ -40,10 +40,6 @@ enum setting_verdict settings_set(struct settings *s, const char *name, const ch
 /* "NAME=VALUE" as in "+lwp" or "lwp=on"; a CPU model has none of these. */
 enum setting_verdict settings_set_word(struct settings *s, const char *word, char why[WHY_SIZE]);
 
-/* What they are when nothing is said: QEMU's defaults. */
-u32 settings_rev(const struct settings *s);
-int settings_delivery(const struct settings *s);
-
 /*
  * The LWP of a guest with these settings on @host, which QEMU computes in the same way. Returns false,
  * with the property and what the two sides say in @why, when the host cannot give it.

@@ -37,7 +37,7 @@ static error_t parse_how(int key, char *arg, struct argp_state *state)
 static const struct argp how_argp = { .options = how_options, .parser = parse_how };
 const struct argp_child how_children[] = { { &how_argp, 0, NULL, 0 }, { 0 } };
 
-bool source_host(struct hostcaps *host, const char *from, const struct how *how)
+static bool source_host(struct hostcaps *host, const char *from, const struct how *how)
 {
 	if (strstr(from, "://"))
 		return hostcaps_from_libvirt(host, from, how->emulator, how->accel);

@@ -24,11 +24,9 @@ struct how {
 extern const struct argp_child how_children[];
 
 /*
- * A host: FILE, "-" for standard input is not one, or a libvirt URI (with "://"). Returns true, or false after
- * one line.
+ * Of files ("-" is not standard input) and libvirt URIs (with "://"). The result is the caller's to free, item by item
+ * and as a whole. NULL after one line.
  */
-bool source_host(struct hostcaps *host, const char *from, const struct how *how);
-/* All of @names; the result is the caller's to free, item by item and as a whole. NULL after one line. */
 struct hostcaps *source_hosts(char *const names[], size_t nr, const struct how *how);
 void source_hosts_free(struct hostcaps *hosts, size_t nr);
 /* A domain: FILE, or "URI#NAME" with a libvirt URI. */

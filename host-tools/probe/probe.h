@@ -102,8 +102,6 @@ void beside_stop(void);
 void row_of(const struct result *r, struct pmc_row *row);
 /* "exact", or as "+1 per entry, lock not known" */
 void verdict(const struct pmc_row *row, enum pmc_event event, char *buf, size_t size);
-/* The instructions of a period that a margin for 999 of 1,000 interrupts does not fill. */
-u32 least_period(const struct result *r);
 void report_text(const struct result *r, FILE *out);
 void report_json(const struct result *r, FILE *out);
 

@@ -64,7 +64,8 @@ void verdict(const struct pmc_row *row, enum pmc_event event, char *buf, size_t 
 	}
 }
 
-u32 least_period(const struct result *r)
+/* The instructions of a period that a margin for 999 of 1,000 interrupts does not fill. */
+static u32 least_period(const struct result *r)
 {
 	u32 most = 0;
 

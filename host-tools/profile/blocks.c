@@ -22,8 +22,7 @@ static size_t add_function(struct blocks *b, const struct block *block, uint32_t
 	number =
 		keys_number_of(&b->function_keys, (uintptr_t)place.symbol, (uintptr_t)place.object);
 	if (number == b->nr_functions) {
-		b->functions = grow(b->functions, number, &b->function_room, sizeof(*b->functions));
-		b->functions[b->nr_functions++] =
+		*APPEND(b->functions, b->nr_functions, b->function_room) =
 			(struct function){ .place = place, .seen = address, .map = block->map };
 	}
 	return number;

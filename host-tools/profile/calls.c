@@ -81,8 +81,7 @@ static size_t add_chain(struct calls *c, size_t caller, size_t function)
 		name = c->blocks.functions[function].place.symbol;
 	number = keys_number_of(&c->chain_keys, caller, function) + 1;
 	if (number == c->nr_chains) {
-		c->chains = grow(c->chains, c->nr_chains, &c->chain_room, sizeof(*c->chains));
-		c->chains[c->nr_chains++] = (struct chain){
+		*APPEND(c->chains, c->nr_chains, c->chain_room) = (struct chain){
 			.caller = caller, .function = function, .name = name, .depth = depth
 		};
 	}
@@ -94,12 +93,12 @@ static struct call *find_call(struct calls *c, const struct made *made, size_t c
 	size_t number = keys_number_of(&c->call_keys, made->function, callee, made->site);
 
 	if (number == c->nr_calls) {
-		c->calls = grow(c->calls, number, &c->call_room, sizeof(*c->calls));
-		c->calls[c->nr_calls++] = (struct call){ .caller = made->function,
-							 .callee = callee,
-							 .address = made->site,
-							 .from = made->from,
-							 .map = made->from_map };
+		*APPEND(c->calls, c->nr_calls, c->call_room) =
+			(struct call){ .caller = made->function,
+				       .callee = callee,
+				       .address = made->site,
+				       .from = made->from,
+				       .map = made->from_map };
 	}
 	return &c->calls[number];
 }
@@ -175,8 +174,8 @@ static void count_entry(struct calls *c, size_t caller, size_t callee, double we
 	size_t number = keys_number_of(&c->edge_keys, caller, callee);
 
 	if (number == c->nr_edges) {
-		c->edges = grow(c->edges, number, &c->edge_room, sizeof(*c->edges));
-		c->edges[c->nr_edges++] = (struct edge){ .caller = caller, .callee = callee };
+		*APPEND(c->edges, c->nr_edges, c->edge_room) =
+			(struct edge){ .caller = caller, .callee = callee };
 	}
 	while (callee >= c->nr_entered) {
 		c->entered = must(realloc(c->entered, 2 * (callee + 1) * sizeof(*c->entered)));
@@ -184,10 +183,8 @@ static void count_entry(struct calls *c, size_t caller, size_t callee, double we
 		       (2 * (callee + 1) - c->nr_entered) * sizeof(*c->entered));
 		c->nr_entered = 2 * (callee + 1);
 	}
-	if (!(c->edges[number].now > 0)) {
-		c->present = grow(c->present, c->nr_present, &c->present_room, sizeof(*c->present));
-		c->present[c->nr_present++] = number;
-	}
+	if (!(c->edges[number].now > 0))
+		*APPEND(c->present, c->nr_present, c->present_room) = number;
 	c->edges[number].now += weight;
 	c->entered[callee].now += weight;
 }
@@ -538,8 +535,8 @@ void calls_make(struct calls *c, struct resolver *resolver, const struct filter 
 
 	*c = (struct calls){ 0 };
 	blocks_init(&c->blocks, resolver);
-	c->chains = grow(c->chains, 0, &c->chain_room, sizeof(*c->chains));
-	c->chains[c->nr_chains++] = (struct chain){ .function = NO_FUNCTION, .name = "" };
+	*APPEND(c->chains, c->nr_chains, c->chain_room) =
+		(struct chain){ .function = NO_FUNCTION, .name = "" };
 	w.ways = must(calloc(p->nr_threads + 1, sizeof(*w.ways)));
 	find_complete(&w);
 	for (size_t i = 0; i < p->nr_threads; i++)

@@ -18,10 +18,8 @@ static uint32_t number_of(struct data_places *d, const struct data_place *place)
 	size_t number =
 		keys_number_of(&d->keys, (uintptr_t)place->name, (uintptr_t)place->variable);
 
-	if (number == d->nr) {
-		d->list = grow(d->list, d->nr, &d->room, sizeof(*d->list));
-		d->list[d->nr++] = *place;
-	}
+	if (number == d->nr)
+		*APPEND(d->list, d->nr, d->room) = *place;
 	return (uint32_t)number + 1;
 }
 

@@ -58,12 +58,9 @@ void loops_begin(struct loops *loops, struct running_loops *running, size_t firs
 	if (loops_again(running, first, from, to) || running->nr - first == NESTED_MAX)
 		return;
 	number = keys_number_of(&loops->keys, loop->function, loop->address);
-	if (number == loops->nr) {
-		loops->list = grow(loops->list, number, &loops->room, sizeof(*loops->list));
-		loops->list[loops->nr++] = *loop;
-	}
-	running->list = grow(running->list, running->nr, &running->room, sizeof(*running->list));
-	running->list[running->nr++] = (struct running){
+	if (number == loops->nr)
+		*APPEND(loops->list, loops->nr, loops->room) = *loop;
+	*APPEND(running->list, running->nr, running->room) = (struct running){
 		.begin = to,
 		.end = from,
 		.loop = number,

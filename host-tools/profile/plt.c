@@ -48,8 +48,7 @@ static void add_relocations(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh, struct 
 		name = elf_strptr(elf, symbols_sh.sh_link, sym.st_name);
 		if (!name || !*name)
 			continue;
-		slots->list = grow(slots->list, slots->nr, &slots->room, sizeof(*slots->list));
-		slots->list[slots->nr++] = (struct slot){ rela.r_offset, name };
+		*APPEND(slots->list, slots->nr, slots->room) = (struct slot){ rela.r_offset, name };
 	}
 }
 

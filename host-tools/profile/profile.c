@@ -25,8 +25,7 @@ static char *text(struct lwpdata_bytes bytes)
 
 static void add_object(struct profile *p, const struct lwpdata_object *object)
 {
-	p->objects = grow(p->objects, p->nr_objects, &p->object_room, sizeof(*p->objects));
-	p->objects[p->nr_objects++] = (struct profile_object){
+	*APPEND(p->objects, p->nr_objects, p->object_room) = (struct profile_object){
 		.path = copy_string(object->path.data, object->path.size),
 		.name = text(object->path),
 		.size = object->size,
@@ -37,8 +36,7 @@ static void add_object(struct profile *p, const struct lwpdata_object *object)
 
 static void add_process(struct profile *p, const struct lwpdata_process *process)
 {
-	p->processes = grow(p->processes, p->nr_processes, &p->process_room, sizeof(*p->processes));
-	p->processes[p->nr_processes++] = (struct profile_process){
+	*APPEND(p->processes, p->nr_processes, p->process_room) = (struct profile_process){
 		.pid = process->pid,
 		.time = process->time,
 		.parent = process->parent,
@@ -98,8 +96,7 @@ static void add_thread(struct profile *p, const struct lwpdata_thread *thread)
 {
 	struct profile_thread *new;
 
-	p->threads = grow(p->threads, p->nr_threads, &p->thread_room, sizeof(*p->threads));
-	new = &p->threads[p->nr_threads++];
+	new = APPEND(p->threads, p->nr_threads, p->thread_room);
 	*new = (struct profile_thread){
 		.process = thread->process,
 		.tid = thread->tid,
@@ -145,8 +142,7 @@ static void add_batch(struct profile *p, const struct lwpdata_records *records, 
 {
 	struct profile_thread *thread = &p->threads[records->thread];
 
-	p->batches = grow(p->batches, p->nr_batches, &p->batch_room, sizeof(*p->batches));
-	p->batches[p->nr_batches++] = (struct profile_batch){
+	*APPEND(p->batches, p->nr_batches, p->batch_room) = (struct profile_batch){
 		.thread = records->thread,
 		.count = records->count,
 		.section = section,
@@ -161,8 +157,7 @@ static void add_window(struct profile *p, const struct lwpdata_window *window, u
 {
 	struct profile_thread *thread = &p->threads[window->thread];
 
-	p->windows = grow(p->windows, p->nr_windows, &p->window_room, sizeof(*p->windows));
-	p->windows[p->nr_windows++] = (struct profile_window){
+	*APPEND(p->windows, p->nr_windows, p->window_room) = (struct profile_window){
 		.thread = window->thread,
 		.count = window->count,
 		.flags = window->flags,

@@ -130,9 +130,7 @@ static void add_inlined(struct resolver *r, const struct symbols *symbols, uint6
 	inlined->nr = nr;
 	for (unsigned int i = 0; i < nr; i++)
 		inlined->names[i] = keep_name(r, names[i]);
-	r->all_inlined =
-		grow(r->all_inlined, r->nr_inlined, &r->inlined_room, sizeof(*r->all_inlined));
-	r->all_inlined[r->nr_inlined++] = inlined;
+	*APPEND(r->all_inlined, r->nr_inlined, r->inlined_room) = inlined;
 	place->inlined = inlined;
 }
 

@@ -166,10 +166,8 @@ static struct row *row_for(struct finder *f, const struct row *key)
 
 	memcpy(bytes.labels, key->labels, sizeof(bytes.labels));
 	number = keys_number(&f->keys, &bytes, sizeof(bytes));
-	if (number == rows->nr) {
-		rows->list = grow(rows->list, rows->nr, &rows->room, sizeof(*rows->list));
-		rows->list[rows->nr++] = *key;
-	}
+	if (number == rows->nr)
+		*APPEND(rows->list, rows->nr, rows->room) = *key;
 	return &rows->list[number];
 }
 

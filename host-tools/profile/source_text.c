@@ -47,8 +47,7 @@ static void split(struct source_file *file, size_t size)
 	for (size_t at = 0; at < size;) {
 		const char *end = memchr(file->text + at, '\n', size - at);
 
-		file->lines = grow(file->lines, file->nr, &room, sizeof(*file->lines));
-		file->lines[file->nr++] = at;
+		*APPEND(file->lines, file->nr, room) = at;
 		at = end ? (size_t)(end - file->text) + 1 : size;
 	}
 	file->lines = grow(file->lines, file->nr, &room, sizeof(*file->lines));
@@ -83,8 +82,7 @@ static struct source_file *find(struct sources *s, const char *path)
 	for (size_t i = 0; i < s->nr; i++)
 		if (!strcmp(s->files[i].path, path))
 			return &s->files[i];
-	s->files = grow(s->files, s->nr, &s->room, sizeof(*s->files));
-	file = &s->files[s->nr++];
+	file = APPEND(s->files, s->nr, s->room);
 	*file = (struct source_file){ .path = copy_string(path, strlen(path)) };
 	load(file, s->sysroot);
 	return file;

@@ -63,8 +63,7 @@ struct symbols {
 static void add_symbol(struct table *t, char *name, uint64_t start, uint64_t size,
 		       unsigned int section, uint8_t rank)
 {
-	t->list = grow(t->list, t->nr, &t->room, sizeof(*t->list));
-	t->list[t->nr++] = (struct symbol){ name, start, size, section, rank };
+	*APPEND(t->list, t->nr, t->room) = (struct symbol){ name, start, size, section, rank };
 }
 
 static void add_stub(void *to, const char *name, uint64_t start, uint64_t size)
@@ -201,9 +200,8 @@ static void find_hidden(struct symbols *s)
 
 			if (!(version & VERSION_HIDDEN) || !name)
 				continue;
-			s->hidden =
-				grow(s->hidden, s->nr_hidden, &s->hidden_room, sizeof(*s->hidden));
-			s->hidden[s->nr_hidden++] = (struct hidden){ name, sym.st_value };
+			*APPEND(s->hidden, s->nr_hidden, s->hidden_room) =
+				(struct hidden){ name, sym.st_value };
 		}
 	}
 	sort_list(s->hidden, s->nr_hidden, sizeof(*s->hidden), compare_hidden);

@@ -34,10 +34,8 @@ static void add(struct tally *t, const struct count *key, const struct detail *d
 	size_t number = keys_number(&t->keys, &bytes, sizeof(bytes));
 	struct count *place;
 
-	if (number == t->nr) {
-		t->list = grow(t->list, t->nr, &t->room, sizeof(*t->list));
-		t->list[t->nr++] = *key;
-	}
+	if (number == t->nr)
+		*APPEND(t->list, t->nr, t->room) = *key;
 	place = &t->list[number];
 	place->samples++;
 	place->weight += weight;

@@ -82,8 +82,7 @@ static void add(struct function *f, const struct located *l)
 
 	if (k == f->nr_events)
 		return;
-	f->lines = grow(f->lines, f->nr, &f->room, sizeof(*f->lines));
-	line = &f->lines[f->nr++];
+	line = APPEND(f->lines, f->nr, f->room);
 	*line = (struct line){ .address = l->place.address,
 			       .detail = count->detail,
 			       .file = l->place.file,

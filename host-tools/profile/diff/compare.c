@@ -34,8 +34,7 @@ static void add(struct changes *c, const struct rows *rows, size_t which)
 
 		change.share[which] = row->share;
 		change.effective[which] = row->effective;
-		c->list = grow(c->list, c->nr, &c->room, sizeof(*c->list));
-		c->list[c->nr++] = change;
+		*APPEND(c->list, c->nr, c->room) = change;
 	}
 	c->samples[which] = rows->samples;
 	c->windows[which] = rows->windows;

@@ -36,8 +36,7 @@ static bool place(struct builder *b, uint32_t process, uint64_t section, uint64_
 
 static void add(struct edge **list, size_t *nr, size_t *room, const struct edge *edge)
 {
-	*list = grow(*list, *nr, room, sizeof(**list));
-	(*list)[(*nr)++] = *edge;
+	*APPEND(*list, *nr, *room) = *edge;
 }
 
 /* A taken branch with its two ends in the object. */

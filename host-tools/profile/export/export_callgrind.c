@@ -204,10 +204,8 @@ static const char **file_of(struct writer *w, const struct place *place)
 	size_t number = keys_number_of(&w->function_keys, (uintptr_t)place->symbol,
 				       (uintptr_t)place->object, 0);
 
-	if (number == w->nr_files) {
-		w->files = grow(w->files, number, &w->file_room, sizeof(*w->files));
-		w->files[w->nr_files++] = NULL;
-	}
+	if (number == w->nr_files)
+		*APPEND(w->files, w->nr_files, w->file_room) = NULL;
 	return &w->files[number];
 }
 
@@ -299,8 +297,7 @@ static void see(void *to, const struct block *block, uint64_t address)
 	size_t number = keys_number_of(&w->executed_keys, address, block->map);
 
 	if (number == w->nr_executed) {
-		w->executed = grow(w->executed, number, &w->executed_room, sizeof(*w->executed));
-		w->executed[w->nr_executed++] =
+		*APPEND(w->executed, w->nr_executed, w->executed_room) =
 			(struct executed){ .address = address, .map = block->map };
 	}
 	w->executed[number].number += block->number;

@@ -40,8 +40,7 @@ static void collect(void *to, const struct sample *sample)
 
 	if (!l || sample->key.event_id != c->e->event_id)
 		return;
-	t->list = grow(t->list, t->nr, &t->room, sizeof(*t->list));
-	t->list[t->nr++] =
+	*APPEND(t->list, t->nr, t->room) =
 		(struct timed){ sample->time, stacks_of(c->stacks, l), c->stacks->period };
 }
 
@@ -51,8 +50,8 @@ static void collect_steps(struct collector *c)
 		const struct stack_step *step = &c->stacks->steps[i];
 		struct timeline *t = &c->threads[step->thread];
 
-		t->list = grow(t->list, t->nr, &t->room, sizeof(*t->list));
-		t->list[t->nr++] = (struct timed){ step->time, step->stack, step->instructions };
+		*APPEND(t->list, t->nr, t->room) =
+			(struct timed){ step->time, step->stack, step->instructions };
 	}
 }
 

@@ -358,8 +358,7 @@ static void take_step(void *to, const struct call_step *step)
 		last->instructions += step->instructions;
 		return;
 	}
-	s->list = grow(s->list, s->nr, &s->room, sizeof(*s->list));
-	s->list[s->nr++] = *step;
+	*APPEND(s->list, s->nr, s->room) = *step;
 }
 
 static void add_call_stacks(struct writer *w)

@@ -39,8 +39,7 @@ static void add(void *to, const char *name, uint64_t start, uint64_t size)
 	if (start < i->map->start || start >= i->map->end)
 		return;
 	fflush(i->to);
-	i->symbols = grow(i->symbols, i->nr, &i->room, sizeof(*i->symbols));
-	i->symbols[i->nr++] = (Elf64_Sym){
+	*APPEND(i->symbols, i->nr, i->room) = (Elf64_Sym){
 		.st_name = (Elf64_Word)i->names_size,
 		.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
 		.st_shndx = SECTION_TEXT,
@@ -58,8 +57,7 @@ static bool collect(struct image *i, struct export *e, const struct profile_map 
 	*i = (struct image){ .map = map };
 	i->to = must(open_memstream(&i->names, &i->names_size));
 	fputc('\0', i->to);
-	i->symbols = grow(i->symbols, 0, &i->room, sizeof(*i->symbols));
-	i->symbols[i->nr++] = (Elf64_Sym){ 0 };
+	*APPEND(i->symbols, i->nr, i->room) = (Elf64_Sym){ 0 };
 	if (symbols)
 		symbols_each(symbols, add, i);
 	if (fclose(i->to))

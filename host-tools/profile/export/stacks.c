@@ -14,10 +14,8 @@ static size_t add(struct stacks *s, const struct stack *stack)
 	size_t number = 1 + keys_number_of(&s->keys, (uintptr_t)stack->name,
 					   (uintptr_t)stack->object, stack->parent);
 
-	if (number == s->nr) {
-		s->list = grow(s->list, s->nr, &s->room, sizeof(*s->list));
-		s->list[s->nr++] = *stack;
-	}
+	if (number == s->nr)
+		*APPEND(s->list, s->nr, s->room) = *stack;
 	return number;
 }
 
@@ -52,9 +50,9 @@ static void take(void *to, const struct call_step *step)
 {
 	struct stacks *s = to;
 
-	s->steps = grow(s->steps, s->nr_steps, &s->step_room, sizeof(*s->steps));
-	s->steps[s->nr_steps++] = (struct stack_step){ step->time, step->thread, step->chain,
-						       (uint64_t)(step->instructions + 0.5) };
+	*APPEND(s->steps, s->nr_steps, s->step_room) =
+		(struct stack_step){ step->time, step->thread, step->chain,
+				     (uint64_t)(step->instructions + 0.5) };
 }
 
 /* The stack of a chain in a process, of which `process` is the stack. */
@@ -106,10 +104,8 @@ static void add_windows(struct stacks *s)
 			continue;
 		process = add(s, &(struct stack){ .name = p->processes[id].comm, .object = "" });
 		number = keys_number_of(&keys, process, step->stack);
-		if (number == nr_known) {
-			known = grow(known, number, &room, sizeof(*known));
-			known[nr_known++] = add_chain(s, &calls, step->stack, process);
-		}
+		if (number == nr_known)
+			*APPEND(known, nr_known, room) = add_chain(s, &calls, step->stack, process);
 		step->stack = known[number];
 		s->list[step->stack].samples += step->instructions;
 		s->steps[kept++] = *step;
@@ -133,8 +129,7 @@ void stacks_make(struct stacks *s, const struct export *e)
 			      .period = export_period(p, e->event_id),
 			      .unit = profile_event_name(p, e->event_id) };
 	s->of = must(calloc(samples->nr + 1, sizeof(*s->of)));
-	s->list = grow(s->list, 0, &s->room, sizeof(*s->list));
-	s->list[s->nr++] = (struct stack){ .name = "", .object = "" };
+	*APPEND(s->list, s->nr, s->room) = (struct stack){ .name = "", .object = "" };
 	if (stacks_of_windows(e)) {
 		add_windows(s);
 		return;

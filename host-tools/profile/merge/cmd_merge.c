@@ -72,8 +72,7 @@ static int add_object(struct merger *m, struct lwpdata_object *object)
 		object->id = (uint32_t)id;
 		status = lwpdata_write_object(m->writer, object);
 	}
-	m->object_ids = grow(m->object_ids, m->nr_ids, &m->id_room, sizeof(*m->object_ids));
-	m->object_ids[m->nr_ids++] = (uint32_t)id;
+	*APPEND(m->object_ids, m->nr_ids, m->id_room) = (uint32_t)id;
 	return status;
 }
 

@@ -138,8 +138,7 @@ static void print_files(struct lines *l)
 	sort_list(l->hot, l->nr, sizeof(*l->hot), by_file);
 	for (size_t i = 0; i < l->nr; i++) {
 		if (!i || l->hot[i]->file != l->hot[i - 1]->file) {
-			files = grow(files, nr, &room, sizeof(*files));
-			files[nr++] = (struct file){ .first = i };
+			*APPEND(files, nr, room) = (struct file){ .first = i };
 		}
 		files[nr - 1].end = i + 1;
 	}
