@@ -5,7 +5,7 @@
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
-#include <criterion/redirect.h>
+#include <stdlib.h>
 
 #include "host_set.h"
 
@@ -13,6 +13,21 @@
 static inline char *text(const char *s)
 {
 	return (char *)(uintptr_t)s;
+}
+
+/* `parse` refuses what it is given, and all that is said is this line. */
+static inline void refuses(bool (*parse)(const char *), const char *given, const char *line)
+{
+	FILE *terminal = stderr;
+	size_t size;
+	char *said;
+
+	stderr = open_memstream(&said, &size);
+	cr_expect(not(parse(given)), "%s", line);
+	fclose(stderr);
+	stderr = terminal;
+	cr_expect(eq(str, said, text(line)));
+	free(said);
 }
 
 #define HOST(n, ...)                                                      \
