@@ -55,6 +55,12 @@ void begin(uint32_t nr_events, uint32_t interval, uint32_t random)
 	lwpdata_write_process(writer, &process);
 }
 
+void begin_thread(uint32_t interval, uint32_t initial)
+{
+	begin(1, interval, 0);
+	add_thread(0, initial);
+}
+
 void add_object(uint32_t id, const char *name)
 {
 	const struct lwpdata_object object = { .id = id,

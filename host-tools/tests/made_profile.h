@@ -20,6 +20,9 @@ void forget(void);
 /* forget(); then a file with instructions, and branches if nr_events is 2, and one process. */
 void begin(uint32_t nr_events, uint32_t interval, uint32_t random);
 
+/* begin() with an event and one thread, whose counter begins at `initial`. */
+void begin_thread(uint32_t interval, uint32_t initial);
+
 void add_object(uint32_t id, const char *name);
 
 void add_map(uint32_t object, uint64_t start, uint64_t end);

@@ -23,16 +23,29 @@ static void expect_object(size_t batch, uint64_t address, const char *name)
 	cr_expect(eq(str, (char *)object_of(batch, address), (char *)name));
 }
 
-/* Load what was made; its records stand for so many events. */
-static void expect_events(double events, bool exact)
+struct made {
+	uint32_t interval, random, kept; /* as begin() and lwpdata_kept have it */
+	uint32_t initial, final, flags; /* counters and end of the thread */
+	unsigned int records, missed;
+};
+
+/* Its records stand for so many events. */
+static void expect_events(double events, bool exact, struct made m)
 {
 	struct estimate estimate;
 
+	begin(1, m.interval, m.random);
+	if (m.kept)
+		lwpdata_write_kept(writer, &(struct lwpdata_kept){ .event_id = 2, .bits = m.kept });
+	add_thread(0, m.initial);
+	add_records(0, m.records, 0x1000);
+	end_thread(0, m.flags, m.missed, m.final);
 	load();
 	estimate = report_estimate(&profile, 0);
 	cr_expect(eq(dbl, estimate.events, events));
 	cr_expect(estimate.exact == exact);
 }
+#define FLUSHED .flags = LWPDATA_THREAD_FLUSHED
 
 Test(profile, windows_keep_their_order_and_count_as_records)
 {
@@ -64,10 +77,9 @@ Test(profile, windows_keep_their_order_and_count_as_records)
 
 Test(profile, an_address_belongs_to_what_was_mapped_then)
 {
-	begin(1, 99, 0);
+	begin_thread(99, 0);
 	add_object(0, "/first");
 	add_object(1, "/second");
-	add_thread(0, 0);
 	add_map(0, 0x1000, 0x2000);
 	add_records(0, 1, 0x1800);
 	add_unmap(0x1000, 0x2000);
@@ -83,10 +95,9 @@ Test(profile, an_address_belongs_to_what_was_mapped_then)
 
 Test(profile, what_was_noticed_late_counts_from_before)
 {
-	begin(1, 99, 0);
+	begin_thread(99, 0);
 	add_object(0, "/late");
 	add_object(1, "/later");
-	add_thread(0, 0);
 	add_records(0, 1, 0x1800);
 	add_map(0, 0x1000, 0x2000);
 	add_unmap(0x1000, 0x2000);
@@ -103,52 +114,27 @@ Test(profile, what_was_noticed_late_counts_from_before)
 
 Test(profile, events_are_known_exactly_from_flushed_counters)
 {
-	begin(1, 99, 0);
-	add_thread(0, 49);
-	add_records(0, 3, 0x1000);
-	end_thread(0, LWPDATA_THREAD_FLUSHED, 2, 19);
 	/* (3 + 2) * 100 + 49 - 19 */
-	expect_events(530, true);
+	expect_events(530, true,
+		      (struct made){ 99, .initial = 49, .final = 19, FLUSHED, .records = 3,
+				     .missed = 2 });
 	cr_expect(eq(u64, profile_missed(&profile), 2));
-}
-
-Test(profile, a_counter_below_zero_is_signed)
-{
-	begin(1, 99, 0);
-	add_thread(0, 0);
 	/* -5 in 26 bits: due since 5 events, not stored yet. */
-	end_thread(0, LWPDATA_THREAD_FLUSHED, 0, 0x3fffffb);
-	expect_events(5, true);
+	expect_events(5, true, (struct made){ 99, .final = 0x3fffffb, FLUSHED });
 }
 
-Test(profile, without_the_last_counters_it_is_an_estimate)
+Test(profile, without_the_last_counters_or_with_random_bits_it_is_an_estimate)
 {
-	begin(1, 99, 0);
-	add_thread(0, 49);
-	add_records(0, 3, 0x1000);
-	end_thread(0, 0, 0, 7);
-	expect_events(300, false);
-}
-
-Test(profile, random_bits_make_a_mean_interval)
-{
+	expect_events(300, false, (struct made){ 99, .initial = 49, .final = 7, .records = 3 });
 	/* 1000 = 11_1110_1000b; 4 random bits: 992 + 0..15, 999.5 on average, + 1. */
-	begin(1, 1000, 4);
-	add_thread(0, 0);
-	add_records(0, 2, 0x1000);
-	end_thread(0, LWPDATA_THREAD_FLUSHED, 0, 0);
-	expect_events(2001, false);
+	expect_events(2001, false, (struct made){ 1000, 4, FLUSHED, .records = 2 });
 }
 
 Test(profile, a_record_stands_for_those_that_were_not_kept)
 {
-	begin(1, 99, 0);
-	lwpdata_write_kept(writer, &(struct lwpdata_kept){ .event_id = 2, .bits = 3 });
-	add_thread(0, 49);
-	add_records(0, 3, 0x1000);
-	end_thread(0, LWPDATA_THREAD_FLUSHED, 8, 19);
 	/* 3 * 8 + 8 records of 100, and 49 - 19 */
-	expect_events(3230, false);
+	expect_events(3230, false,
+		      (struct made){ 99, 0, 3, 49, 19, FLUSHED, .records = 3, .missed = 8 });
 	cr_expect(eq(dbl, report_period(&profile, 0), 800));
 	cr_expect(eq(dbl, report_missed_share(&profile), 0.25));
 }
@@ -171,8 +157,7 @@ Test(profile, a_damaged_file_is_not_loaded)
 
 Test(profile, missed_events_are_a_share_of_all)
 {
-	begin(1, 99, 0);
-	add_thread(0, 0);
+	begin_thread(99, 0);
 	add_records(0, 3, 0x1000);
 	end_thread(0, 0, 9, 0);
 	load();

@@ -14,11 +14,10 @@ static void make_groups(void)
 {
 	const struct lwpdata_perf_map jit = { 0, 0, TEXT("5000 100 compiled\n") };
 
-	begin(1, 99, 0);
+	begin_thread(99, 0);
 	add_object(0, "/nonexistent/object");
 	add_map(0, 0x1000, 0x2000);
 	add_map(LWPDATA_NONE, 0x5000, 0x6000);
-	add_thread(0, 0);
 	add_thread(1, 0);
 	add_records(0, 10, 0x1800);
 	add_records(1, 5, 0x1900);
@@ -95,9 +94,8 @@ Test(rows, samples_without_symbols_that_lie_in_no_object_name_none)
 	struct report report = { .profile = &profile };
 	struct unnamed unnamed;
 
-	begin(1, 99, 0);
+	begin_thread(99, 0);
 	add_map(LWPDATA_NONE, 0x5000, 0x6000);
-	add_thread(0, 0);
 	add_records(0, 3, 0x5800);
 	load_by("object");
 	report.samples = &samples;
@@ -147,11 +145,10 @@ Test(rows, text_of_the_guest_cannot_act_on_a_terminal)
 {
 	const struct lwpdata_perf_map jit = { 0, 0, TEXT("5000 100 a" ESCAPE "b\xff\n") };
 
-	begin(1, 99, 0);
+	begin_thread(99, 0);
 	add_object(0, "/bad\n" ESCAPE "object");
 	add_map(0, 0x1000, 0x2000);
 	add_map(LWPDATA_NONE, 0x5000, 0x6000);
-	add_thread(0, 0);
 	add_records(0, 2, 0x1800);
 	add_records(0, 1, 0x5010);
 	lwpdata_write_perf_map(writer, &jit);
@@ -177,8 +174,7 @@ Test(rows, samples_are_filtered_by_the_time_at_which_they_were_taken)
 	uint8_t bytes[LWP_RECORD_SIZE];
 	const struct lwp_record record = { .event_id = 2, .address = 0x1000 };
 
-	begin(1, 99, 0);
-	add_thread(0, 0);
+	begin_thread(99, 0);
 	lwp_record_encode(&record, bytes);
 	for (uint64_t time = 1; time <= 4; time++)
 		lwpdata_write_records(writer, 0, time * 500000000, bytes, sizeof(bytes), NULL, 0);
@@ -196,14 +192,13 @@ Test(rows, samples_are_filtered_by_the_time_at_which_they_were_taken)
 
 Test(rows, misses_are_grouped_by_what_the_data_lies_in)
 {
-	begin(1, 99, 0);
+	begin_thread(99, 0);
 	add_object(0, "/nonexistent/object");
 	add_map(LWPDATA_NONE, 0x1000, 0x1100);
 	add_map(0, 0x1100, 0x2000);
 	add_data_map(0, 0x2000, 0x3000, "");
 	add_data_map(LWPDATA_NONE, 0x5000, 0x6000, "[heap]");
 	add_data_map(LWPDATA_NONE, 0x7000, 0x8000, "");
-	add_thread(0, 0);
 	for (int i = 0; i < 5; i++)
 		add_miss(0x5000 + 64 * i, LWP_RECORD_DAV);
 	for (int i = 0; i < 4; i++)
@@ -235,9 +230,8 @@ Test(rows, data_belongs_to_what_was_mapped_then)
 {
 	const struct lwpdata_unmap unmap = { 0, 0, 0x5000, 0x6000 };
 
-	begin(1, 99, 0);
+	begin_thread(99, 0);
 	add_object(0, "/nonexistent/object");
-	add_thread(0, 0);
 	add_data_map(LWPDATA_NONE, 0x5000, 0x6000, "[heap]");
 	add_miss(0x5000, LWP_RECORD_DAV);
 	lwpdata_write_data_unmap(writer, &unmap);
@@ -258,8 +252,7 @@ Test(rows, data_belongs_to_what_was_mapped_then)
 /* Of a profile that has no mappings of data, and of code: code is looked up in mappings of code alone. */
 Test(rows, an_address_of_code_does_not_lie_in_data)
 {
-	begin(1, 99, 0);
-	add_thread(0, 0);
+	begin_thread(99, 0);
 	add_data_map(LWPDATA_NONE, 0x1000, 0x2000, "[heap]");
 	add_records(0, 1, 0x1800);
 	load_by("object");
@@ -268,10 +261,9 @@ Test(rows, an_address_of_code_does_not_lie_in_data)
 
 Test(rows, branches_have_their_taken_share_and_their_mispredictions)
 {
-	begin(1, 99, 0);
+	begin_thread(99, 0);
 	add_object(0, "/object");
 	add_map(0, 0x1000, 0x2000);
-	add_thread(0, 0);
 	add_branch(0x1800, LWP_RECORD_TKN | LWP_RECORD_PRV);
 	add_branch(0x1800, LWP_RECORD_TKN | LWP_RECORD_PRV | LWP_RECORD_PRD);
 	add_branch(0x1012, 0);
@@ -296,10 +288,9 @@ Test(rows, a_file_of_another_size_without_build_id_is_another_file)
 {
 	const struct lwpdata_object passwd = { .id = 0, .path = TEXT("/etc/passwd"), .size = 1 };
 
-	begin(1, 99, 0);
+	begin_thread(99, 0);
 	lwpdata_write_object(writer, &passwd);
 	add_map(0, 0x1000, 0x2000);
-	add_thread(0, 0);
 	add_records(0, 1, 0x1800);
 	load_by("object");
 	cr_expect(strstr(resolver_problem(&resolver, 0), "another size") != NULL);

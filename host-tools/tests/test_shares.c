@@ -56,8 +56,7 @@ static void expect_advice(const char *text, bool filtered)
 
 Test(shares, a_share_of_samples_has_wilsons_interval)
 {
-	begin(1, 99, 0);
-	add_thread(0, 0);
+	begin_thread(99, 0);
 	for (int i = 0; i < 2; i++) {
 		add_records(0, 25, 0x1000);
 		add_records(0, 25, 0x1001);
@@ -68,8 +67,7 @@ Test(shares, a_share_of_samples_has_wilsons_interval)
 
 Test(shares, shares_of_a_file_that_grows_are_of_what_records_stand_for)
 {
-	begin(1, 99, 0);
-	add_thread(0, 0);
+	begin_thread(99, 0);
 	add_records(0, 20, 0x1000);
 	lwpdata_write_kept(writer, &(struct lwpdata_kept){ .event_id = 2, .bits = 1 });
 	add_records(0, 20, 0x1001);
@@ -155,8 +153,7 @@ Test(shares, a_complete_trace_is_exact)
 
 Test(shares, few_samples_have_advice)
 {
-	begin(1, 100003, 0);
-	add_thread(0, 0);
+	begin_thread(100003, 0);
 	add_records(0, 12, 0x1000);
 	load_by("address");
 	/* 12 * 100004 events; 1200048 / 10000 - 1 of two digits */
@@ -168,8 +165,7 @@ Test(shares, few_samples_have_advice)
 
 Test(shares, no_samples_have_a_reason)
 {
-	begin(1, 100003, 0);
-	add_thread(0, 100003);
+	begin_thread(100003, 100003);
 	end_thread(0, LWPDATA_THREAD_FLUSHED, 0, 80003);
 	load_by("address");
 	expect_advice("0 samples are few: about 20000 instructions were counted; record with "
@@ -183,8 +179,7 @@ Test(shares, no_samples_have_a_reason)
 
 Test(shares, nothing_counted_is_a_reason)
 {
-	begin(1, 99, 0);
-	add_thread(0, 50);
+	begin_thread(99, 50);
 	end_thread(0, LWPDATA_THREAD_FLUSHED, 0, 50);
 	load_by("address");
 	expect_advice(
