@@ -33,25 +33,27 @@ struct snip {
 	u32 count; /* how often it has been used */
 };
 
+/* clang-format off */
 /* Rows that are not pieces of code. */
-enum diff_row {
-	DIFF_ROW_ALU,
-	DIFF_ROW_JCC,
-	DIFF_ROW_LOOP,
-	DIFF_ROW_CODE32,
-	DIFF_ROW_CODE32_BASE,
-	DIFF_ROW_SYSRET,
-	DIFF_ROW_IRET,
-	DIFF_ROW_SIGNAL,
-	DIFF_ROW_BREAKPOINT,
-	DIFF_ROW_RING_FAULT,
-	DIFF_ROW_CROSSING,
-	DIFF_ROW_RANDOM,
-	DIFF_ROW_FILTERS,
-	DIFF_ROW_IP_FILTER,
-	DIFF_ROW_MISSED,
-	DIFF_ROWS
-};
+#define DIFF_ROW_TABLE(row) \
+	row(ALU, "arithmetic") \
+	row(JCC, "conditional jumps") \
+	row(LOOP, "loops") \
+	row(CODE32, "into 32-bit code") \
+	row(CODE32_BASE, "into 32-bit code with a base") \
+	row(SYSRET, "return by SYSRET") \
+	row(IRET, "return by IRET") \
+	row(SIGNAL, "signal frames") \
+	row(BREAKPOINT, "breakpoints") \
+	row(RING_FAULT, "faults of stores") \
+	row(CROSSING, "records across pages") \
+	row(RANDOM, "random intervals") \
+	row(FILTERS, "branch filters") \
+	row(IP_FILTER, "IP filters") \
+	row(MISSED, "missed events")
+/* clang-format on */
+#define DIFF_ROW_ID(id, name) DIFF_ROW_##id,
+enum diff_row { DIFF_ROW_TABLE(DIFF_ROW_ID) DIFF_ROWS };
 
 extern u32 diff_rows[DIFF_ROWS];
 extern const char *const diff_row_names[DIFF_ROWS];

@@ -12,23 +12,8 @@
 #define CODE32_BASE 0x1000
 
 u32 diff_rows[DIFF_ROWS];
-const char *const diff_row_names[DIFF_ROWS] = {
-	[DIFF_ROW_ALU] = "arithmetic",
-	[DIFF_ROW_JCC] = "conditional jumps",
-	[DIFF_ROW_LOOP] = "loops",
-	[DIFF_ROW_CODE32] = "into 32-bit code",
-	[DIFF_ROW_CODE32_BASE] = "into 32-bit code with a base",
-	[DIFF_ROW_SYSRET] = "return by SYSRET",
-	[DIFF_ROW_IRET] = "return by IRET",
-	[DIFF_ROW_SIGNAL] = "signal frames",
-	[DIFF_ROW_BREAKPOINT] = "breakpoints",
-	[DIFF_ROW_RING_FAULT] = "faults of stores",
-	[DIFF_ROW_CROSSING] = "records across pages",
-	[DIFF_ROW_RANDOM] = "random intervals",
-	[DIFF_ROW_FILTERS] = "branch filters",
-	[DIFF_ROW_IP_FILTER] = "IP filters",
-	[DIFF_ROW_MISSED] = "missed events",
-};
+#define ROW_NAME(id, name) name,
+const char *const diff_row_names[DIFF_ROWS] = { DIFF_ROW_TABLE(ROW_NAME) };
 
 /* SplitMix64 (Steele, Lea, Flood 2014). */
 u32 diff_random(struct diff_random *r)
@@ -164,33 +149,38 @@ static void pieces(struct diff_program *p, struct diff_random *r, u32 n)
 	}
 }
 
-/* ebp turns around a few pieces. */
-static void loop(struct diff_program *p, struct diff_random *r)
+/* ebp counts the turns of what is between; returns where that begins. */
+static u32 begin_loop(struct diff_program *p, u32 turns)
 {
-	u32 top;
-
-	diff_rows[DIFF_ROW_LOOP]++;
 	EMIT(p, 0xbd); /* mov $imm32, ebp */
-	emit32(p, 2 + diff_below(r, 4));
-	top = p->length;
-	pieces(p, r, 1 + diff_below(r, 4));
+	emit32(p, turns);
+	return p->length;
+}
+
+static void end_loop(struct diff_program *p, u32 top)
+{
 	EMIT(p, 0xff, 0xcd, 0x0f, 0x85); /* dec ebp; jnz top */
 	emit32(p, top - p->length - 4);
+}
+
+static void loop(struct diff_program *p, struct diff_random *r)
+{
+	u32 top = begin_loop(p, 2 + diff_below(r, 4));
+
+	diff_rows[DIFF_ROW_LOOP]++;
+	pieces(p, r, 1 + diff_below(r, 4));
+	end_loop(p, top);
 }
 
 /* Up to p->spin turns of what stops nowhere, so that a performance counter has something to count. */
 static void spin(struct diff_program *p, struct diff_random *r)
 {
-	u32 top;
+	u32 top = begin_loop(p, 1 + diff_below(r, p->spin));
 
-	EMIT(p, 0xbd); /* mov $imm32, ebp */
-	emit32(p, 1 + diff_below(r, p->spin));
-	top = p->length;
 	arithmetic(p, r);
 	conditional_jump(p, r);
 	arithmetic(p, r);
-	EMIT(p, 0xff, 0xcd, 0x0f, 0x85); /* dec ebp; jnz top */
-	emit32(p, top - p->length - 4);
+	end_loop(p, top);
 }
 
 static u32 some_interval(struct diff_random *r)

@@ -8,7 +8,9 @@
 #include "layout.h"
 #include "diff.h"
 
-.macro snip name, bits
+	/* A piece ends at the label 902, where the next one begins. */
+.macro snip name, bits=64
+902:
 	.section .rodata
 	.code\bits
 	.balign 8
@@ -22,21 +24,11 @@
 	.popsection
 .endm
 
-.macro end_snip
-902:
-.endm
-
-	/* rbx = what follows the piece, whatever its place. */
-.macro resume_behind label
+	/* rbx, in 32-bit code ebx = what follows the piece, whatever its place. */
+.macro resume_behind label, to=rbx
 	call 910f
-910:	pop %rbx
-	add $(\label - 910b), %rbx
-.endm
-
-.macro resume_behind32 label
-	call 910f
-910:	pop %ebx
-	add $(\label - 910b), %ebx
+910:	pop %\to
+	add $(\label - 910b), %\to
 .endm
 
 .macro system_call code
@@ -50,24 +42,21 @@
 diff_snips:
 
 	/* The flags' image, folded into the data so that TF would show. */
-	snip "pushf", 64
+snip "pushf"
 	pushfq
 	pop %rax
 	add %rax, 0x40(%rdi)
 	rolq $7, 0x40(%rdi)
-	end_snip
-	snip "pushf word", 64
+snip "pushf word"
 	pushfw
 	popw 0x48(%rdi)
-	end_snip
-	snip "popf", 64
+snip "popf"
 	pushfq
 	xorq $0x8d5, (%rsp)
 	popfq
 	setc 0x50(%rdi)
 	seto 0x51(%rdi)
-	end_snip
-	snip "guest's TF", 64
+snip "guest's TF"
 	pushfq
 	orq $0x100, (%rsp)
 	popfq
@@ -78,77 +67,64 @@ diff_snips:
 	mov %ss, %eax
 	mov %eax, %ss
 	inc %edx
-	end_snip
-	snip "mov ss", 64
+snip "mov ss"
 	mov %ss, %eax
 	mov %eax, %ss
 	inc %ecx
-	end_snip
-	snip "mov ss, pushf", 64
+snip "mov ss, pushf"
 	mov %ss, %eax
 	mov %eax, %ss
 	pushfq
 	popq 0x60(%rdi)
-	end_snip
-	snip "mov ss, jump", 64
+snip "mov ss, jump"
 	mov %ss, %eax
 	mov %eax, %ss
 	jmp 1f
 	ud2
 1:	nop
-	end_snip
-	snip "rep movs", 64
+snip "rep movs"
 	mov %rdi, %rdx
 	lea 0x100(%rdi), %rsi
 	lea 0x180(%rdi), %rdi
 	mov $13, %ecx
 	rep movsb
 	mov %rdx, %rdi
-	end_snip
-	snip "rep stos, none", 64
+snip "rep stos, none"
 	xor %ecx, %ecx
 	rep stosq
-	end_snip
-	snip "repe cmps", 64
+snip "repe cmps"
 	mov %rdi, %rdx
 	lea 0x100(%rdi), %rsi
 	mov $9, %ecx
 	repe cmpsb
 	mov %rdx, %rdi
-	end_snip
-	snip "repne scas", 64
+snip "repne scas"
 	mov %rdi, %rdx
 	mov $7, %ecx
 	mov $0x5a, %eax
 	repne scasb
 	mov %rdx, %rdi
-	end_snip
-	snip "rep lods", 64
+snip "rep lods"
 	lea 0x100(%rdi), %rsi
 	mov $5, %ecx
 	rep lodsl
-	end_snip
-	snip "rep stos that faults", 64
+snip "rep stos that faults"
 	mov %rdi, %rdx
 	add $0xff0, %rdi
 	mov $0x20, %ecx
 	rep stosb
 	mov %rdx, %rdi
-	end_snip
-	snip "rep outs", 64
+snip "rep outs"
 	mov $0x80, %edx
 	lea 0x100(%rdi), %rsi
 	mov $4, %ecx
 	rep outsb
-	end_snip
-	snip "out", 64
+snip "out"
 	out %al, $0x80
-	end_snip
-	snip "in", 64
+snip "in"
 	in $0x80, %al
 	xor %eax, %eax
-	end_snip
-	snip "cpuid", 64
+snip "cpuid"
 	xor %eax, %eax
 	xor %ecx, %ecx
 	cpuid
@@ -156,127 +132,100 @@ diff_snips:
 	xor %ebx, %ebx
 	xor %ecx, %ecx
 	xor %edx, %edx
-	end_snip
-	snip "rdtsc", 64
+snip "rdtsc"
 	rdtsc
 	xor %eax, %eax
 	xor %edx, %edx
-	end_snip
-	snip "pause", 64
+snip "pause"
 	pause
-	end_snip
-	snip "mmio", 64
+snip "mmio"
 	mov 0x30(%r13), %eax
 	xor %eax, %eax
-	end_snip
-	snip "interrupt", 64
+snip "interrupt"
 	movl $(0x44000 | DIFF_IRQ), 0x300(%r13)
 	nop
 	inc %edx
-	end_snip
-	snip "interrupt in a shadow", 64
+snip "interrupt in a shadow"
 	movl $0, 0x310(%r13)
 	mov %ss, %eax
 	movl $(0x44000 | DIFF_IRQ), 0x300(%r13)
 	mov %eax, %ss
 	inc %edx
-	end_snip
-	snip "nmi", 64
+snip "nmi"
 	movl $0, 0x310(%r13)
 	movl $0x4400, 0x300(%r13)
 	/* An emulator looks for it at a jump; it must not wait for the kernel's SYSCALL entry, on this stack. */
 	jmp 1f
 1:	nop
 	inc %edx
-	end_snip
-	snip "int3", 64
+snip "int3"
 	int3
-	end_snip
-	snip "int n", 64
+snip "int n"
 	.byte 0xcd, 3
-	end_snip
-	snip "int n that faults", 64
+snip "int n that faults"
 	resume_behind 1f
 	int $0x31
 1:
-	end_snip
-	snip "icebp", 64
+snip "icebp"
 	.byte 0xf1
-	end_snip
-	snip "syscall", 64
+snip "syscall"
 	system_call DIFF_SYS_NOTHING
-	end_snip
-	snip "sysenter", 64
+snip "sysenter"
 	resume_behind 1f
 	sysenter
 1:
-	end_snip
-	snip "ring moves on", 64
+snip "ring moves on"
 	system_call DIFF_SYS_DRAIN
-	end_snip
-	snip "ring or block unmapped", 64
+snip "ring or block unmapped"
 	system_call DIFF_SYS_UNMAP
-	end_snip
-	snip "thread switch", 64
+snip "thread switch"
 	system_call DIFF_SYS_THREAD
-	end_snip
-	snip "process switch", 64
+snip "process switch"
 	system_call DIFF_SYS_PROCESS
-	end_snip
-	snip "signal", 64
+snip "signal"
 	resume_behind 1f
 	system_call DIFF_SYS_SIGNAL
 1:
-	end_snip
-	snip "#DE", 64
+snip "#DE"
 	resume_behind 1f
 	xor %ecx, %ecx
 	div %ecx
 1:
-	end_snip
-	snip "#UD", 64
+snip "#UD"
 	resume_behind 1f
 	ud2
 1:
-	end_snip
-	snip "#GP", 64
+snip "#GP"
 	resume_behind 1f
 	hlt
 1:
-	end_snip
-	snip "#PF, load", 64
+snip "#PF, load"
 	resume_behind 1f
 	lea DIFF_ABSENT_VA, %rdx
 	mov (%rdx), %eax
 1:
-	end_snip
-	snip "#PF, call", 64
+snip "#PF, call"
 	resume_behind 1f
 	lea DIFF_ABSENT_VA, %rdx
 	call *%rdx
 	nop
 1:	nop
-	end_snip
-	snip "#PF, data page comes", 64
+snip "#PF, data page comes"
 	mov 0x1008(%rdi), %eax
 	add %eax, 0x1010(%rdi)
-	end_snip
-	snip "#NP", 64
+snip "#NP"
 	resume_behind 1f
 	mov $(USER_FREE_DS), %eax
 	mov %eax, %ds
 1:
-	end_snip
-	snip "#SS", 64
+snip "#SS"
 	resume_behind 1f
 	mov $(USER_FREE_DS), %eax
 	mov %eax, %ss
 1:
-	end_snip
-	snip "#NM", 64
+snip "#NM"
 	fnop
-	end_snip
-	snip "#MF", 64
+snip "#MF"
 	resume_behind 1f
 	fninit
 	movw $0x37b, 0x70(%rdi)
@@ -286,8 +235,7 @@ diff_snips:
 	fdivrp
 	fwait
 1:	fninit
-	end_snip
-	snip "iret at CPL 3", 64
+snip "iret at CPL 3"
 	mov %rsp, %rdx
 	resume_behind 1f
 	push $USER_DS
@@ -297,194 +245,158 @@ diff_snips:
 	push %rbx
 	iretq
 1:	nop
-	end_snip
-	snip "far return", 64
+snip "far return"
 	resume_behind 1f
 	push $USER_CS64
 	push %rbx
 	lretq
 1:	nop
-	end_snip
-	snip "call and ret", 64
+snip "call and ret"
 	call 1f
 	jmp 2f
 1:	inc %ecx
 	ret
 2:	nop
-	end_snip
-	snip "call through a register", 64
+snip "call through a register"
 	resume_behind 1f
 	call *%rbx
 	jmp 2f
 1:	ret
 2:	nop
-	end_snip
-	snip "ret n", 64
+snip "ret n"
 	push %rcx
 	call 1f
 	jmp 2f
 1:	ret $8
 2:	nop
-	end_snip
-	snip "jump through memory", 64
+snip "jump through memory"
 	resume_behind 1f
 	mov %rbx, 0x78(%rdi)
 	jmp *0x78(%rdi)
 	ud2
 1:	nop
-	end_snip
-	snip "jrcxz", 64
+snip "jrcxz"
 	xor %ecx, %ecx
 	jrcxz 1f
 	nop
 1:	inc %ecx
 	jrcxz 1b
-	end_snip
-	snip "loop", 64
+snip "loop"
 	mov $3, %ecx
 1:	nop
 	loop 1b
-	end_snip
-	snip "loopne", 64
+snip "loopne"
 	mov $5, %ecx
 1:	cmp $2, %ecx
 	loopne 1b
-	end_snip
-	snip "jump of no distance", 64
+snip "jump of no distance"
 	jmp 1f
 1:	jnz 2f
 2:	jz 3f
 3:	nop
-	end_snip
-	snip "watchpoint", 64
+snip "watchpoint"
 	movl $1, DIFF_WATCH(%rdi)
 	nop
 	mov DIFF_WATCH(%rdi), %eax
-	end_snip
-	snip "lwpins", 64
+snip "lwpins"
 	lwpins $0x1234, %ecx, %rdx
 	setc 0x80(%rdi)
-	end_snip
-	snip "lwpins from memory", 64
+snip "lwpins from memory"
 	lwpins $0xffff0001, 0x100(%rdi), %edx
 	setc 0x81(%rdi)
-	end_snip
-	snip "lwpval", 64
+snip "lwpval"
 	lwpval $0x55, %ecx, %edx
-	end_snip
-	snip "lwpval that faults", 64
+snip "lwpval that faults"
 	lwpval $0x56, 0x1020(%rdi), %edx
-	end_snip
-	snip "lwpval over and over", 64
+snip "lwpval over and over"
 	mov $6, %ecx
 1:	lwpval $0x57, %ecx, %rdx
 	loop 1b
-	end_snip
-	snip "slwpcb", 64
+snip "slwpcb"
 	slwpcb %rax
 	mov %rax, 0x88(%rdi)
-	end_snip
-	snip "llwpcb again", 64
+snip "llwpcb again"
 	slwpcb %rax
 	llwpcb %rax
-	end_snip
-	snip "llwpcb off and on", 64
+snip "llwpcb off and on"
 	slwpcb %rdx
 	xor %eax, %eax
 	llwpcb %rax
 	nop
 	mov %rdx, %rax
 	llwpcb %rax
-	end_snip
 
-	snip "32-bit code", 32
+snip "32-bit code", 32
 	push %ecx
 	pop %edx
 	inc %edx
 	xchg %edx, 0x90(%edi)
-	end_snip
-	snip "32-bit pushf", 32
+snip "32-bit pushf", 32
 	pushf
 	popl 0x98(%edi)
-	end_snip
-	snip "32-bit popf", 32
+snip "32-bit popf", 32
 	pushf
 	xorl $0x41, (%esp)
 	popf
-	end_snip
-	snip "32-bit pop ss", 32
+snip "32-bit pop ss", 32
 	push %ss
 	pop %ss
 	inc %ecx
-	end_snip
-	snip "32-bit call and ret", 32
+snip "32-bit call and ret", 32
 	call 1f
 	jmp 2f
 1:	ret
 2:	nop
-	end_snip
-	snip "32-bit jcxz", 32
+snip "32-bit jcxz", 32
 	xor %ecx, %ecx
 	jcxz 1f
 	nop
 1:	nop
-	end_snip
-	snip "32-bit rep movs", 32
+snip "32-bit rep movs", 32
 	mov %edi, %edx
 	lea 0x100(%edi), %esi
 	lea 0x1a0(%edi), %edi
 	mov $3, %ecx
 	rep movsl
 	mov %edx, %edi
-	end_snip
-	snip "32-bit int3", 32
+snip "32-bit int3", 32
 	xor %eax, %eax
 	int3
-	end_snip
-	snip "into", 32
+snip "into", 32
 	mov $0x7fffffff, %eax
 	inc %eax
 	into
-	end_snip
-	snip "into, no overflow", 32
+snip "into, no overflow", 32
 	xor %eax, %eax
 	into
-	end_snip
-	snip "bound", 32
-	resume_behind32 1f
+snip "bound", 32
+	resume_behind 1f, ebx
 	movl $1, 0xa0(%edi)
 	movl $5, 0xa4(%edi)
 	mov $9, %eax
 	bound %eax, 0xa0(%edi)
 1:
-	end_snip
-	snip "32-bit #UD", 32
-	resume_behind32 1f
+snip "32-bit #UD", 32
+	resume_behind 1f, ebx
 	ud2
 1:
-	end_snip
-	snip "32-bit #PF", 32
-	resume_behind32 1f
+snip "32-bit #PF", 32
+	resume_behind 1f, ebx
 	mov DIFF_ABSENT_VA, %eax
 1:
-	end_snip
-	snip "32-bit segment load", 32
+snip "32-bit segment load", 32
 	push %ds
 	pop %es
 	push %es
 	pop %ds
-	end_snip
-	snip "32-bit lwpins", 32
+snip "32-bit lwpins", 32
 	lwpins $0x99, %ecx, %edx
-	end_snip
-	snip "32-bit lwpval", 32
+snip "32-bit lwpval", 32
 	lwpval $0x9a, %ecx, %edx
-	end_snip
-	snip "32-bit system call", 32
+snip "32-bit system call", 32
 	mov $DIFF_SYS_UNMAP, %eax
 	int3
-	end_snip
-
+902:
 	.section .data.diff_snips, "aw"
 	.globl diff_snips_end
 diff_snips_end:
