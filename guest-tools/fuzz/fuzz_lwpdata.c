@@ -6,23 +6,12 @@
  * Every byte range in a section lies in the file; ids are in range; records have the counts that the
  * file's end says; reading ends.
  */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "fuzz.h"
 #include "lwpdata_fields.h"
 #include "lwpdata_wire.h"
 #include "sign.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(cond)                                                                              \
-	do {                                                                                     \
-		if (!(cond)) {                                                                   \
-			fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__, #cond); \
-			abort();                                                                 \
-		}                                                                                \
-	} while (0)
 
 static void check_bytes(const struct lwpdata_reader *r, struct lwpdata_bytes bytes)
 {

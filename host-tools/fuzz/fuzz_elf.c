@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "fuzz_check.h"
+#include "fuzz.h"
 #include "symbols.h"
 
 #define NAMES_MAX 8

@@ -5,7 +5,7 @@
  */
 
 #include "domain.h"
-#include "fuzz_check.h"
+#include "fuzz.h"
 #include "lwpctl.h"
 #include "host_set.h"
 

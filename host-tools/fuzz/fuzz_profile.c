@@ -4,16 +4,14 @@
  * and which command reads the file; the rest is the file. Nothing may crash, hang or leak, what merge writes can be read,
  * and what is written to the standard output goes to /dev/null.
  */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "fuzz.h"
 #include "lwpctl.h"
 #include "sign.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 
 /* No file of this machine is looked into. */
@@ -89,19 +87,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	file = malloc(size - 1);
 	fd = memfd_create("profile", MFD_CLOEXEC);
-	if (!file || fd < 0)
-		abort();
+	CHECK(file && fd >= 0);
 	memcpy(file, data + 1, size - 1);
 	if (data[0] & 1)
 		make_right(file, size - 1);
-	if (write(fd, file, size - 1) != (ssize_t)(size - 1))
-		abort();
+	CHECK(write(fd, file, size - 1) == (ssize_t)(size - 1));
 	free(file);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	n = (size_t)(data[0] >> 1) % NR_RUNS;
-	if (run(n, path) == LWPCTL_OK && runs[n].command == &cmd_merge &&
-	    run(0, merged) != LWPCTL_OK)
-		abort();
+	if (run(n, path) == LWPCTL_OK && runs[n].command == &cmd_merge)
+		CHECK(run(0, merged) == LWPCTL_OK);
 	close(fd);
 	return 0;
 }

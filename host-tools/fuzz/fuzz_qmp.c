@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "expansion.h"
-#include "fuzz_check.h"
+#include "fuzz.h"
 #include "qmp.h"
 
 /* What a socket takes at once: nobody reads meanwhile. */

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the fuzz targets share: a check that ends the run. */
+/* What all fuzz targets share: a check that ends the run. */
 #ifndef FUZZ_H
 #define FUZZ_H
 
-#include "lwp_cb.h"
-#include "lwp_state.h"
-
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define CHECK(cond)                                                                              \
 	do {                                                                                     \

@@ -3,7 +3,7 @@
 #include "fuzz.h"
 #include "pmc_row.h"
 
-int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct pmc_row row, again;
 	struct pmc_row_error err = { ~(size_t)0, NULL };
