@@ -184,7 +184,8 @@ int lwp_open(struct lwp_session **out, const struct lwp_choice *choices, unsigne
 	session->features = features;
 	session->nr = nr;
 	session->random = random;
-	session->event = session->device = -1;
+	session->event = -1;
+	session->device = -1;
 	for (unsigned int i = 0; i < nr; i++)
 		session->choices[i] = choices[i];
 	error = map_session(session, size);
