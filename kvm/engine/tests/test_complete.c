@@ -92,10 +92,11 @@ static bool again(void)
 	return true;
 }
 
-/* All kinds of records, a full ring, flushes, a switch of blocks, LWP off. */
+/* All kinds of records, a full ring, a state from outside, flushes, a switch of blocks, LWP off. */
 static void program(u32 rev, int fail_map, bool fail_again, struct outcome *o)
 {
 	u32 ire = rev == LWP_REV_2007 ? 1 : 2;
+	struct lwp_state st;
 
 	start(rev);
 	set_event(BLOCK, ire, 3, 2);
@@ -104,6 +105,7 @@ static void program(u32 rev, int fail_map, bool fail_again, struct outcome *o)
 	if (rev == LWP_REV_43724) {
 		set_event(BLOCK, 1, 1, 1);
 		put32(BLOCK + 64, 256);
+		filter_ip(LWP_FILTER_IPF, 0x400000, 0x5fffff);
 	} else {
 		put32(BLOCK + 20, 256);
 	}
@@ -133,6 +135,11 @@ static void program(u32 rev, int fail_map, bool fail_again, struct outcome *o)
 			while (again());
 		}
 	}
+	st = eng.st;
+	lwp_engine_load(&eng, &st); /* the range of IPs is read again */
+	do
+		boundary(0x400060, true);
+	while (again());
 	do
 		slwpcb();
 	while (again());
