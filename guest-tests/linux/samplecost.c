@@ -5,21 +5,14 @@
  * each PERIOD instructions. It says `begin HOW` and `end HOW SAMPLES MICROSECONDS`, and after each of these lines waits
  * for one on its standard input: the reader can look at the host's counters meanwhile.
  */
-#include <asm/unistd.h>
-#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "known.h"
-#include "lwptest.h"
+#include "perfring.h"
 
-#define DATA_PAGES 128
-#define PAGE 4096ull
 #define LONG 50 /* times as long, to see what time alone costs */
 
 static uint64_t period, turns;
@@ -76,54 +69,31 @@ static void with_lwp(void)
 	end("lwp", lwptest_records(&t), begun);
 }
 
-static int open_counter(void)
-{
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_HARDWARE,
-		.size = sizeof(attr),
-		.config = PERF_COUNT_HW_INSTRUCTIONS,
-		.sample_period = period,
-		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
-		.disabled = 1,
-		.exclude_kernel = 1,
-		.exclude_hv = 1,
-	};
-
-	lwptest_any_rate();
-	return (int)syscall(__NR_perf_event_open, &attr, 0, -1, -1, 0);
-}
-
-static uint64_t count_samples(const struct perf_event_mmap_page *head)
-{
-	const uint8_t *data = (const uint8_t *)head + PAGE;
-	uint64_t at = 0, samples = 0;
-
-	while (at < head->data_head) {
-		struct perf_event_header h;
-
-		memcpy(&h, data + at % (DATA_PAGES * PAGE), sizeof(h));
-		samples += h.type == PERF_RECORD_SAMPLE;
-		at += h.size;
-	}
-	return samples;
-}
-
 static void with_perf(void)
 {
-	int fd = open_counter();
-	struct perf_event_mmap_page *head;
-	uint64_t begun;
+	const struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.config = PERF_COUNT_HW_INSTRUCTIONS,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+		.sample_period = period,
+		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
+	};
+	const struct perf_event_mmap_page *ring;
+	struct perf_event_header h;
+	uint64_t begun, at = 0, samples = 0;
+	int fd;
 
-	if (fd < 0)
-		tap_error("this machine has no performance counters");
-	head = mmap(NULL, (1 + DATA_PAGES) * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (head == MAP_FAILED)
-		tap_error("cannot map the samples");
+	lwptest_any_rate();
+	fd = perf_counter(attr, -1);
+	ring = perf_ring(fd);
 	begun = begin("perf");
 	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	known_loop(NULL, turns);
 	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
-	end("perf", count_samples(head), begun);
+	while (perf_next(ring, &at, &h, sizeof(h)))
+		samples += h.type == PERF_RECORD_SAMPLE;
+	end("perf", samples, begun);
 }
 
 int main(int argc, char **argv)

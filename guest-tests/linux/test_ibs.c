@@ -4,16 +4,11 @@
  * as often as the others, and say of each what it is: branch, taken, return, load, store, width and address. The same of
  * ibs_fetch, whose samples have the address of the instruction.
  */
-#include <asm/unistd.h>
-#include <linux/perf_event.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include "lwptest.h"
+#include "perfring.h"
 
 #define TYPE "/sys/bus/event_source/devices/%s/type"
 #define RANDOM_FETCH (1ull << 57)
@@ -22,8 +17,6 @@
 #define COUNT_OPS (1u << 19)
 #define PERIOD 64016u /* a multiple of 16; the processor draws the low bits */
 #define TURNS 5000000ul
-#define DATA_PAGES 256u
-#define PAGE 4096ul
 
 /* IBS_OP_DATA and IBS_OP_DATA3 */
 #define RETURN (1ull << 34)
@@ -96,9 +89,7 @@ static uint64_t seen[INSNS];
 static int open_ibs(const char *pmu, uint64_t config)
 {
 	struct perf_event_attr attr = {
-		.size = sizeof(attr),
 		.config = config,
-		.disabled = 1,
 		.sample_period = PERIOD,
 		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_RAW,
 	};
@@ -112,7 +103,7 @@ static int open_ibs(const char *pmu, uint64_t config)
 	if (fscanf(f, "%u", &attr.type) != 1)
 		tap_error("cannot read %s", type);
 	fclose(f);
-	return (int)syscall(__NR_perf_event_open, &attr, 0, -1, -1, 0);
+	return perf_counter(attr, -1);
 }
 
 static bool is_right(const struct sample *s, const struct insn *i)
@@ -136,7 +127,7 @@ static uint64_t judge(const struct sample *s, bool fetches)
 				return s->fetch.linear != s->ip ||
 				       (s->fetch.ctl & (FETCHED | FETCHED_PHYSICAL)) !=
 					       (FETCHED | FETCHED_PHYSICAL) ||
-				       (s->fetch.physical ^ s->ip) % PAGE;
+				       (s->fetch.physical ^ s->ip) % PERF_PAGE;
 			if (is_right(s, &insns[i]))
 				return 0;
 			tap_note("ibs_%zu: data %llx, data3 %llx, address %llx, target %llx", i + 1,
@@ -148,19 +139,14 @@ static uint64_t judge(const struct sample *s, bool fetches)
 	return 0;
 }
 
-static void test_samples(const struct perf_event_mmap_page *head, bool fetches)
+static void test_samples(const struct perf_event_mmap_page *ring, bool fetches)
 {
-	const uint8_t *data = (const uint8_t *)head + PAGE;
 	uint64_t pos = 0, all = 0, wrong = 0, lost = 0, most = 0, least = UINT64_MAX;
+	struct sample s;
 	double mean;
 
 	memset(seen, 0, sizeof(seen));
-	while (pos < head->data_head) {
-		struct sample s = { 0 };
-
-		for (size_t i = 0; i < sizeof(s); i++)
-			((uint8_t *)&s)[i] = data[(pos + i) % (DATA_PAGES * PAGE)];
-		pos += s.h.size;
+	while (perf_next(ring, &pos, &s, sizeof(s))) {
 		if (s.h.type == PERF_RECORD_SAMPLE)
 			wrong += judge(&s, fetches);
 		else
@@ -190,16 +176,12 @@ static void test_samples(const struct perf_event_mmap_page *head, bool fetches)
 static void sample(const char *pmu, uint64_t config, bool fetches)
 {
 	int fd = open_ibs(pmu, config);
-	struct perf_event_mmap_page *head =
-		mmap(NULL, (1 + DATA_PAGES) * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	const struct perf_event_mmap_page *ring = perf_ring(fd);
 
-	if (fd < 0 || head == MAP_FAILED)
-		tap_error("cannot map the samples of %s", pmu);
 	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	ibs_loop(TURNS, memory);
 	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
-	test_samples(head, fetches);
-	munmap(head, (1 + DATA_PAGES) * PAGE);
+	test_samples(ring, fetches);
 	close(fd);
 }
 

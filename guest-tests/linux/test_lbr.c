@@ -3,21 +3,14 @@
  * perf's branch stacks, from the processor's last branch records: every entry is true. LWP records all branches of the
  * same code at the same time, and each stack is a stretch of them, which ends where the sample is.
  */
-#include <asm/unistd.h>
-#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <unistd.h>
 #include <x86intrin.h>
 
-#include "lwptest.h"
+#include "perfring.h"
 
 #define RECORDS 262144u
 #define PERIOD 1009u
-#define DATA_PAGES 128u
-#define PAGE 4096ul
 #define DEPTH 16u
 #define ITEMS 600u
 
@@ -81,11 +74,9 @@ static int work(void)
 
 static int stacks(void)
 {
-	struct perf_event_attr attr = {
+	const struct perf_event_attr attr = {
 		.type = PERF_TYPE_HARDWARE,
-		.size = sizeof(attr),
 		.config = PERF_COUNT_HW_INSTRUCTIONS,
-		.disabled = 1,
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
 		.sample_period = PERIOD,
@@ -93,7 +84,7 @@ static int stacks(void)
 		.branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY,
 	};
 
-	return (int)syscall(__NR_perf_event_open, &attr, 0, -1, -1, 0);
+	return perf_counter(attr, -1);
 }
 
 /* The taken branches of LWP's ring, in order. */
@@ -152,17 +143,12 @@ static void leave_user(struct sample *s)
 	s->nr = n;
 }
 
-static void compare(const struct perf_event_mmap_page *head)
+static void compare(const struct perf_event_mmap_page *ring)
 {
-	const uint8_t *data = (const uint8_t *)head + PAGE;
 	uint64_t at = 0, pos = 0, samples = 0, found = 0, entries = 0, other = 0;
+	struct sample s;
 
-	while (pos < head->data_head) {
-		struct sample s;
-
-		for (size_t i = 0; i < sizeof(s); i++)
-			((uint8_t *)&s)[i] = data[(pos + i) % (DATA_PAGES * PAGE)];
-		pos += s.h.size;
+	while (perf_next(ring, &pos, &s, sizeof(s))) {
 		if (s.h.type != PERF_RECORD_SAMPLE || s.nr > DEPTH) {
 			other++;
 			continue;
@@ -189,7 +175,7 @@ static void compare(const struct perf_event_mmap_page *head)
 
 int main(void)
 {
-	struct perf_event_mmap_page *head;
+	const struct perf_event_mmap_page *ring;
 	struct lwptest t;
 	int fd = stacks();
 
@@ -200,9 +186,7 @@ int main(void)
 	close(fd);
 	lwptest_any_rate();
 	fd = stacks();
-	head = mmap(NULL, (1 + DATA_PAGES) * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (fd < 0 || head == MAP_FAILED)
-		tap_error("cannot map the samples");
+	ring = perf_ring(fd);
 	lwptest_need(BRE);
 	lwptest_setup(&t, BRE, 0, 0, RECORDS);
 	__llwpcb(t.block);
@@ -211,7 +195,7 @@ int main(void)
 	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
 	__llwpcb(NULL);
 	read_trace(&t);
-	compare(head);
+	compare(ring);
 	close(fd);
 	return tap_done();
 }

@@ -4,22 +4,14 @@
  * a longer loop adds is known; far transfers, to which AMD's counters add interrupts, are taken off), and a sampling counter
  * gives its samples, each in the loop.
  */
-#include <asm/unistd.h>
 #include <cpuid.h>
-#include <linux/perf_event.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include "lwptest.h"
+#include "perfring.h"
 
 #define SHORT_LOOP 1000000ull
 #define LONG_LOOP 3000000ull
 #define PERIOD 99991ull
-#define DATA_PAGES 64
-#define PAGE 4096ull
 #define AMD_FAR_TRANSFERS 0xc6 /* interrupts included */
 #define INTEL_FAR_BRANCHES 0x40c4
 
@@ -47,18 +39,13 @@ asm(".pushsection .text\n"
 
 static int counter(uint32_t type, uint64_t config, uint64_t period, int group)
 {
-	struct perf_event_attr attr = {
-		.type = type,
-		.size = sizeof(attr),
-		.config = config,
-		.disabled = group < 0,
-		.exclude_kernel = 1,
-		.exclude_hv = 1,
-		.sample_period = period,
-		.sample_type = PERF_SAMPLE_IP,
-	};
-
-	return (int)syscall(__NR_perf_event_open, &attr, 0, -1, group, 0);
+	return perf_counter((struct perf_event_attr){ .type = type,
+						      .config = config,
+						      .exclude_kernel = 1,
+						      .exclude_hv = 1,
+						      .sample_period = period,
+						      .sample_type = PERF_SAMPLE_IP },
+			    group);
 }
 
 static uint64_t value(int fd)
@@ -112,31 +99,23 @@ static void test_counting(void)
 static void test_sampling(void)
 {
 	int fd = counter(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, PERIOD, -1);
-	struct perf_event_mmap_page *head;
+	const struct perf_event_mmap_page *ring = perf_ring(fd);
 	uint64_t at = 0, samples = 0, inside = 0, lost = 0;
-	const uint8_t *data;
+	struct {
+		struct perf_event_header h;
+		uint64_t ip;
+	} s;
 
-	if (fd < 0)
-		tap_error("perf_event_open refuses a sampling counter");
-	head = mmap(NULL, (1 + DATA_PAGES) * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (head == MAP_FAILED)
-		tap_error("cannot map the samples");
-	data = (const uint8_t *)head + PAGE;
 	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	perf_loop(LONG_LOOP);
 	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
-	while (at < head->data_head) {
-		struct perf_event_header h;
-		uint64_t ip;
-
-		memcpy(&h, data + at % (DATA_PAGES * PAGE), sizeof(h));
-		if (h.type == PERF_RECORD_SAMPLE) {
-			memcpy(&ip, data + at % (DATA_PAGES * PAGE) + sizeof(h), sizeof(ip));
+	while (perf_next(ring, &at, &s, sizeof(s))) {
+		if (s.h.type == PERF_RECORD_SAMPLE) {
 			samples++;
-			inside += ip >= (uintptr_t)perf_loop_begin && ip < (uintptr_t)perf_loop_end;
+			inside += s.ip >= (uintptr_t)perf_loop_begin &&
+				  s.ip < (uintptr_t)perf_loop_end;
 		}
-		lost += h.type == PERF_RECORD_LOST || h.type == PERF_RECORD_THROTTLE;
-		at += h.size;
+		lost += s.h.type == PERF_RECORD_LOST || s.h.type == PERF_RECORD_THROTTLE;
 	}
 	tap_note("%llu samples, %llu in the loop, %llu losses", (unsigned long long)samples,
 		 (unsigned long long)inside, (unsigned long long)lost);
