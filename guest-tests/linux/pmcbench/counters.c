@@ -83,36 +83,12 @@ static bool in_tcg(void)
 	return !strcmp(name, "TCGTCGTCGTCG");
 }
 
-/* What QEMU's TCG has a model of. All other events stay 0 there. */
-static bool modelled(unsigned int select)
-{
-	switch (select & 0xff) {
-	case 0x29:
-		return select & 0x700;
-	case 0xaa:
-		return select & 0x300;
-	case 0x2b:
-	case 0x2c:
-	case 0x76:
-	case 0xc0:
-	case 0xc1:
-	case 0xc2:
-	case 0xc3:
-	case 0xc4:
-	case 0xc6:
-	case 0xd1:
-		return true;
-	default:
-		return false;
-	}
-}
-
 static void refuse_unmodelled(const struct options *options)
 {
 	for (unsigned int i = 0; i < options->nr_events; i++) {
 		const struct event *e = &options->events[i];
 
-		if (!modelled(e->select))
+		if (!event_is_known(e->select))
 			quit(STATUS_SKIPPED, "QEMU's TCG has no model of event %s: it would stay 0",
 			     e->name);
 	}

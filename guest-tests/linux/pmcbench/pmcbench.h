@@ -60,6 +60,9 @@ quit(int status, const char *format, ...)
 /* pmcbench_options.c: parses the command line, or ends the program. */
 void options_parse(struct options *options, int argc, char **argv);
 
+/* It has a name, which are those that QEMU's TCG has a model of: all others stay 0 there. */
+bool event_is_known(unsigned int select);
+
 /* snippets.c: the snippet of this name, or NULL. Index beyond the last: NULL. */
 const struct snippet *snippet_find(const char *name);
 const struct snippet *snippet_at(size_t index);

@@ -51,6 +51,17 @@ static const struct argp_option argp_options[] = {
 	{ 0 },
 };
 
+bool event_is_known(unsigned int select)
+{
+	for (size_t i = 0; i < NR_EVENTS; i++) {
+		unsigned int unit_mask = events[i].select & 0xff00;
+
+		if (!((events[i].select ^ select) & 0xff) && (!unit_mask || select & unit_mask))
+			return true;
+	}
+	return false;
+}
+
 static unsigned int number_in(struct argp_state *state, const char *name, const char *text,
 			      unsigned long low, unsigned long high)
 {
