@@ -3,7 +3,6 @@
  * One of the two programs of test_two: linked twice, at disjoint fixed addresses. Profiles known code of its
  * own on CPU 0 and reports in TAP; argv[1] is the name to report under.
  */
-#include <sched.h>
 #include <unistd.h>
 
 #include "known.h"
@@ -12,13 +11,9 @@
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "fixed";
-	cpu_set_t cpu;
 	char go;
 
-	CPU_ZERO(&cpu);
-	CPU_SET(0, &cpu);
-	if (sched_setaffinity(0, sizeof(cpu), &cpu))
-		tap_error("cannot run on CPU 0 alone");
+	lwptest_stay_on(0);
 	lwptest_need(IRE);
 	/* Both start when the parent closes the pipe. */
 	if (read(STDIN_FILENO, &go, 1) < 0)

@@ -3,6 +3,7 @@
 #include "lwptest.h"
 
 #include <cpuid.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,6 +70,16 @@ void lwptest_any_rate(void)
 	set("/proc/sys/kernel/perf_cpu_time_max_percent", "25");
 	set("/proc/sys/kernel/perf_event_max_sample_rate", "100000");
 	set("/proc/sys/kernel/perf_cpu_time_max_percent", "0");
+}
+
+void lwptest_stay_on(unsigned int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		tap_error("no CPU %u", cpu);
 }
 
 void lwptest_need(unsigned int event)
@@ -143,6 +154,20 @@ bool lwptest_complete(const struct lwptest *t, uint64_t n, const char *what)
 		   "%s: %llu events give %llu records + %llu missed = %llu, counter %d left = %d",
 		   what, (unsigned long long)n, (unsigned long long)lwptest_records(t),
 		   (unsigned long long)lwptest_missed(t), (unsigned long long)due, left, expected);
+}
+
+bool lwptest_numbered(const struct lwptest *t, unsigned int n, uint32_t data1, const char *what)
+{
+	uint64_t records = lwptest_records(t), wrong = 0;
+	struct lwp_record rec;
+
+	for (uint64_t i = 0; i < records; i++) {
+		lwptest_record(t, i, &rec);
+		wrong += rec.data2 != i || rec.data1 != data1;
+	}
+	return tap(records == n && !lwptest_missed(t) && !wrong,
+		   "%s: %u LWPVAL give as many records (%llu), in their order (%llu are not)", what,
+		   n, (unsigned long long)records, (unsigned long long)wrong);
 }
 
 bool lwptest_inside(const struct lwptest *t, const void *begin, const void *end, const char *what)

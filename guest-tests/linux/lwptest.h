@@ -26,6 +26,9 @@ _Noreturn void tap_error(const char *format, ...) __attribute__((format(printf, 
 /* Linux lowers the rate of perf's samples where an NMI takes long, as in an emulator: from now on it does not. */
 void lwptest_any_rate(void);
 
+/* This thread runs on one CPU from now on. */
+void lwptest_stay_on(unsigned int cpu);
+
 /* ---- LWP ---- */
 
 enum { VAL = 1, IRE, BRE, DME }; /* EventIds */
@@ -58,6 +61,9 @@ void lwptest_record(const struct lwptest *t, uint64_t index, struct lwp_record *
  * start = interval - initial counter, and the flushed counter says exactly how many are left.
  */
 bool lwptest_complete(const struct lwptest *t, uint64_t n, const char *what);
+
+/* There are n records of LWPVAL and none is missed; their data2 counts from 0 on, and data1 is the same. */
+bool lwptest_numbered(const struct lwptest *t, unsigned int n, uint32_t data1, const char *what);
 
 /* Every record has the event's id and lies in [begin, end). */
 bool lwptest_inside(const struct lwptest *t, const void *begin, const void *end, const char *what);

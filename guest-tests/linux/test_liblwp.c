@@ -69,8 +69,13 @@ static void wrong_arguments_are_errors(void)
 
 static void states_are_kept(void)
 {
-	struct lwp_session *a = opened(2, 999, 0), *b = opened(2, 999, 0);
+	struct lwp_session *a = opened(2, 999, RING), *b = opened(2, 999, 0);
 
+	tap(lwp_wait(a, 0) == LWP_ERROR_ARGUMENT && lwp_threshold(a, 0) == LWP_ERROR_ARGUMENT &&
+		    lwp_threshold(a, RING / 32) == LWP_ERROR_ARGUMENT,
+	    "no threshold, and one above what there is room for");
+	tap(!lwp_threshold(a, RING / 32 - 1) && lwp_wait(a, -1) == 0,
+	    "no waiting for a session that does not run");
 	tap(lwp_stop(a) == LWP_ERROR_STATE, "stopping what does not run");
 	tap(lwp_start(a) == LWP_OK && lwp_start(a) == LWP_ERROR_STATE, "starting twice");
 	tap(lwp_start(b) == LWP_ERROR_BUSY, "two sessions in a thread");

@@ -5,7 +5,6 @@
  * LWPVAL gives its record all the same (43724-632, 43724-903).
  */
 #include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <unistd.h>
 #include <x86intrin.h>
@@ -26,19 +25,9 @@ static void *sleeper(void *arg)
 	return NULL;
 }
 
-static void move(unsigned int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	if (sched_setaffinity(0, sizeof(set), &set))
-		tap_error("no processor %u", cpu);
-}
-
 int main(void)
 {
-	unsigned int wrong = 0, count = 0;
+	unsigned int count = 0;
 	struct lwptest t;
 	pthread_t thread;
 
@@ -48,24 +37,15 @@ int main(void)
 	lwptest_setup(&t, VAL, 0, 0, MOVES * EACH + 1);
 	__llwpcb(t.block);
 	for (unsigned int i = 0; i < MOVES; i++) {
-		move(i & 1);
+		lwptest_stay_on(i & 1);
 		/* The other processor becomes idle. */
 		if (i % 3 == 0)
 			usleep(2000);
 		for (unsigned int k = 0; k < EACH; k++)
-			__lwpval32(count++, k, 0);
+			__lwpval32(count++, EACH, 0);
 	}
 	__llwpcb(NULL);
-	tap(lwptest_records(&t) == MOVES * EACH && !lwptest_missed(&t),
-	    "%u LWPVAL on two processors in turns give as many records (%llu)", MOVES * EACH,
-	    (unsigned long long)lwptest_records(&t));
-	for (unsigned int i = 0; i < lwptest_records(&t); i++) {
-		struct lwp_record rec;
-
-		lwptest_record(&t, i, &rec);
-		wrong += rec.data2 != i;
-	}
-	tap(!wrong, "in their order");
+	lwptest_numbered(&t, MOVES * EACH, EACH, "two processors in turns");
 	if (write(wake[1], "", 1) != 1 || pthread_join(thread, NULL))
 		tap_error("the second thread does not end");
 	return tap_done();

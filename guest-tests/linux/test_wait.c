@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <sched.h>
 #include <semaphore.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -19,32 +18,27 @@
 #include "liblwp.h"
 #include "lwptest.h"
 
-#define RING 4096u
-#define RECORDS (RING / (uint32_t)sizeof(struct lwp_event))
+#define RECORDS 128u
 #define THRESHOLD 16u
 #define CPUS 8u /* that are used */
 #define MANY 10 /* sleeps in half a second; with the module it is one */
 #define SOON 5 /* seconds; without an interrupt the library looks after 10 */
 
-/* A thread that puts marks into its ring; what it has computed meanwhile. */
+/* Marks of a thread, the interrupts that they give, and the sum s = s * 5 + i over them, modulo 2^32. */
+static const struct row {
+	unsigned int marks, interrupts, sum;
+} rows[] = { { 20, 5, 3344837982 }, { 15, 0, 1907348629 }, { 16, 1, 946808568 } };
+
 struct marker {
-	unsigned int cpu, marks, sum;
+	const struct row *row;
+	unsigned int cpu, sum;
 	int event;
+	pthread_t thread;
 };
 
-static void stay_on(unsigned int cpu)
+static int event(void)
 {
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	if (sched_setaffinity(0, sizeof(set), &set))
-		tap_error("no CPU %u", cpu);
-}
-
-static bool tell(int device, int event)
-{
-	return write(device, &event, sizeof(event)) == sizeof(event);
+	return eventfd(0, EFD_NONBLOCK);
 }
 
 /* Interrupts since the last call. */
@@ -55,86 +49,97 @@ static unsigned int counted(int event)
 	return eventfd_read(event, &count) ? 0 : (unsigned int)count;
 }
 
+static int device(void)
+{
+	return open("/dev/lwp", O_WRONLY);
+}
+
+static bool tell(int device, int event)
+{
+	return write(device, &event, sizeof(event)) == sizeof(event);
+}
+
+static struct lwp_session *opened(void)
+{
+	struct lwp_session *session;
+
+	if (lwp_open(&session, NULL, 0, RECORDS * (uint32_t)sizeof(struct lwp_event), 0) ||
+	    lwp_threshold(session, THRESHOLD))
+		tap_error("no session");
+	return session;
+}
+
+/* Its eventfd takes the place of the library's. */
 static void *put_marks(void *arg)
 {
-	static _Thread_local unsigned char memory[2 * RING] __attribute__((aligned(RING)));
-	struct lwp_block *block = (struct lwp_block *)(void *)memory;
-	int older = open("/dev/lwp", O_WRONLY), device = open("/dev/lwp", O_WRONLY);
-	struct lwp_features features;
+	struct lwp_session *session = opened();
 	struct marker *m = arg;
+	int fd = device();
 
-	stay_on(m->cpu);
-	if (!tell(older, m->event) || !tell(device, m->event) || !lwp_query(&features))
-		tap_error("no watch, or no LWP");
-	close(older); /* which the newer one has replaced */
-	lwp_block_init(block, &features, memory + RING, RING, 0);
-	block->flags = LWP_ENABLE_INTERRUPT;
-	block->threshold = THRESHOLD * (uint32_t)sizeof(struct lwp_event);
-	lwp_llwpcb(block);
-	for (unsigned int i = 0; i < m->marks; i++) {
-		lwp_lwpins(i, i, 0);
+	lwptest_stay_on(m->cpu);
+	if (lwp_start(session) || !tell(fd, m->event))
+		tap_error("no watch");
+	for (unsigned int i = 0; i < m->row->marks; i++) {
+		lwp_mark(i, i);
 		m->sum = m->sum * 5 + i;
 	}
-	lwp_llwpcb(NULL);
-	close(device);
+	lwp_close(session);
+	close(fd);
 	return NULL;
 }
 
-/* One on each CPU at the same time. Each sum is that of s = s * 5 + i, modulo 2^32. */
+/* One on each CPU at the same time. */
 static void each_thread_has_its_own(unsigned int nr)
 {
-	static const struct {
-		unsigned int marks, interrupts, sum;
-	} rows[] = { { 20, 5, 3344837982 }, { 15, 0, 1907348629 }, { 16, 1, 946808568 } };
-	struct marker m[CPUS];
-	pthread_t threads[CPUS];
+	struct marker markers[CPUS];
 
 	for (unsigned int turn = 0; turn < 3; turn++) {
 		for (unsigned int i = 0; i < nr; i++) {
-			m[i] = (struct marker){ i, rows[(i + turn) % 3].marks, 0,
-						eventfd(0, EFD_NONBLOCK) };
-			pthread_create(&threads[i], NULL, put_marks, &m[i]);
+			markers[i] = (struct marker){ .row = &rows[(i + turn) % 3], .cpu = i, .event = event() };
+			pthread_create(&markers[i].thread, NULL, put_marks, &markers[i]);
 		}
-		for (unsigned int i = 0; i < nr; i++) {
-			unsigned int row = (i + turn) % 3, got;
+		for (struct marker *m = markers; m < markers + nr; m++) {
+			unsigned int got;
 
-			pthread_join(threads[i], NULL);
-			got = counted(m[i].event);
-			tap(got == rows[row].interrupts && m[i].sum == rows[row].sum,
-			    "CPU %u: %u marks, %u interrupts, %u", i, m[i].marks, got, m[i].sum);
+			pthread_join(m->thread, NULL);
+			got = counted(m->event);
+			tap(got == m->row->interrupts && m->sum == m->row->sum,
+			    "CPU %u: %u marks, %u interrupts, %u", m->cpu, m->row->marks, got,
+			    m->sum);
 		}
 	}
 }
 
 static void another_process_waits(void)
 {
-	struct marker m = { 0, THRESHOLD, 0, eventfd(0, EFD_NONBLOCK) };
-	int own = eventfd(0, EFD_NONBLOCK), device = open("/dev/lwp", O_WRONLY);
-	struct pollfd event = { m.event, POLLIN, 0 };
+	struct marker m = { .row = &rows[2], .event = event() };
+	struct pollfd child = { m.event, POLLIN, 0 };
+	int own = event(), fd = device();
 
-	tap(tell(device, own), "a process has an eventfd");
+	tap(tell(fd, own), "a process has an eventfd");
 	if (!fork()) {
 		put_marks(&m);
 		_exit(0);
 	}
-	tap(poll(&event, 1, 10000) == 1, "its child's ring wakes it by another one");
+	tap(poll(&child, 1, 10000) == 1, "its child's ring wakes it by another one");
 	wait(NULL);
 	tap(counted(m.event) == 1 && counted(own) == 0, "and not by its own");
-	close(device);
+	close(fd);
 }
 
 static void wrong_calls_are_errors(void)
 {
-	int event = eventfd(0, EFD_NONBLOCK), device = open("/dev/lwp", O_WRONLY);
+	int own = event(), fd = device();
 
-	tap(write(device, &event, 3) < 0 && errno == EINVAL, "3 bytes");
-	tap(!tell(device, 999) && errno == EBADF, "no file");
-	tap(!tell(device, device) && errno == EINVAL, "no eventfd");
-	tap(tell(device, event) && !tell(device, event) && errno == EBUSY, "a second one");
-	tap(system("/sbin/rmmod lwp 2>/dev/null") != 0,
-	    "the module stays while its device is open");
-	close(device);
+	tap(write(fd, &own, 3) < 0 && errno == EINVAL, "3 bytes");
+	tap(!tell(fd, 999) && errno == EBADF, "no file");
+	tap(!tell(fd, fd) && errno == EINVAL, "no eventfd");
+	tap(tell(fd, own) && !tell(fd, own) && errno == EBUSY, "a second one");
+	tap(system("/sbin/rmmod lwp 2>/dev/null"), "the module stays while its device is open");
+	close(fd);
 }
+
+/* ---- The library ---- */
 
 struct late {
 	struct lwp_session *session;
@@ -161,22 +166,14 @@ static void *put_marks_late(void *arg)
 /* How often this thread sleeps while it waits for these marks, or for the session's end. */
 static long sleeps(unsigned int marks)
 {
-	struct late l = { .marks = marks };
+	struct late l = { .session = opened(), .marks = marks };
 	struct rusage before, after;
 	time_t begin = time(NULL);
 	pthread_t thread;
 	int64_t got;
 
-	if (lwp_open(&l.session, NULL, 0, RING, 0) || sem_init(&l.started, 0, 0) ||
-	    sem_init(&l.seen, 0, 0))
-		tap_error("lwp_open");
-	tap(lwp_wait(l.session, 0) == LWP_ERROR_ARGUMENT &&
-		    lwp_threshold(l.session, 0) == LWP_ERROR_ARGUMENT &&
-		    lwp_threshold(l.session, RECORDS) == LWP_ERROR_ARGUMENT,
-	    "no threshold, and one above what there is room for");
-	tap(!lwp_threshold(l.session, RECORDS - 1) && !lwp_threshold(l.session, THRESHOLD),
-	    "thresholds");
-	tap(lwp_wait(l.session, -1) == 0, "no waiting for a session that does not run");
+	sem_init(&l.started, 0, 0);
+	sem_init(&l.seen, 0, 0);
 	pthread_create(&thread, NULL, put_marks_late, &l);
 	sem_wait(&l.started);
 	tap(lwp_wait(l.session, 10) == 0, "the time has passed");
@@ -192,10 +189,10 @@ static long sleeps(unsigned int marks)
 
 int main(void)
 {
-	unsigned int nr = (unsigned int)sysconf(_SC_NPROCESSORS_ONLN);
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	unsigned int nr = cpus < CPUS ? (unsigned int)cpus : CPUS;
 
-	nr = nr < CPUS ? nr : CPUS;
-	lwptest_need(LWP_EVENT_INSTRUCTION);
+	lwptest_need(IRE);
 	tap(sleeps(THRESHOLD) > MANY, "the library looks often without the module");
 	if (system("/sbin/insmod \"$LWP_MODULE\""))
 		tap_error("cannot load LWP_MODULE");
@@ -204,7 +201,7 @@ int main(void)
 	another_process_waits();
 	tap(sleeps(THRESHOLD) < MANY, "the library sleeps until the interrupt");
 	tap(sleeps(THRESHOLD - 1) < MANY, "or until the session stops");
-	stay_on(0);
+	lwptest_stay_on(0);
 	if (nr > 1 && system("cd /sys/devices/system/cpu/cpu1 && echo 0 >online && echo 1 >online"))
 		tap_error("CPU 1 cannot go and come");
 	each_thread_has_its_own(nr);
