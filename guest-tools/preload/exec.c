@@ -16,14 +16,12 @@
 #define PRELOAD_NAME "LD_PRELOAD="
 
 static struct {
-	int (*execve)(const char *, char *const[], char *const[]);
-	int (*execvpe)(const char *, char *const[], char *const[]);
-	int (*fexecve)(int, char *const[], char *const[]);
-	int (*execveat)(int, const char *, char *const[], char *const[], int);
-	int (*posix_spawn)(pid_t *, const char *, const posix_spawn_file_actions_t *,
-			   const posix_spawnattr_t *, char *const[], char *const[]);
-	int (*posix_spawnp)(pid_t *, const char *, const posix_spawn_file_actions_t *,
-			    const posix_spawnattr_t *, char *const[], char *const[]);
+	__typeof__(execve) *execve;
+	__typeof__(execvpe) *execvpe;
+	__typeof__(fexecve) *fexecve;
+	__typeof__(execveat) *execveat;
+	__typeof__(posix_spawn) *posix_spawn;
+	__typeof__(posix_spawnp) *posix_spawnp;
 } real;
 
 void preload_exec_init(void)
@@ -111,47 +109,42 @@ static char *const *complete_env(char *const *envp, char **out, char *text)
 
 /* ---- exec ----------------------------------------------------------------------------------- */
 
-/* Everything that execs goes through here: flush, try, and resume profiling if it failed. */
-#define EXEC(call)                                                 \
-	({                                                         \
-		bool was_on, marked = preload_exec_begin(&was_on); \
-		int result = (call);                               \
-                                                                   \
-		if (marked)                                        \
-			preload_exec_failed(was_on);               \
-		result;                                            \
+/*
+ * Everything that execs goes through here: flush, try with the completed environment, `env`, and resume profiling if it
+ * failed.
+ */
+#define EXEC(envp, call)                              \
+	({                                            \
+		char *const *env = COMPLETE(envp);    \
+		bool was_on, marked;                  \
+		int result;                           \
+                                                      \
+		preload_init();                       \
+		marked = preload_exec_begin(&was_on); \
+		result = (call);                      \
+		if (marked)                           \
+			preload_exec_failed(was_on);  \
+		result;                               \
 	})
 
 INTERPOSED int execve(const char *path, char *const argv[], char *const envp[])
 {
-	char *const *env = COMPLETE(envp);
-
-	preload_init();
-	return EXEC(real.execve(path, argv, env));
+	return EXEC(envp, real.execve(path, argv, env));
 }
 
 INTERPOSED int execvpe(const char *file, char *const argv[], char *const envp[])
 {
-	char *const *env = COMPLETE(envp);
-
-	preload_init();
-	return EXEC(real.execvpe(file, argv, env));
+	return EXEC(envp, real.execvpe(file, argv, env));
 }
 
 INTERPOSED int fexecve(int fd, char *const argv[], char *const envp[])
 {
-	char *const *env = COMPLETE(envp);
-
-	preload_init();
-	return EXEC(real.fexecve(fd, argv, env));
+	return EXEC(envp, real.fexecve(fd, argv, env));
 }
 
 INTERPOSED int execveat(int fd, const char *path, char *const argv[], char *const envp[], int flags)
 {
-	char *const *env = COMPLETE(envp);
-
-	preload_init();
-	return EXEC(real.execveat(fd, path, argv, env, flags));
+	return EXEC(envp, real.execveat(fd, path, argv, env, flags));
 }
 
 INTERPOSED int execv(const char *path, char *const argv[])
