@@ -6,6 +6,8 @@ static struct settings s;
 static struct lwp_caps caps;
 static char why[WHY_SIZE];
 static const struct wish usual;
+/* Hosts a and b: two as QEMU's full profile; one such and one of less. */
+static struct hostcaps full[2], mixed[2];
 
 static void say(const char *name, const char *value)
 {
@@ -19,13 +21,19 @@ static void begin(void)
 	*why = '\0';
 }
 
-TestSuite(host_set, .init = begin);
+static void set_up(void)
+{
+	begin();
+	full[0] = mixed[0] = HOST("a", FULL);
+	full[1] = HOST("b", FULL);
+	mixed[1] = HOST("b", SMALL);
+}
+
+TestSuite(host_set, .init = set_up);
 
 Test(host_set, one_host_is_its_own_baseline_with_everything_said)
 {
-	struct hostcaps hosts[] = { HOST("a", FULL) };
-
-	cr_assert(host_set_baseline(hosts, 1, &usual, &s, &caps, why), "%s", why);
+	cr_assert(host_set_baseline(full, 1, &usual, &s, &caps, why), "%s", why);
 	cr_expect(eq(int, s.max_events, 6));
 	cr_expect(eq(int, s.min_buffer, 1));
 	cr_expect(eq(int, s.latency_max, 0)); /* no data cache misses: announced as 0 */
@@ -44,25 +52,22 @@ Test(host_set, one_host_is_its_own_baseline_with_everything_said)
  */
 Test(host_set, baseline_is_the_minimum_of_events_and_the_largest_smallest_ring)
 {
-	struct hostcaps hosts[] = { HOST("a", FULL), HOST("b", SMALL) };
-
-	cr_assert(host_set_baseline(hosts, 2, &usual, &s, &caps, why), "%s", why);
+	cr_assert(host_set_baseline(mixed, 2, &usual, &s, &caps, why), "%s", why);
 	cr_expect(eq(int, s.max_events, 3));
 	cr_expect(eq(int, s.min_buffer, 4));
 	cr_expect(eq(u32, s.on, 0xa000000e));
 	cr_expect(eq(u32, s.off, 0x40000070));
 	cr_expect(eq(u16, caps.cb_size, 152));
-	cr_expect(host_set_fits(&s, hosts, 2, why), "%s", why);
+	cr_expect(host_set_fits(&s, mixed, 2, why), "%s", why);
 }
 
 Test(host_set, order_of_the_hosts_does_not_matter)
 {
-	struct hostcaps ab[] = { HOST("a", FULL), HOST("b", SMALL) };
-	struct hostcaps ba[] = { HOST("b", SMALL), HOST("a", FULL) };
+	struct hostcaps turned[] = { mixed[1], mixed[0] };
 	struct settings other;
 
-	cr_assert(host_set_baseline(ab, 2, &usual, &s, &caps, why));
-	cr_assert(host_set_baseline(ba, 2, &usual, &other, &caps, why));
+	cr_assert(host_set_baseline(mixed, 2, &usual, &s, &caps, why));
+	cr_assert(host_set_baseline(turned, 2, &usual, &other, &caps, why));
 	cr_expect(eq(int, s.lwp, other.lwp));
 	/* After it is padding. */
 	cr_expect(
@@ -71,20 +76,18 @@ Test(host_set, order_of_the_hosts_does_not_matter)
 
 Test(host_set, delivery_is_prompt_where_every_host_offers_it)
 {
-	struct hostcaps hosts[] = { HOST("a", FULL), HOST("b", FULL) };
-
-	hosts[0].rev[0].deliveries = 3;
-	hosts[1].rev[0].deliveries = 1;
-	cr_assert(host_set_baseline(hosts, 2, &usual, &s, &caps, why));
+	full[0].rev[0].deliveries = 3;
+	full[1].rev[0].deliveries = 1;
+	cr_assert(host_set_baseline(full, 2, &usual, &s, &caps, why));
 	cr_expect(eq(int, s.delivery, 0));
-	hosts[1].rev[0].deliveries = 3;
-	cr_assert(host_set_baseline(hosts, 2, &usual, &s, &caps, why));
+	full[1].rev[0].deliveries = 3;
+	cr_assert(host_set_baseline(full, 2, &usual, &s, &caps, why));
 	cr_expect(eq(int, s.delivery, 1));
-	hosts[1].rev[0].deliveries = 2;
-	cr_assert(host_set_baseline(hosts, 2, &usual, &s, &caps, why));
+	full[1].rev[0].deliveries = 2;
+	cr_assert(host_set_baseline(full, 2, &usual, &s, &caps, why));
 	cr_expect(eq(int, s.delivery, 1));
-	hosts[0].rev[0].deliveries = 1;
-	cr_assert(not(host_set_baseline(hosts, 2, &usual, &s, &caps, why)));
+	full[0].rev[0].deliveries = 1;
+	cr_assert(not(host_set_baseline(full, 2, &usual, &s, &caps, why)));
 	cr_expect(eq(str, why, text("b: lwp-delivery: cannot be reconciled with a")));
 }
 
@@ -98,22 +101,19 @@ Test(host_set, baseline_names_the_host_without_lwp_and_its_reason)
 
 Test(host_set, baseline_names_the_field_that_nothing_reconciles)
 {
-	struct hostcaps hosts[] = { HOST("a", FULL), HOST("b", FULL) };
-
-	hosts[1].rev[0].caps.event_offset = 120;
-	cr_assert(not(host_set_baseline(hosts, 2, &usual, &s, &caps, why)));
+	full[1].rev[0].caps.event_offset = 120;
+	cr_assert(not(host_set_baseline(full, 2, &usual, &s, &caps, why)));
 	cr_expect(eq(str, why, text("b: LWPCB event offset: cannot be reconciled with a")));
 }
 
 Test(host_set, baseline_names_revision_and_contexts_that_are_not_offered)
 {
-	struct hostcaps hosts[] = { HOST("a", FULL) };
 	const struct wish old = { .rev = LWP_REV_2007 }, os = { .context = 1 };
 
-	hosts[0].rev[0].contexts = 1;
-	cr_assert(not(host_set_baseline(hosts, 1, &old, &s, &caps, why)));
+	full[0].rev[0].contexts = 1;
+	cr_assert(not(host_set_baseline(full, 1, &old, &s, &caps, why)));
 	cr_expect(eq(str, why, text("a: lwp-rev: this host does not offer the revision")));
-	cr_assert(not(host_set_baseline(hosts, 1, &os, &s, &caps, why)));
+	cr_assert(not(host_set_baseline(full, 1, &os, &s, &caps, why)));
 	cr_expect(eq(str, why, text("a: lwp-context: this host does not offer the kind")));
 }
 
@@ -131,16 +131,15 @@ Test(host_set, baseline_with_silicon_takes_its_profile)
 }
 
 /* Each field: what a guest needs and a host does not have, by its property. */
-#define expect_refused(name, value, message)                            \
-	do {                                                            \
-		struct hostcaps hosts[] = { HOST("b", SMALL) };         \
-		begin();                                                \
-		hosts[0].rev[0].contexts = 1;                           \
-		hosts[0].rev[0].deliveries = 1;                         \
-		hosts[0].rev[0].vmcb = false;                           \
-		say(name, value);                                       \
-		cr_expect(not(host_set_fits(&s, hosts, 1, why)), name); \
-		cr_expect(eq(str, why, text(message)));                 \
+#define expect_refused(name, value, message)                                \
+	do {                                                                \
+		begin();                                                    \
+		mixed[1].rev[0].contexts = 1;                               \
+		mixed[1].rev[0].deliveries = 1;                             \
+		mixed[1].rev[0].vmcb = false;                               \
+		say(name, value);                                           \
+		cr_expect(not(host_set_fits(&s, &mixed[1], 1, why)), name); \
+		cr_expect(eq(str, why, text(message)));                     \
 	} while (0)
 
 Test(host_set, what_a_guest_needs_and_a_host_lacks_is_named)
@@ -165,83 +164,77 @@ Test(host_set, what_a_guest_needs_and_a_host_lacks_is_named)
 Test(host_set, every_feature_bit_that_a_host_lacks_is_named)
 {
 	for (const struct lwp_feature *f = lwp_features; f->property; f++) {
-		struct hostcaps hosts[] = { HOST("b", FULL) };
 		char start[32];
 
 		begin();
-		hosts[0].rev[0].caps.features &= ~lwp_feature_flag(f, LWP_REV_43724);
+		full[1] = HOST("b", FULL);
+		full[1].rev[0].caps.features &= ~lwp_feature_flag(f, LWP_REV_43724);
 		say(f->property, "on");
 		snprintf(start, sizeof(start), "b: %s: ", f->property);
-		cr_expect(not(host_set_fits(&s, hosts, 1, why)), "%s", start);
+		cr_expect(not(host_set_fits(&s, &full[1], 1, why)), "%s", start);
 		cr_expect(eq(int, strncmp(why, start, strlen(start)), 0), "%s", why);
 	}
 }
 
 Test(host_set, cache_latency_matters_only_with_cache_misses)
 {
-	struct hostcaps hosts[] = { HOST("b", FULL), HOST("c", FULL) };
-
-	hosts[0].rev[0].caps.features |= 0x10;
-	hosts[0].rev[0].caps.ecx_features = 0xe0000020;
-	hosts[1].rev[0].caps.latency_max = 0; /* as in a leaf without misses */
-	cr_expect(host_set_fits(&s, hosts, 2, why), "%s", why);
+	full[0].rev[0].caps.features |= 0x10;
+	full[0].rev[0].caps.ecx_features = 0xe0000020;
+	full[1].rev[0].caps.latency_max = 0; /* as in a leaf without misses */
+	cr_expect(host_set_fits(&s, full, 2, why), "%s", why);
 	say("lwp-latency-max", "20");
-	cr_expect(host_set_fits(&s, hosts, 1, why));
+	cr_expect(host_set_fits(&s, full, 1, why));
 	say("lwp-dme", "on");
-	cr_expect(not(host_set_fits(&s, hosts, 1, why)));
-	cr_expect(eq(str, why, text("b: lwp-latency-max: the guest needs 20, the host offers 16")));
+	cr_expect(not(host_set_fits(&s, full, 1, why)));
+	cr_expect(eq(str, why, text("a: lwp-latency-max: the guest needs 20, the host offers 16")));
 }
 
 /* 43724-117: a host that rounds less can round more; libvirt says the number always. */
 Test(host_set, latency_rounding_is_the_hosts_or_more)
 {
-	struct hostcaps hosts[] = { HOST("a", FULL), HOST("b", FULL) };
-
 	for (int i = 0; i < 2; i++) {
-		struct lwp_caps *own = &hosts[i].rev[0].caps;
+		struct lwp_caps *own = &full[i].rev[0].caps;
 
 		own->features |= 0x10;
 		own->ecx_features = 0xe0000020; /* and filters by cache */
 	}
-	hosts[1].rev[0].caps.latency_rnd = 2;
+	full[1].rev[0].caps.latency_rnd = 2;
 	say("lwp-dme", "on");
 	say("lwp-latency-rounding", "0");
-	cr_expect(host_set_fits(&s, hosts, 1, why), "%s", why);
-	cr_expect(not(host_set_fits(&s, hosts, 2, why)));
+	cr_expect(host_set_fits(&s, full, 1, why), "%s", why);
+	cr_expect(not(host_set_fits(&s, full, 2, why)));
 	cr_expect(eq(str, why,
 		     text("b: lwp-latency-rounding: the guest needs 0, the host rounds 2")));
 	begin();
-	cr_assert(host_set_baseline(hosts, 2, &usual, &s, &caps, why), "%s", why);
+	cr_assert(host_set_baseline(full, 2, &usual, &s, &caps, why), "%s", why);
 	cr_expect(eq(int, s.latency_rnd, 2));
-	cr_expect(host_set_fits(&s, hosts, 2, why), "%s", why);
+	cr_expect(host_set_fits(&s, full, 2, why), "%s", why);
 
 	begin();
-	hosts[0].rev[LWP_REV_2007] = hosts[0].rev[0];
-	hosts[0].rev[LWP_REV_2007].caps.rev = LWP_REV_2007;
+	full[0].rev[LWP_REV_2007] = full[0].rev[0];
+	full[0].rev[LWP_REV_2007].caps.rev = LWP_REV_2007;
 	say("lwp-rev", "2007");
 	say("lwp-latency-rounding", "2");
-	cr_expect(not(host_set_fits(&s, hosts, 1, why)));
+	cr_expect(not(host_set_fits(&s, full, 1, why)));
 	cr_expect(eq(str, why, text("a: lwp-latency-rounding: revision 2007 has none")));
 }
 
 /* Nothing said: each host's own default, and they differ. */
 Test(host_set, what_is_not_said_and_differs_is_named)
 {
-	struct hostcaps hosts[] = { HOST("a", FULL), HOST("b", SMALL) };
-
-	cr_assert(not(host_set_fits(&s, hosts, 2, why)));
+	cr_assert(not(host_set_fits(&s, mixed, 2, why)));
 	cr_expect(eq(str, why,
 		     text("b: lwp-max-events: 6 with a, 3 with b; set it in the domain "
 			  "(lwpctl baseline)")));
 	say("lwp-max-events", "3");
 	say("lwp-min-buffer", "4");
 	say("lwp-latency-max", "0");
-	cr_assert(not(host_set_fits(&s, hosts, 2, why)));
+	cr_assert(not(host_set_fits(&s, mixed, 2, why)));
 	cr_expect(eq(str, why,
 		     text("b: lwp-ptsc: on with a, off with b; set it in the domain "
 			  "(lwpctl baseline)")));
 	say("lwp-ptsc", "off");
-	cr_expect(host_set_fits(&s, hosts, 2, why), "%s", why);
+	cr_expect(host_set_fits(&s, mixed, 2, why), "%s", why);
 }
 
 Test(host_set, a_guest_without_lwp_fits_everywhere)
@@ -256,10 +249,8 @@ Test(host_set, a_guest_without_lwp_fits_everywhere)
 
 Test(host_set, a_guest_without_the_preset_fits_each_host)
 {
-	struct hostcaps hosts[] = { HOST("a", SMALL) };
-
 	say("lwp-preset", "off");
-	cr_expect(host_set_fits(&s, hosts, 1, why), "%s", why);
+	cr_expect(host_set_fits(&s, &mixed[1], 1, why), "%s", why);
 }
 
 Test(settings, values_out_of_range_are_named_with_what_was_expected)
