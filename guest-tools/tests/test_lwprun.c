@@ -463,27 +463,3 @@ Test(lwprun, a_trace_is_complete_only_if_nothing_is_missing)
 	lwprun("--windows=all", VICTIM, "own", NULL);
 	cr_expect(strstr(run.errors, said) == NULL, "%s", run.errors);
 }
-
-Test(lwprun, windows_have_every_branch_and_nothing_else)
-{
-	static const char *const wrong[][2] = {
-		{ "-ebranches", "--event does not go with" },
-		{ "-einstructions", "--event does not go with" },
-		{ "-m4K", "multiple of 32K" },
-		{ "-r1", "--random does not go with" },
-		{ "--windows=1", "window of branches '1'" },
-		{ "--windows=x", "window of branches 'x'" },
-		{ "--windows=8:", "window's share of branches ''" },
-		{ "--windows=8:1ms", "window's share of branches '1ms' is not a number from 8" },
-		{ "--windows=8:7", "window's share of branches '7'" },
-	};
-
-	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-		lwprun("--windows", wrong[i][0], VICTIM, "records", "1", NULL);
-		cr_expect(eq(int, run.status, 2), "%s", wrong[i][0]);
-		cr_expect(strstr(run.errors, wrong[i][1]) != NULL, "%s", run.errors);
-		cr_expect(not(run.have_file));
-	}
-	ends(2, "--windows=all", "-m4K", VICTIM, "records", "1");
-	cr_expect(strstr(run.errors, "multiple of 32K") != NULL, "%s", run.errors);
-}

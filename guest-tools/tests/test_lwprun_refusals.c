@@ -115,6 +115,21 @@ Test(refusals, numbers_out_of_range_are_refused)
 	refused(2, "1 to", "--max-threads=0", VICTIM);
 }
 
+Test(refusals, windows_have_every_branch_and_nothing_else)
+{
+	refused(2, "--event does not go with", "--windows", "-ebranches", VICTIM);
+	refused(2, "--event does not go with", "--windows", "-einstructions", VICTIM);
+	refused(2, "multiple of 32K", "--windows", "-m4K", VICTIM);
+	refused(2, "--random does not go with", "--windows", "-r1", VICTIM);
+	refused(2, "window of branches '1'", "--windows=1", VICTIM);
+	refused(2, "window of branches 'x'", "--windows=x", VICTIM);
+	refused(2, "window's share of branches ''", "--windows=8:", VICTIM);
+	refused(2, "window's share of branches '1ms' is not a number from 8", "--windows=8:1ms",
+		VICTIM);
+	refused(2, "window's share of branches '7'", "--windows=8:7", VICTIM);
+	refused(2, "multiple of 32K", "--windows=all", "-m4K", VICTIM);
+}
+
 Test(refusals, a_pool_that_is_too_small_is_said_to_be)
 {
 	const char *argv[] = { VICTIM, "records", "1", NULL };
