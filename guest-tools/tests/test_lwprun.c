@@ -116,14 +116,14 @@ Test(lwprun, all_values_of_the_program_are_kept)
 
 Test(lwprun, a_crash_loses_nothing)
 {
-	ends(128 + SIGSEGV, "-q", VICTIM, "crash", "500");
+	ends(128 + SIGSEGV, "-q", VICTIM, "records", "500", "crash");
 	cr_expect(eq(u64, run.records, 500));
 	cr_expect(eq(u32, run.threads[0].flags, 0));
 }
 
 static void expect_flushed(const char *how)
 {
-	ends(5, "-q", VICTIM, how, "500");
+	ends(5, "-q", VICTIM, "records", "500", how);
 	cr_expect(eq(u64, run.records, 500));
 	cr_expect(eq(u32, run.threads[0].flags, LWPDATA_THREAD_FLUSHED));
 }

@@ -50,10 +50,21 @@ static int reap(pid_t pid)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+/* argv[0] of them, and an end: a status, or a word. */
 static int do_records(char **argv)
 {
+	const char *end = argv[1] ?: "0";
+
 	records((unsigned int)atoi(argv[0]));
-	return argv[1] ? atoi(argv[1]) : 0;
+	if (!strcmp(end, "quick-exit"))
+		quick_exit(5);
+	if (!strcmp(end, "exit-at-once"))
+		_exit(5);
+	if (!strcmp(end, "crash")) {
+		signal(SIGSEGV, SIG_DFL);
+		raise(SIGSEGV);
+	}
+	return atoi(end);
 }
 
 /* Size of the file PATTERN; 0: it is not there yet. */
@@ -314,26 +325,6 @@ static int do_static(char **argv)
 	return 98;
 }
 
-static int do_crash(char **argv)
-{
-	records((unsigned int)atoi(argv[0]));
-	signal(SIGSEGV, SIG_DFL);
-	raise(SIGSEGV);
-	return 98;
-}
-
-static int do_quick_exit(char **argv)
-{
-	records((unsigned int)atoi(argv[0]));
-	quick_exit(5);
-}
-
-static int do_exit_at_once(char **argv)
-{
-	records((unsigned int)atoi(argv[0]));
-	_exit(5);
-}
-
 static int do_evict(char **argv)
 {
 	records(3);
@@ -425,9 +416,6 @@ static const struct {
 	{ "spawn", do_spawn },
 	{ "system", do_system },
 	{ "static", do_static },
-	{ "crash", do_crash },
-	{ "quick-exit", do_quick_exit },
-	{ "exit-at-once", do_exit_at_once },
 	{ "evict", do_evict },
 	{ "own", do_own },
 	{ "late-name", do_late_name },
