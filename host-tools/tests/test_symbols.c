@@ -46,6 +46,13 @@ static void tear_down(void)
 	symbols_free(symbols);
 }
 
+/* From now on in place of the library's. */
+static void use(struct symbols *others)
+{
+	symbols_free(symbols);
+	symbols = others;
+}
+
 TestSuite(symbols, .init = set_up, .fini = tear_down);
 
 static void expect_text(const char *found, const char *wanted)
@@ -229,43 +236,39 @@ Test(symbols, an_image_serves_as_a_file)
 /* As Debian strips, and without the debug file that may lie elsewhere. */
 #define STRIP "-S -R .note.gnu.build-id"
 
-static struct symbols *open_copy(const char *how, const char *file)
+static void use_copy(const char *how, const char *file)
 {
 	char path[] = "/tmp/test_symbols_copy.XXXXXX", command[8192];
-	struct symbols *s;
 
 	close(mkstemp(path));
 	snprintf(command, sizeof(command), "objcopy %s %s %s", how, file, path);
 	cr_assert(eq(int, system(command), 0));
-	s = symbols_open("", path, 0, none, none);
+	use(symbols_open("", path, 0, none, none));
 	unlink(path);
-	return s;
 }
 
 Test(symbols, the_default_version_names_an_address)
 {
-	const void *function = dlsym(dlopen("libc.so.6", RTLD_LAZY), "free");
-	uint64_t offset = offset_of(function); /* and `library` is the C library */
-	struct symbols *s = open_copy(STRIP, library);
+	const char *function = dlsym(dlopen("libc.so.6", RTLD_LAZY), "free");
 
+	offset_of(function); /* `library` is the C library from now on */
+	use_copy(STRIP, library);
 	/* cfree@GLIBC_2.2.5 has the same address. */
-	expect_text(symbols_name(s, offset), "free");
-	symbols_free(s);
+	expect_name(function, "free");
 }
 
 Test(symbols, stripped_functions_have_their_ranges_from_eh_frame)
 {
 	uint64_t start = 0, end = 0, want, offset = offset_of(addresses.local);
-	struct symbols *s = open_copy(STRIP, library);
 
-	cr_expect(symbols_name(s, offset) == NULL);
-	cr_assert(symbols_unnamed(s, offset + 2, &start, &end));
-	cr_assert(symbols_address(s, offset, &want));
+	use_copy(STRIP, library);
+	cr_expect(symbols_name(symbols, offset) == NULL);
+	cr_assert(symbols_unnamed(symbols, offset + 2, &start, &end));
+	cr_assert(symbols_address(symbols, offset, &want));
 	cr_expect(eq(u64, start, want));
 	cr_expect(gt(u64, end, start + 2));
 	/* What no description covers stays without. */
-	cr_expect(not(symbols_unnamed(s, offset_of(addresses.sized), &start, &end)));
-	symbols_free(s);
+	cr_expect(not(symbols_unnamed(symbols, offset_of(addresses.sized), &start, &end)));
 }
 
 Test(symbols, inlined_functions_are_named_the_innermost_first)
@@ -295,58 +298,51 @@ Test(symbols, code_is_that_of_the_file)
 
 /* ---- perf maps ------------------------------------------------------------------------------ */
 
-static struct symbols *perf_map(const char *text)
+static void use_perf_map(const char *text)
 {
-	return symbols_open_perf_map((struct lwpdata_bytes){ (const uint8_t *)text, strlen(text) });
+	use(symbols_open_perf_map((struct lwpdata_bytes){ (const uint8_t *)text, strlen(text) }));
 }
 
-static void expect_jit(const struct symbols *s, uint64_t address, const char *name)
+static void expect_jit(uint64_t address, const char *name)
 {
-	expect_text(symbols_name(s, address), name);
+	expect_text(symbols_name(symbols, address), name);
 }
 
 Test(symbols, a_perf_map_names_ranges)
 {
-	struct symbols *s = perf_map("1000 10 first\n0x2000 20 a name with blanks\n3000 1 last");
-
-	expect_jit(s, 0xfff, "none");
-	expect_jit(s, 0x1000, "first");
-	expect_jit(s, 0x100f, "first");
-	expect_jit(s, 0x1010, "none");
-	expect_jit(s, 0x201f, "a name with blanks");
-	expect_jit(s, 0x3000, "last");
-	symbols_free(s);
+	use_perf_map("1000 10 first\n0x2000 20 a name with blanks\n3000 1 last");
+	expect_jit(0xfff, "none");
+	expect_jit(0x1000, "first");
+	expect_jit(0x100f, "first");
+	expect_jit(0x1010, "none");
+	expect_jit(0x201f, "a name with blanks");
+	expect_jit(0x3000, "last");
 }
 
 Test(symbols, the_latest_line_of_a_perf_map_counts)
 {
-	struct symbols *s = perf_map("1000 100 old\n1010 10 new\n1000 8 newest\n");
-
-	expect_jit(s, 0x1000, "newest");
-	expect_jit(s, 0x1008, "old");
-	expect_jit(s, 0x1010, "new");
-	expect_jit(s, 0x1020, "old");
-	symbols_free(s);
+	use_perf_map("1000 100 old\n1010 10 new\n1000 8 newest\n");
+	expect_jit(0x1000, "newest");
+	expect_jit(0x1008, "old");
+	expect_jit(0x1010, "new");
+	expect_jit(0x1020, "old");
 }
 
 Test(symbols, odd_lines_of_a_perf_map_are_skipped)
 {
-	struct symbols *s = perf_map("\nnonsense\n1000\n1000 10\n1000 0 empty\n"
-				     "ffffffffffffffff 2 around\n1000 10 good\n");
-
-	expect_jit(s, 0x1000, "good");
-	expect_jit(s, 0, "none");
-	symbols_free(s);
+	use_perf_map(
+		"\nnonsense\n1000\n1000 10\n1000 0 empty\nffffffffffffffff 2 around\n1000 10 good\n");
+	expect_jit(0x1000, "good");
+	expect_jit(0, "none");
 }
 
 Test(symbols, units_are_found_without_aranges)
 {
-	struct symbols *s = open_copy("-R .debug_aranges", library);
 	const char *file, *folder, *name;
 	int line;
 
-	cr_expect(symbols_line(s, offset_of(addresses.function + 1), &folder, &file, &line));
-	cr_assert(eq(uint, symbols_inlined(s, offset_of(addresses.inlined), &name, 1), 1));
+	use_copy("-R .debug_aranges", library);
+	cr_expect(symbols_line(symbols, offset_of(addresses.function + 1), &folder, &file, &line));
+	cr_assert(eq(uint, symbols_inlined(symbols, offset_of(addresses.inlined), &name, 1), 1));
 	cr_expect(eq(str, (char *)name, (char *)"symbolic_innermost"));
-	symbols_free(s);
 }
