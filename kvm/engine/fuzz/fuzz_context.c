@@ -144,21 +144,12 @@ static void check_exception(const struct lwp_exc *exc, bool may_ud)
 {
 	u8 have = permission(exc->fault.addr / PAGE);
 
-	switch (exc->kind) {
-	case LWP_EXC_NONE:
-		break;
-	case LWP_EXC_UD:
-		CHECK(may_ud);
-		break;
-	case LWP_EXC_GP:
-	case LWP_EXC_AGAIN:
-		CHECK(false);
-		break;
-	case LWP_EXC_PF:
+	CHECK(exc->kind != LWP_EXC_GP && exc->kind != LWP_EXC_AGAIN);
+	CHECK(exc->kind != LWP_EXC_UD || may_ud);
+	if (exc->kind == LWP_EXC_PF) {
 		CHECK(is_allowed(exc->fault.addr, 1));
 		CHECK(!(have & P_READ) || !(have & P_WRITE));
 		CHECK(exc->fault.error_code & 4u);
-		break;
 	}
 }
 
@@ -274,18 +265,10 @@ static void find_each(const struct lwp_ctx_key *keys, u32 count)
 /* 0 full 43724, 1 family 15h, 2 2007, 3 full 43724 without cache misses. */
 static void fuzz_caps(u8 choice, struct lwp_caps *caps)
 {
-	switch (choice % 4) {
-	case 1:
-		lwp_caps_profile(caps, LWP_PROFILE_FAM15H, LWP_REV_43724);
-		break;
-	case 2:
-		lwp_caps_profile(caps, LWP_PROFILE_FULL, LWP_REV_2007);
-		break;
-	default:
-		lwp_caps_profile(caps, LWP_PROFILE_FULL, LWP_REV_43724);
-		if (choice % 4 == 3)
-			caps->features &= ~LWP_F_DME;
-	}
+	lwp_caps_profile(caps, choice % 4 == 1 ? LWP_PROFILE_FAM15H : LWP_PROFILE_FULL,
+			 choice % 4 == 2 ? LWP_REV_2007 : LWP_REV_43724);
+	if (choice % 4 == 3)
+		caps->features &= ~LWP_F_DME;
 }
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)

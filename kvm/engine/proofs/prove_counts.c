@@ -9,20 +9,15 @@
 
 static struct lwp_engine before;
 
-static bool freezes(void)
-{
-	return e.caps.rev == LWP_REV_2007;
-}
-
 /* The limit at which an event is due, and the lowest that its counter falls (43724-703, 2007-702). */
 static s32 limit(void)
 {
-	return freezes() ? 0 : -1;
+	return is_2007() ? 0 : -1;
 }
 
 static s32 lower(s32 counter, u64 n)
 {
-	s32 lowest = freezes() ? 0 : LWP_COUNTER_MIN;
+	s32 lowest = is_2007() ? 0 : LWP_COUNTER_MIN;
 
 	return counter < lowest || n > (u64)((s64)counter - lowest) ? lowest :
 								      (s32)(counter - (s64)n);
@@ -34,31 +29,19 @@ static u64 passed(const struct lwp_engine *x, enum lwp_kind kind)
 	return x->stats.counted[kind] + (kind == LWP_KIND_BRE ? x->late.branches : 0);
 }
 
-/* How often an instruction counts for a kind, filters aside. */
-static u64 times(const struct lwp_retired *r, enum lwp_kind kind)
-{
-	switch (kind) {
-	case LWP_KIND_IRE:
-		return 1;
-	case LWP_KIND_BRE:
-		return r->branch != LWP_BRANCH_NONE;
-	case LWP_KIND_DME:
-		return r->misses;
-	case LWP_KIND_CNH:
-		return r->cnh;
-	case LWP_KIND_RNH:
-		return r->rnh;
-	default:
-		return 0;
-	}
-}
-
+/* How often an instruction counts for a kind. */
 static u64 times_counted(const struct lwp_retired *r, enum lwp_kind kind)
 {
+	const u64 times[LWP_KINDS] = {
+		[LWP_KIND_IRE] = 1,	    [LWP_KIND_BRE] = r->branch != LWP_BRANCH_NONE,
+		[LWP_KIND_DME] = r->misses, [LWP_KIND_CNH] = r->cnh,
+		[LWP_KIND_RNH] = r->rnh,
+	};
+
 	if (!lwp_event_active(&before, kind) || !lwp_ip_passes(&before, r->address) ||
 	    (kind == LWP_KIND_BRE && !lwp_branch_passes(&before, r->branch)))
 		return 0;
-	return times(r, kind);
+	return times[kind];
 }
 
 PROPERTY(filters)
@@ -71,10 +54,10 @@ PROPERTY(filters)
 	any_engine();
 	inside = e.base_ip <= address && address <= e.limit_ip;
 	check("43724-725",
-	      lwp_ip_passes(&e, address) == (freezes() || !(e.st.filters & LWP_FILTER_IPF) ||
+	      lwp_ip_passes(&e, address) == (is_2007() || !(e.st.filters & LWP_FILTER_IPF) ||
 					     inside == !(e.st.filters & LWP_FILTER_IPI)));
 	assume(class > LWP_BRANCH_NONE && class < LWP_BRANCH_CLASSES);
-	if (freezes())
+	if (is_2007())
 		dropping = class == LWP_BRANCH_RELATIVE ? LWP07_FILTER_NDB : 0;
 	else if (class == LWP_BRANCH_CONDITIONAL)
 		dropping = LWP_FILTER_NCB;
@@ -83,7 +66,7 @@ PROPERTY(filters)
 	else if (class == LWP_BRANCH_ABSOLUTE)
 		dropping = LWP_FILTER_NAB;
 	check("43724-723", lwp_branch_passes(&e, class) == !(e.st.filters & dropping));
-	cover(freezes() && !lwp_branch_passes(&e, class));
+	cover(is_2007() && !lwp_branch_passes(&e, class));
 	cover(!lwp_ip_passes(&e, address));
 }
 
@@ -103,7 +86,7 @@ PROPERTY(active_flags)
 /* A latency as its counter of so many bits shows it. */
 static u64 shown(u64 latency)
 {
-	u64 most = ((u64)1 << lwp_caps_latency_max(&e.caps)) - (freezes() ? 16 : 1);
+	u64 most = ((u64)1 << lwp_caps_latency_max(&e.caps)) - (is_2007() ? 16 : 1);
 	u32 rounding = lwp_caps_latency_rnd(&e.caps);
 
 	return (latency < most ? latency : most) >> rounding << rounding;
