@@ -95,7 +95,9 @@ static void each_thread_has_its_own(unsigned int nr)
 
 	for (unsigned int turn = 0; turn < 3; turn++) {
 		for (unsigned int i = 0; i < nr; i++) {
-			markers[i] = (struct marker){ .row = &rows[(i + turn) % 3], .cpu = i, .event = event() };
+			markers[i] = (struct marker){ .row = &rows[(i + turn) % 3],
+						      .cpu = i,
+						      .event = event() };
 			pthread_create(&markers[i].thread, NULL, put_marks, &markers[i]);
 		}
 		for (struct marker *m = markers; m < markers + nr; m++) {
