@@ -179,7 +179,8 @@ static void test_instructions(struct lwp *l)
 		user_run(&l->u);
 		expect_store_fault(l, ABSENT, RING_VA, (u64)insns[i].code,
 				   "tries again and faults");
-		lwp_bring(l, RING_VA);
+		as_protect(l->cr3, RING_VA, PAGE_USER_RW);
+		lwp_run(l, insns[i].code);
 		expect_record(l, 0, (struct rec)REC_IRE(rt_1),
 			      "restarted, the record is stored first");
 		/* However a store is tried: one that was outstanding is done. */
