@@ -264,6 +264,11 @@ static void print_leaf(u32 leaf)
 	print("\n");
 }
 
+static void print_msr(u32 msr)
+{
+	print("# msr %08x: %016lx\n", msr, rdmsr(msr));
+}
+
 /* For the boot after a reset: a sum of the file of rows, the row in progress and the end, and a sum of these. */
 static u32 note(void)
 {
@@ -332,6 +337,7 @@ bool suite_alarm(void)
 void suite_take(const char *text, size_t size, const char *only, const char *from,
 		const struct screen *screen)
 {
+	bool lwp = cpuid_register(0x80000001, 0, 'c') & LWP_CPUID_PRESENT_ECX;
 	u32 rows;
 
 	if (size > TEXT_MAX)
@@ -357,9 +363,12 @@ void suite_take(const char *text, size_t size, const char *only, const char *fro
 		print("\n# suite: %u rows\n", kept->end - kept->next);
 		print_leaf(1);
 		print_leaf(LWP_CPUID_LEAF);
+		if (lwp) {
+			print_msr(LWP_MSR_CFG);
+			print_msr(LWP_MSR_CBADDR);
+		}
 	}
-	kept->cfg =
-		cpuid_register(0x80000001, 0, 'c') & LWP_CPUID_PRESENT_ECX ? rdmsr(LWP_MSR_CFG) : 0;
+	kept->cfg = lwp ? rdmsr(LWP_MSR_CFG) : 0;
 	memcpy((void *)IMAGE_AT, user_text_start, (size_t)(image_loaded_end - user_text_start));
 	route_alarm();
 	restart();
@@ -472,7 +481,7 @@ void suite_show(void)
 	for (p = kept->output; *p; p = end) {
 		end = next_line(p);
 		if (fails(p, end) || BEGINS(p, "# answer") || BEGINS(p, "# suite") ||
-		    BEGINS(p, "# cpuid"))
+		    BEGINS(p, "# cpuid") || BEGINS(p, "# msr"))
 			show(p, (size_t)(end - p));
 	}
 	kept->printed = 0;

@@ -28,6 +28,7 @@ POINT = re.compile(r"(not )?ok(?: (\d+))? ?(?:- )?")
 VALUES = re.compile(r"# +is ([0-9a-f]{1,16}), should be ([0-9a-f]{1,16})$")
 ANSWER = re.compile(r"# answer (Q\d\d) [^:]{1,80}: ([a-z0-9 -]{1,60})(?:, and ([a-z0-9 -]{1,60}) in vlwp)?$")
 CPUID = re.compile(r"# cpuid ([0-9a-f]{8}): ((?:[0-9a-f]{8} ){3}[0-9a-f]{8})$")
+MSR = re.compile(r"# msr ([0-9a-f]{8}): ([0-9a-f]{16})$")
 NOTES = 20  # that are shown of a row
 NAME, LINE = 60, 1000  # columns that are read
 SKIP = " # SKIP "
@@ -169,6 +170,7 @@ class Suite:
         self.level, self.expect = level, expect or {}
         self.results: list[Result] = []
         self.cpuid: dict[str, str] = {}  # EAX to EDX, by leaf
+        self.msr: dict[str, str] = {}  # by number
         self.failing: dict[str, bool] = {}  # what is expected to fail and has run
         self.announced: int | None = None  # rows of the suite
         self.begun, self.ended = 0, False
@@ -217,6 +219,8 @@ class Suite:
             self.announced = int(found[1])
         elif found := CPUID.match(line):
             self.cpuid[found[1]] = found[2]
+        elif found := MSR.match(line):
+            self.msr[found[1]] = found[2]
         elif line.startswith("# suite: end"):
             self._end_row()
             self.ended = True
@@ -282,7 +286,7 @@ class Suite:
     def json(self) -> str:
         """All verdicts for programs."""
         rows = [*map(asdict, self.results)]
-        return json.dumps({"level": self.level, "cpuid": self.cpuid, "rows": rows}, indent=1) + "\n"
+        return json.dumps({"level": self.level, "cpuid": self.cpuid, "msr": self.msr, "rows": rows}, indent=1) + "\n"
 
     def junit(self) -> str:
         """The same for CI; a row is a case beside its points."""

@@ -206,11 +206,13 @@ def judged(place: Path, monkeypatch: pytest.MonkeyPatch, log: str, expect: str =
 
 
 def test_files_have_each_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With rule, certainty and row, and the leaf; whatever the text is."""
+    """With rule, certainty and row, the leaf and the MSR; whatever the text is."""
     leaf = "# cpuid 8000001c: 00000001 20800401 07010404 c0000007\n# cpuid x: 1\n"
-    assert judged(tmp_path, monkeypatch, leaf + MARKED + NASTY) == 1
+    msrs = "# msr c0000105: 000000000000000e\n# msr 1: 2\n"
+    assert judged(tmp_path, monkeypatch, leaf + msrs + MARKED + NASTY) == 1
     told = json.loads((tmp_path / "json").read_text(encoding="utf-8"))
     assert told["level"] == "certain" and told["cpuid"] == {"8000001c": "00000001 20800401 07010404 c0000007"}
+    assert told["msr"] == {"c0000105": "000000000000000e"}
     first, nasty = told["rows"]
     assert first["row"] == "filters" and first["points"][1] == {
         "point": 2, "text": "b", "verdict": "observed", "rules": ["43724-723"], "certainty": "choice", "why": "",
