@@ -264,11 +264,6 @@ static void print_leaf(u32 leaf)
 	print("\n");
 }
 
-static void print_msr(u32 msr)
-{
-	print("# msr %08x: %016lx\n", msr, rdmsr(msr));
-}
-
 /* For the boot after a reset: a sum of the file of rows, the row in progress and the end, and a sum of these. */
 static u32 note(void)
 {
@@ -352,6 +347,7 @@ void suite_take(const char *text, size_t size, const char *only, const char *fro
 	for (rows = 0; find("row", rows); rows++)
 		;
 	kept->verdict = NULL;
+	kept->cfg = lwp ? rdmsr(LWP_MSR_CFG) : 0;
 	if (!only && !from && read_note(rows)) {
 		taken = true;
 		kept->verdict = "reset";
@@ -363,12 +359,9 @@ void suite_take(const char *text, size_t size, const char *only, const char *fro
 		print("\n# suite: %u rows\n", kept->end - kept->next);
 		print_leaf(1);
 		print_leaf(LWP_CPUID_LEAF);
-		if (lwp) {
-			print_msr(LWP_MSR_CFG);
-			print_msr(LWP_MSR_CBADDR);
-		}
+		if (lwp)
+			print("# msr %08x: %016lx\n", LWP_MSR_CFG, kept->cfg);
 	}
-	kept->cfg = lwp ? rdmsr(LWP_MSR_CFG) : 0;
 	memcpy((void *)IMAGE_AT, user_text_start, (size_t)(image_loaded_end - user_text_start));
 	route_alarm();
 	restart();
