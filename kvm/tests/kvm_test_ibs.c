@@ -189,24 +189,15 @@ TEST(periods_are_bounded)
 	ok(vm_stat(v, "lwp_counter_irqs") > 0, "the longest period has samples");
 }
 
-/* Samples in a second, from which perf throttles; the kernel takes it only while it may lower it by itself. */
-static void set_rate(const char *rate)
-{
-	set_parameter("perf_cpu_time_max_percent", "25");
-	set_parameter("perf_event_max_sample_rate", rate);
-	set_parameter("perf_cpu_time_max_percent", "0");
-}
-
 int main(void)
 {
 	set_parameter("ibs_period", "8199"); /* rounded down to PERIOD */
 	/* perf samples less if its handlers take long, as they do in the emulated machine, or many come in a tick. */
-	set_rate("100000000");
+	set_sample_rate("100000000");
 	a_vm_has_the_event_if_its_policy_says_so(LWP_REV_43724, LWP_F_DME);
 	a_vm_has_the_event_if_its_policy_says_so(LWP_REV_2007, LWP07_EDX_DME);
 	ok(ioctl(vm_new(true)->fd, KVM_CHECK_EXTENSION, KVM_CAP_X86_LWP) & KVM_LWP_HAS_MISSES,
 	   "the capability says that there are");
 	run_tests();
-	set_rate("100000");
 	return done();
 }

@@ -220,8 +220,7 @@ static void a_throttled_counter_loses_no_branch(void)
 	u32 nmis = 0;
 	int stop;
 
-	set_parameter("perf_cpu_time_max_percent", "25");
-	set_parameter("perf_event_max_sample_rate", "100");
+	set_sample_rate("100");
 	begin_delivery(loop, loop_end, 0, 0);
 	block_init(vm, LWP_BIT(3), 20000 / 5 + 1);
 	event_each(3, 5);
@@ -231,7 +230,7 @@ static void a_throttled_counter_loses_no_branch(void)
 			nmis += !ioctl(v->fd, KVM_NMI);
 	}
 	setitimer(ITIMER_REAL, &never, NULL);
-	set_parameter("perf_event_max_sample_rate", "100000");
+	set_sample_rate("100000");
 	is(stop, VM_DONE, "the program runs to its end");
 	ok(nmis > 50, "%u NMIs came", nmis);
 	is(block_head(vm), 20000 / 5, "each fifth branch has a record");

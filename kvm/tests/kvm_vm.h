@@ -161,6 +161,11 @@ void read_parameter(const char *name, char *to, size_t size);
 bool parameter_is(const char *name, const char *value);
 bool write_parameter(const char *name, const char *value);
 void set_parameter(const char *name, const char *value);
+/*
+ * Samples in a second, above which perf throttles. The kernel takes it only while it may lower it by itself, which it
+ * may not afterwards.
+ */
+void set_sample_rate(const char *rate);
 /* Is there a line that begins so? */
 bool says(const char *name, const char *line);
 /*

@@ -103,8 +103,9 @@ static size_t n_set;
 
 static void put_back(void)
 {
-	while (n_set--)
-		write_parameter(before[n_set].name, before[n_set].value);
+	/* perf's percentage before its rate: set_sample_rate() */
+	for (size_t i = 0; i < n_set; i++)
+		write_parameter(before[i].name, before[i].value);
 }
 
 static void remember(const char *name)
@@ -142,4 +143,11 @@ void set_margin(unsigned int margin)
 		if (*item && strncmp(item, "late=", 5) && strncmp(item, "rate=", 5))
 			used += snprintf(row + used, sizeof(row) - used, ",%s", item);
 	set_parameter("lwp_row", row);
+}
+
+void set_sample_rate(const char *rate)
+{
+	set_parameter("perf_cpu_time_max_percent", "25");
+	set_parameter("perf_event_max_sample_rate", rate);
+	set_parameter("perf_cpu_time_max_percent", "0");
 }
