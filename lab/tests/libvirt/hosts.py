@@ -16,7 +16,7 @@ from lab.tests.libvirt.spaces import UNSHARE
 
 SMALL = "small"  # the domain without a system
 HERE = Path(__file__).parent
-EMULATOR = HERE / "emulator.sh"
+EMULATOR = Path("/etc/libvirt/bin/qemu-system-x86_64")  # each host has another program there
 CPU_MAP = Path("/usr/share/libvirt/cpu_map")
 LWP_MAP = places.HOST / "host-tools/x86_lwp.xml"
 INCLUDE = "<include filename='{}'/>"
@@ -38,16 +38,18 @@ stdio_handler = "file"
 class State:
     """What a host has to do with LWP; each test says it of the hosts that it uses."""
 
-    lwp: tuple[str, ...] = ()  # NAME=VALUE: what its QEMUs make of lwp when nothing is said
+    lwp: tuple[str, ...] = ()  # NAME=VALUE: what it can do less than others
+    file: tuple[str, ...] = ()  # the lines of its /etc/vlwp/host.conf; none: it has no such file
     patched: bool = True  # False: QEMU of the same version without LWP
     hook: bool = True
     offers: Mapping[str, object] | str | None = None  # its /etc/libvirt/lwp-host.json
 
-    def emulator(self) -> list[str]:
-        """The program and its first arguments."""
+    def emulator(self) -> str:
+        """The program, as a script."""
         program = places.qemu() if self.patched else places.qemu_base()
         words = [str(program), "-L", str(places.FIRMWARE)]
-        return words + [word for setting in self.lwp for word in ("-global", f"x86_64-cpu.{setting}")]
+        words += [word for setting in self.lwp for word in ("-global", f"x86_64-cpu.{setting}")]
+        return f'#!/bin/sh\nexec {proc.quoted(words)} "$@"\n'
 
 
 ALL = State()
@@ -60,11 +62,10 @@ class Host:
     """One host."""
 
     def __init__(
-        self, work: Path, name: str, number: int, *, cpu_map: bool = False, first: State = ALL,
+        self, work: Path, name: str, number: int, *, cpu_map: bool = False,
         daemon: Sequence[Path] = (Path("libvirtd"),), root: Path | None = None,
     ):
         self.name, self.number, self.cpu_map = name, number, cpu_map
-        self.first = first  # what its libvirt sees of QEMU, and remembers
         self.daemon = daemon  # the command that is its libvirtd
         self.root = root  # the Debian system whose libvirt it is, if that is not the machine's
         self.dir = work / name
@@ -81,23 +82,29 @@ class Host:
         return f"qemu+unix:///session?socket={self.dir}/run/libvirt/{socket}"
 
     def set(self, state: State) -> None:
-        """From now on it is like this."""
-        self.state = state
+        """From now on it is like this. libvirt asks an emulator again that has changed (ctime)."""
         etc = self.dir / "etc"
-        (etc / "emulator").write_text("".join(f"{word}\n" for word in state.emulator()), encoding="utf-8")
-        (etc / "hooks/qemu").unlink(missing_ok=True)
-        (etc / "lwp-host.json").unlink(missing_ok=True)
+        emulator, file = etc / EMULATOR.relative_to("/etc"), etc / "vlwp/host.conf"
+        hook, offers = etc / "libvirt/hooks/qemu", etc / "libvirt/lwp-host.json"
+        if state != self.state or not emulator.exists():
+            emulator.write_text(state.emulator(), encoding="utf-8")
+            emulator.chmod(0o755)
+        self.state = state
+        for path in (file, hook, offers):
+            path.unlink(missing_ok=True)
+        if state.file:
+            file.write_text("".join(f"{line}\n" for line in state.file), encoding="utf-8")
         if state.hook:
-            shutil.copy2(places.HOST / "host-tools/libvirt-hook-qemu", etc / "hooks/qemu")
+            shutil.copy2(places.HOST / "host-tools/libvirt-hook-qemu", hook)
         if state.offers is not None:
             text = state.offers if isinstance(state.offers, str) else json.dumps(state.offers, indent=1)
-            (etc / "lwp-host.json").write_text(text, encoding="utf-8")
+            offers.write_text(text, encoding="utf-8")
 
     def up(self) -> None:
-        """Start it, if that was not tried; libvirt looks at its QEMU, as it is at first."""
+        """Start it, if that was not tried; libvirt looks for a hook at its start."""
         if not self.child:
             self._configure()
-            self.set(self.first)
+            self.set(ALL)
             shared = ":".join(str(path) for path in (places.TOP, places.BUILD, self.dir.parent))
             words: list[proc.Word] = [HERE / "start-host.sh", self.name, self.dir, self.root or "", shared]
             self.child = proc.start(
@@ -105,8 +112,6 @@ class Host:
             )
             assert self.child.stdout
             self.started = self.child.stdout.readline() == "up\n"
-            if self.started:
-                self.capabilities()
         log = self.log.read_text(encoding="utf-8") if self.log.is_file() and not self.started else ""
         assert self.started, f"the libvirtd of host {self.name} does not start: {log}"
 
@@ -117,7 +122,7 @@ class Host:
             proc.wait(self.child)
 
     def _configure(self) -> None:
-        for name in ("etc/hooks", "libvirt", "cache", "data", "home"):
+        for name in ("etc/libvirt/bin", "etc/libvirt/hooks", "etc/vlwp", "over/vlwp", "libvirt", "cache", "data", "home"):
             (self.dir / name).mkdir(parents=True)
         (self.dir / "run").mkdir(mode=0o700)
         conf = LIBVIRTD_CONF.format(number=self.number, log=self.log)

@@ -11,7 +11,7 @@ from lab.building.libvirt import Libvirt
 from lab.common.places import LWPCTL
 from lab.tests.conftest import Ended, good
 from lab.tests.libvirt import domains
-from lab.tests.libvirt.hosts import ALL, EMULATOR, REDUCED, SMALL, Host, State
+from lab.tests.libvirt.hosts import ALL, EMULATOR, SMALL, Host, State
 
 P2P = ("--p2p",)  # the source's libvirt migrates, not virsh
 
@@ -28,9 +28,8 @@ class Site:
         for number, name in enumerate("EFG" if patched else "", 5):
             assert patched
             daemon = patched.modular if name == "F" else patched.daemon
-            first = REDUCED if name == "G" else ALL
-            self.hosts[name] = Host(work, name, number, first=first, daemon=(patched.run, daemon))
-        self._runs: tuple[str, ...] = ()  # of the small domain: host, its emulator, properties
+            self.hosts[name] = Host(work, name, number, daemon=(patched.run, daemon))
+        self._runs: tuple[object, ...] = ()  # of the small domain: host, its state, properties
 
     def host(self, name: str, state: State = ALL) -> Host:
         """A host that runs and is like this."""
@@ -74,7 +73,7 @@ class Site:
 
     def up(self, host: Host, properties: Sequence[str] = ()) -> Host:
         """It runs on a host with these properties of its CPU. One that does so already is used again."""
-        wanted = (host.name, *host.state.emulator(), "--", *properties)
+        wanted = (host.name, host.state, *properties)
         if wanted != self._runs or host.state_of() != "running":
             self.start(host, domains.small(domains.settings(properties)))
             self._runs = wanted
