@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * words TEMPLATE: print a template, with each @WORD@ replaced by names from vmcb/lwp_events.h or the formats.h of
- * report/ and export/. Meson makes man pages, completion and libvirt's CPU map with it.
+ * report/ and export/. Meson makes man pages and completion with it.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -44,18 +44,6 @@ static void print_events(const struct word *word)
 	}
 }
 
-/* A <feature> of libvirt's CPU map for each bit of EDX in revision 43724. */
-static void print_cpu_map(const struct word *word)
-{
-	(void)word;
-	for (const struct lwp_feature *f = lwp_features; f->property; f++)
-		printf("%s  <feature name='%s'>\n"
-		       "    <cpuid eax_in='0x8000001c' edx='0x%08x'/>\n"
-		       "  </feature>",
-		       f == lwp_features ? "" : "\n", f->property,
-		       lwp_feature_flag(f, LWP_REV_43724));
-}
-
 struct format {
 	const char *name, *text;
 };
@@ -94,7 +82,6 @@ static const struct word words[] = {
 	{ "EVENTS_TROFF", print_events, .between = " \", \" ", .troff = true },
 	/* "values 0, instructions 20011, ..." */
 	{ "INTERVALS_TROFF", print_events, .between = ", ", .troff = true, .intervals = true },
-	{ "CPU_MAP", .print = print_cpu_map },
 	{ "REPORT_FORMATS", print_formats, .formats = report_formats },
 	{ "REPORT_FORMATS_TROFF", print_formats_troff, .formats = report_formats,
 	  .first = " (the default)" },

@@ -17,9 +17,6 @@ from lab.tests.libvirt.spaces import UNSHARE
 SMALL = "small"  # the domain without a system
 HERE = Path(__file__).parent
 EMULATOR = Path("/etc/libvirt/bin/qemu-system-x86_64")  # each host has another program there
-CPU_MAP = Path("/usr/share/libvirt/cpu_map")
-LWP_MAP = places.HOST / "host-tools/x86_lwp.xml"
-INCLUDE = "<include filename='{}'/>"
 
 LIBVIRTD_CONF = """host_uuid = "11111111-aaaa-4aaa-8aaa-00000000000{number}"
 auth_unix_ro = "none"
@@ -62,10 +59,10 @@ class Host:
     """One host."""
 
     def __init__(
-        self, work: Path, name: str, number: int, *, cpu_map: bool = False,
-        daemon: Sequence[Path] = (Path("libvirtd"),), root: Path | None = None,
+        self, work: Path, name: str, number: int, *, daemon: Sequence[Path] = (Path("libvirtd"),),
+        root: Path | None = None,
     ):
-        self.name, self.number, self.cpu_map = name, number, cpu_map
+        self.name, self.number = name, number
         self.daemon = daemon  # the command that is its libvirtd
         self.root = root  # the Debian system whose libvirt it is, if that is not the machine's
         self.dir = work / name
@@ -128,18 +125,6 @@ class Host:
         conf = LIBVIRTD_CONF.format(number=self.number, log=self.log)
         (self.dir / "libvirtd.conf").write_text(conf, encoding="utf-8")
         (self.dir / "libvirt/qemu.conf").write_text(QEMU_CONF, encoding="utf-8")
-        if self.cpu_map:
-            self._make_cpu_map(self.dir / "cpu_map")
-
-    def _make_cpu_map(self, place: Path) -> None:
-        """The CPU map that knows the bits of LWP, as docs/libvirt.md says how."""
-        shutil.copytree(self.root / CPU_MAP.relative_to("/") if self.root else CPU_MAP, place)
-        shutil.copy(LWP_MAP, place)
-        index = place / "index.xml"
-        text, features = index.read_text(encoding="utf-8"), INCLUDE.format("x86_features.xml")
-        assert text.count(features) == 1, f"{CPU_MAP}/index.xml does not have {features} once"
-        ours = INCLUDE.format(LWP_MAP.name)
-        index.write_text(text.replace(features, f"{features}\n  {ours}"), encoding="utf-8")
 
     def virsh(self, *words: object) -> Ended:
         """A command of virsh."""

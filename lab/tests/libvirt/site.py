@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the tests work with: hosts A and B, hosts C and D whose CPU map knows LWP, hosts E, F and G with the patched
-libvirt, and the small domain, which runs on one of them or on none. A host is started when the first test uses it."""
+"""What the tests work with: hosts A and B, hosts E, F and G with the patched libvirt, and the small domain, which runs
+on one of them or on none. A host is started when the first test uses it."""
 
 import json
 from collections.abc import Sequence
@@ -22,9 +22,7 @@ class Site:
     def __init__(self, work: Path, root: Path | None, patched: Libvirt | None):
         """root: the Debian system whose libvirt the hosts have, if that is not the machine's."""
         self.work = work
-        self.hosts = {
-            name: Host(work, name, number, cpu_map=name in "CD", root=root) for number, name in enumerate("ABCD", 1)
-        }
+        self.hosts = {name: Host(work, name, number, root=root) for number, name in enumerate("AB", 1)}
         for number, name in enumerate("EFG" if patched else "", 5):
             assert patched
             daemon = patched.modular if name == "F" else patched.daemon

@@ -4,9 +4,8 @@
 # A host, in name spaces that it has for itself: start its libvirtd, say "up" when that answers, and stay as process 1,
 # which takes what daemons leave, until standard input ends; with process 1 everything of the host ends.
 # unshare -rmupf start-host.sh NAME DIR ROOT PLACES COMMAND...: the host's name; the folder with its libvirtd.conf,
-# etc/libvirt/, etc/vlwp/, over/, libvirt/, cache/, data/, home/, run/ and, if it has one of its own, cpu_map/; the
-# Debian system that it runs in, "" for this machine's; folders that both have, with colons between them; what is its
-# libvirtd
+# etc/libvirt/, etc/vlwp/, over/, libvirt/, cache/, data/, home/ and run/; the Debian system that it runs in, "" for this
+# machine's; folders that both have, with colons between them; what is its libvirtd
 set -euo pipefail
 
 name=$1 dir=$2 root=$3 places=$4
@@ -30,7 +29,6 @@ mount -t overlay overlay -o "lowerdir=$dir/over:/etc" /etc
 for place in libvirt vlwp; do
 	mount --bind "$dir/etc/$place" "/etc/$place"
 done
-[[ ! -d $dir/cpu_map ]] || mount --bind "$dir/cpu_map" /usr/share/libvirt/cpu_map
 export HOME=$dir/home XDG_CONFIG_HOME=$dir XDG_RUNTIME_DIR=$dir/run XDG_CACHE_HOME=$dir/cache XDG_DATA_HOME=$dir/data \
 	PATH=/etc/libvirt/bin:$PATH:/usr/sbin
 unshare -U --map-user=1000 --map-group=1000 "$@" -d -f "$dir/libvirtd.conf" -p "$dir/pid" >&2

@@ -5,10 +5,8 @@ from xml.etree.ElementTree import Element
 
 import pytest
 
-from lab.common.places import LWPCTL
-from lab.tests.conftest import run
 from lab.tests.libvirt import domains
-from lab.tests.libvirt.hosts import ALL, BARE, EMULATOR, NO_HOOK, SMALL, State
+from lab.tests.libvirt.hosts import ALL, BARE, EMULATOR, SMALL, State
 from lab.tests.libvirt.site import P2P, Site
 
 pytestmark = pytest.mark.xdist_group("libvirt-trap")
@@ -81,11 +79,3 @@ def test_trap_not_enforced(site: Site) -> None:
     """Without enforce=on a host without LWP starts the domain without LWP."""
     a = site.start(site.host("A", BARE), domains.small(["-no-user-config"]))
     assert "<feature policy='disable' name='lwp'/>" in a.do("dumpxml", SMALL)
-
-
-def test_trap_disable(site: Site) -> None:
-    """policy='disable' of a bit is dropped by libvirt, whose host model does not name it, and lwpctl says so."""
-    domain = domains.small(ENFORCE, features={"lwp-ptsc": "disable"})
-    site.has(site.start(site.host("C", NO_HOOK), domain), "lwp-ptsc", True)
-    ended = run([LWPCTL, "check", site.write(domain), site.offers("A")])
-    assert ended.status == 0 and "libvirt drops policy='disable'" in ended.said
