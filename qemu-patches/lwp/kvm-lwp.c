@@ -70,7 +70,7 @@ bool kvm_lwp_check(X86CPU *cpu, Error **errp)
                    "kernel-irqchip=off");
         return false;
     }
-    if (!p->delivery_given) {
+    if (!(p->given & LWP_HAS_DELIVERY)) {
         p->prompt = has & KVM_LWP_HAS_PROMPT;
     }
     if (p->prompt && !(has & KVM_LWP_HAS_PROMPT)) {

@@ -4,6 +4,7 @@
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
+#include "qapi/string-input-visitor.h"
 #include "qapi/visitor.h"
 #include "qom/object.h"
 #include "cpu.h"
@@ -17,38 +18,37 @@
 #include "lwp/lwp-vmstate.h"
 #include "lwp_names.h"
 
-/* Bits of X86LWPProps.numbers */
-#define LWP_HAS_MAX_EVENTS  1
-#define LWP_HAS_MIN_BUFFER  2
-#define LWP_HAS_LATENCY_MAX 4
-#define LWP_HAS_CONTEXT_AGE 8
-#define LWP_HAS_LATENCY_RND 16
-
 /* What a CPU has only if the user asks for it; KVM: see kvm_lwp_check() */
 #define LWP_OPT_IN LWP_F_DME
 
 /* Features that KVM has only if the host has counters. */
 #define LWP_MAYBE_IN_KVM (LWP_F_CNH | LWP_F_RNH)
 
-static uint32_t lwp_lacking(void)
+static uint32_t lwp_lacking(const X86CPU *cpu)
 {
-    return kvm_enabled() ? LWP_MAYBE_IN_KVM & ~kvm_lwp_features() : 0;
+    return cpu && kvm_enabled() ? LWP_MAYBE_IN_KVM & ~kvm_lwp_features() : 0;
 }
 
-/* What a CPU that lacks something else cannot do. */
-static uint32_t lwp_lacking_in(X86CPU *cpu)
+/* What a CPU that lacks something else cannot do; no CPU lacks nothing. */
+static uint32_t lwp_lacking_in(const X86CPU *cpu)
 {
-    return cpu->env.features[FEAT_1_EDX] & CPUID_APIC ? 0 : LWP_F_INT;
+    return !cpu || cpu->env.features[FEAT_1_EDX] & CPUID_APIC ? 0 : LWP_F_INT;
 }
+
+/* The defaults of this host. */
+static struct {
+    X86LWPProps props;
+    bool announce;
+} lwp_host;
 
 /* A property that has one of two values. */
 typedef struct LWPChoice {
     const char *name;
     const char *type;
-    const QEnumLookup *lookup;
+    const QEnumLookup *lookup; /* NULL: off is 1 */
     size_t offset;          /* of a bool or uint8_t in X86LWPProps */
+    uint32_t bit;           /* LWP_HAS_* */
     const char *text;
-    size_t given;           /* of a bool: set by the user; 0 = not recorded */
 } LWPChoice;
 
 QEMU_BUILD_BUG_ON(X86_LWP_REVISION_43724 != LWP_REV_43724);
@@ -56,16 +56,18 @@ QEMU_BUILD_BUG_ON(X86_LWP_REVISION_2007 != LWP_REV_2007);
 
 static const LWPChoice lwp_choices[] = {
     { "lwp-rev", "X86LwpRevision", &X86LwpRevision_lookup,
-      offsetof(X86LWPProps, rev), "revision of LWP" },
+      offsetof(X86LWPProps, rev), LWP_HAS_REV, "revision of LWP" },
     { "lwp-context", "X86LwpContext", &X86LwpContext_lookup,
-      offsetof(X86LWPProps, os_context),
+      offsetof(X86LWPProps, os_context), LWP_HAS_CONTEXT,
       "who tells one thread's profile from another's" },
     { "lwp-profile", "X86LwpProfile", &X86LwpProfile_lookup,
-      offsetof(X86LWPProps, fam15h), "numbers of the CPUID leaf" },
+      offsetof(X86LWPProps, fam15h), LWP_HAS_PROFILE,
+      "numbers of the CPUID leaf" },
     { "lwp-delivery", "X86LwpDelivery", &X86LwpDelivery_lookup,
-      offsetof(X86LWPProps, prompt),
-      "which instruction a record names (default: prompt if KVM can, else exact)",
-      offsetof(X86LWPProps, delivery_given) },
+      offsetof(X86LWPProps, prompt), LWP_HAS_DELIVERY,
+      "which instruction a record names (default: prompt if KVM can, else exact)" },
+    { "lwp-preset", "bool", NULL, offsetof(X86LWPProps, no_preset),
+      LWP_HAS_PRESET, "reset switches LWP on (lwp-context=auto)" },
 };
 
 typedef struct LWPNumber {
@@ -118,16 +120,13 @@ static void lwp_get_feature(Object *obj, Visitor *v, const char *name,
     visit_type_bool(v, name, &value, errp);
 }
 
-static void lwp_set_feature(Object *obj, Visitor *v, const char *name,
-                            void *opaque, Error **errp)
+static bool lwp_visit_feature(Visitor *v, const struct lwp_feature *f,
+                              X86LWPProps *p, Error **errp)
 {
-    const struct lwp_feature *f = opaque;
-    X86LWPProps *p = &X86_CPU(obj)->lwp_props;
     bool value;
 
-    if (!x86_cnt_settable(obj, name, errp) ||
-        !visit_type_bool(v, name, &value, errp)) {
-        return;
+    if (!visit_type_bool(v, f->property, &value, errp)) {
+        return false;
     }
     p->on &= ~lwp_prop_bit(f);
     p->off &= ~lwp_prop_bit(f);
@@ -136,37 +135,53 @@ static void lwp_set_feature(Object *obj, Visitor *v, const char *name,
     } else {
         p->off |= lwp_prop_bit(f);
     }
+    return true;
+}
+
+static void lwp_set_feature(Object *obj, Visitor *v, const char *name,
+                            void *opaque, Error **errp)
+{
+    if (x86_cnt_settable(obj, name, errp)) {
+        lwp_visit_feature(v, opaque, &X86_CPU(obj)->lwp_props, errp);
+    }
+}
+
+/* Input or output, as the visitor says. */
+static bool lwp_visit_choice(Visitor *v, const LWPChoice *c, X86LWPProps *p,
+                             Error **errp)
+{
+    uint8_t *field = (uint8_t *)p + c->offset;
+    bool on = !*field;
+    int value = *field;
+
+    if (c->lookup ? !visit_type_enum(v, c->name, &value, c->lookup, errp) :
+                    !visit_type_bool(v, c->name, &on, errp)) {
+        return false;
+    }
+    *field = c->lookup ? value : !on;
+    return true;
 }
 
 static void lwp_get_choice(Object *obj, Visitor *v, const char *name,
                            void *opaque, Error **errp)
 {
-    const LWPChoice *c = opaque;
-    int value = *((uint8_t *)&X86_CPU(obj)->lwp_props + c->offset);
-
-    visit_type_enum(v, name, &value, c->lookup, errp);
+    lwp_visit_choice(v, opaque, &X86_CPU(obj)->lwp_props, errp);
 }
 
 static void lwp_set_choice(Object *obj, Visitor *v, const char *name,
                            void *opaque, Error **errp)
 {
     const LWPChoice *c = opaque;
-    uint8_t *field = (uint8_t *)&X86_CPU(obj)->lwp_props + c->offset;
-    int value;
+    X86LWPProps *p = &X86_CPU(obj)->lwp_props;
 
-    if (!x86_cnt_settable(obj, name, errp) ||
-        !visit_type_enum(v, name, &value, c->lookup, errp)) {
-        return;
-    }
-    *field = value;
-    if (c->given) {
-        *(bool *)((void *)&X86_CPU(obj)->lwp_props + c->given) = true;
+    if (x86_cnt_settable(obj, name, errp) && lwp_visit_choice(v, c, p, errp)) {
+        p->given |= c->bit;
     }
 }
 
 uint32_t x86_lwp_context_age(const X86LWPProps *p)
 {
-    return p->numbers & LWP_HAS_CONTEXT_AGE ? p->context_age :
+    return p->given & LWP_HAS_CONTEXT_AGE ? p->context_age :
            LWP_CTX_AGE_DEFAULT / 1000;
 }
 
@@ -185,24 +200,29 @@ static void lwp_get_number(Object *obj, Visitor *v, const char *name,
     visit_type_uint32(v, name, &value, errp);
 }
 
+static bool lwp_visit_number(Visitor *v, const LWPNumber *n, X86LWPProps *p,
+                             Error **errp)
+{
+    uint32_t value;
+
+    if (!visit_type_uint32(v, n->name, &value, errp)) {
+        return false;
+    }
+    if (value > n->max) {
+        error_setg(errp, "%s is at most %u, not %u", n->name, n->max, value);
+        return false;
+    }
+    *(uint32_t *)((void *)p + n->offset) = value;
+    p->given |= n->bit;
+    return true;
+}
+
 static void lwp_set_number(Object *obj, Visitor *v, const char *name,
                            void *opaque, Error **errp)
 {
-    const LWPNumber *n = opaque;
-    X86LWPProps *p = &X86_CPU(obj)->lwp_props;
-    uint32_t *field = (void *)p + n->offset;
-    uint32_t value;
-
-    if (!x86_cnt_settable(obj, name, errp) ||
-        !visit_type_uint32(v, name, &value, errp)) {
-        return;
+    if (x86_cnt_settable(obj, name, errp)) {
+        lwp_visit_number(v, opaque, &X86_CPU(obj)->lwp_props, errp);
     }
-    if (value > n->max) {
-        error_setg(errp, "%s is at most %u, not %u", name, n->max, value);
-        return;
-    }
-    *field = value;
-    p->numbers |= n->bit;
 }
 
 static bool lwp_get_vmcb(Object *obj, Error **errp)
@@ -215,18 +235,6 @@ static void lwp_set_vmcb(Object *obj, bool value, Error **errp)
 {
     if (x86_cnt_settable(obj, "lwp-vmcb", errp)) {
         X86_CPU(obj)->lwp_props.vmcb = value;
-    }
-}
-
-static bool lwp_get_preset(Object *obj, Error **errp)
-{
-    return !X86_CPU(obj)->lwp_props.no_preset;
-}
-
-static void lwp_set_preset(Object *obj, bool value, Error **errp)
-{
-    if (x86_cnt_settable(obj, "lwp-preset", errp)) {
-        X86_CPU(obj)->lwp_props.no_preset = !value;
     }
 }
 
@@ -257,16 +265,15 @@ void x86_lwp_class_init(ObjectClass *oc)
     object_class_property_add_bool(oc, "lwp-vmcb", lwp_get_vmcb, lwp_set_vmcb);
     object_class_property_set_description(oc, "lwp-vmcb",
                                           "VMLOAD and VMSAVE switch LWP");
-    object_class_property_add_bool(oc, "lwp-preset", lwp_get_preset,
-                                   lwp_set_preset);
-    object_class_property_set_description(oc, "lwp-preset", "reset switches "
-                                          "LWP on (lwp-context=auto)");
     x86_cache_class_init(oc, "lwp-cache", offsetof(X86CPU, lwp_props.cache));
     x86_lwp_debug_class_init(oc);
 #ifdef CONFIG_TCG
     x86_lwp_tcg_debug_class_init(oc);
 #endif
     x86_lwp_stats_class_init(oc);
+#ifndef _WIN32
+    x86_lwp_host_read();
+#endif
 }
 
 const char *x86_lwp_feature_name(uint32_t rev, uint32_t bit, const char **text)
@@ -280,10 +287,9 @@ const char *x86_lwp_feature_name(uint32_t rev, uint32_t bit, const char **text)
     return f->property;
 }
 
-static bool lwp_apply_features(X86CPU *cpu, struct lwp_caps *caps,
-                               Error **errp)
+static bool lwp_apply_features(const X86LWPProps *p, const X86CPU *cpu,
+                               struct lwp_caps *caps, Error **errp)
 {
-    const X86LWPProps *p = &cpu->lwp_props;
     const struct lwp_rev *rev = lwp_rev_get(p->rev);
     const struct lwp_feature *f;
 
@@ -291,7 +297,7 @@ static bool lwp_apply_features(X86CPU *cpu, struct lwp_caps *caps,
         uint32_t prop = lwp_prop_bit(f);
         uint32_t bit = lwp_feature_flag(f, p->rev);
 
-        if (prop & (lwp_lacking() | lwp_lacking_in(cpu) | p->off |
+        if (prop & (lwp_lacking(cpu) | lwp_lacking_in(cpu) | p->off |
                     LWP_OPT_IN)) {
             caps->features &= ~bit;
         }
@@ -303,7 +309,7 @@ static bool lwp_apply_features(X86CPU *cpu, struct lwp_caps *caps,
                        rev->name, f->text);
             return false;
         }
-        if (prop & lwp_lacking()) {
+        if (prop & lwp_lacking(cpu)) {
             error_setg(errp, "%s=on: KVM on this host has no %s", f->property,
                        f->text);
             return false;
@@ -326,17 +332,17 @@ static bool lwp_apply_features(X86CPU *cpu, struct lwp_caps *caps,
 static bool lwp_apply_numbers(const X86LWPProps *p, struct lwp_caps *caps,
                               Error **errp)
 {
-    if ((p->numbers & LWP_HAS_MAX_EVENTS) &&
+    if ((p->given & LWP_HAS_MAX_EVENTS) &&
         !lwp_caps_set_max_events(caps, p->max_events)) {
         error_setg(errp, "lwp-max-events is 1 to %d for revision %s, not %u",
                    lwp_rev_get(p->rev)->max_event_id,
                    lwp_rev_get(p->rev)->name, p->max_events);
         return false;
     }
-    if (p->numbers & LWP_HAS_MIN_BUFFER) {
+    if (p->given & LWP_HAS_MIN_BUFFER) {
         caps->min_buffer = p->min_buffer;
     }
-    if (p->numbers & LWP_HAS_LATENCY_MAX) {
+    if (p->given & LWP_HAS_LATENCY_MAX) {
         if (p->latency_max && p->latency_max < 10) {
             error_setg(errp, "lwp-latency-max is 0 or 10 to 31, not %u",
                        p->latency_max);
@@ -344,7 +350,7 @@ static bool lwp_apply_numbers(const X86LWPProps *p, struct lwp_caps *caps,
         }
         caps->latency_max = p->latency_max;
     }
-    if (p->numbers & LWP_HAS_LATENCY_RND) {
+    if (p->given & LWP_HAS_LATENCY_RND) {
         if (p->latency_rnd && p->rev == LWP_REV_2007) {
             error_setg(errp, "lwp-latency-rounding: revision 2007 of LWP "
                        "has none");
@@ -372,27 +378,126 @@ static bool lwp_cache_check(const X86LWPProps *p, const struct lwp_caps *caps,
     return x86_cache_check("lwp-cache", p->cache, errp);
 }
 
-/* 43724-112 */
+/* 43724-112; @cpu is NULL for the host's defaults. */
+static bool lwp_make_caps(const X86LWPProps *p, const X86CPU *cpu,
+                          struct lwp_caps *caps, Error **errp)
+{
+    if (p->fam15h && p->rev != LWP_REV_43724) {
+        error_setg(errp, "lwp-profile=fam15h is silicon of revision 43724, "
+                   "lwp-rev=%s has none", lwp_rev_get(p->rev)->name);
+        return false;
+    }
+    lwp_caps_profile(caps, p->fam15h ? LWP_PROFILE_FAM15H : LWP_PROFILE_FULL,
+                     p->rev);
+    caps->ecx_features &= ~LWP_ECX_BRANCH_PREDICTION;
+    if (p->vmcb) {
+        caps->ecx_features |= LWP_ECX_VMCB_AREA;
+    }
+    return lwp_apply_numbers(p, caps, errp) &&
+           lwp_apply_features(p, cpu, caps, errp) &&
+           lwp_cache_check(p, caps, errp);
+}
+
+static bool lwp_host_visit(Visitor *v, const char *name, Error **errp)
+{
+    const struct lwp_feature *f = lwp_feature_by_property(name);
+    X86LWPProps *p = &lwp_host.props;
+    int i;
+
+    if (g_str_equal(name, "announce")) {
+        return visit_type_bool(v, name, &lwp_host.announce, errp);
+    }
+    if (f) {
+        return lwp_visit_feature(v, f, p, errp);
+    }
+    for (i = 0; i < ARRAY_SIZE(lwp_choices); i++) {
+        if (g_str_equal(name, lwp_choices[i].name)) {
+            p->given |= lwp_choices[i].bit;
+            return lwp_visit_choice(v, &lwp_choices[i], p, errp);
+        }
+    }
+    for (i = 0; i < ARRAY_SIZE(lwp_numbers); i++) {
+        if (g_str_equal(name, lwp_numbers[i].name) &&
+            lwp_numbers[i].bit != LWP_HAS_CONTEXT_AGE) {
+            return lwp_visit_number(v, &lwp_numbers[i], p, errp);
+        }
+    }
+    error_setg(errp, "'%s' is not a name for this file", name);
+    return false;
+}
+
+bool x86_lwp_host_set(const char *name, const char *value, Error **errp)
+{
+    Visitor *v = string_input_visitor_new(value);
+    bool done = lwp_host_visit(v, name, errp);
+
+    visit_free(v);
+    return done;
+}
+
+bool x86_lwp_host_check(Error **errp)
+{
+    struct lwp_caps caps;
+
+    return lwp_make_caps(&lwp_host.props, NULL, &caps, errp);
+}
+
+void x86_lwp_announce(X86CPU *cpu)
+{
+    FeatureWord w = FEAT_8000_0001_ECX;
+
+    if (lwp_host.announce && cpu->max_features &&
+        !(cpu->env.user_features[w] & CPUID_EXT3_LWP)) {
+        cpu->env.features[w] |= CPUID_EXT3_LWP;
+    }
+}
+
+/* What the user has not said is as the host says, of the same revision. */
+static void lwp_take_host(X86LWPProps *p)
+{
+    const X86LWPProps *host = &lwp_host.props;
+    uint32_t unsaid = ~(p->on | p->off);
+    int i;
+
+    if ((p->given & LWP_HAS_REV) && p->rev != host->rev) {
+        return;
+    }
+    for (i = 0; i < ARRAY_SIZE(lwp_choices); i++) {
+        const LWPChoice *c = &lwp_choices[i];
+
+        if (host->given & ~p->given & c->bit) {
+            *((uint8_t *)p + c->offset) = *((uint8_t *)host + c->offset);
+        }
+    }
+    for (i = 0; i < ARRAY_SIZE(lwp_numbers); i++) {
+        const LWPNumber *n = &lwp_numbers[i];
+
+        if (host->given & ~p->given & n->bit) {
+            *(uint32_t *)((void *)p + n->offset) =
+                *(uint32_t *)((void *)host + n->offset);
+        }
+    }
+    p->on |= host->on & unsaid;
+    p->off |= host->off & unsaid;
+    p->given |= host->given;
+}
+
 bool x86_lwp_expand_features(X86CPU *cpu, Error **errp)
 {
     CPUX86State *env = &cpu->env;
-    const X86LWPProps *p = &cpu->lwp_props;
+    X86LWPProps *p = &cpu->lwp_props;
     struct lwp_caps caps;
 
     if (!(env->features[FEAT_8000_0001_ECX] & CPUID_EXT3_LWP)) {
         return true;
     }
+    lwp_take_host(p);
     if (kvm_enabled() && !kvm_lwp_check(cpu, errp)) {
         return false;
     }
-    if (kvm_enabled() && (p->numbers & LWP_HAS_CONTEXT_AGE)) {
+    if (kvm_enabled() && (p->given & LWP_HAS_CONTEXT_AGE)) {
         error_setg(errp, "lwp-context-age: with KVM it is the file "
                    "kvm/lwp/context_age in the host's debugfs");
-        return false;
-    }
-    if (p->fam15h && p->rev != LWP_REV_43724) {
-        error_setg(errp, "lwp-profile=fam15h is silicon of revision 43724, "
-                   "lwp-rev=%s has none", lwp_rev_get(p->rev)->name);
         return false;
     }
     if (p->os_context && !(env->features[FEAT_1_ECX] & CPUID_EXT_XSAVE)) {
@@ -412,16 +517,11 @@ bool x86_lwp_expand_features(X86CPU *cpu, Error **errp)
         error_setg(errp, "lwp=on needs xlevel=0x%x or more", LWP_CPUID_LEAF);
         return false;
     }
-
-    lwp_caps_profile(&caps, p->fam15h ? LWP_PROFILE_FAM15H : LWP_PROFILE_FULL,
-                     p->rev);
-    caps.ecx_features &= ~LWP_ECX_BRANCH_PREDICTION;
-    if (p->vmcb) {
-        caps.ecx_features |= LWP_ECX_VMCB_AREA;
+    if (!lwp_make_caps(p, cpu, &caps, errp)) {
+        return false;
     }
-    if (!lwp_apply_numbers(p, &caps, errp) ||
-        !lwp_apply_features(cpu, &caps, errp) ||
-        !lwp_cache_check(p, &caps, errp)) {
+    if (!tcg_enabled() && !kvm_enabled()) {
+        error_setg(errp, "lwp=on: this accelerator has no LWP; use TCG or KVM");
         return false;
     }
     g_free(cpu->lwp_caps);

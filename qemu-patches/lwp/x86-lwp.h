@@ -10,13 +10,25 @@
 
 #include "count/x86-count.h"
 
+/* Bits of X86LWPProps.given */
+#define LWP_HAS_MAX_EVENTS  1
+#define LWP_HAS_MIN_BUFFER  2
+#define LWP_HAS_LATENCY_MAX 4
+#define LWP_HAS_CONTEXT_AGE 8
+#define LWP_HAS_LATENCY_RND 16
+#define LWP_HAS_REV         32
+#define LWP_HAS_CONTEXT     64
+#define LWP_HAS_PROFILE     128
+#define LWP_HAS_DELIVERY    256 /* else prompt is KVM's default */
+#define LWP_HAS_PRESET      512
+
 /*
  * The CPU properties as the user gave them; x86_lwp_expand_features() turns
  * them into a struct lwp_caps.
  */
 typedef struct X86LWPProps {
     uint32_t on, off;       /* lwp-val=on ...: bits of leaf 8000_001C EDX */
-    uint32_t numbers;       /* which of the three numbers were given */
+    uint32_t given;         /* LWP_HAS_*: set by the user or the host's file */
     uint32_t max_events;
     uint32_t min_buffer;
     uint32_t latency_max;
@@ -26,7 +38,6 @@ typedef struct X86LWPProps {
     bool os_context;
     bool fam15h;
     bool prompt;
-    bool delivery_given;    /* else prompt is KVM's default */
     bool vmcb;
     bool no_preset;         /* LWP_CFG is 0 at reset with auto, too */
     struct x86_cache_geometry *cache; /* NULL: x86_cache_epyc */
@@ -56,6 +67,17 @@ void x86_lwp_class_init(ObjectClass *oc);
 bool x86_lwp_expand_features(X86CPU *cpu, Error **errp);
 void x86_lwp_cpuid(CPUArchState *env, uint32_t *eax, uint32_t *ebx,
                    uint32_t *ecx, uint32_t *edx);
+
+/*
+ * The host's file, lwp-host.c, is read once, before the first CPU; what is
+ * wrong with it ends QEMU.  It sets defaults, of which x86_lwp_host_check()
+ * says whether they fit together.  A CPU that is made for a query announces LWP
+ * where the file says so.
+ */
+void x86_lwp_host_read(void);
+bool x86_lwp_host_set(const char *name, const char *value, Error **errp);
+bool x86_lwp_host_check(Error **errp);
+void x86_lwp_announce(X86CPU *cpu);
 
 /* Is LWP_CFG preset at reset (43724-207)? */
 static inline bool x86_lwp_presets(const X86LWPProps *p)
