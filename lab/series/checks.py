@@ -12,7 +12,7 @@ from lab.building import qemu_tree
 from lab.common import proc
 from lab.common.check import good, run
 from lab.common.places import TOP
-from lab.series import libvirt, maintainers, qemu, selftest, sources, tarballs
+from lab.series import libvirt, maintainers, managers, qemu, selftest, sources, tarballs
 from lab.series.export import copy_touched
 from lab.series.tree import Tree, author
 
@@ -103,7 +103,7 @@ def checkpatch(work: Path, names: Sequence[str], pristine: Path, expected: Seque
 
 def signed_by_another(work: Path) -> None:
     """Whoever exports may sign off."""
-    names = ("linux", *qemu.names(), *libvirt.names())
+    names = ("linux", *qemu.names(), *libvirt.names(), *managers.VERSIONS)
     patches = [patch for name in names for patch in patches_in(work / "series" / name)]
     assert patches, "there is no series"
     for patch in patches:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Write the patch series with cover letters: one for Linux into DIR/linux, three for QEMU into DIR/qemu-*, one for each
-libvirt into DIR/libvirt-*. The file maintainers in a folder of Linux and QEMU says whom each patch is for."""
+libvirt into DIR/libvirt-*; and a patch for Ganeti and one for Nova. The file maintainers in a folder of Linux and QEMU
+says whom each patch is for."""
 
 import argparse
 import shutil
@@ -11,7 +12,7 @@ from typing import IO
 from lab.building import linux as linux_source, qemu_tree, tools, deps
 from lab.common.say import Died, say
 from lab.common.steps import make_dir, step
-from lab.series import libvirt, linux, maintainers, qemu
+from lab.series import libvirt, linux, maintainers, managers, qemu
 from lab.series.tree import Author, Tree, author
 
 TAKES_BASE = True
@@ -46,7 +47,8 @@ def export(place: Path, who: Author) -> None:
         title = "asking who maintains what they change"
         step(title, "export-to", lambda _: _to(kernel.pristine, emulator, place), about=10)
     libvirt.write(place, who)
-    for series in ("linux", *qemu.names(), *libvirt.names()):
+    managers.write(place, who)
+    for series in ("linux", *qemu.names(), *libvirt.names(), *managers.VERSIONS):
         say(f"{place}/{series}: {len(list((place / series).glob('*.patch')))} files for git am")
 
 

@@ -36,12 +36,17 @@ def _signed(text: str, who: Author, number: str) -> str:
     return f"{message}\n\nSigned-off-by: {who.name} <{who.email}>{line}{changes}\n{rest}"
 
 
+def write_patches(folder: Path, patches: list[Path], who: Author) -> None:
+    """Patches into a new folder."""
+    folder.mkdir(parents=True)
+    for n, patch in enumerate(patches, 1):
+        text = _signed(patch.read_text(encoding="utf-8"), who, f"{n}/{len(patches)}")
+        (folder / patch.name).write_text(text, encoding="utf-8")
+
+
 def write(place: Path, who: Author) -> None:
     """All series below a folder."""
     for one in known():
-        folder = place / one.name
-        folder.mkdir(parents=True)
-        patches = one.patches()
-        (folder / "0000-cover-letter.patch").write_text(_cover(one, who, len(patches)), encoding="utf-8")
-        for n, (patch, text) in enumerate(zip(patches, _texts(one), strict=True), 1):
-            (folder / patch.name).write_text(_signed(text, who, f"{n}/{len(patches)}"), encoding="utf-8")
+        write_patches(place / one.name, one.patches(), who)
+        cover = _cover(one, who, len(one.patches()))
+        (place / one.name / "0000-cover-letter.patch").write_text(cover, encoding="utf-8")

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Apply the series to Debian's and to plain upstream sources; compile each step of the one for Linux, and QEMU after
-each of its three, with some of QEMU's own tests; run sparse, and build the documents."""
+each of its three, with some of QEMU's own tests; run sparse, and build the documents. Ganeti's and Nova's own tests of
+the patches for them."""
 
+import re
 import shutil
 import sys
 import tarfile
@@ -16,9 +18,10 @@ from lab.common import archive, bases, places, proc
 from lab.common.places import DL, PYTHON
 from lab.common.say import Died
 from lab.common.steps import compiler, jobs_count, make_dir
-from lab.series import checks, docs, qemu
+from lab.series import checks, docs, managers, qemu
 from lab.series.tree import Tree, author
-from lab.tests.conftest import good
+from lab.testing import fresh_root
+from lab.tests.conftest import good, run
 
 pytestmark = [pytest.mark.soak, pytest.mark.xdist_group("series")]
 DEBIAN_CHANGES = 20  # patches in Debian's kernel, at least; fewer: they were not found
@@ -178,3 +181,35 @@ def test_qemu_steps(work: Path) -> None:
     tree = Tree(tree_of, author(), sys.stdout)
     for name in qemu.names():
         _qemu_step(work, tree, work / "qemu-out", name)
+
+
+# What is installed, and the command that runs the touched unit tests within the source. Ganeti's Haskell writes some of
+# its Python; the package has that.
+OWN_TESTS = {
+    "ganeti": (("ganeti",), "cp -rn /usr/share/ganeti/3.1/ganeti/. lib; ln -sfn lib ganeti; bad=; "
+               "for it in cmdlib/instance_migration ganeti.hypervisor.hv_kvm; "
+               "do PYTHONPATH=.:test/py/legacy python3 test/py/legacy/${it}_unittest.py || bad=1; done; [ ! $bad ]"),
+    "nova": (("python3-nova", "python3-ddt", "python3-oslotest", "python3-requests-mock", "python3-wsgi-intercept"),
+             "python3 -m unittest -k live_migration nova.tests.unit.virt.libvirt.test_driver"),
+}
+
+
+@pytest.mark.parametrize("name", managers.VERSIONS)
+def test_managers(tmp_path: Path, name: str) -> None:
+    """A manager's patch applies to its source; the unit tests that it brings fail without its code, and pass."""
+    fresh_root.require("soak series")
+    managers.write(tmp_path, author())
+    [patch] = checks.patches_in(tmp_path / name)
+    new = re.findall(r"^\+ *def (test\w+)", patch.read_text(encoding="utf-8"), re.MULTILINE)
+    packages, command = OWN_TESTS[name]
+    with fresh_root.fresh_root("trixie", packages) as root:
+        source, words = root / "home/source", fresh_root.enter(root, f"cd /home/source; {command}")
+        archive.unpack(archive.upstream_tarball(name, managers.VERSIONS[name]), source)
+        tree = Tree(source, author(), sys.stdout)
+        tree.git("am", patch)
+        changed = tree.git("diff", "--name-only", "base", "--", "*.py").splitlines()
+        tree.git("checkout", "base", "--", *(one for one in changed if "test" not in one))
+        failed = re.findall(r"^(?:ERROR|FAIL): (\w+)", run(words).said, re.MULTILINE)
+        assert sorted(failed) == sorted(new)
+        tree.git("checkout", "series", "--", ".")
+        good(words)
