@@ -9,6 +9,7 @@
 void question_each(const struct question *q,
 		   void (*tell)(void *opaque, const char *name, const char *value), void *opaque)
 {
+	tell(opaque, "lwp-host-file", "off"); /* what it can give, not what its file says */
 	tell(opaque, "lwp-rev", lwp_rev_get(q->rev)->name);
 	tell(opaque, "lwp-context", context_words[q->context]);
 	tell(opaque, "lwp-delivery", delivery_words[q->delivery]);
@@ -22,8 +23,8 @@ static void add_property(void *opaque, const char *name, const char *value)
 {
 	json_object *props = opaque;
 
-	if (!strcmp(value, "on"))
-		json_add(props, name, (bool)true);
+	if (!strcmp(value, "on") || !strcmp(value, "off"))
+		json_add(props, name, (bool)!strcmp(value, "on"));
 	else
 		json_add(props, name, value);
 }

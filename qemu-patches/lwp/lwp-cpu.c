@@ -68,6 +68,8 @@ static const LWPChoice lwp_choices[] = {
       "which instruction a record names (default: prompt if KVM can, else exact)" },
     { "lwp-preset", "bool", NULL, offsetof(X86LWPProps, no_preset),
       LWP_HAS_PRESET, "reset switches LWP on (lwp-context=auto)" },
+    { "lwp-host-file", "bool", NULL, offsetof(X86LWPProps, no_host_file), 0,
+      "what is not said is as this host's file says" },
 };
 
 typedef struct LWPNumber {
@@ -411,7 +413,7 @@ static bool lwp_host_visit(Visitor *v, const char *name, Error **errp)
         return lwp_visit_feature(v, f, p, errp);
     }
     for (i = 0; i < ARRAY_SIZE(lwp_choices); i++) {
-        if (g_str_equal(name, lwp_choices[i].name)) {
+        if (lwp_choices[i].bit && g_str_equal(name, lwp_choices[i].name)) {
             p->given |= lwp_choices[i].bit;
             return lwp_visit_choice(v, &lwp_choices[i], p, errp);
         }
@@ -459,7 +461,7 @@ static void lwp_take_host(X86LWPProps *p)
     uint32_t unsaid = ~(p->on | p->off);
     int i;
 
-    if ((p->given & LWP_HAS_REV) && p->rev != host->rev) {
+    if (p->no_host_file || ((p->given & LWP_HAS_REV) && p->rev != host->rev)) {
         return;
     }
     for (i = 0; i < ARRAY_SIZE(lwp_choices); i++) {

@@ -40,6 +40,7 @@ typedef struct X86LWPProps {
     bool prompt;
     bool vmcb;
     bool no_preset;         /* LWP_CFG is 0 at reset with auto, too */
+    bool no_host_file;      /* what is not said is QEMU's own default */
     struct x86_cache_geometry *cache; /* NULL: x86_cache_epyc */
 } X86LWPProps;
 
