@@ -62,19 +62,24 @@ def guest(fragment: str, initrd: Path, ports: Sequence[Path], length: int) -> st
 
 
 def small(
-    args: Sequence[str] = (), *, lwp: str = "force", check: str = "partial", features: Mapping[str, str] | None = None
+    args: Sequence[str] | None = (), *, lwp: str | None = None, check: str = "partial", mode: str = "custom",
+    features: Mapping[str, str] | None = None,
 ) -> Element:
-    """A domain without a system, which has LWP: QEMU's arguments, the policy of lwp, how libvirt checks the CPU, and
-    policies of more features."""
+    """A domain without a system: QEMU's arguments; the policy of lwp, by itself "force" where QEMU has arguments, else
+    "require"; how libvirt checks the CPU, its mode, and policies of more features."""
     domain = _domain(SMALL, 2, 16, 1)
-    cpu = SubElement(domain, "cpu", mode="custom", match="exact", check=check)
-    SubElement(cpu, "model", fallback="forbid").text = "qemu64"
-    policies = {"lwp": lwp, **(features or {}), "xsave": "require"}
-    for name, policy in policies.items():
-        SubElement(cpu, "feature", policy=policy, name=name)
-    commandline = SubElement(domain, f"{{{QEMU}}}commandline")
-    for arg in args:
-        SubElement(commandline, f"{{{QEMU}}}arg", value=arg)
+    if mode == "custom":
+        cpu = SubElement(domain, "cpu", mode=mode, match="exact", check=check)
+        SubElement(cpu, "model", fallback="forbid").text = "qemu64"
+        policies = {"lwp": lwp or ("require" if args is None else "force"), **(features or {}), "xsave": "require"}
+        for name, policy in policies.items():
+            SubElement(cpu, "feature", policy=policy, name=name)
+    else:
+        SubElement(domain, "cpu", mode=mode)
+    if args is not None:
+        commandline = SubElement(domain, f"{{{QEMU}}}commandline")
+        for arg in args:
+            SubElement(commandline, f"{{{QEMU}}}arg", value=arg)
     return domain
 
 
