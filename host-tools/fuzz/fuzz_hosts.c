@@ -48,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (have_host)
 		check_host(&host);
 	if (end && domain_parse(&domain, (const char *)end + 1, size - first - 1, "domain")) {
-		for (unsigned int i = 0; domain_trap(&domain, i); i++)
+		for (unsigned int i = 0; domain_trap(&domain, managers, i, why); i++)
 			;
 		if (have_host)
 			host_set_fits(&domain.settings, &host, 1, why);

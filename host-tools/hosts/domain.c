@@ -296,26 +296,41 @@ void domain_free(struct domain *d)
 	memset(d, 0, sizeof(*d));
 }
 
-const char *domain_trap(const struct domain *d, unsigned int nr)
-{
-	const struct settings *s = &d->settings;
-	const char *traps[4];
-	unsigned int count = 0;
+#define HOST_FILE "/etc/vlwp/host.conf on each host"
 
-	if (!s->lwp)
-		return NULL;
-	if (d->policy && !strcmp(d->policy, "require"))
-		traps[count++] =
-			"libvirt refuses to start it with policy='require': QEMU's lwp is never on by "
-			"default, and libvirt takes that for a host without; use policy='force'";
-	if (s->enforce != 1)
-		traps[count++] =
-			"on a host without LWP it starts without LWP and without a word; add "
-			"-global x86_64-cpu.enforce=on to <qemu:commandline>";
-	if (d->policy && (!d->check || !strcmp(d->check, "none")))
-		traps[count++] = "libvirt does not check the CPU; use <cpu ... check='partial'>";
-	if (d->dropped)
-		traps[count++] = "libvirt drops policy='disable' of LWP's bits; use -global "
-				 "x86_64-cpu.NAME=off in <qemu:commandline>";
-	return nr < count ? traps[nr] : NULL;
+const struct manager managers[] = {
+	{ "libvirt", "policy='force' needs nothing",
+	  "add -global x86_64-cpu.enforce=on to <qemu:commandline>, or install " HOST_FILE,
+	  "use <cpu ... check='partial'>", "use -global x86_64-cpu.NAME=off in <qemu:commandline>",
+	  "set it in the domain (lwpctl baseline)" },
+	/* It writes neither policy='force' nor check= nor <qemu:commandline>. */
+	{ "nova", "Nova has no other policy", "install " HOST_FILE ", with which QEMU refuses it",
+	  "let the flavor require the trait of the host (lwpctl caps --format=nova)",
+	  "say NAME=off in " HOST_FILE, "set it in " HOST_FILE " (lwpctl baseline --format=host)" },
+	{ 0 },
+};
+
+bool domain_trap(const struct domain *d, const struct manager *manager, unsigned int nr,
+		 char trap[WHY_SIZE])
+{
+	const struct {
+		bool is;
+		const char *what, *advice;
+	} traps[] = {
+		{ d->policy && !strcmp(d->policy, "require"),
+		  "policy='require' needs announce=on in " HOST_FILE
+		  ", else libvirt takes it for a host without LWP and refuses to start the domain",
+		  manager->require },
+		{ d->settings.enforce != 1,
+		  "on a host without LWP it starts without LWP and without a word",
+		  manager->enforce },
+		{ d->policy && (!d->check || !strcmp(d->check, "none")),
+		  "libvirt does not check the CPU", manager->check },
+		{ d->dropped, "libvirt drops policy='disable' of LWP's bits", manager->dropped },
+	};
+
+	for (size_t i = 0; d->settings.lwp && i < sizeof(traps) / sizeof(traps[0]); i++)
+		if (traps[i].is && !nr--)
+			return snprintf(trap, WHY_SIZE, "%s; %s", traps[i].what, traps[i].advice);
+	return false;
 }

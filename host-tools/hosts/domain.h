@@ -23,10 +23,20 @@ bool domain_parse(struct domain *domain, const char *xml, size_t size, const cha
 bool domain_load(struct domain *domain, const char *path);
 void domain_free(struct domain *domain);
 
+/* What who makes domains can do: each is the end of a warning, or of a reason. */
+struct manager {
+	const char *name;
+	const char *require, *enforce, *check, *dropped;
+	const char *differs; /* from host to host */
+};
+/* The first is libvirt without any; the last has no name. */
+extern const struct manager managers[];
+
 /*
- * Warnings for the one who starts this domain with libvirt, one at a time: NULL when there are no more. @nr
+ * Warnings for the one who starts this domain with libvirt, one at a time: false when there are no more. @nr
  * counts from 0.
  */
-const char *domain_trap(const struct domain *domain, unsigned int nr);
+bool domain_trap(const struct domain *domain, const struct manager *manager, unsigned int nr,
+		 char trap[WHY_SIZE]);
 
 #endif

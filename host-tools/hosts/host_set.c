@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Sets of unequal hosts. */
+#include "domain.h"
 #include "host_set.h"
 
 static bool lacks(const struct hostcaps *host, char why[WHY_SIZE], const char *field,
@@ -151,29 +152,28 @@ bool host_set_baseline(const struct hostcaps *hosts, size_t nr, const struct wis
 }
 
 bool host_set_fits_beside(const struct settings *s, const struct hostcaps *first,
-			  const struct hostcaps *host, char why[WHY_SIZE])
+			  const struct hostcaps *host, const char *advice, char why[WHY_SIZE])
 {
 	struct lwp_caps there, caps;
 	char field[WHY_SIZE];
 
 	if (!s->lwp)
 		return true;
-	if (!settings_apply(s, host, &caps, field))
-		return no(why, "%.150s: %.300s", hostcaps_label(host), field);
+	if (!settings_apply(s, host, &caps, why))
+		return false;
 	/* A host that has no such LWP has been named for itself. */
-	if (!settings_apply(s, first, &there, field) ||
-	    !caps_differ(&there, first->name, &caps, host->name, field))
-		return true;
-	snprintf(why, WHY_SIZE, "%.150s: %.290s; set it in the domain (lwpctl baseline)",
-		 hostcaps_label(host), field);
-	return false;
+	return !settings_apply(s, first, &there, field) ||
+	       !caps_differ(&there, first->name, &caps, "this host", field) ||
+	       no(why, "%.300s; %s", field, advice);
 }
 
 bool host_set_fits(const struct settings *s, const struct hostcaps *hosts, size_t nr,
 		   char why[WHY_SIZE])
 {
+	char what[WHY_SIZE];
+
 	for (size_t i = 0; i < nr; i++)
-		if (!host_set_fits_beside(s, &hosts[0], &hosts[i], why))
-			return false;
+		if (!host_set_fits_beside(s, &hosts[0], &hosts[i], managers[0].differs, what))
+			return no(why, "%.150s: %.350s", hostcaps_label(&hosts[i]), what);
 	return true;
 }

@@ -23,8 +23,11 @@ bool host_set_baseline(const struct hostcaps *hosts, size_t nr, const struct wis
 bool host_set_fits(const struct settings *settings, const struct hostcaps *hosts, size_t nr,
 		   char why[WHY_SIZE]);
 
-/* The same of one host: does the guest see there what it sees on @first? */
+/*
+ * The same of one host: does the guest see there what it sees on @first? @why does not name the host, so that hosts
+ * have it in common; @advice is what to do where they differ in what is not said.
+ */
 bool host_set_fits_beside(const struct settings *settings, const struct hostcaps *first,
-			  const struct hostcaps *host, char why[WHY_SIZE]);
+			  const struct hostcaps *host, const char *advice, char why[WHY_SIZE]);
 
 #endif

@@ -224,14 +224,14 @@ Test(host_set, what_is_not_said_and_differs_is_named)
 {
 	cr_assert(not(host_set_fits(&s, mixed, 2, why)));
 	cr_expect(eq(str, why,
-		     text("b: lwp-max-events: 6 with a, 3 with b; set it in the domain "
+		     text("b: lwp-max-events: 6 with a, 3 with this host; set it in the domain "
 			  "(lwpctl baseline)")));
 	say("lwp-max-events", "3");
 	say("lwp-min-buffer", "4");
 	say("lwp-latency-max", "0");
 	cr_assert(not(host_set_fits(&s, mixed, 2, why)));
 	cr_expect(eq(str, why,
-		     text("b: lwp-ptsc: on with a, off with b; set it in the domain "
+		     text("b: lwp-ptsc: on with a, off with this host; set it in the domain "
 			  "(lwpctl baseline)")));
 	say("lwp-ptsc", "off");
 	cr_expect(host_set_fits(&s, mixed, 2, why), "%s", why);

@@ -12,7 +12,16 @@ struct arguments {
 	const char *domain;
 	char **names;
 	size_t nr;
+	const struct manager *manager;
 	struct how how;
+};
+
+enum { OPTION_MANAGER = 0x100 };
+
+static const struct argp_option options[] = {
+	{ "manager", OPTION_MANAGER, "NAME", 0, "advise what this can do: libvirt (default), nova",
+	  0 },
+	{ 0 },
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -22,6 +31,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &a->how;
+		return 0;
+	case OPTION_MANAGER:
+		for (a->manager = managers; a->manager->name; a->manager++)
+			if (!strcmp(a->manager->name, arg))
+				return 0;
+		bad_usage(state, "--manager is libvirt or nova, not '%s'", arg);
 		return 0;
 	case ARGP_KEY_ARGS:
 		a->domain = state->argv[state->next];
@@ -41,19 +56,19 @@ static bool say(const struct arguments *a, const struct domain *domain,
 		const struct hostcaps *hosts, const char *name)
 {
 	char why[WHY_SIZE];
-	const char *trap;
 	bool good = true;
 
-	for (unsigned int i = 0; (trap = domain_trap(domain, i)); i++)
-		complain("%s: warning: %s", a->domain, trap);
+	for (unsigned int i = 0; domain_trap(domain, a->manager, i, why); i++)
+		complain("%s: warning: %s", a->domain, why);
 	if (!domain->settings.lwp) {
 		printf("yes: %s has no LWP\n", name);
 		return true;
 	}
 	/* All hosts that fail, a line each. */
 	for (size_t i = 0; i < a->nr; i++)
-		if (!host_set_fits_beside(&domain->settings, &hosts[0], &hosts[i], why)) {
-			printf("no: %s\n", why);
+		if (!host_set_fits_beside(&domain->settings, &hosts[0], &hosts[i],
+					  a->manager->differs, why)) {
+			printf("no: %s: %s\n", hostcaps_label(&hosts[i]), why);
 			good = false;
 		}
 	if (!good)
@@ -78,7 +93,7 @@ static bool judge(const struct arguments *a, const struct domain *domain,
 static int run(int argc, char **argv)
 {
 	static const struct argp argp = {
-		NULL, parse, "DOMAIN HOST...",
+		options, parse, "DOMAIN HOST...",
 		"Say whether a libvirt domain sees the same LWP on each host, and can so be "
 		"migrated between them; if not, which host and why.\vDOMAIN is "
 		"an XML file, or URI#NAME of a libvirt's domain. HOST is a file that "
@@ -86,7 +101,7 @@ static int run(int argc, char **argv)
 		"surprise is said as a warning. Exit status: 0 yes, 1 no.",
 		how_children
 	};
-	struct arguments a = { 0 };
+	struct arguments a = { .manager = managers };
 	struct hostcaps *hosts = NULL;
 	struct domain domain;
 	bool good;
