@@ -1,18 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What users name on the command line. */
+#include <dirent.h>
+#include <limits.h>
 #include <stdlib.h>
 
+#include "host_groups.h"
+#include "json_out.h"
 #include "lwpctl.h"
 #include "memory.h"
 #include "printable.h"
 #include "source.h"
 
-enum { OPTION_ACCEL = 0x200, OPTION_EMULATOR };
+#define LIST_MIB 64
+
+enum { OPTION_ACCEL = 0x200, OPTION_EMULATOR, OPTION_HOSTS_FROM, OPTION_SKIP };
 
 static const struct argp_option how_options[] = {
 	{ "accel", OPTION_ACCEL, "kvm|tcg", 0, "accelerator of QEMU's guests (default: tcg)", 0 },
 	{ "emulator", OPTION_EMULATOR, "PROGRAM", LIBVIRT_OPTION,
 	  "QEMU of libvirt (default: its choice)", 0 },
+	{ 0 },
+};
+
+static const struct argp_option hosts_options[] = {
+	{ "hosts-from", OPTION_HOSTS_FROM, "FILE", 0, "more hosts, one a line; -: standard input",
+	  0 },
+	{ "skip-without", OPTION_SKIP, NULL, 0, "leave out hosts that have no LWP", 0 },
 	{ 0 },
 };
 
@@ -29,13 +42,23 @@ static error_t parse_how(int key, char *arg, struct argp_state *state)
 	case OPTION_EMULATOR:
 		how->emulator = arg;
 		return 0;
+	case OPTION_HOSTS_FROM:
+		how->hosts_from = arg;
+		return 0;
+	case OPTION_SKIP:
+		how->skip_without = true;
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
 }
 
 static const struct argp how_argp = { .options = how_options, .parser = parse_how };
+static const struct argp hosts_argp = { .options = hosts_options, .parser = parse_how };
 const struct argp_child how_children[] = { { &how_argp, 0, NULL, 0 }, { 0 } };
+const struct argp_child hosts_children[] = { { &how_argp, 0, NULL, 0 },
+					     { &hosts_argp, 0, NULL, 0 },
+					     { 0 } };
 
 static bool source_host(struct hostcaps *host, const char *from, const struct how *how)
 {
@@ -85,18 +108,108 @@ static void label(struct hostcaps *hosts, char *const names[], size_t nr)
 	free(list);
 }
 
-struct hostcaps *source_hosts(char *const names[], size_t nr, const struct how *how)
-{
-	struct hostcaps *hosts = must(calloc(nr, sizeof(*hosts)));
+struct list {
+	char **names;
+	size_t nr, room;
+};
 
-	for (size_t i = 0; i < nr; i++) {
-		if (source_host(&hosts[i], names[i], how))
-			continue;
-		source_hosts_free(hosts, nr);
-		return NULL;
+static int is_json(const struct dirent *entry)
+{
+	const char *end = strrchr(entry->d_name, '.');
+
+	return *entry->d_name != '.' && end && !strcmp(end, ".json");
+}
+
+static bool add_host(struct list *list, const char *name)
+{
+	struct dirent **files;
+	int nr = strstr(name, "://") ? -1 : scandir(name, &files, is_json, alphasort);
+
+	/* No directory: a file, or what cannot be read as one. */
+	if (nr < 0)
+		*APPEND(list->names, list->nr, list->room) = formatted("%s", name);
+	for (int i = 0; i < nr; i++) {
+		*APPEND(list->names, list->nr, list->room) =
+			formatted("%s/%s", name, files[i]->d_name);
+		free(files[i]);
 	}
-	label(hosts, names, nr);
-	return hosts;
+	if (nr >= 0)
+		free(files);
+	return nr || refuse("%s: expected files *.json in this directory", name);
+}
+
+/* A host a line. */
+static bool add_lines(struct list *list, const char *path)
+{
+	size_t size, line = 1;
+	char *text = read_text(strcmp(path, "-") ? path : "/dev/stdin", LIST_MIB, &size), *end;
+	bool good = text;
+
+	for (char *at = text; text && at < text + size; at = end + 1, line++) {
+		end = strchrnul(at, '\n');
+		if (end - at >= PATH_MAX || (!*end && end < text + size)) {
+			good = refuse("%s: line %zu: expected a name of less than %d bytes%s", path,
+				      line, PATH_MAX, *end ? "" : ", there is a NUL");
+			break;
+		}
+		*end = '\0';
+		good &= !*at || add_host(list, at);
+	}
+	free(text);
+	return good;
+}
+
+static bool leave_out_without(struct hostcaps *hosts, size_t *nr)
+{
+	json_object *groups = json_new(), *group = NULL;
+	size_t left = 0;
+	char *text;
+
+	for (size_t i = 0; i < *nr; i++) {
+		if (hostcaps_any(&hosts[i])) {
+			hosts[left++] = hosts[i];
+			continue;
+		}
+		group = host_groups_add(groups, "", &hosts[i]);
+		hostcaps_free(&hosts[i]);
+	}
+	*nr = left;
+	if (group) {
+		text = host_group_text(group);
+		complain("left out, without LWP: %s", text);
+		free(text);
+	}
+	json_object_put(groups);
+	return left || refuse("no host is left");
+}
+
+struct hostcaps *source_hosts(char *const names[], size_t *nr, const struct how *how)
+{
+	struct list list = { 0 };
+	struct hostcaps *hosts;
+	bool good = true;
+
+	for (size_t i = 0; i < *nr; i++)
+		good &= add_host(&list, names[i]);
+	if (how->hosts_from)
+		good &= add_lines(&list, how->hosts_from);
+	if (good && !list.nr)
+		good = refuse("%s: expected a host a line, there is none", how->hosts_from);
+	*nr = list.nr;
+	hosts = must(calloc(list.nr + 1, sizeof(*hosts)));
+	for (size_t i = 0; i < list.nr; i++)
+		good &= source_host(&hosts[i], list.names[i], how);
+	if (good)
+		label(hosts, list.names, list.nr);
+	if (good && how->skip_without)
+		good = leave_out_without(hosts, nr);
+	for (size_t i = 0; i < list.nr; i++)
+		free(list.names[i]);
+	free(list.names);
+	if (good)
+		return hosts;
+	source_hosts_free(hosts, *nr);
+	return NULL;
 }
 
 bool source_domain(struct domain *domain, const char *from)

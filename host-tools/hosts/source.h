@@ -15,19 +15,21 @@
 #define LIBVIRT_OPTION OPTION_HIDDEN
 #endif
 
-/* How to ask a libvirt that is named by its URI. */
+/* Which hosts there are, and how to ask a libvirt that is named by its URI. */
 struct how {
 	const char *emulator; /* NULL: libvirt's default */
 	const char *accel;
+	const char *hosts_from; /* a file with a host a line, "-" is standard input; or NULL */
+	bool skip_without; /* leave hosts without LWP out */
 };
-/* Its options, --accel and --emulator, as children of a command's; the input is a struct how. */
-extern const struct argp_child how_children[];
+/* Its options as children of a command's; the input is a struct how. The second: with those of hosts. */
+extern const struct argp_child how_children[], hosts_children[];
 
 /*
- * Of files ("-" is not standard input) and libvirt URIs (with "://"). The result is the caller's to free, item by item
- * and as a whole. NULL after one line.
+ * Of files ("-" is not standard input), directories, which stand for their files *.json, and libvirt URIs (with "://");
+ * @names before those of @how. The result, @nr hosts, is the caller's to free. NULL after a line for each bad one.
  */
-struct hostcaps *source_hosts(char *const names[], size_t nr, const struct how *how);
+struct hostcaps *source_hosts(char *const names[], size_t *nr, const struct how *how);
 void source_hosts_free(struct hostcaps *hosts, size_t nr);
 /* A domain: FILE, or "URI#NAME" with a libvirt URI. */
 bool source_domain(struct domain *domain, const char *from);

@@ -46,7 +46,7 @@ WRONG: Sequence[tuple[Sequence[str], str]] = (
     (("diff", OTHER), "two files"), (("merge",), "the files"), (("decode", "--lwp-rev=7", OTHER), "neither 43724"),
     (("explain", "foo=1"), "expected"), (("explain", "eax="), "32 bits"), (("caps", "--accel=xen"), "kvm or tcg"),
     (("baseline",), "the hosts"), (("check", OTHER), "one host"),
-    (("check", "--manager=vdsm", OTHER, OTHER), "libvirt or nova"),
+    (("check",), "one host"), (("check", "--manager=vdsm", OTHER, OTHER), "libvirt or nova"),
 )
 
 

@@ -57,7 +57,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &a->how;
+		state->child_inputs[0] = state->child_inputs[1] = &a->how;
 		return 0;
 	case 'f':
 		a->format = format_of(arg, state);
@@ -89,9 +89,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->names = state->argv + state->next;
 		a->nr = (size_t)(state->argc - state->next);
 		return 0;
-	case ARGP_KEY_NO_ARGS:
-		bad_usage(state,
-			  "it needs the hosts: files of `lwpctl caps --json' or libvirt URIs");
+	case ARGP_KEY_END:
+		if (!a->nr && !a->how.hosts_from)
+			bad_usage(
+				state,
+				"it needs the hosts: files of `lwpctl caps --json' or libvirt URIs");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -110,7 +112,7 @@ static char *common_cpu(const struct arguments *a, const struct hostcaps *hosts)
 	if (i < a->nr)
 		complain(
 			"%s: host_model: expected a <cpu>, as `lwpctl caps --connect=URI' writes it",
-			a->names[i]);
+			hostcaps_label(&hosts[i]));
 	else
 		cpu = libvirt_baseline_cpu(a->uri, &a->how, cpus, a->nr);
 	free(cpus);
@@ -146,9 +148,9 @@ static int run(int argc, char **argv)
 	static const struct argp argp = {
 		options, parse, "HOST...",
 		"Print the LWP that all hosts can give: AND of the features, minimum of the "
-		"events, largest smallest ring.\vHOST is a file that `lwpctl caps --json' wrote, or "
-		"the URI of a libvirt, which is asked.",
-		how_children
+		"events, largest smallest ring.\vHOST is a file that `lwpctl caps --json' wrote, a directory "
+		"of such files *.json, or the URI of a libvirt, which is asked.",
+		hosts_children
 	};
 	struct arguments a = { .model = "EPYC" };
 	struct settings settings;
@@ -160,7 +162,7 @@ static int run(int argc, char **argv)
 	argp_parse(&argp, argc, argv, 0, NULL, &a);
 	if (a.qemu && !qemu_has_model(a.qemu, a.model))
 		return LWPCTL_FAILED;
-	hosts = source_hosts(a.names, a.nr, &a.how);
+	hosts = source_hosts(a.names, &a.nr, &a.how);
 	if (!hosts)
 		return LWPCTL_FAILED;
 	good = host_set_baseline(hosts, a.nr, &a.wish, &settings, &caps, why);

@@ -30,7 +30,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &a->how;
+		state->child_inputs[0] = state->child_inputs[1] = &a->how;
 		return 0;
 	case OPTION_MANAGER:
 		for (a->manager = managers; a->manager->name; a->manager++)
@@ -44,7 +44,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->nr = (size_t)(state->argc - state->next - 1);
 		return 0;
 	case ARGP_KEY_END:
-		if (!a->nr)
+		if (!a->domain || (!a->nr && !a->how.hosts_from))
 			bad_usage(state, "it needs a domain and one host or more");
 		return 0;
 	default:
@@ -97,9 +97,9 @@ static int run(int argc, char **argv)
 		"Say whether a libvirt domain sees the same LWP on each host, and can so be "
 		"migrated between them; if not, which host and why.\vDOMAIN is "
 		"an XML file, or URI#NAME of a libvirt's domain. HOST is a file that "
-		"`lwpctl caps --json' wrote, or the URI of a libvirt. What is likely to "
-		"surprise is said as a warning. Exit status: 0 yes, 1 no.",
-		how_children
+		"`lwpctl caps --json' wrote, a directory of such files *.json, or the URI of a "
+		"libvirt. What is likely to surprise is said as a warning. Exit status: 0 yes, 1 no.",
+		hosts_children
 	};
 	struct arguments a = { .manager = managers };
 	struct hostcaps *hosts = NULL;
@@ -109,7 +109,7 @@ static int run(int argc, char **argv)
 	argp_parse(&argp, argc, argv, 0, NULL, &a);
 	good = source_domain(&domain, a.domain);
 	if (good) {
-		hosts = source_hosts(a.names, a.nr, &a.how);
+		hosts = source_hosts(a.names, &a.nr, &a.how);
 		good = hosts && judge(&a, &domain, hosts);
 	}
 	source_hosts_free(hosts, a.nr);
