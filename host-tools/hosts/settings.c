@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "json_out.h"
 #include "lwp_cb.h"
 #include "memory.h"
 #include "settings.h"
@@ -389,4 +390,18 @@ void settings_each(const struct settings *s,
 		if ((s->on | s->off) & settings_flag(f))
 			tell(opaque, f->property, s->on & settings_flag(f) ? "on" : "off");
 	tell_property(s, p, tell, opaque);
+}
+
+static void put_property(void *opaque, const char *name, const char *value)
+{
+	json_add(opaque, name, value);
+}
+
+json_object *settings_json(const struct settings *s)
+{
+	json_object *object = json_new();
+
+	put_property(object, "lwp", s->lwp ? "on" : "off");
+	settings_each(s, put_property, object);
+	return object;
 }

@@ -57,5 +57,7 @@ bool caps_differ(const struct lwp_caps *a, const char *a_name, const struct lwp_
 /* Each property that is said, in a fixed order, but "lwp". */
 void settings_each(const struct settings *s,
 		   void (*tell)(void *opaque, const char *name, const char *value), void *opaque);
+/* The same as an object of names and values, with "lwp". */
+json_object *settings_json(const struct settings *s);
 
 #endif

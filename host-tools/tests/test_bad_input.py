@@ -47,6 +47,7 @@ WRONG: Sequence[tuple[Sequence[str], str]] = (
     (("explain", "foo=1"), "expected"), (("explain", "eax="), "32 bits"), (("caps", "--accel=xen"), "kvm or tcg"),
     (("baseline",), "the hosts"), (("check", OTHER), "one host"),
     (("check",), "one host"), (("check", "--manager=vdsm", OTHER, OTHER), "libvirt or nova"),
+    (("baseline", "--groups", "--format=libvirt", OTHER), "text or JSON"),
 )
 
 

@@ -13,6 +13,8 @@ MANY, BAD = 1000, 100
 EVENTS = {3: ("val", "ire", "bre"), 6: ("val", "ire", "bre", "cnh", "rnh")}
 CPU = ("EPYC,lwp=on,lwp-rev=43724,lwp-context=auto,lwp-delivery=prompt,lwp-max-events={},lwp-min-buffer={},"
        "lwp-latency-max=0,lwp-val=on,lwp-ire=on,lwp-bre=on,lwp-dme=off,{}lwp-cont=on,lwp-ptsc=on,lwp-int=on,enforce=on")
+SIX, THREE = CPU.format(6, 1, "lwp-cnh=on,lwp-rnh=on,"), CPU.format(3, 1, "lwp-cnh=off,lwp-rnh=off,")
+MORE_EVENTS = "lwp-max-events 6 instead of 3, lwp-cnh on instead of off, lwp-rnh on instead of off"
 GUEST = "<domain type='kvm'{}><name>g</name><cpu check='partial'><feature policy='{}' name='lwp'/></cpu>{}</domain>"
 GLOBALS = "<qemu:commandline>{}</qemu:commandline>".format("".join(
     f"<qemu:arg value='-global'/><qemu:arg value='x86_64-cpu.{word}'/>"
@@ -41,12 +43,13 @@ def pool(sample: Sample) -> Sample:
         _host(folder / f"{name}.json", *words)
     space = " xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'"
     (sample.place / "said").write_text(GUEST.format(space, "force", GLOBALS), encoding="utf-8")
+    (sample.place / "unsaid").write_text(GUEST.format("", "require", ""), encoding="utf-8")
     return sample
 
 
 def _hosts(pool: Sample, *words: proc.Word, **options: object) -> list[str]:
     """Which hosts a baseline is of."""
-    names: list[str] = json.loads(pool.lwpctl("baseline", "--format=json", *words, **options).out)["hosts"]
+    names: list[str] = json.loads(pool.lwpctl("baseline", "--json", *words, **options).out)["hosts"]
     return names
 
 
@@ -89,7 +92,7 @@ def test_all_bad_files_are_named(pool: Sample) -> None:
     bad = sorted(f"many/{number}.json" for number in range(0, MANY, MANY // BAD))
     for name in bad:
         (pool.place / name).write_text("{}", encoding="utf-8")
-    for words in (["baseline", "--skip-without"], ["check", "said"]):
+    for words in (["baseline", "--groups", "--skip-without"], ["check", "--summary", "said"]):
         ended = pool.lwpctl(*words, "nowhere", "many")
         assert ended.status == 1 and not ended.out
         assert [line.split(":")[1].strip() for line in ended.err.splitlines()] == ["nowhere", *bad]
@@ -106,3 +109,43 @@ def test_hosts_without_lwp_are_left_out(pool: Sample) -> None:
     assert "left out" in pool.lwpctl("check", "--skip-without", "said", "pool").err
     ended = pool.lwpctl("baseline", "--skip-without", "pool/0.json")
     assert ended.status == 1 and ended.err.endswith("lwpctl: no host is left\n")
+
+
+def test_groups_say_what_the_pool_gains_without_whom(pool: Sample) -> None:
+    """Fewest hosts first; properties that the same hosts hold down together; nothing in a pool of equals."""
+    lines = pool.good("baseline", "--groups", "pool").splitlines()
+    assert lines[1:] == ["without 1 host (c): lwp-min-buffer 1 instead of 4",
+                         f"without 4 hosts (b, d, e and 1 more): {MORE_EVENTS}"]
+    groups = json.loads(pool.good("baseline", "--groups", "--json", "pool"))["groups"]
+    assert groups[MORE_EVENTS] == {"count": 4, "hosts": list("bdef")}
+    assert pool.good("baseline", "--groups", "pool/b.json", "pool/d.json") == THREE + "\n"
+    _host(pool.place / "w", 0)
+    ended = pool.lwpctl("baseline", "--groups", "pool", "w")
+    assert ended.status == 1 and ended.out == "without 1 host (w): lwp on instead of off\n"
+
+
+def test_summaries_count_hosts(pool: Sample) -> None:
+    """By what they offer; by why the domain does not fit, or that it does."""
+    _host(pool.place / "pool/w.json", 0)
+    kinds = [f"1 host (a): {SIX}", f"4 hosts (b, d, e and 1 more): {THREE}",
+             f"1 host (c): {SIX.replace('buffer=1', 'buffer=4')}", "1 host (w): no such LWP"]
+    assert pool.good("baseline", "--summary", "pool").splitlines() == kinds
+    assert json.loads(pool.good("baseline", "--summary", "--json", "pool"))["kinds"][THREE]["count"] == 4
+    ended = pool.lwpctl("check", "--summary", "said", "pool")
+    few, none = "lwp-max-events: the guest needs 6, the host offers 3", "lwp: the guest needs it, the host has none"
+    assert ended == type(ended)(1, f"no: 4 hosts (b, d, e and 1 more): {few}\nno: 1 host (w): {none}\n", "")
+    fits = "yes: 2 hosts (a, c): g has the same LWP\n"
+    assert pool.good("check", "said", "pool/a.json", "pool/c.json") == fits
+    said = json.loads(pool.lwpctl("check", "--json", "said", "pool").out)
+    assert said["verdict"] == "no" and said["no"][few] == {"count": 4, "hosts": list("bdef")}
+    assert said["yes"] == {"g has the same LWP": {"hosts": ["a", "c"], "count": 2}}
+
+
+def test_advice_is_what_the_manager_can_do(pool: Sample) -> None:
+    """Nova writes no <qemu:commandline>: it has the host file and traits."""
+    domain = ("check", "unsaid", "pool/a.json", "pool/b.json")
+    libvirt, nova = pool.lwpctl(*domain), pool.lwpctl(*domain, "--manager=nova")
+    assert "-global x86_64-cpu.enforce=on" in libvirt.err and "policy='force' needs nothing" in libvirt.err
+    assert libvirt.out.endswith("3 with this host; set it in the domain (lwpctl baseline)\n")
+    assert "qemu:commandline" not in nova.said and "force" not in nova.said and "announce=on" in nova.err
+    assert nova.out.endswith("; set it in /etc/vlwp/host.conf on each host (lwpctl baseline --format=host)\n")

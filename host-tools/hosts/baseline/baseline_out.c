@@ -14,16 +14,17 @@ static void say_word(void *opaque, const char *name, const char *value)
 	fprintf(opaque, ",%s=%s", name, value);
 }
 
-static void write_words(const struct settings *s, const char *model, FILE *to)
+char *baseline_words(const struct settings *s, const char *model)
 {
+	char *text = NULL;
+	size_t size;
+	FILE *to = must(open_memstream(&text, &size));
+
 	fprintf(to, "%s,lwp=on", model);
 	settings_each(s, say_word, to);
-}
-
-void baseline_cpu_string(const struct settings *s, const char *model, FILE *to)
-{
-	write_words(s, model, to);
-	fputc('\n', to);
+	if (fclose(to))
+		must(NULL);
+	return text;
 }
 
 /* ---- libvirt -------------------------------------------------------------------------------- */
@@ -115,36 +116,23 @@ bool baseline_libvirt(const struct settings *s, const char *model, const char *c
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
-static void add_property(void *opaque, const char *name, const char *value)
-{
-	json_add(opaque, name, value);
-}
-
 static void add_register(json_object *leaf, const char *name, u32 value)
 {
 	char text[16];
 
 	snprintf(text, sizeof(text), "0x%08x", value);
-	add_property(leaf, name, text);
+	json_add(leaf, name, (const char *)text);
 }
 
 json_object *baseline_json(const struct settings *s, const struct lwp_caps *caps, const char *model,
 			   const struct hostcaps *hosts, size_t nr)
 {
-	json_object *root = json_new(), *names = json_list();
-	json_object *props = json_new(), *leaf = json_new();
+	json_object *root = json_new(), *names = json_list(), *leaf = json_new();
 	struct lwp_leaf regs;
-	char *text = NULL;
-	size_t size;
-	FILE *words = must(open_memstream(&text, &size));
+	char *text = baseline_words(s, model);
 
-	write_words(s, model, words);
-	if (fclose(words))
-		must(NULL);
 	for (size_t i = 0; i < nr; i++)
 		json_append(names, hostcaps_label(&hosts[i]));
-	add_property(props, "lwp", "on");
-	settings_each(s, add_property, props);
 	lwp_leaf_encode(caps, 0, &regs);
 	add_register(leaf, "ebx", regs.ebx);
 	add_register(leaf, "ecx", regs.ecx);
@@ -152,7 +140,7 @@ json_object *baseline_json(const struct settings *s, const struct lwp_caps *caps
 	json_add(root, "lwp_baseline", 1u);
 	json_add(root, "hosts", names);
 	json_add(root, "cpu", text);
-	json_add(root, "properties", props);
+	json_add(root, "properties", settings_json(s));
 	json_add(root, "leaf", leaf);
 	free(text);
 	return root;

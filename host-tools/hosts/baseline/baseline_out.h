@@ -7,8 +7,8 @@
 
 #include "settings.h"
 
-/* One line: the model, then every property. */
-void baseline_cpu_string(const struct settings *s, const char *model, FILE *to);
+/* The model, then every property; to be freed. */
+char *baseline_words(const struct settings *s, const char *model);
 /*
  * <cpu> and <qemu:commandline>. @cpu is libvirt's own baseline, an element <cpu>, or NULL: then @model alone. Returns
  * false after one line when @cpu is none.

@@ -7,7 +7,8 @@
 #include "lwpctl.h"
 #include "memory.h"
 #include "output.h"
-#include "host_set.h"
+#include "host_groups.h"
+#include "json_out.h"
 #include "source.h"
 
 enum format { FORMAT_CPU, FORMAT_LIBVIRT, FORMAT_JSON };
@@ -18,10 +19,11 @@ struct arguments {
 	struct wish wish;
 	enum format format;
 	const char *model, *uri, *qemu;
+	bool groups, summary;
 	struct how how;
 };
 
-enum { OPTION_REV = 0x100, OPTION_CONTEXT, OPTION_QEMU };
+enum { OPTION_REV = 0x100, OPTION_CONTEXT, OPTION_QEMU, OPTION_GROUPS, OPTION_SUMMARY };
 
 /* What QEMU and libvirt call models by. */
 #define MODEL_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."
@@ -36,6 +38,10 @@ static const struct argp_option options[] = {
 	  "let this libvirt compute the rest of the <cpu> from what the hosts' libvirts offer", 0 },
 	{ "lwp-rev", OPTION_REV, "REV", 0, "43724 (default) or 2007", 0 },
 	{ "lwp-context", OPTION_CONTEXT, "KIND", 0, "auto (default) or os", 0 },
+	{ "groups", OPTION_GROUPS, NULL, 0, "say, too, what there is to gain without which hosts",
+	  0 },
+	{ "summary", OPTION_SUMMARY, NULL, 0, "say instead how many hosts offer what", 0 },
+	{ "json", 'j', NULL, 0, "the same as --format=json", 0 },
 	{ 0 },
 };
 
@@ -58,6 +64,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = state->child_inputs[1] = &a->how;
+		return 0;
+	case 'j':
+		a->format = FORMAT_JSON;
+		return 0;
+	case OPTION_GROUPS:
+		a->groups = true;
+		return 0;
+	case OPTION_SUMMARY:
+		a->summary = true;
 		return 0;
 	case 'f':
 		a->format = format_of(arg, state);
@@ -94,6 +109,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			bad_usage(
 				state,
 				"it needs the hosts: files of `lwpctl caps --json' or libvirt URIs");
+		if ((a->groups || a->summary) && a->format == FORMAT_LIBVIRT)
+			bad_usage(state, "--groups and --summary are text or JSON");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -119,27 +136,70 @@ static char *common_cpu(const struct arguments *a, const struct hostcaps *hosts)
 	return cpu;
 }
 
-static bool print(const struct arguments *a, const struct hostcaps *hosts, const struct settings *s,
-		  const struct lwp_caps *caps)
+static bool print(const struct arguments *a, const struct hostcaps *hosts, const struct settings *s)
 {
-	char *cpu = NULL;
+	char *text = NULL;
 	bool good;
 
 	if (a->format == FORMAT_CPU) {
-		baseline_cpu_string(s, a->model, stdout);
+		text = baseline_words(s, a->model);
+		good = puts(text) != EOF;
+	} else {
+		if (a->uri)
+			text = common_cpu(a, hosts);
+		good = (text || !a->uri) && baseline_libvirt(s, a->model, text, stdout);
+	}
+	free(text);
+	return good;
+}
+
+/* By what a pool of this host alone would have. */
+static bool summarize(const struct arguments *a, const struct hostcaps *hosts)
+{
+	json_object *kinds = json_new(), *root;
+	struct settings settings;
+	struct lwp_caps caps;
+	char why[WHY_SIZE];
+
+	for (size_t i = 0; i < a->nr; i++) {
+		bool good = host_set_baseline(&hosts[i], 1, &a->wish, &settings, &caps, why);
+		char *words = good ? baseline_words(&settings, a->model) : NULL;
+
+		host_groups_add(kinds, words ?: hosts[i].reason ?: "no such LWP", &hosts[i]);
+		free(words);
+	}
+	if (a->format != FORMAT_JSON) {
+		host_groups_print(kinds, "");
 		return true;
 	}
-	if (a->format == FORMAT_JSON) {
-		put_json(baseline_json(s, caps, a->model, hosts, a->nr));
-		return true;
+	root = json_new();
+	json_add(root, "lwp_summary", 1u);
+	json_add(root, "kinds", kinds);
+	put_json(root);
+	return true;
+}
+
+static bool tell(const struct arguments *a, const struct hostcaps *hosts)
+{
+	json_object *losses = a->groups ? host_groups_losses(hosts, a->nr, &a->wish) : NULL, *root;
+	struct settings settings;
+	struct lwp_caps caps;
+	char why[WHY_SIZE];
+	bool good = host_set_baseline(hosts, a->nr, &a->wish, &settings, &caps, why);
+
+	if (!good)
+		complain("%s", why);
+	else if (a->format != FORMAT_JSON)
+		good = print(a, hosts, &settings);
+	if (a->format != FORMAT_JSON) {
+		if (losses)
+			host_groups_print(losses, "without ");
+	} else if (good || losses) {
+		root = good ? baseline_json(&settings, &caps, a->model, hosts, a->nr) : json_new();
+		if (losses)
+			json_add(root, "groups", losses);
+		put_json(root);
 	}
-	if (a->uri) {
-		cpu = common_cpu(a, hosts);
-		if (!cpu)
-			return false;
-	}
-	good = baseline_libvirt(s, a->model, cpu, stdout);
-	free(cpu);
 	return good;
 }
 
@@ -153,23 +213,14 @@ static int run(int argc, char **argv)
 		hosts_children
 	};
 	struct arguments a = { .model = "EPYC" };
-	struct settings settings;
 	struct hostcaps *hosts;
-	struct lwp_caps caps;
-	char why[WHY_SIZE];
 	bool good;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &a);
 	if (a.qemu && !qemu_has_model(a.qemu, a.model))
 		return LWPCTL_FAILED;
 	hosts = source_hosts(a.names, &a.nr, &a.how);
-	if (!hosts)
-		return LWPCTL_FAILED;
-	good = host_set_baseline(hosts, a.nr, &a.wish, &settings, &caps, why);
-	if (good)
-		good = print(&a, hosts, &settings, &caps);
-	else
-		complain("%s", why);
+	good = hosts && (a.summary ? summarize(&a, hosts) : tell(&a, hosts));
 	source_hosts_free(hosts, a.nr);
 	return good ? LWPCTL_OK : LWPCTL_FAILED;
 }

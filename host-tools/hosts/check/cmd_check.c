@@ -3,9 +3,11 @@
 #include <argp.h>
 #include <stdlib.h>
 
+#include "host_groups.h"
+#include "json_out.h"
 #include "lwpctl.h"
+#include "output.h"
 #include "printable.h"
-#include "host_set.h"
 #include "source.h"
 
 struct arguments {
@@ -13,14 +15,17 @@ struct arguments {
 	char **names;
 	size_t nr;
 	const struct manager *manager;
+	bool summary, json;
 	struct how how;
 };
 
-enum { OPTION_MANAGER = 0x100 };
+enum { OPTION_MANAGER = 0x100, OPTION_SUMMARY };
 
 static const struct argp_option options[] = {
 	{ "manager", OPTION_MANAGER, "NAME", 0, "advise what this can do: libvirt (default), nova",
 	  0 },
+	{ "summary", OPTION_SUMMARY, NULL, 0, "a line for each reason, not for each host", 0 },
+	{ "json", 'j', NULL, 0, "print JSON", 0 },
 	{ 0 },
 };
 
@@ -38,6 +43,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 				return 0;
 		bad_usage(state, "--manager is libvirt or nova, not '%s'", arg);
 		return 0;
+	case OPTION_SUMMARY:
+		a->summary = true;
+		return 0;
+	case 'j':
+		a->json = true;
+		return 0;
 	case ARGP_KEY_ARGS:
 		a->domain = state->argv[state->next];
 		a->names = state->argv + state->next + 1;
@@ -52,40 +63,46 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static bool say(const struct arguments *a, const struct domain *domain,
-		const struct hostcaps *hosts, const char *name)
+static void say_json(const char *domain, bool good, json_object *yes, json_object *no)
 {
-	char why[WHY_SIZE];
-	bool good = true;
+	json_object *root = json_new();
 
-	for (unsigned int i = 0; domain_trap(domain, a->manager, i, why); i++)
-		complain("%s: warning: %s", a->domain, why);
-	if (!domain->settings.lwp) {
-		printf("yes: %s has no LWP\n", name);
-		return true;
-	}
-	/* All hosts that fail, a line each. */
-	for (size_t i = 0; i < a->nr; i++)
-		if (!host_set_fits_beside(&domain->settings, &hosts[0], &hosts[i],
-					  a->manager->differs, why)) {
-			printf("no: %s: %s\n", hostcaps_label(&hosts[i]), why);
-			good = false;
-		}
-	if (!good)
-		return false;
-	printf("yes: %s has the same LWP on", name);
-	for (size_t i = 0; i < a->nr; i++)
-		printf("%s %s", i ? "," : "", hostcaps_label(&hosts[i]));
-	putchar('\n');
-	return true;
+	json_add(root, "lwp_check", 1u);
+	json_add(root, "domain", domain);
+	json_add(root, "verdict", good ? "yes" : "no");
+	json_add(root, "yes", yes);
+	json_add(root, "no", no);
+	put_json(root);
 }
 
 static bool judge(const struct arguments *a, const struct domain *domain,
 		  const struct hostcaps *hosts)
 {
-	char *name = printable_string(domain->name);
-	bool good = say(a, domain, hosts, name);
+	char *name = printable_string(domain->name), why[WHY_SIZE];
+	json_object *yes = json_new(), *no = json_new();
+	bool good = true;
 
+	for (unsigned int i = 0; domain_trap(domain, a->manager, i, why); i++)
+		complain("%s: warning: %s", a->domain, why);
+	for (size_t i = 0; i < a->nr; i++) {
+		bool fits = host_set_fits_beside(&domain->settings, &hosts[0], &hosts[i],
+						 a->manager->differs, why);
+
+		good &= fits;
+		if (fits)
+			snprintf(why, sizeof(why), "%.300s has %s LWP", name,
+				 domain->settings.lwp ? "the same" : "no");
+		if (fits || a->summary || a->json)
+			host_groups_add(fits ? yes : no, why, &hosts[i]);
+		else
+			printf("no: %s: %s\n", hostcaps_label(&hosts[i]), why);
+	}
+	if (a->json) {
+		say_json(name, good, yes, no);
+	} else {
+		host_groups_print(good ? yes : no, good ? "yes: " : "no: ");
+		json_object_put(good ? no : yes);
+	}
 	free(name);
 	return good;
 }

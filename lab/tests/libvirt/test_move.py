@@ -125,7 +125,7 @@ def test_move_baseline(baseline: str, guest: Guest, offers: Offers) -> None:
     for setting in REDUCED.lwp:
         assert setting in baseline
     ended = run([places.LWPCTL, "check", guest.xml, *offers])
-    assert ended.said == "yes: guest has the same LWP on A, B\n"
+    assert ended.said == "yes: 2 hosts (A, B): guest has the same LWP\n"
 
 
 def moves(site: Site, guest: Guest, source: str, target: str, number: int) -> None:
