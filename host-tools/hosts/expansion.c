@@ -5,26 +5,43 @@
  */
 #include "expansion.h"
 #include "json_out.h"
+#include "lwp_state.h"
+#include "settings.h"
 
+/* All is said, as the host may have other defaults (docs/cpu.md) than a guest that asks for more. */
 void question_each(const struct question *q,
 		   void (*tell)(void *opaque, const char *name, const char *value), void *opaque)
 {
-	tell(opaque, "lwp-host-file", "off"); /* what it can give, not what its file says */
-	tell(opaque, "lwp-rev", lwp_rev_get(q->rev)->name);
-	tell(opaque, "lwp-context", context_words[q->context]);
-	tell(opaque, "lwp-delivery", delivery_words[q->delivery]);
-	if (q->vmcb)
-		tell(opaque, "lwp-vmcb", "on");
-	if (q->misses)
-		tell(opaque, "lwp-dme", "on");
+	struct settings s;
+	struct lwp_caps full;
+
+	if (q->open)
+		return;
+	settings_init(&s);
+	lwp_caps_profile(&full, LWP_PROFILE_FULL, q->rev);
+	s.rev = (int)q->rev;
+	s.context = q->context;
+	s.delivery = q->delivery;
+	s.profile = LWP_PROFILE_FULL;
+	s.vmcb = q->vmcb;
+	s.max_events = full.max_events;
+	s.min_buffer = full.min_buffer;
+	s.latency_max = full.latency_max;
+	s.latency_rnd = full.latency_rnd;
+	s.on = q->features;
+	settings_each(&s, tell, opaque);
 }
 
 static void add_property(void *opaque, const char *name, const char *value)
 {
 	json_object *props = opaque;
+	char *end;
+	unsigned long number = strtoul(value, &end, 10);
 
 	if (!strcmp(value, "on") || !strcmp(value, "off"))
 		json_add(props, name, (bool)!strcmp(value, "on"));
+	else if (!*end && strcmp(name, "lwp-rev") != 0)
+		json_add(props, name, (u32)number);
 	else
 		json_add(props, name, value);
 }
@@ -70,18 +87,26 @@ static bool get_number(json_object *props, const char *name, u8 *number)
 	return true;
 }
 
-static bool caps_of(json_object *props, u32 rev, struct lwp_caps *caps, char why[WHY_SIZE])
+static bool has_word(json_object *props, const char *name, const char *word)
 {
-	u8 max_events = 0, min_buffer = 0, latency_max = 0;
-	enum lwp_profile profile = LWP_PROFILE_FULL;
+	json_object *value;
+
+	return json_object_object_get_ex(props, name, &value) &&
+	       !strcmp(json_object_get_string(value) ?: "", word);
+}
+
+/* The numbers as QEMU has them, also those that the leaf announces only with data cache misses. */
+static bool numbers_of(json_object *props, u32 rev, struct lwp_caps *caps, char why[WHY_SIZE])
+{
+	const char *fam15h = profile_words[LWP_PROFILE_FAM15H];
+	u8 max_events = 0, min_buffer = 0, latency_max = 0, latency_rnd = 0;
 	json_object *value;
 	u32 features = 0;
 
-	if (json_object_object_get_ex(props, "lwp-profile", &value) &&
-	    json_object_is_type(value, json_type_string) &&
-	    !strcmp(json_object_get_string(value), profile_words[LWP_PROFILE_FAM15H]))
-		profile = LWP_PROFILE_FAM15H;
-	lwp_caps_profile(caps, profile, rev);
+	lwp_caps_profile(caps,
+			 has_word(props, "lwp-profile", fam15h) ? LWP_PROFILE_FAM15H :
+								  LWP_PROFILE_FULL,
+			 rev);
 	for (const struct lwp_feature *f = lwp_features; f->property; f++) {
 		if (!json_object_object_get_ex(props, f->property, &value))
 			return no(why, "QEMU's CPU has no property '%s'", f->property);
@@ -91,12 +116,21 @@ static bool caps_of(json_object *props, u32 rev, struct lwp_caps *caps, char why
 	if (!get_number(props, "lwp-max-events", &max_events) ||
 	    !get_number(props, "lwp-min-buffer", &min_buffer) ||
 	    !get_number(props, "lwp-latency-max", &latency_max) ||
+	    !get_number(props, "lwp-latency-rounding", &latency_rnd) ||
 	    !lwp_caps_set_max_events(caps, max_events))
-		return no(why, "QEMU gives no sensible lwp-max-events, lwp-min-buffer "
-			       "and lwp-latency-max");
+		return no(why, "QEMU gives no sensible lwp-max-events, lwp-min-buffer, "
+			       "lwp-latency-max and lwp-latency-rounding");
 	caps->min_buffer = min_buffer;
 	caps->latency_max = latency_max;
+	caps->latency_rnd = latency_rnd;
 	caps->features = features;
+	return true;
+}
+
+static bool caps_of(json_object *props, u32 rev, struct lwp_caps *caps, char why[WHY_SIZE])
+{
+	if (!numbers_of(props, rev, caps, why))
+		return false;
 	caps->ecx_features = lwp_caps_ecx_features(caps);
 	if (!lwp_caps_valid(caps))
 		return no(why, "QEMU's numbers of LWP do not fit together");
@@ -126,40 +160,95 @@ static bool offers(asker ask, void *opaque, const struct question *q)
 	return props;
 }
 
+/* With all features that are there. */
+static json_object *ask_most(asker ask, void *opaque, struct question *q, char why[WHY_SIZE])
+{
+	struct question one = *q;
+	json_object *props = ask_lwp(ask, opaque, q, why);
+
+	if (!props)
+		return NULL;
+	json_object_put(props);
+	for (const struct lwp_feature *f = lwp_features; f->property; f++) {
+		one.features = settings_flag(f);
+		if (lwp_feature_flag(f, q->rev) && offers(ask, opaque, &one))
+			q->features |= one.features;
+	}
+	return ask_lwp(ask, opaque, q, why);
+}
+
+static void ask_rev(asker ask, void *opaque, struct host_rev *rev, u32 id, char why[WHY_SIZE])
+{
+	struct question q = { .rev = id };
+	json_object *props = ask_most(ask, opaque, &q, why);
+
+	rev->offered = props && caps_of(props, id, &rev->caps, why);
+	json_object_put(props);
+	if (!rev->offered)
+		return;
+	rev->contexts = 1;
+	rev->deliveries = 1;
+	q.delivery = 1;
+	if (offers(ask, opaque, &q))
+		rev->deliveries |= 2;
+	q.delivery = 0;
+	q.context = 1;
+	if (offers(ask, opaque, &q))
+		rev->contexts |= 2;
+	q.vmcb = true;
+	rev->vmcb = offers(ask, opaque, &q);
+}
+
+/*
+ * What the two sides of a migration must agree on (qemu-patches/lwp/lwp-agree.c), as a word. ECX has the numbers of
+ * both revisions where 43724 has them, and those of data cache misses also where the leaf reads as 0. The format of
+ * contexts is no property: it is that of the tree that QEMU and lwpctl are built from.
+ */
+static void ask_open(asker ask, void *opaque, struct hostcaps *host)
+{
+	const struct question q = { .open = true };
+	char why[WHY_SIZE];
+	json_object *props = ask_lwp(ask, opaque, &q, why);
+	struct host_open *is = &host->open;
+	struct lwp_leaf leaf;
+	struct lwp_caps caps;
+
+	if (!props)
+		return;
+	is->rev = has_word(props, "lwp-rev", lwp_rev_get(LWP_REV_2007)->name) ? LWP_REV_2007 :
+										LWP_REV_43724;
+	is->context = has_word(props, "lwp-context", context_words[1]);
+	is->delivery = has_word(props, "lwp-delivery", delivery_words[1]);
+	if (numbers_of(props, is->rev, &caps, why)) {
+		lwp_leaf_encode(&caps, 0, &leaf);
+		is->max_events = caps.max_events;
+		is->name = formatted(
+			"%s-%s-%s%s-f%d-%08x-%08x-%08x", lwp_rev_get(is->rev)->name,
+			context_words[is->context], delivery_words[is->delivery],
+			has_word(props, "lwp-preset", "false") ? "-nopreset" : "",
+			LWP_CTX_FORMAT_VERSION, leaf.ebx,
+			lwp_field_put(LWP_ECX_LATENCY_MAX, caps.latency_max) |
+				lwp_field_put(LWP_ECX_LATENCY_RND, caps.latency_rnd) |
+				lwp_field_put(LWP_ECX_VERSION, caps.version) |
+				lwp_field_put(LWP_ECX_MIN_BUFFER, caps.min_buffer) |
+				(has_word(props, "lwp-vmcb", "true") ? LWP_ECX_VMCB_AREA : 0) |
+				caps.ecx_features,
+			leaf.edx);
+	}
+	json_object_put(props);
+}
+
 void hostcaps_ask(struct hostcaps *host, asker ask, void *opaque)
 {
 	char why[WHY_SIZE], reason[WHY_SIZE] = "";
 
 	for (u32 id = 0; id < LWP_REVS; id++) {
-		struct host_rev *rev = &host->rev[id];
-		struct question q = { .rev = id, .misses = true };
-		json_object *props = ask_lwp(ask, opaque, &q, why);
-		bool good;
-
-		if (!props) {
-			q.misses = false;
-			props = ask_lwp(ask, opaque, &q, why);
-		}
-		good = props && caps_of(props, id, &rev->caps, why);
-		json_object_put(props);
-		if (!good) {
-			if (!*reason)
-				memcpy(reason, why, WHY_SIZE);
-			continue;
-		}
-		rev->offered = true;
-		rev->contexts = 1;
-		rev->deliveries = 1;
-		q.delivery = 1;
-		if (offers(ask, opaque, &q))
-			rev->deliveries |= 2;
-		q.delivery = 0;
-		q.context = 1;
-		if (offers(ask, opaque, &q))
-			rev->contexts |= 2;
-		q.vmcb = true;
-		rev->vmcb = offers(ask, opaque, &q);
+		ask_rev(ask, opaque, &host->rev[id], id, why);
+		if (!host->rev[id].offered && !*reason)
+			memcpy(reason, why, WHY_SIZE);
 	}
 	if (!hostcaps_any(host))
 		host->reason = copy_string(reason, strlen(reason));
+	else
+		ask_open(ask, opaque, host);
 }

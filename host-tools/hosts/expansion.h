@@ -10,7 +10,8 @@ struct question {
 	u32 rev;
 	int context, delivery; /* index of the word */
 	bool vmcb;
-	bool misses; /* data cache misses, which a CPU has only if it is asked for them */
+	u32 features; /* settings_flag() of those that it is asked for */
+	bool open; /* nothing of all this: what guests get that say no more than lwp=on */
 };
 
 /* Asks one question: returns the "props" of the expanded model "max", to be released, or NULL with @why. */

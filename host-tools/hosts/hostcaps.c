@@ -25,6 +25,7 @@ void hostcaps_free(struct hostcaps *host)
 	free(host->source);
 	free(host->reason);
 	free(host->host_model);
+	free(host->open.name);
 	memset(host, 0, sizeof(*host));
 }
 
@@ -85,6 +86,8 @@ json_object *hostcaps_to_json(const struct hostcaps *host)
 		json_add(root, "reason", host->reason);
 	if (host->host_model)
 		json_add(root, "host_model", host->host_model);
+	if (host->open.name)
+		json_add(root, "class", host->open.name);
 	for (u32 rev = 0; rev < LWP_REVS; rev++)
 		if (host->rev[rev].offered)
 			json_add(revs, lwp_rev_get(rev)->name, rev_to_json(&host->rev[rev]));

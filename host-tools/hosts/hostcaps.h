@@ -21,6 +21,13 @@ struct host_rev {
 	struct lwp_caps caps; /* with everything switched on, but without LWP_ECX_VMCB_AREA */
 };
 
+/* What guests get that say no more than lwp=on. Of a host that QEMU was not asked for: QEMU's own defaults, no name. */
+struct host_open {
+	char *name; /* the class: hosts of one class take each other's guests of this kind; NULL: there are none */
+	u32 rev, max_events;
+	int context, delivery; /* index of the word */
+};
+
 struct hostcaps {
 	char *name; /* of the host */
 	char *label; /* for messages: where two have one name, with their files; NULL: the name */
@@ -28,6 +35,7 @@ struct hostcaps {
 	char *reason; /* why it has no LWP, or NULL */
 	char *host_model; /* the <cpu> element that libvirt offers, or NULL */
 	struct host_rev rev[LWP_REVS];
+	struct host_open open;
 };
 
 /* What messages call it. */

@@ -43,17 +43,6 @@ void settings_init(struct settings *s)
 		*(int *)((char *)s + p->field) = NOT_SAID;
 }
 
-/* What they are when nothing is said: QEMU's defaults. */
-static u32 settings_rev(const struct settings *s)
-{
-	return s->rev == NOT_SAID ? LWP_REV_43724 : (u32)s->rev;
-}
-
-static int settings_delivery(const struct settings *s)
-{
-	return s->delivery == NOT_SAID ? 0 : s->delivery;
-}
-
 /* ---- Reading one property ------------------------------------------------------------------- */
 
 static enum setting_verdict bad(char why[WHY_SIZE], const char *name, const char *expected,
@@ -279,8 +268,13 @@ static bool apply_profile(const struct settings *s, struct lwp_caps *caps, char 
 bool settings_apply(const struct settings *s, const struct hostcaps *host, struct lwp_caps *caps,
 		    char why[WHY_SIZE])
 {
-	const struct host_rev *rev = &host->rev[settings_rev(s)];
-	int context = s->context == NOT_SAID ? 0 : s->context, delivery = settings_delivery(s);
+	/* A guest that says another revision than the host's default gets no other default of the host. */
+	static const struct host_open qemu;
+	bool usual = s->rev == NOT_SAID || (u32)s->rev == host->open.rev;
+	const struct host_open *open = usual ? &host->open : &qemu;
+	const struct host_rev *rev = &host->rev[s->rev == NOT_SAID ? open->rev : (u32)s->rev];
+	int context = s->context == NOT_SAID ? open->context : s->context;
+	int delivery = s->delivery == NOT_SAID ? open->delivery : s->delivery;
 
 	memset(caps, 0, sizeof(*caps));
 	if (!hostcaps_any(host))
@@ -288,7 +282,7 @@ bool settings_apply(const struct settings *s, const struct hostcaps *host, struc
 			  host->reason ? ": " : "", host->reason ?: "");
 	if (!rev->offered)
 		return no(why, "lwp-rev: the guest needs %s, which the host does not offer",
-			  lwp_rev_get(settings_rev(s))->name);
+			  lwp_rev_get((u32)(rev - host->rev))->name);
 	if (!(rev->contexts & 1u << context))
 		return no(why, "lwp-context: the guest needs '%s', which the host does not offer",
 			  context_words[context]);

@@ -159,6 +159,8 @@ Test(host_set, what_a_guest_needs_and_a_host_lacks_is_named)
 	expect_refused("lwp-delivery", "prompt",
 		       "b: lwp-delivery: the guest needs 'prompt', which the host does not offer");
 	expect_refused("lwp-vmcb", "on", "b: lwp-vmcb: it needs lwp-context=os");
+	expect_refused("lwp-profile", "fam15h",
+		       "b: lwp-profile=fam15h: the host lacks what it needs of lwp-min-buffer");
 }
 
 Test(host_set, every_feature_bit_that_a_host_lacks_is_named)
@@ -235,6 +237,24 @@ Test(host_set, what_is_not_said_and_differs_is_named)
 			  "(lwpctl baseline)")));
 	say("lwp-ptsc", "off");
 	cr_expect(host_set_fits(&s, mixed, 2, why), "%s", why);
+}
+
+/* As a host that offers nothing else may say of itself; a guest of another revision gets QEMU's defaults. */
+Test(host_set, what_is_not_said_is_as_the_host_says)
+{
+	full[0].rev[0].contexts = full[0].rev[0].deliveries = 2;
+	cr_expect(not(host_set_fits(&s, full, 1, why)));
+	full[0].open.context = full[0].open.delivery = 1;
+	cr_expect(host_set_fits(&s, full, 1, why), "%s", why);
+	full[0].open.rev = LWP_REV_2007;
+	cr_expect(not(host_set_fits(&s, full, 1, why)));
+	cr_expect(eq(str, why,
+		     text("a: lwp-rev: the guest needs 2007, which the host does not offer")));
+	say("lwp-rev", "43724");
+	cr_expect(not(host_set_fits(&s, full, 1, why)));
+	cr_expect(
+		eq(str, why,
+		   text("a: lwp-context: the guest needs 'auto', which the host does not offer")));
 }
 
 Test(host_set, a_guest_without_lwp_fits_everywhere)

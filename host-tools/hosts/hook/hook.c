@@ -5,22 +5,18 @@
  *
  *	qemu NAME OPERATION SUB-OPERATION EXTRA		with the domain's XML on standard input
  *
- * What the host can give is in HOST_FILE; without that file the domain's emulator is asked. Nothing is written to
+ * The domain's emulator is asked what it can give. Nothing is written to
  * standard output, which libvirt takes for a new XML, and libvirt is not called, which waits for us. Operations
  * in which a failure would end a running guest are not looked at.
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "domain.h"
 #include "lwpctl.h"
 #include "memory.h"
 #include "host_set.h"
 
-#ifndef HOST_FILE
-#define HOST_FILE "/etc/libvirt/lwp-host.json"
-#endif
 #define XML_MAX (4 * 1024 * 1024)
 
 /* Operations at whose beginning a failure of the hook only prevents the operation. */
@@ -44,25 +40,19 @@ static char *read_all(size_t *size)
 	return text;
 }
 
-static bool find_host(struct hostcaps *host, const struct domain *domain)
-{
-	const char *accel = domain->type && !strcmp(domain->type, "kvm") ? "kvm" : "tcg";
-
-	if (!access(HOST_FILE, F_OK) || !domain->emulator)
-		return hostcaps_load(host, HOST_FILE);
-	return hostcaps_from_qemu(host, domain->emulator, accel);
-}
-
 static bool allows(const struct domain *domain, const char *operation)
 {
-	struct hostcaps host = { 0 };
+	const char *accel = domain->type && !strcmp(domain->type, "kvm") ? "kvm" : "tcg";
+	struct hostcaps host;
 	struct lwp_caps caps;
 	char why[WHY_SIZE];
 	bool good;
 
 	if (!domain->settings.lwp)
 		return true;
-	good = find_host(&host, domain);
+	if (!domain->emulator)
+		return refuse("%s: expected an <emulator>, as libvirt writes it", domain->name);
+	good = hostcaps_from_qemu(&host, domain->emulator, accel);
 	if (good && !settings_apply(&domain->settings, &host, &caps, why))
 		good = refuse("refusing to %s %s here: %s", operation, domain->name, why);
 	hostcaps_free(&host);

@@ -2,10 +2,9 @@
 """A host: a libvirtd with directories, a UUID, a name and an /etc/libvirt of its own, and the QEMU that it has. No
 root is needed: it is the libvirt of a user (qemu:///session) in name spaces that end with the test."""
 
-import json
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,7 +38,6 @@ class State:
     file: tuple[str, ...] = ()  # the lines of its /etc/vlwp/host.conf; none: it has no such file
     patched: bool = True  # False: QEMU of the same version without LWP
     hook: bool = True
-    offers: Mapping[str, object] | str | None = None  # its /etc/libvirt/lwp-host.json
 
     def emulator(self) -> str:
         """The program, as a script."""
@@ -82,20 +80,17 @@ class Host:
         """From now on it is like this. libvirt asks an emulator again that has changed (ctime)."""
         etc = self.dir / "etc"
         emulator, file = etc / EMULATOR.relative_to("/etc"), etc / "vlwp/host.conf"
-        hook, offers = etc / "libvirt/hooks/qemu", etc / "libvirt/lwp-host.json"
+        hook = etc / "libvirt/hooks/qemu"
         if state != self.state or not emulator.exists():
             emulator.write_text(state.emulator(), encoding="utf-8")
             emulator.chmod(0o755)
         self.state = state
-        for path in (file, hook, offers):
+        for path in (file, hook):
             path.unlink(missing_ok=True)
         if state.file:
             file.write_text("".join(f"{line}\n" for line in state.file), encoding="utf-8")
         if state.hook:
             shutil.copy2(places.HOST / "host-tools/libvirt-hook-qemu", hook)
-        if state.offers is not None:
-            text = state.offers if isinstance(state.offers, str) else json.dumps(state.offers, indent=1)
-            offers.write_text(text, encoding="utf-8")
 
     def up(self) -> None:
         """Start it, if that was not tried; libvirt looks for a hook at its start."""
