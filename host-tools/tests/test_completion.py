@@ -53,6 +53,7 @@ def test_completion_of_values() -> None:
     assert _completed(LWPCTL, "report", "-e", "ins") == {"instructions", "inserted"}
     assert _completed(LWPCTL, "report", "--format", "=", "j") == {"json"}
     assert _completed(LWPCTL, "export", "--format", "=", "perfc") == {"perfcalls"}
+    assert _completed(LWPCTL, "caps", "--format", "=", "n") == {"nova", "nfd"}
     assert _completed(LWPCTL, "report", "--wide", "/dev/nul") == {"/dev/null"}
 
 
