@@ -9,11 +9,11 @@
 #include "lwpctl.h"
 
 static const struct command *const commands[] = {
-	&cmd_report,   &cmd_top,  &cmd_export,	 &cmd_html,  &cmd_diff,	   &cmd_merge,
+	&cmd_report,   &cmd_top,  &cmd_export,	 &cmd_html, &cmd_diff,	&cmd_merge,
 #ifdef HAVE_CAPSTONE
 	&cmd_annotate,
 #endif
-	&cmd_decode,   &cmd_caps, &cmd_baseline, &cmd_check, &cmd_explain,
+	&cmd_decode,   &cmd_caps, &cmd_baseline, &cmd_host, &cmd_check, &cmd_explain,
 };
 #define NR_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 

@@ -9,6 +9,8 @@
 #include "hostcaps.h"
 
 #define NOT_SAID (-1)
+/* Characters of a line of /etc/vlwp/host.conf, in which QEMU finds settings, one a line. */
+#define HOST_FILE_LINE 255
 
 struct settings {
 	bool lwp; /* the guest has LWP; the rest matters only then */
