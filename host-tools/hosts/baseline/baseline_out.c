@@ -114,6 +114,36 @@ bool baseline_libvirt(const struct settings *s, const char *model, const char *c
 	return true;
 }
 
+/* ---- The host file -------------------------------------------------------------------------- */
+
+static void say_line(void *opaque, const char *name, const char *value)
+{
+	if (strcmp(name, "enforce") !=
+	    0) /* lwp=on that cannot be had is an error without it, too */
+		fprintf(opaque, "%s=%s\n", name, value);
+}
+
+void baseline_host(const struct settings *s, const struct hostcaps *hosts, size_t nr, FILE *to)
+{
+	const char *before = " ";
+	int left = HOST_FILE_LINE - fprintf(to, "# LWP that %zu hosts have in common:", nr);
+
+	for (size_t i = 0; i < nr; i++) {
+		size_t length = strlen(hostcaps_label(&hosts[i]));
+
+		if (length + strlen(", , ...") > (size_t)left) {
+			fprintf(to, "%s...", before);
+			break;
+		}
+		left -= fprintf(to, "%s%s", before, hostcaps_label(&hosts[i]));
+		before = ", ";
+	}
+	fputs("\n# libvirt and its managers see lwp; a guest has it only if it asks for it\n"
+	      "announce=on\n",
+	      to);
+	settings_each(s, say_line, to);
+}
+
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
 static void add_register(json_object *leaf, const char *name, u32 value)

@@ -11,7 +11,7 @@
 #include "json_out.h"
 #include "source.h"
 
-enum format { FORMAT_CPU, FORMAT_LIBVIRT, FORMAT_JSON };
+enum format { FORMAT_CPU, FORMAT_LIBVIRT, FORMAT_HOST, FORMAT_JSON };
 
 struct arguments {
 	char **names;
@@ -30,7 +30,8 @@ enum { OPTION_REV = 0x100, OPTION_CONTEXT, OPTION_QEMU, OPTION_GROUPS, OPTION_SU
 
 static const struct argp_option options[] = {
 	{ "format", 'f', "FORMAT", 0,
-	  "cpu (default): the argument of QEMU's -cpu; libvirt: <cpu> and <qemu:commandline>; json",
+	  "cpu (default): the argument of QEMU's -cpu; libvirt: <cpu> and <qemu:commandline>; "
+	  "host: a file for lwpctl host; json",
 	  0 },
 	{ "model", 'm', "MODEL", 0, "CPU model of the output (default: EPYC)", 0 },
 	{ "qemu", OPTION_QEMU, "PROGRAM", 0, "ask this QEMU whether it has the model", 0 },
@@ -47,12 +48,12 @@ static const struct argp_option options[] = {
 
 static enum format format_of(const char *word, struct argp_state *state)
 {
-	static const char *const words[] = { "cpu", "libvirt", "json" };
+	static const char *const words[] = { "cpu", "libvirt", "host", "json" };
 
 	for (enum format f = FORMAT_CPU; f <= FORMAT_JSON; f++)
 		if (!strcmp(word, words[f]))
 			return f;
-	bad_usage(state, "--format is cpu, libvirt or json, not '%s'", word);
+	bad_usage(state, "--format is cpu, libvirt, host or json, not '%s'", word);
 	return FORMAT_CPU;
 }
 
@@ -144,6 +145,9 @@ static bool print(const struct arguments *a, const struct hostcaps *hosts, const
 	if (a->format == FORMAT_CPU) {
 		text = baseline_words(s, a->model);
 		good = puts(text) != EOF;
+	} else if (a->format == FORMAT_HOST) {
+		baseline_host(s, hosts, a->nr, stdout);
+		good = true;
 	} else {
 		if (a->uri)
 			text = common_cpu(a, hosts);
