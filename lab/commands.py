@@ -99,6 +99,7 @@ SOAKS = (
     _soak("unpatched", "the same translated code as QEMU without LWP, guests and hosts of it",
           "unpatched", "", "unpatched"),
     _soak("libvirt", "the patched libvirt, and that of newer Debian suites"),
+    _soak("managers", "managers start, move and refuse guests with LWP, in fresh Debian systems", fits="test_managers"),
     _soak("builds", "QEMU without TCG, for 32 bits, for programs, by clang, with ASan, TSan"),
     _soak("bases", "the tests with other kernels and QEMUs, and migration between them"),
     _soak("series", "the series on Debian's and upstream's sources"),
