@@ -110,7 +110,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			bad_usage(
 				state,
 				"it needs the hosts: files of `lwpctl caps --json' or libvirt URIs");
-		if ((a->groups || a->summary) && a->format == FORMAT_LIBVIRT)
+		if ((a->groups || a->summary) &&
+		    (a->format == FORMAT_LIBVIRT || a->format == FORMAT_HOST))
 			bad_usage(state, "--groups and --summary are text or JSON");
 		return 0;
 	default:
