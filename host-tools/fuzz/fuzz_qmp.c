@@ -18,7 +18,7 @@ static void look_for_lwp(struct qmp *q)
 {
 	struct hostcaps host = { 0 };
 
-	hostcaps_ask(&host, qemu_ask, q);
+	hostcaps_ask(&host, q);
 	for (u32 rev = 0; rev < LWP_REVS; rev++)
 		CHECK(!host.rev[rev].offered || lwp_caps_valid(&host.rev[rev].caps));
 	CHECK(hostcaps_any(&host) || *host.reason);

@@ -74,8 +74,8 @@ static bool read_feature(struct domain *d, const xmlNode *node, const char *path
 }
 
 /*
- * Features of leaf 8000_001C, where libvirt's CPU map knows them. They become words of -cpu, which QEMU puts above any
- * -global; but libvirt drops those that are to be off, because they are not in QEMU's host model.
+ * Features of leaf 8000_001C, which the patched libvirt knows. They become words of -cpu, which QEMU puts above any
+ * -global.
  */
 static bool read_bit(struct domain *d, const xmlNode *node, const char *path, const char *name,
 		     const char *policy)
@@ -85,12 +85,10 @@ static bool read_bit(struct domain *d, const xmlNode *node, const char *path, co
 
 	if (!name || strncmp(name, "lwp-", 4))
 		return true;
-	if (settings_set(&scratch, name, "on", why) == SETTING_BAD)
+	if (settings_set(&scratch, name, switches_on(policy) ? "on" : "off", why) == SETTING_BAD)
 		return wrong(path, node, why);
-	if (switches_on(policy))
+	if (!policy || strcmp(policy, "optional"))
 		d->settings = scratch;
-	else
-		d->dropped |= strcmp(policy, "optional") != 0;
 	return true;
 }
 
@@ -301,32 +299,33 @@ void domain_free(struct domain *d)
 const struct manager managers[] = {
 	{ "libvirt", "policy='force' needs nothing",
 	  "add -global x86_64-cpu.enforce=on to <qemu:commandline>, or install " HOST_FILE,
-	  "use <cpu ... check='partial'>", "use -global x86_64-cpu.NAME=off in <qemu:commandline>",
+	  "use <cpu ... check='partial'>",
 	  "set it in the domain (lwpctl baseline)" },
 	/* It writes neither policy='force' nor check= nor <qemu:commandline>. */
 	{ "nova", "Nova has no other policy", "install " HOST_FILE ", with which QEMU refuses it",
 	  "let the flavor require the trait of the host (lwpctl caps --format=nova)",
-	  "say NAME=off in " HOST_FILE, "set it in " HOST_FILE " (lwpctl baseline --format=host)" },
+	  "set it in " HOST_FILE " (lwpctl baseline --format=host)" },
 	{ 0 },
 };
 
 bool domain_trap(const struct domain *d, const struct manager *manager, unsigned int nr,
 		 char trap[WHY_SIZE])
 {
+	const bool required = d->policy && !strcmp(d->policy, "require");
+	const bool unchecked = !d->check || !strcmp(d->check, "none");
 	const struct {
 		bool is;
 		const char *what, *advice;
 	} traps[] = {
-		{ d->policy && !strcmp(d->policy, "require"),
+		{ required,
 		  "policy='require' needs announce=on in " HOST_FILE
 		  ", else libvirt takes it for a host without LWP and refuses to start the domain",
 		  manager->require },
-		{ d->settings.enforce != 1,
+		{ d->settings.enforce != 1 && (!required || unchecked),
 		  "on a host without LWP it starts without LWP and without a word",
 		  manager->enforce },
-		{ d->policy && (!d->check || !strcmp(d->check, "none")),
+		{ d->policy && unchecked,
 		  "libvirt does not check the CPU", manager->check },
-		{ d->dropped, "libvirt drops policy='disable' of LWP's bits", manager->dropped },
 	};
 
 	for (size_t i = 0; d->settings.lwp && i < sizeof(traps) / sizeof(traps[0]); i++)

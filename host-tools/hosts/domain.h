@@ -9,7 +9,6 @@ struct domain {
 	char *name, *emulator, *type; /* "kvm", "qemu" */
 	char *check; /* of <cpu>, or NULL */
 	char *policy; /* of the feature lwp, or NULL */
-	bool dropped; /* the domain turns a feature of leaf 8000_001C off; libvirt does not pass that on */
 	bool own_cpu; /* <qemu:commandline> has a -cpu, which takes the place of libvirt's */
 	struct settings settings;
 };
@@ -26,7 +25,7 @@ void domain_free(struct domain *domain);
 /* What who makes domains can do: each is the end of a warning, or of a reason. */
 struct manager {
 	const char *name;
-	const char *require, *enforce, *check, *dropped;
+	const char *require, *enforce, *check;
 	const char *differs; /* from host to host */
 };
 /* The first is libvirt without any; the last has no name. */

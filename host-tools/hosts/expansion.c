@@ -6,73 +6,71 @@
 #include "expansion.h"
 #include "json_out.h"
 #include "lwp_state.h"
-#include "settings.h"
 
-/* All is said, as the host may have other defaults (docs/cpu.md) than a guest that asks for more. */
-void question_each(const struct question *q,
-		   void (*tell)(void *opaque, const char *name, const char *value), void *opaque)
+/* What a QEMU is asked for, besides lwp=on. */
+struct question {
+	u32 rev;
+	int context, delivery; /* index of the word */
+	bool vmcb;
+	bool misses;
+	bool open; /* nothing of all this: what guests get that say no more than lwp=on */
+};
+
+static json_object *question_props(const struct question *q)
 {
-	struct settings s;
-	struct lwp_caps full;
+	json_object *props = json_new();
 
+	json_add(props, "lwp", (bool)true);
 	if (q->open)
-		return;
-	settings_init(&s);
-	lwp_caps_profile(&full, LWP_PROFILE_FULL, q->rev);
-	s.rev = (int)q->rev;
-	s.context = q->context;
-	s.delivery = q->delivery;
-	s.profile = LWP_PROFILE_FULL;
-	s.vmcb = q->vmcb;
-	s.max_events = full.max_events;
-	s.min_buffer = full.min_buffer;
-	s.latency_max = full.latency_max;
-	s.latency_rnd = full.latency_rnd;
-	s.on = q->features;
-	settings_each(&s, tell, opaque);
+		return props;
+	json_add(props, "lwp-host-file", (bool)false); /* the host's defaults are the class's alone */
+	json_add(props, "lwp-rev", lwp_rev_get(q->rev)->name);
+	json_add(props, "lwp-context", context_words[q->context]);
+	json_add(props, "lwp-delivery", delivery_words[q->delivery]);
+	if (q->vmcb) {
+		json_add(props, "lwp-vmcb", (bool)true);
+		json_add(props, "svm", (bool)true);
+	}
+	if (q->misses)
+		json_add(props, "lwp-dme", (bool)true);
+	return props;
 }
 
-static void add_property(void *opaque, const char *name, const char *value)
+/* The "props" of the expanded model "max" with LWP, to be released; NULL with @why. */
+static json_object *ask(struct qmp *qmp, const struct question *q, char why[WHY_SIZE])
 {
-	json_object *props = opaque;
-	char *end;
-	unsigned long number = strtoul(value, &end, 10);
+	json_object *arguments = json_new(), *model = json_new(), *answer, *props, *lwp;
 
-	if (!strcmp(value, "on") || !strcmp(value, "off"))
-		json_add(props, name, (bool)!strcmp(value, "on"));
-	else if (!*end && strcmp(name, "lwp-rev") != 0)
-		json_add(props, name, (u32)number);
-	else
-		json_add(props, name, value);
-}
-
-json_object *question_command(const struct question *q)
-{
-	json_object *command = json_new(), *arguments = json_new(), *model = json_new(),
-		    *props = json_new();
-
-	add_property(props, "lwp", "on");
-	if (q->vmcb)
-		add_property(props, "svm", "on");
-	question_each(q, add_property, props);
 	json_add(model, "name", "max");
-	json_add(model, "props", props);
+	json_add(model, "props", question_props(q));
 	json_add(arguments, "type", "full");
 	json_add(arguments, "model", model);
-	json_add(command, "execute", QUESTION_COMMAND);
-	json_add(command, "arguments", arguments);
-	return command;
+	answer = qmp_call(qmp, "query-cpu-model-expansion", arguments);
+	if (!answer) {
+		snprintf(why, WHY_SIZE, "%s", qmp->error);
+		return NULL;
+	}
+	if (!json_object_object_get_ex(answer, "model", &props) ||
+	    !json_object_object_get_ex(props, "props", &props)) {
+		snprintf(why, WHY_SIZE, "QEMU's answer has no properties");
+		props = NULL;
+	} else if (!json_object_object_get_ex(props, "lwp", &lwp) || !json_object_get_boolean(lwp)) {
+		snprintf(why, WHY_SIZE, "this QEMU has no LWP");
+		props = NULL;
+	}
+	json_object_get(props);
+	json_object_put(answer);
+	return props;
 }
 
-json_object *question_answer(json_object *returned, char why[WHY_SIZE])
+/* Is it there? */
+static bool offers(struct qmp *qmp, const struct question *q)
 {
-	json_object *value;
+	char why[WHY_SIZE];
+	json_object *props = ask(qmp, q, why);
 
-	if (json_object_object_get_ex(returned, "model", &value) &&
-	    json_object_object_get_ex(value, "props", &value))
-		return json_object_get(value);
-	snprintf(why, WHY_SIZE, "QEMU's answer has no properties");
-	return NULL;
+	json_object_put(props);
+	return props;
 }
 
 static bool get_number(json_object *props, const char *name, u8 *number)
@@ -137,51 +135,15 @@ static bool caps_of(json_object *props, u32 rev, struct lwp_caps *caps, char why
 	return true;
 }
 
-static json_object *ask_lwp(asker ask, void *opaque, const struct question *q, char why[WHY_SIZE])
+static void ask_rev(struct qmp *qmp, struct host_rev *rev, u32 id, char why[WHY_SIZE])
 {
-	json_object *props = ask(opaque, q, why), *lwp;
+	struct question q = { .rev = id, .misses = true };
+	json_object *props = ask(qmp, &q, why);
 
-	if (!props)
-		return NULL;
-	if (json_object_object_get_ex(props, "lwp", &lwp) && json_object_get_boolean(lwp))
-		return props;
-	snprintf(why, WHY_SIZE, "this QEMU has no LWP");
-	json_object_put(props);
-	return NULL;
-}
-
-/* Is it there? */
-static bool offers(asker ask, void *opaque, const struct question *q)
-{
-	char why[WHY_SIZE];
-	json_object *props = ask_lwp(ask, opaque, q, why);
-
-	json_object_put(props);
-	return props;
-}
-
-/* With all features that are there. */
-static json_object *ask_most(asker ask, void *opaque, struct question *q, char why[WHY_SIZE])
-{
-	struct question one = *q;
-	json_object *props = ask_lwp(ask, opaque, q, why);
-
-	if (!props)
-		return NULL;
-	json_object_put(props);
-	for (const struct lwp_feature *f = lwp_features; f->property; f++) {
-		one.features = settings_flag(f);
-		if (lwp_feature_flag(f, q->rev) && offers(ask, opaque, &one))
-			q->features |= one.features;
+	if (!props) {
+		q.misses = false;
+		props = ask(qmp, &q, why);
 	}
-	return ask_lwp(ask, opaque, q, why);
-}
-
-static void ask_rev(asker ask, void *opaque, struct host_rev *rev, u32 id, char why[WHY_SIZE])
-{
-	struct question q = { .rev = id };
-	json_object *props = ask_most(ask, opaque, &q, why);
-
 	rev->offered = props && caps_of(props, id, &rev->caps, why);
 	json_object_put(props);
 	if (!rev->offered)
@@ -189,14 +151,14 @@ static void ask_rev(asker ask, void *opaque, struct host_rev *rev, u32 id, char 
 	rev->contexts = 1;
 	rev->deliveries = 1;
 	q.delivery = 1;
-	if (offers(ask, opaque, &q))
+	if (offers(qmp, &q))
 		rev->deliveries |= 2;
 	q.delivery = 0;
 	q.context = 1;
-	if (offers(ask, opaque, &q))
+	if (offers(qmp, &q))
 		rev->contexts |= 2;
 	q.vmcb = true;
-	rev->vmcb = offers(ask, opaque, &q);
+	rev->vmcb = offers(qmp, &q);
 }
 
 /*
@@ -204,11 +166,11 @@ static void ask_rev(asker ask, void *opaque, struct host_rev *rev, u32 id, char 
  * both revisions where 43724 has them, and those of data cache misses also where the leaf reads as 0. The format of
  * contexts is no property: it is that of the tree that QEMU and lwpctl are built from.
  */
-static void ask_open(asker ask, void *opaque, struct hostcaps *host)
+static void ask_open(struct qmp *qmp, struct hostcaps *host)
 {
 	const struct question q = { .open = true };
 	char why[WHY_SIZE];
-	json_object *props = ask_lwp(ask, opaque, &q, why);
+	json_object *props = ask(qmp, &q, why);
 	struct host_open *is = &host->open;
 	struct lwp_leaf leaf;
 	struct lwp_caps caps;
@@ -238,17 +200,17 @@ static void ask_open(asker ask, void *opaque, struct hostcaps *host)
 	json_object_put(props);
 }
 
-void hostcaps_ask(struct hostcaps *host, asker ask, void *opaque)
+void hostcaps_ask(struct hostcaps *host, struct qmp *qmp)
 {
 	char why[WHY_SIZE], reason[WHY_SIZE] = "";
 
 	for (u32 id = 0; id < LWP_REVS; id++) {
-		ask_rev(ask, opaque, &host->rev[id], id, why);
+		ask_rev(qmp, &host->rev[id], id, why);
 		if (!host->rev[id].offered && !*reason)
 			memcpy(reason, why, WHY_SIZE);
 	}
 	if (!hostcaps_any(host))
 		host->reason = copy_string(reason, strlen(reason));
 	else
-		ask_open(ask, opaque, host);
+		ask_open(qmp, host);
 }

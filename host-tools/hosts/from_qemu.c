@@ -53,23 +53,6 @@ static const char *last_line(int errors, char text[WHY_SIZE])
 	return line ? line + 1 : text;
 }
 
-json_object *qemu_ask(void *opaque, const struct question *q, char why[WHY_SIZE])
-{
-	json_object *command = question_command(q), *arguments, *answer, *props;
-	struct qmp *qmp = opaque;
-
-	json_object_object_get_ex(command, "arguments", &arguments);
-	answer = qmp_call(qmp, QUESTION_COMMAND, json_object_get(arguments));
-	json_object_put(command);
-	if (!answer) {
-		snprintf(why, WHY_SIZE, "%s", qmp->error);
-		return NULL;
-	}
-	props = question_answer(answer, why);
-	json_object_put(answer);
-	return props;
-}
-
 /* ---- A QEMU that is started for a moment ----------------------------------------------------- */
 
 /* `talk` asks what is wanted of it. It returns false after one line, as these do. */
@@ -116,7 +99,7 @@ static bool with_qemu(const char *program, const char *accel,
 
 static bool ask_all(void *host, struct qmp *qmp)
 {
-	hostcaps_ask(host, qemu_ask, qmp);
+	hostcaps_ask(host, qmp);
 	return true;
 }
 

@@ -24,7 +24,6 @@ void hostcaps_free(struct hostcaps *host)
 	free(host->label);
 	free(host->source);
 	free(host->reason);
-	free(host->host_model);
 	free(host->open.name);
 	memset(host, 0, sizeof(*host));
 }
@@ -84,8 +83,6 @@ json_object *hostcaps_to_json(const struct hostcaps *host)
 	json_add(root, "source", host->source);
 	if (host->reason)
 		json_add(root, "reason", host->reason);
-	if (host->host_model)
-		json_add(root, "host_model", host->host_model);
 	if (host->open.name)
 		json_add(root, "class", host->open.name);
 	for (u32 rev = 0; rev < LWP_REVS; rev++)

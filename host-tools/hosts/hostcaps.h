@@ -33,7 +33,6 @@ struct hostcaps {
 	char *label; /* for messages: where two have one name, with their files; NULL: the name */
 	char *source; /* who said so */
 	char *reason; /* why it has no LWP, or NULL */
-	char *host_model; /* the <cpu> element that libvirt offers, or NULL */
 	struct host_rev rev[LWP_REVS];
 	struct host_open open;
 };
@@ -69,11 +68,5 @@ bool hostcaps_from_qemu(struct hostcaps *host, const char *program, const char *
 
 /* Does a QEMU have a CPU model of this name? False after one line. */
 bool qemu_has_model(const char *program, const char *name);
-/*
- * A running libvirt: a domain that never runs is started for a moment, for each thing that is asked.
- * @emulator NULL: libvirt's default.
- */
-bool hostcaps_from_libvirt(struct hostcaps *host, const char *uri, const char *emulator,
-			   const char *accel);
 
 #endif

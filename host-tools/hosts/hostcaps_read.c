@@ -190,7 +190,7 @@ static bool read_revs(struct place *at, json_object *root, struct hostcaps *host
 }
 
 static bool read_string(const struct place *at, json_object *root, const char *key, bool needed,
-			char *(*copy)(const void *bytes, size_t size), char **text)
+			char **text)
 {
 	json_object *value;
 
@@ -199,7 +199,7 @@ static bool read_string(const struct place *at, json_object *root, const char *k
 	value = member(at, root, key, json_type_string, "a string");
 	if (!value)
 		return false;
-	*text = copy(json_object_get_string(value), (size_t)json_object_get_string_len(value));
+	*text = printable(json_object_get_string(value), (size_t)json_object_get_string_len(value));
 	return true;
 }
 
@@ -215,10 +215,9 @@ static bool read_root(struct place *at, json_object *root, struct hostcaps *host
 	if (format != 1)
 		return wrong(at, "lwp_capabilities",
 			     "1, the format that this program knows, got %u", format);
-	return read_string(at, root, "host", true, printable, &host->name) &&
-	       read_string(at, root, "source", true, printable, &host->source) &&
-	       read_string(at, root, "reason", false, printable, &host->reason) &&
-	       read_string(at, root, "host_model", false, copy_string, &host->host_model) &&
+	return read_string(at, root, "host", true, &host->name) &&
+	       read_string(at, root, "source", true, &host->source) &&
+	       read_string(at, root, "reason", false, &host->reason) &&
 	       read_revs(at, root, host);
 }
 

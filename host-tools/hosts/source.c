@@ -13,14 +13,7 @@
 
 #define LIST_MIB 64
 
-enum { OPTION_ACCEL = 0x200, OPTION_EMULATOR, OPTION_HOSTS_FROM, OPTION_SKIP };
-
-static const struct argp_option how_options[] = {
-	{ "accel", OPTION_ACCEL, "kvm|tcg", 0, "accelerator of QEMU's guests (default: tcg)", 0 },
-	{ "emulator", OPTION_EMULATOR, "PROGRAM", LIBVIRT_OPTION,
-	  "QEMU of libvirt (default: its choice)", 0 },
-	{ 0 },
-};
+enum { OPTION_HOSTS_FROM = 0x200, OPTION_SKIP };
 
 static const struct argp_option hosts_options[] = {
 	{ "hosts-from", OPTION_HOSTS_FROM, "FILE", 0, "more hosts, one a line; -: standard input",
@@ -29,19 +22,11 @@ static const struct argp_option hosts_options[] = {
 	{ 0 },
 };
 
-static error_t parse_how(int key, char *arg, struct argp_state *state)
+static error_t parse_hosts(int key, char *arg, struct argp_state *state)
 {
-	struct how *how = state->input;
+	struct host_list *how = state->input;
 
 	switch (key) {
-	case OPTION_ACCEL:
-		if (strcmp(arg, "kvm") && strcmp(arg, "tcg"))
-			bad_usage(state, "--accel is kvm or tcg, not '%s'", arg);
-		how->accel = arg;
-		return 0;
-	case OPTION_EMULATOR:
-		how->emulator = arg;
-		return 0;
 	case OPTION_HOSTS_FROM:
 		how->hosts_from = arg;
 		return 0;
@@ -53,19 +38,8 @@ static error_t parse_how(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp how_argp = { .options = how_options, .parser = parse_how };
-static const struct argp hosts_argp = { .options = hosts_options, .parser = parse_how };
-const struct argp_child how_children[] = { { &how_argp, 0, NULL, 0 }, { 0 } };
-const struct argp_child hosts_children[] = { { &how_argp, 0, NULL, 0 },
-					     { &hosts_argp, 0, NULL, 0 },
-					     { 0 } };
-
-static bool source_host(struct hostcaps *host, const char *from, const struct how *how)
-{
-	if (strstr(from, "://"))
-		return hostcaps_from_libvirt(host, from, how->emulator, how->accel);
-	return hostcaps_load(host, from);
-}
+static const struct argp hosts_argp = { .options = hosts_options, .parser = parse_hosts };
+const struct argp_child hosts_children[] = { { &hosts_argp, 0, NULL, 0 }, { 0 } };
 
 void source_hosts_free(struct hostcaps *hosts, size_t nr)
 {
@@ -123,7 +97,7 @@ static int is_json(const struct dirent *entry)
 static bool add_host(struct list *list, const char *name)
 {
 	struct dirent **files;
-	int nr = strstr(name, "://") ? -1 : scandir(name, &files, is_json, alphasort);
+	int nr = scandir(name, &files, is_json, alphasort);
 
 	/* No directory: a file, or what cannot be read as one. */
 	if (nr < 0)
@@ -183,7 +157,7 @@ static bool leave_out_without(struct hostcaps *hosts, size_t *nr)
 	return left || refuse("no host is left");
 }
 
-struct hostcaps *source_hosts(char *const names[], size_t *nr, const struct how *how)
+struct hostcaps *source_hosts(char *const names[], size_t *nr, const struct host_list *how)
 {
 	struct list list = { 0 };
 	struct hostcaps *hosts;
@@ -198,7 +172,7 @@ struct hostcaps *source_hosts(char *const names[], size_t *nr, const struct how 
 	*nr = list.nr;
 	hosts = must(calloc(list.nr + 1, sizeof(*hosts)));
 	for (size_t i = 0; i < list.nr; i++)
-		good &= source_host(&hosts[i], list.names[i], how);
+		good &= hostcaps_load(&hosts[i], list.names[i]);
 	if (good)
 		label(hosts, list.names, list.nr);
 	if (good && how->skip_without)
@@ -210,21 +184,4 @@ struct hostcaps *source_hosts(char *const names[], size_t *nr, const struct how 
 		return hosts;
 	source_hosts_free(hosts, *nr);
 	return NULL;
-}
-
-bool source_domain(struct domain *domain, const char *from)
-{
-	const char *hash = strstr(from, "://") ? strrchr(from, '#') : NULL;
-	char *uri, *xml;
-	bool good;
-
-	if (!hash)
-		return domain_load(domain, from);
-	memset(domain, 0, sizeof(*domain));
-	uri = copy_string(from, (size_t)(hash - from));
-	xml = libvirt_domain_xml(uri, hash + 1);
-	good = xml && domain_parse(domain, xml, strlen(xml), from);
-	free(xml);
-	free(uri);
-	return good;
 }

@@ -64,8 +64,8 @@ Test(domain, properties_come_from_the_last_cpu_option)
 	cr_expect(eq(u32, d.settings.off, 0x00000008));
 }
 
-/* EDX bits: val 1, ire 2, bre 3. libvirt drops a feature that is off. */
-Test(domain, bits_are_features_where_the_cpu_map_knows_them)
+/* EDX bits: val 1, ire 2, bre 3, cont 29, ptsc 30. */
+Test(domain, bits_are_features_of_the_patched_libvirt)
 {
 	cr_assert(parse(DOMAIN("<cpu><feature policy='require' name='lwp-val'/>"
 			       "<feature policy='force' name='lwp-ire'/>"
@@ -74,7 +74,7 @@ Test(domain, bits_are_features_where_the_cpu_map_knows_them)
 			       "<feature policy='forbid' name='lwp-ptsc'/>"
 			       "<feature policy='optional' name='lwp-int'/></cpu>")));
 	cr_expect(eq(u32, d.settings.on, 0x0000000e));
-	cr_expect(eq(u32, d.settings.off, 0));
+	cr_expect(eq(u32, d.settings.off, 0x60000000));
 }
 
 Test(domain, bits_of_the_cpu_win_over_global)
@@ -147,19 +147,15 @@ static void expect_traps(unsigned int number, const char *xml, const char *word)
 	"<cpu" attributes "><feature policy='" policy "' name='lwp'/>" more "</cpu>"
 #define PARTIAL " check='partial'"
 #define ENFORCE "<qemu:commandline>" GLOBAL("x86_64-cpu.enforce=on") "</qemu:commandline>"
-#define PTSC(policy) "<feature policy='" policy "' name='lwp-ptsc'/>"
 
 Test(domain, the_recipe_and_a_domain_without_lwp_have_no_trap)
 {
 	expect_traps(0, DOMAIN(RECIPE_CPU(PARTIAL, "force", "") ENFORCE), "");
-	expect_traps(0, DOMAIN(RECIPE_CPU(PARTIAL, "force", PTSC("optional")) ENFORCE), "");
 	expect_traps(0, DOMAIN("<cpu check='none'/>"), "");
 }
 
-Test(domain, a_bit_that_libvirt_drops_policy_require_and_no_check_are_traps)
+Test(domain, policy_require_and_no_check_are_traps)
 {
-	expect_traps(1, DOMAIN(RECIPE_CPU(PARTIAL, "force", PTSC("disable")) ENFORCE),
-		     "drops policy='disable'");
 	expect_traps(1, DOMAIN(RECIPE_CPU(PARTIAL, "require", "") ENFORCE), "announce=on");
 	expect_traps(1, DOMAIN(RECIPE_CPU(" check='none'", "force", "") ENFORCE),
 		     "check='partial'");
@@ -169,4 +165,5 @@ Test(domain, a_bit_that_libvirt_drops_policy_require_and_no_check_are_traps)
 Test(domain, no_enforce_is_a_trap)
 {
 	expect_traps(1, DOMAIN(RECIPE_CPU(PARTIAL, "force", "")), "enforce=on");
+	expect_traps(0, DOMAIN(RECIPE_CPU(PARTIAL, "require", "")), "enforce=on");
 }

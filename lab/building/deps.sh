@@ -44,7 +44,7 @@ packages()
 	# the recording and the report
 	echo libdw-dev libelf-dev libjson-c-dev libiberty-dev libcapstone-dev uthash-dev
 	# what hosts and libvirt can do, and two libvirts for the test of migration (no service is started)
-	echo libvirt-dev libxml2-dev libvirt-clients libvirt-daemon libvirt-daemon-driver-qemu
+	echo libxml2-dev libvirt-clients libvirt-daemon libvirt-daemon-driver-qemu
 	# the image from which the conformance suite boots, and emulators without LWP that boot it
 	echo bochs bochs-term bochsbios grub-common grub-efi-amd64-bin grub-pc-bin mtools qemu-system-x86 vgabios xorriso
 	# tests, and the programs that they profile

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A baseline as users need it. */
-#include <libxml/parser.h>
-#include <libxml/tree.h>
 #include <stdlib.h>
 
 #include "baseline_out.h"
 #include "json_out.h"
-#include "lwpctl.h"
 #include "memory.h"
 
 static void say_word(void *opaque, const char *name, const char *value)
@@ -29,89 +26,26 @@ char *baseline_words(const struct settings *s, const char *model)
 
 /* ---- libvirt -------------------------------------------------------------------------------- */
 
-static void set_attribute(xmlNode *node, const char *name, const char *value)
-{
-	must(xmlSetProp(node, (const xmlChar *)name, (const xmlChar *)value));
-}
-
-static xmlNode *new_child(xmlNode *parent, const char *name, const char *text)
-{
-	return must(xmlNewTextChild(parent, NULL, (const xmlChar *)name, (const xmlChar *)text));
-}
-
-/* One feature of this name and no other. */
-static void set_feature(xmlNode *cpu, const char *name, const char *policy)
-{
-	xmlNode *next, *node;
-
-	for (node = cpu->children; node; node = next) {
-		xmlChar *has = xmlGetNoNsProp(node, (const xmlChar *)"name");
-
-		next = node->next;
-		if (has && !strcmp((char *)has, name)) {
-			xmlUnlinkNode(node);
-			xmlFreeNode(node);
-		}
-		xmlFree(has);
-	}
-	node = new_child(cpu, "feature", NULL);
-	set_attribute(node, "policy", policy);
-	set_attribute(node, "name", name);
-}
-
-static xmlDoc *cpu_of(const char *model, const char *cpu)
-{
-	xmlDoc *doc;
-	xmlNode *root, *child;
-
-	if (cpu) {
-		xmlKeepBlanksDefault(0);
-		doc = xmlReadMemory(cpu, (int)strlen(cpu), NULL, NULL,
-				    XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING |
-					    XML_PARSE_NOBLANKS);
-		return doc;
-	}
-	doc = must(xmlNewDoc((const xmlChar *)"1.0"));
-	root = must(xmlNewNode(NULL, (const xmlChar *)"cpu"));
-	xmlDocSetRootElement(doc, root);
-	set_attribute(root, "mode", "custom");
-	set_attribute(root, "match", "exact");
-	child = new_child(root, "model", model);
-	set_attribute(child, "fallback", "forbid");
-	return doc;
-}
-
 static void say_global(void *opaque, const char *name, const char *value)
 {
 	fprintf(opaque, "  <qemu:arg value='-global'/>\n  <qemu:arg value='x86_64-cpu.%s=%s'/>\n",
 		name, value);
 }
 
-bool baseline_libvirt(const struct settings *s, const char *model, const char *cpu, FILE *to)
+void baseline_libvirt(const struct settings *s, const char *model, FILE *to)
 {
-	xmlDoc *doc = cpu_of(model, cpu);
-	xmlNode *root = doc ? xmlDocGetRootElement(doc) : NULL;
-	xmlBuffer *buffer;
-
-	if (!root || strcmp((const char *)root->name, "cpu")) {
-		complain("libvirt's baseline: expected an element <cpu>");
-		xmlFreeDoc(doc);
-		return false;
-	}
-	set_attribute(root, "check", "partial");
-	set_feature(root, "lwp", "force");
-	buffer = must(xmlBufferCreate());
-	xmlNodeDump(buffer, doc, root, 0, 1);
-	fprintf(to, "<!-- in place of the domain's <cpu>: -->\n%s\n", xmlBufferContent(buffer));
-	xmlBufferFree(buffer);
-	xmlFreeDoc(doc);
-	fputs("<!-- at the end of <domain "
-	      "xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'>: -->\n"
-	      "<qemu:commandline>\n",
-	      to);
+	fprintf(to,
+		"<!-- in place of the domain's <cpu>: -->\n"
+		"<cpu mode='custom' match='exact' check='partial'>\n"
+		"  <model fallback='forbid'>%s</model>\n"
+		"  <feature policy='force' name='lwp'/>\n"
+		"</cpu>\n"
+		"<!-- at the end of <domain "
+		"xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'>: -->\n"
+		"<qemu:commandline>\n",
+		model);
 	settings_each(s, say_global, to);
 	fputs("</qemu:commandline>\n", to);
-	return true;
 }
 
 /* ---- The host file -------------------------------------------------------------------------- */

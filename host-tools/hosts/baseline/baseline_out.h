@@ -9,11 +9,8 @@
 
 /* The model, then every property; to be freed. */
 char *baseline_words(const struct settings *s, const char *model);
-/*
- * <cpu> and <qemu:commandline>. @cpu is libvirt's own baseline, an element <cpu>, or NULL: then @model alone. Returns
- * false after one line when @cpu is none.
- */
-bool baseline_libvirt(const struct settings *s, const char *model, const char *cpu, FILE *to);
+/* <cpu> and <qemu:commandline>; @model has no character that means something in XML. */
+void baseline_libvirt(const struct settings *s, const char *model, FILE *to);
 /* The file of which QEMU takes a host's defaults. */
 void baseline_host(const struct settings *s, const struct hostcaps *hosts, size_t nr, FILE *to);
 json_object *baseline_json(const struct settings *s, const struct lwp_caps *caps, const char *model,

@@ -18,9 +18,9 @@ struct arguments {
 	size_t nr;
 	struct wish wish;
 	enum format format;
-	const char *model, *uri, *qemu;
+	const char *model, *qemu;
 	bool groups, summary;
-	struct how how;
+	struct host_list how;
 };
 
 enum { OPTION_REV = 0x100, OPTION_CONTEXT, OPTION_QEMU, OPTION_GROUPS, OPTION_SUMMARY };
@@ -35,8 +35,6 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "model", 'm', "MODEL", 0, "CPU model of the output (default: EPYC)", 0 },
 	{ "qemu", OPTION_QEMU, "PROGRAM", 0, "ask this QEMU whether it has the model", 0 },
-	{ "connect", 'c', "URI", LIBVIRT_OPTION,
-	  "let this libvirt compute the rest of the <cpu> from what the hosts' libvirts offer", 0 },
 	{ "lwp-rev", OPTION_REV, "REV", 0, "43724 (default) or 2007", 0 },
 	{ "lwp-context", OPTION_CONTEXT, "KIND", 0, "auto (default) or os", 0 },
 	{ "groups", OPTION_GROUPS, NULL, 0, "say, too, what there is to gain without which hosts",
@@ -64,7 +62,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case ARGP_KEY_INIT:
-		state->child_inputs[0] = state->child_inputs[1] = &a->how;
+		state->child_inputs[0] = &a->how;
 		return 0;
 	case 'j':
 		a->format = FORMAT_JSON;
@@ -86,9 +84,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_QEMU:
 		a->qemu = arg;
 		return 0;
-	case 'c':
-		a->uri = arg;
-		return 0;
 	case OPTION_REV:
 		rev = lwp_rev_by_name(arg);
 		if (!rev)
@@ -107,9 +102,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (!a->nr && !a->how.hosts_from)
-			bad_usage(
-				state,
-				"it needs the hosts: files of `lwpctl caps --json' or libvirt URIs");
+			bad_usage(state, "it needs the hosts: files of `lwpctl caps --json'");
 		if ((a->groups || a->summary) &&
 		    (a->format == FORMAT_LIBVIRT || a->format == FORMAT_HOST))
 			bad_usage(state, "--groups and --summary are text or JSON");
@@ -119,43 +112,19 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* libvirt's own baseline of what the hosts' libvirts offered; NULL after one line. */
-static char *common_cpu(const struct arguments *a, const struct hostcaps *hosts)
+static void print(const struct arguments *a, const struct hostcaps *hosts, const struct settings *s)
 {
-	const char **cpus = must(calloc(a->nr, sizeof(*cpus)));
-	char *cpu = NULL;
-	size_t i;
+	char *text;
 
-	for (i = 0; i < a->nr && hosts[i].host_model; i++)
-		cpus[i] = hosts[i].host_model;
-	if (i < a->nr)
-		complain(
-			"%s: host_model: expected a <cpu>, as `lwpctl caps --connect=URI' writes it",
-			hostcaps_label(&hosts[i]));
-	else
-		cpu = libvirt_baseline_cpu(a->uri, &a->how, cpus, a->nr);
-	free(cpus);
-	return cpu;
-}
-
-static bool print(const struct arguments *a, const struct hostcaps *hosts, const struct settings *s)
-{
-	char *text = NULL;
-	bool good;
-
-	if (a->format == FORMAT_CPU) {
-		text = baseline_words(s, a->model);
-		good = puts(text) != EOF;
-	} else if (a->format == FORMAT_HOST) {
+	if (a->format == FORMAT_HOST) {
 		baseline_host(s, hosts, a->nr, stdout);
-		good = true;
+	} else if (a->format == FORMAT_LIBVIRT) {
+		baseline_libvirt(s, a->model, stdout);
 	} else {
-		if (a->uri)
-			text = common_cpu(a, hosts);
-		good = (text || !a->uri) && baseline_libvirt(s, a->model, text, stdout);
+		text = baseline_words(s, a->model);
+		puts(text);
+		free(text);
 	}
-	free(text);
-	return good;
 }
 
 /* By what a pool of this host alone would have. */
@@ -195,7 +164,7 @@ static bool tell(const struct arguments *a, const struct hostcaps *hosts)
 	if (!good)
 		complain("%s", why);
 	else if (a->format != FORMAT_JSON)
-		good = print(a, hosts, &settings);
+		print(a, hosts, &settings);
 	if (a->format != FORMAT_JSON) {
 		if (losses)
 			host_groups_print(losses, "without ");
@@ -213,8 +182,8 @@ static int run(int argc, char **argv)
 	static const struct argp argp = {
 		options, parse, "HOST...",
 		"Print the LWP that all hosts can give: AND of the features, minimum of the "
-		"events, largest smallest ring.\vHOST is a file that `lwpctl caps --json' wrote, a directory "
-		"of such files *.json, or the URI of a libvirt, which is asked.",
+		"events, largest smallest ring.\vHOST is a file that `lwpctl caps --json' wrote, or a "
+		"directory of such files *.json.",
 		hosts_children
 	};
 	struct arguments a = { .model = "EPYC" };

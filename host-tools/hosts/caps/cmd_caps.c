@@ -5,7 +5,7 @@
 
 #include "lwpctl.h"
 #include "output.h"
-#include "source.h"
+#include "hostcaps.h"
 
 /* ---- Formats -------------------------------------------------------------------------------- */
 
@@ -101,16 +101,15 @@ static bool print(const struct format *format, const struct hostcaps *host)
 /* ---- Command line --------------------------------------------------------------------------- */
 
 struct arguments {
-	const char *qemu, *uri;
-	struct how how;
+	const char *qemu, *accel;
 	const struct format *format;
 };
 
-enum { OPTION_QEMU = 0x100, OPTION_CLASS };
+enum { OPTION_QEMU = 0x100, OPTION_ACCEL, OPTION_CLASS };
 
 static const struct argp_option options[] = {
 	{ "qemu", OPTION_QEMU, "PROGRAM", 0, "ask this QEMU instead of /dev/kvm", 0 },
-	{ "connect", 'c', "URI", LIBVIRT_OPTION, "ask this libvirt instead", 0 },
+	{ "accel", OPTION_ACCEL, "kvm|tcg", 0, "accelerator of its guests (default: tcg)", 0 },
 	{ "class", OPTION_CLASS, NULL, 0,
 	  "the class alone: hosts of one class take each other's guests that say lwp=on", 0 },
 	{ "format", 'f', "FORMAT", 0, "text (default), json, class, nova, tags, nfd, prometheus",
@@ -124,14 +123,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct arguments *a = state->input;
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &a->how;
-		return 0;
 	case OPTION_QEMU:
 		a->qemu = arg;
 		return 0;
-	case 'c':
-		a->uri = arg;
+	case OPTION_ACCEL:
+		if (strcmp(arg, "kvm") && strcmp(arg, "tcg"))
+			bad_usage(state, "--accel is kvm or tcg, not '%s'", arg);
+		a->accel = arg;
 		return 0;
 	case 'f':
 		a->format = format_of(arg, state);
@@ -146,14 +144,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		bad_usage(state, "it takes no argument, got '%s'", arg);
 		return 0;
 	case ARGP_KEY_END:
-		if (a->qemu && a->uri)
-			bad_usage(state, "--qemu or --connect, not both");
-		if (a->how.accel && !a->qemu && !a->uri)
-			bad_usage(state, "--accel goes with --qemu or --connect");
-		if (a->how.emulator && !a->uri)
-			bad_usage(state, "--emulator goes with --connect");
-		if (a->format->without && !a->qemu && !a->uri)
-			bad_usage(state, "the class, and --format=%s, need --qemu or --connect",
+		if (a->accel && !a->qemu)
+			bad_usage(state, "--accel goes with --qemu");
+		if (a->format->without && !a->qemu)
+			bad_usage(state, "the class, and --format=%s, need --qemu",
 				  a->format->name);
 		return 0;
 	default:
@@ -163,12 +157,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static bool ask(const struct arguments *a, struct hostcaps *host)
 {
-	const char *accel = a->how.accel ?: "tcg";
-
 	if (a->qemu)
-		return hostcaps_from_qemu(host, a->qemu, accel);
-	if (a->uri)
-		return hostcaps_from_libvirt(host, a->uri, a->how.emulator, accel);
+		return hostcaps_from_qemu(host, a->qemu, a->accel ?: "tcg");
 	return hostcaps_from_kvm(host, "/dev/kvm");
 }
 
@@ -176,9 +166,8 @@ static int run(int argc, char **argv)
 {
 	static const struct argp argp = {
 		options, parse, NULL,
-		"Say what LWP this host, or another one, can give its guests.\vWithout options: "
-		"KVM of this host, as /dev/kvm announces it.",
-		how_children
+		"Say what LWP this host can give its guests.\vWithout options: KVM of this host, as "
+		"/dev/kvm announces it.",
 	};
 	struct arguments a = { .format = formats };
 	struct hostcaps host;

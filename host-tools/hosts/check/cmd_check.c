@@ -3,6 +3,7 @@
 #include <argp.h>
 #include <stdlib.h>
 
+#include "domain.h"
 #include "host_groups.h"
 #include "json_out.h"
 #include "lwpctl.h"
@@ -16,7 +17,7 @@ struct arguments {
 	size_t nr;
 	const struct manager *manager;
 	bool summary, json;
-	struct how how;
+	struct host_list how;
 };
 
 enum { OPTION_MANAGER = 0x100, OPTION_SUMMARY };
@@ -35,7 +36,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case ARGP_KEY_INIT:
-		state->child_inputs[0] = state->child_inputs[1] = &a->how;
+		state->child_inputs[0] = &a->how;
 		return 0;
 	case OPTION_MANAGER:
 		for (a->manager = managers; a->manager->name; a->manager++)
@@ -113,9 +114,9 @@ static int run(int argc, char **argv)
 		options, parse, "DOMAIN HOST...",
 		"Say whether a libvirt domain sees the same LWP on each host, and can so be "
 		"migrated between them; if not, which host and why.\vDOMAIN is "
-		"an XML file, or URI#NAME of a libvirt's domain. HOST is a file that "
-		"`lwpctl caps --json' wrote, a directory of such files *.json, or the URI of a "
-		"libvirt. What is likely to surprise is said as a warning. Exit status: 0 yes, 1 no.",
+		"an XML file, as of virsh dumpxml. HOST is a file that `lwpctl caps --json' wrote, or "
+		"a directory of such files *.json. What is likely to surprise is said as a warning. "
+		"Exit status: 0 yes, 1 no.",
 		hosts_children
 	};
 	struct arguments a = { .manager = managers };
@@ -124,7 +125,7 @@ static int run(int argc, char **argv)
 	bool good;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &a);
-	good = source_domain(&domain, a.domain);
+	good = domain_load(&domain, a.domain);
 	if (good) {
 		hosts = source_hosts(a.names, &a.nr, &a.how);
 		good = hosts && judge(&a, &domain, hosts);

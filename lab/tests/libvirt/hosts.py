@@ -71,6 +71,11 @@ class Host:
         self.started = False
 
     @property
+    def program(self) -> Path:
+        """Its emulator, from outside."""
+        return self.dir / EMULATOR.relative_to("/")
+
+    @property
     def uri(self) -> str:
         """Where virsh finds it."""
         socket = "virtqemud-sock" if self.daemon[-1].name == "virtqemud" else "libvirt-sock"
@@ -79,11 +84,10 @@ class Host:
     def set(self, state: State) -> None:
         """From now on it is like this. libvirt asks an emulator again that has changed (ctime)."""
         etc = self.dir / "etc"
-        emulator, file = etc / EMULATOR.relative_to("/etc"), etc / "vlwp/host.conf"
-        hook = etc / "libvirt/hooks/qemu"
-        if state != self.state or not emulator.exists():
-            emulator.write_text(state.emulator(), encoding="utf-8")
-            emulator.chmod(0o755)
+        file, hook = etc / "vlwp/host.conf", etc / "libvirt/hooks/qemu"
+        if state != self.state or not self.program.exists():
+            self.program.write_text(state.emulator(), encoding="utf-8")
+            self.program.chmod(0o755)
         self.state = state
         for path in (file, hook):
             path.unlink(missing_ok=True)

@@ -11,7 +11,7 @@ from lab.building.libvirt import Libvirt
 from lab.common.places import LWPCTL
 from lab.tests.conftest import Ended, good
 from lab.tests.libvirt import domains
-from lab.tests.libvirt.hosts import ALL, EMULATOR, SMALL, Host, State
+from lab.tests.libvirt.hosts import ALL, SMALL, Host, State
 
 P2P = ("--p2p",)  # the source's libvirt migrates, not virsh
 
@@ -38,9 +38,9 @@ class Site:
 
     def offers(self, name: str, state: State = ALL) -> Path:
         """What lwpctl caps says of a host that is like this, in a file."""
-        path, uri = self.work / f"{name}.json", self.host(name, state).uri
-        text = good([LWPCTL, "caps", f"--connect={uri}", f"--emulator={EMULATOR}", "--json"])
-        path.write_text(text, encoding="utf-8")
+        path, program = self.work / f"{name}.json", self.host(name, state).program
+        said = json.loads(good([LWPCTL, "caps", f"--qemu={program}", "--json"]))
+        path.write_text(json.dumps({**said, "host": name}), encoding="utf-8")
         return path
 
     def both(self, one: Host, other: Host) -> Path:

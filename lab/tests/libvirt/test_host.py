@@ -7,6 +7,8 @@ import shlex
 
 import pytest
 
+from lab.common.places import LWPCTL
+from lab.tests.conftest import good
 from lab.tests.libvirt import domains
 from lab.tests.libvirt.hosts import ALL, BARE, EMULATOR, SMALL, Host, State
 from lab.tests.libvirt.site import P2P, Site
@@ -41,6 +43,17 @@ def test_host_not_announced(site: Site) -> None:
     """They have not without announce=on, and without a file."""
     assert not has_lwp(site.host("A", State(file=FILE[1:])))
     assert not has_lwp(site.host("A", ALL))
+
+
+def test_host_installed(site: Site) -> None:
+    """A libvirt that runs asks the emulator again when lwpctl host has installed a file, and not before."""
+    a, file = site.host("A", ALL), site.work / "host.conf"
+    assert not has_lwp(a)
+    file.write_text("announce=on\n", encoding="utf-8")
+    (a.dir / "etc/vlwp/host.conf").write_text("announce=on\n", encoding="utf-8")
+    assert not has_lwp(a)
+    good([LWPCTL, "host", f"--root={a.dir}", f"--emulator={a.program}", file])
+    assert has_lwp(a)
 
 
 def test_host_compare(site: Site, a: Host) -> None:
