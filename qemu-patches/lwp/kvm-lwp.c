@@ -71,7 +71,7 @@ bool kvm_lwp_check(X86CPU *cpu, Error **errp)
         return false;
     }
     if (!(p->given & LWP_HAS_DELIVERY)) {
-        p->prompt = has & KVM_LWP_HAS_PROMPT;
+        p->prompt = !!(has & KVM_LWP_HAS_PROMPT);
     }
     if (p->prompt && !(has & KVM_LWP_HAS_PROMPT)) {
         error_setg(errp, "lwp-delivery=prompt: KVM on this host delivers "

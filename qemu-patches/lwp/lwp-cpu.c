@@ -4,7 +4,6 @@
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
-#include "qapi/string-input-visitor.h"
 #include "qapi/visitor.h"
 #include "qom/object.h"
 #include "cpu.h"
@@ -41,20 +40,23 @@ static struct {
     bool announce;
 } lwp_host;
 
-/* A property that has one of two values. */
-typedef struct LWPChoice {
+/* A property with a word or a number as value. */
+typedef struct LWPProp {
     const char *name;
     const char *type;
-    const QEnumLookup *lookup; /* NULL: off is 1 */
-    size_t offset;          /* of a bool or uint8_t in X86LWPProps */
-    uint32_t bit;           /* LWP_HAS_* */
+    const QEnumLookup *lookup;
+    size_t offset;          /* of a uint32_t in X86LWPProps */
+    uint32_t bit;           /* LWP_HAS_*, 0: not of the host's file */
     const char *text;
-} LWPChoice;
+    uint32_t max;           /* of a number */
+    size_t caps_offset;     /* of a uint8_t in struct lwp_caps, 0: none */
+    bool flip;              /* of a bool: off is 1 */
+} LWPProp;
 
 QEMU_BUILD_BUG_ON(X86_LWP_REVISION_43724 != LWP_REV_43724);
 QEMU_BUILD_BUG_ON(X86_LWP_REVISION_2007 != LWP_REV_2007);
 
-static const LWPChoice lwp_choices[] = {
+static const LWPProp lwp_props[] = {
     { "lwp-rev", "X86LwpRevision", &X86LwpRevision_lookup,
       offsetof(X86LWPProps, rev), LWP_HAS_REV, "revision of LWP" },
     { "lwp-context", "X86LwpContext", &X86LwpContext_lookup,
@@ -67,36 +69,36 @@ static const LWPChoice lwp_choices[] = {
       offsetof(X86LWPProps, prompt), LWP_HAS_DELIVERY,
       "which instruction a record names (default: prompt if KVM can, else exact)" },
     { "lwp-preset", "bool", NULL, offsetof(X86LWPProps, no_preset),
-      LWP_HAS_PRESET, "reset switches LWP on (lwp-context=auto)" },
+      LWP_HAS_PRESET, "reset switches LWP on (lwp-context=auto)",
+      .flip = true },
+    { "lwp-vmcb", "bool", NULL, offsetof(X86LWPProps, vmcb), 0,
+      "VMLOAD and VMSAVE switch LWP" },
     { "lwp-host-file", "bool", NULL, offsetof(X86LWPProps, no_host_file), 0,
-      "what is not said is as this host's file says" },
+      "what is not said is as this host's file says", .flip = true },
+    { "lwp-max-events", "uint32", NULL, offsetof(X86LWPProps, max_events),
+      LWP_HAS_MAX_EVENTS,
+      "highest EventId (43724), number of event slots (2007)",
+      LWP_LAST_EVENT_ID, offsetof(struct lwp_caps, max_events) },
+    { "lwp-min-buffer", "uint32", NULL, offsetof(X86LWPProps, min_buffer),
+      LWP_HAS_MIN_BUFFER, "smallest ring in units of 32 records",
+      255, offsetof(struct lwp_caps, min_buffer) },
+    { "lwp-latency-max", "uint32", NULL, offsetof(X86LWPProps, latency_max),
+      LWP_HAS_LATENCY_MAX, "bits of the latency counters",
+      31, offsetof(struct lwp_caps, latency_max) },
+    { "lwp-latency-rounding", "uint32", NULL,
+      offsetof(X86LWPProps, latency_rnd), LWP_HAS_LATENCY_RND,
+      "low bits of a latency that are rounded to 0",
+      4, offsetof(struct lwp_caps, latency_rnd) },
+    { "lwp-context-age", "uint32", NULL, offsetof(X86LWPProps, context_age),
+      LWP_HAS_CONTEXT_AGE,
+      "seconds until a context that is not used is looked at, 0: never",
+      86400 },
 };
 
-typedef struct LWPNumber {
-    const char *name;
-    size_t offset;
-    size_t caps_offset;     /* of a uint8_t in struct lwp_caps */
-    uint32_t bit;           /* LWP_HAS_* */
-    uint32_t max;
-    const char *text;
-} LWPNumber;
-
-static const LWPNumber lwp_numbers[] = {
-    { "lwp-max-events", offsetof(X86LWPProps, max_events),
-      offsetof(struct lwp_caps, max_events), LWP_HAS_MAX_EVENTS,
-      LWP_LAST_EVENT_ID, "highest EventId (43724), number of event slots (2007)" },
-    { "lwp-min-buffer", offsetof(X86LWPProps, min_buffer),
-      offsetof(struct lwp_caps, min_buffer), LWP_HAS_MIN_BUFFER,
-      255, "smallest ring in units of 32 records" },
-    { "lwp-latency-max", offsetof(X86LWPProps, latency_max),
-      offsetof(struct lwp_caps, latency_max), LWP_HAS_LATENCY_MAX, 31, "bits of the latency counters" },
-    { "lwp-latency-rounding", offsetof(X86LWPProps, latency_rnd),
-      offsetof(struct lwp_caps, latency_rnd), LWP_HAS_LATENCY_RND, 4,
-      "low bits of a latency that are rounded to 0" },
-    { "lwp-context-age", offsetof(X86LWPProps, context_age), 0,
-      LWP_HAS_CONTEXT_AGE, 86400,
-      "seconds until a context that is not used is looked at, 0: never" },
-};
+static uint32_t *lwp_field(X86LWPProps *p, const LWPProp *prop)
+{
+    return (void *)p + prop->offset;
+}
 
 /* A feature's bit in X86LWPProps: that of 43724's EDX. */
 static uint32_t lwp_prop_bit(const struct lwp_feature *f)
@@ -122,7 +124,7 @@ static void lwp_get_feature(Object *obj, Visitor *v, const char *name,
     visit_type_bool(v, name, &value, errp);
 }
 
-static bool lwp_visit_feature(Visitor *v, const struct lwp_feature *f,
+static bool lwp_take_feature(Visitor *v, const struct lwp_feature *f,
                               X86LWPProps *p, Error **errp)
 {
     bool value;
@@ -130,13 +132,8 @@ static bool lwp_visit_feature(Visitor *v, const struct lwp_feature *f,
     if (!visit_type_bool(v, f->property, &value, errp)) {
         return false;
     }
-    p->on &= ~lwp_prop_bit(f);
-    p->off &= ~lwp_prop_bit(f);
-    if (value) {
-        p->on |= lwp_prop_bit(f);
-    } else {
-        p->off |= lwp_prop_bit(f);
-    }
+    *(value ? &p->on : &p->off) |= lwp_prop_bit(f);
+    *(value ? &p->off : &p->on) &= ~lwp_prop_bit(f);
     return true;
 }
 
@@ -144,41 +141,25 @@ static void lwp_set_feature(Object *obj, Visitor *v, const char *name,
                             void *opaque, Error **errp)
 {
     if (x86_cnt_settable(obj, name, errp)) {
-        lwp_visit_feature(v, opaque, &X86_CPU(obj)->lwp_props, errp);
+        lwp_take_feature(v, opaque, &X86_CPU(obj)->lwp_props, errp);
     }
 }
 
 /* Input or output, as the visitor says. */
-static bool lwp_visit_choice(Visitor *v, const LWPChoice *c, X86LWPProps *p,
-                             Error **errp)
+static bool lwp_visit_value(Visitor *v, const LWPProp *prop, uint32_t *value,
+                            Error **errp)
 {
-    uint8_t *field = (uint8_t *)p + c->offset;
-    bool on = !*field;
-    int value = *field;
+    int word = *value;
+    bool on = *value ^ prop->flip, done;
 
-    if (c->lookup ? !visit_type_enum(v, c->name, &value, c->lookup, errp) :
-                    !visit_type_bool(v, c->name, &on, errp)) {
-        return false;
+    if (prop->max) {
+        return visit_type_uint32(v, prop->name, value, errp);
     }
-    *field = c->lookup ? value : !on;
-    return true;
-}
-
-static void lwp_get_choice(Object *obj, Visitor *v, const char *name,
-                           void *opaque, Error **errp)
-{
-    lwp_visit_choice(v, opaque, &X86_CPU(obj)->lwp_props, errp);
-}
-
-static void lwp_set_choice(Object *obj, Visitor *v, const char *name,
-                           void *opaque, Error **errp)
-{
-    const LWPChoice *c = opaque;
-    X86LWPProps *p = &X86_CPU(obj)->lwp_props;
-
-    if (x86_cnt_settable(obj, name, errp) && lwp_visit_choice(v, c, p, errp)) {
-        p->given |= c->bit;
-    }
+    done = prop->lookup ?
+           visit_type_enum(v, prop->name, &word, prop->lookup, errp) :
+           visit_type_bool(v, prop->name, &on, errp);
+    *value = prop->lookup ? word : on ^ prop->flip;
+    return done;
 }
 
 uint32_t x86_lwp_context_age(const X86LWPProps *p)
@@ -187,56 +168,44 @@ uint32_t x86_lwp_context_age(const X86LWPProps *p)
            LWP_CTX_AGE_DEFAULT / 1000;
 }
 
-static void lwp_get_number(Object *obj, Visitor *v, const char *name,
-                           void *opaque, Error **errp)
+static void lwp_get_prop(Object *obj, Visitor *v, const char *name,
+                         void *opaque, Error **errp)
 {
-    const LWPNumber *n = opaque;
+    const LWPProp *prop = opaque;
     X86CPU *cpu = X86_CPU(obj);
-    uint32_t value = *(uint32_t *)((void *)&cpu->lwp_props + n->offset);
+    uint32_t value = *lwp_field(&cpu->lwp_props, prop);
 
-    if (n->bit == LWP_HAS_CONTEXT_AGE) {
+    if (prop->bit == LWP_HAS_CONTEXT_AGE) {
         value = x86_lwp_context_age(&cpu->lwp_props);
-    } else if (cpu->lwp_caps) {
-        value = *((uint8_t *)cpu->lwp_caps + n->caps_offset);
+    } else if (cpu->lwp_caps && prop->caps_offset) {
+        value = *((uint8_t *)cpu->lwp_caps + prop->caps_offset);
     }
-    visit_type_uint32(v, name, &value, errp);
+    lwp_visit_value(v, prop, &value, errp);
 }
 
-static bool lwp_visit_number(Visitor *v, const LWPNumber *n, X86LWPProps *p,
-                             Error **errp)
+static bool lwp_take_prop(Visitor *v, const LWPProp *prop, X86LWPProps *p,
+                          Error **errp)
 {
-    uint32_t value;
+    uint32_t value = 0;
 
-    if (!visit_type_uint32(v, n->name, &value, errp)) {
+    if (!lwp_visit_value(v, prop, &value, errp)) {
         return false;
     }
-    if (value > n->max) {
-        error_setg(errp, "%s is at most %u, not %u", n->name, n->max, value);
+    if (prop->max && value > prop->max) {
+        error_setg(errp, "%s is at most %u, not %u", prop->name, prop->max,
+                   value);
         return false;
     }
-    *(uint32_t *)((void *)p + n->offset) = value;
-    p->given |= n->bit;
+    *lwp_field(p, prop) = value;
+    p->given |= prop->bit;
     return true;
 }
 
-static void lwp_set_number(Object *obj, Visitor *v, const char *name,
-                           void *opaque, Error **errp)
+static void lwp_set_prop(Object *obj, Visitor *v, const char *name,
+                         void *opaque, Error **errp)
 {
     if (x86_cnt_settable(obj, name, errp)) {
-        lwp_visit_number(v, opaque, &X86_CPU(obj)->lwp_props, errp);
-    }
-}
-
-static bool lwp_get_vmcb(Object *obj, Error **errp)
-{
-    return X86_CPU(obj)->lwp_props.vmcb;
-}
-
-/* 43724-116 */
-static void lwp_set_vmcb(Object *obj, bool value, Error **errp)
-{
-    if (x86_cnt_settable(obj, "lwp-vmcb", errp)) {
-        X86_CPU(obj)->lwp_props.vmcb = value;
+        lwp_take_prop(v, opaque, &X86_CPU(obj)->lwp_props, errp);
     }
 }
 
@@ -250,23 +219,13 @@ void x86_lwp_class_init(ObjectClass *oc)
                                   lwp_set_feature, NULL, (void *)f);
         object_class_property_set_description(oc, f->property, f->text);
     }
-    for (i = 0; i < ARRAY_SIZE(lwp_choices); i++) {
-        const LWPChoice *c = &lwp_choices[i];
+    for (i = 0; i < ARRAY_SIZE(lwp_props); i++) {
+        const LWPProp *prop = &lwp_props[i];
 
-        object_class_property_add(oc, c->name, c->type, lwp_get_choice,
-                                  lwp_set_choice, NULL, (void *)c);
-        object_class_property_set_description(oc, c->name, c->text);
+        object_class_property_add(oc, prop->name, prop->type, lwp_get_prop,
+                                  lwp_set_prop, NULL, (void *)prop);
+        object_class_property_set_description(oc, prop->name, prop->text);
     }
-    for (i = 0; i < ARRAY_SIZE(lwp_numbers); i++) {
-        const LWPNumber *n = &lwp_numbers[i];
-
-        object_class_property_add(oc, n->name, "uint32", lwp_get_number,
-                                  lwp_set_number, NULL, (void *)n);
-        object_class_property_set_description(oc, n->name, n->text);
-    }
-    object_class_property_add_bool(oc, "lwp-vmcb", lwp_get_vmcb, lwp_set_vmcb);
-    object_class_property_set_description(oc, "lwp-vmcb",
-                                          "VMLOAD and VMSAVE switch LWP");
     x86_cache_class_init(oc, "lwp-cache", offsetof(X86CPU, lwp_props.cache));
     x86_lwp_debug_class_init(oc);
 #ifdef CONFIG_TCG
@@ -380,7 +339,7 @@ static bool lwp_cache_check(const X86LWPProps *p, const struct lwp_caps *caps,
     return x86_cache_check("lwp-cache", p->cache, errp);
 }
 
-/* 43724-112; @cpu is NULL for the host's defaults. */
+/* Of a CPU, or, @cpu NULL, of the host's defaults alone (43724-116). */
 static bool lwp_make_caps(const X86LWPProps *p, const X86CPU *cpu,
                           struct lwp_caps *caps, Error **errp)
 {
@@ -400,7 +359,7 @@ static bool lwp_make_caps(const X86LWPProps *p, const X86CPU *cpu,
            lwp_cache_check(p, caps, errp);
 }
 
-static bool lwp_host_visit(Visitor *v, const char *name, Error **errp)
+bool x86_lwp_host_set(Visitor *v, const char *name, Error **errp)
 {
     const struct lwp_feature *f = lwp_feature_by_property(name);
     X86LWPProps *p = &lwp_host.props;
@@ -410,31 +369,16 @@ static bool lwp_host_visit(Visitor *v, const char *name, Error **errp)
         return visit_type_bool(v, name, &lwp_host.announce, errp);
     }
     if (f) {
-        return lwp_visit_feature(v, f, p, errp);
+        return lwp_take_feature(v, f, p, errp);
     }
-    for (i = 0; i < ARRAY_SIZE(lwp_choices); i++) {
-        if (lwp_choices[i].bit && g_str_equal(name, lwp_choices[i].name)) {
-            p->given |= lwp_choices[i].bit;
-            return lwp_visit_choice(v, &lwp_choices[i], p, errp);
-        }
-    }
-    for (i = 0; i < ARRAY_SIZE(lwp_numbers); i++) {
-        if (g_str_equal(name, lwp_numbers[i].name) &&
-            lwp_numbers[i].bit != LWP_HAS_CONTEXT_AGE) {
-            return lwp_visit_number(v, &lwp_numbers[i], p, errp);
+    for (i = 0; i < ARRAY_SIZE(lwp_props); i++) {
+        if (g_str_equal(name, lwp_props[i].name) &&
+            lwp_props[i].bit & ~LWP_HAS_CONTEXT_AGE) {
+            return lwp_take_prop(v, &lwp_props[i], p, errp);
         }
     }
     error_setg(errp, "'%s' is not a name for this file", name);
     return false;
-}
-
-bool x86_lwp_host_set(const char *name, const char *value, Error **errp)
-{
-    Visitor *v = string_input_visitor_new(value);
-    bool done = lwp_host_visit(v, name, errp);
-
-    visit_free(v);
-    return done;
 }
 
 bool x86_lwp_host_check(Error **errp)
@@ -451,32 +395,23 @@ void x86_lwp_announce(X86CPU *cpu)
     if (lwp_host.announce && cpu->max_features &&
         !(cpu->env.user_features[w] & CPUID_EXT3_LWP)) {
         cpu->env.features[w] |= CPUID_EXT3_LWP;
+        cpu->lwp_props.announced = true;
     }
 }
 
-/* What the user has not said is as the host says, of the same revision. */
+/* What the user has not said is as the host's file says, of its revision. */
 static void lwp_take_host(X86LWPProps *p)
 {
-    const X86LWPProps *host = &lwp_host.props;
+    X86LWPProps *host = &lwp_host.props;
     uint32_t unsaid = ~(p->on | p->off);
     int i;
 
     if (p->no_host_file || ((p->given & LWP_HAS_REV) && p->rev != host->rev)) {
         return;
     }
-    for (i = 0; i < ARRAY_SIZE(lwp_choices); i++) {
-        const LWPChoice *c = &lwp_choices[i];
-
-        if (host->given & ~p->given & c->bit) {
-            *((uint8_t *)p + c->offset) = *((uint8_t *)host + c->offset);
-        }
-    }
-    for (i = 0; i < ARRAY_SIZE(lwp_numbers); i++) {
-        const LWPNumber *n = &lwp_numbers[i];
-
-        if (host->given & ~p->given & n->bit) {
-            *(uint32_t *)((void *)p + n->offset) =
-                *(uint32_t *)((void *)host + n->offset);
+    for (i = 0; i < ARRAY_SIZE(lwp_props); i++) {
+        if (host->given & ~p->given & lwp_props[i].bit) {
+            *lwp_field(p, &lwp_props[i]) = *lwp_field(host, &lwp_props[i]);
         }
     }
     p->on |= host->on & unsaid;
@@ -484,15 +419,14 @@ static void lwp_take_host(X86LWPProps *p)
     p->given |= host->given;
 }
 
-bool x86_lwp_expand_features(X86CPU *cpu, Error **errp)
+/* 43724-112 */
+static bool lwp_expand(X86CPU *cpu, Error **errp)
 {
     CPUX86State *env = &cpu->env;
     X86LWPProps *p = &cpu->lwp_props;
+    uint32_t xlevel = env->cpuid_xlevel;
     struct lwp_caps caps;
 
-    if (!(env->features[FEAT_8000_0001_ECX] & CPUID_EXT3_LWP)) {
-        return true;
-    }
     lwp_take_host(p);
     if (kvm_enabled() && !kvm_lwp_check(cpu, errp)) {
         return false;
@@ -515,7 +449,10 @@ bool x86_lwp_expand_features(X86CPU *cpu, Error **errp)
                    "lwp-context=auto SVM guests have no LWP");
         return false;
     }
-    if (env->cpuid_xlevel < LWP_CPUID_LEAF) {
+    if (xlevel == UINT32_MAX && !cpu->full_cpuid_auto_level) {
+        xlevel = env->cpuid_min_xlevel; /* of the model, for good */
+    }
+    if (xlevel < LWP_CPUID_LEAF) {
         error_setg(errp, "lwp=on needs xlevel=0x%x or more", LWP_CPUID_LEAF);
         return false;
     }
@@ -529,6 +466,21 @@ bool x86_lwp_expand_features(X86CPU *cpu, Error **errp)
     g_free(cpu->lwp_caps);
     cpu->lwp_caps = g_memdup2(&caps, sizeof(caps));
     return true;
+}
+
+bool x86_lwp_expand_features(X86CPU *cpu, Error **errp)
+{
+    uint64_t *ecx = &cpu->env.features[FEAT_8000_0001_ECX];
+    X86LWPProps asked = cpu->lwp_props;
+
+    if (!(*ecx & CPUID_EXT3_LWP) ||
+        lwp_expand(cpu, asked.announced ? NULL : errp)) {
+        return true;
+    }
+    /* What a host announces and this accelerator cannot give is left out. */
+    *ecx &= ~CPUID_EXT3_LWP;
+    cpu->lwp_props = asked;
+    return asked.announced;
 }
 
 /* Does a guest see the same LWP on both? */

@@ -5,136 +5,106 @@
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
+#include "qapi/string-input-visitor.h"
+#include "qapi/visitor.h"
 #include "qemu/error-report.h"
 #include "cpu.h"
 
 #define LWP_HOST_FILE "/etc/vlwp/host.conf"
-#define LWP_HOST_MAX (64 * 1024)
+#define LWP_HOST_MAX 65536
 #define LWP_HOST_MAX_LINE 255
 
-/* Those who may write it rule this QEMU anyway. */
-static bool lwp_host_trusted(int fd, Error **errp)
+/* Read the text; result: what is wrong, NULL if nothing. */
+static const char *lwp_host_text(FILE *file, char *text)
 {
     struct stat st;
+    size_t size;
 
-    if (fstat(fd, &st)) {
-        error_setg_errno(errp, errno, "cannot look at it");
-        return false;
-    }
-    if (!S_ISREG(st.st_mode)) {
-        error_setg(errp, "is not a regular file");
-        return false;
+    if (fstat(fileno(file), &st) || !S_ISREG(st.st_mode)) {
+        return "is not a regular file";
     }
     if (st.st_uid != 0 && st.st_uid != geteuid()) {
-        error_setg(errp, "belongs to user %u; it must be root's or that of "
-                   "the user who runs QEMU", (unsigned)st.st_uid);
-        return false;
+        return "must belong to root, or to the user who runs QEMU";
     }
     if (st.st_mode & (S_IWGRP | S_IWOTH)) {
-        error_setg(errp, "others than its owner may write it; say chmod go-w");
-        return false;
+        return "can be written by others than its owner: chmod go-w";
     }
-    return true;
-}
-
-/* Its text; NULL without an error if there is no file. */
-static char *lwp_host_text(Error **errp)
-{
-    ERRP_GUARD();
-    g_autofree char *text = g_malloc(LWP_HOST_MAX + 1);
-    struct stat st;
-    ssize_t n;
-    size_t size = 0;
-    /* Not to wait for the other end of a FIFO. */
-    int fd = qemu_open_old(LWP_HOST_FILE, O_RDONLY | O_NONBLOCK | O_NOCTTY);
-
-    if (fd < 0) {
-        /* A link to nothing is a mistake. */
-        if (errno != ENOENT || !lstat(LWP_HOST_FILE, &st)) {
-            error_setg_errno(errp, errno, "cannot open it");
-        }
-        return NULL;
+    size = fread(text, 1, LWP_HOST_MAX + 1, file);
+    if (ferror(file)) {
+        return "cannot be read";
     }
-    if (!lwp_host_trusted(fd, errp)) {
-        close(fd);
-        return NULL;
+    if (size > LWP_HOST_MAX) {
+        return "has more than " stringify(LWP_HOST_MAX) " bytes";
     }
-    do {
-        n = read(fd, text + size, LWP_HOST_MAX + 1 - size);
-        size += MAX(n, 0);
-    } while (n > 0 || (n < 0 && errno == EINTR));
-    if (n < 0) {
-        error_setg_errno(errp, errno, "cannot read it");
-    } else if (size > LWP_HOST_MAX) {
-        error_setg(errp, "has more than %d bytes", LWP_HOST_MAX);
-    } else if (memchr(text, 0, size)) {
-        error_setg(errp, "has bytes that are zero: it is no text");
-    }
-    close(fd);
-    if (*errp) {
-        return NULL;
-    }
-    text[size] = 0;
-    return g_steal_pointer(&text);
+    return memchr(text, 0, size) ? "has bytes that are zero: no text" : NULL;
 }
 
 /* NAME=VALUE.  Nothing of it is printed that is not plain text. */
 static bool lwp_host_line(char *line, GHashTable *names, Error **errp)
 {
-    char *value = strchr(line, '='), *c;
+    char *value = strchr(line, '='), *c = line;
+    Visitor *v;
+    bool done;
 
     if (strlen(line) > LWP_HOST_MAX_LINE) {
-        error_setg(errp, "has more than %d characters", LWP_HOST_MAX_LINE);
+        error_setg(errp, "more than %d characters", LWP_HOST_MAX_LINE);
         return false;
     }
     if (!*line || *line == '#') {
         return true;
     }
-    for (c = line; *c; c++) {
-        if (!g_ascii_isprint(*c)) {
-            error_setg(errp, "has a byte %02xh, which is no plain text",
-                       (uint8_t)*c);
-            return false;
-        }
+    while (g_ascii_isprint(*c)) {
+        c++;
+    }
+    if (*c) {
+        error_setg(errp, "byte %02xh is no plain text", (uint8_t)*c);
+        return false;
     }
     if (!value) {
-        error_setg(errp, "wants NAME=VALUE, not '%s'", line);
+        error_setg(errp, "NAME=VALUE is wanted, not '%s'", line);
         return false;
     }
     *value++ = 0;
     if (!g_hash_table_add(names, line)) {
-        error_setg(errp, "%s is set twice", line);
+        error_setg(errp, "'%s' is there twice", line);
         return false;
     }
-    return x86_lwp_host_set(line, value, errp);
-}
-
-static void lwp_host_set_all(const char *text, Error **errp)
-{
-    ERRP_GUARD();
-    g_autoptr(GHashTable) names = g_hash_table_new(g_str_hash, g_str_equal);
-    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
-    int i;
-
-    for (i = 0; lines[i]; i++) {
-        if (!lwp_host_line(lines[i], names, errp)) {
-            error_prepend(errp, "line %d: ", i + 1);
-            return;
-        }
-    }
-    x86_lwp_host_check(errp);
+    v = string_input_visitor_new(value);
+    done = x86_lwp_host_set(v, line, errp);
+    visit_free(v);
+    return done;
 }
 
 void x86_lwp_host_read(void)
 {
+    g_autofree char *text = g_malloc0(LWP_HOST_MAX + 2);
+    /* It does not wait for the other end of a FIFO. */
+    int fd = qemu_open_old(LWP_HOST_FILE, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+    int error = errno;
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+    const char *wrong = file ? lwp_host_text(file, text) : strerror(error);
+    g_autoptr(GHashTable) names = g_hash_table_new(g_str_hash, g_str_equal);
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
     Error *err = NULL;
-    g_autofree char *text = lwp_host_text(&err);
+    struct stat st;
+    int i;
 
-    if (text) {
-        lwp_host_set_all(text, &err);
+    /* A link to nothing is a mistake. */
+    if (!file && error == ENOENT && lstat(LWP_HOST_FILE, &st)) {
+        return;
     }
-    if (err) {
+    if (wrong) {
+        error_setg(&err, "%s", wrong);
+    }
+    for (i = 0; !err && lines[i]; i++) {
+        if (!lwp_host_line(lines[i], names, &err)) {
+            error_prepend(&err, "line %d: ", i + 1);
+        }
+    }
+    if (err || !x86_lwp_host_check(&err)) {
+        loc_set_none();
         error_reportf_err(err, LWP_HOST_FILE ": ");
         exit(1);
     }
+    fclose(file);
 }

@@ -34,13 +34,14 @@ typedef struct X86LWPProps {
     uint32_t latency_max;
     uint32_t latency_rnd;
     uint32_t context_age;   /* seconds */
-    uint8_t rev;            /* LWP_REV_* */
-    bool os_context;
-    bool fam15h;
-    bool prompt;
-    bool vmcb;
-    bool no_preset;         /* LWP_CFG is 0 at reset with auto, too */
-    bool no_host_file;      /* what is not said is QEMU's own default */
+    uint32_t rev;           /* LWP_REV_* */
+    uint32_t os_context;    /* this and the next five: 0 or 1 */
+    uint32_t fam15h;
+    uint32_t prompt;
+    uint32_t vmcb;
+    uint32_t no_preset;     /* LWP_CFG is 0 at reset with auto, too */
+    uint32_t no_host_file;  /* what is not said is QEMU's own default */
+    bool announced;         /* LWP that may be left out */
     struct x86_cache_geometry *cache; /* NULL: x86_cache_epyc */
 } X86LWPProps;
 
@@ -70,13 +71,12 @@ void x86_lwp_cpuid(CPUArchState *env, uint32_t *eax, uint32_t *ebx,
                    uint32_t *ecx, uint32_t *edx);
 
 /*
- * The host's file, lwp-host.c, is read once, before the first CPU; what is
- * wrong with it ends QEMU.  It sets defaults, of which x86_lwp_host_check()
- * says whether they fit together.  A CPU that is made for a query announces LWP
- * where the file says so.
+ * lwp-host.c reads the host's file before there is a CPU, and ends QEMU if it
+ * is wrong; lwp-cpu.c: a default from it; whether all fit together; LWP for a
+ * CPU that is made for a query, if the file says so.
  */
 void x86_lwp_host_read(void);
-bool x86_lwp_host_set(const char *name, const char *value, Error **errp);
+bool x86_lwp_host_set(Visitor *v, const char *name, Error **errp);
 bool x86_lwp_host_check(Error **errp);
 void x86_lwp_announce(X86CPU *cpu);
 
