@@ -53,6 +53,16 @@ def test_refused(cpu: str, words: tuple[str, ...], says: str) -> None:
     assert ended.status == 1 and says in ended.err and ended.said.count("\n") == 1
 
 
+@pytest.mark.parametrize("accel, words, says", [
+    ("qtest", (), "lwp=on: this accelerator has no LWP"),
+    ("tcg", ("-global", "x86_64-cpu.full-cpuid-auto-level=off"), "lwp=on needs xlevel=0x8000001c"),
+], ids=["accelerator", "level"])
+def test_never_without(accel: str, words: tuple[str, ...], says: str) -> None:
+    """A guest that was to have LWP never starts without it, nor without its leaf, as on old machine types."""
+    ended = run(machine("Opteron_G1,check=off,lwp=on", *words, STOPPED, accel=accel), PATIENCE)
+    assert ended.status == 1 and says in ended.err and ended.said.count("\n") == 1
+
+
 IDLE = ("pmu-ipc=2", "pmu-predictor=2bit", "pmu-version=2")
 
 

@@ -2,6 +2,7 @@
 """What lwpctl, QEMU and the suite that stands alone say of a host whose KVM has LWP, of one whose KVM has none, and of
 one without KVM."""
 
+import re
 from dataclasses import replace
 from difflib import ndiff
 from pathlib import Path
@@ -127,6 +128,31 @@ def test_delivery(in_l1: InL1) -> None:
     command = f"printf %s {proc.quoted([chr(10).join(asked)])} | {proc.quoted(emulator)}"
     counters = replace(LAB, cpu="EPYC,pmu=on", kvm_amd="lwp_source=perf")
     assert '"return": "prompt"' in in_l1(counters, ["/bin/sh", "-c", command]).said
+
+
+HOST_FILE = """
+mkdir -p /etc/vlwp
+printf '%s\\n' announce=on lwp-max-events=3 >/etc/vlwp/host.conf
+"$2" -machine none -accel kvm -nodefaults -display none -qmp stdio <<end
+{"execute": "qmp_capabilities"}
+{"execute": "query-cpu-model-expansion", "arguments": {"type": "full", "model": {"name": "host"}}}
+{"execute": "query-cpu-model-expansion", "arguments": {"type": "full",
+ "model": {"name": "EPYC", "props": {"lwp": true}}}}
+{"execute": "quit"}
+end
+rm /etc/vlwp/host.conf
+"""
+
+
+@pytest.mark.parametrize("lab, says", [
+    pytest.param(LAB, ('"lwp": true', '"lwp-max-events": 3', '"lwp": true', '"lwp-max-events": 3'), id="lwp"),
+    pytest.param(STOCK, ('"lwp": false', "KVM on this host has no LWP"), id="stock"),
+])
+def test_host_file(in_l1: InL1, lab: L1, says: tuple[str, ...]) -> None:
+    """With KVM a CPU has the numbers of the host's file, and what that announces is there if KVM has it."""
+    done = in_l1(lab, script(HOST_FILE))
+    found = re.findall('"lwp": (?:true|false)|"lwp-max-events": 3|KVM on this host has no LWP', done.said)
+    assert done.status == 0 and sorted(found) == sorted(says)
 
 
 @pytest.mark.soak
