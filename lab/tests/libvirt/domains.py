@@ -12,8 +12,6 @@ from lab.tests.libvirt.hosts import EMULATOR, SMALL
 QEMU = "http://libvirt.org/schemas/domain/qemu/1.0"
 ElementTree.register_namespace("qemu", QEMU)
 
-CMDLINE = "console=ttyS0 loglevel=3 panic=-1 no_timer_check tsc=reliable nowatchdog mitigations=off norandmaps"
-
 
 def _domain(name: str, number: int, memory: int, vcpus: int) -> Element:
     """What both have, without a CPU."""
@@ -45,14 +43,13 @@ def text_of(domain: Element) -> str:
     return ElementTree.tostring(domain, encoding="unicode")
 
 
-def guest(fragment: str, initrd: Path, ports: Sequence[Path], length: int) -> str:
-    """A Linux guest whose CPU is what lwpctl baseline printed; the output of its serial ports goes into files. length
-    is that of a round, in thousands of instructions."""
+def guest(fragment: str, initrd: Path, ports: Sequence[Path], cmdline: str) -> str:
+    """A Linux guest whose CPU is what lwpctl baseline printed; the output of its serial ports goes into files."""
     domain = _domain("guest", 1, 256, 2)
     system = _find(domain, "os")
     SubElement(system, "kernel").text = f"{places.GUEST}/vmlinux"
     SubElement(system, "initrd").text = str(initrd)
-    SubElement(system, "cmdline").text = f"{CMDLINE} -- {length}"
+    SubElement(system, "cmdline").text = cmdline
     for number, path in enumerate(ports):
         serial = SubElement(_find(domain, "devices"), "serial", type="file")
         SubElement(serial, "source", path=str(path), append="on")
