@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from unittest import SkipTest
 
 SKIPPED = 77
 SILENCE = 60.0  # seconds without a message after which what is running is told
@@ -28,8 +29,8 @@ class Usage(Stop):
     status = 2
 
 
-class Skip(Stop):
-    """This machine lacks something, which the text names."""
+class Skip(Stop, SkipTest):
+    """This machine lacks something, which the text names. pytest skips a test that says so."""
 
     status = SKIPPED
 

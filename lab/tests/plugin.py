@@ -7,9 +7,11 @@ A test passes as one point, or as those that its fixture `points` was told. Word
 import json
 import os
 import random
+import signal
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 from pathlib import Path
+from types import FrameType
 from typing import Any, TypeVar
 
 import pytest
@@ -19,6 +21,7 @@ from lab.common.options import SEED
 from lab.common.places import TOP
 
 TESTS = TOP / "lab/tests"
+ENDING = (signal.SIGINT, signal.SIGTERM)
 SEED_VARIABLE = "VLWP_SEED"  # workers have it, too
 COVERED = pytest.StashKey[list[pytest.Item]]()  # tests whose work another one does, with that of others
 Points = Callable[[int, int, int], None]
@@ -41,8 +44,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--scale", type=int, default=1, metavar="N", help="so many times as much of what is drawn")
 
 
+def _ended(number: int, _frame: FrameType | None) -> None:
+    """The first of these signals ends the tests, and no other disturbs what they do then."""
+    for one in ENDING:
+        signal.signal(one, signal.SIG_IGN)
+    raise KeyboardInterrupt(signal.Signals(number).name)
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    """One seed for all workers, which leave no bytecode in the tree."""
+    """One seed for all workers, which leave no bytecode in the tree. Ended by a signal, tests clean up."""
+    for number in () if hasattr(config, "workerinput") else ENDING:
+        signal.signal(number, _ended)
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     given = config.getoption("--seed")
     os.environ.setdefault(SEED_VARIABLE, str(random.SystemRandom().randint(0, SEED)))

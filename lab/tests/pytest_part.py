@@ -159,10 +159,14 @@ def _shown(command: Sequence[str], name: str) -> int:
     """Run it and show what it says. Result: its exit status."""
     child = proc.start(command, cwd=TOP, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, errors="replace")
     assert child.stdout
-    with alive(name):
-        for line in child.stdout:
-            told()
-            print(line, end="", flush=True)
+    try:
+        with alive(name):
+            for line in child.stdout:
+                told()
+                print(line, end="", flush=True)
+    except BaseException:
+        proc.end(child)  # before its files go
+        raise
     return proc.wait(child)
 
 
