@@ -4,10 +4,17 @@ network only when something is missing."""
 
 import argparse
 import re
+from collections.abc import Sequence
 
 from lab.common import proc
 from lab.common.places import BUILD, LAB
 from lab.common.say import Died
+
+
+def lacking(packages: Sequence[str]) -> list[str]:
+    """Those of Debian's packages that are not installed."""
+    listed = proc.output(["dpkg-query", "-W", "-f", "${db:Status-Status} ${Package}\n"])
+    return [name for name in packages if f"installed {name}\n" not in listed]
 
 
 def main(_: argparse.Namespace) -> int:

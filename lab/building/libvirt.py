@@ -4,12 +4,11 @@ library, and libvirt's own tests. It is run from its build directory and never i
 
 import re
 import shutil
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from lab.building import meson, overlay, qemu_tree
+from lab.building import deps, meson, overlay, qemu_tree
 from lab.building.patches import Folder
 from lab.common import archive, bases, proc
 from lab.common.places import BUILD, DL, SRC, TOP
@@ -104,13 +103,6 @@ def own() -> Libvirt:
     return next(one for one in known() if one.suite == archive.debian_codename())
 
 
-def lacking(libvirt: Libvirt) -> list[str]:
-    """The packages that this machine lacks to build it."""
-    argv = ["dpkg-query", "-W", "-f", "${db:Status-Status} ${Package}\n"]
-    listed = subprocess.run(argv, stdout=subprocess.PIPE, text=True, check=True).stdout
-    return [name for name in PACKAGES[libvirt.series] if f"installed {name}\n" not in listed]
-
-
 def _download(package: str, log: IO[str]) -> None:
     """The tarball and Debian's changes; some mirrors have nothing else of a source package."""
     for only in ("--tar-only", "--diff-only"):
@@ -181,7 +173,7 @@ def build(libvirt: Libvirt) -> None:
         key = hash_of("lab/building/libvirt.py", "lab/building/patches.py", "lab/bases.toml", "libvirt")
         if fresh(libvirt.name, key) and libvirt.daemon.is_file():
             return
-        lacks = lacking(libvirt)
+        lacks = deps.lacking(PACKAGES[libvirt.series])
         if lacks:
             raise Died(f"building libvirt needs {' '.join(lacks)}: apt-get install {' '.join(lacks)}")
         need_space(1500)

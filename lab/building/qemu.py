@@ -30,6 +30,8 @@ FOR_A_PACKAGE = (
     "--enable-seccomp --enable-slirp --enable-linux-aio --enable-numa --enable-vnc --enable-vhost-net "
     "--enable-pixman --enable-vhost-user --enable-tpm --enable-zstd"
 ).split()
+# What these need besides the packages of './vlwp deps'.
+DEPENDS = ("libaio-dev", "libnuma-dev", "libpixman-1-dev", "libseccomp-dev", "libslirp-dev", "libzstd-dev")
 
 ROMS = ("kvmvapic", "linuxboot", "linuxboot_dma", "multiboot", "multiboot_dma", "pvh")
 
