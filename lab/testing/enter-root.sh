@@ -6,7 +6,7 @@ set -euo pipefail
 
 root=$1
 mount --make-rprivate /
-mount --bind "$root" "$root"
+mount --rbind "$root" "$root"
 mount -t proc proc "$root/proc"
 mount -t sysfs -o ro sys "$root/sys"
 mount -t tmpfs -o mode=0755 dev "$root/dev"

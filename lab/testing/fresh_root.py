@@ -36,7 +36,7 @@ def _make(place: Path, suite: str, packages: Sequence[str], more: Sequence[str])
     packages = [*packages, "ca-certificates"]
     settings = re.findall(r"^Acquire::https?::Proxy[: ].*", proc.output(["apt-config", "dump"]), re.MULTILINE | re.I)
     return [
-        *("mmdebstrap", "--variant=minbase", f"--include={','.join(packages)}"),
+        *("unshare", "--mount", "mmdebstrap", "--variant=minbase", f"--include={','.join(packages)}"),
         *(f"--aptopt={line}" for line in settings),
         # Snapshots and mirrors keep lists of suites that change daily beyond their dates.
         *(() if suite in archive.RELEASES else ('--aptopt=Acquire::Check-Valid-Until "false"',)),
@@ -66,6 +66,15 @@ def fresh_root(
             say(f"the fresh system is in {root}")
         else:
             proc.call(["rm", "-rf", "--one-file-system", "--", root])
+
+
+def add_libraries(root: Path, *programs: Path) -> None:
+    """The libraries of programs that are built here, which the system has not, or under other names."""
+    libraries = proc.output(["ldd", *programs])
+    for name in sorted(set(re.findall(r"^\t.* => (/\S+) \(", libraries, re.MULTILINE))):
+        if not (root / name.lstrip("/")).exists():
+            shutil.copy(name, root / "usr/local/lib")
+    proc.output(enter(root, "ldconfig"))
 
 
 def enter(root: Path, script: str) -> list[str]:

@@ -43,8 +43,9 @@ def guest(tmp_path_factory: pytest.TempPathFactory, baseline: str) -> Guest:
 
 
 def test_move_offers(offers: Offers) -> None:
-    """Host A says of nothing why it is not there; the hosts' classes have the events of their defaults in EBX."""
+    """Host A offers six events, and says of nothing why it is not there; host B offers three, which its class has."""
     said = [json.loads(path.read_text(encoding="utf-8")) for path in offers]
+    assert [one["revisions"]["43724"]["max_events"] for one in said] == [6, 3]
     assert [one["class"].split("-")[4] for one in said] == ["80062016", "80032013"]
     assert "reason" not in said[0], "something is not offered"
 
@@ -54,8 +55,7 @@ def test_move_baseline(baseline: str, guest: Guest, offers: Offers) -> None:
     for setting in REDUCED.lwp:
         assert setting in baseline
     ended = run([places.LWPCTL, "check", guest.work / XML, *offers])
-    assert ended.said == "yes: 2 hosts (A, B): guest has the same LWP
-"
+    assert ended.said == "yes: 2 hosts (A, B): guest has the same LWP\n"
 
 
 def moves(site: Site, guest: Guest, source: str, target: str, number: int) -> None:

@@ -3,8 +3,6 @@
 stand beside hosts with this machine's libvirt. And the unpatched libvirt of another Debian suite, from a root of its
 own: what ./vlwp test libvirt runs."""
 
-import re
-import shutil
 import sys
 import tarfile
 from pathlib import Path
@@ -74,16 +72,6 @@ def test_debian(tmp_path: Path, one: Libvirt) -> None:
     qemu_tree.apply(one.patches(), pristine, place, sys.stdout)
 
 
-def _add_libraries(root: Path) -> None:
-    """Libraries of what is built here that a newer Debian has under other names."""
-    hook = places.HOST / "host-tools/libvirt-hook-qemu"
-    libraries = proc.output(["ldd", hook, places.qemu(), places.qemu_base()])
-    for name in sorted(set(re.findall(r"^\t.* => (/\S+) \(", libraries, re.MULTILINE))):
-        if not (root / name.lstrip("/")).exists():
-            shutil.copy(name, root / "usr/local/lib")
-    proc.output(fresh_root.enter(root, "ldconfig"))
-
-
 def _hosts(*words: str) -> None:
     """The tests with hosts; words are pytest's."""
     PARTS["libvirt"].prepare()
@@ -106,5 +94,6 @@ def test_unpatched(suite: str) -> None:
     PARTS["libvirt"].prepare()
     with fresh_root.fresh_root(suite, IN_ROOT) as root:
         proc.output(fresh_root.enter(root, "useradd --uid 1000 tester"))  # as whom start-host.sh runs it
-        _add_libraries(root)
+        hook = places.HOST / "host-tools/libvirt-hook-qemu"
+        fresh_root.add_libraries(root, hook, places.qemu(), places.qemu_base())
         _hosts("-m", "not soak", f"--root={root}")

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Ganeti as Debian has it, with the package's QEMU, on two nodes that are name spaces: a Linux guest that is profiled
+moves to the other node and back, and is refused by a node that cannot give what it has."""
+
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from lab.building import deps, qemu, tools
+from lab.common import archive, places
+from lab.common.say import Skip
+from lab.testing import fresh_root, nodes
+from lab.testing.nodes import SHARED, Node
+from lab.tests.conftest import good, run
+from lab.tests.moving import Guest
+from lab.tests.plugin import Tell
+
+pytestmark = pytest.mark.soak
+
+PACKAGES = ("ganeti", "iproute2", "ipxe-qemu", "openssh-server", "seabios")
+EMULATOR = "/usr/lib/vlwp/bin/qemu-system-x86_64"
+NETWORK = "10.45.0"
+HOSTS = {"localhost": "127.0.0.1", "cluster.lab": f"{NETWORK}.1", "a.lab": f"{NETWORK}.11", "b.lab": f"{NETWORK}.12"}
+NODES = {name: f"{HOSTS[name]}/24" for name in ("a.lab", "b.lab")}
+BEGIN = "mkdir /run/sshd; /usr/sbin/sshd"
+OS = "usr/share/ganeti/os/none"  # a system that is not installed: the guest has a kernel and an initrd
+NAME = "guest.lab"
+LOG = f"/var/log/ganeti/kvm/{NAME}.log"
+LENGTH = 6_000_000  # of a round, in thousands of instructions: Ganeti takes a while for a move
+
+# As docs/fleet.md has them. With return-path the source hears that the destination refuses.
+CLUSTER = f"kvm:kvm_path={EMULATOR},kvm_flag=disabled,machine_version=q35,migration_caps=return-path"
+CPU = r"EPYC\,lwp=on\,lwp-max-events=3"
+PORTS = " ".join(
+    rf"-chardev file\,id={name}\,path={SHARED}/{name}\,append=on -device isa-serial\,index={index}\,chardev={name}"
+    for index, name in enumerate(("lines", "data"))
+)
+INSTANCE = (
+    f"kvm:kernel_path={SHARED}/vmlinux,initrd_path={SHARED}/initrd,kernel_args={{}},cpu_type={CPU},"
+    f"serial_console=false,kvm_extra={PORTS}"
+)
+HOST_FILE = "/etc/vlwp/host.conf"
+LESS = "lwp-min-buffer=8\n"  # a ring must be larger than the guest was told: nothing of its CPU says how large
+REASONS = {
+    "b.lab": "LWP: source offers rings of at least 1 times 32 records, this host 8: start both with lwp-min-buffer=8\n",
+    "a.lab": "Sibling indicated error 1\n",
+}
+
+
+def _install(root: Path) -> None:
+    """What both nodes have besides packages: the package's QEMU, a system for instances, names, and root's key."""
+    good([places.PYTHON, "-B", "-m", "lab.start.packaged", "install-qemu", root], cwd=places.TOP)
+    fresh_root.add_libraries(root, root / EMULATOR.lstrip("/"))
+    (root / OS).mkdir(parents=True)
+    for script in ("create", "import", "export", "rename"):
+        (root / OS / script).symlink_to("/bin/true")
+    (root / OS / "ganeti_api_version").write_text("10\n", encoding="ascii")
+    (root / "etc/hosts").write_text("".join(f"{at} {name}\n" for name, at in HOSTS.items()), encoding="ascii")
+    keys = root / "root/.ssh"
+    keys.mkdir(mode=0o700)
+    good(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", keys / "id_ed25519"])
+    shutil.copy(keys / "id_ed25519.pub", keys / "authorized_keys")
+
+
+@dataclass
+class Cluster:
+    """Two nodes and a guest."""
+
+    a: Node
+    b: Node
+    guest: Guest
+
+    def make(self) -> None:
+        """Of nodes that know nothing of each other."""
+        words = ("--enabled-hypervisors=kvm", "--enabled-disk-templates=diskless", "--master-netdev=eth0")
+        self.a.do("gnt-cluster", "init", *words, "-H", CLUSTER, "cluster.lab")
+        self.a.do("gnt-node", "add", "--no-ssh-key-check", "b.lab")
+
+    def start(self) -> None:
+        """The guest, at node a."""
+        words = ("--disk-template=diskless", "--no-nics", "--ignore-ipolicy", "--no-name-check", "--no-ip-check")
+        where = ("--node=a.lab", f"--os-type={Path(OS).name}", "--backend-parameters=memory=256,vcpus=2")
+        self.a.do("gnt-instance", "add", *words, *where, "-H", INSTANCE.format(self.guest.cmdline), NAME)
+
+    def is_at(self, node: Node) -> None:
+        """The guest runs there and nowhere else."""
+        said = self.a.do("gnt-instance", "list", "--no-headers", "-o", "pnode,status", NAME)
+        assert said.split() == [node.name, "running"]
+
+    def moves(self, node: Node, number: int) -> None:
+        """In the middle of a round it moves there."""
+        self.guest.wait_for(number, "begins")
+        self.a.do("gnt-instance", "migrate", "-f", NAME)
+        self.guest.is_in(number)
+        self.is_at(node)
+
+    def stays(self, number: int) -> None:
+        """In the middle of a round node b refuses it, and tells why where docs/fleet.md says; node a knows that."""
+        self.guest.wait_for(number, "begins")
+        ended = run(self.a.argv("gnt-instance", "migrate", "-f", NAME))
+        assert ended.status and f"Could not migrate instance {NAME}" in ended.said
+        for node in (self.b, self.a):
+            assert REASONS[node.name] in node.path(LOG).read_text(encoding="utf-8")
+        self.guest.is_in(number)
+        self.is_at(self.a)
+
+
+@contextmanager
+def cluster(suite: str, work: Path) -> Iterator[Cluster]:
+    """The Ganeti of a Debian suite, not yet set up."""
+    nodes.require("soak managers")
+    if lacks := " ".join(deps.lacking(qemu.DEPENDS)):
+        raise Skip(f"soak managers needs {lacks}, to build the package's QEMU: apt-get install {lacks}")
+    tools.build()
+    qemu.build("package")
+    guest = Guest(work / "shared", LENGTH)
+    guest.work.mkdir()
+    guest.make()
+    shutil.copy(places.GUEST / "vmlinux", guest.work)
+    with fresh_root.fresh_root(suite, PACKAGES) as root:
+        _install(root)
+        with nodes.two(root, work, guest.work, NODES, BEGIN) as (a, b):
+            yield Cluster(a, b, guest)
+
+
+def _holds(suite: str, work: Path, tell: Tell) -> None:
+    """All of it, and how long its parts take."""
+    times = [time.monotonic()]
+    with cluster(suite, work) as it:
+        times.append(time.monotonic())
+        it.make()
+        it.start()
+        times.append(time.monotonic())
+        undisturbed = it.guest.undisturbed()
+        for node, number in ((it.b, 2), (it.a, 3)):
+            it.moves(node, number)
+            assert it.guest.truth(number) == undisturbed
+        times.append(time.monotonic())
+        it.b.path(HOST_FILE).parent.mkdir()
+        it.b.path(HOST_FILE).write_text(LESS, encoding="ascii")
+        it.stays(4)
+        assert it.guest.truth(4) == undisturbed
+        times.append(time.monotonic())
+    parts = ("system", "cluster", "moves", "refusal")
+    tell(", ".join(f"{part} {end - begin:.0f} s" for part, begin, end in zip(parts, times, times[1:])))
+
+
+def test_ganeti(tmp_path: Path, tell: Tell) -> None:
+    """Ganeti moves a guest while it is profiled, of which nothing is lost, and tells why a node refuses it."""
+    _holds(archive.debian_codename(), tmp_path, tell)
