@@ -299,8 +299,7 @@ void domain_free(struct domain *d)
 const struct manager managers[] = {
 	{ "libvirt", "policy='force' needs nothing",
 	  "add -global x86_64-cpu.enforce=on to <qemu:commandline>, or install " HOST_FILE,
-	  "use <cpu ... check='partial'>",
-	  "set it in the domain (lwpctl baseline)" },
+	  "use <cpu ... check='partial'>", "set it in the domain (lwpctl baseline)" },
 	/* It writes neither policy='force' nor check= nor <qemu:commandline>. */
 	{ "nova", "Nova has no other policy", "install " HOST_FILE ", with which QEMU refuses it",
 	  "let the flavor require the trait of the host (lwpctl caps --format=nova)",
@@ -324,8 +323,7 @@ bool domain_trap(const struct domain *d, const struct manager *manager, unsigned
 		{ d->settings.enforce != 1 && (!required || unchecked),
 		  "on a host without LWP it starts without LWP and without a word",
 		  manager->enforce },
-		{ d->policy && unchecked,
-		  "libvirt does not check the CPU", manager->check },
+		{ d->policy && unchecked, "libvirt does not check the CPU", manager->check },
 	};
 
 	for (size_t i = 0; d->settings.lwp && i < sizeof(traps) / sizeof(traps[0]); i++)

@@ -23,7 +23,8 @@ static json_object *question_props(const struct question *q)
 	json_add(props, "lwp", (bool)true);
 	if (q->open)
 		return props;
-	json_add(props, "lwp-host-file", (bool)false); /* the host's defaults are the class's alone */
+	json_add(props, "lwp-host-file",
+		 (bool)false); /* the host's defaults are the class's alone */
 	json_add(props, "lwp-rev", lwp_rev_get(q->rev)->name);
 	json_add(props, "lwp-context", context_words[q->context]);
 	json_add(props, "lwp-delivery", delivery_words[q->delivery]);
@@ -54,7 +55,8 @@ static json_object *ask(struct qmp *qmp, const struct question *q, char why[WHY_
 	    !json_object_object_get_ex(props, "props", &props)) {
 		snprintf(why, WHY_SIZE, "QEMU's answer has no properties");
 		props = NULL;
-	} else if (!json_object_object_get_ex(props, "lwp", &lwp) || !json_object_get_boolean(lwp)) {
+	} else if (!json_object_object_get_ex(props, "lwp", &lwp) ||
+		   !json_object_get_boolean(lwp)) {
 		snprintf(why, WHY_SIZE, "this QEMU has no LWP");
 		props = NULL;
 	}

@@ -217,8 +217,7 @@ static bool read_root(struct place *at, json_object *root, struct hostcaps *host
 			     "1, the format that this program knows, got %u", format);
 	return read_string(at, root, "host", true, &host->name) &&
 	       read_string(at, root, "source", true, &host->source) &&
-	       read_string(at, root, "reason", false, &host->reason) &&
-	       read_revs(at, root, host);
+	       read_string(at, root, "reason", false, &host->reason) && read_revs(at, root, host);
 }
 
 static int line_of(const char *text, size_t offset)

@@ -165,7 +165,9 @@ static bool ask(const struct arguments *a, struct hostcaps *host)
 static int run(int argc, char **argv)
 {
 	static const struct argp argp = {
-		options, parse, NULL,
+		options,
+		parse,
+		NULL,
 		"Say what LWP this host can give its guests.\vWithout options: KVM of this host, as "
 		"/dev/kvm announces it.",
 	};

@@ -118,7 +118,8 @@ class Host:
             proc.wait(self.child)
 
     def _configure(self) -> None:
-        for name in ("etc/libvirt/bin", "etc/libvirt/hooks", "etc/vlwp", "over/vlwp", "libvirt", "cache", "data", "home"):
+        ours = ("etc/libvirt/bin", "etc/libvirt/hooks", "etc/vlwp", "over/vlwp", "libvirt", "cache", "data", "home")
+        for name in ours:
             (self.dir / name).mkdir(parents=True)
         (self.dir / "run").mkdir(mode=0o700)
         conf = LIBVIRTD_CONF.format(number=self.number, log=self.log)
