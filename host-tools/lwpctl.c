@@ -13,7 +13,7 @@ static const struct command *const commands[] = {
 #ifdef HAVE_CAPSTONE
 	&cmd_annotate,
 #endif
-	&cmd_decode,   &cmd_caps, &cmd_baseline, &cmd_host, &cmd_check, &cmd_explain,
+	&cmd_decode,   &cmd_caps, &cmd_baseline, &cmd_check, &cmd_explain,
 };
 #define NR_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 

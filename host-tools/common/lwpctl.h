@@ -13,7 +13,7 @@ struct command {
 };
 
 extern const struct command cmd_annotate, cmd_baseline, cmd_caps, cmd_check, cmd_decode, cmd_diff,
-	cmd_explain, cmd_export, cmd_host, cmd_html, cmd_merge, cmd_report, cmd_top;
+	cmd_explain, cmd_export, cmd_html, cmd_merge, cmd_report, cmd_top;
 
 /* Who complains: "lwpctl" unless a program says otherwise. NULL: nobody, and nothing is said. */
 extern const char *complain_as;

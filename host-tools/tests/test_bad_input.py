@@ -46,8 +46,7 @@ WRONG: Sequence[tuple[Sequence[str], str]] = (
     (("diff", OTHER), "two files"), (("merge",), "the files"), (("decode", "--lwp-rev=7", OTHER), "neither 43724"),
     (("explain", "foo=1"), "expected"), (("explain", "eax="), "32 bits"), (("caps", "--accel=xen"), "kvm or tcg"),
     (("caps", "--format=x"), "no format 'x'"), (("caps", "--class"), "need --qemu"),
-    (("baseline",), "the hosts"), (("check", OTHER), "one host"), (("host",), "it needs a file"),
-    (("host", OTHER, OTHER), "one file"), (("check",), "one host"),
+    (("baseline",), "the hosts"), (("check", OTHER), "one host"), (("check",), "one host"),
     (("check", "--manager=vdsm", OTHER, OTHER), "libvirt or nova"),
     (("baseline", "--groups", "--format=libvirt", OTHER), "text or JSON"),
 )

@@ -31,7 +31,7 @@ enum { OPTION_REV = 0x100, OPTION_CONTEXT, OPTION_QEMU, OPTION_GROUPS, OPTION_SU
 static const struct argp_option options[] = {
 	{ "format", 'f', "FORMAT", 0,
 	  "cpu (default): the argument of QEMU's -cpu; libvirt: <cpu> and <qemu:commandline>; "
-	  "host: a file for lwpctl host; json",
+	  "host: /etc/vlwp/host.conf; json",
 	  0 },
 	{ "model", 'm', "MODEL", 0, "CPU model of the output (default: EPYC)", 0 },
 	{ "qemu", OPTION_QEMU, "PROGRAM", 0, "ask this QEMU whether it has the model", 0 },

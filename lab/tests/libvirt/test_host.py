@@ -7,8 +7,7 @@ import shlex
 
 import pytest
 
-from lab.common.places import LWPCTL
-from lab.tests.conftest import good
+from lab.common.places import TOP
 from lab.tests.libvirt import domains
 from lab.tests.libvirt.hosts import ALL, BARE, EMULATOR, SMALL, Host, State
 from lab.tests.libvirt.site import P2P, Site
@@ -20,6 +19,7 @@ SET = State(file=FILE)
 OTHER = State(file=("announce=on", "lwp-max-events=4", "lwp-ptsc=off"))
 FEWER = "LWP: source offers 3 events, this host 4: start both with lwp-max-events=3"
 ASKED = ("--virttype", "qemu", "--emulator", EMULATOR)
+SERVICE = TOP / "debian/vlwp-qemu.service"
 PLAIN = domains.small(None)  # without a word for QEMU
 
 
@@ -46,13 +46,13 @@ def test_host_not_announced(site: Site) -> None:
 
 
 def test_host_installed(site: Site) -> None:
-    """A libvirt that runs asks the emulator again when lwpctl host has installed a file, and not before."""
-    a, file = site.host("A", ALL), site.work / "host.conf"
+    """A libvirt that runs asks its emulator again when that has been touched, as the package does for a new file."""
+    a = site.host("A", ALL)
     assert not has_lwp(a)
-    file.write_text("announce=on\n", encoding="utf-8")
     (a.dir / "etc/vlwp/host.conf").write_text("announce=on\n", encoding="utf-8")
     assert not has_lwp(a)
-    good([LWPCTL, "host", f"--root={a.dir}", f"--emulator={a.program}", file])
+    assert "ExecStart=/usr/bin/touch -c /usr/lib/vlwp/bin/" in SERVICE.read_text(encoding="utf-8")
+    a.program.touch()
     assert has_lwp(a)
 
 
