@@ -9,7 +9,7 @@
 #include "lwpctl.h"
 
 static const struct command *const commands[] = {
-	&cmd_report,   &cmd_top,  &cmd_export,	 &cmd_html, &cmd_diff,	&cmd_merge,
+	&cmd_report,   &cmd_top,  &cmd_export,	 &cmd_html,  &cmd_diff,	   &cmd_merge,
 #ifdef HAVE_CAPSTONE
 	&cmd_annotate,
 #endif
