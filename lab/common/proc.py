@@ -78,12 +78,12 @@ def wait(child: "subprocess.Popen[Any]", limit: float | None = None) -> int:
     return status if status >= 0 else 128 - status
 
 
-def end(child: "subprocess.Popen[Any]") -> None:
-    """End a child and wait until it is gone."""
+def end(child: "subprocess.Popen[Any]", patience: float = PATIENCE) -> None:
+    """End a child and wait until it is gone; patience: seconds between SIGTERM and SIGKILL."""
     if child.poll() is None:
         child.terminate()
         try:
-            child.wait(PATIENCE)
+            child.wait(patience)
         except subprocess.TimeoutExpired:
             child.kill()
             child.wait()

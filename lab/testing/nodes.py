@@ -16,7 +16,6 @@ from lab.testing import fresh_root
 
 SHARED = "/shared"  # the folder that both have
 UNSHARE = ("unshare", "--net", "--mount")
-ENTER = ("nsenter", "--all", "--target")
 ENVIRONMENT = ("env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", "LC_ALL=C.UTF-8")
 
 
@@ -30,7 +29,7 @@ class Node:
 
     def argv(self, *words: proc.Word) -> list[str]:
         """The command line that does something there."""
-        return proc.words([*ENTER, self.pid, *ENVIRONMENT, *words])
+        return proc.words(["nsenter", "--all", "--target", self.pid, *ENVIRONMENT, *words])
 
     def do(self, *words: proc.Word) -> str:
         """The output of a command there that must succeed."""

@@ -54,7 +54,8 @@ def _ended(number: int, _frame: FrameType | None) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """One seed for all workers, which leave no bytecode in the tree. Ended by a signal, tests clean up."""
     for number in () if hasattr(config, "workerinput") else ENDING:
-        signal.signal(number, _ended)
+        if signal.getsignal(number) is not signal.SIG_IGN:  # a shell ignores SIGINT for what it starts with &
+            signal.signal(number, _ended)
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     given = config.getoption("--seed")
     os.environ.setdefault(SEED_VARIABLE, str(random.SystemRandom().randint(0, SEED)))

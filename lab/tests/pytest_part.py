@@ -23,6 +23,7 @@ from lab.nested import l1
 from lab.tests.libvirt.spaces import missing
 
 PYTEST = (PYTHON, "-B", "-m", "pytest")
+UNDONE = 60  # seconds, for tests that end to undo what they did, such as a Debian system
 NOTHING = 5  # pytest's status: no test was found
 
 
@@ -165,7 +166,7 @@ def _shown(command: Sequence[str], name: str) -> int:
                 told()
                 print(line, end="", flush=True)
     except BaseException:
-        proc.end(child)  # before its files go
+        proc.end(child, UNDONE)  # before its files go
         raise
     return proc.wait(child)
 

@@ -3,7 +3,6 @@
 moves to the other node and back, and is refused by a node that cannot give what it has."""
 
 import shutil
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,14 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from lab.building import deps, qemu, tools
+from lab.building import deps, kernel, qemu, tools
 from lab.common import archive, places
 from lab.common.say import Skip
 from lab.testing import fresh_root, nodes
 from lab.testing.nodes import SHARED, Node
 from lab.tests.conftest import good, run
 from lab.tests.moving import Guest
-from lab.tests.plugin import Tell
 
 pytestmark = pytest.mark.soak
 
@@ -31,9 +29,9 @@ BEGIN = "mkdir /run/sshd; /usr/sbin/sshd"
 OS = "usr/share/ganeti/os/none"  # a system that is not installed: the guest has a kernel and an initrd
 NAME = "guest.lab"
 LOG = f"/var/log/ganeti/kvm/{NAME}.log"
-LENGTH = 6_000_000  # of a round, in thousands of instructions: Ganeti takes a while for a move
+LENGTH = 4_000_000  # of a round, in thousands of instructions: Ganeti takes a while for a move
 
-# As docs/fleet.md has them. With return-path the source hears that the destination refuses.
+# As docs/fleet.md has them. With return-path the source waits for the destination's word.
 CLUSTER = f"kvm:kvm_path={EMULATOR},kvm_flag=disabled,machine_version=q35,migration_caps=return-path"
 CPU = r"EPYC\,lwp=on\,lwp-max-events=3"
 PORTS = " ".join(
@@ -46,23 +44,21 @@ INSTANCE = (
 )
 HOST_FILE = "/etc/vlwp/host.conf"
 LESS = "lwp-min-buffer=8\n"  # a ring must be larger than the guest was told: nothing of its CPU says how large
-REASONS = {
-    "b.lab": "LWP: source offers rings of at least 1 times 32 records, this host 8: start both with lwp-min-buffer=8\n",
-    "a.lab": "Sibling indicated error 1\n",
-}
+REASON = "LWP: source offers rings of at least 1 times 32 records, this host 8: start both with lwp-min-buffer=8\n"
 
 
 def _install(root: Path) -> None:
     """What both nodes have besides packages: the package's QEMU, a system for instances, names, and root's key."""
     good([places.PYTHON, "-B", "-m", "lab.start.packaged", "install-qemu", root], cwd=places.TOP)
     fresh_root.add_libraries(root, root / EMULATOR.lstrip("/"))
+    (root / "usr/bin/kvm").symlink_to(EMULATOR)  # 3.1 asks this one for its version, too, whatever kvm_path is
     (root / OS).mkdir(parents=True)
     for script in ("create", "import", "export", "rename"):
         (root / OS / script).symlink_to("/bin/true")
     (root / OS / "ganeti_api_version").write_text("10\n", encoding="ascii")
     (root / "etc/hosts").write_text("".join(f"{at} {name}\n" for name, at in HOSTS.items()), encoding="ascii")
     keys = root / "root/.ssh"
-    keys.mkdir(mode=0o700)
+    keys.mkdir(mode=0o700, exist_ok=True)
     good(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", keys / "id_ed25519"])
     shutil.copy(keys / "id_ed25519.pub", keys / "authorized_keys")
 
@@ -75,14 +71,11 @@ class Cluster:
     b: Node
     guest: Guest
 
-    def make(self) -> None:
-        """Of nodes that know nothing of each other."""
-        words = ("--enabled-hypervisors=kvm", "--enabled-disk-templates=diskless", "--master-netdev=eth0")
-        self.a.do("gnt-cluster", "init", *words, "-H", CLUSTER, "cluster.lab")
-        self.a.do("gnt-node", "add", "--no-ssh-key-check", "b.lab")
-
     def start(self) -> None:
-        """The guest, at node a."""
+        """Of nodes that know nothing of each other a cluster, and the guest at node a."""
+        all_have = ("--enabled-hypervisors=kvm", "--enabled-disk-templates=diskless", "--master-netdev=eth0")
+        self.a.do("gnt-cluster", "init", *all_have, "-H", CLUSTER, "cluster.lab")
+        self.a.do("gnt-node", "add", "--no-ssh-key-check", "b.lab")
         words = ("--disk-template=diskless", "--no-nics", "--ignore-ipolicy", "--no-name-check", "--no-ip-check")
         where = ("--node=a.lab", f"--os-type={Path(OS).name}", "--backend-parameters=memory=256,vcpus=2")
         self.a.do("gnt-instance", "add", *words, *where, "-H", INSTANCE.format(self.guest.cmdline), NAME)
@@ -100,12 +93,11 @@ class Cluster:
         self.is_at(node)
 
     def stays(self, number: int) -> None:
-        """In the middle of a round node b refuses it, and tells why where docs/fleet.md says; node a knows that."""
+        """In the middle of a round node b refuses it, and tells why where docs/fleet.md says."""
         self.guest.wait_for(number, "begins")
         ended = run(self.a.argv("gnt-instance", "migrate", "-f", NAME))
         assert ended.status and f"Could not migrate instance {NAME}" in ended.said
-        for node in (self.b, self.a):
-            assert REASONS[node.name] in node.path(LOG).read_text(encoding="utf-8")
+        assert REASON in self.b.path(LOG).read_text(encoding="utf-8")
         self.guest.is_in(number)
         self.is_at(self.a)
 
@@ -117,6 +109,7 @@ def cluster(suite: str, work: Path) -> Iterator[Cluster]:
     if lacks := " ".join(deps.lacking(qemu.DEPENDS)):
         raise Skip(f"soak managers needs {lacks}, to build the package's QEMU: apt-get install {lacks}")
     tools.build()
+    kernel.build()
     qemu.build("package")
     guest = Guest(work / "shared", LENGTH)
     guest.work.mkdir()
@@ -128,28 +121,16 @@ def cluster(suite: str, work: Path) -> Iterator[Cluster]:
             yield Cluster(a, b, guest)
 
 
-def _holds(suite: str, work: Path, tell: Tell) -> None:
-    """All of it, and how long its parts take."""
-    times = [time.monotonic()]
-    with cluster(suite, work) as it:
-        times.append(time.monotonic())
-        it.make()
+@pytest.mark.parametrize("suite", archive.RELEASES)
+def test_ganeti(suite: str, tmp_path: Path) -> None:
+    """Ganeti moves a guest while it is profiled, of which nothing is lost, and tells why a node refuses it."""
+    with cluster(suite, tmp_path) as it:
         it.start()
-        times.append(time.monotonic())
         undisturbed = it.guest.undisturbed()
         for node, number in ((it.b, 2), (it.a, 3)):
             it.moves(node, number)
             assert it.guest.truth(number) == undisturbed
-        times.append(time.monotonic())
         it.b.path(HOST_FILE).parent.mkdir()
         it.b.path(HOST_FILE).write_text(LESS, encoding="ascii")
         it.stays(4)
         assert it.guest.truth(4) == undisturbed
-        times.append(time.monotonic())
-    parts = ("system", "cluster", "moves", "refusal")
-    tell(", ".join(f"{part} {end - begin:.0f} s" for part, begin, end in zip(parts, times, times[1:])))
-
-
-def test_ganeti(tmp_path: Path, tell: Tell) -> None:
-    """Ganeti moves a guest while it is profiled, of which nothing is lost, and tells why a node refuses it."""
-    _holds(archive.debian_codename(), tmp_path, tell)
