@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A Linux guest that is profiled while it moves between hosts; each round of its workload leaves the same numbers. Its
-init says on one serial port when a round begins and ends, and writes the profile to the other."""
+init says on the serial port when a round begins and ends, and between them the profile."""
 
 import json
 import os
@@ -20,6 +20,7 @@ CMDLINE = "console=ttyS0 loglevel=3 panic=-1 no_timer_check tsc=reliable nowatch
 LENGTH = 2_000_000  # of a round, in thousands of instructions
 PATIENCE = 100  # seconds for what takes a few, as such a round does
 POLL = 0.1  # seconds
+DATA = re.compile(r"^data ([0-9a-f]+)\n", re.MULTILINE)  # of the profile
 ENDED = re.compile(r"^round (\d+) ended (\S+) (\d+)$", re.MULTILINE)  # round, status, size of the profile
 # What must be the same in each round: numbers of events, and that nothing is lost.
 KEYS = ("event", "samples", "counted", "counted_exactly", "symbol", "missed_events", "contexts_evicted")
@@ -46,7 +47,7 @@ class Guest:
     def __post_init__(self) -> None:
         self.length = int(os.environ.get("VLWP_LIBVIRT_LENGTH") or self.length)
         self.root, self.initrd = self.work / "root", self.work / "initrd"
-        self.lines, self.data = self.work / "lines", self.work / "data"  # what comes out of the two serial ports
+        self.lines = self.work / "lines"  # what comes out of the serial port
 
     def make(self) -> None:
         """The init, lwprun and what they need, where lwpctl report reads symbols."""
@@ -87,11 +88,12 @@ class Guest:
     def truth(self, number: int) -> Truth:
         """What lwpctl report says of a round's profile."""
         self.wait_for(number, "ended")
-        rounds = ENDED.findall(self.heard())[:number]
+        heard = self.heard()
+        rounds = ENDED.findall(heard)[:number]
         assert all(int(status, 16) == 0 for _, status, _ in rounds), "lwprun has failed"
         end = sum(int(size) for *_, size in rounds)
         profile = self.work / f"data.{number}"
-        profile.write_bytes(self.data.read_bytes()[end - int(rounds[-1][2]):end])
+        profile.write_bytes(bytes.fromhex("".join(DATA.findall(heard)))[end - int(rounds[-1][2]):end])
         return values(json.loads(good([places.LWPCTL, "report", "--json", f"--sysroot={self.root}", profile])), KEYS)
 
     def undisturbed(self) -> Truth:

@@ -43,17 +43,15 @@ def text_of(domain: Element) -> str:
     return ElementTree.tostring(domain, encoding="unicode")
 
 
-def guest(fragment: str, initrd: Path, ports: Sequence[Path], cmdline: str) -> str:
-    """A Linux guest whose CPU is what lwpctl baseline printed; the output of its serial ports goes into files."""
+def guest(fragment: str, initrd: Path, output: Path, cmdline: str) -> str:
+    """A Linux guest whose CPU is what lwpctl baseline printed; the output of its serial port goes into a file."""
     domain = _domain("guest", 1, 256, 2)
     system = _find(domain, "os")
     SubElement(system, "kernel").text = f"{places.GUEST}/vmlinux"
     SubElement(system, "initrd").text = str(initrd)
     SubElement(system, "cmdline").text = cmdline
-    for number, path in enumerate(ports):
-        serial = SubElement(_find(domain, "devices"), "serial", type="file")
-        SubElement(serial, "source", path=str(path), append="on")
-        SubElement(serial, "target", port=str(number))
+    serial = SubElement(_find(domain, "devices"), "serial", type="file")
+    SubElement(serial, "source", path=str(output), append="on")
     domain.extend(ElementTree.fromstring(f"<fragment xmlns:qemu='{QEMU}'>{fragment}</fragment>"))
     return text_of(domain)
 

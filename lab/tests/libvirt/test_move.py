@@ -37,7 +37,7 @@ def guest(tmp_path_factory: pytest.TempPathFactory, baseline: str) -> Guest:
     """The guest with the baseline, not started."""
     it = Guest(tmp_path_factory.mktemp("guest"))
     it.make()
-    text = domains.guest(baseline, it.initrd, (it.lines, it.data), it.cmdline)
+    text = domains.guest(baseline, it.initrd, it.lines, it.cmdline)
     (it.work / XML).write_text(text, encoding="utf-8")
     return it
 

@@ -34,13 +34,10 @@ LENGTH = 4_000_000  # of a round, in thousands of instructions: Ganeti takes a w
 # As docs/fleet.md has them. With return-path the source waits for the destination's word.
 CLUSTER = f"kvm:kvm_path={EMULATOR},kvm_flag=disabled,machine_version=q35,migration_caps=return-path"
 CPU = r"EPYC\,lwp=on\,lwp-max-events=3"
-PORTS = " ".join(
-    rf"-chardev file\,id={name}\,path={SHARED}/{name}\,append=on -device isa-serial\,index={index}\,chardev={name}"
-    for index, name in enumerate(("lines", "data"))
-)
+PORT = rf"-chardev file\,id=lines\,path={SHARED}/lines\,append=on -device isa-serial\,chardev=lines"
 INSTANCE = (
     f"kvm:kernel_path={SHARED}/vmlinux,initrd_path={SHARED}/initrd,kernel_args={{}},cpu_type={CPU},"
-    f"serial_console=false,kvm_extra={PORTS}"
+    f"serial_console=false,kvm_extra={PORT}"
 )
 HOST_FILE = "/etc/vlwp/host.conf"
 LESS = "lwp-min-buffer=8\n"  # a ring must be larger than the guest was told: nothing of its CPU says how large
