@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A minimal Debian in a folder, and running commands in it as in a machine of its own."""
 
+import hashlib
 import os
 import re
 import shutil
@@ -12,7 +13,7 @@ from pathlib import Path
 from lab.common import archive, proc
 from lab.common.places import BUILD, LAB, TOP
 from lab.common.say import Died, Skip, say
-from lab.common.steps import make_dir, need_space, step
+from lab.common.steps import build_lock, fresh, made_whole, make_dir, need_space, stamp, step
 
 SPACE = 9000  # MiB
 ENTER = LAB / "testing/enter-root.sh"
@@ -66,6 +67,18 @@ def fresh_root(
             say(f"the fresh system is in {root}")
         else:
             proc.call(["rm", "-rf", "--one-file-system", "--", root])
+
+
+def kept_root(name: str, suite: str, packages: Sequence[str]) -> Path:
+    """A minimal Debian with packages that take long to install: made once, and kept."""
+    root, key = BUILD / f"root-{name}", hashlib.sha256(repr((suite, packages)).encode()).hexdigest()
+    with build_lock(root.name):
+        if not (fresh(root.name, key) and root.is_dir()):
+            proc.call(["rm", "-rf", "--one-file-system", "--", root])
+            with made_whole(root) as new:
+                step(f"making a {suite} with {name}", root.name, _make(new, suite, packages, ()), about=500)
+            stamp(root.name, key)
+    return root
 
 
 def add_libraries(root: Path, *programs: Path) -> None:

@@ -65,7 +65,7 @@ def _start(root: Path, work: Path, shared: Path, name: str, begin: str) -> Node:
 def two(root: Path, work: Path, shared: Path, addresses: dict[str, str], begin: str) -> Iterator[list[Node]]:
     """Two nodes, by their names, with these addresses; a script begins each. root: the system that both have; a folder
     of ours is SHARED there."""
-    (root / SHARED.lstrip("/")).mkdir()
+    (root / SHARED.lstrip("/")).mkdir(exist_ok=True)
     nodes: list[Node] = []
     try:
         for name in addresses:

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A cloud of two nodes that both are compute hosts, the first one its controller, too; and its servers."""
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any
+
+from lab.testing.nodes import SHARED, Node
+from lab.tests import moving
+
+HERE = Path(__file__).parent
+PACKAGES = (
+    *("nova-api", "nova-conductor", "nova-scheduler", "nova-compute", "nova-compute-kvm", "keystone", "placement-api"),
+    *("glance-api", "mariadb-server", "rabbitmq-server", "python3-osc-placement", "iproute2"),
+)
+ADDRESSES = {"a": "192.0.2.1", "b": "192.0.2.2"}
+USER = {
+    **{"auth_type": "password", "auth_url": "http://a:5000/v3", "username": "admin", "password": "lwp"},
+    **{"project_name": "admin", "user_domain_id": "default", "project_domain_id": "default"},
+}
+OPERATOR = [f"OS_{name.upper()}={value}" for name, value in {**USER, "identity_api_version": "3"}.items()]
+# Of a host, as lwpctl caps --format=nova has them.
+TRAITS = """meta:
+  schema_version: '1.0'
+providers:
+  - identification:
+      uuid: $COMPUTE_NODE
+    traits:
+      additional:
+"""
+API = "--os-compute-api-version=2.84"  # has the details of what has failed
+OVER = ("completed", "failed", "error")  # of a migration
+PATIENCE = 600  # seconds for what takes some ten on two processors
+LENGTH = 10_000_000  # of a round, in thousands of instructions: a migration takes half a minute
+
+
+def wait_for(what: str, done: Callable[[], Any]) -> Any:
+    """What a function returns as soon as that is true."""
+    end = time.monotonic() + PATIENCE
+    while not (found := done()):
+        assert time.monotonic() < end, f"not in {PATIENCE} s: {what}"
+        time.sleep(1)
+    return found
+
+
+class Cloud:
+    """Its nodes, and the commands of its operator."""
+
+    def __init__(self, a: Node, b: Node, guest: moving.Guest):
+        """guest: what servers boot; its folder is the nodes' SHARED."""
+        self.a, self.nodes, self.guest = a, {"a": a, "b": b}, guest
+        user = "\n".join(f"{name} = {value}" for name, value in USER.items())
+        for file in (*HERE.glob("*.sh"), *HERE.glob("*.conf")):
+            text = file.read_text(encoding="ascii").replace("@USER@", user)
+            (guest.work / file.name).write_text(text, encoding="ascii")
+        (guest.work / "operator").write_text("\n".join(OPERATOR), encoding="ascii")
+        a.do("bash", f"{SHARED}/controller.sh")
+        (guest.work / "disk").write_bytes(bytes(1 << 20))  # without one Nova has no servers
+        parts = (("kernel_id", self._image("vmlinux", "aki")), ("ramdisk_id", self._image("initrd", "ari")))
+        has = (*parts, ("os_command_line", guest.cmdline))
+        self._image("disk", "raw", *(f"--property={name}={value}" for name, value in has))
+
+    def openstack(self, *words: str) -> str:
+        """A command of the operator that must succeed."""
+        return self.a.do("env", *OPERATOR, "openstack", API, *words)
+
+    def ask(self, *words: str) -> Any:
+        """What openstack says."""
+        return json.loads(self.openstack(*words, "-f", "json"))
+
+    def _image(self, name: str, kind: str, *words: str) -> str:
+        """Its number."""
+        formats = (f"--disk-format={kind}", f"--container-format={'bare' if kind == 'raw' else kind}")
+        return str(self.ask("image", "create", f"--file={SHARED}/{name}", *formats, *words, name)["id"])
+
+    def has(self, host: str, numbers: str, *traits: str) -> None:
+        """A host has this host file and these traits from now on. nova-compute adds the traits of its file when it
+        starts; those that placement has of an earlier one stay until somebody removes them."""
+        lines = "".join(f"        - {trait}\n" for trait in traits)
+        for name, text in {"vlwp/host.conf": numbers, "nova/provider_config/lwp.yaml": TRAITS + lines}.items():
+            path = self.nodes[host].path(f"/etc/{name}")
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text, encoding="ascii")
+        if number := self._provider(host):
+            self.nodes[host].do("bash", f"{SHARED}/compute.sh", "stop")
+            self.openstack("resource", "provider", "trait", "delete", number)
+        self.nodes[host].do("bash", f"{SHARED}/compute.sh")
+        wait_for(f"placement has {traits} of {host}", lambda: self.traits(host) == sorted(traits))
+
+    def _provider(self, host: str) -> str:
+        """Its number in placement, "" if it has none."""
+        return next((one["uuid"] for one in self.ask("resource", "provider", "list") if one["name"] == host), "")
+
+    def traits(self, host: str) -> list[str]:
+        """Those of LWP that placement has."""
+        number = self._provider(host)
+        found = self.ask("resource", "provider", "trait", "list", number) if number else []
+        return sorted(one["name"] for one in found if one["name"].startswith("CUSTOM_LWP"))
+
+
+class Server(moving.Guest):
+    """A server. Its console is a file of each host that it was on; it is read to its end after the server has left."""
+
+    def __init__(self, cloud: Cloud, trait: str, *words: str):
+        """It runs on a host with this trait, as its flavor says."""
+        super().__init__(cloud.guest.work, LENGTH)
+        self.cloud, self.consoles = cloud, list[IO[str]]()
+        size = ("--ram=256", "--vcpus=2", "--disk=0", f"--property=trait:{trait}=required")
+        self.flavor = str(cloud.ask("flavor", "create", *size, trait)["id"])
+        options = ("--image=disk", f"--flavor={self.flavor}", "--nic=none", "--wait", *words)
+        self.id = str(cloud.ask("server", "create", *options, "guest")["id"])
+        self._listen()
+
+    def delete(self) -> None:
+        """It ends."""
+        self.cloud.openstack("server", "delete", "--wait", self.id)
+        self.cloud.openstack("flavor", "delete", self.flavor)
+
+    def host(self) -> str:
+        """Where it runs."""
+        found = self.cloud.ask("server", "show", self.id)
+        assert found["status"] == "ACTIVE"
+        return str(found["OS-EXT-SRV-ATTR:host"])
+
+    def _listen(self) -> None:
+        console = self.cloud.nodes[self.host()].path(f"/var/lib/nova/instances/{self.id}/console.log")
+        self.consoles.append(console.open(encoding="utf-8", errors="replace", newline="\n"))
+
+    def heard(self) -> str:
+        """What it has said, on all hosts."""
+        for console in self.consoles:
+            console.seek(0)
+        return "".join(console.read() for console in self.consoles).replace("\r", "")
+
+    def migrate(self, target: str) -> str:
+        """Ask Nova to move it. Result: what became of that."""
+        self.cloud.openstack("server", "migrate", "--live-migration", f"--host={target}", self.id)
+        state = str(wait_for("a live migration is over", self._migration))
+        if state == "completed":
+            self._listen()
+        return state
+
+    def _migration(self) -> str:
+        """What the last one has become; "": it is not over."""
+        found = self.cloud.ask("server", "migration", "list", f"--server={self.id}")
+        last = max(found, key=lambda one: int(one["Id"]))
+        return str(last["Status"]) if last["Status"] in OVER else ""
+
+    def event(self) -> str:
+        """What Nova says of the last thing that was done to it."""
+        last = self.cloud.ask("server", "event", "list", self.id)[0]["Request ID"]
+        return str(self.cloud.ask("server", "event", "show", self.id, last)["events"])
