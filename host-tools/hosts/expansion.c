@@ -28,10 +28,9 @@ static json_object *question_props(const struct question *q)
 	json_add(props, "lwp-rev", lwp_rev_get(q->rev)->name);
 	json_add(props, "lwp-context", context_words[q->context]);
 	json_add(props, "lwp-delivery", delivery_words[q->delivery]);
-	if (q->vmcb) {
-		json_add(props, "lwp-vmcb", (bool)true);
+	json_add(props, "lwp-vmcb", q->vmcb);
+	if (q->vmcb)
 		json_add(props, "svm", (bool)true);
-	}
 	if (q->misses)
 		json_add(props, "lwp-dme", (bool)true);
 	return props;
