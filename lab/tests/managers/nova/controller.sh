@@ -15,10 +15,10 @@ as() {
 stays() {
 	setsid "$@" </dev/null >>/var/log/controller.log 2>&1 &
 }
-# serve PORT INI: as the package does it, with fewer processes.
+# serve PORT INI: as the package does it, with fewer processes. uwsgi closes each connection, which clients must be told.
 serve() {
 	sed -i '/^apparmor/d; s/,apparmor//; s/^processes = .*/processes = 2/; s/^threads = 32/threads = 4/' "$2"
-	stays uwsgi_python3 --http-socket ":$1" --ini "$2"
+	stays uwsgi_python3 --http-socket ":$1" --add-header "Connection: close" --ini "$2"
 }
 answers() {
 	for port; do
