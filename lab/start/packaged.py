@@ -20,12 +20,14 @@ FIRMWARE = ("/usr/share/seabios/*.bin", "/usr/lib/ipxe/qemu/*.rom")
 
 
 def _install_qemu(root: Path) -> None:
-    """The emulator looks for its firmware in ../share/qemu."""
+    """The emulator looks for its firmware, and keymaps for VNC, in ../share/qemu."""
     out, place = qemu.out_dir(FLAVOUR), root / PLACE
     make_dir(place / "bin", place / "share/qemu")
     shutil.copy(out / PROGRAM, place / "bin")
     for rom in qemu.ROMS:
         shutil.copy(out / f"pc-bios/optionrom/{rom}.bin", place / "share/qemu")
+    keymaps = qemu.tree_dir(FLAVOUR) / "pc-bios/keymaps"
+    shutil.copytree(keymaps, place / "share/qemu/keymaps", ignore=shutil.ignore_patterns("meson.build"))
     for pattern in FIRMWARE:
         for file in sorted(Path("/").glob(pattern[1:])):
             (place / "share/qemu" / file.name).symlink_to(file)
