@@ -52,8 +52,8 @@ void baseline_libvirt(const struct settings *s, const char *model, FILE *to)
 
 static void say_line(void *opaque, const char *name, const char *value)
 {
-	if (strcmp(name, "enforce") !=
-	    0) /* lwp=on that cannot be had is an error without it, too */
+	/* lwp=on that cannot be had is an error without it, too. */
+	if (strcmp(name, "enforce"))
 		fprintf(opaque, "%s=%s\n", name, value);
 }
 

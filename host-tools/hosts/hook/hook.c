@@ -5,9 +5,9 @@
  *
  *	qemu NAME OPERATION SUB-OPERATION EXTRA		with the domain's XML on standard input
  *
- * The domain's emulator is asked what it can give. Nothing is written to
- * standard output, which libvirt takes for a new XML, and libvirt is not called, which waits for us. Operations
- * in which a failure would end a running guest are not looked at.
+ * The domain's emulator is asked what it can give. Nothing is written to standard output, which libvirt takes for a
+ * new XML, and libvirt is not called, which waits for us. Operations in which a failure would end a running guest are
+ * not looked at.
  */
 #include <stdio.h>
 #include <stdlib.h>
