@@ -15,6 +15,7 @@ from lab.common.say import Skip
 from lab.testing import fresh_root
 
 SHARED = "/shared"  # the folder that both have
+EMULATOR = "/usr/lib/vlwp/bin/qemu-system-x86_64"
 UNSHARE = ("unshare", "--net", "--mount")
 ENVIRONMENT = ("env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", "LC_ALL=C.UTF-8")
 
@@ -38,6 +39,11 @@ class Node:
     def path(self, name: str) -> Path:
         """One of its files."""
         return Path(f"/proc/{self.pid}/root{name}")
+
+    def write(self, name: str, text: str) -> None:
+        """A file of it has this text from now on."""
+        self.path(name).parent.mkdir(exist_ok=True)
+        self.path(name).write_text(text, encoding="ascii")
 
 
 def require(what: str) -> None:

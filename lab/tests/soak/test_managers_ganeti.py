@@ -10,20 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from lab.building import deps, kernel, qemu, tools
-from lab.common import archive, places
-from lab.common.say import Skip
+from lab.common import archive
 from lab.testing import fresh_root, nodes
-from lab.testing.nodes import SHARED, Node
+from lab.testing.nodes import EMULATOR, SHARED, Node
 from lab.tests.conftest import good, run
+from lab.tests.managers import ready
 from lab.tests.moving import Guest
 
 pytestmark = pytest.mark.soak
 
 PACKAGES = ("ganeti", "iproute2", "ipxe-qemu", "openssh-server", "seabios")
-EMULATOR = "/usr/lib/vlwp/bin/qemu-system-x86_64"
 NETWORK = "10.45.0"
-HOSTS = {"localhost": "127.0.0.1", "cluster.lab": f"{NETWORK}.1", "a.lab": f"{NETWORK}.11", "b.lab": f"{NETWORK}.12"}
+HOSTS = {"cluster.lab": f"{NETWORK}.1", "a.lab": f"{NETWORK}.11", "b.lab": f"{NETWORK}.12"}
 NODES = {name: f"{HOSTS[name]}/24" for name in ("a.lab", "b.lab")}
 BEGIN = "mkdir /run/sshd; /usr/sbin/sshd"
 OS = "usr/share/ganeti/os/none"  # a system that is not installed: the guest has a kernel and an initrd
@@ -39,21 +37,18 @@ INSTANCE = (
     f"kvm:kernel_path={SHARED}/vmlinux,initrd_path={SHARED}/initrd,kernel_args={{}},cpu_type={CPU},"
     f"serial_console=false,kvm_extra={PORT}"
 )
-HOST_FILE = "/etc/vlwp/host.conf"
 LESS = "lwp-min-buffer=8\n"  # a ring must be larger than the guest was told: nothing of its CPU says how large
 REASON = "LWP: source offers rings of at least 1 times 32 records, this host 8: start both with lwp-min-buffer=8\n"
 
 
 def _install(root: Path) -> None:
-    """What both nodes have besides packages: the package's QEMU, a system for instances, names, and root's key."""
-    good([places.PYTHON, "-B", "-m", "lab.start.packaged", "install-qemu", root], cwd=places.TOP)
-    fresh_root.add_libraries(root, root / EMULATOR.lstrip("/"))
+    """What both nodes have besides packages: also a system for instances, and root's key."""
+    ready.install(root, HOSTS)
     (root / "usr/bin/kvm").symlink_to(EMULATOR)  # 3.1 asks this one for its version, too, whatever kvm_path is
     (root / OS).mkdir(parents=True)
     for script in ("create", "import", "export", "rename"):
         (root / OS / script).symlink_to("/bin/true")
     (root / OS / "ganeti_api_version").write_text("10\n", encoding="ascii")
-    (root / "etc/hosts").write_text("".join(f"{at} {name}\n" for name, at in HOSTS.items()), encoding="ascii")
     keys = root / "root/.ssh"
     keys.mkdir(mode=0o700, exist_ok=True)
     good(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", keys / "id_ed25519"])
@@ -102,16 +97,8 @@ class Cluster:
 @contextmanager
 def cluster(suite: str, work: Path) -> Iterator[Cluster]:
     """The Ganeti of a Debian suite, not yet set up."""
-    nodes.require("soak managers")
-    if lacks := " ".join(deps.lacking(qemu.DEPENDS)):
-        raise Skip(f"soak managers needs {lacks}, to build the package's QEMU: apt-get install {lacks}")
-    tools.build()
-    kernel.build()
-    qemu.build("package")
-    guest = Guest(work / "shared", LENGTH)
-    guest.work.mkdir()
-    guest.make()
-    shutil.copy(places.GUEST / "vmlinux", guest.work)
+    ready.build()
+    guest = ready.guest(work / "shared", LENGTH)
     with fresh_root.fresh_root(suite, PACKAGES) as root:
         _install(root)
         with nodes.two(root, work, guest.work, NODES, BEGIN) as (a, b):
@@ -127,7 +114,6 @@ def test_ganeti(suite: str, tmp_path: Path) -> None:
         for node, number in ((it.b, 2), (it.a, 3)):
             it.moves(node, number)
             assert it.guest.truth(number) == undisturbed
-        it.b.path(HOST_FILE).parent.mkdir()
-        it.b.path(HOST_FILE).write_text(LESS, encoding="ascii")
+        it.b.write("/etc/vlwp/host.conf", LESS)
         it.stays(4)
         assert it.guest.truth(4) == undisturbed

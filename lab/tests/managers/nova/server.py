@@ -2,18 +2,19 @@
 """A cloud of two nodes that both are compute hosts, the first one its controller, too; and its servers."""
 
 import json
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
-from lab.testing.nodes import SHARED, Node
+from lab.testing.nodes import EMULATOR, SHARED, Node
 from lab.tests import moving
 
 HERE = Path(__file__).parent
 PACKAGES = (
     *("nova-api", "nova-conductor", "nova-scheduler", "nova-compute", "nova-compute-kvm", "keystone", "placement-api"),
-    *("glance-api", "mariadb-server", "rabbitmq-server", "python3-osc-placement", "iproute2"),
+    *("glance-api", "mariadb-server", "rabbitmq-server", "python3-osc-placement", "iproute2", "uuid-runtime"),
 )
 ADDRESSES = {"a": "192.0.2.1", "b": "192.0.2.2"}
 USER = {
@@ -21,16 +22,8 @@ USER = {
     **{"project_name": "admin", "user_domain_id": "default", "project_domain_id": "default"},
 }
 OPERATOR = [f"OS_{name.upper()}={value}" for name, value in {**USER, "identity_api_version": "3"}.items()]
-# Of a host, as lwpctl caps --format=nova has them.
-TRAITS = """meta:
-  schema_version: '1.0'
-providers:
-  - identification:
-      uuid: $COMPUTE_NODE
-    traits:
-      additional:
-"""
 API = "--os-compute-api-version=2.84"  # has the details of what has failed
+TRAIT = re.compile(r"CUSTOM_LWP\w*")
 OVER = ("completed", "failed", "error")  # of a migration
 PATIENCE = 600  # seconds for what takes some ten on two processors
 LENGTH = 10_000_000  # of a round, in thousands of instructions: a migration takes half a minute
@@ -75,18 +68,18 @@ class Cloud:
         formats = ("--disk-format=raw", "--container-format=bare")
         return str(self.ask("image", "create", f"--file={SHARED}/{name}", *formats, *words, name)["id"])
 
-    def has(self, host: str, numbers: str, *traits: str) -> None:
-        """A host has this host file and these traits from now on. nova-compute adds the traits of its file when it
+    def has(self, host: str, numbers: str) -> None:
+        """A host has this host file, and the traits that lwpctl says. nova-compute adds the traits of its file when it
         starts; those that placement has of an earlier one stay until somebody removes them."""
-        lines = "".join(f"        - {trait}\n" for trait in traits)
-        for name, text in {"vlwp/host.conf": numbers, "nova/provider_config/lwp.yaml": TRAITS + lines}.items():
-            path = self.nodes[host].path(f"/etc/{name}")
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(text, encoding="ascii")
+        node = self.nodes[host]
+        node.write("/etc/vlwp/host.conf", numbers)
+        text = node.do(f"{SHARED}/lwpctl", "caps", "--format=nova", f"--qemu={EMULATOR}")
+        node.write("/etc/nova/provider_config/lwp.yaml", text)
+        traits = TRAIT.findall(text)
         if number := self._provider(host):
-            self.nodes[host].do("bash", f"{SHARED}/compute.sh", "stop")
+            node.do("bash", f"{SHARED}/compute.sh", "stop")
             self.openstack("resource", "provider", "trait", "delete", number)
-        self.nodes[host].do("bash", f"{SHARED}/compute.sh")
+        node.do("bash", f"{SHARED}/compute.sh")
         wait_for(f"placement has {traits} of {host}", lambda: self.traits(host) == sorted(traits))
 
     def _provider(self, host: str) -> str:
@@ -97,7 +90,11 @@ class Cloud:
         """Those of LWP that placement has."""
         number = self._provider(host)
         found = self.ask("resource", "provider", "trait", "list", number) if number else []
-        return sorted(one["name"] for one in found if one["name"].startswith("CUSTOM_LWP"))
+        return sorted(one["name"] for one in found if TRAIT.match(one["name"]))
+
+    def lwp_class(self, host: str) -> str:
+        """The trait that is its class."""
+        return next(trait for trait in self.traits(host) if "_CLASS_" in trait)
 
 
 class Server(moving.Guest):
@@ -124,6 +121,11 @@ class Server(moving.Guest):
 
     def _show(self, what: str) -> str:
         return str(self.cloud.ask("server", "show", self.id)[what])
+
+    def log(self, host: str) -> str:
+        """What its QEMU has said on a host."""
+        name = self._show("OS-EXT-SRV-ATTR:instance_name")
+        return self.cloud.nodes[host].path(f"/var/log/libvirt/qemu/{name}.log").read_text(encoding="utf-8")
 
     def _listen(self) -> None:
         console = self.cloud.nodes[self.host()].path(f"/var/lib/nova/instances/{self.id}/console.log")

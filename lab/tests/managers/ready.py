@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the tests of all managers need: the package's QEMU in the system of both nodes, and a guest that is profiled."""
+
+import shutil
+from pathlib import Path
+
+from lab.building import deps, kernel, qemu, tools
+from lab.common import places
+from lab.common.say import Skip
+from lab.testing import fresh_root, nodes
+from lab.testing.nodes import EMULATOR
+from lab.tests.conftest import good
+from lab.tests.moving import Guest
+
+
+def build() -> None:
+    """All that is built here."""
+    nodes.require("soak managers")
+    if lacks := " ".join(deps.lacking(qemu.DEPENDS)):
+        raise Skip(f"soak managers needs {lacks}, to build the package's QEMU: apt-get install {lacks}")
+    tools.build()
+    kernel.build()
+    qemu.build("package")
+
+
+def install(root: Path, addresses: dict[str, str]) -> None:
+    """What the nodes' system has besides packages: the package's QEMU, and the names of all hosts."""
+    good([places.PYTHON, "-B", "-m", "lab.start.packaged", "install-qemu", root], cwd=places.TOP)
+    fresh_root.add_libraries(root, root / EMULATOR.lstrip("/"), places.LWPCTL)
+    hosts = {"localhost": "127.0.0.1", **addresses}
+    (root / "etc/hosts").write_text("".join(f"{at} {name}\n" for name, at in hosts.items()), encoding="ascii")
+
+
+def guest(work: Path, length: int) -> Guest:
+    """The guest, whose folder is the nodes' SHARED: kernel, initrd, and lwpctl."""
+    work.mkdir()
+    made = Guest(work, length)
+    made.make()
+    shutil.copy(places.GUEST / "vmlinux", work)
+    shutil.copy(places.LWPCTL, work)
+    return made
