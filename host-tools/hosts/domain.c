@@ -218,17 +218,14 @@ static bool read_commandline(struct domain *d, xmlNode *list, const char *path)
 
 static bool read_domain(struct domain *d, xmlNode *root, const char *path)
 {
-	xmlNode *node, *devices = child(root, "devices");
+	xmlNode *node;
 
 	if (!is(root, "domain"))
 		return wrong(path, root, "expected the element <domain>");
-	d->type = attribute(root, "type");
 	node = child(root, "name");
 	d->name = node ? own(xmlNodeGetContent(node)) : NULL;
 	if (!d->name)
 		return wrong(path, root, "expected an element <name> in <domain>");
-	node = devices ? child(devices, "emulator") : NULL;
-	d->emulator = node ? own(xmlNodeGetContent(node)) : NULL;
 	for (node = root->children; node; node = node->next) {
 		if (is(node, "cpu")) {
 			d->check = attribute(node, "check");
@@ -287,8 +284,6 @@ bool domain_load(struct domain *d, const char *path)
 void domain_free(struct domain *d)
 {
 	free(d->name);
-	free(d->emulator);
-	free(d->type);
 	free(d->check);
 	free(d->policy);
 	memset(d, 0, sizeof(*d));

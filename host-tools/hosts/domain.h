@@ -6,7 +6,7 @@
 #include "settings.h"
 
 struct domain {
-	char *name, *emulator, *type; /* "kvm", "qemu" */
+	char *name;
 	char *check; /* of <cpu>, or NULL */
 	char *policy; /* of the feature lwp, or NULL */
 	bool own_cpu; /* <qemu:commandline> has a -cpu, which takes the place of libvirt's */

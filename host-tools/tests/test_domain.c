@@ -94,12 +94,10 @@ Test(domain, a_second_cpu_takes_the_place_of_bits)
 	cr_expect(eq(u32, d.settings.on | d.settings.off, 0));
 }
 
-Test(domain, name_emulator_and_type_are_read)
+Test(domain, the_name_is_read)
 {
-	cr_assert(parse(DOMAIN("<devices><emulator>/q</emulator></devices>")));
+	cr_assert(parse(DOMAIN("")));
 	cr_expect(eq(str, d.name, text("g")));
-	cr_expect(eq(str, d.emulator, text("/q")));
-	cr_expect(eq(str, d.type, text("qemu")));
 }
 
 Test(domain, what_is_wrong_is_named_by_its_line)

@@ -21,13 +21,13 @@ FILES = {
     "guest-tests/flat/runner/judge.py": "def j():\n    return 1\n",
     "guest-tests/flat/runner/test_judge.py": "def test_j():\n    assert j()\n",
     "guest-tests/mutants.list": "j: 1 => 2\nred: guest-tests/flat/runner/test_judge.py test_j\n",
-    "lab/tests/libvirt/test_hook.py": 'param(id="row")\ndef test_hook(site):\n',
+    "lab/tests/libvirt/test_host.py": 'param(id="row")\ndef test_host(site):\n',
     "kvm/engine/mutants.list": "",
     "guest-tools/mutants.list": "",
     "vmcb/mutants.list": "f: 1 => 2\nred: vmcb/tests/test_f f::is_1\n",
     "kvm/svm/mutants.list": "g: 1 => 2\nred: kvm_test_g a line\n",
     "qemu-patches/mutants.list": "h: 1 => 2\nred: flat row\n",
-    "host-tools/mutants.list": "m: 1 => 2\nred: host-tools/tests/test_m m::is_1\nred: libvirt hook/row\n",
+    "host-tools/mutants.list": "m: 1 => 2\nred: host-tools/tests/test_m m::is_1\nred: libvirt host/row\n",
 }
 
 
@@ -77,7 +77,7 @@ class Problems(unittest.TestCase):
             self.assertEqual(found, wanted)
 
     def test_a_test_of_a_part(self) -> None:
-        for name in ("libvirt hook/other", "libvirt map", "linux hook/row", "host-tools/tests/test_m m::is_2"):
+        for name in ("libvirt host/other", "libvirt map", "linux hook/row", "host-tools/tests/test_m m::is_2"):
             found = self.problems(tools_list=f"m: 1 => 2\nred: {name}\n")
             self.assertEqual(found, [f"host-tools/mutants.list:1: there is no test '{name}'"])
 

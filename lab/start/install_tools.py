@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Install lwprun, lwpctl, vlwp-probe, lwp.h, libvirt's hook, man pages and completion into PREFIX. DESTDIR is put in
-front of it."""
+"""Install lwprun, lwpctl, vlwp-probe, lwp.h, man pages and completion into PREFIX. DESTDIR is put in front of it."""
 
 import argparse
 import os

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """/etc/vlwp/host.conf, with the defaults of a host: in name spaces, an overlay puts it over this machine's /etc."""
 
+import json
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -8,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from lab.common import places
 from lab.common.qmp import PATIENCE, Vm
-from lab.tests.conftest import Start, machine, run
+from lab.tests.conftest import Start, good, machine, run
 from lab.tests.flat.kernel import LWP, PLAIN, STOPPED
 
 Host = Callable[[dict[str, Any], str], Vm]
@@ -88,6 +90,16 @@ def test_counts_as_given(host: Host) -> None:
     """A CPU that cannot have what the file says is refused."""
     with pytest.raises(EOFError, match="lwp-cnh=on needs lwp-max-events=5 or more"):
         host({"lwp-cnh": True}, f"{LWP},lwp-max-events=3")
+
+
+def test_host_file_lwpctl(file: Path) -> None:
+    """The file changes a host's class, and nothing of what lwpctl says that the host can give: the baseline of hosts
+    with files can rise."""
+    file.write_text("lwp-max-events=3", encoding="utf-8")
+    argv = [str(places.LWPCTL), "caps", "--json", f"--qemu={places.qemu()}"]
+    plain, has_file = (json.loads(good(words)) for words in (argv, on_host(file, argv)))
+    assert has_file["revisions"] == plain["revisions"]
+    assert has_file["class"] != plain["class"]
 
 
 def expanded(it: Vm, model: str, how: str = "full", /, **props: object) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 """A host: a libvirtd with directories, a UUID, a name and an /etc/libvirt of its own, and the QEMU that it has. No
 root is needed: it is the libvirt of a user (qemu:///session) in name spaces that end with the test."""
 
-import shutil
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,7 +36,6 @@ class State:
     lwp: tuple[str, ...] = ()  # NAME=VALUE: what it can do less than others
     file: tuple[str, ...] = ()  # the lines of its /etc/vlwp/host.conf; none: it has no such file
     patched: bool = True  # False: QEMU of the same version without LWP
-    hook: bool = True
 
     def emulator(self) -> str:
         """The program, as a script."""
@@ -48,9 +46,8 @@ class State:
 
 
 ALL = State()
-NO_HOOK = State(hook=False)
 REDUCED = State(lwp=("lwp-max-events=3", "lwp-ptsc=off", "lwp-min-buffer=4"))  # it offers less
-BARE = State(patched=False, hook=False)  # an unpatched host has no hook
+BARE = State(patched=False)
 
 
 class Host:
@@ -83,21 +80,17 @@ class Host:
 
     def set(self, state: State) -> None:
         """From now on it is like this. libvirt asks an emulator again that has changed (ctime)."""
-        etc = self.dir / "etc"
-        file, hook = etc / "vlwp/host.conf", etc / "libvirt/hooks/qemu"
+        file = self.dir / "etc/vlwp/host.conf"
         if state != self.state or not self.program.exists():
             self.program.write_text(state.emulator(), encoding="utf-8")
             self.program.chmod(0o755)
         self.state = state
-        for path in (file, hook):
-            path.unlink(missing_ok=True)
+        file.unlink(missing_ok=True)
         if state.file:
             file.write_text("".join(f"{line}\n" for line in state.file), encoding="utf-8")
-        if state.hook:
-            shutil.copy2(places.HOST / "host-tools/libvirt-hook-qemu", hook)
 
     def up(self) -> None:
-        """Start it, if that was not tried; libvirt looks for a hook at its start."""
+        """Start it, if that was not tried."""
         if not self.child:
             self._configure()
             self.set(ALL)
@@ -118,7 +111,7 @@ class Host:
             proc.wait(self.child)
 
     def _configure(self) -> None:
-        ours = ("etc/libvirt/bin", "etc/libvirt/hooks", "etc/vlwp", "over/vlwp", "libvirt", "cache", "data", "home")
+        ours = ("etc/libvirt/bin", "etc/vlwp", "over/vlwp", "libvirt", "cache", "data", "home")
         for name in ours:
             (self.dir / name).mkdir(parents=True)
         (self.dir / "run").mkdir(mode=0o700)

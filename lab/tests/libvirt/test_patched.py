@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The patched libvirt (./vlwp soak libvirt): hosts E and F (its modular daemon) have it, and G, which offers less. The
-domains say their LWP in words of libvirt, and no host has the hook."""
+domains say their LWP in words of libvirt."""
 
 from collections.abc import Mapping, Sequence
 from xml.etree import ElementTree
@@ -9,7 +9,7 @@ from xml.etree.ElementTree import Element, SubElement
 import pytest
 
 from lab.tests.libvirt import domains
-from lab.tests.libvirt.hosts import EMULATOR, NO_HOOK, REDUCED, SMALL, Host, State
+from lab.tests.libvirt.hosts import EMULATOR, REDUCED, SMALL, Host
 from lab.tests.libvirt.site import Site
 
 pytestmark = [pytest.mark.soak, pytest.mark.xdist_group("libvirt-patched")]
@@ -27,13 +27,13 @@ TOO_MANY = "the guest needs maxEvents='6', the host offers '3'"
 @pytest.fixture
 def e(site: Site) -> Host:
     """It offers everything."""
-    return site.host("E", NO_HOOK)
+    return site.host("E")
 
 
 @pytest.fixture
 def g(site: Site) -> Host:
     """It offers less."""
-    return site.host("G", State(lwp=REDUCED.lwp, hook=False))
+    return site.host("G", REDUCED)
 
 
 def cpu_of(domain: Element) -> Element:
@@ -85,7 +85,7 @@ def test_patched_numbers(site: Site, e: Host) -> None:
 
 def test_patched_goes(site: Site, e: Host) -> None:
     """It goes where the host offers as much, and comes back."""
-    site.goes(site.start(e, small(FEWER)), site.host("F", NO_HOOK))
+    site.goes(site.start(e, small(FEWER)), site.host("F"))
 
 
 @pytest.mark.parametrize("numbers, text", [
@@ -146,10 +146,10 @@ def test_patched_commandline(site: Site, e: Host, g: Host) -> None:
 
 def test_patched_from_unpatched(site: Site, e: Host) -> None:
     """A domain comes from an unpatched libvirt."""
-    assert site.move(site.up(site.host("A", NO_HOOK)), e).status == 0, "it does not move"
+    assert site.move(site.up(site.host("A")), e).status == 0, "it does not move"
     running(e, NUMBERS, ALL_BITS)
 
 
 def test_patched_to_unpatched(site: Site, e: Host) -> None:
     """An unpatched libvirt refuses it, and says why."""
-    site.stays(site.start(e, small(FEWER)), site.host("A", NO_HOOK), "unknown CPU feature: lwp-")
+    site.stays(site.start(e, small(FEWER)), site.host("A"), "unknown CPU feature: lwp-")

@@ -45,5 +45,5 @@ def test_refused(site: Site, source: str, destination: str, says: str) -> None:
     pytest.param(("lwp-max-events=3",), "lwp-max-events' not found", id="says-number"),
 ])
 def test_refused_unpatched(site: Site, properties: tuple[str, ...], says: str) -> None:
-    """A destination that has neither the hook nor LWP."""
+    """A destination without LWP."""
     refused(site, State(), properties, BARE, says)

@@ -15,7 +15,7 @@ ENFORCE = domains.settings(())
 
 
 def test_trap_other_numbers(site: Site) -> None:
-    """virsh migrate --xml with less than the guest has seen is refused by QEMU; the hook finds that B can give it."""
+    """virsh migrate --xml with less than the guest has seen is refused by QEMU."""
     b = site.host("B")
     a = site.up(site.host("A"), ("lwp-max-events=6",))
     xml = a.do("dumpxml", "--migratable", SMALL)
@@ -29,15 +29,15 @@ def test_trap_other_numbers(site: Site) -> None:
 @pytest.mark.parametrize("state, domain, says", [
     pytest.param(ALL, domains.small(ENFORCE, lwp="require"), "Host CPU does not provide required features: lwp",
                  id="require"),
-    pytest.param(ALL, domains.small(["-global", "x86_64-cpu.lwp-frob=1"]), "there is no property", id="no-property"),
+    pytest.param(ALL, domains.small(["-global", "x86_64-cpu.lwp-frob=1"]), "lwp-frob' not found", id="no-property"),
     pytest.param(ALL, domains.small(ENFORCE, check="full"),
                  "guest CPU doesn't match specification: extra features: hypervisor,lahf_lm", id="check-full"),
     pytest.param(BARE, domains.small(ENFORCE), "TCG doesn't support requested features", id="enforced",
                  marks=pytest.mark.unpatched),
 ])
 def test_trap(site: Site, state: State, domain: Element, says: str) -> None:
-    """Not started: libvirt refuses policy='require' and check='full' by hand; a property that is not there ends in one
-    line of the hook; enforce=on on a host without LWP."""
+    """Not started: libvirt refuses policy='require' and check='full' by hand, QEMU a property that is not there, and
+    enforce=on on a host without LWP."""
     ended = site.create(site.host("A", state), domain)
     assert ended.status, "it has started"
     assert says in ended.said

@@ -94,6 +94,5 @@ def test_unpatched(suite: str) -> None:
     PARTS["libvirt"].prepare()
     with fresh_root.fresh_root(suite, IN_ROOT) as root:
         proc.output(fresh_root.enter(root, "useradd --uid 1000 tester"))  # as whom start-host.sh runs it
-        hook = places.HOST / "host-tools/libvirt-hook-qemu"
-        fresh_root.add_libraries(root, hook, places.qemu(), places.qemu_base())
+        fresh_root.add_libraries(root, places.qemu(), places.qemu_base())
         _hosts("-m", "not soak", f"--root={root}")
