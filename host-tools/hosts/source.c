@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "host_groups.h"
 #include "json_out.h"
@@ -97,19 +98,28 @@ static int is_json(const struct dirent *entry)
 static bool add_host(struct list *list, const char *name)
 {
 	struct dirent **files;
+	bool good = true;
 	int nr = scandir(name, &files, is_json, alphasort);
 
 	/* No directory: a file, or what cannot be read as one. */
 	if (nr < 0)
 		*APPEND(list->names, list->nr, list->room) = formatted("%s", name);
 	for (int i = 0; i < nr; i++) {
-		*APPEND(list->names, list->nr, list->room) =
-			formatted("%s/%s", name, files[i]->d_name);
+		char *path = formatted("%s/%s", name, files[i]->d_name);
+		struct stat file;
+
+		/* One that nobody has named would be waited for. */
+		if (!stat(path, &file) && S_ISFIFO(file.st_mode)) {
+			good = refuse("%s: expected a file, this is a FIFO", path);
+			free(path);
+		} else {
+			*APPEND(list->names, list->nr, list->room) = path;
+		}
 		free(files[i]);
 	}
 	if (nr >= 0)
 		free(files);
-	return nr || refuse("%s: expected files *.json in this directory", name);
+	return good && (nr || refuse("%s: expected files *.json in this directory", name));
 }
 
 /* A host a line. */

@@ -2,6 +2,7 @@
 """lwpctl baseline and check of many hosts: where they come from, what is said of them."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -93,10 +94,11 @@ def test_all_bad_files_are_named(pool: Sample) -> None:
     bad = sorted(f"many/{number}.json" for number in range(0, MANY, MANY // BAD))
     for name in bad:
         (pool.place / name).write_text("{}", encoding="utf-8")
+    os.mkfifo(many / "fifo.json")
     for words in (["baseline", "--groups", "--skip-without"], ["check", "--summary", "said"]):
         ended = pool.lwpctl(*words, "nowhere", "many")
         assert ended.status == 1 and not ended.out
-        assert [line.split(":")[1].strip() for line in ended.err.splitlines()] == ["nowhere", *bad]
+        assert [line.split(":")[1].strip() for line in ended.err.splitlines()] == ["many/fifo.json", "nowhere", *bad]
 
 
 def test_hosts_without_lwp_are_left_out(pool: Sample) -> None:
