@@ -7,6 +7,7 @@ from pathlib import Path
 from lab.building import deps, kernel, qemu, tools
 from lab.common import places
 from lab.common.say import Skip
+from lab.start.packaged import PLACE
 from lab.testing import fresh_root, nodes
 from lab.testing.nodes import EMULATOR
 from lab.tests.conftest import good
@@ -25,6 +26,7 @@ def build() -> None:
 
 def install(root: Path, addresses: dict[str, str]) -> None:
     """What the nodes' system has besides packages: the package's QEMU, and the names of all hosts."""
+    shutil.rmtree(root / PLACE, ignore_errors=True)  # a root that is kept has another
     good([places.PYTHON, "-B", "-m", "lab.start.packaged", "install-qemu", root], cwd=places.TOP)
     fresh_root.add_libraries(root, root / EMULATOR.lstrip("/"), places.LWPCTL)
     hosts = {"localhost": "127.0.0.1", **addresses}

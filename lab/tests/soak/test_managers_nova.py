@@ -93,3 +93,9 @@ def test_nova_moved(unequal: Cloud, serve: Serve) -> None:
         server.is_in(number)
         assert server.host() == target
         assert server.truth(number) == undisturbed
+
+
+def test_nova_host_model(cloud: Cloud, serve: Serve) -> None:
+    """A server with the model of its host has LWP where the host's file announces it."""
+    cloud.has("b", "announce=on\n", "cpu_mode = host-model\n")
+    serve(LWP, "--host=b").undisturbed()

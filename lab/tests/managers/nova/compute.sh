@@ -27,7 +27,6 @@ if [[ ! -e $pid ]]; then
 		stdio_handler = "file"
 	END
 	PATH=/usr/lib/vlwp/bin:$PATH libvirtd -d -l
-	rm /etc/nova/nova-compute.conf
 	sed "s/@SERVICE@/nova/; s/@ADDRESS@/$(hostname -i)/" /shared/openstack.conf >/etc/nova/nova.conf
 fi
 setsid setpriv --reuid=nova --regid=nova --init-groups env HOME=/var/lib/nova \

@@ -23,6 +23,7 @@ USER = {
 }
 OPERATOR = [f"OS_{name.upper()}={value}" for name, value in {**USER, "identity_api_version": "3"}.items()]
 API = "--os-compute-api-version=2.84"  # has the details of what has failed
+EPYC = "cpu_mode = custom\ncpu_models = EPYC\ncpu_model_extra_flags = +lwp\n"
 TRAIT = re.compile(r"CUSTOM_LWP\w*")
 OVER = ("completed", "failed", "error")  # of a migration
 PATIENCE = 600  # seconds for what takes some ten on two processors
@@ -68,11 +69,14 @@ class Cloud:
         formats = ("--disk-format=raw", "--container-format=bare")
         return str(self.ask("image", "create", f"--file={SHARED}/{name}", *formats, *words, name)["id"])
 
-    def has(self, host: str, numbers: str) -> None:
-        """A host has this host file, and the traits that lwpctl says. nova-compute adds the traits of its file when it
-        starts; those that placement has of an earlier one stay until somebody removes them."""
+    def has(self, host: str, numbers: str, cpu: str = EPYC) -> None:
+        """A host has this host file, this CPU for its guests, and the traits that lwpctl says. nova-compute adds the
+        traits of its file when it starts; those that placement has of an earlier one stay until somebody removes
+        them."""
         node = self.nodes[host]
         node.write("/etc/vlwp/host.conf", numbers)
+        node.do("touch", EMULATOR)  # libvirt asks it again
+        node.write("/etc/nova/nova-compute.conf", f"[libvirt]\n{cpu}")
         text = node.do(f"{SHARED}/lwpctl", "caps", "--format=nova", f"--qemu={EMULATOR}")
         node.write("/etc/nova/provider_config/lwp.yaml", text)
         traits = TRAIT.findall(text)
