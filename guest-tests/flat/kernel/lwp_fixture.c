@@ -171,19 +171,26 @@ void block_write_at(struct lwp *l, u32 offset, const struct block *b)
 	}
 }
 
-USER_CODE(".globl lwp_on, lwp_start, lwp_nop_1, lwp_nop_2, lwp_slwpcb\n"
+USER_CODE(".globl lwp_on, lwp_one, lwp_start, lwp_nop_1, lwp_nop_2, lwp_slwpcb, lwp_on32\n"
 	  "lwp_gate: user_exit\n"
 	  "lwp_flush: llwpcb %rax\n"
 	  "llwpcb %rcx\n"
 	  "user_exit\n"
 	  "lwp_on: llwpcb %rax\n"
 	  "user_exit\n"
+	  "lwp_one: llwpcb %rax\n"
+	  "nop\n"
+	  "user_exit\n"
 	  "lwp_start: llwpcb %rax\n"
 	  "lwp_nop_1: nop\n"
 	  "lwp_nop_2: nop\n"
 	  "user_exit\n"
 	  "lwp_slwpcb: slwpcb %rbx\n"
-	  "user_exit\n");
+	  "user_exit\n"
+	  ".code32\n"
+	  "lwp_on32: llwpcb %eax\n"
+	  "user_exit\n"
+	  ".code64\n");
 
 u64 lwp_touch(void)
 {
@@ -192,6 +199,12 @@ u64 lwp_touch(void)
 	user_init64(&u, (u64)lwp_gate, 0);
 	user_run(&u);
 	return rdmsr(LWP_MSR_CBADDR);
+}
+
+u64 lwp_touch_in(u64 cr3)
+{
+	write_cr3(cr3);
+	return lwp_touch();
 }
 
 void lwp_stop(void)
@@ -244,6 +257,12 @@ void lwp_bring(struct lwp *l, u64 va)
 {
 	as_protect(l->cr3, va, PAGE_USER_RW);
 	lwp_resume(l);
+}
+
+void lwp_try(struct lwp *l, const char *code)
+{
+	l->u.r.rip = (u64)code;
+	user_run(&l->u);
 }
 
 void lwp_run(struct lwp *l, const char *code)

@@ -176,8 +176,10 @@ void lwp_resume(struct lwp *l);
 void lwp_bring(struct lwp *l, u64 va);
 /* Run on at `code`. */
 void lwp_run(struct lwp *l, const char *code);
-/* What many tests run: LLWPCB of rax, alone or before two NOPs; the NOPs; SLWPCB into rbx. */
-extern char lwp_on[], lwp_start[], lwp_nop_1[], lwp_nop_2[], lwp_slwpcb[];
+/* Run on at `code`, however it comes back. */
+void lwp_try(struct lwp *l, const char *code);
+/* What many tests run: LLWPCB of rax, alone or before one NOP or two; the two; SLWPCB into rbx; 32-bit LLWPCB of eax. */
+extern char lwp_on[], lwp_one[], lwp_start[], lwp_nop_1[], lwp_nop_2[], lwp_slwpcb[], lwp_on32[];
 /* Run on at SLWPCB; returns what it does. */
 u64 lwp_query(struct lwp *l);
 /* Become thread i of many, whose memory is at `area`, and begin with an EV_IRE of this interval at `code`. */
@@ -187,6 +189,8 @@ void lwp_start_thread(struct lwp *l, u8 *area, u32 i, u32 interval, const char *
  * nothing is counted. Returns LWP_CBADDR.
  */
 u64 lwp_touch(void);
+/* The same after a change to this address space. */
+u64 lwp_touch_in(u64 cr3);
 /* LWP off for this address space and thread, nothing flushed. */
 void lwp_stop(void);
 /* A guest's LWP off in its VMCB, with all that is offered allowed. */

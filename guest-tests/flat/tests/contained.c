@@ -26,7 +26,7 @@
 #define PAGE_RING 0x800u
 #define PAGE_RECORDS 32u
 
-extern char ct_start[], ct_loop[], ct_insert[], ct_flush[], ct_off[];
+extern char ct_start[], ct_loop[], ct_insert[], ct_off[];
 
 USER_CODE("ct_start: llwpcb %rax\n"
 	  "ct_loop: lea 1(%rdx), %rdx\n"
@@ -39,8 +39,6 @@ USER_CODE("ct_start: llwpcb %rax\n"
 	  "lwpins $2, (%rdi), %rdx\n"
 	  "lwpval $3, %ecx, %rdx\n"
 	  "lwpval $4, (%rdi), %rdx\n"
-	  "user_exit\n"
-	  "ct_flush: slwpcb %rbx\n"
 	  "user_exit\n"
 	  "ct_off: xor %eax, %eax\n"
 	  "llwpcb %rax\n"
@@ -147,7 +145,7 @@ static u32 pieces(struct lwp *l)
 	u32 faults = piece(l, ct_loop);
 
 	faults += piece(l, ct_insert);
-	faults += piece(l, ct_flush);
+	faults += piece(l, lwp_slwpcb);
 	faults += piece(l, ct_loop);
 	return faults + piece(l, ct_off);
 }

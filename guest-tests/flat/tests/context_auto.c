@@ -12,12 +12,7 @@
 #define FS_ONE 0x1000ul
 #define FS_TWO 0x2000ul
 
-extern char ctx_start32[], ctx_fs[], ctx_gs[], ctx_mov_fs[], ctx_mov_gs[];
-
-USER_CODE(".code32\n"
-	  "ctx_start32: llwpcb %eax\n"
-	  "user_exit\n"
-	  ".code64\n");
+extern char ctx_fs[], ctx_gs[], ctx_mov_fs[], ctx_mov_gs[];
 
 /* A program whose first thread has RAX as base (or selector), and its second RDX, and a block at RBX. */
 USER_CODE(".macro green code, base, one, two\n"
@@ -50,28 +45,23 @@ static void test_address_spaces(struct lwp *a, struct lwp *b)
 	write_cr3(a->cr3);
 	lwp_go(a, every_insn(), lwp_on);
 	lwp_run(a, lwp_nop_1);
-	write_cr3(b->cr3);
-	report_eq(lwp_touch(), 0, "another address space: LWP is off there");
+	report_eq(lwp_touch_in(b->cr3), 0, "another address space: LWP is off there");
 	lwp_prepare(b, every_insn(), lwp_nop_1);
 	report_eq(lwp_query(b), 0, "SLWPCB says so too");
 	lwp_run(b, lwp_nop_1);
 	expect_no_records(b, "nothing is recorded there");
 	report_eq(start(b, CB_VA), rev07() ? 0 : CB_VA, "LLWPCB does not see the other's block");
 	lwp_run(b, lwp_nop_1);
-	write_cr3(a->cr3);
-	report_eq(lwp_touch(), CB_VA, "back in the first: LWP is on again");
+	report_eq(lwp_touch_in(a->cr3), CB_VA, "back in the first: LWP is on again");
 	lwp_run(a, lwp_nop_1);
-	write_cr3(b->cr3);
-	report_eq(lwp_touch(), CB_VA, "back in the second: on");
+	report_eq(lwp_touch_in(b->cr3), CB_VA, "back in the second: on");
 	lwp_run(b, lwp_nop_1);
 	EXPECT_IRE(a, "the first has its own records", lwp_nop_1, lwp_nop_2, lwp_nop_1, lwp_nop_2);
 	EXPECT_IRE(b, "the second has its own records", lwp_nop_1, lwp_nop_2, lwp_nop_1, lwp_nop_2);
 	lwp_stop();
-	write_cr3(a->cr3);
-	report_eq(lwp_touch(), CB_VA, "LWP_CBADDR = 0 in the second leaves the first on");
+	report_eq(lwp_touch_in(a->cr3), CB_VA, "LWP_CBADDR = 0 in the second leaves the first on");
 	lwp_stop();
-	write_cr3(b->cr3);
-	report_eq(lwp_touch(), 0, "the second stays off");
+	report_eq(lwp_touch_in(b->cr3), 0, "the second stays off");
 	write_cr3(a->cr3);
 }
 
@@ -79,8 +69,7 @@ static void test_address_spaces(struct lwp *a, struct lwp *b)
 static void test_cr3_bits(struct lwp *a)
 {
 	lwp_go(a, every_insn(), lwp_on);
-	write_cr3(a->cr3 | PTE_PCD);
-	report_eq(lwp_touch(), CB_VA, "CR3 bits 11:0 do not select a context");
+	report_eq(lwp_touch_in(a->cr3 | PTE_PCD), CB_VA, "CR3 bits 11:0 do not select a context");
 	write_cr3(a->cr3);
 	lwp_stop();
 }
@@ -147,15 +136,14 @@ static void test_green(struct lwp *a, bool gs, char *code, u64 one, u64 two)
 /* The context of 32-bit code: FS base is that of a null selector, which counts as 0. */
 static void test_code32(struct lwp *a, struct lwp *b)
 {
-	lwp_go32(a, every_insn(), ctx_start32);
+	lwp_go32(a, every_insn(), lwp_on32);
 	wrmsr(MSR_FS_BASE, FS_ONE);
 	report_eq(lwp_touch(), CB_VA,
 		  "32-bit code: the base of a null selector does not select a context");
 	wrmsr(MSR_FS_BASE, 0);
-	write_cr3(b->cr3);
-	report_eq(lwp_touch(), 0, "32-bit code: CR3 does");
+	report_eq(lwp_touch_in(b->cr3), 0, "32-bit code: CR3 does");
 	write_cr3(a->cr3);
-	lwp_prepare32(a, every_insn(), ctx_start32);
+	lwp_prepare32(a, every_insn(), lwp_on32);
 	lwp_resume(a);
 	lwp_stop();
 }
@@ -218,8 +206,7 @@ static void test_changed(struct lwp *a, struct lwp *b)
 		lwp_go(a, every_insn(), lwp_start);
 		write_cr3(b->cr3);
 		a->cb[fields[i].offset] ^= 0x40;
-		write_cr3(a->cr3);
-		report_eq(lwp_touch(), fields[i].constant ? 0 : CB_VA,
+		report_eq(lwp_touch_in(a->cr3), fields[i].constant ? 0 : CB_VA,
 			  "%s has changed: the context %s", fields[i].name,
 			  fields[i].constant ? "goes" : "stays");
 		if (fields[i].constant)

@@ -94,9 +94,9 @@ static void lose_all(bool longer)
 	for (u32 i = 0; i < LOSSES; i++) {
 		bool kept = losses[i].kept || !longer;
 
-		write_cr3(losses[i].l.cr3);
-		report_eq(lwp_touch(), kept ? CB_VA : 0, "%s for %s: the context %s",
-			  losses[i].what, longer ? "longer" : "a moment", kept ? "stays" : "goes");
+		report_eq(lwp_touch_in(losses[i].l.cr3), kept ? CB_VA : 0,
+			  "%s for %s: the context %s", losses[i].what,
+			  longer ? "longer" : "a moment", kept ? "stays" : "goes");
 		report_eq(cb_head(&losses[i].l), 2 * RECORD_SIZE, "%s: nothing is written",
 			  losses[i].what);
 		write_cr3(kernel_cr3());

@@ -24,8 +24,7 @@ static void switch_away(void)
 	struct lwp other;
 
 	lwp_map(&other, as_new());
-	write_cr3(other.cr3);
-	if (lwp_touch())
+	if (lwp_touch_in(other.cr3))
 		bail("another address space has LWP on");
 }
 
@@ -55,8 +54,7 @@ static void after(struct lwp *l, struct kept *kept)
 	report_eq(rdmsr(LWP_MSR_CFG), kept->cfg, "LWP_CFG has its reset value");
 	memcpy(l->cb, kept->cb, PAGE_SIZE);
 	memcpy(l->ring, kept->ring, PAGE_SIZE);
-	write_cr3(l->cr3);
-	report_eq(lwp_touch(), 0, "no context is found although its memory is intact");
+	report_eq(lwp_touch_in(l->cr3), 0, "no context is found although its memory is intact");
 	user_init64(&l->u, (u64)lwp_nop_1, STACK_TOP);
 	lwp_resume(l);
 	expect_head(l, 2 * RECORD_SIZE, "nothing is recorded");

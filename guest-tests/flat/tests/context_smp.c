@@ -10,11 +10,9 @@
 
 #define ROUNDS 200u
 
-extern char csm_spin[], csm32_start[], csm32_1[], csm32_spin[];
+extern char csm_spin[], csm32_1[], csm32_spin[];
 
 USER_CODE(".code32\n"
-	  "csm32_start: llwpcb %eax\n"
-	  "user_exit\n"
 	  "csm32_1: nop\n"
 	  "nop\n"
 	  "user_exit\n"
@@ -76,8 +74,7 @@ static void test_move(struct lwp *l)
 	smp_call(1, visit, &v);
 	report_eq(v.cbaddr, CB_VA, "a live context is taken over from a processor in its kernel");
 	expect_head(l, 8 * RECORD_SIZE, "two more records");
-	write_cr3(l->cr3);
-	report_eq(lwp_touch(), CB_VA, "the first processor has it when it looks again");
+	report_eq(lwp_touch_in(l->cr3), CB_VA, "the first processor has it when it looks again");
 	lwp_stop();
 	write_cr3(elsewhere);
 }
@@ -94,7 +91,7 @@ static void test_idle(struct lwp *l)
 	/* As in a kernel that has executed SWAPGS. */
 	wrmsr(MSR_KERNEL_GS_BASE, rdmsr(MSR_GS_BASE));
 	write_cr3(l->cr3);
-	lwp_go32(l, every_insn(), csm32_start);
+	lwp_go32(l, every_insn(), lwp_on32);
 	smp_call(1, visit, &v);
 	expect_head(l, 2 * RECORD_SIZE, "32-bit code: two records on the other processor");
 	lwp_run(l, csm32_1);
@@ -124,8 +121,7 @@ static void test_many(struct lwp *l)
 	}
 	expect_stored(l, 133, "%u visits on %u processors: every third of 400 instructions", ROUNDS,
 		      smp_count());
-	write_cr3(l->cr3);
-	report_eq(lwp_touch(), CB_VA, "the context is still there");
+	report_eq(lwp_touch_in(l->cr3), CB_VA, "the context is still there");
 	lwp_stop();
 	write_cr3(elsewhere);
 }
@@ -143,8 +139,7 @@ static void test_kick(struct lwp *l)
 	smp_run(1, visit, &v);
 	while (*flag != 1)
 		pause();
-	write_cr3(l->cr3);
-	report_eq(lwp_touch(), CB_VA, "taken from a processor that runs user code");
+	report_eq(lwp_touch_in(l->cr3), CB_VA, "taken from a processor that runs user code");
 	*flag = 2;
 	smp_wait(1);
 	report_eq(v.cbaddr, CB_VA, "which had it before");
@@ -164,7 +159,7 @@ static void test_taken_at_cpl3(struct lwp *l)
 	struct visit v = { &first, csm32_spin, .code32 = true };
 
 	write_cr3(l->cr3);
-	lwp_go32(l, EVENT(EV_IRE, 0x1ffffff, 0x1ffffff), csm32_start);
+	lwp_go32(l, EVENT(EV_IRE, 0x1ffffff, 0x1ffffff), lwp_on32);
 	*flag = 0;
 	first = *l;
 	first.u.r.rax = 0;

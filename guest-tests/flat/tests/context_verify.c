@@ -29,8 +29,7 @@ static void expect_dropped(struct lwp *l, const char *what)
 {
 	u32 head = cb_head(l);
 
-	write_cr3(l->cr3);
-	report_eq(lwp_touch(), 0, "%s: the context goes", what);
+	report_eq(lwp_touch_in(l->cr3), 0, "%s: the context goes", what);
 	lwp_run(l, lwp_nop_2);
 	report(cb_head(l) == head && ring_untouched(l, 2), "%s: nothing is written", what);
 	lwp_stop();
@@ -38,8 +37,7 @@ static void expect_dropped(struct lwp *l, const char *what)
 
 static void expect_kept(struct lwp *l, const char *what)
 {
-	write_cr3(l->cr3);
-	report_eq(lwp_touch(), CB_VA, "%s: the context is found", what);
+	report_eq(lwp_touch_in(l->cr3), CB_VA, "%s: the context is found", what);
 	lwp_run(l, lwp_nop_2);
 	expect_record(l, 2, (struct rec)REC_IRE(lwp_nop_2), "%s: and continues", what);
 	lwp_stop();
@@ -81,10 +79,8 @@ static void test_unreadable(struct lwp *l)
 {
 	start(l);
 	as_protect(l->cr3, CB_VA, PAGE_NONE);
-	write_cr3(l->cr3);
-	report_eq(lwp_touch(), 0, "block not there: LWP is off");
-	l->u.r.rip = (u64)lwp_nop_2;
-	user_run(&l->u);
+	report_eq(lwp_touch_in(l->cr3), 0, "block not there: LWP is off");
+	lwp_try(l, lwp_nop_2);
 	report(user_exited(&l->u), "block not there: user code runs without a fault");
 	write_cr3(elsewhere);
 	as_protect(l->cr3, CB_VA, PAGE_USER_RW);
@@ -92,8 +88,7 @@ static void test_unreadable(struct lwp *l)
 
 	start(l);
 	as_protect(l->cr3, RING_VA, PAGE_NONE);
-	write_cr3(l->cr3);
-	report_eq(lwp_touch(), 0, "ring not there: LWP is off");
+	report_eq(lwp_touch_in(l->cr3), 0, "ring not there: LWP is off");
 	write_cr3(elsewhere);
 	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
 	expect_kept(l, "ring there at the next switch");
@@ -106,8 +101,7 @@ static void test_readable_again(struct lwp *l)
 
 	start(l);
 	as_protect(l->cr3, CB_VA, PAGE_NONE);
-	write_cr3(l->cr3);
-	report_eq(lwp_touch(), 0, "block not there: LWP is off");
+	report_eq(lwp_touch_in(l->cr3), 0, "block not there: LWP is off");
 	as_protect(l->cr3, CB_VA, PAGE_USER_RW);
 	report_eq(lwp_touch(), CB_VA, "block there when the program runs again");
 	lwp_run(l, lwp_nop_2);
@@ -136,31 +130,26 @@ static void test_reused_cr3(struct lwp *l)
 
 	start(l);
 	as_map(l->cr3, CB_VA, other, 1, PAGE_USER_RW);
-	write_cr3(l->cr3);
-	report_eq(lwp_touch(), 0, "CR3 reused with other memory: the context goes");
+	report_eq(lwp_touch_in(l->cr3), 0, "CR3 reused with other memory: the context goes");
 	as_map(l->cr3, CB_VA, cb, 1, PAGE_USER_RW);
 	write_cr3(elsewhere);
-	write_cr3(l->cr3);
-	report_eq(lwp_touch(), 0, "and does not come back");
+	report_eq(lwp_touch_in(l->cr3), 0, "and does not come back");
 }
 
 /* A record that has not been stored goes with its context, although the block is put right later. */
 static void test_pending(struct lwp *l)
 {
 	start(l);
-	write_cr3(l->cr3);
-	lwp_touch();
+	lwp_touch_in(l->cr3);
 	l->u.r.rip = (u64)lwp_nop_2;
 	run_to_missing(l, RING_VA + 2 * RECORD_SIZE, (u64)lwp_nop_2 + 1, "a record is pending");
 	write_cr3(elsewhere);
 	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
 	l->cb[9] ^= 0x40;
-	write_cr3(l->cr3);
-	report_eq(lwp_touch(), 0, "BufferBase: the context goes");
+	report_eq(lwp_touch_in(l->cr3), 0, "BufferBase: the context goes");
 	l->cb[9] ^= 0x40;
 	write_cr3(elsewhere);
-	write_cr3(l->cr3);
-	report_eq(lwp_touch(), 0, "and does not come back");
+	report_eq(lwp_touch_in(l->cr3), 0, "and does not come back");
 	lwp_resume(l);
 	report(cb_head(l) == 2 * RECORD_SIZE && ring_untouched(l, 2),
 	       "its pending record is not stored");

@@ -87,6 +87,15 @@ static void protect_ring(const struct lwp *l, u64 rights)
 		as_protect(l->cr3, RING_VA + page * PAGE_SIZE, rights);
 }
 
+/* Take the ring away and run on at `code`, which stores into it. */
+static void run_without_ring(struct lwp *l, const char *code)
+{
+	protect_ring(l, PAGE_NONE);
+	lwp_try(l, code);
+	if (user_exited(&l->u))
+		bail("a store into a ring that is not there did not fault");
+}
+
 /* Every record's store faults; each time the kernel brings the ring and the program continues. */
 static void faulting(struct lwp *l, const char *name, u32 rounds)
 {
@@ -97,11 +106,7 @@ static void faulting(struct lwp *l, const char *name, u32 rounds)
 	lwp_prepare(l, &block, lwp_on);
 	lwp_resume(l);
 	for (u32 i = 0; i < rounds; i++) {
-		protect_ring(l, PAGE_NONE);
-		l->u.r.rip = (u64)lwp_nop_2;
-		user_run(&l->u);
-		if (user_exited(&l->u))
-			bail("a store into a ring that is not there did not fault");
+		run_without_ring(l, lwp_nop_2);
 		protect_ring(l, PAGE_USER_RW);
 		lwp_resume(l);
 	}
@@ -119,11 +124,7 @@ static void handled(struct lwp *l, u32 rounds)
 	lwp_prepare(l, &block, lwp_on);
 	lwp_resume(l);
 	for (u32 i = 0; i < rounds; i++) {
-		protect_ring(l, PAGE_NONE);
-		l->u.r.rip = (u64)mg_nops;
-		user_run(&l->u);
-		if (user_exited(&l->u))
-			bail("a store into a ring that is not there did not fault");
+		run_without_ring(l, mg_nops);
 		saved = l->u;
 		lwp_run(l, mg_handler);
 		protect_ring(l, PAGE_USER_RW);
@@ -145,10 +146,8 @@ static void passing(struct lwp *l, u32 rounds)
 	lwp_prepare(l, EVENT(EV_IRE, 205, 2), lwp_on);
 	lwp_resume(l);
 	for (u32 i = 0; i < rounds; i++) {
-		protect_ring(l, PAGE_NONE);
-		l->u.r.rip = (u64)mg_spin;
 		l->u.r.rsi = 2;
-		user_run(&l->u);
+		run_without_ring(l, mg_spin);
 		if (l->u.r.rip != (u64)mg_spinning)
 			bail("a store into a ring that is not there did not fault");
 		l->u.r.rsi = 100;
@@ -169,9 +168,8 @@ static void llwpcb_faulting(struct lwp *l, u32 rounds)
 	for (u32 i = 0; i < rounds; i++) {
 		lwp_stop();
 		as_protect(l->cr3, CB_VA, rev07() ? PAGE_NONE : PAGE_USER_RO);
-		l->u.r.rip = (u64)lwp_on;
 		l->u.r.rax = CB_VA; /* 2007 returns the previous pointer there */
-		user_run(&l->u);
+		lwp_try(l, lwp_on);
 		if (user_exited(&l->u))
 			bail("LLWPCB of a block that it cannot use did not fault");
 		lwp_bring(l, CB_VA);

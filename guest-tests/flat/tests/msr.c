@@ -11,12 +11,9 @@
 #define CFG_SOME 0x0000000cul
 #define CFG_IGNORED 0xffff000000000001ul
 
-extern char msr_user[], msr_more[];
+extern char msr_more[];
 
-USER_CODE("msr_user: llwpcb %rax\n"
-	  "nop\n"
-	  "user_exit\n"
-	  "msr_more: nop\n"
+USER_CODE("msr_more: nop\n"
 	  "jmp 1f\n"
 	  "1: user_exit\n");
 
@@ -81,7 +78,7 @@ static void test_cbaddr(struct lwp *l)
 	rule("43724-212", CERTAIN);
 	report_eq(try_wrmsr(LWP_MSR_CBADDR, 0), NO_FAULT, "LWP_CBADDR 0 while off");
 
-	lwp_go(l, EVENT(EV_IRE, 100, 100), msr_user);
+	lwp_go(l, EVENT(EV_IRE, 100, 100), lwp_one);
 	rule("43724-210 43724-315", CERTAIN);
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "LWP_CBADDR is the linear address while LWP is on");
 	rule("43724-210", RECALLED);
@@ -104,7 +101,7 @@ static void test_bits(struct lwp *l)
 	struct user u;
 
 	rule("43724-208", CHOICE);
-	lwp_go(l, &b, msr_user);
+	lwp_go(l, &b, lwp_one);
 	/* 49: the NOP. */
 	wrmsr(LWP_MSR_CFG, 1u << EV_BRE);
 	lwp_run(l, msr_more);

@@ -13,12 +13,9 @@
 #define AREA_CFG (VMCB_AREA + 96)
 #define AREA_REVISION (VMCB_AREA + 108)
 
-extern char o07_start[], o07_guest[];
+extern char o07_guest[];
 
-USER_CODE("o07_start: llwpcb %rax\n"
-	  "nop\n"
-	  "user_exit\n"
-	  "o07_guest: llwpcb %rax\n"
+USER_CODE("o07_guest: llwpcb %rax\n"
 	  "nop\n"
 	  "nop\n"
 	  "vmmcall\n"
@@ -30,7 +27,7 @@ static const struct block plain = { .event = { { EV07_BRE, 9, 7 }, { EV07_IRE, 1
 
 static void test_xsave(struct lwp *l)
 {
-	lwp_go(l, &plain, o07_start);
+	lwp_go(l, &plain, lwp_one);
 	xsave_lwp();
 	report_eq(lwp_get64(lwp), CB_VA, "XSAVE: the block");
 	report_eq(lwp_get32(lwp + 8), 0x7, "Flags: Enabled IRE BRE");
@@ -51,7 +48,7 @@ static void test_xsave(struct lwp *l)
 /* The record that waits at zero goes into the component and comes back. */
 static void test_pending(struct lwp *l)
 {
-	lwp_go(l, EVENT(EV07_IRE, 10, 2), o07_start);
+	lwp_go(l, EVENT(EV07_IRE, 10, 2), lwp_one);
 	l->u.r.rip = (u64)lwp_nop_1;
 	run_to_missing(l, RING_VA, (u64)lwp_nop_2, "a record is pending");
 	xsave_lwp();

@@ -34,8 +34,7 @@ static void visit(void *arg)
 
 	others_cbaddr = rdmsr(LWP_MSR_CBADDR);
 	xrstor_lwp();
-	l->u.r.rip = (u64)lwp_nop_1;
-	user_run(&l->u);
+	lwp_try(l, lwp_nop_1);
 	leave();
 }
 

@@ -162,8 +162,7 @@ static void test_ip_filter(struct lwp *l)
 	lwp_stop();
 	xrstor_lwp();
 	as_protect(l->cr3, CB_VA, PAGE_NONE);
-	l->u.r.rip = (u64)lwp_nop_1;
-	user_run(&l->u);
+	lwp_try(l, lwp_nop_1);
 	rule("43724-310", CHOICE);
 	report(l->u.r.vector == VEC_PF && l->u.r.error & PF_USER && l->u.r.rip == (u64)lwp_nop_1 &&
 		       (l->u.cr2 & PAGE_MASK) == CB_VA,

@@ -22,12 +22,10 @@
 
 #define DR7_EXECUTE_0 0x401ul
 
-extern char pmr_guest[], pmr_user[], pmr_sys[], pmr_fault[];
+extern char pmr_guest[], pmr_sys[], pmr_fault[];
 
 USER_CODE("pmr_guest: .fill 10, 1, 0x90\n"
 	  "vmmcall\n"
-	  "pmr_user: nop\n"
-	  "user_exit\n"
 	  "pmr_sys: nop\n"
 	  "syscall\n"
 	  "pmr_fault: nop\n"
@@ -58,12 +56,12 @@ static u64 guest_counts(struct guest *g, char *code, u64 event, u64 exit)
 
 static void test_program(void)
 {
-	report_eq(user_counts(pmr_user, PERF_INSNS, false), 2 + OVER_IRET + OVER_INTN,
+	report_eq(user_counts(lwp_nop_2, PERF_INSNS, false), 2 + OVER_IRET + OVER_INTN,
 		  "IRET to CPL 3 and INT n");
-	report_eq(user_counts(pmr_user, PERF_INSNS, true), 2 + OVER_SYSRET + OVER_INTN, "SYSRET");
+	report_eq(user_counts(lwp_nop_2, PERF_INSNS, true), 2 + OVER_SYSRET + OVER_INTN, "SYSRET");
 	report_eq(user_counts(pmr_sys, PERF_INSNS, false), 2 + OVER_IRET + OVER_SYSCALL, "SYSCALL");
 	report_eq(user_counts(pmr_fault, PERF_INSNS, false), 1 + OVER_IRET + OVER_PF, "#PF");
-	report_eq(user_counts(pmr_user, PERF_BRANCHES, false), 1, "no branch too many there");
+	report_eq(user_counts(lwp_nop_2, PERF_BRANCHES, false), 1, "no branch too many there");
 }
 
 static void test_guest(struct guest *g)

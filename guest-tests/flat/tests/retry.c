@@ -119,8 +119,7 @@ static void test_handler(struct lwp *l)
 	rule("43724-816", CHOICE);
 	run_to_missing(l, RING_VA, (u64)rt_2, "#PF at rt_2");
 	saved = l->u;
-	l->u.r.rip = (u64)rt_handler;
-	user_run(&l->u);
+	lwp_try(l, rt_handler);
 	report(user_exited(&l->u), "a handler runs although the ring is not there");
 	l->u = saved;
 	run_to_store_fault(l, ABSENT, RING_VA, (u64)rt_2, "back at that rIP: tried again");
@@ -151,8 +150,7 @@ static void test_due(struct lwp *l)
 	pend(l, every_insn(), rt_handler);
 	rule("43724-705 43724-816", CHOICE);
 	run_to_store_fault(l, ABSENT, RING_VA, (u64)rt_h1, "due by one: tried again");
-	l->u.r.rip = (u64)rt_handler;
-	user_run(&l->u);
+	lwp_try(l, rt_handler);
 	report(user_exited(&l->u), "due by more: not again");
 	as_protect(l->cr3, RING_VA, PAGE_USER_RW);
 	lwp_run(l, lwp_slwpcb);
@@ -175,8 +173,7 @@ static void test_instructions(struct lwp *l)
 		lwp_prepare(l, &tenth, rt_code);
 		waits = run_to_missing(l, RING_VA, (u64)rt_2, "the store faults") &&
 			run_to_store_fault(l, ABSENT, RING_VA, (u64)rt_2, "and is tried again");
-		l->u.r.rip = (u64)insns[i].code;
-		user_run(&l->u);
+		lwp_try(l, insns[i].code);
 		expect_store_fault(l, ABSENT, RING_VA, (u64)insns[i].code,
 				   "tries again and faults");
 		as_protect(l->cr3, RING_VA, PAGE_USER_RW);

@@ -7,8 +7,7 @@
 #include "test.h"
 #include "x86.h"
 
-extern char l07_two[], l07_ins[], l07_val[], l07_one[];
-extern char l07_again[], l07_32[];
+extern char l07_two[], l07_ins[], l07_val[], l07_again[], l07_32[];
 
 USER_CODE("l07_two: llwpcb %rax\n"
 	  "mov %rax, %rcx\n"
@@ -26,9 +25,6 @@ USER_CODE("l07_two: llwpcb %rax\n"
 	  "llwpcb %rax\n"
 	  "nop\n"
 	  "flush_exit\n"
-	  "l07_one: llwpcb %rax\n"
-	  "nop\n"
-	  "user_exit\n"
 	  ".code32\n"
 	  "l07_32: llwpcb %eax\n"
 	  "nop\n"
@@ -62,13 +58,13 @@ static void test_pointer(struct lwp *l)
 
 static void test_alignment(struct lwp *l)
 {
-	lwp_prepare(l, &ire, l07_one);
+	lwp_prepare(l, &ire, lwp_one);
 	block_write_at(l, 8, &ire);
 	l->u.r.rax = CB_VA + 8;
 	rule("2007-611", CHOICE);
-	run_to_fault(l, VEC_GP, 0, (u64)l07_one, "a block that is not 16-byte aligned: #GP(0)");
+	run_to_fault(l, VEC_GP, 0, (u64)lwp_one, "a block that is not 16-byte aligned: #GP(0)");
 	report_eq(l->u.r.rax, CB_VA + 8, "rAX is kept");
-	lwp_prepare(l, &ire, l07_one);
+	lwp_prepare(l, &ire, lwp_one);
 	block_write_at(l, 16, &ire);
 	l->u.r.rax = CB_VA + 16;
 	lwp_resume(l);
@@ -81,12 +77,12 @@ static void test_flags(struct lwp *l)
 	static const struct block unknown = { .flags = 0xff,
 					      .event = { { 9, 9, 9 }, { 3, 9, 9 } } };
 
-	lwp_go(l, &both, l07_one);
+	lwp_go(l, &both, lwp_one);
 	rule("2007-402 2007-405", CERTAIN);
 	report_eq(cb_flags(l), 0x7, "Flags: Enabled IRE BRE, in any slot");
-	lwp_go(l, &ire, l07_one);
+	lwp_go(l, &ire, lwp_one);
 	report_eq(cb_flags(l), 0x3, "Flags: Enabled IRE");
-	lwp_go(l, &unknown, l07_one);
+	lwp_go(l, &unknown, lwp_one);
 	rule("2007-404 2007-406", CERTAIN);
 	report_eq(cb_flags(l), 0, "no event that there is: Flags are 0");
 	report_eq(rdmsr(LWP_MSR_CBADDR), 0, "and LWP is off");
@@ -137,10 +133,10 @@ static void test_core_id(struct lwp *l)
 	u64 cfg = rdmsr(LWP_MSR_CFG);
 
 	wrmsr(LWP_MSR_CFG, cfg | 0xa5ul << LWP_CFG_COREID_SHIFT);
-	lwp_go(l, every_insn(), l07_one);
+	lwp_go(l, every_insn(), lwp_one);
 	rule("2007-204 2007-504", CHOICE);
 	EXPECT_RECORDS(l, "CoreId of LWPMSR0 is in the record",
-		       { EV07_IRE, .core = 0xa5, .address = (u64)l07_one + 5 });
+		       { EV07_IRE, .core = 0xa5, .address = (u64)lwp_one + 5 });
 	lwp_stop();
 	wrmsr(LWP_MSR_CFG, cfg);
 }

@@ -112,8 +112,7 @@ static void test_frozen(struct lwp *l)
 	waits = run_to_missing(l, RING_VA, (u64)s07_o2,
 			       "ring not there: #PF before the next instruction");
 	expect_head(l, 0, "the head is not moved");
-	l->u.r.rip = (u64)s07_first;
-	user_run(&l->u);
+	lwp_try(l, s07_first);
 	report(user_exited(&l->u), "the program runs meanwhile");
 	before = cb_missed(l);
 	as_protect(l->cr3, RING_VA, PAGE_USER_RW);

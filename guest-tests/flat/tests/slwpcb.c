@@ -9,8 +9,7 @@
 
 #define DS_BASE 0x10000u
 
-extern char slwpcb_off[], slwpcb_count[], slwpcb_fault[], slwpcb_fault_insn[];
-extern char slwpcb_flush[], slwpcb_flush_1[], slwpcb32[];
+extern char slwpcb_off[], slwpcb_count[], slwpcb_flush[], slwpcb_flush_1[], slwpcb32[];
 
 USER_CODE("slwpcb_off: mov $-1, %rbx\n"
 	  "mov $-1, %rcx\n"
@@ -25,11 +24,6 @@ USER_CODE("slwpcb_off: mov $-1, %rbx\n"
 	  "slwpcb %rbx\n"
 	  "user_exit\n"
 	  "slwpcb %ecx\n"
-	  "user_exit\n"
-	  "slwpcb_fault: llwpcb %rax\n"
-	  "nop\n"
-	  "user_exit\n"
-	  "slwpcb_fault_insn: slwpcb %rbx\n"
 	  "user_exit\n"
 	  "slwpcb_flush: llwpcb %rax\n"
 	  "slwpcb_flush_1: nop\n"
@@ -86,14 +80,14 @@ static void test_flush(struct lwp *l)
 
 static void test_fault(struct lwp *l)
 {
-	lwp_go(l, EVENT(EV_IRE, 100, 50), slwpcb_fault);
+	lwp_go(l, EVENT(EV_IRE, 100, 50), lwp_one);
+	l->u.r.rip = (u64)lwp_slwpcb;
 	as_protect(l->cr3, CB_VA, PAGE_USER_RO);
 	rule("43724-623", CERTAIN);
-	run_to_store_fault(l, PF_PRESENT | PF_WRITE | PF_USER, CB_VA, (u64)slwpcb_fault_insn,
+	run_to_store_fault(l, PF_PRESENT | PF_WRITE | PF_USER, CB_VA, (u64)lwp_slwpcb,
 			   "a read-only block gives #PF at SLWPCB");
 	report_eq(rdmsr(LWP_MSR_CBADDR), CB_VA, "LWP stays on");
-	run_to_missing(l, CB_VA, (u64)slwpcb_fault_insn,
-		       "a block that is not there gives #PF at SLWPCB");
+	run_to_missing(l, CB_VA, (u64)lwp_slwpcb, "a block that is not there gives #PF at SLWPCB");
 	lwp_bring(l, CB_VA);
 	rule("43724-622", CERTAIN);
 	report_eq(l->u.r.rbx, CB_VA, "restarted, it returns the address");
