@@ -229,11 +229,16 @@ void start_43724(void)
 
 /* ---- instructions ---- */
 
-enum lwp_exc_kind llwpcb(u64 ea)
+enum lwp_exc_kind llwpcb_in(const struct lwp_ds *ds, u64 ea)
 {
 	result = 1;
-	lwp_llwpcb(&eng, ea, &flat, 3, &result, &exc);
+	lwp_llwpcb(&eng, ea, ds, 3, &result, &exc);
 	return exc.kind;
+}
+
+enum lwp_exc_kind llwpcb(u64 ea)
+{
+	return llwpcb_in(&flat, ea);
 }
 
 void enable(u64 block)

@@ -89,6 +89,7 @@ void enable(u64 block);
 void profile(u32 event_id, u32 interval, u32 counter);
 void start_profile(u32 rev, u32 event_id, u32 interval, u32 counter);
 enum lwp_exc_kind llwpcb(u64 ea);
+enum lwp_exc_kind llwpcb_in(const struct lwp_ds *ds, u64 ea); /* with another DS */
 enum lwp_exc_kind slwpcb(void);
 enum lwp_exc_kind lwpins(u64 address, u64 data2, u32 data1, u16 flags);
 enum lwp_exc_kind lwpval(u64 address, u64 data2, u32 data1, u16 flags);
@@ -122,6 +123,19 @@ enum lwp_exc_kind boundary(u64 rip, bool entered);
 	do {                                            \
 		expect_exc(call, PF);                   \
 		cr_expect(eq(u64, exc.fault.addr, at)); \
+	} while (0)
+
+/* LLWPCB or SLWPCB, which works and has this result. */
+#define expect_result(call, value)                 \
+	do {                                       \
+		expect_exc(call, NONE);            \
+		cr_expect(eq(u64, result, value)); \
+	} while (0)
+/* LWP is off, and has been turned off by memory that is not RAM so often. */
+#define expect_turned_off(times)                                 \
+	do {                                                     \
+		cr_expect(not(lwp_engine_on(&eng)));             \
+		cr_expect(eq(u64, eng.stats.turned_off, times)); \
 	} while (0)
 
 #endif

@@ -8,6 +8,14 @@ static struct lwp_ctx_table table;
 
 static const struct lwp_ctx_key key = { .cr3 = 0x1000, .thread = 0x7f0000000000 };
 
+/* BLOCK, as it is now, gets a context in an empty table. */
+static void create(void)
+{
+	lwp_ctx_table_init(&table, table_memory, 4, 1);
+	enable(BLOCK);
+	cr_assert(lwp_ctx_create(&table, &eng, 0, &key));
+}
+
 /* Two records are stored (the second at ring offset 32), then the context is parked. */
 static void parked(u32 rev)
 {
@@ -17,9 +25,7 @@ static void parked(u32 rev)
 	set_event(BLOCK, ire, 9, 0);
 	put32(BLOCK + 32, 512);
 	put32(BLOCK + 36, 1u << 28);
-	lwp_ctx_table_init(&table, table_memory, 4, 1);
-	enable(BLOCK);
-	cr_assert(lwp_ctx_create(&table, &eng, 0, &key));
+	create();
 	steps(0x400000, 11);
 	expect_head(64);
 	guest.writes = 0;
@@ -119,9 +125,7 @@ Test(context_verify, in_a_full_ring_the_last_record_is_at_the_head) /* 43724-904
 	start(LWP_REV_43724);
 	set_event(BLOCK, 2, 0, 0);
 	put32(BLOCK + 64, 64);
-	lwp_ctx_table_init(&table, table_memory, 4, 1);
-	enable(BLOCK);
-	cr_assert(lwp_ctx_create(&table, &eng, 0, &key));
+	create();
 	steps(0x400000, 3);
 	expect_missed(2);
 	lwp_ctx_park(&table, &eng, 0, 0);
@@ -134,9 +138,7 @@ Test(context_verify, in_a_full_ring_the_last_record_is_at_the_head) /* 43724-904
 Test(context_verify, before_the_first_record_only_the_block_is_compared)
 {
 	start(LWP_REV_43724);
-	lwp_ctx_table_init(&table, table_memory, 4, 1);
-	enable(BLOCK);
-	cr_assert(lwp_ctx_create(&table, &eng, 0, &key));
+	create();
 	lwp_ctx_park(&table, &eng, 0, 0);
 	set_permission(RING, 0);
 	expect_found(RESUMED);
@@ -222,9 +224,7 @@ Test(context_verify, the_ip_filter_is_known_again_at_once)
 	start(LWP_REV_43724);
 	filter_ip(1u << 31, 0x400100, 0x4001ff);
 	set_event(BLOCK, 2, 9, 5);
-	lwp_ctx_table_init(&table, table_memory, 4, 1);
-	enable(BLOCK);
-	cr_assert(lwp_ctx_create(&table, &eng, 0, &key));
+	create();
 	lwp_ctx_park(&table, &eng, 0, 0);
 	expect_found(RESUMED);
 	cr_expect(not(lwp_boundary_wanted(&eng, 0x400100, true)));

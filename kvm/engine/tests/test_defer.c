@@ -46,8 +46,7 @@ Test(defer, a_block_that_is_not_valid_switches_off) /* 2007-605 */
 	deferred(LWP_REV_43724);
 	put32(BLOCK + 4, 1000);
 	expect_exc(boundary(0x400000, true), NONE);
-	cr_expect(not(lwp_engine_on(&eng)));
-	cr_expect(eq(u64, eng.stats.turned_off, 1));
+	expect_turned_off(1);
 	deferred(LWP_REV_43724);
 	put64(BLOCK + 8, 0x0200000000000000ull);
 	expect_exc(boundary(0x400000, true), NONE);
@@ -59,8 +58,7 @@ Test(defer, a_block_that_is_not_valid_switches_off) /* 2007-605 */
 	deferred(LWP_REV_43724);
 	set_permission(BLOCK, P_READ | P_WRITE | P_ROM);
 	expect_exc(boundary(0x400000, true), NONE);
-	cr_expect(not(lwp_engine_on(&eng)));
-	cr_expect(eq(u64, eng.stats.turned_off, 1));
+	expect_turned_off(1);
 }
 
 Test(defer, buffer_base_is_taken_as_linear) /* 43724-423, 2007-408 */
@@ -172,6 +170,5 @@ Test(defer, a_block_that_is_not_ram_any_more_switches_off)
 	ip_filtered_from_outside();
 	set_permission(BLOCK, P_READ | P_ROM);
 	expect_exc(boundary(0x400100, true), NONE);
-	cr_expect(not(lwp_engine_on(&eng)));
-	cr_expect(eq(u64, eng.stats.turned_off, 1));
+	expect_turned_off(1);
 }

@@ -203,9 +203,8 @@ Test(deliver, a_block_or_ring_that_is_not_ram_switches_off) /* 43724-818 */
 {
 	set_permission(RING, P_READ | P_WRITE | P_ROM);
 	expect_exc(first_record(9), NONE);
-	cr_expect(not(lwp_engine_on(&eng)));
+	expect_turned_off(1);
 	cr_expect(eq(u8, eng.st.pending.event_id, 0));
-	cr_expect(eq(u64, eng.stats.turned_off, 1));
 	profile(2, 9, 0);
 	set_permission(BLOCK, P_READ | P_WRITE | P_ROM);
 	expect_exc(try_step(RIP), NONE);
@@ -216,8 +215,7 @@ Test(deliver, a_block_or_ring_that_is_not_ram_switches_off) /* 43724-818 */
 	eng.st.counter[1] = 0;
 	set_permission(BLOCK, 0);
 	expect_exc(try_step(RIP), NONE);
-	cr_expect(not(lwp_engine_on(&eng)));
-	cr_expect(eq(u64, eng.stats.turned_off, 3));
+	expect_turned_off(3);
 }
 
 Test(deliver, the_interval_is_read_at_each_reload) /* 43724-304, 43724-419, 43724-420, 2007-418 */

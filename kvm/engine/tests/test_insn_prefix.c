@@ -93,24 +93,28 @@ static enum lwp_decode decode(const struct sequence *s, enum lwp_code_bits bits,
 	return insn_of(bits, bytes, sizeof(bytes));
 }
 
+static void expect_kind(const struct sequence *s, enum lwp_code_bits bits, enum lwp_insn_kind kind,
+			const u8 *tail, size_t count)
+{
+	expect(s, decode(s, bits, tail, count), LWP_DECODE_OK);
+	expect(s, insn.kind, kind);
+}
+
 static void check_relative(const struct sequence *s, enum lwp_code_bits bits)
 {
 	int op_bits = op_bits_of(s, bits, 64);
 
-	expect(s, decode(s, bits, BYTES(0x7c, 0x80)), LWP_DECODE_OK);
-	expect(s, insn.kind, LWP_INSN_JCC);
+	expect_kind(s, bits, LWP_INSN_JCC, BYTES(0x7c, 0x80));
 	expect(s, insn.length, s->count + 2);
 	expect(s, insn.op_bits, op_bits);
 	expect(s, insn.addr_bits, addr_bits_of(s, bits));
 	expect(s, insn.rel, -128);
 
-	expect(s, decode(s, bits, BYTES(0xe8, 0xfe, 0xff)), LWP_DECODE_OK);
-	expect(s, insn.kind, LWP_INSN_CALL_REL);
+	expect_kind(s, bits, LWP_INSN_CALL_REL, BYTES(0xe8, 0xfe, 0xff));
 	expect(s, insn.length, s->count + (op_bits == 16 ? 3 : 5));
 	expect(s, insn.rel, op_bits == 16 ? -2 : 0xfffe);
 
-	expect(s, decode(s, bits, BYTES(0x0f, 0x85, 0x34, 0x12)), LWP_DECODE_OK);
-	expect(s, insn.kind, LWP_INSN_JCC);
+	expect_kind(s, bits, LWP_INSN_JCC, BYTES(0x0f, 0x85, 0x34, 0x12));
 	expect(s, insn.length, s->count + (op_bits == 16 ? 4 : 6));
 	expect(s, insn.rel, 0x1234);
 }
@@ -120,40 +124,32 @@ static void check_indirect(const struct sequence *s, enum lwp_code_bits bits)
 	bool b = bits == LWP_CODE64 && rex_of(s) == 0x41;
 	int addr_bits = addr_bits_of(s, bits);
 
-	expect(s, decode(s, bits, BYTES(0xff, 0x10)), LWP_DECODE_OK);
-	expect(s, insn.kind, LWP_INSN_CALL_IND);
+	expect_kind(s, bits, LWP_INSN_CALL_IND, BYTES(0xff, 0x10));
 	expect(s, insn.length, s->count + 2);
 	expect(s, insn.op_bits, op_bits_of(s, bits, 64));
 	expect(s, insn.rm.mem.addr_bits, addr_bits);
 	expect(s, insn.rm.mem.seg, seg_of(s, bits));
 	expect(s, insn.rm.mem.base, addr_bits == 16 ? LWP_GPR_RBX : b ? 8 : LWP_GPR_RAX);
 
-	expect(s, decode(s, bits, BYTES(0xff, 0xe3)), LWP_DECODE_OK);
-	expect(s, insn.kind, LWP_INSN_JMP_IND);
+	expect_kind(s, bits, LWP_INSN_JMP_IND, BYTES(0xff, 0xe3));
 	expect(s, insn.rm.reg, b ? 11 : 3);
 }
 
 static void check_others(const struct sequence *s, enum lwp_code_bits bits)
 {
-	expect(s, decode(s, bits, BYTES(0xa5)), LWP_DECODE_OK);
-	expect(s, insn.kind, LWP_INSN_MOVS);
+	expect_kind(s, bits, LWP_INSN_MOVS, BYTES(0xa5));
 	expect(s, insn.rep, rep_of(s));
 	expect(s, insn.op_bits, op_bits_of(s, bits, 32));
 	expect(s, insn.addr_bits, addr_bits_of(s, bits));
 	expect(s, decode(s, bits, BYTES(0xa4)), LWP_DECODE_OK);
 	expect(s, insn.op_bits, 8);
 
-	expect(s, decode(s, bits, BYTES(0x9c)), LWP_DECODE_OK);
-	expect(s, insn.kind, LWP_INSN_PUSHF);
+	expect_kind(s, bits, LWP_INSN_PUSHF, BYTES(0x9c));
 	expect(s, insn.op_bits, op_bits_of(s, bits, 64));
-	expect(s, decode(s, bits, BYTES(0x8e, 0xd0)), LWP_DECODE_OK);
-	expect(s, insn.kind, LWP_INSN_MOV_SS);
-	expect(s, decode(s, bits, BYTES(0xcd, 0x80)), LWP_DECODE_OK);
-	expect(s, insn.kind, LWP_INSN_INT);
-	expect(s, decode(s, bits, BYTES(0x0f, 0x05)), LWP_DECODE_OK);
-	expect(s, insn.kind, LWP_INSN_SYSCALL);
-	expect(s, decode(s, bits, BYTES(0xc3)), LWP_DECODE_OK);
-	expect(s, insn.kind, LWP_INSN_RET);
+	expect_kind(s, bits, LWP_INSN_MOV_SS, BYTES(0x8e, 0xd0));
+	expect_kind(s, bits, LWP_INSN_INT, BYTES(0xcd, 0x80));
+	expect_kind(s, bits, LWP_INSN_SYSCALL, BYTES(0x0f, 0x05));
+	expect_kind(s, bits, LWP_INSN_RET, BYTES(0xc3));
 	expect(s, insn.length, s->count + 1);
 }
 

@@ -2,13 +2,6 @@
 /* LLWPCB of 43724: enable, disable, switch (43724-609 to 43724-619, 43724-404 to 43724-412). */
 #include "fake_guest.h"
 
-/* As llwpcb(), with another DS. */
-static enum lwp_exc_kind llwpcb_in(const struct lwp_ds *ds, u64 ea)
-{
-	lwp_llwpcb(&eng, ea, ds, 3, &result, &exc);
-	return exc.kind;
-}
-
 TestSuite(llwpcb, .init = start_43724);
 
 Test(llwpcb, undefined_while_lwp_is_not_available) /* 43724-110, 43724-606 */
@@ -327,8 +320,7 @@ Test(llwpcb, a_block_that_is_not_ram_switches_off_without_an_exception) /* 43724
 	enable(BLOCK);
 	set_permission(BLOCK2, P_READ | P_WRITE | P_ROM);
 	expect_exc(llwpcb(BLOCK2), NONE);
-	cr_expect(not(lwp_engine_on(&eng)));
-	cr_expect(eq(u64, eng.stats.turned_off, 1));
+	expect_turned_off(1);
 }
 
 Test(llwpcb, an_old_block_that_is_not_ram_does_not_keep_the_new_one_away) /* 43724-818 */

@@ -13,12 +13,9 @@ Test(llwpcb_2007, returns_the_previous_pointer) /* 2007-602, 2007-603 */
 {
 	set_event(BLOCK, 1, 9, 9);
 	set_event(BLOCK2, 1, 9, 9);
-	expect_exc(llwpcb(BLOCK), NONE);
-	cr_expect(eq(u64, result, 0));
-	expect_exc(llwpcb(BLOCK2), NONE);
-	cr_expect(eq(u64, result, BLOCK));
-	expect_exc(llwpcb(0), NONE);
-	cr_expect(eq(u64, result, BLOCK2));
+	expect_result(llwpcb(BLOCK), 0);
+	expect_result(llwpcb(BLOCK2), BLOCK);
+	expect_result(llwpcb(0), BLOCK2);
 	cr_expect(not(lwp_engine_on(&eng)));
 }
 
@@ -48,12 +45,10 @@ Test(llwpcb_2007, without_events_lwp_goes_off_and_flags_are_zero) /* 2007-406 */
 	set_event(BLOCK2, 1, 9, 9);
 	enable(BLOCK2);
 	put32(BLOCK, 0xffffffff);
-	expect_exc(llwpcb(BLOCK), NONE);
-	cr_expect(eq(u64, result, BLOCK2));
+	expect_result(llwpcb(BLOCK), BLOCK2);
 	cr_expect(not(lwp_engine_on(&eng)));
 	cr_expect(eq(u32, get32(BLOCK), 0));
-	expect_exc(slwpcb(), NONE);
-	cr_expect(eq(u64, result, 0));
+	expect_result(slwpcb(), 0);
 	cr_expect(eq(u64, eng.stats.turned_off, 0));
 }
 
@@ -89,17 +84,15 @@ Test(llwpcb_2007, buffer_base_is_linear_and_its_low_bits_are_ignored) /* 2007-40
 	make_block(BLOCK, RING + 31);
 	set_event(BLOCK, 1, 9, 9);
 	/* Neither DS base nor limit apply to it. */
-	lwp_llwpcb(&eng, 0x2000, &ds, 3, &result, &exc);
-	cr_expect(eq(int, exc.kind, LWP_EXC_NONE));
+	expect_exc(llwpcb_in(&ds, 0x2000), NONE);
 	cr_expect(eq(u64, eng.st.base, RING));
 	make_block(BLOCK, 0xfffffffff0001000);
 	set_event(BLOCK, 1, 9, 9);
-	lwp_llwpcb(&eng, 0x2000, &ds, 3, &result, &exc);
+	llwpcb_in(&ds, 0x2000);
 	cr_expect(eq(u64, eng.st.base, 0xf0001000));
 	make_block(BLOCK, 0xfffffc20);
 	set_event(BLOCK, 1, 9, 9);
-	lwp_llwpcb(&eng, 0x2000, &ds, 3, &result, &exc);
-	cr_expect(eq(int, exc.kind, LWP_EXC_GP));
+	expect_exc(llwpcb_in(&ds, 0x2000), GP);
 }
 
 Test(llwpcb_2007, the_earliest_of_duplicate_selectors_counts) /* 2007-403 */
@@ -163,8 +156,7 @@ Test(llwpcb_2007, a_fault_in_the_new_block_keeps_the_old_one_for_the_restart)
 	cr_expect(eq(i32, eng.st.counter[0], 7));
 	cr_expect(eq(u32, get32(BLOCK + 44), 7));
 	set_permission(BLOCK2, P_READ | P_WRITE);
-	expect_exc(llwpcb(BLOCK2), NONE);
-	cr_expect(eq(u64, result, BLOCK));
+	expect_result(llwpcb(BLOCK2), BLOCK);
 	cr_expect(eq(u64, eng.st.cb_addr, BLOCK2));
 }
 

@@ -102,8 +102,7 @@ Test(lwpins, a_ring_that_is_not_ram_switches_off) /* 43724-818 */
 	set_permission(RING, P_READ | P_WRITE | P_ROM);
 	expect_exc(lwpins(0x400000, 1, 2, 3), NONE);
 	cr_expect(not(cf));
-	cr_expect(not(lwp_engine_on(&eng)));
-	cr_expect(eq(u64, eng.stats.turned_off, 1));
+	expect_turned_off(1);
 }
 
 Test(lwpins, a_pending_record_that_switches_off_ends_it) /* 43724-636 */
@@ -122,8 +121,7 @@ Test(lwpins, a_pending_record_that_switches_off_ends_it) /* 43724-636 */
 	cr_expect(retire_at(0x400000));
 	set_permission(RING, P_READ | P_WRITE | P_ROM);
 	expect_exc(lwpval(0x400004, 1, 2, 3), NONE);
-	cr_expect(not(lwp_engine_on(&eng)));
-	cr_expect(eq(u64, eng.stats.turned_off, 2));
+	expect_turned_off(2);
 }
 
 /* ---- LWPVAL ---- */

@@ -12,27 +12,27 @@ static void with_random(u32 random, u32 interval)
 	profile(2, interval, 0);
 }
 
+/* The first record reloads the counter with this. */
+static void expect_reload(u32 random, u32 interval, s32 wanted)
+{
+	with_random(random, interval);
+	step(0x400000);
+	cr_expect(eq(i32, eng.st.counter[1], wanted));
+}
+
 TestSuite(random, .init = start_43724);
 
 Test(random, none_leaves_the_interval) /* 43724-706 */
 {
-	with_random(0, 0x12345);
-	step(0x400000);
-	cr_expect(eq(i32, eng.st.counter[1], 0x12345));
+	expect_reload(0, 0x12345, 0x12345);
 }
 
 Test(random, replaces_the_low_bits_by_the_hash) /* 43724-706 */
 {
 	/* (502000h, 2, 0, 0): a03f880978d02bbah */
-	with_random(6, 0x12340);
-	step(0x400000);
-	cr_expect(eq(i32, eng.st.counter[1], 0x1237a));
-	with_random(15, 0x1ffffff);
-	step(0x400000);
-	cr_expect(eq(i32, eng.st.counter[1], 0x1ffabba));
-	with_random(4, 0);
-	step(0x400000);
-	cr_expect(eq(i32, eng.st.counter[1], 0xa));
+	expect_reload(6, 0x12340, 0x1237a);
+	expect_reload(15, 0x1ffffff, 0x1ffabba);
+	expect_reload(4, 0, 0xa);
 }
 
 Test(random, depends_on_head_event_missed_and_block) /* 43724-709 */

@@ -11,6 +11,13 @@ static void every_instruction(u32 flags)
 	set_event(BLOCK, 2, 0, 0);
 }
 
+/* n more records; there have been so many interrupts then. */
+static void expect_interrupts(u32 n, u32 wanted)
+{
+	steps(0x400000, n);
+	cr_expect(eq(u32, guest.interrupts, wanted));
+}
+
 Test(ring, records_fill_it_in_order_and_wrap) /* 43724-801 */
 {
 	every_instruction(0);
@@ -141,18 +148,13 @@ Test(ring, threshold_of_43724_interrupts_from_there_on) /* 43724-808 */
 	every_instruction(F_INT);
 	put32(BLOCK + 32, 96);
 	enable(BLOCK);
-	steps(0x400000, 2);
-	cr_expect(eq(u32, guest.interrupts, 0));
-	step(0x400000);
-	cr_expect(eq(u32, guest.interrupts, 1));
+	expect_interrupts(2, 0);
+	expect_interrupts(1, 1);
 	cr_expect(eq(u8, guest.vector, 0x42));
-	step(0x400000);
-	cr_expect(eq(u32, guest.interrupts, 2));
+	expect_interrupts(1, 2);
 	put32(BLOCK + 64, 96); /* one record is left */
-	step(0x400000);
-	cr_expect(eq(u32, guest.interrupts, 2));
-	step(0x400000);
-	cr_expect(eq(u32, guest.interrupts, 3));
+	expect_interrupts(1, 2);
+	expect_interrupts(1, 3);
 	cr_expect(eq(u64, eng.stats.interrupts, 3));
 }
 
@@ -160,8 +162,7 @@ Test(ring, threshold_0_of_43724_interrupts_after_every_record) /* 43724-809 */
 {
 	every_instruction(F_INT);
 	enable(BLOCK);
-	steps(0x400000, 5);
-	cr_expect(eq(u32, guest.interrupts, 5));
+	expect_interrupts(5, 5);
 }
 
 Test(ring, threshold_counts_across_the_wrap) /* 43724-801 */
@@ -171,10 +172,8 @@ Test(ring, threshold_counts_across_the_wrap) /* 43724-801 */
 	put32(BLOCK + 64, 960);
 	put32(BLOCK + 32, 96);
 	enable(BLOCK);
-	steps(0x400000, 2);
-	cr_expect(eq(u32, guest.interrupts, 0));
-	step(0x400000); /* head 32, tail 960: 3 records */
-	cr_expect(eq(u32, guest.interrupts, 1));
+	expect_interrupts(2, 0);
+	expect_interrupts(1, 1); /* head 32, tail 960: 3 records */
 }
 
 Test(ring, a_threshold_above_the_size_never_interrupts) /* 43724-809 */
@@ -182,8 +181,7 @@ Test(ring, a_threshold_above_the_size_never_interrupts) /* 43724-809 */
 	every_instruction(F_INT);
 	put32(BLOCK + 32, 2048);
 	enable(BLOCK);
-	steps(0x400000, 40);
-	cr_expect(eq(u32, guest.interrupts, 0));
+	expect_interrupts(40, 0);
 }
 
 Test(ring, a_threshold_that_the_program_changed_is_rounded_again) /* 43724-409 */
@@ -192,8 +190,7 @@ Test(ring, a_threshold_that_the_program_changed_is_rounded_again) /* 43724-409 *
 	put32(BLOCK + 32, 2048);
 	enable(BLOCK);
 	put32(BLOCK + 32, 63);
-	step(0x400000);
-	cr_expect(eq(u32, guest.interrupts, 1));
+	expect_interrupts(1, 1);
 }
 
 Test(ring, a_full_ring_does_not_interrupt) /* 43724-810 */
@@ -231,11 +228,9 @@ Test(ring, a_vector_below_16_never_interrupts) /* 43724-812 */
 	every_instruction(F_INT);
 	lwp_engine_write_cfg(&eng, 0x00000f00e0000004ull);
 	enable(BLOCK);
-	step(0x400000);
-	cr_expect(eq(u32, guest.interrupts, 0));
+	expect_interrupts(1, 0);
 	lwp_engine_write_cfg(&eng, 0x00001000e0000004ull);
-	step(0x400000);
-	cr_expect(eq(u32, guest.interrupts, 1));
+	expect_interrupts(1, 1);
 	cr_expect(eq(u8, guest.vector, 0x10));
 }
 
@@ -251,19 +246,15 @@ static void every_instruction_2007(u32 limit)
 Test(ring, threshold_of_2007_interrupts_once_when_crossed) /* 2007-803 */
 {
 	every_instruction_2007(96);
-	steps(0x400000, 2);
-	cr_expect(eq(u32, guest.interrupts, 0));
-	step(0x400000);
-	cr_expect(eq(u32, guest.interrupts, 1));
-	steps(0x400000, 10);
-	cr_expect(eq(u32, guest.interrupts, 1));
+	expect_interrupts(2, 0);
+	expect_interrupts(1, 1);
+	expect_interrupts(10, 1);
 }
 
 Test(ring, threshold_0_of_2007_never_interrupts) /* 2007-803 */
 {
 	every_instruction_2007(0);
-	steps(0x400000, 40);
-	cr_expect(eq(u32, guest.interrupts, 0));
+	expect_interrupts(40, 0);
 }
 
 Test(ring, the_tail_of_2007_lies_beside_the_head) /* 2007-410, 2007-801, 2007-802, 2007-809 */

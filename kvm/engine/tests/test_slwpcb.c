@@ -14,8 +14,7 @@ Test(slwpcb, stores_counters_of_active_events_and_the_head) /* 43724-621 */
 	put32(BLOCK + 64, 96);
 	steps(0x400000, 3);
 	branch(0x400100, LWP_BRANCH_ABSOLUTE, true, 0x400200);
-	expect_exc(slwpcb(), NONE);
-	cr_expect(eq(u64, result, BLOCK));
+	expect_result(slwpcb(), BLOCK);
 	cr_expect(eq(u32, get32(BLOCK + 140), 5));
 	cr_expect(eq(u32, get32(BLOCK + 148), 3));
 	cr_expect(eq(u32, get32(BLOCK + 156), 77));
@@ -58,8 +57,7 @@ Test(slwpcb, a_block_that_is_not_writable_is_pf) /* 43724-623 */
 	cr_expect(eq(u32, get32(BLOCK + 140), 9));
 	cr_expect(eq(i32, eng.st.counter[1], 8));
 	set_permission(BLOCK, P_READ | P_WRITE);
-	expect_exc(slwpcb(), NONE);
-	cr_expect(eq(u64, result, BLOCK));
+	expect_result(slwpcb(), BLOCK);
 	cr_expect(eq(u32, get32(BLOCK + 140), 8));
 }
 
@@ -68,10 +66,8 @@ Test(slwpcb, a_block_that_is_not_ram_reads_as_off) /* 43724-623 */
 	start(LWP_REV_43724);
 	enable(BLOCK);
 	set_permission(BLOCK, P_READ | P_WRITE | P_ROM);
-	expect_exc(slwpcb(), NONE);
-	cr_expect(eq(u64, result, 0));
-	cr_expect(not(lwp_engine_on(&eng)));
-	cr_expect(eq(u64, eng.stats.turned_off, 1));
+	expect_result(slwpcb(), 0);
+	expect_turned_off(1);
 }
 
 Test(slwpcb, the_slots_of_2007_are_found_by_event_id) /* 2007-606, 2007-713 */
