@@ -95,6 +95,11 @@ struct rec {
 		.id = EV_BRE, .flags = (taken) ? 0x8000 : 0, .address = (u64)(at), \
 		.data2 = (u64)(to)                                                 \
 	}
+/* Of LWPINS and LWPVAL: EventId, immediate, and the operands of 32 bits and of the register. */
+#define REC_SAMPLE(event, at, imm, value, operand)                                                \
+	{                                                                                         \
+		.id = event, .flags = imm, .data1 = value, .address = (u64)(at), .data2 = operand \
+	}
 #define REC07_IRE(at)                                \
 	{                                            \
 		.id = EV07_IRE, .address = (u64)(at) \

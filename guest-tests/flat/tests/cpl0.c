@@ -77,8 +77,7 @@ static void test_val(struct lwp *l)
 	report_eq(slwpcb(), CB_VA, "SLWPCB");
 	rule("43724-637", RECALLED);
 	EXPECT_RECORDS(l, "LWPVAL counts and stores at CPL 0",
-		       { EV_VAL, .flags = 0x66, .data1 = 3, .data2 = 4,
-			 .address = (u64)cpl0_val_insn });
+		       REC_SAMPLE(EV_VAL, cpl0_val_insn, 0x66, 3, 4));
 	ask("Q32", "43724-637", "LWPVAL at CPL 0", "stores", cb_head(l) ? "stores" : "nothing");
 	report_eq(cb_counter(l, EV_VAL), 1, "its counter is reloaded");
 	report_eq(cb_counter(l, EV_IRE), 50, "no instruction of CPL 0 is counted");
@@ -106,9 +105,7 @@ LWP_TEST(cpl0)
 	lwp_resume(l);
 	rule("43724-637 43724-710", RECALLED);
 	EXPECT_RECORDS(l, "LWPINS stores at CPL 0, user code is counted",
-		       { EV_INS, .flags = 0x77, .data1 = 5, .data2 = 6,
-			 .address = (u64)cpl0_ins_insn },
-		       REC_IRE(cpl0_user_1));
+		       REC_SAMPLE(EV_INS, cpl0_ins_insn, 0x77, 5, 6), REC_IRE(cpl0_user_1));
 	ask("Q34", "43724-608", "LWPINS at CPL 0, the ring is the system's", "fault 14 7",
 	    ins(l, PAGE_KERNEL_RW, 0, 0));
 	rule("43724-608", CHOICE);

@@ -49,6 +49,13 @@ USER_CODE("flt_code: llwpcb %rax\n"
 
 static struct rec jcc, jmp, call, ret, ind;
 
+static struct block in_range(u32 filters, u64 base, u64 limit, struct block_event event)
+{
+	return (struct block){
+		.filters = filters, .base_ip = base, .limit_ip = limit, .event = { event }
+	};
+}
+
 static void go(struct lwp *l, u32 filters)
 {
 	struct block b = { .filters = filters, .event = { { EV_BRE, 0, 0 } } };
@@ -108,25 +115,16 @@ static void test_branches(struct lwp *l)
 
 static void go_ip(struct lwp *l, u32 filters, u64 base, u64 limit)
 {
-	struct block b = { .filters = filters,
-			   .base_ip = base,
-			   .limit_ip = limit,
-			   .event = { { EV_IRE, 0, 0 } } };
+	struct block b = in_range(filters, base, limit, (struct block_event){ EV_IRE, 0, 0 });
 
 	lwp_go(l, &b, ipf_code);
 }
 
 static void test_ip(struct lwp *l)
 {
-	struct block second = { .filters = IPF | IPI,
-				.base_ip = (u64)ipf_2,
-				.limit_ip = (u64)ipf_2,
-				.event = { { EV_IRE, 1, 1 } } };
-	struct block fifth = { .filters = IPF,
-			       .base_ip = (u64)ipf_jnz,
-			       .limit_ip = (u64)ipf_jnz,
-			       .event = { { EV_IRE, 4, 4 } } };
-	u64 at2 = (u64)ipf_2, at4 = (u64)ipf_4;
+	u64 at2 = (u64)ipf_2, at4 = (u64)ipf_4, jnz = (u64)ipf_jnz;
+	struct block second = in_range(IPF | IPI, at2, at2, (struct block_event){ EV_IRE, 1, 1 });
+	struct block fifth = in_range(IPF, jnz, jnz, (struct block_event){ EV_IRE, 4, 4 });
 
 	rule("43724-725 43724-410", CHOICE);
 	go_ip(l, IPF, at2, at4);
@@ -155,10 +153,8 @@ static void test_ip(struct lwp *l)
 /* 43724-725: the range is one of instructions, so a branch into it is outside. */
 static void test_ip_branches(struct lwp *l)
 {
-	struct block b = { .filters = IPF,
-			   .base_ip = (u64)flt_jmp,
-			   .limit_ip = (u64)flt_call,
-			   .event = { { EV_BRE, 0, 0 } } };
+	struct block b =
+		in_range(IPF, (u64)flt_jmp, (u64)flt_call, (struct block_event){ EV_BRE, 0, 0 });
 
 	lwp_go(l, &b, flt_code);
 	rule("43724-725", RECALLED);
@@ -167,9 +163,7 @@ static void test_ip_branches(struct lwp *l)
 	lwp_go(l, &b, flt_code);
 	EXPECT_RECORDS(l, "IPF and IPI: branches outside", jcc, ret, ind);
 	rule("43724-723 43724-725", CHOICE);
-	b.filters = IPF | NRB;
-	b.base_ip = 0;
-	b.limit_ip = (u64)flt_f;
+	b = in_range(IPF | NRB, 0, (u64)flt_f, (struct block_event){ EV_BRE, 0, 0 });
 	lwp_go(l, &b, flt_code);
 	EXPECT_RECORDS(l, "IPF and NRB together", jcc, ind);
 }
@@ -177,10 +171,8 @@ static void test_ip_branches(struct lwp *l)
 /* 43724-726: an LWPVAL that is filtered has no effect at all, LWPINS is not filtered. */
 static void test_ip_samples(struct lwp *l)
 {
-	struct block b = { .filters = IPF,
-			   .base_ip = (u64)ipf_val_in,
-			   .limit_ip = (u64)ipf_val_in,
-			   .event = { { EV_VAL, 4, 0 } } };
+	u64 at = (u64)ipf_val_in;
+	struct block b = in_range(IPF, at, at, (struct block_event){ EV_VAL, 4, 0 });
 
 	as_protect(l->cr3, DATA_VA, PAGE_NONE);
 	lwp_prepare(l, &b, ipf_val);

@@ -10,7 +10,8 @@ extern char ire_seq[], ire_1[], ire_2[], ire_3[], ire_4[], ire_5[];
 extern char ire32[], ire32_1[], ire32_2[], ire32_3[];
 
 /* 9 instructions: 1 2 3 4 3 4 3 4 5. */
-USER_CODE("ire_seq: llwpcb %rax\n"
+USER_CODE(".globl ire_seq, ire_1, ire_2, ire_3, ire_4, ire_5\n"
+	  "ire_seq: llwpcb %rax\n"
 	  "ire_1: nop\n"
 	  "ire_2: mov $3, %ecx\n"
 	  "ire_3: dec %ecx\n"

@@ -72,23 +72,17 @@ static void test_forms(struct lwp *l)
 	lwp_go(l, NO_EVENT, ins_forms);
 	rule("43724-505 43724-601 43724-603", CERTAIN);
 	EXPECT_RECORDS(l, "register and memory operands, 32 and 64 bits of operand 1",
-		       { EV_INS, .flags = 0x5678, .data1 = 0xddeeff00, .address = (u64)ins_1,
-			 .data2 = 0x1122334455667788 },
-		       { EV_INS, .flags = 0xffff, .data1 = 0xddeeff00, .address = (u64)ins_2,
-			 .data2 = 0x55667788 },
-		       { EV_INS, .flags = 0xabcd, .data1 = 0xcafef00d, .address = (u64)ins_3,
-			 .data2 = 0x1122334455667788 },
-		       { EV_INS, .flags = 1, .data1 = 0x0badcafe, .address = (u64)ins_4,
-			 .data2 = 0x55667788 });
+		       REC_SAMPLE(EV_INS, ins_1, 0x5678, 0xddeeff00, 0x1122334455667788),
+		       REC_SAMPLE(EV_INS, ins_2, 0xffff, 0xddeeff00, 0x55667788),
+		       REC_SAMPLE(EV_INS, ins_3, 0xabcd, 0xcafef00d, 0x1122334455667788),
+		       REC_SAMPLE(EV_INS, ins_4, 1, 0x0badcafe, 0x55667788));
 	rule("43724-625 43724-627", RECALLED);
 	report_eq(l->u.r.rbx & RFLAGS_STATUS, 0x8d4, "CF is cleared, the other flags are kept");
 	lwp_go32(l, NO_EVENT, ins32);
 	rule("43724-505 43724-601 43724-603", CERTAIN);
 	EXPECT_RECORDS(l, "32-bit code",
-		       { EV_INS, .flags = 0x4321, .data1 = 0xddeeff00, .address = (u64)ins32_1,
-			 .data2 = 0x55667788 },
-		       { EV_INS, .flags = 0x8765, .data1 = 0xddeeff00, .address = (u64)ins32_2,
-			 .data2 = 0xddeeff00 });
+		       REC_SAMPLE(EV_INS, ins32_1, 0x4321, 0xddeeff00, 0x55667788),
+		       REC_SAMPLE(EV_INS, ins32_2, 0x8765, 0xddeeff00, 0xddeeff00));
 }
 
 static void test_full(struct lwp *l)
@@ -103,13 +97,9 @@ static void test_full(struct lwp *l)
 	expect_head(l, (left + 31) * RECORD_SIZE, "full: the head stays before the tail");
 	expect_missed(l, 4, "full: MissedEvents counts the rest");
 	report_eq(l->u.r.r9, 4, "full: CF is set for each of them");
-	expect_record(l, left + 30,
-		      (struct rec){ EV_INS, .flags = 7, .data1 = 5, .data2 = 5,
-				    .address = (u64)ins_fill_insn },
+	expect_record(l, left + 30, (struct rec)REC_SAMPLE(EV_INS, ins_fill_insn, 7, 5, 5),
 		      "full: the newest record that can be seen is the 31st");
-	expect_record(l, left + 31,
-		      (struct rec){ EV_INS, .flags = 7, .data1 = 1, .data2 = 1,
-				    .address = (u64)ins_fill_insn },
+	expect_record(l, left + 31, (struct rec)REC_SAMPLE(EV_INS, ins_fill_insn, 7, 1, 1),
 		      "full: the slot at the head has the last one");
 }
 
@@ -126,8 +116,7 @@ static void test_operand(struct lwp *l)
 	lwp_put32(l->data, 0x12345678);
 	lwp_resume(l);
 	EXPECT_RECORDS(l, "restarted, it stores once",
-		       { EV_INS, .flags = 3, .data1 = 0x12345678, .address = (u64)ins_mem_insn,
-			 .data2 = 5 });
+		       REC_SAMPLE(EV_INS, ins_mem_insn, 3, 0x12345678, 5));
 	lwp_prepare(l, NO_EVENT, ins_noncanonical);
 	l->u.r.rdi = 0x800000000000;
 	rule("43724-629", RECALLED);

@@ -37,8 +37,7 @@ USER_CODE(/* rsi times; data1 and data2 are the number that is left. */
 
 static struct rec sample(u32 left)
 {
-	return (struct rec){ EV_VAL, .flags = 0xabcd, .data1 = left, .data2 = left,
-			     .address = (u64)val_insn };
+	return (struct rec)REC_SAMPLE(EV_VAL, val_insn, 0xabcd, left, left);
 }
 
 static void run_loop(struct lwp *l, const struct block *b, u32 times)
@@ -65,8 +64,7 @@ static void test_interval(struct lwp *l)
 	lwp_go32(l, &every, val32);
 	rule("43724-505", CERTAIN);
 	EXPECT_RECORDS(l, "32-bit code",
-		       { EV_VAL, .flags = 0x4321, .data1 = 0xddeeff00, .address = (u64)val32_1,
-			 .data2 = 0x55667788 });
+		       REC_SAMPLE(EV_VAL, val32_1, 0x4321, 0xddeeff00, 0x55667788));
 }
 
 static void test_operand(struct lwp *l)
@@ -88,8 +86,7 @@ static void test_operand(struct lwp *l)
 	lwp_resume(l);
 	rule("43724-632", CHOICE);
 	EXPECT_RECORDS(l, "restarted with the page there, it stores once",
-		       { EV_VAL, .flags = 3, .data1 = 0x11223344, .address = (u64)val_mem_insn,
-			 .data2 = 77 });
+		       REC_SAMPLE(EV_VAL, val_mem_insn, 3, 0x11223344, 77));
 	/* Reloaded with 2, one more LWPVAL. */
 	report_eq(cb_counter(l, EV_VAL), 1, "and reloads once");
 }

@@ -233,11 +233,8 @@ LWP_TEST(retry)
 	test_second_event(l);
 	test_due(l);
 	test_instructions(l);
-	test_operand(l, rt_val, "LWPVAL",
-		     (struct rec){ EV_VAL, .flags = 6, .data1 = 55, .data2 = 77,
-				   .address = (u64)rt_val });
+	test_operand(l, rt_val, "LWPVAL", (struct rec)REC_SAMPLE(EV_VAL, rt_val, 6, 55, 77));
 	test_operand(l, rt_ins_memory, "LWPINS",
-		     (struct rec){ EV_INS, .flags = 5, .data1 = 55, .data2 = 77,
-				   .address = (u64)rt_ins_memory });
+		     (struct rec)REC_SAMPLE(EV_INS, rt_ins_memory, 5, 55, 77));
 	test_not_due(l);
 }

@@ -9,19 +9,11 @@
 
 #define NDB (1u << 31)
 
-extern char e07_seq[], e07_1[], e07_2[], e07_3[], e07_4[], e07_5[];
+extern char ire_seq[], ire_1[], ire_2[], ire_3[], ire_4[], ire_5[]; /* ire.c */
 extern char e07_br[], e07_jcc[], e07_jmp[], e07_call[], e07_ind[], e07_f[], e07_ret[], e07_end[];
 extern char e07_sim[], e07_s1[], e07_s2[], e07_s3[], e07_s4[], e07_s5[];
 
-USER_CODE(/* 9 instructions: 1 2 3 4 3 4 3 4 5. */
-	  "e07_seq: llwpcb %rax\n"
-	  "e07_1: nop\n"
-	  "e07_2: mov $3, %ecx\n"
-	  "e07_3: dec %ecx\n"
-	  "e07_4: jnz e07_3\n"
-	  "e07_5: nop\n"
-	  "user_exit\n"
-	  "e07_br: llwpcb %rax\n"
+USER_CODE("e07_br: llwpcb %rax\n"
 	  "lea e07_end(%rip), %rbx\n"
 	  "cmp %eax, %ebx\n"
 	  "e07_jcc: jz e07_br\n"
@@ -43,21 +35,21 @@ USER_CODE(/* 9 instructions: 1 2 3 4 3 4 3 4 5. */
 
 static void run(struct lwp *l, u32 interval, u32 counter)
 {
-	lwp_go(l, EVENT(EV07_IRE, interval, counter), e07_seq);
+	lwp_go(l, EVENT(EV07_IRE, interval, counter), ire_seq);
 }
 
 static void test_period(struct lwp *l)
 {
 	rule("2007-401 2007-416 2007-501 2007-502 2007-505 2007-702 2007-703", RECALLED);
 	run(l, 1, 1);
-	EXPECT_IRE(l, "interval 1: every instruction", e07_1, e07_2, e07_3, e07_4, e07_3, e07_4,
-		   e07_3, e07_4, e07_5);
+	EXPECT_IRE(l, "interval 1: every instruction", ire_1, ire_2, ire_3, ire_4, ire_3, ire_4,
+		   ire_3, ire_4, ire_5);
 	run(l, 2, 2);
-	EXPECT_IRE(l, "interval 2: every second", e07_2, e07_4, e07_4, e07_4);
+	EXPECT_IRE(l, "interval 2: every second", ire_2, ire_4, ire_4, ire_4);
 	run(l, 3, 1);
-	EXPECT_IRE(l, "counter 1: the first, then by the interval", e07_1, e07_4, e07_3);
+	EXPECT_IRE(l, "counter 1: the first, then by the interval", ire_1, ire_4, ire_3);
 	run(l, 7, 8);
-	EXPECT_IRE(l, "counter 8: the eighth", e07_4);
+	EXPECT_IRE(l, "counter 8: the eighth", ire_4);
 	rule("2007-416 2007-702", CERTAIN);
 	for (u32 counter = 1; counter < 9; counter++) {
 		run(l, 1000, counter);
@@ -74,10 +66,10 @@ static void test_slots(struct lwp *l)
 	static const struct block second = { .event = { { 9, 1, 1 }, { EV07_IRE, 100, 2 } } };
 
 	rule("2007-402 2007-403", RECALLED);
-	lwp_go(l, &duplicate, e07_seq);
-	EXPECT_IRE(l, "an event in two slots: the earliest counts", e07_2);
-	lwp_go(l, &second, e07_seq);
-	EXPECT_IRE(l, "an event in the second slot", e07_2);
+	lwp_go(l, &duplicate, ire_seq);
+	EXPECT_IRE(l, "an event in two slots: the earliest counts", ire_2);
+	lwp_go(l, &second, ire_seq);
+	EXPECT_IRE(l, "an event in the second slot", ire_2);
 	rule("2007-404 2007-417", CERTAIN);
 	report_eq(cb_interval(l, 1), 1 | 9u << 26, "a slot of an unknown event is left as it was");
 }
@@ -97,7 +89,7 @@ static void test_branches(struct lwp *l)
 		       REC07_BRE(e07_jcc, e07_jmp, false), REC07_BRE(e07_call, e07_f, true),
 		       REC07_BRE(e07_ret, e07_ind, true), REC07_BRE(e07_ind, e07_end, true));
 	rule("2007-702 2007-709", CERTAIN);
-	lwp_go(l, &second, e07_seq);
+	lwp_go(l, &second, ire_seq);
 	expect_head(l, RECORD_SIZE, "NDB: of three Jcc the second is due");
 	lwp_go(l, &second, e07_sim);
 	expect_no_records(l, "NDB: of two direct JMP none is");
@@ -129,8 +121,8 @@ static void test_ring_base(struct lwp *l)
 	static const struct block b = { .base = RING_VA + 31, .event = { { EV07_IRE, 100, 1 } } };
 
 	rule("2007-408", RECALLED);
-	lwp_go(l, &b, e07_seq);
-	EXPECT_IRE(l, "the low 5 bits of BufferBase are ignored", e07_1);
+	lwp_go(l, &b, ire_seq);
+	EXPECT_IRE(l, "the low 5 bits of BufferBase are ignored", ire_1);
 }
 
 LWP_TEST(rev07_events)

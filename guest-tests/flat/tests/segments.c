@@ -62,8 +62,7 @@ static void prepare(struct lwp *l, const struct block *b, const char *code, u8 k
 
 static struct rec ins(const char *at, u16 flags, u32 data1)
 {
-	return (struct rec){ EV_INS, .flags = flags, .data1 = data1, .data2 = 0x55667788,
-			     .address = (u64)at };
+	return (struct rec)REC_SAMPLE(EV_INS, at, flags, data1, 0x55667788);
 }
 
 static void test_code32(struct lwp *l)

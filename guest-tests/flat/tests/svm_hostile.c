@@ -100,24 +100,25 @@ static void test_bytes(u8 *vmcb)
 	report_eq(bad, 0, "an image with a spoiled byte is taken as it is, or LWP is off");
 }
 
+/* The guest runs on with a good image, but for the address at `at`, which is the kernel's. Result: its exit. */
+static u64 run_with_kernel_address(struct guest *g, u32 at)
+{
+	memcpy(g->vmcb + VMCB_LWP, good, IMAGE);
+	lwp_put64(g->vmcb + VMCB_LWP + at, (u64)kernel_page);
+	lwp_put32(g->vmcb + VMCB_LWP + 64 + 4, 0);
+	lwp_put64(g->vmcb + VMCB_RIP, (u64)svh_first);
+	return guest_run(g);
+}
+
 /* Ring and block where user code may not write: the guest's own #PF, and no byte is written. */
 static void test_kernel_memory(struct guest *g)
 {
-	u64 code;
+	u64 code = run_with_kernel_address(g, 16);
 
-	memcpy(g->vmcb + VMCB_LWP, good, IMAGE);
-	lwp_put64(g->vmcb + VMCB_LWP + 16, (u64)kernel_page);
-	lwp_put32(g->vmcb + VMCB_LWP + 64 + 4, 0);
-	lwp_put64(g->vmcb + VMCB_RIP, (u64)svh_first);
-	code = guest_run(g);
 	report(code == EXIT_EXCEPTION + VEC_PF && lwp_get64(g->vmcb + VMCB_EXIT_INFO_1) & PF_USER &&
 		       lwp_get64(g->vmcb + VMCB_EXIT_INFO_2) == (u64)kernel_page,
 	       "ring in the kernel's memory: #PF with user rights");
-	memcpy(g->vmcb + VMCB_LWP, good, IMAGE);
-	lwp_put64(g->vmcb + VMCB_LWP, (u64)kernel_page);
-	lwp_put32(g->vmcb + VMCB_LWP + 64 + 4, 0);
-	lwp_put64(g->vmcb + VMCB_RIP, (u64)svh_first);
-	code = guest_run(g);
+	code = run_with_kernel_address(g, 0);
 	report(code == EXIT_EXCEPTION + VEC_PF, "block in the kernel's memory: #PF");
 	report(kernel_page_intact(), "not a byte is written there");
 }

@@ -58,13 +58,24 @@ static const char *came(void)
 	return count ? "yes" : "no";
 }
 
+static void prepare(struct lwp *l, const struct block *b, const char *code, u64 rflags)
+{
+	count = 0;
+	lwp_prepare(l, b, code);
+	l->u.r.rflags |= rflags;
+}
+
+static void run(struct lwp *l, const struct block *b, const char *code)
+{
+	prepare(l, b, code, RFLAGS_IF);
+	lwp_resume(l);
+}
+
 /* Five NOPs with one record each; the fifth is followed by the gate. */
 static void go(struct lwp *l, struct block b, u64 rflags)
 {
 	b.event[0] = every_insn()->event[0];
-	count = 0;
-	lwp_prepare(l, &b, thr_off);
-	l->u.r.rflags |= rflags;
+	prepare(l, &b, thr_off, rflags);
 	lwp_resume(l);
 }
 
@@ -190,10 +201,7 @@ static void test_full(struct lwp *l)
 			   .threshold = (least_records() - 1) * RECORD_SIZE,
 			   .event = { { EV_IRE, 0, 0 } } };
 
-	count = 0;
-	lwp_prepare(l, &b, thr_nops);
-	l->u.r.rflags |= RFLAGS_IF;
-	lwp_resume(l);
+	run(l, &b, thr_nops);
 	rule("43724-810", CHOICE);
 	expect_missed(l, 9, "40 records, 31 fit");
 	report_eq(count, 1, "a record that is missed does not interrupt");
@@ -208,10 +216,7 @@ static void test_full(struct lwp *l)
 			 "threshold in continuous mode"))
 		return;
 	b.flags |= CONT;
-	count = 0;
-	lwp_prepare(l, &b, thr_nops);
-	l->u.r.rflags |= RFLAGS_IF;
-	lwp_resume(l);
+	run(l, &b, thr_nops);
 	/* The 31st leaves 31 between tail and head, the 32nd none, the 40th eight. */
 	report_eq(count, 1, "continuous mode: used is head - tail, modulo the size");
 	report_eq(seen[0], (u64)thr_first + 31, "31 at the 31st");
@@ -221,10 +226,7 @@ static void test_lwpins(struct lwp *l)
 {
 	static const struct block b = { .flags = INT, .threshold = 64 };
 
-	count = 0;
-	lwp_prepare(l, &b, thr_ins);
-	l->u.r.rflags |= RFLAGS_IF;
-	lwp_resume(l);
+	run(l, &b, thr_ins);
 	rule("43724-808", RECALLED);
 	report_eq(count, 1, "LWPINS: the record that reaches the threshold interrupts");
 	report_eq(seen[0], (u64)thr_ins_2, "after LWPINS");
@@ -236,9 +238,7 @@ static void test_fault(struct lwp *l)
 {
 	static const struct block b = { .flags = INT, .event = { { EV_IRE, 100, 0 } } };
 
-	count = 0;
-	lwp_prepare(l, &b, thr_off);
-	l->u.r.rflags |= RFLAGS_IF;
+	prepare(l, &b, thr_off, RFLAGS_IF);
 	rule("43724-815", CHOICE);
 	run_to_missing(l, RING_VA, (u64)thr_off_first + 1, "ring not there: #PF");
 	let_in();
