@@ -47,6 +47,12 @@ double now(void);
 /* The counted instructions, as offsets from the program's start. */
 #define COUNTED(what, ...) counted((const int[]){ __VA_ARGS__, -1 }, what)
 void counted(const int *offsets, const char *what);
+/* Those of a program that runs to its end now. */
+#define RUN_COUNTED(what, ...)              \
+	do {                                \
+		run_to_end();               \
+		COUNTED(what, __VA_ARGS__); \
+	} while (0)
 /* How many instructions have been counted. SLWPCB counts after its flush, so it is not among them. */
 void total(u32 wanted, const char *what);
 

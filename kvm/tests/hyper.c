@@ -70,6 +70,15 @@ u8 *hyper_image(const struct hyper *h, u32 index)
 	return hyper_vmcb(h, index) + LWP_VMCB_OFFSET;
 }
 
+void hyper_lwp_off(const struct hyper *h, u32 index, u64 cfg)
+{
+	struct lwp_state st = { .cfg = cfg };
+	struct lwp_caps caps;
+
+	lwp_caps_profile(&caps, LWP_PROFILE_FULL, LWP_REV_43724);
+	lwp_state_encode(&st, &caps, hyper_image(h, index));
+}
+
 void hyper_init(struct hyper *h, u32 context, bool area)
 {
 	vm_free(h->vm);

@@ -55,5 +55,7 @@ u64 hyper_run(struct hyper *h, u32 index);
 void hyper_skip_vmmcall(struct hyper *h, u32 index);
 u8 *hyper_vmcb(const struct hyper *h, u32 index);
 u8 *hyper_image(const struct hyper *h, u32 index);
+/* The guest's state before LLWPCB: LWP off, and the LWP_CFG that the hypervisor gives it. */
+void hyper_lwp_off(const struct hyper *h, u32 index, u64 cfg);
 
 #endif

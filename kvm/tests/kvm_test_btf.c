@@ -40,9 +40,8 @@ TEST(records_are_those_of_single_steps)
 {
 	begin_loop(TURNS, 0, LWP_F_IRE);
 	event_each(2, PERIOD);
-	run_to_end();
 	/* Of 12,001 instructions */
-	COUNTED("each names its instruction", 13, 10, 11, 13, 10, 11, 13, 10, 11, 13, 10, 11);
+	RUN_COUNTED("each names its instruction", 13, 10, 11, 13, 10, 11, 13, 10, 11, 13, 10, 11);
 	is(block_counter(vm, 2), PERIOD - 1 - 1, "one has been counted of the next period");
 	steps_are(12, 3);
 }
@@ -80,9 +79,8 @@ TEST(each_place_of_a_straight_line_can_be_due)
 {
 	begin_delivery(line, line_end, 0, LWP_F_IRE);
 	event_each(2, 1003);
-	run_to_end();
 	/* Of 12,101 instructions */
-	COUNTED("each names its instruction", 11, 13, 15, 17, 19, 24, 12, 14, 16, 18, 21, 11);
+	RUN_COUNTED("each names its instruction", 11, 13, 15, 17, 19, 24, 12, 14, 16, 18, 21, 11);
 	steps_are(12, 11);
 }
 
@@ -150,10 +148,9 @@ TEST(the_return_from_a_fault_is_noticed)
 	begin_delivery(faults, faults_end, 0, LWP_F_IRE);
 	vm_handler(vm, 0, skip_div, skip_div_end);
 	event_each(2, PERIOD);
-	run_to_end();
 	/* Of 13,202 instructions: ten places of the line on, or twelve back */
-	COUNTED("each names its instruction, after 600 faults", 22, 32, 20, 30, 18, 28, 16, 26, 38,
-		24, 34, 22, 32);
+	RUN_COUNTED("each names its instruction, after 600 faults", 22, 32, 20, 30, 18, 28, 16, 26,
+		    38, 24, 34, 22, 32);
 	is(vm_stat(v, "lwp_overshoots"), 0, "no overshoot");
 }
 

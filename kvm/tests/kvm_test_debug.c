@@ -3,7 +3,6 @@
  * While KVM steps, the guest's own TF, breakpoints and watchpoints work, and so do those of user space; each
  * instruction still counts once.
  */
-#include <stdlib.h>
 #include <sys/ioctl.h>
 #include "counted.h"
 #include "texts.h"
@@ -79,8 +78,7 @@ TEST(a_breakpoint_on_an_emulated_instruction_hits)
 	set_debug_registers(VM_CODE + 6, 0x402); /* PUSHF */
 	debug_register_hits(VM_CODE + 6, "#DB of the guest's breakpoint before PUSHF");
 	lwp_put64(vm->mem + v->regs.rsp + 16, vm_frame(vm, v, 1).rflags | RF);
-	run_to_end();
-	COUNTED("around a breakpoint on PUSHF", 5, 6, 7, 9, 11, 12, 14, 15, 17, 18);
+	RUN_COUNTED("around a breakpoint on PUSHF", 5, 6, 7, 9, 11, 12, 14, 15, 17, 18);
 	is(v->regs.r8, 0x203, "RF lets PUSHF pass, and its image has no TF");
 }
 
@@ -91,8 +89,7 @@ TEST(user_spaces_breakpoint_on_an_emulated_instruction_hits)
 	is(vm_run(vm, v), VM_DEBUG, "user space's breakpoint hits");
 	is(v->regs.rip, VM_CODE + 11, "before POPF");
 	vm_debug(v, 0, 0);
-	run_to_end();
-	COUNTED("around a breakpoint of user space's", 5, 6, 7, 9, 11, 12, 14, 15, 17, 18);
+	RUN_COUNTED("around a breakpoint of user space's", 5, 6, 7, 9, 11, 12, 14, 15, 17, 18);
 }
 
 /* The trap of a step and that of a watchpoint are one #DB. */
@@ -106,8 +103,7 @@ TEST(guests_watchpoint_still_hits)
 	set_debug_registers(VM_DATA, 0xd0402); /* four bytes, written */
 	debug_register_hits(VM_CODE + 8, "#DB of the guest's watchpoint, after the instruction");
 	set_debug_registers(0, 0x400);
-	run_to_end();
-	COUNTED("around a watchpoint of the guest", 5, 6, 8, 9);
+	RUN_COUNTED("around a watchpoint of the guest", 5, 6, 8, 9);
 }
 
 TEST(user_space_single_steps_beside)
@@ -129,8 +125,7 @@ TEST(user_space_single_steps_beside)
 	if (i != 9)
 		diag("at 0x%llx, wanted 0x%lx", v->regs.rip - VM_CODE, stops[i]);
 	vm_debug(v, 0, 0);
-	run_to_end();
-	COUNTED("while user space single-steps", 5, 6, 7, 9, 11, 12, 14, 15, 17, 18);
+	RUN_COUNTED("while user space single-steps", 5, 6, 7, 9, 11, 12, 14, 15, 17, 18);
 	is(v->regs.r8 & TF, 0, "PUSHF pushes no TF of user space's");
 }
 
@@ -139,14 +134,6 @@ TEST(debugctl_btf_is_out_of_reach)
 	begin(straight, straight_end, 2);
 	vm_set_msr(v, 0x1d9, 2);
 	ok(vm_get_msr(v, 0x1d9) != 2, "DEBUGCTL.BTF cannot be set");
-	run_to_end();
-	COUNTED("every instruction, not every branch", 5, 6, 7, 8, 13, 14, 13, 14, 13, 14, 16, 17);
-}
-
-int main(int argc, char **argv)
-{
-	if (argc > 1)
-		set_margin((unsigned int)atoi(argv[1]));
-	run_tests();
-	return done();
+	RUN_COUNTED("every instruction, not every branch", 5, 6, 7, 8, 13, 14, 13, 14, 13, 14, 16,
+		    17);
 }

@@ -156,9 +156,3 @@ TEST(a_page_with_a_record_is_dirty)
 	is(ioctl(vm->fd, KVM_GET_DIRTY_LOG, &log), 0, "the log");
 	ok(dirty[VM_RING / 4096 / 64] >> VM_RING / 4096 % 64 & 1, "the page of the ring is dirty");
 }
-
-int main(void)
-{
-	run_tests();
-	return done();
-}

@@ -14,7 +14,6 @@
 #include <unistd.h>
 #include "counted.h"
 #include "hyper.h"
-#include "lwp_state.h"
 #include "tracing.h"
 
 #define EVENT "events/kvm_lwp/kvm_lwp_mode/"
@@ -230,8 +229,6 @@ GUEST_CODE(guest, "	llwpcb %rbx\n"
 /* It runs its guest again without VMSAVE, so the source continues. */
 static void a_hypervisor_may_leave_the_state_on(void)
 {
-	struct lwp_state st = { .cfg = LWP_F_IRE };
-	struct lwp_caps caps;
 	struct hyper h = { 0 };
 
 	hyper_init(&h, KVM_LWP_CONTEXT_OS, true);
@@ -240,8 +237,7 @@ static void a_hypervisor_may_leave_the_state_on(void)
 	block_init(h.vm, LWP_F_IRE, 128);
 	block_event(h.vm, 2, 10000, 10000);
 	hyper_guest(&h, 0, VM_CODE, false);
-	lwp_caps_profile(&caps, LWP_PROFILE_FULL, LWP_REV_43724);
-	lwp_state_encode(&st, &caps, hyper_image(&h, 0));
+	hyper_lwp_off(&h, 0, LWP_F_IRE);
 	memcpy(h.vm->mem + VM_DATA, hypervisor_again,
 	       (size_t)(hypervisor_again_end - hypervisor_again));
 	h.v->regs.rbx = VM_BLOCK;

@@ -55,16 +55,6 @@ PROGRAM(user, "	nop\n"
 
 static struct hyper h;
 
-/* The state before LLWPCB: LWP off, and the LWP_CFG that the hypervisor gives this guest. */
-static void initial_image(u32 index, u64 cfg)
-{
-	struct lwp_state st = { .cfg = cfg };
-	struct lwp_caps caps;
-
-	lwp_caps_profile(&caps, LWP_PROFILE_FULL, LWP_REV_43724);
-	lwp_state_encode(&st, &caps, hyper_image(&h, index));
-}
-
 static void begin(bool npt)
 {
 	hyper_init(&h, KVM_LWP_CONTEXT_OS, true);
@@ -74,7 +64,7 @@ static void begin(bool npt)
 	block_event(h.vm, 2, 0, 0);
 	for (u32 i = 0; i < 2; i++) {
 		hyper_guest(&h, i, VM_CODE, npt);
-		initial_image(i, LWP_F_IRE);
+		hyper_lwp_off(&h, i, LWP_F_IRE);
 	}
 	/* Guest 1 has a block and a ring of its own. */
 	memcpy(h.vm->mem + BLOCK_B, h.vm->mem + VM_BLOCK, 0x1000);

@@ -271,8 +271,7 @@ TEST(without_a_counter_it_is_stepped)
 
 	begin_loop(100, 0, LWP_F_IRE);
 	block_event(vm, 2, 5000 - 1, 50 - 1);
-	run_to_end();
-	COUNTED("the 50th of 301", 10);
+	RUN_COUNTED("the 50th of 301", 10);
 	ok(vm_stat(v, "lwp_no_counter") > 0, "%u counters are taken: none for KVM", taken);
 	is(vm_stat(v, "lwp_steps"), 301, "all is stepped");
 	give_counters_back();

@@ -187,8 +187,7 @@ TEST(a_32_bit_program_enters_by_cstar)
 	is(s.cs.l, 1, "the kernel is 64-bit code");
 	is(v->regs.rcx, VM_CODE + 14, "RCX is the address after SYSCALL");
 	is(vm_get_msr(v, PL3_SSP), TOP - 4, "PL3_SSP is the program's SSP");
-	run_to_end();
-	COUNTED("calls of 32-bit code", 5, 14, 15, 10, 16);
+	RUN_COUNTED("calls of 32-bit code", 5, 14, 15, 10, 16);
 }
 
 /* Tables of 32-bit paging: one directory, and one table with the same entries as the others. */
@@ -225,8 +224,7 @@ TEST(a_legacy_guest_enters_by_star)
 	is(v->regs.rcx, VM_CODE + 14, "ECX is the address after SYSCALL");
 	is(v->regs.rflags & 0x200, 0, "IF is clear");
 	is(vm_get_msr(v, PL3_SSP), TOP - 4, "PL3_SSP is the program's SSP");
-	run_to_end();
-	COUNTED("calls of a legacy guest", 5, 14, 15, 10, 16);
+	RUN_COUNTED("calls of a legacy guest", 5, 14, 15, 10, 16);
 }
 
 /* A RET to another address than CALL has pushed does not retire. */

@@ -102,8 +102,7 @@ TEST(a_late_branch_takes_no_record_that_is_in_time)
 	begin_delivery(jumps, jumps_end, 0, LWP_F_IRE | LWP_F_BRE);
 	event_each(2, 51);
 	event_each(3, 20);
-	run_to_end();
-	COUNTED("the 26th branch, the 27th, the 40th", 80, 83, 122);
+	RUN_COUNTED("the 26th branch, the 27th, the 40th", 80, 83, 122);
 	is(ring_record(vm, 0).event_id, 2, "the 51st instruction");
 	is(ring_record(vm, 1).event_id, 3, "the late branch");
 	is(ring_record(vm, 2).event_id, 3, "the branch in time");
@@ -166,8 +165,7 @@ TEST(counts_survive_a_switch_in_between)
 	/* Setting the contexts parks them all. */
 	contexts(KVM_SET_DEVICE_ATTR, entry);
 	is(vm_get_msr(v, LWP_MSR_CBADDR), 0, "the state is put away");
-	run_to_end();
-	COUNTED("the 30th", 36);
+	RUN_COUNTED("the 30th", 36);
 	is(block_counter(vm, 2), 19, "40 - 30 are 10 of the next 30");
 }
 
@@ -197,8 +195,7 @@ TEST(what_gives_way_to_a_late_record_is_late)
 	event_each(3, 4);
 	is(vm_run(vm, v), VM_SYSCALL, "after 20 instructions");
 	contexts(KVM_GET_DEVICE_ATTR, entry);
-	run_to_end();
-	COUNTED("the next instruction, and the branch after it", 30, 32);
+	RUN_COUNTED("the next instruction, and the branch after it", 30, 32);
 	is(ring_record(vm, 0).event_id, 2, "the instruction");
 	is(ring_record(vm, 1).event_id, 3, "the branch that gave way");
 	is(vm_stat(v, "lwp_overshoots"), 2, "both are late");
@@ -213,8 +210,7 @@ TEST(filters_are_stepped)
 	lwp_put32(vm->mem + VM_BLOCK + LWP_CB_FILTERS, LWP_FILTER_IPF);
 	lwp_put64(vm->mem + VM_BLOCK + LWP_CB_BASE_IP, VM_CODE + 105);
 	lwp_put64(vm->mem + VM_BLOCK + LWP_CB_LIMIT_IP, VM_CODE + 114);
-	run_to_end();
-	COUNTED("each fifth", 109, 114);
+	RUN_COUNTED("each fifth", 109, 114);
 	is(vm_stat(v, "lwp_counter_irqs"), 0, "without the counter");
 }
 

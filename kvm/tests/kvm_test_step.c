@@ -27,16 +27,14 @@ PROGRAM(various, "	nop\n" /* 5 */
 TEST(every_instruction_counts_once)
 {
 	begin(various, various_end, 2);
-	run_to_end();
-	COUNTED("straight code, loop, call, CPUID", 5, 6, 7, 8, 13, 14, 13, 14, 13, 14, 16, 23, 21,
-		24, 26, 28, 30, 32, 34, 39);
+	RUN_COUNTED("straight code, loop, call, CPUID", 5, 6, 7, 8, 13, 14, 13, 14, 13, 14, 16, 23,
+		    21, 24, 26, 28, 30, 32, 34, 39);
 }
 
 TEST(every_branch_has_direction_and_target)
 {
 	begin(various, various_end, 3);
-	run_to_end();
-	COUNTED("branches", 14, 14, 14, 16, 23, 21, 26, 28);
+	RUN_COUNTED("branches", 14, 14, 14, 16, 23, 21, 26, 28);
 	is(ring_record(vm, 0).flags, LWP_RECORD_TKN, "LOOP with rCX = 3 is taken");
 	is(ring_record(vm, 0).data2, VM_CODE + 13, "its target");
 	is(ring_record(vm, 2).flags, 0, "LOOP with rCX = 1 is not taken");
@@ -70,12 +68,5 @@ TEST(a_store_that_faults_is_retried_at_its_rip)
 TEST(an_iret_of_the_program_counts)
 {
 	begin(iret, iret_end, 2);
-	run_to_end();
-	COUNTED("IRET at CPL 3", 5, 8, 10, 11, 12, 13, 15, 16, 23, 24, 26, 27, 32);
-}
-
-int main(void)
-{
-	run_tests();
-	return done();
+	RUN_COUNTED("IRET at CPL 3", 5, 8, 10, 11, 12, 13, 15, 16, 23, 24, 26, 27, 32);
 }

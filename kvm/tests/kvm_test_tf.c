@@ -8,7 +8,6 @@
  * emulated processor of the nested lab does not intercept them (43724-604, 43724-702, 43724-713 to
  * 43724-715, 43724-816, 43724-819, 43724-920, 2007-810).
  */
-#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/time.h>
 #include "counted.h"
@@ -17,8 +16,7 @@
 TEST(pushf_image_has_no_tf)
 {
 	begin(flags, flags_end, 2);
-	run_to_end();
-	COUNTED("PUSHF and POPF", 5, 6, 7, 9, 11, 12, 14, 15, 17, 18);
+	RUN_COUNTED("PUSHF and POPF", 5, 6, 7, 9, 11, 12, 14, 15, 17, 18);
 	is(v->regs.r8, 0x203, "first image: IF, CF");
 	is(v->regs.r9, 0x246, "second image: what POPF loaded, IF kept out of reach");
 }
@@ -39,8 +37,7 @@ TEST(syscall_saves_no_tf_and_sysret_resumes)
 	is(v->regs.rflags & 0x202, 0x002, "SFMASK took IF away");
 	is(vm_run(vm, v), VM_SYSCALL, "SYSRET returns, the next SYSCALL comes");
 	is(v->regs.r11, 0x202, "R11 has no TF again");
-	run_to_end();
-	COUNTED("SYSCALL and SYSRET do not count", 5, 6, 14, 19, 20);
+	RUN_COUNTED("SYSCALL and SYSRET do not count", 5, 6, 14, 19, 20);
 	is(v->regs.r8, 0x202, "the program sees what SYSCALL saved");
 }
 
@@ -66,8 +63,7 @@ TEST(software_interrupts_push_no_tf)
 	is(vm_frame(vm, v, 3).rip, VM_CODE + 7, "its return address");
 	stops_without_tf(1, "ICEBP");
 	stops_without_tf(4, "INT 4");
-	run_to_end();
-	COUNTED("INT3, ICEBP, INT n do not count", 5, 7, 9, 12, 13);
+	RUN_COUNTED("INT3, ICEBP, INT n do not count", 5, 7, 9, 12, 13);
 }
 
 PROGRAM(stack_segment, "	mov %ss, %eax\n" /* 5 */
@@ -101,8 +97,7 @@ TEST(nothing_is_stored_in_the_shadow_of_mov_ss)
 	   "not before the instruction after MOV SS is done");
 	vm_map(vm, VM_RING, true);
 	vm_run(vm, v);
-	run_to_end();
-	COUNTED("the record names MOV SS", 7);
+	RUN_COUNTED("the record names MOV SS", 7);
 }
 
 PROGRAM(repeat, "	mov $5, %ecx\n" /* 5 */
@@ -113,8 +108,7 @@ PROGRAM(repeat, "	mov $5, %ecx\n" /* 5 */
 TEST(rep_counts_once)
 {
 	begin(repeat, repeat_end, 2);
-	run_to_end();
-	COUNTED("REP with 5 and with 0 iterations", 5, 10, 12, 14, 15);
+	RUN_COUNTED("REP with 5 and with 0 iterations", 5, 10, 12, 14, 15);
 	is(v->regs.rdi, VM_DATA + 5, "all iterations ran");
 }
 
@@ -151,8 +145,7 @@ TEST(faulting_instructions_do_not_count)
 	skip(13, 3);
 	stops_without_tf(6, "#UD");
 	skip(6, 2);
-	run_to_end();
-	COUNTED("what faults counts when it is restarted, once", 5, 6, 8, 9, 11, 18, 19);
+	RUN_COUNTED("what faults counts when it is restarted, once", 5, 6, 8, 9, 11, 18, 19);
 }
 
 /* Stop the program between its instructions at VM_CODE + 5 and + 6, with LWP on and stepping. */
@@ -173,8 +166,7 @@ TEST(an_nmi_in_mid_step_pushes_no_tf)
 	ioctl(v->fd, KVM_NMI);
 	stops_without_tf(2, "NMI");
 	is(vm_frame(vm, v, 2).rip, VM_CODE + 6, "between two instructions of the program");
-	run_to_end();
-	COUNTED("around an NMI", 5, 6, 7, 8, 13, 14, 13, 14, 13, 14, 16, 17);
+	RUN_COUNTED("around an NMI", 5, 6, 7, 8, 13, 14, 13, 14, 13, 14, 16, 17);
 }
 
 TEST(an_interrupt_in_mid_step_pushes_no_tf)
@@ -185,8 +177,7 @@ TEST(an_interrupt_in_mid_step_pushes_no_tf)
 	vm_interrupt(vm, 0x41);
 	stops_without_tf(0x41, "external interrupt");
 	is(vm_frame(vm, v, 0x41).rip, VM_CODE + 6, "between two instructions of the program");
-	run_to_end();
-	COUNTED("around an interrupt", 5, 6, 7, 8, 13, 14, 13, 14, 13, 14, 16, 17);
+	RUN_COUNTED("around an interrupt", 5, 6, 7, 8, 13, 14, 13, 14, 13, 14, 16, 17);
 }
 
 #define SMM_ENTRY 0x38000
@@ -201,8 +192,7 @@ TEST(an_smi_in_mid_step_saves_no_tf)
 		ok(false, "KVM_SMI");
 	is(vm_run(vm, v), 0x60, "SMI");
 	is(lwp_get64(vm->mem + SMM_RFLAGS) & TF, 0, "no TF in the save state");
-	run_to_end();
-	COUNTED("around an SMI", 5, 6, 7, 8, 13, 14, 13, 14, 13, 14, 16, 17);
+	RUN_COUNTED("around an SMI", 5, 6, 7, 8, 13, 14, 13, 14, 13, 14, 16, 17);
 }
 
 /* KVM intercepts #GP for a while for itself, as long as EFER.SVME is set; stepping needs it all the time. */
@@ -223,8 +213,7 @@ TEST(stepping_shares_an_intercept_with_kvm)
 	skip(13, 3);
 	is(vm_run(vm, v), 6, "#UD");
 	skip(6, 2);
-	run_to_end();
-	COUNTED("around a change of EFER.SVME", 5, 18, 19);
+	RUN_COUNTED("around a change of EFER.SVME", 5, 18, 19);
 }
 
 /* To run a signal handler, a kernel stores the frame's RFLAGS in the program's memory. */
@@ -252,8 +241,7 @@ TEST(a_signal_handler_sees_no_tf_and_is_counted)
 	v->regs.rcx = f.rip;
 	v->regs.r11 = f.rflags;
 	vm_set_regs(v);
-	run_to_end();
-	COUNTED("program and handler", 5, 11, 6, 8, 9, 14, 15);
+	RUN_COUNTED("program and handler", 5, 11, 6, 8, 9, 14, 15);
 }
 
 PROGRAM(intercepted, "	cpuid\n" /* 5 */
@@ -277,8 +265,7 @@ TEST(what_kvm_completes_counts_once)
 	is(vm_run(vm, v), VM_MMIO, "a load from what is not RAM");
 	is(vm_run(vm, v), VM_MMIO, "load of a read-modify-write");
 	is(vm_run(vm, v), VM_MMIO, "its store");
-	run_to_end();
-	COUNTED("CPUID, RDTSC, VMMCALL, OUT, MMIO", 5, 7, 9, 14, 19, 22, 24, 26, 28, 29);
+	RUN_COUNTED("CPUID, RDTSC, VMMCALL, OUT, MMIO", 5, 7, 9, 14, 19, 22, 24, 26, 28, 29);
 }
 
 PROGRAM32(legacy, "	nop\n" /* 5 */
@@ -348,12 +335,4 @@ TEST(user_space_sees_no_tf_in_mid_step)
 	ok(stops > 0 || parameter_is("lwp_source", "perf"), "interrupted %u times", stops);
 	is(seen, 0, "never TF in RFLAGS nor BS in DR6");
 	total(3001, "nothing counted twice or not at all");
-}
-
-int main(int argc, char **argv)
-{
-	if (argc > 1)
-		set_margin((unsigned int)atoi(argv[1]));
-	run_tests();
-	return done();
 }

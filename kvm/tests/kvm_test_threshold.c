@@ -97,9 +97,3 @@ TEST(it_needs_flags_and_lwp_cfg_and_a_vector)
 	is(interrupts(15), 0, "vectors below 16 do not exist");
 	ok(!vm_apic_pending(v, 15), "and are not requested");
 }
-
-int main(void)
-{
-	run_tests();
-	return done();
-}
