@@ -187,13 +187,7 @@ static void sample(const char *pmu, uint64_t config, bool fetches)
 
 int main(void)
 {
-	int fd = open_ibs("ibs_op", COUNT_OPS);
-
-	if (fd < 0) {
-		puts("ok 1 # SKIP this machine has no IBS\n1..1");
-		return 0;
-	}
-	close(fd);
+	perf_need(open_ibs("ibs_op", COUNT_OPS), "IBS");
 	lwptest_any_rate();
 	sample("ibs_op", COUNT_OPS, false);
 	sample("ibs_fetch", RANDOM_FETCH, true);

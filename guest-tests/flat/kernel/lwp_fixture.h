@@ -86,28 +86,23 @@ struct rec {
 	u32 data1;
 	u64 address, data2, timestamp;
 };
-#define REC_IRE(at)                                \
-	{                                          \
-		.id = EV_IRE, .address = (u64)(at) \
+#define REC_INSN(event, at)                       \
+	{                                         \
+		.id = event, .address = (u64)(at) \
 	}
-#define REC_BRE(at, to, taken)                                                     \
-	{                                                                          \
-		.id = EV_BRE, .flags = (taken) ? 0x8000 : 0, .address = (u64)(at), \
-		.data2 = (u64)(to)                                                 \
+#define REC_BRANCH(event, at, to, taken)                                          \
+	{                                                                         \
+		.id = event, .flags = (taken) ? 0x8000 : 0, .address = (u64)(at), \
+		.data2 = (u64)(to)                                                \
 	}
+#define REC_IRE(at) REC_INSN(EV_IRE, at)
+#define REC_BRE(at, to, taken) REC_BRANCH(EV_BRE, at, to, taken)
+#define REC07_IRE(at) REC_INSN(EV07_IRE, at)
+#define REC07_BRE(at, to, taken) REC_BRANCH(EV07_BRE, at, to, taken)
 /* Of LWPINS and LWPVAL: EventId, immediate, and the operands of 32 bits and of the register. */
 #define REC_SAMPLE(event, at, imm, value, operand)                                                \
 	{                                                                                         \
 		.id = event, .flags = imm, .data1 = value, .address = (u64)(at), .data2 = operand \
-	}
-#define REC07_IRE(at)                                \
-	{                                            \
-		.id = EV07_IRE, .address = (u64)(at) \
-	}
-#define REC07_BRE(at, to, taken)                                                     \
-	{                                                                            \
-		.id = EV07_BRE, .flags = (taken) ? 0x8000 : 0, .address = (u64)(at), \
-		.data2 = (u64)(to)                                                   \
 	}
 
 /* One profiled program: its memory as the kernel sees it, and its registers. */

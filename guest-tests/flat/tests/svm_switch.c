@@ -18,11 +18,11 @@ extern char svm_a[], svm_b[], svm_ring_gone[], svm_ring_gone_0[], svm_ring_gone_
 	svm_vls[];
 
 /* VMMCALL is a yield, with esi = 1 the end. */
-USER_CODE(/* 1 + 200 * 5 instructions before SLWPCB, 25 yields (ecx = 200, 192, ... 8). */
-	  "svm_a: llwpcb %rax\n"
-	  "mov $200, %ecx\n"
-	  "1: add $3, %edx\n"
-	  "test $7, %ecx\n"
+USER_CODE(".macro yielding code, rounds, insn, mask\n"
+	  "\\code: llwpcb %rax\n"
+	  "mov $\\rounds, %ecx\n"
+	  "1: \\insn\n"
+	  "test $\\mask, %ecx\n"
 	  "jnz 2f\n"
 	  "vmmcall\n"
 	  "2: dec %ecx\n"
@@ -30,18 +30,11 @@ USER_CODE(/* 1 + 200 * 5 instructions before SLWPCB, 25 yields (ecx = 200, 192, 
 	  "slwpcb %rbx\n"
 	  "mov $1, %esi\n"
 	  "vmmcall\n"
+	  ".endm\n"
+	  /* 1 + 200 * 5 instructions before SLWPCB, 25 yields (ecx = 200, 192, ... 8). */
+	  "yielding svm_a, 200, \"add $3, %edx\", 7\n"
 	  /* 150 * 4 branches before SLWPCB, 37 yields (ecx = 148, 144, ... 4). */
-	  "svm_b: llwpcb %rax\n"
-	  "mov $150, %ecx\n"
-	  "1: call 3f\n"
-	  "test $3, %ecx\n"
-	  "jnz 2f\n"
-	  "vmmcall\n"
-	  "2: dec %ecx\n"
-	  "jnz 1b\n"
-	  "slwpcb %rbx\n"
-	  "mov $1, %esi\n"
-	  "vmmcall\n"
+	  "yielding svm_b, 150, \"call 3f\", 3\n"
 	  "3: ret\n"
 	  "svm_ring_gone: llwpcb %rax\n"
 	  "svm_ring_gone_0: nop\n"
